@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+#
+# make            everything into build/ (O= moves it)
+# make demo       install what is missing, build, find a real bug
+# make check      install what the tests need, build, run all of them
+# make install    DESTDIR= and PREFIX= as usual
+# make style lint bench clean
+# V=1 shows the commands.
+
+O ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC ?= cc
+PKG_CONFIG ?= pkg-config
+Q := $(if $(V),,@)
+say = $(if $(V),@:,@printf '  %-7s %s\n' $(1) $(2))
+
+PKGS := libdw libelf sqlite3 jansson libxxhash
+CFLAGS ?= -O2 -g
+WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes \
+	-Wno-unused-parameter -Wno-missing-field-initializers
+BASE := -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -Ilib/include -Ilib
+LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lZydis -lpthread -ldl
+
+# The agent runs inside the target's accesses: general registers only, no
+# stack protector, nothing exported that is not marked.
+AGENT_FLAGS := -fPIC -fvisibility=hidden -mgeneral-regs-only -fno-plt \
+	-fno-stack-protector -fcf-protection=none -ftls-model=initial-exec \
+	-fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin
+
+rooms := image trace predict plan backend backend/agent memo campaign report
+lib_src := $(wildcard $(addprefix lib/,$(addsuffix /*.c,$(rooms)))) \
+	$(wildcard lib/*.c)
+agent_src := $(wildcard lib/agent/*.c lib/agent/*.S lib/plan/*.c)
+cli_src := $(wildcard cli/*.c)
+lib_obj := $(lib_src:%.c=$(O)/lib/%.o)
+agent_obj := $(patsubst %,$(O)/agent/%.o,$(basename $(agent_src)))
+cli_obj := $(cli_src:%.c=$(O)/cli/%.o)
+
+units := $(patsubst tests/unit/%.c,$(O)/tests/unit/%, \
+	$(wildcard tests/unit/test_*.c))
+targets := $(patsubst tests/targets/%.c,$(O)/tests/targets/%, \
+	$(wildcard tests/targets/*.c tests/targets/clean/*.c)) \
+	$(patsubst tests/targets/%.cc,$(O)/tests/targets/%, \
+	$(wildcard tests/targets/*.cc tests/targets/clean/*.cc))
+helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
+	$(wildcard tests/e2e/*.c))
+programs := $(O)/mapletest $(O)/libmaple.a $(O)/libmaple.so \
+	$(O)/libmaple-agent.so
+tools := $(O)/tests/oracle $(O)/tests/simulate
+
+.PHONY: all tests demo check deps deps-check install style lint bench clean
+all: $(programs)
+tests: all $(units) $(targets) $(helpers) $(tools)
+
+$(O)/lib/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -fPIC -c -o $@ $<
+
+$(O)/cli/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -Ilib/include $(filter-out -Ilib,$(BASE)) $(CFLAGS) -c -o $@ $<
+
+$(O)/agent/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE) $(CFLAGS) $(AGENT_FLAGS) -c -o $@ $<
+
+$(O)/agent/%.o: %.S
+	@mkdir -p $(@D)
+	$(call say,AS,$<)
+	$(Q)$(CC) $(BASE) $(CFLAGS) $(AGENT_FLAGS) -c -o $@ $<
+
+$(O)/libmaple.a: $(lib_obj)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(O)/libmaple.so: $(lib_obj) lib/libmaple.map
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libmaple.so.0 -Wl,-z,defs \
+		-Wl,--version-script=lib/libmaple.map -o $@ $(lib_obj) $(LIBS)
+
+$(O)/libmaple-agent.so: $(agent_obj)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-z,now -nostartfiles \
+		-Wl,-soname,libmaple-agent.so -o $@ $^ -ldl -lpthread
+
+$(O)/mapletest: $(cli_obj) $(O)/libmaple.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LIBS)
+
+$(O)/tests/unit/%: tests/unit/%.c $(O)/libmaple.a
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $< $(O)/libmaple.a $(LIBS) \
+		-lcmocka
+
+# The bug must be in the binary: no optimisation (agent.md, what bites, 12).
+$(O)/tests/targets/%: tests/targets/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu11 $(WARN) -Wno-missing-prototypes -O0 -g -pthread \
+		-o $@ $<
+
+$(O)/tests/targets/%: tests/targets/%.cc
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)$(CXX) -Wall -O0 -g -pthread -o $@ $<
+
+$(O)/tests/e2e/%: tests/e2e/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O0 -g -pthread -o $@ $<
+
+$(O)/tests/oracle: $(wildcard tests/oracle/*.c) $(O)/libmaple.a
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -MF $@.d -o $@ $(filter %.c %.a,$^) $(LIBS)
+
+$(O)/tests/simulate: $(wildcard tests/simulate/*.c) $(wildcard lib/plan/*.c)
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -MF $@.d -o $@ $(filter %.c,$^)
+
+deps:
+	@tools/deps build
+
+deps-check:
+	@tools/deps build check
+
+demo: deps
+	@$(MAKE) --no-print-directory all $(O)/tests/targets/bank_account
+	@tests/demo $(O)
+
+check: deps-check
+	@$(MAKE) --no-print-directory tests
+	@tests/check $(O)
+
+bench: tests
+	@tests/bench/run $(O)
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/maple \
+		$(DESTDIR)$(PREFIX)/include/maple
+	install -m 755 $(O)/mapletest $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 $(O)/libmaple-agent.so $(DESTDIR)$(PREFIX)/lib/maple/
+	install -m 755 $(O)/libmaple.so $(DESTDIR)$(PREFIX)/lib/libmaple.so.0
+	ln -sf libmaple.so.0 $(DESTDIR)$(PREFIX)/lib/libmaple.so
+	install -m 644 $(O)/libmaple.a $(DESTDIR)$(PREFIX)/lib/
+	install -m 644 lib/include/maple/*.h \
+		$(DESTDIR)$(PREFIX)/include/maple/
+
+style:
+	@tools/style
+
+lint: all
+	@tools/lint $(O)
+
+clean:
+	rm -rf $(O)
+
+-include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Inside the agent: what its core (main, patch, hook, ring, thread, fault)
+ * gives to the interposed functions (intercept_*.c).
+ *
+ * Context, unless said otherwise: any thread of the target, also in its
+ * signal handlers, also before its constructors ran.
+ */
+#ifndef MAPLE_AGENT_AGENT_H
+#define MAPLE_AGENT_AGENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <maple/event.h>
+#include "../plan/automaton.h"
+#include "shm.h"
+
+/* Exported to the target on purpose; everything else is hidden. */
+#define MAPLE_EXPORT __attribute__((visibility("default")))
+
+/* One per thread, in initial-exec TLS: one instruction away. */
+struct maple_agent_thread {
+	uint32_t number;  /* MAPLE_THREAD_NONE: not a thread of the run */
+	uint32_t inside;  /* > 0: in the agent's own code, hooks pass by */
+	uint32_t clock;   /* events so far */
+	uint32_t yields;  /* sched_yield in a row */
+	struct maple_access open; /* access whose after() is to come */
+	uint32_t open_flags;
+	bool is_open;
+};
+
+extern __thread struct maple_agent_thread maple_self
+	__attribute__((tls_model("initial-exec")));
+
+/* The mapped file; NULL where the agent stays out of the way. */
+extern struct maple_shm *maple_shm;
+
+/*
+ * maple_agent_on - whether events of the calling thread count now: the agent
+ * is at work in this process, the thread is known, and it is not inside the
+ * agent's own code
+ */
+static inline bool maple_agent_on(void)
+{
+	return maple_shm && !maple_self.inside &&
+	       maple_self.number != MAPLE_THREAD_NONE;
+}
+
+/* While inside, every hook and interposed function passes straight on. */
+static inline void maple_agent_enter(void)
+{
+	maple_self.inside++;
+}
+
+static inline void maple_agent_leave(void)
+{
+	maple_self.inside--;
+}
+
+/*
+ * maple_agent_call - number of the call site that returns to @ret
+ * @kind: the event that calls from there make, first of all
+ */
+uint32_t maple_agent_call(const void *ret, unsigned int kind);
+
+/*
+ * maple_agent_before, maple_agent_after - around an access that an interposed
+ * function makes for its caller
+ *
+ * When observing, before() records READ, WRITE, UPDATE and UNLOCK, after()
+ * records a LOCK that happened. When enforcing, before() may hold the thread,
+ * and after() tells the automaton and writes the log. @happened is false for
+ * a failed attempt. Neither changes errno. before() with a LOCK that may
+ * block records BLOCK first.
+ */
+void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
+			uint64_t size, unsigned int flags);
+void maple_agent_after(uint32_t site, unsigned int kind, const void *addr,
+		       uint64_t size, unsigned int flags, bool happened);
+
+/*
+ * maple_agent_note - records an event that is no access (CREATE ... ONCED,
+ * ALLOC, FREE, BLOCK), in whatever mode records them
+ */
+void maple_agent_note(unsigned int kind, uint32_t site, const void *addr,
+		      uint64_t value, unsigned int flags, uint32_t aux);
+
+/*
+ * Threads. The creator calls maple_agent_thread_new() before it creates the
+ * thread, and gives the number to the child, which calls
+ * maple_agent_thread_start() before anything of the program runs in it; when
+ * creation fails the creator calls maple_agent_thread_drop().
+ * maple_agent_thread_exit() is the last thing a thread does.
+ * maple_agent_thread_prio() is the SCHED_FIFO priority that the new thread
+ * is to be born with (by explicit attributes), 0 for none.
+ */
+uint32_t maple_agent_thread_new(void);
+void maple_agent_thread_drop(uint32_t number);
+unsigned int maple_agent_thread_prio(uint32_t number);
+void maple_agent_thread_start(uint32_t number, const void *stack,
+			      uint64_t size);
+void maple_agent_thread_exit(void);
+/* maple_agent_thread_find - number of the live thread @pthread, or NONE */
+uint32_t maple_agent_thread_find(uint64_t pthread);
+
+/* maple_agent_yield - called for each sched_yield() of the program */
+void maple_agent_yield(void);
+
+/*
+ * maple_agent_images - the set of loaded images has changed (dlopen): asks
+ * the campaign for tables and patches what is new
+ */
+void maple_agent_images(void);
+
+/*
+ * maple_agent_detach - the calling process leaves the run: own policy,
+ * priority and affinity back, no more events. For the child of a fork, and
+ * before exec (which maple_agent_attach() undoes if it fails).
+ */
+void maple_agent_detach(void);
+void maple_agent_attach(void);
+
+/* maple_agent_exiting - exit(), _exit() or quick_exit() was reached */
+void maple_agent_exiting(void);
+
+/*
+ * Faults. The agent's handlers for fatal signals stay installed; these keep
+ * what the program believes is installed.
+ */
+struct sigaction;
+bool maple_agent_fault_owns(int signo);
+int maple_agent_fault_action(int signo, const struct sigaction *act,
+			     struct sigaction *old);
+
+/*
+ * maple_agent_real - the next definition of @name after ours, for
+ * interposition; works before constructors ran; never NULL (aborts with a
+ * message, since the program could not run either)
+ */
+void *maple_agent_real(const char *name);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * The patch table of one image: everything the agent needs to move the
+ * instructions around each site into an out-of-line slot, without decoding.
+ * Made from lib/image's decoding by lib/backend, read by lib/agent. One blob,
+ * position-independent: all offsets are ELF virtual addresses (address minus
+ * load bias).
+ */
+#ifndef MAPLE_AGENT_TABLE_H
+#define MAPLE_AGENT_TABLE_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#define MAPLE_TABLE_MAGIC   0x314c4254u /* TBL1 */
+#define MAPLE_TABLE_VERSION 1
+#define MAPLE_REG_NONE      0xff /* no base, or no index register */
+
+/* How control gets from a site into its slot. */
+enum maple_way {
+	MAPLE_WAY_JUMP,       /* 5-byte jump, the instruction is long enough */
+	MAPLE_WAY_NEIGHBOURS, /* 5-byte jump over several instructions */
+	MAPLE_WAY_PUN,        /* jump whose displacement reuses next bytes */
+	MAPLE_WAY_TRAP,       /* int3; only for enforced sites */
+	MAPLE_WAYS
+};
+
+enum maple_insn_flag {
+	MAPLE_INSN_RIPREL = 1, /* 32-bit displacement at disp_at to adjust */
+	MAPLE_INSN_JCC = 2,    /* conditional branch to target */
+	MAPLE_INSN_JMP = 4,    /* unconditional direct branch to target */
+	MAPLE_INSN_STOP = 8,   /* control never goes on to the next one */
+};
+
+/* An instruction that moves. Its bytes are read from memory in the agent. */
+struct maple_table_insn {
+	uint32_t offset;
+	uint8_t length;
+	uint8_t flags;    /* enum maple_insn_flag */
+	uint8_t disp_at;  /* byte of the displacement */
+	uint8_t cond;     /* JCC: condition code, 0 to 15 */
+	uint32_t target;  /* branch target */
+	uint32_t site;    /* index in the image's sites, or MAPLE_SITE_NONE */
+};
+
+/* Instructions that move together; one jump leads to the first. */
+struct maple_table_group {
+	uint32_t first;   /* index of its first instruction */
+	uint16_t ninsns;
+	uint8_t length;   /* bytes covered; >= 5 for a jump */
+	uint8_t way;      /* enum maple_way; TRAP groups have one instruction */
+};
+
+enum maple_site_flag {
+	MAPLE_SITEF_ATOMIC = 1, /* LOCK prefix or XCHG */
+	MAPLE_SITEF_REP = 2,    /* string instruction: size is size * rcx */
+	MAPLE_SITEF_RIPREL = 4, /* disp is the address, as an ELF one */
+	MAPLE_SITEF_MORE = 8,   /* the next site is of this instruction too */
+};
+
+/* A site: where it is and how its effective address is made. */
+struct maple_table_site {
+	uint32_t offset;
+	uint8_t kind;   /* READ, WRITE or UPDATE */
+	uint8_t flags;  /* enum maple_site_flag */
+	uint8_t base;   /* 0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp ... 15 r15 */
+	uint8_t index;
+	uint8_t scale;  /* 1, 2, 4, 8 */
+	uint8_t pad;
+	uint16_t size;  /* bytes accessed */
+	int64_t disp;
+};
+
+struct maple_table {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t size; /* of the whole blob */
+	uint32_t nsites;
+	uint32_t ninsns;
+	uint32_t ngroups;
+	uint32_t sites_at;  /* byte offsets from the start of the blob */
+	uint32_t insns_at;
+	uint32_t groups_at; /* puns last, in descending order of offset */
+	uint32_t text_lo;   /* executable range of the image */
+	uint32_t text_hi;
+	uint32_t pad;
+};
+
+static_assert(sizeof(struct maple_table_insn) == 16, "form is fixed");
+static_assert(sizeof(struct maple_table_group) == 8, "form is fixed");
+static_assert(sizeof(struct maple_table_site) == 24, "form is fixed");
+static_assert(sizeof(struct maple_table) == 48, "form is fixed");
+
+#endif

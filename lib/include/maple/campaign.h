@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * A campaign: baseline, profile, enforce, judge, confirm, remember, on one
+ * program (algorithms.md 8).
+ *
+ * Context: a campaign runs in the calling thread, which should be allowed on
+ * a CPU other than the target's; one campaign per process at a time, because
+ * it waits for child processes and handles SIGINT, SIGTERM and SIGHUP while
+ * it runs.
+ */
+#ifndef MAPLE_CAMPAIGN_H
+#define MAPLE_CAMPAIGN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <maple/error.h>
+#include <maple/finding.h>
+#include <maple/iroot.h>
+#include <maple/memo.h>
+
+enum maple_order { MAPLE_ORDER_RANKED, MAPLE_ORDER_PAPER };
+
+/* Zero is the default of every field but those that say otherwise. */
+struct maple_campaign_options {
+	char *const *argv;        /* program and arguments; required */
+	const char *exe;          /* --exe GLOB */
+	const char *input;        /* --input KEY */
+	const char *const *include; /* --include globs, NULL-terminated */
+	const char *const *exclude;
+	const char *oracle;       /* --oracle CMD, by /bin/sh */
+	const char *expect_output; /* --expect-output FILE */
+	const char *setup;        /* --setup CMD, before each run */
+	const char *teardown;     /* --teardown CMD, after each run */
+	const char *agent;        /* path of libmaple-agent.so; NULL: search */
+	enum maple_order order;
+	unsigned int idioms;      /* bit i: idiom i; 0: all there are */
+	uint64_t seed;            /* 0: from the system */
+	double max_time;          /* seconds; 0: no limit */
+	unsigned int max_runs;    /* profile and enforced; 0: no limit */
+	double timeout;           /* of one run, seconds; 0: from baseline */
+	unsigned int attempts;    /* per candidate and input; 0: 4, or 2 */
+	unsigned int confirm;     /* replays and flips; default 5 */
+	bool no_confirm;
+	bool keep_going;
+	bool baseline_fails;      /* go on although the baseline fails */
+	bool fresh;               /* forget what the memo knows of it first */
+	bool quiet_target;        /* its output goes nowhere but findings */
+
+	/*
+	 * Called in the campaign's thread: on each change of phase, after
+	 * each run, and a few times a second while one lasts.
+	 */
+	void (*progress)(void *ctx, const struct maple_progress *progress);
+	/* Notices for the user: one sentence each. */
+	void (*notice)(void *ctx, const char *text);
+	/* Each finding, when it is confirmed. Not owned. */
+	void (*finding)(void *ctx, const struct maple_finding *finding);
+	void *ctx;
+};
+
+enum maple_phase {
+	MAPLE_PHASE_BASELINE,
+	MAPLE_PHASE_PROFILE,
+	MAPLE_PHASE_ENFORCE,
+	MAPLE_PHASE_CONFIRM,
+	MAPLE_PHASE_DONE,
+};
+
+/* maple_phase_name - "baseline", "profile", ... */
+const char *maple_phase_name(enum maple_phase phase);
+
+struct maple_runs {
+	unsigned int baseline, profile, enforced, confirm;
+};
+
+struct maple_coverage {
+	uint64_t predicted[MAPLE_IDIOMS]; /* by idiom */
+	uint64_t exposed[MAPLE_IDIOMS];
+	uint64_t failed[MAPLE_IDIOMS];
+};
+
+struct maple_progress {
+	enum maple_phase phase;
+	bool run_ended;        /* a run ended; false: a sign of life */
+	struct maple_runs runs;
+	double seconds;        /* since the campaign began */
+	double seconds_left;   /* until max_time; negative: no limit */
+	uint64_t candidates;   /* left to try */
+	struct maple_coverage coverage;
+	unsigned int findings;
+	unsigned int dry_runs; /* runs in a row without a new iRoot */
+};
+
+enum maple_outcome {
+	MAPLE_CLEAN,       /* delivered, nothing found */
+	MAPLE_FOUND,
+	MAPLE_UNDELIVERED, /* nothing was observed or enforced: see why */
+};
+
+/* maple_outcome_name - "clean", "finding", "undelivered" */
+const char *maple_outcome_name(enum maple_outcome outcome);
+
+/* What was and was not observed, for --verbose. */
+struct maple_delivery {
+	uint64_t sites, hits[4]; /* by way: jump, neighbours, pun, trap */
+	uint64_t unreached;      /* sites no jump leads to */
+	uint64_t lost;           /* events dropped */
+	uint64_t undelivered_runs;
+	char *left_out;          /* sites left out by reason, as text */
+};
+
+struct maple_campaign_result {
+	enum maple_outcome outcome;
+	uint64_t seed;
+	double seconds;
+	struct maple_runs runs;
+	unsigned int first_finding_runs; /* 0: none */
+	double first_finding_seconds;
+	unsigned int nfindings;
+	struct maple_finding **findings; /* owned */
+	struct maple_coverage coverage;
+	uint64_t candidates_left;
+	unsigned int dry_runs;
+	struct maple_delivery delivery;
+	char *undelivered; /* why, and the mend; NULL unless UNDELIVERED */
+	bool interrupted;  /* by a signal */
+};
+
+/*
+ * maple_campaign_run - runs a whole campaign
+ * @memo: open database; may not be NULL (":memory:" will do)
+ * @result: to be freed with maple_campaign_result_destroy(); set on success
+ *
+ * Returns 0 when the campaign could be carried out, whatever it found.
+ * Errors: -ENOENT the program is not there (exit status 127), -ENOEXEC or
+ * -EACCES it cannot be run (126), anything else: the tool cannot do its work
+ * (125), -EPERM among them when real-time priorities are refused.
+ */
+int maple_campaign_run(const struct maple_campaign_options *options,
+		       struct maple_memo *memo,
+		       struct maple_campaign_result **result,
+		       struct maple_error *err);
+void maple_campaign_result_destroy(struct maple_campaign_result *result);
+
+/*
+ * maple_campaign_replay - reruns what @finding recorded, @times times
+ * @flip: run its control instead: the first dependency reversed
+ * @fails: how many of the runs failed as the finding did
+ */
+int maple_campaign_replay(const struct maple_campaign_options *options,
+			  const struct maple_finding *finding,
+			  unsigned int times, bool flip, unsigned int *fails,
+			  struct maple_error *err);
+
+/*
+ * One answer of maple_campaign_probe(): what works on this machine, and the
+ * command that mends what does not.
+ */
+struct maple_probe {
+	const char *name; /* "real-time priorities" */
+	enum { MAPLE_PROBE_OK, MAPLE_PROBE_MISSING, MAPLE_PROBE_INFO } state;
+	char text[256];   /* what was seen */
+	char mend[256];   /* the command, or "" */
+};
+
+/*
+ * maple_campaign_probe - what maple can do here, for `mapletest doctor`
+ * @argv: a program to look at as well, or NULL
+ * @probes: filled with up to @max answers
+ *
+ * Returns how many were filled.
+ */
+unsigned int maple_campaign_probe(char *const *argv, const char *agent,
+				  struct maple_probe *probes,
+				  unsigned int max);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * iRoots: an idiom and its events, each a site and a kind; no thread, no
+ * address, no value (Maple, section 2; algorithms.md 1 and 2).
+ */
+#ifndef MAPLE_IROOT_H
+#define MAPLE_IROOT_H
+
+#include <maple/event.h>
+
+#define MAPLE_IROOT_EVENTS 4
+
+enum maple_idiom {
+	MAPLE_IDIOM_1 = 1,
+	MAPLE_IDIOM_2,
+	MAPLE_IDIOM_3,
+	MAPLE_IDIOM_4,
+	MAPLE_IDIOM_5,
+	MAPLE_IDIOM_6,
+	MAPLE_IDIOM_DEADLOCK, /* idiom 5 over four LOCK events */
+	MAPLE_IDIOMS,         /* one past the last */
+};
+
+struct maple_iroot_event {
+	uint32_t site;
+	uint32_t kind; /* READ, WRITE, LOCK or UNLOCK; never UPDATE */
+};
+
+struct maple_iroot {
+	uint32_t idiom; /* enum maple_idiom */
+	struct maple_iroot_event e[MAPLE_IROOT_EVENTS]; /* unused ones zero */
+};
+
+/* maple_iroot_events - how many events an iRoot of @idiom has; 0 if unknown */
+static inline unsigned int maple_iroot_events(unsigned int idiom)
+{
+	switch (idiom) {
+	case MAPLE_IDIOM_1:
+		return 2;
+	case MAPLE_IDIOM_2:
+		return 3;
+	case MAPLE_IDIOM_3:
+	case MAPLE_IDIOM_4:
+	case MAPLE_IDIOM_5:
+	case MAPLE_IDIOM_6:
+	case MAPLE_IDIOM_DEADLOCK:
+		return 4;
+	default:
+		return 0;
+	}
+}
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * The automaton: forces one plan on the threads of a target that share one
+ * CPU, by raising and lowering their priorities (algorithms.md 7). The
+ * machine, its state and its rules are in automaton.c.
+ *
+ * Freestanding: no allocation, no libc, no clock, no I/O. The caller
+ * serialises all calls on one automaton, tells it what threads do, and after
+ * each call applies the level changes that maple_auto_change() hands out.
+ */
+#ifndef MAPLE_AUTOMATON_H
+#define MAPLE_AUTOMATON_H
+
+#include "plan.h"
+
+/* Priorities under SCHED_FIFO; NORM is each thread's own, 4 to 83. */
+enum maple_prio {
+	MAPLE_PRIO_MIN = 1,
+	MAPLE_PRIO_LOW = 2,
+	MAPLE_PRIO_NEXT = 3,
+	MAPLE_PRIO_NORM_FIRST = 4,
+	MAPLE_PRIO_NORM_LAST = 83,
+	MAPLE_PRIO_HIGH = 84,
+	MAPLE_PRIO_HOOK = 85, /* for the caller: while inside the machine */
+};
+
+enum maple_verdict {
+	MAPLE_GO,    /* the thread does its access now */
+	MAPLE_HELD,  /* it stays before it, at the level it was given */
+	MAPLE_SLEEP, /* it sleeps a slice of 100 ms at most, then asks again */
+};
+
+struct maple_access {
+	uint32_t site;
+	uint32_t kind; /* READ, WRITE, UPDATE, LOCK, UNLOCK */
+	uint64_t addr;
+	uint64_t size; /* at least 1 */
+};
+
+struct maple_auto; /* see automaton_state.h; the caller provides the memory */
+
+/* maple_auto_size - bytes that a struct maple_auto takes */
+unsigned long maple_auto_size(void);
+
+/* maple_auto_init - *@a begins to force @plan, which it copies */
+void maple_auto_init(struct maple_auto *a, const struct maple_plan *plan);
+
+/*
+ * maple_auto_start - thread @t appears (before its first instruction)
+ * @roles: bit r: its name is the plan's hint for role r
+ */
+void maple_auto_start(struct maple_auto *a, unsigned int t,
+		      unsigned int roles);
+void maple_auto_exit(struct maple_auto *a, unsigned int t);
+
+/* maple_auto_hooked - whether accesses at @site must be reported at all */
+int maple_auto_hooked(const struct maple_auto *a, uint32_t site);
+
+/*
+ * The life of one access. before() is called when thread @t stands before
+ * it. Whatever the verdict, the caller then applies the level changes, which
+ * may take the CPU from @t; when @t runs again, and the verdict was not GO or
+ * maple_auto_moved() says that others have moved since, it calls resumed()
+ * and starts over, until GO. Then the access happens and after() is called;
+ * @happened is 0 for a failed trylock and the like.
+ *
+ * @waits (resumed): another thread of the target is in a wait that ends by
+ * itself (sleep, poll, read, accept, a timed wait).
+ */
+enum maple_verdict maple_auto_before(struct maple_auto *a, unsigned int t,
+				     const struct maple_access *acc);
+enum maple_verdict maple_auto_resumed(struct maple_auto *a, unsigned int t,
+				      int waits);
+int maple_auto_moved(const struct maple_auto *a, unsigned int t);
+void maple_auto_after(struct maple_auto *a, unsigned int t,
+		      const struct maple_access *acc, int happened);
+
+/* maple_auto_watch - an access of @t that no hook announced has happened */
+void maple_auto_watch(struct maple_auto *a, unsigned int t,
+		      const struct maple_access *acc);
+
+/* maple_auto_watched - the range to watch now; 0 if none */
+int maple_auto_watched(const struct maple_auto *a, uint64_t *addr,
+		       uint64_t *size);
+
+/*
+ * maple_auto_spin - thread @t burns CPU without an event, or yields over and
+ * over: below every runnable one until maple_auto_tick()
+ */
+void maple_auto_spin(struct maple_auto *a, unsigned int t);
+
+/*
+ * maple_auto_tick - time passes: spinners get their level back
+ * @cpu_ms: CPU time that the bound threads used since their attempt began;
+ *          at 50 ms and more the attempt is given up
+ */
+void maple_auto_tick(struct maple_auto *a, unsigned int cpu_ms);
+
+/*
+ * maple_auto_change - the next level change to apply, raises first
+ *
+ * Returns 1 and fills *@t and *@prio, or 0 when none is left. @self is
+ * handed out last if it is lowered.
+ */
+int maple_auto_change(struct maple_auto *a, unsigned int self,
+		      unsigned int *t, unsigned int *prio);
+
+/* What came of it. */
+struct maple_auto_result {
+	uint32_t exposed;   /* all steps done */
+	uint32_t finished;  /* exposed, or given up for good */
+	uint32_t attempts;  /* attempts given up */
+	uint32_t steps;     /* bit i: step i was executed in some attempt */
+	uint32_t reached;   /* bit i: a thread stood before step i */
+	uint32_t holds;     /* accesses held */
+	uint32_t slept;     /* slices slept for a wait that ends by itself */
+	uint32_t spins;
+	uint32_t broken;    /* invariants found broken; 0 or a bug */
+	uint16_t role[MAPLE_PLAN_ROLES]; /* threads bound at exposure */
+};
+
+void maple_auto_result(const struct maple_auto *a,
+		       struct maple_auto_result *r);
+
+#endif
