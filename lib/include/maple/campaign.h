@@ -73,12 +73,6 @@ struct maple_runs {
 	unsigned int baseline, profile, enforced, confirm;
 };
 
-struct maple_coverage {
-	uint64_t predicted[MAPLE_IDIOMS]; /* by idiom */
-	uint64_t exposed[MAPLE_IDIOMS];
-	uint64_t failed[MAPLE_IDIOMS];
-};
-
 struct maple_progress {
 	enum maple_phase phase;
 	bool run_ended;        /* a run ended; false: a sign of life */

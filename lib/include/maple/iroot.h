@@ -6,6 +6,7 @@
 #ifndef MAPLE_IROOT_H
 #define MAPLE_IROOT_H
 
+#include <stdint.h>
 #include <maple/event.h>
 
 #define MAPLE_IROOT_EVENTS 4
@@ -49,5 +50,12 @@ static inline unsigned int maple_iroot_events(unsigned int idiom)
 		return 0;
 	}
 }
+
+/* How many iRoots of each idiom a campaign or a database has. */
+struct maple_coverage {
+	uint64_t predicted[MAPLE_IDIOMS]; /* by idiom */
+	uint64_t exposed[MAPLE_IDIOMS];
+	uint64_t failed[MAPLE_IDIOMS];
+};
 
 #endif

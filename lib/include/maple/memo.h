@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * The memo database: what is known of programs, iRoots, runs and findings,
+ * kept in SQLite (algorithms.md 9).
+ *
+ * Every change is a transaction of its own unless it stands between
+ * maple_memo_begin() and maple_memo_commit(), so what a call has written
+ * survives the death of the target, of the tool and of the machine.
+ *
+ * Context: a struct maple_memo belongs to one thread; several processes may
+ * have the same database open, a writer waits up to ten seconds for another.
+ * Do not carry one across fork().
+ *
+ * Ownership: strings that go in are copied, what comes out belongs to the
+ * caller. Row numbers (int64_t) are positive; 0 means none.
+ *
+ * Errors, of every function that returns int: -ENOSPC the disk is full,
+ * -EBUSY another process holds the database, -EROFS it cannot be written,
+ * -EBADMSG it is damaged or no memo database, -EIO, -ENOMEM. The database
+ * then is as it was before the transaction.
+ */
+#ifndef MAPLE_MEMO_H
+#define MAPLE_MEMO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <maple/error.h>
+#include <maple/finding.h>
+#include <maple/iroot.h>
+
+struct maple_memo;
+
+enum maple_memo_flag {
+	MAPLE_MEMO_READONLY = 1, /* must exist; nothing will be written */
+};
+
+/*
+ * maple_memo_open - opens the database at @path, creates or migrates it
+ * @path: a file whose directory exists, or ":memory:"
+ * @flags: enum maple_memo_flag
+ *
+ * Errors besides the common ones: -ENOTSUP a newer maple wrote it, -ENOENT,
+ * -EACCES, ... when the file cannot be opened. A file that is damaged or is
+ * no memo database is left as it is.
+ */
+int maple_memo_open(const char *path, unsigned int flags,
+		    struct maple_memo **memo, struct maple_error *err);
+void maple_memo_close(struct maple_memo *memo);
+
+/* maple_memo_check - SQLite's own integrity check; -EBADMSG if it fails */
+int maple_memo_check(struct maple_memo *memo, struct maple_error *err);
+
+/*
+ * maple_memo_begin, maple_memo_commit - one transaction around many calls
+ *
+ * Thousands of marks take milliseconds this way. They do not nest. If a call
+ * in between fails, maple_memo_rollback() leaves nothing of them.
+ */
+int maple_memo_begin(struct maple_memo *memo, struct maple_error *err);
+int maple_memo_commit(struct maple_memo *memo, struct maple_error *err);
+void maple_memo_rollback(struct maple_memo *memo);
+
+struct maple_memo_campaign {
+	char *const *argv;
+	const char *cwd;
+	const char *input;    /* --input, or NULL */
+	const char *exe;      /* --exe, or NULL */
+	const char *strategy; /* "ranked", "paper" */
+	uint64_t seed;
+	const char *version;  /* of maple */
+};
+
+/*
+ * maple_memo_campaign_begin, maple_memo_campaign_end - bracket a campaign
+ * @outcome: maple_outcome_name(), or why it ended early
+ *
+ * A campaign without an end was killed.
+ */
+int maple_memo_campaign_begin(struct maple_memo *memo,
+			      const struct maple_memo_campaign *campaign,
+			      int64_t *id, struct maple_error *err);
+int maple_memo_campaign_end(struct maple_memo *memo, int64_t campaign,
+			    const char *outcome, struct maple_error *err);
+
+/*
+ * maple_memo_program - the program that @campaign tests, once it is known
+ * @build_id: of the executable under test, hex
+ * @path: where it was this time
+ * @program: the row of (build-id, the campaign's input key)
+ *
+ * Until then runs of the campaign have no program and no marks can be made.
+ */
+int maple_memo_program(struct maple_memo *memo, int64_t campaign,
+		       const char *build_id, const char *path,
+		       int64_t *program, struct maple_error *err);
+
+/* An event of an iRoot in the form that lasts. Unknown strings are NULL. */
+struct maple_memo_event {
+	const char *build_id; /* of the image, hex; required */
+	const char *image;    /* its path */
+	uint64_t offset;
+	bool call;            /* a call site of an interposed function */
+	char kind;            /* 'R', 'W', 'L', 'U' */
+	const char *function;
+	const char *file;
+	unsigned int line;
+};
+
+struct maple_memo_iroot_key {
+	unsigned int idiom; /* enum maple_idiom */
+	struct maple_memo_event e[MAPLE_IROOT_EVENTS];
+};
+
+/* maple_memo_iroot - the row of an iRoot, made if it is new */
+int maple_memo_iroot(struct maple_memo *memo,
+		     const struct maple_memo_iroot_key *key, int64_t *iroot,
+		     struct maple_error *err);
+
+enum maple_memo_mark {
+	MAPLE_MEMO_PREDICTED,
+	MAPLE_MEMO_OBSERVED, /* exposed without being forced */
+	MAPLE_MEMO_ATTEMPT,  /* a try starts; counts even if it never ends */
+	MAPLE_MEMO_EXPOSED,  /* exposed by force */
+	MAPLE_MEMO_FAILED,   /* a try ended without exposing it */
+};
+
+/* maple_memo_mark - notes what happened to @iroot in @program */
+int maple_memo_mark(struct maple_memo *memo, int64_t program, int64_t iroot,
+		    enum maple_memo_mark mark, struct maple_error *err);
+
+struct maple_memo_state {
+	bool predicted;        /* with any input of the executable */
+	bool exposed;          /* with any input, observed or forced */
+	unsigned int failed;   /* tries that failed, over all inputs */
+	unsigned int attempts; /* tries started with this input */
+};
+
+/*
+ * maple_memo_state - what is known of @iroot for @program's executable
+ *
+ * An iRoot never marked has an all-zero state.
+ */
+int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t iroot,
+		     struct maple_memo_state *state, struct maple_error *err);
+
+struct maple_memo_run {
+	const char *kind; /* "baseline", "profile", "enforced", "confirm" */
+	int64_t iroot;    /* the one that is forced, or 0 */
+	const char *plan; /* JSON, or NULL */
+	uint64_t seed;
+	unsigned int attempt;
+	bool flip;        /* the control: first dependency reversed */
+};
+
+struct maple_memo_run_end {
+	const char *verdict; /* "pass", or maple_failure_name() */
+	int signo;
+	int status;
+	double seconds;     /* wall */
+	double cpu_seconds; /* of the target; 0 if not known */
+	bool delivered;     /* it was really observed or enforced */
+	bool exposed;
+};
+
+/*
+ * maple_memo_run_begin, maple_memo_run_end - bracket a run
+ *
+ * A run without an end was cut short by the death of the tool.
+ */
+int maple_memo_run_begin(struct maple_memo *memo, int64_t campaign,
+			 const struct maple_memo_run *start, int64_t *run,
+			 struct maple_error *err);
+int maple_memo_run_end(struct maple_memo *memo, int64_t run,
+		       const struct maple_memo_run_end *end,
+		       struct maple_error *err);
+
+/*
+ * maple_memo_finding_store - keeps @finding, by its id
+ *
+ * Seen before: the new one replaces the old, but for the date of the first,
+ * and times_seen grows.
+ */
+int maple_memo_finding_store(struct maple_memo *memo, int64_t campaign,
+			     const struct maple_finding *finding,
+			     struct maple_error *err);
+
+/*
+ * maple_memo_finding_load - a finding by its id or the beginning of it
+ *
+ * Errors: -ENOENT there is none, -ENOTUNIQ several begin so.
+ */
+int maple_memo_finding_load(struct maple_memo *memo, const char *id,
+			    struct maple_finding **finding,
+			    struct maple_error *err);
+
+/*
+ * maple_memo_findings - all findings, or those of one program, oldest first
+ * @program: 0 for all
+ * @findings: free with maple_memo_findings_destroy()
+ */
+int maple_memo_findings(struct maple_memo *memo, int64_t program,
+			struct maple_finding ***findings, size_t *n,
+			struct maple_error *err);
+void maple_memo_findings_destroy(struct maple_finding **findings, size_t n);
+
+/* maple_memo_sample - the coverage of the program after @run */
+int maple_memo_sample(struct maple_memo *memo, int64_t run,
+		      const struct maple_coverage *coverage,
+		      struct maple_error *err);
+
+struct maple_memo_sample {
+	int64_t run;
+	struct maple_coverage coverage;
+};
+
+/*
+ * maple_memo_samples - the samples of @program's runs from @since on
+ * @samples: free with free()
+ */
+int maple_memo_samples(struct maple_memo *memo, int64_t program, int64_t since,
+		       struct maple_memo_sample **samples, size_t *n,
+		       struct maple_error *err);
+
+/* maple_memo_coverage - what the marks of @program add up to now */
+int maple_memo_coverage(struct maple_memo *memo, int64_t program,
+			struct maple_coverage *coverage,
+			struct maple_error *err);
+
+struct maple_memo_program_info {
+	int64_t id;
+	char *build_id, *path;
+	char *input; /* NULL: none was given */
+	unsigned int campaigns, runs, findings;
+	uint64_t last_used; /* seconds since the epoch */
+	struct maple_coverage coverage;
+};
+
+/*
+ * maple_memo_programs - every program the database knows, last used first
+ * @programs: free with maple_memo_programs_destroy()
+ */
+int maple_memo_programs(struct maple_memo *memo,
+			struct maple_memo_program_info **programs, size_t *n,
+			struct maple_error *err);
+void maple_memo_programs_destroy(struct maple_memo_program_info *programs,
+				 size_t n);
+
+/*
+ * maple_memo_forget_program - drops marks, findings, runs and campaigns
+ * @keep: a campaign that stays, the one under way, or 0
+ */
+int maple_memo_forget_program(struct maple_memo *memo, int64_t program,
+			      int64_t keep, struct maple_error *err);
+/* maple_memo_forget_finding - @id as in maple_memo_finding_load() */
+int maple_memo_forget_finding(struct maple_memo *memo, const char *id,
+			      struct maple_error *err);
+int maple_memo_forget_all(struct maple_memo *memo, struct maple_error *err);
+
+/* maple_memo_export - every table as one JSON object, to @out */
+int maple_memo_export(struct maple_memo *memo, FILE *out,
+		      struct maple_error *err);
+
+#endif
