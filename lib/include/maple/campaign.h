@@ -18,6 +18,8 @@
 #include <maple/iroot.h>
 #include <maple/memo.h>
 
+struct maple_progress;
+
 enum maple_order { MAPLE_ORDER_RANKED, MAPLE_ORDER_PAPER };
 
 /* Zero is the default of every field but those that say otherwise. */

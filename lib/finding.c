@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include <stdlib.h>
+#include <maple/finding.h>
+
+const char *maple_failure_name(enum maple_failure kind)
+{
+	static const char *const names[] = {
+		[MAPLE_FAILURE_NONE] = "none",
+		[MAPLE_FAILURE_SIGNAL] = "signal",
+		[MAPLE_FAILURE_EXIT] = "exit",
+		[MAPLE_FAILURE_DEADLOCK] = "deadlock",
+		[MAPLE_FAILURE_HANG] = "hang",
+		[MAPLE_FAILURE_ORACLE] = "oracle",
+		[MAPLE_FAILURE_OUTPUT] = "output",
+	};
+
+	if ((unsigned int)kind >= sizeof(names) / sizeof(*names))
+		return "unknown";
+	return names[kind];
+}
+
+static void place_deinit(struct maple_place *place)
+{
+	free(place->image);
+	free(place->build_id);
+	free(place->function);
+	free(place->file);
+}
+
+static void moment_deinit(struct maple_moment *moment)
+{
+	place_deinit(&moment->place);
+	free(moment->thread);
+	free(moment->variable);
+}
+
+static void stack_deinit(struct maple_stack *stack)
+{
+	for (unsigned int i = 0; i < stack->nframes; i++)
+		place_deinit(&stack->frames[i].place);
+	free(stack->frames);
+	free(stack->thread);
+	free(stack->state);
+}
+
+void maple_finding_destroy(struct maple_finding *finding)
+{
+	if (!finding)
+		return;
+	for (unsigned int i = 0; i < finding->nmoments; i++)
+		moment_deinit(&finding->moments[i]);
+	for (unsigned int i = 0; i < finding->nstacks; i++)
+		stack_deinit(&finding->stacks[i]);
+	for (char **arg = finding->argv; arg && *arg; arg++)
+		free(*arg);
+	free(finding->moments);
+	free(finding->stacks);
+	free(finding->argv);
+	free(finding->id);
+	free(finding->title);
+	free(finding->what);
+	free(finding->plan);
+	free(finding->cwd);
+	free(finding->exe);
+	free(finding->input);
+	free(finding->replay);
+	free(finding->output);
+	free(finding);
+}
