@@ -2,9 +2,8 @@
 /*
  * The patch table of one image: everything the agent needs to move the
  * instructions around each site into an out-of-line slot, without decoding.
- * Made from lib/image's decoding by lib/backend, read by lib/agent. One blob,
- * position-independent: all offsets are ELF virtual addresses (address minus
- * load bias).
+ * Made by lib/image, read by lib/agent. One blob, position-independent: all
+ * offsets are ELF virtual addresses (address minus load bias).
  */
 #ifndef MAPLE_AGENT_TABLE_H
 #define MAPLE_AGENT_TABLE_H
@@ -29,7 +28,8 @@ enum maple_insn_flag {
 	MAPLE_INSN_RIPREL = 1, /* 32-bit displacement at disp_at to adjust */
 	MAPLE_INSN_JCC = 2,    /* conditional branch to target */
 	MAPLE_INSN_JMP = 4,    /* unconditional direct branch to target */
-	MAPLE_INSN_STOP = 8,   /* control never goes on to the next one */
+	MAPLE_INSN_STOP = 8,   /* control never goes on to the next one: JMP,
+				  and indirect jumps and RET, copied as is */
 };
 
 /* An instruction that moves. Its bytes are read from memory in the agent. */
@@ -40,7 +40,7 @@ struct maple_table_insn {
 	uint8_t disp_at;  /* byte of the displacement */
 	uint8_t cond;     /* JCC: condition code, 0 to 15 */
 	uint32_t target;  /* branch target */
-	uint32_t site;    /* index in the image's sites, or MAPLE_SITE_NONE */
+	uint32_t site;    /* index of its (first) site, or MAPLE_SITE_NONE */
 };
 
 /* Instructions that move together; one jump leads to the first. */
@@ -48,12 +48,12 @@ struct maple_table_group {
 	uint32_t first;   /* index of its first instruction */
 	uint16_t ninsns;
 	uint8_t length;   /* bytes covered; >= 5 for a jump */
-	uint8_t way;      /* enum maple_way; TRAP groups have one instruction */
+	uint8_t way;      /* PUN and TRAP groups have one instruction */
 };
 
 enum maple_site_flag {
 	MAPLE_SITEF_ATOMIC = 1, /* LOCK prefix or XCHG */
-	MAPLE_SITEF_REP = 2,    /* string instruction: size is size * rcx */
+	MAPLE_SITEF_REP = 2,    /* string instruction: up to rcx * size bytes */
 	MAPLE_SITEF_RIPREL = 4, /* disp is the address, as an ELF one */
 	MAPLE_SITEF_MORE = 8,   /* the next site is of this instruction too */
 };
@@ -65,9 +65,12 @@ struct maple_table_site {
 	uint8_t flags;  /* enum maple_site_flag */
 	uint8_t base;   /* 0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp ... 15 r15 */
 	uint8_t index;
-	uint8_t scale;  /* 1, 2, 4, 8 */
+	uint8_t scale;  /* 1, 2, 4, 8; 0 without an index */
+	uint8_t way;    /* enum maple_way, of this site (not of its group) */
+	uint8_t length; /* of the instruction */
 	uint8_t pad;
 	uint16_t size;  /* bytes accessed */
+	uint16_t pad2;
 	int64_t disp;
 };
 
@@ -80,7 +83,8 @@ struct maple_table {
 	uint32_t ngroups;
 	uint32_t sites_at;  /* byte offsets from the start of the blob */
 	uint32_t insns_at;
-	uint32_t groups_at; /* puns last, in descending order of offset */
+	uint32_t groups_at; /* jumps, then traps, then puns in descending
+			       order of offset: patch them in this order */
 	uint32_t text_lo;   /* executable range of the image */
 	uint32_t text_hi;
 	uint32_t pad;
