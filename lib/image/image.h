@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * What can be observed in a binary: its memory-access sites, the patch table
+ * that leads the agent to them, and where in the source they are.
+ */
+#ifndef MAPLE_IMAGE_IMAGE_H
+#define MAPLE_IMAGE_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <maple/error.h>
+#include <maple/finding.h>
+#include "../agent/table.h"
+
+/* Why a memory operand is no site. */
+enum maple_left_out {
+	MAPLE_LEFT_STACK,       /* relative to the stack or frame pointer */
+	MAPLE_LEFT_IMPLICIT,    /* the stack operand of push, pop, leave ... */
+	MAPLE_LEFT_TLS,         /* fs: or gs: */
+	MAPLE_LEFT_READ_ONLY,   /* read-only data and RELRO */
+	MAPLE_LEFT_BRANCH,      /* call or jump through memory */
+	MAPLE_LEFT_VECTOR,      /* gather and scatter */
+	MAPLE_LEFT_ODD,         /* 32-bit addresses, xlat, xsave and the like */
+	MAPLE_LEFT_PREFETCH,    /* hints: prefetch, cache line flush, nop */
+	MAPLE_LEFT_RSEQ,        /* in a restartable sequence */
+	MAPLE_LEFT_UNDECODABLE, /* functions with bytes Zydis does not know */
+	MAPLE_LEFT_REASONS
+};
+
+struct maple_image_stats {
+	uint64_t functions;
+	uint64_t instructions;
+	uint64_t text;        /* bytes of executable segments */
+	uint64_t uncovered;   /* ... that belong to no known function */
+	uint64_t left[MAPLE_LEFT_REASONS];
+	uint64_t ways[MAPLE_WAYS]; /* sites by the way in */
+};
+
+struct maple_image;
+
+/* maple_left_out_name - "stack-relative", "thread-local", ... */
+const char *maple_left_out_name(enum maple_left_out reason);
+
+int maple_image_open(const char *path, struct maple_image **image,
+		     struct maple_error *err);
+void maple_image_destroy(struct maple_image *image);
+
+const char *maple_image_path(const struct maple_image *image);
+const char *maple_image_build_id(const struct maple_image *image);
+const struct maple_image_stats *
+maple_image_stats(const struct maple_image *image);
+const struct maple_table_site *
+maple_image_sites(const struct maple_image *image, uint32_t *n);
+int64_t maple_image_find(const struct maple_image *image, uint64_t offset,
+			 bool second);
+
+int maple_image_table(const struct maple_image *image, void **blob,
+		      size_t *size, struct maple_error *err);
+
+int maple_image_place(struct maple_image *image, uint64_t offset,
+		      bool is_call, struct maple_place *place);
+bool maple_image_data(struct maple_image *image, uint64_t offset, char *buf,
+		      size_t size);
+
+bool maple_image_wanted(const char *path, bool is_main,
+			const char *const *include,
+			const char *const *exclude);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * The numbering of sites that holds for one campaign: site numbers to
+ * (image, offset) and back. Internal to lib; one thread at a time.
+ */
+#ifndef MAPLE_IMAGE_REGISTRY_H
+#define MAPLE_IMAGE_REGISTRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <maple/error.h>
+#include <maple/finding.h>
+#include "image.h"
+
+#define MAPLE_REGISTRY_NONE 0xffffffffu /* outside all images */
+
+struct maple_site_info {
+	uint32_t image;   /* index, or MAPLE_REGISTRY_NONE */
+	uint64_t offset;  /* ELF address; of the return address for a call */
+	uint8_t kind;     /* enum maple_event_kind; 0 for a call */
+	bool is_call;
+	bool second;      /* the second memory operand at this offset */
+	const char *build_id; /* hex, or a stand-in; NULL outside images */
+	const char *path;     /* NULL outside images */
+};
+
+struct maple_registry;
+
+struct maple_registry *maple_registry_create(void);
+void maple_registry_destroy(struct maple_registry *reg);
+
+int maple_registry_add(struct maple_registry *reg, const char *path,
+		       uint32_t *index, struct maple_error *err);
+uint32_t maple_registry_images(const struct maple_registry *reg);
+struct maple_image *maple_registry_image(const struct maple_registry *reg,
+					 uint32_t index);
+uint32_t maple_registry_base(const struct maple_registry *reg,
+			     uint32_t index);
+
+int maple_registry_call(struct maple_registry *reg, uint32_t k,
+			uint32_t index, uint64_t offset);
+
+int maple_registry_site(const struct maple_registry *reg, uint32_t number,
+			struct maple_site_info *info);
+uint32_t maple_registry_find(const struct maple_registry *reg,
+			     const char *build_id, uint64_t offset,
+			     bool is_call, bool second);
+int maple_registry_place(const struct maple_registry *reg, uint32_t number,
+			 struct maple_place *place);
+
+#endif
