@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Observer and predictor of one run (algorithms.md 3 to 5). Feed it the run's
+ * events in order; it says which iRoots this order exposed and which others
+ * the program could expose. One instance per run, one thread at a time; the
+ * contracts stand at the definitions in predict.c.
+ */
+#ifndef MAPLE_PREDICT_H
+#define MAPLE_PREDICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <maple/event.h>
+#include <maple/iroot.h>
+
+#define MAPLE_PREDICT_GATES 4
+
+struct maple_predict;
+
+/* Zero is the default of every field. */
+struct maple_predict_options {
+	unsigned int idioms;   /* bit i: idiom i; 0: all there are */
+	bool no_observe;       /* the order of events means nothing */
+	bool no_predict;
+	unsigned int window;   /* vw; 0: 1000 */
+	uint32_t max_locations; /* 0: 1048576, at about 300 bytes each */
+	uint32_t max_summaries; /* accesses kept per location; 0: 1024 */
+	uint32_t max_spans;     /* clocks kept per summary; 0: 256 */
+	uint32_t max_bytes;     /* looked at per access; 0: 65536 */
+};
+
+/* Where and when profiling saw one event of a predicted iRoot. */
+struct maple_predict_end {
+	uint32_t thread;     /* its number in this run */
+	uint32_t occurrence; /* how-manieth time it executed the site, from 0 */
+	uint32_t class;      /* site it executed next, or MAPLE_SITE_NONE */
+	uint32_t ngates;     /* outermost lock calls that covered the site */
+	uint32_t gate[MAPLE_PREDICT_GATES];
+};
+
+struct maple_predict_facts {
+	struct maple_predict_end e[MAPLE_IROOT_EVENTS];
+	bool disjoint; /* no lock excludes the events of a dependency */
+	bool ordered;  /* forced by happens-before: e0 is always before e1 */
+	bool gates_cut; /* there were more gates than fit */
+};
+
+/*
+ * What the caller wants to hear. Each iRoot comes at most once per run and
+ * callback: observed() as soon as it happened, predicted() in
+ * maple_predict_finish(), in the order in which they were found.
+ */
+struct maple_predict_sink {
+	void (*observed)(void *ctx, const struct maple_iroot *iroot);
+	void (*predicted)(void *ctx, const struct maple_iroot *iroot,
+			  const struct maple_predict_facts *facts);
+	void *ctx;
+};
+
+/* What was seen, and what a cap or a doubt cut away. */
+struct maple_predict_stats {
+	uint64_t events;
+	uint64_t locations;      /* now */
+	uint64_t observed, predicted; /* iRoots */
+	uint64_t searches;       /* full scans of a location's history */
+	uint64_t removed;        /* entries that nothing could need any more */
+	uint64_t unsure;         /* accesses whose order was not certain */
+	uint64_t bad_events;     /* not understood: no such thread or kind */
+	uint64_t cut_locations;  /* accesses not kept: max_locations */
+	uint64_t cut_bytes;      /* bytes not looked at: max_bytes */
+	uint64_t cut_summaries;  /* max_summaries */
+	uint64_t cut_spans;      /* max_spans */
+	uint64_t cut_syncs;      /* synchronisation objects, 65536 */
+	uint64_t no_memory;      /* allocations that failed */
+};
+
+int maple_predict_create(const struct maple_predict_options *options,
+			 const struct maple_predict_sink *sink,
+			 struct maple_predict **predict);
+int maple_predict_event(struct maple_predict *p,
+			const struct maple_event *event);
+int maple_predict_finish(struct maple_predict *p);
+unsigned int maple_predict_guards(const struct maple_predict *p,
+				  const struct maple_iroot *iroot,
+				  uint32_t *sites, unsigned int max);
+void maple_predict_stats(const struct maple_predict *p,
+			 struct maple_predict_stats *stats);
+void maple_predict_destroy(struct maple_predict *p);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_TRACE_H
+#define MAPLE_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <maple/error.h>
+#include <maple/event.h>
+#include <maple/iroot.h>
+
+struct maple_shm;
+
+/* What reading one run's ring came to. */
+struct maple_trace_stats {
+	uint64_t events;   /* handed out */
+	uint64_t pending;  /* ... of them with MAPLE_EVF_PENDING */
+	uint64_t unfilled; /* slots taken by a thread that died before filling */
+	uint64_t bad;      /* slots whose content is no event */
+	uint64_t lost;     /* dropped by the agent: ring full */
+};
+
+/* The reader's side of the ring; its fields are trace/ring.c's own. */
+struct maple_trace_ring {
+	struct maple_shm *shm;
+	struct maple_event held; /* next to hand out, once its fate is known */
+	bool holding;
+	struct maple_trace_stats stats;
+};
+
+void maple_trace_ring_init(struct maple_trace_ring *ring,
+			   struct maple_shm *shm);
+void maple_trace_ring_reset(struct maple_trace_ring *ring);
+bool maple_trace_ring_next(struct maple_trace_ring *ring, bool ended,
+			   struct maple_event *event);
+void maple_trace_ring_stats(const struct maple_trace_ring *ring,
+			    struct maple_trace_stats *stats);
+
+/* One line `expect ...` of the text form. */
+struct maple_trace_expect {
+	bool predicted; /* false: observed */
+	struct maple_iroot iroot;
+};
+
+/* One block of the text form, from `trace N` to `end`. */
+struct maple_trace_block {
+	unsigned int number;
+	bool deadlock;
+	size_t nevents, nexpects;
+	struct maple_event *events;
+	struct maple_trace_expect *expects;
+};
+
+int maple_trace_text_read(FILE *in, unsigned int *line,
+			  struct maple_trace_block **block,
+			  struct maple_error *err);
+int maple_trace_text_write(FILE *out, const struct maple_trace_block *block);
+void maple_trace_text_print_iroot(FILE *out, const struct maple_iroot *iroot);
+void maple_trace_block_destroy(struct maple_trace_block *block);
+
+#endif
