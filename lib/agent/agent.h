@@ -70,8 +70,14 @@ uint32_t maple_agent_call(const void *ret, unsigned int kind);
  * When observing, before() records READ, WRITE, UPDATE and UNLOCK, after()
  * records a LOCK that happened. When enforcing, before() may hold the thread,
  * and after() tells the automaton and writes the log. @happened is false for
- * a failed attempt. Neither changes errno. before() with a LOCK that may
- * block records BLOCK first.
+ * a failed attempt. before() with a LOCK that may block records BLOCK first.
+ *
+ * One call may make two accesses at once (memcpy reads and writes): it calls
+ * before() for both, READ first, then after() for both in the same order.
+ * after() that no before() announced says that an access has happened anyhow
+ * (the mutex that a condition wait took back).
+ *
+ * None of maple_agent_call(), before(), after() and note() changes errno.
  */
 void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 			uint64_t size, unsigned int flags);
@@ -86,10 +92,11 @@ void maple_agent_note(unsigned int kind, uint32_t site, const void *addr,
 		      uint64_t value, unsigned int flags, uint32_t aux);
 
 /*
- * Threads. The creator calls maple_agent_thread_new() before it creates the
- * thread, and gives the number to the child, which calls
+ * Threads. The creator calls maple_agent_thread_new(), which may return
+ * MAPLE_THREAD_NONE, and notes CREATE before it creates the thread; it gives the number to the child, which calls
  * maple_agent_thread_start() before anything of the program runs in it; when
- * creation fails the creator calls maple_agent_thread_drop().
+ * creation fails the creator calls maple_agent_thread_drop(). The core records
+ * START and EXIT itself.
  * maple_agent_thread_exit() is the last thing a thread does.
  * maple_agent_thread_prio() is the SCHED_FIFO priority that the new thread
  * is to be born with (by explicit attributes), 0 for none.
@@ -100,10 +107,16 @@ unsigned int maple_agent_thread_prio(uint32_t number);
 void maple_agent_thread_start(uint32_t number, const void *stack,
 			      uint64_t size);
 void maple_agent_thread_exit(void);
-/* maple_agent_thread_find - number of the live thread @pthread, or NONE */
+/*
+ * maple_agent_thread_find - number of the newest thread that was @pthread,
+ * or NONE; it may have exited already, but nobody has joined it yet
+ */
 uint32_t maple_agent_thread_find(uint64_t pthread);
 
-/* maple_agent_yield - called for each sched_yield() of the program */
+/*
+ * maple_agent_yield - called for each sched_yield() of the program, and each
+ * failed round of a spin lock, before the real sched_yield()
+ */
 void maple_agent_yield(void);
 
 /*
@@ -115,7 +128,8 @@ void maple_agent_images(void);
 /*
  * maple_agent_detach - the calling process leaves the run: own policy,
  * priority and affinity back, no more events. For the child of a fork, and
- * before exec (which maple_agent_attach() undoes if it fails).
+ * before exec (which maple_agent_attach() undoes if it fails). Afterwards
+ * maple_agent_on() is false and maple_agent_fault_owns() nothing.
  */
 void maple_agent_detach(void);
 void maple_agent_attach(void);
@@ -125,7 +139,8 @@ void maple_agent_exiting(void);
 
 /*
  * Faults. The agent's handlers for fatal signals stay installed; these keep
- * what the program believes is installed.
+ * what the program believes is installed. maple_agent_fault_action() is
+ * called, returns and fails as sigaction() does.
  */
 struct sigaction;
 bool maple_agent_fault_owns(int signo);
