@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * The automaton's state and what its files ask of each other: holds.c says
+ * why a thread is held, levels.c gives levels, moves.c binds, executes and
+ * gives up, automaton.c is the door. Only they and the unit tests include
+ * this.
+ */
+#ifndef MAPLE_AUTOMATON_STATE_H
+#define MAPLE_AUTOMATON_STATE_H
+
+#include <stdbool.h>
+#include "automaton.h"
+
+#define MAPLE_AUTO_TOUCHED 64 /* ranges remembered per role and pair */
+
+struct maple_range {
+	uint64_t addr;
+	uint64_t size; /* 0: not set */
+};
+
+enum maple_reason {
+	MAPLE_REASON_FREE,
+	MAPLE_REASON_ARRIVED, /* bound, before its role's first undone step */
+	MAPLE_REASON_CAND,    /* could be bound, before its role's first step */
+	MAPLE_REASON_GUARD,   /* would break a dependency or a pair */
+	MAPLE_REASON_GATE,    /* before a lock that leads to its step */
+	MAPLE_REASON_COVER,   /* a third thread before such a lock */
+};
+
+struct maple_hold {
+	enum maple_reason reason;
+	int step; /* for ARRIVED, CAND and GATE; else -1 */
+};
+
+struct maple_auto_thread {
+	struct maple_access acc; /* while it stands before one */
+	uint16_t live_at;        /* index in live */
+	uint8_t live;
+	uint8_t stands; /* has a record: before acc, or passed but not done */
+	uint8_t go;     /* was told to go; after() is to come */
+	uint8_t pass;   /* this access is let pass by decision */
+	uint8_t failed; /* its last attempt at a step did not happen */
+	uint8_t asleep; /* was told to sleep a slice */
+	uint8_t spinning;
+	uint8_t roles;  /* hinted for these */
+	uint8_t norm;
+	uint8_t want;   /* level it should have */
+	uint8_t given;  /* level the caller was told */
+	uint32_t seen;  /* moves when it was told to go */
+};
+
+struct maple_auto {
+	struct maple_plan plan;
+	bool dead; /* a deadlock plan: all it wants is both in their 2nd lock */
+
+	/* The attempt. */
+	uint32_t done;
+	int executing;   /* step, or -1 */
+	bool watch_mode; /* it executes while everything else is blocked */
+	int role[MAPLE_PLAN_ROLES]; /* thread, or -1 */
+	bool cool[MAPLE_PLAN_ROLES]; /* last executed in watch mode */
+	struct maple_range var[MAPLE_PLAN_VARS];
+	struct maple_range step_range[MAPLE_PLAN_STEPS];
+	uint16_t step_thread[MAPLE_PLAN_STEPS];
+	uint32_t ntouched[MAPLE_PLAN_ROLES];
+	struct maple_range touched[MAPLE_PLAN_ROLES][MAPLE_AUTO_TOUCHED];
+	/* threads that have read an executed write since */
+	uint64_t read_since[MAPLE_PLAN_STEPS][MAPLE_THREADS / 64];
+
+	/* The run. */
+	bool finished;
+	bool dropped; /* hints no longer count */
+	uint32_t arrivals[MAPLE_PLAN_STEPS]; /* at a role's first step */
+	uint32_t moves;
+	uint32_t slept_step;
+	uint32_t spin_moves;  /* moves at the last spin, and how many since */
+	uint32_t spin_again;
+	uint64_t random;
+	struct maple_auto_result result;
+
+	/* Threads. */
+	uint32_t nlive;
+	uint32_t ndirty; /* threads whose level the caller has to change */
+	uint16_t live[MAPLE_THREADS];
+	struct maple_auto_thread thread[MAPLE_THREADS];
+};
+
+static inline bool maple_range_overlap(const struct maple_range *r,
+				       const struct maple_access *acc)
+{
+	return r->size && r->addr < acc->addr + acc->size &&
+	       acc->addr < r->addr + r->size;
+}
+
+static inline bool maple_kind_is_lock(unsigned int kind)
+{
+	return kind == MAPLE_EV_LOCK || kind == MAPLE_EV_UNLOCK;
+}
+
+/* k, the first step undone; nsteps if there is none */
+static inline int maple_auto_current(const struct maple_auto *a)
+{
+	int k = 0;
+
+	while (k < (int)a->plan.nsteps && (a->done >> k & 1))
+		k++;
+	return k;
+}
+
+static inline int maple_auto_role(const struct maple_auto *a, int t)
+{
+	return a->role[0] == t ? 0 : a->role[1] == t ? 1 : -1;
+}
+
+static inline bool maple_auto_performs(const struct maple_auto *a, int t)
+{
+	return a->executing >= 0 &&
+	       a->role[a->plan.step[a->executing].role] == t;
+}
+
+static inline bool maple_auto_pre_done(const struct maple_auto *a, int step)
+{
+	return !(a->plan.step[step].pre & ~a->done);
+}
+
+/* holds.c */
+struct maple_hold maple_hold_work_out(const struct maple_auto *a, int t,
+				      const struct maple_access *acc);
+bool maple_hold_breaks(const struct maple_auto *a, int t,
+		       const struct maple_access *acc);
+bool maple_hold_candidate(const struct maple_auto *a, int t, int step);
+int maple_hold_arrived(const struct maple_auto *a, int role);
+int maple_hold_next_step(const struct maple_auto *a, int step);
+int maple_hold_first_step(const struct maple_auto *a, int role);
+void maple_hold_count_arrival(struct maple_auto *a, int t,
+			      const struct maple_access *acc);
+void maple_hold_note(struct maple_auto *a, int t,
+		     const struct maple_access *acc);
+
+/* levels.c */
+void maple_level_set(struct maple_auto *a, int t, unsigned int prio);
+void maple_level_update(struct maple_auto *a);
+void maple_level_plain(struct maple_auto *a, int t);
+
+/* moves.c */
+void maple_move_next(struct maple_auto *a);
+void maple_move_bind(struct maple_auto *a, int t, int step);
+void maple_move_execute(struct maple_auto *a, int step, bool watch_mode);
+void maple_move_executed(struct maple_auto *a, int t, int step,
+			 const struct maple_access *acc);
+void maple_move_give_up(struct maple_auto *a);
+void maple_move_finish(struct maple_auto *a, bool exposed);
+
+#endif

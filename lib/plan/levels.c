@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Levels (rule 4 of algorithms.md 7): which priority each thread should have
+ * as things stand, and handing out the differences to what the caller was
+ * told, raises first, so that no thread loses the CPU to one that is only
+ * about to be lowered.
+ *
+ *   HIGH   the executing performer; the bound thread that is waited for
+ *   NORM   everyone else, each its own
+ *   NEXT   stands before a step that could be executed now
+ *   LOW    stands before a later step, or a gate; executed in watch mode
+ *   MIN    would break a guard; spins
+ */
+#include "automaton_state.h"
+
+/* The role that is waited for: k's performer, or k+1's while k's waits. */
+static int role_missing(const struct maple_auto *a)
+{
+	int k = maple_auto_current(a);
+	int next;
+
+	if (a->executing >= 0 || k == (int)a->plan.nsteps)
+		return -1;
+	if (maple_hold_arrived(a, a->plan.step[k].role) != k)
+		return a->plan.step[k].role;
+	next = maple_hold_next_step(a, k);
+	if (next >= 0 &&
+	    maple_hold_arrived(a, a->plan.step[next].role) != next)
+		return a->plan.step[next].role;
+	return -1;
+}
+
+static unsigned int level_held(const struct maple_auto *a, int t)
+{
+	const struct maple_auto_thread *thread = &a->thread[t];
+	struct maple_hold hold = maple_hold_work_out(a, t, &thread->acc);
+
+	switch (hold.reason) {
+	case MAPLE_REASON_ARRIVED:
+	case MAPLE_REASON_CAND:
+		if (a->executing < 0 && !thread->failed &&
+		    maple_auto_pre_done(a, hold.step))
+			return MAPLE_PRIO_NEXT;
+		return MAPLE_PRIO_LOW;
+	case MAPLE_REASON_GATE:
+		return MAPLE_PRIO_LOW;
+	case MAPLE_REASON_GUARD:
+	case MAPLE_REASON_COVER:
+		return MAPLE_PRIO_MIN;
+	case MAPLE_REASON_FREE:
+		break;
+	}
+	return a->executing >= 0 ? MAPLE_PRIO_LOW : thread->norm;
+}
+
+static unsigned int level_of(const struct maple_auto *a, int t, int missing)
+{
+	const struct maple_auto_thread *thread = &a->thread[t];
+	int role = maple_auto_role(a, t);
+	unsigned int prio = thread->norm;
+
+	if (thread->spinning)
+		return MAPLE_PRIO_MIN;
+	if (maple_auto_performs(a, t))
+		return MAPLE_PRIO_HIGH;
+	if (thread->stands) {
+		prio = level_held(a, t);
+		if (prio != thread->norm)
+			return prio;
+	}
+	if (role < 0)
+		return prio;
+	if (role == missing && !thread->failed)
+		return MAPLE_PRIO_HIGH;
+	return a->cool[role] ? MAPLE_PRIO_LOW : prio;
+}
+
+/* maple_level_set - @t should have @prio */
+void maple_level_set(struct maple_auto *a, int t, unsigned int prio)
+{
+	struct maple_auto_thread *thread = &a->thread[t];
+
+	if (!thread->live)
+		return;
+	a->ndirty -= thread->want != thread->given;
+	thread->want = prio;
+	a->ndirty += thread->want != thread->given;
+}
+
+/* maple_level_update - every thread's level anew, after a move */
+void maple_level_update(struct maple_auto *a)
+{
+	int missing = role_missing(a);
+
+	for (uint32_t n = 0; n < a->nlive; n++)
+		maple_level_set(a, a->live[n], level_of(a, a->live[n], missing));
+}
+
+/* maple_level_plain - the level of @t alone, which stands nowhere any more */
+void maple_level_plain(struct maple_auto *a, int t)
+{
+	maple_level_set(a, t, level_of(a, t, role_missing(a)));
+}
+
+static bool change_is_due(const struct maple_auto_thread *thread, bool raise)
+{
+	return raise ? thread->want > thread->given :
+		       thread->want < thread->given;
+}
+
+int maple_auto_change(struct maple_auto *a, unsigned int self,
+		      unsigned int *t, unsigned int *prio)
+{
+	int found = -1;
+
+	if (!a->ndirty)
+		return 0;
+	for (int raise = 1; raise >= 0 && found < 0; raise--) {
+		for (uint32_t n = 0; n < a->nlive; n++) {
+			if (!change_is_due(&a->thread[a->live[n]], raise))
+				continue;
+			if (raise || a->live[n] != self) {
+				found = a->live[n];
+				break;
+			}
+		}
+	}
+	if (found < 0)
+		found = self;
+	*t = found;
+	*prio = a->thread[found].want;
+	a->thread[found].given = a->thread[found].want;
+	a->ndirty--;
+	return 1;
+}
