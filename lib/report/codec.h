@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_REPORT_CODEC_H
+#define MAPLE_REPORT_CODEC_H
+
+#include <jansson.h>
+#include <maple/finding.h>
+
+json_t *maple_codec_finding(const struct maple_finding *finding);
+
+#endif
