@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Findings, kept as the JSON that reports use; the columns beside it hold
+ * what changes when a finding is seen again.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <maple/report.h>
+#include "memo/sql.h"
+
+int maple_memo_finding_store(struct maple_memo *memo, int64_t campaign,
+			     const struct maple_finding *finding,
+			     struct maple_error *err)
+{
+	char *json = maple_report_finding_encode(finding);
+	int64_t when = (int64_t)(finding->found_at ? finding->found_at
+						   : (uint64_t)time(NULL));
+	int ret;
+
+	if (!json)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	ret = maple_sql_run(memo, MAPLE_SQL_FINDING_STORE, err, "sisi",
+			    finding->id, campaign, json, when);
+	free(json);
+	return ret;
+}
+
+static int decode_row(struct maple_memo *memo, sqlite3_stmt *statement,
+		      struct maple_finding **finding, struct maple_error *err)
+{
+	const char *json = (const char *)sqlite3_column_text(statement, 0);
+	struct maple_error why;
+	int ret;
+
+	if (!json)
+		return maple_sql_fail(memo, SQLITE_CORRUPT, err);
+	ret = maple_report_finding_decode(json, finding, &why);
+	if (ret)
+		return maple_error_set(err, -ret, "memo database '%s': %s",
+				       memo->path, why.text);
+	(*finding)->found_at = (uint64_t)sqlite3_column_int64(statement, 1);
+	(*finding)->times_seen =
+		(unsigned int)sqlite3_column_int64(statement, 2);
+	return 0;
+}
+
+int maple_memo_finding_load(struct maple_memo *memo, const char *id,
+			    struct maple_finding **finding,
+			    struct maple_error *err)
+{
+	sqlite3_stmt *statement;
+	int ret = maple_sql_get(memo, MAPLE_SQL_FINDING_FIND, &statement, err,
+				"s", id);
+
+	if (!ret)
+		ret = *id ? maple_sql_step(memo, statement, err) : 0;
+	if (ret < 0)
+		return ret;
+	if (!ret)
+		return maple_error_set(err, ENOENT,
+				       "there is no finding '%s'; 'mapletest "
+				       "report' lists them",
+				       id);
+	ret = decode_row(memo, statement, finding, err);
+	if (!ret && strcmp((*finding)->id, id)) {
+		/* Not the id itself: then it must be the only one. */
+		ret = maple_sql_step(memo, statement, err);
+		if (ret > 0)
+			ret = maple_error_set(err, ENOTUNIQ,
+					      "several findings begin with "
+					      "'%s'; give more of it",
+					      id);
+		if (ret)
+			maple_finding_destroy(*finding);
+	}
+	sqlite3_reset(statement);
+	return ret;
+}
+
+int maple_memo_findings(struct maple_memo *memo, int64_t program,
+			struct maple_finding ***findings, size_t *n,
+			struct maple_error *err)
+{
+	sqlite3_stmt *statement;
+	int ret = maple_sql_get(memo, MAPLE_SQL_FINDINGS, &statement, err, "i",
+				program);
+
+	*findings = NULL;
+	*n = 0;
+	while (!ret) {
+		struct maple_finding **more;
+
+		ret = maple_sql_step(memo, statement, err);
+		if (!ret)
+			return 0;
+		if (ret < 0)
+			break;
+		more = reallocarray(*findings, *n + 1, sizeof(*more));
+		if (!more) {
+			ret = maple_error_set(err, ENOMEM, "out of memory");
+			break;
+		}
+		*findings = more;
+		ret = decode_row(memo, statement, &more[*n], err);
+		if (!ret)
+			++*n;
+	}
+	sqlite3_reset(statement);
+	maple_memo_findings_destroy(*findings, *n);
+	*findings = NULL;
+	*n = 0;
+	return ret;
+}
+
+void maple_memo_findings_destroy(struct maple_finding **findings, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		maple_finding_destroy(findings[i]);
+	free(findings);
+}
+
+int maple_memo_forget_finding(struct maple_memo *memo, const char *id,
+			      struct maple_error *err)
+{
+	struct maple_finding *finding;
+	int ret = maple_memo_finding_load(memo, id, &finding, err);
+
+	if (ret)
+		return ret;
+	ret = maple_sql_run(memo, MAPLE_SQL_FINDING_FORGET, err, "s",
+			    finding->id);
+	maple_finding_destroy(finding);
+	return ret;
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* iRoots and what happened to them: the memo proper. */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include "memo/sql.h"
+
+static_assert(MAPLE_MEMO_PREDICTED == 0 && MAPLE_MEMO_OBSERVED == 1 &&
+	      MAPLE_MEMO_ATTEMPT == 2 && MAPLE_MEMO_EXPOSED == 3 &&
+	      MAPLE_MEMO_FAILED == 4, "MAPLE_SQL_MARK spells these numbers");
+
+static int find_site(struct maple_memo *memo,
+		     const struct maple_memo_event *event, int64_t *site,
+		     struct maple_error *err)
+{
+	int64_t image, offset = (int64_t)event->offset;
+	int ret = maple_sql_find(memo, MAPLE_SQL_IMAGE_FIND, &image, err, "s",
+				 event->build_id);
+
+	if (!ret && !image)
+		ret = maple_sql_find(memo, MAPLE_SQL_IMAGE_ADD, &image, err,
+				     "ss", event->build_id, event->image);
+	if (!ret)
+		ret = maple_sql_find(memo, MAPLE_SQL_SITE_FIND, site, err,
+				     "iiu", image, offset,
+				     (unsigned int)event->call);
+	if (!ret && !*site)
+		ret = maple_sql_find(memo, MAPLE_SQL_SITE_ADD, site, err,
+				     "iiussu", image, offset,
+				     (unsigned int)event->call,
+				     event->function, event->file,
+				     event->line);
+	return ret;
+}
+
+int maple_memo_iroot(struct maple_memo *memo,
+		     const struct maple_memo_iroot_key *key, int64_t *iroot,
+		     struct maple_error *err)
+{
+	unsigned int n = maple_iroot_events(key->idiom);
+	char kinds[MAPLE_IROOT_EVENTS + 1] = "";
+	int64_t site[MAPLE_IROOT_EVENTS] = { 0 };
+	bool ours;
+	int ret;
+
+	if (!n)
+		return maple_error_set(err, EINVAL, "there is no idiom %u",
+				       key->idiom);
+	ret = maple_sql_enter(memo, &ours, err);
+	if (ret)
+		return ret;
+	for (unsigned int i = 0; i < n && !ret; i++) {
+		assert(key->e[i].build_id && strchr("RWLU", key->e[i].kind));
+		kinds[i] = key->e[i].kind;
+		ret = find_site(memo, &key->e[i], &site[i], err);
+	}
+	if (!ret)
+		ret = maple_sql_find(memo, MAPLE_SQL_IROOT_FIND, iroot, err,
+				     "usiiii", key->idiom, kinds, site[0],
+				     site[1], site[2], site[3]);
+	if (!ret && !*iroot)
+		ret = maple_sql_find(memo, MAPLE_SQL_IROOT_ADD, iroot, err,
+				     "usiiii", key->idiom, kinds, site[0],
+				     site[1], site[2], site[3]);
+	return maple_sql_leave(memo, ours, ret, err);
+}
+
+int maple_memo_mark(struct maple_memo *memo, int64_t program, int64_t iroot,
+		    enum maple_memo_mark mark, struct maple_error *err)
+{
+	return maple_sql_run(memo, MAPLE_SQL_MARK, err, "iiu", program, iroot,
+			     (unsigned int)mark);
+}
+
+int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t iroot,
+		     struct maple_memo_state *state, struct maple_error *err)
+{
+	sqlite3_stmt *statement;
+	int ret = maple_sql_get(memo, MAPLE_SQL_STATE, &statement, err, "ii",
+				program, iroot);
+
+	if (!ret)
+		ret = maple_sql_step(memo, statement, err);
+	if (ret < 0)
+		return ret;
+	assert(ret == 1); /* an aggregate always has its row */
+	state->predicted = sqlite3_column_int(statement, 0);
+	state->exposed = sqlite3_column_int(statement, 1);
+	state->failed = (unsigned int)sqlite3_column_int64(statement, 2);
+	state->attempts = (unsigned int)sqlite3_column_int64(statement, 3);
+	sqlite3_reset(statement);
+	return 0;
+}
+
+int maple_memo_coverage(struct maple_memo *memo, int64_t program,
+			struct maple_coverage *coverage,
+			struct maple_error *err)
+{
+	sqlite3_stmt *statement;
+	int ret = maple_sql_get(memo, MAPLE_SQL_COVERAGE, &statement, err, "i",
+				program);
+
+	memset(coverage, 0, sizeof(*coverage));
+	while (!ret) {
+		int64_t idiom;
+
+		ret = maple_sql_step(memo, statement, err);
+		if (ret <= 0)
+			return ret;
+		ret = 0;
+		idiom = sqlite3_column_int64(statement, 0);
+		if (idiom < 1 || idiom >= MAPLE_IDIOMS)
+			continue;
+		coverage->predicted[idiom] =
+			(uint64_t)sqlite3_column_int64(statement, 1);
+		coverage->exposed[idiom] =
+			(uint64_t)sqlite3_column_int64(statement, 2);
+		coverage->failed[idiom] =
+			(uint64_t)sqlite3_column_int64(statement, 3);
+	}
+	return ret;
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Opening, creating and migrating the database, and transactions. What is
+ * there is looked at before anything is written: a file that is damaged, is
+ * of a newer maple or is something else stays as it is.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "memo/sql.h"
+
+#define APPLICATION 0x6d61706c /* "mapl" in the file's header */
+#define BUSY_MS     10000
+
+static int exec(struct maple_memo *memo, const char *sql,
+		struct maple_error *err)
+{
+	int rc = sqlite3_exec(memo->db, sql, NULL, NULL, NULL);
+
+	return rc == SQLITE_OK ? 0 : maple_sql_fail(memo, rc, err);
+}
+
+/* The first column of the first row of @sql. */
+static int ask(struct maple_memo *memo, const char *sql, int64_t *number,
+	       struct maple_error *err)
+{
+	sqlite3_stmt *statement;
+	int rc = sqlite3_prepare_v2(memo->db, sql, -1, &statement, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(statement);
+	if (rc != SQLITE_ROW) {
+		int ret = maple_sql_fail(memo, rc, err);
+
+		sqlite3_finalize(statement);
+		return ret;
+	}
+	*number = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	return 0;
+}
+
+/* Whose file it is. @version is 0 if it is still empty. */
+static int look(struct maple_memo *memo, int64_t *version,
+		struct maple_error *err)
+{
+	int64_t application, tables;
+	int ret = ask(memo, "PRAGMA application_id", &application, err);
+
+	if (!ret)
+		ret = ask(memo, "SELECT count(*) FROM sqlite_schema", &tables,
+			  err);
+	if (!ret)
+		ret = ask(memo, "PRAGMA user_version", version, err);
+	if (ret)
+		return ret;
+	if (application != APPLICATION && (tables || *version || application))
+		return maple_sql_fail(memo, SQLITE_NOTADB, err);
+	if (*version > maple_sql_version)
+		return maple_error_set(err, ENOTSUP,
+				       "memo database '%s' has schema %d, of a "
+				       "newer maple; this one knows %d: update "
+				       "maple or name another place with "
+				       "--db FILE",
+				       memo->path, (int)*version,
+				       maple_sql_version);
+	return 0;
+}
+
+/* A damaged file is better told now than after an hour of runs. */
+static int quick_check(struct maple_memo *memo, struct maple_error *err)
+{
+	sqlite3_stmt *statement;
+	const char *answer;
+	int ret = 0;
+	int rc = sqlite3_prepare_v2(memo->db, "PRAGMA quick_check(1)", -1,
+				    &statement, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(statement);
+	if (rc != SQLITE_ROW) {
+		ret = maple_sql_fail(memo, rc, err);
+	} else {
+		answer = (const char *)sqlite3_column_text(statement, 0);
+		if (!answer || strcmp(answer, "ok"))
+			ret = maple_sql_fail(memo, SQLITE_CORRUPT, err);
+	}
+	sqlite3_finalize(statement);
+	return ret;
+}
+
+static int migrate(struct maple_memo *memo, struct maple_error *err)
+{
+	int64_t version;
+	int ret = maple_memo_begin(memo, err);
+
+	if (ret)
+		return ret;
+	/* Another process may have done it since we looked. */
+	ret = look(memo, &version, err);
+	for (; !ret && version < maple_sql_version; version++)
+		ret = exec(memo, maple_sql_migrations[version], err);
+	if (!ret) {
+		char sql[96];
+
+		snprintf(sql, sizeof(sql),
+			 "PRAGMA application_id = %d; PRAGMA user_version = %d",
+			 APPLICATION, maple_sql_version);
+		ret = exec(memo, sql, err);
+	}
+	return maple_sql_leave(memo, true, ret, err);
+}
+
+static int open_writable(struct maple_memo *memo, struct maple_error *err)
+{
+	int64_t version;
+	int ret, rc;
+
+	rc = sqlite3_open_v2(memo->path, &memo->db,
+			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+	if (rc != SQLITE_OK)
+		return maple_sql_fail(memo, rc, err);
+	sqlite3_extended_result_codes(memo->db, 1);
+	sqlite3_busy_timeout(memo->db, BUSY_MS);
+	/* SQLite falls back to reading without a word. */
+	if (sqlite3_db_readonly(memo->db, "main") == 1)
+		return maple_sql_fail(memo, SQLITE_READONLY, err);
+	ret = look(memo, &version, err);
+	if (!ret)
+		ret = quick_check(memo, err);
+	if (!ret)
+		ret = exec(memo,
+			   "PRAGMA journal_mode = WAL;"
+			   "PRAGMA synchronous = FULL;"
+			   "PRAGMA foreign_keys = ON",
+			   err);
+	if (!ret && version < maple_sql_version)
+		ret = migrate(memo, err);
+	return ret;
+}
+
+/* "file:" and the path with everything escaped that a URI gives meaning. */
+static char *immutable_uri(const char *path)
+{
+	char *uri = malloc(3 * strlen(path) + sizeof("file:?immutable=1"));
+	char *p = uri;
+
+	if (!uri)
+		return NULL;
+	p = stpcpy(p, "file:");
+	for (; *path; path++) {
+		if (strchr("%?#", *path))
+			p += sprintf(p, "%%%02x", (unsigned char)*path);
+		else
+			*p++ = *path;
+	}
+	strcpy(p, "?immutable=1");
+	return uri;
+}
+
+/*
+ * A database in WAL mode needs its directory writable even to be read. Where
+ * it is not, and no log waits to be merged, the file is complete as it is.
+ */
+static int open_immutable(struct maple_memo *memo)
+{
+	char *uri = NULL, *wal = NULL;
+	struct stat st;
+	int rc = SQLITE_CANTOPEN;
+
+	if (asprintf(&wal, "%s-wal", memo->path) < 0)
+		return SQLITE_NOMEM;
+	if (stat(wal, &st) || st.st_size == 0) {
+		sqlite3_close(memo->db);
+		memo->db = NULL;
+		uri = immutable_uri(memo->path);
+		rc = sqlite3_open_v2(uri, &memo->db,
+				     SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
+				     NULL);
+	}
+	free(uri);
+	free(wal);
+	return rc;
+}
+
+static int open_readonly(struct maple_memo *memo, struct maple_error *err)
+{
+	int64_t version;
+	int rc, ret;
+
+	rc = sqlite3_open_v2(memo->path, &memo->db, SQLITE_OPEN_READONLY, NULL);
+	if (rc != SQLITE_OK)
+		return maple_sql_fail(memo, rc, err);
+	sqlite3_busy_timeout(memo->db, BUSY_MS);
+	rc = sqlite3_exec(memo->db, "SELECT 1 FROM sqlite_schema", NULL, NULL,
+			  NULL);
+	if ((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY) {
+		rc = open_immutable(memo);
+		if (rc != SQLITE_OK)
+			return maple_sql_fail(memo, rc, err);
+	}
+	ret = look(memo, &version, err);
+	if (!ret && version == 0)
+		return maple_error_set(err, ENOENT,
+				       "memo database '%s' is still empty",
+				       memo->path);
+	if (!ret && version < maple_sql_version)
+		return maple_error_set(err, ENOTSUP,
+				       "memo database '%s' has the older "
+				       "schema %d; a campaign on it, mapletest "
+				       "run, brings it to %d",
+				       memo->path, (int)version,
+				       maple_sql_version);
+	return ret;
+}
+
+int maple_memo_open(const char *path, unsigned int flags,
+		    struct maple_memo **memo, struct maple_error *err)
+{
+	struct maple_memo *m = calloc(1, sizeof(*m));
+	int ret;
+
+	if (m)
+		m->path = strdup(path);
+	if (!m || !m->path) {
+		maple_memo_close(m);
+		return maple_error_set(err, ENOMEM, "out of memory");
+	}
+	ret = flags & MAPLE_MEMO_READONLY ? open_readonly(m, err)
+					  : open_writable(m, err);
+	if (ret) {
+		maple_memo_close(m);
+		return ret;
+	}
+	*memo = m;
+	return 0;
+}
+
+void maple_memo_close(struct maple_memo *memo)
+{
+	if (!memo)
+		return;
+	for (int i = 0; i < MAPLE_SQL_MAX; i++)
+		sqlite3_finalize(memo->statement[i]);
+	sqlite3_close(memo->db);
+	free(memo->path);
+	free(memo);
+}
+
+int maple_memo_check(struct maple_memo *memo, struct maple_error *err)
+{
+	sqlite3_stmt *statement;
+	const unsigned char *answer;
+	int ret = maple_sql_get(memo, MAPLE_SQL_CHECK, &statement, err, "");
+
+	if (!ret)
+		ret = maple_sql_step(memo, statement, err);
+	if (ret < 0)
+		return ret;
+	answer = sqlite3_column_text(statement, 0);
+	if (!ret || !answer || strcmp((const char *)answer, "ok"))
+		ret = maple_sql_fail(memo, SQLITE_CORRUPT, err);
+	else
+		ret = 0;
+	sqlite3_reset(statement);
+	return ret;
+}
+
+int maple_memo_begin(struct maple_memo *memo, struct maple_error *err)
+{
+	return maple_sql_run(memo, MAPLE_SQL_BEGIN, err, "");
+}
+
+int maple_memo_commit(struct maple_memo *memo, struct maple_error *err)
+{
+	return maple_sql_run(memo, MAPLE_SQL_COMMIT, err, "");
+}
+
+void maple_memo_rollback(struct maple_memo *memo)
+{
+	/* SQLite itself has rolled back after some errors: a full disk, say. */
+	if (!sqlite3_get_autocommit(memo->db))
+		maple_sql_run(memo, MAPLE_SQL_ROLLBACK, NULL, "");
+}

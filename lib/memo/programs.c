@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* Programs: listing them, forgetting them, and exporting the whole. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <jansson.h>
+#include "memo/sql.h"
+#include "report/bytes.h"
+#include "report/fields.h"
+
+static int add_program(struct maple_memo *memo, sqlite3_stmt *statement,
+		       struct maple_memo_program_info **programs, size_t *n,
+		       struct maple_error *err)
+{
+	struct maple_memo_program_info *p;
+
+	p = reallocarray(*programs, *n + 1, sizeof(*p));
+	if (!p)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	*programs = p;
+	p += (*n)++;
+	memset(p, 0, sizeof(*p));
+	p->id = sqlite3_column_int64(statement, 0);
+	p->build_id = maple_sql_string(statement, 1);
+	p->path = maple_sql_string(statement, 2);
+	if (sqlite3_column_bytes(statement, 3))
+		p->input = maple_sql_string(statement, 3);
+	p->campaigns = (unsigned int)sqlite3_column_int64(statement, 4);
+	p->runs = (unsigned int)sqlite3_column_int64(statement, 5);
+	p->findings = (unsigned int)sqlite3_column_int64(statement, 6);
+	p->last_used = (uint64_t)sqlite3_column_int64(statement, 7);
+	if (!p->build_id)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	return maple_memo_coverage(memo, p->id, &p->coverage, err);
+}
+
+int maple_memo_programs(struct maple_memo *memo,
+			struct maple_memo_program_info **programs, size_t *n,
+			struct maple_error *err)
+{
+	sqlite3_stmt *statement;
+	int ret = maple_sql_get(memo, MAPLE_SQL_PROGRAMS, &statement, err, "");
+
+	*programs = NULL;
+	*n = 0;
+	while (!ret) {
+		ret = maple_sql_step(memo, statement, err);
+		if (!ret)
+			return 0;
+		if (ret > 0)
+			ret = add_program(memo, statement, programs, n, err);
+	}
+	sqlite3_reset(statement);
+	maple_memo_programs_destroy(*programs, *n);
+	*programs = NULL;
+	*n = 0;
+	return ret;
+}
+
+void maple_memo_programs_destroy(struct maple_memo_program_info *programs,
+				 size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(programs[i].build_id);
+		free(programs[i].path);
+		free(programs[i].input);
+	}
+	free(programs);
+}
+
+/*
+ * The executable as a whole, with every input: what is exposed with another
+ * input would else still be known.
+ */
+int maple_memo_forget_program(struct maple_memo *memo, int64_t program,
+			      int64_t keep, struct maple_error *err)
+{
+	bool ours;
+	int ret = maple_sql_enter(memo, &ours, err);
+
+	if (ret)
+		return ret;
+	ret = maple_sql_run(memo, MAPLE_SQL_FORGET_MEMO, err, "i", program);
+	if (!ret)
+		ret = maple_sql_run(memo, MAPLE_SQL_FORGET_FINDINGS, err, "i",
+				    program);
+	if (!ret)
+		ret = maple_sql_run(memo, MAPLE_SQL_FORGET_CAMPAIGNS, err,
+				    "ii", program, keep);
+	if (!ret)
+		ret = maple_sql_run(memo, MAPLE_SQL_FORGET_PROGRAMS, err, "i",
+				    program);
+	return maple_sql_leave(memo, ours, ret, err);
+}
+
+/* Children first, because of the foreign keys. */
+static const char *const tables[] = {
+	"samples", "findings", "memo",  "runs",	  "campaigns",
+	"programs", "iroots",  "sites", "images", NULL,
+};
+
+int maple_memo_forget_all(struct maple_memo *memo, struct maple_error *err)
+{
+	bool ours;
+	int ret = maple_sql_enter(memo, &ours, err);
+
+	if (ret)
+		return ret;
+	for (int i = 0; tables[i] && !ret; i++) {
+		char sql[64];
+		int rc;
+
+		snprintf(sql, sizeof(sql), "DELETE FROM %s", tables[i]);
+		rc = sqlite3_exec(memo->db, sql, NULL, NULL, NULL);
+		if (rc != SQLITE_OK)
+			ret = maple_sql_fail(memo, rc, err);
+	}
+	return maple_sql_leave(memo, ours, ret, err);
+}
+
+static json_t *column_value(sqlite3_stmt *statement, int i)
+{
+	const char *name = sqlite3_column_name(statement, i);
+	const char *text;
+	json_t *value = NULL;
+
+	switch (sqlite3_column_type(statement, i)) {
+	case SQLITE_INTEGER:
+		if (!strcmp(name, "seed"))
+			return maple_fields_number(
+				(uint64_t)sqlite3_column_int64(statement, i));
+		return json_integer(sqlite3_column_int64(statement, i));
+	case SQLITE_FLOAT:
+		return json_real(sqlite3_column_double(statement, i));
+	case SQLITE_NULL:
+		return json_null();
+	default:
+		text = (const char *)sqlite3_column_text(statement, i);
+		if (!strcmp(name, "json") || !strcmp(name, "argv") ||
+		    !strcmp(name, "plan"))
+			value = json_loads(text, 0, NULL);
+		return value ? value : maple_bytes_encode(text);
+	}
+}
+
+static int export_row(sqlite3_stmt *statement, FILE *out,
+		      struct maple_error *err)
+{
+	json_t *row = json_object();
+	int bad = 0;
+
+	for (int i = 0; i < sqlite3_column_count(statement); i++)
+		bad |= json_object_set_new(row,
+					   sqlite3_column_name(statement, i),
+					   column_value(statement, i));
+	if (!bad)
+		bad = json_dumpf(row, out, JSON_COMPACT);
+	json_decref(row);
+	return bad ? maple_error_set(err, EIO,
+				     "the export could not be written: %m")
+		   : 0;
+}
+
+static int export_table(struct maple_memo *memo, const char *table, FILE *out,
+			struct maple_error *err)
+{
+	sqlite3_stmt *statement;
+	char sql[64];
+	int rc, ret = 0;
+
+	snprintf(sql, sizeof(sql), "SELECT * FROM %s", table);
+	rc = sqlite3_prepare_v2(memo->db, sql, -1, &statement, NULL);
+	if (rc != SQLITE_OK)
+		return maple_sql_fail(memo, rc, err);
+	fprintf(out, "\"%s\":[", table);
+	for (int i = 0; !ret && (rc = sqlite3_step(statement)) == SQLITE_ROW;
+	     i++) {
+		fputs(i ? ",\n" : "\n", out);
+		ret = export_row(statement, out, err);
+	}
+	if (!ret && rc != SQLITE_DONE)
+		ret = maple_sql_fail(memo, rc, err);
+	sqlite3_finalize(statement);
+	fputs("]", out);
+	return ret;
+}
+
+int maple_memo_export(struct maple_memo *memo, FILE *out,
+		      struct maple_error *err)
+{
+	int ret = 0, rc;
+
+	/* One snapshot of all tables, while others go on writing. */
+	rc = sqlite3_exec(memo->db, "BEGIN", NULL, NULL, NULL);
+	if (rc != SQLITE_OK)
+		return maple_sql_fail(memo, rc, err);
+	fprintf(out, "{\"schema\":%d,\n", maple_sql_version);
+	for (int i = 0; tables[i] && !ret; i++) {
+		ret = export_table(memo, tables[i], out, err);
+		fputs(tables[i + 1] ? ",\n" : "}\n", out);
+	}
+	maple_memo_rollback(memo);
+	if (!ret && (fflush(out) || ferror(out)))
+		ret = maple_error_set(err, EIO,
+				      "the export could not be written: %m");
+	return ret;
+}

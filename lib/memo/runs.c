@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* Campaigns, their runs, and the coverage after each run. */
+#include <errno.h>
+#include <stdlib.h>
+#include <jansson.h>
+#include "memo/sql.h"
+#include "report/bytes.h"
+
+static char *encode_argv(char *const *argv)
+{
+	json_t *array = json_array();
+	char *text = NULL;
+	int bad = 0;
+
+	for (; *argv; argv++)
+		bad |= json_array_append_new(array, maple_bytes_encode(*argv));
+	if (!bad)
+		text = json_dumps(array, JSON_COMPACT);
+	json_decref(array);
+	return text;
+}
+
+int maple_memo_campaign_begin(struct maple_memo *memo,
+			      const struct maple_memo_campaign *campaign,
+			      int64_t *id, struct maple_error *err)
+{
+	char *argv = encode_argv(campaign->argv);
+	int ret;
+
+	if (!argv)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	ret = maple_sql_find(memo, MAPLE_SQL_CAMPAIGN_BEGIN, id, err,
+			     "sssssis", argv, campaign->cwd, campaign->input,
+			     campaign->exe, campaign->strategy,
+			     (int64_t)campaign->seed, campaign->version);
+	free(argv);
+	return ret;
+}
+
+int maple_memo_campaign_end(struct maple_memo *memo, int64_t campaign,
+			    const char *outcome, struct maple_error *err)
+{
+	return maple_sql_run(memo, MAPLE_SQL_CAMPAIGN_END, err, "is", campaign,
+			     outcome);
+}
+
+int maple_memo_program(struct maple_memo *memo, int64_t campaign,
+		       const char *build_id, const char *path, int64_t *program,
+		       struct maple_error *err)
+{
+	bool ours;
+	int ret = maple_sql_enter(memo, &ours, err);
+
+	if (ret)
+		return ret;
+	ret = maple_sql_find(memo, MAPLE_SQL_PROGRAM, program, err, "iss",
+			     campaign, build_id, path);
+	if (!ret)
+		ret = maple_sql_run(memo, MAPLE_SQL_CAMPAIGN_PROGRAM, err,
+				    "ii", campaign, *program);
+	return maple_sql_leave(memo, ours, ret, err);
+}
+
+int maple_memo_run_begin(struct maple_memo *memo, int64_t campaign,
+			 const struct maple_memo_run *start, int64_t *run,
+			 struct maple_error *err)
+{
+	return maple_sql_find(memo, MAPLE_SQL_RUN_BEGIN, run, err, "isisiuu",
+			      campaign, start->kind, start->iroot, start->plan,
+			      (int64_t)start->seed, start->attempt,
+			      (unsigned int)start->flip);
+}
+
+int maple_memo_run_end(struct maple_memo *memo, int64_t run,
+		       const struct maple_memo_run_end *end,
+		       struct maple_error *err)
+{
+	return maple_sql_run(memo, MAPLE_SQL_RUN_END, err, "isiidduu", run,
+			     end->verdict, (int64_t)end->signo,
+			     (int64_t)end->status, end->seconds,
+			     end->cpu_seconds, (unsigned int)end->delivered,
+			     (unsigned int)end->exposed);
+}
+
+int maple_memo_sample(struct maple_memo *memo, int64_t run,
+		      const struct maple_coverage *coverage,
+		      struct maple_error *err)
+{
+	bool ours;
+	int ret = maple_sql_enter(memo, &ours, err);
+
+	if (ret)
+		return ret;
+	/* All idioms, so that a run without any iRoot has its sample too. */
+	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS && !ret; i++)
+		ret = maple_sql_run(memo, MAPLE_SQL_SAMPLE, err, "iuiii", run,
+				    i, (int64_t)coverage->predicted[i],
+				    (int64_t)coverage->exposed[i],
+				    (int64_t)coverage->failed[i]);
+	return maple_sql_leave(memo, ours, ret, err);
+}
+
+/* Adds the row at hand to the last sample or to a new one. */
+static int add_row(sqlite3_stmt *statement, struct maple_memo_sample **samples,
+		   size_t *n)
+{
+	int64_t run = sqlite3_column_int64(statement, 0);
+	int64_t idiom = sqlite3_column_int64(statement, 1);
+	struct maple_memo_sample *s;
+
+	if (!*n || (*samples)[*n - 1].run != run) {
+		s = reallocarray(*samples, *n + 1, sizeof(*s));
+		if (!s)
+			return -ENOMEM;
+		*samples = s;
+		s[*n] = (struct maple_memo_sample){ .run = run };
+		++*n;
+	}
+	s = &(*samples)[*n - 1];
+	if (idiom < 1 || idiom >= MAPLE_IDIOMS)
+		return 0;
+	s->coverage.predicted[idiom] =
+		(uint64_t)sqlite3_column_int64(statement, 2);
+	s->coverage.exposed[idiom] =
+		(uint64_t)sqlite3_column_int64(statement, 3);
+	s->coverage.failed[idiom] =
+		(uint64_t)sqlite3_column_int64(statement, 4);
+	return 0;
+}
+
+int maple_memo_samples(struct maple_memo *memo, int64_t program, int64_t since,
+		       struct maple_memo_sample **samples, size_t *n,
+		       struct maple_error *err)
+{
+	sqlite3_stmt *statement;
+	int ret = maple_sql_get(memo, MAPLE_SQL_SAMPLES, &statement, err, "ii",
+				program, since);
+
+	*samples = NULL;
+	*n = 0;
+	while (!ret) {
+		ret = maple_sql_step(memo, statement, err);
+		if (!ret)
+			return 0;
+		if (ret > 0) {
+			ret = add_row(statement, samples, n);
+			if (ret)
+				maple_error_set(err, ENOMEM, "out of memory");
+		}
+	}
+	sqlite3_reset(statement);
+	free(*samples);
+	*samples = NULL;
+	*n = 0;
+	return ret;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_MEMO_SQL_H
+#define MAPLE_MEMO_SQL_H
+
+#include <sqlite3.h>
+#include <stdint.h>
+#include <maple/memo.h>
+
+/* Every statement that is prepared; the texts stand in statements.c. */
+enum maple_statement {
+	MAPLE_SQL_BEGIN,
+	MAPLE_SQL_COMMIT,
+	MAPLE_SQL_ROLLBACK,
+	MAPLE_SQL_CAMPAIGN_BEGIN,
+	MAPLE_SQL_CAMPAIGN_END,
+	MAPLE_SQL_CAMPAIGN_PROGRAM,
+	MAPLE_SQL_PROGRAM,
+	MAPLE_SQL_IMAGE_FIND,
+	MAPLE_SQL_IMAGE_ADD,
+	MAPLE_SQL_SITE_FIND,
+	MAPLE_SQL_SITE_ADD,
+	MAPLE_SQL_IROOT_FIND,
+	MAPLE_SQL_IROOT_ADD,
+	MAPLE_SQL_MARK,
+	MAPLE_SQL_STATE,
+	MAPLE_SQL_RUN_BEGIN,
+	MAPLE_SQL_RUN_END,
+	MAPLE_SQL_FINDING_STORE,
+	MAPLE_SQL_FINDING_FIND,
+	MAPLE_SQL_FINDINGS,
+	MAPLE_SQL_FINDING_FORGET,
+	MAPLE_SQL_SAMPLE,
+	MAPLE_SQL_SAMPLES,
+	MAPLE_SQL_COVERAGE,
+	MAPLE_SQL_PROGRAMS,
+	MAPLE_SQL_FORGET_MEMO,
+	MAPLE_SQL_FORGET_FINDINGS,
+	MAPLE_SQL_FORGET_CAMPAIGNS,
+	MAPLE_SQL_FORGET_PROGRAMS,
+	MAPLE_SQL_CHECK,
+	MAPLE_SQL_MAX,
+};
+
+struct maple_memo {
+	sqlite3 *db;
+	char *path;
+	sqlite3_stmt *statement[MAPLE_SQL_MAX]; /* NULL until first used */
+};
+
+extern const char *const maple_sql_text[MAPLE_SQL_MAX];
+extern const char *const maple_sql_migrations[];
+extern const int maple_sql_version;
+
+int maple_sql_fail(struct maple_memo *memo, int rc, struct maple_error *err);
+int maple_sql_get(struct maple_memo *memo, enum maple_statement which,
+		  sqlite3_stmt **statement, struct maple_error *err,
+		  const char *types, ...);
+int maple_sql_step(struct maple_memo *memo, sqlite3_stmt *statement,
+		   struct maple_error *err);
+int maple_sql_run(struct maple_memo *memo, enum maple_statement which,
+		  struct maple_error *err, const char *types, ...);
+int maple_sql_find(struct maple_memo *memo, enum maple_statement which,
+		   int64_t *id, struct maple_error *err, const char *types,
+		   ...);
+int maple_sql_enter(struct maple_memo *memo, bool *ours,
+		    struct maple_error *err);
+int maple_sql_leave(struct maple_memo *memo, bool ours, int ret,
+		    struct maple_error *err);
+char *maple_sql_string(sqlite3_stmt *statement, int column);
+
+#endif

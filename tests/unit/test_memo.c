@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* The memo database: what it keeps, and what it does with a bad file. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <jansson.h>
+#include <sqlite3.h>
+#include <maple/memo.h>
+
+#define OK(call)                                                          \
+	do {                                                              \
+		struct maple_error err = { "" };                          \
+		int ret_ = (call);                                        \
+		if (ret_)                                                 \
+			fail_msg("%s: %d %s", #call, ret_, err.text);     \
+	} while (0)
+
+struct fixture {
+	char dir[32], path[64];
+	struct maple_memo *memo;
+	int64_t campaign, program;
+};
+
+static int64_t begin_campaign(struct maple_memo *memo, const char *input)
+{
+	static char *const argv[] = { "prog", "-x", "\xff", NULL };
+	struct maple_memo_campaign c = { argv, "/tmp", input, NULL,
+					 "ranked", UINT64_MAX, "0.1" };
+	int64_t id;
+
+	OK(maple_memo_campaign_begin(memo, &c, &id, &err));
+	assert_true(id > 0);
+	return id;
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	strcpy(f->dir, "/tmp/test_memo.XXXXXX");
+	assert_non_null(mkdtemp(f->dir));
+	snprintf(f->path, sizeof(f->path), "%s/memo ?#.db", f->dir);
+	OK(maple_memo_open(f->path, 0, &f->memo, &err));
+	f->campaign = begin_campaign(f->memo, NULL);
+	OK(maple_memo_program(f->memo, f->campaign, "aa", "/bin/p",
+			      &f->program, &err));
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	char command[128];
+
+	if (f->memo)
+		OK(maple_memo_check(f->memo, &err));
+	maple_memo_close(f->memo);
+	snprintf(command, sizeof(command), "rm -rf '%s'", f->dir);
+	assert_int_equal(system(command), 0);
+	free(f);
+	return 0;
+}
+
+static int64_t iroot(struct fixture *f, uint64_t first, uint64_t second)
+{
+	struct maple_memo_iroot_key key = {
+		.idiom = 1,
+		.e = { { "aa", "/bin/p", first, false, 'R', "f", "p.c", 3 },
+		       { "bb", "/lib/l", second, true, 'W', NULL, NULL, 0 } },
+	};
+	int64_t row;
+
+	OK(maple_memo_iroot(f->memo, &key, &row, &err));
+	return row;
+}
+
+static void an_iroot_is_its_idiom_sites_and_kinds(void **state)
+{
+	struct fixture *f = *state;
+	int64_t row = iroot(f, 1, 2);
+	struct maple_memo_iroot_key key = {
+		.idiom = 1,
+		.e = { { "aa", NULL, 1, false, 'W' },
+		       { "bb", NULL, 2, true, 'W' } },
+	};
+	int64_t other;
+
+	assert_int_equal(iroot(f, 1, 2), row);
+	assert_int_not_equal(iroot(f, 1, 3), row);
+	OK(maple_memo_iroot(f->memo, &key, &other, &err));
+	assert_int_not_equal(other, row); /* the kind */
+	key.e[0].kind = 'R';
+	OK(maple_memo_iroot(f->memo, &key, &other, &err));
+	assert_int_equal(other, row);
+	key.e[1].call = false;
+	OK(maple_memo_iroot(f->memo, &key, &other, &err));
+	assert_int_not_equal(other, row);
+	key.idiom = 99;
+	assert_int_equal(maple_memo_iroot(f->memo, &key, &other, NULL),
+			 -EINVAL);
+}
+
+static struct maple_memo_state state_of(struct fixture *f, int64_t program,
+					int64_t row)
+{
+	struct maple_memo_state s;
+
+	OK(maple_memo_state(f->memo, program, row, &s, &err));
+	return s;
+}
+
+static void mark(struct fixture *f, int64_t program, int64_t row,
+		 enum maple_memo_mark mark)
+{
+	OK(maple_memo_mark(f->memo, program, row, mark, &err));
+}
+
+static void attempts_are_of_the_input_the_rest_of_the_executable(void **state)
+{
+	struct fixture *f = *state;
+	int64_t row = iroot(f, 1, 2), campaign, other, stranger;
+	struct maple_memo_state s = state_of(f, f->program, row);
+
+	assert_false(s.predicted || s.exposed || s.failed || s.attempts);
+	campaign = begin_campaign(f->memo, "big");
+	OK(maple_memo_program(f->memo, campaign, "aa", "/bin/p", &other, &err));
+	OK(maple_memo_program(f->memo, campaign, "cc", "/bin/q", &stranger,
+			      &err));
+	assert_int_not_equal(other, f->program);
+
+	mark(f, f->program, row, MAPLE_MEMO_PREDICTED);
+	mark(f, f->program, row, MAPLE_MEMO_ATTEMPT);
+	mark(f, f->program, row, MAPLE_MEMO_FAILED);
+	mark(f, other, row, MAPLE_MEMO_ATTEMPT);
+	mark(f, other, row, MAPLE_MEMO_ATTEMPT);
+	mark(f, other, row, MAPLE_MEMO_FAILED);
+	mark(f, other, row, MAPLE_MEMO_FAILED);
+	s = state_of(f, f->program, row);
+	assert_true(s.predicted && !s.exposed);
+	assert_int_equal(s.failed, 3);
+	assert_int_equal(s.attempts, 1);
+	mark(f, f->program, row, MAPLE_MEMO_OBSERVED);
+	s = state_of(f, other, row);
+	assert_true(s.predicted && s.exposed);
+	assert_int_equal(s.attempts, 2);
+	s = state_of(f, stranger, row);
+	assert_false(s.predicted || s.exposed || s.failed || s.attempts);
+}
+
+static void coverage_adds_up_the_marks(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_coverage c;
+	int64_t a = iroot(f, 1, 2), b = iroot(f, 1, 3);
+
+	mark(f, f->program, a, MAPLE_MEMO_PREDICTED);
+	mark(f, f->program, a, MAPLE_MEMO_FAILED);
+	mark(f, f->program, b, MAPLE_MEMO_PREDICTED);
+	mark(f, f->program, b, MAPLE_MEMO_FAILED);
+	mark(f, f->program, b, MAPLE_MEMO_EXPOSED);
+	OK(maple_memo_coverage(f->memo, f->program, &c, &err));
+	assert_int_equal(c.predicted[1], 2);
+	assert_int_equal(c.exposed[1], 1);
+	assert_int_equal(c.failed[1], 1);
+	assert_int_equal(c.predicted[2], 0);
+}
+
+static void a_batch_is_all_or_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_coverage c;
+
+	OK(maple_memo_begin(f->memo, &err));
+	for (unsigned int i = 0; i < 2000; i++)
+		mark(f, f->program, iroot(f, i, i), MAPLE_MEMO_PREDICTED);
+	maple_memo_rollback(f->memo);
+	OK(maple_memo_coverage(f->memo, f->program, &c, &err));
+	assert_int_equal(c.predicted[1], 0);
+	OK(maple_memo_begin(f->memo, &err));
+	for (unsigned int i = 0; i < 2000; i++)
+		mark(f, f->program, iroot(f, i, i), MAPLE_MEMO_PREDICTED);
+	OK(maple_memo_commit(f->memo, &err));
+	OK(maple_memo_coverage(f->memo, f->program, &c, &err));
+	assert_int_equal(c.predicted[1], 2000);
+}
+
+static int64_t run(struct fixture *f, uint64_t exposed)
+{
+	struct maple_memo_run start = { "profile", 0, "{\"a\":1}", 7, 1,
+					false };
+	struct maple_memo_run_end end = { "pass", 0, 0, .5, .25, true, false };
+	struct maple_coverage c = { .exposed[1] = exposed };
+	int64_t id;
+
+	OK(maple_memo_run_begin(f->memo, f->campaign, &start, &id, &err));
+	OK(maple_memo_run_end(f->memo, id, &end, &err));
+	OK(maple_memo_sample(f->memo, id, &c, &err));
+	return id;
+}
+
+static void samples_come_back_in_order(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo_sample *samples;
+	int64_t second;
+	size_t n;
+
+	run(f, 3);
+	second = run(f, 5);
+	OK(maple_memo_samples(f->memo, f->program, 0, &samples, &n, &err));
+	assert_int_equal(n, 2);
+	assert_int_equal(samples[0].coverage.exposed[1], 3);
+	assert_int_equal(samples[1].coverage.exposed[1], 5);
+	free(samples);
+	OK(maple_memo_samples(f->memo, f->program, second, &samples, &n, &err));
+	assert_int_equal(n, 1);
+	assert_int_equal(samples[0].run, second);
+	free(samples);
+}
+
+static void a_killed_run_stays_without_an_end(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo_run start = { "enforced", 0, NULL, 7, 1, false };
+	pid_t pid;
+	int status;
+	sqlite3 *db;
+	sqlite3_stmt *s;
+
+	run(f, 1);
+	pid = fork();
+	if (!pid) {
+		struct maple_memo *memo;
+		int64_t id;
+
+		if (maple_memo_open(f->path, 0, &memo, NULL) ||
+		    maple_memo_run_begin(memo, f->campaign, &start, &id, NULL))
+			_exit(1);
+		kill(getpid(), SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+	sqlite3_prepare_v2(db, "SELECT count(*), count(ended) FROM runs", -1,
+			   &s, NULL);
+	assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+	assert_int_equal(sqlite3_column_int(s, 0), 2);
+	assert_int_equal(sqlite3_column_int(s, 1), 1);
+	sqlite3_finalize(s);
+	sqlite3_close(db);
+}
+
+static void store(struct fixture *f, char *id, uint64_t when)
+{
+	struct maple_finding finding = { .id = id, .title = "T",
+					 .kind = MAPLE_FAILURE_EXIT,
+					 .found_at = when };
+
+	OK(maple_memo_finding_store(f->memo, f->campaign, &finding, &err));
+}
+
+static void findings_are_found_by_a_unique_beginning(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_finding *found, **all;
+	size_t n;
+
+	store(f, "abc1", 10);
+	store(f, "abc1", 20);
+	store(f, "abd2", 30);
+	store(f, "ab", 40);
+	OK(maple_memo_finding_load(f->memo, "abc", &found, &err));
+	assert_string_equal(found->id, "abc1");
+	assert_int_equal(found->times_seen, 2);
+	assert_int_equal(found->found_at, 10);
+	maple_finding_destroy(found);
+	assert_int_equal(maple_memo_finding_load(f->memo, "a", &found, NULL),
+			 -ENOTUNIQ);
+	assert_int_equal(maple_memo_finding_load(f->memo, "x", &found, NULL),
+			 -ENOENT);
+	assert_int_equal(maple_memo_finding_load(f->memo, "", &found, NULL),
+			 -ENOENT);
+	OK(maple_memo_finding_load(f->memo, "ab", &found, &err));
+	assert_string_equal(found->id, "ab"); /* exact wins */
+	maple_finding_destroy(found);
+	OK(maple_memo_findings(f->memo, f->program, &all, &n, &err));
+	assert_int_equal(n, 3);
+	assert_string_equal(all[1]->id, "abd2");
+	maple_memo_findings_destroy(all, n);
+	OK(maple_memo_forget_finding(f->memo, "abd", &err));
+	OK(maple_memo_findings(f->memo, 0, &all, &n, &err));
+	assert_int_equal(n, 2);
+	maple_memo_findings_destroy(all, n);
+}
+
+static void forgetting_keeps_the_campaign_under_way(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo_program_info *programs;
+	int64_t campaign = begin_campaign(f->memo, NULL), again;
+	size_t n;
+
+	mark(f, f->program, iroot(f, 1, 2), MAPLE_MEMO_EXPOSED);
+	run(f, 1);
+	store(f, "abc1", 10);
+	OK(maple_memo_program(f->memo, campaign, "aa", "/bin/p", &again, &err));
+	assert_int_equal(again, f->program);
+	OK(maple_memo_programs(f->memo, &programs, &n, &err));
+	assert_int_equal(n, 1);
+	assert_int_equal(programs->campaigns, 2);
+	assert_int_equal(programs->runs, 1);
+	assert_int_equal(programs->findings, 1);
+	assert_null(programs->input);
+	maple_memo_programs_destroy(programs, n);
+
+	OK(maple_memo_forget_program(f->memo, f->program, campaign, &err));
+	assert_false(state_of(f, f->program, iroot(f, 1, 2)).exposed);
+	OK(maple_memo_programs(f->memo, &programs, &n, &err));
+	assert_int_equal(n, 1);
+	assert_int_equal(programs->campaigns, 1);
+	assert_int_equal(programs->runs + programs->findings, 0);
+	maple_memo_programs_destroy(programs, n);
+
+	OK(maple_memo_forget_program(f->memo, f->program, 0, &err));
+	OK(maple_memo_programs(f->memo, &programs, &n, &err));
+	assert_int_equal(n, 0);
+	maple_memo_programs_destroy(programs, n);
+	OK(maple_memo_forget_all(f->memo, &err));
+}
+
+static void the_export_is_json_with_every_table(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const tables[] = { "images", "sites", "iroots",
+					      "memo", "programs", "campaigns",
+					      "runs", "findings", "samples" };
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	json_t *object, *campaign;
+	const char *arg[3], *seed;
+
+	mark(f, f->program, iroot(f, 1, 2), MAPLE_MEMO_EXPOSED);
+	run(f, 1);
+	store(f, "abc1", 10);
+	OK(maple_memo_export(f->memo, out, &err));
+	fclose(out);
+	object = json_loads(text, 0, NULL);
+	assert_non_null(object);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
+		assert_true(json_array_size(
+				    json_object_get(object, tables[i])) > 0);
+	campaign = json_array_get(json_object_get(object, "campaigns"), 0);
+	assert_int_equal(json_unpack(campaign, "{s:[s,s,s!], s:s}", "argv",
+				     &arg[0], &arg[1], &arg[2], "seed", &seed),
+			 0);
+	assert_string_equal(arg[1], "-x");
+	assert_string_equal(arg[2], "\xf4\x8f\xbf\xbf"); /* the byte 0xff */
+	assert_string_equal(seed, "0xffffffffffffffff");
+	json_decref(object);
+	free(text);
+}
+
+static void spoil(const char *path, off_t at, const char *bytes, size_t n)
+{
+	int fd = open(path, O_WRONLY | O_CREAT, 0600);
+
+	assert_int_equal(pwrite(fd, bytes, n, at), n);
+	close(fd);
+}
+
+static char *slurp(const char *path, size_t *size)
+{
+	char *data = malloc(1 << 20);
+	FILE *in = fopen(path, "r");
+
+	*size = fread(data, 1, 1 << 20, in);
+	fclose(in);
+	return data;
+}
+
+/* Opening @path fails with @errnum, names it, and leaves it untouched. */
+static void refused(const char *path, int errnum, const char *word)
+{
+	struct maple_error err = { "" };
+	struct maple_memo *memo;
+	size_t before, after;
+	char *old = slurp(path, &before), *new;
+
+	for (unsigned int flags = 0; flags <= MAPLE_MEMO_READONLY; flags++) {
+		assert_int_equal(maple_memo_open(path, flags, &memo, &err),
+				 -errnum);
+		assert_non_null(strstr(err.text, path));
+		assert_non_null(strstr(err.text, word));
+		assert_non_null(strstr(err.text, "--db FILE"));
+	}
+	new = slurp(path, &after);
+	assert_int_equal(before, after);
+	assert_memory_equal(old, new, before);
+	free(old);
+	free(new);
+}
+
+static void bad_files_are_refused_and_kept(void **state)
+{
+	struct fixture *f = *state;
+	char path[64], noise[4096];
+	sqlite3 *db;
+
+	snprintf(path, sizeof(path), "%s/text", f->dir);
+	spoil(path, 0, "hello, this is no database", 26);
+	refused(path, EBADMSG, "no memo database");
+
+	snprintf(path, sizeof(path), "%s/other.db", f->dir);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	sqlite3_exec(db, "CREATE TABLE mine(a)", NULL, NULL, NULL);
+	sqlite3_close(db);
+	refused(path, EBADMSG, "no memo database");
+
+	maple_memo_close(f->memo);
+	f->memo = NULL;
+	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+	sqlite3_exec(db, "PRAGMA user_version = 99", NULL, NULL, NULL);
+	sqlite3_close(db);
+	refused(f->path, ENOTSUP, "newer");
+	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+	sqlite3_exec(db, "PRAGMA user_version = 1", NULL, NULL, NULL);
+	sqlite3_close(db);
+	OK(maple_memo_open(f->path, 0, &f->memo, &err));
+	maple_memo_close(f->memo);
+	f->memo = NULL;
+
+	/* Page 2 is the root of a table. */
+	memset(noise, 0xa5, sizeof(noise));
+	spoil(f->path, 4096, noise, sizeof(noise));
+	assert_int_equal(maple_memo_open(f->path, 0, &f->memo, NULL),
+			 -EBADMSG);
+	f->memo = NULL;
+}
+
+static void a_missing_file_is_made_only_for_writing(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo *memo;
+	struct maple_error err;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/new.db", f->dir);
+	assert_int_equal(maple_memo_open(path, MAPLE_MEMO_READONLY, &memo,
+					 &err), -ENOENT);
+	assert_int_equal(access(path, F_OK), -1);
+	snprintf(path, sizeof(path), "%s/no/such.db", f->dir);
+	assert_int_equal(maple_memo_open(path, 0, &memo, &err), -ENOENT);
+}
+
+static void two_processes_share_it(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo *second, *reader;
+	int64_t campaign;
+
+	OK(maple_memo_open(f->path, 0, &second, &err));
+	OK(maple_memo_open(f->path, MAPLE_MEMO_READONLY, &reader, &err));
+	campaign = begin_campaign(second, NULL);
+	assert_int_not_equal(campaign, f->campaign);
+	assert_int_equal(maple_memo_campaign_end(reader, campaign, "x", NULL),
+			 -EROFS);
+	OK(maple_memo_campaign_end(f->memo, campaign, "clean", &err));
+	maple_memo_close(second);
+	maple_memo_close(reader);
+}
+
+/* Mounts a tmpfs of @size at @dir; only root can, so only root tests it. */
+static void mount_small(const char *dir, const char *size)
+{
+	char options[32];
+
+	if (geteuid())
+		skip();
+	snprintf(options, sizeof(options), "size=%s", size);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	assert_int_equal(mount("tmpfs", dir, "tmpfs", 0, options), 0);
+}
+
+static void a_full_disk_loses_nothing_that_was_written(void **state)
+{
+	struct fixture *f = *state;
+	struct fixture small = { "" };
+	struct maple_error err = { "" };
+	struct maple_coverage c;
+	char dir[64], path[80];
+	unsigned int kept = 0;
+	int ret = 0;
+
+	snprintf(dir, sizeof(dir), "%s/small", f->dir);
+	snprintf(path, sizeof(path), "%s/memo.db", dir);
+	mount_small(dir, "256k");
+	OK(maple_memo_open(path, 0, &small.memo, &err));
+	small.campaign = begin_campaign(small.memo, NULL);
+	OK(maple_memo_program(small.memo, small.campaign, "aa", "/bin/p",
+			      &small.program, &err));
+	for (unsigned int i = 0; i < 100000 && !ret; i++) {
+		struct maple_memo_iroot_key key = {
+			.idiom = 1,
+			.e = { { "aa", NULL, i, false, 'R' },
+			       { "aa", NULL, i + 1, false, 'W' } },
+		};
+		int64_t row;
+
+		ret = maple_memo_iroot(small.memo, &key, &row, &err);
+		if (!ret)
+			ret = maple_memo_mark(small.memo, small.program, row,
+					      MAPLE_MEMO_EXPOSED, &err);
+		kept += !ret;
+	}
+	assert_int_equal(ret, -ENOSPC);
+	assert_non_null(strstr(err.text, "disk is full"));
+	assert_true(kept > 0);
+	maple_memo_close(small.memo);
+	OK(maple_memo_open(path, MAPLE_MEMO_READONLY, &small.memo, &err));
+	OK(maple_memo_check(small.memo, &err));
+	OK(maple_memo_coverage(small.memo, small.program, &c, &err));
+	assert_int_equal(c.exposed[1], kept);
+	maple_memo_close(small.memo);
+	assert_int_equal(umount(dir), 0);
+}
+
+static void a_disk_too_small_to_begin_is_said(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_error err = { "" };
+	struct maple_memo *memo;
+	char dir[64], path[80];
+
+	snprintf(dir, sizeof(dir), "%s/small", f->dir);
+	snprintf(path, sizeof(path), "%s/memo.db", dir);
+	mount_small(dir, "16k");
+	assert_int_equal(maple_memo_open(path, 0, &memo, &err), -ENOSPC);
+	assert_non_null(strstr(err.text, path));
+	assert_int_equal(umount(dir), 0);
+}
+
+static void a_read_only_disk_can_be_read(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_error err = { "" };
+	struct maple_memo *memo;
+	struct maple_finding **all;
+	char dir[64], path[80];
+	size_t n;
+
+	snprintf(dir, sizeof(dir), "%s/small", f->dir);
+	snprintf(path, sizeof(path), "%s/me?mo%%.db", dir);
+	mount_small(dir, "1m");
+	OK(maple_memo_open(path, 0, &memo, &err));
+	maple_memo_close(memo);
+	assert_int_equal(mount(NULL, dir, NULL, MS_REMOUNT | MS_RDONLY, NULL),
+			 0);
+	assert_int_equal(maple_memo_open(path, 0, &memo, &err), -EROFS);
+	assert_non_null(strstr(err.text, "cannot be written"));
+	OK(maple_memo_open(path, MAPLE_MEMO_READONLY, &memo, &err));
+	OK(maple_memo_findings(memo, 0, &all, &n, &err));
+	maple_memo_close(memo);
+	assert_int_equal(umount(dir), 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(an_iroot_is_its_idiom_sites_and_kinds),
+		TEST(attempts_are_of_the_input_the_rest_of_the_executable),
+		TEST(coverage_adds_up_the_marks),
+		TEST(a_batch_is_all_or_nothing),
+		TEST(samples_come_back_in_order),
+		TEST(a_killed_run_stays_without_an_end),
+		TEST(findings_are_found_by_a_unique_beginning),
+		TEST(forgetting_keeps_the_campaign_under_way),
+		TEST(the_export_is_json_with_every_table),
+		TEST(bad_files_are_refused_and_kept),
+		TEST(a_missing_file_is_made_only_for_writing),
+		TEST(two_processes_share_it),
+		TEST(a_full_disk_loses_nothing_that_was_written),
+		TEST(a_disk_too_small_to_begin_is_said),
+		TEST(a_read_only_disk_can_be_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
