@@ -19,7 +19,7 @@ const char *maple_failure_name(enum maple_failure kind)
 	return names[kind];
 }
 
-static void place_deinit(struct maple_place *place)
+void maple_place_deinit(struct maple_place *place)
 {
 	free(place->image);
 	free(place->build_id);
@@ -29,7 +29,7 @@ static void place_deinit(struct maple_place *place)
 
 static void moment_deinit(struct maple_moment *moment)
 {
-	place_deinit(&moment->place);
+	maple_place_deinit(&moment->place);
 	free(moment->thread);
 	free(moment->variable);
 }
@@ -37,7 +37,7 @@ static void moment_deinit(struct maple_moment *moment)
 static void stack_deinit(struct maple_stack *stack)
 {
 	for (unsigned int i = 0; i < stack->nframes; i++)
-		place_deinit(&stack->frames[i].place);
+		maple_place_deinit(&stack->frames[i].place);
 	free(stack->frames);
 	free(stack->thread);
 	free(stack->state);

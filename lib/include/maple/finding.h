@@ -102,4 +102,7 @@ struct maple_finding {
 
 void maple_finding_destroy(struct maple_finding *finding);
 
+/* maple_place_deinit - frees the strings of @place, not @place */
+void maple_place_deinit(struct maple_place *place);
+
 #endif
