@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Which bytes of the text are code: ranges from call frame information and
+ * from function symbols. What neither covers is not decoded, since it may be
+ * data, and is counted.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "internal.h"
+
+/* Gaps below this are alignment between functions. */
+#define GAP_MIN 16
+
+static int add_symbol(struct maple_image *image, const GElf_Sym *sym)
+{
+	struct maple_range *range;
+	uint64_t lo = sym->st_value;
+	unsigned int type = GELF_ST_TYPE(sym->st_info);
+
+	if (sym->st_shndx == SHN_UNDEF || type == STT_TLS)
+		return 0;
+	/* Whatever has a name may be jumped to by it. */
+	maple_image_mark(image, lo);
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || !sym->st_size ||
+	    !maple_image_in_text(image, lo) ||
+	    sym->st_size > image->text_hi - lo)
+		return 0;
+	range = maple_array_more(&image->ranges, sizeof(*range));
+	if (!range)
+		return -ENOMEM;
+	*range = (struct maple_range){ .lo = lo, .hi = lo + sym->st_size };
+	return 0;
+}
+
+static int read_symbols(struct maple_image *image)
+{
+	Elf_Scn *scn = NULL;
+
+	while (image->elf && (scn = elf_nextscn(image->elf, scn))) {
+		Elf_Data *data;
+		GElf_Shdr sh;
+		GElf_Sym sym;
+
+		if (!gelf_getshdr(scn, &sh) ||
+		    (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM))
+			continue;
+		data = elf_getdata(scn, NULL);
+		for (int i = 1; data && gelf_getsym(data, i, &sym); i++)
+			if (add_symbol(image, &sym))
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+/* By start; of several with one start the framed one, then the longest. */
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct maple_range *x = a, *y = b;
+
+	if (x->lo != y->lo)
+		return x->lo < y->lo ? -1 : 1;
+	if (x->framed != y->framed)
+		return x->framed ? -1 : 1;
+	return x->hi > y->hi ? -1 : x->hi < y->hi;
+}
+
+/* Sorts, drops what begins inside another range, counts the gaps. */
+static void settle(struct maple_image *image)
+{
+	struct maple_range *range = image->ranges.at;
+	uint64_t end = image->text_lo, kept = 0;
+	uint64_t text = image->text_hi - image->text_lo;
+
+	if (image->ranges.n)
+		qsort(range, image->ranges.n, sizeof(*range), compare_ranges);
+	image->stats.uncovered = image->stats.text - text;
+	for (size_t i = 0; i < image->ranges.n; i++) {
+		maple_image_mark(image, range[i].lo);
+		if (range[i].lo < end)
+			continue;
+		if (range[i].lo - end >= GAP_MIN)
+			image->stats.uncovered += range[i].lo - end;
+		end = range[i].hi;
+		range[kept++] = range[i];
+	}
+	if (image->text_hi - end >= GAP_MIN)
+		image->stats.uncovered += image->text_hi - end;
+	image->ranges.n = kept;
+	image->stats.functions = kept;
+}
+
+/* maple_image_functions - fills image->ranges, ascending, not overlapping */
+int maple_image_functions(struct maple_image *image)
+{
+	int ret = read_symbols(image);
+
+	if (!ret)
+		ret = maple_image_frames(image);
+	if (ret)
+		return ret;
+	maple_image_mark(image, image->entry);
+	settle(image);
+	return 0;
+}
+
+static int compare_lo(const void *a, const void *b)
+{
+	const struct maple_range *x = a, *y = b;
+
+	return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+/*
+ * maple_image_rseq - restartable sequences, from the descriptors that a
+ * program keeps in section __rseq_cs
+ *
+ * The kernel compares the interrupted address with theirs, so that code must
+ * stay where it is.
+ */
+int maple_image_rseq(struct maple_image *image)
+{
+	struct { uint32_t version, flags; uint64_t start, length, abort; } cs;
+	Elf_Scn *scn = NULL;
+	size_t names;
+
+	if (!image->elf || elf_getshdrstrndx(image->elf, &names))
+		return 0;
+	while ((scn = elf_nextscn(image->elf, scn))) {
+		struct maple_range *range;
+		const uint8_t *at;
+		const char *name;
+		GElf_Shdr sh;
+
+		if (!gelf_getshdr(scn, &sh))
+			continue;
+		name = elf_strptr(image->elf, names, sh.sh_name);
+		if (!name || strcmp(name, "__rseq_cs"))
+			continue;
+		for (uint64_t o = 0; o + sizeof(cs) <= sh.sh_size;
+		     o += sizeof(cs)) {
+			at = maple_image_bytes(image, sh.sh_addr + o,
+					       sizeof(cs));
+			if (!at)
+				break;
+			memcpy(&cs, at, sizeof(cs));
+			if (!maple_image_in_text(image, cs.start) ||
+			    cs.length > image->text_hi - cs.start)
+				continue;
+			range = maple_array_more(&image->rseqs,
+						 sizeof(*range));
+			if (!range)
+				return -ENOMEM;
+			*range = (struct maple_range){
+				.lo = cs.start, .hi = cs.start + cs.length };
+			maple_image_mark(image, cs.start);
+			maple_image_mark(image, cs.start + cs.length);
+			maple_image_mark(image, cs.abort);
+		}
+	}
+	if (image->rseqs.n)
+		qsort(image->rseqs.at, image->rseqs.n,
+		      sizeof(struct maple_range), compare_lo);
+	return 0;
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Where in the source a site is, and what a data address is called. Debug
+ * information is read at the first question; without it, symbols still name
+ * functions and variables.
+ */
+#include <dwarf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "internal.h"
+
+static int compare_symbols(const void *a, const void *b)
+{
+	const struct maple_symbol *x = a, *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return x->size < y->size ? -1 : x->size > y->size;
+}
+
+static void read_objects(struct maple_image *image)
+{
+	int n = dwfl_module_getsymtab(image->module);
+
+	for (int i = 1; i < n; i++) {
+		struct maple_symbol *symbol;
+		const char *name;
+		GElf_Addr addr;
+		GElf_Sym sym;
+
+		name = dwfl_module_getsym_info(image->module, i, &sym, &addr,
+					       NULL, NULL, NULL);
+		if (!name || !*name || sym.st_shndx == SHN_UNDEF ||
+		    !sym.st_size || GELF_ST_TYPE(sym.st_info) != STT_OBJECT)
+			continue;
+		symbol = maple_array_more(&image->objects, sizeof(*symbol));
+		if (!symbol)
+			break;
+		*symbol = (struct maple_symbol){ addr, sym.st_size, name };
+	}
+	if (image->objects.n)
+		qsort(image->objects.at, image->objects.n,
+		      sizeof(struct maple_symbol), compare_symbols);
+}
+
+/* Opens the debug information, which may be in a file of its own. */
+static bool ask(struct maple_image *image)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+	};
+	int fd;
+
+	if (image->asked)
+		return image->module;
+	image->asked = true;
+	image->dwfl = dwfl_begin(&callbacks);
+	fd = dup(image->fd);
+	if (image->dwfl && fd >= 0) {
+		dwfl_report_begin(image->dwfl);
+		/* On success the descriptor is dwfl's. */
+		image->module = dwfl_report_elf(image->dwfl, image->path,
+						image->path, fd, 0, false);
+		dwfl_report_end(image->dwfl, NULL, NULL);
+	}
+	if (fd >= 0 && !image->module)
+		close(fd);
+	if (image->module)
+		read_objects(image);
+	return image->module;
+}
+
+void maple_image_place_deinit(struct maple_image *image)
+{
+	if (image->dwfl)
+		dwfl_end(image->dwfl);
+	free(image->objects.at);
+}
+
+/* The unit's entry; without .debug_aranges (clang) by looking at each. */
+static Dwarf_Die *find_unit(struct maple_image *image, uint64_t addr,
+			    Dwarf_Addr *bias)
+{
+	Dwarf_Die *unit = dwfl_module_addrdie(image->module, addr, bias);
+
+	while (!unit || dwarf_haspc(unit, addr - *bias) <= 0) {
+		unit = dwfl_module_nextcu(image->module, unit, bias);
+		if (!unit)
+			return NULL;
+	}
+	return unit;
+}
+
+/* The innermost function of the source that has @addr, inlined or not. */
+static const char *name_by_scope(Dwarf_Die *unit, Dwarf_Addr addr)
+{
+	Dwarf_Die *scopes = NULL;
+	const char *name = NULL;
+	int n = dwarf_getscopes(unit, addr, &scopes);
+
+	for (int i = 0; i < n && !name; i++) {
+		int tag = dwarf_tag(&scopes[i]);
+
+		if (tag == DW_TAG_subprogram ||
+		    tag == DW_TAG_inlined_subroutine)
+			name = dwarf_diename(&scopes[i]);
+	}
+	free(scopes);
+	return name;
+}
+
+static int keep(char **to, const char *text)
+{
+	if (text)
+		*to = strdup(text);
+	return text && !*to ? -ENOMEM : 0;
+}
+
+static int fill_source(struct maple_image *image, uint64_t addr,
+		       struct maple_place *place)
+{
+	Dwarf_Addr bias = 0;
+	Dwarf_Die *unit = find_unit(image, addr, &bias);
+	Dwarf_Line *line;
+	int number = 0, ret;
+
+	if (!unit)
+		return 0;
+	ret = keep(&place->function, name_by_scope(unit, addr - bias));
+	line = dwarf_getsrc_die(unit, addr - bias);
+	if (ret || !line)
+		return ret;
+	dwarf_lineno(line, &number);
+	place->line = number;
+	return keep(&place->file, dwarf_linesrc(line, NULL, NULL));
+}
+
+/*
+ * maple_image_place - where @offset is
+ * @is_call: @offset is a return address, the call right before it is meant
+ * @place: its strings are the caller's; what is unknown is NULL
+ *
+ * Returns 0, also when nothing is known but the image, or -ENOMEM.
+ */
+int maple_image_place(struct maple_image *image, uint64_t offset,
+		      bool is_call, struct maple_place *place)
+{
+	uint64_t addr = is_call && offset ? offset - 1 : offset;
+	int ret;
+
+	*place = (struct maple_place){ .offset = offset };
+	ret = keep(&place->image, image->path);
+	if (!ret)
+		ret = keep(&place->build_id, image->build_id);
+	if (!ret && ask(image)) {
+		ret = fill_source(image, addr, place);
+		if (!ret && !place->function) {
+			GElf_Off distance;
+			GElf_Sym sym;
+
+			ret = keep(&place->function,
+				   dwfl_module_addrinfo(image->module, addr,
+							&distance, &sym, NULL,
+							NULL, NULL));
+		}
+	}
+	if (ret)
+		maple_place_deinit(place);
+	return ret;
+}
+
+/*
+ * maple_image_data - names the variable at @offset: "queue", "queue+16"
+ *
+ * Returns false, with @buf untouched, when no symbol covers @offset.
+ */
+bool maple_image_data(struct maple_image *image, uint64_t offset, char *buf,
+		      size_t size)
+{
+	const struct maple_symbol *symbol;
+	size_t lo = 0, hi;
+
+	if (!ask(image))
+		return false;
+	symbol = image->objects.at;
+	hi = image->objects.n;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (symbol[mid].addr <= offset)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || offset - symbol[lo - 1].addr >= symbol[lo - 1].size)
+		return false;
+	symbol += lo - 1;
+	if (offset == symbol->addr)
+		snprintf(buf, size, "%s", symbol->name);
+	else
+		snprintf(buf, size, "%s+%llu", symbol->name,
+			 (unsigned long long)(offset - symbol->addr));
+	return true;
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <uthash.h>
+#include <xxhash.h>
+#include "registry.h"
+
+/* Room for the numbers of call sites above those of sites. */
+#define SITES_MAX MAPLE_SITE_CALL
+
+struct entry {
+	char *key;           /* build-id, or a stand-in for it */
+	uint32_t index;
+	uint32_t base;
+	struct maple_image *image;
+	UT_hash_handle hh;   /* by key */
+};
+
+struct place_key {
+	uint32_t image, pad;
+	uint64_t offset;
+};
+
+struct call {
+	struct place_key where;
+	uint32_t k;
+	UT_hash_handle hh;   /* by where */
+};
+
+struct maple_registry {
+	struct entry **entries, *by_key;
+	uint32_t nentries;
+	uint32_t nsites;     /* numbers given out */
+	struct call **calls, *by_where; /* calls[k] may be NULL */
+	uint32_t ncalls;
+};
+
+/* maple_registry_create - empty; NULL when memory is short */
+struct maple_registry *maple_registry_create(void)
+{
+	return calloc(1, sizeof(struct maple_registry));
+}
+
+void maple_registry_destroy(struct maple_registry *reg)
+{
+	if (!reg)
+		return;
+	HASH_CLEAR(hh, reg->by_key);
+	HASH_CLEAR(hh, reg->by_where);
+	for (uint32_t i = 0; i < reg->nentries; i++) {
+		maple_image_destroy(reg->entries[i]->image);
+		free(reg->entries[i]->key);
+		free(reg->entries[i]);
+	}
+	for (uint32_t k = 0; k < reg->ncalls; k++)
+		free(reg->calls[k]);
+	free(reg->entries);
+	free(reg->calls);
+	free(reg);
+}
+
+/* What stands for a build-id lasts until the file is made anew. */
+static char *stand_in(const char *path)
+{
+	struct stat st;
+	uint64_t parts[4];
+	char *key;
+
+	if (stat(path, &st))
+		return NULL;
+	parts[0] = XXH3_64bits(path, strlen(path));
+	parts[1] = st.st_size;
+	parts[2] = st.st_mtim.tv_sec;
+	parts[3] = st.st_mtim.tv_nsec;
+	if (asprintf(&key, "file-%016llx",
+		     (unsigned long long)XXH3_64bits(parts, sizeof(parts))) < 0)
+		return NULL;
+	return key;
+}
+
+static int insert(struct maple_registry *reg, struct maple_image *image,
+		  char *key, uint32_t *index)
+{
+	struct entry **entries, *entry;
+	uint32_t nsites;
+
+	maple_image_sites(image, &nsites);
+	if (nsites > SITES_MAX - reg->nsites)
+		return -EOVERFLOW;
+	entries = reallocarray(reg->entries, reg->nentries + 1,
+			       sizeof(*entries));
+	if (!entries)
+		return -ENOMEM;
+	reg->entries = entries;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return -ENOMEM;
+	*entry = (struct entry){ .key = key,
+				 .index = reg->nentries,
+				 .base = reg->nsites,
+				 .image = image };
+	entries[reg->nentries++] = entry;
+	reg->nsites += nsites;
+	HASH_ADD_KEYPTR(hh, reg->by_key, key, strlen(key), entry);
+	*index = entry->index;
+	return 0;
+}
+
+/*
+ * maple_registry_add - opens and decodes the image at @path, unless it is
+ * known already by its build-id, and gives its sites their numbers
+ *
+ * Returns 0 and the image's @index, or what maple_image_open() says, or
+ * -EOVERFLOW when the numbers are used up.
+ */
+int maple_registry_add(struct maple_registry *reg, const char *path,
+		       uint32_t *index, struct maple_error *err)
+{
+	struct maple_image *image;
+	struct entry *known;
+	char *key;
+	int ret = maple_image_open(path, &image, err);
+
+	if (ret)
+		return ret;
+	key = *maple_image_build_id(image) ?
+		      strdup(maple_image_build_id(image)) : stand_in(path);
+	if (!key) {
+		maple_image_destroy(image);
+		return maple_error_set(err, ENOMEM, "%s: out of memory", path);
+	}
+	HASH_FIND_STR(reg->by_key, key, known);
+	if (known) {
+		*index = known->index;
+	} else {
+		ret = insert(reg, image, key, index);
+		if (!ret)
+			return 0;
+		maple_error_set(err, -ret, "%s: cannot number its sites: %s",
+				path, strerror(-ret));
+	}
+	free(key);
+	maple_image_destroy(image);
+	return ret;
+}
+
+uint32_t maple_registry_images(const struct maple_registry *reg)
+{
+	return reg->nentries;
+}
+
+/* maple_registry_image - image @index, owned by @reg; NULL if none */
+struct maple_image *maple_registry_image(const struct maple_registry *reg,
+					 uint32_t index)
+{
+	return index < reg->nentries ? reg->entries[index]->image : NULL;
+}
+
+/* maple_registry_base - number of the first site of image @index */
+uint32_t maple_registry_base(const struct maple_registry *reg, uint32_t index)
+{
+	return index < reg->nentries ? reg->entries[index]->base :
+				       MAPLE_SITE_NONE;
+}
+
+/*
+ * maple_registry_call - call site @k (number MAPLE_SITE_CALL | @k) returns to
+ * @offset of image @index, or of no image with MAPLE_REGISTRY_NONE
+ *
+ * May be said again. Returns 0, -EINVAL for a number or an image that cannot
+ * be, -EEXIST when @k is another place already, or -ENOMEM.
+ */
+int maple_registry_call(struct maple_registry *reg, uint32_t k,
+			uint32_t index, uint64_t offset)
+{
+	struct call **calls, *call, *same;
+
+	if (k >= (MAPLE_SITE_NONE & ~MAPLE_SITE_CALL) ||
+	    (index >= reg->nentries && index != MAPLE_REGISTRY_NONE))
+		return -EINVAL;
+	if (k < reg->ncalls && reg->calls[k])
+		return reg->calls[k]->where.image == index &&
+		       reg->calls[k]->where.offset == offset ? 0 : -EEXIST;
+	if (k >= reg->ncalls) {
+		uint32_t n = k < 1024 ? 1024 : k + k / 2;
+
+		calls = reallocarray(reg->calls, n, sizeof(*calls));
+		if (!calls)
+			return -ENOMEM;
+		memset(calls + reg->ncalls, 0,
+		       (n - reg->ncalls) * sizeof(*calls));
+		reg->calls = calls;
+		reg->ncalls = n;
+	}
+	call = calloc(1, sizeof(*call));
+	if (!call)
+		return -ENOMEM;
+	call->where.image = index;
+	call->where.offset = offset;
+	call->k = k;
+	reg->calls[k] = call;
+	/* Two interposed functions can share a call site: the first counts. */
+	HASH_FIND(hh, reg->by_where, &call->where, sizeof(call->where), same);
+	if (!same)
+		HASH_ADD(hh, reg->by_where, where, sizeof(call->where), call);
+	return 0;
+}
+
+static struct entry *entry_of_site(const struct maple_registry *reg,
+				   uint32_t number)
+{
+	uint32_t lo = 0, hi = reg->nentries;
+
+	if (number >= reg->nsites)
+		return NULL;
+	while (hi - lo > 1) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (reg->entries[mid]->base <= number)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return reg->entries[lo];
+}
+
+static struct call *call_of_site(const struct maple_registry *reg,
+				 uint32_t number)
+{
+	uint32_t k = number & ~MAPLE_SITE_CALL;
+
+	return k < reg->ncalls ? reg->calls[k] : NULL;
+}
+
+/*
+ * maple_registry_site - what number @number stands for
+ * @info: its strings are owned by @reg
+ *
+ * Returns 0, or -ENOENT for a number that was not given out.
+ */
+int maple_registry_site(const struct maple_registry *reg, uint32_t number,
+			struct maple_site_info *info)
+{
+	const struct maple_table_site *sites;
+	struct entry *entry = NULL;
+	uint32_t n;
+
+	*info = (struct maple_site_info){ .image = MAPLE_REGISTRY_NONE };
+	if (number & MAPLE_SITE_CALL) {
+		struct call *call = call_of_site(reg, number);
+
+		if (!call)
+			return -ENOENT;
+		info->is_call = true;
+		info->offset = call->where.offset;
+		if (call->where.image != MAPLE_REGISTRY_NONE)
+			entry = reg->entries[call->where.image];
+	} else {
+		entry = entry_of_site(reg, number);
+		if (!entry)
+			return -ENOENT;
+		sites = maple_image_sites(entry->image, &n);
+		number -= entry->base;
+		info->offset = sites[number].offset;
+		info->kind = sites[number].kind;
+		info->second = number &&
+			       sites[number - 1].flags & MAPLE_SITEF_MORE;
+	}
+	if (entry) {
+		info->image = entry->index;
+		info->build_id = entry->key;
+		info->path = maple_image_path(entry->image);
+	}
+	return 0;
+}
+
+/*
+ * maple_registry_find - the number of a site that was written down by what
+ * lasts, or MAPLE_SITE_NONE: unknown image, no site there, or a call site
+ * that this campaign has not seen yet
+ */
+uint32_t maple_registry_find(const struct maple_registry *reg,
+			     const char *build_id, uint64_t offset,
+			     bool is_call, bool second)
+{
+	struct entry *entry;
+	struct call *call;
+	int64_t site;
+
+	HASH_FIND_STR(reg->by_key, build_id, entry);
+	if (!entry)
+		return MAPLE_SITE_NONE;
+	if (is_call) {
+		struct place_key where = { .image = entry->index,
+					   .offset = offset };
+
+		HASH_FIND(hh, reg->by_where, &where, sizeof(where), call);
+		return call ? MAPLE_SITE_CALL | call->k : MAPLE_SITE_NONE;
+	}
+	site = maple_image_find(entry->image, offset, second);
+	return site < 0 ? MAPLE_SITE_NONE : entry->base + (uint32_t)site;
+}
+
+/*
+ * maple_registry_place - where site @number is in the source
+ * @place: to be emptied with maple_place_deinit()
+ *
+ * Returns 0, -ENOENT for a number that was not given out, or -ENOMEM.
+ */
+int maple_registry_place(const struct maple_registry *reg, uint32_t number,
+			 struct maple_place *place)
+{
+	struct maple_site_info info;
+	int ret = maple_registry_site(reg, number, &info);
+
+	*place = (struct maple_place){ 0 };
+	if (ret)
+		return ret;
+	place->offset = info.offset;
+	if (info.image == MAPLE_REGISTRY_NONE)
+		return 0;
+	ret = maple_image_place(reg->entries[info.image]->image, info.offset,
+				info.is_call, place);
+	if (!ret && !*place->build_id) {
+		free(place->build_id);
+		place->build_id = strdup(info.build_id);
+		ret = place->build_id ? 0 : -ENOMEM;
+		if (ret)
+			maple_place_deinit(place);
+	}
+	return ret;
+}
