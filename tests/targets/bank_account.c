@@ -4,7 +4,7 @@
  * own, without a lock. A write between the two is lost, and money with it.
  *
  * Idiom: 1
- * iRoot: R:20 -> W:31
+ * iRoot: R:20 -> W:34
  * Native: ? of 1000 runs fail
  */
 #include <assert.h>
@@ -25,8 +25,11 @@ static void *deposit(void *arg)
 static void *withdraw(void *arg)
 {
 	int amount = *(int *)arg;
-	int sum;
+	int check = 0, sum;
 
+	/* Look at the card; the deposit is through by then, as a rule. */
+	for (int i = 0; i < 100000; i++)
+		check += i;
 	sum = balance;
 	balance = sum - amount; /* e1 */
 	return NULL;

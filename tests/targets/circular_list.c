@@ -37,16 +37,21 @@ static void put(int unit)
 
 static void *work(void *arg)
 {
+	int think = 0;
+
+	for (int i = 0; i < *(int *)arg; i++)
+		think += i;
 	put(take());
 	return NULL;
 }
 
 int main(void)
 {
+	int short_time = 0, long_time = 100000;
 	pthread_t a, b;
 
-	pthread_create(&a, NULL, work, NULL);
-	pthread_create(&b, NULL, work, NULL);
+	pthread_create(&a, NULL, work, &short_time);
+	pthread_create(&b, NULL, work, &long_time);
 	pthread_join(a, NULL);
 	pthread_join(b, NULL);
 	assert(list.units[UNITS] < list.units[UNITS + 1]);

@@ -4,7 +4,7 @@
  * When each holds its first lock, neither gets its second.
  *
  * Idiom: deadlock
- * iRoot: L:23 -> L:35, L:34 -> L:24
+ * iRoot: L:23 -> L:39, L:38 -> L:24
  * Native: ? of 1000 runs fail
  */
 #include <assert.h>
@@ -31,6 +31,10 @@ static void *to_right(void *arg)
 
 static void *to_left(void *arg)
 {
+	int think = 0;
+
+	for (int i = 0; i < 100000; i++)
+		think += i;
 	pthread_mutex_lock(&right.lock); /* e2 */
 	pthread_mutex_lock(&left.lock); /* e1 */
 	right.balance -= 5;

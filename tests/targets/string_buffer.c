@@ -4,7 +4,7 @@
  * critical sections. The source may be cut short between them.
  *
  * Idiom: 1
- * iRoot: W:31 -> R:39
+ * iRoot: W:35 -> R:43
  * Native: ? of 1000 runs fail
  */
 #include <pthread.h>
@@ -27,6 +27,10 @@ static size_t length(void)
 
 static void *cut(void *arg)
 {
+	int think = 0;
+
+	for (int i = 0; i < 100000; i++)
+		think += i;
 	pthread_mutex_lock(&lock);
 	count = 0; /* e0 */
 	pthread_mutex_unlock(&lock);
