@@ -5,7 +5,7 @@
  *
  * Idiom: 1
  * iRoot: W:37 -> R:26
- * Native: ? of 1000 runs fail
+ * Native: 0 of 1000 runs fail
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  *
  * Idiom: 1
  * iRoot: W:24 -> R:25
- * Native: ? of 1000 runs fail
+ * Native: 0 of 1000 runs fail
  */
 #include <pthread.h>
 #include <stdlib.h>
