@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Between the files of the agent's core; contracts stand at the definitions. */
+#ifndef MAPLE_AGENT_CORE_H
+#define MAPLE_AGENT_CORE_H
+
+#include "agent.h"
+#include "table.h"
+
+/* A patched site, within reach of its slot. Slots know its layout. */
+struct maple_agent_site {
+	uint64_t pc;     /* of its instruction; stub.S knows this offset */
+	uint32_t number; /* its site number in the campaign */
+	uint32_t count;  /* events recorded since it was last armed */
+	uint16_t size;
+	uint8_t kind;
+	uint8_t flags; /* enum maple_site_flag */
+	uint8_t live;  /* 0: the slot passes it by */
+	uint8_t way;   /* enum maple_way */
+	uint8_t wanted; /* the plan names it */
+	uint8_t pad[1];
+};
+
+static_assert(sizeof(struct maple_agent_site) == 24, "slots index it");
+
+/* What stub.S saves on the way into a hook, from its stack pointer up. */
+struct maple_agent_frame {
+	uint64_t pc, rbx, r11, r10, r9, r8, rdx, rcx, flags, ret, rsi, rax, rdi;
+	uint64_t red_zone[16];
+	/* the program's stack pointer stood here */
+};
+
+static_assert(sizeof(struct maple_agent_frame) == 232, "stub.S relies on it");
+
+/* main.c */
+extern bool maple_agent_enforces;
+
+/* image.c */
+void maple_image_start(void);
+void maple_image_scan(void);
+uint32_t maple_image_find(uint64_t addr, uint64_t *offset);
+
+/* patch.c */
+void maple_patch_image(struct maple_shm_image *image,
+		       const struct maple_table *table);
+void maple_patch_forget(uint64_t bias);
+bool maple_patch_slot(uint64_t pc, uint64_t *slot);
+bool maple_patch_origin(uint64_t pc, uint64_t *origin, int64_t *stack);
+void maple_patch_remove(uint64_t pc);
+void maple_patch_rearm(void);
+
+/* slot.c */
+struct maple_slot {
+	uint8_t *at, *end;
+	uint64_t base;     /* of the region: hook pointers stand there */
+	uint64_t bias;     /* of the image */
+	bool bad;          /* out of room or out of reach */
+};
+
+#define MAPLE_SLOT_HOOK 72 /* at most, for one hook of one site */
+#define MAPLE_SLOT_INSN 16 /* at most, for one moved instruction */
+#define MAPLE_SLOT_ENDS 16 /* at most, for the jump back */
+
+struct maple_slot_hooks { /* at the start of each region */
+	void (*before)(void);
+	void (*after)(void);
+};
+
+void maple_slot_before(struct maple_slot *s,
+		       const struct maple_agent_site *site,
+		       const struct maple_table_site *where);
+void maple_slot_after(struct maple_slot *s,
+		      const struct maple_agent_site *site);
+void maple_slot_insn(struct maple_slot *s,
+		     const struct maple_table_insn *insn,
+		     const uint8_t *bytes);
+void maple_slot_jump(struct maple_slot *s, uint64_t to);
+
+/* stub.S */
+void maple_stub_before(void);
+void maple_stub_after(void);
+void maple_stub_sigreturn(void);
+
+/* hook.c */
+void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
+		       const struct maple_agent_frame *frame);
+void maple_hook_after(uint64_t addr, struct maple_agent_site *site,
+		      const struct maple_agent_frame *frame);
+
+/* ring.c */
+extern bool maple_ring_shared;
+void maple_ring_put(unsigned int kind, const struct maple_access *acc,
+		    uint64_t value, unsigned int flags, uint32_t aux,
+		    uint64_t sp);
+uint64_t maple_ring_peek(uint64_t addr, uint64_t size);
+
+/* call.c */
+void maple_call_start(void);
+
+/* thread.c */
+void maple_thread_main(void);
+void maple_thread_level(uint32_t number, unsigned int prio);
+bool maple_thread_set(int tid, unsigned int prio);
+void maple_thread_drop_to(unsigned int change);
+void maple_thread_put_back(struct maple_shm *shm);
+void maple_thread_take(void);
+void maple_thread_watch_fork(void);
+
+/* enforce.c */
+void maple_agent_open(const struct maple_access *acc);
+bool maple_agent_close(uint32_t site, struct maple_access *acc);
+void maple_enforce_start(void);
+bool maple_enforce_before(const struct maple_access *acc);
+void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
+			 bool happened);
+void maple_enforce_born(uint32_t number);
+void maple_enforce_exit(uint32_t number);
+void maple_enforce_spin(void);
+
+/* fault.c */
+void maple_fault_start(void);
+
+/* lock.c: a futex lock for the agent's own state */
+void maple_lock_take(uint32_t *word);
+void maple_lock_give(uint32_t *word);
+void *maple_lock_memory(uint64_t size);
+
+#endif

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The automaton (lib/plan) at work in the target. A thread that comes to one
+ * of the plan's accesses asks it; what it answers is carried out by real
+ * priorities: a held thread is only lowered, and sleeps only where the one it
+ * waits for sleeps itself.
+ *
+ *	raise to HOOK, lock
+ *	before(), or resumed()
+ *	others' new levels; log; unlock
+ *	own level: here the CPU may go, and come back later
+ *	GO and nobody has moved? then the access happens
+ *
+ * Whoever has the lock stands at HOOK, above every other thread of the
+ * target, and does not sleep: on one CPU a thread that runs below HOOK knows
+ * that the lock is free.
+ */
+#include "core.h"
+#include "enforce.h"
+#include "raw.h"
+
+#define SLICE_MS 100 /* of a sleep that the awaited event ends at once */
+#define OPEN     4   /* accesses begun and not done: handlers nest */
+
+static struct maple_auto *automaton;
+static uint32_t lock;
+static uint32_t moves; /* futex word: raised by each move */
+static struct maple_auto_result said; /* what the log has said of it */
+
+static __thread struct maple_access open_access[OPEN]
+	__attribute__((tls_model("initial-exec")));
+static __thread unsigned int nopen __attribute__((tls_model("initial-exec")));
+
+/* maple_agent_open - @acc is about to happen, and after() is to know it */
+void maple_agent_open(const struct maple_access *acc)
+{
+	if (nopen == OPEN) { /* left by longjmp */
+		for (unsigned int i = 1; i < OPEN; i++)
+			open_access[i - 1] = open_access[i];
+		nopen--;
+	}
+	open_access[nopen++] = *acc;
+}
+
+/* maple_agent_close - the access at @site that was begun last */
+bool maple_agent_close(uint32_t site, struct maple_access *acc)
+{
+	for (unsigned int i = nopen; i-- > 0;) {
+		if (open_access[i].site != site)
+			continue;
+		*acc = open_access[i];
+		/* A second operand of the same instruction stays open. */
+		for (nopen--; i < nopen; i++)
+			open_access[i] = open_access[i + 1];
+		return true;
+	}
+	return false;
+}
+
+static void log_event(unsigned int kind, const struct maple_access *acc,
+		      uint32_t aux)
+{
+	static const struct maple_access none = { MAPLE_SITE_NONE, 0, 0, 0 };
+
+	maple_ring_put(kind, acc ? acc : &none, 0, 0, aux,
+		       (uint64_t)__builtin_frame_address(0));
+}
+
+/* Says what has become of the plan since the last move. */
+static void log_moves(void)
+{
+	struct maple_auto_result *now = (void *)maple_shm->auto_result;
+
+	static_assert(sizeof(*now) <= sizeof(maple_shm->auto_result), "fits");
+	maple_auto_result(automaton, now);
+	for (unsigned int i = 0; i < MAPLE_PLAN_STEPS; i++)
+		if ((now->steps & ~said.steps) >> i & 1)
+			log_event(MAPLE_EV_STEP, NULL, i);
+	if (now->attempts != said.attempts)
+		log_event(MAPLE_EV_GIVEUP, NULL, now->attempts);
+	if (now->exposed && !said.exposed)
+		log_event(MAPLE_EV_EXPOSED, NULL, 0);
+	said = *now;
+}
+
+static void enter(void)
+{
+	maple_thread_set(0, MAPLE_PRIO_HOOK);
+	maple_lock_take(&lock);
+}
+
+/*
+ * Carries out what the automaton has decided, and leaves it. Returns the
+ * number of moves so far.
+ */
+static uint32_t leave(void)
+{
+	unsigned int self = maple_self.number, t, prio;
+	uint32_t n;
+
+	while (maple_auto_change(automaton, self, &t, &prio)) {
+		if (t != self)
+			maple_thread_level(t, prio);
+		else
+			maple_shm->thread[self].prio = prio;
+	}
+	log_moves();
+	n = __atomic_add_fetch(&moves, 1, __ATOMIC_RELAXED);
+	raw_futex_wake(&moves);
+	maple_lock_give(&lock);
+	if (self != MAPLE_THREAD_NONE && maple_shm->thread[self].prio)
+		maple_thread_set(0, maple_shm->thread[self].prio);
+	return n;
+}
+
+static void tick(void)
+{
+	static uint64_t began_ms;
+	static uint32_t attempts, steps;
+	uint64_t now = maple_enforce_cpu_ms();
+
+	if (!began_ms || attempts != said.attempts || steps != said.steps) {
+		began_ms = now;
+		attempts = said.attempts;
+		steps = said.steps;
+	}
+	maple_auto_tick(automaton, now - began_ms);
+}
+
+/*
+ * maple_enforce_before - the calling thread stands before @acc; returns when
+ * it is to happen, true if after() is to be told
+ */
+bool maple_enforce_before(const struct maple_access *acc)
+{
+	unsigned int t = maple_self.number;
+	enum maple_verdict verdict;
+	bool held = false;
+	uint32_t n;
+
+	if (!maple_auto_hooked(automaton, acc->site))
+		return false;
+	enter();
+	tick();
+	verdict = maple_auto_before(automaton, t, acc);
+	for (;;) {
+		if (verdict != MAPLE_GO && !held) {
+			log_event(MAPLE_EV_HOLD, acc, verdict);
+			held = true;
+		}
+		n = leave();
+		if (verdict == MAPLE_SLEEP)
+			raw_futex_wait(&moves, n, SLICE_MS);
+		if (verdict == MAPLE_GO && !maple_auto_moved(automaton, t))
+			break;
+		enter();
+		tick();
+		verdict = maple_auto_resumed(automaton, t,
+					     maple_enforce_waits(&moves));
+	}
+	if (held)
+		log_event(MAPLE_EV_RELEASE, acc, 0);
+	return true;
+}
+
+/* maple_enforce_after - @acc of the calling thread has happened, or not */
+void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
+			 bool happened)
+{
+	uint64_t value;
+
+	if (!maple_auto_hooked(automaton, acc->site))
+		return;
+	enter();
+	if (happened) {
+		value = maple_event_is_memory(acc->kind) ?
+				maple_ring_peek(acc->addr, acc->size) : 0;
+		maple_ring_put(acc->kind, acc, value, flags | MAPLE_EVF_EXACT,
+			       0, (uint64_t)__builtin_frame_address(0));
+	}
+	maple_auto_after(automaton, maple_self.number, acc, happened);
+	leave();
+}
+
+/* maple_enforce_born - thread @number is about to appear */
+void maple_enforce_born(uint32_t number)
+{
+	const char *name = maple_shm->thread[number].name, *hint;
+	unsigned int roles = 0, i;
+
+	for (unsigned int r = 0; r < MAPLE_PLAN_ROLES; r++) {
+		hint = maple_shm->plan.hint[r];
+		for (i = 0; hint[i] && hint[i] == name[i]; i++)
+			;
+		if (i && hint[i] == name[i])
+			roles |= 1u << r;
+	}
+	enter();
+	maple_auto_start(automaton, number, roles);
+	leave();
+}
+
+void maple_enforce_exit(uint32_t number)
+{
+	enter();
+	maple_auto_exit(automaton, number);
+	leave();
+}
+
+void maple_enforce_spin(void)
+{
+	enter();
+	maple_auto_spin(automaton, maple_self.number);
+	leave();
+	enter();
+	maple_auto_tick(automaton, 0);
+	leave();
+}
+
+/* maple_enforce_start - the automaton for the plan of this run */
+void maple_enforce_start(void)
+{
+	automaton = maple_lock_memory(maple_auto_size());
+	if (!automaton) {
+		maple_agent_enforces = false;
+		return;
+	}
+	maple_auto_init(automaton, &maple_shm->plan);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Fatal signals. A fault in a slot is sent back to where the program knows
+ * it: the patch is taken out, and the access faults again at its own PC. Then
+ * the program's own handler gets it, if there is one; otherwise the crash is
+ * reported, and the thread waits, above all others, until the campaign has
+ * seen the stacks, and dies of the signal as it would have.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <ucontext.h>
+#include "core.h"
+#include "raw.h"
+
+#define WAIT_MS     2000 /* how long the campaign may look at a crash */
+#define SIGS        8    /* bytes of the kernel's signal set */
+#define SA_RESTORER 0x04000000
+
+/* The kernel's struct sigaction. */
+struct action {
+	void (*handler)(int, siginfo_t *, void *);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+static const int owned[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+			     SIGABRT, SIGSYS, SIGTRAP };
+static struct action kept[65]; /* what the program believes is installed */
+static bool installed;
+
+#define IS_DEFAULT(a) ((a)->handler == (void *)SIG_DFL)
+#define IS_IGNORED(a) ((a)->handler == (void *)SIG_IGN)
+
+bool maple_agent_fault_owns(int signo)
+{
+	if (!installed)
+		return false;
+	for (unsigned int i = 0; i < sizeof(owned) / sizeof(*owned); i++)
+		if (owned[i] == signo)
+			return true;
+	return false;
+}
+
+int maple_agent_fault_action(int signo, const struct sigaction *act,
+			     struct sigaction *old)
+{
+	struct action *k = &kept[signo], was = *k;
+
+	if (act) {
+		k->handler = act->sa_sigaction;
+		k->flags = (unsigned int)act->sa_flags;
+		k->mask = act->sa_mask.__val[0];
+	}
+	if (old) {
+		*old = (struct sigaction){ 0 };
+		old->sa_sigaction = was.handler;
+		old->sa_flags = was.flags & ~(unsigned long)SA_RESTORER;
+		old->sa_mask.__val[0] = was.mask;
+	}
+	return 0;
+}
+
+/* Runs the program's handler as the kernel would have. */
+static void call_kept(int signo, siginfo_t *info, ucontext_t *uc)
+{
+	struct action *k = &kept[signo], a = *k;
+	uint64_t mask = uc->uc_sigmask.__val[0] | a.mask;
+	uint32_t inside = maple_self.inside;
+
+	if (!(a.flags & SA_NODEFER))
+		mask |= 1ull << (signo - 1);
+	if (a.flags & SA_RESETHAND)
+		k->handler = (void *)SIG_DFL;
+	/* It may never come back, by siglongjmp. */
+	maple_self.inside = 0;
+	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, SIGS);
+	/* Without SA_SIGINFO it takes the first argument only. */
+	a.handler(signo, info, uc);
+	maple_self.inside = inside;
+}
+
+static void report(int signo, const siginfo_t *info, const ucontext_t *uc)
+{
+	struct maple_shm *shm = maple_shm;
+	uint64_t end = raw_now_ms() + WAIT_MS;
+	uint32_t go = __atomic_load_n(&shm->go, __ATOMIC_ACQUIRE);
+
+	/* No other thread of the target runs from here on. */
+	if (shm->sched != MAPLE_SCHED_NATIVE)
+		maple_thread_set(0, MAPLE_PRIO_HOOK);
+	shm->crash.signo = signo;
+	shm->crash.tid = raw0(SYS_gettid);
+	shm->crash.thread = maple_self.number;
+	shm->crash.address = info->si_code > 0 ? (uint64_t)info->si_addr : 0;
+	shm->crash.pc = uc->uc_mcontext.gregs[REG_RIP];
+	__atomic_store_n(&shm->state, MAPLE_AGENT_CRASHED, __ATOMIC_RELEASE);
+	raw_futex_wake(&shm->state);
+	while (__atomic_load_n(&shm->go, __ATOMIC_ACQUIRE) == go &&
+	       raw_now_ms() < end)
+		__builtin_ia32_pause();
+}
+
+/* The rest is the kernel's: the signal, with its default action. */
+static void die(int signo, ucontext_t *uc)
+{
+	struct action a = { .handler = (void *)SIG_DFL };
+
+	raw4(SYS_rt_sigaction, signo, &a, NULL, SIGS);
+	uc->uc_sigmask.__val[0] &= ~(1ull << (signo - 1));
+	raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), signo);
+}
+
+/* Whether a fault or trap belongs to a patch, and is dealt with. */
+static bool own(int signo, const siginfo_t *info, ucontext_t *uc)
+{
+	greg_t *regs = uc->uc_mcontext.gregs;
+	uint64_t to;
+	int64_t stack;
+
+	if (info->si_code <= 0)
+		return false; /* sent by somebody */
+	if (signo == SIGTRAP) {
+		if (!maple_patch_slot(regs[REG_RIP] - 1, &to))
+			return false;
+		regs[REG_RIP] = to;
+		return true;
+	}
+	if (!maple_patch_origin(regs[REG_RIP], &to, &stack))
+		return false;
+	maple_patch_remove(to);
+	regs[REG_RIP] = to;
+	regs[REG_RSP] += stack;
+	return true;
+}
+
+static void on_signal(int signo, siginfo_t *info, void *ctx)
+{
+	const struct action *k = &kept[signo];
+	ucontext_t *uc = ctx;
+
+	if (own(signo, info, uc))
+		return;
+	if (IS_IGNORED(k) && info->si_code <= 0)
+		return;
+	if (!IS_DEFAULT(k) && !IS_IGNORED(k)) {
+		call_kept(signo, info, uc);
+		return;
+	}
+	maple_agent_enter();
+	if (maple_shm)
+		report(signo, info, uc);
+	die(signo, uc);
+}
+
+/* maple_fault_start - installs the handlers, keeps what was there */
+void maple_fault_start(void)
+{
+	struct action a = { on_signal,
+			    SA_SIGINFO | SA_ONSTACK | SA_RESTORER,
+			    maple_stub_sigreturn, 0 };
+
+	for (unsigned int i = 0; i < sizeof(owned) / sizeof(*owned); i++)
+		raw4(SYS_rt_sigaction, owned[i], &a, &kept[owned[i]], SIGS);
+	installed = true;
+}

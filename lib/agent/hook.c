@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * What happens at an access. When observing, an event is recorded right
+ * before it (a lock: right after); the access itself is not touched here, so
+ * that it faults, if it does, in the program's own instruction. When
+ * enforcing, the automaton decides (enforce.c).
+ */
+#include <errno.h>
+#include "core.h"
+
+/* PCT: hits of each change point so far. */
+static uint32_t change_hits[MAPLE_SHM_CHANGES];
+
+static void count_change(struct maple_shm *shm, uint32_t site)
+{
+	for (uint32_t i = 0; i < shm->nchanges && i < MAPLE_SHM_CHANGES; i++)
+		if (shm->change[i].site == site &&
+		    ++change_hits[i] == shm->change[i].hit)
+			maple_thread_drop_to(shm->stats.changes_done++);
+}
+
+static bool observes(const struct maple_shm *shm)
+{
+	return shm->mode == MAPLE_SHM_OBSERVE;
+}
+
+/* Whether @site may record once more. */
+static bool in_budget(struct maple_shm *shm, struct maple_agent_site *site)
+{
+	site->count++;
+	if (!shm->budget || site->count <= shm->budget)
+		return true;
+	site->live = 0;
+	shm->stats.quieted++;
+	return false;
+}
+
+/*
+ * maple_hook_before - called by a slot before its instruction
+ *
+ * Context: between any two instructions of the target. Touches no vector
+ * register and no errno.
+ */
+void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
+		       const struct maple_agent_frame *frame)
+{
+	struct maple_agent_thread *self = &maple_self;
+	struct maple_shm *shm = maple_shm;
+	struct maple_access acc = { site->number, site->kind, addr,
+				    site->size };
+
+	if (!shm || self->number == MAPLE_THREAD_NONE)
+		return;
+	if (self->inside) {
+		shm->stats.nested++;
+		return;
+	}
+	if (site->flags & MAPLE_SITEF_REP) {
+		acc.size *= frame->rcx;
+		if (!acc.size)
+			return;
+	}
+	maple_agent_enter();
+	self->yields = 0;
+	if (site->wanted) {
+		shm->stats.hits[site->way]++;
+		if (maple_enforce_before(&acc))
+			maple_agent_open(&acc);
+	} else if (observes(shm) && in_budget(shm, site)) {
+		shm->stats.hits[site->way]++;
+		maple_ring_put(acc.kind, &acc, 0,
+			       site->flags & MAPLE_SITEF_ATOMIC ?
+				       MAPLE_EVF_ATOMIC : 0,
+			       0, (uint64_t)(frame + 1));
+		if (shm->nchanges)
+			count_change(shm, acc.site);
+	}
+	maple_agent_leave();
+}
+
+/* maple_hook_after - called by a slot after its instruction, if enforced */
+void maple_hook_after(uint64_t addr, struct maple_agent_site *site,
+		      const struct maple_agent_frame *frame)
+{
+	struct maple_agent_thread *self = &maple_self;
+	struct maple_access acc;
+
+	if (!maple_shm || self->number == MAPLE_THREAD_NONE || self->inside)
+		return;
+	maple_agent_enter();
+	if (maple_agent_close(site->number, &acc))
+		maple_enforce_after(&acc,
+				    site->flags & MAPLE_SITEF_ATOMIC ?
+					    MAPLE_EVF_ATOMIC : 0, true);
+	maple_agent_leave();
+}
+
+void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
+			uint64_t size, unsigned int flags)
+{
+	struct maple_access acc = { site, kind, (uint64_t)addr, size };
+	struct maple_shm *shm = maple_shm;
+	uint64_t sp = (uint64_t)__builtin_frame_address(0);
+
+	if (!maple_agent_on() || !size)
+		return;
+	maple_agent_enter();
+	maple_self.yields = 0;
+	shm->stats.calls++;
+	if (maple_agent_enforces) {
+		maple_enforce_before(&acc);
+	} else if (observes(shm)) {
+		maple_ring_put(kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK : kind,
+			       &acc, 0, flags, 0, sp);
+		if (shm->nchanges)
+			count_change(shm, site);
+	}
+	maple_agent_leave();
+}
+
+void maple_agent_after(uint32_t site, unsigned int kind, const void *addr,
+		       uint64_t size, unsigned int flags, bool happened)
+{
+	struct maple_access acc = { site, kind, (uint64_t)addr, size };
+	uint64_t sp = (uint64_t)__builtin_frame_address(0);
+
+	if (!maple_agent_on() || !size)
+		return;
+	maple_agent_enter();
+	if (maple_agent_enforces)
+		maple_enforce_after(&acc, flags, happened);
+	else if (happened && kind == MAPLE_EV_LOCK && observes(maple_shm))
+		maple_ring_put(kind, &acc, 0, flags | MAPLE_EVF_EXACT, 0, sp);
+	maple_agent_leave();
+}
+
+/* Which events say something about a run that is only enforced. */
+static bool noted(const struct maple_shm *shm, unsigned int kind)
+{
+	bool memory = kind == MAPLE_EV_ALLOC || kind == MAPLE_EV_FREE;
+
+	return observes(shm) || (!memory && kind != MAPLE_EV_BLOCK);
+}
+
+void maple_agent_note(unsigned int kind, uint32_t site, const void *addr,
+		      uint64_t value, unsigned int flags, uint32_t aux)
+{
+	struct maple_access acc = { site, kind, (uint64_t)addr, 0 };
+	uint64_t sp = (uint64_t)__builtin_frame_address(0);
+
+	if (!maple_agent_on() || !noted(maple_shm, kind))
+		return;
+	maple_agent_enter();
+	maple_ring_put(kind, &acc, value, flags, aux, sp);
+	maple_agent_leave();
+}

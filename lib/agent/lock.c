@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* The agent's own lock and memory: neither touches the target's. */
+#include <sys/mman.h>
+#include "core.h"
+#include "raw.h"
+
+/* maple_lock_take - sleeps until *@word is ours; 0: free, 2: waited for */
+void maple_lock_take(uint32_t *word)
+{
+	uint32_t seen = 0;
+
+	if (__atomic_compare_exchange_n(word, &seen, 1, false,
+					__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	while (__atomic_exchange_n(word, 2, __ATOMIC_ACQUIRE))
+		raw_futex_wait(word, 2, 0);
+}
+
+void maple_lock_give(uint32_t *word)
+{
+	if (__atomic_exchange_n(word, 0, __ATOMIC_RELEASE) == 2)
+		raw3(SYS_futex, word, FUTEX_WAKE, 1);
+}
+
+/* maple_lock_memory - zeroed memory, given back by nobody; NULL if refused */
+void *maple_lock_memory(uint64_t size)
+{
+	long p = raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return raw_failed(p) ? NULL : (void *)p;
+}
+
+/*
+ * Calls that the compiler makes of its own accord must reach neither libc's
+ * functions (vector registers) nor the ones we interpose (events); the linker
+ * leads them here (--wrap).
+ */
+void *__wrap_memcpy(void *to, const void *from, size_t n);
+void *__wrap_memset(void *to, int byte, size_t n);
+
+void *__wrap_memcpy(void *to, const void *from, size_t n)
+{
+	void *at = to;
+
+	__asm__ volatile("rep movsb" : "+D"(at), "+S"(from), "+c"(n)
+			 : : "memory");
+	return to;
+}
+
+void *__wrap_memset(void *to, int byte, size_t n)
+{
+	void *at = to;
+
+	__asm__ volatile("rep stosb" : "+D"(at), "+c"(n) : "a"(byte)
+			 : "memory");
+	return to;
+}

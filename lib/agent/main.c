@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * libmaple-agent.so, preloaded into the program under test. It observes or
+ * enforces what the campaign has written into the shared memory file that
+ * MAPLE_AGENT names, and stays out of every other process that inherits the
+ * environment. It prints nothing: what went wrong is counted in the file.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "core.h"
+#include "raw.h"
+
+struct maple_shm *maple_shm;
+bool maple_agent_enforces; /* mode is ENFORCE, in the program under test */
+
+static const char *find_variable(char **envp, const char *name)
+{
+	unsigned int i;
+
+	for (; envp && *envp; envp++) {
+		for (i = 0; name[i] && (*envp)[i] == name[i]; i++)
+			;
+		if (!name[i] && (*envp)[i] == '=')
+			return *envp + i + 1;
+	}
+	return NULL;
+}
+
+static struct maple_shm *map_file(const char *path)
+{
+	long fd = raw3(SYS_open, path, O_RDWR | O_CLOEXEC, 0);
+	struct maple_shm *shm;
+	long map;
+
+	if (raw_failed(fd))
+		return NULL;
+	map = raw6(SYS_mmap, 0, sizeof(*shm), PROT_READ | PROT_WRITE,
+		   MAP_SHARED | MAP_NORESERVE, fd, 0);
+	raw1(SYS_close, fd);
+	if (raw_failed(map))
+		return NULL;
+	shm = (struct maple_shm *)map;
+	if (shm->magic == MAPLE_SHM_MAGIC &&
+	    shm->version == MAPLE_SHM_VERSION && shm->size == sizeof(*shm))
+		return shm;
+	raw2(SYS_munmap, shm, sizeof(*shm));
+	return NULL;
+}
+
+static bool right_program(const struct maple_shm *shm)
+{
+	char path[4096];
+	long n = raw3(SYS_readlink, "/proc/self/exe", path, sizeof(path) - 1);
+	const char *base = path;
+
+	if (!shm->exe[0])
+		return true;
+	if (raw_failed(n))
+		return false;
+	path[n] = 0;
+	for (const char *p = path; *p; p++)
+		if (*p == '/')
+			base = p + 1;
+	return !fnmatch(shm->exe, path, 0) || !fnmatch(shm->exe, base, 0);
+}
+
+/* Whether this process is to be the program under test, for good. */
+static bool take_run(struct maple_shm *shm)
+{
+	int32_t none = 0;
+
+	return shm->mode != MAPLE_SHM_IDLE && right_program(shm) &&
+	       __atomic_compare_exchange_n(&shm->pid, &none,
+					   (int32_t)raw0(SYS_getpid), false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* What the target has started must not go on with the target's priority. */
+static void stay_out(struct maple_shm *shm)
+{
+	if (shm->pid && shm->stats.pinned)
+		maple_thread_put_back(shm);
+	raw2(SYS_munmap, shm, sizeof(*shm));
+}
+
+static void work(struct maple_shm *shm)
+{
+	maple_agent_enter();
+	maple_agent_enforces = shm->mode == MAPLE_SHM_ENFORCE;
+	maple_shm = shm;
+	__atomic_store_n(&shm->state, MAPLE_AGENT_ASKING, __ATOMIC_RELEASE);
+	raw_futex_wake(&shm->state);
+	maple_fault_start();
+	maple_image_start();
+	maple_call_start();
+	if (maple_agent_enforces)
+		maple_enforce_start();
+	maple_thread_watch_fork();
+	maple_thread_main();
+	__atomic_store_n(&shm->state, MAPLE_AGENT_RUNNING, __ATOMIC_RELEASE);
+	raw_futex_wake(&shm->state);
+	maple_agent_leave();
+}
+
+__attribute__((constructor)) static void start(int argc, char **argv,
+					       char **envp)
+{
+	const char *path = find_variable(envp, MAPLE_SHM_ENV);
+	struct maple_shm *shm = path ? map_file(path) : NULL;
+
+	if (!shm)
+		return;
+	if (take_run(shm))
+		work(shm);
+	else
+		stay_out(shm);
+}
+
+static void no_function(const char *name)
+{
+	static const char text[] = "maple: no definition found of ";
+	unsigned int n = 0;
+
+	while (name[n])
+		n++;
+	raw3(SYS_write, 2, text, sizeof(text) - 1);
+	raw3(SYS_write, 2, name, n);
+	raw3(SYS_write, 2, "\n", 1);
+	abort();
+}
+
+void *maple_agent_real(const char *name)
+{
+	/* The default is not what dlsym() finds first where there are two. */
+	static const char cond[] = "pthread_cond_";
+	unsigned int n = 0;
+	void *f = NULL;
+
+	maple_agent_enter();
+	while (cond[n] && cond[n] == name[n])
+		n++;
+	if (!cond[n])
+		f = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
+	if (!f)
+		f = dlsym(RTLD_NEXT, name);
+	maple_agent_leave();
+	if (!f)
+		no_function(name);
+	return f;
+}

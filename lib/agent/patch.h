@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_AGENT_PATCH_H
+#define MAPLE_AGENT_PATCH_H
+
+#include "core.h"
+
+/* An instruction in a slot: hooks, itself at @body, more hooks. */
+struct maple_patch_moved {
+	uint64_t slot;
+	uint32_t offset; /* where it stood */
+	uint32_t group;
+	uint16_t body, end; /* from slot */
+	uint8_t length;
+};
+
+struct maple_patch_group {
+	uint64_t addr;
+	uint32_t bytes; /* the program's, from here in bytes[] */
+	uint8_t length;
+	bool pun;
+	bool in;
+};
+
+struct maple_patch_page {
+	uint64_t at;
+	uint32_t used;
+};
+
+/* What was done to one image. */
+struct maple_patched {
+	struct maple_patched *next;
+	uint64_t bias, lo, hi; /* of its text */
+	uint64_t code, code_end;
+	struct maple_slot slot; /* the one to be filled next */
+	struct maple_agent_site *site;
+	struct maple_patch_moved *moved;
+	struct maple_patch_group *group;
+	struct maple_patch_page *page; /* of puns */
+	uint8_t *bytes;
+	uint32_t *index; /* offset -> moved, hashed */
+	uint32_t nsites, nmoved, ngroups, npages, nbytes, mask;
+	uint32_t first_pun; /* in moved; slots before it ascend */
+	bool gone; /* unloaded */
+};
+
+static inline const struct maple_table_site *
+maple_table_sites(const struct maple_table *t)
+{
+	return (const void *)((const char *)t + t->sites_at);
+}
+
+static inline const struct maple_table_insn *
+maple_table_insns(const struct maple_table *t)
+{
+	return (const void *)((const char *)t + t->insns_at);
+}
+
+static inline const struct maple_table_group *
+maple_table_groups(const struct maple_table *t)
+{
+	return (const void *)((const char *)t + t->groups_at);
+}
+
+#endif

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The code of a slot: hooks around the instructions that were moved there.
+ *
+ *	lea -128(%rsp),%rsp	leave the red zone alone
+ *	push %rdi
+ *	lea ADDRESS,%rdi	of the access
+ *	push %rax
+ *	lahf; seto %al		all six flags
+ *	cmpb $0,live(%rip)	the site has used up its budget?
+ *	je 1f
+ *	push %rsi
+ *	lea site(%rip),%rsi
+ *	call *before(%rip)
+ *	pop %rsi
+ * 1:	add $127,%al; sahf
+ *	pop %rax
+ *	pop %rdi
+ *	lea 128(%rsp),%rsp
+ *	the instruction
+ *
+ * Everything is relative to the slot, which lies within 2 GiB of the image.
+ */
+#include <stddef.h>
+#include "core.h"
+
+#define REG_RSP 4
+#define REG_RDI 7
+
+static void put1(struct maple_slot *s, unsigned int byte)
+{
+	if (s->at == s->end)
+		s->bad = true;
+	else
+		*s->at++ = byte;
+}
+
+static void put4(struct maple_slot *s, uint32_t word)
+{
+	for (int i = 0; i < 4; i++)
+		put1(s, word >> (8 * i) & 0xff);
+}
+
+static void put_bytes(struct maple_slot *s, const uint8_t *bytes,
+		      unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		put1(s, bytes[i]);
+}
+
+#define PUT(s, ...)                                               \
+	do {                                                      \
+		static const uint8_t bytes_[] = { __VA_ARGS__ };  \
+		put_bytes(s, bytes_, sizeof(bytes_));             \
+	} while (0)
+
+/* The displacement to @to; @behind bytes of the instruction follow it. */
+static void put_rel(struct maple_slot *s, uint64_t to, unsigned int behind)
+{
+	int64_t rel = to - ((uint64_t)s->at + 4 + behind);
+
+	if (rel != (int32_t)rel)
+		s->bad = true;
+	put4(s, (uint32_t)rel);
+}
+
+static void put_address_abs(struct maple_slot *s, uint64_t addr)
+{
+	PUT(s, 0x48, 0xbf); /* movabs $addr,%rdi */
+	put4(s, (uint32_t)addr);
+	put4(s, addr >> 32);
+}
+
+/* rdi = address of the access; rsp is 136 below the program's. */
+static void put_address(struct maple_slot *s,
+			const struct maple_table_site *where)
+{
+	unsigned int base = where->base, index = where->index;
+	int64_t disp = where->disp;
+	unsigned int scale = where->scale == 8 ? 3 :
+			     where->scale == 4 ? 2 :
+			     where->scale == 2 ? 1 : 0;
+	unsigned int rex = 0x48;
+
+	if (where->flags & MAPLE_SITEF_RIPREL) {
+		put_address_abs(s, disp + s->bias);
+		return;
+	}
+	if (base == REG_RSP)
+		disp += 136;
+	if (disp != (int32_t)disp) {
+		if (base != MAPLE_REG_NONE || index != MAPLE_REG_NONE)
+			s->bad = true;
+		put_address_abs(s, disp);
+		return;
+	}
+	if (base != MAPLE_REG_NONE)
+		rex |= base >> 3;
+	if (index != MAPLE_REG_NONE)
+		rex |= index >> 3 << 1;
+	put1(s, rex);
+	put1(s, 0x8d);
+	/* Always with an index byte: one form for all. */
+	put1(s, (base == MAPLE_REG_NONE ? 0 : 0x80) | REG_RDI << 3 | 4);
+	put1(s, scale << 6 |
+		(index == MAPLE_REG_NONE ? 4 : index & 7) << 3 |
+		(base == MAPLE_REG_NONE ? 5 : base & 7));
+	put4(s, (uint32_t)disp);
+}
+
+static void put_call(struct maple_slot *s,
+		     const struct maple_agent_site *site, uint64_t hook)
+{
+	PUT(s, 0x56, 0x48, 0x8d, 0x35); /* push %rsi; lea site(%rip),%rsi */
+	put_rel(s, (uint64_t)site, 0);
+	PUT(s, 0xff, 0x15); /* call *hook(%rip) */
+	put_rel(s, hook, 0);
+	PUT(s, 0x5e);
+}
+
+static void put_leave(struct maple_slot *s)
+{
+	PUT(s, 0x04, 0x7f, 0x9e, 0x58, 0x5f);
+	PUT(s, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0);
+}
+
+/* maple_slot_before - the hook before @site */
+void maple_slot_before(struct maple_slot *s,
+		       const struct maple_agent_site *site,
+		       const struct maple_table_site *where)
+{
+	uint8_t *skip;
+
+	PUT(s, 0x48, 0x8d, 0x64, 0x24, 0x80, 0x57);
+	put_address(s, where);
+	PUT(s, 0x50, 0x9f, 0x0f, 0x90, 0xc0);
+	PUT(s, 0x80, 0x3d); /* cmpb $0,live(%rip) */
+	put_rel(s, (uint64_t)&site->live, 1);
+	put1(s, 0);
+	PUT(s, 0x74, 0);
+	skip = s->at;
+	put_call(s, site, s->base + offsetof(struct maple_slot_hooks, before));
+	if (!s->bad)
+		skip[-1] = s->at - skip;
+	put_leave(s);
+}
+
+/* maple_slot_after - the hook after @site; the address is then known */
+void maple_slot_after(struct maple_slot *s,
+		      const struct maple_agent_site *site)
+{
+	PUT(s, 0x48, 0x8d, 0x64, 0x24, 0x80, 0x57);
+	PUT(s, 0x50, 0x9f, 0x0f, 0x90, 0xc0);
+	put_call(s, site, s->base + offsetof(struct maple_slot_hooks, after));
+	put_leave(s);
+}
+
+/* maple_slot_insn - the instruction itself, which stood at @bytes */
+void maple_slot_insn(struct maple_slot *s,
+		     const struct maple_table_insn *insn,
+		     const uint8_t *bytes)
+{
+	uint64_t here = s->bias + insn->offset;
+	int32_t disp = 0;
+
+	if (insn->flags & MAPLE_INSN_JCC) {
+		put1(s, 0x0f);
+		put1(s, 0x80 | (insn->cond & 15));
+		put_rel(s, s->bias + insn->target, 0);
+	} else if (insn->flags & MAPLE_INSN_JMP) {
+		maple_slot_jump(s, s->bias + insn->target);
+	} else if (insn->flags & MAPLE_INSN_RIPREL) {
+		for (int i = 3; i >= 0; i--)
+			disp = (uint32_t)disp << 8 | bytes[insn->disp_at + i];
+		put_bytes(s, bytes, insn->disp_at);
+		put_rel(s, here + insn->length + disp,
+			insn->length - insn->disp_at - 4);
+		put_bytes(s, bytes + insn->disp_at + 4,
+			  insn->length - insn->disp_at - 4);
+	} else {
+		put_bytes(s, bytes, insn->length);
+	}
+}
+
+/* maple_slot_jump - on to @to */
+void maple_slot_jump(struct maple_slot *s, uint64_t to)
+{
+	put1(s, 0xe9);
+	put_rel(s, to, 0);
+}
