@@ -85,6 +85,7 @@ $(O)/libmaple.so: $(lib_obj) lib/libmaple.map
 $(O)/libmaple-agent.so: $(agent_obj)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-z,now -nostartfiles \
+		-Wl,--wrap=memcpy,--wrap=memset \
 		-Wl,-soname,libmaple-agent.so -o $@ $^ -ldl -lpthread
 
 $(O)/mapletest: $(cli_obj) $(O)/libmaple.a

@@ -96,7 +96,8 @@ static int add_image(struct dl_phdr_info *info, size_t size, void *ctx)
 
 	im = (struct maple_shm_image){ .bias = info->dlpi_addr, .lo = ~0ull,
 				       .is_main = (*nth)++ == 0 };
-	if (!im.is_main && !*info->dlpi_name)
+	if (!im.is_main && (!*info->dlpi_name ||
+			    same(info->dlpi_name, "linux-vdso.so.1")))
 		return 0;
 	for (i = 0; i < info->dlpi_phnum; i++) {
 		ph = &info->dlpi_phdr[i];
@@ -112,8 +113,6 @@ static int add_image(struct dl_phdr_info *info, size_t size, void *ctx)
 	if (self >= im.lo && self < im.hi)
 		return 0;
 	fill_path(&im, info->dlpi_name);
-	if (same(im.path, "/linux-vdso.so.1"))
-		return 0;
 	for (i = 0; i < shm->nimages; i++)
 		if (same(shm->image[i].path, im.path) &&
 		    same_bytes(shm->image[i].build_id, im.build_id,

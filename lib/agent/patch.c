@@ -147,7 +147,7 @@ static void pun_used(struct maple_patched *p, uint64_t at, uint64_t end)
 /* Moves one instruction with its hooks to the slot being filled. */
 static void move_insn(struct maple_patched *p, struct maple_slot *s,
 		      const struct maple_table *t,
-		      const struct maple_table_insn *insn, unsigned int way)
+		      const struct maple_table_insn *insn, bool trap)
 {
 	const struct maple_table_site *site = maple_table_sites(t);
 	struct maple_patch_moved *m = &p->moved[p->nmoved++];
@@ -159,7 +159,7 @@ static void move_insn(struct maple_patched *p, struct maple_slot *s,
 	m->length = insn->length;
 	m->group = p->ngroups;
 	for (; i < t->nsites; i++) {
-		p->site[i].way = way;
+		p->site[i].way = trap ? MAPLE_WAY_TRAP : site[i].way;
 		if (p->site[i].live)
 			maple_slot_before(s, &p->site[i], &site[i]);
 		if (!(site[i].flags & MAPLE_SITEF_MORE))
@@ -222,7 +222,7 @@ static bool place(struct maple_patched *p, const struct maple_table *t,
 	}
 	start = (uint64_t)s.at;
 	for (unsigned int i = 0; i < from->ninsns; i++)
-		move_insn(p, &s, t, &insn[i], way);
+		move_insn(p, &s, t, &insn[i], way == MAPLE_WAY_TRAP);
 	if (!(last->flags & (MAPLE_INSN_JMP | MAPLE_INSN_STOP)))
 		maple_slot_jump(&s, p->bias + last->offset + last->length);
 	if (s.bad) {
