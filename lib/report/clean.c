@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Strings of the target on the user's terminal: no control characters, no
+ * escape sequences, nothing that is not UTF-8. Every character counts as one
+ * column; names in wide scripts will sit askew, nothing worse.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "report/bytes.h"
+#include "report/clean.h"
+
+/*
+ * maple_clean_char - the first character of @s as it may be shown
+ *
+ * Returns how many bytes of @s it was; 0 at the end.
+ */
+size_t maple_clean_char(const char *s, char out[5], bool unicode)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	size_t n = maple_bytes_utf8(s);
+	bool control = *p < 0x20 || *p == 0x7f ||
+		       (p[0] == 0xc2 && p[1] < 0xa0) || /* C1 */
+		       (p[0] == 0xe2 && p[1] == 0x80 && p[2] >= 0xa8 &&
+			p[2] <= 0xae); /* U+2028 to U+202E: order of writing */
+
+	strcpy(out, "?");
+	if (!*p)
+		return 0;
+	if (!n)
+		return 1;
+	if (!control && (n == 1 || unicode)) {
+		memcpy(out, s, n);
+		out[n] = 0;
+	}
+	return n;
+}
+
+/* maple_clean - @s for a terminal, cut where the buffer ends; NULL is "?" */
+struct maple_clean maple_clean(const char *s, bool unicode)
+{
+	struct maple_clean clean = { "", 0 };
+	size_t used = 0, n;
+	char c[5];
+
+	for (s = s ? s : "?"; (n = maple_clean_char(s, c, unicode)); s += n) {
+		if (used + strlen(c) >= sizeof(clean.text))
+			break;
+		strcpy(clean.text + used, c);
+		used += strlen(c);
+		clean.columns++;
+	}
+	return clean;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* maple_clean_place - "file.c:12 function", or as much as is known */
+struct maple_clean maple_clean_place(const struct maple_place *place,
+				     bool unicode)
+{
+	char text[MAPLE_CLEAN_MAX];
+
+	if (place->file)
+		snprintf(text, sizeof(text), "%s:%u %s",
+			 base_name(place->file), place->line,
+			 place->function ? place->function : "?");
+	else if (place->image)
+		snprintf(text, sizeof(text), "%s+0x%" PRIx64 " %s",
+			 base_name(place->image), place->offset,
+			 place->function ? place->function : "");
+	else
+		snprintf(text, sizeof(text), "%s",
+			 place->function ? place->function : "?");
+	return maple_clean(text, unicode);
+}
+
+/* maple_clean_width - columns to fill, within what is readable */
+unsigned int maple_clean_width(const struct maple_report_style *style)
+{
+	if (!style->width || style->width < 80)
+		return 80;
+	return style->width > 120 ? 120 : style->width;
+}

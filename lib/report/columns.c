@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The interleaving in two columns, P left and Q right, in executed order:
+ *
+ *	thread 0                        thread 0.1
+ *
+ *	1 bank.c:17 deposit
+ *	  reads balance
+ *	    └─────────────────────────▶ 2 bank.c:25 withdraw
+ *	                                  writes balance
+ *	3 bank.c:19 deposit ◀───────────────┘
+ *	  writes balance
+ *
+ * A moment takes two rows; the dependency that enters it is drawn on its
+ * first. Where the moment it comes from is not the last one in its column,
+ * the arrow bears that one's number. It is drawn on a canvas first, because
+ * arrows cross rows that are already written.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include "report/clean.h"
+#include "report/columns.h"
+
+#define MARGIN 2 /* columns left of everything */
+#define STEM   4 /* an arrow starts this far into its column */
+
+struct canvas {
+	unsigned int rows, width;
+	bool unicode;
+	char (*cell)[5]; /* a character of up to four bytes each, or "" */
+};
+
+/* The characters of a drawing, in both alphabets. */
+enum ink { ALONG, DOWN, TO_RIGHT, TO_LEFT, HEAD_RIGHT, HEAD_LEFT, CUT };
+static const char *const inks[][2] = {
+	[ALONG] = { "-", "─" },	    [DOWN] = { "|", "│" },
+	[TO_RIGHT] = { "`", "└" },  [TO_LEFT] = { "'", "┘" },
+	[HEAD_RIGHT] = { ">", "▶" }, [HEAD_LEFT] = { "<", "◀" },
+	[CUT] = { "~", "…" },
+};
+
+static char *at(struct canvas *c, unsigned int row, unsigned int x)
+{
+	assert(row < c->rows && x < c->width);
+	return c->cell[row * c->width + x];
+}
+
+static void put(struct canvas *c, unsigned int row, unsigned int x,
+		enum ink ink)
+{
+	strcpy(at(c, row, x), inks[ink][c->unicode]);
+}
+
+/* Writes @text, at most @room columns of it. Returns the column after it. */
+static unsigned int put_text(struct canvas *c, unsigned int row,
+			     unsigned int x, unsigned int room,
+			     const char *text)
+{
+	unsigned int end = x + room;
+	char one[5];
+	size_t n;
+
+	for (; (n = maple_clean_char(text, one, c->unicode)); text += n) {
+		if (x + 1 == end && text[n]) {
+			put(c, row, x++, CUT);
+			break;
+		}
+		strcpy(at(c, row, x++), one);
+	}
+	return x;
+}
+
+/* In a deadlock the last two locks, e1 and e3, are never had. */
+static const char *kind_word(const struct maple_finding *f,
+			     const struct maple_moment *m)
+{
+	if (f->kind == MAPLE_FAILURE_DEADLOCK &&
+	    f->idiom == MAPLE_IDIOM_DEADLOCK && m->event % 2)
+		return "waits for";
+	switch (m->kind) {
+	case 'R':
+		return "reads";
+	case 'W':
+		return "writes";
+	case 'L':
+		return "locks";
+	case 'U':
+		return "unlocks";
+	default:
+		return "touches";
+	}
+}
+
+/* Left edge of a role's column. */
+static unsigned int column_x(const struct canvas *c, unsigned int role)
+{
+	return role ? MARGIN + c->width / 2 : MARGIN;
+}
+
+static unsigned int column_room(const struct canvas *c)
+{
+	return c->width / 2 - MARGIN - 1;
+}
+
+/* Row of a moment's first line: headings and a blank line stand above. */
+static unsigned int moment_row(unsigned int i)
+{
+	return 2 + 2 * i;
+}
+
+static void draw_headings(struct canvas *c, const struct maple_finding *f)
+{
+	for (unsigned int role = 0; role < 2; role++) {
+		const char *thread = NULL;
+		char text[64];
+
+		for (unsigned int i = 0; i < f->nmoments && !thread; i++)
+			if (f->moments[i].role == role)
+				thread = f->moments[i].thread;
+		if (!thread)
+			continue;
+		snprintf(text, sizeof(text), "thread %s%s", thread,
+			 strcmp(thread, "0") ? "" : " (main)");
+		put_text(c, 0, column_x(c, role), column_room(c), text);
+	}
+}
+
+/* Returns the column after the first line's text. */
+static unsigned int draw_moment(struct canvas *c,
+				const struct maple_finding *f, unsigned int i)
+{
+	const struct maple_moment *m = &f->moments[i];
+	struct maple_clean place = maple_clean_place(&m->place, c->unicode);
+	unsigned int x = column_x(c, m->role), end;
+	char text[MAPLE_CLEAN_MAX + 16];
+
+	snprintf(text, sizeof(text), "%u %s", i + 1, place.text);
+	end = put_text(c, moment_row(i), x, column_room(c), text);
+	snprintf(text, sizeof(text), "  %s %s", kind_word(f, m),
+		 m->variable ? m->variable : "?");
+	put_text(c, moment_row(i) + 1, x, column_room(c), text);
+	return end;
+}
+
+/* The arrow from moment @j to moment @i, whose text ends at column @end. */
+static void draw_arrow(struct canvas *c, const struct maple_finding *f,
+		       unsigned int j, unsigned int i, unsigned int end)
+{
+	bool right = f->moments[i].role > f->moments[j].role;
+	unsigned int row = moment_row(i);
+	unsigned int stem = column_x(c, f->moments[j].role) + STEM;
+	unsigned int first = right ? stem + 1 : end + 2;
+	unsigned int last = right ? column_x(c, 1) - 3 : stem - 1;
+	bool named = false;
+
+	for (unsigned int k = j + 1; k < i; k++)
+		named |= f->moments[k].role == f->moments[j].role;
+	for (unsigned int r = moment_row(j) + 2; r < row; r++)
+		if (!*at(c, r, stem))
+			put(c, r, stem, DOWN);
+	put(c, row, stem, right ? TO_RIGHT : TO_LEFT);
+	for (unsigned int x = first; x <= last; x++)
+		put(c, row, x, ALONG);
+	if (right)
+		put(c, row, last + 1, HEAD_RIGHT);
+	else
+		put(c, row, first - 1, HEAD_LEFT);
+	if (named) {
+		char number[16];
+
+		snprintf(number, sizeof(number), "%u", j + 1);
+		put_text(c, row, (first + last) / 2, 8, number);
+	}
+}
+
+static void print(FILE *out, struct canvas *c)
+{
+	for (unsigned int row = 0; row < c->rows; row++) {
+		unsigned int width = c->width;
+
+		while (width && !*at(c, row, width - 1))
+			width--;
+		for (unsigned int x = 0; x < width; x++)
+			fputs(*at(c, row, x) ? at(c, row, x) : " ", out);
+		putc('\n', out);
+	}
+}
+
+/* maple_columns_draw - the interleaving of @finding; nothing if it has none */
+void maple_columns_draw(FILE *out, const struct maple_finding *finding,
+			const struct maple_report_style *style)
+{
+	struct canvas c = {
+		.rows = moment_row(finding->nmoments),
+		.width = maple_clean_width(style),
+		.unicode = style->unicode,
+	};
+
+	if (!finding->nmoments)
+		return;
+	c.cell = calloc((size_t)c.rows * c.width, sizeof(*c.cell));
+	if (!c.cell) {
+		fputs("  (no memory to draw the interleaving)\n", out);
+		return;
+	}
+	draw_headings(&c, finding);
+	for (unsigned int i = 0; i < finding->nmoments; i++) {
+		const struct maple_moment *m = &finding->moments[i];
+		unsigned int end = draw_moment(&c, finding, i);
+
+		if (m->from >= 0 && (unsigned int)m->from < i &&
+		    finding->moments[m->from].role != m->role)
+			draw_arrow(&c, finding, (unsigned int)m->from, i, end);
+	}
+	print(out, &c);
+	free(c.cell);
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* Lists, coverage, and the few lines at the end of a campaign. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "report/clean.h"
+
+/*
+ * Runs without a new iRoot after which nothing more is to be expected from
+ * the same input; while candidates are left, it is never said.
+ */
+#define SATURATED 3
+
+#define CURVE_ROWS 6
+
+void maple_report_list(FILE *out, struct maple_finding *const *findings,
+		       size_t n, const struct maple_report_style *style)
+{
+	if (!n)
+		fputs("no findings\n", out);
+	for (size_t i = 0; i < n; i++) {
+		const struct maple_finding *f = findings[i];
+		struct maple_clean title = maple_clean(f->title,
+						       style->unicode);
+		struct maple_clean program = maple_clean(
+			f->exe ? f->exe : f->argv && *f->argv ? *f->argv : "?",
+			style->unicode);
+
+		fprintf(out, "%s  %s  %s (%u/%u, reversed %u/%u, seen %u)\n",
+			maple_clean(f->id, false).text, program.text,
+			title.text, f->forced_fails, f->forced_runs,
+			f->flipped_fails, f->flipped_runs, f->times_seen);
+	}
+}
+
+static void print_row(FILE *out, const char *name, uint64_t predicted,
+		      uint64_t exposed, uint64_t failed)
+{
+	fprintf(out, "  %-8s  %9" PRIu64 "  %9" PRIu64 "  %9" PRIu64 "\n",
+		name, predicted, exposed, failed);
+}
+
+void maple_report_coverage(FILE *out, const struct maple_coverage *coverage,
+			   const struct maple_report_style *style)
+{
+	uint64_t predicted = 0, exposed = 0, failed = 0;
+
+	fprintf(out, "  %-8s  %9s  %9s  %9s\n", "idiom", "predicted",
+		"exposed", "failed");
+	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++) {
+		char name[16];
+
+		predicted += coverage->predicted[i];
+		exposed += coverage->exposed[i];
+		failed += coverage->failed[i];
+		if (!(coverage->predicted[i] | coverage->exposed[i] |
+		      coverage->failed[i]))
+			continue;
+		snprintf(name, sizeof(name), "%u", i);
+		print_row(out, i == MAPLE_IDIOM_DEADLOCK ? "deadlock" : name,
+			  coverage->predicted[i], coverage->exposed[i],
+			  coverage->failed[i]);
+	}
+	print_row(out, "all", predicted, exposed, failed);
+}
+
+void maple_report_curve(FILE *out, const uint64_t *exposed, size_t n,
+			const struct maple_report_style *style)
+{
+	size_t columns = maple_clean_width(style) - 12;
+	const char *ink = style->unicode ? "█" : "#";
+	uint64_t most = 0;
+
+	columns = n < columns ? n : columns;
+	for (size_t i = 0; i < n; i++)
+		most = exposed[i] > most ? exposed[i] : most;
+	if (!most)
+		return;
+	for (unsigned int row = CURVE_ROWS; row > 0; row--) {
+		size_t end = 0;
+
+		for (size_t x = 0; x < columns; x++)
+			if (exposed[x * n / columns] * CURVE_ROWS >=
+			    most * row)
+				end = x + 1;
+		if (row == CURVE_ROWS)
+			fprintf(out, "%9" PRIu64 " ", most);
+		else
+			fputs("          ", out);
+		for (size_t x = 0; x < end; x++)
+			fputs(exposed[x * n / columns] * CURVE_ROWS >=
+					      most * row
+				      ? ink
+				      : " ",
+			      out);
+		putc('\n', out);
+	}
+	fprintf(out, "          exposed iRoots over %zu run%s\n", n,
+		n == 1 ? "" : "s");
+}
+
+void maple_report_saturation(FILE *out, uint64_t exposed, uint64_t left,
+			     unsigned int dry_runs)
+{
+	fprintf(out,
+		"%" PRIu64 " iRoot%s exposed, %" PRIu64 " candidate%s left; ",
+		exposed, exposed == 1 ? "" : "s", left, left == 1 ? "" : "s");
+	if (dry_runs >= SATURATED && !left)
+		fprintf(out, "saturated: %u runs without a new iRoot\n",
+			dry_runs);
+	else if (dry_runs)
+		fprintf(out, "not saturated: %u run%s without a new iRoot\n",
+			dry_runs, dry_runs == 1 ? "" : "s");
+	else
+		fputs("still growing\n", out);
+}
+
+static uint64_t sum(const uint64_t counts[MAPLE_IDIOMS])
+{
+	uint64_t total = 0;
+
+	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++)
+		total += counts[i];
+	return total;
+}
+
+static void print_delivery(FILE *out, const struct maple_delivery *d)
+{
+	static const char *const ways[] = { "jump", "neighbours", "pun",
+					    "trap" };
+
+	fprintf(out, "delivery: %" PRIu64 " sites; hits", d->sites);
+	for (int i = 0; i < 4; i++)
+		fprintf(out, "%s %" PRIu64 " by %s", i ? "," : "", d->hits[i],
+			ways[i]);
+	fprintf(out,
+		"; %" PRIu64 " sites not reached, %" PRIu64
+		" events lost, %" PRIu64 " runs undelivered\n",
+		d->unreached, d->lost, d->undelivered_runs);
+	if (d->left_out && *d->left_out)
+		fprintf(out, "left out: %s\n", d->left_out);
+}
+
+void maple_report_summary(FILE *out,
+			  const struct maple_campaign_result *result,
+			  const struct maple_report_style *style)
+{
+	const struct maple_runs *runs = &result->runs;
+
+	if (result->nfindings)
+		fprintf(out,
+			"%u finding%s, the first after %u run%s and %.1f s\n",
+			result->nfindings, result->nfindings == 1 ? "" : "s",
+			result->first_finding_runs,
+			result->first_finding_runs == 1 ? "" : "s",
+			result->first_finding_seconds);
+	else if (result->undelivered)
+		fprintf(out, "undelivered: %s\n",
+			maple_clean(result->undelivered, style->unicode).text);
+	else
+		fputs("no finding\n", out);
+	fprintf(out,
+		"%u baseline, %u profile, %u enforced, %u confirming runs in "
+		"%.1f s, seed %" PRIu64 "%s\n",
+		runs->baseline, runs->profile, runs->enforced, runs->confirm,
+		result->seconds, result->seed,
+		result->interrupted ? ", interrupted" : "");
+	maple_report_saturation(out, sum(result->coverage.exposed),
+				result->candidates_left, result->dry_runs);
+	if (style->output)
+		print_delivery(out, &result->delivery);
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* A finding as text, in the order in which people read one. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "report/clean.h"
+#include "report/columns.h"
+
+#define STACKS 16 /* shown of a hang; the JSON form has all */
+
+#define BOLD   "\033[1m"
+#define RED    "\033[1;31m"
+#define NORMAL "\033[0m"
+
+static void print_title(FILE *out, const char *colour, const char *before,
+			const char *title,
+			const struct maple_report_style *style)
+{
+	struct maple_clean clean = maple_clean(title, style->unicode);
+
+	fprintf(out, "%s%s%s%s\n", style->colour ? colour : "", before,
+		clean.text, style->colour ? NORMAL : "");
+}
+
+static void print_frame(FILE *out, unsigned int number,
+			const struct maple_frame *frame,
+			const struct maple_report_style *style)
+{
+	const struct maple_place *p = &frame->place;
+	struct maple_place where = { .image = p->image, .offset = p->offset };
+	struct maple_clean place = maple_clean_place(p, style->unicode);
+	struct maple_clean image = maple_clean_place(&where, style->unicode);
+	int room = (int)maple_clean_width(style) - 8;
+
+	if (!p->image && !p->function)
+		snprintf(place.text, sizeof(place.text), "0x%" PRIx64,
+			 frame->pc);
+	/* "image+offset " ends in the place of a function. */
+	image.text[strcspn(image.text, " ")] = 0;
+	if (p->file && (int)(place.columns + image.columns) + 2 <= room)
+		fprintf(out, "    #%-2u %s (%s)\n", number, place.text,
+			image.text);
+	else if ((int)place.columns <= room)
+		fprintf(out, "    #%-2u %s\n", number, place.text);
+	else
+		fprintf(out, "    #%-2u %.*s%s\n", number, room - 3,
+			place.text, "...");
+}
+
+static void print_stack(FILE *out, const struct maple_stack *stack,
+			const struct maple_report_style *style)
+{
+	struct maple_clean thread = maple_clean(stack->thread, style->unicode);
+
+	if (stack->thread)
+		fprintf(out, "  thread %s", thread.text);
+	else
+		fprintf(out, "  thread with tid %d", stack->tid);
+	if (stack->state)
+		fprintf(out, " %s",
+			maple_clean(stack->state, style->unicode).text);
+	fputs(":\n", out);
+	if (!stack->nframes)
+		fputs("    (its stack is not known)\n", out);
+	for (unsigned int i = 0; i < stack->nframes; i++)
+		print_frame(out, i, &stack->frames[i], style);
+}
+
+/* Who failed; where everybody waits, everybody. */
+static void print_stacks(FILE *out, const struct maple_finding *finding,
+			 const struct maple_report_style *style)
+{
+	bool all = finding->kind == MAPLE_FAILURE_DEADLOCK ||
+		   finding->kind == MAPLE_FAILURE_HANG;
+	unsigned int shown = 0, left = 0;
+
+	for (unsigned int i = 0; i < finding->nstacks; i++) {
+		if (!all && !finding->stacks[i].failed)
+			continue;
+		if (shown++ < STACKS)
+			print_stack(out, &finding->stacks[i], style);
+		else
+			left++;
+	}
+	if (left)
+		fprintf(out, "  and %u more, in the report as JSON\n", left);
+}
+
+static void print_control(FILE *out, const struct maple_finding *finding)
+{
+	if (!finding->idiom) {
+		fputs("It failed without any order being forced: there is "
+		      "nothing to reverse.\n", out);
+		return;
+	}
+	if (!finding->forced_runs) {
+		fputs("Not confirmed: no replay was asked for.\n", out);
+		return;
+	}
+	fprintf(out, "Control: forced %u/%u fails, reversed %u/%u",
+		finding->forced_fails, finding->forced_runs,
+		finding->flipped_fails, finding->flipped_runs);
+	/* More than one in five is no control any more. */
+	if (finding->flipped_fails * 5 > finding->flipped_runs)
+		fputs("; the reversed order fails as well", out);
+	putc('\n', out);
+}
+
+static void print_output(FILE *out, const char *output,
+			 const struct maple_report_style *style)
+{
+	bool start = true;
+	char c[5];
+	size_t n;
+
+	fputs("\nWhat the program printed:\n", out);
+	for (; *output; output += n) {
+		n = maple_clean_char(output, c, style->unicode);
+		if (start)
+			fputs("  | ", out);
+		start = *output == '\n';
+		fputs(start || *output == '\t' ? (char[]){ *output, 0 } : c,
+		      out);
+	}
+	if (!start)
+		putc('\n', out);
+}
+
+void maple_report_text(FILE *out, const struct maple_finding *finding,
+		       const struct maple_report_style *style)
+{
+	print_title(out, RED, "BUG: maple: ", finding->title, style);
+	putc('\n', out);
+	if (finding->nmoments) {
+		if (finding->idiom == MAPLE_IDIOM_DEADLOCK)
+			fputs("In this order, deadlock idiom:\n\n", out);
+		else if (finding->idiom)
+			fprintf(out, "In this order, idiom %u:\n\n",
+				finding->idiom);
+		maple_columns_draw(out, finding, style);
+		putc('\n', out);
+	}
+	print_title(out, BOLD, "What happened: ",
+		    finding->what ? finding->what
+				  : maple_failure_name(finding->kind),
+		    style);
+	print_stacks(out, finding, style);
+	if (finding->output && *finding->output && style->output)
+		print_output(out, finding->output, style);
+	putc('\n', out);
+	print_control(out, finding);
+	if (finding->times_seen > 1)
+		fprintf(out, "Seen %u times.\n", finding->times_seen);
+	if (finding->replay)
+		fprintf(out, "Replay: %s\n",
+			maple_clean(finding->replay, style->unicode).text);
+	print_title(out, RED, "SUMMARY: maple: ", finding->title, style);
+}
+
+char *maple_report_title(const struct maple_finding *finding)
+{
+	char *title;
+
+	if (asprintf(&title, "BUG: maple: %s",
+		     maple_clean(finding->title, true).text) < 0)
+		return NULL;
+	return title;
+}
+
+void maple_report_dmesg(FILE *out, double seconds, const char *text)
+{
+	fprintf(out, "[%12.6f] maple: %s\n", seconds,
+		maple_clean(text, true).text);
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* Reports: what a finding looks like, and that JSON loses nothing of it. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <jansson.h>
+#include <maple/report.h>
+#include <maple/version.h>
+
+static struct maple_place place(char *function, unsigned int line)
+{
+	return (struct maple_place){ "/usr/bin/queue", "c0ffee", 0x1234,
+				     function, "/src/queue.c", line };
+}
+
+static struct maple_moment moments[4];
+static struct maple_frame frames[2];
+static struct maple_stack stacks[2];
+static char *argv[] = { "./queue", "a b", "\xff\xf4\x8f\xbe\x80", NULL };
+static struct maple_finding finding;
+
+static int setup(void **state)
+{
+	moments[0] = (struct maple_moment){ place("consume", 41), 'R', 0,
+					    "0.1", "queue", 0x1000, 0, -1 };
+	moments[1] = (struct maple_moment){ place("close_queue", 57), 'W', 1,
+					    "0", "queue", 0x1000, 1, 0 };
+	moments[2] = (struct maple_moment){ place("consume", 43), 'R', 0,
+					    "0.1", "queue", 0x1000, 2, 1 };
+	frames[0] = (struct maple_frame){ place("consume", 43), 0x401234 };
+	frames[1] = (struct maple_frame){ .pc = 0xdeadbeefcafef00d };
+	stacks[0] = (struct maple_stack){ "0.1", 77, true, "was running", 2,
+					  frames };
+	stacks[1] = (struct maple_stack){ "0", 76, false, NULL, 0, NULL };
+	finding = (struct maple_finding){
+		.id = "3fa9c1",
+		.kind = MAPLE_FAILURE_SIGNAL,
+		.title = "SIGSEGV in consume / close_queue",
+		.what = "signal 11 (SIGSEGV), address 0x8",
+		.signo = 11,
+		.address = UINT64_MAX,
+		.idiom = 2,
+		.nmoments = 3,
+		.moments = moments,
+		.nstacks = 2,
+		.stacks = stacks,
+		.forced_fails = 5,
+		.forced_runs = 5,
+		.flipped_runs = 5,
+		.plan = "{\"idiom\":2}",
+		.seed = UINT64_MAX - 1,
+		.argv = argv,
+		.replay = "mapletest replay 3fa9c1",
+		.output = "line\n\033[31mred\n",
+		.times_seen = 1,
+	};
+	return 0;
+}
+
+static char *buffer;
+static size_t size;
+
+static FILE *open_buffer(void)
+{
+	free(buffer);
+	buffer = NULL;
+	return open_memstream(&buffer, &size);
+}
+
+static const char *text(const struct maple_report_style *style)
+{
+	FILE *out = open_buffer();
+
+	maple_report_text(out, &finding, style);
+	fclose(out);
+	return buffer;
+}
+
+static void a_finding_in_unicode(void **state)
+{
+	static const struct maple_report_style style = { .unicode = true };
+
+	assert_string_equal(
+		text(&style),
+		"BUG: maple: SIGSEGV in consume / close_queue\n"
+		"\n"
+		"In this order, idiom 2:\n"
+		"\n"
+		"  thread 0.1                              thread 0 (main)\n"
+		"\n"
+		"  1 queue.c:41 consume\n"
+		"    reads queue\n"
+		"      └─────────────────────────────────▶ 2 queue.c:57"
+		" close_queue\n"
+		"                                            writes queue\n"
+		"  3 queue.c:43 consume ◀──────────────────────┘\n"
+		"    reads queue\n"
+		"\n"
+		"What happened: signal 11 (SIGSEGV), address 0x8\n"
+		"  thread 0.1 was running:\n"
+		"    #0  queue.c:43 consume (queue+0x1234)\n"
+		"    #1  0xdeadbeefcafef00d\n"
+		"\n"
+		"Control: forced 5/5 fails, reversed 0/5\n"
+		"Replay: mapletest replay 3fa9c1\n"
+		"SUMMARY: maple: SIGSEGV in consume / close_queue\n");
+}
+
+/* Idiom 5: both arrows cross, and each starts above another moment. */
+static void crossing_arrows_in_ascii(void **state)
+{
+	static const struct maple_report_style style = { .width = 80 };
+
+	moments[0] = (struct maple_moment){ place("f", 1), 'L', 0, "0.1", "a",
+					    0, 0, -1 };
+	moments[1] = (struct maple_moment){ place("g", 2), 'L', 1, "0.2", "b",
+					    0, 2, -1 };
+	moments[2] = (struct maple_moment){ place("g", 3), 'L', 1, "0.2", "a",
+					    0, 1, 0 };
+	moments[3] = (struct maple_moment){ place("f", 4), 'L', 0, "0.1", "b",
+					    0, 3, 1 };
+	finding.nmoments = 4;
+	finding.idiom = MAPLE_IDIOM_DEADLOCK;
+	finding.kind = MAPLE_FAILURE_DEADLOCK;
+	finding.what = "deadlock";
+	finding.flipped_fails = 2;
+	stacks[0].state = "waits for mutex b, held by 0.2";
+	assert_string_equal(
+		text(&style),
+		"BUG: maple: SIGSEGV in consume / close_queue\n"
+		"\n"
+		"In this order, deadlock idiom:\n"
+		"\n"
+		"  thread 0.1                              thread 0.2\n"
+		"\n"
+		"  1 queue.c:1 f\n"
+		"    locks a\n"
+		"      |                                   2 queue.c:2 g\n"
+		"      |                                     locks b\n"
+		"      `---------------------------------> 3 queue.c:3 g\n"
+		"                                            waits for a\n"
+		"  4 queue.c:4 f <--------------2--------------'\n"
+		"    waits for b\n"
+		"\n"
+		"What happened: deadlock\n"
+		"  thread 0.1 waits for mutex b, held by 0.2:\n"
+		"    #0  queue.c:43 consume (queue+0x1234)\n"
+		"    #1  0xdeadbeefcafef00d\n"
+		"  thread 0:\n"
+		"    (its stack is not known)\n"
+		"\n"
+		"Control: forced 5/5 fails, reversed 2/5; the reversed order"
+		" fails as well\n"
+		"Replay: mapletest replay 3fa9c1\n"
+		"SUMMARY: maple: SIGSEGV in consume / close_queue\n");
+}
+
+static unsigned int widest(const char *s)
+{
+	unsigned int most = 0;
+
+	for (; *s; s += strcspn(s, "\n"), s += *s == '\n') {
+		unsigned int width = 0;
+
+		for (const char *p = s; *p && *p != '\n'; p++)
+			width += (*p & 0xc0) != 0x80;
+		most = width > most ? width : most;
+	}
+	return most;
+}
+
+static void long_names_stay_within_the_width(void **state)
+{
+	struct maple_report_style style = { .unicode = true };
+	char name[300];
+
+	memset(name, 'n', sizeof(name));
+	name[299] = 0;
+	for (int i = 0; i < 3; i++)
+		moments[i].place.function = moments[i].variable = name;
+	frames[0].place.function = name;
+	for (unsigned int width = 40; width <= 200; width += 20) {
+		style.width = width;
+		assert_in_range(widest(text(&style)), 70,
+				width < 80    ? 80
+				: width > 120 ? 120
+					      : width);
+	}
+}
+
+static void nothing_of_the_target_reaches_the_terminal_raw(void **state)
+{
+	struct maple_report_style style = { .unicode = true, .output = true };
+
+	moments[0].variable = "a\033]0;x\a\xc2\x9b\xff\xe2\x80\xae\xc3\xa9";
+	finding.title = "\033[31m";
+	text(&style);
+	assert_null(strchr(buffer, '\033'));
+	assert_null(strchr(buffer, '\a'));
+	assert_non_null(strstr(buffer, "reads a?]0;x????\xc3\xa9\n"));
+	assert_non_null(strstr(buffer, "  | line\n  | ?[31mred\n"));
+	style.output = style.unicode = false;
+	text(&style);
+	assert_null(strstr(buffer, "  | "));
+	for (const char *p = buffer; *p; p++)
+		assert_in_range(*p, '\n', '~');
+}
+
+static void colour_only_when_asked(void **state)
+{
+	struct maple_report_style style = { .colour = true };
+
+	assert_non_null(strstr(text(&style), "\033[1;31mBUG: maple: "));
+	style.colour = false;
+	assert_null(strchr(text(&style), '\033'));
+}
+
+static void a_finding_comes_back_from_json_as_it_was(void **state)
+{
+	struct maple_finding *back;
+	char *json = maple_report_finding_encode(&finding), *again;
+	struct maple_error err = { "" };
+
+	assert_non_null(json);
+	assert_int_equal(maple_report_finding_decode(json, &back, &err), 0);
+	again = maple_report_finding_encode(back);
+	assert_string_equal(json, again);
+	assert_string_equal(back->id, finding.id);
+	assert_int_equal(back->kind, MAPLE_FAILURE_SIGNAL);
+	assert_true(back->seed == finding.seed);
+	assert_true(back->address == UINT64_MAX);
+	assert_string_equal(back->argv[2], argv[2]);
+	assert_null(back->argv[3]);
+	assert_string_equal(back->output, finding.output);
+	assert_null(back->cwd);
+	assert_int_equal(back->forced_fails, 5);
+	assert_int_equal(back->nmoments, 3);
+	assert_int_equal(back->moments[2].from, 1);
+	assert_int_equal(back->moments[1].kind, 'W');
+	assert_int_equal(back->moments[0].place.offset, 0x1234);
+	assert_int_equal(back->nstacks, 2);
+	assert_true(back->stacks[0].failed && !back->stacks[1].failed);
+	assert_true(back->stacks[0].frames[1].pc == 0xdeadbeefcafef00d);
+	maple_finding_destroy(back);
+	free(json);
+	free(again);
+}
+
+static void json_has_the_fields_of_the_schema(void **state)
+{
+	char *json = maple_report_finding_encode(&finding);
+	json_t *object = json_loads(json, 0, NULL);
+	const char *id, *kind, *title, *replay, *site, *access, *function;
+	const char *file, *thread;
+	int idiom, forced[2], flipped[2], line;
+	json_t *iroot;
+
+	assert_int_equal(
+		json_unpack(object,
+			    "{s:s, s:s, s:s, s:i, s:o, s:{s:[ii!], s:[ii!]},"
+			    " s:s}",
+			    "id", &id, "kind", &kind, "title", &title, "idiom",
+			    &idiom, "iroot", &iroot, "confirm", "forced",
+			    &forced[0], &forced[1], "flipped", &flipped[0],
+			    &flipped[1], "replay", &replay),
+		0);
+	assert_string_equal(kind, "signal");
+	assert_int_equal(flipped[1], 5);
+	assert_int_equal(json_array_size(iroot), 3);
+	assert_int_equal(json_unpack(json_array_get(iroot, 1),
+				     "{s:s, s:s, s:s, s:s, s:i, s:s !}",
+				     "site", &site, "kind", &access,
+				     "function", &function, "file", &file,
+				     "line", &line, "thread", &thread),
+			 0);
+	assert_string_equal(site, "queue+0x1234");
+	assert_string_equal(access, "W");
+	assert_string_equal(function, "close_queue");
+	assert_int_equal(line, 57);
+	json_decref(object);
+	free(json);
+}
+
+static void what_is_no_finding_is_refused(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"[]",
+		"{}",
+		"{\"id\":\"a\",\"title\":\"t\",\"kind\":\"sorrow\"}",
+		"{\"id\":3,\"title\":\"t\",\"kind\":\"exit\"}",
+		"{\"id\":\"a\",\"title\":\"t\",\"kind\":\"exit\",\"seed\":-1}",
+		"{\"id\":\"a\",\"title\":\"t\",\"kind\":\"exit\","
+		"\"address\":\"0xg\"}",
+		"{\"id\":\"a\",\"title\":\"t\",\"kind\":\"exit\","
+		"\"argv\":[1]}",
+		"{\"id\":\"a\",\"title\":\"t\",\"kind\":\"exit\","
+		"\"moments\":[{\"from\":1}]}",
+		"{\"id\":\"a\",\"title\":\"t\",\"kind\":\"exit\","
+		"\"moments\":[{\"role\":2}]}",
+		"{\"id\":\"a\",\"title\":\"t\",\"kind\":\"exit\","
+		"\"confirm\":{\"forced\":[1]}}",
+	};
+	struct maple_finding *out;
+	struct maple_error err;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		err.text[0] = 0;
+		assert_int_equal(maple_report_finding_decode(bad[i], &out,
+							     &err), -EBADMSG);
+		assert_true(*err.text);
+	}
+	assert_int_equal(maple_report_finding_decode(
+				 "{\"id\":\"a\",\"title\":\"t\","
+				 "\"kind\":\"exit\"}", &out, &err), 0);
+	maple_finding_destroy(out);
+}
+
+static void saturation_is_said_only_when_nothing_is_left(void **state)
+{
+	FILE *out = open_buffer();
+
+	maple_report_saturation(out, 12, 0, 40);
+	maple_report_saturation(out, 12, 1, 40);
+	maple_report_saturation(out, 1, 3, 0);
+	fclose(out);
+	assert_string_equal(
+		buffer,
+		"12 iRoots exposed, 0 candidates left; saturated: 40 runs "
+		"without a new iRoot\n"
+		"12 iRoots exposed, 1 candidate left; not saturated: 40 runs "
+		"without a new iRoot\n"
+		"1 iRoot exposed, 3 candidates left; still growing\n");
+}
+
+static void coverage_is_a_table_with_a_total(void **state)
+{
+	struct maple_coverage c = { .predicted = { [1] = 12, [7] = 2 },
+				    .exposed = { [1] = 9 },
+				    .failed = { [1] = 3 } };
+	struct maple_report_style style = { 0 };
+	uint64_t curve[] = { 1, 4, 6 };
+	FILE *out = open_buffer();
+
+	maple_report_coverage(out, &c, &style);
+	maple_report_curve(out, curve, 3, &style);
+	fclose(out);
+	assert_string_equal(
+		buffer,
+		"  idiom     predicted    exposed     failed\n"
+		"  1                12          9          3\n"
+		"  deadlock          2          0          0\n"
+		"  all              14          9          3\n"
+		"        6   #\n"
+		"            #\n"
+		"           ##\n"
+		"           ##\n"
+		"           ##\n"
+		"          ###\n"
+		"          exposed iRoots over 3 runs\n");
+}
+
+static void dmesg_lines_have_a_stamp(void **state)
+{
+	FILE *out = open_buffer();
+	char *title = maple_report_title(&finding);
+
+	maple_report_dmesg(out, 12.345678, title);
+	fclose(out);
+	assert_string_equal(buffer,
+			    "[   12.345678] maple: BUG: maple: SIGSEGV in "
+			    "consume / close_queue\n");
+	free(title);
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, setup)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(a_finding_in_unicode),
+		TEST(crossing_arrows_in_ascii),
+		TEST(long_names_stay_within_the_width),
+		TEST(nothing_of_the_target_reaches_the_terminal_raw),
+		TEST(colour_only_when_asked),
+		TEST(a_finding_comes_back_from_json_as_it_was),
+		TEST(json_has_the_fields_of_the_schema),
+		TEST(what_is_no_finding_is_refused),
+		TEST(saturation_is_said_only_when_nothing_is_left),
+		TEST(coverage_is_a_table_with_a_total),
+		TEST(dmesg_lines_have_a_stamp),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	free(buffer);
+	return failed;
+}
