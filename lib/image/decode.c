@@ -182,20 +182,51 @@ static bool is_branch(const ZydisDecodedInstruction *insn)
 	       insn->meta.category == ZYDIS_CATEGORY_UNCOND_BR;
 }
 
+/*
+ * Instructions that add something of their own to the address (a register's
+ * bit number, AL, a tile's stride), or repeat in an undocumented way.
+ */
+static bool is_odd_insn(const struct decoder *d)
+{
+	const ZydisDecodedInstruction *insn = &d->insn;
+
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_BT:
+	case ZYDIS_MNEMONIC_BTC:
+	case ZYDIS_MNEMONIC_BTR:
+	case ZYDIS_MNEMONIC_BTS:
+		return d->op[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
+	case ZYDIS_MNEMONIC_XLAT:
+		return true;
+	default:
+		break;
+	}
+	switch (insn->meta.category) {
+	case ZYDIS_CATEGORY_STRINGOP:
+		/* REPNE means something to CMPS (a6, a7), SCAS (ae, af). */
+		return insn->attributes & ZYDIS_ATTRIB_HAS_REPNE &&
+		       (insn->opcode & 0xf6) != 0xa6;
+	case ZYDIS_CATEGORY_AMX_TILE:
+	case ZYDIS_CATEGORY_IOSTRINGOP:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Forms whose address or extent base + index * scale + disp does not tell. */
 static bool is_odd(const struct decoder *d, const ZydisDecodedOperand *op)
 {
 	const ZydisDecodedOperandMem *mem = &op->mem;
 	unsigned int bytes = op->size / 8;
 
-	return mem->type != ZYDIS_MEMOP_TYPE_MEM ||
+	return is_odd_insn(d) || mem->type != ZYDIS_MEMOP_TYPE_MEM ||
 	       d->insn.address_width != 64 || !bytes || bytes > SITE_MAX ||
 	       (mem->base != ZYDIS_REGISTER_NONE &&
 		mem->base != ZYDIS_REGISTER_RIP &&
 		gpr(mem->base) == MAPLE_REG_NONE) ||
 	       (mem->index != ZYDIS_REGISTER_NONE &&
-		gpr(mem->index) == MAPLE_REG_NONE) ||
-	       d->insn.meta.category == ZYDIS_CATEGORY_IOSTRINGOP;
+		gpr(mem->index) == MAPLE_REG_NONE);
 }
 
 /* Returns MAPLE_LEFT_REASONS for a site. */

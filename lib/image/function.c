@@ -120,7 +120,10 @@ static int compare_lo(const void *a, const void *b)
  */
 int maple_image_rseq(struct maple_image *image)
 {
-	struct { uint32_t version, flags; uint64_t start, length, abort; } cs;
+	struct {
+		uint32_t version, flags;
+		uint64_t start, length, abort;
+	} cs;
 	Elf_Scn *scn = NULL;
 	size_t names;
 

@@ -20,7 +20,7 @@
 #include "internal.h"
 
 #define JUMP 5       /* bytes of a jump */
-#define REACH 48     /* bytes to look ahead for further sites */
+#define REACH 48     /* bytes that a group takes at most for more sites */
 
 struct span {
 	size_t first, end; /* of image->decoded */
@@ -72,7 +72,7 @@ static void take_sites(const struct maple_image *image, struct span *span)
 {
 	struct span ahead = *span;
 
-	while (ahead.length <= REACH && grow(image, &ahead))
+	while (grow(image, &ahead) && ahead.length <= REACH)
 		if (decoded_at(image, ahead.end - 1)->site != MAPLE_SITE_NONE)
 			*span = ahead;
 }

@@ -16,6 +16,7 @@ struct entry {
 	uint32_t index;
 	uint32_t base;
 	struct maple_image *image;
+	struct stat st;      /* of the file when it was opened */
 	UT_hash_handle hh;   /* by key */
 };
 
@@ -63,26 +64,40 @@ void maple_registry_destroy(struct maple_registry *reg)
 }
 
 /* What stands for a build-id lasts until the file is made anew. */
-static char *stand_in(const char *path)
+static char *stand_in(const char *path, const struct stat *st)
 {
-	struct stat st;
 	uint64_t parts[4];
 	char *key;
 
-	if (stat(path, &st))
-		return NULL;
 	parts[0] = XXH3_64bits(path, strlen(path));
-	parts[1] = st.st_size;
-	parts[2] = st.st_mtim.tv_sec;
-	parts[3] = st.st_mtim.tv_nsec;
+	parts[1] = st->st_size;
+	parts[2] = st->st_mtim.tv_sec;
+	parts[3] = st->st_mtim.tv_nsec;
 	if (asprintf(&key, "file-%016llx",
 		     (unsigned long long)XXH3_64bits(parts, sizeof(parts))) < 0)
 		return NULL;
 	return key;
 }
 
+/* The entry of the very file at @path, if it was opened before. */
+static struct entry *find_file(const struct maple_registry *reg,
+			       const struct stat *st)
+{
+	for (uint32_t i = 0; i < reg->nentries; i++) {
+		const struct stat *known = &reg->entries[i]->st;
+
+		if (known->st_dev == st->st_dev &&
+		    known->st_ino == st->st_ino &&
+		    known->st_size == st->st_size &&
+		    known->st_mtim.tv_sec == st->st_mtim.tv_sec &&
+		    known->st_mtim.tv_nsec == st->st_mtim.tv_nsec)
+			return reg->entries[i];
+	}
+	return NULL;
+}
+
 static int insert(struct maple_registry *reg, struct maple_image *image,
-		  char *key, uint32_t *index)
+		  char *key, const struct stat *st, uint32_t *index)
 {
 	struct entry **entries, *entry;
 	uint32_t nsites;
@@ -101,7 +116,8 @@ static int insert(struct maple_registry *reg, struct maple_image *image,
 	*entry = (struct entry){ .key = key,
 				 .index = reg->nentries,
 				 .base = reg->nsites,
-				 .image = image };
+				 .image = image,
+				 .st = *st };
 	entries[reg->nentries++] = entry;
 	reg->nsites += nsites;
 	HASH_ADD_KEYPTR(hh, reg->by_key, key, strlen(key), entry);
@@ -119,15 +135,23 @@ static int insert(struct maple_registry *reg, struct maple_image *image,
 int maple_registry_add(struct maple_registry *reg, const char *path,
 		       uint32_t *index, struct maple_error *err)
 {
+	struct stat st = { 0 };
 	struct maple_image *image;
 	struct entry *known;
 	char *key;
-	int ret = maple_image_open(path, &image, err);
+	int ret;
 
+	known = stat(path, &st) ? NULL : find_file(reg, &st);
+	if (known) {
+		*index = known->index;
+		return 0;
+	}
+	ret = maple_image_open(path, &image, err);
 	if (ret)
 		return ret;
 	key = *maple_image_build_id(image) ?
-		      strdup(maple_image_build_id(image)) : stand_in(path);
+		      strdup(maple_image_build_id(image)) :
+		      stand_in(path, &st);
 	if (!key) {
 		maple_image_destroy(image);
 		return maple_error_set(err, ENOMEM, "%s: out of memory", path);
@@ -136,7 +160,7 @@ int maple_registry_add(struct maple_registry *reg, const char *path,
 	if (known) {
 		*index = known->index;
 	} else {
-		ret = insert(reg, image, key, index);
+		ret = insert(reg, image, key, &st, index);
 		if (!ret)
 			return 0;
 		maple_error_set(err, -ret, "%s: cannot number its sites: %s",

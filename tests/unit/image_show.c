@@ -26,12 +26,12 @@ static void show_counts(const struct maple_image *image, double ms)
 	uint32_t n;
 
 	maple_image_sites(image, &n);
-	printf("%s: %u sites in %.1f ms (%.1f per 10,000), ways", 
+	printf("%s: %u sites in %.1f ms (%.1f per 10,000), ways",
 	       maple_image_path(image), n, ms, n ? ms * 1e4 / n : 0);
 	for (unsigned int i = 0; i < MAPLE_WAYS; i++)
 		printf("%c%" PRIu64, i ? '/' : ' ', stats->ways[i]);
-	printf(", %" PRIu64 " functions, %" PRIu64 " instructions, text %"
-	       PRIu64 ", uncovered %" PRIu64 "\n  left out:",
+	printf(", %" PRIu64 " functions, %" PRIu64 " instructions, text %" PRIu64
+	       ", uncovered %" PRIu64 "\n  left out:",
 	       stats->functions, stats->instructions, stats->text,
 	       stats->uncovered);
 	for (unsigned int i = 0; i < MAPLE_LEFT_REASONS; i++)
