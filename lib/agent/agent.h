@@ -95,8 +95,8 @@ void maple_agent_note(unsigned int kind, uint32_t site, const void *addr,
  * Threads. The creator calls maple_agent_thread_new(), which may return
  * MAPLE_THREAD_NONE, and notes CREATE before it creates the thread; it gives
  * the number to the child, which calls maple_agent_thread_start() before
- * anything of the program runs in it; when creation fails the creator calls maple_agent_thread_drop(). The core records
- * START and EXIT itself.
+ * anything of the program runs in it; when creation fails the creator calls
+ * maple_agent_thread_drop(). The core records START and EXIT itself.
  * maple_agent_thread_exit() is the last thing a thread does.
  * maple_agent_thread_prio() is the SCHED_FIFO priority that the new thread
  * is to be born with (by explicit attributes), 0 for none.

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Ranges that mem* and str* access for their callers (MEMFN), and the plain
+ * loops that stand in for the real functions before those are known.
+ */
+#ifndef MAPLE_INTERCEPT_MEMORY_H
+#define MAPLE_INTERCEPT_MEMORY_H
+
+#include "intercept.h"
+
+/* NULL before our first constructor has run; never looks up. */
+#define KNOWN(symbol)                                        \
+	((__typeof__(&symbol))__atomic_load_n(&real_##symbol.fn, \
+					      __ATOMIC_RELAXED))
+
+/* Keeps the compiler from making a loop into a call of what it defines. */
+#define PLAIN_LOOP() __asm__ volatile("" ::: "memory")
+
+struct maple_range {
+	unsigned int kind; /* READ or WRITE */
+	const void *addr;
+	size_t size;
+};
+
+static inline void maple_range_before(uint32_t site, struct maple_range r)
+{
+	if (r.size)
+		maple_agent_before(site, r.kind, r.addr, r.size,
+				   MAPLE_EVF_MEMFN);
+}
+
+static inline void maple_range_after(uint32_t site, struct maple_range r)
+{
+	if (r.size)
+		maple_agent_after(site, r.kind, r.addr, r.size,
+				  MAPLE_EVF_MEMFN, true);
+}
+
+static inline struct maple_range maple_read(const void *addr, size_t size)
+{
+	return (struct maple_range){ MAPLE_EV_READ, addr, size };
+}
+
+static inline struct maple_range maple_write(const void *addr, size_t size)
+{
+	return (struct maple_range){ MAPLE_EV_WRITE, addr, size };
+}
+
+#endif
