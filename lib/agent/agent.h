@@ -129,7 +129,7 @@ void maple_agent_images(void);
  * maple_agent_detach - the calling process leaves the run: own policy,
  * priority and affinity back, no more events. For the child of a fork, and
  * before exec (which maple_agent_attach() undoes if it fails). Afterwards
- * maple_agent_on() is false and maple_agent_fault_owns() nothing.
+ * maple_agent_on() is false.
  */
 void maple_agent_detach(void);
 void maple_agent_attach(void);

@@ -11,13 +11,13 @@
  *   alloc    malloc and its family, mmap, munmap, mremap
  *   memory   mem* and b*, with their _chk forms
  *   string   str* and stp*, with their _chk forms
- *   process  fork, vfork, posix_spawn*, system, popen; exit and its kin
+ *   process  fork, posix_spawn*, system, popen; exit and its kin
  *   exec     execve and its family
  *   signal   sigaction, signal and its kin, sigprocmask, pthread_sigmask
  *   image    dlopen, dlmopen, dlclose
  *
  * Left alone because nothing is to be learnt: pthread_detach, thrd_detach,
- * pthread_cancel, abort, *_init. Covered by what they call: operator new and
+ * pthread_cancel, abort, *_init; vfork (see intercept_process.c). Covered by what they call: operator new and
  * delete, std::thread, std::mutex, std::call_once, strdup (its malloc).
  *
  * Known to be missed: users of the raw futex (std::atomic::wait,
@@ -41,13 +41,15 @@
 
 /*
  * A function that we stand before. All are looked up in our first
- * constructor, those that are called earlier at their first call.
+ * constructor, those that are called earlier at their first call. They make
+ * up an array in a section of their own: no gaps, whatever the compiler
+ * would like to align.
  */
 struct maple_real {
 	const char *name;
 	const char *version; /* NULL: any; else where versions differ */
 	void *fn;
-};
+} __attribute__((aligned(32)));
 
 void *maple_real_resolve(struct maple_real *real);
 
@@ -86,13 +88,14 @@ static inline bool maple_owns_cpu(void)
 struct maple_native {
 	bool known;
 	int policy, priority, nice;
+	int run_nice; /* what it has instead */
 	unsigned char cpus[sizeof(maple_shm->old_affinity)];
 };
 
 /* intercept_sched.c */
 struct maple_native maple_native_get(void);
 void maple_native_set(const struct maple_native *native);
-void maple_native_unset(void);
+void maple_native_unset(const struct maple_native *native);
 void maple_native_inherit(uint32_t number, const pthread_attr_t *attr);
 
 /* intercept_process.c: leave the run, as the child of a fork, or for exec. */

@@ -5,10 +5,11 @@
  * A child runs natively: it leaves the run before anything of the program
  * runs in it. fork() inside libc (daemon, forkpty) is caught by a handler of
  * pthread_atfork, which is first because it is registered first. vfork() is
- * fork(): a function that stands before it cannot return twice in one frame,
- * and a child that shares our memory could not leave. posix_spawn(), and
- * system() and popen(), which use it inside libc, run nothing of ours in the
- * child; the calling thread alone becomes native around the call.
+ * left alone: no C function can stand before what returns twice into one
+ * frame; its child leaves by its exec (the core sees that the memory is still
+ * the target's), and its _exit() is not ours. posix_spawn(), and system() and
+ * popen(), which use it inside libc, run nothing of ours in the child; the
+ * calling thread alone becomes native around the call.
  */
 #include <pthread.h>
 #include <spawn.h>
@@ -43,9 +44,13 @@ static void leave_if_on(void)
 		maple_process_leave();
 }
 
+/* What pthread_atfork() calls with the handle of its caller's image. */
+int __register_atfork(void (*prepare)(void), void (*parent)(void),
+		      void (*child)(void), void *handle);
+
 __attribute__((constructor(103))) static void watch_forks(void)
 {
-	pthread_atfork(NULL, NULL, leave_if_on);
+	__register_atfork(NULL, NULL, leave_if_on, NULL);
 }
 
 MAPLE_EXPORT pid_t fork(void)
@@ -66,11 +71,6 @@ MAPLE_EXPORT pid_t _Fork(void)
 	return pid;
 }
 
-MAPLE_EXPORT pid_t vfork(void)
-{
-	return fork();
-}
-
 /* BLOCK, since the caller waits until the child has called exec. */
 static struct maple_native spawn_begin(uint32_t site)
 {
@@ -84,7 +84,7 @@ static struct maple_native spawn_begin(uint32_t site)
 static void spawn_end(const struct maple_native *native)
 {
 	if (native->known)
-		maple_native_unset();
+		maple_native_unset(native);
 }
 
 #define SPAWN(type, name, params, args)                                    \
@@ -117,7 +117,7 @@ SPAWN(FILE *, popen, (const char *command, const char *mode), (command, mode))
 #define EXIT(name)                                                         \
 	MAPLE_EXPORT void name(int status)                                 \
 	{                                                                  \
-		if (maple_agent_on())                                      \
+		if (maple_agent_on() && getpid() == maple_shm->pid)        \
 			maple_agent_exiting();                             \
 		REAL(name)(status);                                        \
 		__builtin_unreachable();                                   \

@@ -334,11 +334,14 @@ struct maple_native maple_native_get(void)
 	native.policy = policy_of(w);
 	native.priority = priority_of(w);
 	native.nice = nice_of(w);
+	native.run_nice = REAL(getpriority)(PRIO_PROCESS, 0);
 	tell_cpus(w, CPU_BYTES, (cpu_set_t *)native.cpus);
 	return native;
 }
 
 /*
+ * Policy and nice value are left alone where the kernel resets them in
+ * children anyway: then the caller keeps its place among the run's threads.
  * To the other CPUs first: on the run's CPU a thread without priority would
  * wait for all others.
  */
@@ -349,23 +352,30 @@ void maple_native_set(const struct maple_native *native)
 	if (!native->known)
 		return;
 	REAL(sched_setaffinity)(0, CPU_BYTES, (const void *)native->cpus);
+	if (native->policy == SCHED_OTHER && native->nice == 0 &&
+	    REAL(sched_getscheduler)(0) == (SCHED_FIFO | SCHED_RESET_ON_FORK))
+		return;
 	REAL(sched_setscheduler)(0, native->policy, &param);
 	REAL(setpriority)(PRIO_PROCESS, 0, native->nice);
 }
 
 /* The calling thread is the run's again; priority first, as above. */
-void maple_native_unset(void)
+void maple_native_unset(const struct maple_native *native)
 {
 	unsigned int prio = maple_shm->thread[maple_self.number].prio;
 	struct sched_param param = { .sched_priority = (int)prio };
 	cpu_set_t cpu;
 
 	if (prio)
-		REAL(sched_setscheduler)(0, SCHED_FIFO, &param);
-	CPU_ZERO_S(sizeof(cpu), &cpu);
-	CPU_SET_S(maple_shm->cpu, sizeof(cpu), &cpu);
-	if (maple_owns_cpu())
-		REAL(sched_setaffinity)(0, sizeof(cpu), &cpu);
+		REAL(sched_setscheduler)(0, SCHED_FIFO | SCHED_RESET_ON_FORK,
+					 &param);
+	else
+		REAL(setpriority)(PRIO_PROCESS, 0, native->run_nice);
+	if (!maple_owns_cpu())
+		return;
+	CPU_ZERO(&cpu);
+	CPU_SET(maple_shm->cpu, &cpu);
+	REAL(sched_setaffinity)(0, sizeof(cpu), &cpu);
 }
 
 MAPLE_EXPORT int sched_yield(void)

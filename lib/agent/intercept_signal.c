@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Signals that the agent needs for itself: the program may believe that its
- * handlers are installed, and that SIGTRAP is blocked. For all others, and
- * in processes that are not of the run, these are the plain functions.
+ * handlers are installed, and that SIGTRAP is blocked. A forked child keeps
+ * the agent's handlers, and so this, too.
  */
 #include <errno.h>
 #include <signal.h>
@@ -21,16 +21,10 @@ MAPLE_REAL(pthread_attr_setsigmask_np);
 /* The calling thread believes that it has SIGTRAP blocked. */
 static __thread bool trap_blocked __attribute__((tls_model("initial-exec")));
 
-static bool owned(int signo)
-{
-	return maple_shm && !maple_self.inside &&
-	       maple_agent_fault_owns(signo);
-}
-
 MAPLE_EXPORT int sigaction(int signo, const struct sigaction *act,
 			   struct sigaction *old)
 {
-	if (!owned(signo))
+	if (!maple_agent_fault_owns(signo))
 		return REAL(sigaction)(signo, act, old);
 	return maple_agent_fault_action(signo, act, old);
 }
@@ -57,7 +51,7 @@ static sighandler_t act_plainly(int signo, sighandler_t handler, int flags)
 
 MAPLE_EXPORT sighandler_t signal(int signo, sighandler_t handler)
 {
-	if (!owned(signo))
+	if (!maple_agent_fault_owns(signo))
 		return REAL(signal)(signo, handler);
 	return act_plainly(signo, handler, SA_RESTART);
 }
@@ -69,7 +63,7 @@ MAPLE_EXPORT sighandler_t bsd_signal(int signo, sighandler_t handler)
 
 static sighandler_t signal_once(int signo, sighandler_t handler)
 {
-	if (!owned(signo))
+	if (!maple_agent_fault_owns(signo))
 		return REAL(__sysv_signal)(signo, handler);
 	return act_plainly(signo, handler, SA_RESETHAND | SA_NODEFER);
 }
@@ -112,7 +106,7 @@ static void believe(int how, bool trap, sigset_t *old)
 		bool trap;                                                 \
 		int ret;                                                   \
                                                                            \
-		if (!owned(SIGTRAP))                                       \
+		if (!maple_agent_fault_owns(SIGTRAP))                                       \
 			return REAL(name)(how, set, old);                  \
 		if (!set) {                                                \
 			ret = REAL(name)(how, set, old);                   \
@@ -136,7 +130,7 @@ MAPLE_EXPORT int pthread_attr_setsigmask_np(pthread_attr_t *attr,
 {
 	sigset_t other;
 
-	if (set && owned(SIGTRAP))
+	if (set && maple_agent_fault_owns(SIGTRAP))
 		set = without_trap(&other, set);
 	return REAL(pthread_attr_setsigmask_np)(attr, set);
 }
