@@ -48,6 +48,11 @@ CODE(table, "lea 9f(%rip), %rdx\n" CALL LOAD "1:\n" NEXT PLAIN PLAIN "ret\n"
 	    ".long 0x7fffffff\n.popsection");
 CODE(word, CALL LOAD "1:\n" NEXT PLAIN PLAIN "ret\n"
 	   ".pushsection .data\n.balign 8\n.quad 1b\n.popsection");
+CODE(landing, ".cfi_startproc\n.cfi_lsda 0x1b, 9f\n" CALL LOAD "1:\n" NEXT
+	      PLAIN PLAIN "ret\n.cfi_endproc\n"
+	      ".pushsection .gcc_except_table, \"a\"\n9: .byte 0xff, 0xff, 1\n"
+	      ".uleb128 8f - 7f\n7: .uleb128 0, 5, 1b - code_landing, 0\n8:\n"
+	      ".popsection");
 CODE(endbr, CALL LOAD "endbr64\nret");
 CODE(prefix, "je 1f + 1\n1: lock incl (%rdi)\nmov $1, %eax\nret");
 CODE(rseq, PLAIN PLAIN "1:\n" LOAD PLAIN "2:\n" PLAIN "ret\n"
@@ -166,6 +171,8 @@ static void test_targets(void **state)
 	check_group(code_table, 14, 14, 20, MAPLE_WAY_NEIGHBOURS);
 	check_group(code_word, 5, 5, 7, MAPLE_WAY_PUN);
 	check_group(code_word, 7, 7, 13, MAPLE_WAY_NEIGHBOURS);
+	check_group(code_landing, 5, 5, 7, MAPLE_WAY_PUN);
+	check_group(code_landing, 7, 7, 13, MAPLE_WAY_NEIGHBOURS);
 	/* entered behind its LOCK: not even a pun */
 	check_group(code_prefix, 2, 2, 5, MAPLE_WAY_TRAP);
 }
