@@ -45,6 +45,13 @@ static const char program[] =
 	"	return pick(argc);\n"
 	"}\n";
 
+/* A pointer into code, seen as a word or through its relocation. */
+static const char pointed[] =
+	"asm(\".globl main\\nmain: call rand\\nmov (%rdi), %eax\\n\"\n"
+	"    \"1: mov (%rsi), %ecx\\nxor %eax, %eax\\nret\\n\"\n"
+	"    \".data\\n.balign 8\\n.quad 1b\\n.text\\n\"\n"
+	"    \".type main,@function\\n.size main, 11\");\n";
+
 static char *in_dir(char *buf, size_t size, const char *name)
 {
 	snprintf(buf, size, "%s/%s", dir, name);
@@ -185,6 +192,38 @@ static void test_stripped(void **state)
 		    maple_image_stats(stripped)->text);
 	maple_image_destroy(plain);
 	maple_image_destroy(stripped);
+}
+
+static void test_pointers(void **state)
+{
+	static const char *const flags[] = {
+		"-no-pie", "-pie", "-pie -Wl,-z,pack-relative-relocs",
+		"-static", "-static-pie",
+	};
+	char path[128], command[256];
+
+	write_file(in_dir(path, sizeof(path), "pointed.c"), pointed,
+		   sizeof(pointed) - 1);
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		const struct maple_table_site *sites;
+		struct maple_image *image;
+		uint32_t n, seen = 0;
+
+		snprintf(command, sizeof(command), "cd %s && cc %s -o pointed"
+			 " pointed.c", dir, flags[i]);
+		assert_int_equal(system(command), 0);
+		image = open_in_dir("pointed");
+		sites = maple_image_sites(image, &n);
+		for (uint32_t s = 0; s + 1 < n; s++)
+			if (sites[s].length == 2 && sites[s].base == 7 &&
+			    sites[s + 1].offset == sites[s].offset + 2 &&
+			    sites[s + 1].base == 6 && sites[s].size == 4 &&
+			    sites[s].way == MAPLE_WAY_PUN)
+				seen++;
+		if (!seen)
+			fail_msg("%s: the pointer is not seen", flags[i]);
+		maple_image_destroy(image);
+	}
 }
 
 static void refused(const char *path, const char *why)
@@ -338,6 +377,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_builds),
 		cmocka_unit_test(test_stripped),
+		cmocka_unit_test(test_pointers),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_truncated),
