@@ -150,8 +150,11 @@ static int create(uint32_t site, pthread_t *thread, const pthread_attr_t *attr,
 		ret = REAL(pthread_create)(thread, attr, thread_main, arg);
 	if (ret == EPERM && maple_owns_sched())
 		ret = REAL(pthread_create)(thread, attr, thread_main, arg);
+	/* It may be joined before it has run. */
 	if (ret)
 		maple_agent_thread_drop(number);
+	else if (!maple_shm->thread[number].tid)
+		maple_shm->thread[number].pthread = *thread;
 	return ret;
 }
 

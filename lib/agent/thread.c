@@ -174,6 +174,7 @@ uint32_t maple_agent_thread_new(void)
 	t = &shm->thread[n];
 	t->tid = 0;
 	t->alive = 0;
+	t->pthread = 0;
 	t->demoted = 0;
 	t->events = 0;
 	t->born = 0;
@@ -257,7 +258,7 @@ uint32_t maple_agent_thread_find(uint64_t pthread)
 		return MAPLE_THREAD_NONE;
 	/* A pthread_t may be used again: the last one is meant. */
 	for (uint32_t i = shm->nthreads; i-- > 0;)
-		if (shm->thread[i].tid && shm->thread[i].pthread == pthread)
+		if (shm->thread[i].pthread == pthread)
 			return i;
 	return MAPLE_THREAD_NONE;
 }
