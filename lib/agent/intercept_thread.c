@@ -132,12 +132,11 @@ static int create_with_prio(pthread_t *thread, const pthread_attr_t *user,
 	return ret;
 }
 
-static int create(uint32_t site, pthread_t *thread, const pthread_attr_t *attr,
-		  struct birth birth)
+static int create(uint32_t site, uint32_t number, pthread_t *thread,
+		  const pthread_attr_t *attr, struct birth birth)
 {
-	uint32_t number = maple_agent_thread_new();
 	void *arg = (void *)(uintptr_t)number;
-	int ret;
+	int ret = EPERM;
 
 	watch_end();
 	births[number] = birth;
@@ -146,9 +145,7 @@ static int create(uint32_t site, pthread_t *thread, const pthread_attr_t *attr,
 	if (maple_owns_sched())
 		ret = create_with_prio(thread, attr, arg,
 				       maple_agent_thread_prio(number));
-	else
-		ret = REAL(pthread_create)(thread, attr, thread_main, arg);
-	if (ret == EPERM && maple_owns_sched())
+	if (ret == EPERM)
 		ret = REAL(pthread_create)(thread, attr, thread_main, arg);
 	/* It may be joined before it has run. */
 	if (ret)
@@ -158,14 +155,18 @@ static int create(uint32_t site, pthread_t *thread, const pthread_attr_t *attr,
 	return ret;
 }
 
+/* A thread that the core has no number for is none of ours. */
 MAPLE_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 				void *(*start)(void *), void *arg)
 {
 	struct birth b = { .start = start, .arg = arg };
+	uint32_t number = MAPLE_THREAD_NONE;
 
-	if (!maple_agent_on())
+	if (maple_agent_on())
+		number = maple_agent_thread_new();
+	if (number >= MAPLE_THREADS)
 		return REAL(pthread_create)(thread, attr, start, arg);
-	return create(SITE(MAPLE_EV_CREATE), thread, attr, b);
+	return create(SITE(MAPLE_EV_CREATE), number, thread, attr, b);
 }
 
 MAPLE_REAL(thrd_create);
@@ -173,10 +174,13 @@ MAPLE_REAL(thrd_create);
 MAPLE_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *arg)
 {
 	struct birth b = { .start_c11 = start, .arg = arg };
+	uint32_t number = MAPLE_THREAD_NONE;
 
-	if (!maple_agent_on())
+	if (maple_agent_on())
+		number = maple_agent_thread_new();
+	if (number >= MAPLE_THREADS)
 		return REAL(thrd_create)(thread, start, arg);
-	switch (create(SITE(MAPLE_EV_CREATE), thread, NULL, b)) {
+	switch (create(SITE(MAPLE_EV_CREATE), number, thread, NULL, b)) {
 	case 0:
 		return thrd_success;
 	case ENOMEM:
