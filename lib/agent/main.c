@@ -17,6 +17,10 @@
 struct maple_shm *maple_shm;
 bool maple_agent_enforces; /* mode is ENFORCE, in the program under test */
 
+/* What crtbegin.o would have said: libc's pthread_atfork() asks for it. */
+extern void *const __dso_handle __attribute__((visibility("hidden")));
+void *const __dso_handle = (void *)&__dso_handle;
+
 static const char *find_variable(char **envp, const char *name)
 {
 	unsigned int i;

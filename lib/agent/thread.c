@@ -178,6 +178,7 @@ uint32_t maple_agent_thread_new(void)
 	t->demoted = 0;
 	t->events = 0;
 	t->born = 0;
+	t->pthread = 0;
 	t->parent = maple_self.number;
 	name_child(t, &shm->thread[maple_self.number]);
 	t->prio = first_prio(shm, n);

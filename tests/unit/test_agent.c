@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The agent in real programs. Where a small one will do, this test is its own
+ * program under test: run with the name of a scene, it plays it.
+ */
+#include <link.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <ucontext.h>
+#include <cmocka.h>
+#include "agent_drive.h"
+#include "plan/automaton.h"
+
+#define SLOW 30 /* seconds that nothing here may take */
+#define NOTE __attribute__((noinline, noclone, used)) static
+
+/* The scenes. */
+
+static volatile int shared, seen, spins;
+
+NOTE void *write_it(void *arg)
+{
+	shared = 1;
+	return NULL;
+}
+
+NOTE void *sleep_and_write(void *arg)
+{
+	usleep(1000);
+	return write_it(arg);
+}
+
+NOTE void *read_it(void *arg)
+{
+	seen = shared;
+	return NULL;
+}
+
+NOTE int touch(volatile int *at)
+{
+	return *at + 1;
+}
+
+NOTE void turn(volatile int *at, int times)
+{
+	for (int i = 0; i < times; i++)
+		*at += i;
+}
+
+static int scene_pair(void *(*first)(void *), void *(*second)(void *))
+{
+	pthread_t a, b;
+
+	pthread_create(&a, NULL, first, NULL);
+	pthread_create(&b, NULL, second, NULL);
+	pthread_join(a, NULL);
+	pthread_join(b, NULL);
+	return 10 + seen;
+}
+
+static sigjmp_buf back;
+static volatile uint64_t fault_pc, fault_addr;
+
+static void on_fault(int signo, siginfo_t *info, void *ctx)
+{
+	const ucontext_t *uc = ctx;
+
+	fault_pc = uc->uc_mcontext.gregs[REG_RIP];
+	fault_addr = (uint64_t)info->si_addr;
+	siglongjmp(back, 1);
+}
+
+/* The program's own handler sees the program's own PC, again and again. */
+static int scene_handler(void)
+{
+	struct sigaction sa = { .sa_sigaction = on_fault,
+				.sa_flags = SA_SIGINFO };
+	uint64_t fn = (uint64_t)touch;
+
+	sigaction(SIGSEGV, &sa, NULL);
+	for (volatile int i = 0; i < 3; i++) {
+		fault_pc = 0;
+		if (!sigsetjmp(back, 1))
+			return touch((int *)0x123) ? 20 : 21;
+		if (fault_pc < fn || fault_pc > fn + 32 || fault_addr != 0x123)
+			return 22;
+	}
+	return touch(&shared) == 1 ? 0 : 23;
+}
+
+/* A process that the target starts is none of the run's. */
+static int scene_fork(void)
+{
+	int status, before = shared;
+	cpu_set_t set;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		touch(&shared);
+		sched_getaffinity(0, sizeof(set), &set);
+		_exit(sched_getscheduler(0) != SCHED_OTHER ? 30 :
+		      CPU_COUNT(&set) < 2 ? 31 : before);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 32;
+}
+
+static int scene_spawn(void)
+{
+	return system("test $(cut -d' ' -f41 /proc/self/stat) = 0 && "
+		      "test $(nproc) -gt 1") ? 33 : 0;
+}
+
+static int play(const char *scene)
+{
+	if (!strcmp(scene, "write_read"))
+		return scene_pair(write_it, read_it);
+	if (!strcmp(scene, "read_write"))
+		return scene_pair(read_it, write_it);
+	if (!strcmp(scene, "slow_write"))
+		return scene_pair(sleep_and_write, read_it);
+	if (!strcmp(scene, "crash"))
+		return touch((int *)0x456);
+	if (!strcmp(scene, "abort"))
+		abort();
+	if (!strcmp(scene, "handler"))
+		return scene_handler();
+	if (!strcmp(scene, "fork"))
+		return scene_fork();
+	if (!strcmp(scene, "spawn"))
+		return scene_spawn();
+	if (!strcmp(scene, "turn")) {
+		turn(&shared, 10000);
+		return 0;
+	}
+	return 99;
+}
+
+/* The tests. */
+
+static struct drive drive;
+
+static int find_base(struct dl_phdr_info *info, size_t size, void *base)
+{
+	*(uint64_t *)base = info->dlpi_addr;
+	return 1;
+}
+
+static uint64_t offset_of(const void *fn)
+{
+	uint64_t base = 0;
+
+	dl_iterate_phdr(find_base, &base);
+	return (uint64_t)fn - base;
+}
+
+/* Number of the first site of @kind in @fn; the program has run once. */
+static uint32_t site_in(const void *fn, unsigned int kind)
+{
+	uint64_t at = offset_of(fn);
+	struct maple_image *image;
+	const struct maple_table_site *site;
+	uint32_t n, number = MAPLE_SITE_NONE;
+
+	assert_int_equal(maple_image_open("/proc/self/exe", &image, NULL), 0);
+	site = maple_image_sites(image, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (site[i].kind == kind && site[i].offset >= at &&
+		    site[i].offset < at + 80 && number == MAPLE_SITE_NONE)
+			number = drive.shm->image[0].site_base + i;
+	maple_image_destroy(image);
+	assert_int_not_equal(number, MAPLE_SITE_NONE);
+	return number;
+}
+
+static int last_cpu(void)
+{
+	return sysconf(_SC_NPROCESSORS_ONLN) - 1;
+}
+
+static int set_up(void **state)
+{
+	drive_open(&drive);
+	drive.shm->mode = MAPLE_SHM_OBSERVE;
+	drive.shm->sched = MAPLE_SCHED_OLDER;
+	drive.shm->cpu = last_cpu();
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	drive_close(&drive);
+	return 0;
+}
+
+static int run_scene(const char *scene)
+{
+	char *argv[] = { "/proc/self/exe", (char *)scene, NULL };
+	char path[1024];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	assert_true(n > 0);
+	path[n] = 0;
+	argv[0] = path;
+	return drive_run(&drive, argv, SLOW);
+}
+
+/* Reader's result, for a scene that ends in a pair. */
+static int run_pair(const char *scene)
+{
+	int status = run_scene(scene);
+
+	assert_true(WIFEXITED(status));
+	assert_int_equal(drive.shm->stats.refused, 0);
+	assert_int_equal(drive.shm->stats.pinned, 1);
+	return WEXITSTATUS(status) - 10;
+}
+
+static uint32_t wanted_site;
+static uint64_t wanted_seen, wanted_thread;
+
+static void look_for(struct drive *d, const struct maple_event *e)
+{
+	if (e->site == wanted_site && maple_event_is_memory(e->kind)) {
+		wanted_seen++;
+		wanted_thread = e->thread;
+	}
+}
+
+static void test_observe(void **state)
+{
+	struct maple_shm *shm = drive.shm;
+
+	assert_int_equal(run_pair("write_read"), 1);
+	wanted_site = site_in(write_it, MAPLE_EV_WRITE);
+	wanted_seen = 0;
+	drive.event = look_for;
+	assert_int_equal(run_pair("write_read"), 1);
+	assert_int_equal(wanted_seen, 1);
+	assert_int_equal(wanted_thread, 1);
+	assert_int_equal(shm->stats.lost, 0);
+	assert_int_equal(shm->nthreads, 3);
+	assert_string_equal(shm->thread[2].name, "0.2");
+	assert_int_equal(shm->thread[2].alive, 0);
+	assert_int_equal(drive.kinds[MAPLE_EV_START], 3);
+	assert_int_equal(drive.kinds[MAPLE_EV_CREATE], 2);
+	assert_int_equal(drive.kinds[MAPLE_EV_JOIN], 2);
+	assert_true(shm->image[0].is_main);
+	assert_true(shm->image[0].patched > 0);
+}
+
+static void test_priorities(void **state)
+{
+	drive.shm->sched = MAPLE_SCHED_YOUNGER;
+	assert_int_equal(run_pair("read_write"), 0);
+	assert_true(drive.shm->thread[2].prio > drive.shm->thread[1].prio);
+	drive.shm->sched = MAPLE_SCHED_OLDER;
+	assert_int_equal(run_pair("read_write"), 0);
+	assert_true(drive.shm->thread[2].prio < drive.shm->thread[1].prio);
+	drive.shm->sched = MAPLE_SCHED_PCTLARGE;
+	assert_int_equal(run_pair("read_write") & ~1, 0);
+}
+
+static void test_budget(void **state)
+{
+	uint32_t site;
+
+	assert_int_equal(run_scene("turn"), 0);
+	site = site_in(turn, MAPLE_EV_WRITE);
+	wanted_site = site;
+	wanted_seen = 0;
+	drive.event = look_for;
+	assert_int_equal(run_scene("turn"), 0);
+	assert_int_equal(wanted_seen, 10000);
+	wanted_seen = 0;
+	drive.shm->budget = 100;
+	assert_int_equal(run_scene("turn"), 0);
+	assert_int_equal(wanted_seen, 100);
+	assert_true(drive.shm->stats.quieted > 0);
+}
+
+static void test_change_point(void **state)
+{
+	assert_int_equal(run_scene("turn"), 0);
+	drive.shm->sched = MAPLE_SCHED_PCT;
+	drive.shm->nchanges = 1;
+	drive.shm->change[0].site = site_in(turn, MAPLE_EV_WRITE);
+	drive.shm->change[0].hit = 5000;
+	assert_int_equal(run_scene("turn"), 0);
+	assert_int_equal(drive.shm->stats.changes_done, 1);
+	assert_int_equal(drive.shm->thread[0].prio, 1);
+	drive.shm->change[0].hit = 10001;
+	assert_int_equal(run_scene("turn"), 0);
+	assert_int_equal(drive.shm->stats.changes_done, 0);
+}
+
+static void test_crash(void **state)
+{
+	const struct maple_shm_crash *crash = &drive.shm->crash;
+	uint64_t at = offset_of(touch);
+	int status = run_scene("crash");
+
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGSEGV);
+	assert_int_equal(crash->signo, SIGSEGV);
+	assert_int_equal(crash->address, 0x456);
+	assert_int_equal(crash->thread, 0);
+	assert_in_range(crash->pc - drive.shm->image[0].bias, at, at + 32);
+	status = run_scene("abort");
+	assert_int_equal(WTERMSIG(status), SIGABRT);
+	assert_int_equal(crash->signo, SIGABRT);
+	assert_int_equal(drive.shm->state, MAPLE_AGENT_CRASHED);
+}
+
+static void test_handler(void **state)
+{
+	assert_int_equal(run_scene("handler"), 0);
+	assert_int_equal(drive.shm->crash.signo, 0);
+}
+
+static void test_other_processes(void **state)
+{
+	assert_int_equal(run_scene("fork"), 0);
+	assert_int_equal(run_scene("spawn"), 0);
+	assert_int_equal(drive.shm->nthreads, 1);
+}
+
+static void test_stays_out(void **state)
+{
+	strcpy(drive.shm->exe, "some-other-*");
+	assert_int_equal(run_scene("turn"), 0);
+	assert_int_equal(drive.shm->state, MAPLE_AGENT_ABSENT);
+	assert_int_equal(drive.shm->head, 0);
+	strcpy(drive.shm->exe, "test_ag*");
+	assert_int_equal(run_scene("turn"), 0);
+	assert_int_equal(drive.shm->state, MAPLE_AGENT_RUNNING);
+	drive.shm->exe[0] = 0;
+	drive.shm->mode = MAPLE_SHM_IDLE;
+	assert_int_equal(run_scene("turn"), 0);
+	assert_int_equal(drive.shm->head, 0);
+}
+
+/* Idiom 1 in the given order, @times times. */
+static void force(const char *scene, unsigned int first, unsigned int second,
+		  int result, unsigned int times)
+{
+	struct maple_shm *shm = drive.shm;
+	const struct maple_auto_result *r = (void *)shm->auto_result;
+	uint32_t w, rd;
+	struct maple_iroot iroot = { .idiom = MAPLE_IDIOM_1 };
+	unsigned int done = 0, exposed = 0;
+
+	run_pair(scene);
+	w = site_in(write_it, MAPLE_EV_WRITE);
+	rd = site_in(read_it, MAPLE_EV_READ);
+	iroot.e[0].site = first == MAPLE_EV_WRITE ? w : rd;
+	iroot.e[0].kind = first;
+	iroot.e[1].site = second == MAPLE_EV_WRITE ? w : rd;
+	iroot.e[1].kind = second;
+	for (unsigned int i = 0; i < times; i++) {
+		shm->mode = MAPLE_SHM_ENFORCE;
+		shm->sched = MAPLE_SCHED_PLAN;
+		assert_int_equal(maple_plan_init(&shm->plan, &iroot,
+						 1 + i % 4, 0, i), 0);
+		shm->plan.guard[0] = w;
+		shm->plan.guard[1] = rd;
+		shm->plan.nguards = 2;
+		done += run_pair(scene) == result;
+		exposed += r->exposed;
+		assert_int_equal(r->broken, 0);
+		assert_true(drive.exact >= 2);
+	}
+	assert_int_equal(done, times);
+	assert_int_equal(exposed, times);
+	assert_true(drive.kinds[MAPLE_EV_EXPOSED] == 1);
+}
+
+static void test_force(void **state)
+{
+	force("write_read", MAPLE_EV_READ, MAPLE_EV_WRITE, 0, 100);
+}
+
+static void test_force_back(void **state)
+{
+	force("read_write", MAPLE_EV_WRITE, MAPLE_EV_READ, 1, 100);
+}
+
+static void test_force_sleeper(void **state)
+{
+	force("slow_write", MAPLE_EV_WRITE, MAPLE_EV_READ, 1, 50);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_observe),	 TEST(test_priorities),
+		TEST(test_budget),	 TEST(test_change_point),
+		TEST(test_crash),	 TEST(test_handler),
+		TEST(test_other_processes), TEST(test_stays_out),
+		TEST(test_force),	 TEST(test_force_back),
+		TEST(test_force_sleeper),
+	};
+
+	if (argc == 2)
+		return play(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
