@@ -29,6 +29,7 @@
 #define SLEEPS_STEP 10 /* slices of 100 ms: 1 s a step, */
 #define SLEEPS_RUN  50 /* 5 s a run (rule 4) */
 #define CPU_MS      50 /* an attempt's time */
+#define RECALLS     3  /* of spinners, a step: 10 ms of CPU each at most */
 /*
  * Which of two candidates with different ranges goes on: 0.7 of 2^32. In the
  * simulator 0.5 to 0.8 differ by less than a tenth of a percent.
@@ -232,7 +233,8 @@ enum maple_verdict maple_auto_before(struct maple_auto *a, unsigned int t,
 
 	hold = maple_hold_work_out(a, t, &thread->acc);
 	mark_reached(a, hold);
-	if (hold.reason == MAPLE_REASON_GUARD && maple_auto_role(a, t) >= 0) {
+	if (hold.reason == MAPLE_REASON_GUARD && maple_auto_role(a, t) >= 0 &&
+	    maple_hold_hopeless(a, t, &thread->acc)) {
 		/* What it does breaks its own attempt; it may begin another. */
 		maple_move_give_up(a);
 		if (a->finished)
@@ -274,6 +276,28 @@ static bool may_sleep(struct maple_auto *a)
 		return false;
 	a->slept_step++;
 	a->result.slept++;
+	return true;
+}
+
+/*
+ * A spinner at MIN is below the held ones, but it is not blocked: what it
+ * waits for may have come. It spins again before a held thread must run.
+ */
+static bool recall_spinners(struct maple_auto *a)
+{
+	bool any = false;
+
+	if (a->recalled_step >= RECALLS)
+		return false;
+	for (uint32_t n = 0; n < a->nlive; n++) {
+		any |= a->thread[a->live[n]].spinning;
+		a->thread[a->live[n]].spinning = 0;
+	}
+	if (!any)
+		return false;
+	a->recalled_step++;
+	a->moves++;
+	maple_level_update(a);
 	return true;
 }
 
@@ -369,6 +393,8 @@ enum maple_verdict maple_auto_resumed(struct maple_auto *a, unsigned int t,
 		thread->asleep = 1;
 		return MAPLE_SLEEP;
 	}
+	if (recall_spinners(a))
+		return MAPLE_HELD;
 	switch (hold.reason) {
 	case MAPLE_REASON_ARRIVED:
 		if (a->executing >= 0 || !maple_auto_pre_done(a, hold.step))
@@ -436,15 +462,19 @@ void maple_auto_after(struct maple_auto *a, unsigned int t,
 {
 	struct maple_access is = normal(acc);
 	struct maple_auto_thread *thread;
+	bool announced;
 	int step;
 
 	if (a->finished || !thread_known(a, t))
 		return;
 	thread = &a->thread[t];
-	step = maple_auto_performs(a, t) && thread->acc.site == is.site ?
-		       a->executing : -1;
-	thread->stands = 0;
-	thread->go = 0;
+	announced = thread->acc.site == is.site &&
+		    thread->acc.kind == is.kind && thread->acc.addr == is.addr;
+	step = announced && maple_auto_performs(a, t) ? a->executing : -1;
+	if (announced) {
+		thread->stands = 0;
+		thread->go = 0;
+	}
 	if (step >= 0 && happened) {
 		maple_move_executed(a, t, step, &is);
 		maple_move_next(a);
@@ -456,7 +486,7 @@ void maple_auto_after(struct maple_auto *a, unsigned int t,
 	} else if (happened) {
 		happened_unasked(a, t, &is);
 	}
-	thread->pass = 0;
+	thread->pass &= !announced;
 	if (a->finished)
 		return;
 	if (happened && is.kind == MAPLE_EV_UNLOCK)
@@ -493,18 +523,20 @@ int maple_auto_watched(const struct maple_auto *a, uint64_t *addr,
 }
 
 /*
- * A spinner goes to MIN. If it spins on there and nothing has moved, even
- * those at MIN are what it waits for: then the guards that keep them must go.
+ * A spinner goes to MIN, also when all is over: what it waits for must be
+ * able to come. If it spins on there and nothing has moved, even those at MIN
+ * are what it waits for: then the guards that keep them must go.
  */
 void maple_auto_spin(struct maple_auto *a, unsigned int t)
 {
-	if (a->finished || !thread_known(a, t))
+	if (!thread_known(a, t))
 		return;
 	a->result.spins++;
 	a->spin_again = a->spin_moves == a->moves ? a->spin_again + 1 : 0;
 	a->thread[t].spinning = 1;
 	maple_level_set(a, t, MAPLE_PRIO_MIN);
-	if (a->spin_again >= a->nlive && (a->done || a->executing >= 0)) {
+	if (!a->finished && a->spin_again >= a->nlive &&
+	    (a->done || a->executing >= 0)) {
 		maple_move_give_up(a);
 		maple_move_next(a);
 	}
@@ -513,17 +545,19 @@ void maple_auto_spin(struct maple_auto *a, unsigned int t)
 
 void maple_auto_tick(struct maple_auto *a, unsigned int cpu_ms)
 {
-	if (a->finished)
-		return;
 	for (uint32_t n = 0; n < a->nlive; n++) {
 		int t = a->live[n];
 
 		if (!a->thread[t].spinning)
 			continue;
 		a->thread[t].spinning = 0;
-		maple_level_plain(a, t);
+		if (a->finished)
+			maple_level_set(a, t, a->thread[t].norm);
+		else
+			maple_level_plain(a, t);
 	}
-	if (cpu_ms >= CPU_MS && (a->done || a->executing >= 0)) {
+	if (!a->finished && cpu_ms >= CPU_MS &&
+	    (a->done || a->executing >= 0)) {
 		maple_move_give_up(a);
 		maple_move_next(a);
 	}

@@ -73,6 +73,7 @@ struct maple_auto {
 	uint32_t arrivals[MAPLE_PLAN_STEPS]; /* at a role's first step */
 	uint32_t moves;
 	uint32_t slept_step;
+	uint32_t recalled_step; /* times spinners got another chance */
 	uint32_t spin_moves;  /* moves at the last spin, and how many since */
 	uint32_t spin_again;
 	uint64_t random;
@@ -128,6 +129,8 @@ struct maple_hold maple_hold_work_out(const struct maple_auto *a, int t,
 				      const struct maple_access *acc);
 bool maple_hold_breaks(const struct maple_auto *a, int t,
 		       const struct maple_access *acc);
+bool maple_hold_hopeless(const struct maple_auto *a, int t,
+			 const struct maple_access *acc);
 bool maple_hold_candidate(const struct maple_auto *a, int t, int step);
 int maple_hold_arrived(const struct maple_auto *a, int role);
 int maple_hold_next_step(const struct maple_auto *a, int step);

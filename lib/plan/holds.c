@@ -159,6 +159,27 @@ bool maple_hold_breaks(const struct maple_auto *a, int t,
 	return false;
 }
 
+/*
+ * maple_hold_hopeless - whether @acc of bound thread @t breaks something that
+ * no other thread can complete first: its own pair, or what it awaits itself
+ */
+bool maple_hold_hopeless(const struct maple_auto *a, int t,
+			 const struct maple_access *acc)
+{
+	int role = maple_auto_role(a, t);
+
+	for (int i = 0; i < (int)a->plan.nsteps; i++) {
+		if (role != a->plan.step[i].role)
+			continue;
+		if (!a->dead && guard_active(a, i) &&
+		    breaks_dependency(a, t, i, acc))
+			return true;
+		if (pair_open(a, i) && breaks_pair(a, i, acc))
+			return true;
+	}
+	return false;
+}
+
 int maple_hold_next_step(const struct maple_auto *a, int step)
 {
 	for (int i = step + 1; i < (int)a->plan.nsteps; i++) {

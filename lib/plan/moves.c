@@ -65,6 +65,7 @@ static void attempt_clear(struct maple_auto *a)
 	a->executing = -1;
 	a->watch_mode = false;
 	a->slept_step = 0;
+	a->recalled_step = 0;
 	for (int r = 0; r < MAPLE_PLAN_ROLES; r++) {
 		a->role[r] = -1;
 		a->cool[r] = false;
@@ -177,6 +178,7 @@ void maple_move_executed(struct maple_auto *a, int t, int step,
 	a->executing = -1;
 	a->watch_mode = false;
 	a->slept_step = 0;
+	a->recalled_step = 0;
 	a->moves++;
 	maple_hold_note(a, t, acc);
 	if (a->dead && step >= 2) /* it got its second lock */

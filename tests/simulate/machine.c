@@ -412,6 +412,27 @@ static void time_passes(struct machine *m)
 	}
 }
 
+/* All that is left spins for what nobody will bring any more. */
+static bool only_spinners(const struct machine *m)
+{
+	bool spins = false;
+
+	for (int t = 0; t < m->p->nthreads; t++) {
+		const struct thread *thread = &m->thread[t];
+		const struct op *op = &m->p->op[t][thread->pc];
+
+		if (thread->state == ASLEEP)
+			return false;
+		if (thread->state != READY)
+			continue;
+		if (thread->pc >= m->p->nops[t] || op->kind != OP_SPIN ||
+		    m->event[op->event])
+			return false;
+		spins = true;
+	}
+	return spins;
+}
+
 /* Nobody is ready: the next sleeper, or the end. */
 static bool skip_time(struct machine *m)
 {
@@ -471,6 +492,8 @@ void machine_run(const struct program *p, const struct maple_plan *plan,
 			break;
 		}
 		time_passes(&m);
+		if (only_spinners(&m))
+			break;
 		t = pick(&m);
 		if (t >= 0)
 			step(&m, t);
