@@ -27,6 +27,7 @@ struct maple_predict_options {
 	uint32_t max_summaries; /* accesses kept per location; 0: 1024 */
 	uint32_t max_spans;     /* clocks kept per summary; 0: 256 */
 	uint32_t max_bytes;     /* looked at per access; 0: 65536 */
+	uint32_t collect;       /* prune after so many new epochs; 0: 32 */
 };
 
 /* Where and when profiling saw one event of a predicted iRoot. */
@@ -70,7 +71,9 @@ struct maple_predict_stats {
 	uint64_t cut_bytes;      /* bytes not looked at: max_bytes */
 	uint64_t cut_summaries;  /* max_summaries */
 	uint64_t cut_spans;      /* max_spans */
-	uint64_t cut_syncs;      /* synchronisation objects, 65536 */
+	uint64_t cut_syncs;      /* synchronisation objects and signals */
+	uint64_t cut_iroots;     /* iRoots of one run, 1048576 */
+	uint64_t cut_guards;     /* locations not kept for guards */
 	uint64_t no_memory;      /* allocations that failed */
 };
 

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* What a thread did to a cell: making, copying, cutting and freeing it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "history.h"
+
+/*
+ * maple_entry_of - @thread's entry in @cell, moved to the front, made if
+ *                  there is none; NULL without memory
+ */
+struct maple_entry *maple_entry_of(struct maple_cell *cell, uint32_t thread)
+{
+	struct maple_entry **at = &cell->entries, *entry;
+
+	while (*at && (*at)->thread != thread)
+		at = &(*at)->next;
+	entry = *at;
+	if (entry) {
+		*at = entry->next;
+	} else {
+		entry = calloc(1, sizeof(*entry));
+		if (!entry)
+			return NULL;
+		entry->thread = (uint16_t)thread;
+	}
+	entry->next = cell->entries;
+	cell->entries = entry;
+	return entry;
+}
+
+static void summary_free(struct maple_summary *summary)
+{
+	for (uint32_t i = 0; i < summary->nspans; i++)
+		maple_epoch_put(summary->spans[i].epoch);
+	free(summary->spans);
+	free(summary);
+}
+
+static void entry_free(struct maple_entry *entry)
+{
+	if (entry->recent)
+		*entry->recent = NULL;
+	maple_epoch_put(entry->access.epoch);
+	maple_lockset_put(entry->access.set);
+	for (uint32_t i = 0; i < entry->ngroups; i++)
+		maple_epoch_put(entry->groups[i].epoch);
+	for (uint32_t i = 0; i < entry->nsummaries; i++)
+		summary_free(entry->summaries[i]);
+	free(entry->groups);
+	free(entry->summaries);
+	free(entry);
+}
+
+void maple_entries_destroy(struct maple_entry *entries)
+{
+	struct maple_entry *next;
+
+	for (; entries; entries = next) {
+		next = entries->next;
+		entry_free(entries);
+	}
+}
+
+static struct maple_summary *summary_clone(const struct maple_summary *from)
+{
+	struct maple_summary *to = malloc(sizeof(*to));
+
+	if (!to)
+		return NULL;
+	*to = *from;
+	to->spans = reallocarray(NULL, from->room, sizeof(*to->spans));
+	if (!to->spans) {
+		free(to);
+		return NULL;
+	}
+	memcpy(to->spans, from->spans, from->nspans * sizeof(*to->spans));
+	for (uint32_t i = 0; i < to->nspans; i++)
+		maple_epoch_get(to->spans[i].epoch);
+	return to;
+}
+
+static struct maple_summary *twin(const struct maple_entry *from,
+				  const struct maple_entry *to,
+				  const struct maple_summary *summary)
+{
+	uint32_t i = 0;
+
+	while (from->summaries[i] != summary)
+		i++;
+	return to->summaries[i];
+}
+
+static int groups_clone(const struct maple_entry *from, struct maple_entry *to)
+{
+	to->groups = reallocarray(NULL, from->groups_room,
+				  sizeof(*to->groups));
+	if (!to->groups)
+		return -ENOMEM;
+	to->groups_room = from->groups_room;
+	for (uint32_t i = 0; i < from->ngroups; i++) {
+		const struct maple_group *group = &from->groups[i];
+
+		to->groups[i].epoch = maple_epoch_get(group->epoch);
+		to->groups[i].first = twin(from, to, group->first);
+		to->groups[i].last = twin(from, to, group->last);
+	}
+	to->ngroups = from->ngroups;
+	return 0;
+}
+
+static struct maple_entry *entry_clone(const struct maple_entry *from)
+{
+	struct maple_entry *to = calloc(1, sizeof(*to));
+
+	if (!to)
+		return NULL;
+	to->thread = from->thread;
+	to->waiting = from->waiting;
+	to->read = from->read;
+	to->read_at = from->read_at;
+	to->nsearched = from->nsearched;
+	to->last_used = from->last_used;
+	to->access = from->access;
+	if (to->access.epoch)
+		maple_epoch_get(to->access.epoch);
+	if (to->access.set)
+		to->access.set->refs++;
+	if (!from->nsummaries)
+		return to;
+	to->summaries = reallocarray(NULL, from->summaries_room,
+				     sizeof(*to->summaries));
+	if (!to->summaries)
+		goto no_memory;
+	to->summaries_room = from->summaries_room;
+	while (to->nsummaries < from->nsummaries) {
+		to->summaries[to->nsummaries] =
+			summary_clone(from->summaries[to->nsummaries]);
+		if (!to->summaries[to->nsummaries])
+			goto no_memory;
+		to->nsummaries++;
+	}
+	if (from->ngroups && groups_clone(from, to))
+		goto no_memory;
+	return to;
+no_memory:
+	entry_free(to);
+	return NULL;
+}
+
+/*
+ * maple_entries_clone - copies @entries for the other half of a split cell
+ *
+ * Returns 0, or -ENOMEM with *@clones NULL.
+ */
+int maple_entries_clone(const struct maple_entry *entries,
+			struct maple_entry **clones)
+{
+	struct maple_entry **at = clones;
+
+	*at = NULL;
+	for (; entries; entries = entries->next) {
+		*at = entry_clone(entries);
+		if (!*at) {
+			maple_entries_destroy(*clones);
+			*clones = NULL;
+			return -ENOMEM;
+		}
+		at = &(*at)->next;
+	}
+	return 0;
+}
+
+static void summary_cut(struct maple_summary *summary, uint32_t serial)
+{
+	uint32_t old = 0;
+
+	while (old < summary->nspans &&
+	       summary->spans[old].epoch->serial < serial)
+		maple_epoch_put(summary->spans[old++].epoch);
+	summary->nspans -= old;
+	memmove(summary->spans, summary->spans + old,
+		summary->nspans * sizeof(summary->spans[0]));
+}
+
+/*
+ * maple_entry_drop - forgets the oldest @ngroups (not all of them) groups of
+ *                    @entry, their spans, and the summaries left without
+ */
+void maple_entry_drop(struct maple_cell *cell, struct maple_entry *entry,
+		      uint32_t ngroups)
+{
+	uint32_t serial = entry->groups[ngroups].epoch->serial, kept = 0;
+
+	for (uint32_t i = 0; i < ngroups; i++)
+		maple_epoch_put(entry->groups[i].epoch);
+	entry->ngroups -= ngroups;
+	entry->nsearched -= entry->nsearched < ngroups ? entry->nsearched :
+							 ngroups;
+	memmove(entry->groups, entry->groups + ngroups,
+		entry->ngroups * sizeof(entry->groups[0]));
+	for (uint32_t i = 0; i < entry->nsummaries; i++) {
+		struct maple_summary *summary = entry->summaries[i];
+
+		summary_cut(summary, serial);
+		if (summary->nspans) {
+			entry->summaries[kept++] = summary;
+		} else {
+			summary_free(summary);
+			cell->nsummaries--;
+		}
+	}
+	entry->nsummaries = kept;
+	entry->last_used = 0;
+}

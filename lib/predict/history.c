@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The access history of a cell (Maple, 3.5): delayed, condensed, pruned.
+ *
+ * Delayed: whether an access is the last to its location in a critical
+ * section shows only later. So the latest access of each thread waits, and
+ * enters the history at the thread's next access to the cell, or when the
+ * cell is closed.
+ *
+ * Condensed: accesses of one thread with the same site, kind and annotated
+ * locks are one summary. It has a span for each epoch of the thread in which
+ * they occurred; only a new summary or a new span causes a search.
+ *
+ * Pruned: see prune.c. What is kept of private locations is what is kept of
+ * shared ones, so nothing is lost that was done before a second thread came.
+ *
+ * A summary whose number would exceed max_summaries in its cell is left out,
+ * and beyond max_spans epochs a thread's oldest is forgotten; both are
+ * counted. Either way predictions get fewer, never wrong.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "history.h"
+
+static bool room_for(void **array, uint32_t *room, uint32_t n, size_t element)
+{
+	uint32_t more = *room ? *room * 2 : 1;
+	void *grown;
+
+	if (n < *room)
+		return true;
+	grown = reallocarray(*array, more, element);
+	if (!grown)
+		return false;
+	*array = grown;
+	*room = more;
+	return true;
+}
+
+static bool same(const struct maple_summary *summary,
+		 const struct maple_access *access, uint8_t kind,
+		 const struct maple_annotated *annotated)
+{
+	return summary->site == access->site && summary->kind == kind &&
+	       summary->annotated == annotated &&
+	       summary->shared == access->shared &&
+	       summary->update == (access->kind == MAPLE_EV_UPDATE);
+}
+
+/* Loops come back to a summary in the same order, so look at the next one. */
+static struct maple_summary *find(struct maple_entry *entry, uint8_t kind,
+				  const struct maple_annotated *annotated)
+{
+	uint32_t at = entry->last_used;
+
+	for (uint32_t i = 0; i < entry->nsummaries; i++, at++) {
+		if (at >= entry->nsummaries)
+			at = 0;
+		if (same(entry->summaries[at], &entry->access, kind,
+			 annotated)) {
+			entry->last_used = at;
+			return entry->summaries[at];
+		}
+	}
+	return NULL;
+}
+
+static int make(struct maple_history *history, struct maple_cell *cell,
+		struct maple_entry *entry, uint8_t kind,
+		const struct maple_annotated *annotated,
+		struct maple_summary **made)
+{
+	struct maple_summary *summary;
+
+	*made = NULL;
+	if (cell->nsummaries >= history->max_summaries) {
+		history->stats->cut_summaries++;
+		return 0;
+	}
+	if (!room_for((void **)&entry->summaries, &entry->summaries_room,
+		      entry->nsummaries, sizeof(summary)))
+		return -ENOMEM;
+	summary = calloc(1, sizeof(*summary));
+	if (!summary)
+		return -ENOMEM;
+	summary->annotated = annotated;
+	summary->site = entry->access.site;
+	summary->thread = entry->thread;
+	summary->kind = kind;
+	summary->shared = entry->access.shared;
+	summary->update = entry->access.kind == MAPLE_EV_UPDATE;
+	/* A summary without a span must not be seen: it counts from here. */
+	summary->spans = malloc(sizeof(*summary->spans));
+	if (!summary->spans) {
+		free(summary);
+		return -ENOMEM;
+	}
+	summary->room = 1;
+	entry->last_used = entry->nsummaries;
+	entry->summaries[entry->nsummaries++] = summary;
+	cell->nsummaries++;
+	*made = summary;
+	return 0;
+}
+
+static int add_span(struct maple_entry *entry, struct maple_summary *summary)
+{
+	const struct maple_access *access = &entry->access;
+
+	if (!room_for((void **)&summary->spans, &summary->room,
+		      summary->nspans, sizeof(*summary->spans)))
+		return -ENOMEM;
+	summary->spans[summary->nspans++] = (struct maple_span){
+		.epoch = maple_epoch_get(access->epoch),
+		.first_clock = access->clock,
+		.last_clock = access->clock,
+		.occurrence = access->occurrence,
+		.class = access->class,
+	};
+	return 0;
+}
+
+static int add_group(struct maple_history *history, struct maple_cell *cell,
+		     struct maple_entry *entry, struct maple_summary *summary)
+{
+	struct maple_epoch *epoch = entry->access.epoch;
+	struct maple_group *group;
+
+	if (entry->ngroups &&
+	    entry->groups[entry->ngroups - 1].epoch == epoch) {
+		entry->groups[entry->ngroups - 1].last = summary;
+		return 0;
+	}
+	if (!room_for((void **)&entry->groups, &entry->groups_room,
+		      entry->ngroups, sizeof(*group)))
+		return -ENOMEM;
+	group = &entry->groups[entry->ngroups++];
+	group->epoch = maple_epoch_get(epoch);
+	group->first = summary;
+	group->last = summary;
+	if (entry->ngroups > history->max_spans) {
+		maple_entry_drop(cell, entry, 1);
+		history->stats->cut_spans++;
+	}
+	return 0;
+}
+
+/* Puts the waiting access, as @kind, into its summary. */
+static int fold(struct maple_history *history, struct maple_cell *cell,
+		struct maple_entry *entry, uint8_t kind,
+		const struct maple_annotated *annotated)
+{
+	struct maple_summary *summary = find(entry, kind, annotated);
+	bool fresh = false;
+	int ret;
+
+	if (!summary) {
+		ret = make(history, cell, entry, kind, annotated, &summary);
+		if (ret || !summary)
+			return ret;
+	}
+	if (!summary->nspans || summary->spans[summary->nspans - 1].epoch !=
+					entry->access.epoch) {
+		ret = add_span(entry, summary);
+		if (ret)
+			return ret;
+		fresh = true;
+	}
+	summary->spans[summary->nspans - 1].last_clock = entry->access.clock;
+	ret = add_group(history, cell, entry, summary);
+	if (ret || !fresh)
+		return ret;
+	return maple_history_search(history, cell, summary,
+				    &summary->spans[summary->nspans - 1]);
+}
+
+/*
+ * maple_history_settle - ends the wait of @entry's latest access
+ * @now: what its thread holds at its next access to the cell; NULL if nothing
+ */
+int maple_history_settle(struct maple_history *history,
+			 struct maple_cell *cell, struct maple_entry *entry,
+			 const struct maple_lockset *now)
+{
+	struct maple_access *access = &entry->access;
+	const struct maple_annotated *annotated;
+	int ret;
+
+	if (!entry->waiting)
+		return 0;
+	entry->waiting = false;
+	annotated = maple_annotations_get(
+		&history->annotations, access->set, access->first,
+		maple_lockset_outside(access->set, now));
+	if (!annotated)
+		return -ENOMEM;
+	if (access->kind != MAPLE_EV_UPDATE)
+		return fold(history, cell, entry, access->kind, annotated);
+	ret = fold(history, cell, entry, MAPLE_EV_READ, annotated);
+	if (ret)
+		return ret;
+	return fold(history, cell, entry, MAPLE_EV_WRITE, annotated);
+}
+
+/*
+ * maple_history_access - notes an access of @entry's thread to @cell
+ * @access: copied, with references of its own; first is worked out here
+ *
+ * Returns 0 or -ENOMEM; the entry stays consistent.
+ */
+int maple_history_access(struct maple_history *history,
+			 struct maple_cell *cell, struct maple_entry *entry,
+			 const struct maple_access *access)
+{
+	struct maple_access old = entry->access;
+	uint32_t ngroups = entry->ngroups;
+	int ret = maple_history_settle(history, cell, entry, access->set);
+
+	entry->access = *access;
+	entry->access.first = maple_lockset_outside(access->set, old.set);
+	entry->access.set->refs++;
+	maple_epoch_get(entry->access.epoch);
+	maple_lockset_put(old.set);
+	maple_epoch_put(old.epoch);
+	entry->waiting = true;
+	if (!ret && entry->ngroups > ngroups &&
+	    entry->ngroups % history->collect == 0)
+		ret = maple_history_collect(history, cell, entry);
+	return ret;
+}
+
+/*
+ * maple_history_close - @cell goes away, or the run ends: all that waits is
+ *                       the last in its sections, and what happens-before
+ *                       forces is worked out
+ */
+int maple_history_close(struct maple_history *history, struct maple_cell *cell)
+{
+	int ret = 0, err;
+
+	for (struct maple_entry *e = cell->entries; e; e = e->next) {
+		err = maple_history_settle(history, cell, e, NULL);
+		if (err)
+			ret = err;
+	}
+	err = maple_history_neighbours(history, cell);
+	return err ? err : ret;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_PREDICT_HISTORY_H
+#define MAPLE_PREDICT_HISTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "clock.h"
+#include "location.h"
+#include "lockset.h"
+#include "predict.h"
+
+/* One access on its way into the history. */
+struct maple_access {
+	struct maple_epoch *epoch; /* owned, as is set */
+	struct maple_lockset *set;
+	uint64_t first;      /* by index in set: first of its section */
+	uint32_t site;
+	uint32_t clock;
+	uint32_t occurrence; /* how-manieth of the site by the thread */
+	uint32_t class;      /* site executed next; NONE: not known yet */
+	uint8_t kind;        /* UPDATE stands for a read and a write */
+	uint8_t shared;
+};
+
+/* When accesses of one summary happened, as far as others can tell. */
+struct maple_span {
+	struct maple_epoch *epoch;
+	uint32_t first_clock, last_clock;
+	uint32_t occurrence, class; /* of its first access */
+};
+
+/* Accesses that are identical but for the time (Maple, 3.5.2). */
+struct maple_summary {
+	const struct maple_annotated *annotated;
+	uint32_t site;
+	uint16_t thread;
+	uint8_t kind; /* never UPDATE */
+	bool shared;
+	bool update;  /* one half of a read-modify-write */
+	uint32_t nspans, room;
+	struct maple_span *spans; /* ascending */
+};
+
+/* An epoch in which the thread touched the cell: what came first and last. */
+struct maple_group {
+	struct maple_epoch *epoch;
+	struct maple_summary *first, *last;
+};
+
+/* What one thread did to one cell. */
+struct maple_entry {
+	struct maple_entry *next;
+	uint16_t thread;
+	bool waiting; /* access is not yet in a summary */
+	struct maple_seen read; /* observer: its last read since ... */
+	uint32_t read_at;       /* ... this count of writes */
+
+	struct maple_access access; /* the latest one */
+	struct maple_entry **recent; /* who will set access.class */
+	uint32_t nsummaries, summaries_room;
+	uint32_t ngroups, groups_room;
+	uint32_t nsearched; /* groups whose predecessors are known */
+	uint32_t last_used; /* summary */
+	struct maple_summary **summaries;
+	struct maple_group *groups;
+};
+
+/* A dependency that can happen. */
+struct maple_dependency {
+	const struct maple_summary *from, *to;
+	const struct maple_span *from_span, *to_span;
+	bool disjoint, ordered;
+};
+
+struct maple_history {
+	struct maple_clocks *clocks;
+	struct maple_annotations annotations;
+	struct maple_predict_stats *stats;
+	uint32_t max_summaries, max_spans, collect;
+	/* The set that thread holds now, borrowed; NULL: none. */
+	const struct maple_lockset *(*holds)(void *ctx, uint32_t thread);
+	int (*found)(void *ctx, const struct maple_dependency *dependency);
+	void *ctx;
+};
+
+int maple_history_access(struct maple_history *history,
+			 struct maple_cell *cell, struct maple_entry *entry,
+			 const struct maple_access *access);
+int maple_history_close(struct maple_history *history,
+			struct maple_cell *cell);
+int maple_history_settle(struct maple_history *history,
+			 struct maple_cell *cell, struct maple_entry *entry,
+			 const struct maple_lockset *now);
+int maple_history_search(struct maple_history *history,
+			 const struct maple_cell *cell,
+			 const struct maple_summary *summary,
+			 const struct maple_span *span);
+int maple_history_neighbours(struct maple_history *history,
+			     struct maple_cell *cell);
+int maple_history_collect(struct maple_history *history,
+			  struct maple_cell *cell, struct maple_entry *entry);
+struct maple_entry *maple_entry_of(struct maple_cell *cell, uint32_t thread);
+void maple_entry_drop(struct maple_cell *cell, struct maple_entry *entry,
+		      uint32_t ngroups);
+void maple_entries_destroy(struct maple_entry *entries);
+int maple_entries_clone(const struct maple_entry *entries,
+			struct maple_entry **clones);
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The iRoots of one run, each reported once. Of all the places where one was
+ * predicted, the facts of the first are kept, but a place that no lock
+ * guards, or that happens-before leaves open, is a better one to force it at.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+#include "iroots.h"
+#include "table.h"
+
+#define IROOTS_MAX (1u << 20)
+
+struct maple_found {
+	struct maple_iroot iroot;
+	UT_hash_handle hh;
+	bool observed, predicted;
+	struct maple_predict_facts facts;
+};
+
+static struct maple_found *get(struct maple_iroots *iroots,
+			       const struct maple_iroot *iroot)
+{
+	unsigned int hash = (unsigned int)XXH3_64bits(iroot, sizeof(*iroot));
+	struct maple_found **cached, *found;
+
+	cached = &iroots->cache[hash % MAPLE_IROOTS_CACHE];
+	if (*cached && !memcmp(&(*cached)->iroot, iroot, sizeof(*iroot)))
+		return *cached;
+	HASH_FIND_BYHASHVALUE(hh, iroots->table, iroot, sizeof(*iroot), hash,
+			      found);
+	if (found)
+		goto out;
+	if (HASH_COUNT(iroots->table) >= IROOTS_MAX) {
+		iroots->stats->cut_iroots++;
+		return NULL;
+	}
+	found = calloc(1, sizeof(*found));
+	if (!found)
+		goto no_memory;
+	found->iroot = *iroot;
+	HASH_ADD_BYHASHVALUE(hh, iroots->table, iroot, sizeof(*iroot), hash,
+			     found);
+	if (!found->hh.tbl) {
+		free(found);
+		goto no_memory;
+	}
+out:
+	*cached = found;
+	return found;
+no_memory:
+	iroots->stats->no_memory++;
+	return NULL;
+}
+
+/* maple_iroots_observed - this run has exposed @iroot */
+void maple_iroots_observed(struct maple_iroots *iroots,
+			   const struct maple_iroot *iroot)
+{
+	struct maple_found *found = get(iroots, iroot);
+
+	if (!found || found->observed)
+		return;
+	found->observed = true;
+	iroots->stats->observed++;
+	if (iroots->sink->observed)
+		iroots->sink->observed(iroots->sink->ctx, iroot);
+}
+
+static int worth(const struct maple_predict_facts *facts)
+{
+	return 2 * facts->disjoint + !facts->ordered;
+}
+
+/* maple_iroots_predicted - @iroot can happen, as @facts says */
+void maple_iroots_predicted(struct maple_iroots *iroots,
+			    const struct maple_iroot *iroot,
+			    const struct maple_predict_facts *facts)
+{
+	struct maple_found *found = get(iroots, iroot);
+
+	if (!found || (found->predicted &&
+		       worth(facts) <= worth(&found->facts)))
+		return;
+	iroots->stats->predicted += !found->predicted;
+	found->predicted = true;
+	found->facts = *facts;
+}
+
+/*
+ * maple_iroots_report - tells the sink what was predicted, in order
+ * @complete: adds to the facts what only the whole run knows
+ */
+void maple_iroots_report(struct maple_iroots *iroots,
+			 void (*complete)(void *ctx,
+					  const struct maple_iroot *iroot,
+					  struct maple_predict_facts *facts),
+			 void *ctx)
+{
+	for (struct maple_found *f = iroots->table; f; f = f->hh.next) {
+		if (!f->predicted)
+			continue;
+		complete(ctx, &f->iroot, &f->facts);
+		if (iroots->sink->predicted)
+			iroots->sink->predicted(iroots->sink->ctx, &f->iroot,
+						&f->facts);
+	}
+}
+
+void maple_iroots_deinit(struct maple_iroots *iroots)
+{
+	struct maple_found *found, *next;
+
+	HASH_ITER(hh, iroots->table, found, next) {
+		HASH_DELETE(hh, iroots->table, found);
+		free(found);
+	}
+}

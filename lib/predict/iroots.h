@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_PREDICT_IROOTS_H
+#define MAPLE_PREDICT_IROOTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "predict.h"
+
+#define MAPLE_IROOTS_CACHE 4096
+
+/* An iRoot that this run exposed or predicted. */
+struct maple_found;
+
+struct maple_iroots {
+	struct maple_found *table;
+	struct maple_found *cache[MAPLE_IROOTS_CACHE];
+	const struct maple_predict_sink *sink;
+	struct maple_predict_stats *stats;
+};
+
+void maple_iroots_observed(struct maple_iroots *iroots,
+			   const struct maple_iroot *iroot);
+void maple_iroots_predicted(struct maple_iroots *iroots,
+			    const struct maple_iroot *iroot,
+			    const struct maple_predict_facts *facts);
+void maple_iroots_report(struct maple_iroots *iroots,
+			 void (*complete)(void *ctx,
+					  const struct maple_iroot *iroot,
+					  struct maple_predict_facts *facts),
+			 void *ctx);
+void maple_iroots_deinit(struct maple_iroots *iroots);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_PREDICT_LOCATION_H
+#define MAPLE_PREDICT_LOCATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "predict.h"
+
+#define MAPLE_BLOCK_BYTES 256
+#define MAPLE_BLOCK_CACHE 4096
+
+struct maple_entry;
+
+/* An access as the observer remembers it. */
+struct maple_seen {
+	uint32_t site;
+	uint16_t thread;
+	uint8_t kind;   /* enum maple_event_kind; 0: none */
+	uint8_t shared; /* read side of a rwlock */
+};
+
+/* Bytes that were never accessed but all together. */
+struct maple_cell {
+	struct maple_cell *next; /* in its block, ascending */
+	struct maple_entry *entries; /* one per thread that touched it */
+	struct maple_seen writer;    /* the last one */
+	uint32_t writes;             /* reads noted at this count are valid */
+	uint32_t nsummaries;         /* over all entries */
+	uint16_t start, end;         /* in its block */
+	bool mutex;                  /* a lock's first byte, never data */
+};
+
+struct maple_block;
+
+struct maple_space {
+	struct maple_block *table;
+	struct maple_block *cache[MAPLE_BLOCK_CACHE];
+	uint32_t ncells, max_cells;
+	struct maple_predict_stats *stats;
+	struct maple_cell **found; /* what maple_space_find() answers */
+	size_t room;
+};
+
+void maple_space_init(struct maple_space *space, uint32_t max_cells,
+		      struct maple_predict_stats *stats);
+int maple_space_find(struct maple_space *space, uint64_t addr, uint64_t size);
+void maple_space_close(struct maple_space *space, uint64_t addr, uint64_t size,
+		       void (*close)(void *ctx, struct maple_cell *cell),
+		       void *ctx);
+void maple_space_walk(struct maple_space *space,
+		      void (*visit)(void *ctx, struct maple_cell *cell),
+		      void *ctx);
+void maple_space_deinit(struct maple_space *space);
+
+#endif

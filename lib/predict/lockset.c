@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Which locks an access is under, and whether two accesses' locks let one
+ * follow the other immediately (Maple, 3.4): for each lock that both hold,
+ * the first access must be the last to its location in its critical section
+ * and the second the first in its own. Two read sides of a rwlock exclude
+ * nothing.
+ *
+ * A lock taken again by its holder (recursive mutex, second read side) is one
+ * critical section from the first acquisition to the last release.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "lockset.h"
+#include "table.h"
+
+struct maple_annotated {
+	UT_hash_handle hh;
+	uint32_t n;
+	struct maple_annotated_lock lock[];
+};
+
+static struct maple_lockset *lockset_get(struct maple_lockset *set)
+{
+	set->refs++;
+	return set;
+}
+
+void maple_lockset_put(struct maple_lockset *set)
+{
+	if (set && !--set->refs)
+		free(set);
+}
+
+static void changed(struct maple_locks *locks)
+{
+	maple_lockset_put(locks->set);
+	locks->set = NULL;
+}
+
+/*
+ * maple_locks_acquire - the thread has acquired event->addr
+ * @section: a number that no other critical section has
+ *
+ * Returns false if it held the lock before.
+ */
+bool maple_locks_acquire(struct maple_locks *locks,
+			 const struct maple_event *event, uint64_t section)
+{
+	unsigned int i;
+
+	for (i = 0; i < locks->nheld; i++)
+		if (locks->held[i].lock == event->addr) {
+			locks->held[i].depth++;
+			return false;
+		}
+	if (!locks->nheld)
+		locks->outermost = event->site;
+	if (i == MAPLE_LOCKS_HELD)
+		return true;
+	locks->held[i].lock = event->addr;
+	locks->held[i].section = section;
+	locks->held[i].depth = 1;
+	locks->held[i].shared = event->flags & MAPLE_EVF_SHARED;
+	locks->nheld++;
+	changed(locks);
+	return true;
+}
+
+/*
+ * maple_locks_release - the thread is about to release event->addr
+ *
+ * Returns false if it will still hold the lock then. The release of a lock
+ * whose acquisition was not seen is one.
+ */
+bool maple_locks_release(struct maple_locks *locks,
+			 const struct maple_event *event)
+{
+	for (unsigned int i = 0; i < locks->nheld; i++) {
+		if (locks->held[i].lock != event->addr)
+			continue;
+		if (--locks->held[i].depth)
+			return false;
+		locks->nheld--;
+		memmove(&locks->held[i], &locks->held[i + 1],
+			(locks->nheld - i) * sizeof(locks->held[0]));
+		changed(locks);
+		return true;
+	}
+	return true;
+}
+
+void maple_locks_deinit(struct maple_locks *locks)
+{
+	changed(locks);
+}
+
+/*
+ * maple_locks_set - what is held now; a reference of the caller's own, NULL
+ *                   without memory
+ */
+struct maple_lockset *maple_locks_set(struct maple_locks *locks)
+{
+	struct maple_lockset *set = locks->set;
+	unsigned int at;
+
+	if (set)
+		return lockset_get(set);
+	set = calloc(1, sizeof(*set) + locks->nheld * sizeof(set->held[0]));
+	if (!set)
+		return NULL;
+	set->refs = 1;
+	for (unsigned int i = 0; i < locks->nheld; i++) {
+		for (at = set->n; at; at--) {
+			if (set->held[at - 1].lock < locks->held[i].lock)
+				break;
+			set->held[at] = set->held[at - 1];
+		}
+		set->held[at].lock = locks->held[i].lock;
+		set->held[at].section = locks->held[i].section;
+		set->held[at].shared = locks->held[i].shared;
+		set->n++;
+	}
+	locks->set = set;
+	return lockset_get(set);
+}
+
+/*
+ * maple_lockset_outside - the critical sections of @set that @other is not
+ *                         in, as bits by index in @set; @other may be NULL
+ */
+uint64_t maple_lockset_outside(const struct maple_lockset *set,
+			       const struct maple_lockset *other)
+{
+	uint64_t bits = 0;
+	uint32_t i, j = 0;
+
+	if (set == other)
+		return 0;
+	for (i = 0; i < set->n; i++) {
+		while (other && j < other->n &&
+		       other->held[j].lock < set->held[i].lock)
+			j++;
+		if (!other || j == other->n ||
+		    other->held[j].section != set->held[i].section)
+			bits |= 1ull << i;
+	}
+	return bits;
+}
+
+static struct maple_annotated *find(struct maple_annotations *annotations,
+				    const struct maple_annotated_lock *lock,
+				    uint32_t n)
+{
+	struct maple_annotated *annotated;
+	size_t size = n * sizeof(*lock);
+
+	HASH_FIND(hh, annotations->table, lock, size, annotated);
+	if (annotated)
+		return annotated;
+	annotated = calloc(1, sizeof(*annotated) + size);
+	if (!annotated)
+		return NULL;
+	annotated->n = n;
+	memcpy(annotated->lock, lock, size);
+	HASH_ADD_KEYPTR(hh, annotations->table, annotated->lock, size,
+			annotated);
+	if (annotated->hh.tbl)
+		return annotated;
+	free(annotated);
+	return NULL;
+}
+
+/*
+ * maple_annotations_get - @set annotated
+ * @first, @last: by index in @set, whether the access is the section's first
+ *                or last
+ *
+ * The same content gives the same address. It lives as long as @annotations;
+ * NULL without memory.
+ */
+const struct maple_annotated *
+maple_annotations_get(struct maple_annotations *annotations,
+		      struct maple_lockset *set, uint64_t first, uint64_t last)
+{
+	uint64_t all = set->n == 64 ? ~0ull : (1ull << set->n) - 1;
+	struct maple_annotated_lock lock[MAPLE_LOCKS_HELD];
+	struct maple_annotated **cached = NULL, *annotated;
+
+	if ((first == all || !first) && (last == all || !last))
+		cached = &set->annotated[!!first + 2 * !!last];
+	if (cached && *cached)
+		return *cached;
+	for (uint32_t i = 0; i < set->n; i++) {
+		lock[i].lock = set->held[i].lock;
+		lock[i].flags = (first >> i & 1 ? MAPLE_LOCK_FIRST : 0) |
+				(last >> i & 1 ? MAPLE_LOCK_LAST : 0) |
+				(set->held[i].shared ? MAPLE_LOCK_SHARED : 0);
+	}
+	annotated = find(annotations, lock, set->n);
+	if (cached)
+		*cached = annotated;
+	return annotated;
+}
+
+void maple_annotations_deinit(struct maple_annotations *annotations)
+{
+	struct maple_annotated *annotated, *next;
+
+	HASH_ITER(hh, annotations->table, annotated, next) {
+		HASH_DELETE(hh, annotations->table, annotated);
+		free(annotated);
+	}
+}
+
+/*
+ * maple_annotated_feasible - whether an access under @to can immediately
+ *                            follow one under @from
+ * @disjoint: set to whether no lock excludes the two
+ */
+bool maple_annotated_feasible(const struct maple_annotated *from,
+			      const struct maple_annotated *to, bool *disjoint)
+{
+	uint32_t i = 0, j = 0;
+
+	*disjoint = true;
+	while (i < from->n && j < to->n) {
+		uint64_t a = from->lock[i].flags, b = to->lock[j].flags;
+
+		if (from->lock[i].lock < to->lock[j].lock) {
+			i++;
+		} else if (from->lock[i].lock > to->lock[j].lock) {
+			j++;
+		} else {
+			i++;
+			j++;
+			if (a & b & MAPLE_LOCK_SHARED)
+				continue;
+			*disjoint = false;
+			if (!(a & MAPLE_LOCK_LAST) || !(b & MAPLE_LOCK_FIRST))
+				return false;
+		}
+	}
+	return true;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Which iRoots the order of this run exposed (algorithms.md 4). It confirms
+ * or refuses what the automaton claims, so what it says must be certain.
+ *
+ * Per cell: the last writer and, per thread, its last read since. A read
+ * depends on the last writer, if it is its thread's first read since; a write
+ * depends on every other thread's read since the last write, or, if there is
+ * none by anybody, on the last writer. Of a mutex, LOCK and UNLOCK are its
+ * writes, those of a rwlock's read side its reads.
+ *
+ * Doubt: a pending access is one that its thread was about to make when it
+ * lost the CPU. It takes place somewhere between its record and its thread's
+ * next event. So it is held back until then. If no other thread made a
+ * conflicting access meanwhile, all places in between are the same. If one
+ * did, nothing is said of either, and the cells begin anew: no last writer,
+ * no reads.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "observer.h"
+
+static bool overlap(const struct maple_event *event, uint64_t addr,
+		    uint64_t size)
+{
+	return event->addr < addr + size && addr < event->addr + event->size;
+}
+
+/*
+ * maple_observer_judge - what to do with a data access, before its cells are
+ *                        looked at
+ */
+enum maple_verdict maple_observer_judge(struct maple_observer *observer,
+					const struct maple_event *event)
+{
+	bool pending = event->flags & MAPLE_EVF_PENDING, unsure = false;
+	struct maple_doubt *more;
+
+	for (uint32_t i = 0; i < observer->ndoubts; i++) {
+		struct maple_doubt *doubt = &observer->doubts[i];
+
+		if (((doubt->event.kind | event->kind) & MAPLE_EV_WRITE) &&
+		    overlap(&doubt->event, event->addr, event->size)) {
+			doubt->unsure = true;
+			unsure = true;
+		}
+	}
+	if (pending && observer->ndoubts == observer->room) {
+		more = reallocarray(observer->doubts, observer->room + 16,
+				    sizeof(*more));
+		if (more) {
+			observer->doubts = more;
+			observer->room += 16;
+		} else {
+			observer->stats->no_memory++;
+			pending = false;
+			unsure = true;
+		}
+	}
+	if (pending)
+		observer->doubts[observer->ndoubts++] = (struct maple_doubt){
+			.event = *event, .unsure = unsure,
+		};
+	else
+		observer->stats->unsure += unsure;
+	return pending ? MAPLE_HOLD : unsure ? MAPLE_SPOIL : MAPLE_APPLY;
+}
+
+/*
+ * maple_observer_settle - @thread goes on: its pending access has happened
+ *
+ * Returns whether it had one; it is to be applied, or spoiled if unsure.
+ */
+bool maple_observer_settle(struct maple_observer *observer, uint32_t thread,
+			   struct maple_doubt *settled)
+{
+	for (uint32_t i = 0; i < observer->ndoubts; i++) {
+		if (observer->doubts[i].event.thread != thread)
+			continue;
+		*settled = observer->doubts[i];
+		observer->doubts[i] = observer->doubts[--observer->ndoubts];
+		observer->stats->unsure += settled->unsure;
+		return true;
+	}
+	return false;
+}
+
+/* maple_observer_forget - memory goes away, and what is pending on it too */
+void maple_observer_forget(struct maple_observer *observer, uint64_t addr,
+			   uint64_t size)
+{
+	for (uint32_t i = observer->ndoubts; i-- > 0;)
+		if (overlap(&observer->doubts[i].event, addr, size))
+			observer->doubts[i] =
+				observer->doubts[--observer->ndoubts];
+}
+
+static void depends(struct maple_observer *observer,
+		    const struct maple_seen *from, const struct maple_seen *to)
+{
+	struct maple_iroot iroot = {
+		.idiom = MAPLE_IDIOM_1,
+		.e = { { from->site, from->kind }, { to->site, to->kind } },
+	};
+
+	if (from->kind == MAPLE_EV_LOCK || to->kind == MAPLE_EV_UNLOCK ||
+	    (from->shared && to->shared))
+		return;
+	if (from->site == MAPLE_SITE_NONE || to->site == MAPLE_SITE_NONE)
+		return;
+	maple_iroots_observed(observer->iroots, &iroot);
+}
+
+static bool valid_read(const struct maple_cell *cell,
+		       const struct maple_entry *entry)
+{
+	return entry->read.kind && entry->read_at == cell->writes;
+}
+
+static void apply_read(struct maple_observer *observer,
+		       struct maple_cell *cell, struct maple_entry *entry,
+		       const struct maple_seen *seen)
+{
+	if (!valid_read(cell, entry) && cell->writer.kind &&
+	    cell->writer.thread != seen->thread)
+		depends(observer, &cell->writer, seen);
+	entry->read = *seen;
+	entry->read_at = cell->writes;
+}
+
+static void apply_write(struct maple_observer *observer,
+			struct maple_cell *cell, const struct maple_seen *seen)
+{
+	bool read = false;
+
+	for (const struct maple_entry *e = cell->entries; e; e = e->next) {
+		if (!valid_read(cell, e))
+			continue;
+		read = true;
+		if (e->thread != seen->thread)
+			depends(observer, &e->read, seen);
+	}
+	if (!read && cell->writer.kind && cell->writer.thread != seen->thread)
+		depends(observer, &cell->writer, seen);
+	cell->writes++;
+	cell->writer = *seen;
+}
+
+/* maple_observer_apply - @event, an access by @entry's thread, on one cell */
+void maple_observer_apply(struct maple_observer *observer,
+			  struct maple_cell *cell, struct maple_entry *entry,
+			  const struct maple_event *event)
+{
+	struct maple_seen seen = {
+		.site = event->site,
+		.thread = event->thread,
+		.kind = event->kind,
+	};
+
+	switch (event->kind) {
+	case MAPLE_EV_READ:
+		apply_read(observer, cell, entry, &seen);
+		break;
+	case MAPLE_EV_UPDATE:
+		seen.kind = MAPLE_EV_READ;
+		apply_read(observer, cell, entry, &seen);
+		seen.kind = MAPLE_EV_WRITE;
+		apply_write(observer, cell, &seen);
+		break;
+	case MAPLE_EV_WRITE:
+		apply_write(observer, cell, &seen);
+		break;
+	default:
+		seen.shared = event->flags & MAPLE_EVF_SHARED;
+		if (seen.shared)
+			apply_read(observer, cell, entry, &seen);
+		else
+			apply_write(observer, cell, &seen);
+	}
+}
+
+/* maple_observer_spoil - the order of accesses to @cell is not known */
+void maple_observer_spoil(struct maple_cell *cell)
+{
+	cell->writer.kind = 0;
+	cell->writes++;
+}
+
+void maple_observer_deinit(struct maple_observer *observer)
+{
+	free(observer->doubts);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_PREDICT_OBSERVER_H
+#define MAPLE_PREDICT_OBSERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <maple/event.h>
+#include "history.h"
+#include "iroots.h"
+#include "location.h"
+#include "predict.h"
+
+/* An access that may not have happened yet. */
+struct maple_doubt {
+	struct maple_event event;
+	bool unsure; /* another's conflicting access came meanwhile */
+};
+
+enum maple_verdict {
+	MAPLE_APPLY, /* it happened just here */
+	MAPLE_HOLD,  /* it comes again, from maple_observer_settle() */
+	MAPLE_SPOIL, /* its order is not known */
+};
+
+struct maple_observer {
+	struct maple_iroots *iroots;
+	struct maple_predict_stats *stats;
+	uint32_t ndoubts, room;
+	struct maple_doubt *doubts; /* at most one per thread */
+};
+
+enum maple_verdict maple_observer_judge(struct maple_observer *observer,
+					const struct maple_event *event);
+bool maple_observer_settle(struct maple_observer *observer, uint32_t thread,
+			   struct maple_doubt *settled);
+void maple_observer_forget(struct maple_observer *observer, uint64_t addr,
+			   uint64_t size);
+void maple_observer_apply(struct maple_observer *observer,
+			  struct maple_cell *cell, struct maple_entry *entry,
+			  const struct maple_event *event);
+void maple_observer_spoil(struct maple_cell *cell);
+void maple_observer_deinit(struct maple_observer *observer);
+
+#endif

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Which dependencies a cell's history makes possible: idiom 1 (Maple, 3.3 to
+ * 3.5).
+ *
+ * Concurrent: two summaries of different threads that have spans which
+ * happens-before leaves unordered can follow each other both ways, as far as
+ * kinds conflict and locks allow.
+ *
+ * Ordered: what happens-before forces is a dependency only between immediate
+ * neighbours: the last access of an epoch, and the first access of the
+ * earliest epochs after it.
+ *
+ *   P   [g1]--->[g2]           g1's last => h's first: not, g2 is between
+ *                  \           g2's last => h's first: yes
+ *   Q               '-->[h]
+ *
+ * A read-modify-write is one access. Its read is not the source of anything,
+ * its own write follows at once; its write does not follow another's write,
+ * its own read lies between.
+ */
+#include "history.h"
+
+static bool conflict(const struct maple_summary *from,
+		     const struct maple_summary *to)
+{
+	switch (from->kind) {
+	case MAPLE_EV_READ:
+		return to->kind == MAPLE_EV_WRITE && !from->update;
+	case MAPLE_EV_WRITE:
+		return to->kind == MAPLE_EV_READ ||
+		       (to->kind == MAPLE_EV_WRITE && !to->update);
+	case MAPLE_EV_UNLOCK:
+		return to->kind == MAPLE_EV_LOCK &&
+		       !(from->shared && to->shared);
+	default:
+		return false;
+	}
+}
+
+static int propose(struct maple_history *history,
+		   const struct maple_summary *from,
+		   const struct maple_span *from_span,
+		   const struct maple_summary *to,
+		   const struct maple_span *to_span, bool ordered)
+{
+	struct maple_dependency dependency = {
+		.from = from,
+		.to = to,
+		.from_span = from_span,
+		.to_span = to_span,
+		.ordered = ordered,
+	};
+
+	if (!conflict(from, to) ||
+	    !maple_annotated_feasible(from->annotated, to->annotated,
+				      &dependency.disjoint))
+		return 0;
+	return history->found(history->ctx, &dependency);
+}
+
+/* The newest span of @summary that is unordered with @epoch. */
+static const struct maple_span *concurrent(const struct maple_summary *summary,
+					   const struct maple_epoch *epoch)
+{
+	for (uint32_t i = summary->nspans; i-- > 0;) {
+		const struct maple_span *span = &summary->spans[i];
+
+		if (maple_epoch_before(span->epoch, epoch))
+			return NULL;
+		if (!maple_epoch_before(epoch, span->epoch))
+			return span;
+	}
+	return NULL;
+}
+
+/*
+ * maple_history_search - the full scan for a new span of a summary
+ *
+ * Returns 0 or what found() did.
+ */
+int maple_history_search(struct maple_history *history,
+			 const struct maple_cell *cell,
+			 const struct maple_summary *summary,
+			 const struct maple_span *span)
+{
+	const struct maple_span *other;
+	int ret;
+
+	history->stats->searches += cell->entries && cell->entries->next;
+	for (const struct maple_entry *e = cell->entries; e; e = e->next) {
+		if (e->thread == summary->thread)
+			continue;
+		for (uint32_t i = 0; i < e->nsummaries; i++) {
+			const struct maple_summary *s = e->summaries[i];
+
+			if (!conflict(s, summary) && !conflict(summary, s))
+				continue;
+			other = concurrent(s, span->epoch);
+			if (!other)
+				continue;
+			ret = propose(history, s, other, summary, span, false);
+			if (!ret)
+				ret = propose(history, summary, span, s, other,
+					      false);
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+/* The latest group of @entry that is over before @epoch, or NULL. */
+static const struct maple_group *latest(const struct maple_entry *entry,
+					const struct maple_epoch *epoch)
+{
+	uint32_t low = 0, high = entry->ngroups;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+
+		if (maple_epoch_before(entry->groups[mid].epoch, epoch))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? &entry->groups[low - 1] : NULL;
+}
+
+/* Whether another thread's group lies between @group and @epoch. */
+static bool hidden(const struct maple_cell *cell,
+		   const struct maple_group *group,
+		   const struct maple_epoch *epoch)
+{
+	for (const struct maple_entry *e = cell->entries; e; e = e->next) {
+		const struct maple_group *other;
+
+		if (e->thread == group->epoch->thread ||
+		    e->thread == epoch->thread)
+			continue;
+		other = latest(e, epoch);
+		if (other && maple_epoch_before(group->epoch, other->epoch))
+			return true;
+	}
+	return false;
+}
+
+static const struct maple_span *span_in(const struct maple_summary *summary,
+					const struct maple_epoch *epoch)
+{
+	uint32_t i = summary->nspans;
+
+	while (i-- > 0)
+		if (summary->spans[i].epoch == epoch)
+			return &summary->spans[i];
+	return NULL;
+}
+
+static int neighbours_of(struct maple_history *history,
+			 const struct maple_cell *cell,
+			 const struct maple_entry *entry, uint32_t at)
+{
+	const struct maple_group *to = &entry->groups[at];
+
+	for (const struct maple_entry *e = cell->entries; e; e = e->next) {
+		const struct maple_span *from_span, *to_span;
+		const struct maple_group *from;
+		int ret;
+
+		if (e == entry)
+			continue;
+		from = latest(e, to->epoch);
+		if (!from || (at && maple_epoch_before(from->epoch,
+						       to[-1].epoch)))
+			continue;
+		if (!conflict(from->last, to->first) ||
+		    hidden(cell, from, to->epoch))
+			continue;
+		from_span = span_in(from->last, from->epoch);
+		to_span = span_in(to->first, to->epoch);
+		if (!from_span || !to_span)
+			continue;
+		ret = propose(history, from->last, from_span, to->first,
+			      to_span, true);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/*
+ * maple_history_neighbours - what happens-before forces, for the groups not
+ *                            looked at yet; nothing in @cell may wait
+ */
+int maple_history_neighbours(struct maple_history *history,
+			     struct maple_cell *cell)
+{
+	int ret;
+
+	if (!cell->entries || !cell->entries->next)
+		return 0;
+	for (struct maple_entry *e = cell->entries; e; e = e->next)
+		for (; e->nsearched < e->ngroups; e->nsearched++) {
+			ret = neighbours_of(history, cell, e, e->nsearched);
+			if (ret)
+				return ret;
+		}
+	return 0;
+}

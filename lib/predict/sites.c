@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Facts about sites that plans are built from (algorithms.md 7): how often a
+ * thread executed a site, under which outermost lock calls it was seen (its
+ * gates), and which sites were seen on the same locations (guards).
+ *
+ * For guards, each location that two threads touched leaves the set of its
+ * sites behind when it is closed. Equal sets are one, so an array of a
+ * million elements leaves what a single variable does.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "history.h"
+#include "sites.h"
+#include "table.h"
+
+#define CHUNK    256
+#define SETS_MAX 65536
+
+struct maple_siteset {
+	UT_hash_handle hh;
+	uint32_t n;
+	uint32_t site[]; /* ascending */
+};
+
+/*
+ * maple_sitemap_at - the element of @site, zero at first
+ *
+ * Returns NULL without memory. Memory sites and call sites take turns, so
+ * that both begin at the start of the array.
+ */
+void *maple_sitemap_at(struct maple_sitemap *map, uint32_t site)
+{
+	uint32_t index = site << 1 | site >> 31;
+	uint32_t chunk = index / CHUNK, n;
+	void **more;
+
+	if (chunk >= map->nchunks) {
+		n = chunk + 1 > 2 * map->nchunks ? chunk + 1 :
+						   2 * map->nchunks;
+		more = reallocarray(map->chunk, n, sizeof(*more));
+		if (!more)
+			return NULL;
+		memset(more + map->nchunks, 0,
+		       (n - map->nchunks) * sizeof(*more));
+		map->chunk = more;
+		map->nchunks = n;
+	}
+	if (!map->chunk[chunk])
+		map->chunk[chunk] = calloc(CHUNK, map->element);
+	if (!map->chunk[chunk])
+		return NULL;
+	return (char *)map->chunk[chunk] + index % CHUNK * map->element;
+}
+
+void maple_sitemap_deinit(struct maple_sitemap *map)
+{
+	for (uint32_t i = 0; i < map->nchunks; i++)
+		free(map->chunk[i]);
+	free(map->chunk);
+}
+
+void maple_sites_init(struct maple_sites *sites,
+		      struct maple_predict_stats *stats)
+{
+	memset(sites, 0, sizeof(*sites));
+	sites->gates.element = sizeof(struct maple_site_gates);
+	sites->stats = stats;
+}
+
+void maple_sites_deinit(struct maple_sites *sites)
+{
+	struct maple_siteset *set, *next;
+
+	HASH_ITER(hh, sites->sets, set, next) {
+		HASH_DELETE(hh, sites->sets, set);
+		free(set);
+	}
+	maple_sitemap_deinit(&sites->gates);
+	free(sites->scratch);
+}
+
+/* maple_sites_gate - @site was executed under the outermost lock call @gate */
+int maple_sites_gate(struct maple_sites *sites, uint32_t site, uint32_t gate)
+{
+	struct maple_site_gates *gates = maple_sitemap_at(&sites->gates, site);
+
+	if (!gates)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < gates->n; i++)
+		if (gates->gate[i] == gate)
+			return 0;
+	if (gates->n < MAPLE_PREDICT_GATES)
+		gates->gate[gates->n++] = gate;
+	else
+		gates->cut = true;
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The cell's sites into scratch, ascending; how many, or -ENOMEM. */
+static long collect(struct maple_sites *sites, const struct maple_cell *cell)
+{
+	size_t n = 0, kept = 0;
+
+	if (sites->room < cell->nsummaries) {
+		uint32_t *more = reallocarray(sites->scratch,
+					      cell->nsummaries, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		sites->scratch = more;
+		sites->room = cell->nsummaries;
+	}
+	for (const struct maple_entry *e = cell->entries; e; e = e->next)
+		for (uint32_t i = 0; i < e->nsummaries; i++)
+			sites->scratch[n++] = e->summaries[i]->site;
+	if (!n)
+		return 0;
+	qsort(sites->scratch, n, sizeof(sites->scratch[0]), by_number);
+	for (size_t i = 1; i < n; i++)
+		if (sites->scratch[i] != sites->scratch[kept])
+			sites->scratch[++kept] = sites->scratch[i];
+	return (long)kept + 1;
+}
+
+/* maple_sites_cell - keeps which sites met on @cell, whose history is over */
+int maple_sites_cell(struct maple_sites *sites, const struct maple_cell *cell)
+{
+	struct maple_siteset *set;
+	size_t size;
+	long n;
+
+	if (!cell->entries || !cell->entries->next)
+		return 0;
+	n = collect(sites, cell);
+	if (n <= 0)
+		return (int)n;
+	size = (size_t)n * sizeof(set->site[0]);
+	HASH_FIND(hh, sites->sets, sites->scratch, size, set);
+	if (set)
+		return 0;
+	if (HASH_COUNT(sites->sets) >= SETS_MAX) {
+		sites->stats->cut_guards++;
+		return 0;
+	}
+	set = malloc(sizeof(*set) + size);
+	if (!set)
+		return -ENOMEM;
+	set->n = (uint32_t)n;
+	memcpy(set->site, sites->scratch, size);
+	HASH_ADD_KEYPTR(hh, sites->sets, set->site, size, set);
+	if (set->hh.tbl)
+		return 0;
+	free(set);
+	return -ENOMEM;
+}
+
+/* How many of @iroot's events have their site in @set. */
+static unsigned int hits(const struct maple_siteset *set,
+			 const struct maple_iroot *iroot)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < maple_iroot_events(iroot->idiom); i++)
+		n += bsearch(&iroot->e[i].site, set->site, set->n,
+			     sizeof(set->site[0]), by_number) != NULL;
+	return n;
+}
+
+static unsigned int add(const struct maple_siteset *set, uint32_t *out,
+			unsigned int n, unsigned int max)
+{
+	for (uint32_t i = 0; i < set->n && n < max; i++) {
+		unsigned int j = 0;
+
+		while (j < n && out[j] != set->site[i])
+			j++;
+		if (j == n)
+			out[n++] = set->site[i];
+	}
+	return n;
+}
+
+/*
+ * maple_sites_guards - all sites seen on shared locations on which a site of
+ *                      @iroot was seen; what met several of them comes first
+ *
+ * Returns how many stand in @out, at most @max.
+ */
+unsigned int maple_sites_guards(const struct maple_sites *sites,
+				const struct maple_iroot *iroot,
+				uint32_t *out, unsigned int max)
+{
+	unsigned int n = 0;
+
+	for (unsigned int want = maple_iroot_events(iroot->idiom); want;
+	     want--)
+		for (const struct maple_siteset *set = sites->sets; set;
+		     set = set->hh.next)
+			if (hits(set, iroot) == want)
+				n = add(set, out, n, max);
+	return n;
+}

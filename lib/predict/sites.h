@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_PREDICT_SITES_H
+#define MAPLE_PREDICT_SITES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "location.h"
+#include "predict.h"
+
+/* An array over site numbers, made in chunks as sites turn up. */
+struct maple_sitemap {
+	uint32_t nchunks;
+	size_t element;
+	void **chunk;
+};
+
+struct maple_site_gates {
+	uint32_t gate[MAPLE_PREDICT_GATES];
+	uint8_t n;
+	bool cut;
+};
+
+struct maple_siteset;
+
+/* What profiling learns of sites, for plans. */
+struct maple_sites {
+	struct maple_sitemap gates;
+	struct maple_siteset *sets;
+	uint32_t *scratch;
+	size_t room;
+	struct maple_predict_stats *stats;
+};
+
+void *maple_sitemap_at(struct maple_sitemap *map, uint32_t site);
+void maple_sitemap_deinit(struct maple_sitemap *map);
+
+void maple_sites_init(struct maple_sites *sites,
+		      struct maple_predict_stats *stats);
+void maple_sites_deinit(struct maple_sites *sites);
+int maple_sites_gate(struct maple_sites *sites, uint32_t site, uint32_t gate);
+int maple_sites_cell(struct maple_sites *sites, const struct maple_cell *cell);
+unsigned int maple_sites_guards(const struct maple_sites *sites,
+				const struct maple_iroot *iroot,
+				uint32_t *out, unsigned int max);
+
+#endif

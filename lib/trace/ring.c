@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Reads the agent's ring. The writer is another process on another CPU and
+ * may die at any instruction; what it left is judged, never trusted.
+ *
+ * The agent records an access right before it happens. So an access that is
+ * followed in the ring by another thread's event may not have happened when
+ * that event did: the thread may have lost the CPU in between. One event of
+ * lookahead tells; the last event of a run has none and counts as pending.
+ */
+#include <string.h>
+#include "agent/shm.h"
+#include "trace.h"
+
+#define MASK (MAPLE_SHM_RING - 1)
+
+static_assert((MAPLE_SHM_RING & MASK) == 0, "the ring is a power of two");
+
+/* maple_trace_ring_init - a reader of @shm's ring, which outlives it */
+void maple_trace_ring_init(struct maple_trace_ring *ring,
+			   struct maple_shm *shm)
+{
+	memset(ring, 0, sizeof(*ring));
+	ring->shm = shm;
+}
+
+static uint8_t load_kind(const struct maple_event *slot)
+{
+	return __atomic_load_n(&slot->kind, __ATOMIC_ACQUIRE);
+}
+
+static void clear_kind(struct maple_event *slot)
+{
+	__atomic_store_n(&slot->kind, MAPLE_EV_NONE, __ATOMIC_RELAXED);
+}
+
+/*
+ * maple_trace_ring_reset - empties the ring and the statistics for a new run
+ *
+ * Only while no target runs: the writer's end is set back as well.
+ */
+void maple_trace_ring_reset(struct maple_trace_ring *ring)
+{
+	struct maple_shm *shm = ring->shm;
+	uint64_t used = shm->head - shm->tail;
+
+	if (used > MAPLE_SHM_RING)
+		used = MAPLE_SHM_RING;
+	for (uint64_t i = 0; i < used; i++)
+		clear_kind(&shm->ring[(shm->tail + i) & MASK]);
+	__atomic_store_n(&shm->tail, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&shm->head, 0, __ATOMIC_RELEASE);
+	maple_trace_ring_init(ring, shm);
+}
+
+/*
+ * The writer is dead: passes over slots that nobody will fill. A head that
+ * the dying target overwrote must not make us count for years.
+ */
+static void skip_unfilled(struct maple_trace_ring *ring, uint64_t head)
+{
+	struct maple_shm *shm = ring->shm;
+	uint64_t left = head - shm->tail, skip = 0;
+
+	if (left > MAPLE_SHM_RING)
+		left = MAPLE_SHM_RING;
+	while (skip < left &&
+	       load_kind(&shm->ring[(shm->tail + skip) & MASK]) ==
+		       MAPLE_EV_NONE)
+		skip++;
+	ring->stats.unfilled += skip;
+	__atomic_store_n(&shm->tail, skip < left ? shm->tail + skip : head,
+			 __ATOMIC_RELEASE);
+}
+
+static bool known_kind(unsigned int kind)
+{
+	return (kind >= MAPLE_EV_READ && kind <= MAPLE_EV_UNLOCK) ||
+	       (kind >= MAPLE_EV_CREATE && kind <= MAPLE_EV_ONCED) ||
+	       kind == MAPLE_EV_ALLOC || kind == MAPLE_EV_FREE ||
+	       kind == MAPLE_EV_BLOCK ||
+	       (kind >= MAPLE_EV_STEP && kind <= MAPLE_EV_RELEASE);
+}
+
+static bool take(struct maple_trace_ring *ring, bool ended,
+		 struct maple_event *event)
+{
+	struct maple_shm *shm = ring->shm;
+
+	for (;;) {
+		uint64_t head = __atomic_load_n(&shm->head, __ATOMIC_ACQUIRE);
+		struct maple_event *slot = &shm->ring[shm->tail & MASK];
+
+		if (head == shm->tail)
+			return false;
+		if (load_kind(slot) == MAPLE_EV_NONE) {
+			if (!ended)
+				return false;
+			skip_unfilled(ring, head);
+			continue;
+		}
+		*event = *slot;
+		clear_kind(slot);
+		__atomic_store_n(&shm->tail, shm->tail + 1, __ATOMIC_RELEASE);
+		event->flags &= (uint8_t)~MAPLE_EVF_PENDING;
+		if (event->thread < MAPLE_THREADS && known_kind(event->kind))
+			return true;
+		ring->stats.bad++;
+	}
+}
+
+static bool doubtful(const struct maple_event *event)
+{
+	return maple_event_is_memory(event->kind) &&
+	       !(event->flags & MAPLE_EVF_EXACT);
+}
+
+/*
+ * Whether @next, which follows @event in the ring, proves that @event has
+ * happened. What the automaton says of a thread it may say while the thread
+ * is held before its access.
+ */
+static bool settles(const struct maple_event *next,
+		    const struct maple_event *event)
+{
+	return next->thread == event->thread && next->kind < MAPLE_EV_STEP;
+}
+
+/*
+ * maple_trace_ring_next - takes the next event in order
+ * @ended: the target is dead, nothing comes any more; unfilled slots are
+ *         passed over
+ *
+ * Returns whether there was one. The newest access is held back until it is
+ * known what came after it, or @ended.
+ */
+bool maple_trace_ring_next(struct maple_trace_ring *ring, bool ended,
+			   struct maple_event *event)
+{
+	struct maple_event next;
+	bool more;
+
+	if (!ring->holding) {
+		if (!take(ring, ended, &ring->held))
+			return false;
+		ring->holding = true;
+	}
+	if (doubtful(&ring->held)) {
+		more = take(ring, ended, &next);
+		if (!more && !ended)
+			return false;
+		if (!more || !settles(&next, &ring->held)) {
+			ring->held.flags |= MAPLE_EVF_PENDING;
+			ring->stats.pending++;
+		}
+	} else {
+		more = false;
+	}
+	*event = ring->held;
+	ring->stats.events++;
+	ring->holding = more;
+	if (more)
+		ring->held = next;
+	return true;
+}
+
+/* maple_trace_ring_stats - what this run's reading came to so far */
+void maple_trace_ring_stats(const struct maple_trace_ring *ring,
+			    struct maple_trace_stats *stats)
+{
+	*stats = ring->stats;
+	stats->lost = __atomic_load_n(&ring->shm->stats.lost,
+				      __ATOMIC_RELAXED);
+}
