@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_BACKEND_PROCESS_H
+#define MAPLE_BACKEND_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What a thread is doing, as the kernel sees it. */
+enum maple_wait {
+	MAPLE_WAIT_RUNS,     /* running or runnable */
+	MAPLE_WAIT_FOREVER,  /* on a futex, without a timeout */
+	MAPLE_WAIT_OTHER,    /* in a wait that something else may end */
+	MAPLE_WAIT_GONE,
+};
+
+enum maple_wait maple_process_wait(pid_t pid, pid_t tid, uint64_t *futex);
+int maple_process_threads(pid_t pid, pid_t *tids, int max);
+bool maple_process_cpu(pid_t pid, pid_t tid, uint64_t *ns, char *state);
+bool maple_process_stuck(pid_t pid, uint64_t *stamp);
+
+#endif

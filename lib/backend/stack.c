@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The stacks of a live process, by libdwfl: used when the target has crashed
+ * (the agent keeps it standing), is deadlocked, or hangs. The threads are
+ * stopped one by one and let go again.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <elfutils/libdwfl.h>
+#include "stack.h"
+
+#define FRAMES  48
+#define THREADS 64
+
+struct walk {
+	Dwfl *dwfl;
+	struct maple_stack *stacks;
+	unsigned int n;
+};
+
+/* maple_place_deinit - frees what a place owns */
+void maple_place_deinit(struct maple_place *place)
+{
+	free(place->image);
+	free(place->build_id);
+	free(place->function);
+	free(place->file);
+	memset(place, 0, sizeof(*place));
+}
+
+static void fill_place(Dwfl *dwfl, Dwarf_Addr pc, bool is_call,
+		       struct maple_place *place)
+{
+	Dwarf_Addr at = is_call ? pc - 1 : pc, bias = 0;
+	Dwfl_Module *module = dwfl_addrmodule(dwfl, at);
+	const unsigned char *id;
+	const char *name, *file;
+	GElf_Addr vaddr;
+	Dwfl_Line *line;
+	GElf_Off off;
+	GElf_Sym sym;
+	int i, n, number;
+
+	if (!module)
+		return;
+	name = dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL,
+				NULL);
+	place->image = name ? strdup(name) : NULL;
+	if (dwfl_module_getelf(module, &bias))
+		place->offset = pc - bias;
+	n = dwfl_module_build_id(module, &id, &vaddr);
+	if (n > 0 && (place->build_id = calloc(1, 2 * n + 1)))
+		for (i = 0; i < n; i++)
+			sprintf(place->build_id + 2 * i, "%02x", id[i]);
+	name = dwfl_module_addrinfo(module, at, &off, &sym, NULL, NULL, NULL);
+	place->function = name ? strdup(name) : NULL;
+	line = dwfl_module_getsrc(module, at);
+	file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) :
+		      NULL;
+	if (file) {
+		place->file = strdup(file);
+		place->line = number;
+	}
+}
+
+static int on_frame(Dwfl_Frame *state, void *arg)
+{
+	struct walk *walk = arg;
+	struct maple_stack *stack = &walk->stacks[walk->n];
+	struct maple_frame *frame;
+	bool exact; /* the innermost, or one that a signal interrupted */
+	Dwarf_Addr pc;
+
+	if (!dwfl_frame_pc(state, &pc, &exact) || stack->nframes == FRAMES)
+		return DWARF_CB_ABORT;
+	frame = &stack->frames[stack->nframes++];
+	frame->pc = pc;
+	fill_place(walk->dwfl, pc, !exact, &frame->place);
+	return DWARF_CB_OK;
+}
+
+static int on_thread(Dwfl_Thread *thread, void *arg)
+{
+	struct walk *walk = arg;
+	struct maple_stack *stack = &walk->stacks[walk->n];
+
+	if (walk->n == THREADS)
+		return DWARF_CB_ABORT;
+	stack->tid = dwfl_thread_tid(thread);
+	stack->frames = calloc(FRAMES, sizeof(*stack->frames));
+	if (!stack->frames)
+		return DWARF_CB_ABORT;
+	dwfl_thread_getframes(thread, on_frame, walk);
+	walk->n++;
+	return DWARF_CB_OK;
+}
+
+/*
+ * maple_stack_collect - the stacks of all threads of @pid, as far as they can
+ * be unwound; at most 64 threads and 48 frames each
+ *
+ * The caller frees *@stacks with maple_stack_destroy().
+ */
+int maple_stack_collect(pid_t pid, struct maple_stack **stacks,
+			unsigned int *nstacks, struct maple_error *err)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_linux_proc_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+	};
+	struct walk walk = { 0 };
+
+	*stacks = NULL;
+	*nstacks = 0;
+	walk.dwfl = dwfl_begin(&callbacks);
+	if (!walk.dwfl)
+		goto fail;
+	if (dwfl_linux_proc_report(walk.dwfl, pid) ||
+	    dwfl_report_end(walk.dwfl, NULL, NULL) ||
+	    dwfl_linux_proc_attach(walk.dwfl, pid, false))
+		goto fail;
+	walk.stacks = calloc(THREADS, sizeof(*walk.stacks));
+	if (walk.stacks)
+		dwfl_getthreads(walk.dwfl, on_thread, &walk);
+	*stacks = walk.stacks;
+	*nstacks = walk.n;
+	dwfl_end(walk.dwfl);
+	return walk.n ? 0 : maple_error_set(err, ESRCH, "no stack to be had");
+fail:
+	maple_error_set(err, EIO, "cannot read the stacks of process %d: %s",
+			pid, dwfl_errmsg(-1));
+	dwfl_end(walk.dwfl);
+	return -EIO;
+}
+
+/* maple_stack_destroy - frees what maple_stack_collect() made */
+void maple_stack_destroy(struct maple_stack *stacks, unsigned int n)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < n; i++) {
+		for (j = 0; j < stacks[i].nframes; j++)
+			maple_place_deinit(&stacks[i].frames[j].place);
+		free(stacks[i].frames);
+		free(stacks[i].thread);
+		free(stacks[i].state);
+	}
+	free(stacks);
+}
