@@ -23,6 +23,7 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "backend.h"
 #include "launch.h"
 
 enum news_kind { NEWS_FAILED, NEWS_STARTED, NEWS_ENDED };
@@ -95,6 +96,10 @@ static void program(const struct maple_launch_order *order, int failed,
 		_exit(127);
 	if (order->own_group)
 		setpgid(0, 0);
+	if (order->cpus)
+		sched_setaffinity(0, sizeof(*order->cpus), order->cpus);
+	if (order->realtime)
+		maple_realtime_allow();
 	/* Lift them out of the way of each other, then put them in place. */
 	for (i = 0; i < 3; i++) {
 		fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 10);

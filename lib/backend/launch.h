@@ -2,6 +2,7 @@
 #ifndef MAPLE_BACKEND_LAUNCH_H
 #define MAPLE_BACKEND_LAUNCH_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <sys/types.h>
 #include <sys/resource.h>
@@ -12,6 +13,8 @@ struct maple_launch_order {
 	char *const *envp;
 	int in, out, err; /* file descriptors to become 0, 1, 2 */
 	bool own_group;   /* a process group of its own */
+	bool realtime;    /* may use real-time priorities */
+	const cpu_set_t *cpus; /* its affinity; NULL: ours */
 };
 
 struct maple_launch {

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The agent backend: the campaign's side of the shared memory file. The other
+ * side, in the target, is lib/agent.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "../stack.h"
+#include "agent.h"
+
+static_assert((int)MAPLE_SCHEDULE_OLDER == MAPLE_SCHED_OLDER &&
+		      (int)MAPLE_SCHEDULE_PCTLARGE == MAPLE_SCHED_PCTLARGE,
+	      "one order, two names");
+static_assert(sizeof(struct maple_auto_result) <=
+		      sizeof(((struct maple_shm *)0)->auto_result),
+	      "the result fits");
+
+static struct maple_agent_backend *agent_of(struct maple_backend *b)
+{
+	return (struct maple_agent_backend *)b;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+/* What the last run left; images and call sites keep their places. */
+static void wipe(struct maple_agent_backend *a)
+{
+	struct maple_shm *shm = a->shm;
+	uint32_t i, n = shm->nthreads;
+
+	if (n > MAPLE_THREADS)
+		n = MAPLE_THREADS;
+	memset(shm->thread, 0, n * sizeof(shm->thread[0]));
+	for (i = 0; i < shm->nimages && i < MAPLE_SHM_IMAGES; i++)
+		shm->image[i].loaded = shm->image[i].patched =
+			shm->image[i].unpatched = 0;
+	shm->state = MAPLE_AGENT_ABSENT;
+	shm->asks = shm->answers = shm->go = 0;
+	shm->pid = 0;
+	shm->nthreads = 0;
+	memset(&shm->crash, 0, sizeof(shm->crash));
+	memset(&shm->stats, 0, sizeof(shm->stats));
+	memset(shm->auto_result, 0, sizeof(shm->auto_result));
+	maple_trace_ring_reset(&a->ring);
+	maple_agent_spin_reset(a);
+	a->crash_seen = false;
+}
+
+static char **environment(struct maple_agent_backend *a)
+{
+	size_t n = 0, k = 0;
+	const char *old = getenv("LD_PRELOAD");
+	char **envp, **e;
+
+	for (e = environ; *e; e++)
+		n++;
+	free(a->preload);
+	if (asprintf(&a->preload, "LD_PRELOAD=%s%s%s", a->base.options.agent,
+		     old ? ":" : "", old ? old : "") < 0) {
+		a->preload = NULL;
+		return NULL;
+	}
+	envp = calloc(n + 3, sizeof(*envp));
+	if (!envp)
+		return NULL;
+	for (e = environ; *e; e++)
+		if (strncmp(*e, "LD_PRELOAD=", 11) &&
+		    strncmp(*e, MAPLE_SHM_ENV "=", sizeof(MAPLE_SHM_ENV)))
+			envp[k++] = *e;
+	envp[k++] = a->preload;
+	envp[k++] = a->path;
+	return envp;
+}
+
+static int prepare(struct maple_backend *b,
+		   const struct maple_run_order *order, char ***envp,
+		   struct maple_error *err)
+{
+	struct maple_agent_backend *a = agent_of(b);
+	struct maple_shm *shm = a->shm;
+	uint32_t i;
+
+	*envp = environment(a);
+	if (!*envp)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	wipe(a);
+	shm->cpu = b->cpu.number;
+	shm->budget = order->budget;
+	shm->seed = order->seed;
+	shm->trap_rest = 0;
+	shm->nchanges = order->nchanges;
+	for (i = 0; i < order->nchanges; i++) {
+		shm->change[i].site = order->change[i].site;
+		shm->change[i].hit = order->change[i].hit;
+	}
+	if (order->kind == MAPLE_RUN_ENFORCE) {
+		shm->mode = MAPLE_SHM_ENFORCE;
+		shm->sched = MAPLE_SCHED_PLAN;
+		shm->plan = *order->plan;
+	} else {
+		shm->mode = MAPLE_SHM_OBSERVE;
+		shm->sched = (uint32_t)order->schedule;
+	}
+	return 0;
+}
+
+static void drain(struct maple_agent_backend *a,
+		  const struct maple_run_sink *sink, bool ended)
+{
+	struct maple_event event;
+
+	while (maple_trace_ring_next(&a->ring, ended, &event)) {
+		if ((event.site & MAPLE_SITE_CALL) &&
+		    event.site != MAPLE_SITE_NONE &&
+		    (event.site & ~MAPLE_SITE_CALL) >= a->ncalls)
+			maple_agent_tables_calls(a);
+		if (sink->event)
+			sink->event(sink->ctx, &event);
+	}
+}
+
+/* The agent keeps the crashed program standing until we have looked. */
+static void look_at_crash(struct maple_agent_backend *a, struct maple_run *run)
+{
+	struct maple_shm *shm = a->shm;
+
+	if (a->crash_seen ||
+	    __atomic_load_n(&shm->state, __ATOMIC_ACQUIRE) !=
+		    MAPLE_AGENT_CRASHED)
+		return;
+	a->crash_seen = true;
+	run->signo = shm->crash.signo;
+	run->failed_tid = shm->crash.tid;
+	run->fault = shm->crash.address;
+	run->pc = shm->crash.pc;
+	maple_stack_collect(shm->pid, &run->stacks, &run->nstacks, NULL);
+	__atomic_fetch_add(&shm->go, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &shm->go, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static pid_t serve(struct maple_backend *b, const struct maple_run_sink *sink,
+		   struct maple_run *run)
+{
+	struct maple_agent_backend *a = agent_of(b);
+
+	maple_agent_tables_answer(a);
+	look_at_crash(a, run);
+	maple_agent_spin_look(a, now());
+	drain(a, sink, false);
+	return __atomic_load_n(&a->shm->state, __ATOMIC_ACQUIRE) ==
+			       MAPLE_AGENT_RUNNING ?
+		       a->shm->pid :
+		       0;
+}
+
+static void fill_threads(struct maple_agent_backend *a, struct maple_run *run)
+{
+	uint32_t i, n = a->shm->nthreads;
+
+	if (n > MAPLE_THREADS)
+		n = MAPLE_THREADS;
+	run->threads = calloc(n + 1, sizeof(*run->threads));
+	for (i = 0; run->threads && i < n; i++) {
+		memcpy(run->threads[i].name, a->shm->thread[i].name,
+		       MAPLE_SHM_NAME);
+		run->threads[i].name[MAPLE_SHM_NAME - 1] = '\0';
+		run->threads[i].tid = a->shm->thread[i].tid;
+		run->nthreads = i + 1;
+	}
+}
+
+static void fill_images(struct maple_agent_backend *a, struct maple_run *run)
+{
+	struct maple_shm_image *image;
+	struct maple_run_image *out;
+	uint32_t i;
+
+	run->images = calloc(MAPLE_SHM_IMAGES, sizeof(*run->images));
+	for (i = 0; run->images && i < a->shm->nimages && i < MAPLE_SHM_IMAGES;
+	     i++) {
+		image = &a->shm->image[i];
+		if (!image->loaded)
+			continue;
+		run->unreached += image->unpatched;
+		if (a->registered[i] == MAPLE_REGISTRY_NONE)
+			continue;
+		if (image->state == MAPLE_IMAGE_READY)
+			run->sites += image->nsites;
+		out = &run->images[run->nimages++];
+		out->index = a->registered[i];
+		out->bias = image->bias;
+		out->lo = image->lo;
+		out->hi = image->hi;
+	}
+}
+
+/* Whether the run may count; says the cause and the mend if not. */
+static void judge_delivery(struct maple_agent_backend *a,
+			   struct maple_run *run)
+{
+	struct maple_shm_stats *stats = &a->shm->stats;
+	uint64_t hits = stats->calls;
+	unsigned int i;
+
+	for (i = 0; i < MAPLE_WAYS; i++)
+		hits += stats->hits[i];
+	if (a->shm->state == MAPLE_AGENT_ABSENT && a->base.options.exe)
+		snprintf(run->why_not, sizeof(run->why_not),
+			 "no program that matches --exe %s was started, or it "
+			 "is statically linked or set-user-id",
+			 a->base.options.exe);
+	else if (a->shm->state == MAPLE_AGENT_ABSENT)
+		snprintf(run->why_not, sizeof(run->why_not),
+			 "the agent did not come up in %s: it is statically "
+			 "linked, set-user-id, or clears LD_PRELOAD",
+			 a->base.options.argv[0]);
+	else if (!stats->priorities)
+		snprintf(run->why_not, sizeof(run->why_not),
+			 "real-time priorities were refused in the target: %s",
+			 stats->refused_errno ?
+				 strerror(stats->refused_errno) :
+				 "it ended before it asked for them");
+	else if (!hits)
+		snprintf(run->why_not, sizeof(run->why_not),
+			 "no access was %s: no site of %s was reached",
+			 a->shm->mode == MAPLE_SHM_ENFORCE ? "enforced" :
+							     "observed",
+			 a->shm->mode == MAPLE_SHM_ENFORCE ?
+				 "the plan" :
+				 "the program");
+	else
+		run->delivered = true;
+}
+
+static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
+		   struct maple_run *run)
+{
+	struct maple_agent_backend *a = agent_of(b);
+	struct maple_trace_stats trace;
+	unsigned int i;
+
+	drain(a, sink, true);
+	maple_agent_tables_calls(a);
+	memcpy(&run->automaton, a->shm->auto_result, sizeof(run->automaton));
+	fill_threads(a, run);
+	fill_images(a, run);
+	for (i = 0; i < MAPLE_WAYS; i++)
+		run->hits[i] = a->shm->stats.hits[i];
+	run->calls = a->shm->stats.calls;
+	maple_trace_ring_stats(&a->ring, &trace);
+	run->lost = trace.lost;
+	run->spins = a->spins;
+	judge_delivery(a, run);
+}
+
+static void destroy(struct maple_backend *b)
+{
+	struct maple_agent_backend *a = agent_of(b);
+
+	maple_cpu_give_back(&b->cpu);
+	if (a->shm && a->shm != MAP_FAILED)
+		munmap(a->shm, sizeof(*a->shm));
+	if (a->shm_fd >= 0)
+		close(a->shm_fd);
+	if (a->tables_fd >= 0)
+		close(a->tables_fd);
+	free(a->spinner);
+	free(a->preload);
+	free(a->path);
+	free(a);
+}
+
+static const struct maple_backend_ops agent_ops = {
+	.name = "agent",
+	.prepare = prepare,
+	.serve = serve,
+	.finish = finish,
+	.destroy = destroy,
+};
+
+static int create_files(struct maple_agent_backend *a, struct maple_error *err)
+{
+	a->shm_fd = memfd_create("maple", MFD_CLOEXEC);
+	a->tables_fd = memfd_create("maple-tables", MFD_CLOEXEC);
+	if (a->shm_fd < 0 || a->tables_fd < 0 ||
+	    ftruncate(a->shm_fd, sizeof(*a->shm)))
+		return maple_error_set(err, errno, "no shared memory: %m");
+	a->shm = mmap(NULL, sizeof(*a->shm), PROT_READ | PROT_WRITE,
+		      MAP_SHARED, a->shm_fd, 0);
+	if (a->shm == MAP_FAILED)
+		return maple_error_set(err, errno, "no shared memory: %m");
+	/* Our guards have no business with it. */
+	madvise(a->shm, sizeof(*a->shm), MADV_DONTFORK);
+	a->shm->magic = MAPLE_SHM_MAGIC;
+	a->shm->version = MAPLE_SHM_VERSION;
+	a->shm->size = sizeof(*a->shm);
+	snprintf(a->shm->tables, sizeof(a->shm->tables), "/proc/%d/fd/%d",
+		 getpid(), a->tables_fd);
+	snprintf(a->shm->exe, sizeof(a->shm->exe), "%s",
+		 a->base.options.exe ? a->base.options.exe : "");
+	if (asprintf(&a->path, MAPLE_SHM_ENV "=/proc/%d/fd/%d", getpid(),
+		     a->shm_fd) < 0) {
+		a->path = NULL;
+		return maple_error_set(err, ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+/*
+ * maple_backend_agent_create - a backend for the program in @options
+ *
+ * Takes a CPU for the target and leaves it ourselves. The strings that
+ * @options points to must outlive the backend.
+ */
+int maple_backend_agent_create(const struct maple_backend_options *options,
+			       struct maple_backend **backend,
+			       struct maple_error *err)
+{
+	struct maple_agent_backend *a = calloc(1, sizeof(*a));
+	int e;
+
+	if (!a)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	a->base.ops = &agent_ops;
+	a->base.options = *options;
+	a->base.cpu.lock = -1;
+	a->shm_fd = a->tables_fd = -1;
+	e = maple_cpu_take(&a->base.cpu, 120, options->notice, options->ctx);
+	if (e) {
+		free(a);
+		return maple_error_set(err, -e, "no CPU for the target: %s",
+				       strerror(-e));
+	}
+	a->spinner = calloc(MAPLE_THREADS, sizeof(*a->spinner));
+	e = a->spinner ? create_files(a, err) :
+			 maple_error_set(err, ENOMEM, "out of memory");
+	if (e) {
+		destroy(&a->base);
+		return e;
+	}
+	memset(a->registered, 0xff, sizeof(a->registered));
+	maple_trace_ring_init(&a->ring, a->shm);
+	*backend = &a->base;
+	return 0;
+}

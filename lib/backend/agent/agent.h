@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The campaign's side of libmaple-agent.so; internal to this folder. */
+#ifndef MAPLE_BACKEND_AGENT_H
+#define MAPLE_BACKEND_AGENT_H
+
+#include "../../agent/shm.h"
+#include "../../trace/trace.h"
+#include "../backend.h"
+
+#define MAPLE_SPINNERS 64
+
+/* A thread that may be spinning: CPU used since its last event. */
+struct maple_spinner {
+	uint64_t cpu;    /* ns when last seen with a new event */
+	uint64_t events;
+	double until;    /* demoted until then; 0: not demoted */
+};
+
+struct maple_agent_backend {
+	struct maple_backend base;
+	int shm_fd, tables_fd;
+	struct maple_shm *shm;
+	uint64_t tables_size;
+	struct maple_trace_ring ring;
+
+	/* By index of the shared image. */
+	uint32_t registered[MAPLE_SHM_IMAGES]; /* in the registry, or NONE */
+	bool wanted[MAPLE_SHM_IMAGES];
+	uint32_t ncalls; /* call sites that the registry knows */
+
+	struct maple_spinner *spinner; /* by thread number */
+	double looked;                 /* for spinners, last time */
+	uint64_t spins;
+	uint32_t threads_before; /* to be wiped before the next run */
+	bool crash_seen;
+	char *preload, *path;    /* of the environment */
+};
+
+/* tables.c */
+void maple_agent_tables_answer(struct maple_agent_backend *a);
+void maple_agent_tables_calls(struct maple_agent_backend *a);
+
+/* spin.c */
+void maple_agent_spin_look(struct maple_agent_backend *a, double now);
+void maple_agent_spin_reset(struct maple_agent_backend *a);
+
+#endif

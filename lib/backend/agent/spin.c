@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Spin (algorithms.md 7, rule 10), seen from outside: a thread that has used
+ * 10 ms of CPU without an event, while another one of the target could run
+ * below it, goes below every one of them for a slice. From outside, because
+ * a spinning thread calls nothing; and below means out of SCHED_FIFO, where
+ * even a thread held at MIN comes first.
+ */
+#include <sched.h>
+#include <string.h>
+#include "../process.h"
+#include "agent.h"
+
+#define SPIN_NS    (10 * 1000 * 1000ull)
+#define SPIN_SLICE 0.010
+#define LOOK_EVERY 0.004
+
+static void set_priority(pid_t tid, unsigned int prio)
+{
+	struct sched_param param = { .sched_priority = prio };
+
+	sched_setscheduler(tid, prio ? SCHED_FIFO : SCHED_OTHER, &param);
+}
+
+static bool other_ready(struct maple_agent_backend *a, uint32_t self)
+{
+	struct maple_shm_thread *t;
+	uint64_t cpu;
+	char state;
+	uint32_t i;
+
+	for (i = 0; i < a->shm->nthreads && i < MAPLE_THREADS; i++) {
+		t = &a->shm->thread[i];
+		if (i == self || !t->alive || t->tid <= 0)
+			continue;
+		if (maple_process_cpu(a->shm->pid, t->tid, &cpu, &state) &&
+		    state == 'R')
+			return true;
+	}
+	return false;
+}
+
+static void look(struct maple_agent_backend *a, uint32_t i, double now)
+{
+	struct maple_shm_thread *t = &a->shm->thread[i];
+	struct maple_spinner *s = &a->spinner[i];
+	uint64_t cpu, events;
+	char state;
+
+	if (!t->alive || t->tid <= 0 || !t->prio ||
+	    !maple_process_cpu(a->shm->pid, t->tid, &cpu, &state))
+		return;
+	if (s->until) {
+		if (now < s->until)
+			return;
+		s->until = 0;
+		t->demoted = 0;
+		set_priority(t->tid, t->prio);
+	}
+	events = __atomic_load_n(&t->events, __ATOMIC_RELAXED);
+	if (events != s->events || !s->cpu) {
+		s->events = events;
+		s->cpu = cpu;
+		return;
+	}
+	if (state != 'R' || cpu - s->cpu < SPIN_NS || !other_ready(a, i))
+		return;
+	a->spins++;
+	s->cpu = 0;
+	s->until = now + SPIN_SLICE;
+	t->demoted = 1;
+	set_priority(t->tid, 0);
+}
+
+/* maple_agent_spin_look - demotes spinners, promotes those that were */
+void maple_agent_spin_look(struct maple_agent_backend *a, double now)
+{
+	uint32_t i;
+
+	if (a->shm->pid <= 0 || now - a->looked < LOOK_EVERY)
+		return;
+	a->looked = now;
+	for (i = 0; i < a->shm->nthreads && i < MAPLE_THREADS; i++)
+		look(a, i, now);
+}
+
+/* maple_agent_spin_reset - forgets everything before a new run */
+void maple_agent_spin_reset(struct maple_agent_backend *a)
+{
+	memset(a->spinner, 0, MAPLE_THREADS * sizeof(*a->spinner));
+	a->spins = 0;
+	a->looked = 0;
+}

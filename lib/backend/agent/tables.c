@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Answering the agent: it lists the images it sees, we decode those that are
+ * wanted, once per campaign, and append their patch tables to the file that
+ * the agent maps. All parsing of the user's files happens here, none there.
+ */
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "../../image/image.h"
+#include "agent.h"
+
+static bool append(struct maple_agent_backend *a, const void *blob,
+		   size_t size, uint64_t *at)
+{
+	uint64_t offset = (a->tables_size + 63) & ~63ull;
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < size) {
+		n = pwrite(a->tables_fd, (const char *)blob + done,
+			   size - done, offset + done);
+		if (n <= 0)
+			return false;
+		done += n;
+	}
+	*at = offset;
+	a->tables_size = offset + size;
+	return true;
+}
+
+static uint32_t answer_image(struct maple_agent_backend *a, uint32_t i)
+{
+	struct maple_shm_image *shared = &a->shm->image[i];
+	const struct maple_backend_options *options = &a->base.options;
+	struct maple_registry *reg = options->registry;
+	struct maple_error err;
+	char text[MAPLE_SHM_PATH + MAPLE_ERROR_MAX + 32];
+	uint32_t index;
+	uint64_t at;
+	size_t size;
+	void *blob;
+
+	shared->path[MAPLE_SHM_PATH - 1] = '\0';
+	a->registered[i] = MAPLE_REGISTRY_NONE;
+	a->wanted[i] = maple_image_wanted(shared->path, shared->is_main,
+					  options->include, options->exclude);
+	if (!a->wanted[i])
+		return MAPLE_IMAGE_LEFT;
+	if (maple_registry_add(reg, shared->path, &index, &err) ||
+	    maple_image_table(maple_registry_image(reg, index), &blob, &size,
+			      &err)) {
+		snprintf(text, sizeof(text), "%s is not observed: %s",
+			 shared->path, err.text);
+		options->notice(options->ctx, text);
+		return MAPLE_IMAGE_FAILED;
+	}
+	a->registered[i] = index;
+	shared->site_base = maple_registry_base(reg, index);
+	maple_image_sites(maple_registry_image(reg, index), &shared->nsites);
+	if (!append(a, blob, size, &at)) {
+		free(blob);
+		return MAPLE_IMAGE_FAILED;
+	}
+	free(blob);
+	shared->table_at = at;
+	return MAPLE_IMAGE_READY;
+}
+
+/* maple_agent_tables_answer - answers the agent if it has asked */
+void maple_agent_tables_answer(struct maple_agent_backend *a)
+{
+	struct maple_shm *shm = a->shm;
+	uint32_t asks = __atomic_load_n(&shm->asks, __ATOMIC_ACQUIRE);
+	uint32_t i, n;
+
+	if (asks == shm->answers)
+		return;
+	n = __atomic_load_n(&shm->nimages, __ATOMIC_ACQUIRE);
+	for (i = 0; i < n && i < MAPLE_SHM_IMAGES; i++)
+		if (shm->image[i].state == MAPLE_IMAGE_NEW)
+			__atomic_store_n(&shm->image[i].state,
+					 answer_image(a, i), __ATOMIC_RELEASE);
+	__atomic_store_n(&shm->answers, asks, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &shm->answers, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/*
+ * maple_agent_tables_calls - tells the registry of new call sites
+ *
+ * Calls may come from images that are not observed, the C++ library say; they
+ * are opened for their names alone.
+ */
+void maple_agent_tables_calls(struct maple_agent_backend *a)
+{
+	struct maple_registry *reg = a->base.options.registry;
+	struct maple_shm_call *call;
+	uint32_t n, image;
+
+	n = __atomic_load_n(&a->shm->ncalls, __ATOMIC_ACQUIRE);
+	for (; a->ncalls < n && a->ncalls < MAPLE_SHM_CALLS; a->ncalls++) {
+		call = &a->shm->call[a->ncalls];
+		image = MAPLE_REGISTRY_NONE;
+		if (call->image < MAPLE_SHM_IMAGES) {
+			image = a->registered[call->image];
+			if (image == MAPLE_REGISTRY_NONE &&
+			    !maple_registry_add(
+				    reg, a->shm->image[call->image].path,
+				    &image, NULL))
+				a->registered[call->image] = image;
+		}
+		maple_registry_call(reg, a->ncalls, image, call->offset);
+	}
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * What a campaign asks of a backend, and the one form of the answer. A
+ * backend carries out one run at a time: it starts the program, observes or
+ * enforces, hands out events while the program runs, and ends with a
+ * struct maple_run that says what came of it and whether it was delivered.
+ */
+#ifndef MAPLE_BACKEND_BACKEND_H
+#define MAPLE_BACKEND_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <maple/error.h>
+#include <maple/event.h>
+#include <maple/finding.h>
+#include "../image/registry.h"
+#include "../plan/automaton.h"
+#include "cpu.h"
+
+enum maple_run_kind { MAPLE_RUN_NATIVE, MAPLE_RUN_PROFILE, MAPLE_RUN_ENFORCE };
+
+/* How threads get their priorities where no plan says so. */
+enum maple_schedule {
+	MAPLE_SCHEDULE_NATIVE,
+	MAPLE_SCHEDULE_OLDER,    /* SCHED_FIFO, older threads first */
+	MAPLE_SCHEDULE_YOUNGER,
+	MAPLE_SCHEDULE_PCT,      /* SCHED_FIFO, random, with change points */
+	MAPLE_SCHEDULE_PCTLARGE, /* nice values, random, with change points */
+};
+
+#define MAPLE_RUN_CHANGES 8
+
+struct maple_change {
+	uint32_t site;
+	uint32_t hit; /* how-manieth hit of the site in the whole run */
+};
+
+struct maple_run_order {
+	enum maple_run_kind kind;
+	enum maple_schedule schedule;  /* PROFILE */
+	const struct maple_plan *plan; /* ENFORCE */
+	uint64_t seed;
+	uint32_t nchanges;
+	struct maple_change change[MAPLE_RUN_CHANGES];
+	uint32_t budget; /* events a site records; 0: no limit */
+	double timeout;  /* seconds until it counts as hung */
+	int in, out, err;
+	bool own_group;
+};
+
+/* Called in the caller's thread while the run lasts. */
+struct maple_run_sink {
+	void *ctx;
+	/* an event happened; @thread is its name, "0.2" */
+	void (*event)(void *ctx, const struct maple_event *event);
+	/* a few hundred times a second; false ends the run */
+	bool (*tick)(void *ctx, pid_t pid);
+};
+
+enum maple_end {
+	MAPLE_END_ITSELF,
+	MAPLE_END_DEADLOCK, /* every thread waited for another; killed */
+	MAPLE_END_HANG,     /* over the timeout; killed */
+	MAPLE_END_STOPPED,  /* by tick(); killed */
+};
+
+struct maple_run_thread {
+	char name[MAPLE_PLAN_NAME];
+	int tid;
+};
+
+/* Where an image of the registry lay in this run. */
+struct maple_run_image {
+	uint32_t index; /* in the registry */
+	uint64_t bias, lo, hi;
+};
+
+struct maple_run {
+	enum maple_end end;
+	int status; /* as from waitpid */
+	double seconds, cpu_seconds;
+
+	bool delivered;
+	char why_not[256]; /* unless delivered: the cause and the mend */
+
+	struct maple_auto_result automaton;
+	int signo;         /* fatal signal, as the agent saw it; or 0 */
+	int failed_tid;
+	uint64_t fault, pc;
+	unsigned int nstacks;
+	struct maple_stack *stacks;
+
+	unsigned int nthreads;
+	struct maple_run_thread *threads;
+	unsigned int nimages;
+	struct maple_run_image *images;
+	uint64_t sites, hits[MAPLE_WAYS], calls, lost, unreached, spins;
+};
+
+struct maple_backend_options {
+	char *const *argv;
+	const char *exe;
+	const char *const *include;
+	const char *const *exclude;
+	const char *agent; /* path of libmaple-agent.so */
+	struct maple_registry *registry;
+	void (*notice)(void *ctx, const char *text);
+	void *ctx;
+};
+
+struct maple_backend;
+
+/* How a run is watched over: filled in by a backend for run.c. */
+struct maple_backend_ops {
+	const char *name;
+	/* before the program starts; changes its environment */
+	int (*prepare)(struct maple_backend *b,
+		       const struct maple_run_order *order, char ***envp,
+		       struct maple_error *err);
+	/* again and again; returns the pid to watch, 0 while there is none */
+	pid_t (*serve)(struct maple_backend *b,
+		       const struct maple_run_sink *sink,
+		       struct maple_run *run);
+	/* the program is gone */
+	void (*finish)(struct maple_backend *b,
+		       const struct maple_run_sink *sink,
+		       struct maple_run *run);
+	void (*destroy)(struct maple_backend *b);
+};
+
+struct maple_backend {
+	const struct maple_backend_ops *ops;
+	struct maple_backend_options options;
+	struct maple_cpu cpu;
+	const struct maple_run_order *order; /* while a run lasts */
+};
+
+int maple_backend_agent_create(const struct maple_backend_options *options,
+			       struct maple_backend **backend,
+			       struct maple_error *err);
+int maple_backend_run(struct maple_backend *b,
+		      const struct maple_run_order *order,
+		      const struct maple_run_sink *sink, struct maple_run *run,
+		      struct maple_error *err);
+void maple_backend_destroy(struct maple_backend *b);
+void maple_run_deinit(struct maple_run *run);
+
+/* realtime.c */
+int maple_realtime_probe(struct maple_error *err);
+void maple_realtime_allow(void);
+
+#endif

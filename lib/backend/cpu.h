@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_BACKEND_CPU_H
+#define MAPLE_BACKEND_CPU_H
+
+#include <sched.h>
+#include <stdbool.h>
+
+/* The CPU that one target has to itself, as far as maple is concerned. */
+struct maple_cpu {
+	int number;
+	int lock;          /* held while it is ours */
+	bool shared;       /* another campaign had them all */
+	bool alone;        /* there is no other CPU: we run on it as well */
+	cpu_set_t before;  /* our own affinity before */
+};
+
+int maple_cpu_take(struct maple_cpu *cpu, double patience,
+		   void (*notice)(void *ctx, const char *text), void *ctx);
+void maple_cpu_give_back(struct maple_cpu *cpu);
+
+#endif

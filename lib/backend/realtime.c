@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* Permission for real-time priorities: asking for it, and passing it on. */
+#include <errno.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "backend.h"
+
+/* CAP_SYS_NICE of ours, by file capabilities, reaches the target this way. */
+static void pass_on_nice(void)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data))
+		return;
+	if (!(data[0].permitted & (1u << CAP_SYS_NICE)))
+		return;
+	data[0].inheritable |= 1u << CAP_SYS_NICE;
+	if (syscall(SYS_capset, &header, data))
+		return;
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SYS_NICE, 0, 0);
+}
+
+/*
+ * maple_realtime_allow - lets what the calling process executes use
+ * real-time priorities, as far as we may
+ *
+ * The limit, unlike a capability, also holds after the target has given up
+ * root. Context: a forked child, before exec.
+ */
+void maple_realtime_allow(void)
+{
+	struct rlimit prio = { 99, 99 };
+	struct rlimit time = { RLIM_INFINITY, RLIM_INFINITY };
+
+	setrlimit(RLIMIT_RTPRIO, &prio);
+	setrlimit(RLIMIT_RTTIME, &time);
+	if (geteuid() != 0)
+		pass_on_nice();
+}
+
+/* maple_realtime_probe - -EPERM with the mend unless we may use them */
+int maple_realtime_probe(struct maple_error *err)
+{
+	struct sched_param param = { MAPLE_PRIO_HOOK };
+	int status, e;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return maple_error_set(err, errno, "cannot fork: %m");
+	if (pid == 0) {
+		maple_realtime_allow();
+		_exit(sched_setscheduler(0, SCHED_FIFO, &param) ? errno : 0);
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return maple_error_set(err, errno, "waitpid: %m");
+	e = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
+	if (!e)
+		return 0;
+	return maple_error_set(
+		err, EPERM,
+		"real-time priorities are refused (%s): run as root, or allow "
+		"them with `sudo setcap cap_sys_nice+ep \"$(command -v "
+		"mapletest)\"`, or with the line `%s - rtprio 99` in "
+		"/etc/security/limits.conf and a new login",
+		strerror(e), "YOUR-USER");
+}

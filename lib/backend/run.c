@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * One run, from start to end: the part that every backend shares. We sleep
+ * most of the time, serve the backend a few hundred times a second, and judge
+ * deadlock and hang.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "backend.h"
+#include "launch.h"
+#include "process.h"
+#include "stack.h"
+
+#define STUCK_EVERY 0.2 /* seconds between two looks; stuck in both: dead */
+
+struct watch {
+	struct maple_launch launch;
+	double began;
+	double looked;   /* when stuckness was last looked at */
+	bool stuck;
+	uint64_t stamp;
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+/* Twice stuck and nothing has run in between. */
+static bool deadlocked(struct watch *w, pid_t pid, double at)
+{
+	bool was = w->stuck;
+	uint64_t stamp = w->stamp;
+
+	if (!pid || at - w->looked < STUCK_EVERY)
+		return false;
+	w->looked = at;
+	w->stuck = maple_process_stuck(pid, &w->stamp);
+	return was && w->stuck && stamp == w->stamp;
+}
+
+/* Short sleeps at first, when the agent has questions; longer ones later. */
+static int nap(double elapsed)
+{
+	if (elapsed < 0.05)
+		return 1;
+	return elapsed < 1 ? 2 : 5;
+}
+
+static void collect_stacks(struct maple_run *run, pid_t pid)
+{
+	if (pid && !run->stacks)
+		maple_stack_collect(pid, &run->stacks, &run->nstacks, NULL);
+}
+
+static enum maple_end watch_over(struct maple_backend *b, struct watch *w,
+				 const struct maple_run_order *order,
+				 const struct maple_run_sink *sink,
+				 struct maple_run *run)
+{
+	struct pollfd pfd = { .fd = w->launch.news, .events = POLLIN };
+	double elapsed;
+	pid_t pid;
+
+	while (!maple_launch_ended(&w->launch)) {
+		elapsed = now() - w->began;
+		pid = order->kind == MAPLE_RUN_NATIVE ?
+			      (b->options.exe ? 0 : w->launch.pid) :
+			      b->ops->serve(b, sink, run);
+		if (order->timeout > 0 && elapsed > order->timeout) {
+			collect_stacks(run, pid ? pid : w->launch.pid);
+			return MAPLE_END_HANG;
+		}
+		if (deadlocked(w, pid, now())) {
+			collect_stacks(run, pid);
+			return MAPLE_END_DEADLOCK;
+		}
+		if (sink->tick && !sink->tick(sink->ctx, w->launch.pid))
+			return MAPLE_END_STOPPED;
+		poll(&pfd, 1, nap(elapsed));
+	}
+	return MAPLE_END_ITSELF;
+}
+
+/*
+ * maple_backend_run - carries out @order on the backend's program
+ * @run: zeroed by us; free with maple_run_deinit()
+ *
+ * Returns 0 when the program was started, whatever became of it.
+ */
+int maple_backend_run(struct maple_backend *b,
+		      const struct maple_run_order *order,
+		      const struct maple_run_sink *sink, struct maple_run *run,
+		      struct maple_error *err)
+{
+	bool native = order->kind == MAPLE_RUN_NATIVE;
+	struct maple_launch_order start = {
+		.argv = b->options.argv,
+		.envp = environ,
+		.in = order->in,
+		.out = order->out,
+		.err = order->err,
+		.own_group = order->own_group,
+		.realtime = !native,
+		.cpus = &b->cpu.before,
+	};
+	struct watch w = { .began = now() };
+	char **envp = NULL;
+	int e;
+
+	memset(run, 0, sizeof(*run));
+	if (!native) {
+		e = b->ops->prepare(b, order, &envp, err);
+		if (e)
+			return e;
+		start.envp = envp;
+	}
+	b->order = order;
+	w.began = w.looked = now();
+	e = maple_launch_start(&w.launch, &start, err);
+	if (!e) {
+		run->end = watch_over(b, &w, order, sink, run);
+		run->seconds = now() - w.began;
+		maple_launch_finish(&w.launch);
+		run->status = w.launch.status;
+		run->cpu_seconds = w.launch.usage.ru_utime.tv_sec +
+				   w.launch.usage.ru_stime.tv_sec +
+				   (w.launch.usage.ru_utime.tv_usec +
+				    w.launch.usage.ru_stime.tv_usec) * 1e-6;
+	}
+	if (native)
+		run->delivered = true;
+	else
+		b->ops->finish(b, sink, run);
+	b->order = NULL;
+	free(envp);
+	return e;
+}
+
+/* maple_run_deinit - frees what a run owns */
+void maple_run_deinit(struct maple_run *run)
+{
+	maple_stack_destroy(run->stacks, run->nstacks);
+	free(run->threads);
+	free(run->images);
+	memset(run, 0, sizeof(*run));
+}
+
+/* maple_backend_destroy - frees the backend and gives back its CPU */
+void maple_backend_destroy(struct maple_backend *b)
+{
+	if (b)
+		b->ops->destroy(b);
+}
