@@ -74,6 +74,7 @@ struct maple_run_thread {
 /* Where an image of the registry lay in this run. */
 struct maple_run_image {
 	uint32_t index; /* in the registry */
+	bool is_main;
 	uint64_t bias, lo, hi;
 };
 
@@ -127,6 +128,9 @@ struct maple_backend_ops {
 	void (*finish)(struct maple_backend *b,
 		       const struct maple_run_sink *sink,
 		       struct maple_run *run);
+	/* the number of a call site that may not have been seen yet */
+	uint32_t (*call)(struct maple_backend *b, uint32_t image,
+			 uint64_t offset);
 	void (*destroy)(struct maple_backend *b);
 };
 
@@ -144,6 +148,8 @@ int maple_backend_run(struct maple_backend *b,
 		      const struct maple_run_order *order,
 		      const struct maple_run_sink *sink, struct maple_run *run,
 		      struct maple_error *err);
+uint32_t maple_backend_call(struct maple_backend *b, uint32_t image,
+			    uint64_t offset);
 void maple_backend_destroy(struct maple_backend *b);
 void maple_run_deinit(struct maple_run *run);
 

@@ -154,6 +154,16 @@ void maple_run_deinit(struct maple_run *run)
 	memset(run, 0, sizeof(*run));
 }
 
+/*
+ * maple_backend_call - the number of the call site at @offset of the
+ * registry's image @image, for a plan that was made in another campaign
+ */
+uint32_t maple_backend_call(struct maple_backend *b, uint32_t image,
+			    uint64_t offset)
+{
+	return b->ops->call(b, image, offset);
+}
+
 /* maple_backend_destroy - frees the backend and gives back its CPU */
 void maple_backend_destroy(struct maple_backend *b)
 {

@@ -202,6 +202,7 @@ static void fill_images(struct maple_agent_backend *a, struct maple_run *run)
 			run->sites += image->nsites;
 		out = &run->images[run->nimages++];
 		out->index = a->registered[i];
+		out->is_main = image->is_main;
 		out->bias = image->bias;
 		out->lo = image->lo;
 		out->hi = image->hi;
@@ -267,6 +268,11 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 	judge_delivery(a, run);
 }
 
+static uint32_t call(struct maple_backend *b, uint32_t image, uint64_t offset)
+{
+	return maple_agent_tables_call(agent_of(b), image, offset);
+}
+
 static void destroy(struct maple_backend *b)
 {
 	struct maple_agent_backend *a = agent_of(b);
@@ -289,6 +295,7 @@ static const struct maple_backend_ops agent_ops = {
 	.prepare = prepare,
 	.serve = serve,
 	.finish = finish,
+	.call = call,
 	.destroy = destroy,
 };
 

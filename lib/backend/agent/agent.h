@@ -39,6 +39,8 @@ struct maple_agent_backend {
 /* tables.c */
 void maple_agent_tables_answer(struct maple_agent_backend *a);
 void maple_agent_tables_calls(struct maple_agent_backend *a);
+uint32_t maple_agent_tables_call(struct maple_agent_backend *a,
+				 uint32_t index, uint64_t offset);
 
 /* spin.c */
 void maple_agent_spin_look(struct maple_agent_backend *a, double now);

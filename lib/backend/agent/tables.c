@@ -6,6 +6,7 @@
  */
 #include <limits.h>
 #include <linux/futex.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -48,8 +49,13 @@ static uint32_t answer_image(struct maple_agent_backend *a, uint32_t i)
 	a->registered[i] = MAPLE_REGISTRY_NONE;
 	a->wanted[i] = maple_image_wanted(shared->path, shared->is_main,
 					  options->include, options->exclude);
-	if (!a->wanted[i])
+	if (!a->wanted[i]) {
+		/* The program has an identity even if it is left out. */
+		if (shared->is_main &&
+		    !maple_registry_add(reg, shared->path, &index, &err))
+			a->registered[i] = index;
 		return MAPLE_IMAGE_LEFT;
+	}
 	if (maple_registry_add(reg, shared->path, &index, &err) ||
 	    maple_image_table(maple_registry_image(reg, index), &blob, &size,
 			      &err)) {
@@ -114,4 +120,61 @@ void maple_agent_tables_calls(struct maple_agent_backend *a)
 		}
 		maple_registry_call(reg, a->ncalls, image, call->offset);
 	}
+}
+
+/* The shared image that is the registry's @index, made if it is new. */
+static uint32_t share_image(struct maple_agent_backend *a, uint32_t index)
+{
+	struct maple_image *image =
+		maple_registry_image(a->base.options.registry, index);
+	const char *id = maple_image_build_id(image);
+	struct maple_shm_image *shared;
+	unsigned int byte;
+	uint32_t i;
+
+	for (i = 0; i < a->shm->nimages; i++)
+		if (a->registered[i] == index)
+			return i;
+	if (i == MAPLE_SHM_IMAGES)
+		return MAPLE_REGISTRY_NONE;
+	shared = &a->shm->image[i];
+	memset(shared, 0, sizeof(*shared));
+	snprintf(shared->path, sizeof(shared->path), "%s",
+		 maple_image_path(image));
+	while (shared->build_id_len < MAPLE_SHM_BUILD_ID &&
+	       sscanf(id + 2 * shared->build_id_len, "%2x", &byte) == 1)
+		shared->build_id[shared->build_id_len++] = byte;
+	shared->state = MAPLE_IMAGE_NEW;
+	a->registered[i] = MAPLE_REGISTRY_NONE;
+	a->shm->nimages = i + 1;
+	shared->state = answer_image(a, i);
+	return i;
+}
+
+/*
+ * maple_agent_tables_call - the number of a call site, known before any run
+ *
+ * Errors: MAPLE_SITE_NONE when there is no room left.
+ */
+uint32_t maple_agent_tables_call(struct maple_agent_backend *a,
+				 uint32_t index, uint64_t offset)
+{
+	struct maple_shm_call *call;
+	uint32_t image = share_image(a, index), k;
+
+	if (image == MAPLE_REGISTRY_NONE)
+		return MAPLE_SITE_NONE;
+	for (k = 0; k < a->shm->ncalls; k++)
+		if (a->shm->call[k].image == image &&
+		    a->shm->call[k].offset == offset)
+			return MAPLE_SITE_CALL | k;
+	if (k == MAPLE_SHM_CALLS)
+		return MAPLE_SITE_NONE;
+	call = &a->shm->call[k];
+	call->image = image;
+	call->kind = MAPLE_EV_NONE;
+	call->offset = offset;
+	a->shm->ncalls = k + 1;
+	maple_agent_tables_calls(a);
+	return MAPLE_SITE_CALL | k;
 }

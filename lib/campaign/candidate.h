@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_CAMPAIGN_CANDIDATE_H
+#define MAPLE_CAMPAIGN_CANDIDATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uthash.h>
+#include <maple/campaign.h>
+#include <maple/iroot.h>
+#include "../image/registry.h"
+#include "../plan/plan.h"
+#include "../predict/predict.h"
+
+#define MAPLE_CANDIDATE_GUARDS 64
+
+/* An iRoot that some run predicted or exposed, and what is known of it. */
+struct maple_candidate {
+	struct maple_iroot iroot; /* the key */
+	int64_t row;              /* in the memo database */
+	bool predicted, exposed;
+	bool facts_known;
+	struct maple_predict_facts facts;
+	char name[MAPLE_IROOT_EVENTS][MAPLE_PLAN_NAME]; /* threads */
+	uint32_t nguards;
+	uint32_t guard[MAPLE_CANDIDATE_GUARDS];
+	unsigned int attempts; /* with this input */
+	unsigned int failed;   /* tries that failed, over all inputs */
+	int score;
+	bool application;      /* both ends in the program itself */
+	unsigned int order;    /* in which it was found */
+	UT_hash_handle hh;
+};
+
+/* A site that some exposed iRoot has. */
+struct maple_exposed_site {
+	uint32_t site;
+	UT_hash_handle hh;
+};
+
+struct maple_candidates {
+	struct maple_candidate *table;
+	struct maple_exposed_site *sites;
+	unsigned int n;
+	unsigned int served[MAPLE_IDIOMS]; /* round-robin over idioms */
+};
+
+struct maple_candidate *
+maple_candidate_get(struct maple_candidates *all,
+		    const struct maple_iroot *iroot);
+void maple_candidate_exposed(struct maple_candidates *all,
+			     struct maple_candidate *c);
+void maple_candidate_rank(const struct maple_candidates *all,
+			  struct maple_candidate *c,
+			  const struct maple_registry *reg,
+			  uint32_t main_image);
+struct maple_candidate *
+maple_candidate_next(struct maple_candidates *all, enum maple_order order,
+		     unsigned int attempt_limit, unsigned int fail_limit);
+uint64_t maple_candidate_left(const struct maple_candidates *all,
+			      unsigned int attempt_limit,
+			      unsigned int fail_limit);
+int maple_candidate_plan(const struct maple_candidate *c,
+			 unsigned int attempt, bool paper, uint64_t seed,
+			 struct maple_plan *plan);
+void maple_candidate_destroy(struct maple_candidates *all);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Enforced runs: one try of one candidate. The automaton says whether it
+ * exposed the iRoot; the observer reads the log of the run and has the last
+ * word.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "internal.h"
+
+struct verdict {
+	struct maple_campaign *c;
+	const struct maple_iroot *wanted;
+	bool seen;
+	bool news;
+};
+
+static void on_observed(void *ctx, const struct maple_iroot *iroot)
+{
+	struct verdict *v = ctx;
+	struct maple_candidate *k;
+
+	if (!memcmp(iroot, v->wanted, sizeof(*iroot))) {
+		v->seen = true;
+		return;
+	}
+	/* Exposed on the way, for free. */
+	HASH_FIND(hh, v->c->candidates.table, iroot, sizeof(*iroot), k);
+	if (!k || k->exposed)
+		return;
+	maple_candidate_exposed(&v->c->candidates, k);
+	maple_memo_mark(v->c->memo, v->c->memo_program, k->row,
+			MAPLE_MEMO_OBSERVED, NULL);
+	v->news = true;
+}
+
+static int read_log(struct maple_campaign *c, struct maple_trial *trial,
+		    struct verdict *v)
+{
+	struct maple_predict_options options = { .no_predict = true };
+	struct maple_predict_sink sink = { .observed = on_observed, .ctx = v };
+	struct maple_predict *p;
+	uint32_t i;
+	int e = maple_predict_create(&options, &sink, &p);
+
+	if (e)
+		return maple_error_set(c->err, -e, "no observer: %s",
+				       strerror(-e));
+	for (i = 0; i < trial->nlog; i++)
+		maple_predict_event(p, &trial->log[i]);
+	maple_predict_finish(p);
+	maple_predict_destroy(p);
+	return 0;
+}
+
+/*
+ * A deadlock that was forced leaves no dependency to observe: its last two
+ * steps never happen. The kernel's word, every thread waiting, stands in.
+ */
+static bool confirmed(const struct maple_trial *trial,
+		      const struct verdict *v)
+{
+	if (trial->candidate->iroot.idiom == MAPLE_IDIOM_DEADLOCK)
+		return trial->run.end == MAPLE_END_DEADLOCK;
+	return v->seen;
+}
+
+static int record(struct maple_campaign *c, struct maple_trial *trial,
+		  struct verdict *v)
+{
+	struct maple_candidate *k = trial->candidate;
+	bool claimed = trial->run.automaton.exposed;
+	int e = read_log(c, trial, v);
+
+	if (e)
+		return e;
+	trial->exposed = confirmed(trial, v);
+	trial->refused = claimed && !trial->exposed;
+	if (trial->exposed) {
+		v->news |= !k->exposed;
+		maple_candidate_exposed(&c->candidates, k);
+	} else if (trial->run.delivered) {
+		k->failed++;
+	} else {
+		return 0; /* says nothing about the iRoot */
+	}
+	return maple_memo_mark(c->memo, c->memo_program, k->row,
+			       trial->exposed ? MAPLE_MEMO_EXPOSED :
+						MAPLE_MEMO_FAILED,
+			       c->err);
+}
+
+/*
+ * maple_enforce_run - the next try of @candidate
+ * @news: an iRoot was exposed for the first time
+ */
+int maple_enforce_run(struct maple_campaign *c,
+		      struct maple_candidate *candidate,
+		      struct maple_trial *trial, bool *news)
+{
+	struct verdict v = { .c = c, .wanted = &candidate->iroot };
+	bool paper = c->options->order == MAPLE_ORDER_PAPER;
+	int e;
+
+	trial->kind = MAPLE_RUN_ENFORCE;
+	trial->memo_kind = "enforced";
+	trial->candidate = candidate;
+	trial->seed = maple_campaign_seed(c, ++c->run_number);
+	if (maple_candidate_plan(candidate, candidate->attempts + 1, paper,
+				 trial->seed, &trial->plan))
+		return maple_error_set(c->err, EINVAL, "no plan for idiom %u",
+				       candidate->iroot.idiom);
+	/* It counts from here on, so that a crash is no free try. */
+	candidate->attempts++;
+	e = maple_memo_mark(c->memo, c->memo_program, candidate->row,
+			    MAPLE_MEMO_ATTEMPT, c->err);
+	if (!e)
+		e = maple_trial_run(c, trial);
+	if (!e && !trial->stopped)
+		e = record(c, trial, &v);
+	*news = v.news;
+	return e;
+}

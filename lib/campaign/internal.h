@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* A campaign under way; internal to this folder. */
+#ifndef MAPLE_CAMPAIGN_INTERNAL_H
+#define MAPLE_CAMPAIGN_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <maple/campaign.h>
+#include "../backend/backend.h"
+#include "../image/registry.h"
+#include "../plan/plan.h"
+#include "../predict/predict.h"
+#include "candidate.h"
+#include "io.h"
+
+#define MAPLE_BASELINE_RUNS 3
+#define MAPLE_FAIL_LIMIT    6  /* failed tries of an iRoot in all */
+#define MAPLE_DRY_PROFILES  3  /* profile runs in a row that add nothing */
+#define MAPLE_ENFORCE_BATCH 8  /* enforced runs between two profile runs */
+#define MAPLE_BUDGET        1000 /* events a site records in a run */
+#define MAPLE_LOG_MAX       (1u << 20) /* events kept of an enforced run */
+
+/* What a run came to. */
+struct maple_judgement {
+	enum maple_failure failure;
+	int signo;
+	int status; /* EXIT: the exit status; ORACLE: the oracle's */
+	char what[256];
+};
+
+/* One run as the campaign sees it. */
+struct maple_trial {
+	enum maple_run_kind kind;
+	const char *memo_kind; /* "baseline", "profile", ... */
+	enum maple_schedule schedule;
+	uint32_t nchanges;
+	struct maple_change change[MAPLE_RUN_CHANGES];
+	struct maple_plan plan;
+	bool flip;
+	struct maple_candidate *candidate; /* ENFORCE; may be NULL */
+	uint64_t seed;
+
+	struct maple_run run;
+	struct maple_judgement judgement;
+	bool exposed;   /* claimed, and the observer agrees */
+	bool refused;   /* claimed, and the observer does not */
+	bool stopped;   /* cut short by us: to be ignored */
+	char *output;   /* what it printed, cut at 64 KiB */
+	unsigned int new_candidates;
+
+	/* Of the log. */
+	struct maple_event *log;
+	uint32_t nlog;
+};
+
+struct maple_campaign {
+	const struct maple_campaign_options *options;
+	struct maple_memo *memo;
+	struct maple_campaign_result *result;
+	struct maple_error *err;
+
+	char *program; /* resolved path of argv[0] */
+	char *agent;
+	struct maple_registry *registry;
+	struct maple_backend *backend;
+	struct maple_io io;
+	uint64_t seed;
+	double began, timeout;
+
+	/* Baseline. */
+	int expected; /* exit status */
+	double native_seconds;
+
+	/* Memo. */
+	int64_t memo_campaign, memo_program;
+	uint32_t main_image; /* in the registry; NONE until it was seen */
+
+	/* Predicting. */
+	struct maple_candidates candidates;
+	struct maple_predict *predict;    /* of the run under way */
+	struct maple_trial *trial;        /* the run under way */
+	struct maple_change sample[MAPLE_RUN_CHANGES]; /* of the last profile */
+	uint32_t nsample;
+	uint64_t sampled; /* accesses the sample was drawn from */
+	uint32_t *site_hits; /* by site of the profile under way */
+	uint32_t nsite_hits;
+
+	unsigned int run_number;
+	unsigned int profile_runs, dry_profiles, since_profile;
+	unsigned int dry_runs;
+	bool threads_seen; /* some run had a second thread */
+	bool observed;     /* some profile run was delivered */
+	bool enforced;     /* some enforced run was delivered */
+	unsigned int enforced_runs_delivered;
+	char why_not[256]; /* of the last run that was not delivered */
+	enum maple_phase phase;
+	double last_progress;
+};
+
+/* campaign.c */
+double maple_campaign_now(void);
+void maple_campaign_notice(struct maple_campaign *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void maple_campaign_progress(struct maple_campaign *c, bool run_ended);
+bool maple_campaign_over(struct maple_campaign *c);
+uint64_t maple_campaign_seed(struct maple_campaign *c, uint64_t salt);
+
+/* setup.c */
+int maple_campaign_open(struct maple_campaign *c);
+void maple_campaign_close(struct maple_campaign *c);
+char *maple_campaign_find_agent(const char *given);
+int maple_campaign_find_program(const char *name, char **path,
+				struct maple_error *err);
+int maple_campaign_check_program(const char *path, const char *exe,
+				 struct maple_error *err);
+
+/* trial.c */
+int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial);
+void maple_trial_deinit(struct maple_trial *trial);
+
+/* profile.c */
+int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
+		      bool *news);
+char *maple_profile_left_out(const struct maple_campaign *c);
+
+/* enforce.c */
+int maple_enforce_run(struct maple_campaign *c,
+		      struct maple_candidate *candidate,
+		      struct maple_trial *trial, bool *news);
+
+/* memory.c */
+int maple_campaign_row(struct maple_campaign *c,
+		       struct maple_candidate *candidate);
+
+/* judge.c */
+void maple_judge(struct maple_campaign *c, struct maple_trial *trial,
+		 const struct maple_io_run *io);
+
+/* story.c */
+struct maple_finding *maple_story_tell(struct maple_campaign *c,
+				       struct maple_trial *trial);
+
+/* confirm.c */
+int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
+		  struct maple_trial *trial);
+bool maple_confirm_same(const struct maple_finding *finding,
+			const struct maple_trial *trial);
+
+/* planfile.c */
+char *maple_planfile_write(const struct maple_campaign *c,
+			   const struct maple_trial *trial);
+int maple_planfile_read(struct maple_campaign *c, const char *text,
+			struct maple_trial *trial);
+
+#endif

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The target's standard files. Every run reads the same input from its
+ * start: a file is opened again, a pipe is read once and kept. What a run
+ * prints goes to files of its own, which a finding keeps.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "io.h"
+
+#define WORDS_MAX (64 * 1024)
+
+static int temporary(void)
+{
+	const char *dir = getenv("TMPDIR");
+	int fd = open(dir && *dir ? dir : "/tmp",
+		      O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	return fd >= 0 ? fd : memfd_create("maple-output", MFD_CLOEXEC);
+}
+
+/*
+ * Reads a pipe into a file. One that stays open and silent for a second is
+ * nobody's input: a terminal multiplexer's, a job runner's.
+ */
+static int keep_pipe(int fd, bool *silent)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	int copy = temporary();
+	char buf[65536];
+	ssize_t n;
+
+	*silent = false;
+	if (copy < 0)
+		return -errno;
+	for (;;) {
+		if (poll(&pfd, 1, 1000) == 0) {
+			*silent = true;
+			break;
+		}
+		n = read(fd, buf, sizeof(buf));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		if (write(copy, buf, n) != n) {
+			close(copy);
+			return -ENOSPC;
+		}
+	}
+	return copy;
+}
+
+/*
+ * maple_io_init - takes hold of standard input
+ *
+ * It is read from here on; a terminal is left to the target as it is.
+ */
+int maple_io_init(struct maple_io *io,
+		  void (*notice)(void *ctx, const char *text), void *ctx,
+		  struct maple_error *err)
+{
+	struct stat st;
+	bool silent;
+	int fd;
+
+	memset(io, 0, sizeof(*io));
+	io->in = -1;
+	io->null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (io->null < 0)
+		return maple_error_set(err, errno, "/dev/null: %m");
+	if (fstat(STDIN_FILENO, &st)) {
+		io->in = io->null; /* closed: as good as empty */
+		return 0;
+	}
+	if (S_ISREG(st.st_mode)) {
+		io->in = STDIN_FILENO;
+		io->in_at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+		io->in_again = true;
+		return 0;
+	}
+	if (!S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode)) {
+		io->in = STDIN_FILENO;
+		return 0;
+	}
+	fd = keep_pipe(STDIN_FILENO, &silent);
+	if (fd < 0)
+		return maple_error_set(err, -fd, "cannot keep standard "
+						 "input: %s", strerror(-fd));
+	if (silent)
+		notice(ctx, "standard input is a pipe that stays open: each "
+			    "run gets what came in the first second");
+	io->in = fd;
+	io->in_again = true;
+	return 0;
+}
+
+/* maple_io_deinit - lets go of everything */
+void maple_io_deinit(struct maple_io *io)
+{
+	if (io->in > STDERR_FILENO && io->in != io->null)
+		close(io->in);
+	if (io->null > STDERR_FILENO)
+		close(io->null);
+}
+
+/* A description of its own, so that runs do not share an offset. */
+static int open_again(int fd, off_t at)
+{
+	char path[64];
+	int copy;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	copy = open(path, O_RDONLY | O_CLOEXEC);
+	if (copy >= 0)
+		lseek(copy, at, SEEK_SET);
+	return copy;
+}
+
+/*
+ * maple_io_begin - the files for one run
+ * @captured: what it prints is kept; else it goes where our own output goes
+ */
+int maple_io_begin(struct maple_io *io, bool captured,
+		   struct maple_io_run *run, struct maple_error *err)
+{
+	run->captured = captured;
+	run->in = io->in_again ? open_again(io->in, io->in_at) :
+				 fcntl(io->in, F_DUPFD_CLOEXEC, 3);
+	if (run->in < 0)
+		run->in = fcntl(io->null, F_DUPFD_CLOEXEC, 3);
+	run->out = captured ? temporary() :
+			      fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	run->err = captured ? temporary() :
+			      fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (run->out < 0)
+		run->out = fcntl(io->null, F_DUPFD_CLOEXEC, 3);
+	if (run->err < 0)
+		run->err = fcntl(io->null, F_DUPFD_CLOEXEC, 3);
+	if (run->in < 0 || run->out < 0 || run->err < 0)
+		return maple_error_set(err, errno, "no files for a run: %m");
+	return 0;
+}
+
+static size_t take(int fd, char *buf, size_t max)
+{
+	ssize_t n = pread(fd, buf, max, 0);
+
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* maple_io_words - what the run printed, cut; to be freed; NULL if nothing */
+char *maple_io_words(const struct maple_io_run *run)
+{
+	char *words;
+	size_t n;
+
+	if (!run->captured)
+		return NULL;
+	words = malloc(WORDS_MAX + 1);
+	if (!words)
+		return NULL;
+	n = take(run->out, words, WORDS_MAX / 2);
+	n += take(run->err, words + n, WORDS_MAX / 2);
+	words[n] = '\0';
+	if (n)
+		return words;
+	free(words);
+	return NULL;
+}
+
+/*
+ * maple_io_same - whether the run printed exactly what the file @path holds
+ *
+ * Returns 1 or 0, -errno if the file cannot be read.
+ */
+int maple_io_same(const struct maple_io_run *run, const char *path,
+		  struct maple_error *err)
+{
+	char a[65536], b[65536];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	off_t at = 0;
+	ssize_t n, m;
+
+	if (fd < 0)
+		return maple_error_set(err, errno, "--expect-output %s: %m",
+				       path);
+	do {
+		n = pread(fd, a, sizeof(a), at);
+		m = pread(run->out, b, sizeof(b), at);
+		at += n;
+	} while (n > 0 && n == m && !memcmp(a, b, n));
+	close(fd);
+	return n == 0 && m == 0;
+}
+
+/* maple_io_end - closes the files of a run */
+void maple_io_end(struct maple_io_run *run)
+{
+	close(run->in);
+	close(run->out);
+	close(run->err);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The verdict on one run (algorithms.md 8, 4): death by a signal, an exit
+ * status other than the baseline's, deadlock, hang, the oracle's word, the
+ * expected output. A verdict never rests on silence: whether the run was
+ * delivered at all is said beside it, by the backend.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "internal.h"
+
+static void fail(struct maple_judgement *j, enum maple_failure failure)
+{
+	j->failure = failure;
+}
+
+/* The oracle sees the run in its environment: status, output, errors. */
+static int ask_oracle(const char *command, int status,
+		      const struct maple_io_run *io)
+{
+	char text[64];
+	int answer;
+
+	snprintf(text, sizeof(text), "%d",
+		 WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
+				       WEXITSTATUS(status));
+	setenv("MAPLE_STATUS", text, 1);
+	snprintf(text, sizeof(text), "/proc/%d/fd/%d", getpid(), io->out);
+	setenv("MAPLE_STDOUT", text, 1);
+	snprintf(text, sizeof(text), "/proc/%d/fd/%d", getpid(), io->err);
+	setenv("MAPLE_STDERR", text, 1);
+	answer = system(command);
+	unsetenv("MAPLE_STATUS");
+	unsetenv("MAPLE_STDOUT");
+	unsetenv("MAPLE_STDERR");
+	if (answer == -1)
+		return 127;
+	return WIFSIGNALED(answer) ? 128 + WTERMSIG(answer) :
+				     WEXITSTATUS(answer);
+}
+
+static void judge_death(const struct maple_run *run, struct maple_judgement *j)
+{
+	const char *name = sigabbrev_np(WTERMSIG(run->status));
+
+	fail(j, MAPLE_FAILURE_SIGNAL);
+	j->signo = WTERMSIG(run->status);
+	if (run->signo == j->signo &&
+	    (j->signo == SIGSEGV || j->signo == SIGBUS))
+		snprintf(j->what, sizeof(j->what),
+			 "signal %d (SIG%s), address 0x%llx", j->signo,
+			 name ? name : "?", (unsigned long long)run->fault);
+	else
+		snprintf(j->what, sizeof(j->what), "signal %d (SIG%s)",
+			 j->signo, name ? name : "?");
+}
+
+static void judge_words(struct maple_campaign *c, struct maple_trial *trial,
+			const struct maple_io_run *io)
+{
+	const struct maple_campaign_options *o = c->options;
+	struct maple_judgement *j = &trial->judgement;
+	int answer;
+
+	if (o->expect_output && io->captured &&
+	    maple_io_same(io, o->expect_output, NULL) == 0) {
+		fail(j, MAPLE_FAILURE_OUTPUT);
+		snprintf(j->what, sizeof(j->what), "output differs from %s",
+			 o->expect_output);
+		return;
+	}
+	if (!o->oracle || !io->captured)
+		return;
+	answer = ask_oracle(o->oracle, trial->run.status, io);
+	if (!answer)
+		return;
+	fail(j, MAPLE_FAILURE_ORACLE);
+	j->status = answer;
+	snprintf(j->what, sizeof(j->what), "the oracle says so: status %d",
+		 answer);
+}
+
+/* maple_judge - fills in @trial's judgement */
+void maple_judge(struct maple_campaign *c, struct maple_trial *trial,
+		 const struct maple_io_run *io)
+{
+	const struct maple_run *run = &trial->run;
+	struct maple_judgement *j = &trial->judgement;
+
+	switch (run->end) {
+	case MAPLE_END_DEADLOCK:
+		fail(j, MAPLE_FAILURE_DEADLOCK);
+		snprintf(j->what, sizeof(j->what),
+			 "deadlock: every thread waits for another");
+		return;
+	case MAPLE_END_HANG:
+		fail(j, MAPLE_FAILURE_HANG);
+		snprintf(j->what, sizeof(j->what),
+			 "hang: not over after %.1f s", c->timeout);
+		return;
+	case MAPLE_END_STOPPED:
+		return;
+	case MAPLE_END_ITSELF:
+		break;
+	}
+	if (WIFSIGNALED(run->status)) {
+		judge_death(run, j);
+		return;
+	}
+	if (c->expected < 0) /* the first native run says what is right */
+		c->expected = WEXITSTATUS(run->status);
+	if (WEXITSTATUS(run->status) != c->expected) {
+		fail(j, MAPLE_FAILURE_EXIT);
+		j->status = WEXITSTATUS(run->status);
+		snprintf(j->what, sizeof(j->what),
+			 "exit status %d instead of %d", j->status,
+			 c->expected);
+		return;
+	}
+	judge_words(c, trial, io);
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The order of a run as JSON, in the form that lasts: sites by build-id and
+ * offset instead of this campaign's numbers. Kept with every run and every
+ * finding; read back by a replay.
+ *
+ * {"kind": "enforced", "schedule": 0, "seed": 1, "expected": 0,
+ *  "timeout": 10.0, "changes": [{"site": 0, "hit": 3}],
+ *  "sites": [{"image": path, "build_id": hex, "offset": 1, "call": false,
+ *             "second": false}, ...],
+ *  "plan": {"idiom", "flags", "attempt", "hints": ["0.1", "0.2"],
+ *           "steps": [{"site", "kind", "role", "var", "dep", "pair",
+ *                      "event", "pre", "occurrence", "gates": []}],
+ *           "guards": []}}
+ *
+ * All that names a site is an index into "sites".
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include "internal.h"
+
+/* ---- writing ---- */
+
+static json_t *site_object(const struct maple_campaign *c, uint32_t site)
+{
+	struct maple_site_info info;
+
+	if (maple_registry_site(c->registry, site, &info))
+		memset(&info, 0, sizeof(info));
+	return json_pack("{s:s*,s:s*,s:I,s:b,s:b}", "image", info.path,
+			 "build_id", info.build_id, "offset",
+			 (json_int_t)info.offset, "call", info.is_call,
+			 "second", info.second);
+}
+
+/* The index of @site in @sites, @numbers being what is there already. */
+static json_t *site_index(const struct maple_campaign *c, json_t *sites,
+			  json_t *numbers, uint32_t site)
+{
+	size_t i, n = json_array_size(numbers);
+
+	for (i = 0; i < n; i++)
+		if (json_integer_value(json_array_get(numbers, i)) == site)
+			return json_integer(i);
+	json_array_append_new(numbers, json_integer(site));
+	json_array_append_new(sites, site_object(c, site));
+	return json_integer(n);
+}
+
+static json_t *write_step(const struct maple_campaign *c, json_t *sites,
+			  json_t *numbers, const struct maple_plan_step *step)
+{
+	json_t *gates = json_array();
+	uint32_t i;
+
+	for (i = 0; i < step->ngates; i++)
+		json_array_append_new(gates, site_index(c, sites, numbers,
+							step->gate[i]));
+	return json_pack("{s:o,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:I,s:o}", "site",
+			 site_index(c, sites, numbers, step->site), "kind",
+			 step->kind, "role", step->role, "var", step->var,
+			 "dep", step->dep, "pair", step->pair, "event",
+			 step->event, "pre", step->pre, "occurrence",
+			 (json_int_t)step->occurrence, "gates", gates);
+}
+
+static json_t *write_plan(const struct maple_campaign *c, json_t *sites,
+			  json_t *numbers, const struct maple_plan *plan)
+{
+	json_t *steps = json_array(), *guards = json_array();
+	uint32_t i;
+
+	for (i = 0; i < plan->nsteps; i++)
+		json_array_append_new(steps, write_step(c, sites, numbers,
+							&plan->step[i]));
+	for (i = 0; i < plan->nguards; i++)
+		json_array_append_new(guards, site_index(c, sites, numbers,
+							 plan->guard[i]));
+	return json_pack("{s:i,s:i,s:i,s:[s,s],s:o,s:o}", "idiom", plan->idiom,
+			 "flags", plan->flags, "attempt", plan->attempt,
+			 "hints", plan->hint[0], plan->hint[1], "steps", steps,
+			 "guards", guards);
+}
+
+/*
+ * maple_planfile_write - the order of @trial as JSON; to be freed
+ */
+char *maple_planfile_write(const struct maple_campaign *c,
+			   const struct maple_trial *trial)
+{
+	json_t *sites = json_array(), *numbers = json_array();
+	json_t *changes = json_array(), *plan = json_null(), *root;
+	char *text;
+	uint32_t i;
+
+	for (i = 0; i < trial->nchanges; i++)
+		json_array_append_new(
+			changes,
+			json_pack("{s:o,s:I}", "site",
+				  site_index(c, sites, numbers,
+					     trial->change[i].site),
+				  "hit", (json_int_t)trial->change[i].hit));
+	if (trial->kind == MAPLE_RUN_ENFORCE)
+		plan = write_plan(c, sites, numbers, &trial->plan);
+	root = json_pack("{s:s,s:i,s:I,s:i,s:f,s:o,s:o,s:o}", "kind",
+			 trial->kind == MAPLE_RUN_ENFORCE ? "enforced" :
+							    "profile",
+			 "schedule", trial->schedule, "seed",
+			 (json_int_t)trial->seed, "expected", c->expected,
+			 "timeout", c->timeout, "changes", changes, "sites",
+			 sites, "plan", plan);
+	text = json_dumps(root, JSON_COMPACT);
+	json_decref(root);
+	json_decref(numbers);
+	return text;
+}
+
+/* ---- reading ---- */
+
+struct reader {
+	struct maple_campaign *c;
+	uint32_t *number; /* by index in "sites" */
+	size_t n;
+};
+
+static int read_site(struct reader *r, json_t *object, uint32_t *number)
+{
+	const char *path, *id;
+	struct maple_image *image;
+	json_int_t offset;
+	int call, second, e;
+	uint32_t index;
+
+	if (json_unpack(object, "{s:s,s:s,s:I,s:b,s:b}", "image", &path,
+			"build_id", &id, "offset", &offset, "call", &call,
+			"second", &second))
+		return maple_error_set(r->c->err, EBADMSG,
+				       "the plan has a site without an image");
+	e = maple_registry_add(r->c->registry, path, &index, r->c->err);
+	if (e)
+		return e;
+	image = maple_registry_image(r->c->registry, index);
+	if (strcmp(maple_image_build_id(image), id))
+		return maple_error_set(
+			r->c->err, ESTALE,
+			"%s was rebuilt since (build-id %.12s..., the finding "
+			"is of %.12s...): run a new campaign, or replay on "
+			"the old binary",
+			path, maple_image_build_id(image), id);
+	*number = call ? maple_backend_call(r->c->backend, index, offset) :
+			 maple_registry_find(r->c->registry, id, offset, false,
+					     second);
+	if (*number == MAPLE_SITE_NONE)
+		return maple_error_set(r->c->err, EBADMSG,
+				       "%s has no site at 0x%llx", path,
+				       (unsigned long long)offset);
+	return 0;
+}
+
+static uint32_t number_of(const struct reader *r, json_t *index)
+{
+	json_int_t i = json_integer_value(index);
+
+	return json_is_integer(index) && i >= 0 && (size_t)i < r->n ?
+		       r->number[i] :
+		       MAPLE_SITE_NONE;
+}
+
+static int read_step(const struct reader *r, json_t *object,
+		     struct maple_plan_step *step)
+{
+	int kind, role, var, dep, pair, event, pre;
+	json_int_t occurrence;
+	json_t *site, *gates;
+	size_t i;
+
+	if (json_unpack(object, "{s:o,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:I,s:o}",
+			"site", &site, "kind", &kind, "role", &role, "var",
+			&var, "dep", &dep, "pair", &pair, "event", &event,
+			"pre", &pre, "occurrence", &occurrence, "gates",
+			&gates))
+		return -EBADMSG;
+	*step = (struct maple_plan_step){
+		.site = number_of(r, site),
+		.kind = kind,
+		.role = role,
+		.var = var,
+		.dep = dep,
+		.pair = pair,
+		.event = event,
+		.pre = pre,
+		.occurrence = occurrence,
+	};
+	for (i = 0; i < json_array_size(gates) && i < MAPLE_PLAN_GATES; i++)
+		step->gate[step->ngates++] =
+			number_of(r, json_array_get(gates, i));
+	return 0;
+}
+
+static int read_plan(const struct reader *r, json_t *object,
+		     struct maple_plan *plan)
+{
+	json_t *steps, *guards;
+	const char *p, *q;
+	int idiom, flags, attempt;
+	size_t i;
+
+	if (json_unpack(object, "{s:i,s:i,s:i,s:[s,s],s:o,s:o}", "idiom",
+			&idiom, "flags", &flags, "attempt", &attempt, "hints",
+			&p, &q, "steps", &steps, "guards", &guards) ||
+	    json_array_size(steps) > MAPLE_PLAN_STEPS ||
+	    json_array_size(guards) > MAPLE_PLAN_GUARDS ||
+	    strlen(p) >= MAPLE_PLAN_NAME || strlen(q) >= MAPLE_PLAN_NAME)
+		return -EBADMSG;
+	plan->idiom = idiom;
+	plan->flags = flags;
+	plan->attempt = attempt;
+	strcpy(plan->hint[0], p);
+	strcpy(plan->hint[1], q);
+	for (i = 0; i < json_array_size(steps); i++)
+		if (read_step(r, json_array_get(steps, i),
+			      &plan->step[plan->nsteps++]))
+			return -EBADMSG;
+	for (i = 0; i < json_array_size(guards); i++)
+		plan->guard[plan->nguards++] =
+			number_of(r, json_array_get(guards, i));
+	return maple_plan_valid(plan) ? 0 : -EBADMSG;
+}
+
+static int read_order(struct reader *r, json_t *root,
+		      struct maple_trial *trial)
+{
+	struct maple_campaign *c = r->c;
+	json_t *sites, *changes, *plan, *site;
+	json_int_t seed, hit;
+	const char *kind;
+	int schedule, e = 0;
+	size_t i;
+
+	if (json_unpack(root, "{s:s,s:i,s:I,s:i,s:f,s:o,s:o,s:o}", "kind",
+			&kind, "schedule", &schedule, "seed", &seed,
+			"expected", &c->expected, "timeout", &c->timeout,
+			"changes", &changes, "sites", &sites, "plan", &plan))
+		return -EBADMSG;
+	r->n = json_array_size(sites);
+	r->number = calloc(r->n + 1, sizeof(*r->number));
+	if (!r->number)
+		return -ENOMEM;
+	for (i = 0; i < r->n && !e; i++)
+		e = read_site(r, json_array_get(sites, i), &r->number[i]);
+	if (e)
+		return e;
+	trial->seed = seed;
+	trial->schedule = schedule;
+	trial->kind = strcmp(kind, "profile") ? MAPLE_RUN_ENFORCE :
+						MAPLE_RUN_PROFILE;
+	for (i = 0; i < json_array_size(changes) && i < MAPLE_RUN_CHANGES;
+	     i++) {
+		if (json_unpack(json_array_get(changes, i), "{s:o,s:I}",
+				"site", &site, "hit", &hit))
+			return -EBADMSG;
+		trial->change[trial->nchanges].site = number_of(r, site);
+		trial->change[trial->nchanges++].hit = hit;
+	}
+	trial->plan.seed = seed;
+	return trial->kind == MAPLE_RUN_ENFORCE ?
+		       read_plan(r, plan, &trial->plan) :
+		       0;
+}
+
+/*
+ * maple_planfile_read - the way back, into @trial (zeroed) and @c
+ *
+ * Errors: -ESTALE the program was rebuilt, -EBADMSG it is no plan.
+ */
+int maple_planfile_read(struct maple_campaign *c, const char *text,
+			struct maple_trial *trial)
+{
+	struct reader r = { .c = c };
+	json_t *root = json_loads(text, 0, NULL);
+	int e;
+
+	c->err->text[0] = '\0';
+	e = root ? read_order(&r, root, trial) : -EBADMSG;
+	if (e && !c->err->text[0])
+		maple_error_set(c->err, -e, "the stored plan is damaged");
+	free(r.number);
+	json_decref(root);
+	return e;
+}

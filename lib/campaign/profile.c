@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Profile runs: what did this order expose, and what could another one? The
+ * first run has plain creation-order priorities, then PCT with change points
+ * at observed events and PCTLarge take turns (Maple 6.1).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../image/image.h"
+#include "internal.h"
+
+/* What a run's predictor said, kept until the run's threads are known. */
+struct harvest {
+	struct maple_campaign *c;
+	struct maple_trial *trial;
+	bool news;
+	int error;
+};
+
+static struct maple_candidate *take(struct harvest *h,
+				    const struct maple_iroot *iroot)
+{
+	struct maple_candidate *k =
+		maple_candidate_get(&h->c->candidates, iroot);
+
+	if (!k) {
+		h->error = maple_error_set(h->c->err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	if (!k->row && !h->error)
+		h->error = maple_campaign_row(h->c, k);
+	return h->error ? NULL : k;
+}
+
+static void mark(struct harvest *h, struct maple_candidate *k,
+		 enum maple_memo_mark mark)
+{
+	if (!h->error)
+		h->error = maple_memo_mark(h->c->memo, h->c->memo_program,
+					   k->row, mark, h->c->err);
+}
+
+static void harvest_predicted(void *ctx, const struct maple_iroot *iroot,
+			      const struct maple_predict_facts *facts)
+{
+	struct harvest *h = ctx;
+	struct maple_candidate *k = take(h, iroot);
+	const struct maple_run *run = &h->trial->run;
+	unsigned int i;
+
+	if (!k)
+		return;
+	if (!k->predicted) {
+		k->predicted = true;
+		mark(h, k, MAPLE_MEMO_PREDICTED);
+		h->news = true;
+		h->trial->new_candidates += !k->exposed;
+	}
+	if (k->facts_known && (k->facts.disjoint || !facts->disjoint))
+		return;
+	k->facts_known = true;
+	k->facts = *facts;
+	for (i = 0; i < MAPLE_IROOT_EVENTS; i++)
+		if (facts->e[i].thread < run->nthreads)
+			memcpy(k->name[i], run->threads[facts->e[i].thread].name,
+			       MAPLE_PLAN_NAME);
+}
+
+/* Seen during the run, before the program is known: noted by finish(). */
+struct seen {
+	struct maple_iroot *iroots;
+	size_t n, size;
+};
+
+static void note_observed(void *ctx, const struct maple_iroot *iroot)
+{
+	struct seen *seen = ctx;
+	struct maple_iroot *grown;
+
+	if (seen->n == seen->size) {
+		grown = realloc(seen->iroots,
+				(2 * seen->size + 256) * sizeof(*grown));
+		if (!grown)
+			return;
+		seen->iroots = grown;
+		seen->size = 2 * seen->size + 256;
+	}
+	seen->iroots[seen->n++] = *iroot;
+}
+
+/* The predictor's sink changes its meaning: first seen, then harvest. */
+struct sinks {
+	struct seen seen;
+	struct harvest harvest;
+};
+
+static void on_observed(void *ctx, const struct maple_iroot *iroot)
+{
+	note_observed(&((struct sinks *)ctx)->seen, iroot);
+}
+
+static void on_predicted(void *ctx, const struct maple_iroot *iroot,
+			 const struct maple_predict_facts *facts)
+{
+	harvest_predicted(&((struct sinks *)ctx)->harvest, iroot, facts);
+}
+
+static void harvest_observed(struct sinks *s)
+{
+	struct maple_candidate *k;
+	size_t i;
+
+	for (i = 0; i < s->seen.n; i++) {
+		k = take(&s->harvest, &s->seen.iroots[i]);
+		if (!k)
+			return;
+		if (k->exposed)
+			continue;
+		maple_candidate_exposed(&s->harvest.c->candidates, k);
+		mark(&s->harvest, k, MAPLE_MEMO_OBSERVED);
+		s->harvest.news = true;
+	}
+}
+
+static void harvest_guards(struct maple_campaign *c,
+			   const struct maple_predict *p)
+{
+	uint32_t sites[MAPLE_CANDIDATE_GUARDS];
+	struct maple_candidate *k, *next;
+	unsigned int n, i, j;
+
+	HASH_ITER(hh, c->candidates.table, k, next) {
+		if (k->exposed || !k->predicted)
+			continue;
+		n = maple_predict_guards(p, &k->iroot, sites,
+					 MAPLE_CANDIDATE_GUARDS);
+		for (i = 0; i < n; i++) {
+			for (j = 0; j < k->nguards; j++)
+				if (k->guard[j] == sites[i])
+					break;
+			if (j == k->nguards && j < MAPLE_CANDIDATE_GUARDS)
+				k->guard[k->nguards++] = sites[i];
+		}
+	}
+}
+
+/* The executable's build-id says which program this is. */
+static int know_program(struct maple_campaign *c, const struct maple_run *run)
+{
+	struct maple_image *image;
+	unsigned int i;
+	int e;
+
+	for (i = 0; i < run->nimages && !c->memo_program; i++) {
+		if (!run->images[i].is_main)
+			continue;
+		c->main_image = run->images[i].index;
+		image = maple_registry_image(c->registry, c->main_image);
+		e = maple_memo_program(c->memo, c->memo_campaign,
+				       maple_image_build_id(image),
+				       maple_image_path(image),
+				       &c->memo_program, c->err);
+		if (!e && c->options->fresh)
+			e = maple_memo_forget_program(c->memo, c->memo_program,
+						      c->memo_campaign,
+						      c->err);
+		if (e)
+			return e;
+	}
+	return 0;
+}
+
+static int harvest(struct maple_campaign *c, struct sinks *s)
+{
+	struct maple_candidate *k, *next;
+	int e = know_program(c, &s->harvest.trial->run);
+
+	if (e || !c->memo_program)
+		return e;
+	e = maple_memo_begin(c->memo, c->err);
+	if (e)
+		return e;
+	harvest_observed(s);
+	if (maple_predict_finish(c->predict) && !s->harvest.error)
+		s->harvest.error = maple_error_set(c->err, ENOMEM,
+						   "out of memory");
+	if (s->harvest.error) {
+		maple_memo_rollback(c->memo);
+		return s->harvest.error;
+	}
+	e = maple_memo_commit(c->memo, c->err);
+	harvest_guards(c, c->predict);
+	HASH_ITER(hh, c->candidates.table, k, next)
+		maple_candidate_rank(&c->candidates, k, c->registry,
+				     c->main_image);
+	return e;
+}
+
+static void choose_schedule(struct maple_campaign *c,
+			    struct maple_trial *trial)
+{
+	unsigned int nth = c->profile_runs, i;
+
+	trial->schedule = nth == 0 ? MAPLE_SCHEDULE_OLDER :
+			  nth % 2  ? MAPLE_SCHEDULE_PCT :
+				     MAPLE_SCHEDULE_PCTLARGE;
+	if (!nth)
+		return;
+	/* Depth 3 has two change points. */
+	for (i = 0; i < 2 && i < c->nsample; i++)
+		trial->change[trial->nchanges++] =
+			c->sample[maple_campaign_seed(c, trial->seed + i) %
+				  c->nsample];
+}
+
+/*
+ * maple_profile_run - one profile run; its predictions become candidates
+ * @news: an iRoot was predicted or exposed for the first time
+ */
+int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
+		      bool *news)
+{
+	struct sinks s = { .harvest = { .c = c, .trial = trial } };
+	struct maple_predict_options options = { .idioms = c->options->idioms };
+	struct maple_predict_sink sink = {
+		.observed = on_observed,
+		.predicted = on_predicted,
+		.ctx = &s,
+	};
+	int e;
+
+	trial->kind = MAPLE_RUN_PROFILE;
+	trial->memo_kind = "profile";
+	trial->seed = maple_campaign_seed(c, ++c->run_number);
+	choose_schedule(c, trial);
+	e = maple_predict_create(&options, &sink, &c->predict);
+	if (e)
+		return maple_error_set(c->err, -e, "no predictor: %s",
+				       strerror(-e));
+	c->nsample = c->sampled = 0;
+	if (c->site_hits)
+		memset(c->site_hits, 0,
+		       c->nsite_hits * sizeof(*c->site_hits));
+	e = maple_trial_run(c, trial);
+	if (!e && !trial->stopped)
+		e = harvest(c, &s);
+	if (!e && !trial->stopped)
+		c->profile_runs++;
+	maple_predict_destroy(c->predict);
+	c->predict = NULL;
+	free(s.seen.iroots);
+	*news = s.harvest.news;
+	return e;
+}
+
+/*
+ * maple_profile_left_out - what could not be observed, by reason, as text
+ * to be freed; NULL if nothing was decoded
+ */
+char *maple_profile_left_out(const struct maple_campaign *c)
+{
+	uint32_t i, n = c->registry ? maple_registry_images(c->registry) : 0;
+	const struct maple_image_stats *stats;
+	uint64_t left[MAPLE_LEFT_REASONS] = { 0 };
+	size_t size = 0;
+	char *text = NULL;
+	FILE *out;
+	int r;
+
+	if (!n)
+		return NULL;
+	for (i = 0; i < n; i++) {
+		stats = maple_image_stats(maple_registry_image(c->registry, i));
+		for (r = 0; r < MAPLE_LEFT_REASONS; r++)
+			left[r] += stats->left[r];
+	}
+	out = open_memstream(&text, &size);
+	if (!out)
+		return NULL;
+	for (r = 0; r < MAPLE_LEFT_REASONS; r++)
+		if (left[r])
+			fprintf(out, "%s%s %llu", ftell(out) ? ", " : "",
+				maple_left_out_name(r),
+				(unsigned long long)left[r]);
+	fclose(out);
+	return text;
+}

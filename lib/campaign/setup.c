@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* Before the first run: the program, the agent, permission, the memo. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <maple/version.h>
+#include "../agent/shm.h"
+#include "internal.h"
+
+#define AGENT_FILE "libmaple-agent.so"
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+/*
+ * maple_campaign_find_program - where the shell would find @name
+ * @path: to be freed
+ */
+int maple_campaign_find_program(const char *name, char **path,
+				struct maple_error *err)
+{
+	const char *dirs = getenv("PATH"), *end;
+	char *full;
+	int len, seen = 0;
+
+	if (!dirs)
+		dirs = "/usr/bin:/bin";
+	if (strchr(name, '/')) {
+		if (access(name, F_OK))
+			return maple_error_set(err, errno, "%s: %s", name,
+					       strerror(errno));
+		if (!is_file(name) || access(name, X_OK))
+			return maple_error_set(
+				err, EACCES,
+				is_file(name) ? "%s is not executable: "
+						"chmod +x %s" :
+						"%s is no program",
+				name, name);
+		*path = strdup(name);
+		return *path ? 0 : -ENOMEM;
+	}
+	for (; *name && dirs; dirs = *end ? end + 1 : NULL) {
+		end = strchrnul(dirs, ':');
+		len = end - dirs;
+		if (asprintf(&full, "%.*s/%s", len ? len : 1,
+			     len ? dirs : ".", name) < 0)
+			return maple_error_set(err, ENOMEM, "out of memory");
+		if (is_file(full) && !access(full, X_OK)) {
+			*path = full;
+			return 0;
+		}
+		seen |= is_file(full);
+		free(full);
+	}
+	if (seen)
+		return maple_error_set(err, EACCES, "%s is not executable",
+				       name);
+	return maple_error_set(err, ENOENT, "%s: not found in PATH", name);
+}
+
+/* Whether the ELF file names an interpreter: if not, nothing is preloaded. */
+static bool is_dynamic(int fd, const Elf64_Ehdr *ehdr)
+{
+	Elf64_Phdr phdr;
+	unsigned int i;
+
+	for (i = 0; i < ehdr->e_phnum; i++) {
+		if (pread(fd, &phdr, sizeof(phdr),
+			  ehdr->e_phoff + i * sizeof(phdr)) != sizeof(phdr))
+			return false;
+		if (phdr.p_type == PT_INTERP)
+			return true;
+	}
+	return false;
+}
+
+static int check_elf(int fd, const char *path, const Elf64_Ehdr *ehdr,
+		     ssize_t n, struct maple_error *err)
+{
+	if (n < (ssize_t)sizeof(*ehdr))
+		return maple_error_set(err, ENOEXEC,
+				       "%s is a truncated ELF file", path);
+	if (ehdr->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    ehdr->e_machine != EM_X86_64)
+		return maple_error_set(err, ENOTSUP,
+				       "%s is no x86-64 program: only those "
+				       "can be tested; rebuild it for x86-64",
+				       path);
+	if (ehdr->e_type != ET_EXEC && ehdr->e_type != ET_DYN)
+		return maple_error_set(err, ENOEXEC, "%s is no program", path);
+	if (!is_dynamic(fd, ehdr))
+		return maple_error_set(
+			err, ENOTSUP,
+			"%s is statically linked or truncated: the agent "
+			"cannot be loaded into it; link it dynamically", path);
+	return 0;
+}
+
+/*
+ * maple_campaign_check_program - whether the agent can be loaded into @path
+ * @exe: --exe, with which @path may be a script or a wrapper
+ */
+int maple_campaign_check_program(const char *path, const char *exe,
+				 struct maple_error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), e = 0;
+	Elf64_Ehdr ehdr;
+	struct stat st;
+	ssize_t n;
+
+	if (exe && strlen(exe) >= MAPLE_SHM_EXE) {
+		if (fd >= 0)
+			close(fd);
+		return maple_error_set(err, EINVAL, "--exe is too long");
+	}
+	if (fd < 0)
+		return exe ? 0 : maple_error_set(err, errno, "%s: %m", path);
+	n = read(fd, &ehdr, sizeof(ehdr));
+	if (exe)
+		e = 0;
+	else if (n >= 4 && !memcmp(ehdr.e_ident, ELFMAG, SELFMAG))
+		e = check_elf(fd, path, &ehdr, n, err);
+	else if (n >= 2 && !memcmp(ehdr.e_ident, "#!", 2))
+		e = maple_error_set(err, EINVAL,
+				    "%s is a script: name the program under "
+				    "test that it starts with --exe NAME",
+				    path);
+	else
+		e = maple_error_set(err, ENOEXEC,
+				    "%s is neither an ELF file nor a script",
+				    path);
+	if (!e && !exe && !fstat(fd, &st) && (st.st_mode & (S_ISUID | S_ISGID)) &&
+	    geteuid() != st.st_uid)
+		e = maple_error_set(err, EPERM,
+				    "%s is set-user-id: nothing can be loaded "
+				    "into it; test a copy without the bit",
+				    path);
+	close(fd);
+	return e;
+}
+
+static char *beside(const char *self, const char *relative)
+{
+	char *copy = strdup(self), *path = NULL, *real;
+
+	if (!copy || asprintf(&path, "%s/%s", dirname(copy), relative) < 0)
+		path = NULL;
+	free(copy);
+	real = path ? realpath(path, NULL) : NULL;
+	free(path);
+	return real;
+}
+
+/*
+ * maple_campaign_find_agent - the agent's path: as given, beside the running
+ * program (a build tree), or where it was installed; NULL if nowhere
+ */
+char *maple_campaign_find_agent(const char *given)
+{
+	static const char *const places[] = {
+		AGENT_FILE, "../lib/maple/" AGENT_FILE,
+		"../lib/x86_64-linux-gnu/maple/" AGENT_FILE
+	};
+	char self[PATH_MAX], *found;
+	unsigned int i;
+	ssize_t n;
+
+	if (!given)
+		given = secure_getenv("MAPLE_AGENT_PATH");
+	if (given)
+		return realpath(given, NULL);
+	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (n < 0)
+		return NULL;
+	self[n] = '\0';
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		found = beside(self, places[i]);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+static int begin_memo(struct maple_campaign *c)
+{
+	const struct maple_campaign_options *o = c->options;
+	char *cwd = get_current_dir_name();
+	struct maple_memo_campaign campaign = {
+		.argv = o->argv,
+		.cwd = cwd ? cwd : "",
+		.input = o->input,
+		.exe = o->exe,
+		.strategy = o->order == MAPLE_ORDER_PAPER ? "paper" : "ranked",
+		.seed = c->seed,
+		.version = MAPLE_VERSION,
+	};
+	int e = maple_memo_campaign_begin(c->memo, &campaign,
+					  &c->memo_campaign, c->err);
+
+	free(cwd);
+	return e;
+}
+
+static void pass_notice(void *ctx, const char *text)
+{
+	maple_campaign_notice(ctx, "%s", text);
+}
+
+static int open_backend(struct maple_campaign *c)
+{
+	const struct maple_campaign_options *o = c->options;
+	struct maple_backend_options backend = {
+		.argv = o->argv,
+		.exe = o->exe,
+		.include = o->include,
+		.exclude = o->exclude,
+		.agent = c->agent,
+		.registry = c->registry,
+		.notice = pass_notice,
+		.ctx = c,
+	};
+
+	return maple_backend_agent_create(&backend, &c->backend, c->err);
+}
+
+/* maple_campaign_open - makes everything ready for the first run */
+int maple_campaign_open(struct maple_campaign *c)
+{
+	const struct maple_campaign_options *o = c->options;
+	int e;
+
+	c->main_image = MAPLE_REGISTRY_NONE;
+	c->seed = o->seed;
+	while (!c->seed)
+		if (getrandom(&c->seed, 4, 0) < 0)
+			return maple_error_set(c->err, errno, "no seed: %m");
+	if (!o->argv || !o->argv[0])
+		return maple_error_set(c->err, EINVAL, "no program given");
+	e = maple_campaign_find_program(o->argv[0], &c->program, c->err);
+	if (!e)
+		e = maple_campaign_check_program(c->program, o->exe, c->err);
+	if (!e && o->expect_output && access(o->expect_output, R_OK))
+		e = maple_error_set(c->err, EINVAL, "--expect-output %s: %m",
+				    o->expect_output);
+	if (e)
+		return e;
+	c->agent = maple_campaign_find_agent(o->agent);
+	if (!c->agent)
+		return maple_error_set(
+			c->err, ENOPKG,
+			AGENT_FILE " is not there: install it beside "
+				   "mapletest or under ../lib/maple, or name "
+				   "it in MAPLE_AGENT_PATH");
+	e = maple_realtime_probe(c->err);
+	if (!e)
+		e = maple_io_init(&c->io, pass_notice, c, c->err);
+	if (e)
+		return e;
+	c->registry = maple_registry_create();
+	if (!c->registry)
+		return maple_error_set(c->err, ENOMEM, "out of memory");
+	e = open_backend(c);
+	return e ? e : begin_memo(c);
+}
+
+/* maple_campaign_close - gives everything back; whatever was opened */
+void maple_campaign_close(struct maple_campaign *c)
+{
+	maple_backend_destroy(c->backend);
+	maple_candidate_destroy(&c->candidates);
+	maple_registry_destroy(c->registry);
+	maple_io_deinit(&c->io);
+	free(c->site_hits);
+	free(c->program);
+	free(c->agent);
+}
