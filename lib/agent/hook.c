@@ -134,21 +134,13 @@ void maple_agent_after(uint32_t site, unsigned int kind, const void *addr,
 	maple_agent_leave();
 }
 
-/* Which events say something about a run that is only enforced. */
-static bool noted(const struct maple_shm *shm, unsigned int kind)
-{
-	bool memory = kind == MAPLE_EV_ALLOC || kind == MAPLE_EV_FREE;
-
-	return observes(shm) || (!memory && kind != MAPLE_EV_BLOCK);
-}
-
 void maple_agent_note(unsigned int kind, uint32_t site, const void *addr,
 		      uint64_t value, unsigned int flags, uint32_t aux)
 {
 	struct maple_access acc = { site, kind, (uint64_t)addr, 0 };
 	uint64_t sp = (uint64_t)__builtin_frame_address(0);
 
-	if (!maple_agent_on() || !noted(maple_shm, kind))
+	if (!maple_agent_on())
 		return;
 	maple_agent_enter();
 	maple_ring_put(kind, &acc, value, flags, aux, sp);

@@ -21,16 +21,6 @@ struct walk {
 	unsigned int n;
 };
 
-/* maple_place_deinit - frees what a place owns */
-void maple_place_deinit(struct maple_place *place)
-{
-	free(place->image);
-	free(place->build_id);
-	free(place->function);
-	free(place->file);
-	memset(place, 0, sizeof(*place));
-}
-
 static void fill_place(Dwfl *dwfl, Dwarf_Addr pc, bool is_call,
 		       struct maple_place *place)
 {

@@ -8,6 +8,5 @@
 int maple_stack_collect(pid_t pid, struct maple_stack **stacks,
 			unsigned int *nstacks, struct maple_error *err);
 void maple_stack_destroy(struct maple_stack *stacks, unsigned int n);
-void maple_place_deinit(struct maple_place *place);
 
 #endif

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../backend/stack.h"
 #include "internal.h"
 
 static const char letters[] = {

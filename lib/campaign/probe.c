@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* What works on this machine, and the command that mends what does not. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "../image/image.h"
+#include "internal.h"
+
+struct answers {
+	struct maple_probe *probes;
+	unsigned int n, max;
+};
+
+__attribute__((format(printf, 5, 6))) static void
+answer(struct answers *a, const char *name, int state, const char *mend,
+       const char *fmt, ...)
+{
+	struct maple_probe *p;
+	va_list ap;
+
+	if (a->n == a->max)
+		return;
+	p = &a->probes[a->n++];
+	memset(p, 0, sizeof(*p));
+	p->name = name;
+	p->state = state;
+	va_start(ap, fmt);
+	vsnprintf(p->text, sizeof(p->text), fmt, ap);
+	va_end(ap);
+	if (state == MAPLE_PROBE_MISSING)
+		snprintf(p->mend, sizeof(p->mend), "%s", mend);
+}
+
+static void probe_kernel(struct answers *a)
+{
+	struct utsname u;
+
+	uname(&u);
+	if (!strcmp(u.machine, "x86_64"))
+		answer(a, "kernel", MAPLE_PROBE_OK, "", "%s %s on %s",
+		       u.sysname, u.release, u.machine);
+	else
+		answer(a, "kernel", MAPLE_PROBE_MISSING,
+		       "use an x86-64 machine", "%s on %s", u.release,
+		       u.machine);
+}
+
+static void probe_priorities(struct answers *a)
+{
+	struct maple_error err = { "" };
+
+	if (!maple_realtime_probe(&err))
+		answer(a, "real-time priorities", MAPLE_PROBE_OK, "",
+		       "SCHED_FIFO may be used");
+	else
+		answer(a, "real-time priorities", MAPLE_PROBE_MISSING,
+		       "sudo setcap cap_sys_nice+ep \"$(command -v "
+		       "mapletest)\"",
+		       "%.250s", err.text);
+}
+
+static void probe_throttling(struct answers *a)
+{
+	FILE *file = fopen("/proc/sys/kernel/sched_rt_runtime_us", "re");
+	long us;
+
+	if (!file || fscanf(file, "%ld", &us) != 1)
+		answer(a, "real-time throttling", MAPLE_PROBE_INFO, "",
+		       "unknown: no /proc/sys/kernel/sched_rt_runtime_us");
+	else if (us < 0)
+		answer(a, "real-time throttling", MAPLE_PROBE_MISSING,
+		       "sudo sysctl kernel.sched_rt_runtime_us=950000",
+		       "off: a spinning target would starve its CPU");
+	else
+		answer(a, "real-time throttling", MAPLE_PROBE_OK, "",
+		       "on, %ld us of each period", us);
+	if (file)
+		fclose(file);
+}
+
+static void probe_cpus(struct answers *a)
+{
+	cpu_set_t set;
+	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+
+	if (n > 1)
+		answer(a, "processors", MAPLE_PROBE_OK, "",
+		       "%d, one of them for the target", n);
+	else
+		answer(a, "processors", MAPLE_PROBE_INFO, "",
+		       "one only: the analysis shares it with the target");
+}
+
+static void probe_ptrace(struct answers *a)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	if (pid > 0 && !ptrace(PTRACE_SEIZE, pid, NULL, NULL))
+		answer(a, "stacks of a failed run", MAPLE_PROBE_OK, "",
+		       "ptrace of a child works");
+	else
+		answer(a, "stacks of a failed run", MAPLE_PROBE_MISSING,
+		       "sudo sysctl kernel.yama.ptrace_scope=1",
+		       "ptrace is refused: %s; findings come without stacks",
+		       strerror(errno));
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+	}
+}
+
+static void probe_agent(struct answers *a, const char *given)
+{
+	char *path = maple_campaign_find_agent(given);
+
+	if (path)
+		answer(a, "agent", MAPLE_PROBE_OK, "", "%.200s", path);
+	else
+		answer(a, "agent", MAPLE_PROBE_MISSING,
+		       "make install, or MAPLE_AGENT_PATH=.../"
+		       "libmaple-agent.so",
+		       "libmaple-agent.so was not found");
+	free(path);
+}
+
+static void probe_program(struct answers *a, const char *name)
+{
+	const struct maple_image_stats *stats;
+	struct maple_error err = { "" };
+	struct maple_image *image;
+	char *path = NULL;
+	uint32_t sites;
+
+	if (maple_campaign_find_program(name, &path, &err) ||
+	    maple_campaign_check_program(path, NULL, &err) ||
+	    maple_image_open(path, &image, &err)) {
+		answer(a, "program", MAPLE_PROBE_MISSING,
+		       "see the reason given", "%.250s", err.text);
+		free(path);
+		return;
+	}
+	stats = maple_image_stats(image);
+	maple_image_sites(image, &sites);
+	answer(a, "program", MAPLE_PROBE_OK, "",
+	       "%.120s: %u sites, %llu of them out of a jump's reach", path,
+	       sites, (unsigned long long)stats->ways[MAPLE_WAY_TRAP]);
+	maple_image_destroy(image);
+	free(path);
+}
+
+/* maple_campaign_probe - see maple/campaign.h */
+unsigned int maple_campaign_probe(char *const *argv, const char *agent,
+				  struct maple_probe *probes,
+				  unsigned int max)
+{
+	struct answers a = { .probes = probes, .max = max };
+
+	probe_kernel(&a);
+	probe_priorities(&a);
+	probe_throttling(&a);
+	probe_cpus(&a);
+	probe_ptrace(&a);
+	probe_agent(&a, agent);
+	if (argv && argv[0])
+		probe_program(&a, argv[0]);
+	return a.n;
+}
