@@ -220,17 +220,18 @@ static void guard(const struct maple_launch_order *order, int control,
 	guard_wait(pid, control, news, signals);
 }
 
-static bool read_news(int fd, struct news *news, bool wait)
+/* Returns 1 for news, 0 for none yet, -1 when the guard died silently. */
+static int read_news(int fd, struct news *news, bool wait)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 	ssize_t n;
 
 	if (!wait && poll(&pfd, 1, 0) <= 0)
-		return false;
+		return 0;
 	do
 		n = read(fd, news, sizeof(*news));
 	while (n < 0 && errno == EINTR);
-	return n == sizeof(*news);
+	return n == sizeof(*news) ? 1 : -1;
 }
 
 /*
@@ -275,7 +276,7 @@ int maple_launch_start(struct maple_launch *launch,
 		maple_launch_finish(launch);
 		return maple_error_set(err, e, "cannot fork: %s", strerror(e));
 	}
-	if (!read_news(launch->news, &first, true) ||
+	if (read_news(launch->news, &first, true) < 0 ||
 	    first.kind != NEWS_STARTED) {
 		e = first.kind == NEWS_FAILED ? first.value : ECHILD;
 		maple_launch_finish(launch);
@@ -293,17 +294,19 @@ bool maple_launch_ended(struct maple_launch *launch)
 
 	if (launch->ended)
 		return true;
-	if (read_news(launch->news, &news, false)) {
+	switch (read_news(launch->news, &news, false)) {
+	case 0:
+		return false;
+	case 1:
 		assert(news.kind == NEWS_ENDED);
 		launch->ended = true;
 		launch->status = news.value;
 		launch->usage = news.usage;
 		return true;
 	}
-	/* The guard died without a word: so has the program. */
-	if (kill(launch->guard, 0) == 0 &&
-	    waitpid(launch->guard, NULL, WNOHANG) == 0)
-		return false;
+	/* The guard was killed, and so the program is. */
+	while (waitpid(launch->guard, NULL, 0) < 0 && errno == EINTR)
+		;
 	launch->guard = 0;
 	launch->orphaned = true;
 	launch->ended = true;

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* The guard: what is started ends, whoever dies first. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "backend/launch.h"
+
+static int start(struct maple_launch *l, const char *script)
+{
+	char *argv[] = { "/bin/sh", "-c", (char *)script, NULL };
+	struct maple_launch_order order = {
+		.argv = argv, .envp = environ, .in = 0, .out = 1, .err = 2,
+		.own_group = true,
+	};
+
+	return maple_launch_start(l, &order, NULL);
+}
+
+static void wait_end(struct maple_launch *l)
+{
+	struct pollfd pfd = { .fd = l->news, .events = POLLIN };
+	int i;
+
+	for (i = 0; i < 1000 && !maple_launch_ended(l); i++)
+		poll(&pfd, 1, 10);
+	assert_true(l->ended);
+}
+
+/* Whether @pid is gone, or a zombie that nobody has reaped yet. */
+static bool gone(pid_t pid)
+{
+	char path[64], state = 'X';
+	FILE *file;
+	int i;
+
+	for (i = 0; i < 500; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+		file = fopen(path, "r");
+		if (!file)
+			return true;
+		if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+			state = 'X';
+		fclose(file);
+		if (state == 'Z' || state == 'X')
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+/* Runs a script that prints the pid of something it leaves behind. */
+static pid_t left_behind(struct maple_launch *l, const char *script)
+{
+	char text[32] = "";
+	char *argv[] = { "/bin/sh", "-c", (char *)script, NULL };
+	struct maple_launch_order order = { .argv = argv, .envp = environ };
+	int fds[2];
+	ssize_t n;
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	order.out = fds[1];
+	order.err = 2;
+	order.own_group = true;
+	assert_int_equal(maple_launch_start(l, &order, NULL), 0);
+	close(fds[1]);
+	n = read(fds[0], text, sizeof(text) - 1);
+	assert_true(n > 0);
+	close(fds[0]);
+	assert_true(atoi(text) > 1);
+	return atoi(text);
+}
+
+static void status_comes_back(void **state)
+{
+	struct maple_launch l;
+
+	assert_int_equal(start(&l, "exit 7"), 0);
+	wait_end(&l);
+	assert_true(WIFEXITED(l.status));
+	assert_int_equal(WEXITSTATUS(l.status), 7);
+	maple_launch_finish(&l);
+
+	assert_int_equal(start(&l, "kill -SEGV $$"), 0);
+	wait_end(&l);
+	assert_true(WIFSIGNALED(l.status));
+	assert_int_equal(WTERMSIG(l.status), SIGSEGV);
+	maple_launch_finish(&l);
+}
+
+static void exec_failure_is_told(void **state)
+{
+	char *argv[] = { "/nonexistent/program", NULL };
+	struct maple_launch_order order = { .argv = argv, .envp = environ,
+					    .in = 0, .out = 1, .err = 2 };
+	struct maple_error err = { "" };
+	struct maple_launch l;
+
+	assert_int_equal(maple_launch_start(&l, &order, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "/nonexistent/program"));
+	argv[0] = "/etc/passwd";
+	assert_int_equal(maple_launch_start(&l, &order, &err), -EACCES);
+}
+
+static void what_it_leaves_behind_dies(void **state)
+{
+	struct maple_launch l;
+	pid_t pid;
+
+	pid = left_behind(&l, "setsid sleep 60 & echo $!; exit 0");
+	wait_end(&l);
+	assert_true(gone(pid));
+	maple_launch_finish(&l);
+}
+
+static void finish_kills_what_ignores_signals(void **state)
+{
+	struct maple_launch l;
+	pid_t pid;
+
+	pid = left_behind(&l, "trap '' HUP INT TERM QUIT; echo $$; "
+			      "while :; do sleep 1; done");
+	assert_false(maple_launch_ended(&l));
+	assert_false(kill(pid, 0));
+	maple_launch_finish(&l);
+	assert_true(gone(pid));
+}
+
+static void killed_guard_takes_it_down(void **state)
+{
+	struct maple_launch l;
+	pid_t pid;
+
+	pid = left_behind(&l, "sleep 60 & echo $!; wait");
+	kill(l.guard, SIGKILL);
+	wait_end(&l);
+	maple_launch_finish(&l);
+	assert_true(gone(pid));
+}
+
+static void killed_maker_takes_it_down(void **state)
+{
+	struct maple_launch l;
+	pid_t maker, pid;
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	maker = fork();
+	if (maker == 0) {
+		pid = left_behind(&l, "setsid sleep 60 & echo $!; wait");
+		if (write(fds[1], &pid, sizeof(pid)) != sizeof(pid))
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(read(fds[0], &pid, sizeof(pid)), sizeof(pid));
+	assert_false(kill(pid, 0));
+	kill(maker, SIGKILL);
+	waitpid(maker, NULL, 0);
+	assert_true(gone(pid));
+	close(fds[0]);
+	close(fds[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(status_comes_back),
+		cmocka_unit_test(exec_failure_is_told),
+		cmocka_unit_test(what_it_leaves_behind_dies),
+		cmocka_unit_test(finish_kills_what_ignores_signals),
+		cmocka_unit_test(killed_guard_takes_it_down),
+		cmocka_unit_test(killed_maker_takes_it_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
