@@ -12,6 +12,9 @@
 /* Gaps below this are alignment between functions. */
 #define GAP_MIN 16
 
+/* Executable sections that are looked at; a linker makes five or so. */
+#define SECTIONS_MAX 64
+
 static int add_symbol(struct maple_image *image, const GElf_Sym *sym)
 {
 	struct maple_range *range;
@@ -65,29 +68,64 @@ static int compare_ranges(const void *a, const void *b)
 	return x->hi > y->hi ? -1 : x->hi < y->hi;
 }
 
-/* Sorts, drops what begins inside another range, counts the gaps. */
+/* Sorts, and drops what begins inside another range. */
 static void settle(struct maple_image *image)
 {
 	struct maple_range *range = image->ranges.at;
 	uint64_t end = image->text_lo, kept = 0;
-	uint64_t text = image->text_hi - image->text_lo;
 
 	if (image->ranges.n)
 		qsort(range, image->ranges.n, sizeof(*range), compare_ranges);
-	image->stats.uncovered = image->stats.text - text;
 	for (size_t i = 0; i < image->ranges.n; i++) {
 		maple_image_mark(image, range[i].lo);
 		if (range[i].lo < end)
 			continue;
-		if (range[i].lo - end >= GAP_MIN)
-			image->stats.uncovered += range[i].lo - end;
 		end = range[i].hi;
 		range[kept++] = range[i];
 	}
-	if (image->text_hi - end >= GAP_MIN)
-		image->stats.uncovered += image->text_hi - end;
 	image->ranges.n = kept;
 	image->stats.functions = kept;
+}
+
+/* Counts the bytes from @lo to @hi, and those of them in no range. */
+static void count_span(struct maple_image *image, uint64_t lo, uint64_t hi)
+{
+	const struct maple_range *range = image->ranges.at;
+	uint64_t end = lo;
+
+	image->stats.text += hi - lo;
+	for (size_t i = 0; i < image->ranges.n && range[i].lo < hi; i++) {
+		if (range[i].hi <= lo)
+			continue;
+		if (range[i].lo > end && range[i].lo - end >= GAP_MIN)
+			image->stats.uncovered += range[i].lo - end;
+		end = range[i].hi;
+	}
+	if (hi > end && hi - end >= GAP_MIN)
+		image->stats.uncovered += hi - end;
+}
+
+/*
+ * How much code there is, and how much of it is not decoded. Sections tell
+ * it from constants in the same segment; without them the segment counts.
+ */
+static void count_text(struct maple_image *image)
+{
+	unsigned int left = SECTIONS_MAX;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while (image->elf && left && (scn = elf_nextscn(image->elf, scn))) {
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_PROGBITS ||
+		    !(sh.sh_flags & SHF_EXECINSTR) ||
+		    !maple_image_in_text(image, sh.sh_addr) ||
+		    sh.sh_size > image->text_hi - sh.sh_addr)
+			continue;
+		count_span(image, sh.sh_addr, sh.sh_addr + sh.sh_size);
+		left--;
+	}
+	if (left == SECTIONS_MAX)
+		count_span(image, image->text_lo, image->text_hi);
 }
 
 /* maple_image_functions - fills image->ranges, ascending, not overlapping */
@@ -101,6 +139,7 @@ int maple_image_functions(struct maple_image *image)
 		return ret;
 	maple_image_mark(image, image->entry);
 	settle(image);
+	count_text(image);
 	return 0;
 }
 

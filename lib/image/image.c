@@ -195,8 +195,7 @@ static int check_header(const Elf64_Ehdr *eh, const char *path,
 
 /*
  * The one executable segment that is decoded: there are linkers that make
- * several, but then one has the code. What is in the others counts as
- * uncovered.
+ * several, but then one has the code.
  */
 static int find_text(struct maple_image *image, struct maple_error *err)
 {
@@ -207,7 +206,6 @@ static int find_text(struct maple_image *image, struct maple_error *err)
 
 		if (!seg->exec)
 			continue;
-		image->stats.text += seg->filesz;
 		if (seg->filesz > image->text_hi - image->text_lo) {
 			image->text_lo = seg->lo;
 			image->text_hi = seg->lo + seg->filesz;

@@ -31,7 +31,7 @@ enum maple_left_out {
 struct maple_image_stats {
 	uint64_t functions;
 	uint64_t instructions;
-	uint64_t text;        /* bytes of executable segments */
+	uint64_t text;        /* bytes of code */
 	uint64_t uncovered;   /* ... that belong to no known function */
 	uint64_t left[MAPLE_LEFT_REASONS];
 	uint64_t ways[MAPLE_WAYS]; /* sites by the way in */
