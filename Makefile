@@ -44,7 +44,11 @@ targets := $(patsubst tests/targets/%.c,$(O)/tests/targets/%, \
 	$(patsubst tests/targets/%.cc,$(O)/tests/targets/%, \
 	$(wildcard tests/targets/*.cc tests/targets/clean/*.cc))
 helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
-	$(wildcard tests/e2e/*.c))
+	$(wildcard tests/e2e/*.c)) \
+	$(patsubst tests/e2e/%.cc,$(O)/tests/e2e/%, \
+	$(wildcard tests/e2e/*.cc)) \
+	$(patsubst tests/e2e/lib/%.c,$(O)/tests/e2e/%.so, \
+	$(wildcard tests/e2e/lib/*.c))
 programs := $(O)/mapletest $(O)/libmaple.a $(O)/libmaple.so \
 	$(O)/libmaple-agent.so
 tools := $(O)/tests/oracle $(O)/tests/simulate
@@ -114,6 +118,16 @@ $(O)/tests/e2e/%: tests/e2e/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O0 -g -pthread -o $@ $<
+
+$(O)/tests/e2e/%: tests/e2e/%.cc
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)$(CXX) -Wall -Wextra -O0 -g -pthread -o $@ $<
+
+$(O)/tests/e2e/%.so: tests/e2e/lib/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O0 -g -fPIC -shared -pthread -o $@ $<
 
 $(O)/tests/oracle: $(wildcard tests/oracle/*.c) $(O)/libmaple.a
 	@mkdir -p $(@D)
