@@ -154,7 +154,7 @@ check: deps-check
 	@tests/check $(O)
 
 bench: tests
-	@tests/bench/run $(O)
+	@tests/bench/acceptance $(O)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/maple \

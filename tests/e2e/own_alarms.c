@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Raises its own alarms, 1,000 a second in real time and as many in CPU time,
- * while its threads work and main sleeps; each handler touches what it may.
+ * while its threads work and main sleeps. With 'slowly' main sleeps for a
+ * second, so that there is time to kill it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -29,12 +30,12 @@ static void *work(void *arg)
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct itimerval each = { { 0, 1000 }, { 0, 1000 } };
 	struct itimerval never = { { 0, 0 }, { 0, 0 } };
 	struct sigaction action = { .sa_handler = tick };
-	struct timespec nap = { 0, 20000000 };
+	struct timespec nap = { argc > 1, 20000000 };
 	pthread_t threads[3];
 
 	sigaction(SIGALRM, &action, NULL);

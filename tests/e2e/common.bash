@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# What the end-to-end tests share. $BUILD is the build folder.
+
+bats_require_minimum_version 1.5.0
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+BUILD=${BUILD:-$ROOT/build}
+E2E=$BUILD/tests/e2e
+TARGETS=$BUILD/tests/targets
+
+# Nothing of the user's own: each test has a state folder of its own.
+setup() {
+	export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
+	unset MAPLE_OPTIONS
+	json=$BATS_TEST_TMPDIR/result.json
+	db=$BATS_TEST_TMPDIR/memo.db
+	[ -x "$BUILD/mapletest" ] || fail "$BUILD/mapletest is not there"
+}
+
+# Runs mapletest with a time limit, $limit seconds; afterwards as after bats's
+# own run: $status, $output, $stderr.
+mapletest() {
+	run --separate-stderr timeout -s KILL "${limit:-60}" \
+		"$BUILD/mapletest" "$@"
+	[ "$status" != 137 ] || fail "killed, or not done after ${limit:-60} s"
+}
+
+# A campaign whose result goes to $json.
+campaign() {
+	rm -f "$json"
+	mapletest run --format json --output "$json" --db "$db" "$@"
+}
+
+fail() {
+	echo "$*"
+	echo "status: ${status-}"
+	echo "stderr: ${stderr-}"
+	[ ! -s "$json" ] || { echo "result:"; cat "$json"; }
+	return 1
+}
+
+# The test fails unless the status is one of these.
+ended_with() {
+	local wanted
+
+	for wanted; do
+		[ "$status" != "$wanted" ] || return 0
+	done
+	fail "wanted status $*"
+}
+
+# The test fails unless the result is one object for which this holds.
+holds() {
+	[ -s "$json" ] || fail "no result was written"
+	jq -es 'length == 1' "$json" >/dev/null || fail "not one JSON object"
+	jq -e "$1" "$json" >/dev/null || fail "does not hold: $1"
+}
+
+# The tool's own words must match.
+says() {
+	grep -qiE -- "$1" <<<"$stderr" || fail "does not say: $1"
+}
+
+# No process of the program is left a moment after the tool has gone.
+none_left() {
+	local try left
+
+	for try in 1 2 3 4 5 6 7 8 9 10; do
+		left=$(pgrep -f -- "^$1( |\$)") || return 0
+		sleep 0.1
+	done
+	kill -KILL $left
+	fail "left behind:" $left
+}
+
+# A profile run alone: delivered, nothing found, and something covered.
+covered() {
+	ended_with 0
+	holds '.schema == 1 and .verdict == "clean"'
+	holds '.runs.profile >= 1 and .delivery.undelivered_runs == 0'
+	holds '[.coverage.exposed[], .coverage.predicted[]] | add > 0'
+}
+
+# What came out is what the program writes itself, once for each run.
+same_output() { # NATIVE GOT
+	local runs number
+
+	runs=$(jq '[.runs[]] | add' "$json")
+	for ((number = 0; number < runs; number++)); do
+		cat "$1"
+	done | cmp - "$2" || fail "output differs from $runs native runs"
+}

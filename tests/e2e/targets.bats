@@ -1,0 +1,201 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# The small buggy programs are found, the clean ones never; the long form of
+# this is tests/bench/acceptance.
+
+load common
+
+# One campaign finds the bug in 40 runs, and its control holds.
+finds() {
+	limit=90 campaign --seed "${seed:-1}" --max-runs 40 -- "$TARGETS/$1"
+	ended_with 66
+	holds '.schema == 1 and .verdict == "finding"'
+	holds '.to_first_finding.runs <= 40 and .to_first_finding.runs >= 1'
+	holds '.findings | length >= 1'
+	holds '.findings[0] | .id and .title and .replay'
+	[ -z "${2-}" ] || holds ".findings[0].kind == \"$2\""
+	controlled
+	[ "$(jq '.findings[0].idiom' "$json")" = 0 ] || placed "$1"
+	none_left "$TARGETS/$1"
+}
+
+# Forced it fails, reversed it does not, or the report admits that it does.
+controlled() {
+	holds '.findings[0].confirm.forced | .[1] >= 5 and .[0] >= .[1] - 1'
+	if ! jq -e '.findings[0].confirm.flipped | .[0] <= 1' "$json"; then
+		mapletest report --db "$db" "$(jq -r '.findings[0].id' "$json")"
+		grep -qiE 'revers.* fails (as well|too)' <<<"$output" ||
+			fail "the reversed order fails, and nobody says so"
+	fi
+}
+
+# Every event of the iRoot stands in the program's own source.
+placed() {
+	holds ".findings[0].iroot | length >= 2 and all(.line > 0)"
+	holds ".findings[0].iroot |
+		all((.file // \"\") | endswith(\"$1.c\"))"
+	holds '.findings[0].iroot | all(.kind | test("^[RWLU]$"))'
+	holds '[.findings[0].iroot[].thread] | unique | length >= 2'
+}
+
+clean() {
+	limit=120 campaign --seed "${2:-1}" --max-runs 60 --max-time 60s -- \
+		"$TARGETS/clean/$1"
+	ended_with 0
+	holds '.verdict == "clean" and (.findings | length == 0)'
+	holds '.runs.profile >= 1'
+	holds '[.coverage.exposed[], .coverage.predicted[]] | add > 0'
+	none_left "$TARGETS/clean/$1"
+}
+
+headers() {
+	grep -l "^ \* Idiom: $1\$" "$ROOT"/tests/targets/*.c |
+		sed 's/.*\///; s/\.c$//'
+}
+
+@test "each target tells its idiom, its iRoot in true lines, and its rate" {
+	local file idiom event line lines count=0
+
+	for file in "$ROOT"/tests/targets/*.c; do
+		idiom=$(sed -n 's/^ \* Idiom: //p' "$file")
+		lines=$(sed -n 's/^ \* iRoot: //p' "$file" |
+			grep -oE '[RWLU]:[0-9]+' | cut -d: -f2)
+		grep -qE '^ \* Native: [0-9]+ of [0-9]+ runs fail$' "$file"
+		case $idiom in
+		1) [ "$(wc -w <<<"$lines")" = 2 ] ;;
+		2) [ "$(wc -w <<<"$lines")" = 3 ] ;;
+		3 | 4 | 5 | 6 | deadlock) [ "$(wc -w <<<"$lines")" = 4 ] ;;
+		*) fail "$file: idiom '$idiom'" ;;
+		esac
+		event=0
+		for line in $lines; do
+			sed -n "${line}p" "$file" |
+				grep -qE "/\* (e[0-9] )*e$event " ||
+				fail "$file:$line is not e$event"
+			event=$((event + 1))
+		done
+		count=$((count + 1))
+	done
+	[ "$count" -ge 12 ]
+	[ "$(headers 1 | wc -l)" -ge 8 ]
+}
+
+@test "this file has a test for each target of idiom 1 and each clean one" {
+	local name
+
+	for name in $(headers 1); do
+		grep -qE "^	finds $name\b" "$BATS_TEST_FILENAME" ||
+			fail "$name"
+	done
+	for name in "$ROOT"/tests/targets/clean/*.c; do
+		name=$(basename "$name" .c)
+		grep -qE "^	clean $name\b" "$BATS_TEST_FILENAME" ||
+			fail "$name"
+	done
+}
+
+@test "no target fails by itself" {
+	run "$ROOT/tests/targets/rates" -n 20 "$BUILD"
+	[ "$status" = 0 ]
+	[ "${#lines[@]}" -ge 18 ]
+	! grep -vE ' 0/20$' <<<"$output"
+}
+
+@test "bank_account: a lost update" {
+	finds bank_account signal
+}
+
+@test "string_buffer: length and copy are two critical sections" {
+	finds string_buffer signal
+}
+
+@test "log_sweep: the buffer is swept away between look and use" {
+	finds log_sweep signal
+}
+
+@test "log_rotation: an entry is lost while the log is closed" {
+	finds log_rotation signal
+}
+
+@test "queue_free: the lock is gone when the consumer comes back" {
+	finds queue_free signal
+}
+
+@test "publish_early: the pointer is there before the name" {
+	finds publish_early signal
+}
+
+@test "lost_wakeup: the signal comes before the wait" {
+	finds lost_wakeup
+	holds '.findings[0].kind | test("^(deadlock|hang)$")'
+}
+
+@test "refcount: both owners see the last reference" {
+	finds refcount signal
+}
+
+@test "write_skew: both servers go down" {
+	finds write_skew signal
+}
+
+@test "fiftieth: only the 50th execution of a site does harm" {
+	finds fiftieth signal
+}
+
+@test "clean: mutex_counter" {
+	clean mutex_counter
+}
+
+@test "clean: all_locks" {
+	clean all_locks
+}
+
+@test "clean: timed_queue" {
+	clean timed_queue
+}
+
+@test "clean: spin_wait is not a hang" {
+	clean spin_wait
+	clean spin_wait 2
+}
+
+@test "clean: detached_pool" {
+	clean detached_pool
+}
+
+@test "clean: signal_fork" {
+	clean signal_fork
+}
+
+@test "clean: c11_pipeline" {
+	clean c11_pipeline
+}
+
+@test "a finding is replayed and reported from the memo, and not its reverse" {
+	local id
+
+	finds bank_account signal
+	id=$(jq -r '.findings[0].id' "$json")
+	mapletest replay --db "$db" "$id" --times 5
+	ended_with 0
+	mapletest replay --db "$db" "$id" --flip --times 5
+	ended_with 1
+	mapletest report --db "$db" "$id"
+	ended_with 0
+	grep -q 'BUG: maple: ' <<<"$output"
+	grep -q 'SUMMARY: maple: ' <<<"$output"
+	grep -q 'bank_account.c:' <<<"$output"
+	mapletest coverage --db "$db"
+	ended_with 0
+}
+
+@test "the memo remembers what was exposed: a second campaign has less to do" {
+	local first
+
+	campaign --seed 1 --max-runs 60 -- "$TARGETS/clean/mutex_counter"
+	ended_with 0
+	first=$(jq '.runs.enforced' "$json")
+	campaign --seed 2 --max-runs 60 -- "$TARGETS/clean/mutex_counter"
+	ended_with 0
+	holds ".runs.enforced <= $first"
+}
