@@ -32,7 +32,10 @@ static void recover(int signo, siginfo_t *info, void *context)
 static __attribute__((noinline)) void touch(int *where)
 {
 	asm volatile(".globl faulting\n"
-		     "faulting: movl $1, (%0)" : : "r"(where) : "memory");
+		     "faulting: movl $1, (%0)"
+		     :
+		     : "r"(where)
+		     : "memory");
 }
 
 static void *work(void *arg)
@@ -52,8 +55,8 @@ int main(void)
 				    .sa_flags = SA_SIGINFO };
 	pthread_t threads[2];
 
-	forbidden = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
-			 -1, 0);
+	forbidden =
+		mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	sigaction(SIGSEGV, &action, NULL);
 	for (int i = 0; i < 2; i++)
 		pthread_create(&threads[i], NULL, work, NULL);

@@ -15,7 +15,10 @@ static void *spin(void *arg)
 	while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE))
 		asm volatile("mov $2000000, %%ecx\n"
 			     "1: dec %%ecx\n"
-			     "jnz 1b" : : : "ecx", "cc");
+			     "jnz 1b"
+			     :
+			     :
+			     : "ecx", "cc");
 	return NULL;
 }
 

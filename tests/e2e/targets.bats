@@ -61,6 +61,8 @@ headers() {
 		lines=$(sed -n 's/^ \* iRoot: //p' "$file" |
 			grep -oE '[RWLU]:[0-9]+' | cut -d: -f2)
 		grep -qE '^ \* Native: [0-9]+ of [0-9]+ runs fail$' "$file"
+		grep -qF "| $idiom | $(sed -n 's/^ \* iRoot: //p' "$file") |" \
+			"$ROOT/tests/targets/README.md" || fail "$file: README"
 		case $idiom in
 		1) [ "$(wc -w <<<"$lines")" = 2 ] ;;
 		2) [ "$(wc -w <<<"$lines")" = 3 ] ;;

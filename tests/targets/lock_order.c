@@ -20,7 +20,7 @@ static struct account right = { PTHREAD_MUTEX_INITIALIZER, 100 };
 
 static void *to_right(void *arg)
 {
-	pthread_mutex_lock(&left.lock); /* e0 */
+	pthread_mutex_lock(&left.lock);	 /* e0 */
 	pthread_mutex_lock(&right.lock); /* e3 */
 	left.balance -= 10;
 	right.balance += 10;
@@ -36,7 +36,7 @@ static void *to_left(void *arg)
 	for (int i = 0; i < 100000; i++)
 		think += i;
 	pthread_mutex_lock(&right.lock); /* e2 */
-	pthread_mutex_lock(&left.lock); /* e1 */
+	pthread_mutex_lock(&left.lock);	 /* e1 */
 	right.balance -= 5;
 	left.balance += 5;
 	pthread_mutex_unlock(&left.lock);

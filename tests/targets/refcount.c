@@ -22,7 +22,7 @@ static void *put(void *arg)
 	struct object *object = arg;
 
 	object->refs = object->refs - 1; /* e0 */
-	if (object->refs == 0) /* e1 */
+	if (object->refs == 0)		 /* e1 */
 		free(object);
 	return NULL;
 }

@@ -24,7 +24,7 @@ static void *look(void *arg)
 {
 	int w, h;
 
-	w = width; /* e1 */
+	w = width;  /* e1 */
 	h = height; /* e2 */
 	assert(w * 3 == h * 4);
 	return NULL;
