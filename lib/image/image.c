@@ -17,10 +17,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <elfutils/libdwelf.h>
+#include <xxhash.h>
 #include "internal.h"
 
 /* Addresses are 32-bit in the patch table. */
 #define ADDRESS_MAX 0xffffffffull
+
+#define BUILD_ID_MAX 64 /* bytes; 20 are usual */
 
 /* maple_array_more - room for one more element of @size bytes; NULL: none */
 void *maple_array_more(struct maple_array *array, size_t size)
@@ -266,6 +269,37 @@ static int load(struct maple_image *image, struct maple_error *err)
 	return ret ? ret : find_text(image, err);
 }
 
+static char *hex(const uint8_t *bytes, size_t n)
+{
+	static const char digits[] = "0123456789abcdef";
+	char *text = calloc(1, 2 * n + 1);
+
+	for (size_t i = 0; text && i < n; i++) {
+		text[2 * i] = digits[bytes[i] >> 4];
+		text[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	return text;
+}
+
+/* What stands for a build-id lasts until the file is made anew. */
+static char *stand_in(const struct maple_image *image)
+{
+	struct stat st;
+	uint64_t parts[4];
+	char *text;
+
+	if (fstat(image->fd, &st))
+		return NULL;
+	parts[0] = XXH3_64bits(image->path, strlen(image->path));
+	parts[1] = st.st_size;
+	parts[2] = st.st_mtim.tv_sec;
+	parts[3] = st.st_mtim.tv_nsec;
+	if (asprintf(&text, "file-%016llx",
+		     (unsigned long long)XXH3_64bits(parts, sizeof(parts))) < 0)
+		return NULL;
+	return text;
+}
+
 /* A missing or strange section table loses symbols and build-id only. */
 static int identify(struct maple_image *image)
 {
@@ -276,19 +310,29 @@ static int identify(struct maple_image *image)
 	image->elf = elf_begin(image->fd, ELF_C_READ, NULL);
 	if (image->elf)
 		len = dwelf_elf_gnu_build_id(image->elf, &id);
-	if (len < 0 || len > 64)
-		len = 0;
-	image->build_id = calloc(1, 2 * len + 1);
-	if (!image->build_id)
-		return -ENOMEM;
-	for (ssize_t i = 0; i < len; i++) {
-		static const char digits[] = "0123456789abcdef";
-		uint8_t byte = ((const uint8_t *)id)[i];
+	image->build_id = len > 0 && len <= BUILD_ID_MAX ? hex(id, len) :
+							   stand_in(image);
+	return image->build_id ? 0 : -ENOMEM;
+}
 
-		image->build_id[2 * i] = digits[byte >> 4];
-		image->build_id[2 * i + 1] = digits[byte & 15];
-	}
-	return 0;
+static void array_deinit(struct maple_array *array)
+{
+	free(array->at);
+	*array = (struct maple_array){ 0 };
+}
+
+/* What only the decoding needed, most of the memory. */
+static void forget(struct maple_image *image)
+{
+	array_deinit(&image->ranges);
+	array_deinit(&image->rseqs);
+	array_deinit(&image->decoded);
+	array_deinit(&image->leas);
+	free(image->targets);
+	free(image->starts);
+	image->targets = image->starts = NULL;
+	while (image->nsegs)
+		free(image->seg[--image->nsegs].bytes);
 }
 
 static int understand(struct maple_image *image)
@@ -306,7 +350,10 @@ static int understand(struct maple_image *image)
 	if (ret)
 		return ret;
 	maple_image_edges(image);
-	return maple_image_group(image);
+	ret = maple_image_group(image);
+	if (!ret)
+		forget(image);
+	return ret;
 }
 
 /*
@@ -348,17 +395,10 @@ void maple_image_destroy(struct maple_image *image)
 	if (!image)
 		return;
 	maple_image_place_deinit(image);
-	free(image->ranges.at);
-	free(image->rseqs.at);
-	free(image->decoded.at);
-	free(image->leas.at);
-	free(image->sites.at);
-	free(image->groups.at);
-	free(image->insns.at);
-	free(image->targets);
-	free(image->starts);
-	for (unsigned int i = 0; i < image->nsegs; i++)
-		free(image->seg[i].bytes);
+	forget(image);
+	array_deinit(&image->sites);
+	array_deinit(&image->groups);
+	array_deinit(&image->insns);
 	elf_end(image->elf);
 	if (image->fd >= 0)
 		close(image->fd);
@@ -372,7 +412,10 @@ const char *maple_image_path(const struct maple_image *image)
 	return image->path;
 }
 
-/* maple_image_build_id - in hex; "" when the image has none */
+/*
+ * maple_image_build_id - in hex; for an image without one, "file-" and a hash
+ * of its path, size and time, which lasts until the file is made anew
+ */
 const char *maple_image_build_id(const struct maple_image *image)
 {
 	return image->build_id;

@@ -58,7 +58,7 @@ struct maple_symbol {
 
 struct maple_image {
 	char *path;
-	char *build_id;      /* hex; "" if it has none */
+	char *build_id;      /* hex, or a stand-in */
 	int fd;
 	Elf *elf;
 	uint16_t type;       /* ET_EXEC or ET_DYN */

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <uthash.h>
-#include <xxhash.h>
 #include "registry.h"
 
 /* Room for the numbers of call sites above those of sites. */
 #define SITES_MAX MAPLE_SITE_CALL
 
 struct entry {
-	char *key;           /* build-id, or a stand-in for it */
+	const char *key;     /* build-id, or what stands for it */
 	uint32_t index;
 	uint32_t base;
 	struct maple_image *image;
@@ -53,7 +51,6 @@ void maple_registry_destroy(struct maple_registry *reg)
 	HASH_CLEAR(hh, reg->by_where);
 	for (uint32_t i = 0; i < reg->nentries; i++) {
 		maple_image_destroy(reg->entries[i]->image);
-		free(reg->entries[i]->key);
 		free(reg->entries[i]);
 	}
 	for (uint32_t k = 0; k < reg->ncalls; k++)
@@ -61,22 +58,6 @@ void maple_registry_destroy(struct maple_registry *reg)
 	free(reg->entries);
 	free(reg->calls);
 	free(reg);
-}
-
-/* What stands for a build-id lasts until the file is made anew. */
-static char *stand_in(const char *path, const struct stat *st)
-{
-	uint64_t parts[4];
-	char *key;
-
-	parts[0] = XXH3_64bits(path, strlen(path));
-	parts[1] = st->st_size;
-	parts[2] = st->st_mtim.tv_sec;
-	parts[3] = st->st_mtim.tv_nsec;
-	if (asprintf(&key, "file-%016llx",
-		     (unsigned long long)XXH3_64bits(parts, sizeof(parts))) < 0)
-		return NULL;
-	return key;
 }
 
 /* The entry of the very file at @path, if it was opened before. */
@@ -97,7 +78,7 @@ static struct entry *find_file(const struct maple_registry *reg,
 }
 
 static int insert(struct maple_registry *reg, struct maple_image *image,
-		  char *key, const struct stat *st, uint32_t *index)
+		  const struct stat *st, uint32_t *index)
 {
 	struct entry **entries, *entry;
 	uint32_t nsites;
@@ -113,14 +94,15 @@ static int insert(struct maple_registry *reg, struct maple_image *image,
 	entry = calloc(1, sizeof(*entry));
 	if (!entry)
 		return -ENOMEM;
-	*entry = (struct entry){ .key = key,
+	*entry = (struct entry){ .key = maple_image_build_id(image),
 				 .index = reg->nentries,
 				 .base = reg->nsites,
 				 .image = image,
 				 .st = *st };
 	entries[reg->nentries++] = entry;
 	reg->nsites += nsites;
-	HASH_ADD_KEYPTR(hh, reg->by_key, key, strlen(key), entry);
+	HASH_ADD_KEYPTR(hh, reg->by_key, entry->key, strlen(entry->key),
+			entry);
 	*index = entry->index;
 	return 0;
 }
@@ -138,7 +120,6 @@ int maple_registry_add(struct maple_registry *reg, const char *path,
 	struct stat st = { 0 };
 	struct maple_image *image;
 	struct entry *known;
-	char *key;
 	int ret;
 
 	known = stat(path, &st) ? NULL : find_file(reg, &st);
@@ -149,24 +130,16 @@ int maple_registry_add(struct maple_registry *reg, const char *path,
 	ret = maple_image_open(path, &image, err);
 	if (ret)
 		return ret;
-	key = *maple_image_build_id(image) ?
-		      strdup(maple_image_build_id(image)) :
-		      stand_in(path, &st);
-	if (!key) {
-		maple_image_destroy(image);
-		return maple_error_set(err, ENOMEM, "%s: out of memory", path);
-	}
-	HASH_FIND_STR(reg->by_key, key, known);
+	HASH_FIND_STR(reg->by_key, maple_image_build_id(image), known);
 	if (known) {
 		*index = known->index;
 	} else {
-		ret = insert(reg, image, key, &st, index);
+		ret = insert(reg, image, &st, index);
 		if (!ret)
 			return 0;
 		maple_error_set(err, -ret, "%s: cannot number its sites: %s",
 				path, strerror(-ret));
 	}
-	free(key);
 	maple_image_destroy(image);
 	return ret;
 }
@@ -346,14 +319,6 @@ int maple_registry_place(const struct maple_registry *reg, uint32_t number,
 	place->offset = info.offset;
 	if (info.image == MAPLE_REGISTRY_NONE)
 		return 0;
-	ret = maple_image_place(reg->entries[info.image]->image, info.offset,
-				info.is_call, place);
-	if (!ret && !*place->build_id) {
-		free(place->build_id);
-		place->build_id = strdup(info.build_id);
-		ret = place->build_id ? 0 : -ENOMEM;
-		if (ret)
-			maple_place_deinit(place);
-	}
-	return ret;
+	return maple_image_place(reg->entries[info.image]->image, info.offset,
+				 info.is_call, place);
 }

@@ -235,7 +235,7 @@ static void test_compiled(void **state)
 	set_pair(&pair, 1);
 	sites = maple_image_sites(image, &n);
 	for (uint32_t i = 0; i < n; i++)
-		if (sites[i].offset >= at && sites[i].offset < at + 64 &&
+		if (sites[i].offset >= at && sites[i].offset < at + 256 &&
 		    sites[i].kind == W && sites[i].size == sizeof(long) &&
 		    sites[i].base != RSP && sites[i].base != RBP)
 			seen |= sites[i].disp == offsetof(struct pair, a) ? 1 :
