@@ -102,6 +102,14 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libmaple.a
 	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $< $(O)/libmaple.a $(LIBS) \
 		-lcmocka
 
+# The interposed functions, with a core that only keeps what it is told.
+$(O)/tests/unit/test_intercept_%: tests/unit/test_intercept_%.c \
+		$(filter $(O)/agent/lib/agent/intercept_%,$(agent_obj))
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -fno-builtin -U_FORTIFY_SOURCE -Itests \
+		-o $@ $< $(filter %.o,$^) -lcmocka -lpthread -ldl
+
 # The bug must be in the binary: no optimisation (agent.md, what bites, 12).
 $(O)/tests/targets/%: tests/targets/%.c
 	@mkdir -p $(@D)

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * A core for the interposed functions to call: it keeps what it is told, and
+ * decides nothing. For one test program, which includes it once.
+ */
+#ifndef MOCK_AGENT_H
+#define MOCK_AGENT_H
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "agent/agent.h"
+
+#define MOCK_CALLS 4096
+
+enum mock_what { BEFORE = 1, AFTER, NOTE, OTHER };
+
+enum mock_other {
+	DETACH = 100,
+	ATTACH,
+	EXITING,
+	IMAGES,
+	DROP,
+	BORN,
+	ENDED,
+	ACTION,
+};
+
+struct mock_call {
+	enum mock_what what;
+	unsigned int kind; /* of the event, or enum mock_other */
+	unsigned int thread;
+	uint32_t site;
+	uint64_t addr, size;
+	unsigned int flags, aux;
+	bool happened;
+};
+
+struct maple_shm *maple_shm;
+__thread struct maple_agent_thread maple_self
+	__attribute__((tls_model("initial-exec"))) = {
+		.number = MAPLE_THREAD_NONE,
+	};
+
+static struct mock_call mock_log[MOCK_CALLS];
+static unsigned int mock_n;
+static unsigned int mock_yields; /* counted only: there are many */
+static unsigned int mock_prio;
+static int mock_owned; /* the signal that it owns, 0 for none */
+
+static void mock_keep(struct mock_call c)
+{
+	unsigned int i;
+
+	if (c.what != OTHER && c.site == MAPLE_SITE_NONE)
+		return;
+	i = __atomic_fetch_add(&mock_n, 1, __ATOMIC_SEQ_CST);
+	if (i >= MOCK_CALLS)
+		abort();
+	c.thread = maple_self.number;
+	mock_log[i] = c;
+}
+
+static void mock_other(enum mock_other what, unsigned int aux)
+{
+	mock_keep((struct mock_call){ OTHER, what, .aux = aux });
+}
+
+static void mock_reset(void)
+{
+	if (!maple_shm) {
+		maple_shm = mmap(NULL, sizeof(*maple_shm),
+				 PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+				 -1, 0);
+		if (maple_shm == MAP_FAILED)
+			abort();
+	}
+	maple_self = (struct maple_agent_thread){ .inside = 1 };
+	mock_yields = 0;
+	maple_shm->sched = MAPLE_SCHED_NATIVE;
+	maple_shm->cpu = -1;
+	maple_shm->stats.pinned = 0;
+	maple_shm->nthreads = 1;
+	memset(maple_shm->thread, 0, sizeof(maple_shm->thread));
+	mock_prio = 0;
+	mock_owned = 0;
+	mock_n = 0;
+	maple_self.inside = 0;
+}
+
+/* From here on nothing is kept; what was kept can be looked at. */
+static unsigned int mock_stop(void)
+{
+	maple_self.inside = 1;
+	return mock_n;
+}
+
+extern char __executable_start[], etext[];
+
+/* Calls from elsewhere (libc, the unwinder) are up to their versions. */
+uint32_t maple_agent_call(const void *ret, unsigned int kind)
+{
+	if ((const char *)ret < __executable_start || (const char *)ret > etext)
+		return MAPLE_SITE_NONE;
+	return MAPLE_SITE_CALL | ((uint32_t)(uintptr_t)ret & 0xffffff);
+}
+
+void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
+			uint64_t size, unsigned int flags)
+{
+	mock_keep((struct mock_call){ BEFORE, kind, 0, site, (uint64_t)addr,
+				      size, flags });
+}
+
+void maple_agent_after(uint32_t site, unsigned int kind, const void *addr,
+		       uint64_t size, unsigned int flags, bool happened)
+{
+	mock_keep((struct mock_call){ AFTER, kind, 0, site, (uint64_t)addr,
+				      size, flags, 0, happened });
+}
+
+void maple_agent_note(unsigned int kind, uint32_t site, const void *addr,
+		      uint64_t value, unsigned int flags, uint32_t aux)
+{
+	mock_keep((struct mock_call){ NOTE, kind, 0, site, (uint64_t)addr,
+				      value, flags, aux });
+}
+
+uint32_t maple_agent_thread_new(void)
+{
+	uint32_t n = __atomic_fetch_add(&maple_shm->nthreads, 1,
+					__ATOMIC_SEQ_CST);
+
+	if (n >= MAPLE_THREADS)
+		return MAPLE_THREAD_NONE;
+	maple_shm->thread[n].tid = 0;
+	return n;
+}
+
+void maple_agent_thread_drop(uint32_t number)
+{
+	mock_other(DROP, number);
+}
+
+unsigned int maple_agent_thread_prio(uint32_t number)
+{
+	return mock_prio;
+}
+
+void maple_agent_thread_start(uint32_t number, const void *stack,
+			      uint64_t size)
+{
+	const char *here = __builtin_frame_address(0);
+
+	if (here < (const char *)stack || here >= (const char *)stack + size)
+		abort();
+	maple_self.number = number;
+	maple_shm->thread[number].pthread = (uint64_t)pthread_self();
+	maple_shm->thread[number].tid = gettid();
+	mock_other(BORN, number);
+}
+
+void maple_agent_thread_exit(void)
+{
+	mock_other(ENDED, maple_self.number);
+	maple_self.number = MAPLE_THREAD_NONE;
+}
+
+uint32_t maple_agent_thread_find(uint64_t pthread)
+{
+	uint32_t i;
+
+	for (i = maple_shm->nthreads; i-- > 0;)
+		if (maple_shm->thread[i].pthread == pthread)
+			return i;
+	return MAPLE_THREAD_NONE;
+}
+
+void maple_agent_yield(void)
+{
+	mock_yields++;
+}
+
+void maple_agent_images(void)
+{
+	mock_other(IMAGES, 0);
+}
+
+void maple_agent_detach(void)
+{
+	mock_other(DETACH, 0);
+	maple_self.number = MAPLE_THREAD_NONE;
+}
+
+void maple_agent_attach(void)
+{
+	maple_self.number = 0;
+	mock_other(ATTACH, 0);
+}
+
+void maple_agent_exiting(void)
+{
+	mock_other(EXITING, 0);
+}
+
+bool maple_agent_fault_owns(int signo)
+{
+	return mock_owned && mock_owned == signo;
+}
+
+int maple_agent_fault_action(int signo, const struct sigaction *act,
+			     struct sigaction *old)
+{
+	static struct sigaction kept;
+	struct sigaction was = kept;
+
+	mock_other(ACTION, signo);
+	if (act)
+		kept = *act;
+	if (old)
+		*old = was;
+	return 0;
+}
+
+void *maple_agent_real(const char *name)
+{
+	void *fn = dlsym(RTLD_NEXT, name);
+
+	if (!fn) {
+		fprintf(stderr, "no definition of %s\n", name);
+		abort();
+	}
+	return fn;
+}
+
+/*
+ * The log as words, for thread @number only: "<lock" before, "lock>" after,
+ * "lock!" after a failed attempt, others plain; behind a slash the flags
+ * Shared, Timeout, Maywait, memFn.
+ */
+static const char *mock_text(unsigned int number)
+{
+	static const char *const names[] = {
+		[MAPLE_EV_READ] = "read", [MAPLE_EV_WRITE] = "write",
+		[MAPLE_EV_LOCK] = "lock", [MAPLE_EV_UNLOCK] = "unlock",
+		[MAPLE_EV_CREATE] = "create", [MAPLE_EV_JOIN] = "join",
+		[MAPLE_EV_SIGNAL] = "signal",
+		[MAPLE_EV_BROADCAST] = "broadcast",
+		[MAPLE_EV_WAIT] = "wait", [MAPLE_EV_WAKE] = "wake",
+		[MAPLE_EV_BARRIER_IN] = "in", [MAPLE_EV_BARRIER_OUT] = "out",
+		[MAPLE_EV_POST] = "post", [MAPLE_EV_TAKE] = "take",
+		[MAPLE_EV_ONCE] = "once", [MAPLE_EV_ONCED] = "onced",
+		[MAPLE_EV_ALLOC] = "alloc", [MAPLE_EV_FREE] = "free",
+		[MAPLE_EV_BLOCK] = "block",
+		[DETACH] = "detach", [ATTACH] = "attach",
+		[EXITING] = "exiting", [IMAGES] = "images", [DROP] = "drop",
+		[BORN] = "born", [ENDED] = "ended", [ACTION] = "action",
+	};
+	static char text[65536];
+	size_t at = 0;
+	unsigned int i;
+
+	text[0] = 0;
+	for (i = 0; i < mock_n; i++) {
+		const struct mock_call *c = &mock_log[i];
+
+		if (c->thread != number)
+			continue;
+		at += snprintf(text + at, sizeof(text) - at, "%s%s%s%s%s%s%s%s",
+			       at ? " " : "", c->what == BEFORE ? "<" : "",
+			       names[c->kind],
+			       c->what != AFTER ? "" : c->happened ? ">" : "!",
+			       c->flags & MAPLE_EVF_SHARED ? "/S" : "",
+			       c->flags & MAPLE_EVF_TIMEOUT ? "/T" : "",
+			       c->flags & MAPLE_EVF_MAYWAIT ? "/M" : "",
+			       c->flags & MAPLE_EVF_MEMFN ? "/F" : "");
+	}
+	return text;
+}
+
+/* What thread @number did since the last time; the log is empty after. */
+#define expect_of(number, words)                                 \
+	do {                                                     \
+		mock_stop();                                     \
+		assert_string_equal(mock_text(number), (words)); \
+		mock_n = 0;                                      \
+		maple_self.inside = 0;                           \
+	} while (0)
+#define expect(words) expect_of(0, words)
+
+static int mock_setup(void **state)
+{
+	mock_reset();
+	return 0;
+}
+
+static int mock_teardown(void **state)
+{
+	mock_stop();
+	return 0;
+}
+
+#endif
