@@ -21,6 +21,17 @@ MAPLE_REAL(dlopen);
 MAPLE_REAL(dlmopen);
 MAPLE_REAL(dlclose);
 
+/* We are inside, but the library's constructors are not. */
+static void *open_real(const char *file, int mode)
+{
+	void *handle;
+
+	maple_agent_leave();
+	handle = REAL(dlopen)(file, mode);
+	maple_agent_enter();
+	return handle;
+}
+
 static struct link_map *caller_map(const void *ret)
 {
 	struct link_map *map = NULL;
@@ -61,7 +72,7 @@ static void *open_in(const Dl_serinfo *dirs, const char *file, int mode)
 			     dirs->dls_serpath[i].dls_name, file);
 		if (n < 0 || n >= PATH_MAX || access(path, R_OK) < 0)
 			continue;
-		handle = REAL(dlopen)(path, mode);
+		handle = open_real(path, mode);
 		if (handle)
 			return handle;
 	}
@@ -112,7 +123,7 @@ static void *open_by_origin_of(struct link_map *map, const char *rest,
 		return NULL;
 	if (dlinfo(caller, RTLD_DI_ORIGIN, dir) == 0 &&
 	    snprintf(path, sizeof(path), "%s%s", dir, rest) < PATH_MAX)
-		handle = REAL(dlopen)(path, mode);
+		handle = open_real(path, mode);
 	REAL(dlclose)(caller);
 	return handle;
 }
@@ -138,24 +149,19 @@ static void *open_as(const void *ret, const char *file, int mode)
 	return open_by_path_of(map, file, mode);
 }
 
-static void *open_image(const void *ret, const char *file, int mode)
+MAPLE_EXPORT void *dlopen(const char *file, int mode)
 {
 	void *handle = NULL;
 
+	maple_agent_enter();
 	/* What is loaded already is found by its name before any path. */
 	if (file && !strchr(file, '/'))
-		handle = REAL(dlopen)(file, mode | RTLD_NOLOAD);
+		handle = open_real(file, mode | RTLD_NOLOAD);
 	if (!handle)
-		handle = open_as(ret, file, mode);
+		handle = open_as(__builtin_return_address(0), file, mode);
 	if (!handle)
-		handle = REAL(dlopen)(file, mode);
-	return handle;
-}
-
-MAPLE_EXPORT void *dlopen(const char *file, int mode)
-{
-	void *handle = open_image(__builtin_return_address(0), file, mode);
-
+		handle = open_real(file, mode);
+	maple_agent_leave();
 	if (handle && maple_agent_on())
 		maple_agent_images();
 	return handle;
