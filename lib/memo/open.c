@@ -56,16 +56,18 @@ static int look(struct maple_memo *memo, int64_t *version,
 		ret = ask(memo, "PRAGMA user_version", version, err);
 	if (ret)
 		return ret;
-	if (application != APPLICATION && (tables || *version || application))
-		return maple_sql_fail(memo, SQLITE_NOTADB, err);
-	if (*version > maple_sql_version)
+	/* Something else's file may have numbered its schema, too. */
+	if (*version > maple_sql_version &&
+	    (application == APPLICATION || !application))
 		return maple_error_set(err, ENOTSUP,
-				       "memo database '%s' has schema %d, of a "
-				       "newer maple; this one knows %d: update "
-				       "maple or name another place with "
-				       "--db FILE",
+				       "memo database '%s' has schema %d and "
+				       "this maple knows %d: a newer one made "
+				       "it, or something else; update maple or "
+				       "name another place with --db FILE",
 				       memo->path, (int)*version,
 				       maple_sql_version);
+	if (application != APPLICATION && (tables || *version || application))
+		return maple_sql_fail(memo, SQLITE_NOTADB, err);
 	return 0;
 }
 

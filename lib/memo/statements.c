@@ -170,7 +170,9 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"  ON c.id = r.campaign WHERE c.program = p.id),"
 		" (SELECT count(*) FROM findings f WHERE f.program = p.id),"
 		" (SELECT coalesce(max(coalesce(ended, began)), 0)"
-		"  FROM campaigns c WHERE c.program = p.id) AS used"
+		"  FROM campaigns c WHERE c.program = p.id) AS used,"
+		" (SELECT count(*) FROM memo m WHERE m.program = p.id"
+		"  AND m.predicted AND NOT m.exposed AND NOT m.observed)"
 		" FROM programs p ORDER BY used DESC, p.id DESC",
 
 	[MAPLE_SQL_FORGET_MEMO] =

@@ -234,6 +234,7 @@ struct maple_memo_program_info {
 	char *input; /* NULL: none was given */
 	unsigned int campaigns, runs, findings;
 	uint64_t last_used; /* seconds since the epoch */
+	uint64_t left;      /* predicted and not exposed */
 	struct maple_coverage coverage;
 };
 

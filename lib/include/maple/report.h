@@ -93,10 +93,28 @@ int maple_report_json_findings(FILE *out,
 			       struct maple_finding *const *findings, size_t n,
 			       struct maple_error *err);
 
-/* maple_report_json_coverage - {"schema":1,"coverage":{...}} */
+/*
+ * maple_report_json_coverage - {"schema":1,"program":{...},"coverage":{...},
+ * "samples":[{"run":..,"coverage":{...}}]}
+ */
 int maple_report_json_coverage(FILE *out,
-			       const struct maple_coverage *coverage,
-			       struct maple_error *err);
+			       const struct maple_memo_program_info *program,
+			       const struct maple_memo_sample *samples,
+			       size_t n, struct maple_error *err);
+
+/* maple_report_json_programs - {"schema":1,"programs":[...]} */
+int maple_report_json_programs(FILE *out,
+			       const struct maple_memo_program_info *programs,
+			       size_t n, struct maple_error *err);
+
+/* maple_report_json_probes - {"schema":1,"probes":[...]} */
+int maple_report_json_probes(FILE *out, const struct maple_probe *probes,
+			     unsigned int n, struct maple_error *err);
+
+/* maple_report_json_replay - {"schema":1,"finding":..,"fails":[k,n],..} */
+int maple_report_json_replay(FILE *out, const struct maple_finding *finding,
+			     unsigned int times, bool flip, unsigned int fails,
+			     struct maple_error *err);
 
 /* maple_report_json_error - {"schema":1,"error":...,"status":...} */
 int maple_report_json_error(FILE *out, const char *text, int status);

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The canary's bug: a worker looks whether there is an item and then uses it,
+ * while main takes the item away in between (idiom 1: main's write before the
+ * worker's second read). By itself it never fails, because main waits first.
+ */
+#pragma GCC optimize("O0")
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include "cli.h"
+
+static int thing = 1;
+static int *volatile item = &thing;
+static volatile int used;
+
+static void *use(void *arg)
+{
+	for (int i = 0; i < 3; i++)
+		if (item)
+			used += *item;
+	return NULL;
+}
+
+int maple_canary_main(void)
+{
+	struct rlimit none = { 0, 0 };
+	pthread_t worker;
+
+	setrlimit(RLIMIT_CORE, &none);
+	if (pthread_create(&worker, NULL, use, NULL))
+		return 1;
+	usleep(20000);
+	item = NULL;
+	pthread_join(worker, NULL);
+	return 0;
+}

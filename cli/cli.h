@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_CLI_H
+#define MAPLE_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <maple/campaign.h>
+#include <maple/memo.h>
+#include <maple/report.h>
+
+/* Exit statuses; what each means is in the manual page. */
+enum maple_status {
+	MAPLE_STATUS_OK = 0,
+	MAPLE_STATUS_NOT_REPRODUCED = 1,
+	MAPLE_STATUS_USAGE = 2,
+	MAPLE_STATUS_FINDING = 66,
+	MAPLE_STATUS_SKIPPED = 77,
+	MAPLE_STATUS_FAILED = 125,
+	MAPLE_STATUS_CANNOT_RUN = 126,
+	MAPLE_STATUS_NOT_THERE = 127,
+};
+
+/* Bits of maple_option.commands. */
+enum maple_command_bit {
+	MAPLE_CMD_RUN = 1,
+	MAPLE_CMD_REPLAY = 2,
+	MAPLE_CMD_REPORT = 4,
+	MAPLE_CMD_COVERAGE = 8,
+	MAPLE_CMD_MEMO = 16,
+	MAPLE_CMD_DOCTOR = 32,
+	MAPLE_CMD_NONE = 64, /* before any command */
+};
+
+enum maple_format { MAPLE_FORMAT_TEXT, MAPLE_FORMAT_JSON, MAPLE_FORMAT_JSONL };
+
+/* What the options say. argv and argc are what follows them. */
+struct maple_settings {
+	struct maple_campaign_options campaign;
+	const char **include, **exclude;
+	enum maple_format format;
+	unsigned int backend;
+	const char *db, *output;
+	uint64_t since;
+	unsigned int times;
+	bool quiet, verbose, skip_unsupported, flip, all, help, version;
+	int argc;
+	char **argv;
+};
+
+struct maple_command {
+	const char *name;
+	unsigned int bit;
+	const char *arguments; /* for its usage line */
+	const char *help;
+	int (*main)(struct maple_settings *settings);
+};
+
+/* main.c */
+extern const struct maple_command maple_commands[];
+
+/* options.c, values.c */
+int maple_options_parse(struct maple_settings *settings, unsigned int command,
+			int argc, char **argv);
+void maple_options_help(FILE *out, unsigned int command);
+void maple_options_deinit(struct maple_settings *settings);
+const char *maple_value_duration(const char *text, void *out);
+const char *maple_value_count(const char *text, void *out);
+const char *maple_value_number(const char *text, void *out);
+const char *maple_value_string(const char *text, void *out);
+const char *maple_value_list(const char *text, void *out);
+const char *maple_value_idioms(const char *text, void *out);
+const char *maple_value_order(const char *text, void *out);
+const char *maple_value_backend(const char *text, void *out);
+const char *maple_value_format(const char *text, void *out);
+
+/* say.c */
+void maple_say_use(const struct maple_settings *settings);
+__attribute__((format(printf, 2, 3))) int maple_say_error(int status,
+							   const char *fmt,
+							   ...);
+__attribute__((format(printf, 1, 2))) void maple_say_notice(const char *fmt,
+							     ...);
+const char *maple_say_suggest(const char *word, const char *const *known);
+
+/* out.c */
+FILE *maple_out_open(const struct maple_settings *settings, FILE *fallback);
+int maple_out_close(FILE *out, int status);
+struct maple_report_style maple_out_style(FILE *out,
+					  const struct maple_settings *s);
+unsigned int maple_out_columns(FILE *out);
+bool maple_out_live(FILE *out);
+
+/* again.c */
+void maple_again_complete(const struct maple_settings *settings,
+			  struct maple_finding *finding);
+
+/* database.c */
+int maple_database_open(const struct maple_settings *settings,
+			unsigned int flags, struct maple_memo **memo);
+int maple_database_select(const char *word,
+			  struct maple_memo_program_info *programs, size_t n,
+			  size_t *which);
+
+/* progress.c */
+struct maple_live {
+	FILE *out; /* NULL: show nothing */
+	bool live; /* one line, rewritten; else a line now and then */
+	bool shown;
+	double last;
+};
+void maple_live_init(struct maple_live *live, FILE *out);
+void maple_live_show(struct maple_live *live, const struct maple_progress *p);
+void maple_live_clear(struct maple_live *live);
+
+/* The commands, each in the file of its name; __canary is doctor's. */
+int maple_command_run(struct maple_settings *settings);
+int maple_command_replay(struct maple_settings *settings);
+int maple_command_report(struct maple_settings *settings);
+int maple_command_coverage(struct maple_settings *settings);
+int maple_command_memo(struct maple_settings *settings);
+int maple_command_doctor(struct maple_settings *settings);
+int maple_canary_main(void);
+
+#endif

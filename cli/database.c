@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* Where the memo database is, and which of its programs is meant. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cli.h"
+
+/* Makes the directories that lead to @path, for the user alone. */
+static int make_parents(char *path)
+{
+	for (char *p = path + 1; *p; p++) {
+		int ret;
+
+		if (*p != '/')
+			continue;
+		*p = 0;
+		ret = mkdir(path, 0700);
+		if (ret && errno != EEXIST)
+			return maple_say_error(MAPLE_STATUS_FAILED,
+					       "the directory '%s' for the "
+					       "memo database cannot be made: "
+					       "%s; name another place with "
+					       "--db FILE",
+					       path, strerror(errno));
+		*p = '/';
+	}
+	return 0;
+}
+
+static char *default_path(void)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	char *path = NULL;
+	int n;
+
+	/* The standard has relative paths ignored. */
+	if (state && *state == '/')
+		n = asprintf(&path, "%s/maple/memo.db", state);
+	else if (home && *home == '/')
+		n = asprintf(&path, "%s/.local/state/maple/memo.db", home);
+	else
+		return NULL;
+	return n < 0 ? NULL : path;
+}
+
+/*
+ * maple_database_open - the database of --db, or the user's own
+ * @flags: of maple_memo_open()
+ *
+ * Returns 0 or the exit status, the error said.
+ */
+int maple_database_open(const struct maple_settings *settings,
+			unsigned int flags, struct maple_memo **memo)
+{
+	struct maple_error err = { "" };
+	char *path = settings->db ? strdup(settings->db) : default_path();
+	int ret;
+
+	if (!path)
+		return maple_say_error(MAPLE_STATUS_FAILED,
+				       "there is no place for the memo "
+				       "database: neither HOME nor "
+				       "XDG_STATE_HOME is set; name one with "
+				       "--db FILE");
+	if (!settings->db && !(flags & MAPLE_MEMO_READONLY) &&
+	    make_parents(path)) {
+		free(path);
+		return MAPLE_STATUS_FAILED;
+	}
+	ret = maple_memo_open(path, flags, memo, &err);
+	if (ret == -ENOENT && flags & MAPLE_MEMO_READONLY)
+		ret = maple_say_error(MAPLE_STATUS_FAILED,
+				      "there is no memo database '%s' yet; "
+				      "'mapletest run' makes it",
+				      path);
+	else if (ret)
+		ret = maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+	free(path);
+	return ret;
+}
+
+static bool matches(const struct maple_memo_program_info *p, const char *word)
+{
+	const char *slash = p->path ? strrchr(p->path, '/') : NULL;
+	char number[32];
+
+	snprintf(number, sizeof(number), "%lld", (long long)p->id);
+	return !strcmp(word, number) ||
+	       (p->path && !strcmp(word, p->path)) ||
+	       (slash && !strcmp(word, slash + 1)) ||
+	       (strlen(word) >= 6 &&
+		!strncmp(word, p->build_id, strlen(word)));
+}
+
+/*
+ * maple_database_select - the program that @word means, NULL: the last used
+ * @which: its index
+ *
+ * A word is a number of `memo list`, a path or its last part, or the
+ * beginning of a build-id; of several that match it is the last used.
+ * Returns 0 or -ENOENT, nothing said.
+ */
+int maple_database_select(const char *word,
+			  struct maple_memo_program_info *programs, size_t n,
+			  size_t *which)
+{
+	char *real = word ? realpath(word, NULL) : NULL;
+	int ret = -ENOENT;
+
+	for (size_t i = 0; i < n && ret; i++) {
+		if (word && !matches(&programs[i], word) &&
+		    !(real && matches(&programs[i], real)))
+			continue;
+		*which = i;
+		ret = 0;
+	}
+	free(real);
+	return ret;
+}

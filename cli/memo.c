@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* mapletest memo list, forget, export. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "cli.h"
+
+static uint64_t sum(const uint64_t counts[MAPLE_IDIOMS])
+{
+	uint64_t total = 0;
+
+	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++)
+		total += counts[i];
+	return total;
+}
+
+static void print_program(FILE *out, const struct maple_memo_program_info *p)
+{
+	time_t when = (time_t)p->last_used;
+	char date[32] = "never";
+
+	if (when)
+		strftime(date, sizeof(date), "%F %R", localtime(&when));
+	fprintf(out,
+		"%4" PRId64 "  %-16s  %5u  %9" PRIu64 "  %7" PRIu64
+		"  %8u  %s%s%s\n",
+		p->id, date, p->runs, sum(p->coverage.predicted),
+		sum(p->coverage.exposed), p->findings,
+		p->path ? p->path : p->build_id, p->input ? ", input " : "",
+		p->input ? p->input : "");
+}
+
+static int list(struct maple_settings *settings, struct maple_memo *memo,
+		FILE *out)
+{
+	struct maple_memo_program_info *programs;
+	struct maple_error err = { "" };
+	size_t n;
+
+	if (maple_memo_programs(memo, &programs, &n, &err))
+		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+	if (settings->format)
+		maple_report_json_programs(out, programs, n, NULL);
+	else if (!n)
+		fputs("no programs\n", out);
+	else
+		fputs("   #  last used          runs  predicted  exposed"
+		      "  findings  program\n",
+		      out);
+	for (size_t i = 0; i < n && !settings->format; i++)
+		print_program(out, &programs[i]);
+	maple_memo_programs_destroy(programs, n);
+	return 0;
+}
+
+static int export(struct maple_settings *settings, struct maple_memo *memo,
+		  FILE *out)
+{
+	struct maple_error err = { "" };
+
+	if (maple_memo_export(memo, out, &err))
+		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+	return 0;
+}
+
+/* A finding if there is one of that name, else a program. */
+static int forget_one(struct maple_memo *memo, const char *word)
+{
+	struct maple_memo_program_info *programs;
+	struct maple_error err = { "" };
+	struct maple_finding *finding;
+	size_t n, which;
+	int ret;
+
+	if (maple_memo_programs(memo, &programs, &n, &err))
+		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+	if (!maple_database_select(word, programs, n, &which)) {
+		ret = maple_memo_forget_program(memo, programs[which].id, 0,
+						&err);
+	} else {
+		ret = maple_memo_finding_load(memo, word, &finding, &err);
+		if (!ret) {
+			ret = maple_memo_forget_finding(memo, finding->id,
+							&err);
+			maple_finding_destroy(finding);
+		}
+	}
+	maple_memo_programs_destroy(programs, n);
+	return ret ? maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text) : 0;
+}
+
+static int forget(struct maple_settings *settings, struct maple_memo *memo,
+		  FILE *out)
+{
+	struct maple_error err = { "" };
+	int ret = 0;
+
+	if (settings->all) {
+		if (maple_memo_forget_all(memo, &err))
+			ret = maple_say_error(MAPLE_STATUS_FAILED, "%s",
+					      err.text);
+		return ret;
+	}
+	for (int i = 1; i < settings->argc && !ret; i++)
+		ret = forget_one(memo, settings->argv[i]);
+	return ret;
+}
+
+static const struct {
+	const char *name;
+	unsigned int flags;
+	bool arguments;
+	int (*main)(struct maple_settings *, struct maple_memo *, FILE *);
+} actions[] = {
+	{ "list", MAPLE_MEMO_READONLY, false, list },
+	{ "forget", 0, true, forget },
+	{ "export", MAPLE_MEMO_READONLY, false, export },
+};
+
+int maple_command_memo(struct maple_settings *settings)
+{
+	const char *word = settings->argc ? settings->argv[0] : "";
+	struct maple_memo *memo;
+	size_t a = 0;
+	FILE *out;
+	int ret;
+
+	while (a < 3 && strcmp(word, actions[a].name))
+		a++;
+	if (a == 3)
+		return maple_say_error(MAPLE_STATUS_USAGE,
+				       "mapletest memo wants list, forget or "
+				       "export, not '%s'",
+				       word);
+	if (settings->all && !actions[a].arguments)
+		return maple_say_error(MAPLE_STATUS_USAGE,
+				       "--all goes with 'memo forget'");
+	if (actions[a].arguments ? (settings->argc == 1) != settings->all
+				 : settings->argc > 1)
+		return maple_say_error(MAPLE_STATUS_USAGE,
+				       actions[a].arguments
+					       ? "forget what? mapletest memo "
+						 "forget PROGRAM|FINDING..., "
+						 "or --all"
+					       : "mapletest memo list and "
+						 "export take no argument");
+	ret = maple_database_open(settings, actions[a].flags, &memo);
+	if (ret)
+		return ret;
+	out = maple_out_open(settings, stdout);
+	ret = out ? actions[a].main(settings, memo, out) : MAPLE_STATUS_FAILED;
+	maple_memo_close(memo);
+	return out ? maple_out_close(out, ret) : ret;
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The options. One table drives parsing and help, and a test holds the manual
+ * page against it. Names that the tool will have but has not are in it too,
+ * without a parser, so that they are refused by name and never ignored.
+ */
+#include <ctype.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli.h"
+
+struct option_entry {
+	const char *name;
+	const char *argument; /* NULL: it takes none */
+	unsigned int commands;
+	const char *(*parse)(const char *text, void *out);
+	size_t offset; /* of what it sets in maple_settings */
+	const char *help;
+};
+
+#define RUN    MAPLE_CMD_RUN
+#define RERUN  (MAPLE_CMD_RUN | MAPLE_CMD_REPLAY)
+#define STORED (MAPLE_CMD_REPORT | MAPLE_CMD_COVERAGE | MAPLE_CMD_MEMO)
+#define ALL    (RERUN | STORED | MAPLE_CMD_DOCTOR)
+#define PROGRAM (MAPLE_CMD_RUN | MAPLE_CMD_DOCTOR | MAPLE_CMD_NONE)
+#define SETS(member, how) maple_value_##how, offsetof(struct maple_settings, member)
+#define FLAG(member) NULL, offsetof(struct maple_settings, member)
+#define LATER NULL, 0
+
+static const struct option_entry table[] = {
+	{ "max-time", "TIME", RUN, SETS(campaign.max_time, duration),
+	  "end the campaign after TIME (30s, 10m, 1h)" },
+	{ "max-runs", "N", RUN, SETS(campaign.max_runs, count),
+	  "end it after N profile and enforced runs" },
+	{ "timeout", "TIME", RERUN, SETS(campaign.timeout, duration),
+	  "a run longer than TIME hangs (default: 10s or 20 times the"
+	  " program's own, whichever is more)" },
+	{ "keep-going", NULL, RUN, FLAG(campaign.keep_going),
+	  "go on after the first finding" },
+	{ "seed", "N", RUN, SETS(campaign.seed, number),
+	  "what every random choice flows from" },
+	{ "order", "ORDER", RUN, SETS(campaign.order, order),
+	  "candidates best first (ranked, the default) or as in the paper"
+	  " (paper)" },
+	{ "idioms", "LIST", RUN, SETS(campaign.idioms, idioms),
+	  "the idioms to try, such as 1-3,5" },
+	{ "backend", "NAME", RERUN, SETS(backend, backend),
+	  "auto or agent" },
+	{ "oracle", "CMD", RERUN, SETS(campaign.oracle, string),
+	  "judge each run by the status of this shell command" },
+	{ "expect-output", "FILE", RERUN, SETS(campaign.expect_output, string),
+	  "a run whose output differs from FILE fails" },
+	{ "setup", "CMD", RERUN, SETS(campaign.setup, string),
+	  "shell command before each run" },
+	{ "teardown", "CMD", RERUN, SETS(campaign.teardown, string),
+	  "shell command after each run" },
+	{ "exe", "GLOB", RUN, SETS(campaign.exe, string),
+	  "PROG only starts the program under test: the executable to test" },
+	{ "input", "KEY", RUN, SETS(campaign.input, string),
+	  "name of this input; attempts are counted for each" },
+	{ "include", "GLOB", RERUN, SETS(include, list),
+	  "observe images that match; may be repeated" },
+	{ "exclude", "GLOB", RERUN, SETS(exclude, list),
+	  "leave out images that match; may be repeated" },
+	{ "confirm", "N", RUN, SETS(campaign.confirm, count),
+	  "replay a finding and its reversal N times (default 5; 0: not)" },
+	{ "baseline-fails", NULL, RUN, FLAG(campaign.baseline_fails),
+	  "go on although the program fails by itself" },
+	{ "skip-unsupported", NULL, RUN, FLAG(skip_unsupported),
+	  "exit with 77, not 125, where this machine cannot do it" },
+	{ "fresh", NULL, RUN, FLAG(campaign.fresh),
+	  "forget first what is remembered of the program" },
+	{ "times", "N", MAPLE_CMD_REPLAY, SETS(times, count),
+	  "replay N times (default 1)" },
+	{ "flip", NULL, MAPLE_CMD_REPLAY, FLAG(flip),
+	  "run the control: the first dependency reversed" },
+	{ "since", "RUN", MAPLE_CMD_COVERAGE, SETS(since, number),
+	  "draw the curve from this run on" },
+	{ "all", NULL, MAPLE_CMD_MEMO, FLAG(all), "forget: everything" },
+	{ "db", "FILE", RERUN | STORED, SETS(db, string),
+	  "the memo database (default: $XDG_STATE_HOME/maple/memo.db)" },
+	{ "format", "FORMAT", ALL | MAPLE_CMD_NONE, SETS(format, format),
+	  "text, json or jsonl" },
+	{ "output", "FILE", RERUN | STORED, SETS(output, string),
+	  "write the report to FILE" },
+	{ "quiet", NULL, ALL, FLAG(quiet), "no progress, no notices" },
+	{ "verbose", NULL, ALL, FLAG(verbose),
+	  "also what was left out, and the program's output" },
+	{ "version", NULL, MAPLE_CMD_NONE, FLAG(version),
+	  "print the version" },
+	{ "help", NULL, ALL | MAPLE_CMD_NONE, FLAG(help), "print this help" },
+	{ "jobs", "N", 0, LATER, NULL },
+	{ "strategy", "NAME", 0, LATER, NULL },
+	{ "suppressions", "FILE", 0, LATER, NULL },
+};
+
+#define ENTRIES (sizeof(table) / sizeof(*table))
+
+static const char *command_name(unsigned int command)
+{
+	for (const struct maple_command *c = maple_commands; c->name; c++)
+		if (c->bit == command)
+			return c->name;
+	return "";
+}
+
+static int unknown(const char *word, unsigned int command, const char *where)
+{
+	const char *known[ENTRIES + 1];
+	const char *near;
+	char name[64];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ENTRIES; i++)
+		if (table[i].commands & command)
+			known[n++] = table[i].name;
+	known[n] = NULL;
+	snprintf(name, sizeof(name), "%.*s",
+		 (int)strcspn(word + strspn(word, "-"), "="),
+		 word + strspn(word, "-"));
+	near = maple_say_suggest(name, known);
+	return maple_say_error(MAPLE_STATUS_USAGE,
+			       "unknown option '%s'%s%s%s%s; see 'mapletest "
+			       "%s%s--help'",
+			       word, where, near ? ", did you mean --" : "",
+			       near ? near : "", near ? "?" : "",
+			       command_name(command),
+			       *command_name(command) ? " " : "");
+}
+
+/* @strict: an option of another command is an error, else it is skipped. */
+static int apply(struct maple_settings *settings, unsigned int command,
+		 const struct option_entry *entry, const char *value,
+		 bool strict, const char *where)
+{
+	void *out = (char *)settings + entry->offset;
+	const char *expected;
+
+	if (!entry->help)
+		return maple_say_error(MAPLE_STATUS_USAGE,
+				       "option --%s%s is not in this version "
+				       "of maple",
+				       entry->name, where);
+	if (!(entry->commands & command)) {
+		if (!strict)
+			return 0;
+		return maple_say_error(MAPLE_STATUS_USAGE,
+				       "'mapletest %s' has no option --%s",
+				       command_name(command), entry->name);
+	}
+	if (!entry->parse) {
+		*(bool *)out = true;
+		return 0;
+	}
+	expected = entry->parse(value, out);
+	if (expected)
+		return maple_say_error(MAPLE_STATUS_USAGE,
+				       "--%s%s wants %s, not '%s'", entry->name,
+				       where, expected, value);
+	return 0;
+}
+
+/*
+ * Makes getopt's table and resets it. Returns its short options: where a
+ * program follows, options end at the first word that is none.
+ */
+static const char *fill(struct option *longs, int *found, unsigned int command)
+{
+	for (size_t i = 0; i < ENTRIES; i++)
+		longs[i] = (struct option){ table[i].name,
+					    table[i].argument
+						    ? required_argument
+						    : no_argument,
+					    found, (int)i };
+	optind = 0;
+	opterr = 0;
+	return command & PROGRAM ? "+:h" : ":h";
+}
+
+/* How an error is said must be known before the first one. */
+static void foresee(struct maple_settings *settings, unsigned int command,
+		    int argc, char **argv)
+{
+	struct option longs[ENTRIES + 1] = { 0 };
+	int c, at, found = 0;
+	const char *shorts = fill(longs, &found, command);
+
+	while ((c = getopt_long(argc, argv, shorts, longs, &at)) != -1) {
+		const struct option_entry *e = &table[found];
+
+		if (!c && (e->offset == offsetof(struct maple_settings, format) ||
+			   e->offset == offsetof(struct maple_settings, output)))
+			e->parse(optarg, (char *)settings + e->offset);
+	}
+}
+
+static int parse(struct maple_settings *settings, unsigned int command,
+		 int argc, char **argv, bool strict, const char *where)
+{
+	struct option longs[ENTRIES + 1] = { 0 };
+	int ret = 0, at, found = 0;
+	const char *shorts;
+
+	foresee(settings, command, argc, argv);
+	shorts = fill(longs, &found, command);
+	while (!ret) {
+		int c = getopt_long(argc, argv, shorts, longs, &at);
+
+		if (c == -1)
+			break;
+		if (c == 'h')
+			settings->help = true;
+		else if (c == ':')
+			ret = maple_say_error(MAPLE_STATUS_USAGE,
+					      "%s%s wants a value",
+					      argv[optind - 1], where);
+		else if (c == '?')
+			ret = unknown(argv[optind - 1], command, where);
+		else
+			ret = apply(settings, command, &table[found], optarg,
+				    strict, where);
+	}
+	settings->argc = argc - optind;
+	settings->argv = argv + optind;
+	return ret;
+}
+
+/*
+ * Splits @text at blanks, in place; '...' and "..." keep them. Returns how
+ * many words there are, the first at @words[1] as in an argv.
+ */
+static int split(char *text, char **words, int max)
+{
+	char *p = text, *w = text, quote = 0;
+	int n = 1;
+
+	while (n < max) {
+		while (isspace((unsigned char)*p))
+			p++;
+		if (!*p)
+			break;
+		words[n++] = w = p;
+		for (; *p && (quote || !isspace((unsigned char)*p)); p++) {
+			if (quote && *p == quote)
+				quote = 0;
+			else if (!quote && (*p == '\'' || *p == '"'))
+				quote = *p;
+			else
+				*w++ = *p;
+		}
+		if (*p)
+			p++;
+		*w = 0;
+	}
+	words[n] = NULL;
+	return n;
+}
+
+/* The words live on in the settings, so they are never freed. */
+static int parse_defaults(struct maple_settings *settings,
+			  unsigned int command)
+{
+	static char *words[258];
+	static char *text;
+	const char *options = getenv("MAPLE_OPTIONS");
+	int n, ret;
+
+	if (!options || !*options)
+		return 0;
+	free(text);
+	text = strdup(options);
+	if (!text)
+		return maple_say_error(MAPLE_STATUS_FAILED, "out of memory");
+	words[0] = "MAPLE_OPTIONS";
+	n = split(text, words, 256);
+	ret = parse(settings, command, n, words, false, " in MAPLE_OPTIONS");
+	if (!ret && settings->argc)
+		ret = maple_say_error(MAPLE_STATUS_USAGE,
+				      "MAPLE_OPTIONS holds options only, not "
+				      "'%s'",
+				      settings->argv[0]);
+	return ret;
+}
+
+/*
+ * maple_options_parse - MAPLE_OPTIONS, then the command line
+ * @argv: as main has it: argv[0] is skipped
+ *
+ * Returns 0 or the exit status, the error said.
+ */
+int maple_options_parse(struct maple_settings *settings, unsigned int command,
+			int argc, char **argv)
+{
+	int ret = parse_defaults(settings, command);
+
+	if (!ret)
+		ret = parse(settings, command, argc, argv, true, "");
+	settings->campaign.include = (const char *const *)settings->include;
+	settings->campaign.exclude = (const char *const *)settings->exclude;
+	settings->campaign.no_confirm = !settings->campaign.confirm;
+	return ret;
+}
+
+/* Wraps @text at 78 columns behind a margin of @margin. */
+static void print_wrapped(FILE *out, const char *text, int margin)
+{
+	int column = margin;
+
+	while (*text) {
+		int n = (int)strcspn(text, " ");
+
+		if (column > margin && column + 1 + n > 78) {
+			fprintf(out, "\n%*s", margin, "");
+			column = margin;
+		} else if (column > margin) {
+			putc(' ', out);
+			column++;
+		}
+		fprintf(out, "%.*s", n, text);
+		column += n;
+		text += n + (text[n] == ' ');
+	}
+	putc('\n', out);
+}
+
+/* maple_options_help - the options of @command, a line or two each */
+void maple_options_help(FILE *out, unsigned int command)
+{
+	for (size_t i = 0; i < ENTRIES; i++) {
+		const struct option_entry *e = &table[i];
+		char name[32];
+
+		if (!(e->commands & command))
+			continue;
+		snprintf(name, sizeof(name), "--%s%s%s", e->name,
+			 e->argument ? " " : "",
+			 e->argument ? e->argument : "");
+		fprintf(out, "  %-22s ", name);
+		print_wrapped(out, e->help, 25);
+	}
+}
+
+void maple_options_deinit(struct maple_settings *settings)
+{
+	free(settings->include);
+	free(settings->exclude);
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Progress: one live line on a terminal, cut to what fits; elsewhere a line
+ * every ten seconds and at each change of phase's end.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+#include "cli.h"
+
+#define EVERY      10.0 /* seconds between lines where there is no terminal */
+#define LIVE_EVERY 0.2
+
+void maple_live_init(struct maple_live *live, FILE *out)
+{
+	*live = (struct maple_live){ .out = out,
+				     .live = out && maple_out_live(out) };
+}
+
+/* Adds a field if all of it fits; fields come in order of importance. */
+__attribute__((format(printf, 3, 4))) static void
+add(char *line, size_t room, const char *fmt, ...)
+{
+	size_t used = strlen(line);
+	char field[128];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(field, sizeof(field), fmt, ap);
+	va_end(ap);
+	if (used + (used ? 2 : 0) + strlen(field) < room)
+		sprintf(line + used, "%s%s", used ? ", " : "", field);
+}
+
+static void add_coverage(char *line, size_t room,
+			 const struct maple_coverage *coverage)
+{
+	char text[128] = "exposed";
+	size_t used = strlen(text);
+
+	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++) {
+		const char *name = i == MAPLE_IDIOM_DEADLOCK ? "dl" : NULL;
+
+		if (!coverage->predicted[i] && !coverage->exposed[i])
+			continue;
+		if (name)
+			snprintf(text + used, sizeof(text) - used,
+				 " %s:%" PRIu64, name, coverage->exposed[i]);
+		else
+			snprintf(text + used, sizeof(text) - used,
+				 " %u:%" PRIu64, i, coverage->exposed[i]);
+		used = strlen(text);
+	}
+	if (used > strlen("exposed"))
+		add(line, room, "%s", text);
+}
+
+static void add_time_left(char *line, size_t room, double seconds)
+{
+	unsigned int s = (unsigned int)seconds;
+
+	if (seconds < 0)
+		return;
+	if (s >= 3600)
+		add(line, room, "%uh%02um to go", s / 3600, s / 60 % 60);
+	else if (s >= 60)
+		add(line, room, "%um%02us to go", s / 60, s % 60);
+	else
+		add(line, room, "%us to go", s);
+}
+
+static void compose(char *line, size_t room, const struct maple_progress *p)
+{
+	const struct maple_runs *r = &p->runs;
+	unsigned int runs = r->baseline + r->profile + r->enforced +
+			    r->confirm;
+
+	*line = 0;
+	add(line, room, "%s", maple_phase_name(p->phase));
+	add(line, room, "%u run%s", runs, runs == 1 ? "" : "s");
+	add(line, room, "%u finding%s", p->findings,
+	    p->findings == 1 ? "" : "s");
+	add(line, room, "%" PRIu64 " left", p->candidates);
+	add_time_left(line, room, p->seconds_left);
+	if (p->seconds > 0)
+		add(line, room, "%.1f runs/s", runs / p->seconds);
+	add_coverage(line, room, &p->coverage);
+}
+
+void maple_live_show(struct maple_live *live, const struct maple_progress *p)
+{
+	char line[256];
+	size_t room = sizeof(line);
+
+	if (!live->out || p->phase == MAPLE_PHASE_DONE)
+		return;
+	if (p->seconds - live->last < (live->live ? LIVE_EVERY : EVERY))
+		return;
+	live->last = p->seconds;
+	if (live->live && maple_out_columns(live->out) < room)
+		room = maple_out_columns(live->out);
+	compose(line, room, p);
+	if (live->live)
+		fprintf(live->out, "\r%s\033[K", line);
+	else
+		fprintf(live->out, "mapletest: %s\n", line);
+	fflush(live->out);
+	live->shown = true;
+}
+
+/* maple_live_clear - makes room for something that stays */
+void maple_live_clear(struct maple_live *live)
+{
+	if (live->out && live->live && live->shown)
+		fputs("\r\033[K", live->out);
+	live->shown = false;
+}

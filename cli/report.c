@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* mapletest report and coverage: what the memo database holds. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli.h"
+
+static int report_one(struct maple_memo *memo, struct maple_settings *settings,
+		      FILE *out)
+{
+	struct maple_report_style style = maple_out_style(out, settings);
+	struct maple_error err = { "" };
+	struct maple_finding *finding;
+
+	if (maple_memo_finding_load(memo, settings->argv[0], &finding, &err))
+		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+	maple_again_complete(settings, finding);
+	if (settings->format)
+		maple_report_json_findings(out, &finding, 1, NULL);
+	else
+		maple_report_text(out, finding, &style);
+	maple_finding_destroy(finding);
+	return 0;
+}
+
+static int report_list(struct maple_memo *memo,
+		       struct maple_settings *settings, FILE *out)
+{
+	struct maple_report_style style = maple_out_style(out, settings);
+	struct maple_error err = { "" };
+	struct maple_finding **findings;
+	size_t n;
+
+	if (maple_memo_findings(memo, 0, &findings, &n, &err))
+		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+	for (size_t i = 0; i < n; i++)
+		maple_again_complete(settings, findings[i]);
+	if (settings->format)
+		maple_report_json_findings(out, findings, n, NULL);
+	else
+		maple_report_list(out, findings, n, &style);
+	maple_memo_findings_destroy(findings, n);
+	return 0;
+}
+
+int maple_command_report(struct maple_settings *settings)
+{
+	struct maple_memo *memo;
+	FILE *out;
+	int ret;
+
+	if (settings->argc > 1)
+		return maple_say_error(MAPLE_STATUS_USAGE,
+				       "one finding at a time: mapletest "
+				       "report [FINDING]");
+	ret = maple_database_open(settings, MAPLE_MEMO_READONLY, &memo);
+	if (ret)
+		return ret;
+	out = maple_out_open(settings, stdout);
+	if (!out)
+		ret = MAPLE_STATUS_FAILED;
+	else if (settings->argc)
+		ret = report_one(memo, settings, out);
+	else
+		ret = report_list(memo, settings, out);
+	maple_memo_close(memo);
+	return out ? maple_out_close(out, ret) : ret;
+}
+
+static uint64_t sum(const uint64_t counts[MAPLE_IDIOMS])
+{
+	uint64_t total = 0;
+
+	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++)
+		total += counts[i];
+	return total;
+}
+
+static int print_coverage(struct maple_memo *memo,
+			  const struct maple_settings *settings,
+			  const struct maple_memo_program_info *program,
+			  FILE *out)
+{
+	struct maple_report_style style = maple_out_style(out, settings);
+	struct maple_error err = { "" };
+	struct maple_memo_sample *samples;
+	unsigned int dry = 0;
+	uint64_t *curve;
+	size_t n;
+
+	if (maple_memo_samples(memo, program->id, (int64_t)settings->since,
+			       &samples, &n, &err))
+		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+	curve = calloc(n + 1, sizeof(*curve));
+	if (!curve) {
+		free(samples);
+		return maple_say_error(MAPLE_STATUS_FAILED, "out of memory");
+	}
+	for (size_t i = 0; i < n; i++)
+		curve[i] = sum(samples[i].coverage.exposed);
+	for (size_t i = n; i > 1 && curve[i - 1] == curve[i - 2]; i--)
+		dry++;
+	if (settings->format) {
+		maple_report_json_coverage(out, program, samples, n, NULL);
+	} else {
+		fprintf(out, "%s%s%s\n\n",
+			program->path ? program->path : program->build_id,
+			program->input ? ", input " : "",
+			program->input ? program->input : "");
+		maple_report_coverage(out, &program->coverage, &style);
+		putc('\n', out);
+		maple_report_curve(out, curve, n, &style);
+		maple_report_saturation(out, sum(program->coverage.exposed),
+					program->left, dry);
+	}
+	free(curve);
+	free(samples);
+	return 0;
+}
+
+static int coverage(struct maple_memo *memo,
+		    const struct maple_settings *settings, FILE *out)
+{
+	struct maple_memo_program_info *programs;
+	struct maple_error err = { "" };
+	size_t n, which;
+	int ret;
+
+	if (maple_memo_programs(memo, &programs, &n, &err))
+		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+	if (!maple_database_select(settings->argc ? settings->argv[0]
+							: NULL,
+				   programs, n, &which))
+		ret = print_coverage(memo, settings, &programs[which], out);
+	else if (settings->argc)
+		ret = maple_say_error(MAPLE_STATUS_FAILED,
+				      "the memo database knows no program "
+				      "'%s'; 'mapletest memo list' lists them",
+				      settings->argv[0]);
+	else
+		ret = maple_say_error(MAPLE_STATUS_FAILED,
+				      "the memo database knows no program "
+				      "yet; 'mapletest run' adds one");
+	maple_memo_programs_destroy(programs, n);
+	return ret;
+}
+
+int maple_command_coverage(struct maple_settings *settings)
+{
+	struct maple_memo *memo;
+	FILE *out;
+	int ret;
+
+	if (settings->argc > 1)
+		return maple_say_error(MAPLE_STATUS_USAGE,
+				       "one program at a time: mapletest "
+				       "coverage [PROGRAM]");
+	ret = maple_database_open(settings, MAPLE_MEMO_READONLY, &memo);
+	if (ret)
+		return ret;
+	out = maple_out_open(settings, stdout);
+	ret = out ? coverage(memo, settings, out) : MAPLE_STATUS_FAILED;
+	maple_memo_close(memo);
+	return out ? maple_out_close(out, ret) : ret;
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* One function says errors, one says notices. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli.h"
+
+static const struct maple_settings *current;
+
+/* maple_say_use - whose --format, --output and --quiet hold from now on */
+void maple_say_use(const struct maple_settings *settings)
+{
+	current = settings;
+}
+
+/*
+ * maple_say_error - says an error; as an object too, where a machine reads
+ *
+ * Returns @status.
+ */
+int maple_say_error(int status, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+	FILE *out;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "mapletest: %s\n", text);
+	if (!current || current->format == MAPLE_FORMAT_TEXT)
+		return status;
+	out = maple_out_open(current, stdout);
+	if (out) {
+		maple_report_json_error(out, text, status);
+		if (out != stdout)
+			fclose(out);
+	}
+	return status;
+}
+
+void maple_say_notice(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (current && current->quiet)
+		return;
+	fputs("mapletest: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	putc('\n', stderr);
+}
+
+#define WORD 32
+
+/* Edits that make @a of @b; a transposition counts as two. */
+static unsigned int distance(const char *a, const char *b)
+{
+	unsigned int row[WORD + 1];
+	size_t n = strlen(b);
+
+	if (n > WORD)
+		return WORD;
+	for (size_t j = 0; j <= n; j++)
+		row[j] = (unsigned int)j;
+	for (size_t i = 1; a[i - 1]; i++) {
+		unsigned int corner = row[0];
+
+		row[0] = (unsigned int)i;
+		for (size_t j = 1; j <= n; j++) {
+			unsigned int best = corner + (a[i - 1] != b[j - 1]);
+
+			corner = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[n];
+}
+
+/* maple_say_suggest - the word of @known that @word may mean, or NULL */
+const char *maple_say_suggest(const char *word, const char *const *known)
+{
+	const char *best = NULL;
+	unsigned int least = 3;
+
+	for (; *known; known++) {
+		unsigned int d = distance(word, *known);
+
+		if (d < least && d < strlen(*known)) {
+			best = *known;
+			least = d;
+		}
+	}
+	return best;
+}

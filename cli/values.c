@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The values of options. Each parser sets *@out and returns NULL, or returns
+ * what it expected.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli.h"
+
+const char *maple_value_duration(const char *text, void *out)
+{
+	static const struct {
+		const char *unit;
+		double seconds;
+	} units[] = { { "", 1 },     { "s", 1 },    { "ms", .001 },
+		      { "m", 60 },   { "min", 60 }, { "h", 3600 },
+		      { "d", 86400 } };
+	char *end;
+	double number;
+
+	if (isdigit((unsigned char)*text) || *text == '.') {
+		number = strtod(text, &end);
+		for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+			if (strcmp(end, units[i].unit))
+				continue;
+			number *= units[i].seconds;
+			/* A hundred years is for ever. */
+			if (!(number > 0) || number > 3.2e9)
+				break;
+			*(double *)out = number;
+			return NULL;
+		}
+	}
+	return "a time such as 30s, 10m or 1h";
+}
+
+static int parse_u64(const char *text, uint64_t *number)
+{
+	char *end;
+	int base = strncmp(text, "0x", 2) ? 10 : 16;
+
+	if (!isdigit((unsigned char)*text))
+		return -1;
+	errno = 0;
+	*number = strtoull(text, &end, base);
+	return *end || errno ? -1 : 0;
+}
+
+const char *maple_value_count(const char *text, void *out)
+{
+	uint64_t number;
+
+	if (parse_u64(text, &number) || number > INT_MAX)
+		return "a number";
+	*(unsigned int *)out = (unsigned int)number;
+	return NULL;
+}
+
+/* 0 means unset everywhere. */
+const char *maple_value_number(const char *text, void *out)
+{
+	uint64_t number;
+
+	if (parse_u64(text, &number) || !number)
+		return "a number from 1 on";
+	*(uint64_t *)out = number;
+	return NULL;
+}
+
+const char *maple_value_string(const char *text, void *out)
+{
+	if (!*text)
+		return "something that is not empty";
+	*(const char **)out = text;
+	return NULL;
+}
+
+/* Adds to a NULL-terminated array on the heap. */
+const char *maple_value_list(const char *text, void *out)
+{
+	const char ***list = out, **more;
+	size_t n = 0;
+
+	if (!*text)
+		return "something that is not empty";
+	while (*list && (*list)[n])
+		n++;
+	more = reallocarray(*list, n + 2, sizeof(*more));
+	if (!more)
+		return "more memory than there is";
+	more[n] = text;
+	more[n + 1] = NULL;
+	*list = more;
+	return NULL;
+}
+
+/* The deadlock is a form of idiom 5. */
+const char *maple_value_idioms(const char *text, void *out)
+{
+	static const char expected[] = "a list of 1 to 6 such as 1-3,5";
+	unsigned int bits = 0;
+
+	do {
+		unsigned int first, last;
+
+		if (*text < '1' || *text > '6')
+			return expected;
+		first = last = (unsigned int)(*text++ - '0');
+		if (*text == '-') {
+			if (text[1] < '1' || text[1] > '6')
+				return expected;
+			last = (unsigned int)(text[1] - '0');
+			text += 2;
+		}
+		if (last < first)
+			return expected;
+		for (; first <= last; first++)
+			bits |= 1u << first;
+	} while (*text++ == ',');
+	if (text[-1])
+		return expected;
+	if (bits & 1u << MAPLE_IDIOM_5)
+		bits |= 1u << MAPLE_IDIOM_DEADLOCK;
+	*(unsigned int *)out = bits;
+	return NULL;
+}
+
+static int choose(const char *text, const char *const *names)
+{
+	for (int i = 0; names[i]; i++)
+		if (!strcmp(text, names[i]))
+			return i;
+	return -1;
+}
+
+const char *maple_value_order(const char *text, void *out)
+{
+	static const char *const names[] = { [MAPLE_ORDER_RANKED] = "ranked",
+					     [MAPLE_ORDER_PAPER] = "paper",
+					     NULL };
+	int choice = choose(text, names);
+
+	if (choice < 0)
+		return "ranked or paper";
+	*(enum maple_order *)out = (enum maple_order)choice;
+	return NULL;
+}
+
+/* There is one, so that the choice is none yet. */
+const char *maple_value_backend(const char *text, void *out)
+{
+	static const char *const names[] = { "auto", "agent", NULL };
+	int choice = choose(text, names);
+
+	if (choice < 0)
+		return "auto or agent; others are not in this version";
+	*(unsigned int *)out = (unsigned int)choice;
+	return NULL;
+}
+
+const char *maple_value_format(const char *text, void *out)
+{
+	static const char *const names[] = { [MAPLE_FORMAT_TEXT] = "text",
+					     [MAPLE_FORMAT_JSON] = "json",
+					     [MAPLE_FORMAT_JSONL] = "jsonl",
+					     NULL };
+	int choice = choose(text, names);
+
+	if (choice < 0)
+		return "text, json or jsonl; others are not in this version";
+	*(enum maple_format *)out = (enum maple_format)choice;
+	return NULL;
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * A campaign as one JSON object, or as a stream of them. This file and
+ * codec.c are the schema; its number changes when a name or a meaning does,
+ * not when something is added.
+ */
+#include <errno.h>
+#include <maple/report.h>
+#include <maple/version.h>
+#include "report/bytes.h"
+#include "report/codec.h"
+#include "report/fields.h"
+
+static int write_object(FILE *out, json_t *object, struct maple_error *err)
+{
+	int ret;
+
+	if (!object)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	ret = json_dumpf(object, out, JSON_COMPACT);
+	json_decref(object);
+	if (ret || putc('\n', out) == EOF || fflush(out))
+		return maple_error_set(err, EIO,
+				       "the report could not be written: %m");
+	return 0;
+}
+
+static json_t *runs_object(const struct maple_runs *runs)
+{
+	return json_pack("{s:i, s:i, s:i, s:i}", "baseline",
+			 (int)runs->baseline, "profile", (int)runs->profile,
+			 "enforced", (int)runs->enforced, "confirm",
+			 (int)runs->confirm);
+}
+
+/* By idiom; "deadlock" is the deadlock form of idiom 5. */
+static json_t *counts_object(const uint64_t *counts)
+{
+	json_t *object = json_object();
+
+	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%u", i);
+		json_object_set_new(object,
+				    i == MAPLE_IDIOM_DEADLOCK ? "deadlock"
+							      : name,
+				    json_integer((json_int_t)counts[i]));
+	}
+	return object;
+}
+
+static json_t *coverage_object(const struct maple_coverage *coverage)
+{
+	return json_pack("{s:o, s:o, s:o}", "predicted",
+			 counts_object(coverage->predicted), "exposed",
+			 counts_object(coverage->exposed), "failed",
+			 counts_object(coverage->failed));
+}
+
+static json_t *findings_array(struct maple_finding *const *findings, size_t n)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		if (json_array_append_new(array,
+					  maple_codec_finding(findings[i]))) {
+			json_decref(array);
+			return NULL;
+		}
+	}
+	return array;
+}
+
+static json_t *delivery_object(const struct maple_delivery *d)
+{
+	return json_pack("{s:I, s:{s:I, s:I, s:I, s:I}, s:I, s:I, s:I, s:o}",
+			 "sites", (json_int_t)d->sites, "hits", "jump",
+			 (json_int_t)d->hits[0], "neighbours",
+			 (json_int_t)d->hits[1], "pun",
+			 (json_int_t)d->hits[2], "trap",
+			 (json_int_t)d->hits[3], "unreached",
+			 (json_int_t)d->unreached, "lost",
+			 (json_int_t)d->lost, "undelivered_runs",
+			 (json_int_t)d->undelivered_runs, "left_out",
+			 maple_bytes_encode(d->left_out));
+}
+
+static json_t *first_finding_object(const struct maple_campaign_result *result)
+{
+	if (!result->first_finding_runs && !result->nfindings)
+		return json_null();
+	return json_pack("{s:i, s:f}", "runs",
+			 (int)result->first_finding_runs, "seconds",
+			 result->first_finding_seconds);
+}
+
+static json_t *result_object(const struct maple_campaign_result *r)
+{
+	return json_pack(
+		"{s:i, s:s, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:I, s:i,"
+		" s:b, s:o}",
+		"schema", MAPLE_REPORT_SCHEMA, "version", MAPLE_VERSION,
+		"verdict", maple_outcome_name(r->outcome), "seed",
+		maple_fields_number(r->seed), "seconds", r->seconds, "runs",
+		runs_object(&r->runs), "to_first_finding",
+		first_finding_object(r), "findings",
+		findings_array(r->findings, r->nfindings), "coverage",
+		coverage_object(&r->coverage), "undelivered",
+		maple_bytes_encode(r->undelivered), "candidates_left",
+		(json_int_t)r->candidates_left, "dry_runs", (int)r->dry_runs,
+		"interrupted", r->interrupted, "delivery",
+		delivery_object(&r->delivery));
+}
+
+int maple_report_json(FILE *out, const struct maple_campaign_result *result,
+		      struct maple_error *err)
+{
+	return write_object(out, result_object(result), err);
+}
+
+int maple_report_jsonl_start(FILE *out,
+			     const struct maple_campaign_options *options,
+			     struct maple_error *err)
+{
+	json_t *argv = json_array();
+
+	for (char *const *arg = options->argv; *arg; arg++)
+		json_array_append_new(argv, maple_bytes_encode(*arg));
+	return write_object(
+		out,
+		json_pack("{s:i, s:s, s:s, s:o, s:o}", "schema",
+			  MAPLE_REPORT_SCHEMA, "event", "start", "version",
+			  MAPLE_VERSION, "argv", argv, "seed",
+			  options->seed ? maple_fields_number(options->seed)
+					: json_null()),
+		err);
+}
+
+int maple_report_jsonl_run(FILE *out, const struct maple_progress *p,
+			   struct maple_error *err)
+{
+	return write_object(
+		out,
+		json_pack("{s:s, s:s, s:f, s:o, s:I, s:i, s:i, s:o}", "event",
+			  "run", "phase", maple_phase_name(p->phase),
+			  "seconds", p->seconds, "runs",
+			  runs_object(&p->runs), "candidates_left",
+			  (json_int_t)p->candidates, "findings",
+			  (int)p->findings, "dry_runs", (int)p->dry_runs,
+			  "coverage", coverage_object(&p->coverage)),
+		err);
+}
+
+int maple_report_jsonl_finding(FILE *out, const struct maple_finding *finding,
+			       struct maple_error *err)
+{
+	return write_object(out,
+			    json_pack("{s:s, s:o}", "event", "finding",
+				      "finding",
+				      maple_codec_finding(finding)),
+			    err);
+}
+
+int maple_report_jsonl_end(FILE *out,
+			   const struct maple_campaign_result *result,
+			   struct maple_error *err)
+{
+	json_t *object = result_object(result);
+
+	if (object && json_object_set_new(object, "event",
+					  json_string("end"))) {
+		json_decref(object);
+		object = NULL;
+	}
+	return write_object(out, object, err);
+}
+
+int maple_report_json_findings(FILE *out,
+			       struct maple_finding *const *findings, size_t n,
+			       struct maple_error *err)
+{
+	return write_object(out,
+			    json_pack("{s:i, s:o}", "schema",
+				      MAPLE_REPORT_SCHEMA, "findings",
+				      findings_array(findings, n)),
+			    err);
+}
+
+static json_t *program_object(const struct maple_memo_program_info *p)
+{
+	return json_pack("{s:I, s:o, s:o, s:o, s:i, s:i, s:i, s:I, s:I, s:o}",
+			 "id", (json_int_t)p->id, "build_id",
+			 maple_bytes_encode(p->build_id), "path",
+			 maple_bytes_encode(p->path), "input",
+			 maple_bytes_encode(p->input), "campaigns",
+			 (int)p->campaigns, "runs", (int)p->runs, "findings",
+			 (int)p->findings, "last_used",
+			 (json_int_t)p->last_used, "candidates_left",
+			 (json_int_t)p->left, "coverage",
+			 coverage_object(&p->coverage));
+}
+
+int maple_report_json_coverage(FILE *out,
+			       const struct maple_memo_program_info *program,
+			       const struct maple_memo_sample *samples,
+			       size_t n, struct maple_error *err)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(
+			array, json_pack("{s:I, s:o}", "run",
+					 (json_int_t)samples[i].run, "coverage",
+					 coverage_object(
+						 &samples[i].coverage)));
+	return write_object(out,
+			    json_pack("{s:i, s:o, s:o, s:o}", "schema",
+				      MAPLE_REPORT_SCHEMA, "program",
+				      program_object(program), "coverage",
+				      coverage_object(&program->coverage),
+				      "samples", array),
+			    err);
+}
+
+int maple_report_json_programs(FILE *out,
+			       const struct maple_memo_program_info *programs,
+			       size_t n, struct maple_error *err)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(array, program_object(&programs[i]));
+	return write_object(out,
+			    json_pack("{s:i, s:o}", "schema",
+				      MAPLE_REPORT_SCHEMA, "programs", array),
+			    err);
+}
+
+int maple_report_json_probes(FILE *out, const struct maple_probe *probes,
+			     unsigned int n, struct maple_error *err)
+{
+	static const char *const states[] = {
+		[MAPLE_PROBE_OK] = "ok",
+		[MAPLE_PROBE_MISSING] = "missing",
+		[MAPLE_PROBE_INFO] = "info",
+	};
+	json_t *array = json_array();
+
+	for (unsigned int i = 0; i < n; i++)
+		json_array_append_new(
+			array,
+			json_pack("{s:s, s:s, s:o, s:o}", "name",
+				  probes[i].name, "state",
+				  states[probes[i].state], "text",
+				  maple_bytes_encode(probes[i].text), "mend",
+				  maple_bytes_encode(*probes[i].mend
+							     ? probes[i].mend
+							     : NULL)));
+	return write_object(out,
+			    json_pack("{s:i, s:o}", "schema",
+				      MAPLE_REPORT_SCHEMA, "probes", array),
+			    err);
+}
+
+int maple_report_json_replay(FILE *out, const struct maple_finding *finding,
+			     unsigned int times, bool flip, unsigned int fails,
+			     struct maple_error *err)
+{
+	return write_object(out,
+			    json_pack("{s:i, s:o, s:b, s:[i,i]}", "schema",
+				      MAPLE_REPORT_SCHEMA, "finding",
+				      maple_bytes_encode(finding->id),
+				      "flipped", flip, "fails", (int)fails,
+				      (int)times),
+			    err);
+}
+
+int maple_report_json_error(FILE *out, const char *text, int status)
+{
+	return write_object(out,
+			    json_pack("{s:i, s:o, s:i}", "schema",
+				      MAPLE_REPORT_SCHEMA, "error",
+				      maple_bytes_encode(text), "status",
+				      status),
+			    NULL);
+}
