@@ -248,12 +248,14 @@ in_public() {
 
 # Waits until the campaign behind $stream has done runs of this phase.
 reached() { # PHASE COUNT
-	local try
+	local try count
 
 	for ((try = 0; try < 200; try++)); do
-		[ "$(jq -s "[.[] | select(.event == \"run\" and
+		# The last line may be half written: then look again.
+		count=$(jq -s "[.[] | select(.event == \"run\" and
 			.phase == \"$1\")] | length" "$stream" \
-			2>/dev/null || echo 0)" -lt "$2" ] || return 0
+			2>/dev/null) || count=0
+		[ "$count" -lt "$2" ] || return 0
 		sleep 0.1
 	done
 	fail "no $1 run in 20 s: $(cat "$stream")"
@@ -299,6 +301,7 @@ start_campaign() {
 			break
 		sleep 0.02
 	done
+	[ -n "$victim" ] || fail "no target is running"
 	kill -KILL "$victim"
 	sleep 1
 	kill -TERM "$campaign" 2>/dev/null || true
