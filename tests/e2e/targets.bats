@@ -201,3 +201,11 @@ headers() {
 	ended_with 0
 	holds ".runs.enforced <= $first"
 }
+
+@test "the demo shows the bank account's bug, and fails where there is none" {
+	run "$ROOT/tests/demo" "$BUILD"
+	[ "$status" = 0 ] || fail "$output"
+	grep -q 'SUMMARY: maple: ' <<<"$output" || fail "$output"
+	run "$ROOT/tests/demo" "$BATS_TEST_TMPDIR"
+	[ "$status" = 1 ]
+}
