@@ -48,9 +48,10 @@ CODE(table, "lea 9f(%rip), %rdx\n" CALL LOAD "1:\n" NEXT PLAIN PLAIN "ret\n"
 	    ".long 0x7fffffff\n.popsection");
 CODE(word, CALL LOAD "1:\n" NEXT PLAIN PLAIN "ret\n"
 	   ".pushsection .data\n.balign 8\n.quad 1b\n.popsection");
-CODE(landing, ".cfi_startproc\n.cfi_lsda 0x1b, 9f\n" CALL LOAD "1:\n" NEXT
+CODE(landing, ".cfi_startproc\n.cfi_lsda 0x1b, code_lsda\n" CALL LOAD "1:\n" NEXT
 	      PLAIN PLAIN "ret\n.cfi_endproc\n"
-	      ".pushsection .gcc_except_table, \"a\"\n9: .byte 0xff, 0xff, 1\n"
+	      ".pushsection .gcc_except_table, \"a\"\n"
+	      "code_lsda: .byte 0xff, 0xff, 1\n"
 	      ".uleb128 8f - 7f\n7: .uleb128 0, 5, 1b - code_landing, 0\n8:\n"
 	      ".popsection");
 CODE(endbr, CALL LOAD "endbr64\nret");
