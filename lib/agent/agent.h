@@ -23,7 +23,7 @@ struct maple_agent_thread {
 	uint32_t number;  /* MAPLE_THREAD_NONE: not a thread of the run */
 	uint32_t inside;  /* > 0: in the agent's own code, hooks pass by */
 	uint32_t clock;   /* events so far */
-	uint32_t yields;  /* sched_yield in a row */
+	uint32_t yields;  /* sched_yield since it last gave way */
 	struct maple_access open; /* access whose after() is to come */
 	uint32_t open_flags;
 	bool is_open;

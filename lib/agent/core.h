@@ -79,6 +79,8 @@ void maple_slot_jump(struct maple_slot *s, uint64_t to);
 void maple_stub_before(void);
 void maple_stub_after(void);
 void maple_stub_sigreturn(void);
+unsigned int maple_stub_load(uint64_t addr);
+void maple_stub_loaded(void);
 
 /* hook.c */
 void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
@@ -118,6 +120,8 @@ void maple_enforce_spin(void);
 
 /* fault.c */
 void maple_fault_start(void);
+void maple_fault_stack(void);
+void maple_fault_stack_drop(void);
 
 /* lock.c: a futex lock for the agent's own state */
 void maple_lock_take(uint32_t *word);

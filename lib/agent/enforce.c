@@ -20,12 +20,14 @@
 #include "raw.h"
 
 #define SLICE_MS 100 /* of a sleep that the awaited event ends at once */
+#define TICK_MS  10  /* of CPU time: a spinner's slice (rule 10) */
 #define OPEN     4   /* accesses begun and not done: handlers nest */
 
 static struct maple_auto *automaton;
 static uint32_t lock;
 static uint32_t moves; /* futex word: raised by each move */
 static struct maple_auto_result said; /* what the log has said of it */
+static uint8_t wanted_call[MAPLE_SHM_CALLS / 8]; /* bits: in the plan */
 
 static __thread struct maple_access open_access[OPEN]
 	__attribute__((tls_model("initial-exec")));
@@ -113,9 +115,10 @@ static uint32_t leave(void)
 	return n;
 }
 
+/* The CPU time since the last step bounds the attempt. */
 static void tick(void)
 {
-	static uint64_t began_ms;
+	static uint64_t began_ms, last_ms;
 	static uint32_t attempts, steps;
 	uint64_t now = maple_enforce_cpu_ms();
 
@@ -124,7 +127,28 @@ static void tick(void)
 		attempts = said.attempts;
 		steps = said.steps;
 	}
+	if (now - last_ms < TICK_MS)
+		return;
+	last_ms = now;
 	maple_auto_tick(automaton, now - began_ms);
+}
+
+/* Whether the plan names @site at all. */
+static bool wanted(uint32_t site)
+{
+	uint32_t k = site & ~MAPLE_SITE_CALL;
+
+	if (!(site & MAPLE_SITE_CALL))
+		return site != MAPLE_SITE_NONE; /* or it has no hook */
+	return k < MAPLE_SHM_CALLS && (wanted_call[k / 8] >> k % 8 & 1);
+}
+
+static void want(uint32_t site)
+{
+	uint32_t k = site & ~MAPLE_SITE_CALL;
+
+	if (site & MAPLE_SITE_CALL && k < MAPLE_SHM_CALLS)
+		wanted_call[k / 8] |= 1u << k % 8;
 }
 
 /*
@@ -138,8 +162,10 @@ bool maple_enforce_before(const struct maple_access *acc)
 	bool held = false;
 	uint32_t n;
 
-	if (!maple_auto_hooked(automaton, acc->site))
+	if (!wanted(acc->site))
 		return false;
+	if (said.finished)
+		return true; /* what follows is logged all the same */
 	enter();
 	tick();
 	verdict = maple_auto_before(automaton, t, acc);
@@ -163,21 +189,31 @@ bool maple_enforce_before(const struct maple_access *acc)
 	return true;
 }
 
+/* With what is there now; a lock has no value. */
+static void log_access(const struct maple_access *acc, unsigned int flags)
+{
+	uint64_t value = 0;
+
+	if (maple_event_is_memory(acc->kind))
+		value = maple_ring_peek(acc->addr, acc->size);
+	maple_ring_put(acc->kind, acc, value, flags | MAPLE_EVF_EXACT, 0,
+		       (uint64_t)__builtin_frame_address(0));
+}
+
 /* maple_enforce_after - @acc of the calling thread has happened, or not */
 void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
 			 bool happened)
 {
-	uint64_t value;
-
-	if (!maple_auto_hooked(automaton, acc->site))
+	if (!wanted(acc->site))
 		return;
-	enter();
-	if (happened) {
-		value = maple_event_is_memory(acc->kind) ?
-				maple_ring_peek(acc->addr, acc->size) : 0;
-		maple_ring_put(acc->kind, acc, value, flags | MAPLE_EVF_EXACT,
-			       0, (uint64_t)__builtin_frame_address(0));
+	if (said.finished) {
+		if (happened)
+			log_access(acc, flags);
+		return;
 	}
+	enter();
+	if (happened)
+		log_access(acc, flags);
 	maple_auto_after(automaton, maple_self.number, acc, happened);
 	leave();
 }
@@ -220,10 +256,20 @@ void maple_enforce_spin(void)
 /* maple_enforce_start - the automaton for the plan of this run */
 void maple_enforce_start(void)
 {
+	const struct maple_plan *plan = &maple_shm->plan;
+
 	automaton = maple_lock_memory(maple_auto_size());
 	if (!automaton) {
 		maple_agent_enforces = false;
 		return;
 	}
-	maple_auto_init(automaton, &maple_shm->plan);
+	maple_auto_init(automaton, plan);
+	for (uint32_t i = 0; i < plan->nsteps && i < MAPLE_PLAN_STEPS; i++) {
+		want(plan->step[i].site);
+		for (uint32_t g = 0; g < plan->step[i].ngates &&
+				     g < MAPLE_PLAN_GATES; g++)
+			want(plan->step[i].gate[g]);
+	}
+	for (uint32_t i = 0; i < plan->nguards && i < MAPLE_PLAN_GUARDS; i++)
+		want(plan->guard[i]);
 }

@@ -15,6 +15,7 @@
 #define WAIT_MS     2000 /* how long the campaign may look at a crash */
 #define SIGS        8    /* bytes of the kernel's signal set */
 #define SA_RESTORER 0x04000000
+#define STACK       65536
 
 /* The kernel's struct sigaction. */
 struct action {
@@ -28,6 +29,7 @@ static const int owned[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL,
 			     SIGABRT, SIGSYS, SIGTRAP };
 static struct action kept[65]; /* what the program believes is installed */
 static bool installed;
+static __thread void *own_stack __attribute__((tls_model("initial-exec")));
 
 #define IS_DEFAULT(a) ((a)->handler == (void *)SIG_DFL)
 #define IS_IGNORED(a) ((a)->handler == (void *)SIG_IGN)
@@ -126,6 +128,11 @@ static bool own(int signo, const siginfo_t *info, ucontext_t *uc)
 		regs[REG_RIP] = to;
 		return true;
 	}
+	if (regs[REG_RIP] == (greg_t)maple_stub_load) {
+		regs[REG_RIP] = (greg_t)maple_stub_loaded;
+		regs[REG_RAX] = 0;
+		return true;
+	}
 	if (!maple_patch_origin(regs[REG_RIP], &to, &stack))
 		return false;
 	maple_patch_remove(to);
@@ -151,6 +158,36 @@ static void on_signal(int signo, siginfo_t *info, void *ctx)
 	if (maple_shm)
 		report(signo, info, uc);
 	die(signo, uc);
+}
+
+/*
+ * maple_fault_stack - a stack for the handlers, so that the end of the
+ * thread's own can be reported; one that the program sets takes its place
+ */
+void maple_fault_stack(void)
+{
+	stack_t old = { 0 }, ours = { .ss_size = STACK };
+
+	raw2(SYS_sigaltstack, NULL, &old);
+	if (!(old.ss_flags & SS_DISABLE))
+		return;
+	ours.ss_sp = maple_lock_memory(STACK);
+	if (ours.ss_sp && !raw_failed(raw2(SYS_sigaltstack, &ours, NULL)))
+		own_stack = ours.ss_sp;
+}
+
+void maple_fault_stack_drop(void)
+{
+	stack_t off = { .ss_flags = SS_DISABLE }, old = { 0 };
+
+	if (!own_stack)
+		return;
+	raw2(SYS_sigaltstack, NULL, &old);
+	if (old.ss_sp == own_stack && !(old.ss_flags & SS_ONSTACK))
+		raw2(SYS_sigaltstack, &off, NULL);
+	if (!(old.ss_flags & SS_ONSTACK))
+		raw2(SYS_munmap, own_stack, STACK);
+	own_stack = NULL;
 }
 
 /* maple_fault_start - installs the handlers, keeps what was there */

@@ -61,7 +61,6 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 			return;
 	}
 	maple_agent_enter();
-	self->yields = 0;
 	if (site->wanted) {
 		shm->stats.hits[site->way]++;
 		if (maple_enforce_before(&acc))
@@ -105,7 +104,6 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 	if (!maple_agent_on() || !size)
 		return;
 	maple_agent_enter();
-	maple_self.yields = 0;
 	shm->stats.calls++;
 	if (maple_agent_enforces) {
 		maple_enforce_before(&acc);

@@ -99,10 +99,10 @@ static void work(struct maple_shm *shm)
 	__atomic_store_n(&shm->state, MAPLE_AGENT_ASKING, __ATOMIC_RELEASE);
 	raw_futex_wake(&shm->state);
 	maple_fault_start();
-	maple_image_start();
-	maple_call_start();
 	if (maple_agent_enforces)
 		maple_enforce_start();
+	maple_image_start();
+	maple_call_start();
 	maple_thread_watch_fork();
 	maple_thread_main();
 	__atomic_store_n(&shm->state, MAPLE_AGENT_RUNNING, __ATOMIC_RELEASE);

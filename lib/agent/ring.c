@@ -52,12 +52,15 @@ void maple_ring_put(unsigned int kind, const struct maple_access *acc,
 	__atomic_store_n(&e->kind, kind, __ATOMIC_RELEASE);
 }
 
-/* maple_ring_peek - up to 8 bytes that were just accessed */
+/*
+ * maple_ring_peek - up to 8 bytes that were just accessed; who else runs may
+ * have unmapped them since
+ */
 uint64_t maple_ring_peek(uint64_t addr, uint64_t size)
 {
 	uint64_t value = 0;
 
 	for (unsigned int i = 0; i < size && i < 8; i++)
-		value |= (uint64_t)*(volatile uint8_t *)(addr + i) << (8 * i);
+		value |= (uint64_t)maple_stub_load(addr + i) << (8 * i);
 	return value;
 }

@@ -66,6 +66,18 @@
 	stub	maple_stub_before, maple_hook_before
 	stub	maple_stub_after, maple_hook_after
 
+/* The byte at rdi; on_signal() goes on behind a load that faults. */
+	.globl	maple_stub_load, maple_stub_loaded
+	.hidden	maple_stub_load, maple_stub_loaded
+	.type	maple_stub_load, @function
+maple_stub_load:
+	.cfi_startproc
+	movzbl	(%rdi), %eax
+maple_stub_loaded:
+	ret
+	.cfi_endproc
+	.size	maple_stub_load, . - maple_stub_load
+
 /* Unwinders know a signal frame by exactly these bytes. */
 	.globl	maple_stub_sigreturn
 	.hidden	maple_stub_sigreturn

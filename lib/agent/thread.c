@@ -13,7 +13,11 @@
 
 #define LEVELS (MAPLE_PRIO_NORM_LAST - MAPLE_PRIO_NORM_FIRST + 1)
 #define NICES  38  /* -20 to 17; the last two are for change points */
-#define YIELDS 100 /* in a row that count as a spin (algorithms.md 7, 10) */
+/*
+ * Yields that count as a spin (algorithms.md 7, 10). Events in between do not
+ * matter: who waits for a flag reads it. To give way too often is no harm.
+ */
+#define YIELDS 100
 #define ARMED  64  /* threads that arm the quiet sites again */
 
 __thread struct maple_agent_thread maple_self
@@ -231,6 +235,7 @@ void maple_agent_thread_start(uint32_t number, const void *stack,
 		set_nice(0, -20 + shuffled[number % NICES]);
 	else if (t->prio)
 		maple_thread_set(0, t->prio);
+	maple_fault_stack();
 	maple_ring_put(MAPLE_EV_START, &acc, 0, 0, 0, 0);
 	maple_agent_leave();
 }
@@ -248,6 +253,7 @@ void maple_agent_thread_exit(void)
 	if (maple_agent_enforces)
 		maple_enforce_exit(number);
 	maple_self.number = MAPLE_THREAD_NONE;
+	maple_fault_stack_drop();
 	maple_agent_leave();
 }
 
@@ -313,7 +319,10 @@ void maple_thread_put_back(struct maple_shm *shm)
 
 	if (shm->sched == MAPLE_SCHED_NATIVE)
 		return;
-	raw3(SYS_sched_setscheduler, 0, shm->old_policy, &p);
+	/* Without privileges the flag stays; it does no harm by itself. */
+	if (raw_failed(raw3(SYS_sched_setscheduler, 0, shm->old_policy, &p)))
+		raw3(SYS_sched_setscheduler, 0,
+		     shm->old_policy | SCHED_RESET_ON_FORK, &p);
 	if (shm->sched == MAPLE_SCHED_PCTLARGE)
 		raw3(SYS_setpriority, PRIO_PROCESS, 0, shm->old_nice);
 	raw3(SYS_sched_setaffinity, 0, sizeof(shm->old_affinity),
