@@ -82,7 +82,7 @@ static void compose(char *line, size_t room, const struct maple_progress *p)
 	    p->findings == 1 ? "" : "s");
 	add(line, room, "%" PRIu64 " left", p->candidates);
 	add_time_left(line, room, p->seconds_left);
-	if (p->seconds > 0)
+	if (runs && p->seconds > 0)
 		add(line, room, "%.1f runs/s", runs / p->seconds);
 	add_coverage(line, room, &p->coverage);
 }

@@ -6,7 +6,6 @@
 #include <jansson.h>
 #include "memo/sql.h"
 #include "report/bytes.h"
-#include "report/fields.h"
 
 static int add_program(struct maple_memo *memo, sqlite3_stmt *statement,
 		       struct maple_memo_program_info **programs, size_t *n,
@@ -128,8 +127,9 @@ static json_t *column_value(sqlite3_stmt *statement, int i)
 	switch (sqlite3_column_type(statement, i)) {
 	case SQLITE_INTEGER:
 		if (!strcmp(name, "seed"))
-			return maple_fields_number(
-				(uint64_t)sqlite3_column_int64(statement, i));
+			return json_sprintf("0x%llx",
+					    sqlite3_column_int64(statement,
+								 i));
 		return json_integer(sqlite3_column_int64(statement, i));
 	case SQLITE_FLOAT:
 		return json_real(sqlite3_column_double(statement, i));

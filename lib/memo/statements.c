@@ -158,7 +158,9 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"SELECT s.run, s.idiom, s.predicted, s.exposed, s.failed"
 		" FROM samples s JOIN runs r ON r.id = s.run"
 		" JOIN campaigns c ON c.id = r.campaign"
-		" WHERE c.program = ?1 AND s.run >= ?2 ORDER BY s.run",
+		/* Confirming runs cannot add to it: no part of the curve. */
+		" WHERE c.program = ?1 AND s.run >= ?2"
+		" AND r.kind NOT IN ('baseline', 'confirm') ORDER BY s.run",
 	[MAPLE_SQL_COVERAGE] =
 		"SELECT i.idiom," COUNTS " FROM memo m"
 		" JOIN iroots i ON i.id = m.iroot WHERE m.program = ?"

@@ -56,7 +56,7 @@ static const struct maple_field finding_fields[] = {
 	MAPLE_FIELD(maple_finding, address, HEX),
 	MAPLE_FIELD(maple_finding, idiom, UNSIGNED),
 	MAPLE_FIELD(maple_finding, plan, STRING),
-	MAPLE_FIELD(maple_finding, seed, NUMBER),
+	MAPLE_FIELD(maple_finding, seed, HEX),
 	MAPLE_FIELD(maple_finding, attempt, UNSIGNED),
 	MAPLE_FIELD(maple_finding, cwd, STRING),
 	MAPLE_FIELD(maple_finding, exe, STRING),

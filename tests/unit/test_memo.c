@@ -194,9 +194,9 @@ static void a_batch_is_all_or_nothing(void **state)
 	assert_int_equal(c.predicted[1], 2000);
 }
 
-static int64_t run(struct fixture *f, uint64_t exposed)
+static int64_t run(struct fixture *f, const char *kind, uint64_t exposed)
 {
-	struct maple_memo_run start = { "profile", 0, "{\"a\":1}", 7, 1,
+	struct maple_memo_run start = { kind, 0, "{\"a\":1}", 7, 1,
 					false };
 	struct maple_memo_run_end end = { "pass", 0, 0, .5, .25, true, false };
 	struct maple_coverage c = { .exposed[1] = exposed };
@@ -215,8 +215,9 @@ static void samples_come_back_in_order(void **state)
 	int64_t second;
 	size_t n;
 
-	run(f, 3);
-	second = run(f, 5);
+	run(f, "profile", 3);
+	run(f, "confirm", 4); /* no part of the curve */
+	second = run(f, "enforced", 5);
 	OK(maple_memo_samples(f->memo, f->program, 0, &samples, &n, &err));
 	assert_int_equal(n, 2);
 	assert_int_equal(samples[0].coverage.exposed[1], 3);
@@ -237,7 +238,7 @@ static void a_killed_run_stays_without_an_end(void **state)
 	sqlite3 *db;
 	sqlite3_stmt *s;
 
-	run(f, 1);
+	run(f, "profile", 1);
 	pid = fork();
 	if (!pid) {
 		struct maple_memo *memo;
@@ -311,7 +312,7 @@ static void forgetting_keeps_the_campaign_under_way(void **state)
 	size_t n;
 
 	mark(f, f->program, iroot(f, 1, 2), MAPLE_MEMO_EXPOSED);
-	run(f, 1);
+	run(f, "profile", 1);
 	store(f, "abc1", 10);
 	OK(maple_memo_program(f->memo, campaign, "aa", "/bin/p", &again, &err));
 	assert_int_equal(again, f->program);
@@ -351,7 +352,7 @@ static void the_export_is_json_with_every_table(void **state)
 	const char *arg[3], *seed;
 
 	mark(f, f->program, iroot(f, 1, 2), MAPLE_MEMO_EXPOSED);
-	run(f, 1);
+	run(f, "profile", 1);
 	store(f, "abc1", 10);
 	OK(maple_memo_export(f->memo, out, &err));
 	fclose(out);
