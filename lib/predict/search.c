@@ -156,6 +156,23 @@ static const struct maple_span *span_in(const struct maple_summary *summary,
 	return NULL;
 }
 
+/* A read may be followed by the write of a read-modify-write. */
+static const struct maple_summary *entrance(const struct maple_entry *entry,
+					    const struct maple_summary *from,
+					    const struct maple_summary *to)
+{
+	if (!to->update || to->kind != MAPLE_EV_READ || conflict(from, to))
+		return to;
+	for (uint32_t i = 0; i < entry->nsummaries; i++) {
+		const struct maple_summary *s = entry->summaries[i];
+
+		if (s->update && s->kind == MAPLE_EV_WRITE &&
+		    s->site == to->site && s->annotated == to->annotated)
+			return s;
+	}
+	return to;
+}
+
 static int neighbours_of(struct maple_history *history,
 			 const struct maple_cell *cell,
 			 const struct maple_entry *entry, uint32_t at)
@@ -164,6 +181,7 @@ static int neighbours_of(struct maple_history *history,
 
 	for (const struct maple_entry *e = cell->entries; e; e = e->next) {
 		const struct maple_span *from_span, *to_span;
+		const struct maple_summary *first;
 		const struct maple_group *from;
 		int ret;
 
@@ -173,15 +191,16 @@ static int neighbours_of(struct maple_history *history,
 		if (!from || (at && maple_epoch_before(from->epoch,
 						       to[-1].epoch)))
 			continue;
-		if (!conflict(from->last, to->first) ||
+		first = entrance(entry, from->last, to->first);
+		if (!conflict(from->last, first) ||
 		    hidden(cell, from, to->epoch))
 			continue;
 		from_span = span_in(from->last, from->epoch);
-		to_span = span_in(to->first, to->epoch);
+		to_span = span_in(first, to->epoch);
 		if (!from_span || !to_span)
 			continue;
-		ret = propose(history, from->last, from_span, to->first,
-			      to_span, true);
+		ret = propose(history, from->last, from_span, first, to_span,
+			      true);
 		if (ret)
 			return ret;
 	}
