@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* The ring's reader against a writer of its own, and the text form. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "agent/shm.h"
+#include "trace/trace.h"
+
+#define MANY (MAPLE_SHM_RING + 100000u)
+
+static struct maple_shm *shm;
+static struct maple_trace_ring ring;
+
+static int setup(void **state)
+{
+	shm = mmap(NULL, sizeof(*shm), PROT_READ | PROT_WRITE,
+		   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (shm == MAP_FAILED)
+		return -1;
+	maple_trace_ring_init(&ring, shm);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	return munmap(shm, sizeof(*shm));
+}
+
+static void put(uint16_t thread, uint8_t kind, uint32_t site, uint8_t flags)
+{
+	struct maple_event *slot = &shm->ring[shm->head % MAPLE_SHM_RING];
+
+	slot->thread = thread;
+	slot->site = site;
+	slot->flags = flags;
+	slot->kind = kind;
+	shm->head++;
+}
+
+static void expect(bool ended, uint32_t site, bool pending)
+{
+	struct maple_event event;
+
+	assert_true(maple_trace_ring_next(&ring, ended, &event));
+	assert_int_equal(event.site, site);
+	assert_int_equal(!!(event.flags & MAPLE_EVF_PENDING), pending);
+}
+
+static void expect_none(bool ended)
+{
+	struct maple_event event;
+
+	assert_false(maple_trace_ring_next(&ring, ended, &event));
+}
+
+static void test_pending(void **state)
+{
+	expect_none(false);
+	put(1, MAPLE_EV_WRITE, 1, 0);
+	expect_none(false);             /* what comes next is not known */
+	put(1, MAPLE_EV_READ, 2, 0);
+	expect(false, 1, false);        /* the same thread went on */
+	put(2, MAPLE_EV_UPDATE, 3, 0);
+	expect(false, 2, true);         /* another thread came in between */
+	put(2, MAPLE_EV_BLOCK, 4, 0);
+	expect(false, 3, false);
+	expect(false, 4, false);        /* no access: needs no lookahead */
+	put(1, MAPLE_EV_WRITE, 5, MAPLE_EVF_EXACT);
+	expect(false, 5, false);
+	put(1, MAPLE_EV_READ, 6, MAPLE_EVF_PENDING);
+	put(1, MAPLE_EV_HOLD, 7, 0);    /* held before its access */
+	put(1, MAPLE_EV_LOCK, 8, MAPLE_EVF_PENDING);
+	put(1, MAPLE_EV_WRITE, 9, 0);
+	expect(false, 6, true);
+	expect(false, 7, false);
+	expect(false, 8, false);        /* the flag is the reader's own */
+	expect_none(false);
+	expect(true, 9, true);          /* it died there */
+	expect_none(true);
+}
+
+static void test_unfilled(void **state)
+{
+	struct maple_trace_stats stats;
+
+	put(1, MAPLE_EV_LOCK, 1, 0);
+	shm->head += 2;                 /* taken, and not filled yet */
+	put(1, MAPLE_EV_LOCK, 2, 0);
+	put(MAPLE_THREADS, MAPLE_EV_LOCK, 3, 0);
+	put(1, 200, 4, 0);
+	put(1, MAPLE_EV_LOCK, 5, 0);
+	shm->head += 3;
+	shm->stats.lost = 7;
+	expect(false, 1, false);
+	expect_none(false);
+	expect(true, 2, false);
+	expect(true, 5, false);
+	expect_none(true);
+	maple_trace_ring_stats(&ring, &stats);
+	assert_int_equal(stats.events, 3);
+	assert_int_equal(stats.unfilled, 5);
+	assert_int_equal(stats.bad, 2);
+	assert_int_equal(stats.lost, 7);
+	assert_int_equal(shm->tail, shm->head);
+}
+
+static void test_scribbled_head(void **state)
+{
+	struct maple_trace_stats stats;
+
+	put(1, MAPLE_EV_LOCK, 1, 0);
+	shm->head = 1ull << 62;
+	expect(true, 1, false);
+	expect_none(true);
+	maple_trace_ring_stats(&ring, &stats);
+	assert_int_equal(stats.unfilled, MAPLE_SHM_RING);
+	maple_trace_ring_reset(&ring);
+	assert_int_equal(shm->head, 0);
+}
+
+static void test_reset(void **state)
+{
+	struct maple_trace_stats stats;
+
+	for (uint32_t i = 0; i < 10; i++)
+		put(1, MAPLE_EV_READ, i, 0);
+	expect(false, 0, false);
+	maple_trace_ring_reset(&ring);
+	maple_trace_ring_stats(&ring, &stats);
+	assert_int_equal(stats.events, 0);
+	for (uint32_t i = 0; i < 10; i++)
+		assert_int_equal(shm->ring[i].kind, MAPLE_EV_NONE);
+	expect_none(true);
+	put(1, MAPLE_EV_LOCK, 77, 0);
+	expect(false, 77, false);
+}
+
+/* Takes slots and fills them as the agent does; waits where it would drop. */
+static void writer(void)
+{
+	for (uint32_t i = 0; i < MANY; i++) {
+		uint64_t at = shm->head;
+		struct maple_event *slot = &shm->ring[at % MAPLE_SHM_RING];
+
+		while (at - __atomic_load_n(&shm->tail, __ATOMIC_ACQUIRE) >=
+		       MAPLE_SHM_RING)
+			usleep(100);
+		__atomic_store_n(&shm->head, at + 1, __ATOMIC_RELEASE);
+		slot->site = i;
+		slot->addr = (uint64_t)i * 3;
+		slot->thread = 1;
+		slot->flags = 0;
+		__atomic_store_n(&slot->kind, MAPLE_EV_READ,
+				 __ATOMIC_RELEASE);
+	}
+	_exit(0);
+}
+
+static void test_processes(void **state)
+{
+	struct maple_event event;
+	uint32_t seen = 0;
+	bool ended = false;
+	int status = -1;
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (!child)
+		writer();
+	while (seen < MANY) {
+		if (!maple_trace_ring_next(&ring, ended, &event)) {
+			assert_false(ended);
+			ended = waitpid(child, &status, WNOHANG) == child;
+			continue;
+		}
+		if (event.site != seen || event.addr != (uint64_t)seen * 3)
+			assert_int_equal(event.site, seen);
+		seen++;
+	}
+	if (!ended)
+		assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	expect_none(true);
+}
+
+/* ---- text ---- */
+
+static const char sample[] =
+	"# comment\n"
+	"trace 7 deadlock\n"
+	"T1 start T2\n"
+	"T1 W s1 x0\n"
+	"T2 RW s2 x1+2:8 atomic\n"
+	"T2 L s3 m1 shared   # read side\n"
+	"T2 wake c0 timeout\n"
+	"T1 free x0:64\n"
+	"T2 exit\n"
+	"T1 join T2\n"
+	"expect observed 1 W1 R2\n"
+	"expect predicted 5 L1 L2 L3 L4\n"
+	"end\n";
+
+static int parse(const char *text, size_t size, unsigned int *line,
+		 struct maple_trace_block **block, struct maple_error *err)
+{
+	FILE *in = fmemopen((void *)text, size, "r");
+	int ret;
+
+	assert_non_null(in);
+	*line = 0;
+	ret = maple_trace_text_read(in, line, block, err);
+	fclose(in);
+	return ret;
+}
+
+static void test_text(void **state)
+{
+	struct maple_trace_block *a, *b;
+	unsigned int line;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out;
+
+	assert_int_equal(parse(sample, sizeof(sample) - 1, &line, &a, NULL), 1);
+	assert_int_equal(a->number, 7);
+	assert_true(a->deadlock);
+	assert_int_equal(a->nevents, 9); /* start makes two */
+	assert_int_equal(a->events[1].kind, MAPLE_EV_START);
+	assert_int_equal(a->events[1].thread, 1);
+	assert_int_equal(a->events[3].kind, MAPLE_EV_UPDATE);
+	assert_int_equal(a->events[3].size, 8);
+	assert_int_equal(a->events[3].flags, MAPLE_EVF_ATOMIC);
+	assert_int_equal(a->events[3].addr - a->events[2].addr, 64 + 2);
+	assert_int_equal(a->events[3].clock, 1);
+	assert_int_equal(a->events[6].value, 64);
+	assert_int_equal(a->nexpects, 2);
+	assert_false(a->expects[0].predicted);
+	assert_int_equal(a->expects[1].iroot.idiom, MAPLE_IDIOM_DEADLOCK);
+
+	out = open_memstream(&text, &size);
+	assert_non_null(out);
+	assert_int_equal(maple_trace_text_write(out, a), 0);
+	fclose(out);
+	assert_int_equal(parse(text, size, &line, &b, NULL), 1);
+	assert_int_equal(b->nevents, a->nevents);
+	assert_memory_equal(b->events, a->events,
+			    a->nevents * sizeof(a->events[0]));
+	assert_int_equal(b->nexpects, a->nexpects);
+	assert_memory_equal(b->expects, a->expects,
+			    a->nexpects * sizeof(a->expects[0]));
+	free(text);
+	maple_trace_block_destroy(a);
+	maple_trace_block_destroy(b);
+}
+
+static void test_text_errors(void **state)
+{
+	static const struct {
+		const char *text, *error;
+	} bad[] = {
+		{ "T1 start T2\n", "line 1: no trace begins here: 'T1'" },
+		{ "trace\n", "line 1: a trace needs a number: ''" },
+		{ "trace 1 x\n", "line 1: not understood: 'x'" },
+		{ "trace 1\n\nT0 R s1 x0\n", "line 3: no thread: 'T0'" },
+		{ "trace 1\nT1025 R s1 x0\n", "line 2: no thread: 'T1025'" },
+		{ "trace 1\nT1\n", "line 2: no event: 'T1'" },
+		{ "trace 1\nT1 X s1 x0\n", "line 2: no event: 'X'" },
+		{ "trace 1\nT1 R x0\n", "line 2: no site: 'x0'" },
+		{ "trace 1\nT1 R s1\n", "line 2: no such object: ''" },
+		{ "trace 1\nT1 R s1 m0\n", "line 2: no such object: 'm0'" },
+		{ "trace 1\nT1 R s1 x0:0\n", "line 2: no such object: 'x0:0'" },
+		{ "trace 1\nT1 R s1 x99999999999999999999\n",
+		  "line 2: no such object: 'x99999999999999999999'" },
+		{ "trace 1\nT1 R s1 x0 no\n", "line 2: no flag: 'no'" },
+		{ "trace 1\nT1 R s1 x0\n", "line 2: the trace has no end: ''" },
+		{ "trace 1\nexpect seen 1 R1 W1\nend\n",
+		  "line 2: neither observed nor predicted: 'seen'" },
+		{ "trace 1\nexpect observed 0 R1 W1\nend\n",
+		  "line 2: wrong number of events: '0'" },
+		{ "trace 1\nexpect observed 9 R1 W1\nend\n",
+		  "line 2: no idiom: 'W1'" },
+		{ "trace 1\nexpect observed 1 R1\nend\n",
+		  "line 2: wrong number of events: '1'" },
+		{ "trace 1\nexpect observed 1 R1 Q2\nend\n",
+		  "line 2: no event of an iRoot: 'Q2'" },
+	};
+	struct maple_trace_block *block;
+	struct maple_error err;
+	unsigned int line;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(parse(bad[i].text, strlen(bad[i].text), &line,
+				       &block, &err), -EINVAL);
+		assert_null(block);
+		assert_string_equal(err.text, bad[i].error);
+	}
+	assert_int_equal(parse("\n# no more\n", 11, &line, &block, &err), 0);
+	assert_int_equal(line, 2);
+}
+
+/* Garbage and damaged samples: an answer or an error, never anything else. */
+static void test_text_garbage(void **state)
+{
+	char text[sizeof(sample)];
+	unsigned int line, accepted = 0, refused = 0;
+
+	srandom(1);
+	for (unsigned int round = 0; round < 20000; round++) {
+		struct maple_trace_block *block;
+		struct maple_error err = { "" };
+		int ret;
+
+		memcpy(text, sample, sizeof(text));
+		for (long i = random() % 6 + 1; i; i--)
+			text[random() % (long)(sizeof(text) - 1)] =
+				(char)(round % 2 ? random() :
+				       sample[random() %
+					      (long)(sizeof(text) - 1)]);
+		ret = parse(text, sizeof(text) - 1, &line, &block, &err);
+		assert_true(ret <= 1);
+		assert_int_equal(ret == 1, block != NULL);
+		assert_int_equal(ret < 0, err.text[0] != '\0');
+		accepted += ret == 1;
+		refused += ret < 0;
+		maple_trace_block_destroy(block);
+	}
+	assert_true(accepted > 100);
+	assert_true(refused > 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_pending, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unfilled, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_scribbled_head, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_reset, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_processes, setup,
+						teardown),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_text_errors),
+		cmocka_unit_test(test_text_garbage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
