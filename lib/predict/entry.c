@@ -7,9 +7,12 @@
 
 /*
  * maple_entry_of - @thread's entry in @cell, moved to the front, made if
- *                  there is none; NULL without memory
+ *                  there is none
+ *
+ * Returns NULL, and counts it, if there can be no more entries.
  */
-struct maple_entry *maple_entry_of(struct maple_cell *cell, uint32_t thread)
+struct maple_entry *maple_entry_of(struct maple_space *space,
+				   struct maple_cell *cell, uint32_t thread)
 {
 	struct maple_entry **at = &cell->entries, *entry;
 
@@ -19,10 +22,17 @@ struct maple_entry *maple_entry_of(struct maple_cell *cell, uint32_t thread)
 	if (entry) {
 		*at = entry->next;
 	} else {
-		entry = calloc(1, sizeof(*entry));
-		if (!entry)
+		if (space->nentries >= space->max_entries) {
+			space->stats->cut_locations++;
 			return NULL;
+		}
+		entry = calloc(1, sizeof(*entry));
+		if (!entry) {
+			space->stats->no_memory++;
+			return NULL;
+		}
 		entry->thread = (uint16_t)thread;
+		space->nentries++;
 	}
 	entry->next = cell->entries;
 	cell->entries = entry;
@@ -52,13 +62,15 @@ static void entry_free(struct maple_entry *entry)
 	free(entry);
 }
 
-void maple_entries_destroy(struct maple_entry *entries)
+void maple_entries_destroy(struct maple_space *space,
+			   struct maple_entry *entries)
 {
 	struct maple_entry *next;
 
 	for (; entries; entries = next) {
 		next = entries->next;
 		entry_free(entries);
+		space->nentries--;
 	}
 }
 
@@ -153,7 +165,8 @@ no_memory:
  *
  * Returns 0, or -ENOMEM with *@clones NULL.
  */
-int maple_entries_clone(const struct maple_entry *entries,
+int maple_entries_clone(struct maple_space *space,
+			const struct maple_entry *entries,
 			struct maple_entry **clones)
 {
 	struct maple_entry **at = clones;
@@ -162,20 +175,22 @@ int maple_entries_clone(const struct maple_entry *entries,
 	for (; entries; entries = entries->next) {
 		*at = entry_clone(entries);
 		if (!*at) {
-			maple_entries_destroy(*clones);
+			maple_entries_destroy(space, *clones);
 			*clones = NULL;
 			return -ENOMEM;
 		}
+		space->nentries++;
 		at = &(*at)->next;
 	}
 	return 0;
 }
 
-static void summary_cut(struct maple_summary *summary, uint32_t serial)
+static void summary_cut(struct maple_summary *summary, uint32_t serial,
+			uint32_t keep)
 {
 	uint32_t old = 0;
 
-	while (old < summary->nspans &&
+	while (old + keep < summary->nspans &&
 	       summary->spans[old].epoch->serial < serial)
 		maple_epoch_put(summary->spans[old++].epoch);
 	summary->nspans -= old;
@@ -186,9 +201,10 @@ static void summary_cut(struct maple_summary *summary, uint32_t serial)
 /*
  * maple_entry_drop - forgets the oldest @ngroups (not all of them) groups of
  *                    @entry, their spans, and the summaries left without
+ * @keep: spans that each summary keeps, however old: 0 or 1
  */
 void maple_entry_drop(struct maple_cell *cell, struct maple_entry *entry,
-		      uint32_t ngroups)
+		      uint32_t ngroups, uint32_t keep)
 {
 	uint32_t serial = entry->groups[ngroups].epoch->serial, kept = 0;
 
@@ -202,7 +218,7 @@ void maple_entry_drop(struct maple_cell *cell, struct maple_entry *entry,
 	for (uint32_t i = 0; i < entry->nsummaries; i++) {
 		struct maple_summary *summary = entry->summaries[i];
 
-		summary_cut(summary, serial);
+		summary_cut(summary, serial, keep);
 		if (summary->nspans) {
 			entry->summaries[kept++] = summary;
 		} else {

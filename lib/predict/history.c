@@ -14,9 +14,11 @@
  * Pruned: see prune.c. What is kept of private locations is what is kept of
  * shared ones, so nothing is lost that was done before a second thread came.
  *
- * A summary whose number would exceed max_summaries in its cell is left out,
- * and beyond max_spans epochs a thread's oldest is forgotten; both are
- * counted. Either way predictions get fewer, never wrong.
+ * A summary beyond max_summaries in its cell is left out, but each thread has
+ * a quarter of that to itself, so that the first does not take all. Beyond
+ * max_spans epochs a thread's oldest is forgotten, but for the latest span of
+ * each summary. Both are counted. Predictions get fewer by the first; by the
+ * second, some neighbours may turn up that others lie between.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -73,7 +75,8 @@ static int make(struct maple_history *history, struct maple_cell *cell,
 	struct maple_summary *summary;
 
 	*made = NULL;
-	if (cell->nsummaries >= history->max_summaries) {
+	if (cell->nsummaries >= history->max_summaries &&
+	    entry->nsummaries > history->max_summaries / 4) {
 		history->stats->cut_summaries++;
 		return 0;
 	}
@@ -139,7 +142,7 @@ static int add_group(struct maple_history *history, struct maple_cell *cell,
 	group->first = summary;
 	group->last = summary;
 	if (entry->ngroups > history->max_spans) {
-		maple_entry_drop(cell, entry, 1);
+		maple_entry_drop(cell, entry, 1, 1);
 		history->stats->cut_spans++;
 	}
 	return 0;

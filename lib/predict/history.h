@@ -99,11 +99,14 @@ int maple_history_neighbours(struct maple_history *history,
 			     struct maple_cell *cell);
 int maple_history_collect(struct maple_history *history,
 			  struct maple_cell *cell, struct maple_entry *entry);
-struct maple_entry *maple_entry_of(struct maple_cell *cell, uint32_t thread);
+struct maple_entry *maple_entry_of(struct maple_space *space,
+				   struct maple_cell *cell, uint32_t thread);
 void maple_entry_drop(struct maple_cell *cell, struct maple_entry *entry,
-		      uint32_t ngroups);
-void maple_entries_destroy(struct maple_entry *entries);
-int maple_entries_clone(const struct maple_entry *entries,
+		      uint32_t ngroups, uint32_t keep);
+void maple_entries_destroy(struct maple_space *space,
+			   struct maple_entry *entries);
+int maple_entries_clone(struct maple_space *space,
+			const struct maple_entry *entries,
 			struct maple_entry **clones);
 
 #endif

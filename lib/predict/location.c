@@ -31,10 +31,12 @@ struct maple_block {
 };
 
 void maple_space_init(struct maple_space *space, uint32_t max_cells,
+		      uint32_t max_entries,
 		      struct maple_predict_stats *stats)
 {
 	memset(space, 0, sizeof(*space));
 	space->max_cells = max_cells;
+	space->max_entries = max_entries;
 	space->stats = stats;
 }
 
@@ -129,7 +131,7 @@ static struct maple_cell *cell_make(struct maple_space *space,
 
 static void cell_free(struct maple_space *space, struct maple_cell *cell)
 {
-	maple_entries_destroy(cell->entries);
+	maple_entries_destroy(space, cell->entries);
 	space->ncells--;
 	free(cell);
 }
@@ -143,7 +145,7 @@ static struct maple_cell *cell_split(struct maple_space *space,
 
 	if (!rest)
 		return NULL;
-	if (maple_entries_clone(cell->entries, &rest->entries)) {
+	if (maple_entries_clone(space, cell->entries, &rest->entries)) {
 		space->stats->no_memory++;
 		cell->next = rest->next;
 		cell_free(space, rest);
@@ -310,6 +312,44 @@ void maple_space_close(struct maple_space *space, uint64_t addr, uint64_t size,
 				i == last ? end % MAPLE_BLOCK_BYTES + 1 :
 					    MAPLE_BLOCK_BYTES,
 				close, ctx);
+	}
+}
+
+/*
+ * maple_space_visit - calls @visit for each cell there is that overlaps
+ *                     [@addr, @addr + @size), and perhaps for some near
+ *                     it; makes and splits none
+ */
+void maple_space_visit(struct maple_space *space, uint64_t addr, uint64_t size,
+		       void (*visit)(struct maple_cell *cell))
+{
+	struct maple_block *block, *next;
+
+	/* More blocks than there are: whole ones will do. */
+	if (size / MAPLE_BLOCK_BYTES > HASH_COUNT(space->table)) {
+		uint64_t first = addr / MAPLE_BLOCK_BYTES;
+		uint64_t last = (addr + (size - 1)) / MAPLE_BLOCK_BYTES;
+
+		HASH_ITER(hh, space->table, block, next)
+			for (struct maple_cell *cell = block->cells; cell &&
+			     block->number >= first && block->number <= last;
+			     cell = cell->next)
+				visit(cell);
+		return;
+	}
+	while (size) {
+		unsigned int pos = addr % MAPLE_BLOCK_BYTES;
+		unsigned int end = MAPLE_BLOCK_BYTES;
+
+		block = block_find(space, addr / MAPLE_BLOCK_BYTES);
+		if (size < end - pos)
+			end = pos + (unsigned int)size;
+		if (block)
+			for (struct maple_cell *cell = block_from(block, pos);
+			     cell && cell->start < end; cell = cell->next)
+				visit(cell);
+		size -= end - pos;
+		addr += end - pos;
 	}
 }
 

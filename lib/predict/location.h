@@ -37,17 +37,21 @@ struct maple_space {
 	struct maple_block *table;
 	struct maple_block *cache[MAPLE_BLOCK_CACHE];
 	uint32_t ncells, max_cells;
+	uint32_t nentries, max_entries; /* over all cells */
 	struct maple_predict_stats *stats;
 	struct maple_cell **found; /* what maple_space_find() answers */
 	size_t room;
 };
 
 void maple_space_init(struct maple_space *space, uint32_t max_cells,
+		      uint32_t max_entries,
 		      struct maple_predict_stats *stats);
 int maple_space_find(struct maple_space *space, uint64_t addr, uint64_t size);
 void maple_space_close(struct maple_space *space, uint64_t addr, uint64_t size,
 		       void (*close)(void *ctx, struct maple_cell *cell),
 		       void *ctx);
+void maple_space_visit(struct maple_space *space, uint64_t addr, uint64_t size,
+		       void (*visit)(struct maple_cell *cell));
 void maple_space_walk(struct maple_space *space,
 		      void (*visit)(void *ctx, struct maple_cell *cell),
 		      void *ctx);

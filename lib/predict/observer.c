@@ -29,9 +29,11 @@ static bool overlap(const struct maple_event *event, uint64_t addr,
 /*
  * maple_observer_judge - what to do with a data access, before its cells are
  *                        looked at
+ * @cut: bytes behind @event that are not
  */
 enum maple_verdict maple_observer_judge(struct maple_observer *observer,
-					const struct maple_event *event)
+					const struct maple_event *event,
+					uint32_t cut)
 {
 	bool pending = event->flags & MAPLE_EVF_PENDING, unsure = false;
 	struct maple_doubt *more;
@@ -59,7 +61,7 @@ enum maple_verdict maple_observer_judge(struct maple_observer *observer,
 	}
 	if (pending)
 		observer->doubts[observer->ndoubts++] = (struct maple_doubt){
-			.event = *event, .unsure = unsure,
+			.event = *event, .cut = cut, .unsure = unsure,
 		};
 	else
 		observer->stats->unsure += unsure;

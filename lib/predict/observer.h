@@ -13,7 +13,8 @@
 /* An access that may not have happened yet. */
 struct maple_doubt {
 	struct maple_event event;
-	bool unsure; /* another's conflicting access came meanwhile */
+	uint32_t cut; /* bytes behind it that are not looked at */
+	bool unsure;  /* another's conflicting access came meanwhile */
 };
 
 enum maple_verdict {
@@ -30,7 +31,8 @@ struct maple_observer {
 };
 
 enum maple_verdict maple_observer_judge(struct maple_observer *observer,
-					const struct maple_event *event);
+					const struct maple_event *event,
+					uint32_t cut);
 bool maple_observer_settle(struct maple_observer *observer, uint32_t thread,
 			   struct maple_doubt *settled);
 void maple_observer_forget(struct maple_observer *observer, uint64_t addr,

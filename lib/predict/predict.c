@@ -27,6 +27,7 @@
 #include "sites.h"
 
 #define DEFAULT_LOCATIONS (1u << 20)
+#define DEFAULT_ENTRIES   (1u << 21)
 #define DEFAULT_SUMMARIES 1024
 #define DEFAULT_SPANS     256
 #define DEFAULT_BYTES     65536
@@ -107,6 +108,8 @@ static void set_defaults(struct maple_predict_options *options)
 		options->window = DEFAULT_WINDOW;
 	if (!options->max_locations)
 		options->max_locations = DEFAULT_LOCATIONS;
+	if (!options->max_entries)
+		options->max_entries = DEFAULT_ENTRIES;
 	if (!options->max_summaries)
 		options->max_summaries = DEFAULT_SUMMARIES;
 	if (!options->max_spans)
@@ -146,7 +149,8 @@ int maple_predict_create(const struct maple_predict_options *options,
 		p->sink.predicted = NULL;
 	}
 	maple_clocks_init(&p->clocks, &p->stats);
-	maple_space_init(&p->space, p->options.max_locations, &p->stats);
+	maple_space_init(&p->space, p->options.max_locations,
+			 p->options.max_entries, &p->stats);
 	maple_sites_init(&p->sites, &p->stats);
 	p->iroots.sink = &p->sink;
 	p->iroots.stats = &p->stats;
@@ -208,11 +212,14 @@ static int touch(struct maple_predict *p, struct maple_cell *cell,
 		 const struct maple_event *event, enum maple_verdict verdict,
 		 struct maple_entry **recent)
 {
-	struct maple_entry *entry = maple_entry_of(cell, event->thread);
+	struct maple_entry *entry;
 	int ret;
 
-	if (!entry)
-		return -ENOMEM;
+	entry = maple_entry_of(&p->space, cell, event->thread);
+	if (!entry) {
+		maple_observer_spoil(cell);
+		return 0;
+	}
 	if (!p->options.no_observe) {
 		if (verdict == MAPLE_APPLY)
 			maple_observer_apply(&p->observer, cell, entry, event);
@@ -289,16 +296,26 @@ static int access(struct maple_predict *p, struct thread *thread,
 	return ret;
 }
 
-/* Cuts an access to what is looked at; false if nothing is left. */
-static bool trim(struct maple_predict *p, struct maple_event *event)
+/*
+ * Cuts an access to what is looked at; false if nothing is left. Of the rest
+ * it is only known that something happened there.
+ */
+static bool trim(struct maple_predict *p, struct maple_event *event,
+		 uint32_t *cut)
 {
-	if (event->size > p->options.max_bytes) {
-		p->stats.cut_bytes += event->size - p->options.max_bytes;
-		event->size = p->options.max_bytes;
-	}
+	uint32_t max = p->options.max_bytes;
+
+	*cut = 0;
 	if (event->size > UINT64_MAX - event->addr) {
 		p->stats.bad_events++;
 		return false;
+	}
+	if (event->size > max) {
+		*cut = event->size - max;
+		p->stats.cut_bytes += *cut;
+		maple_space_visit(&p->space, event->addr + max, *cut,
+				  maple_observer_spoil);
+		event->size = max;
 	}
 	return event->size;
 }
@@ -307,13 +324,13 @@ static int data_event(struct maple_predict *p, struct thread *thread,
 		      struct maple_event *event)
 {
 	enum maple_verdict verdict = MAPLE_APPLY;
-	uint32_t occurrence;
+	uint32_t occurrence, cut;
 	int ret = execute(p, thread, event, &occurrence);
 
-	if (ret || !trim(p, event))
+	if (ret || !trim(p, event, &cut))
 		return ret;
 	if (!p->options.no_observe)
-		verdict = maple_observer_judge(&p->observer, event);
+		verdict = maple_observer_judge(&p->observer, event, cut);
 	return access(p, thread, event, maple_locks_set(&thread->locks),
 		      occurrence, verdict,
 		      maple_space_find(&p->space, event->addr, event->size));
@@ -371,6 +388,8 @@ static int settle(struct maple_predict *p, uint32_t thread)
 
 	if (!maple_observer_settle(&p->observer, thread, &doubt))
 		return 0;
+	maple_space_visit(&p->space, doubt.event.addr + doubt.event.size,
+			  doubt.cut, maple_observer_spoil);
 	n = maple_space_find(&p->space, doubt.event.addr, doubt.event.size);
 	for (int i = 0; i < n; i++) {
 		struct maple_cell *cell = p->space.found[i];
@@ -378,10 +397,8 @@ static int settle(struct maple_predict *p, uint32_t thread)
 
 		if (cell->mutex)
 			continue;
-		entry = maple_entry_of(cell, thread);
-		if (!entry)
-			return -ENOMEM;
-		if (doubt.unsure)
+		entry = maple_entry_of(&p->space, cell, thread);
+		if (!entry || doubt.unsure)
 			maple_observer_spoil(cell);
 		else
 			maple_observer_apply(&p->observer, cell, entry,

@@ -22,8 +22,10 @@ struct maple_predict_options {
 	unsigned int idioms;   /* bit i: idiom i; 0: all there are */
 	bool no_observe;       /* the order of events means nothing */
 	bool no_predict;
-	unsigned int window;   /* vw; 0: 1000 */
-	uint32_t max_locations; /* 0: 1048576, at about 300 bytes each */
+	unsigned int window;   /* vw, for compound idioms; 0: 1000 */
+	uint32_t max_locations; /* ranges; 0: 1048576 */
+	uint32_t max_entries;   /* ... times threads that touched each, at
+				   about 300 bytes; 0: 2097152 */
 	uint32_t max_summaries; /* accesses kept per location; 0: 1024 */
 	uint32_t max_spans;     /* clocks kept per summary; 0: 256 */
 	uint32_t max_bytes;     /* looked at per access; 0: 65536 */
@@ -67,7 +69,7 @@ struct maple_predict_stats {
 	uint64_t removed;        /* entries that nothing could need any more */
 	uint64_t unsure;         /* accesses whose order was not certain */
 	uint64_t bad_events;     /* not understood: no such thread or kind */
-	uint64_t cut_locations;  /* accesses not kept: max_locations */
+	uint64_t cut_locations;  /* accesses not kept: max_locations, _entries */
 	uint64_t cut_bytes;      /* bytes not looked at: max_bytes */
 	uint64_t cut_summaries;  /* max_summaries */
 	uint64_t cut_spans;      /* max_spans */

@@ -58,7 +58,7 @@ int maple_history_collect(struct maple_history *history,
 		if (maple_clocks_passed(history->clocks,
 					entry->groups[keep].epoch)) {
 			history->stats->removed += keep;
-			maple_entry_drop(cell, entry, keep);
+			maple_entry_drop(cell, entry, keep, 0);
 			break;
 		}
 	return 0;

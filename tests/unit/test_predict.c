@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* Facts for plans, locations, caps: what the traces of the oracle leave out. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "predict/predict.h"
+
+#define X     0x10000ull
+#define M     0x20000ull
+#define CALL  MAPLE_SITE_CALL
+#define MANY  64
+
+static struct maple_predict *p;
+static struct maple_predict_stats stats;
+static struct maple_iroot obs[MANY], pred[MANY];
+static struct maple_predict_facts facts[MANY];
+static unsigned int nobs, npred;
+static uint32_t clocks[MAPLE_THREADS];
+
+static void observed(void *ctx, const struct maple_iroot *iroot)
+{
+	assert_ptr_equal(ctx, obs);
+	assert_true(nobs < MANY);
+	obs[nobs++] = *iroot;
+}
+
+static void predicted(void *ctx, const struct maple_iroot *iroot,
+		      const struct maple_predict_facts *f)
+{
+	assert_true(npred < MANY);
+	pred[npred] = *iroot;
+	facts[npred++] = *f;
+}
+
+static void begin(const struct maple_predict_options *options)
+{
+	struct maple_predict_sink sink = { observed, predicted, obs };
+
+	nobs = npred = 0;
+	memset(clocks, 0, sizeof(clocks));
+	assert_int_equal(maple_predict_create(options, &sink, &p), 0);
+}
+
+static void raw(struct maple_event e)
+{
+	e.clock = e.thread < MAPLE_THREADS ? ++clocks[e.thread] : 0;
+	assert_int_equal(maple_predict_event(p, &e), 0);
+}
+
+static void data(unsigned int t, uint8_t kind, uint32_t site, uint64_t addr,
+		 uint32_t size)
+{
+	raw((struct maple_event){ .thread = (uint16_t)t, .kind = kind,
+				  .site = site, .addr = addr, .size = size });
+}
+
+static void sync(unsigned int t, uint8_t kind, uint32_t site, uint64_t addr,
+		 uint32_t aux)
+{
+	raw((struct maple_event){ .thread = (uint16_t)t, .kind = kind,
+				  .site = site, .addr = addr, .aux = aux });
+}
+
+static void create(unsigned int child)
+{
+	sync(0, MAPLE_EV_CREATE, CALL | 100, 0, child);
+}
+
+static void finish(void)
+{
+	assert_int_equal(maple_predict_finish(p), 0);
+	maple_predict_stats(p, &stats);
+	assert_int_equal(stats.observed, nobs);
+	assert_int_equal(stats.predicted, npred);
+	assert_int_equal(stats.no_memory, 0);
+}
+
+static void end(void)
+{
+	finish();
+	maple_predict_destroy(p);
+}
+
+/* Index of e0 => e1 in @list, or -1. */
+static int find(const struct maple_iroot *list, unsigned int n, uint8_t kind0,
+		uint32_t site0, uint8_t kind1, uint32_t site1)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (list[i].idiom == MAPLE_IDIOM_1 &&
+		    list[i].e[0].site == site0 && list[i].e[0].kind == kind0 &&
+		    list[i].e[1].site == site1 && list[i].e[1].kind == kind1)
+			return (int)i;
+	return -1;
+}
+
+#define R MAPLE_EV_READ
+#define W MAPLE_EV_WRITE
+
+static const struct maple_predict_facts *
+facts_of(uint8_t kind0, uint32_t site0, uint8_t kind1, uint32_t site1)
+{
+	int at = find(pred, npred, kind0, site0, kind1, site1);
+
+	assert_true(at >= 0);
+	return &facts[at];
+}
+
+static void test_occurrence_and_class(void **state)
+{
+	const struct maple_predict_facts *f;
+
+	begin(NULL);
+	create(1);
+	for (unsigned int i = 0; i < 3; i++)
+		data(0, W, 1, X + 64 * i, 4); /* only the third is on X + 128 */
+	data(0, R, 2, X + 512, 4);
+	data(1, R, 3, X + 128, 4);
+	data(1, R, 3, X + 128, 4);
+	data(1, R, 4, X + 512, 4);
+	end();
+	f = facts_of(W, 1, R, 3);
+	assert_int_equal(f->e[0].thread, 0);
+	assert_int_equal(f->e[0].occurrence, 2);
+	assert_int_equal(f->e[0].class, 2);
+	assert_int_equal(f->e[1].thread, 1);
+	assert_int_equal(f->e[1].occurrence, 0);
+	assert_int_equal(f->e[1].class, 3);
+	assert_true(f->disjoint);
+	assert_false(f->ordered);
+	assert_int_equal(f->e[0].ngates, 0);
+	facts_of(R, 3, W, 1);
+	assert_int_equal(npred, 2);
+}
+
+/* The run's last access has no class. */
+static void test_class_unknown(void **state)
+{
+	begin(NULL);
+	create(1);
+	data(0, W, 1, X, 4);
+	data(1, R, 2, X, 4);
+	end();
+	assert_int_equal(facts_of(W, 1, R, 2)->e[1].class, MAPLE_SITE_NONE);
+}
+
+static void test_ordered(void **state)
+{
+	begin(NULL);
+	data(0, W, 1, X, 4);
+	create(1);
+	data(1, R, 2, X, 4);
+	data(1, W, 3, X + 64, 4);
+	sync(0, MAPLE_EV_JOIN, CALL | 1, 0, 1);
+	data(0, R, 4, X + 64, 4);
+	end();
+	assert_int_equal(npred, 2);
+	assert_true(facts_of(W, 1, R, 2)->ordered);
+	assert_true(facts_of(W, 3, R, 4)->ordered);
+}
+
+static void locked(unsigned int t, uint32_t call, uint64_t mutex,
+		   uint8_t kind, uint32_t site, uint64_t addr)
+{
+	sync(t, MAPLE_EV_LOCK, CALL | call, mutex, 0);
+	data(t, kind, site, addr, 4);
+	sync(t, MAPLE_EV_UNLOCK, CALL | (call + 1), mutex, 0);
+}
+
+static void test_gates(void **state)
+{
+	const struct maple_predict_facts *f;
+
+	begin(NULL);
+	create(1);
+	sync(0, MAPLE_EV_LOCK, CALL | 10, M, 0);
+	locked(0, 12, M + 64, W, 1, X);
+	sync(0, MAPLE_EV_UNLOCK, CALL | 14, M, 0);
+	for (uint32_t i = 0; i < 6; i++)
+		locked(1, 20 + 2 * i, M + 128 + 64 * i, R, 2, X);
+	end();
+	f = facts_of(W, 1, R, 2);
+	assert_int_equal(f->e[0].ngates, 1);
+	assert_int_equal(f->e[0].gate[0], CALL | 10);
+	assert_int_equal(f->e[1].ngates, 4);
+	assert_int_equal(f->e[1].gate[3], CALL | 26);
+	assert_true(f->gates_cut);
+	assert_true(f->disjoint);
+}
+
+/* One iRoot at two places: the one that no lock guards is the better. */
+static void test_best_facts(void **state)
+{
+	const struct maple_predict_facts *f;
+
+	begin(NULL);
+	create(1);
+	locked(0, 10, M, W, 1, X);
+	locked(1, 12, M, R, 2, X);
+	data(0, W, 1, X + 64, 4);
+	data(1, R, 2, X + 64, 4);
+	end();
+	f = facts_of(W, 1, R, 2);
+	assert_true(f->disjoint);
+	assert_int_equal(f->e[0].occurrence, 1);
+	assert_int_equal(f->e[1].occurrence, 1);
+}
+
+static void test_guards(void **state)
+{
+	struct maple_iroot iroot = {
+		.idiom = MAPLE_IDIOM_1,
+		.e = { { 1, W }, { 2, R } },
+	};
+	uint32_t sites[8];
+
+	begin(NULL);
+	create(1);
+	data(0, W, 1, X, 4);       /* 1 2 3 met on X */
+	data(1, R, 2, X, 4);
+	data(1, W, 3, X, 4);
+	data(1, W, 4, X + 64, 4);  /* 1 4 on another */
+	data(0, W, 1, X + 64, 4);
+	data(0, W, 5, X + 128, 4); /* 5 with neither */
+	data(1, W, 6, X + 128, 4);
+	data(0, W, 1, X + 192, 4); /* 1 and 7 on one that is not shared */
+	data(0, W, 7, X + 192, 4);
+	raw((struct maple_event){ .thread = 0, .kind = MAPLE_EV_FREE,
+				  .addr = X, .value = 128 });
+	finish();
+	assert_int_equal(maple_predict_guards(p, &iroot, sites, 8), 4);
+	assert_int_equal(sites[0], 1);
+	assert_int_equal(sites[1], 2);
+	assert_int_equal(sites[2], 3);
+	assert_int_equal(sites[3], 4);
+	assert_int_equal(maple_predict_guards(p, &iroot, sites, 3), 3);
+	iroot.e[0].site = iroot.e[1].site = 99;
+	assert_int_equal(maple_predict_guards(p, &iroot, sites, 8), 0);
+	maple_predict_destroy(p);
+}
+
+/* A lock's first byte is no data, neither before nor after. */
+static void test_lock_is_no_data(void **state)
+{
+	begin(NULL);
+	create(1);
+	data(0, W, 1, M, 4);
+	sync(0, MAPLE_EV_LOCK, CALL | 1, M, 0);
+	sync(0, MAPLE_EV_UNLOCK, CALL | 2, M, 0);
+	data(1, W, 3, M, 1);
+	data(1, W, 4, M, 4); /* the other three bytes are data */
+	end();
+	assert_int_equal(npred, 2);
+	facts_of(W, 1, W, 4);
+	facts_of(W, 4, W, 1);
+	assert_int_equal(nobs, 1);
+}
+
+static void test_stack_reuse(void **state)
+{
+	struct maple_event start = { .thread = 1, .kind = MAPLE_EV_START,
+				     .addr = X, .size = 4096 };
+
+	begin(NULL);
+	create(1);
+	raw(start);
+	data(1, W, 1, X + 100, 4);
+	data(1, W, 2, X + 5000, 4);
+	sync(1, MAPLE_EV_EXIT, CALL | 1, 0, 0);
+	create(2);
+	start.thread = 2;
+	raw(start);
+	data(2, W, 3, X + 100, 4);
+	data(2, W, 4, X + 5000, 4);
+	end();
+	assert_int_equal(npred, 2);
+	facts_of(W, 2, W, 4);
+	assert_int_equal(nobs, 1);
+}
+
+/* A copy of a megabyte costs what the cap says, and claims nothing beyond. */
+static void test_big_copy(void **state)
+{
+	begin(NULL);
+	create(1);
+	create(2);
+	data(0, W, 1, X, 4);
+	data(0, W, 2, X + 100000, 4);
+	data(1, W, 3, X, 1 << 20);
+	data(2, R, 4, X, 4);
+	data(2, R, 5, X + 100000, 4); /* not W2 => R5: 3 came between */
+	end();
+	assert_int_equal(stats.cut_bytes, (1 << 20) - 65536);
+	assert_true(stats.locations <= 65536 / 256 + 2);
+	assert_int_equal(nobs, 2);
+	assert_true(find(obs, nobs, W, 1, W, 3) >= 0);
+	assert_true(find(obs, nobs, W, 3, R, 4) >= 0);
+	facts_of(W, 3, R, 4);
+	assert_int_equal(find(pred, npred, W, 3, R, 5), -1);
+}
+
+static void test_caps(void **state)
+{
+	struct maple_predict_options options = {
+		.max_locations = 2, .max_summaries = 3, .max_spans = 4,
+	};
+
+	begin(&options);
+	create(1);
+	for (uint32_t i = 0; i < 10; i++)
+		data(0, W, i, X + 64 * i, 4);
+	for (uint32_t i = 0; i < 10; i++)
+		data(1, R, 20 + i, X, 4);
+	for (uint32_t i = 0; i < 10; i++) {
+		data(0, W, 40, X, 4);
+		sync(0, MAPLE_EV_POST, CALL | 1, M, 0);
+	}
+	data(1, R, 41, X, 4);
+	end();
+	assert_int_equal(stats.locations, 2);
+	assert_int_equal(stats.cut_locations, 8);
+	assert_true(stats.cut_summaries > 0);
+	assert_true(npred > 0);
+
+	options = (struct maple_predict_options){ .max_spans = 4 };
+	begin(&options);
+	create(1);
+	data(0, W, 1, X, 4);
+	for (uint32_t i = 0; i < 20; i++) {
+		data(0, W, 2, X, 4);
+		sync(0, MAPLE_EV_POST, CALL | 1, M, 0);
+	}
+	data(1, R, 3, X, 4);
+	end();
+	assert_true(stats.cut_spans >= 15);
+	facts_of(W, 1, R, 3); /* a summary outlives the cap */
+	facts_of(W, 2, R, 3);
+
+	options = (struct maple_predict_options){ .max_entries = 1 };
+	begin(&options);
+	create(1);
+	create(2);
+	data(0, W, 1, X, 4);
+	data(1, W, 2, X, 4);
+	data(0, R, 3, X, 4);
+	end();
+	assert_int_equal(stats.cut_locations, 1);
+	assert_int_equal(nobs, 0); /* not known is not claimed */
+}
+
+static void test_pruned(void **state)
+{
+	begin(NULL);
+	create(1);
+	for (uint32_t i = 0; i < 5000; i++) {
+		data(0, W, 1, X, 4);
+		sync(0, MAPLE_EV_POST, CALL | 1, M, 0);
+		sync(1, MAPLE_EV_TAKE, CALL | 2, M, 0);
+		data(1, R, 2, X, 4);
+		sync(1, MAPLE_EV_POST, CALL | 3, M + 64, 0);
+		sync(0, MAPLE_EV_TAKE, CALL | 4, M + 64, 0);
+	}
+	end();
+	assert_true(stats.removed > 9000);
+	assert_int_equal(stats.cut_spans, 0);
+	assert_int_equal(npred, 2);
+	assert_true(facts_of(W, 1, R, 2)->ordered);
+	assert_true(facts_of(R, 2, W, 1)->ordered);
+}
+
+static void test_nonsense(void **state)
+{
+	struct maple_event e;
+
+	assert_int_equal(maple_predict_create(NULL, NULL, &p), 0);
+	srandom(3);
+	for (unsigned int i = 0; i < 200000; i++) {
+		for (size_t j = 0; j < sizeof(e); j++)
+			((uint8_t *)&e)[j] = (uint8_t)random();
+		e.kind %= 40;
+		if (i % 2) {
+			e.thread %= 8;
+			e.addr = X + e.addr % 4096;
+			e.size %= 300;
+			e.aux %= 8;
+			e.site %= 8;
+			e.value %= 512;
+		}
+		assert_int_equal(maple_predict_event(p, &e), 0);
+	}
+	assert_int_equal(maple_predict_finish(p), 0);
+	maple_predict_stats(p, &stats);
+	assert_true(stats.bad_events > 0);
+	assert_int_equal(maple_predict_event(p, &e), -EINVAL);
+	assert_int_equal(maple_predict_finish(p), -EINVAL);
+	maple_predict_destroy(p);
+	maple_predict_destroy(NULL);
+}
+
+static void test_switched_off(void **state)
+{
+	struct maple_predict_options options = { .no_observe = true };
+
+	for (unsigned int i = 0; i < 2; i++) {
+		begin(&options);
+		create(1);
+		data(0, W, 1, X, 4);
+		data(1, R, 2, X, 4);
+		end();
+		assert_int_equal(nobs, i);
+		assert_int_equal(npred, 2 * !i);
+		options.no_observe = false;
+		options.no_predict = true;
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_occurrence_and_class),
+		cmocka_unit_test(test_class_unknown),
+		cmocka_unit_test(test_ordered),
+		cmocka_unit_test(test_gates),
+		cmocka_unit_test(test_best_facts),
+		cmocka_unit_test(test_guards),
+		cmocka_unit_test(test_lock_is_no_data),
+		cmocka_unit_test(test_stack_reuse),
+		cmocka_unit_test(test_big_copy),
+		cmocka_unit_test(test_caps),
+		cmocka_unit_test(test_pruned),
+		cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_switched_off),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
