@@ -379,7 +379,8 @@ static int barrier_in(struct maple_sync *sync, struct maple_clock *clock,
 		sync->leaving = false;
 		sync->generation++;
 		phase = &sync->phase[sync->generation & 1];
-		memset(phase->c, 0, phase->n * sizeof(phase->c[0]));
+		if (phase->n)
+			memset(phase->c, 0, phase->n * sizeof(phase->c[0]));
 	}
 	phase = &sync->phase[sync->generation & 1];
 	sync->entered[thread / 8] &= (uint8_t)~(1u << thread % 8);
