@@ -315,8 +315,6 @@ static bool is_cover(const struct maple_auto *a, int t,
 {
 	bool active = false, covers = false;
 
-	if (a->thread[t].pass)
-		return false;
 	for (int i = 0; i < (int)a->plan.nsteps; i++) {
 		const struct maple_plan_step *step = &a->plan.step[i];
 
@@ -355,7 +353,7 @@ struct maple_hold maple_hold_work_out(const struct maple_auto *a, int t,
 	}
 	if (maple_hold_breaks(a, t, acc))
 		return (struct maple_hold){ MAPLE_REASON_GUARD, -1 };
-	if ((a->plan.flags & MAPLE_PLAN_GATED) &&
+	if ((a->plan.flags & MAPLE_PLAN_GATED) && !a->thread[t].pass &&
 	    acc->kind == MAPLE_EV_LOCK) {
 		i = gate_of(a, t, acc);
 		if (i >= 0)

@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The automaton, rules 6 to 10 of algorithms.md 7, failed attempts at a lock,
+ * accesses that nobody announced, and the invariants.
+ */
+#include "automaton_rig.h"
+
+static void gated_plan(uint32_t idiom)
+{
+	plan_for(idiom, W, R, W, R);
+	plan.flags |= MAPLE_PLAN_GATED;
+	plan.step[1].gate[plan.step[1].ngates++] = GATE;
+}
+
+/* Rule 6: before the lock that leads to e1, while e0 is not done. */
+static void test_gate(void **state)
+{
+	gated_plan(MAPLE_IDIOM_1);
+	rig_start(3);
+	assert_true(maple_auto_hooked(a, GATE));
+	assert_int_equal(before(1, GATE, L, Z), HELD);
+	assert_int_equal(prio[1], LOW);
+	assert_int_equal(result().reached, 0);
+	assert_int_equal(before(0, E0, W, X), HELD);
+	assert_int_equal(resumed(0, 0), GO);
+	after(0, E0, W, X);
+	assert_int_equal(prio[1], norm(1)); /* now it may */
+	assert_int_equal(resumed(1, 0), GO);
+	after(1, GATE, L, Z);
+	passes(1, E1, R, X);
+	assert_int_equal(result().exposed, 1);
+}
+
+/* Rules 4 (d) and 6: at a gate, when all else is blocked, it passes. */
+static void test_gate_passes(void **state)
+{
+	gated_plan(MAPLE_IDIOM_1);
+	rig_start(2);
+	assert_int_equal(before(1, GATE, L, Z), HELD);
+	assert_int_equal(resumed(1, 0), GO);
+	assert_int_equal(prio[1], norm(1));
+	after(1, GATE, L, Z);
+	assert_int_equal(result().attempts, 0);
+	assert_int_equal(before(1, E1, R, X), HELD);
+}
+
+/* Rule 6: no gates in the other tries, and only locks are gates. */
+static void test_gate_ungated(void **state)
+{
+	gated_plan(MAPLE_IDIOM_1);
+	rig_start(2);
+	passes(1, GATE, R, Z);
+	plan.flags &= ~MAPLE_PLAN_GATED;
+	rig_start(2);
+	assert_false(maple_auto_hooked(a, GATE));
+	passes(1, GATE, L, Z);
+}
+
+/* Rule 6: a third thread before a lock over guarded sites, at MIN. */
+static void test_gate_cover(void **state)
+{
+	gated_plan(MAPLE_IDIOM_2);
+	rig_start(3);
+	passes(2, GATE, U, Z);
+	e0_done(W, R);
+	assert_int_equal(before(2, GATE, L, Z), HELD);
+	assert_int_equal(prio[2], MIN);
+	assert_int_equal(resumed(2, 0), GO);
+	assert_int_equal(result().attempts, 0);
+}
+
+static void test_hooked(void **state)
+{
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	plan.guard[plan.nguards++] = GUARD;
+	rig_start(2);
+	assert_true(maple_auto_hooked(a, E0));
+	assert_true(maple_auto_hooked(a, E1));
+	assert_true(maple_auto_hooked(a, GUARD));
+	assert_false(maple_auto_hooked(a, E2));
+	e0_done(W, R);
+	assert_int_equal(resumed(1, 0), GO);
+	after(1, E1, R, X);
+	assert_false(maple_auto_hooked(a, E0)); /* over */
+}
+
+static void start_hinted(unsigned int n, unsigned int p, unsigned int q)
+{
+	strcpy(plan.hint[0], "0.1");
+	strcpy(plan.hint[1], "0.2");
+	rig_start(0);
+	for (unsigned int t = 0; t < n; t++) {
+		maple_auto_start(a, t, t == p ? 1 : t == q ? 2 : 0);
+		apply(t);
+	}
+}
+
+/* Rule 7: who has which NORM. */
+static void test_norm(void **state)
+{
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	rig_start(100); /* older first */
+	assert_int_equal(prio[0], 83);
+	assert_int_equal(prio[79], 4);
+	assert_int_equal(prio[80], 83);
+	plan.flags = MAPLE_PLAN_YOUNGER;
+	rig_start(100);
+	assert_int_equal(prio[0], 4);
+	assert_int_equal(prio[79], 83);
+	assert_int_equal(prio[80], 4);
+	plan.flags = MAPLE_PLAN_HINTED | MAPLE_PLAN_Q_FIRST;
+	start_hinted(200, 7, 3);
+	assert_int_equal(prio[7], 4);
+	assert_int_equal(prio[3], 83);
+	plan.flags = MAPLE_PLAN_HINTED;
+	start_hinted(200, 7, 3);
+	assert_int_equal(prio[7], 83);
+	assert_int_equal(prio[3], 4);
+	for (int t = 0; t < 200; t++) {
+		if (t != 3 && t != 7)
+			assert_in_range(prio[t], 5, 82);
+	}
+	assert_true(prio[0] > prio[1]);
+}
+
+/* Rule 7: in hinted tries only the hinted threads are candidates. */
+static void test_hints(void **state)
+{
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	plan.flags = MAPLE_PLAN_HINTED;
+	start_hinted(4, 1, 2);
+	passes(3, E0, W, X);
+	passes(1, E1, R, X);
+	assert_int_equal(before(1, E0, W, X), HELD);
+	assert_int_equal(before(2, E1, R, X), HELD);
+	assert_int_equal(a->executing, 0);
+}
+
+/* Rule 7: a hinted thread that is gone was a wrong hint. */
+static void test_hints_dropped(void **state)
+{
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	plan.flags = MAPLE_PLAN_HINTED;
+	start_hinted(4, 1, 2);
+	maple_auto_exit(a, 3);
+	passes(0, E0, W, X); /* thread 3 was nobody's hint */
+	maple_auto_exit(a, 1);
+	assert_int_equal(before(0, E0, W, X), HELD);
+}
+
+/* Rule 7: the n-th execution, in the first attempt. */
+static void test_occurrence(void **state)
+{
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	plan.flags = MAPLE_PLAN_HINTED;
+	plan.step[0].occurrence = 3;
+	start_hinted(3, 1, 2);
+	passes(1, E0, W, X);
+	passes(0, E0, W, X); /* not the hinted thread's */
+	passes(1, E0, W, X);
+	assert_int_equal(before(1, E0, W, X), HELD);
+}
+
+/* Rule 8: at most 64 attempts, then everyone is let go for good. */
+static void test_give_up_for_good(void **state)
+{
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	rig_start(3);
+	for (int i = 0; i < 64; i++) {
+		assert_int_equal(result().finished, 0);
+		assert_int_equal(before(0, E0, W, X), HELD);
+		assert_int_equal(resumed(0, 0), GO);
+		after(0, E0, W, X);
+		watched(2, W, X);
+		assert_int_equal(result().attempts, i + 1);
+	}
+	assert_int_equal(result().finished, 1);
+	assert_int_equal(result().exposed, 0);
+	for (int t = 0; t < 3; t++)
+		assert_int_equal(prio[t], norm(t));
+	passes(0, E0, W, X);
+}
+
+/* Rule 8: a bound thread exits with steps undone. */
+static void test_give_up_exit(void **state)
+{
+	plan_for(MAPLE_IDIOM_2, W, W, R, 0);
+	rig_start(3);
+	e0_done(W, W);
+	maple_auto_exit(a, 2); /* a third one may */
+	assert_int_equal(result().attempts, 0);
+	maple_auto_exit(a, 0);
+	apply(MAPLE_THREADS);
+	assert_int_equal(result().attempts, 1);
+	assert_int_equal(a->role[1], -1);
+	assert_int_equal(prio[1], LOW); /* a candidate of the next attempt */
+
+	/* Idiom 1's P has no more to do: it may leave. */
+	plan_for(MAPLE_IDIOM_1, W, W, 0, 0);
+	rig_start(3);
+	e0_done(W, W);
+	maple_auto_exit(a, 0);
+	apply(MAPLE_THREADS);
+	assert_int_equal(result().attempts, 0);
+	assert_int_equal(resumed(1, 0), GO);
+	after(1, E1, W, X);
+	assert_int_equal(result().exposed, 1);
+}
+
+/* Rule 8: an attempt has 50 ms of its threads' CPU time. */
+static void test_give_up_time(void **state)
+{
+	plan_for(MAPLE_IDIOM_2, W, W, R, 0);
+	rig_start(3);
+	maple_auto_tick(a, 100); /* nothing has begun */
+	assert_int_equal(result().attempts, 0);
+	e0_done(W, W);
+	maple_auto_tick(a, 49);
+	assert_int_equal(result().attempts, 0);
+	maple_auto_tick(a, 50);
+	assert_int_equal(result().attempts, 1);
+}
+
+/* A hold that nobody can account for: everyone is released, and counted. */
+static void test_invariants(void **state)
+{
+	for (int broken = 0; broken < 5; broken++) {
+		struct maple_auto_result r;
+
+		plan_for(MAPLE_IDIOM_2, W, W, R, 0);
+		rig_start(4);
+		e0_done(W, W);
+		switch (broken) {
+		case 0:
+			a->role[0] = a->role[1];
+			break;
+		case 1:
+			a->done = 2; /* e1 without e0 */
+			break;
+		case 2:
+			a->role[0] = 77; /* no such thread */
+			break;
+		case 3:
+			a->thread[1].acc.size = 0; /* a record of nothing */
+			break;
+		case 4:
+			a->thread[1].live = 0;
+			break;
+		}
+		before(0, E0, W, X); /* any move finds it */
+		before(2, E0, W, X);
+		before(3, GUARD, W, X);
+		maple_auto_result(a, &r);
+		assert_int_equal(r.broken, 1);
+		assert_int_equal(r.finished, 1);
+		assert_int_equal(r.exposed, 0);
+		a->thread[1].live = 1;
+		for (int t = 0; t < 4; t++)
+			assert_true(broken == 4 || prio[t] == norm(t));
+		assert_int_equal(resumed(2, 0), GO);
+	}
+}
+
+/* Rule 9: all steps done: the last performer stays ahead, no one is held. */
+static void test_exposed(void **state)
+{
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	rig_start(3);
+	assert_int_equal(before(2, E1, R, Y), HELD);
+	e0_done(W, R);
+	assert_int_equal(resumed(1, 0), GO);
+	after(1, E1, R, X);
+	assert_int_equal(result().exposed, 1);
+	assert_int_equal(result().finished, 1);
+	assert_int_equal(result().role[0], 0);
+	assert_int_equal(result().role[1], 1);
+	assert_int_equal(prio[1], HIGH);
+	assert_int_equal(prio[0], norm(0));
+	assert_int_equal(prio[2], norm(2));
+	assert_int_equal(resumed(2, 0), GO);
+	passes(2, E0, W, X); /* it is over */
+	assert_int_equal(result().attempts, 0);
+}
+
+static void start_deadlock(void)
+{
+	plan_for(MAPLE_IDIOM_DEADLOCK, L, L, L, L);
+	rig_start(3);
+	assert_int_equal(before(1, E2, L, Y), HELD);
+	assert_int_equal(before(0, E0, L, X), GO);
+	after(0, E0, L, X);
+	assert_int_equal(resumed(1, 0), GO);
+	after(1, E2, L, Y);
+}
+
+/* Rule 9: a deadlock plan is exposed when both want their second lock. */
+static void test_deadlock(void **state)
+{
+	start_deadlock();
+	assert_int_equal(before(1, E1, L, X), HELD);
+	assert_int_equal(result().exposed, 0);
+	assert_int_equal(before(0, E3, L, Y), GO);
+	assert_int_equal(result().exposed, 1);
+	for (int t = 0; t < 3; t++)
+		assert_int_equal(prio[t], norm(t));
+}
+
+/* Rule 9: who gets its second lock after all shows that nothing came of it. */
+static void test_deadlock_missed(void **state)
+{
+	start_deadlock();
+	assert_int_equal(before(1, E1, L, X), HELD);
+	assert_int_equal(resumed(1, 0), GO);
+	after(1, E1, L, X);
+	assert_int_equal(result().exposed, 0);
+	assert_int_equal(result().attempts, 1);
+}
+
+/* Rule 10: a spinner goes below all who can run, for a while. */
+static void test_spin(void **state)
+{
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	rig_start(3);
+	maple_auto_spin(a, 0);
+	apply(0);
+	assert_int_equal(prio[0], MIN);
+	assert_int_equal(result().spins, 1);
+	maple_auto_tick(a, 0);
+	apply(0);
+	assert_int_equal(prio[0], norm(0));
+	/* Also when all is over: the program runs on. */
+	e0_done(W, R);
+	assert_int_equal(resumed(1, 0), GO);
+	after(1, E1, R, X);
+	maple_auto_spin(a, 1);
+	apply(1);
+	assert_int_equal(prio[1], MIN);
+	maple_auto_tick(a, 0);
+	apply(1);
+	assert_int_equal(prio[1], norm(1));
+}
+
+/* Rule 10: a spinner is not blocked: it has its chance before holds end. */
+static void test_spin_recalled(void **state)
+{
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	rig_start(2);
+	assert_int_equal(before(0, E0, W, X), HELD);
+	for (int i = 0; i < 3; i++) {
+		maple_auto_spin(a, 1);
+		apply(1);
+		assert_int_equal(prio[1], MIN);
+		assert_int_equal(resumed(0, 0), HELD);
+		assert_int_equal(prio[1], norm(1));
+	}
+	maple_auto_spin(a, 1);
+	apply(1);
+	assert_int_equal(resumed(0, 0), GO);
+}
+
+/* Rule 10: it spins for one that a guard holds: the guard must go. */
+static void test_spin_on_guarded(void **state)
+{
+	plan_for(MAPLE_IDIOM_2, W, W, R, 0);
+	rig_start(3);
+	e0_done(W, W);
+	assert_int_equal(before(2, GUARD, W, X), HELD);
+	for (int i = 0; i < 10 && !result().attempts; i++) {
+		maple_auto_spin(a, 0);
+		apply(0);
+	}
+	assert_int_equal(result().attempts, 1);
+	assert_int_equal(prio[2], norm(2));
+}
+
+/* A failed trylock: nothing has happened, and nobody insists. */
+static void test_trylock_fails(void **state)
+{
+	plan_for(MAPLE_IDIOM_1, U, L, 0, 0);
+	rig_start(3);
+	e0_done(U, L);
+	assert_int_equal(resumed(1, 0), GO);
+	fails(1, E1, L, X);
+	assert_int_equal(a->done, 1);
+	assert_int_equal(a->executing, -1);
+	assert_int_equal(result().attempts, 0);
+	assert_int_equal(prio[1], norm(1)); /* not HIGH, over and over */
+	assert_int_equal(before(1, E1, L, X), HELD);
+	assert_int_equal(prio[1], LOW);
+	assert_int_equal(resumed(1, 0), GO); /* all others are blocked */
+	after(1, E1, L, X);
+	assert_int_equal(result().exposed, 1);
+
+	/* One that is nobody's step leaves no trace either. */
+	rig_start(3);
+	e0_done(U, L);
+	assert_int_equal(before(2, GUARD, L, X + 64), GO);
+	fails(2, GUARD, L, X);
+	assert_int_equal(result().attempts, 0);
+}
+
+/* An unlock gives who failed a reason to try again. */
+static void test_trylock_forgiven(void **state)
+{
+	plan_for(MAPLE_IDIOM_DEADLOCK, L, L, L, L);
+	rig_start(3);
+	assert_int_equal(before(1, E2, L, Y), HELD);
+	assert_int_equal(before(0, E0, L, X), GO);
+	fails(0, E0, L, X);
+	assert_int_equal(before(0, E0, L, X), HELD);
+	assert_int_equal(prio[0], LOW);
+	passes(2, GUARD, U, X);
+	assert_int_equal(a->executing, 0);
+	assert_int_equal(prio[0], HIGH);
+}
+
+/* A condition wait takes its mutex back: reported after it happened. */
+static void test_unannounced_step(void **state)
+{
+	plan_for(MAPLE_IDIOM_1, U, L, 0, 0);
+	rig_start(2);
+	assert_int_equal(before(0, E0, U, X), HELD);
+	assert_int_equal(resumed(0, 0), GO);
+	after(0, E0, U, X);
+	after(1, E1, L, X);
+	assert_int_equal(result().exposed, 1);
+
+	rig_start(3);
+	assert_int_equal(before(0, E0, U, X), HELD);
+	assert_int_equal(resumed(0, 0), GO);
+	after(0, E0, U, X);
+	after(1, GUARD, L, X); /* another site: it broke it */
+	assert_int_equal(result().exposed, 0);
+	assert_int_equal(result().attempts, 1);
+}
+
+/* A copy reads and writes in one call: two before(), then two after(). */
+static void test_two_at_once(void **state)
+{
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	rig_start(2);
+	assert_int_equal(before(1, E1, R, X), HELD);
+	assert_int_equal(before(0, E0, R, Y), GO);
+	assert_int_equal(before(0, E0, W, X), GO);
+	after(0, E0, R, Y);
+	assert_int_equal(a->executing, 0); /* that was the other half */
+	after(0, E0, W, X);
+	assert_int_equal(a->done, 1);
+	assert_int_equal(a->step_range[0].addr, X);
+}
+
+/* A flipped plan: Q's e1 comes before P's e0. */
+static void test_flipped(void **state)
+{
+	plan_for(MAPLE_IDIOM_3, W, R, W, R);
+	maple_plan_flip(&plan);
+	rig_start(2);
+	assert_int_equal(before(0, E0, W, X), HELD);
+	assert_int_equal(before(1, E1, R, X), GO);
+	after(1, E1, R, X);
+	assert_int_equal(resumed(0, 0), GO);
+	after(0, E0, W, X);
+	assert_int_equal(result().exposed, 1);
+	assert_int_equal(result().role[0], 0);
+	assert_int_equal(result().role[1], 1);
+}
+
+/* Threads beyond the table, and such as never started, are left alone. */
+static void test_strangers(void **state)
+{
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	rig_start(MAPLE_THREADS);
+	maple_auto_start(a, MAPLE_THREADS, 0);
+	passes(MAPLE_THREADS, E0, W, X);
+	for (unsigned int t = 0; t < MAPLE_THREADS; t += 2)
+		maple_auto_exit(a, t);
+	apply(1);
+	assert_int_equal(a->nlive, MAPLE_THREADS / 2);
+	passes(0, E0, W, X);
+	assert_int_equal(before(1, E0, W, X), HELD);
+	maple_auto_start(a, 0, 0);
+	assert_int_equal(before(0, E1, R, X), HELD);
+	assert_int_equal(a->executing, 0);
+}
+
+static int teardown(void **state)
+{
+	rig_done();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_gate),
+		cmocka_unit_test(test_gate_passes),
+		cmocka_unit_test(test_gate_ungated),
+		cmocka_unit_test(test_gate_cover),
+		cmocka_unit_test(test_hooked),
+		cmocka_unit_test(test_norm),
+		cmocka_unit_test(test_hints),
+		cmocka_unit_test(test_hints_dropped),
+		cmocka_unit_test(test_occurrence),
+		cmocka_unit_test(test_give_up_for_good),
+		cmocka_unit_test(test_give_up_exit),
+		cmocka_unit_test(test_give_up_time),
+		cmocka_unit_test(test_invariants),
+		cmocka_unit_test(test_exposed),
+		cmocka_unit_test(test_deadlock),
+		cmocka_unit_test(test_deadlock_missed),
+		cmocka_unit_test(test_spin),
+		cmocka_unit_test(test_spin_recalled),
+		cmocka_unit_test(test_spin_on_guarded),
+		cmocka_unit_test(test_trylock_fails),
+		cmocka_unit_test(test_trylock_forgiven),
+		cmocka_unit_test(test_unannounced_step),
+		cmocka_unit_test(test_two_at_once),
+		cmocka_unit_test(test_flipped),
+		cmocka_unit_test(test_strangers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, teardown);
+}
