@@ -155,29 +155,32 @@ void maple_auto_exit(struct maple_auto *a, unsigned int t)
 	maple_move_next(a);
 }
 
+static bool listed(const uint32_t *list, uint32_t n, uint32_t site)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (list[i] == site)
+			return true;
+	}
+	return false;
+}
+
 int maple_auto_hooked(const struct maple_auto *a, uint32_t site)
 {
 	const struct maple_plan *plan = &a->plan;
+
+	bool gated = plan->flags & MAPLE_PLAN_GATED;
 
 	if (a->finished)
 		return 0;
 	for (uint32_t i = 0; i < plan->nsteps; i++) {
 		const struct maple_plan_step *step = &plan->step[i];
 
-		if (step->site == site)
-			return 1;
-		if (!(plan->flags & MAPLE_PLAN_GATED))
-			continue;
-		for (uint32_t g = 0; g < step->ngates; g++) {
-			if (step->gate[g] == site)
-				return 1;
-		}
-	}
-	for (uint32_t i = 0; i < plan->nguards; i++) {
-		if (plan->guard[i] == site)
+		if (step->site == site ||
+		    (gated && listed(step->gate, step->ngates, site)))
 			return 1;
 	}
-	return 0;
+	return listed(plan->guard, plan->nguards, site) ||
+	       (gated && listed(plan->cover, plan->ncovers, site));
 }
 
 /* A mutex is the location of its first byte. */

@@ -315,6 +315,8 @@ static bool is_cover(const struct maple_auto *a, int t,
 {
 	bool active = false, covers = false;
 
+	for (uint32_t i = 0; i < a->plan.ncovers; i++)
+		covers |= a->plan.cover[i] == acc->site;
 	for (int i = 0; i < (int)a->plan.nsteps; i++) {
 		const struct maple_plan_step *step = &a->plan.step[i];
 

@@ -240,7 +240,8 @@ int maple_plan_valid(const struct maple_plan *plan)
 			       MAPLE_PLAN_ROTATED | MAPLE_PLAN_FLIPPED;
 
 	if (!maple_iroot_events(plan->idiom) || (plan->flags & ~known) ||
-	    plan->nguards > MAPLE_PLAN_GUARDS)
+	    plan->nguards > MAPLE_PLAN_GUARDS ||
+	    plan->ncovers > MAPLE_PLAN_COVERS)
 		return 0;
 	if ((plan->flags & MAPLE_PLAN_ROTATED) &&
 	    plan->idiom != MAPLE_IDIOM_5)

@@ -15,6 +15,7 @@
 #define MAPLE_PLAN_VARS   2
 #define MAPLE_PLAN_GATES  4   /* outermost lock calls known per step */
 #define MAPLE_PLAN_GUARDS 256 /* sites that touch the plan's locations */
+#define MAPLE_PLAN_COVERS 16  /* lock calls that lead to guards */
 #define MAPLE_PLAN_NAME   32  /* a thread name, "0.2.1", with its NUL */
 
 enum maple_plan_flag {
@@ -50,6 +51,9 @@ struct maple_plan {
 	char hint[MAPLE_PLAN_ROLES][MAPLE_PLAN_NAME]; /* "" if unknown */
 	uint32_t nguards;
 	uint32_t guard[MAPLE_PLAN_GUARDS];
+	/* outermost lock calls under which profiling saw guard sites */
+	uint32_t ncovers;
+	uint32_t cover[MAPLE_PLAN_COVERS];
 };
 
 /*
@@ -58,7 +62,7 @@ struct maple_plan {
  *           algorithms.md 7, rule 7; with @paper, only the complementary
  *           schedules are used
  *
- * Guards, gates, occurrences and names are left empty for the caller.
+ * Guards, covers, gates, occurrences and names are left empty for the caller.
  * Returns 0, or -1 if @iroot is none.
  */
 int maple_plan_init(struct maple_plan *plan, const struct maple_iroot *iroot,

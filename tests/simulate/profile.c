@@ -71,6 +71,26 @@ static void gate_add(struct maple_plan_step *step, uint32_t site)
 		step->gate[step->ngates++] = site;
 }
 
+static bool is_guard(const struct maple_plan *plan, uint32_t site)
+{
+	for (uint32_t i = 0; i < plan->nguards; i++) {
+		if (plan->guard[i] == site)
+			return true;
+	}
+	return false;
+}
+
+static void cover_add(struct maple_plan *plan, uint32_t site)
+{
+	for (uint32_t i = 0; i < plan->ncovers; i++) {
+		if (plan->cover[i] == site)
+			return;
+	}
+	if (plan->ncovers < MAPLE_PLAN_COVERS)
+		plan->cover[plan->ncovers++] = site;
+}
+
+/* The outermost locks under which steps and guards were seen. */
 static void find_gates(const struct log *log, struct maple_plan *plan)
 {
 	uint32_t outer[MAX_THREADS] = { 0 };
@@ -83,6 +103,9 @@ static void find_gates(const struct log *log, struct maple_plan *plan)
 			if (plan->step[s].site == e->site && depth[e->thread])
 				gate_add(&plan->step[s], outer[e->thread]);
 		}
+		if (depth[e->thread] && maple_event_is_memory(e->kind) &&
+		    is_guard(plan, e->site))
+			cover_add(plan, outer[e->thread]);
 		if (e->kind == MAPLE_EV_LOCK && !depth[e->thread]++)
 			outer[e->thread] = e->site;
 		else if (e->kind == MAPLE_EV_UNLOCK)

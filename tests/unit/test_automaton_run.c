@@ -67,6 +67,19 @@ static void test_gate_cover(void **state)
 	assert_int_equal(prio[2], MIN);
 	assert_int_equal(resumed(2, 0), GO);
 	assert_int_equal(result().attempts, 0);
+
+	/* A lock that leads to none of the steps, but to a guard. */
+	plan.cover[plan.ncovers++] = GATE + 1;
+	rig_start(3);
+	assert_true(maple_auto_hooked(a, GATE + 1));
+	passes(2, GATE + 1, L, Z); /* no guard at work yet */
+	e0_done(W, R);
+	assert_int_equal(before(2, GATE + 1, L, Z), HELD);
+	assert_int_equal(prio[2], MIN);
+	plan.flags &= ~MAPLE_PLAN_GATED;
+	rig_start(3);
+	e0_done(W, R);
+	passes(2, GATE + 1, L, Z);
 }
 
 static void test_hooked(void **state)

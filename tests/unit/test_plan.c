@@ -180,6 +180,7 @@ static void test_invalid(void **state)
 	REFUSES(plan.step[0].kind = MAPLE_EV_UPDATE);
 	REFUSES(plan.step[2].ngates = MAPLE_PLAN_GATES + 1);
 	REFUSES(plan.nguards = MAPLE_PLAN_GUARDS + 1);
+	REFUSES(plan.ncovers = MAPLE_PLAN_COVERS + 1);
 	REFUSES(memset(plan.hint[1], 'x', MAPLE_PLAN_NAME));
 #undef REFUSES
 	assert_true(maple_plan_valid(&good));
