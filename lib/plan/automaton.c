@@ -440,13 +440,18 @@ static void happened_unasked(struct maple_auto *a, int t,
 	}
 }
 
-/* Whoever failed at this lock has a reason to try again. */
-static void unlock_forgives(struct maple_auto *a,
-			    const struct maple_access *acc)
+/* Whoever would have failed at this lock, or did, may try now. */
+static void unlocked(struct maple_auto *a, int t,
+		     const struct maple_access *acc)
 {
 	struct maple_range lock = { acc->addr, acc->size };
 
-	for (int r = 0; r < MAPLE_PLAN_ROLES; r++) {
+	if (a->thread[t].lock == acc->addr) {
+		a->thread[t].lock = 0;
+		maple_move_next(a);
+	}
+
+	for (int r = 0; r < MAPLE_PLAN_ROLES && !a->finished; r++) {
 		struct maple_auto_thread *thread;
 
 		if (a->role[r] < 0)
@@ -492,8 +497,11 @@ void maple_auto_after(struct maple_auto *a, unsigned int t,
 	thread->pass &= !announced;
 	if (a->finished)
 		return;
+	if (happened && is.kind == MAPLE_EV_LOCK && !thread->lock &&
+	    maple_hold_is_gate(a, is.site))
+		thread->lock = is.addr;
 	if (happened && is.kind == MAPLE_EV_UNLOCK)
-		unlock_forgives(a, &is);
+		unlocked(a, t, &is);
 	if (thread->want != thread->norm)
 		maple_level_plain(a, t);
 }

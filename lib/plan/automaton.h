@@ -35,6 +35,7 @@ struct maple_access {
 	uint32_t kind; /* READ, WRITE, UPDATE, LOCK, UNLOCK */
 	uint64_t addr;
 	uint64_t size; /* at least 1 */
+	uint32_t may_fail; /* a trylock; 0 if not known */
 };
 
 struct maple_auto; /* see automaton_state.h; the caller provides the memory */

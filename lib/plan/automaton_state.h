@@ -46,6 +46,7 @@ struct maple_auto_thread {
 	uint8_t norm;
 	uint8_t want;   /* level it should have */
 	uint8_t given;  /* level the caller was told */
+	uint64_t lock;  /* taken at a gate and held, by what we saw; or 0 */
 	uint32_t seen;  /* moves when it was told to go */
 };
 
@@ -129,6 +130,7 @@ struct maple_hold maple_hold_work_out(const struct maple_auto *a, int t,
 				      const struct maple_access *acc);
 bool maple_hold_breaks(const struct maple_auto *a, int t,
 		       const struct maple_access *acc);
+bool maple_hold_is_gate(const struct maple_auto *a, uint32_t site);
 bool maple_hold_hopeless(const struct maple_auto *a, int t,
 			 const struct maple_access *acc);
 bool maple_hold_candidate(const struct maple_auto *a, int t, int step);

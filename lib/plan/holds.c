@@ -265,6 +265,40 @@ static bool is_gate(const struct maple_plan_step *step, uint32_t site)
 	return false;
 }
 
+static bool is_cover_site(const struct maple_auto *a, uint32_t site)
+{
+	for (uint32_t i = 0; i < a->plan.ncovers; i++) {
+		if (a->plan.cover[i] == site)
+			return true;
+	}
+	return false;
+}
+
+/* maple_hold_is_gate - whether @site is a gate of any step, or a cover */
+bool maple_hold_is_gate(const struct maple_auto *a, uint32_t site)
+{
+	for (int i = 0; i < (int)a->plan.nsteps; i++) {
+		if (is_gate(&a->plan.step[i], site))
+			return true;
+	}
+	return is_cover_site(a, site);
+}
+
+/*
+ * A trylock that would fail now. To block resolves itself; to fail leads
+ * around the step for good.
+ */
+static bool would_fail(const struct maple_auto *a, int t,
+		       const struct maple_access *acc)
+{
+	for (uint32_t n = 0; n < a->nlive && acc->may_fail; n++) {
+		if (a->live[n] != t &&
+		    a->thread[a->live[n]].lock == acc->addr)
+			return true;
+	}
+	return false;
+}
+
 /* Step i comes next, but who shall do the one after it is not there yet. */
 static bool partner_missing(const struct maple_auto *a, int i)
 {
@@ -293,18 +327,20 @@ static int gate_of(const struct maple_auto *a, int t,
 
 	for (int role = 0; role < MAPLE_PLAN_ROLES; role++) {
 		int i = maple_hold_first_step(a, role);
+		bool early;
 
 		if (i < 0 || !is_gate(&a->plan.step[i], acc->site))
 			continue;
-		if (mine == role) {
-			if (i > 0 && (i != k || partner_missing(a, i)))
-				return i;
-		} else if (mine < 0 && a->role[role] < 0 &&
-			   hint_agrees(a, t, role)) {
-			if ((i > 0 && !maple_auto_pre_done(a, i)) ||
-			    partner_missing(a, i))
-				return i;
-		}
+		if (mine == role)
+			early = i > 0 && (i != k || partner_missing(a, i));
+		else if (mine < 0 && a->role[role] < 0 &&
+			 hint_agrees(a, t, role))
+			early = (i > 0 && !maple_auto_pre_done(a, i)) ||
+				partner_missing(a, i);
+		else
+			continue;
+		if (early || would_fail(a, t, acc))
+			return i;
 	}
 	return -1;
 }
@@ -313,18 +349,15 @@ static int gate_of(const struct maple_auto *a, int t,
 static bool is_cover(const struct maple_auto *a, int t,
 		     const struct maple_access *acc)
 {
-	bool active = false, covers = false;
+	bool active = false;
 
-	for (uint32_t i = 0; i < a->plan.ncovers; i++)
-		covers |= a->plan.cover[i] == acc->site;
 	for (int i = 0; i < (int)a->plan.nsteps; i++) {
 		const struct maple_plan_step *step = &a->plan.step[i];
 
-		covers |= is_gate(step, acc->site);
 		active |= guard_active(a, i) &&
 			  !maple_kind_is_lock(a->plan.step[step->dep].kind);
 	}
-	if (!active || !covers)
+	if (!active || !maple_hold_is_gate(a, acc->site))
 		return false;
 	for (int role = 0; role < MAPLE_PLAN_ROLES; role++) {
 		if (a->role[role] < 0 && hint_agrees(a, t, role))

@@ -15,7 +15,7 @@
 #define MAPLE_PLAN_VARS   2
 #define MAPLE_PLAN_GATES  4   /* outermost lock calls known per step */
 #define MAPLE_PLAN_GUARDS 256 /* sites that touch the plan's locations */
-#define MAPLE_PLAN_COVERS 16  /* lock calls that lead to guards */
+#define MAPLE_PLAN_COVERS 32  /* lock calls around guards */
 #define MAPLE_PLAN_NAME   32  /* a thread name, "0.2.1", with its NUL */
 
 enum maple_plan_flag {
@@ -51,7 +51,11 @@ struct maple_plan {
 	char hint[MAPLE_PLAN_ROLES][MAPLE_PLAN_NAME]; /* "" if unknown */
 	uint32_t nguards;
 	uint32_t guard[MAPLE_PLAN_GUARDS];
-	/* outermost lock calls under which profiling saw guard sites */
+	/*
+	 * outermost lock calls under which profiling saw guard sites, and
+	 * the unlock calls that end these and the gates (they tell when a
+	 * trylock would not fail)
+	 */
 	uint32_t ncovers;
 	uint32_t cover[MAPLE_PLAN_COVERS];
 };

@@ -135,7 +135,7 @@ static bool others_wait(const struct machine *m, int self)
 static struct maple_access access_of(const struct op *op)
 {
 	return (struct maple_access){ op->site, op->access, op->addr,
-				      op->size };
+				      op->size, op->kind == OP_TRYLOCK };
 }
 
 /* The agent's part before an access; false if the thread must not do it. */

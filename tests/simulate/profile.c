@@ -80,6 +80,17 @@ static bool is_guard(const struct maple_plan *plan, uint32_t site)
 	return false;
 }
 
+static bool is_gate(const struct maple_plan *plan, uint32_t site)
+{
+	for (uint32_t s = 0; s < plan->nsteps; s++) {
+		for (uint32_t i = 0; i < plan->step[s].ngates; i++) {
+			if (plan->step[s].gate[i] == site)
+				return true;
+		}
+	}
+	return false;
+}
+
 static void cover_add(struct maple_plan *plan, uint32_t site)
 {
 	for (uint32_t i = 0; i < plan->ncovers; i++) {
@@ -99,6 +110,9 @@ static void find_gates(const struct log *log, struct maple_plan *plan)
 	for (int i = 0; i < log->n; i++) {
 		const struct entry *e = &log->e[i];
 
+		if (e->kind == MAPLE_EV_UNLOCK && depth[e->thread] == 1 &&
+		    is_gate(plan, outer[e->thread]))
+			cover_add(plan, e->site);
 		for (uint32_t s = 0; s < plan->nsteps; s++) {
 			if (plan->step[s].site == e->site && depth[e->thread])
 				gate_add(&plan->step[s], outer[e->thread]);

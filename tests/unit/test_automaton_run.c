@@ -82,6 +82,30 @@ static void test_gate_cover(void **state)
 	passes(2, GATE + 1, L, Z);
 }
 
+/* Rule 6: a trylock that would fail leads around its step for good. */
+static void test_gate_trylock(void **state)
+{
+	struct maple_access try = access_at(GATE, L, Z);
+
+	gated_plan(MAPLE_IDIOM_1);
+	try.may_fail = 1;
+	rig_start(3);
+	assert_int_equal(before(0, E0, W, X), HELD);
+	assert_int_equal(resumed(0, 0), GO);
+	after(0, E0, W, X);
+	passes(2, GATE, L, Z);
+	assert_int_equal(before(1, GATE, L, Z), GO); /* this one blocks */
+	assert_int_equal(maple_auto_before(a, 1, &try), HELD);
+	apply(1);
+	assert_int_equal(prio[1], LOW);
+	passes(2, GUARD, U, Z + 64); /* another lock */
+	assert_int_equal(prio[1], LOW);
+	passes(2, GUARD, U, Z);
+	assert_int_equal(prio[1], norm(1));
+	assert_int_equal(resumed(1, 0), GO);
+	assert_int_equal(result().attempts, 0);
+}
+
 static void test_hooked(void **state)
 {
 	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
@@ -509,6 +533,7 @@ int main(void)
 		cmocka_unit_test(test_gate_passes),
 		cmocka_unit_test(test_gate_ungated),
 		cmocka_unit_test(test_gate_cover),
+		cmocka_unit_test(test_gate_trylock),
 		cmocka_unit_test(test_hooked),
 		cmocka_unit_test(test_norm),
 		cmocka_unit_test(test_hints),
