@@ -34,7 +34,7 @@ struct maple_access {
 	uint32_t site;
 	uint32_t kind; /* READ, WRITE, UPDATE, LOCK, UNLOCK */
 	uint64_t addr;
-	uint64_t size; /* at least 1 */
+	uint64_t size;	   /* at least 1 */
 	uint32_t may_fail; /* a trylock; 0 if not known */
 };
 
@@ -50,8 +50,7 @@ void maple_auto_init(struct maple_auto *a, const struct maple_plan *plan);
  * maple_auto_start - thread @t appears (before its first instruction)
  * @roles: bit r: its name is the plan's hint for role r
  */
-void maple_auto_start(struct maple_auto *a, unsigned int t,
-		      unsigned int roles);
+void maple_auto_start(struct maple_auto *a, unsigned int t, unsigned int roles);
 void maple_auto_exit(struct maple_auto *a, unsigned int t);
 
 /* maple_auto_hooked - whether accesses at @site must be reported at all */
@@ -103,24 +102,23 @@ void maple_auto_tick(struct maple_auto *a, unsigned int cpu_ms);
  * Returns 1 and fills *@t and *@prio, or 0 when none is left. @self is
  * handed out last if it is lowered.
  */
-int maple_auto_change(struct maple_auto *a, unsigned int self,
-		      unsigned int *t, unsigned int *prio);
+int maple_auto_change(struct maple_auto *a, unsigned int self, unsigned int *t,
+		      unsigned int *prio);
 
 /* What came of it. */
 struct maple_auto_result {
-	uint32_t exposed;   /* all steps done */
-	uint32_t finished;  /* exposed, or given up for good */
-	uint32_t attempts;  /* attempts given up */
-	uint32_t steps;     /* bit i: step i was executed in some attempt */
-	uint32_t reached;   /* bit i: a thread stood before step i */
-	uint32_t holds;     /* accesses held */
-	uint32_t slept;     /* slices slept for a wait that ends by itself */
+	uint32_t exposed;  /* all steps done */
+	uint32_t finished; /* exposed, or given up for good */
+	uint32_t attempts; /* attempts given up */
+	uint32_t steps;	   /* bit i: step i was executed in some attempt */
+	uint32_t reached;  /* bit i: a thread stood before step i */
+	uint32_t holds;	   /* accesses held */
+	uint32_t slept;	   /* slices slept for a wait that ends by itself */
 	uint32_t spins;
-	uint32_t broken;    /* invariants found broken; 0 or a bug */
+	uint32_t broken; /* invariants found broken; 0 or a bug */
 	uint16_t role[MAPLE_PLAN_ROLES]; /* threads bound at exposure */
 };
 
-void maple_auto_result(const struct maple_auto *a,
-		       struct maple_auto_result *r);
+void maple_auto_result(const struct maple_auto *a, struct maple_auto_result *r);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The automaton's state and what its files ask of each other: holds.c says
- * why a thread is held, levels.c gives levels, moves.c binds, executes and
- * gives up, automaton.c is the door. Only they and the unit tests include
- * this.
+ * The automaton's state and what its files ask of each other: holds.c and
+ * gates.c say why a thread is held, levels.c gives levels, moves.c binds,
+ * executes and gives up, accesses.c is the life of one access, automaton.c
+ * that of the whole. Only they and the unit tests include this.
  */
 #ifndef MAPLE_AUTOMATON_STATE_H
 #define MAPLE_AUTOMATON_STATE_H
@@ -34,20 +34,20 @@ struct maple_hold {
 
 struct maple_auto_thread {
 	struct maple_access acc; /* while it stands before one */
-	uint16_t live_at;        /* index in live */
+	uint16_t live_at;	 /* index in live */
 	uint8_t live;
 	uint8_t stands; /* has a record: before acc, or passed but not done */
-	uint8_t go;     /* was told to go; after() is to come */
-	uint8_t pass;   /* this access is let pass by decision */
+	uint8_t go;	/* was told to go; after() is to come */
+	uint8_t pass;	/* this access is let pass by decision */
 	uint8_t failed; /* its last attempt at a step did not happen */
 	uint8_t asleep; /* was told to sleep a slice */
 	uint8_t spinning;
-	uint8_t roles;  /* hinted for these */
+	uint8_t roles; /* hinted for these */
 	uint8_t norm;
-	uint8_t want;   /* level it should have */
-	uint8_t given;  /* level the caller was told */
-	uint64_t lock;  /* taken at a gate and held, by what we saw; or 0 */
-	uint32_t seen;  /* moves when it was told to go */
+	uint8_t want;  /* level it should have */
+	uint8_t given; /* level the caller was told */
+	uint64_t lock; /* taken at a gate and held, by what we saw; or 0 */
+	uint32_t seen; /* moves when it was told to go */
 };
 
 struct maple_auto {
@@ -56,9 +56,9 @@ struct maple_auto {
 
 	/* The attempt. */
 	uint32_t done;
-	int executing;   /* step, or -1 */
+	int executing;	 /* step, or -1 */
 	bool watch_mode; /* it executes while everything else is blocked */
-	int role[MAPLE_PLAN_ROLES]; /* thread, or -1 */
+	int role[MAPLE_PLAN_ROLES];  /* thread, or -1 */
 	bool cool[MAPLE_PLAN_ROLES]; /* last executed in watch mode */
 	struct maple_range var[MAPLE_PLAN_VARS];
 	struct maple_range step_range[MAPLE_PLAN_STEPS];
@@ -70,12 +70,12 @@ struct maple_auto {
 
 	/* The run. */
 	bool finished;
-	bool dropped; /* hints no longer count */
+	bool dropped;			     /* hints no longer count */
 	uint32_t arrivals[MAPLE_PLAN_STEPS]; /* at a role's first step */
 	uint32_t moves;
 	uint32_t slept_step;
 	uint32_t recalled_step; /* times spinners got another chance */
-	uint32_t spin_moves;  /* moves at the last spin, and how many since */
+	uint32_t spin_moves;	/* moves at the last spin, and how many since */
 	uint32_t spin_again;
 	uint64_t random;
 	struct maple_auto_result result;
@@ -97,6 +97,11 @@ static inline bool maple_range_overlap(const struct maple_range *r,
 static inline bool maple_kind_is_lock(unsigned int kind)
 {
 	return kind == MAPLE_EV_LOCK || kind == MAPLE_EV_UNLOCK;
+}
+
+static inline bool maple_auto_knows(const struct maple_auto *a, unsigned int t)
+{
+	return t < MAPLE_THREADS && a->thread[t].live;
 }
 
 /* k, the first step undone; nsteps if there is none */
@@ -130,7 +135,8 @@ struct maple_hold maple_hold_work_out(const struct maple_auto *a, int t,
 				      const struct maple_access *acc);
 bool maple_hold_breaks(const struct maple_auto *a, int t,
 		       const struct maple_access *acc);
-bool maple_hold_is_gate(const struct maple_auto *a, uint32_t site);
+bool maple_hold_guard_active(const struct maple_auto *a, int step);
+bool maple_hold_hint_agrees(const struct maple_auto *a, int t, int role);
 bool maple_hold_hopeless(const struct maple_auto *a, int t,
 			 const struct maple_access *acc);
 bool maple_hold_candidate(const struct maple_auto *a, int t, int step);
@@ -141,6 +147,13 @@ void maple_hold_count_arrival(struct maple_auto *a, int t,
 			      const struct maple_access *acc);
 void maple_hold_note(struct maple_auto *a, int t,
 		     const struct maple_access *acc);
+
+/* gates.c */
+bool maple_gate_known(const struct maple_auto *a, uint32_t site);
+int maple_gate_of(const struct maple_auto *a, int t,
+		  const struct maple_access *acc);
+bool maple_gate_is_cover(const struct maple_auto *a, int t,
+			 const struct maple_access *acc);
 
 /* levels.c */
 void maple_level_set(struct maple_auto *a, int t, unsigned int prio);

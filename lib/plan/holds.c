@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Why a thread is held (rules 1, 5, 6 of algorithms.md 7). A reason is never
- * stored: it is worked out from the thread's access and the state whenever
- * either may have changed, so that it cannot go stale. Nothing here changes
- * the attempt, but for maple_hold_note(), which remembers what was touched.
+ * Why a thread is held (rules 1 and 5 of algorithms.md 7; 6 is in gates.c). A
+ * reason is never stored: it is worked out from the thread's access and the
+ * state whenever either may have changed, so that it cannot go stale. Nothing
+ * here changes the attempt, but for maple_hold_note(), which remembers what
+ * was touched.
  *
  *   stands before an access
  *     |-- bound: its role's first undone step agrees ------> ARRIVED
@@ -32,12 +33,11 @@ static bool pair_open(const struct maple_auto *a, int i)
 {
 	const struct maple_plan_step *step = &a->plan.step[i];
 
-	return step->pair >= 0 && !step_done(a, i) &&
-	       step_done(a, step->pair);
+	return step->pair >= 0 && !step_done(a, i) && step_done(a, step->pair);
 }
 
-/* The step on which i depends was executed and i was not. */
-static bool guard_active(const struct maple_auto *a, int i)
+/* maple_hold_guard_active - what @i depends on was executed, @i was not */
+bool maple_hold_guard_active(const struct maple_auto *a, int i)
 {
 	const struct maple_plan_step *step = &a->plan.step[i];
 
@@ -47,8 +47,8 @@ static bool guard_active(const struct maple_auto *a, int i)
 /* A read-modify-write is both of its halves. */
 static bool kind_agrees(unsigned int step_kind, unsigned int kind)
 {
-	return step_kind == kind || (kind == MAPLE_EV_UPDATE &&
-				     maple_event_is_memory(step_kind));
+	return step_kind == kind ||
+	       (kind == MAPLE_EV_UPDATE && maple_event_is_memory(step_kind));
 }
 
 static bool site_agrees(const struct maple_plan_step *step,
@@ -90,7 +90,7 @@ static bool range_agrees(const struct maple_auto *a, int t, int i,
 		return false;
 	if (maple_range_overlap(&a->var[!step->var], acc))
 		return false;
-	if (guard_active(a, i)) {
+	if (maple_hold_guard_active(a, i)) {
 		if (!maple_range_overlap(&a->step_range[step->dep], acc))
 			return false;
 		/* A second read of the same write depends on nothing new. */
@@ -104,8 +104,7 @@ static bool range_agrees(const struct maple_auto *a, int t, int i,
 		return false;
 	for (int j = 0; j < (int)a->plan.nsteps; j++) {
 		if (j != i && pair_open(a, j) &&
-		    a->plan.step[j].var == step->var &&
-		    pair_spoiled(a, j, acc))
+		    a->plan.step[j].var == step->var && pair_spoiled(a, j, acc))
 			return false;
 	}
 	return true;
@@ -123,7 +122,8 @@ static bool breaks_dependency(const struct maple_auto *a, int t, int i,
 		return false;
 	if (maple_kind_is_lock(acc->kind) || (acc->kind & MAPLE_EV_WRITE))
 		return true;
-	if (dep->kind == MAPLE_EV_READ) /* a newer read of its thread hides it */
+	if (dep->kind ==
+	    MAPLE_EV_READ) /* a newer read of its thread hides it */
 		return a->step_thread[step->dep] == t;
 	if (step->kind == MAPLE_EV_READ) /* ... the dependent must be first */
 		return a->role[step->role] == t;
@@ -149,7 +149,7 @@ bool maple_hold_breaks(const struct maple_auto *a, int t,
 	int role = maple_auto_role(a, t);
 
 	for (int i = 0; i < (int)a->plan.nsteps; i++) {
-		if (!a->dead && guard_active(a, i) &&
+		if (!a->dead && maple_hold_guard_active(a, i) &&
 		    breaks_dependency(a, t, i, acc))
 			return true;
 		if (role == a->plan.step[i].role && pair_open(a, i) &&
@@ -171,7 +171,7 @@ bool maple_hold_hopeless(const struct maple_auto *a, int t,
 	for (int i = 0; i < (int)a->plan.nsteps; i++) {
 		if (role != a->plan.step[i].role)
 			continue;
-		if (!a->dead && guard_active(a, i) &&
+		if (!a->dead && maple_hold_guard_active(a, i) &&
 		    breaks_dependency(a, t, i, acc))
 			return true;
 		if (pair_open(a, i) && breaks_pair(a, i, acc))
@@ -204,7 +204,8 @@ static bool hints_count(const struct maple_auto *a)
 	return (a->plan.flags & MAPLE_PLAN_HINTED) && !a->dropped;
 }
 
-static bool hint_agrees(const struct maple_auto *a, int t, int role)
+/* maple_hold_hint_agrees - whether @t may have @role, as far as hints go */
+bool maple_hold_hint_agrees(const struct maple_auto *a, int t, int role)
 {
 	return !hints_count(a) || !a->plan.hint[role][0] ||
 	       (a->thread[t].roles >> role & 1);
@@ -222,8 +223,9 @@ static bool fits_first_step(const struct maple_auto *a, int t, int role,
 {
 	int i = maple_hold_first_step(a, role);
 
-	return i >= 0 && a->role[role] < 0 && hint_agrees(a, t, role) &&
-	       !a->thread[t].pass && site_agrees(&a->plan.step[i], acc) &&
+	return i >= 0 && a->role[role] < 0 &&
+	       maple_hold_hint_agrees(a, t, role) && !a->thread[t].pass &&
+	       site_agrees(&a->plan.step[i], acc) &&
 	       range_agrees(a, t, i, acc) && !too_early(a, i);
 }
 
@@ -254,118 +256,6 @@ static bool arrives(const struct maple_auto *a, int t, int i,
 	return true;
 }
 
-static bool is_gate(const struct maple_plan_step *step, uint32_t site)
-{
-	if (site == step->site)
-		return false;
-	for (uint32_t i = 0; i < step->ngates; i++) {
-		if (step->gate[i] == site)
-			return true;
-	}
-	return false;
-}
-
-static bool is_cover_site(const struct maple_auto *a, uint32_t site)
-{
-	for (uint32_t i = 0; i < a->plan.ncovers; i++) {
-		if (a->plan.cover[i] == site)
-			return true;
-	}
-	return false;
-}
-
-/* maple_hold_is_gate - whether @site is a gate of any step, or a cover */
-bool maple_hold_is_gate(const struct maple_auto *a, uint32_t site)
-{
-	for (int i = 0; i < (int)a->plan.nsteps; i++) {
-		if (is_gate(&a->plan.step[i], site))
-			return true;
-	}
-	return is_cover_site(a, site);
-}
-
-/*
- * A trylock that would fail now. To block resolves itself; to fail leads
- * around the step for good.
- */
-static bool would_fail(const struct maple_auto *a, int t,
-		       const struct maple_access *acc)
-{
-	for (uint32_t n = 0; n < a->nlive && acc->may_fail; n++) {
-		if (a->live[n] != t &&
-		    a->thread[a->live[n]].lock == acc->addr)
-			return true;
-	}
-	return false;
-}
-
-/* Step i comes next, but who shall do the one after it is not there yet. */
-static bool partner_missing(const struct maple_auto *a, int i)
-{
-	int next = maple_hold_next_step(a, i);
-	int role;
-
-	if (i != maple_auto_current(a) || next < 0 ||
-	    a->plan.step[next].role == a->plan.step[i].role)
-		return false;
-	role = a->plan.step[next].role;
-	if (a->role[role] >= 0)
-		return !a->thread[a->role[role]].stands;
-	for (uint32_t n = 0; n < a->nlive; n++) {
-		if (maple_hold_candidate(a, a->live[n], next))
-			return false;
-	}
-	return true;
-}
-
-/* The step before whose gate @t should wait (rule 6), or -1. */
-static int gate_of(const struct maple_auto *a, int t,
-		   const struct maple_access *acc)
-{
-	int mine = maple_auto_role(a, t);
-	int k = maple_auto_current(a);
-
-	for (int role = 0; role < MAPLE_PLAN_ROLES; role++) {
-		int i = maple_hold_first_step(a, role);
-		bool early;
-
-		if (i < 0 || !is_gate(&a->plan.step[i], acc->site))
-			continue;
-		if (mine == role)
-			early = i > 0 && (i != k || partner_missing(a, i));
-		else if (mine < 0 && a->role[role] < 0 &&
-			 hint_agrees(a, t, role))
-			early = (i > 0 && !maple_auto_pre_done(a, i)) ||
-				partner_missing(a, i);
-		else
-			continue;
-		if (early || would_fail(a, t, acc))
-			return i;
-	}
-	return -1;
-}
-
-/* A third thread stands before a lock that leads to guarded sites. */
-static bool is_cover(const struct maple_auto *a, int t,
-		     const struct maple_access *acc)
-{
-	bool active = false;
-
-	for (int i = 0; i < (int)a->plan.nsteps; i++) {
-		const struct maple_plan_step *step = &a->plan.step[i];
-
-		active |= guard_active(a, i) &&
-			  !maple_kind_is_lock(a->plan.step[step->dep].kind);
-	}
-	if (!active || !maple_hold_is_gate(a, acc->site))
-		return false;
-	for (int role = 0; role < MAPLE_PLAN_ROLES; role++) {
-		if (a->role[role] < 0 && hint_agrees(a, t, role))
-			return false;
-	}
-	return true;
-}
-
 /* maple_hold_work_out - why @t is to be held before @acc, as things stand */
 struct maple_hold maple_hold_work_out(const struct maple_auto *a, int t,
 				      const struct maple_access *acc)
@@ -381,19 +271,18 @@ struct maple_hold maple_hold_work_out(const struct maple_auto *a, int t,
 		for (int r = 0; r < MAPLE_PLAN_ROLES; r++) {
 			i = maple_hold_first_step(a, r);
 			if (fits_first_step(a, t, r, acc))
-				return (struct maple_hold){
-					MAPLE_REASON_CAND, i
-				};
+				return (struct maple_hold){ MAPLE_REASON_CAND,
+							    i };
 		}
 	}
 	if (maple_hold_breaks(a, t, acc))
 		return (struct maple_hold){ MAPLE_REASON_GUARD, -1 };
 	if ((a->plan.flags & MAPLE_PLAN_GATED) && !a->thread[t].pass &&
 	    acc->kind == MAPLE_EV_LOCK) {
-		i = gate_of(a, t, acc);
+		i = maple_gate_of(a, t, acc);
 		if (i >= 0)
 			return (struct maple_hold){ MAPLE_REASON_GATE, i };
-		if (role < 0 && is_cover(a, t, acc))
+		if (role < 0 && maple_gate_is_cover(a, t, acc))
 			return (struct maple_hold){ MAPLE_REASON_COVER, -1 };
 	}
 	return (struct maple_hold){ MAPLE_REASON_FREE, -1 };
@@ -423,7 +312,7 @@ void maple_hold_count_arrival(struct maple_auto *a, int t,
 		const struct maple_plan_step *step = &a->plan.step[i];
 
 		if (first[step->role] && site_agrees(step, acc) &&
-		    hint_agrees(a, t, step->role))
+		    maple_hold_hint_agrees(a, t, step->role))
 			a->arrivals[i]++;
 		first[step->role] = false;
 	}
@@ -438,8 +327,7 @@ static bool role_in_pair(const struct maple_auto *a, int role)
 	return false;
 }
 
-static void touch(struct maple_auto *a, int role,
-		  const struct maple_access *acc)
+static void touch(struct maple_auto *a, int role, const struct maple_access *acc)
 {
 	struct maple_range range = { acc->addr, acc->size };
 	uint32_t n = a->ntouched[role];
@@ -459,8 +347,7 @@ static void touch(struct maple_auto *a, int role,
 }
 
 /* maple_hold_note - @acc of @t has happened: remember what later moves need */
-void maple_hold_note(struct maple_auto *a, int t,
-		     const struct maple_access *acc)
+void maple_hold_note(struct maple_auto *a, int t, const struct maple_access *acc)
 {
 	struct maple_range range = { acc->addr, acc->size };
 	int role = maple_auto_role(a, t);
@@ -470,8 +357,7 @@ void maple_hold_note(struct maple_auto *a, int t,
 	if (!maple_event_is_memory(acc->kind) || !(acc->kind & MAPLE_EV_READ))
 		return;
 	for (int i = 0; i < (int)a->plan.nsteps; i++) {
-		if (step_done(a, i) &&
-		    ranges_overlap(&a->step_range[i], &range))
+		if (step_done(a, i) && ranges_overlap(&a->step_range[i], &range))
 			a->read_since[i][t / 64] |= 1ull << (t % 64);
 	}
 }

@@ -24,8 +24,7 @@ static int role_missing(const struct maple_auto *a)
 	if (maple_hold_arrived(a, a->plan.step[k].role) != k)
 		return a->plan.step[k].role;
 	next = maple_hold_next_step(a, k);
-	if (next >= 0 &&
-	    maple_hold_arrived(a, a->plan.step[next].role) != next)
+	if (next >= 0 && maple_hold_arrived(a, a->plan.step[next].role) != next)
 		return a->plan.step[next].role;
 	return -1;
 }
@@ -104,12 +103,12 @@ void maple_level_plain(struct maple_auto *a, int t)
 
 static bool change_is_due(const struct maple_auto_thread *thread, bool raise)
 {
-	return raise ? thread->want > thread->given :
-		       thread->want < thread->given;
+	return raise ? thread->want > thread->given
+		     : thread->want < thread->given;
 }
 
-int maple_auto_change(struct maple_auto *a, unsigned int self,
-		      unsigned int *t, unsigned int *prio)
+int maple_auto_change(struct maple_auto *a, unsigned int self, unsigned int *t,
+		      unsigned int *prio)
 {
 	int found = -1;
 

@@ -109,8 +109,8 @@ void maple_move_finish(struct maple_auto *a, bool exposed)
 
 		a->thread[t].stands = 0;
 		a->thread[t].spinning = 0;
-		maple_level_set(a, t, t == last ? MAPLE_PRIO_HIGH :
-						  a->thread[t].norm);
+		maple_level_set(
+			a, t, t == last ? MAPLE_PRIO_HIGH : a->thread[t].norm);
 	}
 }
 
@@ -247,8 +247,8 @@ static void bind_current(struct maple_auto *a, int k, int next)
 		return;
 	}
 	t = any_candidate(a, k, -1);
-	if (t >= 0 && (other == role || a->done ||
-		       maple_hold_arrived(a, other) == next))
+	if (t >= 0 &&
+	    (other == role || a->done || maple_hold_arrived(a, other) == next))
 		maple_move_bind(a, t, k);
 }
 

@@ -27,39 +27,44 @@ struct form {
  * other way round.
  */
 static const struct form forms[MAPLE_IDIOMS] = {
-	[MAPLE_IDIOM_1] = { 2, { { 0, P, X, NONE, NONE },
-				 { 1, Q, X, 0, NONE } } },
-	[MAPLE_IDIOM_2] = { 3, { { 0, P, X, NONE, NONE },
-				 { 1, Q, X, 0, NONE },
-				 { 2, P, X, 1, 0 } } },
-	[MAPLE_IDIOM_3] = { 4, { { 0, P, X, NONE, NONE },
-				 { 1, Q, X, 0, NONE },
-				 { 2, Q, X, NONE, NONE },
-				 { 3, P, X, 2, 0 } } },
-	[MAPLE_IDIOM_4] = { 4, { { 0, P, X, NONE, NONE },
-				 { 1, Q, X, 0, NONE },
-				 { 2, Q, Y, NONE, NONE },
-				 { 3, P, Y, 2, 0 } } },
-	[MAPLE_IDIOM_5] = { 4, { { 0, P, X, NONE, NONE },
-				 { 2, Q, Y, NONE, NONE },
-				 { 1, Q, X, 0, 1 },
-				 { 3, P, Y, 1, 0 } } },
-	[MAPLE_IDIOM_6] = { 4, { { 0, P, X, NONE, NONE },
-				 { 1, Q, X, 0, NONE },
-				 { 2, P, Y, NONE, 0 },
-				 { 3, Q, Y, 2, NONE } } },
-	[MAPLE_IDIOM_DEADLOCK] = { 4, { { 0, P, X, NONE, NONE },
-					{ 2, Q, Y, NONE, NONE },
-					{ 1, Q, X, 0, 1 },
-					{ 3, P, Y, 1, 0 } } },
+	[MAPLE_IDIOM_1] = { 2,
+			    { { 0, P, X, NONE, NONE }, { 1, Q, X, 0, NONE } } },
+	[MAPLE_IDIOM_2] = { 3,
+			    { { 0, P, X, NONE, NONE },
+			      { 1, Q, X, 0, NONE },
+			      { 2, P, X, 1, 0 } } },
+	[MAPLE_IDIOM_3] = { 4,
+			    { { 0, P, X, NONE, NONE },
+			      { 1, Q, X, 0, NONE },
+			      { 2, Q, X, NONE, NONE },
+			      { 3, P, X, 2, 0 } } },
+	[MAPLE_IDIOM_4] = { 4,
+			    { { 0, P, X, NONE, NONE },
+			      { 1, Q, X, 0, NONE },
+			      { 2, Q, Y, NONE, NONE },
+			      { 3, P, Y, 2, 0 } } },
+	[MAPLE_IDIOM_5] = { 4,
+			    { { 0, P, X, NONE, NONE },
+			      { 2, Q, Y, NONE, NONE },
+			      { 1, Q, X, 0, 1 },
+			      { 3, P, Y, 1, 0 } } },
+	[MAPLE_IDIOM_6] = { 4,
+			    { { 0, P, X, NONE, NONE },
+			      { 1, Q, X, 0, NONE },
+			      { 2, P, Y, NONE, 0 },
+			      { 3, Q, Y, 2, NONE } } },
+	[MAPLE_IDIOM_DEADLOCK] = { 4,
+				   { { 0, P, X, NONE, NONE },
+				     { 2, Q, Y, NONE, NONE },
+				     { 1, Q, X, 0, 1 },
+				     { 3, P, Y, 1, 0 } } },
 };
 
-static const struct form form_rotated = {
-	4, { { 2, Q, Y, NONE, NONE },
-	     { 0, P, X, NONE, NONE },
-	     { 3, P, Y, 0, 1 },
-	     { 1, Q, X, 1, 0 } }
-};
+static const struct form form_rotated = { 4,
+					  { { 2, Q, Y, NONE, NONE },
+					    { 0, P, X, NONE, NONE },
+					    { 3, P, Y, 0, 1 },
+					    { 1, Q, X, 1, 0 } } };
 
 /* Tries 1 to 4 (rule 7); the paper's two are the last two. */
 static const uint32_t try_flags[4] = {
@@ -81,8 +86,7 @@ static int kind_is_event(unsigned int kind)
 }
 
 /* A step must come after its dependency and after its role's previous one. */
-static uint16_t form_pre(const struct form *form, unsigned int i,
-			 uint32_t idiom)
+static uint16_t form_pre(const struct form *form, unsigned int i, uint32_t idiom)
 {
 	const struct form_step *step = form->step;
 	uint16_t pre = 0;
@@ -194,9 +198,8 @@ void maple_plan_flip(struct maple_plan *plan)
 static int step_equal(const struct maple_plan_step *a,
 		      const struct maple_plan_step *b)
 {
-	return a->event == b->event && a->role == b->role &&
-	       a->var == b->var && a->dep == b->dep && a->pair == b->pair &&
-	       a->pre == b->pre;
+	return a->event == b->event && a->role == b->role && a->var == b->var &&
+	       a->dep == b->dep && a->pair == b->pair && a->pre == b->pre;
 }
 
 /* The steps of a sound plan are those that its idiom and its kinds give. */
@@ -243,8 +246,7 @@ int maple_plan_valid(const struct maple_plan *plan)
 	    plan->nguards > MAPLE_PLAN_GUARDS ||
 	    plan->ncovers > MAPLE_PLAN_COVERS)
 		return 0;
-	if ((plan->flags & MAPLE_PLAN_ROTATED) &&
-	    plan->idiom != MAPLE_IDIOM_5)
+	if ((plan->flags & MAPLE_PLAN_ROTATED) && plan->idiom != MAPLE_IDIOM_5)
 		return 0;
 	for (unsigned int r = 0; r < MAPLE_PLAN_ROLES; r++) {
 		if (plan->hint[r][MAPLE_PLAN_NAME - 1])

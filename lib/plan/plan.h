@@ -10,32 +10,32 @@
 #include <maple/event.h>
 #include <maple/iroot.h>
 
-#define MAPLE_PLAN_STEPS  8   /* any sequence of steps; iRoots need 4 */
+#define MAPLE_PLAN_STEPS  8 /* any sequence of steps; iRoots need 4 */
 #define MAPLE_PLAN_ROLES  2
-#define MAPLE_PLAN_VARS   2
+#define MAPLE_PLAN_VARS	  2
 #define MAPLE_PLAN_GATES  4   /* outermost lock calls known per step */
 #define MAPLE_PLAN_GUARDS 256 /* sites that touch the plan's locations */
 #define MAPLE_PLAN_COVERS 32  /* lock calls around guards */
-#define MAPLE_PLAN_NAME   32  /* a thread name, "0.2.1", with its NUL */
+#define MAPLE_PLAN_NAME	  32  /* a thread name, "0.2.1", with its NUL */
 
 enum maple_plan_flag {
-	MAPLE_PLAN_GATED = 1,    /* hold threads before a step's gate too */
-	MAPLE_PLAN_HINTED = 2,   /* heed thread names and occurrences */
-	MAPLE_PLAN_YOUNGER = 4,  /* unhinted order: younger threads first */
-	MAPLE_PLAN_Q_FIRST = 8,  /* hinted order: Q highest, P lowest */
+	MAPLE_PLAN_GATED = 1,	 /* hold threads before a step's gate too */
+	MAPLE_PLAN_HINTED = 2,	 /* heed thread names and occurrences */
+	MAPLE_PLAN_YOUNGER = 4,	 /* unhinted order: younger threads first */
+	MAPLE_PLAN_Q_FIRST = 8,	 /* hinted order: Q highest, P lowest */
 	MAPLE_PLAN_ROTATED = 16, /* idiom 5 as e2 e0 e3 e1 */
 	MAPLE_PLAN_FLIPPED = 32, /* the first dependency reversed */
 };
 
 struct maple_plan_step {
 	uint32_t site;
-	uint8_t kind;  /* READ, WRITE, LOCK, UNLOCK */
-	uint8_t role;  /* 0 is P, 1 is Q */
-	uint8_t var;   /* 0 is X, 1 is Y */
-	int8_t dep;    /* step it depends on immediately, or -1 */
-	int8_t pair;   /* step that its local pair starts with, or -1 */
-	uint8_t event; /* its index in the iRoot */
-	uint16_t pre;  /* bit i: step i must be done before */
+	uint8_t kind;	     /* READ, WRITE, LOCK, UNLOCK */
+	uint8_t role;	     /* 0 is P, 1 is Q */
+	uint8_t var;	     /* 0 is X, 1 is Y */
+	int8_t dep;	     /* step it depends on immediately, or -1 */
+	int8_t pair;	     /* step that its local pair starts with, or -1 */
+	uint8_t event;	     /* its index in the iRoot */
+	uint16_t pre;	     /* bit i: step i must be done before */
 	uint32_t occurrence; /* hint: how-manieth execution by the thread */
 	uint32_t ngates;
 	uint32_t gate[MAPLE_PLAN_GATES]; /* lock call sites */
@@ -44,9 +44,9 @@ struct maple_plan_step {
 struct maple_plan {
 	uint32_t idiom;
 	uint32_t nsteps;
-	uint32_t flags;   /* enum maple_plan_flag */
+	uint32_t flags;	  /* enum maple_plan_flag */
 	uint32_t attempt; /* which try this is, from 1 */
-	uint64_t seed;    /* every random choice of the run flows from it */
+	uint64_t seed;	  /* every random choice of the run flows from it */
 	struct maple_plan_step step[MAPLE_PLAN_STEPS];
 	char hint[MAPLE_PLAN_ROLES][MAPLE_PLAN_NAME]; /* "" if unknown */
 	uint32_t nguards;

@@ -10,11 +10,11 @@
 #include <string.h>
 #include "simulate.h"
 
-#define GRAINS (0x9000u / GRAIN)
+#define GRAINS	 (0x9000u / GRAIN)
 #define MAX_DEPS 16384
 
 struct grain {
-	int writer; /* last entry that wrote it, -1: none */
+	int writer;		 /* last entry that wrote it, -1: none */
 	int reader[MAX_THREADS]; /* last read since, by thread */
 };
 
@@ -75,9 +75,8 @@ static void grain_access(struct deps *deps, struct grain *g,
 		/* A writer that only itself has read since is its own read. */
 		if ((!read || !between) && g->writer >= 0 &&
 		    log->e[g->writer].thread != e->thread)
-			dep_add(deps, g->writer,
-				change_kind(&log->e[g->writer]), i,
-				change_kind(e));
+			dep_add(deps, g->writer, change_kind(&log->e[g->writer]),
+				i, change_kind(e));
 		for (int t = 0; t < MAX_THREADS; t++)
 			g->reader[t] = -1;
 		g->writer = i;
@@ -179,8 +178,8 @@ bool check_exposed(const struct log *log, const struct maple_iroot *iroot)
 
 			if (dep_is(log, y, iroot, three ? 1 : 2,
 				   three ? 2 : 3) &&
-			    compound(log, iroot->idiom, x->from, x->to,
-				     y->from, y->to))
+			    compound(log, iroot->idiom, x->from, x->to, y->from,
+				     y->to))
 				return true;
 		}
 	}
@@ -214,8 +213,7 @@ bool check_deadlock(const struct program *p, const struct run *run,
 		x = &p->op[a][run->blocked_at[a]];
 		y = &p->op[b][run->blocked_at[b]];
 		if (x->kind == OP_LOCK && y->kind == OP_LOCK &&
-		    x->site == iroot->e[3].site &&
-		    y->site == iroot->e[1].site &&
+		    x->site == iroot->e[3].site && y->site == iroot->e[1].site &&
 		    run->owner[x->object] == b && run->owner[y->object] == a &&
 		    took(&run->log, a, y, iroot->e[0].site) &&
 		    took(&run->log, b, x, iroot->e[2].site))
@@ -296,8 +294,8 @@ static uint32_t kind_of(char c)
 /* x and y are variables, l and h the lower and upper half of x, m a mutex. */
 static struct entry entry_of(const char *s)
 {
-	struct entry e = { s[0] - 'p', 0, s[3] - '0', kind_of(s[1]),
-			   VAR_ADDR, 2 * GRAIN };
+	struct entry e = { s[0] - 'p',	  0,	    s[3] - '0',
+			   kind_of(s[1]), VAR_ADDR, 2 * GRAIN };
 
 	if (s[2] == 'y')
 		e.addr += 16;

@@ -12,7 +12,7 @@
 #include "simulate.h"
 
 #define MAX_STEPS 20000
-#define SLICE     10 /* machine time for the automaton's 100 ms */
+#define SLICE	  10 /* machine time for the automaton's 100 ms */
 #define SPIN_MAX  50 /* steps until a spinner is noticed */
 #define SPIN_TIME 40
 
@@ -24,10 +24,10 @@ struct thread {
 	int prio;
 	long queued; /* order within its level */
 	long wake;
-	bool asked;  /* before() was called for the access at pc */
-	bool owes;   /* ... and after() is to come */
+	bool asked; /* before() was called for the access at pc */
+	bool owes;  /* ... and after() is to come */
 	enum maple_verdict verdict;
-	bool slice;  /* asleep by the automaton's verdict */
+	bool slice; /* asleep by the automaton's verdict */
 	bool in_barrier;
 	int spins;
 	long spin_end;
@@ -134,8 +134,8 @@ static bool others_wait(const struct machine *m, int self)
 
 static struct maple_access access_of(const struct op *op)
 {
-	return (struct maple_access){ op->site, op->access, op->addr,
-				      op->size, op->kind == OP_TRYLOCK };
+	return (struct maple_access){ op->site, op->access, op->addr, op->size,
+				      op->kind == OP_TRYLOCK };
 }
 
 /* The agent's part before an access; false if the thread must not do it. */
@@ -156,10 +156,9 @@ static bool agent_before(struct machine *m, int t, const struct op *op)
 		if (pick(m) != t)
 			return false;
 	}
-	while (thread->owes && (thread->verdict != MAPLE_GO ||
-				maple_auto_moved(m->a, t))) {
-		thread->verdict =
-			maple_auto_resumed(m->a, t, others_wait(m, t));
+	while (thread->owes &&
+	       (thread->verdict != MAPLE_GO || maple_auto_moved(m->a, t))) {
+		thread->verdict = maple_auto_resumed(m->a, t, others_wait(m, t));
 		apply_changes(m, t);
 		if (thread->verdict == MAPLE_SLEEP) {
 			thread->state = ASLEEP;
@@ -201,8 +200,9 @@ static void happened(struct machine *m, int t, const struct op *op)
 	struct log *log = &m->run->log;
 
 	assert(log->n < MAX_LOG);
-	log->e[log->n++] = (struct entry){ t, m->thread[t].pc, op->site,
-					   op->access, op->addr, op->size };
+	log->e[log->n++] = (struct entry){ t,	     m->thread[t].pc,
+					   op->site, op->access,
+					   op->addr, op->size };
 	m->thread[t].pc++;
 	agent_after(m, t, op, true);
 }
@@ -289,8 +289,8 @@ static void spin(struct machine *m, int t)
 		apply_changes(m, t);
 		m->tick = thread->spin_end;
 	} else {
-		thread->spin_prio = thread->spin_prio ? thread->spin_prio :
-							thread->prio;
+		thread->spin_prio = thread->spin_prio ? thread->spin_prio
+						      : thread->prio;
 		set_prio(m, t, 0);
 	}
 }
@@ -453,8 +453,8 @@ static void conclude(struct machine *m)
 	for (int t = 0; t < m->p->nthreads; t++) {
 		const struct thread *thread = &m->thread[t];
 
-		m->run->blocked_at[t] = thread->state == BLOCKED ?
-						thread->pc : -1;
+		m->run->blocked_at[t] = thread->state == BLOCKED ? thread->pc
+								 : -1;
 		if (thread->state == DONE || thread->state == NEW)
 			continue;
 		if (m->run->end == ENDED)
@@ -469,8 +469,9 @@ static void conclude(struct machine *m)
 void machine_run(const struct program *p, const struct maple_plan *plan,
 		 bool younger, struct run *run)
 {
-	struct machine m = { .p = p, .plan = plan, .run = run,
-			     .younger = younger };
+	struct machine m = {
+		.p = p, .plan = plan, .run = run, .younger = younger
+	};
 	int steps = 0;
 
 	if (plan) {

@@ -13,8 +13,8 @@
 #include <string.h>
 #include "simulate.h"
 
-#define CAP       4  /* iRoots of an idiom tested per program */
-#define TRIES     4
+#define CAP	  4 /* iRoots of an idiom tested per program */
+#define TRIES	  4
 #define THRESHOLD 97 /* percent exposed in two tries, without sleeps */
 
 struct counts {
@@ -44,9 +44,9 @@ static void counts_add(struct counts *to, const struct counts *c)
 static bool exposed_in(const struct program *p, const struct run *run,
 		       const struct maple_iroot *iroot)
 {
-	return iroot->idiom == MAPLE_IDIOM_DEADLOCK ?
-		       check_deadlock(p, run, iroot) :
-		       check_exposed(&run->log, iroot);
+	return iroot->idiom == MAPLE_IDIOM_DEADLOCK
+		       ? check_deadlock(p, run, iroot)
+		       : check_exposed(&run->log, iroot);
 }
 
 static void print_run(unsigned int attempt, const struct run *run)
@@ -55,8 +55,10 @@ static void print_run(unsigned int attempt, const struct run *run)
 
 	printf("  try %u%s%s, gave up %u:", attempt,
 	       run->result.exposed ? ", CLAIM" : "",
-	       run->end == DEADLOCK ? ", DEADLOCK" :
-	       run->end == LIVELOCK ? ", LIVELOCK" : "", run->result.attempts);
+	       run->end == DEADLOCK   ? ", DEADLOCK"
+	       : run->end == LIVELOCK ? ", LIVELOCK"
+				      : "",
+	       run->result.attempts);
 	for (int i = 0; i < run->log.n && i < 120; i++)
 		printf(" T%d:%s%x@%u", run->log.e[i].thread,
 		       kinds[run->log.e[i].kind], run->log.e[i].addr,
@@ -75,11 +77,9 @@ static void print_plan(const struct program *p, const struct tuple *t,
 	program_print(p);
 }
 
-static struct counts test_plan(const struct program *p,
-			       const struct run *plain,
+static struct counts test_plan(const struct program *p, const struct run *plain,
 			       const struct tuple *tuple,
-			       const struct options *o, long number,
-			       int family)
+			       const struct options *o, long number, int family)
 {
 	static struct run run[TRIES];
 	struct counts c = { .feasible = 1 };
@@ -104,11 +104,14 @@ static struct counts test_plan(const struct program *p,
 		tries++;
 	}
 	c.false_claims = wrong;
-	if (o->verbose && (!c.two || wrong || c.held || c.livelocks ||
-			   c.broken)) {
-		print_plan(p, tuple, wrong ? "FALSE" :
-			   c.livelocks ? "LIVELOCK" :
-			   c.broken ? "BROKEN" : c.four ? "LATE" : "MISSED",
+	if (o->verbose &&
+	    (!c.two || wrong || c.held || c.livelocks || c.broken)) {
+		print_plan(p, tuple,
+			   wrong	 ? "FALSE"
+			   : c.livelocks ? "LIVELOCK"
+			   : c.broken	 ? "BROKEN"
+			   : c.four	 ? "LATE"
+					 : "MISSED",
 			   number, family);
 		for (int i = 0; i < tries; i++)
 			print_run(i + 1, &run[i]);
@@ -164,8 +167,8 @@ static void print_row(const char *name, const struct counts *c)
 static struct counts print_tables(void)
 {
 	static const char *const names[MAPLE_IDIOMS] = {
-		"", "idiom 1", "idiom 2", "idiom 3", "idiom 4", "idiom 5",
-		"idiom 6", "deadlock",
+		"",	   "idiom 1", "idiom 2", "idiom 3",
+		"idiom 4", "idiom 5", "idiom 6", "deadlock",
 	};
 	struct counts sum = { 0 };
 
@@ -231,8 +234,8 @@ static void parse(int argc, char **argv, struct options *o)
 			break;
 		default:
 			fprintf(stderr, "usage: simulate [--programs N] "
-				"[--seed S] [--family F] [--sleeps] "
-				"[--self-test] [--verbose]\n");
+					"[--seed S] [--family F] [--sleeps] "
+					"[--self-test] [--verbose]\n");
 			exit(2);
 		}
 	}
@@ -248,7 +251,7 @@ static bool passes(const struct options *o, const struct counts *sum)
 		good = false;
 	}
 	if (sum->false_claims || sum->held || sum->livelocks || sum->broken) {
-		printf("simulate: false claims, held threads, livelocks and broken invariants must be 0\n");
+		printf("simulate: false, held, livelocks, broken must be 0\n");
 		good = false;
 	}
 	if (!sleepy && 100 * sum->two < THRESHOLD * sum->feasible) {
@@ -270,8 +273,9 @@ int main(int argc, char **argv)
 	if (check_self_test())
 		return 1;
 	for (long i = 0; i < o.programs; i++) {
-		int family = o.family >= 0 ? o.family :
-			     o.sleeps ? FAMILY_SLEEPS : i % FAMILY_SLEEPS;
+		int family = o.family >= 0 ? o.family
+			     : o.sleeps	   ? FAMILY_SLEEPS
+					   : i % FAMILY_SLEEPS;
 
 		usable += test_program(&o, i, family);
 	}

@@ -158,8 +158,7 @@ void profile_plan(const struct program *p, const struct run *plain,
 		struct maple_plan_step *step = &plan->step[i];
 		int t = step->role ? tuple->q : tuple->p;
 
-		step->occurrence =
-			occurrence(p, t, tuple->index[step->event]);
+		step->occurrence = occurrence(p, t, tuple->index[step->event]);
 	}
 	for (int run = 0; run < 2; run++) {
 		find_guards(&plain[run].log, plan);

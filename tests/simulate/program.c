@@ -9,8 +9,8 @@
 #include "simulate.h"
 
 const char *const family_names[FAMILIES] = {
-	"plain", "locks", "sync", "loops", "all", "nested", "workers",
-	"update", "rwlock", "trylock", "condwait", "bytes", "spin", "sleeps",
+	"plain",  "locks",  "sync",    "loops",	   "all",   "nested", "workers",
+	"update", "rwlock", "trylock", "condwait", "bytes", "spin",   "sleeps",
 };
 
 struct maker {
@@ -66,8 +66,8 @@ static struct op op_access(struct maker *m)
 {
 	struct op op = {
 		.kind = OP_ACCESS,
-		.access = random_percent(m->r, 50) ? MAPLE_EV_READ :
-						     MAPLE_EV_WRITE,
+		.access = random_percent(m->r, 50) ? MAPLE_EV_READ
+						   : MAPLE_EV_WRITE,
 		.site = m->site++,
 		.addr = VAR_ADDR + 16 * random_below(m->r, m->nvars),
 		.size = 2 * GRAIN,
@@ -86,8 +86,8 @@ static struct op op_lock(struct maker *m, int kind, int lock, bool shared)
 {
 	return (struct op){
 		.kind = kind,
-		.access = kind == OP_UNLOCK || kind == OP_CWAIT ?
-				  MAPLE_EV_UNLOCK : MAPLE_EV_LOCK,
+		.access = kind == OP_UNLOCK || kind == OP_CWAIT ? MAPLE_EV_UNLOCK
+								: MAPLE_EV_LOCK,
 		.object = lock,
 		.shared = shared,
 		.site = m->site++,
@@ -102,8 +102,7 @@ static int add_section(struct maker *m, struct body *b)
 	int lock = random_below(m->r, m->nlocks);
 	int inside = 1 + random_below(m->r, 2), n = inside;
 	bool nested = m->nlocks > 1 &&
-		      random_percent(m->r, m->family == FAMILY_NESTED ? 90 :
-									30);
+		      random_percent(m->r, m->family == FAMILY_NESTED ? 90 : 30);
 	bool shared = m->family == FAMILY_RWLOCK && random_percent(m->r, 50);
 	bool try = m->family == FAMILY_TRYLOCK && random_percent(m->r, 50);
 
@@ -214,8 +213,7 @@ static int clear_place(struct maker *m, const struct body *b)
 static void add_event(struct maker *m, struct body *body, int event)
 {
 	int from = random_below(m->r, m->nworkers);
-	int to = (from + 1 + random_below(m->r, m->nworkers - 1)) %
-		 m->nworkers;
+	int to = (from + 1 + random_below(m->r, m->nworkers - 1)) % m->nworkers;
 	struct op set = { .kind = OP_SET, .event = event };
 	struct op wait = { .kind = OP_WAIT, .event = event };
 	int at = clear_place(m, &body[to]);
@@ -237,8 +235,7 @@ static void add_event(struct maker *m, struct body *body, int event)
 		back.access = MAPLE_EV_UNLOCK;
 		body_insert(m, &body[to], at, back);
 		body_insert(m, &body[to], at, op_access(m));
-		body_insert(m, &body[to], at,
-			    op_lock(m, OP_LOCK, lock, false));
+		body_insert(m, &body[to], at, op_lock(m, OP_LOCK, lock, false));
 	} else {
 		body_insert(m, &body[to], at, wait);
 	}
@@ -300,17 +297,19 @@ static void maker_init(struct maker *m, struct random *r, int family)
 	*m = (struct maker){
 		.r = r,
 		.family = family,
-		.nworkers = family == FAMILY_WORKERS ? 4 :
-						       2 + random_percent(r, 45),
+		.nworkers = family == FAMILY_WORKERS ? 4
+						     : 2 + random_percent(r, 45),
 		.nvars = 2 + random_below(r, 2),
 		.nlocks = family == FAMILY_NESTED ? 2 : 1 + random_below(r, 2),
 	};
 	m->loops = family == FAMILY_LOOPS || family == FAMILY_ALL ||
 		   family == FAMILY_WORKERS;
-	m->locks = family == FAMILY_PLAIN ? false :
-		   family == FAMILY_LOOPS || family == FAMILY_ALL ||
+	m->locks = family == FAMILY_PLAIN ? false
+		   : family == FAMILY_LOOPS || family == FAMILY_ALL ||
 				   family == FAMILY_UPDATE ||
-				   family == FAMILY_BYTES ? some : true;
+				   family == FAMILY_BYTES
+			   ? some
+			   : true;
 	if (family == FAMILY_SYNC || family == FAMILY_ALL)
 		m->barrier = random_percent(r, family == FAMILY_ALL ? 25 : 50);
 }
@@ -323,7 +322,8 @@ bool program_make(struct program *p, struct random *r, int family)
 	bool event = family == FAMILY_CONDWAIT || family == FAMILY_SPIN;
 
 	maker_init(m, r, family);
-	event |= (family == FAMILY_SYNC && (!m->barrier || random_percent(r, 50)));
+	event |= (family == FAMILY_SYNC &&
+		  (!m->barrier || random_percent(r, 50)));
 	event |= family == FAMILY_ALL && !m->barrier && random_percent(r, 50);
 	for (int w = 0; w < m->nworkers; w++) {
 		if (twins && w == 1)
@@ -335,10 +335,10 @@ bool program_make(struct program *p, struct random *r, int family)
 		add_event(m, body, 0);
 	for (int w = 0; w < m->nworkers && family == FAMILY_SLEEPS; w++) {
 		for (int i = 1 + random_below(r, 2); i > 0; i--)
-			body_insert(m, &body[w],
-				    random_below(r, body[w].n + 1),
-				    (struct op){ .kind = OP_SLEEP,
-						 .time = 5 + random_below(r, 40) });
+			body_insert(
+				m, &body[w], random_below(r, body[w].n + 1),
+				(struct op){ .kind = OP_SLEEP,
+					     .time = 5 + random_below(r, 40) });
 	}
 	memset(p, 0, sizeof(*p));
 	p->nthreads = m->nworkers + 1;
@@ -356,8 +356,9 @@ bool program_make(struct program *p, struct random *r, int family)
 void program_print(const struct program *p)
 {
 	static const char *const names[] = {
-		"?", "lock", "trylock", "unlock", "cwait", "cwake", "create",
-		"join", "barrier", "wait", "spin", "set", "sleep",
+		"?",	 "lock",   "trylock", "unlock",	 "cwait",
+		"cwake", "create", "join",    "barrier", "wait",
+		"spin",	 "set",	   "sleep",
 	};
 
 	for (int t = 0; t < p->nthreads; t++) {
@@ -367,9 +368,9 @@ void program_print(const struct program *p)
 
 			if (op->kind == OP_ACCESS)
 				printf(" %s%x+%u@%u",
-				       op->access == MAPLE_EV_READ ? "R" :
-				       op->access == MAPLE_EV_WRITE ? "W" :
-								      "RW",
+				       op->access == MAPLE_EV_READ    ? "R"
+				       : op->access == MAPLE_EV_WRITE ? "W"
+								      : "RW",
 				       op->addr - VAR_ADDR, op->size, op->site);
 			else if (op_is_access(op))
 				printf(" %s%s%d@%u", names[op->kind],

@@ -10,7 +10,7 @@
 #include <string.h>
 #include "simulate.h"
 
-#define TABLE      (1u << 20)
+#define TABLE	   (1u << 20)
 #define MAX_STATES 400000 /* beyond: taken for infeasible */
 
 struct need { /* operation to follows from immediately */
@@ -90,8 +90,7 @@ static bool lock_free(const struct program *p, const position at, int t,
 	return true;
 }
 
-static bool passed(const struct program *p, const position at, int kind,
-		   int id)
+static bool passed(const struct program *p, const position at, int kind, int id)
 {
 	for (int u = 0; u < p->nthreads; u++) {
 		for (int i = 0; i < at[u]; i++) {
@@ -133,7 +132,9 @@ static int next_of(const struct program *p, const position at, int t)
 		return passed(p, at, OP_SET, op->event) ? op->target : go;
 	case OP_CWAKE:
 		return passed(p, at, OP_SET, op->event) &&
-		       lock_free(p, at, t, op) ? go : -1;
+				       lock_free(p, at, t, op)
+			       ? go
+			       : -1;
 	case OP_WAIT:
 	case OP_SPIN:
 		return passed(p, at, OP_SET, op->event) ? go : -1;
@@ -250,18 +251,21 @@ static bool feasible(const struct goal *goal)
 	return false;
 }
 
-static void need_add(struct goal *goal, const struct tuple *t, int from,
-		     int to, int from_thread, int to_thread)
+static void need_add(struct goal *goal, const struct tuple *t, int from, int to,
+		     int from_thread, int to_thread)
 {
 	struct need *n = &goal->need[goal->nneeds++];
 	const struct op *x = &goal->p->op[from_thread][t->index[from]];
 	const struct op *y = &goal->p->op[to_thread][t->index[to]];
-	uint32_t end = x->addr + x->size < y->addr + y->size ?
-			       x->addr + x->size : y->addr + y->size;
+	uint32_t end = x->addr + x->size < y->addr + y->size
+			       ? x->addr + x->size
+			       : y->addr + y->size;
 
 	*n = (struct need){
-		.from_thread = from_thread, .from = t->index[from],
-		.to_thread = to_thread, .to = t->index[to],
+		.from_thread = from_thread,
+		.from = t->index[from],
+		.to_thread = to_thread,
+		.to = t->index[to],
 		.from_kind = t->iroot.e[from].kind,
 		.to_kind = t->iroot.e[to].kind,
 		.addr = x->addr > y->addr ? x->addr : y->addr,

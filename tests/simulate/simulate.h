@@ -19,39 +19,39 @@
 #include "../../lib/plan/automaton.h"
 
 #define MAX_THREADS 5
-#define MAX_OPS     50
-#define MAX_LOG     2048
+#define MAX_OPS	    50
+#define MAX_LOG	    2048
 #define MAX_VARS    4
 #define MAX_LOCKS   4
 #define MAX_EVENTS  4
-#define GRAIN       4 /* bytes that are never accessed apart */
+#define GRAIN	    4 /* bytes that are never accessed apart */
 #define VAR_ADDR    0x1000u
 #define LOCK_ADDR   0x8000u
 
 enum op_kind {
-	OP_ACCESS,  /* READ, WRITE or UPDATE */
+	OP_ACCESS, /* READ, WRITE or UPDATE */
 	OP_LOCK,
 	OP_TRYLOCK, /* skips its section if it fails */
 	OP_UNLOCK,
-	OP_CWAIT,   /* condition wait, if its event has not come: release ... */
-	OP_CWAKE,   /* ... and after the event, take the mutex again */
+	OP_CWAIT, /* condition wait, if its event has not come: release ... */
+	OP_CWAKE, /* ... and after the event, take the mutex again */
 	OP_CREATE,
 	OP_JOIN,
 	OP_BARRIER,
-	OP_WAIT,    /* blocks until the event */
-	OP_SPIN,    /* burns CPU until the event */
-	OP_SET,     /* the event, for good */
+	OP_WAIT, /* blocks until the event */
+	OP_SPIN, /* burns CPU until the event */
+	OP_SET,	 /* the event, for good */
 	OP_SLEEP,
 };
 
 struct op {
 	uint8_t kind;
-	uint8_t access;  /* enum maple_event_kind, if it is one */
-	uint8_t object;  /* lock or thread */
-	bool shared;     /* the read side of a rwlock */
-	uint8_t target;  /* where TRYLOCK and CWAIT skip to */
-	uint8_t event;   /* WAIT, SPIN, SET, CWAIT, CWAKE */
-	uint16_t time;   /* SLEEP */
+	uint8_t access; /* enum maple_event_kind, if it is one */
+	uint8_t object; /* lock or thread */
+	bool shared;	/* the read side of a rwlock */
+	uint8_t target; /* where TRYLOCK and CWAIT skip to */
+	uint8_t event;	/* WAIT, SPIN, SET, CWAIT, CWAKE */
+	uint16_t time;	/* SLEEP */
 	uint32_t site;
 	uint32_t addr, size;
 };
@@ -81,7 +81,7 @@ enum { ENDED, DEADLOCK, LIVELOCK };
 
 struct run {
 	int end;
-	int held;                   /* threads left held */
+	int held;		     /* threads left held */
 	int blocked_at[MAX_THREADS]; /* operation, or -1 */
 	int owner[MAX_LOCKS];
 	struct maple_auto_result result;
@@ -106,8 +106,7 @@ static inline bool op_is_access(const struct op *op)
 	return op->kind <= OP_CWAKE;
 }
 
-static inline bool ranges_meet(uint32_t a, uint32_t an, uint32_t b,
-			       uint32_t bn)
+static inline bool ranges_meet(uint32_t a, uint32_t an, uint32_t b, uint32_t bn)
 {
 	return a < b + bn && b < a + an;
 }
@@ -117,10 +116,21 @@ unsigned int random_below(struct random *r, unsigned int n);
 bool random_percent(struct random *r, unsigned int percent);
 
 enum {
-	FAMILY_PLAIN, FAMILY_LOCKS, FAMILY_SYNC, FAMILY_LOOPS, FAMILY_ALL,
-	FAMILY_NESTED, FAMILY_WORKERS, FAMILY_UPDATE, FAMILY_RWLOCK,
-	FAMILY_TRYLOCK, FAMILY_CONDWAIT, FAMILY_BYTES, FAMILY_SPIN,
-	FAMILY_SLEEPS, FAMILIES
+	FAMILY_PLAIN,
+	FAMILY_LOCKS,
+	FAMILY_SYNC,
+	FAMILY_LOOPS,
+	FAMILY_ALL,
+	FAMILY_NESTED,
+	FAMILY_WORKERS,
+	FAMILY_UPDATE,
+	FAMILY_RWLOCK,
+	FAMILY_TRYLOCK,
+	FAMILY_CONDWAIT,
+	FAMILY_BYTES,
+	FAMILY_SPIN,
+	FAMILY_SLEEPS,
+	FAMILIES
 };
 extern const char *const family_names[FAMILIES];
 /* program_make - false if it became too long */

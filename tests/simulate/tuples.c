@@ -34,8 +34,8 @@ static void collect(const struct program *p, int t, struct accesses *list)
 			bool half = op->access == MAPLE_EV_UPDATE &&
 				    kind <= MAPLE_EV_WRITE;
 
-			if (half || (op->access == kind &&
-				     kind != MAPLE_EV_UPDATE))
+			if (half ||
+			    (op->access == kind && kind != MAPLE_EV_UPDATE))
 				list->a[list->n++] =
 					(struct access){ i, kind, op };
 		}
@@ -44,8 +44,7 @@ static void collect(const struct program *p, int t, struct accesses *list)
 
 static bool same(const struct access *x, const struct access *y)
 {
-	return ranges_meet(x->op->addr, x->op->size, y->op->addr,
-			   y->op->size);
+	return ranges_meet(x->op->addr, x->op->size, y->op->addr, y->op->size);
 }
 
 static bool conflict(const struct access *x, const struct access *y)
@@ -83,8 +82,8 @@ static void add(struct tuples *list, int idiom, int p, int q,
 
 	if (list->n == list->max) {
 		list->max = list->max ? 2 * list->max : 1024;
-		list->tuple = realloc(list->tuple,
-				      list->max * sizeof(*list->tuple));
+		list->tuple =
+			realloc(list->tuple, list->max * sizeof(*list->tuple));
 		assert(list->tuple);
 	}
 	t = &list->tuple[list->n++];
@@ -106,8 +105,7 @@ static void add_crossed(struct tuples *list, int p, int q,
 			bool q_pair)
 {
 	bool mem = a->kind <= MAPLE_EV_WRITE && d->kind <= MAPLE_EV_WRITE;
-	bool free_take = a->kind == MAPLE_EV_UNLOCK &&
-			 d->kind == MAPLE_EV_LOCK;
+	bool free_take = a->kind == MAPLE_EV_UNLOCK && d->kind == MAPLE_EV_LOCK;
 	bool frees = a->kind == MAPLE_EV_UNLOCK && d->kind == MAPLE_EV_UNLOCK;
 	bool takes = a->kind == MAPLE_EV_LOCK && d->kind == MAPLE_EV_LOCK;
 	bool one = same(a, d);
@@ -122,8 +120,7 @@ static void add_crossed(struct tuples *list, int p, int q,
 			add(list, MAPLE_IDIOM_4, p, q,
 			    (const struct access *[]){ a, b, c, d });
 	}
-	if ((mem || free_take) && apart_x && q_pair && edge(b, d) &&
-	    edge(a, c))
+	if ((mem || free_take) && apart_x && q_pair && edge(b, d) && edge(a, c))
 		add(list, MAPLE_IDIOM_5, p, q,
 		    (const struct access *[]){ a, c, b, d });
 	if ((mem || frees) && apart && edge(a, b) && edge(d, c))
@@ -164,10 +161,9 @@ static void add_pairs(struct tuples *list, int p, int q,
 				for (int v = u + 1; v < qs->n; v++) {
 					if (b->index == qs->a[v].index)
 						continue;
-					add_crossed(list, p, q, a, d, b,
-						    &qs->a[v],
-						    local_pair(qs, b,
-							       &qs->a[v]));
+					add_crossed(
+						list, p, q, a, d, b, &qs->a[v],
+						local_pair(qs, b, &qs->a[v]));
 				}
 			}
 		}
@@ -193,8 +189,8 @@ static void shuffle(struct random *r, struct tuple *t, int n)
 }
 
 /* One feasible way of the iRoot whose ways are @t[0 .. n). */
-static bool any_way(const struct program *p, struct random *r,
-		    struct tuple *t, int n, struct tuple *way)
+static bool any_way(const struct program *p, struct random *r, struct tuple *t,
+		    int n, struct tuple *way)
 {
 	shuffle(r, t, n);
 	for (int i = 0; i < n && i < MAX_WAYS; i++) {
@@ -240,9 +236,9 @@ void search_feasible(const struct program *p, struct random *r, int cap,
 	assert(group);
 	for (int i = 0; i < all.n; i++) {
 		if (!i || compare(&all.tuple[i], &all.tuple[i - 1]))
-			group[ngroups++] = (struct group){
-				i, 0, random_next(r) & 0x3fffffff
-			};
+			group[ngroups++] =
+				(struct group){ i, 0,
+						random_next(r) & 0x3fffffff };
 		group[ngroups - 1].n++;
 	}
 	qsort(group, ngroups, sizeof(*group), compare_group);
@@ -251,14 +247,13 @@ void search_feasible(const struct program *p, struct random *r, int cap,
 		unsigned int idiom = first->iroot.idiom;
 		struct tuple way;
 
-		if (got[idiom] >= cap ||
-		    !any_way(p, r, first, group[g].n, &way))
+		if (got[idiom] >= cap || !any_way(p, r, first, group[g].n, &way))
 			continue;
 		got[idiom]++;
 		if (list->n == list->max) {
 			list->max = list->max ? 2 * list->max : 64;
-			list->tuple = realloc(list->tuple,
-					      list->max * sizeof(way));
+			list->tuple =
+				realloc(list->tuple, list->max * sizeof(way));
 			assert(list->tuple);
 		}
 		list->tuple[list->n++] = way;

@@ -16,8 +16,11 @@
 #include "plan/automaton_state.h"
 
 enum {
-	R = MAPLE_EV_READ, W = MAPLE_EV_WRITE, RW = MAPLE_EV_UPDATE,
-	L = MAPLE_EV_LOCK, U = MAPLE_EV_UNLOCK,
+	R = MAPLE_EV_READ,
+	W = MAPLE_EV_WRITE,
+	RW = MAPLE_EV_UPDATE,
+	L = MAPLE_EV_LOCK,
+	U = MAPLE_EV_UNLOCK,
 };
 enum { MIN = 1, LOW, NEXT, HIGH = MAPLE_PRIO_HIGH };
 enum { E0 = 10, E1, E2, E3, GUARD = 20, GATE = 30 };

@@ -350,13 +350,12 @@ static void test_guard_table(void **state)
 		unsigned int k0, k1, t, kind;
 		int held;
 	} cases[] = {
-		{ W, R, 2, W, 1 }, { W, R, 2, RW, 1 }, { W, R, 2, R, 0 },
-		{ W, R, 0, R, 0 }, { W, R, 0, W, 1 },
-		{ R, W, 2, W, 1 }, { R, W, 2, RW, 1 }, { R, W, 2, R, 0 },
-		{ R, W, 0, R, 1 }, { R, W, 0, RW, 1 },
-		{ W, W, 2, R, 1 }, { W, W, 2, W, 1 }, { W, W, 0, R, 1 },
-		{ U, L, 2, L, 1 }, { U, L, 2, U, 1 }, { U, L, 0, L, 1 },
-		{ U, L, 2, W, 0 }, /* a mutex is never data */
+		{ W, R, 2, W, 1 },  { W, R, 2, RW, 1 }, { W, R, 2, R, 0 },
+		{ W, R, 0, R, 0 },  { W, R, 0, W, 1 },	{ R, W, 2, W, 1 },
+		{ R, W, 2, RW, 1 }, { R, W, 2, R, 0 },	{ R, W, 0, R, 1 },
+		{ R, W, 0, RW, 1 }, { W, W, 2, R, 1 },	{ W, W, 2, W, 1 },
+		{ W, W, 0, R, 1 },  { U, L, 2, L, 1 },	{ U, L, 2, U, 1 },
+		{ U, L, 0, L, 1 },  { U, L, 2, W, 0 }, /* a mutex is never data */
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

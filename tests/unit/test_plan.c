@@ -39,18 +39,48 @@ static void test_forms(void **state)
 		uint16_t pre[4];
 	} want[] = {
 		{ 1, "01", "PQ", "XX", { -1, 0 }, { -1, -1 }, { 0, 1 } },
-		{ 2, "012", "PQP", "XXX", { -1, 0, 1 }, { -1, -1, 0 },
+		{ 2,
+		  "012",
+		  "PQP",
+		  "XXX",
+		  { -1, 0, 1 },
+		  { -1, -1, 0 },
 		  { 0, 1, 3 } },
-		{ 3, "0123", "PQQP", "XXXX", { -1, 0, -1, 2 },
-		  { -1, -1, -1, 0 }, { 0, 1, 2, 5 } },
-		{ 4, "0123", "PQQP", "XXYY", { -1, 0, -1, 2 },
-		  { -1, -1, -1, 0 }, { 0, 1, 2, 5 } },
-		{ 5, "0213", "PQQP", "XYXY", { -1, -1, 0, 1 },
-		  { -1, -1, 1, 0 }, { 0, 0, 3, 3 } },
-		{ 6, "0123", "PQPQ", "XXYY", { -1, 0, -1, 2 },
-		  { -1, -1, 0, -1 }, { 0, 1, 1, 6 } },
-		{ 7, "0213", "PQQP", "XYXY", { -1, -1, 0, 1 },
-		  { -1, -1, 1, 0 }, { 0, 0, 3, 3 } },
+		{ 3,
+		  "0123",
+		  "PQQP",
+		  "XXXX",
+		  { -1, 0, -1, 2 },
+		  { -1, -1, -1, 0 },
+		  { 0, 1, 2, 5 } },
+		{ 4,
+		  "0123",
+		  "PQQP",
+		  "XXYY",
+		  { -1, 0, -1, 2 },
+		  { -1, -1, -1, 0 },
+		  { 0, 1, 2, 5 } },
+		{ 5,
+		  "0213",
+		  "PQQP",
+		  "XYXY",
+		  { -1, -1, 0, 1 },
+		  { -1, -1, 1, 0 },
+		  { 0, 0, 3, 3 } },
+		{ 6,
+		  "0123",
+		  "PQPQ",
+		  "XXYY",
+		  { -1, 0, -1, 2 },
+		  { -1, -1, 0, -1 },
+		  { 0, 1, 1, 6 } },
+		{ 7,
+		  "0213",
+		  "PQQP",
+		  "XYXY",
+		  { -1, -1, 0, 1 },
+		  { -1, -1, 1, 0 },
+		  { 0, 0, 3, 3 } },
 	};
 
 	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
@@ -159,10 +189,10 @@ static void test_invalid(void **state)
 	const struct maple_plan good = plan_of(MAPLE_IDIOM_3, 1);
 	struct maple_plan plan;
 
-#define REFUSES(change)                           \
-	do {                                      \
-		plan = good;                      \
-		change;                           \
+#define REFUSES(change)                                \
+	do {                                           \
+		plan = good;                           \
+		change;                                \
 		assert_false(maple_plan_valid(&plan)); \
 	} while (0)
 	REFUSES(plan.idiom = 0);
@@ -189,12 +219,9 @@ static void test_invalid(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_forms),
-		cmocka_unit_test(test_rotated),
-		cmocka_unit_test(test_tries),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_flip),
-		cmocka_unit_test(test_invalid),
+		cmocka_unit_test(test_forms), cmocka_unit_test(test_rotated),
+		cmocka_unit_test(test_tries), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_flip),  cmocka_unit_test(test_invalid),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
