@@ -272,4 +272,6 @@ void maple_enforce_start(void)
 	}
 	for (uint32_t i = 0; i < plan->nguards && i < MAPLE_PLAN_GUARDS; i++)
 		want(plan->guard[i]);
+	for (uint32_t i = 0; i < plan->ncovers && i < MAPLE_PLAN_COVERS; i++)
+		want(plan->cover[i]);
 }

@@ -70,6 +70,7 @@ static json_t *write_plan(const struct maple_campaign *c, json_t *sites,
 			  json_t *numbers, const struct maple_plan *plan)
 {
 	json_t *steps = json_array(), *guards = json_array();
+	json_t *covers = json_array();
 	uint32_t i;
 
 	for (i = 0; i < plan->nsteps; i++)
@@ -78,10 +79,13 @@ static json_t *write_plan(const struct maple_campaign *c, json_t *sites,
 	for (i = 0; i < plan->nguards; i++)
 		json_array_append_new(guards, site_index(c, sites, numbers,
 							 plan->guard[i]));
-	return json_pack("{s:i,s:i,s:i,s:[s,s],s:o,s:o}", "idiom", plan->idiom,
+	for (i = 0; i < plan->ncovers; i++)
+		json_array_append_new(covers, site_index(c, sites, numbers,
+							 plan->cover[i]));
+	return json_pack("{s:i,s:i,s:i,s:[s,s],s:o,s:o,s:o}", "idiom", plan->idiom,
 			 "flags", plan->flags, "attempt", plan->attempt,
 			 "hints", plan->hint[0], plan->hint[1], "steps", steps,
-			 "guards", guards);
+			 "guards", guards, "covers", covers);
 }
 
 /*
@@ -202,16 +206,18 @@ static int read_step(const struct reader *r, json_t *object,
 static int read_plan(const struct reader *r, json_t *object,
 		     struct maple_plan *plan)
 {
-	json_t *steps, *guards;
+	json_t *steps, *guards, *covers;
 	const char *p, *q;
 	int idiom, flags, attempt;
 	size_t i;
 
-	if (json_unpack(object, "{s:i,s:i,s:i,s:[s,s],s:o,s:o}", "idiom",
+	if (json_unpack(object, "{s:i,s:i,s:i,s:[s,s],s:o,s:o,s:o}", "idiom",
 			&idiom, "flags", &flags, "attempt", &attempt, "hints",
-			&p, &q, "steps", &steps, "guards", &guards) ||
+			&p, &q, "steps", &steps, "guards", &guards,
+			"covers", &covers) ||
 	    json_array_size(steps) > MAPLE_PLAN_STEPS ||
 	    json_array_size(guards) > MAPLE_PLAN_GUARDS ||
+	    json_array_size(covers) > MAPLE_PLAN_COVERS ||
 	    strlen(p) >= MAPLE_PLAN_NAME || strlen(q) >= MAPLE_PLAN_NAME)
 		return -EBADMSG;
 	plan->idiom = idiom;
@@ -226,6 +232,9 @@ static int read_plan(const struct reader *r, json_t *object,
 	for (i = 0; i < json_array_size(guards); i++)
 		plan->guard[plan->nguards++] =
 			number_of(r, json_array_get(guards, i));
+	for (i = 0; i < json_array_size(covers); i++)
+		plan->cover[plan->ncovers++] =
+			number_of(r, json_array_get(covers, i));
 	return maple_plan_valid(plan) ? 0 : -EBADMSG;
 }
 
