@@ -190,12 +190,31 @@ void maple_fault_stack_drop(void)
 	own_stack = NULL;
 }
 
+/*
+ * libc's way back from a handler: the one that unwinders have unwind tables
+ * for, so that a crash is seen through our handler.
+ */
+static void (*restorer_of_libc(void))(void)
+{
+	int (*set)(int, const struct sigaction *, struct sigaction *) =
+		maple_agent_real("sigaction");
+	struct sigaction any = { 0 };
+	struct action a = { 0 }, was;
+
+	raw4(SYS_rt_sigaction, SIGTRAP, NULL, &was, SIGS);
+	any.sa_handler = SIG_IGN;
+	set(SIGTRAP, &any, NULL);
+	raw4(SYS_rt_sigaction, SIGTRAP, NULL, &a, SIGS);
+	raw4(SYS_rt_sigaction, SIGTRAP, &was, NULL, SIGS);
+	return a.restorer;
+}
+
 /* maple_fault_start - installs the handlers, keeps what was there */
 void maple_fault_start(void)
 {
 	struct action a = { on_signal,
 			    SA_SIGINFO | SA_ONSTACK | SA_RESTORER,
-			    maple_stub_sigreturn, 0 };
+			    restorer_of_libc(), 0 };
 
 	for (unsigned int i = 0; i < sizeof(owned) / sizeof(*owned); i++)
 		raw4(SYS_rt_sigaction, owned[i], &a, &kept[owned[i]], SIGS);

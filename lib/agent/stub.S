@@ -78,14 +78,4 @@ maple_stub_loaded:
 	.cfi_endproc
 	.size	maple_stub_load, . - maple_stub_load
 
-/* Unwinders know a signal frame by exactly these bytes. */
-	.globl	maple_stub_sigreturn
-	.hidden	maple_stub_sigreturn
-	.type	maple_stub_sigreturn, @function
-	nop
-maple_stub_sigreturn:
-	mov	$15, %rax
-	syscall
-	.size	maple_stub_sigreturn, . - maple_stub_sigreturn
-
 	.section .note.GNU-stack, "", @progbits

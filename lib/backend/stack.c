@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The stacks of a live process, by libdwfl: used when the target has crashed
- * (the agent keeps it standing), is deadlocked, or hangs. The threads are
- * stopped one by one and let go again.
+ * (the agent keeps it standing), is deadlocked, or hangs.
+ *
+ * All threads are told to stop before the first is waited for: they share one
+ * CPU, and each stops only once it gets it, so the crashed thread, which
+ * spins above the others, has to stop first.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <elfutils/libdwfl.h>
+#include "process.h"
 #include "stack.h"
 
 #define FRAMES  48
 #define THREADS 64
+#define PATIENCE_MS 2000 /* for all threads to stop */
 
 struct walk {
 	Dwfl *dwfl;
@@ -88,6 +96,55 @@ static int on_thread(Dwfl_Thread *thread, void *arg)
 	return DWARF_CB_OK;
 }
 
+/* Stops the threads of @pid; returns how many of @tids are ours to read. */
+static int stop_all(pid_t pid, pid_t *tids)
+{
+	int n = maple_process_threads(pid, tids, THREADS), i, kept = 0, ms = 0;
+
+	for (i = 0; i < n; i++)
+		if (!ptrace(PTRACE_SEIZE, tids[i], NULL, NULL) &&
+		    !ptrace(PTRACE_INTERRUPT, tids[i], NULL, NULL))
+			tids[kept++] = tids[i];
+	for (i = 0; i < kept && ms < PATIENCE_MS;) {
+		if (waitpid(tids[i], NULL, __WALL | WNOHANG) != 0) {
+			i++;
+			continue;
+		}
+		usleep(1000);
+		ms++;
+	}
+	return i < kept ? -kept : kept;
+}
+
+static void let_go(const pid_t *tids, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		ptrace(PTRACE_DETACH, tids[i], NULL, NULL);
+}
+
+static int walk_all(struct walk *walk, pid_t pid, struct maple_error *err)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_linux_proc_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+	};
+	int e = 0;
+
+	walk->dwfl = dwfl_begin(&callbacks);
+	if (!walk->dwfl || dwfl_linux_proc_report(walk->dwfl, pid) ||
+	    dwfl_report_end(walk->dwfl, NULL, NULL) ||
+	    dwfl_linux_proc_attach(walk->dwfl, pid, true))
+		e = maple_error_set(err, EIO,
+				    "cannot read the stacks of process %d: %s",
+				    pid, dwfl_errmsg(-1));
+	else
+		dwfl_getthreads(walk->dwfl, on_thread, walk);
+	dwfl_end(walk->dwfl);
+	return e;
+}
+
 /*
  * maple_stack_collect - the stacks of all threads of @pid, as far as they can
  * be unwound; at most 64 threads and 48 frames each
@@ -97,33 +154,31 @@ static int on_thread(Dwfl_Thread *thread, void *arg)
 int maple_stack_collect(pid_t pid, struct maple_stack **stacks,
 			unsigned int *nstacks, struct maple_error *err)
 {
-	static const Dwfl_Callbacks callbacks = {
-		.find_elf = dwfl_linux_proc_find_elf,
-		.find_debuginfo = dwfl_standard_find_debuginfo,
-	};
 	struct walk walk = { 0 };
+	pid_t tids[THREADS];
+	int n, e;
 
 	*stacks = NULL;
 	*nstacks = 0;
-	walk.dwfl = dwfl_begin(&callbacks);
-	if (!walk.dwfl)
-		goto fail;
-	if (dwfl_linux_proc_report(walk.dwfl, pid) ||
-	    dwfl_report_end(walk.dwfl, NULL, NULL) ||
-	    dwfl_linux_proc_attach(walk.dwfl, pid, false))
-		goto fail;
 	walk.stacks = calloc(THREADS, sizeof(*walk.stacks));
-	if (walk.stacks)
-		dwfl_getthreads(walk.dwfl, on_thread, &walk);
+	if (!walk.stacks)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	n = stop_all(pid, tids);
+	if (n > 0)
+		e = walk_all(&walk, pid, err);
+	else
+		e = maple_error_set(err, n ? EBUSY : ESRCH,
+				    "the threads of process %d cannot be "
+				    "stopped", pid);
+	let_go(tids, abs(n));
+	if (e || !walk.n) {
+		free(walk.stacks);
+		return e ? e : maple_error_set(err, ESRCH,
+					       "no stack to be had");
+	}
 	*stacks = walk.stacks;
 	*nstacks = walk.n;
-	dwfl_end(walk.dwfl);
-	return walk.n ? 0 : maple_error_set(err, ESRCH, "no stack to be had");
-fail:
-	maple_error_set(err, EIO, "cannot read the stacks of process %d: %s",
-			pid, dwfl_errmsg(-1));
-	dwfl_end(walk.dwfl);
-	return -EIO;
+	return 0;
 }
 
 /* maple_stack_destroy - frees what maple_stack_collect() made */
