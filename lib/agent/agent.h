@@ -24,6 +24,8 @@ struct maple_agent_thread {
 	uint32_t inside;  /* > 0: in the agent's own code, hooks pass by */
 	uint32_t clock;   /* events so far */
 	uint32_t yields;  /* sched_yield since it last gave way */
+	bool stale;       /* at a site it has been at very often: perhaps
+			     spinning, so this is no sign of progress */
 	struct maple_access open; /* access whose after() is to come */
 	uint32_t open_flags;
 	bool is_open;

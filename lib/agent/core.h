@@ -78,7 +78,6 @@ void maple_slot_jump(struct maple_slot *s, uint64_t to);
 /* stub.S */
 void maple_stub_before(void);
 void maple_stub_after(void);
-void maple_stub_sigreturn(void);
 unsigned int maple_stub_load(uint64_t addr);
 void maple_stub_loaded(void);
 
@@ -102,6 +101,7 @@ void maple_call_start(void);
 void maple_thread_main(void);
 void maple_thread_level(uint32_t number, unsigned int prio);
 bool maple_thread_set(int tid, unsigned int prio);
+void maple_thread_settle(void);
 void maple_thread_drop_to(unsigned int change);
 void maple_thread_put_back(struct maple_shm *shm);
 void maple_thread_take(void);

@@ -110,8 +110,8 @@ static uint32_t leave(void)
 	n = __atomic_add_fetch(&moves, 1, __ATOMIC_RELAXED);
 	raw_futex_wake(&moves);
 	maple_lock_give(&lock);
-	if (self != MAPLE_THREAD_NONE && maple_shm->thread[self].prio)
-		maple_thread_set(0, maple_shm->thread[self].prio);
+	if (self != MAPLE_THREAD_NONE)
+		maple_thread_settle();
 	return n;
 }
 

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include "core.h"
 
+#define OFTEN 1000 /* hits of an enforced site that still mean progress */
+
 /* PCT: hits of each change point so far. */
 static uint32_t change_hits[MAPLE_SHM_CHANGES];
 
@@ -63,6 +65,7 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 	maple_agent_enter();
 	if (site->wanted) {
 		shm->stats.hits[site->way]++;
+		self->stale = ++site->count > OFTEN;
 		if (maple_enforce_before(&acc))
 			maple_agent_open(&acc);
 	} else if (observes(shm) && in_budget(shm, site)) {
@@ -104,6 +107,7 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 	if (!maple_agent_on() || !size)
 		return;
 	maple_agent_enter();
+	maple_self.stale = false;
 	shm->stats.calls++;
 	if (maple_agent_enforces) {
 		maple_enforce_before(&acc);

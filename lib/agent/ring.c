@@ -48,7 +48,7 @@ void maple_ring_put(unsigned int kind, const struct maple_access *acc,
 	e->thread = self->number;
 	e->flags = flags;
 	e->aux = aux;
-	shm->thread[self->number].events++;
+	shm->thread[self->number].events += !self->stale;
 	__atomic_store_n(&e->kind, kind, __ATOMIC_RELEASE);
 }
 

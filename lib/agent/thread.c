@@ -87,8 +87,26 @@ void maple_thread_level(uint32_t number, unsigned int prio)
 	struct maple_shm_thread *t = &maple_shm->thread[number];
 
 	t->prio = prio;
-	if (t->tid && t->alive)
+	if (t->tid && t->alive && !*(volatile uint32_t *)&t->demoted)
 		maple_thread_set(t->tid, prio);
+}
+
+/*
+ * maple_thread_settle - the caller takes the level that it should have
+ *
+ * A spinner that the campaign has demoted stays below everyone until its
+ * slice is over, even if each round of its spin comes through here.
+ */
+void maple_thread_settle(void)
+{
+	struct maple_shm_thread *t = &maple_shm->thread[maple_self.number];
+	struct sched_param none = { 0 };
+
+	if (*(volatile uint32_t *)&t->demoted)
+		raw3(SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
+	/* Also when the slice ended just before that call. */
+	if (!*(volatile uint32_t *)&t->demoted && t->prio)
+		maple_thread_set(0, t->prio);
 }
 
 /* The priority that thread @number begins with; PLAN: the automaton's. */

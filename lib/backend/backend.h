@@ -48,6 +48,7 @@ struct maple_run_order {
 	double timeout;  /* seconds until it counts as hung */
 	int in, out, err;
 	bool own_group;
+	bool stacks; /* of all threads, when the run fails */
 };
 
 /* Called in the caller's thread while the run lasts. */

@@ -55,9 +55,10 @@ static int nap(double elapsed)
 	return elapsed < 1 ? 2 : 5;
 }
 
-static void collect_stacks(struct maple_run *run, pid_t pid)
+static void collect_stacks(struct maple_run *run,
+			   const struct maple_run_order *order, pid_t pid)
 {
-	if (pid && !run->stacks)
+	if (pid && order->stacks && !run->stacks)
 		maple_stack_collect(pid, &run->stacks, &run->nstacks, NULL);
 }
 
@@ -76,11 +77,11 @@ static enum maple_end watch_over(struct maple_backend *b, struct watch *w,
 			      (b->options.exe ? 0 : w->launch.pid) :
 			      b->ops->serve(b, sink, run);
 		if (order->timeout > 0 && elapsed > order->timeout) {
-			collect_stacks(run, pid ? pid : w->launch.pid);
+			collect_stacks(run, order, pid ? pid : w->launch.pid);
 			return MAPLE_END_HANG;
 		}
 		if (deadlocked(w, pid, now())) {
-			collect_stacks(run, pid);
+			collect_stacks(run, order, pid);
 			return MAPLE_END_DEADLOCK;
 		}
 		if (sink->tick && !sink->tick(sink->ctx, w->launch.pid))

@@ -179,6 +179,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.out = io->out,
 		.err = io->err,
 		.own_group = !isatty(STDIN_FILENO),
+		.stacks = strcmp(trial->memo_kind, "confirm") != 0,
 	};
 	struct maple_run_sink sink = {
 		.ctx = c,

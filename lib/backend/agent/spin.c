@@ -19,24 +19,23 @@ static void set_priority(pid_t tid, unsigned int prio)
 {
 	struct sched_param param = { .sched_priority = prio };
 
-	sched_setscheduler(tid, prio ? SCHED_FIFO : SCHED_OTHER, &param);
+	sched_setscheduler(tid, (prio ? SCHED_FIFO : SCHED_OTHER) |
+				SCHED_RESET_ON_FORK, &param);
 }
 
-static bool other_ready(struct maple_agent_backend *a, uint32_t self)
+/* Also one that has not run yet, of which the agent does not know the id. */
+static bool other_ready(struct maple_agent_backend *a, pid_t self)
 {
-	struct maple_shm_thread *t;
+	pid_t tids[MAPLE_THREADS];
+	int i, n = maple_process_threads(a->shm->pid, tids, MAPLE_THREADS);
 	uint64_t cpu;
 	char state;
-	uint32_t i;
 
-	for (i = 0; i < a->shm->nthreads && i < MAPLE_THREADS; i++) {
-		t = &a->shm->thread[i];
-		if (i == self || !t->alive || t->tid <= 0)
-			continue;
-		if (maple_process_cpu(a->shm->pid, t->tid, &cpu, &state) &&
+	for (i = 0; i < n; i++)
+		if (tids[i] != self &&
+		    maple_process_cpu(a->shm->pid, tids[i], &cpu, &state) &&
 		    state == 'R')
 			return true;
-	}
 	return false;
 }
 
@@ -63,7 +62,8 @@ static void look(struct maple_agent_backend *a, uint32_t i, double now)
 		s->cpu = cpu;
 		return;
 	}
-	if (state != 'R' || cpu - s->cpu < SPIN_NS || !other_ready(a, i))
+	if (state != 'R' || cpu - s->cpu < SPIN_NS ||
+	    !other_ready(a, t->tid))
 		return;
 	a->spins++;
 	s->cpu = 0;
