@@ -52,6 +52,13 @@ struct maple_epoch *maple_clocks_epoch(struct maple_clocks *clocks,
 				       uint32_t thread);
 bool maple_clocks_passed(const struct maple_clocks *clocks,
 			 const struct maple_epoch *epoch);
+int maple_vector_join(struct maple_vector *v, const uint32_t *c, uint32_t n,
+		      bool *changed);
+int maple_clock_join(struct maple_clock *clock, const uint32_t *c, uint32_t n);
+void maple_clock_step(struct maple_clock *clock, uint32_t thread);
+int maple_syncs_event(struct maple_clocks *clocks, struct maple_clock *clock,
+		      const struct maple_event *event);
+void maple_syncs_deinit(struct maple_clocks *clocks);
 void maple_epoch_put(struct maple_epoch *epoch);
 
 static inline struct maple_epoch *maple_epoch_get(struct maple_epoch *epoch)

@@ -87,14 +87,16 @@ bool maple_observer_settle(struct maple_observer *observer, uint32_t thread,
 	return false;
 }
 
-/* maple_observer_forget - memory goes away, and what is pending on it too */
+/*
+ * maple_observer_forget - memory goes away; what is pending on it may come
+ *                         before or, if the program is wrong, after that
+ */
 void maple_observer_forget(struct maple_observer *observer, uint64_t addr,
 			   uint64_t size)
 {
-	for (uint32_t i = observer->ndoubts; i-- > 0;)
+	for (uint32_t i = 0; i < observer->ndoubts; i++)
 		if (overlap(&observer->doubts[i].event, addr, size))
-			observer->doubts[i] =
-				observer->doubts[--observer->ndoubts];
+			observer->doubts[i].unsure = true;
 }
 
 static void depends(struct maple_observer *observer,

@@ -3,7 +3,7 @@
  * Observer and predictor of one run (algorithms.md 3 to 5). Feed it the run's
  * events in order; it says which iRoots this order exposed and which others
  * the program could expose. One instance per run, one thread at a time; the
- * contracts stand at the definitions in predict.c.
+ * contracts stand at the definitions in predict.c and feed.c.
  */
 #ifndef MAPLE_PREDICT_H
 #define MAPLE_PREDICT_H

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Takes a run's events apart and hands each to those that need it:
+ *
+ *   event --> clock     happens-before without locks
+ *         --> lockset   critical sections
+ *         --> location  which cells an access covers
+ *                 |--> observer   what this order exposed
+ *                 '--> history    what other orders could expose
+ *                         '--> search, prune
+ *         --> sites     gates, guards, how-manieth execution
+ *   iroots <-- observer, search: each iRoot once, with its best facts
+ *
+ * Local pairs of the compound idioms will hang on the summaries that
+ * access() completes; nothing here depends on idiom 1 being alone.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "state.h"
+
+#define SITES_MAX (1u << 24)
+
+static struct maple_thread *thread_of(struct maple_predict *p, uint32_t number)
+{
+	struct maple_thread *thread = p->thread[number];
+
+	if (!thread) {
+		thread = calloc(1, sizeof(*thread));
+		if (thread)
+			thread->executed.element = sizeof(uint32_t);
+		p->thread[number] = thread;
+	}
+	return thread;
+}
+
+/* maple_predict_close - a cell's history is over: it goes, or the run ends */
+void maple_predict_close(void *ctx, struct maple_cell *cell)
+{
+	struct maple_predict *p = ctx;
+	int ret = 0;
+
+	if (!p->options.no_predict)
+		ret = maple_history_close(&p->history, cell);
+	if (!ret)
+		ret = maple_sites_cell(&p->sites, cell);
+	if (ret)
+		p->error = ret;
+}
+
+static int close_range(struct maple_predict *p, uint64_t addr, uint64_t size)
+{
+	int ret;
+
+	if (size > UINT64_MAX - addr)
+		size = UINT64_MAX - addr;
+	maple_observer_forget(&p->observer, addr, size);
+	maple_space_close(&p->space, addr, size, maple_predict_close, p);
+	ret = p->error;
+	p->error = 0;
+	return ret;
+}
+
+/* What @access does to one cell. */
+static int touch(struct maple_predict *p, struct maple_cell *cell,
+		 const struct maple_access *access,
+		 const struct maple_event *event, enum maple_verdict verdict,
+		 struct maple_entry **recent)
+{
+	struct maple_entry *entry;
+	int ret;
+
+	entry = maple_entry_of(&p->space, cell, event->thread);
+	if (!entry) {
+		maple_observer_spoil(cell);
+		return 0;
+	}
+	if (!p->options.no_observe) {
+		if (verdict == MAPLE_APPLY)
+			maple_observer_apply(&p->observer, cell, entry, event);
+		else if (verdict == MAPLE_SPOIL)
+			maple_observer_spoil(cell);
+	}
+	if (p->options.no_predict)
+		return 0;
+	ret = maple_history_access(&p->history, cell, entry, access);
+	if (recent) {
+		entry->recent = recent;
+		*recent = entry;
+	}
+	return ret;
+}
+
+/* Counts the execution of a site, and tells the ones before what followed. */
+static int execute(struct maple_predict *p, struct maple_thread *thread,
+		   const struct maple_event *event, uint32_t *occurrence)
+{
+	uint32_t *executed;
+
+	for (unsigned int i = 0; i < MAPLE_RECENT; i++) {
+		if (!thread->recent[i])
+			continue;
+		thread->recent[i]->access.class = event->site;
+		thread->recent[i]->recent = NULL;
+		thread->recent[i] = NULL;
+	}
+	*occurrence = 0;
+	if (event->site == MAPLE_SITE_NONE)
+		return 0;
+	executed = maple_sitemap_at(&thread->executed, event->site);
+	if (!executed)
+		return -ENOMEM;
+	*occurrence = (*executed)++;
+	if (!thread->locks.nheld)
+		return 0;
+	return maple_sites_gate(&p->sites, event->site,
+				thread->locks.outermost);
+}
+
+/* An access to @n cells found; takes over the reference to @set. */
+static int access(struct maple_predict *p, struct maple_thread *thread,
+		  const struct maple_event *event, struct maple_lockset *set,
+		  uint32_t occurrence, enum maple_verdict verdict, int n)
+{
+	struct maple_access access = {
+		.set = set,
+		.site = event->site,
+		.clock = event->clock,
+		.occurrence = occurrence,
+		.class = MAPLE_SITE_NONE,
+		.kind = event->kind,
+		.shared = !maple_event_is_memory(event->kind) &&
+			  (event->flags & MAPLE_EVF_SHARED),
+	};
+	bool memory = maple_event_is_memory(event->kind);
+	unsigned int recent = 0;
+	int ret = n < 0 ? n : 0;
+
+	access.epoch = maple_clocks_epoch(&p->clocks, event->thread);
+	if (!access.epoch || !set)
+		ret = -ENOMEM;
+	for (int i = 0; i < n && !ret; i++) {
+		if (p->space.found[i]->mutex == memory)
+			continue;
+		ret = touch(p, p->space.found[i], &access, event, verdict,
+			    recent < MAPLE_RECENT ? &thread->recent[recent] : NULL);
+		recent++;
+	}
+	maple_epoch_put(access.epoch);
+	maple_lockset_put(set);
+	return ret;
+}
+
+/*
+ * Cuts an access to what is looked at; false if nothing is left. Of the rest
+ * it is only known that something happened there.
+ */
+static bool trim(struct maple_predict *p, struct maple_event *event,
+		 uint32_t *cut)
+{
+	uint32_t max = p->options.max_bytes;
+
+	*cut = 0;
+	if (event->size > UINT64_MAX - event->addr) {
+		p->stats.bad_events++;
+		return false;
+	}
+	if (event->size > max) {
+		*cut = event->size - max;
+		p->stats.cut_bytes += *cut;
+		maple_space_visit(&p->space, event->addr + max, *cut,
+				  maple_observer_spoil);
+		event->size = max;
+	}
+	return event->size;
+}
+
+static int data_event(struct maple_predict *p, struct maple_thread *thread,
+		      struct maple_event *event)
+{
+	enum maple_verdict verdict = MAPLE_APPLY;
+	uint32_t occurrence, cut;
+	int ret = execute(p, thread, event, &occurrence);
+
+	if (ret || !trim(p, event, &cut))
+		return ret;
+	if (!p->options.no_observe)
+		verdict = maple_observer_judge(&p->observer, event, cut);
+	return access(p, thread, event, maple_locks_set(&thread->locks),
+		      occurrence, verdict,
+		      maple_space_find(&p->space, event->addr, event->size));
+}
+
+/* The cell of a lock, which was never anything else or is from now on. */
+static int lock_cell(struct maple_predict *p, uint64_t addr)
+{
+	struct maple_cell *cell;
+	int n = maple_space_find(&p->space, addr, 1), ret;
+
+	if (n <= 0 || p->space.found[0]->mutex)
+		return n;
+	if (p->space.found[0]->entries) {
+		ret = close_range(p, addr, 1);
+		if (ret)
+			return ret;
+		n = maple_space_find(&p->space, addr, 1);
+		if (n <= 0)
+			return n;
+	}
+	cell = p->space.found[0];
+	cell->mutex = true;
+	return n;
+}
+
+/* An event of a mutex is under the locks around it, not under itself. */
+static int lock_event(struct maple_predict *p, struct maple_thread *thread,
+		      const struct maple_event *event)
+{
+	struct maple_lockset *set = NULL;
+	uint32_t occurrence;
+	bool outermost;
+	int ret = execute(p, thread, event, &occurrence), n;
+
+	if (ret)
+		return ret;
+	if (event->kind == MAPLE_EV_LOCK) {
+		set = maple_locks_set(&thread->locks);
+		outermost = maple_locks_acquire(&thread->locks, event,
+						++p->sections);
+	} else {
+		outermost = maple_locks_release(&thread->locks, event);
+		set = maple_locks_set(&thread->locks);
+	}
+	n = outermost ? lock_cell(p, event->addr) : 0;
+	return access(p, thread, event, set, occurrence, MAPLE_APPLY, n);
+}
+
+/* The thread's pending access has happened: now the observer hears of it. */
+static int settle(struct maple_predict *p, uint32_t thread)
+{
+	struct maple_doubt doubt;
+	int n;
+
+	if (!maple_observer_settle(&p->observer, thread, &doubt))
+		return 0;
+	maple_space_visit(&p->space, doubt.event.addr + doubt.event.size,
+			  doubt.cut, maple_observer_spoil);
+	n = maple_space_find(&p->space, doubt.event.addr, doubt.event.size);
+	for (int i = 0; i < n; i++) {
+		struct maple_cell *cell = p->space.found[i];
+		struct maple_entry *entry;
+
+		if (cell->mutex)
+			continue;
+		entry = maple_entry_of(&p->space, cell, thread);
+		if (!entry || doubt.unsure)
+			maple_observer_spoil(cell);
+		else
+			maple_observer_apply(&p->observer, cell, entry,
+					     &doubt.event);
+	}
+	return n < 0 ? n : 0;
+}
+
+/* A thread's stack is new when it starts and gone when it ends. */
+static int stack_event(struct maple_predict *p, struct maple_thread *thread,
+		       const struct maple_event *event)
+{
+	if (event->kind == MAPLE_EV_START) {
+		thread->stack = event->addr;
+		thread->stack_size = event->size;
+	}
+	return close_range(p, thread->stack, thread->stack_size);
+}
+
+static int dispatch(struct maple_predict *p, struct maple_thread *thread,
+		    struct maple_event *event)
+{
+	int ret;
+
+	switch (event->kind) {
+	case MAPLE_EV_READ:
+	case MAPLE_EV_WRITE:
+	case MAPLE_EV_UPDATE:
+		return data_event(p, thread, event);
+	case MAPLE_EV_LOCK:
+	case MAPLE_EV_UNLOCK:
+		return lock_event(p, thread, event);
+	case MAPLE_EV_ALLOC:
+	case MAPLE_EV_FREE:
+		return close_range(p, event->addr, event->value);
+	case MAPLE_EV_START:
+	case MAPLE_EV_EXIT:
+		ret = stack_event(p, thread, event);
+		return ret ? ret : maple_clocks_event(&p->clocks, event);
+	default:
+		return maple_clocks_event(&p->clocks, event);
+	}
+}
+
+/*
+ * maple_predict_event - takes the run's next event
+ *
+ * An event that cannot be is counted and passed over. Errors: -ENOMEM, after
+ * which the predictor goes on with less than it should know, -EINVAL after
+ * maple_predict_finish().
+ */
+int maple_predict_event(struct maple_predict *p,
+			const struct maple_event *event)
+{
+	struct maple_event e = *event;
+	struct maple_thread *thread;
+	int ret = 0, err;
+
+	if (p->finished)
+		return -EINVAL;
+	p->stats.events++;
+	if (e.kind >= MAPLE_EV_STEP)
+		return 0;
+	if (e.thread >= MAPLE_THREADS || e.kind == MAPLE_EV_NONE) {
+		p->stats.bad_events++;
+		return 0;
+	}
+	if (maple_event_is_access(e.kind) &&
+	    (e.site & ~MAPLE_SITE_CALL) >= SITES_MAX) {
+		p->stats.bad_events += e.site != MAPLE_SITE_NONE;
+		e.site = MAPLE_SITE_NONE;
+	}
+	thread = thread_of(p, e.thread);
+	if (!thread) {
+		p->stats.no_memory++;
+		return -ENOMEM;
+	}
+	if (p->observer.ndoubts)
+		ret = settle(p, e.thread);
+	err = dispatch(p, thread, &e);
+	ret = err ? err : ret;
+	if (ret == -ENOMEM)
+		p->stats.no_memory++;
+	return ret;
+}

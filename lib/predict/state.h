@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_PREDICT_STATE_H
+#define MAPLE_PREDICT_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "clock.h"
+#include "history.h"
+#include "iroots.h"
+#include "location.h"
+#include "lockset.h"
+#include "observer.h"
+#include "predict.h"
+#include "sites.h"
+
+#define MAPLE_RECENT 4 /* cells of one access that learn its class */
+
+struct maple_thread {
+	struct maple_locks locks;
+	struct maple_sitemap executed; /* uint32_t: how often */
+	struct maple_entry *recent[MAPLE_RECENT];
+	uint64_t stack, stack_size;
+};
+
+struct maple_predict {
+	struct maple_predict_options options;
+	struct maple_predict_sink sink;
+	struct maple_predict_stats stats;
+	struct maple_clocks clocks;
+	struct maple_space space;
+	struct maple_history history;
+	struct maple_observer observer;
+	struct maple_iroots iroots;
+	struct maple_sites sites;
+	uint64_t sections;
+	bool finished;
+	int error; /* while closing cells */
+	struct maple_thread *thread[MAPLE_THREADS];
+};
+
+void maple_predict_close(void *ctx, struct maple_cell *cell);
+
+#endif
