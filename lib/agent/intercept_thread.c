@@ -142,9 +142,12 @@ static int create(uint32_t site, uint32_t number, pthread_t *thread,
 	births[number] = birth;
 	maple_native_inherit(number, attr);
 	maple_agent_note(MAPLE_EV_CREATE, site, NULL, 0, 0, number);
-	if (maple_owns_sched())
+	if (maple_owns_sched()) {
 		ret = create_with_prio(thread, attr, arg,
 				       maple_agent_thread_prio(number));
+		if (ret == EPERM)
+			ret = create_with_prio(thread, attr, arg, 0);
+	}
 	if (ret == EPERM)
 		ret = REAL(pthread_create)(thread, attr, thread_main, arg);
 	/* It may be joined before it has run. */
