@@ -71,18 +71,23 @@ MAPLE_EXPORT pid_t _Fork(void)
 	return pid;
 }
 
-/* BLOCK, since the caller waits until the child has called exec. */
+/*
+ * BLOCK, since the caller waits until the child has called exec. Until then
+ * it may be on another CPU, where it must not record.
+ */
 static struct maple_native spawn_begin(uint32_t site)
 {
 	struct maple_native native = maple_native_get();
 
 	maple_agent_note(MAPLE_EV_BLOCK, site, NULL, 0, 0, 0);
+	maple_agent_enter();
 	maple_native_set(&native);
 	return native;
 }
 
 static void spawn_end(const struct maple_native *native)
 {
+	maple_agent_leave();
 	if (native->known)
 		maple_native_unset(native);
 }

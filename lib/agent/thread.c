@@ -315,6 +315,7 @@ void maple_thread_take(void)
 	uint64_t mask[16] = { 0 };
 	uint32_t n = maple_self.number;
 
+	maple_ring_shared = true;
 	if (shm->sched == MAPLE_SCHED_NATIVE)
 		return;
 	if (shm->cpu >= 0 && shm->cpu < 1024) {
