@@ -11,23 +11,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "trace.h"
+#include "text.h"
 
 #define LINE_MAX_CHARS 256
 #define WORDS          8
-#define OBJECT_SPACING 64       /* bytes from x1 to x2 */
-#define OBJECTS        (1u << 20)
 #define RANGE_MAX      (1u << 24)
 
-struct form {
-	const char *word;
-	uint8_t kind;
-	bool site;    /* a site follows */
-	char object;  /* letter of its object, 'T' for a thread, 0 for none */
-};
-
 /* An event is written with the first form of its kind. */
-static const struct form forms[] = {
+const struct maple_text_form maple_text_forms[] = {
 	{ "R", MAPLE_EV_READ, true, 'x' },
 	{ "W", MAPLE_EV_WRITE, true, 'x' },
 	{ "RW", MAPLE_EV_UPDATE, true, 'x' },
@@ -49,27 +40,15 @@ static const struct form forms[] = {
 	{ "alloc", MAPLE_EV_ALLOC, false, 'x' },
 	{ "free", MAPLE_EV_FREE, false, 'x' },
 	{ "block", MAPLE_EV_BLOCK, false, 0 },
+	{ NULL, 0, false, 0 },
 };
 
-static const struct {
-	const char *word;
-	uint8_t flag;
-} flag_words[] = {
+const struct maple_text_flag maple_text_flags[] = {
 	{ "shared", MAPLE_EVF_SHARED },   { "timeout", MAPLE_EVF_TIMEOUT },
 	{ "atomic", MAPLE_EVF_ATOMIC },   { "exact", MAPLE_EVF_EXACT },
 	{ "pending", MAPLE_EVF_PENDING },
+	{ NULL, 0 },
 };
-
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-static const char object_letters[] = "xmcbqo";
-
-static uint64_t object_base(char letter)
-{
-	const char *at = strchr(object_letters, letter);
-
-	return (uint64_t)(at - object_letters + 1) << 32;
-}
 
 struct reader {
 	FILE *in;
@@ -154,11 +133,11 @@ static bool object_word(const char *word, char letter,
 	const char *at = word + 1;
 	uint32_t n, offset = 0, size = 4;
 
-	if (word[0] != letter || !number(&at, OBJECTS - 1, &n))
+	if (word[0] != letter || !number(&at, MAPLE_TEXT_OBJECTS - 1, &n))
 		return false;
 	if (letter == 'x' && *at == '+') {
 		at++;
-		if (!number(&at, OBJECT_SPACING - 1, &offset))
+		if (!number(&at, MAPLE_TEXT_SPACING - 1, &offset))
 			return false;
 	}
 	if (letter == 'x' && *at == ':') {
@@ -166,7 +145,7 @@ static bool object_word(const char *word, char letter,
 		if (!number(&at, RANGE_MAX, &size) || !size)
 			return false;
 	}
-	event->addr = object_base(letter) + (uint64_t)n * OBJECT_SPACING +
+	event->addr = maple_text_base(letter) + (uint64_t)n * MAPLE_TEXT_SPACING +
 		      offset;
 	event->size = size;
 	if (event->kind == MAPLE_EV_FREE || event->kind == MAPLE_EV_ALLOC)
@@ -199,28 +178,29 @@ static int append(struct reader *r, const struct maple_event *event)
 	return 0;
 }
 
-static const struct form *form_of(const char *word)
+static const struct maple_text_form *form_of(const char *word)
 {
-	for (size_t i = 0; i < COUNT(forms); i++)
-		if (!strcmp(forms[i].word, word))
-			return &forms[i];
-	return NULL;
+	const struct maple_text_form *form = maple_text_forms;
+
+	while (form->word && strcmp(form->word, word))
+		form++;
+	return form->word ? form : NULL;
 }
 
 static bool flag_word(const char *word, struct maple_event *event)
 {
-	for (size_t i = 0; i < COUNT(flag_words); i++)
-		if (!strcmp(flag_words[i].word, word)) {
-			event->flags |= flag_words[i].flag;
-			return true;
-		}
-	return false;
+	const struct maple_text_flag *flag = maple_text_flags;
+
+	while (flag->word && strcmp(flag->word, word))
+		flag++;
+	event->flags |= flag->flag;
+	return flag->word;
 }
 
 static int event_line(struct reader *r)
 {
 	struct maple_event event = { .site = MAPLE_SITE_NONE }, start;
-	const struct form *form;
+	const struct maple_text_form *form;
 	unsigned int at = 2;
 	uint32_t thread;
 	int ret;
@@ -373,90 +353,6 @@ int maple_trace_text_read(FILE *in, unsigned int *line,
 		maple_trace_block_destroy(r->block);
 	free(r);
 	return ret;
-}
-
-static void write_object(FILE *out, const struct maple_event *event,
-			 char letter)
-{
-	uint64_t at = event->addr - object_base(letter);
-	uint64_t size = event->size;
-
-	if (event->kind == MAPLE_EV_FREE || event->kind == MAPLE_EV_ALLOC)
-		size = event->value;
-	fprintf(out, " %c%llu", letter,
-		(unsigned long long)(at / OBJECT_SPACING));
-	if (at % OBJECT_SPACING)
-		fprintf(out, "+%u", (unsigned int)(at % OBJECT_SPACING));
-	if (letter == 'x' && size != 4)
-		fprintf(out, ":%llu", (unsigned long long)size);
-}
-
-static bool write_event(FILE *out, const struct maple_event *event)
-{
-	const struct form *form = NULL;
-
-	if (event->kind == MAPLE_EV_START)
-		return true;
-	for (size_t i = 0; i < COUNT(forms) && !form; i++)
-		if (forms[i].kind == event->kind)
-			form = &forms[i];
-	if (!form)
-		return false;
-	if (form->object && form->object != 'T' &&
-	    (event->addr < object_base(form->object) ||
-	     event->addr - object_base(form->object) >=
-		     (uint64_t)OBJECTS * OBJECT_SPACING))
-		return false;
-	fprintf(out, "T%u %s", event->thread + 1u, form->word);
-	if (form->site)
-		fprintf(out, " s%u", event->site);
-	if (form->object == 'T')
-		fprintf(out, " T%u", event->aux + 1);
-	else if (form->object)
-		write_object(out, event, form->object);
-	for (size_t i = 0; i < COUNT(flag_words); i++)
-		if (event->flags & flag_words[i].flag)
-			fprintf(out, " %s", flag_words[i].word);
-	fputc('\n', out);
-	return true;
-}
-
-/* maple_trace_text_print_iroot - `1 W7 R5`, without a newline */
-void maple_trace_text_print_iroot(FILE *out, const struct maple_iroot *iroot)
-{
-	static const char letters[] = "?RW?LU";
-	unsigned int idiom = iroot->idiom;
-
-	fprintf(out, "%u", idiom == MAPLE_IDIOM_DEADLOCK ? MAPLE_IDIOM_5 :
-							    idiom);
-	for (unsigned int i = 0; i < maple_iroot_events(idiom); i++) {
-		uint32_t kind = iroot->e[i].kind;
-
-		fprintf(out, " %c%u", kind < 6 ? letters[kind] : '?',
-			iroot->e[i].site);
-	}
-}
-
-/*
- * maple_trace_text_write - writes @block so that it can be read back
- *
- * Errors: -EINVAL an event has no text form, -EIO.
- */
-int maple_trace_text_write(FILE *out, const struct maple_trace_block *block)
-{
-	fprintf(out, "trace %u%s\n", block->number,
-		block->deadlock ? " deadlock" : "");
-	for (size_t i = 0; i < block->nevents; i++)
-		if (!write_event(out, &block->events[i]))
-			return -EINVAL;
-	for (size_t i = 0; i < block->nexpects; i++) {
-		fprintf(out, "expect %s ", block->expects[i].predicted ?
-						   "predicted" : "observed");
-		maple_trace_text_print_iroot(out, &block->expects[i].iroot);
-		fputc('\n', out);
-	}
-	fprintf(out, "end\n\n");
-	return ferror(out) ? -EIO : 0;
 }
 
 void maple_trace_block_destroy(struct maple_trace_block *block)
