@@ -165,8 +165,10 @@ void maple_report_summary(FILE *out,
 		runs->baseline, runs->profile, runs->enforced, runs->confirm,
 		result->seconds, result->seed,
 		result->interrupted ? ", interrupted" : "");
-	maple_report_saturation(out, sum(result->coverage.exposed),
-				result->candidates_left, result->dry_runs);
+	if (result->outcome != MAPLE_UNDELIVERED)
+		maple_report_saturation(out, sum(result->coverage.exposed),
+					result->candidates_left,
+					result->dry_runs);
 	if (style->output)
 		print_delivery(out, &result->delivery);
 }
