@@ -166,7 +166,8 @@ bench: tests
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/maple \
-		$(DESTDIR)$(PREFIX)/include/maple
+		$(DESTDIR)$(PREFIX)/include/maple \
+		$(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(O)/mapletest $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(O)/libmaple-agent.so $(DESTDIR)$(PREFIX)/lib/maple/
 	install -m 755 $(O)/libmaple.so $(DESTDIR)$(PREFIX)/lib/libmaple.so.0
@@ -174,6 +175,8 @@ install: all
 	install -m 644 $(O)/libmaple.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 lib/include/maple/*.h \
 		$(DESTDIR)$(PREFIX)/include/maple/
+	install -m 644 packaging/man/mapletest.1 \
+		$(DESTDIR)$(PREFIX)/share/man/man1/
 
 style:
 	@tools/style

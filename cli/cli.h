@@ -78,10 +78,9 @@ const char *maple_value_format(const char *text, void *out);
 /* say.c */
 void maple_say_use(const struct maple_settings *settings);
 __attribute__((format(printf, 2, 3))) int maple_say_error(int status,
-							   const char *fmt,
-							   ...);
+							  const char *fmt, ...);
 __attribute__((format(printf, 1, 2))) void maple_say_notice(const char *fmt,
-							     ...);
+							    ...);
 const char *maple_say_suggest(const char *word, const char *const *known);
 
 /* out.c */

@@ -87,11 +87,9 @@ static bool matches(const struct maple_memo_program_info *p, const char *word)
 	char number[32];
 
 	snprintf(number, sizeof(number), "%lld", (long long)p->id);
-	return !strcmp(word, number) ||
-	       (p->path && !strcmp(word, p->path)) ||
+	return !strcmp(word, number) || (p->path && !strcmp(word, p->path)) ||
 	       (slash && !strcmp(word, slash + 1)) ||
-	       (strlen(word) >= 6 &&
-		!strncmp(word, p->build_id, strlen(word)));
+	       (strlen(word) >= 6 && !strncmp(word, p->build_id, strlen(word)));
 }
 
 /*

@@ -8,8 +8,8 @@
 #include <unistd.h>
 #include "cli.h"
 
-#define PROBES       64
-#define CANARY_TIME  30.0 /* seconds; it is found in one or two */
+#define PROBES	    64
+#define CANARY_TIME 30.0 /* seconds; it is found in one or two */
 
 static void print_probe(FILE *out, const struct maple_probe *p,
 			const struct maple_report_style *style)
@@ -25,8 +25,7 @@ static void print_probe(FILE *out, const struct maple_probe *p,
 		[MAPLE_PROBE_INFO] = "",
 	};
 
-	fprintf(out, "%s%s%s %s: %s\n",
-		style->colour ? colours[p->state] : "",
+	fprintf(out, "%s%s%s %s: %s\n", style->colour ? colours[p->state] : "",
 		marks[p->state][style->unicode], style->colour ? "\033[0m" : "",
 		p->name, p->text);
 	if (*p->mend)
@@ -92,6 +91,6 @@ int maple_command_doctor(struct maple_settings *settings)
 		print_probe(stdout, &probes[n - 1], &style);
 	for (unsigned int i = 0; i < n; i++)
 		missing += probes[i].state == MAPLE_PROBE_MISSING;
-	return maple_out_close(stdout, missing ? MAPLE_STATUS_FAILED
-					       : MAPLE_STATUS_OK);
+	return maple_out_close(stdout,
+			       missing ? MAPLE_STATUS_FAILED : MAPLE_STATUS_OK);
 }

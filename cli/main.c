@@ -161,8 +161,7 @@ int main(int argc, char **argv)
 	 * A reader that went away is a failed write, not our death. Caught,
 	 * not ignored: exec would hand that on to the target.
 	 */
-	sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = no_reader },
-		  NULL);
+	sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = no_reader }, NULL);
 	maple_say_use(&settings);
 	if (argc < 2 || argv[1][0] == '-')
 		ret = no_command(&settings, argc, argv);

@@ -81,8 +81,7 @@ static int forget_one(struct maple_memo *memo, const char *word)
 	} else {
 		ret = maple_memo_finding_load(memo, word, &finding, &err);
 		if (!ret) {
-			ret = maple_memo_forget_finding(memo, finding->id,
-							&err);
+			ret = maple_memo_forget_finding(memo, finding->id, &err);
 			maple_finding_destroy(finding);
 		}
 	}

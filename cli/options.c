@@ -19,14 +19,15 @@ struct option_entry {
 	const char *help;
 };
 
-#define RUN    MAPLE_CMD_RUN
-#define RERUN  (MAPLE_CMD_RUN | MAPLE_CMD_REPLAY)
-#define STORED (MAPLE_CMD_REPORT | MAPLE_CMD_COVERAGE | MAPLE_CMD_MEMO)
-#define ALL    (RERUN | STORED | MAPLE_CMD_DOCTOR)
+#define RUN	MAPLE_CMD_RUN
+#define RERUN	(MAPLE_CMD_RUN | MAPLE_CMD_REPLAY)
+#define STORED	(MAPLE_CMD_REPORT | MAPLE_CMD_COVERAGE | MAPLE_CMD_MEMO)
+#define ALL	(RERUN | STORED | MAPLE_CMD_DOCTOR)
 #define PROGRAM (MAPLE_CMD_RUN | MAPLE_CMD_DOCTOR | MAPLE_CMD_NONE)
-#define SETS(member, how) maple_value_##how, offsetof(struct maple_settings, member)
+#define SETS(member, how) \
+	maple_value_##how, offsetof(struct maple_settings, member)
 #define FLAG(member) NULL, offsetof(struct maple_settings, member)
-#define LATER NULL, 0
+#define LATER	     NULL, 0
 
 static const struct option_entry table[] = {
 	{ "max-time", "TIME", RUN, SETS(campaign.max_time, duration),
@@ -45,8 +46,7 @@ static const struct option_entry table[] = {
 	  " (paper)" },
 	{ "idioms", "LIST", RUN, SETS(campaign.idioms, idioms),
 	  "the idioms to try, such as 1-3,5" },
-	{ "backend", "NAME", RERUN, SETS(backend, backend),
-	  "auto or agent" },
+	{ "backend", "NAME", RERUN, SETS(backend, backend), "auto or agent" },
 	{ "oracle", "CMD", RERUN, SETS(campaign.oracle, string),
 	  "judge each run by the status of this shell command" },
 	{ "expect-output", "FILE", RERUN, SETS(campaign.expect_output, string),
@@ -87,8 +87,7 @@ static const struct option_entry table[] = {
 	{ "quiet", NULL, ALL, FLAG(quiet), "no progress, no notices" },
 	{ "verbose", NULL, ALL, FLAG(verbose),
 	  "also what was left out, and the program's output" },
-	{ "version", NULL, MAPLE_CMD_NONE, FLAG(version),
-	  "print the version" },
+	{ "version", NULL, MAPLE_CMD_NONE, FLAG(version), "print the version" },
 	{ "help", NULL, ALL | MAPLE_CMD_NONE, FLAG(help), "print this help" },
 	{ "jobs", "N", 0, LATER, NULL },
 	{ "strategy", "NAME", 0, LATER, NULL },
@@ -169,9 +168,8 @@ static const char *fill(struct option *longs, int *found, unsigned int command)
 {
 	for (size_t i = 0; i < ENTRIES; i++)
 		longs[i] = (struct option){ table[i].name,
-					    table[i].argument
-						    ? required_argument
-						    : no_argument,
+					    table[i].argument ? required_argument
+							      : no_argument,
 					    found, (int)i };
 	optind = 0;
 	opterr = 0;
@@ -189,8 +187,9 @@ static void foresee(struct maple_settings *settings, unsigned int command,
 	while ((c = getopt_long(argc, argv, shorts, longs, &at)) != -1) {
 		const struct option_entry *e = &table[found];
 
-		if (!c && (e->offset == offsetof(struct maple_settings, format) ||
-			   e->offset == offsetof(struct maple_settings, output)))
+		if (!c &&
+		    (e->offset == offsetof(struct maple_settings, format) ||
+		     e->offset == offsetof(struct maple_settings, output)))
 			e->parse(optarg, (char *)settings + e->offset);
 	}
 }
@@ -258,8 +257,7 @@ static int split(char *text, char **words, int max)
 }
 
 /* The words live on in the settings, so they are never freed. */
-static int parse_defaults(struct maple_settings *settings,
-			  unsigned int command)
+static int parse_defaults(struct maple_settings *settings, unsigned int command)
 {
 	static char *words[258];
 	static char *text;
@@ -334,8 +332,7 @@ void maple_options_help(FILE *out, unsigned int command)
 		if (!(e->commands & command))
 			continue;
 		snprintf(name, sizeof(name), "--%s%s%s", e->name,
-			 e->argument ? " " : "",
-			 e->argument ? e->argument : "");
+			 e->argument ? " " : "", e->argument ? e->argument : "");
 		fprintf(out, "  %-22s ", name);
 		print_wrapped(out, e->help, 25);
 	}

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "cli.h"
 
-#define EVERY      10.0 /* seconds between lines where there is no terminal */
+#define EVERY	   10.0 /* seconds between lines where there is no terminal */
 #define LIVE_EVERY 0.2
 
 void maple_live_init(struct maple_live *live, FILE *out)
@@ -18,8 +18,8 @@ void maple_live_init(struct maple_live *live, FILE *out)
 }
 
 /* Adds a field if all of it fits; fields come in order of importance. */
-__attribute__((format(printf, 3, 4))) static void
-add(char *line, size_t room, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void add(char *line, size_t room,
+						      const char *fmt, ...)
 {
 	size_t used = strlen(line);
 	char field[128];
@@ -72,8 +72,7 @@ static void add_time_left(char *line, size_t room, double seconds)
 static void compose(char *line, size_t room, const struct maple_progress *p)
 {
 	const struct maple_runs *r = &p->runs;
-	unsigned int runs = r->baseline + r->profile + r->enforced +
-			    r->confirm;
+	unsigned int runs = r->baseline + r->profile + r->enforced + r->confirm;
 
 	*line = 0;
 	add(line, room, "%s", maple_phase_name(p->phase));

@@ -24,8 +24,8 @@ static int report_one(struct maple_memo *memo, struct maple_settings *settings,
 	return 0;
 }
 
-static int report_list(struct maple_memo *memo,
-		       struct maple_settings *settings, FILE *out)
+static int report_list(struct maple_memo *memo, struct maple_settings *settings,
+		       FILE *out)
 {
 	struct maple_report_style style = maple_out_style(out, settings);
 	struct maple_error err = { "" };
@@ -129,8 +129,7 @@ static int coverage(struct maple_memo *memo,
 
 	if (maple_memo_programs(memo, &programs, &n, &err))
 		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
-	if (!maple_database_select(settings->argc ? settings->argv[0]
-							: NULL,
+	if (!maple_database_select(settings->argc ? settings->argv[0] : NULL,
 				   programs, n, &which))
 		ret = print_coverage(memo, settings, &programs[which], out);
 	else if (settings->argc)

@@ -16,8 +16,7 @@ static void on_progress(void *ctx, const struct maple_progress *progress)
 {
 	struct run *run = ctx;
 
-	if (progress->run_ended &&
-	    run->settings->format == MAPLE_FORMAT_JSONL) {
+	if (progress->run_ended && run->settings->format == MAPLE_FORMAT_JSONL) {
 		maple_live_clear(&run->live);
 		maple_report_jsonl_run(run->out, progress, NULL);
 	}
@@ -36,8 +35,8 @@ static void on_notice(void *ctx, const char *text)
 static void on_finding(void *ctx, const struct maple_finding *finding)
 {
 	struct run *run = ctx;
-	struct maple_report_style style = maple_out_style(run->out,
-							  run->settings);
+	struct maple_report_style style =
+		maple_out_style(run->out, run->settings);
 	struct maple_finding copy = *finding;
 
 	maple_live_clear(&run->live);
@@ -98,8 +97,8 @@ static int result_status(const struct maple_settings *settings,
 
 static void report(struct run *run, const struct maple_campaign_result *result)
 {
-	struct maple_report_style style = maple_out_style(run->out,
-							  run->settings);
+	struct maple_report_style style =
+		maple_out_style(run->out, run->settings);
 
 	switch (run->settings->format) {
 	case MAPLE_FORMAT_TEXT:

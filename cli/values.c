@@ -16,9 +16,8 @@ const char *maple_value_duration(const char *text, void *out)
 	static const struct {
 		const char *unit;
 		double seconds;
-	} units[] = { { "", 1 },     { "s", 1 },    { "ms", .001 },
-		      { "m", 60 },   { "min", 60 }, { "h", 3600 },
-		      { "d", 86400 } };
+	} units[] = { { "", 1 },     { "s", 1 },    { "ms", .001 }, { "m", 60 },
+		      { "min", 60 }, { "h", 3600 }, { "d", 86400 } };
 	char *end;
 	double number;
 
@@ -139,9 +138,9 @@ static int choose(const char *text, const char *const *names)
 
 const char *maple_value_order(const char *text, void *out)
 {
-	static const char *const names[] = { [MAPLE_ORDER_RANKED] = "ranked",
-					     [MAPLE_ORDER_PAPER] = "paper",
-					     NULL };
+	static const char *const names[] = {
+		[MAPLE_ORDER_RANKED] = "ranked", [MAPLE_ORDER_PAPER] = "paper", NULL
+	};
 	int choice = choose(text, names);
 
 	if (choice < 0)

@@ -6,8 +6,9 @@
 #include "memo/sql.h"
 
 static_assert(MAPLE_MEMO_PREDICTED == 0 && MAPLE_MEMO_OBSERVED == 1 &&
-	      MAPLE_MEMO_ATTEMPT == 2 && MAPLE_MEMO_EXPOSED == 3 &&
-	      MAPLE_MEMO_FAILED == 4, "MAPLE_SQL_MARK spells these numbers");
+		      MAPLE_MEMO_ATTEMPT == 2 && MAPLE_MEMO_EXPOSED == 3 &&
+		      MAPLE_MEMO_FAILED == 4,
+	      "MAPLE_SQL_MARK spells these numbers");
 
 static int find_site(struct maple_memo *memo,
 		     const struct maple_memo_event *event, int64_t *site,
@@ -21,15 +22,13 @@ static int find_site(struct maple_memo *memo,
 		ret = maple_sql_find(memo, MAPLE_SQL_IMAGE_ADD, &image, err,
 				     "ss", event->build_id, event->image);
 	if (!ret)
-		ret = maple_sql_find(memo, MAPLE_SQL_SITE_FIND, site, err,
-				     "iiu", image, offset,
-				     (unsigned int)event->call);
+		ret = maple_sql_find(memo, MAPLE_SQL_SITE_FIND, site, err, "iiu",
+				     image, offset, (unsigned int)event->call);
 	if (!ret && !*site)
 		ret = maple_sql_find(memo, MAPLE_SQL_SITE_ADD, site, err,
 				     "iiussu", image, offset,
-				     (unsigned int)event->call,
-				     event->function, event->file,
-				     event->line);
+				     (unsigned int)event->call, event->function,
+				     event->file, event->line);
 	return ret;
 }
 
@@ -93,8 +92,7 @@ int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t iroot,
 }
 
 int maple_memo_coverage(struct maple_memo *memo, int64_t program,
-			struct maple_coverage *coverage,
-			struct maple_error *err)
+			struct maple_coverage *coverage, struct maple_error *err)
 {
 	sqlite3_stmt *statement;
 	int ret = maple_sql_get(memo, MAPLE_SQL_COVERAGE, &statement, err, "i",

@@ -12,7 +12,7 @@
 #include "memo/sql.h"
 
 #define APPLICATION 0x6d61706c /* "mapl" in the file's header */
-#define BUSY_MS     10000
+#define BUSY_MS	    10000
 
 static int exec(struct maple_memo *memo, const char *sql,
 		struct maple_error *err)

@@ -85,8 +85,8 @@ int maple_memo_forget_program(struct maple_memo *memo, int64_t program,
 		ret = maple_sql_run(memo, MAPLE_SQL_FORGET_FINDINGS, err, "i",
 				    program);
 	if (!ret)
-		ret = maple_sql_run(memo, MAPLE_SQL_FORGET_CAMPAIGNS, err,
-				    "ii", program, keep);
+		ret = maple_sql_run(memo, MAPLE_SQL_FORGET_CAMPAIGNS, err, "ii",
+				    program, keep);
 	if (!ret)
 		ret = maple_sql_run(memo, MAPLE_SQL_FORGET_PROGRAMS, err, "i",
 				    program);
@@ -95,8 +95,8 @@ int maple_memo_forget_program(struct maple_memo *memo, int64_t program,
 
 /* Children first, because of the foreign keys. */
 static const char *const tables[] = {
-	"samples", "findings", "memo",  "runs",	  "campaigns",
-	"programs", "iroots",  "sites", "images", NULL,
+	"samples",  "findings", "memo",	 "runs",   "campaigns",
+	"programs", "iroots",	"sites", "images", NULL,
 };
 
 int maple_memo_forget_all(struct maple_memo *memo, struct maple_error *err)
@@ -128,8 +128,7 @@ static json_t *column_value(sqlite3_stmt *statement, int i)
 	case SQLITE_INTEGER:
 		if (!strcmp(name, "seed"))
 			return json_sprintf("0x%llx",
-					    sqlite3_column_int64(statement,
-								 i));
+					    sqlite3_column_int64(statement, i));
 		return json_integer(sqlite3_column_int64(statement, i));
 	case SQLITE_FLOAT:
 		return json_real(sqlite3_column_double(statement, i));

@@ -29,8 +29,8 @@ int maple_memo_campaign_begin(struct maple_memo *memo,
 
 	if (!argv)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	ret = maple_sql_find(memo, MAPLE_SQL_CAMPAIGN_BEGIN, id, err,
-			     "sssssis", argv, campaign->cwd, campaign->input,
+	ret = maple_sql_find(memo, MAPLE_SQL_CAMPAIGN_BEGIN, id, err, "sssssis",
+			     argv, campaign->cwd, campaign->input,
 			     campaign->exe, campaign->strategy,
 			     (int64_t)campaign->seed, campaign->version);
 	free(argv);
@@ -56,8 +56,8 @@ int maple_memo_program(struct maple_memo *memo, int64_t campaign,
 	ret = maple_sql_find(memo, MAPLE_SQL_PROGRAM, program, err, "iss",
 			     campaign, build_id, path);
 	if (!ret)
-		ret = maple_sql_run(memo, MAPLE_SQL_CAMPAIGN_PROGRAM, err,
-				    "ii", campaign, *program);
+		ret = maple_sql_run(memo, MAPLE_SQL_CAMPAIGN_PROGRAM, err, "ii",
+				    campaign, *program);
 	return maple_sql_leave(memo, ours, ret, err);
 }
 
@@ -123,8 +123,7 @@ static int add_row(sqlite3_stmt *statement, struct maple_memo_sample **samples,
 		(uint64_t)sqlite3_column_int64(statement, 2);
 	s->coverage.exposed[idiom] =
 		(uint64_t)sqlite3_column_int64(statement, 3);
-	s->coverage.failed[idiom] =
-		(uint64_t)sqlite3_column_int64(statement, 4);
+	s->coverage.failed[idiom] = (uint64_t)sqlite3_column_int64(statement, 4);
 	return 0;
 }
 

@@ -32,10 +32,11 @@ int maple_sql_fail(struct maple_memo *memo, int rc, struct maple_error *err)
 				       path);
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
-		return maple_error_set(err, EBUSY,
-				       "memo database '%s' is in use by "
-				       "another process; wait for it or " ELSEWHERE,
-				       path);
+		return maple_error_set(
+			err, EBUSY,
+			"memo database '%s' is in use by "
+			"another process; wait for it or " ELSEWHERE,
+			path);
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
 		return maple_error_set(err, EROFS,
@@ -60,8 +61,8 @@ int maple_sql_fail(struct maple_memo *memo, int rc, struct maple_error *err)
 	case SQLITE_NOMEM:
 		return maple_error_set(err, ENOMEM, "out of memory");
 	default:
-		return maple_error_set(err, EIO, "memo database '%s': %s",
-				       path, sqlite3_errmsg(memo->db));
+		return maple_error_set(err, EIO, "memo database '%s': %s", path,
+				       sqlite3_errmsg(memo->db));
 	}
 }
 
@@ -195,8 +196,7 @@ int maple_sql_find(struct maple_memo *memo, enum maple_statement which,
  * @ours: whether this call opened it, for the other call to close
  * @ret: leave rolls back if it is negative; it is returned
  */
-int maple_sql_enter(struct maple_memo *memo, bool *ours,
-		    struct maple_error *err)
+int maple_sql_enter(struct maple_memo *memo, bool *ours, struct maple_error *err)
 {
 	*ours = sqlite3_get_autocommit(memo->db);
 	return *ours ? maple_memo_begin(memo, err) : 0;

@@ -60,8 +60,7 @@ int maple_sql_step(struct maple_memo *memo, sqlite3_stmt *statement,
 int maple_sql_run(struct maple_memo *memo, enum maple_statement which,
 		  struct maple_error *err, const char *types, ...);
 int maple_sql_find(struct maple_memo *memo, enum maple_statement which,
-		   int64_t *id, struct maple_error *err, const char *types,
-		   ...);
+		   int64_t *id, struct maple_error *err, const char *types, ...);
 int maple_sql_enter(struct maple_memo *memo, bool *ours,
 		    struct maple_error *err);
 int maple_sql_leave(struct maple_memo *memo, bool ours, int ret,

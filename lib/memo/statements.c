@@ -61,18 +61,18 @@ const int maple_sql_version =
 	sizeof(maple_sql_migrations) / sizeof(*maple_sql_migrations);
 
 /* The programs that share ?1's executable. */
-#define SAME_EXECUTABLE                                           \
-	"(SELECT id FROM programs WHERE build_id ="               \
+#define SAME_EXECUTABLE                             \
+	"(SELECT id FROM programs WHERE build_id =" \
 	" (SELECT build_id FROM programs WHERE id = ?1))"
 
 /*
  * What the marks of a program add up to. An iRoot counts as failed while it
  * was never exposed.
  */
-#define COUNTS                                                    \
-	" count(*) FILTER (WHERE m.predicted),"                   \
-	" count(*) FILTER (WHERE m.exposed OR m.observed),"       \
-	" count(*) FILTER (WHERE m.failed AND NOT m.exposed"      \
+#define COUNTS                                               \
+	" count(*) FILTER (WHERE m.predicted),"              \
+	" count(*) FILTER (WHERE m.exposed OR m.observed),"  \
+	" count(*) FILTER (WHERE m.failed AND NOT m.exposed" \
 	" AND NOT m.observed)"
 
 const char *const maple_sql_text[MAPLE_SQL_MAX] = {
@@ -181,9 +181,8 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"DELETE FROM memo WHERE program IN " SAME_EXECUTABLE,
 	[MAPLE_SQL_FORGET_FINDINGS] =
 		"DELETE FROM findings WHERE program IN " SAME_EXECUTABLE,
-	[MAPLE_SQL_FORGET_CAMPAIGNS] =
-		"DELETE FROM campaigns WHERE id != ?2"
-		" AND program IN " SAME_EXECUTABLE,
+	[MAPLE_SQL_FORGET_CAMPAIGNS] = "DELETE FROM campaigns WHERE id != ?2"
+				       " AND program IN " SAME_EXECUTABLE,
 	[MAPLE_SQL_FORGET_PROGRAMS] =
 		"DELETE FROM programs WHERE id IN " SAME_EXECUTABLE
 		" AND id NOT IN (SELECT program FROM campaigns"

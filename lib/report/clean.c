@@ -67,9 +67,8 @@ struct maple_clean maple_clean_place(const struct maple_place *place,
 	char text[MAPLE_CLEAN_MAX];
 
 	if (place->file)
-		snprintf(text, sizeof(text), "%s:%u %s",
-			 base_name(place->file), place->line,
-			 place->function ? place->function : "?");
+		snprintf(text, sizeof(text), "%s:%u %s", base_name(place->file),
+			 place->line, place->function ? place->function : "?");
 	else if (place->image)
 		snprintf(text, sizeof(text), "%s+0x%" PRIx64 " %s",
 			 base_name(place->image), place->offset,

@@ -88,8 +88,10 @@ static json_t *encode_stack(const struct maple_stack *stack)
 	for (unsigned int i = 0; i < stack->nframes; i++) {
 		json_t *frame = json_object();
 
-		if (maple_fields_encode(frame, frame_fields, &stack->frames[i]) ||
-		    maple_fields_encode(frame, place_fields, &stack->frames[i].place) ||
+		if (maple_fields_encode(frame, frame_fields,
+					&stack->frames[i]) ||
+		    maple_fields_encode(frame, place_fields,
+					&stack->frames[i].place) ||
 		    json_array_append(frames, frame)) {
 			json_decref(frame);
 			goto fail;
@@ -139,9 +141,9 @@ static json_t *encode_iroot(const struct maple_finding *finding)
 				  encode_site(&m->place), "kind",
 				  json_stringn(&m->kind, m->kind ? 1 : 0),
 				  "function",
-				  maple_bytes_encode(m->place.function),
-				  "file", maple_bytes_encode(m->place.file),
-				  "line", (int)m->place.line, "thread",
+				  maple_bytes_encode(m->place.function), "file",
+				  maple_bytes_encode(m->place.file), "line",
+				  (int)m->place.line, "thread",
 				  maple_bytes_encode(m->thread));
 		if (!event || json_array_append_new(events, event)) {
 			json_decref(events);
@@ -174,18 +176,18 @@ json_t *maple_codec_finding(const struct maple_finding *finding)
 		bad |= json_array_append_new(
 			moments, encode_moment(&finding->moments[i]));
 	for (unsigned int i = 0; i < finding->nstacks; i++)
-		bad |= json_array_append_new(
-			stacks, encode_stack(&finding->stacks[i]));
-	object = json_pack("{s:s, s:o, s:{s:[i,i], s:[i,i]}, s:o, s:o, s:o}",
-			   "kind", maple_failure_name(finding->kind), "iroot",
-			   encode_iroot(finding), "confirm", "forced",
-			   (int)finding->forced_fails,
-			   (int)finding->forced_runs, "flipped",
-			   (int)finding->flipped_fails,
-			   (int)finding->flipped_runs, "argv",
-			   encode_argv(finding->argv), "moments", moments,
-			   "stacks", stacks);
-	if (bad || !object || maple_fields_encode(object, finding_fields, finding)) {
+		bad |= json_array_append_new(stacks,
+					     encode_stack(&finding->stacks[i]));
+	object = json_pack(
+		"{s:s, s:o, s:{s:[i,i], s:[i,i]}, s:o, s:o, s:o}", "kind",
+		maple_failure_name(finding->kind), "iroot",
+		encode_iroot(finding), "confirm", "forced",
+		(int)finding->forced_fails, (int)finding->forced_runs,
+		"flipped", (int)finding->flipped_fails,
+		(int)finding->flipped_runs, "argv", encode_argv(finding->argv),
+		"moments", moments, "stacks", stacks);
+	if (bad || !object ||
+	    maple_fields_encode(object, finding_fields, finding)) {
 		json_decref(object);
 		return NULL;
 	}
@@ -217,9 +219,9 @@ static int decode_moments(const json_t *array, struct maple_finding *finding)
 		m->from = -1;
 		ret = maple_fields_decode(object, moment_fields, m);
 		if (!ret)
-			ret = maple_fields_decode(object, place_fields, &m->place);
-		if (!ret && (m->role > 1 || m->from < -1 ||
-			     m->from >= (int)n))
+			ret = maple_fields_decode(object, place_fields,
+						  &m->place);
+		if (!ret && (m->role > 1 || m->from < -1 || m->from >= (int)n))
 			ret = -EBADMSG;
 	}
 	return ret;
@@ -237,10 +239,11 @@ static int decode_frames(const json_t *array, struct maple_stack *stack)
 	for (size_t i = 0; i < n && !ret; i++) {
 		const json_t *object = json_array_get(array, i);
 
-		ret = maple_fields_decode(object, frame_fields, &stack->frames[i]);
+		ret = maple_fields_decode(object, frame_fields,
+					  &stack->frames[i]);
 		if (!ret)
 			ret = maple_fields_decode(object, place_fields,
-				     &stack->frames[i].place);
+						  &stack->frames[i].place);
 	}
 	return ret;
 }
@@ -257,7 +260,8 @@ static int decode_stacks(const json_t *array, struct maple_finding *finding)
 	for (size_t i = 0; i < n && !ret; i++) {
 		const json_t *object = json_array_get(array, i);
 
-		ret = maple_fields_decode(object, stack_fields, &finding->stacks[i]);
+		ret = maple_fields_decode(object, stack_fields,
+					  &finding->stacks[i]);
 		if (!ret)
 			ret = decode_frames(json_object_get(object, "frames"),
 					    &finding->stacks[i]);
@@ -273,8 +277,7 @@ static int decode_argv(const json_t *array, struct maple_finding *finding)
 	if (!finding->argv)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		finding->argv[i] =
-			maple_bytes_decode(json_array_get(array, i));
+		finding->argv[i] = maple_bytes_decode(json_array_get(array, i));
 		if (!finding->argv[i])
 			return -EBADMSG;
 	}
@@ -283,8 +286,7 @@ static int decode_argv(const json_t *array, struct maple_finding *finding)
 
 static int decode_kind(const json_t *object, struct maple_finding *finding)
 {
-	const char *name =
-		json_string_value(json_object_get(object, "kind"));
+	const char *name = json_string_value(json_object_get(object, "kind"));
 
 	for (unsigned int k = 0; name && k <= MAPLE_FAILURE_OUTPUT; k++) {
 		if (!strcmp(name, maple_failure_name(k))) {
@@ -303,11 +305,10 @@ static int decode_finding(json_t *object, struct maple_finding *finding)
 		ret = decode_kind(object, finding);
 	if (!ret && (!finding->id || !finding->title))
 		ret = -EBADMSG;
-	if (!ret && json_unpack(object, "{s?{s:[ii], s:[ii]}}", "confirm",
-				"forced", &finding->forced_fails,
-				&finding->forced_runs, "flipped",
-				&finding->flipped_fails,
-				&finding->flipped_runs))
+	if (!ret &&
+	    json_unpack(object, "{s?{s:[ii], s:[ii]}}", "confirm", "forced",
+			&finding->forced_fails, &finding->forced_runs, "flipped",
+			&finding->flipped_fails, &finding->flipped_runs))
 		ret = -EBADMSG;
 	if (!ret)
 		ret = decode_argv(json_object_get(object, "argv"), finding);
@@ -315,13 +316,11 @@ static int decode_finding(json_t *object, struct maple_finding *finding)
 		ret = decode_moments(json_object_get(object, "moments"),
 				     finding);
 	if (!ret)
-		ret = decode_stacks(json_object_get(object, "stacks"),
-				    finding);
+		ret = decode_stacks(json_object_get(object, "stacks"), finding);
 	return ret;
 }
 
-int maple_report_finding_decode(const char *json,
-				struct maple_finding **finding,
+int maple_report_finding_decode(const char *json, struct maple_finding **finding,
 				struct maple_error *err)
 {
 	struct maple_finding *f = calloc(1, sizeof(*f));

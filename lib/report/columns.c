@@ -34,8 +34,8 @@ struct canvas {
 /* The characters of a drawing, in both alphabets. */
 enum ink { ALONG, DOWN, TO_RIGHT, TO_LEFT, HEAD_RIGHT, HEAD_LEFT, CUT };
 static const char *const inks[][2] = {
-	[ALONG] = { "-", "─" },	    [DOWN] = { "|", "│" },
-	[TO_RIGHT] = { "`", "└" },  [TO_LEFT] = { "'", "┘" },
+	[ALONG] = { "-", "─" },	     [DOWN] = { "|", "│" },
+	[TO_RIGHT] = { "`", "└" },   [TO_LEFT] = { "'", "┘" },
 	[HEAD_RIGHT] = { ">", "▶" }, [HEAD_LEFT] = { "<", "◀" },
 	[CUT] = { "~", "…" },
 };
@@ -46,16 +46,14 @@ static char *at(struct canvas *c, unsigned int row, unsigned int x)
 	return c->cell[row * c->width + x];
 }
 
-static void put(struct canvas *c, unsigned int row, unsigned int x,
-		enum ink ink)
+static void put(struct canvas *c, unsigned int row, unsigned int x, enum ink ink)
 {
 	strcpy(at(c, row, x), inks[ink][c->unicode]);
 }
 
 /* Writes @text, at most @room columns of it. Returns the column after it. */
-static unsigned int put_text(struct canvas *c, unsigned int row,
-			     unsigned int x, unsigned int room,
-			     const char *text)
+static unsigned int put_text(struct canvas *c, unsigned int row, unsigned int x,
+			     unsigned int room, const char *text)
 {
 	unsigned int end = x + room;
 	char one[5];
@@ -127,8 +125,8 @@ static void draw_headings(struct canvas *c, const struct maple_finding *f)
 }
 
 /* Returns the column after the first line's text. */
-static unsigned int draw_moment(struct canvas *c,
-				const struct maple_finding *f, unsigned int i)
+static unsigned int draw_moment(struct canvas *c, const struct maple_finding *f,
+				unsigned int i)
 {
 	const struct maple_moment *m = &f->moments[i];
 	struct maple_clean place = maple_clean_place(&m->place, c->unicode);

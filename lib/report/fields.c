@@ -51,7 +51,8 @@ static json_t *encode_field(const struct maple_field *field, const void *base)
  *
  * Returns -1 when out of memory.
  */
-int maple_fields_encode(json_t *object, const struct maple_field *fields, const void *base)
+int maple_fields_encode(json_t *object, const struct maple_field *fields,
+			const void *base)
 {
 	for (; fields->name; fields++) {
 		json_t *value = encode_field(fields, base);
@@ -130,7 +131,8 @@ static int decode_field(const struct maple_field *field, const json_t *value,
  *
  * What is missing keeps its value. Returns 0, -EBADMSG or -ENOMEM.
  */
-int maple_fields_decode(const json_t *object, const struct maple_field *fields, void *base)
+int maple_fields_decode(const json_t *object, const struct maple_field *fields,
+			void *base)
 {
 	int ret = 0;
 

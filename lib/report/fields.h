@@ -22,14 +22,19 @@ struct maple_field {
 	size_t offset;
 };
 
-#define MAPLE_FIELD(s, member, type) \
-	{ #member, MAPLE_FIELD_##type, offsetof(struct s, member) }
-#define MAPLE_FIELD_END { NULL, MAPLE_FIELD_STRING, 0 }
+#define MAPLE_FIELD(s, member, type)                                    \
+	{                                                               \
+#member, MAPLE_FIELD_##type, offsetof(struct s, member) \
+	}
+#define MAPLE_FIELD_END                     \
+	{                                   \
+		NULL, MAPLE_FIELD_STRING, 0 \
+	}
 
 json_t *maple_fields_number(uint64_t number);
 int maple_fields_encode(json_t *object, const struct maple_field *fields,
 			const void *base);
-int maple_fields_decode(const json_t *object,
-			const struct maple_field *fields, void *base);
+int maple_fields_decode(const json_t *object, const struct maple_field *fields,
+			void *base);
 
 #endif

@@ -27,10 +27,9 @@ static int write_object(FILE *out, json_t *object, struct maple_error *err)
 
 static json_t *runs_object(const struct maple_runs *runs)
 {
-	return json_pack("{s:i, s:i, s:i, s:i}", "baseline",
-			 (int)runs->baseline, "profile", (int)runs->profile,
-			 "enforced", (int)runs->enforced, "confirm",
-			 (int)runs->confirm);
+	return json_pack("{s:i, s:i, s:i, s:i}", "baseline", (int)runs->baseline,
+			 "profile", (int)runs->profile, "enforced",
+			 (int)runs->enforced, "confirm", (int)runs->confirm);
 }
 
 /* By idiom; "deadlock" is the deadlock form of idiom 5. */
@@ -42,10 +41,9 @@ static json_t *counts_object(const uint64_t *counts)
 		char name[16];
 
 		snprintf(name, sizeof(name), "%u", i);
-		json_object_set_new(object,
-				    i == MAPLE_IDIOM_DEADLOCK ? "deadlock"
-							      : name,
-				    json_integer((json_int_t)counts[i]));
+		json_object_set_new(
+			object, i == MAPLE_IDIOM_DEADLOCK ? "deadlock" : name,
+			json_integer((json_int_t)counts[i]));
 	}
 	return object;
 }
@@ -77,22 +75,19 @@ static json_t *delivery_object(const struct maple_delivery *d)
 	return json_pack("{s:I, s:{s:I, s:I, s:I, s:I}, s:I, s:I, s:I, s:o}",
 			 "sites", (json_int_t)d->sites, "hits", "jump",
 			 (json_int_t)d->hits[0], "neighbours",
-			 (json_int_t)d->hits[1], "pun",
-			 (json_int_t)d->hits[2], "trap",
-			 (json_int_t)d->hits[3], "unreached",
-			 (json_int_t)d->unreached, "lost",
-			 (json_int_t)d->lost, "undelivered_runs",
-			 (json_int_t)d->undelivered_runs, "left_out",
-			 maple_bytes_encode(d->left_out));
+			 (json_int_t)d->hits[1], "pun", (json_int_t)d->hits[2],
+			 "trap", (json_int_t)d->hits[3], "unreached",
+			 (json_int_t)d->unreached, "lost", (json_int_t)d->lost,
+			 "undelivered_runs", (json_int_t)d->undelivered_runs,
+			 "left_out", maple_bytes_encode(d->left_out));
 }
 
 static json_t *first_finding_object(const struct maple_campaign_result *result)
 {
 	if (!result->first_finding_runs && !result->nfindings)
 		return json_null();
-	return json_pack("{s:i, s:f}", "runs",
-			 (int)result->first_finding_runs, "seconds",
-			 result->first_finding_seconds);
+	return json_pack("{s:i, s:f}", "runs", (int)result->first_finding_runs,
+			 "seconds", result->first_finding_seconds);
 }
 
 static json_t *result_object(const struct maple_campaign_result *r)
@@ -143,12 +138,12 @@ int maple_report_jsonl_run(FILE *out, const struct maple_progress *p,
 	return write_object(
 		out,
 		json_pack("{s:s, s:s, s:f, s:o, s:I, s:i, s:i, s:o}", "event",
-			  "run", "phase", maple_phase_name(p->phase),
-			  "seconds", p->seconds, "runs",
-			  runs_object(&p->runs), "candidates_left",
-			  (json_int_t)p->candidates, "findings",
-			  (int)p->findings, "dry_runs", (int)p->dry_runs,
-			  "coverage", coverage_object(&p->coverage)),
+			  "run", "phase", maple_phase_name(p->phase), "seconds",
+			  p->seconds, "runs", runs_object(&p->runs),
+			  "candidates_left", (json_int_t)p->candidates,
+			  "findings", (int)p->findings, "dry_runs",
+			  (int)p->dry_runs, "coverage",
+			  coverage_object(&p->coverage)),
 		err);
 }
 
@@ -157,28 +152,24 @@ int maple_report_jsonl_finding(FILE *out, const struct maple_finding *finding,
 {
 	return write_object(out,
 			    json_pack("{s:s, s:o}", "event", "finding",
-				      "finding",
-				      maple_codec_finding(finding)),
+				      "finding", maple_codec_finding(finding)),
 			    err);
 }
 
-int maple_report_jsonl_end(FILE *out,
-			   const struct maple_campaign_result *result,
+int maple_report_jsonl_end(FILE *out, const struct maple_campaign_result *result,
 			   struct maple_error *err)
 {
 	json_t *object = result_object(result);
 
-	if (object && json_object_set_new(object, "event",
-					  json_string("end"))) {
+	if (object && json_object_set_new(object, "event", json_string("end"))) {
 		json_decref(object);
 		object = NULL;
 	}
 	return write_object(out, object, err);
 }
 
-int maple_report_json_findings(FILE *out,
-			       struct maple_finding *const *findings, size_t n,
-			       struct maple_error *err)
+int maple_report_json_findings(FILE *out, struct maple_finding *const *findings,
+			       size_t n, struct maple_error *err)
 {
 	return write_object(out,
 			    json_pack("{s:i, s:o}", "schema",
@@ -189,16 +180,14 @@ int maple_report_json_findings(FILE *out,
 
 static json_t *program_object(const struct maple_memo_program_info *p)
 {
-	return json_pack("{s:I, s:o, s:o, s:o, s:i, s:i, s:i, s:I, s:I, s:o}",
-			 "id", (json_int_t)p->id, "build_id",
-			 maple_bytes_encode(p->build_id), "path",
-			 maple_bytes_encode(p->path), "input",
-			 maple_bytes_encode(p->input), "campaigns",
-			 (int)p->campaigns, "runs", (int)p->runs, "findings",
-			 (int)p->findings, "last_used",
-			 (json_int_t)p->last_used, "candidates_left",
-			 (json_int_t)p->left, "coverage",
-			 coverage_object(&p->coverage));
+	return json_pack(
+		"{s:I, s:o, s:o, s:o, s:i, s:i, s:i, s:I, s:I, s:o}", "id",
+		(json_int_t)p->id, "build_id", maple_bytes_encode(p->build_id),
+		"path", maple_bytes_encode(p->path), "input",
+		maple_bytes_encode(p->input), "campaigns", (int)p->campaigns,
+		"runs", (int)p->runs, "findings", (int)p->findings, "last_used",
+		(json_int_t)p->last_used, "candidates_left",
+		(json_int_t)p->left, "coverage", coverage_object(&p->coverage));
 }
 
 int maple_report_json_coverage(FILE *out,
@@ -212,15 +201,13 @@ int maple_report_json_coverage(FILE *out,
 		json_array_append_new(
 			array, json_pack("{s:I, s:o}", "run",
 					 (json_int_t)samples[i].run, "coverage",
-					 coverage_object(
-						 &samples[i].coverage)));
-	return write_object(out,
-			    json_pack("{s:i, s:o, s:o, s:o}", "schema",
-				      MAPLE_REPORT_SCHEMA, "program",
-				      program_object(program), "coverage",
-				      coverage_object(&program->coverage),
-				      "samples", array),
-			    err);
+					 coverage_object(&samples[i].coverage)));
+	return write_object(
+		out,
+		json_pack("{s:i, s:o, s:o, s:o}", "schema", MAPLE_REPORT_SCHEMA,
+			  "program", program_object(program), "coverage",
+			  coverage_object(&program->coverage), "samples", array),
+		err);
 }
 
 int maple_report_json_programs(FILE *out,
@@ -250,9 +237,8 @@ int maple_report_json_probes(FILE *out, const struct maple_probe *probes,
 	for (unsigned int i = 0; i < n; i++)
 		json_array_append_new(
 			array,
-			json_pack("{s:s, s:s, s:o, s:o}", "name",
-				  probes[i].name, "state",
-				  states[probes[i].state], "text",
+			json_pack("{s:s, s:s, s:o, s:o}", "name", probes[i].name,
+				  "state", states[probes[i].state], "text",
 				  maple_bytes_encode(probes[i].text), "mend",
 				  maple_bytes_encode(*probes[i].mend
 							     ? probes[i].mend
@@ -270,18 +256,16 @@ int maple_report_json_replay(FILE *out, const struct maple_finding *finding,
 	return write_object(out,
 			    json_pack("{s:i, s:o, s:b, s:[i,i]}", "schema",
 				      MAPLE_REPORT_SCHEMA, "finding",
-				      maple_bytes_encode(finding->id),
-				      "flipped", flip, "fails", (int)fails,
-				      (int)times),
+				      maple_bytes_encode(finding->id), "flipped",
+				      flip, "fails", (int)fails, (int)times),
 			    err);
 }
 
 int maple_report_json_error(FILE *out, const char *text, int status)
 {
-	return write_object(out,
-			    json_pack("{s:i, s:o, s:i}", "schema",
-				      MAPLE_REPORT_SCHEMA, "error",
-				      maple_bytes_encode(text), "status",
-				      status),
-			    NULL);
+	return write_object(
+		out,
+		json_pack("{s:i, s:o, s:i}", "schema", MAPLE_REPORT_SCHEMA,
+			  "error", maple_bytes_encode(text), "status", status),
+		NULL);
 }

@@ -9,7 +9,7 @@
  * Runs without a new iRoot after which nothing more is to be expected from
  * the same input; while candidates are left, it is never said.
  */
-#define SATURATED 3
+#define SATURATED  3
 
 #define CURVE_ROWS 6
 
@@ -20,11 +20,12 @@ void maple_report_list(FILE *out, struct maple_finding *const *findings,
 		fputs("no findings\n", out);
 	for (size_t i = 0; i < n; i++) {
 		const struct maple_finding *f = findings[i];
-		struct maple_clean title = maple_clean(f->title,
-						       style->unicode);
-		struct maple_clean program = maple_clean(
-			f->exe ? f->exe : f->argv && *f->argv ? *f->argv : "?",
-			style->unicode);
+		struct maple_clean title = maple_clean(f->title, style->unicode);
+		struct maple_clean program = maple_clean(f->exe ? f->exe
+							 : f->argv && *f->argv
+								 ? *f->argv
+								 : "?",
+							 style->unicode);
 
 		fprintf(out, "%s  %s  %s (%u/%u, reversed %u/%u, seen %u)\n",
 			maple_clean(f->id, false).text, program.text,
@@ -36,8 +37,8 @@ void maple_report_list(FILE *out, struct maple_finding *const *findings,
 static void print_row(FILE *out, const char *name, uint64_t predicted,
 		      uint64_t exposed, uint64_t failed)
 {
-	fprintf(out, "  %-8s  %9" PRIu64 "  %9" PRIu64 "  %9" PRIu64 "\n",
-		name, predicted, exposed, failed);
+	fprintf(out, "  %-8s  %9" PRIu64 "  %9" PRIu64 "  %9" PRIu64 "\n", name,
+		predicted, exposed, failed);
 }
 
 void maple_report_coverage(FILE *out, const struct maple_coverage *coverage,
@@ -45,8 +46,8 @@ void maple_report_coverage(FILE *out, const struct maple_coverage *coverage,
 {
 	uint64_t predicted = 0, exposed = 0, failed = 0;
 
-	fprintf(out, "  %-8s  %9s  %9s  %9s\n", "idiom", "predicted",
-		"exposed", "failed");
+	fprintf(out, "  %-8s  %9s  %9s  %9s\n", "idiom", "predicted", "exposed",
+		"failed");
 	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++) {
 		char name[16];
 
@@ -80,16 +81,14 @@ void maple_report_curve(FILE *out, const uint64_t *exposed, size_t n,
 		size_t end = 0;
 
 		for (size_t x = 0; x < columns; x++)
-			if (exposed[x * n / columns] * CURVE_ROWS >=
-			    most * row)
+			if (exposed[x * n / columns] * CURVE_ROWS >= most * row)
 				end = x + 1;
 		if (row == CURVE_ROWS)
 			fprintf(out, "%9" PRIu64 " ", most);
 		else
 			fputs("          ", out);
 		for (size_t x = 0; x < end; x++)
-			fputs(exposed[x * n / columns] * CURVE_ROWS >=
-					      most * row
+			fputs(exposed[x * n / columns] * CURVE_ROWS >= most * row
 				      ? ink
 				      : " ",
 			      out);
@@ -141,8 +140,7 @@ static void print_delivery(FILE *out, const struct maple_delivery *d)
 		fprintf(out, "left out: %s\n", d->left_out);
 }
 
-void maple_report_summary(FILE *out,
-			  const struct maple_campaign_result *result,
+void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 			  const struct maple_report_style *style)
 {
 	const struct maple_runs *runs = &result->runs;

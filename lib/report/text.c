@@ -43,8 +43,8 @@ static void print_frame(FILE *out, unsigned int number,
 	else if ((int)place.columns <= room)
 		fprintf(out, "    #%-2u %s\n", number, place.text);
 	else
-		fprintf(out, "    #%-2u %.*s%s\n", number, room - 3,
-			place.text, "...");
+		fprintf(out, "    #%-2u %.*s%s\n", number, room - 3, place.text,
+			"...");
 }
 
 static void print_stack(FILE *out, const struct maple_stack *stack,
@@ -90,7 +90,8 @@ static void print_control(FILE *out, const struct maple_finding *finding)
 {
 	if (!finding->idiom) {
 		fputs("It failed without any order being forced: there is "
-		      "nothing to reverse.\n", out);
+		      "nothing to reverse.\n",
+		      out);
 		return;
 	}
 	if (!finding->forced_runs) {

@@ -16,12 +16,12 @@
 #include <sqlite3.h>
 #include <maple/memo.h>
 
-#define OK(call)                                                          \
-	do {                                                              \
-		struct maple_error err = { "" };                          \
-		int ret_ = (call);                                        \
-		if (ret_)                                                 \
-			fail_msg("%s: %d %s", #call, ret_, err.text);     \
+#define OK(call)                                                      \
+	do {                                                          \
+		struct maple_error err = { "" };                      \
+		int ret_ = (call);                                    \
+		if (ret_)                                             \
+			fail_msg("%s: %d %s", #call, ret_, err.text); \
 	} while (0)
 
 struct fixture {
@@ -33,7 +33,7 @@ struct fixture {
 static int64_t begin_campaign(struct maple_memo *memo, const char *input)
 {
 	static char *const argv[] = { "prog", "-x", "\xff", NULL };
-	struct maple_memo_campaign c = { argv, "/tmp", input, NULL,
+	struct maple_memo_campaign c = { argv,	   "/tmp",     input, NULL,
 					 "ranked", UINT64_MAX, "0.1" };
 	int64_t id;
 
@@ -51,8 +51,8 @@ static int setup(void **state)
 	snprintf(f->path, sizeof(f->path), "%s/memo ?#.db", f->dir);
 	OK(maple_memo_open(f->path, 0, &f->memo, &err));
 	f->campaign = begin_campaign(f->memo, NULL);
-	OK(maple_memo_program(f->memo, f->campaign, "aa", "/bin/p",
-			      &f->program, &err));
+	OK(maple_memo_program(f->memo, f->campaign, "aa", "/bin/p", &f->program,
+			      &err));
 	*state = f;
 	return 0;
 }
@@ -106,8 +106,7 @@ static void an_iroot_is_its_idiom_sites_and_kinds(void **state)
 	OK(maple_memo_iroot(f->memo, &key, &other, &err));
 	assert_int_not_equal(other, row);
 	key.idiom = 99;
-	assert_int_equal(maple_memo_iroot(f->memo, &key, &other, NULL),
-			 -EINVAL);
+	assert_int_equal(maple_memo_iroot(f->memo, &key, &other, NULL), -EINVAL);
 }
 
 static struct maple_memo_state state_of(struct fixture *f, int64_t program,
@@ -196,8 +195,7 @@ static void a_batch_is_all_or_nothing(void **state)
 
 static int64_t run(struct fixture *f, const char *kind, uint64_t exposed)
 {
-	struct maple_memo_run start = { kind, 0, "{\"a\":1}", 7, 1,
-					false };
+	struct maple_memo_run start = { kind, 0, "{\"a\":1}", 7, 1, false };
 	struct maple_memo_run_end end = { "pass", 0, 0, .5, .25, true, false };
 	struct maple_coverage c = { .exposed[1] = exposed };
 	int64_t id;
@@ -263,7 +261,8 @@ static void a_killed_run_stays_without_an_end(void **state)
 
 static void store(struct fixture *f, char *id, uint64_t when)
 {
-	struct maple_finding finding = { .id = id, .title = "T",
+	struct maple_finding finding = { .id = id,
+					 .title = "T",
 					 .kind = MAPLE_FAILURE_EXIT,
 					 .found_at = when };
 
@@ -342,9 +341,9 @@ static void forgetting_keeps_the_campaign_under_way(void **state)
 static void the_export_is_json_with_every_table(void **state)
 {
 	struct fixture *f = *state;
-	static const char *const tables[] = { "images", "sites", "iroots",
-					      "memo", "programs", "campaigns",
-					      "runs", "findings", "samples" };
+	static const char *const tables[] = { "images", "sites",    "iroots",
+					      "memo",	"programs", "campaigns",
+					      "runs",	"findings", "samples" };
 	char *text;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -444,8 +443,7 @@ static void bad_files_are_refused_and_kept(void **state)
 	/* Page 2 is the root of a table. */
 	memset(noise, 0xa5, sizeof(noise));
 	spoil(f->path, 4096, noise, sizeof(noise));
-	assert_int_equal(maple_memo_open(f->path, 0, &f->memo, NULL),
-			 -EBADMSG);
+	assert_int_equal(maple_memo_open(f->path, 0, &f->memo, NULL), -EBADMSG);
 	f->memo = NULL;
 }
 
@@ -457,8 +455,8 @@ static void a_missing_file_is_made_only_for_writing(void **state)
 	char path[64];
 
 	snprintf(path, sizeof(path), "%s/new.db", f->dir);
-	assert_int_equal(maple_memo_open(path, MAPLE_MEMO_READONLY, &memo,
-					 &err), -ENOENT);
+	assert_int_equal(maple_memo_open(path, MAPLE_MEMO_READONLY, &memo, &err),
+			 -ENOENT);
 	assert_int_equal(access(path, F_OK), -1);
 	snprintf(path, sizeof(path), "%s/no/such.db", f->dir);
 	assert_int_equal(maple_memo_open(path, 0, &memo, &err), -ENOENT);

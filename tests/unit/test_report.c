@@ -9,12 +9,11 @@
 #include <cmocka.h>
 #include <jansson.h>
 #include <maple/report.h>
-#include <maple/version.h>
 
 static struct maple_place place(char *function, unsigned int line)
 {
-	return (struct maple_place){ "/usr/bin/queue", "c0ffee", 0x1234,
-				     function, "/src/queue.c", line };
+	return (struct maple_place){ "/usr/bin/queue", "c0ffee",       0x1234,
+				     function,	       "/src/queue.c", line };
 }
 
 static struct maple_moment moments[4];
@@ -25,16 +24,19 @@ static struct maple_finding finding;
 
 static int setup(void **state)
 {
-	moments[0] = (struct maple_moment){ place("consume", 41), 'R', 0,
-					    "0.1", "queue", 0x1000, 0, -1 };
-	moments[1] = (struct maple_moment){ place("close_queue", 57), 'W', 1,
-					    "0", "queue", 0x1000, 1, 0 };
-	moments[2] = (struct maple_moment){ place("consume", 43), 'R', 0,
-					    "0.1", "queue", 0x1000, 2, 1 };
+	moments[0] = (struct maple_moment){
+		place("consume", 41), 'R', 0, "0.1", "queue", 0x1000, 0, -1
+	};
+	moments[1] = (struct maple_moment){
+		place("close_queue", 57), 'W', 1, "0", "queue", 0x1000, 1, 0
+	};
+	moments[2] = (struct maple_moment){
+		place("consume", 43), 'R', 0, "0.1", "queue", 0x1000, 2, 1
+	};
 	frames[0] = (struct maple_frame){ place("consume", 43), 0x401234 };
 	frames[1] = (struct maple_frame){ .pc = 0xdeadbeefcafef00d };
-	stacks[0] = (struct maple_stack){ "0.1", 77, true, "was running", 2,
-					  frames };
+	stacks[0] = (struct maple_stack){ "0.1",	 77, true,
+					  "was running", 2,  frames };
 	stacks[1] = (struct maple_stack){ "0", 76, false, NULL, 0, NULL };
 	finding = (struct maple_finding){
 		.id = "3fa9c1",
@@ -115,14 +117,14 @@ static void crossing_arrows_in_ascii(void **state)
 {
 	static const struct maple_report_style style = { .width = 80 };
 
-	moments[0] = (struct maple_moment){ place("f", 1), 'L', 0, "0.1", "a",
-					    0, 0, -1 };
-	moments[1] = (struct maple_moment){ place("g", 2), 'L', 1, "0.2", "b",
-					    0, 2, -1 };
-	moments[2] = (struct maple_moment){ place("g", 3), 'L', 1, "0.2", "a",
-					    0, 1, 0 };
-	moments[3] = (struct maple_moment){ place("f", 4), 'L', 0, "0.1", "b",
-					    0, 3, 1 };
+	moments[0] = (struct maple_moment){ place("f", 1), 'L', 0, "0.1",
+					    "a",	   0,	0, -1 };
+	moments[1] = (struct maple_moment){ place("g", 2), 'L', 1, "0.2",
+					    "b",	   0,	2, -1 };
+	moments[2] = (struct maple_moment){ place("g", 3), 'L', 1, "0.2",
+					    "a",	   0,	1, 0 };
+	moments[3] = (struct maple_moment){ place("f", 4), 'L', 0, "0.1",
+					    "b",	   0,	3, 1 };
 	finding.nmoments = 4;
 	finding.idiom = MAPLE_IDIOM_DEADLOCK;
 	finding.kind = MAPLE_FAILURE_DEADLOCK;
@@ -272,10 +274,10 @@ static void json_has_the_fields_of_the_schema(void **state)
 	assert_int_equal(flipped[1], 5);
 	assert_int_equal(json_array_size(iroot), 3);
 	assert_int_equal(json_unpack(json_array_get(iroot, 1),
-				     "{s:s, s:s, s:s, s:s, s:i, s:s !}",
-				     "site", &site, "kind", &access,
-				     "function", &function, "file", &file,
-				     "line", &line, "thread", &thread),
+				     "{s:s, s:s, s:s, s:s, s:i, s:s !}", "site",
+				     &site, "kind", &access, "function",
+				     &function, "file", &file, "line", &line,
+				     "thread", &thread),
 			 0);
 	assert_string_equal(site, "queue+0x1234");
 	assert_string_equal(access, "W");
@@ -283,6 +285,91 @@ static void json_has_the_fields_of_the_schema(void **state)
 	assert_int_equal(line, 57);
 	json_decref(object);
 	free(json);
+}
+
+/* The names that the schema promises, each with its type. */
+static void a_campaign_is_one_object_of_the_schema(void **state)
+{
+	struct maple_finding *findings[] = { &finding };
+	struct maple_campaign_result result = {
+		.outcome = MAPLE_FOUND,
+		.seed = 42,
+		.seconds = 1.5,
+		.runs = { 3, 2, 1, 10 },
+		.first_finding_runs = 3,
+		.first_finding_seconds = .5,
+		.nfindings = 1,
+		.findings = findings,
+		.coverage = { .predicted = { [1] = 8 }, .exposed = { [1] = 2 } },
+	};
+	int schema, seed, runs[4], first, predicted, exposed, failed;
+	double seconds, first_seconds;
+	const char *verdict;
+	json_t *object, *array, *undelivered;
+	FILE *out = open_buffer();
+
+	assert_int_equal(maple_report_json(out, &result, NULL), 0);
+	fclose(out);
+	assert_ptr_equal(strchr(buffer, '\n'), buffer + strlen(buffer) - 1);
+	object = json_loads(buffer, 0, NULL);
+	assert_int_equal(
+		json_unpack(object,
+			    "{s:i, s:s, s:i, s:f, s:{s:i, s:i, s:i, s:i},"
+			    " s:{s:i, s:f}, s:o, s:{s:{s:i}, s:{s:i}, s:{s:i}},"
+			    " s:o}",
+			    "schema", &schema, "verdict", &verdict, "seed",
+			    &seed, "seconds", &seconds, "runs", "baseline",
+			    &runs[0], "profile", &runs[1], "enforced", &runs[2],
+			    "confirm", &runs[3], "to_first_finding", "runs",
+			    &first, "seconds", &first_seconds, "findings",
+			    &array, "coverage", "predicted", "1", &predicted,
+			    "exposed", "1", &exposed, "failed", "1", &failed,
+			    "undelivered", &undelivered),
+		0);
+	assert_int_equal(schema, 1);
+	assert_string_equal(verdict, "finding");
+	assert_int_equal(seed, 42);
+	assert_int_equal(runs[3], 10);
+	assert_int_equal(first, 3);
+	assert_int_equal(predicted, 8);
+	assert_int_equal(json_array_size(array), 1);
+	assert_true(json_is_null(undelivered));
+	json_decref(object);
+}
+
+static void without_a_finding_there_is_no_first_one(void **state)
+{
+	struct maple_campaign_result result = {
+		.outcome = MAPLE_UNDELIVERED,
+		.undelivered = "no access was observed",
+	};
+	FILE *out = open_buffer();
+	json_t *object;
+
+	assert_int_equal(maple_report_jsonl_end(out, &result, NULL), 0);
+	fclose(out);
+	object = json_loads(buffer, 0, NULL);
+	assert_true(json_is_null(json_object_get(object, "to_first_finding")));
+	assert_string_equal(
+		json_string_value(json_object_get(object, "undelivered")),
+		result.undelivered);
+	assert_string_equal(json_string_value(json_object_get(object, "event")),
+			    "end");
+	assert_string_equal(
+		json_string_value(json_object_get(object, "verdict")),
+		"undelivered");
+	json_decref(object);
+}
+
+static void what_cannot_be_written_is_an_error(void **state)
+{
+	struct maple_campaign_result result = { .outcome = MAPLE_CLEAN };
+	struct maple_error err = { "" };
+	FILE *out = fopen("/dev/full", "w");
+
+	assert_int_equal(maple_report_json(out, &result, &err), -EIO);
+	assert_true(*err.text);
+	fclose(out);
 }
 
 static void what_is_no_finding_is_refused(void **state)
@@ -310,13 +397,15 @@ static void what_is_no_finding_is_refused(void **state)
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		err.text[0] = 0;
-		assert_int_equal(maple_report_finding_decode(bad[i], &out,
-							     &err), -EBADMSG);
+		assert_int_equal(maple_report_finding_decode(bad[i], &out, &err),
+				 -EBADMSG);
 		assert_true(*err.text);
 	}
-	assert_int_equal(maple_report_finding_decode(
-				 "{\"id\":\"a\",\"title\":\"t\","
-				 "\"kind\":\"exit\"}", &out, &err), 0);
+	assert_int_equal(
+		maple_report_finding_decode("{\"id\":\"a\",\"title\":\"t\","
+					    "\"kind\":\"exit\"}",
+					    &out, &err),
+		0);
 	maple_finding_destroy(out);
 }
 
@@ -349,19 +438,18 @@ static void coverage_is_a_table_with_a_total(void **state)
 	maple_report_coverage(out, &c, &style);
 	maple_report_curve(out, curve, 3, &style);
 	fclose(out);
-	assert_string_equal(
-		buffer,
-		"  idiom     predicted    exposed     failed\n"
-		"  1                12          9          3\n"
-		"  deadlock          2          0          0\n"
-		"  all              14          9          3\n"
-		"        6   #\n"
-		"            #\n"
-		"           ##\n"
-		"           ##\n"
-		"           ##\n"
-		"          ###\n"
-		"          exposed iRoots over 3 runs\n");
+	assert_string_equal(buffer,
+			    "  idiom     predicted    exposed     failed\n"
+			    "  1                12          9          3\n"
+			    "  deadlock          2          0          0\n"
+			    "  all              14          9          3\n"
+			    "        6   #\n"
+			    "            #\n"
+			    "           ##\n"
+			    "           ##\n"
+			    "           ##\n"
+			    "          ###\n"
+			    "          exposed iRoots over 3 runs\n");
 }
 
 static void dmesg_lines_have_a_stamp(void **state)
@@ -389,6 +477,9 @@ int main(void)
 		TEST(colour_only_when_asked),
 		TEST(a_finding_comes_back_from_json_as_it_was),
 		TEST(json_has_the_fields_of_the_schema),
+		TEST(a_campaign_is_one_object_of_the_schema),
+		TEST(without_a_finding_there_is_no_first_one),
+		TEST(what_cannot_be_written_is_an_error),
 		TEST(what_is_no_finding_is_refused),
 		TEST(saturation_is_said_only_when_nothing_is_left),
 		TEST(coverage_is_a_table_with_a_total),

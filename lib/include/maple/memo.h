@@ -69,7 +69,7 @@ struct maple_memo_campaign {
 	const char *exe;      /* --exe, or NULL */
 	const char *strategy; /* "ranked", "paper" */
 	uint64_t seed;
-	const char *version;  /* of maple */
+	const char *version; /* of maple */
 };
 
 /*
@@ -93,16 +93,16 @@ int maple_memo_campaign_end(struct maple_memo *memo, int64_t campaign,
  * Until then runs of the campaign have no program and no marks can be made.
  */
 int maple_memo_program(struct maple_memo *memo, int64_t campaign,
-		       const char *build_id, const char *path,
-		       int64_t *program, struct maple_error *err);
+		       const char *build_id, const char *path, int64_t *program,
+		       struct maple_error *err);
 
 /* An event of an iRoot in the form that lasts. Unknown strings are NULL. */
 struct maple_memo_event {
 	const char *build_id; /* of the image, hex; required */
 	const char *image;    /* its path */
 	uint64_t offset;
-	bool call;            /* a call site of an interposed function */
-	char kind;            /* 'R', 'W', 'L', 'U' */
+	bool call; /* a call site of an interposed function */
+	char kind; /* 'R', 'W', 'L', 'U' */
 	const char *function;
 	const char *file;
 	unsigned int line;
@@ -131,8 +131,8 @@ int maple_memo_mark(struct maple_memo *memo, int64_t program, int64_t iroot,
 		    enum maple_memo_mark mark, struct maple_error *err);
 
 struct maple_memo_state {
-	bool predicted;        /* with any input of the executable */
-	bool exposed;          /* with any input, observed or forced */
+	bool predicted;	       /* with any input of the executable */
+	bool exposed;	       /* with any input, observed or forced */
 	unsigned int failed;   /* tries that failed, over all inputs */
 	unsigned int attempts; /* tries started with this input */
 };
@@ -147,20 +147,20 @@ int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t iroot,
 
 struct maple_memo_run {
 	const char *kind; /* "baseline", "profile", "enforced", "confirm" */
-	int64_t iroot;    /* the one that is forced, or 0 */
+	int64_t iroot;	  /* the one that is forced, or 0 */
 	const char *plan; /* JSON, or NULL */
 	uint64_t seed;
 	unsigned int attempt;
-	bool flip;        /* the control: first dependency reversed */
+	bool flip; /* the control: first dependency reversed */
 };
 
 struct maple_memo_run_end {
 	const char *verdict; /* "pass", or maple_failure_name() */
 	int signo;
 	int status;
-	double seconds;     /* wall */
+	double seconds;	    /* wall */
 	double cpu_seconds; /* of the target; 0 if not known */
-	bool delivered;     /* it was really observed or enforced */
+	bool delivered;	    /* it was really observed or enforced */
 	bool exposed;
 };
 
@@ -234,7 +234,7 @@ struct maple_memo_program_info {
 	char *input; /* NULL: none was given */
 	unsigned int campaigns, runs, findings;
 	uint64_t last_used; /* seconds since the epoch */
-	uint64_t left;      /* predicted and not exposed */
+	uint64_t left;	    /* predicted and not exposed */
 	struct maple_coverage coverage;
 };
 

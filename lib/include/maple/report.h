@@ -20,8 +20,8 @@
 
 struct maple_report_style {
 	bool colour;
-	bool unicode;       /* box characters and arrows; else ASCII */
-	bool output;        /* the target's output as well */
+	bool unicode;	    /* box characters and arrows; else ASCII */
+	bool output;	    /* the target's output as well */
 	unsigned int width; /* columns; 0: 80; kept within 80 and 120 */
 };
 
@@ -58,8 +58,7 @@ void maple_report_saturation(FILE *out, uint64_t exposed, uint64_t left,
 			     unsigned int dry_runs);
 
 /* maple_report_summary - the end of a campaign in a few lines */
-void maple_report_summary(FILE *out,
-			  const struct maple_campaign_result *result,
+void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 			  const struct maple_report_style *style);
 
 /* maple_report_dmesg - "[   12.345678] maple: BUG: ..." with a newline */
@@ -84,14 +83,12 @@ int maple_report_jsonl_run(FILE *out, const struct maple_progress *progress,
 			   struct maple_error *err);
 int maple_report_jsonl_finding(FILE *out, const struct maple_finding *finding,
 			       struct maple_error *err);
-int maple_report_jsonl_end(FILE *out,
-			   const struct maple_campaign_result *result,
+int maple_report_jsonl_end(FILE *out, const struct maple_campaign_result *result,
 			   struct maple_error *err);
 
 /* maple_report_json_findings - {"schema":1,"findings":[...]} */
-int maple_report_json_findings(FILE *out,
-			       struct maple_finding *const *findings, size_t n,
-			       struct maple_error *err);
+int maple_report_json_findings(FILE *out, struct maple_finding *const *findings,
+			       size_t n, struct maple_error *err);
 
 /*
  * maple_report_json_coverage - {"schema":1,"program":{...},"coverage":{...},
@@ -132,8 +129,7 @@ char *maple_report_finding_encode(const struct maple_finding *finding);
  *
  * Errors: -EBADMSG it is no finding of this schema, -ENOMEM.
  */
-int maple_report_finding_decode(const char *json,
-				struct maple_finding **finding,
+int maple_report_finding_decode(const char *json, struct maple_finding **finding,
 				struct maple_error *err);
 
 #endif
