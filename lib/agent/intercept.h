@@ -17,8 +17,9 @@
  *   image    dlopen, dlmopen, dlclose
  *
  * Left alone because nothing is to be learnt: pthread_detach, thrd_detach,
- * pthread_cancel, abort, *_init; vfork (see intercept_process.c). Covered by what they call: operator new and
- * delete, std::thread, std::mutex, std::call_once, strdup (its malloc).
+ * pthread_cancel, abort, *_init; vfork (see intercept_process.c). Covered by
+ * what they call: operator new and delete, std::thread, std::mutex,
+ * std::call_once, strdup (its malloc).
  *
  * Known to be missed: users of the raw futex (std::atomic::wait,
  * std::counting_semaphore, std::barrier, other languages' locks); the locks
@@ -60,10 +61,10 @@ static inline void *maple_real_get(struct maple_real *real)
 	return real->fn;
 }
 
-#define MAPLE_REAL_VERSION(symbol, ver)                                    \
-	static struct maple_real real_##symbol                             \
-		__attribute__((section("maple_real"), used)) = { #symbol,  \
-								 ver, NULL }
+#define MAPLE_REAL_VERSION(symbol, ver)                                        \
+	static struct maple_real real_##symbol                                 \
+		__attribute__((section("maple_real"), used)) = { #symbol, ver, \
+								 NULL }
 #define MAPLE_REAL(symbol) MAPLE_REAL_VERSION(symbol, NULL)
 
 /* REAL(malloc)(size) calls the function behind our malloc. */

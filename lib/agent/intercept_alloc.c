@@ -225,8 +225,8 @@ MAPLE_EXPORT void *mmap64(void *at, size_t size, int prot, int flags, int fd,
 MAPLE_EXPORT int munmap(void *p, size_t size)
 {
 	if (maple_agent_on())
-		maple_agent_note(MAPLE_EV_FREE, SITE(MAPLE_EV_FREE), p, size,
-				 0, 0);
+		maple_agent_note(MAPLE_EV_FREE, SITE(MAPLE_EV_FREE), p, size, 0,
+				 0);
 	return REAL(munmap)(p, size);
 }
 

@@ -41,8 +41,7 @@ static void wait_end(const struct wait *w, bool signalled, bool locked)
 	maple_agent_note(MAPLE_EV_WAKE, w->site, w->cond, 0,
 			 signalled ? 0 : MAPLE_EVF_TIMEOUT, 0);
 	if (locked)
-		maple_agent_after(w->site, MAPLE_EV_LOCK, w->mutex, 1, 0,
-				  true);
+		maple_agent_after(w->site, MAPLE_EV_LOCK, w->mutex, 1, 0, true);
 }
 
 static void wait_cancelled(void *arg)
@@ -64,50 +63,48 @@ static bool c11_locked(int ret)
 	return true;
 }
 
-#define WAIT(name, version, params, args, flags, locked)  \
-	MAPLE_REAL_VERSION(name, version);                                 \
-	MAPLE_EXPORT int name params                                       \
-	{                                                                  \
-		struct wait w;                                             \
-		int ret;                                                   \
-                                                                           \
-		if (!maple_agent_on())                                     \
-			return REAL(name) args;                            \
-		w = (struct wait){ SITE(MAPLE_EV_UNLOCK), c, m, flags };   \
-		wait_begin(&w);                                            \
-		pthread_cleanup_push(wait_cancelled, &w);                  \
-		ret = REAL(name) args;                                     \
-		pthread_cleanup_pop(0);                                    \
-		wait_end(&w, ret == 0 || ret == EOWNERDEAD, locked(ret));  \
-		return ret;                                                \
+#define WAIT(name, version, params, args, flags, locked)                  \
+	MAPLE_REAL_VERSION(name, version);                                \
+	MAPLE_EXPORT int name params                                      \
+	{                                                                 \
+		struct wait w;                                            \
+		int ret;                                                  \
+                                                                          \
+		if (!maple_agent_on())                                    \
+			return REAL(name) args;                           \
+		w = (struct wait){ SITE(MAPLE_EV_UNLOCK), c, m, flags };  \
+		wait_begin(&w);                                           \
+		pthread_cleanup_push(wait_cancelled, &w);                 \
+		ret = REAL(name) args;                                    \
+		pthread_cleanup_pop(0);                                   \
+		wait_end(&w, ret == 0 || ret == EOWNERDEAD, locked(ret)); \
+		return ret;                                               \
 	}
 
-#define SIGNAL(name, version, type, kind)                                  \
-	MAPLE_REAL_VERSION(name, version);                                 \
-	MAPLE_EXPORT int name(type *c)                                     \
-	{                                                                  \
-		if (maple_agent_on())                                      \
-			maple_agent_note(kind, SITE(kind), c, 0, 0, 0);    \
-		return REAL(name)(c);                                      \
+#define SIGNAL(name, version, type, kind)                               \
+	MAPLE_REAL_VERSION(name, version);                              \
+	MAPLE_EXPORT int name(type *c)                                  \
+	{                                                               \
+		if (maple_agent_on())                                   \
+			maple_agent_note(kind, SITE(kind), c, 0, 0, 0); \
+		return REAL(name)(c);                                   \
 	}
 
 typedef const struct timespec *until_t;
 
-WAIT(pthread_cond_wait, COND_VERSION,
-     (pthread_cond_t * c, pthread_mutex_t *m), (c, m), 0, posix_locked)
+WAIT(pthread_cond_wait, COND_VERSION, (pthread_cond_t * c, pthread_mutex_t *m),
+     (c, m), 0, posix_locked)
 WAIT(pthread_cond_timedwait, COND_VERSION,
      (pthread_cond_t * c, pthread_mutex_t *m, until_t t), (c, m, t),
      MAPLE_EVF_MAYWAIT, posix_locked)
 WAIT(pthread_cond_clockwait, NULL,
      (pthread_cond_t * c, pthread_mutex_t *m, clockid_t k, until_t t),
      (c, m, k, t), MAPLE_EVF_MAYWAIT, posix_locked)
-WAIT(cnd_wait, NULL, (cnd_t * c, mtx_t *m), (c, m), 0,
-     c11_locked)
-WAIT(cnd_timedwait, NULL, (cnd_t * c, mtx_t *m, until_t t),
-     (c, m, t), MAPLE_EVF_MAYWAIT, c11_locked)
+WAIT(cnd_wait, NULL, (cnd_t * c, mtx_t *m), (c, m), 0, c11_locked)
+WAIT(cnd_timedwait, NULL, (cnd_t * c, mtx_t *m, until_t t), (c, m, t),
+     MAPLE_EVF_MAYWAIT, c11_locked)
 
 SIGNAL(pthread_cond_signal, COND_VERSION, pthread_cond_t, MAPLE_EV_SIGNAL)
-SIGNAL(pthread_cond_broadcast, COND_VERSION, pthread_cond_t,
-       MAPLE_EV_BROADCAST)
+SIGNAL(pthread_cond_broadcast, COND_VERSION, pthread_cond_t, MAPLE_EV_BROADCAST)
 SIGNAL(cnd_signal, NULL, cnd_t, MAPLE_EV_SIGNAL)
 SIGNAL(cnd_broadcast, NULL, cnd_t, MAPLE_EV_BROADCAST)

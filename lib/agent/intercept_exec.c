@@ -27,15 +27,15 @@ static int exec_end(bool back)
 	return -1;
 }
 
-#define EXEC(name, params, args)                                           \
-	MAPLE_REAL(name);                                                  \
-	MAPLE_EXPORT int name params                                       \
-	{                                                                  \
-		bool back;                                                 \
-                                                                           \
-		exec_begin(&back);                                         \
-		REAL(name) args;                                           \
-		return exec_end(back);                                     \
+#define EXEC(name, params, args)       \
+	MAPLE_REAL(name);              \
+	MAPLE_EXPORT int name params   \
+	{                              \
+		bool back;             \
+                                       \
+		exec_begin(&back);     \
+		REAL(name) args;       \
+		return exec_end(back); \
 	}
 
 typedef char *const *strings_t;
@@ -47,8 +47,8 @@ EXEC(execvp, (const char *file, strings_t argv), (file, argv))
 EXEC(execvpe, (const char *file, strings_t argv, strings_t envp),
      (file, argv, envp))
 EXEC(fexecve, (int fd, strings_t argv, strings_t envp), (fd, argv, envp))
-EXEC(execveat, (int dir, const char *path, strings_t argv, strings_t envp,
-		int flags),
+EXEC(execveat,
+     (int dir, const char *path, strings_t argv, strings_t envp, int flags),
      (dir, path, argv, envp, flags))
 
 /*

@@ -44,7 +44,7 @@ static struct link_map *caller_map(const void *ret)
 
 static bool has_own_path(const struct link_map *map)
 {
-	const ElfW(Dyn) *d;
+	const ElfW(Dyn) * d;
 
 	for (d = map->l_ld; d && d->d_tag != DT_NULL; d++)
 		if (d->d_tag == DT_RUNPATH || d->d_tag == DT_RPATH)
@@ -112,8 +112,7 @@ static const char *behind_origin(const char *file)
 	return NULL;
 }
 
-static void *open_by_origin_of(struct link_map *map, const char *rest,
-			       int mode)
+static void *open_by_origin_of(struct link_map *map, const char *rest, int mode)
 {
 	char path[PATH_MAX], dir[PATH_MAX];
 	void *caller, *handle = NULL;

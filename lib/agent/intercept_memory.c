@@ -58,12 +58,12 @@ static void copy(uint32_t site, void *to, const void *from, size_t n)
 	maple_range_after(site, w);
 }
 
-#define COPY(to, from, n)                                         \
-	do {                                                      \
-		if (maple_agent_on())                             \
+#define COPY(to, from, n)                                           \
+	do {                                                        \
+		if (maple_agent_on())                               \
 			copy(SITE(MAPLE_EV_READ), (to), (from), n); \
-		else                                              \
-			copy_bytes((to), (from), (n));            \
+		else                                                \
+			copy_bytes((to), (from), (n));              \
 	} while (0)
 
 MAPLE_EXPORT void *memcpy(void *to, const void *from, size_t n)
@@ -95,14 +95,14 @@ MAPLE_EXPORT void bcopy(const void *from, void *to, size_t n)
 	COPY(to, from, n);
 }
 
-#define COPY_CHECKED(name, result)                                         \
-	MAPLE_EXPORT void *name(void *to, const void *from, size_t n,      \
-				size_t room)                               \
-	{                                                                  \
-		if (n > room)                                              \
-			return REAL(name)(to, from, n, room);              \
-		COPY(to, from, n);                                         \
-		return (result);                                           \
+#define COPY_CHECKED(name, result)                                    \
+	MAPLE_EXPORT void *name(void *to, const void *from, size_t n, \
+				size_t room)                          \
+	{                                                             \
+		if (n > room)                                         \
+			return REAL(name)(to, from, n, room);         \
+		COPY(to, from, n);                                    \
+		return (result);                                      \
 	}
 
 COPY_CHECKED(__memcpy_chk, to)
@@ -134,12 +134,12 @@ static void fill(uint32_t site, void *to, int byte, size_t n)
 	maple_range_after(site, w);
 }
 
-#define FILL(to, byte, n)                                           \
-	do {                                                        \
-		if (maple_agent_on())                               \
+#define FILL(to, byte, n)                                            \
+	do {                                                         \
+		if (maple_agent_on())                                \
 			fill(SITE(MAPLE_EV_WRITE), (to), (byte), n); \
-		else                                                \
-			fill_bytes((to), (byte), (n));              \
+		else                                                 \
+			fill_bytes((to), (byte), (n));               \
 	} while (0)
 
 MAPLE_EXPORT void *memset(void *to, int byte, size_t n)

@@ -9,7 +9,7 @@
 #include "intercept.h"
 
 /* NULL before our first constructor has run; never looks up. */
-#define KNOWN(symbol)                                        \
+#define KNOWN(symbol)                                            \
 	((__typeof__(&symbol))__atomic_load_n(&real_##symbol.fn, \
 					      __ATOMIC_RELAXED))
 
@@ -32,8 +32,8 @@ static inline void maple_range_before(uint32_t site, struct maple_range r)
 static inline void maple_range_after(uint32_t site, struct maple_range r)
 {
 	if (r.size)
-		maple_agent_after(site, r.kind, r.addr, r.size,
-				  MAPLE_EVF_MEMFN, true);
+		maple_agent_after(site, r.kind, r.addr, r.size, MAPLE_EVF_MEMFN,
+				  true);
 }
 
 static inline struct maple_range maple_read(const void *addr, size_t size)

@@ -20,45 +20,43 @@ static bool acquired(int ret)
 	return ret == 0 || ret == EOWNERDEAD;
 }
 
-#define ACQUIRE_BY(name, params, args, flags, call)                         \
-	MAPLE_REAL(name);                                                   \
-	MAPLE_EXPORT int name params                                        \
-	{                                                                   \
-		uint32_t site;                                              \
-		int ret;                                                    \
-                                                                            \
-		if (!maple_agent_on())                                      \
-			return REAL(name) args;                             \
-		site = SITE(MAPLE_EV_LOCK);                                 \
-		maple_agent_before(site, MAPLE_EV_LOCK, (void *)l, 1,       \
-				   flags);                                  \
-		ret = call;                                                 \
-		maple_agent_after(site, MAPLE_EV_LOCK, (void *)l, 1, flags, \
-				  acquired(ret));                           \
-		return ret;                                                 \
+#define ACQUIRE_BY(name, params, args, flags, call)                           \
+	MAPLE_REAL(name);                                                     \
+	MAPLE_EXPORT int name params                                          \
+	{                                                                     \
+		uint32_t site;                                                \
+		int ret;                                                      \
+                                                                              \
+		if (!maple_agent_on())                                        \
+			return REAL(name) args;                               \
+		site = SITE(MAPLE_EV_LOCK);                                   \
+		maple_agent_before(site, MAPLE_EV_LOCK, (void *)l, 1, flags); \
+		ret = call;                                                   \
+		maple_agent_after(site, MAPLE_EV_LOCK, (void *)l, 1, flags,   \
+				  acquired(ret));                             \
+		return ret;                                                   \
 	}
 
 #define ACQUIRE(name, params, args, flags) \
 	ACQUIRE_BY(name, params, args, flags, REAL(name) args)
 
-#define RELEASE(name, type, shared)                                         \
-	MAPLE_REAL(name);                                                   \
-	MAPLE_EXPORT int name(type *l)                                      \
-	{                                                                   \
-		unsigned int flags;                                         \
-		uint32_t site;                                              \
-		int ret;                                                    \
-                                                                            \
-		if (!maple_agent_on())                                      \
-			return REAL(name)(l);                               \
-		flags = (shared) ? MAPLE_EVF_SHARED : 0;                    \
-		site = SITE(MAPLE_EV_UNLOCK);                               \
-		maple_agent_before(site, MAPLE_EV_UNLOCK, (void *)l, 1,     \
-				   flags);                                  \
-		ret = REAL(name)(l);                                        \
-		maple_agent_after(site, MAPLE_EV_UNLOCK, (void *)l, 1,      \
-				  flags, ret == 0);                         \
-		return ret;                                                 \
+#define RELEASE(name, type, shared)                                             \
+	MAPLE_REAL(name);                                                       \
+	MAPLE_EXPORT int name(type *l)                                          \
+	{                                                                       \
+		unsigned int flags;                                             \
+		uint32_t site;                                                  \
+		int ret;                                                        \
+                                                                                \
+		if (!maple_agent_on())                                          \
+			return REAL(name)(l);                                   \
+		flags = (shared) ? MAPLE_EVF_SHARED : 0;                        \
+		site = SITE(MAPLE_EV_UNLOCK);                                   \
+		maple_agent_before(site, MAPLE_EV_UNLOCK, (void *)l, 1, flags); \
+		ret = REAL(name)(l);                                            \
+		maple_agent_after(site, MAPLE_EV_UNLOCK, (void *)l, 1, flags,   \
+				  ret == 0);                                    \
+		return ret;                                                     \
 	}
 
 typedef const struct timespec *until_t;
@@ -66,8 +64,8 @@ typedef const struct timespec *until_t;
 ACQUIRE(pthread_mutex_lock, (pthread_mutex_t * l), (l), 0)
 ACQUIRE(pthread_mutex_trylock, (pthread_mutex_t * l), (l), 0)
 ACQUIRE(pthread_mutex_timedlock, (pthread_mutex_t * l, until_t t), (l, t), 0)
-ACQUIRE(pthread_mutex_clocklock,
-	(pthread_mutex_t * l, clockid_t c, until_t t), (l, c, t), 0)
+ACQUIRE(pthread_mutex_clocklock, (pthread_mutex_t * l, clockid_t c, until_t t),
+	(l, c, t), 0)
 RELEASE(pthread_mutex_unlock, pthread_mutex_t, false)
 
 ACQUIRE(mtx_lock, (mtx_t * l), (l), 0)
@@ -77,13 +75,11 @@ RELEASE(mtx_unlock, mtx_t, false)
 
 ACQUIRE(pthread_rwlock_wrlock, (pthread_rwlock_t * l), (l), 0)
 ACQUIRE(pthread_rwlock_trywrlock, (pthread_rwlock_t * l), (l), 0)
-ACQUIRE(pthread_rwlock_timedwrlock, (pthread_rwlock_t * l, until_t t), (l, t),
-	0)
+ACQUIRE(pthread_rwlock_timedwrlock, (pthread_rwlock_t * l, until_t t), (l, t), 0)
 ACQUIRE(pthread_rwlock_clockwrlock,
 	(pthread_rwlock_t * l, clockid_t c, until_t t), (l, c, t), 0)
 ACQUIRE(pthread_rwlock_rdlock, (pthread_rwlock_t * l), (l), MAPLE_EVF_SHARED)
-ACQUIRE(pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), (l),
-	MAPLE_EVF_SHARED)
+ACQUIRE(pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), (l), MAPLE_EVF_SHARED)
 ACQUIRE(pthread_rwlock_timedrdlock, (pthread_rwlock_t * l, until_t t), (l, t),
 	MAPLE_EVF_SHARED)
 ACQUIRE(pthread_rwlock_clockrdlock,
@@ -121,17 +117,16 @@ static int spin_lock(pthread_spinlock_t *lock)
 }
 
 /* What is destroyed has no history when it is used again. */
-#define DESTROY(name, type)                                              \
-	MAPLE_REAL(name);                                                \
-	MAPLE_EXPORT int name(type *l)                                   \
-	{                                                                \
-		int ret = REAL(name)(l);                                 \
-                                                                         \
-		if (ret == 0 && maple_agent_on())                        \
-			maple_agent_note(MAPLE_EV_FREE,                  \
-					 SITE(MAPLE_EV_FREE), (void *)l, \
-					 sizeof(*l), 0, 0);              \
-		return ret;                                              \
+#define DESTROY(name, type)                                                  \
+	MAPLE_REAL(name);                                                    \
+	MAPLE_EXPORT int name(type *l)                                       \
+	{                                                                    \
+		int ret = REAL(name)(l);                                     \
+                                                                             \
+		if (ret == 0 && maple_agent_on())                            \
+			maple_agent_note(MAPLE_EV_FREE, SITE(MAPLE_EV_FREE), \
+					 (void *)l, sizeof(*l), 0, 0);       \
+		return ret;                                                  \
 	}
 
 DESTROY(pthread_mutex_destroy, pthread_mutex_t)

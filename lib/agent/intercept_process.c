@@ -92,40 +92,38 @@ static void spawn_end(const struct maple_native *native)
 		maple_native_unset(native);
 }
 
-#define SPAWN(type, name, params, args)                                    \
-	MAPLE_EXPORT type name params                                      \
-	{                                                                  \
-		struct maple_native native;                                \
-		type ret;                                                  \
-                                                                           \
-		if (!maple_agent_on())                                     \
-			return REAL(name) args;                            \
-		native = spawn_begin(SITE(MAPLE_EV_BLOCK));                \
-		ret = REAL(name) args;                                     \
-		spawn_end(&native);                                        \
-		return ret;                                                \
+#define SPAWN(type, name, params, args)                     \
+	MAPLE_EXPORT type name params                       \
+	{                                                   \
+		struct maple_native native;                 \
+		type ret;                                   \
+                                                            \
+		if (!maple_agent_on())                      \
+			return REAL(name) args;             \
+		native = spawn_begin(SITE(MAPLE_EV_BLOCK)); \
+		ret = REAL(name) args;                      \
+		spawn_end(&native);                         \
+		return ret;                                 \
 	}
 
 SPAWN(int, posix_spawn,
-      (pid_t * pid, const char *path,
-       const posix_spawn_file_actions_t *actions,
+      (pid_t * pid, const char *path, const posix_spawn_file_actions_t *actions,
        const posix_spawnattr_t *attr, char *const argv[], char *const envp[]),
       (pid, path, actions, attr, argv, envp))
 SPAWN(int, posix_spawnp,
-      (pid_t * pid, const char *file,
-       const posix_spawn_file_actions_t *actions,
+      (pid_t * pid, const char *file, const posix_spawn_file_actions_t *actions,
        const posix_spawnattr_t *attr, char *const argv[], char *const envp[]),
       (pid, file, actions, attr, argv, envp))
 SPAWN(int, system, (const char *command), (command))
 SPAWN(FILE *, popen, (const char *command, const char *mode), (command, mode))
 
-#define EXIT(name)                                                         \
-	MAPLE_EXPORT void name(int status)                                 \
-	{                                                                  \
-		if (maple_agent_on() && getpid() == maple_shm->pid)        \
-			maple_agent_exiting();                             \
-		REAL(name)(status);                                        \
-		__builtin_unreachable();                                   \
+#define EXIT(name)                                                  \
+	MAPLE_EXPORT void name(int status)                          \
+	{                                                           \
+		if (maple_agent_on() && getpid() == maple_shm->pid) \
+			maple_agent_exiting();                      \
+		REAL(name)(status);                                 \
+		__builtin_unreachable();                            \
 	}
 
 EXIT(exit)

@@ -91,8 +91,7 @@ void maple_native_inherit(uint32_t number, const pthread_attr_t *attr)
 		to->sched = true;
 	}
 	/* All ones stand for attributes without an affinity. */
-	if (pthread_attr_getaffinity_np(attr, CPU_BYTES,
-					(cpu_set_t *)to->cpus))
+	if (pthread_attr_getaffinity_np(attr, CPU_BYTES, (cpu_set_t *)to->cpus))
 		return;
 	for (i = 0; i < CPU_BYTES; i++)
 		if (to->cpus[i] != 0xff)
@@ -267,8 +266,8 @@ static int wish_cpus(struct wish *w, size_t size, const cpu_set_t *cpus)
 
 static void tell_cpus(const struct wish *w, size_t size, cpu_set_t *cpus)
 {
-	const unsigned char *from = (const unsigned char *)
-		maple_shm->old_affinity;
+	const unsigned char *from =
+		(const unsigned char *)maple_shm->old_affinity;
 	unsigned char *to = (unsigned char *)cpus;
 	size_t i;
 
@@ -278,8 +277,7 @@ static void tell_cpus(const struct wish *w, size_t size, cpu_set_t *cpus)
 		to[i] = i < CPU_BYTES ? from[i] : 0;
 }
 
-MAPLE_EXPORT int sched_setaffinity(pid_t pid, size_t size,
-				   const cpu_set_t *cpus)
+MAPLE_EXPORT int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *cpus)
 {
 	struct wish *w = maple_owns_cpu() ? wish_of_tid(pid) : NULL;
 
@@ -367,8 +365,8 @@ void maple_native_unset(const struct maple_native *native)
 	cpu_set_t cpu;
 
 	if (prio)
-		REAL(sched_setscheduler)(0, SCHED_FIFO | SCHED_RESET_ON_FORK,
-					 &param);
+		REAL(sched_setscheduler)
+		(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
 	else
 		REAL(setpriority)(PRIO_PROCESS, 0, native->run_nice);
 	if (!maple_owns_cpu())

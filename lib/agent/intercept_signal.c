@@ -106,7 +106,7 @@ static void believe(int how, bool trap, sigset_t *old)
 		bool trap;                                                 \
 		int ret;                                                   \
                                                                            \
-		if (!maple_agent_fault_owns(SIGTRAP))                                       \
+		if (!maple_agent_fault_owns(SIGTRAP))                      \
 			return REAL(name)(how, set, old);                  \
 		if (!set) {                                                \
 			ret = REAL(name)(how, set, old);                   \

@@ -78,27 +78,27 @@ MAPLE_EXPORT size_t strnlen(const char *s, size_t max)
  * Two accesses at once around the real function; @early is what is done
  * before that is known.
  */
-#define BOTH(type, name, params, args, first, second, early)           \
-	MAPLE_REAL(name);                                              \
-	MAPLE_EXPORT type name params                                  \
-	{                                                              \
-		struct maple_range x, y;                               \
-		uint32_t site;                                         \
-		type ret;                                              \
-                                                                       \
-		if (!KNOWN(name))                                      \
-			return early;                                  \
-		if (!maple_agent_on())                                 \
-			return KNOWN(name) args;                       \
-		site = SITE(MAPLE_EV_READ);                            \
-		x = first;                                             \
-		y = second;                                            \
-		maple_range_before(site, x);                           \
-		maple_range_before(site, y);                           \
-		ret = KNOWN(name) args;                                \
-		maple_range_after(site, x);                            \
-		maple_range_after(site, y);                            \
-		return ret;                                            \
+#define BOTH(type, name, params, args, first, second, early) \
+	MAPLE_REAL(name);                                    \
+	MAPLE_EXPORT type name params                        \
+	{                                                    \
+		struct maple_range x, y;                     \
+		uint32_t site;                               \
+		type ret;                                    \
+                                                             \
+		if (!KNOWN(name))                            \
+			return early;                        \
+		if (!maple_agent_on())                       \
+			return KNOWN(name) args;             \
+		site = SITE(MAPLE_EV_READ);                  \
+		x = first;                                   \
+		y = second;                                  \
+		maple_range_before(site, x);                 \
+		maple_range_before(site, y);                 \
+		ret = KNOWN(name) args;                      \
+		maple_range_after(site, x);                  \
+		maple_range_after(site, y);                  \
+		return ret;                                  \
 	}
 
 /* At most @max bytes of the string, and zeros up to @fill bytes. */
@@ -124,18 +124,17 @@ static char *early_append(char *to, const char *from, size_t max)
 }
 
 /* Copies: of the string @from, of @n bytes of it, to the end of @to. */
-#define FROM       char *to, const char *from
-#define COPIED     maple_read(from, extent(from, ALL))
-#define COPIED_N   maple_read(from, extent(from, n))
-#define WHOLE      maple_write(to, extent(from, ALL))
-#define WHOLE_N    maple_write(to, n)
-#define APPENDED   maple_write(to + read_length(site, to, ALL), \
-			       extent(from, ALL))
-#define APPENDED_N maple_write(to + read_length(site, to, ALL), \
-			       length(from, n) + 1)
-#define EARLY      early_copy(to, from, ALL, extent(from, ALL))
+#define FROM	 char *to, const char *from
+#define COPIED	 maple_read(from, extent(from, ALL))
+#define COPIED_N maple_read(from, extent(from, n))
+#define WHOLE	 maple_write(to, extent(from, ALL))
+#define WHOLE_N	 maple_write(to, n)
+#define APPENDED maple_write(to + read_length(site, to, ALL), extent(from, ALL))
+#define APPENDED_N \
+	maple_write(to + read_length(site, to, ALL), length(from, n) + 1)
+#define EARLY	   early_copy(to, from, ALL, extent(from, ALL))
 #define EARLY_END  (EARLY + length(from, ALL))
-#define EARLY_N    early_copy(to, from, n, n)
+#define EARLY_N	   early_copy(to, from, n, n)
 #define EARLY_ENDN (EARLY_N + length(from, n))
 #define EARLY_CAT  early_append(to, from, ALL)
 #define EARLY_CATN early_append(to, from, n)
@@ -150,18 +149,18 @@ BOTH(char *, strcat, (FROM), (to, from), COPIED, APPENDED, EARLY_CAT)
 BOTH(char *, strncat, (FROM, size_t n), (to, from, n), COPIED_N, APPENDED_N,
      EARLY_CATN)
 
-BOTH(char *, __strcpy_chk, (FROM, size_t room), (to, from, room), COPIED,
-     WHOLE, EARLY)
-BOTH(char *, __stpcpy_chk, (FROM, size_t room), (to, from, room), COPIED,
-     WHOLE, EARLY_END)
-BOTH(char *, __strncpy_chk, (FROM, size_t n, size_t room),
-     (to, from, n, room), COPIED_N, WHOLE_N, EARLY_N)
-BOTH(char *, __stpncpy_chk, (FROM, size_t n, size_t room),
-     (to, from, n, room), COPIED_N, WHOLE_N, EARLY_ENDN)
+BOTH(char *, __strcpy_chk, (FROM, size_t room), (to, from, room), COPIED, WHOLE,
+     EARLY)
+BOTH(char *, __stpcpy_chk, (FROM, size_t room), (to, from, room), COPIED, WHOLE,
+     EARLY_END)
+BOTH(char *, __strncpy_chk, (FROM, size_t n, size_t room), (to, from, n, room),
+     COPIED_N, WHOLE_N, EARLY_N)
+BOTH(char *, __stpncpy_chk, (FROM, size_t n, size_t room), (to, from, n, room),
+     COPIED_N, WHOLE_N, EARLY_ENDN)
 BOTH(char *, __strcat_chk, (FROM, size_t room), (to, from, room), COPIED,
      APPENDED, EARLY_CAT)
-BOTH(char *, __strncat_chk, (FROM, size_t n, size_t room),
-     (to, from, n, room), COPIED_N, APPENDED_N, EARLY_CATN)
+BOTH(char *, __strncat_chk, (FROM, size_t n, size_t room), (to, from, n, room),
+     COPIED_N, APPENDED_N, EARLY_CATN)
 
 /* Comparisons: up to the first difference, or the common end. */
 static unsigned char folded(char c)
@@ -175,8 +174,8 @@ static size_t common(const char *a, const char *b, size_t max, bool fold)
 
 	for (i = 0; i < max; i++) {
 		PLAIN_LOOP();
-		if (!a[i] || (fold ? folded(a[i]) != folded(b[i]) :
-				     a[i] != b[i]))
+		if (!a[i] ||
+		    (fold ? folded(a[i]) != folded(b[i]) : a[i] != b[i]))
 			return i + 1;
 	}
 	return max;
@@ -193,7 +192,7 @@ static int early_compare(const char *a, const char *b, size_t max, bool fold)
 	return (unsigned char)a[n - 1] - (unsigned char)b[n - 1];
 }
 
-#define COMPARED  const char *a, const char *b
+#define COMPARED const char *a, const char *b
 #define COMPARE(name, params, args, n, fold)                                \
 	BOTH(int, name, params, args, maple_read(a, common(a, b, n, fold)), \
 	     maple_read(b, common(a, b, n, fold)),                          \
@@ -247,7 +246,5 @@ ONE(rindex, (const char *s, int c), (s, c), extent(s, ALL),
     early_find(s, (char)c, true))
 ONE(strdup, (const char *s), (s), extent(s, ALL), early_dup(s, ALL))
 ONE(__strdup, (const char *s), (s), extent(s, ALL), early_dup(s, ALL))
-ONE(strndup, (const char *s, size_t n), (s, n), extent(s, n),
-    early_dup(s, n))
-ONE(__strndup, (const char *s, size_t n), (s, n), extent(s, n),
-    early_dup(s, n))
+ONE(strndup, (const char *s, size_t n), (s, n), extent(s, n), early_dup(s, n))
+ONE(__strndup, (const char *s, size_t n), (s, n), extent(s, n), early_dup(s, n))

@@ -31,28 +31,26 @@ MAPLE_EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 MAPLE_EXPORT int sem_post(sem_t *s)
 {
 	if (maple_agent_on())
-		maple_agent_note(MAPLE_EV_POST, SITE(MAPLE_EV_POST), s, 0, 0,
-				 0);
+		maple_agent_note(MAPLE_EV_POST, SITE(MAPLE_EV_POST), s, 0, 0, 0);
 	return REAL(sem_post)(s);
 }
 
 /* A failed attempt takes nothing. */
-#define TAKE(name, params, args, flags)                                    \
-	MAPLE_REAL(name);                                                  \
-	MAPLE_EXPORT int name params                                       \
-	{                                                                  \
-		uint32_t site;                                             \
-		int ret;                                                   \
-                                                                           \
-		if (!maple_agent_on())                                     \
-			return REAL(name) args;                            \
-		site = SITE(MAPLE_EV_TAKE);                                \
-		maple_agent_note(MAPLE_EV_BLOCK, site, NULL, 0, 0, 0);     \
-		ret = REAL(name) args;                                     \
-		if (ret == 0)                                              \
-			maple_agent_note(MAPLE_EV_TAKE, site, s, 0, flags, \
-					 0);                               \
-		return ret;                                                \
+#define TAKE(name, params, args, flags)                                        \
+	MAPLE_REAL(name);                                                      \
+	MAPLE_EXPORT int name params                                           \
+	{                                                                      \
+		uint32_t site;                                                 \
+		int ret;                                                       \
+                                                                               \
+		if (!maple_agent_on())                                         \
+			return REAL(name) args;                                \
+		site = SITE(MAPLE_EV_TAKE);                                    \
+		maple_agent_note(MAPLE_EV_BLOCK, site, NULL, 0, 0, 0);         \
+		ret = REAL(name) args;                                         \
+		if (ret == 0)                                                  \
+			maple_agent_note(MAPLE_EV_TAKE, site, s, 0, flags, 0); \
+		return ret;                                                    \
 	}
 
 TAKE(sem_wait, (sem_t * s), (s), 0)

@@ -208,23 +208,23 @@ MAPLE_EXPORT void thrd_exit(int value)
 }
 
 /* The number is asked before: nobody knows a thread that was joined. */
-#define JOIN(name, params, args)                                           \
-	MAPLE_REAL(name);                                                  \
-	MAPLE_EXPORT int name params                                       \
-	{                                                                  \
-		uint32_t site, number;                                     \
-		int ret;                                                   \
-                                                                           \
-		if (!maple_agent_on())                                     \
-			return REAL(name) args;                            \
-		site = SITE(MAPLE_EV_JOIN);                                \
-		number = maple_agent_thread_find(t);                       \
-		maple_agent_note(MAPLE_EV_BLOCK, site, NULL, 0, 0, 0);     \
-		ret = REAL(name) args;                                     \
-		if (ret == 0 && number != MAPLE_THREAD_NONE)               \
-			maple_agent_note(MAPLE_EV_JOIN, site, NULL, 0, 0,  \
-					 number);                          \
-		return ret;                                                \
+#define JOIN(name, params, args)                                          \
+	MAPLE_REAL(name);                                                 \
+	MAPLE_EXPORT int name params                                      \
+	{                                                                 \
+		uint32_t site, number;                                    \
+		int ret;                                                  \
+                                                                          \
+		if (!maple_agent_on())                                    \
+			return REAL(name) args;                           \
+		site = SITE(MAPLE_EV_JOIN);                               \
+		number = maple_agent_thread_find(t);                      \
+		maple_agent_note(MAPLE_EV_BLOCK, site, NULL, 0, 0, 0);    \
+		ret = REAL(name) args;                                    \
+		if (ret == 0 && number != MAPLE_THREAD_NONE)              \
+			maple_agent_note(MAPLE_EV_JOIN, site, NULL, 0, 0, \
+					 number);                         \
+		return ret;                                               \
 	}
 
 JOIN(pthread_join, (pthread_t t, void **r), (t, r))

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define WORKERS 4
-#define ROUNDS  200
+#define ROUNDS	200
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;

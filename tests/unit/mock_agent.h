@@ -49,7 +49,7 @@ __thread struct maple_agent_thread maple_self
 static struct mock_call mock_log[MOCK_CALLS];
 static unsigned int mock_n;
 static unsigned int mock_yields; /* counted only: there are many */
-static unsigned int *mock_said; /* counts maple_agent_exiting(), if set */
+static unsigned int *mock_said;	 /* counts maple_agent_exiting(), if set */
 static unsigned int mock_prio;
 static int mock_owned; /* the signal that it owns, 0 for none */
 
@@ -74,10 +74,9 @@ static void mock_other(enum mock_other what, unsigned int aux)
 static void mock_reset(void)
 {
 	if (!maple_shm) {
-		maple_shm = mmap(NULL, sizeof(*maple_shm),
-				 PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-				 -1, 0);
+		maple_shm = mmap(
+			NULL, sizeof(*maple_shm), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (maple_shm == MAP_FAILED)
 			abort();
 	}
@@ -134,8 +133,8 @@ void maple_agent_note(unsigned int kind, uint32_t site, const void *addr,
 
 uint32_t maple_agent_thread_new(void)
 {
-	uint32_t n = __atomic_fetch_add(&maple_shm->nthreads, 1,
-					__ATOMIC_SEQ_CST);
+	uint32_t n =
+		__atomic_fetch_add(&maple_shm->nthreads, 1, __ATOMIC_SEQ_CST);
 
 	if (n >= MAPLE_THREADS)
 		return MAPLE_THREAD_NONE;
@@ -153,8 +152,7 @@ unsigned int maple_agent_thread_prio(uint32_t number)
 	return mock_prio;
 }
 
-void maple_agent_thread_start(uint32_t number, const void *stack,
-			      uint64_t size)
+void maple_agent_thread_start(uint32_t number, const void *stack, uint64_t size)
 {
 	const char *here = __builtin_frame_address(0);
 
@@ -248,20 +246,32 @@ void *maple_agent_real(const char *name)
 static const char *mock_text(unsigned int number)
 {
 	static const char *const names[] = {
-		[MAPLE_EV_READ] = "read", [MAPLE_EV_WRITE] = "write",
-		[MAPLE_EV_LOCK] = "lock", [MAPLE_EV_UNLOCK] = "unlock",
-		[MAPLE_EV_CREATE] = "create", [MAPLE_EV_JOIN] = "join",
+		[MAPLE_EV_READ] = "read",
+		[MAPLE_EV_WRITE] = "write",
+		[MAPLE_EV_LOCK] = "lock",
+		[MAPLE_EV_UNLOCK] = "unlock",
+		[MAPLE_EV_CREATE] = "create",
+		[MAPLE_EV_JOIN] = "join",
 		[MAPLE_EV_SIGNAL] = "signal",
 		[MAPLE_EV_BROADCAST] = "broadcast",
-		[MAPLE_EV_WAIT] = "wait", [MAPLE_EV_WAKE] = "wake",
-		[MAPLE_EV_BARRIER_IN] = "in", [MAPLE_EV_BARRIER_OUT] = "out",
-		[MAPLE_EV_POST] = "post", [MAPLE_EV_TAKE] = "take",
-		[MAPLE_EV_ONCE] = "once", [MAPLE_EV_ONCED] = "onced",
-		[MAPLE_EV_ALLOC] = "alloc", [MAPLE_EV_FREE] = "free",
+		[MAPLE_EV_WAIT] = "wait",
+		[MAPLE_EV_WAKE] = "wake",
+		[MAPLE_EV_BARRIER_IN] = "in",
+		[MAPLE_EV_BARRIER_OUT] = "out",
+		[MAPLE_EV_POST] = "post",
+		[MAPLE_EV_TAKE] = "take",
+		[MAPLE_EV_ONCE] = "once",
+		[MAPLE_EV_ONCED] = "onced",
+		[MAPLE_EV_ALLOC] = "alloc",
+		[MAPLE_EV_FREE] = "free",
 		[MAPLE_EV_BLOCK] = "block",
-		[DETACH] = "detach", [ATTACH] = "attach",
-		[IMAGES] = "images", [DROP] = "drop",
-		[BORN] = "born", [ENDED] = "ended", [ACTION] = "action",
+		[DETACH] = "detach",
+		[ATTACH] = "attach",
+		[IMAGES] = "images",
+		[DROP] = "drop",
+		[BORN] = "born",
+		[ENDED] = "ended",
+		[ACTION] = "action",
 	};
 	static char text[65536];
 	size_t at = 0;
@@ -276,7 +286,9 @@ static const char *mock_text(unsigned int number)
 		at += snprintf(text + at, sizeof(text) - at, "%s%s%s%s%s%s%s%s",
 			       at ? " " : "", c->what == BEFORE ? "<" : "",
 			       names[c->kind],
-			       c->what != AFTER ? "" : c->happened ? ">" : "!",
+			       c->what != AFTER ? ""
+			       : c->happened	? ">"
+						: "!",
 			       c->flags & MAPLE_EVF_SHARED ? "/S" : "",
 			       c->flags & MAPLE_EVF_TIMEOUT ? "/T" : "",
 			       c->flags & MAPLE_EVF_MAYWAIT ? "/M" : "",

@@ -76,8 +76,7 @@ static void test_observed(void **state)
 		assert_int_equal(kinds[MAPLE_EV_POST], 7);
 		assert_int_equal(kinds[MAPLE_EV_TAKE], 7);
 		assert_int_equal(kinds[MAPLE_EV_WAIT], kinds[MAPLE_EV_WAKE]);
-		assert_int_equal(kinds[MAPLE_EV_LOCK],
-				 kinds[MAPLE_EV_UNLOCK]);
+		assert_int_equal(kinds[MAPLE_EV_LOCK], kinds[MAPLE_EV_UNLOCK]);
 		assert_in_range(kinds[MAPLE_EV_LOCK], 4400, 5400);
 		assert_in_range(kinds[MAPLE_EV_ALLOC], 8000, 9000);
 	}

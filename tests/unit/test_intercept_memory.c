@@ -79,43 +79,43 @@ static void ours_is_same(const char *name)
 }
 
 /* A function that returns a pointer into its arguments. */
-#define POINTER(name, ...)                                               \
-	do {                                                             \
-		struct set *s = &real_set;                               \
-		long a, b;                                               \
-                                                                         \
-		begin();                                                 \
-		a = offset(s, NEXT(name)(__VA_ARGS__));                     \
-		s = &our_set;                                            \
-		b = offset(s, name(__VA_ARGS__));                           \
-		ours_is_same(#name);                                     \
-		if (a != b)                                              \
+#define POINTER(name, ...)                                                \
+	do {                                                              \
+		struct set *s = &real_set;                                \
+		long a, b;                                                \
+                                                                          \
+		begin();                                                  \
+		a = offset(s, NEXT(name)(__VA_ARGS__));                   \
+		s = &our_set;                                             \
+		b = offset(s, name(__VA_ARGS__));                         \
+		ours_is_same(#name);                                      \
+		if (a != b)                                               \
 			fail_msg("%s returns %ld, not %ld", #name, b, a); \
 	} while (0)
 
-#define NUMBER(name, ...)                                                \
-	do {                                                             \
-		struct set *s = &real_set;                               \
-		long a, b;                                               \
-                                                                         \
-		begin();                                                 \
-		a = (long)NEXT(name)(__VA_ARGS__);                       \
-		s = &our_set;                                            \
-		b = (long)name(__VA_ARGS__);                             \
-		ours_is_same(#name);                                     \
-		if (a != b && sign((int)a) != sign((int)b))              \
+#define NUMBER(name, ...)                                                 \
+	do {                                                              \
+		struct set *s = &real_set;                                \
+		long a, b;                                                \
+                                                                          \
+		begin();                                                  \
+		a = (long)NEXT(name)(__VA_ARGS__);                        \
+		s = &our_set;                                             \
+		b = (long)name(__VA_ARGS__);                              \
+		ours_is_same(#name);                                      \
+		if (a != b && sign((int)a) != sign((int)b))               \
 			fail_msg("%s returns %ld, not %ld", #name, b, a); \
 	} while (0)
 
-#define NOTHING(name, ...)                      \
-	do {                                    \
-		struct set *s = &real_set;      \
-                                                \
-		begin();                        \
-		NEXT(name)(__VA_ARGS__);        \
-		s = &our_set;                   \
-		name(__VA_ARGS__);              \
-		ours_is_same(#name);            \
+#define NOTHING(name, ...)                 \
+	do {                               \
+		struct set *s = &real_set; \
+                                           \
+		begin();                   \
+		NEXT(name)(__VA_ARGS__);   \
+		s = &our_set;              \
+		name(__VA_ARGS__);         \
+		ours_is_same(#name);       \
 	} while (0)
 
 void *__memcpy_chk(void *to, const void *from, size_t n, size_t room);
@@ -228,15 +228,15 @@ static void test_unknown(void **state)
 /* Ranges: kind, offset from one of two buffers, size. */
 static char a[32], b[32];
 
-#define range(i, w, k, at, len)                                     \
-	do {                                                        \
-		maple_self.inside = 1;                              \
-		assert_int_equal(mock_log[i].what, w);              \
-		assert_int_equal(mock_log[i].kind, MAPLE_EV_##k);   \
-		assert_ptr_equal(mock_log[i].addr, at);             \
-		assert_int_equal(mock_log[i].size, len);            \
+#define range(i, w, k, at, len)                                       \
+	do {                                                          \
+		maple_self.inside = 1;                                \
+		assert_int_equal(mock_log[i].what, w);                \
+		assert_int_equal(mock_log[i].kind, MAPLE_EV_##k);     \
+		assert_ptr_equal(mock_log[i].addr, at);               \
+		assert_int_equal(mock_log[i].size, len);              \
 		assert_int_equal(mock_log[i].flags, MAPLE_EVF_MEMFN); \
-		maple_self.inside = 0;                              \
+		maple_self.inside = 0;                                \
 	} while (0)
 
 static void fresh(void)
@@ -369,7 +369,8 @@ static void test_heap(void **state)
 	heap_call(3, MAPLE_EV_ALLOC, state[0], 30);
 	expect("alloc alloc alloc alloc");
 	assert_int_equal(((uintptr_t)p & 63) | ((uintptr_t)q & 127) |
-			 ((uintptr_t)state[0] & 255) | ((uintptr_t)r & 4095),
+				 ((uintptr_t)state[0] & 255) |
+				 ((uintptr_t)r & 4095),
 			 0);
 	free(p);
 	free(q);
@@ -437,20 +438,15 @@ static void test_heap_threads(void **state)
 		assert_int_equal(pthread_join(t[i], NULL), 0);
 }
 
-#define T(name) \
-	cmocka_unit_test_setup_teardown(name, mock_setup, mock_teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, mock_setup, mock_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_at_work),
-		T(test_off),
-		T(test_unknown),
-		T(test_ranges_of_copies),
-		T(test_ranges_of_reads),
-		T(test_heap),
-		T(test_mappings),
-		T(test_heap_threads),
+		T(test_at_work),	 T(test_off),
+		T(test_unknown),	 T(test_ranges_of_copies),
+		T(test_ranges_of_reads), T(test_heap),
+		T(test_mappings),	 T(test_heap_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

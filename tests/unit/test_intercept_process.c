@@ -145,15 +145,33 @@ static void test_exec(void **state)
 	for (i = 0; i < 9; i++) {
 		errno = 0;
 		switch (i) {
-		case 0: ret = execve(no, argv, environ); break;
-		case 1: ret = execv(no, argv); break;
-		case 2: ret = execvp(no, argv); break;
-		case 3: ret = execvpe(no, argv, environ); break;
-		case 4: ret = execl(no, no, "a", NULL); break;
-		case 5: ret = execlp(no, no, NULL); break;
-		case 6: ret = execle(no, no, "a", NULL, environ); break;
-		case 7: ret = fexecve(-1, true_argv, environ); break;
-		case 8: ret = execveat(-1, no, argv, environ, 0); break;
+		case 0:
+			ret = execve(no, argv, environ);
+			break;
+		case 1:
+			ret = execv(no, argv);
+			break;
+		case 2:
+			ret = execvp(no, argv);
+			break;
+		case 3:
+			ret = execvpe(no, argv, environ);
+			break;
+		case 4:
+			ret = execl(no, no, "a", NULL);
+			break;
+		case 5:
+			ret = execlp(no, no, NULL);
+			break;
+		case 6:
+			ret = execle(no, no, "a", NULL, environ);
+			break;
+		case 7:
+			ret = fexecve(-1, true_argv, environ);
+			break;
+		case 8:
+			ret = execveat(-1, no, argv, environ, 0);
+			break;
 		}
 		assert_int_equal(ret, -1);
 		assert_int_equal(errno, i == 7 ? EINVAL : ENOENT);
@@ -236,8 +254,8 @@ static void test_priorities(void **state)
 	pthread_create(&t, NULL, say_sched, NULL);
 	pthread_join(t, &inherited);
 	assert_int_equal((intptr_t)inherited, SCHED_RR * 100 + 7);
-	assert_int_equal(pthread_setschedparam(pthread_self(), SCHED_OTHER,
-					       &zero), 0);
+	assert_int_equal(
+		pthread_setschedparam(pthread_self(), SCHED_OTHER, &zero), 0);
 	assert_int_equal(sched_setparam(0, &five), -1);
 	assert_int_equal(sched_setparam(0, &zero), 0);
 	assert_int_equal(nice(4), 7);
@@ -262,16 +280,16 @@ static void test_affinity(void **state)
 	n = native_cpus();
 	assert_int_equal(sched_getaffinity(0, sizeof(cpus), &cpus), 0);
 	assert_int_equal(CPU_COUNT(&cpus), n);
-	assert_int_equal(pthread_getaffinity_np(pthread_self(), sizeof(cpus),
-						&cpus), 0);
+	assert_int_equal(
+		pthread_getaffinity_np(pthread_self(), sizeof(cpus), &cpus), 0);
 	assert_int_equal(CPU_COUNT(&cpus), n);
 	assert_int_equal(sched_getaffinity(0, 1, &cpus), -1);
 	assert_int_equal(errno, EINVAL);
 	assert_int_equal(sched_setaffinity(0, sizeof(none), &none), -1);
 	assert_int_equal(errno, EINVAL);
 	CPU_SET(n - 1, &none);
-	assert_int_equal(pthread_setaffinity_np(pthread_self(), sizeof(none),
-						&none), 0);
+	assert_int_equal(
+		pthread_setaffinity_np(pthread_self(), sizeof(none), &none), 0);
 	assert_int_equal(sched_getaffinity(0, sizeof(cpus), &cpus), 0);
 	assert_true(CPU_EQUAL(&cpus, &none));
 	CPU_ZERO(&real);
@@ -362,23 +380,15 @@ static void test_images(void **state)
 	dlclose(lib);
 }
 
-#define T(name) \
-	cmocka_unit_test_setup_teardown(name, mock_setup, mock_teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, mock_setup, mock_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_fork),
-		T(test_vfork),
-		T(test_spawn),
-		T(test_exec),
-		T(test_exit),
-		T(test_priorities),
-		T(test_affinity),
-		T(test_yield),
-		T(test_signals),
-		T(test_masks),
-		T(test_images),
+		T(test_fork),	  T(test_vfork),  T(test_spawn),
+		T(test_exec),	  T(test_exit),	  T(test_priorities),
+		T(test_affinity), T(test_yield),  T(test_signals),
+		T(test_masks),	  T(test_images),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

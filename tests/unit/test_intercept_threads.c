@@ -28,13 +28,13 @@ static struct timespec soon(clockid_t clock)
 }
 
 /* Asserts may not run while the log is being kept. */
-#define same(call, result)                           \
-	do {                                         \
-		int same_ret = (call);               \
+#define same(call, result)                            \
+	do {                                          \
+		int same_ret = (call);                \
 		uint32_t same_in = maple_self.inside; \
-		maple_self.inside = 1;               \
-		assert_int_equal(same_ret, result);  \
-		maple_self.inside = same_in;         \
+		maple_self.inside = 1;                \
+		assert_int_equal(same_ret, result);   \
+		maple_self.inside = same_in;          \
 	} while (0)
 
 static void test_mutex(void **state)
@@ -240,8 +240,7 @@ static void test_cond(void **state)
 {
 	struct timespec t = now(CLOCK_REALTIME), m = now(CLOCK_MONOTONIC);
 
-	wait_once(wait_plain, NULL,
-		  "<unlock unlock> wait block wake lock>");
+	wait_once(wait_plain, NULL, "<unlock unlock> wait block wake lock>");
 	wait_once(wait_timed, &t, "<unlock unlock> wait/M block wake lock>");
 	wait_once(wait_clock, NULL, "<unlock unlock> wait/M block wake lock>");
 	pthread_mutex_lock(&mutex);
@@ -593,30 +592,20 @@ static void test_silence(void **state)
 	expect("");
 }
 
-#define T(name) \
-	cmocka_unit_test_setup_teardown(name, mock_setup, mock_teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, mock_setup, mock_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_mutex),
-		T(test_mutex_kinds),
-		T(test_mutex_robust),
-		T(test_rwlock),
-		T(test_spin),
-		T(test_c11_locks),
-		T(test_cond),
-		T(test_cond_cancelled),
-		T(test_c11_cond),
-		T(test_barrier),
-		T(test_sem),
-		T(test_once),
-		T(test_thread_end),
-		T(test_join),
-		T(test_create_attr),
-		T(test_too_many),
-		T(test_many),
-		T(test_silence),
+		T(test_mutex),	      T(test_mutex_kinds),
+		T(test_mutex_robust), T(test_rwlock),
+		T(test_spin),	      T(test_c11_locks),
+		T(test_cond),	      T(test_cond_cancelled),
+		T(test_c11_cond),     T(test_barrier),
+		T(test_sem),	      T(test_once),
+		T(test_thread_end),   T(test_join),
+		T(test_create_attr),  T(test_too_many),
+		T(test_many),	      T(test_silence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
