@@ -128,7 +128,7 @@ static void complete(void *ctx, const struct maple_iroot *iroot,
 
 	for (unsigned int i = 0; i < maple_iroot_events(iroot->idiom); i++) {
 		const struct maple_site_gates *gates =
-			maple_sitemap_at(&p->sites.gates, iroot->e[i].site);
+			maple_sitemap_find(&p->sites.gates, iroot->e[i].site);
 
 		if (!gates)
 			continue;
@@ -147,10 +147,15 @@ static void complete(void *ctx, const struct maple_iroot *iroot,
  */
 int maple_predict_finish(struct maple_predict *p)
 {
+	int ret;
+
 	if (p->finished)
 		return -EINVAL;
 	p->finished = true;
 	maple_space_walk(&p->space, maple_predict_close, p);
+	ret = maple_sites_index(&p->sites);
+	if (ret)
+		p->error = ret;
 	p->stats.no_memory += p->error != 0;
 	maple_iroots_report(&p->iroots, complete, p);
 	return p->error;
@@ -160,7 +165,7 @@ int maple_predict_finish(struct maple_predict *p)
  * maple_predict_guards - all sites seen on a location shared by threads on
  *                        which an event of @iroot was seen
  *
- * After maple_predict_finish() only. Returns how many stand in @sites, at
+ * From the sink's predicted() on, not before. Returns how many stand in @sites, at
  * most @max; those that met more of the iRoot's events come first.
  */
 unsigned int maple_predict_guards(const struct maple_predict *p,

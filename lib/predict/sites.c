@@ -17,12 +17,29 @@
 
 #define CHUNK    256
 #define SETS_MAX 65536
+#define KEPT_MAX (1u << 22) /* sites in all sets together */
 
 struct maple_siteset {
 	UT_hash_handle hh;
 	uint32_t n;
 	uint32_t site[]; /* ascending */
 };
+
+struct maple_setlist {
+	uint32_t n, room;
+	const struct maple_siteset **set;
+};
+
+/* maple_sitemap_find - the element of @site, or NULL if there is none yet */
+void *maple_sitemap_find(const struct maple_sitemap *map, uint32_t site)
+{
+	uint32_t index = site << 1 | site >> 31;
+	uint32_t chunk = index / CHUNK;
+
+	if (chunk >= map->nchunks || !map->chunk[chunk])
+		return NULL;
+	return (char *)map->chunk[chunk] + index % CHUNK * map->element;
+}
 
 /*
  * maple_sitemap_at - the element of @site, zero at first
@@ -66,17 +83,27 @@ void maple_sites_init(struct maple_sites *sites,
 {
 	memset(sites, 0, sizeof(*sites));
 	sites->gates.element = sizeof(struct maple_site_gates);
+	sites->in.element = sizeof(struct maple_setlist);
 	sites->stats = stats;
 }
 
 void maple_sites_deinit(struct maple_sites *sites)
 {
 	struct maple_siteset *set, *next;
+	struct maple_setlist *list;
 
 	HASH_ITER(hh, sites->sets, set, next) {
+		for (uint32_t i = 0; i < set->n; i++) {
+			list = maple_sitemap_find(&sites->in, set->site[i]);
+			if (list) {
+				free(list->set);
+				list->set = NULL;
+			}
+		}
 		HASH_DELETE(hh, sites->sets, set);
 		free(set);
 	}
+	maple_sitemap_deinit(&sites->in);
 	maple_sitemap_deinit(&sites->gates);
 	free(sites->scratch);
 }
@@ -120,7 +147,8 @@ static long collect(struct maple_sites *sites, const struct maple_cell *cell)
 	}
 	for (const struct maple_entry *e = cell->entries; e; e = e->next)
 		for (uint32_t i = 0; i < e->nsummaries; i++)
-			sites->scratch[n++] = e->summaries[i]->site;
+			if (e->summaries[i]->site != MAPLE_SITE_NONE)
+				sites->scratch[n++] = e->summaries[i]->site;
 	if (!n)
 		return 0;
 	qsort(sites->scratch, n, sizeof(sites->scratch[0]), by_number);
@@ -146,7 +174,8 @@ int maple_sites_cell(struct maple_sites *sites, const struct maple_cell *cell)
 	HASH_FIND(hh, sites->sets, sites->scratch, size, set);
 	if (set)
 		return 0;
-	if (HASH_COUNT(sites->sets) >= SETS_MAX) {
+	if (HASH_COUNT(sites->sets) >= SETS_MAX ||
+	    sites->kept + (uint64_t)n > KEPT_MAX) {
 		sites->stats->cut_guards++;
 		return 0;
 	}
@@ -156,10 +185,12 @@ int maple_sites_cell(struct maple_sites *sites, const struct maple_cell *cell)
 	set->n = (uint32_t)n;
 	memcpy(set->site, sites->scratch, size);
 	HASH_ADD_KEYPTR(hh, sites->sets, set->site, size, set);
-	if (set->hh.tbl)
-		return 0;
-	free(set);
-	return -ENOMEM;
+	if (!set->hh.tbl) {
+		free(set);
+		return -ENOMEM;
+	}
+	sites->kept += (uint64_t)n;
+	return 0;
 }
 
 /* How many of @iroot's events have their site in @set. */
@@ -189,6 +220,36 @@ static unsigned int add(const struct maple_siteset *set, uint32_t *out,
 }
 
 /*
+ * maple_sites_index - makes guards quick to find, once all sets are there
+ *
+ * Returns 0 or -ENOMEM, with an index of less than there is.
+ */
+int maple_sites_index(struct maple_sites *sites)
+{
+	for (const struct maple_siteset *set = sites->sets; set;
+	     set = set->hh.next)
+		for (uint32_t i = 0; i < set->n; i++) {
+			struct maple_setlist *list =
+				maple_sitemap_at(&sites->in, set->site[i]);
+			const struct maple_siteset **more;
+
+			if (!list)
+				return -ENOMEM;
+			if (list->n == list->room) {
+				more = reallocarray(list->set,
+						    list->room * 2 + 2,
+						    sizeof(*more));
+				if (!more)
+					return -ENOMEM;
+				list->set = more;
+				list->room = list->room * 2 + 2;
+			}
+			list->set[list->n++] = set;
+		}
+	return 0;
+}
+
+/*
  * maple_sites_guards - all sites seen on shared locations on which a site of
  *                      @iroot was seen; what met several of them comes first
  *
@@ -198,13 +259,17 @@ unsigned int maple_sites_guards(const struct maple_sites *sites,
 				const struct maple_iroot *iroot,
 				uint32_t *out, unsigned int max)
 {
-	unsigned int n = 0;
+	unsigned int events = maple_iroot_events(iroot->idiom), n = 0;
 
-	for (unsigned int want = maple_iroot_events(iroot->idiom); want;
-	     want--)
-		for (const struct maple_siteset *set = sites->sets; set;
-		     set = set->hh.next)
-			if (hits(set, iroot) == want)
-				n = add(set, out, n, max);
+	for (unsigned int want = events; want; want--)
+		for (unsigned int e = 0; e < events; e++) {
+			const struct maple_setlist *list = maple_sitemap_find(
+				&sites->in, iroot->e[e].site);
+
+			for (uint32_t i = 0; list && i < list->n && n < max;
+			     i++)
+				if (hits(list->set[i], iroot) == want)
+					n = add(list->set[i], out, n, max);
+		}
 	return n;
 }

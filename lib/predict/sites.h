@@ -27,11 +27,14 @@ struct maple_siteset;
 struct maple_sites {
 	struct maple_sitemap gates;
 	struct maple_siteset *sets;
+	uint64_t kept;           /* sites in all sets */
+	struct maple_sitemap in; /* struct maple_setlist: those of a site */
 	uint32_t *scratch;
 	size_t room;
 	struct maple_predict_stats *stats;
 };
 
+void *maple_sitemap_find(const struct maple_sitemap *map, uint32_t site);
 void *maple_sitemap_at(struct maple_sitemap *map, uint32_t site);
 void maple_sitemap_deinit(struct maple_sitemap *map);
 
@@ -39,6 +42,7 @@ void maple_sites_init(struct maple_sites *sites,
 		      struct maple_predict_stats *stats);
 void maple_sites_deinit(struct maple_sites *sites);
 int maple_sites_gate(struct maple_sites *sites, uint32_t site, uint32_t gate);
+int maple_sites_index(struct maple_sites *sites);
 int maple_sites_cell(struct maple_sites *sites, const struct maple_cell *cell);
 unsigned int maple_sites_guards(const struct maple_sites *sites,
 				const struct maple_iroot *iroot,
