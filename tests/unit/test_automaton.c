@@ -65,6 +65,19 @@ static void test_hold_other_variable(void **state)
 	assert_int_equal(result().reached, 7);
 }
 
+/* Rule 1: in idiom 3 all is on one location. */
+static void test_hold_one_variable(void **state)
+{
+	plan_for(MAPLE_IDIOM_3, W, R, W, R);
+	rig_start(2);
+	e0_done(W, R);
+	assert_int_equal(resumed(1, 0), GO);
+	after(1, E1, R, X);
+	passes(1, E2, W, Y);
+	assert_int_equal(a->done, 3);
+	assert_int_equal(before(1, E2, W, X), HELD);
+}
+
 /* Rule 1: after W⇒R, who has read the write is no dependent any more. */
 static void test_hold_second_read(void **state)
 {
@@ -393,6 +406,24 @@ static void test_guard_dependent(void **state)
 	assert_int_equal(result().exposed, 1);
 }
 
+/* Rule 5: the dependent reads the write, but elsewhere: it is spent. */
+static void test_guard_dependent_reads(void **state)
+{
+	plan_for(MAPLE_IDIOM_6, W, R, W, R);
+	rig_start(2);
+	e0_done(W, R);
+	assert_int_equal(resumed(1, 0), GO);
+	after(1, E1, R, X);
+	assert_int_equal(before(0, E2, W, Y), HELD);
+	assert_int_equal(resumed(0, 0), GO);
+	after(0, E2, W, Y);
+	assert_int_equal(a->done, 7);
+	passes(1, GUARD, R, Z);
+	assert_int_equal(result().attempts, 0);
+	passes(1, GUARD, R, Y);
+	assert_int_equal(result().attempts, 1);
+}
+
 /* Rule 5: in a pair its own thread touches neither end in between. */
 static void test_guard_pair(void **state)
 {
@@ -468,6 +499,7 @@ int main(void)
 		cmocka_unit_test(test_hold_becomes_free),
 		cmocka_unit_test(test_hold_ranges),
 		cmocka_unit_test(test_hold_other_variable),
+		cmocka_unit_test(test_hold_one_variable),
 		cmocka_unit_test(test_hold_second_read),
 		cmocka_unit_test(test_hold_update),
 		cmocka_unit_test(test_hold_check_again),
@@ -485,6 +517,7 @@ int main(void)
 		cmocka_unit_test(test_runs_guard_gives_up),
 		cmocka_unit_test(test_guard_table),
 		cmocka_unit_test(test_guard_dependent),
+		cmocka_unit_test(test_guard_dependent_reads),
 		cmocka_unit_test(test_guard_pair),
 		cmocka_unit_test(test_guard_touched),
 		cmocka_unit_test(test_guard_touched_full),
