@@ -2,7 +2,7 @@
 /*
  * The automaton: forces one plan on the threads of a target that share one
  * CPU, by raising and lowering their priorities (algorithms.md 7). The
- * machine, its state and its rules are in automaton.c.
+ * machine, its state and its rules: automaton_state.h says what is where.
  *
  * Freestanding: no allocation, no libc, no clock, no I/O. The caller
  * serialises all calls on one automaton, tells it what threads do, and after
@@ -27,7 +27,7 @@ enum maple_prio {
 enum maple_verdict {
 	MAPLE_GO,    /* the thread does its access now */
 	MAPLE_HELD,  /* it stays before it, at the level it was given */
-	MAPLE_SLEEP, /* it sleeps a slice of 100 ms at most, then asks again */
+	MAPLE_SLEEP, /* it sleeps 100 ms, or until others move, and asks again */
 };
 
 struct maple_access {
@@ -63,6 +63,10 @@ int maple_auto_hooked(const struct maple_auto *a, uint32_t site);
  * maple_auto_moved() says that others have moved since, it calls resumed()
  * and starts over, until GO. Then the access happens and after() is called;
  * @happened is 0 for a failed trylock and the like.
+ *
+ * after() that no before() announced says that an access has happened anyhow
+ * (the mutex that a condition wait took back): it may be a step, or break one.
+ * Of two accesses made at once, before() is called for both, then after().
  *
  * @waits (resumed): another thread of the target is in a wait that ends by
  * itself (sleep, poll, read, accept, a timed wait).

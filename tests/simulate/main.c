@@ -284,8 +284,9 @@ int main(int argc, char **argv)
 	if (check_self_test())
 		return 1;
 	for (long i = 0; i < o.programs; i++) {
-		int family = o.family >= 0 ? o.family :
-			     o.sleeps ? FAMILY_SLEEPS : family_in_turn(i);
+		int family = o.family >= 0 ? o.family
+			     : o.sleeps	   ? FAMILY_SLEEPS
+					   : family_in_turn(i);
 
 		usable += test_program(&o, i, family);
 	}
