@@ -15,6 +15,7 @@
  *   exec     execve and its family
  *   signal   sigaction, signal and its kin, sigprocmask, pthread_sigmask
  *   image    dlopen, dlmopen, dlclose
+ *   block    sleeps, poll and its kin, read, recv, accept, wait
  *
  * Left alone because nothing is to be learnt: pthread_detach, thrd_detach,
  * pthread_cancel, abort, *_init; vfork (see intercept_process.c). Covered by

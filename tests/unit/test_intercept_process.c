@@ -23,7 +23,9 @@ static int status_of(pid_t pid)
 {
 	int status = -1;
 
+	maple_self.inside++;
 	waitpid(pid, &status, 0);
+	maple_self.inside--;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <poll.h>
 #include <semaphore.h>
 #include <threads.h>
 #include <time.h>
@@ -592,6 +593,29 @@ static void test_silence(void **state)
 	expect("");
 }
 
+/* What a thread did before it sleeps has happened. */
+static void test_block(void **state)
+{
+	const struct timespec t = { 0, 1 };
+	char byte = 'a';
+	int fds[2];
+
+	same(pipe(fds), 0);
+	same(write(fds[1], &byte, 1), 1);
+	same(read(fds[0], &byte, 1), 1);
+	same(read(-1, &byte, 1), -1);
+	same(errno, EBADF);
+	expect("block block");
+	same(usleep(1), 0);
+	same(nanosleep(&t, NULL), 0);
+	same(clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL), 0);
+	same(thrd_sleep(&t, NULL), 0);
+	same(poll(NULL, 0, 0), 0);
+	expect("block block block block block");
+	close(fds[0]);
+	close(fds[1]);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, mock_setup, mock_teardown)
 
 int main(void)
@@ -603,9 +627,10 @@ int main(void)
 		T(test_cond),	      T(test_cond_cancelled),
 		T(test_c11_cond),     T(test_barrier),
 		T(test_sem),	      T(test_once),
-		T(test_thread_end),   T(test_join),
-		T(test_create_attr),  T(test_too_many),
-		T(test_many),	      T(test_silence),
+		T(test_thread_end),   T(test_block),
+		T(test_join),	      T(test_create_attr),
+		T(test_too_many),     T(test_many),
+		T(test_silence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Calls in which a thread sleeps, or waits for the world outside: BLOCK says
+ * that what it did before has happened, whoever runs next. One row each;
+ * calls inside libc (system(), getline()) are not seen.
+ */
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+#include "intercept.h"
+
+#define BLOCKING(type, name, params, args)                                     \
+	MAPLE_REAL(name);                                                      \
+	MAPLE_EXPORT type name params                                          \
+	{                                                                      \
+		if (maple_agent_on())                                          \
+			maple_agent_note(MAPLE_EV_BLOCK, SITE(MAPLE_EV_BLOCK), \
+					 NULL, 0, 0, 0);                       \
+		return REAL(name) args;                                        \
+	}
+
+typedef const struct timespec *time_in_t;
+typedef struct timespec *time_out_t;
+
+BLOCKING(unsigned int, sleep, (unsigned int seconds), (seconds))
+BLOCKING(int, usleep, (useconds_t us), (us))
+BLOCKING(int, nanosleep, (time_in_t t, time_out_t left), (t, left))
+BLOCKING(int, clock_nanosleep,
+	 (clockid_t clock, int flags, time_in_t t, time_out_t left),
+	 (clock, flags, t, left))
+BLOCKING(int, thrd_sleep, (time_in_t t, time_out_t left), (t, left))
+BLOCKING(int, pause, (void), ())
+
+BLOCKING(int, poll, (struct pollfd * fds, nfds_t n, int ms), (fds, n, ms))
+BLOCKING(int, ppoll,
+	 (struct pollfd * fds, nfds_t n, time_in_t t, const sigset_t *mask),
+	 (fds, n, t, mask))
+BLOCKING(int, select,
+	 (int n, fd_set *r, fd_set *w, fd_set *x, struct timeval *t),
+	 (n, r, w, x, t))
+BLOCKING(int, pselect,
+	 (int n, fd_set *r, fd_set *w, fd_set *x, time_in_t t,
+	  const sigset_t *mask),
+	 (n, r, w, x, t, mask))
+BLOCKING(int, epoll_wait, (int fd, struct epoll_event *e, int n, int ms),
+	 (fd, e, n, ms))
+BLOCKING(int, epoll_pwait,
+	 (int fd, struct epoll_event *e, int n, int ms, const sigset_t *mask),
+	 (fd, e, n, ms, mask))
+
+BLOCKING(ssize_t, read, (int fd, void *buf, size_t n), (fd, buf, n))
+BLOCKING(ssize_t, recv, (int fd, void *buf, size_t n, int flags),
+	 (fd, buf, n, flags))
+BLOCKING(int, accept4, (int fd, __SOCKADDR_ARG a, socklen_t *len, int flags),
+	 (fd, a, len, flags))
+BLOCKING(int, accept, (int fd, __SOCKADDR_ARG a, socklen_t *len), (fd, a, len))
+BLOCKING(pid_t, wait, (int *status), (status))
+BLOCKING(pid_t, waitpid, (pid_t pid, int *status, int options),
+	 (pid, status, options))
