@@ -125,7 +125,7 @@ int maple_command_memo(struct maple_settings *settings)
 	FILE *out;
 	int ret;
 
-	while (a < 3 && strcmp(word, actions[a].name))
+	while (a < 3 && strcmp(word, actions[a].name) != 0)
 		a++;
 	if (a == 3)
 		return maple_say_error(MAPLE_STATUS_USAGE,

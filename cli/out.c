@@ -67,7 +67,7 @@ static bool terminal(FILE *out)
 {
 	const char *term = getenv("TERM");
 
-	return isatty(fileno(out)) && term && strcmp(term, "dumb");
+	return isatty(fileno(out)) && term && strcmp(term, "dumb") != 0;
 }
 
 /* maple_out_live - whether a line may be rewritten there */

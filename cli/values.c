@@ -24,7 +24,7 @@ const char *maple_value_duration(const char *text, void *out)
 	if (isdigit((unsigned char)*text) || *text == '.') {
 		number = strtod(text, &end);
 		for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-			if (strcmp(end, units[i].unit))
+			if (strcmp(end, units[i].unit) != 0)
 				continue;
 			number *= units[i].seconds;
 			/* A hundred years is for ever. */

@@ -34,12 +34,16 @@ static int decode_row(struct maple_memo *memo, sqlite3_stmt *statement,
 	struct maple_error why;
 	int ret;
 
-	if (!json)
-		return maple_sql_fail(memo, SQLITE_CORRUPT, err);
+	if (!json) {
+		maple_sql_fail(memo, SQLITE_CORRUPT, err);
+		return -EBADMSG;
+	}
 	ret = maple_report_finding_decode(json, finding, &why);
-	if (ret)
-		return maple_error_set(err, -ret, "memo database '%s': %s",
-				       memo->path, why.text);
+	if (ret) {
+		maple_error_set(err, -ret, "memo database '%s': %s", memo->path,
+				why.text);
+		return ret;
+	}
 	(*finding)->found_at = (uint64_t)sqlite3_column_int64(statement, 1);
 	(*finding)->times_seen =
 		(unsigned int)sqlite3_column_int64(statement, 2);
@@ -58,13 +62,15 @@ int maple_memo_finding_load(struct maple_memo *memo, const char *id,
 		ret = *id ? maple_sql_step(memo, statement, err) : 0;
 	if (ret < 0)
 		return ret;
-	if (!ret)
-		return maple_error_set(err, ENOENT,
-				       "there is no finding '%s'; 'mapletest "
-				       "report' lists them",
-				       id);
+	if (!ret) {
+		maple_error_set(err, ENOENT,
+				"there is no finding '%s'; 'mapletest report' "
+				"lists them",
+				id);
+		return -ENOENT;
+	}
 	ret = decode_row(memo, statement, finding, err);
-	if (!ret && strcmp((*finding)->id, id)) {
+	if (!ret && strcmp((*finding)->id, id) != 0) {
 		/* Not the id itself: then it must be the only one. */
 		ret = maple_sql_step(memo, statement, err);
 		if (ret > 0)
@@ -97,7 +103,8 @@ int maple_memo_findings(struct maple_memo *memo, int64_t program,
 			return 0;
 		if (ret < 0)
 			break;
-		more = reallocarray(*findings, *n + 1, sizeof(*more));
+		more = reallocarray(*findings, *n + 1,
+				    sizeof(struct maple_finding *));
 		if (!more) {
 			ret = maple_error_set(err, ENOMEM, "out of memory");
 			break;

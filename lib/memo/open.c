@@ -46,9 +46,10 @@ static int ask(struct maple_memo *memo, const char *sql, int64_t *number,
 static int look(struct maple_memo *memo, int64_t *version,
 		struct maple_error *err)
 {
-	int64_t application, tables;
+	int64_t application = 0, tables = 0;
 	int ret = ask(memo, "PRAGMA application_id", &application, err);
 
+	*version = 0;
 	if (!ret)
 		ret = ask(memo, "SELECT count(*) FROM sqlite_schema", &tables,
 			  err);
@@ -86,7 +87,7 @@ static int quick_check(struct maple_memo *memo, struct maple_error *err)
 		ret = maple_sql_fail(memo, rc, err);
 	} else {
 		answer = (const char *)sqlite3_column_text(statement, 0);
-		if (!answer || strcmp(answer, "ok"))
+		if (!answer || strcmp(answer, "ok") != 0)
 			ret = maple_sql_fail(memo, SQLITE_CORRUPT, err);
 	}
 	sqlite3_finalize(statement);
@@ -262,7 +263,7 @@ int maple_memo_check(struct maple_memo *memo, struct maple_error *err)
 	if (ret < 0)
 		return ret;
 	answer = sqlite3_column_text(statement, 0);
-	if (!ret || !answer || strcmp((const char *)answer, "ok"))
+	if (!ret || !answer || strcmp((const char *)answer, "ok") != 0)
 		ret = maple_sql_fail(memo, SQLITE_CORRUPT, err);
 	else
 		ret = 0;

@@ -66,7 +66,7 @@ json_t *maple_bytes_encode(const char *s)
 
 	if (!s)
 		return json_null();
-	buffer = malloc(4 * strlen(s) + 1);
+	buffer = calloc(4, strlen(s) + 1);
 	if (!buffer)
 		return NULL;
 	for (p = buffer; *s; s += n) {
@@ -96,7 +96,7 @@ char *maple_bytes_decode(const json_t *value)
 
 	if (!s)
 		return NULL;
-	buffer = p = malloc(strlen(s) + 1);
+	buffer = p = calloc(1, strlen(s) + 1);
 	if (!buffer)
 		return NULL;
 	while (*s) {

@@ -74,7 +74,7 @@ static int decode_u64(const json_t *value, uint64_t *number)
 		*number = (uint64_t)json_integer_value(value);
 		return 0;
 	}
-	if (!s || strncmp(s, "0x", 2) || !s[2])
+	if (!s || strncmp(s, "0x", 2) != 0 || !s[2])
 		return -EBADMSG;
 	errno = 0;
 	*number = strtoull(s, &end, 16);
