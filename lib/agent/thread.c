@@ -348,6 +348,22 @@ void maple_thread_put_back(struct maple_shm *shm)
 	     shm->old_affinity);
 }
 
+/*
+ * A target that gives up its privileges is to keep its priorities. Children
+ * inherit the limits, which only ever permit more.
+ */
+static void raise_limit(int resource, uint64_t to)
+{
+	struct rlimit limit;
+
+	if (raw_failed(raw4(SYS_prlimit64, 0, resource, NULL, &limit)))
+		return;
+	if (limit.rlim_max < to)
+		limit.rlim_max = to;
+	limit.rlim_cur = limit.rlim_max;
+	raw4(SYS_prlimit64, 0, resource, &limit, NULL);
+}
+
 /* maple_thread_main - the main thread becomes thread 0 of the run */
 void maple_thread_main(void)
 {
@@ -362,6 +378,10 @@ void maple_thread_main(void)
 	shm->old_nice = 20 - (int)raw2(SYS_getpriority, PRIO_PROCESS, 0);
 	raw3(SYS_sched_getaffinity, 0, sizeof(shm->old_affinity),
 	     shm->old_affinity);
+	if (shm->sched != MAPLE_SCHED_NATIVE) {
+		raise_limit(RLIMIT_RTPRIO, MAPLE_PRIO_HOOK);
+		raise_limit(RLIMIT_NICE, 40);
+	}
 	shuffle(shm->seed, shm->sched == MAPLE_SCHED_PCTLARGE ? NICES : LEVELS);
 	*t = (struct maple_shm_thread){ .parent = MAPLE_THREAD_NONE,
 					.name = "0" };
