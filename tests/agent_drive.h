@@ -25,17 +25,17 @@
 struct drive {
 	int fd, tables;
 	uint64_t tables_size;
-	uint32_t sites;      /* numbered so far */
+	uint32_t sites; /* numbered so far */
 	struct maple_shm *shm;
 	const char *const *include; /* images to patch beside the program */
 	char agent[1024];
-	char *const *env;    /* more of it; NULL-terminated, or NULL */
+	char *const *env; /* more of it; NULL-terminated, or NULL */
 	void (*event)(struct drive *d, const struct maple_event *e);
 	void *ctx;
-	uint64_t kinds[64];  /* events by kind, in the last run */
+	uint64_t kinds[64]; /* events by kind, in the last run */
 	uint64_t exact;
-	int out;             /* file that gets the output, or -1 */
-	uint64_t ns;         /* of the last run, wall */
+	int out;     /* file that gets the output, or -1 */
+	uint64_t ns; /* of the last run, wall */
 };
 
 static inline uint64_t drive_now(void)
@@ -157,8 +157,9 @@ static inline void drive_reset(struct drive *d)
 	memset(shm->auto_result, 0, sizeof(shm->auto_result));
 	memset(shm->thread, 0, sizeof(shm->thread));
 	memset(d->kinds, 0, sizeof(d->kinds));
-	memset(&shm->ring, 0, (shm->head < MAPLE_SHM_RING ? shm->head :
-			       MAPLE_SHM_RING) * sizeof(shm->ring[0]));
+	memset(&shm->ring, 0,
+	       (shm->head < MAPLE_SHM_RING ? shm->head : MAPLE_SHM_RING) *
+		       sizeof(shm->ring[0]));
 	shm->state = MAPLE_AGENT_ABSENT;
 	shm->pid = 0;
 	shm->nthreads = 0;

@@ -9,7 +9,7 @@
 #define SLOTS (4 * MAPLE_SHM_CALLS) /* by return address */
 
 struct by_return {
-	uint64_t ret;    /* 0: free */
+	uint64_t ret;	 /* 0: free */
 	uint32_t number; /* 0: being filled; else index + 1 */
 };
 
@@ -45,8 +45,8 @@ void maple_call_start(void)
 	if (!by_return || !by_place)
 		return;
 	for (uint32_t i = 0; i < shm->ncalls && i < MAPLE_SHM_CALLS; i++)
-		by_place[place_at(shm->call[i].image,
-				  shm->call[i].offset)] = i + 1;
+		by_place[place_at(shm->call[i].image, shm->call[i].offset)] =
+			i + 1;
 }
 
 static uint32_t find_place(uint64_t ret, unsigned int kind)

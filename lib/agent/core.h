@@ -8,14 +8,14 @@
 
 /* A patched site, within reach of its slot. Slots know its layout. */
 struct maple_agent_site {
-	uint64_t pc;     /* of its instruction; stub.S knows this offset */
+	uint64_t pc;	 /* of its instruction; stub.S knows this offset */
 	uint32_t number; /* its site number in the campaign */
-	uint32_t count;  /* events recorded since it was last armed */
+	uint32_t count;	 /* events recorded since it was last armed */
 	uint16_t size;
 	uint8_t kind;
-	uint8_t flags; /* enum maple_site_flag */
-	uint8_t live;  /* 0: the slot passes it by */
-	uint8_t way;   /* enum maple_way */
+	uint8_t flags;	/* enum maple_site_flag */
+	uint8_t live;	/* 0: the slot passes it by */
+	uint8_t way;	/* enum maple_way */
 	uint8_t wanted; /* the plan names it */
 	uint8_t pad[1];
 };
@@ -42,6 +42,8 @@ uint32_t maple_image_find(uint64_t addr, uint64_t *offset);
 /* patch.c */
 void maple_patch_image(struct maple_shm_image *image,
 		       const struct maple_table *table);
+
+/* moved.c */
 void maple_patch_forget(uint64_t bias);
 bool maple_patch_slot(uint64_t pc, uint64_t *slot);
 bool maple_patch_origin(uint64_t pc, uint64_t *origin, int64_t *stack);
@@ -51,9 +53,9 @@ void maple_patch_rearm(void);
 /* slot.c */
 struct maple_slot {
 	uint8_t *at, *end;
-	uint64_t base;     /* of the region: hook pointers stand there */
-	uint64_t bias;     /* of the image */
-	bool bad;          /* out of room or out of reach */
+	uint64_t base; /* of the region: hook pointers stand there */
+	uint64_t bias; /* of the image */
+	bool bad;      /* out of room or out of reach */
 };
 
 #define MAPLE_SLOT_HOOK 72 /* at most, for one hook of one site */
@@ -65,13 +67,10 @@ struct maple_slot_hooks { /* at the start of each region */
 	void (*after)(void);
 };
 
-void maple_slot_before(struct maple_slot *s,
-		       const struct maple_agent_site *site,
+void maple_slot_before(struct maple_slot *s, const struct maple_agent_site *site,
 		       const struct maple_table_site *where);
-void maple_slot_after(struct maple_slot *s,
-		      const struct maple_agent_site *site);
-void maple_slot_insn(struct maple_slot *s,
-		     const struct maple_table_insn *insn,
+void maple_slot_after(struct maple_slot *s, const struct maple_agent_site *site);
+void maple_slot_insn(struct maple_slot *s, const struct maple_table_insn *insn,
 		     const uint8_t *bytes);
 void maple_slot_jump(struct maple_slot *s, uint64_t to);
 
@@ -99,13 +98,20 @@ void maple_call_start(void);
 
 /* thread.c */
 void maple_thread_main(void);
-void maple_thread_level(uint32_t number, unsigned int prio);
-bool maple_thread_set(int tid, unsigned int prio);
-void maple_thread_settle(void);
-void maple_thread_drop_to(unsigned int change);
-void maple_thread_put_back(struct maple_shm *shm);
-void maple_thread_take(void);
-void maple_thread_watch_fork(void);
+
+/* sched.c */
+void maple_sched_start(void);
+unsigned int maple_sched_first(uint32_t number);
+void maple_sched_begin(uint32_t number);
+void maple_sched_level(uint32_t number, unsigned int prio);
+bool maple_sched_set(int tid, unsigned int prio);
+void maple_sched_settle(void);
+void maple_sched_drop_to(unsigned int change);
+void maple_sched_put_back(struct maple_shm *shm);
+void maple_sched_take(void);
+
+/* leave.c */
+void maple_leave_start(void);
 
 /* enforce.c */
 void maple_agent_open(const struct maple_access *acc);

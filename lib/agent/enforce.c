@@ -20,12 +20,12 @@
 #include "raw.h"
 
 #define SLICE_MS 100 /* of a sleep that the awaited event ends at once */
-#define TICK_MS  10  /* of CPU time: a spinner's slice (rule 10) */
-#define OPEN     4   /* accesses begun and not done: handlers nest */
+#define TICK_MS	 10  /* of CPU time: a spinner's slice (rule 10) */
+#define OPEN	 4   /* accesses begun and not done: handlers nest */
 
 static struct maple_auto *automaton;
 static uint32_t lock;
-static uint32_t moves; /* futex word: raised by each move */
+static uint32_t moves;		      /* futex word: raised by each move */
 static struct maple_auto_result said; /* what the log has said of it */
 static uint8_t wanted_call[MAPLE_SHM_CALLS / 8]; /* bits: in the plan */
 
@@ -87,7 +87,7 @@ static void log_moves(void)
 
 static void enter(void)
 {
-	maple_thread_set(0, MAPLE_PRIO_HOOK);
+	maple_sched_set(0, MAPLE_PRIO_HOOK);
 	maple_lock_take(&lock);
 }
 
@@ -102,7 +102,7 @@ static uint32_t leave(void)
 
 	while (maple_auto_change(automaton, self, &t, &prio)) {
 		if (t != self)
-			maple_thread_level(t, prio);
+			maple_sched_level(t, prio);
 		else
 			maple_shm->thread[self].prio = prio;
 	}
@@ -111,7 +111,7 @@ static uint32_t leave(void)
 	raw_futex_wake(&moves);
 	maple_lock_give(&lock);
 	if (self != MAPLE_THREAD_NONE)
-		maple_thread_settle();
+		maple_sched_settle();
 	return n;
 }
 
@@ -266,8 +266,8 @@ void maple_enforce_start(void)
 	maple_auto_init(automaton, plan);
 	for (uint32_t i = 0; i < plan->nsteps && i < MAPLE_PLAN_STEPS; i++) {
 		want(plan->step[i].site);
-		for (uint32_t g = 0; g < plan->step[i].ngates &&
-				     g < MAPLE_PLAN_GATES; g++)
+		for (uint32_t g = 0;
+		     g < plan->step[i].ngates && g < MAPLE_PLAN_GATES; g++)
 			want(plan->step[i].gate[g]);
 	}
 	for (uint32_t i = 0; i < plan->nguards && i < MAPLE_PLAN_GUARDS; i++)

@@ -12,10 +12,10 @@
 #include "core.h"
 #include "raw.h"
 
-#define WAIT_MS     2000 /* how long the campaign may look at a crash */
-#define SIGS        8    /* bytes of the kernel's signal set */
+#define WAIT_MS	    2000 /* how long the campaign may look at a crash */
+#define SIGS	    8	 /* bytes of the kernel's signal set */
 #define SA_RESTORER 0x04000000
-#define STACK       65536
+#define STACK	    65536
 
 /* The kernel's struct sigaction. */
 struct action {
@@ -90,7 +90,7 @@ static void report(int signo, const siginfo_t *info, const ucontext_t *uc)
 
 	/* No other thread of the target runs from here on. */
 	if (shm->sched != MAPLE_SCHED_NATIVE)
-		maple_thread_set(0, MAPLE_PRIO_HOOK);
+		maple_sched_set(0, MAPLE_PRIO_HOOK);
 	shm->crash.signo = signo;
 	shm->crash.tid = raw0(SYS_gettid);
 	shm->crash.thread = maple_self.number;
@@ -212,8 +212,7 @@ static void (*restorer_of_libc(void))(void)
 /* maple_fault_start - installs the handlers, keeps what was there */
 void maple_fault_start(void)
 {
-	struct action a = { on_signal,
-			    SA_SIGINFO | SA_ONSTACK | SA_RESTORER,
+	struct action a = { on_signal, SA_SIGINFO | SA_ONSTACK | SA_RESTORER,
 			    restorer_of_libc(), 0 };
 
 	for (unsigned int i = 0; i < sizeof(owned) / sizeof(*owned); i++)

@@ -18,7 +18,7 @@ static void count_change(struct maple_shm *shm, uint32_t site)
 	for (uint32_t i = 0; i < shm->nchanges && i < MAPLE_SHM_CHANGES; i++)
 		if (shm->change[i].site == site &&
 		    ++change_hits[i] == shm->change[i].hit)
-			maple_thread_drop_to(shm->stats.changes_done++);
+			maple_sched_drop_to(shm->stats.changes_done++);
 }
 
 static bool observes(const struct maple_shm *shm)
@@ -48,8 +48,7 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 {
 	struct maple_agent_thread *self = &maple_self;
 	struct maple_shm *shm = maple_shm;
-	struct maple_access acc = { site->number, site->kind, addr,
-				    site->size };
+	struct maple_access acc = { site->number, site->kind, addr, site->size };
 
 	if (!shm || self->number == MAPLE_THREAD_NONE)
 		return;
@@ -70,10 +69,10 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 			maple_agent_open(&acc);
 	} else if (observes(shm) && in_budget(shm, site)) {
 		shm->stats.hits[site->way]++;
-		maple_ring_put(acc.kind, &acc, 0,
-			       site->flags & MAPLE_SITEF_ATOMIC ?
-				       MAPLE_EVF_ATOMIC : 0,
-			       0, (uint64_t)(frame + 1));
+		maple_ring_put(
+			acc.kind, &acc, 0,
+			site->flags & MAPLE_SITEF_ATOMIC ? MAPLE_EVF_ATOMIC : 0,
+			0, (uint64_t)(frame + 1));
 		if (shm->nchanges)
 			count_change(shm, acc.site);
 	}
@@ -91,9 +90,10 @@ void maple_hook_after(uint64_t addr, struct maple_agent_site *site,
 		return;
 	maple_agent_enter();
 	if (maple_agent_close(site->number, &acc))
-		maple_enforce_after(&acc,
-				    site->flags & MAPLE_SITEF_ATOMIC ?
-					    MAPLE_EVF_ATOMIC : 0, true);
+		maple_enforce_after(
+			&acc,
+			site->flags & MAPLE_SITEF_ATOMIC ? MAPLE_EVF_ATOMIC : 0,
+			true);
 	maple_agent_leave();
 }
 

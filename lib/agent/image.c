@@ -44,11 +44,11 @@ static void copy_text(char *to, const char *from, unsigned int size)
 	to[i] = 0;
 }
 
-static void fill_build_id(struct maple_shm_image *im, const ElfW(Phdr) *ph,
+static void fill_build_id(struct maple_shm_image *im, const ElfW(Phdr) * ph,
 			  uint64_t bias)
 {
 	uint64_t at = bias + ph->p_vaddr, end = at + ph->p_memsz;
-	const ElfW(Nhdr) *note;
+	const ElfW(Nhdr) * note;
 	const uint8_t *desc;
 
 	for (; at + sizeof(*note) <= end;) {
@@ -92,12 +92,13 @@ static int add_image(struct dl_phdr_info *info, size_t size, void *ctx)
 	struct maple_shm *shm = maple_shm;
 	unsigned int *nth = ctx, i;
 	uint64_t self = (uint64_t)add_image;
-	const ElfW(Phdr) *ph;
+	const ElfW(Phdr) * ph;
 
-	im = (struct maple_shm_image){ .bias = info->dlpi_addr, .lo = ~0ull,
+	im = (struct maple_shm_image){ .bias = info->dlpi_addr,
+				       .lo = ~0ull,
 				       .is_main = (*nth)++ == 0 };
-	if (!im.is_main && (!*info->dlpi_name ||
-			    same(info->dlpi_name, "linux-vdso.so.1")))
+	if (!im.is_main &&
+	    (!*info->dlpi_name || same(info->dlpi_name, "linux-vdso.so.1")))
 		return 0;
 	for (i = 0; i < info->dlpi_phnum; i++) {
 		ph = &info->dlpi_phdr[i];
@@ -179,8 +180,10 @@ static void patch_ready(void)
 	fd = raw3(SYS_open, shm->tables, O_RDONLY | O_CLOEXEC, 0);
 	if (raw_failed(fd))
 		return;
-	map = raw_failed(raw2(SYS_fstat, fd, &st)) || !st.st_size ? -1 :
-	      raw6(SYS_mmap, 0, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	map = raw_failed(raw2(SYS_fstat, fd, &st)) || !st.st_size
+		      ? -1
+		      : raw6(SYS_mmap, 0, st.st_size, PROT_READ, MAP_PRIVATE,
+			     fd, 0);
 	raw1(SYS_close, fd);
 	if (raw_failed(map))
 		return;
@@ -188,8 +191,8 @@ static void patch_ready(void)
 		struct maple_shm_image *im = &shm->image[i];
 
 		if (im->state != MAPLE_IMAGE_READY || !im->loaded ||
-		    is_patched[i] || im->table_at + sizeof(*t) >
-					     (uint64_t)st.st_size)
+		    is_patched[i] ||
+		    im->table_at + sizeof(*t) > (uint64_t)st.st_size)
 			continue;
 		t = (const void *)(map + im->table_at);
 		if (!table_fits(t, st.st_size - im->table_at))

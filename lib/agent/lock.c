@@ -9,8 +9,8 @@ void maple_lock_take(uint32_t *word)
 {
 	uint32_t seen = 0;
 
-	if (__atomic_compare_exchange_n(word, &seen, 1, false,
-					__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (__atomic_compare_exchange_n(word, &seen, 1, false, __ATOMIC_ACQUIRE,
+					__ATOMIC_RELAXED))
 		return;
 	while (__atomic_exchange_n(word, 2, __ATOMIC_ACQUIRE))
 		raw_futex_wait(word, 2, 0);
@@ -43,8 +43,10 @@ void *__wrap_memcpy(void *to, const void *from, size_t n)
 {
 	void *at = to;
 
-	__asm__ volatile("rep movsb" : "+D"(at), "+S"(from), "+c"(n)
-			 : : "memory");
+	__asm__ volatile("rep movsb"
+			 : "+D"(at), "+S"(from), "+c"(n)
+			 :
+			 : "memory");
 	return to;
 }
 
@@ -52,7 +54,9 @@ void *__wrap_memset(void *to, int byte, size_t n)
 {
 	void *at = to;
 
-	__asm__ volatile("rep stosb" : "+D"(at), "+c"(n) : "a"(byte)
+	__asm__ volatile("rep stosb"
+			 : "+D"(at), "+c"(n)
+			 : "a"(byte)
 			 : "memory");
 	return to;
 }

@@ -87,7 +87,7 @@ static bool take_run(struct maple_shm *shm)
 static void stay_out(struct maple_shm *shm)
 {
 	if (shm->pid && shm->stats.pinned)
-		maple_thread_put_back(shm);
+		maple_sched_put_back(shm);
 	raw2(SYS_munmap, shm, sizeof(*shm));
 }
 
@@ -103,7 +103,7 @@ static void work(struct maple_shm *shm)
 		maple_enforce_start();
 	maple_image_start();
 	maple_call_start();
-	maple_thread_watch_fork();
+	maple_leave_start();
 	maple_thread_main();
 	__atomic_store_n(&shm->state, MAPLE_AGENT_RUNNING, __ATOMIC_RELEASE);
 	raw_futex_wake(&shm->state);

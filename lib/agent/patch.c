@@ -20,18 +20,10 @@
 #include "patch.h"
 #include "raw.h"
 
-#define REACH     0x70000000ull /* less than 2 GiB, with room for images */
+#define REACH	  0x70000000ull /* less than 2 GiB, with room for images */
 #define PUN_PAGES 2048
 #define PUN_SIZE  8192
 #define PUN_SLOT  512
-#define PAGE      4096ull
-
-static struct maple_patched *patched; /* newest first; never freed */
-
-static uint64_t page_up(uint64_t n)
-{
-	return (n + PAGE - 1) & ~(PAGE - 1);
-}
 
 static bool map_at(uint64_t at, uint64_t size)
 {
@@ -54,7 +46,7 @@ static uint64_t map_near(uint64_t lo, uint64_t hi, uint64_t size)
 	const uint64_t step = 1 << 20;
 	uint64_t at;
 
-	size = page_up(size);
+	size = maple_page_up(size);
 	for (at = (lo - size) & ~(step - 1);
 	     at > step && at < lo && hi - at < REACH; at -= step)
 		if (map_at(at, size))
@@ -64,44 +56,6 @@ static uint64_t map_near(uint64_t lo, uint64_t hi, uint64_t size)
 		if (map_at(at, size))
 			return at;
 	return 0;
-}
-
-static void protect(uint64_t lo, uint64_t hi, int prot)
-{
-	lo &= ~(PAGE - 1);
-	raw3(SYS_mprotect, lo, page_up(hi) - lo, prot);
-}
-
-/* Replaces @n bytes of text; the first eight in one store if they are text. */
-static void write_text(const struct maple_patched *p, uint64_t addr,
-		       const uint8_t *bytes, unsigned int n)
-{
-	volatile uint8_t *text = (volatile uint8_t *)addr;
-	unsigned int head = n < 8 ? n : 8;
-	uint64_t word;
-
-	for (unsigned int i = n; i-- > 5;)
-		text[i] = bytes[i];
-	if (addr + 8 > page_up(p->hi)) {
-		for (unsigned int i = head; i--;)
-			text[i] = bytes[i];
-		return;
-	}
-	word = *(volatile uint64_t *)addr;
-	for (unsigned int i = 0; i < head; i++) {
-		word &= ~(0xffull << (8 * i));
-		word |= (uint64_t)bytes[i] << (8 * i);
-	}
-	*(volatile uint64_t *)addr = word;
-}
-
-static uint32_t index_at(const struct maple_patched *p, uint32_t offset)
-{
-	uint32_t h = offset * 2654435761u & p->mask;
-
-	while (p->index[h] && p->moved[p->index[h] - 1].offset != offset)
-		h = (h + 1) & p->mask;
-	return h;
 }
 
 /* Room for the slot of a pun at @addr; 0 if there is none. */
@@ -127,8 +81,8 @@ static uint64_t pun_room(struct maple_patched *p, uint64_t addr,
 	}
 	if (p->npages == PUN_PAGES)
 		return 0;
-	for (uint64_t pg = lo & ~(PAGE - 1); pg < lo + width;
-	     pg += width > 65536 ? 64 * PAGE : PAGE) {
+	for (uint64_t pg = lo & ~(MAPLE_PAGE - 1);
+	     pg<lo + width; pg += width> 65536 ? 64 * MAPLE_PAGE : MAPLE_PAGE) {
 		if (!map_at(pg, PUN_SIZE))
 			continue;
 		p->page[p->npages++] = (struct maple_patch_page){ pg, 0 };
@@ -195,15 +149,14 @@ static void lead_in(struct maple_patched *p, struct maple_patch_group *g,
 	} else {
 		n = 1;
 	}
-	write_text(p, g->addr, bytes, n);
+	maple_patch_write(p, g->addr, bytes, n);
 }
 
 /* Patches one group by @way; false if its slot has no room in reach. */
 static bool place(struct maple_patched *p, const struct maple_table *t,
 		  const struct maple_table_group *from, unsigned int way)
 {
-	const struct maple_table_insn *insn = maple_table_insns(t) +
-					      from->first;
+	const struct maple_table_insn *insn = maple_table_insns(t) + from->first;
 	const struct maple_table_insn *last = insn + from->ninsns - 1;
 	struct maple_patch_group *g = &p->group[p->ngroups];
 	struct maple_slot s = p->slot;
@@ -234,7 +187,7 @@ static bool place(struct maple_patched *p, const struct maple_table *t,
 	else
 		p->slot.at = s.at;
 	for (uint32_t i = moved; i < p->nmoved; i++)
-		p->index[index_at(p, p->moved[i].offset)] = i + 1;
+		p->index[maple_patch_index(p, p->moved[i].offset)] = i + 1;
 	lead_in(p, g, start, way);
 	g->in = true;
 	p->nbytes += g->length;
@@ -246,8 +199,8 @@ static bool place(struct maple_patched *p, const struct maple_table *t,
 static bool chosen(const struct maple_patched *p, const struct maple_table *t,
 		   const struct maple_table_group *group)
 {
-	const struct maple_table_insn *insn = maple_table_insns(t) +
-					      group->first;
+	const struct maple_table_insn *insn =
+		maple_table_insns(t) + group->first;
 	const struct maple_table_site *site = maple_table_sites(t);
 
 	if (!maple_agent_enforces)
@@ -317,24 +270,25 @@ static struct maple_patched *allocate(const struct maple_shm_image *image,
 	p->bytes = maple_lock_memory(bytes);
 	if (!p->moved || !p->group || !p->index || !p->page || !p->bytes)
 		return NULL;
-	code = page_up(sizeof(struct maple_slot_hooks) +
-		       t->nsites * sizeof(*p->site));
+	code = maple_page_up(sizeof(struct maple_slot_hooks) +
+			     t->nsites * sizeof(*p->site));
 	size = code + t->nsites * 2ull * MAPLE_SLOT_HOOK +
 	       t->ninsns * (uint64_t)MAPLE_SLOT_INSN +
 	       t->ngroups * (uint64_t)MAPLE_SLOT_ENDS;
 	at = map_near(image->lo, image->hi, size);
 	if (!at)
 		return NULL;
-	*(struct maple_slot_hooks *)at = (struct maple_slot_hooks){
-		maple_stub_before, maple_stub_after
-	};
+	*(struct maple_slot_hooks *)at =
+		(struct maple_slot_hooks){ maple_stub_before, maple_stub_after };
 	p->site = (struct maple_agent_site *)(at +
 					      sizeof(struct maple_slot_hooks));
-	p->slot = (struct maple_slot){ .at = (uint8_t *)at + code,
-				       .end = (uint8_t *)at + page_up(size),
-				       .base = at, .bias = image->bias };
+	p->slot =
+		(struct maple_slot){ .at = (uint8_t *)at + code,
+				     .end = (uint8_t *)at + maple_page_up(size),
+				     .base = at,
+				     .bias = image->bias };
 	p->code = at + code;
-	p->code_end = at + page_up(size);
+	p->code_end = at + maple_page_up(size);
 	return p;
 }
 
@@ -357,11 +311,10 @@ void maple_patch_image(struct maple_shm_image *image,
 		return;
 	}
 	fill_sites(p, t, image->site_base);
-	protect(p->lo, p->hi, PROT_READ | PROT_WRITE | PROT_EXEC);
+	maple_patch_protect(p->lo, p->hi, PROT_READ | PROT_WRITE | PROT_EXEC);
 	p->first_pun = t->ninsns;
 	for (uint32_t i = 0; i < t->ngroups; i++) {
-		if (group[i].way == MAPLE_WAY_PUN &&
-		    p->first_pun == t->ninsns)
+		if (group[i].way == MAPLE_WAY_PUN && p->first_pun == t->ninsns)
 			p->first_pun = p->nmoved;
 		if (!chosen(p, t, &group[i])) {
 			image->unpatched += !maple_agent_enforces;
@@ -375,122 +328,10 @@ void maple_patch_image(struct maple_shm_image *image,
 	}
 	if (p->first_pun > p->nmoved)
 		p->first_pun = p->nmoved;
-	protect(p->lo, p->hi, PROT_READ | PROT_EXEC);
-	protect(p->code, p->code_end, PROT_READ | PROT_EXEC);
+	maple_patch_protect(p->lo, p->hi, PROT_READ | PROT_EXEC);
+	maple_patch_protect(p->code, p->code_end, PROT_READ | PROT_EXEC);
 	for (uint32_t i = 0; i < p->npages; i++)
-		protect(p->page[i].at, p->page[i].at + PUN_SIZE,
-			PROT_READ | PROT_EXEC);
-	p->next = patched;
-	__atomic_store_n(&patched, p, __ATOMIC_RELEASE);
-}
-
-/* maple_patch_forget - the image at @bias is no longer there */
-void maple_patch_forget(uint64_t bias)
-{
-	for (struct maple_patched *p = patched; p; p = p->next)
-		if (p->bias == bias)
-			p->gone = true;
-}
-
-/* maple_patch_slot - where the instruction that stood at @pc is now */
-bool maple_patch_slot(uint64_t pc, uint64_t *slot)
-{
-	uint32_t h;
-
-	for (struct maple_patched *p = patched; p; p = p->next) {
-		if (p->gone || pc < p->lo || pc >= p->hi)
-			continue;
-		h = p->index[index_at(p, pc - p->bias)];
-		if (!h)
-			return false;
-		*slot = p->moved[h - 1].slot;
-		return true;
-	}
-	return false;
-}
-
-static const struct maple_patch_moved *find_moved(const struct maple_patched *p,
-						  uint64_t pc)
-{
-	const struct maple_patch_moved *m = NULL;
-	uint32_t lo = 0, hi = p->nmoved;
-
-	/*
-	 * Slots ascend in the region; those of puns and of traps that took
-	 * a pun's place are few.
-	 */
-	if (pc >= p->code && pc < p->code_end)
-		hi = p->first_pun;
-	else
-		lo = p->first_pun;
-	for (uint32_t i = lo; i < p->nmoved && i < hi; i++)
-		if (pc >= p->moved[i].slot && pc < p->moved[i].slot +
-						      p->moved[i].end)
-			m = &p->moved[i];
-	for (uint32_t i = p->first_pun; !m && i < p->nmoved; i++)
-		if (pc >= p->moved[i].slot && pc < p->moved[i].slot +
-						      p->moved[i].end)
-			m = &p->moved[i];
-	return m;
-}
-
-/*
- * maple_patch_origin - the program's own PC for one in a slot
- * @stack: what to add to the stack pointer to get the program's
- */
-bool maple_patch_origin(uint64_t pc, uint64_t *origin, int64_t *stack)
-{
-	const struct maple_patch_moved *m;
-
-	for (struct maple_patched *p = patched; p; p = p->next) {
-		m = p->gone ? NULL : find_moved(p, pc);
-		if (!m)
-			continue;
-		*origin = p->bias + m->offset;
-		if (pc - m->slot > m->body)
-			*origin += m->length;
-		/* The first push of the hook may find the stack's end. */
-		*stack = m->body && pc - m->slot == 5 ? 128 : 0;
-		return true;
-	}
-	return false;
-}
-
-/* Puns whose displacement ends in the group's bytes go first. */
-static void take_out(struct maple_patched *p, struct maple_patch_group *g)
-{
-	if (!g->in)
-		return;
-	g->in = false;
-	for (uint32_t i = 0; i < p->ngroups; i++)
-		if (p->group[i].pun && p->group[i].addr < g->addr &&
-		    p->group[i].addr + 5 > g->addr)
-			take_out(p, &p->group[i]);
-	write_text(p, g->addr, p->bytes + g->bytes, g->length);
-}
-
-/* maple_patch_remove - puts the program's bytes back around @pc */
-void maple_patch_remove(uint64_t pc)
-{
-	for (struct maple_patched *p = patched; p; p = p->next) {
-		if (p->gone || pc < p->lo || pc >= p->hi)
-			continue;
-		protect(p->lo, p->hi, PROT_READ | PROT_WRITE | PROT_EXEC);
-		for (uint32_t i = 0; i < p->ngroups; i++)
-			if (pc >= p->group[i].addr &&
-			    pc < p->group[i].addr + p->group[i].length)
-				take_out(p, &p->group[i]);
-		protect(p->lo, p->hi, PROT_READ | PROT_EXEC);
-	}
-}
-
-/* maple_patch_rearm - quiet sites record again */
-void maple_patch_rearm(void)
-{
-	for (struct maple_patched *p = patched; p; p = p->next) {
-		for (uint32_t i = 0; !p->gone && i < p->nsites; i++) {
-			p->site[i].count = 0;
-			p->site[i].live = 1;
-		}
-	}
+		maple_patch_protect(p->page[i].at, p->page[i].at + PUN_SIZE,
+				    PROT_READ | PROT_EXEC);
+	maple_patch_add(p);
 }

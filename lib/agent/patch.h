@@ -40,8 +40,22 @@ struct maple_patched {
 	uint32_t *index; /* offset -> moved, hashed */
 	uint32_t nsites, nmoved, ngroups, npages, nbytes, mask;
 	uint32_t first_pun; /* in moved; slots before it ascend */
-	bool gone; /* unloaded */
+	bool gone;	    /* unloaded */
 };
+
+#define MAPLE_PAGE 4096ull
+
+static inline uint64_t maple_page_up(uint64_t n)
+{
+	return (n + MAPLE_PAGE - 1) & ~(MAPLE_PAGE - 1);
+}
+
+/* moved.c */
+void maple_patch_add(struct maple_patched *p);
+void maple_patch_protect(uint64_t lo, uint64_t hi, int prot);
+void maple_patch_write(const struct maple_patched *p, uint64_t addr,
+		       const uint8_t *bytes, unsigned int n);
+uint32_t maple_patch_index(const struct maple_patched *p, uint32_t offset);
 
 static inline const struct maple_table_site *
 maple_table_sites(const struct maple_table *t)

@@ -29,14 +29,13 @@ static inline long raw_call(long nr, long a, long b, long c, long d, long e,
 	return ret;
 }
 
-#define raw0(nr) raw_call(nr, 0, 0, 0, 0, 0, 0)
-#define raw1(nr, a) raw_call(nr, (long)(a), 0, 0, 0, 0, 0)
-#define raw2(nr, a, b) raw_call(nr, (long)(a), (long)(b), 0, 0, 0, 0)
-#define raw3(nr, a, b, c) \
-	raw_call(nr, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define raw0(nr)	  raw_call(nr, 0, 0, 0, 0, 0, 0)
+#define raw1(nr, a)	  raw_call(nr, (long)(a), 0, 0, 0, 0, 0)
+#define raw2(nr, a, b)	  raw_call(nr, (long)(a), (long)(b), 0, 0, 0, 0)
+#define raw3(nr, a, b, c) raw_call(nr, (long)(a), (long)(b), (long)(c), 0, 0, 0)
 #define raw4(nr, a, b, c, d) \
 	raw_call(nr, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
-#define raw6(nr, a, b, c, d, e, f)                                      \
+#define raw6(nr, a, b, c, d, e, f)                                          \
 	raw_call(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), \
 		 (long)(f))
 

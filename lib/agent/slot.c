@@ -41,17 +41,16 @@ static void put4(struct maple_slot *s, uint32_t word)
 		put1(s, word >> (8 * i) & 0xff);
 }
 
-static void put_bytes(struct maple_slot *s, const uint8_t *bytes,
-		      unsigned int n)
+static void put_bytes(struct maple_slot *s, const uint8_t *bytes, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
 		put1(s, bytes[i]);
 }
 
-#define PUT(s, ...)                                               \
-	do {                                                      \
-		static const uint8_t bytes_[] = { __VA_ARGS__ };  \
-		put_bytes(s, bytes_, sizeof(bytes_));             \
+#define PUT(s, ...)                                              \
+	do {                                                     \
+		static const uint8_t bytes_[] = { __VA_ARGS__ }; \
+		put_bytes(s, bytes_, sizeof(bytes_));            \
 	} while (0)
 
 /* The displacement to @to; @behind bytes of the instruction follow it. */
@@ -77,9 +76,10 @@ static void put_address(struct maple_slot *s,
 {
 	unsigned int base = where->base, index = where->index;
 	int64_t disp = where->disp;
-	unsigned int scale = where->scale == 8 ? 3 :
-			     where->scale == 4 ? 2 :
-			     where->scale == 2 ? 1 : 0;
+	unsigned int scale = where->scale == 8	 ? 3
+			     : where->scale == 4 ? 2
+			     : where->scale == 2 ? 1
+						 : 0;
 	unsigned int rex = 0x48;
 
 	if (where->flags & MAPLE_SITEF_RIPREL) {
@@ -102,14 +102,13 @@ static void put_address(struct maple_slot *s,
 	put1(s, 0x8d);
 	/* Always with an index byte: one form for all. */
 	put1(s, (base == MAPLE_REG_NONE ? 0 : 0x80) | REG_RDI << 3 | 4);
-	put1(s, scale << 6 |
-		(index == MAPLE_REG_NONE ? 4 : index & 7) << 3 |
-		(base == MAPLE_REG_NONE ? 5 : base & 7));
+	put1(s, scale << 6 | (index == MAPLE_REG_NONE ? 4 : index & 7) << 3 |
+			(base == MAPLE_REG_NONE ? 5 : base & 7));
 	put4(s, (uint32_t)disp);
 }
 
-static void put_call(struct maple_slot *s,
-		     const struct maple_agent_site *site, uint64_t hook)
+static void put_call(struct maple_slot *s, const struct maple_agent_site *site,
+		     uint64_t hook)
 {
 	PUT(s, 0x56, 0x48, 0x8d, 0x35); /* push %rsi; lea site(%rip),%rsi */
 	put_rel(s, (uint64_t)site, 0);
@@ -125,8 +124,7 @@ static void put_leave(struct maple_slot *s)
 }
 
 /* maple_slot_before - the hook before @site */
-void maple_slot_before(struct maple_slot *s,
-		       const struct maple_agent_site *site,
+void maple_slot_before(struct maple_slot *s, const struct maple_agent_site *site,
 		       const struct maple_table_site *where)
 {
 	uint8_t *skip;
@@ -146,8 +144,7 @@ void maple_slot_before(struct maple_slot *s,
 }
 
 /* maple_slot_after - the hook after @site; the address is then known */
-void maple_slot_after(struct maple_slot *s,
-		      const struct maple_agent_site *site)
+void maple_slot_after(struct maple_slot *s, const struct maple_agent_site *site)
 {
 	PUT(s, 0x48, 0x8d, 0x64, 0x24, 0x80, 0x57);
 	PUT(s, 0x50, 0x9f, 0x0f, 0x90, 0xc0);
@@ -156,8 +153,7 @@ void maple_slot_after(struct maple_slot *s,
 }
 
 /* maple_slot_insn - the instruction itself, which stood at @bytes */
-void maple_slot_insn(struct maple_slot *s,
-		     const struct maple_table_insn *insn,
+void maple_slot_insn(struct maple_slot *s, const struct maple_table_insn *insn,
 		     const uint8_t *bytes)
 {
 	uint64_t here = s->bias + insn->offset;

@@ -103,8 +103,9 @@ static int scene_fork(void)
 	if (!pid) {
 		touch(&shared);
 		sched_getaffinity(0, sizeof(set), &set);
-		_exit(sched_getscheduler(0) != SCHED_OTHER ? 30 :
-		      CPU_COUNT(&set) < 2 ? 31 : before);
+		_exit(sched_getscheduler(0) != SCHED_OTHER ? 30
+		      : CPU_COUNT(&set) < 2		   ? 31
+							   : before);
 	}
 	waitpid(pid, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 32;
@@ -113,7 +114,9 @@ static int scene_fork(void)
 static int scene_spawn(void)
 {
 	return system("test $(cut -d' ' -f41 /proc/self/stat) = 0 && "
-		      "test $(nproc) -gt 1") ? 33 : 0;
+		      "test $(nproc) -gt 1")
+		       ? 33
+		       : 0;
 }
 
 static int play(const char *scene)
@@ -365,8 +368,8 @@ static void force(const char *scene, unsigned int first, unsigned int second,
 	for (unsigned int i = 0; i < times; i++) {
 		shm->mode = MAPLE_SHM_ENFORCE;
 		shm->sched = MAPLE_SCHED_PLAN;
-		assert_int_equal(maple_plan_init(&shm->plan, &iroot,
-						 1 + i % 4, 0, i), 0);
+		assert_int_equal(
+			maple_plan_init(&shm->plan, &iroot, 1 + i % 4, 0, i), 0);
 		shm->plan.guard[0] = w;
 		shm->plan.guard[1] = rd;
 		shm->plan.nguards = 2;
@@ -400,11 +403,11 @@ static void test_force_sleeper(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_observe),	 TEST(test_priorities),
-		TEST(test_budget),	 TEST(test_change_point),
-		TEST(test_crash),	 TEST(test_handler),
+		TEST(test_observe),	    TEST(test_priorities),
+		TEST(test_budget),	    TEST(test_change_point),
+		TEST(test_crash),	    TEST(test_handler),
 		TEST(test_other_processes), TEST(test_stays_out),
-		TEST(test_force),	 TEST(test_force_back),
+		TEST(test_force),	    TEST(test_force_back),
 		TEST(test_force_sleeper),
 	};
 

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * What patch.c has moved: where an instruction is now, where one in a slot
+ * came from, and the way back.
+ */
+#include <sys/mman.h>
+#include "core.h"
+#include "patch.h"
+#include "raw.h"
+
+static struct maple_patched *patched; /* newest first; never freed */
+
+/* maple_patch_add - what was done to an image can be found from now on */
+void maple_patch_add(struct maple_patched *p)
+{
+	p->next = patched;
+	__atomic_store_n(&patched, p, __ATOMIC_RELEASE);
+}
+
+/* maple_patch_protect - the pages of [@lo, @hi) */
+void maple_patch_protect(uint64_t lo, uint64_t hi, int prot)
+{
+	lo &= ~(MAPLE_PAGE - 1);
+	raw3(SYS_mprotect, lo, maple_page_up(hi) - lo, prot);
+}
+
+/* Replaces @n bytes of text; the first eight in one store if they are text. */
+void maple_patch_write(const struct maple_patched *p, uint64_t addr,
+		       const uint8_t *bytes, unsigned int n)
+{
+	volatile uint8_t *text = (volatile uint8_t *)addr;
+	unsigned int head = n < 8 ? n : 8;
+	uint64_t word;
+
+	for (unsigned int i = n; i-- > 5;)
+		text[i] = bytes[i];
+	if (addr + 8 > maple_page_up(p->hi)) {
+		for (unsigned int i = head; i--;)
+			text[i] = bytes[i];
+		return;
+	}
+	word = *(volatile uint64_t *)addr;
+	for (unsigned int i = 0; i < head; i++) {
+		word &= ~(0xffull << (8 * i));
+		word |= (uint64_t)bytes[i] << (8 * i);
+	}
+	*(volatile uint64_t *)addr = word;
+}
+
+/* maple_patch_index - where @offset stands, or would stand, in the index */
+uint32_t maple_patch_index(const struct maple_patched *p, uint32_t offset)
+{
+	uint32_t h = offset * 2654435761u & p->mask;
+
+	while (p->index[h] && p->moved[p->index[h] - 1].offset != offset)
+		h = (h + 1) & p->mask;
+	return h;
+}
+
+/* maple_patch_forget - the image at @bias is no longer there */
+void maple_patch_forget(uint64_t bias)
+{
+	for (struct maple_patched *p = patched; p; p = p->next)
+		if (p->bias == bias)
+			p->gone = true;
+}
+
+/* maple_patch_slot - where the instruction that stood at @pc is now */
+bool maple_patch_slot(uint64_t pc, uint64_t *slot)
+{
+	uint32_t h;
+
+	for (struct maple_patched *p = patched; p; p = p->next) {
+		if (p->gone || pc < p->lo || pc >= p->hi)
+			continue;
+		h = p->index[maple_patch_index(p, pc - p->bias)];
+		if (!h)
+			return false;
+		*slot = p->moved[h - 1].slot;
+		return true;
+	}
+	return false;
+}
+
+static const struct maple_patch_moved *find_moved(const struct maple_patched *p,
+						  uint64_t pc)
+{
+	const struct maple_patch_moved *m = NULL;
+	uint32_t lo = 0, hi = p->nmoved;
+
+	/*
+	 * Slots ascend in the region; those of puns and of traps that took
+	 * a pun's place are few.
+	 */
+	if (pc >= p->code && pc < p->code_end)
+		hi = p->first_pun;
+	else
+		lo = p->first_pun;
+	for (uint32_t i = lo; i < p->nmoved && i < hi; i++)
+		if (pc >= p->moved[i].slot &&
+		    pc < p->moved[i].slot + p->moved[i].end)
+			m = &p->moved[i];
+	for (uint32_t i = p->first_pun; !m && i < p->nmoved; i++)
+		if (pc >= p->moved[i].slot &&
+		    pc < p->moved[i].slot + p->moved[i].end)
+			m = &p->moved[i];
+	return m;
+}
+
+/*
+ * maple_patch_origin - the program's own PC for one in a slot
+ * @stack: what to add to the stack pointer to get the program's
+ */
+bool maple_patch_origin(uint64_t pc, uint64_t *origin, int64_t *stack)
+{
+	const struct maple_patch_moved *m;
+
+	for (struct maple_patched *p = patched; p; p = p->next) {
+		m = p->gone ? NULL : find_moved(p, pc);
+		if (!m)
+			continue;
+		*origin = p->bias + m->offset;
+		if (pc - m->slot > m->body)
+			*origin += m->length;
+		/* The first push of the hook may find the stack's end. */
+		*stack = m->body && pc - m->slot == 5 ? 128 : 0;
+		return true;
+	}
+	return false;
+}
+
+/* Puns whose displacement ends in the group's bytes go first. */
+static void take_out(struct maple_patched *p, struct maple_patch_group *g)
+{
+	if (!g->in)
+		return;
+	g->in = false;
+	for (uint32_t i = 0; i < p->ngroups; i++)
+		if (p->group[i].pun && p->group[i].addr < g->addr &&
+		    p->group[i].addr + 5 > g->addr)
+			take_out(p, &p->group[i]);
+	maple_patch_write(p, g->addr, p->bytes + g->bytes, g->length);
+}
+
+/* maple_patch_remove - puts the program's bytes back around @pc */
+void maple_patch_remove(uint64_t pc)
+{
+	for (struct maple_patched *p = patched; p; p = p->next) {
+		if (p->gone || pc < p->lo || pc >= p->hi)
+			continue;
+		maple_patch_protect(p->lo, p->hi,
+				    PROT_READ | PROT_WRITE | PROT_EXEC);
+		for (uint32_t i = 0; i < p->ngroups; i++)
+			if (pc >= p->group[i].addr &&
+			    pc < p->group[i].addr + p->group[i].length)
+				take_out(p, &p->group[i]);
+		maple_patch_protect(p->lo, p->hi, PROT_READ | PROT_EXEC);
+	}
+}
+
+/* maple_patch_rearm - quiet sites record again */
+void maple_patch_rearm(void)
+{
+	for (struct maple_patched *p = patched; p; p = p->next) {
+		for (uint32_t i = 0; !p->gone && i < p->nsites; i++) {
+			p->site[i].count = 0;
+			p->site[i].live = 1;
+		}
+	}
+}
