@@ -34,6 +34,9 @@ static bool in_budget(struct maple_shm *shm, struct maple_agent_site *site)
 		return true;
 	site->live = 0;
 	shm->stats.quieted++;
+	maple_ring_put(MAPLE_EV_QUIET,
+		       &(struct maple_access){ .site = site->number }, 0, 0, 0,
+		       0);
 	return false;
 }
 

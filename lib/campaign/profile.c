@@ -186,6 +186,8 @@ static int harvest(struct maple_campaign *c, struct sinks *s)
 	if (maple_predict_finish(c->predict) && !s->harvest.error)
 		s->harvest.error = maple_error_set(c->err, ENOMEM,
 						   "out of memory");
+	/* Some exposures are certain only now. */
+	harvest_observed(s);
 	if (s->harvest.error) {
 		maple_memo_rollback(c->memo);
 		return s->harvest.error;

@@ -286,6 +286,12 @@ static int dispatch(struct maple_predict *p, struct maple_thread *thread,
 	case MAPLE_EV_LOCK:
 	case MAPLE_EV_UNLOCK:
 		return lock_event(p, thread, event);
+	case MAPLE_EV_QUIET:
+		p->iroots.quiet = true;
+		if ((event->site & ~MAPLE_SITE_CALL) >= SITES_MAX)
+			return 0;
+		return maple_sites_quiet(&p->sites, event->site,
+					 p->stats.events);
 	case MAPLE_EV_ALLOC:
 	case MAPLE_EV_FREE:
 		return close_range(p, event->addr, event->value);

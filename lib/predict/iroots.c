@@ -17,6 +17,7 @@ struct maple_found {
 	struct maple_iroot iroot;
 	UT_hash_handle hh;
 	bool observed, predicted;
+	uint64_t claimed; /* seen, when sites were quiet, at this event */
 	struct maple_predict_facts facts;
 };
 
@@ -55,6 +56,14 @@ no_memory:
 	return NULL;
 }
 
+static void observed(struct maple_iroots *iroots, struct maple_found *found)
+{
+	found->observed = true;
+	iroots->stats->observed++;
+	if (iroots->sink->observed)
+		iroots->sink->observed(iroots->sink->ctx, &found->iroot);
+}
+
 /* maple_iroots_observed - this run has exposed @iroot */
 void maple_iroots_observed(struct maple_iroots *iroots,
 			   const struct maple_iroot *iroot)
@@ -63,10 +72,30 @@ void maple_iroots_observed(struct maple_iroots *iroots,
 
 	if (!found || found->observed)
 		return;
-	found->observed = true;
-	iroots->stats->observed++;
-	if (iroots->sink->observed)
-		iroots->sink->observed(iroots->sink->ctx, iroot);
+	if (!iroots->quiet)
+		observed(iroots, found);
+	else if (!found->claimed)
+		found->claimed = iroots->stats->events;
+}
+
+/*
+ * maple_iroots_claims - decides on what was seen when sites were quiet
+ * @certain: whether it can have been as it seemed at event @when
+ */
+void maple_iroots_claims(struct maple_iroots *iroots,
+			 bool (*certain)(void *ctx,
+					 const struct maple_iroot *iroot,
+					 uint64_t when),
+			 void *ctx)
+{
+	for (struct maple_found *f = iroots->table; f; f = f->hh.next) {
+		if (f->observed || !f->claimed)
+			continue;
+		if (certain(ctx, &f->iroot, f->claimed))
+			observed(iroots, f);
+		else
+			iroots->stats->unsure++;
+	}
 }
 
 static int worth(const struct maple_predict_facts *facts)

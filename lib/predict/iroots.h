@@ -14,6 +14,7 @@ struct maple_found;
 struct maple_iroots {
 	struct maple_found *table;
 	struct maple_found *cache[MAPLE_IROOTS_CACHE];
+	bool quiet; /* some site has gone quiet: claims need a second look */
 	const struct maple_predict_sink *sink;
 	struct maple_predict_stats *stats;
 };
@@ -23,6 +24,11 @@ void maple_iroots_observed(struct maple_iroots *iroots,
 void maple_iroots_predicted(struct maple_iroots *iroots,
 			    const struct maple_iroot *iroot,
 			    const struct maple_predict_facts *facts);
+void maple_iroots_claims(struct maple_iroots *iroots,
+			 bool (*certain)(void *ctx,
+					 const struct maple_iroot *iroot,
+					 uint64_t when),
+			 void *ctx);
 void maple_iroots_report(struct maple_iroots *iroots,
 			 void (*complete)(void *ctx,
 					  const struct maple_iroot *iroot,

@@ -138,11 +138,19 @@ static void complete(void *ctx, const struct maple_iroot *iroot,
 	}
 }
 
+static bool certain(void *ctx, const struct maple_iroot *iroot, uint64_t when)
+{
+	struct maple_predict *p = ctx;
+
+	return maple_sites_certain(&p->sites, iroot, when);
+}
+
 /*
  * maple_predict_finish - the run is over: completes the history and tells
  *                        the sink what was predicted
  *
  * What is pending then is not known to have happened: nothing is said of it.
+ * What was observed while sites were quiet comes now, if it is certain.
  * Errors: -ENOMEM, after telling what could be worked out.
  */
 int maple_predict_finish(struct maple_predict *p)
@@ -157,6 +165,7 @@ int maple_predict_finish(struct maple_predict *p)
 	if (ret)
 		p->error = ret;
 	p->stats.no_memory += p->error != 0;
+	maple_iroots_claims(&p->iroots, certain, p);
 	maple_iroots_report(&p->iroots, complete, p);
 	return p->error;
 }

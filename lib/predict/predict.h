@@ -50,8 +50,9 @@ struct maple_predict_facts {
 
 /*
  * What the caller wants to hear. Each iRoot comes at most once per run and
- * callback: observed() as soon as it happened, predicted() in
- * maple_predict_finish(), in the order in which they were found.
+ * callback: observed() as soon as it is certain that it happened, which with
+ * quiet sites may be in maple_predict_finish(); predicted() in there, in the
+ * order in which they were found.
  */
 struct maple_predict_sink {
 	void (*observed)(void *ctx, const struct maple_iroot *iroot);

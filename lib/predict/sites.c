@@ -83,6 +83,7 @@ void maple_sites_init(struct maple_sites *sites,
 {
 	memset(sites, 0, sizeof(*sites));
 	sites->gates.element = sizeof(struct maple_site_gates);
+	sites->quiet.element = sizeof(uint64_t);
 	sites->in.element = sizeof(struct maple_setlist);
 	sites->stats = stats;
 }
@@ -104,6 +105,7 @@ void maple_sites_deinit(struct maple_sites *sites)
 		free(set);
 	}
 	maple_sitemap_deinit(&sites->in);
+	maple_sitemap_deinit(&sites->quiet);
 	maple_sitemap_deinit(&sites->gates);
 	free(sites->scratch);
 }
@@ -272,4 +274,53 @@ unsigned int maple_sites_guards(const struct maple_sites *sites,
 					n = add(list->set[i], out, n, max);
 		}
 	return n;
+}
+
+/* maple_sites_quiet - from event @when on @site may be executed unseen */
+int maple_sites_quiet(struct maple_sites *sites, uint32_t site, uint64_t when)
+{
+	uint64_t *since = maple_sitemap_at(&sites->quiet, site);
+
+	if (!since)
+		return -ENOMEM;
+	if (!*since)
+		*since = when;
+	return 0;
+}
+
+static bool quiet(const struct maple_sites *sites,
+		  const struct maple_siteset *set, uint64_t when)
+{
+	for (uint32_t i = 0; i < set->n; i++) {
+		const uint64_t *since =
+			maple_sitemap_find(&sites->quiet, set->site[i]);
+
+		if (since && *since && *since <= when)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * maple_sites_certain - whether no quiet site can have come between the
+ *                       events of @iroot, which was observed at event @when
+ *
+ * A quiet site counts on all locations on which it was ever seen.
+ */
+bool maple_sites_certain(const struct maple_sites *sites,
+			 const struct maple_iroot *iroot, uint64_t when)
+{
+	const struct maple_setlist *list =
+		maple_sitemap_find(&sites->in, iroot->e[0].site);
+	bool met = false;
+
+	for (uint32_t i = 0; list && i < list->n; i++) {
+		if (hits(list->set[i], iroot) <
+		    maple_iroot_events(iroot->idiom))
+			continue;
+		met = true;
+		if (quiet(sites, list->set[i], when))
+			return false;
+	}
+	return met;
 }

@@ -27,6 +27,7 @@ struct maple_siteset;
 struct maple_sites {
 	struct maple_sitemap gates;
 	struct maple_siteset *sets;
+	struct maple_sitemap quiet; /* uint64_t: since which event; 0: never */
 	uint64_t kept;           /* sites in all sets */
 	struct maple_sitemap in; /* struct maple_setlist: those of a site */
 	uint32_t *scratch;
@@ -42,6 +43,10 @@ void maple_sites_init(struct maple_sites *sites,
 		      struct maple_predict_stats *stats);
 void maple_sites_deinit(struct maple_sites *sites);
 int maple_sites_gate(struct maple_sites *sites, uint32_t site, uint32_t gate);
+int maple_sites_quiet(struct maple_sites *sites, uint32_t site,
+		      uint64_t when);
+bool maple_sites_certain(const struct maple_sites *sites,
+			 const struct maple_iroot *iroot, uint64_t when);
 int maple_sites_index(struct maple_sites *sites);
 int maple_sites_cell(struct maple_sites *sites, const struct maple_cell *cell);
 unsigned int maple_sites_guards(const struct maple_sites *sites,

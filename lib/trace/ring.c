@@ -78,7 +78,7 @@ static bool known_kind(unsigned int kind)
 	return (kind >= MAPLE_EV_READ && kind <= MAPLE_EV_UNLOCK) ||
 	       (kind >= MAPLE_EV_CREATE && kind <= MAPLE_EV_ONCED) ||
 	       kind == MAPLE_EV_ALLOC || kind == MAPLE_EV_FREE ||
-	       kind == MAPLE_EV_BLOCK ||
+	       kind == MAPLE_EV_BLOCK || kind == MAPLE_EV_QUIET ||
 	       (kind >= MAPLE_EV_STEP && kind <= MAPLE_EV_RELEASE);
 }
 

@@ -40,6 +40,7 @@ const struct maple_text_form maple_text_forms[] = {
 	{ "alloc", MAPLE_EV_ALLOC, false, 'x' },
 	{ "free", MAPLE_EV_FREE, false, 'x' },
 	{ "block", MAPLE_EV_BLOCK, false, 0 },
+	{ "quiet", MAPLE_EV_QUIET, true, 0 },
 	{ NULL, 0, false, 0 },
 };
 

@@ -66,6 +66,12 @@ enum maple_event_kind {
 	 */
 	MAPLE_EV_BLOCK = 28,
 
+	/*
+	 * The site has used up its budget: from here on it may be executed
+	 * without an event. Does not count as an execution of the site.
+	 */
+	MAPLE_EV_QUIET = 29,
+
 	/* What the automaton says, in the log of an enforced run. */
 	MAPLE_EV_STEP = 32,    /* aux: the step that was executed */
 	MAPLE_EV_GIVEUP = 33,  /* an attempt ended */
