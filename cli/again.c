@@ -3,9 +3,12 @@
  * The replay command of a finding, with the options that it takes to be
  * judged and found again: they are the command line's, not the finding's.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cli.h"
+
+#define NAME "mapletest"
 
 /* @word as the shell reads it back. */
 static void print_word(FILE *out, const char *word)
@@ -52,8 +55,16 @@ void maple_again_complete(const struct maple_settings *settings,
 	out = open_memstream(&command, &size);
 	if (!out)
 		return;
-	fputs(before, out);
-	add(out, before, "--db", settings->db);
+	/* As this program was called, so that the line works as it stands. */
+	if (strchr(program_invocation_name, '/') &&
+	    !strncmp(before, NAME, strlen(NAME))) {
+		print_word(out, program_invocation_name);
+		fputs(before + strlen(NAME), out);
+	} else {
+		fputs(before, out);
+	}
+	if (settings->db && strcmp(settings->db, ":memory:") != 0)
+		add(out, before, "--db", settings->db);
 	add(out, before, "--oracle", o->oracle);
 	add(out, before, "--expect-output", o->expect_output);
 	add(out, before, "--setup", o->setup);

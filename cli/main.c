@@ -151,7 +151,7 @@ static void no_reader(int signo)
 
 int main(int argc, char **argv)
 {
-	struct maple_settings settings = { .campaign.confirm = 5 };
+	struct maple_settings settings = { .campaign.confirm = 5, .times = 1 };
 	int ret;
 
 	if (argc == 2 && !strcmp(argv[1], "__canary"))

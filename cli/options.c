@@ -45,7 +45,7 @@ static const struct option_entry table[] = {
 	  "candidates best first (ranked, the default) or as in the paper"
 	  " (paper)" },
 	{ "idioms", "LIST", RUN, SETS(campaign.idioms, idioms),
-	  "the idioms to try, such as 1-3,5" },
+	  "the idioms to try; this version knows 1" },
 	{ "backend", "NAME", RERUN, SETS(backend, backend), "auto or agent" },
 	{ "oracle", "CMD", RERUN, SETS(campaign.oracle, string),
 	  "judge each run by the status of this shell command" },

@@ -30,7 +30,7 @@ static int replay(const struct maple_settings *settings,
 {
 	struct maple_campaign_options options = settings->campaign;
 	struct maple_error err = { "" };
-	unsigned int times = settings->times ? settings->times : 1, fails = 0;
+	unsigned int times = settings->times, fails = 0;
 	int ret;
 
 	options.argv = finding->argv;
@@ -70,6 +70,9 @@ int maple_command_replay(struct maple_settings *settings)
 				       "which finding? mapletest replay "
 				       "FINDING; 'mapletest report' lists "
 				       "them");
+	if (!settings->times)
+		return maple_say_error(MAPLE_STATUS_USAGE,
+				       "--times wants a number from 1 on");
 	/* The replay runs in the finding's directory. */
 	if (expected) {
 		absolute = realpath(expected, NULL);

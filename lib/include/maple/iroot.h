@@ -22,6 +22,9 @@ enum maple_idiom {
 	MAPLE_IDIOMS,         /* one past the last */
 };
 
+/* The idioms that this version predicts, as in --idioms: bit i, idiom i. */
+#define MAPLE_IDIOMS_PREDICTED (1u << MAPLE_IDIOM_1)
+
 struct maple_iroot_event {
 	uint32_t site;
 	uint32_t kind; /* READ, WRITE, LOCK or UNLOCK; never UPDATE */
