@@ -3,6 +3,7 @@
  * The agent in real programs. Where a small one will do, this test is its own
  * program under test: run with the name of a scene, it plays it.
  */
+#include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 #include <sched.h>
@@ -119,8 +120,82 @@ static int scene_spawn(void)
 		       : 0;
 }
 
+/* The end of the stack is found by the program, or by a hook's push. */
+NOTE int dig(volatile int *at)
+{
+	volatile char room[1024];
+
+	room[0] = *at;
+	if (room[0] == 77)
+		return 0;
+	return dig((volatile int *)room) + room[1];
+}
+
+NOTE void *wait_for_it(void *arg)
+{
+	while (!shared)
+		sched_yield();
+	return NULL;
+}
+
+/* A target may close what it does not know. */
+static int scene_close(void)
+{
+	pthread_t t;
+
+	for (int i = 3; i < 1024; i++)
+		close(i);
+	if (pthread_create(&t, NULL, write_it, NULL))
+		return 40;
+	pthread_join(t, NULL);
+	return 0;
+}
+
+static int scene_exec(void)
+{
+	char *none[] = { "none", NULL };
+	char *argv[] = { "sh", "-c",
+			 "test $(cut -d' ' -f41 /proc/self/stat) = 0", NULL };
+
+	/* What fails must leave no trace. */
+	execv("/no/such/program", none);
+	if (sched_getaffinity(0, 0, NULL) != -1)
+		return 41;
+	write_it(NULL);
+	execv("/bin/sh", argv);
+	return 42;
+}
+
+/* crc32 of "hello", with a library that comes, goes and comes again. */
+static int scene_library(void)
+{
+	unsigned long (*crc)(unsigned long, const void *, unsigned int);
+	void *lib;
+
+	for (int i = 0; i < 2; i++) {
+		lib = dlopen("libz.so.1", RTLD_NOW);
+		if (!lib)
+			return 43;
+		*(void **)&crc = dlsym(lib, "crc32");
+		if (crc(0, "hello", 5) != 0x3610a686)
+			return 44;
+		dlclose(lib);
+	}
+	return 0;
+}
+
 static int play(const char *scene)
 {
+	if (!strcmp(scene, "dig"))
+		return dig(&shared);
+	if (!strcmp(scene, "spin"))
+		return scene_pair(wait_for_it, write_it);
+	if (!strcmp(scene, "close"))
+		return scene_close();
+	if (!strcmp(scene, "exec"))
+		return scene_exec();
+	if (!strcmp(scene, "library"))
+		return scene_library();
 	if (!strcmp(scene, "write_read"))
 		return scene_pair(write_it, read_it);
 	if (!strcmp(scene, "read_write"))
@@ -333,6 +408,55 @@ static void test_other_processes(void **state)
 	assert_int_equal(drive.shm->nthreads, 1);
 }
 
+static void test_end_of_stack(void **state)
+{
+	int status = run_scene("dig");
+
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGSEGV);
+	assert_int_equal(drive.shm->crash.signo, SIGSEGV);
+	assert_int_equal(drive.shm->state, MAPLE_AGENT_CRASHED);
+}
+
+/* Older threads first, and the older one waits for the younger. */
+static void test_spin(void **state)
+{
+	assert_int_equal(run_pair("spin"), 0);
+}
+
+static void test_close(void **state)
+{
+	wanted_seen = 0;
+	drive.event = look_for;
+	run_scene("close");
+	wanted_site = site_in(write_it, MAPLE_EV_WRITE);
+	assert_int_equal(run_scene("close"), 0);
+	assert_int_equal(wanted_seen, 1);
+}
+
+static void test_exec(void **state)
+{
+	wanted_seen = 0;
+	drive.event = look_for;
+	run_scene("turn");
+	wanted_site = site_in(write_it, MAPLE_EV_WRITE);
+	assert_int_equal(run_scene("exec"), 0);
+	assert_int_equal(wanted_seen, 1);
+	assert_int_equal(drive.shm->state, MAPLE_AGENT_REPLACED);
+}
+
+static void test_library(void **state)
+{
+	static const char *const libz[] = { "*/libz.*", NULL };
+	unsigned int patched = 0;
+
+	drive.include = libz;
+	assert_int_equal(run_scene("library"), 0);
+	for (uint32_t i = 1; i < drive.shm->nimages; i++)
+		patched += drive.shm->image[i].patched;
+	assert_true(patched > 0);
+}
+
 static void test_stays_out(void **state)
 {
 	strcpy(drive.shm->exe, "some-other-*");
@@ -407,8 +531,10 @@ int main(int argc, char **argv)
 		TEST(test_budget),	    TEST(test_change_point),
 		TEST(test_crash),	    TEST(test_handler),
 		TEST(test_other_processes), TEST(test_stays_out),
-		TEST(test_force),	    TEST(test_force_back),
-		TEST(test_force_sleeper),
+		TEST(test_end_of_stack),    TEST(test_spin),
+		TEST(test_close),	    TEST(test_exec),
+		TEST(test_library),	    TEST(test_force),
+		TEST(test_force_back),	    TEST(test_force_sleeper),
 	};
 
 	if (argc == 2)
