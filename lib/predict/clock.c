@@ -64,8 +64,7 @@ static void changed(struct maple_clock *clock)
 	clock->epoch = NULL;
 }
 
-static struct maple_clock *clock_of(struct maple_clocks *clocks,
-				    uint32_t thread)
+static struct maple_clock *clock_of(struct maple_clocks *clocks, uint32_t thread)
 {
 	struct maple_clock *clock = clocks->thread[thread];
 

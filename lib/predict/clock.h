@@ -21,7 +21,7 @@ struct maple_vector {
 struct maple_epoch {
 	uint32_t refs;
 	uint32_t thread;
-	uint32_t own;    /* c[thread] */
+	uint32_t own;	 /* c[thread] */
 	uint32_t serial; /* of the thread's epochs, ascending */
 	uint32_t n;
 	uint32_t c[];

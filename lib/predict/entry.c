@@ -105,8 +105,7 @@ static struct maple_summary *twin(const struct maple_entry *from,
 
 static int groups_clone(const struct maple_entry *from, struct maple_entry *to)
 {
-	to->groups = reallocarray(NULL, from->groups_room,
-				  sizeof(*to->groups));
+	to->groups = reallocarray(NULL, from->groups_room, sizeof(*to->groups));
 	if (!to->groups)
 		return -ENOMEM;
 	to->groups_room = from->groups_room;
@@ -211,8 +210,8 @@ void maple_entry_drop(struct maple_cell *cell, struct maple_entry *entry,
 	for (uint32_t i = 0; i < ngroups; i++)
 		maple_epoch_put(entry->groups[i].epoch);
 	entry->ngroups -= ngroups;
-	entry->nsearched -= entry->nsearched < ngroups ? entry->nsearched :
-							 ngroups;
+	entry->nsearched -= entry->nsearched < ngroups ? entry->nsearched
+						       : ngroups;
 	memmove(entry->groups, entry->groups + ngroups,
 		entry->ngroups * sizeof(entry->groups[0]));
 	for (uint32_t i = 0; i < entry->nsummaries; i++) {

@@ -113,8 +113,7 @@ static int execute(struct maple_predict *p, struct maple_thread *thread,
 	*occurrence = (*executed)++;
 	if (!thread->locks.nheld)
 		return 0;
-	return maple_sites_gate(&p->sites, event->site,
-				thread->locks.outermost);
+	return maple_sites_gate(&p->sites, event->site, thread->locks.outermost);
 }
 
 /* An access to @n cells found; takes over the reference to @set. */
@@ -143,7 +142,8 @@ static int access(struct maple_predict *p, struct maple_thread *thread,
 		if (p->space.found[i]->mutex == memory)
 			continue;
 		ret = touch(p, p->space.found[i], &access, event, verdict,
-			    recent < MAPLE_RECENT ? &thread->recent[recent] : NULL);
+			    recent < MAPLE_RECENT ? &thread->recent[recent]
+						  : NULL);
 		recent++;
 	}
 	maple_epoch_put(access.epoch);
@@ -311,8 +311,7 @@ static int dispatch(struct maple_predict *p, struct maple_thread *thread,
  * which the predictor goes on with less than it should know, -EINVAL after
  * maple_predict_finish().
  */
-int maple_predict_event(struct maple_predict *p,
-			const struct maple_event *event)
+int maple_predict_event(struct maple_predict *p, const struct maple_event *event)
 {
 	struct maple_event e = *event;
 	struct maple_thread *thread;

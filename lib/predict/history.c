@@ -110,8 +110,8 @@ static int add_span(struct maple_entry *entry, struct maple_summary *summary)
 {
 	const struct maple_access *access = &entry->access;
 
-	if (!room_for((void **)&summary->spans, &summary->room,
-		      summary->nspans, sizeof(*summary->spans)))
+	if (!room_for((void **)&summary->spans, &summary->room, summary->nspans,
+		      sizeof(*summary->spans)))
 		return -ENOMEM;
 	summary->spans[summary->nspans++] = (struct maple_span){
 		.epoch = maple_epoch_get(access->epoch),
@@ -129,8 +129,7 @@ static int add_group(struct maple_history *history, struct maple_cell *cell,
 	struct maple_epoch *epoch = entry->access.epoch;
 	struct maple_group *group;
 
-	if (entry->ngroups &&
-	    entry->groups[entry->ngroups - 1].epoch == epoch) {
+	if (entry->ngroups && entry->groups[entry->ngroups - 1].epoch == epoch) {
 		entry->groups[entry->ngroups - 1].last = summary;
 		return 0;
 	}
@@ -162,8 +161,8 @@ static int fold(struct maple_history *history, struct maple_cell *cell,
 		if (ret || !summary)
 			return ret;
 	}
-	if (!summary->nspans || summary->spans[summary->nspans - 1].epoch !=
-					entry->access.epoch) {
+	if (!summary->nspans ||
+	    summary->spans[summary->nspans - 1].epoch != entry->access.epoch) {
 		ret = add_span(entry, summary);
 		if (ret)
 			return ret;
@@ -181,8 +180,8 @@ static int fold(struct maple_history *history, struct maple_cell *cell,
  * maple_history_settle - ends the wait of @entry's latest access
  * @now: what its thread holds at its next access to the cell; NULL if nothing
  */
-int maple_history_settle(struct maple_history *history,
-			 struct maple_cell *cell, struct maple_entry *entry,
+int maple_history_settle(struct maple_history *history, struct maple_cell *cell,
+			 struct maple_entry *entry,
 			 const struct maple_lockset *now)
 {
 	struct maple_access *access = &entry->access;
@@ -211,8 +210,8 @@ int maple_history_settle(struct maple_history *history,
  *
  * Returns 0 or -ENOMEM; the entry stays consistent.
  */
-int maple_history_access(struct maple_history *history,
-			 struct maple_cell *cell, struct maple_entry *entry,
+int maple_history_access(struct maple_history *history, struct maple_cell *cell,
+			 struct maple_entry *entry,
 			 const struct maple_access *access)
 {
 	struct maple_access old = entry->access;

@@ -13,12 +13,12 @@
 struct maple_access {
 	struct maple_epoch *epoch; /* owned, as is set */
 	struct maple_lockset *set;
-	uint64_t first;      /* by index in set: first of its section */
+	uint64_t first; /* by index in set: first of its section */
 	uint32_t site;
 	uint32_t clock;
 	uint32_t occurrence; /* how-manieth of the site by the thread */
-	uint32_t class;      /* site executed next; NONE: not known yet */
-	uint8_t kind;        /* UPDATE stands for a read and a write */
+	uint32_t class;	     /* site executed next; NONE: not known yet */
+	uint8_t kind;	     /* UPDATE stands for a read and a write */
 	uint8_t shared;
 };
 
@@ -36,7 +36,7 @@ struct maple_summary {
 	uint16_t thread;
 	uint8_t kind; /* never UPDATE */
 	bool shared;
-	bool update;  /* one half of a read-modify-write */
+	bool update; /* one half of a read-modify-write */
 	uint32_t nspans, room;
 	struct maple_span *spans; /* ascending */
 };
@@ -51,11 +51,11 @@ struct maple_group {
 struct maple_entry {
 	struct maple_entry *next;
 	uint16_t thread;
-	bool waiting; /* access is not yet in a summary */
+	bool waiting;		/* access is not yet in a summary */
 	struct maple_seen read; /* observer: its last read since ... */
-	uint32_t read_at;       /* ... this count of writes */
+	uint32_t read_at;	/* ... this count of writes */
 
-	struct maple_access access; /* the latest one */
+	struct maple_access access;  /* the latest one */
 	struct maple_entry **recent; /* who will set access.class */
 	uint32_t nsummaries, summaries_room;
 	uint32_t ngroups, groups_room;
@@ -83,13 +83,12 @@ struct maple_history {
 	void *ctx;
 };
 
-int maple_history_access(struct maple_history *history,
-			 struct maple_cell *cell, struct maple_entry *entry,
+int maple_history_access(struct maple_history *history, struct maple_cell *cell,
+			 struct maple_entry *entry,
 			 const struct maple_access *access);
-int maple_history_close(struct maple_history *history,
-			struct maple_cell *cell);
-int maple_history_settle(struct maple_history *history,
-			 struct maple_cell *cell, struct maple_entry *entry,
+int maple_history_close(struct maple_history *history, struct maple_cell *cell);
+int maple_history_settle(struct maple_history *history, struct maple_cell *cell,
+			 struct maple_entry *entry,
 			 const struct maple_lockset *now);
 int maple_history_search(struct maple_history *history,
 			 const struct maple_cell *cell,

@@ -110,8 +110,7 @@ void maple_iroots_predicted(struct maple_iroots *iroots,
 {
 	struct maple_found *found = get(iroots, iroot);
 
-	if (!found || (found->predicted &&
-		       worth(facts) <= worth(&found->facts)))
+	if (!found || (found->predicted && worth(facts) <= worth(&found->facts)))
 		return;
 	iroots->stats->predicted += !found->predicted;
 	found->predicted = true;
@@ -142,7 +141,7 @@ void maple_iroots_deinit(struct maple_iroots *iroots)
 {
 	struct maple_found *found, *next;
 
-	HASH_ITER(hh, iroots->table, found, next) {
+	HASH_ITER (hh, iroots->table, found, next) {
 		HASH_DELETE(hh, iroots->table, found);
 		free(found);
 	}

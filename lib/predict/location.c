@@ -20,7 +20,7 @@
 #include "location.h"
 #include "table.h"
 
-#define GRANULE  8
+#define GRANULE	 8
 #define GRANULES (MAPLE_BLOCK_BYTES / GRANULE)
 
 struct maple_block {
@@ -31,8 +31,7 @@ struct maple_block {
 };
 
 void maple_space_init(struct maple_space *space, uint32_t max_cells,
-		      uint32_t max_entries,
-		      struct maple_predict_stats *stats)
+		      uint32_t max_entries, struct maple_predict_stats *stats)
 {
 	memset(space, 0, sizeof(*space));
 	space->max_cells = max_cells;
@@ -40,8 +39,7 @@ void maple_space_init(struct maple_space *space, uint32_t max_cells,
 	space->stats = stats;
 }
 
-static struct maple_block *block_find(struct maple_space *space,
-				      uint64_t number)
+static struct maple_block *block_find(struct maple_space *space, uint64_t number)
 {
 	struct maple_block **cached, *block;
 
@@ -54,8 +52,7 @@ static struct maple_block *block_find(struct maple_space *space,
 	return block;
 }
 
-static struct maple_block *block_make(struct maple_space *space,
-				      uint64_t number)
+static struct maple_block *block_make(struct maple_space *space, uint64_t number)
 {
 	struct maple_block *block = calloc(1, sizeof(*block));
 
@@ -248,9 +245,8 @@ int maple_space_find(struct maple_space *space, uint64_t addr, uint64_t size)
 	return (int)n;
 }
 
-static void close_in_block(struct maple_space *space,
-			   struct maple_block *block, unsigned int pos,
-			   unsigned int end,
+static void close_in_block(struct maple_space *space, struct maple_block *block,
+			   unsigned int pos, unsigned int end,
 			   void (*close)(void *ctx, struct maple_cell *cell),
 			   void *ctx)
 {
@@ -293,14 +289,16 @@ void maple_space_close(struct maple_space *space, uint64_t addr, uint64_t size,
 	end = addr + (size - 1);
 	last = end / MAPLE_BLOCK_BYTES;
 	if (last - first > HASH_COUNT(space->table)) {
-		HASH_ITER(hh, space->table, block, next)
+		HASH_ITER (hh, space->table, block, next)
 			if (block->number >= first && block->number <= last)
-				close_in_block(space, block,
-					block->number == first ?
-						addr % MAPLE_BLOCK_BYTES : 0,
-					block->number == last ?
-						end % MAPLE_BLOCK_BYTES + 1 :
-						MAPLE_BLOCK_BYTES,
+				close_in_block(
+					space, block,
+					block->number == first
+						? addr % MAPLE_BLOCK_BYTES
+						: 0,
+					block->number == last
+						? end % MAPLE_BLOCK_BYTES + 1
+						: MAPLE_BLOCK_BYTES,
 					close, ctx);
 		return;
 	}
@@ -308,10 +306,10 @@ void maple_space_close(struct maple_space *space, uint64_t addr, uint64_t size,
 		block = block_find(space, i);
 		if (block)
 			close_in_block(space, block,
-				i == first ? addr % MAPLE_BLOCK_BYTES : 0,
-				i == last ? end % MAPLE_BLOCK_BYTES + 1 :
-					    MAPLE_BLOCK_BYTES,
-				close, ctx);
+				       i == first ? addr % MAPLE_BLOCK_BYTES : 0,
+				       i == last ? end % MAPLE_BLOCK_BYTES + 1
+						 : MAPLE_BLOCK_BYTES,
+				       close, ctx);
 	}
 }
 
@@ -330,9 +328,10 @@ void maple_space_visit(struct maple_space *space, uint64_t addr, uint64_t size,
 		uint64_t first = addr / MAPLE_BLOCK_BYTES;
 		uint64_t last = (addr + (size - 1)) / MAPLE_BLOCK_BYTES;
 
-		HASH_ITER(hh, space->table, block, next)
-			for (struct maple_cell *cell = block->cells; cell &&
-			     block->number >= first && block->number <= last;
+		HASH_ITER (hh, space->table, block, next)
+			for (struct maple_cell *cell = block->cells;
+			     cell && block->number >= first &&
+			     block->number <= last;
 			     cell = cell->next)
 				visit(cell);
 		return;
@@ -360,7 +359,7 @@ void maple_space_walk(struct maple_space *space,
 {
 	struct maple_block *block, *next;
 
-	HASH_ITER(hh, space->table, block, next)
+	HASH_ITER (hh, space->table, block, next)
 		for (struct maple_cell *cell = block->cells; cell;
 		     cell = cell->next)
 			visit(ctx, cell);
@@ -371,7 +370,7 @@ void maple_space_deinit(struct maple_space *space)
 	struct maple_block *block, *next;
 	struct maple_cell *cell;
 
-	HASH_ITER(hh, space->table, block, next) {
+	HASH_ITER (hh, space->table, block, next) {
 		while ((cell = block->cells)) {
 			block->cells = cell->next;
 			cell_free(space, cell);

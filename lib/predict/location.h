@@ -16,19 +16,19 @@ struct maple_entry;
 struct maple_seen {
 	uint32_t site;
 	uint16_t thread;
-	uint8_t kind;   /* enum maple_event_kind; 0: none */
+	uint8_t kind;	/* enum maple_event_kind; 0: none */
 	uint8_t shared; /* read side of a rwlock */
 };
 
 /* Bytes that were never accessed but all together. */
 struct maple_cell {
-	struct maple_cell *next; /* in its block, ascending */
+	struct maple_cell *next;     /* in its block, ascending */
 	struct maple_entry *entries; /* one per thread that touched it */
 	struct maple_seen writer;    /* the last one */
-	uint32_t writes;             /* reads noted at this count are valid */
-	uint32_t nsummaries;         /* over all entries */
-	uint16_t start, end;         /* in its block */
-	bool mutex;                  /* a lock's first byte, never data */
+	uint32_t writes;	     /* reads noted at this count are valid */
+	uint32_t nsummaries;	     /* over all entries */
+	uint16_t start, end;	     /* in its block */
+	bool mutex;		     /* a lock's first byte, never data */
 };
 
 struct maple_block;
@@ -44,8 +44,7 @@ struct maple_space {
 };
 
 void maple_space_init(struct maple_space *space, uint32_t max_cells,
-		      uint32_t max_entries,
-		      struct maple_predict_stats *stats);
+		      uint32_t max_entries, struct maple_predict_stats *stats);
 int maple_space_find(struct maple_space *space, uint64_t addr, uint64_t size);
 void maple_space_close(struct maple_space *space, uint64_t addr, uint64_t size,
 		       void (*close)(void *ctx, struct maple_cell *cell),

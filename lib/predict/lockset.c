@@ -207,7 +207,7 @@ void maple_annotations_deinit(struct maple_annotations *annotations)
 {
 	struct maple_annotated *annotated, *next;
 
-	HASH_ITER(hh, annotations->table, annotated, next) {
+	HASH_ITER (hh, annotations->table, annotated, next) {
 		HASH_DELETE(hh, annotations->table, annotated);
 		free(annotated);
 	}

@@ -63,11 +63,9 @@ uint64_t maple_lockset_outside(const struct maple_lockset *set,
 			       const struct maple_lockset *other);
 const struct maple_annotated *
 maple_annotations_get(struct maple_annotations *annotations,
-		      struct maple_lockset *set, uint64_t first,
-		      uint64_t last);
+		      struct maple_lockset *set, uint64_t first, uint64_t last);
 void maple_annotations_deinit(struct maple_annotations *annotations);
 bool maple_annotated_feasible(const struct maple_annotated *from,
-			      const struct maple_annotated *to,
-			      bool *disjoint);
+			      const struct maple_annotated *to, bool *disjoint);
 
 #endif

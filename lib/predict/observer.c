@@ -61,7 +61,9 @@ enum maple_verdict maple_observer_judge(struct maple_observer *observer,
 	}
 	if (pending)
 		observer->doubts[observer->ndoubts++] = (struct maple_doubt){
-			.event = *event, .cut = cut, .unsure = unsure,
+			.event = *event,
+			.cut = cut,
+			.unsure = unsure,
 		};
 	else
 		observer->stats->unsure += unsure;
@@ -121,9 +123,8 @@ static bool valid_read(const struct maple_cell *cell,
 	return entry->read.kind && entry->read_at == cell->writes;
 }
 
-static void apply_read(struct maple_observer *observer,
-		       struct maple_cell *cell, struct maple_entry *entry,
-		       const struct maple_seen *seen)
+static void apply_read(struct maple_observer *observer, struct maple_cell *cell,
+		       struct maple_entry *entry, const struct maple_seen *seen)
 {
 	if (!valid_read(cell, entry) && cell->writer.kind &&
 	    cell->writer.thread != seen->thread)

@@ -6,12 +6,12 @@
 #include "state.h"
 
 #define DEFAULT_LOCATIONS (1u << 20)
-#define DEFAULT_ENTRIES   (1u << 21)
+#define DEFAULT_ENTRIES	  (1u << 21)
 #define DEFAULT_SUMMARIES 1024
-#define DEFAULT_SPANS     256
-#define DEFAULT_BYTES     65536
-#define DEFAULT_COLLECT   32
-#define DEFAULT_WINDOW    1000
+#define DEFAULT_SPANS	  256
+#define DEFAULT_BYTES	  65536
+#define DEFAULT_COLLECT	  32
+#define DEFAULT_WINDOW	  1000
 
 static const struct maple_lockset *holds(void *ctx, uint32_t thread)
 {
@@ -174,8 +174,8 @@ int maple_predict_finish(struct maple_predict *p)
  * maple_predict_guards - all sites seen on a location shared by threads on
  *                        which an event of @iroot was seen
  *
- * From the sink's predicted() on, not before. Returns how many stand in @sites, at
- * most @max; those that met more of the iRoot's events come first.
+ * From the sink's predicted() on, not before. Returns how many stand in @sites,
+ * at most @max; those that met more of the iRoot's events come first.
  */
 unsigned int maple_predict_guards(const struct maple_predict *p,
 				  const struct maple_iroot *iroot,

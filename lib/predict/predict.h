@@ -19,32 +19,32 @@ struct maple_predict;
 
 /* Zero is the default of every field. */
 struct maple_predict_options {
-	unsigned int idioms;   /* bit i: idiom i; 0: all there are */
-	bool no_observe;       /* the order of events means nothing */
+	unsigned int idioms; /* bit i: idiom i; 0: all there are */
+	bool no_observe;     /* the order of events means nothing */
 	bool no_predict;
-	unsigned int window;   /* vw, for compound idioms; 0: 1000 */
+	unsigned int window;	/* vw, for compound idioms; 0: 1000 */
 	uint32_t max_locations; /* ranges; 0: 1048576 */
-	uint32_t max_entries;   /* ... times threads that touched each, at
+	uint32_t max_entries;	/* ... times threads that touched each, at
 				   about 300 bytes; 0: 2097152 */
 	uint32_t max_summaries; /* accesses kept per location; 0: 1024 */
-	uint32_t max_spans;     /* clocks kept per summary; 0: 256 */
-	uint32_t max_bytes;     /* looked at per access; 0: 65536 */
-	uint32_t collect;       /* prune after so many new epochs; 0: 32 */
+	uint32_t max_spans;	/* clocks kept per summary; 0: 256 */
+	uint32_t max_bytes;	/* looked at per access; 0: 65536 */
+	uint32_t collect;	/* prune after so many new epochs; 0: 32 */
 };
 
 /* Where and when profiling saw one event of a predicted iRoot. */
 struct maple_predict_end {
 	uint32_t thread;     /* its number in this run */
 	uint32_t occurrence; /* how-manieth time it executed the site, from 0 */
-	uint32_t class;      /* site it executed next, or MAPLE_SITE_NONE */
+	uint32_t class;	     /* site it executed next, or MAPLE_SITE_NONE */
 	uint32_t ngates;     /* outermost lock calls that covered the site */
 	uint32_t gate[MAPLE_PREDICT_GATES];
 };
 
 struct maple_predict_facts {
 	struct maple_predict_end e[MAPLE_IROOT_EVENTS];
-	bool disjoint; /* no lock excludes the events of a dependency */
-	bool ordered;  /* forced by happens-before: e0 is always before e1 */
+	bool disjoint;	/* no lock excludes the events of a dependency */
+	bool ordered;	/* forced by happens-before: e0 is always before e1 */
 	bool gates_cut; /* there were more gates than fit */
 };
 
@@ -64,20 +64,20 @@ struct maple_predict_sink {
 /* What was seen, and what a cap or a doubt cut away. */
 struct maple_predict_stats {
 	uint64_t events;
-	uint64_t locations;      /* now */
+	uint64_t locations;	      /* now */
 	uint64_t observed, predicted; /* iRoots */
-	uint64_t searches;       /* full scans of a location's history */
-	uint64_t removed;        /* entries that nothing could need any more */
-	uint64_t unsure;         /* accesses whose order was not certain */
-	uint64_t bad_events;     /* not understood: no such thread or kind */
-	uint64_t cut_locations;  /* accesses not kept: max_locations, _entries */
-	uint64_t cut_bytes;      /* bytes not looked at: max_bytes */
-	uint64_t cut_summaries;  /* max_summaries */
-	uint64_t cut_spans;      /* max_spans */
-	uint64_t cut_syncs;      /* synchronisation objects and signals */
-	uint64_t cut_iroots;     /* iRoots of one run, 1048576 */
-	uint64_t cut_guards;     /* locations not kept for guards */
-	uint64_t no_memory;      /* allocations that failed */
+	uint64_t searches;	      /* full scans of a location's history */
+	uint64_t removed;	/* entries that nothing could need any more */
+	uint64_t unsure;	/* accesses whose order was not certain */
+	uint64_t bad_events;	/* not understood: no such thread or kind */
+	uint64_t cut_locations; /* accesses not kept: max_locations, _entries */
+	uint64_t cut_bytes;	/* bytes not looked at: max_bytes */
+	uint64_t cut_summaries; /* max_summaries */
+	uint64_t cut_spans;	/* max_spans */
+	uint64_t cut_syncs;	/* synchronisation objects and signals */
+	uint64_t cut_iroots;	/* iRoots of one run, 1048576 */
+	uint64_t cut_guards;	/* locations not kept for guards */
+	uint64_t no_memory;	/* allocations that failed */
 };
 
 int maple_predict_create(const struct maple_predict_options *options,

@@ -24,8 +24,8 @@ static int settle_early(struct maple_history *history, struct maple_cell *cell,
 	if (!entry->waiting)
 		return 0;
 	all = maple_lockset_outside(set, NULL);
-	if (maple_lockset_outside(set, history->holds(history->ctx,
-						      entry->thread)) != all)
+	if (maple_lockset_outside(
+		    set, history->holds(history->ctx, entry->thread)) != all)
 		return 0;
 	return maple_history_settle(history, cell, entry, NULL);
 }

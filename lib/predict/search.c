@@ -188,8 +188,8 @@ static int neighbours_of(struct maple_history *history,
 		if (e == entry)
 			continue;
 		from = latest(e, to->epoch);
-		if (!from || (at && maple_epoch_before(from->epoch,
-						       to[-1].epoch)))
+		if (!from ||
+		    (at && maple_epoch_before(from->epoch, to[-1].epoch)))
 			continue;
 		first = entrance(entry, from->last, to->first);
 		if (!conflict(from->last, first) ||

@@ -15,7 +15,7 @@
 #include "sites.h"
 #include "table.h"
 
-#define CHUNK    256
+#define CHUNK	 256
 #define SETS_MAX 65536
 #define KEPT_MAX (1u << 22) /* sites in all sets together */
 
@@ -54,8 +54,7 @@ void *maple_sitemap_at(struct maple_sitemap *map, uint32_t site)
 	void **more;
 
 	if (chunk >= map->nchunks) {
-		n = chunk + 1 > 2 * map->nchunks ? chunk + 1 :
-						   2 * map->nchunks;
+		n = chunk + 1 > 2 * map->nchunks ? chunk + 1 : 2 * map->nchunks;
 		more = reallocarray(map->chunk, n, sizeof(*more));
 		if (!more)
 			return NULL;
@@ -93,7 +92,7 @@ void maple_sites_deinit(struct maple_sites *sites)
 	struct maple_siteset *set, *next;
 	struct maple_setlist *list;
 
-	HASH_ITER(hh, sites->sets, set, next) {
+	HASH_ITER (hh, sites->sets, set, next) {
 		for (uint32_t i = 0; i < set->n; i++) {
 			list = maple_sitemap_find(&sites->in, set->site[i]);
 			if (list) {
@@ -140,8 +139,8 @@ static long collect(struct maple_sites *sites, const struct maple_cell *cell)
 	size_t n = 0, kept = 0;
 
 	if (sites->room < cell->nsummaries) {
-		uint32_t *more = reallocarray(sites->scratch,
-					      cell->nsummaries, sizeof(*more));
+		uint32_t *more = reallocarray(sites->scratch, cell->nsummaries,
+					      sizeof(*more));
 		if (!more)
 			return -ENOMEM;
 		sites->scratch = more;
@@ -258,8 +257,8 @@ int maple_sites_index(struct maple_sites *sites)
  * Returns how many stand in @out, at most @max.
  */
 unsigned int maple_sites_guards(const struct maple_sites *sites,
-				const struct maple_iroot *iroot,
-				uint32_t *out, unsigned int max)
+				const struct maple_iroot *iroot, uint32_t *out,
+				unsigned int max)
 {
 	unsigned int events = maple_iroot_events(iroot->idiom), n = 0;
 
@@ -268,8 +267,7 @@ unsigned int maple_sites_guards(const struct maple_sites *sites,
 			const struct maple_setlist *list = maple_sitemap_find(
 				&sites->in, iroot->e[e].site);
 
-			for (uint32_t i = 0; list && i < list->n && n < max;
-			     i++)
+			for (uint32_t i = 0; list && i < list->n && n < max; i++)
 				if (hits(list->set[i], iroot) == want)
 					n = add(list->set[i], out, n, max);
 		}
@@ -315,8 +313,7 @@ bool maple_sites_certain(const struct maple_sites *sites,
 	bool met = false;
 
 	for (uint32_t i = 0; list && i < list->n; i++) {
-		if (hits(list->set[i], iroot) <
-		    maple_iroot_events(iroot->idiom))
+		if (hits(list->set[i], iroot) < maple_iroot_events(iroot->idiom))
 			continue;
 		met = true;
 		if (quiet(sites, list->set[i], when))

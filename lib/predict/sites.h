@@ -28,8 +28,8 @@ struct maple_sites {
 	struct maple_sitemap gates;
 	struct maple_siteset *sets;
 	struct maple_sitemap quiet; /* uint64_t: since which event; 0: never */
-	uint64_t kept;           /* sites in all sets */
-	struct maple_sitemap in; /* struct maple_setlist: those of a site */
+	uint64_t kept;		    /* sites in all sets */
+	struct maple_sitemap in;    /* struct maple_setlist: those of a site */
 	uint32_t *scratch;
 	size_t room;
 	struct maple_predict_stats *stats;
@@ -43,14 +43,13 @@ void maple_sites_init(struct maple_sites *sites,
 		      struct maple_predict_stats *stats);
 void maple_sites_deinit(struct maple_sites *sites);
 int maple_sites_gate(struct maple_sites *sites, uint32_t site, uint32_t gate);
-int maple_sites_quiet(struct maple_sites *sites, uint32_t site,
-		      uint64_t when);
+int maple_sites_quiet(struct maple_sites *sites, uint32_t site, uint64_t when);
 bool maple_sites_certain(const struct maple_sites *sites,
 			 const struct maple_iroot *iroot, uint64_t when);
 int maple_sites_index(struct maple_sites *sites);
 int maple_sites_cell(struct maple_sites *sites, const struct maple_cell *cell);
 unsigned int maple_sites_guards(const struct maple_sites *sites,
-				const struct maple_iroot *iroot,
-				uint32_t *out, unsigned int max);
+				const struct maple_iroot *iroot, uint32_t *out,
+				unsigned int max);
 
 #endif

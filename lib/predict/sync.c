@@ -17,7 +17,7 @@
 #include "table.h"
 
 /* Beyond this many objects at a time the rest draws no edges. */
-#define SYNCS_MAX   65536
+#define SYNCS_MAX 65536
 /* Kept per object until somebody took them; the oldest are looked at first. */
 #define SIGNALS_MAX 1024
 
@@ -32,8 +32,8 @@ struct signal {
 struct waiter {
 	struct waiter *next;
 	uint32_t thread;
-	uint64_t since;                /* signals up to here are too old */
-	uint64_t until;                /* ... and from the broadcast on, void */
+	uint64_t since;		       /* signals up to here are too old */
+	uint64_t until;		       /* ... and from the broadcast on, void */
 	struct maple_epoch *broadcast; /* NULL: none yet */
 };
 
@@ -48,10 +48,10 @@ struct maple_sync {
 	struct signal *first, **last; /* COND, SEMAPHORE: not used up yet */
 	unsigned int nsignals;
 	uint64_t ids;
-	struct waiter *waiters; /* COND */
+	struct waiter *waiters;	      /* COND */
 	struct maple_vector phase[2]; /* BARRIER: alternate; ONCE: the first */
-	uint32_t generation;          /* BARRIER: which phase now */
-	bool leaving;                 /* BARRIER: somebody is out already */
+	uint32_t generation;	      /* BARRIER: which phase now */
+	bool leaving;		      /* BARRIER: somebody is out already */
 	uint8_t entered[MAPLE_THREADS / 8]; /* BARRIER: parity of the phase */
 };
 
@@ -167,9 +167,8 @@ static int cond_signal(struct maple_clocks *clocks, struct maple_sync *sync,
 	return ret;
 }
 
-static int cond_broadcast(struct maple_clocks *clocks,
-			  struct maple_sync *sync, struct maple_clock *clock,
-			  uint32_t thread)
+static int cond_broadcast(struct maple_clocks *clocks, struct maple_sync *sync,
+			  struct maple_clock *clock, uint32_t thread)
 {
 	bool heard = false;
 
@@ -242,7 +241,7 @@ static int barrier_in(struct maple_sync *sync, struct maple_clock *clock,
 			memset(phase->c, 0, phase->n * sizeof(phase->c[0]));
 	}
 	phase = &sync->phase[sync->generation & 1];
-	sync->entered[thread / 8] &= (uint8_t)~(1u << thread % 8);
+	sync->entered[thread / 8] &= (uint8_t) ~(1u << thread % 8);
 	sync->entered[thread / 8] |=
 		(uint8_t)((sync->generation & 1) << thread % 8);
 	return maple_vector_join(phase, clock->now.c, clock->now.n, &more);
@@ -253,7 +252,7 @@ static int barrier_out(struct maple_sync *sync, struct maple_clock *clock,
 {
 	unsigned int which = sync->entered[thread / 8] >> thread % 8 & 1;
 	int ret = maple_clock_join(clock, sync->phase[which].c,
-			      sync->phase[which].n);
+				   sync->phase[which].n);
 
 	if (which == (sync->generation & 1))
 		sync->leaving = true;
@@ -268,7 +267,7 @@ static int semaphore_take(struct maple_sync *sync, struct maple_clock *clock)
 	if (!sync->first)
 		return 0;
 	ret = maple_clock_join(clock, sync->first->epoch->c,
-			  sync->first->epoch->n);
+			       sync->first->epoch->n);
 	drop_signal(sync, &sync->first);
 	return ret;
 }
@@ -295,7 +294,8 @@ static int sync_event(struct maple_clocks *clocks, struct maple_clock *clock,
 	case MAPLE_EV_TAKE:
 		return semaphore_take(sync, clock);
 	case MAPLE_EV_ONCED:
-		return maple_clock_join(clock, sync->phase[0].c, sync->phase[0].n);
+		return maple_clock_join(clock, sync->phase[0].c,
+					sync->phase[0].n);
 	case MAPLE_EV_SIGNAL:
 		return cond_signal(clocks, sync, clock, thread);
 	case MAPLE_EV_BROADCAST:
@@ -305,7 +305,7 @@ static int sync_event(struct maple_clocks *clocks, struct maple_clock *clock,
 		break;
 	case MAPLE_EV_ONCE:
 		ret = maple_vector_join(&sync->phase[0], clock->now.c,
-				  clock->now.n, &more);
+					clock->now.n, &more);
 		break;
 	}
 	maple_clock_step(clock, thread);
@@ -346,7 +346,7 @@ void maple_syncs_deinit(struct maple_clocks *clocks)
 {
 	struct maple_sync *sync, *next;
 
-	HASH_ITER(hh, clocks->syncs, sync, next) {
+	HASH_ITER (hh, clocks->syncs, sync, next) {
 		HASH_DELETE(hh, clocks->syncs, sync);
 		while (sync->first)
 			drop_signal(sync, &sync->first);

@@ -17,8 +17,7 @@
 static_assert((MAPLE_SHM_RING & MASK) == 0, "the ring is a power of two");
 
 /* maple_trace_ring_init - a reader of @shm's ring, which outlives it */
-void maple_trace_ring_init(struct maple_trace_ring *ring,
-			   struct maple_shm *shm)
+void maple_trace_ring_init(struct maple_trace_ring *ring, struct maple_shm *shm)
 {
 	memset(ring, 0, sizeof(*ring));
 	ring->shm = shm;
@@ -65,8 +64,7 @@ static void skip_unfilled(struct maple_trace_ring *ring, uint64_t head)
 	if (left > MAPLE_SHM_RING)
 		left = MAPLE_SHM_RING;
 	while (skip < left &&
-	       load_kind(&shm->ring[(shm->tail + skip) & MASK]) ==
-		       MAPLE_EV_NONE)
+	       load_kind(&shm->ring[(shm->tail + skip) & MASK]) == MAPLE_EV_NONE)
 		skip++;
 	ring->stats.unfilled += skip;
 	__atomic_store_n(&shm->tail, skip < left ? shm->tail + skip : head,
@@ -169,6 +167,5 @@ void maple_trace_ring_stats(const struct maple_trace_ring *ring,
 			    struct maple_trace_stats *stats)
 {
 	*stats = ring->stats;
-	stats->lost = __atomic_load_n(&ring->shm->stats.lost,
-				      __ATOMIC_RELAXED);
+	stats->lost = __atomic_load_n(&ring->shm->stats.lost, __ATOMIC_RELAXED);
 }

@@ -14,7 +14,7 @@
 #include "text.h"
 
 #define LINE_MAX_CHARS 256
-#define WORDS          8
+#define WORDS	       8
 #define RANGE_MAX      (1u << 24)
 
 /* An event is written with the first form of its kind. */
@@ -45,10 +45,9 @@ const struct maple_text_form maple_text_forms[] = {
 };
 
 const struct maple_text_flag maple_text_flags[] = {
-	{ "shared", MAPLE_EVF_SHARED },   { "timeout", MAPLE_EVF_TIMEOUT },
-	{ "atomic", MAPLE_EVF_ATOMIC },   { "exact", MAPLE_EVF_EXACT },
-	{ "pending", MAPLE_EVF_PENDING },
-	{ NULL, 0 },
+	{ "shared", MAPLE_EVF_SHARED },	  { "timeout", MAPLE_EVF_TIMEOUT },
+	{ "atomic", MAPLE_EVF_ATOMIC },	  { "exact", MAPLE_EVF_EXACT },
+	{ "pending", MAPLE_EVF_PENDING }, { NULL, 0 },
 };
 
 struct reader {
@@ -65,8 +64,8 @@ struct reader {
 
 static int complain(struct reader *r, const char *what, const char *word)
 {
-	return maple_error_set(r->err, EINVAL, "line %u: %s: '%.40s'",
-			       *r->line, what, word ? word : "");
+	return maple_error_set(r->err, EINVAL, "line %u: %s: '%.40s'", *r->line,
+			       what, word ? word : "");
 }
 
 /* Splits the next line that says anything; 1, 0 at the end, or an error. */
@@ -91,8 +90,8 @@ static int next_line(struct reader *r)
 			return 1;
 	}
 	return ferror(r->in) ? maple_error_set(r->err, EIO,
-					       "line %u: cannot read",
-					       *r->line) : 0;
+					       "line %u: cannot read", *r->line)
+			     : 0;
 }
 
 /* Digits at *@at up to @max; moves *@at behind them. */
@@ -128,8 +127,7 @@ static bool thread_word(const char *word, uint32_t *thread)
 }
 
 /* `x3`, `x3+4`, `x3:8`, `x3+4:8` */
-static bool object_word(const char *word, char letter,
-			struct maple_event *event)
+static bool object_word(const char *word, char letter, struct maple_event *event)
 {
 	const char *at = word + 1;
 	uint32_t n, offset = 0, size = 4;
@@ -146,8 +144,8 @@ static bool object_word(const char *word, char letter,
 		if (!number(&at, RANGE_MAX, &size) || !size)
 			return false;
 	}
-	event->addr = maple_text_base(letter) + (uint64_t)n * MAPLE_TEXT_SPACING +
-		      offset;
+	event->addr = maple_text_base(letter) +
+		      (uint64_t)n * MAPLE_TEXT_SPACING + offset;
 	event->size = size;
 	if (event->kind == MAPLE_EV_FREE || event->kind == MAPLE_EV_ALLOC)
 		event->value = size;
@@ -213,15 +211,14 @@ static int event_line(struct reader *r)
 		return complain(r, "no event", r->word[r->nwords > 1]);
 	event.thread = (uint16_t)thread;
 	event.kind = form->kind;
-	if (form->site &&
-	    (at >= r->nwords ||
-	     !lettered(r->word[at++], 's', INT32_MAX, &event.site)))
+	if (form->site && (at >= r->nwords || !lettered(r->word[at++], 's',
+							INT32_MAX, &event.site)))
 		return complain(r, "no site", r->word[at - 1]);
 	if (form->object &&
 	    (at >= r->nwords ||
-	     !(form->object == 'T' ?
-		       thread_word(r->word[at], &event.aux) :
-		       object_word(r->word[at], form->object, &event))))
+	     !(form->object == 'T'
+		       ? thread_word(r->word[at], &event.aux)
+		       : object_word(r->word[at], form->object, &event))))
 		return complain(r, "no such object",
 				at < r->nwords ? r->word[at] : NULL);
 	at += form->object != 0;
@@ -242,11 +239,20 @@ static int iroot_event(struct reader *r, const char *word,
 		       struct maple_iroot_event *event)
 {
 	switch (word[0]) {
-	case 'R': event->kind = MAPLE_EV_READ; break;
-	case 'W': event->kind = MAPLE_EV_WRITE; break;
-	case 'L': event->kind = MAPLE_EV_LOCK; break;
-	case 'U': event->kind = MAPLE_EV_UNLOCK; break;
-	default: return complain(r, "no event of an iRoot", word);
+	case 'R':
+		event->kind = MAPLE_EV_READ;
+		break;
+	case 'W':
+		event->kind = MAPLE_EV_WRITE;
+		break;
+	case 'L':
+		event->kind = MAPLE_EV_LOCK;
+		break;
+	case 'U':
+		event->kind = MAPLE_EV_UNLOCK;
+		break;
+	default:
+		return complain(r, "no event of an iRoot", word);
 	}
 	if (!lettered(word, word[0], INT32_MAX, &event->site))
 		return complain(r, "no site", word);
@@ -263,8 +269,7 @@ static int expect_line(struct reader *r)
 	    *at)
 		return complain(r, "no idiom", r->word[r->nwords - 1]);
 	if (strcmp(r->word[1], "observed") && strcmp(r->word[1], "predicted"))
-		return complain(r, "neither observed nor predicted",
-				r->word[1]);
+		return complain(r, "neither observed nor predicted", r->word[1]);
 	expect.predicted = r->word[1][0] == 'p';
 	n = maple_iroot_events(expect.iroot.idiom);
 	if (!n || r->nwords != 3 + n)
@@ -296,8 +301,7 @@ static int head_line(struct reader *r)
 	if (!number(&at, INT32_MAX, &r->block->number) || *at)
 		return complain(r, "a trace needs a number", at);
 	r->block->deadlock = r->nwords > 2;
-	if (r->nwords > 3 ||
-	    (r->nwords == 3 && strcmp(r->word[2], "deadlock")))
+	if (r->nwords > 3 || (r->nwords == 3 && strcmp(r->word[2], "deadlock")))
 		return complain(r, "not understood", r->word[2]);
 	return 0;
 }
@@ -314,8 +318,8 @@ static int read_block(struct reader *r)
 			return complain(r, "the trace has no end", "");
 		if (!strcmp(r->word[0], "end") && r->nwords == 1)
 			return 1;
-		ret = strcmp(r->word[0], "expect") ? event_line(r) :
-						     expect_line(r);
+		ret = strcmp(r->word[0], "expect") ? event_line(r)
+						   : expect_line(r);
 	}
 	return ret;
 }
@@ -345,8 +349,8 @@ int maple_trace_text_read(FILE *in, unsigned int *line,
 	ret = next_line(r);
 	if (ret > 0) {
 		r->block = calloc(1, sizeof(*r->block));
-		ret = r->block ? read_block(r) :
-			maple_error_set(err, ENOMEM, "out of memory");
+		ret = r->block ? read_block(r)
+			       : maple_error_set(err, ENOMEM, "out of memory");
 	}
 	if (ret > 0)
 		*block = r->block;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "trace.h"
 
-#define MAPLE_TEXT_SPACING 64         /* bytes from x1 to x2 */
+#define MAPLE_TEXT_SPACING 64 /* bytes from x1 to x2 */
 #define MAPLE_TEXT_OBJECTS (1u << 20)
 
 /* How an event of a kind is written; the table ends with a NULL word. */

@@ -3,8 +3,7 @@
 #include <errno.h>
 #include "text.h"
 
-static void write_object(FILE *out, const struct maple_event *event,
-			 char letter)
+static void write_object(FILE *out, const struct maple_event *event, char letter)
 {
 	uint64_t at = event->addr - maple_text_base(letter);
 	uint64_t size = event->size;
@@ -55,8 +54,8 @@ void maple_trace_text_print_iroot(FILE *out, const struct maple_iroot *iroot)
 	static const char letters[] = "?RW?LU";
 	unsigned int idiom = iroot->idiom;
 
-	fprintf(out, "%u", idiom == MAPLE_IDIOM_DEADLOCK ? MAPLE_IDIOM_5 :
-							    idiom);
+	fprintf(out, "%u",
+		idiom == MAPLE_IDIOM_DEADLOCK ? MAPLE_IDIOM_5 : idiom);
 	for (unsigned int i = 0; i < maple_iroot_events(idiom); i++) {
 		uint32_t kind = iroot->e[i].kind;
 
@@ -78,8 +77,8 @@ int maple_trace_text_write(FILE *out, const struct maple_trace_block *block)
 		if (!write_event(out, &block->events[i]))
 			return -EINVAL;
 	for (size_t i = 0; i < block->nexpects; i++) {
-		fprintf(out, "expect %s ", block->expects[i].predicted ?
-						   "predicted" : "observed");
+		fprintf(out, "expect %s ",
+			block->expects[i].predicted ? "predicted" : "observed");
 		maple_trace_text_print_iroot(out, &block->expects[i].iroot);
 		fputc('\n', out);
 	}

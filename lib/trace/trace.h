@@ -17,8 +17,8 @@ struct maple_trace_stats {
 	uint64_t events;   /* handed out */
 	uint64_t pending;  /* ... of them with MAPLE_EVF_PENDING */
 	uint64_t unfilled; /* slots taken by a thread that died before filling */
-	uint64_t bad;      /* slots whose content is no event */
-	uint64_t lost;     /* dropped by the agent: ring full */
+	uint64_t bad;	   /* slots whose content is no event */
+	uint64_t lost;	   /* dropped by the agent: ring full */
 };
 
 /* The reader's side of the ring; its fields are trace/ring.c's own. */
@@ -29,8 +29,7 @@ struct maple_trace_ring {
 	struct maple_trace_stats stats;
 };
 
-void maple_trace_ring_init(struct maple_trace_ring *ring,
-			   struct maple_shm *shm);
+void maple_trace_ring_init(struct maple_trace_ring *ring, struct maple_shm *shm);
 void maple_trace_ring_reset(struct maple_trace_ring *ring);
 bool maple_trace_ring_next(struct maple_trace_ring *ring, bool ended,
 			   struct maple_event *event);

@@ -80,8 +80,9 @@ static bool compare(unsigned int number, struct answers *want,
 	if (got->n)
 		qsort(got->list, got->n, sizeof(*got->list), order);
 	while (i < want->n || j < got->n) {
-		int cmp = i == want->n ? 1 : j == got->n ? -1 :
-			order(&want->list[i], &got->list[j]);
+		int cmp = i == want->n	? 1
+			  : j == got->n ? -1
+					: order(&want->list[i], &got->list[j]);
 
 		if (cmp < 0)
 			say(number, "missing", &want->list[i++]);
@@ -125,8 +126,8 @@ static bool check(const struct maple_trace_block *block)
 	for (size_t i = 0; i < block->nexpects; i++) {
 		const struct maple_trace_expect *line = &block->expects[i];
 
-		if (line->predicted ? predicted_on[line->iroot.idiom] :
-				      observed_on[line->iroot.idiom])
+		if (line->predicted ? predicted_on[line->iroot.idiom]
+				    : observed_on[line->iroot.idiom])
 			add(&want, line->predicted, &line->iroot);
 	}
 	agree = run(block, &want, 0) && run(block, &want, 1);

@@ -10,10 +10,10 @@
 #include <cmocka.h>
 #include "predict/predict.h"
 
-#define X     0x10000ull
-#define M     0x20000ull
-#define CALL  MAPLE_SITE_CALL
-#define MANY  64
+#define X    0x10000ull
+#define M    0x20000ull
+#define CALL MAPLE_SITE_CALL
+#define MANY 64
 
 static struct maple_predict *p;
 static struct maple_predict_stats stats;
@@ -55,15 +55,21 @@ static void raw(struct maple_event e)
 static void data(unsigned int t, uint8_t kind, uint32_t site, uint64_t addr,
 		 uint32_t size)
 {
-	raw((struct maple_event){ .thread = (uint16_t)t, .kind = kind,
-				  .site = site, .addr = addr, .size = size });
+	raw((struct maple_event){ .thread = (uint16_t)t,
+				  .kind = kind,
+				  .site = site,
+				  .addr = addr,
+				  .size = size });
 }
 
 static void sync(unsigned int t, uint8_t kind, uint32_t site, uint64_t addr,
 		 uint32_t aux)
 {
-	raw((struct maple_event){ .thread = (uint16_t)t, .kind = kind,
-				  .site = site, .addr = addr, .aux = aux });
+	raw((struct maple_event){ .thread = (uint16_t)t,
+				  .kind = kind,
+				  .site = site,
+				  .addr = addr,
+				  .aux = aux });
 }
 
 static void create(unsigned int child)
@@ -101,8 +107,8 @@ static int find(const struct maple_iroot *list, unsigned int n, uint8_t kind0,
 #define R MAPLE_EV_READ
 #define W MAPLE_EV_WRITE
 
-static const struct maple_predict_facts *
-facts_of(uint8_t kind0, uint32_t site0, uint8_t kind1, uint32_t site1)
+static const struct maple_predict_facts *facts_of(uint8_t kind0, uint32_t site0,
+						  uint8_t kind1, uint32_t site1)
 {
 	int at = find(pred, npred, kind0, site0, kind1, site1);
 
@@ -163,8 +169,8 @@ static void test_ordered(void **state)
 	assert_true(facts_of(W, 3, R, 4)->ordered);
 }
 
-static void locked(unsigned int t, uint32_t call, uint64_t mutex,
-		   uint8_t kind, uint32_t site, uint64_t addr)
+static void locked(unsigned int t, uint32_t call, uint64_t mutex, uint8_t kind,
+		   uint32_t site, uint64_t addr)
 {
 	sync(t, MAPLE_EV_LOCK, CALL | call, mutex, 0);
 	data(t, kind, site, addr, 4);
@@ -220,17 +226,17 @@ static void test_guards(void **state)
 
 	begin(NULL);
 	create(1);
-	data(0, W, 1, X, 4);       /* 1 2 3 met on X */
+	data(0, W, 1, X, 4); /* 1 2 3 met on X */
 	data(1, R, 2, X, 4);
 	data(1, W, 3, X, 4);
-	data(1, W, 4, X + 64, 4);  /* 1 4 on another */
+	data(1, W, 4, X + 64, 4); /* 1 4 on another */
 	data(0, W, 1, X + 64, 4);
 	data(0, W, 5, X + 128, 4); /* 5 with neither */
 	data(1, W, 6, X + 128, 4);
 	data(0, W, 1, X + 192, 4); /* 1 and 7 on one that is not shared */
 	data(0, W, 7, X + 192, 4);
-	raw((struct maple_event){ .thread = 0, .kind = MAPLE_EV_FREE,
-				  .addr = X, .value = 128 });
+	raw((struct maple_event){
+		.thread = 0, .kind = MAPLE_EV_FREE, .addr = X, .value = 128 });
 	finish();
 	assert_int_equal(maple_predict_guards(p, &iroot, sites, 8), 4);
 	assert_int_equal(sites[0], 1);
@@ -262,8 +268,9 @@ static void test_lock_is_no_data(void **state)
 
 static void test_stack_reuse(void **state)
 {
-	struct maple_event start = { .thread = 1, .kind = MAPLE_EV_START,
-				     .addr = X, .size = 4096 };
+	struct maple_event start = {
+		.thread = 1, .kind = MAPLE_EV_START, .addr = X, .size = 4096
+	};
 
 	begin(NULL);
 	create(1);
@@ -306,7 +313,9 @@ static void test_big_copy(void **state)
 static void test_caps(void **state)
 {
 	struct maple_predict_options options = {
-		.max_locations = 2, .max_summaries = 3, .max_spans = 4,
+		.max_locations = 2,
+		.max_summaries = 3,
+		.max_spans = 4,
 	};
 
 	begin(&options);

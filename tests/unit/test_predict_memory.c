@@ -20,7 +20,7 @@ void *__libc_realloc(void *at, size_t size);
 void __libc_free(void *at);
 
 static bool armed;
-static long live;           /* blocks allocated while armed */
+static long live;	    /* blocks allocated while armed */
 static unsigned long asked; /* allocations while armed */
 static unsigned long every; /* this many in a row: the last one fails */
 static unsigned long refused;
@@ -73,13 +73,13 @@ void free(void *at)
 static void next(struct maple_event *e, unsigned int i)
 {
 	static const uint8_t kinds[] = {
-		MAPLE_EV_READ,	MAPLE_EV_WRITE, MAPLE_EV_UPDATE,
-		MAPLE_EV_READ,	MAPLE_EV_WRITE, MAPLE_EV_LOCK,
-		MAPLE_EV_LOCK,	MAPLE_EV_UNLOCK, MAPLE_EV_UNLOCK,
-		MAPLE_EV_POST,	MAPLE_EV_TAKE,	MAPLE_EV_WAIT,
-		MAPLE_EV_WAKE,	MAPLE_EV_SIGNAL, MAPLE_EV_BROADCAST,
-		MAPLE_EV_CREATE, MAPLE_EV_JOIN, MAPLE_EV_BARRIER_IN,
-		MAPLE_EV_BARRIER_OUT, MAPLE_EV_ONCE, MAPLE_EV_ONCED,
+		MAPLE_EV_READ,	      MAPLE_EV_WRITE,  MAPLE_EV_UPDATE,
+		MAPLE_EV_READ,	      MAPLE_EV_WRITE,  MAPLE_EV_LOCK,
+		MAPLE_EV_LOCK,	      MAPLE_EV_UNLOCK, MAPLE_EV_UNLOCK,
+		MAPLE_EV_POST,	      MAPLE_EV_TAKE,   MAPLE_EV_WAIT,
+		MAPLE_EV_WAKE,	      MAPLE_EV_SIGNAL, MAPLE_EV_BROADCAST,
+		MAPLE_EV_CREATE,      MAPLE_EV_JOIN,   MAPLE_EV_BARRIER_IN,
+		MAPLE_EV_BARRIER_OUT, MAPLE_EV_ONCE,   MAPLE_EV_ONCED,
 		MAPLE_EV_FREE,
 	};
 
@@ -101,8 +101,7 @@ static void next(struct maple_event *e, unsigned int i)
 /* Runs a trace; how many of its events failed. */
 static unsigned int run(unsigned int seed)
 {
-	struct maple_predict_options options = { .max_spans = 8,
-						 .collect = 3 };
+	struct maple_predict_options options = { .max_spans = 8, .collect = 3 };
 	struct maple_predict_stats stats = { 0 };
 	unsigned int failed = 0;
 	struct maple_predict *p;

@@ -15,15 +15,15 @@
 #include <cmocka.h>
 #include "predict/predict.h"
 
-#define EVENTS   96
-#define THREADS  4
-#define BYTES    24
-#define LOCKS    3
-#define SITES    14
-#define ROUNDS   3000
-#define DATA     0x1000fcull /* crosses a block of 256 bytes */
-#define MUTEX    0x200000ull
-#define OBJECT   0x300000ull
+#define EVENTS	96
+#define THREADS 4
+#define BYTES	24
+#define LOCKS	3
+#define SITES	14
+#define ROUNDS	3000
+#define DATA	0x1000fcull /* crosses a block of 256 bytes */
+#define MUTEX	0x200000ull
+#define OBJECT	0x300000ull
 
 static uint64_t seed;
 
@@ -48,7 +48,7 @@ static struct answers want, got;
 struct sim {
 	unsigned int left[THREADS];
 	bool started[THREADS], joined[THREADS], done[THREADS], in[THREADS];
-	int holds[THREADS][LOCKS];     /* depth */
+	int holds[THREADS][LOCKS]; /* depth */
 	bool shared[THREADS][LOCKS];
 	unsigned int posts, waiting;
 	uint32_t clock[THREADS];
@@ -183,10 +183,8 @@ static void edges(void)
 			const struct maple_event *a = &event[i], *b = &event[j];
 
 			if (a->thread == b->thread ||
-			    (a->kind == MAPLE_EV_CREATE &&
-			     b->thread == a->aux) ||
-			    (b->kind == MAPLE_EV_JOIN &&
-			     a->thread == b->aux))
+			    (a->kind == MAPLE_EV_CREATE && b->thread == a->aux) ||
+			    (b->kind == MAPLE_EV_JOIN && a->thread == b->aux))
 				reach[i][j] = true;
 			if (a->kind == MAPLE_EV_BARRIER_IN &&
 			    b->kind == MAPLE_EV_BARRIER_OUT)
@@ -221,9 +219,8 @@ static bool touches(unsigned int i, uint64_t byte)
 	const struct maple_event *e = &event[i];
 
 	if (e->kind == MAPLE_EV_LOCK || e->kind == MAPLE_EV_UNLOCK)
-		return e->addr == byte &&
-		       depth(i, e->thread, byte) ==
-			       (e->kind == MAPLE_EV_UNLOCK);
+		return e->addr == byte && depth(i, e->thread, byte) ==
+						  (e->kind == MAPLE_EV_UNLOCK);
 	return maple_event_is_memory(e->kind) && e->addr <= byte &&
 	       byte < e->addr + e->size;
 }
@@ -429,15 +426,14 @@ static void explain(uint64_t round)
 	for (unsigned int i = 0; i < n; i++)
 		print_message("%u: T%u kind %u site %u addr %llx+%u flags %u\n",
 			      i, event[i].thread, event[i].kind, event[i].site,
-			      (unsigned long long)event[i].addr,
-			      event[i].size, event[i].flags);
+			      (unsigned long long)event[i].addr, event[i].size,
+			      event[i].flags);
 	for (unsigned int i = 0; i < sizeof(want); i++)
 		if (((uint8_t *)&want)[i] != ((uint8_t *)&got)[i])
 			print_message("%s %s: kinds %u %u, sites %u %u\n",
-				      ((uint8_t *)&got)[i] ? "extra" :
-							     "missing",
-				      i / (36 * SITES * SITES) ? "predicted" :
-								 "observed",
+				      ((uint8_t *)&got)[i] ? "extra" : "missing",
+				      i / (36 * SITES * SITES) ? "predicted"
+							       : "observed",
 				      i / (6 * SITES * SITES) % 6,
 				      i / (SITES * SITES) % 6,
 				      i / SITES % SITES, i % SITES);

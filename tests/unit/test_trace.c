@@ -65,25 +65,25 @@ static void test_pending(void **state)
 {
 	expect_none(false);
 	put(1, MAPLE_EV_WRITE, 1, 0);
-	expect_none(false);             /* what comes next is not known */
+	expect_none(false); /* what comes next is not known */
 	put(1, MAPLE_EV_READ, 2, 0);
-	expect(false, 1, false);        /* the same thread went on */
+	expect(false, 1, false); /* the same thread went on */
 	put(2, MAPLE_EV_UPDATE, 3, 0);
-	expect(false, 2, true);         /* another thread came in between */
+	expect(false, 2, true); /* another thread came in between */
 	put(2, MAPLE_EV_BLOCK, 4, 0);
 	expect(false, 3, false);
-	expect(false, 4, false);        /* no access: needs no lookahead */
+	expect(false, 4, false); /* no access: needs no lookahead */
 	put(1, MAPLE_EV_WRITE, 5, MAPLE_EVF_EXACT);
 	expect(false, 5, false);
 	put(1, MAPLE_EV_READ, 6, MAPLE_EVF_PENDING);
-	put(1, MAPLE_EV_HOLD, 7, 0);    /* held before its access */
+	put(1, MAPLE_EV_HOLD, 7, 0); /* held before its access */
 	put(1, MAPLE_EV_LOCK, 8, MAPLE_EVF_PENDING);
 	put(1, MAPLE_EV_WRITE, 9, 0);
 	expect(false, 6, true);
 	expect(false, 7, false);
-	expect(false, 8, false);        /* the flag is the reader's own */
+	expect(false, 8, false); /* the flag is the reader's own */
 	expect_none(false);
-	expect(true, 9, true);          /* it died there */
+	expect(true, 9, true); /* it died there */
 	expect_none(true);
 }
 
@@ -92,7 +92,7 @@ static void test_unfilled(void **state)
 	struct maple_trace_stats stats;
 
 	put(1, MAPLE_EV_LOCK, 1, 0);
-	shm->head += 2;                 /* taken, and not filled yet */
+	shm->head += 2; /* taken, and not filled yet */
 	put(1, MAPLE_EV_LOCK, 2, 0);
 	put(MAPLE_THREADS, MAPLE_EV_LOCK, 3, 0);
 	put(1, 200, 4, 0);
@@ -158,8 +158,7 @@ static void writer(void)
 		slot->addr = (uint64_t)i * 3;
 		slot->thread = 1;
 		slot->flags = 0;
-		__atomic_store_n(&slot->kind, MAPLE_EV_READ,
-				 __ATOMIC_RELEASE);
+		__atomic_store_n(&slot->kind, MAPLE_EV_READ, __ATOMIC_RELEASE);
 	}
 	_exit(0);
 }
@@ -193,20 +192,19 @@ static void test_processes(void **state)
 
 /* ---- text ---- */
 
-static const char sample[] =
-	"# comment\n"
-	"trace 7 deadlock\n"
-	"T1 start T2\n"
-	"T1 W s1 x0\n"
-	"T2 RW s2 x1+2:8 atomic\n"
-	"T2 L s3 m1 shared   # read side\n"
-	"T2 wake c0 timeout\n"
-	"T1 free x0:64\n"
-	"T2 exit\n"
-	"T1 join T2\n"
-	"expect observed 1 W1 R2\n"
-	"expect predicted 5 L1 L2 L3 L4\n"
-	"end\n";
+static const char sample[] = "# comment\n"
+			     "trace 7 deadlock\n"
+			     "T1 start T2\n"
+			     "T1 W s1 x0\n"
+			     "T2 RW s2 x1+2:8 atomic\n"
+			     "T2 L s3 m1 shared   # read side\n"
+			     "T2 wake c0 timeout\n"
+			     "T1 free x0:64\n"
+			     "T2 exit\n"
+			     "T1 join T2\n"
+			     "expect observed 1 W1 R2\n"
+			     "expect predicted 5 L1 L2 L3 L4\n"
+			     "end\n";
 
 static int parse(const char *text, size_t size, unsigned int *line,
 		 struct maple_trace_block **block, struct maple_error *err)
@@ -298,7 +296,8 @@ static void test_text_errors(void **state)
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(parse(bad[i].text, strlen(bad[i].text), &line,
-				       &block, &err), -EINVAL);
+				       &block, &err),
+				 -EINVAL);
 		assert_null(block);
 		assert_string_equal(err.text, bad[i].error);
 	}
@@ -321,9 +320,10 @@ static void test_text_garbage(void **state)
 		memcpy(text, sample, sizeof(text));
 		for (long i = random() % 6 + 1; i; i--)
 			text[random() % (long)(sizeof(text) - 1)] =
-				(char)(round % 2 ? random() :
-				       sample[random() %
-					      (long)(sizeof(text) - 1)]);
+				(char)(round % 2
+					       ? random()
+					       : sample[random() %
+							(long)(sizeof(text) - 1)]);
 		ret = parse(text, sizeof(text) - 1, &line, &block, &err);
 		assert_true(ret <= 1);
 		assert_int_equal(ret == 1, block != NULL);
@@ -340,13 +340,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_pending, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unfilled, setup,
-						teardown),
+		cmocka_unit_test_setup_teardown(test_unfilled, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_scribbled_head, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_reset, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_processes, setup,
-						teardown),
+		cmocka_unit_test_setup_teardown(test_processes, setup, teardown),
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_text_errors),
 		cmocka_unit_test(test_text_garbage),
