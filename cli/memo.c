@@ -6,15 +6,6 @@
 #include <time.h>
 #include "cli.h"
 
-static uint64_t sum(const uint64_t counts[MAPLE_IDIOMS])
-{
-	uint64_t total = 0;
-
-	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++)
-		total += counts[i];
-	return total;
-}
-
 static void print_program(FILE *out, const struct maple_memo_program_info *p)
 {
 	time_t when = (time_t)p->last_used;
@@ -25,8 +16,8 @@ static void print_program(FILE *out, const struct maple_memo_program_info *p)
 	fprintf(out,
 		"%4" PRId64 "  %-16s  %5u  %9" PRIu64 "  %7" PRIu64
 		"  %8u  %s%s%s\n",
-		p->id, date, p->runs, sum(p->coverage.predicted),
-		sum(p->coverage.exposed), p->findings,
+		p->id, date, p->runs, maple_iroot_total(p->coverage.predicted),
+		maple_iroot_total(p->coverage.exposed), p->findings,
 		p->path ? p->path : p->build_id, p->input ? ", input " : "",
 		p->input ? p->input : "");
 }

@@ -68,15 +68,6 @@ int maple_command_report(struct maple_settings *settings)
 	return out ? maple_out_close(out, ret) : ret;
 }
 
-static uint64_t sum(const uint64_t counts[MAPLE_IDIOMS])
-{
-	uint64_t total = 0;
-
-	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++)
-		total += counts[i];
-	return total;
-}
-
 static int print_coverage(struct maple_memo *memo,
 			  const struct maple_settings *settings,
 			  const struct maple_memo_program_info *program,
@@ -98,7 +89,7 @@ static int print_coverage(struct maple_memo *memo,
 		return maple_say_error(MAPLE_STATUS_FAILED, "out of memory");
 	}
 	for (size_t i = 0; i < n; i++)
-		curve[i] = sum(samples[i].coverage.exposed);
+		curve[i] = maple_iroot_total(samples[i].coverage.exposed);
 	for (size_t i = n; i > 1 && curve[i - 1] == curve[i - 2]; i--)
 		dry++;
 	if (settings->format) {
@@ -111,8 +102,9 @@ static int print_coverage(struct maple_memo *memo,
 		maple_report_coverage(out, &program->coverage, &style);
 		putc('\n', out);
 		maple_report_curve(out, curve, n, &style);
-		maple_report_saturation(out, sum(program->coverage.exposed),
-					program->left, dry);
+		maple_report_saturation(
+			out, maple_iroot_total(program->coverage.exposed),
+			program->left, dry);
 	}
 	free(curve);
 	free(samples);

@@ -114,15 +114,6 @@ void maple_report_saturation(FILE *out, uint64_t exposed, uint64_t left,
 		fputs("still growing\n", out);
 }
 
-static uint64_t sum(const uint64_t counts[MAPLE_IDIOMS])
-{
-	uint64_t total = 0;
-
-	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++)
-		total += counts[i];
-	return total;
-}
-
 static void print_delivery(FILE *out, const struct maple_delivery *d)
 {
 	static const char *const ways[] = { "jump", "neighbours", "pun",
@@ -164,9 +155,9 @@ void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 		result->seconds, result->seed,
 		result->interrupted ? ", interrupted" : "");
 	if (result->outcome != MAPLE_UNDELIVERED)
-		maple_report_saturation(out, sum(result->coverage.exposed),
-					result->candidates_left,
-					result->dry_runs);
+		maple_report_saturation(
+			out, maple_iroot_total(result->coverage.exposed),
+			result->candidates_left, result->dry_runs);
 	if (style->output)
 		print_delivery(out, &result->delivery);
 }

@@ -61,4 +61,14 @@ struct maple_coverage {
 	uint64_t failed[MAPLE_IDIOMS];
 };
 
+/* maple_iroot_total - counts of one kind over all idioms */
+static inline uint64_t maple_iroot_total(const uint64_t counts[MAPLE_IDIOMS])
+{
+	uint64_t total = 0;
+
+	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++)
+		total += counts[i];
+	return total;
+}
+
 #endif
