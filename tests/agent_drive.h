@@ -28,6 +28,7 @@ struct drive {
 	uint32_t sites; /* numbered so far */
 	struct maple_shm *shm;
 	const char *const *include; /* images to patch beside the program */
+	bool traps; /* int3 instead of jumps, where a group allows */
 	char agent[1024];
 	char *const *env; /* more of it; NULL-terminated, or NULL */
 	void (*event)(struct drive *d, const struct maple_event *e);
@@ -84,6 +85,15 @@ static inline void drive_close(struct drive *d)
 	close(d->tables);
 }
 
+static inline void drive_trap(struct maple_table *t)
+{
+	struct maple_table_group *group = (void *)((char *)t + t->groups_at);
+
+	for (uint32_t i = 0; i < t->ngroups; i++)
+		if (group[i].ninsns == 1)
+			group[i].way = MAPLE_WAY_TRAP;
+}
+
 static inline void drive_look(struct drive *d, struct maple_shm_image *im)
 {
 	struct maple_image *image;
@@ -98,6 +108,8 @@ static inline void drive_look(struct drive *d, struct maple_shm_image *im)
 	if (maple_image_open(im->path, &image, NULL))
 		return;
 	if (!maple_image_table(image, &blob, &size, NULL)) {
+		if (d->traps)
+			drive_trap(blob);
 		assert(pwrite(d->tables, blob, size, d->tables_size) ==
 		       (ssize_t)size);
 		maple_image_sites(image, &n);

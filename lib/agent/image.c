@@ -119,6 +119,8 @@ static int add_image(struct dl_phdr_info *info, size_t size, void *ctx)
 		    same_bytes(shm->image[i].build_id, im.build_id,
 			       MAPLE_SHM_BUILD_ID))
 			break;
+	if (i < shm->nimages && seen[i] == scan_number)
+		return 0; /* a second copy, by dlmopen() */
 	if (i == MAPLE_SHM_IMAGES) {
 		shm->stats.images_over++;
 		return 0;

@@ -151,7 +151,7 @@ struct maple_shm {
 	/*
 	 * Control. `state` is [a]'s, `go` is [c]'s; both are futex words. The
 	 * agent raises `asks` when it sees an image in state NEW, and waits
-	 * until `answers` has caught up (one second at most).
+	 * until `answers` has caught up (ten seconds at most).
 	 */
 	uint32_t state;        /* enum maple_shm_state */
 	uint32_t asks;         /* [a] */

@@ -522,6 +522,19 @@ static void test_force_sleeper(void **state)
 	force("slow_write", MAPLE_EV_WRITE, MAPLE_EV_READ, 1, 50);
 }
 
+/* Where no jump fits, a trap does, if the plan needs the site. */
+static void test_force_traps(void **state)
+{
+	drive.traps = true;
+	drive.shm->trap_rest = 1;
+	force("write_read", MAPLE_EV_READ, MAPLE_EV_WRITE, 0, 10);
+	assert_true(drive.shm->stats.hits[MAPLE_WAY_TRAP] > 0);
+	drive.shm->mode = MAPLE_SHM_OBSERVE;
+	drive.shm->sched = MAPLE_SCHED_OLDER;
+	assert_int_equal(run_scene("handler"), 0);
+	assert_int_equal(run_scene("library"), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
@@ -535,6 +548,7 @@ int main(int argc, char **argv)
 		TEST(test_close),	    TEST(test_exec),
 		TEST(test_library),	    TEST(test_force),
 		TEST(test_force_back),	    TEST(test_force_sleeper),
+		TEST(test_force_traps),
 	};
 
 	if (argc == 2)
