@@ -33,7 +33,7 @@ static void name_child(struct maple_shm_thread *t,
 {
 	unsigned int n = 0;
 
-	while (parent->name[n] && n < MAPLE_SHM_NAME - 1) {
+	while (n < MAPLE_SHM_NAME - 1 && parent->name[n]) {
 		t->name[n] = parent->name[n];
 		n++;
 	}
