@@ -432,6 +432,7 @@ int maple_campaign_run(const struct maple_campaign_options *options,
 		return maple_error_set(err, ENOMEM, "out of memory");
 	maple_interrupt_begin();
 	e = maple_campaign_open(&c);
+	c.began = maple_campaign_now(); /* waiting for a CPU is no test time */
 	c.result->seed = c.seed;
 	if (!e)
 		e = baseline(&c);
