@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* Which candidate is next, and what a run reads and writes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "campaign/candidate.h"
+#include "campaign/internal.h"
+#include "campaign/io.h"
+
+static struct maple_candidate *add(struct maple_candidates *all,
+				   unsigned int idiom, uint32_t a, uint32_t b)
+{
+	struct maple_iroot iroot = { .idiom = idiom };
+	struct maple_candidate *c;
+
+	iroot.e[0] = (struct maple_iroot_event){ a, MAPLE_EV_WRITE };
+	iroot.e[1] = (struct maple_iroot_event){ b, MAPLE_EV_READ };
+	c = maple_candidate_get(all, &iroot);
+	assert_non_null(c);
+	c->predicted = c->facts_known = true;
+	return c;
+}
+
+static void one_candidate_an_iroot(void **state)
+{
+	struct maple_candidates all = { 0 };
+	struct maple_candidate *c = add(&all, 1, 1, 2);
+
+	assert_ptr_equal(add(&all, 1, 1, 2), c);
+	assert_ptr_not_equal(add(&all, 1, 2, 1), c);
+	assert_int_equal(all.n, 2);
+	maple_candidate_destroy(&all);
+}
+
+static void limits_are_kept(void **state)
+{
+	struct maple_candidates all = { 0 };
+	struct maple_candidate *c = add(&all, 1, 1, 2);
+
+	assert_int_equal(maple_candidate_left(&all, 4, 6), 1);
+	c->attempts = 4;
+	assert_int_equal(maple_candidate_left(&all, 4, 6), 0);
+	assert_null(maple_candidate_next(&all, MAPLE_ORDER_RANKED, 4, 6));
+	c->attempts = 0;
+	c->failed = 6;
+	assert_null(maple_candidate_next(&all, MAPLE_ORDER_RANKED, 4, 6));
+	c->failed = 5;
+	assert_ptr_equal(maple_candidate_next(&all, MAPLE_ORDER_RANKED, 4, 6),
+			 c);
+	maple_candidate_exposed(&all, c);
+	assert_null(maple_candidate_next(&all, MAPLE_ORDER_RANKED, 4, 6));
+	c->exposed = false;
+	c->predicted = false;
+	assert_null(maple_candidate_next(&all, MAPLE_ORDER_RANKED, 4, 6));
+	maple_candidate_destroy(&all);
+}
+
+static void ranked_tries_each_once_first(void **state)
+{
+	struct maple_candidates all = { 0 };
+	struct maple_candidate *low = add(&all, 1, 1, 2);
+	struct maple_candidate *high = add(&all, 1, 3, 4);
+
+	low->score = 1;
+	high->score = 9;
+	assert_ptr_equal(maple_candidate_next(&all, MAPLE_ORDER_RANKED, 4, 6),
+			 high);
+	high->attempts = 1;
+	assert_ptr_equal(maple_candidate_next(&all, MAPLE_ORDER_RANKED, 4, 6),
+			 low);
+	maple_candidate_destroy(&all);
+}
+
+static void paper_goes_by_idiom_then_application(void **state)
+{
+	struct maple_candidates all = { 0 };
+	struct maple_candidate *two = add(&all, 2, 1, 2);
+	struct maple_candidate *library = add(&all, 1, 3, 4);
+	struct maple_candidate *own = add(&all, 1, 5, 6);
+
+	own->application = true;
+	own->attempts = 1;
+	assert_ptr_equal(maple_candidate_next(&all, MAPLE_ORDER_PAPER, 2, 6),
+			 own);
+	own->attempts = 2;
+	assert_ptr_equal(maple_candidate_next(&all, MAPLE_ORDER_PAPER, 2, 6),
+			 library);
+	library->attempts = 2;
+	assert_ptr_equal(maple_candidate_next(&all, MAPLE_ORDER_PAPER, 2, 6),
+			 two);
+	maple_candidate_destroy(&all);
+}
+
+/* Idiom 1 has four turns, idiom 2 three, as the table of weights says. */
+static void ranked_takes_turns_over_idioms(void **state)
+{
+	struct maple_candidates all = { 0 };
+	unsigned int turns[3] = { 0 };
+	int i;
+
+	add(&all, 1, 1, 2);
+	add(&all, 2, 1, 2);
+	for (i = 0; i < 70; i++)
+		turns[maple_candidate_next(&all, MAPLE_ORDER_RANKED, 4, 6)
+			      ->iroot.idiom]++;
+	assert_int_equal(turns[1], 40);
+	assert_int_equal(turns[2], 30);
+	maple_candidate_destroy(&all);
+}
+
+static void plan_has_what_profiling_saw(void **state)
+{
+	struct maple_candidates all = { 0 };
+	struct maple_candidate *c = add(&all, 1, 11, 22);
+	struct maple_plan plan;
+
+	strcpy(c->name[0], "0.1");
+	strcpy(c->name[1], "0.2");
+	c->facts.e[0].ngates = 1;
+	c->facts.e[0].gate[0] = MAPLE_SITE_CALL | 7;
+	c->facts.e[1].occurrence = 49;
+	c->guard[0] = 11; /* a step is no guard */
+	c->guard[1] = 33;
+	c->nguards = 2;
+	assert_int_equal(maple_candidate_plan(c, 1, false, 5, &plan), 0);
+	assert_true(maple_plan_valid(&plan));
+	assert_int_equal(plan.nsteps, 2);
+	assert_string_equal(plan.hint[plan.step[0].role], "0.1");
+	assert_string_equal(plan.hint[plan.step[1].role], "0.2");
+	assert_int_equal(plan.step[0].gate[0], MAPLE_SITE_CALL | 7);
+	assert_int_equal(plan.step[1].occurrence, 49);
+	assert_int_equal(plan.nguards, 1);
+	assert_int_equal(plan.guard[0], 33);
+	maple_candidate_destroy(&all);
+}
+
+/* ---- judgement ---- */
+
+static void judge(struct maple_trial *trial, enum maple_end end, int status)
+{
+	struct maple_campaign_options options = { 0 };
+	struct maple_campaign c = { .options = &options, .timeout = 10 };
+	struct maple_io_run io = { 0 };
+
+	memset(trial, 0, sizeof(*trial));
+	trial->run.end = end;
+	trial->run.status = status;
+	maple_judge(&c, trial, &io);
+}
+
+static void verdicts(void **state)
+{
+	struct maple_trial t;
+
+	judge(&t, MAPLE_END_ITSELF, W_EXITCODE(0, 0));
+	assert_int_equal(t.judgement.failure, MAPLE_FAILURE_NONE);
+	judge(&t, MAPLE_END_ITSELF, W_EXITCODE(3, 0));
+	assert_int_equal(t.judgement.failure, MAPLE_FAILURE_EXIT);
+	assert_int_equal(t.judgement.status, 3);
+	judge(&t, MAPLE_END_ITSELF, W_EXITCODE(0, SIGSEGV));
+	assert_int_equal(t.judgement.failure, MAPLE_FAILURE_SIGNAL);
+	assert_int_equal(t.judgement.signo, SIGSEGV);
+	judge(&t, MAPLE_END_DEADLOCK, W_EXITCODE(0, SIGKILL));
+	assert_int_equal(t.judgement.failure, MAPLE_FAILURE_DEADLOCK);
+	judge(&t, MAPLE_END_HANG, W_EXITCODE(0, SIGKILL));
+	assert_int_equal(t.judgement.failure, MAPLE_FAILURE_HANG);
+	judge(&t, MAPLE_END_STOPPED, W_EXITCODE(0, SIGKILL));
+	assert_int_equal(t.judgement.failure, MAPLE_FAILURE_NONE);
+}
+
+static void same_failure_or_not(void **state)
+{
+	struct maple_finding f = { .kind = MAPLE_FAILURE_SIGNAL,
+				   .signo = SIGSEGV };
+	struct maple_trial t;
+
+	judge(&t, MAPLE_END_ITSELF, W_EXITCODE(0, SIGSEGV));
+	assert_true(maple_confirm_same(&f, &t));
+	judge(&t, MAPLE_END_ITSELF, W_EXITCODE(0, SIGABRT));
+	assert_false(maple_confirm_same(&f, &t));
+	judge(&t, MAPLE_END_ITSELF, W_EXITCODE(0, 0));
+	assert_false(maple_confirm_same(&f, &t));
+}
+
+/* ---- standard files ---- */
+
+static char said[256];
+
+static void notice(void *ctx, const char *text)
+{
+	snprintf(said, sizeof(said), "%s", text);
+}
+
+static void put(int fd, const char *text)
+{
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+}
+
+/* Every run reads the same, from where we would have. */
+static void input_again_and_again(void **state)
+{
+	int saved = dup(STDIN_FILENO), fds[2], i;
+	struct maple_io_run run;
+	struct maple_io io;
+	char buf[16] = "";
+
+	assert_int_equal(pipe(fds), 0);
+	put(fds[1], "hello");
+	close(fds[1]);
+	dup2(fds[0], STDIN_FILENO);
+	close(fds[0]);
+	said[0] = '\0';
+	assert_int_equal(maple_io_init(&io, notice, NULL, NULL), 0);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(maple_io_begin(&io, true, &run, NULL), 0);
+		memset(buf, 0, sizeof(buf));
+		assert_int_equal(read(run.in, buf, sizeof(buf)), 5);
+		assert_string_equal(buf, "hello");
+		maple_io_end(&run);
+	}
+	assert_string_equal(said, "");
+	maple_io_deinit(&io);
+	dup2(saved, STDIN_FILENO);
+	close(saved);
+}
+
+static void silent_pipe_is_said(void **state)
+{
+	int saved = dup(STDIN_FILENO), fds[2];
+	struct maple_io io;
+
+	assert_int_equal(pipe(fds), 0);
+	dup2(fds[0], STDIN_FILENO);
+	close(fds[0]);
+	said[0] = '\0';
+	assert_int_equal(maple_io_init(&io, notice, NULL, NULL), 0);
+	assert_non_null(strstr(said, "stays open"));
+	maple_io_deinit(&io);
+	close(fds[1]);
+	dup2(saved, STDIN_FILENO);
+	close(saved);
+}
+
+static void words_are_kept_and_compared(void **state)
+{
+	char path[] = "/tmp/maple-test-XXXXXX";
+	int saved = dup(STDIN_FILENO);
+	int fd = mkstemp(path), null = open("/dev/null", O_RDONLY);
+	struct maple_error err = { "" };
+	struct maple_io_run run;
+	struct maple_io io;
+	char *words;
+
+	dup2(null, STDIN_FILENO);
+	assert_int_equal(maple_io_init(&io, notice, NULL, NULL), 0);
+	assert_int_equal(maple_io_begin(&io, true, &run, NULL), 0);
+	assert_null(maple_io_words(&run));
+	put(run.out, "to you");
+	put(run.err, ", and to me");
+	words = maple_io_words(&run);
+	assert_string_equal(words, "to you, and to me");
+	free(words);
+	put(fd, "to you");
+	assert_int_equal(maple_io_same(&run, path, &err), 1);
+	put(fd, "!");
+	assert_int_equal(maple_io_same(&run, path, &err), 0);
+	unlink(path);
+	assert_int_equal(maple_io_same(&run, path, &err), -ENOENT);
+	assert_non_null(strstr(err.text, path));
+	maple_io_end(&run);
+	maple_io_deinit(&io);
+	dup2(saved, STDIN_FILENO);
+	close(saved);
+	close(null);
+	close(fd);
+}
+
+/* ---- before the first run ---- */
+
+static void programs_are_found_or_the_reason(void **state)
+{
+	struct maple_error err = { "" };
+	char *path;
+
+	assert_int_equal(maple_campaign_find_program("sh", &path, &err), 0);
+	assert_non_null(strstr(path, "/sh"));
+	assert_int_equal(maple_campaign_check_program(path, NULL, &err), 0);
+	free(path);
+	assert_int_equal(maple_campaign_find_program("no-such-program", &path,
+						     &err),
+			 -ENOENT);
+	assert_int_equal(maple_campaign_find_program("/etc/passwd", &path,
+						     &err),
+			 -EACCES);
+	assert_int_equal(maple_campaign_find_program("/tmp", &path, &err),
+			 -EACCES);
+	assert_int_equal(maple_campaign_check_program("/etc/passwd", NULL,
+						      &err),
+			 -ENOEXEC);
+	assert_int_equal(maple_campaign_check_program("/etc/passwd", "server",
+						      &err),
+			 0);
+	assert_int_equal(maple_campaign_check_program("/usr/bin/ldd", NULL,
+						      &err),
+			 -EINVAL);
+	assert_non_null(strstr(err.text, "--exe"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_candidate_an_iroot),
+		cmocka_unit_test(limits_are_kept),
+		cmocka_unit_test(ranked_tries_each_once_first),
+		cmocka_unit_test(paper_goes_by_idiom_then_application),
+		cmocka_unit_test(ranked_takes_turns_over_idioms),
+		cmocka_unit_test(plan_has_what_profiling_saw),
+		cmocka_unit_test(verdicts),
+		cmocka_unit_test(same_failure_or_not),
+		cmocka_unit_test(input_again_and_again),
+		cmocka_unit_test(silent_pipe_is_said),
+		cmocka_unit_test(words_are_kept_and_compared),
+		cmocka_unit_test(programs_are_found_or_the_reason),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
