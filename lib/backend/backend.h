@@ -102,6 +102,7 @@ struct maple_run {
 };
 
 struct maple_backend_options {
+	const char *program; /* its path */
 	char *const *argv;
 	const char *exe;
 	const char *const *include;

@@ -116,7 +116,8 @@ static void program(const struct maple_launch_order *order, int failed,
 	signal(SIGQUIT, SIG_DFL);
 	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
-	execvpe(order->argv[0], order->argv, order->envp);
+	/* Not execvpe(): it would have a shell run what is no program. */
+	execve(order->path, order->argv, order->envp);
 fail:
 	e = errno;
 	while (write(failed, &e, sizeof(e)) < 0 && errno == EINTR)
@@ -281,7 +282,7 @@ int maple_launch_start(struct maple_launch *launch,
 		e = first.kind == NEWS_FAILED ? first.value : ECHILD;
 		maple_launch_finish(launch);
 		return maple_error_set(err, e, "cannot run %s: %s",
-				       order->argv[0], strerror(e));
+				       order->path, strerror(e));
 	}
 	launch->pid = first.value;
 	return 0;

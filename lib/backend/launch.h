@@ -9,6 +9,7 @@
 #include <maple/error.h>
 
 struct maple_launch_order {
+	const char *path; /* of the program; argv[0] is only what it is told */
 	char *const *argv;
 	char *const *envp;
 	int in, out, err; /* file descriptors to become 0, 1, 2 */

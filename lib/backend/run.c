@@ -104,6 +104,7 @@ int maple_backend_run(struct maple_backend *b,
 {
 	bool native = order->kind == MAPLE_RUN_NATIVE;
 	struct maple_launch_order start = {
+		.path = b->options.program,
 		.argv = b->options.argv,
 		.envp = environ,
 		.in = order->in,

@@ -222,6 +222,7 @@ static int open_backend(struct maple_campaign *c)
 {
 	const struct maple_campaign_options *o = c->options;
 	struct maple_backend_options backend = {
+		.program = c->program,
 		.argv = o->argv,
 		.exe = o->exe,
 		.include = o->include,
