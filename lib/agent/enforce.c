@@ -19,7 +19,6 @@
 #include "enforce.h"
 #include "raw.h"
 
-#define SLICE_MS 100 /* of a sleep that the awaited event ends at once */
 #define TICK_MS	 10  /* of CPU time: a spinner's slice (rule 10) */
 #define OPEN	 4   /* accesses begun and not done: handlers nest */
 
@@ -176,7 +175,7 @@ bool maple_enforce_before(const struct maple_access *acc)
 		}
 		n = leave();
 		if (verdict == MAPLE_SLEEP)
-			raw_futex_wait(&moves, n, SLICE_MS);
+			raw_futex_wait(&moves, n, maple_shm->plan.slice_ms);
 		if (verdict == MAPLE_GO && !maple_auto_moved(automaton, t))
 			break;
 		enter();

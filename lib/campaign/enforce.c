@@ -9,6 +9,8 @@
 #include <string.h>
 #include "internal.h"
 
+#define SLICE_LEAST_MS 10
+
 struct verdict {
 	struct maple_campaign *c;
 	const struct maple_iroot *wanted;
@@ -92,6 +94,19 @@ static int record(struct maple_campaign *c, struct maple_trial *trial,
 }
 
 /*
+ * A wait that ends by itself ends within the time that a native run takes, or
+ * else nothing good comes of waiting for it: ten slices make two native runs.
+ */
+static uint32_t slice_ms(const struct maple_campaign *c)
+{
+	double ms = c->native_seconds * 1000 * 2 / 10;
+
+	if (ms > MAPLE_PLAN_SLICE_MS)
+		return MAPLE_PLAN_SLICE_MS;
+	return ms < SLICE_LEAST_MS ? SLICE_LEAST_MS : (uint32_t)ms;
+}
+
+/*
  * maple_enforce_run - the next try of @candidate
  * @news: an iRoot was exposed for the first time
  */
@@ -111,6 +126,7 @@ int maple_enforce_run(struct maple_campaign *c,
 				 trial->seed, &trial->plan))
 		return maple_error_set(c->err, EINVAL, "no plan for idiom %u",
 				       candidate->iroot.idiom);
+	trial->plan.slice_ms = slice_ms(c);
 	/* It counts from here on, so that a crash is no free try. */
 	candidate->attempts++;
 	e = maple_memo_mark(c->memo, c->memo_program, candidate->row,

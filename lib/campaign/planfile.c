@@ -8,7 +8,7 @@
  *  "timeout": 10.0, "changes": [{"site": 0, "hit": 3}],
  *  "sites": [{"image": path, "build_id": hex, "offset": 1, "call": false,
  *             "second": false}, ...],
- *  "plan": {"idiom", "flags", "attempt", "hints": ["0.1", "0.2"],
+ *  "plan": {"idiom", "flags", "attempt", "slice", "hints": ["0.1", "0.2"],
  *           "steps": [{"site", "kind", "role", "var", "dep", "pair",
  *                      "event", "pre", "occurrence", "gates": []}],
  *           "guards": []}}
@@ -82,10 +82,10 @@ static json_t *write_plan(const struct maple_campaign *c, json_t *sites,
 	for (i = 0; i < plan->ncovers; i++)
 		json_array_append_new(covers, site_index(c, sites, numbers,
 							 plan->cover[i]));
-	return json_pack("{s:i,s:i,s:i,s:[s,s],s:o,s:o,s:o}", "idiom", plan->idiom,
-			 "flags", plan->flags, "attempt", plan->attempt,
-			 "hints", plan->hint[0], plan->hint[1], "steps", steps,
-			 "guards", guards, "covers", covers);
+	return json_pack("{s:i,s:i,s:i,s:i,s:[s,s],s:o,s:o,s:o}", "idiom",
+			 plan->idiom, "flags", plan->flags, "attempt",
+			 plan->attempt, "slice", plan->slice_ms, "hints", plan->hint[0], plan->hint[1],
+			 "steps", steps, "guards", guards, "covers", covers);
 }
 
 /*
@@ -208,12 +208,12 @@ static int read_plan(const struct reader *r, json_t *object,
 {
 	json_t *steps, *guards, *covers;
 	const char *p, *q;
-	int idiom, flags, attempt;
+	int idiom, flags, attempt, slice;
 	size_t i;
 
-	if (json_unpack(object, "{s:i,s:i,s:i,s:[s,s],s:o,s:o,s:o}", "idiom",
-			&idiom, "flags", &flags, "attempt", &attempt, "hints",
-			&p, &q, "steps", &steps, "guards", &guards,
+	if (json_unpack(object, "{s:i,s:i,s:i,s:i,s:[s,s],s:o,s:o,s:o}",
+			"idiom", &idiom, "flags", &flags, "attempt", &attempt,
+			"slice", &slice, "hints", &p, &q, "steps", &steps, "guards", &guards,
 			"covers", &covers) ||
 	    json_array_size(steps) > MAPLE_PLAN_STEPS ||
 	    json_array_size(guards) > MAPLE_PLAN_GUARDS ||
@@ -223,6 +223,7 @@ static int read_plan(const struct reader *r, json_t *object,
 	plan->idiom = idiom;
 	plan->flags = flags;
 	plan->attempt = attempt;
+	plan->slice_ms = slice;
 	strcpy(plan->hint[0], p);
 	strcpy(plan->hint[1], q);
 	for (i = 0; i < json_array_size(steps); i++)

@@ -17,7 +17,7 @@
  */
 #include "automaton_state.h"
 
-#define SLEEPS_STEP 10 /* slices of 100 ms: 1 s a step, */
+#define SLEEPS_STEP 10 /* slices of 100 ms at most: 1 s a step, */
 #define SLEEPS_RUN  50 /* 5 s a run (rule 4) */
 /*
  * How often a step's wait gives spinners another chance, 10 ms of CPU each.

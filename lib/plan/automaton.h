@@ -27,7 +27,7 @@ enum maple_prio {
 enum maple_verdict {
 	MAPLE_GO,    /* the thread does its access now */
 	MAPLE_HELD,  /* it stays before it, at the level it was given */
-	MAPLE_SLEEP, /* it sleeps 100 ms, or until others move, and asks again */
+	MAPLE_SLEEP, /* it sleeps a slice, or until others move, and asks again */
 };
 
 struct maple_access {

@@ -141,6 +141,7 @@ int maple_plan_init(struct maple_plan *plan, const struct maple_iroot *iroot,
 	plan_clear(plan);
 	plan->idiom = iroot->idiom;
 	plan->attempt = attempt;
+	plan->slice_ms = MAPLE_PLAN_SLICE_MS;
 	plan->seed = seed;
 	plan->flags = try_flags[turn];
 	if (iroot->idiom == MAPLE_IDIOM_5 && (turn & 1))

@@ -10,6 +10,7 @@
 #include <maple/event.h>
 #include <maple/iroot.h>
 
+#define MAPLE_PLAN_SLICE_MS 100 /* at most; ten a step, fifty a run */
 #define MAPLE_PLAN_STEPS  8 /* any sequence of steps; iRoots need 4 */
 #define MAPLE_PLAN_ROLES  2
 #define MAPLE_PLAN_VARS	  2
@@ -46,6 +47,9 @@ struct maple_plan {
 	uint32_t nsteps;
 	uint32_t flags;	  /* enum maple_plan_flag */
 	uint32_t attempt; /* which try this is, from 1 */
+	/* a held thread's sleep at a time, for a wait that ends by itself */
+	uint32_t slice_ms;
+	uint32_t pad;
 	uint64_t seed;	  /* every random choice of the run flows from it */
 	struct maple_plan_step step[MAPLE_PLAN_STEPS];
 	char hint[MAPLE_PLAN_ROLES][MAPLE_PLAN_NAME]; /* "" if unknown */
