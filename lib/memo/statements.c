@@ -141,7 +141,8 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" ?4, ?4, 1)"
 		" ON CONFLICT(id) DO UPDATE SET program = excluded.program,"
 		" campaign = excluded.campaign, json = excluded.json,"
-		" last_seen = excluded.last_seen, times_seen = times_seen + 1",
+		" last_seen = excluded.last_seen, times_seen = times_seen +"
+		" (campaign IS NOT excluded.campaign)",
 	[MAPLE_SQL_FINDING_FIND] =
 		"SELECT json, first_seen, times_seen, id FROM findings"
 		" WHERE substr(id, 1, length(?1)) = ?1"

@@ -276,6 +276,10 @@ static void findings_are_found_by_a_unique_beginning(void **state)
 	size_t n;
 
 	store(f, "abc1", 10);
+	store(f, "abc1", 15); /* the same sighting, confirmed */
+	f->campaign = begin_campaign(f->memo, NULL);
+	OK(maple_memo_program(f->memo, f->campaign, "aa", "/bin/p",
+			      &f->program, &err));
 	store(f, "abc1", 20);
 	store(f, "abd2", 30);
 	store(f, "ab", 40);

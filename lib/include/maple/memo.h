@@ -179,8 +179,8 @@ int maple_memo_run_end(struct maple_memo *memo, int64_t run,
 /*
  * maple_memo_finding_store - keeps @finding, by its id
  *
- * Seen before: the new one replaces the old, but for the date of the first,
- * and times_seen grows.
+ * Seen before: the new one replaces the old, but for the date of the first;
+ * times_seen grows with each campaign that sees it.
  */
 int maple_memo_finding_store(struct maple_memo *memo, int64_t campaign,
 			     const struct maple_finding *finding,
