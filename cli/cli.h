@@ -71,6 +71,8 @@ const char *maple_value_number(const char *text, void *out);
 const char *maple_value_string(const char *text, void *out);
 const char *maple_value_list(const char *text, void *out);
 const char *maple_value_idioms(const char *text, void *out);
+const char *maple_value_strategy(const char *text, void *out);
+const char *maple_value_depth(const char *text, void *out);
 const char *maple_value_order(const char *text, void *out);
 const char *maple_value_backend(const char *text, void *out);
 const char *maple_value_format(const char *text, void *out);

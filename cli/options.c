@@ -44,6 +44,11 @@ static const struct option_entry table[] = {
 	{ "order", "ORDER", RUN, SETS(campaign.order, order),
 	  "candidates best first (ranked, the default) or as in the paper"
 	  " (paper)" },
+	{ "strategy", "NAME", RUN, SETS(campaign.strategy, strategy),
+	  "what decides the next run: maple (the default), or, to compare it"
+	  " with: native, pct, pctlarge, randdelay" },
+	{ "depth", "N", RUN, SETS(campaign.depth, depth),
+	  "PCT's depth: N - 1 change points in a run (default 3)" },
 	{ "idioms", "LIST", RUN, SETS(campaign.idioms, idioms),
 	  "the idioms to try; this version knows 1" },
 	{ "backend", "NAME", RERUN, SETS(backend, backend), "auto or agent" },
@@ -90,7 +95,6 @@ static const struct option_entry table[] = {
 	{ "version", NULL, MAPLE_CMD_NONE, FLAG(version), "print the version" },
 	{ "help", NULL, ALL | MAPLE_CMD_NONE, FLAG(help), "print this help" },
 	{ "jobs", "N", 0, LATER, NULL },
-	{ "strategy", "NAME", 0, LATER, NULL },
 	{ "suppressions", "FILE", 0, LATER, NULL },
 };
 

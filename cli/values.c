@@ -153,6 +153,29 @@ const char *maple_value_order(const char *text, void *out)
 	return NULL;
 }
 
+const char *maple_value_strategy(const char *text, void *out)
+{
+	enum maple_strategy s = MAPLE_STRATEGY_MAPLE;
+
+	for (; maple_strategy_name(s); s++) {
+		if (strcmp(text, maple_strategy_name(s)))
+			continue;
+		*(enum maple_strategy *)out = s;
+		return NULL;
+	}
+	return "maple, native, pct, pctlarge or randdelay";
+}
+
+const char *maple_value_depth(const char *text, void *out)
+{
+	uint64_t number;
+
+	if (parse_u64(text, &number) || !number || number > MAPLE_DEPTH_MAX)
+		return "a number from 1 to 16";
+	*(unsigned int *)out = (unsigned int)number;
+	return NULL;
+}
+
 /* There is one, so that the choice is none yet. */
 const char *maple_value_backend(const char *text, void *out)
 {

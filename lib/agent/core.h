@@ -106,7 +106,7 @@ void maple_sched_begin(uint32_t number);
 void maple_sched_level(uint32_t number, unsigned int prio);
 bool maple_sched_set(int tid, unsigned int prio);
 void maple_sched_settle(void);
-void maple_sched_drop_to(unsigned int change);
+void maple_sched_change(unsigned int change);
 void maple_sched_put_back(struct maple_shm *shm);
 void maple_sched_take(void);
 

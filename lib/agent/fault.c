@@ -89,7 +89,7 @@ static void report(int signo, const siginfo_t *info, const ucontext_t *uc)
 	uint32_t go = __atomic_load_n(&shm->go, __ATOMIC_ACQUIRE);
 
 	/* No other thread of the target runs from here on. */
-	if (shm->sched != MAPLE_SCHED_NATIVE)
+	if (maple_shm_owns_sched(shm))
 		maple_sched_set(0, MAPLE_PRIO_HOOK);
 	shm->crash.signo = signo;
 	shm->crash.tid = raw0(SYS_gettid);

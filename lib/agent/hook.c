@@ -10,15 +10,21 @@
 
 #define OFTEN 1000 /* hits of an enforced site that still mean progress */
 
-/* PCT: hits of each change point so far. */
+/* Hits of each change point so far. */
 static uint32_t change_hits[MAPLE_SHM_CHANGES];
 
+/*
+ * Whoever loses the CPU at a change point, or sleeps there, does so before
+ * its access is recorded: record and access stay together.
+ */
 static void count_change(struct maple_shm *shm, uint32_t site)
 {
 	for (uint32_t i = 0; i < shm->nchanges && i < MAPLE_SHM_CHANGES; i++)
 		if (shm->change[i].site == site &&
-		    ++change_hits[i] == shm->change[i].hit)
-			maple_sched_drop_to(shm->stats.changes_done++);
+		    __atomic_add_fetch(&change_hits[i], 1, __ATOMIC_RELAXED) ==
+			    shm->change[i].hit)
+			maple_sched_change(__atomic_fetch_add(
+				&shm->stats.changes_done, 1, __ATOMIC_RELAXED));
 }
 
 static bool observes(const struct maple_shm *shm)
@@ -72,12 +78,12 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 			maple_agent_open(&acc);
 	} else if (observes(shm) && in_budget(shm, site)) {
 		shm->stats.hits[site->way]++;
+		if (shm->nchanges)
+			count_change(shm, acc.site);
 		maple_ring_put(
 			acc.kind, &acc, 0,
 			site->flags & MAPLE_SITEF_ATOMIC ? MAPLE_EVF_ATOMIC : 0,
 			0, (uint64_t)(frame + 1));
-		if (shm->nchanges)
-			count_change(shm, acc.site);
 	}
 	maple_agent_leave();
 }
@@ -115,10 +121,10 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 	if (maple_agent_enforces) {
 		maple_enforce_before(&acc);
 	} else if (observes(shm)) {
-		maple_ring_put(kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK : kind,
-			       &acc, 0, flags, 0, sp);
 		if (shm->nchanges)
 			count_change(shm, site);
+		maple_ring_put(kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK : kind,
+			       &acc, 0, flags, 0, sp);
 	}
 	maple_agent_leave();
 }

@@ -77,7 +77,7 @@ static inline void *maple_real_get(struct maple_real *real)
 /* For processes: whether the run decides about priorities, or the CPU. */
 static inline bool maple_owns_sched(void)
 {
-	return maple_agent_on() && maple_shm->sched != MAPLE_SCHED_NATIVE;
+	return maple_agent_on() && maple_shm_owns_sched(maple_shm);
 }
 
 static inline bool maple_owns_cpu(void)

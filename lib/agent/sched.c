@@ -15,7 +15,8 @@
  * Yields that count as a spin (algorithms.md 7, 10). Events in between do not
  * matter: who waits for a flag reads it. To give way too often is no harm.
  */
-#define YIELDS 100
+#define YIELDS	 100
+#define DELAY_US 50000 /* RandDelay sleeps less than this */
 
 static uint8_t shuffled[LEVELS]; /* 0 ... LEVELS - 1, by the seed */
 
@@ -41,8 +42,20 @@ static void shuffle(uint64_t seed, unsigned int n)
 
 static bool real_time(const struct maple_shm *shm)
 {
-	return shm->sched != MAPLE_SCHED_NATIVE &&
-	       shm->sched != MAPLE_SCHED_PCTLARGE;
+	return maple_shm_owns_sched(shm) && shm->sched != MAPLE_SCHED_PCTLARGE;
+}
+
+/* PCT: above the levels that its change points lead to. */
+static unsigned int pct_first(const struct maple_shm *shm)
+{
+	return shm->nchanges < MAPLE_PRIO_NORM_FIRST  ? MAPLE_PRIO_NORM_FIRST
+	       : shm->nchanges < MAPLE_PRIO_NORM_LAST ? shm->nchanges + 1
+						      : MAPLE_PRIO_NORM_LAST;
+}
+
+static unsigned int pct_levels(const struct maple_shm *shm)
+{
+	return MAPLE_PRIO_NORM_LAST - pct_first(shm) + 1;
 }
 
 static void count(struct maple_shm *shm, long ret)
@@ -115,7 +128,7 @@ unsigned int maple_sched_first(uint32_t number)
 	case MAPLE_SCHED_YOUNGER:
 		return MAPLE_PRIO_NORM_FIRST + n;
 	case MAPLE_SCHED_PCT:
-		return MAPLE_PRIO_NORM_FIRST + shuffled[number % LEVELS];
+		return pct_first(shm) + shuffled[number % pct_levels(shm)];
 	case MAPLE_SCHED_PLAN:
 		return maple_agent_enforces ? 0 : MAPLE_PRIO_NORM_LAST - n;
 	default:
@@ -134,16 +147,31 @@ void maple_sched_begin(uint32_t number)
 		maple_sched_set(0, shm->thread[number].prio);
 }
 
-/* maple_sched_drop_to - the caller has met PCT change point @change */
-void maple_sched_drop_to(unsigned int change)
+/* Uniform below DELAY_US, the same for the same seed and change point. */
+static void delay(uint64_t seed, unsigned int change)
+{
+	struct timespec t = { 0 };
+
+	seed += change;
+	t.tv_nsec = next_random(&seed) % DELAY_US * 1000;
+	raw2(SYS_nanosleep, &t, NULL);
+}
+
+/*
+ * maple_sched_change - the caller has met change point @change, and is about
+ * to make the access that it stands at
+ */
+void maple_sched_change(unsigned int change)
 {
 	struct maple_shm *shm = maple_shm;
 	unsigned int left = change < shm->nchanges ? shm->nchanges - change : 1;
 
-	if (real_time(shm))
-		maple_sched_level(maple_self.number, left);
+	if (shm->sched == MAPLE_SCHED_RANDDELAY)
+		delay(shm->seed, change);
 	else if (shm->sched == MAPLE_SCHED_PCTLARGE)
 		set_nice(0, left >= 2 ? 18 : 19);
+	else if (real_time(shm))
+		maple_sched_level(maple_self.number, left);
 }
 
 void maple_agent_yield(void)
@@ -174,7 +202,7 @@ void maple_sched_take(void)
 	uint32_t n = maple_self.number;
 
 	maple_ring_shared = true;
-	if (shm->sched == MAPLE_SCHED_NATIVE)
+	if (!maple_shm_owns_sched(shm))
 		return;
 	if (shm->cpu >= 0 && shm->cpu < 1024) {
 		mask[shm->cpu / 64] = 1ull << shm->cpu % 64;
@@ -194,7 +222,7 @@ void maple_sched_put_back(struct maple_shm *shm)
 {
 	struct sched_param p = { shm->old_priority };
 
-	if (shm->sched == MAPLE_SCHED_NATIVE)
+	if (!maple_shm_owns_sched(shm))
 		return;
 	/* Without privileges the flag stays; it does no harm by itself. */
 	if (raw_failed(raw3(SYS_sched_setscheduler, 0, shm->old_policy, &p)))
@@ -235,9 +263,10 @@ void maple_sched_start(void)
 	shm->old_nice = 20 - (int)raw2(SYS_getpriority, PRIO_PROCESS, 0);
 	raw3(SYS_sched_getaffinity, 0, sizeof(shm->old_affinity),
 	     shm->old_affinity);
-	if (shm->sched != MAPLE_SCHED_NATIVE) {
+	if (maple_shm_owns_sched(shm)) {
 		raise_limit(RLIMIT_RTPRIO, MAPLE_PRIO_HOOK);
 		raise_limit(RLIMIT_NICE, 40);
 	}
-	shuffle(shm->seed, shm->sched == MAPLE_SCHED_PCTLARGE ? NICES : LEVELS);
+	shuffle(shm->seed,
+		shm->sched == MAPLE_SCHED_PCTLARGE ? NICES : pct_levels(shm));
 }

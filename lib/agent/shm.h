@@ -13,12 +13,13 @@
 #define MAPLE_AGENT_SHM_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <maple/event.h>
 #include "../plan/plan.h"
 
 #define MAPLE_SHM_MAGIC     0x314d4853454c504dull
-#define MAPLE_SHM_VERSION   1
+#define MAPLE_SHM_VERSION   2
 #define MAPLE_SHM_ENV       "MAPLE_AGENT" /* /proc/PID/fd/N of the file */
 #define MAPLE_SHM_IMAGES    256
 #define MAPLE_SHM_CALLS     65536
@@ -27,7 +28,7 @@
 #define MAPLE_SHM_NAME      MAPLE_PLAN_NAME
 #define MAPLE_SHM_EXE       256
 #define MAPLE_SHM_RING      (1u << 22) /* events; sparse until used */
-#define MAPLE_SHM_CHANGES   8
+#define MAPLE_SHM_CHANGES   64
 
 /* What the agent does in the target. */
 enum maple_shm_mode {
@@ -44,6 +45,7 @@ enum maple_shm_sched {
 	MAPLE_SCHED_YOUNGER,    /* SCHED_FIFO, younger threads first */
 	MAPLE_SCHED_PCT,        /* SCHED_FIFO, random, with change points */
 	MAPLE_SCHED_PCTLARGE,   /* nice values, random, with change points */
+	MAPLE_SCHED_RANDDELAY,  /* as NATIVE, but sleeps at change points */
 	MAPLE_SCHED_PLAN,       /* as the automaton says */
 };
 
@@ -122,7 +124,7 @@ struct maple_shm_stats {
 	uint64_t threads_over;    /* threads beyond MAPLE_THREADS */
 	uint64_t calls_over;      /* call sites beyond MAPLE_SHM_CALLS */
 	uint64_t images_over;
-	uint64_t changes_done;    /* PCT change points reached */
+	uint64_t changes_done;    /* change points reached */
 };
 
 struct maple_shm {
@@ -143,7 +145,7 @@ struct maple_shm {
 				    "": the first program that loads us */
 	char tables[64];         /* path of the tables file */
 	struct {
-		uint32_t site;   /* PCT: at this site's ... */
+		uint32_t site;   /* change point: at this site's ... */
 		uint32_t hit;    /* ... how-manieth hit in the whole run */
 	} change[MAPLE_SHM_CHANGES];
 	struct maple_plan plan;
@@ -183,5 +185,12 @@ struct maple_shm {
 	uint64_t tail;         /* [c] */
 	struct maple_event ring[MAPLE_SHM_RING];
 };
+
+/* Whether the run decides about priorities and the CPU. */
+static inline bool maple_shm_owns_sched(const struct maple_shm *shm)
+{
+	return shm->sched != MAPLE_SCHED_NATIVE &&
+	       shm->sched != MAPLE_SCHED_RANDDELAY;
+}
 
 #endif

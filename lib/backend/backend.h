@@ -28,9 +28,10 @@ enum maple_schedule {
 	MAPLE_SCHEDULE_YOUNGER,
 	MAPLE_SCHEDULE_PCT,      /* SCHED_FIFO, random, with change points */
 	MAPLE_SCHEDULE_PCTLARGE, /* nice values, random, with change points */
+	MAPLE_SCHEDULE_RANDDELAY, /* as NATIVE, but sleeps at change points */
 };
 
-#define MAPLE_RUN_CHANGES 8
+#define MAPLE_RUN_CHANGES 64
 
 struct maple_change {
 	uint32_t site;

@@ -52,25 +52,18 @@ uint64_t maple_campaign_seed(struct maple_campaign *c, uint64_t salt)
 	return z ^ (z >> 31);
 }
 
-static unsigned int attempt_limit(const struct maple_campaign *c)
-{
-	if (c->options->attempts)
-		return c->options->attempts;
-	return c->options->order == MAPLE_ORDER_PAPER ? 2 : 4;
-}
-
 static void count_coverage(struct maple_campaign *c)
 {
 	struct maple_coverage *coverage = &c->result->coverage;
 	struct maple_candidate *k, *next;
 
 	memset(coverage, 0, sizeof(*coverage));
-	HASH_ITER(hh, c->candidates.table, k, next) {
+	HASH_ITER (hh, c->candidates.table, k, next) {
 		coverage->predicted[k->iroot.idiom] += k->predicted;
 		coverage->exposed[k->iroot.idiom] += k->exposed;
 		coverage->failed[k->iroot.idiom] +=
 			!k->exposed && k->predicted &&
-			(k->attempts >= attempt_limit(c) ||
+			(k->attempts >= maple_strategy_attempts(c) ||
 			 k->failed >= MAPLE_FAIL_LIMIT);
 	}
 }
@@ -85,9 +78,8 @@ void maple_campaign_progress(struct maple_campaign *c, bool run_ended)
 		.run_ended = run_ended,
 		.runs = c->result->runs,
 		.seconds = at - c->began,
-		.seconds_left = o->max_time > 0 ?
-					o->max_time - (at - c->began) :
-					-1,
+		.seconds_left = o->max_time > 0 ? o->max_time - (at - c->began)
+						: -1,
 		.findings = c->result->nfindings,
 		.dry_runs = c->dry_runs,
 	};
@@ -97,8 +89,7 @@ void maple_campaign_progress(struct maple_campaign *c, bool run_ended)
 		return;
 	c->last_progress = at;
 	p.coverage = c->result->coverage;
-	p.candidates = maple_candidate_left(&c->candidates, attempt_limit(c),
-					    MAPLE_FAIL_LIMIT);
+	p.candidates = maple_strategy_left(c);
 	o->progress(o->ctx, &p);
 }
 
@@ -159,8 +150,9 @@ static int refuse_baseline(struct maple_campaign *c, const char *what,
 			   unsigned int failures)
 {
 	if (c->options->baseline_fails) {
-		maple_campaign_notice(c, "the baseline fails: %s (%u of %d "
-					 "native runs); going on",
+		maple_campaign_notice(c,
+				      "the baseline fails: %s (%u of %d "
+				      "native runs); going on",
 				      what, failures, MAPLE_BASELINE_RUNS);
 		return 0;
 	}
@@ -193,8 +185,7 @@ static int baseline(struct maple_campaign *c)
 		}
 		if (trial.judgement.failure) {
 			failures++;
-			snprintf(what, sizeof(what), "%s",
-				 trial.judgement.what);
+			snprintf(what, sizeof(what), "%s", trial.judgement.what);
 		}
 		if (trial.run.seconds > longest)
 			longest = trial.run.seconds;
@@ -204,8 +195,9 @@ static int baseline(struct maple_campaign *c)
 	if (c->expected < 0)
 		c->expected = 0;
 	if (c->expected > 0)
-		maple_campaign_notice(c, "exit status %d is taken for good: "
-					 "the native runs end with it",
+		maple_campaign_notice(c,
+				      "exit status %d is taken for good: "
+				      "the native runs end with it",
 				      c->expected);
 	c->native_seconds = longest;
 	if (c->options->timeout <= 0) {
@@ -242,8 +234,7 @@ static int keep(struct maple_campaign *c, struct maple_finding *finding)
 		if (grown)
 			r->findings = grown;
 		maple_finding_destroy(finding);
-		return e ? e : maple_error_set(c->err, ENOMEM,
-					       "out of memory");
+		return e ? e : maple_error_set(c->err, ENOMEM, "out of memory");
 	}
 	r->findings = grown;
 	r->findings[r->nfindings++] = finding;
@@ -268,8 +259,7 @@ static int found(struct maple_campaign *c, struct maple_trial *trial)
 		return 0;
 	}
 	/* What is stored now survives us; the control is added below. */
-	e = maple_memo_finding_store(c->memo, c->memo_campaign, finding,
-				     c->err);
+	e = maple_memo_finding_store(c->memo, c->memo_campaign, finding, c->err);
 	if (!e && !c->options->no_confirm) {
 		enter(c, MAPLE_PHASE_CONFIRM);
 		e = maple_confirm(c, finding, trial);
@@ -294,9 +284,10 @@ static int after_run(struct maple_campaign *c, struct maple_trial *trial,
 
 	c->dry_runs = news ? 0 : c->dry_runs + 1;
 	count_coverage(c);
+	/* Before what the run gives rise to. */
+	maple_campaign_progress(c, true);
 	if (trial->judgement.failure)
 		e = found(c, trial);
-	maple_campaign_progress(c, true);
 	return e;
 }
 
@@ -312,8 +303,8 @@ static int profile(struct maple_campaign *c)
 	if (!e && !trial.stopped) {
 		c->result->runs.profile++;
 		c->since_profile = 0;
-		c->dry_profiles = trial.new_candidates ? 0 :
-							 c->dry_profiles + 1;
+		c->dry_profiles = trial.new_candidates ? 0
+						       : c->dry_profiles + 1;
 		e = after_run(c, &trial, news);
 	}
 	maple_trial_deinit(&trial);
@@ -339,39 +330,25 @@ static int enforce(struct maple_campaign *c, struct maple_candidate *candidate)
 	return e;
 }
 
-/* Whether it is the turn of a profile run. */
-static bool profile_next(const struct maple_campaign *c, uint64_t left)
-{
-	if (!c->profile_runs)
-		return true;
-	if (c->dry_profiles >= MAPLE_DRY_PROFILES)
-		return false;
-	if (c->options->order == MAPLE_ORDER_PAPER || !left)
-		return true;
-	return c->since_profile >= MAPLE_ENFORCE_BATCH;
-}
-
 static int explore(struct maple_campaign *c)
 {
-	struct maple_candidate *next;
-	uint64_t left;
+	struct maple_candidate *candidate;
 	int e = 0;
 
 	while (!e && may_go_on(c) && !runs_used_up(c)) {
 		if (c->result->nfindings && !c->options->keep_going)
 			break;
-		left = maple_candidate_left(&c->candidates, attempt_limit(c),
-					    MAPLE_FAIL_LIMIT);
-		if (profile_next(c, left)) {
+		switch (maple_strategy_next(c, &candidate)) {
+		case MAPLE_PHASE_PROFILE:
 			e = profile(c);
-			continue;
-		}
-		next = maple_candidate_next(&c->candidates, c->options->order,
-					    attempt_limit(c),
-					    MAPLE_FAIL_LIMIT);
-		if (!next)
 			break;
-		e = enforce(c, next);
+		case MAPLE_PHASE_ENFORCE:
+			e = enforce(c, candidate);
+			break;
+		default:
+			c->result->exhausted = true;
+			return 0;
+		}
 	}
 	return e;
 }
@@ -385,17 +362,17 @@ static void conclude(struct maple_campaign *c)
 
 	r->seconds = maple_campaign_now() - c->began;
 	r->dry_runs = c->dry_runs;
-	r->candidates_left = maple_candidate_left(
-		&c->candidates, attempt_limit(c), MAPLE_FAIL_LIMIT);
+	r->candidates_left = maple_strategy_left(c);
 	r->delivery.left_out = maple_profile_left_out(c);
 	if (r->nfindings) {
 		r->outcome = MAPLE_FOUND;
 		return;
 	}
 	if (!r->runs.profile)
-		why = r->interrupted ? "interrupted before the first run" :
-				       "there was no time for a single run: "
-				       "raise --max-time";
+		why = r->interrupted ? "interrupted before the first run"
+				     : "the time was over before the first "
+				       "run after the baseline: raise "
+				       "--max-time";
 	else if (!c->observed)
 		why = c->why_not;
 	else if (!c->threads_seen)
@@ -443,11 +420,10 @@ int maple_campaign_run(const struct maple_campaign_options *options,
 		conclude(&c);
 	}
 	if (c.memo_campaign)
-		maple_memo_campaign_end(memo, c.memo_campaign,
-					e ? "error" :
-					    maple_outcome_name(
-						    c.result->outcome),
-					NULL);
+		maple_memo_campaign_end(
+			memo, c.memo_campaign,
+			e ? "error" : maple_outcome_name(c.result->outcome),
+			NULL);
 	maple_campaign_close(&c);
 	maple_interrupt_end();
 	if (e) {

@@ -53,6 +53,12 @@ struct maple_trial {
 	uint32_t nlog;
 };
 
+/* By number, without MAPLE_SITE_CALL. */
+struct maple_hits {
+	uint32_t *count;
+	uint32_t n;
+};
+
 struct maple_campaign {
 	const struct maple_campaign_options *options;
 	struct maple_memo *memo;
@@ -82,8 +88,7 @@ struct maple_campaign {
 	struct maple_change sample[MAPLE_RUN_CHANGES]; /* of the last profile */
 	uint32_t nsample;
 	uint64_t sampled; /* accesses the sample was drawn from */
-	uint32_t *site_hits; /* by site of the profile under way */
-	uint32_t nsite_hits;
+	struct maple_hits hits[2]; /* sites and calls of the profile run */
 
 	unsigned int run_number;
 	unsigned int profile_runs, dry_profiles, since_profile;
@@ -113,6 +118,23 @@ int maple_campaign_find_program(const char *name, char **path,
 				struct maple_error *err);
 int maple_campaign_check_program(const char *path, const char *exe,
 				 struct maple_error *err);
+
+/* strategy.c */
+bool maple_strategy_enforces(const struct maple_campaign *c);
+unsigned int maple_strategy_attempts(const struct maple_campaign *c);
+uint64_t maple_strategy_left(const struct maple_campaign *c);
+enum maple_phase maple_strategy_next(struct maple_campaign *c,
+				     struct maple_candidate **candidate);
+void maple_strategy_schedule(struct maple_campaign *c,
+			     struct maple_trial *trial);
+
+/* change.c */
+void maple_change_begin(struct maple_campaign *c);
+void maple_change_note(struct maple_campaign *c,
+		       const struct maple_event *event);
+void maple_change_draw(struct maple_campaign *c, struct maple_trial *trial,
+		       unsigned int n);
+void maple_change_deinit(struct maple_campaign *c);
 
 /* trial.c */
 int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial);

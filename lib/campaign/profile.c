@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Profile runs: what did this order expose, and what could another one? The
- * first run has plain creation-order priorities, then PCT with change points
- * at observed events and PCTLarge take turns (Maple 6.1).
+ * Profile runs: what did this order expose, and what could another one? How
+ * their threads are scheduled is the strategy's.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -200,23 +199,6 @@ static int harvest(struct maple_campaign *c, struct sinks *s)
 	return e;
 }
 
-static void choose_schedule(struct maple_campaign *c,
-			    struct maple_trial *trial)
-{
-	unsigned int nth = c->profile_runs, i;
-
-	trial->schedule = nth == 0 ? MAPLE_SCHEDULE_OLDER :
-			  nth % 2  ? MAPLE_SCHEDULE_PCT :
-				     MAPLE_SCHEDULE_PCTLARGE;
-	if (!nth)
-		return;
-	/* Depth 3 has two change points. */
-	for (i = 0; i < 2 && i < c->nsample; i++)
-		trial->change[trial->nchanges++] =
-			c->sample[maple_campaign_seed(c, trial->seed + i) %
-				  c->nsample];
-}
-
 /*
  * maple_profile_run - one profile run; its predictions become candidates
  * @news: an iRoot was predicted or exposed for the first time
@@ -225,7 +207,10 @@ int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 		      bool *news)
 {
 	struct sinks s = { .harvest = { .c = c, .trial = trial } };
-	struct maple_predict_options options = { .idioms = c->options->idioms };
+	struct maple_predict_options options = {
+		.idioms = c->options->idioms,
+		.no_predict = !maple_strategy_enforces(c),
+	};
 	struct maple_predict_sink sink = {
 		.observed = on_observed,
 		.predicted = on_predicted,
@@ -236,15 +221,12 @@ int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 	trial->kind = MAPLE_RUN_PROFILE;
 	trial->memo_kind = "profile";
 	trial->seed = maple_campaign_seed(c, ++c->run_number);
-	choose_schedule(c, trial);
+	maple_strategy_schedule(c, trial);
 	e = maple_predict_create(&options, &sink, &c->predict);
 	if (e)
 		return maple_error_set(c->err, -e, "no predictor: %s",
 				       strerror(-e));
-	c->nsample = c->sampled = 0;
-	if (c->site_hits)
-		memset(c->site_hits, 0,
-		       c->nsite_hits * sizeof(*c->site_hits));
+	maple_change_begin(c);
 	e = maple_trial_run(c, trial);
 	if (!e && !trial->stopped)
 		e = harvest(c, &s);

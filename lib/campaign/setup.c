@@ -202,7 +202,10 @@ static int begin_memo(struct maple_campaign *c)
 		.cwd = cwd ? cwd : "",
 		.input = o->input,
 		.exe = o->exe,
-		.strategy = o->order == MAPLE_ORDER_PAPER ? "paper" : "ranked",
+		.strategy = !maple_strategy_enforces(c) ?
+				    maple_strategy_name(o->strategy) :
+			    o->order == MAPLE_ORDER_PAPER ? "paper" :
+							    "ranked",
 		.seed = c->seed,
 		.version = MAPLE_VERSION,
 	};
@@ -249,6 +252,9 @@ int maple_campaign_open(struct maple_campaign *c)
 			return maple_error_set(c->err, errno, "no seed: %m");
 	if (!o->argv || !o->argv[0])
 		return maple_error_set(c->err, EINVAL, "no program given");
+	if (!maple_strategy_name(o->strategy) || o->depth > MAPLE_DEPTH_MAX)
+		return maple_error_set(c->err, EINVAL,
+				       "no such strategy or depth");
 	e = maple_campaign_find_program(o->argv[0], &c->program, c->err);
 	if (!e)
 		e = maple_campaign_check_program(c->program, o->exe, c->err);
@@ -283,7 +289,7 @@ void maple_campaign_close(struct maple_campaign *c)
 	maple_candidate_destroy(&c->candidates);
 	maple_registry_destroy(c->registry);
 	maple_io_deinit(&c->io);
-	free(c->site_hits);
+	maple_change_deinit(c);
 	free(c->program);
 	free(c->agent);
 }

@@ -28,38 +28,6 @@ static int shell(struct maple_campaign *c, const char *option,
 
 /* ---- events of a profile run ---- */
 
-static void count_hit(struct maple_campaign *c,
-		      const struct maple_event *event)
-{
-	uint64_t at;
-	uint32_t *grown;
-	uint32_t n;
-
-	if (event->site & MAPLE_SITE_CALL)
-		return;
-	if (event->site >= c->nsite_hits) {
-		n = event->site + event->site / 2 + 1024;
-		grown = realloc(c->site_hits, n * sizeof(*grown));
-		if (!grown)
-			return;
-		memset(grown + c->nsite_hits, 0,
-		       (n - c->nsite_hits) * sizeof(*grown));
-		c->site_hits = grown;
-		c->nsite_hits = n;
-	}
-	c->site_hits[event->site]++;
-	/* A reservoir: every access is as likely to become a change point. */
-	at = c->sampled++;
-	if (at >= MAPLE_RUN_CHANGES)
-		at = maple_campaign_seed(c, c->sampled) % c->sampled;
-	if (at >= MAPLE_RUN_CHANGES)
-		return;
-	c->sample[at].site = event->site;
-	c->sample[at].hit = c->site_hits[event->site];
-	if (c->nsample <= at)
-		c->nsample = at + 1;
-}
-
 static void on_event(void *ctx, const struct maple_event *event)
 {
 	struct maple_campaign *c = ctx;
@@ -68,8 +36,7 @@ static void on_event(void *ctx, const struct maple_event *event)
 	if (event->kind == MAPLE_EV_CREATE)
 		c->threads_seen = true;
 	if (trial->kind == MAPLE_RUN_PROFILE) {
-		if (maple_event_is_memory(event->kind))
-			count_hit(c, event);
+		maple_change_note(c, event);
 		if (c->predict)
 			maple_predict_event(c->predict, event);
 		return;

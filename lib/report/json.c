@@ -94,7 +94,7 @@ static json_t *result_object(const struct maple_campaign_result *r)
 {
 	return json_pack(
 		"{s:i, s:s, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:I, s:i,"
-		" s:b, s:o}",
+		" s:b, s:b, s:o}",
 		"schema", MAPLE_REPORT_SCHEMA, "version", MAPLE_VERSION,
 		"verdict", maple_outcome_name(r->outcome), "seed",
 		maple_fields_number(r->seed), "seconds", r->seconds, "runs",
@@ -104,7 +104,8 @@ static json_t *result_object(const struct maple_campaign_result *r)
 		coverage_object(&r->coverage), "undelivered",
 		maple_bytes_encode(r->undelivered), "candidates_left",
 		(json_int_t)r->candidates_left, "dry_runs", (int)r->dry_runs,
-		"interrupted", r->interrupted, "delivery",
+		"exhausted", r->exhausted, "interrupted", r->interrupted,
+		"delivery",
 		delivery_object(&r->delivery));
 }
 
@@ -124,9 +125,10 @@ int maple_report_jsonl_start(FILE *out,
 		json_array_append_new(argv, maple_bytes_encode(*arg));
 	return write_object(
 		out,
-		json_pack("{s:i, s:s, s:s, s:o, s:o}", "schema",
+		json_pack("{s:i, s:s, s:s, s:o, s:s, s:o}", "schema",
 			  MAPLE_REPORT_SCHEMA, "event", "start", "version",
-			  MAPLE_VERSION, "argv", argv, "seed",
+			  MAPLE_VERSION, "argv", argv, "strategy",
+			  maple_strategy_name(options->strategy), "seed",
 			  options->seed ? maple_fields_number(options->seed)
 					: json_null()),
 		err);

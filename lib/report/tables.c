@@ -98,13 +98,13 @@ void maple_report_curve(FILE *out, const uint64_t *exposed, size_t n,
 		n == 1 ? "" : "s");
 }
 
-void maple_report_saturation(FILE *out, uint64_t exposed, uint64_t left,
-			     unsigned int dry_runs)
+static void print_saturation(FILE *out, uint64_t exposed, uint64_t left,
+			     unsigned int dry_runs, bool exhausted)
 {
 	fprintf(out,
 		"%" PRIu64 " iRoot%s exposed, %" PRIu64 " candidate%s left; ",
 		exposed, exposed == 1 ? "" : "s", left, left == 1 ? "" : "s");
-	if (dry_runs >= SATURATED && !left)
+	if (dry_runs >= SATURATED && !left && exhausted)
 		fprintf(out, "saturated: %u runs without a new iRoot\n",
 			dry_runs);
 	else if (dry_runs)
@@ -112,6 +112,12 @@ void maple_report_saturation(FILE *out, uint64_t exposed, uint64_t left,
 			dry_runs, dry_runs == 1 ? "" : "s");
 	else
 		fputs("still growing\n", out);
+}
+
+void maple_report_saturation(FILE *out, uint64_t exposed, uint64_t left,
+			     unsigned int dry_runs)
+{
+	print_saturation(out, exposed, left, dry_runs, true);
 }
 
 static void print_delivery(FILE *out, const struct maple_delivery *d)
@@ -154,10 +160,12 @@ void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 		runs->baseline, runs->profile, runs->enforced, runs->confirm,
 		result->seconds, result->seed,
 		result->interrupted ? ", interrupted" : "");
+	/* What ended before everything was tried has shown no saturation. */
 	if (result->outcome != MAPLE_UNDELIVERED)
-		maple_report_saturation(
-			out, maple_iroot_total(result->coverage.exposed),
-			result->candidates_left, result->dry_runs);
+		print_saturation(out,
+				 maple_iroot_total(result->coverage.exposed),
+				 result->candidates_left, result->dry_runs,
+				 result->exhausted);
 	if (style->output)
 		print_delivery(out, &result->delivery);
 }

@@ -7,6 +7,11 @@
  * followed in the ring by another thread's event may not have happened when
  * that event did: the thread may have lost the CPU in between. One event of
  * lookahead tells; the last event of a run has none and counts as pending.
+ *
+ * Where threads run side by side, on several CPUs, another thread's event in
+ * between is the rule and says nothing. The access follows its record within
+ * nanoseconds, so an unpinned run is taken in the order of the ring: likely,
+ * not certain, and good for counting what a run may have exposed only.
  */
 #include <string.h>
 #include "agent/shm.h"
@@ -118,9 +123,11 @@ static bool doubtful(const struct maple_event *event)
  * happened. What the automaton says of a thread it may say while the thread
  * is held before its access.
  */
-static bool settles(const struct maple_event *next,
+static bool settles(const struct maple_shm *shm, const struct maple_event *next,
 		    const struct maple_event *event)
 {
+	if (!shm->stats.pinned)
+		return true;
 	return next->thread == event->thread && next->kind < MAPLE_EV_STEP;
 }
 
@@ -147,7 +154,7 @@ bool maple_trace_ring_next(struct maple_trace_ring *ring, bool ended,
 		more = take(ring, ended, &next);
 		if (!more && !ended)
 			return false;
-		if (!more || !settles(&next, &ring->held)) {
+		if (!more || !settles(ring->shm, &next, &ring->held)) {
 			ring->held.flags |= MAPLE_EVF_PENDING;
 			ring->stats.pending++;
 		}

@@ -132,6 +132,10 @@ failed() {
 	done
 	usage "--times wants a number from 1 on" replay --times 0 x
 	usage "--order wants ranked or paper" run --order random ./prog
+	usage "--strategy wants maple, native," run --strategy chess ./prog
+	for bad in 0 17 -1 x; do
+		usage "--depth wants a number" run --depth "$bad" ./prog
+	done
 	usage "--backend wants auto or agent" run --backend kernel ./prog
 	usage "--format wants text, json or jsonl" run --format sarif ./prog
 	usage "--exe wants something" run --exe '' ./prog

@@ -377,6 +377,41 @@ static void test_change_point(void **state)
 	assert_int_equal(drive.shm->stats.changes_done, 0);
 }
 
+/* Every change point sleeps, and nothing else is touched. */
+static void test_random_delay(void **state)
+{
+	uint32_t i;
+
+	assert_int_equal(run_scene("turn"), 0);
+	drive.shm->sched = MAPLE_SCHED_RANDDELAY;
+	drive.shm->nchanges = 10;
+	for (i = 0; i < 10; i++) {
+		drive.shm->change[i].site = site_in(turn, MAPLE_EV_WRITE);
+		drive.shm->change[i].hit = 10 * (i + 1);
+	}
+	assert_int_equal(run_scene("turn"), 0);
+	assert_int_equal(drive.shm->stats.changes_done, 10);
+	assert_int_equal(drive.shm->stats.priorities, 0);
+	assert_int_equal(drive.shm->stats.pinned, 0);
+	assert_int_equal(drive.shm->thread[0].prio, 0);
+}
+
+/* More change points than there are levels below the usual ones. */
+static void test_deep(void **state)
+{
+	uint32_t i;
+
+	assert_int_equal(run_scene("turn"), 0);
+	drive.shm->sched = MAPLE_SCHED_PCT;
+	drive.shm->nchanges = 15;
+	for (i = 0; i < 15; i++) {
+		drive.shm->change[i].site = site_in(turn, MAPLE_EV_WRITE);
+		drive.shm->change[i].hit = 20000;
+	}
+	assert_int_equal(run_scene("turn"), 0);
+	assert_in_range(drive.shm->thread[0].prio, 16, 83);
+}
+
 static void test_crash(void **state)
 {
 	const struct maple_shm_crash *crash = &drive.shm->crash;
@@ -542,6 +577,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(test_observe),	    TEST(test_priorities),
 		TEST(test_budget),	    TEST(test_change_point),
+		TEST(test_random_delay),    TEST(test_deep),
 		TEST(test_crash),	    TEST(test_handler),
 		TEST(test_other_processes), TEST(test_stays_out),
 		TEST(test_end_of_stack),    TEST(test_spin),

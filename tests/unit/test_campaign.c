@@ -194,6 +194,122 @@ static void same_failure_or_not(void **state)
 
 /* ---- standard files ---- */
 
+/* One access of @site by the run under way. */
+static void access_site(struct maple_campaign *c, unsigned int kind,
+			uint32_t site, uint64_t addr)
+{
+	struct maple_event event = { .kind = kind, .site = site, .addr = addr };
+
+	maple_change_note(c, &event);
+}
+
+static void change_points_are_what_the_agent_counts(void **state)
+{
+	struct maple_campaign c = { .seed = 1 };
+	struct maple_trial trial = { .seed = 7 };
+	uint32_t lock = MAPLE_SITE_CALL | 3;
+
+	maple_change_begin(&c);
+	access_site(&c, MAPLE_EV_READ, 3, 1);
+	access_site(&c, MAPLE_EV_BLOCK, lock, 8);
+	access_site(&c, MAPLE_EV_LOCK, lock, 8); /* counted as BLOCK */
+	access_site(&c, MAPLE_EV_BLOCK, lock, 0); /* a wait, no lock */
+	access_site(&c, MAPLE_EV_CREATE, lock, 8);
+	access_site(&c, MAPLE_EV_START, MAPLE_SITE_NONE, 8);
+	access_site(&c, MAPLE_EV_READ, 3, 1);
+	assert_int_equal(c.sampled, 3);
+	assert_int_equal(c.nsample, 3);
+	assert_int_equal(c.sample[1].site, lock);
+	assert_int_equal(c.sample[1].hit, 1);
+	assert_int_equal(c.sample[2].site, 3);
+	assert_int_equal(c.sample[2].hit, 2);
+	maple_change_draw(&c, &trial, 5);
+	assert_int_equal(trial.nchanges, 3);
+	maple_change_begin(&c);
+	access_site(&c, MAPLE_EV_READ, 3, 1);
+	assert_int_equal(c.sample[0].hit, 1);
+	maple_change_deinit(&c);
+}
+
+static void change_points_differ_and_follow_the_seed(void **state)
+{
+	struct maple_campaign c = { .seed = 1 };
+	struct maple_trial trial[2] = { { .seed = 7 }, { .seed = 7 } };
+	unsigned int i, j, run;
+
+	for (run = 0; run < 2; run++) {
+		maple_change_begin(&c);
+		for (i = 0; i < 1000; i++)
+			access_site(&c, MAPLE_EV_WRITE, i % 10, 1);
+		assert_int_equal(c.sampled, 1000);
+		assert_int_equal(c.nsample, MAPLE_RUN_CHANGES);
+		maple_change_draw(&c, &trial[run], 15);
+		assert_int_equal(trial[run].nchanges, 15);
+	}
+	assert_memory_equal(trial[0].change, trial[1].change,
+			    sizeof(trial[0].change));
+	for (i = 0; i < 15; i++)
+		for (j = 0; j < i; j++)
+			assert_memory_not_equal(&trial->change[i],
+						&trial->change[j],
+						sizeof(trial->change[i]));
+	maple_change_deinit(&c);
+}
+
+static void a_strategy_says_what_is_next(void **state)
+{
+	static const struct {
+		enum maple_schedule first, second, third;
+		unsigned int changes;
+	} want[] = {
+		[MAPLE_STRATEGY_MAPLE] = { MAPLE_SCHEDULE_OLDER,
+					   MAPLE_SCHEDULE_PCT,
+					   MAPLE_SCHEDULE_PCTLARGE, 3 },
+		[MAPLE_STRATEGY_NATIVE] = { 0, 0, 0, 0 },
+		[MAPLE_STRATEGY_PCT] = { MAPLE_SCHEDULE_PCT, MAPLE_SCHEDULE_PCT,
+					 MAPLE_SCHEDULE_PCT, 3 },
+		[MAPLE_STRATEGY_PCTLARGE] = { MAPLE_SCHEDULE_PCTLARGE,
+					      MAPLE_SCHEDULE_PCTLARGE,
+					      MAPLE_SCHEDULE_PCTLARGE, 3 },
+		[MAPLE_STRATEGY_RANDDELAY] = { MAPLE_SCHEDULE_RANDDELAY,
+					       MAPLE_SCHEDULE_RANDDELAY,
+					       MAPLE_SCHEDULE_RANDDELAY, 5 },
+	};
+	struct maple_campaign_options options = { .depth = 4 };
+	struct maple_campaign c = { .options = &options, .nsample = 60 };
+	struct maple_trial trial[3];
+	struct maple_candidate *candidate;
+	unsigned int s, i;
+
+	c.sampled = 4 * 50000 + 1;
+	for (s = 0; maple_strategy_name(s); s++) {
+		options.strategy = s;
+		memset(trial, 0, sizeof(trial));
+		for (i = 0; i < 3; i++) {
+			c.profile_runs = i;
+			maple_strategy_schedule(&c, &trial[i]);
+			assert_int_equal(trial[i].nchanges,
+					 i ? want[s].changes : 0);
+		}
+		assert_int_equal(trial[0].schedule, want[s].first);
+		assert_int_equal(trial[1].schedule, want[s].second);
+		assert_int_equal(trial[2].schedule, want[s].third);
+		/* Only maple ever has nothing left to try. */
+		c.dry_profiles = 1000;
+		assert_int_equal(maple_strategy_next(&c, &candidate),
+				 maple_strategy_enforces(&c) ?
+					 MAPLE_PHASE_DONE :
+					 MAPLE_PHASE_PROFILE);
+		assert_null(candidate);
+	}
+	assert_int_equal(s, sizeof(want) / sizeof(*want));
+	c.sampled = 1ull << 40;
+	assert_int_equal(s - 1, MAPLE_STRATEGY_RANDDELAY);
+	trial[0].nchanges = 0;
+	maple_strategy_schedule(&c, &trial[0]);
+	assert_int_equal(trial[0].nchanges, 60);
+}
+
 static char said[256];
 
 static void notice(void *ctx, const char *text)
@@ -327,6 +443,9 @@ int main(void)
 		cmocka_unit_test(plan_has_what_profiling_saw),
 		cmocka_unit_test(verdicts),
 		cmocka_unit_test(same_failure_or_not),
+		cmocka_unit_test(change_points_are_what_the_agent_counts),
+		cmocka_unit_test(change_points_differ_and_follow_the_seed),
+		cmocka_unit_test(a_strategy_says_what_is_next),
 		cmocka_unit_test(input_again_and_again),
 		cmocka_unit_test(silent_pipe_is_said),
 		cmocka_unit_test(words_are_kept_and_compared),

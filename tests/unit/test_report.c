@@ -361,6 +361,27 @@ static void without_a_finding_there_is_no_first_one(void **state)
 	json_decref(object);
 }
 
+/* A finding ends a campaign long before everything was tried. */
+static void what_was_cut_short_is_not_saturated(void **state)
+{
+	struct maple_campaign_result result = {
+		.outcome = MAPLE_FOUND,
+		.runs = { .profile = 9 },
+		.dry_runs = 8,
+	};
+	struct maple_report_style style = { 0 };
+	FILE *out = open_buffer();
+
+	maple_report_summary(out, &result, &style);
+	fclose(out);
+	assert_non_null(strstr(buffer, "; not saturated: 8 runs"));
+	result.exhausted = true;
+	out = open_buffer();
+	maple_report_summary(out, &result, &style);
+	fclose(out);
+	assert_non_null(strstr(buffer, "; saturated: 8 runs"));
+}
+
 static void what_cannot_be_written_is_an_error(void **state)
 {
 	struct maple_campaign_result result = { .outcome = MAPLE_CLEAN };
@@ -481,6 +502,7 @@ int main(void)
 		TEST(without_a_finding_there_is_no_first_one),
 		TEST(what_cannot_be_written_is_an_error),
 		TEST(what_is_no_finding_is_refused),
+		TEST(what_was_cut_short_is_not_saturated),
 		TEST(saturation_is_said_only_when_nothing_is_left),
 		TEST(coverage_is_a_table_with_a_total),
 		TEST(dmesg_lines_have_a_stamp),

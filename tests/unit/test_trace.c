@@ -25,6 +25,7 @@ static int setup(void **state)
 		   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (shm == MAP_FAILED)
 		return -1;
+	shm->stats.pinned = 1;
 	maple_trace_ring_init(&ring, shm);
 	return 0;
 }
@@ -84,6 +85,20 @@ static void test_pending(void **state)
 	expect(false, 8, false); /* the flag is the reader's own */
 	expect_none(false);
 	expect(true, 9, true); /* it died there */
+	expect_none(true);
+}
+
+/* Side by side, another thread's event says nothing about the last one. */
+static void test_unpinned(void **state)
+{
+	shm->stats.pinned = 0;
+	put(1, MAPLE_EV_WRITE, 1, 0);
+	expect_none(false);
+	put(2, MAPLE_EV_READ, 2, 0);
+	expect(false, 1, false);
+	put(1, MAPLE_EV_READ, 3, 0);
+	expect(false, 2, false);
+	expect(true, 3, true); /* it died there */
 	expect_none(true);
 }
 
@@ -340,6 +355,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_pending, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unpinned, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unfilled, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_scribbled_head, setup,
 						teardown),

@@ -17,8 +17,9 @@
 #include "agent.h"
 
 static_assert((int)MAPLE_SCHEDULE_OLDER == MAPLE_SCHED_OLDER &&
-		      (int)MAPLE_SCHEDULE_PCTLARGE == MAPLE_SCHED_PCTLARGE,
+		      (int)MAPLE_SCHEDULE_RANDDELAY == MAPLE_SCHED_RANDDELAY,
 	      "one order, two names");
+static_assert(MAPLE_RUN_CHANGES <= MAPLE_SHM_CHANGES, "they fit");
 static_assert(sizeof(struct maple_auto_result) <=
 		      sizeof(((struct maple_shm *)0)->auto_result),
 	      "the result fits");
@@ -231,7 +232,7 @@ static void judge_delivery(struct maple_agent_backend *a,
 			 "the agent did not come up in %s: it is statically "
 			 "linked, set-user-id, or clears LD_PRELOAD",
 			 a->base.options.argv[0]);
-	else if (!stats->priorities)
+	else if (maple_shm_owns_sched(a->shm) && !stats->priorities)
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "real-time priorities were refused in the target: %s",
 			 stats->refused_errno ?

@@ -22,6 +22,20 @@ struct maple_progress;
 
 enum maple_order { MAPLE_ORDER_RANKED, MAPLE_ORDER_PAPER };
 
+/* What decides which run is next; all but MAPLE only make profile runs. */
+enum maple_strategy {
+	MAPLE_STRATEGY_MAPLE,     /* predict, then enforce */
+	MAPLE_STRATEGY_NATIVE,    /* no priorities, all CPUs */
+	MAPLE_STRATEGY_PCT,       /* random priorities with change points */
+	MAPLE_STRATEGY_PCTLARGE,  /* the same with nice values */
+	MAPLE_STRATEGY_RANDDELAY, /* native, with random delays */
+};
+
+#define MAPLE_DEPTH_MAX 16
+
+/* maple_strategy_name - "maple", "native", ...; NULL behind the last one */
+const char *maple_strategy_name(enum maple_strategy strategy);
+
 /* Zero is the default of every field but those that say otherwise. */
 struct maple_campaign_options {
 	char *const *argv;        /* program and arguments; required */
@@ -34,7 +48,9 @@ struct maple_campaign_options {
 	const char *setup;        /* --setup CMD, before each run */
 	const char *teardown;     /* --teardown CMD, after each run */
 	const char *agent;        /* path of libmaple-agent.so; NULL: search */
+	enum maple_strategy strategy;
 	enum maple_order order;
+	unsigned int depth;       /* PCT's, to MAPLE_DEPTH_MAX; 0: 3 */
 	unsigned int idioms;      /* bit i: idiom i; 0: all there are */
 	uint64_t seed;            /* 0: from the system */
 	double max_time;          /* seconds; 0: no limit */
@@ -117,6 +133,7 @@ struct maple_campaign_result {
 	struct maple_coverage coverage;
 	uint64_t candidates_left;
 	unsigned int dry_runs;
+	bool exhausted;    /* nothing was left to try */
 	struct maple_delivery delivery;
 	char *undelivered; /* why, and the mend; NULL unless UNDELIVERED */
 	bool interrupted;  /* by a signal */

@@ -67,7 +67,7 @@ struct maple_memo_campaign {
 	const char *cwd;
 	const char *input;    /* --input, or NULL */
 	const char *exe;      /* --exe, or NULL */
-	const char *strategy; /* "ranked", "paper" */
+	const char *strategy; /* "ranked", "paper", "native", ... */
 	uint64_t seed;
 	const char *version; /* of maple */
 };

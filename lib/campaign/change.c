@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Change points: where a profile run drops a thread's priority, or delays it.
+ * A point is the n-th hit of a site, drawn from the accesses that the run
+ * before it made, each as likely as the other.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "internal.h"
+
+static uint32_t *counter(struct maple_hits *hits, uint32_t index)
+{
+	uint32_t *grown, n;
+
+	if (index < hits->n)
+		return &hits->count[index];
+	n = index + index / 2 + 1024;
+	grown = realloc(hits->count, n * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	memset(grown + hits->n, 0, (n - hits->n) * sizeof(*grown));
+	hits->count = grown;
+	hits->n = n;
+	return &hits->count[index];
+}
+
+/* What the agent counts: each access before it is made, a lock as BLOCK. */
+static bool counts(const struct maple_event *event)
+{
+	if (event->site == MAPLE_SITE_NONE)
+		return false;
+	if (event->kind == MAPLE_EV_BLOCK)
+		return event->addr && (event->site & MAPLE_SITE_CALL);
+	return maple_event_is_memory(event->kind) ||
+	       event->kind == MAPLE_EV_UNLOCK;
+}
+
+/* maple_change_note - @event of a profile run may become a change point */
+void maple_change_note(struct maple_campaign *c, const struct maple_event *event)
+{
+	bool call = event->site & MAPLE_SITE_CALL;
+	uint32_t *hits;
+	uint64_t at;
+
+	if (!counts(event))
+		return;
+	hits = counter(&c->hits[call], event->site & ~MAPLE_SITE_CALL);
+	if (!hits)
+		return;
+	++*hits;
+	/* A reservoir: every access is as likely to be in the sample. */
+	at = c->sampled++;
+	if (at >= MAPLE_RUN_CHANGES)
+		at = maple_campaign_seed(c, c->sampled) % c->sampled;
+	if (at >= MAPLE_RUN_CHANGES)
+		return;
+	c->sample[at].site = event->site;
+	c->sample[at].hit = *hits;
+	if (c->nsample <= at)
+		c->nsample = at + 1;
+}
+
+/* maple_change_begin - a profile run begins: forget the one before */
+void maple_change_begin(struct maple_campaign *c)
+{
+	unsigned int i;
+
+	c->nsample = c->sampled = 0;
+	for (i = 0; i < 2; i++)
+		if (c->hits[i].count)
+			memset(c->hits[i].count, 0,
+			       c->hits[i].n * sizeof(*c->hits[i].count));
+}
+
+/* maple_change_draw - @n different change points for @trial, if there are */
+void maple_change_draw(struct maple_campaign *c, struct maple_trial *trial,
+		       unsigned int n)
+{
+	struct maple_change swap;
+	uint32_t i, j;
+
+	if (n > c->nsample)
+		n = c->nsample;
+	for (i = 0; i < n; i++) {
+		j = i +
+		    maple_campaign_seed(c, trial->seed + i) % (c->nsample - i);
+		swap = c->sample[j];
+		c->sample[j] = c->sample[i];
+		c->sample[i] = swap;
+		trial->change[trial->nchanges++] = swap;
+	}
+}
+
+/* maple_change_deinit - frees what counted the hits */
+void maple_change_deinit(struct maple_campaign *c)
+{
+	free(c->hits[0].count);
+	free(c->hits[1].count);
+}

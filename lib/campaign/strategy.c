@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Strategies: what the next run is. A strategy is a row of the table below,
+ * and nothing outside this file asks which one it is, so all of them go
+ * through the same observer, the same verdicts and the same control.
+ *
+ * maple predicts and enforces; profile runs and enforced runs take turns. The
+ * others are what the paper compares it with (6.1, 6.2.1): they only run the
+ * program again and again, each time in a schedule of their own, and observe
+ * which iRoots that exposed. They do not pay for a predictor.
+ *
+ *   native     left alone: no priorities, no CPU of ours
+ *   pct        random strict priorities, depth - 1 change points that drop
+ *              the thread which meets them
+ *   pctlarge   the same with nice values
+ *   randdelay  left alone, but each change point sleeps for a random time
+ *
+ * Change points come from the run before, so the first run has none.
+ */
+#include "internal.h"
+
+#define DEPTH_DEFAULT 3	    /* the paper's choice */
+#define DELAY_EVERY   50000 /* RandDelay: events between two sleeps ... */
+#define DELAYS_LEAST  3	    /* ... of which a run has so many at least */
+
+struct strategy {
+	const char *name;
+	bool enforces;
+	enum maple_schedule first, then[2]; /* then they take turns */
+	unsigned int (*changes)(const struct maple_campaign *c);
+};
+
+static unsigned int no_changes(const struct maple_campaign *c)
+{
+	return 0;
+}
+
+static unsigned int depth_changes(const struct maple_campaign *c)
+{
+	return (c->options->depth ? c->options->depth : DEPTH_DEFAULT) - 1;
+}
+
+static unsigned int delay_changes(const struct maple_campaign *c)
+{
+	uint64_t n = c->sampled / DELAY_EVERY + 1;
+
+	if (n > MAPLE_RUN_CHANGES)
+		n = MAPLE_RUN_CHANGES;
+	return n < DELAYS_LEAST ? DELAYS_LEAST : n;
+}
+
+static const struct strategy table[] = {
+	[MAPLE_STRATEGY_MAPLE] = {
+		"maple", true, MAPLE_SCHEDULE_OLDER,
+		{ MAPLE_SCHEDULE_PCT, MAPLE_SCHEDULE_PCTLARGE }, depth_changes,
+	},
+	[MAPLE_STRATEGY_NATIVE] = {
+		"native", false, MAPLE_SCHEDULE_NATIVE,
+		{ MAPLE_SCHEDULE_NATIVE, MAPLE_SCHEDULE_NATIVE }, no_changes,
+	},
+	[MAPLE_STRATEGY_PCT] = {
+		"pct", false, MAPLE_SCHEDULE_PCT,
+		{ MAPLE_SCHEDULE_PCT, MAPLE_SCHEDULE_PCT }, depth_changes,
+	},
+	[MAPLE_STRATEGY_PCTLARGE] = {
+		"pctlarge", false, MAPLE_SCHEDULE_PCTLARGE,
+		{ MAPLE_SCHEDULE_PCTLARGE, MAPLE_SCHEDULE_PCTLARGE },
+		depth_changes,
+	},
+	[MAPLE_STRATEGY_RANDDELAY] = {
+		"randdelay", false, MAPLE_SCHEDULE_RANDDELAY,
+		{ MAPLE_SCHEDULE_RANDDELAY, MAPLE_SCHEDULE_RANDDELAY },
+		delay_changes,
+	},
+};
+
+#define STRATEGIES (sizeof(table) / sizeof(*table))
+
+static const struct strategy *strategy_of(const struct maple_campaign *c)
+{
+	return &table[c->options->strategy];
+}
+
+/* maple_strategy_name - see maple/campaign.h */
+const char *maple_strategy_name(enum maple_strategy strategy)
+{
+	return strategy < STRATEGIES ? table[strategy].name : NULL;
+}
+
+/* maple_strategy_enforces - whether predictions are wanted at all */
+bool maple_strategy_enforces(const struct maple_campaign *c)
+{
+	return strategy_of(c)->enforces;
+}
+
+/* maple_strategy_attempts - how often a candidate is tried with one input */
+unsigned int maple_strategy_attempts(const struct maple_campaign *c)
+{
+	if (c->options->attempts)
+		return c->options->attempts;
+	return c->options->order == MAPLE_ORDER_PAPER ? 2 : 4;
+}
+
+/* maple_strategy_left - candidates that may still be tried */
+uint64_t maple_strategy_left(const struct maple_campaign *c)
+{
+	return maple_candidate_left(&c->candidates, maple_strategy_attempts(c),
+				    MAPLE_FAIL_LIMIT);
+}
+
+/* Whether it is the turn of a profile run. */
+static bool profile_next(const struct maple_campaign *c)
+{
+	if (!c->profile_runs || !strategy_of(c)->enforces)
+		return true;
+	if (c->dry_profiles >= MAPLE_DRY_PROFILES)
+		return false;
+	if (c->options->order == MAPLE_ORDER_PAPER || !maple_strategy_left(c))
+		return true;
+	return c->since_profile >= MAPLE_ENFORCE_BATCH;
+}
+
+/*
+ * maple_strategy_next - PROFILE, or ENFORCE of @candidate, or DONE when there
+ * is nothing left to try
+ */
+enum maple_phase maple_strategy_next(struct maple_campaign *c,
+				     struct maple_candidate **candidate)
+{
+	*candidate = NULL;
+	if (profile_next(c))
+		return MAPLE_PHASE_PROFILE;
+	*candidate = maple_candidate_next(&c->candidates, c->options->order,
+					  maple_strategy_attempts(c),
+					  MAPLE_FAIL_LIMIT);
+	return *candidate ? MAPLE_PHASE_ENFORCE : MAPLE_PHASE_DONE;
+}
+
+/* maple_strategy_schedule - how the threads of a profile run are scheduled */
+void maple_strategy_schedule(struct maple_campaign *c, struct maple_trial *trial)
+{
+	const struct strategy *s = strategy_of(c);
+
+	if (!c->profile_runs) {
+		trial->schedule = s->first;
+		return;
+	}
+	trial->schedule = s->then[(c->profile_runs - 1) % 2];
+	maple_change_draw(c, trial, s->changes(c));
+}

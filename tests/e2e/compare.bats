@@ -1,0 +1,78 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Strategies to compare with, over the same observer and verdicts.
+
+load common
+
+# A campaign of $1 whose events go to $stream, an object a line.
+streamed() {
+	stream=$BATS_TEST_TMPDIR/stream.jsonl
+	rm -f "$stream" "$db"
+	mapletest run --strategy "$1" --format jsonl --output "$stream" \
+		--db "$db" --seed 7 "${@:2}"
+}
+
+@test "all but maple make profile runs only, observe, and go on to the end" {
+	local strategy
+
+	for strategy in native pct pctlarge randdelay; do
+		campaign --strategy $strategy --seed 1 --max-runs 12 -- \
+			"$TARGETS/clean/mutex_counter"
+		ended_with 0
+		holds '.verdict == "clean" and .exhausted == false'
+		holds '.runs.profile == 12 and .runs.enforced == 0'
+		holds '.delivery.undelivered_runs == 0 and .delivery.lost == 0'
+		holds '[.coverage.exposed[]] | add > 0'
+		holds '[.coverage.predicted[]] | add == 0'
+		[ "$(sqlite3 "$db" "SELECT strategy FROM campaigns
+			ORDER BY id DESC LIMIT 1")" = $strategy ]
+	done
+}
+
+@test "a failure in a random schedule is replayed with schedule and seed" {
+	local id
+
+	campaign --strategy pct --seed 1 --max-runs 60 -- \
+		"$TARGETS/bank_account"
+	ended_with 66
+	holds '.runs.enforced == 0 and .runs.confirm == 5'
+	holds '.findings[0].confirm.forced[0] >= 4'
+	holds '.findings[0].confirm.flipped == [0, 0]'
+	id=$(jq -r '.findings[0].id' "$json")
+	mapletest replay --db "$db" --times 5 "$id"
+	ended_with 0
+	mapletest replay --db "$db" --flip "$id"
+	ended_with 125
+	says 'no order to flip'
+}
+
+@test "a stream says the strategy, and the run before its finding" {
+	streamed pct --max-runs 60 -- "$TARGETS/bank_account"
+	ended_with 66
+	jq -es '.[0] | .event == "start" and .strategy == "pct"' "$stream"
+	jq -es 'map(select(.event != "start" and .phase != "baseline") |
+		if .event == "run" then .phase else .event end) as $e |
+		($e | index("profile")) == 0 and
+		($e | rindex("profile")) < ($e | index("confirm")) and
+		($e | rindex("confirm")) < ($e | index("finding")) and
+		$e[-1] == "end"' "$stream"
+	streamed maple --max-runs 60 -- "$TARGETS/bank_account"
+	ended_with 66
+	jq -es 'map(select(.event == "run") | .phase) as $e |
+		($e | rindex("enforce")) < ($e | index("confirm"))' "$stream"
+}
+
+@test "a finding of profile runs alone is not called saturated" {
+	mapletest run --strategy pct --seed 1 --max-runs 60 --db "$db" -- \
+		"$TARGETS/bank_account"
+	ended_with 66
+	grep -qE 'iRoots? exposed' <<<"$output$stderr"
+	! grep -E '[^t] saturated' <<<"$output$stderr"
+}
+
+@test "no time after the baseline is said as it is" {
+	mapletest run --max-time 1ms --db "$db" -- \
+		"$TARGETS/clean/mutex_counter"
+	ended_with 125
+	grep -q 'the time was over before' <<<"$output$stderr"
+}
