@@ -47,6 +47,7 @@ struct maple_run_order {
 	struct maple_change change[MAPLE_RUN_CHANGES];
 	uint32_t budget; /* events a site records; 0: no limit */
 	double timeout;  /* seconds until it counts as hung */
+	double grace;    /* seconds that it then gets, scheduled natively */
 	int in, out, err;
 	bool own_group;
 	bool stacks; /* of all threads, when the run fails */
@@ -84,6 +85,7 @@ struct maple_run {
 	enum maple_end end;
 	int status; /* as from waitpid */
 	double seconds, cpu_seconds;
+	bool released; /* over its limit, and native from then on */
 
 	bool delivered;
 	char why_not[256]; /* unless delivered: the cause and the mend */
@@ -131,6 +133,8 @@ struct maple_backend_ops {
 	void (*finish)(struct maple_backend *b,
 		       const struct maple_run_sink *sink,
 		       struct maple_run *run);
+	/* native scheduling for all threads, for the rest of the run */
+	void (*release)(struct maple_backend *b);
 	/* the number of a call site that may not have been seen yet */
 	uint32_t (*call)(struct maple_backend *b, uint32_t image,
 			 uint64_t offset);

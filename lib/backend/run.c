@@ -21,8 +21,9 @@
 struct watch {
 	struct maple_launch launch;
 	double began;
-	double looked;   /* when stuckness was last looked at */
+	double looked; /* when stuckness was last looked at */
 	bool stuck;
+	bool released;
 	uint64_t stamp;
 };
 
@@ -55,6 +56,22 @@ static int nap(double elapsed)
 	return elapsed < 1 ? 2 : 5;
 }
 
+/*
+ * Over the limit: is it the program that hangs, or does our schedule starve a
+ * thread that another one spins for? With native scheduling the latter ends.
+ */
+static bool hangs(struct maple_backend *b, struct watch *w,
+		  const struct maple_run_order *order, double elapsed)
+{
+	if (order->timeout <= 0 || elapsed <= order->timeout)
+		return false;
+	if (order->kind == MAPLE_RUN_NATIVE)
+		return true;
+	b->ops->release(b);
+	w->released = true;
+	return elapsed > order->timeout + order->grace;
+}
+
 static void collect_stacks(struct maple_run *run,
 			   const struct maple_run_order *order, pid_t pid)
 {
@@ -73,10 +90,10 @@ static enum maple_end watch_over(struct maple_backend *b, struct watch *w,
 
 	while (!maple_launch_ended(&w->launch)) {
 		elapsed = now() - w->began;
-		pid = order->kind == MAPLE_RUN_NATIVE ?
-			      (b->options.exe ? 0 : w->launch.pid) :
-			      b->ops->serve(b, sink, run);
-		if (order->timeout > 0 && elapsed > order->timeout) {
+		pid = order->kind == MAPLE_RUN_NATIVE
+			      ? (b->options.exe ? 0 : w->launch.pid)
+			      : b->ops->serve(b, sink, run);
+		if (hangs(b, w, order, elapsed)) {
 			collect_stacks(run, order, pid ? pid : w->launch.pid);
 			return MAPLE_END_HANG;
 		}
@@ -131,12 +148,14 @@ int maple_backend_run(struct maple_backend *b,
 	if (!e) {
 		run->end = watch_over(b, &w, order, sink, run);
 		run->seconds = now() - w.began;
+		run->released = w.released;
 		maple_launch_finish(&w.launch);
 		run->status = w.launch.status;
 		run->cpu_seconds = w.launch.usage.ru_utime.tv_sec +
 				   w.launch.usage.ru_stime.tv_sec +
 				   (w.launch.usage.ru_utime.tv_usec +
-				    w.launch.usage.ru_stime.tv_usec) * 1e-6;
+				    w.launch.usage.ru_stime.tv_usec) *
+					   1e-6;
 	}
 	if (native)
 		run->delivered = true;

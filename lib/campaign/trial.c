@@ -12,6 +12,10 @@
 #include "internal.h"
 #include "interrupt.h"
 
+/* What a run gets after its time limit, with native scheduling. */
+#define GRACE_LEAST 2.0 /* seconds */
+#define GRACE_TIMES 5.0 /* the baseline's duration */
+
 static int shell(struct maple_campaign *c, const char *option,
 		 const char *command)
 {
@@ -142,6 +146,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.nchanges = trial->nchanges,
 		.budget = MAPLE_BUDGET,
 		.timeout = c->timeout,
+		.grace = GRACE_LEAST + GRACE_TIMES * c->native_seconds,
 		.in = io->in,
 		.out = io->out,
 		.err = io->err,

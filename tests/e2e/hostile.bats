@@ -111,6 +111,16 @@ in_public() {
 	none_left "$E2E/spinner"
 }
 
+@test "late is not hung: over its limit a run goes on, scheduled natively" {
+	campaign --timeout 1s --max-runs 1 -- "$E2E/late" 1800
+	ended_with 0
+	holds '.verdict == "clean" and .seconds > 1.5'
+	campaign --timeout 1s --max-runs 1 --confirm 1 -- "$E2E/late" 60000
+	ended_with 66
+	holds '.findings[0].kind == "hang"'
+	none_left "$E2E/late"
+}
+
 @test "a library loaded, unloaded and loaded again" {
 	tolerated "$E2E/dlopen_lib"
 }

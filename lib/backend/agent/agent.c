@@ -43,7 +43,7 @@ static void wipe(struct maple_agent_backend *a)
 	struct maple_shm *shm = a->shm;
 	uint32_t i, n = shm->nthreads;
 
-	if (n > MAPLE_THREADS)
+	if (n > MAPLE_THREADS || a->released)
 		n = MAPLE_THREADS;
 	memset(shm->thread, 0, n * sizeof(shm->thread[0]));
 	for (i = 0; i < shm->nimages && i < MAPLE_SHM_IMAGES; i++)
@@ -58,7 +58,7 @@ static void wipe(struct maple_agent_backend *a)
 	memset(shm->auto_result, 0, sizeof(shm->auto_result));
 	maple_trace_ring_reset(&a->ring);
 	maple_agent_spin_reset(a);
-	a->crash_seen = false;
+	a->crash_seen = a->released = false;
 }
 
 static char **environment(struct maple_agent_backend *a)
@@ -87,9 +87,8 @@ static char **environment(struct maple_agent_backend *a)
 	return envp;
 }
 
-static int prepare(struct maple_backend *b,
-		   const struct maple_run_order *order, char ***envp,
-		   struct maple_error *err)
+static int prepare(struct maple_backend *b, const struct maple_run_order *order,
+		   char ***envp, struct maple_error *err)
 {
 	struct maple_agent_backend *a = agent_of(b);
 	struct maple_shm *shm = a->shm;
@@ -139,9 +138,8 @@ static void look_at_crash(struct maple_agent_backend *a, struct maple_run *run)
 {
 	struct maple_shm *shm = a->shm;
 
-	if (a->crash_seen ||
-	    __atomic_load_n(&shm->state, __ATOMIC_ACQUIRE) !=
-		    MAPLE_AGENT_CRASHED)
+	if (a->crash_seen || __atomic_load_n(&shm->state, __ATOMIC_ACQUIRE) !=
+				     MAPLE_AGENT_CRASHED)
 		return;
 	a->crash_seen = true;
 	run->signo = shm->crash.signo;
@@ -149,8 +147,7 @@ static void look_at_crash(struct maple_agent_backend *a, struct maple_run *run)
 	run->fault = shm->crash.address;
 	run->pc = shm->crash.pc;
 	if (a->base.order->stacks)
-		maple_stack_collect(shm->pid, &run->stacks, &run->nstacks,
-				    NULL);
+		maple_stack_collect(shm->pid, &run->stacks, &run->nstacks, NULL);
 	__atomic_fetch_add(&shm->go, 1, __ATOMIC_RELEASE);
 	syscall(SYS_futex, &shm->go, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
@@ -162,12 +159,15 @@ static pid_t serve(struct maple_backend *b, const struct maple_run_sink *sink,
 
 	maple_agent_tables_answer(a);
 	look_at_crash(a, run);
-	maple_agent_spin_look(a, now());
+	if (a->released)
+		maple_agent_spin_release(a);
+	else
+		maple_agent_spin_look(a, now());
 	drain(a, sink, false);
 	return __atomic_load_n(&a->shm->state, __ATOMIC_ACQUIRE) ==
-			       MAPLE_AGENT_RUNNING ?
-		       a->shm->pid :
-		       0;
+			       MAPLE_AGENT_RUNNING
+		       ? a->shm->pid
+		       : 0;
 }
 
 static void fill_threads(struct maple_agent_backend *a, struct maple_run *run)
@@ -213,8 +213,7 @@ static void fill_images(struct maple_agent_backend *a, struct maple_run *run)
 }
 
 /* Whether the run may count; says the cause and the mend if not. */
-static void judge_delivery(struct maple_agent_backend *a,
-			   struct maple_run *run)
+static void judge_delivery(struct maple_agent_backend *a, struct maple_run *run)
 {
 	struct maple_shm_stats *stats = &a->shm->stats;
 	uint64_t hits = stats->calls;
@@ -235,17 +234,16 @@ static void judge_delivery(struct maple_agent_backend *a,
 	else if (maple_shm_owns_sched(a->shm) && !stats->priorities)
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "real-time priorities were refused in the target: %s",
-			 stats->refused_errno ?
-				 strerror(stats->refused_errno) :
-				 "it ended before it asked for them");
+			 stats->refused_errno
+				 ? strerror(stats->refused_errno)
+				 : "it ended before it asked for them");
 	else if (!hits)
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "no access was %s: no site of %s was reached",
-			 a->shm->mode == MAPLE_SHM_ENFORCE ? "enforced" :
-							     "observed",
-			 a->shm->mode == MAPLE_SHM_ENFORCE ?
-				 "the plan" :
-				 "the program");
+			 a->shm->mode == MAPLE_SHM_ENFORCE ? "enforced"
+							   : "observed",
+			 a->shm->mode == MAPLE_SHM_ENFORCE ? "the plan"
+							   : "the program");
 	else
 		run->delivered = true;
 }
@@ -269,6 +267,11 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 	run->lost = trace.lost;
 	run->spins = a->spins;
 	judge_delivery(a, run);
+}
+
+static void release(struct maple_backend *b)
+{
+	agent_of(b)->released = true;
 }
 
 static uint32_t call(struct maple_backend *b, uint32_t image, uint64_t offset)
@@ -298,6 +301,7 @@ static const struct maple_backend_ops agent_ops = {
 	.prepare = prepare,
 	.serve = serve,
 	.finish = finish,
+	.release = release,
 	.call = call,
 	.destroy = destroy,
 };
@@ -309,8 +313,8 @@ static int create_files(struct maple_agent_backend *a, struct maple_error *err)
 	if (a->shm_fd < 0 || a->tables_fd < 0 ||
 	    ftruncate(a->shm_fd, sizeof(*a->shm)))
 		return maple_error_set(err, errno, "no shared memory: %m");
-	a->shm = mmap(NULL, sizeof(*a->shm), PROT_READ | PROT_WRITE,
-		      MAP_SHARED, a->shm_fd, 0);
+	a->shm = mmap(NULL, sizeof(*a->shm), PROT_READ | PROT_WRITE, MAP_SHARED,
+		      a->shm_fd, 0);
 	if (a->shm == MAP_FAILED)
 		return maple_error_set(err, errno, "no shared memory: %m");
 	/* Our guards have no business with it. */
@@ -356,8 +360,8 @@ int maple_backend_agent_create(const struct maple_backend_options *options,
 				       strerror(-e));
 	}
 	a->spinner = calloc(MAPLE_THREADS, sizeof(*a->spinner));
-	e = a->spinner ? create_files(a, err) :
-			 maple_error_set(err, ENOMEM, "out of memory");
+	e = a->spinner ? create_files(a, err)
+		       : maple_error_set(err, ENOMEM, "out of memory");
 	if (e) {
 		destroy(&a->base);
 		return e;

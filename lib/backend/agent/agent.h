@@ -31,7 +31,7 @@ struct maple_agent_backend {
 	struct maple_spinner *spinner; /* by thread number */
 	double looked;                 /* for spinners, last time */
 	uint64_t spins;
-	uint32_t threads_before; /* to be wiped before the next run */
+	bool released; /* no level any more: the run took too long */
 	bool crash_seen;
 	char *preload, *path;    /* of the environment */
 };
@@ -44,6 +44,7 @@ uint32_t maple_agent_tables_call(struct maple_agent_backend *a,
 
 /* spin.c */
 void maple_agent_spin_look(struct maple_agent_backend *a, double now);
+void maple_agent_spin_release(struct maple_agent_backend *a);
 void maple_agent_spin_reset(struct maple_agent_backend *a);
 
 #endif

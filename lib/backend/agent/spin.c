@@ -8,19 +8,32 @@
  */
 #include <sched.h>
 #include <string.h>
+#include <sys/resource.h>
 #include "../process.h"
 #include "agent.h"
 
-#define SPIN_NS    (10 * 1000 * 1000ull)
+#define SPIN_NS	   (10 * 1000 * 1000ull)
 #define SPIN_SLICE 0.010
 #define LOOK_EVERY 0.004
 
-static void set_priority(pid_t tid, unsigned int prio)
+static void set_policy(pid_t tid, int policy, unsigned int prio)
 {
 	struct sched_param param = { .sched_priority = prio };
 
-	sched_setscheduler(tid, (prio ? SCHED_FIFO : SCHED_OTHER) |
-				SCHED_RESET_ON_FORK, &param);
+	sched_setscheduler(tid, policy | SCHED_RESET_ON_FORK, &param);
+}
+
+/* Where priorities are nice values, idle is what is below all of them. */
+static void demote(struct maple_shm_thread *t)
+{
+	t->demoted = 1;
+	set_policy(t->tid, t->prio ? SCHED_OTHER : SCHED_IDLE, 0);
+}
+
+static void promote(struct maple_shm_thread *t)
+{
+	t->demoted = 0;
+	set_policy(t->tid, t->prio ? SCHED_FIFO : SCHED_OTHER, t->prio);
 }
 
 /* Also one that has not run yet, of which the agent does not know the id. */
@@ -46,15 +59,14 @@ static void look(struct maple_agent_backend *a, uint32_t i, double now)
 	uint64_t cpu, events;
 	char state;
 
-	if (!t->alive || t->tid <= 0 || !t->prio ||
+	if (!t->alive || t->tid <= 0 ||
 	    !maple_process_cpu(a->shm->pid, t->tid, &cpu, &state))
 		return;
 	if (s->until) {
 		if (now < s->until)
 			return;
 		s->until = 0;
-		t->demoted = 0;
-		set_priority(t->tid, t->prio);
+		promote(t);
 	}
 	events = __atomic_load_n(&t->events, __ATOMIC_RELAXED);
 	if (events != s->events || !s->cpu) {
@@ -62,14 +74,12 @@ static void look(struct maple_agent_backend *a, uint32_t i, double now)
 		s->cpu = cpu;
 		return;
 	}
-	if (state != 'R' || cpu - s->cpu < SPIN_NS ||
-	    !other_ready(a, t->tid))
+	if (state != 'R' || cpu - s->cpu < SPIN_NS || !other_ready(a, t->tid))
 		return;
 	a->spins++;
 	s->cpu = 0;
 	s->until = now + SPIN_SLICE;
-	t->demoted = 1;
-	set_priority(t->tid, 0);
+	demote(t);
 }
 
 /* maple_agent_spin_look - demotes spinners, promotes those that were */
@@ -77,11 +87,32 @@ void maple_agent_spin_look(struct maple_agent_backend *a, double now)
 {
 	uint32_t i;
 
-	if (a->shm->pid <= 0 || now - a->looked < LOOK_EVERY)
+	if (a->shm->pid <= 0 || now - a->looked < LOOK_EVERY ||
+	    a->shm->sched == MAPLE_SCHED_NATIVE)
 		return;
 	a->looked = now;
 	for (i = 0; i < a->shm->nthreads && i < MAPLE_THREADS; i++)
 		look(a, i, now);
+}
+
+/*
+ * maple_agent_spin_release - native scheduling for every thread there is, on
+ * the one CPU; being demoted, they keep it, whatever the agent decides
+ */
+void maple_agent_spin_release(struct maple_agent_backend *a)
+{
+	pid_t tids[MAPLE_THREADS], pid = a->shm->pid;
+	int i, n = pid > 0 ? maple_process_threads(pid, tids, MAPLE_THREADS)
+			   : 0;
+
+	for (i = 0; i < MAPLE_THREADS; i++) {
+		a->spinner[i].until = 0;
+		a->shm->thread[i].demoted = 1;
+	}
+	for (i = 0; i < n; i++) {
+		set_policy(tids[i], SCHED_OTHER, 0);
+		setpriority(PRIO_PROCESS, tids[i], 0);
+	}
 }
 
 /* maple_agent_spin_reset - forgets everything before a new run */
