@@ -52,7 +52,8 @@ uint64_t maple_campaign_seed(struct maple_campaign *c, uint64_t salt)
 	return z ^ (z >> 31);
 }
 
-static void count_coverage(struct maple_campaign *c)
+/* maple_campaign_count - brings the result's coverage up to date */
+void maple_campaign_count(struct maple_campaign *c)
 {
 	struct maple_coverage *coverage = &c->result->coverage;
 	struct maple_candidate *k, *next;
@@ -283,7 +284,6 @@ static int after_run(struct maple_campaign *c, struct maple_trial *trial,
 	int e = 0;
 
 	c->dry_runs = news ? 0 : c->dry_runs + 1;
-	count_coverage(c);
 	/* Before what the run gives rise to. */
 	maple_campaign_progress(c, true);
 	if (trial->judgement.failure)

@@ -68,17 +68,39 @@ static bool confirmed(const struct maple_trial *trial,
 	return v->seen;
 }
 
+/* Why the try came to what it did: the first cause that holds. */
+static enum maple_memo_reason reason(const struct maple_trial *trial)
+{
+	const struct maple_auto_result *r = &trial->run.automaton;
+	uint32_t all = (1u << trial->plan.nsteps) - 1;
+
+	if (trial->exposed)
+		return MAPLE_MEMO_REASON_EXPOSED;
+	if (trial->refused)
+		return MAPLE_MEMO_REASON_REFUSED;
+	if (!trial->run.delivered)
+		return MAPLE_MEMO_REASON_UNDELIVERED;
+	if (trial->judgement.failure)
+		return MAPLE_MEMO_REASON_FAILED;
+	if (all & ~r->reached)
+		return MAPLE_MEMO_REASON_UNREACHED;
+	return r->attempts && r->steps ? MAPLE_MEMO_REASON_GAVE_UP :
+					 MAPLE_MEMO_REASON_UNMET;
+}
+
 static int record(struct maple_campaign *c, struct maple_trial *trial,
-		  struct verdict *v)
+		  void *ctx)
 {
 	struct maple_candidate *k = trial->candidate;
-	bool claimed = trial->run.automaton.exposed;
+	struct verdict *v = ctx;
 	int e = read_log(c, trial, v);
 
 	if (e)
 		return e;
+	trial->claimed = trial->run.automaton.exposed;
 	trial->exposed = confirmed(trial, v);
-	trial->refused = claimed && !trial->exposed;
+	trial->refused = trial->claimed && !trial->exposed;
+	trial->reason = reason(trial);
 	if (trial->exposed) {
 		v->news |= !k->exposed;
 		maple_candidate_exposed(&c->candidates, k);
@@ -121,6 +143,8 @@ int maple_enforce_run(struct maple_campaign *c,
 	trial->kind = MAPLE_RUN_ENFORCE;
 	trial->memo_kind = "enforced";
 	trial->candidate = candidate;
+	trial->settle = record;
+	trial->settle_ctx = &v;
 	trial->seed = maple_campaign_seed(c, ++c->run_number);
 	if (maple_candidate_plan(candidate, candidate->attempts + 1, paper,
 				 trial->seed, &trial->plan))
@@ -133,8 +157,6 @@ int maple_enforce_run(struct maple_campaign *c,
 			    MAPLE_MEMO_ATTEMPT, c->err);
 	if (!e)
 		e = maple_trial_run(c, trial);
-	if (!e && !trial->stopped)
-		e = record(c, trial, &v);
 	*news = v.news;
 	return e;
 }

@@ -28,6 +28,8 @@ struct maple_judgement {
 	char what[256];
 };
 
+struct maple_campaign;
+
 /* One run as the campaign sees it. */
 struct maple_trial {
 	enum maple_run_kind kind;
@@ -42,11 +44,21 @@ struct maple_trial {
 
 	struct maple_run run;
 	struct maple_judgement judgement;
-	bool exposed;   /* claimed, and the observer agrees */
+	bool claimed;   /* the automaton says that it exposed it */
+	bool exposed;   /* the observer says so */
 	bool refused;   /* claimed, and the observer does not */
+	enum maple_memo_reason reason;
 	bool stopped;   /* cut short by us: to be ignored */
 	char *output;   /* what it printed, cut at 64 KiB */
 	unsigned int new_candidates;
+
+	/*
+	 * What the run, judged and not stopped, means: called before the memo
+	 * is told how it ended. NULL: nothing more.
+	 */
+	int (*settle)(struct maple_campaign *c, struct maple_trial *trial,
+		      void *ctx);
+	void *settle_ctx;
 
 	/* Of the log. */
 	struct maple_event *log;
@@ -107,6 +119,7 @@ double maple_campaign_now(void);
 void maple_campaign_notice(struct maple_campaign *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void maple_campaign_progress(struct maple_campaign *c, bool run_ended);
+void maple_campaign_count(struct maple_campaign *c);
 bool maple_campaign_over(struct maple_campaign *c);
 uint64_t maple_campaign_seed(struct maple_campaign *c, uint64_t salt);
 

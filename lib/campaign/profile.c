@@ -171,10 +171,12 @@ static int know_program(struct maple_campaign *c, const struct maple_run *run)
 	return 0;
 }
 
-static int harvest(struct maple_campaign *c, struct sinks *s)
+static int harvest(struct maple_campaign *c, struct maple_trial *trial,
+		   void *ctx)
 {
 	struct maple_candidate *k, *next;
-	int e = know_program(c, &s->harvest.trial->run);
+	struct sinks *s = ctx;
+	int e = know_program(c, &trial->run);
 
 	if (e || !c->memo_program)
 		return e;
@@ -220,6 +222,8 @@ int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 
 	trial->kind = MAPLE_RUN_PROFILE;
 	trial->memo_kind = "profile";
+	trial->settle = harvest;
+	trial->settle_ctx = &s;
 	trial->seed = maple_campaign_seed(c, ++c->run_number);
 	maple_strategy_schedule(c, trial);
 	e = maple_predict_create(&options, &sink, &c->predict);
@@ -228,8 +232,6 @@ int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 				       strerror(-e));
 	maple_change_begin(c);
 	e = maple_trial_run(c, trial);
-	if (!e && !trial->stopped)
-		e = harvest(c, &s);
 	if (!e && !trial->stopped)
 		c->profile_runs++;
 	maple_predict_destroy(c->predict);

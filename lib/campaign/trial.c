@@ -101,9 +101,12 @@ static int memo_end(struct maple_campaign *c, struct maple_trial *trial,
 		.cpu_seconds = trial->run.cpu_seconds,
 		.delivered = trial->run.delivered,
 		.exposed = trial->exposed,
+		.claimed = trial->claimed,
+		.reason = trial->reason,
 	};
 	int e = maple_memo_run_end(c->memo, row, &end, c->err);
 
+	maple_campaign_count(c);
 	if (!e && c->memo_program && trial->kind != MAPLE_RUN_NATIVE)
 		e = maple_memo_sample(c->memo, row, &c->result->coverage,
 				      c->err);
@@ -196,7 +199,10 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 		count_run(c, trial);
 		if (!trial->stopped)
 			maple_judge(c, trial, &io);
-		e = memo_end(c, trial, row);
+		if (!trial->stopped && trial->settle)
+			e = trial->settle(c, trial, trial->settle_ctx);
+		if (!e)
+			e = memo_end(c, trial, row);
 	}
 	maple_io_end(&io);
 	if (o->teardown && !e)

@@ -157,11 +157,9 @@ int maple_image_open(const char *path, struct maple_image **image,
 	return 0;
 }
 
-void maple_image_destroy(struct maple_image *image)
+/* maple_image_discard - frees what reading and decoding left in @image */
+void maple_image_discard(struct maple_image *image)
 {
-	if (!image)
-		return;
-	maple_image_place_deinit(image);
 	forget(image);
 	array_deinit(&image->sites);
 	array_deinit(&image->groups);
@@ -171,6 +169,15 @@ void maple_image_destroy(struct maple_image *image)
 		close(image->fd);
 	free(image->build_id);
 	free(image->path);
+}
+
+void maple_image_destroy(struct maple_image *image)
+{
+	if (!image)
+		return;
+	maple_image_prints_deinit(image);
+	maple_image_place_deinit(image);
+	maple_image_discard(image);
 	free(image);
 }
 

@@ -63,6 +63,19 @@ int maple_image_place(struct maple_image *image, uint64_t offset,
 bool maple_image_data(struct maple_image *image, uint64_t offset, char *buf,
 		      size_t size);
 
+/* What of a site lasts over a rebuild; text is the form that is stored. */
+struct maple_fingerprint {
+	uint64_t hash;
+	uint32_t line; /* of its source line's text; 0 if not known */
+	char text[96];
+};
+
+int maple_image_fingerprint(struct maple_image *image, uint64_t offset,
+			    bool is_call,
+			    struct maple_fingerprint *fingerprint);
+int maple_image_refind(struct maple_image *image, const char *text,
+		       bool is_call, uint64_t *offset);
+
 bool maple_image_wanted(const char *path, bool is_main,
 			const char *const *include,
 			const char *const *exclude);

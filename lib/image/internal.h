@@ -56,6 +56,8 @@ struct maple_symbol {
 	const char *name;    /* owned by libdwfl */
 };
 
+struct maple_prints;
+
 struct maple_image {
 	char *path;
 	char *build_id;      /* hex, or a stand-in */
@@ -86,6 +88,8 @@ struct maple_image {
 	Dwfl_Module *module;
 	bool asked;
 	struct maple_array objects; /* struct maple_symbol, ascending */
+
+	struct maple_prints *prints; /* fingerprint.c, the same */
 };
 
 /* Bytes of an image under a moving finger; bad is set beyond the end. */
@@ -112,6 +116,8 @@ int maple_image_decode(struct maple_image *image);
 void maple_image_edges(struct maple_image *image);
 int maple_image_group(struct maple_image *image);
 void maple_image_place_deinit(struct maple_image *image);
+void maple_image_prints_deinit(struct maple_image *image);
+void maple_image_discard(struct maple_image *image);
 
 static inline bool maple_image_in_text(const struct maple_image *image,
 				       uint64_t addr)

@@ -24,12 +24,18 @@ static int find_site(struct maple_memo *memo,
 	if (!ret)
 		ret = maple_sql_find(memo, MAPLE_SQL_SITE_FIND, site, err, "iiu",
 				     image, offset, (unsigned int)event->call);
-	if (!ret && !*site)
-		ret = maple_sql_find(memo, MAPLE_SQL_SITE_ADD, site, err,
-				     "iiussu", image, offset,
-				     (unsigned int)event->call, event->function,
-				     event->file, event->line);
-	return ret;
+	if (ret)
+		return ret;
+	if (!*site)
+		return maple_sql_find(
+			memo, MAPLE_SQL_SITE_ADD, site, err, "iiussus", image,
+			offset, (unsigned int)event->call, event->function,
+			event->file, event->line, event->fingerprint);
+	/* An older maple may have noted it without one. */
+	return event->fingerprint
+		       ? maple_sql_run(memo, MAPLE_SQL_SITE_PRINT, err, "is",
+				       *site, event->fingerprint)
+		       : 0;
 }
 
 int maple_memo_iroot(struct maple_memo *memo,

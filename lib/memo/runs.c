@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Campaigns, their runs, and the coverage after each run. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <jansson.h>
@@ -71,15 +72,35 @@ int maple_memo_run_begin(struct maple_memo *memo, int64_t campaign,
 			      (unsigned int)start->flip);
 }
 
+const char *maple_memo_reason_name(enum maple_memo_reason reason)
+{
+	static const char *const names[MAPLE_MEMO_REASONS] = {
+		[MAPLE_MEMO_REASON_NONE] = "none",
+		[MAPLE_MEMO_REASON_EXPOSED] = "exposed",
+		[MAPLE_MEMO_REASON_REFUSED] = "refused",
+		[MAPLE_MEMO_REASON_UNDELIVERED] = "not delivered",
+		[MAPLE_MEMO_REASON_FAILED] = "failed first",
+		[MAPLE_MEMO_REASON_UNREACHED] = "never reached",
+		[MAPLE_MEMO_REASON_GAVE_UP] = "gave up",
+		[MAPLE_MEMO_REASON_UNMET] = "never met",
+	};
+
+	assert((unsigned int)reason < MAPLE_MEMO_REASONS);
+	return names[reason];
+}
+
 int maple_memo_run_end(struct maple_memo *memo, int64_t run,
 		       const struct maple_memo_run_end *end,
 		       struct maple_error *err)
 {
-	return maple_sql_run(memo, MAPLE_SQL_RUN_END, err, "isiidduu", run,
-			     end->verdict, (int64_t)end->signo,
-			     (int64_t)end->status, end->seconds,
-			     end->cpu_seconds, (unsigned int)end->delivered,
-			     (unsigned int)end->exposed);
+	const char *reason = end->reason ? maple_memo_reason_name(end->reason)
+					 : NULL;
+
+	return maple_sql_run(
+		memo, MAPLE_SQL_RUN_END, err, "isiidduuus", run, end->verdict,
+		(int64_t)end->signo, (int64_t)end->status, end->seconds,
+		end->cpu_seconds, (unsigned int)end->delivered,
+		(unsigned int)end->exposed, (unsigned int)end->claimed, reason);
 }
 
 int maple_memo_sample(struct maple_memo *memo, int64_t run,

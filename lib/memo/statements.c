@@ -55,6 +55,15 @@ const char *const maple_sql_migrations[] = {
 	" idiom INTEGER NOT NULL, predicted INTEGER NOT NULL,"
 	" exposed INTEGER NOT NULL, failed INTEGER NOT NULL,"
 	" PRIMARY KEY(run, idiom)) WITHOUT ROWID;",
+	/* 2: why a try failed; what tells a campaign in two databases */
+	"ALTER TABLE runs ADD COLUMN claimed INTEGER;"
+	"ALTER TABLE runs ADD COLUMN reason TEXT;"
+	"ALTER TABLE campaigns ADD COLUMN uid TEXT;"
+	"UPDATE campaigns SET uid = printf('%x-%x-%d', began, seed, id);"
+	"CREATE UNIQUE INDEX campaigns_uid ON campaigns(uid);"
+	"CREATE INDEX memo_iroot ON memo(iroot);"
+	"CREATE INDEX images_path ON images(path);"
+	"CREATE INDEX runs_iroot ON runs(iroot);",
 };
 
 const int maple_sql_version =
@@ -82,7 +91,8 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 
 	[MAPLE_SQL_CAMPAIGN_BEGIN] =
 		"INSERT INTO campaigns(argv, cwd, input, exe, strategy, seed,"
-		" version, began) VALUES(?, ?, ?, ?, ?, ?, ?, unixepoch())"
+		" version, began, uid) VALUES(?, ?, ?, ?, ?, ?, ?,"
+		" unixepoch(), lower(hex(randomblob(16))))"
 		" RETURNING id",
 	[MAPLE_SQL_CAMPAIGN_END] = "UPDATE campaigns SET ended = unixepoch(),"
 				   " outcome = ?2 WHERE id = ?1",
@@ -101,7 +111,10 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 				" AND offset = ? AND is_call = ?",
 	[MAPLE_SQL_SITE_ADD] =
 		"INSERT INTO sites(image, offset, is_call, function, file,"
-		" line) VALUES(?, ?, ?, ?, ?, nullif(?, 0)) RETURNING id",
+		" line, fingerprint) VALUES(?, ?, ?, ?, ?, nullif(?, 0), ?)"
+		" RETURNING id",
+	[MAPLE_SQL_SITE_PRINT] = "UPDATE sites SET fingerprint = ?2"
+				 " WHERE id = ?1 AND fingerprint IS NULL",
 	[MAPLE_SQL_IROOT_FIND] =
 		"SELECT id FROM iroots WHERE idiom = ? AND kinds = ?"
 		" AND site0 = ? AND site1 = ? AND site2 = ? AND site3 = ?",
@@ -132,7 +145,8 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_RUN_END] =
 		"UPDATE runs SET ended = unixepoch(), verdict = ?2,"
 		" signo = ?3, status = ?4, seconds = ?5, cpu_seconds = ?6,"
-		" delivered = ?7, exposed = ?8 WHERE id = ?1",
+		" delivered = ?7, exposed = ?8, claimed = ?9,"
+		" reason = ?10 WHERE id = ?1",
 
 	[MAPLE_SQL_FINDING_STORE] =
 		"INSERT INTO findings(id, program, campaign, json, first_seen,"

@@ -14,7 +14,11 @@
 #include <cmocka.h>
 #include <jansson.h>
 #include <sqlite3.h>
+#include <xxhash.h>
 #include <maple/memo.h>
+#include "memo/sql.h"
+
+#define FIRST_SCHEMA 0xadcf05506e779397ull
 
 #define OK(call)                                                      \
 	do {                                                          \
@@ -278,8 +282,8 @@ static void findings_are_found_by_a_unique_beginning(void **state)
 	store(f, "abc1", 10);
 	store(f, "abc1", 15); /* the same sighting, confirmed */
 	f->campaign = begin_campaign(f->memo, NULL);
-	OK(maple_memo_program(f->memo, f->campaign, "aa", "/bin/p",
-			      &f->program, &err));
+	OK(maple_memo_program(f->memo, f->campaign, "aa", "/bin/p", &f->program,
+			      &err));
 	store(f, "abc1", 20);
 	store(f, "abd2", 30);
 	store(f, "ab", 40);
@@ -438,7 +442,7 @@ static void bad_files_are_refused_and_kept(void **state)
 	sqlite3_close(db);
 	refused(f->path, ENOTSUP, "newer");
 	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-	sqlite3_exec(db, "PRAGMA user_version = 1", NULL, NULL, NULL);
+	sqlite3_exec(db, "PRAGMA user_version = 2", NULL, NULL, NULL);
 	sqlite3_close(db);
 	OK(maple_memo_open(f->path, 0, &f->memo, &err));
 	maple_memo_close(f->memo);
@@ -449,6 +453,116 @@ static void bad_files_are_refused_and_kept(void **state)
 	spoil(f->path, 4096, noise, sizeof(noise));
 	assert_int_equal(maple_memo_open(f->path, 0, &f->memo, NULL), -EBADMSG);
 	f->memo = NULL;
+}
+
+/* A database as the first version made it, with something in it. */
+static void make_first_version(const char *path)
+{
+	static const char rows[] =
+		"INSERT INTO images VALUES(1, 'aa', '/bin/p');"
+		"INSERT INTO sites VALUES(1, 1, 16, 0, 'f', 'p.c', 3, NULL),"
+		" (2, 1, 32, 0, 'g', 'p.c', 9, NULL);"
+		"INSERT INTO iroots VALUES(1, 1, 'RW', 1, 2, 0, 0);"
+		"INSERT INTO programs VALUES(1, 'aa', '', '/bin/p');"
+		"INSERT INTO memo VALUES(1, 1, 1, 0, 1, 2, 3);"
+		"INSERT INTO campaigns VALUES(1, 1, '[]', '', NULL, NULL,"
+		" 'ranked', 7, '0.1', 100, 200, 'clean'),"
+		" (2, 1, '[]', '', NULL, NULL, 'ranked', 7, '0.1', 100, 200,"
+		" 'clean');"
+		"INSERT INTO runs(id, campaign, kind, seed, attempt, flip,"
+		" began) VALUES(1, 1, 'profile', 1, 0, 0, 100);"
+		"PRAGMA application_id = 0x6d61706c; PRAGMA user_version = 1";
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_exec(db, maple_sql_migrations[0], NULL, NULL, NULL),
+		SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, rows, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static int64_t number(const char *path, const char *sql)
+{
+	sqlite3_stmt *s;
+	sqlite3 *db;
+	int64_t n;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+	n = sqlite3_column_int64(s, 0);
+	sqlite3_finalize(s);
+	sqlite3_close(db);
+	return n;
+}
+
+/* What was released must stay as it was, to the letter. */
+static void the_first_schema_never_changes(void **state)
+{
+	assert_int_equal(XXH3_64bits(maple_sql_migrations[0],
+				     strlen(maple_sql_migrations[0])),
+			 FIRST_SCHEMA);
+}
+
+static void the_first_version_is_brought_up_to_date(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo_iroot_key key = {
+		.idiom = 1,
+		.e = { { "aa", "/bin/p", 16, false, 'R', .fingerprint = "x" },
+		       { "aa", "/bin/p", 32, false, 'W', .fingerprint = "y" } },
+	};
+	struct maple_memo_state s;
+	struct maple_memo *memo;
+	int64_t row;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/old.db", f->dir);
+	make_first_version(path);
+	assert_int_equal(maple_memo_open(path, MAPLE_MEMO_READONLY, &memo, NULL),
+			 -ENOTSUP);
+	OK(maple_memo_open(path, 0, &memo, &err));
+	OK(maple_memo_check(memo, &err));
+	OK(maple_memo_iroot(memo, &key, &row, &err));
+	assert_int_equal(row, 1);
+	OK(maple_memo_state(memo, 1, row, &s, &err));
+	assert_true(s.predicted && s.exposed);
+	assert_int_equal(s.failed, 2);
+	assert_int_equal(s.attempts, 3);
+	maple_memo_close(memo);
+	assert_int_equal(number(path, "PRAGMA user_version"), 2);
+	assert_int_equal(number(path, "SELECT count(DISTINCT uid) FROM"
+				      " campaigns"),
+			 2);
+	/* Noted when the sites come up again. */
+	assert_int_equal(number(path, "SELECT count(*) FROM sites WHERE"
+				      " fingerprint IN ('x', 'y')"),
+			 2);
+}
+
+/* What cannot be migrated as a whole stays as it is. */
+static void a_failed_migration_leaves_no_trace(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo *memo;
+	char path[64];
+	sqlite3 *db;
+
+	snprintf(path, sizeof(path), "%s/old.db", f->dir);
+	make_first_version(path);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "CREATE TABLE runs_iroot(a)", NULL,
+				      NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_close(db);
+	assert_int_equal(maple_memo_open(path, 0, &memo, NULL), -EIO);
+	assert_int_equal(number(path, "PRAGMA user_version"), 1);
+	assert_int_equal(number(path, "SELECT count(*) FROM"
+				      " pragma_table_info('campaigns')"
+				      " WHERE name = 'uid'"),
+			 0);
+	assert_int_equal(number(path, "SELECT count(*) FROM memo"), 1);
 }
 
 static void a_missing_file_is_made_only_for_writing(void **state)
@@ -592,6 +706,9 @@ int main(void)
 		TEST(forgetting_keeps_the_campaign_under_way),
 		TEST(the_export_is_json_with_every_table),
 		TEST(bad_files_are_refused_and_kept),
+		TEST(the_first_schema_never_changes),
+		TEST(the_first_version_is_brought_up_to_date),
+		TEST(a_failed_migration_leaves_no_trace),
 		TEST(a_missing_file_is_made_only_for_writing),
 		TEST(two_processes_share_it),
 		TEST(a_full_disk_loses_nothing_that_was_written),

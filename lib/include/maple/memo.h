@@ -106,6 +106,7 @@ struct maple_memo_event {
 	const char *function;
 	const char *file;
 	unsigned int line;
+	const char *fingerprint; /* what lasts of it over a rebuild */
 };
 
 struct maple_memo_iroot_key {
@@ -154,6 +155,22 @@ struct maple_memo_run {
 	bool flip; /* the control: first dependency reversed */
 };
 
+/* How a try ended; the first that holds. */
+enum maple_memo_reason {
+	MAPLE_MEMO_REASON_NONE,	 /* no try */
+	MAPLE_MEMO_REASON_EXPOSED,
+	MAPLE_MEMO_REASON_REFUSED,     /* claimed, the observer disagrees */
+	MAPLE_MEMO_REASON_UNDELIVERED, /* the run was not enforced */
+	MAPLE_MEMO_REASON_FAILED,      /* the program failed before */
+	MAPLE_MEMO_REASON_UNREACHED,   /* no thread came to some event */
+	MAPLE_MEMO_REASON_GAVE_UP,     /* begun, and given up by rule */
+	MAPLE_MEMO_REASON_UNMET,       /* each was reached, never together */
+	MAPLE_MEMO_REASONS,
+};
+
+/* maple_memo_reason_name - "exposed", "refused", ... as it is stored */
+const char *maple_memo_reason_name(enum maple_memo_reason reason);
+
 struct maple_memo_run_end {
 	const char *verdict; /* "pass", or maple_failure_name() */
 	int signo;
@@ -162,6 +179,8 @@ struct maple_memo_run_end {
 	double cpu_seconds; /* of the target; 0 if not known */
 	bool delivered;	    /* it was really observed or enforced */
 	bool exposed;
+	bool claimed; /* the scheduler says so; the observer decides */
+	enum maple_memo_reason reason; /* of an enforced run */
 };
 
 /*
