@@ -174,6 +174,8 @@ static inline void drive_reset(struct drive *d)
 		       sizeof(shm->ring[0]));
 	shm->state = MAPLE_AGENT_ABSENT;
 	shm->pid = 0;
+	shm->settled = 0;
+	shm->standbys = 0;
 	shm->nthreads = 0;
 	shm->head = 0;
 	shm->tail = 0;

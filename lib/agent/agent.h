@@ -20,12 +20,12 @@
 
 /* One per thread, in initial-exec TLS: one instruction away. */
 struct maple_agent_thread {
-	uint32_t number;  /* MAPLE_THREAD_NONE: not a thread of the run */
-	uint32_t inside;  /* > 0: in the agent's own code, hooks pass by */
-	uint32_t clock;   /* events so far */
-	uint32_t yields;  /* sched_yield since it last gave way */
-	bool stale;       /* at a site it has been at very often: perhaps
-			     spinning, so this is no sign of progress */
+	uint32_t number; /* MAPLE_THREAD_NONE: not a thread of the run */
+	uint32_t inside; /* > 0: in the agent's own code, hooks pass by */
+	uint32_t clock;	 /* events so far */
+	uint32_t yields; /* sched_yield since it last gave way */
+	bool stale;	 /* at a site it has been at very often: perhaps
+			    spinning, so this is no sign of progress */
 	struct maple_access open; /* access whose after() is to come */
 	uint32_t open_flags;
 	bool is_open;
@@ -37,6 +37,22 @@ extern __thread struct maple_agent_thread maple_self
 /* The mapped file; NULL where the agent stays out of the way. */
 extern struct maple_shm *maple_shm;
 
+/* The process that maple_shm is for; a vforked child counts as it. */
+extern int32_t maple_agent_pid;
+
+/* maple_agent_lost - another process has taken the run over */
+void maple_agent_lost(void);
+
+/* maple_agent_ours - whether this process still is the one under test */
+static inline bool maple_agent_ours(void)
+{
+	if (__builtin_expect(
+		    *(volatile int32_t *)&maple_shm->pid == maple_agent_pid, 1))
+		return true;
+	maple_agent_lost();
+	return false;
+}
+
 /*
  * maple_agent_on - whether events of the calling thread count now: the agent
  * is at work in this process, the thread is known, and it is not inside the
@@ -45,7 +61,7 @@ extern struct maple_shm *maple_shm;
 static inline bool maple_agent_on(void)
 {
 	return maple_shm && !maple_self.inside &&
-	       maple_self.number != MAPLE_THREAD_NONE;
+	       maple_self.number != MAPLE_THREAD_NONE && maple_agent_ours();
 }
 
 /* While inside, every hook and interposed function passes straight on. */
@@ -93,6 +109,15 @@ void maple_agent_after(uint32_t site, unsigned int kind, const void *addr,
 void maple_agent_note(unsigned int kind, uint32_t site, const void *addr,
 		      uint64_t value, unsigned int flags, uint32_t aux);
 
+/* maple_agent_forking - a thread of the run is about to fork */
+void maple_agent_forking(void);
+
+/*
+ * maple_agent_settle - whether a thread that the caller is about to create
+ * belongs to the run; the process that is first to create one has the run
+ */
+bool maple_agent_settle(void);
+
 /*
  * Threads. The creator calls maple_agent_thread_new(), which may return
  * MAPLE_THREAD_NONE, and notes CREATE before it creates the thread; it gives
@@ -106,8 +131,7 @@ void maple_agent_note(unsigned int kind, uint32_t site, const void *addr,
 uint32_t maple_agent_thread_new(void);
 void maple_agent_thread_drop(uint32_t number);
 unsigned int maple_agent_thread_prio(uint32_t number);
-void maple_agent_thread_start(uint32_t number, const void *stack,
-			      uint64_t size);
+void maple_agent_thread_start(uint32_t number, const void *stack, uint64_t size);
 void maple_agent_thread_exit(void);
 /*
  * maple_agent_thread_find - number of the newest thread that was @pthread,
@@ -131,7 +155,8 @@ void maple_agent_images(void);
  * maple_agent_detach - the calling process leaves the run: own policy,
  * priority and affinity back, no more events. For the child of a fork, and
  * before exec (which maple_agent_attach() undoes if it fails). Afterwards
- * maple_agent_on() is false.
+ * maple_agent_on() is false. A forked child may come back by
+ * maple_agent_settle().
  */
 void maple_agent_detach(void);
 void maple_agent_attach(void);

@@ -49,6 +49,24 @@ void maple_call_start(void)
 			i + 1;
 }
 
+/*
+ * maple_call_refresh - knows what another process has numbered since it
+ * forked us; the call sites it had before stay where they are
+ */
+void maple_call_refresh(void)
+{
+	const struct maple_shm_call *call = maple_shm->call;
+	uint32_t h;
+
+	if (!by_place)
+		return;
+	for (uint32_t i = 0; i < maple_shm->ncalls && i < MAPLE_SHM_CALLS; i++) {
+		h = place_at(call[i].image, call[i].offset);
+		if (!by_place[h])
+			by_place[h] = i + 1;
+	}
+}
+
 static uint32_t find_place(uint64_t ret, unsigned int kind)
 {
 	struct maple_shm *shm = maple_shm;

@@ -95,6 +95,7 @@ uint64_t maple_ring_peek(uint64_t addr, uint64_t size);
 
 /* call.c */
 void maple_call_start(void);
+void maple_call_refresh(void);
 
 /* thread.c */
 void maple_thread_main(void);
@@ -107,11 +108,14 @@ void maple_sched_level(uint32_t number, unsigned int prio);
 bool maple_sched_set(int tid, unsigned int prio);
 void maple_sched_settle(void);
 void maple_sched_change(unsigned int change);
-void maple_sched_put_back(struct maple_shm *shm);
+void maple_sched_put_back(struct maple_shm *shm, int tid);
 void maple_sched_take(void);
 
 /* leave.c */
 void maple_leave_start(void);
+
+/* follow.c */
+void maple_follow_stand_by(struct maple_shm *shm);
 
 /* enforce.c */
 void maple_agent_open(const struct maple_access *acc);

@@ -155,7 +155,7 @@ static void on_signal(int signo, siginfo_t *info, void *ctx)
 		return;
 	}
 	maple_agent_enter();
-	if (maple_shm)
+	if (maple_shm && maple_shm->pid == maple_agent_pid)
 		report(signo, info, uc);
 	die(signo, uc);
 }

@@ -65,6 +65,8 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 		shm->stats.nested++;
 		return;
 	}
+	if (!maple_agent_ours())
+		return;
 	if (site->flags & MAPLE_SITEF_REP) {
 		acc.size *= frame->rcx;
 		if (!acc.size)

@@ -3,8 +3,9 @@
  * Processes that the program starts, and its own end.
  *
  * A child runs natively: it leaves the run before anything of the program
- * runs in it. fork() inside libc (daemon, forkpty) is caught by a handler of
- * pthread_atfork, which is first because it is registered first. vfork() is
+ * runs in it (follow.c says how it may come back). fork() inside libc
+ * (daemon, forkpty) is caught by a handler of pthread_atfork, which is first
+ * because it is registered first. vfork() is
  * left alone: no C function can stand before what returns twice into one
  * frame; its child leaves by its exec (the core sees that the memory is still
  * the target's), and its _exit() is not ours. posix_spawn(), and system() and
@@ -44,13 +45,19 @@ static void leave_if_on(void)
 		maple_process_leave();
 }
 
+static void say_if_on(void)
+{
+	if (maple_agent_on())
+		maple_agent_forking();
+}
+
 /* What pthread_atfork() calls with the handle of its caller's image. */
 int __register_atfork(void (*prepare)(void), void (*parent)(void),
 		      void (*child)(void), void *handle);
 
 __attribute__((constructor(103))) static void watch_forks(void)
 {
-	__register_atfork(NULL, NULL, leave_if_on, NULL);
+	__register_atfork(say_if_on, NULL, leave_if_on, NULL);
 }
 
 MAPLE_EXPORT pid_t fork(void)

@@ -165,7 +165,7 @@ MAPLE_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 	struct birth b = { .start = start, .arg = arg };
 	uint32_t number = MAPLE_THREAD_NONE;
 
-	if (maple_agent_on())
+	if (maple_agent_settle())
 		number = maple_agent_thread_new();
 	if (number >= MAPLE_THREADS)
 		return REAL(pthread_create)(thread, attr, start, arg);
@@ -179,7 +179,7 @@ MAPLE_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *arg)
 	struct birth b = { .start_c11 = start, .arg = arg };
 	uint32_t number = MAPLE_THREAD_NONE;
 
-	if (maple_agent_on())
+	if (maple_agent_settle())
 		number = maple_agent_thread_new();
 	if (number >= MAPLE_THREADS)
 		return REAL(thrd_create)(thread, start, arg);

@@ -30,7 +30,7 @@ void maple_agent_detach(void)
 	if (!shm)
 		return;
 	ours = raw0(SYS_getpid) == shm->pid;
-	maple_sched_put_back(shm);
+	maple_sched_put_back(shm, 0);
 	if (!ours && in_parent && *in_parent)
 		return; /* vforked: the memory is still the target's */
 	detached = maple_self.number;
@@ -39,7 +39,7 @@ void maple_agent_detach(void)
 		__atomic_store_n(&shm->state, MAPLE_AGENT_REPLACED,
 				 __ATOMIC_RELEASE);
 	else
-		maple_shm = NULL;
+		maple_follow_stand_by(shm);
 }
 
 void maple_agent_attach(void)

@@ -87,7 +87,7 @@ static bool take_run(struct maple_shm *shm)
 static void stay_out(struct maple_shm *shm)
 {
 	if (shm->pid && shm->stats.pinned)
-		maple_sched_put_back(shm);
+		maple_sched_put_back(shm, 0);
 	raw2(SYS_munmap, shm, sizeof(*shm));
 }
 
@@ -95,6 +95,7 @@ static void work(struct maple_shm *shm)
 {
 	maple_agent_enter();
 	maple_agent_enforces = shm->mode == MAPLE_SHM_ENFORCE;
+	maple_agent_pid = shm->pid;
 	maple_shm = shm;
 	__atomic_store_n(&shm->state, MAPLE_AGENT_ASKING, __ATOMIC_RELEASE);
 	raw_futex_wake(&shm->state);

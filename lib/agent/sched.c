@@ -215,22 +215,22 @@ void maple_sched_take(void)
 }
 
 /*
- * maple_sched_put_back - policy, priority and affinity of the calling thread
- * as they were before the run
+ * maple_sched_put_back - policy, priority and affinity of @tid as they were
+ * before the run; 0: the caller
  */
-void maple_sched_put_back(struct maple_shm *shm)
+void maple_sched_put_back(struct maple_shm *shm, int tid)
 {
 	struct sched_param p = { shm->old_priority };
 
 	if (!maple_shm_owns_sched(shm))
 		return;
 	/* Without privileges the flag stays; it does no harm by itself. */
-	if (raw_failed(raw3(SYS_sched_setscheduler, 0, shm->old_policy, &p)))
-		raw3(SYS_sched_setscheduler, 0,
+	if (raw_failed(raw3(SYS_sched_setscheduler, tid, shm->old_policy, &p)))
+		raw3(SYS_sched_setscheduler, tid,
 		     shm->old_policy | SCHED_RESET_ON_FORK, &p);
 	if (shm->sched == MAPLE_SCHED_PCTLARGE)
-		raw3(SYS_setpriority, PRIO_PROCESS, 0, shm->old_nice);
-	raw3(SYS_sched_setaffinity, 0, sizeof(shm->old_affinity),
+		raw3(SYS_setpriority, PRIO_PROCESS, tid, shm->old_nice);
+	raw3(SYS_sched_setaffinity, tid, sizeof(shm->old_affinity),
 	     shm->old_affinity);
 }
 

@@ -160,6 +160,8 @@ struct maple_shm {
 	uint32_t answers;      /* [c] */
 	uint32_t go;           /* [c] CRASHED may go on */
 	int32_t pid;           /* [a] the process under test */
+	int32_t settled;       /* [a] pid of the one that made threads, or 0 */
+	uint32_t standbys;     /* [a] forked children that might yet */
 	int32_t old_policy;    /* [a] before we changed them */
 	int32_t old_priority;
 	int32_t old_nice;

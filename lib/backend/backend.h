@@ -129,6 +129,8 @@ struct maple_backend_ops {
 	pid_t (*serve)(struct maple_backend *b,
 		       const struct maple_run_sink *sink,
 		       struct maple_run *run);
+	/* whether what is left of an ended program matters to the run */
+	bool (*lingers)(struct maple_backend *b, double since);
 	/* the program is gone */
 	void (*finish)(struct maple_backend *b,
 		       const struct maple_run_sink *sink,

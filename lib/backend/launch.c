@@ -6,8 +6,9 @@
  *
  * The guard is a fork of ours that does nothing but hold the tree together:
  * it is the subreaper, so that whatever the program forks off stays below it,
- * and it takes everything down when the program has ended, when we ask, or
- * when our end of the control pipe closes because we died. Should the guard
+ * and it takes everything down when the program has ended (unless that may
+ * linger), when we ask, or when our end of the control pipe closes because we
+ * died. Should the guard
  * itself be killed, the program follows by its parent-death signal, and the
  * rest falls to us, who are a subreaper as well.
  */
@@ -125,15 +126,32 @@ fail:
 	_exit(127);
 }
 
+/* Takes in who has died; whether anybody is left. */
+static bool guard_reap(pid_t pid, int news, bool linger)
+{
+	struct rusage usage;
+	int status;
+	pid_t got;
+
+	while ((got = wait4(-1, &status, WNOHANG, &usage)) > 0) {
+		if (got != pid)
+			continue;
+		if (!linger)
+			reap_all();
+		tell(news, NEWS_ENDED, status, &usage);
+		if (!linger)
+			return false;
+	}
+	return got == 0;
+}
+
 /* Waits for the program or for our maker's end; never returns. */
-static void guard_wait(pid_t pid, int control, int news, int signals)
+static void guard_wait(pid_t pid, int control, int news, int signals,
+		       bool linger)
 {
 	struct pollfd fds[2] = { { .fd = control, .events = POLLIN },
 				 { .fd = signals, .events = POLLIN } };
 	struct signalfd_siginfo info;
-	struct rusage usage;
-	int status;
-	pid_t got;
 
 	for (;;) {
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
@@ -144,13 +162,8 @@ static void guard_wait(pid_t pid, int control, int news, int signals)
 			continue;
 		if (read(signals, &info, sizeof(info)) < 0 && errno != EAGAIN)
 			break;
-		while ((got = wait4(-1, &status, WNOHANG, &usage)) > 0) {
-			if (got != pid)
-				continue;
-			reap_all();
-			tell(news, NEWS_ENDED, status, &usage);
+		if (!guard_reap(pid, news, linger))
 			_exit(0);
-		}
 	}
 	reap_all();
 	_exit(0);
@@ -218,7 +231,7 @@ static void guard(const struct maple_launch_order *order, int control,
 	close(0);
 	close(1);
 	close(2);
-	guard_wait(pid, control, news, signals);
+	guard_wait(pid, control, news, signals, order->linger);
 }
 
 /* Returns 1 for news, 0 for none yet, -1 when the guard died silently. */
@@ -313,6 +326,17 @@ bool maple_launch_ended(struct maple_launch *launch)
 	launch->ended = true;
 	launch->status = SIGKILL;
 	return true;
+}
+
+/*
+ * maple_launch_left - after the end of a program that may linger: whether
+ * something that it has started is still there
+ */
+bool maple_launch_left(struct maple_launch *launch)
+{
+	struct pollfd pfd = { .fd = launch->news };
+
+	return launch->guard && poll(&pfd, 1, 0) == 0;
 }
 
 /* maple_launch_finish - takes down what is left, waits until it is gone */

@@ -15,6 +15,7 @@ struct maple_launch_order {
 	int in, out, err; /* file descriptors to become 0, 1, 2 */
 	bool own_group;   /* a process group of its own */
 	bool realtime;    /* may use real-time priorities */
+	bool linger;      /* what it leaves behind lives until finish() */
 	const cpu_set_t *cpus; /* its affinity; NULL: ours */
 };
 
@@ -33,6 +34,7 @@ int maple_launch_start(struct maple_launch *launch,
 		       const struct maple_launch_order *order,
 		       struct maple_error *err);
 bool maple_launch_ended(struct maple_launch *launch);
+bool maple_launch_left(struct maple_launch *launch);
 void maple_launch_finish(struct maple_launch *launch);
 
 #endif

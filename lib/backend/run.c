@@ -21,6 +21,7 @@
 struct watch {
 	struct maple_launch launch;
 	double began;
+	double ended;  /* when the program did; 0 before */
 	double looked; /* when stuckness was last looked at */
 	bool stuck;
 	bool released;
@@ -46,6 +47,19 @@ static bool deadlocked(struct watch *w, pid_t pid, double at)
 	w->looked = at;
 	w->stuck = maple_process_stuck(pid, &w->stamp);
 	return was && w->stuck && stamp == w->stamp;
+}
+
+/* Whether nothing of the run is left to watch. */
+static bool over(struct maple_backend *b, struct watch *w,
+		 const struct maple_run_order *order, double at)
+{
+	if (!maple_launch_ended(&w->launch))
+		return false;
+	if (!w->ended)
+		w->ended = at;
+	return order->kind == MAPLE_RUN_NATIVE ||
+	       !maple_launch_left(&w->launch) ||
+	       !b->ops->lingers(b, at - w->ended);
 }
 
 /* Short sleeps at first, when the agent has questions; longer ones later. */
@@ -88,7 +102,7 @@ static enum maple_end watch_over(struct maple_backend *b, struct watch *w,
 	double elapsed;
 	pid_t pid;
 
-	while (!maple_launch_ended(&w->launch)) {
+	while (!over(b, w, order, now())) {
 		elapsed = now() - w->began;
 		pid = order->kind == MAPLE_RUN_NATIVE
 			      ? (b->options.exe ? 0 : w->launch.pid)
@@ -129,6 +143,7 @@ int maple_backend_run(struct maple_backend *b,
 		.err = order->err,
 		.own_group = order->own_group,
 		.realtime = !native,
+		.linger = !native,
 		.cpus = &b->cpu.before,
 	};
 	struct watch w = { .began = now() };

@@ -44,12 +44,15 @@ static int ask_oracle(const char *command, int status,
 				     WEXITSTATUS(answer);
 }
 
+/* The process under test need not be the one whose status we have. */
 static void judge_death(const struct maple_run *run, struct maple_judgement *j)
 {
-	const char *name = sigabbrev_np(WTERMSIG(run->status));
+	int signo = WIFSIGNALED(run->status) ? WTERMSIG(run->status) :
+					       run->signo;
+	const char *name = sigabbrev_np(signo);
 
 	fail(j, MAPLE_FAILURE_SIGNAL);
-	j->signo = WTERMSIG(run->status);
+	j->signo = signo;
 	if (run->signo == j->signo &&
 	    (j->signo == SIGSEGV || j->signo == SIGBUS))
 		snprintf(j->what, sizeof(j->what),
@@ -108,7 +111,7 @@ void maple_judge(struct maple_campaign *c, struct maple_trial *trial,
 	case MAPLE_END_ITSELF:
 		break;
 	}
-	if (WIFSIGNALED(run->status)) {
+	if (WIFSIGNALED(run->status) || run->signo) {
 		judge_death(run, j);
 		return;
 	}

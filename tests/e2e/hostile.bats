@@ -92,6 +92,33 @@ in_public() {
 	tolerated "$E2E/fork_exec"
 }
 
+@test "a forked child without threads is native" {
+	tolerated "$E2E/daemon" idle
+}
+
+# Threads in a forked child: the bug is found there, whatever the parent says.
+daemon_found() { # HOW
+	local line
+
+	line=$(grep -n 'CRASH' "$BATS_TEST_DIRNAME/daemon.c" | cut -d: -f1)
+	campaign --seed 1 --max-runs 40 -- "$E2E/daemon" "$1"
+	ended_with 66
+	holds '.delivery.undelivered_runs == 0'
+	holds '.findings[0].title | test("SIGSEGV in use_job")'
+	holds '.findings[0].control | .forced_fails == .forced_runs'
+	mapletest report --db "$db" "$(jq -r '.findings[0].id' "$json")"
+	grep -q "daemon.c:$line\b" <<<"$output" || fail "$output"
+	none_left "$E2E/daemon"
+}
+
+@test "threads in a child that the parent waits for" {
+	daemon_found wait
+}
+
+@test "threads in a daemon whose parent has ended" {
+	daemon_found leave
+}
+
 @test "500 threads" {
 	tolerated "$E2E/many_threads"
 }

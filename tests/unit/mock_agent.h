@@ -41,6 +41,7 @@ struct mock_call {
 };
 
 struct maple_shm *maple_shm;
+int32_t maple_agent_pid; /* 0, as in the shared memory: always ours */
 __thread struct maple_agent_thread maple_self
 	__attribute__((tls_model("initial-exec"))) = {
 		.number = MAPLE_THREAD_NONE,
@@ -129,6 +130,20 @@ void maple_agent_note(unsigned int kind, uint32_t site, const void *addr,
 {
 	mock_keep((struct mock_call){ NOTE, kind, 0, site, (uint64_t)addr,
 				      value, flags, aux });
+}
+
+void maple_agent_lost(void)
+{
+	abort();
+}
+
+void maple_agent_forking(void)
+{
+}
+
+bool maple_agent_settle(void)
+{
+	return maple_agent_on();
 }
 
 uint32_t maple_agent_thread_new(void)

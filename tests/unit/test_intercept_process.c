@@ -78,7 +78,7 @@ static void own_everything(void)
 	maple_shm->sched = MAPLE_SCHED_OLDER;
 	maple_shm->cpu = 0;
 	maple_shm->stats.pinned = 1;
-	maple_shm->pid = getpid();
+	maple_shm->pid = maple_agent_pid = getpid();
 	maple_shm->thread[0].tid = getpid();
 	maple_shm->old_policy = sched_getscheduler(0);
 	maple_shm->old_priority = 0;
@@ -212,7 +212,8 @@ static void test_exit(void **state)
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		pid = fork();
 		if (!pid) {
-			maple_shm->pid = i < 4 ? getpid() : getppid();
+			maple_agent_pid = i < 4 ? getpid() : getppid();
+			maple_shm->pid = maple_agent_pid;
 			mock_said = said;
 			maple_self.inside = 0;
 			exits[i % 4](i + 10);

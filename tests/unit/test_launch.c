@@ -60,6 +60,8 @@ static bool gone(pid_t pid)
 	return false;
 }
 
+static bool linger;
+
 /* Runs a script that prints the pid of something it leaves behind. */
 static pid_t left_behind(struct maple_launch *l, const char *script)
 {
@@ -74,6 +76,7 @@ static pid_t left_behind(struct maple_launch *l, const char *script)
 	order.out = fds[1];
 	order.err = 2;
 	order.own_group = true;
+	order.linger = linger;
 	assert_int_equal(maple_launch_start(l, &order, NULL), 0);
 	close(fds[1]);
 	n = read(fds[0], text, sizeof(text) - 1);
@@ -123,6 +126,27 @@ static void what_it_leaves_behind_dies(void **state)
 	wait_end(&l);
 	assert_true(gone(pid));
 	maple_launch_finish(&l);
+}
+
+static void what_may_linger_lives_until_finish(void **state)
+{
+	struct maple_launch l;
+	pid_t pid;
+
+	linger = true;
+	pid = left_behind(&l, "sleep 60 & echo $!; exit 3");
+	wait_end(&l);
+	assert_int_equal(WEXITSTATUS(l.status), 3);
+	assert_true(maple_launch_left(&l));
+	assert_false(kill(pid, 0));
+	maple_launch_finish(&l);
+	assert_true(gone(pid));
+	left_behind(&l, "echo $$");
+	wait_end(&l);
+	while (maple_launch_left(&l))
+		usleep(1000);
+	maple_launch_finish(&l);
+	linger = false;
 }
 
 static void finish_kills_what_ignores_signals(void **state)
@@ -180,6 +204,7 @@ int main(void)
 		cmocka_unit_test(status_comes_back),
 		cmocka_unit_test(exec_failure_is_told),
 		cmocka_unit_test(what_it_leaves_behind_dies),
+		cmocka_unit_test(what_may_linger_lives_until_finish),
 		cmocka_unit_test(finish_kills_what_ignores_signals),
 		cmocka_unit_test(killed_guard_takes_it_down),
 		cmocka_unit_test(killed_maker_takes_it_down),

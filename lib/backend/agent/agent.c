@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,10 @@
 #include <unistd.h>
 #include "../stack.h"
 #include "agent.h"
+
+/* Seconds that a daemon is given after its maker's end. */
+#define SETTLE_WITHIN 0.2 /* to create a thread */
+#define DAEMON_WITHIN 1.0 /* to end; most never do */
 
 static_assert((int)MAPLE_SCHEDULE_OLDER == MAPLE_SCHED_OLDER &&
 		      (int)MAPLE_SCHEDULE_RANDDELAY == MAPLE_SCHED_RANDDELAY,
@@ -51,7 +56,8 @@ static void wipe(struct maple_agent_backend *a)
 			shm->image[i].unpatched = 0;
 	shm->state = MAPLE_AGENT_ABSENT;
 	shm->asks = shm->answers = shm->go = 0;
-	shm->pid = 0;
+	shm->pid = shm->settled = 0;
+	shm->standbys = 0;
 	shm->nthreads = 0;
 	memset(&shm->crash, 0, sizeof(shm->crash));
 	memset(&shm->stats, 0, sizeof(shm->stats));
@@ -168,6 +174,21 @@ static pid_t serve(struct maple_backend *b, const struct maple_run_sink *sink,
 			       MAPLE_AGENT_RUNNING
 		       ? a->shm->pid
 		       : 0;
+}
+
+/*
+ * A daemon: its maker has ended, and it has the run or may take it. With --exe
+ * the program that was started says itself when it is over.
+ */
+static bool lingers(struct maple_backend *b, double since)
+{
+	const struct maple_shm *shm = agent_of(b)->shm;
+
+	if (!shm->standbys || b->options.exe)
+		return false;
+	if (!__atomic_load_n(&shm->settled, __ATOMIC_ACQUIRE))
+		return since < SETTLE_WITHIN;
+	return since < DAEMON_WITHIN && !kill(shm->settled, 0);
 }
 
 static void fill_threads(struct maple_agent_backend *a, struct maple_run *run)
@@ -300,6 +321,7 @@ static const struct maple_backend_ops agent_ops = {
 	.name = "agent",
 	.prepare = prepare,
 	.serve = serve,
+	.lingers = lingers,
 	.finish = finish,
 	.release = release,
 	.call = call,
