@@ -130,6 +130,7 @@ static struct maple_entry *entry_clone(const struct maple_entry *from)
 	to->waiting = from->waiting;
 	to->read = from->read;
 	to->read_at = from->read_at;
+	to->record = from->record;
 	to->nsearched = from->nsearched;
 	to->last_used = from->last_used;
 	to->access = from->access;

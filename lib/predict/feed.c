@@ -116,6 +116,39 @@ static int execute(struct maple_predict *p, struct maple_thread *thread,
 	return maple_sites_gate(&p->sites, event->site, thread->locks.outermost);
 }
 
+/* Puts an access to @n cells found into its thread's window. */
+static int remember(struct maple_predict *p, const struct maple_event *event,
+		    int n)
+{
+	bool memory = maple_event_is_memory(event->kind);
+	struct maple_record record = {
+		.site = event->site,
+		.clock = event->clock,
+		.kind = event->kind,
+	};
+
+	for (int i = 0; i < n; i++) {
+		struct maple_cell *cell = p->space.found[i];
+		struct maple_entry *entry;
+		int ret;
+
+		if (cell->mutex == memory)
+			continue;
+		entry = maple_entry_of(&p->space, cell, event->thread);
+		if (!entry)
+			continue;
+		record.location = cell->serial;
+		record.before = entry->record;
+		ret = maple_window_push(&p->window, event->thread, &record,
+					&entry->record);
+		if (ret)
+			return ret;
+		if (!record.access)
+			record.access = entry->record;
+	}
+	return 0;
+}
+
 /* An access to @n cells found; takes over the reference to @set. */
 static int access(struct maple_predict *p, struct maple_thread *thread,
 		  const struct maple_event *event, struct maple_lockset *set,
@@ -138,6 +171,8 @@ static int access(struct maple_predict *p, struct maple_thread *thread,
 	access.epoch = maple_clocks_epoch(&p->clocks, event->thread);
 	if (!access.epoch || !set)
 		ret = -ENOMEM;
+	if (p->compound && !ret)
+		ret = remember(p, event, n);
 	for (int i = 0; i < n && !ret; i++) {
 		if (p->space.found[i]->mutex == memory)
 			continue;
@@ -269,6 +304,8 @@ static int stack_event(struct maple_predict *p, struct maple_thread *thread,
 	if (event->kind == MAPLE_EV_START) {
 		thread->stack = event->addr;
 		thread->stack_size = event->size;
+	} else {
+		maple_window_leave(&p->window, event->thread);
 	}
 	return close_range(p, thread->stack, thread->stack_size);
 }

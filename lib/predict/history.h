@@ -54,6 +54,7 @@ struct maple_entry {
 	bool waiting;		/* access is not yet in a summary */
 	struct maple_seen read; /* observer: its last read since ... */
 	uint32_t read_at;	/* ... this count of writes */
+	uint64_t record;	/* of the latest access, in the window */
 
 	struct maple_access access;  /* the latest one */
 	struct maple_entry **recent; /* who will set access.class */

@@ -68,8 +68,11 @@ static void observed(struct maple_iroots *iroots, struct maple_found *found)
 void maple_iroots_observed(struct maple_iroots *iroots,
 			   const struct maple_iroot *iroot)
 {
-	struct maple_found *found = get(iroots, iroot);
+	struct maple_found *found;
 
+	if (!(iroots->idioms & 1u << iroot->idiom))
+		return;
+	found = get(iroots, iroot);
 	if (!found || found->observed)
 		return;
 	if (!iroots->quiet)
@@ -108,8 +111,11 @@ void maple_iroots_predicted(struct maple_iroots *iroots,
 			    const struct maple_iroot *iroot,
 			    const struct maple_predict_facts *facts)
 {
-	struct maple_found *found = get(iroots, iroot);
+	struct maple_found *found;
 
+	if (!(iroots->idioms & 1u << iroot->idiom))
+		return;
+	found = get(iroots, iroot);
 	if (!found || (found->predicted && worth(facts) <= worth(&found->facts)))
 		return;
 	iroots->stats->predicted += !found->predicted;

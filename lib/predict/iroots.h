@@ -14,6 +14,7 @@ struct maple_found;
 struct maple_iroots {
 	struct maple_found *table;
 	struct maple_found *cache[MAPLE_IROOTS_CACHE];
+	unsigned int idioms; /* wanted, as bits */
 	bool quiet; /* some site has gone quiet: claims need a second look */
 	const struct maple_predict_sink *sink;
 	struct maple_predict_stats *stats;

@@ -117,6 +117,7 @@ static struct maple_cell *cell_make(struct maple_space *space,
 	}
 	while (*at && (*at)->start < start)
 		at = &(*at)->next;
+	cell->serial = ++space->serial;
 	cell->start = (uint16_t)start;
 	cell->end = (uint16_t)end;
 	cell->next = *at;

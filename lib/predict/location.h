@@ -16,13 +16,15 @@ struct maple_entry;
 struct maple_seen {
 	uint32_t site;
 	uint16_t thread;
-	uint8_t kind;	/* enum maple_event_kind; 0: none */
-	uint8_t shared; /* read side of a rwlock */
+	uint8_t kind;	 /* enum maple_event_kind; 0: none */
+	uint8_t shared;	 /* read side of a rwlock */
+	uint64_t record; /* in its thread's window; 0: none */
 };
 
 /* Bytes that were never accessed but all together. */
 struct maple_cell {
 	struct maple_cell *next;     /* in its block, ascending */
+	uint64_t serial;	     /* which no other cell ever has */
 	struct maple_entry *entries; /* one per thread that touched it */
 	struct maple_seen writer;    /* the last one */
 	uint32_t writes;	     /* reads noted at this count are valid */
@@ -36,6 +38,7 @@ struct maple_block;
 struct maple_space {
 	struct maple_block *table;
 	struct maple_block *cache[MAPLE_BLOCK_CACHE];
+	uint64_t serial;
 	uint32_t ncells, max_cells;
 	uint32_t nentries, max_entries; /* over all cells */
 	struct maple_predict_stats *stats;

@@ -115,6 +115,14 @@ static void depends(struct maple_observer *observer,
 	if (from->site == MAPLE_SITE_NONE || to->site == MAPLE_SITE_NONE)
 		return;
 	maple_iroots_observed(observer->iroots, &iroot);
+	if (!observer->window)
+		return;
+	if (observer->nprecedents == MAPLE_PRECEDENTS) {
+		observer->stats->cut_sequences++;
+		return;
+	}
+	observer->precedent[observer->nprecedents++] =
+		(struct maple_precedent){ .from = *from, .kind = to->kind };
 }
 
 static bool valid_read(const struct maple_cell *cell,
@@ -160,8 +168,10 @@ void maple_observer_apply(struct maple_observer *observer,
 		.site = event->site,
 		.thread = event->thread,
 		.kind = event->kind,
+		.record = entry->record,
 	};
 
+	observer->nprecedents = 0;
 	switch (event->kind) {
 	case MAPLE_EV_READ:
 		apply_read(observer, cell, entry, &seen);
@@ -182,6 +192,8 @@ void maple_observer_apply(struct maple_observer *observer,
 		else
 			apply_write(observer, cell, &seen);
 	}
+	if (observer->nprecedents)
+		maple_observer_sequences(observer, &seen);
 }
 
 /* maple_observer_spoil - the order of accesses to @cell is not known */

@@ -9,6 +9,9 @@
 #include "iroots.h"
 #include "location.h"
 #include "predict.h"
+#include "recent.h"
+
+#define MAPLE_PRECEDENTS 64 /* accesses on which one depends */
 
 /* An access that may not have happened yet. */
 struct maple_doubt {
@@ -23,8 +26,18 @@ enum maple_verdict {
 	MAPLE_SPOIL, /* its order is not known */
 };
 
+/* What the access at hand depends on, and as which of its kinds. */
+struct maple_precedent {
+	struct maple_seen from;
+	uint8_t kind;
+};
+
 struct maple_observer {
 	struct maple_iroots *iroots;
+	struct maple_window *window; /* NULL: no compound idioms */
+	uint64_t steps;		     /* left to look for them */
+	uint32_t nprecedents;
+	struct maple_precedent precedent[MAPLE_PRECEDENTS];
 	struct maple_predict_stats *stats;
 	uint32_t ndoubts, room;
 	struct maple_doubt *doubts; /* at most one per thread */
@@ -40,6 +53,10 @@ void maple_observer_forget(struct maple_observer *observer, uint64_t addr,
 void maple_observer_apply(struct maple_observer *observer,
 			  struct maple_cell *cell, struct maple_entry *entry,
 			  const struct maple_event *event);
+void maple_observer_sequences_init(struct maple_observer *observer,
+				   struct maple_window *window);
+void maple_observer_sequences(struct maple_observer *observer,
+			      const struct maple_seen *seen);
 void maple_observer_spoil(struct maple_cell *cell);
 void maple_observer_deinit(struct maple_observer *observer);
 

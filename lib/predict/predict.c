@@ -73,7 +73,7 @@ static void set_defaults(struct maple_predict_options *options)
 	if (!options->collect)
 		options->collect = DEFAULT_COLLECT;
 	if (!options->idioms)
-		options->idioms = 1u << MAPLE_IDIOM_1;
+		options->idioms = MAPLE_IDIOMS_PREDICTED;
 }
 
 /*
@@ -98,18 +98,20 @@ int maple_predict_create(const struct maple_predict_options *options,
 	set_defaults(&p->options);
 	if (sink)
 		p->sink = *sink;
-	if (!(p->options.idioms & 1u << MAPLE_IDIOM_1)) {
-		p->sink.observed = NULL;
-		p->sink.predicted = NULL;
-	}
+	p->compound = p->options.idioms & ~(1u << MAPLE_IDIOM_1);
+	p->window.events = p->options.window;
+	p->window.stats = &p->stats;
 	maple_clocks_init(&p->clocks, &p->stats);
 	maple_space_init(&p->space, p->options.max_locations,
 			 p->options.max_entries, &p->stats);
 	maple_sites_init(&p->sites, &p->stats);
 	p->iroots.sink = &p->sink;
 	p->iroots.stats = &p->stats;
+	p->iroots.idioms = p->options.idioms;
 	p->observer.iroots = &p->iroots;
 	p->observer.stats = &p->stats;
+	if (p->compound)
+		maple_observer_sequences_init(&p->observer, &p->window);
 	p->history.clocks = &p->clocks;
 	p->history.stats = &p->stats;
 	p->history.max_summaries = p->options.max_summaries;
@@ -197,6 +199,7 @@ void maple_predict_destroy(struct maple_predict *p)
 {
 	if (!p)
 		return;
+	maple_window_deinit(&p->window);
 	maple_space_deinit(&p->space);
 	for (unsigned int i = 0; i < MAPLE_THREADS; i++) {
 		if (!p->thread[i])

@@ -77,6 +77,8 @@ struct maple_predict_stats {
 	uint64_t cut_syncs;	/* synchronisation objects and signals */
 	uint64_t cut_iroots;	/* iRoots of one run, 1048576 */
 	uint64_t cut_guards;	/* locations not kept for guards */
+	uint64_t cut_recent;	/* accesses that left a window too early */
+	uint64_t cut_sequences; /* observer: compound idioms not looked for */
 	uint64_t no_memory;	/* allocations that failed */
 };
 

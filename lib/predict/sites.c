@@ -299,25 +299,49 @@ static bool quiet(const struct maple_sites *sites,
 	return false;
 }
 
-/*
- * maple_sites_certain - whether no quiet site can have come between the
- *                       events of @iroot, which was observed at event @when
- *
- * A quiet site counts on all locations on which it was ever seen.
- */
-bool maple_sites_certain(const struct maple_sites *sites,
-			 const struct maple_iroot *iroot, uint64_t when)
+static bool has(const struct maple_siteset *set, uint32_t site)
 {
-	const struct maple_setlist *list =
-		maple_sitemap_find(&sites->in, iroot->e[0].site);
+	return bsearch(&site, set->site, set->n, sizeof(set->site[0]),
+		       by_number) != NULL;
+}
+
+/* Whether no quiet site can have come between one event and the other. */
+static bool certain(const struct maple_sites *sites, uint32_t from, uint32_t to,
+		    uint64_t when)
+{
+	const struct maple_setlist *list = maple_sitemap_find(&sites->in, from);
 	bool met = false;
 
 	for (uint32_t i = 0; list && i < list->n; i++) {
-		if (hits(list->set[i], iroot) < maple_iroot_events(iroot->idiom))
+		if (!has(list->set[i], to))
 			continue;
 		met = true;
 		if (quiet(sites, list->set[i], when))
 			return false;
 	}
 	return met;
+}
+
+/*
+ * maple_sites_certain - whether no quiet site can have come between the
+ *                       events of @iroot, which was observed at event @when
+ *
+ * A quiet site counts on all locations on which it was ever seen. A location
+ * of @iroot is one on which both ends of a dependency were seen.
+ */
+bool maple_sites_certain(const struct maple_sites *sites,
+			 const struct maple_iroot *iroot, uint64_t when)
+{
+	const struct maple_iroot_event *e = iroot->e;
+
+	if (!certain(sites, e[0].site, e[1].site, when))
+		return false;
+	switch (maple_iroot_events(iroot->idiom)) {
+	case 3:
+		return certain(sites, e[1].site, e[2].site, when);
+	case 4:
+		return certain(sites, e[2].site, e[3].site, when);
+	default:
+		return true;
+	}
 }

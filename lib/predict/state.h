@@ -11,6 +11,7 @@
 #include "lockset.h"
 #include "observer.h"
 #include "predict.h"
+#include "recent.h"
 #include "sites.h"
 
 #define MAPLE_RECENT 4 /* cells of one access that learn its class */
@@ -29,10 +30,12 @@ struct maple_predict {
 	struct maple_clocks clocks;
 	struct maple_space space;
 	struct maple_history history;
+	struct maple_window window;
 	struct maple_observer observer;
 	struct maple_iroots iroots;
 	struct maple_sites sites;
 	uint64_t sections;
+	bool compound; /* some idiom of more than one dependency is wanted */
 	bool finished;
 	int error; /* while closing cells */
 	struct maple_thread *thread[MAPLE_THREADS];

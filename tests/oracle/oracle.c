@@ -14,7 +14,7 @@
 #include "trace/trace.h"
 
 /* What the library can do; the rest of the lines waits. */
-static const bool observed_on[MAPLE_IDIOMS] = { [MAPLE_IDIOM_1] = true };
+static const bool observed_on[MAPLE_IDIOMS] = { 0, 1, 1, 1, 1, 1, 0, 1 };
 static const bool predicted_on[MAPLE_IDIOMS] = { [MAPLE_IDIOM_1] = true };
 
 struct answers {
@@ -41,7 +41,8 @@ static void add(struct answers *answers, bool predicted,
 
 static void observed(void *ctx, const struct maple_iroot *iroot)
 {
-	add(ctx, false, iroot);
+	if (iroot->idiom != MAPLE_IDIOM_6)
+		add(ctx, false, iroot);
 }
 
 static void predicted(void *ctx, const struct maple_iroot *iroot,
@@ -99,7 +100,8 @@ static bool run(const struct maple_trace_block *block, struct answers *want,
 		uint32_t collect)
 {
 	struct answers got = { 0 };
-	struct maple_predict_options options = { .collect = collect };
+	struct maple_predict_options options = { .collect = collect,
+						 .idioms = MAPLE_IDIOMS_ALL };
 	struct maple_predict_sink sink = { observed, predicted, &got };
 	struct maple_predict *predict;
 	bool agree;
