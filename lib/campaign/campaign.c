@@ -4,120 +4,11 @@
  * finding or nothing left to try (algorithms.md 8).
  */
 #include <errno.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 #include "internal.h"
 #include "interrupt.h"
-
-#define PROGRESS_EVERY 0.25 /* seconds between two signs of life */
-#define HANG_LEAST     10.0 /* seconds */
-#define HANG_TIMES     20.0 /* the baseline's duration */
-
-/* maple_campaign_now - seconds on the monotonic clock */
-double maple_campaign_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
-
-/* maple_campaign_notice - one sentence for the user */
-void maple_campaign_notice(struct maple_campaign *c, const char *fmt, ...)
-{
-	char text[1024];
-	va_list ap;
-
-	if (!c->options->notice)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	c->options->notice(c->options->ctx, text);
-}
-
-/* maple_campaign_seed - a number that follows from the seed and @salt */
-uint64_t maple_campaign_seed(struct maple_campaign *c, uint64_t salt)
-{
-	uint64_t z = c->seed + salt * 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
-}
-
-/* maple_campaign_count - brings the result's coverage up to date */
-void maple_campaign_count(struct maple_campaign *c)
-{
-	struct maple_coverage *coverage = &c->result->coverage;
-	struct maple_candidate *k, *next;
-
-	memset(coverage, 0, sizeof(*coverage));
-	HASH_ITER (hh, c->candidates.table, k, next) {
-		coverage->predicted[k->iroot.idiom] += k->predicted;
-		coverage->exposed[k->iroot.idiom] += k->exposed;
-		coverage->failed[k->iroot.idiom] +=
-			!k->exposed && k->predicted &&
-			(k->attempts >= maple_strategy_attempts(c) ||
-			 k->failed >= MAPLE_FAIL_LIMIT);
-	}
-}
-
-/* maple_campaign_progress - tells the caller how far we are */
-void maple_campaign_progress(struct maple_campaign *c, bool run_ended)
-{
-	const struct maple_campaign_options *o = c->options;
-	double at = maple_campaign_now();
-	struct maple_progress p = {
-		.phase = c->phase,
-		.run_ended = run_ended,
-		.runs = c->result->runs,
-		.seconds = at - c->began,
-		.seconds_left = o->max_time > 0 ? o->max_time - (at - c->began)
-						: -1,
-		.findings = c->result->nfindings,
-		.dry_runs = c->dry_runs,
-	};
-
-	if (!o->progress ||
-	    (!run_ended && at - c->last_progress < PROGRESS_EVERY))
-		return;
-	c->last_progress = at;
-	p.coverage = c->result->coverage;
-	p.candidates = maple_strategy_left(c);
-	o->progress(o->ctx, &p);
-}
-
-static void enter(struct maple_campaign *c, enum maple_phase phase)
-{
-	c->phase = phase;
-	c->last_progress = 0;
-	maple_campaign_progress(c, false);
-}
-
-/* maple_campaign_over - whether time is up: a run under way ends as well */
-bool maple_campaign_over(struct maple_campaign *c)
-{
-	const struct maple_campaign_options *o = c->options;
-
-	return maple_interrupt_stops() ||
-	       (o->max_time > 0 &&
-		maple_campaign_now() - c->began > o->max_time);
-}
-
-/* Whether another run may begin. */
-static bool may_go_on(struct maple_campaign *c)
-{
-	if (maple_interrupt_asked())
-		c->result->interrupted = true;
-	return !c->result->interrupted && !maple_campaign_over(c);
-}
 
 static bool runs_used_up(const struct maple_campaign *c)
 {
@@ -125,88 +16,6 @@ static bool runs_used_up(const struct maple_campaign *c)
 
 	return c->options->max_runs &&
 	       runs->profile + runs->enforced >= c->options->max_runs;
-}
-
-/* ---- baseline ---- */
-
-static int baseline_run(struct maple_campaign *c, struct maple_trial *trial)
-{
-	int e;
-
-	memset(trial, 0, sizeof(*trial));
-	trial->kind = MAPLE_RUN_NATIVE;
-	trial->memo_kind = "baseline";
-	e = maple_trial_run(c, trial);
-	if (!e && !trial->stopped)
-		c->result->runs.baseline++;
-	return e;
-}
-
-/*
- * A baseline that fails says nothing about interleavings: the user must know
- * and decide. Statuses that differ are no failure with --baseline-fails, only
- * what none of them showed is.
- */
-static int refuse_baseline(struct maple_campaign *c, const char *what,
-			   unsigned int failures)
-{
-	if (c->options->baseline_fails) {
-		maple_campaign_notice(c,
-				      "the baseline fails: %s (%u of %d "
-				      "native runs); going on",
-				      what, failures, MAPLE_BASELINE_RUNS);
-		return 0;
-	}
-	return maple_error_set(c->err, EBADE,
-			       "%s fails without maple: %s (%u of %d native "
-			       "runs); mend that first, or go on with "
-			       "--baseline-fails",
-			       c->options->argv[0], what, failures,
-			       MAPLE_BASELINE_RUNS);
-}
-
-static int baseline(struct maple_campaign *c)
-{
-	struct maple_trial trial;
-	double longest = 0;
-	char what[256] = "";
-	unsigned int failures = 0;
-	int i, e;
-
-	enter(c, MAPLE_PHASE_BASELINE);
-	c->expected = -1;
-	c->timeout = c->options->timeout;
-	if (c->timeout <= 0)
-		c->timeout = 600;
-	for (i = 0; i < MAPLE_BASELINE_RUNS && may_go_on(c); i++) {
-		e = baseline_run(c, &trial);
-		if (e) {
-			maple_trial_deinit(&trial);
-			return e;
-		}
-		if (trial.judgement.failure) {
-			failures++;
-			snprintf(what, sizeof(what), "%s", trial.judgement.what);
-		}
-		if (trial.run.seconds > longest)
-			longest = trial.run.seconds;
-		maple_trial_deinit(&trial);
-		maple_campaign_progress(c, true);
-	}
-	if (c->expected < 0)
-		c->expected = 0;
-	if (c->expected > 0)
-		maple_campaign_notice(c,
-				      "exit status %d is taken for good: "
-				      "the native runs end with it",
-				      c->expected);
-	c->native_seconds = longest;
-	if (c->options->timeout <= 0) {
-		c->timeout = longest * HANG_TIMES;
-		if (c->timeout < HANG_LEAST)
-			c->timeout = HANG_LEAST;
-	}
-	return failures ? refuse_baseline(c, what, failures) : 0;
 }
 
 /* ---- findings ---- */
@@ -262,7 +71,7 @@ static int found(struct maple_campaign *c, struct maple_trial *trial)
 	/* What is stored now survives us; the control is added below. */
 	e = maple_memo_finding_store(c->memo, c->memo_campaign, finding, c->err);
 	if (!e && !c->options->no_confirm) {
-		enter(c, MAPLE_PHASE_CONFIRM);
+		maple_campaign_enter(c, MAPLE_PHASE_CONFIRM);
 		e = maple_confirm(c, finding, trial);
 		c->phase = phase;
 	}
@@ -297,7 +106,7 @@ static int profile(struct maple_campaign *c)
 	bool news = false;
 	int e;
 
-	enter(c, MAPLE_PHASE_PROFILE);
+	maple_campaign_enter(c, MAPLE_PHASE_PROFILE);
 	memset(&trial, 0, sizeof(trial));
 	e = maple_profile_run(c, &trial, &news);
 	if (!e && !trial.stopped) {
@@ -318,7 +127,7 @@ static int enforce(struct maple_campaign *c, struct maple_candidate *candidate)
 	int e;
 
 	if (c->phase != MAPLE_PHASE_ENFORCE)
-		enter(c, MAPLE_PHASE_ENFORCE);
+		maple_campaign_enter(c, MAPLE_PHASE_ENFORCE);
 	memset(&trial, 0, sizeof(trial));
 	e = maple_enforce_run(c, candidate, &trial, &news);
 	if (!e && !trial.stopped) {
@@ -335,7 +144,7 @@ static int explore(struct maple_campaign *c)
 	struct maple_candidate *candidate;
 	int e = 0;
 
-	while (!e && may_go_on(c) && !runs_used_up(c)) {
+	while (!e && maple_campaign_may_go_on(c) && !runs_used_up(c)) {
 		if (c->result->nfindings && !c->options->keep_going)
 			break;
 		switch (maple_strategy_next(c, &candidate)) {
@@ -412,7 +221,7 @@ int maple_campaign_run(const struct maple_campaign_options *options,
 	c.began = maple_campaign_now(); /* waiting for a CPU is no test time */
 	c.result->seed = c.seed;
 	if (!e)
-		e = baseline(&c);
+		e = maple_baseline(&c);
 	if (!e)
 		e = explore(&c);
 	if (!e) {

@@ -114,14 +114,19 @@ struct maple_campaign {
 	double last_progress;
 };
 
-/* campaign.c */
+/* pace.c */
 double maple_campaign_now(void);
 void maple_campaign_notice(struct maple_campaign *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void maple_campaign_progress(struct maple_campaign *c, bool run_ended);
 void maple_campaign_count(struct maple_campaign *c);
+void maple_campaign_enter(struct maple_campaign *c, enum maple_phase phase);
 bool maple_campaign_over(struct maple_campaign *c);
+bool maple_campaign_may_go_on(struct maple_campaign *c);
 uint64_t maple_campaign_seed(struct maple_campaign *c, uint64_t salt);
+
+/* baseline.c */
+int maple_baseline(struct maple_campaign *c);
 
 /* setup.c */
 int maple_campaign_open(struct maple_campaign *c);

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* How far a campaign is, whether it may go on, and what the caller hears. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "internal.h"
+#include "interrupt.h"
+
+#define PROGRESS_EVERY 0.25 /* seconds between two signs of life */
+
+/* maple_campaign_now - seconds on the monotonic clock */
+double maple_campaign_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+/* maple_campaign_notice - one sentence for the user */
+void maple_campaign_notice(struct maple_campaign *c, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	if (!c->options->notice)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	c->options->notice(c->options->ctx, text);
+}
+
+/* maple_campaign_seed - a number that follows from the seed and @salt */
+uint64_t maple_campaign_seed(struct maple_campaign *c, uint64_t salt)
+{
+	uint64_t z = c->seed + salt * 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return z ^ (z >> 31);
+}
+
+/* maple_campaign_count - brings the result's coverage up to date */
+void maple_campaign_count(struct maple_campaign *c)
+{
+	struct maple_coverage *coverage = &c->result->coverage;
+	struct maple_candidate *k, *next;
+
+	memset(coverage, 0, sizeof(*coverage));
+	HASH_ITER (hh, c->candidates.table, k, next) {
+		coverage->predicted[k->iroot.idiom] += k->predicted;
+		coverage->exposed[k->iroot.idiom] += k->exposed;
+		coverage->failed[k->iroot.idiom] +=
+			!k->exposed && k->predicted &&
+			(k->attempts >= maple_strategy_attempts(c) ||
+			 k->failed >= MAPLE_FAIL_LIMIT);
+	}
+}
+
+/* maple_campaign_progress - tells the caller how far we are */
+void maple_campaign_progress(struct maple_campaign *c, bool run_ended)
+{
+	const struct maple_campaign_options *o = c->options;
+	double at = maple_campaign_now();
+	struct maple_progress p = {
+		.phase = c->phase,
+		.run_ended = run_ended,
+		.runs = c->result->runs,
+		.seconds = at - c->began,
+		.seconds_left = o->max_time > 0 ? o->max_time - (at - c->began)
+						: -1,
+		.findings = c->result->nfindings,
+		.dry_runs = c->dry_runs,
+	};
+
+	if (!o->progress ||
+	    (!run_ended && at - c->last_progress < PROGRESS_EVERY))
+		return;
+	c->last_progress = at;
+	p.coverage = c->result->coverage;
+	p.candidates = maple_strategy_left(c);
+	o->progress(o->ctx, &p);
+}
+
+/* maple_campaign_enter - a new phase begins */
+void maple_campaign_enter(struct maple_campaign *c, enum maple_phase phase)
+{
+	c->phase = phase;
+	c->last_progress = 0;
+	maple_campaign_progress(c, false);
+}
+
+/* maple_campaign_over - whether time is up: a run under way ends as well */
+bool maple_campaign_over(struct maple_campaign *c)
+{
+	const struct maple_campaign_options *o = c->options;
+
+	return maple_interrupt_stops() ||
+	       (o->max_time > 0 &&
+		maple_campaign_now() - c->began > o->max_time);
+}
+
+/* maple_campaign_may_go_on - whether another run may begin */
+bool maple_campaign_may_go_on(struct maple_campaign *c)
+{
+	if (maple_interrupt_asked())
+		c->result->interrupted = true;
+	return !c->result->interrupted && !maple_campaign_over(c);
+}
