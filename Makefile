@@ -163,6 +163,7 @@ check: deps-check
 
 bench: tests
 	@tests/bench/acceptance $(O)
+	@tests/bench/compare $(O)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/maple \

@@ -76,3 +76,40 @@ streamed() {
 	ended_with 125
 	grep -q 'the time was over before' <<<"$output$stderr"
 }
+
+@test "the comparison has its tables and figures" {
+	local out=$BATS_TEST_TMPDIR/bench figure
+
+	mkdir -p "$out"
+	for input in 1 2 3; do
+		printf 'bank_account\t%d\t4\t%d\n' $input $((5 - input))
+	done >"$out/inputs.tsv"
+	run timeout -s KILL 60 "$ROOT/tests/bench/compare" "$BUILD" --quick \
+		--out "$out"
+	[ "$status" = 0 ] || fail "$output"
+	# runs and seconds of maple, which finds it, then those of pct
+	grep -qE '^bank_account +[0-9]+ +[0-9.]+ +([0-9]+|-) +([0-9.]+|-)$' \
+		<<<"$output" || fail "$output"
+	# idiom 1, five others, the deadlock, all, all the time
+	grep -qE '^bank_account +maple +[1-9][0-9]*( +[0-9]+){8}$' \
+		<<<"$output" || fail "$output"
+	grep -qE '^ +pct +[1-9][0-9]*( +[0-9]+){8}$' <<<"$output" ||
+		fail "$output"
+	[ "$(grep -c '^first' "$out/compare.tsv")" = 2 ]
+	for figure in 11 12 13; do
+		xmllint --noout "$out/figure$figure.svg"
+	done
+	[ "$(grep -c '<rect.*fill="#' "$out/figure11.svg")" = 4 ]
+	[ "$(grep -c '<polyline' "$out/figure12.svg")" = 2 ]
+	[ "$(grep -c '<polyline' "$out/figure13.svg")" = 2 ]
+}
+
+@test "the comparison fails where a campaign cannot be carried out" {
+	run timeout -s KILL 60 "$ROOT/tests/bench/compare" "$BUILD" \
+		--out "$BATS_TEST_TMPDIR" --strategies native --seeds 1 \
+		--runs 1 --time 1 /bin/true
+	[ "$status" = 1 ] || fail "$output"
+	grep -q 'FAIL /bin/true native seed 1: status 125' <<<"$output"
+	run "$ROOT/tests/bench/compare" "$BUILD" --runs x
+	[ "$status" = 2 ]
+}
