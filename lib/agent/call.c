@@ -15,6 +15,7 @@ struct by_return {
 
 static struct by_return *by_return;
 static uint32_t *by_place; /* index + 1; 0: free */
+static uint32_t counts[MAPLE_SHM_CALLS]; /* since they were last armed */
 static uint32_t appending; /* lock of by_place and of shm->call */
 
 static uint32_t hash(uint64_t a, uint64_t b)
@@ -114,4 +115,24 @@ uint32_t maple_agent_call(const void *ret, unsigned int kind)
 					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		by_return[h].number = n;
 	return MAPLE_SITE_CALL | (n - 1);
+}
+
+/* maple_call_count - how often call @site was reached since rearm() */
+uint32_t maple_call_count(uint32_t site)
+{
+	uint32_t k = site & ~MAPLE_SITE_CALL;
+
+	if (k >= MAPLE_SHM_CALLS)
+		return 0;
+	/* Beyond any budget it stays, so that it never wraps. */
+	if (counts[k] < ~0u)
+		counts[k]++;
+	return counts[k];
+}
+
+/* maple_call_rearm - quiet call sites record again */
+void maple_call_rearm(void)
+{
+	for (uint32_t i = 0; i < maple_shm->ncalls && i < MAPLE_SHM_CALLS; i++)
+		counts[i] = 0;
 }

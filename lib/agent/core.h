@@ -96,6 +96,8 @@ uint64_t maple_ring_peek(uint64_t addr, uint64_t size);
 /* call.c */
 void maple_call_start(void);
 void maple_call_refresh(void);
+uint32_t maple_call_count(uint32_t site);
+void maple_call_rearm(void);
 
 /* thread.c */
 void maple_thread_main(void);
@@ -124,6 +126,7 @@ void maple_enforce_start(void);
 bool maple_enforce_before(const struct maple_access *acc);
 void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
 			 bool happened);
+void maple_enforce_freed(uint64_t addr, uint64_t size);
 void maple_enforce_born(uint32_t number);
 void maple_enforce_exit(uint32_t number);
 void maple_enforce_spin(void);

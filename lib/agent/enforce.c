@@ -217,6 +217,22 @@ void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
 	leave();
 }
 
+/*
+ * maple_enforce_freed - [addr, addr + size) ends to be what the attempt may
+ * be about: memory at the same address will be another variable
+ */
+void maple_enforce_freed(uint64_t addr, uint64_t size)
+{
+	struct maple_access acc = { MAPLE_SITE_NONE, MAPLE_EV_WRITE, addr,
+				    size };
+
+	if (!size || !maple_auto_concerns(automaton, addr, size))
+		return;
+	enter();
+	maple_auto_watch(automaton, maple_self.number, &acc);
+	leave();
+}
+
 /* maple_enforce_born - thread @number is about to appear */
 void maple_enforce_born(uint32_t number)
 {

@@ -32,6 +32,13 @@ static bool observes(const struct maple_shm *shm)
 	return shm->mode == MAPLE_SHM_OBSERVE;
 }
 
+static void put_quiet(struct maple_shm *shm, uint32_t site)
+{
+	shm->stats.quieted++;
+	maple_ring_put(MAPLE_EV_QUIET, &(struct maple_access){ .site = site },
+		       0, 0, 0, 0);
+}
+
 /* Whether @site may record once more. */
 static bool in_budget(struct maple_shm *shm, struct maple_agent_site *site)
 {
@@ -39,11 +46,22 @@ static bool in_budget(struct maple_shm *shm, struct maple_agent_site *site)
 	if (!shm->budget || site->count <= shm->budget)
 		return true;
 	site->live = 0;
-	shm->stats.quieted++;
-	maple_ring_put(MAPLE_EV_QUIET,
-		       &(struct maple_access){ .site = site->number }, 0, 0, 0,
-		       0);
+	put_quiet(shm, site->number);
 	return false;
+}
+
+/* The same of a call of a memory function; locks and the like have none. */
+static bool call_in_budget(struct maple_shm *shm, uint32_t site,
+			   unsigned int flags)
+{
+	uint32_t n;
+
+	if (!shm->budget || !(flags & MAPLE_EVF_MEMFN))
+		return true;
+	n = maple_call_count(site);
+	if (n == shm->budget + 1)
+		put_quiet(shm, site);
+	return n <= shm->budget;
 }
 
 /*
@@ -111,7 +129,8 @@ void maple_hook_after(uint64_t addr, struct maple_agent_site *site,
 void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 			uint64_t size, unsigned int flags)
 {
-	struct maple_access acc = { site, kind, (uint64_t)addr, size };
+	struct maple_access acc = { site, kind, (uint64_t)addr, size,
+				    !!(flags & MAPLE_EVF_MAYFAIL) };
 	struct maple_shm *shm = maple_shm;
 	uint64_t sp = (uint64_t)__builtin_frame_address(0);
 
@@ -122,7 +141,7 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 	shm->stats.calls++;
 	if (maple_agent_enforces) {
 		maple_enforce_before(&acc);
-	} else if (observes(shm)) {
+	} else if (observes(shm) && call_in_budget(shm, site, flags)) {
 		if (shm->nchanges)
 			count_change(shm, site);
 		maple_ring_put(kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK : kind,
@@ -134,7 +153,8 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 void maple_agent_after(uint32_t site, unsigned int kind, const void *addr,
 		       uint64_t size, unsigned int flags, bool happened)
 {
-	struct maple_access acc = { site, kind, (uint64_t)addr, size };
+	struct maple_access acc = { site, kind, (uint64_t)addr, size,
+				    !!(flags & MAPLE_EVF_MAYFAIL) };
 	uint64_t sp = (uint64_t)__builtin_frame_address(0);
 
 	if (!maple_agent_on() || !size)
@@ -157,5 +177,7 @@ void maple_agent_note(unsigned int kind, uint32_t site, const void *addr,
 		return;
 	maple_agent_enter();
 	maple_ring_put(kind, &acc, value, flags, aux, sp);
+	if (kind == MAPLE_EV_FREE && maple_agent_enforces)
+		maple_enforce_freed(acc.addr, value);
 	maple_agent_leave();
 }

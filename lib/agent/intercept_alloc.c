@@ -71,9 +71,15 @@ static void *heap_real(struct maple_real *real)
 
 #define HEAP(symbol) ((__typeof__(&symbol))heap_real(&real_##symbol))
 
+/* An observer needs the ends of memory only: they come before any reuse. */
+static bool notes_alloc(void)
+{
+	return maple_agent_on() && maple_shm->mode != MAPLE_SHM_OBSERVE;
+}
+
 static void note_alloc(uint32_t site, const void *p, size_t size)
 {
-	if (p)
+	if (p && notes_alloc())
 		maple_agent_note(MAPLE_EV_ALLOC, site, p, size, 0, 0);
 }
 
@@ -89,7 +95,7 @@ MAPLE_EXPORT void *malloc(size_t size)
 	__typeof__(&malloc) real = HEAP(malloc);
 	void *p = real ? real(size) : arena_alloc(size);
 
-	if (maple_agent_on())
+	if (notes_alloc())
 		note_alloc(SITE(MAPLE_EV_ALLOC), p, size);
 	return p;
 }
@@ -99,7 +105,7 @@ MAPLE_EXPORT void *calloc(size_t n, size_t size)
 	__typeof__(&calloc) real = HEAP(calloc);
 	void *p = real ? real(n, size) : arena_alloc(n * size);
 
-	if (maple_agent_on())
+	if (notes_alloc())
 		note_alloc(SITE(MAPLE_EV_ALLOC), p, n * size);
 	return p;
 }
@@ -172,7 +178,7 @@ MAPLE_EXPORT int posix_memalign(void **p, size_t align, size_t size)
 {
 	int ret = REAL(posix_memalign)(p, align, size);
 
-	if (ret == 0 && maple_agent_on())
+	if (ret == 0 && notes_alloc())
 		note_alloc(SITE(MAPLE_EV_ALLOC), *p, size);
 	return ret;
 }
@@ -182,7 +188,7 @@ MAPLE_EXPORT int posix_memalign(void **p, size_t align, size_t size)
 	{                                                          \
 		void *p = REAL(name) args;                         \
                                                                    \
-		if (maple_agent_on())                              \
+		if (notes_alloc())                              \
 			note_alloc(SITE(MAPLE_EV_ALLOC), p, size); \
 		return p;                                          \
 	}
@@ -211,7 +217,7 @@ MAPLE_EXPORT void *mmap(void *at, size_t size, int prot, int flags, int fd,
 {
 	void *p = REAL(mmap)(at, size, prot, flags, fd, offset);
 
-	return maple_agent_on() ? map(SITE(MAPLE_EV_ALLOC), p, size) : p;
+	return notes_alloc() ? map(SITE(MAPLE_EV_ALLOC), p, size) : p;
 }
 
 MAPLE_EXPORT void *mmap64(void *at, size_t size, int prot, int flags, int fd,
@@ -219,7 +225,7 @@ MAPLE_EXPORT void *mmap64(void *at, size_t size, int prot, int flags, int fd,
 {
 	void *p = REAL(mmap)(at, size, prot, flags, fd, offset);
 
-	return maple_agent_on() ? map(SITE(MAPLE_EV_ALLOC), p, size) : p;
+	return notes_alloc() ? map(SITE(MAPLE_EV_ALLOC), p, size) : p;
 }
 
 MAPLE_EXPORT int munmap(void *p, size_t size)

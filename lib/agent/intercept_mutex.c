@@ -62,24 +62,26 @@ static bool acquired(int ret)
 typedef const struct timespec *until_t;
 
 ACQUIRE(pthread_mutex_lock, (pthread_mutex_t * l), (l), 0)
-ACQUIRE(pthread_mutex_trylock, (pthread_mutex_t * l), (l), 0)
+ACQUIRE(pthread_mutex_trylock, (pthread_mutex_t * l), (l), MAPLE_EVF_MAYFAIL)
 ACQUIRE(pthread_mutex_timedlock, (pthread_mutex_t * l, until_t t), (l, t), 0)
 ACQUIRE(pthread_mutex_clocklock, (pthread_mutex_t * l, clockid_t c, until_t t),
 	(l, c, t), 0)
 RELEASE(pthread_mutex_unlock, pthread_mutex_t, false)
 
 ACQUIRE(mtx_lock, (mtx_t * l), (l), 0)
-ACQUIRE(mtx_trylock, (mtx_t * l), (l), 0)
+ACQUIRE(mtx_trylock, (mtx_t * l), (l), MAPLE_EVF_MAYFAIL)
 ACQUIRE(mtx_timedlock, (mtx_t * l, until_t t), (l, t), 0)
 RELEASE(mtx_unlock, mtx_t, false)
 
 ACQUIRE(pthread_rwlock_wrlock, (pthread_rwlock_t * l), (l), 0)
-ACQUIRE(pthread_rwlock_trywrlock, (pthread_rwlock_t * l), (l), 0)
+ACQUIRE(pthread_rwlock_trywrlock, (pthread_rwlock_t * l), (l),
+	MAPLE_EVF_MAYFAIL)
 ACQUIRE(pthread_rwlock_timedwrlock, (pthread_rwlock_t * l, until_t t), (l, t), 0)
 ACQUIRE(pthread_rwlock_clockwrlock,
 	(pthread_rwlock_t * l, clockid_t c, until_t t), (l, c, t), 0)
 ACQUIRE(pthread_rwlock_rdlock, (pthread_rwlock_t * l), (l), MAPLE_EVF_SHARED)
-ACQUIRE(pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), (l), MAPLE_EVF_SHARED)
+ACQUIRE(pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), (l),
+	MAPLE_EVF_SHARED | MAPLE_EVF_MAYFAIL)
 ACQUIRE(pthread_rwlock_timedrdlock, (pthread_rwlock_t * l, until_t t), (l, t),
 	MAPLE_EVF_SHARED)
 ACQUIRE(pthread_rwlock_clockrdlock,
@@ -100,7 +102,7 @@ RELEASE(pthread_rwlock_unlock, pthread_rwlock_t, l->__data.__cur_writer == 0)
 static int spin_lock(pthread_spinlock_t *lock);
 
 ACQUIRE_BY(pthread_spin_lock, (pthread_spinlock_t * l), (l), 0, spin_lock(l))
-ACQUIRE(pthread_spin_trylock, (pthread_spinlock_t * l), (l), 0)
+ACQUIRE(pthread_spin_trylock, (pthread_spinlock_t * l), (l), MAPLE_EVF_MAYFAIL)
 RELEASE(pthread_spin_unlock, pthread_spinlock_t, false)
 
 MAPLE_REAL(sched_yield);

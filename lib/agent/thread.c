@@ -48,6 +48,13 @@ static void name_child(struct maple_shm_thread *t,
 	t->name[n] = 0;
 }
 
+/* What is shared from now on may be seen at sites that went quiet. */
+static void rearm(void)
+{
+	maple_patch_rearm();
+	maple_call_rearm();
+}
+
 uint32_t maple_agent_thread_new(void)
 {
 	struct maple_shm *shm = maple_shm;
@@ -80,7 +87,7 @@ uint32_t maple_agent_thread_new(void)
 	if (maple_agent_enforces)
 		maple_enforce_born(n);
 	else if (shm->budget && (n < ARMED || !(n & (n - 1))))
-		maple_patch_rearm();
+		rearm();
 	maple_agent_leave();
 	return n;
 }

@@ -148,6 +148,25 @@ int maple_auto_hooked(const struct maple_auto *a, uint32_t site)
 	       (gated && listed(plan->cover, plan->ncovers, site));
 }
 
+int maple_auto_concerns(const struct maple_auto *a, uint64_t addr,
+			uint64_t size)
+{
+	struct maple_access acc = { .addr = addr, .size = size };
+
+	if (a->finished)
+		return 0;
+	for (int v = 0; v < MAPLE_PLAN_VARS; v++) {
+		if (maple_range_overlap(&a->var[v], &acc))
+			return 1;
+	}
+	for (uint32_t i = 0; i < a->plan.nsteps; i++) {
+		if ((a->done >> i & 1) &&
+		    maple_range_overlap(&a->step_range[i], &acc))
+			return 1;
+	}
+	return 0;
+}
+
 int maple_auto_watched(const struct maple_auto *a, uint64_t *addr,
 		       uint64_t *size)
 {

@@ -83,6 +83,10 @@ void maple_auto_after(struct maple_auto *a, unsigned int t,
 void maple_auto_watch(struct maple_auto *a, unsigned int t,
 		      const struct maple_access *acc);
 
+/* maple_auto_concerns - whether the attempt is about any of these bytes */
+int maple_auto_concerns(const struct maple_auto *a, uint64_t addr,
+			uint64_t size);
+
 /* maple_auto_watched - the range to watch now; 0 if none */
 int maple_auto_watched(const struct maple_auto *a, uint64_t *addr,
 		       uint64_t *size);

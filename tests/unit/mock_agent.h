@@ -256,7 +256,7 @@ void *maple_agent_real(const char *name)
 /*
  * The log as words, for thread @number only: "<lock" before, "lock>" after,
  * "lock!" after a failed attempt, others plain; behind a slash the flags
- * Shared, Timeout, Maywait, memFn.
+ * Shared, Timeout, Maywait, memFn, maYfail.
  */
 static const char *mock_text(unsigned int number)
 {
@@ -298,7 +298,7 @@ static const char *mock_text(unsigned int number)
 
 		if (c->thread != number)
 			continue;
-		at += snprintf(text + at, sizeof(text) - at, "%s%s%s%s%s%s%s%s",
+		at += snprintf(text + at, sizeof(text) - at, "%s%s%s%s%s%s%s%s%s",
 			       at ? " " : "", c->what == BEFORE ? "<" : "",
 			       names[c->kind],
 			       c->what != AFTER ? ""
@@ -307,7 +307,8 @@ static const char *mock_text(unsigned int number)
 			       c->flags & MAPLE_EVF_SHARED ? "/S" : "",
 			       c->flags & MAPLE_EVF_TIMEOUT ? "/T" : "",
 			       c->flags & MAPLE_EVF_MAYWAIT ? "/M" : "",
-			       c->flags & MAPLE_EVF_MEMFN ? "/F" : "");
+			       c->flags & MAPLE_EVF_MEMFN ? "/F" : "",
+			       c->flags & MAPLE_EVF_MAYFAIL ? "/Y" : "");
 	}
 	return text;
 }

@@ -52,6 +52,28 @@ NOTE void turn(volatile int *at, int times)
 		*at += i;
 }
 
+/* Calls, not instructions: the size is not known here. */
+NOTE void copy(volatile int *size, int times)
+{
+	static char from[64], to[64];
+
+	for (int i = 0; i < times; i++)
+		memcpy(to, from, *size);
+}
+
+/* The second thread has the quiet call speak again. */
+static int scene_copy(void)
+{
+	pthread_t t;
+
+	shared = 40;
+	copy(&shared, 1000);
+	pthread_create(&t, NULL, read_it, NULL);
+	pthread_join(t, NULL);
+	copy(&shared, 1000);
+	return 0;
+}
+
 static int scene_pair(void *(*first)(void *), void *(*second)(void *))
 {
 	pthread_t a, b;
@@ -202,6 +224,8 @@ static int play(const char *scene)
 		return scene_pair(read_it, write_it);
 	if (!strcmp(scene, "slow_write"))
 		return scene_pair(sleep_and_write, read_it);
+	if (!strcmp(scene, "copy"))
+		return scene_copy();
 	if (!strcmp(scene, "crash"))
 		return touch((int *)0x456);
 	if (!strcmp(scene, "abort"))
@@ -360,6 +384,27 @@ static void test_budget(void **state)
 	assert_int_equal(run_scene("turn"), 0);
 	assert_int_equal(wanted_seen, 100);
 	assert_true(drive.shm->stats.quieted > 0);
+}
+
+static void count_copies(struct drive *d, const struct maple_event *e)
+{
+	if (e->flags & MAPLE_EVF_MEMFN && e->size == 40)
+		wanted_seen++;
+}
+
+static void test_call_budget(void **state)
+{
+	drive.event = count_copies;
+	wanted_seen = 0;
+	assert_int_equal(run_scene("copy"), 0);
+	assert_int_equal(wanted_seen, 4000); /* each reads and writes */
+	wanted_seen = 0;
+	drive.shm->budget = 100;
+	assert_int_equal(run_scene("copy"), 0);
+	assert_int_equal(wanted_seen, 200);
+	assert_true(drive.shm->stats.quieted >= 2);
+	assert_int_equal(drive.kinds[MAPLE_EV_QUIET],
+			 drive.shm->stats.quieted);
 }
 
 static void test_change_point(void **state)
@@ -576,7 +621,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_observe),	    TEST(test_priorities),
-		TEST(test_budget),	    TEST(test_change_point),
+		TEST(test_budget),	    TEST(test_call_budget),
+		TEST(test_change_point),
 		TEST(test_random_delay),    TEST(test_deep),
 		TEST(test_crash),	    TEST(test_handler),
 		TEST(test_other_processes), TEST(test_stays_out),

@@ -486,6 +486,21 @@ static void test_guard_watch(void **state)
 	assert_int_equal(maple_auto_watched(a, &addr, &size), 0);
 }
 
+/* Memory that the attempt is about goes: what comes there is another. */
+static void test_freed(void **state)
+{
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	rig_start(3);
+	assert_int_equal(maple_auto_concerns(a, X, 8), 0);
+	e0_done(W, R);
+	assert_int_equal(maple_auto_concerns(a, X - 8, 16), 1);
+	assert_int_equal(maple_auto_concerns(a, X - 8, 8), 0);
+	assert_int_equal(maple_auto_concerns(a, X + 8, 100), 0);
+	watched(1, W, X);
+	assert_int_equal(result().attempts, 1);
+	assert_int_equal(maple_auto_concerns(a, X, 8), 0);
+}
+
 static int teardown(void **state)
 {
 	rig_done();
@@ -522,6 +537,7 @@ int main(void)
 		cmocka_unit_test(test_guard_touched),
 		cmocka_unit_test(test_guard_touched_full),
 		cmocka_unit_test(test_guard_watch),
+		cmocka_unit_test(test_freed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, teardown);

@@ -50,7 +50,7 @@ static void test_mutex(void **state)
 	same(pthread_mutex_unlock(&mutex), 0);
 	assert_ptr_equal(mock_log[0].addr, &mutex);
 	assert_int_equal(mock_log[0].size, 1);
-	expect("<lock lock> <lock lock! <lock lock! <lock lock! "
+	expect("<lock lock> <lock/Y lock!/Y <lock lock! <lock lock! "
 	       "<unlock unlock>");
 	same(pthread_mutex_trylock(&mutex), 0);
 	same(pthread_mutex_unlock(&mutex), 0);
@@ -59,7 +59,7 @@ static void test_mutex(void **state)
 	same(pthread_mutex_clocklock(&mutex, CLOCK_REALTIME, &t), 0);
 	same(pthread_mutex_unlock(&mutex), 0);
 	same(pthread_mutex_destroy(&mutex), 0);
-	expect("<lock lock> <unlock unlock> <lock lock> <unlock unlock> "
+	expect("<lock/Y lock>/Y <unlock unlock> <lock lock> <unlock unlock> "
 	       "<lock lock> <unlock unlock> free");
 }
 
@@ -120,12 +120,12 @@ static void test_rwlock(void **state)
 	same(pthread_rwlock_clockwrlock(&l, CLOCK_MONOTONIC, &m), ETIMEDOUT);
 	same(pthread_rwlock_unlock(&l), 0);
 	same(pthread_rwlock_unlock(&l), 0);
-	expect("<lock/S lock>/S <lock/S lock>/S <lock lock! <lock lock! "
+	expect("<lock/S lock>/S <lock/S/Y lock>/S/Y <lock/Y lock!/Y <lock lock! "
 	       "<lock lock! <unlock/S unlock>/S <unlock/S unlock>/S");
 	same(pthread_rwlock_wrlock(&l), 0);
 	same(pthread_rwlock_tryrdlock(&l), EBUSY);
 	same(pthread_rwlock_unlock(&l), 0);
-	expect("<lock lock> <lock/S lock!/S <unlock unlock>");
+	expect("<lock lock> <lock/S/Y lock!/S/Y <unlock unlock>");
 	same(pthread_rwlock_timedrdlock(&l, &t), 0);
 	same(pthread_rwlock_clockrdlock(&l, CLOCK_MONOTONIC, &m), 0);
 	same(pthread_rwlock_unlock(&l), 0);
@@ -154,7 +154,7 @@ static void test_spin(void **state)
 	same(pthread_spin_lock(&spin), 0);
 	same(pthread_spin_trylock(&spin), EBUSY);
 	same(pthread_spin_unlock(&spin), 0);
-	expect("<lock lock> <lock lock! <unlock unlock>");
+	expect("<lock lock> <lock/Y lock!/Y <unlock unlock>");
 	/* Under real-time priorities a round that fails is a yield. */
 	maple_shm->sched = MAPLE_SCHED_OLDER;
 	maple_self.inside = 1;
@@ -180,7 +180,7 @@ static void test_c11_locks(void **state)
 	same(mtx_timedlock(&m, &t), thrd_timedout);
 	same(mtx_unlock(&m), thrd_success);
 	mtx_destroy(&m);
-	expect("<lock lock> <lock lock! <lock lock! <unlock unlock> free");
+	expect("<lock lock> <lock/Y lock!/Y <lock lock! <unlock unlock> free");
 }
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
