@@ -17,7 +17,7 @@ struct maple_agent_site {
 	uint8_t live;	/* 0: the slot passes it by */
 	uint8_t way;	/* enum maple_way */
 	uint8_t wanted; /* the plan names it */
-	uint8_t pad[1];
+	uint8_t alone;	/* never seen on shared memory: not this time */
 };
 
 static_assert(sizeof(struct maple_agent_site) == 24, "slots index it");

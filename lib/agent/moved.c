@@ -164,7 +164,7 @@ void maple_patch_rearm(void)
 	for (struct maple_patched *p = patched; p; p = p->next) {
 		for (uint32_t i = 0; !p->gone && i < p->nsites; i++) {
 			p->site[i].count = 0;
-			p->site[i].live = 1;
+			p->site[i].live = !p->site[i].alone;
 		}
 	}
 }

@@ -203,11 +203,13 @@ static bool chosen(const struct maple_patched *p, const struct maple_table *t,
 		maple_table_insns(t) + group->first;
 	const struct maple_table_site *site = maple_table_sites(t);
 
-	if (!maple_agent_enforces)
-		return group->way != MAPLE_WAY_TRAP || maple_shm->trap_rest;
+	if (!maple_agent_enforces && group->way == MAPLE_WAY_TRAP &&
+	    !maple_shm->trap_rest)
+		return false;
 	for (unsigned int i = 0; i < group->ninsns; i++) {
 		for (uint32_t k = insn[i].site; k < t->nsites; k++) {
-			if (p->site[k].wanted)
+			if (maple_agent_enforces ? p->site[k].wanted :
+						   !p->site[k].alone)
 				return true;
 			if (!(site[k].flags & MAPLE_SITEF_MORE))
 				break;
@@ -236,7 +238,8 @@ static void fill_sites(struct maple_patched *p, const struct maple_table *t,
 		p->site[i].size = from[i].size;
 		p->site[i].kind = from[i].kind;
 		p->site[i].flags = from[i].flags;
-		p->site[i].live = !maple_agent_enforces;
+		p->site[i].alone = from[i].alone;
+		p->site[i].live = !maple_agent_enforces && !from[i].alone;
 	}
 	if (!maple_agent_enforces)
 		return;
@@ -317,7 +320,8 @@ void maple_patch_image(struct maple_shm_image *image,
 		if (group[i].way == MAPLE_WAY_PUN && p->first_pun == t->ninsns)
 			p->first_pun = p->nmoved;
 		if (!chosen(p, t, &group[i])) {
-			image->unpatched += !maple_agent_enforces;
+			image->unpatched += !maple_agent_enforces &&
+					    group[i].way == MAPLE_WAY_TRAP;
 			continue;
 		}
 		if (place(p, t, &group[i], group[i].way) ||

@@ -68,7 +68,7 @@ struct maple_table_site {
 	uint8_t scale;  /* 1, 2, 4, 8; 0 without an index */
 	uint8_t way;    /* enum maple_way, of this site (not of its group) */
 	uint8_t length; /* of the instruction */
-	uint8_t pad;
+	uint8_t alone;  /* set by the campaign: not to be observed this time */
 	uint16_t size;  /* bytes accessed */
 	uint16_t pad2;
 	int64_t disp;

@@ -46,6 +46,9 @@ struct maple_run_order {
 	uint32_t nchanges;
 	struct maple_change change[MAPLE_RUN_CHANGES];
 	uint32_t budget; /* events a site records; 0: no limit */
+	/* PROFILE: bytes by site number; sites to leave alone are nonzero */
+	const uint8_t *alone;
+	uint32_t nalone;
 	double timeout;  /* seconds until it counts as hung */
 	double grace;    /* seconds that it then gets, scheduled natively */
 	int in, out, err;

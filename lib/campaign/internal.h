@@ -20,6 +20,12 @@
 #define MAPLE_BUDGET        1000 /* events a site records in a run */
 #define MAPLE_LOG_MAX       (1u << 20) /* events kept of an enforced run */
 
+/* What is known of the sites' sharing: a byte each, see sharing.c. */
+struct maple_sharing {
+	uint8_t *state, *alone;
+	uint32_t n, left;
+};
+
 /* What a run came to. */
 struct maple_judgement {
 	enum maple_failure failure;
@@ -105,6 +111,7 @@ struct maple_campaign {
 	unsigned int run_number;
 	unsigned int profile_runs, dry_profiles, since_profile;
 	unsigned int dry_runs;
+	struct maple_sharing sharing;
 	bool threads_seen; /* some run had a second thread */
 	bool observed;     /* some profile run was delivered */
 	bool enforced;     /* some enforced run was delivered */
@@ -162,6 +169,12 @@ void maple_trial_deinit(struct maple_trial *trial);
 int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 		      bool *news);
 char *maple_profile_left_out(const struct maple_campaign *c);
+
+/* sharing.c */
+void maple_sharing_learn(struct maple_campaign *c);
+const uint8_t *maple_sharing_choose(struct maple_campaign *c, uint64_t seed,
+				    uint32_t *n);
+void maple_sharing_deinit(struct maple_sharing *s);
 
 /* enforce.c */
 int maple_enforce_run(struct maple_campaign *c,

@@ -195,6 +195,7 @@ static int harvest(struct maple_campaign *c, struct maple_trial *trial,
 	}
 	e = maple_memo_commit(c->memo, c->err);
 	harvest_guards(c, c->predict);
+	maple_sharing_learn(c);
 	HASH_ITER(hh, c->candidates.table, k, next)
 		maple_candidate_rank(&c->candidates, k, c->registry,
 				     c->main_image);
@@ -270,6 +271,9 @@ char *maple_profile_left_out(const struct maple_campaign *c)
 			fprintf(out, "%s%s %llu", ftell(out) ? ", " : "",
 				maple_left_out_name(r),
 				(unsigned long long)left[r]);
+	if (c->sharing.left)
+		fprintf(out, "%snot shared so far %u", ftell(out) ? ", " : "",
+			c->sharing.left);
 	fclose(out);
 	return text;
 }

@@ -288,6 +288,7 @@ void maple_campaign_close(struct maple_campaign *c)
 	maple_backend_destroy(c->backend);
 	maple_candidate_destroy(&c->candidates);
 	maple_registry_destroy(c->registry);
+	maple_sharing_deinit(&c->sharing);
 	maple_io_deinit(&c->io);
 	maple_change_deinit(c);
 	free(c->program);

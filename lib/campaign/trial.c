@@ -163,6 +163,9 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 	};
 
 	memcpy(order.change, trial->change, sizeof(order.change));
+	if (trial->kind == MAPLE_RUN_PROFILE)
+		order.alone = maple_sharing_choose(c, trial->seed,
+						   &order.nalone);
 	return maple_backend_run(c->backend, &order, &sink, &trial->run,
 				 c->err);
 }

@@ -186,6 +186,17 @@ unsigned int maple_predict_guards(const struct maple_predict *p,
 	return maple_sites_guards(&p->sites, iroot, sites, max);
 }
 
+/*
+ * maple_predict_shared - whether @site was seen on memory that two threads
+ * touched
+ *
+ * From the sink's predicted() on, not before.
+ */
+bool maple_predict_shared(const struct maple_predict *p, uint32_t site)
+{
+	return maple_sites_shared(&p->sites, site);
+}
+
 /* maple_predict_stats - what was seen and cut so far */
 void maple_predict_stats(const struct maple_predict *p,
 			 struct maple_predict_stats *stats)

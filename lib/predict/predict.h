@@ -91,6 +91,7 @@ int maple_predict_finish(struct maple_predict *p);
 unsigned int maple_predict_guards(const struct maple_predict *p,
 				  const struct maple_iroot *iroot,
 				  uint32_t *sites, unsigned int max);
+bool maple_predict_shared(const struct maple_predict *p, uint32_t site);
 void maple_predict_stats(const struct maple_predict *p,
 			 struct maple_predict_stats *stats);
 void maple_predict_destroy(struct maple_predict *p);

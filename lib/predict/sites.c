@@ -250,6 +250,14 @@ int maple_sites_index(struct maple_sites *sites)
 	return 0;
 }
 
+/* maple_sites_shared - whether @site was seen on a shared location */
+bool maple_sites_shared(const struct maple_sites *sites, uint32_t site)
+{
+	const struct maple_setlist *list = maple_sitemap_find(&sites->in, site);
+
+	return list && list->n;
+}
+
 /*
  * maple_sites_guards - all sites seen on shared locations on which a site of
  *                      @iroot was seen; what met several of them comes first

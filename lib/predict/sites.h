@@ -41,6 +41,7 @@ void maple_sitemap_deinit(struct maple_sitemap *map);
 
 void maple_sites_init(struct maple_sites *sites,
 		      struct maple_predict_stats *stats);
+bool maple_sites_shared(const struct maple_sites *sites, uint32_t site);
 void maple_sites_deinit(struct maple_sites *sites);
 int maple_sites_gate(struct maple_sites *sites, uint32_t site, uint32_t gate);
 int maple_sites_quiet(struct maple_sites *sites, uint32_t site, uint64_t when);

@@ -144,6 +144,73 @@ static void plan_has_what_profiling_saw(void **state)
 	maple_candidate_destroy(&all);
 }
 
+/* ---- sharing ---- */
+
+static void feed(struct maple_campaign *c, uint16_t thread, uint32_t site,
+		 uint64_t addr)
+{
+	struct maple_event event = { .kind = MAPLE_EV_WRITE, .size = 4,
+				     .thread = thread, .site = site,
+				     .addr = addr };
+
+	maple_change_note(c, &event);
+	assert_int_equal(maple_predict_event(c->predict, &event), 0);
+}
+
+static void profile_once(struct maple_campaign *c, bool late)
+{
+	struct maple_event event = { .kind = MAPLE_EV_CREATE, .aux = 1 };
+
+	maple_change_begin(c);
+	assert_int_equal(maple_predict_create(NULL, NULL, &c->predict), 0);
+	maple_predict_event(c->predict, &event);
+	event = (struct maple_event){ .kind = MAPLE_EV_START, .thread = 1 };
+	maple_predict_event(c->predict, &event);
+	feed(c, 0, 1, 0x1000); /* shared */
+	feed(c, 1, 2, 0x1000);
+	feed(c, 0, 3, 0x2000); /* alone */
+	if (late)
+		feed(c, 1, 3, 0x1000);
+	maple_predict_finish(c->predict);
+	maple_sharing_learn(c);
+	maple_predict_destroy(c->predict);
+}
+
+static unsigned int times_alone(struct maple_campaign *c, uint32_t site)
+{
+	unsigned int seed, sum = 0;
+	const uint8_t *alone;
+	uint32_t n;
+
+	for (seed = 0; seed < 400; seed++) {
+		alone = maple_sharing_choose(c, seed << 8, &n);
+		sum += site < n && alone[site];
+	}
+	return sum;
+}
+
+static void lonely_sites_are_sampled(void **state)
+{
+	struct maple_campaign_options options = { 0 };
+	struct maple_campaign c = { .options = &options, .seed = 7 };
+
+	assert_int_equal(times_alone(&c, 3), 0);
+	profile_once(&c, false);
+	assert_int_equal(times_alone(&c, 3), 0); /* one run says little */
+	profile_once(&c, false);
+	assert_in_range(times_alone(&c, 3), 240, 360); /* three of four */
+	assert_int_equal(times_alone(&c, 1), 0);
+	assert_int_equal(times_alone(&c, 2), 0);
+	assert_int_equal(times_alone(&c, 4), 0); /* never executed */
+	profile_once(&c, true);
+	assert_int_equal(times_alone(&c, 3), 0); /* shared for good */
+	profile_once(&c, false);
+	profile_once(&c, false);
+	assert_int_equal(times_alone(&c, 3), 0);
+	maple_sharing_deinit(&c.sharing);
+	maple_change_deinit(&c);
+}
+
 /* ---- judgement ---- */
 
 static void judge(struct maple_trial *trial, enum maple_end end, int status)
@@ -441,6 +508,7 @@ int main(void)
 		cmocka_unit_test(paper_goes_by_idiom_then_application),
 		cmocka_unit_test(ranked_takes_turns_over_idioms),
 		cmocka_unit_test(plan_has_what_profiling_saw),
+		cmocka_unit_test(lonely_sites_are_sampled),
 		cmocka_unit_test(verdicts),
 		cmocka_unit_test(same_failure_or_not),
 		cmocka_unit_test(change_points_are_what_the_agent_counts),

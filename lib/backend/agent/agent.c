@@ -119,6 +119,7 @@ static int prepare(struct maple_backend *b, const struct maple_run_order *order,
 		shm->plan = *order->plan;
 	} else {
 		shm->mode = MAPLE_SHM_OBSERVE;
+		maple_agent_tables_alone(a, order);
 		shm->sched = (uint32_t)order->schedule;
 	}
 	return 0;
@@ -303,6 +304,7 @@ static uint32_t call(struct maple_backend *b, uint32_t image, uint64_t offset)
 static void destroy(struct maple_backend *b)
 {
 	struct maple_agent_backend *a = agent_of(b);
+	unsigned int i;
 
 	maple_cpu_give_back(&b->cpu);
 	if (a->shm && a->shm != MAP_FAILED)
@@ -311,6 +313,8 @@ static void destroy(struct maple_backend *b)
 		close(a->shm_fd);
 	if (a->tables_fd >= 0)
 		close(a->tables_fd);
+	for (i = 0; i < MAPLE_SHM_IMAGES; i++)
+		free(a->table[i]);
 	free(a->spinner);
 	free(a->preload);
 	free(a->path);

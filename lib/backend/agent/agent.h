@@ -26,6 +26,7 @@ struct maple_agent_backend {
 	/* By index of the shared image. */
 	uint32_t registered[MAPLE_SHM_IMAGES]; /* in the registry, or NONE */
 	bool wanted[MAPLE_SHM_IMAGES];
+	struct maple_table *table[MAPLE_SHM_IMAGES]; /* copies of ours */
 	uint32_t ncalls; /* call sites that the registry knows */
 
 	struct maple_spinner *spinner; /* by thread number */
@@ -39,6 +40,8 @@ struct maple_agent_backend {
 /* tables.c */
 void maple_agent_tables_answer(struct maple_agent_backend *a);
 void maple_agent_tables_calls(struct maple_agent_backend *a);
+void maple_agent_tables_alone(struct maple_agent_backend *a,
+			      const struct maple_run_order *order);
 uint32_t maple_agent_tables_call(struct maple_agent_backend *a,
 				 uint32_t index, uint64_t offset);
 

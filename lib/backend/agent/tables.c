@@ -14,16 +14,16 @@
 #include "../../image/image.h"
 #include "agent.h"
 
-static bool append(struct maple_agent_backend *a, const void *blob,
-		   size_t size, uint64_t *at)
+static bool append(struct maple_agent_backend *a, const void *blob, size_t size,
+		   uint64_t *at)
 {
 	uint64_t offset = (a->tables_size + 63) & ~63ull;
 	size_t done = 0;
 	ssize_t n;
 
 	while (done < size) {
-		n = pwrite(a->tables_fd, (const char *)blob + done,
-			   size - done, offset + done);
+		n = pwrite(a->tables_fd, (const char *)blob + done, size - done,
+			   offset + done);
 		if (n <= 0)
 			return false;
 		done += n;
@@ -71,7 +71,7 @@ static uint32_t answer_image(struct maple_agent_backend *a, uint32_t i)
 		free(blob);
 		return MAPLE_IMAGE_FAILED;
 	}
-	free(blob);
+	a->table[i] = blob;
 	shared->table_at = at;
 	return MAPLE_IMAGE_READY;
 }
@@ -95,6 +95,40 @@ void maple_agent_tables_answer(struct maple_agent_backend *a)
 }
 
 /*
+ * maple_agent_tables_alone - marks the sites that the next run leaves alone
+ *
+ * Sites that the tables of a former run left alone and this one does not are
+ * observed again; a table is written only if something in it has changed.
+ */
+void maple_agent_tables_alone(struct maple_agent_backend *a,
+			      const struct maple_run_order *order)
+{
+	struct maple_table_site *site;
+	struct maple_table *t;
+	uint32_t i, k, number;
+	bool changed;
+	uint8_t alone;
+
+	for (i = 0; i < MAPLE_SHM_IMAGES; i++) {
+		t = a->table[i];
+		if (!t)
+			continue;
+		site = (void *)((char *)t + t->sites_at);
+		changed = false;
+		for (k = 0; k < t->nsites; k++) {
+			number = a->shm->image[i].site_base + k;
+			alone = number < order->nalone && order->alone[number];
+			changed |= site[k].alone != alone;
+			site[k].alone = alone;
+		}
+		if (changed &&
+		    pwrite(a->tables_fd, site, t->nsites * sizeof(*site),
+			   a->shm->image[i].table_at + t->sites_at) < 0)
+			return; /* then more is observed than need be */
+	}
+}
+
+/*
  * maple_agent_tables_calls - tells the registry of new call sites
  *
  * Calls may come from images that are not observed, the C++ library say; they
@@ -113,9 +147,9 @@ void maple_agent_tables_calls(struct maple_agent_backend *a)
 		if (call->image < MAPLE_SHM_IMAGES) {
 			image = a->registered[call->image];
 			if (image == MAPLE_REGISTRY_NONE &&
-			    !maple_registry_add(
-				    reg, a->shm->image[call->image].path,
-				    &image, NULL))
+			    !maple_registry_add(reg,
+						a->shm->image[call->image].path,
+						&image, NULL))
 				a->registered[call->image] = image;
 		}
 		maple_registry_call(reg, a->ncalls, image, call->offset);
@@ -156,8 +190,8 @@ static uint32_t share_image(struct maple_agent_backend *a, uint32_t index)
  *
  * Errors: MAPLE_SITE_NONE when there is no room left.
  */
-uint32_t maple_agent_tables_call(struct maple_agent_backend *a,
-				 uint32_t index, uint64_t offset)
+uint32_t maple_agent_tables_call(struct maple_agent_backend *a, uint32_t index,
+				 uint64_t offset)
 {
 	struct maple_shm_call *call;
 	uint32_t image = share_image(a, index), k;

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Which sites are worth observing. A site that was executed in several profile
+ * runs and never met memory that another thread touched is left alone in most
+ * of the later ones, and looked at again now and then, because another
+ * schedule may lead it to shared memory. (Enforced runs observe nothing but
+ * the sites of their plan.) The original Maple learns the same over its runs;
+ * unlike there, nothing is lost before a location becomes shared.
+ *
+ * On: what the predictor saw in each profile run. Not for: what is shared by
+ * the kernel or by another process.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "internal.h"
+
+#define LONE_RUNS   2 /* profile runs alone before a site is left alone */
+#define SAMPLED_ONE 4 /* one run in so many looks at it all the same */
+
+/* One byte a site: runs in which it was executed alone, or SHARED. */
+#define SHARED 255
+
+static uint8_t *state_of(struct maple_sharing *s, uint32_t site)
+{
+	uint32_t n = site + site / 2 + 1024;
+	uint8_t *grown;
+
+	if (site < s->n)
+		return &s->state[site];
+	grown = realloc(s->state, n);
+	if (!grown)
+		return NULL;
+	memset(grown + s->n, 0, n - s->n);
+	s->state = grown;
+	grown = realloc(s->alone, n);
+	if (!grown)
+		return NULL;
+	memset(grown + s->n, 0, n - s->n);
+	s->alone = grown;
+	s->n = n;
+	return &s->state[site];
+}
+
+/* maple_sharing_learn - what the profile run that just ended says */
+void maple_sharing_learn(struct maple_campaign *c)
+{
+	const struct maple_hits *hits = &c->hits[0];
+	uint8_t *state;
+	uint32_t i;
+
+	if (!maple_strategy_enforces(c))
+		return; /* without a predictor nobody knows */
+	for (i = 0; i < hits->n; i++) {
+		if (!hits->count[i])
+			continue;
+		state = state_of(&c->sharing, i);
+		if (!state)
+			return;
+		if (maple_predict_shared(c->predict, i))
+			*state = SHARED;
+		else if (*state < LONE_RUNS)
+			++*state;
+	}
+}
+
+/*
+ * maple_sharing_choose - which sites the profile run with @seed leaves alone
+ *
+ * Returns bytes by site number, valid until the next call; @n: how many.
+ */
+const uint8_t *maple_sharing_choose(struct maple_campaign *c, uint64_t seed,
+				    uint32_t *n)
+{
+	struct maple_sharing *s = &c->sharing;
+	uint32_t i;
+
+	s->left = 0;
+	for (i = 0; i < s->n; i++) {
+		s->alone[i] = s->state[i] == LONE_RUNS &&
+			      maple_campaign_seed(c, seed ^ i) % SAMPLED_ONE;
+		s->left += s->alone[i];
+	}
+	*n = s->n;
+	return s->alone;
+}
+
+/* maple_sharing_deinit - forgets all of it */
+void maple_sharing_deinit(struct maple_sharing *s)
+{
+	free(s->state);
+	free(s->alone);
+	memset(s, 0, sizeof(*s));
+}
