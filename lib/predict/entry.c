@@ -74,13 +74,16 @@ void maple_entries_destroy(struct maple_space *space,
 	}
 }
 
-static struct maple_summary *summary_clone(const struct maple_summary *from)
+static struct maple_summary *summary_clone(const struct maple_summary *from,
+					   uint64_t location)
 {
 	struct maple_summary *to = malloc(sizeof(*to));
 
 	if (!to)
 		return NULL;
 	*to = *from;
+	to->location = location;
+	to->digest = NULL;
 	to->spans = reallocarray(NULL, from->room, sizeof(*to->spans));
 	if (!to->spans) {
 		free(to);
@@ -120,7 +123,8 @@ static int groups_clone(const struct maple_entry *from, struct maple_entry *to)
 	return 0;
 }
 
-static struct maple_entry *entry_clone(const struct maple_entry *from)
+static struct maple_entry *entry_clone(const struct maple_entry *from,
+				       uint64_t location)
 {
 	struct maple_entry *to = calloc(1, sizeof(*to));
 
@@ -146,8 +150,8 @@ static struct maple_entry *entry_clone(const struct maple_entry *from)
 		goto no_memory;
 	to->summaries_room = from->summaries_room;
 	while (to->nsummaries < from->nsummaries) {
-		to->summaries[to->nsummaries] =
-			summary_clone(from->summaries[to->nsummaries]);
+		to->summaries[to->nsummaries] = summary_clone(
+			from->summaries[to->nsummaries], location);
 		if (!to->summaries[to->nsummaries])
 			goto no_memory;
 		to->nsummaries++;
@@ -162,18 +166,20 @@ no_memory:
 
 /*
  * maple_entries_clone - copies @entries for the other half of a split cell
+ * @location: its serial
  *
+ * Local pairs of the time before stay with the first half.
  * Returns 0, or -ENOMEM with *@clones NULL.
  */
 int maple_entries_clone(struct maple_space *space,
-			const struct maple_entry *entries,
+			const struct maple_entry *entries, uint64_t location,
 			struct maple_entry **clones)
 {
 	struct maple_entry **at = clones;
 
 	*at = NULL;
 	for (; entries; entries = entries->next) {
-		*at = entry_clone(entries);
+		*at = entry_clone(entries, location);
 		if (!*at) {
 			maple_entries_destroy(space, *clones);
 			*clones = NULL;

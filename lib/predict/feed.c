@@ -11,8 +11,9 @@
  *         --> sites     gates, guards, how-manieth execution
  *   iroots <-- observer, search: each iRoot once, with its best facts
  *
- * Local pairs of the compound idioms will hang on the summaries that
- * access() completes; nothing here depends on idiom 1 being alone.
+ * Compound idioms: each access to a cell stands in its thread's window
+ * (recent), from which the observer (sequences) and the predictor (pairs,
+ * digest, correlate, deadlocks) take local pairs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -84,6 +85,8 @@ static int touch(struct maple_predict *p, struct maple_cell *cell,
 	if (p->options.no_predict)
 		return 0;
 	ret = maple_history_access(&p->history, cell, entry, access);
+	if (!ret && p->compound)
+		ret = maple_pairs_access(&p->pairs, entry);
 	if (recent) {
 		entry->recent = recent;
 		*recent = entry;

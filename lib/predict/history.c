@@ -86,6 +86,7 @@ static int make(struct maple_history *history, struct maple_cell *cell,
 	summary = calloc(1, sizeof(*summary));
 	if (!summary)
 		return -ENOMEM;
+	summary->location = cell->serial;
 	summary->annotated = annotated;
 	summary->site = entry->access.site;
 	summary->thread = entry->thread;
@@ -170,6 +171,8 @@ static int fold(struct maple_history *history, struct maple_cell *cell,
 	}
 	summary->spans[summary->nspans - 1].last_clock = entry->access.clock;
 	ret = add_group(history, cell, entry, summary);
+	if (!ret && history->folded)
+		ret = history->folded(history->ctx, entry, summary);
 	if (ret || !fresh)
 		return ret;
 	return maple_history_search(history, cell, summary,

@@ -31,6 +31,7 @@ struct maple_span {
 
 /* Accesses that are identical but for the time (Maple, 3.5.2). */
 struct maple_summary {
+	uint64_t location; /* its cell's serial */
 	const struct maple_annotated *annotated;
 	uint32_t site;
 	uint16_t thread;
@@ -38,7 +39,9 @@ struct maple_summary {
 	bool shared;
 	bool update; /* one half of a read-modify-write */
 	uint32_t nspans, room;
-	struct maple_span *spans; /* ascending */
+	struct maple_span *spans;    /* ascending */
+	struct maple_digest *digest; /* for local pairs */
+	uint32_t generation;	     /* ... of which this is */
 };
 
 /* An epoch in which the thread touched the cell: what came first and last. */
@@ -46,6 +49,9 @@ struct maple_group {
 	struct maple_epoch *epoch;
 	struct maple_summary *first, *last;
 };
+
+struct maple_digest;
+struct maple_point;
 
 /* What one thread did to one cell. */
 struct maple_entry {
@@ -60,15 +66,17 @@ struct maple_entry {
 	struct maple_entry **recent; /* who will set access.class */
 	uint32_t nsummaries, summaries_room;
 	uint32_t ngroups, groups_room;
-	uint32_t nsearched; /* groups whose predecessors are known */
-	uint32_t last_used; /* summary */
+	uint32_t nsearched;  /* groups whose predecessors are known */
+	uint32_t last_used;  /* summary */
+	uint32_t generation; /* of the points */
+	struct maple_point *points, *point; /* all; of the waiting access */
 	struct maple_summary **summaries;
 	struct maple_group *groups;
 };
 
 /* A dependency that can happen. */
 struct maple_dependency {
-	const struct maple_summary *from, *to;
+	struct maple_summary *from, *to;
 	const struct maple_span *from_span, *to_span;
 	bool disjoint, ordered;
 };
@@ -80,6 +88,9 @@ struct maple_history {
 	uint32_t max_summaries, max_spans, collect;
 	/* The set that thread holds now, borrowed; NULL: none. */
 	const struct maple_lockset *(*holds)(void *ctx, uint32_t thread);
+	/* The entry's waiting access has entered the summary; may be NULL. */
+	int (*folded)(void *ctx, struct maple_entry *entry,
+		      struct maple_summary *summary);
 	int (*found)(void *ctx, const struct maple_dependency *dependency);
 	void *ctx;
 };
@@ -93,7 +104,7 @@ int maple_history_settle(struct maple_history *history, struct maple_cell *cell,
 			 const struct maple_lockset *now);
 int maple_history_search(struct maple_history *history,
 			 const struct maple_cell *cell,
-			 const struct maple_summary *summary,
+			 struct maple_summary *summary,
 			 const struct maple_span *span);
 int maple_history_neighbours(struct maple_history *history,
 			     struct maple_cell *cell);
@@ -106,7 +117,7 @@ void maple_entry_drop(struct maple_cell *cell, struct maple_entry *entry,
 void maple_entries_destroy(struct maple_space *space,
 			   struct maple_entry *entries);
 int maple_entries_clone(struct maple_space *space,
-			const struct maple_entry *entries,
+			const struct maple_entry *entries, uint64_t location,
 			struct maple_entry **clones);
 
 #endif

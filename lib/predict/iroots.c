@@ -3,6 +3,8 @@
  * The iRoots of one run, each reported once. Of all the places where one was
  * predicted, the facts of the first are kept, but a place that no lock
  * guards, or that happens-before leaves open, is a better one to force it at.
+ * A run has 1,048,576 iRoots at most, and predicts at most 65,536 of each
+ * idiom but the first; what comes too late is counted (cut_iroots).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,18 +13,19 @@
 #include "iroots.h"
 #include "table.h"
 
-#define IROOTS_MAX (1u << 20)
+#define IROOTS_MAX   (1u << 20)
+#define COMPOUND_MAX (1u << 16) /* predicted, of each idiom but 1 */
 
 struct maple_found {
 	struct maple_iroot iroot;
 	UT_hash_handle hh;
 	bool observed, predicted;
 	uint64_t claimed; /* seen, when sites were quiet, at this event */
-	struct maple_predict_facts facts;
+	struct maple_brief brief;
 };
 
 static struct maple_found *get(struct maple_iroots *iroots,
-			       const struct maple_iroot *iroot)
+			       const struct maple_iroot *iroot, bool make)
 {
 	unsigned int hash = (unsigned int)XXH3_64bits(iroot, sizeof(*iroot));
 	struct maple_found **cached, *found;
@@ -34,7 +37,7 @@ static struct maple_found *get(struct maple_iroots *iroots,
 			      found);
 	if (found)
 		goto out;
-	if (HASH_COUNT(iroots->table) >= IROOTS_MAX) {
+	if (!make || HASH_COUNT(iroots->table) >= IROOTS_MAX) {
 		iroots->stats->cut_iroots++;
 		return NULL;
 	}
@@ -72,7 +75,7 @@ void maple_iroots_observed(struct maple_iroots *iroots,
 
 	if (!(iroots->idioms & 1u << iroot->idiom))
 		return;
-	found = get(iroots, iroot);
+	found = get(iroots, iroot, true);
 	if (!found || found->observed)
 		return;
 	if (!iroots->quiet)
@@ -101,45 +104,49 @@ void maple_iroots_claims(struct maple_iroots *iroots,
 	}
 }
 
-static int worth(const struct maple_predict_facts *facts)
+static int worth(const struct maple_brief *brief)
 {
-	return 2 * facts->disjoint + !facts->ordered;
+	return 2 * brief->disjoint + !brief->ordered;
 }
 
-/* maple_iroots_predicted - @iroot can happen, as @facts says */
+/* maple_iroots_predicted - @iroot can happen, as @brief says */
 void maple_iroots_predicted(struct maple_iroots *iroots,
 			    const struct maple_iroot *iroot,
-			    const struct maple_predict_facts *facts)
+			    const struct maple_brief *brief)
 {
+	uint32_t *n = &iroots->npredicted[iroot->idiom];
 	struct maple_found *found;
 
 	if (!(iroots->idioms & 1u << iroot->idiom))
 		return;
-	found = get(iroots, iroot);
-	if (!found || (found->predicted && worth(facts) <= worth(&found->facts)))
+	found = get(iroots, iroot,
+		    iroot->idiom == MAPLE_IDIOM_1 || *n < COMPOUND_MAX);
+	if (!found || (found->predicted && worth(brief) <= worth(&found->brief)))
 		return;
 	iroots->stats->predicted += !found->predicted;
+	*n += !found->predicted;
 	found->predicted = true;
-	found->facts = *facts;
+	found->brief = *brief;
 }
 
 /*
  * maple_iroots_report - tells the sink what was predicted, in order
- * @complete: adds to the facts what only the whole run knows
+ * @complete: works out the facts, also what only the whole run knows
  */
 void maple_iroots_report(struct maple_iroots *iroots,
 			 void (*complete)(void *ctx,
 					  const struct maple_iroot *iroot,
+					  const struct maple_brief *brief,
 					  struct maple_predict_facts *facts),
 			 void *ctx)
 {
+	struct maple_predict_facts facts;
+
 	for (struct maple_found *f = iroots->table; f; f = f->hh.next) {
-		if (!f->predicted)
+		if (!f->predicted || !iroots->sink->predicted)
 			continue;
-		complete(ctx, &f->iroot, &f->facts);
-		if (iroots->sink->predicted)
-			iroots->sink->predicted(iroots->sink->ctx, &f->iroot,
-						&f->facts);
+		complete(ctx, &f->iroot, &f->brief, &facts);
+		iroots->sink->predicted(iroots->sink->ctx, &f->iroot, &facts);
 	}
 }
 

@@ -11,6 +11,14 @@
 /* An iRoot that this run exposed or predicted. */
 struct maple_found;
 
+/* Where an iRoot was predicted. */
+struct maple_brief {
+	struct {
+		uint32_t thread, occurrence, class;
+	} e[MAPLE_IROOT_EVENTS];
+	bool disjoint, ordered;
+};
+
 struct maple_iroots {
 	struct maple_found *table;
 	struct maple_found *cache[MAPLE_IROOTS_CACHE];
@@ -18,13 +26,14 @@ struct maple_iroots {
 	bool quiet; /* some site has gone quiet: claims need a second look */
 	const struct maple_predict_sink *sink;
 	struct maple_predict_stats *stats;
+	uint32_t npredicted[MAPLE_IDIOMS];
 };
 
 void maple_iroots_observed(struct maple_iroots *iroots,
 			   const struct maple_iroot *iroot);
 void maple_iroots_predicted(struct maple_iroots *iroots,
 			    const struct maple_iroot *iroot,
-			    const struct maple_predict_facts *facts);
+			    const struct maple_brief *brief);
 void maple_iroots_claims(struct maple_iroots *iroots,
 			 bool (*certain)(void *ctx,
 					 const struct maple_iroot *iroot,
@@ -33,6 +42,7 @@ void maple_iroots_claims(struct maple_iroots *iroots,
 void maple_iroots_report(struct maple_iroots *iroots,
 			 void (*complete)(void *ctx,
 					  const struct maple_iroot *iroot,
+					  const struct maple_brief *brief,
 					  struct maple_predict_facts *facts),
 			 void *ctx);
 void maple_iroots_deinit(struct maple_iroots *iroots);

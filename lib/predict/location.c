@@ -143,7 +143,8 @@ static struct maple_cell *cell_split(struct maple_space *space,
 
 	if (!rest)
 		return NULL;
-	if (maple_entries_clone(space, cell->entries, &rest->entries)) {
+	if (maple_entries_clone(space, cell->entries, rest->serial,
+				&rest->entries)) {
 		space->stats->no_memory++;
 		cell->next = rest->next;
 		cell_free(space, rest);

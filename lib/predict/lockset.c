@@ -9,6 +9,7 @@
  * A lock taken again by its holder (recursive mutex, second read side) is one
  * critical section from the first acquisition to the last release.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lockset.h"
@@ -191,6 +192,7 @@ maple_annotations_get(struct maple_annotations *annotations,
 		cached = &set->annotated[!!first + 2 * !!last];
 	if (cached && *cached)
 		return *cached;
+	lock[0] = (struct maple_annotated_lock){ 0 };
 	for (uint32_t i = 0; i < set->n; i++) {
 		lock[i].lock = set->held[i].lock;
 		lock[i].flags = (first >> i & 1 ? MAPLE_LOCK_FIRST : 0) |
@@ -201,6 +203,52 @@ maple_annotations_get(struct maple_annotations *annotations,
 	if (cached)
 		*cached = annotated;
 	return annotated;
+}
+
+/*
+ * maple_annotations_common - the locks of critical sections that @a and @b
+ *                            are both in, in *@common; NULL if there are none
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int maple_annotations_common(struct maple_annotations *annotations,
+			     const struct maple_lockset *a,
+			     const struct maple_lockset *b,
+			     const struct maple_annotated **common)
+{
+	uint64_t outside = maple_lockset_outside(a, b);
+	struct maple_annotated_lock lock[MAPLE_LOCKS_HELD];
+	uint32_t n = 0;
+
+	*common = NULL;
+	for (uint32_t i = 0; i < a->n; i++) {
+		if (outside >> i & 1)
+			continue;
+		lock[n].lock = a->held[i].lock;
+		lock[n++].flags = a->held[i].shared ? MAPLE_LOCK_SHARED : 0;
+	}
+	if (!n)
+		return 0;
+	*common = find(annotations, lock, n);
+	return *common ? 0 : -ENOMEM;
+}
+
+/* maple_annotated_exclude - whether some lock cannot be held for both */
+bool maple_annotated_exclude(const struct maple_annotated *a,
+			     const struct maple_annotated *b)
+{
+	uint32_t i = 0, j = 0;
+
+	while (i < a->n && j < b->n) {
+		if (a->lock[i].lock < b->lock[j].lock)
+			i++;
+		else if (a->lock[i].lock > b->lock[j].lock)
+			j++;
+		else if (!(a->lock[i++].flags & b->lock[j++].flags &
+			   MAPLE_LOCK_SHARED))
+			return true;
+	}
+	return false;
 }
 
 void maple_annotations_deinit(struct maple_annotations *annotations)

@@ -64,6 +64,12 @@ uint64_t maple_lockset_outside(const struct maple_lockset *set,
 const struct maple_annotated *
 maple_annotations_get(struct maple_annotations *annotations,
 		      struct maple_lockset *set, uint64_t first, uint64_t last);
+int maple_annotations_common(struct maple_annotations *annotations,
+			     const struct maple_lockset *a,
+			     const struct maple_lockset *b,
+			     const struct maple_annotated **common);
+bool maple_annotated_exclude(const struct maple_annotated *a,
+			     const struct maple_annotated *b);
 void maple_annotations_deinit(struct maple_annotations *annotations);
 bool maple_annotated_feasible(const struct maple_annotated *from,
 			      const struct maple_annotated *to, bool *disjoint);

@@ -10,6 +10,7 @@
 #define DEFAULT_SUMMARIES 1024
 #define DEFAULT_SPANS	  256
 #define DEFAULT_BYTES	  65536
+#define DEFAULT_PAIRS	  (1u << 19)
 #define DEFAULT_COLLECT	  32
 #define DEFAULT_WINDOW	  1000
 
@@ -26,15 +27,6 @@ static const struct maple_lockset *holds(void *ctx, uint32_t thread)
 	return locks->set;
 }
 
-static void set_end(struct maple_predict_end *end,
-		    const struct maple_summary *summary,
-		    const struct maple_span *span)
-{
-	end->thread = summary->thread;
-	end->occurrence = span->occurrence;
-	end->class = span->class;
-}
-
 static int found(void *ctx, const struct maple_dependency *d)
 {
 	struct maple_predict *p = ctx;
@@ -43,17 +35,29 @@ static int found(void *ctx, const struct maple_dependency *d)
 		.e = { { d->from->site, d->from->kind },
 		       { d->to->site, d->to->kind } },
 	};
-	struct maple_predict_facts facts = {
+	struct maple_brief brief = {
+		.e = { { d->from->thread, d->from_span->occurrence,
+			 d->from_span->class },
+		       { d->to->thread, d->to_span->occurrence,
+			 d->to_span->class } },
 		.disjoint = d->disjoint,
 		.ordered = d->ordered,
 	};
 
 	if (d->from->site == MAPLE_SITE_NONE || d->to->site == MAPLE_SITE_NONE)
 		return 0;
-	set_end(&facts.e[0], d->from, d->from_span);
-	set_end(&facts.e[1], d->to, d->to_span);
-	maple_iroots_predicted(&p->iroots, &iroot, &facts);
-	return 0;
+	maple_iroots_predicted(&p->iroots, &iroot, &brief);
+	return p->compound ? maple_pairs_dependency(&p->pairs, d) : 0;
+}
+
+static int folded(void *ctx, struct maple_entry *entry,
+		  struct maple_summary *summary)
+{
+	struct maple_predict *p = ctx;
+
+	if (!p->compound || summary->site == MAPLE_SITE_NONE)
+		return 0;
+	return maple_pairs_fold(&p->pairs, entry, summary);
 }
 
 static void set_defaults(struct maple_predict_options *options)
@@ -70,6 +74,8 @@ static void set_defaults(struct maple_predict_options *options)
 		options->max_spans = DEFAULT_SPANS;
 	if (!options->max_bytes)
 		options->max_bytes = DEFAULT_BYTES;
+	if (!options->max_pairs)
+		options->max_pairs = DEFAULT_PAIRS;
 	if (!options->collect)
 		options->collect = DEFAULT_COLLECT;
 	if (!options->idioms)
@@ -112,30 +118,72 @@ int maple_predict_create(const struct maple_predict_options *options,
 	p->observer.stats = &p->stats;
 	if (p->compound)
 		maple_observer_sequences_init(&p->observer, &p->window);
+	p->pairs.window = &p->window;
+	p->pairs.annotations = &p->history.annotations;
+	p->pairs.iroots = &p->iroots;
+	p->pairs.stats = &p->stats;
+	p->pairs.idioms = p->options.idioms;
+	maple_pairs_init(&p->pairs, p->options.max_pairs);
 	p->history.clocks = &p->clocks;
 	p->history.stats = &p->stats;
 	p->history.max_summaries = p->options.max_summaries;
 	p->history.max_spans = p->options.max_spans;
 	p->history.collect = p->options.collect;
 	p->history.holds = holds;
+	p->history.folded = folded;
 	p->history.found = found;
 	p->history.ctx = p;
 	return 0;
 }
 
+/* AVIO's four, or W-W-W: P's accesses cannot seem to be one. */
+static bool breaks(const struct maple_iroot_event *first,
+		   const struct maple_iroot_event *between,
+		   const struct maple_iroot_event *last)
+{
+	if (!maple_event_is_memory(first->kind))
+		return false;
+	return between->kind == MAPLE_EV_WRITE ||
+	       (first->kind == MAPLE_EV_WRITE && last->kind == MAPLE_EV_WRITE);
+}
+
+static bool unserializable(const struct maple_iroot *iroot)
+{
+	const struct maple_iroot_event *e = iroot->e;
+
+	switch (iroot->idiom) {
+	case MAPLE_IDIOM_2:
+		return breaks(&e[0], &e[1], &e[2]);
+	case MAPLE_IDIOM_3:
+		return breaks(&e[0], &e[1], &e[3]) ||
+		       breaks(&e[0], &e[2], &e[3]);
+	default:
+		return false;
+	}
+}
+
 static void complete(void *ctx, const struct maple_iroot *iroot,
+		     const struct maple_brief *brief,
 		     struct maple_predict_facts *facts)
 {
 	struct maple_predict *p = ctx;
 
+	memset(facts, 0, sizeof(*facts));
+	facts->disjoint = brief->disjoint;
+	facts->ordered = brief->ordered;
+	facts->unserializable = unserializable(iroot);
 	for (unsigned int i = 0; i < maple_iroot_events(iroot->idiom); i++) {
+		struct maple_predict_end *end = &facts->e[i];
 		const struct maple_site_gates *gates =
 			maple_sitemap_find(&p->sites.gates, iroot->e[i].site);
 
+		end->thread = brief->e[i].thread;
+		end->occurrence = brief->e[i].occurrence;
+		end->class = brief->e[i].class;
 		if (!gates)
 			continue;
-		facts->e[i].ngates = gates->n;
-		memcpy(facts->e[i].gate, gates->gate, sizeof(gates->gate));
+		end->ngates = gates->n;
+		memcpy(end->gate, gates->gate, sizeof(gates->gate));
 		facts->gates_cut |= gates->cut;
 	}
 }
@@ -166,6 +214,11 @@ int maple_predict_finish(struct maple_predict *p)
 	ret = maple_sites_index(&p->sites);
 	if (ret)
 		p->error = ret;
+	if (p->compound && !p->options.no_predict) {
+		ret = maple_pairs_flush(&p->pairs, true);
+		if (ret)
+			p->error = ret;
+	}
 	p->stats.no_memory += p->error != 0;
 	maple_iroots_claims(&p->iroots, certain, p);
 	maple_iroots_report(&p->iroots, complete, p);
@@ -210,6 +263,7 @@ void maple_predict_destroy(struct maple_predict *p)
 {
 	if (!p)
 		return;
+	maple_pairs_deinit(&p->pairs);
 	maple_window_deinit(&p->window);
 	maple_space_deinit(&p->space);
 	for (unsigned int i = 0; i < MAPLE_THREADS; i++) {

@@ -29,6 +29,7 @@ struct maple_predict_options {
 	uint32_t max_summaries; /* accesses kept per location; 0: 1024 */
 	uint32_t max_spans;	/* clocks kept per summary; 0: 256 */
 	uint32_t max_bytes;	/* looked at per access; 0: 65536 */
+	uint32_t max_pairs;	/* local pairs, at about 300 bytes; 0: 524288 */
 	uint32_t collect;	/* prune after so many new epochs; 0: 32 */
 };
 
@@ -43,9 +44,10 @@ struct maple_predict_end {
 
 struct maple_predict_facts {
 	struct maple_predict_end e[MAPLE_IROOT_EVENTS];
-	bool disjoint;	/* no lock excludes the events of a dependency */
-	bool ordered;	/* forced by happens-before: e0 is always before e1 */
-	bool gates_cut; /* there were more gates than fit */
+	bool disjoint;	     /* no lock excludes the events of any dependency */
+	bool ordered;	     /* happens-before forces some dependency */
+	bool unserializable; /* idioms 2, 3: W-W-W or one of AVIO's four */
+	bool gates_cut;	     /* there were more gates than fit */
 };
 
 /*
@@ -78,6 +80,11 @@ struct maple_predict_stats {
 	uint64_t cut_iroots;	/* iRoots of one run, 1048576 */
 	uint64_t cut_guards;	/* locations not kept for guards */
 	uint64_t cut_recent;	/* accesses that left a window too early */
+	uint64_t cut_walks;	/* local pairs not looked for */
+	uint64_t cut_pairs;	/* local pairs not kept, or forgotten */
+	uint64_t cut_stretches; /* clocks of accesses in local pairs */
+	uint64_t cut_edges;	/* dependencies to correlate them with */
+	uint64_t cut_correlations; /* local pairs not correlated */
 	uint64_t cut_sequences; /* observer: compound idioms not looked for */
 	uint64_t no_memory;	/* allocations that failed */
 };

@@ -38,10 +38,8 @@ static bool conflict(const struct maple_summary *from,
 	}
 }
 
-static int propose(struct maple_history *history,
-		   const struct maple_summary *from,
-		   const struct maple_span *from_span,
-		   const struct maple_summary *to,
+static int propose(struct maple_history *history, struct maple_summary *from,
+		   const struct maple_span *from_span, struct maple_summary *to,
 		   const struct maple_span *to_span, bool ordered)
 {
 	struct maple_dependency dependency = {
@@ -81,7 +79,7 @@ static const struct maple_span *concurrent(const struct maple_summary *summary,
  */
 int maple_history_search(struct maple_history *history,
 			 const struct maple_cell *cell,
-			 const struct maple_summary *summary,
+			 struct maple_summary *summary,
 			 const struct maple_span *span)
 {
 	const struct maple_span *other;
@@ -92,7 +90,7 @@ int maple_history_search(struct maple_history *history,
 		if (e->thread == summary->thread)
 			continue;
 		for (uint32_t i = 0; i < e->nsummaries; i++) {
-			const struct maple_summary *s = e->summaries[i];
+			struct maple_summary *s = e->summaries[i];
 
 			if (!conflict(s, summary) && !conflict(summary, s))
 				continue;
@@ -157,14 +155,14 @@ static const struct maple_span *span_in(const struct maple_summary *summary,
 }
 
 /* A read may be followed by the write of a read-modify-write. */
-static const struct maple_summary *entrance(const struct maple_entry *entry,
-					    const struct maple_summary *from,
-					    const struct maple_summary *to)
+static struct maple_summary *entrance(const struct maple_entry *entry,
+				      const struct maple_summary *from,
+				      struct maple_summary *to)
 {
 	if (!to->update || to->kind != MAPLE_EV_READ || conflict(from, to))
 		return to;
 	for (uint32_t i = 0; i < entry->nsummaries; i++) {
-		const struct maple_summary *s = entry->summaries[i];
+		struct maple_summary *s = entry->summaries[i];
 
 		if (s->update && s->kind == MAPLE_EV_WRITE &&
 		    s->site == to->site && s->annotated == to->annotated)
@@ -181,7 +179,7 @@ static int neighbours_of(struct maple_history *history,
 
 	for (const struct maple_entry *e = cell->entries; e; e = e->next) {
 		const struct maple_span *from_span, *to_span;
-		const struct maple_summary *first;
+		struct maple_summary *first;
 		const struct maple_group *from;
 		int ret;
 

@@ -10,6 +10,7 @@
 #include "location.h"
 #include "lockset.h"
 #include "observer.h"
+#include "pairs.h"
 #include "predict.h"
 #include "recent.h"
 #include "sites.h"
@@ -33,6 +34,7 @@ struct maple_predict {
 	struct maple_window window;
 	struct maple_observer observer;
 	struct maple_iroots iroots;
+	struct maple_pairs pairs;
 	struct maple_sites sites;
 	uint64_t sections;
 	bool compound; /* some idiom of more than one dependency is wanted */

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Digests: what is kept of a cell's summaries for the compound idioms, which
+ * are worked out at the end, when the history may long be pruned or its
+ * memory freed. A digest has the summary's stretches of time and the
+ * dependencies that were predicted with it at one end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+#include "pairs.h"
+
+#define BUCKETS	      (1u << 16)
+#define EDGES_MAX     64 /* per digest and direction */
+#define STRETCHES_MAX 64 /* per digest; the oldest goes first */
+
+static bool same(const struct maple_digest *digest,
+		 const struct maple_summary *summary)
+{
+	return digest->location == summary->location &&
+	       digest->annotated == summary->annotated &&
+	       digest->site == summary->site &&
+	       digest->thread == summary->thread &&
+	       digest->kind == summary->kind &&
+	       digest->shared == summary->shared &&
+	       digest->update == summary->update;
+}
+
+static struct maple_digest **bucket(struct maple_pairs *pairs,
+				    const struct maple_summary *summary)
+{
+	const uint64_t key[] = {
+		summary->location,
+		(uintptr_t)summary->annotated,
+		(uint64_t)summary->site << 32 | (uint32_t)summary->thread << 8 |
+			summary->kind,
+	};
+
+	if (!pairs->digests)
+		pairs->digests = calloc(BUCKETS, sizeof(*pairs->digests));
+	if (!pairs->digests)
+		return NULL;
+	return &pairs->digests[XXH3_64bits(key, sizeof(key)) % BUCKETS];
+}
+
+/*
+ * maple_digest_of - the digest of @summary, made if there is none yet
+ *
+ * Returns 0 or -ENOMEM. Summaries that are the same but for the time, of
+ * which pruning may have removed one before the other was made, have one.
+ */
+int maple_digest_of(struct maple_pairs *pairs, struct maple_summary *summary,
+		    struct maple_digest **digest)
+{
+	struct maple_digest **at, *d;
+
+	if (summary->digest && summary->generation == pairs->generation) {
+		*digest = summary->digest;
+		return 0;
+	}
+	at = bucket(pairs, summary);
+	if (!at)
+		return -ENOMEM;
+	for (d = *at; d && !same(d, summary); d = d->next)
+		;
+	if (!d) {
+		d = calloc(1, sizeof(*d));
+		if (!d)
+			return -ENOMEM;
+		d->location = summary->location;
+		d->annotated = summary->annotated;
+		d->site = summary->site;
+		d->thread = summary->thread;
+		d->kind = summary->kind;
+		d->shared = summary->shared;
+		d->update = summary->update;
+		d->occurrence = summary->spans[0].occurrence;
+		d->class = summary->spans[0].class;
+		d->next = *at;
+		*at = d;
+		pairs->ndigests++;
+	}
+	summary->digest = d;
+	summary->generation = pairs->generation;
+	*digest = d;
+	return 0;
+}
+
+/* maple_digest_extend - @digest has accesses at these clocks of @epoch too */
+int maple_digest_extend(struct maple_pairs *pairs, struct maple_digest *digest,
+			struct maple_epoch *epoch, uint32_t first_clock,
+			uint32_t last_clock)
+{
+	uint32_t n = digest->nstretches, room;
+	struct maple_stretch *more;
+
+	if (n && digest->stretches[n - 1].epoch->serial >= epoch->serial) {
+		if (digest->stretches[n - 1].epoch == epoch &&
+		    (int32_t)(last_clock -
+			      digest->stretches[n - 1].last_clock) > 0)
+			digest->stretches[n - 1].last_clock = last_clock;
+		return 0;
+	}
+	if (n == STRETCHES_MAX) {
+		maple_epoch_put(digest->stretches[0].epoch);
+		memmove(digest->stretches, digest->stretches + 1,
+			--n * sizeof(*more));
+		pairs->stats->cut_stretches++;
+	} else if (n == digest->room) {
+		room = n ? n * 2 : 1;
+		more = reallocarray(digest->stretches, room, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		digest->stretches = more;
+		digest->room = room;
+		pairs->nstretches += room - n;
+	}
+	digest->stretches[n] = (struct maple_stretch){
+		.epoch = maple_epoch_get(epoch),
+		.first_clock = first_clock,
+		.last_clock = last_clock,
+	};
+	digest->nstretches = n + 1;
+	return 0;
+}
+
+static struct maple_edge *edge_to(struct maple_edges *edges,
+				  const struct maple_digest *end)
+{
+	for (uint32_t i = 0; i < edges->n; i++)
+		if (edges->edge[i].end == end)
+			return &edges->edge[i];
+	return NULL;
+}
+
+static int edge_add(struct maple_pairs *pairs, struct maple_edges *edges,
+		    struct maple_digest *end, bool disjoint, bool ordered)
+{
+	struct maple_edge *edge = edge_to(edges, end);
+	uint32_t room = edges->room ? edges->room * 2 : 1;
+
+	if (edge) {
+		edge->disjoint |= disjoint;
+		edge->ordered &= ordered;
+		return 0;
+	}
+	if (edges->n == EDGES_MAX) {
+		pairs->stats->cut_edges++;
+		return 0;
+	}
+	if (edges->n == edges->room) {
+		edge = reallocarray(edges->edge, room, sizeof(*edge));
+		if (!edge)
+			return -ENOMEM;
+		pairs->nedges += room - edges->room;
+		edges->edge = edge;
+		edges->room = room;
+	}
+	edges->edge[edges->n++] = (struct maple_edge){
+		.end = end,
+		.disjoint = disjoint,
+		.ordered = ordered,
+	};
+	return 0;
+}
+
+/* maple_digest_connect - @to can depend on @from; 0 or -ENOMEM */
+int maple_digest_connect(struct maple_pairs *pairs, struct maple_digest *from,
+			 struct maple_digest *to, bool disjoint, bool ordered)
+{
+	int ret = edge_add(pairs, &from->after, to, disjoint, ordered);
+
+	return ret ? ret
+		   : edge_add(pairs, &to->before, from, disjoint, ordered);
+}
+
+static void digest_free(struct maple_digest *digest)
+{
+	for (uint32_t i = 0; i < digest->nstretches; i++)
+		maple_epoch_put(digest->stretches[i].epoch);
+	free(digest->stretches);
+	free(digest->after.edge);
+	free(digest->before.edge);
+	free(digest);
+}
+
+void maple_digests_free(struct maple_pairs *pairs)
+{
+	struct maple_digest *digest;
+
+	for (uint32_t i = 0; pairs->digests && i < BUCKETS; i++)
+		while ((digest = pairs->digests[i])) {
+			pairs->digests[i] = digest->next;
+			digest_free(digest);
+		}
+	free(pairs->digests);
+	pairs->digests = NULL;
+	pairs->ndigests = 0;
+	pairs->nstretches = pairs->nedges = 0;
+}
