@@ -98,6 +98,8 @@ struct maple_campaign {
 	/* Memo. */
 	int64_t memo_campaign, memo_program;
 	uint32_t main_image; /* in the registry; NONE until it was seen */
+	uint32_t carried;    /* images that were looked up in older builds */
+	struct maple_known_site *known; /* memory.c */
 
 	/* Predicting. */
 	struct maple_candidates candidates;
@@ -184,6 +186,8 @@ int maple_enforce_run(struct maple_campaign *c,
 /* memory.c */
 int maple_campaign_row(struct maple_campaign *c,
 		       struct maple_candidate *candidate);
+int maple_campaign_carry(struct maple_campaign *c);
+void maple_campaign_unknow(struct maple_campaign *c);
 
 /* judge.c */
 void maple_judge(struct maple_campaign *c, struct maple_trial *trial,

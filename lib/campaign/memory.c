@@ -12,6 +12,54 @@ static const char letters[] = {
 	[MAPLE_EV_UNLOCK] = 'U',
 };
 
+/* A site in the form that lasts; finding it out takes a while. */
+struct maple_known_site {
+	uint32_t site; /* the key */
+	struct maple_site_info info;
+	struct maple_place place;
+	struct maple_fingerprint fingerprint;
+	UT_hash_handle hh;
+};
+
+static struct maple_known_site *know(struct maple_campaign *c, uint32_t site)
+{
+	struct maple_known_site *known;
+	struct maple_image *image;
+
+	HASH_FIND(hh, c->known, &site, sizeof(site), known);
+	if (known)
+		return known;
+	known = calloc(1, sizeof(*known));
+	if (!known)
+		return NULL;
+	known->site = site;
+	if (maple_registry_site(c->registry, site, &known->info)) {
+		free(known);
+		return NULL;
+	}
+	/* What cannot be found out stays empty. */
+	maple_registry_place(c->registry, site, &known->place);
+	image = maple_registry_image(c->registry, known->info.image);
+	if (image)
+		maple_image_fingerprint(image, known->info.offset,
+					known->info.is_call,
+					&known->fingerprint);
+	HASH_ADD(hh, c->known, site, sizeof(known->site), known);
+	return known;
+}
+
+/* maple_campaign_unknow - frees what is known of sites */
+void maple_campaign_unknow(struct maple_campaign *c)
+{
+	struct maple_known_site *known, *next;
+
+	HASH_ITER(hh, c->known, known, next) {
+		HASH_DEL(c->known, known);
+		maple_place_deinit(&known->place);
+		free(known);
+	}
+}
+
 /*
  * maple_campaign_row - finds @candidate in the memo and takes over what is
  * known of it; needs the program to be known
@@ -21,41 +69,107 @@ int maple_campaign_row(struct maple_campaign *c,
 {
 	struct maple_memo_iroot_key key = { .idiom = candidate->iroot.idiom };
 	unsigned int i, n = maple_iroot_events(key.idiom);
-	struct maple_place place[MAPLE_IROOT_EVENTS] = { 0 };
 	struct maple_memo_state state;
-	struct maple_site_info info;
-	int e = 0;
+	int e;
 
 	for (i = 0; i < n; i++) {
 		const struct maple_iroot_event *event = &candidate->iroot.e[i];
+		const struct maple_known_site *known = know(c, event->site);
 
-		if (maple_registry_site(c->registry, event->site, &info)) {
-			e = maple_error_set(c->err, EBADMSG,
-					    "site %u is unknown", event->site);
-			goto out;
-		}
-		maple_registry_place(c->registry, event->site, &place[i]);
-		key.e[i].build_id = info.build_id ? info.build_id : "none";
-		key.e[i].image = info.path;
-		key.e[i].offset = info.offset;
-		key.e[i].call = info.is_call;
-		key.e[i].kind = letters[event->kind];
-		key.e[i].function = place[i].function;
-		key.e[i].file = place[i].file;
-		key.e[i].line = place[i].line;
+		if (!known)
+			return maple_error_set(c->err, EBADMSG,
+					       "site %u is unknown",
+					       event->site);
+		key.e[i] = (struct maple_memo_event){
+			.build_id = known->info.build_id ?
+					    known->info.build_id :
+					    "none",
+			.image = known->info.path,
+			.offset = known->info.offset,
+			.call = known->info.is_call,
+			.kind = letters[event->kind],
+			.function = known->place.function,
+			.file = known->place.file,
+			.line = known->place.line,
+			.fingerprint = *known->fingerprint.text ?
+					       known->fingerprint.text :
+					       NULL,
+		};
 	}
 	e = maple_memo_iroot(c->memo, &key, &candidate->row, c->err);
 	if (!e)
 		e = maple_memo_state(c->memo, c->memo_program, candidate->row,
 				     &state, c->err);
 	if (e)
-		goto out;
+		return e;
 	candidate->attempts = state.attempts;
 	candidate->failed = state.failed;
 	if (state.exposed)
 		maple_candidate_exposed(&c->candidates, candidate);
-out:
-	for (i = 0; i < n; i++)
-		maple_place_deinit(&place[i]);
+	return 0;
+}
+
+/* ---- older builds ---- */
+
+struct refind {
+	struct maple_image *image;
+	struct maple_place place;
+	struct maple_fingerprint fingerprint;
+};
+
+static int refind(void *ctx, const char *fingerprint, bool call,
+		  struct maple_memo_event *now)
+{
+	struct refind *r = ctx;
+	uint64_t offset;
+	int e = maple_image_refind(r->image, fingerprint, call, &offset);
+
+	if (!e)
+		e = maple_image_fingerprint(r->image, offset, call,
+					    &r->fingerprint);
+	if (e)
+		return e;
+	maple_place_deinit(&r->place);
+	e = maple_image_place(r->image, offset, call, &r->place);
+	if (e) {
+		memset(&r->place, 0, sizeof(r->place));
+		return e;
+	}
+	now->offset = offset;
+	now->function = r->place.function;
+	now->file = r->place.file;
+	now->line = r->place.line;
+	now->fingerprint = r->fingerprint.text;
+	return 0;
+}
+
+/*
+ * maple_campaign_carry - what the memo knows of older builds of the images
+ * seen since the last call; needs the program to be known
+ */
+int maple_campaign_carry(struct maple_campaign *c)
+{
+	unsigned int carried;
+	int e = 0;
+
+	for (; !e && c->carried < maple_registry_images(c->registry);
+	     c->carried++) {
+		struct refind r = {
+			.image = maple_registry_image(c->registry, c->carried),
+		};
+		struct maple_memo_build build = {
+			.build_id = maple_image_build_id(r.image),
+			.path = maple_image_path(r.image),
+			.find = c->options->fresh ? NULL : refind,
+			.ctx = &r,
+		};
+
+		e = maple_memo_carry(c->memo, &build, &carried, c->err);
+		maple_place_deinit(&r.place);
+		if (!e && carried)
+			maple_campaign_notice(c, "%u iRoots are known from an "
+						 "older build of %s",
+					      carried, build.path);
+	}
 	return e;
 }

@@ -183,6 +183,11 @@ static int harvest(struct maple_campaign *c, struct maple_trial *trial,
 	e = maple_memo_begin(c->memo, c->err);
 	if (e)
 		return e;
+	e = maple_campaign_carry(c);
+	if (e) {
+		maple_memo_rollback(c->memo);
+		return e;
+	}
 	harvest_observed(s);
 	if (maple_predict_finish(c->predict) && !s->harvest.error)
 		s->harvest.error = maple_error_set(c->err, ENOMEM,

@@ -287,6 +287,7 @@ void maple_campaign_close(struct maple_campaign *c)
 {
 	maple_backend_destroy(c->backend);
 	maple_candidate_destroy(&c->candidates);
+	maple_campaign_unknow(c);
 	maple_registry_destroy(c->registry);
 	maple_sharing_deinit(&c->sharing);
 	maple_io_deinit(&c->io);

@@ -3,7 +3,8 @@
  * What lasts of a function when it moves: its instructions with every address
  * taken out and, where there is one, the name of what is there put in. A jump
  * within the function keeps its target, counted from the function's start.
- * Padding does not count.
+ * Padding does not count, and neither does the line number that assert() has
+ * in it, which changes with any line above.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 #include <Zydis/Zydis.h>
 #include <xxhash.h>
 #include "prints.h"
+
+#define ASSERT_BACK 8 /* instructions that pass the arguments of a call */
 
 /* An instruction on its way into the hash. */
 struct taken {
@@ -74,18 +77,47 @@ static void take_immediate(const struct maple_prints *prints,
 		taken->name[1] = maple_names_hash(prints, value);
 }
 
-static uint64_t hash_one(const struct maple_prints *prints,
-			 const ZydisDecodedInstruction *insn,
-			 const uint8_t *bytes, uint64_t addr,
-			 const struct maple_range *range)
+/* Where a line number on its way to assert() was last seen. */
+struct line_number {
+	size_t at;	/* index of the print + 1; 0: none */
+	uint64_t hash;	/* without the number */
+};
+
+static void note_line(const ZydisDecodedInstruction *insn,
+		      const struct taken *taken, size_t n,
+		      struct line_number *line)
 {
+	struct taken without = *taken;
+
+	/* mov $line, %edx: the third argument */
+	if (insn->opcode != 0xba || insn->raw.imm[0].size != 32 ||
+	    insn->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT)
+		return;
+	take_out(&without, insn->raw.imm[0].offset, insn->raw.imm[0].size);
+	line->at = n;
+	line->hash = XXH3_64bits(&without, sizeof(without));
+}
+
+/* Hashes the last of @array, whose bytes are at @bytes. */
+static void hash_one(const struct maple_prints *prints,
+		     const ZydisDecodedInstruction *insn, const uint8_t *bytes,
+		     const struct maple_range *range,
+		     const struct maple_array *array, struct line_number *line)
+{
+	struct maple_print *print = array->at, *now = &print[array->n - 1];
 	struct taken taken;
 
 	memset(&taken, 0, sizeof(taken));
 	memcpy(taken.bytes, bytes, insn->length);
-	take_displacement(prints, insn, addr + insn->length, &taken);
-	take_immediate(prints, insn, addr + insn->length, range, &taken);
-	return XXH3_64bits(&taken, sizeof(taken));
+	take_displacement(prints, insn, now->next, &taken);
+	take_immediate(prints, insn, now->next, range, &taken);
+	now->hash = XXH3_64bits(&taken, sizeof(taken));
+	note_line(insn, &taken, array->n, line);
+	if (insn->meta.category != ZYDIS_CATEGORY_CALL || !line->at ||
+	    array->n - line->at > ASSERT_BACK)
+		return;
+	if (maple_names_is(taken.name[0] | taken.name[1], "__assert_fail"))
+		print[line->at - 1].hash = line->hash;
 }
 
 static int decode(struct maple_prints *prints, const struct maple_range *range,
@@ -95,6 +127,7 @@ static int decode(struct maple_prints *prints, const struct maple_range *range,
 						 range->hi - range->lo);
 	ZydisDecodedInstruction insn;
 	ZydisDecoderContext context;
+	struct line_number line = { 0 };
 	struct maple_print *print;
 	ZydisDecoder zydis;
 
@@ -116,8 +149,8 @@ static int decode(struct maple_prints *prints, const struct maple_range *range,
 		*print = (struct maple_print){
 			.offset = addr,
 			.next = addr + insn.length,
-			.hash = hash_one(prints, &insn, at, addr, range),
 		};
+		hash_one(prints, &insn, at, range, array, &line);
 	}
 	return 0;
 }

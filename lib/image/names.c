@@ -190,6 +190,12 @@ static uint64_t hash_name(const char *name, uint64_t inside)
 	return XXH3_64bits_withSeed(name, n, inside + 1);
 }
 
+/* maple_names_is - whether @hash, of maple_names_hash(), is of @function */
+bool maple_names_is(uint64_t hash, const char *function)
+{
+	return hash == hash_name(function, 0);
+}
+
 /* Text that ends within its segment, and is text up to there; else 0. */
 static uint64_t hash_text(const struct maple_prints *prints, uint64_t addr)
 {

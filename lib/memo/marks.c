@@ -10,17 +10,28 @@ static_assert(MAPLE_MEMO_PREDICTED == 0 && MAPLE_MEMO_OBSERVED == 1 &&
 		      MAPLE_MEMO_FAILED == 4,
 	      "MAPLE_SQL_MARK spells these numbers");
 
-static int find_site(struct maple_memo *memo,
+/* maple_marks_image - the row of the image @build_id, made if it is new */
+int maple_marks_image(struct maple_memo *memo, const char *build_id,
+		      const char *path, int64_t *image, struct maple_error *err)
+{
+	int ret = maple_sql_find(memo, MAPLE_SQL_IMAGE_FIND, image, err, "s",
+				 build_id);
+
+	if (!ret && !*image)
+		ret = maple_sql_find(memo, MAPLE_SQL_IMAGE_ADD, image, err,
+				     "ss", build_id, path);
+	return ret;
+}
+
+/* maple_marks_site - the row of the site of @event, made if it is new */
+int maple_marks_site(struct maple_memo *memo,
 		     const struct maple_memo_event *event, int64_t *site,
 		     struct maple_error *err)
 {
 	int64_t image, offset = (int64_t)event->offset;
-	int ret = maple_sql_find(memo, MAPLE_SQL_IMAGE_FIND, &image, err, "s",
-				 event->build_id);
+	int ret = maple_marks_image(memo, event->build_id, event->image, &image,
+				    err);
 
-	if (!ret && !image)
-		ret = maple_sql_find(memo, MAPLE_SQL_IMAGE_ADD, &image, err,
-				     "ss", event->build_id, event->image);
 	if (!ret)
 		ret = maple_sql_find(memo, MAPLE_SQL_SITE_FIND, site, err, "iiu",
 				     image, offset, (unsigned int)event->call);
@@ -57,7 +68,7 @@ int maple_memo_iroot(struct maple_memo *memo,
 	for (unsigned int i = 0; i < n && !ret; i++) {
 		assert(key->e[i].build_id && strchr("RWLU", key->e[i].kind));
 		kinds[i] = key->e[i].kind;
-		ret = find_site(memo, &key->e[i], &site[i], err);
+		ret = maple_marks_site(memo, &key->e[i], &site[i], err);
 	}
 	if (!ret)
 		ret = maple_sql_find(memo, MAPLE_SQL_IROOT_FIND, iroot, err,
@@ -123,4 +134,52 @@ int maple_memo_coverage(struct maple_memo *memo, int64_t program,
 			(uint64_t)sqlite3_column_int64(statement, 3);
 	}
 	return ret;
+}
+
+static void add_success(struct maple_memo_success *success, int64_t idiom,
+			bool forced, const char *reason, uint64_t n)
+{
+	unsigned int which = MAPLE_MEMO_REASONS;
+
+	if (idiom < 1 || idiom >= MAPLE_IDIOMS)
+		return;
+	success->attempted[idiom] += n;
+	if (forced) {
+		success->forced[idiom] += n;
+		return;
+	}
+	while (reason && --which > MAPLE_MEMO_REASON_NONE)
+		if (!strcmp(reason, maple_memo_reason_name(which)))
+			break;
+	if (!reason)
+		which = MAPLE_MEMO_REASON_NONE;
+	success->failures[which][idiom] += n;
+}
+
+int maple_memo_success(struct maple_memo *memo, int64_t program,
+		       struct maple_memo_success *success,
+		       struct maple_error *err)
+{
+	sqlite3_stmt *s;
+	int ret = maple_sql_get(memo, MAPLE_SQL_SUCCESS, &s, err, "i", program);
+
+	memset(success, 0, sizeof(*success));
+	while (!ret && (ret = maple_sql_step(memo, s, err)) > 0) {
+		add_success(success, sqlite3_column_int64(s, 0),
+			    sqlite3_column_int(s, 1),
+			    (const char *)sqlite3_column_text(s, 2),
+			    (uint64_t)sqlite3_column_int64(s, 3));
+		ret = 0;
+	}
+	if (!ret)
+		ret = maple_sql_get(memo, MAPLE_SQL_CLAIMS, &s, err, "i",
+				    program);
+	if (!ret)
+		ret = maple_sql_step(memo, s, err);
+	if (ret < 0)
+		return ret;
+	success->claims = (uint64_t)sqlite3_column_int64(s, 0);
+	success->refused = (uint64_t)sqlite3_column_int64(s, 1);
+	sqlite3_reset(s);
+	return 0;
 }

@@ -14,14 +14,6 @@
 #define APPLICATION 0x6d61706c /* "mapl" in the file's header */
 #define BUSY_MS	    10000
 
-static int exec(struct maple_memo *memo, const char *sql,
-		struct maple_error *err)
-{
-	int rc = sqlite3_exec(memo->db, sql, NULL, NULL, NULL);
-
-	return rc == SQLITE_OK ? 0 : maple_sql_fail(memo, rc, err);
-}
-
 /* The first column of the first row of @sql. */
 static int ask(struct maple_memo *memo, const char *sql, int64_t *number,
 	       struct maple_error *err)
@@ -104,14 +96,14 @@ static int migrate(struct maple_memo *memo, struct maple_error *err)
 	/* Another process may have done it since we looked. */
 	ret = look(memo, &version, err);
 	for (; !ret && version < maple_sql_version; version++)
-		ret = exec(memo, maple_sql_migrations[version], err);
+		ret = maple_sql_exec(memo, maple_sql_migrations[version], err);
 	if (!ret) {
 		char sql[96];
 
 		snprintf(sql, sizeof(sql),
 			 "PRAGMA application_id = %d; PRAGMA user_version = %d",
 			 APPLICATION, maple_sql_version);
-		ret = exec(memo, sql, err);
+		ret = maple_sql_exec(memo, sql, err);
 	}
 	return maple_sql_leave(memo, true, ret, err);
 }
@@ -134,7 +126,7 @@ static int open_writable(struct maple_memo *memo, struct maple_error *err)
 	if (!ret)
 		ret = quick_check(memo, err);
 	if (!ret)
-		ret = exec(memo,
+		ret = maple_sql_exec(memo,
 			   "PRAGMA journal_mode = WAL;"
 			   "PRAGMA synchronous = FULL;"
 			   "PRAGMA foreign_keys = ON",

@@ -167,6 +167,15 @@ int maple_sql_run(struct maple_memo *memo, enum maple_statement which,
 	return ret;
 }
 
+/* maple_sql_exec - statements that take no arguments, used once */
+int maple_sql_exec(struct maple_memo *memo, const char *sql,
+		   struct maple_error *err)
+{
+	int rc = sqlite3_exec(memo->db, sql, NULL, NULL, NULL);
+
+	return rc == SQLITE_OK ? 0 : maple_sql_fail(memo, rc, err);
+}
+
 /* maple_sql_find - the one number that a statement returns; 0: no row */
 int maple_sql_find(struct maple_memo *memo, enum maple_statement which,
 		   int64_t *id, struct maple_error *err, const char *types, ...)

@@ -38,6 +38,20 @@ enum maple_statement {
 	MAPLE_SQL_FORGET_FINDINGS,
 	MAPLE_SQL_FORGET_CAMPAIGNS,
 	MAPLE_SQL_FORGET_PROGRAMS,
+	MAPLE_SQL_SUCCESS,
+	MAPLE_SQL_CLAIMS,
+	MAPLE_SQL_OLDER,
+	MAPLE_SQL_NAMESAKE,
+	MAPLE_SQL_CARRY_SITES,
+	MAPLE_SQL_CARRY_SITE,
+	MAPLE_SQL_CARRY_MAKE,
+	MAPLE_SQL_CARRY_IROOTS,
+	MAPLE_SQL_CARRY_LIBRARIES,
+	MAPLE_SQL_CARRY_PROGRAMS,
+	MAPLE_SQL_CARRY_COUNT,
+	MAPLE_SQL_CARRY_MARKS,
+	MAPLE_SQL_CARRY_LEAVE,
+	MAPLE_SQL_CARRY_DONE,
 	MAPLE_SQL_CHECK,
 	MAPLE_SQL_MAX,
 };
@@ -66,6 +80,16 @@ int maple_sql_enter(struct maple_memo *memo, bool *ours,
 		    struct maple_error *err);
 int maple_sql_leave(struct maple_memo *memo, bool ours, int ret,
 		    struct maple_error *err);
+int maple_sql_exec(struct maple_memo *memo, const char *sql,
+		   struct maple_error *err);
 char *maple_sql_string(sqlite3_stmt *statement, int column);
+
+/* marks.c */
+int maple_marks_site(struct maple_memo *memo,
+		     const struct maple_memo_event *event, int64_t *site,
+		     struct maple_error *err);
+int maple_marks_image(struct maple_memo *memo, const char *build_id,
+		      const char *path, int64_t *image,
+		      struct maple_error *err);
 
 #endif

@@ -63,26 +63,72 @@ const char *const maple_sql_migrations[] = {
 	"CREATE UNIQUE INDEX campaigns_uid ON campaigns(uid);"
 	"CREATE INDEX memo_iroot ON memo(iroot);"
 	"CREATE INDEX images_path ON images(path);"
-	"CREATE INDEX runs_iroot ON runs(iroot);",
+	"CREATE INDEX runs_iroot ON runs(iroot);"
+	"CREATE TABLE rebuilds(old INTEGER NOT NULL REFERENCES images,"
+	" new INTEGER NOT NULL REFERENCES images, PRIMARY KEY(old, new))"
+	" WITHOUT ROWID;",
 };
 
 const int maple_sql_version =
 	sizeof(maple_sql_migrations) / sizeof(*maple_sql_migrations);
+
+/* Of two rows on one iRoot and program. */
+#define UNION_OF_MARKS                                 \
+	" predicted = max(predicted, excluded.predicted)," \
+	" observed = max(observed, excluded.observed),"    \
+	" exposed = max(exposed, excluded.exposed),"       \
+	" failed = max(failed, excluded.failed),"          \
+	" attempts = max(attempts, excluded.attempts)"
 
 /* The programs that share ?1's executable. */
 #define SAME_EXECUTABLE                             \
 	"(SELECT id FROM programs WHERE build_id =" \
 	" (SELECT build_id FROM programs WHERE id = ?1))"
 
+/* Whether iRoot @i, a number, has its events in libraries alone. */
+#define IN_LIBRARIES(i)                                                \
+	"NOT EXISTS(SELECT 1 FROM iroots l JOIN sites s"               \
+	" ON s.id IN (l.site0, l.site1, l.site2, l.site3)"             \
+	" JOIN images g ON g.id = s.image"                             \
+	" JOIN programs e ON e.build_id = g.build_id WHERE l.id = " i ")"
+
+/* Whether row @m of memo is of an iRoot that was exposed at all. */
+#define EXPOSED                                                         \
+	"(m.exposed OR m.observed OR EXISTS(SELECT 1 FROM memo o"       \
+	" WHERE o.iroot = m.iroot AND (o.exposed OR o.observed)"        \
+	" AND ((SELECT build_id FROM programs WHERE id = o.program) ="  \
+	" (SELECT build_id FROM programs WHERE id = m.program)"         \
+	" OR " IN_LIBRARIES("m.iroot") ")))"
+
+/* Whether site @k of an iRoot i lies in image ?1, and is not found again. */
+#define LOST(k)                                          \
+	"(c" k ".new IS NULL AND EXISTS(SELECT 1 FROM"   \
+	" sites s WHERE s.id = i.site" k " AND s.image = ?1))"
+
+/* The iRoots that have a site in ?1, and all of them found again. */
+#define CARRIED                                                       \
+	" FROM iroots i LEFT JOIN carry_site c0 ON c0.old = i.site0"  \
+	" LEFT JOIN carry_site c1 ON c1.old = i.site1"                \
+	" LEFT JOIN carry_site c2 ON c2.old = i.site2"                \
+	" LEFT JOIN carry_site c3 ON c3.old = i.site3"
+#define ALL_FOUND                                              \
+	" WHERE coalesce(c0.new, c1.new, c2.new, c3.new)"      \
+	" IS NOT NULL AND NOT (" LOST("0") " OR " LOST("1")    \
+	" OR " LOST("2") " OR " LOST("3") ")"
+
+/* The programs that have image ?1 for their executable. */
+#define BUILT_AS_OLD                                \
+	"(SELECT id FROM programs WHERE build_id =" \
+	" (SELECT build_id FROM images WHERE id = ?1))"
+
 /*
  * What the marks of a program add up to. An iRoot counts as failed while it
  * was never exposed.
  */
-#define COUNTS                                               \
-	" count(*) FILTER (WHERE m.predicted),"              \
-	" count(*) FILTER (WHERE m.exposed OR m.observed),"  \
-	" count(*) FILTER (WHERE m.failed AND NOT m.exposed" \
-	" AND NOT m.observed)"
+#define COUNTS                                        \
+	" count(*) FILTER (WHERE m.predicted),"       \
+	" count(*) FILTER (WHERE " EXPOSED "),"       \
+	" count(*) FILTER (WHERE m.failed AND NOT " EXPOSED ")"
 
 const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -132,11 +178,13 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" failed = failed + (?3 = 4),"
 		" attempts = attempts + (?3 = 2)",
 	[MAPLE_SQL_STATE] =
-		"SELECT coalesce(max(predicted), 0),"
-		" coalesce(max(exposed OR observed), 0),"
-		" coalesce(sum(failed), 0),"
+		"SELECT coalesce(max(predicted) FILTER (WHERE program = ?1),"
+		" 0), coalesce(max(exposed OR observed) FILTER (WHERE"
+		" program IN " SAME_EXECUTABLE " OR " IN_LIBRARIES("?2")
+		"), 0), coalesce(sum(failed) FILTER (WHERE program IN "
+		SAME_EXECUTABLE "), 0),"
 		" coalesce(sum(attempts) FILTER (WHERE program = ?1), 0)"
-		" FROM memo WHERE iroot = ?2 AND program IN " SAME_EXECUTABLE,
+		" FROM memo WHERE iroot = ?2",
 
 	[MAPLE_SQL_RUN_BEGIN] =
 		"INSERT INTO runs(campaign, kind, iroot, plan, seed, attempt,"
@@ -189,7 +237,7 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" (SELECT coalesce(max(coalesce(ended, began)), 0)"
 		"  FROM campaigns c WHERE c.program = p.id) AS used,"
 		" (SELECT count(*) FROM memo m WHERE m.program = p.id"
-		"  AND m.predicted AND NOT m.exposed AND NOT m.observed)"
+		"  AND m.predicted AND NOT " EXPOSED ")"
 		" FROM programs p ORDER BY used DESC, p.id DESC",
 
 	[MAPLE_SQL_FORGET_MEMO] =
@@ -202,6 +250,81 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"DELETE FROM programs WHERE id IN " SAME_EXECUTABLE
 		" AND id NOT IN (SELECT program FROM campaigns"
 		" WHERE program IS NOT NULL)",
+
+	[MAPLE_SQL_SUCCESS] =
+		"SELECT i.idiom, m.exposed, (SELECT r.reason FROM runs r"
+		" JOIN campaigns c ON c.id = r.campaign"
+		" WHERE r.iroot = m.iroot AND c.program = m.program"
+		" AND r.kind = 'enforced' ORDER BY r.id DESC LIMIT 1) AS why,"
+		" count(*) FROM memo m JOIN iroots i ON i.id = m.iroot"
+		" WHERE m.program = ? AND m.attempts GROUP BY 1, 2, 3",
+	[MAPLE_SQL_CLAIMS] =
+		"SELECT count(*) FILTER (WHERE r.claimed),"
+		" count(*) FILTER (WHERE r.reason = 'refused')"
+		" FROM runs r JOIN campaigns c ON c.id = r.campaign"
+		" WHERE c.program = ? AND r.kind = 'enforced'",
+
+	[MAPLE_SQL_OLDER] =
+		"SELECT id FROM images WHERE path = ?2 AND id != ?1"
+		" AND id NOT IN (SELECT old FROM rebuilds WHERE new = ?1)"
+		" ORDER BY id DESC LIMIT 1",
+	[MAPLE_SQL_NAMESAKE] =
+		"SELECT id FROM images WHERE id != ?1"
+		" AND substr(path, -length(?3)) = ?3"
+		" AND NOT EXISTS(SELECT 1 FROM images"
+		"  WHERE path = ?2 AND id != ?1)"
+		" AND id NOT IN (SELECT old FROM rebuilds WHERE new = ?1)"
+		" ORDER BY id DESC LIMIT 1",
+	[MAPLE_SQL_CARRY_SITES] =
+		"SELECT id, is_call, fingerprint FROM sites WHERE image = ?"
+		" AND fingerprint IS NOT NULL",
+	[MAPLE_SQL_CARRY_SITE] =
+		"INSERT INTO carry_site(old, new) VALUES(?, ?)",
+	[MAPLE_SQL_CARRY_MAKE] =
+		"INSERT OR IGNORE INTO iroots(idiom, kinds, site0, site1,"
+		" site2, site3) SELECT i.idiom, i.kinds,"
+		" coalesce(c0.new, i.site0), coalesce(c1.new, i.site1),"
+		" coalesce(c2.new, i.site2), coalesce(c3.new, i.site3)"
+		CARRIED ALL_FOUND,
+	[MAPLE_SQL_CARRY_IROOTS] =
+		"INSERT INTO carry_iroot(old, new) SELECT i.id, n.id"
+		CARRIED " JOIN iroots n ON n.idiom = i.idiom"
+		" AND n.kinds = i.kinds"
+		" AND n.site0 = coalesce(c0.new, i.site0)"
+		" AND n.site1 = coalesce(c1.new, i.site1)"
+		" AND n.site2 = coalesce(c2.new, i.site2)"
+		" AND n.site3 = coalesce(c3.new, i.site3)" ALL_FOUND,
+	[MAPLE_SQL_CARRY_LIBRARIES] =
+		"INSERT OR IGNORE INTO carry_iroot(old, new)"
+		" SELECT i.id, i.id FROM iroots i WHERE i.id IN"
+		" (SELECT iroot FROM memo WHERE program IN " BUILT_AS_OLD ")"
+		" AND NOT EXISTS(SELECT 1 FROM sites s WHERE s.image = ?1"
+		" AND s.id IN (i.site0, i.site1, i.site2, i.site3))",
+	[MAPLE_SQL_CARRY_PROGRAMS] =
+		"INSERT OR IGNORE INTO programs(build_id, input, path)"
+		" SELECT g.build_id, p.input, g.path FROM programs p"
+		" JOIN images g ON g.id = ?2 WHERE p.id IN " BUILT_AS_OLD
+		" AND EXISTS(SELECT 1 FROM memo m JOIN carry_iroot c"
+		"  ON c.old = m.iroot WHERE m.program = p.id)",
+	[MAPLE_SQL_CARRY_COUNT] =
+		"SELECT count(DISTINCT m.iroot) FROM memo m JOIN carry_iroot c"
+		" ON c.old = m.iroot AND c.old != c.new"
+		" WHERE m.exposed OR m.observed OR m.attempts",
+	[MAPLE_SQL_CARRY_MARKS] =
+		"INSERT INTO memo(program, iroot, predicted, observed,"
+		" exposed, failed, attempts) SELECT coalesce(q.id, p.id),"
+		" c.new, m.predicted, m.observed, m.exposed, m.failed,"
+		" m.attempts FROM memo m JOIN carry_iroot c ON c.old = m.iroot"
+		" JOIN programs p ON p.id = m.program LEFT JOIN programs q"
+		" ON p.id IN " BUILT_AS_OLD " AND q.input = p.input"
+		" AND q.build_id = (SELECT build_id FROM images WHERE id = ?2)"
+		" WHERE coalesce(q.id, p.id) != p.id OR c.old != c.new"
+		" ON CONFLICT(program, iroot) DO UPDATE SET" UNION_OF_MARKS,
+	/* What uses the image goes on with the new one. */
+	[MAPLE_SQL_CARRY_LEAVE] =
+		"DELETE FROM memo WHERE iroot IN (SELECT old FROM carry_iroot"
+		" WHERE old != new) AND program NOT IN " BUILT_AS_OLD,
+	[MAPLE_SQL_CARRY_DONE] = "INSERT OR IGNORE INTO rebuilds VALUES(?, ?)",
 
 	[MAPLE_SQL_CHECK] = "PRAGMA integrity_check(1)",
 };

@@ -119,6 +119,34 @@ int maple_memo_iroot(struct maple_memo *memo,
 		     const struct maple_memo_iroot_key *key, int64_t *iroot,
 		     struct maple_error *err);
 
+/* A build of an image, for maple_memo_carry(). */
+struct maple_memo_build {
+	const char *build_id, *path;
+	/*
+	 * Finds the site that has @fingerprint in this build and fills in
+	 * @now but for build_id, image and kind; its strings live until the
+	 * next call. Returns 0, -ENOMEM, or another -errno: it is not there,
+	 * or not there once.
+	 */
+	int (*find)(void *ctx, const char *fingerprint, bool call,
+		    struct maple_memo_event *now);
+	void *ctx;
+};
+
+/*
+ * maple_memo_carry - takes over what is known of older builds of an image
+ * @carried: how many iRoots were, for @build's sites in place of the old ones
+ *
+ * An older build is another image of the same path; if there is none, one of
+ * the same name elsewhere with at least half of its sites found in this one.
+ * An iRoot is taken over when each of its sites in the older build is found;
+ * so none is that has an event in an edited function. Done once for each pair
+ * of builds. With a NULL find nothing is taken over, now or later.
+ */
+int maple_memo_carry(struct maple_memo *memo,
+		     const struct maple_memo_build *build,
+		     unsigned int *carried, struct maple_error *err);
+
 enum maple_memo_mark {
 	MAPLE_MEMO_PREDICTED,
 	MAPLE_MEMO_OBSERVED, /* exposed without being forced */
@@ -132,8 +160,8 @@ int maple_memo_mark(struct maple_memo *memo, int64_t program, int64_t iroot,
 		    enum maple_memo_mark mark, struct maple_error *err);
 
 struct maple_memo_state {
-	bool predicted;	       /* with any input of the executable */
-	bool exposed;	       /* with any input, observed or forced */
+	bool predicted;	       /* with this input */
+	bool exposed;	       /* observed or forced, with any input */
 	unsigned int failed;   /* tries that failed, over all inputs */
 	unsigned int attempts; /* tries started with this input */
 };
@@ -141,7 +169,8 @@ struct maple_memo_state {
 /*
  * maple_memo_state - what is known of @iroot for @program's executable
  *
- * An iRoot never marked has an all-zero state.
+ * One whose events all lie in libraries is exposed when it was in any program
+ * that uses them. An iRoot never marked has an all-zero state.
  */
 int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t iroot,
 		     struct maple_memo_state *state, struct maple_error *err);
@@ -246,6 +275,21 @@ int maple_memo_samples(struct maple_memo *memo, int64_t program, int64_t since,
 int maple_memo_coverage(struct maple_memo *memo, int64_t program,
 			struct maple_coverage *coverage,
 			struct maple_error *err);
+
+/* How well the scheduler did what it was asked, by idiom. */
+struct maple_memo_success {
+	uint64_t attempted[MAPLE_IDIOMS]; /* candidates it was tried on */
+	uint64_t forced[MAPLE_IDIOMS];	  /* ... and exposed */
+	/* ... and did not, by the last try; NONE: no run is known */
+	uint64_t failures[MAPLE_MEMO_REASONS][MAPLE_IDIOMS];
+	uint64_t claims;  /* runs in which it said to have exposed it */
+	uint64_t refused; /* ... and the observer disagreed */
+};
+
+/* maple_memo_success - what the tries with @program came to */
+int maple_memo_success(struct maple_memo *memo, int64_t program,
+		       struct maple_memo_success *success,
+		       struct maple_error *err);
 
 struct maple_memo_program_info {
 	int64_t id;
