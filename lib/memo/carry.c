@@ -10,12 +10,13 @@
 #include <string.h>
 #include "memo/sql.h"
 
-static const char tables[] =
-	"CREATE TEMP TABLE IF NOT EXISTS carry_site("
-	" old INTEGER PRIMARY KEY, new INTEGER NOT NULL);"
-	"CREATE TEMP TABLE IF NOT EXISTS carry_iroot("
-	" old INTEGER PRIMARY KEY, new INTEGER NOT NULL);"
-	"DELETE FROM carry_site; DELETE FROM carry_iroot";
+#define OLDER_BUILDS 8 /* that are looked at in a campaign */
+
+static const char tables[] = "CREATE TEMP TABLE IF NOT EXISTS carry_site("
+			     " old INTEGER PRIMARY KEY, new INTEGER NOT NULL);"
+			     "CREATE TEMP TABLE IF NOT EXISTS carry_iroot("
+			     " old INTEGER PRIMARY KEY, new INTEGER NOT NULL);"
+			     "DELETE FROM carry_site; DELETE FROM carry_iroot";
 
 /* The sites of image @old that @build has; of @n, @found are. */
 static int find_sites(struct maple_memo *memo, int64_t old,
@@ -62,8 +63,7 @@ static int carry_marks(struct maple_memo *memo, int64_t old, int64_t new,
 	int ret = maple_sql_run(memo, MAPLE_SQL_CARRY_MAKE, err, "i", old);
 
 	if (!ret)
-		ret = maple_sql_run(memo, MAPLE_SQL_CARRY_IROOTS, err, "i",
-				    old);
+		ret = maple_sql_run(memo, MAPLE_SQL_CARRY_IROOTS, err, "i", old);
 	if (!ret)
 		ret = maple_sql_run(memo, MAPLE_SQL_CARRY_LIBRARIES, err, "i",
 				    old);
@@ -96,11 +96,15 @@ static int carry_one(struct maple_memo *memo, int64_t old, int64_t new,
 		if (!ret && found && !(namesake && 2 * found < n))
 			ret = carry_marks(memo, old, new, carried, err);
 	}
-	return ret ? ret : maple_sql_run(memo, MAPLE_SQL_CARRY_DONE, err, "ii",
-					 old, new);
+	return ret ? ret
+		   : maple_sql_run(memo, MAPLE_SQL_CARRY_DONE, err, "ii", old,
+				   new);
 }
 
-/* Each round takes the newest one that is left, so the number is bounded. */
+/*
+ * Each round takes the newest build that is left. A few are enough: what they
+ * know holds what was carried to them.
+ */
 static int carry_all(struct maple_memo *memo,
 		     const struct maple_memo_build *build,
 		     unsigned int *carried, struct maple_error *err)
@@ -110,7 +114,7 @@ static int carry_all(struct maple_memo *memo,
 	int ret = maple_marks_image(memo, build->build_id, build->path, &new,
 				    err);
 
-	for (int i = 0; i < 8 && !ret; i++) {
+	for (int i = 0; i < OLDER_BUILDS && !ret; i++) {
 		ret = maple_sql_find(memo, MAPLE_SQL_OLDER, &old, err, "is",
 				     new, build->path);
 		if (ret || !old)

@@ -127,10 +127,10 @@ static int open_writable(struct maple_memo *memo, struct maple_error *err)
 		ret = quick_check(memo, err);
 	if (!ret)
 		ret = maple_sql_exec(memo,
-			   "PRAGMA journal_mode = WAL;"
-			   "PRAGMA synchronous = FULL;"
-			   "PRAGMA foreign_keys = ON",
-			   err);
+				     "PRAGMA journal_mode = WAL;"
+				     "PRAGMA synchronous = FULL;"
+				     "PRAGMA foreign_keys = ON",
+				     err);
 	if (!ret && version < maple_sql_version)
 		ret = migrate(memo, err);
 	return ret;

@@ -95,8 +95,8 @@ int maple_memo_forget_program(struct maple_memo *memo, int64_t program,
 
 /* Children first, because of the foreign keys. */
 static const char *const tables[] = {
-	"samples",  "findings", "memo",	 "runs",   "campaigns",
-	"programs", "iroots",	"sites", "rebuilds", "images", NULL,
+	"samples", "findings", "memo",	   "runs",   "campaigns", "programs",
+	"iroots",  "sites",    "rebuilds", "images", NULL,
 };
 
 int maple_memo_forget_all(struct maple_memo *memo, struct maple_error *err)

@@ -89,7 +89,6 @@ int maple_marks_site(struct maple_memo *memo,
 		     const struct maple_memo_event *event, int64_t *site,
 		     struct maple_error *err);
 int maple_marks_image(struct maple_memo *memo, const char *build_id,
-		      const char *path, int64_t *image,
-		      struct maple_error *err);
+		      const char *path, int64_t *image, struct maple_error *err);
 
 #endif

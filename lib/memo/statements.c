@@ -73,7 +73,7 @@ const int maple_sql_version =
 	sizeof(maple_sql_migrations) / sizeof(*maple_sql_migrations);
 
 /* Of two rows on one iRoot and program. */
-#define UNION_OF_MARKS                                 \
+#define UNION_OF_MARKS                                     \
 	" predicted = max(predicted, excluded.predicted)," \
 	" observed = max(observed, excluded.observed),"    \
 	" exposed = max(exposed, excluded.exposed),"       \
@@ -86,35 +86,35 @@ const int maple_sql_version =
 	" (SELECT build_id FROM programs WHERE id = ?1))"
 
 /* Whether iRoot @i, a number, has its events in libraries alone. */
-#define IN_LIBRARIES(i)                                                \
-	"NOT EXISTS(SELECT 1 FROM iroots l JOIN sites s"               \
-	" ON s.id IN (l.site0, l.site1, l.site2, l.site3)"             \
-	" JOIN images g ON g.id = s.image"                             \
+#define IN_LIBRARIES(i)                                    \
+	"NOT EXISTS(SELECT 1 FROM iroots l JOIN sites s"   \
+	" ON s.id IN (l.site0, l.site1, l.site2, l.site3)" \
+	" JOIN images g ON g.id = s.image"                 \
 	" JOIN programs e ON e.build_id = g.build_id WHERE l.id = " i ")"
 
 /* Whether row @m of memo is of an iRoot that was exposed at all. */
-#define EXPOSED                                                         \
-	"(m.exposed OR m.observed OR EXISTS(SELECT 1 FROM memo o"       \
-	" WHERE o.iroot = m.iroot AND (o.exposed OR o.observed)"        \
-	" AND ((SELECT build_id FROM programs WHERE id = o.program) ="  \
-	" (SELECT build_id FROM programs WHERE id = m.program)"         \
+#define EXPOSED                                                        \
+	"(m.exposed OR m.observed OR EXISTS(SELECT 1 FROM memo o"      \
+	" WHERE o.iroot = m.iroot AND (o.exposed OR o.observed)"       \
+	" AND ((SELECT build_id FROM programs WHERE id = o.program) =" \
+	" (SELECT build_id FROM programs WHERE id = m.program)"        \
 	" OR " IN_LIBRARIES("m.iroot") ")))"
 
 /* Whether site @k of an iRoot i lies in image ?1, and is not found again. */
-#define LOST(k)                                          \
-	"(c" k ".new IS NULL AND EXISTS(SELECT 1 FROM"   \
+#define LOST(k)                                        \
+	"(c" k ".new IS NULL AND EXISTS(SELECT 1 FROM" \
 	" sites s WHERE s.id = i.site" k " AND s.image = ?1))"
 
 /* The iRoots that have a site in ?1, and all of them found again. */
-#define CARRIED                                                       \
-	" FROM iroots i LEFT JOIN carry_site c0 ON c0.old = i.site0"  \
-	" LEFT JOIN carry_site c1 ON c1.old = i.site1"                \
-	" LEFT JOIN carry_site c2 ON c2.old = i.site2"                \
+#define CARRIED                                                      \
+	" FROM iroots i LEFT JOIN carry_site c0 ON c0.old = i.site0" \
+	" LEFT JOIN carry_site c1 ON c1.old = i.site1"               \
+	" LEFT JOIN carry_site c2 ON c2.old = i.site2"               \
 	" LEFT JOIN carry_site c3 ON c3.old = i.site3"
-#define ALL_FOUND                                              \
-	" WHERE coalesce(c0.new, c1.new, c2.new, c3.new)"      \
-	" IS NOT NULL AND NOT (" LOST("0") " OR " LOST("1")    \
-	" OR " LOST("2") " OR " LOST("3") ")"
+#define ALL_FOUND                                                        \
+	" WHERE coalesce(c0.new, c1.new, c2.new, c3.new)"                \
+	" IS NOT NULL AND NOT (" LOST("0") " OR " LOST("1") " OR " LOST( \
+		"2") " OR " LOST("3") ")"
 
 /* The programs that have image ?1 for their executable. */
 #define BUILT_AS_OLD                                \
@@ -125,9 +125,9 @@ const int maple_sql_version =
  * What the marks of a program add up to. An iRoot counts as failed while it
  * was never exposed.
  */
-#define COUNTS                                        \
-	" count(*) FILTER (WHERE m.predicted),"       \
-	" count(*) FILTER (WHERE " EXPOSED "),"       \
+#define COUNTS                                  \
+	" count(*) FILTER (WHERE m.predicted)," \
+	" count(*) FILTER (WHERE " EXPOSED ")," \
 	" count(*) FILTER (WHERE m.failed AND NOT " EXPOSED ")"
 
 const char *const maple_sql_text[MAPLE_SQL_MAX] = {
@@ -180,11 +180,11 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_STATE] =
 		"SELECT coalesce(max(predicted) FILTER (WHERE program = ?1),"
 		" 0), coalesce(max(exposed OR observed) FILTER (WHERE"
-		" program IN " SAME_EXECUTABLE " OR " IN_LIBRARIES("?2")
-		"), 0), coalesce(sum(failed) FILTER (WHERE program IN "
-		SAME_EXECUTABLE "), 0),"
-		" coalesce(sum(attempts) FILTER (WHERE program = ?1), 0)"
-		" FROM memo WHERE iroot = ?2",
+		" program IN " SAME_EXECUTABLE " OR " IN_LIBRARIES(
+			"?2") "), 0), coalesce(sum(failed) FILTER (WHERE program IN " SAME_EXECUTABLE
+			      "), 0),"
+			      " coalesce(sum(attempts) FILTER (WHERE program = ?1), 0)"
+			      " FROM memo WHERE iroot = ?2",
 
 	[MAPLE_SQL_RUN_BEGIN] =
 		"INSERT INTO runs(campaign, kind, iroot, plan, seed, attempt,"
@@ -258,11 +258,10 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" AND r.kind = 'enforced' ORDER BY r.id DESC LIMIT 1) AS why,"
 		" count(*) FROM memo m JOIN iroots i ON i.id = m.iroot"
 		" WHERE m.program = ? AND m.attempts GROUP BY 1, 2, 3",
-	[MAPLE_SQL_CLAIMS] =
-		"SELECT count(*) FILTER (WHERE r.claimed),"
-		" count(*) FILTER (WHERE r.reason = 'refused')"
-		" FROM runs r JOIN campaigns c ON c.id = r.campaign"
-		" WHERE c.program = ? AND r.kind = 'enforced'",
+	[MAPLE_SQL_CLAIMS] = "SELECT count(*) FILTER (WHERE r.claimed),"
+			     " count(*) FILTER (WHERE r.reason = 'refused')"
+			     " FROM runs r JOIN campaigns c ON c.id = r.campaign"
+			     " WHERE c.program = ? AND r.kind = 'enforced'",
 
 	[MAPLE_SQL_OLDER] =
 		"SELECT id FROM images WHERE path = ?2 AND id != ?1"
@@ -278,17 +277,16 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_CARRY_SITES] =
 		"SELECT id, is_call, fingerprint FROM sites WHERE image = ?"
 		" AND fingerprint IS NOT NULL",
-	[MAPLE_SQL_CARRY_SITE] =
-		"INSERT INTO carry_site(old, new) VALUES(?, ?)",
+	[MAPLE_SQL_CARRY_SITE] = "INSERT INTO carry_site(old, new) VALUES(?, ?)",
 	[MAPLE_SQL_CARRY_MAKE] =
 		"INSERT OR IGNORE INTO iroots(idiom, kinds, site0, site1,"
 		" site2, site3) SELECT i.idiom, i.kinds,"
 		" coalesce(c0.new, i.site0), coalesce(c1.new, i.site1),"
-		" coalesce(c2.new, i.site2), coalesce(c3.new, i.site3)"
-		CARRIED ALL_FOUND,
+		" coalesce(c2.new, i.site2), coalesce(c3.new, i.site3)" CARRIED
+			ALL_FOUND,
 	[MAPLE_SQL_CARRY_IROOTS] =
-		"INSERT INTO carry_iroot(old, new) SELECT i.id, n.id"
-		CARRIED " JOIN iroots n ON n.idiom = i.idiom"
+		"INSERT INTO carry_iroot(old, new) SELECT i.id, n.id" CARRIED
+		" JOIN iroots n ON n.idiom = i.idiom"
 		" AND n.kinds = i.kinds"
 		" AND n.site0 = coalesce(c0.new, i.site0)"
 		" AND n.site1 = coalesce(c1.new, i.site1)"

@@ -18,15 +18,15 @@
 
 static char dir[64];
 
-#define HEAD "#include <assert.h>\n#include <pthread.h>\n"
-#define DATA "int x = 1, y = 2; pthread_mutex_t m;\n"
+#define HEAD  "#include <assert.h>\n#include <pthread.h>\n"
+#define DATA  "int x = 1, y = 2; pthread_mutex_t m;\n"
 #define OTHER "int other(int n) { return x * n; }\n"
-#define ONE                                       \
-	"int one(int n)\n{\n"                     \
-	"	pthread_mutex_lock(&m);\n"        \
-	"	x = n;\n	y = n;\n	x = n;\n" \
-	"	assert(n < 7);\n"                 \
-	"	pthread_mutex_unlock(&m);\n"      \
+#define ONE                            \
+	"int one(int n)\n{\n"          \
+	"	pthread_mutex_lock(&m);\n"   \
+	"	x = n;\n	y = n;\n	x = n;\n"  \
+	"	assert(n < 7);\n"            \
+	"	pthread_mutex_unlock(&m);\n" \
 	"	return x + y;\n}\n"
 #define MAIN "int main(int n, char **v) { return one(n) + other(n); }\n"
 
@@ -92,22 +92,23 @@ static struct tally look(struct maple_image *from, struct maple_image *to,
 		struct maple_place was, is;
 		uint64_t now;
 
-		assert_int_equal(maple_image_place(from, site[i].offset, false,
-						   &was), 0);
+		assert_int_equal(
+			maple_image_place(from, site[i].offset, false, &was), 0);
 		if (!was.function || strcmp(was.function, function)) {
 			maple_place_deinit(&was);
 			continue;
 		}
 		tally.sites++;
 		assert_int_equal(maple_image_fingerprint(from, site[i].offset,
-							 false, &print), 0);
+							 false, &print),
+				 0);
 		if (maple_image_refind(to, print.text, false, &now)) {
 			tally.lost++;
 			maple_place_deinit(&was);
 			continue;
 		}
-		assert_int_equal(maple_image_fingerprint(to, now, false,
-							 &again), 0);
+		assert_int_equal(
+			maple_image_fingerprint(to, now, false, &again), 0);
 		assert_true(again.hash == print.hash);
 		assert_int_equal(maple_image_place(to, now, false, &is), 0);
 		if (!is.function || strcmp(is.function, function) ||
@@ -153,21 +154,24 @@ static void other_functions_do_not_matter(void **state)
 {
 	for (int i = 0; ways[i]; i++)
 		compare(ways[i], HEAD DATA OTHER ONE MAIN,
-			HEAD "char room[4000]; static int k(int n)\n"
-			     "{ static int c; return c++ * n + room[n]; }\n"
-			DATA "int other(int n) { return x * k(n) + k(3); }\n"
-			ONE MAIN, "one", 2, true);
+			HEAD
+			"char room[4000]; static int k(int n)\n"
+			"{ static int c; return c++ * n + room[n]; }\n" DATA
+			"int other(int n) { return x * k(n) + k(3); }\n" ONE MAIN,
+			"one", 2, true);
 }
 
 static void an_edited_function_is_another(void **state)
 {
 	static const char *const edits[] = {
 		/* another value, variable, function, order; a constant */
-		"x = n + 1;\n	y = n;\n	x = n;", "y = n;\n"
+		"x = n + 1;\n	y = n;\n	x = n;",
+		"y = n;\n"
 		"	y = n;\n	x = n;",
 		"x = n;\n	y = n;\n	x = n; pthread_testcancel();",
 		"y = n;\n	x = n;\n	x = n;",
-		"x = n;\n	y = n;\n	x = n; assert(n > 8);", NULL
+		"x = n;\n	y = n;\n	x = n; assert(n > 8);",
+		NULL
 	};
 	const char *at = strstr(ONE, "x = n;\n	y");
 	char text[4096];
@@ -190,8 +194,8 @@ static void another_variable_is_an_edit(void **state)
 	for (int i = 0; ways[i]; i++)
 		compare(ways[i], HEAD DATA ONE OTHER MAIN,
 			HEAD DATA ONE
-			"int other(int n) { return y * n; }\n" MAIN, "other", 0,
-			false);
+			"int other(int n) { return y * n; }\n" MAIN,
+			"other", 0, false);
 }
 
 static void a_changed_line_counts_where_it_can_be_read(void **state)
@@ -200,8 +204,8 @@ static void a_changed_line_counts_where_it_can_be_read(void **state)
 		HEAD DATA ONE "int other(int n) { return x *  n; }\n" MAIN,
 		"other", 0, false);
 	compare("-O0 -g1", HEAD DATA ONE OTHER MAIN,
-		HEAD DATA ONE "/* */\nint other(int n) { return x * n; }\n"
-		MAIN, "other", 1, true);
+		HEAD DATA ONE "/* */\nint other(int n) { return x * n; }\n" MAIN,
+		"other", 1, true);
 }
 
 /* Returns where the call number @n of one() in @image comes back to. */
@@ -239,8 +243,8 @@ static void call_sites_have_them_too(void **state)
 	uint64_t at, now;
 
 	build("old", "-O0 -g", HEAD DATA ONE OTHER MAIN);
-	build("new", "-O0 -g", "\n\n" HEAD "int z(void) { return 5; }\n" DATA
-	      ONE OTHER MAIN);
+	build("new", "-O0 -g",
+	      "\n\n" HEAD "int z(void) { return 5; }\n" DATA ONE OTHER MAIN);
 	from = open_image("old");
 	to = open_image("new");
 	at = find_call(from, 6);
@@ -264,12 +268,15 @@ static void what_is_there_twice_is_not_found(void **state)
 	uint64_t now;
 	uint32_t n, twice = 0;
 
-	build("old", "-O0 -g -c", "extern int x; static int f(int n)"
+	build("old", "-O0 -g -c",
+	      "extern int x; static int f(int n)"
 	      " { return x + n; }\nint (*a)(int) = f;\n");
-	build("new", "-O0 -g -c", "extern int x; static int f(int n)"
+	build("new", "-O0 -g -c",
+	      "extern int x; static int f(int n)"
 	      " { return x + n; }\nint (*b)(int) = f;\n");
 	build("both", "-O0 -g", "int x; int main(void) { return x; }\n");
-	snprintf(command, sizeof(command), "cd %s && cc -o both/p both/p.c"
+	snprintf(command, sizeof(command),
+		 "cd %s && cc -o both/p both/p.c"
 		 " old/p new/p -x none 2>/dev/null || (mv old/p old/p.o &&"
 		 " mv new/p new/p.o && cc -o both/p both/p.c old/p.o new/p.o)",
 		 dir);
@@ -278,12 +285,13 @@ static void what_is_there_twice_is_not_found(void **state)
 	site = maple_image_sites(image, &n);
 	for (uint32_t i = 0; i < n; i++) {
 		if (maple_image_fingerprint(image, site[i].offset, false,
-					    &print) || print.text[0] != 'f' ||
-		    print.text[1] != '/')
+					    &print) ||
+		    print.text[0] != 'f' || print.text[1] != '/')
 			continue;
 		twice++;
-		assert_int_equal(maple_image_refind(image, print.text, false,
-						    &now), -ENOTUNIQ);
+		assert_int_equal(
+			maple_image_refind(image, print.text, false, &now),
+			-ENOTUNIQ);
 	}
 	assert_true(twice >= 2);
 	maple_image_destroy(image);
@@ -299,14 +307,13 @@ static void without_symbols_the_body_is_the_name(void **state)
 	uint32_t n;
 
 	build("old", "-O1 -s", HEAD DATA OTHER ONE MAIN);
-	build("new", "-O1 -s", "\n" HEAD "int pad(void) { return 3; }\n"
-	      DATA OTHER ONE MAIN);
+	build("new", "-O1 -s",
+	      "\n" HEAD "int pad(void) { return 3; }\n" DATA OTHER ONE MAIN);
 	from = open_image("old");
 	to = open_image("new");
 	site = maple_image_sites(from, &n);
 	for (uint32_t i = 0; i < n; i++) {
-		if (maple_image_fingerprint(from, site[i].offset, false,
-					    &print))
+		if (maple_image_fingerprint(from, site[i].offset, false, &print))
 			continue;
 		assert_int_equal(print.text[0], '-');
 		same += !maple_image_refind(to, print.text, false, &now);
@@ -315,9 +322,9 @@ static void without_symbols_the_body_is_the_name(void **state)
 	assert_int_equal(maple_image_refind(to, "nonsense", false, &now),
 			 -EINVAL);
 	assert_int_equal(maple_image_refind(to, "f/0 00000000000000ff 00000000",
-					    false, &now), -ENOENT);
-	assert_int_equal(maple_image_fingerprint(to, 0, false, &print),
+					    false, &now),
 			 -ENOENT);
+	assert_int_equal(maple_image_fingerprint(to, 0, false, &print), -ENOENT);
 	maple_image_destroy(from);
 	maple_image_destroy(to);
 }
