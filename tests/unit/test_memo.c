@@ -154,10 +154,56 @@ static void attempts_are_of_the_input_the_rest_of_the_executable(void **state)
 	assert_int_equal(s.attempts, 1);
 	mark(f, f->program, row, MAPLE_MEMO_OBSERVED);
 	s = state_of(f, other, row);
-	assert_true(s.predicted && s.exposed);
+	assert_true(!s.predicted && s.exposed);
+	assert_int_equal(s.failed, 3);
 	assert_int_equal(s.attempts, 2);
 	s = state_of(f, stranger, row);
 	assert_false(s.predicted || s.exposed || s.failed || s.attempts);
+}
+
+static int64_t library_iroot(struct fixture *f, const char *first)
+{
+	struct maple_memo_iroot_key key = {
+		.idiom = 2,
+		.e = { { first, "/lib/l", 1, false, 'R' },
+		       { "bb", "/lib/l", 2, false, 'W' },
+		       { "dd", "/lib/m", 3, true, 'R' } },
+	};
+	int64_t row;
+
+	OK(maple_memo_iroot(f->memo, &key, &row, &err));
+	return row;
+}
+
+static void programs_share_what_lies_in_libraries(void **state)
+{
+	struct fixture *f = *state;
+	int64_t inside = library_iroot(f, "bb");
+	int64_t across = library_iroot(f, "aa");
+	int64_t stranger, campaign = begin_campaign(f->memo, NULL);
+	struct maple_memo_state s;
+	struct maple_coverage c;
+
+	OK(maple_memo_program(f->memo, campaign, "cc", "/bin/q", &stranger,
+			      &err));
+	for (int i = 0; i < 2; i++) {
+		int64_t row = i ? across : inside;
+
+		mark(f, f->program, row, MAPLE_MEMO_PREDICTED);
+		mark(f, f->program, row, MAPLE_MEMO_ATTEMPT);
+		mark(f, f->program, row, MAPLE_MEMO_FAILED);
+		mark(f, f->program, row, MAPLE_MEMO_EXPOSED);
+		mark(f, stranger, row, MAPLE_MEMO_PREDICTED);
+	}
+	s = state_of(f, stranger, inside);
+	assert_true(s.exposed);
+	/* That the other could not expose it says nothing about this one. */
+	assert_int_equal(s.failed + s.attempts, 0);
+	s = state_of(f, stranger, across);
+	assert_false(s.exposed);
+	OK(maple_memo_coverage(f->memo, stranger, &c, &err));
+	assert_int_equal(c.predicted[2], 2);
+	assert_int_equal(c.exposed[2], 1);
 }
 
 static void coverage_adds_up_the_marks(void **state)
@@ -208,6 +254,52 @@ static int64_t run(struct fixture *f, const char *kind, uint64_t exposed)
 	OK(maple_memo_run_end(f->memo, id, &end, &err));
 	OK(maple_memo_sample(f->memo, id, &c, &err));
 	return id;
+}
+
+static void try(struct fixture *f, int64_t row, enum maple_memo_reason reason,
+		bool claimed)
+{
+	struct maple_memo_run start = { "enforced", row, NULL, 7, 1, false };
+	struct maple_memo_run_end end = { .verdict = "pass",
+					  .delivered = true,
+					  .claimed = claimed,
+					  .reason = reason };
+	int64_t id;
+
+	mark(f, f->program, row, MAPLE_MEMO_ATTEMPT);
+	OK(maple_memo_run_begin(f->memo, f->campaign, &start, &id, &err));
+	OK(maple_memo_run_end(f->memo, id, &end, &err));
+	mark(f, f->program, row,
+	     reason == MAPLE_MEMO_REASON_EXPOSED ? MAPLE_MEMO_EXPOSED
+						 : MAPLE_MEMO_FAILED);
+}
+
+static void success_is_counted_by_the_last_reason(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo_success s;
+	int64_t a = iroot(f, 1, 2), b = iroot(f, 1, 3), c = iroot(f, 1, 4);
+
+	mark(f, f->program, iroot(f, 1, 5), MAPLE_MEMO_OBSERVED);
+	try(f, a, MAPLE_MEMO_REASON_UNREACHED, false);
+	try(f, a, MAPLE_MEMO_REASON_EXPOSED, true);
+	try(f, b, MAPLE_MEMO_REASON_UNREACHED, false);
+	try(f, b, MAPLE_MEMO_REASON_REFUSED, true);
+	try(f, c, MAPLE_MEMO_REASON_GAVE_UP, false);
+	/* Exposed by chance: none of the scheduler's merits. */
+	mark(f, f->program, c, MAPLE_MEMO_OBSERVED);
+	/* From an older build, whose runs are not this program's. */
+	mark(f, f->program, library_iroot(f, "bb"), MAPLE_MEMO_ATTEMPT);
+	OK(maple_memo_success(f->memo, f->program, &s, &err));
+	assert_int_equal(s.attempted[1], 3);
+	assert_int_equal(s.forced[1], 1);
+	assert_int_equal(s.failures[MAPLE_MEMO_REASON_REFUSED][1], 1);
+	assert_int_equal(s.failures[MAPLE_MEMO_REASON_GAVE_UP][1], 1);
+	assert_int_equal(s.failures[MAPLE_MEMO_REASON_UNREACHED][1], 0);
+	assert_int_equal(s.attempted[2], 1);
+	assert_int_equal(s.failures[MAPLE_MEMO_REASON_NONE][2], 1);
+	assert_int_equal(s.claims, 2);
+	assert_int_equal(s.refused, 1);
 }
 
 static void samples_come_back_in_order(void **state)
@@ -698,6 +790,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(an_iroot_is_its_idiom_sites_and_kinds),
 		TEST(attempts_are_of_the_input_the_rest_of_the_executable),
+		TEST(programs_share_what_lies_in_libraries),
+		TEST(success_is_counted_by_the_last_reason),
 		TEST(coverage_adds_up_the_marks),
 		TEST(a_batch_is_all_or_nothing),
 		TEST(samples_come_back_in_order),
