@@ -43,6 +43,15 @@ static void stack_deinit(struct maple_stack *stack)
 	free(stack->state);
 }
 
+static void edge_deinit(struct maple_edge *edge)
+{
+	maple_place_deinit(&edge->place);
+	maple_place_deinit(&edge->since);
+	free(edge->thread);
+	free(edge->variable);
+	free(edge->holder);
+}
+
 void maple_finding_destroy(struct maple_finding *finding)
 {
 	if (!finding)
@@ -51,10 +60,13 @@ void maple_finding_destroy(struct maple_finding *finding)
 		moment_deinit(&finding->moments[i]);
 	for (unsigned int i = 0; i < finding->nstacks; i++)
 		stack_deinit(&finding->stacks[i]);
+	for (unsigned int i = 0; i < finding->nedges; i++)
+		edge_deinit(&finding->edges[i]);
 	for (char **arg = finding->argv; arg && *arg; arg++)
 		free(*arg);
 	free(finding->moments);
 	free(finding->stacks);
+	free(finding->edges);
 	free(finding->argv);
 	free(finding->id);
 	free(finding->title);

@@ -123,7 +123,7 @@ void maple_follow_stand_by(struct maple_shm *shm);
 void maple_agent_open(const struct maple_access *acc);
 bool maple_agent_close(uint32_t site, struct maple_access *acc);
 void maple_enforce_start(void);
-bool maple_enforce_before(const struct maple_access *acc);
+bool maple_enforce_before(const struct maple_access *acc, unsigned int flags);
 void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
 			 bool happened);
 void maple_enforce_freed(uint64_t addr, uint64_t size);

@@ -19,8 +19,8 @@
 #include "enforce.h"
 #include "raw.h"
 
-#define TICK_MS	 10  /* of CPU time: a spinner's slice (rule 10) */
-#define OPEN	 4   /* accesses begun and not done: handlers nest */
+#define TICK_MS 10 /* of CPU time: a spinner's slice (rule 10) */
+#define OPEN	4  /* accesses begun and not done: handlers nest */
 
 static struct maple_auto *automaton;
 static uint32_t lock;
@@ -150,19 +150,36 @@ static void want(uint32_t site)
 		wanted_call[k / 8] |= 1u << k % 8;
 }
 
+/* With what is there now; a lock has no value. */
+static void log_access(const struct maple_access *acc, unsigned int flags)
+{
+	uint64_t value = 0;
+
+	if (maple_event_is_memory(acc->kind))
+		value = maple_ring_peek(acc->addr, acc->size);
+	maple_ring_put(acc->kind, acc, value, flags | MAPLE_EVF_EXACT, 0,
+		       (uint64_t)__builtin_frame_address(0));
+}
+
 /*
  * maple_enforce_before - the calling thread stands before @acc; returns when
  * it is to happen, true if after() is to be told
+ *
+ * Locks that the plan does not name are logged, for who holds what: UNLOCK
+ * here, before another thread's LOCK can follow it.
  */
-bool maple_enforce_before(const struct maple_access *acc)
+bool maple_enforce_before(const struct maple_access *acc, unsigned int flags)
 {
 	unsigned int t = maple_self.number;
 	enum maple_verdict verdict;
 	bool held = false;
 	uint32_t n;
 
-	if (!wanted(acc->site))
+	if (!wanted(acc->site)) {
+		if (acc->kind == MAPLE_EV_UNLOCK)
+			log_access(acc, flags);
 		return false;
+	}
 	if (said.finished)
 		return true; /* what follows is logged all the same */
 	enter();
@@ -188,23 +205,15 @@ bool maple_enforce_before(const struct maple_access *acc)
 	return true;
 }
 
-/* With what is there now; a lock has no value. */
-static void log_access(const struct maple_access *acc, unsigned int flags)
-{
-	uint64_t value = 0;
-
-	if (maple_event_is_memory(acc->kind))
-		value = maple_ring_peek(acc->addr, acc->size);
-	maple_ring_put(acc->kind, acc, value, flags | MAPLE_EVF_EXACT, 0,
-		       (uint64_t)__builtin_frame_address(0));
-}
-
 /* maple_enforce_after - @acc of the calling thread has happened, or not */
 void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
 			 bool happened)
 {
-	if (!wanted(acc->site))
+	if (!wanted(acc->site)) {
+		if (happened && acc->kind == MAPLE_EV_LOCK)
+			log_access(acc, flags);
 		return;
+	}
 	if (said.finished) {
 		if (happened)
 			log_access(acc, flags);

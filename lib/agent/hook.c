@@ -94,7 +94,7 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 	if (site->wanted) {
 		shm->stats.hits[site->way]++;
 		self->stale = ++site->count > OFTEN;
-		if (maple_enforce_before(&acc))
+		if (maple_enforce_before(&acc, 0))
 			maple_agent_open(&acc);
 	} else if (observes(shm) && in_budget(shm, site)) {
 		shm->stats.hits[site->way]++;
@@ -140,7 +140,7 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 	maple_self.stale = false;
 	shm->stats.calls++;
 	if (maple_agent_enforces) {
-		maple_enforce_before(&acc);
+		maple_enforce_before(&acc, flags);
 	} else if (observes(shm) && call_in_budget(shm, site, flags)) {
 		if (shm->nchanges)
 			count_change(shm, site);

@@ -75,6 +75,13 @@ enum maple_end {
 struct maple_run_thread {
 	char name[MAPLE_PLAN_NAME];
 	int tid;
+	uint64_t pthread; /* its pthread_t */
+};
+
+/* A thread that slept, without a timeout, when the run was ended. */
+struct maple_run_wait {
+	int tid;
+	uint64_t futex; /* the word that it slept on */
 };
 
 /* Where an image of the registry lay in this run. */
@@ -102,6 +109,8 @@ struct maple_run {
 
 	unsigned int nthreads;
 	struct maple_run_thread *threads;
+	unsigned int nwaits; /* with DEADLOCK and HANG */
+	struct maple_run_wait *waits;
 	unsigned int nimages;
 	struct maple_run_image *images;
 	uint64_t sites, hits[MAPLE_WAYS], calls, lost, unreached, spins;

@@ -86,11 +86,28 @@ static bool hangs(struct maple_backend *b, struct watch *w,
 	return elapsed > order->timeout + order->grace;
 }
 
+/* Before the stacks: to look at those wakes the threads for a moment. */
+static void collect_waits(struct maple_run *run, pid_t pid)
+{
+	pid_t tids[MAPLE_THREADS];
+	int i, n = maple_process_threads(pid, tids, MAPLE_THREADS);
+	uint64_t futex;
+
+	run->waits = calloc(n + 1, sizeof(*run->waits));
+	for (i = 0; run->waits && i < n; i++)
+		if (maple_process_wait(pid, tids[i], &futex) ==
+		    MAPLE_WAIT_FOREVER)
+			run->waits[run->nwaits++] =
+				(struct maple_run_wait){ tids[i], futex };
+}
+
 static void collect_stacks(struct maple_run *run,
 			   const struct maple_run_order *order, pid_t pid)
 {
-	if (pid && order->stacks && !run->stacks)
-		maple_stack_collect(pid, &run->stacks, &run->nstacks, NULL);
+	if (!pid || !order->stacks || run->stacks)
+		return;
+	collect_waits(run, pid);
+	maple_stack_collect(pid, &run->stacks, &run->nstacks, NULL);
 }
 
 static enum maple_end watch_over(struct maple_backend *b, struct watch *w,
@@ -186,6 +203,7 @@ void maple_run_deinit(struct maple_run *run)
 {
 	maple_stack_destroy(run->stacks, run->nstacks);
 	free(run->threads);
+	free(run->waits);
 	free(run->images);
 	memset(run, 0, sizeof(*run));
 }

@@ -11,6 +11,7 @@
 #include "../plan/plan.h"
 #include "../predict/predict.h"
 #include "candidate.h"
+#include "holding.h"
 #include "io.h"
 
 #define MAPLE_BASELINE_RUNS 3
@@ -69,6 +70,7 @@ struct maple_trial {
 	/* Of the log. */
 	struct maple_event *log;
 	uint32_t nlog;
+	struct maple_holding holding; /* where the events ended */
 };
 
 /* By number, without MAPLE_SITE_CALL. */

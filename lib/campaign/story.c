@@ -190,7 +190,8 @@ static void tell_stacks(struct maple_finding *f, struct maple_trial *trial)
 	}
 }
 
-static const struct maple_frame *top_frame(const struct maple_stack *stack)
+/* maple_story_top - the innermost frame in the program's own code, or NULL */
+const struct maple_frame *maple_story_top(const struct maple_stack *stack)
 {
 	unsigned int i;
 
@@ -207,15 +208,26 @@ static const char *function_of(const struct maple_place *place)
 
 /* ---- the name ---- */
 
+/* Who only joins another thread is no part of the trouble. */
+static bool tells(const struct maple_finding *f,
+		  const struct maple_stack *stack)
+{
+	if (f->kind == MAPLE_FAILURE_SIGNAL)
+		return stack->failed;
+	return !stack->state || strncmp(stack->state, "joins ", 6);
+}
+
 static const char *failing_function(const struct maple_finding *f)
 {
 	const struct maple_frame *frame;
 	unsigned int i;
 
+	if (f->nedges)
+		return function_of(&f->edges[0].place);
 	for (i = 0; i < f->nstacks; i++) {
-		if (!f->stacks[i].failed && f->kind == MAPLE_FAILURE_SIGNAL)
+		if (!tells(f, &f->stacks[i]))
 			continue;
-		frame = top_frame(&f->stacks[i]);
+		frame = maple_story_top(&f->stacks[i]);
 		if (frame)
 			return function_of(&frame->place);
 	}
@@ -236,6 +248,8 @@ static void name(struct maple_finding *f)
 				function_of(&f->moments[i].place);
 	if (!a)
 		a = fn[1] ? fn[1] : fn[0];
+	if (f->nedges > 1)
+		fn[0] = function_of(&f->edges[1].place);
 	for (i = 0; i < 2; i++)
 		if (fn[i] && (!b || !strcmp(b, a)))
 			b = fn[i];
@@ -338,6 +352,8 @@ struct maple_finding *maple_story_tell(struct maple_campaign *c,
 		tell_order(c, f, trial);
 	}
 	tell_stacks(f, trial);
+	if (f->kind == MAPLE_FAILURE_DEADLOCK || f->kind == MAPLE_FAILURE_HANG)
+		maple_story_waits(c, f, trial);
 	name(f);
 	identify(c, f, trial);
 	tell_how(c, f, trial);

@@ -4,6 +4,13 @@
 
 #include "internal.h"
 
+/* story.c */
+const struct maple_frame *maple_story_top(const struct maple_stack *stack);
+
+/* waits.c */
+void maple_story_waits(struct maple_campaign *c, struct maple_finding *f,
+		       struct maple_trial *trial);
+
 /* variable.c */
 char *maple_story_variable(struct maple_campaign *c,
 			   const struct maple_trial *trial, uint64_t addr,

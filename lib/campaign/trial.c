@@ -39,6 +39,7 @@ static void on_event(void *ctx, const struct maple_event *event)
 
 	if (event->kind == MAPLE_EV_CREATE)
 		c->threads_seen = true;
+	maple_holding_event(&trial->holding, event);
 	if (trial->kind == MAPLE_RUN_PROFILE) {
 		maple_change_note(c, event);
 		if (c->predict)
@@ -219,5 +220,6 @@ void maple_trial_deinit(struct maple_trial *trial)
 	maple_run_deinit(&trial->run);
 	free(trial->output);
 	free(trial->log);
+	maple_holding_deinit(&trial->holding);
 	memset(trial, 0, sizeof(*trial));
 }

@@ -47,6 +47,14 @@ static const struct maple_field stack_fields[] = {
 	MAPLE_FIELD_END,
 };
 
+static const struct maple_field edge_fields[] = {
+	MAPLE_FIELD(maple_edge, thread, STRING),
+	MAPLE_FIELD(maple_edge, variable, STRING),
+	MAPLE_FIELD(maple_edge, address, HEX),
+	MAPLE_FIELD(maple_edge, holder, STRING),
+	MAPLE_FIELD_END,
+};
+
 static const struct maple_field finding_fields[] = {
 	MAPLE_FIELD(maple_finding, id, STRING),
 	MAPLE_FIELD(maple_finding, title, STRING),
@@ -107,6 +115,22 @@ fail:
 	json_decref(frames);
 	json_decref(object);
 	return NULL;
+}
+
+static json_t *encode_edge(const struct maple_edge *edge)
+{
+	json_t *object = json_object(), *since = json_object();
+
+	if (maple_fields_encode(object, edge_fields, edge) ||
+	    maple_fields_encode(object, place_fields, &edge->place) ||
+	    maple_fields_encode(since, place_fields, &edge->since) ||
+	    json_object_set(object, "since", since)) {
+		json_decref(since);
+		json_decref(object);
+		return NULL;
+	}
+	json_decref(since);
+	return object;
 }
 
 /* "libfoo.so.1+0x1234": short, and still a site. */
@@ -170,6 +194,7 @@ static json_t *encode_argv(char *const *argv)
 json_t *maple_codec_finding(const struct maple_finding *finding)
 {
 	json_t *object, *moments = json_array(), *stacks = json_array();
+	json_t *cycle = json_array();
 	int bad = 0;
 
 	for (unsigned int i = 0; i < finding->nmoments; i++)
@@ -178,14 +203,17 @@ json_t *maple_codec_finding(const struct maple_finding *finding)
 	for (unsigned int i = 0; i < finding->nstacks; i++)
 		bad |= json_array_append_new(stacks,
 					     encode_stack(&finding->stacks[i]));
+	for (unsigned int i = 0; i < finding->nedges; i++)
+		bad |= json_array_append_new(cycle,
+					     encode_edge(&finding->edges[i]));
 	object = json_pack(
-		"{s:s, s:o, s:{s:[i,i], s:[i,i]}, s:o, s:o, s:o}", "kind",
+		"{s:s, s:o, s:{s:[i,i], s:[i,i]}, s:o, s:o, s:o, s:o}", "kind",
 		maple_failure_name(finding->kind), "iroot",
 		encode_iroot(finding), "confirm", "forced",
 		(int)finding->forced_fails, (int)finding->forced_runs,
 		"flipped", (int)finding->flipped_fails,
 		(int)finding->flipped_runs, "argv", encode_argv(finding->argv),
-		"moments", moments, "stacks", stacks);
+		"moments", moments, "stacks", stacks, "cycle", cycle);
 	if (bad || !object ||
 	    maple_fields_encode(object, finding_fields, finding)) {
 		json_decref(object);
@@ -269,6 +297,32 @@ static int decode_stacks(const json_t *array, struct maple_finding *finding)
 	return ret;
 }
 
+/* Findings of earlier versions have no cycle. */
+static int decode_cycle(const json_t *array, struct maple_finding *finding)
+{
+	size_t n = json_array_size(array);
+	int ret = 0;
+
+	finding->edges = calloc(n + 1, sizeof(*finding->edges));
+	if (!finding->edges)
+		return -ENOMEM;
+	finding->nedges = (unsigned int)n;
+	for (size_t i = 0; i < n && !ret; i++) {
+		struct maple_edge *edge = &finding->edges[i];
+		const json_t *object = json_array_get(array, i);
+		const json_t *since = json_object_get(object, "since");
+
+		ret = maple_fields_decode(object, edge_fields, edge);
+		if (!ret)
+			ret = maple_fields_decode(object, place_fields,
+						  &edge->place);
+		if (!ret && since)
+			ret = maple_fields_decode(since, place_fields,
+						  &edge->since);
+	}
+	return ret;
+}
+
 static int decode_argv(const json_t *array, struct maple_finding *finding)
 {
 	size_t n = json_array_size(array);
@@ -317,6 +371,8 @@ static int decode_finding(json_t *object, struct maple_finding *finding)
 				     finding);
 	if (!ret)
 		ret = decode_stacks(json_object_get(object, "stacks"), finding);
+	if (!ret)
+		ret = decode_cycle(json_object_get(object, "cycle"), finding);
 	return ret;
 }
 

@@ -66,6 +66,43 @@ static void print_stack(FILE *out, const struct maple_stack *stack,
 		print_frame(out, i, &stack->frames[i], style);
 }
 
+/* " (lock_order.c:30)", nothing if not known. */
+static void print_where(FILE *out, const struct maple_place *place,
+			const struct maple_report_style *style)
+{
+	const char *slash = place->file ? strrchr(place->file, '/') : NULL;
+
+	if (place->file)
+		fprintf(out, " (%s:%u)",
+			maple_clean(slash ? slash + 1 : place->file,
+				    style->unicode)
+				.text,
+			place->line);
+}
+
+/* Every thread of the cycle holds what the one before it waits for. */
+static void print_cycle(FILE *out, const struct maple_finding *finding,
+			const struct maple_report_style *style)
+{
+	unsigned int n = finding->nedges;
+
+	for (unsigned int i = 0; i < n; i++) {
+		const struct maple_edge *has = &finding->edges[(i + n - 1) % n];
+		const struct maple_edge *wants = &finding->edges[i];
+
+		fprintf(out, "  %s holds ",
+			maple_clean(wants->thread, style->unicode).text);
+		fputs(maple_clean(has->variable, style->unicode).text, out);
+		print_where(out, &has->since, style);
+		fprintf(out, ", waits for %s",
+			maple_clean(wants->variable, style->unicode).text);
+		print_where(out, &wants->place, style);
+		fprintf(out, ", held by %s\n",
+			n == 1 ? "itself"
+			       : maple_clean(wants->holder, style->unicode).text);
+	}
+}
+
 /* Who failed; where everybody waits, everybody. */
 static void print_stacks(FILE *out, const struct maple_finding *finding,
 			 const struct maple_report_style *style)
@@ -145,6 +182,7 @@ void maple_report_text(FILE *out, const struct maple_finding *finding,
 		    finding->what ? finding->what
 				  : maple_failure_name(finding->kind),
 		    style);
+	print_cycle(out, finding, style);
 	print_stacks(out, finding, style);
 	if (finding->output && *finding->output && style->output)
 		print_output(out, finding->output, style);

@@ -76,8 +76,11 @@ static int scene_copy(void)
 
 static int scene_pair(void *(*first)(void *), void *(*second)(void *))
 {
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	pthread_t a, b;
 
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
 	pthread_create(&a, NULL, first, NULL);
 	pthread_create(&b, NULL, second, NULL);
 	pthread_join(a, NULL);
@@ -585,6 +588,9 @@ static void force(const char *scene, unsigned int first, unsigned int second,
 	assert_int_equal(done, times);
 	assert_int_equal(exposed, times);
 	assert_true(drive.kinds[MAPLE_EV_EXPOSED] == 1);
+	/* Of locks that are not the plan's as well. */
+	assert_int_equal(drive.kinds[MAPLE_EV_LOCK], 1);
+	assert_int_equal(drive.kinds[MAPLE_EV_UNLOCK], 1);
 }
 
 static void test_force(void **state)

@@ -20,6 +20,7 @@ static struct maple_moment moments[4];
 static struct maple_frame frames[2];
 static struct maple_stack stacks[2];
 static char *argv[] = { "./queue", "a b", "\xff\xf4\x8f\xbe\x80", NULL };
+static struct maple_edge edges[2];
 static struct maple_finding finding;
 
 static int setup(void **state)
@@ -219,6 +220,79 @@ static void colour_only_when_asked(void **state)
 	assert_non_null(strstr(text(&style), "\033[1;31mBUG: maple: "));
 	style.colour = false;
 	assert_null(strchr(text(&style), '\033'));
+}
+
+static void set_cycle(void)
+{
+	edges[0] = (struct maple_edge){ "0.1", "b",   0x2000,
+					place("f", 13), "0.2", place("g", 21) };
+	edges[1] = (struct maple_edge){ "0.2", "a",   0x1000,
+					place("g", 22), "0.1", place("f", 12) };
+	finding.kind = MAPLE_FAILURE_DEADLOCK;
+	finding.idiom = 0;
+	finding.nmoments = 0;
+	finding.title = "deadlock in f / g";
+	finding.what = "deadlock: every thread waits for another";
+	finding.output = NULL;
+	finding.nedges = 2;
+	finding.edges = edges;
+	stacks[0].state = "waits for b at queue.c:13, held by 0.2 since "
+			  "queue.c:21";
+	stacks[0].nframes = 1;
+	finding.nstacks = 1;
+}
+
+static void a_cycle_of_locks(void **state)
+{
+	static const struct maple_report_style style = { .unicode = true };
+
+	set_cycle();
+	assert_string_equal(
+		text(&style),
+		"BUG: maple: deadlock in f / g\n"
+		"\n"
+		"What happened: deadlock: every thread waits for another\n"
+		"  0.1 holds a (queue.c:12), waits for b (queue.c:13),"
+		" held by 0.2\n"
+		"  0.2 holds b (queue.c:21), waits for a (queue.c:22),"
+		" held by 0.1\n"
+		"  thread 0.1 waits for b at queue.c:13, held by 0.2 since"
+		" queue.c:21:\n"
+		"    #0  queue.c:43 consume (queue+0x1234)\n"
+		"\n"
+		"It failed without any order being forced: there is nothing to"
+		" reverse.\n"
+		"Replay: mapletest replay 3fa9c1\n"
+		"SUMMARY: maple: deadlock in f / g\n");
+	/* A lock taken twice. */
+	finding.nedges = 1;
+	edges[0].holder = "0.1";
+	edges[0].since = place("f", 12);
+	assert_non_null(strstr(text(&style),
+			       "  0.1 holds b (queue.c:12), waits for b "
+			       "(queue.c:13), held by itself\n"));
+}
+
+static void a_cycle_comes_back_from_json(void **state)
+{
+	struct maple_finding *back;
+	char *json, *again;
+
+	set_cycle();
+	json = maple_report_finding_encode(&finding);
+	assert_non_null(json);
+	assert_int_equal(maple_report_finding_decode(json, &back, NULL), 0);
+	again = maple_report_finding_encode(back);
+	assert_string_equal(json, again);
+	assert_int_equal(back->nedges, 2);
+	assert_string_equal(back->edges[0].holder, "0.2");
+	assert_string_equal(back->edges[1].variable, "a");
+	assert_int_equal(back->edges[0].place.line, 13);
+	assert_int_equal(back->edges[1].since.line, 12);
+	assert_true(back->edges[0].address == 0x2000);
+	maple_finding_destroy(back);
+	free(json);
+	free(again);
 }
 
 static void a_finding_comes_back_from_json_as_it_was(void **state)
@@ -496,6 +570,8 @@ int main(void)
 		TEST(long_names_stay_within_the_width),
 		TEST(nothing_of_the_target_reaches_the_terminal_raw),
 		TEST(colour_only_when_asked),
+		TEST(a_cycle_of_locks),
+		TEST(a_cycle_comes_back_from_json),
 		TEST(a_finding_comes_back_from_json_as_it_was),
 		TEST(json_has_the_fields_of_the_schema),
 		TEST(a_campaign_is_one_object_of_the_schema),

@@ -204,6 +204,7 @@ static void fill_threads(struct maple_agent_backend *a, struct maple_run *run)
 		       MAPLE_SHM_NAME);
 		run->threads[i].name[MAPLE_SHM_NAME - 1] = '\0';
 		run->threads[i].tid = a->shm->thread[i].tid;
+		run->threads[i].pthread = a->shm->thread[i].pthread;
 		run->nthreads = i + 1;
 	}
 }

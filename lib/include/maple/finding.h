@@ -65,6 +65,16 @@ struct maple_stack {
 	struct maple_frame *frames;
 };
 
+/* One thread of a cycle of locks: what it waits for, and who has that. */
+struct maple_edge {
+	char *thread;              /* "0.1" */
+	char *variable;            /* the lock */
+	uint64_t address;
+	struct maple_place place;  /* where it waits */
+	char *holder;              /* the thread of the next edge */
+	struct maple_place since;  /* where that one acquired the lock */
+};
+
 struct maple_finding {
 	char *id;          /* stable: hash of kind, top frames, iRoot */
 	enum maple_failure kind;
@@ -79,6 +89,8 @@ struct maple_finding {
 	struct maple_moment *moments;
 	unsigned int nstacks;
 	struct maple_stack *stacks;
+	unsigned int nedges; /* 0: no cycle of locks is known */
+	struct maple_edge *edges;
 
 	/* The control. */
 	unsigned int forced_fails, forced_runs;

@@ -1,0 +1,57 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Deadlocks: who holds, who waits, since where.
+
+load common
+
+# The number of the one line of target $1 that matches $2.
+line_of() { # TARGET REGEX
+	grep -nE "$2" "$ROOT/tests/targets/$1.c" | cut -d: -f1
+}
+
+# A campaign that finds a deadlock; its report goes to $output.
+deadlock() {
+	limit=90 campaign --seed 1 --confirm 2 "$@"
+	ended_with 66
+	holds '.findings[0].kind == "deadlock"'
+	mapletest report --db "$db" "$(jq -r '.findings[0].id' "$json")"
+	ended_with 0
+}
+
+# Idiom 5's names are those of the accounts, which the locks come first in.
+cycle_of_two() {
+	local e0 e1 e2 e3
+
+	e0=$(line_of lock_order 'lock.*e0')
+	e1=$(line_of lock_order 'lock.*e1')
+	e2=$(line_of lock_order 'lock.*e2')
+	e3=$(line_of lock_order 'lock.*e3')
+	holds '.findings[0].title == "deadlock in to_right / to_left"'
+	holds '.findings[0].cycle | length == 2 and
+		.[0].thread == .[1].holder and .[1].thread == .[0].holder'
+	holds ".findings[0].cycle | [.[] | [.variable, .line, .since.line]] ==
+		[[\"right\", $e3, $e2], [\"left\", $e1, $e0]]"
+	holds '[.findings[0].stacks[] | select(.state // "" |
+		test("^waits for (left|right) at lock_order.c:[0-9]+, held by 0"))
+		| .frames | length > 0] == [true, true]'
+	grep -qF "0.1 holds left (lock_order.c:$e0), waits for right\
+ (lock_order.c:$e3), held by 0.2" <<<"$output" || fail "$output"
+	grep -qF "0.2 holds right (lock_order.c:$e2), waits for left\
+ (lock_order.c:$e1), held by 0.1" <<<"$output" || fail "$output"
+	grep -qE 'thread 0 joins 0\.1' <<<"$output" || fail "$output"
+}
+
+@test "a cycle of locks, in a run that only observes" {
+	deadlock --strategy randdelay --max-runs 200 -- "$TARGETS/lock_order"
+	holds '.findings[0].idiom == 0'
+	cycle_of_two
+}
+
+@test "a wait for a signal that never comes, in an enforced run" {
+	deadlock --max-runs 40 -- "$TARGETS/lost_wakeup"
+	holds '.findings[0].cycle == []'
+	holds '.findings[0].title | test("^deadlock in await")'
+	holds '[.findings[0].stacks[].state] |
+		any(. == "waits for a signal on wakeup")'
+	grep -qE 'thread 0 joins 0\.2' <<<"$output" || fail "$output"
+}
