@@ -215,13 +215,10 @@ int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 		      bool *news)
 {
 	struct sinks s = { .harvest = { .c = c, .trial = trial } };
-	struct maple_predict_options options = {
-		.idioms = c->options->idioms,
-		.no_predict = !maple_strategy_enforces(c),
-	};
+	struct maple_predict_options options = { .idioms = c->options->idioms };
 	struct maple_predict_sink sink = {
 		.observed = on_observed,
-		.predicted = on_predicted,
+		.predicted = maple_strategy_enforces(c) ? on_predicted : NULL,
 		.ctx = &s,
 	};
 	int e;

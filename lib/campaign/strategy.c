@@ -7,7 +7,9 @@
  * maple predicts and enforces; profile runs and enforced runs take turns. The
  * others are what the paper compares it with (6.1, 6.2.1): they only run the
  * program again and again, each time in a schedule of their own, and observe
- * which iRoots that exposed. They do not pay for a predictor.
+ * which iRoots that exposed. What the predictor says is not listened to, but
+ * it runs: its history tells the observer what is certain where sites went
+ * quiet.
  *
  *   native     left alone: no priorities, no CPU of ours
  *   pct        random strict priorities, depth - 1 change points that drop
@@ -87,7 +89,7 @@ const char *maple_strategy_name(enum maple_strategy strategy)
 	return strategy < STRATEGIES ? table[strategy].name : NULL;
 }
 
-/* maple_strategy_enforces - whether predictions are wanted at all */
+/* maple_strategy_enforces - whether predictions are listened to */
 bool maple_strategy_enforces(const struct maple_campaign *c)
 {
 	return strategy_of(c)->enforces;
