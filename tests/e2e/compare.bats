@@ -29,6 +29,16 @@ streamed() {
 	done
 }
 
+@test "what they expose counts where sites have gone quiet as well" {
+	local strategy
+
+	for strategy in pct native; do
+		campaign --strategy $strategy --seed 1 --max-runs 3 \
+			--fresh -- "$TARGETS/circular_list"
+		holds '.coverage.exposed["1"] >= 4'
+	done
+}
+
 @test "a failure in a random schedule is replayed with schedule and seed" {
 	local id
 
