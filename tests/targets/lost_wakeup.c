@@ -4,7 +4,7 @@
  * look and its wait reaches nobody, and it waits for ever.
  *
  * Idiom: 1
- * iRoot: R:28 -> W:18
+ * iRoot: R:30 -> W:20
  * Native: 0 of 1000 runs fail
  */
 #include <pthread.h>
@@ -15,6 +15,8 @@ static int ready;
 
 static void *announce(void *arg)
 {
+	for (volatile int i = 0; i < 200000; i++)
+		; /* something to announce */
 	ready = 1; /* e1 */
 	pthread_mutex_lock(&lock);
 	pthread_cond_signal(&wakeup);
@@ -37,8 +39,8 @@ int main(void)
 {
 	pthread_t a, b;
 
-	pthread_create(&a, NULL, announce, NULL);
 	pthread_create(&b, NULL, await, NULL);
+	pthread_create(&a, NULL, announce, NULL);
 	pthread_join(a, NULL);
 	pthread_join(b, NULL);
 	return 0;
