@@ -50,7 +50,7 @@ static const struct option_entry table[] = {
 	{ "depth", "N", RUN, SETS(campaign.depth, depth),
 	  "PCT's depth: N - 1 change points in a run (default 3)" },
 	{ "idioms", "LIST", RUN, SETS(campaign.idioms, idioms),
-	  "the idioms to try; this version knows 1" },
+	  "the idioms to try; all, 1-6, unless given" },
 	{ "backend", "NAME", RERUN, SETS(backend, backend), "auto or agent" },
 	{ "oracle", "CMD", RERUN, SETS(campaign.oracle, string),
 	  "judge each run by the status of this shell command" },

@@ -223,7 +223,11 @@ static void add_guard(struct maple_plan *plan, uint32_t site)
 		plan->guard[plan->nguards++] = site;
 }
 
-/* maple_candidate_plan - the plan for @attempt, from 1, on @c */
+/*
+ * maple_candidate_plan - the plan for @attempt, from 1, on @c
+ *
+ * Each try draws another class of executions, the first try the first.
+ */
 int maple_candidate_plan(const struct maple_candidate *c,
 			 unsigned int attempt, bool paper, uint64_t seed,
 			 struct maple_plan *plan)
@@ -238,6 +242,10 @@ int maple_candidate_plan(const struct maple_candidate *c,
 		step = &plan->step[i];
 		end = &c->facts.e[step->event];
 		step->occurrence = end->occurrence;
+		if (end->nclasses)
+			step->occurrence =
+				end->class_occurrence[(attempt - 1) %
+						      end->nclasses];
 		for (j = 0; j < end->ngates && j < MAPLE_PLAN_GATES; j++)
 			step->gate[step->ngates++] = end->gate[j];
 		if (!plan->hint[step->role][0])
@@ -246,6 +254,8 @@ int maple_candidate_plan(const struct maple_candidate *c,
 	}
 	for (i = 0; i < c->nguards; i++)
 		add_guard(plan, c->guard[i]);
+	plan->ncovers = c->ncovers;
+	memcpy(plan->cover, c->cover, sizeof(plan->cover));
 	return 0;
 }
 

@@ -23,6 +23,8 @@ struct maple_candidate {
 	char name[MAPLE_IROOT_EVENTS][MAPLE_PLAN_NAME]; /* threads */
 	uint32_t nguards;
 	uint32_t guard[MAPLE_CANDIDATE_GUARDS];
+	uint32_t ncovers;
+	uint32_t cover[MAPLE_PLAN_COVERS];
 	unsigned int attempts; /* with this input */
 	unsigned int failed;   /* tries that failed, over all inputs */
 	int score;

@@ -123,25 +123,38 @@ static void harvest_observed(struct sinks *s)
 	}
 }
 
+/* Adds to *@count sites at @list what is new in @sites, as far as it fits. */
+static void merge(uint32_t *list, uint32_t *count, uint32_t max,
+		  const uint32_t *sites, unsigned int n)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < n && *count < max; i++) {
+		for (j = 0; j < *count; j++)
+			if (list[j] == sites[i])
+				break;
+		if (j == *count)
+			list[(*count)++] = sites[i];
+	}
+}
+
+/* What is around the locations of each candidate, for its plans. */
 static void harvest_guards(struct maple_campaign *c,
 			   const struct maple_predict *p)
 {
-	uint32_t sites[MAPLE_CANDIDATE_GUARDS];
+	uint32_t guards[MAPLE_CANDIDATE_GUARDS], covers[MAPLE_PLAN_COVERS];
 	struct maple_candidate *k, *next;
-	unsigned int n, i, j;
+	unsigned int n;
 
 	HASH_ITER(hh, c->candidates.table, k, next) {
 		if (k->exposed || !k->predicted)
 			continue;
-		n = maple_predict_guards(p, &k->iroot, sites,
+		n = maple_predict_guards(p, &k->iroot, guards,
 					 MAPLE_CANDIDATE_GUARDS);
-		for (i = 0; i < n; i++) {
-			for (j = 0; j < k->nguards; j++)
-				if (k->guard[j] == sites[i])
-					break;
-			if (j == k->nguards && j < MAPLE_CANDIDATE_GUARDS)
-				k->guard[k->nguards++] = sites[i];
-		}
+		merge(k->guard, &k->nguards, MAPLE_CANDIDATE_GUARDS, guards, n);
+		n = maple_predict_covers(p, &k->iroot, covers,
+					 MAPLE_PLAN_COVERS);
+		merge(k->cover, &k->ncovers, MAPLE_PLAN_COVERS, covers, n);
 	}
 }
 

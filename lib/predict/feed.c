@@ -29,7 +29,8 @@ static struct maple_thread *thread_of(struct maple_predict *p, uint32_t number)
 	if (!thread) {
 		thread = calloc(1, sizeof(*thread));
 		if (thread)
-			thread->executed.element = sizeof(uint32_t);
+			thread->executed.element =
+				sizeof(struct maple_executions);
 		p->thread[number] = thread;
 	}
 	return thread;
@@ -98,7 +99,7 @@ static int touch(struct maple_predict *p, struct maple_cell *cell,
 static int execute(struct maple_predict *p, struct maple_thread *thread,
 		   const struct maple_event *event, uint32_t *occurrence)
 {
-	uint32_t *executed;
+	struct maple_executions *executed;
 
 	for (unsigned int i = 0; i < MAPLE_RECENT; i++) {
 		if (!thread->recent[i])
@@ -113,7 +114,10 @@ static int execute(struct maple_predict *p, struct maple_thread *thread,
 	executed = maple_sitemap_at(&thread->executed, event->site);
 	if (!executed)
 		return -ENOMEM;
-	*occurrence = (*executed)++;
+	if (thread->last)
+		maple_executions_class(thread->last, event->site);
+	thread->last = executed;
+	*occurrence = executed->n++;
 	if (!thread->locks.nheld)
 		return 0;
 	return maple_sites_gate(&p->sites, event->site, thread->locks.outermost);
@@ -256,7 +260,7 @@ static int lock_event(struct maple_predict *p, struct maple_thread *thread,
 {
 	struct maple_lockset *set = NULL;
 	uint32_t occurrence;
-	bool outermost;
+	bool outermost, held = thread->locks.nheld;
 	int ret = execute(p, thread, event, &occurrence), n;
 
 	if (ret)
@@ -267,9 +271,15 @@ static int lock_event(struct maple_predict *p, struct maple_thread *thread,
 						++p->sections);
 	} else {
 		outermost = maple_locks_release(&thread->locks, event);
+		if (outermost && event->site != MAPLE_SITE_NONE && held &&
+		    !thread->locks.nheld)
+			ret = maple_sites_end(&p->sites, thread->locks.outermost,
+					      event->site);
 		set = maple_locks_set(&thread->locks);
 	}
 	n = outermost ? lock_cell(p, event->addr) : 0;
+	if (ret)
+		n = ret;
 	return access(p, thread, event, set, occurrence, MAPLE_APPLY, n);
 }
 

@@ -12,8 +12,8 @@
  * then its point learns its digests.
  *
  * What is bounded, and counted when it cuts:
- *  - a point whose walks bring nothing new is walked from less and less
- *    often, down to every 64th access (cut_walks);
+ *  - after eight walks in a row that brought nothing new, a point is walked
+ *    from less and less often, down to every 64th access (cut_walks);
  *  - a run has 4,194,304 steps to walk, and 2 more with each event, so that
  *    long walks do not take more than their share (cut_walks);
  *  - 16 pairs of the same two sites and kinds (cut_pairs), for distinct sites
@@ -28,7 +28,8 @@
 
 #define STEPS_FIRST  (1u << 22)
 #define STEPS_EACH   2
-#define SKIP_MAX     63
+#define PATIENCE     8
+#define SKIP_BITS    6
 #define ENTRY_POINTS 32
 #define QUOTA	     16
 
@@ -219,9 +220,11 @@ int maple_pairs_access(struct maple_pairs *pairs, struct maple_entry *entry)
 	ret = walk(pairs, pairs->window->thread[entry->thread], record, &fresh);
 	if (fresh)
 		point->fruitless = 0;
-	else if (point->fruitless < SKIP_MAX)
-		point->fruitless = point->fruitless * 2 + 1;
-	point->skip = point->fruitless;
+	else if (point->fruitless < PATIENCE + SKIP_BITS)
+		point->fruitless++;
+	if (point->fruitless > PATIENCE)
+		point->skip = (uint16_t)((1u << (point->fruitless - PATIENCE)) -
+					 1);
 	return ret;
 }
 

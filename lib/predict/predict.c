@@ -162,29 +162,46 @@ static bool unserializable(const struct maple_iroot *iroot)
 	}
 }
 
+static void complete_end(const struct maple_predict *p, uint32_t site,
+			 struct maple_predict_end *end, bool *cut)
+{
+	const struct maple_site_gates *gates;
+	const struct maple_executions *executions;
+
+	gates = maple_sitemap_find(&p->sites.gates, site);
+	if (gates) {
+		end->ngates = gates->n;
+		memcpy(end->gate, gates->gate, sizeof(gates->gate));
+		*cut |= gates->cut;
+	}
+	end->nclasses = 1;
+	end->class_site[0] = end->class;
+	end->class_occurrence[0] = end->occurrence;
+	executions = maple_sitemap_find(&p->thread[end->thread]->executed, site);
+	for (uint32_t i = 0; i < executions->nclasses; i++) {
+		if (executions->class_site[i] == end->class ||
+		    end->nclasses == MAPLE_PREDICT_CLASSES)
+			continue;
+		end->class_site[end->nclasses] = executions->class_site[i];
+		end->class_occurrence[end->nclasses++] =
+			executions->class_occurrence[i];
+	}
+}
+
 static void complete(void *ctx, const struct maple_iroot *iroot,
 		     const struct maple_brief *brief,
 		     struct maple_predict_facts *facts)
 {
-	struct maple_predict *p = ctx;
-
 	memset(facts, 0, sizeof(*facts));
 	facts->disjoint = brief->disjoint;
 	facts->ordered = brief->ordered;
 	facts->unserializable = unserializable(iroot);
 	for (unsigned int i = 0; i < maple_iroot_events(iroot->idiom); i++) {
-		struct maple_predict_end *end = &facts->e[i];
-		const struct maple_site_gates *gates =
-			maple_sitemap_find(&p->sites.gates, iroot->e[i].site);
-
-		end->thread = brief->e[i].thread;
-		end->occurrence = brief->e[i].occurrence;
-		end->class = brief->e[i].class;
-		if (!gates)
-			continue;
-		end->ngates = gates->n;
-		memcpy(end->gate, gates->gate, sizeof(gates->gate));
-		facts->gates_cut |= gates->cut;
+		facts->e[i].thread = brief->e[i].thread;
+		facts->e[i].occurrence = brief->e[i].occurrence;
+		facts->e[i].class = brief->e[i].class;
+		complete_end(ctx, iroot->e[i].site, &facts->e[i],
+			     &facts->gates_cut);
 	}
 }
 
@@ -248,6 +265,20 @@ unsigned int maple_predict_guards(const struct maple_predict *p,
 bool maple_predict_shared(const struct maple_predict *p, uint32_t site)
 {
 	return maple_sites_shared(&p->sites, site);
+}
+
+/*
+ * maple_predict_covers - the outermost lock calls under which guards of
+ *                        @iroot were seen, then the unlock calls that end
+ *                        these
+ *
+ * When and what it returns is as for maple_predict_guards().
+ */
+unsigned int maple_predict_covers(const struct maple_predict *p,
+				  const struct maple_iroot *iroot,
+				  uint32_t *sites, unsigned int max)
+{
+	return maple_sites_covers(&p->sites, iroot, sites, max);
 }
 
 /* maple_predict_stats - what was seen and cut so far */

@@ -13,7 +13,8 @@
 #include <maple/event.h>
 #include <maple/iroot.h>
 
-#define MAPLE_PREDICT_GATES 4
+#define MAPLE_PREDICT_GATES   4
+#define MAPLE_PREDICT_CLASSES 4
 
 struct maple_predict;
 
@@ -33,12 +34,20 @@ struct maple_predict_options {
 	uint32_t collect;	/* prune after so many new epochs; 0: 32 */
 };
 
-/* Where and when profiling saw one event of a predicted iRoot. */
+/*
+ * Where and when profiling saw one event of a predicted iRoot. Executions of
+ * the site by the thread are told apart by class, the site executed next:
+ * first the class of the execution that the prediction rests on, then others
+ * in the order in which they were seen.
+ */
 struct maple_predict_end {
 	uint32_t thread;     /* its number in this run */
 	uint32_t occurrence; /* how-manieth time it executed the site, from 0 */
 	uint32_t class;	     /* site it executed next, or MAPLE_SITE_NONE */
-	uint32_t ngates;     /* outermost lock calls that covered the site */
+	uint32_t nclasses;   /* at least 1 */
+	uint32_t class_site[MAPLE_PREDICT_CLASSES];
+	uint32_t class_occurrence[MAPLE_PREDICT_CLASSES]; /* the first one */
+	uint32_t ngates; /* outermost lock calls that covered the site */
 	uint32_t gate[MAPLE_PREDICT_GATES];
 };
 
@@ -99,6 +108,9 @@ unsigned int maple_predict_guards(const struct maple_predict *p,
 				  const struct maple_iroot *iroot,
 				  uint32_t *sites, unsigned int max);
 bool maple_predict_shared(const struct maple_predict *p, uint32_t site);
+unsigned int maple_predict_covers(const struct maple_predict *p,
+				  const struct maple_iroot *iroot,
+				  uint32_t *sites, unsigned int max);
 void maple_predict_stats(const struct maple_predict *p,
 			 struct maple_predict_stats *stats);
 void maple_predict_destroy(struct maple_predict *p);

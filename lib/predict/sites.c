@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Facts about sites that plans are built from (algorithms.md 7): how often a
- * thread executed a site, under which outermost lock calls it was seen (its
- * gates), and which sites were seen on the same locations (guards).
+ * thread executed a site and what it executed then (classes), under which
+ * outermost lock calls it was seen (its gates) and what ended these, and which
+ * sites were seen on the same locations (guards).
  *
  * For guards, each location that two threads touched leaves the set of its
  * sites behind when it is closed. Equal sets are one, so an array of a
@@ -15,9 +16,10 @@
 #include "sites.h"
 #include "table.h"
 
-#define CHUNK	 256
-#define SETS_MAX 65536
-#define KEPT_MAX (1u << 22) /* sites in all sets together */
+#define CHUNK	   256
+#define SETS_MAX   65536
+#define GUARDS_MAX 256	      /* whose covers are looked for */
+#define KEPT_MAX   (1u << 22) /* sites in all sets together */
 
 struct maple_siteset {
 	UT_hash_handle hh;
@@ -82,6 +84,7 @@ void maple_sites_init(struct maple_sites *sites,
 {
 	memset(sites, 0, sizeof(*sites));
 	sites->gates.element = sizeof(struct maple_site_gates);
+	sites->ends.element = sizeof(struct maple_site_gates);
 	sites->quiet.element = sizeof(uint64_t);
 	sites->in.element = sizeof(struct maple_setlist);
 	sites->stats = stats;
@@ -106,13 +109,13 @@ void maple_sites_deinit(struct maple_sites *sites)
 	maple_sitemap_deinit(&sites->in);
 	maple_sitemap_deinit(&sites->quiet);
 	maple_sitemap_deinit(&sites->gates);
+	maple_sitemap_deinit(&sites->ends);
 	free(sites->scratch);
 }
 
-/* maple_sites_gate - @site was executed under the outermost lock call @gate */
-int maple_sites_gate(struct maple_sites *sites, uint32_t site, uint32_t gate)
+static int note_gate(struct maple_sitemap *map, uint32_t site, uint32_t gate)
 {
-	struct maple_site_gates *gates = maple_sitemap_at(&sites->gates, site);
+	struct maple_site_gates *gates = maple_sitemap_at(map, site);
 
 	if (!gates)
 		return -ENOMEM;
@@ -124,6 +127,33 @@ int maple_sites_gate(struct maple_sites *sites, uint32_t site, uint32_t gate)
 	else
 		gates->cut = true;
 	return 0;
+}
+
+/* maple_sites_gate - @site was executed under the outermost lock call @gate */
+int maple_sites_gate(struct maple_sites *sites, uint32_t site, uint32_t gate)
+{
+	return note_gate(&sites->gates, site, gate);
+}
+
+/* maple_sites_end - the unlock call @end left what the lock call @gate began */
+int maple_sites_end(struct maple_sites *sites, uint32_t gate, uint32_t end)
+{
+	return note_gate(&sites->ends, gate, end);
+}
+
+/* maple_executions_class - after the last execution came site @next */
+void maple_executions_class(struct maple_executions *executions, uint32_t next)
+{
+	uint32_t n = executions->nclasses;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (executions->class_site[i] == next)
+			return;
+	if (n == MAPLE_PREDICT_CLASSES)
+		return;
+	executions->class_site[n] = next;
+	executions->class_occurrence[n] = executions->n - 1;
+	executions->nclasses++;
 }
 
 static int by_number(const void *a, const void *b)
@@ -206,16 +236,16 @@ static unsigned int hits(const struct maple_siteset *set,
 	return n;
 }
 
-static unsigned int add(const struct maple_siteset *set, uint32_t *out,
+static unsigned int add(const uint32_t *site, uint32_t count, uint32_t *out,
 			unsigned int n, unsigned int max)
 {
-	for (uint32_t i = 0; i < set->n && n < max; i++) {
+	for (uint32_t i = 0; i < count && n < max; i++) {
 		unsigned int j = 0;
 
-		while (j < n && out[j] != set->site[i])
+		while (j < n && out[j] != site[i])
 			j++;
 		if (j == n)
-			out[n++] = set->site[i];
+			out[n++] = site[i];
 	}
 	return n;
 }
@@ -277,8 +307,39 @@ unsigned int maple_sites_guards(const struct maple_sites *sites,
 
 			for (uint32_t i = 0; list && i < list->n && n < max; i++)
 				if (hits(list->set[i], iroot) == want)
-					n = add(list->set[i], out, n, max);
+					n = add(list->set[i]->site,
+						list->set[i]->n, out, n, max);
 		}
+	return n;
+}
+
+/*
+ * maple_sites_covers - the outermost lock calls under which guards of @iroot
+ *                      were seen, then the unlock calls that end these
+ *
+ * Returns how many stand in @out, at most @max. What is left out of more
+ * than MAPLE_PREDICT_GATES per site, or of GUARDS_MAX guards, is not covered.
+ */
+unsigned int maple_sites_covers(const struct maple_sites *sites,
+				const struct maple_iroot *iroot, uint32_t *out,
+				unsigned int max)
+{
+	uint32_t guard[GUARDS_MAX];
+	unsigned int nguards, locks, n = 0;
+	const struct maple_site_gates *gates;
+
+	nguards = maple_sites_guards(sites, iroot, guard, GUARDS_MAX);
+	for (unsigned int i = 0; i < nguards; i++) {
+		gates = maple_sitemap_find(&sites->gates, guard[i]);
+		if (gates)
+			n = add(gates->gate, gates->n, out, n, max);
+	}
+	locks = n;
+	for (unsigned int i = 0; i < locks; i++) {
+		gates = maple_sitemap_find(&sites->ends, out[i]);
+		if (gates)
+			n = add(gates->gate, gates->n, out, n, max);
+	}
 	return n;
 }
 

@@ -21,11 +21,20 @@ struct maple_site_gates {
 	bool cut;
 };
 
+/* How a thread executed a site. */
+struct maple_executions {
+	uint32_t n;
+	uint32_t nclasses;
+	uint32_t class_site[MAPLE_PREDICT_CLASSES];
+	uint32_t class_occurrence[MAPLE_PREDICT_CLASSES];
+};
+
 struct maple_siteset;
 
 /* What profiling learns of sites, for plans. */
 struct maple_sites {
 	struct maple_sitemap gates;
+	struct maple_sitemap ends; /* of a gate: what unlocked it */
 	struct maple_siteset *sets;
 	struct maple_sitemap quiet; /* uint64_t: since which event; 0: never */
 	uint64_t kept;		    /* sites in all sets */
@@ -44,12 +53,17 @@ void maple_sites_init(struct maple_sites *sites,
 bool maple_sites_shared(const struct maple_sites *sites, uint32_t site);
 void maple_sites_deinit(struct maple_sites *sites);
 int maple_sites_gate(struct maple_sites *sites, uint32_t site, uint32_t gate);
+int maple_sites_end(struct maple_sites *sites, uint32_t gate, uint32_t end);
+void maple_executions_class(struct maple_executions *executions, uint32_t next);
 int maple_sites_quiet(struct maple_sites *sites, uint32_t site, uint64_t when);
 bool maple_sites_certain(const struct maple_sites *sites,
 			 const struct maple_iroot *iroot, uint64_t when);
 int maple_sites_index(struct maple_sites *sites);
 int maple_sites_cell(struct maple_sites *sites, const struct maple_cell *cell);
 unsigned int maple_sites_guards(const struct maple_sites *sites,
+				const struct maple_iroot *iroot, uint32_t *out,
+				unsigned int max);
+unsigned int maple_sites_covers(const struct maple_sites *sites,
 				const struct maple_iroot *iroot, uint32_t *out,
 				unsigned int max);
 

@@ -19,7 +19,8 @@
 
 struct maple_thread {
 	struct maple_locks locks;
-	struct maple_sitemap executed; /* uint32_t: how often */
+	struct maple_sitemap executed; /* struct maple_executions */
+	struct maple_executions *last; /* of the site executed last */
 	struct maple_entry *recent[MAPLE_RECENT];
 	uint64_t stack, stack_size;
 };

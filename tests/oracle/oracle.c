@@ -98,7 +98,7 @@ static bool run(const struct maple_trace_block *block, struct answers *want,
 	struct answers got = { 0 };
 	struct maple_predict_options options = {
 		.collect = collect,
-		.idioms = MAPLE_IDIOMS_ALL & ~(1u << MAPLE_IDIOM_6),
+		.idioms = MAPLE_IDIOMS_PREDICTED & ~(1u << MAPLE_IDIOM_6),
 	};
 	struct maple_predict_sink sink = { observed, predicted, &got };
 	struct maple_predict *predict;

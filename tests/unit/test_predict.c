@@ -40,10 +40,15 @@ static void predicted(void *ctx, const struct maple_iroot *iroot,
 static void begin(const struct maple_predict_options *options)
 {
 	struct maple_predict_sink sink = { observed, predicted, obs };
+	struct maple_predict_options o = { 0 };
 
+	if (options)
+		o = *options;
+	if (!o.idioms)
+		o.idioms = 1u << MAPLE_IDIOM_1;
 	nobs = npred = 0;
 	memset(clocks, 0, sizeof(clocks));
-	assert_int_equal(maple_predict_create(options, &sink, &p), 0);
+	assert_int_equal(maple_predict_create(&o, &sink, &p), 0);
 }
 
 static void raw(struct maple_event e)

@@ -4,7 +4,8 @@
  * every event, looks at every byte by itself, closes happens-before over the
  * whole trace, and knows no clocks, cells, summaries or pruning. Random
  * programs with locks, read sides, semaphores, barriers, overlapping ranges
- * and memory that is freed, in random legal orders.
+ * and memory that is freed, in random legal orders. Idiom 1; the others are
+ * in test_predict_compound.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -405,7 +406,8 @@ static void predicted(void *ctx, const struct maple_iroot *iroot,
 
 static uint64_t run(uint32_t collect)
 {
-	struct maple_predict_options options = { .collect = collect };
+	struct maple_predict_options options = { .collect = collect,
+						 .idioms = 1u << MAPLE_IDIOM_1 };
 	struct maple_predict_sink sink = { observed, predicted, NULL };
 	struct maple_predict_stats stats;
 	struct maple_predict *p;

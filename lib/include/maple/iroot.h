@@ -22,10 +22,8 @@ enum maple_idiom {
 	MAPLE_IDIOMS,         /* one past the last */
 };
 
-#define MAPLE_IDIOMS_ALL ((1u << MAPLE_IDIOMS) - (1u << MAPLE_IDIOM_1))
-
 /* The idioms that this version predicts, as in --idioms: bit i, idiom i. */
-#define MAPLE_IDIOMS_PREDICTED (1u << MAPLE_IDIOM_1)
+#define MAPLE_IDIOMS_PREDICTED ((1u << MAPLE_IDIOMS) - (1u << MAPLE_IDIOM_1))
 
 struct maple_iroot_event {
 	uint32_t site;
