@@ -51,7 +51,7 @@ helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
 	$(wildcard tests/e2e/lib/*.c))
 programs := $(O)/mapletest $(O)/libmaple.a $(O)/libmaple.so \
 	$(O)/libmaple-agent.so
-tools := $(O)/tests/oracle $(O)/tests/simulate
+tools := $(O)/tests/oracle $(O)/tests/simulate $(O)/tests/bench/predict
 
 .PHONY: all tests demo check deps deps-check install style lint bench clean
 all: $(programs)
@@ -141,6 +141,11 @@ $(O)/tests/oracle: $(wildcard tests/oracle/*.c) $(O)/libmaple.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -MF $@.d -o $@ $(filter %.c %.a,$^) $(LIBS)
+
+$(O)/tests/bench/predict: tests/bench/predict.c $(O)/libmaple.a
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $^ $(LIBS)
 
 $(O)/tests/simulate: $(wildcard tests/simulate/*.c) $(wildcard lib/plan/*.c)
 	@mkdir -p $(@D)
