@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* mapletest memo list, forget, export. */
+/* mapletest memo list, forget, merge, export. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +97,18 @@ static int forget(struct maple_settings *settings, struct maple_memo *memo,
 	return ret;
 }
 
+static int merge(struct maple_settings *settings, struct maple_memo *memo,
+		 FILE *out)
+{
+	struct maple_error err = { "" };
+
+	for (int i = 1; i < settings->argc; i++)
+		if (maple_memo_merge(memo, settings->argv[i], &err))
+			return maple_say_error(MAPLE_STATUS_FAILED, "%s",
+					       err.text);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	unsigned int flags;
@@ -105,8 +117,33 @@ static const struct {
 } actions[] = {
 	{ "list", MAPLE_MEMO_READONLY, false, list },
 	{ "forget", 0, true, forget },
+	{ "merge", 0, true, merge },
 	{ "export", MAPLE_MEMO_READONLY, false, export },
 };
+
+#define ACTIONS (sizeof(actions) / sizeof(*actions))
+
+static int check_words(const struct maple_settings *settings, size_t action)
+{
+	bool forgets = actions[action].main == forget;
+
+	if (settings->all && !forgets)
+		return maple_say_error(MAPLE_STATUS_USAGE,
+				       "--all goes with 'memo forget'");
+	if (forgets && (settings->argc == 1) != settings->all)
+		return maple_say_error(MAPLE_STATUS_USAGE,
+				       "forget what? mapletest memo forget "
+				       "PROGRAM|FINDING..., or --all");
+	if (actions[action].arguments && settings->argc == 1 && !forgets)
+		return maple_say_error(MAPLE_STATUS_USAGE,
+				       "merge what? mapletest memo merge "
+				       "FILE...");
+	if (!actions[action].arguments && settings->argc > 1)
+		return maple_say_error(MAPLE_STATUS_USAGE,
+				       "mapletest memo list and export take "
+				       "no argument");
+	return 0;
+}
 
 int maple_command_memo(struct maple_settings *settings)
 {
@@ -116,25 +153,16 @@ int maple_command_memo(struct maple_settings *settings)
 	FILE *out;
 	int ret;
 
-	while (a < 3 && strcmp(word, actions[a].name) != 0)
+	while (a < ACTIONS && strcmp(word, actions[a].name) != 0)
 		a++;
-	if (a == 3)
+	if (a == ACTIONS)
 		return maple_say_error(MAPLE_STATUS_USAGE,
-				       "mapletest memo wants list, forget or "
-				       "export, not '%s'",
+				       "mapletest memo wants list, forget, "
+				       "merge or export, not '%s'",
 				       word);
-	if (settings->all && !actions[a].arguments)
-		return maple_say_error(MAPLE_STATUS_USAGE,
-				       "--all goes with 'memo forget'");
-	if (actions[a].arguments ? (settings->argc == 1) != settings->all
-				 : settings->argc > 1)
-		return maple_say_error(MAPLE_STATUS_USAGE,
-				       actions[a].arguments
-					       ? "forget what? mapletest memo "
-						 "forget PROGRAM|FINDING..., "
-						 "or --all"
-					       : "mapletest memo list and "
-						 "export take no argument");
+	ret = check_words(settings, a);
+	if (ret)
+		return ret;
 	ret = maple_database_open(settings, actions[a].flags, &memo);
 	if (ret)
 		return ret;

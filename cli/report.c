@@ -75,12 +75,14 @@ static int print_coverage(struct maple_memo *memo,
 {
 	struct maple_report_style style = maple_out_style(out, settings);
 	struct maple_error err = { "" };
+	struct maple_memo_success success;
 	struct maple_memo_sample *samples;
 	unsigned int dry = 0;
 	uint64_t *curve;
 	size_t n;
 
-	if (maple_memo_samples(memo, program->id, (int64_t)settings->since,
+	if (maple_memo_success(memo, program->id, &success, &err) ||
+	    maple_memo_samples(memo, program->id, (int64_t)settings->since,
 			       &samples, &n, &err))
 		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
 	curve = calloc(n + 1, sizeof(*curve));
@@ -93,13 +95,16 @@ static int print_coverage(struct maple_memo *memo,
 	for (size_t i = n; i > 1 && curve[i - 1] == curve[i - 2]; i--)
 		dry++;
 	if (settings->format) {
-		maple_report_json_coverage(out, program, samples, n, NULL);
+		maple_report_json_coverage(out, program, &success, samples, n,
+					   NULL);
 	} else {
 		fprintf(out, "%s%s%s\n\n",
 			program->path ? program->path : program->build_id,
 			program->input ? ", input " : "",
 			program->input ? program->input : "");
 		maple_report_coverage(out, &program->coverage, &style);
+		putc('\n', out);
+		maple_report_success(out, &success, &style);
 		putc('\n', out);
 		maple_report_curve(out, curve, n, &style);
 		maple_report_saturation(

@@ -180,10 +180,9 @@ static int open_immutable(struct maple_memo *memo)
 	return rc;
 }
 
-static int open_readonly(struct maple_memo *memo, struct maple_error *err)
+static int open_file(struct maple_memo *memo, struct maple_error *err)
 {
-	int64_t version;
-	int rc, ret;
+	int rc;
 
 	rc = sqlite3_open_v2(memo->path, &memo->db, SQLITE_OPEN_READONLY, NULL);
 	if (rc != SQLITE_OK)
@@ -196,11 +195,29 @@ static int open_readonly(struct maple_memo *memo, struct maple_error *err)
 		if (rc != SQLITE_OK)
 			return maple_sql_fail(memo, rc, err);
 	}
-	ret = look(memo, &version, err);
-	if (!ret && version == 0)
+	return 0;
+}
+
+/* As look(), of a database that must have something in it. */
+static int look_filled(struct maple_memo *memo, int64_t *version,
+		       struct maple_error *err)
+{
+	int ret = look(memo, version, err);
+
+	if (!ret && *version == 0)
 		return maple_error_set(err, ENOENT,
 				       "memo database '%s' is still empty",
 				       memo->path);
+	return ret;
+}
+
+static int open_readonly(struct maple_memo *memo, struct maple_error *err)
+{
+	int64_t version;
+	int ret = open_file(memo, err);
+
+	if (!ret)
+		ret = look_filled(memo, &version, err);
 	if (!ret && version < maple_sql_version)
 		return maple_error_set(err, ENOTSUP,
 				       "memo database '%s' has the older "
@@ -208,6 +225,55 @@ static int open_readonly(struct maple_memo *memo, struct maple_error *err)
 				       "run, brings it to %d",
 				       memo->path, (int)version,
 				       maple_sql_version);
+	return ret;
+}
+
+/* maple_sql_backup - the whole of @from into @schema of @to */
+int maple_sql_backup(struct maple_memo *to, const char *schema,
+		     struct maple_memo *from, struct maple_error *err)
+{
+	sqlite3_backup *backup =
+		sqlite3_backup_init(to->db, schema, from->db, "main");
+	int rc;
+
+	if (!backup)
+		return maple_sql_fail(to, sqlite3_errcode(to->db), err);
+	rc = sqlite3_backup_step(backup, -1);
+	sqlite3_backup_finish(backup);
+	return rc == SQLITE_DONE ? 0 : maple_sql_fail(from, rc, err);
+}
+
+/*
+ * maple_sql_copy - the database at @path in memory, checked, and in the
+ * schema of today; the file itself is only read
+ */
+int maple_sql_copy(const char *path, struct maple_memo **copy,
+		   struct maple_error *err)
+{
+	struct maple_memo file = { .path = (char *)path };
+	struct maple_memo *m = calloc(1, sizeof(*m));
+	int64_t version;
+	int ret = -ENOMEM;
+
+	if (m)
+		m->path = strdup(path);
+	if (!m || !m->path || sqlite3_open(":memory:", &m->db) != SQLITE_OK)
+		maple_error_set(err, ENOMEM, "out of memory");
+	else
+		ret = open_file(&file, err);
+	if (!ret)
+		ret = look_filled(&file, &version, err);
+	if (!ret)
+		ret = maple_sql_backup(m, "main", &file, err);
+	sqlite3_close(file.db);
+	if (!ret)
+		ret = quick_check(m, err);
+	if (!ret && version < maple_sql_version)
+		ret = migrate(m, err);
+	if (ret)
+		maple_memo_close(m);
+	else
+		*copy = m;
 	return ret;
 }
 

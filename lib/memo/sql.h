@@ -56,6 +56,14 @@ enum maple_statement {
 	MAPLE_SQL_MAX,
 };
 
+/* Of two rows of memo on one program and iRoot. */
+#define MAPLE_SQL_UNION_OF_MARKS                           \
+	" predicted = max(predicted, excluded.predicted)," \
+	" observed = max(observed, excluded.observed),"    \
+	" exposed = max(exposed, excluded.exposed),"       \
+	" failed = max(failed, excluded.failed),"          \
+	" attempts = max(attempts, excluded.attempts)"
+
 struct maple_memo {
 	sqlite3 *db;
 	char *path;
@@ -83,6 +91,12 @@ int maple_sql_leave(struct maple_memo *memo, bool ours, int ret,
 int maple_sql_exec(struct maple_memo *memo, const char *sql,
 		   struct maple_error *err);
 char *maple_sql_string(sqlite3_stmt *statement, int column);
+
+/* open.c */
+int maple_sql_copy(const char *path, struct maple_memo **copy,
+		   struct maple_error *err);
+int maple_sql_backup(struct maple_memo *to, const char *schema,
+		     struct maple_memo *from, struct maple_error *err);
 
 /* marks.c */
 int maple_marks_site(struct maple_memo *memo,

@@ -72,14 +72,6 @@ const char *const maple_sql_migrations[] = {
 const int maple_sql_version =
 	sizeof(maple_sql_migrations) / sizeof(*maple_sql_migrations);
 
-/* Of two rows on one iRoot and program. */
-#define UNION_OF_MARKS                                     \
-	" predicted = max(predicted, excluded.predicted)," \
-	" observed = max(observed, excluded.observed),"    \
-	" exposed = max(exposed, excluded.exposed),"       \
-	" failed = max(failed, excluded.failed),"          \
-	" attempts = max(attempts, excluded.attempts)"
-
 /* The programs that share ?1's executable. */
 #define SAME_EXECUTABLE                             \
 	"(SELECT id FROM programs WHERE build_id =" \
@@ -317,7 +309,7 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" ON p.id IN " BUILT_AS_OLD " AND q.input = p.input"
 		" AND q.build_id = (SELECT build_id FROM images WHERE id = ?2)"
 		" WHERE coalesce(q.id, p.id) != p.id OR c.old != c.new"
-		" ON CONFLICT(program, iroot) DO UPDATE SET" UNION_OF_MARKS,
+		" ON CONFLICT(program, iroot) DO UPDATE SET" MAPLE_SQL_UNION_OF_MARKS,
 	/* What uses the image goes on with the new one. */
 	[MAPLE_SQL_CARRY_LEAVE] =
 		"DELETE FROM memo WHERE iroot IN (SELECT old FROM carry_iroot"

@@ -105,8 +105,7 @@ static json_t *result_object(const struct maple_campaign_result *r)
 		maple_bytes_encode(r->undelivered), "candidates_left",
 		(json_int_t)r->candidates_left, "dry_runs", (int)r->dry_runs,
 		"exhausted", r->exhausted, "interrupted", r->interrupted,
-		"delivery",
-		delivery_object(&r->delivery));
+		"delivery", delivery_object(&r->delivery));
 }
 
 int maple_report_json(FILE *out, const struct maple_campaign_result *result,
@@ -192,8 +191,26 @@ static json_t *program_object(const struct maple_memo_program_info *p)
 		(json_int_t)p->left, "coverage", coverage_object(&p->coverage));
 }
 
+static json_t *scheduler_object(const struct maple_memo_success *s)
+{
+	json_t *failures = json_object();
+
+	for (unsigned int r = 0; r < MAPLE_MEMO_REASONS; r++)
+		if (r != MAPLE_MEMO_REASON_EXPOSED)
+			json_object_set_new(failures,
+					    r ? maple_memo_reason_name(r)
+					      : "not known",
+					    counts_object(s->failures[r]));
+	return json_pack("{s:o, s:o, s:o, s:I, s:I}", "attempted",
+			 counts_object(s->attempted), "exposed",
+			 counts_object(s->forced), "failures", failures,
+			 "claims", (json_int_t)s->claims, "refused",
+			 (json_int_t)s->refused);
+}
+
 int maple_report_json_coverage(FILE *out,
 			       const struct maple_memo_program_info *program,
+			       const struct maple_memo_success *success,
 			       const struct maple_memo_sample *samples,
 			       size_t n, struct maple_error *err)
 {
@@ -204,12 +221,14 @@ int maple_report_json_coverage(FILE *out,
 			array, json_pack("{s:I, s:o}", "run",
 					 (json_int_t)samples[i].run, "coverage",
 					 coverage_object(&samples[i].coverage)));
-	return write_object(
-		out,
-		json_pack("{s:i, s:o, s:o, s:o}", "schema", MAPLE_REPORT_SCHEMA,
-			  "program", program_object(program), "coverage",
-			  coverage_object(&program->coverage), "samples", array),
-		err);
+	return write_object(out,
+			    json_pack("{s:i, s:o, s:o, s:o, s:o}", "schema",
+				      MAPLE_REPORT_SCHEMA, "program",
+				      program_object(program), "coverage",
+				      coverage_object(&program->coverage),
+				      "scheduler", scheduler_object(success),
+				      "samples", array),
+			    err);
 }
 
 int maple_report_json_programs(FILE *out,

@@ -65,6 +65,80 @@ void maple_report_coverage(FILE *out, const struct maple_coverage *coverage,
 	print_row(out, "all", predicted, exposed, failed);
 }
 
+/* The columns of maple_report_success(), and what each counts. */
+static const struct {
+	const char *head;
+	enum maple_memo_reason reason;
+} whys[] = {
+	{ "missed", MAPLE_MEMO_REASON_UNREACHED },
+	{ "gave up", MAPLE_MEMO_REASON_GAVE_UP },
+	{ "unmet", MAPLE_MEMO_REASON_UNMET },
+	{ "refused", MAPLE_MEMO_REASON_REFUSED },
+	{ "failed", MAPLE_MEMO_REASON_FAILED },
+	{ "other", MAPLE_MEMO_REASON_NONE },
+};
+
+#define WHYS (sizeof(whys) / sizeof(*whys))
+
+/* What has no column of its own goes into the last. */
+static unsigned int why_of(unsigned int reason)
+{
+	for (unsigned int w = 0; w < WHYS; w++)
+		if (whys[w].reason == reason)
+			return w;
+	return WHYS - 1;
+}
+
+static void print_success(FILE *out, const char *name, uint64_t tried,
+			  uint64_t forced, const uint64_t why[WHYS])
+{
+	fprintf(out, "  %-8s %5" PRIu64 " %8" PRIu64 " %3.0f %%", name, tried,
+		forced, tried ? 100.0 * forced / tried : 0.0);
+	for (unsigned int w = 0; w < WHYS; w++)
+		fprintf(out, " %*" PRIu64, (int)strlen(whys[w].head) + 1,
+			why[w]);
+	putc('\n', out);
+}
+
+void maple_report_success(FILE *out, const struct maple_memo_success *success,
+			  const struct maple_report_style *style)
+{
+	uint64_t tried = maple_iroot_total(success->attempted);
+	uint64_t all[WHYS] = { 0 };
+
+	if (!tried) {
+		fputs("the scheduler was tried on nothing yet\n", out);
+		return;
+	}
+	fprintf(out, "  %-8s %5s %8s %5s", "idiom", "tried", "exposed", "rate");
+	for (unsigned int w = 0; w < WHYS; w++)
+		fprintf(out, "  %s", whys[w].head);
+	putc('\n', out);
+	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++) {
+		uint64_t why[WHYS] = { 0 };
+		char name[16];
+
+		if (!success->attempted[i])
+			continue;
+		for (unsigned int r = 0; r < MAPLE_MEMO_REASONS; r++) {
+			why[why_of(r)] += success->failures[r][i];
+			all[why_of(r)] += success->failures[r][i];
+		}
+		snprintf(name, sizeof(name), "%u", i);
+		print_success(out, i == MAPLE_IDIOM_DEADLOCK ? "deadlock" : name,
+			      success->attempted[i], success->forced[i], why);
+	}
+	print_success(out, "all", tried, maple_iroot_total(success->forced),
+		      all);
+	fprintf(out,
+		"%" PRIu64 " exposure%s claimed, %" PRIu64
+		" refused by the observer (%.1f %%)\n",
+		success->claims, success->claims == 1 ? "" : "s",
+		success->refused,
+		success->claims ? 100.0 * success->refused / success->claims
+				: 0.0);
+}
+
 void maple_report_curve(FILE *out, const uint64_t *exposed, size_t n,
 			const struct maple_report_style *style)
 {

@@ -109,12 +109,14 @@ failed() {
 	usage "which finding?" replay
 	usage "which finding?" replay a b
 	usage "one finding at a time" report a b
-	usage "memo wants list, forget or export" memo
-	usage "memo wants list, forget or export" memo lst
+	usage "memo wants list, forget, merge or export" memo
+	usage "memo wants list, forget, merge or export" memo lst
 	usage "forget what?" memo forget
 	usage "forget what?" memo --all forget x
 	usage "take no argument" memo list x
 	usage "goes with 'memo forget'" memo --all list
+	usage "goes with 'memo forget'" memo --all merge x
+	usage "merge what?" memo merge
 }
 
 @test "bad values name the option and what it wants" {

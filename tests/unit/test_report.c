@@ -521,6 +521,56 @@ static void saturation_is_said_only_when_nothing_is_left(void **state)
 		"1 iRoot exposed, 3 candidates left; still growing\n");
 }
 
+static void success_is_a_table_of_rates_and_reasons(void **state)
+{
+	struct maple_memo_success s = {
+		.attempted = { [1] = 10, [5] = 3 },
+		.forced = { [1] = 7, [5] = 1 },
+		.failures = { [MAPLE_MEMO_REASON_UNREACHED] = { [1] = 2 },
+			      [MAPLE_MEMO_REASON_GAVE_UP] = { [5] = 1 },
+			      [MAPLE_MEMO_REASON_UNDELIVERED] = { [5] = 1 },
+			      [MAPLE_MEMO_REASON_REFUSED] = { [1] = 1 } },
+		.claims = 9,
+		.refused = 1,
+	};
+	struct maple_memo_program_info program = { .build_id = "aa" };
+	struct maple_report_style style = { 0 };
+	int unreached, gave_up, exposed, refused;
+	FILE *out = open_buffer();
+	json_t *object;
+
+	maple_report_success(out, &s, &style);
+	s.attempted[1] = s.attempted[5] = 0;
+	maple_report_success(out, &s, &style);
+	fclose(out);
+	assert_string_equal(
+		buffer,
+		"  idiom    tried  exposed  rate  missed  gave up  unmet"
+		"  refused  failed  other\n"
+		"  1           10        7  70 %       2        0      0"
+		"        1       0      0\n"
+		"  5            3        1  33 %       0        1      0"
+		"        0       0      1\n"
+		"  all         13        8  62 %       2        1      0"
+		"        1       0      1\n"
+		"9 exposures claimed, 1 refused by the observer (11.1 %)\n"
+		"the scheduler was tried on nothing yet\n");
+	out = open_buffer();
+	assert_int_equal(
+		maple_report_json_coverage(out, &program, &s, NULL, 0, NULL), 0);
+	fclose(out);
+	object = json_loads(buffer, 0, NULL);
+	assert_int_equal(
+		json_unpack(object, "{s:{s:{s:i}, s:i, s:{s:{s:i}, s:{s:i}}}}",
+			    "scheduler", "exposed", "1", &exposed, "refused",
+			    &refused, "failures", "never reached", "1",
+			    &unreached, "gave up", "5", &gave_up),
+		0);
+	assert_int_equal(exposed, 7);
+	assert_int_equal(refused + unreached + gave_up, 4);
+	json_decref(object);
+}
+
 static void coverage_is_a_table_with_a_total(void **state)
 {
 	struct maple_coverage c = { .predicted = { [1] = 12, [7] = 2 },
@@ -580,6 +630,7 @@ int main(void)
 		TEST(what_is_no_finding_is_refused),
 		TEST(what_was_cut_short_is_not_saturated),
 		TEST(saturation_is_said_only_when_nothing_is_left),
+		TEST(success_is_a_table_of_rates_and_reasons),
 		TEST(coverage_is_a_table_with_a_total),
 		TEST(dmesg_lines_have_a_stamp),
 	};

@@ -322,6 +322,20 @@ int maple_memo_forget_finding(struct maple_memo *memo, const char *id,
 			      struct maple_error *err);
 int maple_memo_forget_all(struct maple_memo *memo, struct maple_error *err);
 
+/*
+ * maple_memo_merge - takes over everything that the database at @path knows
+ *
+ * A union: what is exposed in either is exposed; of attempts, failures and
+ * times seen the greater number counts, since the two may have them from one
+ * origin; campaigns and runs come once, however often they are merged. @path
+ * is only read; it may have an older schema, and it is copied to memory.
+ *
+ * Errors: as maple_memo_open() with MAPLE_MEMO_READONLY; @memo then is as it
+ * was.
+ */
+int maple_memo_merge(struct maple_memo *memo, const char *path,
+		     struct maple_error *err);
+
 /* maple_memo_export - every table as one JSON object, to @out */
 int maple_memo_export(struct maple_memo *memo, FILE *out,
 		      struct maple_error *err);

@@ -43,6 +43,13 @@ void maple_report_coverage(FILE *out, const struct maple_coverage *coverage,
 			   const struct maple_report_style *style);
 
 /*
+ * maple_report_success - how often the scheduler exposed what it tried, by
+ * idiom, and why it did not
+ */
+void maple_report_success(FILE *out, const struct maple_memo_success *success,
+			  const struct maple_report_style *style);
+
+/*
  * maple_report_curve - iRoots exposed over runs, as a small drawing
  * @exposed: the total after each of @n runs
  */
@@ -92,10 +99,11 @@ int maple_report_json_findings(FILE *out, struct maple_finding *const *findings,
 
 /*
  * maple_report_json_coverage - {"schema":1,"program":{...},"coverage":{...},
- * "samples":[{"run":..,"coverage":{...}}]}
+ * "scheduler":{...},"samples":[{"run":..,"coverage":{...}}]}
  */
 int maple_report_json_coverage(FILE *out,
 			       const struct maple_memo_program_info *program,
+			       const struct maple_memo_success *success,
 			       const struct maple_memo_sample *samples,
 			       size_t n, struct maple_error *err);
 

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The union of two databases. Rows are told apart by what they are, not by
+ * their numbers: images by build-id, sites by image and offset, campaigns by
+ * the random name they got at birth, runs by their place in their campaign.
+ * Numbers of the other database become ours by way of temporary tables.
+ */
+#include "memo/sql.h"
+
+#define NUMBERS(table) \
+	"CREATE TEMP TABLE " table "(old INTEGER PRIMARY KEY, new INTEGER);"
+
+static const char images[] =
+	"INSERT OR IGNORE INTO main.images(build_id, path)"
+	" SELECT build_id, path FROM other.images;" NUMBERS(
+		"merge_image") "INSERT INTO merge_image SELECT o.id, m.id FROM other.images o"
+			       " JOIN main.images m ON m.build_id = o.build_id;"
+			       "INSERT OR IGNORE INTO main.rebuilds(old, new) SELECT a.new, b.new"
+			       " FROM other.rebuilds o JOIN merge_image a ON a.old = o.old"
+			       " JOIN merge_image b ON b.old = o.new";
+
+/* An unused event has site 0 in both. */
+static const char sites[] =
+	"INSERT INTO main.sites(image, offset, is_call, function, file, line,"
+	" fingerprint) SELECT x.new, o.offset, o.is_call, o.function, o.file,"
+	" o.line, o.fingerprint FROM other.sites o JOIN merge_image x"
+	" ON x.old = o.image WHERE true"
+	" ON CONFLICT(image, offset, is_call) DO UPDATE SET"
+	" function = coalesce(function, excluded.function),"
+	" line = iif(file IS NULL, excluded.line, line),"
+	" file = coalesce(file, excluded.file),"
+	" fingerprint = coalesce(fingerprint, excluded.fingerprint);" NUMBERS(
+		"merge_site") "INSERT INTO merge_site SELECT o.id, m.id FROM other.sites o"
+			      " JOIN merge_image x ON x.old = o.image JOIN main.sites m"
+			      " ON m.image = x.new AND m.offset = o.offset AND m.is_call = o.is_call;"
+			      "INSERT INTO merge_site VALUES(0, 0)";
+
+#define OUR_SITES                               \
+	" FROM other.iroots o"                  \
+	" JOIN merge_site a ON a.old = o.site0" \
+	" JOIN merge_site b ON b.old = o.site1" \
+	" JOIN merge_site c ON c.old = o.site2" \
+	" JOIN merge_site d ON d.old = o.site3"
+
+static const char iroots[] =
+	"INSERT OR IGNORE INTO main.iroots(idiom, kinds, site0, site1, site2,"
+	" site3) SELECT o.idiom, o.kinds, a.new, b.new, c.new, d.new" OUR_SITES
+	";" NUMBERS(
+		"merge_iroot") "INSERT INTO merge_iroot SELECT o.id, m.id" OUR_SITES
+			       " JOIN main.iroots m ON m.idiom = o.idiom AND m.kinds = o.kinds"
+			       " AND m.site0 = a.new AND m.site1 = b.new AND m.site2 = c.new"
+			       " AND m.site3 = d.new";
+
+static const char marks[] =
+	"INSERT OR IGNORE INTO main.programs(build_id, input, path)"
+	" SELECT build_id, input, path FROM other.programs;" NUMBERS(
+		"merge_program") "INSERT INTO merge_program SELECT o.id, m.id FROM other.programs o"
+				 " JOIN main.programs m ON m.build_id = o.build_id"
+				 " AND m.input = o.input;"
+				 "INSERT INTO main.memo(program, iroot, predicted, observed, exposed,"
+				 " failed, attempts) SELECT p.new, i.new, o.predicted, o.observed,"
+				 " o.exposed, o.failed, o.attempts FROM other.memo o"
+				 " JOIN merge_program p ON p.old = o.program"
+				 " JOIN merge_iroot i ON i.old = o.iroot WHERE true"
+				 " ON CONFLICT(program, iroot) DO UPDATE SET" MAPLE_SQL_UNION_OF_MARKS;
+
+static const char campaigns[] =
+	"INSERT INTO main.campaigns(program, argv, cwd, input, exe, strategy,"
+	" seed, version, began, ended, outcome, uid) SELECT p.new, o.argv,"
+	" o.cwd, o.input, o.exe, o.strategy, o.seed, o.version, o.began,"
+	" o.ended, o.outcome, o.uid FROM other.campaigns o"
+	" LEFT JOIN merge_program p ON p.old = o.program WHERE true"
+	" ORDER BY o.id ON CONFLICT(uid) DO UPDATE SET"
+	" program = coalesce(program, excluded.program),"
+	" ended = coalesce(ended, excluded.ended),"
+	" outcome = coalesce(outcome, excluded.outcome);" NUMBERS(
+		"merge_campaign") "INSERT INTO merge_campaign SELECT o.id, m.id FROM other.campaigns o"
+				  " JOIN main.campaigns m ON m.uid = o.uid";
+
+/* Of a campaign that both have, one may know more runs than the other. */
+static const char runs[] =
+	"CREATE TEMP TABLE merge_run AS SELECT r.id AS old, x.new AS campaign,"
+	" row_number() OVER (PARTITION BY r.campaign ORDER BY r.id) AS nth,"
+	" (SELECT count(*) FROM main.runs h WHERE h.campaign = x.new) AS had"
+	" FROM other.runs r JOIN merge_campaign x ON x.old = r.campaign;"
+	"INSERT INTO main.runs(campaign, kind, iroot, plan, seed, attempt,"
+	" flip, began, ended, verdict, signo, status, seconds, cpu_seconds,"
+	" delivered, exposed, claimed, reason) SELECT x.campaign, r.kind,"
+	" i.new, r.plan, r.seed, r.attempt, r.flip, r.began, r.ended,"
+	" r.verdict, r.signo, r.status, r.seconds, r.cpu_seconds, r.delivered,"
+	" r.exposed, r.claimed, r.reason FROM merge_run x JOIN other.runs r"
+	" ON r.id = x.old LEFT JOIN merge_iroot i ON i.old = r.iroot"
+	" WHERE x.nth > x.had ORDER BY r.id;"
+	"CREATE TEMP TABLE merge_ours AS SELECT id, campaign, row_number()"
+	" OVER (PARTITION BY campaign ORDER BY id) AS nth FROM main.runs"
+	" WHERE campaign IN (SELECT new FROM merge_campaign);"
+	"CREATE UNIQUE INDEX temp.merge_ours_nth ON merge_ours(campaign, nth);"
+	"CREATE UNIQUE INDEX temp.merge_run_old ON merge_run(old);"
+	"INSERT OR IGNORE INTO main.samples(run, idiom, predicted, exposed,"
+	" failed) SELECT m.id, s.idiom, s.predicted, s.exposed, s.failed"
+	" FROM other.samples s JOIN merge_run x ON x.old = s.run"
+	" JOIN merge_ours m ON m.campaign = x.campaign AND m.nth = x.nth";
+
+static const char findings[] =
+	"INSERT INTO main.findings(id, program, campaign, json, first_seen,"
+	" last_seen, times_seen) SELECT o.id, p.new, c.new, o.json,"
+	" o.first_seen, o.last_seen, o.times_seen FROM other.findings o"
+	" LEFT JOIN merge_program p ON p.old = o.program"
+	" LEFT JOIN merge_campaign c ON c.old = o.campaign WHERE true"
+	" ORDER BY o.rowid ON CONFLICT(id) DO UPDATE SET"
+	" json = iif(excluded.last_seen > last_seen, excluded.json, json),"
+	" first_seen = min(first_seen, excluded.first_seen),"
+	" last_seen = max(last_seen, excluded.last_seen),"
+	" times_seen = max(times_seen, excluded.times_seen)";
+
+static const char forget[] = "DROP TABLE IF EXISTS temp.merge_image;"
+			     "DROP TABLE IF EXISTS temp.merge_site;"
+			     "DROP TABLE IF EXISTS temp.merge_iroot;"
+			     "DROP TABLE IF EXISTS temp.merge_program;"
+			     "DROP TABLE IF EXISTS temp.merge_campaign;"
+			     "DROP TABLE IF EXISTS temp.merge_run;"
+			     "DROP TABLE IF EXISTS temp.merge_ours";
+
+static int unite(struct maple_memo *memo, struct maple_error *err)
+{
+	static const char *const steps[] = {
+		images, sites, iroots, marks, campaigns, runs, findings, forget
+	};
+	int ret = maple_memo_begin(memo, err);
+
+	if (ret)
+		return ret;
+	for (unsigned int i = 0; i < sizeof(steps) / sizeof(*steps) && !ret; i++)
+		ret = maple_sql_exec(memo, steps[i], err);
+	/* A rollback takes the temporary tables with it. */
+	return maple_sql_leave(memo, true, ret, err);
+}
+
+int maple_memo_merge(struct maple_memo *memo, const char *path,
+		     struct maple_error *err)
+{
+	struct maple_memo *copy;
+	int ret = maple_sql_copy(path, &copy, err);
+
+	if (ret)
+		return ret;
+	ret = maple_sql_exec(memo, "ATTACH ':memory:' AS other", err);
+	if (!ret) {
+		ret = maple_sql_backup(memo, "other", copy, err);
+		if (!ret)
+			ret = unite(memo, err);
+		maple_sql_exec(memo, "DETACH other", ret ? NULL : err);
+	}
+	maple_memo_close(copy);
+	return ret;
+}
