@@ -21,8 +21,7 @@ const struct maple_command maple_commands[] = {
 	  "iRoots exposed, predicted, failed, and how they grew",
 	  maple_command_coverage },
 	{ "memo", MAPLE_CMD_MEMO,
-	  "[options] list | forget PROGRAM|FINDING... | merge FILE... |"
-	  " export",
+	  "[options] list | forget WHAT... | merge FILE... | export",
 	  "the memo database: list, forget, merge, export", maple_command_memo },
 	{ "doctor", MAPLE_CMD_DOCTOR, "[options] [-- PROG [ARGS]]",
 	  "what works on this machine, and how to mend the rest",
