@@ -88,6 +88,7 @@ static void add_moment(struct maple_campaign *c, struct maple_finding *f,
 {
 	struct maple_moment *m = &f->moments[f->nmoments++];
 	const struct maple_run *run = &trial->run;
+	const struct maple_event *until = e;
 
 	maple_registry_place(c->registry, step->site, &m->place);
 	m->kind = letter[step->kind];
@@ -99,8 +100,39 @@ static void add_moment(struct maple_campaign *c, struct maple_finding *f,
 				   trial->plan.hint[step->role]);
 	if (!e)
 		return;
+	/* What is not in the log itself never came to its end. */
+	if (e < trial->log || e >= trial->log + trial->nlog)
+		until = trial->log + trial->nlog;
 	m->address = e->addr;
-	m->variable = maple_story_variable(c, trial, e->addr, e);
+	m->variable = maple_story_variable(c, trial, e->addr, until);
+}
+
+/*
+ * The lock that a thread of the deadlock waits for is that of the step that
+ * acquired it; the thread is that of the same role's step.
+ */
+static bool blocked(const struct maple_trial *trial, unsigned int s,
+		    const int64_t at[MAPLE_PLAN_STEPS], struct maple_event *e)
+{
+	const struct maple_plan *plan = &trial->plan;
+	bool acquired = false, began = false;
+
+	if (trial->run.end != MAPLE_END_DEADLOCK || at[s] >= 0 ||
+	    plan->step[s].kind != MAPLE_EV_LOCK)
+		return false;
+	for (unsigned int i = 0; i < s; i++) {
+		if (at[i] < 0)
+			continue;
+		if (plan->step[i].var == plan->step[s].var) {
+			e->addr = trial->log[at[i]].addr;
+			acquired = true;
+		}
+		if (plan->step[i].role == plan->step[s].role) {
+			e->thread = trial->log[at[i]].thread;
+			began = true;
+		}
+	}
+	return acquired && began;
 }
 
 static void tell_order(struct maple_campaign *c, struct maple_finding *f,
@@ -122,13 +154,17 @@ static void tell_order(struct maple_campaign *c, struct maple_finding *f,
 			     trial->run.pc ==
 				     site_address(c, &trial->run, step->site);
 		int from = step->dep >= 0 ? moment[step->dep] : -1;
+		const struct maple_event *e =
+			at[s] >= 0 ? &trial->log[at[s]] : NULL;
+		struct maple_event wait = { 0 };
 
+		if (blocked(trial, s, at, &wait))
+			e = &wait;
 		moment[s] = -1;
-		if (at[s] < 0 && !fatal)
+		if (!e && !fatal)
 			continue;
 		moment[s] = f->nmoments;
-		add_moment(c, f, trial, step,
-			   at[s] >= 0 ? &trial->log[at[s]] : NULL, from);
+		add_moment(c, f, trial, step, e, from);
 	}
 }
 
