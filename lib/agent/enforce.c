@@ -74,9 +74,9 @@ static void log_moves(void)
 
 	static_assert(sizeof(*now) <= sizeof(maple_shm->auto_result), "fits");
 	maple_auto_result(automaton, now);
-	for (unsigned int i = 0; i < MAPLE_PLAN_STEPS; i++)
-		if ((now->steps & ~said.steps) >> i & 1)
-			log_event(MAPLE_EV_STEP, NULL, i);
+	/* The caller's access has been logged right before. */
+	if (now->executed != said.executed)
+		log_event(MAPLE_EV_STEP, NULL, now->last_step);
 	if (now->attempts != said.attempts)
 		log_event(MAPLE_EV_GIVEUP, NULL, now->attempts);
 	if (now->exposed && !said.exposed)

@@ -91,6 +91,7 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 			return;
 	}
 	maple_agent_enter();
+	shm->thread[self->number].at = site->number + 1;
 	if (site->wanted) {
 		shm->stats.hits[site->way]++;
 		self->stale = ++site->count > OFTEN;
@@ -105,6 +106,7 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 			site->flags & MAPLE_SITEF_ATOMIC ? MAPLE_EVF_ATOMIC : 0,
 			0, (uint64_t)(frame + 1));
 	}
+	shm->thread[self->number].at = 0;
 	maple_agent_leave();
 }
 
@@ -118,11 +120,13 @@ void maple_hook_after(uint64_t addr, struct maple_agent_site *site,
 	if (!maple_shm || self->number == MAPLE_THREAD_NONE || self->inside)
 		return;
 	maple_agent_enter();
+	maple_shm->thread[self->number].at = site->number + 1;
 	if (maple_agent_close(site->number, &acc))
 		maple_enforce_after(
 			&acc,
 			site->flags & MAPLE_SITEF_ATOMIC ? MAPLE_EVF_ATOMIC : 0,
 			true);
+	maple_shm->thread[self->number].at = 0;
 	maple_agent_leave();
 }
 

@@ -99,6 +99,8 @@ struct maple_shm_thread {
 	uint32_t demoted; /* [c] the campaign holds it below everyone */
 	uint64_t events;  /* [a] events so far, quiet sites not counted */
 	uint64_t pthread; /* [a] its pthread_t */
+	uint32_t at;      /* [a] site whose hook it is in, + 1; 0: none */
+	uint32_t pad;
 };
 
 struct maple_shm_crash {

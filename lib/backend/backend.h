@@ -76,6 +76,7 @@ struct maple_run_thread {
 	char name[MAPLE_PLAN_NAME];
 	int tid;
 	uint64_t pthread; /* its pthread_t */
+	uint32_t at;      /* site whose hook it was in, + 1; 0: none */
 };
 
 /* A thread that slept, without a timeout, when the run was ended. */
@@ -124,6 +125,7 @@ struct maple_backend_options {
 	const char *const *exclude;
 	const char *agent; /* path of libmaple-agent.so */
 	struct maple_registry *registry;
+	double patience; /* seconds to wait for a CPU of its own */
 	void (*notice)(void *ctx, const char *text);
 	void *ctx;
 };

@@ -54,6 +54,8 @@ static bool claim_any(struct maple_cpu *cpu, int first)
  * maple_cpu_take - claims a CPU and leaves it
  * @patience: seconds to wait when other campaigns have all of them; after
  *            that one is shared, with a notice
+ *
+ * Returns 0 or -errno; -EINTR when a signal came while it waited.
  */
 int maple_cpu_take(struct maple_cpu *cpu, double patience,
 		   void (*notice)(void *ctx, const char *text), void *ctx)
@@ -84,7 +86,8 @@ int maple_cpu_take(struct maple_cpu *cpu, double patience,
 		if (!told)
 			notice(ctx, "another campaign has the CPU: waiting");
 		told = true;
-		nanosleep(&slice, NULL);
+		if (nanosleep(&slice, NULL))
+			return -errno;
 		patience -= 0.05;
 	}
 	rest = cpu->before;

@@ -40,7 +40,11 @@ static void on_observed(void *ctx, const struct maple_iroot *iroot)
 static int read_log(struct maple_campaign *c, struct maple_trial *trial,
 		    struct verdict *v)
 {
-	struct maple_predict_options options = { .no_predict = true };
+	/* Between two events of the log, any number may be missing. */
+	struct maple_predict_options options = {
+		.no_predict = true,
+		.no_observe = trial->run.lost > 0,
+	};
 	struct maple_predict_sink sink = { .observed = on_observed, .ctx = v };
 	struct maple_predict *p;
 	uint32_t i;

@@ -201,12 +201,14 @@ static int harvest(struct maple_campaign *c, struct maple_trial *trial,
 		maple_memo_rollback(c->memo);
 		return e;
 	}
-	harvest_observed(s);
+	if (!trial->run.lost)
+		harvest_observed(s);
 	if (maple_predict_finish(c->predict) && !s->harvest.error)
 		s->harvest.error = maple_error_set(c->err, ENOMEM,
 						   "out of memory");
-	/* Some exposures are certain only now. */
-	harvest_observed(s);
+	/* Some exposures are certain only now; without all events, none is. */
+	if (!trial->run.lost)
+		harvest_observed(s);
 	if (s->harvest.error) {
 		maple_memo_rollback(c->memo);
 		return s->harvest.error;

@@ -16,6 +16,7 @@
 #include "internal.h"
 
 #define AGENT_FILE "libmaple-agent.so"
+#define PATIENCE   120 /* seconds to wait for a CPU, unless --max-time is less */
 
 static bool is_file(const char *path)
 {
@@ -232,6 +233,9 @@ static int open_backend(struct maple_campaign *c)
 		.exclude = o->exclude,
 		.agent = c->agent,
 		.registry = c->registry,
+		.patience = o->max_time > 0 && o->max_time < PATIENCE
+				    ? o->max_time
+				    : PATIENCE,
 		.notice = pass_notice,
 		.ctx = c,
 	};

@@ -15,159 +15,6 @@
 #include "internal.h"
 #include "story.h"
 
-/* ---- the interleaving ---- */
-
-static const char letter[] = {
-	[MAPLE_EV_READ] = 'R',
-	[MAPLE_EV_WRITE] = 'W',
-	[MAPLE_EV_LOCK] = 'L',
-	[MAPLE_EV_UNLOCK] = 'U',
-};
-
-static bool is_step(const struct maple_plan_step *step,
-		    const struct maple_event *e)
-{
-	if (e->site != step->site || !maple_event_is_access(e->kind))
-		return false;
-	return e->kind == step->kind ||
-	       (e->kind == MAPLE_EV_UPDATE &&
-		maple_event_is_memory(step->kind));
-}
-
-/*
- * Where in the log each step was executed for the last time: backwards from
- * the end, or from the exposure, and not beyond the last attempt given up.
- */
-static void find_steps(const struct maple_trial *trial,
-		       int64_t at[MAPLE_PLAN_STEPS])
-{
-	const struct maple_plan *plan = &trial->plan;
-	bool exposed = trial->run.automaton.exposed;
-	int64_t i, first = 0, last = (int64_t)trial->nlog - 1;
-	int s;
-
-	for (i = 0; i <= last; i++) {
-		if (trial->log[i].kind == MAPLE_EV_GIVEUP)
-			first = i;
-		if (trial->log[i].kind == MAPLE_EV_EXPOSED)
-			last = i;
-	}
-	for (s = plan->nsteps - 1; s >= 0; s--) {
-		for (i = last; i >= first; i--)
-			if (is_step(&plan->step[s], &trial->log[i]) &&
-			    (!exposed ||
-			     trial->log[i].thread ==
-				     trial->run.automaton
-					     .role[plan->step[s].role]))
-				break;
-		at[s] = i >= first ? i : -1;
-		if (i >= first)
-			last = i - 1;
-	}
-}
-
-/* The site's address in this run; 0 if its image was not loaded. */
-static uint64_t site_address(const struct maple_campaign *c,
-			     const struct maple_run *run, uint32_t site)
-{
-	struct maple_site_info info;
-	unsigned int i;
-
-	if (maple_registry_site(c->registry, site, &info))
-		return 0;
-	for (i = 0; i < run->nimages; i++)
-		if (run->images[i].index == info.image)
-			return run->images[i].bias + info.offset;
-	return 0;
-}
-
-static void add_moment(struct maple_campaign *c, struct maple_finding *f,
-		       const struct maple_trial *trial,
-		       const struct maple_plan_step *step,
-		       const struct maple_event *e, int from)
-{
-	struct maple_moment *m = &f->moments[f->nmoments++];
-	const struct maple_run *run = &trial->run;
-	const struct maple_event *until = e;
-
-	maple_registry_place(c->registry, step->site, &m->place);
-	m->kind = letter[step->kind];
-	m->role = step->role;
-	m->event = step->event;
-	m->from = from;
-	m->thread = strdup(e && e->thread < run->nthreads ?
-				   run->threads[e->thread].name :
-				   trial->plan.hint[step->role]);
-	if (!e)
-		return;
-	/* What is not in the log itself never came to its end. */
-	if (e < trial->log || e >= trial->log + trial->nlog)
-		until = trial->log + trial->nlog;
-	m->address = e->addr;
-	m->variable = maple_story_variable(c, trial, e->addr, until);
-}
-
-/*
- * The lock that a thread of the deadlock waits for is that of the step that
- * acquired it; the thread is that of the same role's step.
- */
-static bool blocked(const struct maple_trial *trial, unsigned int s,
-		    const int64_t at[MAPLE_PLAN_STEPS], struct maple_event *e)
-{
-	const struct maple_plan *plan = &trial->plan;
-	bool acquired = false, began = false;
-
-	if (trial->run.end != MAPLE_END_DEADLOCK || at[s] >= 0 ||
-	    plan->step[s].kind != MAPLE_EV_LOCK)
-		return false;
-	for (unsigned int i = 0; i < s; i++) {
-		if (at[i] < 0)
-			continue;
-		if (plan->step[i].var == plan->step[s].var) {
-			e->addr = trial->log[at[i]].addr;
-			acquired = true;
-		}
-		if (plan->step[i].role == plan->step[s].role) {
-			e->thread = trial->log[at[i]].thread;
-			began = true;
-		}
-	}
-	return acquired && began;
-}
-
-static void tell_order(struct maple_campaign *c, struct maple_finding *f,
-		       const struct maple_trial *trial)
-{
-	const struct maple_plan *plan = &trial->plan;
-	int64_t at[MAPLE_PLAN_STEPS];
-	int moment[MAPLE_PLAN_STEPS];
-	unsigned int s;
-
-	f->moments = calloc(plan->nsteps, sizeof(*f->moments));
-	if (!f->moments)
-		return;
-	find_steps(trial, at);
-	for (s = 0; s < plan->nsteps; s++) {
-		const struct maple_plan_step *step = &plan->step[s];
-		/* The step that crashed never came to its end. */
-		bool fatal = at[s] < 0 && trial->run.pc &&
-			     trial->run.pc ==
-				     site_address(c, &trial->run, step->site);
-		int from = step->dep >= 0 ? moment[step->dep] : -1;
-		const struct maple_event *e =
-			at[s] >= 0 ? &trial->log[at[s]] : NULL;
-		struct maple_event wait = { 0 };
-
-		if (blocked(trial, s, at, &wait))
-			e = &wait;
-		moment[s] = -1;
-		if (!e && !fatal)
-			continue;
-		moment[s] = f->nmoments;
-		add_moment(c, f, trial, step, e, from);
-	}
-}
-
 /* ---- the stacks ---- */
 
 static bool ours(const struct maple_frame *frame)
@@ -205,7 +52,25 @@ static void strip(struct maple_stack *stack, const struct maple_run *run)
 	stack->nframes = kept;
 }
 
-static void tell_stacks(struct maple_finding *f, struct maple_trial *trial)
+/* Who is in a hook stands before its site, which nothing unwinds to. */
+static void place_at_site(struct maple_campaign *c, struct maple_stack *stack,
+			  const struct maple_run *run, uint32_t at)
+{
+	struct maple_frame *frame = &stack->frames[0];
+
+	for (unsigned int i = 0; i < stack->nframes; i++)
+		if (stack->frames[i].place.image)
+			return;
+	for (unsigned int i = 0; i < stack->nframes; i++)
+		maple_place_deinit(&stack->frames[i].place);
+	memset(frame, 0, sizeof(*frame));
+	stack->nframes = 1;
+	frame->pc = maple_story_address(c, run, at);
+	maple_registry_place(c->registry, at, &frame->place);
+}
+
+static void tell_stacks(struct maple_campaign *c, struct maple_finding *f,
+			struct maple_trial *trial)
 {
 	struct maple_run *run = &trial->run;
 	unsigned int i, j;
@@ -219,10 +84,16 @@ static void tell_stacks(struct maple_finding *f, struct maple_trial *trial)
 		struct maple_stack *stack = &f->stacks[i];
 
 		stack->failed = run->signo && stack->tid == run->failed_tid;
-		for (j = 0; j < run->nthreads; j++)
-			if (run->threads[j].tid == stack->tid)
-				stack->thread = strdup(run->threads[j].name);
 		strip(stack, run);
+		for (j = 0; j < run->nthreads; j++) {
+			if (run->threads[j].tid != stack->tid)
+				continue;
+			free(stack->thread);
+			stack->thread = strdup(run->threads[j].name);
+			if (run->threads[j].at)
+				place_at_site(c, stack, run,
+					      run->threads[j].at - 1);
+		}
 	}
 }
 
@@ -245,8 +116,7 @@ static const char *function_of(const struct maple_place *place)
 /* ---- the name ---- */
 
 /* Who only joins another thread is no part of the trouble. */
-static bool tells(const struct maple_finding *f,
-		  const struct maple_stack *stack)
+static bool tells(const struct maple_finding *f, const struct maple_stack *stack)
 {
 	if (f->kind == MAPLE_FAILURE_SIGNAL)
 		return stack->failed;
@@ -297,9 +167,10 @@ static void name(struct maple_finding *f)
 		snprintf(text, sizeof(text), "exit status %d", f->status);
 		what = text;
 	}
-	if (asprintf(&f->title, a && b ? "%s in %s / %s" :
-				a      ? "%s in %s" :
-					 "%s",
+	if (asprintf(&f->title,
+		     a && b ? "%s in %s / %s"
+		     : a    ? "%s in %s"
+			    : "%s",
 		     what, a, b) < 0)
 		f->title = NULL;
 }
@@ -327,7 +198,7 @@ static void identify(struct maple_campaign *c, struct maple_finding *f,
 		n = snprintf(text, sizeof(text), "%s %llx %c",
 			     info.build_id ? info.build_id : "",
 			     (unsigned long long)info.offset,
-			     letter[step->kind]);
+			     maple_story_letter[step->kind]);
 		XXH64_update(state, text, n);
 	}
 	if (asprintf(&f->id, "%012llx",
@@ -385,9 +256,9 @@ struct maple_finding *maple_story_tell(struct maple_campaign *c,
 	f->what = strdup(trial->judgement.what);
 	if (trial->kind == MAPLE_RUN_ENFORCE) {
 		f->idiom = trial->plan.idiom;
-		tell_order(c, f, trial);
+		maple_story_order(c, f, trial);
 	}
-	tell_stacks(f, trial);
+	tell_stacks(c, f, trial);
 	if (f->kind == MAPLE_FAILURE_DEADLOCK || f->kind == MAPLE_FAILURE_HANG)
 		maple_story_waits(c, f, trial);
 	name(f);

@@ -124,6 +124,8 @@ struct maple_auto_result {
 	uint32_t slept;	   /* slices slept for a wait that ends by itself */
 	uint32_t spins;
 	uint32_t broken; /* invariants found broken; 0 or a bug */
+	uint32_t executed;  /* steps in all attempts, */
+	uint32_t last_step; /* ... and which was the last */
 	uint16_t role[MAPLE_PLAN_ROLES]; /* threads bound at exposure */
 };
 

@@ -174,6 +174,8 @@ void maple_move_executed(struct maple_auto *a, int t, int step,
 	a->step_thread[step] = t;
 	a->done |= 1u << step;
 	a->result.steps |= 1u << step;
+	a->result.executed++;
+	a->result.last_step = step;
 	a->cool[role] = a->watch_mode;
 	a->executing = -1;
 	a->watch_mode = false;

@@ -588,6 +588,8 @@ static void force(const char *scene, unsigned int first, unsigned int second,
 	assert_int_equal(done, times);
 	assert_int_equal(exposed, times);
 	assert_true(drive.kinds[MAPLE_EV_EXPOSED] == 1);
+	assert_int_equal(drive.kinds[MAPLE_EV_STEP], r->executed);
+	assert_true(r->executed >= 2);
 	/* Of locks that are not the plan's as well. */
 	assert_int_equal(drive.kinds[MAPLE_EV_LOCK], 1);
 	assert_int_equal(drive.kinds[MAPLE_EV_UNLOCK], 1);

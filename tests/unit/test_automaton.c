@@ -498,6 +498,8 @@ static void test_freed(void **state)
 	assert_int_equal(maple_auto_concerns(a, X + 8, 100), 0);
 	watched(1, W, X);
 	assert_int_equal(result().attempts, 1);
+	assert_int_equal(result().executed, 1);
+	assert_int_equal(result().last_step, 0);
 	assert_int_equal(maple_auto_concerns(a, X, 8), 0);
 }
 

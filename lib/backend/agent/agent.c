@@ -205,6 +205,7 @@ static void fill_threads(struct maple_agent_backend *a, struct maple_run *run)
 		run->threads[i].name[MAPLE_SHM_NAME - 1] = '\0';
 		run->threads[i].tid = a->shm->thread[i].tid;
 		run->threads[i].pthread = a->shm->thread[i].pthread;
+		run->threads[i].at = a->shm->thread[i].at;
 		run->nthreads = i + 1;
 	}
 }
@@ -380,7 +381,8 @@ int maple_backend_agent_create(const struct maple_backend_options *options,
 	a->base.options = *options;
 	a->base.cpu.lock = -1;
 	a->shm_fd = a->tables_fd = -1;
-	e = maple_cpu_take(&a->base.cpu, 120, options->notice, options->ctx);
+	e = maple_cpu_take(&a->base.cpu, options->patience, options->notice,
+			   options->ctx);
 	if (e) {
 		free(a);
 		return maple_error_set(err, -e, "no CPU for the target: %s",
