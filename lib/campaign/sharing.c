@@ -49,7 +49,7 @@ void maple_sharing_learn(struct maple_campaign *c)
 	uint32_t i;
 
 	if (!maple_strategy_enforces(c))
-		return; /* without a predictor nobody knows */
+		return; /* the others look at everything in each run */
 	for (i = 0; i < hits->n; i++) {
 		if (!hits->count[i])
 			continue;

@@ -148,6 +148,13 @@ daemon_found() { # HOW
 	none_left "$E2E/late"
 }
 
+@test "events without end do not keep the tool from its clock" {
+	campaign --timeout 1s --max-runs 1 -- "$E2E/polls"
+	ended_with 0
+	holds '.verdict == "clean" and .seconds < 30'
+	none_left "$E2E/polls"
+}
+
 @test "a library loaded, unloaded and loaded again" {
 	tolerated "$E2E/dlopen_lib"
 }
