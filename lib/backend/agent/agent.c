@@ -29,6 +29,8 @@ static_assert(sizeof(struct maple_auto_result) <=
 		      sizeof(((struct maple_shm *)0)->auto_result),
 	      "the result fits");
 
+#define DRAIN_MOST 65536 /* events: some 30 ms */
+
 static struct maple_agent_backend *agent_of(struct maple_backend *b)
 {
 	return (struct maple_agent_backend *)b;
@@ -125,12 +127,16 @@ static int prepare(struct maple_backend *b, const struct maple_run_order *order,
 	return 0;
 }
 
+/*
+ * A target may record as fast as we read: while it runs, @most at a time, or
+ * nobody would look at the clock.
+ */
 static void drain(struct maple_agent_backend *a,
-		  const struct maple_run_sink *sink, bool ended)
+		  const struct maple_run_sink *sink, bool ended, uint64_t most)
 {
 	struct maple_event event;
 
-	while (maple_trace_ring_next(&a->ring, ended, &event)) {
+	while (most-- && maple_trace_ring_next(&a->ring, ended, &event)) {
 		if ((event.site & MAPLE_SITE_CALL) &&
 		    event.site != MAPLE_SITE_NONE &&
 		    (event.site & ~MAPLE_SITE_CALL) >= a->ncalls)
@@ -170,7 +176,7 @@ static pid_t serve(struct maple_backend *b, const struct maple_run_sink *sink,
 		maple_agent_spin_release(a);
 	else
 		maple_agent_spin_look(a, now());
-	drain(a, sink, false);
+	drain(a, sink, false, DRAIN_MOST);
 	return __atomic_load_n(&a->shm->state, __ATOMIC_ACQUIRE) ==
 			       MAPLE_AGENT_RUNNING
 		       ? a->shm->pid
@@ -279,7 +285,7 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 	struct maple_trace_stats trace;
 	unsigned int i;
 
-	drain(a, sink, true);
+	drain(a, sink, true, UINT64_MAX);
 	maple_agent_tables_calls(a);
 	memcpy(&run->automaton, a->shm->auto_result, sizeof(run->automaton));
 	fill_threads(a, run);
