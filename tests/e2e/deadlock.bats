@@ -53,5 +53,13 @@ cycle_of_two() {
 	holds '.findings[0].title | test("^deadlock in await")'
 	holds '[.findings[0].stacks[].state] |
 		any(. == "waits for a signal on wakeup")'
-	grep -qE 'thread 0 joins 0\.2' <<<"$output" || fail "$output"
+	grep -qE 'thread 0 joins 0\.[12]' <<<"$output" || fail "$output"
+}
+
+@test "a cycle of locks, forced" {
+	deadlock --idioms 5 --max-runs 40 -- "$TARGETS/lock_order"
+	holds '.findings[0].confirm.forced | .[0] == .[1]'
+	holds '.findings[0].iroot | [.[].kind] == ["L", "L", "L", "L"]'
+	cycle_of_two
+	grep -qE '^ +waits for (left|right)' <<<"$output" || fail "$output"
 }
