@@ -1,0 +1,104 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# What the memo is good for: less to do with each further input, with another
+# program that shares a library, after a rebuild. How much time it saves is
+# measured by tests/bench/inputs.
+
+load common
+
+# Tests input $1, the characters $2, to the end.
+input() { # KEY CHARACTERS [OPTION...]
+	local key=$1 characters=$2
+
+	shift 2
+	limit=120 campaign --quiet --seed 1 --max-time 100s --input "$key" \
+		"$@" -- "$E2E/eight_inputs" "$characters"
+	ended_with 0
+	holds '.verdict == "clean" and .exhausted'
+}
+
+@test "with the memo of seven inputs the eighth needs 15 % of the runs" {
+	local key=0 characters with without
+
+	for characters in a1B2c A1b23 ab1C2d 12aB3c cB2A1 1a2Bc3 bA1c2D; do
+		key=$((key + 1))
+		input $key $characters
+	done
+	input 8 c2B3a1
+	with=$(jq .runs.enforced "$json")
+	db=$BATS_TEST_TMPDIR/other.db
+	input 8 c2B3a1
+	without=$(jq .runs.enforced "$json")
+	echo "enforced runs: $with with, $without without"
+	[ "$without" -ge 30 ]
+	[ $((with * 100)) -le $((without * 15)) ]
+}
+
+@test "the scheduler's success is shown, and each failure has its reason" {
+	input 1 a1B2c
+	mapletest coverage --db "$db"
+	ended_with 0
+	grep -qE '^ +idiom +tried +exposed +rate +missed' <<<"$output"
+	grep -qE '[0-9]+ exposures? claimed, [0-9]+ refused' <<<"$output"
+	mapletest coverage --format json --output "$json" --db "$db"
+	ended_with 0
+	holds '[.scheduler.attempted[]] | add > 0'
+	holds '[.scheduler.exposed[]] | add > 0'
+	holds '.scheduler | ([.attempted[]] | add) ==
+		([.exposed[], .failures[][]] | add)'
+	holds '[.scheduler.failures["not known"][]] | add == 0'
+	mapletest memo export --output "$json" --db "$db"
+	ended_with 0
+	holds '[.runs[] | select(.kind == "enforced") | .reason] |
+		length > 0 and all(. != null)'
+	holds '[.runs[] | select(.kind != "enforced") | .reason] | all(. == null)'
+	holds '[.runs[] | select(.reason == "exposed")] | all(.exposed == 1)'
+	holds '[.sites[] | .fingerprint] | all(. != null)'
+}
+
+@test "a merged memo knows what either knew, and merging again adds nothing" {
+	local theirs=$BATS_TEST_TMPDIR/theirs.db
+
+	db=$theirs input 1 a1B2c
+	campaign --quiet --seed 1 --max-runs 4 --input 2 -- \
+		"$E2E/eight_inputs" A1b23
+	ended_with 0
+	mapletest memo merge "$theirs" --db "$db"
+	ended_with 0
+	"$BUILD/mapletest" memo export --db "$db" >"$BATS_TEST_TMPDIR/once"
+	mapletest memo merge "$theirs" --db "$db"
+	ended_with 0
+	"$BUILD/mapletest" memo export --db "$db" >"$BATS_TEST_TMPDIR/twice"
+	cmp "$BATS_TEST_TMPDIR/once" "$BATS_TEST_TMPDIR/twice"
+	[ "$("$BUILD/mapletest" memo list --db "$db" | grep -c input)" = 2 ]
+	# The input that was tested out elsewhere needs no enforced run here.
+	input 1 a1B2c
+	holds '.runs.enforced <= 2'
+	echo nonsense >"$theirs"
+	mapletest memo merge "$theirs" --db "$db"
+	ended_with 125
+	says "is no memo database"
+}
+
+@test "a rebuilt program starts with what its unchanged functions had" {
+	local dir=$BATS_TEST_TMPDIR before after
+
+	cp "$ROOT/tests/e2e/eight_inputs.c" "$dir/p.c"
+	cc -O0 -g -pthread -o "$dir/p" "$dir/p.c"
+	campaign --seed 1 --max-time 60s -- "$dir/p" a1B2c
+	ended_with 0
+	before=$(jq .runs.enforced "$json")
+	sed -i '1i /* new */\nint more(int n) { return n * 3; }' "$dir/p.c"
+	cc -O0 -g -pthread -o "$dir/p" "$dir/p.c"
+	campaign --seed 1 --max-time 60s -- "$dir/p" a1B2c
+	ended_with 0
+	says "[0-9]+ iRoots are known from an older build of $dir/p"
+	after=$(jq .runs.enforced "$json")
+	echo "enforced runs: $before before, $after after"
+	[ "$before" -ge 30 ]
+	[ $((after * 100)) -le $((before * 30)) ]
+	# Asked to forget, it starts anew, and the older build is no help.
+	campaign --seed 1 --max-time 60s --fresh -- "$dir/p" a1B2c
+	ended_with 0
+	[ "$(jq .runs.enforced "$json")" -gt "$after" ]
+}
