@@ -126,7 +126,7 @@ function figure12(    p, columns, rows)
 	print "</svg>"
 }
 
-# PROGRAM INPUT SECONDS-WITHOUT SECONDS-WITH
+# NAME INPUT SECONDS-WITHOUT SECONDS-WITH
 figure == 13 && NF == 4 && $3 > 0 {
 	seen($1)
 	if ($2 > inputs)

@@ -91,9 +91,12 @@ streamed() {
 	local out=$BATS_TEST_TMPDIR/bench figure
 
 	mkdir -p "$out"
-	for input in 1 2 3; do
-		printf 'bank_account\t%d\t4\t%d\n' $input $((5 - input))
-	done >"$out/inputs.tsv"
+	{
+		echo "seed  input runs with without % s with without %"
+		for input in 1 2 3; do
+			echo "1  $input  3  3  100.0  $((5 - input))  4.00  99.0"
+		done
+	} >"$out/inputs.txt"
 	run timeout -s KILL 60 "$ROOT/tests/bench/compare" "$BUILD" --quick \
 		--out "$out"
 	[ "$status" = 0 ] || fail "$output"
