@@ -44,6 +44,26 @@ static struct maple_digest **bucket(struct maple_pairs *pairs,
 	return &pairs->digests[XXH3_64bits(key, sizeof(key)) % BUCKETS];
 }
 
+static struct maple_digest *digest_make(struct maple_pairs *pairs,
+					const struct maple_summary *summary)
+{
+	struct maple_digest *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->location = summary->location;
+	d->annotated = summary->annotated;
+	d->site = summary->site;
+	d->thread = summary->thread;
+	d->kind = summary->kind;
+	d->shared = summary->shared;
+	d->update = summary->update;
+	d->occurrence = summary->spans[0].occurrence;
+	d->class = summary->spans[0].class;
+	pairs->ndigests++;
+	return d;
+}
+
 /*
  * maple_digest_of - the digest of @summary, made if there is none yet
  *
@@ -65,21 +85,17 @@ int maple_digest_of(struct maple_pairs *pairs, struct maple_summary *summary,
 	for (d = *at; d && !same(d, summary); d = d->next)
 		;
 	if (!d) {
-		d = calloc(1, sizeof(*d));
+		d = digest_make(pairs, summary);
 		if (!d)
 			return -ENOMEM;
-		d->location = summary->location;
-		d->annotated = summary->annotated;
-		d->site = summary->site;
-		d->thread = summary->thread;
-		d->kind = summary->kind;
-		d->shared = summary->shared;
-		d->update = summary->update;
-		d->occurrence = summary->spans[0].occurrence;
-		d->class = summary->spans[0].class;
 		d->next = *at;
 		*at = d;
-		pairs->ndigests++;
+	}
+	for (uint32_t i = 0; i < summary->nspans; i++) {
+		int ret = maple_digest_extend(pairs, d, &summary->spans[i]);
+
+		if (ret)
+			return ret;
 	}
 	summary->digest = d;
 	summary->generation = pairs->generation;
@@ -87,41 +103,64 @@ int maple_digest_of(struct maple_pairs *pairs, struct maple_summary *summary,
 	return 0;
 }
 
-/* maple_digest_extend - @digest has accesses at these clocks of @epoch too */
-int maple_digest_extend(struct maple_pairs *pairs, struct maple_digest *digest,
-			struct maple_epoch *epoch, uint32_t first_clock,
-			uint32_t last_clock)
+static void attach(struct maple_pairs *pairs, struct maple_digest *digest,
+		   struct maple_point *point)
 {
-	uint32_t n = digest->nstretches, room;
+	for (unsigned int i = 0; i < point->ndigests; i++)
+		if (point->digest[i] == digest)
+			return;
+	if (point->ndigests < MAPLE_POINT_DIGESTS)
+		point->digest[point->ndigests++] = digest;
+	else
+		pairs->stats->cut_pairs++;
+}
+
+/* A place for one more stretch, or NULL. */
+static struct maple_stretch *stretch_new(struct maple_pairs *pairs,
+					 struct maple_digest *digest)
+{
+	uint32_t room = digest->room ? digest->room * 2 : 1;
 	struct maple_stretch *more;
 
-	if (n && digest->stretches[n - 1].epoch->serial >= epoch->serial) {
-		if (digest->stretches[n - 1].epoch == epoch &&
-		    (int32_t)(last_clock -
-			      digest->stretches[n - 1].last_clock) > 0)
-			digest->stretches[n - 1].last_clock = last_clock;
-		return 0;
-	}
-	if (n == STRETCHES_MAX) {
+	if (digest->nstretches == STRETCHES_MAX) {
 		maple_epoch_put(digest->stretches[0].epoch);
 		memmove(digest->stretches, digest->stretches + 1,
-			--n * sizeof(*more));
+			--digest->nstretches * sizeof(*more));
 		pairs->stats->cut_stretches++;
-	} else if (n == digest->room) {
-		room = n ? n * 2 : 1;
+	} else if (digest->nstretches == digest->room) {
 		more = reallocarray(digest->stretches, room, sizeof(*more));
 		if (!more)
-			return -ENOMEM;
+			return NULL;
+		pairs->nstretches += room - digest->room;
 		digest->stretches = more;
 		digest->room = room;
-		pairs->nstretches += room - n;
 	}
-	digest->stretches[n] = (struct maple_stretch){
-		.epoch = maple_epoch_get(epoch),
-		.first_clock = first_clock,
-		.last_clock = last_clock,
+	return &digest->stretches[digest->nstretches++];
+}
+
+/* maple_digest_extend - @digest's accesses are also these; 0 or -ENOMEM */
+int maple_digest_extend(struct maple_pairs *pairs, struct maple_digest *digest,
+			const struct maple_span *span)
+{
+	struct maple_stretch *last = digest->stretches;
+
+	if (span->point && span->generation == pairs->generation)
+		attach(pairs, digest, span->point);
+	if (digest->nstretches) {
+		last += digest->nstretches - 1;
+		if (last->epoch == span->epoch)
+			last->last_clock = span->last_clock;
+		if (last->epoch->serial >= span->epoch->serial)
+			return 0;
+	}
+	last = stretch_new(pairs, digest);
+	if (!last)
+		return -ENOMEM;
+	*last = (struct maple_stretch){
+		.epoch = maple_epoch_get(span->epoch),
+		.first_clock = span->first_clock,
+		.last_clock = span->last_clock,
 	};
-	digest->nstretches = n + 1;
 	return 0;
 }
 

@@ -36,12 +36,26 @@ static struct maple_thread *thread_of(struct maple_predict *p, uint32_t number)
 	return thread;
 }
 
+/* What is in windows of @cell is not the latest of any entry any more. */
+static void detach(const struct maple_predict *p, struct maple_cell *cell)
+{
+	struct maple_record *record;
+
+	for (struct maple_entry *e = cell->entries; e; e = e->next) {
+		record = maple_window_find(&p->window, e->thread, e->record);
+		if (record && record->entry == e)
+			record->entry = NULL;
+	}
+}
+
 /* maple_predict_close - a cell's history is over: it goes, or the run ends */
 void maple_predict_close(void *ctx, struct maple_cell *cell)
 {
 	struct maple_predict *p = ctx;
 	int ret = 0;
 
+	if (p->compound)
+		detach(p, cell);
 	if (!p->options.no_predict)
 		ret = maple_history_close(&p->history, cell);
 	if (!ret)
@@ -69,8 +83,10 @@ static int touch(struct maple_predict *p, struct maple_cell *cell,
 		 const struct maple_event *event, enum maple_verdict verdict,
 		 struct maple_entry **recent)
 {
+	struct maple_thread *thread = p->thread[event->thread];
+	struct maple_point *point = NULL;
 	struct maple_entry *entry;
-	int ret;
+	int ret = 0;
 
 	entry = maple_entry_of(&p->space, cell, event->thread);
 	if (!entry) {
@@ -85,9 +101,12 @@ static int touch(struct maple_predict *p, struct maple_cell *cell,
 	}
 	if (p->options.no_predict)
 		return 0;
-	ret = maple_history_access(&p->history, cell, entry, access);
-	if (!ret && p->compound)
-		ret = maple_pairs_access(&p->pairs, entry);
+	if (thread->walks)
+		ret = maple_pairs_access(&p->pairs, entry, access, &point,
+					 &thread->fresh);
+	if (!ret)
+		ret = maple_history_access(&p->history, cell, entry, access);
+	entry->point = point;
 	if (recent) {
 		entry->recent = recent;
 		*recent = entry;
@@ -100,6 +119,7 @@ static int execute(struct maple_predict *p, struct maple_thread *thread,
 		   const struct maple_event *event, uint32_t *occurrence)
 {
 	struct maple_executions *executed;
+	bool novel = false;
 
 	for (unsigned int i = 0; i < MAPLE_RECENT; i++) {
 		if (!thread->recent[i])
@@ -109,15 +129,19 @@ static int execute(struct maple_predict *p, struct maple_thread *thread,
 		thread->recent[i] = NULL;
 	}
 	*occurrence = 0;
+	thread->walks = thread->fresh = false;
 	if (event->site == MAPLE_SITE_NONE)
 		return 0;
 	executed = maple_sitemap_at(&thread->executed, event->site);
 	if (!executed)
 		return -ENOMEM;
 	if (thread->last)
-		maple_executions_class(thread->last, event->site);
+		novel = maple_executions_class(thread->last, event->site);
 	thread->last = executed;
 	*occurrence = executed->n++;
+	if (p->compound && !p->options.no_predict)
+		thread->walks = maple_pairs_wanted(&p->pairs, executed, novel,
+						   &thread->curious);
 	if (!thread->locks.nheld)
 		return 0;
 	return maple_sites_gate(&p->sites, event->site, thread->locks.outermost);
@@ -146,6 +170,7 @@ static int remember(struct maple_predict *p, const struct maple_event *event,
 			continue;
 		record.location = cell->serial;
 		record.before = entry->record;
+		record.entry = entry;
 		ret = maple_window_push(&p->window, event->thread, &record,
 					&entry->record);
 		if (ret)
@@ -188,6 +213,8 @@ static int access(struct maple_predict *p, struct maple_thread *thread,
 						  : NULL);
 		recent++;
 	}
+	if (thread->walks)
+		maple_pairs_walked(thread->last, thread->fresh);
 	maple_epoch_put(access.epoch);
 	maple_lockset_put(set);
 	return ret;

@@ -171,6 +171,7 @@ static int fold(struct maple_history *history, struct maple_cell *cell,
 	}
 	summary->spans[summary->nspans - 1].last_clock = entry->access.clock;
 	ret = add_group(history, cell, entry, summary);
+	entry->folded[entry->nfolded++] = summary;
 	if (!ret && history->folded)
 		ret = history->folded(history->ctx, entry, summary);
 	if (ret || !fresh)
@@ -194,6 +195,7 @@ int maple_history_settle(struct maple_history *history, struct maple_cell *cell,
 	if (!entry->waiting)
 		return 0;
 	entry->waiting = false;
+	entry->nfolded = 0;
 	annotated = maple_annotations_get(
 		&history->annotations, access->set, access->first,
 		maple_lockset_outside(access->set, now));
@@ -228,6 +230,7 @@ int maple_history_access(struct maple_history *history, struct maple_cell *cell,
 	maple_lockset_put(old.set);
 	maple_epoch_put(old.epoch);
 	entry->waiting = true;
+	entry->nfolded = 0;
 	if (!ret && entry->ngroups > ngroups &&
 	    entry->ngroups % history->collect == 0)
 		ret = maple_history_collect(history, cell, entry);

@@ -9,6 +9,9 @@
 #include "lockset.h"
 #include "predict.h"
 
+struct maple_digest;
+struct maple_point;
+
 /* One access on its way into the history. */
 struct maple_access {
 	struct maple_epoch *epoch; /* owned, as is set */
@@ -27,6 +30,8 @@ struct maple_span {
 	struct maple_epoch *epoch;
 	uint32_t first_clock, last_clock;
 	uint32_t occurrence, class; /* of its first access */
+	uint32_t generation;	    /* of the point */
+	struct maple_point *point;  /* for local pairs; NULL: none yet */
 };
 
 /* Accesses that are identical but for the time (Maple, 3.5.2). */
@@ -50,9 +55,6 @@ struct maple_group {
 	struct maple_summary *first, *last;
 };
 
-struct maple_digest;
-struct maple_point;
-
 /* What one thread did to one cell. */
 struct maple_entry {
 	struct maple_entry *next;
@@ -66,9 +68,11 @@ struct maple_entry {
 	struct maple_entry **recent; /* who will set access.class */
 	uint32_t nsummaries, summaries_room;
 	uint32_t ngroups, groups_room;
-	uint32_t nsearched;  /* groups whose predecessors are known */
-	uint32_t last_used;  /* summary */
-	uint32_t generation; /* of the points */
+	uint32_t nsearched; /* groups whose predecessors are known */
+	uint32_t last_used; /* summary */
+	uint32_t nfolded;
+	struct maple_summary *folded[2]; /* of the latest access, if any yet */
+	uint32_t generation;		 /* of the points */
 	struct maple_point *points, *point; /* all; of the waiting access */
 	struct maple_summary **summaries;
 	struct maple_group *groups;

@@ -9,27 +9,31 @@
  * Condensed: accesses of a thread to a cell that agree in site, kind, epoch
  * and locks are one point, and pairs are between points. Which critical
  * sections an access was the last in shows only when it enters the history:
- * then its point learns its digests.
+ * then, or when the first dependency is found, its point learns its digests.
  *
  * What is bounded, and counted when it cuts:
- *  - after eight walks in a row that brought nothing new, a point is walked
- *    from less and less often, down to every 64th access (cut_walks);
- *  - a run has 4,194,304 steps to walk, and 2 more with each event, so that
+ *  - after eight walks in a row that brought nothing new, a site of a thread
+ *    is walked from less and less often, down to every 64th access; but when
+ *    the thread goes from one site to another as it never did before, the
+ *    next 64 accesses are all walked from (cut_walks);
+ *  - a run has 2,097,152 steps to walk, and one more with each event, so that
  *    long walks do not take more than their share (cut_walks);
  *  - 16 pairs of the same two sites and kinds (cut_pairs), for distinct sites
  *    are worth more than more places of the same;
- *  - max_pairs pairs and points, four times as many stretches and edges; at
- *    the cap all is correlated and begins anew (pairs forgotten: cut_pairs).
+ *  - max_pairs pairs, points and digests, four times as many stretches and
+ *    edges; at the cap all is correlated and begins anew (pairs forgotten:
+ *    cut_pairs). 32 points of a thread on a cell.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "pairs.h"
 
-#define STEPS_FIRST  (1u << 22)
-#define STEPS_EACH   2
+#define STEPS_FIRST  (1u << 21)
+#define STEPS_EACH   1
 #define PATIENCE     8
 #define SKIP_BITS    6
+#define NOVEL	     64
 #define ENTRY_POINTS 32
 #define QUOTA	     16
 
@@ -40,13 +44,63 @@ void maple_pairs_init(struct maple_pairs *pairs, uint32_t max_pairs)
 	pairs->steps = STEPS_FIRST;
 }
 
-/* The point of @entry's latest access, made if there is none; may be NULL. */
+/*
+ * maple_pairs_wanted - whether to look for local pairs that end in the
+ *                      thread's next access
+ * @executed: what the thread knows of its site
+ * @novel: the thread has never come to it from the site before
+ */
+bool maple_pairs_wanted(struct maple_pairs *pairs,
+			struct maple_executions *executed, bool novel,
+			uint32_t *curious)
+{
+	pairs->steps += STEPS_EACH;
+	if (novel)
+		*curious = NOVEL;
+	if (*curious) {
+		--*curious;
+		return true;
+	}
+	if (!executed->skip)
+		return true;
+	executed->skip--;
+	pairs->stats->cut_walks++;
+	return false;
+}
+
+/* maple_pairs_walked - whether the walks from an access brought anything */
+void maple_pairs_walked(struct maple_executions *executed, bool fresh)
+{
+	if (fresh)
+		executed->fruitless = 0;
+	else if (executed->fruitless < PATIENCE + SKIP_BITS)
+		executed->fruitless++;
+	executed->skip = 0;
+	if (executed->fruitless > PATIENCE)
+		executed->skip =
+			(uint8_t)((1u << (executed->fruitless - PATIENCE)) - 1);
+}
+
+/* Points of former generations are no more. */
+static void renew(const struct maple_pairs *pairs, struct maple_entry *entry)
+{
+	if (entry->generation == pairs->generation)
+		return;
+	entry->generation = pairs->generation;
+	entry->points = NULL;
+	entry->point = NULL;
+}
+
+/*
+ * The point of @access, which is, or is about to be, @entry's latest; made if
+ * there is none. *@point stays NULL if there can be no more.
+ */
 static int point_of(struct maple_pairs *pairs, struct maple_entry *entry,
+		    const struct maple_access *access, uint64_t first,
 		    struct maple_point **point)
 {
-	const struct maple_access *access = &entry->access;
 	const struct maple_annotated *annotated = maple_annotations_get(
-		pairs->annotations, access->set, access->first, 0);
+		pairs->annotations, access->set, first, 0);
 	struct maple_point **at = &entry->points, *p;
 	unsigned int n = 0;
 
@@ -98,43 +152,71 @@ static bool wanted(const struct maple_pairs *pairs,
 	return true;
 }
 
-static int add(struct maple_pairs *pairs, const struct maple_record *first,
-	       const struct maple_record *last, bool *fresh)
+/* An access that walks. */
+struct walker {
+	struct maple_pairs *pairs;
+	struct maple_entry *entry;
+	const struct maple_access *access; /* not yet the entry's latest */
+	const struct maple_record *record;
+	struct maple_point *point; /* once there is a pair */
+	bool fresh;
+};
+
+/* The point of @entry's latest access, which may be in the history already. */
+static int point_latest(struct maple_pairs *pairs, struct maple_entry *entry)
+{
+	const struct maple_access *access = &entry->access;
+	int ret;
+
+	renew(pairs, entry);
+	if (entry->point)
+		return 0;
+	ret = point_of(pairs, entry, access, access->first, &entry->point);
+	for (uint32_t i = 0; i < entry->nfolded && !ret; i++)
+		ret = maple_pairs_fold(pairs, entry, entry->folded[i]);
+	return ret;
+}
+
+/* A pair for which there is room. */
+static int add(struct walker *w, struct maple_entry *entry,
+	       struct maple_tally_item *quota)
 {
 	const struct maple_annotated *held = NULL;
-	struct maple_tally_item *pair, *quota;
+	const struct maple_access *access = &entry->access;
+	struct maple_pairs *pairs = w->pairs;
+	struct maple_tally_item *pair;
+	int ret = point_latest(pairs, entry);
 
-	if (first->set && last->set) {
-		int ret = maple_annotations_common(
-			pairs->annotations, first->set, last->set, &held);
-		if (ret)
-			return ret;
-	}
-	pair = maple_tally_find(&pairs->pairs, (uintptr_t)first->point,
-				(uintptr_t)last->point, (uintptr_t)held);
-	if (pair)
-		return 0;
-	quota = maple_tally_at(&pairs->quotas, first->site, last->site,
-			       first->kind << 8 | last->kind);
-	if (!quota)
-		return -ENOMEM;
-	if (quota->count == QUOTA) {
-		pairs->stats->cut_pairs++;
-		return 0;
-	}
-	pair = maple_tally_at(&pairs->pairs, (uintptr_t)first->point,
-			      (uintptr_t)last->point, (uintptr_t)held);
+	if (!ret && !w->point)
+		ret = point_of(pairs, w->entry, w->access,
+			       maple_lockset_outside(w->access->set,
+						     w->entry->access.set),
+			       &w->point);
+	if (ret || !entry->point || !w->point)
+		return ret;
+	if (access->set->n && w->access->set->n)
+		ret = maple_annotations_common(pairs->annotations, access->set,
+					       w->access->set, &held);
+	if (ret)
+		return ret;
+	pair = maple_tally_at(&pairs->pairs, (uintptr_t)entry->point,
+			      (uintptr_t)w->point, (uintptr_t)held);
 	if (!pair)
 		return -ENOMEM;
+	if (pair->count)
+		return 0;
 	pair->count = ++quota->count;
-	*fresh = true;
+	w->fresh = true;
 	return 0;
 }
 
-/* @first comes before @last, with nothing in between; false ends the walk. */
-static bool visit(struct maple_pairs *pairs, const struct maple_record *first,
-		  const struct maple_record *last, bool *fresh, int *ret)
+/* @first comes before, with nothing in between; false ends the walk. */
+static bool visit(struct walker *w, const struct maple_record *first, int *ret)
 {
+	struct maple_pairs *pairs = w->pairs;
+	const struct maple_record *last = w->record;
+	struct maple_tally_item *quota;
+
 	if (last->clock - first->clock >= pairs->window->events)
 		return false;
 	if (first->access == last->access)
@@ -144,29 +226,35 @@ static bool visit(struct maple_pairs *pairs, const struct maple_record *first,
 		return false;
 	}
 	pairs->steps--;
-	if (first->point && first->generation == pairs->generation &&
-	    wanted(pairs, first, last))
-		*ret = add(pairs, first, last, fresh);
+	if (!first->entry || !wanted(pairs, first, last))
+		return true;
+	quota = maple_tally_at(&pairs->quotas, first->site, last->site,
+			       (uint64_t)first->kind << 8 | last->kind);
+	if (!quota)
+		*ret = -ENOMEM;
+	else if (quota->count == QUOTA)
+		pairs->stats->cut_pairs++;
+	else
+		*ret = add(w, first->entry, quota);
 	return !*ret;
 }
 
-/* All local pairs that end in @last, back to its own location. */
-static int walk(struct maple_pairs *pairs, const struct maple_recent *recent,
-		const struct maple_record *last, bool *fresh)
+/* All local pairs that end in the walker, back to its own location. */
+static int walk(struct walker *w, const struct maple_recent *recent)
 {
 	const struct maple_record *first;
 	uint64_t i = recent->newest;
 	int ret = 0;
 
-	while (i > last->before) {
+	while (i > w->record->before) {
 		first = maple_recent_find(recent, i);
-		if (!visit(pairs, first, last, fresh, &ret))
+		if (!visit(w, first, &ret))
 			return ret;
 		i = first->older;
 	}
-	first = maple_recent_find(recent, last->before);
+	first = maple_recent_find(recent, w->record->before);
 	if (first)
-		visit(pairs, first, last, fresh, &ret);
+		visit(w, first, &ret);
 	return ret;
 }
 
@@ -180,51 +268,30 @@ static bool full(const struct maple_pairs *pairs)
 }
 
 /*
- * maple_pairs_access - @entry's latest access, just noted in history and
- *                      window, ends local pairs
+ * maple_pairs_access - finds the local pairs that end in @access to @entry's
+ *                      cell
+ * @access: in the window already, but not yet in the history
+ * @point: what to make entry->point when it is
+ * @fresh: set if there was any new pair
  *
  * Returns 0 or -ENOMEM.
  */
-int maple_pairs_access(struct maple_pairs *pairs, struct maple_entry *entry)
+int maple_pairs_access(struct maple_pairs *pairs, struct maple_entry *entry,
+		       const struct maple_access *access,
+		       struct maple_point **point, bool *fresh)
 {
-	struct maple_record *record;
-	struct maple_point *point;
-	bool fresh = false;
+	struct walker w = { .pairs = pairs, .entry = entry, .access = access };
 	int ret = full(pairs) ? maple_pairs_flush(pairs, false) : 0;
 
-	pairs->steps += STEPS_EACH;
-	entry->point = NULL;
-	record = maple_window_find(pairs->window, entry->thread, entry->record);
-	if (ret || !record)
+	*point = NULL;
+	renew(pairs, entry);
+	w.record =
+		maple_window_find(pairs->window, entry->thread, entry->record);
+	if (ret || !w.record || w.record->site == MAPLE_SITE_NONE)
 		return ret;
-	if (entry->generation != pairs->generation)
-		entry->points = NULL;
-	entry->generation = pairs->generation;
-	ret = point_of(pairs, entry, &point);
-	entry->point = point;
-	if (ret || !point)
-		return ret;
-	record->point = point;
-	record->generation = pairs->generation;
-	if (entry->access.set->n) {
-		entry->access.set->refs++;
-		record->set = entry->access.set;
-	}
-	if (record->site == MAPLE_SITE_NONE)
-		return 0;
-	if (point->skip) {
-		point->skip--;
-		pairs->stats->cut_walks++;
-		return 0;
-	}
-	ret = walk(pairs, pairs->window->thread[entry->thread], record, &fresh);
-	if (fresh)
-		point->fruitless = 0;
-	else if (point->fruitless < PATIENCE + SKIP_BITS)
-		point->fruitless++;
-	if (point->fruitless > PATIENCE)
-		point->skip = (uint16_t)((1u << (point->fruitless - PATIENCE)) -
-					 1);
+	ret = walk(&w, pairs->window->thread[entry->thread]);
+	*point = w.point;
+	*fresh |= w.fresh;
 	return ret;
 }
 
@@ -232,24 +299,15 @@ int maple_pairs_access(struct maple_pairs *pairs, struct maple_entry *entry)
 int maple_pairs_fold(struct maple_pairs *pairs, struct maple_entry *entry,
 		     struct maple_summary *summary)
 {
-	const struct maple_access *access = &entry->access;
-	struct maple_point *point = entry->point;
-	struct maple_digest *digest;
-	int ret = maple_digest_of(pairs, summary, &digest);
+	struct maple_span *span = &summary->spans[summary->nspans - 1];
 
-	if (!ret)
-		ret = maple_digest_extend(pairs, digest, access->epoch,
-					  access->clock, access->clock);
-	if (ret || !point || entry->generation != pairs->generation)
-		return ret;
-	for (unsigned int i = 0; i < point->ndigests; i++)
-		if (point->digest[i] == digest)
-			return 0;
-	if (point->ndigests < MAPLE_POINT_DIGESTS)
-		point->digest[point->ndigests++] = digest;
-	else
-		pairs->stats->cut_pairs++;
-	return 0;
+	if (entry->point && entry->generation == pairs->generation) {
+		span->point = entry->point;
+		span->generation = pairs->generation;
+	}
+	if (!summary->digest || summary->generation != pairs->generation)
+		return 0;
+	return maple_digest_extend(pairs, summary->digest, span);
 }
 
 /* maple_pairs_dependency - idiom 1 was predicted between two summaries */
@@ -261,15 +319,6 @@ int maple_pairs_dependency(struct maple_pairs *pairs,
 
 	if (!ret)
 		ret = maple_digest_of(pairs, d->to, &to);
-	/* After a flush, this is all that is known of the time before. */
-	if (!ret && !from->nstretches)
-		ret = maple_digest_extend(pairs, from, d->from_span->epoch,
-					  d->from_span->first_clock,
-					  d->from_span->last_clock);
-	if (!ret && !to->nstretches)
-		ret = maple_digest_extend(pairs, to, d->to_span->epoch,
-					  d->to_span->first_clock,
-					  d->to_span->last_clock);
 	if (ret)
 		return ret;
 	return maple_digest_connect(pairs, from, to, d->disjoint, d->ordered);

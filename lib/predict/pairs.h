@@ -10,6 +10,7 @@
 #include "lockset.h"
 #include "predict.h"
 #include "recent.h"
+#include "sites.h"
 #include "tally.h"
 
 #define MAPLE_POINT_DIGESTS 4
@@ -57,8 +58,6 @@ struct maple_point {
 	uint8_t kind;
 	bool shared;
 	uint8_t ndigests;
-	uint16_t fruitless; /* walks in a row that brought nothing */
-	uint16_t skip;	    /* walks to leave out */
 	struct maple_digest *digest[MAPLE_POINT_DIGESTS];
 };
 
@@ -83,7 +82,13 @@ struct maple_pairs {
 };
 
 void maple_pairs_init(struct maple_pairs *pairs, uint32_t max_pairs);
-int maple_pairs_access(struct maple_pairs *pairs, struct maple_entry *entry);
+bool maple_pairs_wanted(struct maple_pairs *pairs,
+			struct maple_executions *executed, bool novel,
+			uint32_t *curious);
+void maple_pairs_walked(struct maple_executions *executed, bool fresh);
+int maple_pairs_access(struct maple_pairs *pairs, struct maple_entry *entry,
+		       const struct maple_access *access,
+		       struct maple_point **point, bool *fresh);
 int maple_pairs_fold(struct maple_pairs *pairs, struct maple_entry *entry,
 		     struct maple_summary *summary);
 int maple_pairs_dependency(struct maple_pairs *pairs,
@@ -94,8 +99,7 @@ void maple_pairs_deinit(struct maple_pairs *pairs);
 int maple_digest_of(struct maple_pairs *pairs, struct maple_summary *summary,
 		    struct maple_digest **digest);
 int maple_digest_extend(struct maple_pairs *pairs, struct maple_digest *digest,
-			struct maple_epoch *epoch, uint32_t first_clock,
-			uint32_t last_clock);
+			const struct maple_span *span);
 int maple_digest_connect(struct maple_pairs *pairs, struct maple_digest *from,
 			 struct maple_digest *to, bool disjoint, bool ordered);
 void maple_digests_free(struct maple_pairs *pairs);

@@ -81,8 +81,6 @@ static void drop_oldest(struct maple_recent *recent)
 
 	unlink_latest(recent, oldest);
 	unlink_source(recent, oldest);
-	maple_lockset_put(oldest->set);
-	oldest->set = NULL;
 }
 
 /* Makes room for one more record; the ring is full. */

@@ -5,12 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <maple/event.h>
-#include "lockset.h"
 #include "predict.h"
 
 #define MAPLE_RECENT_MAX 4096 /* records kept per thread */
 
-struct maple_point;
+struct maple_entry;
 
 /* An access that depended immediately on a record. */
 struct maple_successor {
@@ -35,9 +34,7 @@ struct maple_record {
 	bool latest;
 	uint32_t nsuccessors, room;
 	struct maple_successor *successors;
-	struct maple_lockset *set; /* predictor: a reference of its own */
-	struct maple_point *point; /* predictor: NULL if not kept */
-	uint32_t generation;	   /* ... of point */
+	struct maple_entry *entry; /* predictor: of which this is the latest */
 };
 
 /* What a thread did last, in program order. */

@@ -141,19 +141,24 @@ int maple_sites_end(struct maple_sites *sites, uint32_t gate, uint32_t end)
 	return note_gate(&sites->ends, gate, end);
 }
 
-/* maple_executions_class - after the last execution came site @next */
-void maple_executions_class(struct maple_executions *executions, uint32_t next)
+/*
+ * maple_executions_class - after the last execution came site @next
+ *
+ * Returns whether it never did before, as far as is known.
+ */
+bool maple_executions_class(struct maple_executions *executions, uint32_t next)
 {
 	uint32_t n = executions->nclasses;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (executions->class_site[i] == next)
-			return;
+			return false;
 	if (n == MAPLE_PREDICT_CLASSES)
-		return;
+		return false;
 	executions->class_site[n] = next;
 	executions->class_occurrence[n] = executions->n - 1;
 	executions->nclasses++;
+	return true;
 }
 
 static int by_number(const void *a, const void *b)

@@ -24,7 +24,9 @@ struct maple_site_gates {
 /* How a thread executed a site. */
 struct maple_executions {
 	uint32_t n;
-	uint32_t nclasses;
+	uint16_t nclasses;
+	uint8_t fruitless; /* walks in a row that brought no local pair */
+	uint8_t skip;	   /* accesses from which not to walk */
 	uint32_t class_site[MAPLE_PREDICT_CLASSES];
 	uint32_t class_occurrence[MAPLE_PREDICT_CLASSES];
 };
@@ -54,7 +56,7 @@ bool maple_sites_shared(const struct maple_sites *sites, uint32_t site);
 void maple_sites_deinit(struct maple_sites *sites);
 int maple_sites_gate(struct maple_sites *sites, uint32_t site, uint32_t gate);
 int maple_sites_end(struct maple_sites *sites, uint32_t gate, uint32_t end);
-void maple_executions_class(struct maple_executions *executions, uint32_t next);
+bool maple_executions_class(struct maple_executions *executions, uint32_t next);
 int maple_sites_quiet(struct maple_sites *sites, uint32_t site, uint64_t when);
 bool maple_sites_certain(const struct maple_sites *sites,
 			 const struct maple_iroot *iroot, uint64_t when);

@@ -21,6 +21,9 @@ struct maple_thread {
 	struct maple_locks locks;
 	struct maple_sitemap executed; /* struct maple_executions */
 	struct maple_executions *last; /* of the site executed last */
+	uint32_t curious; /* accesses from which to look for local pairs */
+	bool walks;	  /* ... as from the one at hand */
+	bool fresh;	  /* ... and which brought some */
 	struct maple_entry *recent[MAPLE_RECENT];
 	uint64_t stack, stack_size;
 };
