@@ -16,8 +16,9 @@
  *    is walked from less and less often, down to every 64th access; but when
  *    the thread goes from one site to another as it never did before, the
  *    next 64 accesses are all walked from (cut_walks);
- *  - a run has 2,097,152 steps to walk, and one more with each event, so that
- *    long walks do not take more than their share (cut_walks);
+ *  - a run may visit 1,048,576 accesses in walks, and one more with every
+ *    four events, so that long walks do not take more than their share
+ *    (cut_walks);
  *  - 16 pairs of the same two sites and kinds (cut_pairs), for distinct sites
  *    are worth more than more places of the same;
  *  - max_pairs pairs, points and digests, four times as many stretches and
@@ -29,8 +30,9 @@
 #include <string.h>
 #include "pairs.h"
 
-#define STEPS_FIRST  (1u << 21)
+#define STEPS_FIRST  (1u << 22)
 #define STEPS_EACH   1
+#define STEPS_VISIT  4
 #define PATIENCE     8
 #define SKIP_BITS    6
 #define NOVEL	     64
@@ -221,11 +223,11 @@ static bool visit(struct walker *w, const struct maple_record *first, int *ret)
 		return false;
 	if (first->access == last->access)
 		return true;
-	if (!pairs->steps) {
+	if (pairs->steps < STEPS_VISIT) {
 		pairs->stats->cut_walks++;
 		return false;
 	}
-	pairs->steps--;
+	pairs->steps -= STEPS_VISIT;
 	if (!first->entry || !wanted(pairs, first, last))
 		return true;
 	quota = maple_tally_at(&pairs->quotas, first->site, last->site,
