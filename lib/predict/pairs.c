@@ -217,8 +217,11 @@ static bool visit(struct walker *w, const struct maple_record *first, int *ret)
 {
 	struct maple_pairs *pairs = w->pairs;
 	const struct maple_record *last = w->record;
+	struct maple_entry *entry = first->entry;
 	struct maple_tally_item *quota;
 
+	if (first->index == last->before && first->location == last->location)
+		entry = w->entry;
 	if (last->clock - first->clock >= pairs->window->events)
 		return false;
 	if (first->access == last->access)
@@ -228,7 +231,9 @@ static bool visit(struct walker *w, const struct maple_record *first, int *ret)
 		return false;
 	}
 	pairs->steps -= STEPS_VISIT;
-	if (!first->entry || !wanted(pairs, first, last))
+	/* Without memory, an access may be in the window alone. */
+	if (!entry || !entry->access.set ||
+	    entry->access.clock != first->clock || !wanted(pairs, first, last))
 		return true;
 	quota = maple_tally_at(&pairs->quotas, first->site, last->site,
 			       (uint64_t)first->kind << 8 | last->kind);
@@ -237,7 +242,7 @@ static bool visit(struct walker *w, const struct maple_record *first, int *ret)
 	else if (quota->count == QUOTA)
 		pairs->stats->cut_pairs++;
 	else
-		*ret = add(w, first->entry, quota);
+		*ret = add(w, entry, quota);
 	return !*ret;
 }
 

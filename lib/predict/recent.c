@@ -123,6 +123,7 @@ int maple_recent_push(struct maple_recent *recent, uint32_t window,
 	*index = ++recent->last;
 	if (before && before->location == record->location) {
 		before->after = *index;
+		before->entry = NULL;
 		unlink_latest(recent, before);
 	}
 	slot = at(recent, *index);
