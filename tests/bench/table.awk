@@ -73,5 +73,6 @@ function coverages(    p, s, i, own, best, all, whole, place, used)
 
 END {
 	first_failures()
-	coverages()
+	if (time > 0)
+		coverages()
 }
