@@ -127,9 +127,17 @@ bool maple_enforce_before(const struct maple_access *acc, unsigned int flags);
 void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
 			 bool happened);
 void maple_enforce_freed(uint64_t addr, uint64_t size);
+void maple_enforce_unannounced(uint64_t addr, uint64_t size);
+bool maple_agent_is_open(uint64_t addr, uint64_t size);
 void maple_enforce_born(uint32_t number);
 void maple_enforce_exit(uint32_t number);
 void maple_enforce_spin(void);
+
+/* watch.c */
+void maple_watch_arm(uint64_t at, uint64_t size);
+void maple_watch_drop(uint32_t number);
+void maple_watch_forget(void);
+bool maple_watch_hit(int code, uint64_t at, uint64_t data);
 
 /* fault.c */
 void maple_fault_start(void);

@@ -58,6 +58,16 @@ bool maple_agent_close(uint32_t site, struct maple_access *acc)
 	return false;
 }
 
+/* maple_agent_is_open - whether an access there is known to the automaton */
+bool maple_agent_is_open(uint64_t addr, uint64_t size)
+{
+	for (unsigned int i = 0; i < nopen; i++)
+		if (open_access[i].addr < addr + size &&
+		    addr < open_access[i].addr + open_access[i].size)
+			return true;
+	return false;
+}
+
 static void log_event(unsigned int kind, const struct maple_access *acc,
 		      uint32_t aux)
 {
@@ -97,6 +107,7 @@ static void enter(void)
 static uint32_t leave(void)
 {
 	unsigned int self = maple_self.number, t, prio;
+	uint64_t addr = 0, size = 0;
 	uint32_t n;
 
 	while (maple_auto_change(automaton, self, &t, &prio)) {
@@ -106,6 +117,9 @@ static uint32_t leave(void)
 			maple_shm->thread[self].prio = prio;
 	}
 	log_moves();
+	if (!maple_auto_watched(automaton, &addr, &size))
+		size = 0;
+	maple_watch_arm(addr, size);
 	n = __atomic_add_fetch(&moves, 1, __ATOMIC_RELAXED);
 	raw_futex_wake(&moves);
 	maple_lock_give(&lock);
@@ -226,20 +240,25 @@ void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
 	leave();
 }
 
+/* maple_enforce_unannounced - the caller has written there, past all hooks */
+void maple_enforce_unannounced(uint64_t addr, uint64_t size)
+{
+	struct maple_access acc = { MAPLE_SITE_NONE, MAPLE_EV_WRITE, addr,
+				    size };
+
+	enter();
+	maple_auto_watch(automaton, maple_self.number, &acc);
+	leave();
+}
+
 /*
  * maple_enforce_freed - [addr, addr + size) ends to be what the attempt may
  * be about: memory at the same address will be another variable
  */
 void maple_enforce_freed(uint64_t addr, uint64_t size)
 {
-	struct maple_access acc = { MAPLE_SITE_NONE, MAPLE_EV_WRITE, addr,
-				    size };
-
-	if (!size || !maple_auto_concerns(automaton, addr, size))
-		return;
-	enter();
-	maple_auto_watch(automaton, maple_self.number, &acc);
-	leave();
+	if (size && maple_auto_concerns(automaton, addr, size))
+		maple_enforce_unannounced(addr, size);
 }
 
 /* maple_enforce_born - thread @number is about to appear */
@@ -263,6 +282,7 @@ void maple_enforce_born(uint32_t number)
 void maple_enforce_exit(uint32_t number)
 {
 	enter();
+	maple_watch_drop(number);
 	maple_auto_exit(automaton, number);
 	leave();
 }

@@ -123,6 +123,10 @@ static bool own(int signo, const siginfo_t *info, ucontext_t *uc)
 	if (info->si_code <= 0)
 		return false; /* sent by somebody */
 	if (signo == SIGTRAP) {
+		/* si_perf_data, which libc has no name for. */
+		if (maple_watch_hit(info->si_code, (uint64_t)info->si_addr,
+				    *((uint64_t *)&info->si_addr + 1)))
+			return true;
 		if (!maple_patch_slot(regs[REG_RIP] - 1, &to))
 			return false;
 		regs[REG_RIP] = to;

@@ -59,6 +59,7 @@ static void take_over(struct maple_shm *shm)
 	__atomic_store_n(&shm->pid, maple_agent_pid, __ATOMIC_RELEASE);
 	maple_sched_put_back(shm, owner);
 	maple_self.number = 0;
+	maple_watch_forget();
 	maple_call_refresh();
 	maple_image_scan();
 	maple_sched_take();

@@ -144,7 +144,9 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 	maple_self.stale = false;
 	shm->stats.calls++;
 	if (maple_agent_enforces) {
-		maple_enforce_before(&acc, flags);
+		if (maple_enforce_before(&acc, flags) &&
+		    maple_event_is_memory(kind))
+			maple_agent_open(&acc);
 	} else if (observes(shm) && call_in_budget(shm, site, flags)) {
 		if (shm->nchanges)
 			count_change(shm, site);
@@ -159,15 +161,19 @@ void maple_agent_after(uint32_t site, unsigned int kind, const void *addr,
 {
 	struct maple_access acc = { site, kind, (uint64_t)addr, size,
 				    !!(flags & MAPLE_EVF_MAYFAIL) };
+	struct maple_access open;
 	uint64_t sp = (uint64_t)__builtin_frame_address(0);
 
 	if (!maple_agent_on() || !size)
 		return;
 	maple_agent_enter();
-	if (maple_agent_enforces)
+	if (maple_agent_enforces) {
+		if (maple_event_is_memory(kind))
+			maple_agent_close(site, &open);
 		maple_enforce_after(&acc, flags, happened);
-	else if (happened && kind == MAPLE_EV_LOCK && observes(maple_shm))
+	} else if (happened && kind == MAPLE_EV_LOCK && observes(maple_shm)) {
 		maple_ring_put(kind, &acc, 0, flags | MAPLE_EVF_EXACT, 0, sp);
+	}
 	maple_agent_leave();
 }
 

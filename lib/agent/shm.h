@@ -126,6 +126,10 @@ struct maple_shm_stats {
 	uint64_t threads_over;    /* threads beyond MAPLE_THREADS */
 	uint64_t calls_over;      /* call sites beyond MAPLE_SHM_CALLS */
 	uint64_t images_over;
+	uint64_t watches;         /* watchpoints armed */
+	uint64_t watches_refused; /* ... and not to be had: then off */
+	uint64_t watch_hits;      /* writes they saw */
+	uint64_t watch_told;      /* ... that no hook had announced */
 	uint64_t changes_done;    /* change points reached */
 };
 

@@ -2,12 +2,15 @@
 /* What works on this machine, and the command that mends what does not. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -122,6 +125,43 @@ static void probe_ptrace(struct answers *a)
 	}
 }
 
+/* Enforced runs do without; they then believe what their hooks see. */
+static void probe_watchpoints(struct answers *a)
+{
+	static uint64_t word;
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT,
+		.size = sizeof(attr),
+		.sample_period = 1,
+		.bp_type = HW_BREAKPOINT_W,
+		.bp_addr = (uint64_t)&word,
+		.bp_len = HW_BREAKPOINT_LEN_8,
+		.sigtrap = 1,
+		.remove_on_exec = 1,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	long fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1,
+			  PERF_FLAG_FD_CLOEXEC);
+
+	if (fd >= 0) {
+		answer(a, "hardware watchpoints", MAPLE_PROBE_OK, "",
+		       "perf events with SIGTRAP may be had");
+		close((int)fd);
+	} else if (errno == EACCES || errno == EPERM) {
+		answer(a, "hardware watchpoints", MAPLE_PROBE_INFO,
+		       "sudo sysctl kernel.perf_event_paranoid=2",
+		       "refused: writes that no hook sees go unnoticed in "
+		       "enforced runs");
+	} else {
+		answer(a, "hardware watchpoints", MAPLE_PROBE_INFO, "",
+		       "none: %s; writes that no hook sees go unnoticed in "
+		       "enforced runs",
+		       strerror(errno));
+	}
+}
+
 static void probe_agent(struct answers *a, const char *given)
 {
 	char *path = maple_campaign_find_agent(given);
@@ -173,6 +213,7 @@ unsigned int maple_campaign_probe(char *const *argv, const char *agent,
 	probe_throttling(&a);
 	probe_cpus(&a);
 	probe_ptrace(&a);
+	probe_watchpoints(&a);
 	probe_agent(&a, agent);
 	if (argv && argv[0])
 		probe_program(&a, argv[0]);

@@ -7,6 +7,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -72,6 +73,28 @@ static int scene_copy(void)
 	pthread_join(t, NULL);
 	copy(&shared, 1000);
 	return 0;
+}
+
+static sem_t written;
+
+/* The second write is at a site that no plan knows. */
+NOTE void write_other(volatile int *at)
+{
+	*at = 2;
+}
+
+static void *write_twice(void *arg)
+{
+	write_it(arg);
+	write_other(&shared);
+	sem_post(&written);
+	return NULL;
+}
+
+static void *read_when_written(void *arg)
+{
+	sem_wait(&written);
+	return read_it(arg);
 }
 
 static int scene_pair(void *(*first)(void *), void *(*second)(void *))
@@ -229,6 +252,8 @@ static int play(const char *scene)
 		return scene_pair(sleep_and_write, read_it);
 	if (!strcmp(scene, "copy"))
 		return scene_copy();
+	if (!strcmp(scene, "unseen"))
+		return scene_pair(write_twice, read_when_written);
 	if (!strcmp(scene, "crash"))
 		return touch((int *)0x456);
 	if (!strcmp(scene, "abort"))
@@ -406,8 +431,7 @@ static void test_call_budget(void **state)
 	assert_int_equal(run_scene("copy"), 0);
 	assert_int_equal(wanted_seen, 200);
 	assert_true(drive.shm->stats.quieted >= 2);
-	assert_int_equal(drive.kinds[MAPLE_EV_QUIET],
-			 drive.shm->stats.quieted);
+	assert_int_equal(drive.kinds[MAPLE_EV_QUIET], drive.shm->stats.quieted);
 }
 
 static void test_change_point(void **state)
@@ -605,6 +629,41 @@ static void test_force_back(void **state)
 	force("read_write", MAPLE_EV_WRITE, MAPLE_EV_READ, 1, 100);
 }
 
+/*
+ * What no hook sees between the two steps is seen by a watchpoint, where one
+ * may be had; where not, the automaton believes that they were adjacent.
+ */
+static void test_unseen_write(void **state)
+{
+	const struct maple_auto_result *r = (void *)drive.shm->auto_result;
+	const struct maple_shm_stats *stats = &drive.shm->stats;
+	struct maple_iroot iroot = { .idiom = MAPLE_IDIOM_1 };
+	struct maple_shm *shm = drive.shm;
+
+	assert_int_equal(run_pair("unseen"), 2);
+	iroot.e[0].site = site_in(write_it, MAPLE_EV_WRITE);
+	iroot.e[0].kind = MAPLE_EV_WRITE;
+	iroot.e[1].site = site_in(read_it, MAPLE_EV_READ);
+	iroot.e[1].kind = MAPLE_EV_READ;
+	shm->mode = MAPLE_SHM_ENFORCE;
+	shm->sched = MAPLE_SCHED_PLAN;
+	assert_int_equal(maple_plan_init(&shm->plan, &iroot, 1, 0, 1), 0);
+	shm->plan.guard[0] = iroot.e[0].site;
+	shm->plan.guard[1] = iroot.e[1].site;
+	shm->plan.nguards = 2;
+	assert_int_equal(run_pair("unseen"), 2);
+	assert_int_equal(r->broken, 0);
+	if (stats->watches_refused) {
+		assert_int_equal(stats->watch_hits, 0);
+		assert_int_equal(r->exposed, 1);
+		return;
+	}
+	assert_true(stats->watches > 0);
+	assert_true(stats->watch_told > 0);
+	assert_int_equal(r->exposed, 0);
+	assert_int_equal(r->attempts, 1);
+}
+
 static void test_force_sleeper(void **state)
 {
 	force("slow_write", MAPLE_EV_WRITE, MAPLE_EV_READ, 1, 50);
@@ -628,16 +687,16 @@ static void test_force_traps(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_observe),	    TEST(test_priorities),
-		TEST(test_budget),	    TEST(test_call_budget),
-		TEST(test_change_point),
-		TEST(test_random_delay),    TEST(test_deep),
-		TEST(test_crash),	    TEST(test_handler),
-		TEST(test_other_processes), TEST(test_stays_out),
-		TEST(test_end_of_stack),    TEST(test_spin),
-		TEST(test_close),	    TEST(test_exec),
-		TEST(test_library),	    TEST(test_force),
-		TEST(test_force_back),	    TEST(test_force_sleeper),
+		TEST(test_observe),	 TEST(test_priorities),
+		TEST(test_budget),	 TEST(test_call_budget),
+		TEST(test_change_point), TEST(test_random_delay),
+		TEST(test_deep),	 TEST(test_crash),
+		TEST(test_handler),	 TEST(test_other_processes),
+		TEST(test_stays_out),	 TEST(test_end_of_stack),
+		TEST(test_spin),	 TEST(test_close),
+		TEST(test_exec),	 TEST(test_library),
+		TEST(test_force),	 TEST(test_force_back),
+		TEST(test_unseen_write), TEST(test_force_sleeper),
 		TEST(test_force_traps),
 	};
 

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Hardware watchpoints, the net below the hooks: between a step and the one
+ * that depends on it, a write that no hook announced (a site that profiling
+ * never saw, code inside libc) breaks the dependency, and the automaton is
+ * told right after it.
+ *
+ * One perf event per thread, since an event that is inherited does not cover
+ * threads that were there before; each is opened when first needed and moved
+ * from range to range. SIGTRAP comes in the thread that wrote. Of the range,
+ * the largest aligned part that a debug register holds is watched: what hits
+ * is never a neighbour. Reads are not watched: the trap does not tell them
+ * from writes. Writes by the kernel are not seen.
+ *
+ * The descriptors are the target's: high up, so that its own keep their
+ * numbers, and each is known to be still ours before anything is done to it.
+ *
+ * maple_watch_arm(), maple_watch_drop() and maple_watch_forget() are called
+ * with the automaton's lock.
+ */
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include "core.h"
+#include "raw.h"
+
+#define THREADS	      64   /* threads watched; later ones are not */
+#define FD_FIRST      700  /* descriptors from here on; below the usual 1024 */
+#define HITS_MAX      1000 /* of one run, 25 us each: then the net comes in */
+#define DUPFD_CLOEXEC 1030 /* F_ of that name */
+#define TRAP_IS_PERF  6
+
+static struct watcher {
+	int32_t fd;	/* + 1; 0: none */
+	uint32_t armed; /* generation that it is armed for */
+	uint64_t id;
+} watchers[THREADS];
+
+static struct perf_event_attr attr;
+static uint64_t addr; /* watched now; len is 0 if nothing is */
+static uint64_t len;
+static uint32_t generation; /* of addr and len */
+static bool off;	    /* not permitted, or too expensive */
+
+static void fill_attr(void)
+{
+	attr.type = PERF_TYPE_BREAKPOINT;
+	attr.size = sizeof(attr);
+	attr.sample_period = 1;
+	attr.bp_type = HW_BREAKPOINT_W;
+	attr.bp_addr = addr;
+	attr.bp_len = len;
+	attr.sigtrap = 1;
+	attr.sig_data = (uint64_t)&attr;
+	attr.remove_on_exec = 1;
+	attr.exclude_kernel = 1;
+	attr.exclude_hv = 1;
+}
+
+static bool still_ours(const struct watcher *w)
+{
+	uint64_t id = 0;
+
+	return w->fd &&
+	       !raw_failed(raw3(SYS_ioctl, w->fd - 1, PERF_EVENT_IOC_ID, &id)) &&
+	       id == w->id;
+}
+
+static bool open_watcher(struct watcher *w, int tid)
+{
+	long low = raw6(SYS_perf_event_open, &attr, tid, -1, -1,
+			PERF_FLAG_FD_CLOEXEC, 0);
+	long fd;
+
+	if (raw_failed(low))
+		return false;
+	fd = raw3(SYS_fcntl, low, DUPFD_CLOEXEC, FD_FIRST);
+	raw1(SYS_close, low);
+	if (raw_failed(fd))
+		return false;
+	w->fd = fd + 1;
+	return !raw_failed(raw3(SYS_ioctl, fd, PERF_EVENT_IOC_ID, &w->id));
+}
+
+/* On the current range; false if that is not to be had. */
+static bool arm_one(struct watcher *w, int tid)
+{
+	if (w->fd && !still_ours(w))
+		w->fd = 0; /* the program has closed it */
+	if (!w->fd)
+		return open_watcher(w, tid);
+	return !raw_failed(raw3(SYS_ioctl, w->fd - 1,
+				PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr)) &&
+	       !raw_failed(raw3(SYS_ioctl, w->fd - 1, PERF_EVENT_IOC_ENABLE, 0));
+}
+
+static void disarm_all(void)
+{
+	for (uint32_t i = 0; i < THREADS; i++) {
+		if (watchers[i].armed && still_ours(&watchers[i]))
+			raw3(SYS_ioctl, watchers[i].fd - 1,
+			     PERF_EVENT_IOC_DISABLE, 0);
+		watchers[i].armed = 0;
+	}
+}
+
+static void arm_all(void)
+{
+	struct maple_shm *shm = maple_shm;
+
+	fill_attr();
+	for (uint32_t i = 0; i < shm->nthreads && i < THREADS; i++) {
+		if (!shm->thread[i].alive || watchers[i].armed == generation)
+			continue;
+		watchers[i].armed = generation;
+		if (arm_one(&watchers[i], shm->thread[i].tid)) {
+			shm->stats.watches++;
+			continue;
+		}
+		shm->stats.watches_refused++;
+		off = true;
+	}
+}
+
+/* The largest aligned part of [@at, @at + @size) that starts at @at. */
+static uint64_t part_of(uint64_t at, uint64_t size)
+{
+	uint64_t n = 8;
+
+	while (n > size || at % n)
+		n /= 2;
+	return n;
+}
+
+/* maple_watch_arm - from now on @size bytes at @at are watched; 0: none */
+void maple_watch_arm(uint64_t at, uint64_t size)
+{
+	if (off && !len)
+		return;
+	if (off || maple_shm->stats.watch_hits > HITS_MAX)
+		size = 0;
+	if (!size) {
+		if (len)
+			disarm_all();
+		len = 0;
+		return;
+	}
+	if (!len || addr != at || len != part_of(at, size)) {
+		if (len)
+			disarm_all();
+		addr = at;
+		len = part_of(at, size);
+		generation++;
+	}
+	arm_all();
+}
+
+/* maple_watch_drop - thread @number has ended */
+void maple_watch_drop(uint32_t number)
+{
+	if (number >= THREADS)
+		return;
+	if (still_ours(&watchers[number]))
+		raw1(SYS_close, watchers[number].fd - 1);
+	watchers[number] = (struct watcher){ 0 };
+}
+
+/* maple_watch_forget - they belong to the threads of another process */
+void maple_watch_forget(void)
+{
+	for (uint32_t i = 0; i < THREADS; i++)
+		maple_watch_drop(i);
+	len = 0;
+}
+
+/*
+ * maple_watch_hit - whether a SIGTRAP is ours; if so, it is dealt with
+ * @code, @at, @data: its si_code, si_addr and si_perf_data
+ *
+ * Context: signal handler of the thread that wrote, right after that.
+ */
+bool maple_watch_hit(int code, uint64_t at, uint64_t data)
+{
+	if (code != TRAP_IS_PERF || data != (uint64_t)&attr)
+		return false;
+	if (!maple_shm)
+		return true;
+	maple_shm->stats.watch_hits++;
+	/* Ours, or announced; or late, when the range is another. */
+	if (!maple_agent_on() || !len || at != addr ||
+	    maple_agent_is_open(at, len))
+		return true;
+	maple_agent_enter();
+	maple_shm->stats.watch_told++;
+	maple_enforce_unannounced(at, len);
+	maple_agent_leave();
+	return true;
+}
