@@ -5,6 +5,14 @@
 #include <string.h>
 #include "history.h"
 
+static void entry_init(struct maple_entry *entry)
+{
+	entry->summaries = entry->few;
+	entry->summaries_room = 2;
+	entry->groups = &entry->one;
+	entry->groups_room = 1;
+}
+
 /*
  * maple_entry_of - @thread's entry in @cell, moved to the front, made if
  *                  there is none
@@ -31,6 +39,7 @@ struct maple_entry *maple_entry_of(struct maple_space *space,
 			space->stats->no_memory++;
 			return NULL;
 		}
+		entry_init(entry);
 		entry->thread = (uint16_t)thread;
 		space->nentries++;
 	}
@@ -43,7 +52,8 @@ static void summary_free(struct maple_summary *summary)
 {
 	for (uint32_t i = 0; i < summary->nspans; i++)
 		maple_epoch_put(summary->spans[i].epoch);
-	free(summary->spans);
+	if (summary->spans != &summary->one)
+		free(summary->spans);
 	free(summary);
 }
 
@@ -57,8 +67,10 @@ static void entry_free(struct maple_entry *entry)
 		maple_epoch_put(entry->groups[i].epoch);
 	for (uint32_t i = 0; i < entry->nsummaries; i++)
 		summary_free(entry->summaries[i]);
-	free(entry->groups);
-	free(entry->summaries);
+	if (entry->groups != &entry->one)
+		free(entry->groups);
+	if (entry->summaries != entry->few)
+		free(entry->summaries);
 	free(entry);
 }
 
@@ -84,7 +96,9 @@ static struct maple_summary *summary_clone(const struct maple_summary *from,
 	*to = *from;
 	to->location = location;
 	to->digest = NULL;
-	to->spans = reallocarray(NULL, from->room, sizeof(*to->spans));
+	to->spans = &to->one;
+	if (from->spans != &from->one)
+		to->spans = reallocarray(NULL, from->room, sizeof(*to->spans));
 	if (!to->spans) {
 		free(to);
 		return NULL;
@@ -108,10 +122,15 @@ static struct maple_summary *twin(const struct maple_entry *from,
 
 static int groups_clone(const struct maple_entry *from, struct maple_entry *to)
 {
-	to->groups = reallocarray(NULL, from->groups_room, sizeof(*to->groups));
-	if (!to->groups)
-		return -ENOMEM;
-	to->groups_room = from->groups_room;
+	if (from->groups != &from->one) {
+		struct maple_group *groups =
+			reallocarray(NULL, from->groups_room, sizeof(*groups));
+
+		if (!groups)
+			return -ENOMEM;
+		to->groups = groups;
+		to->groups_room = from->groups_room;
+	}
 	for (uint32_t i = 0; i < from->ngroups; i++) {
 		const struct maple_group *group = &from->groups[i];
 
@@ -130,6 +149,8 @@ static struct maple_entry *entry_clone(const struct maple_entry *from,
 
 	if (!to)
 		return NULL;
+	entry_init(to);
+	to->kinds = from->kinds;
 	to->thread = from->thread;
 	to->waiting = from->waiting;
 	to->read = from->read;
@@ -144,11 +165,15 @@ static struct maple_entry *entry_clone(const struct maple_entry *from,
 		to->access.set->refs++;
 	if (!from->nsummaries)
 		return to;
-	to->summaries = reallocarray(NULL, from->summaries_room,
-				     sizeof(*to->summaries));
-	if (!to->summaries)
-		goto no_memory;
-	to->summaries_room = from->summaries_room;
+	if (from->summaries != from->few) {
+		struct maple_summary **summaries = reallocarray(
+			NULL, from->summaries_room, sizeof(*summaries));
+
+		if (!summaries)
+			goto no_memory;
+		to->summaries = summaries;
+		to->summaries_room = from->summaries_room;
+	}
 	while (to->nsummaries < from->nsummaries) {
 		to->summaries[to->nsummaries] = summary_clone(
 			from->summaries[to->nsummaries], location);

@@ -22,18 +22,23 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "history.h"
 
-static bool room_for(void **array, uint32_t *room, uint32_t n, size_t element)
+/* Makes room in an array, which at first is @small, inside its owner. */
+static bool room_for(void **array, uint32_t *room, uint32_t n, size_t element,
+		     void *small)
 {
-	uint32_t more = *room ? *room * 2 : 1;
+	uint32_t more = *room * 2;
 	void *grown;
 
 	if (n < *room)
 		return true;
-	grown = reallocarray(*array, more, element);
+	grown = reallocarray(*array == small ? NULL : *array, more, element);
 	if (!grown)
 		return false;
+	if (*array == small)
+		memcpy(grown, small, n * element);
 	*array = grown;
 	*room = more;
 	return true;
@@ -81,7 +86,7 @@ static int make(struct maple_history *history, struct maple_cell *cell,
 		return 0;
 	}
 	if (!room_for((void **)&entry->summaries, &entry->summaries_room,
-		      entry->nsummaries, sizeof(summary)))
+		      entry->nsummaries, sizeof(summary), entry->few))
 		return -ENOMEM;
 	summary = calloc(1, sizeof(*summary));
 	if (!summary)
@@ -93,13 +98,9 @@ static int make(struct maple_history *history, struct maple_cell *cell,
 	summary->kind = kind;
 	summary->shared = entry->access.shared;
 	summary->update = entry->access.kind == MAPLE_EV_UPDATE;
-	/* A summary without a span must not be seen: it counts from here. */
-	summary->spans = malloc(sizeof(*summary->spans));
-	if (!summary->spans) {
-		free(summary);
-		return -ENOMEM;
-	}
+	summary->spans = &summary->one;
 	summary->room = 1;
+	entry->kinds |= (uint8_t)(1u << kind);
 	entry->last_used = entry->nsummaries;
 	entry->summaries[entry->nsummaries++] = summary;
 	cell->nsummaries++;
@@ -112,7 +113,7 @@ static int add_span(struct maple_entry *entry, struct maple_summary *summary)
 	const struct maple_access *access = &entry->access;
 
 	if (!room_for((void **)&summary->spans, &summary->room, summary->nspans,
-		      sizeof(*summary->spans)))
+		      sizeof(*summary->spans), &summary->one))
 		return -ENOMEM;
 	summary->spans[summary->nspans++] = (struct maple_span){
 		.epoch = maple_epoch_get(access->epoch),
@@ -135,7 +136,7 @@ static int add_group(struct maple_history *history, struct maple_cell *cell,
 		return 0;
 	}
 	if (!room_for((void **)&entry->groups, &entry->groups_room,
-		      entry->ngroups, sizeof(*group)))
+		      entry->ngroups, sizeof(*group), &entry->one))
 		return -ENOMEM;
 	group = &entry->groups[entry->ngroups++];
 	group->epoch = maple_epoch_get(epoch);

@@ -44,7 +44,8 @@ struct maple_summary {
 	bool shared;
 	bool update; /* one half of a read-modify-write */
 	uint32_t nspans, room;
-	struct maple_span *spans;    /* ascending */
+	struct maple_span *spans; /* ascending; at first, one */
+	struct maple_span one;
 	struct maple_digest *digest; /* for local pairs */
 	uint32_t generation;	     /* ... of which this is */
 };
@@ -74,8 +75,11 @@ struct maple_entry {
 	struct maple_summary *folded[2]; /* of the latest access, if any yet */
 	uint32_t generation;		 /* of the points */
 	struct maple_point *points, *point; /* all; of the waiting access */
-	struct maple_summary **summaries;
-	struct maple_group *groups;
+	uint8_t kinds;			    /* of all summaries ever, as bits */
+	struct maple_summary **summaries;   /* at first, few */
+	struct maple_group *groups;	    /* at first, one */
+	struct maple_summary *few[2];
+	struct maple_group one;
 };
 
 /* A dependency that can happen. */

@@ -87,7 +87,9 @@ int maple_history_search(struct maple_history *history,
 
 	history->stats->searches += cell->entries && cell->entries->next;
 	for (const struct maple_entry *e = cell->entries; e; e = e->next) {
-		if (e->thread == summary->thread)
+		if (e->thread == summary->thread ||
+		    (summary->kind == MAPLE_EV_READ &&
+		     !(e->kinds & 1u << MAPLE_EV_WRITE)))
 			continue;
 		for (uint32_t i = 0; i < e->nsummaries; i++) {
 			struct maple_summary *s = e->summaries[i];
