@@ -39,8 +39,8 @@ struct thread {
 };
 
 static struct maple_event chunk[CHUNK + 64];
-static struct thread threads[THREADS + 1];
-static unsigned int filled, current = 1, turn;
+static struct thread threads[THREADS];
+static unsigned int filled, current, turn;
 static uint64_t seed = 1, made;
 
 static uint32_t rnd(uint32_t n)
@@ -95,7 +95,7 @@ static void locked(unsigned int t, struct thread *self)
 
 static bool is_free(unsigned int lock)
 {
-	for (unsigned int i = 1; i <= THREADS; i++)
+	for (unsigned int i = 0; i < THREADS; i++)
 		if (threads[i].section && threads[i].lock == lock)
 			return false;
 	return true;
@@ -111,11 +111,11 @@ static void step(unsigned int t)
 	} else if (what < 400) {
 		uint32_t at = self->cursor++ % OWN;
 
-		touch(t, at / HOT % 100 + 400 * (at % 2), (t - 1) * OWN + at);
+		touch(t, at / HOT % 100 + 400 * (at % 2), t * OWN + at);
 	} else if (what < 690) {
 		uint32_t at = rnd(HOT);
 
-		touch(t, 800 + at, (t - 1) * OWN + at);
+		touch(t, 800 + at, t * OWN + at);
 	} else if (what < 900) {
 		uint32_t at = rnd(TABLE);
 
@@ -139,9 +139,9 @@ static void step(unsigned int t)
 
 static void meet(void)
 {
-	for (unsigned int t = 1; t <= THREADS; t++)
+	for (unsigned int t = 0; t < THREADS; t++)
 		emit(t, MAPLE_EV_BARRIER_IN, MAPLE_SITE_CALL | 200, OBJECT, 0);
-	for (unsigned int t = 1; t <= THREADS; t++)
+	for (unsigned int t = 0; t < THREADS; t++)
 		emit(t, MAPLE_EV_BARRIER_OUT, MAPLE_SITE_CALL | 200, OBJECT, 0);
 }
 
@@ -149,13 +149,13 @@ static void fill(void)
 {
 	filled = 0;
 	if (!made)
-		for (unsigned int t = 1; t <= THREADS; t++) {
+		for (unsigned int t = 1; t < THREADS; t++) {
 			emit(0, MAPLE_EV_CREATE, MAPLE_SITE_CALL | 201, 0, t);
 			emit(t, MAPLE_EV_START, MAPLE_SITE_NONE, 0, 0);
 		}
 	while (filled < CHUNK) {
 		if (!turn--) {
-			current = 1 + rnd(THREADS);
+			current = rnd(THREADS);
 			turn = 1 + rnd(200);
 		}
 		step(current);

@@ -432,6 +432,81 @@ static void test_switched_off(void **state)
 	}
 }
 
+/* The site is executed three times, and what follows differs. */
+static void test_classes(void **state)
+{
+	const struct maple_predict_end *end;
+
+	begin(NULL);
+	create(1);
+	data(1, R, 1, X, 4);
+	data(1, R, 5, X + 64, 4);
+	data(1, R, 1, X, 4);
+	data(1, R, 5, X + 64, 4);
+	data(1, R, 1, X, 4);
+	data(1, R, 6, X + 64, 4);
+	data(0, W, 2, X, 4);
+	finish();
+	end = &facts_of(R, 1, W, 2)->e[0];
+	assert_int_equal(end->nclasses, 2);
+	assert_int_equal(end->class_site[0], 5);
+	assert_int_equal(end->class_occurrence[0], 0);
+	assert_int_equal(end->class_site[1], 6);
+	assert_int_equal(end->class_occurrence[1], 2);
+	maple_predict_destroy(p);
+}
+
+/* The lock calls around what touches the location, then what ends them. */
+static void test_covers(void **state)
+{
+	uint32_t covers[8];
+
+	begin(NULL);
+	create(1);
+	sync(1, MAPLE_EV_LOCK, CALL | 1, M, 0);
+	data(1, R, 1, X, 4);
+	sync(1, MAPLE_EV_UNLOCK, CALL | 2, M, 0);
+	sync(1, MAPLE_EV_LOCK, CALL | 3, M, 0);
+	data(1, R, 7, X + 64, 4);
+	sync(1, MAPLE_EV_UNLOCK, CALL | 4, M, 0);
+	data(0, W, 2, X, 4);
+	finish();
+	assert_int_equal(maple_predict_covers(p, &pred[0], covers, 8), 2);
+	assert_int_equal(covers[0], CALL | 1);
+	assert_int_equal(covers[1], CALL | 2);
+	assert_int_equal(maple_predict_covers(p, &pred[0], covers, 1), 1);
+	maple_predict_destroy(p);
+}
+
+static void test_unserializable(void **state)
+{
+	struct maple_predict_options options = { .idioms = 1u << MAPLE_IDIOM_2 |
+							   1u << MAPLE_IDIOM_4 };
+	unsigned int twos = 0;
+
+	begin(&options);
+	create(1);
+	data(1, R, 1, X, 4);
+	data(1, R, 3, X, 4);
+	data(1, R, 4, X + 64, 4);
+	data(0, W, 2, X, 4);
+	data(0, W, 5, X + 64, 4);
+	finish();
+	for (unsigned int i = 0; i < npred; i++) {
+		assert_int_equal(facts[i].unserializable,
+				 pred[i].idiom == MAPLE_IDIOM_2);
+		assert_true(facts[i].disjoint);
+		assert_false(facts[i].ordered);
+		assert_int_equal(facts[i].e[0].thread,
+				 pred[i].e[0].site == 1 ||
+					 pred[i].e[0].site == 3);
+		twos += pred[i].idiom == MAPLE_IDIOM_2;
+	}
+	assert_int_equal(twos, 1);
+	assert_true(npred > twos);
+	maple_predict_destroy(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -448,6 +523,9 @@ int main(void)
 		cmocka_unit_test(test_pruned),
 		cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_switched_off),
+		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_covers),
+		cmocka_unit_test(test_unserializable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
