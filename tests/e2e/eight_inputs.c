@@ -3,6 +3,8 @@
  * A program that takes an input: two workers share out the characters of its
  * argument. Digits are added, capitals are counted, other letters go into a
  * list; what comes out does not depend on the order, and nothing ever fails.
+ * Each run takes 20 ms or so, as a program does that has something to do:
+ * with less, what a campaign costs would be hidden by what starting it costs.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -64,11 +66,20 @@ static void *work(void *arg)
 	return NULL;
 }
 
+static unsigned int prepare(void)
+{
+	unsigned int hash = 1;
+
+	for (int i = 0; i < 10000000; i++)
+		hash = hash * 31 + i;
+	return hash;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t worker[2];
 
-	input = argc > 1 ? argv[1] : "";
+	input = argc > 1 && prepare() ? argv[1] : "";
 	for (int i = 0; i < 2; i++)
 		pthread_create(&worker[i], NULL, work, NULL);
 	for (int i = 0; i < 2; i++)
