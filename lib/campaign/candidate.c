@@ -24,7 +24,7 @@ static const unsigned int weight[MAPLE_IDIOMS] = { 0, 4, 3, 2, 2, 2, 1, 2 };
 
 enum term {
 	TERM_DISJOINT, TERM_APPLICATION, TERM_FRESH, TERM_UNORDERED,
-	TERM_DATA, TERM_TURNED, TERMS
+	TERM_DATA, TERM_TURNED, TERM_UNSERIALIZABLE, TERM_LOCKS, TERMS
 };
 
 /* What a candidate's promise rests on, and how much each term says. */
@@ -37,6 +37,8 @@ static const struct {
 	[TERM_FRESH] = { 2, "a function nothing was exposed in yet" },
 	[TERM_UNORDERED] = { 4, "happens-before leaves the order open" },
 	[TERM_DATA] = { 2, "data, not two sections of one lock" },
+	[TERM_LOCKS] = { 4, "two locks, one after the other or crosswise" },
+	[TERM_UNSERIALIZABLE] = { 6, "no serial order of the two has this" },
 	[TERM_TURNED] = { 3, "the reverse was seen: this order is the rare" },
 };
 
@@ -79,6 +81,14 @@ static bool is_application(const struct maple_registry *reg, uint32_t site,
 	       info.image == main_image;
 }
 
+/* Idiom 4 over locks, and the deadlock: where orders of sections matter. */
+static bool two_locks(const struct maple_iroot *iroot)
+{
+	return iroot->idiom == MAPLE_IDIOM_DEADLOCK ||
+	       (iroot->idiom == MAPLE_IDIOM_4 &&
+		!maple_event_is_memory(iroot->e[0].kind));
+}
+
 static bool site_exposed(const struct maple_candidates *all, uint32_t site)
 {
 	struct maple_exposed_site *found;
@@ -118,6 +128,8 @@ void maple_candidate_rank(const struct maple_candidates *all,
 		[TERM_APPLICATION] = true,
 		[TERM_UNORDERED] = !c->facts.ordered,
 		[TERM_DATA] = maple_event_is_memory(c->iroot.e[0].kind),
+		[TERM_LOCKS] = two_locks(&c->iroot),
+		[TERM_UNSERIALIZABLE] = c->facts.unserializable,
 		[TERM_TURNED] = reverse_exposed(all, &c->iroot),
 	};
 
