@@ -14,9 +14,9 @@ struct by_return {
 };
 
 static struct by_return *by_return;
-static uint32_t *by_place; /* index + 1; 0: free */
+static uint32_t *by_place;		 /* index + 1; 0: free */
 static uint32_t counts[MAPLE_SHM_CALLS]; /* since they were last armed */
-static uint32_t appending; /* lock of by_place and of shm->call */
+static uint32_t appending;		 /* lock of by_place and of shm->call */
 
 static uint32_t hash(uint64_t a, uint64_t b)
 {

@@ -188,7 +188,7 @@ MAPLE_EXPORT int posix_memalign(void **p, size_t align, size_t size)
 	{                                                          \
 		void *p = REAL(name) args;                         \
                                                                    \
-		if (notes_alloc())                              \
+		if (notes_alloc())                                 \
 			note_alloc(SITE(MAPLE_EV_ALLOC), p, size); \
 		return p;                                          \
 	}

@@ -74,8 +74,7 @@ ACQUIRE(mtx_timedlock, (mtx_t * l, until_t t), (l, t), 0)
 RELEASE(mtx_unlock, mtx_t, false)
 
 ACQUIRE(pthread_rwlock_wrlock, (pthread_rwlock_t * l), (l), 0)
-ACQUIRE(pthread_rwlock_trywrlock, (pthread_rwlock_t * l), (l),
-	MAPLE_EVF_MAYFAIL)
+ACQUIRE(pthread_rwlock_trywrlock, (pthread_rwlock_t * l), (l), MAPLE_EVF_MAYFAIL)
 ACQUIRE(pthread_rwlock_timedwrlock, (pthread_rwlock_t * l, until_t t), (l, t), 0)
 ACQUIRE(pthread_rwlock_clockwrlock,
 	(pthread_rwlock_t * l, clockid_t c, until_t t), (l, c, t), 0)

@@ -366,9 +366,8 @@ void maple_native_unset(const struct maple_native *native)
 
 	if (prio)
 		REAL(sched_setscheduler)
-		(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
-	else
-		REAL(setpriority)(PRIO_PROCESS, 0, native->run_nice);
+	(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
+	else REAL(setpriority)(PRIO_PROCESS, 0, native->run_nice);
 	if (!maple_owns_cpu())
 		return;
 	CPU_ZERO(&cpu);

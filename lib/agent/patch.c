@@ -208,8 +208,8 @@ static bool chosen(const struct maple_patched *p, const struct maple_table *t,
 		return false;
 	for (unsigned int i = 0; i < group->ninsns; i++) {
 		for (uint32_t k = insn[i].site; k < t->nsites; k++) {
-			if (maple_agent_enforces ? p->site[k].wanted :
-						   !p->site[k].alone)
+			if (maple_agent_enforces ? p->site[k].wanted
+						 : !p->site[k].alone)
 				return true;
 			if (!(site[k].flags & MAPLE_SITEF_MORE))
 				break;

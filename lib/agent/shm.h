@@ -18,21 +18,21 @@
 #include <maple/event.h>
 #include "../plan/plan.h"
 
-#define MAPLE_SHM_MAGIC     0x314d4853454c504dull
-#define MAPLE_SHM_VERSION   2
-#define MAPLE_SHM_ENV       "MAPLE_AGENT" /* /proc/PID/fd/N of the file */
-#define MAPLE_SHM_IMAGES    256
-#define MAPLE_SHM_CALLS     65536
-#define MAPLE_SHM_PATH      1024
-#define MAPLE_SHM_BUILD_ID  32
-#define MAPLE_SHM_NAME      MAPLE_PLAN_NAME
-#define MAPLE_SHM_EXE       256
-#define MAPLE_SHM_RING      (1u << 22) /* events; sparse until used */
-#define MAPLE_SHM_CHANGES   64
+#define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
+#define MAPLE_SHM_VERSION  2
+#define MAPLE_SHM_ENV	   "MAPLE_AGENT" /* /proc/PID/fd/N of the file */
+#define MAPLE_SHM_IMAGES   256
+#define MAPLE_SHM_CALLS	   65536
+#define MAPLE_SHM_PATH	   1024
+#define MAPLE_SHM_BUILD_ID 32
+#define MAPLE_SHM_NAME	   MAPLE_PLAN_NAME
+#define MAPLE_SHM_EXE	   256
+#define MAPLE_SHM_RING	   (1u << 22) /* events; sparse until used */
+#define MAPLE_SHM_CHANGES  64
 
 /* What the agent does in the target. */
 enum maple_shm_mode {
-	MAPLE_SHM_IDLE,    /* nothing: stay out of the way */
+	MAPLE_SHM_IDLE,	   /* nothing: stay out of the way */
 	MAPLE_SHM_OBSERVE, /* record events at all sites of the images */
 	MAPLE_SHM_ENFORCE, /* patch the plan's sites, run the automaton */
 	MAPLE_SHM_SCHED,   /* priorities and thread events only */
@@ -40,119 +40,119 @@ enum maple_shm_mode {
 
 /* How threads get their priorities in a run that enforces nothing. */
 enum maple_shm_sched {
-	MAPLE_SCHED_NATIVE,     /* left alone, not pinned */
-	MAPLE_SCHED_OLDER,      /* SCHED_FIFO, older threads first */
-	MAPLE_SCHED_YOUNGER,    /* SCHED_FIFO, younger threads first */
-	MAPLE_SCHED_PCT,        /* SCHED_FIFO, random, with change points */
-	MAPLE_SCHED_PCTLARGE,   /* nice values, random, with change points */
-	MAPLE_SCHED_RANDDELAY,  /* as NATIVE, but sleeps at change points */
-	MAPLE_SCHED_PLAN,       /* as the automaton says */
+	MAPLE_SCHED_NATIVE,    /* left alone, not pinned */
+	MAPLE_SCHED_OLDER,     /* SCHED_FIFO, older threads first */
+	MAPLE_SCHED_YOUNGER,   /* SCHED_FIFO, younger threads first */
+	MAPLE_SCHED_PCT,       /* SCHED_FIFO, random, with change points */
+	MAPLE_SCHED_PCTLARGE,  /* nice values, random, with change points */
+	MAPLE_SCHED_RANDDELAY, /* as NATIVE, but sleeps at change points */
+	MAPLE_SCHED_PLAN,      /* as the automaton says */
 };
 
 /* Where the agent in the process that runs the program under test stands. */
 enum maple_shm_state {
-	MAPLE_AGENT_ABSENT,   /* no agent has come up in the right program */
-	MAPLE_AGENT_ASKING,   /* waits until the campaign has filled tables */
-	MAPLE_AGENT_RUNNING,  /* the program runs */
-	MAPLE_AGENT_CRASHED,  /* a fatal signal: see crash; waits for CONTINUE */
-	MAPLE_AGENT_EXITING,  /* exit() or the like was reached */
+	MAPLE_AGENT_ABSENT,  /* no agent has come up in the right program */
+	MAPLE_AGENT_ASKING,  /* waits until the campaign has filled tables */
+	MAPLE_AGENT_RUNNING, /* the program runs */
+	MAPLE_AGENT_CRASHED, /* a fatal signal: see crash; waits for CONTINUE */
+	MAPLE_AGENT_EXITING, /* exit() or the like was reached */
 	MAPLE_AGENT_REPLACED, /* exec: another program runs in its place */
 };
 
 enum maple_shm_image_state {
-	MAPLE_IMAGE_NEW,      /* [a] seen, nothing known yet */
-	MAPLE_IMAGE_LEFT,     /* [c] not to be patched */
-	MAPLE_IMAGE_READY,    /* [c] table stands at table_at */
-	MAPLE_IMAGE_FAILED,   /* [c] could not be decoded */
+	MAPLE_IMAGE_NEW,    /* [a] seen, nothing known yet */
+	MAPLE_IMAGE_LEFT,   /* [c] not to be patched */
+	MAPLE_IMAGE_READY,  /* [c] table stands at table_at */
+	MAPLE_IMAGE_FAILED, /* [c] could not be decoded */
 };
 
 struct maple_shm_image {
-	char path[MAPLE_SHM_PATH];              /* [a] */
-	uint8_t build_id[MAPLE_SHM_BUILD_ID];   /* [a] zero if none */
-	uint32_t build_id_len;                  /* [a] */
-	uint32_t state;       /* enum maple_shm_image_state */
-	uint64_t bias;        /* [a] this run's load bias */
-	uint64_t lo, hi;      /* [a] this run's mapped range */
-	uint32_t loaded;      /* [a] mapped in this run */
-	uint32_t is_main;     /* [a] the executable itself */
-	uint64_t table_at;    /* [c] offset of its table in the tables file */
-	uint32_t site_base;   /* [c] number of its first site */
-	uint32_t nsites;      /* [c] */
-	uint32_t patched;     /* [a] groups patched in this run */
-	uint32_t unpatched;   /* [a] groups that could not be reached */
+	char path[MAPLE_SHM_PATH];	      /* [a] */
+	uint8_t build_id[MAPLE_SHM_BUILD_ID]; /* [a] zero if none */
+	uint32_t build_id_len;		      /* [a] */
+	uint32_t state;			      /* enum maple_shm_image_state */
+	uint64_t bias;			      /* [a] this run's load bias */
+	uint64_t lo, hi;		      /* [a] this run's mapped range */
+	uint32_t loaded;		      /* [a] mapped in this run */
+	uint32_t is_main;		      /* [a] the executable itself */
+	uint64_t table_at;  /* [c] offset of its table in the tables file */
+	uint32_t site_base; /* [c] number of its first site */
+	uint32_t nsites;    /* [c] */
+	uint32_t patched;   /* [a] groups patched in this run */
+	uint32_t unpatched; /* [a] groups that could not be reached */
 };
 
 /* The call site of an interposed function; its number is CALL | index. */
 struct maple_shm_call {
-	uint32_t image;  /* index, or ~0 outside all images */
-	uint32_t kind;   /* enum maple_event_kind of its first event */
+	uint32_t image;	 /* index, or ~0 outside all images */
+	uint32_t kind;	 /* enum maple_event_kind of its first event */
 	uint64_t offset; /* of the return address, an ELF address */
 };
 
 struct maple_shm_thread {
-	int32_t tid;      /* [a] 0: never started */
-	uint32_t alive;   /* [a] */
-	uint32_t parent;  /* [a] thread number, or MAPLE_THREAD_NONE */
-	uint32_t born;    /* [a] children created so far */
+	int32_t tid;		   /* [a] 0: never started */
+	uint32_t alive;		   /* [a] */
+	uint32_t parent;	   /* [a] thread number, or MAPLE_THREAD_NONE */
+	uint32_t born;		   /* [a] children created so far */
 	char name[MAPLE_SHM_NAME]; /* [a] "0.2.1" */
-	uint32_t prio;    /* [a] real-time priority it should have; 0: none */
+	uint32_t prio;	  /* [a] real-time priority it should have; 0: none */
 	uint32_t demoted; /* [c] the campaign holds it below everyone */
 	uint64_t events;  /* [a] events so far, quiet sites not counted */
 	uint64_t pthread; /* [a] its pthread_t */
-	uint32_t at;      /* [a] site whose hook it is in, + 1; 0: none */
+	uint32_t at;	  /* [a] site whose hook it is in, + 1; 0: none */
 	uint32_t pad;
 };
 
 struct maple_shm_crash {
-	int32_t signo;    /* [a] */
+	int32_t signo; /* [a] */
 	int32_t tid;
 	uint32_t thread;
 	uint32_t pad;
 	uint64_t address; /* si_addr */
-	uint64_t pc;      /* the program's own */
+	uint64_t pc;	  /* the program's own */
 };
 
 /* What the run delivered; verdicts rest on these. All [a]. */
 struct maple_shm_stats {
-	uint32_t pinned;          /* affinity set */
-	uint32_t priorities;      /* sched_setscheduler succeeded */
-	uint32_t refused;         /* ... and failed */
+	uint32_t pinned;     /* affinity set */
+	uint32_t priorities; /* sched_setscheduler succeeded */
+	uint32_t refused;    /* ... and failed */
 	uint32_t refused_errno;
-	uint64_t lost;            /* events dropped, ring full */
-	uint64_t quieted;         /* sites that used up their budget */
-	uint64_t nested;          /* hits inside the agent's own hook */
-	uint64_t hits[4];         /* executed hits by enum maple_way */
-	uint64_t calls;           /* hits of interposed call sites */
-	uint64_t threads_over;    /* threads beyond MAPLE_THREADS */
-	uint64_t calls_over;      /* call sites beyond MAPLE_SHM_CALLS */
+	uint64_t lost;	       /* events dropped, ring full */
+	uint64_t quieted;      /* sites that used up their budget */
+	uint64_t nested;       /* hits inside the agent's own hook */
+	uint64_t hits[4];      /* executed hits by enum maple_way */
+	uint64_t calls;	       /* hits of interposed call sites */
+	uint64_t threads_over; /* threads beyond MAPLE_THREADS */
+	uint64_t calls_over;   /* call sites beyond MAPLE_SHM_CALLS */
 	uint64_t images_over;
-	uint64_t watches;         /* watchpoints armed */
+	uint64_t watches;	  /* watchpoints armed */
 	uint64_t watches_refused; /* ... and not to be had: then off */
-	uint64_t watch_hits;      /* writes they saw */
-	uint64_t watch_told;      /* ... that no hook had announced */
-	uint64_t changes_done;    /* change points reached */
+	uint64_t watch_hits;	  /* writes they saw */
+	uint64_t watch_told;	  /* ... that no hook had announced */
+	uint64_t changes_done;	  /* change points reached */
 };
 
 struct maple_shm {
 	/* Handshake. */
-	uint64_t magic;        /* [c] */
-	uint32_t version;      /* [c] */
-	uint32_t size;         /* [c] sizeof(struct maple_shm) */
+	uint64_t magic;	  /* [c] */
+	uint32_t version; /* [c] */
+	uint32_t size;	  /* [c] sizeof(struct maple_shm) */
 
 	/* The order of this run. All [c], set before the program starts. */
-	uint32_t mode;         /* enum maple_shm_mode */
-	uint32_t sched;        /* enum maple_shm_sched */
-	int32_t cpu;           /* to pin to, or -1 */
-	uint32_t budget;       /* events a site may record; 0: no limit */
-	uint32_t trap_rest;    /* trap at observed sites that no jump reaches */
+	uint32_t mode;	    /* enum maple_shm_mode */
+	uint32_t sched;	    /* enum maple_shm_sched */
+	int32_t cpu;	    /* to pin to, or -1 */
+	uint32_t budget;    /* events a site may record; 0: no limit */
+	uint32_t trap_rest; /* trap at observed sites that no jump reaches */
 	uint32_t nchanges;
 	uint64_t seed;
 	char exe[MAPLE_SHM_EXE]; /* glob of the executable's path or basename;
 				    "": the first program that loads us */
-	char tables[64];         /* path of the tables file */
+	char tables[64];	 /* path of the tables file */
 	struct {
-		uint32_t site;   /* change point: at this site's ... */
-		uint32_t hit;    /* ... how-manieth hit in the whole run */
+		uint32_t site; /* change point: at this site's ... */
+		uint32_t hit;  /* ... how-manieth hit in the whole run */
 	} change[MAPLE_SHM_CHANGES];
 	struct maple_plan plan;
 
@@ -161,14 +161,14 @@ struct maple_shm {
 	 * agent raises `asks` when it sees an image in state NEW, and waits
 	 * until `answers` has caught up (ten seconds at most).
 	 */
-	uint32_t state;        /* enum maple_shm_state */
-	uint32_t asks;         /* [a] */
-	uint32_t answers;      /* [c] */
-	uint32_t go;           /* [c] CRASHED may go on */
-	int32_t pid;           /* [a] the process under test */
-	int32_t settled;       /* [a] pid of the one that made threads, or 0 */
-	uint32_t standbys;     /* [a] forked children that might yet */
-	int32_t old_policy;    /* [a] before we changed them */
+	uint32_t state;	    /* enum maple_shm_state */
+	uint32_t asks;	    /* [a] */
+	uint32_t answers;   /* [c] */
+	uint32_t go;	    /* [c] CRASHED may go on */
+	int32_t pid;	    /* [a] the process under test */
+	int32_t settled;    /* [a] pid of the one that made threads, or 0 */
+	uint32_t standbys;  /* [a] forked children that might yet */
+	int32_t old_policy; /* [a] before we changed them */
 	int32_t old_priority;
 	int32_t old_nice;
 	uint64_t old_affinity[16];
@@ -176,9 +176,9 @@ struct maple_shm {
 	struct maple_shm_stats stats;
 	uint64_t auto_result[16]; /* [a] struct maple_auto_result */
 
-	uint32_t nthreads;     /* [a] */
-	uint32_t nimages;      /* [a] appends, [c] may read */
-	uint32_t ncalls;       /* [a] appends */
+	uint32_t nthreads; /* [a] */
+	uint32_t nimages;  /* [a] appends, [c] may read */
+	uint32_t ncalls;   /* [a] appends */
 	uint32_t pad;
 	struct maple_shm_thread thread[MAPLE_THREADS];
 	struct maple_shm_image image[MAPLE_SHM_IMAGES];
@@ -189,8 +189,8 @@ struct maple_shm {
 	 * writes kind last; the reader sets kind to NONE again before it
 	 * raises tail. A full ring drops events and counts them.
 	 */
-	uint64_t head;         /* [a] */
-	uint64_t tail;         /* [c] */
+	uint64_t head; /* [a] */
+	uint64_t tail; /* [c] */
 	struct maple_event ring[MAPLE_SHM_RING];
 };
 

@@ -13,14 +13,14 @@
 
 #define MAPLE_TABLE_MAGIC   0x314c4254u /* TBL1 */
 #define MAPLE_TABLE_VERSION 1
-#define MAPLE_REG_NONE      0xff /* no base, or no index register */
+#define MAPLE_REG_NONE	    0xff /* no base, or no index register */
 
 /* How control gets from a site into its slot. */
 enum maple_way {
-	MAPLE_WAY_JUMP,       /* 5-byte jump, the instruction is long enough */
+	MAPLE_WAY_JUMP,	      /* 5-byte jump, the instruction is long enough */
 	MAPLE_WAY_NEIGHBOURS, /* 5-byte jump over several instructions */
-	MAPLE_WAY_PUN,        /* jump whose displacement reuses next bytes */
-	MAPLE_WAY_TRAP,       /* int3; only for enforced sites */
+	MAPLE_WAY_PUN,	      /* jump whose displacement reuses next bytes */
+	MAPLE_WAY_TRAP,	      /* int3; only for enforced sites */
 	MAPLE_WAYS
 };
 
@@ -36,40 +36,40 @@ enum maple_insn_flag {
 struct maple_table_insn {
 	uint32_t offset;
 	uint8_t length;
-	uint8_t flags;    /* enum maple_insn_flag */
-	uint8_t disp_at;  /* byte of the displacement */
-	uint8_t cond;     /* JCC: condition code, 0 to 15 */
-	uint32_t target;  /* branch target */
-	uint32_t site;    /* index of its (first) site, or MAPLE_SITE_NONE */
+	uint8_t flags;	 /* enum maple_insn_flag */
+	uint8_t disp_at; /* byte of the displacement */
+	uint8_t cond;	 /* JCC: condition code, 0 to 15 */
+	uint32_t target; /* branch target */
+	uint32_t site;	 /* index of its (first) site, or MAPLE_SITE_NONE */
 };
 
 /* Instructions that move together; one jump leads to the first. */
 struct maple_table_group {
-	uint32_t first;   /* index of its first instruction */
+	uint32_t first; /* index of its first instruction */
 	uint16_t ninsns;
-	uint8_t length;   /* bytes covered; >= 5 for a jump */
-	uint8_t way;      /* PUN and TRAP groups have one instruction */
+	uint8_t length; /* bytes covered; >= 5 for a jump */
+	uint8_t way;	/* PUN and TRAP groups have one instruction */
 };
 
 enum maple_site_flag {
 	MAPLE_SITEF_ATOMIC = 1, /* LOCK prefix or XCHG */
-	MAPLE_SITEF_REP = 2,    /* string instruction: up to rcx * size bytes */
+	MAPLE_SITEF_REP = 2,	/* string instruction: up to rcx * size bytes */
 	MAPLE_SITEF_RIPREL = 4, /* disp is the address, as an ELF one */
-	MAPLE_SITEF_MORE = 8,   /* the next site is of this instruction too */
+	MAPLE_SITEF_MORE = 8,	/* the next site is of this instruction too */
 };
 
 /* A site: where it is and how its effective address is made. */
 struct maple_table_site {
 	uint32_t offset;
-	uint8_t kind;   /* READ, WRITE or UPDATE */
-	uint8_t flags;  /* enum maple_site_flag */
-	uint8_t base;   /* 0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp ... 15 r15 */
+	uint8_t kind;  /* READ, WRITE or UPDATE */
+	uint8_t flags; /* enum maple_site_flag */
+	uint8_t base;  /* 0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp ... 15 r15 */
 	uint8_t index;
-	uint8_t scale;  /* 1, 2, 4, 8; 0 without an index */
-	uint8_t way;    /* enum maple_way, of this site (not of its group) */
+	uint8_t scale;	/* 1, 2, 4, 8; 0 without an index */
+	uint8_t way;	/* enum maple_way, of this site (not of its group) */
 	uint8_t length; /* of the instruction */
-	uint8_t alone;  /* set by the campaign: not to be observed this time */
-	uint16_t size;  /* bytes accessed */
+	uint8_t alone;	/* set by the campaign: not to be observed this time */
+	uint16_t size;	/* bytes accessed */
 	uint16_t pad2;
 	int64_t disp;
 };
@@ -81,7 +81,7 @@ struct maple_table {
 	uint32_t nsites;
 	uint32_t ninsns;
 	uint32_t ngroups;
-	uint32_t sites_at;  /* byte offsets from the start of the blob */
+	uint32_t sites_at; /* byte offsets from the start of the blob */
 	uint32_t insns_at;
 	uint32_t groups_at; /* jumps, then traps, then puns in descending
 			       order of offset: patch them in this order */

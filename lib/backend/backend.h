@@ -24,10 +24,10 @@ enum maple_run_kind { MAPLE_RUN_NATIVE, MAPLE_RUN_PROFILE, MAPLE_RUN_ENFORCE };
 /* How threads get their priorities where no plan says so. */
 enum maple_schedule {
 	MAPLE_SCHEDULE_NATIVE,
-	MAPLE_SCHEDULE_OLDER,    /* SCHED_FIFO, older threads first */
+	MAPLE_SCHEDULE_OLDER, /* SCHED_FIFO, older threads first */
 	MAPLE_SCHEDULE_YOUNGER,
-	MAPLE_SCHEDULE_PCT,      /* SCHED_FIFO, random, with change points */
-	MAPLE_SCHEDULE_PCTLARGE, /* nice values, random, with change points */
+	MAPLE_SCHEDULE_PCT,	  /* SCHED_FIFO, random, with change points */
+	MAPLE_SCHEDULE_PCTLARGE,  /* nice values, random, with change points */
 	MAPLE_SCHEDULE_RANDDELAY, /* as NATIVE, but sleeps at change points */
 };
 
@@ -49,8 +49,8 @@ struct maple_run_order {
 	/* PROFILE: bytes by site number; sites to leave alone are nonzero */
 	const uint8_t *alone;
 	uint32_t nalone;
-	double timeout;  /* seconds until it counts as hung */
-	double grace;    /* seconds that it then gets, scheduled natively */
+	double timeout; /* seconds until it counts as hung */
+	double grace;	/* seconds that it then gets, scheduled natively */
 	int in, out, err;
 	bool own_group;
 	bool stacks; /* of all threads, when the run fails */
@@ -68,7 +68,7 @@ struct maple_run_sink {
 enum maple_end {
 	MAPLE_END_ITSELF,
 	MAPLE_END_DEADLOCK, /* every thread waited for another; killed */
-	MAPLE_END_HANG,     /* over the timeout; killed */
+	MAPLE_END_HANG,	    /* over the timeout; killed */
 	MAPLE_END_STOPPED,  /* by tick(); killed */
 };
 
@@ -76,7 +76,7 @@ struct maple_run_thread {
 	char name[MAPLE_PLAN_NAME];
 	int tid;
 	uint64_t pthread; /* its pthread_t */
-	uint32_t at;      /* site whose hook it was in, + 1; 0: none */
+	uint32_t at;	  /* site whose hook it was in, + 1; 0: none */
 };
 
 /* A thread that slept, without a timeout, when the run was ended. */
@@ -102,7 +102,7 @@ struct maple_run {
 	char why_not[256]; /* unless delivered: the cause and the mend */
 
 	struct maple_auto_result automaton;
-	int signo;         /* fatal signal, as the agent saw it; or 0 */
+	int signo; /* fatal signal, as the agent saw it; or 0 */
 	int failed_tid;
 	uint64_t fault, pc;
 	unsigned int nstacks;
@@ -141,14 +141,12 @@ struct maple_backend_ops {
 		       struct maple_error *err);
 	/* again and again; returns the pid to watch, 0 while there is none */
 	pid_t (*serve)(struct maple_backend *b,
-		       const struct maple_run_sink *sink,
-		       struct maple_run *run);
+		       const struct maple_run_sink *sink, struct maple_run *run);
 	/* whether what is left of an ended program matters to the run */
 	bool (*lingers)(struct maple_backend *b, double since);
 	/* the program is gone */
 	void (*finish)(struct maple_backend *b,
-		       const struct maple_run_sink *sink,
-		       struct maple_run *run);
+		       const struct maple_run_sink *sink, struct maple_run *run);
 	/* native scheduling for all threads, for the rest of the run */
 	void (*release)(struct maple_backend *b);
 	/* the number of a call site that may not have been seen yet */

@@ -8,10 +8,10 @@
 /* The CPU that one target has to itself, as far as maple is concerned. */
 struct maple_cpu {
 	int number;
-	int lock;          /* held while it is ours */
-	bool shared;       /* another campaign had them all */
-	bool alone;        /* there is no other CPU: we run on it as well */
-	cpu_set_t before;  /* our own affinity before */
+	int lock;	  /* held while it is ours */
+	bool shared;	  /* another campaign had them all */
+	bool alone;	  /* there is no other CPU: we run on it as well */
+	cpu_set_t before; /* our own affinity before */
 };
 
 int maple_cpu_take(struct maple_cpu *cpu, double patience,

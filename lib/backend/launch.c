@@ -185,8 +185,7 @@ static void close_others(const int *keep, unsigned int n)
 	}
 }
 
-static void guard(const struct maple_launch_order *order, int control,
-		  int news)
+static void guard(const struct maple_launch_order *order, int control, int news)
 {
 	int keep[] = { control, news, order->in, order->out, order->err };
 	int failed[2], signals, e = 0;
@@ -294,8 +293,8 @@ int maple_launch_start(struct maple_launch *launch,
 	    first.kind != NEWS_STARTED) {
 		e = first.kind == NEWS_FAILED ? first.value : ECHILD;
 		maple_launch_finish(launch);
-		return maple_error_set(err, e, "cannot run %s: %s",
-				       order->path, strerror(e));
+		return maple_error_set(err, e, "cannot run %s: %s", order->path,
+				       strerror(e));
 	}
 	launch->pid = first.value;
 	return 0;

@@ -8,9 +8,9 @@
 
 /* What a thread is doing, as the kernel sees it. */
 enum maple_wait {
-	MAPLE_WAIT_RUNS,     /* running or runnable */
-	MAPLE_WAIT_FOREVER,  /* on a futex, without a timeout */
-	MAPLE_WAIT_OTHER,    /* in a wait that something else may end */
+	MAPLE_WAIT_RUNS,    /* running or runnable */
+	MAPLE_WAIT_FOREVER, /* on a futex, without a timeout */
+	MAPLE_WAIT_OTHER,   /* in a wait that something else may end */
 	MAPLE_WAIT_GONE,
 };
 

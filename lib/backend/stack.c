@@ -19,8 +19,8 @@
 #include "process.h"
 #include "stack.h"
 
-#define FRAMES  48
-#define THREADS 64
+#define FRAMES	    48
+#define THREADS	    64
 #define PATIENCE_MS 2000 /* for all threads to stop */
 
 struct walk {
@@ -56,8 +56,8 @@ static void fill_place(Dwfl *dwfl, Dwarf_Addr pc, bool is_call,
 	name = dwfl_module_addrinfo(module, at, &off, &sym, NULL, NULL, NULL);
 	place->function = name ? strdup(name) : NULL;
 	line = dwfl_module_getsrc(module, at);
-	file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) :
-		      NULL;
+	file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL)
+		    : NULL;
 	if (file) {
 		place->file = strdup(file);
 		place->line = number;
@@ -169,12 +169,13 @@ int maple_stack_collect(pid_t pid, struct maple_stack **stacks,
 	else
 		e = maple_error_set(err, n ? EBUSY : ESRCH,
 				    "the threads of process %d cannot be "
-				    "stopped", pid);
+				    "stopped",
+				    pid);
 	let_go(tids, abs(n));
 	if (e || !walk.n) {
 		free(walk.stacks);
-		return e ? e : maple_error_set(err, ESRCH,
-					       "no stack to be had");
+		return e ? e
+			 : maple_error_set(err, ESRCH, "no stack to be had");
 	}
 	*stacks = walk.stacks;
 	*nstacks = walk.n;

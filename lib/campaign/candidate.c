@@ -23,8 +23,15 @@
 static const unsigned int weight[MAPLE_IDIOMS] = { 0, 4, 3, 2, 2, 2, 1, 2 };
 
 enum term {
-	TERM_DISJOINT, TERM_APPLICATION, TERM_FRESH, TERM_UNORDERED,
-	TERM_DATA, TERM_TURNED, TERM_UNSERIALIZABLE, TERM_LOCKS, TERMS
+	TERM_DISJOINT,
+	TERM_APPLICATION,
+	TERM_FRESH,
+	TERM_UNORDERED,
+	TERM_DATA,
+	TERM_TURNED,
+	TERM_UNSERIALIZABLE,
+	TERM_LOCKS,
+	TERMS
 };
 
 /* What a candidate's promise rests on, and how much each term says. */
@@ -119,8 +126,7 @@ void maple_candidate_exposed(struct maple_candidates *all,
 /* maple_candidate_rank - (re)computes the score of @c */
 void maple_candidate_rank(const struct maple_candidates *all,
 			  struct maple_candidate *c,
-			  const struct maple_registry *reg,
-			  uint32_t main_image)
+			  const struct maple_registry *reg, uint32_t main_image)
 {
 	unsigned int i, n = maple_iroot_events(c->iroot.idiom);
 	bool holds[TERMS] = {
@@ -192,14 +198,15 @@ static unsigned int turn(struct maple_candidates *all,
 }
 
 /* maple_candidate_next - the one to try now, NULL if none is left */
-struct maple_candidate *
-maple_candidate_next(struct maple_candidates *all, enum maple_order order,
-		     unsigned int attempt_limit, unsigned int fail_limit)
+struct maple_candidate *maple_candidate_next(struct maple_candidates *all,
+					     enum maple_order order,
+					     unsigned int attempt_limit,
+					     unsigned int fail_limit)
 {
 	struct maple_candidate *best[MAPLE_IDIOMS] = { NULL }, *c, *next;
 	unsigned int idiom;
 
-	HASH_ITER(hh, all->table, c, next) {
+	HASH_ITER (hh, all->table, c, next) {
 		if (!eligible(c, attempt_limit, fail_limit))
 			continue;
 		idiom = c->iroot.idiom;
@@ -219,7 +226,7 @@ uint64_t maple_candidate_left(const struct maple_candidates *all,
 	struct maple_candidate *c, *next;
 	uint64_t n = 0;
 
-	HASH_ITER(hh, all->table, c, next)
+	HASH_ITER (hh, all->table, c, next)
 		n += eligible(c, attempt_limit, fail_limit);
 	return n;
 }
@@ -240,9 +247,8 @@ static void add_guard(struct maple_plan *plan, uint32_t site)
  *
  * Each try draws another class of executions, the first try the first.
  */
-int maple_candidate_plan(const struct maple_candidate *c,
-			 unsigned int attempt, bool paper, uint64_t seed,
-			 struct maple_plan *plan)
+int maple_candidate_plan(const struct maple_candidate *c, unsigned int attempt,
+			 bool paper, uint64_t seed, struct maple_plan *plan)
 {
 	const struct maple_predict_end *end;
 	struct maple_plan_step *step;
@@ -255,9 +261,8 @@ int maple_candidate_plan(const struct maple_candidate *c,
 		end = &c->facts.e[step->event];
 		step->occurrence = end->occurrence;
 		if (end->nclasses)
-			step->occurrence =
-				end->class_occurrence[(attempt - 1) %
-						      end->nclasses];
+			step->occurrence = end->class_occurrence[(attempt - 1) %
+								 end->nclasses];
 		for (j = 0; j < end->ngates && j < MAPLE_PLAN_GATES; j++)
 			step->gate[step->ngates++] = end->gate[j];
 		if (!plan->hint[step->role][0])
@@ -278,11 +283,11 @@ void maple_candidate_destroy(struct maple_candidates *all)
 
 	struct maple_exposed_site *site, *after;
 
-	HASH_ITER(hh, all->table, c, next) {
+	HASH_ITER (hh, all->table, c, next) {
 		HASH_DEL(all->table, c);
 		free(c);
 	}
-	HASH_ITER(hh, all->sites, site, after) {
+	HASH_ITER (hh, all->sites, site, after) {
 		HASH_DEL(all->sites, site);
 		free(site);
 	}

@@ -16,7 +16,7 @@
 /* An iRoot that some run predicted or exposed, and what is known of it. */
 struct maple_candidate {
 	struct maple_iroot iroot; /* the key */
-	int64_t row;              /* in the memo database */
+	int64_t row;		  /* in the memo database */
 	bool predicted, exposed;
 	bool facts_known;
 	struct maple_predict_facts facts;
@@ -28,8 +28,8 @@ struct maple_candidate {
 	unsigned int attempts; /* with this input */
 	unsigned int failed;   /* tries that failed, over all inputs */
 	int score;
-	bool application;      /* both ends in the program itself */
-	unsigned int order;    /* in which it was found */
+	bool application;   /* both ends in the program itself */
+	unsigned int order; /* in which it was found */
 	UT_hash_handle hh;
 };
 
@@ -46,24 +46,22 @@ struct maple_candidates {
 	unsigned int served[MAPLE_IDIOMS]; /* round-robin over idioms */
 };
 
-struct maple_candidate *
-maple_candidate_get(struct maple_candidates *all,
-		    const struct maple_iroot *iroot);
+struct maple_candidate *maple_candidate_get(struct maple_candidates *all,
+					    const struct maple_iroot *iroot);
 void maple_candidate_exposed(struct maple_candidates *all,
 			     struct maple_candidate *c);
 void maple_candidate_rank(const struct maple_candidates *all,
 			  struct maple_candidate *c,
-			  const struct maple_registry *reg,
-			  uint32_t main_image);
-struct maple_candidate *
-maple_candidate_next(struct maple_candidates *all, enum maple_order order,
-		     unsigned int attempt_limit, unsigned int fail_limit);
+			  const struct maple_registry *reg, uint32_t main_image);
+struct maple_candidate *maple_candidate_next(struct maple_candidates *all,
+					     enum maple_order order,
+					     unsigned int attempt_limit,
+					     unsigned int fail_limit);
 uint64_t maple_candidate_left(const struct maple_candidates *all,
 			      unsigned int attempt_limit,
 			      unsigned int fail_limit);
-int maple_candidate_plan(const struct maple_candidate *c,
-			 unsigned int attempt, bool paper, uint64_t seed,
-			 struct maple_plan *plan);
+int maple_candidate_plan(const struct maple_candidate *c, unsigned int attempt,
+			 bool paper, uint64_t seed, struct maple_plan *plan);
 void maple_candidate_destroy(struct maple_candidates *all);
 
 #endif

@@ -46,8 +46,7 @@ static void copy_order(struct maple_trial *to, const struct maple_trial *from,
  * Runs @order @times times. With @flip any failure counts, not just the same:
  * a control that fails in another way has not passed.
  */
-static int repeat(struct maple_campaign *c,
-		  const struct maple_finding *finding,
+static int repeat(struct maple_campaign *c, const struct maple_finding *finding,
 		  const struct maple_trial *order, unsigned int times,
 		  bool flip, unsigned int *fails, unsigned int *runs)
 {
@@ -65,8 +64,8 @@ static int repeat(struct maple_campaign *c,
 			c->result->runs.confirm++;
 			*runs += 1;
 			*fails += flip ? trial.judgement.failure !=
-						 MAPLE_FAILURE_NONE :
-					 maple_confirm_same(finding, &trial);
+						  MAPLE_FAILURE_NONE
+				       : maple_confirm_same(finding, &trial);
 			maple_campaign_progress(c, true);
 		}
 		maple_trial_deinit(&trial);
@@ -78,10 +77,10 @@ static int repeat(struct maple_campaign *c,
 int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 		  struct maple_trial *trial)
 {
-	unsigned int times = c->options->confirm ? c->options->confirm :
-						   CONFIRM_DEFAULT;
-	int e = repeat(c, finding, trial, times, false,
-		       &finding->forced_fails, &finding->forced_runs);
+	unsigned int times = c->options->confirm ? c->options->confirm
+						 : CONFIRM_DEFAULT;
+	int e = repeat(c, finding, trial, times, false, &finding->forced_fails,
+		       &finding->forced_runs);
 
 	if (!e && trial->kind == MAPLE_RUN_ENFORCE)
 		e = repeat(c, finding, trial, times, true,
@@ -89,9 +88,8 @@ int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 	return e;
 }
 
-static int replay(struct maple_campaign *c,
-		  const struct maple_finding *finding, unsigned int times,
-		  bool flip, unsigned int *fails)
+static int replay(struct maple_campaign *c, const struct maple_finding *finding,
+		  unsigned int times, bool flip, unsigned int *fails)
 {
 	struct maple_trial order = { 0 };
 	unsigned int runs;

@@ -64,8 +64,7 @@ static int read_log(struct maple_campaign *c, struct maple_trial *trial,
  * A deadlock that was forced leaves no dependency to observe: its last two
  * steps never happen. The kernel's word, every thread waiting, stands in.
  */
-static bool confirmed(const struct maple_trial *trial,
-		      const struct verdict *v)
+static bool confirmed(const struct maple_trial *trial, const struct verdict *v)
 {
 	if (trial->candidate->iroot.idiom == MAPLE_IDIOM_DEADLOCK)
 		return trial->run.end == MAPLE_END_DEADLOCK;
@@ -88,12 +87,11 @@ static enum maple_memo_reason reason(const struct maple_trial *trial)
 		return MAPLE_MEMO_REASON_FAILED;
 	if (all & ~r->reached)
 		return MAPLE_MEMO_REASON_UNREACHED;
-	return r->attempts && r->steps ? MAPLE_MEMO_REASON_GAVE_UP :
-					 MAPLE_MEMO_REASON_UNMET;
+	return r->attempts && r->steps ? MAPLE_MEMO_REASON_GAVE_UP
+				       : MAPLE_MEMO_REASON_UNMET;
 }
 
-static int record(struct maple_campaign *c, struct maple_trial *trial,
-		  void *ctx)
+static int record(struct maple_campaign *c, struct maple_trial *trial, void *ctx)
 {
 	struct maple_candidate *k = trial->candidate;
 	struct verdict *v = ctx;
@@ -114,8 +112,8 @@ static int record(struct maple_campaign *c, struct maple_trial *trial,
 		return 0; /* says nothing about the iRoot */
 	}
 	return maple_memo_mark(c->memo, c->memo_program, k->row,
-			       trial->exposed ? MAPLE_MEMO_EXPOSED :
-						MAPLE_MEMO_FAILED,
+			       trial->exposed ? MAPLE_MEMO_EXPOSED
+					      : MAPLE_MEMO_FAILED,
 			       c->err);
 }
 

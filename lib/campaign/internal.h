@@ -15,11 +15,11 @@
 #include "io.h"
 
 #define MAPLE_BASELINE_RUNS 3
-#define MAPLE_FAIL_LIMIT    6  /* failed tries of an iRoot in all */
-#define MAPLE_DRY_PROFILES  3  /* profile runs in a row that add nothing */
-#define MAPLE_ENFORCE_BATCH 8  /* enforced runs between two profile runs */
-#define MAPLE_BUDGET        1000 /* events a site records in a run */
-#define MAPLE_LOG_MAX       (1u << 20) /* events kept of an enforced run */
+#define MAPLE_FAIL_LIMIT    6	 /* failed tries of an iRoot in all */
+#define MAPLE_DRY_PROFILES  3	 /* profile runs in a row that add nothing */
+#define MAPLE_ENFORCE_BATCH 8	 /* enforced runs between two profile runs */
+#define MAPLE_BUDGET	    1000 /* events a site records in a run */
+#define MAPLE_LOG_MAX	    (1u << 20) /* events kept of an enforced run */
 
 /* What is known of the sites' sharing: a byte each, see sharing.c. */
 struct maple_sharing {
@@ -51,12 +51,12 @@ struct maple_trial {
 
 	struct maple_run run;
 	struct maple_judgement judgement;
-	bool claimed;   /* the automaton says that it exposed it */
-	bool exposed;   /* the observer says so */
-	bool refused;   /* claimed, and the observer does not */
+	bool claimed; /* the automaton says that it exposed it */
+	bool exposed; /* the observer says so */
+	bool refused; /* claimed, and the observer does not */
 	enum maple_memo_reason reason;
-	bool stopped;   /* cut short by us: to be ignored */
-	char *output;   /* what it printed, cut at 64 KiB */
+	bool stopped; /* cut short by us: to be ignored */
+	char *output; /* what it printed, cut at 64 KiB */
 	unsigned int new_candidates;
 
 	/*
@@ -105,11 +105,11 @@ struct maple_campaign {
 
 	/* Predicting. */
 	struct maple_candidates candidates;
-	struct maple_predict *predict;    /* of the run under way */
-	struct maple_trial *trial;        /* the run under way */
+	struct maple_predict *predict; /* of the run under way */
+	struct maple_trial *trial;     /* the run under way */
 	struct maple_change sample[MAPLE_RUN_CHANGES]; /* of the last profile */
 	uint32_t nsample;
-	uint64_t sampled; /* accesses the sample was drawn from */
+	uint64_t sampled;	   /* accesses the sample was drawn from */
 	struct maple_hits hits[2]; /* sites and calls of the profile run */
 
 	unsigned int run_number;
@@ -117,8 +117,8 @@ struct maple_campaign {
 	unsigned int dry_runs;
 	struct maple_sharing sharing;
 	bool threads_seen; /* some run had a second thread */
-	bool observed;     /* some profile run was delivered */
-	bool enforced;     /* some enforced run was delivered */
+	bool observed;	   /* some profile run was delivered */
+	bool enforced;	   /* some enforced run was delivered */
 	unsigned int enforced_runs_delivered;
 	char why_not[256]; /* of the last run that was not delivered */
 	enum maple_phase phase;

@@ -92,8 +92,10 @@ int maple_io_init(struct maple_io *io,
 	}
 	fd = keep_pipe(STDIN_FILENO, &silent);
 	if (fd < 0)
-		return maple_error_set(err, -fd, "cannot keep standard "
-						 "input: %s", strerror(-fd));
+		return maple_error_set(err, -fd,
+				       "cannot keep standard "
+				       "input: %s",
+				       strerror(-fd));
 	if (silent)
 		notice(ctx, "standard input is a pipe that stays open: each "
 			    "run gets what came in the first second");
@@ -128,18 +130,18 @@ static int open_again(int fd, off_t at)
  * maple_io_begin - the files for one run
  * @captured: what it prints is kept; else it goes where our own output goes
  */
-int maple_io_begin(struct maple_io *io, bool captured,
-		   struct maple_io_run *run, struct maple_error *err)
+int maple_io_begin(struct maple_io *io, bool captured, struct maple_io_run *run,
+		   struct maple_error *err)
 {
 	run->captured = captured;
-	run->in = io->in_again ? open_again(io->in, io->in_at) :
-				 fcntl(io->in, F_DUPFD_CLOEXEC, 3);
+	run->in = io->in_again ? open_again(io->in, io->in_at)
+			       : fcntl(io->in, F_DUPFD_CLOEXEC, 3);
 	if (run->in < 0)
 		run->in = fcntl(io->null, F_DUPFD_CLOEXEC, 3);
-	run->out = captured ? temporary() :
-			      fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	run->err = captured ? temporary() :
-			      fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	run->out = captured ? temporary()
+			    : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	run->err = captured ? temporary()
+			    : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (run->out < 0)
 		run->out = fcntl(io->null, F_DUPFD_CLOEXEC, 3);
 	if (run->err < 0)

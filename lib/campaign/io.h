@@ -8,7 +8,7 @@
 
 /* What the target reads and where its words go. */
 struct maple_io {
-	int in;        /* our own standard input, or what stands for it */
+	int in;	       /* our own standard input, or what stands for it */
 	off_t in_at;   /* where every run starts to read */
 	bool in_again; /* can be read from there again */
 	int null;
@@ -24,8 +24,8 @@ int maple_io_init(struct maple_io *io,
 		  void (*notice)(void *ctx, const char *text), void *ctx,
 		  struct maple_error *err);
 void maple_io_deinit(struct maple_io *io);
-int maple_io_begin(struct maple_io *io, bool captured,
-		   struct maple_io_run *run, struct maple_error *err);
+int maple_io_begin(struct maple_io *io, bool captured, struct maple_io_run *run,
+		   struct maple_error *err);
 char *maple_io_words(const struct maple_io_run *run);
 int maple_io_same(const struct maple_io_run *run, const char *path,
 		  struct maple_error *err);

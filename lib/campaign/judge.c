@@ -27,8 +27,8 @@ static int ask_oracle(const char *command, int status,
 	int answer;
 
 	snprintf(text, sizeof(text), "%d",
-		 WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
-				       WEXITSTATUS(status));
+		 WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+				     : WEXITSTATUS(status));
 	setenv("MAPLE_STATUS", text, 1);
 	snprintf(text, sizeof(text), "/proc/%d/fd/%d", getpid(), io->out);
 	setenv("MAPLE_STDOUT", text, 1);
@@ -40,15 +40,15 @@ static int ask_oracle(const char *command, int status,
 	unsetenv("MAPLE_STDERR");
 	if (answer == -1)
 		return 127;
-	return WIFSIGNALED(answer) ? 128 + WTERMSIG(answer) :
-				     WEXITSTATUS(answer);
+	return WIFSIGNALED(answer) ? 128 + WTERMSIG(answer)
+				   : WEXITSTATUS(answer);
 }
 
 /* The process under test need not be the one whose status we have. */
 static void judge_death(const struct maple_run *run, struct maple_judgement *j)
 {
-	int signo = WIFSIGNALED(run->status) ? WTERMSIG(run->status) :
-					       run->signo;
+	int signo = WIFSIGNALED(run->status) ? WTERMSIG(run->status)
+					     : run->signo;
 	const char *name = sigabbrev_np(signo);
 
 	fail(j, MAPLE_FAILURE_SIGNAL);
@@ -121,8 +121,7 @@ void maple_judge(struct maple_campaign *c, struct maple_trial *trial,
 		fail(j, MAPLE_FAILURE_EXIT);
 		j->status = WEXITSTATUS(run->status);
 		snprintf(j->what, sizeof(j->what),
-			 "exit status %d instead of %d", j->status,
-			 c->expected);
+			 "exit status %d instead of %d", j->status, c->expected);
 		return;
 	}
 	judge_words(c, trial, io);

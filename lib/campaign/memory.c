@@ -53,7 +53,7 @@ void maple_campaign_unknow(struct maple_campaign *c)
 {
 	struct maple_known_site *known, *next;
 
-	HASH_ITER(hh, c->known, known, next) {
+	HASH_ITER (hh, c->known, known, next) {
 		HASH_DEL(c->known, known);
 		maple_place_deinit(&known->place);
 		free(known);
@@ -81,9 +81,8 @@ int maple_campaign_row(struct maple_campaign *c,
 					       "site %u is unknown",
 					       event->site);
 		key.e[i] = (struct maple_memo_event){
-			.build_id = known->info.build_id ?
-					    known->info.build_id :
-					    "none",
+			.build_id = known->info.build_id ? known->info.build_id
+							 : "none",
 			.image = known->info.path,
 			.offset = known->info.offset,
 			.call = known->info.is_call,
@@ -91,9 +90,9 @@ int maple_campaign_row(struct maple_campaign *c,
 			.function = known->place.function,
 			.file = known->place.file,
 			.line = known->place.line,
-			.fingerprint = *known->fingerprint.text ?
-					       known->fingerprint.text :
-					       NULL,
+			.fingerprint = *known->fingerprint.text
+					       ? known->fingerprint.text
+					       : NULL,
 		};
 	}
 	e = maple_memo_iroot(c->memo, &key, &candidate->row, c->err);
@@ -167,8 +166,9 @@ int maple_campaign_carry(struct maple_campaign *c)
 		e = maple_memo_carry(c->memo, &build, &carried, c->err);
 		maple_place_deinit(&r.place);
 		if (!e && carried)
-			maple_campaign_notice(c, "%u iRoots are known from an "
-						 "older build of %s",
+			maple_campaign_notice(c,
+					      "%u iRoots are known from an "
+					      "older build of %s",
 					      carried, build.path);
 	}
 	return e;

@@ -56,8 +56,8 @@ static json_t *write_step(const struct maple_campaign *c, json_t *sites,
 	uint32_t i;
 
 	for (i = 0; i < step->ngates; i++)
-		json_array_append_new(gates, site_index(c, sites, numbers,
-							step->gate[i]));
+		json_array_append_new(
+			gates, site_index(c, sites, numbers, step->gate[i]));
 	return json_pack("{s:o,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:I,s:o}", "site",
 			 site_index(c, sites, numbers, step->site), "kind",
 			 step->kind, "role", step->role, "var", step->var,
@@ -74,18 +74,19 @@ static json_t *write_plan(const struct maple_campaign *c, json_t *sites,
 	uint32_t i;
 
 	for (i = 0; i < plan->nsteps; i++)
-		json_array_append_new(steps, write_step(c, sites, numbers,
-							&plan->step[i]));
+		json_array_append_new(
+			steps, write_step(c, sites, numbers, &plan->step[i]));
 	for (i = 0; i < plan->nguards; i++)
-		json_array_append_new(guards, site_index(c, sites, numbers,
-							 plan->guard[i]));
+		json_array_append_new(
+			guards, site_index(c, sites, numbers, plan->guard[i]));
 	for (i = 0; i < plan->ncovers; i++)
-		json_array_append_new(covers, site_index(c, sites, numbers,
-							 plan->cover[i]));
+		json_array_append_new(
+			covers, site_index(c, sites, numbers, plan->cover[i]));
 	return json_pack("{s:i,s:i,s:i,s:i,s:[s,s],s:o,s:o,s:o}", "idiom",
 			 plan->idiom, "flags", plan->flags, "attempt",
-			 plan->attempt, "slice", plan->slice_ms, "hints", plan->hint[0], plan->hint[1],
-			 "steps", steps, "guards", guards, "covers", covers);
+			 plan->attempt, "slice", plan->slice_ms, "hints",
+			 plan->hint[0], plan->hint[1], "steps", steps, "guards",
+			 guards, "covers", covers);
 }
 
 /*
@@ -108,13 +109,12 @@ char *maple_planfile_write(const struct maple_campaign *c,
 				  "hit", (json_int_t)trial->change[i].hit));
 	if (trial->kind == MAPLE_RUN_ENFORCE)
 		plan = write_plan(c, sites, numbers, &trial->plan);
-	root = json_pack("{s:s,s:i,s:I,s:i,s:f,s:o,s:o,s:o}", "kind",
-			 trial->kind == MAPLE_RUN_ENFORCE ? "enforced" :
-							    "profile",
-			 "schedule", trial->schedule, "seed",
-			 (json_int_t)trial->seed, "expected", c->expected,
-			 "timeout", c->timeout, "changes", changes, "sites",
-			 sites, "plan", plan);
+	root = json_pack(
+		"{s:s,s:i,s:I,s:i,s:f,s:o,s:o,s:o}", "kind",
+		trial->kind == MAPLE_RUN_ENFORCE ? "enforced" : "profile",
+		"schedule", trial->schedule, "seed", (json_int_t)trial->seed,
+		"expected", c->expected, "timeout", c->timeout, "changes",
+		changes, "sites", sites, "plan", plan);
 	text = json_dumps(root, JSON_COMPACT);
 	json_decref(root);
 	json_decref(numbers);
@@ -153,8 +153,8 @@ static int read_site(struct reader *r, json_t *object, uint32_t *number)
 			"is of %.12s...): run a new campaign, or replay on "
 			"the old binary",
 			path, maple_image_build_id(image), id);
-	*number = call ? maple_backend_call(r->c->backend, index, offset) :
-			 maple_registry_find(r->c->registry, id, offset, false,
+	*number = call ? maple_backend_call(r->c->backend, index, offset)
+		       : maple_registry_find(r->c->registry, id, offset, false,
 					     second);
 	if (*number == MAPLE_SITE_NONE)
 		return maple_error_set(r->c->err, EBADMSG,
@@ -167,9 +167,9 @@ static uint32_t number_of(const struct reader *r, json_t *index)
 {
 	json_int_t i = json_integer_value(index);
 
-	return json_is_integer(index) && i >= 0 && (size_t)i < r->n ?
-		       r->number[i] :
-		       MAPLE_SITE_NONE;
+	return json_is_integer(index) && i >= 0 && (size_t)i < r->n
+		       ? r->number[i]
+		       : MAPLE_SITE_NONE;
 }
 
 static int read_step(const struct reader *r, json_t *object,
@@ -183,8 +183,7 @@ static int read_step(const struct reader *r, json_t *object,
 	if (json_unpack(object, "{s:o,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:I,s:o}",
 			"site", &site, "kind", &kind, "role", &role, "var",
 			&var, "dep", &dep, "pair", &pair, "event", &event,
-			"pre", &pre, "occurrence", &occurrence, "gates",
-			&gates))
+			"pre", &pre, "occurrence", &occurrence, "gates", &gates))
 		return -EBADMSG;
 	*step = (struct maple_plan_step){
 		.site = number_of(r, site),
@@ -213,8 +212,8 @@ static int read_plan(const struct reader *r, json_t *object,
 
 	if (json_unpack(object, "{s:i,s:i,s:i,s:i,s:[s,s],s:o,s:o,s:o}",
 			"idiom", &idiom, "flags", &flags, "attempt", &attempt,
-			"slice", &slice, "hints", &p, &q, "steps", &steps, "guards", &guards,
-			"covers", &covers) ||
+			"slice", &slice, "hints", &p, &q, "steps", &steps,
+			"guards", &guards, "covers", &covers) ||
 	    json_array_size(steps) > MAPLE_PLAN_STEPS ||
 	    json_array_size(guards) > MAPLE_PLAN_GUARDS ||
 	    json_array_size(covers) > MAPLE_PLAN_COVERS ||
@@ -239,8 +238,7 @@ static int read_plan(const struct reader *r, json_t *object,
 	return maple_plan_valid(plan) ? 0 : -EBADMSG;
 }
 
-static int read_order(struct reader *r, json_t *root,
-		      struct maple_trial *trial)
+static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)
 {
 	struct maple_campaign *c = r->c;
 	json_t *sites, *changes, *plan, *site;
@@ -250,9 +248,9 @@ static int read_order(struct reader *r, json_t *root,
 	size_t i;
 
 	if (json_unpack(root, "{s:s,s:i,s:I,s:i,s:f,s:o,s:o,s:o}", "kind",
-			&kind, "schedule", &schedule, "seed", &seed,
-			"expected", &c->expected, "timeout", &c->timeout,
-			"changes", &changes, "sites", &sites, "plan", &plan))
+			&kind, "schedule", &schedule, "seed", &seed, "expected",
+			&c->expected, "timeout", &c->timeout, "changes",
+			&changes, "sites", &sites, "plan", &plan))
 		return -EBADMSG;
 	r->n = json_array_size(sites);
 	r->number = calloc(r->n + 1, sizeof(*r->number));
@@ -264,20 +262,19 @@ static int read_order(struct reader *r, json_t *root,
 		return e;
 	trial->seed = seed;
 	trial->schedule = schedule;
-	trial->kind = strcmp(kind, "profile") ? MAPLE_RUN_ENFORCE :
-						MAPLE_RUN_PROFILE;
-	for (i = 0; i < json_array_size(changes) && i < MAPLE_RUN_CHANGES;
-	     i++) {
-		if (json_unpack(json_array_get(changes, i), "{s:o,s:I}",
-				"site", &site, "hit", &hit))
+	trial->kind = strcmp(kind, "profile") ? MAPLE_RUN_ENFORCE
+					      : MAPLE_RUN_PROFILE;
+	for (i = 0; i < json_array_size(changes) && i < MAPLE_RUN_CHANGES; i++) {
+		if (json_unpack(json_array_get(changes, i), "{s:o,s:I}", "site",
+				&site, "hit", &hit))
 			return -EBADMSG;
 		trial->change[trial->nchanges].site = number_of(r, site);
 		trial->change[trial->nchanges++].hit = hit;
 	}
 	trial->plan.seed = seed;
-	return trial->kind == MAPLE_RUN_ENFORCE ?
-		       read_plan(r, plan, &trial->plan) :
-		       0;
+	return trial->kind == MAPLE_RUN_ENFORCE
+		       ? read_plan(r, plan, &trial->plan)
+		       : 0;
 }
 
 /*

@@ -51,9 +51,8 @@ static void probe_kernel(struct answers *a)
 		answer(a, "kernel", MAPLE_PROBE_OK, "", "%s %s on %s",
 		       u.sysname, u.release, u.machine);
 	else
-		answer(a, "kernel", MAPLE_PROBE_MISSING,
-		       "use an x86-64 machine", "%s on %s", u.release,
-		       u.machine);
+		answer(a, "kernel", MAPLE_PROBE_MISSING, "use an x86-64 machine",
+		       "%s on %s", u.release, u.machine);
 }
 
 static void probe_priorities(struct answers *a)
@@ -203,8 +202,7 @@ static void probe_program(struct answers *a, const char *name)
 
 /* maple_campaign_probe - see maple/campaign.h */
 unsigned int maple_campaign_probe(char *const *argv, const char *agent,
-				  struct maple_probe *probes,
-				  unsigned int max)
+				  struct maple_probe *probes, unsigned int max)
 {
 	struct answers a = { .probes = probes, .max = max };
 

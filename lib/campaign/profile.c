@@ -146,7 +146,7 @@ static void harvest_guards(struct maple_campaign *c,
 	struct maple_candidate *k, *next;
 	unsigned int n;
 
-	HASH_ITER(hh, c->candidates.table, k, next) {
+	HASH_ITER (hh, c->candidates.table, k, next) {
 		if (k->exposed || !k->predicted)
 			continue;
 		n = maple_predict_guards(p, &k->iroot, guards,
@@ -170,14 +170,12 @@ static int know_program(struct maple_campaign *c, const struct maple_run *run)
 			continue;
 		c->main_image = run->images[i].index;
 		image = maple_registry_image(c->registry, c->main_image);
-		e = maple_memo_program(c->memo, c->memo_campaign,
-				       maple_image_build_id(image),
-				       maple_image_path(image),
-				       &c->memo_program, c->err);
+		e = maple_memo_program(
+			c->memo, c->memo_campaign, maple_image_build_id(image),
+			maple_image_path(image), &c->memo_program, c->err);
 		if (!e && c->options->fresh)
 			e = maple_memo_forget_program(c->memo, c->memo_program,
-						      c->memo_campaign,
-						      c->err);
+						      c->memo_campaign, c->err);
 		if (e)
 			return e;
 	}
@@ -204,8 +202,8 @@ static int harvest(struct maple_campaign *c, struct maple_trial *trial,
 	if (!trial->run.lost)
 		harvest_observed(s);
 	if (maple_predict_finish(c->predict) && !s->harvest.error)
-		s->harvest.error = maple_error_set(c->err, ENOMEM,
-						   "out of memory");
+		s->harvest.error =
+			maple_error_set(c->err, ENOMEM, "out of memory");
 	/* Some exposures are certain only now; without all events, none is. */
 	if (!trial->run.lost)
 		harvest_observed(s);
@@ -216,7 +214,7 @@ static int harvest(struct maple_campaign *c, struct maple_trial *trial,
 	e = maple_memo_commit(c->memo, c->err);
 	harvest_guards(c, c->predict);
 	maple_sharing_learn(c);
-	HASH_ITER(hh, c->candidates.table, k, next)
+	HASH_ITER (hh, c->candidates.table, k, next)
 		maple_candidate_rank(&c->candidates, k, c->registry,
 				     c->main_image);
 	return e;

@@ -46,8 +46,8 @@ int maple_campaign_find_program(const char *name, char **path,
 			return maple_error_set(
 				err, EACCES,
 				is_file(name) ? "%s is not executable: "
-						"chmod +x %s" :
-						"%s is no program",
+						"chmod +x %s"
+					      : "%s is no program",
 				name, name);
 		*path = strdup(name);
 		return *path ? 0 : -ENOMEM;
@@ -55,8 +55,8 @@ int maple_campaign_find_program(const char *name, char **path,
 	for (; *name && dirs; dirs = *end ? end + 1 : NULL) {
 		end = strchrnul(dirs, ':');
 		len = end - dirs;
-		if (asprintf(&full, "%.*s/%s", len ? len : 1,
-			     len ? dirs : ".", name) < 0)
+		if (asprintf(&full, "%.*s/%s", len ? len : 1, len ? dirs : ".",
+			     name) < 0)
 			return maple_error_set(err, ENOMEM, "out of memory");
 		if (is_file(full) && !access(full, X_OK)) {
 			*path = full;
@@ -105,7 +105,8 @@ static int check_elf(int fd, const char *path, const Elf64_Ehdr *ehdr,
 		return maple_error_set(
 			err, ENOTSUP,
 			"%s is statically linked or truncated: the agent "
-			"cannot be loaded into it; link it dynamically", path);
+			"cannot be loaded into it; link it dynamically",
+			path);
 	return 0;
 }
 
@@ -142,8 +143,8 @@ int maple_campaign_check_program(const char *path, const char *exe,
 		e = maple_error_set(err, ENOEXEC,
 				    "%s is neither an ELF file nor a script",
 				    path);
-	if (!e && !exe && !fstat(fd, &st) && (st.st_mode & (S_ISUID | S_ISGID)) &&
-	    geteuid() != st.st_uid)
+	if (!e && !exe && !fstat(fd, &st) &&
+	    (st.st_mode & (S_ISUID | S_ISGID)) && geteuid() != st.st_uid)
 		e = maple_error_set(err, EPERM,
 				    "%s is set-user-id: nothing can be loaded "
 				    "into it; test a copy without the bit",
@@ -203,15 +204,15 @@ static int begin_memo(struct maple_campaign *c)
 		.cwd = cwd ? cwd : "",
 		.input = o->input,
 		.exe = o->exe,
-		.strategy = !maple_strategy_enforces(c) ?
-				    maple_strategy_name(o->strategy) :
-			    o->order == MAPLE_ORDER_PAPER ? "paper" :
-							    "ranked",
+		.strategy = !maple_strategy_enforces(c)
+				    ? maple_strategy_name(o->strategy)
+			    : o->order == MAPLE_ORDER_PAPER ? "paper"
+							    : "ranked",
 		.seed = c->seed,
 		.version = MAPLE_VERSION,
 	};
-	int e = maple_memo_campaign_begin(c->memo, &campaign,
-					  &c->memo_campaign, c->err);
+	int e = maple_memo_campaign_begin(c->memo, &campaign, &c->memo_campaign,
+					  c->err);
 
 	free(cwd);
 	return e;

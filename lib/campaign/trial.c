@@ -23,11 +23,10 @@ static int shell(struct maple_campaign *c, const char *option,
 
 	if (status == 0)
 		return 0;
-	return maple_error_set(c->err, ECANCELED, "%s '%s' failed (%s %d)",
-			       option, command,
-			       WIFSIGNALED(status) ? "signal" : "status",
-			       WIFSIGNALED(status) ? WTERMSIG(status) :
-						     WEXITSTATUS(status));
+	return maple_error_set(
+		c->err, ECANCELED, "%s '%s' failed (%s %d)", option, command,
+		WIFSIGNALED(status) ? "signal" : "status",
+		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 /* ---- events of a profile run ---- */
@@ -68,9 +67,9 @@ static bool on_tick(void *ctx, pid_t pid)
 static int memo_begin(struct maple_campaign *c, struct maple_trial *trial,
 		      int64_t *row)
 {
-	char *plan = trial->kind == MAPLE_RUN_ENFORCE ?
-			     maple_planfile_write(c, trial) :
-			     NULL;
+	char *plan = trial->kind == MAPLE_RUN_ENFORCE
+			     ? maple_planfile_write(c, trial)
+			     : NULL;
 	struct maple_memo_run run = {
 		.kind = trial->memo_kind,
 		.iroot = trial->candidate ? trial->candidate->row : 0,
@@ -90,12 +89,10 @@ static int memo_end(struct maple_campaign *c, struct maple_trial *trial,
 		    int64_t row)
 {
 	struct maple_memo_run_end end = {
-		.verdict = trial->stopped ?
-				   "stopped" :
-			   trial->judgement.failure ?
-				   maple_failure_name(
-					   trial->judgement.failure) :
-				   "pass",
+		.verdict = trial->stopped ? "stopped"
+			   : trial->judgement.failure
+				   ? maple_failure_name(trial->judgement.failure)
+				   : "pass",
 		.signo = trial->judgement.signo,
 		.status = trial->judgement.status,
 		.seconds = trial->run.seconds,
@@ -165,10 +162,9 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 
 	memcpy(order.change, trial->change, sizeof(order.change));
 	if (trial->kind == MAPLE_RUN_PROFILE)
-		order.alone = maple_sharing_choose(c, trial->seed,
-						   &order.nalone);
-	return maple_backend_run(c->backend, &order, &sink, &trial->run,
-				 c->err);
+		order.alone =
+			maple_sharing_choose(c, trial->seed, &order.nalone);
+	return maple_backend_run(c->backend, &order, &sink, &trial->run, c->err);
 }
 
 /*

@@ -58,8 +58,7 @@ static void take_displacement(const struct maple_prints *prints,
 
 static void take_immediate(const struct maple_prints *prints,
 			   const ZydisDecodedInstruction *insn, uint64_t next,
-			   const struct maple_range *range,
-			   struct taken *taken)
+			   const struct maple_range *range, struct taken *taken)
 {
 	uint64_t value = insn->raw.imm[0].value.u;
 
@@ -67,8 +66,7 @@ static void take_immediate(const struct maple_prints *prints,
 		return;
 	if (insn->raw.imm[0].is_relative)
 		value += next;
-	else if (insn->raw.imm[0].size < 32 ||
-		 !is_address(&prints->code, value))
+	else if (insn->raw.imm[0].size < 32 || !is_address(&prints->code, value))
 		return;
 	take_out(taken, insn->raw.imm[0].offset, insn->raw.imm[0].size);
 	if (value > range->lo && value < range->hi)
@@ -79,8 +77,8 @@ static void take_immediate(const struct maple_prints *prints,
 
 /* Where a line number on its way to assert() was last seen. */
 struct line_number {
-	size_t at;	/* index of the print + 1; 0: none */
-	uint64_t hash;	/* without the number */
+	size_t at;     /* index of the print + 1; 0: none */
+	uint64_t hash; /* without the number */
 };
 
 static void note_line(const ZydisDecodedInstruction *insn,
@@ -131,9 +129,9 @@ static int decode(struct maple_prints *prints, const struct maple_range *range,
 	struct maple_print *print;
 	ZydisDecoder zydis;
 
-	if (!bytes || !ZYAN_SUCCESS(ZydisDecoderInit(
-			      &zydis, ZYDIS_MACHINE_MODE_LONG_64,
-			      ZYDIS_STACK_WIDTH_64)))
+	if (!bytes ||
+	    !ZYAN_SUCCESS(ZydisDecoderInit(&zydis, ZYDIS_MACHINE_MODE_LONG_64,
+					   ZYDIS_STACK_WIDTH_64)))
 		return -ENOENT;
 	for (uint64_t addr = range->lo; addr < range->hi; addr += insn.length) {
 		const uint8_t *at = bytes + (addr - range->lo);
@@ -182,8 +180,7 @@ static void settle(struct maple_body *body)
 
 	XXH3_64bits_reset(state);
 	for (uint32_t i = 0; i < body->n; i++)
-		XXH3_64bits_update(state, &print[i].hash,
-				   sizeof(print[i].hash));
+		XXH3_64bits_update(state, &print[i].hash, sizeof(print[i].hash));
 	parts.whole = XXH3_64bits_digest(state);
 	XXH3_freeState(state);
 	if (body->name)

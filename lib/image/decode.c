@@ -110,8 +110,8 @@ static void note_frame(struct maple_decoder *d)
 	for (unsigned int i = 0; i < insn->operand_count; i++)
 		if (op[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 		    op[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
-		    ZydisRegisterGetLargestEnclosing(
-			    ZYDIS_MACHINE_MODE_LONG_64, op[i].reg.value) ==
+		    ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
+						     op[i].reg.value) ==
 			    ZYDIS_REGISTER_RBP)
 			d->frame_lost = true;
 }
@@ -134,13 +134,14 @@ static void note_immediate(struct maple_decoder *d)
 		maple_image_mark(d->image, d->insn.raw.imm[0].value.u);
 }
 
-static int decode_one(struct maple_decoder *d, const uint8_t *bytes, uint64_t left)
+static int decode_one(struct maple_decoder *d, const uint8_t *bytes,
+		      uint64_t left)
 {
 	struct maple_image *image = d->image;
 	uint64_t bit = d->addr - image->text_lo;
 
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
-		    &d->zydis, &d->context, bytes, left, &d->insn)))
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d->zydis, &d->context,
+							bytes, left, &d->insn)))
 		return -EILSEQ;
 	d->now = maple_array_more(&image->decoded, sizeof(*d->now));
 	if (!d->now)
@@ -158,9 +159,9 @@ static int decode_one(struct maple_decoder *d, const uint8_t *bytes, uint64_t le
 		d->now->flags |= MAPLE_DEC_FIXED;
 	if (!wants_operands(d))
 		return 0;
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeOperands(
-		    &d->zydis, &d->context, &d->insn, d->op,
-		    d->insn.operand_count)))
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&d->zydis, &d->context,
+						     &d->insn, d->op,
+						     d->insn.operand_count)))
 		return -EILSEQ;
 	note_frame(d);
 	return maple_decoder_operands(d);
@@ -207,8 +208,7 @@ static int decode_range(struct maple_decoder *d, const struct maple_range *range
 	bytes = maple_image_bytes(image, range->lo, range->hi - range->lo);
 	if (!bytes)
 		return 0;
-	for (d->addr = range->lo; !ret && d->addr < range->hi;
-	     d->addr = d->next)
+	for (d->addr = range->lo; !ret && d->addr < range->hi; d->addr = d->next)
 		ret = decode_one(d, bytes + (d->addr - range->lo),
 				 range->hi - d->addr);
 	if (ret == -EILSEQ) {
@@ -237,8 +237,7 @@ int maple_image_decode(struct maple_image *image)
 	const struct maple_range *range = image->ranges.at;
 	struct maple_decoder d = { .image = image };
 
-	if (!ZYAN_SUCCESS(ZydisDecoderInit(&d.zydis,
-					   ZYDIS_MACHINE_MODE_LONG_64,
+	if (!ZYAN_SUCCESS(ZydisDecoderInit(&d.zydis, ZYDIS_MACHINE_MODE_LONG_64,
 					   ZYDIS_STACK_WIDTH_64)))
 		return -EINVAL;
 	for (size_t i = 0; i < image->ranges.n; i++) {

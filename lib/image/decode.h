@@ -16,8 +16,8 @@ struct maple_decoder {
 	ZydisDecodedInstruction insn;
 	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
 	struct maple_decoded *now;
-	uint64_t addr, next;  /* of the instruction, and behind it */
-	size_t rseq;          /* first rseq range that may be ahead */
+	uint64_t addr, next;	/* of the instruction, and behind it */
+	size_t rseq;		/* first rseq range that may be ahead */
 	bool frame, frame_lost; /* RBP was set to RSP, to something else */
 	struct maple_image_stats was; /* before this function */
 };

@@ -96,8 +96,8 @@ static char *read_source(const struct maple_image *image, const char *path)
 	     (st.st_mtim.tv_sec == built.st_mtim.tv_sec &&
 	      st.st_mtim.tv_nsec <= built.st_mtim.tv_nsec))) {
 		text = calloc(1, st.st_size + 1);
-		if (text && fread(text, 1, st.st_size, in) !=
-				    (size_t)st.st_size) {
+		if (text &&
+		    fread(text, 1, st.st_size, in) != (size_t)st.st_size) {
 			free(text);
 			text = NULL;
 		}
@@ -180,8 +180,8 @@ static const struct maple_print *find_print(const struct maple_body *body,
 
 	while (lo < hi) {
 		uint32_t mid = (lo + hi) / 2;
-		uint32_t at = is_call ? body->print[mid].next :
-					body->print[mid].offset;
+		uint32_t at = is_call ? body->print[mid].next
+				      : body->print[mid].offset;
 
 		if (at == offset)
 			return &body->print[mid];
@@ -261,7 +261,8 @@ static int find_all(struct maple_prints *p)
 			p->found[p->nfound++] = (struct maple_found){
 				p->body[i].print[j].hash,
 				p->body[i].print[j].offset,
-				p->body[i].print[j].next };
+				p->body[i].print[j].next
+			};
 	qsort(p->found, n, sizeof(*p->found), compare_found);
 	return 0;
 }

@@ -10,10 +10,10 @@
 #include "internal.h"
 
 struct cie {
-	uint64_t id;          /* address; 0: none read yet */
-	uint8_t pointer;      /* encodings, DW_EH_PE_* */
+	uint64_t id;	 /* address; 0: none read yet */
+	uint8_t pointer; /* encodings, DW_EH_PE_* */
 	uint8_t lsda;
-	bool sized;           /* 'z': augmentation data has a length */
+	bool sized; /* 'z': augmentation data has a length */
 	bool usable;
 };
 
@@ -124,8 +124,7 @@ static void read_cie(struct cie *cie, struct maple_cursor c)
 	unsigned int n = 0;
 	uint8_t letter, version;
 
-	*cie = (struct cie){ .pointer = DW_EH_PE_absptr,
-			     .lsda = DW_EH_PE_omit };
+	*cie = (struct cie){ .pointer = DW_EH_PE_absptr, .lsda = DW_EH_PE_omit };
 	version = number(&c, 1);
 	while ((letter = number(&c, 1)) && n < sizeof(letters) - 1)
 		letters[n++] = letter;

@@ -189,12 +189,12 @@ int maple_image_rseq(struct maple_image *image)
 			if (!maple_image_in_text(image, cs.start) ||
 			    cs.length > image->text_hi - cs.start)
 				continue;
-			range = maple_array_more(&image->rseqs,
-						 sizeof(*range));
+			range = maple_array_more(&image->rseqs, sizeof(*range));
 			if (!range)
 				return -ENOMEM;
 			*range = (struct maple_range){
-				.lo = cs.start, .hi = cs.start + cs.length };
+				.lo = cs.start, .hi = cs.start + cs.length
+			};
 			maple_image_mark(image, cs.start);
 			maple_image_mark(image, cs.start + cs.length);
 			maple_image_mark(image, cs.abort);

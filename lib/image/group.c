@@ -19,8 +19,8 @@
 #include <string.h>
 #include "internal.h"
 
-#define JUMP 5       /* bytes of a jump */
-#define REACH 48     /* bytes that a group takes at most for more sites */
+#define JUMP  5	 /* bytes of a jump */
+#define REACH 48 /* bytes that a group takes at most for more sites */
 
 struct span {
 	size_t first, end; /* of image->decoded */
@@ -162,8 +162,9 @@ static int group_site(struct maple_image *image, size_t i)
 	}
 	if (span.length >= JUMP && can_move(decoded_at(image, i))) {
 		take_sites(image, &span);
-		way = decoded_at(image, span.first)->length >= JUMP ?
-			      MAPLE_WAY_JUMP : MAPLE_WAY_NEIGHBOURS;
+		way = decoded_at(image, span.first)->length >= JUMP
+			      ? MAPLE_WAY_JUMP
+			      : MAPLE_WAY_NEIGHBOURS;
 		return add_group(image, &span, way);
 	}
 	span = (struct span){ i, i + 1, decoded_at(image, i)->length };
@@ -174,8 +175,9 @@ static int group_site(struct maple_image *image, size_t i)
 /* Jumps, traps, puns; puns from the highest offset to the lowest. */
 static int compare_groups(const void *a, const void *b)
 {
-	static const uint8_t rank[MAPLE_WAYS] = { [MAPLE_WAY_TRAP] = 1,
-						  [MAPLE_WAY_PUN] = 2 };
+	static const uint8_t rank[MAPLE_WAYS] = {
+		[MAPLE_WAY_TRAP] = 1, [MAPLE_WAY_PUN] = 2
+	};
 	const struct maple_table_group *x = a, *y = b;
 	int order = x->first < y->first ? -1 : x->first > y->first;
 

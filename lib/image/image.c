@@ -77,8 +77,8 @@ static int identify(struct maple_image *image)
 	image->elf = elf_begin(image->fd, ELF_C_READ, NULL);
 	if (image->elf)
 		len = dwelf_elf_gnu_build_id(image->elf, &id);
-	image->build_id = len > 0 && len <= BUILD_ID_MAX ? hex(id, len) :
-							   stand_in(image);
+	image->build_id = len > 0 && len <= BUILD_ID_MAX ? hex(id, len)
+							 : stand_in(image);
 	return image->build_id ? 0 : -ENOMEM;
 }
 
@@ -249,6 +249,6 @@ const char *maple_left_out_name(enum maple_left_out reason)
 		[MAPLE_LEFT_UNDECODABLE] = "function not decodable",
 	};
 
-	return (unsigned int)reason < MAPLE_LEFT_REASONS ? names[reason] :
-							   "unknown";
+	return (unsigned int)reason < MAPLE_LEFT_REASONS ? names[reason]
+							 : "unknown";
 }

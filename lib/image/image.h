@@ -15,15 +15,15 @@
 
 /* Why a memory operand is no site. */
 enum maple_left_out {
-	MAPLE_LEFT_STACK,       /* relative to the stack or frame pointer */
-	MAPLE_LEFT_IMPLICIT,    /* the stack operand of push, pop, leave ... */
-	MAPLE_LEFT_TLS,         /* fs: or gs: */
-	MAPLE_LEFT_READ_ONLY,   /* read-only data and RELRO */
-	MAPLE_LEFT_BRANCH,      /* call or jump through memory */
-	MAPLE_LEFT_VECTOR,      /* gather and scatter */
-	MAPLE_LEFT_ODD,         /* 32-bit addresses, xlat, xsave and the like */
-	MAPLE_LEFT_PREFETCH,    /* hints: prefetch, cache line flush, nop */
-	MAPLE_LEFT_RSEQ,        /* in a restartable sequence */
+	MAPLE_LEFT_STACK,	/* relative to the stack or frame pointer */
+	MAPLE_LEFT_IMPLICIT,	/* the stack operand of push, pop, leave ... */
+	MAPLE_LEFT_TLS,		/* fs: or gs: */
+	MAPLE_LEFT_READ_ONLY,	/* read-only data and RELRO */
+	MAPLE_LEFT_BRANCH,	/* call or jump through memory */
+	MAPLE_LEFT_VECTOR,	/* gather and scatter */
+	MAPLE_LEFT_ODD,		/* 32-bit addresses, xlat, xsave and the like */
+	MAPLE_LEFT_PREFETCH,	/* hints: prefetch, cache line flush, nop */
+	MAPLE_LEFT_RSEQ,	/* in a restartable sequence */
 	MAPLE_LEFT_UNDECODABLE, /* functions with bytes Zydis does not know */
 	MAPLE_LEFT_REASONS
 };
@@ -31,8 +31,8 @@ enum maple_left_out {
 struct maple_image_stats {
 	uint64_t functions;
 	uint64_t instructions;
-	uint64_t text;        /* bytes of code */
-	uint64_t uncovered;   /* ... that belong to no known function */
+	uint64_t text;	    /* bytes of code */
+	uint64_t uncovered; /* ... that belong to no known function */
 	uint64_t left[MAPLE_LEFT_REASONS];
 	uint64_t ways[MAPLE_WAYS]; /* sites by the way in */
 };
@@ -58,8 +58,8 @@ int64_t maple_image_find(const struct maple_image *image, uint64_t offset,
 int maple_image_table(const struct maple_image *image, void **blob,
 		      size_t *size, struct maple_error *err);
 
-int maple_image_place(struct maple_image *image, uint64_t offset,
-		      bool is_call, struct maple_place *place);
+int maple_image_place(struct maple_image *image, uint64_t offset, bool is_call,
+		      struct maple_place *place);
 bool maple_image_data(struct maple_image *image, uint64_t offset, char *buf,
 		      size_t size);
 
@@ -71,13 +71,11 @@ struct maple_fingerprint {
 };
 
 int maple_image_fingerprint(struct maple_image *image, uint64_t offset,
-			    bool is_call,
-			    struct maple_fingerprint *fingerprint);
+			    bool is_call, struct maple_fingerprint *fingerprint);
 int maple_image_refind(struct maple_image *image, const char *text,
 		       bool is_call, uint64_t *offset);
 
 bool maple_image_wanted(const char *path, bool is_main,
-			const char *const *include,
-			const char *const *exclude);
+			const char *const *include, const char *const *exclude);
 
 #endif

@@ -10,35 +10,35 @@
 #define MAPLE_IMAGE_SEGMENTS 64
 
 struct maple_segment {
-	uint64_t lo, hi;     /* ELF addresses, [lo, hi) */
-	uint64_t filesz;     /* bytes of it that stand in the file */
-	uint8_t *bytes;      /* those */
+	uint64_t lo, hi; /* ELF addresses, [lo, hi) */
+	uint64_t filesz; /* bytes of it that stand in the file */
+	uint8_t *bytes;	 /* those */
 	bool write, exec;
 };
 
 /* A piece of text that is decoded from its first byte on. */
 struct maple_range {
 	uint64_t lo, hi;
-	uint64_t lsda;       /* language-specific data area, or 0 */
-	bool framed;         /* from .eh_frame, not from a symbol */
+	uint64_t lsda; /* language-specific data area, or 0 */
+	bool framed;   /* from .eh_frame, not from a symbol */
 };
 
 enum maple_decoded_flag {
-	MAPLE_DEC_TARGET = 1,   /* control may come here from elsewhere */
-	MAPLE_DEC_FIXED = 2,    /* cannot run elsewhere than where it is */
-	MAPLE_DEC_STOP = 4,     /* the next one is not reached from here */
+	MAPLE_DEC_TARGET = 1, /* control may come here from elsewhere */
+	MAPLE_DEC_FIXED = 2,  /* cannot run elsewhere than where it is */
+	MAPLE_DEC_STOP = 4,   /* the next one is not reached from here */
 	MAPLE_DEC_JMP = 8,
 	MAPLE_DEC_JCC = 16,
 	MAPLE_DEC_RIPREL = 32,
-	MAPLE_DEC_LAST = 64,    /* of its function */
-	MAPLE_DEC_TAKEN = 128,  /* in a group */
+	MAPLE_DEC_LAST = 64,	/* of its function */
+	MAPLE_DEC_TAKEN = 128,	/* in a group */
 	MAPLE_DEC_BRANCH = 256, /* target is set */
 };
 
 struct maple_decoded {
 	uint32_t offset;
 	uint32_t target;
-	uint32_t site;       /* first of its sites, or MAPLE_SITE_NONE */
+	uint32_t site; /* first of its sites, or MAPLE_SITE_NONE */
 	uint16_t flags;
 	uint8_t length;
 	uint8_t disp_at;
@@ -53,26 +53,26 @@ struct maple_array {
 
 struct maple_symbol {
 	uint64_t addr, size;
-	const char *name;    /* owned by libdwfl */
+	const char *name; /* owned by libdwfl */
 };
 
 struct maple_prints;
 
 struct maple_image {
 	char *path;
-	char *build_id;      /* hex, or a stand-in */
+	char *build_id; /* hex, or a stand-in */
 	int fd;
 	Elf *elf;
-	uint16_t type;       /* ET_EXEC or ET_DYN */
+	uint16_t type; /* ET_EXEC or ET_DYN */
 	struct maple_segment seg[MAPLE_IMAGE_SEGMENTS];
 	unsigned int nsegs;
 	uint64_t relro_lo, relro_hi;
-	uint64_t frame_hdr;  /* address of .eh_frame_hdr, or 0 */
+	uint64_t frame_hdr; /* address of .eh_frame_hdr, or 0 */
 	uint64_t dynamic, dynamic_size;
 	uint64_t entry;
 	uint64_t text_lo, text_hi;
-	uint64_t *targets;   /* a bit for each byte of text */
-	uint64_t *starts;    /* ... where an instruction begins */
+	uint64_t *targets; /* a bit for each byte of text */
+	uint64_t *starts;  /* ... where an instruction begins */
 
 	struct maple_array ranges;  /* struct maple_range, ascending */
 	struct maple_array rseqs;   /* struct maple_range */
@@ -95,15 +95,15 @@ struct maple_image {
 /* Bytes of an image under a moving finger; bad is set beyond the end. */
 struct maple_cursor {
 	const uint8_t *at, *end;
-	uint64_t addr;       /* ELF address of at */
+	uint64_t addr; /* ELF address of at */
 	bool bad;
 };
 
 void *maple_array_more(struct maple_array *array, size_t size);
 
 int maple_image_load(struct maple_image *image, struct maple_error *err);
-const uint8_t *maple_image_bytes(const struct maple_image *image,
-				 uint64_t addr, uint64_t size);
+const uint8_t *maple_image_bytes(const struct maple_image *image, uint64_t addr,
+				 uint64_t size);
 bool maple_image_read_only(const struct maple_image *image, uint64_t addr);
 
 int maple_image_functions(struct maple_image *image);

@@ -19,8 +19,8 @@
  * maple_image_bytes - the @size bytes of the file that are loaded at @addr;
  * NULL unless all of them are in one segment
  */
-const uint8_t *maple_image_bytes(const struct maple_image *image,
-				 uint64_t addr, uint64_t size)
+const uint8_t *maple_image_bytes(const struct maple_image *image, uint64_t addr,
+				 uint64_t size)
 {
 	for (unsigned int i = 0; i < image->nsegs; i++) {
 		const struct maple_segment *seg = &image->seg[i];
@@ -71,21 +71,20 @@ static int load_segment(struct maple_image *image, const Elf64_Phdr *ph,
 	if (!ph->p_memsz)
 		return 0;
 	if (image->nsegs == MAPLE_IMAGE_SEGMENTS)
-		return maple_error_set(err, ENOEXEC,
-				       "%s: more than %d segments", path,
-				       MAPLE_IMAGE_SEGMENTS);
-	if (ph->p_vaddr > ADDRESS_MAX ||
-	    ph->p_memsz > ADDRESS_MAX - ph->p_vaddr)
+		return maple_error_set(err, ENOEXEC, "%s: more than %d segments",
+				       path, MAPLE_IMAGE_SEGMENTS);
+	if (ph->p_vaddr > ADDRESS_MAX || ph->p_memsz > ADDRESS_MAX - ph->p_vaddr)
 		return maple_error_set(err, ENOEXEC,
 				       "%s: a segment at 0x%llx, beyond 4 GiB",
 				       path, (unsigned long long)ph->p_vaddr);
 	if (ph->p_filesz > ph->p_memsz)
 		return maple_error_set(err, ENOEXEC,
 				       "%s: damaged program headers", path);
-	if (ph->p_offset > file_size ||
-	    ph->p_filesz > file_size - ph->p_offset)
-		return maple_error_set(err, ENOEXEC, "%s: truncated: a segment"
-				       " ends beyond the file's end", path);
+	if (ph->p_offset > file_size || ph->p_filesz > file_size - ph->p_offset)
+		return maple_error_set(err, ENOEXEC,
+				       "%s: truncated: a segment"
+				       " ends beyond the file's end",
+				       path);
 
 	seg->bytes = malloc(ph->p_filesz + 1);
 	if (!seg->bytes)
@@ -153,17 +152,19 @@ static int check_header(const Elf64_Ehdr *eh, const char *path,
 	if (eh->e_ident[EI_CLASS] == ELFCLASS32)
 		return maple_error_set(err, ENOEXEC,
 				       "%s: a 32-bit program; only x86-64 can"
-				       " be observed", path);
+				       " be observed",
+				       path);
 	if (eh->e_ident[EI_CLASS] != ELFCLASS64 ||
 	    eh->e_ident[EI_DATA] != ELFDATA2LSB || eh->e_machine != EM_X86_64)
 		return maple_error_set(err, ENOEXEC,
 				       "%s: built for another machine (%u);"
-				       " only x86-64 can be observed", path,
-				       eh->e_machine);
+				       " only x86-64 can be observed",
+				       path, eh->e_machine);
 	if (eh->e_type != ET_EXEC && eh->e_type != ET_DYN)
 		return maple_error_set(err, ENOEXEC,
 				       "%s: neither a program nor a shared"
-				       " library", path);
+				       " library",
+				       path);
 	if (eh->e_phentsize != sizeof(Elf64_Phdr) || !eh->e_phnum ||
 	    eh->e_phnum == PN_XNUM)
 		return maple_error_set(err, ENOEXEC,
@@ -192,7 +193,8 @@ static int find_text(struct maple_image *image, struct maple_error *err)
 	if (image->text_lo == image->text_hi)
 		return maple_error_set(err, ENOEXEC,
 				       "%s: no code: nothing in it is"
-				       " executable", image->path);
+				       " executable",
+				       image->path);
 	words = (image->text_hi - image->text_lo) / 64 + 1;
 	image->targets = calloc(words, sizeof(*image->targets));
 	image->starts = calloc(words, sizeof(*image->starts));
@@ -239,8 +241,10 @@ int maple_image_load(struct maple_image *image, struct maple_error *err)
 	if (!ph)
 		return maple_error_set(err, ENOMEM, "%s: out of memory", path);
 	if (read_at(image->fd, ph, eh.e_phnum * sizeof(*ph), eh.e_phoff))
-		ret = maple_error_set(err, ENOEXEC, "%s: truncated: no program"
-				      " headers", path);
+		ret = maple_error_set(err, ENOEXEC,
+				      "%s: truncated: no program"
+				      " headers",
+				      path);
 	else
 		ret = load_segments(image, ph, eh.e_phnum, st.st_size, err);
 	free(ph);

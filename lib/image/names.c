@@ -49,8 +49,8 @@ static int read_symbols(struct maple_prints *prints, Elf *elf, Elf_Scn *scn,
 		    (type != STT_FUNC && type != STT_GNU_IFUNC &&
 		     type != STT_OBJECT))
 			continue;
-		if (add(type == STT_OBJECT ? &prints->objects :
-					     &prints->functions,
+		if (add(type == STT_OBJECT ? &prints->objects
+					   : &prints->functions,
 			(struct maple_name){
 				sym.st_value, sym.st_size,
 				elf_strptr(elf, sh->sh_link, sym.st_name) }))
@@ -212,10 +212,10 @@ static uint64_t hash_text(const struct maple_prints *prints, uint64_t addr)
 		if (!isprint(*at) && !isspace(*at))
 			return 0;
 	}
-	return n && at && n < STRING_MAX ?
-		       XXH3_64bits(maple_image_bytes(&prints->code, addr, n),
-				   n) :
-		       0;
+	return n && at && n < STRING_MAX
+		       ? XXH3_64bits(maple_image_bytes(&prints->code, addr, n),
+				     n)
+		       : 0;
 }
 
 /* maple_names_hash - stands for what is at @addr; 0 if it has no name */

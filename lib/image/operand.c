@@ -135,10 +135,12 @@ static int add_site(struct maple_decoder *d, const ZydisDecodedOperand *op)
 		return -ENOMEM;
 	*site = (struct maple_table_site){
 		.offset = d->addr,
-		.kind = (op->actions & ZYDIS_OPERAND_ACTION_MASK_READ ?
-				 MAPLE_EV_READ : 0) |
-			(op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ?
-				 MAPLE_EV_WRITE : 0),
+		.kind = (op->actions & ZYDIS_OPERAND_ACTION_MASK_READ
+				 ? MAPLE_EV_READ
+				 : 0) |
+			(op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE
+				 ? MAPLE_EV_WRITE
+				 : 0),
 		.base = gpr(mem->base),
 		.index = gpr(mem->index),
 		.scale = mem->index == ZYDIS_REGISTER_NONE ? 0 : mem->scale,
@@ -209,8 +211,7 @@ int maple_decoder_operands(struct maple_decoder *d)
 		else if (nwait < 2)
 			wait[nwait++] = op;
 	}
-	if (nwait == 2 &&
-	    !(wait[0]->actions & ZYDIS_OPERAND_ACTION_MASK_READ)) {
+	if (nwait == 2 && !(wait[0]->actions & ZYDIS_OPERAND_ACTION_MASK_READ)) {
 		const ZydisDecodedOperand *first = wait[0];
 
 		wait[0] = wait[1];

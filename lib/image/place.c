@@ -106,8 +106,7 @@ static const char *name_by_scope(Dwarf_Die *unit, Dwarf_Addr addr)
 	for (int i = 0; i < n && !name; i++) {
 		int tag = dwarf_tag(&scopes[i]);
 
-		if (tag == DW_TAG_subprogram ||
-		    tag == DW_TAG_inlined_subroutine)
+		if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine)
 			name = dwarf_diename(&scopes[i]);
 	}
 	free(scopes);
@@ -147,8 +146,8 @@ static int fill_source(struct maple_image *image, uint64_t addr,
  *
  * Returns 0, also when nothing is known but the image, or -ENOMEM.
  */
-int maple_image_place(struct maple_image *image, uint64_t offset,
-		      bool is_call, struct maple_place *place)
+int maple_image_place(struct maple_image *image, uint64_t offset, bool is_call,
+		      struct maple_place *place)
 {
 	uint64_t addr = is_call && offset ? offset - 1 : offset;
 	int ret;

@@ -7,21 +7,21 @@
 
 struct maple_name {
 	uint64_t addr, size;
-	const char *name;    /* owned by libelf */
+	const char *name; /* owned by libelf */
 };
 
 /* One instruction: what lasts of it, within its function. */
 struct maple_print {
 	uint32_t offset;
-	uint32_t next;       /* address behind it */
-	uint32_t rank;       /* among its equals in the function */
+	uint32_t next; /* address behind it */
+	uint32_t rank; /* among its equals in the function */
 	uint64_t hash;
 };
 
 /* The instructions of one function. */
 struct maple_body {
 	bool done;
-	const char *name;    /* NULL: it has no symbol */
+	const char *name; /* NULL: it has no symbol */
 	uint32_t n;
 	struct maple_print *print;
 };
@@ -32,18 +32,18 @@ struct maple_found {
 };
 
 struct maple_source {
-	char *path, *text;   /* text is NULL if it cannot be relied on */
+	char *path, *text; /* text is NULL if it cannot be relied on */
 	struct maple_source *more;
 };
 
 /* What fingerprints of an image need; made at the first question. */
 struct maple_prints {
-	struct maple_image code;    /* segments and ranges of the same file */
+	struct maple_image code;      /* segments and ranges of the same file */
 	struct maple_array functions; /* struct maple_name, ascending */
 	struct maple_array objects;   /* the same */
 	struct maple_array imports;   /* the same; addr is a slot of the GOT */
-	struct maple_body *body;    /* of each range */
-	struct maple_found *found;  /* of the whole image, by hash */
+	struct maple_body *body;      /* of each range */
+	struct maple_found *found;    /* of the whole image, by hash */
 	size_t nfound;
 	struct maple_source *sources;
 };

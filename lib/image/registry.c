@@ -10,12 +10,12 @@
 #define SITES_MAX MAPLE_SITE_CALL
 
 struct entry {
-	const char *key;     /* build-id, or what stands for it */
+	const char *key; /* build-id, or what stands for it */
 	uint32_t index;
 	uint32_t base;
 	struct maple_image *image;
-	struct stat st;      /* of the file when it was opened */
-	UT_hash_handle hh;   /* by key */
+	struct stat st;	   /* of the file when it was opened */
+	UT_hash_handle hh; /* by key */
 };
 
 struct place_key {
@@ -26,13 +26,13 @@ struct place_key {
 struct call {
 	struct place_key where;
 	uint32_t k;
-	UT_hash_handle hh;   /* by where */
+	UT_hash_handle hh; /* by where */
 };
 
 struct maple_registry {
 	struct entry **entries, *by_key;
 	uint32_t nentries;
-	uint32_t nsites;     /* numbers given out */
+	uint32_t nsites;		/* numbers given out */
 	struct call **calls, *by_where; /* calls[k] may be NULL */
 	uint32_t ncalls;
 };
@@ -67,8 +67,7 @@ static struct entry *find_file(const struct maple_registry *reg,
 	for (uint32_t i = 0; i < reg->nentries; i++) {
 		const struct stat *known = &reg->entries[i]->st;
 
-		if (known->st_dev == st->st_dev &&
-		    known->st_ino == st->st_ino &&
+		if (known->st_dev == st->st_dev && known->st_ino == st->st_ino &&
 		    known->st_size == st->st_size &&
 		    known->st_mtim.tv_sec == st->st_mtim.tv_sec &&
 		    known->st_mtim.tv_nsec == st->st_mtim.tv_nsec)
@@ -86,8 +85,8 @@ static int insert(struct maple_registry *reg, struct maple_image *image,
 	maple_image_sites(image, &nsites);
 	if (nsites > SITES_MAX - reg->nsites)
 		return -EOVERFLOW;
-	entries = reallocarray(reg->entries, reg->nentries + 1,
-			       sizeof(*entries));
+	entries =
+		reallocarray(reg->entries, reg->nentries + 1, sizeof(*entries));
 	if (!entries)
 		return -ENOMEM;
 	reg->entries = entries;
@@ -101,8 +100,7 @@ static int insert(struct maple_registry *reg, struct maple_image *image,
 				 .st = *st };
 	entries[reg->nentries++] = entry;
 	reg->nsites += nsites;
-	HASH_ADD_KEYPTR(hh, reg->by_key, entry->key, strlen(entry->key),
-			entry);
+	HASH_ADD_KEYPTR(hh, reg->by_key, entry->key, strlen(entry->key), entry);
 	*index = entry->index;
 	return 0;
 }
@@ -159,8 +157,8 @@ struct maple_image *maple_registry_image(const struct maple_registry *reg,
 /* maple_registry_base - number of the first site of image @index */
 uint32_t maple_registry_base(const struct maple_registry *reg, uint32_t index)
 {
-	return index < reg->nentries ? reg->entries[index]->base :
-				       MAPLE_SITE_NONE;
+	return index < reg->nentries ? reg->entries[index]->base
+				     : MAPLE_SITE_NONE;
 }
 
 /*
@@ -170,8 +168,8 @@ uint32_t maple_registry_base(const struct maple_registry *reg, uint32_t index)
  * May be said again. Returns 0, -EINVAL for a number or an image that cannot
  * be, -EEXIST when @k is another place already, or -ENOMEM.
  */
-int maple_registry_call(struct maple_registry *reg, uint32_t k,
-			uint32_t index, uint64_t offset)
+int maple_registry_call(struct maple_registry *reg, uint32_t k, uint32_t index,
+			uint64_t offset)
 {
 	struct call **calls, *call, *same;
 
@@ -180,7 +178,9 @@ int maple_registry_call(struct maple_registry *reg, uint32_t k,
 		return -EINVAL;
 	if (k < reg->ncalls && reg->calls[k])
 		return reg->calls[k]->where.image == index &&
-		       reg->calls[k]->where.offset == offset ? 0 : -EEXIST;
+				       reg->calls[k]->where.offset == offset
+			       ? 0
+			       : -EEXIST;
 	if (k >= reg->ncalls) {
 		uint32_t n = k < 1024 ? 1024 : k + k / 2;
 

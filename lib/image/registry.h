@@ -15,11 +15,11 @@
 #define MAPLE_REGISTRY_NONE 0xffffffffu /* outside all images */
 
 struct maple_site_info {
-	uint32_t image;   /* index, or MAPLE_REGISTRY_NONE */
-	uint64_t offset;  /* ELF address; of the return address for a call */
-	uint8_t kind;     /* enum maple_event_kind; 0 for a call */
+	uint32_t image;	 /* index, or MAPLE_REGISTRY_NONE */
+	uint64_t offset; /* ELF address; of the return address for a call */
+	uint8_t kind;	 /* enum maple_event_kind; 0 for a call */
 	bool is_call;
-	bool second;      /* the second memory operand at this offset */
+	bool second;	      /* the second memory operand at this offset */
 	const char *build_id; /* hex, or a stand-in; NULL outside images */
 	const char *path;     /* NULL outside images */
 };
@@ -34,11 +34,10 @@ int maple_registry_add(struct maple_registry *reg, const char *path,
 uint32_t maple_registry_images(const struct maple_registry *reg);
 struct maple_image *maple_registry_image(const struct maple_registry *reg,
 					 uint32_t index);
-uint32_t maple_registry_base(const struct maple_registry *reg,
-			     uint32_t index);
+uint32_t maple_registry_base(const struct maple_registry *reg, uint32_t index);
 
-int maple_registry_call(struct maple_registry *reg, uint32_t k,
-			uint32_t index, uint64_t offset);
+int maple_registry_call(struct maple_registry *reg, uint32_t k, uint32_t index,
+			uint64_t offset);
 
 int maple_registry_site(const struct maple_registry *reg, uint32_t number,
 			struct maple_site_info *info);

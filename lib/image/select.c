@@ -46,8 +46,7 @@ static bool any(const char *const *globs, const char *text)
  *                     out, what is included comes in, whatever it is.
  */
 bool maple_image_wanted(const char *path, bool is_main,
-			const char *const *include,
-			const char *const *exclude)
+			const char *const *include, const char *const *exclude)
 {
 	const char *base = strrchr(path, '/');
 

@@ -148,8 +148,7 @@ int maple_auto_hooked(const struct maple_auto *a, uint32_t site)
 	       (gated && listed(plan->cover, plan->ncovers, site));
 }
 
-int maple_auto_concerns(const struct maple_auto *a, uint64_t addr,
-			uint64_t size)
+int maple_auto_concerns(const struct maple_auto *a, uint64_t addr, uint64_t size)
 {
 	struct maple_access acc = { .addr = addr, .size = size };
 

@@ -25,8 +25,8 @@ enum maple_prio {
 };
 
 enum maple_verdict {
-	MAPLE_GO,    /* the thread does its access now */
-	MAPLE_HELD,  /* it stays before it, at the level it was given */
+	MAPLE_GO,   /* the thread does its access now */
+	MAPLE_HELD, /* it stays before it, at the level it was given */
 	MAPLE_SLEEP, /* it sleeps a slice, or until others move, and asks again */
 };
 
@@ -123,7 +123,7 @@ struct maple_auto_result {
 	uint32_t holds;	   /* accesses held */
 	uint32_t slept;	   /* slices slept for a wait that ends by itself */
 	uint32_t spins;
-	uint32_t broken; /* invariants found broken; 0 or a bug */
+	uint32_t broken;    /* invariants found broken; 0 or a bug */
 	uint32_t executed;  /* steps in all attempts, */
 	uint32_t last_step; /* ... and which was the last */
 	uint16_t role[MAPLE_PLAN_ROLES]; /* threads bound at exposure */

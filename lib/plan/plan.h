@@ -11,13 +11,13 @@
 #include <maple/iroot.h>
 
 #define MAPLE_PLAN_SLICE_MS 100 /* at most; ten a step, fifty a run */
-#define MAPLE_PLAN_STEPS  8 /* any sequence of steps; iRoots need 4 */
-#define MAPLE_PLAN_ROLES  2
-#define MAPLE_PLAN_VARS	  2
-#define MAPLE_PLAN_GATES  4   /* outermost lock calls known per step */
-#define MAPLE_PLAN_GUARDS 256 /* sites that touch the plan's locations */
-#define MAPLE_PLAN_COVERS 32  /* lock calls around guards */
-#define MAPLE_PLAN_NAME	  32  /* a thread name, "0.2.1", with its NUL */
+#define MAPLE_PLAN_STEPS    8	/* any sequence of steps; iRoots need 4 */
+#define MAPLE_PLAN_ROLES    2
+#define MAPLE_PLAN_VARS	    2
+#define MAPLE_PLAN_GATES    4	/* outermost lock calls known per step */
+#define MAPLE_PLAN_GUARDS   256 /* sites that touch the plan's locations */
+#define MAPLE_PLAN_COVERS   32	/* lock calls around guards */
+#define MAPLE_PLAN_NAME	    32	/* a thread name, "0.2.1", with its NUL */
 
 enum maple_plan_flag {
 	MAPLE_PLAN_GATED = 1,	 /* hold threads before a step's gate too */
@@ -50,7 +50,7 @@ struct maple_plan {
 	/* a held thread's sleep at a time, for a wait that ends by itself */
 	uint32_t slice_ms;
 	uint32_t pad;
-	uint64_t seed;	  /* every random choice of the run flows from it */
+	uint64_t seed; /* every random choice of the run flows from it */
 	struct maple_plan_step step[MAPLE_PLAN_STEPS];
 	char hint[MAPLE_PLAN_ROLES][MAPLE_PLAN_NAME]; /* "" if unknown */
 	uint32_t nguards;

@@ -16,7 +16,7 @@ static int ready;
 static void *announce(void *arg)
 {
 	for (volatile int i = 0; i < 200000; i++)
-		; /* something to announce */
+		; // something to announce
 	ready = 1; /* e1 */
 	pthread_mutex_lock(&lock);
 	pthread_cond_signal(&wakeup);

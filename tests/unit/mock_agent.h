@@ -298,9 +298,9 @@ static const char *mock_text(unsigned int number)
 
 		if (c->thread != number)
 			continue;
-		at += snprintf(text + at, sizeof(text) - at, "%s%s%s%s%s%s%s%s%s",
-			       at ? " " : "", c->what == BEFORE ? "<" : "",
-			       names[c->kind],
+		at += snprintf(text + at, sizeof(text) - at,
+			       "%s%s%s%s%s%s%s%s%s", at ? " " : "",
+			       c->what == BEFORE ? "<" : "", names[c->kind],
 			       c->what != AFTER ? ""
 			       : c->happened	? ">"
 						: "!",

@@ -149,8 +149,10 @@ static void plan_has_what_profiling_saw(void **state)
 static void feed(struct maple_campaign *c, uint16_t thread, uint32_t site,
 		 uint64_t addr)
 {
-	struct maple_event event = { .kind = MAPLE_EV_WRITE, .size = 4,
-				     .thread = thread, .site = site,
+	struct maple_event event = { .kind = MAPLE_EV_WRITE,
+				     .size = 4,
+				     .thread = thread,
+				     .site = site,
 				     .addr = addr };
 
 	maple_change_note(c, &event);
@@ -279,7 +281,7 @@ static void change_points_are_what_the_agent_counts(void **state)
 	maple_change_begin(&c);
 	access_site(&c, MAPLE_EV_READ, 3, 1);
 	access_site(&c, MAPLE_EV_BLOCK, lock, 8);
-	access_site(&c, MAPLE_EV_LOCK, lock, 8); /* counted as BLOCK */
+	access_site(&c, MAPLE_EV_LOCK, lock, 8);  /* counted as BLOCK */
 	access_site(&c, MAPLE_EV_BLOCK, lock, 0); /* a wait, no lock */
 	access_site(&c, MAPLE_EV_CREATE, lock, 8);
 	access_site(&c, MAPLE_EV_START, MAPLE_SITE_NONE, 8);
@@ -364,9 +366,9 @@ static void a_strategy_says_what_is_next(void **state)
 		/* Only maple ever has nothing left to try. */
 		c.dry_profiles = 1000;
 		assert_int_equal(maple_strategy_next(&c, &candidate),
-				 maple_strategy_enforces(&c) ?
-					 MAPLE_PHASE_DONE :
-					 MAPLE_PHASE_PROFILE);
+				 maple_strategy_enforces(&c)
+					 ? MAPLE_PHASE_DONE
+					 : MAPLE_PHASE_PROFILE);
 		assert_null(candidate);
 	}
 	assert_int_equal(s, sizeof(want) / sizeof(*want));
@@ -479,23 +481,20 @@ static void programs_are_found_or_the_reason(void **state)
 	assert_non_null(strstr(path, "/sh"));
 	assert_int_equal(maple_campaign_check_program(path, NULL, &err), 0);
 	free(path);
-	assert_int_equal(maple_campaign_find_program("no-such-program", &path,
-						     &err),
-			 -ENOENT);
-	assert_int_equal(maple_campaign_find_program("/etc/passwd", &path,
-						     &err),
+	assert_int_equal(
+		maple_campaign_find_program("no-such-program", &path, &err),
+		-ENOENT);
+	assert_int_equal(maple_campaign_find_program("/etc/passwd", &path, &err),
 			 -EACCES);
 	assert_int_equal(maple_campaign_find_program("/tmp", &path, &err),
 			 -EACCES);
-	assert_int_equal(maple_campaign_check_program("/etc/passwd", NULL,
-						      &err),
+	assert_int_equal(maple_campaign_check_program("/etc/passwd", NULL, &err),
 			 -ENOEXEC);
-	assert_int_equal(maple_campaign_check_program("/etc/passwd", "server",
-						      &err),
-			 0);
-	assert_int_equal(maple_campaign_check_program("/usr/bin/ldd", NULL,
-						      &err),
-			 -EINVAL);
+	assert_int_equal(
+		maple_campaign_check_program("/etc/passwd", "server", &err), 0);
+	assert_int_equal(
+		maple_campaign_check_program("/usr/bin/ldd", NULL, &err),
+		-EINVAL);
 	assert_non_null(strstr(err.text, "--exe"));
 }
 

@@ -14,20 +14,20 @@
 #include <maple/event.h>
 #include "image/image.h"
 
-#define R MAPLE_EV_READ
-#define W MAPLE_EV_WRITE
-#define U MAPLE_EV_UPDATE
-#define NONE MAPLE_REG_NONE
+#define R      MAPLE_EV_READ
+#define W      MAPLE_EV_WRITE
+#define U      MAPLE_EV_UPDATE
+#define NONE   MAPLE_REG_NONE
 #define ATOMIC MAPLE_SITEF_ATOMIC
-#define REP MAPLE_SITEF_REP
+#define REP    MAPLE_SITEF_REP
 #define RIPREL MAPLE_SITEF_RIPREL
-#define MORE MAPLE_SITEF_MORE
+#define MORE   MAPLE_SITEF_MORE
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R12 = 12, R13 };
 
 /* Each form is a function of one instruction and a RET. */
-#define FORM(name, code)						\
-	asm(".text\n.type form_" #name ",@function\nform_" #name ":\n"	\
-	    code "\nret\n.size form_" #name ", . - form_" #name "\n");	\
+#define FORM(name, code)                                                    \
+	asm(".text\n.type form_" #name ",@function\nform_" #name ":\n" code \
+	    "\nret\n.size form_" #name ", . - form_" #name "\n");           \
 	extern const char form_##name[]
 
 int test_image_data[8];
@@ -183,10 +183,11 @@ static void test_left_out(void **state)
 {
 	const struct maple_image_stats *stats = maple_image_stats(image);
 	const char *const forms[] = {
-		form_constant, form_relro, form_tls, form_stack, form_push,
-		form_gather, form_prefetch, form_short_address, form_xlat,
-		form_fxsave, form_lea, form_jump, form_bit_string,
-		form_repne_stos,
+		form_constant,	 form_relro,	     form_tls,
+		form_stack,	 form_push,	     form_gather,
+		form_prefetch,	 form_short_address, form_xlat,
+		form_fxsave,	 form_lea,	     form_jump,
+		form_bit_string, form_repne_stos,
 	};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
@@ -238,9 +239,9 @@ static void test_compiled(void **state)
 		if (sites[i].offset >= at && sites[i].offset < at + 256 &&
 		    sites[i].kind == W && sites[i].size == sizeof(long) &&
 		    sites[i].base != RSP && sites[i].base != RBP)
-			seen |= sites[i].disp == offsetof(struct pair, a) ? 1 :
-				sites[i].disp == offsetof(struct pair, b) ? 2 :
-									    0;
+			seen |= sites[i].disp == offsetof(struct pair, a)   ? 1
+				: sites[i].disp == offsetof(struct pair, b) ? 2
+									    : 0;
 	assert_int_equal(seen, 3);
 }
 
@@ -269,8 +270,7 @@ static void test_wanted(void **state)
 	assert_true(maple_image_wanted("/lib/libz.so.1", false, NULL, NULL));
 	assert_false(maple_image_wanted("/lib/libc.so.6", false, NULL, NULL));
 	assert_true(maple_image_wanted("/lib/libc.so.60", false, NULL, NULL));
-	assert_true(maple_image_wanted("/lib/libmagic.so.1", false, NULL,
-				       NULL));
+	assert_true(maple_image_wanted("/lib/libmagic.so.1", false, NULL, NULL));
 	assert_false(maple_image_wanted("linux-vdso.so.1", false, NULL, NULL));
 	assert_true(maple_image_wanted("/lib/libc.so.6", false, libc, NULL));
 	assert_false(maple_image_wanted("/lib/libc.so.6", false, libc, libc));

@@ -141,8 +141,7 @@ static bool sees_store(struct maple_image *image, uint64_t *offset)
 		    !(sites[i].flags & MAPLE_SITEF_RIPREL))
 			continue;
 		*offset = sites[i].offset;
-		if (maple_image_data(image, sites[i].disp, name,
-				     sizeof(name)) &&
+		if (maple_image_data(image, sites[i].disp, name, sizeof(name)) &&
 		    !strcmp(name, "queue+16"))
 			return true;
 	}
@@ -152,11 +151,18 @@ static bool sees_store(struct maple_image *image, uint64_t *offset)
 static void test_builds(void **state)
 {
 	static const char *const flags[] = {
-		"-O2", "-O0", "-O2 -no-pie -fno-pie", "-O2 -g -static",
-		"-O2 -static-pie", "-Os -fcf-protection=full",
-		"-O2 -fno-asynchronous-unwind-tables", "-O2 -Wl,-z,norelro",
-		"-O2 -Wl,--no-eh-frame-hdr", "-O3 -march=x86-64-v3",
-		"-O2 -Wl,-z,noseparate-code", "-O2 -Wl,--build-id=none",
+		"-O2",
+		"-O0",
+		"-O2 -no-pie -fno-pie",
+		"-O2 -g -static",
+		"-O2 -static-pie",
+		"-Os -fcf-protection=full",
+		"-O2 -fno-asynchronous-unwind-tables",
+		"-O2 -Wl,-z,norelro",
+		"-O2 -Wl,--no-eh-frame-hdr",
+		"-O3 -march=x86-64-v3",
+		"-O2 -Wl,-z,noseparate-code",
+		"-O2 -Wl,--build-id=none",
 	};
 	uint64_t offset;
 
@@ -197,7 +203,7 @@ static void test_stripped(void **state)
 static void test_pointers(void **state)
 {
 	static const char *const flags[] = {
-		"-no-pie", "-pie", "-pie -Wl,-z,pack-relative-relocs",
+		"-no-pie", "-pie",	  "-pie -Wl,-z,pack-relative-relocs",
 		"-static", "-static-pie",
 	};
 	char path[128], command[256];
@@ -209,8 +215,10 @@ static void test_pointers(void **state)
 		struct maple_image *image;
 		uint32_t n, seen = 0;
 
-		snprintf(command, sizeof(command), "cd %s && cc %s -o pointed"
-			 " pointed.c", dir, flags[i]);
+		snprintf(command, sizeof(command),
+			 "cd %s && cc %s -o pointed"
+			 " pointed.c",
+			 dir, flags[i]);
 		assert_int_equal(system(command), 0);
 		image = open_in_dir("pointed");
 		sites = maple_image_sites(image, &n);

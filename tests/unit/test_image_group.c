@@ -15,13 +15,13 @@
 #include <maple/event.h>
 #include "image/image.h"
 
-#define CODE(name, code)						\
-	asm(".text\n.type code_" #name ",@function\ncode_" #name ":\n"	\
-	    code "\n.size code_" #name ", . - code_" #name "\n");	\
+#define CODE(name, code)                                                    \
+	asm(".text\n.type code_" #name ",@function\ncode_" #name ":\n" code \
+	    "\n.size code_" #name ", . - code_" #name "\n");                \
 	extern const char code_##name[]
 
-#define LOAD "mov (%rdi), %eax\n"  /* two bytes */
-#define NEXT "mov (%rsi), %ecx\n"
+#define LOAD  "mov (%rdi), %eax\n" /* two bytes */
+#define NEXT  "mov (%rsi), %ecx\n"
 #define PLAIN "xor %eax, %eax\n"
 
 void test_image_callee(void);
@@ -47,9 +47,9 @@ CODE(table, "lea 9f(%rip), %rdx\n" CALL LOAD "1:\n" NEXT PLAIN PLAIN "ret\n"
 	    ".pushsection .rodata\n.balign 4\n9: .long 1b - 9b\n"
 	    ".long 0x7fffffff\n.popsection");
 CODE(word, CALL LOAD "1:\n" NEXT PLAIN PLAIN "ret\n"
-	   ".pushsection .data\n.balign 8\n.quad 1b\n.popsection");
-CODE(landing, ".cfi_startproc\n.cfi_lsda 0x1b, code_lsda\n" CALL LOAD "1:\n" NEXT
-	      PLAIN PLAIN "ret\n.cfi_endproc\n"
+		     ".pushsection .data\n.balign 8\n.quad 1b\n.popsection");
+CODE(landing, ".cfi_startproc\n.cfi_lsda 0x1b, code_lsda\n" CALL LOAD
+	      "1:\n" NEXT PLAIN PLAIN "ret\n.cfi_endproc\n"
 	      ".pushsection .gcc_except_table, \"a\"\n"
 	      "code_lsda: .byte 0xff, 0xff, 1\n"
 	      ".uleb128 8f - 7f\n7: .uleb128 0, 5, 1b - code_landing, 0\n8:\n"
@@ -57,8 +57,8 @@ CODE(landing, ".cfi_startproc\n.cfi_lsda 0x1b, code_lsda\n" CALL LOAD "1:\n" NEX
 CODE(endbr, CALL LOAD "endbr64\nret");
 CODE(prefix, "je 1f + 1\n1: lock incl (%rdi)\nmov $1, %eax\nret");
 CODE(rseq, PLAIN PLAIN "1:\n" LOAD PLAIN "2:\n" PLAIN "ret\n"
-	   ".pushsection __rseq_cs, \"aw\"\n.balign 32\n.long 0, 0\n"
-	   ".quad 1b, 2b - 1b, 2b\n.popsection");
+		       ".pushsection __rseq_cs, \"aw\"\n.balign 32\n.long 0, 0\n"
+		       ".quad 1b, 2b - 1b, 2b\n.popsection");
 
 static struct maple_image *image;
 static uint64_t bias;
@@ -228,8 +228,8 @@ static void check_one(const struct maple_table *t, uint32_t g, uint8_t *used,
 			assert_int_equal(site->offset, insn->offset);
 			assert_int_equal(site->length, insn->length);
 			++*sites;
-			s = site->flags & MAPLE_SITEF_MORE ? s + 1 :
-							     MAPLE_SITE_NONE;
+			s = site->flags & MAPLE_SITEF_MORE ? s + 1
+							   : MAPLE_SITE_NONE;
 		}
 	}
 	assert_int_equal(length, group->length);
@@ -315,12 +315,9 @@ static void test_rules(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_growth),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_targets),
-		cmocka_unit_test(test_rseq),
-		cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_growth),	cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_targets), cmocka_unit_test(test_rseq),
+		cmocka_unit_test(test_flags),	cmocka_unit_test(test_rules),
 	};
 
 	return cmocka_run_group_tests(tests, open_self, close_self);

@@ -19,7 +19,7 @@
 #include "image/image.h"
 
 #define INPUT 300000
-#define JUMP 5
+#define JUMP  5
 
 typedef int (*compress_fn)(uint8_t *to, unsigned long *to_size,
 			   const uint8_t *from, unsigned long size, int level);
@@ -27,8 +27,8 @@ typedef int (*uncompress_fn)(uint8_t *to, unsigned long *to_size,
 			     const uint8_t *from, unsigned long size);
 
 struct mover {
-	uint64_t bias, end;  /* of the image */
-	uint8_t *slot;       /* where the next instruction goes */
+	uint64_t bias, end; /* of the image */
+	uint8_t *slot;	    /* where the next instruction goes */
 	uint32_t moved;
 };
 
@@ -95,10 +95,10 @@ static uint8_t *find_room(const struct mover *m, size_t size)
 {
 	for (uint64_t at = (m->end + 0xffff) & ~0xffffull;
 	     at < m->end + (1u << 30); at += 1 << 20) {
-		void *got = mmap((void *)at, size,
-				 PROT_READ | PROT_WRITE | PROT_EXEC,
-				 MAP_PRIVATE | MAP_ANONYMOUS |
-					 MAP_FIXED_NOREPLACE, -1, 0);
+		void *got = mmap(
+			(void *)at, size, PROT_READ | PROT_WRITE | PROT_EXEC,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+			0);
 
 		if (got == (void *)at)
 			return got;
@@ -120,7 +120,8 @@ static void move_all(struct mover *m, const struct maple_table *table)
 	insns = (const void *)((const char *)table + table->insns_at);
 	m->slot = find_room(m, table->ninsns * 16 + table->ngroups * 16);
 	assert_int_equal(mprotect((void *)lo, hi - lo,
-				  PROT_READ | PROT_WRITE | PROT_EXEC), 0);
+				  PROT_READ | PROT_WRITE | PROT_EXEC),
+			 0);
 	for (uint32_t g = 0; g < table->ngroups; g++, group++)
 		if (group->way == MAPLE_WAY_JUMP ||
 		    group->way == MAPLE_WAY_NEIGHBOURS)
@@ -197,7 +198,8 @@ static void test_zlib(void **state)
 
 			memset(back, 0, INPUT);
 			assert_int_equal(compress(out, &size, input,
-						  INPUT - 1000, level), 0);
+						  INPUT - 1000, level),
+					 0);
 			assert_int_equal(uncompress(back, &n, out, size), 0);
 			assert_int_equal(n, INPUT - 1000);
 			assert_memory_equal(back, input, n);

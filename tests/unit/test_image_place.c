@@ -22,18 +22,18 @@ static const char program[] =
 	"volatile long total;\n"
 	"static inline __attribute__((always_inline)) void add(int n)\n"
 	"{\n"
-	"	queue.count = n;\n"			/* line 5 */
+	"	queue.count = n;\n" /* line 5 */
 	"}\n"
 	"__attribute__((noinline, noclone)) void leaf(int n)\n"
 	"{\n"
-	"	total = n;\n"				/* line 9 */
+	"	total = n;\n" /* line 9 */
 	"}\n"
 	"int main(int argc, char **argv)\n"
 	"{\n"
 	"	add(argc);\n"
-	"	leaf(argc);\n"				/* line 14 */
+	"	leaf(argc);\n" /* line 14 */
 	"	return 0;\n"
-	"}\n";	
+	"}\n";
 
 static void run(const char *fmt, const char *flags)
 {
@@ -145,7 +145,9 @@ static void check_program(struct maple_image *image)
 static void test_debug(void **state)
 {
 	static const char *const flags[] = {
-		"cc -O1 -g", "cc -O1 -g -no-pie", "cc -O1 -gdwarf-4",
+		"cc -O1 -g",
+		"cc -O1 -g -no-pie",
+		"cc -O1 -gdwarf-4",
 		"cc -O1 -g -Wl,--build-id=none",
 	};
 
@@ -165,7 +167,8 @@ static void test_no_aranges(void **state)
 	struct maple_image *image;
 
 	run("cc -O1 -g -o whole program.c && objcopy --remove-section"
-	    " .debug_aranges %s", "whole less");
+	    " .debug_aranges %s",
+	    "whole less");
 	image = open_in_dir("less");
 	check_program(image);
 	maple_image_destroy(image);
@@ -253,7 +256,8 @@ static void test_registry(void **state)
 
 	assert_non_null(reg);
 	run("cc -O1 -o first program.c && cp first copy && cc -O0 %s"
-	    " -o second program.c", "-Wl,--build-id=none");
+	    " -o second program.c",
+	    "-Wl,--build-id=none");
 	a = add_image(reg, "first");
 	b = add_image(reg, "second");
 	assert_int_equal(a, 0);
@@ -299,8 +303,8 @@ static void test_registry_calls(void **state)
 	assert_int_equal(maple_registry_call(reg, 5, a, 0x1234), 0);
 	assert_int_equal(maple_registry_call(reg, 5, a, 0x1235), -EEXIST);
 	assert_int_equal(maple_registry_call(reg, 6, a + 1, 1), -EINVAL);
-	assert_int_equal(maple_registry_call(reg, 60000, MAPLE_REGISTRY_NONE,
-					     0x7000), 0);
+	assert_int_equal(
+		maple_registry_call(reg, 60000, MAPLE_REGISTRY_NONE, 0x7000), 0);
 
 	n = maple_registry_find(reg, id, 0x1234, true, false);
 	assert_int_equal(n, MAPLE_SITE_CALL | 5);
@@ -334,7 +338,8 @@ static void test_registry_stand_in(void **state)
 	assert_int_equal(maple_registry_place(reg, 0, &place), 0);
 	assert_memory_equal(place.build_id, "file-", 5);
 	assert_int_equal(maple_registry_find(reg, place.build_id, place.offset,
-					     false, false), 0);
+					     false, false),
+			 0);
 	maple_place_deinit(&place);
 	maple_registry_destroy(reg);
 }

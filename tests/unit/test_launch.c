@@ -21,7 +21,12 @@ static int start(struct maple_launch *l, const char *script)
 {
 	char *argv[] = { "/bin/sh", "-c", (char *)script, NULL };
 	struct maple_launch_order order = {
-		.path = argv[0], .argv = argv, .envp = environ, .in = 0, .out = 1, .err = 2,
+		.path = argv[0],
+		.argv = argv,
+		.envp = environ,
+		.in = 0,
+		.out = 1,
+		.err = 2,
 		.own_group = true,
 	};
 
@@ -67,7 +72,8 @@ static pid_t left_behind(struct maple_launch *l, const char *script)
 {
 	char text[32] = "";
 	char *argv[] = { "/bin/sh", "-c", (char *)script, NULL };
-	struct maple_launch_order order = { .path = argv[0], .argv = argv,
+	struct maple_launch_order order = { .path = argv[0],
+					    .argv = argv,
 					    .envp = environ };
 	int fds[2];
 	ssize_t n;
@@ -106,8 +112,12 @@ static void status_comes_back(void **state)
 static void exec_failure_is_told(void **state)
 {
 	char *argv[] = { "/nonexistent/program", NULL };
-	struct maple_launch_order order = { .path = argv[0], .argv = argv,
-					    .envp = environ, .in = 0, .out = 1, .err = 2 };
+	struct maple_launch_order order = { .path = argv[0],
+					    .argv = argv,
+					    .envp = environ,
+					    .in = 0,
+					    .out = 1,
+					    .err = 2 };
 	struct maple_error err = { "" };
 	struct maple_launch l;
 

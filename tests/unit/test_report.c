@@ -224,9 +224,9 @@ static void colour_only_when_asked(void **state)
 
 static void set_cycle(void)
 {
-	edges[0] = (struct maple_edge){ "0.1", "b",   0x2000,
+	edges[0] = (struct maple_edge){ "0.1",		"b",   0x2000,
 					place("f", 13), "0.2", place("g", 21) };
-	edges[1] = (struct maple_edge){ "0.2", "a",   0x1000,
+	edges[1] = (struct maple_edge){ "0.2",		"a",   0x1000,
 					place("g", 22), "0.1", place("f", 12) };
 	finding.kind = MAPLE_FAILURE_DEADLOCK;
 	finding.idiom = 0;

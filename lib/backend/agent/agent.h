@@ -11,9 +11,9 @@
 
 /* A thread that may be spinning: CPU used since its last event. */
 struct maple_spinner {
-	uint64_t cpu;    /* ns when last seen with a new event */
+	uint64_t cpu; /* ns when last seen with a new event */
 	uint64_t events;
-	double until;    /* demoted until then; 0: not demoted */
+	double until; /* demoted until then; 0: not demoted */
 };
 
 struct maple_agent_backend {
@@ -30,11 +30,11 @@ struct maple_agent_backend {
 	uint32_t ncalls; /* call sites that the registry knows */
 
 	struct maple_spinner *spinner; /* by thread number */
-	double looked;                 /* for spinners, last time */
+	double looked;		       /* for spinners, last time */
 	uint64_t spins;
 	bool released; /* no level any more: the run took too long */
 	bool crash_seen;
-	char *preload, *path;    /* of the environment */
+	char *preload, *path; /* of the environment */
 };
 
 /* tables.c */
@@ -42,8 +42,8 @@ void maple_agent_tables_answer(struct maple_agent_backend *a);
 void maple_agent_tables_calls(struct maple_agent_backend *a);
 void maple_agent_tables_alone(struct maple_agent_backend *a,
 			      const struct maple_run_order *order);
-uint32_t maple_agent_tables_call(struct maple_agent_backend *a,
-				 uint32_t index, uint64_t offset);
+uint32_t maple_agent_tables_call(struct maple_agent_backend *a, uint32_t index,
+				 uint64_t offset);
 
 /* spin.c */
 void maple_agent_spin_look(struct maple_agent_backend *a, double now);

@@ -24,9 +24,9 @@ enum maple_order { MAPLE_ORDER_RANKED, MAPLE_ORDER_PAPER };
 
 /* What decides which run is next; all but MAPLE only make profile runs. */
 enum maple_strategy {
-	MAPLE_STRATEGY_MAPLE,     /* predict, then enforce */
-	MAPLE_STRATEGY_NATIVE,    /* no priorities, all CPUs */
-	MAPLE_STRATEGY_PCT,       /* random priorities with change points */
+	MAPLE_STRATEGY_MAPLE,	  /* predict, then enforce */
+	MAPLE_STRATEGY_NATIVE,	  /* no priorities, all CPUs */
+	MAPLE_STRATEGY_PCT,	  /* random priorities with change points */
 	MAPLE_STRATEGY_PCTLARGE,  /* the same with nice values */
 	MAPLE_STRATEGY_RANDDELAY, /* native, with random delays */
 };
@@ -38,31 +38,31 @@ const char *maple_strategy_name(enum maple_strategy strategy);
 
 /* Zero is the default of every field but those that say otherwise. */
 struct maple_campaign_options {
-	char *const *argv;        /* program and arguments; required */
-	const char *exe;          /* --exe GLOB */
-	const char *input;        /* --input KEY */
+	char *const *argv;	    /* program and arguments; required */
+	const char *exe;	    /* --exe GLOB */
+	const char *input;	    /* --input KEY */
 	const char *const *include; /* --include globs, NULL-terminated */
 	const char *const *exclude;
-	const char *oracle;       /* --oracle CMD, by /bin/sh */
+	const char *oracle;	   /* --oracle CMD, by /bin/sh */
 	const char *expect_output; /* --expect-output FILE */
-	const char *setup;        /* --setup CMD, before each run */
-	const char *teardown;     /* --teardown CMD, after each run */
-	const char *agent;        /* path of libmaple-agent.so; NULL: search */
+	const char *setup;	   /* --setup CMD, before each run */
+	const char *teardown;	   /* --teardown CMD, after each run */
+	const char *agent;	   /* path of libmaple-agent.so; NULL: search */
 	enum maple_strategy strategy;
 	enum maple_order order;
-	unsigned int depth;       /* PCT's, to MAPLE_DEPTH_MAX; 0: 3 */
-	unsigned int idioms;      /* bit i: idiom i; 0: all there are */
-	uint64_t seed;            /* 0: from the system */
-	double max_time;          /* seconds; 0: no limit */
-	unsigned int max_runs;    /* profile and enforced; 0: no limit */
-	double timeout;           /* of one run, seconds; 0: from baseline */
-	unsigned int attempts;    /* per candidate and input; 0: 4, or 2 */
-	unsigned int confirm;     /* replays and flips; default 5 */
+	unsigned int depth;    /* PCT's, to MAPLE_DEPTH_MAX; 0: 3 */
+	unsigned int idioms;   /* bit i: idiom i; 0: all there are */
+	uint64_t seed;	       /* 0: from the system */
+	double max_time;       /* seconds; 0: no limit */
+	unsigned int max_runs; /* profile and enforced; 0: no limit */
+	double timeout;	       /* of one run, seconds; 0: from baseline */
+	unsigned int attempts; /* per candidate and input; 0: 4, or 2 */
+	unsigned int confirm;  /* replays and flips; default 5 */
 	bool no_confirm;
 	bool keep_going;
-	bool baseline_fails;      /* go on although the baseline fails */
-	bool fresh;               /* forget what the memo knows of it first */
-	bool quiet_target;        /* its output goes nowhere but findings */
+	bool baseline_fails; /* go on although the baseline fails */
+	bool fresh;	     /* forget what the memo knows of it first */
+	bool quiet_target;   /* its output goes nowhere but findings */
 
 	/*
 	 * Called in the campaign's thread: on each change of phase, after
@@ -93,18 +93,18 @@ struct maple_runs {
 
 struct maple_progress {
 	enum maple_phase phase;
-	bool run_ended;        /* a run ended; false: a sign of life */
+	bool run_ended; /* a run ended; false: a sign of life */
 	struct maple_runs runs;
-	double seconds;        /* since the campaign began */
-	double seconds_left;   /* until max_time; negative: no limit */
-	uint64_t candidates;   /* left to try */
+	double seconds;	     /* since the campaign began */
+	double seconds_left; /* until max_time; negative: no limit */
+	uint64_t candidates; /* left to try */
 	struct maple_coverage coverage;
 	unsigned int findings;
 	unsigned int dry_runs; /* runs in a row without a new iRoot */
 };
 
 enum maple_outcome {
-	MAPLE_CLEAN,       /* delivered, nothing found */
+	MAPLE_CLEAN, /* delivered, nothing found */
 	MAPLE_FOUND,
 	MAPLE_UNDELIVERED, /* nothing was observed or enforced: see why */
 };
@@ -115,10 +115,10 @@ const char *maple_outcome_name(enum maple_outcome outcome);
 /* What was and was not observed, for --verbose. */
 struct maple_delivery {
 	uint64_t sites, hits[4]; /* by way: jump, neighbours, pun, trap */
-	uint64_t unreached;      /* sites no jump leads to */
-	uint64_t lost;           /* events dropped */
+	uint64_t unreached;	 /* sites no jump leads to */
+	uint64_t lost;		 /* events dropped */
 	uint64_t undelivered_runs;
-	char *left_out;          /* sites left out by reason, as text */
+	char *left_out; /* sites left out by reason, as text */
 };
 
 struct maple_campaign_result {
@@ -133,7 +133,7 @@ struct maple_campaign_result {
 	struct maple_coverage coverage;
 	uint64_t candidates_left;
 	unsigned int dry_runs;
-	bool exhausted;    /* nothing was left to try */
+	bool exhausted; /* nothing was left to try */
 	struct maple_delivery delivery;
 	char *undelivered; /* why, and the mend; NULL unless UNDELIVERED */
 	bool interrupted;  /* by a signal */
@@ -172,8 +172,8 @@ int maple_campaign_replay(const struct maple_campaign_options *options,
 struct maple_probe {
 	const char *name; /* "real-time priorities" */
 	enum { MAPLE_PROBE_OK, MAPLE_PROBE_MISSING, MAPLE_PROBE_INFO } state;
-	char text[256];   /* what was seen */
-	char mend[256];   /* the command, or "" */
+	char text[256]; /* what was seen */
+	char mend[256]; /* the command, or "" */
 };
 
 /*
@@ -184,7 +184,6 @@ struct maple_probe {
  * Returns how many were filled.
  */
 unsigned int maple_campaign_probe(char *const *argv, const char *agent,
-				  struct maple_probe *probes,
-				  unsigned int max);
+				  struct maple_probe *probes, unsigned int max);
 
 #endif

@@ -27,7 +27,7 @@
 #define MAPLE_SITE_CALL 0x80000000u
 
 /* Threads are numbered in order of appearance; main is 0. */
-#define MAPLE_THREADS     1024
+#define MAPLE_THREADS	  1024
 #define MAPLE_THREAD_NONE 0xffffu
 
 enum maple_event_kind {
@@ -41,14 +41,14 @@ enum maple_event_kind {
 	MAPLE_EV_UNLOCK = 5, /* about to be released */
 
 	/* Happens-before that no lock makes. */
-	MAPLE_EV_CREATE = 8,     /* aux: the child's thread number */
-	MAPLE_EV_START = 9,      /* first event of a thread; addr, size: stack */
-	MAPLE_EV_EXIT = 10,      /* last event of a thread */
-	MAPLE_EV_JOIN = 11,      /* returned from joining thread aux */
-	MAPLE_EV_SIGNAL = 12,    /* about to signal condition addr */
+	MAPLE_EV_CREATE = 8,  /* aux: the child's thread number */
+	MAPLE_EV_START = 9,   /* first event of a thread; addr, size: stack */
+	MAPLE_EV_EXIT = 10,   /* last event of a thread */
+	MAPLE_EV_JOIN = 11,   /* returned from joining thread aux */
+	MAPLE_EV_SIGNAL = 12, /* about to signal condition addr */
 	MAPLE_EV_BROADCAST = 13, /* about to broadcast condition addr */
-	MAPLE_EV_WAIT = 14,      /* about to wait on condition addr */
-	MAPLE_EV_WAKE = 15,      /* returned from the wait on addr */
+	MAPLE_EV_WAIT = 14,	 /* about to wait on condition addr */
+	MAPLE_EV_WAKE = 15,	 /* returned from the wait on addr */
 	MAPLE_EV_BARRIER_IN = 16,
 	MAPLE_EV_BARRIER_OUT = 17,
 	MAPLE_EV_POST = 18,  /* about to post semaphore addr */
@@ -81,13 +81,14 @@ enum maple_event_kind {
 };
 
 enum maple_event_flag {
-	MAPLE_EVF_SHARED = 1,  /* LOCK, UNLOCK: the read side of a rwlock */
-	MAPLE_EVF_TIMEOUT = 2, /* WAKE: returned unsignalled, for sure */
-	MAPLE_EVF_ATOMIC = 4,  /* a LOCK-prefixed instruction or an XCHG */
-	MAPLE_EVF_EXACT = 8,   /* recorded after the access: order is real */
-	MAPLE_EVF_MEMFN = 16,  /* made by mem*, str* on the caller's behalf */
+	MAPLE_EVF_SHARED = 1,	/* LOCK, UNLOCK: the read side of a rwlock */
+	MAPLE_EVF_TIMEOUT = 2,	/* WAKE: returned unsignalled, for sure */
+	MAPLE_EVF_ATOMIC = 4,	/* a LOCK-prefixed instruction or an XCHG */
+	MAPLE_EVF_EXACT = 8,	/* recorded after the access: order is real */
+	MAPLE_EVF_MEMFN = 16,	/* made by mem*, str* on the caller's behalf */
 	MAPLE_EVF_MAYWAIT = 32, /* the WAIT or TAKE has a timeout */
-	MAPLE_EVF_PENDING = 64, /* set by the reader: not yet sure it happened */
+	MAPLE_EVF_PENDING =
+		64, /* set by the reader: not yet sure it happened */
 	MAPLE_EVF_MAYFAIL = 128, /* the LOCK is that of a trylock */
 };
 
@@ -97,15 +98,15 @@ enum maple_event_flag {
  */
 struct maple_event {
 	uint64_t addr;
-	uint64_t value;  /* read, or about to be overwritten; up to 8 bytes */
+	uint64_t value; /* read, or about to be overwritten; up to 8 bytes */
 	uint32_t site;
-	uint32_t size;   /* bytes accessed from addr on */
-	uint32_t clock;  /* events of this thread so far, wraps */
-	uint32_t sp;     /* low half of the stack pointer */
+	uint32_t size;	 /* bytes accessed from addr on */
+	uint32_t clock;	 /* events of this thread so far, wraps */
+	uint32_t sp;	 /* low half of the stack pointer */
 	uint16_t thread; /* number of the thread in this run */
-	uint8_t kind;    /* enum maple_event_kind; written last */
-	uint8_t flags;   /* enum maple_event_flag */
-	uint32_t aux;    /* by kind */
+	uint8_t kind;	 /* enum maple_event_kind; written last */
+	uint8_t flags;	 /* enum maple_event_flag */
+	uint32_t aux;	 /* by kind */
 };
 
 static_assert(sizeof(struct maple_event) == 40, "the event's form is fixed");

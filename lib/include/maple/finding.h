@@ -17,12 +17,12 @@
 
 enum maple_failure {
 	MAPLE_FAILURE_NONE,
-	MAPLE_FAILURE_SIGNAL,   /* died by a signal */
-	MAPLE_FAILURE_EXIT,     /* exit status differs from the baseline's */
+	MAPLE_FAILURE_SIGNAL,	/* died by a signal */
+	MAPLE_FAILURE_EXIT,	/* exit status differs from the baseline's */
 	MAPLE_FAILURE_DEADLOCK, /* all threads wait for each other */
-	MAPLE_FAILURE_HANG,     /* over the wall limit */
-	MAPLE_FAILURE_ORACLE,   /* --oracle said so */
-	MAPLE_FAILURE_OUTPUT,   /* output differs from --expect-output */
+	MAPLE_FAILURE_HANG,	/* over the wall limit */
+	MAPLE_FAILURE_ORACLE,	/* --oracle said so */
+	MAPLE_FAILURE_OUTPUT,	/* output differs from --expect-output */
 };
 
 /* maple_failure_name - "signal", "exit", ... as in the JSON schema */
@@ -30,7 +30,7 @@ const char *maple_failure_name(enum maple_failure kind);
 
 /* A place in a binary, as far as it is known. */
 struct maple_place {
-	char *image;    /* path */
+	char *image;	/* path */
 	char *build_id; /* hex */
 	uint64_t offset;
 	char *function;
@@ -41,13 +41,13 @@ struct maple_place {
 /* One line of the interleaving, in executed order. */
 struct maple_moment {
 	struct maple_place place;
-	char kind;          /* 'R', 'W', 'L', 'U' */
-	unsigned int role;  /* column: 0 is P, 1 is Q */
-	char *thread;       /* "0.2" */
-	char *variable;     /* "balance", "queue+16", "malloc at q.c:12 + 8" */
+	char kind;	   /* 'R', 'W', 'L', 'U' */
+	unsigned int role; /* column: 0 is P, 1 is Q */
+	char *thread;	   /* "0.2" */
+	char *variable;	   /* "balance", "queue+16", "malloc at q.c:12 + 8" */
 	uint64_t address;
 	unsigned int event; /* index in the iRoot */
-	int from;           /* moment on which it immediately depends, or -1 */
+	int from;	    /* moment on which it immediately depends, or -1 */
 };
 
 struct maple_frame {
@@ -57,32 +57,32 @@ struct maple_frame {
 
 /* A thread at the failure. */
 struct maple_stack {
-	char *thread;      /* "0.1"; NULL if it is not one of ours */
+	char *thread; /* "0.1"; NULL if it is not one of ours */
 	int tid;
-	bool failed;       /* it got the signal */
-	char *state;       /* "waits for mutex m, held by 0.2", or NULL */
+	bool failed; /* it got the signal */
+	char *state; /* "waits for mutex m, held by 0.2", or NULL */
 	unsigned int nframes;
 	struct maple_frame *frames;
 };
 
 /* One thread of a cycle of locks: what it waits for, and who has that. */
 struct maple_edge {
-	char *thread;              /* "0.1" */
-	char *variable;            /* the lock */
+	char *thread;	/* "0.1" */
+	char *variable; /* the lock */
 	uint64_t address;
-	struct maple_place place;  /* where it waits */
-	char *holder;              /* the thread of the next edge */
-	struct maple_place since;  /* where that one acquired the lock */
+	struct maple_place place; /* where it waits */
+	char *holder;		  /* the thread of the next edge */
+	struct maple_place since; /* where that one acquired the lock */
 };
 
 struct maple_finding {
-	char *id;          /* stable: hash of kind, top frames, iRoot */
+	char *id; /* stable: hash of kind, top frames, iRoot */
 	enum maple_failure kind;
-	char *title;       /* "SIGSEGV in consume / close_queue" */
-	char *what;        /* "signal 11 (SIGSEGV), address 0x8" */
-	int signo;         /* SIGNAL */
-	int status;        /* EXIT: exit status; ORACLE: the oracle's */
-	uint64_t address;  /* SIGNAL: faulting address */
+	char *title;	  /* "SIGSEGV in consume / close_queue" */
+	char *what;	  /* "signal 11 (SIGSEGV), address 0x8" */
+	int signo;	  /* SIGNAL */
+	int status;	  /* EXIT: exit status; ORACLE: the oracle's */
+	uint64_t address; /* SIGNAL: faulting address */
 
 	unsigned int idiom; /* 0: found without enforcing anything */
 	unsigned int nmoments;
@@ -97,15 +97,15 @@ struct maple_finding {
 	unsigned int flipped_fails, flipped_runs;
 
 	/* How to do it again. */
-	char *plan;        /* JSON of the plan; NULL with idiom 0 */
+	char *plan; /* JSON of the plan; NULL with idiom 0 */
 	uint64_t seed;
 	unsigned int attempt;
-	char **argv;       /* NULL-terminated */
+	char **argv; /* NULL-terminated */
 	char *cwd;
-	char *exe;         /* --exe, or NULL */
-	char *input;       /* --input, or NULL */
-	char *replay;      /* the command line that replays it */
-	char *output;      /* the target's own output in the failed run */
+	char *exe;    /* --exe, or NULL */
+	char *input;  /* --input, or NULL */
+	char *replay; /* the command line that replays it */
+	char *output; /* the target's own output in the failed run */
 
 	unsigned int run;  /* number of the run in its campaign */
 	uint64_t found_at; /* seconds since the epoch */

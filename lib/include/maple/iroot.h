@@ -19,7 +19,7 @@ enum maple_idiom {
 	MAPLE_IDIOM_5,
 	MAPLE_IDIOM_6,
 	MAPLE_IDIOM_DEADLOCK, /* idiom 5 over four LOCK events */
-	MAPLE_IDIOMS,         /* one past the last */
+	MAPLE_IDIOMS,	      /* one past the last */
 };
 
 /* The idioms that this version predicts, as in --idioms: bit i, idiom i. */
@@ -31,7 +31,7 @@ struct maple_iroot_event {
 };
 
 struct maple_iroot {
-	uint32_t idiom; /* enum maple_idiom */
+	uint32_t idiom;					/* enum maple_idiom */
 	struct maple_iroot_event e[MAPLE_IROOT_EVENTS]; /* unused ones zero */
 };
 

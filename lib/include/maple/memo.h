@@ -186,7 +186,7 @@ struct maple_memo_run {
 
 /* How a try ended; the first that holds. */
 enum maple_memo_reason {
-	MAPLE_MEMO_REASON_NONE,	 /* no try */
+	MAPLE_MEMO_REASON_NONE, /* no try */
 	MAPLE_MEMO_REASON_EXPOSED,
 	MAPLE_MEMO_REASON_REFUSED,     /* claimed, the observer disagrees */
 	MAPLE_MEMO_REASON_UNDELIVERED, /* the run was not enforced */
