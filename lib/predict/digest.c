@@ -58,8 +58,8 @@ static struct maple_digest *digest_make(struct maple_pairs *pairs,
 	d->kind = summary->kind;
 	d->shared = summary->shared;
 	d->update = summary->update;
-	d->occurrence = summary->spans[0].occurrence;
-	d->class = summary->spans[0].class;
+	d->occurrence = maple_summary_span(summary, 0)->occurrence;
+	d->class = maple_summary_span(summary, 0)->class;
 	pairs->ndigests++;
 	return d;
 }
@@ -92,7 +92,8 @@ int maple_digest_of(struct maple_pairs *pairs, struct maple_summary *summary,
 		*at = d;
 	}
 	for (uint32_t i = 0; i < summary->nspans; i++) {
-		int ret = maple_digest_extend(pairs, d, &summary->spans[i]);
+		int ret = maple_digest_extend(pairs, d,
+					      maple_summary_span(summary, i));
 
 		if (ret)
 			return ret;

@@ -8,9 +8,7 @@
 static void entry_init(struct maple_entry *entry)
 {
 	entry->summaries = entry->few;
-	entry->summaries_room = 2;
-	entry->groups = &entry->one;
-	entry->groups_room = 1;
+	entry->summaries_room = sizeof(entry->few) / sizeof(entry->few[0]);
 }
 
 /*
@@ -51,9 +49,8 @@ struct maple_entry *maple_entry_of(struct maple_space *space,
 static void summary_free(struct maple_summary *summary)
 {
 	for (uint32_t i = 0; i < summary->nspans; i++)
-		maple_epoch_put(summary->spans[i].epoch);
-	if (summary->spans != &summary->one)
-		free(summary->spans);
+		maple_epoch_put(maple_summary_span(summary, i)->epoch);
+	free(summary->older);
 	free(summary);
 }
 
@@ -64,11 +61,10 @@ static void entry_free(struct maple_entry *entry)
 	maple_epoch_put(entry->access.epoch);
 	maple_lockset_put(entry->access.set);
 	for (uint32_t i = 0; i < entry->ngroups; i++)
-		maple_epoch_put(entry->groups[i].epoch);
+		maple_epoch_put(maple_entry_group(entry, i)->epoch);
 	for (uint32_t i = 0; i < entry->nsummaries; i++)
 		summary_free(entry->summaries[i]);
-	if (entry->groups != &entry->one)
-		free(entry->groups);
+	free(entry->older);
 	if (entry->summaries != entry->few)
 		free(entry->summaries);
 	free(entry);
@@ -96,16 +92,18 @@ static struct maple_summary *summary_clone(const struct maple_summary *from,
 	*to = *from;
 	to->location = location;
 	to->digest = NULL;
-	to->spans = &to->one;
-	if (from->spans != &from->one)
-		to->spans = reallocarray(NULL, from->room, sizeof(*to->spans));
-	if (!to->spans) {
-		free(to);
-		return NULL;
+	if (from->older) {
+		to->older = reallocarray(NULL, from->older_room,
+					 sizeof(*to->older));
+		if (!to->older) {
+			free(to);
+			return NULL;
+		}
+		memcpy(to->older, from->older,
+		       (from->nspans - 1) * sizeof(*to->older));
 	}
-	memcpy(to->spans, from->spans, from->nspans * sizeof(*to->spans));
 	for (uint32_t i = 0; i < to->nspans; i++)
-		maple_epoch_get(to->spans[i].epoch);
+		maple_epoch_get(maple_summary_span(to, i)->epoch);
 	return to;
 }
 
@@ -122,23 +120,23 @@ static struct maple_summary *twin(const struct maple_entry *from,
 
 static int groups_clone(const struct maple_entry *from, struct maple_entry *to)
 {
-	if (from->groups != &from->one) {
-		struct maple_group *groups =
-			reallocarray(NULL, from->groups_room, sizeof(*groups));
-
-		if (!groups)
+	if (from->older) {
+		to->older = reallocarray(NULL, from->older_room,
+					 sizeof(*to->older));
+		if (!to->older)
 			return -ENOMEM;
-		to->groups = groups;
-		to->groups_room = from->groups_room;
-	}
-	for (uint32_t i = 0; i < from->ngroups; i++) {
-		const struct maple_group *group = &from->groups[i];
-
-		to->groups[i].epoch = maple_epoch_get(group->epoch);
-		to->groups[i].first = twin(from, to, group->first);
-		to->groups[i].last = twin(from, to, group->last);
+		to->older_room = from->older_room;
 	}
 	to->ngroups = from->ngroups;
+	for (uint32_t i = 0; i < from->ngroups; i++) {
+		const struct maple_group *group = maple_entry_group(from, i);
+
+		*maple_entry_group(to, i) = (struct maple_group){
+			.epoch = maple_epoch_get(group->epoch),
+			.first = twin(from, to, group->first),
+			.last = twin(from, to, group->last),
+		};
+	}
 	return 0;
 }
 
@@ -222,11 +220,12 @@ static void summary_cut(struct maple_summary *summary, uint32_t serial,
 	uint32_t old = 0;
 
 	while (old + keep < summary->nspans &&
-	       summary->spans[old].epoch->serial < serial)
-		maple_epoch_put(summary->spans[old++].epoch);
+	       maple_summary_span(summary, old)->epoch->serial < serial)
+		maple_epoch_put(maple_summary_span(summary, old++)->epoch);
 	summary->nspans -= old;
-	memmove(summary->spans, summary->spans + old,
-		summary->nspans * sizeof(summary->spans[0]));
+	if (old && summary->nspans > 1)
+		memmove(summary->older, summary->older + old,
+			(summary->nspans - 1) * sizeof(summary->older[0]));
 }
 
 /*
@@ -237,15 +236,17 @@ static void summary_cut(struct maple_summary *summary, uint32_t serial,
 void maple_entry_drop(struct maple_cell *cell, struct maple_entry *entry,
 		      uint32_t ngroups, uint32_t keep)
 {
-	uint32_t serial = entry->groups[ngroups].epoch->serial, kept = 0;
+	uint32_t serial = maple_entry_group(entry, ngroups)->epoch->serial;
+	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < ngroups; i++)
-		maple_epoch_put(entry->groups[i].epoch);
+		maple_epoch_put(entry->older[i].epoch);
 	entry->ngroups -= ngroups;
 	entry->nsearched -= entry->nsearched < ngroups ? entry->nsearched
 						       : ngroups;
-	memmove(entry->groups, entry->groups + ngroups,
-		entry->ngroups * sizeof(entry->groups[0]));
+	if (entry->ngroups > 1)
+		memmove(entry->older, entry->older + ngroups,
+			(entry->ngroups - 1) * sizeof(entry->older[0]));
 	for (uint32_t i = 0; i < entry->nsummaries; i++) {
 		struct maple_summary *summary = entry->summaries[i];
 

@@ -25,11 +25,11 @@
 #include <string.h>
 #include "history.h"
 
-/* Makes room in an array, which at first is @small, inside its owner. */
+/* Makes room in an array, which at first is @small, inside its owner, if any */
 static bool room_for(void **array, uint32_t *room, uint32_t n, size_t element,
 		     void *small)
 {
-	uint32_t more = *room * 2;
+	uint32_t more = *room ? *room * 2 : 1;
 	void *grown;
 
 	if (n < *room)
@@ -37,7 +37,7 @@ static bool room_for(void **array, uint32_t *room, uint32_t n, size_t element,
 	grown = reallocarray(*array == small ? NULL : *array, more, element);
 	if (!grown)
 		return false;
-	if (*array == small)
+	if (small && *array == small)
 		memcpy(grown, small, n * element);
 	*array = grown;
 	*room = more;
@@ -98,8 +98,6 @@ static int make(struct maple_history *history, struct maple_cell *cell,
 	summary->kind = kind;
 	summary->shared = entry->access.shared;
 	summary->update = entry->access.kind == MAPLE_EV_UPDATE;
-	summary->spans = &summary->one;
-	summary->room = 1;
 	entry->kinds |= (uint8_t)(1u << kind);
 	entry->last_used = entry->nsummaries;
 	entry->summaries[entry->nsummaries++] = summary;
@@ -112,10 +110,15 @@ static int add_span(struct maple_entry *entry, struct maple_summary *summary)
 {
 	const struct maple_access *access = &entry->access;
 
-	if (!room_for((void **)&summary->spans, &summary->room, summary->nspans,
-		      sizeof(*summary->spans), &summary->one))
-		return -ENOMEM;
-	summary->spans[summary->nspans++] = (struct maple_span){
+	if (summary->nspans) {
+		if (!room_for((void **)&summary->older, &summary->older_room,
+			      summary->nspans - 1, sizeof(summary->latest),
+			      NULL))
+			return -ENOMEM;
+		summary->older[summary->nspans - 1] = summary->latest;
+	}
+	summary->nspans++;
+	summary->latest = (struct maple_span){
 		.epoch = maple_epoch_get(access->epoch),
 		.first_clock = access->clock,
 		.last_clock = access->clock,
@@ -129,19 +132,21 @@ static int add_group(struct maple_history *history, struct maple_cell *cell,
 		     struct maple_entry *entry, struct maple_summary *summary)
 {
 	struct maple_epoch *epoch = entry->access.epoch;
-	struct maple_group *group;
 
-	if (entry->ngroups && entry->groups[entry->ngroups - 1].epoch == epoch) {
-		entry->groups[entry->ngroups - 1].last = summary;
+	if (entry->ngroups && entry->latest.epoch == epoch) {
+		entry->latest.last = summary;
 		return 0;
 	}
-	if (!room_for((void **)&entry->groups, &entry->groups_room,
-		      entry->ngroups, sizeof(*group), &entry->one))
-		return -ENOMEM;
-	group = &entry->groups[entry->ngroups++];
-	group->epoch = maple_epoch_get(epoch);
-	group->first = summary;
-	group->last = summary;
+	if (entry->ngroups) {
+		if (!room_for((void **)&entry->older, &entry->older_room,
+			      entry->ngroups - 1, sizeof(entry->latest), NULL))
+			return -ENOMEM;
+		entry->older[entry->ngroups - 1] = entry->latest;
+	}
+	entry->ngroups++;
+	entry->latest.epoch = maple_epoch_get(epoch);
+	entry->latest.first = summary;
+	entry->latest.last = summary;
 	if (entry->ngroups > history->max_spans) {
 		maple_entry_drop(cell, entry, 1, 1);
 		history->stats->cut_spans++;
@@ -163,22 +168,20 @@ static int fold(struct maple_history *history, struct maple_cell *cell,
 		if (ret || !summary)
 			return ret;
 	}
-	if (!summary->nspans ||
-	    summary->spans[summary->nspans - 1].epoch != entry->access.epoch) {
+	if (summary->latest.epoch != entry->access.epoch) {
 		ret = add_span(entry, summary);
 		if (ret)
 			return ret;
 		fresh = true;
 	}
-	summary->spans[summary->nspans - 1].last_clock = entry->access.clock;
+	summary->latest.last_clock = entry->access.clock;
 	ret = add_group(history, cell, entry, summary);
 	entry->folded[entry->nfolded++] = summary;
 	if (!ret && history->folded)
 		ret = history->folded(history->ctx, entry, summary);
 	if (ret || !fresh)
 		return ret;
-	return maple_history_search(history, cell, summary,
-				    &summary->spans[summary->nspans - 1]);
+	return maple_history_search(history, cell, summary, &summary->latest);
 }
 
 /*

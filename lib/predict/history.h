@@ -34,20 +34,25 @@ struct maple_span {
 	struct maple_point *point;  /* for local pairs; NULL: none yet */
 };
 
-/* Accesses that are identical but for the time (Maple, 3.5.2). */
+/*
+ * Accesses that are identical but for the time (Maple, 3.5.2). What each
+ * access and each search needs comes first: most summaries are not in the
+ * CPU's cache when they are looked at.
+ */
 struct maple_summary {
-	uint64_t location; /* its cell's serial */
-	const struct maple_annotated *annotated;
 	uint32_t site;
 	uint16_t thread;
 	uint8_t kind; /* never UPDATE */
 	bool shared;
 	bool update; /* one half of a read-modify-write */
-	uint32_t nspans, room;
-	struct maple_span *spans; /* ascending; at first, one */
-	struct maple_span one;
+	uint32_t nspans;
+	const struct maple_annotated *annotated;
+	struct maple_span latest;
 	struct maple_digest *digest; /* for local pairs */
 	uint32_t generation;	     /* ... of which this is */
+	uint32_t older_room;
+	struct maple_span *older; /* ascending; all but the latest */
+	uint64_t location;	  /* its cell's serial */
 };
 
 /* An epoch in which the thread touched the cell: what came first and last. */
@@ -68,7 +73,7 @@ struct maple_entry {
 	struct maple_access access;  /* the latest one */
 	struct maple_entry **recent; /* who will set access.class */
 	uint32_t nsummaries, summaries_room;
-	uint32_t ngroups, groups_room;
+	uint32_t ngroups, older_room;
 	uint32_t nsearched; /* groups whose predecessors are known */
 	uint32_t last_used; /* summary */
 	uint32_t nfolded;
@@ -77,9 +82,9 @@ struct maple_entry {
 	struct maple_point *points, *point; /* all; of the waiting access */
 	uint8_t kinds;			    /* of all summaries ever, as bits */
 	struct maple_summary **summaries;   /* at first, few */
-	struct maple_group *groups;	    /* at first, one */
-	struct maple_summary *few[2];
-	struct maple_group one;
+	struct maple_summary *few[3];
+	struct maple_group latest;
+	struct maple_group *older; /* ascending; all but the latest */
 };
 
 /* A dependency that can happen. */
@@ -102,6 +107,21 @@ struct maple_history {
 	int (*found)(void *ctx, const struct maple_dependency *dependency);
 	void *ctx;
 };
+
+/* The spans of a summary, and the groups of an entry, ascending. */
+static inline struct maple_span *
+maple_summary_span(const struct maple_summary *summary, uint32_t i)
+{
+	return i + 1 < summary->nspans ? &summary->older[i]
+				       : (struct maple_span *)&summary->latest;
+}
+
+static inline struct maple_group *
+maple_entry_group(const struct maple_entry *entry, uint32_t i)
+{
+	return i + 1 < entry->ngroups ? &entry->older[i]
+				      : (struct maple_group *)&entry->latest;
+}
 
 int maple_history_access(struct maple_history *history, struct maple_cell *cell,
 			 struct maple_entry *entry,

@@ -306,7 +306,7 @@ int maple_pairs_access(struct maple_pairs *pairs, struct maple_entry *entry,
 int maple_pairs_fold(struct maple_pairs *pairs, struct maple_entry *entry,
 		     struct maple_summary *summary)
 {
-	struct maple_span *span = &summary->spans[summary->nspans - 1];
+	struct maple_span *span = &summary->latest;
 
 	if (entry->point && entry->generation == pairs->generation) {
 		span->point = entry->point;

@@ -56,7 +56,7 @@ int maple_history_collect(struct maple_history *history,
 		return ret;
 	while (keep-- > 1)
 		if (maple_clocks_passed(history->clocks,
-					entry->groups[keep].epoch)) {
+					maple_entry_group(entry, keep)->epoch)) {
 			history->stats->removed += keep;
 			maple_entry_drop(cell, entry, keep, 0);
 			break;

@@ -62,7 +62,7 @@ static const struct maple_span *concurrent(const struct maple_summary *summary,
 					   const struct maple_epoch *epoch)
 {
 	for (uint32_t i = summary->nspans; i-- > 0;) {
-		const struct maple_span *span = &summary->spans[i];
+		const struct maple_span *span = maple_summary_span(summary, i);
 
 		if (maple_epoch_before(span->epoch, epoch))
 			return NULL;
@@ -119,12 +119,13 @@ static const struct maple_group *latest(const struct maple_entry *entry,
 	while (low < high) {
 		uint32_t mid = (low + high) / 2;
 
-		if (maple_epoch_before(entry->groups[mid].epoch, epoch))
+		if (maple_epoch_before(maple_entry_group(entry, mid)->epoch,
+				       epoch))
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low ? &entry->groups[low - 1] : NULL;
+	return low ? maple_entry_group(entry, low - 1) : NULL;
 }
 
 /* Whether another thread's group lies between @group and @epoch. */
@@ -151,8 +152,8 @@ static const struct maple_span *span_in(const struct maple_summary *summary,
 	uint32_t i = summary->nspans;
 
 	while (i-- > 0)
-		if (summary->spans[i].epoch == epoch)
-			return &summary->spans[i];
+		if (maple_summary_span(summary, i)->epoch == epoch)
+			return maple_summary_span(summary, i);
 	return NULL;
 }
 
@@ -177,7 +178,9 @@ static int neighbours_of(struct maple_history *history,
 			 const struct maple_cell *cell,
 			 const struct maple_entry *entry, uint32_t at)
 {
-	const struct maple_group *to = &entry->groups[at];
+	const struct maple_group *to = maple_entry_group(entry, at);
+	const struct maple_group *before = at ? maple_entry_group(entry, at - 1)
+					      : NULL;
 
 	for (const struct maple_entry *e = cell->entries; e; e = e->next) {
 		const struct maple_span *from_span, *to_span;
@@ -189,7 +192,7 @@ static int neighbours_of(struct maple_history *history,
 			continue;
 		from = latest(e, to->epoch);
 		if (!from ||
-		    (at && maple_epoch_before(from->epoch, to[-1].epoch)))
+		    (before && maple_epoch_before(from->epoch, before->epoch)))
 			continue;
 		first = entrance(entry, from->last, to->first);
 		if (!conflict(from->last, first) ||
