@@ -5,10 +5,28 @@
 #include <string.h>
 #include "history.h"
 
+#define LINE 64 /* of the CPU's cache */
+
 static void entry_init(struct maple_entry *entry)
 {
 	entry->summaries = entry->few;
 	entry->summaries_room = sizeof(entry->few) / sizeof(entry->few[0]);
+}
+
+/* Begins to load what the thread's next access will need all over memory. */
+static void fetch(const struct maple_entry *entry)
+{
+	const char *bytes = (const char *)entry;
+	uint32_t next = entry->last_used + 1;
+
+	for (size_t i = LINE; i < sizeof(*entry); i += LINE)
+		__builtin_prefetch(bytes + i, 1);
+	if (!entry->nsummaries)
+		return;
+	bytes = (const char *)
+			entry->summaries[next < entry->nsummaries ? next : 0];
+	__builtin_prefetch(bytes, 1);
+	__builtin_prefetch(bytes + LINE, 1);
 }
 
 /*
@@ -26,6 +44,9 @@ struct maple_entry *maple_entry_of(struct maple_space *space,
 		at = &(*at)->next;
 	entry = *at;
 	if (entry) {
+		fetch(entry);
+		if (at == &cell->entries)
+			return entry;
 		*at = entry->next;
 	} else {
 		if (space->nentries >= space->max_entries) {

@@ -58,11 +58,11 @@ static bool same(const struct maple_summary *summary,
 static struct maple_summary *find(struct maple_entry *entry, uint8_t kind,
 				  const struct maple_annotated *annotated)
 {
-	uint32_t at = entry->last_used;
+	for (uint32_t i = 0; i < entry->nsummaries; i++) {
+		/* The next one, the same again, then all others. */
+		uint32_t step = i < 2 ? 1 - i : i;
+		uint32_t at = (entry->last_used + step) % entry->nsummaries;
 
-	for (uint32_t i = 0; i < entry->nsummaries; i++, at++) {
-		if (at >= entry->nsummaries)
-			at = 0;
 		if (same(entry->summaries[at], &entry->access, kind,
 			 annotated)) {
 			entry->last_used = at;
@@ -99,6 +99,7 @@ static int make(struct maple_history *history, struct maple_cell *cell,
 	summary->shared = entry->access.shared;
 	summary->update = entry->access.kind == MAPLE_EV_UPDATE;
 	entry->kinds |= (uint8_t)(1u << kind);
+	cell->kinds |= (uint8_t)(1u << kind);
 	entry->last_used = entry->nsummaries;
 	entry->summaries[entry->nsummaries++] = summary;
 	cell->nsummaries++;

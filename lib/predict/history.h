@@ -61,28 +61,31 @@ struct maple_group {
 	struct maple_summary *first, *last;
 };
 
-/* What one thread did to one cell. */
+/*
+ * What one thread did to one cell. What leads to the summary that the next
+ * access needs comes first (see maple_entry_of()).
+ */
 struct maple_entry {
 	struct maple_entry *next;
 	uint16_t thread;
-	bool waiting;		/* access is not yet in a summary */
-	struct maple_seen read; /* observer: its last read since ... */
-	uint32_t read_at;	/* ... this count of writes */
-	uint64_t record;	/* of the latest access, in the window */
+	bool waiting;  /* access is not yet in a summary */
+	uint8_t kinds; /* of all summaries ever, as bits */
+	uint32_t nsummaries, summaries_room;
+	uint32_t last_used;		  /* summary */
+	struct maple_summary **summaries; /* at first, few */
+	struct maple_summary *few[3];
 
 	struct maple_access access;  /* the latest one */
 	struct maple_entry **recent; /* who will set access.class */
-	uint32_t nsummaries, summaries_room;
-	uint32_t ngroups, older_room;
-	uint32_t nsearched; /* groups whose predecessors are known */
-	uint32_t last_used; /* summary */
+	struct maple_seen read;	     /* observer: its last read since ... */
+	uint64_t record;	     /* of the latest access, in the window */
+	uint32_t read_at;	     /* read: ... this count of writes */
 	uint32_t nfolded;
 	struct maple_summary *folded[2]; /* of the latest access, if any yet */
 	uint32_t generation;		 /* of the points */
+	uint32_t nsearched; /* groups whose predecessors are known */
 	struct maple_point *points, *point; /* all; of the waiting access */
-	uint8_t kinds;			    /* of all summaries ever, as bits */
-	struct maple_summary **summaries;   /* at first, few */
-	struct maple_summary *few[3];
+	uint32_t ngroups, older_room;
 	struct maple_group latest;
 	struct maple_group *older; /* ascending; all but the latest */
 };

@@ -154,6 +154,7 @@ static struct maple_cell *cell_split(struct maple_space *space,
 	rest->writer = cell->writer;
 	rest->writes = cell->writes;
 	rest->nsummaries = cell->nsummaries;
+	rest->kinds = cell->kinds;
 	cell->end = (uint16_t)pos;
 	block_index(block);
 	return rest;

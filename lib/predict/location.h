@@ -31,6 +31,7 @@ struct maple_cell {
 	uint32_t nsummaries;	     /* over all entries */
 	uint16_t start, end;	     /* in its block */
 	bool mutex;		     /* a lock's first byte, never data */
+	uint8_t kinds;		     /* of all summaries ever, as bits */
 };
 
 struct maple_block;

@@ -86,6 +86,9 @@ int maple_history_search(struct maple_history *history,
 	int ret;
 
 	history->stats->searches += cell->entries && cell->entries->next;
+	if (summary->kind == MAPLE_EV_READ &&
+	    !(cell->kinds & 1u << MAPLE_EV_WRITE))
+		return 0;
 	for (const struct maple_entry *e = cell->entries; e; e = e->next) {
 		if (e->thread == summary->thread ||
 		    (summary->kind == MAPLE_EV_READ &&
