@@ -47,7 +47,8 @@ static struct maple_digest **bucket(struct maple_pairs *pairs,
 static struct maple_digest *digest_make(struct maple_pairs *pairs,
 					const struct maple_summary *summary)
 {
-	struct maple_digest *d = calloc(1, sizeof(*d));
+	struct maple_digest *d =
+		maple_pool_make(&pairs->digest_pool, sizeof(*d));
 
 	if (!d)
 		return NULL;
@@ -120,22 +121,23 @@ static void attach(struct maple_pairs *pairs, struct maple_digest *digest,
 static struct maple_stretch *stretch_new(struct maple_pairs *pairs,
 					 struct maple_digest *digest)
 {
-	uint32_t room = digest->room ? digest->room * 2 : 1;
+	uint32_t room = digest->room ? digest->room * 2 : 4;
 	struct maple_stretch *more;
 
 	if (digest->nstretches == STRETCHES_MAX) {
 		maple_epoch_put(digest->stretches[0].epoch);
 		memmove(digest->stretches, digest->stretches + 1,
 			--digest->nstretches * sizeof(*more));
+		pairs->nstretches--;
 		pairs->stats->cut_stretches++;
 	} else if (digest->nstretches == digest->room) {
 		more = reallocarray(digest->stretches, room, sizeof(*more));
 		if (!more)
 			return NULL;
-		pairs->nstretches += room - digest->room;
 		digest->stretches = more;
 		digest->room = room;
 	}
+	pairs->nstretches++;
 	return &digest->stretches[digest->nstretches++];
 }
 
@@ -165,7 +167,7 @@ int maple_digest_extend(struct maple_pairs *pairs, struct maple_digest *digest,
 	return 0;
 }
 
-static struct maple_edge *edge_to(struct maple_edges *edges,
+static struct maple_edge *edge_to(const struct maple_edges *edges,
 				  const struct maple_digest *end)
 {
 	for (uint32_t i = 0; i < edges->n; i++)
@@ -178,7 +180,7 @@ static int edge_add(struct maple_pairs *pairs, struct maple_edges *edges,
 		    struct maple_digest *end, bool disjoint, bool ordered)
 {
 	struct maple_edge *edge = edge_to(edges, end);
-	uint32_t room = edges->room ? edges->room * 2 : 1;
+	uint32_t room = edges->room ? edges->room * 2 : 4;
 
 	if (edge) {
 		edge->disjoint |= disjoint;
@@ -193,16 +195,30 @@ static int edge_add(struct maple_pairs *pairs, struct maple_edges *edges,
 		edge = reallocarray(edges->edge, room, sizeof(*edge));
 		if (!edge)
 			return -ENOMEM;
-		pairs->nedges += room - edges->room;
 		edges->edge = edge;
 		edges->room = room;
 	}
+	pairs->nedges++;
 	edges->edge[edges->n++] = (struct maple_edge){
 		.end = end,
 		.disjoint = disjoint,
 		.ordered = ordered,
 	};
 	return 0;
+}
+
+/*
+ * maple_digest_connected - whether it is known that @to can depend on @from,
+ *                          and nothing is new in that it can
+ * @ordered: whether happens-before forces it this time
+ */
+bool maple_digest_connected(const struct maple_digest *from,
+			    const struct maple_digest *to, bool ordered)
+{
+	const struct maple_edge *edge = edge_to(&from->after, to);
+
+	/* Whether locks exclude the two is the same every time. */
+	return edge && (ordered || !edge->ordered);
 }
 
 /* maple_digest_connect - @to can depend on @from; 0 or -ENOMEM */
@@ -215,14 +231,13 @@ int maple_digest_connect(struct maple_pairs *pairs, struct maple_digest *from,
 		   : edge_add(pairs, &to->before, from, disjoint, ordered);
 }
 
-static void digest_free(struct maple_digest *digest)
+static void digest_deinit(struct maple_digest *digest)
 {
 	for (uint32_t i = 0; i < digest->nstretches; i++)
 		maple_epoch_put(digest->stretches[i].epoch);
 	free(digest->stretches);
 	free(digest->after.edge);
 	free(digest->before.edge);
-	free(digest);
 }
 
 void maple_digests_free(struct maple_pairs *pairs)
@@ -232,9 +247,10 @@ void maple_digests_free(struct maple_pairs *pairs)
 	for (uint32_t i = 0; pairs->digests && i < BUCKETS; i++)
 		while ((digest = pairs->digests[i])) {
 			pairs->digests[i] = digest->next;
-			digest_free(digest);
+			digest_deinit(digest);
 		}
 	free(pairs->digests);
+	maple_pool_clear(&pairs->digest_pool);
 	pairs->digests = NULL;
 	pairs->ndigests = 0;
 	pairs->nstretches = pairs->nedges = 0;

@@ -29,7 +29,7 @@
 static bool room_for(void **array, uint32_t *room, uint32_t n, size_t element,
 		     void *small)
 {
-	uint32_t more = *room ? *room * 2 : 1;
+	uint32_t more = *room ? *room * 2 : 2;
 	void *grown;
 
 	if (n < *room)

@@ -120,7 +120,7 @@ static int point_of(struct maple_pairs *pairs, struct maple_entry *entry,
 		pairs->stats->cut_pairs++;
 		return 0;
 	} else {
-		p = calloc(1, sizeof(*p));
+		p = maple_pool_make(&pairs->point_pool, sizeof(*p));
 		if (!p)
 			return -ENOMEM;
 		p->epoch = maple_epoch_get(access->epoch);
@@ -317,6 +317,19 @@ int maple_pairs_fold(struct maple_pairs *pairs, struct maple_entry *entry,
 	return maple_digest_extend(pairs, summary->digest, span);
 }
 
+/*
+ * maple_pairs_known - whether idiom 1 was predicted between two summaries,
+ *                     in this generation, with facts as good
+ */
+bool maple_pairs_known(const struct maple_pairs *pairs,
+		       const struct maple_dependency *d)
+{
+	return d->from->digest && d->from->generation == pairs->generation &&
+	       d->to->digest && d->to->generation == pairs->generation &&
+	       maple_digest_connected(d->from->digest, d->to->digest,
+				      d->ordered);
+}
+
 /* maple_pairs_dependency - idiom 1 was predicted between two summaries */
 int maple_pairs_dependency(struct maple_pairs *pairs,
 			   const struct maple_dependency *d)
@@ -356,8 +369,8 @@ static void clear(struct maple_pairs *pairs)
 	while ((point = pairs->points)) {
 		pairs->points = point->next;
 		maple_epoch_put(point->epoch);
-		free(point);
 	}
+	maple_pool_clear(&pairs->point_pool);
 	pairs->npoints = 0;
 	maple_digests_free(pairs);
 	maple_tally_clear(&pairs->pairs);

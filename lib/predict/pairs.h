@@ -8,6 +8,7 @@
 #include "history.h"
 #include "iroots.h"
 #include "lockset.h"
+#include "pool.h"
 #include "predict.h"
 #include "recent.h"
 #include "sites.h"
@@ -73,6 +74,7 @@ struct maple_pairs {
 	uint64_t steps;	     /* left for walks */
 	uint64_t since;	     /* event at which the generation began */
 	struct maple_point *points;
+	struct maple_pool point_pool, digest_pool;
 	uint32_t npoints;
 	struct maple_digest **digests;
 	uint32_t ndigests;
@@ -91,6 +93,8 @@ int maple_pairs_access(struct maple_pairs *pairs, struct maple_entry *entry,
 		       struct maple_point **point, bool *fresh);
 int maple_pairs_fold(struct maple_pairs *pairs, struct maple_entry *entry,
 		     struct maple_summary *summary);
+bool maple_pairs_known(const struct maple_pairs *pairs,
+		       const struct maple_dependency *dependency);
 int maple_pairs_dependency(struct maple_pairs *pairs,
 			   const struct maple_dependency *dependency);
 int maple_pairs_flush(struct maple_pairs *pairs, bool last);
@@ -100,6 +104,8 @@ int maple_digest_of(struct maple_pairs *pairs, struct maple_summary *summary,
 		    struct maple_digest **digest);
 int maple_digest_extend(struct maple_pairs *pairs, struct maple_digest *digest,
 			const struct maple_span *span);
+bool maple_digest_connected(const struct maple_digest *from,
+			    const struct maple_digest *to, bool ordered);
 int maple_digest_connect(struct maple_pairs *pairs, struct maple_digest *from,
 			 struct maple_digest *to, bool disjoint, bool ordered);
 void maple_digests_free(struct maple_pairs *pairs);

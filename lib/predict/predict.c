@@ -46,6 +46,8 @@ static int found(void *ctx, const struct maple_dependency *d)
 
 	if (d->from->site == MAPLE_SITE_NONE || d->to->site == MAPLE_SITE_NONE)
 		return 0;
+	if (p->compound && maple_pairs_known(&p->pairs, d))
+		return 0;
 	maple_iroots_predicted(&p->iroots, &iroot, &brief);
 	return p->compound ? maple_pairs_dependency(&p->pairs, d) : 0;
 }
