@@ -249,8 +249,10 @@ static int data_event(struct maple_predict *p, struct maple_thread *thread,
 {
 	enum maple_verdict verdict = MAPLE_APPLY;
 	uint32_t occurrence, cut;
-	int ret = execute(p, thread, event, &occurrence);
+	int ret;
 
+	maple_space_fetch(&p->space, event->addr);
+	ret = execute(p, thread, event, &occurrence);
 	if (ret || !trim(p, event, &cut))
 		return ret;
 	if (!p->options.no_observe)

@@ -211,6 +211,18 @@ static int find_in_block(struct maple_space *space, struct maple_block *block,
 	return 0;
 }
 
+/* maple_space_fetch - begins to load what maple_space_find() will look at */
+void maple_space_fetch(const struct maple_space *space, uint64_t addr)
+{
+	uint64_t number = addr / MAPLE_BLOCK_BYTES;
+	const struct maple_block *block =
+		space->cache[number % MAPLE_BLOCK_CACHE];
+
+	if (block && block->number == number)
+		__builtin_prefetch(
+			block->granule[addr % MAPLE_BLOCK_BYTES / GRANULE], 1);
+}
+
 /*
  * maple_space_find - the cells that make up [@addr, @addr + @size), split and
  *                    made as needed

@@ -23,15 +23,15 @@ struct maple_seen {
 
 /* Bytes that were never accessed but all together. */
 struct maple_cell {
-	struct maple_cell *next;     /* in its block, ascending */
-	uint64_t serial;	     /* which no other cell ever has */
-	struct maple_entry *entries; /* one per thread that touched it */
-	struct maple_seen writer;    /* the last one */
-	uint32_t writes;	     /* reads noted at this count are valid */
-	uint32_t nsummaries;	     /* over all entries */
 	uint16_t start, end;	     /* in its block */
 	bool mutex;		     /* a lock's first byte, never data */
 	uint8_t kinds;		     /* of all summaries ever, as bits */
+	struct maple_entry *entries; /* one per thread that touched it */
+	uint64_t serial;	     /* which no other cell ever has */
+	struct maple_cell *next;     /* in its block, ascending */
+	uint32_t writes;	     /* reads noted at this count are valid */
+	uint32_t nsummaries;	     /* over all entries */
+	struct maple_seen writer;    /* the last one */
 };
 
 struct maple_block;
@@ -50,6 +50,7 @@ struct maple_space {
 void maple_space_init(struct maple_space *space, uint32_t max_cells,
 		      uint32_t max_entries, struct maple_predict_stats *stats);
 int maple_space_find(struct maple_space *space, uint64_t addr, uint64_t size);
+void maple_space_fetch(const struct maple_space *space, uint64_t addr);
 void maple_space_close(struct maple_space *space, uint64_t addr, uint64_t size,
 		       void (*close)(void *ctx, struct maple_cell *cell),
 		       void *ctx);

@@ -94,6 +94,7 @@ bool maple_locks_release(struct maple_locks *locks,
 void maple_locks_deinit(struct maple_locks *locks)
 {
 	changed(locks);
+	maple_lockset_put(locks->none);
 }
 
 /*
@@ -105,6 +106,8 @@ struct maple_lockset *maple_locks_set(struct maple_locks *locks)
 	struct maple_lockset *set = locks->set;
 	unsigned int at;
 
+	if (!set && !locks->nheld && locks->none)
+		set = locks->set = lockset_get(locks->none);
 	if (set)
 		return lockset_get(set);
 	set = calloc(1, sizeof(*set) + locks->nheld * sizeof(set->held[0]));
@@ -123,6 +126,8 @@ struct maple_lockset *maple_locks_set(struct maple_locks *locks)
 		set->n++;
 	}
 	locks->set = set;
+	if (!locks->nheld)
+		locks->none = lockset_get(set);
 	return lockset_get(set);
 }
 

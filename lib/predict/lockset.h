@@ -37,7 +37,8 @@ struct maple_lockset {
 
 /* A thread's locks in the order in which it took them. */
 struct maple_locks {
-	struct maple_lockset *set; /* NULL: to be made from held */
+	struct maple_lockset *set;  /* NULL: to be made from held */
+	struct maple_lockset *none; /* while nothing is held: always this */
 	unsigned int nheld;
 	uint32_t outermost; /* call site of the first, while any is held */
 	struct {

@@ -21,6 +21,8 @@
  */
 #include "history.h"
 
+#define FETCHED 4 /* summaries of each entry, before a search */
+
 static bool conflict(const struct maple_summary *from,
 		     const struct maple_summary *to)
 {
@@ -72,6 +74,14 @@ static const struct maple_span *concurrent(const struct maple_summary *summary,
 	return NULL;
 }
 
+/* Begins to load all that a search will look at. */
+static void fetch(const struct maple_cell *cell)
+{
+	for (const struct maple_entry *e = cell->entries; e; e = e->next)
+		for (uint32_t i = 0; i < e->nsummaries && i < FETCHED; i++)
+			__builtin_prefetch(e->summaries[i]);
+}
+
 /*
  * maple_history_search - the full scan for a new span of a summary
  *
@@ -89,6 +99,7 @@ int maple_history_search(struct maple_history *history,
 	if (summary->kind == MAPLE_EV_READ &&
 	    !(cell->kinds & 1u << MAPLE_EV_WRITE))
 		return 0;
+	fetch(cell);
 	for (const struct maple_entry *e = cell->entries; e; e = e->next) {
 		if (e->thread == summary->thread ||
 		    (summary->kind == MAPLE_EV_READ &&
