@@ -15,8 +15,8 @@ static int ready;
 
 static void *announce(void *arg)
 {
-	for (volatile int i = 0; i < 200000; i++)
-		; // something to announce
+	for (volatile int i = 0; i < 200000; i++) /* what it announces */
+		;
 	ready = 1; /* e1 */
 	pthread_mutex_lock(&lock);
 	pthread_cond_signal(&wakeup);
