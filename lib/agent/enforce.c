@@ -194,7 +194,8 @@ bool maple_enforce_before(const struct maple_access *acc, unsigned int flags)
 			log_access(acc, flags);
 		return false;
 	}
-	if (said.finished)
+	/* Nobody else is inside: we run below HOOK. */
+	if (said.finished || maple_auto_glance(automaton, t, acc))
 		return true; /* what follows is logged all the same */
 	enter();
 	tick();
@@ -228,8 +229,10 @@ void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
 			log_access(acc, flags);
 		return;
 	}
-	if (said.finished) {
-		if (happened)
+	if (said.finished ||
+	    !maple_auto_minds(automaton, maple_self.number, acc)) {
+		/* A hot site must not fill the log with what matters not. */
+		if (happened && !maple_self.stale)
 			log_access(acc, flags);
 		return;
 	}

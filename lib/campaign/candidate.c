@@ -263,6 +263,7 @@ int maple_candidate_plan(const struct maple_candidate *c, unsigned int attempt,
 		if (end->nclasses)
 			step->occurrence = end->class_occurrence[(attempt - 1) %
 								 end->nclasses];
+		step->occurrence++; /* the plan counts from 1 */
 		for (j = 0; j < end->ngates && j < MAPLE_PLAN_GATES; j++)
 			step->gate[step->ngates++] = end->gate[j];
 		if (!plan->hint[step->role][0])

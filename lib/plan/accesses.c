@@ -31,6 +31,16 @@
  */
 #define COIN 3006477107u
 
+/*
+ * What a hot loop may cost. A thread that comes to a step over and over while
+ * everything else is blocked passes each time (rule 4c); after so many passes
+ * in a row it is not held again until another thread comes to something. And
+ * a run in which so many accesses were held is given up: at 50 to 100 us a
+ * hold it has become a second slower by then.
+ */
+#define PASSES 500
+#define HOLDS  20000
+
 static uint32_t random_next(struct maple_auto *a)
 {
 	uint64_t z = a->random += 0x9e3779b97f4a7c15ull;
@@ -63,8 +73,17 @@ static enum maple_verdict go(struct maple_auto *a, unsigned int t)
 static enum maple_verdict pass(struct maple_auto *a, unsigned int t)
 {
 	a->thread[t].pass = 1;
+	a->thread[t].passes++;
 	maple_level_plain(a, t);
 	return go(a, t);
+}
+
+/* @t has come to something: what others could not do alone, they may now. */
+static void wake_others(struct maple_auto *a, int t)
+{
+	for (uint32_t n = 0; n < a->nlive; n++)
+		if (a->live[n] != t)
+			a->thread[a->live[n]].passes = 0;
 }
 
 static void mark_reached(struct maple_auto *a, struct maple_hold hold)
@@ -88,11 +107,18 @@ enum maple_verdict maple_auto_before(struct maple_auto *a, unsigned int t,
 	thread->acc = normal(acc);
 	thread->stands = 1;
 	thread->go = 0;
-	thread->pass = 0;
+	thread->pass = thread->passes >= PASSES;
 	maple_hold_count_arrival(a, t, &thread->acc);
 
 	hold = maple_hold_work_out(a, t, &thread->acc);
 	mark_reached(a, hold);
+	if (hold.reason != MAPLE_REASON_FREE) {
+		wake_others(a, t);
+		if (a->result.holds >= HOLDS)
+			maple_move_finish(a, false);
+	}
+	if (a->finished)
+		return MAPLE_GO;
 	if (hold.reason == MAPLE_REASON_GUARD && maple_auto_role(a, t) >= 0 &&
 	    maple_hold_hopeless(a, t, &thread->acc)) {
 		/* What it does breaks its own attempt; it may begin another. */
@@ -109,6 +135,47 @@ enum maple_verdict maple_auto_before(struct maple_auto *a, unsigned int t,
 		return go(a, t);
 	a->result.holds++;
 	return MAPLE_HELD;
+}
+
+/*
+ * maple_auto_glance - whether @acc is nothing to the plan as things stand
+ *
+ * Changes nothing but the count of arrivals, and that only if it says yes.
+ */
+int maple_auto_glance(struct maple_auto *a, unsigned int t,
+		      const struct maple_access *acc)
+{
+	struct maple_access is = normal(acc);
+	uint32_t arrivals[MAPLE_PLAN_STEPS];
+	int role;
+
+	if (a->finished || !maple_auto_knows(a, t))
+		return 1;
+	role = maple_auto_role(a, t);
+	if (maple_auto_performs(a, t) || a->thread[t].stands ||
+	    maple_kind_is_lock(is.kind) ||
+	    (role >= 0 && maple_hold_in_pair(a, role)) ||
+	    maple_auto_concerns(a, is.addr, is.size))
+		return 0;
+	for (int i = 0; i < MAPLE_PLAN_STEPS; i++)
+		arrivals[i] = a->arrivals[i];
+	maple_hold_count_arrival(a, t, &is);
+	a->thread[t].pass = a->thread[t].passes >= PASSES;
+	if (maple_hold_work_out(a, t, &is).reason == MAPLE_REASON_FREE)
+		return 1;
+	for (int i = 0; i < MAPLE_PLAN_STEPS; i++)
+		a->arrivals[i] = arrivals[i];
+	return 0;
+}
+
+/* maple_auto_minds - whether after() must be told of @acc, which happened */
+int maple_auto_minds(const struct maple_auto *a, unsigned int t,
+		     const struct maple_access *acc)
+{
+	return !a->finished && maple_auto_knows(a, t) &&
+	       (maple_auto_performs(a, t) || a->thread[t].stands ||
+		maple_kind_is_lock(acc->kind) ||
+		maple_auto_concerns(a, acc->addr, acc->size));
 }
 
 int maple_auto_moved(const struct maple_auto *a, unsigned int t)

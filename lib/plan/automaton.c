@@ -99,6 +99,7 @@ static void live_remove(struct maple_auto *a, unsigned int t)
 	a->ndirty -= thread->want != thread->given;
 	thread->live = 0;
 	thread->stands = 0;
+	thread->passes = 0;
 }
 
 void maple_auto_exit(struct maple_auto *a, unsigned int t)

@@ -57,6 +57,17 @@ void maple_auto_exit(struct maple_auto *a, unsigned int t);
 int maple_auto_hooked(const struct maple_auto *a, uint32_t site);
 
 /*
+ * The quick way past the machine, for a site that is executed over and over:
+ * when glance() says yes, the access may happen at once, and after() is told
+ * only if minds() then says that it must be. Neither needs the caller's
+ * serialisation where no other thread can be inside the machine.
+ */
+int maple_auto_glance(struct maple_auto *a, unsigned int t,
+		      const struct maple_access *acc);
+int maple_auto_minds(const struct maple_auto *a, unsigned int t,
+		     const struct maple_access *acc);
+
+/*
  * The life of one access. before() is called when thread @t stands before
  * it. Whatever the verdict, the caller then applies the level changes, which
  * may take the CPU from @t; when @t runs again, and the verdict was not GO or

@@ -48,6 +48,7 @@ struct maple_auto_thread {
 	uint8_t given; /* level the caller was told */
 	uint64_t lock; /* taken at a gate and held, by what we saw; or 0 */
 	uint32_t seen; /* moves when it was told to go */
+	uint32_t passes; /* in a row, while no other thread came to anything */
 };
 
 struct maple_auto {
@@ -145,6 +146,7 @@ int maple_hold_next_step(const struct maple_auto *a, int step);
 int maple_hold_first_step(const struct maple_auto *a, int role);
 void maple_hold_count_arrival(struct maple_auto *a, int t,
 			      const struct maple_access *acc);
+bool maple_hold_in_pair(const struct maple_auto *a, int role);
 void maple_hold_note(struct maple_auto *a, int t,
 		     const struct maple_access *acc);
 

@@ -318,7 +318,8 @@ void maple_hold_count_arrival(struct maple_auto *a, int t,
 	}
 }
 
-static bool role_in_pair(const struct maple_auto *a, int role)
+/* maple_hold_in_pair - whether a local pair of @role has begun, not ended */
+bool maple_hold_in_pair(const struct maple_auto *a, int role)
 {
 	for (int i = 0; i < (int)a->plan.nsteps; i++) {
 		if (a->plan.step[i].role == role && pair_open(a, i))
@@ -352,7 +353,7 @@ void maple_hold_note(struct maple_auto *a, int t, const struct maple_access *acc
 	struct maple_range range = { acc->addr, acc->size };
 	int role = maple_auto_role(a, t);
 
-	if (role >= 0 && role_in_pair(a, role))
+	if (role >= 0 && maple_hold_in_pair(a, role))
 		touch(a, role, acc);
 	if (!maple_event_is_memory(acc->kind) || !(acc->kind & MAPLE_EV_READ))
 		return;

@@ -37,7 +37,8 @@ struct maple_plan_step {
 	int8_t pair;	     /* step that its local pair starts with, or -1 */
 	uint8_t event;	     /* its index in the iRoot */
 	uint16_t pre;	     /* bit i: step i must be done before */
-	uint32_t occurrence; /* hint: how-manieth execution by the thread */
+	uint32_t occurrence; /* hint: how-manieth execution by the thread,
+				from 1; 0: any */
 	uint32_t ngates;
 	uint32_t gate[MAPLE_PLAN_GATES]; /* lock call sites */
 };

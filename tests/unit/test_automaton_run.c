@@ -198,6 +198,58 @@ static void test_occurrence(void **state)
 	assert_int_equal(before(1, E0, W, X), HELD);
 }
 
+/* A loop that comes to a step alone, over and over, is let go after a while. */
+static void test_hot_loop(void **state)
+{
+	struct maple_access acc = access_at(E1, R, X);
+	int held = 0;
+
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	rig_start(2);
+	for (int i = 0; i < 2000; i++) {
+		if (before(1, E1, R, X) == HELD) {
+			held++;
+			assert_int_equal(resumed(1, 0), GO);
+		}
+		after(1, E1, R, X);
+	}
+	assert_in_range(held, 100, 1000);
+	assert_true(maple_auto_glance(a, 1, &acc));
+	assert_int_equal(result().finished, 0);
+	/* Somebody who could go first changes that, and it ends well. */
+	assert_int_equal(before(0, E0, W, X), HELD);
+	assert_false(maple_auto_glance(a, 1, &acc));
+	assert_int_equal(before(1, E1, R, X), HELD);
+	assert_int_equal(resumed(0, 0), GO);
+	after(0, E0, W, X);
+	assert_int_equal(resumed(1, 0), GO);
+	after(1, E1, R, X);
+	assert_int_equal(result().exposed, 1);
+}
+
+/* What glance() lets by is what before() would, and after() need not know. */
+static void test_glance(void **state)
+{
+	struct maple_access far = access_at(E0, W, Y);
+	struct maple_access near = access_at(GUARD, W, X);
+	struct maple_access lock = access_at(GATE, L, Z);
+
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	plan.guard[plan.nguards++] = GUARD;
+	rig_start(3);
+	assert_true(maple_auto_glance(a, 2, &near)); /* nothing is open */
+	assert_false(maple_auto_minds(a, 2, &near));
+	assert_false(maple_auto_glance(a, 2, &far)); /* it could be e0 */
+	assert_false(maple_auto_glance(a, 2, &lock));
+	assert_int_equal(before(0, E0, W, X), HELD);
+	assert_int_equal(resumed(0, 0), GO);
+	after(0, E0, W, X);
+	assert_false(maple_auto_glance(a, 2, &near)); /* a guard now */
+	assert_true(maple_auto_minds(a, 2, &near));
+	near.addr = Y;
+	assert_true(maple_auto_glance(a, 2, &near));
+}
+
 /* Rule 8: at most 64 attempts, then everyone is let go for good. */
 static void test_give_up_for_good(void **state)
 {
@@ -539,6 +591,8 @@ int main(void)
 		cmocka_unit_test(test_hints),
 		cmocka_unit_test(test_hints_dropped),
 		cmocka_unit_test(test_occurrence),
+		cmocka_unit_test(test_hot_loop),
+		cmocka_unit_test(test_glance),
 		cmocka_unit_test(test_give_up_for_good),
 		cmocka_unit_test(test_give_up_exit),
 		cmocka_unit_test(test_give_up_time),
