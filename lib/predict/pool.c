@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Memory for half a million small things of which none goes before the
- * others: malloc() would spend more on taking them apart and together again
- * than local pairs spend on what is in them.
+ * Memory for up to half a million small things of which none goes before the
+ * others: they need no headers, and chunks are freed instead of things.
  */
 #include <stdlib.h>
 #include "pool.h"
