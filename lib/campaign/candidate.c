@@ -10,7 +10,9 @@
  * then the order in which they were found. Order `ranked`: fewest attempts,
  * then the score below, round-robin over idioms by weight: what is counted is
  * runs to the first finding, so every promising candidate gets its first try
- * before any gets its second.
+ * before any gets its second. An iRoot of several dependencies waits until
+ * each of them, an iRoot of idiom 1, has been exposed by itself, and is left
+ * out if that has failed for good: whoever exposes the whole exposes its parts.
  *
  * Not decided here: whether an iRoot is feasible (predict/), how it is forced
  * (plan/).
@@ -152,11 +154,52 @@ void maple_candidate_rank(const struct maple_candidates *all,
 			c->score += terms[i].points;
 }
 
-static bool eligible(const struct maple_candidate *c,
-		     unsigned int attempt_limit, unsigned int fail_limit)
+static bool tries_left(const struct maple_candidate *c,
+		       const struct maple_candidate_limits *limits)
 {
 	return c->predicted && c->facts_known && !c->exposed &&
-	       c->attempts < attempt_limit && c->failed < fail_limit;
+	       c->attempts < limits->attempts && c->failed < limits->failures;
+}
+
+/* The idiom 1 candidate that is @iroot's dependency of @from, if known. */
+static const struct maple_candidate *part(const struct maple_candidates *all,
+					  const struct maple_iroot *iroot,
+					  unsigned int from)
+{
+	struct maple_iroot key = { .idiom = MAPLE_IDIOM_1 };
+	struct maple_candidate *found;
+
+	key.e[0] = iroot->e[from];
+	key.e[1] = iroot->e[from + 1];
+	HASH_FIND(hh, all->table, &key, sizeof(key), found);
+	return found;
+}
+
+/* Whether nothing is known against the parts of an iRoot. */
+static bool parts_exposed(const struct maple_candidates *all,
+			  const struct maple_iroot *iroot)
+{
+	/* Where the dependencies of each idiom begin; all end one later. */
+	static const int second[MAPLE_IDIOMS] = {
+		[MAPLE_IDIOM_2] = 1, [MAPLE_IDIOM_3] = 2, [MAPLE_IDIOM_4] = 2,
+		[MAPLE_IDIOM_5] = 2, [MAPLE_IDIOM_6] = 2,
+	};
+	const struct maple_candidate *one, *two;
+
+	if (!second[iroot->idiom])
+		return true;
+	one = part(all, iroot, 0);
+	two = part(all, iroot, second[iroot->idiom]);
+	return (!one || one->exposed || !one->predicted) &&
+	       (!two || two->exposed || !two->predicted);
+}
+
+static bool eligible(const struct maple_candidates *all,
+		     const struct maple_candidate *c,
+		     const struct maple_candidate_limits *limits)
+{
+	return tries_left(c, limits) && (limits->order == MAPLE_ORDER_PAPER ||
+					 parts_exposed(all, &c->iroot));
 }
 
 /* Whether @a is tried before @b, both of one idiom. */
@@ -198,36 +241,34 @@ static unsigned int turn(struct maple_candidates *all,
 }
 
 /* maple_candidate_next - the one to try now, NULL if none is left */
-struct maple_candidate *maple_candidate_next(struct maple_candidates *all,
-					     enum maple_order order,
-					     unsigned int attempt_limit,
-					     unsigned int fail_limit)
+struct maple_candidate *
+maple_candidate_next(struct maple_candidates *all,
+		     const struct maple_candidate_limits *limits)
 {
 	struct maple_candidate *best[MAPLE_IDIOMS] = { NULL }, *c, *next;
 	unsigned int idiom;
 
 	HASH_ITER (hh, all->table, c, next) {
-		if (!eligible(c, attempt_limit, fail_limit))
+		if (!eligible(all, c, limits))
 			continue;
 		idiom = c->iroot.idiom;
-		if (!best[idiom] || before(c, best[idiom], order))
+		if (!best[idiom] || before(c, best[idiom], limits->order))
 			best[idiom] = c;
 	}
-	idiom = turn(all, best, order);
+	idiom = turn(all, best, limits->order);
 	all->served[idiom]++;
 	return best[idiom];
 }
 
 /* maple_candidate_left - how many can still be tried */
 uint64_t maple_candidate_left(const struct maple_candidates *all,
-			      unsigned int attempt_limit,
-			      unsigned int fail_limit)
+			      const struct maple_candidate_limits *limits)
 {
 	struct maple_candidate *c, *next;
 	uint64_t n = 0;
 
 	HASH_ITER (hh, all->table, c, next)
-		n += eligible(c, attempt_limit, fail_limit);
+		n += eligible(all, c, limits);
 	return n;
 }
 

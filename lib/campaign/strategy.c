@@ -103,11 +103,21 @@ unsigned int maple_strategy_attempts(const struct maple_campaign *c)
 	return c->options->order == MAPLE_ORDER_PAPER ? 2 : 4;
 }
 
+static struct maple_candidate_limits limits_of(const struct maple_campaign *c)
+{
+	return (struct maple_candidate_limits){
+		.order = c->options->order,
+		.attempts = maple_strategy_attempts(c),
+		.failures = MAPLE_FAIL_LIMIT,
+	};
+}
+
 /* maple_strategy_left - candidates that may still be tried */
 uint64_t maple_strategy_left(const struct maple_campaign *c)
 {
-	return maple_candidate_left(&c->candidates, maple_strategy_attempts(c),
-				    MAPLE_FAIL_LIMIT);
+	struct maple_candidate_limits limits = limits_of(c);
+
+	return maple_candidate_left(&c->candidates, &limits);
 }
 
 /* Whether it is the turn of a profile run. */
@@ -129,12 +139,12 @@ static bool profile_next(const struct maple_campaign *c)
 enum maple_phase maple_strategy_next(struct maple_campaign *c,
 				     struct maple_candidate **candidate)
 {
+	struct maple_candidate_limits limits = limits_of(c);
+
 	*candidate = NULL;
 	if (profile_next(c))
 		return MAPLE_PHASE_PROFILE;
-	*candidate = maple_candidate_next(&c->candidates, c->options->order,
-					  maple_strategy_attempts(c),
-					  MAPLE_FAIL_LIMIT);
+	*candidate = maple_candidate_next(&c->candidates, &limits);
 	return *candidate ? MAPLE_PHASE_ENFORCE : MAPLE_PHASE_DONE;
 }
 

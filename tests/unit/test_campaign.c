@@ -17,6 +17,9 @@
 #include "campaign/internal.h"
 #include "campaign/io.h"
 
+static const struct maple_candidate_limits ranked = { MAPLE_ORDER_RANKED, 4, 6 };
+static const struct maple_candidate_limits paper = { MAPLE_ORDER_PAPER, 2, 6 };
+
 static struct maple_candidate *add(struct maple_candidates *all,
 				   unsigned int idiom, uint32_t a, uint32_t b)
 {
@@ -47,21 +50,20 @@ static void limits_are_kept(void **state)
 	struct maple_candidates all = { 0 };
 	struct maple_candidate *c = add(&all, 1, 1, 2);
 
-	assert_int_equal(maple_candidate_left(&all, 4, 6), 1);
+	assert_int_equal(maple_candidate_left(&all, &ranked), 1);
 	c->attempts = 4;
-	assert_int_equal(maple_candidate_left(&all, 4, 6), 0);
-	assert_null(maple_candidate_next(&all, MAPLE_ORDER_RANKED, 4, 6));
+	assert_int_equal(maple_candidate_left(&all, &ranked), 0);
+	assert_null(maple_candidate_next(&all, &ranked));
 	c->attempts = 0;
 	c->failed = 6;
-	assert_null(maple_candidate_next(&all, MAPLE_ORDER_RANKED, 4, 6));
+	assert_null(maple_candidate_next(&all, &ranked));
 	c->failed = 5;
-	assert_ptr_equal(maple_candidate_next(&all, MAPLE_ORDER_RANKED, 4, 6),
-			 c);
+	assert_ptr_equal(maple_candidate_next(&all, &ranked), c);
 	maple_candidate_exposed(&all, c);
-	assert_null(maple_candidate_next(&all, MAPLE_ORDER_RANKED, 4, 6));
+	assert_null(maple_candidate_next(&all, &ranked));
 	c->exposed = false;
 	c->predicted = false;
-	assert_null(maple_candidate_next(&all, MAPLE_ORDER_RANKED, 4, 6));
+	assert_null(maple_candidate_next(&all, &ranked));
 	maple_candidate_destroy(&all);
 }
 
@@ -73,11 +75,9 @@ static void ranked_tries_each_once_first(void **state)
 
 	low->score = 1;
 	high->score = 9;
-	assert_ptr_equal(maple_candidate_next(&all, MAPLE_ORDER_RANKED, 4, 6),
-			 high);
+	assert_ptr_equal(maple_candidate_next(&all, &ranked), high);
 	high->attempts = 1;
-	assert_ptr_equal(maple_candidate_next(&all, MAPLE_ORDER_RANKED, 4, 6),
-			 low);
+	assert_ptr_equal(maple_candidate_next(&all, &ranked), low);
 	maple_candidate_destroy(&all);
 }
 
@@ -90,14 +90,11 @@ static void paper_goes_by_idiom_then_application(void **state)
 
 	own->application = true;
 	own->attempts = 1;
-	assert_ptr_equal(maple_candidate_next(&all, MAPLE_ORDER_PAPER, 2, 6),
-			 own);
+	assert_ptr_equal(maple_candidate_next(&all, &paper), own);
 	own->attempts = 2;
-	assert_ptr_equal(maple_candidate_next(&all, MAPLE_ORDER_PAPER, 2, 6),
-			 library);
+	assert_ptr_equal(maple_candidate_next(&all, &paper), library);
 	library->attempts = 2;
-	assert_ptr_equal(maple_candidate_next(&all, MAPLE_ORDER_PAPER, 2, 6),
-			 two);
+	assert_ptr_equal(maple_candidate_next(&all, &paper), two);
 	maple_candidate_destroy(&all);
 }
 
@@ -109,12 +106,40 @@ static void ranked_takes_turns_over_idioms(void **state)
 	int i;
 
 	add(&all, 1, 1, 2);
-	add(&all, 2, 1, 2);
+	add(&all, 2, 5, 6); /* of other parts */
 	for (i = 0; i < 70; i++)
-		turns[maple_candidate_next(&all, MAPLE_ORDER_RANKED, 4, 6)
-			      ->iroot.idiom]++;
+		turns[maple_candidate_next(&all, &ranked)->iroot.idiom]++;
 	assert_int_equal(turns[1], 40);
 	assert_int_equal(turns[2], 30);
+	maple_candidate_destroy(&all);
+}
+
+/* The whole waits for its parts, and goes with them. */
+static void whole_waits_for_its_parts(void **state)
+{
+	struct maple_candidates all = { 0 };
+	struct maple_iroot iroot = { .idiom = MAPLE_IDIOM_3 };
+	struct maple_candidate *one = add(&all, 1, 1, 2);
+	struct maple_candidate *two = add(&all, 1, 3, 4);
+	struct maple_candidate *whole;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		iroot.e[i] = (struct maple_iroot_event){
+			i + 1, i % 2 ? MAPLE_EV_READ : MAPLE_EV_WRITE
+		};
+	whole = maple_candidate_get(&all, &iroot);
+	whole->predicted = whole->facts_known = true;
+	assert_int_equal(maple_candidate_left(&all, &ranked), 2);
+	assert_int_equal(maple_candidate_left(&all, &paper), 3);
+	maple_candidate_exposed(&all, one);
+	assert_ptr_equal(maple_candidate_next(&all, &ranked), two);
+	maple_candidate_exposed(&all, two);
+	assert_ptr_equal(maple_candidate_next(&all, &ranked), whole);
+	two->exposed = false;
+	two->attempts = 4;
+	assert_null(maple_candidate_next(&all, &ranked));
+	assert_ptr_equal(maple_candidate_next(&all, &paper), whole);
 	maple_candidate_destroy(&all);
 }
 
@@ -506,6 +531,7 @@ int main(void)
 		cmocka_unit_test(ranked_tries_each_once_first),
 		cmocka_unit_test(paper_goes_by_idiom_then_application),
 		cmocka_unit_test(ranked_takes_turns_over_idioms),
+		cmocka_unit_test(whole_waits_for_its_parts),
 		cmocka_unit_test(plan_has_what_profiling_saw),
 		cmocka_unit_test(lonely_sites_are_sampled),
 		cmocka_unit_test(verdicts),
