@@ -44,10 +44,10 @@ struct maple_auto_thread {
 	uint8_t spinning;
 	uint8_t roles; /* hinted for these */
 	uint8_t norm;
-	uint8_t want;  /* level it should have */
-	uint8_t given; /* level the caller was told */
-	uint64_t lock; /* taken at a gate and held, by what we saw; or 0 */
-	uint32_t seen; /* moves when it was told to go */
+	uint8_t want;	 /* level it should have */
+	uint8_t given;	 /* level the caller was told */
+	uint64_t lock;	 /* taken at a gate and held, by what we saw; or 0 */
+	uint32_t seen;	 /* moves when it was told to go */
 	uint32_t passes; /* in a row, while no other thread came to anything */
 };
 
