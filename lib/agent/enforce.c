@@ -232,7 +232,8 @@ void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
 	if (said.finished ||
 	    !maple_auto_minds(automaton, maple_self.number, acc)) {
 		/* A hot site must not fill the log with what matters not. */
-		if (happened && !maple_self.stale)
+		if (happened &&
+		    (!maple_self.stale || !maple_event_is_memory(acc->kind)))
 			log_access(acc, flags);
 		return;
 	}

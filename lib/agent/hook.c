@@ -8,7 +8,11 @@
 #include <errno.h>
 #include "core.h"
 
-#define OFTEN 1000 /* hits of an enforced site that still mean progress */
+/*
+ * Hits of an enforced site, or calls from one place, that still mean progress.
+ * A loop that polls under a lock is a spin like any other.
+ */
+#define OFTEN 1000
 
 /* Hits of each change point so far. */
 static uint32_t change_hits[MAPLE_SHM_CHANGES];
@@ -50,15 +54,12 @@ static bool in_budget(struct maple_shm *shm, struct maple_agent_site *site)
 	return false;
 }
 
-/* The same of a call of a memory function; locks and the like have none. */
-static bool call_in_budget(struct maple_shm *shm, uint32_t site,
+/* The same of the @n-th call of a memory function; locks have no budget. */
+static bool call_in_budget(struct maple_shm *shm, uint32_t site, uint32_t n,
 			   unsigned int flags)
 {
-	uint32_t n;
-
 	if (!shm->budget || !(flags & MAPLE_EVF_MEMFN))
 		return true;
-	n = maple_call_count(site);
 	if (n == shm->budget + 1)
 		put_quiet(shm, site);
 	return n <= shm->budget;
@@ -137,17 +138,19 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 				    !!(flags & MAPLE_EVF_MAYFAIL) };
 	struct maple_shm *shm = maple_shm;
 	uint64_t sp = (uint64_t)__builtin_frame_address(0);
+	uint32_t n;
 
 	if (!maple_agent_on() || !size)
 		return;
 	maple_agent_enter();
-	maple_self.stale = false;
+	n = maple_call_count(site);
+	maple_self.stale = n > OFTEN;
 	shm->stats.calls++;
 	if (maple_agent_enforces) {
 		if (maple_enforce_before(&acc, flags) &&
 		    maple_event_is_memory(kind))
 			maple_agent_open(&acc);
-	} else if (observes(shm) && call_in_budget(shm, site, flags)) {
+	} else if (observes(shm) && call_in_budget(shm, site, n, flags)) {
 		if (shm->nchanges)
 			count_change(shm, site);
 		maple_ring_put(kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK : kind,

@@ -194,9 +194,10 @@ static bool parts_exposed(const struct maple_candidates *all,
 	       (!two || two->exposed || !two->predicted);
 }
 
-static bool eligible(const struct maple_candidates *all,
-		     const struct maple_candidate *c,
-		     const struct maple_candidate_limits *limits)
+/* maple_candidate_eligible - whether @c may be tried now */
+bool maple_candidate_eligible(const struct maple_candidates *all,
+			      const struct maple_candidate *c,
+			      const struct maple_candidate_limits *limits)
 {
 	return tries_left(c, limits) && (limits->order == MAPLE_ORDER_PAPER ||
 					 parts_exposed(all, &c->iroot));
@@ -249,7 +250,7 @@ maple_candidate_next(struct maple_candidates *all,
 	unsigned int idiom;
 
 	HASH_ITER (hh, all->table, c, next) {
-		if (!eligible(all, c, limits))
+		if (!maple_candidate_eligible(all, c, limits))
 			continue;
 		idiom = c->iroot.idiom;
 		if (!best[idiom] || before(c, best[idiom], limits->order))
@@ -268,7 +269,7 @@ uint64_t maple_candidate_left(const struct maple_candidates *all,
 	uint64_t n = 0;
 
 	HASH_ITER (hh, all->table, c, next)
-		n += eligible(all, c, limits);
+		n += maple_candidate_eligible(all, c, limits);
 	return n;
 }
 

@@ -19,6 +19,7 @@ struct maple_candidate {
 	int64_t row;		  /* in the memo database */
 	bool predicted, exposed;
 	bool facts_known;
+	bool guarded; /* guards and covers were asked for */
 	struct maple_predict_facts facts;
 	char name[MAPLE_IROOT_EVENTS][MAPLE_PLAN_NAME]; /* threads */
 	uint32_t nguards;
@@ -63,6 +64,9 @@ void maple_candidate_rank(const struct maple_candidates *all,
 struct maple_candidate *
 maple_candidate_next(struct maple_candidates *all,
 		     const struct maple_candidate_limits *limits);
+bool maple_candidate_eligible(const struct maple_candidates *all,
+			      const struct maple_candidate *c,
+			      const struct maple_candidate_limits *limits);
 uint64_t maple_candidate_left(const struct maple_candidates *all,
 			      const struct maple_candidate_limits *limits);
 int maple_candidate_plan(const struct maple_candidate *c, unsigned int attempt,

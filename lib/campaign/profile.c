@@ -10,6 +10,8 @@
 #include "../image/image.h"
 #include "internal.h"
 
+#define GUARDS_ASKED 500 /* candidates, after one profile run */
+
 /* What a run's predictor said, kept until the run's threads are known. */
 struct harvest {
 	struct maple_campaign *c;
@@ -139,16 +141,23 @@ static void merge(uint32_t *list, uint32_t *count, uint32_t max,
 }
 
 /* What is around the locations of each candidate, for its plans. */
+/*
+ * Only for those that may be tried before the next profile run: there can be
+ * tens of thousands of candidates, and the question costs a search.
+ */
 static void harvest_guards(struct maple_campaign *c,
 			   const struct maple_predict *p)
 {
 	uint32_t guards[MAPLE_CANDIDATE_GUARDS], covers[MAPLE_PLAN_COVERS];
 	struct maple_candidate *k, *next;
-	unsigned int n;
+	unsigned int n, asked = 0;
 
 	HASH_ITER (hh, c->candidates.table, k, next) {
-		if (k->exposed || !k->predicted)
+		if ((k->guarded && !k->attempts) || asked == GUARDS_ASKED ||
+		    !maple_strategy_eligible(c, k))
 			continue;
+		asked++;
+		k->guarded = true;
 		n = maple_predict_guards(p, &k->iroot, guards,
 					 MAPLE_CANDIDATE_GUARDS);
 		merge(k->guard, &k->nguards, MAPLE_CANDIDATE_GUARDS, guards, n);

@@ -120,6 +120,15 @@ uint64_t maple_strategy_left(const struct maple_campaign *c)
 	return maple_candidate_left(&c->candidates, &limits);
 }
 
+/* maple_strategy_eligible - whether @k may be tried now */
+bool maple_strategy_eligible(const struct maple_campaign *c,
+			     const struct maple_candidate *k)
+{
+	struct maple_candidate_limits limits = limits_of(c);
+
+	return maple_candidate_eligible(&c->candidates, k, &limits);
+}
+
 /* Whether it is the turn of a profile run. */
 static bool profile_next(const struct maple_campaign *c)
 {
