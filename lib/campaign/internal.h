@@ -119,7 +119,6 @@ struct maple_campaign {
 	bool threads_seen; /* some run had a second thread */
 	bool observed;	   /* some profile run was delivered */
 	bool enforced;	   /* some enforced run was delivered */
-	unsigned int enforced_runs_delivered;
 	char why_not[256]; /* of the last run that was not delivered */
 	enum maple_phase phase;
 	double last_progress;
