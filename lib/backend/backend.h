@@ -59,7 +59,7 @@ struct maple_run_order {
 /* Called in the caller's thread while the run lasts. */
 struct maple_run_sink {
 	void *ctx;
-	/* an event happened; @thread is its name, "0.2" */
+	/* an event happened */
 	void (*event)(void *ctx, const struct maple_event *event);
 	/* a few hundred times a second; false ends the run */
 	bool (*tick)(void *ctx, pid_t pid);

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+#include "../clock.h"
 #include "backend.h"
 #include "launch.h"
 #include "process.h"
@@ -27,14 +27,6 @@ struct watch {
 	bool released;
 	uint64_t stamp;
 };
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
 
 /* Twice stuck and nothing has run in between. */
 static bool deadlocked(struct watch *w, pid_t pid, double at)
@@ -119,8 +111,8 @@ static enum maple_end watch_over(struct maple_backend *b, struct watch *w,
 	double elapsed;
 	pid_t pid;
 
-	while (!over(b, w, order, now())) {
-		elapsed = now() - w->began;
+	while (!over(b, w, order, maple_clock_now())) {
+		elapsed = maple_clock_now() - w->began;
 		pid = order->kind == MAPLE_RUN_NATIVE
 			      ? (b->options.exe ? 0 : w->launch.pid)
 			      : b->ops->serve(b, sink, run);
@@ -128,7 +120,7 @@ static enum maple_end watch_over(struct maple_backend *b, struct watch *w,
 			collect_stacks(run, order, pid ? pid : w->launch.pid);
 			return MAPLE_END_HANG;
 		}
-		if (deadlocked(w, pid, now())) {
+		if (deadlocked(w, pid, maple_clock_now())) {
 			collect_stacks(run, order, pid);
 			return MAPLE_END_DEADLOCK;
 		}
@@ -163,7 +155,7 @@ int maple_backend_run(struct maple_backend *b,
 		.linger = !native,
 		.cpus = &b->cpu.before,
 	};
-	struct watch w = { .began = now() };
+	struct watch w = { .began = maple_clock_now() };
 	char **envp = NULL;
 	int e;
 
@@ -175,11 +167,11 @@ int maple_backend_run(struct maple_backend *b,
 		start.envp = envp;
 	}
 	b->order = order;
-	w.began = w.looked = now();
+	w.began = w.looked = maple_clock_now();
 	e = maple_launch_start(&w.launch, &start, err);
 	if (!e) {
 		run->end = watch_over(b, &w, order, sink, run);
-		run->seconds = now() - w.began;
+		run->seconds = maple_clock_now() - w.began;
 		run->released = w.released;
 		maple_launch_finish(&w.launch);
 		run->status = w.launch.status;

@@ -62,7 +62,7 @@ static int found(struct maple_campaign *c, struct maple_trial *trial)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
 	if (!r->first_finding_runs) {
 		r->first_finding_runs = r->runs.profile + r->runs.enforced;
-		r->first_finding_seconds = maple_campaign_now() - c->began;
+		r->first_finding_seconds = maple_clock_now() - c->began;
 	}
 	if (known(c, finding)) {
 		maple_finding_destroy(finding);
@@ -169,7 +169,7 @@ static void conclude(struct maple_campaign *c)
 	struct maple_campaign_result *r = c->result;
 	const char *why = NULL;
 
-	r->seconds = maple_campaign_now() - c->began;
+	r->seconds = maple_clock_now() - c->began;
 	r->dry_runs = c->dry_runs;
 	r->candidates_left = maple_strategy_left(c);
 	r->delivery.left_out = maple_profile_left_out(c);
@@ -205,7 +205,7 @@ int maple_campaign_run(const struct maple_campaign_options *options,
 		.options = options,
 		.memo = memo,
 		.err = err,
-		.began = maple_campaign_now(),
+		.began = maple_clock_now(),
 	};
 	struct maple_error unused;
 	int e;
@@ -218,7 +218,7 @@ int maple_campaign_run(const struct maple_campaign_options *options,
 		return maple_error_set(err, ENOMEM, "out of memory");
 	maple_interrupt_begin();
 	e = maple_campaign_open(&c);
-	c.began = maple_campaign_now(); /* waiting for a CPU is no test time */
+	c.began = maple_clock_now(); /* waiting for a CPU is no test time */
 	c.result->seed = c.seed;
 	if (!e)
 		e = maple_baseline(&c);

@@ -125,7 +125,7 @@ int maple_campaign_replay(const struct maple_campaign_options *options,
 		.options = &with,
 		.result = &result,
 		.err = err ? err : &unused,
-		.began = maple_campaign_now(),
+		.began = maple_clock_now(),
 	};
 	int e;
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <maple/campaign.h>
 #include "../backend/backend.h"
+#include "../clock.h"
 #include "../image/registry.h"
 #include "../plan/plan.h"
 #include "../predict/predict.h"
@@ -125,7 +126,6 @@ struct maple_campaign {
 };
 
 /* pace.c */
-double maple_campaign_now(void);
 void maple_campaign_notice(struct maple_campaign *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void maple_campaign_progress(struct maple_campaign *c, bool run_ended);

@@ -7,7 +7,7 @@
  */
 #include <signal.h>
 #include <string.h>
-#include <time.h>
+#include "../clock.h"
 #include "interrupt.h"
 
 #define GRACE 1.0 /* seconds that the program has to end by itself */
@@ -19,14 +19,6 @@ static const int signals[] = { SIGINT,	SIGTERM, SIGHUP,  SIGQUIT,
 static struct sigaction before[NSIGNALS];
 static volatile sig_atomic_t pending[NSIGNALS], stop;
 static double stop_at;
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
 
 static void on_signal(int signo)
 {
@@ -90,6 +82,6 @@ bool maple_interrupt_stops(void)
 	if (!stop)
 		return false;
 	if (stop_at == 0)
-		stop_at = now() + GRACE;
-	return stop > 1 || now() > stop_at;
+		stop_at = maple_clock_now() + GRACE;
+	return stop > 1 || maple_clock_now() > stop_at;
 }

@@ -3,20 +3,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include "internal.h"
 #include "interrupt.h"
 
 #define PROGRESS_EVERY 0.25 /* seconds between two signs of life */
-
-/* maple_campaign_now - seconds on the monotonic clock */
-double maple_campaign_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
 
 /* maple_campaign_notice - one sentence for the user */
 void maple_campaign_notice(struct maple_campaign *c, const char *fmt, ...)
@@ -63,7 +53,7 @@ void maple_campaign_count(struct maple_campaign *c)
 void maple_campaign_progress(struct maple_campaign *c, bool run_ended)
 {
 	const struct maple_campaign_options *o = c->options;
-	double at = maple_campaign_now();
+	double at = maple_clock_now();
 	struct maple_progress p = {
 		.phase = c->phase,
 		.run_ended = run_ended,
@@ -98,8 +88,7 @@ bool maple_campaign_over(struct maple_campaign *c)
 	const struct maple_campaign_options *o = c->options;
 
 	return maple_interrupt_stops() ||
-	       (o->max_time > 0 &&
-		maple_campaign_now() - c->began > o->max_time);
+	       (o->max_time > 0 && maple_clock_now() - c->began > o->max_time);
 }
 
 /* maple_campaign_may_go_on - whether another run may begin */

@@ -11,7 +11,7 @@
  *  "plan": {"idiom", "flags", "attempt", "slice", "hints": ["0.1", "0.2"],
  *           "steps": [{"site", "kind", "role", "var", "dep", "pair",
  *                      "event", "pre", "occurrence", "gates": []}],
- *           "guards": []}}
+ *           "guards": [], "covers": []}}
  *
  * All that names a site is an index into "sites".
  */

@@ -5,7 +5,7 @@
  *
  * Idiom: 1
  * iRoot: R:30 -> W:20
- * Native: 0 of 1000 runs fail
+ * Native: 1 of 1000 runs fail
  */
 #include <pthread.h>
 

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+#include "../../clock.h"
 #include "../stack.h"
 #include "agent.h"
 
@@ -34,14 +34,6 @@ static_assert(sizeof(struct maple_auto_result) <=
 static struct maple_agent_backend *agent_of(struct maple_backend *b)
 {
 	return (struct maple_agent_backend *)b;
-}
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
 /* What the last run left; images and call sites keep their places. */
@@ -175,7 +167,7 @@ static pid_t serve(struct maple_backend *b, const struct maple_run_sink *sink,
 	if (a->released)
 		maple_agent_spin_release(a);
 	else
-		maple_agent_spin_look(a, now());
+		maple_agent_spin_look(a, maple_clock_now());
 	drain(a, sink, false, DRAIN_MOST);
 	return __atomic_load_n(&a->shm->state, __ATOMIC_ACQUIRE) ==
 			       MAPLE_AGENT_RUNNING
