@@ -201,8 +201,10 @@ headers() {
 	id=$(jq -r '.findings[0].id' "$json")
 	mapletest replay --db "$db" "$id" --times 5
 	ended_with 0
+	# What holds for every control: at most one of five fails.
 	mapletest replay --db "$db" "$id" --flip --times 5
-	ended_with 1
+	ended_with 0 1
+	says 'reversed [01]/5 fails'
 	mapletest report --db "$db" "$id"
 	ended_with 0
 	grep -q 'BUG: maple: ' <<<"$output"
