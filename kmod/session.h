@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Sessions, as netlink.c sees them. Internal to the module; the contracts
+ * stand at the definitions.
+ */
+#ifndef MAPLE_KMOD_SESSION_H
+#define MAPLE_KMOD_SESSION_H
+
+#include <linux/netlink.h>
+#include <linux/pid.h>
+#include <maple/uapi.h>
+#include "../lib/plan/automaton.h"
+
+struct maple_session;
+
+struct maple_session_order {
+	struct pid *target; /* not yet execed, or stopped; its leader */
+	int cpu;	    /* -1: not pinned */
+	u32 sched;	    /* enum maple_uapi_sched */
+	u64 seed;
+	u32 deadline_ms;
+	const struct maple_plan *plan; /* NULL: none; validated by us */
+};
+
+int maple_session_create(const struct maple_session_order *order,
+			 struct maple_session **session,
+			 struct netlink_ext_ack *extack);
+int maple_session_probe(struct maple_session *session, struct file *file,
+			const struct maple_probe *probes, unsigned int n,
+			struct netlink_ext_ack *extack);
+void maple_session_release(struct maple_session *session);
+u32 maple_session_state(struct maple_session *session);
+void maple_session_result(struct maple_session *session,
+			  struct maple_auto_result *result);
+void maple_session_counters(struct maple_session *session,
+			    struct maple_counters *counters);
+int maple_session_thread(struct maple_session *session, unsigned int number,
+			 struct maple_uapi_thread *thread);
+unsigned int maple_session_log(struct maple_session *session,
+			       struct maple_log_entry *entries,
+			       unsigned int max);
+void maple_session_destroy(struct maple_session *session);
+
+int maple_session_init(void); /* of the module: tracepoints and the like */
+void maple_session_exit(void);
+
+/* netlink.c */
+int maple_netlink_init(void);
+void maple_netlink_exit(void);
+
+#endif
