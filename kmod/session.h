@@ -34,12 +34,21 @@ void maple_session_result(struct maple_session *session,
 			  struct maple_auto_result *result);
 void maple_session_counters(struct maple_session *session,
 			    struct maple_counters *counters);
+unsigned int maple_session_threads(struct maple_session *session);
 int maple_session_thread(struct maple_session *session, unsigned int number,
 			 struct maple_uapi_thread *thread);
+bool maple_session_crash(struct maple_session *session,
+			 struct maple_uapi_crash *crash);
 unsigned int maple_session_log(struct maple_session *session,
 			       struct maple_log_entry *entries,
 			       unsigned int max);
 void maple_session_destroy(struct maple_session *session);
+
+/* what INFO tells */
+u32 maple_session_features(void);
+#define MAPLE_SESSION_PROBES 4096 /* of a session */
+#define MAPLE_SESSION_SITES  1024
+#define MAPLE_SESSION_LOG    65536 /* entries */
 
 int maple_session_init(void); /* of the module: tracepoints and the like */
 void maple_session_exit(void);
