@@ -26,7 +26,10 @@ int maple_session_create(const struct maple_session_order *order,
 			 struct maple_session **session,
 			 struct netlink_ext_ack *extack);
 int maple_session_probe(struct maple_session *session, struct file *file,
-			const struct maple_probe *probes, unsigned int n,
+			const struct maple_uapi_probe *probes, unsigned int n,
+			struct netlink_ext_ack *extack);
+int maple_session_sites(struct maple_session *session, struct file *file,
+			const struct maple_uapi_site *sites, unsigned int n,
 			struct netlink_ext_ack *extack);
 void maple_session_release(struct maple_session *session);
 u32 maple_session_state(struct maple_session *session);

@@ -149,7 +149,8 @@ enum maple_probe_flag {
 	MAPLE_PROBE_RETURN = 2,	    /* ... and told of when it has returned */
 	MAPLE_PROBE_ATOMIC = 4,	    /* a LOCK prefix or XCHG */
 	MAPLE_PROBE_REP = 8,	    /* up to rcx * size bytes */
-	MAPLE_PROBE_RIP = 16,	    /* disp is an ELF address: add the bias */
+	MAPLE_PROBE_RIP = 16,	    /* disp is the distance from the probe: add
+				       the address at which offset is mapped */
 	MAPLE_PROBE_ZERO = 32,	    /* happened only if it returned 0 */
 	MAPLE_PROBE_WANTED = 64,    /* the plan names it: ask the automaton */
 	MAPLE_PROBE_NONZERO = 128,  /* happened only if it returned non-0 */
