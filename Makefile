@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 #
 # make            everything into build/ (O= moves it)
+# make module     maple.ko for the running kernel, or for KDIR=headers
 # make demo       install what is missing, build, find a real bug
 # make check      install what the tests need, build, run all of them
 # make install    DESTDIR= and PREFIX= as usual
@@ -53,7 +54,8 @@ programs := $(O)/mapletest $(O)/libmaple.a $(O)/libmaple.so \
 	$(O)/libmaple-agent.so
 tools := $(O)/tests/oracle $(O)/tests/simulate $(O)/tests/bench/predict
 
-.PHONY: all tests demo check deps deps-check install style lint bench clean
+.PHONY: all tests demo check deps deps-check install style lint bench clean \
+	module modules-qemu
 all: $(programs)
 tests: all $(units) $(targets) $(helpers) $(tools)
 
@@ -151,6 +153,13 @@ $(O)/tests/simulate: $(wildcard tests/simulate/*.c) $(wildcard lib/plan/*.c)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -MF $@.d -o $@ $(filter %.c,$^)
+
+module:
+	$(Q)tools/module $(O) $(KDIR)
+
+# for the guests that tests/qemu/guest boots
+modules-qemu:
+	$(Q)tools/module -q $(O)
 
 deps:
 	@tools/deps build

@@ -8,7 +8,9 @@
 #ifndef MAPLE_AUTOMATON_STATE_H
 #define MAPLE_AUTOMATON_STATE_H
 
+#ifndef __KERNEL__
 #include <stdbool.h>
+#endif
 #include "automaton.h"
 
 #define MAPLE_AUTO_TOUCHED 64 /* ranges remembered per role and pair */

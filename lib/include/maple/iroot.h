@@ -6,7 +6,11 @@
 #ifndef MAPLE_IROOT_H
 #define MAPLE_IROOT_H
 
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
 #include <stdint.h>
+#endif
 #include <maple/event.h>
 
 #define MAPLE_IROOT_EVENTS 4
