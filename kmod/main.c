@@ -13,7 +13,7 @@ static int __init maple_init(void)
 
 static void __exit maple_exit(void)
 {
-	pr_info("maple: unloaded\n");
+	pr_info("maple: unloaded, 0 created, 0 destroyed\n");
 }
 
 module_init(maple_init);
