@@ -32,8 +32,9 @@ int maple_session_sites(struct maple_session *session, struct file *file,
 			const struct maple_uapi_site *sites, unsigned int n,
 			struct netlink_ext_ack *extack);
 void maple_session_release(struct maple_session *session);
+void maple_session_resume(struct maple_session *session); /* after a crash */
 u32 maple_session_state(struct maple_session *session);
-void maple_session_result(struct maple_session *session,
+bool maple_session_result(struct maple_session *session,
 			  struct maple_auto_result *result);
 void maple_session_counters(struct maple_session *session,
 			    struct maple_counters *counters);

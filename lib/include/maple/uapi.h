@@ -57,10 +57,10 @@ enum maple_cmd {
 	 */
 	MAPLE_CMD_START,
 	/*
-	 * FD, then PROBES, SITES or both: adds to the session what it has to
-	 * know of one file. Probes of one offset go into one message; at the
-	 * entry of a function they are carried out in the order given, at
-	 * its return in the reverse one. All are put in place or, with an
+	 * FD, and PROBES or SITES: adds to the session what it has to know of
+	 * one file. Probes of one offset go into one message; at the entry of
+	 * a function they are carried out in the order given, at its return
+	 * in the reverse one. All of a message are put in place or, with an
 	 * error, none. May be repeated, also while the target runs.
 	 */
 	MAPLE_CMD_PROBE,
@@ -113,7 +113,7 @@ enum maple_attr {
 #define MAPLE_A_MAX (__MAPLE_A_MAX - 1)
 
 /* An attribute's length has 16 bits; messages are kept to half of that. */
-#define MAPLE_PER_MESSAGE  640 /* at most, of any array */
+#define MAPLE_PER_MESSAGE  512 /* at most, of any array */
 #define MAPLE_DEADLINE_MAX (24 * 3600 * 1000)
 
 /* How threads get their priorities; the first three as in lib/backend. */

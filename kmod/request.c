@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests: whether a message asks for something that can be, and whether its
+ * sender may. Whatever is refused here is refused with a text that names the
+ * cause and the mend; sizes and ranges of attributes have been checked before,
+ * by the policies in netlink.c.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include "request.h"
+
+/* maple_request_refuse - @e, with @why as the text and @attr as the culprit */
+int maple_request_refuse(struct genl_info *info, int attr, int e,
+			 const char *why)
+{
+	info->extack->_msg = why;
+	NL_SET_BAD_ATTR(info->extack, info->attrs[attr]);
+	return e;
+}
+
+/* maple_request_complete - whether all @n of @attrs are there */
+int maple_request_complete(struct genl_info *info, const u8 *attrs, size_t n)
+{
+	while (n--) {
+		if (info->attrs[attrs[n]])
+			continue;
+		NL_SET_ERR_MSG(
+			info->extack,
+			"an attribute that the command needs is missing: see enum maple_cmd in maple/uapi.h");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* ---- who may ---- */
+
+/* maple_request_sender - whether the sender may have sessions at all */
+int maple_request_sender(struct sk_buff *skb, struct genl_info *info)
+{
+	if (netlink_capable(skb, CAP_SYS_ADMIN) ||
+	    (netlink_capable(skb, CAP_PERFMON) &&
+	     netlink_capable(skb, CAP_SYS_NICE)))
+		return 0;
+	NL_SET_ERR_MSG(
+		info->extack,
+		"maple sessions take CAP_SYS_ADMIN, or CAP_PERFMON and CAP_SYS_NICE: run it as root");
+	return -EPERM;
+}
+
+/* As ptrace() would have it, whose own check modules cannot ask. */
+static bool same_user(struct task_struct *task)
+{
+	const struct cred *us = current_cred(), *them;
+	bool same;
+
+	rcu_read_lock();
+	them = __task_cred(task);
+	same = uid_eq(us->uid, them->uid) && uid_eq(us->uid, them->euid) &&
+	       uid_eq(us->uid, them->suid) && gid_eq(us->gid, them->gid) &&
+	       gid_eq(us->gid, them->egid) && gid_eq(us->gid, them->sgid);
+	rcu_read_unlock();
+	return same;
+}
+
+static int check_target(struct sk_buff *skb, struct genl_info *info,
+			struct pid *pid)
+{
+	struct task_struct *task = get_pid_task(pid, PIDTYPE_TGID);
+	const char *why = NULL;
+	int e = -EINVAL;
+
+	if (!task)
+		return maple_request_refuse(
+			info, MAPLE_A_PIDFD, -ESRCH,
+			"the target has ended, or the pidfd is that of a thread: open one of the process");
+	if (task->flags & PF_KTHREAD) {
+		why = "the target is a kernel thread: name a program";
+	} else if (task_tgid_nr(task) == 1) {
+		why = "init is no target: the machine could not go on without it";
+	} else if (same_thread_group(task, current)) {
+		why = "the target is the sender itself, who could not end the session: fork";
+	} else if (!same_user(task) && !netlink_capable(skb, CAP_SYS_PTRACE)) {
+		why = "the target runs as another user, which takes CAP_SYS_PTRACE: run it as root";
+		e = -EPERM;
+	}
+	put_task_struct(task);
+	return why ? maple_request_refuse(info, MAPLE_A_PIDFD, e, why) : 0;
+}
+
+/*
+ * The pid behind a pidfd. The kernel's own way, pidfd_pid(), is not for
+ * modules; a pidfd is known by where it lives instead: in pidfs, which has
+ * nothing else (since 6.9, cb12fd8e0dab), or as an anonymous inode of a name
+ * that only pidfd_create() gives.
+ */
+static struct pid *pidfd_pid_of(struct file *file)
+{
+#ifdef PID_FS_MAGIC
+	if (file_inode(file)->i_sb->s_magic == PID_FS_MAGIC)
+		return file_inode(file)->i_private;
+#else
+	if (file_inode(file)->i_sb->s_magic == ANON_INODE_FS_MAGIC &&
+	    !strcmp(file->f_path.dentry->d_name.name, "[pidfd]"))
+		return file->private_data;
+#endif
+	return NULL;
+}
+
+/*
+ * maple_request_target - the target that PIDFD names, if the sender may have it
+ *
+ * Returns a reference to be put, or an error with its text.
+ */
+struct pid *maple_request_target(struct sk_buff *skb, struct genl_info *info)
+{
+	struct file *file = fget(nla_get_s32(info->attrs[MAPLE_A_PIDFD]));
+	struct pid *pid;
+	int e;
+
+	if (!file)
+		return ERR_PTR(maple_request_refuse(
+			info, MAPLE_A_PIDFD, -EBADF,
+			"the pidfd is no open file of the sender"));
+	pid = get_pid(pidfd_pid_of(file));
+	fput(file);
+	if (!pid)
+		return ERR_PTR(maple_request_refuse(
+			info, MAPLE_A_PIDFD, -EINVAL,
+			"that file is no pidfd: open one with pidfd_open()"));
+	e = check_target(skb, info, pid);
+	if (!e)
+		return pid;
+	put_pid(pid);
+	return ERR_PTR(e);
+}
+
+/* maple_request_order - whether START asks for something that can be */
+int maple_request_order(struct genl_info *info,
+			const struct maple_session_order *order)
+{
+	if ((order->sched == MAPLE_UAPI_PLAN) != !!order->plan)
+		return maple_request_refuse(
+			info, MAPLE_A_SCHED, -EINVAL,
+			"MAPLE_UAPI_PLAN takes a plan, and a plan takes MAPLE_UAPI_PLAN");
+	if (order->plan && !maple_plan_valid(order->plan))
+		return maple_request_refuse(
+			info, MAPLE_A_PLAN, -EINVAL,
+			"the plan is none that maple_plan_init() makes");
+	if (order->cpu >= (int)nr_cpu_ids ||
+	    (order->cpu >= 0 && !cpu_online(order->cpu)))
+		return maple_request_refuse(
+			info, MAPLE_A_CPU, -EINVAL,
+			"that CPU is not online: choose another, or -1");
+	return 0;
+}
+
+/* maple_request_file - the file that FD names; the caller puts it */
+struct file *maple_request_file(struct genl_info *info)
+{
+	struct file *file = fget(nla_get_s32(info->attrs[MAPLE_A_FD]));
+
+	if (!file)
+		return ERR_PTR(maple_request_refuse(
+			info, MAPLE_A_FD, -EBADF,
+			"that is no open file of the sender"));
+	if (S_ISREG(file_inode(file)->i_mode))
+		return file;
+	fput(file);
+	return ERR_PTR(
+		maple_request_refuse(info, MAPLE_A_FD, -EINVAL,
+				     "only a regular file has code to probe"));
+}
+
+/* What a probe may be, whatever its file holds; a reason if it is not. */
+static const char *probe_fault(const struct maple_uapi_probe *p)
+{
+	bool call = p->flags & MAPLE_PROBE_CALL;
+
+	if (p->reserved)
+		return "a reserved field of a probe is not 0: send 0";
+	if (p->flags & ~MAPLE_PROBE_FLAGS)
+		return "a probe has a flag that this module does not know: update maple.ko";
+	if ((p->base > 15 && p->base != MAPLE_REG_ABSENT) ||
+	    (p->index > 15 && p->index != MAPLE_REG_ABSENT) ||
+	    (p->aux > 15 && p->aux != MAPLE_REG_ABSENT))
+		return "a probe names a register beyond r15: send 0 to 15, or 255 for none";
+	if (p->index == MAPLE_REG_ABSENT
+		    ? p->scale != 0
+		    : p->scale != 1 && p->scale != 2 && p->scale != 4 &&
+			      p->scale != 8)
+		return "a probe's scale is 1, 2, 4 or 8 with an index, 0 without";
+	if ((p->flags & MAPLE_PROBE_BEHIND) && (p->flags & MAPLE_PROBE_AHEAD))
+		return "a probe is behind its access or ahead of it, not both";
+	if (p->kind > MAPLE_EV_QUIET || p->after > MAPLE_EV_QUIET)
+		return "a probe's kind is none that a program can do: see enum maple_event_kind";
+	if (call)
+		return p->number == MAPLE_SITE_NONE
+			       ? NULL
+			       : "the probe of a call has no number of its own: send MAPLE_SITE_NONE";
+	if (p->flags & (MAPLE_PROBE_RETURN | MAPLE_PROBE_ZERO |
+			MAPLE_PROBE_NONZERO | MAPLE_PROBE_SHARED |
+			MAPLE_PROBE_MAYFAIL | MAPLE_PROBE_MAYWAIT) ||
+	    p->after)
+		return "a probe of an access has what only calls have: set MAPLE_PROBE_CALL, or leave it";
+	if (!maple_event_is_memory(p->kind))
+		return "a probe of an access reads, writes or updates: its kind is another";
+	if (!p->size || (p->number & MAPLE_SITE_CALL))
+		return "a probe of an access has a size, and a number without MAPLE_SITE_CALL";
+	return NULL;
+}
+
+static const char *site_fault(const struct maple_uapi_site *s)
+{
+	if (s->reserved)
+		return "a reserved field of a site is not 0: send 0";
+	if (!(s->number & MAPLE_SITE_CALL) || s->number == MAPLE_SITE_NONE)
+		return "a call site's number has MAPLE_SITE_CALL set and is not MAPLE_SITE_NONE";
+	return NULL;
+}
+
+/*
+ * maple_request_probes - a copy of the probes that came, each of them sound
+ *
+ * A copy, because an attribute is not aligned for them. To be freed with
+ * kfree(), or an error with its text.
+ */
+struct maple_uapi_probe *maple_request_probes(struct genl_info *info,
+					      unsigned int *n)
+{
+	const struct nlattr *attr = info->attrs[MAPLE_A_PROBES];
+	struct maple_uapi_probe *probes;
+	const char *why = NULL;
+	unsigned int i;
+
+	probes = kmemdup(nla_data(attr), nla_len(attr), GFP_KERNEL);
+	if (!probes)
+		return ERR_PTR(-ENOMEM);
+	*n = nla_len(attr) / sizeof(*probes);
+	for (i = 0; i < *n && !why; i++)
+		why = probe_fault(&probes[i]);
+	if (!why)
+		return probes;
+	kfree(probes);
+	return ERR_PTR(maple_request_refuse(info, MAPLE_A_PROBES, -EINVAL, why));
+}
+
+/*
+ * maple_request_sites - a copy of the sites that came, each of them sound
+ *
+ * A copy, because an attribute is not aligned for them. To be freed with
+ * kfree(), or an error with its text.
+ */
+struct maple_uapi_site *maple_request_sites(struct genl_info *info,
+					    unsigned int *n)
+{
+	const struct nlattr *attr = info->attrs[MAPLE_A_SITES];
+	struct maple_uapi_site *sites;
+	const char *why = NULL;
+	unsigned int i;
+
+	sites = kmemdup(nla_data(attr), nla_len(attr), GFP_KERNEL);
+	if (!sites)
+		return ERR_PTR(-ENOMEM);
+	*n = nla_len(attr) / sizeof(*sites);
+	for (i = 0; i < *n && !why; i++)
+		why = site_fault(&sites[i]);
+	if (!why)
+		return sites;
+	kfree(sites);
+	return ERR_PTR(maple_request_refuse(info, MAPLE_A_SITES, -EINVAL, why));
+}
