@@ -16,11 +16,12 @@ PKG_CONFIG ?= pkg-config
 Q := $(if $(V),,@)
 say = $(if $(V),@:,@printf '  %-7s %s\n' $(1) $(2))
 
-PKGS := libdw libelf sqlite3 jansson libxxhash
+PKGS := libdw libelf sqlite3 jansson libxxhash libnl-genl-3.0
 CFLAGS ?= -O2 -g
 WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes \
 	-Wno-unused-parameter -Wno-missing-field-initializers
 BASE := -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -Ilib/include -Ilib
+INCS := $(shell $(PKG_CONFIG) --cflags $(PKGS))
 LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lZydis -lpthread -ldl
 
 # The agent runs inside the target's accesses: general registers only, no
@@ -29,7 +30,8 @@ AGENT_FLAGS := -fPIC -fvisibility=hidden -mgeneral-regs-only -fno-plt \
 	-fno-stack-protector -fcf-protection=none -ftls-model=initial-exec \
 	-fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin
 
-rooms := image trace predict plan backend backend/agent memo campaign report
+rooms := image trace predict plan backend backend/agent backend/kernel memo \
+	campaign report
 lib_src := $(wildcard $(addprefix lib/,$(addsuffix /*.c,$(rooms)))) \
 	$(wildcard lib/*.c)
 agent_src := $(wildcard lib/agent/*.c lib/agent/*.S lib/plan/*.c)
@@ -62,7 +64,7 @@ tests: all $(units) $(targets) $(helpers) $(tools)
 $(O)/lib/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(BASE) $(CFLAGS) -fPIC -c -o $@ $<
+	$(Q)$(CC) $(BASE) $(INCS) $(CFLAGS) -fPIC -c -o $@ $<
 
 $(O)/cli/%.o: %.c
 	@mkdir -p $(@D)
