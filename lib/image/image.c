@@ -8,6 +8,7 @@
  *   functions     ranges, from call frames and symbols         (function.c)
  *   decoding      instructions and sites, range by range       (decode.c)
  *   edges         where control may enter besides              (edges.c)
+ *   neighbours    what stands in for a LOCK prefix             (locked.c)
  *   groups        what moves together, one jump each           (group.c)
  */
 #include <errno.h>
@@ -117,7 +118,9 @@ static int understand(struct maple_image *image)
 	if (ret)
 		return ret;
 	maple_image_edges(image);
-	ret = maple_image_group(image);
+	ret = maple_image_neighbours(image);
+	if (!ret)
+		ret = maple_image_group(image);
 	if (!ret)
 		forget(image);
 	return ret;
@@ -164,6 +167,7 @@ void maple_image_discard(struct maple_image *image)
 	array_deinit(&image->sites);
 	array_deinit(&image->groups);
 	array_deinit(&image->insns);
+	array_deinit(&image->locked);
 	elf_end(image->elf);
 	if (image->fd >= 0)
 		close(image->fd);

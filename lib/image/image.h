@@ -55,6 +55,16 @@ maple_image_sites(const struct maple_image *image, uint32_t *n);
 int64_t maple_image_find(const struct maple_image *image, uint64_t offset,
 			 bool second);
 
+/* The neighbours of a LOCK-prefixed site; ELF addresses, 0 if none will do. */
+struct maple_locked {
+	uint32_t site;
+	uint32_t ahead;	 /* the instruction before */
+	uint32_t behind; /* the instruction after */
+};
+
+bool maple_image_locked(const struct maple_image *image, uint32_t index,
+			struct maple_locked *locked);
+
 int maple_image_table(const struct maple_image *image, void **blob,
 		      size_t *size, struct maple_error *err);
 

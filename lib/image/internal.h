@@ -81,6 +81,7 @@ struct maple_image {
 	struct maple_array sites;   /* struct maple_table_site, ascending */
 	struct maple_array groups;  /* struct maple_table_group */
 	struct maple_array insns;   /* struct maple_table_insn */
+	struct maple_array locked;  /* struct maple_locked, ascending */
 	struct maple_image_stats stats;
 
 	/* place.c, made at the first question. */
@@ -114,6 +115,7 @@ int maple_image_relocate(struct maple_image *image);
 int maple_image_rseq(struct maple_image *image);
 int maple_image_decode(struct maple_image *image);
 void maple_image_edges(struct maple_image *image);
+int maple_image_neighbours(struct maple_image *image);
 int maple_image_group(struct maple_image *image);
 void maple_image_place_deinit(struct maple_image *image);
 void maple_image_prints_deinit(struct maple_image *image);

@@ -24,6 +24,7 @@ struct maple_mapped {
 	char open[64];		      /* opens what is mapped: map_files/... */
 	uint64_t lo, hi;	      /* of all its parts */
 	uint64_t bias;		      /* address minus ELF address */
+	bool is_code;
 	bool is_main;
 	bool is_runtime; /* the C library, or the agent: not the program's */
 };
@@ -62,18 +63,18 @@ enum maple_function_form {
 	MAPLE_FN_LOAD,	  /* return: images may have changed */
 
 	/* Memory: READ and WRITE of ranges, at the entry. */
-	MAPLE_FN_COPY,	   /* (to, from, n) */
+	MAPLE_FN_COPY,	    /* (to, from, n) */
 	MAPLE_FN_COPY_BACK, /* (from, to, n): bcopy */
-	MAPLE_FN_FILL,	   /* (to, byte, n) */
-	MAPLE_FN_ZERO,	   /* (to, n) */
-	MAPLE_FN_COMPARE,  /* (a, b, n), all of both */
-	MAPLE_FN_FIND,	   /* (s, byte, n), up to the byte */
+	MAPLE_FN_FILL,	    /* (to, byte, n) */
+	MAPLE_FN_ZERO,	    /* (to, n) */
+	MAPLE_FN_COMPARE,   /* (a, b, n), all of both */
+	MAPLE_FN_FIND,	    /* (s, byte, n), up to the byte */
 	MAPLE_FN_FIND_LAST, /* (s, byte, n), from the byte on */
-	MAPLE_FN_LENGTH,   /* (s) */
-	MAPLE_FN_LENGTH_N, /* (s, n) */
-	MAPLE_FN_CHAR,	   /* (s, byte), up to the byte or the end */
-	MAPLE_FN_STRCMP,   /* (a, b), up to the difference */
-	MAPLE_FN_STRNCMP,  /* (a, b, n) */
+	MAPLE_FN_LENGTH,    /* (s) */
+	MAPLE_FN_LENGTH_N,  /* (s, n) */
+	MAPLE_FN_CHAR,	    /* (s, byte), up to the byte or the end */
+	MAPLE_FN_STRCMP,    /* (a, b), up to the difference */
+	MAPLE_FN_STRNCMP,   /* (a, b, n) */
 	MAPLE_FN_STRCASE,
 	MAPLE_FN_STRNCASE,
 	MAPLE_FN_STRCPY,  /* (to, from) */
@@ -101,9 +102,8 @@ struct maple_function_at {
 };
 
 const struct maple_function *maple_functions(unsigned int *n);
-int maple_functions_find(const char *path, bool is_static,
-			 struct maple_function_at **found, unsigned int *n,
-			 struct maple_error *err);
+int maple_functions_find(const char *path, struct maple_function_at **found,
+			 unsigned int *n, struct maple_error *err);
 unsigned int maple_function_probes(const struct maple_function *function,
 				   uint64_t offset,
 				   struct maple_uapi_probe probe[2]);
@@ -116,9 +116,9 @@ struct maple_probe_maker;
 int maple_probe_maker_create(struct maple_image *image,
 			     struct maple_probe_maker **maker,
 			     struct maple_error *err);
-int maple_probe_make(struct maple_probe_maker *maker, uint32_t site,
+int maple_probe_make(const struct maple_probe_maker *maker, uint32_t index,
 		     uint32_t number, struct maple_uapi_probe *probe);
-bool maple_probe_offset(struct maple_probe_maker *maker, uint64_t address,
+bool maple_probe_offset(const struct maple_probe_maker *maker, uint64_t address,
 			uint64_t *offset);
 void maple_probe_maker_destroy(struct maple_probe_maker *maker);
 
