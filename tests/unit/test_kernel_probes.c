@@ -19,32 +19,32 @@ __asm__(".pushsection .text\n"
 	".type rig_code, @function\n"
 	"rig_code:\n"
 	"	mov	$7, %ecx\n"
-	"rig_ahead:\n" /* the one before leaves rdi alone */
+	".Lrig_ahead:\n" /* the one before leaves rdi alone */
 	"	lock incl (%rdi)\n"
 	"	mov	%rsi, %rdi\n"
-	"rig_behind:\n" /* the one before sets rdi, the one behind does not */
+	".Lrig_behind:\n" /* the one before sets rdi, the one behind does not */
 	"	lock incl 4(%rdi)\n"
 	"	mov	$1, %edx\n"
 	"	mov	(%rax), %rax\n"
-	"rig_neither:\n" /* sets its own base, and so does the one before */
+	".Lrig_neither:\n" /* sets its own base, and so does the one before */
 	"	lock xadd %rax, 8(%rax)\n"
 	"	mov	$2, %edx\n"
 	"	jmp	1f\n"
 	"1:\n" /* a branch target */
-	"rig_target:\n"
+	".Lrig_target:\n"
 	"	lock incl rig_data(%rip)\n"
 	"	nop\n"
-	"rig_xchg:\n" /* locks without a prefix */
+	".Lrig_xchg:\n" /* locks without a prefix */
 	"	xchg	%eax, (%rdi)\n"
-	"rig_moves:\n"
+	".Lrig_moves:\n"
 	"	movsl\n"
 	"	ret\n"
 	".size rig_code, . - rig_code\n"
 	".popsection\n"
 	".pushsection .rodata\n"
-	"rig_at: .short rig_ahead - rig_code, rig_behind - rig_code\n"
-	"	.short rig_neither - rig_code, rig_target - rig_code\n"
-	"	.short rig_xchg - rig_code, rig_moves - rig_code\n"
+	"rig_at: .short .Lrig_ahead - rig_code, .Lrig_behind - rig_code\n"
+	"	.short .Lrig_neither - rig_code, .Lrig_target - rig_code\n"
+	"	.short .Lrig_xchg - rig_code, .Lrig_moves - rig_code\n"
 	".popsection\n"
 	".pushsection .data\n"
 	"rig_data:	.long 0\n"
