@@ -4,6 +4,10 @@
  * backend carries out one run at a time: it starts the program, observes or
  * enforces, hands out events while the program runs, and ends with a
  * struct maple_run that says what came of it and whether it was delivered.
+ *
+ * Three can be had: the agent observes and enforces from inside the program,
+ * eBPF observes and maple.ko enforces from outside. A campaign works with a
+ * pair of them, pair.h.
  */
 #ifndef MAPLE_BACKEND_BACKEND_H
 #define MAPLE_BACKEND_BACKEND_H
@@ -19,7 +23,13 @@
 #include "../plan/automaton.h"
 #include "cpu.h"
 
-enum maple_run_kind { MAPLE_RUN_NATIVE, MAPLE_RUN_PROFILE, MAPLE_RUN_ENFORCE };
+enum maple_run_kind {
+	MAPLE_RUN_NATIVE,
+	MAPLE_RUN_PROFILE,
+	MAPLE_RUN_ENFORCE,
+	/* only priorities, beside one that observes and cannot set them */
+	MAPLE_RUN_SCHEDULE,
+};
 
 /* How threads get their priorities where no plan says so. */
 enum maple_schedule {
@@ -40,7 +50,7 @@ struct maple_change {
 
 struct maple_run_order {
 	enum maple_run_kind kind;
-	enum maple_schedule schedule;  /* PROFILE */
+	enum maple_schedule schedule;  /* PROFILE, SCHEDULE */
 	const struct maple_plan *plan; /* ENFORCE */
 	uint64_t seed;
 	uint32_t nchanges;
@@ -102,7 +112,7 @@ struct maple_run {
 	char why_not[256]; /* unless delivered: the cause and the mend */
 
 	struct maple_auto_result automaton;
-	int signo; /* fatal signal, as the agent saw it; or 0 */
+	int signo; /* fatal signal, while it still stood; or 0 */
 	int failed_tid;
 	uint64_t fault, pc;
 	unsigned int nstacks;
@@ -118,59 +128,90 @@ struct maple_run {
 };
 
 struct maple_backend_options {
-	const char *program; /* its path */
+	const char *program; /* its path; NULL: none yet, for a probe */
 	char *const *argv;
 	const char *exe;
 	const char *const *include;
 	const char *const *exclude;
-	const char *agent; /* path of libmaple-agent.so */
+	const char *agent; /* path of libmaple-agent.so, or NULL */
 	struct maple_registry *registry;
-	double patience; /* seconds to wait for a CPU of its own */
+	const struct maple_cpu *cpu; /* the target's */
 	void (*notice)(void *ctx, const char *text);
 	void *ctx;
 };
 
 struct maple_backend;
 
-/* How a run is watched over: filled in by a backend for run.c. */
+/*
+ * How a run is carried out and watched over: filled in by a backend for
+ * run.c. Site numbers are the registry's on both sides of this interface.
+ */
 struct maple_backend_ops {
 	const char *name;
-	/* before the program starts; changes its environment */
+	/* at work inside the program, which it holds itself when it crashes */
+	bool inside;
+	/* sets the priorities of profile runs; else somebody beside it does */
+	bool schedules;
+	/* before the program starts; may set *@envp, to be freed */
 	int (*prepare)(struct maple_backend *b,
 		       const struct maple_run_order *order, char ***envp,
 		       struct maple_error *err);
+	/*
+	 * Process @pid stands at its entry point, everything that it is
+	 * linked with is mapped, and goes on when this returns. NULL: it is
+	 * not stopped.
+	 */
+	int (*attach)(struct maple_backend *b, pid_t pid,
+		      struct maple_error *err);
 	/* again and again; returns the pid to watch, 0 while there is none */
 	pid_t (*serve)(struct maple_backend *b,
 		       const struct maple_run_sink *sink, struct maple_run *run);
-	/* whether what is left of an ended program matters to the run */
+	/* whether what is left of an ended program matters; NULL: no */
 	bool (*lingers)(struct maple_backend *b, double since);
-	/* the program is gone */
+	/* the program is gone, whether it was attached to or not */
 	void (*finish)(struct maple_backend *b,
 		       const struct maple_run_sink *sink, struct maple_run *run);
 	/* native scheduling for all threads, for the rest of the run */
 	void (*release)(struct maple_backend *b);
-	/* the number of a call site that may not have been seen yet */
-	uint32_t (*call)(struct maple_backend *b, uint32_t image,
-			 uint64_t offset);
 	void (*destroy)(struct maple_backend *b);
 };
 
 struct maple_backend {
 	const struct maple_backend_ops *ops;
 	struct maple_backend_options options;
-	struct maple_cpu cpu;
 	const struct maple_run_order *order; /* while a run lasts */
 };
 
+/* Whether a backend can be used, and what is missing if not. */
+struct maple_ability {
+	int error;	/* 0: it can; else -errno */
+	char text[256]; /* what was seen */
+	char mend[256]; /* the command that mends it, or "" */
+};
+
+/* agent/agent.c, agent/probe.c */
 int maple_backend_agent_create(const struct maple_backend_options *options,
 			       struct maple_backend **backend,
 			       struct maple_error *err);
-int maple_backend_run(struct maple_backend *b,
+void maple_agent_probe(const struct maple_backend_options *options,
+		       struct maple_ability *ability);
+/* kernel/observe.c */
+int maple_backend_ebpf_create(const struct maple_backend_options *options,
+			      struct maple_backend **backend,
+			      struct maple_error *err);
+void maple_ebpf_probe(struct maple_ability *ability);
+
+/* kernel/enforce.c */
+int maple_backend_module_create(const struct maple_backend_options *options,
+				struct maple_backend **backend,
+				struct maple_error *err);
+void maple_module_probe(struct maple_ability *ability);
+
+/* run.c; @beside gets order's SCHEDULE, or is NULL */
+int maple_backend_run(struct maple_backend *b, struct maple_backend *beside,
 		      const struct maple_run_order *order,
 		      const struct maple_run_sink *sink, struct maple_run *run,
 		      struct maple_error *err);
-uint32_t maple_backend_call(struct maple_backend *b, uint32_t image,
-			    uint64_t offset);
 void maple_backend_destroy(struct maple_backend *b);
 void maple_run_deinit(struct maple_run *run);
 

@@ -11,6 +11,8 @@
  * died. Should the guard
  * itself be killed, the program follows by its parent-death signal, and the
  * rest falls to us, who are a subreaper as well.
+ *
+ * Where the order says so, the guard is a tracer too, tracer.c.
  */
 #include <assert.h>
 #include <errno.h>
@@ -21,30 +23,49 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "backend.h"
 #include "launch.h"
+#include "tracer.h"
 
-enum news_kind { NEWS_FAILED, NEWS_STARTED, NEWS_ENDED };
+enum news_kind {
+	NEWS_FAILED,
+	NEWS_UNTRACED, /* may not be traced; killed */
+	NEWS_STARTED,
+	NEWS_STOPPED,
+	NEWS_CRASHED,
+	NEWS_ENDED,
+};
+
+/* What we tell the guard, a byte each. */
+#define SAY_GO	    'g'
+#define SAY_LET_DIE 'd'
 
 struct news {
 	enum news_kind kind;
 	int value; /* errno, pid or wait status */
-	struct rusage usage;
+	union {
+		struct rusage usage;
+		struct maple_crash crash;
+	};
 };
 
-static void tell(int fd, enum news_kind kind, int value,
-		 const struct rusage *usage)
+static void tell_all(int fd, const struct news *news)
 {
-	struct news news = { .kind = kind, .value = value };
-
-	if (usage)
-		news.usage = *usage;
 	/* Shorter than PIPE_BUF: all or nothing; nobody left: nothing to do. */
-	while (write(fd, &news, sizeof(news)) < 0 && errno == EINTR)
+	while (write(fd, news, sizeof(*news)) < 0 && errno == EINTR)
 		;
+}
+
+static void tell(int fd, enum news_kind kind, int value)
+{
+	const struct news news = { .kind = kind, .value = value };
+
+	tell_all(fd, &news);
 }
 
 /* Kills every child of the calling process; returns how many there were. */
@@ -78,22 +99,27 @@ static void reap_all(void)
 
 	for (i = 0; i < 2000; i++) {
 		kill_children();
-		while (waitpid(-1, NULL, WNOHANG) > 0)
+		/* Of what is traced, threads count as well. */
+		while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
 			;
-		if (waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD)
+		if (waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD)
 			return;
 		usleep(1000);
 	}
 }
 
 static void program(const struct maple_launch_order *order, int failed,
-		    const sigset_t *mask, pid_t guard)
+		    int held, const sigset_t *mask, pid_t guard)
 {
 	int fds[3] = { order->in, order->out, order->err };
+	char byte;
 	int i, e;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != guard)
+		_exit(127);
+	/* Until the guard is attached. */
+	if (held >= 0 && read(held, &byte, 1) != 1)
 		_exit(127);
 	if (order->own_group)
 		setpgid(0, 0);
@@ -126,44 +152,89 @@ fail:
 	_exit(127);
 }
 
-/* Takes in who has died; whether anybody is left. */
-static bool guard_reap(pid_t pid, int news, bool linger)
+/* What the guard works with. */
+struct guard {
+	const struct maple_launch_order *order;
+	int control, news, signals;
+	pid_t pid;
+	struct maple_tracer tracer;
+};
+
+static void tell_crash(struct guard *g)
 {
-	struct rusage usage;
+	const struct news news = { .kind = NEWS_CRASHED,
+				   .crash = g->tracer.crash };
+
+	tell_all(g->news, &news);
+}
+
+/* Takes in who has died or stopped; whether anybody is left. */
+static bool guard_reap(struct guard *g)
+{
+	struct news end = { .kind = NEWS_ENDED };
+	enum maple_tracer_phase before;
+	bool linger = g->order->linger;
 	int status;
 	pid_t got;
 
-	while ((got = wait4(-1, &status, WNOHANG, &usage)) > 0) {
-		if (got != pid)
+	while ((got = wait4(-1, &status, WNOHANG | __WALL, &end.usage)) > 0) {
+		if (WIFSTOPPED(status)) {
+			before = g->tracer.phase;
+			maple_tracer_stop(&g->tracer, got, status);
+			if (before != g->tracer.phase &&
+			    g->tracer.phase == MAPLE_TRACER_STANDS)
+				tell(g->news, NEWS_STOPPED, g->tracer.target);
+			continue;
+		}
+		if (got != g->pid)
 			continue;
 		if (!linger)
 			reap_all();
-		tell(news, NEWS_ENDED, status, &usage);
+		end.value = status;
+		tell_all(g->news, &end);
 		if (!linger)
 			return false;
 	}
 	return got == 0;
 }
 
-/* Waits for the program or for our maker's end; never returns. */
-static void guard_wait(pid_t pid, int control, int news, int signals,
-		       bool linger)
+/* Does what our maker says; false when he is gone or wants an end. */
+static bool guard_obey(struct guard *g)
 {
-	struct pollfd fds[2] = { { .fd = control, .events = POLLIN },
-				 { .fd = signals, .events = POLLIN } };
+	ssize_t n;
+	char say;
+
+	do
+		n = read(g->control, &say, 1);
+	while (n < 0 && errno == EINTR);
+	if (n == 1 && say == SAY_GO)
+		maple_tracer_go(&g->tracer);
+	else if (n == 1 && say == SAY_LET_DIE)
+		maple_tracer_let_die(&g->tracer);
+	return n == 1;
+}
+
+/* Waits for the program or for our maker's end; never returns. */
+static void guard_wait(struct guard *g)
+{
+	struct pollfd fds[2] = { { .fd = g->control, .events = POLLIN },
+				 { .fd = g->signals, .events = POLLIN } };
 	struct signalfd_siginfo info;
+	bool freezes;
 
 	for (;;) {
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+		freezes = g->tracer.phase == MAPLE_TRACER_FREEZES;
+		if (poll(fds, 2, freezes ? 1 : -1) < 0 && errno != EINTR)
 			break;
-		if (fds[0].revents)
+		if (fds[0].revents && !guard_obey(g))
 			break;
-		if (!fds[1].revents)
-			continue;
-		if (read(signals, &info, sizeof(info)) < 0 && errno != EAGAIN)
+		if (fds[1].revents &&
+		    read(g->signals, &info, sizeof(info)) < 0 && errno != EAGAIN)
 			break;
-		if (!guard_reap(pid, news, linger))
+		if (!guard_reap(g))
 			_exit(0);
+		if (maple_tracer_froze(&g->tracer))
+			tell_crash(g);
 	}
 	reap_all();
 	_exit(0);
@@ -185,11 +256,42 @@ static void close_others(const int *keep, unsigned int n)
 	}
 }
 
+static _Noreturn void guard_fail(struct guard *g, enum news_kind kind, int e)
+{
+	reap_all();
+	tell(g->news, kind, e);
+	_exit(1);
+}
+
+/* Attaches to the program before it is executed, and sees it through that. */
+static void guard_trace(struct guard *g, int held)
+{
+	int status, e = maple_tracer_begin(&g->tracer, g->order, g->pid);
+	siginfo_t info;
+
+	if (e)
+		guard_fail(g, NEWS_UNTRACED, -e);
+	if (write(held, "", 1) != 1)
+		guard_fail(g, NEWS_FAILED, errno);
+	/* It may be stopped by a signal before; if it dies, it says why. */
+	while (!waitid(P_PID, g->pid, &info,
+		       WEXITED | WSTOPPED | WNOWAIT | __WALL)) {
+		if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+			return;
+		if (waitpid(g->pid, &status, __WALL) != g->pid)
+			return;
+		maple_tracer_stop(&g->tracer, g->pid, status);
+		if (status >> 16 == PTRACE_EVENT_EXEC)
+			return;
+	}
+}
+
 static void guard(const struct maple_launch_order *order, int control, int news)
 {
+	struct guard g = { .order = order, .control = control, .news = news };
 	int keep[] = { control, news, order->in, order->out, order->err };
-	int failed[2], signals, e = 0;
-	pid_t pid, self = getpid();
+	int failed[2], held[2] = { -1, -1 }, e = 0;
+	pid_t self = getpid();
 	sigset_t all, old;
 	ssize_t n;
 
@@ -203,34 +305,31 @@ static void guard(const struct maple_launch_order *order, int control, int news)
 	sigdelset(&old, SIGCHLD);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	prctl(PR_SET_NAME, "maple-guard");
-	signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (signals < 0 || pipe2(failed, O_CLOEXEC)) {
-		tell(news, NEWS_FAILED, errno, NULL);
-		_exit(1);
-	}
-	pid = fork();
-	if (pid == 0)
-		program(order, failed[1], &old, self);
+	g.signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (g.signals < 0 || pipe2(failed, O_CLOEXEC) ||
+	    (order->stop_at_entry && pipe2(held, O_CLOEXEC)))
+		guard_fail(&g, NEWS_FAILED, errno);
+	g.pid = fork();
+	if (g.pid == 0)
+		program(order, failed[1], held[0], &old, self);
+	e = errno;
 	close(failed[1]);
-	if (pid < 0) {
-		tell(news, NEWS_FAILED, errno, NULL);
-		_exit(1);
-	}
+	if (g.pid < 0)
+		guard_fail(&g, NEWS_FAILED, e);
+	if (order->stop_at_entry)
+		guard_trace(&g, held[1]);
 	do
 		n = read(failed[0], &e, sizeof(e));
 	while (n < 0 && errno == EINTR);
 	close(failed[0]);
-	if (n == sizeof(e)) {
-		reap_all();
-		tell(news, NEWS_FAILED, e, NULL);
-		_exit(1);
-	}
-	tell(news, NEWS_STARTED, pid, NULL);
+	if (n == sizeof(e))
+		guard_fail(&g, NEWS_FAILED, e);
+	tell(news, NEWS_STARTED, g.pid);
 	/* The program's files must not stay open on our account. */
 	close(0);
 	close(1);
 	close(2);
-	guard_wait(pid, control, news, signals, order->linger);
+	guard_wait(&g);
 }
 
 /* Returns 1 for news, 0 for none yet, -1 when the guard died silently. */
@@ -263,8 +362,8 @@ int maple_launch_start(struct maple_launch *launch,
 
 	memset(launch, 0, sizeof(*launch));
 	launch->control = launch->news = -1;
-	if (pipe2(control, O_CLOEXEC))
-		return maple_error_set(err, errno, "no pipe: %m");
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control))
+		return maple_error_set(err, errno, "no socket: %m");
 	if (pipe2(news, O_CLOEXEC)) {
 		e = maple_error_set(err, errno, "no pipe: %m");
 		close(control[0]);
@@ -291,8 +390,14 @@ int maple_launch_start(struct maple_launch *launch,
 	}
 	if (read_news(launch->news, &first, true) < 0 ||
 	    first.kind != NEWS_STARTED) {
-		e = first.kind == NEWS_FAILED ? first.value : ECHILD;
+		e = first.kind <= NEWS_UNTRACED ? first.value : ECHILD;
 		maple_launch_finish(launch);
+		if (first.kind == NEWS_UNTRACED)
+			return maple_error_set(
+				err, e,
+				"%s cannot be traced (%s): sudo sysctl "
+				"kernel.yama.ptrace_scope=1",
+				order->path, strerror(e));
 		return maple_error_set(err, e, "cannot run %s: %s", order->path,
 				       strerror(e));
 	}
@@ -300,31 +405,105 @@ int maple_launch_start(struct maple_launch *launch,
 	return 0;
 }
 
-/* maple_launch_ended - whether the program is over; fills status and usage */
-bool maple_launch_ended(struct maple_launch *launch)
+/* The guard was killed, and so the program is. */
+static void lose_guard(struct maple_launch *launch)
 {
-	struct news news;
-
-	if (launch->ended)
-		return true;
-	switch (read_news(launch->news, &news, false)) {
-	case 0:
-		return false;
-	case 1:
-		assert(news.kind == NEWS_ENDED);
-		launch->ended = true;
-		launch->status = news.value;
-		launch->usage = news.usage;
-		return true;
-	}
-	/* The guard was killed, and so the program is. */
 	while (waitpid(launch->guard, NULL, 0) < 0 && errno == EINTR)
 		;
 	launch->guard = 0;
 	launch->orphaned = true;
 	launch->ended = true;
 	launch->status = SIGKILL;
-	return true;
+}
+
+static void take_in(struct maple_launch *launch, const struct news *news)
+{
+	switch (news->kind) {
+	case NEWS_STOPPED:
+		launch->stopped = news->value;
+		break;
+	case NEWS_CRASHED:
+		launch->crashed = true;
+		launch->crash = news->crash;
+		break;
+	default:
+		assert(news->kind == NEWS_ENDED);
+		launch->stopped = 0;
+		launch->crashed = false;
+		launch->ended = true;
+		launch->status = news->value;
+		launch->usage = news->usage;
+	}
+}
+
+/* Takes in what the guard has said meanwhile. */
+static void look(struct maple_launch *launch)
+{
+	struct news news;
+	int got;
+
+	while (!launch->ended && (got = read_news(launch->news, &news, false)))
+		if (got < 0)
+			lose_guard(launch);
+		else
+			take_in(launch, &news);
+}
+
+/* maple_launch_ended - whether the program is over; fills status and usage */
+bool maple_launch_ended(struct maple_launch *launch)
+{
+	look(launch);
+	return launch->ended;
+}
+
+/*
+ * maple_launch_stopped - the process that stands at its entry point until
+ * maple_launch_go(), or 0: not there yet, gone on, or ended
+ *
+ * With an order's exe, it need not be the process that was started.
+ */
+pid_t maple_launch_stopped(struct maple_launch *launch)
+{
+	look(launch);
+	return launch->stopped;
+}
+
+static void say(struct maple_launch *launch, char what)
+{
+	/* The guard may have been killed: no reason for a SIGPIPE. */
+	while (send(launch->control, &what, 1, MSG_NOSIGNAL) < 0 &&
+	       errno == EINTR)
+		;
+}
+
+/* maple_launch_go - the program that stands at its entry point may run */
+void maple_launch_go(struct maple_launch *launch)
+{
+	if (launch->stopped)
+		say(launch, SAY_GO);
+	launch->stopped = 0;
+}
+
+/*
+ * maple_launch_crashed - whether the program, of an order with keep_crashed,
+ * is about to die of a fault or an abort
+ *
+ * All its threads are stopped, and nobody is attached to them, until
+ * maple_launch_let_die().
+ */
+bool maple_launch_crashed(struct maple_launch *launch, struct maple_crash *crash)
+{
+	look(launch);
+	*crash = launch->crash;
+	return launch->crashed;
+}
+
+/* maple_launch_let_die - it has been looked at, and dies as it would have */
+void maple_launch_let_die(struct maple_launch *launch)
+{
+	if (launch->crashed)
+		say(launch, SAY_LET_DIE);
+	launch->crashed = false;
 }
 
 /*

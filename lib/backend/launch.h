@@ -4,6 +4,7 @@
 
 #include <sched.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <sys/resource.h>
 #include <maple/error.h>
@@ -17,13 +18,28 @@ struct maple_launch_order {
 	bool realtime;	       /* may use real-time priorities */
 	bool linger;	       /* what it leaves behind lives until finish() */
 	const cpu_set_t *cpus; /* its affinity; NULL: ours */
+	bool stop_at_entry;    /* until maple_launch_go() */
+	const char *exe;       /* ... at that of the first that matches */
+	bool keep_crashed;     /* stop_at_entry: a crash waits to be seen */
+	int cpu;	       /* keep_crashed: the target's, or -1 */
+};
+
+/* A fatal signal, about to be delivered. */
+struct maple_crash {
+	pid_t pid, tid;
+	int signo;
+	uint64_t address; /* si_addr */
+	uint64_t pc;
 };
 
 struct maple_launch {
 	pid_t guard;
-	pid_t pid;   /* the program itself */
-	int control; /* closing it takes everything down */
-	int news;    /* readable when the guard has something to say */
+	pid_t pid;     /* the program itself */
+	int control;   /* closing it takes everything down */
+	int news;      /* readable when the guard has something to say */
+	pid_t stopped; /* stands at its entry point; 0: not yet, or gone on */
+	bool crashed;  /* stands before its death; cleared by let_die() */
+	struct maple_crash crash;
 	bool ended;
 	bool orphaned; /* the guard was killed: the tree has come to us */
 	int status;    /* as from waitpid, once ended */
@@ -34,6 +50,11 @@ int maple_launch_start(struct maple_launch *launch,
 		       const struct maple_launch_order *order,
 		       struct maple_error *err);
 bool maple_launch_ended(struct maple_launch *launch);
+pid_t maple_launch_stopped(struct maple_launch *launch);
+void maple_launch_go(struct maple_launch *launch);
+bool maple_launch_crashed(struct maple_launch *launch,
+			  struct maple_crash *crash);
+void maple_launch_let_die(struct maple_launch *launch);
 bool maple_launch_left(struct maple_launch *launch);
 void maple_launch_finish(struct maple_launch *launch);
 

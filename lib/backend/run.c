@@ -4,6 +4,7 @@
  * most of the time, serve the backend a few hundred times a second, and judge
  * deadlock and hang.
  */
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -20,6 +21,10 @@
 
 struct watch {
 	struct maple_launch launch;
+	struct maple_backend *half[2]; /* the second may be NULL */
+	bool stops;		       /* some half is to be attached, */
+	bool attached;		       /* ... and was */
+	pid_t program;		       /* of a native run, where it is known */
 	double began;
 	double ended;  /* when the program did; 0 before */
 	double looked; /* when stuckness was last looked at */
@@ -41,17 +46,27 @@ static bool deadlocked(struct watch *w, pid_t pid, double at)
 	return was && w->stuck && stamp == w->stamp;
 }
 
+static bool lingers(const struct watch *w, double since)
+{
+	const struct maple_backend_ops *ops;
+	unsigned int i;
+
+	for (i = 0; i < 2 && w->half[i]; i++) {
+		ops = w->half[i]->ops;
+		if (ops->lingers && ops->lingers(w->half[i], since))
+			return true;
+	}
+	return false;
+}
+
 /* Whether nothing of the run is left to watch. */
-static bool over(struct maple_backend *b, struct watch *w,
-		 const struct maple_run_order *order, double at)
+static bool over(struct watch *w, double at)
 {
 	if (!maple_launch_ended(&w->launch))
 		return false;
 	if (!w->ended)
 		w->ended = at;
-	return order->kind == MAPLE_RUN_NATIVE ||
-	       !maple_launch_left(&w->launch) ||
-	       !b->ops->lingers(b, at - w->ended);
+	return !maple_launch_left(&w->launch) || !lingers(w, at - w->ended);
 }
 
 /* Short sleeps at first, when the agent has questions; longer ones later. */
@@ -66,14 +81,17 @@ static int nap(double elapsed)
  * Over the limit: is it the program that hangs, or does our schedule starve a
  * thread that another one spins for? With native scheduling the latter ends.
  */
-static bool hangs(struct maple_backend *b, struct watch *w,
-		  const struct maple_run_order *order, double elapsed)
+static bool hangs(struct watch *w, const struct maple_run_order *order,
+		  double elapsed)
 {
+	unsigned int i;
+
 	if (order->timeout <= 0 || elapsed <= order->timeout)
 		return false;
-	if (order->kind == MAPLE_RUN_NATIVE)
+	if (!w->half[0])
 		return true;
-	b->ops->release(b);
+	for (i = 0; i < 2 && w->half[i]; i++)
+		w->half[i]->ops->release(w->half[i]);
 	w->released = true;
 	return elapsed > order->timeout + order->grace;
 }
@@ -102,90 +120,258 @@ static void collect_stacks(struct maple_run *run,
 	maple_stack_collect(pid, &run->stacks, &run->nstacks, NULL);
 }
 
-static enum maple_end watch_over(struct maple_backend *b, struct watch *w,
-				 const struct maple_run_order *order,
-				 const struct maple_run_sink *sink,
-				 struct maple_run *run)
+/* It stands at its entry: everything in place, and off it goes. */
+static int attach(struct watch *w, struct maple_error *err)
+{
+	pid_t pid = maple_launch_stopped(&w->launch);
+	const struct maple_backend_ops *ops;
+	unsigned int i;
+	int e = 0;
+
+	if (!pid)
+		return 0;
+	for (i = 0; i < 2 && w->half[i] && !e; i++) {
+		ops = w->half[i]->ops;
+		if (ops->attach)
+			e = ops->attach(w->half[i], pid, err);
+	}
+	w->attached = true;
+	/* What all this took is not the program's. */
+	w->began = w->looked = maple_clock_now();
+	maple_launch_go(&w->launch);
+	return e;
+}
+
+/* Without an agent inside, the guard keeps the crashed program standing. */
+static void look_at_crash(struct watch *w, const struct maple_run_order *order,
+			  struct maple_run *run)
+{
+	struct maple_crash crash;
+
+	if (!w->stops || !maple_launch_crashed(&w->launch, &crash))
+		return;
+	run->signo = crash.signo;
+	run->failed_tid = crash.tid;
+	run->fault = crash.address;
+	run->pc = crash.pc;
+	if (order->stacks && !run->stacks)
+		maple_stack_collect(crash.pid, &run->stacks, &run->nstacks,
+				    NULL);
+	maple_launch_let_die(&w->launch);
+}
+
+/* The pid to watch is the first half's; 0 while there is none. */
+static pid_t serve(struct watch *w, const struct maple_run_sink *sink,
+		   struct maple_run *run, struct maple_run *beside)
+{
+	const struct maple_run_sink silent = { 0 };
+	pid_t pid = w->half[0]->ops->serve(w->half[0], sink, run);
+
+	if (w->half[1])
+		w->half[1]->ops->serve(w->half[1], &silent, beside);
+	return pid;
+}
+
+static int watch_over(struct watch *w, const struct maple_run_order *order,
+		      const struct maple_run_sink *sink, struct maple_run *run,
+		      struct maple_run *beside, struct maple_error *err)
 {
 	struct pollfd pfd = { .fd = w->launch.news, .events = POLLIN };
 	double elapsed;
 	pid_t pid;
+	int e;
 
-	while (!over(b, w, order, maple_clock_now())) {
+	run->end = MAPLE_END_ITSELF;
+	while (!over(w, maple_clock_now())) {
+		e = w->stops && !w->attached ? attach(w, err) : 0;
+		if (e)
+			return e;
 		elapsed = maple_clock_now() - w->began;
-		pid = order->kind == MAPLE_RUN_NATIVE
-			      ? (b->options.exe ? 0 : w->launch.pid)
-			      : b->ops->serve(b, sink, run);
-		if (hangs(b, w, order, elapsed)) {
+		pid = w->half[0] ? serve(w, sink, run, beside) : w->program;
+		look_at_crash(w, order, run);
+		if (hangs(w, order, elapsed)) {
 			collect_stacks(run, order, pid ? pid : w->launch.pid);
-			return MAPLE_END_HANG;
+			run->end = MAPLE_END_HANG;
+			break;
 		}
 		if (deadlocked(w, pid, maple_clock_now())) {
 			collect_stacks(run, order, pid);
-			return MAPLE_END_DEADLOCK;
+			run->end = MAPLE_END_DEADLOCK;
+			break;
 		}
-		if (sink->tick && !sink->tick(sink->ctx, w->launch.pid))
-			return MAPLE_END_STOPPED;
+		if (sink->tick && !sink->tick(sink->ctx, w->launch.pid)) {
+			run->end = MAPLE_END_STOPPED;
+			break;
+		}
 		poll(&pfd, 1, nap(elapsed));
 	}
-	return MAPLE_END_ITSELF;
+	return 0;
 }
 
-/*
- * maple_backend_run - carries out @order on the backend's program
- * @run: zeroed by us; free with maple_run_deinit()
- *
- * Returns 0 when the program was started, whatever became of it.
- */
-int maple_backend_run(struct maple_backend *b,
-		      const struct maple_run_order *order,
-		      const struct maple_run_sink *sink, struct maple_run *run,
-		      struct maple_error *err)
+static int start(struct watch *w, const struct maple_backend *b, char **envp,
+		 const struct maple_run_order *order, struct maple_error *err)
 {
-	bool native = order->kind == MAPLE_RUN_NATIVE;
+	bool native = !w->half[0], inside = false;
 	struct maple_launch_order start = {
 		.path = b->options.program,
 		.argv = b->options.argv,
-		.envp = environ,
+		.envp = envp ? envp : environ,
 		.in = order->in,
 		.out = order->out,
 		.err = order->err,
 		.own_group = order->own_group,
 		.realtime = !native,
 		.linger = !native,
-		.cpus = &b->cpu.before,
+		.cpus = &b->options.cpu->before,
+		.exe = b->options.exe,
+		.cpu = order->schedule == MAPLE_SCHEDULE_NATIVE &&
+				       order->kind == MAPLE_RUN_PROFILE
+			       ? -1
+			       : b->options.cpu->number,
 	};
-	struct watch w = { .began = maple_clock_now() };
+	unsigned int i;
+	int e;
+
+	for (i = 0; i < 2 && w->half[i]; i++) {
+		w->stops |= w->half[i]->ops->attach != NULL;
+		inside |= w->half[i]->ops->inside;
+	}
+	start.stop_at_entry = w->stops;
+	start.keep_crashed = w->stops && !inside;
+	w->began = w->looked = maple_clock_now();
+	e = maple_launch_start(&w->launch, &start, err);
+	if (!b->options.exe)
+		w->program = w->launch.pid;
+	return e;
+}
+
+/* What is true of the run whoever watched it. */
+static void conclude(struct watch *w, struct maple_run *run)
+{
+	const struct rusage *usage = &w->launch.usage;
+
+	run->seconds = maple_clock_now() - w->began;
+	run->released = w->released;
+	maple_launch_finish(&w->launch);
+	run->status = w->launch.status;
+	run->cpu_seconds =
+		usage->ru_utime.tv_sec + usage->ru_stime.tv_sec +
+		(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1e-6;
+}
+
+/* Both halves say what they saw; the run counts if both delivered. */
+static void finish(struct watch *w, const struct maple_run_sink *sink,
+		   struct maple_run *run, struct maple_run *beside)
+{
+	const struct maple_run_sink silent = { 0 };
+	struct maple_backend *b = w->half[0];
+
+	if (!b) {
+		run->delivered = true;
+		return;
+	}
+	b->ops->finish(b, sink, run);
+	b->order = NULL;
+	if (w->half[1]) {
+		w->half[1]->ops->finish(w->half[1], &silent, beside);
+		w->half[1]->order = NULL;
+		if (!run->signo) {
+			run->signo = beside->signo;
+			run->failed_tid = beside->failed_tid;
+			run->fault = beside->fault;
+			run->pc = beside->pc;
+		}
+		if (!run->stacks) {
+			run->stacks = beside->stacks;
+			run->nstacks = beside->nstacks;
+			beside->stacks = NULL;
+			beside->nstacks = 0;
+		}
+		run->spins += beside->spins;
+		if (run->delivered && !beside->delivered)
+			memcpy(run->why_not, beside->why_not,
+			       sizeof(run->why_not));
+		run->delivered &= beside->delivered;
+	}
+	if (!w->stops || w->attached)
+		return;
+	run->delivered = false;
+	if (b->options.exe)
+		snprintf(run->why_not, sizeof(run->why_not),
+			 "no program that matches --exe %s was started",
+			 b->options.exe);
+	else
+		snprintf(run->why_not, sizeof(run->why_not),
+			 "%s ended before its entry point: its libraries could "
+			 "not be loaded",
+			 b->options.argv[0]);
+}
+
+static int prepare(struct watch *w, const struct maple_run_order *order,
+		   struct maple_run_order *schedule, char ***envp,
+		   struct maple_error *err)
+{
+	const struct maple_run_sink silent = { 0 };
+	struct maple_run unused = { 0 };
+	char **more = NULL;
+	int e;
+
+	if (!w->half[0])
+		return 0;
+	e = w->half[0]->ops->prepare(w->half[0], order, envp, err);
+	if (e || !w->half[1])
+		goto out;
+	*schedule = *order;
+	schedule->kind = MAPLE_RUN_SCHEDULE;
+	e = w->half[1]->ops->prepare(w->half[1], schedule, &more, err);
+	if (e)
+		w->half[0]->ops->finish(w->half[0], &silent, &unused);
+	maple_run_deinit(&unused);
+	w->half[1]->order = schedule;
+	/* One environment: at most one of them is at work inside. */
+	if (more) {
+		free(*envp);
+		*envp = more;
+	}
+out:
+	w->half[0]->order = order;
+	return e;
+}
+
+/*
+ * maple_backend_run - carries out @order on the backend's program
+ * @beside: sets the priorities of a profile run that @b only observes; or
+ *          NULL
+ * @run: zeroed by us; free with maple_run_deinit()
+ *
+ * Returns 0 when the program was started and, where that is needed, attached
+ * to, whatever became of it.
+ */
+int maple_backend_run(struct maple_backend *b, struct maple_backend *beside,
+		      const struct maple_run_order *order,
+		      const struct maple_run_sink *sink, struct maple_run *run,
+		      struct maple_error *err)
+{
+	bool native = order->kind == MAPLE_RUN_NATIVE;
+	struct watch w = { .half = { native ? NULL : b,
+				     native ? NULL : beside } };
+	struct maple_run_order schedule;
+	struct maple_run other = { 0 };
 	char **envp = NULL;
 	int e;
 
+	assert(!beside || (beside != b && order->kind == MAPLE_RUN_PROFILE));
 	memset(run, 0, sizeof(*run));
-	if (!native) {
-		e = b->ops->prepare(b, order, &envp, err);
-		if (e)
-			return e;
-		start.envp = envp;
-	}
-	b->order = order;
-	w.began = w.looked = maple_clock_now();
-	e = maple_launch_start(&w.launch, &start, err);
+	e = prepare(&w, order, &schedule, &envp, err);
 	if (!e) {
-		run->end = watch_over(b, &w, order, sink, run);
-		run->seconds = maple_clock_now() - w.began;
-		run->released = w.released;
-		maple_launch_finish(&w.launch);
-		run->status = w.launch.status;
-		run->cpu_seconds = w.launch.usage.ru_utime.tv_sec +
-				   w.launch.usage.ru_stime.tv_sec +
-				   (w.launch.usage.ru_utime.tv_usec +
-				    w.launch.usage.ru_stime.tv_usec) *
-					   1e-6;
+		e = start(&w, b, envp, order, err);
+		if (!e) {
+			e = watch_over(&w, order, sink, run, &other, err);
+			conclude(&w, run);
+		}
+		finish(&w, sink, run, &other);
 	}
-	if (native)
-		run->delivered = true;
-	else
-		b->ops->finish(b, sink, run);
-	b->order = NULL;
+	maple_run_deinit(&other);
 	free(envp);
 	return e;
 }
@@ -200,17 +386,7 @@ void maple_run_deinit(struct maple_run *run)
 	memset(run, 0, sizeof(*run));
 }
 
-/*
- * maple_backend_call - the number of the call site at @offset of the
- * registry's image @image, for a plan that was made in another campaign
- */
-uint32_t maple_backend_call(struct maple_backend *b, uint32_t image,
-			    uint64_t offset)
-{
-	return b->ops->call(b, image, offset);
-}
-
-/* maple_backend_destroy - frees the backend and gives back its CPU */
+/* maple_backend_destroy - frees the backend */
 void maple_backend_destroy(struct maple_backend *b)
 {
 	if (b)

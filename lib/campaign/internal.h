@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <maple/campaign.h>
-#include "../backend/backend.h"
+#include "../backend/pair.h"
 #include "../clock.h"
 #include "../image/registry.h"
 #include "../plan/plan.h"
@@ -89,7 +89,7 @@ struct maple_campaign {
 	char *program; /* resolved path of argv[0] */
 	char *agent;
 	struct maple_registry *registry;
-	struct maple_backend *backend;
+	struct maple_pair *pair;
 	struct maple_io io;
 	uint64_t seed;
 	double began, timeout;

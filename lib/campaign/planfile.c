@@ -153,7 +153,7 @@ static int read_site(struct reader *r, json_t *object, uint32_t *number)
 			"is of %.12s...): run a new campaign, or replay on "
 			"the old binary",
 			path, maple_image_build_id(image), id);
-	*number = call ? maple_backend_call(r->c->backend, index, offset)
+	*number = call ? maple_registry_call(r->c->registry, index, offset)
 		       : maple_registry_find(r->c->registry, id, offset, false,
 					     second);
 	if (*number == MAPLE_SITE_NONE)

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <maple/version.h>
-#include "../agent/shm.h"
 #include "internal.h"
 
 #define AGENT_FILE "libmaple-agent.so"
@@ -71,24 +70,8 @@ int maple_campaign_find_program(const char *name, char **path,
 	return maple_error_set(err, ENOENT, "%s: not found in PATH", name);
 }
 
-/* Whether the ELF file names an interpreter: if not, nothing is preloaded. */
-static bool is_dynamic(int fd, const Elf64_Ehdr *ehdr)
-{
-	Elf64_Phdr phdr;
-	unsigned int i;
-
-	for (i = 0; i < ehdr->e_phnum; i++) {
-		if (pread(fd, &phdr, sizeof(phdr),
-			  ehdr->e_phoff + i * sizeof(phdr)) != sizeof(phdr))
-			return false;
-		if (phdr.p_type == PT_INTERP)
-			return true;
-	}
-	return false;
-}
-
-static int check_elf(int fd, const char *path, const Elf64_Ehdr *ehdr,
-		     ssize_t n, struct maple_error *err)
+static int check_elf(const char *path, const Elf64_Ehdr *ehdr, ssize_t n,
+		     struct maple_error *err)
 {
 	if (n < (ssize_t)sizeof(*ehdr))
 		return maple_error_set(err, ENOEXEC,
@@ -101,39 +84,28 @@ static int check_elf(int fd, const char *path, const Elf64_Ehdr *ehdr,
 				       path);
 	if (ehdr->e_type != ET_EXEC && ehdr->e_type != ET_DYN)
 		return maple_error_set(err, ENOEXEC, "%s is no program", path);
-	if (!is_dynamic(fd, ehdr))
-		return maple_error_set(
-			err, ENOTSUP,
-			"%s is statically linked or truncated: the agent "
-			"cannot be loaded into it; link it dynamically",
-			path);
 	return 0;
 }
 
 /*
- * maple_campaign_check_program - whether the agent can be loaded into @path
+ * maple_campaign_check_program - whether @path is a program that can be tested
  * @exe: --exe, with which @path may be a script or a wrapper
  */
 int maple_campaign_check_program(const char *path, const char *exe,
 				 struct maple_error *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), e = 0;
 	Elf64_Ehdr ehdr;
-	struct stat st;
+	int fd, e = 0;
 	ssize_t n;
 
-	if (exe && strlen(exe) >= MAPLE_SHM_EXE) {
-		if (fd >= 0)
-			close(fd);
-		return maple_error_set(err, EINVAL, "--exe is too long");
-	}
-	if (fd < 0)
-		return exe ? 0 : maple_error_set(err, errno, "%s: %m", path);
-	n = read(fd, &ehdr, sizeof(ehdr));
 	if (exe)
-		e = 0;
-	else if (n >= 4 && !memcmp(ehdr.e_ident, ELFMAG, SELFMAG))
-		e = check_elf(fd, path, &ehdr, n, err);
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return maple_error_set(err, errno, "%s: %m", path);
+	n = read(fd, &ehdr, sizeof(ehdr));
+	if (n >= 4 && !memcmp(ehdr.e_ident, ELFMAG, SELFMAG))
+		e = check_elf(path, &ehdr, n, err);
 	else if (n >= 2 && !memcmp(ehdr.e_ident, "#!", 2))
 		e = maple_error_set(err, EINVAL,
 				    "%s is a script: name the program under "
@@ -142,12 +114,6 @@ int maple_campaign_check_program(const char *path, const char *exe,
 	else
 		e = maple_error_set(err, ENOEXEC,
 				    "%s is neither an ELF file nor a script",
-				    path);
-	if (!e && !exe && !fstat(fd, &st) &&
-	    (st.st_mode & (S_ISUID | S_ISGID)) && geteuid() != st.st_uid)
-		e = maple_error_set(err, EPERM,
-				    "%s is set-user-id: nothing can be loaded "
-				    "into it; test a copy without the bit",
 				    path);
 	close(fd);
 	return e;
@@ -223,9 +189,12 @@ static void pass_notice(void *ctx, const char *text)
 	maple_campaign_notice(ctx, "%s", text);
 }
 
-static int open_backend(struct maple_campaign *c)
+static int open_backends(struct maple_campaign *c)
 {
 	const struct maple_campaign_options *o = c->options;
+	double patience = o->max_time > 0 && o->max_time < PATIENCE
+				  ? o->max_time
+				  : PATIENCE;
 	struct maple_backend_options backend = {
 		.program = c->program,
 		.argv = o->argv,
@@ -234,14 +203,23 @@ static int open_backend(struct maple_campaign *c)
 		.exclude = o->exclude,
 		.agent = c->agent,
 		.registry = c->registry,
-		.patience = o->max_time > 0 && o->max_time < PATIENCE
-				    ? o->max_time
-				    : PATIENCE,
 		.notice = pass_notice,
 		.ctx = c,
 	};
+	struct maple_pair_choice choice;
+	int e = maple_pair_choose(o->backend, &backend, &choice, c->err);
 
-	return maple_backend_agent_create(&backend, &c->backend, c->err);
+	if (!e)
+		e = maple_pair_create(&choice, &backend, patience, &c->pair,
+				      c->err);
+	if (e)
+		return e;
+	c->result->backends = (struct maple_backends){
+		.observe = maple_half_name(choice.observe),
+		.enforce = maple_half_name(choice.enforce),
+	};
+	memcpy(c->result->backends.why, choice.why, sizeof(choice.why));
+	return 0;
 }
 
 /* maple_campaign_open - makes everything ready for the first run */
@@ -269,12 +247,6 @@ int maple_campaign_open(struct maple_campaign *c)
 	if (e)
 		return e;
 	c->agent = maple_campaign_find_agent(o->agent);
-	if (!c->agent)
-		return maple_error_set(
-			c->err, ENOPKG,
-			AGENT_FILE " is not there: install it beside "
-				   "mapletest or under ../lib/maple, or name "
-				   "it in MAPLE_AGENT_PATH");
 	e = maple_realtime_probe(c->err);
 	if (!e)
 		e = maple_io_init(&c->io, pass_notice, c, c->err);
@@ -283,14 +255,14 @@ int maple_campaign_open(struct maple_campaign *c)
 	c->registry = maple_registry_create();
 	if (!c->registry)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
-	e = open_backend(c);
+	e = open_backends(c);
 	return e ? e : begin_memo(c);
 }
 
 /* maple_campaign_close - gives everything back; whatever was opened */
 void maple_campaign_close(struct maple_campaign *c)
 {
-	maple_backend_destroy(c->backend);
+	maple_pair_destroy(c->pair);
 	maple_candidate_destroy(&c->candidates);
 	maple_campaign_unknow(c);
 	maple_registry_destroy(c->registry);

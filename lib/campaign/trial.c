@@ -164,7 +164,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 	if (trial->kind == MAPLE_RUN_PROFILE)
 		order.alone =
 			maple_sharing_choose(c, trial->seed, &order.nalone);
-	return maple_backend_run(c->backend, &order, &sink, &trial->run, c->err);
+	return maple_pair_run(c->pair, &order, &sink, &trial->run, c->err);
 }
 
 /*

@@ -32,9 +32,9 @@ struct call {
 struct maple_registry {
 	struct entry **entries, *by_key;
 	uint32_t nentries;
-	uint32_t nsites;		/* numbers given out */
-	struct call **calls, *by_where; /* calls[k] may be NULL */
-	uint32_t ncalls;
+	uint32_t nsites; /* numbers given out */
+	struct call **calls, *by_where;
+	uint32_t ncalls, calls_room;
 };
 
 /* maple_registry_create - empty; NULL when memory is short */
@@ -161,49 +161,49 @@ uint32_t maple_registry_base(const struct maple_registry *reg, uint32_t index)
 				     : MAPLE_SITE_NONE;
 }
 
-/*
- * maple_registry_call - call site @k (number MAPLE_SITE_CALL | @k) returns to
- * @offset of image @index, or of no image with MAPLE_REGISTRY_NONE
- *
- * May be said again. Returns 0, -EINVAL for a number or an image that cannot
- * be, -EEXIST when @k is another place already, or -ENOMEM.
- */
-int maple_registry_call(struct maple_registry *reg, uint32_t k, uint32_t index,
-			uint64_t offset)
+static int grow_calls(struct maple_registry *reg)
 {
-	struct call **calls, *call, *same;
+	uint32_t n = reg->calls_room ? reg->calls_room * 2 : 1024;
+	struct call **calls = reallocarray(reg->calls, n, sizeof(*calls));
 
-	if (k >= (MAPLE_SITE_NONE & ~MAPLE_SITE_CALL) ||
-	    (index >= reg->nentries && index != MAPLE_REGISTRY_NONE))
-		return -EINVAL;
-	if (k < reg->ncalls && reg->calls[k])
-		return reg->calls[k]->where.image == index &&
-				       reg->calls[k]->where.offset == offset
-			       ? 0
-			       : -EEXIST;
-	if (k >= reg->ncalls) {
-		uint32_t n = k < 1024 ? 1024 : k + k / 2;
+	if (!calls)
+		return -ENOMEM;
+	reg->calls = calls;
+	reg->calls_room = n;
+	return 0;
+}
 
-		calls = reallocarray(reg->calls, n, sizeof(*calls));
-		if (!calls)
-			return -ENOMEM;
-		memset(calls + reg->ncalls, 0,
-		       (n - reg->ncalls) * sizeof(*calls));
-		reg->calls = calls;
-		reg->ncalls = n;
-	}
+/*
+ * maple_registry_call - the number of the call site that returns to @offset
+ * of image @index, or of no image with MAPLE_REGISTRY_NONE; a new one gets
+ * the next
+ *
+ * Errors: MAPLE_SITE_NONE for an image that is not there, when the numbers
+ * are used up, or when memory is short.
+ */
+uint32_t maple_registry_call(struct maple_registry *reg, uint32_t index,
+			     uint64_t offset)
+{
+	struct place_key where = { .image = index, .offset = offset };
+	struct call *call;
+
+	if (index >= reg->nentries && index != MAPLE_REGISTRY_NONE)
+		return MAPLE_SITE_NONE;
+	HASH_FIND(hh, reg->by_where, &where, sizeof(where), call);
+	if (call)
+		return MAPLE_SITE_CALL | call->k;
+	if (reg->ncalls == (MAPLE_SITE_NONE & ~MAPLE_SITE_CALL))
+		return MAPLE_SITE_NONE;
+	if (reg->ncalls == reg->calls_room && grow_calls(reg))
+		return MAPLE_SITE_NONE;
 	call = calloc(1, sizeof(*call));
 	if (!call)
-		return -ENOMEM;
-	call->where.image = index;
-	call->where.offset = offset;
-	call->k = k;
-	reg->calls[k] = call;
-	/* Two interposed functions can share a call site: the first counts. */
-	HASH_FIND(hh, reg->by_where, &call->where, sizeof(call->where), same);
-	if (!same)
-		HASH_ADD(hh, reg->by_where, where, sizeof(call->where), call);
-	return 0;
+		return MAPLE_SITE_NONE;
+	call->where = where;
+	call->k = reg->ncalls;
+	reg->calls[reg->ncalls++] = call;
+	HASH_ADD(hh, reg->by_where, where, sizeof(call->where), call);
+	return MAPLE_SITE_CALL | call->k;
 }
 
 static struct entry *entry_of_site(const struct maple_registry *reg,

@@ -36,8 +36,8 @@ struct maple_image *maple_registry_image(const struct maple_registry *reg,
 					 uint32_t index);
 uint32_t maple_registry_base(const struct maple_registry *reg, uint32_t index);
 
-int maple_registry_call(struct maple_registry *reg, uint32_t k, uint32_t index,
-			uint64_t offset);
+uint32_t maple_registry_call(struct maple_registry *reg, uint32_t index,
+			     uint64_t offset);
 
 int maple_registry_site(const struct maple_registry *reg, uint32_t number,
 			struct maple_site_info *info);

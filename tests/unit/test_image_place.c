@@ -292,34 +292,40 @@ static void test_registry_calls(void **state)
 	struct maple_site_info info;
 	struct maple_place place;
 	const char *id;
-	uint32_t a, n;
+	uint32_t a, n, outside;
 
 	assert_non_null(reg);
 	run("cc %s -o first program.c", "-O1 -g");
 	a = add_image(reg, "first");
 	id = maple_image_build_id(maple_registry_image(reg, a));
 	assert_int_equal(strlen(id), 40);
-	assert_int_equal(maple_registry_call(reg, 5, a, 0x1234), 0);
-	assert_int_equal(maple_registry_call(reg, 5, a, 0x1234), 0);
-	assert_int_equal(maple_registry_call(reg, 5, a, 0x1235), -EEXIST);
-	assert_int_equal(maple_registry_call(reg, 6, a + 1, 1), -EINVAL);
-	assert_int_equal(
-		maple_registry_call(reg, 60000, MAPLE_REGISTRY_NONE, 0x7000), 0);
+	n = maple_registry_call(reg, a, 0x1234);
+	assert_int_equal(n, MAPLE_SITE_CALL);
+	outside = maple_registry_call(reg, MAPLE_REGISTRY_NONE, 0x1234);
+	assert_int_equal(outside, MAPLE_SITE_CALL | 1);
+	for (uint32_t i = 2; i < 5000; i++)
+		assert_int_equal(maple_registry_call(reg, a, 0x4000 + i),
+				 MAPLE_SITE_CALL | i);
+	assert_int_equal(maple_registry_call(reg, a, 0x1234), n);
+	assert_int_equal(maple_registry_call(reg, a, 0x4002),
+			 MAPLE_SITE_CALL | 2);
+	assert_int_equal(maple_registry_call(reg, a + 1, 1), MAPLE_SITE_NONE);
 
-	n = maple_registry_find(reg, id, 0x1234, true, false);
-	assert_int_equal(n, MAPLE_SITE_CALL | 5);
+	assert_int_equal(maple_registry_find(reg, id, 0x1234, true, false), n);
+	assert_int_equal(maple_registry_find(reg, id, 0x1235, true, false),
+			 MAPLE_SITE_NONE);
 	assert_int_equal(maple_registry_site(reg, n, &info), 0);
 	assert_true(info.is_call);
 	assert_int_equal(info.offset, 0x1234);
 	assert_int_equal(info.image, a);
 	assert_string_equal(info.build_id, id);
-	n = MAPLE_SITE_CALL | 60000;
+	n = outside;
 	assert_int_equal(maple_registry_site(reg, n, &info), 0);
 	assert_null(info.build_id);
 	assert_int_equal(maple_registry_place(reg, n, &place), 0);
-	assert_int_equal(place.offset, 0x7000);
+	assert_int_equal(place.offset, 0x1234);
 	maple_place_deinit(&place);
-	n = MAPLE_SITE_CALL | 7;
+	n = MAPLE_SITE_CALL | 5000;
 	assert_int_equal(maple_registry_site(reg, n, &info), -ENOENT);
 	assert_int_equal(maple_registry_place(reg, MAPLE_SITE_NONE, &place),
 			 -ENOENT);

@@ -87,35 +87,82 @@ static char **environment(struct maple_agent_backend *a)
 	return envp;
 }
 
-static int prepare(struct maple_backend *b, const struct maple_run_order *order,
-		   char ***envp, struct maple_error *err)
+static void say_again(struct maple_agent_backend *a, uint32_t *sites, uint32_t n)
 {
-	struct maple_agent_backend *a = agent_of(b);
-	struct maple_shm *shm = a->shm;
 	uint32_t i;
 
-	*envp = environment(a);
-	if (!*envp)
-		return maple_error_set(err, ENOMEM, "out of memory");
-	wipe(a);
-	shm->cpu = b->cpu.number;
+	for (i = 0; i < n; i++)
+		sites[i] = maple_agent_tables_inside(a, sites[i]);
+}
+
+/* The plan in the agent's own numbers; false if it has none for a step. */
+static bool share_plan(struct maple_agent_backend *a,
+		       const struct maple_plan *plan)
+{
+	struct maple_plan own = *plan;
+	struct maple_plan_step *step;
+	bool known = true;
+	uint32_t i;
+
+	for (i = 0; i < own.nsteps; i++) {
+		step = &own.step[i];
+		step->site = maple_agent_tables_inside(a, step->site);
+		known &= step->site != MAPLE_SITE_NONE;
+		say_again(a, step->gate, step->ngates);
+	}
+	say_again(a, own.guard, own.nguards);
+	say_again(a, own.cover, own.ncovers);
+	a->shm->plan = own;
+	return known;
+}
+
+static bool share_order(struct maple_agent_backend *a,
+			const struct maple_run_order *order)
+{
+	struct maple_shm *shm = a->shm;
+	bool known = true;
+	uint32_t i;
+
+	shm->cpu = a->base.options.cpu->number;
 	shm->budget = order->budget;
 	shm->seed = order->seed;
 	shm->trap_rest = 0;
 	shm->nchanges = order->nchanges;
 	for (i = 0; i < order->nchanges; i++) {
-		shm->change[i].site = order->change[i].site;
+		shm->change[i].site =
+			maple_agent_tables_inside(a, order->change[i].site);
 		shm->change[i].hit = order->change[i].hit;
 	}
-	if (order->kind == MAPLE_RUN_ENFORCE) {
+	shm->sched = (uint32_t)order->schedule;
+	switch (order->kind) {
+	case MAPLE_RUN_ENFORCE:
 		shm->mode = MAPLE_SHM_ENFORCE;
 		shm->sched = MAPLE_SCHED_PLAN;
-		shm->plan = *order->plan;
-	} else {
+		known = share_plan(a, order->plan);
+		break;
+	case MAPLE_RUN_SCHEDULE:
+		shm->mode = MAPLE_SHM_SCHED;
+		break;
+	default:
 		shm->mode = MAPLE_SHM_OBSERVE;
 		maple_agent_tables_alone(a, order);
-		shm->sched = (uint32_t)order->schedule;
 	}
+	return known;
+}
+
+static int prepare(struct maple_backend *b, const struct maple_run_order *order,
+		   char ***envp, struct maple_error *err)
+{
+	struct maple_agent_backend *a = agent_of(b);
+
+	*envp = environment(a);
+	if (!*envp)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	wipe(a);
+	if (!share_order(a, order))
+		return maple_error_set(err, ENOENT,
+				       "the plan names a call from outside all "
+				       "images that the agent knows");
 	return 0;
 }
 
@@ -129,10 +176,7 @@ static void drain(struct maple_agent_backend *a,
 	struct maple_event event;
 
 	while (most-- && maple_trace_ring_next(&a->ring, ended, &event)) {
-		if ((event.site & MAPLE_SITE_CALL) &&
-		    event.site != MAPLE_SITE_NONE &&
-		    (event.site & ~MAPLE_SITE_CALL) >= a->ncalls)
-			maple_agent_tables_calls(a);
+		event.site = maple_agent_tables_number(a, event.site);
 		if (sink->event)
 			sink->event(sink->ctx, &event);
 	}
@@ -192,7 +236,7 @@ static bool lingers(struct maple_backend *b, double since)
 
 static void fill_threads(struct maple_agent_backend *a, struct maple_run *run)
 {
-	uint32_t i, n = a->shm->nthreads;
+	uint32_t i, at, n = a->shm->nthreads;
 
 	if (n > MAPLE_THREADS)
 		n = MAPLE_THREADS;
@@ -203,7 +247,9 @@ static void fill_threads(struct maple_agent_backend *a, struct maple_run *run)
 		run->threads[i].name[MAPLE_SHM_NAME - 1] = '\0';
 		run->threads[i].tid = a->shm->thread[i].tid;
 		run->threads[i].pthread = a->shm->thread[i].pthread;
-		run->threads[i].at = a->shm->thread[i].at;
+		at = a->shm->thread[i].at;
+		run->threads[i].at =
+			at ? maple_agent_tables_number(a, at - 1) + 1 : 0;
 		run->nthreads = i + 1;
 	}
 }
@@ -259,7 +305,7 @@ static void judge_delivery(struct maple_agent_backend *a, struct maple_run *run)
 			 stats->refused_errno
 				 ? strerror(stats->refused_errno)
 				 : "it ended before it asked for them");
-	else if (!hits)
+	else if (!hits && a->shm->mode != MAPLE_SHM_SCHED)
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "no access was %s: no site of %s was reached",
 			 a->shm->mode == MAPLE_SHM_ENFORCE ? "enforced"
@@ -296,17 +342,11 @@ static void release(struct maple_backend *b)
 	agent_of(b)->released = true;
 }
 
-static uint32_t call(struct maple_backend *b, uint32_t image, uint64_t offset)
-{
-	return maple_agent_tables_call(agent_of(b), image, offset);
-}
-
 static void destroy(struct maple_backend *b)
 {
 	struct maple_agent_backend *a = agent_of(b);
 	unsigned int i;
 
-	maple_cpu_give_back(&b->cpu);
 	if (a->shm && a->shm != MAP_FAILED)
 		munmap(a->shm, sizeof(*a->shm));
 	if (a->shm_fd >= 0)
@@ -315,6 +355,7 @@ static void destroy(struct maple_backend *b)
 		close(a->tables_fd);
 	for (i = 0; i < MAPLE_SHM_IMAGES; i++)
 		free(a->table[i]);
+	free(a->call);
 	free(a->spinner);
 	free(a->preload);
 	free(a->path);
@@ -323,12 +364,13 @@ static void destroy(struct maple_backend *b)
 
 static const struct maple_backend_ops agent_ops = {
 	.name = "agent",
+	.inside = true,
+	.schedules = true,
 	.prepare = prepare,
 	.serve = serve,
 	.lingers = lingers,
 	.finish = finish,
 	.release = release,
-	.call = call,
 	.destroy = destroy,
 };
 
@@ -363,8 +405,7 @@ static int create_files(struct maple_agent_backend *a, struct maple_error *err)
 /*
  * maple_backend_agent_create - a backend for the program in @options
  *
- * Takes a CPU for the target and leaves it ourselves. The strings that
- * @options points to must outlive the backend.
+ * What @options points to must outlive the backend.
  */
 int maple_backend_agent_create(const struct maple_backend_options *options,
 			       struct maple_backend **backend,
@@ -377,18 +418,12 @@ int maple_backend_agent_create(const struct maple_backend_options *options,
 		return maple_error_set(err, ENOMEM, "out of memory");
 	a->base.ops = &agent_ops;
 	a->base.options = *options;
-	a->base.cpu.lock = -1;
 	a->shm_fd = a->tables_fd = -1;
-	e = maple_cpu_take(&a->base.cpu, options->patience, options->notice,
-			   options->ctx);
-	if (e) {
-		free(a);
-		return maple_error_set(err, -e, "no CPU for the target: %s",
-				       strerror(-e));
-	}
+	a->call = calloc(MAPLE_SHM_CALLS, sizeof(*a->call));
 	a->spinner = calloc(MAPLE_THREADS, sizeof(*a->spinner));
-	e = a->spinner ? create_files(a, err)
-		       : maple_error_set(err, ENOMEM, "out of memory");
+	e = a->spinner && a->call
+		    ? create_files(a, err)
+		    : maple_error_set(err, ENOMEM, "out of memory");
 	if (e) {
 		destroy(&a->base);
 		return e;

@@ -27,7 +27,8 @@ struct maple_agent_backend {
 	uint32_t registered[MAPLE_SHM_IMAGES]; /* in the registry, or NONE */
 	bool wanted[MAPLE_SHM_IMAGES];
 	struct maple_table *table[MAPLE_SHM_IMAGES]; /* copies of ours */
-	uint32_t ncalls; /* call sites that the registry knows */
+	uint32_t *call;	 /* numbers in the registry, by the agent's own */
+	uint32_t ncalls; /* ... of which are known */
 
 	struct maple_spinner *spinner; /* by thread number */
 	double looked;		       /* for spinners, last time */
@@ -42,8 +43,9 @@ void maple_agent_tables_answer(struct maple_agent_backend *a);
 void maple_agent_tables_calls(struct maple_agent_backend *a);
 void maple_agent_tables_alone(struct maple_agent_backend *a,
 			      const struct maple_run_order *order);
-uint32_t maple_agent_tables_call(struct maple_agent_backend *a, uint32_t index,
-				 uint64_t offset);
+uint32_t maple_agent_tables_number(struct maple_agent_backend *a, uint32_t site);
+uint32_t maple_agent_tables_inside(struct maple_agent_backend *a,
+				   uint32_t number);
 
 /* spin.c */
 void maple_agent_spin_look(struct maple_agent_backend *a, double now);

@@ -129,7 +129,7 @@ void maple_agent_tables_alone(struct maple_agent_backend *a,
 }
 
 /*
- * maple_agent_tables_calls - tells the registry of new call sites
+ * maple_agent_tables_calls - takes in the call sites that the agent has met
  *
  * Calls may come from images that are not observed, the C++ library say; they
  * are opened for their names alone.
@@ -152,8 +152,24 @@ void maple_agent_tables_calls(struct maple_agent_backend *a)
 						&image, NULL))
 				a->registered[call->image] = image;
 		}
-		maple_registry_call(reg, a->ncalls, image, call->offset);
+		a->call[a->ncalls] =
+			maple_registry_call(reg, image, call->offset);
 	}
+}
+
+/*
+ * maple_agent_tables_number - the registry's number of what the agent calls
+ * @site
+ */
+uint32_t maple_agent_tables_number(struct maple_agent_backend *a, uint32_t site)
+{
+	uint32_t k = site & ~MAPLE_SITE_CALL;
+
+	if (!(site & MAPLE_SITE_CALL) || site == MAPLE_SITE_NONE)
+		return site;
+	if (k >= a->ncalls)
+		maple_agent_tables_calls(a);
+	return k < a->ncalls ? a->call[k] : MAPLE_SITE_NONE;
 }
 
 /* The shared image that is the registry's @index, made if it is new. */
@@ -185,20 +201,16 @@ static uint32_t share_image(struct maple_agent_backend *a, uint32_t index)
 	return i;
 }
 
-/*
- * maple_agent_tables_call - the number of a call site, known before any run
- *
- * Errors: MAPLE_SITE_NONE when there is no room left.
- */
-uint32_t maple_agent_tables_call(struct maple_agent_backend *a, uint32_t index,
-				 uint64_t offset)
+/* What the agent calls a call site; one that it has not met it is told of. */
+static uint32_t call_inside(struct maple_agent_backend *a, uint32_t index,
+			    uint64_t offset)
 {
-	struct maple_shm_call *call;
 	uint32_t image = share_image(a, index), k;
+	struct maple_shm_call *call;
 
 	if (image == MAPLE_REGISTRY_NONE)
 		return MAPLE_SITE_NONE;
-	for (k = 0; k < a->shm->ncalls; k++)
+	for (k = 0; k < a->shm->ncalls && k < MAPLE_SHM_CALLS; k++)
 		if (a->shm->call[k].image == image &&
 		    a->shm->call[k].offset == offset)
 			return MAPLE_SITE_CALL | k;
@@ -211,4 +223,27 @@ uint32_t maple_agent_tables_call(struct maple_agent_backend *a, uint32_t index,
 	a->shm->ncalls = k + 1;
 	maple_agent_tables_calls(a);
 	return MAPLE_SITE_CALL | k;
+}
+
+/*
+ * maple_agent_tables_inside - what the agent calls the site with the
+ * registry's number @number, whoever has seen it; between two runs
+ *
+ * Errors: MAPLE_SITE_NONE when there is no room left.
+ */
+uint32_t maple_agent_tables_inside(struct maple_agent_backend *a,
+				   uint32_t number)
+{
+	struct maple_site_info info;
+	uint32_t k;
+
+	if (!(number & MAPLE_SITE_CALL) || number == MAPLE_SITE_NONE)
+		return number;
+	for (k = 0; k < a->ncalls; k++)
+		if (a->call[k] == number)
+			return MAPLE_SITE_CALL | k;
+	if (maple_registry_site(a->base.options.registry, number, &info) ||
+	    info.image == MAPLE_REGISTRY_NONE)
+		return MAPLE_SITE_NONE;
+	return call_inside(a, info.image, info.offset);
 }

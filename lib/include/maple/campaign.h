@@ -48,6 +48,7 @@ struct maple_campaign_options {
 	const char *setup;	   /* --setup CMD, before each run */
 	const char *teardown;	   /* --teardown CMD, after each run */
 	const char *agent;	   /* path of libmaple-agent.so; NULL: search */
+	const char *backend;	   /* --backend; NULL: the best there is */
 	enum maple_strategy strategy;
 	enum maple_order order;
 	unsigned int depth;    /* PCT's, to MAPLE_DEPTH_MAX; 0: 3 */
@@ -121,6 +122,12 @@ struct maple_delivery {
 	char *left_out; /* sites left out by reason, as text */
 };
 
+/* Who watched and who forced: "agent", "ebpf", "module". */
+struct maple_backends {
+	const char *observe, *enforce; /* not owned */
+	char why[256]; /* why these, and what stands against the better */
+};
+
 struct maple_campaign_result {
 	enum maple_outcome outcome;
 	uint64_t seed;
@@ -135,6 +142,7 @@ struct maple_campaign_result {
 	unsigned int dry_runs;
 	bool exhausted; /* nothing was left to try */
 	struct maple_delivery delivery;
+	struct maple_backends backends;
 	char *undelivered; /* why, and the mend; NULL unless UNDELIVERED */
 	bool interrupted;  /* by a signal */
 };

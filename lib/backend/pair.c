@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Which two backends a campaign works with.
+ *
+ * Asked for nothing, it takes eBPF and maple.ko where both can be had: they
+ * need nothing inside the program. Else the agent alone, where the program
+ * lets it in: a hit costs it some ten nanoseconds, and a uprobe microseconds,
+ * so eBPF with the agent is for who asks for it. A program that the agent
+ * cannot enter needs the module: nothing else enforces from outside.
+ *
+ * Both halves number sites by the one registry and threads in order of
+ * creation, so that what one predicts the other can force.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/agent.h"
+#include "pair.h"
+
+#define SAID 448 /* bytes of a sentence about one half */
+
+static const struct half {
+	const char *name;
+	bool observes, enforces;
+	int (*create)(const struct maple_backend_options *options,
+		      struct maple_backend **backend, struct maple_error *err);
+} halves[MAPLE_HALVES] = {
+	[MAPLE_HALF_AGENT] = { "agent", true, true, maple_backend_agent_create },
+	[MAPLE_HALF_EBPF] = { "ebpf", true, false, NULL },
+	[MAPLE_HALF_MODULE] = { "module", false, true, NULL },
+};
+
+/* maple_half_name - "agent", "ebpf", "module" */
+const char *maple_half_name(enum maple_half half)
+{
+	return halves[half].name;
+}
+
+static int find(const char *name, size_t n)
+{
+	for (int i = 0; i < MAPLE_HALVES; i++)
+		if (strlen(halves[i].name) == n &&
+		    !strncmp(halves[i].name, name, n))
+			return i;
+	return -1;
+}
+
+/*
+ * maple_pair_parse - "kernel", "agent", or OBSERVING+ENFORCING; not "auto"
+ *
+ * Returns 0, or -EINVAL for what is no pair.
+ */
+int maple_pair_parse(const char *text, enum maple_half *observe,
+		     enum maple_half *enforce)
+{
+	const char *plus = strchrnul(text, '+');
+	int first, second;
+
+	if (!strcmp(text, "kernel"))
+		return maple_pair_parse("ebpf+module", observe, enforce);
+	first = find(text, plus - text);
+	second = *plus ? find(plus + 1, strlen(plus + 1)) : first;
+	if (first < 0 || second < 0 || !halves[first].observes ||
+	    !halves[second].enforces)
+		return -EINVAL;
+	*observe = first;
+	*enforce = second;
+	return 0;
+}
+
+/*
+ * maple_pair_look - fills what each half says of itself, here and for the
+ * program in @options (no program: of the machine alone)
+ */
+void maple_pair_look(const struct maple_backend_options *options,
+		     struct maple_ability ability[MAPLE_HALVES])
+{
+	memset(ability, 0, MAPLE_HALVES * sizeof(*ability));
+	maple_agent_probe(options, &ability[MAPLE_HALF_AGENT]);
+	for (int i = 0; i < MAPLE_HALVES; i++) {
+		if (halves[i].create)
+			continue;
+		ability[i].error = -ENOTSUP;
+		snprintf(ability[i].text, sizeof(ability[i].text),
+			 "not in this version of maple");
+	}
+}
+
+/* "maple.ko is not loaded; to mend: sudo modprobe maple" */
+static void say(char text[SAID], const struct maple_ability *a)
+{
+	snprintf(text, SAID, "%.200s%s%.200s", a->text,
+		 *a->mend ? "; to mend: " : "", a->mend);
+}
+
+/* What of @one and @other, if not the same, is missing; the first's errno. */
+static int refuse(const struct maple_pair_choice *choice, enum maple_half one,
+		  enum maple_half other, const char *before,
+		  struct maple_error *err)
+{
+	const struct maple_ability *a = &choice->ability[one];
+	const struct maple_ability *b = &choice->ability[other];
+	char first[SAID] = "", second[SAID] = "";
+
+	if (a->error)
+		say(first, a);
+	if (b->error && one != other)
+		say(second, b);
+	return maple_error_set(err, a->error ? -a->error : -b->error,
+			       "%.200s%.220s%s%.220s", before, first,
+			       *first && *second ? "; and: " : "", second);
+}
+
+static int choose_asked(struct maple_pair_choice *choice, const char *wanted,
+			struct maple_error *err)
+{
+	enum maple_half o, e;
+
+	if (maple_pair_parse(wanted, &o, &e))
+		return maple_error_set(err, EINVAL, "no such backend: %s",
+				       wanted);
+	choice->observe = o;
+	choice->enforce = e;
+	snprintf(choice->why, sizeof(choice->why), "as asked for");
+	/* The module first: it is what most often is missing. */
+	if (choice->ability[o].error || choice->ability[e].error)
+		return refuse(choice, e, o, "", err);
+	return 0;
+}
+
+static int choose_best(struct maple_pair_choice *choice, struct maple_error *err)
+{
+	const struct maple_ability *agent = &choice->ability[MAPLE_HALF_AGENT];
+	const struct maple_ability *ebpf = &choice->ability[MAPLE_HALF_EBPF];
+	const struct maple_ability *module = &choice->ability[MAPLE_HALF_MODULE];
+	char text[SAID];
+
+	if (!ebpf->error && !module->error) {
+		choice->observe = MAPLE_HALF_EBPF;
+		choice->enforce = MAPLE_HALF_MODULE;
+		snprintf(choice->why, sizeof(choice->why),
+			 "from outside the program: maple.ko is there and "
+			 "eBPF may be used");
+		return 0;
+	}
+	if (!agent->error) {
+		choice->observe = choice->enforce = MAPLE_HALF_AGENT;
+		say(text, module->error ? module : ebpf);
+		snprintf(choice->why, sizeof(choice->why),
+			 "not from outside: %.230s", text);
+		return 0;
+	}
+	snprintf(text, sizeof(text), "%.160s. From outside: ", agent->text);
+	return refuse(choice, MAPLE_HALF_MODULE, MAPLE_HALF_EBPF, text, err);
+}
+
+/*
+ * maple_pair_choose - which pair it is to be
+ * @wanted: what --backend says, NULL and "auto" for the best there is
+ *
+ * Returns 0 with *@choice filled, or the errno of what is missing, named in
+ * @err with what mends it.
+ */
+int maple_pair_choose(const char *wanted,
+		      const struct maple_backend_options *options,
+		      struct maple_pair_choice *choice, struct maple_error *err)
+{
+	memset(choice, 0, sizeof(*choice));
+	maple_pair_look(options, choice->ability);
+	if (wanted && strcmp(wanted, "auto"))
+		return choose_asked(choice, wanted, err);
+	return choose_best(choice, err);
+}
+
+static int open_halves(struct maple_pair *pair,
+		       const struct maple_pair_choice *choice,
+		       const struct maple_backend_options *options,
+		       struct maple_error *err)
+{
+	struct maple_backend_options with = *options;
+	int e;
+
+	with.cpu = &pair->cpu;
+	e = halves[choice->observe].create(&with, &pair->observe, err);
+	if (e)
+		return e;
+	if (choice->enforce == choice->observe) {
+		pair->enforce = pair->observe;
+		return 0;
+	}
+	return halves[choice->enforce].create(&with, &pair->enforce, err);
+}
+
+/*
+ * maple_pair_create - the two backends that @choice names, for the program in
+ * @options (whose cpu is ours to fill), and a CPU for it
+ * @patience: seconds to wait for a CPU of its own
+ *
+ * We leave that CPU until maple_pair_destroy().
+ */
+int maple_pair_create(const struct maple_pair_choice *choice,
+		      const struct maple_backend_options *options,
+		      double patience, struct maple_pair **made,
+		      struct maple_error *err)
+{
+	struct maple_pair *pair = calloc(1, sizeof(*pair));
+	int e;
+
+	if (!pair)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	e = maple_cpu_take(&pair->cpu, patience, options->notice, options->ctx);
+	if (e) {
+		free(pair);
+		return maple_error_set(err, -e, "no CPU for the target: %s",
+				       strerror(-e));
+	}
+	e = open_halves(pair, choice, options, err);
+	if (e) {
+		maple_pair_destroy(pair);
+		return e;
+	}
+	*made = pair;
+	return 0;
+}
+
+/* maple_pair_destroy - frees both halves and gives back the CPU */
+void maple_pair_destroy(struct maple_pair *pair)
+{
+	if (!pair)
+		return;
+	maple_backend_destroy(pair->observe);
+	if (pair->enforce != pair->observe)
+		maple_backend_destroy(pair->enforce);
+	maple_cpu_give_back(&pair->cpu);
+	free(pair);
+}
+
+/*
+ * maple_pair_run - carries out @order by the half that can
+ *
+ * What observes from outside sets no priorities: for those, the enforcing
+ * half works beside it.
+ */
+int maple_pair_run(struct maple_pair *pair, const struct maple_run_order *order,
+		   const struct maple_run_sink *sink, struct maple_run *run,
+		   struct maple_error *err)
+{
+	struct maple_backend *beside = NULL;
+
+	if (order->kind == MAPLE_RUN_ENFORCE)
+		return maple_backend_run(pair->enforce, NULL, order, sink, run,
+					 err);
+	if (order->kind == MAPLE_RUN_PROFILE &&
+	    pair->enforce != pair->observe && !pair->observe->ops->schedules)
+		beside = pair->enforce;
+	return maple_backend_run(pair->observe, beside, order, sink, run, err);
+}

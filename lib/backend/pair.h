@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * A pair of backends: one that observes profile runs, one that enforces
+ * plans; often the same. Chosen once per campaign.
+ */
+#ifndef MAPLE_BACKEND_PAIR_H
+#define MAPLE_BACKEND_PAIR_H
+
+#include "backend.h"
+
+enum maple_half { MAPLE_HALF_AGENT, MAPLE_HALF_EBPF, MAPLE_HALF_MODULE };
+#define MAPLE_HALVES 3
+
+/* What the choice rests on; filled by maple_pair_choose(). */
+struct maple_pair_choice {
+	struct maple_ability ability[MAPLE_HALVES];
+	enum maple_half observe, enforce;
+	char why[256]; /* a sentence: why these, and not the better */
+};
+
+struct maple_pair {
+	struct maple_backend *observe, *enforce;
+	struct maple_cpu cpu;
+};
+
+const char *maple_half_name(enum maple_half half);
+
+int maple_pair_parse(const char *text, enum maple_half *observe,
+		     enum maple_half *enforce);
+void maple_pair_look(const struct maple_backend_options *options,
+		     struct maple_ability ability[MAPLE_HALVES]);
+int maple_pair_choose(const char *wanted,
+		      const struct maple_backend_options *options,
+		      struct maple_pair_choice *choice, struct maple_error *err);
+
+int maple_pair_create(const struct maple_pair_choice *choice,
+		      const struct maple_backend_options *options,
+		      double patience, struct maple_pair **pair,
+		      struct maple_error *err);
+void maple_pair_destroy(struct maple_pair *pair);
+int maple_pair_run(struct maple_pair *pair, const struct maple_run_order *order,
+		   const struct maple_run_sink *sink, struct maple_run *run,
+		   struct maple_error *err);
+
+#endif
