@@ -51,7 +51,9 @@ helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
 	$(patsubst tests/e2e/%.cc,$(O)/tests/e2e/%, \
 	$(wildcard tests/e2e/*.cc)) \
 	$(patsubst tests/e2e/lib/%.c,$(O)/tests/e2e/%.so, \
-	$(wildcard tests/e2e/lib/*.c))
+	$(wildcard tests/e2e/lib/*.c)) \
+	$(patsubst tests/qemu/programs/%.c,$(O)/tests/qemu/%, \
+	$(wildcard tests/qemu/programs/*.c))
 programs := $(O)/mapletest $(O)/libmaple.a $(O)/libmaple.so \
 	$(O)/libmaple-agent.so
 tools := $(O)/tests/oracle $(O)/tests/simulate $(O)/tests/bench/predict
@@ -140,6 +142,12 @@ $(O)/tests/e2e/%.so: tests/e2e/lib/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) -std=gnu11 $(WARN) -O0 -g -fPIC -shared -pthread -o $@ $<
+
+$(O)/tests/qemu/%: tests/qemu/programs/%.c $(O)/libmaple.a
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE) $(INCS) $(CFLAGS) -o $@ $< $(O)/libmaple.a $(LIBS) \
+		-lcmocka
 
 $(O)/tests/oracle: $(wildcard tests/oracle/*.c) $(O)/libmaple.a
 	@mkdir -p $(@D)

@@ -503,7 +503,6 @@ static const struct genl_ops ops[] = {
 static struct genl_family family __ro_after_init = {
 	.name = MAPLE_GENL_NAME,
 	.version = MAPLE_GENL_VERSION,
-	.maxattr = MAPLE_A_MAX,
 	.ops = ops,
 	.n_ops = ARRAY_SIZE(ops),
 	.module = THIS_MODULE,

@@ -107,7 +107,6 @@ enum maple_attr {
 	MAPLE_A_CRASH,	    /* binary, struct maple_uapi_crash; if there was */
 	MAPLE_A_THREADS,    /* binary, struct maple_uapi_thread [] */
 	MAPLE_A_LOG,	    /* binary, struct maple_log_entry [] */
-	MAPLE_A_PAD,	    /* aligns u64 */
 	__MAPLE_A_MAX,
 };
 #define MAPLE_A_MAX (__MAPLE_A_MAX - 1)
