@@ -200,6 +200,8 @@ static void damage(struct message *m)
 	struct nlattr *attr = pick(m);
 	uint32_t value = odd_value();
 
+	if (size == first) /* nothing is left to be damaged */
+		return;
 	switch (draw(10)) {
 	case 0: /* any byte */
 		m->bytes[first + draw(size - first)] ^= 1 << draw(8);

@@ -481,7 +481,6 @@ static void check_refusal(const struct refusal *refusal, struct request *r)
 	r->msg = maple_exchange_message(r->control, refusal->command, 4096);
 	assert_non_null(r->msg);
 	refusal->fill(r);
-	print_message("# %ld\n", (long)(refusal - refusals));
 	assert_int_equal(maple_exchange(r->control, r->msg, &answer, "", &err),
 			 -refusal->error);
 	/* Whoever it comes from: without a text it helps nobody. */
