@@ -33,15 +33,13 @@ enum maple_command_bit {
 	MAPLE_CMD_NONE = 64, /* before any command */
 };
 
-enum maple_format { MAPLE_FORMAT_TEXT, MAPLE_FORMAT_JSON, MAPLE_FORMAT_JSONL };
-
 /* What the options say. argv and argc are what follows them. */
 struct maple_settings {
 	struct maple_campaign_options campaign;
 	const char **include, **exclude;
-	enum maple_format format;
+	enum maple_report_format format;
 	unsigned int backend;
-	const char *db, *output;
+	const char *db, *output, *html, *suppressions;
 	uint64_t since;
 	unsigned int times;
 	bool quiet, verbose, skip_unsupported, flip, all, help, version;
@@ -91,7 +89,23 @@ int maple_out_close(FILE *out, int status);
 struct maple_report_style maple_out_style(FILE *out,
 					  const struct maple_settings *s);
 unsigned int maple_out_columns(FILE *out);
+int maple_out_report(FILE *out, const struct maple_settings *settings,
+		     struct maple_report *report);
+void maple_out_about(const struct maple_settings *settings,
+		     struct maple_report *report);
+int maple_out_tables(const struct maple_settings *settings, const char *what);
 bool maple_out_live(FILE *out);
+
+/* page.c */
+int maple_page_write(struct maple_memo *memo,
+		     const struct maple_settings *settings,
+		     struct maple_report *report);
+
+/* suppress.c */
+int maple_suppress_open(struct maple_settings *settings);
+int maple_suppress_stored(struct maple_settings *settings,
+			  struct maple_finding **findings, size_t n);
+void maple_suppress_tell(const struct maple_settings *settings);
 
 /* again.c */
 void maple_again_complete(const struct maple_settings *settings,

@@ -11,27 +11,6 @@
 #define PROBES	    64
 #define CANARY_TIME 30.0 /* seconds; it is found in one or two */
 
-static void print_probe(FILE *out, const struct maple_probe *p,
-			const struct maple_report_style *style)
-{
-	static const char *const marks[][2] = {
-		[MAPLE_PROBE_OK] = { "ok", "✓" },
-		[MAPLE_PROBE_MISSING] = { "NO", "✗" },
-		[MAPLE_PROBE_INFO] = { "--", "•" },
-	};
-	static const char *const colours[] = {
-		[MAPLE_PROBE_OK] = "\033[32m",
-		[MAPLE_PROBE_MISSING] = "\033[1;31m",
-		[MAPLE_PROBE_INFO] = "",
-	};
-
-	fprintf(out, "%s%s%s %s: %s\n", style->colour ? colours[p->state] : "",
-		marks[p->state][style->unicode], style->colour ? "\033[0m" : "",
-		p->name, p->text);
-	if (*p->mend)
-		fprintf(out, "     to mend: %s\n", p->mend);
-}
-
 /* Fills @probe with what became of the canary. */
 static void try_canary(struct maple_probe *probe)
 {
@@ -75,22 +54,25 @@ static void try_canary(struct maple_probe *probe)
 
 int maple_command_doctor(struct maple_settings *settings)
 {
-	struct maple_report_style style = maple_out_style(stdout, settings);
 	static struct maple_probe probes[PROBES + 1];
 	char *const *argv = settings->argc ? settings->argv : NULL;
 	unsigned int n = maple_campaign_probe(argv, NULL, probes, PROBES);
-	unsigned int missing = 0;
+	struct maple_report report = { .source = MAPLE_REPORT_PROBES,
+				       .argv = argv,
+				       .probes = probes,
+				       .nprobes = n };
 
-	for (unsigned int i = 0; i < n && !settings->format; i++)
-		print_probe(stdout, &probes[i], &style);
-	fflush(stdout);
+	/* The canary takes its time. */
+	if (!settings->format) {
+		maple_out_report(stdout, settings, &report);
+		report.probes += n;
+		report.nprobes = 0;
+	}
 	try_canary(&probes[n++]);
-	if (settings->format)
-		maple_report_json_probes(stdout, probes, n, NULL);
-	else
-		print_probe(stdout, &probes[n - 1], &style);
+	report.nprobes++;
 	for (unsigned int i = 0; i < n; i++)
-		missing += probes[i].state == MAPLE_PROBE_MISSING;
+		if (probes[i].state == MAPLE_PROBE_MISSING)
+			report.status = MAPLE_STATUS_FAILED;
 	return maple_out_close(stdout,
-			       missing ? MAPLE_STATUS_FAILED : MAPLE_STATUS_OK);
+			       maple_out_report(stdout, settings, &report));
 }

@@ -96,13 +96,21 @@ static int command_help(struct maple_settings *settings)
 
 static int print_version(const struct maple_settings *settings)
 {
-	if (settings->format)
-		printf("{\"schema\":%d,\"version\":\"%s\","
-		       "\"backends\":[\"agent\"],"
-		       "\"formats\":[\"text\",\"json\",\"jsonl\"]}\n",
-		       MAPLE_REPORT_SCHEMA, MAPLE_VERSION);
-	else
+	int ret = maple_out_tables(settings, "the version");
+
+	if (ret)
+		return ret;
+	if (!settings->format) {
 		printf("mapletest %s\n", MAPLE_VERSION);
+		return maple_out_close(stdout, MAPLE_STATUS_OK);
+	}
+	printf("{\"schema\":%d,\"version\":\"%s\","
+	       "\"backends\":[\"agent\"],\"formats\":[",
+	       MAPLE_REPORT_SCHEMA, MAPLE_VERSION);
+	for (int f = 0; f < MAPLE_REPORT_FORMATS; f++)
+		printf("%s\"%s\"", f ? "," : "",
+		       maple_report_format_name((enum maple_report_format)f));
+	puts("]}");
 	return maple_out_close(stdout, MAPLE_STATUS_OK);
 }
 

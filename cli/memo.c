@@ -160,7 +160,9 @@ int maple_command_memo(struct maple_settings *settings)
 				       "mapletest memo wants list, forget, "
 				       "merge or export, not '%s'",
 				       word);
-	ret = check_words(settings, a);
+	ret = maple_out_tables(settings, "the memo database");
+	if (!ret)
+		ret = check_words(settings, a);
 	if (ret)
 		return ret;
 	ret = maple_database_open(settings, actions[a].flags, &memo);

@@ -8,6 +8,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <maple/suppressions.h>
 #include "cli.h"
 
 struct option_entry {
@@ -86,16 +87,20 @@ static const struct option_entry table[] = {
 	{ "db", "FILE", RERUN | STORED, SETS(db, string),
 	  "the memo database (default: $XDG_STATE_HOME/maple/memo.db)" },
 	{ "format", "FORMAT", ALL | MAPLE_CMD_NONE, SETS(format, format),
-	  "text, json or jsonl" },
+	  "text, json, jsonl, junit, sarif, tap or github" },
 	{ "output", "FILE", RERUN | STORED, SETS(output, string),
 	  "write the report to FILE" },
+	{ "html", "FILE", MAPLE_CMD_REPORT, SETS(html, string),
+	  "write a page to FILE that needs no network" },
+	{ "suppressions", "FILE", MAPLE_CMD_RUN | MAPLE_CMD_REPORT,
+	  SETS(suppressions, string),
+	  "findings that match a line of FILE, TYPE:PATTERN, do not count" },
 	{ "quiet", NULL, ALL, FLAG(quiet), "no progress, no notices" },
 	{ "verbose", NULL, ALL, FLAG(verbose),
 	  "also what was left out, and the program's output" },
 	{ "version", NULL, MAPLE_CMD_NONE, FLAG(version), "print the version" },
 	{ "help", NULL, ALL | MAPLE_CMD_NONE, FLAG(help), "print this help" },
 	{ "jobs", "N", 0, LATER, NULL },
-	{ "suppressions", "FILE", 0, LATER, NULL },
 };
 
 #define ENTRIES (sizeof(table) / sizeof(*table))
@@ -346,4 +351,5 @@ void maple_options_deinit(struct maple_settings *settings)
 {
 	free(settings->include);
 	free(settings->exclude);
+	maple_suppressions_destroy(settings->campaign.suppressions);
 }

@@ -2,9 +2,11 @@
 /* Where reports go, and how they may look there. */
 #include <errno.h>
 #include <langinfo.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 #include "cli.h"
 
@@ -83,6 +85,86 @@ struct maple_report_style maple_out_style(FILE *out,
 		.colour = terminal(out) && !set("NO_COLOR"),
 		.unicode = !strcmp(nl_langinfo(CODESET), "UTF-8"),
 		.output = s->verbose,
+		.quiet = s->quiet,
 		.width = maple_out_columns(out),
 	};
+}
+
+/*
+ * The root of the source tree: where a job has checked it out, else where we
+ * are.
+ */
+static const char *source_root(void)
+{
+	static const char *const names[] = { "GITHUB_WORKSPACE",
+					     "CI_PROJECT_DIR" };
+	static char here[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (set(names[i]) && *getenv(names[i]) == '/')
+			return getenv(names[i]);
+	return getcwd(here, sizeof(here));
+}
+
+/* maple_out_about - fills in what is the same for every report */
+void maple_out_about(const struct maple_settings *settings,
+		     struct maple_report *report)
+{
+	static char host[HOST_NAME_MAX + 1];
+
+	report->root = source_root();
+	report->when = (int64_t)time(NULL);
+	if (!gethostname(host, sizeof(host) - 1))
+		report->host = host;
+}
+
+/* The page that GitHub shows for the job. */
+static void summarize(const struct maple_report *report)
+{
+	const char *path = getenv("GITHUB_STEP_SUMMARY");
+	FILE *out;
+
+	if (!path || !*path)
+		return;
+	out = fopen(path, "ae");
+	if (!out || maple_report_markdown(out, report, NULL))
+		fprintf(stderr, "mapletest: GITHUB_STEP_SUMMARY '%s': %s\n",
+			path, strerror(errno));
+	if (out)
+		fclose(out);
+}
+
+/*
+ * maple_out_report - writes @report in the form of --format
+ *
+ * Returns the report's status, or that of a failure, said.
+ */
+int maple_out_report(FILE *out, const struct maple_settings *settings,
+		     struct maple_report *report)
+{
+	struct maple_report_style style = maple_out_style(out, settings);
+	struct maple_error err = { "" };
+
+	maple_out_about(settings, report);
+	if (maple_report_write(out, settings->format, report, &style, &err)) {
+		fprintf(stderr, "mapletest: %s\n", err.text);
+		return MAPLE_STATUS_FAILED;
+	}
+	if (settings->format == MAPLE_REPORT_GITHUB)
+		summarize(report);
+	return report->status;
+}
+
+/*
+ * maple_out_tables - refuses the forms that only findings have
+ *
+ * Returns 0 or the exit status, the error said.
+ */
+int maple_out_tables(const struct maple_settings *settings, const char *what)
+{
+	if (settings->format <= MAPLE_REPORT_JSONL)
+		return 0;
+	return maple_say_error(MAPLE_STATUS_USAGE,
+			       "%s can be had as text or as json, not as %s",
+			       what, maple_report_format_name(settings->format));
 }

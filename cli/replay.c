@@ -26,11 +26,17 @@ static int load(const struct maple_settings *settings, const char *id,
 }
 
 static int replay(const struct maple_settings *settings,
-		  const struct maple_finding *finding, FILE *out)
+		  struct maple_finding *finding, FILE *out)
 {
 	struct maple_campaign_options options = settings->campaign;
+	struct maple_finding *const one[] = { finding };
+	struct maple_report report = { .source = MAPLE_REPORT_REPLAY,
+				       .argv = finding->argv,
+				       .findings = one,
+				       .nfindings = 1,
+				       .times = settings->times,
+				       .flip = settings->flip };
 	struct maple_error err = { "" };
-	unsigned int times = settings->times, fails = 0;
 	int ret;
 
 	options.argv = finding->argv;
@@ -39,8 +45,8 @@ static int replay(const struct maple_settings *settings,
 	options.seed = finding->seed;
 	options.notice = on_notice;
 	options.quiet_target = out == stdout;
-	ret = maple_campaign_replay(&options, finding, times, settings->flip,
-				    &fails, &err);
+	ret = maple_campaign_replay(&options, finding, report.times,
+				    report.flip, &report.fails, &err);
 	if (ret)
 		return maple_say_error(ret == -ENOENT ? MAPLE_STATUS_NOT_THERE
 				       : ret == -ENOEXEC || ret == -EACCES
@@ -48,13 +54,9 @@ static int replay(const struct maple_settings *settings,
 					       : MAPLE_STATUS_FAILED,
 				       "%s",
 				       *err.text ? err.text : strerror(-ret));
-	if (settings->format)
-		maple_report_json_replay(out, finding, times, settings->flip,
-					 fails, NULL);
-	else
-		fprintf(out, "%s: %s %u/%u fails\n", finding->id,
-			settings->flip ? "reversed" : "forced", fails, times);
-	return fails ? MAPLE_STATUS_OK : MAPLE_STATUS_NOT_REPRODUCED;
+	report.status = report.fails ? MAPLE_STATUS_OK
+				     : MAPLE_STATUS_NOT_REPRODUCED;
+	return maple_out_report(out, settings, &report);
 }
 
 int maple_command_replay(struct maple_settings *settings)

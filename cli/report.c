@@ -6,42 +6,49 @@
 #include <string.h>
 #include "cli.h"
 
-static int report_one(struct maple_memo *memo, struct maple_settings *settings,
-		      FILE *out)
+/* The findings that are meant: one, or all. */
+static int load(struct maple_memo *memo, const struct maple_settings *settings,
+		struct maple_finding ***findings, size_t *n)
 {
-	struct maple_report_style style = maple_out_style(out, settings);
 	struct maple_error err = { "" };
-	struct maple_finding *finding;
 
-	if (maple_memo_finding_load(memo, settings->argv[0], &finding, &err))
-		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
-	maple_again_complete(settings, finding);
-	if (settings->format)
-		maple_report_json_findings(out, &finding, 1, NULL);
-	else
-		maple_report_text(out, finding, &style);
-	maple_finding_destroy(finding);
+	if (!settings->argc) {
+		if (maple_memo_findings(memo, 0, findings, n, &err))
+			return maple_say_error(MAPLE_STATUS_FAILED, "%s",
+					       err.text);
+		return 0;
+	}
+	*n = 1;
+	*findings = calloc(1, sizeof(**findings));
+	if (!*findings ||
+	    maple_memo_finding_load(memo, settings->argv[0], *findings, &err)) {
+		free(*findings);
+		return maple_say_error(MAPLE_STATUS_FAILED, "%s",
+				       *err.text ? err.text : "out of memory");
+	}
 	return 0;
 }
 
-static int report_list(struct maple_memo *memo, struct maple_settings *settings,
-		       FILE *out)
+static int report(struct maple_memo *memo, struct maple_settings *settings,
+		  FILE *out)
 {
-	struct maple_report_style style = maple_out_style(out, settings);
-	struct maple_error err = { "" };
+	struct maple_report report = { .source = MAPLE_REPORT_FINDINGS,
+				       .in_full = settings->argc };
 	struct maple_finding **findings;
-	size_t n;
+	int ret = load(memo, settings, &findings, &report.nfindings);
 
-	if (maple_memo_findings(memo, 0, &findings, &n, &err))
-		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
-	for (size_t i = 0; i < n; i++)
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < report.nfindings; i++)
 		maple_again_complete(settings, findings[i]);
-	if (settings->format)
-		maple_report_json_findings(out, findings, n, NULL);
-	else
-		maple_report_list(out, findings, n, &style);
-	maple_memo_findings_destroy(findings, n);
-	return 0;
+	report.findings = findings;
+	ret = maple_suppress_stored(settings, findings, report.nfindings);
+	if (!ret && settings->html)
+		ret = maple_page_write(memo, settings, &report);
+	if (!ret && (!settings->html || settings->output))
+		ret = maple_out_report(out, settings, &report);
+	maple_memo_findings_destroy(findings, report.nfindings);
+	return ret;
 }
 
 int maple_command_report(struct maple_settings *settings)
@@ -54,17 +61,15 @@ int maple_command_report(struct maple_settings *settings)
 		return maple_say_error(MAPLE_STATUS_USAGE,
 				       "one finding at a time: mapletest "
 				       "report [FINDING]");
-	ret = maple_database_open(settings, MAPLE_MEMO_READONLY, &memo);
+	ret = maple_suppress_open(settings);
+	if (!ret)
+		ret = maple_database_open(settings, MAPLE_MEMO_READONLY, &memo);
 	if (ret)
 		return ret;
 	out = maple_out_open(settings, stdout);
-	if (!out)
-		ret = MAPLE_STATUS_FAILED;
-	else if (settings->argc)
-		ret = report_one(memo, settings, out);
-	else
-		ret = report_list(memo, settings, out);
+	ret = out ? report(memo, settings, out) : MAPLE_STATUS_FAILED;
 	maple_memo_close(memo);
+	maple_suppress_tell(settings);
 	return out ? maple_out_close(out, ret) : ret;
 }
 
@@ -152,7 +157,9 @@ int maple_command_coverage(struct maple_settings *settings)
 		return maple_say_error(MAPLE_STATUS_USAGE,
 				       "one program at a time: mapletest "
 				       "coverage [PROGRAM]");
-	ret = maple_database_open(settings, MAPLE_MEMO_READONLY, &memo);
+	ret = maple_out_tables(settings, "coverage");
+	if (!ret)
+		ret = maple_database_open(settings, MAPLE_MEMO_READONLY, &memo);
 	if (ret)
 		return ret;
 	out = maple_out_open(settings, stdout);

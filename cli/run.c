@@ -16,9 +16,11 @@ static void on_progress(void *ctx, const struct maple_progress *progress)
 {
 	struct run *run = ctx;
 
-	if (progress->run_ended && run->settings->format == MAPLE_FORMAT_JSONL) {
-		maple_live_clear(&run->live);
-		maple_report_jsonl_run(run->out, progress, NULL);
+	if (progress->run_ended) {
+		if (run->settings->format == MAPLE_REPORT_JSONL)
+			maple_live_clear(&run->live);
+		maple_report_progress(run->out, run->settings->format, progress,
+				      NULL);
 	}
 	maple_live_show(&run->live, progress);
 }
@@ -43,18 +45,7 @@ static void on_finding(void *ctx, const struct maple_finding *finding)
 	if (finding->replay)
 		copy.replay = strdup(finding->replay);
 	maple_again_complete(run->settings, &copy);
-	switch (run->settings->format) {
-	case MAPLE_FORMAT_TEXT:
-		maple_report_text(run->out, &copy, &style);
-		fputs("\n", run->out);
-		fflush(run->out);
-		break;
-	case MAPLE_FORMAT_JSONL:
-		maple_report_jsonl_finding(run->out, &copy, NULL);
-		break;
-	case MAPLE_FORMAT_JSON:
-		break;
-	}
+	maple_report_found(run->out, run->settings->format, &copy, &style, NULL);
 	free(copy.replay);
 }
 
@@ -95,44 +86,22 @@ static int result_status(const struct maple_settings *settings,
 					  : MAPLE_STATUS_FAILED;
 }
 
-static void report(struct run *run, const struct maple_campaign_result *result)
-{
-	struct maple_report_style style =
-		maple_out_style(run->out, run->settings);
-
-	switch (run->settings->format) {
-	case MAPLE_FORMAT_TEXT:
-		if (!run->settings->quiet || result->undelivered)
-			maple_report_summary(run->out, result, &style);
-		if (run->settings->verbose)
-			maple_report_coverage(run->out, &result->coverage,
-					      &style);
-		break;
-	case MAPLE_FORMAT_JSON:
-		maple_report_json(run->out, result, NULL);
-		break;
-	case MAPLE_FORMAT_JSONL:
-		maple_report_jsonl_end(run->out, result, NULL);
-		break;
-	}
-}
-
 static int campaign(struct run *run, struct maple_memo *memo)
 {
 	struct maple_campaign_options options = run->settings->campaign;
+	struct maple_report report = { .source = MAPLE_REPORT_CAMPAIGN,
+				       .argv = options.argv };
 	struct maple_campaign_result *result;
 	struct maple_error err = { "" };
 	int ret;
 
-	options.argv = run->settings->argv;
 	options.progress = on_progress;
 	options.notice = on_notice;
 	options.finding = on_finding;
 	options.ctx = run;
 	/* Where our object goes to stdout, nothing else may. */
 	options.quiet_target = run->out == stdout;
-	if (run->settings->format == MAPLE_FORMAT_JSONL)
-		maple_report_jsonl_start(run->out, &options, NULL);
+	maple_report_begin(run->out, run->settings->format, &options, NULL);
 	ret = maple_campaign_run(&options, memo, &result, &err);
 	maple_live_clear(&run->live);
 	if (ret)
@@ -140,8 +109,9 @@ static int campaign(struct run *run, struct maple_memo *memo)
 				       *err.text ? err.text : strerror(-ret));
 	for (unsigned int i = 0; i < result->nfindings; i++)
 		maple_again_complete(run->settings, result->findings[i]);
-	report(run, result);
-	ret = result_status(run->settings, result);
+	report.status = result_status(run->settings, result);
+	report.result = result;
+	ret = maple_out_report(run->out, run->settings, &report);
 	maple_campaign_result_destroy(result);
 	return ret;
 }
@@ -157,11 +127,15 @@ int maple_command_run(struct maple_settings *settings)
 		return maple_say_error(MAPLE_STATUS_USAGE,
 				       "which program? mapletest run [options] "
 				       "[--] PROG [ARGS]");
+	settings->campaign.argv = settings->argv;
 	/* Else its absence would look like the program's. */
 	if (expected && access(expected, R_OK))
 		return maple_say_error(MAPLE_STATUS_USAGE,
 				       "--expect-output '%s': %s", expected,
 				       strerror(errno));
+	ret = maple_suppress_open(settings);
+	if (ret)
+		return ret;
 	run.out = maple_out_open(settings, settings->format ? stdout : stderr);
 	if (!run.out)
 		return MAPLE_STATUS_FAILED;
@@ -170,6 +144,7 @@ int maple_command_run(struct maple_settings *settings)
 	if (!ret) {
 		ret = campaign(&run, memo);
 		maple_memo_close(memo);
+		maple_suppress_tell(settings);
 	}
 	return maple_out_close(run.out, ret);
 }

@@ -20,6 +20,9 @@ void maple_say_use(const struct maple_settings *settings)
  */
 int maple_say_error(int status, const char *fmt, ...)
 {
+	static bool said;
+	struct maple_report report = { .source = MAPLE_REPORT_ERROR,
+				       .status = status };
 	char text[1024];
 	va_list ap;
 	FILE *out;
@@ -28,14 +31,18 @@ int maple_say_error(int status, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	fprintf(stderr, "mapletest: %s\n", text);
-	if (!current || current->format == MAPLE_FORMAT_TEXT)
+	/* The other forms are one document: what comes first is in it. */
+	if (!current || current->format == MAPLE_REPORT_TEXT || said)
 		return status;
+	said = true;
+	report.error = text;
+	report.argv = current->campaign.argv;
 	out = maple_out_open(current, stdout);
-	if (out) {
-		maple_report_json_error(out, text, status);
-		if (out != stdout)
-			fclose(out);
-	}
+	if (!out)
+		return status;
+	maple_out_report(out, current, &report);
+	if (out != stdout)
+		fclose(out);
 	return status;
 }
 

@@ -187,14 +187,13 @@ const char *maple_value_backend(const char *text, void *out)
 
 const char *maple_value_format(const char *text, void *out)
 {
-	static const char *const names[] = { [MAPLE_FORMAT_TEXT] = "text",
-					     [MAPLE_FORMAT_JSON] = "json",
-					     [MAPLE_FORMAT_JSONL] = "jsonl",
-					     NULL };
-	int choice = choose(text, names);
+	enum maple_report_format f = MAPLE_REPORT_TEXT;
 
-	if (choice < 0)
-		return "text, json or jsonl; others are not in this version";
-	*(enum maple_format *)out = (enum maple_format)choice;
-	return NULL;
+	for (; maple_report_format_name(f); f++) {
+		if (strcmp(text, maple_report_format_name(f)))
+			continue;
+		*(enum maple_report_format *)out = f;
+		return NULL;
+	}
+	return "text, json, jsonl, junit, sarif, tap or github";
 }

@@ -68,6 +68,7 @@ void maple_finding_destroy(struct maple_finding *finding)
 	free(finding->stacks);
 	free(finding->edges);
 	free(finding->argv);
+	free(finding->suppressed);
 	free(finding->id);
 	free(finding->title);
 	free(finding->what);

@@ -20,53 +20,72 @@ static bool runs_used_up(const struct maple_campaign *c)
 
 /* ---- findings ---- */
 
-static bool known(struct maple_campaign *c, const struct maple_finding *f)
+static bool seen_again(struct maple_finding **findings, unsigned int n,
+		       const struct maple_finding *f)
 {
 	unsigned int i;
 
-	for (i = 0; i < c->result->nfindings; i++)
-		if (!strcmp(c->result->findings[i]->id, f->id)) {
-			c->result->findings[i]->times_seen++;
+	for (i = 0; i < n; i++)
+		if (!strcmp(findings[i]->id, f->id)) {
+			findings[i]->times_seen++;
 			return true;
 		}
 	return false;
 }
 
-static int keep(struct maple_campaign *c, struct maple_finding *finding)
+static bool known(struct maple_campaign *c, const struct maple_finding *f)
 {
 	struct maple_campaign_result *r = c->result;
+
+	return seen_again(r->findings, r->nfindings, f) ||
+	       seen_again(r->suppressed, r->nsuppressed, f);
+}
+
+/* Takes @finding over, into the memo and to the end of @list. */
+static int keep(struct maple_campaign *c, struct maple_finding *finding,
+		struct maple_finding ***list, unsigned int *n)
+{
 	struct maple_finding **grown;
 	int e = maple_memo_finding_store(c->memo, c->memo_campaign, finding,
 					 c->err);
 
-	grown = realloc(r->findings, (r->nfindings + 1) * sizeof(*grown));
+	grown = realloc(*list, (*n + 1) * sizeof(*grown));
+	if (grown)
+		*list = grown;
 	if (e || !grown) {
-		if (grown)
-			r->findings = grown;
 		maple_finding_destroy(finding);
 		return e ? e : maple_error_set(c->err, ENOMEM, "out of memory");
 	}
-	r->findings = grown;
-	r->findings[r->nfindings++] = finding;
+	grown[(*n)++] = finding;
 	return 0;
 }
 
-static int found(struct maple_campaign *c, struct maple_trial *trial)
+/* A finding that is known to the user is kept and counted, nothing more. */
+static int suppress(struct maple_campaign *c, struct maple_finding *finding,
+		    const char *by)
 {
 	struct maple_campaign_result *r = c->result;
-	struct maple_finding *finding = maple_story_tell(c, trial);
+
+	finding->suppressed = strdup(by);
+	if (!finding->suppressed) {
+		maple_finding_destroy(finding);
+		return maple_error_set(c->err, ENOMEM, "out of memory");
+	}
+	maple_campaign_notice(c, "suppressed by %s: %s", by, finding->title);
+	return keep(c, finding, &r->suppressed, &r->nsuppressed);
+}
+
+static int confirm_and_keep(struct maple_campaign *c,
+			    struct maple_finding *finding,
+			    struct maple_trial *trial)
+{
+	struct maple_campaign_result *r = c->result;
 	enum maple_phase phase = c->phase;
 	int e;
 
-	if (!finding)
-		return maple_error_set(c->err, ENOMEM, "out of memory");
 	if (!r->first_finding_runs) {
 		r->first_finding_runs = r->runs.profile + r->runs.enforced;
 		r->first_finding_seconds = maple_clock_now() - c->began;
-	}
-	if (known(c, finding)) {
-		maple_finding_destroy(finding);
-		return 0;
 	}
 	/* What is stored now survives us; the control is added below. */
 	e = maple_memo_finding_store(c->memo, c->memo_campaign, finding, c->err);
@@ -79,10 +98,26 @@ static int found(struct maple_campaign *c, struct maple_trial *trial)
 		maple_finding_destroy(finding);
 		return e;
 	}
-	e = keep(c, finding);
+	e = keep(c, finding, &r->findings, &r->nfindings);
 	if (!e && c->options->finding)
 		c->options->finding(c->options->ctx, finding);
 	return e;
+}
+
+static int found(struct maple_campaign *c, struct maple_trial *trial)
+{
+	struct maple_finding *finding = maple_story_tell(c, trial);
+	const char *by;
+
+	if (!finding)
+		return maple_error_set(c->err, ENOMEM, "out of memory");
+	by = maple_suppressions_match(c->options->suppressions, finding);
+	if (known(c, finding)) {
+		maple_finding_destroy(finding);
+		return 0;
+	}
+	return by ? suppress(c, finding, by)
+		  : confirm_and_keep(c, finding, trial);
 }
 
 /* ---- main loop ---- */
@@ -252,7 +287,10 @@ void maple_campaign_result_destroy(struct maple_campaign_result *result)
 		return;
 	for (i = 0; i < result->nfindings; i++)
 		maple_finding_destroy(result->findings[i]);
+	for (i = 0; i < result->nsuppressed; i++)
+		maple_finding_destroy(result->suppressed[i]);
 	free(result->findings);
+	free(result->suppressed);
 	free(result->delivery.left_out);
 	free(result->undelivered);
 	free(result);

@@ -74,6 +74,7 @@ static const struct maple_field finding_fields[] = {
 	MAPLE_FIELD(maple_finding, run, UNSIGNED),
 	MAPLE_FIELD(maple_finding, found_at, NUMBER),
 	MAPLE_FIELD(maple_finding, times_seen, UNSIGNED),
+	MAPLE_FIELD(maple_finding, suppressed, STRING),
 	MAPLE_FIELD_END,
 };
 

@@ -21,6 +21,7 @@
 #include <string.h>
 #include "report/clean.h"
 #include "report/columns.h"
+#include "report/words.h"
 
 #define MARGIN 2 /* columns left of everything */
 #define STEM   4 /* an arrow starts this far into its column */
@@ -69,27 +70,6 @@ static unsigned int put_text(struct canvas *c, unsigned int row, unsigned int x,
 	return x;
 }
 
-/* In a deadlock the last two locks, e1 and e3, are never had. */
-static const char *kind_word(const struct maple_finding *f,
-			     const struct maple_moment *m)
-{
-	if (f->kind == MAPLE_FAILURE_DEADLOCK &&
-	    f->idiom == MAPLE_IDIOM_DEADLOCK && m->event % 2)
-		return "waits for";
-	switch (m->kind) {
-	case 'R':
-		return "reads";
-	case 'W':
-		return "writes";
-	case 'L':
-		return "locks";
-	case 'U':
-		return "unlocks";
-	default:
-		return "touches";
-	}
-}
-
 /* Left edge of a role's column. */
 static unsigned int column_x(const struct canvas *c, unsigned int role)
 {
@@ -135,7 +115,7 @@ static unsigned int draw_moment(struct canvas *c, const struct maple_finding *f,
 
 	snprintf(text, sizeof(text), "%u %s", i + 1, place.text);
 	end = put_text(c, moment_row(i), x, column_room(c), text);
-	snprintf(text, sizeof(text), "  %s %s", kind_word(f, m),
+	snprintf(text, sizeof(text), "  %s %s", maple_words_access(f, m),
 		 m->variable ? m->variable : "?");
 	put_text(c, moment_row(i) + 1, x, column_room(c), text);
 	return end;

@@ -10,6 +10,7 @@
 #include "report/bytes.h"
 #include "report/codec.h"
 #include "report/fields.h"
+#include "report/formats.h"
 
 static int write_object(FILE *out, json_t *object, struct maple_error *err)
 {
@@ -94,7 +95,7 @@ static json_t *result_object(const struct maple_campaign_result *r)
 {
 	return json_pack(
 		"{s:i, s:s, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:I, s:i,"
-		" s:b, s:b, s:o}",
+		" s:b, s:b, s:o, s:o}",
 		"schema", MAPLE_REPORT_SCHEMA, "version", MAPLE_VERSION,
 		"verdict", maple_outcome_name(r->outcome), "seed",
 		maple_fields_number(r->seed), "seconds", r->seconds, "runs",
@@ -105,7 +106,8 @@ static json_t *result_object(const struct maple_campaign_result *r)
 		maple_bytes_encode(r->undelivered), "candidates_left",
 		(json_int_t)r->candidates_left, "dry_runs", (int)r->dry_runs,
 		"exhausted", r->exhausted, "interrupted", r->interrupted,
-		"delivery", delivery_object(&r->delivery));
+		"delivery", delivery_object(&r->delivery), "suppressed",
+		findings_array(r->suppressed, r->nsuppressed));
 }
 
 int maple_report_json(FILE *out, const struct maple_campaign_result *result,
@@ -290,3 +292,49 @@ int maple_report_json_error(FILE *out, const char *text, int status)
 			  "error", maple_bytes_encode(text), "status", status),
 		NULL);
 }
+
+static int write_json(FILE *out, const struct maple_report *r,
+		      const struct maple_report_style *style,
+		      struct maple_error *err)
+{
+	switch (r->source) {
+	case MAPLE_REPORT_CAMPAIGN:
+		return maple_report_json(out, r->result, err);
+	case MAPLE_REPORT_FINDINGS:
+		return maple_report_json_findings(out, r->findings,
+						  r->nfindings, err);
+	case MAPLE_REPORT_REPLAY:
+		return maple_report_json_replay(out, *r->findings, r->times,
+						r->flip, r->fails, err);
+	case MAPLE_REPORT_PROBES:
+		return maple_report_json_probes(out, r->probes, r->nprobes, err);
+	case MAPLE_REPORT_ERROR:
+		break;
+	}
+	return maple_report_json_error(out, r->error, r->status);
+}
+
+static int write_jsonl(FILE *out, const struct maple_report *r,
+		       const struct maple_report_style *style,
+		       struct maple_error *err)
+{
+	if (r->source == MAPLE_REPORT_CAMPAIGN)
+		return maple_report_jsonl_end(out, r->result, err);
+	return write_json(out, r, style, err);
+}
+
+static int found(FILE *out, const struct maple_finding *finding,
+		 const struct maple_report_style *style, struct maple_error *err)
+{
+	return maple_report_jsonl_finding(out, finding, err);
+}
+
+const struct maple_format maple_format_json = { .name = "json",
+						.write = write_json };
+const struct maple_format maple_format_jsonl = {
+	.name = "jsonl",
+	.begin = maple_report_jsonl_start,
+	.progress = maple_report_jsonl_run,
+	.found = found,
+	.write = write_jsonl,
+};

@@ -27,10 +27,14 @@ void maple_report_list(FILE *out, struct maple_finding *const *findings,
 								 : "?",
 							 style->unicode);
 
-		fprintf(out, "%s  %s  %s (%u/%u, reversed %u/%u, seen %u)\n",
+		fprintf(out, "%s  %s  %s (%u/%u, reversed %u/%u, seen %u)%s%s\n",
 			maple_clean(f->id, false).text, program.text,
 			title.text, f->forced_fails, f->forced_runs,
-			f->flipped_fails, f->flipped_runs, f->times_seen);
+			f->flipped_fails, f->flipped_runs, f->times_seen,
+			f->suppressed ? ", suppressed by " : "",
+			f->suppressed
+				? maple_clean(f->suppressed, style->unicode).text
+				: "");
 	}
 }
 
@@ -228,6 +232,9 @@ void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 			maple_clean(result->undelivered, style->unicode).text);
 	else
 		fputs("no finding\n", out);
+	if (result->nsuppressed)
+		fprintf(out, "%u finding%s suppressed\n", result->nsuppressed,
+			result->nsuppressed == 1 ? "" : "s");
 	fprintf(out,
 		"%u baseline, %u profile, %u enforced, %u confirming runs in "
 		"%.1f s, seed %" PRIu64 "%s\n",

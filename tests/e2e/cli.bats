@@ -139,7 +139,13 @@ failed() {
 		usage "--depth wants a number" run --depth "$bad" ./prog
 	done
 	usage "--backend wants auto or agent" run --backend kernel ./prog
-	usage "--format wants text, json or jsonl" run --format sarif ./prog
+	usage "--format wants text, json, jsonl, junit, sarif, tap or github" \
+		run --format xml ./prog
+	for format in junit sarif tap github; do
+		usage "not as $format" coverage --format $format
+		usage "not as $format" memo --format $format list
+		usage "not as $format" --version --format $format
+	done
 	usage "--exe wants something" run --exe '' ./prog
 	usage "--timeout wants a value" run --timeout
 }

@@ -17,6 +17,7 @@
 #include <maple/finding.h>
 #include <maple/iroot.h>
 #include <maple/memo.h>
+#include <maple/suppressions.h>
 
 struct maple_progress;
 
@@ -64,6 +65,8 @@ struct maple_campaign_options {
 	bool baseline_fails; /* go on although the baseline fails */
 	bool fresh;	     /* forget what the memo knows of it first */
 	bool quiet_target;   /* its output goes nowhere but findings */
+	/* What is not to count; its counts of use change. Or NULL. */
+	struct maple_suppressions *suppressions;
 
 	/*
 	 * Called in the campaign's thread: on each change of phase, after
@@ -137,6 +140,8 @@ struct maple_campaign_result {
 	double first_finding_seconds;
 	unsigned int nfindings;
 	struct maple_finding **findings; /* owned */
+	unsigned int nsuppressed;	   /* findings that do not count */
+	struct maple_finding **suppressed; /* owned; not confirmed */
 	struct maple_coverage coverage;
 	uint64_t candidates_left;
 	unsigned int dry_runs;

@@ -110,6 +110,7 @@ struct maple_finding {
 	unsigned int run;  /* number of the run in its campaign */
 	uint64_t found_at; /* seconds since the epoch */
 	unsigned int times_seen;
+	char *suppressed; /* by this suppression, "race:foo"; or NULL */
 };
 
 void maple_finding_destroy(struct maple_finding *finding);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Reports: findings and campaigns as text, as JSON, as JSON lines.
+ * Reports: findings and campaigns in every form that people and machines
+ * read. What is reported is a struct maple_report; a form is a row of the
+ * table in lib/report/formats.c, and maple_report_write() is the way to all of
+ * them. The functions below it are the parts that text and JSON are made of.
  *
  * Everything goes to the FILE that the caller gives; whether a write failed
  * is seen with ferror() on it. Strings from the target are made harmless for
@@ -21,9 +24,128 @@
 struct maple_report_style {
 	bool colour;
 	bool unicode;	    /* box characters and arrows; else ASCII */
-	bool output;	    /* the target's output as well */
+	bool output;	    /* the target's output as well, what was left out */
+	bool quiet;	    /* no summary of what went well */
 	unsigned int width; /* columns; 0: 80; kept within 80 and 120 */
 };
+
+/* The forms of --format; each has a row in lib/report/formats.c. */
+enum maple_report_format {
+	MAPLE_REPORT_TEXT,
+	MAPLE_REPORT_JSON,
+	MAPLE_REPORT_JSONL,
+	MAPLE_REPORT_JUNIT,
+	MAPLE_REPORT_SARIF,
+	MAPLE_REPORT_TAP,
+	MAPLE_REPORT_GITHUB,
+	MAPLE_REPORT_FORMATS, /* one past the last */
+};
+
+/* maple_report_format_name - "text", "json", ...; NULL behind the last one */
+const char *maple_report_format_name(enum maple_report_format format);
+
+/* What a report is about. */
+enum maple_report_source {
+	MAPLE_REPORT_CAMPAIGN, /* a campaign that was carried out */
+	MAPLE_REPORT_FINDINGS, /* findings of the memo database */
+	MAPLE_REPORT_REPLAY,   /* a replay of one finding */
+	MAPLE_REPORT_PROBES,   /* what works on this machine */
+	MAPLE_REPORT_ERROR,    /* the work could not be done */
+};
+
+/*
+ * A program of the memo database with its growth, for the page.
+ */
+struct maple_report_program {
+	const struct maple_memo_program_info *info;
+	const struct maple_memo_sample *samples;
+	size_t nsamples;
+};
+
+/*
+ * Everything that a report can say. Fields that the source does not have stay
+ * zero. Nothing is owned: what it points to must outlive the call that gets
+ * it. The verdict of every form is @status, the exit status of the tool: 0
+ * passes, 66 is a finding, 77 is skipped, and everything else an error; what
+ * was not delivered can therefore pass in none.
+ */
+struct maple_report {
+	enum maple_report_source source;
+	int status;
+	char *const *argv; /* the program under test, or NULL */
+	const char *root;  /* sources below it are named relative to it */
+	const char *host;  /* name of the machine, or NULL */
+	int64_t when;	   /* when the report was made; seconds, or 0 */
+
+	/* CAMPAIGN */
+	const struct maple_campaign_result *result;
+
+	/* FINDINGS; REPLAY: the one */
+	struct maple_finding *const *findings;
+	size_t nfindings;
+	bool in_full; /* as text: each in full, not a list */
+	const struct maple_report_program *programs; /* for the page */
+	size_t nprograms;
+
+	/* REPLAY */
+	unsigned int times, fails;
+	bool flip;
+
+	/* PROBES */
+	const struct maple_probe *probes;
+	unsigned int nprobes;
+
+	/* ERROR */
+	const char *error;
+};
+
+/*
+ * maple_report_begin - a campaign begins
+ * maple_report_progress - a run of it ended
+ * maple_report_found - it has a finding
+ *
+ * For the forms that tell as they go, text and jsonl; the others write
+ * nothing before the end. @out is flushed. Errors: -EIO, -ENOMEM.
+ */
+int maple_report_begin(FILE *out, enum maple_report_format format,
+		       const struct maple_campaign_options *options,
+		       struct maple_error *err);
+int maple_report_progress(FILE *out, enum maple_report_format format,
+			  const struct maple_progress *progress,
+			  struct maple_error *err);
+int maple_report_found(FILE *out, enum maple_report_format format,
+		       const struct maple_finding *finding,
+		       const struct maple_report_style *style,
+		       struct maple_error *err);
+
+/*
+ * maple_report_write - the whole report, or what is left of it at the end
+ * @style: of text; the other forms have one look
+ *
+ * With every form but text and jsonl this is one document, and nothing else
+ * may be written to @out. @out is flushed. Errors: -EIO, -ENOMEM.
+ */
+int maple_report_write(FILE *out, enum maple_report_format format,
+		       const struct maple_report *report,
+		       const struct maple_report_style *style,
+		       struct maple_error *err);
+
+/*
+ * maple_report_markdown - the report for a job's summary page on GitHub
+ *
+ * Meant to be appended to the file $GITHUB_STEP_SUMMARY. Errors: as above.
+ */
+int maple_report_markdown(FILE *out, const struct maple_report *report,
+			  struct maple_error *err);
+
+/*
+ * maple_report_html - a page of its own that needs no network
+ *
+ * Well-formed XML; all that comes from the target is escaped. Errors: as
+ * above.
+ */
+int maple_report_html(FILE *out, const struct maple_report *report,
+		      struct maple_error *err);
 
 /*
  * maple_report_text - a finding in full
@@ -37,6 +159,10 @@ void maple_report_text(FILE *out, const struct maple_finding *finding,
 /* maple_report_list - findings, a line each */
 void maple_report_list(FILE *out, struct maple_finding *const *findings,
 		       size_t n, const struct maple_report_style *style);
+
+/* maple_report_probe - what works here: one answer, and how to mend it */
+void maple_report_probe(FILE *out, const struct maple_probe *probe,
+			const struct maple_report_style *style);
 
 /* maple_report_coverage - exposed, predicted, failed by idiom, as a table */
 void maple_report_coverage(FILE *out, const struct maple_coverage *coverage,

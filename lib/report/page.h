@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_REPORT_PAGE_H
+#define MAPLE_REPORT_PAGE_H
+
+#include <maple/report.h>
+
+extern const char maple_page_style[];
+
+__attribute__((format(printf, 4, 5))) void
+maple_page_element(FILE *out, const char *element, const char *class,
+		   const char *fmt, ...);
+void maple_page_finding(FILE *out, const struct maple_report *report,
+			const struct maple_finding *finding);
+void maple_page_order(FILE *out, const struct maple_report *report,
+		      const struct maple_finding *finding);
+void maple_page_stacks(FILE *out, const struct maple_report *report,
+		       const struct maple_finding *finding);
+void maple_page_program(FILE *out, const struct maple_report_program *program);
+const char *maple_page_where(const struct maple_report *report,
+			     const struct maple_place *place, char *buffer,
+			     size_t size);
+
+#endif

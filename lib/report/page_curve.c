@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * A program on the page: its coverage, and how it grew over the runs. The
+ * drawing's units are percent, so that it fits any screen; what is written
+ * stands beside it, in the size of text.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "report/page.h"
+#include "report/xml.h"
+
+#define POINTS 400 /* drawn at most */
+
+enum curve { PREDICTED, EXPOSED };
+
+static uint64_t value(const struct maple_coverage *c, enum curve curve)
+{
+	return maple_iroot_total(curve == EXPOSED ? c->exposed : c->predicted);
+}
+
+static uint64_t highest(const struct maple_report_program *p)
+{
+	uint64_t most = 1;
+
+	for (size_t i = 0; i < p->nsamples; i++)
+		for (enum curve c = PREDICTED; c <= EXPOSED; c++)
+			if (value(&p->samples[i].coverage, c) > most)
+				most = value(&p->samples[i].coverage, c);
+	return most;
+}
+
+/* Before the first run nothing was known. */
+static void print_points(FILE *out, const struct maple_report_program *p,
+			 enum curve curve, uint64_t most)
+{
+	size_t n = p->nsamples, drawn = n < POINTS ? n : POINTS;
+
+	fputs("0,100", out);
+	for (size_t i = 1; i <= drawn; i++) {
+		size_t at = i * n / drawn - 1;
+
+		fprintf(out, " %.2f,%.2f", 100.0 * (at + 1) / n,
+			100.0 - 100.0 * value(&p->samples[at].coverage, curve) /
+					most);
+	}
+}
+
+static void print_curve(FILE *out, const struct maple_report_program *p)
+{
+	uint64_t most = highest(p);
+
+	fprintf(out,
+		"<div class=\"curve\"><div class=\"y\"><span>%" PRIu64
+		"</span><span>0</span></div>"
+		"<svg viewBox=\"0 0 100 100\" preserveAspectRatio=\"none\" "
+		"role=\"img\" aria-label=\"iRoots over runs\">"
+		"<line x1=\"0\" y1=\"0\" x2=\"100\" y2=\"0\"/>"
+		"<line x1=\"0\" y1=\"50\" x2=\"100\" y2=\"50\"/>"
+		"<polygon points=\"",
+		most);
+	print_points(out, p, EXPOSED, most);
+	fputs(" 100,100\"/><polyline class=\"all\" points=\"", out);
+	print_points(out, p, PREDICTED, most);
+	fputs("\"/><polyline class=\"had\" points=\"", out);
+	print_points(out, p, EXPOSED, most);
+	fprintf(out,
+		"\"/></svg><div class=\"x\"><span>0</span><span>%zu run%s"
+		"</span></div></div>\n<div class=\"key\"><span><i></i>exposed"
+		"</span><span><i class=\"all\"></i>predicted</span></div>\n",
+		p->nsamples, p->nsamples == 1 ? "" : "s");
+}
+
+static void print_row(FILE *out, const char *class, const char *name,
+		      uint64_t predicted, uint64_t exposed, uint64_t failed)
+{
+	fprintf(out, "<tr%s>", class);
+	maple_page_element(out, "td", NULL, "%s", name);
+	maple_page_element(out, "td", "num", "%" PRIu64, predicted);
+	maple_page_element(out, "td", "num", "%" PRIu64, exposed);
+	maple_page_element(out, "td", "num", "%" PRIu64, failed);
+	fputs("</tr>\n", out);
+}
+
+static void print_coverage(FILE *out, const struct maple_coverage *c)
+{
+	fputs("<div class=\"scroll\"><table><thead><tr><th>idiom</th>"
+	      "<th class=\"num\">predicted</th><th class=\"num\">exposed</th>"
+	      "<th class=\"num\">failed</th></tr></thead><tbody>\n",
+	      out);
+	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++) {
+		char name[16];
+
+		if (!c->predicted[i] && !c->exposed[i] && !c->failed[i])
+			continue;
+		snprintf(name, sizeof(name), "%u", i);
+		print_row(out, "", i == MAPLE_IDIOM_DEADLOCK ? "deadlock" : name,
+			  c->predicted[i], c->exposed[i], c->failed[i]);
+	}
+	print_row(out, " class=\"total\"", "all",
+		  maple_iroot_total(c->predicted),
+		  maple_iroot_total(c->exposed), maple_iroot_total(c->failed));
+	fputs("</tbody></table></div>\n", out);
+}
+
+/* As `mapletest coverage` says it. */
+static void print_saturation(FILE *out, const struct maple_report_program *p)
+{
+	unsigned int dry = 0;
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+
+	if (!memory)
+		return;
+	for (size_t i = p->nsamples; i > 1; i--, dry++)
+		if (value(&p->samples[i - 1].coverage, EXPOSED) !=
+		    value(&p->samples[i - 2].coverage, EXPOSED))
+			break;
+	maple_report_saturation(memory, value(&p->info->coverage, EXPOSED),
+				p->info->left, dry);
+	if (!fclose(memory))
+		maple_page_element(out, "p", NULL, "%.*s",
+				   (int)strcspn(text, "\n"), text);
+	putc('\n', out);
+	free(text);
+}
+
+/* maple_page_program - its card */
+void maple_page_program(FILE *out, const struct maple_report_program *p)
+{
+	const struct maple_memo_program_info *info = p->info;
+	const char *path = info->path ? info->path : info->build_id;
+	const char *slash = strrchr(path, '/');
+
+	fputs("<section class=\"card\"><div class=\"title\">", out);
+	maple_page_element(
+		out, "h2", NULL, "Coverage of %s%s%s", slash ? slash + 1 : path,
+		info->input ? ", input " : "", info->input ? info->input : "");
+	fputs("</div>\n<ul class=\"facts\"><li>", out);
+	maple_page_element(out, "b", "mono", "%s", path);
+	fputs("</li><li>build ", out);
+	maple_page_element(out, "b", "mono", "%.12s", info->build_id);
+	fprintf(out, "</li><li><b>%u</b> runs</li></ul>\n", info->runs);
+	print_saturation(out, p);
+	if (p->nsamples)
+		print_curve(out, p);
+	print_coverage(out, &info->coverage);
+	fputs("</section>\n", out);
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* A finding on the page, in the order in which people read one. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "report/cases.h"
+#include "report/clean.h"
+#include "report/page.h"
+#include "report/source.h"
+#include "report/xml.h"
+
+#define DOTS 20 /* runs of a control that are drawn */
+
+static void print_title(FILE *out, const struct maple_report *report,
+			const struct maple_finding *f)
+{
+	char *command = maple_cases_command(f->argv);
+
+	fputs("<div class=\"title\">", out);
+	maple_page_element(out, "span", "badge", "%s",
+			   maple_failure_name(f->kind));
+	if (f->suppressed)
+		maple_page_element(out, "span", "badge quiet",
+				   "suppressed by %s", f->suppressed);
+	/* Alone it has given the page its title. */
+	if (!report->in_full)
+		maple_page_element(out, "h2", NULL, "%s", f->title);
+	fputs("</div>\n", out);
+	maple_page_element(out, "code", NULL, "%s", command ? command : "?");
+	putc('\n', out);
+	free(command);
+}
+
+/* The thread that failed, and where. */
+static void print_happened(FILE *out, const struct maple_report *report,
+			   const struct maple_finding *f)
+{
+	const struct maple_place *place = NULL, *own = NULL;
+	const char *thread = NULL;
+	struct maple_source source;
+	char where[512];
+
+	for (unsigned int i = 0; i < f->nstacks && !place; i++) {
+		const struct maple_stack *s = &f->stacks[i];
+
+		if (!s->failed || !s->nframes)
+			continue;
+		thread = s->thread;
+		place = &s->frames[0].place;
+		for (unsigned int k = 0; k < s->nframes && !own; k++)
+			if (maple_source_find(report->root, &s->frames[k].place,
+					      &source) &&
+			    source.below)
+				own = &s->frames[k].place;
+	}
+	fputs("<div class=\"happened\">", out);
+	maple_xml_text(out, f->what ? f->what : maple_failure_name(f->kind));
+	place = own ? own : place;
+	if (place)
+		maple_page_element(
+			out, "span", NULL, "thread %s in %s, %s",
+			thread ? thread : "?",
+			place->function ? place->function : "?",
+			maple_page_where(report, place, where, sizeof(where)));
+	fputs("</div>\n", out);
+}
+
+/* Every thread of the cycle holds what the one before it waits for. */
+static void print_cycle(FILE *out, const struct maple_report *report,
+			const struct maple_finding *f)
+{
+	unsigned int n = f->nedges;
+	char since[512], waits[512];
+
+	if (!n)
+		return;
+	fputs("<ul class=\"cycle\">\n", out);
+	for (unsigned int i = 0; i < n; i++) {
+		const struct maple_edge *has = &f->edges[(i + n - 1) % n];
+		const struct maple_edge *wants = &f->edges[i];
+
+		maple_page_element(
+			out, "li", NULL,
+			"thread %s holds %s (%s) and waits for %s (%s), held "
+			"by %s",
+			wants->thread ? wants->thread : "?",
+			has->variable ? has->variable : "?",
+			maple_page_where(report, &has->since, since,
+					 sizeof(since)),
+			wants->variable ? wants->variable : "?",
+			maple_page_where(report, &wants->place, waits,
+					 sizeof(waits)),
+			n == 1		? "itself"
+			: wants->holder ? wants->holder
+					: "?");
+		putc('\n', out);
+	}
+	fputs("</ul>\n", out);
+}
+
+static void print_runs(FILE *out, const char *name, unsigned int fails,
+		       unsigned int runs)
+{
+	unsigned int dots = runs < DOTS ? runs : DOTS;
+
+	maple_page_element(out, "dt", NULL, "%s", name);
+	maple_page_element(out, "dd", "sum", "%u of %u fail", fails, runs);
+	fputs("<dd>", out);
+	for (unsigned int i = 0; i < dots; i++)
+		fprintf(out, "<span class=\"dot%s\"></span>",
+			(uint64_t)i * runs < (uint64_t)fails * dots ? " fails"
+								    : "");
+	fputs("</dd>\n", out);
+}
+
+static void print_control(FILE *out, const struct maple_finding *f)
+{
+	maple_page_element(out, "h3", NULL, "Control");
+	if (!f->idiom) {
+		maple_page_element(out, "p", "note",
+				   "It failed without any order being forced: "
+				   "there is nothing to reverse.");
+		return;
+	}
+	if (!f->forced_runs) {
+		maple_page_element(out, "p", "note",
+				   "Not confirmed: no replay was asked for.");
+		return;
+	}
+	fputs("<dl class=\"control\">\n", out);
+	print_runs(out, "this order forced", f->forced_fails, f->forced_runs);
+	print_runs(out, "reversed", f->flipped_fails, f->flipped_runs);
+	fputs("</dl>\n", out);
+	/* More than one in five is no control any more. */
+	if (f->flipped_fails * 5 > f->flipped_runs)
+		maple_page_element(out, "p", "note",
+				   "The reversed order fails as well.");
+}
+
+static void print_facts(FILE *out, const struct maple_finding *f)
+{
+	time_t then = (time_t)f->found_at;
+	char when[64];
+	struct tm tm;
+
+	fputs("\n<p></p><ul class=\"facts\">", out);
+	fputs("<li>finding ", out);
+	maple_page_element(out, "b", "mono", "%s", f->id);
+	fputs("</li>", out);
+	if (f->found_at && localtime_r(&then, &tm) &&
+	    strftime(when, sizeof(when), "%e %B %Y, %H:%M", &tm)) {
+		fputs("<li>found ", out);
+		maple_page_element(out, "b", NULL, "%s", when);
+		fputs("</li>", out);
+	}
+	if (f->input) {
+		fputs("<li>input ", out);
+		maple_page_element(out, "b", NULL, "%s", f->input);
+		fputs("</li>", out);
+	}
+	if (f->times_seen > 1)
+		fprintf(out, "<li>seen <b>%u times</b></li>", f->times_seen);
+	fputs("</ul>\n", out);
+}
+
+static void print_output(FILE *out, const struct maple_finding *f)
+{
+	if (!f->output || !*f->output)
+		return;
+	fputs("<details><summary>What the program printed</summary>", out);
+	maple_page_element(out, "pre", NULL, "%s", f->output);
+	fputs("</details>\n", out);
+}
+
+/* maple_page_finding - what stands in the finding's card */
+void maple_page_finding(FILE *out, const struct maple_report *report,
+			const struct maple_finding *f)
+{
+	print_title(out, report, f);
+	if (f->idiom == MAPLE_IDIOM_DEADLOCK)
+		maple_page_element(out, "h3", NULL,
+				   "In this order, deadlock idiom");
+	else if (f->idiom && f->nmoments)
+		maple_page_element(out, "h3", NULL, "In this order, idiom %u",
+				   f->idiom);
+	else
+		maple_page_element(out, "h3", NULL, "What happened");
+	maple_page_order(out, report, f);
+	print_happened(out, report, f);
+	print_cycle(out, report, f);
+	print_control(out, f);
+	if (f->replay) {
+		maple_page_element(out, "h3", NULL, "Again");
+		maple_page_element(out, "pre", "once", "%s", f->replay);
+	}
+	maple_page_stacks(out, report, f);
+	print_output(out, f);
+	print_facts(out, f);
+}

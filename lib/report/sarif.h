@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_REPORT_SARIF_H
+#define MAPLE_REPORT_SARIF_H
+
+#include <jansson.h>
+#include <maple/report.h>
+
+unsigned int maple_sarif_rule(enum maple_failure kind);
+json_t *maple_sarif_rule_id(enum maple_failure kind);
+json_t *maple_sarif_result(const struct maple_report *report,
+			   const struct maple_finding *finding);
+json_t *maple_sarif_bases(const char *root);
+
+#endif

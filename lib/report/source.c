@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Places of a finding in the user's source tree. Debug information names
+ * files as the compiler was called, absolute or relative to where it ran; a
+ * viewer of a report wants them relative to the root of the tree, and must
+ * not take a file of libc for one of the user's.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "report/source.h"
+
+static bool below(const char *root, const char *file, const char **rest)
+{
+	size_t n = strlen(root);
+
+	while (n > 1 && root[n - 1] == '/')
+		n--;
+	if (strncmp(file, root, n) != 0 || file[n] != '/')
+		return false;
+	*rest = file + n + 1;
+	return **rest != 0;
+}
+
+/*
+ * maple_source_find - the source file of @place
+ * @root: of the tree, absolute, or NULL
+ *
+ * A relative name counts as below the root when there is such a file. Returns
+ * false when no file is known.
+ */
+bool maple_source_find(const char *root, const struct maple_place *place,
+		       struct maple_source *source)
+{
+	const char *file = place->file, *rest;
+	char path[MAPLE_SOURCE_MAX];
+
+	if (!file || !*file)
+		return false;
+	while (!strncmp(file, "./", 2))
+		file += 2;
+	source->below = false;
+	if (root && *file == '/') {
+		source->below = below(root, file, &rest);
+		if (source->below)
+			file = rest;
+	} else if (root && !strstr(file, "../")) {
+		int n = snprintf(path, sizeof(path), "%s/%s", root, file);
+
+		source->below = n > 0 && n < (int)sizeof(path) &&
+				!access(path, F_OK);
+	}
+	snprintf(source->path, sizeof(source->path), "%s", file);
+	return true;
+}
+
+/* How good @place is to point at: below the root, in a file, in an image. */
+static int worth(const char *root, const struct maple_place *place)
+{
+	struct maple_source source;
+
+	if (!maple_source_find(root, place, &source))
+		return place->image ? 1 : 0;
+	return source.below && place->line ? 3 : 2;
+}
+
+static void prefer(const char *root, const struct maple_place *place,
+		   const struct maple_place **best, int *most)
+{
+	int w = worth(root, place);
+
+	if (w > *most) {
+		*most = w;
+		*best = place;
+	}
+}
+
+/*
+ * maple_source_primary - the one place that a finding is shown at
+ *
+ * The first access of the interleaving, the wait of a cycle, or the innermost
+ * frame of who failed, whichever comes first of those that are in the tree.
+ * NULL if nothing is known.
+ */
+const struct maple_place *maple_source_primary(const char *root,
+					       const struct maple_finding *f)
+{
+	const struct maple_place *best = NULL;
+	int most = 0;
+
+	for (unsigned int i = 0; i < f->nmoments; i++)
+		prefer(root, &f->moments[i].place, &best, &most);
+	for (unsigned int i = 0; i < f->nedges; i++)
+		prefer(root, &f->edges[i].place, &best, &most);
+	for (int failed = 1; failed >= 0; failed--)
+		for (unsigned int i = 0; i < f->nstacks; i++)
+			for (unsigned int k = 0; k < f->stacks[i].nframes; k++)
+				if (f->stacks[i].failed == failed)
+					prefer(root,
+					       &f->stacks[i].frames[k].place,
+					       &best, &most);
+	return best;
+}
+
+/*
+ * maple_source_frame - the innermost frame of @stack that is in the tree
+ *
+ * abort() and what it calls are nobody's fault. Else the innermost of all;
+ * NULL without frames.
+ */
+const struct maple_place *maple_source_frame(const char *root,
+					     const struct maple_stack *stack)
+{
+	struct maple_source source;
+
+	for (unsigned int i = 0; i < stack->nframes; i++)
+		if (maple_source_find(root, &stack->frames[i].place, &source) &&
+		    source.below)
+			return &stack->frames[i].place;
+	return stack->nframes ? &stack->frames[0].place : NULL;
+}
+
+/*
+ * maple_source_uri - @before and @path as a URI reference, to be freed
+ *
+ * @before is taken as it is; NULL when out of memory.
+ */
+char *maple_source_uri(const char *before, const char *path)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789-._~/";
+	char *uri = malloc(strlen(before) + 3 * strlen(path) + 1), *p;
+
+	if (!uri)
+		return NULL;
+	p = stpcpy(uri, before);
+	for (; *path; path++) {
+		if (strchr(plain, *path))
+			*p++ = *path;
+		else
+			p += sprintf(p, "%%%02X", (unsigned char)*path);
+	}
+	*p = 0;
+	return uri;
+}
