@@ -192,7 +192,10 @@ bench: tests
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/maple \
 		$(DESTDIR)$(PREFIX)/include/maple \
-		$(DESTDIR)$(PREFIX)/share/man/man1
+		$(DESTDIR)$(PREFIX)/share/man/man1 \
+		$(DESTDIR)$(PREFIX)/share/maple/ci \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+		$(DESTDIR)$(PREFIX)/share/zsh/vendor-completions
 	install -m 755 $(O)/mapletest $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(O)/libmaple-agent.so $(DESTDIR)$(PREFIX)/lib/maple/
 	install -m 755 $(O)/libmaple.so $(DESTDIR)$(PREFIX)/lib/libmaple.so.0
@@ -202,6 +205,13 @@ install: all
 		$(DESTDIR)$(PREFIX)/include/maple/
 	install -m 644 packaging/man/mapletest.1 \
 		$(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 packaging/schema/*.json \
+		$(DESTDIR)$(PREFIX)/share/maple/
+	install -m 644 packaging/ci/*.yml $(DESTDIR)$(PREFIX)/share/maple/ci/
+	install -m 644 packaging/completion/mapletest.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/mapletest
+	install -m 644 packaging/completion/_mapletest \
+		$(DESTDIR)$(PREFIX)/share/zsh/vendor-completions/
 
 style:
 	@tools/style

@@ -36,27 +36,18 @@ static void print_title(FILE *out, const struct maple_report *report,
 static void print_happened(FILE *out, const struct maple_report *report,
 			   const struct maple_finding *f)
 {
-	const struct maple_place *place = NULL, *own = NULL;
+	const struct maple_place *place = NULL;
 	const char *thread = NULL;
-	struct maple_source source;
 	char where[512];
 
 	for (unsigned int i = 0; i < f->nstacks && !place; i++) {
-		const struct maple_stack *s = &f->stacks[i];
-
-		if (!s->failed || !s->nframes)
+		if (!f->stacks[i].failed)
 			continue;
-		thread = s->thread;
-		place = &s->frames[0].place;
-		for (unsigned int k = 0; k < s->nframes && !own; k++)
-			if (maple_source_find(report->root, &s->frames[k].place,
-					      &source) &&
-			    source.below)
-				own = &s->frames[k].place;
+		thread = f->stacks[i].thread;
+		place = maple_source_frame(report->root, &f->stacks[i]);
 	}
 	fputs("<div class=\"happened\">", out);
 	maple_xml_text(out, f->what ? f->what : maple_failure_name(f->kind));
-	place = own ? own : place;
 	if (place)
 		maple_page_element(
 			out, "span", NULL, "thread %s in %s, %s",

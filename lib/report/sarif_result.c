@@ -141,8 +141,9 @@ static void add_failure(const char *root, const struct maple_finding *f,
 		json_array_append_new(
 			flow_steps(flows, stack->thread),
 			json_pack("{s:o, s:i, s:s, s:[s]}", "location",
-				  location_object(root, &stack->frames[0].place,
-						  text),
+				  location_object(
+					  root, maple_source_frame(root, stack),
+					  text),
 				  "executionOrder", (int)f->nmoments + 1,
 				  "importance", "essential", "kinds", "danger"));
 		return;
