@@ -4,6 +4,7 @@
 # make module     maple.ko for the running kernel, or for KDIR=headers
 # make demo       install what is missing, build, find a real bug
 # make check      install what the tests need, build, run all of them
+# make check-debug-kernel  the tests in guests, on kernels that watch themselves
 # make install    DESTDIR= and PREFIX= as usual
 # make style lint bench clean
 # V=1 shows the commands.
@@ -59,7 +60,7 @@ programs := $(O)/mapletest $(O)/libmaple.a $(O)/libmaple.so \
 tools := $(O)/tests/oracle $(O)/tests/simulate $(O)/tests/bench/predict
 
 .PHONY: all tests demo check deps deps-check install style lint bench clean \
-	module modules-qemu
+	module modules-qemu check-debug-kernel
 all: $(programs)
 tests: all $(units) $(targets) $(helpers) $(tools)
 
@@ -182,8 +183,14 @@ demo: deps
 	@tests/demo $(O)
 
 check: deps-check
-	@$(MAKE) --no-print-directory tests
+	@$(MAKE) --no-print-directory tests modules-qemu
 	@tests/check $(O)
+
+check-debug-kernel: deps-check
+	@tools/deps debug-kernel
+	@$(MAKE) --no-print-directory tests
+	@tools/module -q $(O) debug
+	@MAPLE_QEMU_KERNELS='debug kcsan' MAPLE_CHECK_ONLY='^qemu/' tests/check $(O)
 
 bench: tests
 	@tests/bench/acceptance $(O)

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# What the tests in guests share. $BUILD is the build folder; tests/check runs
+# each file once per kernel, named in $MAPLE_QEMU_KERNEL.
+
+bats_require_minimum_version 1.5.0
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+export BUILD=${BUILD:-$ROOT/build}
+export MAPLE_QEMU_KERNEL=${MAPLE_QEMU_KERNEL:-6.1}
+export TMPDIR=$BATS_RUN_TMPDIR
+
+# Runs tests/qemu/guest; afterwards as after bats's own run: $status, $output,
+# $stderr.
+guest() {
+	run --separate-stderr "$ROOT/tests/qemu/guest" "$@"
+}
+
+# The status that guest must have ended with
+status_is() {
+	[ "$status" = "$1" ] || fail "not $1"
+}
+
+says() { # REGEX
+	[[ $stderr =~ $1 ]] || fail "stderr does not say '$1'"
+}
+
+fail() {
+	echo "$*"
+	echo "status: ${status-}"
+	echo "stdout: ${output-}"
+	echo "stderr: ${stderr-}"
+	return 1
+}
