@@ -38,7 +38,6 @@ struct maple_settings {
 	struct maple_campaign_options campaign;
 	const char **include, **exclude;
 	enum maple_report_format format;
-	unsigned int backend;
 	const char *db, *output, *html, *suppressions;
 	uint64_t since;
 	unsigned int times;

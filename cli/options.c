@@ -52,7 +52,10 @@ static const struct option_entry table[] = {
 	  "PCT's depth: N - 1 change points in a run (default 3)" },
 	{ "idioms", "LIST", RUN, SETS(campaign.idioms, idioms),
 	  "the idioms to try; all, 1-6, unless given" },
-	{ "backend", "NAME", RERUN, SETS(backend, backend), "auto or agent" },
+	{ "backend", "NAME", RERUN, SETS(campaign.backend, backend),
+	  "who observes and who enforces: auto (the best there is, the"
+	  " default; a replay: as the finding was made), agent, kernel, or a"
+	  " pair such as ebpf+agent" },
 	{ "oracle", "CMD", RERUN, SETS(campaign.oracle, string),
 	  "judge each run by the status of this shell command" },
 	{ "expect-output", "FILE", RERUN, SETS(campaign.expect_output, string),

@@ -173,15 +173,12 @@ const char *maple_value_depth(const char *text, void *out)
 	return NULL;
 }
 
-/* There is one, so that the choice is none yet. */
 const char *maple_value_backend(const char *text, void *out)
 {
-	static const char *const names[] = { "auto", "agent", NULL };
-	int choice = choose(text, names);
-
-	if (choice < 0)
-		return "auto or agent; others are not in this version";
-	*(unsigned int *)out = (unsigned int)choice;
+	if (!maple_campaign_knows_backend(text))
+		return "auto, agent, kernel, ebpf+agent, ebpf+module or "
+		       "agent+module";
+	*(const char **)out = text;
 	return NULL;
 }
 

@@ -76,6 +76,7 @@ void maple_finding_destroy(struct maple_finding *finding)
 	free(finding->cwd);
 	free(finding->exe);
 	free(finding->input);
+	free(finding->backend);
 	free(finding->replay);
 	free(finding->output);
 	free(finding);

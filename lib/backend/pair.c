@@ -46,26 +46,41 @@ static int find(const char *name, size_t n)
 	return -1;
 }
 
+/* maple_pair_name - as maple_pair_parse() reads it back */
+const char *maple_pair_name(const struct maple_pair_choice *choice)
+{
+	static const char *const names[MAPLE_HALVES][MAPLE_HALVES] = {
+		[MAPLE_HALF_AGENT] = { [MAPLE_HALF_AGENT] = "agent",
+				       [MAPLE_HALF_MODULE] = "agent+module" },
+		[MAPLE_HALF_EBPF] = { [MAPLE_HALF_AGENT] = "ebpf+agent",
+				      [MAPLE_HALF_MODULE] = "ebpf+module" },
+	};
+
+	return choice->apart ? "agent+agent"
+			     : names[choice->observe][choice->enforce];
+}
+
 /*
- * maple_pair_parse - "kernel", "agent", or OBSERVING+ENFORCING; not "auto"
+ * maple_pair_parse - "kernel", "agent", or OBSERVING+ENFORCING, "agent+agent"
+ * being two that know nothing of each other; not "auto"
  *
- * Returns 0, or -EINVAL for what is no pair.
+ * Returns 0 with the pair in *@choice, or -EINVAL for what is none.
  */
-int maple_pair_parse(const char *text, enum maple_half *observe,
-		     enum maple_half *enforce)
+int maple_pair_parse(const char *text, struct maple_pair_choice *choice)
 {
 	const char *plus = strchrnul(text, '+');
 	int first, second;
 
 	if (!strcmp(text, "kernel"))
-		return maple_pair_parse("ebpf+module", observe, enforce);
+		return maple_pair_parse("ebpf+module", choice);
 	first = find(text, plus - text);
 	second = *plus ? find(plus + 1, strlen(plus + 1)) : first;
 	if (first < 0 || second < 0 || !halves[first].observes ||
 	    !halves[second].enforces)
 		return -EINVAL;
-	*observe = first;
-	*enforce = second;
+	choice->observe = first;
+	choice->enforce = second;
+	choice->apart = *plus && first == second;
 	return 0;
 }
 
@@ -83,7 +98,7 @@ void maple_pair_look(const struct maple_backend_options *options,
 			continue;
 		ability[i].error = -ENOTSUP;
 		snprintf(ability[i].text, sizeof(ability[i].text),
-			 "not in this version of maple");
+			 "%s is not in this version of maple", halves[i].name);
 	}
 }
 
@@ -117,11 +132,11 @@ static int choose_asked(struct maple_pair_choice *choice, const char *wanted,
 {
 	enum maple_half o, e;
 
-	if (maple_pair_parse(wanted, &o, &e))
+	if (maple_pair_parse(wanted, choice))
 		return maple_error_set(err, EINVAL, "no such backend: %s",
 				       wanted);
-	choice->observe = o;
-	choice->enforce = e;
+	o = choice->observe;
+	e = choice->enforce;
 	snprintf(choice->why, sizeof(choice->why), "as asked for");
 	/* The module first: it is what most often is missing. */
 	if (choice->ability[o].error || choice->ability[e].error)
@@ -185,7 +200,7 @@ static int open_halves(struct maple_pair *pair,
 	e = halves[choice->observe].create(&with, &pair->observe, err);
 	if (e)
 		return e;
-	if (choice->enforce == choice->observe) {
+	if (choice->enforce == choice->observe && !choice->apart) {
 		pair->enforce = pair->observe;
 		return 0;
 	}

@@ -15,6 +15,7 @@ enum maple_half { MAPLE_HALF_AGENT, MAPLE_HALF_EBPF, MAPLE_HALF_MODULE };
 struct maple_pair_choice {
 	struct maple_ability ability[MAPLE_HALVES];
 	enum maple_half observe, enforce;
+	bool apart;    /* two of the same */
 	char why[256]; /* a sentence: why these, and not the better */
 };
 
@@ -25,8 +26,8 @@ struct maple_pair {
 
 const char *maple_half_name(enum maple_half half);
 
-int maple_pair_parse(const char *text, enum maple_half *observe,
-		     enum maple_half *enforce);
+const char *maple_pair_name(const struct maple_pair_choice *choice);
+int maple_pair_parse(const char *text, struct maple_pair_choice *choice);
 void maple_pair_look(const struct maple_backend_options *options,
 		     struct maple_ability ability[MAPLE_HALVES]);
 int maple_pair_choose(const char *wanted,

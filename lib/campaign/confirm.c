@@ -137,6 +137,9 @@ int maple_campaign_replay(const struct maple_campaign_options *options,
 	with.argv = finding->argv;
 	with.exe = finding->exe;
 	with.input = finding->input;
+	/* Those that are older than the choice are the agent's. */
+	if (!with.backend)
+		with.backend = finding->backend ? finding->backend : "agent";
 	with.quiet_target = true;
 	if (finding->cwd && chdir(finding->cwd))
 		return maple_error_set(err, errno, "cannot go to %s: %m",

@@ -90,6 +90,7 @@ struct maple_campaign {
 	char *agent;
 	struct maple_registry *registry;
 	struct maple_pair *pair;
+	const char *backend; /* its name */
 	struct maple_io io;
 	uint64_t seed;
 	double began, timeout;

@@ -38,7 +38,7 @@ answer(struct answers *a, const char *name, int state, const char *mend,
 	va_start(ap, fmt);
 	vsnprintf(p->text, sizeof(p->text), fmt, ap);
 	va_end(ap);
-	if (state == MAPLE_PROBE_MISSING)
+	if (state != MAPLE_PROBE_OK)
 		snprintf(p->mend, sizeof(p->mend), "%s", mend);
 }
 
@@ -161,21 +161,44 @@ static void probe_watchpoints(struct answers *a)
 	}
 }
 
-static void probe_agent(struct answers *a, const char *given)
+/* The program is of the kind that can be tested, or NULL. */
+static void probe_backends(struct answers *a, const char *agent,
+			   const char *program)
 {
-	char *path = maple_campaign_find_agent(given);
+	static const char *const names[MAPLE_HALVES] = {
+		[MAPLE_HALF_AGENT] = "agent",
+		[MAPLE_HALF_EBPF] = "eBPF observer",
+		[MAPLE_HALF_MODULE] = "maple.ko",
+	};
+	char *path = maple_campaign_find_agent(agent);
+	struct maple_backend_options options = { .agent = path,
+						 .program = program };
+	struct maple_pair_choice choice;
+	struct maple_error err = { "" };
+	int i, e = maple_pair_choose(NULL, &options, &choice, &err);
+	const struct maple_ability *half;
 
-	if (path)
-		answer(a, "agent", MAPLE_PROBE_OK, "", "%.200s", path);
+	/* What is not needed is no fault. */
+	for (i = 0; i < MAPLE_HALVES; i++) {
+		half = &choice.ability[i];
+		answer(a, names[i],
+		       !half->error ? MAPLE_PROBE_OK
+		       : e	    ? MAPLE_PROBE_MISSING
+				    : MAPLE_PROBE_INFO,
+		       half->mend, "%s", half->text);
+	}
+	if (e)
+		answer(a, "backend", MAPLE_PROBE_MISSING, "", "none: %.240s",
+		       err.text);
 	else
-		answer(a, "agent", MAPLE_PROBE_MISSING,
-		       "make install, or MAPLE_AGENT_PATH=.../"
-		       "libmaple-agent.so",
-		       "libmaple-agent.so was not found");
+		answer(a, "backend", MAPLE_PROBE_OK, "",
+		       "--backend auto takes %s, %.200s",
+		       maple_pair_name(&choice), choice.why);
 	free(path);
 }
 
-static void probe_program(struct answers *a, const char *name)
+/* Returns its path, to be freed; NULL if it cannot be tested. */
+static char *probe_program(struct answers *a, const char *name)
 {
 	const struct maple_image_stats *stats;
 	struct maple_error err = { "" };
@@ -189,7 +212,7 @@ static void probe_program(struct answers *a, const char *name)
 		answer(a, "program", MAPLE_PROBE_MISSING,
 		       "see the reason given", "%.250s", err.text);
 		free(path);
-		return;
+		return NULL;
 	}
 	stats = maple_image_stats(image);
 	maple_image_sites(image, &sites);
@@ -197,7 +220,7 @@ static void probe_program(struct answers *a, const char *name)
 	       "%.120s: %u sites, %llu of them out of a jump's reach", path,
 	       sites, (unsigned long long)stats->ways[MAPLE_WAY_TRAP]);
 	maple_image_destroy(image);
-	free(path);
+	return path;
 }
 
 /* maple_campaign_probe - see maple/campaign.h */
@@ -205,6 +228,7 @@ unsigned int maple_campaign_probe(char *const *argv, const char *agent,
 				  struct maple_probe *probes, unsigned int max)
 {
 	struct answers a = { .probes = probes, .max = max };
+	char *program = NULL;
 
 	probe_kernel(&a);
 	probe_priorities(&a);
@@ -212,8 +236,9 @@ unsigned int maple_campaign_probe(char *const *argv, const char *agent,
 	probe_cpus(&a);
 	probe_ptrace(&a);
 	probe_watchpoints(&a);
-	probe_agent(&a, agent);
 	if (argv && argv[0])
-		probe_program(&a, argv[0]);
+		program = probe_program(&a, argv[0]);
+	probe_backends(&a, agent, program);
+	free(program);
 	return a.n;
 }

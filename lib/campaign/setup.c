@@ -189,6 +189,39 @@ static void pass_notice(void *ctx, const char *text)
 	maple_campaign_notice(ctx, "%s", text);
 }
 
+/* maple_campaign_knows_backend - see maple/campaign.h */
+bool maple_campaign_knows_backend(const char *name)
+{
+	struct maple_pair_choice choice;
+
+	return !strcmp(name, "auto") || !maple_pair_parse(name, &choice);
+}
+
+/* Priorities that change at accesses are the agent's alone. */
+static bool needs_agent(const struct maple_campaign_options *o)
+{
+	return o->strategy != MAPLE_STRATEGY_MAPLE &&
+	       o->strategy != MAPLE_STRATEGY_NATIVE;
+}
+
+static int choose(struct maple_campaign *c,
+		  const struct maple_backend_options *backend,
+		  struct maple_pair_choice *choice)
+{
+	const struct maple_campaign_options *o = c->options;
+	const char *wanted = o->backend;
+	int e;
+
+	if (needs_agent(o) && (!wanted || !strcmp(wanted, "auto")))
+		wanted = "agent";
+	e = maple_pair_choose(wanted, backend, choice, c->err);
+	if (!e && needs_agent(o) && choice->observe != MAPLE_HALF_AGENT)
+		e = maple_error_set(c->err, EINVAL,
+				    "--strategy %s needs --backend agent",
+				    maple_strategy_name(o->strategy));
+	return e;
+}
+
 static int open_backends(struct maple_campaign *c)
 {
 	const struct maple_campaign_options *o = c->options;
@@ -207,18 +240,22 @@ static int open_backends(struct maple_campaign *c)
 		.ctx = c,
 	};
 	struct maple_pair_choice choice;
-	int e = maple_pair_choose(o->backend, &backend, &choice, c->err);
+	int e = choose(c, &backend, &choice);
 
 	if (!e)
 		e = maple_pair_create(&choice, &backend, patience, &c->pair,
 				      c->err);
 	if (e)
 		return e;
+	c->backend = maple_pair_name(&choice);
 	c->result->backends = (struct maple_backends){
 		.observe = maple_half_name(choice.observe),
 		.enforce = maple_half_name(choice.enforce),
 	};
 	memcpy(c->result->backends.why, choice.why, sizeof(choice.why));
+	if (!o->backend || !strcmp(o->backend, "auto"))
+		maple_campaign_notice(c, "backend %s, %s", c->backend,
+				      choice.why);
 	return 0;
 }
 

@@ -226,6 +226,7 @@ static void tell_how(struct maple_campaign *c, struct maple_finding *f,
 	f->cwd = get_current_dir_name();
 	f->exe = copy(o->exe);
 	f->input = copy(o->input);
+	f->backend = copy(c->backend);
 	f->seed = trial->seed;
 	f->attempt = trial->plan.attempt;
 	f->plan = maple_planfile_write(c, trial);

@@ -69,6 +69,7 @@ static const struct maple_field finding_fields[] = {
 	MAPLE_FIELD(maple_finding, cwd, STRING),
 	MAPLE_FIELD(maple_finding, exe, STRING),
 	MAPLE_FIELD(maple_finding, input, STRING),
+	MAPLE_FIELD(maple_finding, backend, STRING),
 	MAPLE_FIELD(maple_finding, replay, STRING),
 	MAPLE_FIELD(maple_finding, output, STRING),
 	MAPLE_FIELD(maple_finding, run, UNSIGNED),

@@ -83,6 +83,12 @@ static json_t *delivery_object(const struct maple_delivery *d)
 			 "left_out", maple_bytes_encode(d->left_out));
 }
 
+static json_t *backends_object(const struct maple_backends *b)
+{
+	return json_pack("{s:s*, s:s*, s:o}", "observe", b->observe, "enforce",
+			 b->enforce, "why", maple_bytes_encode(b->why));
+}
+
 static json_t *first_finding_object(const struct maple_campaign_result *result)
 {
 	if (!result->first_finding_runs && !result->nfindings)
@@ -106,7 +112,8 @@ static json_t *result_object(const struct maple_campaign_result *r)
 		maple_bytes_encode(r->undelivered), "candidates_left",
 		(json_int_t)r->candidates_left, "dry_runs", (int)r->dry_runs,
 		"exhausted", r->exhausted, "interrupted", r->interrupted,
-		"delivery", delivery_object(&r->delivery), "suppressed",
+		"backends", backends_object(&r->backends), "delivery",
+		delivery_object(&r->delivery), "suppressed",
 		findings_array(r->suppressed, r->nsuppressed));
 }
 

@@ -215,6 +215,17 @@ static void print_delivery(FILE *out, const struct maple_delivery *d)
 		fprintf(out, "left out: %s\n", d->left_out);
 }
 
+static void print_backends(FILE *out, const struct maple_backends *b,
+			   const struct maple_report_style *style)
+{
+	if (!strcmp(b->observe, b->enforce))
+		fprintf(out, "observed and enforced by %s", b->observe);
+	else
+		fprintf(out, "observed by %s, enforced by %s", b->observe,
+			b->enforce);
+	fprintf(out, ", %s\n", maple_clean(b->why, style->unicode).text);
+}
+
 void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 			  const struct maple_report_style *style)
 {
@@ -241,6 +252,8 @@ void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 		runs->baseline, runs->profile, runs->enforced, runs->confirm,
 		result->seconds, result->seed,
 		result->interrupted ? ", interrupted" : "");
+	if (result->backends.observe)
+		print_backends(out, &result->backends, style);
 	/* What ended before everything was tried has shown no saturation. */
 	if (result->outcome != MAPLE_UNDELIVERED)
 		print_saturation(out,

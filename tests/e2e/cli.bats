@@ -138,7 +138,9 @@ failed() {
 	for bad in 0 17 -1 x; do
 		usage "--depth wants a number" run --depth "$bad" ./prog
 	done
-	usage "--backend wants auto or agent" run --backend kernel ./prog
+	for bad in gdb ebpf module agent+ebpf module+agent agent+ + ''; do
+		usage "--backend wants auto, agent," run --backend "$bad" ./prog
+	done
 	usage "--format wants text, json, jsonl, junit, sarif, tap or github" \
 		run --format xml ./prog
 	for format in junit sarif tap github; do

@@ -49,7 +49,8 @@ struct maple_campaign_options {
 	const char *setup;	   /* --setup CMD, before each run */
 	const char *teardown;	   /* --teardown CMD, after each run */
 	const char *agent;	   /* path of libmaple-agent.so; NULL: search */
-	const char *backend;	   /* --backend; NULL: the best there is */
+	const char *backend;	   /* --backend; NULL: the best there is, of a
+				      replay: those of the finding */
 	enum maple_strategy strategy;
 	enum maple_order order;
 	unsigned int depth;    /* PCT's, to MAPLE_DEPTH_MAX; 0: 3 */
@@ -151,6 +152,9 @@ struct maple_campaign_result {
 	char *undelivered; /* why, and the mend; NULL unless UNDELIVERED */
 	bool interrupted;  /* by a signal */
 };
+
+/* maple_campaign_knows_backend - whether @name can be an option's backend */
+bool maple_campaign_knows_backend(const char *name);
 
 /*
  * maple_campaign_run - runs a whole campaign

@@ -102,10 +102,11 @@ struct maple_finding {
 	unsigned int attempt;
 	char **argv; /* NULL-terminated */
 	char *cwd;
-	char *exe;    /* --exe, or NULL */
-	char *input;  /* --input, or NULL */
-	char *replay; /* the command line that replays it */
-	char *output; /* the target's own output in the failed run */
+	char *exe;     /* --exe, or NULL */
+	char *input;   /* --input, or NULL */
+	char *backend; /* the pair that found it, as for --backend; or NULL */
+	char *replay;  /* the command line that replays it */
+	char *output;  /* the target's own output in the failed run */
 
 	unsigned int run;  /* number of the run in its campaign */
 	uint64_t found_at; /* seconds since the epoch */
