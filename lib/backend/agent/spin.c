@@ -13,6 +13,7 @@
 #include "agent.h"
 
 #define SPIN_NS	   (10 * 1000 * 1000ull)
+#define SPIN_TIMES 20 /* where accesses are observed by others, and slowly */
 #define SPIN_SLICE 0.010
 #define LOOK_EVERY 0.004
 
@@ -56,7 +57,7 @@ static void look(struct maple_agent_backend *a, uint32_t i, double now)
 {
 	struct maple_shm_thread *t = &a->shm->thread[i];
 	struct maple_spinner *s = &a->spinner[i];
-	uint64_t cpu, events;
+	uint64_t cpu, events, limit = SPIN_NS;
 	char state;
 
 	if (!t->alive || t->tid <= 0 ||
@@ -74,7 +75,9 @@ static void look(struct maple_agent_backend *a, uint32_t i, double now)
 		s->cpu = cpu;
 		return;
 	}
-	if (state != 'R' || cpu - s->cpu < SPIN_NS || !other_ready(a, t->tid))
+	if (a->shm->mode == MAPLE_SHM_SCHED)
+		limit *= SPIN_TIMES;
+	if (state != 'R' || cpu - s->cpu < limit || !other_ready(a, t->tid))
 		return;
 	a->spins++;
 	s->cpu = 0;

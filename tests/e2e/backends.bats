@@ -1,0 +1,123 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Which backends observe and enforce: what is asked for, what is taken by
+# itself, what is said of it, and that halves that know nothing of each other
+# agree.
+
+load common
+
+# Programs that no agent can be loaded into.
+static_program() {
+	gcc -static -pthread -O0 -o "$BATS_TEST_TMPDIR/static" \
+		"$ROOT/tests/targets/bank_account.c"
+	echo "$BATS_TEST_TMPDIR/static"
+}
+
+# Whether doctor has the half $1 on this machine.
+has() {
+	"$BUILD/mapletest" doctor --format json 2>/dev/null |
+		jq -e --arg half "$1" \
+			'.probes[] | select(.name == $half) | .state == "ok"' \
+			>/dev/null
+}
+
+backends_are() { # OBSERVE ENFORCE
+	holds ".backends.observe == \"$1\" and .backends.enforce == \"$2\""
+	holds '.backends.why | length > 5'
+}
+
+@test "two agents that know nothing of each other find and replay as one" {
+	local target id
+
+	for target in bank_account lock_order queue_free; do
+		campaign --seed 1 --max-runs 60 --backend agent+agent -- \
+			"$TARGETS/$target"
+		ended_with 66
+		backends_are agent agent
+		holds '.findings[0].backend == "agent+agent"'
+		holds '.findings[0].confirm.forced[0] >= 4'
+		id=$(jq -r '.findings[0].id' "$json")
+		mapletest replay --times 3 --db "$db" "$id"
+		ended_with 0
+		# One agent does it too: what lasts are sites, not numbers.
+		mapletest replay --times 3 --backend agent --db "$db" "$id"
+		ended_with 0
+	done
+}
+
+@test "what is predicted does not depend on who enforces" {
+	local one two target=$TARGETS/lock_order
+
+	campaign --seed 1 --max-runs 1 --backend agent --fresh -- "$target"
+	one=$(jq -c '.coverage | .predicted, .exposed' "$json")
+	campaign --seed 1 --max-runs 1 --backend agent+agent --fresh -- \
+		"$target"
+	two=$(jq -c '.coverage | .predicted, .exposed' "$json")
+	[ -n "$one" ] && [ "$one" = "$two" ] || fail "$one is not $two"
+}
+
+@test "auto takes what doctor says, and says why" {
+	local taken
+
+	mapletest doctor --format json
+	taken=$(jq -r '.probes[] | select(.name == "backend") | .text' \
+		<<<"$output" | sed -n 's/^--backend auto takes \([^,]*\),.*/\1/p')
+	[ -n "$taken" ] || fail "doctor does not say what auto takes"
+	campaign --seed 1 --max-runs 60 -- "$TARGETS/bank_account"
+	ended_with 66
+	holds ".findings[0].backend == \"$taken\""
+	says "backend $taken, "
+	mapletest run --db :memory: --max-runs 60 -- "$TARGETS/bank_account"
+	ended_with 66
+	says '^observed and enforced by |^observed by '
+}
+
+@test "a half that is not there is named, with what mends it" {
+	if has maple.ko; then
+		campaign --seed 1 --max-runs 60 --backend kernel -- \
+			"$TARGETS/bank_account"
+		ended_with 66
+		backends_are ebpf module
+		return
+	fi
+	mapletest run --backend kernel --db "$db" -- "$TARGETS/bank_account"
+	ended_with 125
+	says 'maple\.ko|module'
+	mapletest run --backend agent+module --db "$db" -- \
+		"$TARGETS/bank_account"
+	ended_with 125
+	mapletest run --skip-unsupported --backend kernel --db "$db" -- \
+		"$TARGETS/bank_account"
+	ended_with 77
+}
+
+@test "a static program takes the kernel, or is refused with the reason" {
+	local program
+
+	program=$(static_program)
+	campaign --seed 1 --max-runs 60 -- "$program"
+	if has maple.ko && has "eBPF observer"; then
+		ended_with 66
+		backends_are ebpf module
+		return
+	fi
+	ended_with 125
+	says 'statically linked'
+	says 'From outside: '
+	mapletest run --backend agent --db "$db" -- "$program"
+	ended_with 125
+	says 'statically linked'
+	mapletest doctor --format json -- "$program"
+	ended_with 125
+	jq -e '.probes[] | select(.name == "backend") | .state == "missing"' \
+		<<<"$output" >/dev/null || fail "doctor: $output"
+}
+
+@test "strategies that need the agent say so" {
+	mapletest run --strategy pct --backend ebpf+agent --db "$db" \
+		-- "$TARGETS/bank_account"
+	ended_with 125
+	campaign --strategy pct --max-runs 3 -- "$TARGETS/bank_account"
+	ended_with 0 66
+	backends_are agent agent
+}
