@@ -104,9 +104,11 @@ static int print_version(const struct maple_settings *settings)
 		printf("mapletest %s\n", MAPLE_VERSION);
 		return maple_out_close(stdout, MAPLE_STATUS_OK);
 	}
-	printf("{\"schema\":%d,\"version\":\"%s\","
-	       "\"backends\":[\"agent\"],\"formats\":[",
+	printf("{\"schema\":%d,\"version\":\"%s\",\"backends\":[",
 	       MAPLE_REPORT_SCHEMA, MAPLE_VERSION);
+	for (unsigned int i = 0; maple_campaign_backend(i); i++)
+		printf("%s\"%s\"", i ? "," : "", maple_campaign_backend(i));
+	printf("],\"formats\":[");
 	for (int f = 0; f < MAPLE_REPORT_FORMATS; f++)
 		printf("%s\"%s\"", f ? "," : "",
 		       maple_report_format_name((enum maple_report_format)f));

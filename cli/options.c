@@ -53,9 +53,9 @@ static const struct option_entry table[] = {
 	{ "idioms", "LIST", RUN, SETS(campaign.idioms, idioms),
 	  "the idioms to try; all, 1-6, unless given" },
 	{ "backend", "NAME", RERUN, SETS(campaign.backend, backend),
-	  "who observes and who enforces: auto (the best there is, the"
-	  " default; a replay: as the finding was made), agent, kernel, or a"
-	  " pair such as ebpf+agent" },
+	  "auto, agent, kernel, ebpf+agent, ebpf+module, agent+module or"
+	  " agent+agent; who observes and who enforces: the best there is, or,"
+	  " of a replay, who found it, unless given" },
 	{ "oracle", "CMD", RERUN, SETS(campaign.oracle, string),
 	  "judge each run by the status of this shell command" },
 	{ "expect-output", "FILE", RERUN, SETS(campaign.expect_output, string),

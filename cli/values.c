@@ -176,8 +176,8 @@ const char *maple_value_depth(const char *text, void *out)
 const char *maple_value_backend(const char *text, void *out)
 {
 	if (!maple_campaign_knows_backend(text))
-		return "auto, agent, kernel, ebpf+agent, ebpf+module or "
-		       "agent+module";
+		return "auto, agent, kernel, ebpf+agent, ebpf+module, "
+		       "agent+module or agent+agent";
 	*(const char **)out = text;
 	return NULL;
 }

@@ -37,6 +37,12 @@ const char *maple_half_name(enum maple_half half)
 	return halves[half].name;
 }
 
+/* maple_half_built - whether this build has it */
+bool maple_half_built(enum maple_half half)
+{
+	return halves[half].create;
+}
+
 static int find(const char *name, size_t n)
 {
 	for (int i = 0; i < MAPLE_HALVES; i++)

@@ -25,6 +25,7 @@ struct maple_pair {
 };
 
 const char *maple_half_name(enum maple_half half);
+bool maple_half_built(enum maple_half half);
 
 const char *maple_pair_name(const struct maple_pair_choice *choice);
 int maple_pair_parse(const char *text, struct maple_pair_choice *choice);

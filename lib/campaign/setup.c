@@ -189,6 +189,17 @@ static void pass_notice(void *ctx, const char *text)
 	maple_campaign_notice(ctx, "%s", text);
 }
 
+/* maple_campaign_backend - see maple/campaign.h */
+const char *maple_campaign_backend(unsigned int i)
+{
+	int half;
+
+	for (half = 0; half < MAPLE_HALVES; half++)
+		if (maple_half_built(half) && !i--)
+			return maple_half_name(half);
+	return NULL;
+}
+
 /* maple_campaign_knows_backend - see maple/campaign.h */
 bool maple_campaign_knows_backend(const char *name)
 {

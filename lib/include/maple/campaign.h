@@ -153,6 +153,12 @@ struct maple_campaign_result {
 	bool interrupted;  /* by a signal */
 };
 
+/*
+ * maple_campaign_backend - the name of the @i-th backend in this build:
+ * "agent", "ebpf", "module"; NULL behind the last one
+ */
+const char *maple_campaign_backend(unsigned int i);
+
 /* maple_campaign_knows_backend - whether @name can be an option's backend */
 bool maple_campaign_knows_backend(const char *name);
 
