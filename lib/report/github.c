@@ -10,23 +10,28 @@
 #include <string.h>
 #include <sys/random.h>
 #include "report/cases.h"
+#include "report/clean.h"
 #include "report/formats.h"
 #include "report/source.h"
 
+/* Nothing for a terminal's eyes either: people read the log in one. */
 static void print_escaped(FILE *out, const char *text, const char *special)
 {
-	for (; *text; text++) {
-		if (strchr(special, *text))
-			fprintf(out, "%%%02X", (unsigned char)*text);
+	char c[5];
+	size_t n;
+
+	for (; (n = maple_clean_char(text, c, true)); text += n) {
+		if (strchr(special, *c))
+			fprintf(out, "%%%02X", (unsigned char)*c);
 		else
-			putc(*text, out);
+			fputs(c, out);
 	}
 }
 
 static void print_property(FILE *out, const char *name, const char *value)
 {
 	fprintf(out, "%s=", name);
-	print_escaped(out, value, "%\r\n:,");
+	print_escaped(out, value, "%:,");
 }
 
 static void print_annotation(FILE *out, const struct maple_report *report,
@@ -51,10 +56,10 @@ static void print_annotation(FILE *out, const struct maple_report *report,
 	}
 	print_property(out, "title", c->name);
 	fputs("::", out);
-	print_escaped(out, c->message, "%\r\n");
+	print_escaped(out, c->message, "%");
 	if (c->finding && c->finding->replay) {
 		fputs("%0AReplay: ", out);
-		print_escaped(out, c->finding->replay, "%\r\n");
+		print_escaped(out, c->finding->replay, "%");
 	}
 	putc('\n', out);
 }
@@ -67,7 +72,7 @@ static int print_group(FILE *out, const struct maple_case *c,
 	if (getrandom(word, sizeof(word), 0) != sizeof(word))
 		return maple_error_set(err, EIO, "no random numbers: %m");
 	fputs("::group::", out);
-	print_escaped(out, c->message, "%\r\n");
+	print_escaped(out, c->message, "%");
 	fprintf(out, "\n::stop-commands::%016" PRIx64 "%016" PRIx64 "\n",
 		word[0], word[1]);
 	fputs(c->detail, out);

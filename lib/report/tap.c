@@ -29,7 +29,8 @@ static void print_value(FILE *out, const char *name, const char *value)
 		return;
 	string = maple_bytes_encode(value);
 	fprintf(out, "  %s: ", name);
-	if (!string || json_dumpf(string, out, JSON_ENCODE_ANY))
+	if (!string ||
+	    json_dumpf(string, out, JSON_ENCODE_ANY | JSON_ENSURE_ASCII))
 		fputs("\"\"", out);
 	putc('\n', out);
 	json_decref(string);

@@ -140,7 +140,7 @@ struct maple_campaign_result {
 	unsigned int first_finding_runs; /* 0: none */
 	double first_finding_seconds;
 	unsigned int nfindings;
-	struct maple_finding **findings; /* owned */
+	struct maple_finding **findings;   /* owned */
 	unsigned int nsuppressed;	   /* findings that do not count */
 	struct maple_finding **suppressed; /* owned; not confirmed */
 	struct maple_coverage coverage;

@@ -35,8 +35,8 @@ struct maple_suppressions;
  * maple_suppressions_read - the suppressions of a file
  * @suppressions: to be freed with maple_suppressions_destroy()
  *
- * Errors: -EINVAL a line is none, named as FILE:LINE; -ENOMEM; what opening
- * and reading the file says.
+ * Errors: -EINVAL a line is none, named as FILE:LINE; -EIO it cannot be read;
+ * -ENOMEM; what opening it says.
  */
 int maple_suppressions_read(const char *path,
 			    struct maple_suppressions **suppressions,

@@ -1,0 +1,373 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# The forms of report, read by those who are to read them: validators of the
+# schemas, junitparser, prove, xmllint. The campaigns are run once, before all.
+
+load common
+
+setup_file() {
+	export SHARED=$BATS_FILE_TMPDIR
+	local root build
+
+	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+	build=${BUILD:-$root/build}
+	cd "$root" || return 1
+	for format in json jsonl junit sarif tap github; do
+		timeout -s KILL 60 "$build/mapletest" run --format $format \
+			--output "$SHARED/run.$format" --quiet --seed 3 \
+			--db "$SHARED/$format.db" \
+			-- "$build/tests/targets/bank_account" \
+			2> "$SHARED/err.$format" || echo $? > "$SHARED/status.$format"
+	done
+	timeout -s KILL 60 "$build/mapletest" run --quiet --seed 3 \
+		--db "$SHARED/json.db" -- "$build/tests/targets/lock_order" \
+		> /dev/null 2>&1 || echo $? > "$SHARED/status.lock_order"
+}
+
+# report FORMAT [ARGS...]: the stored findings, to $BATS_TEST_TMPDIR/out.FORMAT
+report() {
+	local format=$1
+
+	shift
+	out=$BATS_TEST_TMPDIR/out.$format
+	(cd "$ROOT" && "$BUILD/mapletest" report --db "$SHARED/json.db" \
+		--format "$format" --output "$out" "$@")
+}
+
+sarif() {
+	"$ROOT/tests/validate" "$ROOT/tests/data/sarif-2.1.0.schema.json" "$@"
+}
+
+ours() {
+	"$ROOT/tests/validate" "$ROOT/packaging/schema/maple-report-1.schema.json" "$@"
+	"$ROOT/tests/validate" --strict \
+		"$ROOT/packaging/schema/maple-report-1.schema.json" "$@"
+}
+
+# What junitparser reads: tests, failures, errors, skipped, and each case.
+junit() {
+	/usr/bin/python3 - "$1" <<-'END'
+		import sys
+		import junitparser
+		xml = junitparser.JUnitXml.fromfile(sys.argv[1])
+		print(xml.tests, xml.failures, xml.errors, xml.skipped)
+		for suite in xml:
+		    cases = list(suite)
+		    assert suite.tests == len(cases)
+		    for case in cases:
+		        kinds = [type(r).__name__ for r in case.result] or ["Passed"]
+		        assert case.name and case.classname and case.system_out
+		        print(*kinds)
+	END
+}
+
+@test "every form of a campaign with a finding ends with 66" {
+	for format in json jsonl junit sarif tap github; do
+		[ "$(cat "$SHARED/status.$format")" = 66 ]
+		[ -s "$SHARED/run.$format" ]
+	done
+	[ "$(cat "$SHARED/status.lock_order")" = 66 ]
+}
+
+@test "JSON of every command is valid in its own schema" {
+	local d=$BATS_TEST_TMPDIR id
+
+	id=$(jq -r '.findings[0].id' "$SHARED/run.json")
+	report json
+	"$BUILD/mapletest" --version --format json > "$d/version.json"
+	"$BUILD/mapletest" memo list --db "$SHARED/json.db" --format json > "$d/memo.json"
+	"$BUILD/mapletest" coverage --db "$SHARED/json.db" --format json > "$d/coverage.json"
+	"$BUILD/mapletest" replay --db "$SHARED/json.db" --format json --output "$d/replay.json" "$id"
+	"$BUILD/mapletest" report --db "$SHARED/json.db" --format json nothing > "$d/error.json" || true
+	"$BUILD/mapletest" doctor --format json > "$d/doctor.json" || true
+	ours "$SHARED/run.json" "$SHARED/run.jsonl" "$out" "$d"/{version,memo,coverage,replay,error,doctor}.json
+	# And a schema that takes everything would be none.
+	jq '.findings[0].kind = "sorrow"' "$SHARED/run.json" > "$d/bad.json"
+	run ours "$d/bad.json"
+	[ "$status" != 0 ]
+	jq '.more = 1' "$SHARED/run.json" > "$d/more.json"
+	"$ROOT/tests/validate" "$ROOT/packaging/schema/maple-report-1.schema.json" "$d/more.json"
+	run ours "$d/more.json"
+	[ "$status" != 0 ]
+}
+
+@test "SARIF is valid, with a flow a thread in executed order" {
+	report sarif
+	sarif "$SHARED/run.sarif" "$out"
+	jq '.runs[0].results[0].codeFlows[0].threadFlows[0].locations[0].executionOrder = "first"' \
+		"$out" > "$BATS_TEST_TMPDIR/bad.sarif"
+	run sarif "$BATS_TEST_TMPDIR/bad.sarif"
+	[ "$status" != 0 ]
+	json=$SHARED/run.sarif
+	holds '.runs | length == 1'
+	holds '.runs[0].invocations[0] | .executionSuccessful and .exitCode == 66'
+	holds '.runs[0].results | length == 1'
+	holds '.runs[0] | .tool.driver.rules[.results[0].ruleIndex].id == .results[0].ruleId'
+	holds '.runs[0].results[0] | .ruleId == "maple/signal" and .level == "error"'
+	holds '.runs[0].results[0].locations[0].physicalLocation |
+		.artifactLocation.uri == "tests/targets/bank_account.c" and
+		.artifactLocation.uriBaseId == "SRCROOT" and .region.startLine > 0'
+	holds '.runs[0].results[0].codeFlows[0].threadFlows |
+		(map(.id) | unique | length) == length and length >= 2'
+	holds '[.runs[0].results[0].codeFlows[0].threadFlows[].locations[].executionOrder] |
+		sort == [range(1; length + 1)]'
+	holds '.runs[0].results[0].stacks[0].frames | length >= 1'
+	holds '.runs[0].results[0] | .partialFingerprints["mapleFinding/v1"] == .properties.finding.id'
+	# The finding in it is that of the schema.
+	jq '{schema: .runs[0].properties.schema, findings: [.runs[0].results[].properties.finding]}' \
+		"$json" > "$BATS_TEST_TMPDIR/inside.json"
+	ours "$BATS_TEST_TMPDIR/inside.json"
+	json=$out
+	holds '[.runs[0].results[].ruleId] | sort == ["maple/deadlock", "maple/signal"]'
+	holds '.runs[0].results[] | select(.ruleId == "maple/deadlock") |
+		[.codeFlows[0].threadFlows[].locations[].executionOrder] | sort == [1, 2, 3, 4]'
+}
+
+@test "junitparser reads the JUnit form" {
+	[ "$(junit "$SHARED/run.junit")" = "$(printf '1 1 0 0\nFailure')" ]
+	xmllint --noout "$SHARED/run.junit"
+	report junit
+	[ "$(junit "$out")" = "$(printf '2 2 0 0\nFailure\nFailure')" ]
+	grep -q 'file="tests/targets/bank_account.c" line="' "$out"
+}
+
+@test "prove reads the TAP form" {
+	run prove -e cat "$SHARED/run.tap"
+	[ "$status" = 1 ]
+	[[ "$output" == *"Failed 1/1 subtests"* ]]
+	[[ "$output" != *"Parse errors"* ]]
+	report tap
+	run prove -e cat "$out"
+	[ "$status" = 1 ]
+	[[ "$output" == *"Failed 2/2 subtests"* && "$output" != *"Parse errors"* ]]
+	/usr/bin/python3 - "$out" <<-'END'
+		import re, sys, yaml
+		text = open(sys.argv[1]).read()
+		blocks = re.findall(r"^  ---\n(.*?)^  \.\.\.$", text, re.S | re.M)
+		assert len(blocks) == 2
+		for block in blocks:
+		    assert {"id", "kind", "message", "replay"} <= set(yaml.safe_load(block))
+	END
+}
+
+@test "GitHub gets an annotation, a group, and the summary page" {
+	local summary=$BATS_TEST_TMPDIR/summary
+
+	grep -qE '^::error file=tests/targets/bank_account.c,line=[0-9]+,title=.*::maple: SIGABRT in' \
+		"$SHARED/run.github"
+	GITHUB_STEP_SUMMARY=$summary report github
+	[ "$(grep -c '^::error file=' "$out")" = 2 ]
+	[ "$(grep -c '^::group::' "$out")" = "$(grep -c '^::endgroup::' "$out")" ]
+	# Each group's text stands between a word and the same word, once used.
+	[ "$(grep -o '^::stop-commands::.*' "$out" | sort -u | wc -l)" = 2 ]
+	for word in $(sed -n 's/^::stop-commands:://p' "$out"); do
+		[ ${#word} = 32 ]
+		grep -qx "::$word::" "$out"
+	done
+	grep -q '^### ❌' "$summary"
+	grep -q '^BUG: maple: ' "$summary"
+	[ "$(grep -c '^````*' "$summary")" = 4 ]
+	# No page where none is asked for, none but with this form.
+	GITHUB_STEP_SUMMARY=$BATS_TEST_TMPDIR/none report tap
+	[ ! -e "$BATS_TEST_TMPDIR/none" ]
+	# Sources are named from the checkout's root, wherever we stand.
+	(cd / && GITHUB_WORKSPACE=$ROOT "$BUILD/mapletest" report --format github \
+		--db "$SHARED/json.db") | grep -q '^::error file=tests/targets/'
+}
+
+@test "what delivered nothing is an error in every form" {
+	local out
+
+	for format in json jsonl junit sarif tap github; do
+		out=$BATS_TEST_TMPDIR/none.$format
+		GITHUB_STEP_SUMMARY=$BATS_TEST_TMPDIR/summary \
+			mapletest run --format $format --output "$out" \
+			--db "$db" --max-runs 1 --quiet -- true
+		ended_with 125
+	done
+	ours "$BATS_TEST_TMPDIR"/none.json*
+	jq -e '.verdict == "undelivered"' "$BATS_TEST_TMPDIR/none.json"
+	[ "$(junit "$BATS_TEST_TMPDIR/none.junit")" = "$(printf '1 0 1 0\nError')" ]
+	sarif "$BATS_TEST_TMPDIR/none.sarif"
+	jq -e '.runs[0] | (has("results") | not) and
+		(.invocations[0] | .executionSuccessful == false and
+		.toolExecutionNotifications[0].level == "error")' \
+		"$BATS_TEST_TMPDIR/none.sarif"
+	run prove -e cat "$BATS_TEST_TMPDIR/none.tap"
+	[ "$status" != 0 ]
+	grep -q '^::error title=.*nothing was tested' "$BATS_TEST_TMPDIR/none.github"
+	grep -q '^### ⚠️' "$BATS_TEST_TMPDIR/summary"
+}
+
+@test "what cannot be done is an error in every form" {
+	for format in json jsonl junit sarif tap github; do
+		status=0
+		"$BUILD/mapletest" run --format $format --db "$db" \
+			-- "$BATS_TEST_TMPDIR/none" \
+			> "$BATS_TEST_TMPDIR/gone.$format" || status=$?
+		ended_with 127
+	done
+	ours "$BATS_TEST_TMPDIR/gone.json"
+	sarif "$BATS_TEST_TMPDIR/gone.sarif"
+	jq -e '.runs[0] | (has("results") | not) and
+		.invocations[0].executionSuccessful == false' \
+		"$BATS_TEST_TMPDIR/gone.sarif"
+	[ "$(junit "$BATS_TEST_TMPDIR/gone.junit")" = "$(printf '1 0 1 0\nError')" ]
+	run prove -e cat "$BATS_TEST_TMPDIR/gone.tap"
+	[ "$status" != 0 ]
+	grep -q '^::error title=' "$BATS_TEST_TMPDIR/gone.github"
+}
+
+@test "asked to skip, it is skipped in every form, and neither passes nor fails" {
+	for format in junit sarif tap github; do
+		mapletest run --format $format --skip-unsupported --db "$db" \
+			--max-runs 1 --quiet -- true
+		ended_with 77
+		cat <<<"$output" > "$BATS_TEST_TMPDIR/skip.$format"
+	done
+	[ "$(junit "$BATS_TEST_TMPDIR/skip.junit")" = "$(printf '1 0 0 1\nSkipped')" ]
+	sarif "$BATS_TEST_TMPDIR/skip.sarif"
+	jq -e '.runs[0] | has("results") | not' "$BATS_TEST_TMPDIR/skip.sarif"
+	grep -q '^ok 1 - true # SKIP ' "$BATS_TEST_TMPDIR/skip.tap"
+	grep -q '^::warning ' "$BATS_TEST_TMPDIR/skip.github"
+}
+
+@test "a clean campaign passes in every form" {
+	for format in junit sarif tap github; do
+		mapletest run --format $format --db "$db" --max-runs 3 --quiet \
+			--seed 3 --output "$BATS_TEST_TMPDIR/clean.$format" \
+			-- "$TARGETS/clean/mutex_counter"
+		ended_with 0
+	done
+	[ "$(junit "$BATS_TEST_TMPDIR/clean.junit")" = "$(printf '1 0 0 0\nPassed')" ]
+	sarif "$BATS_TEST_TMPDIR/clean.sarif"
+	jq -e '.runs[0] | .results == [] and .invocations[0].executionSuccessful' \
+		"$BATS_TEST_TMPDIR/clean.sarif"
+	prove -e cat "$BATS_TEST_TMPDIR/clean.tap"
+	[ "$(grep -c '^::error' "$BATS_TEST_TMPDIR/clean.github")" = 0 ]
+}
+
+@test "replay and doctor in the forms of test runners follow their status" {
+	local id d=$BATS_TEST_TMPDIR
+
+	id=$(jq -r '.findings[0].id' "$SHARED/run.json")
+	for format in junit sarif tap github; do
+		mapletest replay --format $format --db "$SHARED/json.db" \
+			--output "$d/replay.$format" "$id"
+		ended_with 0
+		mapletest replay --flip --format $format --db "$SHARED/json.db" \
+			--output "$d/flip.$format" "$id"
+		ended_with 1
+	done
+	[ "$(junit "$d/replay.junit")" = "$(printf '1 0 0 0\nPassed')" ]
+	[ "$(junit "$d/flip.junit")" = "$(printf '1 1 0 0\nFailure')" ]
+	prove -e cat "$d/replay.tap"
+	run prove -e cat "$d/flip.tap"
+	[ "$status" = 1 ]
+	sarif "$d/replay.sarif" "$d/flip.sarif"
+	jq -e '.runs[0].results[0].kind == "fail"' "$d/replay.sarif"
+	jq -e '.runs[0].results[0].kind == "pass"' "$d/flip.sarif"
+	for format in junit sarif tap; do
+		status=0
+		"$BUILD/mapletest" doctor --format $format > "$d/doctor.$format" || status=$?
+		ended_with 0 125
+	done
+	sarif "$d/doctor.sarif"
+	junit "$d/doctor.junit" > "$d/cases"
+	[ "$(wc -l < "$d/cases")" -ge 4 ]
+	prove -e cat "$d/doctor.tap" || [ "$status" = 125 ]
+}
+
+@test "the page is well-formed, loads nothing, and has what there is to see" {
+	local page=$BATS_TEST_TMPDIR/page.html id
+
+	(cd "$ROOT" && "$BUILD/mapletest" report --db "$SHARED/json.db" --html "$page") \
+		> "$BATS_TEST_TMPDIR/out"
+	[ ! -s "$BATS_TEST_TMPDIR/out" ]
+	xmllint --noout "$page"
+	# The namespace is the only address, and nobody fetches it.
+	[ "$(grep -o 'https\{0,1\}://[^"]*' "$page" | sort -u)" = http://www.w3.org/1999/xhtml ]
+	[ "$(grep -ciE '<(script|img|link|iframe)|url\(|@import' "$page")" = 0 ]
+	count() {
+		xmllint --xpath "count(//*[local-name() = '$1'][$2])" "$page"
+	}
+	[ "$(count article "true()")" = 2 ]
+	[ "$(count li 'parent::*[@class="list"]')" = 2 ]
+	[ "$(count svg '@class="arrows"')" = 2 ]
+	[ "$(count div 'starts-with(@class, "step ")')" -ge 6 ]
+	# The deadlock has two arrows.
+	[ "$(count svg '@aria-label="step 1 before step 3, step 2 before step 4"')" = 1 ]
+	[ "$(count polyline '@class="had"')" = 2 ]
+	[ "$(count section 'contains(., "iRoots exposed")')" = 2 ]
+	id=$(jq -r '.findings[0].id' "$SHARED/run.json")
+	grep -q "replay $id" "$page"
+	grep -q 'bank_account.c:33' "$page"
+	# One finding: its program alone.
+	mapletest report --db "$SHARED/json.db" --html "$page" "$id"
+	ended_with 0
+	[ "$(count article "true()")" = 1 ]
+	[ "$(count section "true()")" = 1 ]
+	mapletest report --db "$SHARED/json.db" --html "$BATS_TEST_TMPDIR/no/page"
+	ended_with 125
+	says "no/page"
+}
+
+@test "names of the worst kind break no form" {
+	local d=$BATS_TEST_TMPDIR bad
+
+	cp "$SHARED/json.db" "$db"
+	bad='</pre><script>alert(1)</script>]]>&amp;\"\u0001\u001b[2J\n::error::x\n# ok 7\u202e`````'
+	sqlite3 "$db" "UPDATE findings SET json =
+		replace(replace(json, 'withdraw', '$bad'), 'to_left', '$bad')"
+	[ "$(sqlite3 "$db" "SELECT count(*) FROM findings WHERE json LIKE '%alert(1)%'")" = 2 ]
+	for format in json junit sarif tap github; do
+		mapletest report --db "$db" --format $format --output "$d/bad.$format"
+		ended_with 0
+	done
+	mapletest report --db "$db" --html "$d/bad.html"
+	ended_with 0
+	ours "$d/bad.json"
+	sarif "$d/bad.sarif"
+	xmllint --noout "$d/bad.html"
+	[ "$(grep -c '<script' "$d/bad.html")" = 0 ]
+	[ "$(junit "$d/bad.junit")" = "$(printf '2 2 0 0\nFailure\nFailure')" ]
+	run prove -e cat "$d/bad.tap"
+	[[ "$output" == *"Failed 2/2 subtests"* && "$output" != *"Parse errors"* ]]
+	[ "$(grep -vcE '^(::(error|group|stop-commands|endgroup|[0-9a-f]{32}))' \
+		<(grep '^ *::' "$d/bad.github"))" = 0 ]
+}
+
+@test "a suppressed finding is counted and shown, and does not count" {
+	local s=$BATS_TEST_TMPDIR/suppressions
+
+	printf '# known\nrace:bank_account.c\ndeadlock:nothing\n' > "$s"
+	campaign --suppressions "$s" --seed 3 --max-runs 8 --verbose \
+		-- "$TARGETS/bank_account"
+	ended_with 0
+	holds '.verdict == "clean" and .findings == []'
+	holds '.suppressed | length >= 1 and all(.suppressed == "race:bank_account.c")'
+	holds '[.suppressed[].confirm.forced[1]] | all(. == 0)'
+	ours "$json"
+	says "$s:3: suppression 'deadlock:nothing' was not used"
+	says "suppressed by race:bank_account.c: SIGABRT"
+	mapletest report --db "$db"
+	ended_with 0
+	[[ "$output" == *", suppressed by race:bank_account.c"* ]]
+	mapletest report --db "$db" --format tap
+	grep -q '^ok 1 .*# SKIP suppressed by race:bank_account.c' <<<"$output"
+	# Another file, another view of what is stored.
+	echo race:nothing > "$s"
+	mapletest report --db "$db" --format tap --suppressions "$s"
+	ended_with 0
+	grep -q '^not ok 1 ' <<<"$output"
+	[ -z "$stderr" ]
+	# One that matches nothing leaves the finding a finding.
+	db=$BATS_TEST_TMPDIR/other.db campaign --suppressions "$s" --seed 3 \
+		--max-runs 8 -- "$TARGETS/bank_account"
+	ended_with 66
+	holds '.suppressed == []'
+	echo race > "$s"
+	mapletest run --suppressions "$s" --db "$db" -- true
+	ended_with 2
+	says "$s:1: 'race' is no suppression"
+}

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The forms of report: that none passes what did not, that nothing of the
+ * target gets out of its place in them, and where sources are looked for.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <jansson.h>
+#include <maple/report.h>
+#include "report/source.h"
+
+#define HOSTILE                                                            \
+	"<script>alert(1)</script>&\"']]>-->\x1b[31m\xff\n::error::mine\r" \
+	"##[error]mine\n# ok 9 - mine\n\xe2\x80\xae`````\x01"
+
+static char *argv[] = { HOSTILE, HOSTILE, NULL };
+static struct maple_moment moments[2];
+static struct maple_frame frame;
+static struct maple_stack stack;
+static struct maple_edge edge;
+static struct maple_finding finding;
+static struct maple_finding *const findings[] = { &finding };
+static struct maple_campaign_result result;
+static struct maple_report report;
+static const struct maple_report_style style = { .unicode = true };
+static char *buffer;
+static size_t size;
+
+static struct maple_place hostile_place(void)
+{
+	return (struct maple_place){ "/bin/" HOSTILE, HOSTILE,	       0x10,
+				     HOSTILE,	      "/src/" HOSTILE, 7 };
+}
+
+static int setup(void **state)
+{
+	struct maple_place place = hostile_place();
+
+	moments[0] = (struct maple_moment){ place,   'R',  0, "0<1",
+					    HOSTILE, 4096, 0, -1 };
+	moments[1] = (struct maple_moment){ place,   'W',  1, "0>2",
+					    HOSTILE, 4096, 1, 0 };
+	frame = (struct maple_frame){ place, 0x1234 };
+	stack = (struct maple_stack){ HOSTILE, 7, true, HOSTILE, 1, &frame };
+	edge = (struct maple_edge){ HOSTILE, HOSTILE, 1, place, HOSTILE, place };
+	finding = (struct maple_finding){
+		.id = "3fa9c1",
+		.kind = MAPLE_FAILURE_SIGNAL,
+		.title = HOSTILE,
+		.what = HOSTILE,
+		.idiom = 1,
+		.nmoments = 2,
+		.moments = moments,
+		.nstacks = 1,
+		.stacks = &stack,
+		.nedges = 1,
+		.edges = &edge,
+		.forced_fails = 5,
+		.forced_runs = 5,
+		.flipped_runs = 5,
+		.argv = argv,
+		.input = HOSTILE,
+		.replay = HOSTILE,
+		.output = HOSTILE,
+		.times_seen = 2,
+	};
+	result = (struct maple_campaign_result){ .outcome = MAPLE_CLEAN };
+	report = (struct maple_report){ .source = MAPLE_REPORT_FINDINGS,
+					.argv = argv,
+					.root = "/src",
+					.host = HOSTILE,
+					.findings = findings,
+					.nfindings = 1 };
+	return 0;
+}
+
+static const char *written(enum maple_report_format format)
+{
+	FILE *out;
+
+	free(buffer);
+	buffer = NULL;
+	out = open_memstream(&buffer, &size);
+	assert_int_equal(maple_report_write(out, format, &report, &style, NULL),
+			 0);
+	fclose(out);
+	assert_int_equal(strlen(buffer), size);
+	return buffer;
+}
+
+static bool has(const char *text)
+{
+	return strstr(buffer, text);
+}
+
+static json_t *sarif_run(void)
+{
+	json_t *log = json_loads(written(MAPLE_REPORT_SARIF), 0, NULL);
+	json_t *run;
+
+	assert_non_null(log);
+	run = json_incref(json_array_get(json_object_get(log, "runs"), 0));
+	json_decref(log);
+	return run;
+}
+
+static bool sarif_succeeded(bool *results)
+{
+	json_t *run = sarif_run();
+	bool good = json_is_true(json_object_get(
+		json_array_get(json_object_get(run, "invocations"), 0),
+		"executionSuccessful"));
+
+	*results = json_object_get(run, "results");
+	json_decref(run);
+	return good;
+}
+
+static void each_form_has_a_name_of_its_own(void **state)
+{
+	for (int f = 0; f < MAPLE_REPORT_FORMATS; f++) {
+		const char *name =
+			maple_report_format_name((enum maple_report_format)f);
+
+		assert_non_null(name);
+		for (int g = 0; g < f; g++)
+			assert_string_not_equal(
+				name, maple_report_format_name(
+					      (enum maple_report_format)g));
+	}
+	assert_null(maple_report_format_name(MAPLE_REPORT_FORMATS));
+}
+
+/* Whatever the source, whatever the status. */
+static void must_be_broken(void)
+{
+	bool results;
+
+	written(MAPLE_REPORT_JUNIT);
+	assert_true(has("tests=\"1\" failures=\"0\" errors=\"1\""));
+	assert_true(has("<error "));
+	written(MAPLE_REPORT_TAP);
+	assert_true(has("\nnot ok 1 - "));
+	assert_false(has("\nok "));
+	written(MAPLE_REPORT_GITHUB);
+	assert_true(!strncmp(buffer, "::error ", 8));
+	assert_false(sarif_succeeded(&results));
+	assert_false(results);
+}
+
+static void what_was_not_done_passes_in_no_form(void **state)
+{
+	static const int bad[] = { 1, 2, 125, 126, 127, 3, -1 };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		report = (struct maple_report){ .source = MAPLE_REPORT_ERROR,
+						.status = bad[i],
+						.error = HOSTILE };
+		must_be_broken();
+		report = (struct maple_report){ .source = MAPLE_REPORT_CAMPAIGN,
+						.status = bad[i],
+						.result = &result };
+		result.outcome = MAPLE_UNDELIVERED;
+		result.undelivered = "no access was observed";
+		must_be_broken();
+		assert_true(has("nothing was tested: no access was observed"));
+		/* Cut short it has shown nothing either. */
+		result.outcome = MAPLE_CLEAN;
+		result.undelivered = NULL;
+		result.interrupted = true;
+		must_be_broken();
+	}
+}
+
+static void what_was_skipped_neither_passes_nor_fails(void **state)
+{
+	bool results;
+
+	report = (struct maple_report){ .source = MAPLE_REPORT_ERROR,
+					.status = 77,
+					.error = "no real-time priorities" };
+	written(MAPLE_REPORT_JUNIT);
+	assert_true(has("errors=\"0\" skipped=\"1\""));
+	assert_string_equal(written(MAPLE_REPORT_TAP),
+			    "TAP version 13\n1..1\n"
+			    "ok 1 - mapletest # SKIP no real-time priorities\n");
+	written(MAPLE_REPORT_GITHUB);
+	assert_true(!strncmp(buffer, "::warning ", 10));
+	assert_false(sarif_succeeded(&results));
+	assert_false(results);
+}
+
+static void a_clean_campaign_passes(void **state)
+{
+	bool results;
+
+	report = (struct maple_report){ .source = MAPLE_REPORT_CAMPAIGN,
+					.argv = argv,
+					.result = &result };
+	written(MAPLE_REPORT_JUNIT);
+	assert_true(has("failures=\"0\" errors=\"0\" skipped=\"0\""));
+	written(MAPLE_REPORT_TAP);
+	assert_true(has("\nok 1 - "));
+	assert_false(has("not ok"));
+	written(MAPLE_REPORT_GITHUB);
+	assert_true(!strncmp(buffer, "::notice ", 9));
+	assert_true(sarif_succeeded(&results));
+	assert_true(results);
+}
+
+static void a_suppressed_finding_is_shown_as_such(void **state)
+{
+	json_t *run, *list;
+
+	finding.suppressed = "race:queue";
+	written(MAPLE_REPORT_JUNIT);
+	assert_true(has("failures=\"0\" errors=\"0\" skipped=\"1\""));
+	written(MAPLE_REPORT_TAP);
+	assert_true(has(" # SKIP suppressed by race:queue\n"));
+	written(MAPLE_REPORT_GITHUB);
+	assert_true(!strncmp(buffer, "::warning ", 10));
+	run = sarif_run();
+	list = json_object_get(
+		json_array_get(json_object_get(run, "results"), 0),
+		"suppressions");
+	assert_string_equal(json_string_value(json_object_get(
+				    json_array_get(list, 0), "justification")),
+			    "race:queue");
+	json_decref(run);
+}
+
+/* Of an escape sequence, a control character, a turned line, nothing. */
+static void assert_tame(void)
+{
+	for (const char *p = buffer; *p; p++)
+		assert_true((unsigned char)*p >= 0x20 || *p == '\n' ||
+			    *p == '\t');
+	assert_false(has("\xff"));
+	assert_false(has("\xe2\x80\xae"));
+}
+
+static void names_stay_in_their_place_in_xml(void **state)
+{
+	FILE *out;
+
+	written(MAPLE_REPORT_JUNIT);
+	assert_tame();
+	assert_false(has("<script"));
+	assert_true(has("&lt;script&gt;alert(1)&lt;/script&gt;&amp;&quot;"));
+	free(buffer);
+	out = open_memstream(&buffer, &size);
+	assert_int_equal(maple_report_html(out, &report, NULL), 0);
+	fclose(out);
+	assert_tame();
+	assert_false(has("<script"));
+	assert_true(has("&lt;script&gt;"));
+	assert_true(has("thread 0&lt;1"));
+}
+
+/* What the runner would read: its trick is to look at every line's start. */
+static void names_give_no_commands_to_github(void **state)
+{
+	unsigned int commands = 0, groups = 0;
+	char word[64] = "";
+	char *line, *rest;
+
+	written(MAPLE_REPORT_GITHUB);
+	assert_tame();
+	for (line = strtok_r(buffer, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		line += strspn(line, " \t");
+		if (*word) {
+			if (!strcmp(line, word))
+				*word = 0;
+			continue;
+		}
+		if (!strncmp(line, "::stop-commands::", 17)) {
+			assert_int_equal(strlen(line + 17), 32);
+			snprintf(word, sizeof(word), "::%s::", line + 17);
+			groups++;
+			continue;
+		}
+		assert_true(!strncmp(line, "::error ", 8) ||
+			    !strncmp(line, "::group::", 9) ||
+			    !strcmp(line, "::endgroup::"));
+		commands++;
+	}
+	assert_string_equal(word, "");
+	assert_int_equal(groups, 1);
+	assert_int_equal(commands, 3);
+}
+
+static void names_make_no_results_in_tap(void **state)
+{
+	unsigned int results = 0;
+	char *line, *rest;
+
+	written(MAPLE_REPORT_TAP);
+	assert_tame();
+	for (line = strtok_r(buffer, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		if (!strncmp(line, "not ok ", 7))
+			results++;
+		else
+			assert_true(*line == '#' || !strncmp(line, "  ", 2) ||
+				    !strcmp(line, "1..1") ||
+				    !strcmp(line, "TAP version 13"));
+	}
+	assert_int_equal(results, 1);
+}
+
+static void names_end_no_fence_in_markdown(void **state)
+{
+	unsigned int fences = 0;
+	char *line, *rest;
+	FILE *out;
+
+	free(buffer);
+	out = open_memstream(&buffer, &size);
+	assert_int_equal(maple_report_markdown(out, &report, NULL), 0);
+	fclose(out);
+	assert_false(has("\n::error"));
+	for (line = strtok_r(buffer, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		if (!strncmp(line, "``````", 6))
+			fences++;
+		else if (fences != 1)
+			assert_null(strpbrk(line, "<>`"));
+	}
+	assert_int_equal(fences, 2);
+}
+
+static void sarif_holds_the_whole_finding(void **state)
+{
+	json_t *run = sarif_run(), *inner;
+	struct maple_finding *back;
+	char *text;
+
+	inner = json_object_get(
+		json_object_get(
+			json_array_get(json_object_get(run, "results"), 0),
+			"properties"),
+		"finding");
+	text = json_dumps(inner, 0);
+	assert_int_equal(maple_report_finding_decode(text, &back, NULL), 0);
+	assert_string_equal(back->title, HOSTILE);
+	assert_string_equal(back->argv[1], HOSTILE);
+	maple_finding_destroy(back);
+	free(text);
+	json_decref(run);
+}
+
+static void without_findings_the_forms_say_so(void **state)
+{
+	bool results;
+
+	report.nfindings = 0;
+	assert_string_equal(written(MAPLE_REPORT_TAP),
+			    "TAP version 13\n"
+			    "1..0 # SKIP no findings are stored\n");
+	written(MAPLE_REPORT_JUNIT);
+	assert_true(has("tests=\"0\""));
+	assert_true(sarif_succeeded(&results));
+	assert_true(results);
+	assert_string_equal(written(MAPLE_REPORT_GITHUB),
+			    "::notice title=mapletest::no findings are "
+			    "stored\n");
+}
+
+static void what_cannot_be_written_is_an_error(void **state)
+{
+	struct maple_error err;
+	FILE *out;
+
+	for (int f = 0; f <= MAPLE_REPORT_FORMATS + 1; f++) {
+		int ret;
+
+		out = fopen("/dev/full", "w");
+		assert_non_null(out);
+		*err.text = 0;
+		if (f < MAPLE_REPORT_FORMATS)
+			ret = maple_report_write(out,
+						 (enum maple_report_format)f,
+						 &report, &style, &err);
+		else if (f == MAPLE_REPORT_FORMATS)
+			ret = maple_report_html(out, &report, &err);
+		else
+			ret = maple_report_markdown(out, &report, &err);
+		assert_int_equal(ret, -EIO);
+		assert_true(*err.text);
+		fclose(out);
+	}
+}
+
+static void sources_are_named_from_the_root(void **state)
+{
+	static const struct {
+		const char *file, *path;
+		bool below;
+	} cases[] = {
+		{ "/src/a/q.c", "a/q.c", true },
+		{ "/srcs/q.c", "/srcs/q.c", false },
+		{ "/src", "/src", false },
+		{ "/other/q.c", "/other/q.c", false },
+		{ "./missing.c", "missing.c", false },
+		{ "../q.c", "../q.c", false },
+	};
+	struct maple_place place = { 0 };
+	struct maple_source source;
+	char root[] = "/tmp/maple-test-XXXXXX";
+	char path[64];
+
+	assert_false(maple_source_find("/src", &place, &source));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		place.file = (char *)cases[i].file;
+		assert_true(maple_source_find("/src/", &place, &source));
+		assert_string_equal(source.path, cases[i].path);
+		assert_int_equal(source.below, cases[i].below);
+	}
+	/* A relative name is ours when it is there. */
+	assert_non_null(mkdtemp(root));
+	snprintf(path, sizeof(path), "%s/q.c", root);
+	fclose(fopen(path, "w"));
+	place.file = "./q.c";
+	assert_true(maple_source_find(root, &place, &source));
+	assert_true(source.below);
+	assert_true(maple_source_find(NULL, &place, &source));
+	assert_false(source.below);
+	unlink(path);
+	rmdir(root);
+}
+
+static void the_primary_place_is_in_the_tree_if_any_is(void **state)
+{
+	struct maple_place libc = { .image = "/lib/libc.so.6",
+				    .file = "./nptl/raise.c",
+				    .line = 3 };
+	struct maple_place ours = { .image = "/bin/q",
+				    .file = "/src/q.c",
+				    .line = 9 };
+
+	moments[0].place = moments[1].place = libc;
+	frame.place = ours;
+	edge.place = edge.since = libc;
+	assert_ptr_equal(maple_source_primary("/src", &finding), &frame.place);
+	moments[1].place = ours;
+	assert_ptr_equal(maple_source_primary("/src", &finding),
+			 &moments[1].place);
+	assert_ptr_equal(maple_source_primary("/elsewhere", &finding),
+			 &moments[0].place);
+	finding.nmoments = finding.nstacks = finding.nedges = 0;
+	assert_null(maple_source_primary("/src", &finding));
+	/* And SARIF has a result without a place. */
+	written(MAPLE_REPORT_SARIF);
+}
+
+static void paths_become_uris(void **state)
+{
+	char *uri = maple_source_uri("file://", "/a b/\xc3\xbc%#?.c");
+
+	assert_string_equal(uri, "file:///a%20b/%C3%BC%25%23%3F.c");
+	free(uri);
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, setup)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(each_form_has_a_name_of_its_own),
+		TEST(what_was_not_done_passes_in_no_form),
+		TEST(what_was_skipped_neither_passes_nor_fails),
+		TEST(a_clean_campaign_passes),
+		TEST(a_suppressed_finding_is_shown_as_such),
+		TEST(names_stay_in_their_place_in_xml),
+		TEST(names_give_no_commands_to_github),
+		TEST(names_make_no_results_in_tap),
+		TEST(names_end_no_fence_in_markdown),
+		TEST(sarif_holds_the_whole_finding),
+		TEST(without_findings_the_forms_say_so),
+		TEST(what_cannot_be_written_is_an_error),
+		TEST(sources_are_named_from_the_root),
+		TEST(the_primary_place_is_in_the_tree_if_any_is),
+		TEST(paths_become_uris),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	free(buffer);
+	return failed;
+}
