@@ -148,8 +148,8 @@ struct maple_backend;
  */
 struct maple_backend_ops {
 	const char *name;
-	/* at work inside the program, which it holds itself when it crashes */
-	bool inside;
+	/* holds a crashed program itself; if nobody does, the guard will */
+	bool keeps_crashed;
 	/* sets the priorities of profile runs; else somebody beside it does */
 	bool schedules;
 	/* before the program starts; may set *@envp, to be freed */

@@ -25,6 +25,7 @@ static const struct half {
 	bool observes, enforces;
 	int (*create)(const struct maple_backend_options *options,
 		      struct maple_backend **backend, struct maple_error *err);
+	void (*probe)(struct maple_ability *ability); /* but the agent's */
 } halves[MAPLE_HALVES] = {
 	[MAPLE_HALF_AGENT] = { "agent", true, true, maple_backend_agent_create },
 	[MAPLE_HALF_EBPF] = { "ebpf", true, false, NULL },
@@ -100,6 +101,8 @@ void maple_pair_look(const struct maple_backend_options *options,
 	memset(ability, 0, MAPLE_HALVES * sizeof(*ability));
 	maple_agent_probe(options, &ability[MAPLE_HALF_AGENT]);
 	for (int i = 0; i < MAPLE_HALVES; i++) {
+		if (halves[i].probe)
+			halves[i].probe(&ability[i]);
 		if (halves[i].create)
 			continue;
 		ability[i].error = -ENOTSUP;

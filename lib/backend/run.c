@@ -142,7 +142,7 @@ static int attach(struct watch *w, struct maple_error *err)
 	return e;
 }
 
-/* Without an agent inside, the guard keeps the crashed program standing. */
+/* Where no half does, the guard keeps the crashed program standing. */
 static void look_at_crash(struct watch *w, const struct maple_run_order *order,
 			  struct maple_run *run)
 {
@@ -211,7 +211,7 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 static int start(struct watch *w, const struct maple_backend *b, char **envp,
 		 const struct maple_run_order *order, struct maple_error *err)
 {
-	bool native = !w->half[0], inside = false;
+	bool native = !w->half[0], kept = false;
 	struct maple_launch_order start = {
 		.path = b->options.program,
 		.argv = b->options.argv,
@@ -234,10 +234,10 @@ static int start(struct watch *w, const struct maple_backend *b, char **envp,
 
 	for (i = 0; i < 2 && w->half[i]; i++) {
 		w->stops |= w->half[i]->ops->attach != NULL;
-		inside |= w->half[i]->ops->inside;
+		kept |= w->half[i]->ops->keeps_crashed;
 	}
 	start.stop_at_entry = w->stops;
-	start.keep_crashed = w->stops && !inside;
+	start.keep_crashed = w->stops && !kept;
 	w->began = w->looked = maple_clock_now();
 	e = maple_launch_start(&w->launch, &start, err);
 	if (!b->options.exe)

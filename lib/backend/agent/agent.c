@@ -364,7 +364,7 @@ static void destroy(struct maple_backend *b)
 
 static const struct maple_backend_ops agent_ops = {
 	.name = "agent",
-	.inside = true,
+	.keeps_crashed = true,
 	.schedules = true,
 	.prepare = prepare,
 	.serve = serve,
