@@ -213,6 +213,7 @@ int maple_backend_run(struct maple_backend *b, struct maple_backend *beside,
 		      const struct maple_run_sink *sink, struct maple_run *run,
 		      struct maple_error *err);
 void maple_backend_destroy(struct maple_backend *b);
+int maple_backend_errno(int e);
 void maple_run_deinit(struct maple_run *run);
 
 /* realtime.c */

@@ -131,9 +131,10 @@ static int refuse(const struct maple_pair_choice *choice, enum maple_half one,
 		say(first, a);
 	if (b->error && one != other)
 		say(second, b);
-	return maple_error_set(err, a->error ? -a->error : -b->error,
-			       "%.200s%.220s%s%.220s", before, first,
-			       *first && *second ? "; and: " : "", second);
+	return maple_error_set(
+		err, -maple_backend_errno(a->error ? a->error : b->error),
+		"%.200s%.220s%s%.220s", before, first,
+		*first && *second ? "; and: " : "", second);
 }
 
 static int choose_asked(struct maple_pair_choice *choice, const char *wanted,
@@ -242,7 +243,7 @@ int maple_pair_create(const struct maple_pair_choice *choice,
 	e = open_halves(pair, choice, options, err);
 	if (e) {
 		maple_pair_destroy(pair);
-		return e;
+		return maple_backend_errno(e);
 	}
 	*made = pair;
 	return 0;

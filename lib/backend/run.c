@@ -120,6 +120,22 @@ static void collect_stacks(struct maple_run *run,
 	maple_stack_collect(pid, &run->stacks, &run->nstacks, NULL);
 }
 
+/*
+ * maple_backend_errno - what went wrong is the backend's: not to be taken for
+ * a program that is not there or cannot be run
+ */
+int maple_backend_errno(int e)
+{
+	switch (e) {
+	case -ENOENT:
+	case -ENOEXEC:
+		return -ENOTSUP;
+	case -EACCES:
+		return -EPERM;
+	}
+	return e;
+}
+
 /* It stands at its entry: everything in place, and off it goes. */
 static int attach(struct watch *w, struct maple_error *err)
 {
@@ -138,8 +154,9 @@ static int attach(struct watch *w, struct maple_error *err)
 	w->attached = true;
 	/* What all this took is not the program's. */
 	w->began = w->looked = maple_clock_now();
-	maple_launch_go(&w->launch);
-	return e;
+	if (!e)
+		maple_launch_go(&w->launch);
+	return maple_backend_errno(e);
 }
 
 /* Where no half does, the guard keeps the crashed program standing. */

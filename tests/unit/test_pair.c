@@ -85,11 +85,13 @@ static void what_is_missing_is_named(void **state)
 		  !ability[MAPLE_HALF_MODULE].error;
 	assert_int_equal(choice.observe,
 			 outside ? MAPLE_HALF_EBPF : MAPLE_HALF_AGENT);
-	assert_int_equal(maple_pair_choose("kernel", &options, &choice, &err),
-			 outside ? 0
-			 : ability[MAPLE_HALF_MODULE].error
-				 ? ability[MAPLE_HALF_MODULE].error
-				 : ability[MAPLE_HALF_EBPF].error);
+	assert_int_equal(
+		maple_pair_choose("kernel", &options, &choice, &err),
+		outside ? 0
+			: maple_backend_errno(
+				  ability[MAPLE_HALF_MODULE].error
+					  ? ability[MAPLE_HALF_MODULE].error
+					  : ability[MAPLE_HALF_EBPF].error));
 	if (ability[MAPLE_HALF_MODULE].error)
 		assert_non_null(
 			strstr(err.text, ability[MAPLE_HALF_MODULE].text));
@@ -238,6 +240,7 @@ struct outsider {
 	int refuse;
 	unsigned int threads;
 	int prio;
+	struct witness *witness; /* stops the run when all was seen */
 };
 
 static int prepare(struct maple_backend *b, const struct maple_run_order *order,
@@ -292,6 +295,8 @@ static pid_t serve(struct maple_backend *b, const struct maple_run_sink *sink,
 		o->high |= o->prio && o->prio != param.sched_priority;
 		o->prio = param.sched_priority;
 	}
+	if (o->witness)
+		o->witness->stop = o->fifo && o->high;
 	return o->pid;
 }
 
@@ -321,13 +326,13 @@ static const struct maple_backend_ops outside = {
 /* The agent gives the threads their priorities; it records nothing. */
 static void who_only_observes_is_helped(void **state)
 {
-	char *argv[] = { target("../e2e/many_threads"), NULL };
+	char *argv[] = { target("../e2e/spinner"), "forever", NULL };
 	struct maple_backend_options options = { .program = argv[0],
 						 .argv = argv };
 	struct maple_pair *pair = pair_of("agent", &options);
 	struct maple_run_order order = order_of(MAPLE_RUN_PROFILE);
-	struct outsider o = { .base.ops = &outside };
 	static struct witness w;
+	struct outsider o = { .base.ops = &outside, .witness = &w };
 	struct maple_run run;
 
 	o.base.options = options;
@@ -335,6 +340,7 @@ static void who_only_observes_is_helped(void **state)
 	pair->observe = &o.base;
 	run = run_of(pair, &order, &w);
 	assert_int_equal(o.stage, FINISHED);
+	assert_int_equal(run.end, MAPLE_END_STOPPED);
 	assert_true(o.threads > 1);
 	assert_true(o.fifo && o.high);
 	assert_int_equal(w.n, 0);
@@ -395,6 +401,10 @@ static void who_cannot_attach_ends_the_run(void **state)
 	run = alone(argv, NULL, EBUSY, &e, &err);
 	assert_int_equal(e, -EBUSY);
 	assert_string_equal(err.text, "refused");
+	maple_run_deinit(&run);
+	/* No reason to say that the program is not there. */
+	run = alone(argv, NULL, ENOENT, &e, &err);
+	assert_int_equal(e, -ENOTSUP);
 	maple_run_deinit(&run);
 }
 
