@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Between the files of the module; contracts stand at the definitions. */
+#ifndef MAPLE_KMOD_H
+#define MAPLE_KMOD_H
+
+#undef pr_fmt
+#define pr_fmt(fmt) "maple: " fmt
+
+#include <linux/atomic.h>
+#include <linux/cpumask.h>
+#include <linux/hashtable.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/task_work.h>
+#include <linux/wait.h>
+#include "compat.h"
+#include "session.h"
+
+#define MAPLE_OPEN  8  /* accesses begun and not done: two operands, ... */
+#define MAPLE_CALLS 8  /* functions entered and not left */
+#define MAPLE_ARGS  4  /* probes of one function that are kept for its return */
+#define MAPLE_OPS   12 /* what one hit may lead to */
+#define MAPLE_SPARE 32 /* records ready for threads to come */
+#define MAPLE_MMS   8  /* address spaces a target may go through */
+
+/* What a thread had before the session, or would have had. */
+struct maple_native {
+	bool known;
+	bool reset_on_fork;
+	int policy, priority, nice;
+	cpumask_t cpus;
+};
+
+enum maple_op_type {
+	MAPLE_OP_BEFORE, /* stands before the access */
+	MAPLE_OP_AFTER,	 /* it has happened, or not */
+	MAPLE_OP_NOTE,	 /* an event that is no access */
+};
+
+/* One thing that a hit leads to. */
+struct maple_op {
+	struct maple_access acc;
+	u64 value; /* of a note */
+	u64 caller;
+	u32 aux;
+	u8 type;
+	u8 flags; /* enum maple_event_flag */
+	bool happened;
+	bool open; /* BEFORE: after() is told at another probe */
+};
+
+struct maple_call_frame {
+	const struct maple_point *point;
+	u64 caller;
+	u64 sp;
+	u64 arg[MAPLE_ARGS];
+	u64 size[MAPLE_ARGS];
+	u32 site;
+	u32 joined; /* number of the thread that is joined */
+};
+
+/*
+ * A thread of the target, or a process that one of them forked and that has
+ * not yet got its own scheduling back (number NONE). The first half is
+ * anybody's; the second one only the thread's own, without a lock.
+ */
+struct maple_thread {
+	struct maple_session *session;
+	struct hlist_node node; /* in session->by_task; RCU */
+	struct list_head list;	/* in session->records, or ->spare */
+	struct task_struct *task; /* session->threads_lock; NULL: has ended */
+	struct pid *pid;
+	u16 number;
+	u16 parent;
+	u32 born; /* children so far; session->threads_lock */
+	u64 pthread; /* its thread pointer; 0: as its task has it */
+	char name[MAPLE_PLAN_NAME];
+	struct maple_native native;
+	bool alive;
+	bool born_done; /* session->lock: the automaton knows it */
+	bool gone_done; /* session->lock: ... and that it has ended */
+	bool exit_logged;
+
+	/* session->lock */
+	unsigned int prio; /* real-time priority it should have; 0: none */
+	bool demoted;	   /* spins: out of SCHED_FIFO for a slice */
+	bool asleep;	   /* in a timed hold */
+	u64 cpu_seen;
+	u64 spin_cpu, spin_events;
+	unsigned long spin_until;
+
+	u64 events; /* signs of progress; read by the watchdog */
+	u32 at;	    /* site that it stands before, + 1 */
+
+	/* session->watch_lock */
+	struct perf_event *watch;
+	u32 watch_generation;
+	bool watch_on;
+
+	/* Works on the thread itself, each in flight at most once. */
+	struct callback_head work, birth, birth_by_parent, watch_work, crash;
+	struct callback_head end, arm;
+	unsigned long queued; /* bits: enum maple_work */
+
+	/* The thread's own. */
+	u32 clock;
+	bool stale;    /* at a site it has been at very often */
+	bool stepping; /* may have an out-of-line slot */
+	bool watch_off; /* its own watch rests while it steps */
+	u64 watched;	/* address that its watch saw written */
+	int signo;	/* that it crashes by */
+	u64 fault;	/* ... and where */
+	u32 site;      /* of the call that creates threads */
+	u64 site_caller;
+	unsigned int nops, nopen, ncalls;
+	struct maple_op op[MAPLE_OPS];
+	struct maple_op open[MAPLE_OPEN];
+	struct maple_call_frame call[MAPLE_CALLS];
+};
+
+enum maple_work {
+	MAPLE_WORK_OPS,
+	MAPLE_WORK_BIRTH,
+	MAPLE_WORK_PARENT,
+	MAPLE_WORK_WATCH,
+	MAPLE_WORK_CRASH,
+	MAPLE_WORK_END,
+	MAPLE_WORK_ARM,
+};
+
+struct maple_log {
+	raw_spinlock_t lock; /* all of it */
+	struct maple_log_entry *entry;
+	u32 size; /* a power of two */
+	u32 head, tail;
+};
+
+struct maple_session {
+	struct kref refs; /* the owner's, one for each work in flight */
+	struct list_head list; /* sessions; RCU */
+
+	/* What was ordered; constant. */
+	pid_t tgid;
+	int cpu;
+	u32 sched;
+	struct maple_plan *plan; /* NULL: none */
+	unsigned long deadline;	 /* jiffies */
+	unsigned long began;
+
+	/*
+	 * The automaton, every change of a thread's policy, and what the log
+	 * has said of them. Not preemptible: on the one CPU of the target
+	 * nobody comes in between.
+	 */
+	raw_spinlock_t lock;
+	struct maple_auto *automaton;
+	struct maple_auto_result said;
+	u32 state; /* enum maple_session_state */
+	bool native; /* nobody's policy is changed any more */
+	bool ended;  /* ... and nothing is told any more */
+	bool restored; /* everyone has its own scheduling back */
+	u32 asked; /* state to end in, asked of the watchdog; 0: none */
+	u64 attempt_began, ticked; /* ns of CPU */
+	u64 ticked_at;
+	u32 tick_attempts, tick_steps;
+	u64 watch_addr, watch_size; /* wanted */
+	u32 watch_generation;
+	bool watch_born; /* a thread that is not watched yet */
+	u32 moves;
+	wait_queue_head_t moved;
+	unsigned long *wanted; /* bits by hash: call sites in the plan */
+
+	/* Threads. */
+	raw_spinlock_t threads_lock; /* numbers, names, lists, ->task */
+	struct list_head records;
+	struct list_head spare;
+	unsigned int nspare;
+	u32 nthreads, nalive;
+	struct maple_thread *thread[MAPLE_THREADS];
+	DECLARE_HASHTABLE(by_task, 8);
+	struct mm_struct *mm[MAPLE_MMS]; /* grabbed; the last one is current */
+	int nmm;
+
+	/* Probes. */
+	struct mutex probes_lock; /* points, nprobes, sites */
+	struct list_head points;
+	unsigned int nprobes;
+	struct hlist_head *sites; /* call sites, by file and offset; RCU */
+	unsigned int nsites;
+	raw_spinlock_t returns_lock; /* returns */
+	struct maple_return *returns; /* return address -> number */
+	atomic_t stepping; /* threads that may have an out-of-line slot */
+
+	/* Watchpoints. */
+	struct mutex watch_lock; /* all threads' perf events */
+	bool watch_refused;
+
+	struct maple_uapi_crash crash; /* threads_lock */
+	struct pid *crash_pid;
+	bool crashed, resumed;
+
+	struct mutex end_lock; /* one end at a time */
+	struct task_struct *watchdog;
+	struct work_struct canary;
+	unsigned long canary_at; /* jiffies when it was sent out; 0: it is back */
+	unsigned long looked;
+
+	struct maple_log log;
+	atomic64_t counter[sizeof(struct maple_counters) / sizeof(u64)];
+};
+
+#define maple_count_add(s, name, n)                                       \
+	atomic64_add(n, &(s)->counter[offsetof(struct maple_counters, name) / \
+				      sizeof(u64)])
+#define maple_count(s, name) maple_count_add(s, name, 1)
+
+/* main.c */
+extern unsigned int maple_log_entries, maple_starve_ms, maple_spin_ms;
+int maple_work_add(struct maple_thread *t, struct task_struct *task,
+		   struct callback_head *work, task_work_func_t fn,
+		   unsigned int bit);
+void maple_work_done(struct maple_thread *t, unsigned int bit);
+
+/* session.c */
+extern struct list_head maple_sessions; /* RCU; see session.c */
+void maple_session_put(struct maple_session *s);
+void maple_session_end(struct maple_session *s, u32 state);
+struct maple_session *maple_session_of(const struct task_struct *task);
+void maple_session_run(struct maple_session *s);
+
+/* tasks.c */
+void maple_native_save(struct maple_native *native, struct task_struct *task);
+void maple_native_inherit(struct maple_native *to,
+			  const struct maple_native *from);
+void maple_native_restore(const struct maple_native *native,
+			  struct task_struct *task);
+void maple_task_level(struct maple_thread *t, unsigned int prio);
+void maple_task_hook(struct maple_thread *t);
+void maple_task_settle(struct maple_thread *t);
+void maple_task_demote(struct maple_thread *t, bool demote);
+unsigned int maple_task_first(const struct maple_session *s, u32 number);
+u64 maple_task_cpu(const struct task_struct *task);
+bool maple_task_waits(struct maple_session *s, struct maple_thread *self);
+
+/* thread.c */
+struct maple_thread *maple_thread_find(struct maple_session *s,
+				       const struct task_struct *task);
+struct maple_thread *maple_thread_record(struct maple_session *s,
+					 struct task_struct *task,
+					 struct maple_thread *parent,
+					 bool counts);
+void maple_thread_ended(struct maple_thread *t);
+struct task_struct *maple_thread_task(struct maple_thread *t);
+u32 maple_thread_find_pthread(struct maple_session *s, u64 pthread);
+void maple_thread_refill(struct maple_session *s);
+void maple_thread_name(char *name, const char *parent, unsigned int n);
+void maple_threads_restore(struct maple_session *s);
+void maple_threads_free(struct maple_session *s);
+
+/* life.c */
+int maple_life_init(void);
+void maple_life_exit(void);
+
+/* point.c */
+void maple_points_remove(struct maple_session *s);
+
+/* hit.c */
+struct maple_spot {
+	struct list_head list; /* in its point */
+	struct maple_uapi_probe probe;
+	bool after;  /* the instruction before is the probe's */
+	atomic_t hits;
+};
+
+struct maple_point {
+	struct uprobe_consumer consumer;
+	struct uprobe *uprobe; /* where the kernel has them */
+	struct maple_session *session;
+	struct list_head list; /* in session->points */
+	struct list_head spots; /* constant once registered */
+	struct inode *inode;
+	u64 offset;
+	bool call;
+	bool registered;
+};
+
+MAPLE_HANDLER(maple_hit_handler);
+MAPLE_RET_HANDLER(maple_hit_ret_handler);
+void maple_hit_emit(struct maple_thread *t, struct maple_op *op);
+void maple_hit_unstep(struct maple_thread *t);
+
+/* operand.c */
+u64 maple_operand_register(const struct pt_regs *regs, unsigned int reg);
+u64 maple_operand_address(const struct maple_uapi_probe *p,
+			  const struct pt_regs *regs);
+u64 maple_operand_size(const struct maple_uapi_probe *p,
+		       const struct pt_regs *regs);
+bool maple_operand_valid(const struct maple_uapi_probe *p);
+
+/* call.c */
+void maple_call_enter(struct maple_point *p, struct maple_thread *t,
+		      struct pt_regs *regs);
+void maple_call_leave(struct maple_point *p, struct maple_thread *t,
+		      struct pt_regs *regs);
+
+/* site.c */
+int maple_sites_init(struct maple_session *s);
+void maple_sites_free(struct maple_session *s);
+u32 maple_site_of(struct maple_session *s, u64 caller);
+void maple_sites_forget(struct maple_session *s);
+
+/* engine.c */
+void maple_engine_before(struct maple_thread *t, struct maple_op *op,
+			 bool may_arm);
+void maple_engine_after(struct maple_thread *t, struct maple_op *op,
+			bool may_arm);
+bool maple_engine_glance(struct maple_thread *t, struct maple_op *op);
+bool maple_engine_minds(struct maple_thread *t, const struct maple_op *op);
+void maple_engine_freed(struct maple_thread *t, u64 addr, u64 size,
+			bool may_arm);
+void maple_engine_written(struct maple_thread *t, u64 addr, u64 size);
+void maple_engine_born(struct maple_thread *t);
+void maple_engine_gone(struct maple_thread *t);
+void maple_engine_log_access(struct maple_thread *t, const struct maple_op *op);
+bool maple_engine_wanted(const struct maple_session *s, u32 site);
+int maple_engine_create(struct maple_session *s, const struct maple_plan *plan);
+
+/* watch.c */
+void maple_watch_follow(struct maple_session *s);
+void maple_watch_drop(struct maple_thread *t);
+void maple_watch_step(struct maple_thread *t, const struct maple_access *acc);
+void maple_watch_stepped(struct maple_thread *t);
+void maple_watches_remove(struct maple_session *s);
+
+/* watchdog.c */
+int maple_watchdog_start(struct maple_session *s);
+void maple_watchdog_stop(struct maple_session *s);
+
+/* crash.c */
+int maple_crash_init(void);
+void maple_crash_exit(void);
+
+/* log.c */
+int maple_log_init(struct maple_log *log, u32 entries);
+void maple_log_deinit(struct maple_log *log);
+bool maple_log_put(struct maple_log *log, const struct maple_log_entry *entry);
+u32 maple_log_take(struct maple_log *log, struct maple_log_entry *to, u32 max);
+void maple_log_event(struct maple_thread *t, unsigned int kind,
+		     const struct maple_access *acc, u64 value,
+		     unsigned int flags, u32 aux, u64 caller);
+void maple_log_exit(struct maple_thread *t);
+
+/* debug.c */
+void maple_debug_init(void);
+void maple_debug_exit(void);
+
+/* selftest.c */
+int maple_selftest(void);
+
+#endif

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Births, deaths and changes of program, told by the scheduler's tracepoints.
+ *
+ * These run with preemption off, so all that may sleep is left to works: a
+ * thread's birth is told to the automaton by its parent before that returns
+ * to user space, or, where the parent does not get there first, by the
+ * thread itself before its first instruction. A process that was forked gets
+ * its own scheduling back in the same way.
+ */
+#include <linux/mm.h>
+#include <linux/mm_types.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task_stack.h>
+#include <linux/tracepoint.h>
+#include "kmod.h"
+
+/* Where its stack lies, as far as the mappings tell. */
+static void find_stack(struct maple_access *acc)
+{
+	unsigned long sp = task_pt_regs(current)->sp;
+	struct vm_area_struct *vma;
+
+	if (!current->mm || mmap_read_lock_killable(current->mm))
+		return;
+	vma = find_vma(current->mm, sp ? sp - 1 : 0);
+	if (vma && vma->vm_start < sp) {
+		acc->addr = vma->vm_start;
+		acc->size = vma->vm_end - vma->vm_start;
+	}
+	mmap_read_unlock(current->mm);
+}
+
+static void birth_work(struct callback_head *work)
+{
+	struct maple_thread *t = container_of(work, struct maple_thread, birth);
+	struct maple_access acc = { .site = MAPLE_SITE_NONE };
+	struct maple_session *s = t->session;
+
+	if (t->number != MAPLE_THREAD_NONE &&
+	    !(current->flags & PF_EXITING)) {
+		maple_engine_born(t);
+		find_stack(&acc);
+	}
+	/* Also when the session has ended meanwhile. */
+	if (t->number == MAPLE_THREAD_NONE || READ_ONCE(s->native))
+		maple_native_restore(&t->native, current);
+	if (t->number == MAPLE_THREAD_NONE)
+		maple_thread_ended(t);
+	else
+		maple_log_event(t, MAPLE_EV_START, &acc, 0, 0, 0, 0);
+	maple_work_done(t, MAPLE_WORK_BIRTH);
+}
+
+static void parent_work(struct callback_head *work)
+{
+	struct maple_thread *t =
+		container_of(work, struct maple_thread, birth_by_parent);
+
+	maple_thread_refill(t->session);
+	maple_engine_born(t);
+	maple_work_done(t, MAPLE_WORK_PARENT);
+}
+
+static void on_fork(void *data, struct task_struct *task,
+		    struct task_struct *child)
+{
+	bool counts = child->tgid == task->tgid;
+	struct maple_thread *parent, *t;
+	struct maple_session *s;
+
+	rcu_read_lock();
+	s = maple_session_of(task);
+	parent = s ? maple_thread_find(s, task) : NULL;
+	if (!parent) /* none of ours, or one that is left alone */
+		goto out;
+	t = maple_thread_record(s, child, parent, counts);
+	if (!t) {
+		maple_count(s, threads_over);
+		goto out;
+	}
+	if (READ_ONCE(s->restored)) /* it inherits what is right */
+		t->native.known = false;
+	if (t->number != MAPLE_THREAD_NONE) {
+		t->pthread = child->thread.fsbase;
+		maple_log_event(parent, MAPLE_EV_CREATE,
+				&(struct maple_access){ .site = parent->site },
+				0, 0, t->number, parent->site_caller);
+		maple_session_run(s);
+		maple_work_add(t, task, &t->birth_by_parent, parent_work,
+			       MAPLE_WORK_PARENT);
+	}
+	maple_work_add(t, child, &t->birth, birth_work, MAPLE_WORK_BIRTH);
+out:
+	rcu_read_unlock();
+}
+
+static void end_work(struct callback_head *work)
+{
+	struct maple_thread *t = container_of(work, struct maple_thread, end);
+
+	maple_hit_unstep(t);
+	maple_log_exit(t);
+	maple_engine_gone(t);
+	maple_watch_drop(t);
+	maple_thread_ended(t);
+	maple_work_done(t, MAPLE_WORK_END);
+}
+
+static void on_exit(void *data, struct task_struct *task)
+{
+	struct maple_session *s;
+	struct maple_thread *t;
+	bool last;
+
+	rcu_read_lock();
+	s = maple_session_of(task);
+	t = s ? maple_thread_find(s, task) : NULL;
+	if (t) {
+		raw_spin_lock(&s->threads_lock);
+		t->alive = false;
+		last = !--s->nalive;
+		raw_spin_unlock(&s->threads_lock);
+		if (last)
+			WRITE_ONCE(s->asked, MAPLE_SESSION_GONE);
+		maple_work_add(t, task, &t->end, end_work, MAPLE_WORK_END);
+	}
+	rcu_read_unlock();
+}
+
+/*
+ * The program under test begins with the exec that comes before anything was
+ * seen of it, and ends with one that comes later.
+ */
+static void on_exec(void *data, struct task_struct *task, pid_t old_pid,
+		    struct linux_binprm *bprm)
+{
+	struct maple_session *s;
+
+	rcu_read_lock();
+	s = maple_session_of(task);
+	if (s && s->nmm < MAPLE_MMS &&
+	    READ_ONCE(s->state) == MAPLE_SESSION_ARMED) {
+		mmgrab(task->mm);
+		s->mm[s->nmm] = task->mm;
+		smp_store_release(&s->nmm, s->nmm + 1);
+		maple_sites_forget(s);
+	} else if (s) {
+		WRITE_ONCE(s->asked, MAPLE_SESSION_GONE);
+	}
+	rcu_read_unlock();
+}
+
+static struct {
+	const char *name;
+	void *fn;
+	struct tracepoint *tp;
+} points[] = {
+	{ "sched_process_fork", on_fork },
+	{ "sched_process_exit", on_exit },
+	{ "sched_process_exec", on_exec },
+};
+
+static void find_point(struct tracepoint *tp, void *priv)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(points); i++)
+		if (!strcmp(tp->name, points[i].name))
+			points[i].tp = tp;
+}
+
+static void remove_points(unsigned int n)
+{
+	while (n-- > 0)
+		tracepoint_probe_unregister(points[n].tp, points[n].fn, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+int maple_life_init(void)
+{
+	unsigned int i;
+	int err;
+
+	for_each_kernel_tracepoint(find_point, NULL);
+	for (i = 0; i < ARRAY_SIZE(points); i++) {
+		err = -ENOENT;
+		if (points[i].tp)
+			err = tracepoint_probe_register(points[i].tp,
+							points[i].fn, NULL);
+		if (err) {
+			pr_err("no tracepoint %s (%d)\n", points[i].name, err);
+			remove_points(i);
+			return err;
+		}
+	}
+	return 0;
+}
+
+void maple_life_exit(void)
+{
+	remove_points(ARRAY_SIZE(points));
+}

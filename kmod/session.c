@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sessions: their beginning, their end, and what user space asks of them.
+ */
+#include <linux/cpu.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include "kmod.h"
+#include "trace.h"
+
+LIST_HEAD(maple_sessions); /* sessions_lock; read under RCU */
+static DEFINE_MUTEX(sessions_lock);
+
+/* maple_session_of - the session on the process of @task; Context: RCU */
+struct maple_session *maple_session_of(const struct task_struct *task)
+{
+	struct maple_session *s;
+
+	list_for_each_entry_rcu(s, &maple_sessions, list)
+		if (s->tgid == task->tgid)
+			return s;
+	return NULL;
+}
+
+/* maple_session_run - the target has shown itself */
+void maple_session_run(struct maple_session *s)
+{
+	if (READ_ONCE(s->state) == MAPLE_SESSION_ARMED)
+		cmpxchg(&s->state, MAPLE_SESSION_ARMED, MAPLE_SESSION_RUNNING);
+}
+
+static void session_free(struct kref *refs)
+{
+	struct maple_session *s = container_of(refs, struct maple_session, refs);
+
+	WARN_ON_ONCE(s->watchdog || !list_empty(&s->points));
+	while (s->nmm > 0)
+		mmdrop(s->mm[--s->nmm]);
+	maple_threads_free(s);
+	maple_sites_free(s);
+	maple_log_deinit(&s->log);
+	bitmap_free(s->wanted);
+	kvfree(s->automaton);
+	kvfree(s->plan);
+	kvfree(s);
+	/* Who runs this is waited for by synchronize_rcu_tasks() at exit. */
+	module_put(THIS_MODULE);
+}
+
+/*
+ * maple_session_put - the owner has ended the session, or a work is done
+ *
+ * After maple_session_destroy() only works in flight hold a session. Each of
+ * them stands on the list of a thread that runs it before it is next in user
+ * space, or when it exits.
+ */
+void maple_session_put(struct maple_session *s)
+{
+	kref_put(&s->refs, session_free);
+}
+
+static struct maple_session *session_alloc(void)
+{
+	struct maple_session *s = kvzalloc(sizeof(*s), GFP_KERNEL);
+
+	if (!s)
+		return NULL;
+	if (!try_module_get(THIS_MODULE)) {
+		kvfree(s);
+		return NULL;
+	}
+	kref_init(&s->refs);
+	INIT_LIST_HEAD(&s->list);
+	INIT_LIST_HEAD(&s->records);
+	INIT_LIST_HEAD(&s->spare);
+	INIT_LIST_HEAD(&s->points);
+	hash_init(s->by_task);
+	raw_spin_lock_init(&s->lock);
+	raw_spin_lock_init(&s->threads_lock);
+	raw_spin_lock_init(&s->returns_lock);
+	mutex_init(&s->probes_lock);
+	mutex_init(&s->watch_lock);
+	mutex_init(&s->end_lock);
+	init_waitqueue_head(&s->moved);
+	return s;
+}
+
+static int session_fill(struct maple_session *s,
+			const struct maple_session_order *order,
+			struct task_struct *leader,
+			struct netlink_ext_ack *extack)
+{
+	struct mm_struct *mm;
+	int err;
+
+	s->tgid = leader->tgid;
+	s->cpu = order->cpu;
+	s->sched = order->sched;
+	s->native = order->sched == MAPLE_UAPI_NATIVE;
+	s->restored = s->native;
+	s->began = jiffies;
+	s->deadline = jiffies + msecs_to_jiffies(order->deadline_ms);
+	mm = get_task_mm(leader);
+	if (!mm) {
+		NL_SET_ERR_MSG(extack, "the target has ended");
+		return -ESRCH;
+	}
+	mmgrab(mm);
+	s->mm[s->nmm++] = mm;
+	mmput(mm);
+	err = maple_log_init(&s->log, maple_log_entries);
+	if (!err)
+		err = maple_sites_init(s);
+	if (!err && order->plan)
+		err = maple_engine_create(s, order->plan);
+	if (err)
+		NL_SET_ERR_MSG(extack, "there is no memory for a session");
+	maple_thread_refill(s);
+	return err;
+}
+
+static int session_publish(struct maple_session *s, struct task_struct *leader,
+			   struct netlink_ext_ack *extack)
+{
+	int err = 0;
+
+	mutex_lock(&sessions_lock);
+	if (maple_session_of(leader)) {
+		NL_SET_ERR_MSG(extack, "the target has a session already");
+		err = -EBUSY;
+	} else {
+		list_add_tail_rcu(&s->list, &maple_sessions);
+	}
+	mutex_unlock(&sessions_lock);
+	return err;
+}
+
+/* A thread that has no record yet. */
+static struct task_struct *next_thread_of(struct maple_session *s,
+					  struct task_struct *leader)
+{
+	struct task_struct *task, *found = NULL;
+
+	rcu_read_lock();
+	for_each_thread(leader, task)
+		if (!found && !(task->flags & PF_EXITING) &&
+		    !maple_thread_find(s, task)) {
+			found = task;
+			get_task_struct(found);
+		}
+	rcu_read_unlock();
+	return found;
+}
+
+static void thread_take(struct maple_session *s, struct maple_thread *t,
+			struct task_struct *task)
+{
+	static const struct maple_access none = { .site = MAPLE_SITE_NONE };
+
+	maple_native_save(&t->native, task);
+	t->native.known = !s->native;
+	maple_log_event(t, MAPLE_EV_START, &none, 0, 0, 0, 0);
+	if (s->native)
+		return;
+	if (s->cpu >= 0) {
+		if (set_cpus_allowed_ptr(task, cpumask_of(s->cpu)))
+			maple_count(s, refused);
+		else
+			maple_count(s, pinned);
+	}
+	maple_engine_born(t);
+}
+
+/* Those that are there; from now on others come by the fork tracepoint. */
+static int threads_take(struct maple_session *s, struct task_struct *leader,
+			struct netlink_ext_ack *extack)
+{
+	struct task_struct *task;
+	struct maple_thread *t;
+	u32 n;
+
+	while ((task = next_thread_of(s, leader))) {
+		n = s->nthreads;
+		t = n < MAPLE_THREADS
+			    ? maple_thread_record(s, task,
+						  n ? s->thread[0] : NULL, true)
+			    : NULL;
+		if (t)
+			thread_take(s, t, task);
+		put_task_struct(task);
+		if (!t) {
+			NL_SET_ERR_MSG(extack, "the target has too many "
+					       "threads already");
+			return -ENOSPC;
+		}
+	}
+	if (s->nthreads)
+		return 0;
+	NL_SET_ERR_MSG(extack, "the target has ended");
+	return -ESRCH;
+}
+
+/*
+ * maple_session_create - a session as @order says, on a target that stands
+ * still; its threads have their places when this returns
+ *
+ * The caller owns *@session, and ends it by maple_session_destroy(), which no
+ * other call on it may be concurrent with. Context: may sleep.
+ */
+int maple_session_create(const struct maple_session_order *order,
+			 struct maple_session **session,
+			 struct netlink_ext_ack *extack)
+{
+	struct task_struct *leader = get_pid_task(order->target, PIDTYPE_TGID);
+	struct maple_session *s;
+	int err;
+
+	if (!leader) {
+		NL_SET_ERR_MSG(extack, "the target has ended");
+		return -ESRCH;
+	}
+	err = -EINVAL;
+	if (order->cpu >= (int)nr_cpu_ids ||
+	    (order->cpu >= 0 && !cpu_online(order->cpu))) {
+		NL_SET_ERR_MSG(extack, "this CPU is not online");
+		goto put_leader;
+	}
+	if (!order->plan != (order->sched != MAPLE_UAPI_PLAN) ||
+	    (order->plan && !maple_plan_valid(order->plan))) {
+		NL_SET_ERR_MSG(extack, "the plan is none");
+		goto put_leader;
+	}
+	err = -ENOMEM;
+	s = session_alloc();
+	if (!s)
+		goto put_leader;
+	err = session_fill(s, order, leader, extack);
+	if (!err)
+		err = session_publish(s, leader, extack);
+	if (err) {
+		maple_session_put(s);
+		goto put_leader;
+	}
+	err = threads_take(s, leader, extack);
+	if (!err)
+		err = maple_watchdog_start(s);
+	if (err) {
+		maple_session_destroy(s);
+		goto put_leader;
+	}
+	trace_maple_session(s->tgid, s->cpu, s->sched, 1);
+	*session = s;
+put_leader:
+	put_task_struct(leader);
+	return err;
+}
+
+/*
+ * maple_session_end - native scheduling for everyone; nobody is held any
+ * more; what happens is still told
+ * @state: why
+ *
+ * Context: may sleep.
+ */
+void maple_session_end(struct maple_session *s, u32 state)
+{
+	mutex_lock(&s->end_lock);
+	WRITE_ONCE(s->asked, 0);
+	raw_spin_lock(&s->lock);
+	WRITE_ONCE(s->native, true);
+	if (s->state < MAPLE_SESSION_RELEASED || state == MAPLE_SESSION_GONE)
+		WRITE_ONCE(s->state, state);
+	raw_spin_unlock(&s->lock);
+	wake_up_all(&s->moved);
+	maple_threads_restore(s);
+	WRITE_ONCE(s->restored, true);
+	mutex_unlock(&s->end_lock);
+	if (state == MAPLE_SESSION_DEADLINE || state == MAPLE_SESSION_STARVED)
+		pr_info("session on %d released: %s\n", s->tgid,
+			state == MAPLE_SESSION_DEADLINE ? "deadline passed"
+							: "its CPU starved");
+}
+
+/* maple_session_release - as MAPLE_CMD_RELEASE says */
+void maple_session_release(struct maple_session *s)
+{
+	maple_session_end(s, MAPLE_SESSION_RELEASED);
+}
+
+/*
+ * maple_session_destroy - ends the session; when this returns, every thread
+ * of the target, and every process that it forked, is as it was before
+ *
+ * First everyone gets its scheduling back, since to take a probe away waits
+ * for those in its handler, and they may starve. Then what calls us goes:
+ * probes, watchpoints, and last the tracepoints' way to the session, which
+ * was needed so long for those that are forked meanwhile. What is left are
+ * works in flight; see maple_session_put().
+ */
+void maple_session_destroy(struct maple_session *s)
+{
+	trace_maple_session(s->tgid, s->cpu, s->sched, 0);
+	WRITE_ONCE(s->ended, true);
+	maple_watchdog_stop(s);
+	maple_session_end(s, MAPLE_SESSION_RELEASED);
+	if (s->canary.func)
+		cancel_work_sync(&s->canary);
+	maple_points_remove(s);
+	maple_watches_remove(s);
+	mutex_lock(&sessions_lock);
+	list_del_rcu(&s->list);
+	mutex_unlock(&sessions_lock);
+	synchronize_rcu();
+	maple_session_put(s);
+}
+
+u32 maple_session_state(struct maple_session *s)
+{
+	return READ_ONCE(s->crashed) && !READ_ONCE(s->resumed) &&
+			       READ_ONCE(s->state) < MAPLE_SESSION_RELEASED
+		       ? MAPLE_SESSION_CRASHED
+		       : READ_ONCE(s->state);
+}
+
+/* maple_session_result - all 0 without a plan */
+void maple_session_result(struct maple_session *s,
+			  struct maple_auto_result *result)
+{
+	memset(result, 0, sizeof(*result));
+	if (!s->automaton)
+		return;
+	raw_spin_lock(&s->lock);
+	maple_auto_result(s->automaton, result);
+	raw_spin_unlock(&s->lock);
+}
+
+void maple_session_counters(struct maple_session *s,
+			    struct maple_counters *counters)
+{
+	u64 *to = (u64 *)counters;
+	unsigned int i;
+
+	static_assert(sizeof(*counters) == sizeof(s->counter), "one by one");
+	for (i = 0; i < ARRAY_SIZE(s->counter); i++)
+		to[i] = atomic64_read(&s->counter[i]);
+}
+
+unsigned int maple_session_threads(struct maple_session *s)
+{
+	return smp_load_acquire(&s->nthreads);
+}
+
+/* maple_session_thread - -ENOENT if there is no thread @number */
+int maple_session_thread(struct maple_session *s, unsigned int number,
+			 struct maple_uapi_thread *thread)
+{
+	struct task_struct *task;
+	struct maple_thread *t;
+
+	if (number >= maple_session_threads(s))
+		return -ENOENT;
+	t = s->thread[number];
+	memset(thread, 0, sizeof(*thread));
+	thread->tid = pid_vnr(t->pid);
+	thread->number = t->number;
+	thread->parent = t->parent;
+	thread->alive = READ_ONCE(t->alive);
+	thread->at = READ_ONCE(t->at);
+	thread->pthread = t->pthread;
+	strscpy(thread->name, t->name, sizeof(thread->name));
+	task = maple_thread_task(t);
+	if (task) {
+		if (!thread->pthread)
+			thread->pthread = task->thread.fsbase;
+		put_task_struct(task);
+	}
+	return 0;
+}
+
+unsigned int maple_session_log(struct maple_session *s,
+			       struct maple_log_entry *entries, unsigned int max)
+{
+	return maple_log_take(&s->log, entries, max);
+}
+
+u32 maple_session_features(void)
+{
+	return MAPLE_FEATURE_ENFORCE | MAPLE_FEATURE_SCHEDULE |
+	       MAPLE_FEATURE_WATCH | MAPLE_FEATURE_CRASH;
+}

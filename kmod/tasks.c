@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tasks: their policy, priority and affinity, before, during and after; what
+ * CPU time they have used, and whether one is in a wait that ends by itself.
+ *
+ * Real-time priorities are set with RESET_ON_FORK, so that no process that
+ * the target starts inherits one, whatever becomes of the session.
+ */
+#include <asm/syscall.h>
+#include <linux/futex.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/sched/task_stack.h>
+#include <uapi/linux/sched/types.h>
+#include "kmod.h"
+
+#define LEVELS (MAPLE_PRIO_NORM_LAST - MAPLE_PRIO_NORM_FIRST + 1)
+
+/* maple_native_save - how @task is scheduled now */
+void maple_native_save(struct maple_native *native, struct task_struct *task)
+{
+	native->policy = task->policy;
+	native->priority = task->rt_priority;
+	native->nice = task_nice(task);
+	native->reset_on_fork = task->sched_reset_on_fork;
+	cpumask_copy(&native->cpus, &task->cpus_mask);
+	native->known = true;
+}
+
+/* maple_native_inherit - what a child of @from would natively have got */
+void maple_native_inherit(struct maple_native *to,
+			  const struct maple_native *from)
+{
+	*to = *from;
+	if (!from->reset_on_fork)
+		return;
+	to->reset_on_fork = false;
+	if (from->policy == SCHED_FIFO || from->policy == SCHED_RR) {
+		to->policy = SCHED_NORMAL;
+		to->priority = 0;
+	}
+	if (to->nice < 0 || from->policy != to->policy)
+		to->nice = 0;
+}
+
+/* maple_native_restore - Context: may sleep */
+void maple_native_restore(const struct maple_native *native,
+			  struct task_struct *task)
+{
+	struct sched_attr attr = {
+		.size = sizeof(attr),
+		.sched_policy = native->policy,
+		.sched_flags = native->reset_on_fork ? SCHED_FLAG_RESET_ON_FORK
+						     : 0,
+		.sched_nice = native->nice,
+		.sched_priority = native->priority,
+	};
+
+	if (!native->known || native->policy == SCHED_DEADLINE)
+		return;
+	sched_setattr_nocheck(task, &attr);
+	if (!cpumask_equal(&task->cpus_mask, &native->cpus))
+		set_cpus_allowed_ptr(task, &native->cpus);
+}
+
+/* A dead task refuses; that is no refusal to tell of. */
+static void set_policy(struct maple_thread *t, struct task_struct *task,
+		       int policy, unsigned int prio)
+{
+	struct sched_attr attr = {
+		.size = sizeof(attr),
+		.sched_policy = policy,
+		.sched_flags = SCHED_FLAG_RESET_ON_FORK,
+		.sched_priority = prio,
+	};
+
+	lockdep_assert_held(&t->session->lock);
+	if (task->policy == policy && task->rt_priority == prio)
+		return;
+	if (task->policy == SCHED_DEADLINE ||
+	    sched_setattr_nocheck(task, &attr))
+		maple_count(t->session, refused);
+	else
+		maple_count(t->session, priorities);
+}
+
+static void set_prio(struct maple_thread *t, unsigned int prio)
+{
+	struct task_struct *task;
+
+	if (t->session->native || WARN_ON_ONCE(prio > 90))
+		return;
+	task = maple_thread_task(t);
+	if (!task)
+		return;
+	set_policy(t, task, prio ? SCHED_FIFO : SCHED_NORMAL, prio);
+	put_task_struct(task);
+}
+
+/*
+ * maple_task_level - from now on @t has @prio; the caller, too, loses the CPU
+ * only when it gives the lock
+ */
+void maple_task_level(struct maple_thread *t, unsigned int prio)
+{
+	lockdep_assert_held(&t->session->lock);
+	t->prio = prio;
+	if (!t->demoted)
+		set_prio(t, prio);
+}
+
+/* maple_task_hook - @t, the caller, is above all others until it settles */
+void maple_task_hook(struct maple_thread *t)
+{
+	set_prio(t, MAPLE_PRIO_HOOK);
+}
+
+/* maple_task_settle - @t, the caller, takes the level that it should have */
+void maple_task_settle(struct maple_thread *t)
+{
+	set_prio(t, t->demoted ? 0 : t->prio);
+}
+
+/* maple_task_demote - @t goes below everyone, or back to where it was */
+void maple_task_demote(struct maple_thread *t, bool demote)
+{
+	lockdep_assert_held(&t->session->lock);
+	t->demoted = demote;
+	set_prio(t, demote ? 0 : t->prio);
+}
+
+/* maple_task_first - the priority thread @number begins with; 0: none */
+unsigned int maple_task_first(const struct maple_session *s, u32 number)
+{
+	unsigned int n = min(number, (u32)LEVELS - 1);
+
+	switch (s->sched) {
+	case MAPLE_UAPI_OLDER:
+		return MAPLE_PRIO_NORM_LAST - n;
+	case MAPLE_UAPI_YOUNGER:
+		return MAPLE_PRIO_NORM_FIRST + n;
+	default:
+		return 0; /* with a plan the automaton gives it */
+	}
+}
+
+/* maple_task_cpu - CPU time in ns; not newer than the last tick or switch */
+u64 maple_task_cpu(const struct task_struct *task)
+{
+	return READ_ONCE(task->se.sum_exec_runtime);
+}
+
+/*
+ * Whether a task that blocks where @task does is woken by something other
+ * than the target: everything but futexes and signals without a time.
+ */
+static bool ends_itself(struct task_struct *task)
+{
+	struct pt_regs *regs = task_pt_regs(task);
+	unsigned long arg[6];
+
+	if (!READ_ONCE(task->__state))
+		return false;
+	switch ((long)regs->orig_ax) {
+	case __NR_futex:
+		syscall_get_arguments(task, regs, arg);
+		return arg[3] && (arg[1] & FUTEX_CMD_MASK) != FUTEX_WAKE;
+	case __NR_rt_sigtimedwait:
+		syscall_get_arguments(task, regs, arg);
+		return arg[2];
+	case __NR_rt_sigsuspend:
+	case __NR_pause:
+	case __NR_sched_yield:
+	case __NR_sched_setscheduler:
+	case __NR_exit:
+	case __NR_exit_group:
+		return false;
+	default: /* -1: a page that is read in */
+		return true;
+	}
+}
+
+/*
+ * maple_task_waits - whether another thread than @self is in such a wait
+ *
+ * A thread that ends while we look keeps its stack: it is pinned.
+ */
+bool maple_task_waits(struct maple_session *s, struct maple_thread *self)
+{
+	bool waits = false;
+	u32 i;
+
+	for (i = 0; i < READ_ONCE(s->nthreads) && !waits; i++) {
+		struct maple_thread *t = s->thread[i];
+		struct task_struct *task;
+
+		if (!t || t == self || !READ_ONCE(t->alive) ||
+		    READ_ONCE(t->asleep))
+			continue;
+		task = maple_thread_task(t);
+		if (!task)
+			continue;
+		if (try_get_task_stack(task)) {
+			waits = ends_itself(task);
+			put_task_stack(task);
+		}
+		put_task_struct(task);
+	}
+	return waits;
+}

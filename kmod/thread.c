@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The records of a session's threads: numbers in the order of their creation,
+ * names that last ("0.2.1"), and what each had before the session.
+ *
+ * Records are made ahead of time and live as long as the session; who may
+ * hold one is said at maple_session_put().
+ */
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include "kmod.h"
+
+/* maple_thread_find - the record of @task; Context: RCU, or @task is current */
+struct maple_thread *maple_thread_find(struct maple_session *s,
+				       const struct task_struct *task)
+{
+	struct maple_thread *t;
+
+	rcu_read_lock();
+	hash_for_each_possible_rcu(s->by_task, t, node, (unsigned long)task)
+		if (READ_ONCE(t->task) == task) {
+			rcu_read_unlock();
+			return t;
+		}
+	rcu_read_unlock();
+	return NULL;
+}
+
+/* maple_thread_task - its task, with a reference; NULL if it has ended */
+struct task_struct *maple_thread_task(struct maple_thread *t)
+{
+	struct task_struct *task;
+
+	raw_spin_lock(&t->session->threads_lock);
+	task = t->task;
+	if (task)
+		get_task_struct(task);
+	raw_spin_unlock(&t->session->threads_lock);
+	return task;
+}
+
+/* maple_thread_name - "0.2" is the second child of "0"; too long ends in + */
+void maple_thread_name(char *name, const char *parent, unsigned int n)
+{
+	size_t len = strnlen(parent, MAPLE_PLAN_NAME - 1);
+
+	if (len + 12 >= MAPLE_PLAN_NAME) {
+		memcpy(name, parent, len);
+		memset(name + len, 0, MAPLE_PLAN_NAME - len);
+		name[MAPLE_PLAN_NAME - 2] = '+';
+		return;
+	}
+	snprintf(name, MAPLE_PLAN_NAME, "%s.%u", parent, n);
+}
+
+static struct maple_thread *record_create(struct maple_session *s, gfp_t gfp)
+{
+	struct maple_thread *t = kzalloc(sizeof(*t), gfp);
+
+	if (!t)
+		return NULL;
+	t->session = s;
+	t->number = MAPLE_THREAD_NONE;
+	t->parent = MAPLE_THREAD_NONE;
+	t->site = MAPLE_SITE_NONE;
+	return t;
+}
+
+/* maple_thread_refill - records for the next threads; Context: may sleep */
+void maple_thread_refill(struct maple_session *s)
+{
+	while (READ_ONCE(s->nspare) < MAPLE_SPARE) {
+		struct maple_thread *t = record_create(s, GFP_KERNEL);
+
+		if (!t)
+			return;
+		raw_spin_lock(&s->threads_lock);
+		list_add(&t->list, &s->spare);
+		s->nspare++;
+		raw_spin_unlock(&s->threads_lock);
+	}
+}
+
+/*
+ * maple_thread_record - a record for new task @task, child of @parent
+ * @counts: it is one of the run's threads, and gets a number and a name
+ *
+ * Context: atomic; @task does not run yet. NULL if there is no memory, or if
+ * it is not to be counted and @parent's own scheduling is not known.
+ */
+struct maple_thread *maple_thread_record(struct maple_session *s,
+					 struct task_struct *task,
+					 struct maple_thread *parent,
+					 bool counts)
+{
+	struct maple_thread *t = NULL;
+
+	raw_spin_lock(&s->threads_lock);
+	if (!list_empty(&s->spare)) {
+		t = list_first_entry(&s->spare, struct maple_thread, list);
+		list_del(&t->list);
+		s->nspare--;
+	}
+	raw_spin_unlock(&s->threads_lock);
+	if (!t)
+		t = record_create(s, GFP_ATOMIC | __GFP_NOWARN);
+	if (!t)
+		return NULL;
+	if (parent)
+		maple_native_inherit(&t->native, &parent->native);
+	else
+		maple_native_save(&t->native, task);
+	t->pid = get_pid(task_pid(task));
+	get_task_struct(task);
+
+	raw_spin_lock(&s->threads_lock);
+	t->task = task;
+	if (counts && s->nthreads < MAPLE_THREADS) {
+		t->number = s->nthreads;
+		t->alive = true;
+		s->nalive++;
+		if (parent) {
+			t->parent = parent->number;
+			maple_thread_name(t->name, parent->name,
+					  ++parent->born);
+		} else {
+			strscpy(t->name, "0", sizeof(t->name));
+		}
+		s->thread[t->number] = t;
+		smp_store_release(&s->nthreads, s->nthreads + 1);
+		hash_add_rcu(s->by_task, &t->node, (unsigned long)task);
+	} else if (counts) {
+		maple_count(s, threads_over);
+	}
+	list_add_tail(&t->list, &s->records);
+	raw_spin_unlock(&s->threads_lock);
+	return t;
+}
+
+/* maple_thread_ended - @t, the caller, will not run in user space again */
+void maple_thread_ended(struct maple_thread *t)
+{
+	struct maple_session *s = t->session;
+	struct task_struct *task;
+
+	raw_spin_lock(&s->threads_lock);
+	task = t->task;
+	if (task) {
+		WRITE_ONCE(t->task, NULL);
+		if (t->number != MAPLE_THREAD_NONE)
+			hash_del_rcu(&t->node);
+	}
+	raw_spin_unlock(&s->threads_lock);
+	if (task)
+		put_task_struct(task);
+}
+
+/* maple_thread_find_pthread - the newest thread that is @pthread, or NONE */
+u32 maple_thread_find_pthread(struct maple_session *s, u64 pthread)
+{
+	u32 i;
+
+	for (i = smp_load_acquire(&s->nthreads); i-- > 0;) {
+		struct task_struct *task = maple_thread_task(s->thread[i]);
+		u64 base = s->thread[i]->pthread;
+
+		if (task) {
+			if (!base)
+				base = task->thread.fsbase;
+			put_task_struct(task);
+		}
+		if (base == pthread)
+			return i;
+	}
+	return MAPLE_THREAD_NONE;
+}
+
+/* maple_threads_restore - everyone back to what it had; Context: may sleep */
+void maple_threads_restore(struct maple_session *s)
+{
+	struct maple_thread *t;
+
+	/* Records are only ever added, at the end, while a session lives. */
+	raw_spin_lock(&s->threads_lock);
+	list_for_each_entry(t, &s->records, list) {
+		struct task_struct *task = t->task;
+
+		if (!task)
+			continue;
+		get_task_struct(task);
+		raw_spin_unlock(&s->threads_lock);
+		maple_native_restore(&t->native, task);
+		put_task_struct(task);
+		raw_spin_lock(&s->threads_lock);
+	}
+	raw_spin_unlock(&s->threads_lock);
+}
+
+static void free_list(struct list_head *list)
+{
+	struct maple_thread *t, *next;
+
+	list_for_each_entry_safe(t, next, list, list) {
+		if (t->task)
+			put_task_struct(t->task);
+		put_pid(t->pid);
+		kfree(t);
+	}
+}
+
+/* maple_threads_free - Context: nobody holds the session any more */
+void maple_threads_free(struct maple_session *s)
+{
+	free_list(&s->records);
+	free_list(&s->spare);
+}
