@@ -17,7 +17,8 @@
 #include <linux/uaccess.h>
 #include "kmod.h"
 
-#define OWNER_DEAD 130 /* the lock is ours all the same */
+#define OWNER_DEAD    130 /* the lock is ours all the same */
+#define RWLOCK_WRITER 24 /* of glibc's pthread_rwlock_t: __cur_writer */
 
 static bool is_access(unsigned int kind)
 {
@@ -72,6 +73,18 @@ static u64 block_size(u64 addr)
 		return 0;
 	head &= ~7ull;
 	return head > 8 && head < 1ull << 40 ? head - 8 : 0;
+}
+
+/* Which side of a rwlock its owner gives back: a writer is known by name. */
+static bool is_read_side(u64 lock)
+{
+	u32 writer;
+
+	static_assert(RWLOCK_WRITER % sizeof(writer) == 0, "an int");
+	return !copy_from_user_nofault(&writer,
+				       (void __user *)(lock + RWLOCK_WRITER),
+				       sizeof(writer)) &&
+	       !writer;
 }
 
 static struct maple_op op_make(const struct maple_uapi_probe *p,
@@ -129,6 +142,11 @@ static void enter_one(struct maple_thread *t, struct maple_call_frame *f,
 	}
 	if (p->after == MAPLE_EV_JOIN)
 		f->joined = maple_thread_find_pthread(t->session, f->arg[i]);
+	if (access == MAPLE_EV_UNLOCK && p->flags & MAPLE_PROBE_SHARED) {
+		f->shared = is_read_side(op.acc.addr);
+		if (!f->shared)
+			op.flags &= ~MAPLE_EVF_SHARED;
+	}
 	if (access && op.acc.addr) {
 		emit_access(t, op, MAPLE_OP_BEFORE, access);
 		if (!access_spans(p) && p->after != access)
@@ -164,6 +182,8 @@ static void leave_one(struct maple_thread *t, const struct maple_call_frame *f,
 	int ret = regs->ax;
 
 	op.happened = happened(p, ret);
+	if (access == MAPLE_EV_UNLOCK && !f->shared)
+		op.flags &= ~MAPLE_EVF_SHARED;
 	switch (p->kind) {
 	case MAPLE_EV_CREATE:
 		t->site = MAPLE_SITE_NONE;
@@ -188,7 +208,8 @@ static void leave_one(struct maple_thread *t, const struct maple_call_frame *f,
 			emit_note(t, op, p->after,
 				  f->arg[i] * (f->size[i] ?: 1), 0);
 	} else if (p->after != MAPLE_EV_NONE && op.happened) {
-		emit_note(t, op, p->after, 0, 0);
+		emit_note(t, op, p->after,
+			  p->after == MAPLE_EV_FREE ? f->size[i] : 0, 0);
 	}
 }
 

@@ -85,7 +85,8 @@ static void on_signal(void *data, int sig, struct kernel_siginfo *info,
 	if (t && !READ_ONCE(s->crashed) &&
 	    task->sighand->action[sig - 1].sa.sa_handler == SIG_DFL) {
 		t->signo = sig;
-		t->fault = is_si_special(info) || sig == SIGABRT
+		t->fault = info == SEND_SIG_NOINFO || info == SEND_SIG_PRIV ||
+				   sig == SIGABRT
 				   ? 0
 				   : (u64)info->si_addr;
 		maple_work_add(t, task, &t->crash, crash_work,

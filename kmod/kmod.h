@@ -61,6 +61,7 @@ struct maple_call_frame {
 	u64 size[MAPLE_ARGS];
 	u32 site;
 	u32 joined; /* number of the thread that is joined */
+	bool shared; /* the read side of a rwlock is given back */
 };
 
 /*
@@ -227,6 +228,7 @@ void maple_work_done(struct maple_thread *t, unsigned int bit);
 
 /* session.c */
 extern struct list_head maple_sessions; /* RCU; see session.c */
+extern atomic_t maple_created, maple_destroyed;
 void maple_session_put(struct maple_session *s);
 void maple_session_end(struct maple_session *s, u32 state);
 struct maple_session *maple_session_of(const struct task_struct *task);

@@ -14,6 +14,7 @@
 
 LIST_HEAD(maple_sessions); /* sessions_lock; read under RCU */
 static DEFINE_MUTEX(sessions_lock);
+atomic_t maple_created, maple_destroyed; /* sessions */
 
 /* maple_session_of - the session on the process of @task; Context: RCU */
 struct maple_session *maple_session_of(const struct task_struct *task)
@@ -47,6 +48,7 @@ static void session_free(struct kref *refs)
 	kvfree(s->automaton);
 	kvfree(s->plan);
 	kvfree(s);
+	atomic_inc(&maple_destroyed);
 	/* Who runs this is waited for by synchronize_rcu_tasks() at exit. */
 	module_put(THIS_MODULE);
 }
@@ -73,6 +75,7 @@ static struct maple_session *session_alloc(void)
 		kvfree(s);
 		return NULL;
 	}
+	atomic_inc(&maple_created);
 	kref_init(&s->refs);
 	INIT_LIST_HEAD(&s->list);
 	INIT_LIST_HEAD(&s->records);
@@ -326,16 +329,16 @@ u32 maple_session_state(struct maple_session *s)
 		       : READ_ONCE(s->state);
 }
 
-/* maple_session_result - all 0 without a plan */
-void maple_session_result(struct maple_session *s,
+/* maple_session_result - false without a plan */
+bool maple_session_result(struct maple_session *s,
 			  struct maple_auto_result *result)
 {
-	memset(result, 0, sizeof(*result));
 	if (!s->automaton)
-		return;
+		return false;
 	raw_spin_lock(&s->lock);
 	maple_auto_result(s->automaton, result);
 	raw_spin_unlock(&s->lock);
+	return true;
 }
 
 void maple_session_counters(struct maple_session *s,

@@ -7,7 +7,7 @@
  * the target starts inherits one, whatever becomes of the session.
  */
 #include <asm/syscall.h>
-#include <linux/futex.h>
+#include <uapi/linux/futex.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
@@ -183,28 +183,21 @@ static bool ends_itself(struct task_struct *task)
 /*
  * maple_task_waits - whether another thread than @self is in such a wait
  *
- * A thread that ends while we look keeps its stack: it is pinned.
+ * A thread takes the lock on its way out, so that while we have it, the
+ * stacks of those that are there stay.
  */
 bool maple_task_waits(struct maple_session *s, struct maple_thread *self)
 {
 	bool waits = false;
 	u32 i;
 
-	for (i = 0; i < READ_ONCE(s->nthreads) && !waits; i++) {
+	raw_spin_lock(&s->threads_lock);
+	for (i = 0; i < s->nthreads && !waits; i++) {
 		struct maple_thread *t = s->thread[i];
-		struct task_struct *task;
 
-		if (!t || t == self || !READ_ONCE(t->alive) ||
-		    READ_ONCE(t->asleep))
-			continue;
-		task = maple_thread_task(t);
-		if (!task)
-			continue;
-		if (try_get_task_stack(task)) {
-			waits = ends_itself(task);
-			put_task_stack(task);
-		}
-		put_task_struct(task);
+		if (t != self && t->alive && t->task && !READ_ONCE(t->asleep))
+			waits = ends_itself(t->task);
 	}
+	raw_spin_unlock(&s->threads_lock);
 	return waits;
 }
