@@ -18,7 +18,7 @@
 #include "kmod.h"
 
 #define OWNER_DEAD    130 /* the lock is ours all the same */
-#define RWLOCK_WRITER 24 /* of glibc's pthread_rwlock_t: __cur_writer */
+#define RWLOCK_WRITER 24  /* of glibc's pthread_rwlock_t: __cur_writer */
 
 static bool is_access(unsigned int kind)
 {
@@ -233,7 +233,8 @@ void maple_call_enter(struct maple_point *p, struct maple_thread *t,
 	now.site = maple_site_of(t->session, now.caller);
 	now.joined = MAPLE_THREAD_NONE;
 	maple_count(t->session, calls);
-	list_for_each_entry(spot, &p->spots, list) {
+	list_for_each_entry(spot, &p->spots, list)
+	{
 		returns |= spot->probe.flags & MAPLE_PROBE_RETURN;
 		t->stale = atomic_inc_return(&spot->hits) > 1000;
 	}
@@ -241,7 +242,8 @@ void maple_call_enter(struct maple_point *p, struct maple_thread *t,
 		f = &t->call[t->ncalls++];
 		*f = now;
 	}
-	list_for_each_entry(spot, &p->spots, list) {
+	list_for_each_entry(spot, &p->spots, list)
+	{
 		if (i == MAPLE_ARGS)
 			break;
 		f->arg[i] = maple_operand_address(&spot->probe, regs);
@@ -266,9 +268,9 @@ void maple_call_leave(struct maple_point *p, struct maple_thread *t,
 		return;
 	f = t->call[n - 1];
 	t->ncalls = n - 1;
-	list_for_each_entry(spot, &p->spots, list)
-		i++;
-	list_for_each_entry_reverse(spot, &p->spots, list) {
+	list_for_each_entry(spot, &p->spots, list) i++;
+	list_for_each_entry_reverse(spot, &p->spots, list)
+	{
 		if (i-- > MAPLE_ARGS)
 			continue;
 		if (spot->probe.flags & MAPLE_PROBE_RETURN)

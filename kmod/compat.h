@@ -12,8 +12,8 @@
 
 /* 6.11, 59da880afed2: the filter is not told why it is asked */
 #ifdef MAPLE_HAS_FILTER_CTX
-#define MAPLE_FILTER(name)                               \
-	bool name(struct uprobe_consumer *consumer,      \
+#define MAPLE_FILTER(name)                          \
+	bool name(struct uprobe_consumer *consumer, \
 		  enum uprobe_filter_ctx ctx, struct mm_struct *mm)
 #else
 #define MAPLE_FILTER(name) \
@@ -22,11 +22,11 @@
 
 /* 6.13, da09a9e0c3ea: handlers share a word between entry and return */
 #ifdef MAPLE_HAS_HANDLER_DATA
-#define MAPLE_HANDLER(name)                                               \
-	int name(struct uprobe_consumer *consumer, struct pt_regs *regs,  \
+#define MAPLE_HANDLER(name)                                              \
+	int name(struct uprobe_consumer *consumer, struct pt_regs *regs, \
 		 __u64 *data)
-#define MAPLE_RET_HANDLER(name)                                           \
-	int name(struct uprobe_consumer *consumer, unsigned long func,    \
+#define MAPLE_RET_HANDLER(name)                                        \
+	int name(struct uprobe_consumer *consumer, unsigned long func, \
 		 struct pt_regs *regs, __u64 *data)
 #else
 #define MAPLE_HANDLER(name) \

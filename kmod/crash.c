@@ -21,10 +21,9 @@ static void stand(struct maple_thread *t)
 	raw_spin_unlock(&s->lock);
 	while (left-- > 0 && !READ_ONCE(s->resumed) && !READ_ONCE(s->ended) &&
 	       !current->ptrace && !fatal_signal_pending(current))
-		wait_event_killable_timeout(s->moved,
-					    READ_ONCE(s->resumed) ||
-						    READ_ONCE(s->ended),
-					    msecs_to_jiffies(LOOK_MS));
+		wait_event_killable_timeout(
+			s->moved, READ_ONCE(s->resumed) || READ_ONCE(s->ended),
+			msecs_to_jiffies(LOOK_MS));
 }
 
 static void crash_work(struct callback_head *work)
@@ -86,11 +85,10 @@ static void on_signal(void *data, int sig, struct kernel_siginfo *info,
 	    task->sighand->action[sig - 1].sa.sa_handler == SIG_DFL) {
 		t->signo = sig;
 		t->fault = info == SEND_SIG_NOINFO || info == SEND_SIG_PRIV ||
-				   sig == SIGABRT
+					   sig == SIGABRT
 				   ? 0
 				   : (u64)info->si_addr;
-		maple_work_add(t, task, &t->crash, crash_work,
-			       MAPLE_WORK_CRASH);
+		maple_work_add(t, task, &t->crash, crash_work, MAPLE_WORK_CRASH);
 	}
 	rcu_read_unlock();
 }

@@ -10,7 +10,8 @@ static void show_session(struct seq_file *m, struct maple_session *s)
 {
 	u32 i, n = smp_load_acquire(&s->nthreads);
 
-	seq_printf(m, "target %d cpu %d sched %u state %u%s threads %u "
+	seq_printf(m,
+		   "target %d cpu %d sched %u state %u%s threads %u "
 		   "stepping %d moves %u\n",
 		   s->tgid, s->cpu, s->sched, READ_ONCE(s->state),
 		   READ_ONCE(s->native) ? " native" : "", n,
@@ -32,8 +33,7 @@ static int sessions_show(struct seq_file *m, void *v)
 	struct maple_session *s;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(s, &maple_sessions, list)
-		show_session(m, s);
+	list_for_each_entry_rcu(s, &maple_sessions, list) show_session(m, s);
 	rcu_read_unlock();
 	return 0;
 }

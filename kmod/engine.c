@@ -39,8 +39,7 @@ static void log_moves(struct maple_thread *t)
 	maple_auto_result(s->automaton, &now);
 	/* The caller's access has been logged right before. */
 	if (now.executed != s->said.executed) {
-		maple_log_event(t, MAPLE_EV_STEP, &none, 0, 0, now.last_step,
-				0);
+		maple_log_event(t, MAPLE_EV_STEP, &none, 0, 0, now.last_step, 0);
 		trace_maple_step(s->tgid, t->number, now.last_step);
 	}
 	if (now.attempts != s->said.attempts) {
@@ -357,8 +356,7 @@ void maple_engine_written(struct maple_thread *t, u64 addr, u64 size)
  * maple_engine_freed - [addr, addr + size) ends to be what the attempt may
  * be about: memory at the same address will be another variable
  */
-void maple_engine_freed(struct maple_thread *t, u64 addr, u64 size,
-			bool may_arm)
+void maple_engine_freed(struct maple_thread *t, u64 addr, u64 size, bool may_arm)
 {
 	struct maple_access acc = { MAPLE_SITE_NONE, MAPLE_EV_WRITE, addr,
 				    size };

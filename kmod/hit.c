@@ -201,12 +201,12 @@ static void hit_access(struct maple_point *p, struct maple_thread *t,
 	struct maple_spot *spot;
 	struct maple_op op;
 
-	list_for_each_entry(spot, &p->spots, list)
-		if (spot->after && open_take(t, spot->probe.number, &op))
-			maple_hit_emit(t, &op);
-	list_for_each_entry(spot, &p->spots, list)
-		if (!spot->after)
-			hit_before(t, spot, regs);
+	list_for_each_entry(spot, &p->spots,
+			    list) if (spot->after &&
+				      open_take(t, spot->probe.number, &op))
+		maple_hit_emit(t, &op);
+	list_for_each_entry(spot, &p->spots, list) if (!spot->after)
+		hit_before(t, spot, regs);
 }
 
 /* A thread of the target, and a session that has not ended. */

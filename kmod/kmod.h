@@ -60,7 +60,7 @@ struct maple_call_frame {
 	u64 arg[MAPLE_ARGS];
 	u64 size[MAPLE_ARGS];
 	u32 site;
-	u32 joined; /* number of the thread that is joined */
+	u32 joined;  /* number of the thread that is joined */
 	bool shared; /* the read side of a rwlock is given back */
 };
 
@@ -71,13 +71,13 @@ struct maple_call_frame {
  */
 struct maple_thread {
 	struct maple_session *session;
-	struct hlist_node node; /* in session->by_task; RCU */
-	struct list_head list;	/* in session->records, or ->spare */
+	struct hlist_node node;	  /* in session->by_task; RCU */
+	struct list_head list;	  /* in session->records, or ->spare */
 	struct task_struct *task; /* session->threads_lock; NULL: has ended */
 	struct pid *pid;
 	u16 number;
 	u16 parent;
-	u32 born; /* children so far; session->threads_lock */
+	u32 born;    /* children so far; session->threads_lock */
 	u64 pthread; /* its thread pointer; 0: as its task has it */
 	char name[MAPLE_PLAN_NAME];
 	struct maple_native native;
@@ -109,13 +109,13 @@ struct maple_thread {
 
 	/* The thread's own. */
 	u32 clock;
-	bool stale;    /* at a site it has been at very often */
-	bool stepping; /* may have an out-of-line slot */
+	bool stale;	/* at a site it has been at very often */
+	bool stepping;	/* may have an out-of-line slot */
 	bool watch_off; /* its own watch rests while it steps */
 	u64 watched;	/* address that its watch saw written */
 	int signo;	/* that it crashes by */
 	u64 fault;	/* ... and where */
-	u32 site;      /* of the call that creates threads */
+	u32 site;	/* of the call that creates threads */
 	u64 site_caller;
 	unsigned int nops, nopen, ncalls;
 	struct maple_op op[MAPLE_OPS];
@@ -141,7 +141,7 @@ struct maple_log {
 };
 
 struct maple_session {
-	struct kref refs; /* the owner's, one for each work in flight */
+	struct kref refs;      /* the owner's, one for each work in flight */
 	struct list_head list; /* sessions; RCU */
 
 	/* What was ordered; constant. */
@@ -160,11 +160,11 @@ struct maple_session {
 	raw_spinlock_t lock;
 	struct maple_auto *automaton;
 	struct maple_auto_result said;
-	u32 state; /* enum maple_session_state */
-	bool native; /* nobody's policy is changed any more */
-	bool ended;  /* ... and nothing is told any more */
+	u32 state;     /* enum maple_session_state */
+	bool native;   /* nobody's policy is changed any more */
+	bool ended;    /* ... and nothing is told any more */
 	bool restored; /* everyone has its own scheduling back */
-	u32 asked; /* state to end in, asked of the watchdog; 0: none */
+	u32 asked;     /* state to end in, asked of the watchdog; 0: none */
 	u64 attempt_began, ticked; /* ns of CPU */
 	u64 ticked_at;
 	u32 tick_attempts, tick_steps;
@@ -192,7 +192,7 @@ struct maple_session {
 	unsigned int nprobes;
 	struct hlist_head *sites; /* call sites, by file and offset; RCU */
 	unsigned int nsites;
-	raw_spinlock_t returns_lock; /* returns */
+	raw_spinlock_t returns_lock;  /* returns */
 	struct maple_return *returns; /* return address -> number */
 	atomic_t stepping; /* threads that may have an out-of-line slot */
 
@@ -214,7 +214,7 @@ struct maple_session {
 	atomic64_t counter[sizeof(struct maple_counters) / sizeof(u64)];
 };
 
-#define maple_count_add(s, name, n)                                       \
+#define maple_count_add(s, name, n)                                           \
 	atomic64_add(n, &(s)->counter[offsetof(struct maple_counters, name) / \
 				      sizeof(u64)])
 #define maple_count(s, name) maple_count_add(s, name, 1)
@@ -274,7 +274,7 @@ void maple_points_remove(struct maple_session *s);
 struct maple_spot {
 	struct list_head list; /* in its point */
 	struct maple_uapi_probe probe;
-	bool after;  /* the instruction before is the probe's */
+	bool after; /* the instruction before is the probe's */
 	atomic_t hits;
 };
 
@@ -282,7 +282,7 @@ struct maple_point {
 	struct uprobe_consumer consumer;
 	struct uprobe *uprobe; /* where the kernel has them */
 	struct maple_session *session;
-	struct list_head list; /* in session->points */
+	struct list_head list;	/* in session->points */
 	struct list_head spots; /* constant once registered */
 	struct inode *inode;
 	u64 offset;

@@ -38,8 +38,7 @@ static void birth_work(struct callback_head *work)
 	struct maple_access acc = { .site = MAPLE_SITE_NONE };
 	struct maple_session *s = t->session;
 
-	if (t->number != MAPLE_THREAD_NONE &&
-	    !(current->flags & PF_EXITING)) {
+	if (t->number != MAPLE_THREAD_NONE && !(current->flags & PF_EXITING)) {
 		maple_engine_born(t);
 		find_stack(&acc);
 	}

@@ -21,9 +21,8 @@ struct maple_session *maple_session_of(const struct task_struct *task)
 {
 	struct maple_session *s;
 
-	list_for_each_entry_rcu(s, &maple_sessions, list)
-		if (s->tgid == task->tgid)
-			return s;
+	list_for_each_entry_rcu(s, &maple_sessions,
+				list) if (s->tgid == task->tgid) return s;
 	return NULL;
 }
 
@@ -149,12 +148,13 @@ static struct task_struct *next_thread_of(struct maple_session *s,
 	struct task_struct *task, *found = NULL;
 
 	rcu_read_lock();
-	for_each_thread(leader, task)
-		if (!found && !(task->flags & PF_EXITING) &&
-		    !maple_thread_find(s, task)) {
-			found = task;
-			get_task_struct(found);
-		}
+	for_each_thread(leader, task) if (!found &&
+					  !(task->flags & PF_EXITING) &&
+					  !maple_thread_find(s, task))
+	{
+		found = task;
+		get_task_struct(found);
+	}
 	rcu_read_unlock();
 	return found;
 }

@@ -29,8 +29,7 @@ struct maple_return {
 int maple_sites_init(struct maple_session *s)
 {
 	s->sites = kcalloc(1 << SITE_BITS, sizeof(*s->sites), GFP_KERNEL);
-	s->returns = kvcalloc(1 << RETURN_BITS, sizeof(*s->returns),
-			      GFP_KERNEL);
+	s->returns = kvcalloc(1 << RETURN_BITS, sizeof(*s->returns), GFP_KERNEL);
 	return s->sites && s->returns ? 0 : -ENOMEM;
 }
 
@@ -41,7 +40,8 @@ void maple_sites_free(struct maple_session *s)
 	unsigned int i;
 
 	for (i = 0; s->sites && i < 1 << SITE_BITS; i++)
-		hlist_for_each_entry_safe(site, next, &s->sites[i], node) {
+		hlist_for_each_entry_safe(site, next, &s->sites[i], node)
+		{
 			iput(site->inode);
 			kfree(site);
 		}
@@ -92,7 +92,8 @@ int maple_session_sites(struct maple_session *s, struct file *file,
 		hlist_add_head(&site->node, &made);
 	}
 	mutex_lock(&s->probes_lock);
-	hlist_for_each_entry_safe(site, next, &made, node) {
+	hlist_for_each_entry_safe(site, next, &made, node)
+	{
 		hlist_del(&site->node);
 		hlist_add_head_rcu(&site->node, site_head(s, site->offset));
 	}
@@ -101,7 +102,8 @@ int maple_session_sites(struct maple_session *s, struct file *file,
 	maple_sites_forget(s);
 	return 0;
 undo:
-	hlist_for_each_entry_safe(site, next, &made, node) {
+	hlist_for_each_entry_safe(site, next, &made, node)
+	{
 		iput(site->inode);
 		kfree(site);
 	}
@@ -124,10 +126,11 @@ static u32 look_up(struct maple_session *s, u64 caller)
 		offset = caller - vma->vm_start +
 			 ((u64)vma->vm_pgoff << PAGE_SHIFT);
 		rcu_read_lock();
-		hlist_for_each_entry_rcu(site, site_head(s, offset), node)
-			if (site->offset == offset &&
-			    site->inode == file_inode(vma->vm_file))
-				number = site->number;
+		hlist_for_each_entry_rcu(
+			site, site_head(s, offset),
+			node) if (site->offset == offset &&
+				  site->inode == file_inode(vma->vm_file))
+			number = site->number;
 		rcu_read_unlock();
 	}
 	mmap_read_unlock(mm);

@@ -77,8 +77,7 @@ static void set_policy(struct maple_thread *t, struct task_struct *task,
 	lockdep_assert_held(&t->session->lock);
 	if (task->policy == policy && task->rt_priority == prio)
 		return;
-	if (task->policy == SCHED_DEADLINE ||
-	    sched_setattr_nocheck(task, &attr))
+	if (task->policy == SCHED_DEADLINE || sched_setattr_nocheck(task, &attr))
 		maple_count(t->session, refused);
 	else
 		maple_count(t->session, priorities);

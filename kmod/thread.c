@@ -18,11 +18,13 @@ struct maple_thread *maple_thread_find(struct maple_session *s,
 	struct maple_thread *t;
 
 	rcu_read_lock();
-	hash_for_each_possible_rcu(s->by_task, t, node, (unsigned long)task)
-		if (READ_ONCE(t->task) == task) {
-			rcu_read_unlock();
-			return t;
-		}
+	hash_for_each_possible_rcu(
+		s->by_task, t, node,
+		(unsigned long)task) if (READ_ONCE(t->task) == task)
+	{
+		rcu_read_unlock();
+		return t;
+	}
 	rcu_read_unlock();
 	return NULL;
 }
@@ -122,8 +124,7 @@ struct maple_thread *maple_thread_record(struct maple_session *s,
 		s->nalive++;
 		if (parent) {
 			t->parent = parent->number;
-			maple_thread_name(t->name, parent->name,
-					  ++parent->born);
+			maple_thread_name(t->name, parent->name, ++parent->born);
 		} else {
 			strscpy(t->name, "0", sizeof(t->name));
 		}
@@ -183,7 +184,8 @@ void maple_threads_restore(struct maple_session *s)
 
 	/* Records are only ever added, at the end, while a session lives. */
 	raw_spin_lock(&s->threads_lock);
-	list_for_each_entry(t, &s->records, list) {
+	list_for_each_entry(t, &s->records, list)
+	{
 		struct task_struct *task = t->task;
 
 		if (!task)
@@ -201,7 +203,8 @@ static void free_list(struct list_head *list)
 {
 	struct maple_thread *t, *next;
 
-	list_for_each_entry_safe(t, next, list, list) {
+	list_for_each_entry_safe(t, next, list, list)
+	{
 		if (t->task)
 			put_task_struct(t->task);
 		put_pid(t->pid);

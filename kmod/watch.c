@@ -70,8 +70,7 @@ static void on_write(struct perf_event *event, struct perf_sample_data *data,
 		return;
 	maple_count(t->session, watch_hits);
 	t->watched = event->attr.bp_addr;
-	maple_work_add(t, current, &t->watch_work, watch_work,
-		       MAPLE_WORK_WATCH);
+	maple_work_add(t, current, &t->watch_work, watch_work, MAPLE_WORK_WATCH);
 }
 
 static bool create(struct maple_thread *t, struct perf_event_attr *attr)
@@ -138,9 +137,9 @@ void maple_watch_follow(struct maple_session *s)
 	generation = s->watch_generation;
 	raw_spin_unlock(&s->lock);
 	if (s->watch_refused ||
-	    atomic64_read(&s->counter[offsetof(struct maple_counters,
-					       watch_hits) /
-				      sizeof(u64)]) > HITS_MAX)
+	    atomic64_read(
+		    &s->counter[offsetof(struct maple_counters, watch_hits) /
+				sizeof(u64)]) > HITS_MAX)
 		size = 0;
 	for (i = 0; i < smp_load_acquire(&s->nthreads) && i < THREADS; i++) {
 		struct maple_thread *t = s->thread[i];

@@ -18,8 +18,8 @@
 #include <uapi/linux/sched/types.h>
 #include "kmod.h"
 
-#define LOOK_EVERY (4 * NSEC_PER_MSEC)
-#define CANARY_EVERY msecs_to_jiffies(500)
+#define LOOK_EVERY    (4 * NSEC_PER_MSEC)
+#define CANARY_EVERY  msecs_to_jiffies(500)
 #define PRIO_WATCHDOG 99
 
 /* Runnable, not only running: also one that has not run yet. */
@@ -101,8 +101,8 @@ static bool starves(struct maple_session *s)
 	if (s->cpu < 0 || !maple_starve_ms)
 		return false;
 	if (at)
-		return time_after(jiffies, at + msecs_to_jiffies(
-						  maple_starve_ms));
+		return time_after(jiffies,
+				  at + msecs_to_jiffies(maple_starve_ms));
 	if (time_after(jiffies, s->looked + CANARY_EVERY)) {
 		s->looked = jiffies;
 		WRITE_ONCE(s->canary_at, jiffies ?: 1);

@@ -66,8 +66,8 @@ static uint64_t label(const char *path, const char *prefix, char name)
 	if (!elf)
 		die(path, "no ELF file");
 	while ((scn = elf_nextscn(elf, scn)) && gelf_getshdr(scn, &sh)) {
-		for (size_t i = 0; sh.sh_type == SHT_SYMTAB &&
-				   i < sh.sh_size / sh.sh_entsize;
+		for (size_t i = 0;
+		     sh.sh_type == SHT_SYMTAB && i < sh.sh_size / sh.sh_entsize;
 		     i++) {
 			gelf_getsym(elf_getdata(scn, NULL), i, &sym);
 			if (!strcmp(elf_strptr(elf, sh.sh_link, sym.st_name),
