@@ -13,11 +13,14 @@ O ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
 CC ?= cc
+CLANG ?= clang
+LLVM_STRIP ?= llvm-strip
+BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
 PKG_CONFIG ?= pkg-config
 Q := $(if $(V),,@)
 say = $(if $(V),@:,@printf '  %-7s %s\n' $(1) $(2))
 
-PKGS := libdw libelf sqlite3 jansson libxxhash libnl-genl-3.0
+PKGS := libdw libelf sqlite3 jansson libxxhash libnl-genl-3.0 libbpf
 CFLAGS ?= -O2 -g
 WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes \
 	-Wno-unused-parameter -Wno-missing-field-initializers
@@ -68,6 +71,22 @@ $(O)/lib/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(BASE) $(INCS) $(CFLAGS) -fPIC -c -o $@ $<
+
+# The eBPF observer, and a header that has it in it (and in its loader).
+$(O)/bpf/%.bpf.o: bpf/%.bpf.c
+	@mkdir -p $(@D)
+	$(call say,BPF,$<)
+	$(Q)$(CLANG) -target bpf -D__x86_64__ -mcpu=v3 -O2 -g -Wall -MMD -MP \
+		-idirafter /usr/include/x86_64-linux-gnu -Ilib/include -Ibpf \
+		-c -o $@ $<
+	$(Q)$(LLVM_STRIP) -g $@
+
+$(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
+	$(call say,GEN,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@.new && mv $@.new $@
+
+$(O)/lib/lib/backend/kernel/observe.o: $(O)/bpf/observe.skel.h
+$(O)/lib/lib/backend/kernel/observe.o: INCS += -I$(O)/bpf
 
 $(O)/cli/%.o: %.c
 	@mkdir -p $(@D)

@@ -87,12 +87,6 @@ struct maple_observe_range {
 	__u64 lo, hi;
 };
 
-/* A new thread, told at once on a ring of its own. */
-struct maple_observe_birth {
-	__u32 number;
-	__s32 tid;
-};
-
 /* Set before the target goes, except for what the observer counts. */
 struct maple_observe_session {
 	__u64 dev, ino; /* of our pid namespace */

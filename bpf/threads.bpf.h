@@ -42,7 +42,6 @@ int observe_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *parent = (void *)ctx->args[0];
 	struct task_struct *child = (void *)ctx->args[1];
 	__u32 tid = BPF_CORE_READ(parent, pid), n;
-	struct maple_observe_birth birth;
 	struct thread *t = bpf_map_lookup_elem(&threads, &tid);
 
 	if (!t || session.gone ||
@@ -63,11 +62,9 @@ int observe_fork(struct bpf_raw_tracepoint_args *ctx)
 	/* What is shared from now on may be seen at sites that went quiet. */
 	if (n < ARMED || !(n & (n - 1)))
 		__sync_fetch_and_add(&session.epoch, 1);
-	birth.number = r.aux = n;
-	birth.tid = tid_here(child);
-	r.other = birth.tid;
+	r.aux = n;
+	r.other = tid_here(child);
 	say(&r);
-	bpf_ringbuf_output(&births, &birth, sizeof(birth), BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
 
