@@ -60,7 +60,7 @@ helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
 	$(wildcard tests/qemu/programs/*.c))
 programs := $(O)/mapletest $(O)/libmaple.a $(O)/libmaple.so \
 	$(O)/libmaple-agent.so
-tools := $(O)/tests/oracle $(O)/tests/simulate $(O)/tests/bench/predict
+tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate $(O)/tests/bench/predict
 
 .PHONY: all tests demo check deps deps-check install style lint bench clean \
 	module modules-qemu check-debug-kernel
@@ -170,6 +170,11 @@ $(O)/tests/qemu/%: tests/qemu/programs/%.c $(O)/libmaple.a
 		-lcmocka
 
 $(O)/tests/oracle: $(wildcard tests/oracle/*.c) $(O)/libmaple.a
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -MF $@.d -o $@ $(filter %.c %.a,$^) $(LIBS)
+
+$(O)/tests/events: $(wildcard tests/events/*.c) $(O)/libmaple.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -MF $@.d -o $@ $(filter %.c %.a,$^) $(LIBS)

@@ -61,6 +61,16 @@ static long scan_byte(__u32 i, struct scan *s)
 	}
 }
 
+/* What has not been touched so far is not there yet: have it brought in. */
+static __always_inline void touch(__u64 at, __u64 size)
+{
+	__u8 byte;
+
+	bpf_copy_from_user(&byte, 1, (void *)at);
+	if ((at & 4095) + size > 4096)
+		bpf_copy_from_user(&byte, 1, (void *)((at | 4095) + 1));
+}
+
 /* Bytes up to the end of the string, or @max. */
 static __always_inline __u32 extent(char *buf, __u64 at, __u64 max)
 {
@@ -71,6 +81,10 @@ static __always_inline __u32 extent(char *buf, __u64 at, __u64 max)
 	if (max > MAPLE_OBSERVE_TEXT)
 		max = MAPLE_OBSERVE_TEXT;
 	n = bpf_probe_read_user_str(buf, max, (void *)at);
+	if (n < 0) {
+		touch(at, max);
+		n = bpf_probe_read_user_str(buf, max, (void *)at);
+	}
 	return n > 0 ? n : 1;
 }
 
@@ -84,8 +98,7 @@ static __always_inline __u32 scan(struct scan *s)
  * Two strings: the second is read first, so that what is compared is never
  * longer than either.
  */
-static __noinline __u32 measure_texts(__u32 measure, __u64 a, __u64 b,
-				      __u64 max)
+static __noinline __u32 measure_texts(__u32 measure, __u64 a, __u64 b, __u64 max)
 {
 	__u32 zero = 0, n;
 	struct text *text = bpf_map_lookup_elem(&texts, &zero);
@@ -104,6 +117,8 @@ static __noinline __u32 measure_texts(__u32 measure, __u64 a, __u64 b,
 	case MAPLE_MEASURE_BYTE:
 	case MAPLE_MEASURE_LAST:
 		n = max > MAPLE_OBSERVE_TEXT ? MAPLE_OBSERVE_TEXT : max;
+		if (n)
+			touch(a, n);
 		if (!n || bpf_probe_read_user(text->byte[0], n, (void *)a))
 			return measure == MAPLE_MEASURE_LAST ? 0 : n;
 		s.n = n;
@@ -134,8 +149,8 @@ static __always_inline void measure(const struct maple_observe_function *f,
 {
 	const __u64 arg[4] = { r->addr, r->other, r->extra, 0 };
 	__u64 max = f->limit == MAPLE_OBSERVE_NO_LIMIT ? ~0ull
-		    : f->limit == 1		      ? r->other
-						      : r->extra;
+		    : f->limit == 1		       ? r->other
+						       : r->extra;
 
 	switch (f->measure) {
 	case MAPLE_MEASURE_NOTHING:

@@ -78,13 +78,12 @@ static __always_inline bool repeats(struct thread *t, __u32 index, __u64 addr)
 	return ++t->repeats > 1;
 }
 
-static __always_inline void access(struct pt_regs *regs, struct thread *t,
-				   const struct maple_uapi_probe *p,
-				   __u32 index)
+static __noinline void access(struct pt_regs *regs, struct thread *t,
+			      const struct maple_uapi_probe *p, __u32 index)
 {
 	struct maple_observe_record r = { .what = MAPLE_OBSERVED_ACCESS };
 	struct count *c = bpf_map_lookup_elem(&counts, &index);
-	bool last;
+	bool last, said;
 
 	r.addr = address(regs, p);
 	r.size = p->size;
@@ -92,13 +91,10 @@ static __always_inline void access(struct pt_regs *regs, struct thread *t,
 		r.size *= regs->rcx;
 	if (!r.size || !c)
 		return;
-	if (repeats(t, index, r.addr)) {
-		__sync_fetch_and_add(&session.condensed, 1);
-		return;
-	}
 	r.index = index;
 	r.thread = t->number;
 	r.sp = regs->rsp;
+	said = repeats(t, index, r.addr);
 	if (!spend(c, &last)) {
 		if (!last)
 			return;
@@ -107,11 +103,32 @@ static __always_inline void access(struct pt_regs *regs, struct thread *t,
 		say(&r);
 		return;
 	}
+	if (said) {
+		__sync_fetch_and_add(&session.condensed, 1);
+		return;
+	}
 	__sync_fetch_and_add(&session.hits, 1);
 	bpf_probe_read_user(&r.other, r.size < 8 ? r.size & 7 : 8,
 			    (void *)r.addr);
 	say(&r);
 	t->seq = session.seq;
+}
+
+/*
+ * An instruction that repeats comes here for each repetition: the processor
+ * is stepped. Only the first one is told, which knows how many there will be.
+ */
+static __always_inline bool again(const struct pt_regs *regs, struct thread *t,
+				  const struct maple_uapi_probe *p, __u32 index)
+{
+	bool goes_on;
+
+	if (!(p->flags & MAPLE_PROBE_REP))
+		return false;
+	goes_on = t->rep == index && t->left == regs->rcx + 1 && regs->rcx;
+	t->rep = index;
+	t->left = regs->rcx;
+	return goes_on;
 }
 
 SEC("uprobe")
@@ -127,7 +144,7 @@ int observe_access(struct pt_regs *regs)
 		start(t, regs->rsp);
 	for (int i = 0; i < MAPLE_OBSERVE_CHAIN; i++) {
 		p = bpf_map_lookup_elem(&probes, &index);
-		if (!p)
+		if (!p || (!i && again(regs, t, p, index)))
 			break;
 		access(regs, t, p, index++);
 		if (!(p->aux & MAPLE_OBSERVE_MORE))
@@ -166,8 +183,8 @@ static __always_inline bool call_in_budget(struct maple_observe_record *r)
 }
 
 static __always_inline void push(struct thread *t,
-				 const struct maple_observe_record *r,
-				 __u64 sp, __u32 flags)
+				 const struct maple_observe_record *r, __u64 sp,
+				 __u32 flags)
 {
 	struct frame *f;
 
@@ -183,7 +200,7 @@ static __always_inline void push(struct thread *t,
 	f->flags = flags;
 }
 
-SEC("uprobe")
+SEC("uprobe.s")
 int observe_entry(struct pt_regs *regs)
 {
 	struct maple_observe_record r = { .what = MAPLE_OBSERVED_ENTRY };
@@ -192,8 +209,7 @@ int observe_entry(struct pt_regs *regs)
 
 	r.index = bpf_get_attach_cookie(regs);
 	f = bpf_map_lookup_elem(&functions, &r.index);
-	if (!t || !f ||
-	    bpf_probe_read_user(&r.caller, 8, (void *)regs->rsp) ||
+	if (!t || !f || bpf_probe_read_user(&r.caller, 8, (void *)regs->rsp) ||
 	    is_runtime(r.caller) || inside(t, regs->rsp))
 		return 0;
 	if (!t->started)

@@ -93,16 +93,18 @@ struct maple_observe_session {
 	__u32 pid;	/* of the target, in it */
 	__u32 budget;	/* 0: none */
 	__u32 runtimes;
+	__u32 is_static;
 	__u32 gone;	    /* another program has taken its place */
 	__u32 kernel_pid;   /* the target's in the kernel; 0: not known yet */
 	__u32 epoch;	    /* budgets of another epoch count from 0 */
 	__u32 nthreads;	    /* numbers given out */
 	__u32 threads_over; /* threads beyond MAPLE_THREADS */
-	__u64 seq;	    /* records so far */
-	__u64 lost;	    /* ... that found no room */
-	__u64 hits, calls;  /* accesses and calls recorded */
-	__u64 quieted;	    /* sites that have used up their budget */
-	__u64 condensed;    /* accesses that say nothing new */
+	__u32 pad;
+	__u64 seq;	   /* records so far */
+	__u64 lost;	   /* ... that found no room */
+	__u64 hits, calls; /* accesses and calls recorded */
+	__u64 quieted;	   /* sites that have used up their budget */
+	__u64 condensed;   /* accesses that say nothing new */
 	struct maple_observe_range runtime[MAPLE_OBSERVE_RUNTIMES];
 };
 

@@ -28,8 +28,9 @@ struct thread {
 	__u32 number;
 	__u32 started;
 	__u32 depth;
-	__u32 repeats; /* of the last access */
-	__u64 index, addr, seq;
+	__u32 repeats;		/* of the last access */
+	__u64 index, addr, seq; /* ... which was this one */
+	__u64 rep, left;	/* the last one that repeats, and how often */
 	struct frame frame[MAPLE_OBSERVE_FRAMES];
 };
 
@@ -111,7 +112,8 @@ static __noinline struct thread *self(void)
 
 	if (t)
 		return session.gone ? NULL : t;
-	if (session.gone || (session.kernel_pid && session.kernel_pid != id >> 32))
+	if (session.gone ||
+	    (session.kernel_pid && session.kernel_pid != id >> 32))
 		return NULL;
 	if (bpf_get_ns_current_pid_tgid(session.dev, session.ino, &ns,
 					sizeof(ns)) ||
@@ -148,8 +150,14 @@ static __always_inline bool spend(struct count *c, bool *last)
 }
 
 /*
+ * Whether the thread is in a call of its own that is all libc's. In a program
+ * of its own libraries, libc's calls and accesses are known by where they come
+ * from, so only what libc jumped to instead of calling it is in question; what
+ * a signal handler does in the midst of a call is the program's. In a static
+ * program everything is.
+ *
  * Calls that were left by longjmp() or an exception never return: what stands
- * below the stack pointer is gone. Whether a call is open that is all libc's.
+ * below the stack pointer is gone.
  */
 static __always_inline bool inside(struct thread *t, __u64 sp)
 {
@@ -160,7 +168,8 @@ static __always_inline bool inside(struct thread *t, __u64 sp)
 			return false;
 		f = &t->frame[(t->depth - 1) & (MAPLE_OBSERVE_FRAMES - 1)];
 		if (f->sp >= sp)
-			return !(f->flags & MAPLE_OBSERVE_OPEN);
+			return !(f->flags & MAPLE_OBSERVE_OPEN) &&
+			       (session.is_static || f->sp == sp);
 		t->depth--;
 	}
 	return false;

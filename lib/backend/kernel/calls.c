@@ -150,6 +150,26 @@ static uint32_t thread_named(const struct maple_kernel_events *e,
 	return MAPLE_THREAD_NONE;
 }
 
+/* Beyond the room for them, all count as held. */
+static void note_spin(struct maple_kernel_events *e, uint64_t lock)
+{
+	if (e->nspins < MAPLE_KERNEL_SPINS)
+		e->spin[e->nspins++] = lock;
+}
+
+static bool was_spin(struct maple_kernel_events *e, uint64_t lock)
+{
+	bool all = e->nspins == MAPLE_KERNEL_SPINS;
+
+	for (unsigned int i = 0; i < e->nspins; i++) {
+		if (e->spin[i] != lock)
+			continue;
+		e->spin[i] = e->spin[--e->nspins];
+		return true;
+	}
+	return all;
+}
+
 /*
  * Of a rwlock, who lets go of its write side is its current writer: that was
  * measured.
@@ -160,6 +180,8 @@ static void unlock_entry(struct maple_kernel_events *e,
 {
 	bool shared = f->flags & MAPLE_PROBE_SHARED && !r->size;
 
+	if (f->size && !was_spin(e, r->addr))
+		return;
 	touch(e, r, MAPLE_EV_UNLOCK, r->addr, 1, shared ? MAPLE_EVF_SHARED : 0);
 }
 
@@ -279,9 +301,12 @@ void maple_kernel_call_return(struct maple_kernel_events *e,
 
 	switch (f->form) {
 	case MAPLE_FN_LOCK:
-		if (ret == 0 || ret == EOWNERDEAD)
-			touch(e, r, MAPLE_EV_LOCK, r->addr, 1,
-			      lock_flags(f) | MAPLE_EVF_EXACT);
+		if (ret != 0 && ret != EOWNERDEAD)
+			break;
+		if (f->size)
+			note_spin(e, r->addr);
+		touch(e, r, MAPLE_EV_LOCK, r->addr, 1,
+		      lock_flags(f) | MAPLE_EVF_EXACT);
 		break;
 	case MAPLE_FN_WAIT:
 		wait_return(e, r, ret);

@@ -250,7 +250,7 @@ void maple_kernel_events_start(struct maple_kernel_events *e)
 {
 	forget_calls(e);
 	e->holding = e->loaded = false;
-	e->nthreads = 0;
+	e->nthreads = e->nspins = 0;
 	e->pending = e->bad = 0;
 	memset(e->thread, 0, sizeof(e->thread));
 }

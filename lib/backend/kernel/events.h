@@ -10,6 +10,8 @@
 #include "../backend.h"
 #include "kernel.h"
 
+#define MAPLE_KERNEL_SPINS 256
+
 struct maple_kernel_call; /* number of a call site, by return address */
 
 struct maple_kernel_thread {
@@ -35,6 +37,8 @@ struct maple_kernel_events {
 	bool loaded; /* the set of images may have changed */
 	uint32_t nthreads;
 	uint64_t pending, bad;
+	unsigned int nspins;
+	uint64_t spin[MAPLE_KERNEL_SPINS]; /* locks of that kind that are held */
 	struct maple_kernel_call *calls;
 	struct maple_kernel_thread thread[MAPLE_THREADS];
 };

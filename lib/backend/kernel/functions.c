@@ -17,6 +17,10 @@
 	  IF_0 | (flags), 0 }
 #define UNLOCK(name) \
 	{ name, MAPLE_FN_UNLOCK, MAPLE_EV_UNLOCK, MAPLE_EV_NONE, 0, 0, 0, 0 }
+/* glibc has one function for its unlock and its initialisation. */
+#define SPIN(name, form, kind, flags) \
+	{ name, form, kind, (flags) ? MAPLE_EV_LOCK : MAPLE_EV_NONE, 0, 0, \
+	  flags, sizeof(pthread_spinlock_t) }
 #define WAIT(name, flags) \
 	{ name, MAPLE_FN_WAIT, MAPLE_EV_WAIT, MAPLE_EV_WAKE, 0, 1, \
 	  RETURNS | (flags), 0 }
@@ -65,9 +69,10 @@ static const struct maple_function table[] = {
 	/* SHARED here: whichever side it was, the lock's memory tells. */
 	{ "pthread_rwlock_unlock", MAPLE_FN_UNLOCK, MAPLE_EV_UNLOCK,
 	  MAPLE_EV_NONE, 0, 0, MAPLE_PROBE_SHARED, 0 },
-	LOCK("pthread_spin_lock", 0),
-	LOCK("pthread_spin_trylock", MAPLE_PROBE_MAYFAIL),
-	UNLOCK("pthread_spin_unlock"),
+	SPIN("pthread_spin_lock", MAPLE_FN_LOCK, MAPLE_EV_LOCK, IF_0),
+	SPIN("pthread_spin_trylock", MAPLE_FN_LOCK, MAPLE_EV_LOCK,
+	     IF_0 | MAPLE_PROBE_MAYFAIL),
+	SPIN("pthread_spin_unlock", MAPLE_FN_UNLOCK, MAPLE_EV_UNLOCK, 0),
 	DESTROY("pthread_mutex_destroy", IF_0, pthread_mutex_t),
 	DESTROY("pthread_rwlock_destroy", IF_0, pthread_rwlock_t),
 	DESTROY("pthread_spin_destroy", IF_0, pthread_spinlock_t),

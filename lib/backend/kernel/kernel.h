@@ -26,7 +26,9 @@ struct maple_mapped {
 	uint64_t bias;		      /* address minus ELF address */
 	bool is_code;
 	bool is_main;
-	bool is_runtime; /* the C library, or the agent: not the program's */
+	bool is_runtime; /* what its calls do is not the program's doing */
+	bool is_loader;	 /* ... ld.so */
+	bool is_agent;	 /* ... libmaple-agent.so, in front of the C library */
 };
 
 struct maple_mappings {
@@ -92,7 +94,11 @@ struct maple_function {
 	uint8_t object; /* which argument the object is, from 0 */
 	uint8_t second; /* of WAIT: the mutex */
 	uint16_t flags; /* enum maple_probe_flag */
-	uint32_t size;	/* of DESTROY: of what is gone */
+	/*
+	 * Of DESTROY, of what is gone; of LOCK and UNLOCK, nonzero where the
+	 * same function also makes such a lock.
+	 */
+	uint32_t size;
 };
 
 struct maple_function_at {

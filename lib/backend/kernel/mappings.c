@@ -96,16 +96,20 @@ static bool read_bias(int fd, const struct line *line, uint64_t *bias,
 	return found;
 }
 
-static bool is_runtime(const char *path)
+static bool named(const char *path, const char *name)
 {
-	static const char *const names[] = { "libc.so.", "libc-2.",
-					     "libpthread", "libmaple-agent.so" };
-	const char *base = strrchr(path, '/') + 1;
+	return !strncmp(strrchr(path, '/') + 1, name, strlen(name));
+}
 
-	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strncmp(base, names[i], strlen(names[i])))
-			return true;
-	return false;
+static void classify(struct maple_mapped *image)
+{
+	image->is_loader = named(image->path, "ld-linux") ||
+			   named(image->path, "ld-2.");
+	image->is_agent = named(image->path, "libmaple-agent.so");
+	image->is_runtime = image->is_loader || image->is_agent ||
+			    named(image->path, "libc.so.") ||
+			    named(image->path, "libc-2.") ||
+			    named(image->path, "libpthread");
 }
 
 static bool same_file(int fd, const struct stat *main)
@@ -141,7 +145,7 @@ static void identify(struct maple_mappings *m, struct maple_mapped *image,
 	}
 	image->is_code = true;
 	image->is_main = same_file(fd, main);
-	image->is_runtime = is_runtime(image->path);
+	classify(image);
 	if (image->is_main)
 		m->is_static = !interpreted;
 	close(fd);

@@ -46,6 +46,7 @@ struct maple_ebpf {
 	struct maple_kernel_events events;
 	struct placed *placed;
 	unsigned int nplaced;
+	bool taken[MAPLE_OBSERVE_FUNCTIONS]; /* the agent has this one */
 	struct maple_run_sink sink, watch;
 	uint32_t hit[MAPLE_RUN_CHANGES];
 	uint32_t changed;  /* change points that were reached */
@@ -134,6 +135,7 @@ static int prepare(struct maple_backend *b, const struct maple_run_order *order,
 	o->changed = o->nprobes = o->nplaced = 0;
 	o->unfit = 0;
 	memset(o->hit, 0, sizeof(o->hit));
+	memset(o->taken, 0, sizeof(o->taken));
 	return 0;
 }
 
@@ -164,6 +166,7 @@ static int reset(struct maple_ebpf *o, pid_t pid, struct maple_error *err)
 	s->ino = st.st_ino;
 	s->epoch = epoch + 1;
 	s->budget = order->budget;
+	s->is_static = o->mappings.is_static;
 	for (i = 0; i < o->mappings.n; i++)
 		if (o->mappings.image[i].is_runtime &&
 		    s->runtimes < MAPLE_OBSERVE_RUNTIMES)
@@ -219,6 +222,8 @@ static int attach_functions(struct maple_ebpf *o,
 	entry.program = bpf_program__fd(o->bpf->progs.observe_entry);
 	back.program = bpf_program__fd(o->bpf->progs.observe_return);
 	for (i = 0; i < n; i++) {
+		if (o->taken[at[i].function - table])
+			continue;
 		offset[entry.n] = at[i].offset;
 		cookie[entry.n++] = at[i].function - table;
 		if (!(at[i].function->flags & MAPLE_PROBE_RETURN))
@@ -229,6 +234,8 @@ static int attach_functions(struct maple_ebpf *o,
 	e = maple_attach(&o->attached, &entry, err);
 	if (!e)
 		e = maple_attach(&o->attached, &back, err);
+	for (i = 0; mapped->is_agent && i < n; i++)
+		o->taken[at[i].function - table] = true;
 	free(at);
 	free(offset);
 	return e;
@@ -337,7 +344,8 @@ static int attach_image(struct maple_ebpf *o, const struct maple_mapped *mapped,
 	placed->index = MAPLE_REGISTRY_NONE;
 	placed->mapped = *mapped;
 	o->nplaced++;
-	if (mapped->is_runtime || (mapped->is_main && o->mappings.is_static))
+	if ((mapped->is_runtime && !mapped->is_loader) ||
+	    (mapped->is_main && o->mappings.is_static))
 		e = attach_functions(o, mapped, err);
 	if (e || (!wanted && !mapped->is_main))
 		return e;
@@ -375,6 +383,10 @@ static int attach_images(struct maple_ebpf *o, struct maple_error *err)
 	if (!grown)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	o->placed = grown;
+	/* What the agent defines is called there, wherever it is as well. */
+	for (unsigned int i = 0; !e && i < o->mappings.n; i++)
+		if (mapped[i].is_agent && !is_placed(o, &mapped[i]))
+			e = attach_image(o, &mapped[i], err);
 	for (unsigned int i = 0; !e && i < o->mappings.n; i++)
 		if (!is_placed(o, &mapped[i]))
 			e = attach_image(o, &mapped[i], err);
