@@ -60,7 +60,8 @@ helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
 	$(wildcard tests/qemu/programs/*.c))
 programs := $(O)/mapletest $(O)/libmaple.a $(O)/libmaple.so \
 	$(O)/libmaple-agent.so
-tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate $(O)/tests/bench/predict
+tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
+	$(O)/tests/bench/predict $(O)/tests/bench/sqlite_threads
 
 .PHONY: all tests demo check deps deps-check install style lint bench clean \
 	module modules-qemu check-debug-kernel
@@ -183,6 +184,12 @@ $(O)/tests/bench/predict: tests/bench/predict.c $(O)/libmaple.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $^ $(LIBS)
+
+# A program to be tested, not one of ours.
+$(O)/tests/bench/sqlite_threads: tests/bench/sqlite_threads.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O0 -g -pthread -o $@ $< -lsqlite3
 
 $(O)/tests/simulate: $(wildcard tests/simulate/*.c) $(wildcard lib/plan/*.c)
 	@mkdir -p $(@D)
