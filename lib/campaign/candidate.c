@@ -203,6 +203,15 @@ bool maple_candidate_eligible(const struct maple_candidates *all,
 					 parts_exposed(all, &c->iroot));
 }
 
+/* maple_candidate_rests - whether @c comes after all that do not rest */
+bool maple_candidate_rests(const struct maple_candidates *all,
+			   const struct maple_candidate *c,
+			   const struct maple_candidate_limits *limits)
+{
+	return limits->order != MAPLE_ORDER_PAPER &&
+	       maple_odds_poor(&all->odds, &c->iroot, &c->facts);
+}
+
 /* Whether @a is tried before @b, both of one idiom. */
 static bool before(const struct maple_candidate *a,
 		   const struct maple_candidate *b, enum maple_order order)
@@ -247,10 +256,18 @@ maple_candidate_next(struct maple_candidates *all,
 		     const struct maple_candidate_limits *limits)
 {
 	struct maple_candidate *best[MAPLE_IDIOMS] = { NULL }, *c, *next;
+	bool resting = true;
 	unsigned int idiom;
 
 	HASH_ITER (hh, all->table, c, next) {
 		if (!maple_candidate_eligible(all, c, limits))
+			continue;
+		/* Any that does not rest comes before all that do. */
+		if (resting && !maple_candidate_rests(all, c, limits)) {
+			resting = false;
+			memset(best, 0, sizeof(best));
+		}
+		if (!resting && maple_candidate_rests(all, c, limits))
 			continue;
 		idiom = c->iroot.idiom;
 		if (!best[idiom] || before(c, best[idiom], limits->order))

@@ -10,6 +10,7 @@
 #include "../image/registry.h"
 #include "../plan/plan.h"
 #include "../predict/predict.h"
+#include "odds.h"
 
 #define MAPLE_CANDIDATE_GUARDS 64
 
@@ -50,6 +51,7 @@ struct maple_exposed_site {
 struct maple_candidates {
 	struct maple_candidate *table;
 	struct maple_exposed_site *sites;
+	struct maple_odds odds;
 	unsigned int n;
 	unsigned int served[MAPLE_IDIOMS]; /* round-robin over idioms */
 };
@@ -67,6 +69,9 @@ maple_candidate_next(struct maple_candidates *all,
 bool maple_candidate_eligible(const struct maple_candidates *all,
 			      const struct maple_candidate *c,
 			      const struct maple_candidate_limits *limits);
+bool maple_candidate_rests(const struct maple_candidates *all,
+			   const struct maple_candidate *c,
+			   const struct maple_candidate_limits *limits);
 uint64_t maple_candidate_left(const struct maple_candidates *all,
 			      const struct maple_candidate_limits *limits);
 int maple_candidate_plan(const struct maple_candidate *c, unsigned int attempt,

@@ -49,10 +49,13 @@ static void harvest_predicted(void *ctx, const struct maple_iroot *iroot,
 	struct harvest *h = ctx;
 	struct maple_candidate *k = take(h, iroot);
 	const struct maple_run *run = &h->trial->run;
+	bool against = facts->against;
 	unsigned int i;
 
 	if (!k)
 		return;
+	if (k->facts_known) /* once open, open */
+		k->facts.against = against = against && k->facts.against;
 	if (!k->predicted) {
 		k->predicted = true;
 		mark(h, k, MAPLE_MEMO_PREDICTED);
@@ -63,6 +66,7 @@ static void harvest_predicted(void *ctx, const struct maple_iroot *iroot,
 		return;
 	k->facts_known = true;
 	k->facts = *facts;
+	k->facts.against = against;
 	for (i = 0; i < MAPLE_IROOT_EVENTS; i++)
 		if (facts->e[i].thread < run->nthreads)
 			memcpy(k->name[i], run->threads[facts->e[i].thread].name,

@@ -177,14 +177,15 @@ static struct maple_edge *edge_to(const struct maple_edges *edges,
 }
 
 static int edge_add(struct maple_pairs *pairs, struct maple_edges *edges,
-		    struct maple_digest *end, bool disjoint, bool ordered)
+		    struct maple_digest *end, const struct maple_dependency *d)
 {
 	struct maple_edge *edge = edge_to(edges, end);
 	uint32_t room = edges->room ? edges->room * 2 : 4;
 
 	if (edge) {
-		edge->disjoint |= disjoint;
-		edge->ordered &= ordered;
+		edge->disjoint |= d->disjoint;
+		edge->ordered &= d->ordered;
+		edge->against &= d->against;
 		return 0;
 	}
 	if (edges->n == EDGES_MAX) {
@@ -201,8 +202,9 @@ static int edge_add(struct maple_pairs *pairs, struct maple_edges *edges,
 	pairs->nedges++;
 	edges->edge[edges->n++] = (struct maple_edge){
 		.end = end,
-		.disjoint = disjoint,
-		.ordered = ordered,
+		.disjoint = d->disjoint,
+		.ordered = d->ordered,
+		.against = d->against,
 	};
 	return 0;
 }
@@ -218,17 +220,17 @@ bool maple_digest_connected(const struct maple_digest *from,
 	const struct maple_edge *edge = edge_to(&from->after, to);
 
 	/* Whether locks exclude the two is the same every time. */
-	return edge && (ordered || !edge->ordered);
+	return edge && !edge->against && (ordered || !edge->ordered);
 }
 
 /* maple_digest_connect - @to can depend on @from; 0 or -ENOMEM */
 int maple_digest_connect(struct maple_pairs *pairs, struct maple_digest *from,
-			 struct maple_digest *to, bool disjoint, bool ordered)
+			 struct maple_digest *to,
+			 const struct maple_dependency *d)
 {
-	int ret = edge_add(pairs, &from->after, to, disjoint, ordered);
+	int ret = edge_add(pairs, &from->after, to, d);
 
-	return ret ? ret
-		   : edge_add(pairs, &to->before, from, disjoint, ordered);
+	return ret ? ret : edge_add(pairs, &to->before, from, d);
 }
 
 static void digest_deinit(struct maple_digest *digest)

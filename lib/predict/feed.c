@@ -9,6 +9,7 @@
  *                 '--> history    what other orders could expose
  *                         '--> search, prune
  *         --> sites     gates, guards, how-manieth execution
+ *         --> causes    what one thread did because of another
  *   iroots <-- observer, search: each iRoot once, with its best facts
  *
  * Compound idioms: each access to a cell stands in its thread's window
@@ -253,6 +254,8 @@ static int data_event(struct maple_predict *p, struct maple_thread *thread,
 
 	maple_space_fetch(&p->space, event->addr);
 	ret = execute(p, thread, event, &occurrence);
+	if (!ret && !p->options.no_predict)
+		ret = maple_causes_access(&p->causes, event, &thread->locks);
 	if (ret || !trim(p, event, &cut))
 		return ret;
 	if (!p->options.no_observe)
@@ -304,6 +307,8 @@ static int lock_event(struct maple_predict *p, struct maple_thread *thread,
 		    !thread->locks.nheld)
 			ret = maple_sites_end(&p->sites, thread->locks.outermost,
 					      event->site);
+		if (held && !thread->locks.nheld)
+			maple_causes_release(&p->causes, event);
 		set = maple_locks_set(&thread->locks);
 	}
 	n = outermost ? lock_cell(p, event->addr) : 0;
@@ -379,7 +384,10 @@ static int dispatch(struct maple_predict *p, struct maple_thread *thread,
 		ret = stack_event(p, thread, event);
 		return ret ? ret : maple_clocks_event(&p->clocks, event);
 	default:
-		return maple_clocks_event(&p->clocks, event);
+		ret = p->options.no_predict
+			      ? 0
+			      : maple_causes_sync(&p->causes, event);
+		return ret ? ret : maple_clocks_event(&p->clocks, event);
 	}
 }
 

@@ -92,9 +92,11 @@ struct maple_entry {
 
 /* A dependency that can happen. */
 struct maple_dependency {
+	const struct maple_cell *cell;
 	struct maple_summary *from, *to;
 	const struct maple_span *from_span, *to_span;
 	bool disjoint, ordered;
+	bool against; /* from was done knowing of to */
 };
 
 struct maple_history {

@@ -115,18 +115,26 @@ void maple_iroots_predicted(struct maple_iroots *iroots,
 			    const struct maple_brief *brief)
 {
 	uint32_t *n = &iroots->npredicted[iroot->idiom];
+	bool against = brief->against;
 	struct maple_found *found;
 
 	if (!(iroots->idioms & 1u << iroot->idiom))
 		return;
 	found = get(iroots, iroot,
 		    iroot->idiom == MAPLE_IDIOM_1 || *n < COMPOUND_MAX);
-	if (!found || (found->predicted && worth(brief) <= worth(&found->brief)))
+	if (!found)
 		return;
+	if (found->predicted) {
+		against = found->brief.against && brief->against;
+		found->brief.against = against;
+		if (worth(brief) <= worth(&found->brief))
+			return;
+	}
 	iroots->stats->predicted += !found->predicted;
 	*n += !found->predicted;
 	found->predicted = true;
 	found->brief = *brief;
+	found->brief.against = against;
 }
 
 /*

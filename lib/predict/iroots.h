@@ -17,6 +17,7 @@ struct maple_brief {
 		uint32_t thread, occurrence, class;
 	} e[MAPLE_IROOT_EVENTS];
 	bool disjoint, ordered;
+	bool against; /* of all places */
 };
 
 struct maple_iroots {

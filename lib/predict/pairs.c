@@ -341,7 +341,7 @@ int maple_pairs_dependency(struct maple_pairs *pairs,
 		ret = maple_digest_of(pairs, d->to, &to);
 	if (ret)
 		return ret;
-	return maple_digest_connect(pairs, from, to, d->disjoint, d->ordered);
+	return maple_digest_connect(pairs, from, to, d);
 }
 
 /* maple_pairs_predict - what @d, in the iRoot's order, can do */

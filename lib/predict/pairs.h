@@ -21,7 +21,7 @@ struct maple_digest;
 /* A dependency of idiom 1 that can happen, seen from one of its ends. */
 struct maple_edge {
 	struct maple_digest *end; /* the other one */
-	bool disjoint, ordered;
+	bool disjoint, ordered, against;
 };
 
 struct maple_edges {
@@ -107,7 +107,8 @@ int maple_digest_extend(struct maple_pairs *pairs, struct maple_digest *digest,
 bool maple_digest_connected(const struct maple_digest *from,
 			    const struct maple_digest *to, bool ordered);
 int maple_digest_connect(struct maple_pairs *pairs, struct maple_digest *from,
-			 struct maple_digest *to, bool disjoint, bool ordered);
+			 struct maple_digest *to,
+			 const struct maple_dependency *d);
 void maple_digests_free(struct maple_pairs *pairs);
 
 int maple_pairs_correlate(struct maple_pairs *pairs);

@@ -27,29 +27,32 @@ static const struct maple_lockset *holds(void *ctx, uint32_t thread)
 	return locks->set;
 }
 
-static int found(void *ctx, const struct maple_dependency *d)
+static int found(void *ctx, const struct maple_dependency *found)
 {
 	struct maple_predict *p = ctx;
+	struct maple_dependency d = *found;
 	struct maple_iroot iroot = {
 		.idiom = MAPLE_IDIOM_1,
-		.e = { { d->from->site, d->from->kind },
-		       { d->to->site, d->to->kind } },
+		.e = { { d.from->site, d.from->kind },
+		       { d.to->site, d.to->kind } },
 	};
 	struct maple_brief brief = {
-		.e = { { d->from->thread, d->from_span->occurrence,
-			 d->from_span->class },
-		       { d->to->thread, d->to_span->occurrence,
-			 d->to_span->class } },
-		.disjoint = d->disjoint,
-		.ordered = d->ordered,
+		.e = { { d.from->thread, d.from_span->occurrence,
+			 d.from_span->class },
+		       { d.to->thread, d.to_span->occurrence,
+			 d.to_span->class } },
+		.disjoint = d.disjoint,
+		.ordered = d.ordered,
 	};
 
-	if (d->from->site == MAPLE_SITE_NONE || d->to->site == MAPLE_SITE_NONE)
+	if (d.from->site == MAPLE_SITE_NONE || d.to->site == MAPLE_SITE_NONE)
 		return 0;
-	if (p->compound && maple_pairs_known(&p->pairs, d))
+	if (p->compound && maple_pairs_known(&p->pairs, &d))
 		return 0;
+	brief.against = d.against =
+		maple_causes_against(&p->causes, &d);
 	maple_iroots_predicted(&p->iroots, &iroot, &brief);
-	return p->compound ? maple_pairs_dependency(&p->pairs, d) : 0;
+	return p->compound ? maple_pairs_dependency(&p->pairs, &d) : 0;
 }
 
 static int folded(void *ctx, struct maple_entry *entry,
@@ -110,6 +113,7 @@ int maple_predict_create(const struct maple_predict_options *options,
 	p->window.events = p->options.window;
 	p->window.stats = &p->stats;
 	maple_clocks_init(&p->clocks, &p->stats);
+	p->causes.stats = &p->stats;
 	maple_space_init(&p->space, p->options.max_locations,
 			 p->options.max_entries, &p->stats);
 	maple_sites_init(&p->sites, &p->stats);
@@ -197,6 +201,7 @@ static void complete(void *ctx, const struct maple_iroot *iroot,
 	memset(facts, 0, sizeof(*facts));
 	facts->disjoint = brief->disjoint;
 	facts->ordered = brief->ordered;
+	facts->against = brief->against;
 	facts->unserializable = unserializable(iroot);
 	for (unsigned int i = 0; i < maple_iroot_events(iroot->idiom); i++) {
 		facts->e[i].thread = brief->e[i].thread;
@@ -307,6 +312,7 @@ void maple_predict_destroy(struct maple_predict *p)
 		free(p->thread[i]);
 	}
 	maple_clocks_deinit(&p->clocks);
+	maple_causes_deinit(&p->causes);
 	maple_annotations_deinit(&p->history.annotations);
 	maple_observer_deinit(&p->observer);
 	maple_sites_deinit(&p->sites);

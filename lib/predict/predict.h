@@ -57,6 +57,8 @@ struct maple_predict_facts {
 	bool ordered;	     /* happens-before forces some dependency */
 	bool unserializable; /* idioms 2, 3: W-W-W or one of AVIO's four */
 	bool gates_cut;	     /* there were more gates than fit */
+	bool against;	     /* idiom 1: each time, the first event's thread
+				did it knowing that the other's was done */
 };
 
 /*
@@ -94,6 +96,7 @@ struct maple_predict_stats {
 	uint64_t cut_stretches; /* clocks of accesses in local pairs */
 	uint64_t cut_edges;	/* dependencies to correlate them with */
 	uint64_t cut_correlations; /* local pairs not correlated */
+	uint64_t cut_causes;	/* knowledge of other threads not kept */
 	uint64_t cut_sequences; /* observer: compound idioms not looked for */
 	uint64_t no_memory;	/* allocations that failed */
 };

@@ -40,11 +40,13 @@ static bool conflict(const struct maple_summary *from,
 	}
 }
 
-static int propose(struct maple_history *history, struct maple_summary *from,
+static int propose(struct maple_history *history,
+		   const struct maple_cell *cell, struct maple_summary *from,
 		   const struct maple_span *from_span, struct maple_summary *to,
 		   const struct maple_span *to_span, bool ordered)
 {
 	struct maple_dependency dependency = {
+		.cell = cell,
 		.from = from,
 		.to = to,
 		.from_span = from_span,
@@ -113,10 +115,11 @@ int maple_history_search(struct maple_history *history,
 			other = concurrent(s, span->epoch);
 			if (!other)
 				continue;
-			ret = propose(history, s, other, summary, span, false);
+			ret = propose(history, cell, s, other, summary, span,
+				      false);
 			if (!ret)
-				ret = propose(history, summary, span, s, other,
-					      false);
+				ret = propose(history, cell, summary, span, s,
+					      other, false);
 			if (ret)
 				return ret;
 		}
@@ -216,8 +219,8 @@ static int neighbours_of(struct maple_history *history,
 		to_span = span_in(first, to->epoch);
 		if (!from_span || !to_span)
 			continue;
-		ret = propose(history, from->last, from_span, first, to_span,
-			      true);
+		ret = propose(history, cell, from->last, from_span, first,
+			      to_span, true);
 		if (ret)
 			return ret;
 	}

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "causes.h"
 #include "clock.h"
 #include "history.h"
 #include "iroots.h"
@@ -33,6 +34,7 @@ struct maple_predict {
 	struct maple_predict_sink sink;
 	struct maple_predict_stats stats;
 	struct maple_clocks clocks;
+	struct maple_causes causes;
 	struct maple_space space;
 	struct maple_history history;
 	struct maple_window window;

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * What one thread did because of another, as far as it can be told: orders
+ * that the program makes itself, with a flag or a queue under a lock.
+ * Happens-before leaves mutexes out (Maple, 3.3), so such an order looks open;
+ * to reverse it, the program would have to read something else.
+ *
+ * A cause is a read, under a lock, of what another thread wrote under the same
+ * lock: from then on the reader knows all that the writer had done and known.
+ * Conditions, semaphores, barriers, thread creation and joining are causes as
+ * well, if coarser ones than clock.c has: the latest signal is taken for the
+ * one that woke. A read-modify-write is none, counting binds nobody.
+ *
+ *   Q  t   [ w ]                 t before f: f was done knowing of t
+ *             \
+ *   P         [ r ]   f          without a common lock
+ *   P         [ r     f ]        f under r's lock: not before, the sections
+ *                                themselves may come the other way round
+ *
+ * This is a hint, not a proof: what is read may not matter. Hence it decides
+ * what is tried first, never what is predicted. So what is kept of it may be
+ * coarse: writes in a cache of fixed size, by four bytes, of the first 64 of
+ * each; locks as bits; knowledge of 65,536 times for each two threads, after
+ * which nothing is learned (cut_causes).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "causes.h"
+
+#define WRITES	   (1u << 15)
+#define UNITS	   16	       /* of four bytes, looked at per access */
+#define LEARNED	   (1u << 16)  /* for each two threads */
+#define OPEN	   UINT32_MAX  /* the section has not ended */
+#define EVERYTHING UINT32_MAX  /* of a thread: it is over */
+#define SYNC_KEY   (1ull << 63) /* no data has such an address */
+
+/* What a thread knows, and the end of the section in which it wrote it down. */
+struct snapshot {
+	uint32_t refs, n;
+	uint32_t end; /* 0: not yet, or none */
+	uint32_t c[];
+};
+
+/* Knew from its event @at on what the other did up to @upto. */
+struct learned {
+	uint32_t at;
+	uint32_t until; /* end of the outermost section that it is from */
+	uint32_t upto;
+};
+
+struct knowledge {
+	uint32_t n, room;
+	struct learned *learned;
+};
+
+struct maple_cause_thread {
+	uint32_t n; /* of both arrays */
+	uint32_t *knows;
+	struct knowledge *of;
+	struct snapshot *snapshot; /* of knows; NULL: to be made */
+	uint32_t nopen;
+};
+
+struct maple_cause_write {
+	uint64_t key, locks;
+	struct snapshot *snapshot;
+	uint32_t thread, clock;
+};
+
+static void put(struct snapshot *snapshot)
+{
+	if (snapshot && !--snapshot->refs)
+		free(snapshot);
+}
+
+static struct maple_cause_thread *thread_of(struct maple_causes *causes,
+					    uint32_t number)
+{
+	struct maple_cause_thread **thread = &causes->thread[number];
+
+	if (!*thread)
+		*thread = calloc(1, sizeof(**thread));
+	return *thread;
+}
+
+static bool grow(struct maple_cause_thread *t, uint32_t n)
+{
+	struct knowledge *of;
+	uint32_t *knows;
+
+	if (n <= t->n)
+		return true;
+	knows = reallocarray(t->knows, n, sizeof(*knows));
+	if (!knows)
+		return false;
+	t->knows = knows;
+	of = reallocarray(t->of, n, sizeof(*of));
+	if (!of)
+		return false;
+	t->of = of;
+	memset(&knows[t->n], 0, (n - t->n) * sizeof(*knows));
+	memset(&of[t->n], 0, (n - t->n) * sizeof(*of));
+	t->n = n;
+	return true;
+}
+
+/* A reference of the caller's own to what @t knows now. */
+static struct snapshot *snapshot_of(struct maple_cause_thread *t)
+{
+	struct snapshot *s = t->snapshot;
+
+	if (!s) {
+		s = malloc(sizeof(*s) + t->n * sizeof(s->c[0]));
+		if (!s)
+			return NULL;
+		s->refs = 1;
+		s->n = t->n;
+		s->end = 0;
+		if (t->n)
+			memcpy(s->c, t->knows, t->n * sizeof(s->c[0]));
+		t->snapshot = s;
+	}
+	s->refs++;
+	return s;
+}
+
+static int note(struct maple_causes *causes, struct maple_cause_thread *t,
+		struct knowledge *of, const struct learned *learned)
+{
+	struct learned *grown;
+
+	if (of->n == LEARNED) {
+		causes->stats->cut_causes++;
+		return 0;
+	}
+	if (of->n == of->room) {
+		grown = reallocarray(of->learned, of->room ? 2 * of->room : 4,
+				     sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		of->room = of->room ? 2 * of->room : 4;
+		of->learned = grown;
+	}
+	of->learned[of->n++] = *learned;
+	t->nopen += learned->until == OPEN;
+	return 0;
+}
+
+/* The thread of @event learns what @other did up to @upto. */
+static int learn(struct maple_causes *causes, const struct maple_event *event,
+		 uint32_t other, uint32_t upto, bool locked)
+{
+	struct maple_cause_thread *t = causes->thread[event->thread];
+	struct learned learned = {
+		.at = event->clock,
+		.until = locked ? OPEN : event->clock,
+		.upto = upto,
+	};
+
+	if (other == event->thread || !upto)
+		return 0;
+	if (!grow(t, other + 1))
+		return -ENOMEM;
+	if (t->knows[other] >= upto)
+		return 0;
+	t->knows[other] = upto;
+	put(t->snapshot);
+	t->snapshot = NULL;
+	return note(causes, t, &t->of[other], &learned);
+}
+
+static int learn_all(struct maple_causes *causes,
+		     const struct maple_event *event,
+		     const struct snapshot *snapshot, bool locked)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; snapshot && i < snapshot->n && !ret; i++)
+		ret = learn(causes, event, i, snapshot->c[i], locked);
+	return ret;
+}
+
+static struct maple_cause_write *write_at(struct maple_causes *causes,
+					  uint64_t key)
+{
+	return &causes->writes[(key * 0x9e3779b97f4a7c15u) >> 49];
+}
+
+static int leave(struct maple_causes *causes, const struct maple_event *event,
+		 uint64_t key, uint64_t locks)
+{
+	struct maple_cause_thread *t = thread_of(causes, event->thread);
+	struct maple_cause_write *write;
+
+	_Static_assert(WRITES == 1u << (64 - 49), "write_at() knows how many");
+	if (!causes->writes)
+		causes->writes = calloc(WRITES, sizeof(*causes->writes));
+	if (!causes->writes || !t)
+		return -ENOMEM;
+	write = write_at(causes, key);
+	put(write->snapshot);
+	write->snapshot = snapshot_of(t);
+	write->key = write->snapshot ? key : 0;
+	write->locks = locks;
+	write->thread = event->thread;
+	write->clock = event->clock;
+	return write->snapshot ? 0 : -ENOMEM;
+}
+
+static int follow(struct maple_causes *causes, const struct maple_event *event,
+		  uint64_t key, uint64_t locks, bool locked)
+{
+	const struct maple_cause_write *write;
+	uint32_t upto;
+	int ret;
+
+	if (!causes->writes)
+		return 0;
+	write = write_at(causes, key);
+	if (write->key != key || !(write->locks & locks) ||
+	    write->thread == event->thread)
+		return 0;
+	if (!thread_of(causes, event->thread))
+		return -ENOMEM;
+	/* The whole section came before, not only the write. */
+	upto = write->snapshot->end > write->clock ? write->snapshot->end
+						   : write->clock;
+	ret = learn(causes, event, write->thread, upto, locked);
+	return ret ? ret : learn_all(causes, event, write->snapshot, locked);
+}
+
+static uint64_t lock_bits(const struct maple_locks *locks)
+{
+	uint64_t bits = 0;
+
+	for (unsigned int i = 0; i < locks->nheld; i++)
+		bits |= 1ull << (locks->held[i].lock * 0x9e3779b97f4a7c15u >>
+				 58);
+	return bits;
+}
+
+/*
+ * maple_causes_access - a read or write of memory
+ * @locks: what the thread holds
+ *
+ * Returns 0 or -ENOMEM, as all of these.
+ */
+int maple_causes_access(struct maple_causes *causes,
+			const struct maple_event *event,
+			const struct maple_locks *locks)
+{
+	uint64_t bits, first = event->addr / 4, unit;
+	int ret = 0;
+
+	if (!locks->nheld || !event->size)
+		return 0;
+	bits = lock_bits(locks);
+	for (unit = first; unit < first + UNITS && !ret; unit++) {
+		if (unit > (event->addr + event->size - 1) / 4)
+			break;
+		if (event->kind == MAPLE_EV_READ)
+			ret = follow(causes, event, unit + 1, bits, true);
+		else
+			ret = leave(causes, event, unit + 1, bits);
+	}
+	return ret;
+}
+
+/* maple_causes_release - the thread is about to release its last lock */
+void maple_causes_release(struct maple_causes *causes,
+			  const struct maple_event *event)
+{
+	struct maple_cause_thread *t = causes->thread[event->thread];
+	struct knowledge *of;
+
+	if (t && t->snapshot) {
+		t->snapshot->end = event->clock;
+		put(t->snapshot);
+		t->snapshot = NULL;
+	}
+	for (uint32_t i = 0; t && t->nopen && i < t->n; i++) {
+		of = &t->of[i];
+		for (uint32_t j = of->n; j-- > 0;) {
+			if (of->learned[j].until != OPEN)
+				break;
+			of->learned[j].until = event->clock;
+			t->nopen--;
+		}
+	}
+}
+
+/* A child knows what its parent does; it has no clock of its own yet. */
+static int create(struct maple_causes *causes, const struct maple_event *event)
+{
+	struct maple_cause_thread *parent = thread_of(causes, event->thread);
+	struct maple_event born = { .thread = (uint16_t)event->aux };
+	struct snapshot *snapshot;
+	int ret;
+
+	if (event->aux >= MAPLE_THREADS)
+		return 0;
+	snapshot = parent ? snapshot_of(parent) : NULL;
+	if (!snapshot || !thread_of(causes, event->aux)) {
+		put(snapshot);
+		return -ENOMEM;
+	}
+	ret = learn(causes, &born, event->thread, event->clock, false);
+	if (!ret)
+		ret = learn_all(causes, &born, snapshot, false);
+	put(snapshot);
+	return ret;
+}
+
+static int join(struct maple_causes *causes, const struct maple_event *event)
+{
+	struct maple_cause_thread *child;
+	struct snapshot *snapshot;
+	int ret;
+
+	if (event->aux >= MAPLE_THREADS || !causes->thread[event->aux])
+		return 0;
+	child = causes->thread[event->aux];
+	snapshot = snapshot_of(child);
+	if (!snapshot || !thread_of(causes, event->thread)) {
+		put(snapshot);
+		return -ENOMEM;
+	}
+	ret = learn(causes, event, event->aux, EVERYTHING, false);
+	if (!ret)
+		ret = learn_all(causes, event, snapshot, false);
+	put(snapshot);
+	return ret;
+}
+
+/* maple_causes_sync - any event that is neither an access nor a lock's */
+int maple_causes_sync(struct maple_causes *causes,
+		      const struct maple_event *event)
+{
+	uint64_t key = event->addr | SYNC_KEY;
+	int ret = 0;
+
+	switch (event->kind) {
+	case MAPLE_EV_CREATE:
+		return create(causes, event);
+	case MAPLE_EV_JOIN:
+		return join(causes, event);
+	case MAPLE_EV_BARRIER_IN:
+		/* Who comes last knows all, and tells all. */
+		ret = follow(causes, event, key, 1, false);
+		return ret ? ret : leave(causes, event, key, 1);
+	case MAPLE_EV_SIGNAL:
+	case MAPLE_EV_BROADCAST:
+	case MAPLE_EV_POST:
+	case MAPLE_EV_ONCE:
+		return leave(causes, event, key, 1);
+	case MAPLE_EV_WAKE:
+		if (event->flags & MAPLE_EVF_TIMEOUT)
+			return 0;
+		return follow(causes, event, key, 1, false);
+	case MAPLE_EV_TAKE:
+	case MAPLE_EV_ONCED:
+	case MAPLE_EV_BARRIER_OUT:
+		return follow(causes, event, key, 1, false);
+	default:
+		return 0;
+	}
+}
+
+/*
+ * maple_causes_before - whether all of @late was done knowing of all of @early
+ * @exclusive: one lock is around both, so what @late's section itself learned
+ *             does not count
+ */
+bool maple_causes_before(const struct maple_causes *causes,
+			 const struct maple_cause_span *early,
+			 const struct maple_cause_span *late, bool exclusive)
+{
+	const struct maple_cause_thread *t = causes->thread[late->thread];
+	const struct knowledge *of;
+	uint32_t low = 0, high;
+
+	if (!t || early->thread >= t->n)
+		return false;
+	of = &t->of[early->thread];
+	high = of->n;
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+		const struct learned *l = &of->learned[mid];
+
+		/* A read knows of what it reads. */
+		if (exclusive ? l->until < late->first : l->at <= late->first)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && of->learned[low - 1].upto >= early->last;
+}
+
+void maple_causes_deinit(struct maple_causes *causes)
+{
+	for (unsigned int i = 0; i < MAPLE_THREADS; i++) {
+		struct maple_cause_thread *t = causes->thread[i];
+
+		if (!t)
+			continue;
+		for (uint32_t j = 0; j < t->n; j++)
+			free(t->of[j].learned);
+		free(t->of);
+		free(t->knows);
+		put(t->snapshot);
+		free(t);
+	}
+	for (unsigned int i = 0; causes->writes && i < WRITES; i++)
+		put(causes->writes[i].snapshot);
+	free(causes->writes);
+}
