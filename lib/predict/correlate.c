@@ -118,15 +118,77 @@ static bool one_access(const struct maple_digest *s,
 		s->annotated == q->annotated);
 }
 
+/* Whether all that @early stands for was known when all of @late was done. */
+static bool knew(const struct correlation *c, uint32_t early_thread,
+		 uint32_t early_clock, uint32_t late_thread,
+		 uint32_t late_clock, const struct maple_edge *edge)
+{
+	struct maple_cause_span early = { early_thread, early_clock,
+					  early_clock };
+	struct maple_cause_span late = { late_thread, late_clock, late_clock };
+	bool exclusive = !edge->disjoint ||
+			 !maple_event_is_memory(edge->end->kind);
+
+	return maple_causes_before(c->pairs->causes, &early, &late, exclusive);
+}
+
+/*
+ * Whether what one thread did because of another (causes.c) keeps @s from
+ * coming after p, or @q from coming before c (@inward) or after it, in Q's
+ * order: s before q, or in idiom 5 the other way round.
+ */
+static bool against(const struct correlation *c, enum maple_idiom idiom,
+		    const struct maple_edge *s, const struct maple_edge *q)
+{
+	const struct maple_stretch *from = NULL, *to = NULL;
+	uint32_t p_thread = c->first->epoch->thread, i;
+
+	for (i = 0; i < s->end->nstretches; i++) {
+		const struct maple_stretch *at = &s->end->stretches[i];
+
+		if (knew(c, s->end->thread, at->last_clock, p_thread,
+			 c->first->first_clock, s))
+			continue;
+		from = at;
+		if (idiom != MAPLE_IDIOM_5)
+			break;
+		from = last_of(s->end);
+		break;
+	}
+	for (i = q->end->nstretches; i-- > 0 && !to;) {
+		const struct maple_stretch *at = &q->end->stretches[i];
+		bool over = idiom == MAPLE_IDIOM_6
+				    ? knew(c, q->end->thread, at->last_clock,
+					   p_thread, c->last->first_clock, q)
+				    : knew(c, p_thread, c->last->last_clock,
+					   q->end->thread, at->first_clock, q);
+
+		if (!over)
+			to = at;
+		else if (idiom == MAPLE_IDIOM_6)
+			break;
+	}
+	if (!from || !to)
+		return true;
+	if (idiom == MAPLE_IDIOM_5)
+		return q->end->stretches[0].first_clock > from->last_clock;
+	return after(from, to) < (idiom == MAPLE_IDIOM_2 ? 0 : 1);
+}
+
 static void predict(const struct correlation *c, enum maple_idiom idiom,
 		    const struct maple_digest *e0, const struct maple_digest *e1,
 		    const struct maple_digest *e2, const struct maple_digest *e3,
 		    const struct maple_edge *one, const struct maple_edge *two)
 {
 	const struct maple_digest *const d[] = { e0, e1, e2, e3 };
+	const struct maple_brief how = {
+		.disjoint = one->disjoint && two->disjoint,
+		.ordered = one->ordered || two->ordered,
+		.against = one->against || two->against ||
+			   against(c, idiom, one, two),
+	};
 
-	maple_pairs_predict(c->pairs, idiom, d, one->disjoint && two->disjoint,
-			    one->ordered || two->ordered);
+	maple_pairs_predict(c->pairs, idiom, d, &how);
 }
 
 /* Idioms 2 to 4, s and q of one thread. */

@@ -47,13 +47,14 @@ static void compare(struct maple_pairs *pairs, const struct half *p,
 		    const struct half *q)
 {
 	const struct maple_digest *const d[] = { p->a, q->b, q->a, p->b };
+	const struct maple_brief how = { .disjoint = true };
 
 	if (p->a->thread == q->a->thread ||
 	    maple_epoch_before(q->last->epoch, p->first->epoch) ||
 	    maple_epoch_before(p->last->epoch, q->first->epoch) ||
 	    !feasible(p->a, q->b) || !feasible(q->a, p->b))
 		return;
-	maple_pairs_predict(pairs, MAPLE_IDIOM_DEADLOCK, d, true, false);
+	maple_pairs_predict(pairs, MAPLE_IDIOM_DEADLOCK, d, &how);
 }
 
 static int add(struct halves *h, const struct maple_tally_item *pair,

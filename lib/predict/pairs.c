@@ -131,7 +131,9 @@ static int point_of(struct maple_pairs *pairs, struct maple_entry *entry,
 		p->next = pairs->points;
 		pairs->points = p;
 		pairs->npoints++;
+		p->first_clock = access->clock;
 	}
+	p->last_clock = access->clock;
 	p->other = entry->points;
 	entry->points = p;
 	*point = p;
@@ -347,10 +349,10 @@ int maple_pairs_dependency(struct maple_pairs *pairs,
 /* maple_pairs_predict - what @d, in the iRoot's order, can do */
 void maple_pairs_predict(struct maple_pairs *pairs, enum maple_idiom idiom,
 			 const struct maple_digest *const d[MAPLE_IROOT_EVENTS],
-			 bool disjoint, bool ordered)
+			 const struct maple_brief *how)
 {
 	struct maple_iroot iroot = { .idiom = idiom };
-	struct maple_brief brief = { .disjoint = disjoint, .ordered = ordered };
+	struct maple_brief brief = *how;
 
 	for (unsigned int i = 0; i < maple_iroot_events(idiom); i++) {
 		iroot.e[i].site = d[i]->site;

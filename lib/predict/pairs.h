@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "causes.h"
 #include "clock.h"
 #include "history.h"
 #include "iroots.h"
@@ -56,6 +57,7 @@ struct maple_point {
 	struct maple_epoch *epoch;
 	const struct maple_annotated *annotated; /* but for what is last */
 	uint32_t site;
+	uint32_t first_clock, last_clock;
 	uint8_t kind;
 	bool shared;
 	uint8_t ndigests;
@@ -67,6 +69,7 @@ struct maple_pairs {
 	struct maple_window *window;
 	struct maple_annotations *annotations;
 	struct maple_iroots *iroots;
+	const struct maple_causes *causes;
 	struct maple_predict_stats *stats;
 	unsigned int idioms;
 	uint32_t max_pairs;
@@ -115,7 +118,7 @@ int maple_pairs_correlate(struct maple_pairs *pairs);
 int maple_pairs_deadlocks(struct maple_pairs *pairs);
 void maple_pairs_predict(struct maple_pairs *pairs, enum maple_idiom idiom,
 			 const struct maple_digest *const d[MAPLE_IROOT_EVENTS],
-			 bool disjoint, bool ordered);
+			 const struct maple_brief *how);
 
 static inline const struct maple_point *
 maple_pair_first(const struct maple_tally_item *pair)

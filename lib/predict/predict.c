@@ -127,6 +127,7 @@ int maple_predict_create(const struct maple_predict_options *options,
 	p->pairs.window = &p->window;
 	p->pairs.annotations = &p->history.annotations;
 	p->pairs.iroots = &p->iroots;
+	p->pairs.causes = &p->causes;
 	p->pairs.stats = &p->stats;
 	p->pairs.idioms = p->options.idioms;
 	maple_pairs_init(&p->pairs, p->options.max_pairs);
