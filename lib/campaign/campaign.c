@@ -207,6 +207,7 @@ static void conclude(struct maple_campaign *c)
 	r->seconds = maple_clock_now() - c->began;
 	r->dry_runs = c->dry_runs;
 	r->candidates_left = maple_strategy_left(c);
+	r->candidates_resting = r->candidates_left - maple_strategy_fresh(c);
 	r->delivery.left_out = maple_profile_left_out(c);
 	if (r->nfindings) {
 		r->outcome = MAPLE_FOUND;

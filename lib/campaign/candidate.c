@@ -13,6 +13,7 @@
  * before any gets its second. An iRoot of several dependencies waits until
  * each of them, an iRoot of idiom 1, has been exposed by itself, and is left
  * out if that has failed for good: whoever exposes the whole exposes its parts.
+ * What is unlikely by what became of others (odds.c) comes after all else.
  *
  * Not decided here: whether an iRoot is feasible (predict/), how it is forced
  * (plan/).
@@ -203,10 +204,10 @@ bool maple_candidate_eligible(const struct maple_candidates *all,
 					 parts_exposed(all, &c->iroot));
 }
 
-/* maple_candidate_rests - whether @c comes after all that do not rest */
-bool maple_candidate_rests(const struct maple_candidates *all,
-			   const struct maple_candidate *c,
-			   const struct maple_candidate_limits *limits)
+/* Whether @c comes after all that do not rest. */
+static bool rests(const struct maple_candidates *all,
+		  const struct maple_candidate *c,
+		  const struct maple_candidate_limits *limits)
 {
 	return limits->order != MAPLE_ORDER_PAPER &&
 	       maple_odds_poor(&all->odds, &c->iroot, &c->facts);
@@ -242,7 +243,12 @@ static unsigned int turn(struct maple_candidates *all,
 			continue;
 		if (order == MAPLE_ORDER_PAPER)
 			return i;
-		/* least served for its weight */
+		/* All first tries first; then least served for its weight. */
+		if (found && best[i]->attempts != best[found]->attempts) {
+			if (best[i]->attempts < best[found]->attempts)
+				found = i;
+			continue;
+		}
 		if (!found || all->served[i] * weight[found] <
 				      all->served[found] * weight[i])
 			found = i;
@@ -256,19 +262,18 @@ maple_candidate_next(struct maple_candidates *all,
 		     const struct maple_candidate_limits *limits)
 {
 	struct maple_candidate *best[MAPLE_IDIOMS] = { NULL }, *c, *next;
-	bool resting = true;
+	bool resting = true, rest;
 	unsigned int idiom;
 
 	HASH_ITER (hh, all->table, c, next) {
 		if (!maple_candidate_eligible(all, c, limits))
 			continue;
-		/* Any that does not rest comes before all that do. */
-		if (resting && !maple_candidate_rests(all, c, limits)) {
-			resting = false;
-			memset(best, 0, sizeof(best));
-		}
-		if (!resting && maple_candidate_rests(all, c, limits))
+		rest = rests(all, c, limits);
+		if (rest && !resting)
 			continue;
+		if (!rest && resting)
+			memset(best, 0, sizeof(best));
+		resting = rest;
 		idiom = c->iroot.idiom;
 		if (!best[idiom] || before(c, best[idiom], limits->order))
 			best[idiom] = c;
@@ -287,6 +292,19 @@ uint64_t maple_candidate_left(const struct maple_candidates *all,
 
 	HASH_ITER (hh, all->table, c, next)
 		n += maple_candidate_eligible(all, c, limits);
+	return n;
+}
+
+/* maple_candidate_fresh - ... and do not rest */
+uint64_t maple_candidate_fresh(const struct maple_candidates *all,
+			       const struct maple_candidate_limits *limits)
+{
+	struct maple_candidate *c, *next;
+	uint64_t n = 0;
+
+	HASH_ITER (hh, all->table, c, next)
+		n += maple_candidate_eligible(all, c, limits) &&
+		     !rests(all, c, limits);
 	return n;
 }
 
@@ -351,5 +369,6 @@ void maple_candidate_destroy(struct maple_candidates *all)
 		HASH_DEL(all->sites, site);
 		free(site);
 	}
+	maple_odds_deinit(&all->odds);
 	all->n = 0;
 }

@@ -69,11 +69,10 @@ maple_candidate_next(struct maple_candidates *all,
 bool maple_candidate_eligible(const struct maple_candidates *all,
 			      const struct maple_candidate *c,
 			      const struct maple_candidate_limits *limits);
-bool maple_candidate_rests(const struct maple_candidates *all,
-			   const struct maple_candidate *c,
-			   const struct maple_candidate_limits *limits);
 uint64_t maple_candidate_left(const struct maple_candidates *all,
 			      const struct maple_candidate_limits *limits);
+uint64_t maple_candidate_fresh(const struct maple_candidates *all,
+			       const struct maple_candidate_limits *limits);
 int maple_candidate_plan(const struct maple_candidate *c, unsigned int attempt,
 			 bool paper, uint64_t seed, struct maple_plan *plan);
 void maple_candidate_destroy(struct maple_candidates *all);

@@ -5,7 +5,6 @@
  * word.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "internal.h"
@@ -107,8 +106,6 @@ static int record(struct maple_campaign *c, struct maple_trial *trial, void *ctx
 	if (trial->exposed || trial->run.delivered)
 		maple_odds_tried(&c->candidates.odds, &k->iroot, &k->facts,
 				 k->attempts == 1, trial->exposed);
-	if (getenv("SUCCESS_DEBUG"))
-		fprintf(stderr, "TRY %u row %ld a%u e %x %x against %d disjoint %d ordered %d mem %d score %d: %s\n", k->iroot.idiom, (long)k->row, k->attempts, k->iroot.e[0].site, k->iroot.e[1].site, k->facts.against, k->facts.disjoint, k->facts.ordered, maple_event_is_memory(k->iroot.e[0].kind), k->score, maple_memo_reason_name(trial->reason));
 	if (trial->exposed) {
 		v->news |= !k->exposed;
 		maple_candidate_exposed(&c->candidates, k);

@@ -152,6 +152,7 @@ int maple_campaign_check_program(const char *path, const char *exe,
 bool maple_strategy_enforces(const struct maple_campaign *c);
 unsigned int maple_strategy_attempts(const struct maple_campaign *c);
 uint64_t maple_strategy_left(const struct maple_campaign *c);
+uint64_t maple_strategy_fresh(const struct maple_campaign *c);
 bool maple_strategy_eligible(const struct maple_campaign *c,
 			     const struct maple_candidate *k);
 enum maple_phase maple_strategy_next(struct maple_campaign *c,

@@ -3,25 +3,39 @@
  * Odds: whether a candidate is worth a try now, by what became of those like
  * it. Most of what is left to try in a real program is infeasible, for a few
  * reasons that many candidates share: a flag or a queue orders them, an object
- * is not handed on yet, both ends stand in sections that come in one order.
- * Instead of proving any of this, candidates are put into classes by what
- * profiling knows of them, and each class is judged by its own tries:
+ * is not handed on yet, a site is never alone with the location. Instead of
+ * proving any of this, candidates are counted by what they have in common:
  *
- *   estimate = (exposed + PRIOR) / (tried + PRIOR / expectation)
+ *   class   the idiom and what profiling knows (facts)
+ *   site    the idiom, one of its events, and the site of that
  *
- * with an expectation that is even for most classes, and low where the
- * program itself made the order (facts.against, see predict/causes.c). While
- * the estimate is below POOR, the class rests: its candidates come after all
- * others of all idioms, but they do come, and a class in which some succeed
- * then rests no more. Nothing is stored: what holds for one program or input
+ *   estimate = (exposed + PRIOR) / (tried + PRIOR / expected)
+ *
+ * where half are expected to succeed, but few where the program itself made
+ * another order (facts->against, see predict/causes.c). A candidate with a
+ * poor estimate in its class or at one of its sites rests: it comes after all
+ * others of all idioms. But it does come, and when some like it then succeed,
+ * they rest no more. Nothing is stored: what holds for one program or input
  * need not hold for the next.
  */
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
 #include "odds.h"
 
-#define PRIOR	     0.5
-#define EVEN	     0.5
-#define EVEN_AGAINST 0.08
-#define POOR	     0.1
+#define PRIOR		 0.5
+#define EXPECTED	 0.5
+#define EXPECTED_AGAINST 0.05
+#define POOR_CLASS	 0.1  /* five failures in a row */
+#define POOR_SITE	 0.15 /* three */
+
+struct maple_odds_site {
+	struct site_key {
+		uint32_t site, idiom, event;
+	} key;
+	struct maple_odds_count count;
+	UT_hash_handle hh;
+};
 
 static unsigned int class_of(const struct maple_iroot *iroot,
 			     const struct maple_predict_facts *facts)
@@ -29,6 +43,41 @@ static unsigned int class_of(const struct maple_iroot *iroot,
 	return (facts->against ? 8u : 0) | (facts->disjoint ? 4u : 0) |
 	       (facts->ordered ? 2u : 0) |
 	       (maple_event_is_memory(iroot->e[0].kind) ? 1u : 0);
+}
+
+static struct maple_odds_site *site_of(const struct maple_odds *odds,
+				       const struct maple_iroot *iroot,
+				       unsigned int event)
+{
+	struct site_key key = { iroot->e[event].site, iroot->idiom, event };
+	struct maple_odds_site *found;
+
+	HASH_FIND(hh, odds->sites, &key, sizeof(key), found);
+	return found;
+}
+
+static struct maple_odds_site *site_make(struct maple_odds *odds,
+					 const struct maple_iroot *iroot,
+					 unsigned int event)
+{
+	struct maple_odds_site *site = site_of(odds, iroot, event);
+
+	if (site)
+		return site;
+	site = calloc(1, sizeof(*site));
+	if (!site)
+		return NULL;
+	site->key.site = iroot->e[event].site;
+	site->key.idiom = iroot->idiom;
+	site->key.event = event;
+	HASH_ADD(hh, odds->sites, key, sizeof(site->key), site);
+	return site;
+}
+
+static void count(struct maple_odds_count *count, bool first, bool exposed)
+{
+	count->tried += first;
+	count->exposed += exposed;
 }
 
 /*
@@ -41,11 +90,23 @@ void maple_odds_tried(struct maple_odds *odds, const struct maple_iroot *iroot,
 		      const struct maple_predict_facts *facts, bool first,
 		      bool exposed)
 {
-	struct maple_odds_class *class =
-		&odds->class[iroot->idiom][class_of(iroot, facts)];
+	struct maple_odds_site *site;
+	unsigned int i;
 
-	class->tried += first;
-	class->exposed += exposed;
+	count(&odds->class[iroot->idiom][class_of(iroot, facts)], first,
+	      exposed);
+	for (i = 0; i < maple_iroot_events(iroot->idiom); i++) {
+		site = site_make(odds, iroot, i);
+		if (site)
+			count(&site->count, first, exposed);
+	}
+}
+
+static bool poor(const struct maple_odds_count *count, double expected,
+		 double limit)
+{
+	return count->exposed + PRIOR <=
+	       limit * (count->tried + PRIOR / expected);
 }
 
 /* maple_odds_poor - whether candidates like this one should come last */
@@ -53,9 +114,26 @@ bool maple_odds_poor(const struct maple_odds *odds,
 		     const struct maple_iroot *iroot,
 		     const struct maple_predict_facts *facts)
 {
-	const struct maple_odds_class *class =
-		&odds->class[iroot->idiom][class_of(iroot, facts)];
-	double expected = facts->against ? EVEN_AGAINST : EVEN;
+	const struct maple_odds_site *site;
+	unsigned int i;
 
-	return (class->exposed + PRIOR) < POOR * (class->tried + PRIOR / expected);
+	if (poor(&odds->class[iroot->idiom][class_of(iroot, facts)],
+		 facts -> against ? EXPECTED_AGAINST : EXPECTED, POOR_CLASS))
+		return true;
+	for (i = 0; i < maple_iroot_events(iroot->idiom); i++) {
+		site = site_of(odds, iroot, i);
+		if (site && poor(&site->count, EXPECTED, POOR_SITE))
+			return true;
+	}
+	return false;
+}
+
+void maple_odds_deinit(struct maple_odds *odds)
+{
+	struct maple_odds_site *site, *next;
+
+	HASH_ITER (hh, odds->sites, site, next) {
+		HASH_DEL(odds->sites, site);
+		free(site);
+	}
 }

@@ -6,13 +6,19 @@
 #include <maple/iroot.h>
 #include "../predict/predict.h"
 
-#define MAPLE_ODDS_KINDS 16 /* classes of an idiom */
+#define MAPLE_ODDS_CLASSES 16 /* of each idiom */
 
-/* How candidates of one kind fared so far, in this campaign. */
+struct maple_odds_site;
+
+/* Candidates tried, and of these exposed. */
+struct maple_odds_count {
+	unsigned int tried, exposed;
+};
+
+/* How candidates fared so far, in this campaign. */
 struct maple_odds {
-	struct maple_odds_class {
-		unsigned int tried, exposed;
-	} class[MAPLE_IDIOMS][MAPLE_ODDS_KINDS];
+	struct maple_odds_count class[MAPLE_IDIOMS][MAPLE_ODDS_CLASSES];
+	struct maple_odds_site *sites;
 };
 
 void maple_odds_tried(struct maple_odds *odds, const struct maple_iroot *iroot,
@@ -21,5 +27,6 @@ void maple_odds_tried(struct maple_odds *odds, const struct maple_iroot *iroot,
 bool maple_odds_poor(const struct maple_odds *odds,
 		     const struct maple_iroot *iroot,
 		     const struct maple_predict_facts *facts);
+void maple_odds_deinit(struct maple_odds *odds);
 
 #endif

@@ -120,6 +120,14 @@ uint64_t maple_strategy_left(const struct maple_campaign *c)
 	return maple_candidate_left(&c->candidates, &limits);
 }
 
+/* maple_strategy_fresh - ... and that do not rest */
+uint64_t maple_strategy_fresh(const struct maple_campaign *c)
+{
+	struct maple_candidate_limits limits = limits_of(c);
+
+	return maple_candidate_fresh(&c->candidates, &limits);
+}
+
 /* maple_strategy_eligible - whether @k may be tried now */
 bool maple_strategy_eligible(const struct maple_campaign *c,
 			     const struct maple_candidate *k)
@@ -136,7 +144,7 @@ static bool profile_next(const struct maple_campaign *c)
 		return true;
 	if (c->dry_profiles >= MAPLE_DRY_PROFILES)
 		return false;
-	if (c->options->order == MAPLE_ORDER_PAPER || !maple_strategy_left(c))
+	if (c->options->order == MAPLE_ORDER_PAPER || !maple_strategy_fresh(c))
 		return true;
 	return c->since_profile >= MAPLE_ENFORCE_BATCH;
 }

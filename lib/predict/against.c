@@ -11,8 +11,6 @@
  * The last two hold when what is in between conflicts as well: a write, or
  * anything after a write; of a lock, everything.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include "causes.h"
 #include "history.h"
 
@@ -125,13 +123,5 @@ bool maple_causes_against(const struct maple_causes *causes,
 	if (knew(causes, exclusive, d->to->thread, d->to_span->last_clock,
 		 d->from->thread, d->from_span->first_clock))
 		return true;
-	if (getenv("AGAINST")) {
-		fprintf(stderr, "OPEN %x(%u: %u-%u of %u) => %x(%u: %u-%u of %u) disj %d ord %d ov %d met %d;", d->from->site, d->from->thread, d->from_span->first_clock, d->from_span->last_clock, d->from->nspans, d->to->site, d->to->thread, d->to_span->first_clock, d->to_span->last_clock, d->to->nspans, d->disjoint, d->ordered, overtaken(causes,d,exclusive), met(causes,d,exclusive));
-		struct maple_cause_thread2 { uint32_t n; uint32_t *knows; struct { uint32_t n, room; struct { uint32_t at, until, upto;} *l; } *of; } *t = (void *)causes->thread[d->from->thread];
-		if (t && d->to->thread < t->n) { fprintf(stderr, " from knows:"); for (uint32_t i = 0; i < t->of[d->to->thread].n; i++) fprintf(stderr, " %u-%u:%u", t->of[d->to->thread].l[i].at,t->of[d->to->thread].l[i].until,t->of[d->to->thread].l[i].upto); }
-		t = (void *)causes->thread[d->to->thread];
-		if (t && d->from->thread < t->n) { fprintf(stderr, " to knows:"); for (uint32_t i = 0; i < t->of[d->from->thread].n; i++) fprintf(stderr, " %u-%u:%u", t->of[d->from->thread].l[i].at,t->of[d->from->thread].l[i].until,t->of[d->from->thread].l[i].upto); }
-		fprintf(stderr, "\n");
-	}
 	return overtaken(causes, d, exclusive) || met(causes, d, exclusive);
 }

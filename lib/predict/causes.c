@@ -29,10 +29,10 @@
 #include "causes.h"
 
 #define WRITES	   (1u << 15)
-#define UNITS	   16	       /* of four bytes, looked at per access */
-#define LEARNED	   (1u << 16)  /* for each two threads */
-#define OPEN	   UINT32_MAX  /* the section has not ended */
-#define EVERYTHING UINT32_MAX  /* of a thread: it is over */
+#define UNITS	   16		/* of four bytes, looked at per access */
+#define LEARNED	   (1u << 16)	/* for each two threads */
+#define OPEN	   UINT32_MAX	/* the section has not ended */
+#define EVERYTHING UINT32_MAX	/* of a thread: it is over */
 #define SYNC_KEY   (1ull << 63) /* no data has such an address */
 
 /* What a thread knows, and the end of the section in which it wrote it down. */
@@ -235,8 +235,8 @@ static uint64_t lock_bits(const struct maple_locks *locks)
 	uint64_t bits = 0;
 
 	for (unsigned int i = 0; i < locks->nheld; i++)
-		bits |= 1ull << (locks->held[i].lock * 0x9e3779b97f4a7c15u >>
-				 58);
+		bits |= 1ull
+			<< (locks->held[i].lock * 0x9e3779b97f4a7c15u >> 58);
 	return bits;
 }
 

@@ -40,8 +40,8 @@ static bool conflict(const struct maple_summary *from,
 	}
 }
 
-static int propose(struct maple_history *history,
-		   const struct maple_cell *cell, struct maple_summary *from,
+static int propose(struct maple_history *history, const struct maple_cell *cell,
+		   struct maple_summary *from,
 		   const struct maple_span *from_span, struct maple_summary *to,
 		   const struct maple_span *to_span, bool ordered)
 {

@@ -100,8 +100,8 @@ static json_t *first_finding_object(const struct maple_campaign_result *result)
 static json_t *result_object(const struct maple_campaign_result *r)
 {
 	return json_pack(
-		"{s:i, s:s, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:I, s:i,"
-		" s:b, s:b, s:o, s:o, s:o}",
+		"{s:i, s:s, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:I, s:I,"
+		" s:i, s:b, s:b, s:o, s:o, s:o}",
 		"schema", MAPLE_REPORT_SCHEMA, "version", MAPLE_VERSION,
 		"verdict", maple_outcome_name(r->outcome), "seed",
 		maple_fields_number(r->seed), "seconds", r->seconds, "runs",
@@ -110,7 +110,8 @@ static json_t *result_object(const struct maple_campaign_result *r)
 		findings_array(r->findings, r->nfindings), "coverage",
 		coverage_object(&r->coverage), "undelivered",
 		maple_bytes_encode(r->undelivered), "candidates_left",
-		(json_int_t)r->candidates_left, "dry_runs", (int)r->dry_runs,
+		(json_int_t)r->candidates_left, "candidates_resting",
+		(json_int_t)r->candidates_resting, "dry_runs", (int)r->dry_runs,
 		"exhausted", r->exhausted, "interrupted", r->interrupted,
 		"backends", backends_object(&r->backends), "delivery",
 		delivery_object(&r->delivery), "suppressed",

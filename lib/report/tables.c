@@ -260,6 +260,11 @@ void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 				 maple_iroot_total(result->coverage.exposed),
 				 result->candidates_left, result->dry_runs,
 				 result->exhausted);
+	if (result->candidates_resting)
+		fprintf(out,
+			"%" PRIu64 " of the candidates left were put to rest: "
+			"they come last, what is like them failed\n",
+			result->candidates_resting);
 	if (style->output)
 		print_delivery(out, &result->delivery);
 }

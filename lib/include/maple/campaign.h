@@ -145,6 +145,7 @@ struct maple_campaign_result {
 	struct maple_finding **suppressed; /* owned; not confirmed */
 	struct maple_coverage coverage;
 	uint64_t candidates_left;
+	uint64_t candidates_resting; /* of these: what is like them failed */
 	unsigned int dry_runs;
 	bool exhausted; /* nothing was left to try */
 	struct maple_delivery delivery;
