@@ -125,6 +125,12 @@ static struct snapshot *snapshot_of(struct maple_cause_thread *t)
 	return s;
 }
 
+static void changed(struct maple_cause_thread *t)
+{
+	put(t->snapshot);
+	t->snapshot = NULL;
+}
+
 static int note(struct maple_causes *causes, struct maple_cause_thread *t,
 		struct knowledge *of, const struct learned *learned)
 {
@@ -165,8 +171,7 @@ static int learn(struct maple_causes *causes, const struct maple_event *event,
 	if (t->knows[other] >= upto)
 		return 0;
 	t->knows[other] = upto;
-	put(t->snapshot);
-	t->snapshot = NULL;
+	changed(t);
 	return note(causes, t, &t->of[other], &learned);
 }
 
@@ -188,7 +193,7 @@ static struct maple_cause_write *write_at(struct maple_causes *causes,
 }
 
 static int leave(struct maple_causes *causes, const struct maple_event *event,
-		 uint64_t key, uint64_t locks)
+		 uint64_t key, uint64_t locks, bool locked)
 {
 	struct maple_cause_thread *t = thread_of(causes, event->thread);
 	struct maple_cause_write *write;
@@ -205,6 +210,8 @@ static int leave(struct maple_causes *causes, const struct maple_event *event,
 	write->locks = locks;
 	write->thread = event->thread;
 	write->clock = event->clock;
+	if (!locked)
+		changed(t); /* its end is not that of a section to come */
 	return write->snapshot ? 0 : -ENOMEM;
 }
 
@@ -262,7 +269,7 @@ int maple_causes_access(struct maple_causes *causes,
 		if (event->kind == MAPLE_EV_READ)
 			ret = follow(causes, event, unit + 1, bits, true);
 		else
-			ret = leave(causes, event, unit + 1, bits);
+			ret = leave(causes, event, unit + 1, bits, true);
 	}
 	return ret;
 }
@@ -276,8 +283,7 @@ void maple_causes_release(struct maple_causes *causes,
 
 	if (t && t->snapshot) {
 		t->snapshot->end = event->clock;
-		put(t->snapshot);
-		t->snapshot = NULL;
+		changed(t);
 	}
 	for (uint32_t i = 0; t && t->nopen && i < t->n; i++) {
 		of = &t->of[i];
@@ -348,12 +354,12 @@ int maple_causes_sync(struct maple_causes *causes,
 	case MAPLE_EV_BARRIER_IN:
 		/* Who comes last knows all, and tells all. */
 		ret = follow(causes, event, key, 1, false);
-		return ret ? ret : leave(causes, event, key, 1);
+		return ret ? ret : leave(causes, event, key, 1, false);
 	case MAPLE_EV_SIGNAL:
 	case MAPLE_EV_BROADCAST:
 	case MAPLE_EV_POST:
 	case MAPLE_EV_ONCE:
-		return leave(causes, event, key, 1);
+		return leave(causes, event, key, 1, false);
 	case MAPLE_EV_WAKE:
 		if (event->flags & MAPLE_EVF_TIMEOUT)
 			return 0;

@@ -114,6 +114,79 @@ static void ranked_takes_turns_over_idioms(void **state)
 	maple_candidate_destroy(&all);
 }
 
+static void ranked_tries_all_once_before_any_twice(void **state)
+{
+	struct maple_candidates all = { 0 };
+	struct maple_candidate *one = add(&all, 1, 1, 2);
+	struct maple_candidate *two = add(&all, 2, 5, 6);
+
+	one->attempts = 1;
+	for (int i = 0; i < 9; i++)
+		assert_ptr_equal(maple_candidate_next(&all, &ranked), two);
+	two->attempts = 2;
+	assert_ptr_equal(maple_candidate_next(&all, &ranked), one);
+	maple_candidate_destroy(&all);
+}
+
+static void failed(struct maple_candidates *all, struct maple_candidate *c)
+{
+	c->attempts = 4;
+	maple_odds_tried(&all->odds, &c->iroot, &c->facts, true, false);
+}
+
+/* Against what the program orders: last, and tried all the same. */
+static void against_comes_last(void **state)
+{
+	struct maple_candidates all = { 0 };
+	struct maple_candidate *high = add(&all, 1, 1, 2);
+	struct maple_candidate *low = add(&all, 2, 3, 4);
+
+	high->score = 9;
+	high->facts.against = true;
+	assert_int_equal(maple_candidate_left(&all, &ranked), 2);
+	assert_int_equal(maple_candidate_fresh(&all, &ranked), 1);
+	assert_int_equal(maple_candidate_fresh(&all, &paper), 2);
+	assert_ptr_equal(maple_candidate_next(&all, &paper), high);
+	assert_ptr_equal(maple_candidate_next(&all, &ranked), low);
+	low->attempts = 4;
+	assert_ptr_equal(maple_candidate_next(&all, &ranked), high);
+	/* One that succeeds speaks for the others. */
+	maple_odds_tried(&all.odds, &high->iroot, &high->facts, true, true);
+	assert_int_equal(maple_candidate_fresh(&all, &ranked), 1);
+	maple_candidate_destroy(&all);
+}
+
+/* A site rests after three failures, a class after five. */
+static void failures_put_to_rest(void **state)
+{
+	struct maple_candidates all = { 0 };
+	struct maple_candidate *site = add(&all, 1, 1, 99);
+	struct maple_candidate *class = add(&all, 1, 100, 101);
+	struct maple_candidate *other = add(&all, 1, 102, 103);
+	uint32_t i;
+
+	site->score = 9;
+	class->score = 8;
+	other->facts.disjoint = true;
+	for (i = 0; i < 3; i++) {
+		assert_ptr_equal(maple_candidate_next(&all, &ranked), site);
+		failed(&all, add(&all, 1, 1, 10 + i));
+	}
+	for (; i < 5; i++) {
+		assert_ptr_equal(maple_candidate_next(&all, &ranked), class);
+		failed(&all, add(&all, 1, 20 + i, 30 + i));
+	}
+	assert_ptr_equal(maple_candidate_next(&all, &ranked), other);
+	assert_int_equal(maple_candidate_left(&all, &ranked), 3);
+	assert_int_equal(maple_candidate_fresh(&all, &ranked), 1);
+	maple_odds_tried(&all.odds, &class->iroot, &class->facts, true, true);
+	assert_int_equal(maple_candidate_fresh(&all, &ranked), 2);
+	other->attempts = 4;
+	maple_candidate_exposed(&all, class);
+	assert_ptr_equal(maple_candidate_next(&all, &ranked), site);
+	maple_candidate_destroy(&all);
+}
+
 /* The whole waits for its parts, and goes with them. */
 static void whole_waits_for_its_parts(void **state)
 {
@@ -531,6 +604,9 @@ int main(void)
 		cmocka_unit_test(ranked_tries_each_once_first),
 		cmocka_unit_test(paper_goes_by_idiom_then_application),
 		cmocka_unit_test(ranked_takes_turns_over_idioms),
+		cmocka_unit_test(ranked_tries_all_once_before_any_twice),
+		cmocka_unit_test(against_comes_last),
+		cmocka_unit_test(failures_put_to_rest),
 		cmocka_unit_test(whole_waits_for_its_parts),
 		cmocka_unit_test(plan_has_what_profiling_saw),
 		cmocka_unit_test(lonely_sites_are_sampled),

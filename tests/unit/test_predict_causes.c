@@ -251,6 +251,19 @@ static void test_wake(void **state)
 	assert_false(against(W, 6, W, 1));
 }
 
+/* A post says nothing of the section after it. */
+static void test_post(void **state)
+{
+	begin(1u << MAPLE_IDIOM_1);
+	event(1, MAPLE_EV_POST, CALL | 20, COND, 0, 0);
+	data(1, W, 1, X);
+	locked(1, M, W, 2, FLAG);
+	event(2, MAPLE_EV_TAKE, CALL | 21, COND, 0, 0);
+	data(2, W, 3, X);
+	end();
+	assert_false(against(W, 3, W, 1));
+}
+
 /* 1's pair of writes is over before 2 reads, or it is not. */
 static void handed(bool flag)
 {
@@ -293,6 +306,7 @@ int main(void)
 		cmocka_unit_test(test_met),
 		cmocka_unit_test(test_once),
 		cmocka_unit_test(test_wake),
+		cmocka_unit_test(test_post),
 		cmocka_unit_test(test_compound),
 	};
 
