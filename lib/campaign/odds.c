@@ -26,7 +26,7 @@
 #define PRIOR		 0.5
 #define EXPECTED	 0.5
 #define EXPECTED_AGAINST 0.05
-#define POOR_CLASS	 0.1  /* five failures in a row */
+#define POOR_CLASS	 0.09 /* five failures in a row */
 #define POOR_SITE	 0.15 /* three */
 
 struct maple_odds_site {
