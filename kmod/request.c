@@ -169,7 +169,8 @@ struct file *maple_request_file(struct genl_info *info)
 		return ERR_PTR(maple_request_refuse(
 			info, MAPLE_A_FD, -EBADF,
 			"that is no open file of the sender"));
-	if (S_ISREG(file_inode(file)->i_mode))
+	/* A pidfd says that it is one too, but it is empty. */
+	if (S_ISREG(file_inode(file)->i_mode) && i_size_read(file_inode(file)))
 		return file;
 	fput(file);
 	return ERR_PTR(

@@ -28,8 +28,11 @@ static const struct half {
 	void (*probe)(struct maple_ability *ability); /* but the agent's */
 } halves[MAPLE_HALVES] = {
 	[MAPLE_HALF_AGENT] = { "agent", true, true, maple_backend_agent_create },
-	[MAPLE_HALF_EBPF] = { "ebpf", true, false, maple_backend_ebpf_create },
-	[MAPLE_HALF_MODULE] = { "module", false, true, NULL },
+	[MAPLE_HALF_EBPF] = { "ebpf", true, false, maple_backend_ebpf_create,
+			      maple_ebpf_probe },
+	[MAPLE_HALF_MODULE] = { "module", false, true,
+				maple_backend_module_create,
+				maple_module_probe },
 };
 
 /* maple_half_name - "agent", "ebpf", "module" */
@@ -100,7 +103,6 @@ void maple_pair_look(const struct maple_backend_options *options,
 {
 	memset(ability, 0, MAPLE_HALVES * sizeof(*ability));
 	maple_agent_probe(options, &ability[MAPLE_HALF_AGENT]);
-	maple_ebpf_probe(&ability[MAPLE_HALF_EBPF]);
 	for (int i = 0; i < MAPLE_HALVES; i++) {
 		if (halves[i].probe)
 			halves[i].probe(&ability[i]);

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The module backend: maple.ko enforces plans, and sets the priorities of
+ * profile runs that eBPF observes. A session per run; it begins while the
+ * program stands at its entry point and ends when the program is gone, or
+ * with us.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "../../image/image.h"
+#include "../stack.h"
+#include "control.h"
+#include "events.h"
+#include "placing.h"
+
+#define MARGIN \
+	5.0 /* seconds after which the watchdog does what run.c did not */
+#define DRAIN_MOST 65536 /* entries at a time, or nobody looks at the clock */
+
+static_assert((int)MAPLE_SCHEDULE_OLDER == MAPLE_UAPI_OLDER &&
+		      (int)MAPLE_SCHEDULE_YOUNGER == MAPLE_UAPI_YOUNGER &&
+		      (int)MAPLE_SCHEDULE_NATIVE == MAPLE_UAPI_NATIVE,
+	      "one order, two names");
+
+struct module_backend {
+	struct maple_backend base;
+	struct maple_control *control;
+	const struct maple_run_order *order; /* from prepare() on */
+	struct maple_placing placing;
+
+	/* The run. */
+	pid_t pid; /* 0: not attached */
+	struct maple_mappings mappings;
+	uint32_t *index; /* by mapping: in the registry, or NONE */
+	struct maple_kernel_events *calls; /* only numbers call sites */
+	struct maple_control_status last;
+	bool unmapped; /* a call came from where nothing was mapped */
+	bool looked;   /* ... and the mappings were read again for it */
+	bool crash_seen;
+	uint64_t entries;
+};
+
+static struct module_backend *module_of(struct maple_backend *b)
+{
+	return (struct module_backend *)b;
+}
+
+static void forget_images(struct module_backend *m)
+{
+	maple_mappings_deinit(&m->mappings);
+	free(m->index);
+	m->index = NULL;
+}
+
+static int prepare(struct maple_backend *b, const struct maple_run_order *order,
+		   char ***envp, struct maple_error *err)
+{
+	struct module_backend *m = module_of(b);
+
+	if (order->kind == MAPLE_RUN_SCHEDULE &&
+	    order->schedule > MAPLE_SCHEDULE_YOUNGER)
+		return maple_error_set(err, ENOTSUP,
+				       "maple.ko has no schedules with change "
+				       "points: choose --backend agent, or "
+				       "ebpf+agent, for this strategy");
+	forget_images(m);
+	free(m->last.threads);
+	memset(&m->last, 0, sizeof(m->last));
+	maple_kernel_events_start(m->calls);
+	m->order = order;
+	m->pid = 0;
+	m->unmapped = m->looked = m->crash_seen = false;
+	m->entries = 0;
+	return 0;
+}
+
+/* ---- images ---- */
+
+static uint32_t register_image(struct module_backend *m,
+			       const struct maple_mapped *image)
+{
+	const struct maple_backend_options *o = &m->base.options;
+	char text[MAPLE_MAPPED_PATH + MAPLE_ERROR_MAX + 32];
+	uint32_t index = MAPLE_REGISTRY_NONE;
+	struct maple_error err;
+	bool wanted = maple_image_wanted(image->path, image->is_main,
+					 o->include, o->exclude);
+
+	/* The program has an identity even if it is left out. */
+	if (!wanted && !image->is_main)
+		return MAPLE_REGISTRY_NONE;
+	if (!maple_registry_add(o->registry, image->path, &index, &err))
+		return index;
+	snprintf(text, sizeof(text), "%s is not observed: %s", image->path,
+		 err.text);
+	o->notice(o->ctx, text);
+	return MAPLE_REGISTRY_NONE;
+}
+
+static int read_images(struct module_backend *m, pid_t pid,
+		       struct maple_error *err)
+{
+	unsigned int i;
+	int e;
+
+	forget_images(m);
+	e = maple_mappings_read(pid, &m->mappings, err);
+	if (e)
+		return e;
+	m->index = calloc(m->mappings.n + 1, sizeof(*m->index));
+	if (!m->index) {
+		forget_images(m);
+		return maple_error_set(err, ENOMEM, "out of memory");
+	}
+	for (i = 0; i < m->mappings.n; i++)
+		m->index[i] = register_image(m, &m->mappings.image[i]);
+	m->calls->registry = m->base.options.registry;
+	m->calls->mappings = &m->mappings;
+	m->placing.registry = m->base.options.registry;
+	m->placing.mappings = &m->mappings;
+	m->placing.index = m->index;
+	return 0;
+}
+
+/* ---- the session ---- */
+
+static uint32_t deadline(const struct maple_run_order *order)
+{
+	double ms = (order->timeout + order->grace + MARGIN) * 1000;
+
+	return order->timeout > 0 && ms < MAPLE_DEADLINE_MAX
+		       ? (uint32_t)ms
+		       : MAPLE_DEADLINE_MAX;
+}
+
+static int start_session(struct module_backend *m, pid_t pid,
+			 struct maple_error *err)
+{
+	bool enforces = m->order->kind == MAPLE_RUN_ENFORCE;
+	struct maple_control_order order = {
+		.cpu = m->base.options.cpu->number,
+		.sched = enforces ? MAPLE_UAPI_PLAN
+				  : (uint32_t)m->order->schedule,
+		.seed = m->order->seed,
+		.deadline_ms = deadline(m->order),
+		.plan = enforces ? m->order->plan : NULL,
+	};
+	int e;
+
+	order.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (order.pidfd < 0)
+		return maple_error_set(err, errno, "process %d: %m", pid);
+	e = maple_control_start(m->control, &order, err);
+	close(order.pidfd);
+	return e;
+}
+
+static int attach(struct maple_backend *b, pid_t pid, struct maple_error *err)
+{
+	struct module_backend *m = module_of(b);
+	int e;
+
+	e = read_images(m, pid, err);
+	if (!e)
+		e = start_session(m, pid, err);
+	if (e)
+		return e;
+	m->pid = pid;
+	if (m->order->kind == MAPLE_RUN_ENFORCE)
+		e = maple_placing_put(&m->placing, m->order->plan, m->control,
+				      err);
+	return e;
+}
+
+/* ---- the log ---- */
+
+/* An image may have been loaded since; it is looked for once a drain. */
+static void look_again(struct module_backend *m)
+{
+	struct maple_error err;
+
+	if (m->looked)
+		return;
+	m->looked = true;
+	if (!read_images(m, m->pid, &err))
+		maple_kernel_events_start(m->calls);
+}
+
+static void hand_out(struct module_backend *m, const struct maple_run_sink *sink,
+		     const struct maple_log_entry *entry)
+{
+	struct maple_event event = entry->event;
+
+	if (event.thread >= MAPLE_THREADS)
+		return;
+	if (event.site == MAPLE_SITE_NONE && entry->caller) {
+		if (!maple_mappings_find(&m->mappings, entry->caller))
+			look_again(m);
+		event.site = maple_kernel_call_site(m->calls, entry->caller);
+	}
+	m->entries++;
+	if (sink->event)
+		sink->event(sink->ctx, &event);
+}
+
+static void drain(struct module_backend *m, const struct maple_run_sink *sink,
+		  uint64_t most)
+{
+	struct maple_log_entry entry[MAPLE_PER_MESSAGE];
+	struct maple_error err;
+	uint64_t done = 0;
+	int i, n;
+
+	m->looked = false;
+	while (done < most) {
+		n = maple_control_log(m->control, entry, &err);
+		if (n <= 0)
+			break;
+		for (i = 0; i < n; i++)
+			hand_out(m, sink, &entry[i]);
+		done += n;
+	}
+}
+
+/* ---- a run's course ---- */
+
+/* The module keeps the crashed program standing until we have looked. */
+static void look_at_crash(struct module_backend *m, struct maple_run *run)
+{
+	const struct maple_uapi_crash *crash = &m->last.crash;
+
+	if (!m->last.crashed || m->crash_seen)
+		return;
+	m->crash_seen = true;
+	run->signo = crash->signo;
+	run->failed_tid = crash->tid;
+	run->fault = crash->address;
+	run->pc = crash->pc;
+	if (!crash->standing)
+		return;
+	if (m->order->stacks && !run->stacks)
+		maple_stack_collect(m->pid, &run->stacks, &run->nstacks, NULL);
+	maple_control_resume(m->control, NULL);
+}
+
+/* The last word counts: a session does not come back. */
+static void ask(struct module_backend *m, bool threads)
+{
+	struct maple_control_status now;
+
+	if (maple_control_status(m->control, threads, &now, NULL))
+		return;
+	free(m->last.threads);
+	m->last = now;
+}
+
+static pid_t serve(struct maple_backend *b, const struct maple_run_sink *sink,
+		   struct maple_run *run)
+{
+	struct module_backend *m = module_of(b);
+
+	if (!m->pid)
+		return 0;
+	drain(m, sink, DRAIN_MOST);
+	ask(m, false);
+	look_at_crash(m, run);
+	return m->last.state == MAPLE_SESSION_CRASHED ||
+			       m->last.state == MAPLE_SESSION_GONE
+		       ? 0
+		       : m->pid;
+}
+
+static void release(struct maple_backend *b)
+{
+	struct module_backend *m = module_of(b);
+
+	if (m->pid)
+		maple_control_release(m->control, NULL);
+}
+
+/* ---- what it came to ---- */
+
+static void fill_threads(struct module_backend *m, struct maple_run *run)
+{
+	const struct maple_uapi_thread *t = m->last.threads;
+	struct maple_run_thread *to;
+	uint32_t i;
+
+	run->threads = calloc(m->last.nthreads + 1, sizeof(*run->threads));
+	for (i = 0; run->threads && i < m->last.nthreads; i++, t++) {
+		to = &run->threads[i];
+		memcpy(to->name, t->name, sizeof(to->name));
+		to->name[sizeof(to->name) - 1] = '\0';
+		to->tid = t->tid;
+		to->pthread = t->pthread;
+		to->at = t->at;
+		run->nthreads = i + 1;
+	}
+}
+
+static void fill_images(struct module_backend *m, struct maple_run *run)
+{
+	const struct maple_mapped *image;
+	struct maple_run_image *to;
+	uint32_t nsites;
+	unsigned int i;
+
+	run->images = calloc(m->mappings.n + 1, sizeof(*run->images));
+	for (i = 0; run->images && i < m->mappings.n; i++) {
+		if (m->index[i] == MAPLE_REGISTRY_NONE)
+			continue;
+		image = &m->mappings.image[i];
+		maple_image_sites(maple_registry_image(m->base.options.registry,
+						       m->index[i]),
+				  &nsites);
+		run->sites += nsites;
+		to = &run->images[run->nimages++];
+		to->index = m->index[i];
+		to->is_main = image->is_main;
+		to->bias = image->bias;
+		to->lo = image->lo;
+		to->hi = image->hi;
+	}
+}
+
+/* Whether the run may count; says the cause and the mend if not. */
+static void judge_delivery(struct module_backend *m, struct maple_run *run)
+{
+	const struct maple_counters *c = &m->last.counters;
+	bool enforces = m->order->kind == MAPLE_RUN_ENFORCE;
+
+	if (!m->pid)
+		snprintf(run->why_not, sizeof(run->why_not),
+			 "maple.ko was not attached to %s",
+			 m->base.options.argv[0]);
+	else if (!c->priorities && (enforces || m->order->schedule))
+		snprintf(run->why_not, sizeof(run->why_not),
+			 "maple.ko set no priority: %s ended before its first "
+			 "instruction",
+			 m->base.options.argv[0]);
+	else if (m->last.state == MAPLE_SESSION_STARVED &&
+		 !m->last.result.exposed)
+		snprintf(run->why_not, sizeof(run->why_not),
+			 "maple.ko gave up the schedule, which starved CPU %d: "
+			 "is something else real-time there?",
+			 m->base.options.cpu->number);
+	else if (enforces && !c->hits && !c->calls)
+		snprintf(run->why_not, sizeof(run->why_not),
+			 "no access was enforced: no site of the plan was "
+			 "reached");
+	else
+		run->delivered = true;
+}
+
+static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
+		   struct maple_run *run)
+{
+	struct module_backend *m = module_of(b);
+	const struct maple_counters *c = &m->last.counters;
+
+	if (m->pid) {
+		drain(m, sink, UINT64_MAX);
+		ask(m, true);
+		/* One that was not there long enough to be looked at. */
+		look_at_crash(m, run);
+		maple_control_stop(m->control, NULL);
+	}
+	run->automaton = m->last.result;
+	fill_threads(m, run);
+	fill_images(m, run);
+	run->hits[MAPLE_WAY_TRAP] = c->hits;
+	run->calls = c->calls;
+	run->lost = c->lost;
+	run->unreached = c->unreached + m->placing.unreached;
+	run->spins = c->spins;
+	judge_delivery(m, run);
+}
+
+static void destroy(struct maple_backend *b)
+{
+	struct module_backend *m = module_of(b);
+
+	maple_control_close(m->control);
+	maple_placing_deinit(&m->placing);
+	forget_images(m);
+	if (m->calls)
+		maple_kernel_events_deinit(m->calls);
+	free(m->calls);
+	free(m->last.threads);
+	free(m);
+}
+
+static const struct maple_backend_ops module_ops = {
+	.name = "module",
+	.schedules = true,
+	.prepare = prepare,
+	.attach = attach,
+	.serve = serve,
+	.finish = finish,
+	.release = release,
+	.destroy = destroy,
+};
+
+/*
+ * maple_backend_module_create - maple.ko, for the program in @options
+ *
+ * What @options points to must outlive the backend. Errors: -ENOENT when the
+ * module is not there, -EPROTO when it is of another version.
+ */
+int maple_backend_module_create(const struct maple_backend_options *options,
+				struct maple_backend **backend,
+				struct maple_error *err)
+{
+	struct module_backend *m = calloc(1, sizeof(*m));
+	struct maple_control_info info;
+	int e;
+
+	if (!m)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	m->base.ops = &module_ops;
+	m->base.options = *options;
+	m->calls = calloc(1, sizeof(*m->calls));
+	e = m->calls ? maple_control_open(&m->control, err)
+		     : maple_error_set(err, ENOMEM, "out of memory");
+	if (!e)
+		e = maple_control_info(m->control, &info, err);
+	if (e) {
+		destroy(&m->base);
+		return e;
+	}
+	*backend = &m->base;
+	return 0;
+}
