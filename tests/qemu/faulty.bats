@@ -57,7 +57,7 @@ faulty() { # FAULT ARGUMENT...
 only_here() {
 	case $MAPLE_QEMU_KERNEL in
 	debug)
-		echo after_free 111 KASAN: slab-use-after-free
+		echo after_free 111 KASAN: .*use-after-free
 		echo leak 113 unreferenced object
 		echo inversion 113 possible circular locking
 		echo sleep 113 scheduling while atomic ;;
