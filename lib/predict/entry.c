@@ -13,20 +13,33 @@ static void entry_init(struct maple_entry *entry)
 	entry->summaries_room = sizeof(entry->few) / sizeof(entry->few[0]);
 }
 
-/* Begins to load what the thread's next access will need all over memory. */
-static void fetch(const struct maple_entry *entry)
+static void load(const void *at, size_t size)
 {
-	const char *bytes = (const char *)entry;
-	uint32_t next = entry->last_used + 1;
+	for (size_t i = 0; i < size; i += LINE)
+		__builtin_prefetch((const char *)at + i, 1);
+}
 
-	for (size_t i = LINE; i < sizeof(*entry); i += LINE)
-		__builtin_prefetch(bytes + i, 1);
-	if (!entry->nsummaries)
+/* maple_entry_load - begins to load what @thread's next access will look at */
+void maple_entry_load(const struct maple_cell *cell, uint32_t thread,
+		      enum maple_stage stage)
+{
+	const struct maple_entry *entry = cell->entries;
+	uint32_t next;
+
+	if (stage == MAPLE_LOAD_ENTRY) {
+		if (entry) load(entry, sizeof(*entry));
 		return;
-	bytes = (const char *)
-			entry->summaries[next < entry->nsummaries ? next : 0];
-	__builtin_prefetch(bytes, 1);
-	__builtin_prefetch(bytes + LINE, 1);
+	}
+	while (entry && entry->thread != thread)
+		entry = entry->next;
+	if (!entry || !entry->nsummaries)
+		return;
+	next = entry->last_used + 1;
+	load(entry->summaries[next < entry->nsummaries ? next : 0],
+	     sizeof(struct maple_summary));
+	if (entry->nsummaries > 1)
+	load(entry->summaries[entry->last_used],
+	     sizeof(struct maple_summary));
 }
 
 /*
@@ -44,7 +57,6 @@ struct maple_entry *maple_entry_of(struct maple_space *space,
 		at = &(*at)->next;
 	entry = *at;
 	if (entry) {
-		fetch(entry);
 		if (at == &cell->entries)
 			return entry;
 		*at = entry->next;

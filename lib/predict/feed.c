@@ -252,7 +252,6 @@ static int data_event(struct maple_predict *p, struct maple_thread *thread,
 	uint32_t occurrence, cut;
 	int ret;
 
-	maple_space_fetch(&p->space, event->addr);
 	ret = execute(p, thread, event, &occurrence);
 	if (!ret && !p->options.no_predict)
 		ret = maple_causes_access(&p->causes, event, &thread->locks);
@@ -392,40 +391,36 @@ static int dispatch(struct maple_predict *p, struct maple_thread *thread,
 }
 
 /*
- * maple_predict_event - takes the run's next event
+ * maple_predict_take - deals with the run's next event
  *
  * An event that cannot be is counted and passed over. Errors: -ENOMEM, after
- * which the predictor goes on with less than it should know, -EINVAL after
- * maple_predict_finish().
+ * which the predictor goes on with less than it should know.
  */
-int maple_predict_event(struct maple_predict *p, const struct maple_event *event)
+int maple_predict_take(struct maple_predict *p, struct maple_event *event)
 {
-	struct maple_event e = *event;
 	struct maple_thread *thread;
 	int ret = 0, err;
 
-	if (p->finished)
-		return -EINVAL;
 	p->stats.events++;
-	if (e.kind >= MAPLE_EV_STEP)
+	if (event->kind >= MAPLE_EV_STEP)
 		return 0;
-	if (e.thread >= MAPLE_THREADS || e.kind == MAPLE_EV_NONE) {
+	if (event->thread >= MAPLE_THREADS || event->kind == MAPLE_EV_NONE) {
 		p->stats.bad_events++;
 		return 0;
 	}
-	if (maple_event_is_access(e.kind) &&
-	    (e.site & ~MAPLE_SITE_CALL) >= SITES_MAX) {
-		p->stats.bad_events += e.site != MAPLE_SITE_NONE;
-		e.site = MAPLE_SITE_NONE;
+	if (maple_event_is_access(event->kind) &&
+	    (event->site & ~MAPLE_SITE_CALL) >= SITES_MAX) {
+		p->stats.bad_events += event->site != MAPLE_SITE_NONE;
+		event->site = MAPLE_SITE_NONE;
 	}
-	thread = thread_of(p, e.thread);
+	thread = thread_of(p, event->thread);
 	if (!thread) {
 		p->stats.no_memory++;
 		return -ENOMEM;
 	}
 	if (p->observer.ndoubts)
-		ret = settle(p, e.thread);
-	err = dispatch(p, thread, &e);
+		ret = settle(p, event->thread);
+	err = dispatch(p, thread, event);
 	ret = err ? err : ret;
 	if (ret == -ENOMEM)
 		p->stats.no_memory++;

@@ -211,16 +211,32 @@ static int find_in_block(struct maple_space *space, struct maple_block *block,
 	return 0;
 }
 
-/* maple_space_fetch - begins to load what maple_space_find() will look at */
-void maple_space_fetch(const struct maple_space *space, uint64_t addr)
+/* maple_space_load - begins to load what @event will look at next */
+void maple_space_load(const struct maple_space *space,
+		      const struct maple_event *event, enum maple_stage stage)
 {
-	uint64_t number = addr / MAPLE_BLOCK_BYTES;
+	uint64_t number = event->addr / MAPLE_BLOCK_BYTES;
+	unsigned int pos = event->addr % MAPLE_BLOCK_BYTES;
 	const struct maple_block *block =
 		space->cache[number % MAPLE_BLOCK_CACHE];
+	const struct maple_cell *cell;
 
-	if (block && block->number == number)
-		__builtin_prefetch(
-			block->granule[addr % MAPLE_BLOCK_BYTES / GRANULE], 1);
+	if (!block)
+		return;
+	if (stage == MAPLE_LOAD_BLOCK) {
+		__builtin_prefetch(block, 1);
+		__builtin_prefetch(&block->granule[pos / GRANULE], 1);
+		return;
+	}
+	cell = block->number == number ? block->granule[pos / GRANULE] : NULL;
+	if (!cell)
+		return;
+	if (stage == MAPLE_LOAD_CELL) {
+		__builtin_prefetch(cell, 1);
+		__builtin_prefetch((const char *)cell + 63, 1);
+	} else {
+		maple_entry_load(cell, event->thread, stage);
+	}
 }
 
 /*

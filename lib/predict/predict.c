@@ -234,6 +234,7 @@ int maple_predict_finish(struct maple_predict *p)
 	if (p->finished)
 		return -EINVAL;
 	p->finished = true;
+	p->error = maple_predict_drain(p);
 	maple_space_walk(&p->space, maple_predict_close, p);
 	ret = maple_sites_index(&p->sites);
 	if (ret)

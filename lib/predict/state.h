@@ -16,6 +16,7 @@
 #include "recent.h"
 #include "sites.h"
 
+#define MAPLE_AHEAD  10 /* events that wait for what they need */
 #define MAPLE_RECENT 4 /* cells of one access that learn its class */
 
 struct maple_thread {
@@ -27,6 +28,12 @@ struct maple_thread {
 	bool fresh;	  /* ... and which brought some */
 	struct maple_entry *recent[MAPLE_RECENT];
 	uint64_t stack, stack_size;
+};
+
+/* Events that wait, by number. */
+struct maple_ahead {
+	uint64_t in, out;
+	struct maple_event event[MAPLE_AHEAD];
 };
 
 struct maple_predict {
@@ -44,11 +51,14 @@ struct maple_predict {
 	struct maple_sites sites;
 	uint64_t sections;
 	bool compound; /* some idiom of more than one dependency is wanted */
+	struct maple_ahead ahead;
 	bool finished;
 	int error; /* while closing cells */
 	struct maple_thread *thread[MAPLE_THREADS];
 };
 
+int maple_predict_take(struct maple_predict *p, struct maple_event *event);
+int maple_predict_drain(struct maple_predict *p);
 void maple_predict_close(void *ctx, struct maple_cell *cell);
 
 #endif
