@@ -23,60 +23,107 @@ static void load(const void *at, size_t size)
 void maple_entry_load(const struct maple_cell *cell, uint32_t thread,
 		      enum maple_stage stage)
 {
-	const struct maple_entry *entry = cell->entries;
+	const struct maple_visit *visit = maple_cell_visit(cell, thread);
+	const struct maple_entry *entry;
 	uint32_t next;
 
+	if (!visit)
+		return;
+	entry = visit->entry;
 	if (stage == MAPLE_LOAD_ENTRY) {
-		if (entry) load(entry, sizeof(*entry));
+		load(entry, sizeof(*entry));
 		return;
 	}
-	while (entry && entry->thread != thread)
-		entry = entry->next;
-	if (!entry || !entry->nsummaries)
+	if (!entry->nsummaries)
 		return;
 	next = entry->last_used + 1;
 	load(entry->summaries[next < entry->nsummaries ? next : 0],
 	     sizeof(struct maple_summary));
-	if (entry->nsummaries > 1)
-	load(entry->summaries[entry->last_used],
-	     sizeof(struct maple_summary));
+}
+
+/* maple_cell_visit - that @thread touched @cell, or NULL if it did not */
+struct maple_visit *maple_cell_visit(const struct maple_cell *cell,
+				     uint32_t thread)
+{
+	for (uint32_t i = 0; i < cell->nvisits; i++)
+		if (cell->visit[i].thread == thread)
+			return &cell->visit[i];
+	return NULL;
+}
+
+static bool visits_room(struct maple_cell *cell, uint32_t n)
+{
+	uint32_t room = cell->room;
+	struct maple_visit *more;
+
+	if (n <= room)
+		return true;
+	while (room < n)
+		room = room ? room * 2 : 1;
+	if (room == 1) {
+		more = &cell->first;
+	} else {
+		more = reallocarray(NULL, room, sizeof(*more));
+		if (!more)
+			return false;
+		if (cell->nvisits)
+			memcpy(more, cell->visit,
+			       cell->nvisits * sizeof(*more));
+		if (cell->visit != &cell->first)
+			free(cell->visit);
+	}
+	cell->visit = more;
+	cell->room = (uint16_t)room;
+	return true;
+}
+
+static struct maple_entry *entry_make(struct maple_space *space,
+				      struct maple_cell *cell, uint32_t thread)
+{
+	struct maple_entry *entry;
+
+	if (space->nentries >= space->max_entries) {
+		space->stats->cut_locations++;
+		return NULL;
+	}
+	entry = calloc(1, sizeof(*entry));
+	if (!entry || !visits_room(cell, cell->nvisits + 1u)) {
+		space->stats->no_memory++;
+		free(entry);
+		return NULL;
+	}
+	entry_init(entry);
+	entry->thread = (uint16_t)thread;
+	cell->visit[cell->nvisits++] = (struct maple_visit){
+		.entry = entry,
+		.thread = (uint16_t)thread,
+	};
+	space->nentries++;
+	return entry;
 }
 
 /*
- * maple_entry_of - @thread's entry in @cell, moved to the front, made if
- *                  there is none
+ * maple_entry_of - @thread's entry in @cell, made if there is none
  *
- * Returns NULL, and counts it, if there can be no more entries.
+ * Its visit is the cell's first then. Returns NULL, and counts it, if there
+ * can be no more entries.
  */
 struct maple_entry *maple_entry_of(struct maple_space *space,
 				   struct maple_cell *cell, uint32_t thread)
 {
-	struct maple_entry **at = &cell->entries, *entry;
+	struct maple_visit visit;
+	uint32_t i = 0;
 
-	while (*at && (*at)->thread != thread)
-		at = &(*at)->next;
-	entry = *at;
-	if (entry) {
-		if (at == &cell->entries)
-			return entry;
-		*at = entry->next;
-	} else {
-		if (space->nentries >= space->max_entries) {
-			space->stats->cut_locations++;
-			return NULL;
-		}
-		entry = calloc(1, sizeof(*entry));
-		if (!entry) {
-			space->stats->no_memory++;
-			return NULL;
-		}
-		entry_init(entry);
-		entry->thread = (uint16_t)thread;
-		space->nentries++;
+	while (i < cell->nvisits && cell->visit[i].thread != thread)
+		i++;
+	if (i == cell->nvisits && !entry_make(space, cell, thread))
+		return NULL;
+	if (i) {
+		visit = cell->visit[i];
+		memmove(&cell->visit[1], &cell->visit[0], i * sizeof(visit));
+		cell->visit[0] = visit;
 	}
-	entry->next = cell->entries;
-	cell->entries = entry;
-	return entry;
+	return cell->visit[0].entry;
 }
 
 static void summary_free(struct maple_summary *summary)
@@ -103,16 +150,15 @@ static void entry_free(struct maple_entry *entry)
 	free(entry);
 }
 
-void maple_entries_destroy(struct maple_space *space,
-			   struct maple_entry *entries)
+void maple_entries_destroy(struct maple_space *space, struct maple_cell *cell)
 {
-	struct maple_entry *next;
-
-	for (; entries; entries = next) {
-		next = entries->next;
-		entry_free(entries);
-		space->nentries--;
-	}
+	for (uint32_t i = 0; i < cell->nvisits; i++)
+		entry_free(cell->visit[i].entry);
+	space->nentries -= cell->nvisits;
+	if (cell->visit != &cell->first)
+		free(cell->visit);
+	cell->visit = NULL;
+	cell->nvisits = cell->room = 0;
 }
 
 static struct maple_summary *summary_clone(const struct maple_summary *from,
@@ -181,11 +227,8 @@ static struct maple_entry *entry_clone(const struct maple_entry *from,
 	if (!to)
 		return NULL;
 	entry_init(to);
-	to->kinds = from->kinds;
 	to->thread = from->thread;
 	to->waiting = from->waiting;
-	to->read = from->read;
-	to->read_at = from->read_at;
 	to->record = from->record;
 	to->nsearched = from->nsearched;
 	to->last_used = from->last_used;
@@ -221,28 +264,28 @@ no_memory:
 }
 
 /*
- * maple_entries_clone - copies @entries for the other half of a split cell
- * @location: its serial
+ * maple_entries_clone - copies the visits of @from, and what they did, to the
+ *                       other half of a split cell, which has none
  *
  * Local pairs of the time before stay with the first half.
- * Returns 0, or -ENOMEM with *@clones NULL.
+ * Returns 0, or -ENOMEM with nothing copied.
  */
 int maple_entries_clone(struct maple_space *space,
-			const struct maple_entry *entries, uint64_t location,
-			struct maple_entry **clones)
+			const struct maple_cell *from, struct maple_cell *to)
 {
-	struct maple_entry **at = clones;
+	if (!visits_room(to, from->nvisits))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < from->nvisits; i++) {
+		struct maple_visit *visit = &to->visit[i];
 
-	*at = NULL;
-	for (; entries; entries = entries->next) {
-		*at = entry_clone(entries, location);
-		if (!*at) {
-			maple_entries_destroy(space, *clones);
-			*clones = NULL;
+		*visit = from->visit[i];
+		visit->entry = entry_clone(from->visit[i].entry, to->serial);
+		if (!visit->entry) {
+			maple_entries_destroy(space, to);
 			return -ENOMEM;
 		}
+		to->nvisits++;
 		space->nentries++;
-		at = &(*at)->next;
 	}
 	return 0;
 }

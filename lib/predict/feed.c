@@ -42,7 +42,9 @@ static void detach(const struct maple_predict *p, struct maple_cell *cell)
 {
 	struct maple_record *record;
 
-	for (struct maple_entry *e = cell->entries; e; e = e->next) {
+	for (uint32_t i = 0; i < cell->nvisits; i++) {
+		const struct maple_entry *e = cell->visit[i].entry;
+
 		record = maple_window_find(&p->window, e->thread, e->record);
 		if (record && record->entry == e)
 			record->entry = NULL;
@@ -96,7 +98,7 @@ static int touch(struct maple_predict *p, struct maple_cell *cell,
 	}
 	if (!p->options.no_observe) {
 		if (verdict == MAPLE_APPLY)
-			maple_observer_apply(&p->observer, cell, entry, event);
+			maple_observer_apply(&p->observer, cell, event);
 		else if (verdict == MAPLE_SPOIL)
 			maple_observer_spoil(cell);
 	}
@@ -272,7 +274,7 @@ static int lock_cell(struct maple_predict *p, uint64_t addr)
 
 	if (n <= 0 || p->space.found[0]->mutex)
 		return n;
-	if (p->space.found[0]->entries) {
+	if (p->space.found[0]->nvisits) {
 		ret = close_range(p, addr, 1);
 		if (ret)
 			return ret;
@@ -337,8 +339,7 @@ static int settle(struct maple_predict *p, uint32_t thread)
 		if (!entry || doubt.unsure)
 			maple_observer_spoil(cell);
 		else
-			maple_observer_apply(&p->observer, cell, entry,
-					     &doubt.event);
+			maple_observer_apply(&p->observer, cell, &doubt.event);
 	}
 	return n < 0 ? n : 0;
 }

@@ -98,7 +98,7 @@ static int make(struct maple_history *history, struct maple_cell *cell,
 	summary->kind = kind;
 	summary->shared = entry->access.shared;
 	summary->update = entry->access.kind == MAPLE_EV_UPDATE;
-	entry->kinds |= (uint8_t)(1u << kind);
+	maple_cell_visit(cell, entry->thread)->kinds |= (uint8_t)(1u << kind);
 	cell->kinds |= (uint8_t)(1u << kind);
 	entry->last_used = entry->nsummaries;
 	entry->summaries[entry->nsummaries++] = summary;
@@ -251,8 +251,9 @@ int maple_history_close(struct maple_history *history, struct maple_cell *cell)
 {
 	int ret = 0, err;
 
-	for (struct maple_entry *e = cell->entries; e; e = e->next) {
-		err = maple_history_settle(history, cell, e, NULL);
+	for (uint32_t i = 0; i < cell->nvisits; i++) {
+		err = maple_history_settle(history, cell, cell->visit[i].entry,
+					   NULL);
 		if (err)
 			ret = err;
 	}

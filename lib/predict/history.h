@@ -61,15 +61,10 @@ struct maple_group {
 	struct maple_summary *first, *last;
 };
 
-/*
- * What one thread did to one cell. What leads to the summary that the next
- * access needs comes first (see maple_entry_of()).
- */
+/* What one thread did to one cell. */
 struct maple_entry {
-	struct maple_entry *next;
 	uint16_t thread;
-	bool waiting;  /* access is not yet in a summary */
-	uint8_t kinds; /* of all summaries ever, as bits */
+	bool waiting; /* access is not yet in a summary */
 	uint32_t nsummaries, summaries_room;
 	uint32_t last_used;		  /* summary */
 	struct maple_summary **summaries; /* at first, few */
@@ -77,9 +72,7 @@ struct maple_entry {
 
 	struct maple_access access;  /* the latest one */
 	struct maple_entry **recent; /* who will set access.class */
-	struct maple_seen read;	     /* observer: its last read since ... */
 	uint64_t record;	     /* of the latest access, in the window */
-	uint32_t read_at;	     /* read: ... this count of writes */
 	uint32_t nfolded;
 	struct maple_summary *folded[2]; /* of the latest access, if any yet */
 	uint32_t generation;		 /* of the points */
@@ -145,14 +138,14 @@ int maple_history_collect(struct maple_history *history,
 			  struct maple_cell *cell, struct maple_entry *entry);
 struct maple_entry *maple_entry_of(struct maple_space *space,
 				   struct maple_cell *cell, uint32_t thread);
+struct maple_visit *maple_cell_visit(const struct maple_cell *cell,
+				     uint32_t thread);
 void maple_entry_load(const struct maple_cell *cell, uint32_t thread,
 		      enum maple_stage stage);
 void maple_entry_drop(struct maple_cell *cell, struct maple_entry *entry,
 		      uint32_t ngroups, uint32_t keep);
-void maple_entries_destroy(struct maple_space *space,
-			   struct maple_entry *entries);
+void maple_entries_destroy(struct maple_space *space, struct maple_cell *cell);
 int maple_entries_clone(struct maple_space *space,
-			const struct maple_entry *entries, uint64_t location,
-			struct maple_entry **clones);
+			const struct maple_cell *from, struct maple_cell *to);
 
 #endif

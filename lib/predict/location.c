@@ -129,7 +129,7 @@ static struct maple_cell *cell_make(struct maple_space *space,
 
 static void cell_free(struct maple_space *space, struct maple_cell *cell)
 {
-	maple_entries_destroy(space, cell->entries);
+	maple_entries_destroy(space, cell);
 	space->ncells--;
 	free(cell);
 }
@@ -143,8 +143,7 @@ static struct maple_cell *cell_split(struct maple_space *space,
 
 	if (!rest)
 		return NULL;
-	if (maple_entries_clone(space, cell->entries, rest->serial,
-				&rest->entries)) {
+	if (maple_entries_clone(space, cell, rest)) {
 		space->stats->no_memory++;
 		cell->next = rest->next;
 		cell_free(space, rest);

@@ -22,17 +22,28 @@ struct maple_seen {
 	uint64_t record; /* in its thread's window; 0: none */
 };
 
+/* That a thread touched a cell: all that others' accesses ask every time. */
+struct maple_visit {
+	struct maple_entry *entry;
+	struct maple_seen read; /* observer: its last read since ... */
+	uint32_t read_at;	/* ... this count of the cell's writes */
+	uint16_t thread;
+	uint8_t kinds; /* of its summaries ever, as bits */
+};
+
 /* Bytes that were never accessed but all together. */
 struct maple_cell {
-	uint16_t start, end;	     /* in its block */
-	bool mutex;		     /* a lock's first byte, never data */
-	uint8_t kinds;		     /* of all summaries ever, as bits */
-	struct maple_entry *entries; /* one per thread that touched it */
-	uint64_t serial;	     /* which no other cell ever has */
-	struct maple_cell *next;     /* in its block, ascending */
-	uint32_t writes;	     /* reads noted at this count are valid */
-	uint32_t nsummaries;	     /* over all entries */
-	struct maple_seen writer;    /* the last one */
+	uint16_t start, end; /* in its block */
+	uint16_t nvisits, room;
+	struct maple_visit *visit; /* one per thread, latest first */
+	uint64_t serial;	   /* which no other cell ever has */
+	struct maple_cell *next;   /* in its block, ascending */
+	uint32_t writes;	   /* reads noted at this count are valid */
+	uint32_t nsummaries;	   /* over all visits */
+	struct maple_seen writer;  /* the last one */
+	bool mutex;		   /* a lock's first byte, never data */
+	uint8_t kinds;		   /* of all summaries ever, as bits */
+	struct maple_visit first;  /* where visit points at first */
 };
 
 struct maple_block;

@@ -126,19 +126,21 @@ static void depends(struct maple_observer *observer,
 }
 
 static bool valid_read(const struct maple_cell *cell,
-		       const struct maple_entry *entry)
+		       const struct maple_visit *visit)
 {
-	return entry->read.kind && entry->read_at == cell->writes;
+	return visit->read.kind && visit->read_at == cell->writes;
 }
 
 static void apply_read(struct maple_observer *observer, struct maple_cell *cell,
-		       struct maple_entry *entry, const struct maple_seen *seen)
+		       const struct maple_seen *seen)
 {
-	if (!valid_read(cell, entry) && cell->writer.kind &&
+	struct maple_visit *visit = &cell->visit[0];
+
+	if (!valid_read(cell, visit) && cell->writer.kind &&
 	    cell->writer.thread != seen->thread)
 		depends(observer, &cell->writer, seen);
-	entry->read = *seen;
-	entry->read_at = cell->writes;
+	visit->read = *seen;
+	visit->read_at = cell->writes;
 }
 
 static void apply_write(struct maple_observer *observer,
@@ -146,12 +148,14 @@ static void apply_write(struct maple_observer *observer,
 {
 	bool read = false;
 
-	for (const struct maple_entry *e = cell->entries; e; e = e->next) {
-		if (!valid_read(cell, e))
+	for (uint32_t i = 0; i < cell->nvisits; i++) {
+		const struct maple_visit *visit = &cell->visit[i];
+
+		if (!valid_read(cell, visit))
 			continue;
 		read = true;
-		if (e->thread != seen->thread)
-			depends(observer, &e->read, seen);
+		if (visit->thread != seen->thread)
+			depends(observer, &visit->read, seen);
 	}
 	if (!read && cell->writer.kind && cell->writer.thread != seen->thread)
 		depends(observer, &cell->writer, seen);
@@ -159,26 +163,26 @@ static void apply_write(struct maple_observer *observer,
 	cell->writer = *seen;
 }
 
-/* maple_observer_apply - @event, an access by @entry's thread, on one cell */
+/* maple_observer_apply - @event, an access by the latest visit of @cell */
 void maple_observer_apply(struct maple_observer *observer,
-			  struct maple_cell *cell, struct maple_entry *entry,
+			  struct maple_cell *cell,
 			  const struct maple_event *event)
 {
 	struct maple_seen seen = {
 		.site = event->site,
 		.thread = event->thread,
 		.kind = event->kind,
-		.record = entry->record,
+		.record = cell->visit[0].entry->record,
 	};
 
 	observer->nprecedents = 0;
 	switch (event->kind) {
 	case MAPLE_EV_READ:
-		apply_read(observer, cell, entry, &seen);
+		apply_read(observer, cell, &seen);
 		break;
 	case MAPLE_EV_UPDATE:
 		seen.kind = MAPLE_EV_READ;
-		apply_read(observer, cell, entry, &seen);
+		apply_read(observer, cell, &seen);
 		seen.kind = MAPLE_EV_WRITE;
 		apply_write(observer, cell, &seen);
 		break;
@@ -188,7 +192,7 @@ void maple_observer_apply(struct maple_observer *observer,
 	default:
 		seen.shared = event->flags & MAPLE_EVF_SHARED;
 		if (seen.shared)
-			apply_read(observer, cell, entry, &seen);
+			apply_read(observer, cell, &seen);
 		else
 			apply_write(observer, cell, &seen);
 	}

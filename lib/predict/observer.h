@@ -51,7 +51,7 @@ bool maple_observer_settle(struct maple_observer *observer, uint32_t thread,
 void maple_observer_forget(struct maple_observer *observer, uint64_t addr,
 			   uint64_t size);
 void maple_observer_apply(struct maple_observer *observer,
-			  struct maple_cell *cell, struct maple_entry *entry,
+			  struct maple_cell *cell,
 			  const struct maple_event *event);
 void maple_observer_sequences_init(struct maple_observer *observer,
 				   struct maple_window *window);

@@ -42,7 +42,9 @@ int maple_history_collect(struct maple_history *history,
 	uint32_t keep = entry->ngroups;
 	int ret;
 
-	for (struct maple_entry *e = cell->entries; e; e = e->next) {
+	for (uint32_t i = 0; i < cell->nvisits; i++) {
+		struct maple_entry *e = cell->visit[i].entry;
+
 		if (e == entry)
 			continue;
 		ret = settle_early(history, cell, e);

@@ -79,9 +79,12 @@ static const struct maple_span *concurrent(const struct maple_summary *summary,
 /* Begins to load all that a search will look at. */
 static void fetch(const struct maple_cell *cell)
 {
-	for (const struct maple_entry *e = cell->entries; e; e = e->next)
-		for (uint32_t i = 0; i < e->nsummaries && i < FETCHED; i++)
-			__builtin_prefetch(e->summaries[i]);
+	for (uint32_t i = 0; i < cell->nvisits; i++) {
+		const struct maple_entry *e = cell->visit[i].entry;
+
+		for (uint32_t j = 0; j < e->nsummaries && j < FETCHED; j++)
+			__builtin_prefetch(e->summaries[j]);
+	}
 }
 
 /*
@@ -97,18 +100,21 @@ int maple_history_search(struct maple_history *history,
 	const struct maple_span *other;
 	int ret;
 
-	history->stats->searches += cell->entries && cell->entries->next;
+	history->stats->searches += cell->nvisits > 1;
 	if (summary->kind == MAPLE_EV_READ &&
 	    !(cell->kinds & 1u << MAPLE_EV_WRITE))
 		return 0;
 	fetch(cell);
-	for (const struct maple_entry *e = cell->entries; e; e = e->next) {
-		if (e->thread == summary->thread ||
+	for (uint32_t i = 0; i < cell->nvisits; i++) {
+		const struct maple_visit *visit = &cell->visit[i];
+		const struct maple_entry *e = visit->entry;
+
+		if (visit->thread == summary->thread ||
 		    (summary->kind == MAPLE_EV_READ &&
-		     !(e->kinds & 1u << MAPLE_EV_WRITE)))
+		     !(visit->kinds & 1u << MAPLE_EV_WRITE)))
 			continue;
-		for (uint32_t i = 0; i < e->nsummaries; i++) {
-			struct maple_summary *s = e->summaries[i];
+		for (uint32_t j = 0; j < e->nsummaries; j++) {
+			struct maple_summary *s = e->summaries[j];
 
 			if (!conflict(s, summary) && !conflict(summary, s))
 				continue;
@@ -150,13 +156,14 @@ static bool hidden(const struct maple_cell *cell,
 		   const struct maple_group *group,
 		   const struct maple_epoch *epoch)
 {
-	for (const struct maple_entry *e = cell->entries; e; e = e->next) {
+	for (uint32_t i = 0; i < cell->nvisits; i++) {
+		const struct maple_visit *visit = &cell->visit[i];
 		const struct maple_group *other;
 
-		if (e->thread == group->epoch->thread ||
-		    e->thread == epoch->thread)
+		if (visit->thread == group->epoch->thread ||
+		    visit->thread == epoch->thread)
 			continue;
-		other = latest(e, epoch);
+		other = latest(visit->entry, epoch);
 		if (other && maple_epoch_before(group->epoch, other->epoch))
 			return true;
 	}
@@ -199,7 +206,8 @@ static int neighbours_of(struct maple_history *history,
 	const struct maple_group *before = at ? maple_entry_group(entry, at - 1)
 					      : NULL;
 
-	for (const struct maple_entry *e = cell->entries; e; e = e->next) {
+	for (uint32_t i = 0; i < cell->nvisits; i++) {
+		const struct maple_entry *e = cell->visit[i].entry;
 		const struct maple_span *from_span, *to_span;
 		struct maple_summary *first;
 		const struct maple_group *from;
@@ -236,13 +244,16 @@ int maple_history_neighbours(struct maple_history *history,
 {
 	int ret;
 
-	if (!cell->entries || !cell->entries->next)
+	if (cell->nvisits < 2)
 		return 0;
-	for (struct maple_entry *e = cell->entries; e; e = e->next)
+	for (uint32_t i = 0; i < cell->nvisits; i++) {
+		struct maple_entry *e = cell->visit[i].entry;
+
 		for (; e->nsearched < e->ngroups; e->nsearched++) {
 			ret = neighbours_of(history, cell, e, e->nsearched);
 			if (ret)
 				return ret;
 		}
+	}
 	return 0;
 }

@@ -181,10 +181,13 @@ static long collect(struct maple_sites *sites, const struct maple_cell *cell)
 		sites->scratch = more;
 		sites->room = cell->nsummaries;
 	}
-	for (const struct maple_entry *e = cell->entries; e; e = e->next)
-		for (uint32_t i = 0; i < e->nsummaries; i++)
-			if (e->summaries[i]->site != MAPLE_SITE_NONE)
-				sites->scratch[n++] = e->summaries[i]->site;
+	for (uint32_t i = 0; i < cell->nvisits; i++) {
+		const struct maple_entry *e = cell->visit[i].entry;
+
+		for (uint32_t j = 0; j < e->nsummaries; j++)
+			if (e->summaries[j]->site != MAPLE_SITE_NONE)
+				sites->scratch[n++] = e->summaries[j]->site;
+	}
 	if (!n)
 		return 0;
 	qsort(sites->scratch, n, sizeof(sites->scratch[0]), by_number);
@@ -201,7 +204,7 @@ int maple_sites_cell(struct maple_sites *sites, const struct maple_cell *cell)
 	size_t size;
 	long n;
 
-	if (!cell->entries || !cell->entries->next)
+	if (cell->nvisits < 2)
 		return 0;
 	n = collect(sites, cell);
 	if (n <= 0)
