@@ -293,11 +293,17 @@ int maple_pairs_access(struct maple_pairs *pairs, struct maple_entry *entry,
 	int ret = full(pairs) ? maple_pairs_flush(pairs, false) : 0;
 
 	*point = NULL;
+	if (ret)
+		return ret;
+	if (pairs->steps < STEPS_VISIT) {
+		pairs->stats->cut_walks++;
+		return 0;
+	}
 	renew(pairs, entry);
 	w.record =
 		maple_window_find(pairs->window, entry->thread, entry->record);
-	if (ret || !w.record || w.record->site == MAPLE_SITE_NONE)
-		return ret;
+	if (!w.record || w.record->site == MAPLE_SITE_NONE)
+		return 0;
 	ret = walk(&w, pairs->window->thread[entry->thread]);
 	*point = w.point;
 	*fresh |= w.fresh;
