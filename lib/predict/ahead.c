@@ -2,57 +2,151 @@
 /*
  * Events wait in a short line before they are dealt with. What an access will
  * look at is spread over far more memory than the CPU's caches hold, and each
- * piece leads to the next: the block, the cell, what the thread did to it,
- * the summaries of that. While an event moves up the line, each is loaded in
- * turn, so that the wait for memory is shared by all that are in line.
+ * piece leads to the next. While an event moves up the line, one after the
+ * other is loaded, so that the wait for memory is shared by all in line:
  *
- *   in --> block  .  cell  .  entry  .  summaries  .  --> feed.c
+ *   in --> block, cell, visits, entries, summaries, digest --> feed.c
  *
- * Nothing is decided here: an event that finds less, or something that is
- * gone when its turn comes, is only slower.
+ * Nothing is decided here. What has changed when an event's turn comes is
+ * looked at then as if there were no line.
  */
 #include <errno.h>
 #include "state.h"
 
-#define STEP 2 /* events between two of the above */
+#define LINE	64 /* of the CPU's cache */
+#define STEP	2  /* events from one stage to the next */
+#define FETCHED 4  /* summaries of another thread's entry */
 
-static_assert(MAPLE_AHEAD == 5 * STEP, "all has come when an event leaves");
+static void load(const void *at, size_t size)
+{
+	for (size_t i = 0; i < size; i += LINE)
+		__builtin_prefetch((const char *)at + i);
+	__builtin_prefetch((const char *)at + size - 1);
+}
+
+static void load_cell(const struct maple_cell *cell,
+		      const struct maple_event *event)
+{
+	load(cell, sizeof(*cell));
+}
+
+static void load_visits(const struct maple_cell *cell,
+			const struct maple_event *event)
+{
+	if (cell->nvisits > 1)
+		load(cell->visit, cell->nvisits * sizeof(*cell->visit));
+}
+
+/* Whether @event may cause a search that looks at another's @visit. */
+static bool searched(const struct maple_visit *visit,
+		     const struct maple_event *event)
+{
+	return event->kind != MAPLE_EV_READ ||
+	       (visit->kinds & 1u << MAPLE_EV_WRITE);
+}
+
+static void load_entries(const struct maple_cell *cell,
+			 const struct maple_event *event)
+{
+	for (uint32_t i = 0; i < cell->nvisits; i++) {
+		const struct maple_visit *visit = &cell->visit[i];
+
+		if (visit->thread == event->thread)
+			load(visit->entry, sizeof(*visit->entry));
+		else if (searched(visit, event))
+			load(visit->entry, LINE);
+	}
+}
+
+/* The summary that @entry's thread is likely to come to next; NULL: none. */
+static const struct maple_summary *next_of(const struct maple_entry *entry)
+{
+	uint32_t next = entry->last_used + 1;
+
+	if (!entry->nsummaries)
+		return NULL;
+	return entry->summaries[next < entry->nsummaries ? next : 0];
+}
+
+static void load_summaries(const struct maple_cell *cell,
+			   const struct maple_event *event)
+{
+	for (uint32_t i = 0; i < cell->nvisits; i++) {
+		const struct maple_visit *visit = &cell->visit[i];
+		const struct maple_entry *entry = visit->entry;
+
+		if (visit->thread == event->thread) {
+			if (entry->nsummaries)
+				load(next_of(entry),
+				     sizeof(struct maple_summary));
+		} else if (searched(visit, event)) {
+			for (uint32_t j = 0;
+			     j < entry->nsummaries && j < FETCHED; j++)
+				load(entry->summaries[j], LINE);
+		}
+	}
+}
+
+static void load_digest(const struct maple_cell *cell,
+			const struct maple_event *event)
+{
+	const struct maple_visit *visit = maple_cell_visit(cell, event->thread);
+	const struct maple_summary *next = visit ? next_of(visit->entry) : NULL;
+
+	if (next && next->digest)
+		load(next->digest, sizeof(*next->digest));
+}
+
+static void (*const stages[])(const struct maple_cell *cell,
+			      const struct maple_event *event) = {
+	load_cell, load_visits, load_entries, load_summaries, load_digest,
+};
+
+#define STAGES (sizeof(stages) / sizeof(stages[0]))
+
+static_assert(MAPLE_AHEAD > STAGES * STEP, "the last stage is in the line");
 
 static struct maple_event *in_line(struct maple_predict *p, uint64_t number)
 {
 	return &p->ahead.event[number % MAPLE_AHEAD];
 }
 
-static void load(struct maple_predict *p, enum maple_stage stage,
-		 uint64_t number)
+/* The line has moved up: event @number came. */
+static void look_ahead(struct maple_predict *p, uint64_t number)
 {
 	const struct maple_event *event = in_line(p, number);
+	const struct maple_cell *cell;
 
 	if (maple_event_is_access(event->kind))
-		maple_space_load(&p->space, event, stage);
+		maple_space_load(&p->space, event->addr);
+	for (unsigned int i = 0; i < STAGES && number >= (i + 1) * STEP; i++) {
+		event = in_line(p, number - (i + 1) * STEP);
+		if (!maple_event_is_access(event->kind))
+			continue;
+		cell = maple_space_peek(&p->space, event->addr);
+		if (cell)
+			stages[i](cell, event);
+	}
 }
 
 /*
  * maple_predict_event - takes the run's next event
  *
  * It is dealt with when some more have come, or in maple_predict_finish().
- * Errors: -ENOMEM, for this or one of the events before it, -EINVAL after
+ * Errors: -ENOMEM, for an event before it, -EINVAL after
  * maple_predict_finish().
  */
 int maple_predict_event(struct maple_predict *p, const struct maple_event *event)
 {
 	struct maple_ahead *ahead = &p->ahead;
-	uint64_t n = ahead->in;
 	int ret = 0;
 
 	if (p->finished)
 		return -EINVAL;
-	if (n - ahead->out == MAPLE_AHEAD)
+	if (ahead->in - ahead->out == MAPLE_AHEAD)
 		ret = maple_predict_take(p, in_line(p, ahead->out++));
-	*in_line(p, n) = *event;
-	ahead->in++;
-	for (unsigned int stage = 0; stage < 4 && n >= stage * STEP; stage++)
-		load(p, stage, n - stage * STEP);
+	*in_line(p, ahead->in) = *event;
+	look_ahead(p, ahead->in++);
 	return ret;
 }
 

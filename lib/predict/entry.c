@@ -5,40 +5,10 @@
 #include <string.h>
 #include "history.h"
 
-#define LINE 64 /* of the CPU's cache */
-
 static void entry_init(struct maple_entry *entry)
 {
 	entry->summaries = entry->few;
 	entry->summaries_room = sizeof(entry->few) / sizeof(entry->few[0]);
-}
-
-static void load(const void *at, size_t size)
-{
-	for (size_t i = 0; i < size; i += LINE)
-		__builtin_prefetch((const char *)at + i, 1);
-}
-
-/* maple_entry_load - begins to load what @thread's next access will look at */
-void maple_entry_load(const struct maple_cell *cell, uint32_t thread,
-		      enum maple_stage stage)
-{
-	const struct maple_visit *visit = maple_cell_visit(cell, thread);
-	const struct maple_entry *entry;
-	uint32_t next;
-
-	if (!visit)
-		return;
-	entry = visit->entry;
-	if (stage == MAPLE_LOAD_ENTRY) {
-		load(entry, sizeof(*entry));
-		return;
-	}
-	if (!entry->nsummaries)
-		return;
-	next = entry->last_used + 1;
-	load(entry->summaries[next < entry->nsummaries ? next : 0],
-	     sizeof(struct maple_summary));
 }
 
 /* maple_cell_visit - that @thread touched @cell, or NULL if it did not */

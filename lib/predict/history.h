@@ -140,8 +140,6 @@ struct maple_entry *maple_entry_of(struct maple_space *space,
 				   struct maple_cell *cell, uint32_t thread);
 struct maple_visit *maple_cell_visit(const struct maple_cell *cell,
 				     uint32_t thread);
-void maple_entry_load(const struct maple_cell *cell, uint32_t thread,
-		      enum maple_stage stage);
 void maple_entry_drop(struct maple_cell *cell, struct maple_entry *entry,
 		      uint32_t ngroups, uint32_t keep);
 void maple_entries_destroy(struct maple_space *space, struct maple_cell *cell);

@@ -210,32 +210,35 @@ static int find_in_block(struct maple_space *space, struct maple_block *block,
 	return 0;
 }
 
-/* maple_space_load - begins to load what @event will look at next */
-void maple_space_load(const struct maple_space *space,
-		      const struct maple_event *event, enum maple_stage stage)
+/* maple_space_load - begins to load the block that @addr is in */
+void maple_space_load(const struct maple_space *space, uint64_t addr)
 {
-	uint64_t number = event->addr / MAPLE_BLOCK_BYTES;
-	unsigned int pos = event->addr % MAPLE_BLOCK_BYTES;
+	uint64_t number = addr / MAPLE_BLOCK_BYTES;
 	const struct maple_block *block =
 		space->cache[number % MAPLE_BLOCK_CACHE];
-	const struct maple_cell *cell;
 
 	if (!block)
 		return;
-	if (stage == MAPLE_LOAD_BLOCK) {
-		__builtin_prefetch(block, 1);
-		__builtin_prefetch(&block->granule[pos / GRANULE], 1);
-		return;
-	}
-	cell = block->number == number ? block->granule[pos / GRANULE] : NULL;
-	if (!cell)
-		return;
-	if (stage == MAPLE_LOAD_CELL) {
-		__builtin_prefetch(cell, 1);
-		__builtin_prefetch((const char *)cell + 63, 1);
-	} else {
-		maple_entry_load(cell, event->thread, stage);
-	}
+	__builtin_prefetch(block);
+	__builtin_prefetch(
+		&block->granule[addr % MAPLE_BLOCK_BYTES / GRANULE]);
+}
+
+/*
+ * maple_space_peek - the cell that an access to @addr will probably begin in
+ *
+ * Quick rather than right: NULL if there is none, or if it takes a search.
+ */
+const struct maple_cell *maple_space_peek(const struct maple_space *space,
+					  uint64_t addr)
+{
+	uint64_t number = addr / MAPLE_BLOCK_BYTES;
+	const struct maple_block *block =
+		space->cache[number % MAPLE_BLOCK_CACHE];
+
+	if (!block || block->number != number)
+		return NULL;
+	return block->granule[addr % MAPLE_BLOCK_BYTES / GRANULE];
 }
 
 /*

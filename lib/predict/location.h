@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <maple/event.h>
 #include "predict.h"
 
 #define MAPLE_BLOCK_BYTES 256
@@ -59,19 +58,12 @@ struct maple_space {
 	size_t room;
 };
 
-/* What an access leads to, in the order in which it is found. */
-enum maple_stage {
-	MAPLE_LOAD_BLOCK,
-	MAPLE_LOAD_CELL,
-	MAPLE_LOAD_ENTRY,
-	MAPLE_LOAD_SUMMARIES,
-};
-
 void maple_space_init(struct maple_space *space, uint32_t max_cells,
 		      uint32_t max_entries, struct maple_predict_stats *stats);
 int maple_space_find(struct maple_space *space, uint64_t addr, uint64_t size);
-void maple_space_load(const struct maple_space *space,
-		      const struct maple_event *event, enum maple_stage stage);
+void maple_space_load(const struct maple_space *space, uint64_t addr);
+const struct maple_cell *maple_space_peek(const struct maple_space *space,
+					  uint64_t addr);
 void maple_space_close(struct maple_space *space, uint64_t addr, uint64_t size,
 		       void (*close)(void *ctx, struct maple_cell *cell),
 		       void *ctx);

@@ -16,7 +16,7 @@
 #include "recent.h"
 #include "sites.h"
 
-#define MAPLE_AHEAD  10 /* events that wait for what they need */
+#define MAPLE_AHEAD  16 /* events that wait for what they need */
 #define MAPLE_RECENT 4 /* cells of one access that learn its class */
 
 struct maple_thread {
