@@ -17,11 +17,10 @@
 static const struct maple_entry *entry_of(const struct maple_dependency *d,
 					  uint32_t thread)
 {
-	const struct maple_entry *e = d->cell ? d->cell->entries : NULL;
+	const struct maple_visit *visit =
+		d->cell ? maple_cell_visit(d->cell, thread) : NULL;
 
-	while (e && e->thread != thread)
-		e = e->next;
-	return e;
+	return visit ? visit->entry : NULL;
 }
 
 static bool knew(const struct maple_causes *causes, bool exclusive,

@@ -338,6 +338,6 @@ int maple_pairs_correlate(struct maple_pairs *pairs)
 	c.marking = false;
 	pass(&c, true);
 	pass(&c, false);
-	maple_tally_clear(&c.crossed);
+	maple_tally_deinit(&c.crossed);
 	return c.error;
 }

@@ -127,7 +127,7 @@ static int chain(struct halves *h)
 			list->count = i + 1;
 		}
 	}
-	maple_tally_clear(&lengths);
+	maple_tally_deinit(&lengths);
 	return ret;
 }
 
@@ -159,6 +159,6 @@ int maple_pairs_deadlocks(struct maple_pairs *pairs)
 	if (!ret)
 		cross(&h);
 	free(h.half);
-	maple_tally_clear(&h.lists);
+	maple_tally_deinit(&h.lists);
 	return ret;
 }

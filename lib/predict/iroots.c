@@ -6,81 +6,120 @@
  * A run has 1,048,576 iRoots at most, and predicts at most 65,536 of each
  * idiom but the first; what comes too late is counted (cut_iroots).
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 #include "iroots.h"
-#include "table.h"
 
 #define IROOTS_MAX   (1u << 20)
 #define COMPOUND_MAX (1u << 16) /* predicted, of each idiom but 1 */
 
+/* What is known of an iRoot, as the count of its item. */
+#define OBSERVED  1u
+#define PREDICTED 2u
+
+/* Besides, once it was claimed or predicted. */
 struct maple_found {
-	struct maple_iroot iroot;
-	UT_hash_handle hh;
-	bool observed, predicted;
 	uint64_t claimed; /* seen, when sites were quiet, at this event */
 	struct maple_brief brief;
 };
 
-static struct maple_found *get(struct maple_iroots *iroots,
-			       const struct maple_iroot *iroot, bool make)
-{
-	unsigned int hash = (unsigned int)XXH3_64bits(iroot, sizeof(*iroot));
-	struct maple_found **cached, *found;
+#define KIND_BITS 4
+#define KIND_MASK 15u
 
-	cached = &iroots->cache[hash % MAPLE_IROOTS_CACHE];
-	if (*cached && !memcmp(&(*cached)->iroot, iroot, sizeof(*iroot)))
-		return *cached;
-	HASH_FIND_BYHASHVALUE(hh, iroots->table, iroot, sizeof(*iroot), hash,
-			      found);
-	if (found)
-		goto out;
-	if (!make || HASH_COUNT(iroots->table) >= IROOTS_MAX) {
-		iroots->stats->cut_iroots++;
-		return NULL;
-	}
-	found = calloc(1, sizeof(*found));
-	if (!found)
-		goto no_memory;
-	found->iroot = *iroot;
-	HASH_ADD_BYHASHVALUE(hh, iroots->table, iroot, sizeof(*iroot), hash,
-			     found);
-	if (!found->hh.tbl) {
-		free(found);
-		goto no_memory;
-	}
-out:
-	*cached = found;
-	return found;
-no_memory:
-	iroots->stats->no_memory++;
-	return NULL;
+/* The iRoot as a key; maple_iroot_event.kind is small. */
+static void pack(const struct maple_iroot *iroot, uint64_t key[3])
+{
+	const struct maple_iroot_event *e = iroot->e;
+
+	key[0] = (uint64_t)e[0].site << 32 | e[1].site;
+	key[1] = (uint64_t)e[2].site << 32 | e[3].site;
+	key[2] = iroot->idiom;
+	for (unsigned int i = 0; i < MAPLE_IROOT_EVENTS; i++)
+		key[2] = key[2] << KIND_BITS | e[i].kind;
 }
 
-static void observed(struct maple_iroots *iroots, struct maple_found *found)
+static struct maple_iroot unpack(const uint64_t key[3])
 {
-	found->observed = true;
+	struct maple_iroot iroot;
+	uint64_t rest = key[2];
+
+	for (unsigned int i = MAPLE_IROOT_EVENTS; i-- > 0;) {
+		iroot.e[i].kind = rest & KIND_MASK;
+		iroot.e[i].site =
+			(uint32_t)(i % 2 ? key[i / 2] : key[i / 2] >> 32);
+		rest >>= KIND_BITS;
+	}
+	iroot.idiom = (uint32_t)rest;
+	return iroot;
+}
+
+/* What is known besides of @item, which is about to be known. */
+static struct maple_found *found_of(struct maple_iroots *iroots,
+				    const struct maple_tally_item *item)
+{
+	uint32_t i = (uint32_t)(item - iroots->tally.item);
+	uint32_t room = iroots->tally.room;
+	struct maple_found *more;
+
+	if (i >= iroots->room) {
+		more = reallocarray(iroots->found, room, sizeof(*more));
+		if (!more) {
+			iroots->stats->no_memory++;
+			return NULL;
+		}
+		memset(more + iroots->room, 0,
+		       (room - iroots->room) * sizeof(*more));
+		iroots->found = more;
+		iroots->room = room;
+	}
+	return &iroots->found[i];
+}
+
+static struct maple_tally_item *get(struct maple_iroots *iroots,
+				    const struct maple_iroot *iroot, bool make)
+{
+	struct maple_tally_item *item;
+	uint64_t key[3];
+
+	pack(iroot, key);
+	if (make && iroots->tally.n < IROOTS_MAX) {
+		item = maple_tally_at(&iroots->tally, key[0], key[1], key[2]);
+		iroots->stats->no_memory += !item;
+	} else {
+		item = maple_tally_find(&iroots->tally, key[0], key[1], key[2]);
+		iroots->stats->cut_iroots += !item;
+	}
+	return item;
+}
+
+static void observed(struct maple_iroots *iroots, struct maple_tally_item *item)
+{
+	struct maple_iroot iroot = unpack(item->key);
+
+	item->count |= OBSERVED;
 	iroots->stats->observed++;
 	if (iroots->sink->observed)
-		iroots->sink->observed(iroots->sink->ctx, &found->iroot);
+		iroots->sink->observed(iroots->sink->ctx, &iroot);
 }
 
 /* maple_iroots_observed - this run has exposed @iroot */
 void maple_iroots_observed(struct maple_iroots *iroots,
 			   const struct maple_iroot *iroot)
 {
+	struct maple_tally_item *item;
 	struct maple_found *found;
 
 	if (!(iroots->idioms & 1u << iroot->idiom))
 		return;
-	found = get(iroots, iroot, true);
-	if (!found || found->observed)
+	item = get(iroots, iroot, true);
+	if (!item || item->count & OBSERVED)
 		return;
-	if (!iroots->quiet)
-		observed(iroots, found);
-	else if (!found->claimed)
+	if (!iroots->quiet) {
+		observed(iroots, item);
+		return;
+	}
+	found = found_of(iroots, item);
+	if (found && !found->claimed)
 		found->claimed = iroots->stats->events;
 }
 
@@ -94,11 +133,14 @@ void maple_iroots_claims(struct maple_iroots *iroots,
 					 uint64_t when),
 			 void *ctx)
 {
-	for (struct maple_found *f = iroots->table; f; f = f->hh.next) {
-		if (f->observed || !f->claimed)
+	for (uint32_t i = 0; i < iroots->tally.n && i < iroots->room; i++) {
+		struct maple_tally_item *item = &iroots->tally.item[i];
+		struct maple_iroot iroot = unpack(item->key);
+
+		if (item->count & OBSERVED || !iroots->found[i].claimed)
 			continue;
-		if (certain(ctx, &f->iroot, f->claimed))
-			observed(iroots, f);
+		if (certain(ctx, &iroot, iroots->found[i].claimed))
+			observed(iroots, item);
 		else
 			iroots->stats->unsure++;
 	}
@@ -116,23 +158,27 @@ void maple_iroots_predicted(struct maple_iroots *iroots,
 {
 	uint32_t *n = &iroots->npredicted[iroot->idiom];
 	bool against = brief->against;
+	struct maple_tally_item *item;
 	struct maple_found *found;
+	bool known;
 
 	if (!(iroots->idioms & 1u << iroot->idiom))
 		return;
-	found = get(iroots, iroot,
-		    iroot->idiom == MAPLE_IDIOM_1 || *n < COMPOUND_MAX);
+	item = get(iroots, iroot,
+		   iroot->idiom == MAPLE_IDIOM_1 || *n < COMPOUND_MAX);
+	found = item ? found_of(iroots, item) : NULL;
 	if (!found)
 		return;
-	if (found->predicted) {
+	known = item->count & PREDICTED;
+	if (known) {
 		against = found->brief.against && brief->against;
 		found->brief.against = against;
 		if (worth(brief) <= worth(&found->brief))
 			return;
 	}
-	iroots->stats->predicted += !found->predicted;
-	*n += !found->predicted;
-	found->predicted = true;
+	iroots->stats->predicted += !known;
+	*n += !known;
+	item->count |= PREDICTED;
 	found->brief = *brief;
 	found->brief.against = against;
 }
@@ -150,20 +196,21 @@ void maple_iroots_report(struct maple_iroots *iroots,
 {
 	struct maple_predict_facts facts;
 
-	for (struct maple_found *f = iroots->table; f; f = f->hh.next) {
-		if (!f->predicted || !iroots->sink->predicted)
+	if (!iroots->sink->predicted)
+		return;
+	for (uint32_t i = 0; i < iroots->tally.n; i++) {
+		const struct maple_tally_item *item = &iroots->tally.item[i];
+		struct maple_iroot iroot = unpack(item->key);
+
+		if (!(item->count & PREDICTED))
 			continue;
-		complete(ctx, &f->iroot, &f->brief, &facts);
-		iroots->sink->predicted(iroots->sink->ctx, &f->iroot, &facts);
+		complete(ctx, &iroot, &iroots->found[i].brief, &facts);
+		iroots->sink->predicted(iroots->sink->ctx, &iroot, &facts);
 	}
 }
 
 void maple_iroots_deinit(struct maple_iroots *iroots)
 {
-	struct maple_found *found, *next;
-
-	HASH_ITER (hh, iroots->table, found, next) {
-		HASH_DELETE(hh, iroots->table, found);
-		free(found);
-	}
+	maple_tally_deinit(&iroots->tally);
+	free(iroots->found);
 }

@@ -5,10 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "predict.h"
+#include "tally.h"
 
-#define MAPLE_IROOTS_CACHE 4096
-
-/* An iRoot that this run exposed or predicted. */
+/* What is known of an iRoot that this run exposed or predicted. */
 struct maple_found;
 
 /* Where an iRoot was predicted. */
@@ -21,8 +20,9 @@ struct maple_brief {
 };
 
 struct maple_iroots {
-	struct maple_found *table;
-	struct maple_found *cache[MAPLE_IROOTS_CACHE];
+	struct maple_tally tally;  /* by iRoot */
+	struct maple_found *found; /* ... as its items, if there are so many */
+	uint32_t room;
 	unsigned int idioms; /* wanted, as bits */
 	bool quiet; /* some site has gone quiet: claims need a second look */
 	const struct maple_predict_sink *sink;

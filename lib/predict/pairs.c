@@ -407,4 +407,6 @@ int maple_pairs_flush(struct maple_pairs *pairs, bool last)
 void maple_pairs_deinit(struct maple_pairs *pairs)
 {
 	clear(pairs);
+	maple_tally_deinit(&pairs->pairs);
+	maple_tally_deinit(&pairs->quotas);
 }

@@ -1,21 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* A hash table of small keys that grows, and is read in order of making. */
+/*
+ * A hash table of small keys that grows, and is read in order of making. A
+ * slot has some of the hash besides the item's index: a look into the items,
+ * which are many more than the CPU's caches hold, is nearly always a hit.
+ */
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 #include "tally.h"
 
-#define ROOM_MIN 1024
+#define ROOM_MIN 256
+#define TAG	 0xffffffff00000000ull
 
 /* The slot of the key: where it is, or the free one where it belongs. */
-static uint32_t *place(const struct maple_tally *tally, const uint64_t key[3])
+static uint64_t *place(const struct maple_tally *tally, const uint64_t key[3],
+		       uint64_t *tag)
 {
+	uint64_t hash = XXH3_64bits(key, 3 * sizeof(key[0]));
 	uint32_t mask = 2 * tally->room - 1;
-	uint32_t i = (uint32_t)XXH3_64bits(key, 3 * sizeof(key[0])) & mask;
+	uint32_t i = (uint32_t)hash & mask;
+	uint64_t slot;
 
-	while (tally->slot[i] && memcmp(tally->item[tally->slot[i] - 1].key,
-					key, 3 * sizeof(key[0])))
-		i = (i + 1) & mask;
+	*tag = hash & TAG;
+	for (; (slot = tally->slot[i]); i = (i + 1) & mask)
+		if ((slot & TAG) == *tag &&
+		    !memcmp(tally->item[(uint32_t)slot - 1].key, key,
+			    3 * sizeof(key[0])))
+			break;
 	return &tally->slot[i];
 }
 
@@ -23,7 +35,7 @@ static int grow(struct maple_tally *tally)
 {
 	uint32_t room = tally->room ? tally->room * 2 : ROOM_MIN;
 	struct maple_tally_item *item;
-	uint32_t *slot;
+	uint64_t *slot, tag;
 
 	item = reallocarray(tally->item, room, sizeof(*item));
 	if (!item)
@@ -35,8 +47,10 @@ static int grow(struct maple_tally *tally)
 	free(tally->slot);
 	tally->slot = slot;
 	tally->room = room;
-	for (uint32_t i = 0; i < tally->n; i++)
-		*place(tally, item[i].key) = i + 1;
+	for (uint32_t i = 0; i < tally->n; i++) {
+		slot = place(tally, item[i].key, &tag);
+		*slot = tag | (i + 1);
+	}
 	return 0;
 }
 
@@ -45,7 +59,8 @@ struct maple_tally_item *maple_tally_find(const struct maple_tally *tally,
 					  uint64_t a, uint64_t b, uint64_t c)
 {
 	const uint64_t key[3] = { a, b, c };
-	uint32_t at = tally->room ? *place(tally, key) : 0;
+	uint64_t tag;
+	uint32_t at = tally->room ? (uint32_t)*place(tally, key, &tag) : 0;
 
 	return at ? &tally->item[at - 1] : NULL;
 }
@@ -55,26 +70,34 @@ struct maple_tally_item *maple_tally_at(struct maple_tally *tally, uint64_t a,
 					uint64_t b, uint64_t c)
 {
 	const uint64_t key[3] = { a, b, c };
-	uint32_t *slot;
+	uint64_t *slot, tag;
 
 	if (!tally->room && grow(tally))
 		return NULL;
-	slot = place(tally, key);
+	slot = place(tally, key, &tag);
 	if (*slot)
-		return &tally->item[*slot - 1];
+		return &tally->item[(uint32_t)*slot - 1];
 	if (tally->n == tally->room) {
 		if (grow(tally))
 			return NULL;
-		slot = place(tally, key);
+		slot = place(tally, key, &tag);
 	}
 	memcpy(tally->item[tally->n].key, key, sizeof(key));
 	tally->item[tally->n].count = 0;
-	*slot = ++tally->n;
+	*slot = tag | ++tally->n;
 	return &tally->item[tally->n - 1];
 }
 
-/* maple_tally_clear - forgets all items and frees their memory */
+/* maple_tally_clear - forgets all items, but keeps their memory for others */
 void maple_tally_clear(struct maple_tally *tally)
+{
+	if (tally->n)
+		memset(tally->slot, 0,
+		       2 * (size_t)tally->room * sizeof(*tally->slot));
+	tally->n = 0;
+}
+
+void maple_tally_deinit(struct maple_tally *tally)
 {
 	free(tally->item);
 	free(tally->slot);

@@ -13,7 +13,7 @@ struct maple_tally_item {
 struct maple_tally {
 	struct maple_tally_item *item;
 	uint32_t n, room;
-	uint32_t *slot; /* index + 1 of an item; 2 * room of them */
+	uint64_t *slot; /* tag, index + 1 of an item; 2 * room of them */
 };
 
 struct maple_tally_item *maple_tally_find(const struct maple_tally *tally,
@@ -21,5 +21,6 @@ struct maple_tally_item *maple_tally_find(const struct maple_tally *tally,
 struct maple_tally_item *maple_tally_at(struct maple_tally *tally, uint64_t a,
 					uint64_t b, uint64_t c);
 void maple_tally_clear(struct maple_tally *tally);
+void maple_tally_deinit(struct maple_tally *tally);
 
 #endif
