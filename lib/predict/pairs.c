@@ -182,8 +182,7 @@ static int point_latest(struct maple_pairs *pairs, struct maple_entry *entry)
 }
 
 /* A pair for which there is room. */
-static int add(struct walker *w, struct maple_entry *entry,
-	       struct maple_tally_item *quota)
+static int add(struct walker *w, struct maple_entry *entry, uint64_t *quota)
 {
 	const struct maple_annotated *held = NULL;
 	const struct maple_access *access = &entry->access;
@@ -209,9 +208,24 @@ static int add(struct walker *w, struct maple_entry *entry,
 		return -ENOMEM;
 	if (pair->count)
 		return 0;
-	pair->count = ++quota->count;
+	pair->count = ++*quota & MAPLE_QUOTA_COUNT;
 	w->fresh = true;
 	return 0;
+}
+
+/* A site's 24 bits, whether it is a call's, and the kind, which is below 8. */
+static uint64_t end_key(const struct maple_record *record)
+{
+	uint64_t site = record->site & ~MAPLE_SITE_CALL;
+
+	return site << 4 | (record->site & MAPLE_SITE_CALL ? 8 : 0) |
+	       record->kind;
+}
+
+static uint64_t quota_key(const struct maple_record *first,
+			  const struct maple_record *last)
+{
+	return end_key(first) << 28 | end_key(last);
 }
 
 /* @first comes before, with nothing in between; false ends the walk. */
@@ -220,7 +234,7 @@ static bool visit(struct walker *w, const struct maple_record *first, int *ret)
 	struct maple_pairs *pairs = w->pairs;
 	const struct maple_record *last = w->record;
 	struct maple_entry *entry = first->entry;
-	struct maple_tally_item *quota;
+	uint64_t *quota;
 
 	if (first->index == last->before && first->location == last->location)
 		entry = w->entry;
@@ -237,11 +251,10 @@ static bool visit(struct walker *w, const struct maple_record *first, int *ret)
 	if (!entry || !entry->access.set ||
 	    entry->access.clock != first->clock || !wanted(pairs, first, last))
 		return true;
-	quota = maple_tally_at(&pairs->quotas, first->site, last->site,
-			       (uint64_t)first->kind << 8 | last->kind);
+	quota = maple_quotas_at(&pairs->quotas, quota_key(first, last));
 	if (!quota)
 		*ret = -ENOMEM;
-	else if (quota->count == QUOTA)
+	else if ((*quota & MAPLE_QUOTA_COUNT) == QUOTA)
 		pairs->stats->cut_pairs++;
 	else
 		*ret = add(w, entry, quota);
@@ -382,7 +395,7 @@ static void clear(struct maple_pairs *pairs)
 	pairs->npoints = 0;
 	maple_digests_free(pairs);
 	maple_tally_clear(&pairs->pairs);
-	maple_tally_clear(&pairs->quotas);
+	maple_quotas_clear(&pairs->quotas);
 }
 
 /*
@@ -408,5 +421,5 @@ void maple_pairs_deinit(struct maple_pairs *pairs)
 {
 	clear(pairs);
 	maple_tally_deinit(&pairs->pairs);
-	maple_tally_deinit(&pairs->quotas);
+	maple_quotas_deinit(&pairs->quotas);
 }

@@ -11,6 +11,7 @@
 #include "lockset.h"
 #include "pool.h"
 #include "predict.h"
+#include "quota.h"
 #include "recent.h"
 #include "sites.h"
 #include "tally.h"
@@ -82,8 +83,8 @@ struct maple_pairs {
 	struct maple_digest **digests;
 	uint32_t ndigests;
 	uint64_t nstretches, nedges;
-	struct maple_tally pairs;  /* by points and held locks; rank */
-	struct maple_tally quotas; /* by sites and kinds; pairs kept */
+	struct maple_tally pairs;   /* by points and held locks; rank */
+	struct maple_quotas quotas; /* by sites and kinds: pairs kept */
 };
 
 void maple_pairs_init(struct maple_pairs *pairs, uint32_t max_pairs);
