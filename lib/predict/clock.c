@@ -17,12 +17,6 @@ void maple_clocks_init(struct maple_clocks *clocks,
 	clocks->stats = stats;
 }
 
-void maple_epoch_put(struct maple_epoch *epoch)
-{
-	if (epoch && !--epoch->refs)
-		free(epoch);
-}
-
 static int vector_size(struct maple_vector *v, uint32_t n)
 {
 	uint32_t *more;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <maple/event.h>
 #include "predict.h"
 
@@ -59,12 +60,17 @@ void maple_clock_step(struct maple_clock *clock, uint32_t thread);
 int maple_syncs_event(struct maple_clocks *clocks, struct maple_clock *clock,
 		      const struct maple_event *event);
 void maple_syncs_deinit(struct maple_clocks *clocks);
-void maple_epoch_put(struct maple_epoch *epoch);
 
 static inline struct maple_epoch *maple_epoch_get(struct maple_epoch *epoch)
 {
 	epoch->refs++;
 	return epoch;
+}
+
+static inline void maple_epoch_put(struct maple_epoch *epoch)
+{
+	if (epoch && !--epoch->refs)
+		free(epoch);
 }
 
 /*

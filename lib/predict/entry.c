@@ -11,16 +11,6 @@ static void entry_init(struct maple_entry *entry)
 	entry->summaries_room = sizeof(entry->few) / sizeof(entry->few[0]);
 }
 
-/* maple_cell_visit - that @thread touched @cell, or NULL if it did not */
-struct maple_visit *maple_cell_visit(const struct maple_cell *cell,
-				     uint32_t thread)
-{
-	for (uint32_t i = 0; i < cell->nvisits; i++)
-		if (cell->visit[i].thread == thread)
-			return &cell->visit[i];
-	return NULL;
-}
-
 static bool visits_room(struct maple_cell *cell, uint32_t n)
 {
 	uint32_t room = cell->room;
@@ -72,14 +62,10 @@ static struct maple_entry *entry_make(struct maple_space *space,
 	return entry;
 }
 
-/*
- * maple_entry_of - @thread's entry in @cell, made if there is none
- *
- * Its visit is the cell's first then. Returns NULL, and counts it, if there
- * can be no more entries.
- */
-struct maple_entry *maple_entry_of(struct maple_space *space,
-				   struct maple_cell *cell, uint32_t thread)
+/* maple_entry_to_front - as maple_entry_of(), if another visit is the latest */
+struct maple_entry *maple_entry_to_front(struct maple_space *space,
+					 struct maple_cell *cell,
+					 uint32_t thread)
 {
 	struct maple_visit visit;
 	uint32_t i = 0;

@@ -136,14 +136,38 @@ int maple_history_neighbours(struct maple_history *history,
 			     struct maple_cell *cell);
 int maple_history_collect(struct maple_history *history,
 			  struct maple_cell *cell, struct maple_entry *entry);
-struct maple_entry *maple_entry_of(struct maple_space *space,
-				   struct maple_cell *cell, uint32_t thread);
-struct maple_visit *maple_cell_visit(const struct maple_cell *cell,
-				     uint32_t thread);
+struct maple_entry *maple_entry_to_front(struct maple_space *space,
+					 struct maple_cell *cell,
+					 uint32_t thread);
 void maple_entry_drop(struct maple_cell *cell, struct maple_entry *entry,
 		      uint32_t ngroups, uint32_t keep);
 void maple_entries_destroy(struct maple_space *space, struct maple_cell *cell);
 int maple_entries_clone(struct maple_space *space,
 			const struct maple_cell *from, struct maple_cell *to);
+
+/* maple_cell_visit - that @thread touched @cell, or NULL if it did not */
+static inline struct maple_visit *
+maple_cell_visit(const struct maple_cell *cell, uint32_t thread)
+{
+	for (uint32_t i = 0; i < cell->nvisits; i++)
+		if (cell->visit[i].thread == thread)
+			return &cell->visit[i];
+	return NULL;
+}
+
+/*
+ * maple_entry_of - @thread's entry in @cell, made if there is none
+ *
+ * Its visit is the cell's first then. Returns NULL, and counts it, if there
+ * can be no more entries.
+ */
+static inline struct maple_entry *maple_entry_of(struct maple_space *space,
+						 struct maple_cell *cell,
+						 uint32_t thread)
+{
+	if (cell->nvisits && cell->visit[0].thread == thread)
+		return cell->visit[0].entry;
+	return maple_entry_to_front(space, cell, thread);
+}
 
 #endif

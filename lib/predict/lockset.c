@@ -27,12 +27,6 @@ static struct maple_lockset *lockset_get(struct maple_lockset *set)
 	return set;
 }
 
-void maple_lockset_put(struct maple_lockset *set)
-{
-	if (set && !--set->refs)
-		free(set);
-}
-
 static void changed(struct maple_locks *locks)
 {
 	maple_lockset_put(locks->set);

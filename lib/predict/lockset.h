@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <maple/event.h>
 #include "predict.h"
 
@@ -59,7 +60,6 @@ bool maple_locks_release(struct maple_locks *locks,
 			 const struct maple_event *event);
 struct maple_lockset *maple_locks_set(struct maple_locks *locks);
 void maple_locks_deinit(struct maple_locks *locks);
-void maple_lockset_put(struct maple_lockset *set);
 uint64_t maple_lockset_outside(const struct maple_lockset *set,
 			       const struct maple_lockset *other);
 const struct maple_annotated *
@@ -74,5 +74,11 @@ bool maple_annotated_exclude(const struct maple_annotated *a,
 void maple_annotations_deinit(struct maple_annotations *annotations);
 bool maple_annotated_feasible(const struct maple_annotated *from,
 			      const struct maple_annotated *to, bool *disjoint);
+
+static inline void maple_lockset_put(struct maple_lockset *set)
+{
+	if (set && !--set->refs)
+		free(set);
+}
 
 #endif

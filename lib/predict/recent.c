@@ -18,31 +18,17 @@
 #define SIZE_MIN       64
 #define SUCCESSORS_MAX 64
 
-static struct maple_record *at(const struct maple_recent *recent, uint64_t index)
-{
-	return &recent->slot[index & (recent->size - 1)];
-}
-
-/* maple_recent_find - the record of @index, or NULL if it fell out */
-struct maple_record *maple_recent_find(const struct maple_recent *recent,
-				       uint64_t index)
-{
-	if (index < recent->first || index > recent->last || !index)
-		return NULL;
-	return at(recent, index);
-}
-
 static void unlink_latest(struct maple_recent *recent,
 			  struct maple_record *record)
 {
 	if (!record->latest)
 		return;
 	if (record->newer)
-		at(recent, record->newer)->older = record->older;
+		maple_recent_at(recent, record->newer)->older = record->older;
 	else
 		recent->newest = record->older;
 	if (record->older)
-		at(recent, record->older)->newer = record->newer;
+		maple_recent_at(recent, record->older)->newer = record->newer;
 	record->latest = false;
 }
 
@@ -52,11 +38,11 @@ static void unlink_source(struct maple_recent *recent,
 	if (!record->nsuccessors)
 		return;
 	if (record->later)
-		at(recent, record->later)->sooner = record->sooner;
+		maple_recent_at(recent, record->later)->sooner = record->sooner;
 	else
 		recent->sources = record->sooner;
 	if (record->sooner)
-		at(recent, record->sooner)->later = record->later;
+		maple_recent_at(recent, record->sooner)->later = record->later;
 	record->nsuccessors = 0;
 }
 
@@ -68,7 +54,7 @@ static int grow(struct maple_recent *recent)
 	if (!slot)
 		return -ENOMEM;
 	for (uint64_t i = recent->first; recent->size && i <= recent->last; i++)
-		slot[i & (size - 1)] = *at(recent, i);
+		slot[i & (size - 1)] = *maple_recent_at(recent, i);
 	free(recent->slot);
 	recent->slot = slot;
 	recent->size = size;
@@ -77,7 +63,7 @@ static int grow(struct maple_recent *recent)
 
 static void drop_oldest(struct maple_recent *recent)
 {
-	struct maple_record *oldest = at(recent, recent->first++);
+	struct maple_record *oldest = maple_recent_at(recent, recent->first++);
 
 	unlink_latest(recent, oldest);
 	unlink_source(recent, oldest);
@@ -88,7 +74,8 @@ static int make_room(struct maple_recent *recent, uint32_t window,
 		     uint32_t clock, struct maple_predict_stats *stats)
 {
 	bool inside = recent->size &&
-		      clock - at(recent, recent->first)->clock < window;
+		      clock - maple_recent_at(recent, recent->first)->clock <
+			      window;
 
 	if (!recent->size || (inside && recent->size < MAPLE_RECENT_MAX))
 		return grow(recent);
@@ -126,7 +113,7 @@ int maple_recent_push(struct maple_recent *recent, uint32_t window,
 		before->entry = NULL;
 		unlink_latest(recent, before);
 	}
-	slot = at(recent, *index);
+	slot = maple_recent_at(recent, *index);
 	successors = slot->successors;
 	room = slot->room;
 	*slot = *record;
@@ -138,7 +125,7 @@ int maple_recent_push(struct maple_recent *recent, uint32_t window,
 	slot->latest = true;
 	slot->older = recent->newest;
 	if (recent->newest)
-		at(recent, recent->newest)->newer = *index;
+		maple_recent_at(recent, recent->newest)->newer = *index;
 	recent->newest = *index;
 	return 0;
 }
@@ -149,16 +136,16 @@ static void link_source(struct maple_recent *recent, struct maple_record *record
 
 	while (sooner > record->index) {
 		later = sooner;
-		sooner = at(recent, sooner)->sooner;
+		sooner = maple_recent_at(recent, sooner)->sooner;
 	}
 	record->later = later;
 	record->sooner = sooner;
 	if (later)
-		at(recent, later)->sooner = record->index;
+		maple_recent_at(recent, later)->sooner = record->index;
 	else
 		recent->sources = record->index;
 	if (sooner)
-		at(recent, sooner)->later = record->index;
+		maple_recent_at(recent, sooner)->later = record->index;
 }
 
 /*
@@ -188,29 +175,6 @@ bool maple_recent_succeed(struct maple_recent *recent,
 	return true;
 }
 
-/*
- * maple_recent_pair - whether @first and @last are a local pair: another
- *                     access each, closer than the window, neither's location
- *                     touched by the thread in between
- */
-bool maple_recent_pair(const struct maple_recent *recent,
-		       const struct maple_record *first,
-		       const struct maple_record *last, uint32_t window)
-{
-	const struct maple_record *before;
-
-	if (first->access >= last->access ||
-	    last->clock - first->clock >= window ||
-	    maple_record_is_memory(first) != maple_record_is_memory(last))
-		return false;
-	if (first->after && first->after < last->access)
-		return false;
-	if (last->before <= first->index)
-		return true;
-	before = maple_recent_find(recent, last->before);
-	return before && before->access == first->access;
-}
-
 void maple_recent_deinit(struct maple_recent *recent)
 {
 	while (recent->size && recent->first <= recent->last)
@@ -233,15 +197,6 @@ int maple_window_push(struct maple_window *window, uint32_t thread,
 		return -ENOMEM;
 	return maple_recent_push(*recent, window->events, record, index,
 				 window->stats);
-}
-
-/* maple_window_find - a record of @thread, or NULL if it is not there */
-struct maple_record *maple_window_find(const struct maple_window *window,
-				       uint32_t thread, uint64_t index)
-{
-	if (!window->thread[thread])
-		return NULL;
-	return maple_recent_find(window->thread[thread], index);
 }
 
 /* maple_window_leave - @thread has done its last access */

@@ -3,6 +3,7 @@
 #define MAPLE_PREDICT_RECENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <maple/event.h>
 #include "predict.h"
@@ -55,26 +56,68 @@ struct maple_window {
 
 int maple_window_push(struct maple_window *window, uint32_t thread,
 		      const struct maple_record *record, uint64_t *index);
-struct maple_record *maple_window_find(const struct maple_window *window,
-				       uint32_t thread, uint64_t index);
 void maple_window_leave(struct maple_window *window, uint32_t thread);
 void maple_window_deinit(struct maple_window *window);
 int maple_recent_push(struct maple_recent *recent, uint32_t window,
 		      const struct maple_record *record, uint64_t *index,
 		      struct maple_predict_stats *stats);
-struct maple_record *maple_recent_find(const struct maple_recent *recent,
-				       uint64_t index);
 bool maple_recent_succeed(struct maple_recent *recent,
 			  struct maple_record *record,
 			  const struct maple_successor *successor);
-bool maple_recent_pair(const struct maple_recent *recent,
-		       const struct maple_record *first,
-		       const struct maple_record *last, uint32_t window);
 void maple_recent_deinit(struct maple_recent *recent);
 
 static inline bool maple_record_is_memory(const struct maple_record *record)
 {
 	return maple_event_is_memory(record->kind);
+}
+
+static inline struct maple_record *
+maple_recent_at(const struct maple_recent *recent, uint64_t index)
+{
+	return &recent->slot[index & (recent->size - 1)];
+}
+
+/* maple_recent_find - the record of @index, or NULL if it fell out */
+static inline struct maple_record *
+maple_recent_find(const struct maple_recent *recent, uint64_t index)
+{
+	if (index < recent->first || index > recent->last || !index)
+		return NULL;
+	return maple_recent_at(recent, index);
+}
+
+/* maple_window_find - a record of @thread, or NULL if it is not there */
+static inline struct maple_record *
+maple_window_find(const struct maple_window *window, uint32_t thread,
+		  uint64_t index)
+{
+	const struct maple_recent *recent = window->thread[thread];
+
+	return recent ? maple_recent_find(recent, index) : NULL;
+}
+
+/*
+ * maple_recent_pair - whether @first and @last are a local pair: another
+ *                     access each, closer than the window, neither's location
+ *                     touched by the thread in between
+ */
+static inline bool maple_recent_pair(const struct maple_recent *recent,
+				     const struct maple_record *first,
+				     const struct maple_record *last,
+				     uint32_t window)
+{
+	const struct maple_record *before;
+
+	if (first->access >= last->access ||
+	    last->clock - first->clock >= window ||
+	    maple_record_is_memory(first) != maple_record_is_memory(last))
+		return false;
+	if (first->after && first->after < last->access)
+		return false;
+	if (last->before <= first->index)
+		return true;
+	before = maple_recent_find(recent, last->before);
+	return before && before->access == first->access;
 }
 
 #endif
