@@ -131,9 +131,14 @@ static struct maple_stretch *stretch_new(struct maple_pairs *pairs,
 		pairs->nstretches--;
 		pairs->stats->cut_stretches++;
 	} else if (digest->nstretches == digest->room) {
-		more = reallocarray(digest->stretches, room, sizeof(*more));
+		more = maple_slab_get(pairs->slab, room * sizeof(*more));
 		if (!more)
 			return NULL;
+		if (digest->room)
+			memcpy(more, digest->stretches,
+			       digest->room * sizeof(*more));
+		maple_slab_put(pairs->slab, digest->stretches,
+			       digest->room * sizeof(*more));
 		digest->stretches = more;
 		digest->room = room;
 	}
@@ -193,9 +198,13 @@ static int edge_add(struct maple_pairs *pairs, struct maple_edges *edges,
 		return 0;
 	}
 	if (edges->n == edges->room) {
-		edge = reallocarray(edges->edge, room, sizeof(*edge));
+		edge = maple_slab_get(pairs->slab, room * sizeof(*edge));
 		if (!edge)
 			return -ENOMEM;
+		if (edges->room)
+			memcpy(edge, edges->edge, edges->room * sizeof(*edge));
+		maple_slab_put(pairs->slab, edges->edge,
+			       edges->room * sizeof(*edge));
 		edges->edge = edge;
 		edges->room = room;
 	}
@@ -233,13 +242,19 @@ int maple_digest_connect(struct maple_pairs *pairs, struct maple_digest *from,
 	return ret ? ret : edge_add(pairs, &to->before, from, d);
 }
 
-static void digest_deinit(struct maple_digest *digest)
+static void edges_free(struct maple_slab *slab, struct maple_edges *edges)
+{
+	maple_slab_put(slab, edges->edge, edges->room * sizeof(*edges->edge));
+}
+
+static void digest_deinit(struct maple_slab *slab, struct maple_digest *digest)
 {
 	for (uint32_t i = 0; i < digest->nstretches; i++)
 		maple_epoch_put(digest->stretches[i].epoch);
-	free(digest->stretches);
-	free(digest->after.edge);
-	free(digest->before.edge);
+	maple_slab_put(slab, digest->stretches,
+		       digest->room * sizeof(*digest->stretches));
+	edges_free(slab, &digest->after);
+	edges_free(slab, &digest->before);
 }
 
 void maple_digests_free(struct maple_pairs *pairs)
@@ -249,7 +264,7 @@ void maple_digests_free(struct maple_pairs *pairs)
 	for (uint32_t i = 0; pairs->digests && i < BUCKETS; i++)
 		while ((digest = pairs->digests[i])) {
 			pairs->digests[i] = digest->next;
-			digest_deinit(digest);
+			digest_deinit(pairs->slab, digest);
 		}
 	free(pairs->digests);
 	maple_pool_clear(&pairs->digest_pool);

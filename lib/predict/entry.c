@@ -11,7 +11,15 @@ static void entry_init(struct maple_entry *entry)
 	entry->summaries_room = sizeof(entry->few) / sizeof(entry->few[0]);
 }
 
-static bool visits_room(struct maple_cell *cell, uint32_t n)
+static void visits_free(struct maple_slab *slab, struct maple_cell *cell)
+{
+	if (cell->visit != &cell->first)
+		maple_slab_put(slab, cell->visit,
+			       cell->room * sizeof(*cell->visit));
+}
+
+static bool visits_room(struct maple_slab *slab, struct maple_cell *cell,
+			uint32_t n)
 {
 	uint32_t room = cell->room;
 	struct maple_visit *more;
@@ -23,14 +31,12 @@ static bool visits_room(struct maple_cell *cell, uint32_t n)
 	if (room == 1) {
 		more = &cell->first;
 	} else {
-		more = reallocarray(NULL, room, sizeof(*more));
+		more = maple_slab_get(slab, room * sizeof(*more));
 		if (!more)
 			return false;
 		if (cell->nvisits)
-			memcpy(more, cell->visit,
-			       cell->nvisits * sizeof(*more));
-		if (cell->visit != &cell->first)
-			free(cell->visit);
+			memcpy(more, cell->visit, cell->nvisits * sizeof(*more));
+		visits_free(slab, cell);
 	}
 	cell->visit = more;
 	cell->room = (uint16_t)room;
@@ -46,10 +52,10 @@ static struct maple_entry *entry_make(struct maple_space *space,
 		space->stats->cut_locations++;
 		return NULL;
 	}
-	entry = calloc(1, sizeof(*entry));
-	if (!entry || !visits_room(cell, cell->nvisits + 1u)) {
+	entry = maple_slab_zero(space->slab, sizeof(*entry));
+	if (!entry || !visits_room(space->slab, cell, cell->nvisits + 1u)) {
 		space->stats->no_memory++;
-		free(entry);
+		maple_slab_put(space->slab, entry, sizeof(*entry));
 		return NULL;
 	}
 	entry_init(entry);
@@ -82,15 +88,16 @@ struct maple_entry *maple_entry_to_front(struct maple_space *space,
 	return cell->visit[0].entry;
 }
 
-static void summary_free(struct maple_summary *summary)
+static void summary_free(struct maple_slab *slab, struct maple_summary *summary)
 {
 	for (uint32_t i = 0; i < summary->nspans; i++)
 		maple_epoch_put(maple_summary_span(summary, i)->epoch);
-	free(summary->older);
-	free(summary);
+	maple_slab_put(slab, summary->older,
+		       summary->older_room * sizeof(*summary->older));
+	maple_slab_put(slab, summary, sizeof(*summary));
 }
 
-static void entry_free(struct maple_entry *entry)
+static void entry_free(struct maple_slab *slab, struct maple_entry *entry)
 {
 	if (entry->recent)
 		*entry->recent = NULL;
@@ -99,28 +106,31 @@ static void entry_free(struct maple_entry *entry)
 	for (uint32_t i = 0; i < entry->ngroups; i++)
 		maple_epoch_put(maple_entry_group(entry, i)->epoch);
 	for (uint32_t i = 0; i < entry->nsummaries; i++)
-		summary_free(entry->summaries[i]);
-	free(entry->older);
+		summary_free(slab, entry->summaries[i]);
+	maple_slab_put(slab, entry->older,
+		       entry->older_room * sizeof(*entry->older));
 	if (entry->summaries != entry->few)
-		free(entry->summaries);
-	free(entry);
+		maple_slab_put(slab, entry->summaries,
+			       entry->summaries_room *
+				       sizeof(*entry->summaries));
+	maple_slab_put(slab, entry, sizeof(*entry));
 }
 
 void maple_entries_destroy(struct maple_space *space, struct maple_cell *cell)
 {
 	for (uint32_t i = 0; i < cell->nvisits; i++)
-		entry_free(cell->visit[i].entry);
+		entry_free(space->slab, cell->visit[i].entry);
 	space->nentries -= cell->nvisits;
-	if (cell->visit != &cell->first)
-		free(cell->visit);
+	visits_free(space->slab, cell);
 	cell->visit = NULL;
 	cell->nvisits = cell->room = 0;
 }
 
-static struct maple_summary *summary_clone(const struct maple_summary *from,
+static struct maple_summary *summary_clone(struct maple_slab *slab,
+					   const struct maple_summary *from,
 					   uint64_t location)
 {
-	struct maple_summary *to = malloc(sizeof(*to));
+	struct maple_summary *to = maple_slab_get(slab, sizeof(*to));
 
 	if (!to)
 		return NULL;
@@ -128,10 +138,10 @@ static struct maple_summary *summary_clone(const struct maple_summary *from,
 	to->location = location;
 	to->digest = NULL;
 	if (from->older) {
-		to->older = reallocarray(NULL, from->older_room,
-					 sizeof(*to->older));
+		to->older = maple_slab_get(slab, from->older_room *
+							 sizeof(*to->older));
 		if (!to->older) {
-			free(to);
+			maple_slab_put(slab, to, sizeof(*to));
 			return NULL;
 		}
 		memcpy(to->older, from->older,
@@ -153,11 +163,12 @@ static struct maple_summary *twin(const struct maple_entry *from,
 	return to->summaries[i];
 }
 
-static int groups_clone(const struct maple_entry *from, struct maple_entry *to)
+static int groups_clone(struct maple_slab *slab, const struct maple_entry *from,
+			struct maple_entry *to)
 {
 	if (from->older) {
-		to->older = reallocarray(NULL, from->older_room,
-					 sizeof(*to->older));
+		to->older = maple_slab_get(slab, from->older_room *
+							 sizeof(*to->older));
 		if (!to->older)
 			return -ENOMEM;
 		to->older_room = from->older_room;
@@ -175,10 +186,11 @@ static int groups_clone(const struct maple_entry *from, struct maple_entry *to)
 	return 0;
 }
 
-static struct maple_entry *entry_clone(const struct maple_entry *from,
+static struct maple_entry *entry_clone(struct maple_slab *slab,
+				       const struct maple_entry *from,
 				       uint64_t location)
 {
-	struct maple_entry *to = calloc(1, sizeof(*to));
+	struct maple_entry *to = maple_slab_zero(slab, sizeof(*to));
 
 	if (!to)
 		return NULL;
@@ -196,8 +208,8 @@ static struct maple_entry *entry_clone(const struct maple_entry *from,
 	if (!from->nsummaries)
 		return to;
 	if (from->summaries != from->few) {
-		struct maple_summary **summaries = reallocarray(
-			NULL, from->summaries_room, sizeof(*summaries));
+		struct maple_summary **summaries = maple_slab_get(
+			slab, from->summaries_room * sizeof(*summaries));
 
 		if (!summaries)
 			goto no_memory;
@@ -206,16 +218,16 @@ static struct maple_entry *entry_clone(const struct maple_entry *from,
 	}
 	while (to->nsummaries < from->nsummaries) {
 		to->summaries[to->nsummaries] = summary_clone(
-			from->summaries[to->nsummaries], location);
+			slab, from->summaries[to->nsummaries], location);
 		if (!to->summaries[to->nsummaries])
 			goto no_memory;
 		to->nsummaries++;
 	}
-	if (from->ngroups && groups_clone(from, to))
+	if (from->ngroups && groups_clone(slab, from, to))
 		goto no_memory;
 	return to;
 no_memory:
-	entry_free(to);
+	entry_free(slab, to);
 	return NULL;
 }
 
@@ -229,13 +241,14 @@ no_memory:
 int maple_entries_clone(struct maple_space *space,
 			const struct maple_cell *from, struct maple_cell *to)
 {
-	if (!visits_room(to, from->nvisits))
+	if (!visits_room(space->slab, to, from->nvisits))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < from->nvisits; i++) {
 		struct maple_visit *visit = &to->visit[i];
 
 		*visit = from->visit[i];
-		visit->entry = entry_clone(from->visit[i].entry, to->serial);
+		visit->entry = entry_clone(space->slab, from->visit[i].entry,
+					   to->serial);
 		if (!visit->entry) {
 			maple_entries_destroy(space, to);
 			return -ENOMEM;
@@ -265,8 +278,8 @@ static void summary_cut(struct maple_summary *summary, uint32_t serial,
  *                    @entry, their spans, and the summaries left without
  * @keep: spans that each summary keeps, however old: 0 or 1
  */
-void maple_entry_drop(struct maple_cell *cell, struct maple_entry *entry,
-		      uint32_t ngroups, uint32_t keep)
+void maple_entry_drop(struct maple_slab *slab, struct maple_cell *cell,
+		      struct maple_entry *entry, uint32_t ngroups, uint32_t keep)
 {
 	uint32_t serial = maple_entry_group(entry, ngroups)->epoch->serial;
 	uint32_t kept = 0;
@@ -286,7 +299,7 @@ void maple_entry_drop(struct maple_cell *cell, struct maple_entry *entry,
 		if (summary->nspans) {
 			entry->summaries[kept++] = summary;
 		} else {
-			summary_free(summary);
+			summary_free(slab, summary);
 			cell->nsummaries--;
 		}
 	}

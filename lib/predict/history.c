@@ -26,19 +26,21 @@
 #include "history.h"
 
 /* Makes room in an array, which at first is @small, inside its owner, if any */
-static bool room_for(void **array, uint32_t *room, uint32_t n, size_t element,
-		     void *small)
+static bool room_for(struct maple_slab *slab, void **array, uint32_t *room,
+		     uint32_t n, size_t element, void *small)
 {
 	uint32_t more = *room ? *room * 2 : 2;
 	void *grown;
 
 	if (n < *room)
 		return true;
-	grown = reallocarray(*array == small ? NULL : *array, more, element);
+	grown = maple_slab_get(slab, more * element);
 	if (!grown)
 		return false;
-	if (small && *array == small)
-		memcpy(grown, small, n * element);
+	if (n)
+		memcpy(grown, *array, n * element);
+	if (*array != small)
+		maple_slab_put(slab, *array, *room * element);
 	*array = grown;
 	*room = more;
 	return true;
@@ -85,10 +87,11 @@ static int make(struct maple_history *history, struct maple_cell *cell,
 		history->stats->cut_summaries++;
 		return 0;
 	}
-	if (!room_for((void **)&entry->summaries, &entry->summaries_room,
-		      entry->nsummaries, sizeof(summary), entry->few))
+	if (!room_for(history->slab, (void **)&entry->summaries,
+		      &entry->summaries_room, entry->nsummaries,
+		      sizeof(summary), entry->few))
 		return -ENOMEM;
-	summary = calloc(1, sizeof(*summary));
+	summary = maple_slab_zero(history->slab, sizeof(*summary));
 	if (!summary)
 		return -ENOMEM;
 	summary->location = cell->serial;
@@ -107,14 +110,15 @@ static int make(struct maple_history *history, struct maple_cell *cell,
 	return 0;
 }
 
-static int add_span(struct maple_entry *entry, struct maple_summary *summary)
+static int add_span(struct maple_history *history, struct maple_entry *entry,
+		    struct maple_summary *summary)
 {
 	const struct maple_access *access = &entry->access;
 
 	if (summary->nspans) {
-		if (!room_for((void **)&summary->older, &summary->older_room,
-			      summary->nspans - 1, sizeof(summary->latest),
-			      NULL))
+		if (!room_for(history->slab, (void **)&summary->older,
+			      &summary->older_room, summary->nspans - 1,
+			      sizeof(summary->latest), NULL))
 			return -ENOMEM;
 		summary->older[summary->nspans - 1] = summary->latest;
 	}
@@ -139,8 +143,9 @@ static int add_group(struct maple_history *history, struct maple_cell *cell,
 		return 0;
 	}
 	if (entry->ngroups) {
-		if (!room_for((void **)&entry->older, &entry->older_room,
-			      entry->ngroups - 1, sizeof(entry->latest), NULL))
+		if (!room_for(history->slab, (void **)&entry->older,
+			      &entry->older_room, entry->ngroups - 1,
+			      sizeof(entry->latest), NULL))
 			return -ENOMEM;
 		entry->older[entry->ngroups - 1] = entry->latest;
 	}
@@ -149,7 +154,7 @@ static int add_group(struct maple_history *history, struct maple_cell *cell,
 	entry->latest.first = summary;
 	entry->latest.last = summary;
 	if (entry->ngroups > history->max_spans) {
-		maple_entry_drop(cell, entry, 1, 1);
+		maple_entry_drop(history->slab, cell, entry, 1, 1);
 		history->stats->cut_spans++;
 	}
 	return 0;
@@ -170,7 +175,7 @@ static int fold(struct maple_history *history, struct maple_cell *cell,
 			return ret;
 	}
 	if (summary->latest.epoch != entry->access.epoch) {
-		ret = add_span(entry, summary);
+		ret = add_span(history, entry, summary);
 		if (ret)
 			return ret;
 		fresh = true;

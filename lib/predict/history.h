@@ -8,6 +8,7 @@
 #include "location.h"
 #include "lockset.h"
 #include "predict.h"
+#include "slab.h"
 
 struct maple_digest;
 struct maple_point;
@@ -93,6 +94,7 @@ struct maple_dependency {
 };
 
 struct maple_history {
+	struct maple_slab *slab;
 	struct maple_clocks *clocks;
 	struct maple_annotations annotations;
 	struct maple_predict_stats *stats;
@@ -139,8 +141,9 @@ int maple_history_collect(struct maple_history *history,
 struct maple_entry *maple_entry_to_front(struct maple_space *space,
 					 struct maple_cell *cell,
 					 uint32_t thread);
-void maple_entry_drop(struct maple_cell *cell, struct maple_entry *entry,
-		      uint32_t ngroups, uint32_t keep);
+void maple_entry_drop(struct maple_slab *slab, struct maple_cell *cell,
+		      struct maple_entry *entry, uint32_t ngroups,
+		      uint32_t keep);
 void maple_entries_destroy(struct maple_space *space, struct maple_cell *cell);
 int maple_entries_clone(struct maple_space *space,
 			const struct maple_cell *from, struct maple_cell *to);

@@ -30,10 +30,12 @@ struct maple_block {
 	struct maple_cell *granule[GRANULES]; /* first cell that touches it */
 };
 
-void maple_space_init(struct maple_space *space, uint32_t max_cells,
-		      uint32_t max_entries, struct maple_predict_stats *stats)
+void maple_space_init(struct maple_space *space, struct maple_slab *slab,
+		      uint32_t max_cells, uint32_t max_entries,
+		      struct maple_predict_stats *stats)
 {
 	memset(space, 0, sizeof(*space));
+	space->slab = slab;
 	space->max_cells = max_cells;
 	space->max_entries = max_entries;
 	space->stats = stats;
@@ -110,7 +112,7 @@ static struct maple_cell *cell_make(struct maple_space *space,
 
 	if (space->ncells >= space->max_cells)
 		return NULL;
-	cell = calloc(1, sizeof(*cell));
+	cell = maple_slab_zero(space->slab, sizeof(*cell));
 	if (!cell) {
 		space->stats->no_memory++;
 		return NULL;
@@ -131,7 +133,7 @@ static void cell_free(struct maple_space *space, struct maple_cell *cell)
 {
 	maple_entries_destroy(space, cell);
 	space->ncells--;
-	free(cell);
+	maple_slab_put(space->slab, cell, sizeof(*cell));
 }
 
 /* Cuts @cell in two at @pos; returns the part from @pos on. */
@@ -220,8 +222,7 @@ void maple_space_load(const struct maple_space *space, uint64_t addr)
 	if (!block)
 		return;
 	__builtin_prefetch(block);
-	__builtin_prefetch(
-		&block->granule[addr % MAPLE_BLOCK_BYTES / GRANULE]);
+	__builtin_prefetch(&block->granule[addr % MAPLE_BLOCK_BYTES / GRANULE]);
 }
 
 /*

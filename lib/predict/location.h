@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "predict.h"
+#include "slab.h"
 
 #define MAPLE_BLOCK_BYTES 256
 #define MAPLE_BLOCK_CACHE 4096
@@ -48,6 +49,7 @@ struct maple_cell {
 struct maple_block;
 
 struct maple_space {
+	struct maple_slab *slab;
 	struct maple_block *table;
 	struct maple_block *cache[MAPLE_BLOCK_CACHE];
 	uint64_t serial;
@@ -58,8 +60,9 @@ struct maple_space {
 	size_t room;
 };
 
-void maple_space_init(struct maple_space *space, uint32_t max_cells,
-		      uint32_t max_entries, struct maple_predict_stats *stats);
+void maple_space_init(struct maple_space *space, struct maple_slab *slab,
+		      uint32_t max_cells, uint32_t max_entries,
+		      struct maple_predict_stats *stats);
 int maple_space_find(struct maple_space *space, uint64_t addr, uint64_t size);
 void maple_space_load(const struct maple_space *space, uint64_t addr);
 const struct maple_cell *maple_space_peek(const struct maple_space *space,

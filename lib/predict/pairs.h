@@ -67,6 +67,7 @@ struct maple_point {
 
 /* Local pairs, and what to correlate them with. */
 struct maple_pairs {
+	struct maple_slab *slab;
 	struct maple_window *window;
 	struct maple_annotations *annotations;
 	struct maple_iroots *iroots;

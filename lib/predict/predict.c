@@ -113,7 +113,7 @@ int maple_predict_create(const struct maple_predict_options *options,
 	p->window.stats = &p->stats;
 	maple_clocks_init(&p->clocks, &p->stats);
 	p->causes.stats = &p->stats;
-	maple_space_init(&p->space, p->options.max_locations,
+	maple_space_init(&p->space, &p->slab, p->options.max_locations,
 			 p->options.max_entries, &p->stats);
 	maple_sites_init(&p->sites, &p->stats);
 	p->iroots.sink = &p->sink;
@@ -123,6 +123,7 @@ int maple_predict_create(const struct maple_predict_options *options,
 	p->observer.stats = &p->stats;
 	if (p->compound)
 		maple_observer_sequences_init(&p->observer, &p->window);
+	p->pairs.slab = &p->slab;
 	p->pairs.window = &p->window;
 	p->pairs.annotations = &p->history.annotations;
 	p->pairs.iroots = &p->iroots;
@@ -130,6 +131,7 @@ int maple_predict_create(const struct maple_predict_options *options,
 	p->pairs.stats = &p->stats;
 	p->pairs.idioms = p->options.idioms;
 	maple_pairs_init(&p->pairs, p->options.max_pairs);
+	p->history.slab = &p->slab;
 	p->history.clocks = &p->clocks;
 	p->history.stats = &p->stats;
 	p->history.max_summaries = p->options.max_summaries;
@@ -318,5 +320,6 @@ void maple_predict_destroy(struct maple_predict *p)
 	maple_observer_deinit(&p->observer);
 	maple_sites_deinit(&p->sites);
 	maple_iroots_deinit(&p->iroots);
+	maple_slab_deinit(&p->slab);
 	free(p);
 }

@@ -60,7 +60,7 @@ int maple_history_collect(struct maple_history *history,
 		if (maple_clocks_passed(history->clocks,
 					maple_entry_group(entry, keep)->epoch)) {
 			history->stats->removed += keep;
-			maple_entry_drop(cell, entry, keep, 0);
+			maple_entry_drop(history->slab, cell, entry, keep, 0);
 			break;
 		}
 	return 0;

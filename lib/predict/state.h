@@ -42,6 +42,7 @@ struct maple_predict {
 	struct maple_predict_stats stats;
 	struct maple_clocks clocks;
 	struct maple_causes causes;
+	struct maple_slab slab;
 	struct maple_space space;
 	struct maple_history history;
 	struct maple_window window;
