@@ -181,18 +181,23 @@ static struct maple_edge *edge_to(const struct maple_edges *edges,
 	return NULL;
 }
 
+static void edge_better(struct maple_edge *edge,
+			const struct maple_dependency *d)
+{
+	if (!edge)
+		return;
+	edge->disjoint |= d->disjoint;
+	edge->ordered &= d->ordered;
+	edge->against &= d->against;
+}
+
+/* One more edge, which there is not yet. */
 static int edge_add(struct maple_pairs *pairs, struct maple_edges *edges,
 		    struct maple_digest *end, const struct maple_dependency *d)
 {
-	struct maple_edge *edge = edge_to(edges, end);
 	uint32_t room = edges->room ? edges->room * 2 : 4;
+	struct maple_edge *edge;
 
-	if (edge) {
-		edge->disjoint |= d->disjoint;
-		edge->ordered &= d->ordered;
-		edge->against &= d->against;
-		return 0;
-	}
 	if (edges->n == EDGES_MAX) {
 		pairs->stats->cut_edges++;
 		return 0;
@@ -232,14 +237,27 @@ bool maple_digest_connected(const struct maple_digest *from,
 	return edge && !edge->against && (ordered || !edge->ordered);
 }
 
-/* maple_digest_connect - @to can depend on @from; 0 or -ENOMEM */
+/*
+ * maple_digest_connect - @to can depend on @from; 0 or -ENOMEM
+ *
+ * Each end has the edge, unless it had EDGES_MAX others before: only if
+ * @from is full can @to have it alone.
+ */
 int maple_digest_connect(struct maple_pairs *pairs, struct maple_digest *from,
 			 struct maple_digest *to,
 			 const struct maple_dependency *d)
 {
-	int ret = edge_add(pairs, &from->after, to, d);
+	struct maple_edge *after = edge_to(&from->after, to), *before = NULL;
+	int ret;
 
-	return ret ? ret : edge_add(pairs, &to->before, from, d);
+	if (after || from->after.n == EDGES_MAX)
+		before = edge_to(&to->before, from);
+	edge_better(after, d);
+	edge_better(before, d);
+	ret = after ? 0 : edge_add(pairs, &from->after, to, d);
+	if (ret || before)
+		return ret;
+	return edge_add(pairs, &to->before, from, d);
 }
 
 static void edges_free(struct maple_slab *slab, struct maple_edges *edges)
