@@ -14,7 +14,6 @@
 #include "state.h"
 
 #define LINE	64 /* of the CPU's cache */
-#define STEP	2  /* events from one stage to the next */
 #define FETCHED 4  /* summaries of another thread's entry */
 
 static void load(const void *at, size_t size)
@@ -104,28 +103,36 @@ static void (*const stages[])(const struct maple_cell *cell,
 
 #define STAGES (sizeof(stages) / sizeof(stages[0]))
 
-static_assert(MAPLE_AHEAD > STAGES * STEP, "the last stage is in the line");
+static_assert(MAPLE_AHEAD > STAGES, "the last stage is in the line");
 
-static struct maple_event *in_line(struct maple_predict *p, uint64_t number)
+static struct maple_waiting *in_line(struct maple_ahead *ahead, uint64_t number)
 {
-	return &p->ahead.event[number % MAPLE_AHEAD];
+	return &ahead->line[number % MAPLE_AHEAD];
 }
 
 /* The line has moved up: event @number came. */
-static void look_ahead(struct maple_predict *p, uint64_t number)
+static void look_ahead(struct maple_ahead *ahead,
+		       const struct maple_space *space, uint64_t number)
 {
-	const struct maple_event *event = in_line(p, number);
-	const struct maple_cell *cell;
+	struct maple_waiting *w = in_line(ahead, number);
 
-	if (maple_event_is_access(event->kind))
-		maple_space_load(&p->space, event->addr);
-	for (unsigned int i = 0; i < STAGES && number >= (i + 1) * STEP; i++) {
-		event = in_line(p, number - (i + 1) * STEP);
-		if (!maple_event_is_access(event->kind))
-			continue;
-		cell = maple_space_peek(&p->space, event->addr);
-		if (cell)
-			stages[i](cell, event);
+	w->cell = NULL;
+	if (maple_event_is_access(w->event.kind))
+		maple_space_load(space, w->event.addr);
+	if (ahead->gone != space->gone) {
+		for (unsigned int i = 0; i < MAPLE_AHEAD; i++)
+			ahead->line[i].cell = NULL;
+		ahead->gone = space->gone;
+	}
+	if (!number)
+		return;
+	w = in_line(ahead, number - 1);
+	if (maple_event_is_access(w->event.kind))
+		w->cell = maple_space_peek(space, w->event.addr);
+	for (unsigned int i = 0; i < STAGES && number > i; i++) {
+		w = in_line(ahead, number - i - 1);
+		if (w->cell)
+			stages[i](w->cell, &w->event);
 	}
 }
 
@@ -144,9 +151,10 @@ int maple_predict_event(struct maple_predict *p, const struct maple_event *event
 	if (p->finished)
 		return -EINVAL;
 	if (ahead->in - ahead->out == MAPLE_AHEAD)
-		ret = maple_predict_take(p, in_line(p, ahead->out++));
-	*in_line(p, ahead->in) = *event;
-	look_ahead(p, ahead->in++);
+		ret = maple_predict_take(p,
+					 &in_line(ahead, ahead->out++)->event);
+	in_line(ahead, ahead->in)->event = *event;
+	look_ahead(ahead, &p->space, ahead->in++);
 	return ret;
 }
 
@@ -157,7 +165,8 @@ int maple_predict_drain(struct maple_predict *p)
 	int ret = 0, err;
 
 	while (ahead->out < ahead->in) {
-		err = maple_predict_take(p, in_line(p, ahead->out++));
+		err = maple_predict_take(p,
+					 &in_line(ahead, ahead->out++)->event);
 		ret = err ? err : ret;
 	}
 	return ret;

@@ -133,6 +133,7 @@ static void cell_free(struct maple_space *space, struct maple_cell *cell)
 {
 	maple_entries_destroy(space, cell);
 	space->ncells--;
+	space->gone++;
 	maple_slab_put(space->slab, cell, sizeof(*cell));
 }
 

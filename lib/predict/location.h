@@ -53,6 +53,7 @@ struct maple_space {
 	struct maple_block *table;
 	struct maple_block *cache[MAPLE_BLOCK_CACHE];
 	uint64_t serial;
+	uint64_t gone; /* cells, so far */
 	uint32_t ncells, max_cells;
 	uint32_t nentries, max_entries; /* over all cells */
 	struct maple_predict_stats *stats;

@@ -16,7 +16,7 @@
 #include "recent.h"
 #include "sites.h"
 
-#define MAPLE_AHEAD  16 /* events that wait for what they need */
+#define MAPLE_AHEAD  8 /* events that wait for what they need */
 #define MAPLE_RECENT 4 /* cells of one access that learn its class */
 
 struct maple_thread {
@@ -33,7 +33,11 @@ struct maple_thread {
 /* Events that wait, by number. */
 struct maple_ahead {
 	uint64_t in, out;
-	struct maple_event event[MAPLE_AHEAD];
+	uint64_t gone; /* cells of the space: the line's were there then */
+	struct maple_waiting {
+		struct maple_event event;
+		const struct maple_cell *cell; /* what it will probably touch */
+	} line[MAPLE_AHEAD];
 };
 
 struct maple_predict {
