@@ -56,6 +56,7 @@ static int read_log(struct maple_campaign *c, struct maple_trial *trial,
 	for (i = 0; i < trial->nlog; i++)
 		maple_predict_event(p, &trial->log[i]);
 	maple_predict_finish(p);
+	maple_prediction_add(&c->result->prediction, p);
 	maple_predict_destroy(p);
 	return 0;
 }

@@ -179,6 +179,8 @@ char *maple_profile_left_out(const struct maple_campaign *c);
 
 /* sharing.c */
 void maple_sharing_learn(struct maple_campaign *c);
+void maple_prediction_add(struct maple_prediction *prediction,
+			  const struct maple_predict *p);
 const uint8_t *maple_sharing_choose(struct maple_campaign *c, uint64_t seed,
 				    uint32_t *n);
 void maple_sharing_deinit(struct maple_sharing *s);

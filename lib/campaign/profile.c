@@ -217,6 +217,7 @@ static int harvest(struct maple_campaign *c, struct maple_trial *trial,
 	if (maple_predict_finish(c->predict) && !s->harvest.error)
 		s->harvest.error =
 			maple_error_set(c->err, ENOMEM, "out of memory");
+	maple_prediction_add(&c->result->prediction, c->predict);
 	/* Some exposures are certain only now; without all events, none is. */
 	if (!trial->run.lost)
 		harvest_observed(s);

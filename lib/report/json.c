@@ -89,6 +89,17 @@ static json_t *backends_object(const struct maple_backends *b)
 			 b->enforce, "why", maple_bytes_encode(b->why));
 }
 
+static json_t *prediction_object(const struct maple_prediction *p)
+{
+	json_t *cut = json_object();
+
+	for (unsigned int i = 0; i < MAPLE_CUTS; i++)
+		json_object_set_new(cut, maple_cut_name(i),
+				    json_integer((json_int_t)p->cut[i]));
+	return json_pack("{s:I, s:o}", "events", (json_int_t)p->events, "cut",
+			 cut);
+}
+
 static json_t *first_finding_object(const struct maple_campaign_result *result)
 {
 	if (!result->first_finding_runs && !result->nfindings)
@@ -101,7 +112,7 @@ static json_t *result_object(const struct maple_campaign_result *r)
 {
 	return json_pack(
 		"{s:i, s:s, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:I, s:I,"
-		" s:i, s:b, s:b, s:o, s:o, s:o}",
+		" s:i, s:b, s:b, s:o, s:o, s:o, s:o}",
 		"schema", MAPLE_REPORT_SCHEMA, "version", MAPLE_VERSION,
 		"verdict", maple_outcome_name(r->outcome), "seed",
 		maple_fields_number(r->seed), "seconds", r->seconds, "runs",
@@ -114,7 +125,8 @@ static json_t *result_object(const struct maple_campaign_result *r)
 		(json_int_t)r->candidates_resting, "dry_runs", (int)r->dry_runs,
 		"exhausted", r->exhausted, "interrupted", r->interrupted,
 		"backends", backends_object(&r->backends), "delivery",
-		delivery_object(&r->delivery), "suppressed",
+		delivery_object(&r->delivery), "prediction",
+		prediction_object(&r->prediction), "suppressed",
 		findings_array(r->suppressed, r->nsuppressed));
 }
 

@@ -226,6 +226,21 @@ static void print_backends(FILE *out, const struct maple_backends *b,
 	fprintf(out, ", %s\n", maple_clean(b->why, style->unicode).text);
 }
 
+static void print_prediction(FILE *out, const struct maple_prediction *p)
+{
+	const char *before = "; cut:";
+
+	fprintf(out, "prediction: %" PRIu64 " events", p->events);
+	for (unsigned int i = 0; i < MAPLE_CUTS; i++) {
+		if (!p->cut[i])
+			continue;
+		fprintf(out, "%s %" PRIu64 " %s", before, p->cut[i],
+			maple_cut_name(i));
+		before = ",";
+	}
+	fputs(*before == ';' ? "; nothing cut\n" : "\n", out);
+}
+
 void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 			  const struct maple_report_style *style)
 {
@@ -265,6 +280,8 @@ void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 			"%" PRIu64 " of the candidates left were put to rest: "
 			"they come last, what is like them failed\n",
 			result->candidates_resting);
-	if (style->output)
+	if (style->output) {
 		print_delivery(out, &result->delivery);
+		print_prediction(out, &result->prediction);
+	}
 }

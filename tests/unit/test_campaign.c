@@ -276,6 +276,28 @@ static void profile_once(struct maple_campaign *c, bool late)
 	maple_predict_destroy(c->predict);
 }
 
+static void cuts_add_up(void **state)
+{
+	struct maple_predict_options options = { .max_locations = 1 };
+	struct maple_prediction prediction = { 0 };
+	struct maple_event event = { .kind = MAPLE_EV_WRITE, .size = 4 };
+	struct maple_predict *p;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(maple_predict_create(&options, NULL, &p), 0);
+		for (event.addr = 0; event.addr < 40; event.addr += 4)
+			assert_int_equal(maple_predict_event(p, &event), 0);
+		assert_int_equal(maple_predict_finish(p), 0);
+		maple_prediction_add(&prediction, p);
+		maple_predict_destroy(p);
+	}
+	assert_int_equal(prediction.events, 20);
+	assert_int_equal(prediction.cut[MAPLE_CUT_LOCATIONS], 18);
+	assert_string_equal(maple_cut_name(MAPLE_CUT_LOCATIONS), "locations");
+	for (unsigned int i = 1; i < MAPLE_CUTS; i++)
+		assert_int_equal(prediction.cut[i], 0);
+}
+
 static unsigned int times_alone(struct maple_campaign *c, uint32_t site)
 {
 	unsigned int seed, sum = 0;
@@ -599,6 +621,7 @@ static void programs_are_found_or_the_reason(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cuts_add_up),
 		cmocka_unit_test(one_candidate_an_iroot),
 		cmocka_unit_test(limits_are_kept),
 		cmocka_unit_test(ranked_tries_each_once_first),

@@ -456,6 +456,34 @@ static void what_was_cut_short_is_not_saturated(void **state)
 	assert_non_null(strstr(buffer, "; saturated: 8 runs"));
 }
 
+static void what_a_cap_cut_is_said(void **state)
+{
+	struct maple_campaign_result result = { .outcome = MAPLE_CLEAN };
+	struct maple_report_style style = { .output = true };
+	FILE *out = open_buffer();
+	struct maple_error err;
+	json_t *object, *cut;
+
+	result.prediction.events = 12;
+	maple_report_summary(out, &result, &style);
+	fclose(out);
+	assert_non_null(strstr(buffer, "prediction: 12 events; nothing cut\n"));
+	result.prediction.cut[MAPLE_CUT_WALKS] = 3;
+	result.prediction.cut[MAPLE_CUT_IROOTS] = 4;
+	out = open_buffer();
+	maple_report_summary(out, &result, &style);
+	fclose(out);
+	assert_non_null(strstr(buffer, "events; cut: 4 iroots, 3 walks\n"));
+	out = open_buffer();
+	assert_int_equal(maple_report_json(out, &result, &err), 0);
+	fclose(out);
+	object = json_loads(buffer, 0, NULL);
+	cut = json_object_get(json_object_get(object, "prediction"), "cut");
+	assert_int_equal(json_object_size(cut), MAPLE_CUTS);
+	assert_int_equal(json_integer_value(json_object_get(cut, "walks")), 3);
+	json_decref(object);
+}
+
 static void what_cannot_be_written_is_an_error(void **state)
 {
 	struct maple_campaign_result result = { .outcome = MAPLE_CLEAN };
@@ -626,6 +654,7 @@ int main(void)
 		TEST(json_has_the_fields_of_the_schema),
 		TEST(a_campaign_is_one_object_of_the_schema),
 		TEST(without_a_finding_there_is_no_first_one),
+		TEST(what_a_cap_cut_is_said),
 		TEST(what_cannot_be_written_is_an_error),
 		TEST(what_is_no_finding_is_refused),
 		TEST(what_was_cut_short_is_not_saturated),

@@ -132,6 +132,34 @@ struct maple_backends {
 	char why[256]; /* why these, and what stands against the better */
 };
 
+/* Things of which a cap of observer or predictor lets some go. */
+enum maple_cut {
+	MAPLE_CUT_LOCATIONS,	/* accesses to more locations or threads */
+	MAPLE_CUT_BYTES,	/* of large accesses */
+	MAPLE_CUT_SUMMARIES,	/* accesses that are told apart, per location */
+	MAPLE_CUT_SPANS,	/* epochs of each of these */
+	MAPLE_CUT_SYNCS,	/* synchronisation objects and signals */
+	MAPLE_CUT_IROOTS,	/* in one run */
+	MAPLE_CUT_GUARDS,	/* locations kept for guards */
+	MAPLE_CUT_RECENT,	/* accesses in the vulnerability window */
+	MAPLE_CUT_WALKS,	/* searches for local pairs */
+	MAPLE_CUT_PAIRS,	/* local pairs */
+	MAPLE_CUT_STRETCHES,	/* epochs of accesses in local pairs */
+	MAPLE_CUT_EDGES,	/* dependencies of these */
+	MAPLE_CUT_CORRELATIONS, /* of local pairs with dependencies */
+	MAPLE_CUT_SEQUENCES,	/* searches for exposed compound idioms */
+	MAPLE_CUTS,
+};
+
+/* maple_cut_name - "locations", "bytes", ... */
+const char *maple_cut_name(enum maple_cut cut);
+
+/* What observer and predictor were given, over all runs, and let go. */
+struct maple_prediction {
+	uint64_t events;
+	uint64_t cut[MAPLE_CUTS]; /* what cap, how often; 0: not at all */
+};
+
 struct maple_campaign_result {
 	enum maple_outcome outcome;
 	uint64_t seed;
@@ -150,6 +178,7 @@ struct maple_campaign_result {
 	bool exhausted; /* nothing was left to try */
 	struct maple_delivery delivery;
 	struct maple_backends backends;
+	struct maple_prediction prediction;
 	char *undelivered; /* why, and the mend; NULL unless UNDELIVERED */
 	bool interrupted;  /* by a signal */
 };
