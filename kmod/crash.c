@@ -26,6 +26,16 @@ static void stand(struct maple_thread *t)
 			msecs_to_jiffies(LOOK_MS));
 }
 
+/* Of the instruction, also while it is stepped over out of its line. */
+static u64 program_counter(void)
+{
+	const struct uprobe_task *stepping = current->utask;
+
+	if (stepping && stepping->active_uprobe)
+		return stepping->vaddr;
+	return task_pt_regs(current)->ip;
+}
+
 static void crash_work(struct callback_head *work)
 {
 	struct maple_thread *t = container_of(work, struct maple_thread, crash);
@@ -38,7 +48,7 @@ static void crash_work(struct callback_head *work)
 		s->crash = (struct maple_uapi_crash){
 			.signo = t->signo,
 			.address = t->fault,
-			.pc = task_pt_regs(current)->ip,
+			.pc = program_counter(),
 			.thread = t->number,
 			.standing = 1,
 		};

@@ -432,6 +432,32 @@ void maple_engine_gone(struct maple_thread *t)
 	leave(self, true);
 }
 
+/*
+ * maple_engine_spins - @t burns CPU without an event: it goes below everyone,
+ * or it has been there long enough
+ *
+ * Context: session->lock; not a thread of the target.
+ */
+void maple_engine_spins(struct maple_thread *t, bool spins)
+{
+	struct maple_session *s = t->session;
+	unsigned int n, prio;
+
+	lockdep_assert_held(&s->lock);
+	if (s->automaton) {
+		if (spins)
+			maple_auto_spin(s->automaton, t->number);
+		else
+			maple_auto_tick(s->automaton, 0);
+		log_moves(t);
+	}
+	maple_task_demote(t, spins);
+	while (s->automaton && maple_auto_change(s->automaton,
+						 MAPLE_THREAD_NONE, &n, &prio))
+		maple_task_level(s->thread[n], prio);
+	s->moves++;
+}
+
 /* maple_engine_create - the automaton for @plan, which is copied */
 int maple_engine_create(struct maple_session *s, const struct maple_plan *plan)
 {

@@ -327,6 +327,7 @@ void maple_engine_freed(struct maple_thread *t, u64 addr, u64 size,
 void maple_engine_written(struct maple_thread *t, u64 addr, u64 size);
 void maple_engine_born(struct maple_thread *t);
 void maple_engine_gone(struct maple_thread *t);
+void maple_engine_spins(struct maple_thread *t, bool spins);
 void maple_engine_log_access(struct maple_thread *t, const struct maple_op *op);
 bool maple_engine_wanted(const struct maple_session *s, u32 site);
 int maple_engine_create(struct maple_session *s, const struct maple_plan *plan);

@@ -174,8 +174,9 @@ int maple_session_probe(struct maple_session *s, struct file *file,
 	unsigned int i;
 	int err = 0;
 
-	if (!S_ISREG(inode->i_mode)) {
-		NL_SET_ERR_MSG(extack, "probes need a regular file");
+	if (!S_ISREG(inode->i_mode) || !i_size_read(inode)) {
+		NL_SET_ERR_MSG(extack, "only a regular file, and not an empty "
+				       "one, has code to probe");
 		return -EINVAL;
 	}
 	mutex_lock(&s->probes_lock);

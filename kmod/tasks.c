@@ -104,6 +104,8 @@ void maple_task_level(struct maple_thread *t, unsigned int prio)
 {
 	lockdep_assert_held(&t->session->lock);
 	t->prio = prio;
+	if (prio > MAPLE_PRIO_MIN) /* a spinner gets another chance */
+		t->demoted = false;
 	if (!t->demoted)
 		set_prio(t, prio);
 }

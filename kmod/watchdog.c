@@ -56,7 +56,7 @@ static void look_at(struct maple_thread *t)
 	if (t->demoted) {
 		if (time_before(jiffies, t->spin_until))
 			return;
-		maple_task_demote(t, false);
+		maple_engine_spins(t, false);
 	}
 	if (events != t->spin_events || !t->spin_cpu) {
 		t->spin_events = events;
@@ -70,7 +70,7 @@ static void look_at(struct maple_thread *t)
 	maple_count(s, spins);
 	t->spin_cpu = 0;
 	t->spin_until = jiffies + msecs_to_jiffies(maple_spin_ms) + 1;
-	maple_task_demote(t, true);
+	maple_engine_spins(t, true);
 }
 
 static void look_for_spinners(struct maple_session *s)
