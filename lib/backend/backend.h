@@ -80,6 +80,7 @@ enum maple_end {
 	MAPLE_END_DEADLOCK, /* every thread waited for another; killed */
 	MAPLE_END_HANG,	    /* over the timeout; killed */
 	MAPLE_END_STOPPED,  /* by tick(); killed */
+	MAPLE_END_SLOW,	    /* it is we who take so long; killed, no verdict */
 };
 
 struct maple_run_thread {

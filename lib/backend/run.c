@@ -18,6 +18,7 @@
 #include "stack.h"
 
 #define STUCK_EVERY 0.2 /* seconds between two looks; stuck in both: dead */
+#define SLOW_TIMES  10	/* the time limit, while a slow observer is busy */
 
 struct watch {
 	struct maple_launch launch;
@@ -26,11 +27,14 @@ struct watch {
 	bool attached;		       /* ... and was */
 	pid_t program;		       /* of a native run, where it is known */
 	double began;
+	double served; /* when the halves were last asked */
 	double ended;  /* when the program did; 0 before */
 	double looked; /* when stuckness was last looked at */
+	double heard;  /* when the last event from outside came */
 	bool stuck;
 	bool released;
 	uint64_t stamp;
+	const struct maple_run_sink *sink; /* the caller's */
 };
 
 /* Twice stuck and nothing has run in between. */
@@ -80,20 +84,38 @@ static int nap(double elapsed)
 /*
  * Over the limit: is it the program that hangs, or does our schedule starve a
  * thread that another one spins for? With native scheduling the latter ends.
+ * Or is it we who are slow: whoever observes from outside may take thousands
+ * of times as long as the access itself. While he still has something to
+ * tell, that is no hang of the program's.
  */
-static bool hangs(struct watch *w, const struct maple_run_order *order,
-		  double elapsed)
+static bool exceeds(struct watch *w, const struct maple_run_order *order,
+		    double at, enum maple_end *end)
 {
+	double elapsed = at - w->began;
 	unsigned int i;
 
 	if (order->timeout <= 0 || elapsed <= order->timeout)
 		return false;
+	*end = MAPLE_END_HANG;
 	if (!w->half[0])
 		return true;
 	for (i = 0; i < 2 && w->half[i]; i++)
 		w->half[i]->ops->release(w->half[i]);
 	w->released = true;
+	if (w->heard && at - w->heard < order->timeout) {
+		*end = MAPLE_END_SLOW;
+		return elapsed > SLOW_TIMES * order->timeout;
+	}
 	return elapsed > order->timeout + order->grace;
+}
+
+static void hear(void *ctx, const struct maple_event *event)
+{
+	struct watch *w = ctx;
+
+	w->heard = w->served;
+	if (w->sink->event)
+		w->sink->event(w->sink->ctx, event);
 }
 
 /* Before the stacks: to look at those wakes the threads for a moment. */
@@ -178,12 +200,18 @@ static void look_at_crash(struct watch *w, const struct maple_run_order *order,
 }
 
 /* The pid to watch is the first half's; 0 while there is none. */
-static pid_t serve(struct watch *w, const struct maple_run_sink *sink,
-		   struct maple_run *run, struct maple_run *beside)
+static pid_t serve(struct watch *w, const struct maple_run_order *order,
+		   const struct maple_run_sink *sink, struct maple_run *run,
+		   struct maple_run *beside)
 {
+	bool outside = order->kind == MAPLE_RUN_PROFILE &&
+		       w->half[0]->ops->attach;
 	const struct maple_run_sink silent = { 0 };
-	pid_t pid = w->half[0]->ops->serve(w->half[0], sink, run);
+	const struct maple_run_sink heard = { .ctx = w, .event = hear };
+	pid_t pid;
 
+	w->sink = sink;
+	pid = w->half[0]->ops->serve(w->half[0], outside ? &heard : sink, run);
 	if (w->half[1])
 		w->half[1]->ops->serve(w->half[1], &silent, beside);
 	return pid;
@@ -194,7 +222,7 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 		      struct maple_run *beside, struct maple_error *err)
 {
 	struct pollfd pfd = { .fd = w->launch.news, .events = POLLIN };
-	double elapsed;
+	double at;
 	pid_t pid;
 	int e;
 
@@ -203,14 +231,15 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 		e = w->stops && !w->attached ? attach(w, err) : 0;
 		if (e)
 			return e;
-		elapsed = maple_clock_now() - w->began;
-		pid = w->half[0] ? serve(w, sink, run, beside) : w->program;
+		at = w->served = maple_clock_now();
+		pid = w->half[0] ? serve(w, order, sink, run, beside)
+				 : w->program;
 		look_at_crash(w, order, run);
-		if (hangs(w, order, elapsed)) {
+		if (exceeds(w, order, at, &run->end)) {
 			collect_stacks(run, order, pid ? pid : w->launch.pid);
-			run->end = MAPLE_END_HANG;
 			break;
 		}
+		run->end = MAPLE_END_ITSELF;
 		if (deadlocked(w, pid, maple_clock_now())) {
 			collect_stacks(run, order, pid);
 			run->end = MAPLE_END_DEADLOCK;
@@ -220,7 +249,7 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 			run->end = MAPLE_END_STOPPED;
 			break;
 		}
-		poll(&pfd, 1, nap(elapsed));
+		poll(&pfd, 1, nap(at - w->began));
 	}
 	return 0;
 }
@@ -309,6 +338,14 @@ static void finish(struct watch *w, const struct maple_run_sink *sink,
 			memcpy(run->why_not, beside->why_not,
 			       sizeof(run->why_not));
 		run->delivered &= beside->delivered;
+	}
+	if (run->end == MAPLE_END_SLOW) {
+		run->delivered = false;
+		snprintf(run->why_not, sizeof(run->why_not),
+			 "%s takes more than %.0f s when %s observes it: raise "
+			 "--timeout, leave images out with --exclude, or take "
+			 "--backend agent",
+			 b->options.argv[0], run->seconds, b->ops->name);
 	}
 	if (!w->stops || w->attached)
 		return;

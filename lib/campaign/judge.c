@@ -107,6 +107,7 @@ void maple_judge(struct maple_campaign *c, struct maple_trial *trial,
 			 "hang: not over after %.1f s", c->timeout);
 		return;
 	case MAPLE_END_STOPPED:
+	case MAPLE_END_SLOW:
 		return;
 	case MAPLE_END_ITSELF:
 		break;

@@ -238,6 +238,7 @@ struct outsider {
 	bool fifo; /* a thread was seen under SCHED_FIFO */
 	bool high; /* two priorities were seen */
 	int refuse;
+	bool chatty; /* it always has something to tell */
 	unsigned int threads;
 	int prio;
 	struct witness *witness; /* stops the run when all was seen */
@@ -297,6 +298,8 @@ static pid_t serve(struct maple_backend *b, const struct maple_run_sink *sink,
 	}
 	if (o->witness)
 		o->witness->stop = o->fifo && o->high;
+	if (o->chatty && sink->event)
+		sink->event(sink->ctx, &(struct maple_event){ 0 });
 	return o->pid;
 }
 
@@ -391,6 +394,36 @@ static void crash_is_seen_from_outside(void **state)
 	maple_run_deinit(&run);
 }
 
+/* It takes long: because of the program, or because of who observes it? */
+static void slow_observing_is_no_hang(void **state)
+{
+	for (int chatty = 0; chatty < 2; chatty++) {
+		char *argv[] = { "/bin/sleep", "60", NULL };
+		struct maple_cpu cpu = { .lock = -1 };
+		struct maple_run_order order = order_of(MAPLE_RUN_PROFILE);
+		struct maple_run_sink sink = { 0 };
+		struct outsider o = { .base.ops = &outside, .chatty = chatty };
+		struct maple_run run;
+
+		assert_int_equal(maple_cpu_take(&cpu, 60, notice, NULL), 0);
+		o.base.options = (struct maple_backend_options){
+			.program = argv[0], .argv = argv, .cpu = &cpu
+		};
+		order.timeout = 0.2;
+		order.grace = 0.1;
+		assert_int_equal(maple_backend_run(&o.base, NULL, &order, &sink,
+						   &run, NULL),
+				 0);
+		assert_int_equal(run.end,
+				 chatty ? MAPLE_END_SLOW : MAPLE_END_HANG);
+		assert_int_equal(run.delivered, !chatty);
+		if (chatty)
+			assert_non_null(strstr(run.why_not, "outsider"));
+		maple_run_deinit(&run);
+		maple_cpu_give_back(&cpu);
+	}
+}
+
 static void who_cannot_attach_ends_the_run(void **state)
 {
 	char *argv[] = { "/bin/sleep", "60", NULL };
@@ -445,6 +478,7 @@ int main(void)
 		cmocka_unit_test(two_agents_agree),
 		cmocka_unit_test(who_only_observes_is_helped),
 		cmocka_unit_test(crash_is_seen_from_outside),
+		cmocka_unit_test(slow_observing_is_no_hang),
 		cmocka_unit_test(who_cannot_attach_ends_the_run),
 		cmocka_unit_test(a_program_that_never_came_is_told),
 	};
