@@ -45,15 +45,50 @@ backends_are() { # OBSERVE ENFORCE
 	done
 }
 
-@test "what is predicted does not depend on who enforces" {
-	local one two target=$TARGETS/lock_order
+# What one profile run under --backend $1 predicts and exposes.
+foreseen() {
+	campaign --seed 7 --max-runs 1 --backend "$1" --fresh -- "$2"
+	ended_with 0
+	jq -c '.coverage | [.predicted, .exposed]' "$json"
+}
 
-	campaign --seed 1 --max-runs 1 --backend agent --fresh -- "$target"
-	one=$(jq -c '.coverage | .predicted, .exposed' "$json")
-	campaign --seed 1 --max-runs 1 --backend agent+agent --fresh -- \
-		"$target"
-	two=$(jq -c '.coverage | .predicted, .exposed' "$json")
-	[ -n "$one" ] && [ "$one" = "$two" ] || fail "$one is not $two"
+@test "what is predicted does not depend on who observes or enforces" {
+	local target others=agent+agent one other
+
+	! has "eBPF observer" || others+=" ebpf+agent"
+	for target in bank_account lock_order lost_wakeup clean/all_locks \
+		clean/c11_pipeline clean/timed_queue; do
+		one=$(foreseen agent "$TARGETS/$target")
+		[ "$(jq '.[0] | add' <<<"$one")" -gt 0 ] || fail "$target: $one"
+		for other in $others; do
+			[ "$one" = "$(foreseen $other "$TARGETS/$target")" ] ||
+				fail "$target: $other differs from $one"
+		done
+	done
+}
+
+@test "eBPF observes and the agent enforces" {
+	local target id
+
+	has "eBPF observer" || skip "eBPF cannot be used here"
+	for target in bank_account lock_order string_buffer; do
+		campaign --seed 1 --max-runs 60 --backend ebpf+agent -- \
+			"$TARGETS/$target"
+		ended_with 66
+		backends_are ebpf agent
+		holds '.delivery.lost == 0'
+		holds '.findings[0].confirm.forced[0] >= 4'
+		id=$(jq -r '.findings[0].id' "$json")
+		mapletest replay --times 3 --db "$db" "$id"
+		ended_with 0
+		none_left "$TARGETS/$target"
+	done
+	printf '#!/bin/sh\nls / >/dev/null\n%s\n' "$TARGETS/bank_account" \
+		>"$BATS_TEST_TMPDIR/script"
+	chmod +x "$BATS_TEST_TMPDIR/script"
+	campaign --seed 1 --max-runs 60 --backend ebpf+agent \
+		--exe bank_account -- "$BATS_TEST_TMPDIR/script"
+	ended_with 66
 }
 
 @test "auto takes what doctor says, and says why" {
