@@ -26,6 +26,7 @@ static const struct {
 	[MAPLE_CUT_EDGES] = CUT(edges),
 	[MAPLE_CUT_CORRELATIONS] = CUT(correlations),
 	[MAPLE_CUT_SEQUENCES] = CUT(sequences),
+	[MAPLE_CUT_CAUSES] = CUT(causes),
 };
 
 const char *maple_cut_name(enum maple_cut cut)

@@ -148,6 +148,7 @@ enum maple_cut {
 	MAPLE_CUT_EDGES,	/* dependencies of these */
 	MAPLE_CUT_CORRELATIONS, /* of local pairs with dependencies */
 	MAPLE_CUT_SEQUENCES,	/* searches for exposed compound idioms */
+	MAPLE_CUT_CAUSES,	/* what threads knew of each other */
 	MAPLE_CUTS,
 };
 
