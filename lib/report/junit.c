@@ -43,6 +43,8 @@ static void print_properties(FILE *out, const struct maple_report *report)
 	if (r) {
 		print_property(out, "verdict", maple_outcome_name(r->outcome));
 		print_number(out, "seed", r->seed);
+		print_property(out, "backends.observe", r->backends.observe);
+		print_property(out, "backends.enforce", r->backends.enforce);
 		print_number(out, "runs.profile", r->runs.profile);
 		print_number(out, "runs.enforced", r->runs.enforced);
 		print_number(out, "exposed",

@@ -150,6 +150,11 @@ static void print_facts(FILE *out, const struct maple_finding *f)
 		maple_page_element(out, "b", NULL, "%s", f->input);
 		fputs("</li>", out);
 	}
+	if (f->backend) {
+		fputs("<li>backend ", out);
+		maple_page_element(out, "b", NULL, "%s", f->backend);
+		fputs("</li>", out);
+	}
 	if (f->times_seen > 1)
 		fprintf(out, "<li>seen <b>%u times</b></li>", f->times_seen);
 	fputs("</ul>\n", out);

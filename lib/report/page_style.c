@@ -127,6 +127,7 @@ const char maple_page_style[] =
 	".curve polygon{fill:var(--accent);opacity:.12}\n"
 	".curve line{stroke:var(--faint);stroke-width:1}\n"
 	".key{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;font-size:.8rem;\n"
+	"margin-bottom:1rem;"
 	"color:var(--soft)}\n"
 	".key i{display:inline-block;width:1.25rem;height:0;margin-right:.4rem;\n"
 	"vertical-align:middle;border-top:2.5px solid var(--accent)}\n"
@@ -151,5 +152,6 @@ const char maple_page_style[] =
 	"main,header.top,footer{max-width:none;padding-left:0;padding-right:0}\n"
 	".card,.list{box-shadow:none}.card{padding:.9rem 1.1rem}\n"
 	".order,.happened,.control,.curve,tr,pre{break-inside:avoid}\n"
-	"h2,h3{break-after:avoid}\n"
+	"h2,h3,.title,.card>code{break-after:avoid}.card>code{display:block}\n"
+	".stack td:last-child{white-space:nowrap}\n"
 	"details::details-content{content-visibility:visible;display:block}}\n";

@@ -188,6 +188,11 @@ static json_t *properties_object(const struct maple_report *report)
 	const struct maple_campaign_result *r = report->result;
 	json_t *object = json_pack("{s:i}", "schema", MAPLE_REPORT_SCHEMA);
 
+	if (r && r->backends.observe)
+		json_object_set_new(object, "backends",
+				    json_pack("{s:s, s:s*}", "observe",
+					      r->backends.observe, "enforce",
+					      r->backends.enforce));
 	if (r)
 		json_object_update_new(
 			object,

@@ -371,3 +371,66 @@ junit() {
 	ended_with 2
 	says "$s:1: 'race' is no suppression"
 }
+
+# What a terminal of so many columns gets of a campaign, raw.
+on_terminal() { # COLUMNS [VARIABLE=VALUE...]
+	local columns=$1
+
+	shift
+	TERM=xterm timeout -s KILL 60 env "$@" script -qec "stty cols $columns; \
+		'$BUILD/mapletest' run --max-runs 1 --db '$db' -- sleep 0.5" \
+		"$BATS_TEST_TMPDIR/typescript" < /dev/null > /dev/null || true
+	tr '\r' '\n' < "$BATS_TEST_TMPDIR/typescript"
+}
+
+@test "the live line fits the terminal, also a narrow one" {
+	local columns widest before=0
+
+	unset CI GITHUB_ACTIONS
+	for columns in 10 24 40 120; do
+		on_terminal $columns > "$BATS_TEST_TMPDIR/lines"
+		sed -n 's/\x1b\[K$//p' "$BATS_TEST_TMPDIR/lines" |
+			grep -v '^$' > "$BATS_TEST_TMPDIR/live"
+		[ "$(wc -l < "$BATS_TEST_TMPDIR/live")" -ge 3 ]
+		widest=$(wc -L < "$BATS_TEST_TMPDIR/live")
+		echo "$columns columns: $widest"
+		[ "$widest" -lt "$columns" ]
+		[ "$widest" -ge "$before" ]
+		before=$widest
+		# What stays begins on a line that was cleared.
+		grep -q $'^\x1b\[Kundelivered: ' "$BATS_TEST_TMPDIR/lines"
+	done
+	[ "$before" -gt 24 ]
+	on_terminal 80 CI=true > "$BATS_TEST_TMPDIR/lines"
+	[ "$(grep -c $'\x1b\[K' "$BATS_TEST_TMPDIR/lines")" = 0 ]
+}
+
+@test "the jobs of the CI examples do what they say" {
+	local line
+
+	mkdir -p "$BATS_TEST_TMPDIR/job/build" "$BATS_TEST_TMPDIR/bin"
+	ln -s "$BUILD/mapletest" "$BATS_TEST_TMPDIR/bin/mapletest"
+	cp "$TARGETS/bank_account" "$BATS_TEST_TMPDIR/job/build/my-test"
+	cd "$BATS_TEST_TMPDIR/job"
+	for file in gitlab github; do
+		rm -f maple.*
+		grep -o 'mapletest \(run\|report\) .*' "$ROOT/packaging/ci/$file.yml" |
+			sed 's/--max-time 10m/--max-time 20s --max-runs 12/' > calls
+		[ "$(wc -l < calls)" -ge 2 ]
+		while read -r line; do
+			echo "$file: $line"
+			status=0
+			PATH=$BATS_TEST_TMPDIR/bin:$PATH MAPLE_OPTIONS='--seed 3' \
+				timeout -s KILL 60 bash -c "$line" < /dev/null > out 2> err ||
+				status=$?
+			if [[ $line == "mapletest run"* ]]; then
+				ended_with 66
+			else
+				ended_with 0
+			fi
+		done < calls
+		xmllint --noout maple.html
+	done
+	sarif maple.sarif
+	jq -e '.runs[0].results | length >= 1' maple.sarif
+}
