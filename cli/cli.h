@@ -38,6 +38,7 @@ struct maple_settings {
 	struct maple_campaign_options campaign;
 	const char **include, **exclude;
 	enum maple_report_format format;
+	bool format_asked; /* on the command line */
 	const char *db, *output, *html, *suppressions;
 	uint64_t since;
 	unsigned int times;
@@ -92,7 +93,7 @@ int maple_out_report(FILE *out, const struct maple_settings *settings,
 		     struct maple_report *report);
 void maple_out_about(const struct maple_settings *settings,
 		     struct maple_report *report);
-int maple_out_tables(const struct maple_settings *settings, const char *what);
+int maple_out_tables(struct maple_settings *settings, const char *what);
 bool maple_out_live(FILE *out);
 
 /* page.c */

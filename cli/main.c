@@ -94,7 +94,7 @@ static int command_help(struct maple_settings *settings)
 	return maple_out_close(stdout, MAPLE_STATUS_OK);
 }
 
-static int print_version(const struct maple_settings *settings)
+static int print_version(struct maple_settings *settings)
 {
 	int ret = maple_out_tables(settings, "the version");
 

@@ -165,6 +165,8 @@ static int apply(struct maple_settings *settings, unsigned int command,
 		return 0;
 	}
 	expected = entry->parse(value, out);
+	if (entry->offset == offsetof(struct maple_settings, format))
+		settings->format_asked = strict;
 	if (expected)
 		return maple_say_error(MAPLE_STATUS_USAGE,
 				       "--%s%s wants %s, not '%s'", entry->name,

@@ -158,12 +158,17 @@ int maple_out_report(FILE *out, const struct maple_settings *settings,
 /*
  * maple_out_tables - refuses the forms that only findings have
  *
- * Returns 0 or the exit status, the error said.
+ * As a default of MAPLE_OPTIONS they are left out. Returns 0 or the exit
+ * status, the error said.
  */
-int maple_out_tables(const struct maple_settings *settings, const char *what)
+int maple_out_tables(struct maple_settings *settings, const char *what)
 {
 	if (settings->format <= MAPLE_REPORT_JSONL)
 		return 0;
+	if (!settings->format_asked) {
+		settings->format = MAPLE_REPORT_TEXT;
+		return 0;
+	}
 	return maple_say_error(MAPLE_STATUS_USAGE,
 			       "%s can be had as text or as json, not as %s",
 			       what, maple_report_format_name(settings->format));

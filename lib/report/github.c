@@ -7,12 +7,14 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include "report/cases.h"
 #include "report/clean.h"
 #include "report/formats.h"
 #include "report/source.h"
+#include "report/words.h"
 
 /* Nothing for a terminal's eyes either: people read the log in one. */
 static void print_escaped(FILE *out, const char *text, const char *special)
@@ -21,7 +23,9 @@ static void print_escaped(FILE *out, const char *text, const char *special)
 	size_t n;
 
 	for (; (n = maple_clean_char(text, c, true)); text += n) {
-		if (strchr(special, *c))
+		if (*text == '\n')
+			fputs("%0A", out);
+		else if (strchr(special, *c))
 			fprintf(out, "%%%02X", (unsigned char)*c);
 		else
 			fputs(c, out);
@@ -43,10 +47,11 @@ static void print_annotation(FILE *out, const struct maple_report *report,
 		[MAPLE_CASE_BROKEN] = "error",
 		[MAPLE_CASE_SKIPPED] = "warning",
 	};
+	const struct maple_finding *f = c->finding;
 	const struct maple_place *place =
-		c->finding ? maple_source_primary(report->root, c->finding)
-			   : NULL;
+		f ? maple_source_primary(report->root, f) : NULL;
 	struct maple_source source;
+	char *sentences;
 
 	fprintf(out, "::%s ", levels[c->verdict]);
 	if (place && maple_source_find(report->root, place, &source) &&
@@ -54,13 +59,11 @@ static void print_annotation(FILE *out, const struct maple_report *report,
 		print_property(out, "file", source.path);
 		fprintf(out, ",line=%u,", place->line);
 	}
-	print_property(out, "title", c->name);
+	print_property(out, "title", f ? c->message : c->name);
 	fputs("::", out);
-	print_escaped(out, c->message, "%");
-	if (c->finding && c->finding->replay) {
-		fputs("%0AReplay: ", out);
-		print_escaped(out, c->finding->replay, "%");
-	}
+	sentences = f ? maple_words_finding(f) : NULL;
+	print_escaped(out, sentences ? sentences : c->message, "%");
+	free(sentences);
 	putc('\n', out);
 }
 

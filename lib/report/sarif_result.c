@@ -207,38 +207,11 @@ static json_t *related_array(const char *root, const struct maple_finding *f)
 	return array;
 }
 
-/* The whole finding in sentences. */
 static json_t *message_string(const struct maple_finding *f)
 {
-	char *text = NULL;
-	json_t *string;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	char *text = maple_words_finding(f);
+	json_t *string = text ? maple_bytes_encode(text) : NULL;
 
-	if (!out)
-		return NULL;
-	fprintf(out, "%s: %s.", maple_clean(f->title, true).text,
-		maple_clean(f->what, true).text);
-	for (unsigned int i = 0; i < f->nmoments; i++) {
-		const struct maple_moment *m = &f->moments[i];
-
-		fprintf(out, "\n%u. thread %s %s ", i + 1,
-			maple_clean(m->thread, true).text,
-			maple_words_access(f, m));
-		fprintf(out, "%s at ", maple_clean(m->variable, true).text);
-		fputs(maple_clean_place(&m->place, true).text, out);
-	}
-	if (f->idiom && f->forced_runs)
-		fprintf(out, "\nForced %u/%u fails, reversed %u/%u.",
-			f->forced_fails, f->forced_runs, f->flipped_fails,
-			f->flipped_runs);
-	if (f->replay)
-		fprintf(out, "\nReplay: %s", maple_clean(f->replay, true).text);
-	if (fclose(out)) {
-		free(text);
-		return NULL;
-	}
-	string = maple_bytes_encode(text);
 	free(text);
 	return string;
 }

@@ -6,5 +6,6 @@
 
 const char *maple_words_access(const struct maple_finding *finding,
 			       const struct maple_moment *moment);
+char *maple_words_finding(const struct maple_finding *finding);
 
 #endif

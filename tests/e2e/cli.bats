@@ -172,6 +172,8 @@ failed() {
 	MAPLE_OPTIONS="--max-time never" usage "--max-time in MAPLE_OPTIONS" run ./prog
 	MAPLE_OPTIONS="prog" usage "holds options only" run ./prog
 	MAPLE_OPTIONS="--seed 3" failed "there is no memo database" memo list
+	MAPLE_OPTIONS="--format github" failed "there is no memo database" memo list
+	MAPLE_OPTIONS="--format github" usage "not as github" memo --format github list
 	MAPLE_OPTIONS="--db '$dir/a b.db'" failed "'$dir/a b.db'" memo list
 	MAPLE_OPTIONS="--db $dir/env.db" failed "'$dir/line.db'" memo --db "$dir/line.db" list
 }

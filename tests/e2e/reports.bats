@@ -153,7 +153,7 @@ junit() {
 @test "GitHub gets an annotation, a group, and the summary page" {
 	local summary=$BATS_TEST_TMPDIR/summary
 
-	grep -qE '^::error file=tests/targets/bank_account.c,line=[0-9]+,title=.*::maple: SIGABRT in' \
+	grep -qE '^::error file=tests/targets/bank_account.c,line=[0-9]+,title=maple%3A SIGABRT in .*::SIGABRT in .*%0A1. thread .*%0AReplay: ' \
 		"$SHARED/run.github"
 	GITHUB_STEP_SUMMARY=$summary report github
 	[ "$(grep -c '^::error file=' "$out")" = 2 ]
