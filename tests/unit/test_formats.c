@@ -236,6 +236,34 @@ static void a_suppressed_finding_is_shown_as_such(void **state)
 	json_decref(run);
 }
 
+/* To reproduce is what a replay is for, so that it passes then. */
+static void a_replay_passes_when_it_reproduces(void **state)
+{
+	static const char *const kinds[] = { "fail", "pass" };
+
+	report.source = MAPLE_REPORT_REPLAY;
+	report.times = 5;
+	for (int status = 0; status <= 1; status++) {
+		json_t *run, *kind;
+
+		report.status = status;
+		report.fails = status ? 0 : 4;
+		run = sarif_run();
+		kind = json_object_get(
+			json_array_get(json_object_get(run, "results"), 0),
+			"kind");
+		assert_string_equal(json_string_value(kind), kinds[status]);
+		json_decref(run);
+		written(MAPLE_REPORT_TAP);
+		assert_true(has(status ? "\nnot ok 1 - " : "\nok 1 - "));
+		assert_true(
+			has(status ? "forced 0/5 fails" : "forced 4/5 fails"));
+		written(MAPLE_REPORT_JUNIT);
+		assert_true(has(status ? "failures=\"1\" errors=\"0\""
+				       : "failures=\"0\" errors=\"0\""));
+	}
+}
+
 /* Of an escape sequence, a control character, a turned line, nothing. */
 static void assert_tame(void)
 {
@@ -479,6 +507,7 @@ int main(void)
 		TEST(what_was_skipped_neither_passes_nor_fails),
 		TEST(a_clean_campaign_passes),
 		TEST(a_suppressed_finding_is_shown_as_such),
+		TEST(a_replay_passes_when_it_reproduces),
 		TEST(names_stay_in_their_place_in_xml),
 		TEST(names_give_no_commands_to_github),
 		TEST(names_make_no_results_in_tap),
