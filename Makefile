@@ -86,8 +86,8 @@ $(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
 	$(call say,GEN,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@.new && mv $@.new $@
 
-$(O)/lib/lib/backend/kernel/observe.o: $(O)/bpf/observe.skel.h
-$(O)/lib/lib/backend/kernel/observe.o: INCS += -I$(O)/bpf
+$(O)/lib/lib/backend/kernel/load.o: $(O)/bpf/observe.skel.h
+$(O)/lib/lib/backend/kernel/load.o: INCS += -I$(O)/bpf
 
 $(O)/cli/%.o: %.c
 	@mkdir -p $(@D)

@@ -30,7 +30,7 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, MAPLE_OBSERVE_PROBES);
 	__type(key, __u32);
-	__type(value, struct count);
+	__type(value, struct maple_observe_count);
 } counts SEC(".maps");
 
 struct {
@@ -44,7 +44,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, MAPLE_OBSERVE_CALLERS);
 	__type(key, __u64);
-	__type(value, struct count);
+	__type(value, struct maple_observe_count);
 } callers SEC(".maps");
 
 /* In the numbers of an instruction's encoding; the last one is no register. */
@@ -82,7 +82,7 @@ static __noinline void access(struct pt_regs *regs, struct thread *t,
 			      const struct maple_uapi_probe *p, __u32 index)
 {
 	struct maple_observe_record r = { .what = MAPLE_OBSERVED_ACCESS };
-	struct count *c = bpf_map_lookup_elem(&counts, &index);
+	struct maple_observe_count *c = bpf_map_lookup_elem(&counts, &index);
 	bool last, said;
 
 	r.addr = address(regs, p);
@@ -134,11 +134,14 @@ static __always_inline bool again(const struct pt_regs *regs, struct thread *t,
 SEC("uprobe")
 int observe_access(struct pt_regs *regs)
 {
-	__u32 index = bpf_get_attach_cookie(regs);
+	__u64 cookie = bpf_get_attach_cookie(regs);
+	__u32 index = cookie;
 	const struct maple_uapi_probe *p;
 	struct thread *t = self();
 
-	if (!t || inside(t, regs->rsp))
+	if (!t || inside(t, regs->rsp) ||
+	    session.generation[index / MAPLE_OBSERVE_BATCH %
+			       MAPLE_OBSERVE_BATCHES] != cookie >> 32)
 		return 0;
 	if (!t->started)
 		start(t, regs->rsp);
@@ -164,8 +167,9 @@ static __always_inline bool is_runtime(__u64 address)
 
 static __always_inline bool call_in_budget(struct maple_observe_record *r)
 {
-	const struct count none = { 0 };
-	struct count *c = bpf_map_lookup_elem(&callers, &r->caller);
+	const struct maple_observe_count none = { 0 };
+	struct maple_observe_count *c =
+		bpf_map_lookup_elem(&callers, &r->caller);
 	bool last;
 
 	if (!c) {

@@ -87,6 +87,21 @@ struct maple_observe_range {
 	__u64 lo, hi;
 };
 
+/* How often, in which epoch. */
+struct maple_observe_count {
+	__u32 epoch, n;
+};
+
+/*
+ * The cookie of a site's probe: its index, and the generation in which it was
+ * put there. Of so many probes behind each other only those of the present
+ * generation count, so that another set of them can take over at one blow.
+ */
+#define MAPLE_OBSERVE_BATCH   64
+#define MAPLE_OBSERVE_BATCHES (MAPLE_OBSERVE_PROBES / MAPLE_OBSERVE_BATCH)
+#define MAPLE_OBSERVE_COOKIE(index, generation) \
+	((__u64)(index) | (__u64)(generation) << 32)
+
 /* Set before the target goes, except for what the observer counts. */
 struct maple_observe_session {
 	__u64 dev, ino; /* of our pid namespace */
@@ -106,7 +121,16 @@ struct maple_observe_session {
 	__u64 quieted;	   /* sites that have used up their budget */
 	__u64 condensed;   /* accesses that say nothing new */
 	struct maple_observe_range runtime[MAPLE_OBSERVE_RUNTIMES];
+	__u32 generation[MAPLE_OBSERVE_BATCHES];
 };
+
+#define MAPLE_OBSERVE_ARMED 64 /* threads each of which renews the budgets */
+
+/* Whether thread @number does: what is shared then may be seen again. */
+static inline int maple_observe_renews(__u32 number)
+{
+	return number < MAPLE_OBSERVE_ARMED || !(number & (number - 1));
+}
 
 static_assert(sizeof(struct maple_observe_record) == 56, "no holes");
 

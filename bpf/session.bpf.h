@@ -34,11 +34,6 @@ struct thread {
 	struct frame frame[MAPLE_OBSERVE_FRAMES];
 };
 
-/* How often, in which epoch. */
-struct count {
-	__u32 epoch, n;
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, MAPLE_OBSERVE_RING);
@@ -131,7 +126,7 @@ static __noinline struct thread *self(void)
 }
 
 /* Whether this is within its budget; @last says that it is the last time. */
-static __always_inline bool spend(struct count *c, bool *last)
+static __always_inline bool spend(struct maple_observe_count *c, bool *last)
 {
 	__u32 epoch = session.epoch;
 
@@ -142,11 +137,10 @@ static __always_inline bool spend(struct count *c, bool *last)
 	}
 	if (!session.budget)
 		return true;
-	if (c->n > session.budget)
-		return false;
-	c->n++;
-	*last = c->n > session.budget;
-	return !*last;
+	/* It goes on counting, for who wants to know what silence costs. */
+	c->n += c->n < 0xffffffff;
+	*last = c->n == session.budget + 1;
+	return c->n <= session.budget;
 }
 
 /*

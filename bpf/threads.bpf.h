@@ -5,8 +5,7 @@
 
 #include "session.bpf.h"
 
-#define ARMED  64 /* threads that arm the quiet sites again */
-#define LEVELS 8  /* of pid namespaces within each other that we look at */
+#define LEVELS 8 /* of pid namespaces within each other that we look at */
 
 /* The thread's id where our namespace has one for it. */
 static __always_inline __s32 tid_here(struct task_struct *task)
@@ -59,8 +58,7 @@ int observe_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (!t)
 		return 0;
 	t->number = n;
-	/* What is shared from now on may be seen at sites that went quiet. */
-	if (n < ARMED || !(n & (n - 1)))
+	if (maple_observe_renews(n))
 		__sync_fetch_and_add(&session.epoch, 1);
 	r.aux = n;
 	r.other = tid_here(child);

@@ -199,13 +199,15 @@ static int attach_some(struct maple_attachments *a, const struct maple_places *p
 	}
 	if (is_limit(fd)) {
 		a->unreached += n;
-		return 0;
+		return a->multi ? 0 : keep(a, -1);
 	}
 	if (!is_refusal(fd))
 		return fd;
 	if (n == 1) {
 		a->refused++;
-		return 0;
+		if (p->refused)
+			p->refused[first] = true;
+		return a->multi ? 0 : keep(a, -1);
 	}
 	e = attach_some(a, p, first, n / 2);
 	return e ? e : attach_some(a, p, first + n / 2, n - n / 2);
@@ -230,11 +232,35 @@ int maple_attach(struct maple_attachments *a, const struct maple_places *p,
 		 : 0;
 }
 
+/* maple_attach_drop - takes the probe at place @i away; not for multi */
+void maple_attach_drop(struct maple_attachments *a, unsigned int i)
+{
+	if (a->fd[i] < 0)
+		return;
+	close(a->fd[i]);
+	a->fd[i] = -1;
+	a->places--;
+}
+
+/* maple_attach_again - ... and puts it back */
+int maple_attach_again(struct maple_attachments *a,
+		       const struct maple_places *places, unsigned int i)
+{
+	int fd = link_single(places, i);
+
+	if (fd < 0)
+		return fd;
+	a->fd[i] = fd;
+	a->places++;
+	return 0;
+}
+
 /* maple_attachments_undo - takes all of them away */
 void maple_attachments_undo(struct maple_attachments *a)
 {
 	while (a->n)
-		close(a->fd[--a->n]);
+		if (a->fd[--a->n] >= 0)
+			close(a->fd[a->n]);
 	free(a->fd);
 	a->fd = NULL;
 	a->room = 0;

@@ -17,9 +17,9 @@
 struct maple_attachments {
 	bool multi; /* one file descriptor for many places */
 	unsigned int n, room;
-	int *fd;
-	uint64_t places;    /* in place */
-	uint64_t refused;   /* the kernel can probe nothing there */
+	int *fd;	  /* unless multi, one for each place; -1: none there */
+	uint64_t places;  /* in place */
+	uint64_t refused; /* the kernel can probe nothing there */
 	uint64_t unreached; /* no file descriptor was left for them */
 };
 
@@ -30,12 +30,16 @@ struct maple_places {
 	pid_t pid;
 	unsigned int n;
 	const uint64_t *offset, *cookie;
+	bool *refused; /* set where the kernel can probe nothing; or NULL */
 };
 
 bool maple_attach_multi_works(void);
 unsigned int maple_attach_limit(void);
 int maple_attach(struct maple_attachments *a, const struct maple_places *places,
 		 struct maple_error *err);
+int maple_attach_again(struct maple_attachments *a,
+		       const struct maple_places *places, unsigned int i);
+void maple_attach_drop(struct maple_attachments *a, unsigned int i);
 void maple_attachments_undo(struct maple_attachments *a);
 
 #endif

@@ -154,6 +154,7 @@ static void thread_event(struct maple_kernel_events *e,
 		}
 		new_thread(e, r->aux, r->thread);
 		e->thread[r->aux].tid = r->other;
+		e->renewed |= maple_observe_renews(r->aux);
 		event.kind = MAPLE_EV_CREATE;
 		event.site = maple_kernel_call_site(e, r->caller);
 		event.aux = r->aux;
@@ -249,7 +250,7 @@ void maple_kernel_events_moved(struct maple_kernel_events *e)
 void maple_kernel_events_start(struct maple_kernel_events *e)
 {
 	forget_calls(e);
-	e->holding = e->loaded = false;
+	e->holding = e->loaded = e->renewed = false;
 	e->nthreads = e->nspins = 0;
 	e->pending = e->bad = 0;
 	memset(e->thread, 0, sizeof(e->thread));

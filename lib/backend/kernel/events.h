@@ -34,7 +34,8 @@ struct maple_kernel_events {
 
 	struct maple_event held; /* an access; what comes next tells of it */
 	bool holding;
-	bool loaded; /* the set of images may have changed */
+	bool renewed; /* a new thread has renewed the budgets */
+	bool loaded;  /* the set of images may have changed */
 	uint32_t nthreads;
 	uint64_t pending, bad;
 	unsigned int nspins;
