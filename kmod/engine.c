@@ -392,9 +392,7 @@ void maple_engine_born(struct maple_thread *t)
 	}
 	t->born_done = true;
 	if (!s->automaton) {
-		prio = maple_task_first(s, t->number);
-		if (prio)
-			maple_task_level(t, prio);
+		maple_task_begin(t);
 		raw_spin_unlock(&s->lock);
 		if (self && need_resched())
 			schedule();

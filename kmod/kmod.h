@@ -27,6 +27,9 @@
 #define MAPLE_SPARE 32 /* records ready for threads to come */
 #define MAPLE_MMS   8  /* address spaces a target may go through */
 
+/* Priorities that threads can begin with. */
+#define MAPLE_LEVELS (MAPLE_PRIO_NORM_LAST - MAPLE_PRIO_NORM_FIRST + 1)
+
 /* What a thread had before the session, or would have had. */
 struct maple_native {
 	bool known;
@@ -148,6 +151,9 @@ struct maple_session {
 	pid_t tgid;
 	int cpu;
 	u32 sched;
+	u8 level[MAPLE_LEVELS];	 /* of PCT: a permutation, */
+	unsigned int nlevels;	 /* ... of so many, */
+	unsigned int lowest;	 /* ... from this priority on */
 	struct maple_plan *plan; /* NULL: none */
 	unsigned long deadline;	 /* jiffies */
 	unsigned long began;
@@ -244,7 +250,8 @@ void maple_task_level(struct maple_thread *t, unsigned int prio);
 void maple_task_hook(struct maple_thread *t);
 void maple_task_settle(struct maple_thread *t);
 void maple_task_demote(struct maple_thread *t, bool demote);
-unsigned int maple_task_first(const struct maple_session *s, u32 number);
+void maple_task_begin(struct maple_thread *t);
+void maple_tasks_draw(struct maple_session *s, u64 seed, u32 changes);
 u64 maple_task_cpu(const struct task_struct *task);
 bool maple_task_waits(struct maple_session *s, struct maple_thread *self);
 

@@ -62,6 +62,7 @@ static const struct nla_policy start_policy[] = {
 	[MAPLE_A_CPU] = NLA_POLICY_MIN(NLA_S32, -1),
 	[MAPLE_A_SCHED] = NLA_POLICY_MAX(NLA_U32, __MAPLE_UAPI_SCHED_MAX - 1),
 	[MAPLE_A_SEED] = { .type = NLA_U64 },
+	[MAPLE_A_CHANGES] = NLA_POLICY_MAX(NLA_U32, MAPLE_CHANGES_MAX),
 	[MAPLE_A_DEADLINE] = NLA_POLICY_FULL_RANGE(NLA_U32, &deadline_range),
 	[MAPLE_A_PLAN] = NLA_POLICY_EXACT_LEN(sizeof(struct maple_plan)),
 };
@@ -278,6 +279,8 @@ static int do_start(struct sk_buff *skb, struct genl_info *info)
 	order.deadline_ms = nla_get_u32(attrs[MAPLE_A_DEADLINE]);
 	if (attrs[MAPLE_A_SEED])
 		order.seed = nla_get_u64(attrs[MAPLE_A_SEED]);
+	if (attrs[MAPLE_A_CHANGES])
+		order.changes = nla_get_u32(attrs[MAPLE_A_CHANGES]);
 	order.plan = plan;
 	e = maple_request_order(info, &order);
 	if (e)

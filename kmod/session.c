@@ -103,6 +103,7 @@ static int session_fill(struct maple_session *s,
 	s->cpu = order->cpu;
 	s->sched = order->sched;
 	s->native = order->sched == MAPLE_UAPI_NATIVE;
+	maple_tasks_draw(s, order->seed, order->changes);
 	s->restored = s->native;
 	s->began = jiffies;
 	s->deadline = jiffies + msecs_to_jiffies(order->deadline_ms);

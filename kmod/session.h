@@ -18,6 +18,7 @@ struct maple_session_order {
 	int cpu;	    /* -1: not pinned */
 	u32 sched;	    /* enum maple_uapi_sched */
 	u64 seed;
+	u32 changes; /* of PCT; at most MAPLE_CHANGES_MAX */
 	u32 deadline_ms;
 	const struct maple_plan *plan; /* NULL: none; validated by us */
 };

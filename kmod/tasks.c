@@ -8,13 +8,14 @@
  */
 #include <asm/syscall.h>
 #include <uapi/linux/futex.h>
+#include <linux/prandom.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
 #include <uapi/linux/sched/types.h>
 #include "kmod.h"
 
-#define LEVELS (MAPLE_PRIO_NORM_LAST - MAPLE_PRIO_NORM_FIRST + 1)
+#define NICES 38 /* -20 to 17; 18 and 19 are below all of them */
 
 /* maple_native_save - how @task is scheduled now */
 void maple_native_save(struct maple_native *native, struct task_struct *task)
@@ -96,6 +97,17 @@ static void set_prio(struct maple_thread *t, unsigned int prio)
 	put_task_struct(task);
 }
 
+static void set_nice(struct maple_thread *t, int nice)
+{
+	struct task_struct *task = maple_thread_task(t);
+
+	if (!task)
+		return;
+	set_user_nice(task, nice);
+	maple_count(t->session, priorities);
+	put_task_struct(task);
+}
+
 /*
  * maple_task_level - from now on @t has @prio; the caller, too, loses the CPU
  * only when it gives the lock
@@ -130,18 +142,48 @@ void maple_task_demote(struct maple_thread *t, bool demote)
 	set_prio(t, demote ? 0 : t->prio);
 }
 
-/* maple_task_first - the priority thread @number begins with; 0: none */
-unsigned int maple_task_first(const struct maple_session *s, u32 number)
+/*
+ * maple_tasks_draw - the order of PCT's levels, or of its nice values
+ *
+ * Levels repeat only after all were given. CHANGES are left free below them.
+ */
+void maple_tasks_draw(struct maple_session *s, u64 seed, u32 changes)
 {
-	unsigned int n = min(number, (u32)LEVELS - 1);
+	struct rnd_state random;
+	unsigned int i, j;
+
+	s->lowest = max(changes + 1, (u32)MAPLE_PRIO_NORM_FIRST);
+	s->nlevels = s->sched == MAPLE_UAPI_PCTLARGE
+			     ? NICES
+			     : MAPLE_PRIO_NORM_LAST - s->lowest + 1;
+	prandom_seed_state(&random, seed);
+	for (i = 0; i < s->nlevels; i++) {
+		j = prandom_u32_state(&random) % (i + 1);
+		s->level[i] = s->level[j];
+		s->level[j] = i;
+	}
+}
+
+/* maple_task_begin - the priority that @t begins with, where no plan says so */
+void maple_task_begin(struct maple_thread *t)
+{
+	const struct maple_session *s = t->session;
+	unsigned int n = min_t(unsigned int, t->number, MAPLE_LEVELS - 1);
+	unsigned int drawn = s->level[t->number % s->nlevels];
 
 	switch (s->sched) {
 	case MAPLE_UAPI_OLDER:
-		return MAPLE_PRIO_NORM_LAST - n;
+		maple_task_level(t, MAPLE_PRIO_NORM_LAST - n);
+		break;
 	case MAPLE_UAPI_YOUNGER:
-		return MAPLE_PRIO_NORM_FIRST + n;
-	default:
-		return 0; /* with a plan the automaton gives it */
+		maple_task_level(t, MAPLE_PRIO_NORM_FIRST + n);
+		break;
+	case MAPLE_UAPI_PCT:
+		maple_task_level(t, s->lowest + drawn);
+		break;
+	case MAPLE_UAPI_PCTLARGE:
+		set_nice(t, MIN_NICE + (int)drawn);
+		break;
 	}
 }
 

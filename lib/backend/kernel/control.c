@@ -94,6 +94,7 @@ int maple_control_start(struct maple_control *control,
 	     nla_put_s32(msg, MAPLE_A_CPU, order->cpu) ||
 	     nla_put_u32(msg, MAPLE_A_SCHED, order->sched) ||
 	     nla_put_u64(msg, MAPLE_A_SEED, order->seed) ||
+	     nla_put_u32(msg, MAPLE_A_CHANGES, order->changes) ||
 	     nla_put_u32(msg, MAPLE_A_DEADLINE, order->deadline_ms) ||
 	     (order->plan &&
 	      nla_put(msg, MAPLE_A_PLAN, sizeof(*order->plan), order->plan)))) {

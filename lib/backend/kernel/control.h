@@ -25,6 +25,7 @@ struct maple_control_order {
 	int cpu;
 	uint32_t sched; /* enum maple_uapi_sched */
 	uint64_t seed;
+	uint32_t changes; /* of PCT */
 	uint32_t deadline_ms;
 	const struct maple_plan *plan; /* with MAPLE_UAPI_PLAN */
 };

@@ -23,6 +23,8 @@
 
 static_assert((int)MAPLE_SCHEDULE_OLDER == MAPLE_UAPI_OLDER &&
 		      (int)MAPLE_SCHEDULE_YOUNGER == MAPLE_UAPI_YOUNGER &&
+		      (int)MAPLE_SCHEDULE_PCT == MAPLE_UAPI_PCT &&
+		      (int)MAPLE_SCHEDULE_PCTLARGE == MAPLE_UAPI_PCTLARGE &&
 		      (int)MAPLE_SCHEDULE_NATIVE == MAPLE_UAPI_NATIVE,
 	      "one order, two names");
 
@@ -62,11 +64,11 @@ static int prepare(struct maple_backend *b, const struct maple_run_order *order,
 	struct module_backend *m = module_of(b);
 
 	if (order->kind == MAPLE_RUN_SCHEDULE &&
-	    order->schedule > MAPLE_SCHEDULE_YOUNGER)
+	    order->schedule > MAPLE_SCHEDULE_PCTLARGE)
 		return maple_error_set(err, ENOTSUP,
-				       "maple.ko has no schedules with change "
-				       "points: choose --backend agent, or "
-				       "ebpf+agent, for this strategy");
+				       "nothing outside a program delays it: "
+				       "choose --backend agent for this "
+				       "strategy");
 	forget_images(m);
 	free(m->last.threads);
 	memset(&m->last, 0, sizeof(m->last));
@@ -146,6 +148,7 @@ static int start_session(struct module_backend *m, pid_t pid,
 		.sched = enforces ? MAPLE_UAPI_PLAN
 				  : (uint32_t)m->order->schedule,
 		.seed = m->order->seed,
+		.changes = m->order->nchanges,
 		.deadline_ms = deadline(m->order),
 		.plan = enforces ? m->order->plan : NULL,
 	};

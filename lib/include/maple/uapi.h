@@ -42,7 +42,7 @@
 /* What a module can do: MAPLE_A_FEATURES, a u32. */
 enum maple_feature {
 	MAPLE_FEATURE_ENFORCE = 1,  /* START with a plan */
-	MAPLE_FEATURE_SCHEDULE = 2, /* START without one: OLDER, YOUNGER */
+	MAPLE_FEATURE_SCHEDULE = 2, /* START without one: priorities */
 	MAPLE_FEATURE_WATCH = 4,    /* hardware watchpoints */
 	MAPLE_FEATURE_CRASH = 8,    /* keeps a crashed target standing */
 };
@@ -52,8 +52,8 @@ enum maple_cmd {
 	/* -> VERSION, FEATURES, MAX_PROBES, MAX_SITES, LOG_SIZE, PLAN_SIZE */
 	MAPLE_CMD_INFO,
 	/*
-	 * VERSION, PIDFD, CPU, SCHED, DEADLINE, [SEED], [PLAN] with
-	 * SCHED_PLAN only. -EBUSY: the socket or the target has a session.
+	 * VERSION, PIDFD, CPU, SCHED, DEADLINE, [SEED], [CHANGES], [PLAN]
+	 * with SCHED_PLAN only. -EBUSY: the socket or the target has a session.
 	 */
 	MAPLE_CMD_START,
 	/*
@@ -93,6 +93,7 @@ enum maple_attr {
 	MAPLE_A_CPU,	    /* s32, to pin all threads to; -1: not pinned */
 	MAPLE_A_SCHED,	    /* u32, enum maple_uapi_sched */
 	MAPLE_A_SEED,	    /* u64, of every random choice; 0 if absent */
+	MAPLE_A_CHANGES,    /* u32, change points of PCT; 0 if absent */
 	MAPLE_A_DEADLINE,   /* u32, ms until the watchdog releases the target,
 			       1 to MAPLE_DEADLINE_MAX */
 	MAPLE_A_PLAN,	    /* binary, struct maple_plan */
@@ -113,14 +114,21 @@ enum maple_attr {
 
 /* An attribute's length has 16 bits; messages are kept to half of that. */
 #define MAPLE_PER_MESSAGE  512 /* at most, of any array */
+#define MAPLE_CHANGES_MAX  64
 #define MAPLE_DEADLINE_MAX (24 * 3600 * 1000)
 
-/* How threads get their priorities; the first three as in lib/backend. */
+/*
+ * How threads get their priorities; all but the last as in lib/backend. The
+ * change points of PCT are not the module's affair, but the priorities that
+ * they lead to, 1 to CHANGES, are below those that threads begin with.
+ */
 enum maple_uapi_sched {
-	MAPLE_UAPI_NATIVE,  /* left alone, not pinned */
-	MAPLE_UAPI_OLDER,   /* SCHED_FIFO, older threads first */
-	MAPLE_UAPI_YOUNGER, /* SCHED_FIFO, younger threads first */
-	MAPLE_UAPI_PLAN,    /* SCHED_FIFO, as the automaton says */
+	MAPLE_UAPI_NATIVE,   /* left alone, not pinned */
+	MAPLE_UAPI_OLDER,    /* SCHED_FIFO, older threads first */
+	MAPLE_UAPI_YOUNGER,  /* SCHED_FIFO, younger threads first */
+	MAPLE_UAPI_PCT,	     /* SCHED_FIFO, at random */
+	MAPLE_UAPI_PCTLARGE, /* nice values, at random, below 18 */
+	MAPLE_UAPI_PLAN,     /* SCHED_FIFO, as the automaton says */
 	__MAPLE_UAPI_SCHED_MAX,
 };
 
