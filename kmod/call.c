@@ -222,6 +222,7 @@ void maple_call_enter(struct maple_point *p, struct maple_thread *t,
 	struct maple_spot *spot;
 	bool returns = false;
 	unsigned int i = 0;
+	u32 hits;
 
 	while (t->ncalls && t->call[t->ncalls - 1].sp < regs->sp)
 		t->ncalls--;
@@ -230,20 +231,18 @@ void maple_call_enter(struct maple_point *p, struct maple_thread *t,
 	if (copy_from_user_nofault(&now.caller, (void __user *)regs->sp,
 				   sizeof(now.caller)))
 		return;
-	now.site = maple_site_of(t->session, now.caller);
+	now.site = maple_site_of(t->session, now.caller, &hits);
+	t->stale = hits > MAPLE_OFTEN;
 	now.joined = MAPLE_THREAD_NONE;
 	maple_count(t->session, calls);
-	list_for_each_entry(spot, &p->spots, list)
-	{
+	list_for_each_entry(spot, &p->spots, list) {
 		returns |= spot->probe.flags & MAPLE_PROBE_RETURN;
-		t->stale = atomic_inc_return(&spot->hits) > 1000;
 	}
 	if (returns && t->ncalls < MAPLE_CALLS) {
 		f = &t->call[t->ncalls++];
 		*f = now;
 	}
-	list_for_each_entry(spot, &p->spots, list)
-	{
+	list_for_each_entry(spot, &p->spots, list) {
 		if (i == MAPLE_ARGS)
 			break;
 		f->arg[i] = maple_operand_address(&spot->probe, regs);
@@ -268,9 +267,9 @@ void maple_call_leave(struct maple_point *p, struct maple_thread *t,
 		return;
 	f = t->call[n - 1];
 	t->ncalls = n - 1;
-	list_for_each_entry(spot, &p->spots, list) i++;
-	list_for_each_entry_reverse(spot, &p->spots, list)
-	{
+	list_for_each_entry(spot, &p->spots, list)
+		i++;
+	list_for_each_entry_reverse(spot, &p->spots, list) {
 		if (i-- > MAPLE_ARGS)
 			continue;
 		if (spot->probe.flags & MAPLE_PROBE_RETURN)

@@ -33,7 +33,8 @@ static int sessions_show(struct seq_file *m, void *v)
 	struct maple_session *s;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(s, &maple_sessions, list) show_session(m, s);
+	list_for_each_entry_rcu(s, &maple_sessions, list)
+		show_session(m, s);
 	rcu_read_unlock();
 	return 0;
 }

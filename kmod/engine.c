@@ -210,6 +210,19 @@ void maple_engine_log_access(struct maple_thread *t, const struct maple_op *op)
 }
 
 /*
+ * maple_engine_pass - @op happens, and before() was not told
+ *
+ * Locks that the plan does not name are logged, for who holds what: UNLOCK
+ * here, before another thread's LOCK can follow it.
+ */
+void maple_engine_pass(struct maple_thread *t, const struct maple_op *op)
+{
+	if (op->acc.kind == MAPLE_EV_UNLOCK &&
+	    !maple_engine_wanted(t->session, op->acc.site))
+		maple_engine_log_access(t, op);
+}
+
+/*
  * maple_engine_glance - whether @op may happen without before()
  *
  * Context: any in which @t itself runs; does not sleep.
@@ -273,8 +286,10 @@ void maple_engine_before(struct maple_thread *t, struct maple_op *op,
 	bool held = false, moved;
 	u32 n;
 
-	if (!maple_engine_wanted(s, op->acc.site))
+	if (!maple_engine_wanted(s, op->acc.site)) {
+		maple_engine_pass(t, op);
 		return;
+	}
 	WRITE_ONCE(t->at, op->acc.site + 1);
 	enter(s);
 	tick(s);
@@ -320,7 +335,7 @@ void maple_engine_after(struct maple_thread *t, struct maple_op *op,
 	struct maple_session *s = t->session;
 
 	if (!maple_engine_wanted(s, op->acc.site)) {
-		if (op->happened)
+		if (op->happened && op->acc.kind == MAPLE_EV_LOCK)
 			maple_engine_log_access(t, op);
 		return;
 	}
@@ -413,7 +428,7 @@ void maple_engine_born(struct maple_thread *t)
 }
 
 /* maple_engine_gone - @t has ended, or is as good as */
-void maple_engine_gone(struct maple_thread *t)
+void maple_engine_gone(struct maple_thread *t, bool may_arm)
 {
 	struct maple_session *s = t->session;
 	struct maple_thread *self = maple_thread_find(s, current);
@@ -427,7 +442,7 @@ void maple_engine_gone(struct maple_thread *t)
 	t->gone_done = true;
 	if (t->born_done)
 		maple_auto_exit(s->automaton, t->number);
-	leave(self, true);
+	leave(self, may_arm);
 }
 
 /*
@@ -450,8 +465,8 @@ void maple_engine_spins(struct maple_thread *t, bool spins)
 		log_moves(t);
 	}
 	maple_task_demote(t, spins);
-	while (s->automaton && maple_auto_change(s->automaton,
-						 MAPLE_THREAD_NONE, &n, &prio))
+	while (s->automaton &&
+	       maple_auto_change(s->automaton, MAPLE_THREAD_NONE, &n, &prio))
 		maple_task_level(s->thread[n], prio);
 	s->moves++;
 }

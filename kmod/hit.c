@@ -16,7 +16,6 @@
 #include "trace.h"
 
 #define SLOTS 28
-#define OFTEN 1000 /* hits of a site that still mean progress */
 
 /* maple_hit_unstep - @t has left the instruction that it was stepping over */
 void maple_hit_unstep(struct maple_thread *t)
@@ -74,7 +73,7 @@ static void run_note(struct maple_thread *t, const struct maple_op *op,
 	if (op->acc.kind == MAPLE_EV_JOIN) {
 		other = t->session->thread[op->aux];
 		maple_log_exit(other);
-		maple_engine_gone(other);
+		maple_engine_gone(other, may_arm);
 	}
 	maple_log_event(t, op->acc.kind, &op->acc, op->value, op->flags,
 			op->aux, op->caller);
@@ -147,7 +146,9 @@ void maple_hit_emit(struct maple_thread *t, struct maple_op *op)
 	if (!t->nops && quick(t, op)) {
 		if (op->type != MAPLE_OP_BEFORE)
 			run(t, op, false);
-		else if (op->open)
+		else
+			maple_engine_pass(t, op);
+		if (op->type == MAPLE_OP_BEFORE && op->open)
 			open_put(t, op);
 		return;
 	}
@@ -188,7 +189,7 @@ static void hit_before(struct maple_thread *t, struct maple_spot *spot,
 	if (!op.acc.size) /* a string instruction that does nothing */
 		return;
 	maple_count(t->session, hits);
-	t->stale = atomic_inc_return(&spot->hits) > OFTEN;
+	t->stale = atomic_inc_return(&spot->hits) > MAPLE_OFTEN;
 	trace_maple_hit(t->session->tgid, t->number, p->number, op.acc.addr);
 	if (p->flags & MAPLE_PROBE_BEHIND)
 		op.type = MAPLE_OP_AFTER;
@@ -201,12 +202,12 @@ static void hit_access(struct maple_point *p, struct maple_thread *t,
 	struct maple_spot *spot;
 	struct maple_op op;
 
-	list_for_each_entry(spot, &p->spots,
-			    list) if (spot->after &&
-				      open_take(t, spot->probe.number, &op))
-		maple_hit_emit(t, &op);
-	list_for_each_entry(spot, &p->spots, list) if (!spot->after)
-		hit_before(t, spot, regs);
+	list_for_each_entry(spot, &p->spots, list)
+		if (spot->after && open_take(t, spot->probe.number, &op))
+			maple_hit_emit(t, &op);
+	list_for_each_entry(spot, &p->spots, list)
+		if (!spot->after)
+			hit_before(t, spot, regs);
 }
 
 /* A thread of the target, and a session that has not ended. */

@@ -26,6 +26,7 @@
 #define MAPLE_OPS   12 /* what one hit may lead to */
 #define MAPLE_SPARE 32 /* records ready for threads to come */
 #define MAPLE_MMS   8  /* address spaces a target may go through */
+#define MAPLE_OFTEN 1000 /* hits of a site that still mean progress */
 
 /* Priorities that threads can begin with. */
 #define MAPLE_LEVELS (MAPLE_PRIO_NORM_LAST - MAPLE_PRIO_NORM_FIRST + 1)
@@ -199,7 +200,7 @@ struct maple_session {
 	struct hlist_head *sites; /* call sites, by file and offset; RCU */
 	unsigned int nsites;
 	raw_spinlock_t returns_lock;  /* returns */
-	struct maple_return *returns; /* return address -> number */
+	struct maple_return *returns; /* by return address */
 	atomic_t stepping; /* threads that may have an out-of-line slot */
 
 	/* Watchpoints. */
@@ -262,6 +263,7 @@ struct maple_thread *maple_thread_record(struct maple_session *s,
 					 struct task_struct *task,
 					 struct maple_thread *parent,
 					 bool counts);
+void maple_thread_dies(struct maple_thread *t);
 void maple_thread_ended(struct maple_thread *t);
 struct task_struct *maple_thread_task(struct maple_thread *t);
 u32 maple_thread_find_pthread(struct maple_session *s, u64 pthread);
@@ -319,7 +321,7 @@ void maple_call_leave(struct maple_point *p, struct maple_thread *t,
 /* site.c */
 int maple_sites_init(struct maple_session *s);
 void maple_sites_free(struct maple_session *s);
-u32 maple_site_of(struct maple_session *s, u64 caller);
+u32 maple_site_of(struct maple_session *s, u64 caller, u32 *hits);
 void maple_sites_forget(struct maple_session *s);
 
 /* engine.c */
@@ -327,13 +329,14 @@ void maple_engine_before(struct maple_thread *t, struct maple_op *op,
 			 bool may_arm);
 void maple_engine_after(struct maple_thread *t, struct maple_op *op,
 			bool may_arm);
+void maple_engine_pass(struct maple_thread *t, const struct maple_op *op);
 bool maple_engine_glance(struct maple_thread *t, struct maple_op *op);
 bool maple_engine_minds(struct maple_thread *t, const struct maple_op *op);
 void maple_engine_freed(struct maple_thread *t, u64 addr, u64 size,
 			bool may_arm);
 void maple_engine_written(struct maple_thread *t, u64 addr, u64 size);
 void maple_engine_born(struct maple_thread *t);
-void maple_engine_gone(struct maple_thread *t);
+void maple_engine_gone(struct maple_thread *t, bool may_arm);
 void maple_engine_spins(struct maple_thread *t, bool spins);
 void maple_engine_log_access(struct maple_thread *t, const struct maple_op *op);
 bool maple_engine_wanted(const struct maple_session *s, u32 site);

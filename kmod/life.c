@@ -101,7 +101,7 @@ static void end_work(struct callback_head *work)
 
 	maple_hit_unstep(t);
 	maple_log_exit(t);
-	maple_engine_gone(t);
+	maple_engine_gone(t, true);
 	maple_watch_drop(t);
 	maple_thread_ended(t);
 	maple_work_done(t, MAPLE_WORK_END);
@@ -111,18 +111,12 @@ static void on_exit(void *data, struct task_struct *task)
 {
 	struct maple_session *s;
 	struct maple_thread *t;
-	bool last;
 
 	rcu_read_lock();
 	s = maple_session_of(task);
 	t = s ? maple_thread_find(s, task) : NULL;
 	if (t) {
-		raw_spin_lock(&s->threads_lock);
-		t->alive = false;
-		last = !--s->nalive;
-		raw_spin_unlock(&s->threads_lock);
-		if (last)
-			WRITE_ONCE(s->asked, MAPLE_SESSION_GONE);
+		maple_thread_dies(t);
 		maple_work_add(t, task, &t->end, end_work, MAPLE_WORK_END);
 	}
 	rcu_read_unlock();

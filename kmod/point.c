@@ -25,7 +25,8 @@ static void point_destroy(struct maple_point *p)
 {
 	struct maple_spot *spot, *next;
 
-	list_for_each_entry_safe(spot, next, &p->spots, list) kfree(spot);
+	list_for_each_entry_safe(spot, next, &p->spots, list)
+		kfree(spot);
 	iput(p->inode);
 	kfree(p);
 }
@@ -36,9 +37,9 @@ static struct maple_point *point_get(struct maple_session *s,
 {
 	struct maple_point *p;
 
-	list_for_each_entry_reverse(p, points,
-				    list) if (p->offset == offset &&
-					      p->call == call) return p;
+	list_for_each_entry_reverse(p, points, list)
+		if (p->offset == offset && p->call == call)
+			return p;
 	p = kzalloc(sizeof(*p), GFP_KERNEL);
 	if (!p)
 		return NULL;
@@ -110,8 +111,7 @@ static void points_unregister(struct list_head *points)
 {
 	struct maple_point *p;
 
-	list_for_each_entry(p, points, list)
-	{
+	list_for_each_entry(p, points, list) {
 		if (p->registered)
 			maple_uprobe_remove(p->inode, p->offset, &p->consumer,
 					    p->uprobe);
@@ -124,8 +124,7 @@ static void points_destroy(struct list_head *points)
 {
 	struct maple_point *p, *next;
 
-	list_for_each_entry_safe(p, next, points, list)
-	{
+	list_for_each_entry_safe(p, next, points, list) {
 		list_del(&p->list);
 		point_destroy(p);
 	}
@@ -137,8 +136,7 @@ static int points_register(struct maple_session *s, struct list_head *points,
 	struct maple_point *p;
 	int err;
 
-	list_for_each_entry(p, points, list)
-	{
+	list_for_each_entry(p, points, list) {
 		err = maple_uprobe_add(p->inode, p->offset, &p->consumer,
 				       &p->uprobe);
 		if (!err) {

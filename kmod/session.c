@@ -21,8 +21,10 @@ struct maple_session *maple_session_of(const struct task_struct *task)
 {
 	struct maple_session *s;
 
-	list_for_each_entry_rcu(s, &maple_sessions,
-				list) if (s->tgid == task->tgid) return s;
+	list_for_each_entry_rcu(s, &maple_sessions, list,
+				lockdep_is_held(&sessions_lock))
+		if (s->tgid == task->tgid)
+			return s;
 	return NULL;
 }
 
@@ -149,13 +151,12 @@ static struct task_struct *next_thread_of(struct maple_session *s,
 	struct task_struct *task, *found = NULL;
 
 	rcu_read_lock();
-	for_each_thread(leader, task) if (!found &&
-					  !(task->flags & PF_EXITING) &&
-					  !maple_thread_find(s, task))
-	{
-		found = task;
-		get_task_struct(found);
-	}
+	for_each_thread(leader, task)
+		if (!found && !(task->flags & PF_EXITING) &&
+		    !maple_thread_find(s, task)) {
+			found = task;
+			get_task_struct(found);
+		}
 	rcu_read_unlock();
 	return found;
 }
@@ -195,6 +196,9 @@ static int threads_take(struct maple_session *s, struct task_struct *leader,
 			    : NULL;
 		if (t)
 			thread_take(s, t, task);
+		/* It may have been on its way out, unseen. */
+		if (t && task->flags & PF_EXITING)
+			maple_thread_dies(t);
 		put_task_struct(task);
 		if (!t) {
 			NL_SET_ERR_MSG(extack, "the target has too many "

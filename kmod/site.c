@@ -24,6 +24,7 @@ struct site {
 struct maple_return {
 	u64 caller; /* 0: free */
 	u32 number;
+	u32 hits;
 };
 
 int maple_sites_init(struct maple_session *s)
@@ -40,8 +41,7 @@ void maple_sites_free(struct maple_session *s)
 	unsigned int i;
 
 	for (i = 0; s->sites && i < 1 << SITE_BITS; i++)
-		hlist_for_each_entry_safe(site, next, &s->sites[i], node)
-		{
+		hlist_for_each_entry_safe(site, next, &s->sites[i], node) {
 			iput(site->inode);
 			kfree(site);
 		}
@@ -92,8 +92,7 @@ int maple_session_sites(struct maple_session *s, struct file *file,
 		hlist_add_head(&site->node, &made);
 	}
 	mutex_lock(&s->probes_lock);
-	hlist_for_each_entry_safe(site, next, &made, node)
-	{
+	hlist_for_each_entry_safe(site, next, &made, node) {
 		hlist_del(&site->node);
 		hlist_add_head_rcu(&site->node, site_head(s, site->offset));
 	}
@@ -102,8 +101,7 @@ int maple_session_sites(struct maple_session *s, struct file *file,
 	maple_sites_forget(s);
 	return 0;
 undo:
-	hlist_for_each_entry_safe(site, next, &made, node)
-	{
+	hlist_for_each_entry_safe(site, next, &made, node) {
 		iput(site->inode);
 		kfree(site);
 	}
@@ -126,37 +124,41 @@ static u32 look_up(struct maple_session *s, u64 caller)
 		offset = caller - vma->vm_start +
 			 ((u64)vma->vm_pgoff << PAGE_SHIFT);
 		rcu_read_lock();
-		hlist_for_each_entry_rcu(
-			site, site_head(s, offset),
-			node) if (site->offset == offset &&
-				  site->inode == file_inode(vma->vm_file))
-			number = site->number;
+		hlist_for_each_entry_rcu(site, site_head(s, offset), node)
+			if (site->offset == offset &&
+			    site->inode == file_inode(vma->vm_file))
+				number = site->number;
 		rcu_read_unlock();
 	}
 	mmap_read_unlock(mm);
 	return number;
 }
 
-/* maple_site_of - the number of the call that returns to @caller, or NONE */
-u32 maple_site_of(struct maple_session *s, u64 caller)
+/*
+ * maple_site_of - the number of the call that returns to @caller, or NONE
+ * @hits: how often it has been here; two of one slot count anew each time
+ */
+u32 maple_site_of(struct maple_session *s, u64 caller, u32 *hits)
 {
 	struct maple_return *r = &s->returns[hash_64(caller, RETURN_BITS)];
 	u32 number = MAPLE_SITE_NONE;
 	bool known;
 
-	if (!s->nsites)
-		return number;
 	raw_spin_lock(&s->returns_lock);
 	known = r->caller == caller;
-	if (known)
+	if (known) {
 		number = r->number;
+		*hits = ++r->hits;
+	}
 	raw_spin_unlock(&s->returns_lock);
 	if (known)
 		return number;
-	number = look_up(s, caller);
+	if (s->nsites)
+		number = look_up(s, caller);
 	raw_spin_lock(&s->returns_lock);
 	r->caller = caller;
 	r->number = number;
+	*hits = r->hits = 1;
 	raw_spin_unlock(&s->returns_lock);
 	return number;
 }

@@ -18,13 +18,11 @@ struct maple_thread *maple_thread_find(struct maple_session *s,
 	struct maple_thread *t;
 
 	rcu_read_lock();
-	hash_for_each_possible_rcu(
-		s->by_task, t, node,
-		(unsigned long)task) if (READ_ONCE(t->task) == task)
-	{
-		rcu_read_unlock();
-		return t;
-	}
+	hash_for_each_possible_rcu(s->by_task, t, node, (unsigned long)task)
+		if (READ_ONCE(t->task) == task) {
+			rcu_read_unlock();
+			return t;
+		}
 	rcu_read_unlock();
 	return NULL;
 }
@@ -139,6 +137,21 @@ struct maple_thread *maple_thread_record(struct maple_session *s,
 	return t;
 }
 
+/* maple_thread_dies - @t ends; for the first who says so */
+void maple_thread_dies(struct maple_thread *t)
+{
+	struct maple_session *s = t->session;
+	bool last = false;
+
+	raw_spin_lock(&s->threads_lock);
+	if (t->alive)
+		last = !--s->nalive;
+	WRITE_ONCE(t->alive, false);
+	raw_spin_unlock(&s->threads_lock);
+	if (last)
+		WRITE_ONCE(s->asked, MAPLE_SESSION_GONE);
+}
+
 /* maple_thread_ended - @t, the caller, will not run in user space again */
 void maple_thread_ended(struct maple_thread *t)
 {
@@ -184,8 +197,7 @@ void maple_threads_restore(struct maple_session *s)
 
 	/* Records are only ever added, at the end, while a session lives. */
 	raw_spin_lock(&s->threads_lock);
-	list_for_each_entry(t, &s->records, list)
-	{
+	list_for_each_entry(t, &s->records, list) {
 		struct task_struct *task = t->task;
 
 		if (!task)
@@ -203,8 +215,7 @@ static void free_list(struct list_head *list)
 {
 	struct maple_thread *t, *next;
 
-	list_for_each_entry_safe(t, next, list, list)
-	{
+	list_for_each_entry_safe(t, next, list, list) {
 		if (t->task)
 			put_task_struct(t->task);
 		put_pid(t->pid);

@@ -10,14 +10,19 @@
  *     -e            every run must expose the plan
  *     -f            every run must fail, by signal or status
  *     -k MS         kill the target after so long
- *     -q MS         leave it, and its session, after so long
+ *     -q MS         end the session after so long; the target must then be as
+ *                   it was natively, and is killed
+ *     -x MS         run it in a process that is killed within so long; the same
+ *     -o STATE      the session must end in that state
  *     -v            print the log
  * Labels are followed by next_A: r and w are accesses to (%rdi), 8 bytes.
  */
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -32,13 +37,14 @@
 #define RDI 7
 
 static struct {
-	int runs, sched, try, deadline, kill_ms, quit_ms;
+	int runs, sched, try, deadline, kill_ms, quit_ms, end_ms, state;
 	bool expose, fail, verbose;
 	const char *iroot;
 	char **argv;
-} opt = { .runs = 1, .sched = -1, .try = 3, .deadline = 10000 };
+} opt = { .runs = 1, .sched = -1, .try = 3, .deadline = 10000, .state = -1 };
 
 static unsigned int exposed, failed, unclean;
+static int target_pipe = -1; /* to tell who kills us of the target */
 
 static void die(const char *what, const char *why)
 {
@@ -219,6 +225,59 @@ static int follow(struct maple_control *c, pid_t pid)
 	return status;
 }
 
+/* What has ended has nothing to get back. */
+static bool has_ended(pid_t pid, int tid)
+{
+	char path[64], state = 'X';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+	f = fopen(path, "r");
+	if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = '?';
+	if (f)
+		fclose(f);
+	return state == 'X' || state == 'Z';
+}
+
+/* Every thread of @pid has an ordinary policy and all CPUs. */
+static bool is_native(pid_t pid)
+{
+	char path[64];
+	struct dirent *e;
+	bool native = true;
+	cpu_set_t set;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir))) {
+		int tid = atoi(e->d_name);
+		int policy = tid ? sched_getscheduler(tid) : -1;
+
+		if (policy < 0 || sched_getaffinity(tid, sizeof(set), &set))
+			continue;
+		if (policy == SCHED_OTHER &&
+		    CPU_COUNT(&set) == sysconf(_SC_NPROCESSORS_ONLN))
+			continue;
+		if (!has_ended(pid, tid))
+			native = false;
+	}
+	if (dir)
+		closedir(dir);
+	return native;
+}
+
+static void end_target(pid_t pid)
+{
+	if (!is_native(pid)) {
+		fprintf(stderr, "session: %d is not as it was\n", pid);
+		unclean++;
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 static void run_once(void)
 {
 	struct maple_control_status st;
@@ -231,6 +290,8 @@ static void run_once(void)
 		die("open", err.text);
 	pid = spawn(go);
 	close(go[0]);
+	if (target_pipe >= 0 && write(target_pipe, &pid, sizeof(pid)) < 0)
+		die("write", strerror(errno));
 	start(c, pid, &err);
 	if (write(go[1], "", 1) != 1)
 		die("write", strerror(errno));
@@ -240,7 +301,7 @@ static void run_once(void)
 	if (maple_control_status(c, true, &st, &err))
 		die("status", err.text);
 	exposed += st.result.exposed;
-	failed += status != 0;
+	failed += status > 0;
 	unclean += st.counters.lost || st.counters.refused ||
 		   st.counters.unreached || st.result.broken;
 	if (opt.verbose)
@@ -258,8 +319,45 @@ static void run_once(void)
 		       (unsigned long long)st.counters.watch_told,
 		       (unsigned long long)st.counters.watch_hits,
 		       (unsigned long long)st.counters.holds);
+	if (opt.state >= 0 && (int)st.state != opt.state) {
+		fprintf(stderr, "session: it is in state %u\n", st.state);
+		unclean++;
+	}
 	free(st.threads);
 	maple_control_close(c);
+	if (status < 0)
+		end_target(pid);
+}
+
+/* Whoever holds the session dies at any moment. */
+static void run_killed(void)
+{
+	pid_t holder, target;
+	int at[2];
+
+	if (pipe(at))
+		die("pipe", strerror(errno));
+	holder = fork();
+	if (holder == 0) {
+		target_pipe = at[1];
+		run_once();
+		_exit(0);
+	}
+	close(at[1]);
+	if (read(at[0], &target, sizeof(target)) != sizeof(target))
+		die("holder", "no target");
+	close(at[0]);
+	nap(rand() % opt.end_ms);
+	kill(holder, SIGKILL);
+	waitpid(holder, NULL, 0);
+	/* A target that has not execed yet has the socket, too, until then. */
+	for (int i = 0; i < 100 && !is_native(target); i++)
+		nap(20);
+	if (!is_native(target)) {
+		fprintf(stderr, "session: %d is not as it was\n", target);
+		unclean++;
+	}
+	kill(target, SIGKILL);
 }
 
 int main(int argc, char **argv)
@@ -268,7 +366,7 @@ int main(int argc, char **argv)
 					      "plan" };
 	int o;
 
-	while ((o = getopt(argc, argv, "+n:s:i:d:t:k:q:efv")) > 0) {
+	while ((o = getopt(argc, argv, "+n:s:i:d:t:k:q:x:o:efv")) > 0) {
 		switch (o) {
 		case 'n':
 			opt.runs = atoi(optarg);
@@ -293,6 +391,12 @@ int main(int argc, char **argv)
 		case 'q':
 			opt.quit_ms = atoi(optarg);
 			break;
+		case 'x':
+			opt.end_ms = atoi(optarg);
+			break;
+		case 'o':
+			opt.state = atoi(optarg);
+			break;
 		case 'e':
 			opt.expose = true;
 			break;
@@ -311,8 +415,12 @@ int main(int argc, char **argv)
 		die("usage", "no program");
 	if (opt.sched < 0)
 		opt.sched = opt.iroot ? MAPLE_UAPI_PLAN : MAPLE_UAPI_OLDER;
-	for (int i = 0; i < opt.runs; i++)
-		run_once();
+	for (int i = 0; i < opt.runs; i++) {
+		if (opt.end_ms)
+			run_killed();
+		else
+			run_once();
+	}
 	printf("%d runs, %u exposed, %u failed, %u unclean\n", opt.runs,
 	       exposed, failed, unclean);
 	return (opt.expose && exposed != (unsigned int)opt.runs) ||
