@@ -159,11 +159,11 @@ static pid_t spawn(int go[2])
 	pid = fork();
 	if (pid)
 		return pid;
-	close(go[1]);
-	if (read(go[0], &c, 1) == 1) {
-		close(go[0]);
+	/* The session's socket is not to live on in the target. */
+	dup2(go[0], STDIN_FILENO);
+	close_range(STDERR_FILENO + 1, ~0u, 0);
+	if (read(STDIN_FILENO, &c, 1) == 1)
 		execv(opt.argv[0], opt.argv);
-	}
 	_exit(127);
 }
 
@@ -350,9 +350,6 @@ static void run_killed(void)
 	nap(rand() % opt.end_ms);
 	kill(holder, SIGKILL);
 	waitpid(holder, NULL, 0);
-	/* A target that has not execed yet has the socket, too, until then. */
-	for (int i = 0; i < 100 && !is_native(target); i++)
-		nap(20);
 	if (!is_native(target)) {
 		fprintf(stderr, "session: %d is not as it was\n", target);
 		unclean++;

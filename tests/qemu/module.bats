@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# maple.ko with sessions of every kind, by tests/qemu/programs/session.c: it
+# says "unclean" if anything was refused or lost, or if a survivor was not as
+# it had been.
+
+load common.bash
+
+# session ARGUMENT... in a guest; its last line must say what the test wants
+sessions() { # EXPECTED ARGUMENT...
+	local expected=$1
+
+	shift
+	guest -t 300 -- sh -c 'cd "$BUILD/tests/qemu" && exec ./session "$@"' \
+		session "$@"
+	status_is 0
+	[ "${lines[-1]}" = "$expected" ] || fail "not '$expected'"
+}
+
+@test "self-tests at load" {
+	guest --module-options selftest=1 -- sh -c 'dmesg | grep selftest'
+	status_is 0
+	[[ $output =~ selftest:\ ([0-9]+)\ of\ ([0-9]+)\ passed ]] ||
+		fail "they did not run"
+	[ "${BASH_REMATCH[1]}" -ge 70 ]
+	[ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[2]}" ]
+}
+
+@test "the order is forced, 200 of 200; natively the program never fails" {
+	sessions "50 runs, 0 exposed, 0 failed, 0 unclean" \
+		-n 50 -s native -- ./order_demo
+	sessions "200 runs, 200 exposed, 200 failed, 0 unclean" \
+		-n 200 -e -f -i A:w:B:r -- ./order_demo
+}
+
+@test "the other order is forced as well, and the program does not fail" {
+	sessions "50 runs, 50 exposed, 0 failed, 0 unclean" \
+		-n 50 -e -i B:r:A:w -- ./order_demo
+}
+
+@test "forty threads held at once pass in order" {
+	sessions "20 runs, 20 exposed, 0 failed, 0 unclean" \
+		-n 20 -e -i A:w:B:r -- ./held_many
+}
+
+@test "1000 threads, forks, vforks, programs" {
+	sessions "2 runs, 0 exposed, 0 failed, 0 unclean" \
+		-n 2 -s older -- ./storm
+	sessions "2 runs, 0 exposed, 0 failed, 0 unclean" \
+		-n 2 -s younger -- ./storm
+}
+
+@test "a spinner gives way to who sets its flag" {
+	sessions "5 runs, 0 exposed, 0 failed, 0 unclean" \
+		-n 5 -s older -- ./spinner
+}
+
+@test "a session outlives its deadline by nothing" {
+	sessions "2 runs, 0 exposed, 0 failed, 0 unclean" \
+		-n 2 -d 500 -o 4 -q 1000 -- ./spinner forever
+}
+
+@test "a session that ends leaves the target as it was" {
+	sessions "20 runs, 0 exposed, 0 failed, 0 unclean" \
+		-n 20 -q 100 -- ./spinner forever
+}
+
+@test "the target is killed, 50 times" {
+	guest -t 300 -- sh -c 'cd "$BUILD/tests/qemu" &&
+		for i in $(seq 50); do
+			./session -k $i -i A:w:B:r -- ./order_demo || exit
+		done'
+	status_is 0
+	[ "${#lines[@]}" = 50 ]
+}
+
+@test "who holds the session is killed, at 200 random moments" {
+	sessions "100 runs, 0 exposed, 0 failed, 0 unclean" \
+		-n 100 -x 150 -i A:w:B:r -- ./order_demo
+	sessions "50 runs, 0 exposed, 0 failed, 0 unclean" -n 50 -x 150 -- ./storm
+	sessions "50 runs, 0 exposed, 0 failed, 0 unclean" \
+		-n 50 -x 150 -- ./spinner forever
+}
+
+@test "loaded, used, unloaded, 500 times" {
+	guest -t 600 --keep-module -- sh -c '
+		module=$(ls "$BUILD/module/$(uname -r)/maple.ko") || exit
+		cd "$BUILD/tests/qemu"
+		for i in $(seq 500); do
+			rmmod maple && insmod "$module" &&
+				./session -q 1 -- ./spinner forever || exit
+		done; rmmod maple; dmesg | tail -1; exec true'
+	status_is 0
+	[ "${#lines[@]}" = 501 ]
+}
