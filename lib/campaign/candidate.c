@@ -204,10 +204,10 @@ bool maple_candidate_eligible(const struct maple_candidates *all,
 					 parts_exposed(all, &c->iroot));
 }
 
-/* Whether @c comes after all that do not rest. */
-static bool rests(const struct maple_candidates *all,
-		  const struct maple_candidate *c,
-		  const struct maple_candidate_limits *limits)
+/* maple_candidate_rests - whether @c comes after all that do not rest */
+bool maple_candidate_rests(const struct maple_candidates *all,
+			   const struct maple_candidate *c,
+			   const struct maple_candidate_limits *limits)
 {
 	return limits->order != MAPLE_ORDER_PAPER &&
 	       maple_odds_poor(&all->odds, &c->iroot, &c->facts);
@@ -268,7 +268,7 @@ maple_candidate_next(struct maple_candidates *all,
 	HASH_ITER (hh, all->table, c, next) {
 		if (!maple_candidate_eligible(all, c, limits))
 			continue;
-		rest = rests(all, c, limits);
+		rest = maple_candidate_rests(all, c, limits);
 		if (rest && !resting)
 			continue;
 		if (!rest && resting)
@@ -304,7 +304,7 @@ uint64_t maple_candidate_fresh(const struct maple_candidates *all,
 
 	HASH_ITER (hh, all->table, c, next)
 		n += maple_candidate_eligible(all, c, limits) &&
-		     !rests(all, c, limits);
+		     !maple_candidate_rests(all, c, limits);
 	return n;
 }
 

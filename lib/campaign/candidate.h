@@ -71,6 +71,9 @@ bool maple_candidate_eligible(const struct maple_candidates *all,
 			      const struct maple_candidate_limits *limits);
 uint64_t maple_candidate_left(const struct maple_candidates *all,
 			      const struct maple_candidate_limits *limits);
+bool maple_candidate_rests(const struct maple_candidates *all,
+			   const struct maple_candidate *c,
+			   const struct maple_candidate_limits *limits);
 uint64_t maple_candidate_fresh(const struct maple_candidates *all,
 			       const struct maple_candidate_limits *limits);
 int maple_candidate_plan(const struct maple_candidate *c, unsigned int attempt,

@@ -149,6 +149,7 @@ int maple_enforce_run(struct maple_campaign *c,
 	trial->kind = MAPLE_RUN_ENFORCE;
 	trial->memo_kind = "enforced";
 	trial->candidate = candidate;
+	trial->rested = maple_strategy_rests(c, candidate);
 	trial->settle = record;
 	trial->settle_ctx = &v;
 	trial->seed = maple_campaign_seed(c, ++c->run_number);

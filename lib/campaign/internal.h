@@ -56,6 +56,7 @@ struct maple_trial {
 	bool exposed; /* the observer says so */
 	bool refused; /* claimed, and the observer does not */
 	enum maple_memo_reason reason;
+	bool rested;  /* its candidate was put to rest before */
 	bool stopped; /* cut short by us: to be ignored */
 	char *output; /* what it printed, cut at 64 KiB */
 	unsigned int new_candidates;
@@ -155,6 +156,8 @@ uint64_t maple_strategy_left(const struct maple_campaign *c);
 uint64_t maple_strategy_fresh(const struct maple_campaign *c);
 bool maple_strategy_eligible(const struct maple_campaign *c,
 			     const struct maple_candidate *k);
+bool maple_strategy_rests(const struct maple_campaign *c,
+			  const struct maple_candidate *k);
 enum maple_phase maple_strategy_next(struct maple_campaign *c,
 				     struct maple_candidate **candidate);
 void maple_strategy_schedule(struct maple_campaign *c,

@@ -128,6 +128,15 @@ uint64_t maple_strategy_fresh(const struct maple_campaign *c)
 	return maple_candidate_fresh(&c->candidates, &limits);
 }
 
+/* maple_strategy_rests - whether @k has been put to rest */
+bool maple_strategy_rests(const struct maple_campaign *c,
+			  const struct maple_candidate *k)
+{
+	struct maple_candidate_limits limits = limits_of(c);
+
+	return maple_candidate_rests(&c->candidates, k, &limits);
+}
+
 /* maple_strategy_eligible - whether @k may be tried now */
 bool maple_strategy_eligible(const struct maple_campaign *c,
 			     const struct maple_candidate *k)

@@ -101,6 +101,7 @@ static int memo_end(struct maple_campaign *c, struct maple_trial *trial,
 		.exposed = trial->exposed,
 		.claimed = trial->claimed,
 		.reason = trial->reason,
+		.rested = trial->rested,
 	};
 	int e = maple_memo_run_end(c->memo, row, &end, c->err);
 

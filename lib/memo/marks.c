@@ -137,12 +137,17 @@ int maple_memo_coverage(struct maple_memo *memo, int64_t program,
 }
 
 static void add_success(struct maple_memo_success *success, int64_t idiom,
-			bool forced, const char *reason, uint64_t n)
+			bool forced, const char *reason, bool rested, uint64_t n)
 {
 	unsigned int which = MAPLE_MEMO_REASONS;
 
 	if (idiom < 1 || idiom >= MAPLE_IDIOMS)
 		return;
+	if (rested) {
+		success->rested[idiom] += n;
+		success->rested_forced[idiom] += forced ? n : 0;
+		return;
+	}
 	success->attempted[idiom] += n;
 	if (forced) {
 		success->forced[idiom] += n;
@@ -168,7 +173,8 @@ int maple_memo_success(struct maple_memo *memo, int64_t program,
 		add_success(success, sqlite3_column_int64(s, 0),
 			    sqlite3_column_int(s, 1),
 			    (const char *)sqlite3_column_text(s, 2),
-			    (uint64_t)sqlite3_column_int64(s, 3));
+			    sqlite3_column_int(s, 3),
+			    (uint64_t)sqlite3_column_int64(s, 4));
 		ret = 0;
 	}
 	if (!ret)

@@ -97,10 +97,11 @@ int maple_memo_run_end(struct maple_memo *memo, int64_t run,
 					 : NULL;
 
 	return maple_sql_run(
-		memo, MAPLE_SQL_RUN_END, err, "isiidduuus", run, end->verdict,
+		memo, MAPLE_SQL_RUN_END, err, "isiidduuusu", run, end->verdict,
 		(int64_t)end->signo, (int64_t)end->status, end->seconds,
 		end->cpu_seconds, (unsigned int)end->delivered,
-		(unsigned int)end->exposed, (unsigned int)end->claimed, reason);
+		(unsigned int)end->exposed, (unsigned int)end->claimed, reason,
+		(unsigned int)end->rested);
 }
 
 int maple_memo_sample(struct maple_memo *memo, int64_t run,

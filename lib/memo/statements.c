@@ -67,6 +67,8 @@ const char *const maple_sql_migrations[] = {
 	"CREATE TABLE rebuilds(old INTEGER NOT NULL REFERENCES images,"
 	" new INTEGER NOT NULL REFERENCES images, PRIMARY KEY(old, new))"
 	" WITHOUT ROWID;",
+	/* 3: whether the scheduler was asked for what was put to rest */
+	"ALTER TABLE runs ADD COLUMN rested INTEGER;",
 };
 
 const int maple_sql_version =
@@ -186,7 +188,7 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"UPDATE runs SET ended = unixepoch(), verdict = ?2,"
 		" signo = ?3, status = ?4, seconds = ?5, cpu_seconds = ?6,"
 		" delivered = ?7, exposed = ?8, claimed = ?9,"
-		" reason = ?10 WHERE id = ?1",
+		" reason = ?10, rested = ?11 WHERE id = ?1",
 
 	[MAPLE_SQL_FINDING_STORE] =
 		"INSERT INTO findings(id, program, campaign, json, first_seen,"
@@ -248,8 +250,12 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" JOIN campaigns c ON c.id = r.campaign"
 		" WHERE r.iroot = m.iroot AND c.program = m.program"
 		" AND r.kind = 'enforced' ORDER BY r.id DESC LIMIT 1) AS why,"
+		" (SELECT min(ifnull(r.rested, 0)) FROM runs r"
+		" JOIN campaigns c ON c.id = r.campaign"
+		" WHERE r.iroot = m.iroot AND c.program = m.program"
+		" AND r.kind = 'enforced') AS rested,"
 		" count(*) FROM memo m JOIN iroots i ON i.id = m.iroot"
-		" WHERE m.program = ? AND m.attempts GROUP BY 1, 2, 3",
+		" WHERE m.program = ? AND m.attempts GROUP BY 1, 2, 3, 4",
 	[MAPLE_SQL_CLAIMS] = "SELECT count(*) FILTER (WHERE r.claimed),"
 			     " count(*) FILTER (WHERE r.reason = 'refused')"
 			     " FROM runs r JOIN campaigns c ON c.id = r.campaign"

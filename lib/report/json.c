@@ -223,9 +223,11 @@ static json_t *scheduler_object(const struct maple_memo_success *s)
 					    r ? maple_memo_reason_name(r)
 					      : "not known",
 					    counts_object(s->failures[r]));
-	return json_pack("{s:o, s:o, s:o, s:I, s:I}", "attempted",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "attempted",
 			 counts_object(s->attempted), "exposed",
 			 counts_object(s->forced), "failures", failures,
+			 "rested_attempted", counts_object(s->rested),
+			 "rested_exposed", counts_object(s->rested_forced),
 			 "claims", (json_int_t)s->claims, "refused",
 			 (json_int_t)s->refused);
 }

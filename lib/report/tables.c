@@ -108,9 +108,10 @@ void maple_report_success(FILE *out, const struct maple_memo_success *success,
 			  const struct maple_report_style *style)
 {
 	uint64_t tried = maple_iroot_total(success->attempted);
+	uint64_t rested = maple_iroot_total(success->rested);
 	uint64_t all[WHYS] = { 0 };
 
-	if (!tried) {
+	if (!tried && !rested) {
 		fputs("the scheduler was tried on nothing yet\n", out);
 		return;
 	}
@@ -134,6 +135,11 @@ void maple_report_success(FILE *out, const struct maple_memo_success *success,
 	}
 	print_success(out, "all", tried, maple_iroot_total(success->forced),
 		      all);
+	if (rested)
+		fprintf(out,
+			"%" PRIu64 " more tried last, put to rest as unlikely: "
+			"%" PRIu64 " exposed\n",
+			rested, maple_iroot_total(success->rested_forced));
 	fprintf(out,
 		"%" PRIu64 " exposure%s claimed, %" PRIu64
 		" refused by the observer (%.1f %%)\n",

@@ -256,14 +256,15 @@ static int64_t run(struct fixture *f, const char *kind, uint64_t exposed)
 	return id;
 }
 
-static void try(struct fixture *f, int64_t row, enum maple_memo_reason reason,
-		bool claimed)
+static void try_at(struct fixture *f, int64_t row,
+		   enum maple_memo_reason reason, bool claimed, bool rested)
 {
 	struct maple_memo_run start = { "enforced", row, NULL, 7, 1, false };
 	struct maple_memo_run_end end = { .verdict = "pass",
 					  .delivered = true,
 					  .claimed = claimed,
-					  .reason = reason };
+					  .reason = reason,
+					  .rested = rested };
 	int64_t id;
 
 	mark(f, f->program, row, MAPLE_MEMO_ATTEMPT);
@@ -272,6 +273,33 @@ static void try(struct fixture *f, int64_t row, enum maple_memo_reason reason,
 	mark(f, f->program, row,
 	     reason == MAPLE_MEMO_REASON_EXPOSED ? MAPLE_MEMO_EXPOSED
 						 : MAPLE_MEMO_FAILED);
+}
+
+static void try(struct fixture *f, int64_t row, enum maple_memo_reason reason,
+		bool claimed)
+{
+	try_at(f, row, reason, claimed, false);
+}
+
+/* Tried only when put to rest: not among the others. */
+static void what_rested_is_counted_apart(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo_success s;
+	int64_t a = iroot(f, 1, 2), b = iroot(f, 1, 3), c = iroot(f, 1, 4);
+
+	try_at(f, a, MAPLE_MEMO_REASON_UNREACHED, false, true);
+	try_at(f, a, MAPLE_MEMO_REASON_EXPOSED, true, true);
+	try_at(f, b, MAPLE_MEMO_REASON_UNREACHED, false, true);
+	try_at(f, c, MAPLE_MEMO_REASON_UNREACHED, false, false);
+	try_at(f, c, MAPLE_MEMO_REASON_EXPOSED, true, true);
+	OK(maple_memo_success(f->memo, f->program, &s, &err));
+	assert_int_equal(s.attempted[1], 1);
+	assert_int_equal(s.forced[1], 1);
+	assert_int_equal(s.rested[1], 2);
+	assert_int_equal(s.rested_forced[1], 1);
+	assert_int_equal(s.failures[MAPLE_MEMO_REASON_UNREACHED][1], 0);
+	assert_int_equal(s.claims, 2);
 }
 
 static void success_is_counted_by_the_last_reason(void **state)
@@ -534,7 +562,7 @@ static void bad_files_are_refused_and_kept(void **state)
 	sqlite3_close(db);
 	refused(f->path, ENOTSUP, "newer");
 	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-	sqlite3_exec(db, "PRAGMA user_version = 2", NULL, NULL, NULL);
+	sqlite3_exec(db, "PRAGMA user_version = 3", NULL, NULL, NULL);
 	sqlite3_close(db);
 	OK(maple_memo_open(f->path, 0, &f->memo, &err));
 	maple_memo_close(f->memo);
@@ -623,7 +651,7 @@ static void the_first_version_is_brought_up_to_date(void **state)
 	assert_int_equal(s.failed, 2);
 	assert_int_equal(s.attempts, 3);
 	maple_memo_close(memo);
-	assert_int_equal(number(path, "PRAGMA user_version"), 2);
+	assert_int_equal(number(path, "PRAGMA user_version"), 3);
 	assert_int_equal(number(path, "SELECT count(DISTINCT uid) FROM"
 				      " campaigns"),
 			 2);
@@ -792,6 +820,7 @@ int main(void)
 		TEST(attempts_are_of_the_input_the_rest_of_the_executable),
 		TEST(programs_share_what_lies_in_libraries),
 		TEST(success_is_counted_by_the_last_reason),
+		TEST(what_rested_is_counted_apart),
 		TEST(coverage_adds_up_the_marks),
 		TEST(a_batch_is_all_or_nothing),
 		TEST(samples_come_back_in_order),

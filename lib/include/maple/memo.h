@@ -210,6 +210,7 @@ struct maple_memo_run_end {
 	bool exposed;
 	bool claimed; /* the scheduler says so; the observer decides */
 	enum maple_memo_reason reason; /* of an enforced run */
+	bool rested; /* its candidate was put to rest before */
 };
 
 /*
@@ -282,6 +283,9 @@ struct maple_memo_success {
 	uint64_t forced[MAPLE_IDIOMS];	  /* ... and exposed */
 	/* ... and did not, by the last try; NONE: no run is known */
 	uint64_t failures[MAPLE_MEMO_REASONS][MAPLE_IDIOMS];
+	/* candidates tried only when put to rest, as unlikely; not in these */
+	uint64_t rested[MAPLE_IDIOMS];
+	uint64_t rested_forced[MAPLE_IDIOMS];
 	uint64_t claims;  /* runs in which it said to have exposed it */
 	uint64_t refused; /* ... and the observer disagreed */
 };
