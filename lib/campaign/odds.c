@@ -23,11 +23,11 @@
 #include <uthash.h>
 #include "odds.h"
 
-#define PRIOR		 0.5
+#define PRIOR		 1.0
 #define EXPECTED	 0.5
-#define EXPECTED_AGAINST 0.05
-#define POOR_CLASS	 0.09 /* five failures in a row */
-#define POOR_SITE	 0.15 /* three */
+#define EXPECTED_AGAINST 0.1
+#define POOR_CLASS	 0.15 /* five failures in a row, or 1 of 12 */
+#define POOR_SITE	 0.21 /* three, or 1 of 8 */
 
 struct maple_odds_site {
 	struct site_key {
@@ -40,7 +40,7 @@ struct maple_odds_site {
 static unsigned int class_of(const struct maple_iroot *iroot,
 			     const struct maple_predict_facts *facts)
 {
-	return (facts->against ? 8u : 0) | (facts->disjoint ? 4u : 0) |
+	return facts->against * 8u | (facts->disjoint ? 4u : 0) |
 	       (facts->ordered ? 2u : 0) |
 	       (maple_event_is_memory(iroot->e[0].kind) ? 1u : 0);
 }
@@ -105,7 +105,7 @@ void maple_odds_tried(struct maple_odds *odds, const struct maple_iroot *iroot,
 static bool poor(const struct maple_odds_count *count, double expected,
 		 double limit)
 {
-	return count->exposed + PRIOR <=
+	return count->exposed + PRIOR <
 	       limit * (count->tried + PRIOR / expected);
 }
 
@@ -115,10 +115,13 @@ bool maple_odds_poor(const struct maple_odds *odds,
 		     const struct maple_predict_facts *facts)
 {
 	const struct maple_odds_site *site;
+	double expected;
 	unsigned int i;
 
-	if (poor(&odds->class[iroot->idiom][class_of(iroot, facts)],
-		 facts -> against ? EXPECTED_AGAINST : EXPECTED, POOR_CLASS))
+	expected = facts->against == MAPLE_AGAINST ? EXPECTED_AGAINST
+						   : EXPECTED;
+	if (poor(&odds->class[iroot->idiom][class_of(iroot, facts)], expected,
+		 POOR_CLASS))
 		return true;
 	for (i = 0; i < maple_iroot_events(iroot->idiom); i++) {
 		site = site_of(odds, iroot, i);

@@ -6,7 +6,7 @@
 #include <maple/iroot.h>
 #include "../predict/predict.h"
 
-#define MAPLE_ODDS_CLASSES 16 /* of each idiom */
+#define MAPLE_ODDS_CLASSES 24 /* of each idiom */
 
 struct maple_odds_site;
 

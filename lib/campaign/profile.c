@@ -49,13 +49,14 @@ static void harvest_predicted(void *ctx, const struct maple_iroot *iroot,
 	struct harvest *h = ctx;
 	struct maple_candidate *k = take(h, iroot);
 	const struct maple_run *run = &h->trial->run;
-	bool against = facts->against;
+	uint8_t against = facts->against;
 	unsigned int i;
 
 	if (!k)
 		return;
-	if (k->facts_known) /* once open, open */
-		k->facts.against = against = against && k->facts.against;
+	if (k->facts_known && k->facts.against < against)
+		against = k->facts.against; /* once open, open */
+	k->facts.against = against;
 	if (!k->predicted) {
 		k->predicted = true;
 		mark(h, k, MAPLE_MEMO_PREDICTED);

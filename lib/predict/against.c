@@ -113,14 +113,22 @@ static bool met(const struct maple_causes *causes,
 	return false;
 }
 
-/* maple_causes_against - whether @d, in a cell's history, is unlikely */
-bool maple_causes_against(const struct maple_causes *causes,
-			  const struct maple_dependency *d)
+static bool holds(const struct maple_causes *causes,
+		  const struct maple_dependency *d, bool exclusive)
+{
+	return knew(causes, exclusive, d->to->thread, d->to_span->last_clock,
+		    d->from->thread, d->from_span->first_clock) ||
+	       overtaken(causes, d, exclusive) || met(causes, d, exclusive);
+}
+
+/* maple_causes_against - what speaks against @d, in a cell's history */
+enum maple_against maple_causes_against(const struct maple_causes *causes,
+					const struct maple_dependency *d)
 {
 	bool exclusive = !d->disjoint || !maple_event_is_memory(d->from->kind);
 
-	if (knew(causes, exclusive, d->to->thread, d->to_span->last_clock,
-		 d->from->thread, d->from_span->first_clock))
-		return true;
-	return overtaken(causes, d, exclusive) || met(causes, d, exclusive);
+	if (holds(causes, d, exclusive))
+		return MAPLE_AGAINST;
+	return exclusive && holds(causes, d, false) ? MAPLE_INFORMED
+						    : MAPLE_OPEN;
 }

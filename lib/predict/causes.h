@@ -34,8 +34,8 @@ int maple_causes_sync(struct maple_causes *causes,
 bool maple_causes_before(const struct maple_causes *causes,
 			 const struct maple_cause_span *early,
 			 const struct maple_cause_span *late, bool exclusive);
-bool maple_causes_against(const struct maple_causes *causes,
-			  const struct maple_dependency *d);
+enum maple_against maple_causes_against(const struct maple_causes *causes,
+					const struct maple_dependency *d);
 void maple_causes_deinit(struct maple_causes *causes);
 
 #endif

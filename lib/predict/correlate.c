@@ -184,8 +184,9 @@ static void predict(const struct correlation *c, enum maple_idiom idiom,
 	const struct maple_brief how = {
 		.disjoint = one->disjoint && two->disjoint,
 		.ordered = one->ordered || two->ordered,
-		.against = one->against || two->against ||
-			   against(c, idiom, one, two),
+		.against = against(c, idiom, one, two)	 ? MAPLE_AGAINST
+			   : one->against > two->against ? one->against
+							 : two->against,
 	};
 
 	maple_pairs_predict(c->pairs, idiom, d, &how);

@@ -188,7 +188,8 @@ static void edge_better(struct maple_edge *edge,
 		return;
 	edge->disjoint |= d->disjoint;
 	edge->ordered &= d->ordered;
-	edge->against &= d->against;
+	if (d->against < edge->against)
+		edge->against = d->against;
 }
 
 /* One more edge, which there is not yet. */

@@ -90,7 +90,7 @@ struct maple_dependency {
 	struct maple_summary *from, *to;
 	const struct maple_span *from_span, *to_span;
 	bool disjoint, ordered;
-	bool against; /* from was done knowing of to */
+	uint8_t against; /* enum maple_against */
 };
 
 struct maple_history {

@@ -157,7 +157,7 @@ void maple_iroots_predicted(struct maple_iroots *iroots,
 			    const struct maple_brief *brief)
 {
 	uint32_t *n = &iroots->npredicted[iroot->idiom];
-	bool against = brief->against;
+	uint8_t against = brief->against;
 	struct maple_tally_item *item;
 	struct maple_found *found;
 	bool known;
@@ -171,7 +171,8 @@ void maple_iroots_predicted(struct maple_iroots *iroots,
 		return;
 	known = item->count & PREDICTED;
 	if (known) {
-		against = found->brief.against && brief->against;
+		if (found->brief.against < against)
+			against = found->brief.against;
 		found->brief.against = against;
 		if (worth(brief) <= worth(&found->brief))
 			return;

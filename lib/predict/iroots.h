@@ -16,7 +16,7 @@ struct maple_brief {
 		uint32_t thread, occurrence, class;
 	} e[MAPLE_IROOT_EVENTS];
 	bool disjoint, ordered;
-	bool against; /* of all places */
+	uint8_t against; /* enum maple_against; the least of all places */
 };
 
 struct maple_iroots {

@@ -23,7 +23,8 @@ struct maple_digest;
 /* A dependency of idiom 1 that can happen, seen from one of its ends. */
 struct maple_edge {
 	struct maple_digest *end; /* the other one */
-	bool disjoint, ordered, against;
+	bool disjoint, ordered;
+	uint8_t against; /* enum maple_against */
 };
 
 struct maple_edges {

@@ -49,7 +49,8 @@ static int found(void *ctx, const struct maple_dependency *found)
 		return 0;
 	if (p->compound && maple_pairs_known(&p->pairs, &d))
 		return 0;
-	brief.against = d.against = maple_causes_against(&p->causes, &d);
+	brief.against = d.against =
+		(uint8_t)maple_causes_against(&p->causes, &d);
 	maple_iroots_predicted(&p->iroots, &iroot, &brief);
 	return p->compound ? maple_pairs_dependency(&p->pairs, &d) : 0;
 }

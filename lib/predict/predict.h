@@ -51,14 +51,20 @@ struct maple_predict_end {
 	uint32_t gate[MAPLE_PREDICT_GATES];
 };
 
+/* How the program itself was seen to order the events of a dependency. */
+enum maple_against {
+	MAPLE_OPEN,	/* not at all, at least once */
+	MAPLE_INFORMED, /* in a section that read what the other's wrote */
+	MAPLE_AGAINST,	/* before: another order would read something else */
+};
+
 struct maple_predict_facts {
 	struct maple_predict_end e[MAPLE_IROOT_EVENTS];
 	bool disjoint;	     /* no lock excludes the events of any dependency */
 	bool ordered;	     /* happens-before forces some dependency */
 	bool unserializable; /* idioms 2, 3: W-W-W or one of AVIO's four */
 	bool gates_cut;	     /* there were more gates than fit */
-	bool against;	     /* idiom 1: each time, the first event's thread
-				did it knowing that the other's was done */
+	uint8_t against;     /* enum maple_against, the least of all places */
 };
 
 /*

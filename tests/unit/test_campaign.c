@@ -142,7 +142,7 @@ static void against_comes_last(void **state)
 	struct maple_candidate *low = add(&all, 2, 3, 4);
 
 	high->score = 9;
-	high->facts.against = true;
+	high->facts.against = MAPLE_AGAINST;
 	assert_int_equal(maple_candidate_left(&all, &ranked), 2);
 	assert_int_equal(maple_candidate_fresh(&all, &ranked), 1);
 	assert_int_equal(maple_candidate_fresh(&all, &paper), 2);

@@ -94,7 +94,8 @@ static void locked(unsigned int thread, uint64_t mutex, uint8_t kind,
 	unlock(thread, mutex);
 }
 
-static bool against(uint8_t kind0, uint32_t site0, uint8_t kind1, uint32_t site1)
+static enum maple_against how(uint8_t kind0, uint32_t site0, uint8_t kind1,
+			      uint32_t site1)
 {
 	for (unsigned int i = 0; i < npred; i++) {
 		const struct maple_iroot_event *e = pred[i].iroot.e;
@@ -105,7 +106,12 @@ static bool against(uint8_t kind0, uint32_t site0, uint8_t kind1, uint32_t site1
 			return pred[i].facts.against;
 	}
 	fail_msg("%u => %u was not predicted", site0, site1);
-	return false;
+	return MAPLE_OPEN;
+}
+
+static bool against(uint8_t kind0, uint32_t site0, uint8_t kind1, uint32_t site1)
+{
+	return how(kind0, site0, kind1, site1) == MAPLE_AGAINST;
 }
 
 /* 1 hands X over to 2 by a flag: 2 cannot be first any more. */
@@ -165,7 +171,8 @@ static void test_exclusive(void **state)
 	unlock(2, M);
 	locked(2, M, W, 5, FLAG);
 	end();
-	assert_false(against(W, 4, R, 1));
+	assert_int_equal(how(W, 4, R, 1), MAPLE_INFORMED);
+	assert_int_equal(how(W, 2, R, 3), MAPLE_OPEN);
 	assert_true(against(W, 5, R, 1));
 	assert_false(
 		against(MAPLE_EV_UNLOCK, CALL | 11, MAPLE_EV_LOCK, CALL | 10));
@@ -288,7 +295,8 @@ static void test_compound(void **state)
 			    pred[i].iroot.e[1].site != 6)
 				continue;
 			found = true;
-			assert_int_equal(pred[i].facts.against, flag);
+			assert_int_equal(pred[i].facts.against,
+					 flag ? MAPLE_AGAINST : MAPLE_OPEN);
 		}
 		assert_true(found);
 	}
