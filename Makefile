@@ -59,7 +59,7 @@ helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
 	$(patsubst tests/qemu/programs/%.c,$(O)/tests/qemu/%, \
 	$(wildcard tests/qemu/programs/*.c))
 programs := $(O)/mapletest $(O)/libmaple.a $(O)/libmaple.so \
-	$(O)/libmaple-agent.so
+	$(O)/libmaple-agent.so $(O)/maple-canary
 tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
 	$(O)/tests/bench/predict $(O)/tests/bench/sqlite_threads
 
@@ -118,6 +118,11 @@ $(O)/libmaple-agent.so: $(agent_obj)
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-z,now -nostartfiles \
 		-Wl,--wrap=memcpy,--wrap=memset \
 		-Wl,-soname,libmaple-agent.so -o $@ $^ -ldl -lpthread
+
+$(O)/maple-canary: cli/canary/canary.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -g -pthread -o $@ $<
 
 $(O)/mapletest: $(cli_obj) $(O)/libmaple.a
 	$(call say,LD,$@)
@@ -235,7 +240,8 @@ install: all
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/vendor-completions
 	install -m 755 $(O)/mapletest $(DESTDIR)$(PREFIX)/bin/
-	install -m 755 $(O)/libmaple-agent.so $(DESTDIR)$(PREFIX)/lib/maple/
+	install -m 755 $(O)/libmaple-agent.so $(O)/maple-canary \
+		$(DESTDIR)$(PREFIX)/lib/maple/
 	install -m 755 $(O)/libmaple.so $(DESTDIR)$(PREFIX)/lib/libmaple.so.0
 	ln -sf libmaple.so.0 $(DESTDIR)$(PREFIX)/lib/libmaple.so
 	install -m 644 $(O)/libmaple.a $(DESTDIR)$(PREFIX)/lib/

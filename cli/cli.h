@@ -129,13 +129,12 @@ void maple_live_init(struct maple_live *live, FILE *out);
 void maple_live_show(struct maple_live *live, const struct maple_progress *p);
 void maple_live_clear(struct maple_live *live);
 
-/* The commands, each in the file of its name; __canary is doctor's. */
+/* The commands, each in the file of its name. */
 int maple_command_run(struct maple_settings *settings);
 int maple_command_replay(struct maple_settings *settings);
 int maple_command_report(struct maple_settings *settings);
 int maple_command_coverage(struct maple_settings *settings);
 int maple_command_memo(struct maple_settings *settings);
 int maple_command_doctor(struct maple_settings *settings);
-int maple_canary_main(void);
 
 #endif

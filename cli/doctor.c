@@ -3,6 +3,7 @@
  * mapletest doctor: what works here. It ends with a canary: a campaign on a
  * bug of our own, because answers about parts do not add up to the whole.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,26 @@
 
 #define PROBES	    64
 #define CANARY_TIME 30.0 /* seconds; it is found in one or two */
+
+/* Where maple-canary is: beside us, or where it was installed. */
+static char *find_canary(void)
+{
+	static const char *const places[] = { "maple-canary",
+					      "../lib/maple/maple-canary" };
+	char self[PATH_MAX], path[2 * PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n < 0)
+		return NULL;
+	self[n] = '\0';
+	*strrchr(self, '/') = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		snprintf(path, sizeof(path), "%s/%s", self, places[i]);
+		if (!access(path, X_OK))
+			return strdup(path);
+	}
+	return NULL;
+}
 
 /* Fills @probe with what became of the canary. */
 static void try_canary(struct maple_probe *probe)
@@ -20,15 +41,15 @@ static void try_canary(struct maple_probe *probe)
 	struct maple_campaign_result *result = NULL;
 	struct maple_memo *memo = NULL;
 	struct maple_error err = { "" };
-	char self[4096] = "";
-	char *argv[] = { self, "__canary", NULL };
+	char *argv[] = { find_canary(), NULL };
 
 	probe->name = "canary";
 	probe->state = MAPLE_PROBE_MISSING;
 	options.argv = argv;
-	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0) {
+	if (!argv[0]) {
 		snprintf(probe->text, sizeof(probe->text),
-			 "/proc is not there: %m");
+			 "maple-canary was not found");
+		snprintf(probe->mend, sizeof(probe->mend), "make install");
 		return;
 	}
 	if (maple_memo_open(":memory:", 0, &memo, &err) ||
@@ -50,6 +71,7 @@ static void try_canary(struct maple_probe *probe)
 	}
 	maple_campaign_result_destroy(result);
 	maple_memo_close(memo);
+	free(argv[0]);
 }
 
 int maple_command_doctor(struct maple_settings *settings)

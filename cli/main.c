@@ -164,8 +164,6 @@ int main(int argc, char **argv)
 	struct maple_settings settings = { .campaign.confirm = 5, .times = 1 };
 	int ret;
 
-	if (argc == 2 && !strcmp(argv[1], "__canary"))
-		return maple_canary_main();
 	setlocale(LC_CTYPE, "");
 	/*
 	 * A reader that went away is a failed write, not our death. Caught,

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The canary's bug: a worker looks whether there is an item and then uses it,
+ * maple-canary, the program with a bug that mapletest doctor has to find. It
+ * is a program of its own, and small: a backend that works from outside has
+ * little to probe.
+ *
+ * The bug: a worker looks whether there is an item and then uses it,
  * while main takes the item away in between (idiom 1: main's write before the
  * worker's second read). By itself it never fails, because main waits first.
  */
@@ -9,7 +13,6 @@
 #include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include "cli.h"
 
 static int thing = 1;
 static int *volatile item = &thing;
@@ -23,7 +26,7 @@ static void *use(void *arg)
 	return NULL;
 }
 
-int maple_canary_main(void)
+int main(void)
 {
 	struct rlimit none = { 0, 0 };
 	pthread_t worker;
