@@ -21,6 +21,8 @@
 #include "backend/pair.h"
 #include "backend/process.h"
 
+#define PATIENCE 8 /* seconds to wait for a CPU; then it is shared */
+
 static char build[512];
 static const char *library;
 
@@ -184,7 +186,7 @@ static struct maple_pair *pair_of(const char *name,
 	options->registry = maple_registry_create();
 	options->notice = notice;
 	if (maple_pair_choose(name, options, &choice, &err) ||
-	    maple_pair_create(&choice, options, 60, &pair, &err))
+	    maple_pair_create(&choice, options, PATIENCE, &pair, &err))
 		fail_msg("%s", err.text);
 	return pair;
 }
@@ -363,7 +365,7 @@ static struct maple_run alone(char *const *argv, const char *exe, int refuse,
 	struct outsider o = { .base.ops = &outside, .refuse = refuse };
 	struct maple_run run;
 
-	assert_int_equal(maple_cpu_take(&cpu, 60, notice, NULL), 0);
+	assert_int_equal(maple_cpu_take(&cpu, PATIENCE, notice, NULL), 0);
 	o.base.options = (struct maple_backend_options){
 		.program = argv[0], .argv = argv, .exe = exe, .cpu = &cpu
 	};
@@ -405,7 +407,8 @@ static void slow_observing_is_no_hang(void **state)
 		struct outsider o = { .base.ops = &outside, .chatty = chatty };
 		struct maple_run run;
 
-		assert_int_equal(maple_cpu_take(&cpu, 60, notice, NULL), 0);
+		assert_int_equal(maple_cpu_take(&cpu, PATIENCE, notice, NULL),
+				 0);
 		o.base.options = (struct maple_backend_options){
 			.program = argv[0], .argv = argv, .cpu = &cpu
 		};
