@@ -34,7 +34,7 @@ AGENT_FLAGS := -fPIC -fvisibility=hidden -mgeneral-regs-only -fno-plt \
 	-fno-stack-protector -fcf-protection=none -ftls-model=initial-exec \
 	-fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin
 
-rooms := image trace predict plan backend backend/agent backend/kernel memo \
+rooms := image trace predict plan wire host backend backend/agent backend/kernel memo \
 	campaign report
 lib_src := $(wildcard $(addprefix lib/,$(addsuffix /*.c,$(rooms)))) \
 	$(wildcard lib/*.c)
