@@ -59,6 +59,25 @@ sessions() { # EXPECTED ARGUMENT...
 		-n 2 -d 500 -o 4 -q 1000 -- ./spinner forever
 }
 
+@test "a write that no probe sees is seen by the watchpoint" {
+	sessions "20 runs, 0 exposed, 0 failed, 0 unclean" \
+		-n 20 -w -i A:w:B:r -- ./unseen
+}
+
+# Without throttling nothing but the watchdog, or a kernel's own server for
+# ordinary tasks, which 6.12 has, gives the CPU back.
+@test "a target that starves its CPU is released" {
+	local state=5
+
+	[ "$MAPLE_QEMU_KERNEL" = 6.1 ] || state=1
+	guest -- sh -c "cd \$BUILD/tests/qemu &&
+		echo -1 >/proc/sys/kernel/sched_rt_runtime_us &&
+		echo 1000 >/sys/module/maple/parameters/starve_ms &&
+		exec ./session -o $state -q 3000 -- ./spinner forever"
+	status_is 0
+	[ "${lines[-1]}" = "1 runs, 0 exposed, 0 failed, 0 unclean" ]
+}
+
 @test "a session that ends leaves the target as it was" {
 	sessions "20 runs, 0 exposed, 0 failed, 0 unclean" \
 		-n 20 -q 100 -- ./spinner forever

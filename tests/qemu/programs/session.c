@@ -14,6 +14,7 @@
  *                   it was natively, and is killed
  *     -x MS         run it in a process that is killed within so long; the same
  *     -o STATE      the session must end in that state
+ *     -w            a watchpoint must tell of a write, and end an attempt
  *     -v            print the log
  * Labels are followed by next_A: r and w are accesses to (%rdi), 8 bytes.
  */
@@ -38,7 +39,7 @@
 
 static struct {
 	int runs, sched, try, deadline, kill_ms, quit_ms, end_ms, state;
-	bool expose, fail, verbose;
+	bool expose, fail, told, verbose;
 	const char *iroot;
 	char **argv;
 } opt = { .runs = 1, .sched = -1, .try = 3, .deadline = 10000, .state = -1 };
@@ -319,6 +320,10 @@ static void run_once(void)
 		       (unsigned long long)st.counters.watch_told,
 		       (unsigned long long)st.counters.watch_hits,
 		       (unsigned long long)st.counters.holds);
+	if (opt.told && (!st.counters.watch_told || !st.result.attempts)) {
+		fprintf(stderr, "session: the watch has not told\n");
+		unclean++;
+	}
 	if (opt.state >= 0 && (int)st.state != opt.state) {
 		fprintf(stderr, "session: it is in state %u\n", st.state);
 		unclean++;
@@ -363,7 +368,7 @@ int main(int argc, char **argv)
 					      "plan" };
 	int o;
 
-	while ((o = getopt(argc, argv, "+n:s:i:d:t:k:q:x:o:efv")) > 0) {
+	while ((o = getopt(argc, argv, "+n:s:i:d:t:k:q:x:o:efwv")) > 0) {
 		switch (o) {
 		case 'n':
 			opt.runs = atoi(optarg);
@@ -399,6 +404,9 @@ int main(int argc, char **argv)
 			break;
 		case 'f':
 			opt.fail = true;
+			break;
+		case 'w':
+			opt.told = true;
 			break;
 		case 'v':
 			opt.verbose = true;
