@@ -10,10 +10,6 @@
  *	all new levels; log; unlock
  *	here the CPU may go, and come back later
  *	GO and nobody has moved? then the access happens
- *
- * The lock is a spinning one: whoever has it cannot be preempted, which on
- * the one CPU of the target is worth a priority above all others and costs
- * nothing. All that is done under it is arithmetic and sched_setattr().
  */
 #include <linux/bitmap.h>
 #include <linux/hash.h>
@@ -24,154 +20,7 @@
 #include "kmod.h"
 #include "trace.h"
 
-#define TICK_NS	  (10 * NSEC_PER_MSEC) /* a spinner's slice (rule 10) */
-#define LOOK_NS	  NSEC_PER_MSEC /* the target's CPU time is added up anew */
-#define WANT_BITS 10		/* of the hash of call sites in the plan */
-
-static const struct maple_access none = { .site = MAPLE_SITE_NONE };
-
-/* Says what has become of the plan since the last move. */
-static void log_moves(struct maple_thread *t)
-{
-	struct maple_session *s = t->session;
-	struct maple_auto_result now;
-
-	maple_auto_result(s->automaton, &now);
-	/* The caller's access has been logged right before. */
-	if (now.executed != s->said.executed) {
-		maple_log_event(t, MAPLE_EV_STEP, &none, 0, 0, now.last_step, 0);
-		trace_maple_step(s->tgid, t->number, now.last_step);
-	}
-	if (now.attempts != s->said.attempts) {
-		maple_log_event(t, MAPLE_EV_GIVEUP, &none, 0, 0, now.attempts,
-				0);
-		trace_maple_giveup(s->tgid, t->number, now.attempts);
-	}
-	if (now.exposed && !s->said.exposed) {
-		maple_log_event(t, MAPLE_EV_EXPOSED, &none, 0, 0, 0, 0);
-		trace_maple_expose(s->tgid, t->number, now.attempts);
-	}
-	WARN_ONCE(now.broken, "maple: an invariant of the automaton broke\n");
-	s->said = now;
-}
-
-/* The CPU time since the last step bounds the attempt. */
-static void tick(struct maple_session *s)
-{
-	u64 wall = ktime_get_ns(), now = 0;
-	u32 i;
-
-	if (wall - s->ticked_at < LOOK_NS)
-		return;
-	s->ticked_at = wall;
-	for (i = 0; i < s->nthreads; i++)
-		now += s->thread[i]->cpu_seen;
-	raw_spin_lock(&s->threads_lock);
-	for (i = 0; i < s->nthreads; i++) {
-		struct maple_thread *t = s->thread[i];
-		u64 cpu = t->task ? maple_task_cpu(t->task) : 0;
-
-		if (cpu > t->cpu_seen) {
-			now += cpu - t->cpu_seen;
-			t->cpu_seen = cpu;
-		}
-	}
-	raw_spin_unlock(&s->threads_lock);
-	if (!s->attempt_began || s->tick_attempts != s->said.attempts ||
-	    s->tick_steps != s->said.steps) {
-		s->attempt_began = now;
-		s->tick_attempts = s->said.attempts;
-		s->tick_steps = s->said.steps;
-	}
-	if (now - s->ticked < TICK_NS)
-		return;
-	s->ticked = now;
-	maple_auto_tick(s->automaton,
-			div_u64(now - s->attempt_began, NSEC_PER_MSEC));
-}
-
-static void enter(struct maple_session *s)
-{
-	raw_spin_lock(&s->lock);
-}
-
-/* The range that must be watched now; true if there is something to arm. */
-static bool watch_changed(struct maple_session *s)
-{
-	u64 addr = 0, size = 0;
-
-	if (s->native || !maple_auto_watched(s->automaton, &addr, &size))
-		size = 0;
-	if (size == s->watch_size && (!size || addr == s->watch_addr)) {
-		bool born = size && s->watch_born;
-
-		s->watch_born = false;
-		return born;
-	}
-	s->watch_born = false;
-	s->watch_addr = addr;
-	s->watch_size = size;
-	s->watch_generation++;
-	return true;
-}
-
-static void arm_work(struct callback_head *work)
-{
-	struct maple_thread *t = container_of(work, struct maple_thread, arm);
-
-	maple_watch_follow(t->session);
-	maple_work_done(t, MAPLE_WORK_ARM);
-}
-
-/*
- * Watchpoints cannot be armed under the lock. The caller stays above all
- * others meanwhile, so that on one CPU nobody gets ahead of them.
- */
-static void arm(struct maple_thread *t, bool may_arm)
-{
-	struct maple_session *s = t->session;
-
-	if (!may_arm) {
-		maple_work_add(t, current, &t->arm, arm_work, MAPLE_WORK_ARM);
-		return;
-	}
-	maple_watch_follow(s);
-	raw_spin_lock(&s->lock);
-	maple_task_settle(t);
-	raw_spin_unlock(&s->lock);
-}
-
-/*
- * Carries out what the automaton has decided, and leaves it. Returns the
- * number of moves so far.
- */
-static u32 leave(struct maple_thread *t, bool may_arm)
-{
-	struct maple_session *s = t->session;
-	unsigned int n, prio;
-	bool arms;
-	u32 moves;
-
-	lockdep_assert_held(&s->lock);
-	log_moves(t);
-	arms = watch_changed(s);
-	if (arms && may_arm)
-		maple_task_hook(t);
-	while (maple_auto_change(s->automaton, t->number, &n, &prio)) {
-		if (n == t->number && arms && may_arm)
-			t->prio = prio;
-		else
-			maple_task_level(s->thread[n], prio);
-	}
-	moves = ++s->moves;
-	raw_spin_unlock(&s->lock);
-	wake_up_all(&s->moved);
-	if (arms)
-		arm(t, may_arm);
-	if (need_resched())
-		schedule();
-	return moves;
-}
+#define WANT_BITS 10 /* of the hash of call sites in the plan */
 
 static unsigned int want_hash(u32 site)
 {
@@ -234,7 +83,7 @@ bool maple_engine_glance(struct maple_thread *t, struct maple_op *op)
 
 	if (!maple_engine_wanted(s, op->acc.site))
 		return true;
-	enter(s);
+	maple_turn_begin(s);
 	free = s->said.finished || s->native ||
 	       maple_auto_glance(s->automaton, t->number, &op->acc);
 	raw_spin_unlock(&s->lock);
@@ -249,7 +98,7 @@ bool maple_engine_minds(struct maple_thread *t, const struct maple_op *op)
 
 	if (!maple_engine_wanted(s, op->acc.site))
 		return false;
-	enter(s);
+	maple_turn_begin(s);
 	minds = !s->said.finished && !s->native &&
 		maple_auto_minds(s->automaton, t->number, &op->acc);
 	raw_spin_unlock(&s->lock);
@@ -291,8 +140,8 @@ void maple_engine_before(struct maple_thread *t, struct maple_op *op,
 		return;
 	}
 	WRITE_ONCE(t->at, op->acc.site + 1);
-	enter(s);
-	tick(s);
+	maple_turn_begin(s);
+	maple_turn_tick(s);
 	verdict = maple_auto_before(s->automaton, t->number, &op->acc);
 	for (;;) {
 		if (verdict != MAPLE_GO && !held) {
@@ -302,12 +151,12 @@ void maple_engine_before(struct maple_thread *t, struct maple_op *op,
 					 op->acc.addr);
 			held = true;
 		}
-		n = leave(t, may_arm);
+		n = maple_turn_end(t, may_arm);
 		if (verdict == MAPLE_SLEEP)
 			sleep_slice(t, n);
 		if (READ_ONCE(s->native) || fatal_signal_pending(current))
 			break;
-		enter(s);
+		maple_turn_begin(s);
 		moved = maple_auto_moved(s->automaton, t->number);
 		if (verdict == MAPLE_GO && !moved) {
 			raw_spin_unlock(&s->lock);
@@ -315,8 +164,8 @@ void maple_engine_before(struct maple_thread *t, struct maple_op *op,
 		}
 		raw_spin_unlock(&s->lock);
 		moved = maple_task_waits(s, t);
-		enter(s);
-		tick(s);
+		maple_turn_begin(s);
+		maple_turn_tick(s);
 		verdict = maple_auto_resumed(s->automaton, t->number, moved);
 	}
 	if (held) {
@@ -346,11 +195,11 @@ void maple_engine_after(struct maple_thread *t, struct maple_op *op,
 			maple_engine_log_access(t, op);
 		return;
 	}
-	enter(s);
+	maple_turn_begin(s);
 	if (op->happened)
 		maple_engine_log_access(t, op);
 	maple_auto_after(s->automaton, t->number, &op->acc, op->happened);
-	leave(t, may_arm);
+	maple_turn_end(t, may_arm);
 }
 
 /* maple_engine_written - @t, the caller, has written there, past all probes */
@@ -362,9 +211,9 @@ void maple_engine_written(struct maple_thread *t, u64 addr, u64 size)
 
 	if (!s->automaton || READ_ONCE(s->native))
 		return;
-	enter(s);
+	maple_turn_begin(s);
 	maple_auto_watch(s->automaton, t->number, &acc);
-	leave(t, true);
+	maple_turn_end(t, true);
 }
 
 /*
@@ -379,96 +228,13 @@ void maple_engine_freed(struct maple_thread *t, u64 addr, u64 size, bool may_arm
 
 	if (!s->automaton || READ_ONCE(s->native) || !size)
 		return;
-	enter(s);
+	maple_turn_begin(s);
 	if (!maple_auto_concerns(s->automaton, addr, size)) {
 		raw_spin_unlock(&s->lock);
 		return;
 	}
 	maple_auto_watch(s->automaton, t->number, &acc);
-	leave(t, may_arm);
-}
-
-/*
- * maple_engine_born - thread @t is about to run for the first time: gives it
- * its level; does nothing the second time
- *
- * Context: a work of @t or of the thread that has created it, or @t stopped.
- */
-void maple_engine_born(struct maple_thread *t)
-{
-	struct maple_session *s = t->session;
-	struct maple_thread *self = maple_thread_find(s, current);
-	unsigned int roles = 0, n, prio, r;
-
-	enter(s);
-	if (t->born_done || t->gone_done || s->native) {
-		raw_spin_unlock(&s->lock);
-		return;
-	}
-	t->born_done = true;
-	if (!s->automaton) {
-		maple_task_begin(t);
-		raw_spin_unlock(&s->lock);
-		if (self && need_resched())
-			schedule();
-		return;
-	}
-	for (r = 0; r < MAPLE_PLAN_ROLES; r++)
-		if (s->plan->hint[r][0] && !strcmp(s->plan->hint[r], t->name))
-			roles |= 1u << r;
-	maple_auto_start(s->automaton, t->number, roles);
-	if (self) {
-		s->watch_born = true;
-		leave(self, true);
-		return;
-	}
-	while (maple_auto_change(s->automaton, MAPLE_THREAD_NONE, &n, &prio))
-		maple_task_level(s->thread[n], prio);
-	raw_spin_unlock(&s->lock);
-}
-
-/* maple_engine_gone - @t has ended, or is as good as */
-void maple_engine_gone(struct maple_thread *t, bool may_arm)
-{
-	struct maple_session *s = t->session;
-	struct maple_thread *self = maple_thread_find(s, current);
-
-	enter(s);
-	if (t->gone_done || !s->automaton || !self) {
-		t->gone_done = true;
-		raw_spin_unlock(&s->lock);
-		return;
-	}
-	t->gone_done = true;
-	if (t->born_done)
-		maple_auto_exit(s->automaton, t->number);
-	leave(self, may_arm);
-}
-
-/*
- * maple_engine_spins - @t burns CPU without an event: it goes below everyone,
- * or it has been there long enough
- *
- * Context: session->lock; not a thread of the target.
- */
-void maple_engine_spins(struct maple_thread *t, bool spins)
-{
-	struct maple_session *s = t->session;
-	unsigned int n, prio;
-
-	lockdep_assert_held(&s->lock);
-	if (s->automaton) {
-		if (spins)
-			maple_auto_spin(s->automaton, t->number);
-		else
-			maple_auto_tick(s->automaton, 0);
-		log_moves(t);
-	}
-	maple_task_demote(t, spins);
-	while (s->automaton &&
-	       maple_auto_change(s->automaton, MAPLE_THREAD_NONE, &n, &prio))
-		maple_task_level(s->thread[n], prio);
-	s->moves++;
+	maple_turn_end(t, may_arm);
 }
 
 /* maple_engine_create - the automaton for @plan, which is copied */

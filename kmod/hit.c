@@ -73,7 +73,7 @@ static void run_note(struct maple_thread *t, const struct maple_op *op,
 	if (op->acc.kind == MAPLE_EV_JOIN) {
 		other = t->session->thread[op->aux];
 		maple_log_exit(other);
-		maple_engine_gone(other, may_arm);
+		maple_turn_gone(other, may_arm);
 	}
 	maple_log_event(t, op->acc.kind, &op->acc, op->value, op->flags,
 			op->aux, op->caller);

@@ -250,6 +250,7 @@ void maple_native_restore(const struct maple_native *native,
 void maple_task_level(struct maple_thread *t, unsigned int prio);
 void maple_task_hook(struct maple_thread *t);
 void maple_task_settle(struct maple_thread *t);
+void maple_task_keep(struct maple_thread *t);
 void maple_task_demote(struct maple_thread *t, bool demote);
 void maple_task_begin(struct maple_thread *t);
 void maple_tasks_draw(struct maple_session *s, u64 seed, u32 changes);
@@ -335,12 +336,17 @@ bool maple_engine_minds(struct maple_thread *t, const struct maple_op *op);
 void maple_engine_freed(struct maple_thread *t, u64 addr, u64 size,
 			bool may_arm);
 void maple_engine_written(struct maple_thread *t, u64 addr, u64 size);
-void maple_engine_born(struct maple_thread *t);
-void maple_engine_gone(struct maple_thread *t, bool may_arm);
-void maple_engine_spins(struct maple_thread *t, bool spins);
 void maple_engine_log_access(struct maple_thread *t, const struct maple_op *op);
 bool maple_engine_wanted(const struct maple_session *s, u32 site);
 int maple_engine_create(struct maple_session *s, const struct maple_plan *plan);
+
+/* turn.c */
+void maple_turn_begin(struct maple_session *s);
+void maple_turn_tick(struct maple_session *s);
+u32 maple_turn_end(struct maple_thread *t, bool may_arm);
+void maple_turn_born(struct maple_thread *t);
+void maple_turn_gone(struct maple_thread *t, bool may_arm);
+void maple_turn_spins(struct maple_thread *t, bool spins);
 
 /* watch.c */
 void maple_watch_follow(struct maple_session *s);

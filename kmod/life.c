@@ -39,7 +39,7 @@ static void birth_work(struct callback_head *work)
 	struct maple_session *s = t->session;
 
 	if (t->number != MAPLE_THREAD_NONE && !(current->flags & PF_EXITING)) {
-		maple_engine_born(t);
+		maple_turn_born(t);
 		find_stack(&acc);
 	}
 	/* Also when the session has ended meanwhile. */
@@ -58,7 +58,7 @@ static void parent_work(struct callback_head *work)
 		container_of(work, struct maple_thread, birth_by_parent);
 
 	maple_thread_refill(t->session);
-	maple_engine_born(t);
+	maple_turn_born(t);
 	maple_work_done(t, MAPLE_WORK_PARENT);
 }
 
@@ -101,7 +101,7 @@ static void end_work(struct callback_head *work)
 
 	maple_hit_unstep(t);
 	maple_log_exit(t);
-	maple_engine_gone(t, true);
+	maple_turn_gone(t, true);
 	maple_watch_drop(t);
 	maple_thread_ended(t);
 	maple_work_done(t, MAPLE_WORK_END);

@@ -177,7 +177,7 @@ static void thread_take(struct maple_session *s, struct maple_thread *t,
 		else
 			maple_count(s, pinned);
 	}
-	maple_engine_born(t);
+	maple_turn_born(t);
 }
 
 /* Those that are there; from now on others come by the fork tracepoint. */

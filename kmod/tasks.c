@@ -134,6 +134,41 @@ void maple_task_settle(struct maple_thread *t)
 	set_prio(t, t->demoted ? 0 : t->prio);
 }
 
+/*
+ * maple_task_keep - what the program has changed itself becomes what it gets
+ * back, and does not count before that
+ *
+ * Context: the watchdog; may sleep.
+ */
+void maple_task_keep(struct maple_thread *t)
+{
+	struct maple_session *s = t->session;
+	struct task_struct *task = maple_thread_task(t);
+
+	if (!task)
+		return;
+	raw_spin_lock(&s->lock);
+	if (!s->native && t->born_done && t->prio && !t->demoted &&
+	    (task->policy != SCHED_FIFO ||
+	     (task->rt_priority != t->prio &&
+	      task->rt_priority != MAPLE_PRIO_HOOK))) {
+		t->native.policy = task->policy;
+		t->native.priority = task->rt_priority;
+		t->native.nice = task_nice(task);
+		t->native.reset_on_fork = task->sched_reset_on_fork;
+		set_prio(t, t->prio);
+	}
+	raw_spin_unlock(&s->lock);
+	mutex_lock(&s->end_lock);
+	if (!s->native && s->cpu >= 0 &&
+	    !cpumask_equal(&task->cpus_mask, cpumask_of(s->cpu))) {
+		cpumask_copy(&t->native.cpus, &task->cpus_mask);
+		set_cpus_allowed_ptr(task, cpumask_of(s->cpu));
+	}
+	mutex_unlock(&s->end_lock);
+	put_task_struct(task);
+}
+
 /* maple_task_demote - @t goes below everyone, or back to where it was */
 void maple_task_demote(struct maple_thread *t, bool demote)
 {

@@ -56,7 +56,7 @@ static void look_at(struct maple_thread *t)
 	if (t->demoted) {
 		if (time_before(jiffies, t->spin_until))
 			return;
-		maple_engine_spins(t, false);
+		maple_turn_spins(t, false);
 	}
 	if (events != t->spin_events || !t->spin_cpu) {
 		t->spin_events = events;
@@ -70,10 +70,10 @@ static void look_at(struct maple_thread *t)
 	maple_count(s, spins);
 	t->spin_cpu = 0;
 	t->spin_until = jiffies + msecs_to_jiffies(maple_spin_ms) + 1;
-	maple_engine_spins(t, true);
+	maple_turn_spins(t, true);
 }
 
-static void look_for_spinners(struct maple_session *s)
+static void look_at_threads(struct maple_session *s)
 {
 	u32 i;
 
@@ -83,6 +83,8 @@ static void look_for_spinners(struct maple_session *s)
 		    READ_ONCE(s->thread[i]->alive))
 			look_at(s->thread[i]);
 		raw_spin_unlock(&s->lock);
+		if (READ_ONCE(s->thread[i]->alive))
+			maple_task_keep(s->thread[i]);
 	}
 }
 
@@ -120,7 +122,7 @@ static void look(struct maple_session *s)
 			maple_session_end(s, asked);
 		return;
 	}
-	look_for_spinners(s);
+	look_at_threads(s);
 	if (asked)
 		maple_session_end(s, asked);
 	else if (time_after(jiffies, s->deadline))

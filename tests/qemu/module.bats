@@ -59,6 +59,11 @@ sessions() { # EXPECTED ARGUMENT...
 		-n 2 -d 500 -o 4 -q 1000 -- ./spinner forever
 }
 
+@test "a program that sets its own policy and CPUs stays where it is" {
+	sessions "5 runs, 0 exposed, 0 failed, 0 unclean" \
+		-n 5 -s older -- ./escape
+}
+
 @test "a write that no probe sees is seen by the watchpoint" {
 	sessions "20 runs, 0 exposed, 0 failed, 0 unclean" \
 		-n 20 -w -i A:w:B:r -- ./unseen
