@@ -8,6 +8,8 @@
 
 #include <linux/tracepoint.h>
 
+/* clang-format off */
+
 DECLARE_EVENT_CLASS(maple_access,
 	TP_PROTO(int target, unsigned int thread, u32 site, u64 addr),
 	TP_ARGS(target, thread, site, addr),
