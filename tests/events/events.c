@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * events PAIR PROG [ARG]...   the events of one profile run under SCHED_FIFO,
+ * events PAIR PROG [ARG]...   (or: events ebpf PROG, which has no schedule)
+ * the events of one profile run under SCHED_FIFO,
  * older threads first, as the pair of backends observes them: a line each,
  * without what differs from run to run (addresses, clocks).
  * At the end, to stderr: what the run came to.
@@ -85,6 +86,49 @@ static int fail(const struct maple_error *err)
 	return 125;
 }
 
+/* eBPF alone, beside nobody: also of what no other half can be had for. */
+static int run_alone(struct maple_backend_options *options,
+		     struct maple_run_order *order,
+		     const struct maple_run_sink *sink, struct maple_run *run,
+		     struct maple_error *err)
+{
+	struct maple_backend *b;
+	struct maple_cpu cpu;
+	int e;
+
+	e = maple_cpu_take(&cpu, 30, on_notice, NULL);
+	if (e)
+		return maple_error_set(err, -e, "no CPU");
+	options->cpu = &cpu;
+	order->schedule = MAPLE_SCHEDULE_NATIVE;
+	e = maple_backend_ebpf_create(options, &b, err);
+	if (!e) {
+		e = maple_backend_run(b, NULL, order, sink, run, err);
+		maple_backend_destroy(b);
+	}
+	maple_cpu_give_back(&cpu);
+	return e;
+}
+
+static int run_pair(const char *name, struct maple_backend_options *options,
+		    struct maple_run_order *order,
+		    const struct maple_run_sink *sink, struct maple_run *run,
+		    struct maple_error *err)
+{
+	struct maple_pair_choice choice;
+	struct maple_pair *pair;
+	int e;
+
+	e = maple_pair_choose(name, options, &choice, err);
+	if (!e)
+		e = maple_pair_create(&choice, options, 30, &pair, err);
+	if (e)
+		return e;
+	e = maple_pair_run(pair, order, sink, run, err);
+	maple_pair_destroy(pair);
+	return e;
+}
+
 int main(int argc, char **argv)
 {
 	const struct maple_run_sink sink = { .event = on_event };
@@ -98,11 +142,9 @@ int main(int argc, char **argv)
 		.out = STDERR_FILENO,
 		.err = STDERR_FILENO,
 	};
-	struct maple_pair_choice choice;
-	struct maple_pair *pair;
 	struct maple_error err;
 	struct maple_run run;
-	int ok;
+	int ok, e;
 
 	if (argc < 3) {
 		fprintf(stderr, "usage: events PAIR PROG [ARG]...\n");
@@ -115,10 +157,10 @@ int main(int argc, char **argv)
 	options.registry = registry;
 	options.notice = on_notice;
 	order.in = open("/dev/null", O_RDONLY);
-	if (maple_pair_choose(argv[1], &options, &choice, &err) ||
-	    maple_pair_create(&choice, &options, 30, &pair, &err))
-		return fail(&err);
-	if (maple_pair_run(pair, &order, &sink, &run, &err))
+	e = strcmp(argv[1], "ebpf")
+		    ? run_pair(argv[1], &options, &order, &sink, &run, &err)
+		    : run_alone(&options, &order, &sink, &run, &err);
+	if (e)
 		return fail(&err);
 	ok = run.delivered && !run.lost;
 	fprintf(stderr,
@@ -127,7 +169,6 @@ int main(int argc, char **argv)
 		run.status, run.seconds, (unsigned long long)run.lost,
 		(unsigned long long)run.unreached);
 	maple_run_deinit(&run);
-	maple_pair_destroy(pair);
 	maple_registry_destroy(registry);
 	free((char *)options.agent);
 	return ok ? 0 : 1;

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,8 @@
 #include "attach.h"
 
 #define ENOTSUPP 524 /* the kernel's own, for what uprobes cannot step */
-#define RESERVE	 64  /* file descriptors that are left to others */
+#define CLOSERS	 16
+#define RESERVE	 64 /* file descriptors that are left to others */
 
 /* What the kernel's union bpf_attr has for this command. */
 struct multi_attr {
@@ -255,14 +257,47 @@ int maple_attach_again(struct maple_attachments *a,
 	return 0;
 }
 
-/* maple_attachments_undo - takes all of them away */
+/* Every CLOSERS-th of them, from one on. */
+struct closer {
+	const struct maple_attachments *a;
+	unsigned int first;
+};
+
+static void *close_some(void *ctx)
+{
+	const struct closer *c = ctx;
+
+	for (unsigned int i = c->first; i < c->a->n; i += CLOSERS)
+		if (c->a->fd[i] >= 0)
+			close(c->a->fd[i]);
+	return NULL;
+}
+
+/*
+ * maple_attachments_undo - takes all of them away
+ *
+ * At each one the kernel waits until nobody can be in it any more, some tens
+ * of milliseconds before Linux 6.12: several wait at a time.
+ */
 void maple_attachments_undo(struct maple_attachments *a)
 {
-	while (a->n)
-		if (a->fd[--a->n] >= 0)
-			close(a->fd[a->n]);
+	struct closer closer[CLOSERS];
+	pthread_t thread[CLOSERS];
+	bool runs[CLOSERS] = { false };
+
+	for (unsigned int i = 0; i < CLOSERS && i < a->n; i++) {
+		closer[i] = (struct closer){ a, i };
+		if (a->n > CLOSERS)
+			runs[i] = !pthread_create(&thread[i], NULL, close_some,
+						  &closer[i]);
+		if (!runs[i])
+			close_some(&closer[i]);
+	}
+	for (unsigned int i = 0; i < CLOSERS; i++)
+		if (runs[i])
+			pthread_join(thread[i], NULL);
 	free(a->fd);
 	a->fd = NULL;
-	a->room = 0;
+	a->n = a->room = 0;
 	a->places = a->refused = a->unreached = 0;
 }

@@ -24,6 +24,7 @@ struct segment {
 
 struct maple_probe_maker {
 	const struct maple_image *image;
+	int fd;
 	unsigned int nsegments;
 	struct segment segment[SEGMENTS_MAX]; /* executable ones */
 };
@@ -70,8 +71,8 @@ int maple_probe_maker_create(struct maple_image *image,
 		return maple_error_set(err, ENOMEM, "%s: out of memory", path);
 	}
 	(*maker)->image = image;
+	(*maker)->fd = fd;
 	e = read_segments(*maker, fd);
-	close(fd);
 	if (!e)
 		return 0;
 	maple_probe_maker_destroy(*maker);
@@ -97,6 +98,54 @@ bool maple_probe_offset(const struct maple_probe_maker *maker, uint64_t address,
 		}
 	}
 	return false;
+}
+
+/*
+ * Opcodes of one byte that uprobes step, a word of 16 bits for each row: so
+ * the kernel has it in arch/x86/kernel/uprobes.c. Of AVX instructions it looks
+ * the opcode up in the same table, which is why some of them can be stepped.
+ */
+static const uint16_t steppable[16] = {
+	0x3f3f, 0x3f3f, 0x3f3f, 0x3f3f, 0x0000, 0xffff, 0x0f38, 0xffff,
+	0xfffb, 0xfbff, 0xffff, 0xffff, 0x0fcf, 0xff8f, 0x0b0f, 0xf3f0,
+};
+
+static bool is_prefix(uint8_t byte)
+{
+	return byte == 0x66 || byte == 0x67 || byte == 0xf2 || byte == 0xf3 ||
+	       byte == 0x64 || byte == 0x65;
+}
+
+/*
+ * Whether the kernel will step the instruction at @offset, as far as its first
+ * bytes tell. It has the last word, but asking is dear: for each refusal it
+ * waits until all who may be in a probe are out.
+ */
+static bool can_step(const struct maple_probe_maker *maker, uint64_t offset)
+{
+	uint8_t b[16] = { 0 };
+	unsigned int i = 0;
+
+	if (pread(maker->fd, b, 15, offset) <= 0)
+		return false;
+	while (i < 8 && is_prefix(b[i]))
+		i++;
+	if ((b[i] & 0xf0) == 0x40)
+		i++;
+	switch (b[i]) {
+	case 0x0f:
+		return b[i + 1] != 0x38 && b[i + 1] != 0x3a;
+	case 0xc5:
+		i += 2;
+		break;
+	case 0xc4:
+		i += 3;
+		break;
+	case 0x62:
+		i += 4;
+		break;
+	}
+	return steppable[b[i] >> 4] >> (b[i] & 15) & 1;
 }
 
 /* Which instruction is probed for the site; 0 if none can be. */
@@ -150,7 +199,8 @@ int maple_probe_make(const struct maple_probe_maker *maker, uint32_t index,
 	};
 	at = stand_in(maker->image, index, site, probe);
 	if (!at || !maple_probe_offset(maker, at, &offset) ||
-	    !maple_probe_offset(maker, site->offset + site->length, &next))
+	    !maple_probe_offset(maker, site->offset + site->length, &next) ||
+	    !can_step(maker, offset))
 		return -EOPNOTSUPP;
 	probe->offset = offset;
 	probe->next = next;
@@ -167,5 +217,8 @@ int maple_probe_make(const struct maple_probe_maker *maker, uint32_t index,
 
 void maple_probe_maker_destroy(struct maple_probe_maker *maker)
 {
+	if (!maker)
+		return;
+	close(maker->fd);
 	free(maker);
 }
