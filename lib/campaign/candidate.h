@@ -20,7 +20,9 @@ struct maple_candidate {
 	int64_t row;		  /* in the memo database */
 	bool predicted, exposed;
 	bool facts_known;
-	bool guarded; /* guards and covers were asked for */
+	bool guarded;	    /* guards and covers were asked for */
+	bool told;	    /* the memo will be told of it, */
+	unsigned int marks; /* ... and this: bits, enum maple_memo_mark */
 	struct maple_predict_facts facts;
 	char name[MAPLE_IROOT_EVENTS][MAPLE_PLAN_NAME]; /* threads */
 	uint32_t nguards;

@@ -194,8 +194,8 @@ int maple_enforce_run(struct maple_campaign *c,
 		      struct maple_trial *trial, bool *news);
 
 /* memory.c */
-int maple_campaign_row(struct maple_campaign *c,
-		       struct maple_candidate *candidate);
+int maple_campaign_learn(struct maple_campaign *c,
+			 struct maple_candidate *const *candidates, size_t n);
 int maple_campaign_carry(struct maple_campaign *c);
 void maple_campaign_unknow(struct maple_campaign *c);
 

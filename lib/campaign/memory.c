@@ -53,25 +53,20 @@ void maple_campaign_unknow(struct maple_campaign *c)
 {
 	struct maple_known_site *known, *next;
 
-	HASH_ITER (hh, c->known, known, next) {
+	HASH_ITER(hh, c->known, known, next) {
 		HASH_DEL(c->known, known);
 		maple_place_deinit(&known->place);
 		free(known);
 	}
 }
 
-/*
- * maple_campaign_row - finds @candidate in the memo and takes over what is
- * known of it; needs the program to be known
- */
-int maple_campaign_row(struct maple_campaign *c,
-		       struct maple_candidate *candidate)
+static int fill_key(struct maple_campaign *c,
+		    const struct maple_candidate *candidate,
+		    struct maple_memo_iroot_key *key)
 {
-	struct maple_memo_iroot_key key = { .idiom = candidate->iroot.idiom };
-	unsigned int i, n = maple_iroot_events(key.idiom);
-	struct maple_memo_state state;
-	int e;
+	unsigned int i, n = maple_iroot_events(candidate->iroot.idiom);
 
+	key->idiom = candidate->iroot.idiom;
 	for (i = 0; i < n; i++) {
 		const struct maple_iroot_event *event = &candidate->iroot.e[i];
 		const struct maple_known_site *known = know(c, event->site);
@@ -80,7 +75,7 @@ int maple_campaign_row(struct maple_campaign *c,
 			return maple_error_set(c->err, EBADMSG,
 					       "site %u is unknown",
 					       event->site);
-		key.e[i] = (struct maple_memo_event){
+		key->e[i] = (struct maple_memo_event){
 			.build_id = known->info.build_id ? known->info.build_id
 							 : "none",
 			.image = known->info.path,
@@ -95,17 +90,48 @@ int maple_campaign_row(struct maple_campaign *c,
 					       : NULL,
 		};
 	}
-	e = maple_memo_iroot(c->memo, &key, &candidate->row, c->err);
-	if (!e)
-		e = maple_memo_state(c->memo, c->memo_program, candidate->row,
-				     &state, c->err);
-	if (e)
-		return e;
-	candidate->attempts = state.attempts;
-	candidate->failed = state.failed;
-	if (state.exposed)
-		maple_candidate_exposed(&c->candidates, candidate);
 	return 0;
+}
+
+static void take_over(struct maple_campaign *c, struct maple_candidate *k,
+		      const struct maple_memo_lesson *lesson)
+{
+	/* Its exposure is no news. */
+	if (lesson->state.exposed)
+		k->marks &= ~(1u << MAPLE_MEMO_OBSERVED);
+	if (k->row)
+		return;
+	k->row = lesson->iroot;
+	k->attempts = lesson->state.attempts;
+	k->failed = lesson->state.failed;
+	if (lesson->state.exposed)
+		maple_candidate_exposed(&c->candidates, k);
+}
+
+/*
+ * maple_campaign_learn - tells the memo of @candidates and their marks, and
+ * takes over what is known of them; needs the program to be known
+ */
+int maple_campaign_learn(struct maple_campaign *c,
+			 struct maple_candidate *const *candidates, size_t n)
+{
+	struct maple_memo_lesson *lessons = calloc(n + 1, sizeof(*lessons));
+	size_t i;
+	int e = 0;
+
+	if (!lessons)
+		return maple_error_set(c->err, ENOMEM, "out of memory");
+	for (i = 0; i < n && !e; i++) {
+		lessons[i].marks = candidates[i]->marks;
+		e = fill_key(c, candidates[i], &lessons[i].key);
+	}
+	if (!e && n)
+		e = maple_memo_learn(c->memo, c->memo_program, lessons, n,
+				     c->err);
+	for (i = 0; i < n && !e; i++)
+		take_over(c, candidates[i], &lessons[i]);
+	free(lessons);
+	return e;
 }
 
 /* ---- older builds ---- */

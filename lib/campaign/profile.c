@@ -12,13 +12,38 @@
 
 #define GUARDS_ASKED 500 /* candidates, after one profile run */
 
-/* What a run's predictor said, kept until the run's threads are known. */
+/*
+ * What a run's predictor said, kept until the run's threads are known. What
+ * the memo is to be told of it is collected, and told at the end.
+ */
 struct harvest {
 	struct maple_campaign *c;
 	struct maple_trial *trial;
+	struct maple_candidate **told;
+	size_t n, room;
 	bool news;
 	int error;
 };
+
+static bool will_tell(struct harvest *h, struct maple_candidate *k)
+{
+	struct maple_candidate **grown;
+
+	if (h->n == h->room) {
+		grown = reallocarray(h->told, 2 * h->room + 256,
+				     sizeof(struct maple_candidate *));
+		if (!grown) {
+			h->error = maple_error_set(h->c->err, ENOMEM,
+						   "out of memory");
+			return false;
+		}
+		h->told = grown;
+		h->room = 2 * h->room + 256;
+	}
+	h->told[h->n++] = k;
+	k->told = true;
+	return true;
+}
 
 static struct maple_candidate *take(struct harvest *h,
 				    const struct maple_iroot *iroot)
@@ -30,17 +55,16 @@ static struct maple_candidate *take(struct harvest *h,
 		h->error = maple_error_set(h->c->err, ENOMEM, "out of memory");
 		return NULL;
 	}
-	if (!k->row && !h->error)
-		h->error = maple_campaign_row(h->c, k);
+	if (!k->row && !k->told && !will_tell(h, k))
+		return NULL;
 	return h->error ? NULL : k;
 }
 
 static void mark(struct harvest *h, struct maple_candidate *k,
 		 enum maple_memo_mark mark)
 {
-	if (!h->error)
-		h->error = maple_memo_mark(h->c->memo, h->c->memo_program,
-					   k->row, mark, h->c->err);
+	if (!h->error && (k->told || will_tell(h, k)))
+		k->marks |= 1u << mark;
 }
 
 static void harvest_predicted(void *ctx, const struct maple_iroot *iroot,
@@ -61,7 +85,6 @@ static void harvest_predicted(void *ctx, const struct maple_iroot *iroot,
 		k->predicted = true;
 		mark(h, k, MAPLE_MEMO_PREDICTED);
 		h->news = true;
-		h->trial->new_candidates += !k->exposed;
 	}
 	if (k->facts_known && (k->facts.disjoint || !facts->disjoint))
 		return;
@@ -126,7 +149,6 @@ static void harvest_observed(struct sinks *s)
 			continue;
 		maple_candidate_exposed(&s->harvest.c->candidates, k);
 		mark(&s->harvest, k, MAPLE_MEMO_OBSERVED);
-		s->harvest.news = true;
 	}
 }
 
@@ -157,7 +179,7 @@ static void harvest_guards(struct maple_campaign *c,
 	struct maple_candidate *k, *next;
 	unsigned int n, asked = 0;
 
-	HASH_ITER (hh, c->candidates.table, k, next) {
+	HASH_ITER(hh, c->candidates.table, k, next) {
 		if ((k->guarded && !k->attempts) || asked == GUARDS_ASKED ||
 		    !maple_strategy_eligible(c, k))
 			continue;
@@ -196,6 +218,24 @@ static int know_program(struct maple_campaign *c, const struct maple_run *run)
 	return 0;
 }
 
+static int tell(struct maple_campaign *c, struct harvest *h)
+{
+	const struct maple_candidate *k;
+	int e = maple_campaign_learn(c, h->told, h->n);
+
+	/* Now it is known what was exposed long ago. */
+	for (size_t i = 0; i < h->n; i++) {
+		k = h->told[i];
+		if (k->marks & 1u << MAPLE_MEMO_PREDICTED && !k->exposed)
+			h->trial->new_candidates++;
+		if (k->marks & 1u << MAPLE_MEMO_OBSERVED)
+			h->news = true;
+		h->told[i]->marks = 0;
+		h->told[i]->told = false;
+	}
+	return e;
+}
+
 static int harvest(struct maple_campaign *c, struct maple_trial *trial,
 		   void *ctx)
 {
@@ -205,14 +245,9 @@ static int harvest(struct maple_campaign *c, struct maple_trial *trial,
 
 	if (e || !c->memo_program)
 		return e;
-	e = maple_memo_begin(c->memo, c->err);
+	e = maple_campaign_carry(c);
 	if (e)
 		return e;
-	e = maple_campaign_carry(c);
-	if (e) {
-		maple_memo_rollback(c->memo);
-		return e;
-	}
 	if (!trial->run.lost)
 		harvest_observed(s);
 	if (maple_predict_finish(c->predict) && !s->harvest.error)
@@ -222,14 +257,14 @@ static int harvest(struct maple_campaign *c, struct maple_trial *trial,
 	/* Some exposures are certain only now; without all events, none is. */
 	if (!trial->run.lost)
 		harvest_observed(s);
-	if (s->harvest.error) {
-		maple_memo_rollback(c->memo);
+	if (s->harvest.error)
 		return s->harvest.error;
-	}
-	e = maple_memo_commit(c->memo, c->err);
+	e = tell(c, &s->harvest);
+	if (e)
+		return e;
 	harvest_guards(c, c->predict);
 	maple_sharing_learn(c);
-	HASH_ITER (hh, c->candidates.table, k, next)
+	HASH_ITER(hh, c->candidates.table, k, next)
 		maple_candidate_rank(&c->candidates, k, c->registry,
 				     c->main_image);
 	return e;
@@ -268,6 +303,7 @@ int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 	maple_predict_destroy(c->predict);
 	c->predict = NULL;
 	free(s.seen.iroots);
+	free(s.harvest.told);
 	*news = s.harvest.news;
 	return e;
 }

@@ -7,54 +7,16 @@
  * move, since the program is the same and would have them twice.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "memo/sql.h"
-
-#define OLDER_BUILDS 8 /* that are looked at in a campaign */
+#include "memo/store.h"
 
 static const char tables[] = "CREATE TEMP TABLE IF NOT EXISTS carry_site("
 			     " old INTEGER PRIMARY KEY, new INTEGER NOT NULL);"
 			     "CREATE TEMP TABLE IF NOT EXISTS carry_iroot("
 			     " old INTEGER PRIMARY KEY, new INTEGER NOT NULL);"
 			     "DELETE FROM carry_site; DELETE FROM carry_iroot";
-
-/* The sites of image @old that @build has; of @n, @found are. */
-static int find_sites(struct maple_memo *memo, int64_t old,
-		      const struct maple_memo_build *build, uint64_t *n,
-		      uint64_t *found, struct maple_error *err)
-{
-	sqlite3_stmt *s;
-	int ret = maple_sql_get(memo, MAPLE_SQL_CARRY_SITES, &s, err, "i", old);
-
-	*n = *found = 0;
-	while (!ret && (ret = maple_sql_step(memo, s, err)) > 0) {
-		struct maple_memo_event now = { 0 };
-		const char *text = (const char *)sqlite3_column_text(s, 2);
-		int64_t site;
-
-		++*n;
-		now.call = sqlite3_column_int(s, 1);
-		ret = build->find(build->ctx, text, now.call, &now);
-		if (ret == -ENOMEM) {
-			maple_error_set(err, ENOMEM, "out of memory");
-			break;
-		}
-		if (ret) {
-			ret = 0;
-			continue;
-		}
-		++*found;
-		now.build_id = build->build_id;
-		now.image = build->path;
-		ret = maple_marks_site(memo, &now, &site, err);
-		if (!ret)
-			ret = maple_sql_run(memo, MAPLE_SQL_CARRY_SITE, err,
-					    "ii", sqlite3_column_int64(s, 0),
-					    site);
-	}
-	sqlite3_reset(s);
-	return ret;
-}
 
 static int carry_marks(struct maple_memo *memo, int64_t old, int64_t new,
 		       unsigned int *carried, struct maple_error *err)
@@ -81,65 +43,104 @@ static int carry_marks(struct maple_memo *memo, int64_t old, int64_t new,
 	return ret;
 }
 
-static int carry_one(struct maple_memo *memo, int64_t old, int64_t new,
-		     const struct maple_memo_build *build, bool namesake,
-		     unsigned int *carried, struct maple_error *err)
+static int list_prints(struct maple_memo *memo, struct maple_memo_old *old,
+		       struct maple_error *err)
 {
-	uint64_t n, found;
-	int ret = 0;
+	sqlite3_stmt *s;
+	int ret = maple_sql_get(memo, MAPLE_SQL_CARRY_SITES, &s, err, "i",
+				old->image);
 
-	if (build->find) {
-		ret = maple_sql_exec(memo, tables, err);
-		if (!ret)
-			ret = find_sites(memo, old, build, &n, &found, err);
-		/* Another program of that name has but main in common. */
-		if (!ret && found && !(namesake && 2 * found < n))
-			ret = carry_marks(memo, old, new, carried, err);
+	while (!ret && (ret = maple_sql_step(memo, s, err)) > 0) {
+		struct maple_memo_print *p =
+			reallocarray(old->prints, old->n + 1, sizeof(*p));
+
+		ret = 0;
+		if (p) {
+			old->prints = p;
+			p += old->n;
+			p->site = sqlite3_column_int64(s, 0);
+			p->call = sqlite3_column_int(s, 1);
+			p->fingerprint = maple_sql_string(s, 2);
+		}
+		if (!p || !p->fingerprint)
+			ret = maple_error_set(err, ENOMEM, "out of memory");
+		else
+			old->n++;
 	}
-	return ret ? ret
-		   : maple_sql_run(memo, MAPLE_SQL_CARRY_DONE, err, "ii", old,
-				   new);
-}
-
-/*
- * Each round takes the newest build that is left. A few are enough: what they
- * know holds what was carried to them.
- */
-static int carry_all(struct maple_memo *memo,
-		     const struct maple_memo_build *build,
-		     unsigned int *carried, struct maple_error *err)
-{
-	const char *name = strrchr(build->path, '/');
-	int64_t old, new;
-	int ret = maple_marks_image(memo, build->build_id, build->path, &new,
-				    err);
-
-	for (int i = 0; i < OLDER_BUILDS && !ret; i++) {
-		ret = maple_sql_find(memo, MAPLE_SQL_OLDER, &old, err, "is",
-				     new, build->path);
-		if (ret || !old)
-			break;
-		ret = carry_one(memo, old, new, build, false, carried, err);
-	}
-	if (ret || !name)
-		return ret;
-	ret = maple_sql_find(memo, MAPLE_SQL_NAMESAKE, &old, err, "iss", new,
-			     build->path, name);
-	if (!ret && old)
-		ret = carry_one(memo, old, new, build, true, carried, err);
+	sqlite3_reset(s);
 	return ret;
 }
 
-int maple_memo_carry(struct maple_memo *memo,
-		     const struct maple_memo_build *build,
-		     unsigned int *carried, struct maple_error *err)
+/* maple_store_older - see maple/memo.h */
+int maple_store_older(struct maple_memo *memo, const char *build_id,
+		      const char *path, struct maple_memo_old *old,
+		      struct maple_error *err)
 {
+	const char *name = strrchr(path, '/');
+	int64_t new;
 	bool ours;
 	int ret = maple_sql_enter(memo, &ours, err);
 
-	*carried = 0;
+	memset(old, 0, sizeof(*old));
 	if (ret)
 		return ret;
-	ret = carry_all(memo, build, carried, err);
+	ret = maple_marks_image(memo, build_id, path, &new, err);
+	if (!ret)
+		ret = maple_sql_find(memo, MAPLE_SQL_OLDER, &old->image, err,
+				     "is", new, path);
+	if (!ret && !old->image && name) {
+		ret = maple_sql_find(memo, MAPLE_SQL_NAMESAKE, &old->image, err,
+				     "iss", new, path, name);
+		old->by_name = old->image;
+	}
+	if (!ret && old->image)
+		ret = list_prints(memo, old, err);
+	ret = maple_sql_leave(memo, ours, ret, err);
+	if (ret)
+		maple_memo_old_deinit(old);
+	return ret;
+}
+
+static int note_found(struct maple_memo *memo,
+		      const struct maple_memo_carried *carried,
+		      struct maple_error *err)
+{
+	int64_t site;
+	int ret = maple_sql_exec(memo, tables, err);
+
+	for (size_t i = 0; i < carried->n && !ret; i++) {
+		ret = maple_marks_site(memo, &carried->found[i], &site, err);
+		if (!ret)
+			ret = maple_sql_run(memo, MAPLE_SQL_CARRY_SITE, err,
+					    "iii", carried->site[i], site,
+					    carried->image);
+	}
+	return ret;
+}
+
+/* maple_store_carried - see maple/memo.h */
+int maple_store_carried(struct maple_memo *memo, const char *build_id,
+			const char *path,
+			const struct maple_memo_carried *carried,
+			unsigned int *count, struct maple_error *err)
+{
+	int64_t new;
+	bool ours;
+	int ret = maple_sql_enter(memo, &ours, err);
+
+	*count = 0;
+	if (ret)
+		return ret;
+	ret = maple_marks_image(memo, build_id, path, &new, err);
+	/* Another program of that name has but main in common. */
+	if (!ret && carried->n &&
+	    !(carried->by_name && 2 * carried->n < carried->of)) {
+		ret = note_found(memo, carried, err);
+		if (!ret)
+			ret = carry_marks(memo, carried->image, new, count, err);
+	}
+	if (!ret)
+		ret = maple_sql_run(memo, MAPLE_SQL_CARRY_DONE, err, "ii",
+				    carried->image, new);
 	return maple_sql_leave(memo, ours, ret, err);
 }

@@ -9,10 +9,11 @@
 #include <time.h>
 #include <maple/report.h>
 #include "memo/sql.h"
+#include "memo/store.h"
 
-int maple_memo_finding_store(struct maple_memo *memo, int64_t campaign,
-			     const struct maple_finding *finding,
-			     struct maple_error *err)
+int maple_store_finding_store(struct maple_memo *memo, int64_t campaign,
+			      const struct maple_finding *finding,
+			      struct maple_error *err)
 {
 	char *json = maple_report_finding_encode(finding);
 	int64_t when = (int64_t)(finding->found_at ? finding->found_at
@@ -50,9 +51,9 @@ static int decode_row(struct maple_memo *memo, sqlite3_stmt *statement,
 	return 0;
 }
 
-int maple_memo_finding_load(struct maple_memo *memo, const char *id,
-			    struct maple_finding **finding,
-			    struct maple_error *err)
+int maple_store_finding_load(struct maple_memo *memo, const char *id,
+			     struct maple_finding **finding,
+			     struct maple_error *err)
 {
 	sqlite3_stmt *statement;
 	int ret = maple_sql_get(memo, MAPLE_SQL_FINDING_FIND, &statement, err,
@@ -85,9 +86,9 @@ int maple_memo_finding_load(struct maple_memo *memo, const char *id,
 	return ret;
 }
 
-int maple_memo_findings(struct maple_memo *memo, int64_t program,
-			struct maple_finding ***findings, size_t *n,
-			struct maple_error *err)
+int maple_store_findings(struct maple_memo *memo, int64_t program,
+			 struct maple_finding ***findings, size_t *n,
+			 struct maple_error *err)
 {
 	sqlite3_stmt *statement;
 	int ret = maple_sql_get(memo, MAPLE_SQL_FINDINGS, &statement, err, "i",
@@ -128,11 +129,11 @@ void maple_memo_findings_destroy(struct maple_finding **findings, size_t n)
 	free(findings);
 }
 
-int maple_memo_forget_finding(struct maple_memo *memo, const char *id,
-			      struct maple_error *err)
+int maple_store_forget_finding(struct maple_memo *memo, const char *id,
+			       struct maple_error *err)
 {
 	struct maple_finding *finding;
-	int ret = maple_memo_finding_load(memo, id, &finding, err);
+	int ret = maple_store_finding_load(memo, id, &finding, err);
 
 	if (ret)
 		return ret;

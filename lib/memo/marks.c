@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include "memo/sql.h"
+#include "memo/store.h"
 
 static_assert(MAPLE_MEMO_PREDICTED == 0 && MAPLE_MEMO_OBSERVED == 1 &&
 		      MAPLE_MEMO_ATTEMPT == 2 && MAPLE_MEMO_EXPOSED == 3 &&
@@ -81,11 +82,37 @@ int maple_memo_iroot(struct maple_memo *memo,
 	return maple_sql_leave(memo, ours, ret, err);
 }
 
-int maple_memo_mark(struct maple_memo *memo, int64_t program, int64_t iroot,
-		    enum maple_memo_mark mark, struct maple_error *err)
+int maple_store_mark(struct maple_memo *memo, int64_t program, int64_t iroot,
+		     enum maple_memo_mark mark, struct maple_error *err)
 {
 	return maple_sql_run(memo, MAPLE_SQL_MARK, err, "iiu", program, iroot,
 			     (unsigned int)mark);
+}
+
+/* maple_store_learn - see maple/memo.h */
+int maple_store_learn(struct maple_memo *memo, int64_t program,
+		      struct maple_memo_lesson *lessons, size_t n,
+		      struct maple_error *err)
+{
+	bool ours;
+	int ret = maple_sql_enter(memo, &ours, err);
+
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < n && !ret; i++) {
+		struct maple_memo_lesson *l = &lessons[i];
+
+		ret = maple_memo_iroot(memo, &l->key, &l->iroot, err);
+		if (!ret)
+			ret = maple_memo_state(memo, program, l->iroot,
+					       &l->state, err);
+		for (unsigned int mark = 0; mark < MAPLE_MEMO_MARKS && !ret;
+		     mark++)
+			if (l->marks & 1u << mark)
+				ret = maple_store_mark(memo, program, l->iroot,
+						       mark, err);
+	}
+	return maple_sql_leave(memo, ours, ret, err);
 }
 
 int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t iroot,
@@ -108,8 +135,9 @@ int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t iroot,
 	return 0;
 }
 
-int maple_memo_coverage(struct maple_memo *memo, int64_t program,
-			struct maple_coverage *coverage, struct maple_error *err)
+int maple_store_coverage(struct maple_memo *memo, int64_t program,
+			 struct maple_coverage *coverage,
+			 struct maple_error *err)
 {
 	sqlite3_stmt *statement;
 	int ret = maple_sql_get(memo, MAPLE_SQL_COVERAGE, &statement, err, "i",
@@ -161,9 +189,9 @@ static void add_success(struct maple_memo_success *success, int64_t idiom,
 	success->failures[which][idiom] += n;
 }
 
-int maple_memo_success(struct maple_memo *memo, int64_t program,
-		       struct maple_memo_success *success,
-		       struct maple_error *err)
+int maple_store_success(struct maple_memo *memo, int64_t program,
+			struct maple_memo_success *success,
+			struct maple_error *err)
 {
 	sqlite3_stmt *s;
 	int ret = maple_sql_get(memo, MAPLE_SQL_SUCCESS, &s, err, "i", program);

@@ -6,6 +6,7 @@
  * Numbers of the other database become ours by way of temporary tables.
  */
 #include "memo/sql.h"
+#include "memo/store.h"
 
 #define NUMBERS(table) \
 	"CREATE TEMP TABLE " table "(old INTEGER PRIMARY KEY, new INTEGER);"
@@ -137,8 +138,8 @@ static int unite(struct maple_memo *memo, struct maple_error *err)
 	return maple_sql_leave(memo, true, ret, err);
 }
 
-int maple_memo_merge(struct maple_memo *memo, const char *path,
-		     struct maple_error *err)
+int maple_store_merge(struct maple_memo *memo, const char *path,
+		      struct maple_error *err)
 {
 	struct maple_memo *copy;
 	int ret = maple_sql_copy(path, &copy, err);

@@ -4,12 +4,14 @@
  * there is looked at before anything is written: a file that is damaged, is
  * of a newer maple or is something else stays as it is.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "memo/sql.h"
+#include "memo/store.h"
 
 #define APPLICATION 0x6d61706c /* "mapl" in the file's header */
 #define BUSY_MS	    10000
@@ -310,7 +312,7 @@ void maple_memo_close(struct maple_memo *memo)
 	free(memo);
 }
 
-int maple_memo_check(struct maple_memo *memo, struct maple_error *err)
+int maple_store_check(struct maple_memo *memo, struct maple_error *err)
 {
 	sqlite3_stmt *statement;
 	const unsigned char *answer;
@@ -331,6 +333,7 @@ int maple_memo_check(struct maple_memo *memo, struct maple_error *err)
 
 int maple_memo_begin(struct maple_memo *memo, struct maple_error *err)
 {
+	assert(!memo->host);
 	return maple_sql_run(memo, MAPLE_SQL_BEGIN, err, "");
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <jansson.h>
 #include "memo/sql.h"
+#include "memo/store.h"
 #include "report/bytes.h"
 
 static int add_program(struct maple_memo *memo, sqlite3_stmt *statement,
@@ -31,12 +32,12 @@ static int add_program(struct maple_memo *memo, sqlite3_stmt *statement,
 	p->left = (uint64_t)sqlite3_column_int64(statement, 8);
 	if (!p->build_id)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	return maple_memo_coverage(memo, p->id, &p->coverage, err);
+	return maple_store_coverage(memo, p->id, &p->coverage, err);
 }
 
-int maple_memo_programs(struct maple_memo *memo,
-			struct maple_memo_program_info **programs, size_t *n,
-			struct maple_error *err)
+int maple_store_programs(struct maple_memo *memo,
+			 struct maple_memo_program_info **programs, size_t *n,
+			 struct maple_error *err)
 {
 	sqlite3_stmt *statement;
 	int ret = maple_sql_get(memo, MAPLE_SQL_PROGRAMS, &statement, err, "");
@@ -72,8 +73,8 @@ void maple_memo_programs_destroy(struct maple_memo_program_info *programs,
  * The executable as a whole, with every input: what is exposed with another
  * input would else still be known.
  */
-int maple_memo_forget_program(struct maple_memo *memo, int64_t program,
-			      int64_t keep, struct maple_error *err)
+int maple_store_forget_program(struct maple_memo *memo, int64_t program,
+			       int64_t keep, struct maple_error *err)
 {
 	bool ours;
 	int ret = maple_sql_enter(memo, &ours, err);
@@ -99,7 +100,7 @@ static const char *const tables[] = {
 	"iroots",  "sites",    "rebuilds", "images", NULL,
 };
 
-int maple_memo_forget_all(struct maple_memo *memo, struct maple_error *err)
+int maple_store_forget_all(struct maple_memo *memo, struct maple_error *err)
 {
 	bool ours;
 	int ret = maple_sql_enter(memo, &ours, err);
@@ -185,8 +186,8 @@ static int export_table(struct maple_memo *memo, const char *table, FILE *out,
 	return ret;
 }
 
-int maple_memo_export(struct maple_memo *memo, FILE *out,
-		      struct maple_error *err)
+int maple_store_export(struct maple_memo *memo, FILE *out,
+		       struct maple_error *err)
 {
 	int ret = 0, rc;
 

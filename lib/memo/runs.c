@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <jansson.h>
 #include "memo/sql.h"
+#include "memo/store.h"
 #include "report/bytes.h"
 
 static char *encode_argv(char *const *argv)
@@ -21,33 +22,39 @@ static char *encode_argv(char *const *argv)
 	return text;
 }
 
-int maple_memo_campaign_begin(struct maple_memo *memo,
-			      const struct maple_memo_campaign *campaign,
-			      int64_t *id, struct maple_error *err)
+int maple_store_campaign_begin(struct maple_memo *memo,
+			       const struct maple_memo_campaign *campaign,
+			       int64_t *id, struct maple_error *err)
 {
 	char *argv = encode_argv(campaign->argv);
 	int ret;
 
 	if (!argv)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	ret = maple_sql_find(memo, MAPLE_SQL_CAMPAIGN_BEGIN, id, err, "sssssis",
-			     argv, campaign->cwd, campaign->input,
+	ret = maple_sql_find(memo, MAPLE_SQL_CAMPAIGN_BEGIN, id, err,
+			     "sssssissi", argv, campaign->cwd, campaign->input,
 			     campaign->exe, campaign->strategy,
-			     (int64_t)campaign->seed, campaign->version);
+			     (int64_t)campaign->seed, campaign->version,
+			     campaign->name, (int64_t)campaign->owner);
 	free(argv);
+	if (!ret && !*id)
+		ret = maple_error_set(err, EEXIST,
+				      "there is a campaign '%s' of another "
+				      "user",
+				      campaign->name);
 	return ret;
 }
 
-int maple_memo_campaign_end(struct maple_memo *memo, int64_t campaign,
-			    const char *outcome, struct maple_error *err)
+int maple_store_campaign_end(struct maple_memo *memo, int64_t campaign,
+			     const char *outcome, struct maple_error *err)
 {
 	return maple_sql_run(memo, MAPLE_SQL_CAMPAIGN_END, err, "is", campaign,
 			     outcome);
 }
 
-int maple_memo_program(struct maple_memo *memo, int64_t campaign,
-		       const char *build_id, const char *path, int64_t *program,
-		       struct maple_error *err)
+int maple_store_program(struct maple_memo *memo, int64_t campaign,
+			const char *build_id, const char *path,
+			int64_t *program, struct maple_error *err)
 {
 	bool ours;
 	int ret = maple_sql_enter(memo, &ours, err);
@@ -62,9 +69,9 @@ int maple_memo_program(struct maple_memo *memo, int64_t campaign,
 	return maple_sql_leave(memo, ours, ret, err);
 }
 
-int maple_memo_run_begin(struct maple_memo *memo, int64_t campaign,
-			 const struct maple_memo_run *start, int64_t *run,
-			 struct maple_error *err)
+int maple_store_run_begin(struct maple_memo *memo, int64_t campaign,
+			  const struct maple_memo_run *start, int64_t *run,
+			  struct maple_error *err)
 {
 	return maple_sql_find(memo, MAPLE_SQL_RUN_BEGIN, run, err, "isisiuu",
 			      campaign, start->kind, start->iroot, start->plan,
@@ -89,9 +96,9 @@ const char *maple_memo_reason_name(enum maple_memo_reason reason)
 	return names[reason];
 }
 
-int maple_memo_run_end(struct maple_memo *memo, int64_t run,
-		       const struct maple_memo_run_end *end,
-		       struct maple_error *err)
+int maple_store_run_end(struct maple_memo *memo, int64_t run,
+			const struct maple_memo_run_end *end,
+			struct maple_error *err)
 {
 	const char *reason = end->reason ? maple_memo_reason_name(end->reason)
 					 : NULL;
@@ -104,9 +111,9 @@ int maple_memo_run_end(struct maple_memo *memo, int64_t run,
 		(unsigned int)end->rested);
 }
 
-int maple_memo_sample(struct maple_memo *memo, int64_t run,
-		      const struct maple_coverage *coverage,
-		      struct maple_error *err)
+int maple_store_sample(struct maple_memo *memo, int64_t run,
+		       const struct maple_coverage *coverage,
+		       struct maple_error *err)
 {
 	bool ours;
 	int ret = maple_sql_enter(memo, &ours, err);
@@ -149,9 +156,9 @@ static int add_row(sqlite3_stmt *statement, struct maple_memo_sample **samples,
 	return 0;
 }
 
-int maple_memo_samples(struct maple_memo *memo, int64_t program, int64_t since,
-		       struct maple_memo_sample **samples, size_t *n,
-		       struct maple_error *err)
+int maple_store_samples(struct maple_memo *memo, int64_t program, int64_t since,
+			struct maple_memo_sample **samples, size_t *n,
+			struct maple_error *err)
 {
 	sqlite3_stmt *statement;
 	int ret = maple_sql_get(memo, MAPLE_SQL_SAMPLES, &statement, err, "ii",
@@ -174,4 +181,55 @@ int maple_memo_samples(struct maple_memo *memo, int64_t program, int64_t since,
 	*samples = NULL;
 	*n = 0;
 	return ret;
+}
+
+int maple_memo_resume(struct maple_memo *memo, int64_t campaign,
+		      const char *name, uint64_t owner, int64_t *program,
+		      struct maple_error *err)
+{
+	sqlite3_stmt *s;
+	int ret = maple_sql_get(memo, MAPLE_SQL_CAMPAIGN_RESUME, &s, err, "isi",
+				campaign, name, (int64_t)owner);
+
+	if (!ret)
+		ret = maple_sql_step(memo, s, err);
+	if (ret < 0)
+		return ret;
+	if (!ret)
+		return maple_error_set(err, ENOENT,
+				       "there is no campaign %lld of yours",
+				       (long long)campaign);
+	*program = sqlite3_column_int64(s, 0);
+	sqlite3_reset(s);
+	return 0;
+}
+
+int maple_memo_done(struct maple_memo *memo, int64_t campaign, uint32_t serial,
+		    int64_t *answer, struct maple_error *err)
+{
+	sqlite3_stmt *s;
+	int ret = maple_sql_get(memo, MAPLE_SQL_CAMPAIGN_DONE, &s, err, "iu",
+				campaign, serial);
+
+	if (!ret)
+		ret = maple_sql_step(memo, s, err);
+	if (ret <= 0)
+		return ret;
+	*answer = sqlite3_column_int64(s, 0);
+	sqlite3_reset(s);
+	return 1;
+}
+
+int maple_memo_note(struct maple_memo *memo, int64_t campaign, uint32_t serial,
+		    int64_t answer, struct maple_error *err)
+{
+	return maple_sql_run(memo, MAPLE_SQL_CAMPAIGN_NOTE, err, "iui",
+			     campaign, serial, answer);
+}
+
+int maple_memo_foreign(struct maple_memo *memo, int64_t program, uint64_t owner,
+		       int64_t *n, struct maple_error *err)
+{
+	return maple_sql_find(memo, MAPLE_SQL_FOREIGN, n, err, "ii", program,
+			      (int64_t)owner);
 }

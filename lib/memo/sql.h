@@ -14,6 +14,10 @@ enum maple_statement {
 	MAPLE_SQL_CAMPAIGN_BEGIN,
 	MAPLE_SQL_CAMPAIGN_END,
 	MAPLE_SQL_CAMPAIGN_PROGRAM,
+	MAPLE_SQL_CAMPAIGN_RESUME,
+	MAPLE_SQL_CAMPAIGN_DONE,
+	MAPLE_SQL_CAMPAIGN_NOTE,
+	MAPLE_SQL_FOREIGN,
 	MAPLE_SQL_PROGRAM,
 	MAPLE_SQL_IMAGE_FIND,
 	MAPLE_SQL_IMAGE_ADD,
@@ -64,7 +68,9 @@ enum maple_statement {
 	" failed = max(failed, excluded.failed),"          \
 	" attempts = max(attempts, excluded.attempts)"
 
+/* Either a database of ours, or the one that mapled has: then host alone. */
 struct maple_memo {
+	struct maple_host *host;
 	sqlite3 *db;
 	char *path;
 	sqlite3_stmt *statement[MAPLE_SQL_MAX]; /* NULL until first used */

@@ -69,6 +69,10 @@ const char *const maple_sql_migrations[] = {
 	" WITHOUT ROWID;",
 	/* 3: whether the scheduler was asked for what was put to rest */
 	"ALTER TABLE runs ADD COLUMN rested INTEGER;",
+	/* 4: whose a campaign is, and the last request that was done for it */
+	"ALTER TABLE campaigns ADD COLUMN owner INTEGER;"
+	"ALTER TABLE campaigns ADD COLUMN request INTEGER;"
+	"ALTER TABLE campaigns ADD COLUMN answer INTEGER;",
 };
 
 const int maple_sql_version =
@@ -131,9 +135,20 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 
 	[MAPLE_SQL_CAMPAIGN_BEGIN] =
 		"INSERT INTO campaigns(argv, cwd, input, exe, strategy, seed,"
-		" version, began, uid) VALUES(?, ?, ?, ?, ?, ?, ?,"
-		" unixepoch(), lower(hex(randomblob(16))))"
-		" RETURNING id",
+		" version, began, uid, owner) VALUES(?, ?, ?, ?, ?, ?, ?,"
+		" unixepoch(), coalesce(?, lower(hex(randomblob(16)))),"
+		" nullif(?, 0) - 1) ON CONFLICT(uid) DO UPDATE SET uid = uid"
+		" WHERE owner IS excluded.owner RETURNING id",
+	[MAPLE_SQL_CAMPAIGN_RESUME] =
+		"SELECT coalesce(program, 0) FROM campaigns WHERE id = ?"
+		" AND uid = ? AND owner = ? - 1",
+	[MAPLE_SQL_CAMPAIGN_DONE] =
+		"SELECT answer FROM campaigns WHERE id = ? AND request = ?",
+	[MAPLE_SQL_CAMPAIGN_NOTE] =
+		"UPDATE campaigns SET request = ?2, answer = ?3 WHERE id = ?1",
+	[MAPLE_SQL_FOREIGN] = "SELECT count(*) FROM campaigns"
+			      " WHERE owner IS NOT ?2 - 1"
+			      " AND program IN " SAME_EXECUTABLE,
 	[MAPLE_SQL_CAMPAIGN_END] = "UPDATE campaigns SET ended = unixepoch(),"
 				   " outcome = ?2 WHERE id = ?1",
 	[MAPLE_SQL_PROGRAM] =
@@ -275,7 +290,9 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_CARRY_SITES] =
 		"SELECT id, is_call, fingerprint FROM sites WHERE image = ?"
 		" AND fingerprint IS NOT NULL",
-	[MAPLE_SQL_CARRY_SITE] = "INSERT INTO carry_site(old, new) VALUES(?, ?)",
+	[MAPLE_SQL_CARRY_SITE] =
+		"INSERT OR IGNORE INTO carry_site(old, new)"
+		" SELECT id, ?2 FROM sites WHERE id = ?1 AND image = ?3",
 	[MAPLE_SQL_CARRY_MAKE] =
 		"INSERT OR IGNORE INTO iroots(idiom, kinds, site0, site1,"
 		" site2, site3) SELECT i.idiom, i.kinds,"

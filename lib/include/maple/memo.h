@@ -55,6 +55,7 @@ int maple_memo_check(struct maple_memo *memo, struct maple_error *err);
 /*
  * maple_memo_begin, maple_memo_commit - one transaction around many calls
  *
+ * Of a database that this process has open; mapled's is not to be held.
  * Thousands of marks take milliseconds this way. They do not nest. If a call
  * in between fails, maple_memo_rollback() leaves nothing of them.
  */
@@ -70,6 +71,9 @@ struct maple_memo_campaign {
 	const char *strategy; /* "ranked", "paper", "native", ... */
 	uint64_t seed;
 	const char *version; /* of maple */
+	/* Of what mapled keeps; else zero. */
+	const char *name; /* that nothing else has */
+	uint64_t owner;	  /* uid of whose it is, plus one */
 };
 
 /*
@@ -114,7 +118,11 @@ struct maple_memo_iroot_key {
 	struct maple_memo_event e[MAPLE_IROOT_EVENTS];
 };
 
-/* maple_memo_iroot - the row of an iRoot, made if it is new */
+/*
+ * maple_memo_iroot - the row of an iRoot, made if it is new
+ *
+ * This and maple_memo_state() are not for mapled's: maple_memo_learn() is.
+ */
 int maple_memo_iroot(struct maple_memo *memo,
 		     const struct maple_memo_iroot_key *key, int64_t *iroot,
 		     struct maple_error *err);
@@ -147,12 +155,52 @@ int maple_memo_carry(struct maple_memo *memo,
 		     const struct maple_memo_build *build,
 		     unsigned int *carried, struct maple_error *err);
 
+/*
+ * The two steps of which maple_memo_carry() is made, for when the binary is
+ * on one side and the database on the other.
+ *
+ * maple_memo_older - the newest older build not yet seen, and its sites
+ * @old: image 0 if there is none; free with maple_memo_old_deinit()
+ * maple_memo_carried - which of its sites this build has; takes over the rest
+ * @count: how many iRoots were
+ */
+struct maple_memo_print {
+	int64_t site;
+	bool call;
+	char *fingerprint;
+};
+
+struct maple_memo_old {
+	int64_t image;
+	bool by_name; /* elsewhere, of the same name */
+	size_t n;
+	struct maple_memo_print *prints;
+};
+
+struct maple_memo_carried {
+	int64_t image;
+	bool by_name;
+	size_t n, of; /* of that many sites n were found */
+	const int64_t *site;
+	const struct maple_memo_event *found; /* in this build */
+};
+
+int maple_memo_older(struct maple_memo *memo, const char *build_id,
+		     const char *path, struct maple_memo_old *old,
+		     struct maple_error *err);
+void maple_memo_old_deinit(struct maple_memo_old *old);
+int maple_memo_carried(struct maple_memo *memo, const char *build_id,
+		       const char *path,
+		       const struct maple_memo_carried *carried,
+		       unsigned int *count, struct maple_error *err);
+
 enum maple_memo_mark {
 	MAPLE_MEMO_PREDICTED,
 	MAPLE_MEMO_OBSERVED, /* exposed without being forced */
 	MAPLE_MEMO_ATTEMPT,  /* a try starts; counts even if it never ends */
 	MAPLE_MEMO_EXPOSED,  /* exposed by force */
 	MAPLE_MEMO_FAILED,   /* a try ended without exposing it */
+	MAPLE_MEMO_MARKS,
 };
 
 /* maple_memo_mark - notes what happened to @iroot in @program */
@@ -174,6 +222,24 @@ struct maple_memo_state {
  */
 int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t iroot,
 		     struct maple_memo_state *state, struct maple_error *err);
+
+/* What a run has taught about an iRoot. */
+struct maple_memo_lesson {
+	struct maple_memo_iroot_key key;
+	unsigned int marks;	       /* a bit for each enum maple_memo_mark */
+	int64_t iroot;		       /* out: its row */
+	struct maple_memo_state state; /* out: what was known before */
+};
+
+/*
+ * maple_memo_learn - iRoots, what is known of them, and marks on them, at once
+ *
+ * The same as maple_memo_iroot(), _state() and _mark() one by one, and much
+ * less to say. Either all of it is kept or, with an error, perhaps part.
+ */
+int maple_memo_learn(struct maple_memo *memo, int64_t program,
+		     struct maple_memo_lesson *lessons, size_t n,
+		     struct maple_error *err);
 
 struct maple_memo_run {
 	const char *kind; /* "baseline", "profile", "enforced", "confirm" */
@@ -339,6 +405,26 @@ int maple_memo_forget_all(struct maple_memo *memo, struct maple_error *err);
  */
 int maple_memo_merge(struct maple_memo *memo, const char *path,
 		     struct maple_error *err);
+
+/*
+ * For mapled alone, which lets several clients write to one database.
+ *
+ * maple_memo_resume - whether @campaign is @owner's (plus one) and has @name
+ * @program: its program, or 0; -ENOENT if it is not
+ * maple_memo_done - 1 if request @serial was the last that was done for
+ * @campaign, with its answer; else 0
+ * maple_memo_note - it is from now on; in the transaction that does it
+ * maple_memo_foreign - how many campaigns on @program's executable others own
+ */
+int maple_memo_resume(struct maple_memo *memo, int64_t campaign,
+		      const char *name, uint64_t owner, int64_t *program,
+		      struct maple_error *err);
+int maple_memo_done(struct maple_memo *memo, int64_t campaign, uint32_t serial,
+		    int64_t *answer, struct maple_error *err);
+int maple_memo_note(struct maple_memo *memo, int64_t campaign, uint32_t serial,
+		    int64_t answer, struct maple_error *err);
+int maple_memo_foreign(struct maple_memo *memo, int64_t program, uint64_t owner,
+		       int64_t *n, struct maple_error *err);
 
 /* maple_memo_export - every table as one JSON object, to @out */
 int maple_memo_export(struct maple_memo *memo, FILE *out,

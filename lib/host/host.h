@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The way to mapled; internal to lib. */
+#ifndef MAPLE_HOST_HOST_H
+#define MAPLE_HOST_HOST_H
+
+#include <sched.h>
+#include <maple/host.h>
+#include <maple/wire.h>
+
+struct maple_host {
+	char *path;
+	int sock; /* -1: gone */
+	uint32_t serial;
+	struct maple_host_info info;
+
+	struct maple_wire_buffer out, in;
+	size_t taken; /* of in */
+	int fds[2 * MAPLE_WIRE_FDS];
+	unsigned int nfds;
+
+	/* What to take up after a reconnection. */
+	int64_t campaign;
+	char name[40];
+	int cpu, lock; /* lent; -1: none */
+	int target[MAPLE_WIRE_FDS];
+	unsigned int ntargets;
+	int64_t sessions; /* with maple.ko, that there have been */
+};
+
+/* An answer; points into the host until the next call. */
+struct maple_host_answer {
+	struct maple_wire_head head;
+	union maple_wire_message message;
+	int fd; /* that came with it, the caller's; -1: none */
+};
+
+/* connection.c */
+int maple_host_connect(struct maple_host *host, struct maple_error *err);
+int maple_host_receive(struct maple_host *host, int timeout_ms,
+		       struct maple_host_answer *answer,
+		       struct maple_error *err);
+int maple_host_send(struct maple_host *host, unsigned int type,
+		    const void *message, const int *fds, unsigned int nfds,
+		    struct maple_error *err);
+void maple_host_disconnect(struct maple_host *host);
+
+/* ask.c */
+typedef int (*maple_host_take)(void *ctx, const struct maple_host_answer *answer,
+			       struct maple_error *err);
+int maple_host_ask(struct maple_host *host, unsigned int type,
+		   const void *message, unsigned int expected,
+		   struct maple_host_answer *answer, struct maple_error *err);
+int maple_host_number(struct maple_host *host, unsigned int type,
+		      const void *message, int64_t *number,
+		      struct maple_error *err);
+int maple_host_ask_with(struct maple_host *host, unsigned int type,
+			const void *message, const int *fds, unsigned int nfds,
+			unsigned int expected, struct maple_host_answer *answer,
+			struct maple_error *err);
+int maple_host_ask_all(struct maple_host *host, unsigned int type,
+		       const void *message, unsigned int expected,
+		       maple_host_take take, void *ctx, struct maple_error *err);
+
+/* lend.c */
+int maple_host_realtime(struct maple_host *host, struct maple_error *err);
+int maple_host_lease(struct maple_host *host, const cpu_set_t *cpus,
+		     void (*notice)(void *ctx, const char *text), void *ctx,
+		     int *cpu, struct maple_error *err);
+void maple_host_give_back(struct maple_host *host);
+int maple_host_target(struct maple_host *host, const pid_t *pids,
+		      unsigned int n, struct maple_error *err);
+
+/* module.c */
+int64_t maple_host_session(struct maple_host *host);
+int maple_host_module(struct maple_host *host, int64_t session,
+		      unsigned int command, const void *attributes, size_t size,
+		      int fd, struct maple_host_answer *answer,
+		      struct maple_error *err);
+
+/* memo.c, learn.c, read.c: as in maple/memo.h */
+int maple_host_check(struct maple_host *host, struct maple_error *err);
+int maple_host_campaign_begin(struct maple_host *host,
+			      const struct maple_memo_campaign *campaign,
+			      int64_t *id, struct maple_error *err);
+int maple_host_campaign_end(struct maple_host *host, int64_t campaign,
+			    const char *outcome, struct maple_error *err);
+int maple_host_program(struct maple_host *host, int64_t campaign,
+		       const char *build_id, const char *path, int64_t *program,
+		       struct maple_error *err);
+int maple_host_learn(struct maple_host *host, int64_t program,
+		     struct maple_memo_lesson *lessons, size_t n,
+		     struct maple_error *err);
+int maple_host_mark(struct maple_host *host, int64_t program, int64_t iroot,
+		    enum maple_memo_mark mark, struct maple_error *err);
+int maple_host_run_begin(struct maple_host *host, int64_t campaign,
+			 const struct maple_memo_run *start, int64_t *run,
+			 struct maple_error *err);
+int maple_host_run_end(struct maple_host *host, int64_t run,
+		       const struct maple_memo_run_end *end,
+		       struct maple_error *err);
+int maple_host_sample(struct maple_host *host, int64_t run,
+		      const struct maple_coverage *coverage,
+		      struct maple_error *err);
+int maple_host_samples(struct maple_host *host, int64_t program, int64_t since,
+		       struct maple_memo_sample **samples, size_t *n,
+		       struct maple_error *err);
+int maple_host_coverage(struct maple_host *host, int64_t program,
+			struct maple_coverage *coverage,
+			struct maple_error *err);
+int maple_host_success(struct maple_host *host, int64_t program,
+		       struct maple_memo_success *success,
+		       struct maple_error *err);
+int maple_host_programs(struct maple_host *host,
+			struct maple_memo_program_info **programs, size_t *n,
+			struct maple_error *err);
+int maple_host_findings(struct maple_host *host, int64_t program,
+			struct maple_finding ***findings, size_t *n,
+			struct maple_error *err);
+int maple_host_finding_load(struct maple_host *host, const char *id,
+			    struct maple_finding **finding,
+			    struct maple_error *err);
+int maple_host_finding_store(struct maple_host *host, int64_t campaign,
+			     const struct maple_finding *finding,
+			     struct maple_error *err);
+int maple_host_forget_program(struct maple_host *host, int64_t program,
+			      int64_t keep, struct maple_error *err);
+int maple_host_forget_finding(struct maple_host *host, const char *id,
+			      struct maple_error *err);
+int maple_host_forget_all(struct maple_host *host, struct maple_error *err);
+int maple_host_export(struct maple_host *host, FILE *out,
+		      struct maple_error *err);
+int maple_host_older(struct maple_host *host, const char *build_id,
+		     const char *path, struct maple_memo_old *old,
+		     struct maple_error *err);
+int maple_host_carried(struct maple_host *host, const char *build_id,
+		       const char *path,
+		       const struct maple_memo_carried *carried,
+		       unsigned int *count, struct maple_error *err);
+
+#endif

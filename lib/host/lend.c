@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* What mapled lends: real-time priorities, a CPU, and an eye on the target. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "host/host.h"
+
+/* maple_host_realtime - raises our limit, which what we start inherits */
+int maple_host_realtime(struct maple_host *host, struct maple_error *err)
+{
+	return maple_host_number(host, MAPLE_WIRE_REALTIME, "", NULL, err);
+}
+
+static void tell_place(unsigned int place,
+		       void (*notice)(void *ctx, const char *text), void *ctx)
+{
+	char text[96];
+
+	if (place == 1)
+		snprintf(text, sizeof(text),
+			 "all CPUs are taken: we are next in mapled's queue");
+	else
+		snprintf(text, sizeof(text),
+			 "all CPUs are taken: %u campaigns are ahead of us in "
+			 "mapled's queue",
+			 place - 1);
+	notice(ctx, text);
+}
+
+/* Waits in the queue; -EINTR when a signal comes. */
+static int wait_for_turn(struct maple_host *host,
+			 void (*notice)(void *ctx, const char *text), void *ctx,
+			 struct maple_host_answer *answer,
+			 struct maple_error *err)
+{
+	int e;
+
+	for (;;) {
+		e = maple_host_receive(host, -1, answer, err);
+		if (e)
+			return e;
+		switch (answer->head.type) {
+		case MAPLE_WIRE_QUEUED:
+			tell_place(answer->message.queued.place, notice, ctx);
+			break;
+		case MAPLE_WIRE_LEASED:
+			return 0;
+		case MAPLE_WIRE_REFUSED:
+			return maple_error_set(
+				err, (int)(answer->message.refused.error & 4095),
+				"%s", answer->message.refused.text);
+		default:
+			maple_host_disconnect(host);
+			return maple_error_set(err, EPROTO,
+					       "mapled gives no CPU");
+		}
+	}
+}
+
+/*
+ * maple_host_lease - a CPU of @cpus for our targets, when it is our turn
+ *
+ * It is ours until maple_host_give_back() or our end. Errors: -EINTR.
+ */
+int maple_host_lease(struct maple_host *host, const cpu_set_t *cpus,
+		     void (*notice)(void *ctx, const char *text), void *ctx,
+		     int *cpu, struct maple_error *err)
+{
+	const struct maple_wire_lease lease = {
+		.cpus = { cpus, sizeof(*cpus) },
+		.held = -1,
+	};
+	struct maple_host_answer answer = { .fd = -1 };
+	int e, tries = 3;
+
+	do {
+		/* Any request brings back a connection that was lost. */
+		e = maple_host_realtime(host, err);
+		if (e)
+			return e;
+		host->serial++;
+		e = maple_host_send(host, MAPLE_WIRE_LEASE, &lease, NULL, 0,
+				    err);
+		if (!e)
+			e = wait_for_turn(host, notice, ctx, &answer, err);
+	} while (e == -ECONNRESET && --tries);
+	if (e) {
+		/* Our place in the queue goes with the connection. */
+		if (e == -EINTR)
+			maple_host_disconnect(host);
+		return e;
+	}
+	host->cpu = *cpu = (int)answer.message.leased.cpu;
+	host->lock = answer.fd;
+	return 0;
+}
+
+/* maple_host_give_back - others may have the CPU */
+void maple_host_give_back(struct maple_host *host)
+{
+	if (host->lock < 0)
+		return;
+	close(host->lock);
+	host->lock = host->cpu = -1;
+	/* If mapled is gone, so is the lease. */
+	if (host->sock >= 0)
+		maple_host_number(host, MAPLE_WIRE_GIVE_BACK, "", NULL, NULL);
+}
+
+/*
+ * maple_host_target - processes that must not outlive us; forgets the last
+ *
+ * Those that are gone already are left out.
+ */
+int maple_host_target(struct maple_host *host, const pid_t *pids,
+		      unsigned int n, struct maple_error *err)
+{
+	struct maple_wire_target target = { 0 };
+	struct maple_host_answer answer;
+
+	while (host->ntargets)
+		close(host->target[--host->ntargets]);
+	for (unsigned int i = 0; i < n && i < MAPLE_WIRE_FDS; i++) {
+		int fd = (int)syscall(SYS_pidfd_open, pids[i], 0);
+
+		if (fd >= 0)
+			host->target[host->ntargets++] = fd;
+	}
+	target.processes = host->ntargets;
+	return maple_host_ask_with(host, MAPLE_WIRE_TARGET, &target,
+				   host->target, host->ntargets,
+				   MAPLE_WIRE_NUMBER, &answer, err);
+}

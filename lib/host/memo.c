@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* What a campaign tells mapled's memo: a request each. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <maple/report.h>
+#include "memo/sql.h"
+#include "host/host.h"
+
+int maple_host_memo(struct maple_host *host, struct maple_memo **memo,
+		    struct maple_error *err)
+{
+	struct maple_memo *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	m->host = host;
+	*memo = m;
+	return 0;
+}
+
+int maple_host_check(struct maple_host *host, struct maple_error *err)
+{
+	return maple_host_number(host, MAPLE_WIRE_CHECK, "", NULL, err);
+}
+
+/* A name that nothing else has, by which a campaign is known again. */
+static int draw_name(struct maple_host *host, struct maple_error *err)
+{
+	uint64_t bits[2];
+
+	if (getrandom(bits, sizeof(bits), 0) != sizeof(bits))
+		return maple_error_set(err, errno, "no random numbers: %m");
+	snprintf(host->name, sizeof(host->name), "%016llx%016llx",
+		 (unsigned long long)bits[0], (unsigned long long)bits[1]);
+	return 0;
+}
+
+int maple_host_campaign_begin(struct maple_host *host,
+			      const struct maple_memo_campaign *campaign,
+			      int64_t *id, struct maple_error *err)
+{
+	struct maple_wire_campaign m = {
+		.name = host->name,
+		.argv = maple_wire_list(campaign->argv),
+		.cwd = campaign->cwd,
+		.input = campaign->input,
+		.exe = campaign->exe,
+		.strategy = campaign->strategy,
+		.seed = campaign->seed,
+		.version = campaign->version,
+	};
+	int e;
+
+	if (!m.argv.data)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	host->campaign = 0;
+	e = draw_name(host, err);
+	if (!e)
+		e = maple_host_number(host, MAPLE_WIRE_CAMPAIGN, &m, id, err);
+	if (!e)
+		host->campaign = *id;
+	free((void *)m.argv.data);
+	return e;
+}
+
+int maple_host_campaign_end(struct maple_host *host, int64_t campaign,
+			    const char *outcome, struct maple_error *err)
+{
+	const struct maple_wire_end m = { campaign, outcome };
+	int e = maple_host_number(host, MAPLE_WIRE_END, &m, NULL, err);
+
+	host->campaign = 0;
+	return e;
+}
+
+int maple_host_program(struct maple_host *host, int64_t campaign,
+		       const char *build_id, const char *path, int64_t *program,
+		       struct maple_error *err)
+{
+	const struct maple_wire_program m = { campaign, build_id, path };
+
+	return maple_host_number(host, MAPLE_WIRE_PROGRAM, &m, program, err);
+}
+
+int maple_host_mark(struct maple_host *host, int64_t program, int64_t iroot,
+		    enum maple_memo_mark mark, struct maple_error *err)
+{
+	const struct maple_wire_mark m = { program, iroot, mark };
+
+	return maple_host_number(host, MAPLE_WIRE_MARK, &m, NULL, err);
+}
+
+int maple_host_run_begin(struct maple_host *host, int64_t campaign,
+			 const struct maple_memo_run *start, int64_t *run,
+			 struct maple_error *err)
+{
+	const struct maple_wire_run m = {
+		.campaign = campaign,
+		.kind = start->kind,
+		.iroot = start->iroot,
+		.plan = start->plan,
+		.seed = start->seed,
+		.attempt = start->attempt,
+		.flip = start->flip,
+	};
+
+	return maple_host_number(host, MAPLE_WIRE_RUN, &m, run, err);
+}
+
+int maple_host_run_end(struct maple_host *host, int64_t run,
+		       const struct maple_memo_run_end *end,
+		       struct maple_error *err)
+{
+	const struct maple_wire_run_end m = {
+		.run = run,
+		.verdict = end->verdict,
+		.signo = end->signo,
+		.status = end->status,
+		.seconds = end->seconds,
+		.cpu_seconds = end->cpu_seconds,
+		.delivered = end->delivered,
+		.exposed = end->exposed,
+		.claimed = end->claimed,
+		.reason = end->reason,
+		.rested = end->rested,
+	};
+
+	return maple_host_number(host, MAPLE_WIRE_RUN_END, &m, NULL, err);
+}
+
+int maple_host_sample(struct maple_host *host, int64_t run,
+		      const struct maple_coverage *coverage,
+		      struct maple_error *err)
+{
+	const struct maple_wire_sample m = {
+		.run = run,
+		.coverage = { coverage, sizeof(*coverage) },
+	};
+
+	return maple_host_number(host, MAPLE_WIRE_SAMPLE, &m, NULL, err);
+}
+
+int maple_host_finding_store(struct maple_host *host, int64_t campaign,
+			     const struct maple_finding *finding,
+			     struct maple_error *err)
+{
+	struct maple_wire_store m = { .campaign = campaign };
+	char *json = maple_report_finding_encode(finding);
+	int e;
+
+	if (!json)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	m.finding = json;
+	e = maple_host_number(host, MAPLE_WIRE_STORE, &m, NULL, err);
+	free(json);
+	return e;
+}
+
+int maple_host_forget_program(struct maple_host *host, int64_t program,
+			      int64_t keep, struct maple_error *err)
+{
+	const struct maple_wire_forget m = { program, keep };
+
+	return maple_host_number(host, MAPLE_WIRE_FORGET, &m, NULL, err);
+}
+
+int maple_host_forget_finding(struct maple_host *host, const char *id,
+			      struct maple_error *err)
+{
+	const struct maple_wire_forget_finding m = { id };
+
+	return maple_host_number(host, MAPLE_WIRE_FORGET_FINDING, &m, NULL, err);
+}
+
+int maple_host_forget_all(struct maple_host *host, struct maple_error *err)
+{
+	return maple_host_number(host, MAPLE_WIRE_FORGET_ALL, "", NULL, err);
+}

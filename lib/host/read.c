@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* What reports read from mapled's memo. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <maple/report.h>
+#include "host/host.h"
+
+/* ---- structures, as they are ---- */
+
+static int take_struct(const struct maple_host_answer *answer, void *to,
+		       size_t size, struct maple_error *err)
+{
+	struct maple_wire_bytes counts = answer->message.counts.counts;
+
+	if (counts.size != size)
+		return maple_error_set(err, EPROTO,
+				       "mapled answers with %u bytes for %zu",
+				       counts.size, size);
+	memcpy(to, counts.data, size);
+	return 0;
+}
+
+int maple_host_coverage(struct maple_host *host, int64_t program,
+			struct maple_coverage *coverage, struct maple_error *err)
+{
+	const struct maple_wire_coverage m = { program };
+	struct maple_host_answer answer;
+	int e = maple_host_ask(host, MAPLE_WIRE_COVERAGE, &m, MAPLE_WIRE_COUNTS,
+			       &answer, err);
+
+	return e ? e : take_struct(&answer, coverage, sizeof(*coverage), err);
+}
+
+int maple_host_success(struct maple_host *host, int64_t program,
+		       struct maple_memo_success *success,
+		       struct maple_error *err)
+{
+	const struct maple_wire_success m = { program };
+	struct maple_host_answer answer;
+	int e = maple_host_ask(host, MAPLE_WIRE_SUCCESS, &m, MAPLE_WIRE_COUNTS,
+			       &answer, err);
+
+	return e ? e : take_struct(&answer, success, sizeof(*success), err);
+}
+
+struct samples {
+	struct maple_memo_sample *sample;
+	size_t n;
+};
+
+static int take_samples(void *ctx, const struct maple_host_answer *answer,
+			struct maple_error *err)
+{
+	struct maple_wire_bytes counts = answer->message.counts.counts;
+	size_t n = counts.size / sizeof(struct maple_memo_sample);
+	struct maple_memo_sample *grown;
+	struct samples *s = ctx;
+
+	if (!n)
+		return 0;
+	grown = reallocarray(s->sample, s->n + n, sizeof(*grown));
+	if (!grown)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	memcpy(grown + s->n, counts.data, n * sizeof(*grown));
+	s->sample = grown;
+	s->n += n;
+	return 0;
+}
+
+int maple_host_samples(struct maple_host *host, int64_t program, int64_t since,
+		       struct maple_memo_sample **samples, size_t *n,
+		       struct maple_error *err)
+{
+	const struct maple_wire_samples m = { program, since };
+	struct samples s = { 0 };
+	int e = maple_host_ask_all(host, MAPLE_WIRE_SAMPLES, &m,
+				   MAPLE_WIRE_COUNTS, take_samples, &s, err);
+
+	if (e) {
+		free(s.sample);
+		s = (struct samples){ 0 };
+	}
+	*samples = s.sample;
+	*n = s.n;
+	return e;
+}
+
+/* ---- programs ---- */
+
+struct programs {
+	struct maple_memo_program_info *info;
+	size_t n;
+};
+
+static char *copy(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+static int take_program(void *ctx, const struct maple_host_answer *answer,
+			struct maple_error *err)
+{
+	const struct maple_wire_info *m = &answer->message.info;
+	struct programs *p = ctx;
+	struct maple_memo_program_info *info =
+		reallocarray(p->info, p->n + 1, sizeof(*info));
+
+	if (!info)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	p->info = info;
+	info += p->n++;
+	*info = (struct maple_memo_program_info){
+		.id = m->id,
+		.build_id = copy(m->build_id),
+		.path = copy(m->path),
+		.input = copy(m->input),
+		.campaigns = m->campaigns,
+		.runs = m->runs,
+		.findings = m->findings,
+		.last_used = m->last_used,
+		.left = m->left,
+	};
+	if (!info->build_id || m->coverage.size != sizeof(info->coverage))
+		return maple_error_set(err, EPROTO, "mapled tells half of it");
+	memcpy(&info->coverage, m->coverage.data, sizeof(info->coverage));
+	return 0;
+}
+
+int maple_host_programs(struct maple_host *host,
+			struct maple_memo_program_info **programs, size_t *n,
+			struct maple_error *err)
+{
+	struct programs p = { 0 };
+	int e = maple_host_ask_all(host, MAPLE_WIRE_PROGRAMS, "",
+				   MAPLE_WIRE_INFO, take_program, &p, err);
+
+	if (e) {
+		maple_memo_programs_destroy(p.info, p.n);
+		p = (struct programs){ 0 };
+	}
+	*programs = p.info;
+	*n = p.n;
+	return e;
+}
+
+/* ---- findings ---- */
+
+struct found {
+	struct maple_finding **finding;
+	size_t n;
+};
+
+static int decode(const struct maple_wire_found *m,
+		  struct maple_finding **finding, struct maple_error *err)
+{
+	int e = maple_report_finding_decode(m->finding ? m->finding : "",
+					    finding, err);
+
+	if (e)
+		return e;
+	(*finding)->found_at = m->found_at;
+	(*finding)->times_seen = m->times_seen;
+	return 0;
+}
+
+static int take_finding(void *ctx, const struct maple_host_answer *answer,
+			struct maple_error *err)
+{
+	struct found *f = ctx;
+	struct maple_finding **grown;
+	int e;
+
+	grown = reallocarray(f->finding, f->n + 1, sizeof(*grown));
+	if (!grown)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	f->finding = grown;
+	e = decode(&answer->message.found, &grown[f->n], err);
+	if (!e)
+		f->n++;
+	return e;
+}
+
+int maple_host_findings(struct maple_host *host, int64_t program,
+			struct maple_finding ***findings, size_t *n,
+			struct maple_error *err)
+{
+	const struct maple_wire_findings m = { program };
+	struct found f = { 0 };
+	int e = maple_host_ask_all(host, MAPLE_WIRE_FINDINGS, &m,
+				   MAPLE_WIRE_FOUND, take_finding, &f, err);
+
+	if (e) {
+		maple_memo_findings_destroy(f.finding, f.n);
+		f = (struct found){ 0 };
+	}
+	*findings = f.finding;
+	*n = f.n;
+	return e;
+}
+
+int maple_host_finding_load(struct maple_host *host, const char *id,
+			    struct maple_finding **finding,
+			    struct maple_error *err)
+{
+	const struct maple_wire_load m = { id };
+	struct maple_host_answer answer;
+	int e = maple_host_ask(host, MAPLE_WIRE_LOAD, &m, MAPLE_WIRE_FOUND,
+			       &answer, err);
+
+	return e ? e : decode(&answer.message.found, finding, err);
+}
+
+/* ---- all of it ---- */
+
+static int copy_file(int fd, FILE *out, struct maple_error *err)
+{
+	char data[16384];
+	ssize_t n;
+
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return maple_error_set(err, errno, "mapled's file: %m");
+	while ((n = read(fd, data, sizeof(data))) > 0)
+		fwrite(data, 1, n, out);
+	if (n < 0)
+		return maple_error_set(err, errno, "mapled's file: %m");
+	if (fflush(out) || ferror(out))
+		return maple_error_set(err, EIO,
+				       "the export could not be written: %m");
+	return 0;
+}
+
+int maple_host_export(struct maple_host *host, FILE *out,
+		      struct maple_error *err)
+{
+	struct maple_host_answer answer;
+	int e = maple_host_ask(host, MAPLE_WIRE_DUMP, "", MAPLE_WIRE_NUMBER,
+			       &answer, err);
+
+	if (e)
+		return e;
+	if (answer.fd < 0)
+		return maple_error_set(err, EPROTO, "mapled sent no file");
+	e = copy_file(answer.fd, out, err);
+	close(answer.fd);
+	return e;
+}

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The memo as everybody calls it: a database of ours, or mapled's. What needs
+ * a binary as well as the database is put together here from both.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "host/host.h"
+#include "memo/sql.h"
+#include "memo/store.h"
+
+#define OLDER_BUILDS 8 /* that are looked at in a campaign */
+
+int maple_memo_check(struct maple_memo *memo, struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_check(memo->host, err);
+	return maple_store_check(memo, err);
+}
+
+int maple_memo_campaign_begin(struct maple_memo *memo,
+			      const struct maple_memo_campaign *campaign,
+			      int64_t *id, struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_campaign_begin(memo->host, campaign, id, err);
+	return maple_store_campaign_begin(memo, campaign, id, err);
+}
+
+int maple_memo_campaign_end(struct maple_memo *memo, int64_t campaign,
+			    const char *outcome, struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_campaign_end(memo->host, campaign, outcome,
+					       err);
+	return maple_store_campaign_end(memo, campaign, outcome, err);
+}
+
+int maple_memo_program(struct maple_memo *memo, int64_t campaign,
+		       const char *build_id, const char *path, int64_t *program,
+		       struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_program(memo->host, campaign, build_id, path,
+					  program, err);
+	return maple_store_program(memo, campaign, build_id, path, program, err);
+}
+
+int maple_memo_learn(struct maple_memo *memo, int64_t program,
+		     struct maple_memo_lesson *lessons, size_t n,
+		     struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_learn(memo->host, program, lessons, n, err);
+	return maple_store_learn(memo, program, lessons, n, err);
+}
+
+int maple_memo_mark(struct maple_memo *memo, int64_t program, int64_t iroot,
+		    enum maple_memo_mark mark, struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_mark(memo->host, program, iroot, mark, err);
+	return maple_store_mark(memo, program, iroot, mark, err);
+}
+
+int maple_memo_run_begin(struct maple_memo *memo, int64_t campaign,
+			 const struct maple_memo_run *start, int64_t *run,
+			 struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_run_begin(memo->host, campaign, start, run,
+					    err);
+	return maple_store_run_begin(memo, campaign, start, run, err);
+}
+
+int maple_memo_run_end(struct maple_memo *memo, int64_t run,
+		       const struct maple_memo_run_end *end,
+		       struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_run_end(memo->host, run, end, err);
+	return maple_store_run_end(memo, run, end, err);
+}
+
+int maple_memo_sample(struct maple_memo *memo, int64_t run,
+		      const struct maple_coverage *coverage,
+		      struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_sample(memo->host, run, coverage, err);
+	return maple_store_sample(memo, run, coverage, err);
+}
+
+int maple_memo_samples(struct maple_memo *memo, int64_t program, int64_t since,
+		       struct maple_memo_sample **samples, size_t *n,
+		       struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_samples(memo->host, program, since, samples,
+					  n, err);
+	return maple_store_samples(memo, program, since, samples, n, err);
+}
+
+int maple_memo_coverage(struct maple_memo *memo, int64_t program,
+			struct maple_coverage *coverage, struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_coverage(memo->host, program, coverage, err);
+	return maple_store_coverage(memo, program, coverage, err);
+}
+
+int maple_memo_success(struct maple_memo *memo, int64_t program,
+		       struct maple_memo_success *success,
+		       struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_success(memo->host, program, success, err);
+	return maple_store_success(memo, program, success, err);
+}
+
+int maple_memo_programs(struct maple_memo *memo,
+			struct maple_memo_program_info **programs, size_t *n,
+			struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_programs(memo->host, programs, n, err);
+	return maple_store_programs(memo, programs, n, err);
+}
+
+int maple_memo_findings(struct maple_memo *memo, int64_t program,
+			struct maple_finding ***findings, size_t *n,
+			struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_findings(memo->host, program, findings, n,
+					   err);
+	return maple_store_findings(memo, program, findings, n, err);
+}
+
+int maple_memo_finding_load(struct maple_memo *memo, const char *id,
+			    struct maple_finding **finding,
+			    struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_finding_load(memo->host, id, finding, err);
+	return maple_store_finding_load(memo, id, finding, err);
+}
+
+int maple_memo_finding_store(struct maple_memo *memo, int64_t campaign,
+			     const struct maple_finding *finding,
+			     struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_finding_store(memo->host, campaign, finding,
+						err);
+	return maple_store_finding_store(memo, campaign, finding, err);
+}
+
+int maple_memo_forget_program(struct maple_memo *memo, int64_t program,
+			      int64_t keep, struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_forget_program(memo->host, program, keep, err);
+	return maple_store_forget_program(memo, program, keep, err);
+}
+
+int maple_memo_forget_finding(struct maple_memo *memo, const char *id,
+			      struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_forget_finding(memo->host, id, err);
+	return maple_store_forget_finding(memo, id, err);
+}
+
+int maple_memo_forget_all(struct maple_memo *memo, struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_forget_all(memo->host, err);
+	return maple_store_forget_all(memo, err);
+}
+
+int maple_memo_older(struct maple_memo *memo, const char *build_id,
+		     const char *path, struct maple_memo_old *old,
+		     struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_older(memo->host, build_id, path, old, err);
+	return maple_store_older(memo, build_id, path, old, err);
+}
+
+int maple_memo_carried(struct maple_memo *memo, const char *build_id,
+		       const char *path,
+		       const struct maple_memo_carried *carried,
+		       unsigned int *count, struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_carried(memo->host, build_id, path, carried,
+					  count, err);
+	return maple_store_carried(memo, build_id, path, carried, count, err);
+}
+
+int maple_memo_export(struct maple_memo *memo, FILE *out,
+		      struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_export(memo->host, out, err);
+	return maple_store_export(memo, out, err);
+}
+
+int maple_memo_merge(struct maple_memo *memo, const char *path,
+		     struct maple_error *err)
+{
+	/* mapled reads no files of its clients'. */
+	if (memo->host)
+		return maple_error_set(err, EPERM,
+				       "mapled's memo database takes in another "
+				       "one for root only: sudo mapletest memo "
+				       "merge --db FILE, with the file that "
+				       "'mapletest doctor' names");
+	return maple_store_merge(memo, path, err);
+}
+
+/* ---- older builds ---- */
+
+void maple_memo_old_deinit(struct maple_memo_old *old)
+{
+	for (size_t i = 0; i < old->n; i++)
+		free(old->prints[i].fingerprint);
+	free(old->prints);
+	memset(old, 0, sizeof(*old));
+}
+
+/* What was found, with copies of what find() gives only for a moment. */
+struct findings {
+	size_t n;
+	int64_t *site;
+	struct maple_memo_event *event;
+};
+
+static void findings_deinit(struct findings *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		free((char *)f->event[i].function);
+		free((char *)f->event[i].file);
+		free((char *)f->event[i].fingerprint);
+	}
+	free(f->site);
+	free(f->event);
+}
+
+static bool copy(const char **to, const char *from)
+{
+	*to = from ? strdup(from) : NULL;
+	return !from || *to;
+}
+
+static int keep(struct findings *f, const struct maple_memo_build *build,
+		int64_t site, const struct maple_memo_event *now)
+{
+	struct maple_memo_event *e = &f->event[f->n];
+	bool all;
+
+	*e = *now;
+	e->build_id = build->build_id;
+	e->image = build->path;
+	all = copy(&e->function, now->function);
+	all &= copy(&e->file, now->file);
+	all &= copy(&e->fingerprint, now->fingerprint);
+	f->site[f->n++] = site;
+	return all ? 0 : -ENOMEM;
+}
+
+static int find_sites(const struct maple_memo_old *old,
+		      const struct maple_memo_build *build, struct findings *f)
+{
+	int e = 0;
+
+	f->site = calloc(old->n + 1, sizeof(*f->site));
+	f->event = calloc(old->n + 1, sizeof(*f->event));
+	if (!f->site || !f->event)
+		return -ENOMEM;
+	for (size_t i = 0; i < old->n && !e; i++) {
+		const struct maple_memo_print *p = &old->prints[i];
+		struct maple_memo_event now = { .call = p->call };
+
+		e = build->find(build->ctx, p->fingerprint, p->call, &now);
+		if (!e)
+			e = keep(f, build, p->site, &now);
+		else if (e != -ENOMEM)
+			e = 0;
+	}
+	return e;
+}
+
+static int carry_one(struct maple_memo *memo,
+		     const struct maple_memo_build *build,
+		     const struct maple_memo_old *old, unsigned int *carried,
+		     struct maple_error *err)
+{
+	struct findings f = { 0 };
+	struct maple_memo_carried c = { .image = old->image,
+					.by_name = old->by_name,
+					.of = old->n };
+	unsigned int count = 0;
+	int e = build->find ? find_sites(old, build, &f) : 0;
+
+	if (e) {
+		maple_error_set(err, ENOMEM, "out of memory");
+	} else {
+		c.n = f.n;
+		c.site = f.site;
+		c.found = f.event;
+		e = maple_memo_carried(memo, build->build_id, build->path, &c,
+				       &count, err);
+	}
+	*carried += count;
+	findings_deinit(&f);
+	return e;
+}
+
+/*
+ * Each round takes the newest build that is left. A few are enough: what they
+ * know holds what was carried to them.
+ */
+int maple_memo_carry(struct maple_memo *memo,
+		     const struct maple_memo_build *build,
+		     unsigned int *carried, struct maple_error *err)
+{
+	struct maple_memo_old old = { .image = 1 };
+	int e = 0;
+
+	*carried = 0;
+	for (int i = 0; i < OLDER_BUILDS && !e && !old.by_name; i++) {
+		maple_memo_old_deinit(&old);
+		e = maple_memo_older(memo, build->build_id, build->path, &old,
+				     err);
+		if (e || !old.image)
+			break;
+		e = carry_one(memo, build, &old, carried, err);
+	}
+	maple_memo_old_deinit(&old);
+	return e;
+}
