@@ -78,7 +78,7 @@ int maple_command_doctor(struct maple_settings *settings)
 {
 	static struct maple_probe probes[PROBES + 1];
 	char *const *argv = settings->argc ? settings->argv : NULL;
-	unsigned int n = maple_campaign_probe(argv, NULL, probes, PROBES);
+	unsigned int n = maple_campaign_probe(argv, NULL, NULL, probes, PROBES);
 	struct maple_report report = { .source = MAPLE_REPORT_PROBES,
 				       .argv = argv,
 				       .probes = probes,

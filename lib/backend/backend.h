@@ -128,6 +128,8 @@ struct maple_run {
 	uint64_t sites, hits[MAPLE_WAYS], calls, lost, unreached, spins;
 };
 
+struct maple_host;
+
 struct maple_backend_options {
 	const char *program; /* its path; NULL: none yet, for a probe */
 	char *const *argv;
@@ -137,6 +139,7 @@ struct maple_backend_options {
 	const char *agent; /* path of libmaple-agent.so, or NULL */
 	struct maple_registry *registry;
 	const struct maple_cpu *cpu; /* the target's */
+	struct maple_host *host;     /* mapled, or NULL */
 	void (*notice)(void *ctx, const char *text);
 	void *ctx;
 };
@@ -200,13 +203,13 @@ void maple_agent_probe(const struct maple_backend_options *options,
 int maple_backend_ebpf_create(const struct maple_backend_options *options,
 			      struct maple_backend **backend,
 			      struct maple_error *err);
-void maple_ebpf_probe(struct maple_ability *ability);
+void maple_ebpf_probe(struct maple_host *host, struct maple_ability *ability);
 
 /* kernel/enforce.c */
 int maple_backend_module_create(const struct maple_backend_options *options,
 				struct maple_backend **backend,
 				struct maple_error *err);
-void maple_module_probe(struct maple_ability *ability);
+void maple_module_probe(struct maple_host *host, struct maple_ability *ability);
 
 /* run.c; @beside gets order's SCHEDULE, or is NULL */
 int maple_backend_run(struct maple_backend *b, struct maple_backend *beside,
@@ -218,7 +221,7 @@ int maple_backend_errno(int e);
 void maple_run_deinit(struct maple_run *run);
 
 /* realtime.c */
-int maple_realtime_probe(struct maple_error *err);
+int maple_realtime_probe(struct maple_host *host, struct maple_error *err);
 void maple_realtime_allow(void);
 
 #endif

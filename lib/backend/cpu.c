@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+#include "../host/host.h"
 #include "../plan/automaton.h"
 #include "cpu.h"
 
@@ -48,6 +49,27 @@ static bool claim_any(struct maple_cpu *cpu, int first)
 			return true;
 	}
 	return false;
+}
+
+/* Our own threads get all CPUs but the target's. */
+static int leave(struct maple_cpu *cpu,
+		 void (*notice)(void *ctx, const char *text), void *ctx)
+{
+	cpu_set_t rest = cpu->before;
+
+	CPU_CLR(cpu->number, &rest);
+	if (CPU_COUNT(&rest) == 0) {
+		struct sched_param above = { MAPLE_PRIO_HOOK + 5 };
+
+		/* We sleep most of the time, but must get through. */
+		cpu->alone = true;
+		if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK,
+				       &above))
+			notice(ctx, "there is one CPU only and no permission "
+				    "to run above the target");
+		return 0;
+	}
+	return sched_setaffinity(0, sizeof(rest), &rest) ? -errno : 0;
 }
 
 /*
@@ -90,20 +112,32 @@ int maple_cpu_take(struct maple_cpu *cpu, double patience,
 			return -errno;
 		patience -= 0.05;
 	}
-	rest = cpu->before;
-	CPU_CLR(cpu->number, &rest);
-	if (CPU_COUNT(&rest) == 0) {
-		struct sched_param above = { MAPLE_PRIO_HOOK + 5 };
+	return leave(cpu, notice, ctx);
+}
 
-		/* We sleep most of the time, but must get through. */
-		cpu->alone = true;
-		if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK,
-				       &above))
-			notice(ctx, "there is one CPU only and no permission "
-				    "to run above the target");
-		return 0;
-	}
-	return sched_setaffinity(0, sizeof(rest), &rest) ? -errno : 0;
+/*
+ * maple_cpu_lease - the same, of mapled's CPUs, in the order of asking
+ *
+ * Errors: -EINTR when a signal came while it waited; what mapled says.
+ */
+int maple_cpu_lease(struct maple_cpu *cpu, struct maple_host *host,
+		    void (*notice)(void *ctx, const char *text), void *ctx,
+		    struct maple_error *err)
+{
+	int e;
+
+	memset(cpu, 0, sizeof(*cpu));
+	cpu->lock = -1;
+	if (sched_getaffinity(0, sizeof(cpu->before), &cpu->before))
+		return maple_error_set(err, errno, "our CPUs: %m");
+	e = maple_host_lease(host, &cpu->before, notice, ctx, &cpu->number, err);
+	if (e)
+		return e;
+	cpu->host = host;
+	e = leave(cpu, notice, ctx);
+	return e ? maple_error_set(err, -e, "cannot leave CPU %d: %s",
+				   cpu->number, strerror(-e))
+		 : 0;
 }
 
 /* maple_cpu_give_back - gives up the claim and returns to our own CPUs */
@@ -115,7 +149,10 @@ void maple_cpu_give_back(struct maple_cpu *cpu)
 		sched_setscheduler(0, SCHED_OTHER, &none);
 	else
 		sched_setaffinity(0, sizeof(cpu->before), &cpu->before);
+	if (cpu->host)
+		maple_host_give_back(cpu->host);
 	if (cpu->lock >= 0)
 		close(cpu->lock);
 	cpu->lock = -1;
+	cpu->host = NULL;
 }

@@ -4,18 +4,25 @@
 
 #include <sched.h>
 #include <stdbool.h>
+#include <maple/error.h>
+
+struct maple_host;
 
 /* The CPU that one target has to itself, as far as maple is concerned. */
 struct maple_cpu {
 	int number;
-	int lock;	  /* held while it is ours */
-	bool shared;	  /* another campaign had them all */
+	int lock;		 /* held while it is ours */
+	struct maple_host *host; /* it has lent it, and keeps the lock */
+	bool shared;		 /* another campaign had them all */
 	bool alone;	  /* there is no other CPU: we run on it as well */
 	cpu_set_t before; /* our own affinity before */
 };
 
 int maple_cpu_take(struct maple_cpu *cpu, double patience,
 		   void (*notice)(void *ctx, const char *text), void *ctx);
+int maple_cpu_lease(struct maple_cpu *cpu, struct maple_host *host,
+		    void (*notice)(void *ctx, const char *text), void *ctx,
+		    struct maple_error *err);
 void maple_cpu_give_back(struct maple_cpu *cpu);
 
 #endif

@@ -25,7 +25,8 @@ static const struct half {
 	bool observes, enforces;
 	int (*create)(const struct maple_backend_options *options,
 		      struct maple_backend **backend, struct maple_error *err);
-	void (*probe)(struct maple_ability *ability); /* but the agent's */
+	/* but the agent's */
+	void (*probe)(struct maple_host *host, struct maple_ability *ability);
 } halves[MAPLE_HALVES] = {
 	[MAPLE_HALF_AGENT] = { "agent", true, true, maple_backend_agent_create },
 	[MAPLE_HALF_EBPF] = { "ebpf", true, false, maple_backend_ebpf_create,
@@ -105,7 +106,7 @@ void maple_pair_look(const struct maple_backend_options *options,
 	maple_agent_probe(options, &ability[MAPLE_HALF_AGENT]);
 	for (int i = 0; i < MAPLE_HALVES; i++) {
 		if (halves[i].probe)
-			halves[i].probe(&ability[i]);
+			halves[i].probe(options->host, &ability[i]);
 		if (halves[i].create)
 			continue;
 		ability[i].error = -ENOTSUP;
@@ -220,6 +221,21 @@ static int open_halves(struct maple_pair *pair,
 	return halves[choice->enforce].create(&with, &pair->enforce, err);
 }
 
+static int take_cpu(struct maple_cpu *cpu,
+		    const struct maple_backend_options *options,
+		    double patience, struct maple_error *err)
+{
+	int e;
+
+	if (options->host)
+		return maple_cpu_lease(cpu, options->host, options->notice,
+				       options->ctx, err);
+	e = maple_cpu_take(cpu, patience, options->notice, options->ctx);
+	return e ? maple_error_set(err, -e, "no CPU for the target: %s",
+				   strerror(-e))
+		 : 0;
+}
+
 /*
  * maple_pair_create - the two backends that @choice names, for the program in
  * @options (whose cpu is ours to fill), and a CPU for it
@@ -237,11 +253,10 @@ int maple_pair_create(const struct maple_pair_choice *choice,
 
 	if (!pair)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	e = maple_cpu_take(&pair->cpu, patience, options->notice, options->ctx);
+	e = take_cpu(&pair->cpu, options, patience, err);
 	if (e) {
 		free(pair);
-		return maple_error_set(err, -e, "no CPU for the target: %s",
-				       strerror(-e));
+		return e;
 	}
 	e = open_halves(pair, choice, options, err);
 	if (e) {

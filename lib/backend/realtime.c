@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "../host/host.h"
 #include "backend.h"
 
 /* CAP_SYS_NICE of ours, by file capabilities, reaches the target this way. */
@@ -47,8 +48,8 @@ void maple_realtime_allow(void)
 		pass_on_nice();
 }
 
-/* maple_realtime_probe - -EPERM with the mend unless we may use them */
-int maple_realtime_probe(struct maple_error *err)
+/* Whether what we start may use them; 0 or -EPERM, or why we do not know. */
+static int try_out(struct maple_error *err)
 {
 	struct sched_param param = { MAPLE_PRIO_HOOK };
 	int status, e;
@@ -66,11 +67,34 @@ int maple_realtime_probe(struct maple_error *err)
 	e = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
 	if (!e)
 		return 0;
+	return maple_error_set(err, EPERM, "%s", strerror(e));
+}
+
+/*
+ * maple_realtime_probe - whether we may use them, asking @host if not
+ * @host: mapled, or NULL
+ *
+ * Errors: -EPERM with the mend.
+ */
+int maple_realtime_probe(struct maple_host *host, struct maple_error *err)
+{
+	struct maple_error why = { "" };
+	int e = try_out(&why);
+
+	if (e == -EPERM && host) {
+		e = maple_host_realtime(host, &why);
+		if (!e)
+			e = try_out(&why);
+	}
+	if (!e)
+		return 0;
+	if (e != -EPERM)
+		return maple_error_set(err, -e, "%s", why.text);
 	return maple_error_set(
 		err, EPERM,
-		"real-time priorities are refused (%s): run as root, or allow "
-		"them with `sudo setcap cap_sys_nice+ep \"$(command -v "
+		"real-time priorities are refused (%.200s): run as root, or "
+		"allow them with `sudo setcap cap_sys_nice+ep \"$(command -v "
 		"mapletest)\"`, or with the line `%s - rtprio 99` in "
-		"/etc/security/limits.conf and a new login",
-		strerror(e), "YOUR-USER");
+		"/etc/security/limits.conf and a new login, or start mapled",
+		why.text, "YOUR-USER");
 }

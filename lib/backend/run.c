@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "../clock.h"
+#include "../host/host.h"
 #include "backend.h"
 #include "launch.h"
 #include "process.h"
@@ -288,6 +289,13 @@ static int start(struct watch *w, const struct maple_backend *b, char **envp,
 	e = maple_launch_start(&w->launch, &start, err);
 	if (!b->options.exe)
 		w->program = w->launch.pid;
+	if (!e && b->options.host) {
+		const pid_t ours[] = { w->launch.guard, w->launch.pid };
+
+		e = maple_host_target(b->options.host, ours, 2, err);
+		if (e)
+			maple_launch_finish(&w->launch);
+	}
 	return e;
 }
 

@@ -18,6 +18,7 @@
 #include "internal.h"
 
 struct answers {
+	struct maple_host *host;
 	struct maple_probe *probes;
 	unsigned int n, max;
 };
@@ -59,7 +60,7 @@ static void probe_priorities(struct answers *a)
 {
 	struct maple_error err = { "" };
 
-	if (!maple_realtime_probe(&err))
+	if (!maple_realtime_probe(a->host, &err))
 		answer(a, "real-time priorities", MAPLE_PROBE_OK, "",
 		       "SCHED_FIFO may be used");
 	else
@@ -172,7 +173,8 @@ static void probe_backends(struct answers *a, const char *agent,
 	};
 	char *path = maple_campaign_find_agent(agent);
 	struct maple_backend_options options = { .agent = path,
-						 .program = program };
+						 .program = program,
+						 .host = a->host };
 	struct maple_pair_choice choice;
 	struct maple_error err = { "" };
 	int i, e = maple_pair_choose(NULL, &options, &choice, &err);
@@ -225,9 +227,10 @@ static char *probe_program(struct answers *a, const char *name)
 
 /* maple_campaign_probe - see maple/campaign.h */
 unsigned int maple_campaign_probe(char *const *argv, const char *agent,
+				  struct maple_host *host,
 				  struct maple_probe *probes, unsigned int max)
 {
-	struct answers a = { .probes = probes, .max = max };
+	struct answers a = { .probes = probes, .max = max, .host = host };
 	char *program = NULL;
 
 	probe_kernel(&a);

@@ -247,6 +247,7 @@ static int open_backends(struct maple_campaign *c)
 		.exclude = o->exclude,
 		.agent = c->agent,
 		.registry = c->registry,
+		.host = o->host,
 		.notice = pass_notice,
 		.ctx = c,
 	};
@@ -295,7 +296,7 @@ int maple_campaign_open(struct maple_campaign *c)
 	if (e)
 		return e;
 	c->agent = maple_campaign_find_agent(o->agent);
-	e = maple_realtime_probe(c->err);
+	e = maple_realtime_probe(o->host, c->err);
 	if (!e)
 		e = maple_io_init(&c->io, pass_notice, c, c->err);
 	if (e)

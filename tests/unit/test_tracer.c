@@ -553,7 +553,7 @@ static void schedule_is_left_alone(void **state)
 	struct maple_error err = { "" };
 	struct maple_cpu cpu;
 
-	if (maple_realtime_probe(&err))
+	if (maple_realtime_probe(NULL, &err))
 		skip();
 	assert_int_equal(maple_cpu_take(&cpu, 60, notice, NULL), 0);
 	order.cpus = &cpu.before;

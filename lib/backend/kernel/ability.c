@@ -52,8 +52,11 @@ static void not_loaded(struct maple_ability *ability, int error,
 	set(ability, error, text, mend);
 }
 
-/* maple_module_probe - whether maple.ko is there, and for us */
-void maple_module_probe(struct maple_ability *ability)
+/*
+ * maple_module_probe - whether maple.ko is there, and for us
+ * @host: mapled, if it is to be used by way of it; or NULL
+ */
+void maple_module_probe(struct maple_host *host, struct maple_ability *ability)
 {
 	struct maple_control_info info;
 	struct maple_control *control;
@@ -61,7 +64,7 @@ void maple_module_probe(struct maple_ability *ability)
 	char text[128];
 	int e;
 
-	e = maple_control_open(&control, &err);
+	e = maple_control_open_by(host, &control, &err);
 	if (e == -ENOENT)
 		not_loaded(ability, e, err.text);
 	else if (e)

@@ -14,6 +14,7 @@
 #include "../../plan/automaton.h"
 
 struct maple_control;
+struct maple_host;
 
 struct maple_control_info {
 	uint32_t version, features; /* enum maple_feature */
@@ -41,6 +42,9 @@ struct maple_control_status {
 };
 
 int maple_control_open(struct maple_control **control, struct maple_error *err);
+int maple_control_open_by(struct maple_host *host,
+			  struct maple_control **control,
+			  struct maple_error *err);
 void maple_control_close(struct maple_control *control);
 
 int maple_control_info(struct maple_control *control,

@@ -428,7 +428,7 @@ int maple_backend_module_create(const struct maple_backend_options *options,
 	m->base.ops = &module_ops;
 	m->base.options = *options;
 	m->calls = calloc(1, sizeof(*m->calls));
-	e = m->calls ? maple_control_open(&m->control, err)
+	e = m->calls ? maple_control_open_by(options->host, &m->control, err)
 		     : maple_error_set(err, ENOMEM, "out of memory");
 	if (!e)
 		e = maple_control_info(m->control, &info, err);

@@ -11,6 +11,7 @@
 #include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
+#include "../../host/host.h"
 #include "exchange.h"
 
 #define BUFFER 65536 /* a message of the module's takes half of it */
@@ -71,9 +72,16 @@ int maple_exchange(struct maple_control *control, struct nl_msg *msg,
 		   struct maple_answer *answer, const char *what,
 		   struct maple_error *err)
 {
-	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
-	int e = msg && cb ? nl_send_auto(control->sock, msg) : -NLE_NOMEM;
+	struct nl_cb *cb = NULL;
+	int e;
 
+	if (control->host && msg) {
+		e = maple_forward(control, msg, answer, what, err);
+		nlmsg_free(msg);
+		return e;
+	}
+	cb = nl_cb_alloc(NL_CB_DEFAULT);
+	e = msg && cb ? nl_send_auto(control->sock, msg) : -NLE_NOMEM;
 	nlmsg_free(msg);
 	if (cb) {
 		nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_valid, answer);
@@ -151,11 +159,39 @@ fail:
 	return e;
 }
 
+/*
+ * maple_control_open_by - the same, but it is @host that talks to maple.ko
+ * @host: NULL: we do
+ */
+int maple_control_open_by(struct maple_host *host, struct maple_control **made,
+			  struct maple_error *err)
+{
+	struct maple_control_info info;
+	struct maple_control *control;
+	int e;
+
+	if (!host)
+		return maple_control_open(made, err);
+	control = calloc(1, sizeof(*control));
+	if (!control)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	control->host = host;
+	control->session = maple_host_session(host);
+	e = maple_control_info(control, &info, err);
+	if (e)
+		maple_control_close(control);
+	else
+		*made = control;
+	return e;
+}
+
 /* maple_control_close - ends the session, if there is one; takes NULL */
 void maple_control_close(struct maple_control *control)
 {
 	if (!control)
 		return;
+	if (control->host)
+		maple_forward_close(control);
 	nl_socket_free(control->sock);
 	free(control);
 }

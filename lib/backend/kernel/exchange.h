@@ -8,8 +8,10 @@
 #include "control.h"
 
 struct maple_control {
-	struct nl_sock *sock;
+	struct nl_sock *sock; /* NULL: by way of the host */
 	int family;
+	struct maple_host *host;
+	int64_t session; /* the host's name for it */
 };
 
 /* What comes of an exchange. */
@@ -26,5 +28,11 @@ struct nl_msg *maple_exchange_message(struct maple_control *control,
 int maple_exchange(struct maple_control *control, struct nl_msg *msg,
 		   struct maple_answer *answer, const char *what,
 		   struct maple_error *err);
+
+/* forward.c */
+int maple_forward(struct maple_control *control, struct nl_msg *msg,
+		  struct maple_answer *answer, const char *what,
+		  struct maple_error *err);
+void maple_forward_close(struct maple_control *control);
 
 #endif

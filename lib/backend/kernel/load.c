@@ -162,7 +162,7 @@ void maple_bpf_close(struct maple_bpf *o)
 }
 
 /* maple_ebpf_probe - whether the observer can be loaded here */
-void maple_ebpf_probe(struct maple_ability *ability)
+void maple_ebpf_probe(struct maple_host *host, struct maple_ability *ability)
 {
 	struct observe_bpf *bpf;
 	bool multi;

@@ -19,6 +19,7 @@
 #include <maple/memo.h>
 #include <maple/suppressions.h>
 
+struct maple_host;
 struct maple_progress;
 
 enum maple_order { MAPLE_ORDER_RANKED, MAPLE_ORDER_PAPER };
@@ -66,6 +67,11 @@ struct maple_campaign_options {
 	bool baseline_fails; /* go on although the baseline fails */
 	bool fresh;	     /* forget what the memo knows of it first */
 	bool quiet_target;   /* its output goes nowhere but findings */
+	/*
+	 * mapled, which lends CPU, priorities and maple.ko; or NULL: we have
+	 * to have them. The memo is another matter: maple_host_memo().
+	 */
+	struct maple_host *host;
 	/* What is not to count; its counts of use change. Or NULL. */
 	struct maple_suppressions *suppressions;
 
@@ -233,11 +239,13 @@ struct maple_probe {
 /*
  * maple_campaign_probe - what maple can do here, for `mapletest doctor`
  * @argv: a program to look at as well, or NULL
+ * @host: mapled, whose help counts, or NULL
  * @probes: filled with up to @max answers
  *
  * Returns how many were filled.
  */
 unsigned int maple_campaign_probe(char *const *argv, const char *agent,
+				  struct maple_host *host,
 				  struct maple_probe *probes, unsigned int max);
 
 #endif

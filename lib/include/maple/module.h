@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * maple.ko on behalf of somebody else, for mapled: commands and answers of
+ * <maple/uapi.h> as their bare attributes. What they may say is the module's
+ * to check; whose target it is and which CPU, the caller's.
+ *
+ * Context: a struct maple_module has one session at most, which ends with it;
+ * it belongs to one thread.
+ */
+#ifndef MAPLE_MODULE_H
+#define MAPLE_MODULE_H
+
+#include <maple/error.h>
+#include <maple/uapi.h>
+#include <maple/wire.h>
+
+struct maple_module;
+
+/* maple_module_open - -ENOENT when maple.ko is not there */
+int maple_module_open(struct maple_module **module, struct maple_error *err);
+void maple_module_close(struct maple_module *module); /* takes NULL */
+
+struct maple_module_request {
+	unsigned int command; /* enum maple_cmd */
+	const void *attributes;
+	size_t size;
+	int fd;	 /* what the attribute PIDFD or FD is about, or -1 */
+	int cpu; /* the only one that START may name, besides none; or -1 */
+};
+
+/*
+ * maple_module_ask - sends @request, appends the answer's attributes
+ *
+ * Errors: -EBADMSG when these are no attributes, or name a file without one;
+ * -EACCES for another CPU; what the module refuses with, in its own words.
+ */
+int maple_module_ask(struct maple_module *module,
+		     const struct maple_module_request *request,
+		     struct maple_wire_buffer *answer, struct maple_error *err);
+
+#endif
