@@ -5,13 +5,17 @@
 # make demo       install what is missing, build, find a real bug
 # make check      install what the tests need, build, run all of them
 # make check-debug-kernel  the tests in guests, on kernels that watch themselves
-# make install    DESTDIR= and PREFIX= as usual
+# make check-packages  Debian's packages, installed and purged in guests
+# make deb        Debian's packages, into build/deb
+# make install    DESTDIR=, PREFIX= and LIBDIR= as usual
 # make style lint bench clean
 # V=1 shows the commands.
 
 O ?= build
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 DESTDIR ?=
+SHARED ?= # 1: mapletest takes libmaple.so.0, as Debian's packages want it
 CC ?= cc
 CLANG ?= clang
 LLVM_STRIP ?= llvm-strip
@@ -22,9 +26,12 @@ say = $(if $(V),@:,@printf '  %-7s %s\n' $(1) $(2))
 
 PKGS := libdw libelf sqlite3 jansson libxxhash libnl-genl-3.0 libbpf
 CFLAGS ?= -O2 -g
+CPPFLAGS ?=
+LDFLAGS ?=
 WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes \
 	-Wno-unused-parameter -Wno-missing-field-initializers
-BASE := -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -Ilib/include -Ilib
+BASE := -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -Ilib/include -Ilib \
+	$(CPPFLAGS)
 INCS := $(shell $(PKG_CONFIG) --cflags $(PKGS))
 LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lZydis -lpthread -ldl
 
@@ -40,6 +47,9 @@ lib_src := $(wildcard $(addprefix lib/,$(addsuffix /*.c,$(rooms)))) \
 	$(wildcard lib/*.c)
 agent_src := $(wildcard lib/agent/*.c lib/agent/*.S lib/plan/*.c)
 cli_src := $(wildcard cli/*.c)
+VERSION = $(shell sed -n 's/.*MAPLE_VERSION "\(.*\)"/\1/p' \
+	lib/include/maple/version.h)
+headers := $(wildcard lib/include/maple/*.h)
 lib_obj := $(lib_src:%.c=$(O)/lib/%.o)
 agent_obj := $(patsubst %,$(O)/agent/%.o,$(basename $(agent_src)))
 cli_obj := $(cli_src:%.c=$(O)/cli/%.o)
@@ -64,7 +74,7 @@ tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
 	$(O)/tests/bench/predict $(O)/tests/bench/sqlite_threads
 
 .PHONY: all tests demo check deps deps-check install style lint bench clean \
-	module modules-qemu check-debug-kernel
+	module modules-qemu check-debug-kernel check-packages deb
 all: $(programs)
 tests: all $(units) $(targets) $(helpers) $(tools)
 
@@ -82,6 +92,7 @@ $(O)/bpf/%.bpf.o: bpf/%.bpf.c
 		-c -o $@ $<
 	$(Q)$(LLVM_STRIP) -g $@
 
+.PRECIOUS: $(O)/bpf/%.bpf.o
 $(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
 	$(call say,GEN,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@.new && mv $@.new $@
@@ -108,25 +119,36 @@ $(O)/libmaple.a: $(lib_obj)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(O)/libmaple.so: $(lib_obj) lib/libmaple.map
+# What the public headers declare is what the library exports.
+$(O)/libmaple.map: $(headers)
+	@mkdir -p $(@D)
+	$(Q)(echo 'LIBMAPLE_0 { global:'; cat $^ | \
+		sed -n 's/.*\<\(maple_[a-z0-9_]*\)(.*/\1;/p' | sort -u; \
+		echo 'local: *; };') >$@
+
+$(O)/libmaple.so: $(lib_obj) $(O)/libmaple.map
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,libmaple.so.0 -Wl,-z,defs \
-		-Wl,--version-script=lib/libmaple.map -o $@ $(lib_obj) $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libmaple.so.0 \
+		-Wl,-z,defs -Wl,--version-script=$(O)/libmaple.map -o $@ \
+		$(lib_obj) $(LIBS)
 
 $(O)/libmaple-agent.so: $(agent_obj)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-z,now -nostartfiles \
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-z,defs -Wl,-z,now \
+		-nostartfiles \
 		-Wl,--wrap=memcpy,--wrap=memset \
 		-Wl,-soname,libmaple-agent.so -o $@ $^ -ldl -lpthread
 
 $(O)/maple-canary: cli/canary/canary.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -g -pthread -o $@ $<
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -g \
+		$(filter -ffile-prefix-map=%,$(CFLAGS)) -pthread \
+		$(LDFLAGS) -o $@ $<
 
-$(O)/mapletest: $(cli_obj) $(O)/libmaple.a
+$(O)/mapletest: $(cli_obj) $(O)/libmaple.$(if $(SHARED),so,a)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(if $(SHARED),,$(LIBS))
 
 $(O)/tests/unit/%: tests/unit/%.c $(O)/libmaple.a
 	@mkdir -p $(@D)
@@ -228,34 +250,42 @@ check-debug-kernel: deps-check
 	@tools/module -q $(O) debug
 	@MAPLE_QEMU_KERNELS='debug kcsan' MAPLE_CHECK_ONLY='^qemu/' tests/check $(O)
 
+check-packages: deps-check deb
+	@$(MAKE) --no-print-directory modules-qemu
+	@tests/check $(O) packages
+
 bench: tests
 	@tests/bench/acceptance $(O)
 	@tests/bench/compare $(O)
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/maple \
-		$(DESTDIR)$(PREFIX)/include/maple \
-		$(DESTDIR)$(PREFIX)/share/man/man1 \
-		$(DESTDIR)$(PREFIX)/share/maple/ci \
-		$(DESTDIR)$(PREFIX)/share/bash-completion/completions \
-		$(DESTDIR)$(PREFIX)/share/zsh/vendor-completions
+	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(LIBDIR)/maple \
+		$(LIBDIR)/pkgconfig $(PREFIX)/include/maple \
+		$(PREFIX)/share/maple/ci \
+		$(PREFIX)/share/bash-completion/completions \
+		$(PREFIX)/share/zsh/vendor-completions)
 	install -m 755 $(O)/mapletest $(DESTDIR)$(PREFIX)/bin/
-	install -m 755 $(O)/libmaple-agent.so $(O)/maple-canary \
-		$(DESTDIR)$(PREFIX)/lib/maple/
-	install -m 755 $(O)/libmaple.so $(DESTDIR)$(PREFIX)/lib/libmaple.so.0
-	ln -sf libmaple.so.0 $(DESTDIR)$(PREFIX)/lib/libmaple.so
-	install -m 644 $(O)/libmaple.a $(DESTDIR)$(PREFIX)/lib/
-	install -m 644 lib/include/maple/*.h \
-		$(DESTDIR)$(PREFIX)/include/maple/
-	install -m 644 packaging/man/mapletest.1 \
-		$(DESTDIR)$(PREFIX)/share/man/man1/
-	install -m 644 packaging/schema/*.json \
-		$(DESTDIR)$(PREFIX)/share/maple/
+	install -m 644 $(O)/libmaple-agent.so $(DESTDIR)$(LIBDIR)/maple/
+	install -m 755 $(O)/maple-canary $(DESTDIR)$(LIBDIR)/maple/
+	install -m 644 $(O)/libmaple.so $(DESTDIR)$(LIBDIR)/libmaple.so.0
+	ln -sf libmaple.so.0 $(DESTDIR)$(LIBDIR)/libmaple.so
+	install -m 644 $(headers) $(DESTDIR)$(PREFIX)/include/maple/
+	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
+		packaging/maple.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/maple.pc
+	for page in packaging/man/*; do \
+		install -m 644 -D $$page \
+		$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} || \
+		exit; done
+	install -m 644 packaging/schema/*.json $(DESTDIR)$(PREFIX)/share/maple/
 	install -m 644 packaging/ci/*.yml $(DESTDIR)$(PREFIX)/share/maple/ci/
 	install -m 644 packaging/completion/mapletest.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/mapletest
 	install -m 644 packaging/completion/_mapletest \
 		$(DESTDIR)$(PREFIX)/share/zsh/vendor-completions/
+
+deb:
+	@tools/deps build deb
+	$(Q)tools/deb $(O)
 
 style:
 	@tools/style

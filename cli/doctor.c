@@ -15,8 +15,10 @@
 /* Where maple-canary is: beside us, or where it was installed. */
 static char *find_canary(void)
 {
-	static const char *const places[] = { "maple-canary",
-					      "../lib/maple/maple-canary" };
+	static const char *const places[] = {
+		"maple-canary", "../lib/maple/maple-canary",
+		"../lib/x86_64-linux-gnu/maple/maple-canary"
+	};
 	char self[PATH_MAX], path[2 * PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
