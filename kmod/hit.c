@@ -159,10 +159,16 @@ void maple_hit_emit(struct maple_thread *t, struct maple_op *op)
 /* Whatever could not be done at once. */
 static void dispatch(struct maple_thread *t)
 {
+	int err = -EBUSY; /* it is on its way already */
+
 	if (!t->nops && !t->watch_off)
 		return;
-	if (atomic_read(&t->session->stepping) >= SLOTS ||
-	    maple_work_add(t, current, &t->work, hit_work, MAPLE_WORK_OPS))
+	if (atomic_read(&t->session->stepping) < SLOTS)
+		err = maple_work_add(t, current, &t->work, hit_work,
+				     MAPLE_WORK_OPS);
+	else if (!test_bit(MAPLE_WORK_OPS, &t->queued))
+		err = -EAGAIN;
+	if (err && err != -EBUSY)
 		run_all(t, false);
 }
 
