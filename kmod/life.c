@@ -79,7 +79,11 @@ static void on_fork(void *data, struct task_struct *task,
 		maple_count(s, threads_over);
 		goto out;
 	}
-	if (READ_ONCE(s->restored)) /* it inherits what is right */
+	/* It inherits what is right, unless it was copied before that. */
+	if (READ_ONCE(s->restored) &&
+	    (s->cpu < 0 ||
+	     !cpumask_equal(&child->cpus_mask, cpumask_of(s->cpu)) ||
+	     cpumask_equal(&task->cpus_mask, cpumask_of(s->cpu))))
 		t->native.known = false;
 	if (t->number != MAPLE_THREAD_NONE) {
 		t->pthread = child->thread.fsbase;

@@ -3,6 +3,7 @@
  * Sessions: their beginning, their end, and what user space asks of them.
  */
 #include <linux/cpu.h>
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -11,6 +12,8 @@
 #include <linux/workqueue.h>
 #include "kmod.h"
 #include "trace.h"
+
+#define CLONE_MS 50 /* that a system call may take to make a thread */
 
 LIST_HEAD(maple_sessions); /* sessions_lock; read under RCU */
 static DEFINE_MUTEX(sessions_lock);
@@ -311,6 +314,8 @@ void maple_session_release(struct maple_session *s)
  */
 void maple_session_destroy(struct maple_session *s)
 {
+	unsigned int i;
+
 	trace_maple_session(s->tgid, s->cpu, s->sched, 0);
 	WRITE_ONCE(s->ended, true);
 	maple_watchdog_stop(s);
@@ -319,6 +324,9 @@ void maple_session_destroy(struct maple_session *s)
 		cancel_work_sync(&s->canary);
 	maple_points_remove(s);
 	maple_watches_remove(s);
+	/* A child that was copied before has yet to come by. */
+	for (i = 0; i < CLONE_MS && maple_task_clones(s); i++)
+		usleep_range(1000, 2000);
 	mutex_lock(&sessions_lock);
 	list_del_rcu(&s->list);
 	mutex_unlock(&sessions_lock);

@@ -279,3 +279,23 @@ bool maple_task_waits(struct maple_session *s, struct maple_thread *self)
 	raw_spin_unlock(&s->threads_lock);
 	return waits;
 }
+
+/* maple_task_clones - whether any thread is in the middle of making one */
+bool maple_task_clones(struct maple_session *s)
+{
+	bool clones = false;
+	u32 i;
+
+	raw_spin_lock(&s->threads_lock);
+	for (i = 0; i < s->nthreads && !clones; i++) {
+		struct task_struct *task = s->thread[i]->task;
+		long nr = task && task_is_running(task)
+				  ? (long)task_pt_regs(task)->orig_ax
+				  : -1;
+
+		clones = nr == __NR_clone || nr == __NR_clone3 ||
+			 nr == __NR_fork || nr == __NR_vfork;
+	}
+	raw_spin_unlock(&s->threads_lock);
+	return clones;
+}
