@@ -9,21 +9,43 @@
 #include <linux/tracepoint.h>
 #include "kmod.h"
 
-#define LOOK_MS 20 /* how often a tracer is looked for */
+#define LOOK_MS 20 /* how often it is looked whether it may go on */
 
+/* Somebody has come to look: this thread is about to stop for him. */
+static bool is_stopped(void)
+{
+	return current->ptrace && READ_ONCE(current->jobctl) & JOBCTL_TRAP_STOP;
+}
+
+static bool is_over(struct maple_session *s)
+{
+	return READ_ONCE(s->resumed) || READ_ONCE(s->ended) ||
+	       fatal_signal_pending(current);
+}
+
+/*
+ * Above all others, and at work rather than asleep: on the one CPU no other
+ * thread of the target does anything more. Without one, all go on, and a
+ * sleep will do.
+ */
 static void stand(struct maple_thread *t)
 {
 	struct maple_session *s = t->session;
-	unsigned int left = MAPLE_CRASH_MS / LOOK_MS;
+	unsigned long until = jiffies + msecs_to_jiffies(MAPLE_CRASH_MS);
+	bool alone;
 
 	raw_spin_lock(&s->lock);
-	maple_task_hook(t); /* the first to run when it may */
+	alone = s->cpu >= 0 && !s->native;
+	maple_task_hook(t);
 	raw_spin_unlock(&s->lock);
-	while (left-- > 0 && !READ_ONCE(s->resumed) && !READ_ONCE(s->ended) &&
-	       !current->ptrace && !fatal_signal_pending(current))
-		wait_event_killable_timeout(
-			s->moved, READ_ONCE(s->resumed) || READ_ONCE(s->ended),
-			msecs_to_jiffies(LOOK_MS));
+	while (!is_over(s) && !is_stopped() && time_before(jiffies, until)) {
+		if (alone) {
+			cond_resched();
+			cpu_relax();
+		} else {
+			schedule_timeout_killable(msecs_to_jiffies(LOOK_MS));
+		}
+	}
 }
 
 /* Of the instruction, also while it is stepped over out of its line. */

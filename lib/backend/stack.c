@@ -96,17 +96,28 @@ static int on_thread(Dwfl_Thread *thread, void *arg)
 	return DWARF_CB_OK;
 }
 
-/* Stops the threads of @pid; returns how many of @tids are ours to read. */
-static int stop_all(pid_t pid, pid_t *tids)
+/* A stopped thread, and the signal that it was about to get. */
+struct stopped {
+	pid_t tid;
+	int signo;
+};
+
+/* Stops the threads of @pid; returns how many of @at are ours to read. */
+static int stop_all(pid_t pid, struct stopped *at)
 {
+	pid_t tids[THREADS];
 	int n = maple_process_threads(pid, tids, THREADS), i, kept = 0, ms = 0;
+	int status;
 
 	for (i = 0; i < n; i++)
 		if (!ptrace(PTRACE_SEIZE, tids[i], NULL, NULL) &&
 		    !ptrace(PTRACE_INTERRUPT, tids[i], NULL, NULL))
-			tids[kept++] = tids[i];
+			at[kept++] = (struct stopped){ tids[i], 0 };
 	for (i = 0; i < kept && ms < PATIENCE_MS;) {
-		if (waitpid(tids[i], NULL, __WALL | WNOHANG) != 0) {
+		status = 0;
+		if (waitpid(at[i].tid, &status, __WALL | WNOHANG) != 0) {
+			if (WIFSTOPPED(status) && !(status >> 16))
+				at[i].signo = WSTOPSIG(status);
 			i++;
 			continue;
 		}
@@ -116,12 +127,12 @@ static int stop_all(pid_t pid, pid_t *tids)
 	return i < kept ? -kept : kept;
 }
 
-static void let_go(const pid_t *tids, int n)
+static void let_go(const struct stopped *at, int n)
 {
 	int i;
 
 	for (i = 0; i < n; i++)
-		ptrace(PTRACE_DETACH, tids[i], NULL, NULL);
+		ptrace(PTRACE_DETACH, at[i].tid, NULL, at[i].signo);
 }
 
 static int walk_all(struct walk *walk, pid_t pid, struct maple_error *err)
@@ -155,7 +166,7 @@ int maple_stack_collect(pid_t pid, struct maple_stack **stacks,
 			unsigned int *nstacks, struct maple_error *err)
 {
 	struct walk walk = { 0 };
-	pid_t tids[THREADS];
+	struct stopped at[THREADS];
 	int n, e;
 
 	*stacks = NULL;
@@ -163,7 +174,7 @@ int maple_stack_collect(pid_t pid, struct maple_stack **stacks,
 	walk.stacks = calloc(THREADS, sizeof(*walk.stacks));
 	if (!walk.stacks)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	n = stop_all(pid, tids);
+	n = stop_all(pid, at);
 	if (n > 0)
 		e = walk_all(&walk, pid, err);
 	else
@@ -171,7 +182,7 @@ int maple_stack_collect(pid_t pid, struct maple_stack **stacks,
 				    "the threads of process %d cannot be "
 				    "stopped",
 				    pid);
-	let_go(tids, abs(n));
+	let_go(at, abs(n));
 	if (e || !walk.n) {
 		free(walk.stacks);
 		return e ? e
