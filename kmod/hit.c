@@ -127,7 +127,8 @@ static bool quick(struct maple_thread *t, struct maple_op *op)
 {
 	switch (op->type) {
 	case MAPLE_OP_BEFORE:
-		return maple_engine_glance(t, op);
+		return maple_engine_glance(t, op) &&
+		       !maple_watch_concerns(t, &op->acc);
 	case MAPLE_OP_AFTER:
 		return !maple_engine_minds(t, op);
 	case MAPLE_OP_NOTE:
@@ -143,15 +144,20 @@ static bool quick(struct maple_thread *t, struct maple_op *op)
  */
 void maple_hit_emit(struct maple_thread *t, struct maple_op *op)
 {
-	if (!t->nops && quick(t, op)) {
-		if (op->type != MAPLE_OP_BEFORE)
-			run(t, op, false);
-		else
-			maple_engine_pass(t, op);
-		if (op->type == MAPLE_OP_BEFORE && op->open)
-			open_put(t, op);
+	bool done;
+
+	/* Who arms a watchpoint comes before this or sees what is open. */
+	preempt_disable();
+	done = !t->nops && quick(t, op);
+	if (done && op->type == MAPLE_OP_BEFORE && op->open)
+		open_put(t, op);
+	preempt_enable();
+	if (done && op->type == MAPLE_OP_BEFORE)
+		maple_engine_pass(t, op);
+	else if (done)
+		run(t, op, false);
+	if (done)
 		return;
-	}
 	if (!WARN_ON_ONCE(t->nops == MAPLE_OPS))
 		t->op[t->nops++] = *op;
 }

@@ -33,7 +33,7 @@
 
 /* What a thread had before the session, or would have had. */
 struct maple_native {
-	bool known;
+	bool known; /* and to be given back */
 	bool reset_on_fork;
 	int policy, priority, nice;
 	cpumask_t cpus;
@@ -84,7 +84,7 @@ struct maple_thread {
 	u32 born;    /* children so far; session->threads_lock */
 	u64 pthread; /* its thread pointer; 0: as its task has it */
 	char name[MAPLE_PLAN_NAME];
-	struct maple_native native;
+	struct maple_native native; /* session->lock */
 	bool alive;
 	bool born_done; /* session->lock: the automaton knows it */
 	bool gone_done; /* session->lock: ... and that it has ended */
@@ -104,7 +104,8 @@ struct maple_thread {
 	/* session->watch_lock */
 	struct perf_event *watch;
 	u32 watch_generation;
-	bool watch_on;
+	bool watch_on; /* armed, or about to be, there: */
+	u64 watch_at, watch_size;
 
 	/* Works on the thread itself, each in flight at most once. */
 	struct callback_head work, birth, birth_by_parent, watch_work, crash;
@@ -250,6 +251,7 @@ void maple_native_restore(const struct maple_native *native,
 void maple_task_level(struct maple_thread *t, unsigned int prio);
 void maple_task_hook(struct maple_thread *t);
 void maple_task_settle(struct maple_thread *t);
+void maple_task_wishes(struct maple_thread *t, struct task_struct *task);
 void maple_task_keep(struct maple_thread *t);
 void maple_task_demote(struct maple_thread *t, bool demote);
 void maple_task_begin(struct maple_thread *t);
@@ -352,6 +354,8 @@ void maple_turn_spins(struct maple_thread *t, bool spins);
 /* watch.c */
 void maple_watch_follow(struct maple_session *s);
 void maple_watch_drop(struct maple_thread *t);
+bool maple_watch_concerns(const struct maple_thread *t,
+			  const struct maple_access *acc);
 void maple_watch_step(struct maple_thread *t, const struct maple_access *acc);
 void maple_watch_stepped(struct maple_thread *t);
 void maple_watches_remove(struct maple_session *s);

@@ -43,8 +43,10 @@ static void birth_work(struct callback_head *work)
 		find_stack(&acc);
 	}
 	/* Also when the session has ended meanwhile. */
-	if (t->number == MAPLE_THREAD_NONE || READ_ONCE(s->native))
+	if (t->number == MAPLE_THREAD_NONE || READ_ONCE(s->native)) {
 		maple_native_restore(&t->native, current);
+		t->native.known = false;
+	}
 	if (t->number == MAPLE_THREAD_NONE)
 		maple_thread_ended(t);
 	else
@@ -60,6 +62,27 @@ static void parent_work(struct callback_head *work)
 	maple_thread_refill(t->session);
 	maple_turn_born(t);
 	maple_work_done(t, MAPLE_WORK_PARENT);
+}
+
+/*
+ * What @child would natively have. What it has is copied from its parent, but
+ * some time ago: in the meantime that may have got its own back.
+ */
+static void inherit(struct maple_thread *t, struct task_struct *child,
+		    struct maple_thread *parent)
+{
+	struct maple_session *s = t->session;
+	struct maple_native own;
+
+	raw_spin_lock(&s->lock);
+	own = parent->native;
+	if (READ_ONCE(s->restored))
+		maple_native_save(&own, current);
+	maple_native_inherit(&t->native, &own);
+	t->native.known = s->sched != MAPLE_UAPI_NATIVE;
+	if (t->native.known && s->sched != MAPLE_UAPI_PCTLARGE)
+		set_user_nice(child, t->native.nice);
+	raw_spin_unlock(&s->lock);
 }
 
 static void on_fork(void *data, struct task_struct *task,
@@ -79,12 +102,7 @@ static void on_fork(void *data, struct task_struct *task,
 		maple_count(s, threads_over);
 		goto out;
 	}
-	/* It inherits what is right, unless it was copied before that. */
-	if (READ_ONCE(s->restored) &&
-	    (s->cpu < 0 ||
-	     !cpumask_equal(&child->cpus_mask, cpumask_of(s->cpu)) ||
-	     cpumask_equal(&task->cpus_mask, cpumask_of(s->cpu))))
-		t->native.known = false;
+	inherit(t, child, parent);
 	if (t->number != MAPLE_THREAD_NONE) {
 		t->pthread = child->thread.fsbase;
 		maple_log_event(parent, MAPLE_EV_CREATE,

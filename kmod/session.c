@@ -13,7 +13,7 @@
 #include "kmod.h"
 #include "trace.h"
 
-#define CLONE_MS 50 /* that a system call may take to make a thread */
+#define CLONE_MS 200 /* that a system call may take to make a thread */
 
 LIST_HEAD(maple_sessions); /* sessions_lock; read under RCU */
 static DEFINE_MUTEX(sessions_lock);
@@ -289,6 +289,7 @@ void maple_session_end(struct maple_session *s, u32 state)
 	wake_up_all(&s->moved);
 	maple_threads_restore(s);
 	WRITE_ONCE(s->restored, true);
+	maple_watch_follow(s);
 	mutex_unlock(&s->end_lock);
 	if (state == MAPLE_SESSION_DEADLINE || state == MAPLE_SESSION_STARVED)
 		pr_info("session on %d released: %s\n", s->tgid,
@@ -308,7 +309,7 @@ void maple_session_release(struct maple_session *s)
  *
  * First everyone gets its scheduling back, since to take a probe away waits
  * for those in its handler, and they may starve. Then what calls us goes:
- * probes, watchpoints, and last the tracepoints' way to the session, which
+ * watchpoints, probes, and last the tracepoints' way to the session, which
  * was needed so long for those that are forked meanwhile. What is left are
  * works in flight; see maple_session_put().
  */
@@ -317,16 +318,17 @@ void maple_session_destroy(struct maple_session *s)
 	unsigned int i;
 
 	trace_maple_session(s->tgid, s->cpu, s->sched, 0);
-	WRITE_ONCE(s->ended, true);
 	maple_watchdog_stop(s);
 	maple_session_end(s, MAPLE_SESSION_RELEASED);
 	if (s->canary.func)
 		cancel_work_sync(&s->canary);
-	maple_points_remove(s);
 	maple_watches_remove(s);
+	WRITE_ONCE(s->ended, true);
+	maple_points_remove(s);
 	/* A child that was copied before has yet to come by. */
 	for (i = 0; i < CLONE_MS && maple_task_clones(s); i++)
 		usleep_range(1000, 2000);
+	maple_threads_restore(s);
 	mutex_lock(&sessions_lock);
 	list_del_rcu(&s->list);
 	mutex_unlock(&sessions_lock);

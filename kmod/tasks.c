@@ -59,6 +59,8 @@ void maple_native_restore(const struct maple_native *native,
 
 	if (!native->known || native->policy == SCHED_DEADLINE)
 		return;
+	/* Of the real-time policies and SCHED_IDLE it is no attribute. */
+	set_user_nice(task, native->nice);
 	sched_setattr_nocheck(task, &attr);
 	if (!cpumask_equal(&task->cpus_mask, &native->cpus))
 		set_cpus_allowed_ptr(task, &native->cpus);
@@ -73,6 +75,7 @@ static void set_policy(struct maple_thread *t, struct task_struct *task,
 		.sched_policy = policy,
 		.sched_flags = SCHED_FLAG_RESET_ON_FORK,
 		.sched_priority = prio,
+		.sched_nice = task_nice(task),
 	};
 
 	lockdep_assert_held(&t->session->lock);
@@ -135,8 +138,35 @@ void maple_task_settle(struct maple_thread *t)
 }
 
 /*
- * maple_task_keep - what the program has changed itself becomes what it gets
- * back, and does not count before that
+ * maple_task_wishes - what the program has changed itself becomes what it gets
+ * back: all that is not as we have made it
+ */
+void maple_task_wishes(struct maple_thread *t, struct task_struct *task)
+{
+	struct maple_session *s = t->session;
+	struct maple_native *n = &t->native;
+
+	lockdep_assert_held(&s->lock);
+	if (!n->known)
+		return;
+	if (t->born_done && t->prio && !t->demoted &&
+	    (task->policy != SCHED_FIFO ||
+	     (task->rt_priority != t->prio &&
+	      task->rt_priority != MAPLE_PRIO_HOOK))) {
+		n->policy = task->policy;
+		n->priority = task->rt_priority;
+		n->reset_on_fork = task->sched_reset_on_fork;
+	}
+	if (s->sched != MAPLE_UAPI_PCTLARGE)
+		n->nice = task_nice(task);
+	if (s->cpu >= 0 &&
+	    !cpumask_equal(&task->cpus_mask, cpumask_of(s->cpu)))
+		cpumask_copy(&n->cpus, &task->cpus_mask);
+}
+
+/*
+ * maple_task_keep - what the program has changed itself is kept for later, and
+ * does not count before that
  *
  * Context: the watchdog; may sleep.
  */
@@ -148,23 +178,17 @@ void maple_task_keep(struct maple_thread *t)
 	if (!task)
 		return;
 	raw_spin_lock(&s->lock);
-	if (!s->native && t->born_done && t->prio && !t->demoted &&
-	    (task->policy != SCHED_FIFO ||
-	     (task->rt_priority != t->prio &&
-	      task->rt_priority != MAPLE_PRIO_HOOK))) {
-		t->native.policy = task->policy;
-		t->native.priority = task->rt_priority;
-		t->native.nice = task_nice(task);
-		t->native.reset_on_fork = task->sched_reset_on_fork;
-		set_prio(t, t->prio);
+	if (!s->native) {
+		maple_task_wishes(t, task);
+		if (t->born_done && t->prio &&
+		    task->rt_priority != MAPLE_PRIO_HOOK)
+			maple_task_settle(t);
 	}
 	raw_spin_unlock(&s->lock);
 	mutex_lock(&s->end_lock);
 	if (!s->native && s->cpu >= 0 &&
-	    !cpumask_equal(&task->cpus_mask, cpumask_of(s->cpu))) {
-		cpumask_copy(&t->native.cpus, &task->cpus_mask);
+	    !cpumask_equal(&task->cpus_mask, cpumask_of(s->cpu)))
 		set_cpus_allowed_ptr(task, cpumask_of(s->cpu));
-	}
 	mutex_unlock(&s->end_lock);
 	put_task_struct(task);
 }
@@ -289,10 +313,12 @@ bool maple_task_clones(struct maple_session *s)
 	raw_spin_lock(&s->threads_lock);
 	for (i = 0; i < s->nthreads && !clones; i++) {
 		struct task_struct *task = s->thread[i]->task;
-		long nr = task && task_is_running(task)
-				  ? (long)task_pt_regs(task)->orig_ax
-				  : -1;
+		unsigned int state = task ? READ_ONCE(task->__state) : 0;
+		long nr = -1;
 
+		/* It may wait for memory; it does not sleep otherwise. */
+		if (task && (!state || state & TASK_UNINTERRUPTIBLE))
+			nr = (long)task_pt_regs(task)->orig_ax;
 		clones = nr == __NR_clone || nr == __NR_clone3 ||
 			 nr == __NR_fork || nr == __NR_vfork;
 	}

@@ -204,7 +204,11 @@ void maple_threads_restore(struct maple_session *s)
 			continue;
 		get_task_struct(task);
 		raw_spin_unlock(&s->threads_lock);
+		raw_spin_lock(&s->lock);
+		maple_task_wishes(t, task);
+		raw_spin_unlock(&s->lock);
 		maple_native_restore(&t->native, task);
+		t->native.known = false; /* from now on its own affair */
 		put_task_struct(task);
 		raw_spin_lock(&s->threads_lock);
 	}

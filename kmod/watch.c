@@ -11,7 +11,8 @@
  *
  * An emulated machine (QEMU's TCG) never gets past an instruction that is
  * stepped over and hits a watchpoint, so the thread's own watch rests while
- * it does an access that it has announced; that needs no telling anyhow.
+ * it does an access that it has announced; that needs no telling anyhow. Also
+ * where the watch is armed, by another thread, while it stands there.
  */
 #include <linux/hw_breakpoint.h>
 #include "kmod.h"
@@ -96,6 +97,14 @@ static void arm(struct maple_thread *t, u64 addr, u64 size, u32 generation)
 	lockdep_assert_held(&s->watch_lock);
 	if (t->watch_generation == generation && t->watch_on)
 		return;
+	if (t->watch && t->watch_on)
+		perf_event_disable(t->watch);
+	WRITE_ONCE(t->watch_at, addr);
+	WRITE_ONCE(t->watch_size, part_of(addr, size));
+	WRITE_ONCE(t->watch_on, true);
+	/* What it begins from now on, it begins by maple_watch_step(). */
+	if (data_race(announced(t, addr)))
+		t->watch_off = true;
 	hw_breakpoint_init(&attr);
 	attr.bp_addr = addr;
 	attr.bp_len = part_of(addr, size);
@@ -106,10 +115,10 @@ static void arm(struct maple_thread *t, u64 addr, u64 size, u32 generation)
 	if (t->watch ? modify_user_hw_breakpoint(t->watch, &attr)
 		     : !create(t, &attr)) {
 		s->watch_refused = true;
+		WRITE_ONCE(t->watch_on, false);
 		return;
 	}
 	t->watch_generation = generation;
-	t->watch_on = true;
 	maple_count(s, watches);
 }
 
@@ -117,7 +126,7 @@ static void disarm(struct maple_thread *t)
 {
 	if (t->watch && t->watch_on)
 		perf_event_disable(t->watch);
-	t->watch_on = false;
+	WRITE_ONCE(t->watch_on, false);
 }
 
 /*
@@ -152,14 +161,22 @@ void maple_watch_follow(struct maple_session *s)
 	mutex_unlock(&s->watch_lock);
 }
 
+/* maple_watch_concerns - whether @acc of @t touches what its watch is on */
+bool maple_watch_concerns(const struct maple_thread *t,
+			  const struct maple_access *acc)
+{
+	u64 addr = READ_ONCE(t->watch_at), size = READ_ONCE(t->watch_size);
+
+	return READ_ONCE(t->watch_on) && addr < acc->addr + acc->size &&
+	       acc->addr < addr + size;
+}
+
 /* maple_watch_step - @t, the caller, is about to do @acc, as announced */
 void maple_watch_step(struct maple_thread *t, const struct maple_access *acc)
 {
 	struct maple_session *s = t->session;
 
-	if (!READ_ONCE(s->watch_size) || t->watch_off ||
-	    (s->watch_addr >= acc->addr + acc->size ||
-	     acc->addr >= s->watch_addr + s->watch_size))
+	if (t->watch_off || !maple_watch_concerns(t, acc))
 		return;
 	mutex_lock(&s->watch_lock);
 	t->watch_off = true;
