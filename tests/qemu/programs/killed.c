@@ -70,11 +70,11 @@ static void kill_target(unsigned int n, const char *path)
 		victim_go(&v);
 		nap(any(80000));
 		kill(v.pid, SIGKILL);
-		if (waitpid(v.pid, &status, 0) != v.pid ||
-		    status != SIGKILL)
+		if (waitpid(v.pid, &status, 0) != v.pid || status != SIGKILL)
 			fail("the target ended before: %#x", status);
-		for (ms = 0; ms < PATIENCE && session_look(c, NULL) !=
-						      MAPLE_SESSION_GONE; ms++)
+		for (ms = 0; ms < PATIENCE &&
+			     session_look(c, NULL) != MAPLE_SESSION_GONE;
+		     ms++)
 			nap(1000);
 		if (ms == PATIENCE)
 			fail("the session does not know of the target's end");

@@ -112,8 +112,7 @@ static void become(const struct victim_native *native)
 		if (native->cpus >> i & 1)
 			CPU_SET(i, &cpus);
 	if (sched_setscheduler(0, native->policy, &param) ||
-	    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid),
-			native->nice) ||
+	    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), native->nice) ||
 	    sched_setaffinity(0, sizeof(cpus), &cpus))
 		die("scheduling");
 	tell(native, false);

@@ -47,10 +47,8 @@ struct victim_page {
 
 #define VICTIM_NATIVES 5
 static const struct victim_native victim_natives[VICTIM_NATIVES] = {
-	{ SCHED_OTHER, 0, 0, 3 },
-	{ SCHED_BATCH, 0, 7, 3 },
-	{ SCHED_OTHER, 0, 3, 1 },
-	{ SCHED_RR | SCHED_RESET_ON_FORK, 5, 0, 3 },
+	{ SCHED_OTHER, 0, 0, 3 }, { SCHED_BATCH, 0, 7, 3 },
+	{ SCHED_OTHER, 0, 3, 1 }, { SCHED_RR | SCHED_RESET_ON_FORK, 5, 0, 3 },
 	{ SCHED_IDLE, 0, 5, 3 },
 };
 

@@ -25,7 +25,7 @@
 #include "backend/kernel/control.h"
 #include "victim.h"
 
-#define CPU	 1 /* that sessions pin to */
+#define CPU	 1     /* that sessions pin to */
 #define PATIENCE 60000 /* ms until what must happen has not */
 
 struct victim {
@@ -197,8 +197,7 @@ static inline int session_start(struct maple_control *c, const struct victim *v,
 }
 
 static inline int session_probes(struct maple_control *c,
-				 const struct victim *v,
-				 struct maple_error *err)
+				 const struct victim *v, struct maple_error *err)
 {
 	static const enum victim_label labels[] = { VICTIM_STORE, VICTIM_LOAD,
 						    VICTIM_NEVER };
@@ -212,9 +211,8 @@ static inline int session_probes(struct maple_control *c,
 	return e;
 }
 
-static inline struct maple_control *session_on(const struct victim *v,
-					       unsigned int how,
-					       uint32_t deadline_ms)
+static inline struct maple_control *
+session_on(const struct victim *v, unsigned int how, uint32_t deadline_ms)
 {
 	struct maple_control *c = session_open();
 	struct maple_error err;
