@@ -50,9 +50,11 @@ cli_src := $(wildcard cli/*.c)
 VERSION = $(shell sed -n 's/.*MAPLE_VERSION "\(.*\)"/\1/p' \
 	lib/include/maple/version.h)
 headers := $(wildcard lib/include/maple/*.h)
+daemon_src := $(wildcard daemon/*.c)
 lib_obj := $(lib_src:%.c=$(O)/lib/%.o)
 agent_obj := $(patsubst %,$(O)/agent/%.o,$(basename $(agent_src)))
 cli_obj := $(cli_src:%.c=$(O)/cli/%.o)
+daemon_obj := $(daemon_src:%.c=$(O)/cli/%.o)
 
 units := $(patsubst tests/unit/%.c,$(O)/tests/unit/%, \
 	$(wildcard tests/unit/test_*.c))
@@ -68,7 +70,7 @@ helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
 	$(wildcard tests/e2e/lib/*.c)) \
 	$(patsubst tests/qemu/programs/%.c,$(O)/tests/qemu/%, \
 	$(wildcard tests/qemu/programs/*.c))
-programs := $(O)/mapletest $(O)/libmaple.a $(O)/libmaple.so \
+programs := $(O)/mapletest $(O)/mapled $(O)/libmaple.a $(O)/libmaple.so \
 	$(O)/libmaple-agent.so $(O)/maple-canary
 tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
 	$(O)/tests/bench/predict $(O)/tests/bench/sqlite_threads
@@ -149,6 +151,11 @@ $(O)/maple-canary: cli/canary/canary.c
 $(O)/mapletest: $(cli_obj) $(O)/libmaple.$(if $(SHARED),so,a)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(if $(SHARED),,$(LIBS))
+
+$(O)/mapled: $(daemon_obj) $(O)/libmaple.$(if $(SHARED),so,a)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(if $(SHARED),,$(LIBS)) \
+		-lsystemd
 
 $(O)/tests/unit/%: tests/unit/%.c $(O)/libmaple.a
 	@mkdir -p $(@D)
@@ -265,6 +272,7 @@ install: all
 		$(PREFIX)/share/bash-completion/completions \
 		$(PREFIX)/share/zsh/vendor-completions)
 	install -m 755 $(O)/mapletest $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 -D $(O)/mapled $(DESTDIR)$(PREFIX)/sbin/mapled
 	install -m 644 $(O)/libmaple-agent.so $(DESTDIR)$(LIBDIR)/maple/
 	install -m 755 $(O)/maple-canary $(DESTDIR)$(LIBDIR)/maple/
 	install -m 644 $(O)/libmaple.so $(DESTDIR)$(LIBDIR)/libmaple.so.0

@@ -233,3 +233,10 @@ int maple_memo_foreign(struct maple_memo *memo, int64_t program, uint64_t owner,
 	return maple_sql_find(memo, MAPLE_SQL_FOREIGN, n, err, "ii", program,
 			      (int64_t)owner);
 }
+
+int maple_memo_run_campaign(struct maple_memo *memo, int64_t run,
+			    int64_t *campaign, struct maple_error *err)
+{
+	return maple_sql_find(memo, MAPLE_SQL_RUN_CAMPAIGN, campaign, err, "i",
+			      run);
+}

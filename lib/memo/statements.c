@@ -146,6 +146,7 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"SELECT answer FROM campaigns WHERE id = ? AND request = ?",
 	[MAPLE_SQL_CAMPAIGN_NOTE] =
 		"UPDATE campaigns SET request = ?2, answer = ?3 WHERE id = ?1",
+	[MAPLE_SQL_RUN_CAMPAIGN] = "SELECT campaign FROM runs WHERE id = ?",
 	[MAPLE_SQL_FOREIGN] = "SELECT count(*) FROM campaigns"
 			      " WHERE owner IS NOT ?2 - 1"
 			      " AND program IN " SAME_EXECUTABLE,

@@ -414,6 +414,7 @@ int maple_memo_merge(struct maple_memo *memo, const char *path,
  * maple_memo_done - 1 if request @serial was the last that was done for
  * @campaign, with its answer; else 0
  * maple_memo_note - it is from now on; in the transaction that does it
+ * maple_memo_run_campaign - whose run it is; 0: nobody's
  * maple_memo_foreign - how many campaigns on @program's executable others own
  */
 int maple_memo_resume(struct maple_memo *memo, int64_t campaign,
@@ -423,6 +424,8 @@ int maple_memo_done(struct maple_memo *memo, int64_t campaign, uint32_t serial,
 		    int64_t *answer, struct maple_error *err);
 int maple_memo_note(struct maple_memo *memo, int64_t campaign, uint32_t serial,
 		    int64_t answer, struct maple_error *err);
+int maple_memo_run_campaign(struct maple_memo *memo, int64_t run,
+			    int64_t *campaign, struct maple_error *err);
 int maple_memo_foreign(struct maple_memo *memo, int64_t program, uint64_t owner,
 		       int64_t *n, struct maple_error *err);
 

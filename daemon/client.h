@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_DAEMON_CLIENT_H
+#define MAPLE_DAEMON_CLIENT_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <maple/wire.h>
+#include "server.h"
+
+#define MAPLE_SESSIONS 4 /* with maple.ko, of a client */
+
+struct maple_client {
+	struct maple_server *server;
+	struct maple_client *next, *before; /* of all */
+	int sock;
+	sd_event_source *source;
+
+	struct ucred peer;
+	bool may_use, is_root, greeted;
+	bool closing; /* as soon as all is said */
+	int process;  /* a pidfd; -1 before HELLO */
+
+	struct maple_wire_buffer in, out;
+	size_t said; /* of out */
+	int in_fds[2 * MAPLE_WIRE_FDS];
+	unsigned int nin_fds;
+	int out_fd; /* goes with byte out_fd_at of out; -1: none */
+	size_t out_fd_at;
+	uint32_t serial;	 /* of the request at hand */
+	int fds[MAPLE_WIRE_FDS]; /* ... and what came with it */
+	unsigned int nfds;
+
+	int64_t campaign, program; /* 0: none */
+
+	/* queue.c */
+	struct maple_client *next_waiting;
+	bool waits;
+	cpu_set_t wanted;
+	uint32_t lease_serial; /* of the request */
+	unsigned int place;    /* as it was told */
+	int cpu, lock;	       /* lent; -1: none */
+
+	/* target.c */
+	int target[MAPLE_WIRE_FDS];
+	unsigned int ntargets;
+
+	/* module.c */
+	struct maple_client_session {
+		int64_t name;
+		struct maple_module *module; /* NULL: free */
+	} session[MAPLE_SESSIONS];
+};
+
+int maple_client_create(struct maple_server *server, int sock,
+			struct maple_error *err);
+void maple_client_destroy(struct maple_client *client);
+int maple_client_say(struct maple_client *client, unsigned int type,
+		     const void *message, uint32_t serial, int fd);
+void maple_client_refuse(struct maple_client *client, uint32_t serial, int e,
+			 const char *text);
+
+#endif

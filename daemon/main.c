@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* mapled: options, and the service. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <maple/version.h>
+#include <maple/wire.h>
+#include "journal.h"
+#include "server.h"
+
+enum { STATUS_USAGE = 2, STATUS_FAILED = 125 };
+
+static const struct word {
+	const char *name, *argument, *help;
+} words[] = {
+	{ "socket", "PATH", "listen there, not where the settings say" },
+	{ "db", "FILE", "the memo database, not that of the settings" },
+	{ "config", "FILE", "the settings (default: " MAPLE_SETTINGS_FILE ")" },
+	{ "check-config", NULL,
+	  "read the settings, say what is wrong, and end" },
+	{ "protocol", NULL, "describe what is said over the socket, and end" },
+	{ "version", NULL, "print the version" },
+	{ "help", NULL, "print this help" },
+};
+
+enum { SOCKET, DB, CONFIG, CHECK_CONFIG, PROTOCOL, VERSION, HELP };
+#define WORDS (sizeof(words) / sizeof(*words))
+
+static int say(int status, const char *text)
+{
+	fprintf(stderr, "mapled: %s\n", text);
+	return status;
+}
+
+static int help(void)
+{
+	puts("mapled lends CPUs, real-time priorities and maple.ko to "
+	     "mapletest, and keeps\nthe memo database of all.\n\n"
+	     "usage: mapled [options]\n\noptions:");
+	for (size_t i = 0; i < WORDS; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "--%s%s%s", words[i].name,
+			 words[i].argument ? " " : "",
+			 words[i].argument ? words[i].argument : "");
+		printf("  %-18s %s\n", name, words[i].help);
+	}
+	puts("\nexit status: 0 stopped, 2 usage or wrong settings, 125 mapled "
+	     "could not do\nits work");
+	return 0;
+}
+
+/* The default need not be there; what is asked for has to. */
+static int read_settings(struct maple_settings *settings, const char *file,
+			 struct maple_error *err)
+{
+	int e = maple_settings_read(settings, file ? file : MAPLE_SETTINGS_FILE,
+				    err);
+
+	return e == -ENOENT && !file ? 0 : e;
+}
+
+static int set(char **to, const char *value)
+{
+	char *copy = value ? strdup(value) : NULL;
+
+	if (!value)
+		return 0;
+	free(*to);
+	*to = copy;
+	return copy ? 0 : -ENOMEM;
+}
+
+static int serve(const char *const *given)
+{
+	struct maple_error err = { "out of memory" };
+	struct maple_server server = { 0 };
+	int status = 0, e = maple_settings_init(&server.settings);
+
+	if (!e)
+		e = read_settings(&server.settings, given[CONFIG], &err);
+	if (e) {
+		status = e == -EINVAL ? STATUS_USAGE : STATUS_FAILED;
+	} else if (!given[CHECK_CONFIG]) {
+		if (set(&server.settings.socket, given[SOCKET]) ||
+		    set(&server.settings.database, given[DB]) ||
+		    maple_server_open(&server, &err) ||
+		    maple_server_run(&server, &err))
+			status = STATUS_FAILED;
+	}
+	if (status && given[CHECK_CONFIG])
+		say(status, err.text);
+	else if (status)
+		maple_journal(LOG_ERR, NULL, "%s", err.text);
+	maple_server_close(&server);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct option longs[WORDS + 1] = { 0 };
+	const char *given[WORDS] = { NULL };
+	char text[128];
+	int c, at = 0;
+
+	signal(SIGPIPE, SIG_IGN);
+	for (size_t i = 0; i < WORDS; i++)
+		longs[i] = (struct option){ words[i].name,
+					    words[i].argument ? required_argument
+							      : no_argument,
+					    NULL, 0 };
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":h", longs, &at)) != -1) {
+		if (c == 'h')
+			return help();
+		if (c) {
+			snprintf(text, sizeof(text),
+				 "%.60s: %s; see mapled "
+				 "--help",
+				 argv[optind - 1],
+				 c == ':' ? "a value is missing"
+					  : "there is no such option");
+			return say(STATUS_USAGE, text);
+		}
+		given[at] = optarg ? optarg : "";
+	}
+	if (optind < argc) {
+		snprintf(text, sizeof(text),
+			 "'%.60s': mapled takes options "
+			 "only; see mapled --help",
+			 argv[optind]);
+		return say(STATUS_USAGE, text);
+	}
+	if (given[HELP])
+		return help();
+	if (given[VERSION]) {
+		printf("mapled %s, protocol %d\n", MAPLE_VERSION,
+		       MAPLE_WIRE_VERSION);
+		return 0;
+	}
+	if (given[PROTOCOL]) {
+		maple_wire_describe(stdout);
+		return 0;
+	}
+	return serve(given);
+}

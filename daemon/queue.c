@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * CPUs are lent in the order of asking; who can use none that is free lets
+ * those behind it go ahead. A CPU is claimed by an abstract socket's name, as
+ * campaigns without us do it, and the claim is handed to the client: it lasts
+ * as long as one of us has it open, also when we die and are started again.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <fcntl.h>
+#include "journal.h"
+#include "queue.h"
+
+/* Campaigns without us come and go unseen. */
+#define RETRY_US 100000
+
+static socklen_t name_of(int cpu, struct sockaddr_un *addr)
+{
+	int n;
+
+	memset(addr, 0, sizeof(*addr));
+	addr->sun_family = AF_UNIX;
+	n = snprintf(addr->sun_path + 1, sizeof(addr->sun_path) - 1,
+		     "maple-cpu-%d", cpu);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
+}
+
+static int claim(int cpu)
+{
+	struct sockaddr_un addr;
+	socklen_t size = name_of(cpu, &addr);
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&addr, size)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* ---- who waits ---- */
+
+static void unlink_waiting(struct maple_client *client)
+{
+	struct maple_server *s = client->server;
+	struct maple_client **at, *last = NULL;
+
+	for (at = &s->first; *at != client; at = &(*at)->next_waiting)
+		last = *at;
+	*at = client->next_waiting;
+	if (s->last == client)
+		s->last = last;
+	client->next_waiting = NULL;
+	client->waits = false;
+	s->waiting--;
+}
+
+static void lend(struct maple_client *client, int cpu, int lock)
+{
+	const struct maple_wire_leased leased = { (uint32_t)cpu };
+	int theirs = fcntl(lock, F_DUPFD_CLOEXEC, 3);
+
+	unlink_waiting(client);
+	client->cpu = cpu;
+	client->lock = lock;
+	client->server->leased++;
+	maple_journal(LOG_INFO, client, "CPU %d is lent to process %d", cpu,
+		      client->peer.pid);
+	if (theirs < 0)
+		maple_client_refuse(client, client->lease_serial, EMFILE,
+				    "mapled has too many files open");
+	else
+		maple_client_say(client, MAPLE_WIRE_LEASED, &leased,
+				 client->lease_serial, theirs);
+	sd_event_source_set_io_events(client->source, EPOLLIN | EPOLLOUT);
+}
+
+static bool try_lend(struct maple_client *client)
+{
+	int lock;
+
+	for (int cpu = CPU_SETSIZE - 1; cpu >= 0; cpu--) {
+		if (!CPU_ISSET(cpu, &client->wanted))
+			continue;
+		lock = claim(cpu);
+		if (lock < 0)
+			continue;
+		lend(client, cpu, lock);
+		return true;
+	}
+	return false;
+}
+
+static void tell_places(struct maple_server *server)
+{
+	unsigned int place = 0;
+
+	for (struct maple_client *c = server->first; c; c = c->next_waiting) {
+		const struct maple_wire_queued queued = { ++place };
+
+		if (c->place == place)
+			continue;
+		c->place = place;
+		maple_client_say(c, MAPLE_WIRE_QUEUED, &queued, c->lease_serial,
+				 -1);
+		sd_event_source_set_io_events(c->source, EPOLLIN | EPOLLOUT);
+	}
+}
+
+/* maple_queue_serve - lends what is free, and tells the rest their places */
+void maple_queue_serve(struct maple_server *server)
+{
+	struct maple_client *c, *next;
+	uint64_t at = 0;
+
+	for (c = server->first; c; c = next) {
+		next = c->next_waiting;
+		try_lend(c);
+	}
+	tell_places(server);
+	if (!server->first ||
+	    sd_event_now(server->event, CLOCK_MONOTONIC, &at)) {
+		sd_event_source_set_enabled(server->retry, SD_EVENT_OFF);
+		return;
+	}
+	sd_event_source_set_time(server->retry, at + RETRY_US);
+	sd_event_source_set_enabled(server->retry, SD_EVENT_ONESHOT);
+}
+
+static int on_retry(sd_event_source *source, uint64_t usec, void *ctx)
+{
+	maple_queue_serve(ctx);
+	return 0;
+}
+
+/* maple_queue_init - before the first client */
+int maple_queue_init(struct maple_server *server, struct maple_error *err)
+{
+	int e = sd_event_add_time(server->event, &server->retry,
+				  CLOCK_MONOTONIC, 0, 0, on_retry, server);
+
+	if (e < 0)
+		return maple_error_set(err, -e, "no timer: %s", strerror(-e));
+	sd_event_source_set_enabled(server->retry, SD_EVENT_OFF);
+	return 0;
+}
+
+/*
+ * maple_queue_join - @client wants one of @cpus, a cpu_set_t or a part of it
+ *
+ * It is told its place, and its CPU when it is its turn.
+ */
+int maple_queue_join(struct maple_client *client, const void *cpus, size_t size,
+		     struct maple_error *err)
+{
+	struct maple_server *s = client->server;
+
+	if (client->waits || client->cpu >= 0)
+		return maple_error_set(err, EBUSY,
+				       "you have a CPU, or wait for one");
+	CPU_ZERO(&client->wanted);
+	memcpy(&client->wanted, cpus,
+	       size < sizeof(cpu_set_t) ? size : sizeof(cpu_set_t));
+	CPU_AND(&client->wanted, &client->wanted, &s->settings.cpus);
+	if (!CPU_COUNT(&client->wanted))
+		return maple_error_set(err, EINVAL,
+				       "mapled lends none of the CPUs that you "
+				       "may use: see 'cpus' in mapled.conf, and "
+				       "taskset");
+	client->lease_serial = client->serial;
+	client->place = 0;
+	client->waits = true;
+	if (s->last)
+		s->last->next_waiting = client;
+	else
+		s->first = client;
+	s->last = client;
+	s->waiting++;
+	maple_queue_serve(s);
+	return 0;
+}
+
+/*
+ * maple_queue_hold - @client had @cpu from a mapled before us, and @lock is
+ * the claim; takes a copy
+ */
+int maple_queue_hold(struct maple_client *client, int cpu, int lock,
+		     struct maple_error *err)
+{
+	struct sockaddr_un addr, want;
+	socklen_t size = sizeof(addr), wanted;
+
+	if (client->waits || client->cpu >= 0 || cpu < 0 || cpu >= CPU_SETSIZE ||
+	    !CPU_ISSET(cpu, &client->server->settings.cpus))
+		return maple_error_set(err, EINVAL, "CPU %d is not lent", cpu);
+	wanted = name_of(cpu, &want);
+	if (getsockname(lock, (struct sockaddr *)&addr, &size) ||
+	    size != wanted || memcmp(&addr, &want, size) != 0)
+		return maple_error_set(err, EINVAL,
+				       "this is no claim on CPU %d", cpu);
+	client->lock = fcntl(lock, F_DUPFD_CLOEXEC, 3);
+	if (client->lock < 0)
+		return maple_error_set(err, errno, "no copy of it: %m");
+	client->cpu = cpu;
+	client->server->leased++;
+	return 0;
+}
+
+/* maple_queue_leave - @client waits no more, and gives back what it has */
+void maple_queue_leave(struct maple_client *client)
+{
+	if (client->waits)
+		unlink_waiting(client);
+	if (client->cpu >= 0) {
+		close(client->lock);
+		client->lock = client->cpu = -1;
+		client->server->leased--;
+	}
+	maple_queue_serve(client->server);
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The service: its socket, from systemd or made here, its database, its loop.
+ * Everything happens in one thread, a request at a time.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <systemd/sd-daemon.h>
+#include "client.h"
+#include "journal.h"
+#include "queue.h"
+#include "server.h"
+#include "target.h"
+
+#define BACKLOG 128
+
+/* ---- clients ---- */
+
+static int on_connection(sd_event_source *source, int fd, uint32_t events,
+			 void *ctx)
+{
+	struct maple_server *s = ctx;
+	struct maple_error err = { "" };
+	int sock = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (sock < 0)
+		return 0;
+	if (s->nclients >= s->settings.max_clients) {
+		maple_journal(LOG_WARNING, NULL,
+			      "%u clients are the most: one was sent away",
+			      s->settings.max_clients);
+		close(sock);
+		return 0;
+	}
+	if (maple_client_create(s, sock, &err))
+		maple_journal(LOG_WARNING, NULL, "%s", err.text);
+	return 0;
+}
+
+/* ---- the socket ---- */
+
+/* Whether somebody listens at the path, so that it is not ours to take. */
+static bool is_served(const struct sockaddr_un *addr)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool served = fd >= 0 && !connect(fd, (const struct sockaddr *)addr,
+					  sizeof(*addr));
+
+	if (fd >= 0)
+		close(fd);
+	return served;
+}
+
+/* Who may connect: as the unit's SocketMode= and SocketGroup=. */
+static void set_owner(const struct maple_settings *settings)
+{
+	const struct group *group = getgrnam(settings->group);
+	char *end;
+	gid_t gid = (gid_t)strtoul(settings->group, &end, 10);
+
+	if (!*settings->group || *end)
+		gid = group ? group->gr_gid : (gid_t)-1;
+	if (gid != (gid_t)-1 && chown(settings->socket, (uid_t)-1, gid))
+		maple_journal(LOG_WARNING, NULL, "%s is not group %s's: %m",
+			      settings->socket, settings->group);
+}
+
+static int listen_at(const struct maple_settings *settings,
+		     struct maple_error *err)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	mode_t before;
+	int fd, e = 0;
+
+	if (strlen(settings->socket) >= sizeof(addr.sun_path))
+		return maple_error_set(err, ENAMETOOLONG, "%s is too long",
+				       settings->socket);
+	strcpy(addr.sun_path, settings->socket);
+	if (is_served(&addr))
+		return maple_error_set(err, EADDRINUSE,
+				       "another mapled listens at %s",
+				       settings->socket);
+	unlink(settings->socket);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	before = umask(0117);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		e = maple_error_set(err, errno, "no socket %s: %m",
+				    settings->socket);
+	umask(before);
+	if (!e)
+		set_owner(settings);
+	if (!e && listen(fd, BACKLOG))
+		e = maple_error_set(err, errno, "%s: %m", settings->socket);
+	if (!e)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return e;
+}
+
+/* Of systemd, or our own. */
+static int get_socket(const struct maple_settings *settings,
+		      struct maple_error *err)
+{
+	int n = sd_listen_fds(1);
+
+	if (n > 1 || (n == 1 && sd_is_socket(SD_LISTEN_FDS_START, AF_UNIX,
+					     SOCK_STREAM, 1) <= 0))
+		return maple_error_set(err, EINVAL,
+				       "systemd hands over something else than "
+				       "one stream socket: see mapled.socket");
+	return n == 1 ? SD_LISTEN_FDS_START : listen_at(settings, err);
+}
+
+/* ---- life ---- */
+
+/* What the settings leave open: all but the first, if there is another. */
+static int choose_cpus(struct maple_settings *settings, struct maple_error *err)
+{
+	cpu_set_t ours;
+
+	if (sched_getaffinity(0, sizeof(ours), &ours))
+		return maple_error_set(err, errno, "our CPUs: %m");
+	if (!CPU_COUNT(&settings->cpus)) {
+		settings->cpus = ours;
+		CPU_CLR(0, &settings->cpus);
+		if (!CPU_COUNT(&settings->cpus))
+			settings->cpus = ours;
+		return 0;
+	}
+	CPU_AND(&ours, &ours, &settings->cpus);
+	if (!CPU_COUNT(&ours))
+		return maple_error_set(err, EINVAL,
+				       "none of the CPUs in the settings is "
+				       "there");
+	settings->cpus = ours;
+	return 0;
+}
+
+static int add_signals(struct maple_server *s)
+{
+	sigset_t set;
+	int e;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	/* Without a handler the loop ends. */
+	e = sd_event_add_signal(s->event, NULL, SIGTERM, NULL, NULL);
+	return e < 0 ? e
+		     : sd_event_add_signal(s->event, NULL, SIGINT, NULL, NULL);
+}
+
+static int open_loop(struct maple_server *s, int sock, struct maple_error *err)
+{
+	int e = sd_event_default(&s->event);
+
+	if (e >= 0)
+		e = add_signals(s);
+	if (e >= 0)
+		e = sd_event_add_io(s->event, NULL, sock, EPOLLIN,
+				    on_connection, s);
+	if (e >= 0)
+		e = sd_event_set_watchdog(s->event, true);
+	if (e < 0)
+		return maple_error_set(err, -e, "no event loop: %s",
+				       strerror(-e));
+	return maple_queue_init(s, err);
+}
+
+/* Each client has several files open. */
+static void raise_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* maple_server_open - everything but running; settings are filled in */
+int maple_server_open(struct maple_server *server, struct maple_error *err)
+{
+	int sock, e = choose_cpus(&server->settings, err);
+
+	raise_files();
+	if (!e)
+		e = maple_memo_open(server->settings.database, 0, &server->memo,
+				    err);
+	if (e)
+		return e;
+	sock = get_socket(&server->settings, err);
+	return sock < 0 ? sock : open_loop(server, sock, err);
+}
+
+/* maple_server_run - until SIGTERM or SIGINT */
+int maple_server_run(struct maple_server *server, struct maple_error *err)
+{
+	int e;
+
+	maple_journal(LOG_INFO, NULL, "ready: %d CPUs to lend, memo in %s",
+		      CPU_COUNT(&server->settings.cpus),
+		      server->settings.database);
+	sd_notify(0, "READY=1");
+	e = sd_event_loop(server->event);
+	sd_notify(0, "STOPPING=1");
+	return e < 0 ? maple_error_set(err, -e, "the event loop: %s",
+				       strerror(-e))
+		     : 0;
+}
+
+/* maple_server_close - campaigns under way wait for the next mapled */
+void maple_server_close(struct maple_server *server)
+{
+	while (server->clients)
+		maple_client_destroy(server->clients);
+	maple_target_close(server);
+	sd_event_source_disable_unref(server->retry);
+	sd_event_unref(server->event);
+	maple_memo_close(server->memo);
+	maple_settings_deinit(&server->settings);
+}

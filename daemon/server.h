@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The service as a whole: what all clients share. */
+#ifndef MAPLE_DAEMON_SERVER_H
+#define MAPLE_DAEMON_SERVER_H
+
+#include <stdint.h>
+#include <systemd/sd-event.h>
+#include <maple/memo.h>
+#include "settings.h"
+
+struct maple_client;
+struct maple_leftover;
+
+struct maple_server {
+	struct maple_settings settings;
+	sd_event *event;
+	struct maple_memo *memo;
+	struct maple_client *clients; /* in order of coming, newest first */
+	unsigned int nclients;
+	struct maple_client *first, *last; /* who waits for a CPU */
+	unsigned int waiting, leased;
+	sd_event_source *retry; /* while somebody waits */
+	struct maple_leftover *leftovers;
+};
+
+int maple_server_open(struct maple_server *server, struct maple_error *err);
+int maple_server_run(struct maple_server *server, struct maple_error *err);
+void maple_server_close(struct maple_server *server);
+
+#endif
