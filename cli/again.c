@@ -65,6 +65,7 @@ void maple_again_complete(const struct maple_settings *settings,
 	}
 	if (settings->db && strcmp(settings->db, ":memory:") != 0)
 		add(out, before, "--db", settings->db);
+	add(out, before, "--socket", settings->socket);
 	add(out, before, "--oracle", o->oracle);
 	add(out, before, "--expect-output", o->expect_output);
 	add(out, before, "--setup", o->setup);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <maple/campaign.h>
+#include <maple/host.h>
 #include <maple/memo.h>
 #include <maple/report.h>
 
@@ -39,10 +40,11 @@ struct maple_settings {
 	const char **include, **exclude;
 	enum maple_report_format format;
 	bool format_asked; /* on the command line */
-	const char *db, *output, *html, *suppressions;
+	const char *db, *output, *html, *suppressions, *socket;
 	uint64_t since;
 	unsigned int times;
 	bool quiet, verbose, skip_unsupported, flip, all, help, version;
+	bool no_daemon;
 	int argc;
 	char **argv;
 };
@@ -111,9 +113,15 @@ void maple_suppress_tell(const struct maple_settings *settings);
 void maple_again_complete(const struct maple_settings *settings,
 			  struct maple_finding *finding);
 
+/* host.c */
+const char *maple_host_socket(const struct maple_settings *settings);
+int maple_host_find(struct maple_settings *settings);
+void maple_host_probe(struct maple_settings *settings,
+		      struct maple_probe *probe);
+
 /* database.c */
-int maple_database_open(const struct maple_settings *settings,
-			unsigned int flags, struct maple_memo **memo);
+int maple_database_open(struct maple_settings *settings, unsigned int flags,
+			struct maple_memo **memo);
 int maple_database_select(const char *word,
 			  struct maple_memo_program_info *programs, size_t n,
 			  size_t *which);

@@ -45,14 +45,8 @@ static char *default_path(void)
 	return n < 0 ? NULL : path;
 }
 
-/*
- * maple_database_open - the database of --db, or the user's own
- * @flags: of maple_memo_open()
- *
- * Returns 0 or the exit status, the error said.
- */
-int maple_database_open(const struct maple_settings *settings,
-			unsigned int flags, struct maple_memo **memo)
+static int open_file(const struct maple_settings *settings, unsigned int flags,
+		     struct maple_memo **memo)
 {
 	struct maple_error err = { "" };
 	char *path = settings->db ? strdup(settings->db) : default_path();
@@ -79,6 +73,27 @@ int maple_database_open(const struct maple_settings *settings,
 		ret = maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
 	free(path);
 	return ret;
+}
+
+/*
+ * maple_database_open - the database of --db, mapled's, or the user's own
+ * @flags: of maple_memo_open()
+ *
+ * Looks for mapled in any case. Returns 0 or the exit status, the error said.
+ */
+int maple_database_open(struct maple_settings *settings, unsigned int flags,
+			struct maple_memo **memo)
+{
+	struct maple_error err = { "" };
+	int ret = maple_host_find(settings);
+
+	if (ret)
+		return ret;
+	if (settings->db || !settings->campaign.host)
+		return open_file(settings, flags, memo);
+	if (maple_host_memo(settings->campaign.host, memo, &err))
+		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+	return 0;
 }
 
 static bool matches(const struct maple_memo_program_info *p, const char *word)

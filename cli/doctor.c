@@ -35,11 +35,12 @@ static char *find_canary(void)
 }
 
 /* Fills @probe with what became of the canary. */
-static void try_canary(struct maple_probe *probe)
+static void try_canary(struct maple_host *host, struct maple_probe *probe)
 {
 	struct maple_campaign_options options = { .max_time = CANARY_TIME,
 						  .quiet_target = true,
-						  .confirm = 1 };
+						  .confirm = 1,
+						  .host = host };
 	struct maple_campaign_result *result = NULL;
 	struct maple_memo *memo = NULL;
 	struct maple_error err = { "" };
@@ -80,19 +81,23 @@ int maple_command_doctor(struct maple_settings *settings)
 {
 	static struct maple_probe probes[PROBES + 1];
 	char *const *argv = settings->argc ? settings->argv : NULL;
-	unsigned int n = maple_campaign_probe(argv, NULL, NULL, probes, PROBES);
 	struct maple_report report = { .source = MAPLE_REPORT_PROBES,
 				       .argv = argv,
-				       .probes = probes,
-				       .nprobes = n };
+				       .probes = probes };
+	unsigned int n;
 
+	/* First, because of what it lends. */
+	maple_host_probe(settings, &probes[0]);
+	n = 1 + maple_campaign_probe(argv, NULL, settings->campaign.host,
+				     probes + 1, PROBES - 1);
+	report.nprobes = n;
 	/* The canary takes its time. */
 	if (!settings->format) {
 		maple_out_report(stdout, settings, &report);
 		report.probes += n;
 		report.nprobes = 0;
 	}
-	try_canary(&probes[n++]);
+	try_canary(settings->campaign.host, &probes[n++]);
 	report.nprobes++;
 	for (unsigned int i = 0; i < n; i++)
 		if (probes[i].state == MAPLE_PROBE_MISSING)

@@ -175,6 +175,7 @@ int main(int argc, char **argv)
 		ret = no_command(&settings, argc, argv);
 	else
 		ret = run_command(&settings, argc, argv);
+	maple_host_close(settings.campaign.host);
 	maple_options_deinit(&settings);
 	return ret;
 }

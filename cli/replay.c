@@ -10,7 +10,7 @@ static void on_notice(void *ctx, const char *text)
 	maple_say_notice("%s", text);
 }
 
-static int load(const struct maple_settings *settings, const char *id,
+static int load(struct maple_settings *settings, const char *id,
 		struct maple_finding **finding)
 {
 	struct maple_error err = { "" };

@@ -22,13 +22,16 @@ static bool is_lost(int e)
 	       e == -EAGAIN;
 }
 
-static int reconnect(struct maple_host *host, struct maple_error *err)
+/* maple_host_return - waits for a mapled that has gone, if it has */
+int maple_host_return(struct maple_host *host, struct maple_error *err)
 {
 	const struct timespec slice = { .tv_nsec = 100 * 1000 * 1000 };
 	double until = maple_clock_now() + PATIENCE;
 	struct maple_error why = { "" };
 	int e;
 
+	if (host->sock >= 0)
+		return 0;
 	while (is_lost(e = maple_host_connect(host, &why)) &&
 	       maple_clock_now() < until)
 		nanosleep(&slice, NULL);
@@ -109,7 +112,7 @@ static int ask(struct maple_host *host, struct question *q,
 
 	host->serial++;
 	do {
-		e = host->sock < 0 ? reconnect(host, err) : 0;
+		e = maple_host_return(host, err);
 		if (e)
 			return e;
 		e = attempt(host, q, answer, err);

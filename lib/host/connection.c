@@ -273,6 +273,8 @@ static int take_up(struct maple_host *host, struct maple_error *err)
 
 		e = exchange(host, MAPLE_WIRE_RESUME, &resume, NULL, 0,
 			     MAPLE_WIRE_NUMBER, &answer, err);
+		/* Not as if nobody were there. */
+		e = e == -ENOENT ? -ESTALE : e;
 	}
 	if (!e && host->lock >= 0) {
 		const struct maple_wire_lease lease = { .held = host->cpu };

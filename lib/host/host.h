@@ -47,6 +47,7 @@ void maple_host_disconnect(struct maple_host *host);
 /* ask.c */
 typedef int (*maple_host_take)(void *ctx, const struct maple_host_answer *answer,
 			       struct maple_error *err);
+int maple_host_return(struct maple_host *host, struct maple_error *err);
 int maple_host_ask(struct maple_host *host, unsigned int type,
 		   const void *message, unsigned int expected,
 		   struct maple_host_answer *answer, struct maple_error *err);

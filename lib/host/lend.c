@@ -76,8 +76,7 @@ int maple_host_lease(struct maple_host *host, const cpu_set_t *cpus,
 	int e, tries = 3;
 
 	do {
-		/* Any request brings back a connection that was lost. */
-		e = maple_host_realtime(host, err);
+		e = maple_host_return(host, err);
 		if (e)
 			return e;
 		host->serial++;

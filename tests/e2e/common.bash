@@ -12,6 +12,7 @@ TARGETS=$BUILD/tests/targets
 setup() {
 	export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
 	unset MAPLE_OPTIONS
+	export MAPLE_NO_DAEMON=1
 	json=$BATS_TEST_TMPDIR/result.json
 	db=$BATS_TEST_TMPDIR/memo.db
 	[ -x "$BUILD/mapletest" ] || fail "$BUILD/mapletest is not there"

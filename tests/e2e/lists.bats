@@ -12,6 +12,7 @@ setup() {
 	dir=$BATS_TEST_TMPDIR
 	export HOME=$dir
 	unset XDG_STATE_HOME MAPLE_OPTIONS
+	export MAPLE_NO_DAEMON=1
 	commands=$("$mapletest" help |
 		sed -n '/^commands/,/^$/s/^  \([a-z]*\) .*/\1/p')
 	[ "$(wc -w <<<"$commands")" -ge 7 ]

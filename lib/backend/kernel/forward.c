@@ -163,6 +163,9 @@ int maple_forward(struct maple_control *control, struct nl_msg *msg,
 	if (!e)
 		e = maple_host_module(control->host, control->session, head->cmd,
 				      data, size, file_of(attrs), &from, &why);
+	/* mapled itself says so; the module is not there to refuse anything. */
+	if (e == -ENOENT)
+		return maple_error_set(err, ENOENT, "%s", why.text);
 	if (e)
 		return maple_error_set(err, -e, "%.100s: %.350s", what,
 				       why.text);
