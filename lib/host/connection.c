@@ -210,6 +210,7 @@ static int open_socket(struct maple_host *host, struct maple_error *err)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	const struct passwd *user;
+	char name[32];
 	int e;
 
 	if (strlen(host->path) >= sizeof(addr.sun_path))
@@ -223,12 +224,13 @@ static int open_socket(struct maple_host *host, struct maple_error *err)
 		return 0;
 	e = errno;
 	maple_host_disconnect(host);
-	user = e == EACCES ? getpwuid(geteuid()) : NULL;
-	if (user)
+	user = getpwuid(geteuid());
+	snprintf(name, sizeof(name), "user-%u", geteuid());
+	if (e == EACCES)
 		return maple_error_set(err, e,
 				       "mapled at %s is not for you: sudo "
 				       "adduser %s maple, and a new login",
-				       host->path, user->pw_name);
+				       host->path, user ? user->pw_name : name);
 	return maple_error_set(err, e, "no mapled at %s: %s", host->path,
 			       strerror(e));
 }

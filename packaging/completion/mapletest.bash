@@ -38,7 +38,7 @@ _mapletest_values() # TOOL COMMAND OPTION CURRENT
 		mapfile -t COMPREPLY < <(compgen -W 'maple native pct pctlarge randdelay' \
 			-- "$4")
 		;;
-	--db | --output | --html | --suppressions | --expect-output | --exe | \
+	--db | --socket | --output | --html | --suppressions | --expect-output | --exe | \
 		--include | --exclude)
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$4")

@@ -11,6 +11,7 @@ setup() {
 	dir=$(mktemp -d)
 	export HOME=$dir
 	unset XDG_STATE_HOME MAPLE_OPTIONS NO_COLOR
+	export MAPLE_NO_DAEMON=1
 	commands='run replay report coverage memo doctor'
 }
 

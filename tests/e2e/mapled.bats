@@ -1,0 +1,361 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Campaigns by way of a mapled that the test has started by hand.
+#
+# MAPLE_TEST_CLIENTS, MAPLE_TEST_CAMPAIGNS  how many clients at once, and how
+# many campaigns in all, instead of 8 and 16
+
+load common.bash
+load mapled.bash
+
+setup() {
+	[ -x "$BUILD/mapled" ] || fail "$BUILD/mapled is not there"
+	open_folder
+	export XDG_STATE_HOME=$dir/state
+	unset MAPLE_OPTIONS MAPLE_NO_DAEMON
+	json=$dir/result.json
+}
+
+teardown() {
+	end_mapled KILL
+	rm -rf "$dir"
+}
+
+# As in common.bash, but in mapled's memo.
+campaign() {
+	rm -f "$json"
+	mapletest run --socket "$socket" --format json --output "$json" "$@"
+}
+
+uses() { # COMMAND...
+	mapletest "$@" --socket "$socket"
+	ended_with 0
+}
+
+@test "a campaign finds its bug, and all of it is in mapled's memo" {
+	start_mapled
+	campaign -- "$TARGETS/bank_account"
+	ended_with 66
+	holds '.verdict == "finding" and (.findings | length == 1)'
+	id=$(jq -r '.findings[0].id' "$json")
+	[ "$(sql "SELECT count(*) FROM findings WHERE id = '$id'")" = 1 ]
+	[ "$(sql 'SELECT owner FROM campaigns')" = "$(id -u)" ]
+	[ ! -e "$XDG_STATE_HOME" ]
+	[ "$(sql 'SELECT count(*) FROM runs')" = "$(jq '[.runs[]] | add' "$json")" ]
+	memo_is_whole
+	grep -q "campaign 1: finding $id" "$dir/log"
+	end_mapled
+	grep -qv "outlived" "$dir/log"
+}
+
+@test "reports, coverage, export and replay read it" {
+	start_mapled
+	campaign -- "$TARGETS/bank_account"
+	ended_with 66
+	id=$(jq -r '.findings[0].id' "$json")
+	uses report
+	grep -q "^$id " <<<"$output"
+	uses report "$id"
+	grep -q 'BUG: maple: SIGABRT' <<<"$output"
+	uses report --html "$dir/page.html"
+	xmllint --noout "$dir/page.html"
+	uses coverage
+	grep -qE '^ +idiom +predicted' <<<"$output"
+	uses coverage --format json --output "$json"
+	holds '[.coverage.predicted[]] | add > 0'
+	holds '(.samples | length) >= 1'
+	uses memo list
+	grep -q "$TARGETS/bank_account" <<<"$output"
+	uses memo export --output "$json"
+	holds '(.campaigns | length == 1) and (.runs | length > 5)'
+	# The same as who reads the file gets.
+	mapletest memo export --no-daemon --db "$memo" --output "$dir/direct"
+	ended_with 0
+	cmp "$json" "$dir/direct"
+	uses replay "$id"
+}
+
+@test "what is known stays known: the second campaign starts where one ended" {
+	start_mapled
+	campaign --max-runs 6 -- "$TARGETS/clean/mutex_counter"
+	ended_with 0
+	before=$(sql 'SELECT count(*) FROM iroots')
+	[ "$before" -gt 0 ]
+	campaign --max-runs 6 -- "$TARGETS/clean/mutex_counter"
+	ended_with 0
+	[ "$(sql 'SELECT max(attempts) FROM memo')" -ge 1 ]
+	campaign --fresh --max-runs 2 -- "$TARGETS/clean/mutex_counter"
+	ended_with 0
+	[ "$(sql 'SELECT count(*) FROM campaigns')" = 1 ]
+	memo_is_whole
+}
+
+@test "with --db the memo is that file, the rest is mapled's" {
+	start_mapled
+	campaign --db "$dir/mine.db" -- "$TARGETS/bank_account"
+	ended_with 66
+	[ "$(sql 'SELECT count(*) FROM campaigns')" = 0 ]
+	[ "$(sqlite3 "$dir/mine.db" 'SELECT count(*) FROM campaigns')" = 1 ]
+	grep -q 'is lent to process' "$dir/log"
+}
+
+@test "doctor says that it answers, and what is missing if not" {
+	start_mapled
+	mapletest doctor --socket "$socket"
+	grep -q "mapled: answers at $socket" <<<"$output"
+	end_mapled
+	mapletest doctor --socket "$socket"
+	ended_with 125
+	grep -q "mapled: no mapled at $socket" <<<"$output"
+	grep -q 'systemctl enable --now mapled.socket' <<<"$output"
+	mapletest run --socket "$socket" -- "$TARGETS/bank_account"
+	ended_with 125
+	says "no mapled at $socket"
+}
+
+# ---- several at once ----
+
+# Campaign $1 of all, in the background; its status goes to a file.
+one_of_many() {
+	local status=0
+
+	"$BUILD/mapletest" run --socket "$socket" --quiet --confirm 0 \
+		--max-runs 2 --input "key $1" --seed "$1" --format json \
+		--output "$dir/many/$1.json" -- "$TARGETS/bank_account" \
+		>"$dir/many/$1.out" 2>&1 3>&- || status=$?
+	echo $status >"$dir/many/$1.status"
+}
+
+# Client $1 runs every $clients-th campaign.
+one_client() {
+	for ((i = $1; i <= campaigns; i += clients)); do
+		one_of_many "$i"
+	done
+}
+
+@test "many clients: no campaign is lost, none is mixed up with another" {
+	clients=${MAPLE_TEST_CLIENTS:-8}
+	campaigns=${MAPLE_TEST_CAMPAIGNS:-16}
+	start_mapled
+	mkdir "$dir/many"
+	pids=()
+	for ((k = 1; k <= clients; k++)); do
+		one_client "$k" &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+	for ((i = 1; i <= campaigns; i++)); do
+		grep -qxE '66|0' "$dir/many/$i.status" ||
+			fail "campaign $i: $(<"$dir/many/$i.status"): $(<"$dir/many/$i.out")"
+		runs=$(jq '[.runs[]] | add' "$dir/many/$i.json")
+		kept=$(sql "SELECT count(*) FROM runs r JOIN campaigns c
+			ON c.id = r.campaign WHERE c.input = 'key $i'")
+		[ "$runs" = "$kept" ] || fail "campaign $i: $runs runs, $kept kept"
+	done
+	[ "$(sql 'SELECT count(*) FROM campaigns')" = "$campaigns" ]
+	[ "$(sql 'SELECT count(DISTINCT seed) FROM campaigns')" = "$campaigns" ]
+	[ "$(sql 'SELECT count(*) FROM campaigns c JOIN programs p
+		ON p.id = c.program WHERE p.input IS NOT c.input')" = 0 ]
+	[ "$(sql 'SELECT count(DISTINCT program) FROM campaigns')" = "$campaigns" ]
+	memo_is_whole
+	none_left "$TARGETS/bank_account"
+}
+
+@test "kill -9 of mapled in the middle: its clients go on with the next" {
+	clients=${MAPLE_TEST_KILLED:-6}
+	campaigns=$clients
+	start_mapled
+	mkdir "$dir/many"
+	pids=()
+	for ((k = 1; k <= clients; k++)); do
+		one_client "$k" &
+		pids+=($!)
+	done
+	for round in 1 2 3; do
+		sleep 0.7
+		end_mapled KILL
+		start_mapled
+	done
+	wait "${pids[@]}"
+	for ((i = 1; i <= campaigns; i++)); do
+		grep -qxE '66|0' "$dir/many/$i.status" ||
+			fail "campaign $i: $(<"$dir/many/$i.status"): $(<"$dir/many/$i.out")"
+		runs=$(jq '[.runs[]] | add' "$dir/many/$i.json")
+		kept=$(sql "SELECT count(*) FROM runs r JOIN campaigns c
+			ON c.id = r.campaign WHERE c.input = 'key $i'")
+		[ "$runs" = "$kept" ] || fail "campaign $i: $runs runs, $kept kept"
+	done
+	[ "$(sql 'SELECT count(*) FROM campaigns')" = "$campaigns" ]
+	[ "$(grep -c 'mapled: ready' "$dir/log")" = 4 ]
+	memo_is_whole
+	none_left "$TARGETS/bank_account"
+}
+
+@test "a mapled that does not come back ends the campaign with a reason" {
+	start_mapled
+	"$BUILD/mapletest" run --socket "$socket" --quiet --max-time 60 \
+		-- "$TARGETS/clean/mutex_counter" >"$dir/out" 2>&1 3>&- &
+	client=$!
+	until grep -q 'campaign 1:' "$dir/log"; do sleep 0.1; done
+	end_mapled KILL
+	status=0
+	wait "$client" || status=$?
+	ended_with 125
+	grep -q 'mapled has gone and did not come back' "$dir/out"
+	none_left "$TARGETS/clean/mutex_counter"
+	[ "$(sql 'PRAGMA integrity_check')" = ok ]
+}
+
+@test "who comes second waits for the CPU, hears its place, and gets it" {
+	last=$(($(nproc) - 1))
+	echo "cpus = $last" >"$conf"
+	start_mapled
+	"$BUILD/mapletest" run --socket "$socket" --quiet --keep-going --fresh \
+		--max-time 60 -- "$TARGETS/clean/spin_wait" >"$dir/out" 2>&1 3>&- &
+	client=$!
+	until grep -q "CPU $last is lent to process $client" "$dir/log"; do
+		kill -0 "$client" || break
+		sleep 0.1
+	done
+	"$BUILD/mapletest" run --socket "$socket" --confirm 0 --max-runs 2 \
+		-- "$TARGETS/bank_account" >"$dir/second" 2>&1 3>&- &
+	second=$!
+	until grep -q "we are next in mapled's queue" "$dir/second"; do
+		kill -0 "$second" || fail "$(<"$dir/second")"
+		sleep 0.1
+	done
+	# The first one vanishes, and what it ran with it.
+	kill -KILL "$client"
+	status=0
+	wait "$client" || true
+	wait "$second" || status=$?
+	ended_with 66 0
+	none_left "$TARGETS/clean/spin_wait"
+}
+
+# ---- who may ----
+
+# As a user that nothing else runs as, in the group given.
+as_user() { # GROUP COMMAND...
+	local group=$1
+
+	shift
+	run --separate-stderr timeout -s KILL 60 setpriv --reuid 54321 \
+		--regid 54321 --groups "$group" env HOME="$dir" "$@"
+}
+
+needs_root() {
+	[ "$(id -u)" = 0 ] || skip "becoming another user takes root"
+}
+
+@test "a user in the group may use it, another is told how to become one" {
+	needs_root
+	echo "group = 54399" >"$conf"
+	start_mapled
+	as_user 54399 "$BUILD/mapletest" memo list --socket "$socket"
+	ended_with 0
+	as_user 54399 "$BUILD/mapletest" memo forget --all --socket "$socket"
+	ended_with 125
+	says 'takes root'
+	as_user 54398 "$BUILD/mapletest" memo list --socket "$socket"
+	ended_with 125
+	says 'not for you'
+	# Where everybody may connect, mapled itself looks at the peer.
+	chmod 666 "$socket"
+	as_user 54398 "$BUILD/mapletest" memo list --socket "$socket"
+	ended_with 125
+	says 'group 54399'
+}
+
+@test "a user in the group, with no rights of its own, finds the bug" {
+	needs_root
+	# Bit 24 is CAP_SYS_RESOURCE, without which no limit can be raised.
+	caps=$((0x$(sed -n 's/^CapEff:\t//p' /proc/self/status)))
+	[ $((caps >> 24 & 1)) = 1 ] || skip "no CAP_SYS_RESOURCE here"
+	echo "group = 54399" >"$conf"
+	start_mapled
+	as_user 54399 "$BUILD/mapletest" run --socket "$socket" \
+		-- "$TARGETS/bank_account"
+	ended_with 66
+	[ "$(sql 'SELECT owner FROM campaigns')" = 54321 ]
+	memo_is_whole
+}
+
+# ---- the other side is not what it should be ----
+
+# A frame: type, number of descriptors, and the message in hexadecimal.
+frame() { # TYPE FDS HEX
+	local head
+
+	head=$(printf '%08x%04x%04x' $((${#3} / 2)) "$1" "$2" |
+		sed -E 's/(..)(..)(..)(..)(..)(..)(..)(..)/\4\3\2\1\6\5\8\7/')
+	# Behind it, the serial number and what is reserved.
+	printf '%b' "$(sed 's/../\\x&/g' <<<"${head}0700000000000000$3")"
+}
+
+hears() { # STRING: what mapled answers to standard input
+	timeout 5 nc -U -q 1 "$socket" >"$dir/answer" || true
+	grep -aq "$1" "$dir/answer" ||
+		fail "no '$1' in: $(tr -c '[:print:]' . <"$dir/answer")"
+}
+
+@test "a client of another version is told both versions" {
+	start_mapled
+	# u32 99, text "9.9"
+	frame 1 0 6300000004000000392e3900 | hears 'speaks version 1'
+	grep -aq '9.9 version 99' "$dir/answer"
+	answers
+}
+
+@test "what is no protocol is refused, and others are served meanwhile" {
+	start_mapled
+	head -c 100000 /dev/urandom | timeout 5 nc -U -q 1 "$socket" >/dev/null || true
+	frame 999 0 '' | hears 'there is no message 999'
+	frame 1 9 '' | hears '9 file descriptors'
+	frame 2 0 '' | hears 'before HELLO'
+	frame 1 0 01 | hears 'cut off'
+	# Longer than any message; half a head; a head and nothing behind it.
+	printf '\xff\xff\xff\x7f\x01\0\0\0\0\0\0\0\0\0\0\0' | hears 'the most'
+	printf '\x08\0\0' | timeout 5 nc -U -q 1 "$socket" || true
+	printf '\x08\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0' |
+		timeout 5 nc -U -q 1 "$socket" || true
+	answers
+	campaign --confirm 0 --max-runs 2 -- "$TARGETS/bank_account"
+	ended_with 66 0
+	kill -0 "$(<"$dir/pid")"
+}
+
+# ---- mapled's own ----
+
+@test "--check-config names file and line of what is wrong" {
+	run -0 "$BUILD/mapled" --check-config --config "$conf"
+	printf '# good\n\ncpus = 1,3-5 # four\nmax-clients=20\n' >"$conf"
+	printf 'group = maple\nsocket = /run/x\ndatabase = /x/y.db\n' >>"$conf"
+	run -0 "$BUILD/mapled" --check-config --config "$conf"
+	for bad in 'cpus = 5-3' 'cpus =' 'cpus = 1,' 'max-clients = 0' \
+		'max-clients = many' 'socket = here' 'colour = blue' 'nothing'; do
+		printf '\n%s\n' "$bad" >"$conf"
+		run -2 "$BUILD/mapled" --check-config --config "$conf"
+		[[ $output == *"$conf:2: "* ]] || fail "'$bad': $output"
+	done
+	run -125 "$BUILD/mapled" --check-config --config "$dir/none"
+	[[ $output == *"$dir/none"* ]]
+}
+
+@test "options: help, version, and what is none" {
+	run -0 "$BUILD/mapled" --help
+	[[ $output == *--check-config* ]]
+	run -0 "$BUILD/mapled" --version
+	[[ $output =~ ^mapled\ [0-9.]+,\ protocol\ [0-9]+$ ]]
+	run -2 "$BUILD/mapled" --nonsense
+	run -2 "$BUILD/mapled" word
+	run -2 "$BUILD/mapled" --config
+}
+
+@test "two do not listen at one place" {
+	start_mapled
+	run -125 timeout 10 "$BUILD/mapled" --socket "$socket" --db "$dir/other.db" \
+		--config "$conf"
+	[[ $output == *"another mapled listens at $socket"* ]]
+	answers
+}
