@@ -75,10 +75,13 @@ programs := $(O)/mapletest $(O)/mapled $(O)/libmaple.a $(O)/libmaple.so \
 tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
 	$(O)/tests/bench/predict $(O)/tests/bench/sqlite_threads
 
+.DEFAULT_GOAL := all
+include tests/fuzz/fuzz.mk
+
 .PHONY: all tests demo check deps deps-check install style lint bench clean \
 	module modules-qemu check-debug-kernel check-packages deb
 all: $(programs)
-tests: all $(units) $(targets) $(helpers) $(tools)
+tests: all $(units) $(targets) $(helpers) $(tools) $(fuzzers)
 
 $(O)/lib/%.o: %.c
 	@mkdir -p $(@D)
@@ -273,6 +276,10 @@ install: all
 		$(PREFIX)/share/zsh/vendor-completions)
 	install -m 755 $(O)/mapletest $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 -D $(O)/mapled $(DESTDIR)$(PREFIX)/sbin/mapled
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	for unit in mapled.service mapled.socket; do \
+		sed 's|/usr/sbin|$(PREFIX)/sbin|' packaging/systemd/$$unit \
+		>$(DESTDIR)$(PREFIX)/lib/systemd/system/$$unit || exit; done
 	install -m 644 $(O)/libmaple-agent.so $(DESTDIR)$(LIBDIR)/maple/
 	install -m 755 $(O)/maple-canary $(DESTDIR)$(LIBDIR)/maple/
 	install -m 644 $(O)/libmaple.so $(DESTDIR)$(LIBDIR)/libmaple.so.0

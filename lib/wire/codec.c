@@ -308,15 +308,13 @@ int maple_wire_get(unsigned int type, const void *data, size_t size,
 int maple_wire_part(struct maple_wire_bytes *parts, unsigned int type,
 		    void *message, struct maple_error *err)
 {
-	struct reader r = { .form = form_of(type),
-			    .at = parts->data,
-			    .end = (const unsigned char *)parts->data +
-				   parts->size };
+	struct reader r = { .form = form_of(type), .at = parts->data };
 	int e;
 
 	assert(r.form && r.form->kind == MAPLE_WIRE_PART);
 	if (!parts->size)
 		return 0;
+	r.end = r.at + parts->size;
 	e = get(&r, message, err);
 	if (e)
 		return e;

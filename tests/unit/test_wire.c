@@ -74,6 +74,28 @@ static void refuse_halves(unsigned int type, const struct maple_wire_buffer *b)
 	assert_int_equal(get(type, longer, b->size + 1, &message), -EPROTO);
 }
 
+/* What tests/fuzz begins with: the type, and as a request its size. */
+static void seed(unsigned int type, int round, const struct maple_wire_buffer *b)
+{
+	const char *dir = getenv("MAPLE_FUZZ_SEEDS");
+	uint16_t size = (uint16_t)b->size;
+	char path[256];
+	FILE *file;
+
+	for (int request = 0; dir && request < 2; request++) {
+		snprintf(path, sizeof(path), "%s/%s/%s-%d", dir,
+			 request ? "request" : "wire", maple_wire_name(type),
+			 round);
+		file = fopen(path, "we");
+		assert_non_null(file);
+		putc((int)type, file);
+		if (request)
+			fwrite(&size, sizeof(size), 1, file);
+		fwrite(b->data, 1, b->size, file);
+		assert_int_equal(fclose(file), 0);
+	}
+}
+
 static void round_trips(void **state)
 {
 	struct maple_wire_buffer b = { 0 };
@@ -92,6 +114,7 @@ static void round_trips(void **state)
 						b.size, &out, NULL),          \
 				 0);                                          \
 		MAPLE_WIRE_##name(SAME) refuse_halves(MAPLE_WIRE_##NAME, &b); \
+		seed(MAPLE_WIRE_##NAME, round, &b);                           \
 	}
 		MAPLE_WIRE_MESSAGES(M)
 #undef M

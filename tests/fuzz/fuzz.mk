@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Fuzzers: each tests/fuzz/fuzz_*.c with what it feeds, built for libFuzzer
+# with clang's address and undefined behaviour sanitizers.
+#
+# make fuzz       MAPLE_FUZZ_TIME seconds each (default: 20 minutes)
+
+FUZZ_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
+	-fno-sanitize-recover=undefined
+
+fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz_src := $(wildcard $(addsuffix /*.c,lib lib/image lib/trace lib/wire \
+	lib/host lib/memo lib/report)) lib/backend/kernel/control.c \
+	lib/backend/kernel/exchange.c lib/backend/kernel/forward.c \
+	$(filter-out daemon/main.c,$(daemon_src))
+fuzz_obj := $(fuzz_src:%.c=$(O)/fuzz/%.o)
+
+$(O)/fuzz/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$<)
+	$(Q)$(CLANG) $(BASE) $(INCS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link \
+		-c -o $@ $<
+
+$(O)/fuzz/libfuzz.a: $(fuzz_obj)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(O)/fuzz/libfuzz.a
+	$(call say,FUZZ,$<)
+	$(Q)$(CLANG) $(BASE) $(INCS) $(FUZZ_FLAGS) -fsanitize=fuzzer -MF $@.d \
+		-I. -o $@ $< $(O)/fuzz/libfuzz.a $(LIBS) -lsystemd
+
+.PHONY: fuzz
+fuzz: deps-check
+	@$(MAKE) --no-print-directory $(O)/tests/unit/test_wire $(fuzzers) \
+		$(targets)
+	@tests/fuzz/run $(O) $${MAPLE_FUZZ_TIME:-1200}
