@@ -53,7 +53,7 @@ void maple_campaign_unknow(struct maple_campaign *c)
 {
 	struct maple_known_site *known, *next;
 
-	HASH_ITER(hh, c->known, known, next) {
+	HASH_ITER (hh, c->known, known, next) {
 		HASH_DEL(c->known, known);
 		maple_place_deinit(&known->place);
 		free(known);

@@ -179,7 +179,7 @@ static void harvest_guards(struct maple_campaign *c,
 	struct maple_candidate *k, *next;
 	unsigned int n, asked = 0;
 
-	HASH_ITER(hh, c->candidates.table, k, next) {
+	HASH_ITER (hh, c->candidates.table, k, next) {
 		if ((k->guarded && !k->attempts) || asked == GUARDS_ASKED ||
 		    !maple_strategy_eligible(c, k))
 			continue;
@@ -264,7 +264,7 @@ static int harvest(struct maple_campaign *c, struct maple_trial *trial,
 		return e;
 	harvest_guards(c, c->predict);
 	maple_sharing_learn(c);
-	HASH_ITER(hh, c->candidates.table, k, next)
+	HASH_ITER (hh, c->candidates.table, k, next)
 		maple_candidate_rank(&c->candidates, k, c->registry,
 				     c->main_image);
 	return e;
