@@ -6,9 +6,11 @@
  *
  * Points are added while a session lives and removed all at once at its end.
  */
+#include <linux/fs.h>
 #include <linux/netlink.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include "plan/step.h"
 #include "kmod.h"
 
 /* Existing mappings are the session's; new ones are mapped by the target. */
@@ -130,15 +132,28 @@ static void points_destroy(struct list_head *points)
 	}
 }
 
+/* The kernel would step some instructions, and step them wrongly. */
+static int point_register(struct maple_point *p, struct file *file)
+{
+	u8 code[MAPLE_STEP_BYTES] = { 0 };
+	loff_t at = p->offset;
+	ssize_t n = kernel_read(file, code, sizeof(code), &at);
+
+	if (n < 0)
+		return n;
+	if (maple_step_breaks(code))
+		return -EOPNOTSUPP;
+	return maple_uprobe_add(p->inode, p->offset, &p->consumer, &p->uprobe);
+}
+
 static int points_register(struct maple_session *s, struct list_head *points,
-			   struct netlink_ext_ack *extack)
+			   struct file *file, struct netlink_ext_ack *extack)
 {
 	struct maple_point *p;
 	int err;
 
 	list_for_each_entry(p, points, list) {
-		err = maple_uprobe_add(p->inode, p->offset, &p->consumer,
-				       &p->uprobe);
+		err = point_register(p, file);
 		if (!err) {
 			p->registered = true;
 			maple_count(s, probes);
@@ -159,7 +174,7 @@ static int points_register(struct maple_session *s, struct list_head *points,
 /*
  * maple_session_probe - adds @probes of @file, all of one message
  *
- * Where the kernel can put no probe (LOCK prefixes), the others are put in
+ * Where the kernel can put no probe (LOCK prefixes, some of AVX), the others are put in
  * place, it is counted as unreached, and @extack says so. With any other
  * error none of them is.
  */
@@ -177,6 +192,10 @@ int maple_session_probe(struct maple_session *s, struct file *file,
 				       "one, has code to probe");
 		return -EINVAL;
 	}
+	if (!(file->f_mode & FMODE_READ)) {
+		NL_SET_ERR_MSG(extack, "the file is not open for reading");
+		return -EBADF;
+	}
 	mutex_lock(&s->probes_lock);
 	if (READ_ONCE(s->native)) {
 		NL_SET_ERR_MSG(extack, "the session is over");
@@ -188,7 +207,7 @@ int maple_session_probe(struct maple_session *s, struct file *file,
 	for (i = 0; i < n && !err; i++)
 		err = spots_of(s, &points, inode, &probes[i], extack);
 	if (!err)
-		err = points_register(s, &points, extack);
+		err = points_register(s, &points, file, extack);
 	if (err) {
 		points_unregister(&points);
 		points_destroy(&points);

@@ -87,6 +87,15 @@ predicts() { # BACKEND PROGRAM
 	! cmp -s "$BATS_TEST_TMPDIR/one" "$BATS_TEST_TMPDIR/two"
 }
 
+# Linux takes some vector instructions for others when it steps them.
+@test "what is observed does what it does otherwise" {
+	needs_ebpf
+	events ebpf "$BATS_TEST_TMPDIR/seen" "$BUILD/tests/e2e/vector"
+	grep -q '^vector: whole' "$BATS_TEST_TMPDIR/said" ||
+		fail "$(cat "$BATS_TEST_TMPDIR/said")"
+	grep -q ' W ' "$BATS_TEST_TMPDIR/seen" || fail "nothing was seen"
+}
+
 @test "a bug is found by what eBPF saw" {
 	local target
 

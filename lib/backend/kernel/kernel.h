@@ -103,7 +103,7 @@ struct maple_function {
 
 struct maple_function_at {
 	const struct maple_function *function;
-	uint64_t offset;  /* in the file */
+	uint64_t offset;  /* in the file, of its first steppable instruction */
 	uint64_t address; /* ELF address */
 };
 
@@ -113,6 +113,10 @@ int maple_functions_find(const char *path, struct maple_function_at **found,
 unsigned int maple_function_probes(const struct maple_function *function,
 				   uint64_t offset,
 				   struct maple_uapi_probe probe[2]);
+
+/* step.c */
+bool maple_step_can(int fd, uint64_t offset);
+bool maple_step_on(int fd, uint64_t *offset, bool unchanged);
 
 /* probes.c */
 

@@ -136,14 +136,6 @@ static int attach(struct maple_backend *b, pid_t pid, struct maple_error *err)
 
 	maple_mappings_deinit(&o->mappings);
 	e = maple_mappings_read(pid, &o->mappings, err);
-	/*
-	 * With probes all over its libc a static program dies in its start-up
-	 * code, on 6.18 at least; why is not known. No false findings.
-	 */
-	if (!e && o->mappings.is_static)
-		e = maple_error_set(err, ENOTSUP,
-				    "a statically linked program cannot be "
-				    "observed by eBPF yet");
 	if (!e)
 		e = reset(o, pid, err);
 	o->pid = pid;

@@ -6,7 +6,8 @@
  *
  * The kernel refuses to probe an instruction with a LOCK prefix. The one
  * before it stands in (AHEAD), or the one behind (BEHIND), where the access
- * is already done; a site without such a neighbour has no probe.
+ * is already done; a site without such a neighbour has no probe. Nor has one
+ * that the kernel cannot step (step.c).
  */
 #include <elf.h>
 #include <errno.h>
@@ -100,54 +101,6 @@ bool maple_probe_offset(const struct maple_probe_maker *maker, uint64_t address,
 	return false;
 }
 
-/*
- * Opcodes of one byte that uprobes step, a word of 16 bits for each row: so
- * the kernel has it in arch/x86/kernel/uprobes.c. Of AVX instructions it looks
- * the opcode up in the same table, which is why some of them can be stepped.
- */
-static const uint16_t steppable[16] = {
-	0x3f3f, 0x3f3f, 0x3f3f, 0x3f3f, 0x0000, 0xffff, 0x0f38, 0xffff,
-	0xfffb, 0xfbff, 0xffff, 0xffff, 0x0fcf, 0xff8f, 0x0b0f, 0xf3f0,
-};
-
-static bool is_prefix(uint8_t byte)
-{
-	return byte == 0x66 || byte == 0x67 || byte == 0xf2 || byte == 0xf3 ||
-	       byte == 0x64 || byte == 0x65;
-}
-
-/*
- * Whether the kernel will step the instruction at @offset, as far as its first
- * bytes tell. It has the last word, but asking is dear: for each refusal it
- * waits until all who may be in a probe are out.
- */
-static bool can_step(const struct maple_probe_maker *maker, uint64_t offset)
-{
-	uint8_t b[16] = { 0 };
-	unsigned int i = 0;
-
-	if (pread(maker->fd, b, 15, offset) <= 0)
-		return false;
-	while (i < 8 && is_prefix(b[i]))
-		i++;
-	if ((b[i] & 0xf0) == 0x40)
-		i++;
-	switch (b[i]) {
-	case 0x0f:
-		return b[i + 1] != 0x38 && b[i + 1] != 0x3a;
-	case 0xc5:
-		i += 2;
-		break;
-	case 0xc4:
-		i += 3;
-		break;
-	case 0x62:
-		i += 4;
-		break;
-	}
-	return steppable[b[i] >> 4] >> (b[i] & 15) & 1;
-}
-
 /* Which instruction is probed for the site; 0 if none can be. */
 static uint32_t stand_in(const struct maple_image *image, uint32_t index,
 			 const struct maple_table_site *site,
@@ -200,9 +153,11 @@ int maple_probe_make(const struct maple_probe_maker *maker, uint32_t index,
 	at = stand_in(maker->image, index, site, probe);
 	if (!at || !maple_probe_offset(maker, at, &offset) ||
 	    !maple_probe_offset(maker, site->offset + site->length, &next) ||
-	    !can_step(maker, offset))
+	    !maple_step_can(maker->fd, offset))
 		return -EOPNOTSUPP;
 	probe->offset = offset;
+	/* Late is better than never. */
+	maple_step_on(maker->fd, &next, false);
 	probe->next = next;
 	if (site->flags & MAPLE_SITEF_ATOMIC)
 		probe->flags |= MAPLE_PROBE_ATOMIC;

@@ -24,6 +24,7 @@
 
 struct search {
 	Elf *elf;
+	int fd;
 	void *libc; /* our own, if the image is that; to be closed */
 	uint64_t libc_bias;
 	struct maple_function_at *found;
@@ -107,7 +108,12 @@ static void add(struct search *s, const struct maple_function *function,
 	struct maple_function_at *at;
 	uint64_t offset;
 
-	if (!to_offset(s->elf, address, &offset))
+	/*
+	 * Some of those on memory begin with what cannot be probed: then
+	 * where the arguments still are where they were will do.
+	 */
+	if (!to_offset(s->elf, address, &offset) ||
+	    !maple_step_on(s->fd, &offset, true))
 		return;
 	for (unsigned int i = 0; i < s->n; i++) {
 		at = &s->found[i];
@@ -223,9 +229,8 @@ int maple_functions_find(const char *path, struct maple_function_at **found,
 	struct search s = { 0 };
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
-	int fd;
 
-	s.elf = elf_open(path, &fd);
+	s.elf = elf_open(path, &s.fd);
 	if (!s.elf)
 		return maple_error_set(err, errno, "%s: no functions: %m", path);
 	find_libc(&s);
@@ -236,7 +241,7 @@ int maple_functions_find(const char *path, struct maple_function_at **found,
 	if (s.libc)
 		dlclose(s.libc);
 	elf_end(s.elf);
-	close(fd);
+	close(s.fd);
 	if (s.no_memory) {
 		free(s.found);
 		return maple_error_set(err, ENOMEM, "%s: out of memory", path);
