@@ -251,7 +251,7 @@ demo: deps
 	@tests/demo $(O)
 
 check: deps-check
-	@$(MAKE) --no-print-directory tests modules-qemu
+	@$(MAKE) --no-print-directory tests modules-qemu deb
 	@tests/check $(O)
 
 check-debug-kernel: deps-check
@@ -261,8 +261,7 @@ check-debug-kernel: deps-check
 	@MAPLE_QEMU_KERNELS='debug kcsan' MAPLE_CHECK_ONLY='^qemu/' tests/check $(O)
 
 check-packages: deps-check deb
-	@$(MAKE) --no-print-directory modules-qemu
-	@tests/check $(O) packages
+	@MAPLE_CHECK_PACKAGES=1 MAPLE_CHECK_ONLY='^packages/' tests/check $(O)
 
 bench: tests
 	@tests/bench/acceptance $(O)

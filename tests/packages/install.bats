@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# The packages of 'make deb' on a machine: a guest with one of Debian's kernels
+# installs them with apt, lets dkms build maple.ko, finds bugs with them as
+# root, as a member of the group maple, and not as somebody else, and purges
+# them. One guest for all the tests here; in-guest is what it does.
+
+load ../qemu/common.bash
+
+setup_file() {
+	export said=$BATS_FILE_TMPDIR/said
+	local packages=$BATS_FILE_TMPDIR/packages kernel depends
+
+	mkdir "$packages"
+	cp "$BUILD"/deb/*.deb "$packages"
+	rm "$packages"/*-dbgsym_*
+	kernel=$("$ROOT/tests/qemu/kernels" "$MAPLE_QEMU_KERNEL")
+	depends=$("$ROOT/tests/qemu/depends" "$packages"/*.deb)
+	"$ROOT/tests/qemu/guest" -t 2000 --no-module -- \
+		"$ROOT/tests/packages/in-guest" "$packages" "$depends" \
+		"$kernel/headers" "$ROOT/packaging/debian/tests" \
+		>"$said" 2>&1 || echo "guest: status $?" >>"$said"
+}
+
+passed() { # NAME
+	# what was written since the check before
+	awk -v name="$1" '/^(pass|fail) / { if ($2 == name) print text $0
+		text = ""; next } { text = text $0 "\n" }' "$said"
+	grep "^pass $1 " "$said" || {
+		tail -n 5 "$said"
+		return 1
+	}
+}
+
+@test "apt installs them with what they depend on, without a network" {
+	passed prepare
+	passed install
+	passed seen
+}
+
+@test "dkms has built maple.ko for this kernel, and modprobe loads it" {
+	passed module
+}
+
+@test "a member of the group maple finds the bug, without any more rights" {
+	passed member
+}
+
+@test "who is no member is told what is missing" {
+	passed outsider
+}
+
+@test "root finds it from outside, with eBPF and this module" {
+	passed from_outside
+}
+
+@test "autopkgtest's tests pass: the bank account" {
+	passed bank_account
+}
+
+@test "autopkgtest's tests pass: the library" {
+	passed library
+}
+
+@test "apt purge removes module, group and all" {
+	passed purge
+}
+
+@test "nothing is left behind" {
+	passed leftovers
+}
+
+@test "the guest ended by itself, and its kernel has nothing to complain of" {
+	[ "$(tail -n 1 "$said")" = done ]
+}
