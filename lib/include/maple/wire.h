@@ -42,108 +42,98 @@
  *   BYTES        anything
  *   PARTS        messages, one behind the other; see maple_wire_part()
  */
+/* It has no notion of such lists: */
+/* clang-format off */
 #define MAPLE_WIRE_NOTHING(F)
 #define MAPLE_WIRE_hello(F) F(U32, version, 0) F(TEXT, release, MAPLE_WIRE_WORD)
-#define MAPLE_WIRE_welcome(F)                                                \
-	F(U32, version, 0)                                                   \
-	F(TEXT, release, MAPLE_WIRE_WORD)                                    \
-	F(FLAG, is_root, 0)                                                  \
-	F(TEXT, database, MAPLE_WIRE_LINE) F(U32, cpus, 0) F(U32, leased, 0) \
-		F(U32, waiting, 0) F(U32, clients, 0)
-#define MAPLE_WIRE_number(F)	F(I64, number, 0)
-#define MAPLE_WIRE_refused(F)	F(U32, error, 0) F(TEXT, text, MAPLE_ERROR_MAX)
+#define MAPLE_WIRE_welcome(F) \
+	F(U32, version, 0) F(TEXT, release, MAPLE_WIRE_WORD) \
+	F(FLAG, is_root, 0) F(TEXT, database, MAPLE_WIRE_LINE) \
+	F(U32, cpus, 0) F(U32, leased, 0) F(U32, waiting, 0) \
+	F(U32, clients, 0)
+#define MAPLE_WIRE_number(F) F(I64, number, 0)
+#define MAPLE_WIRE_refused(F) F(U32, error, 0) F(TEXT, text, MAPLE_ERROR_MAX)
 
-#define MAPLE_WIRE_realtime(F)	MAPLE_WIRE_NOTHING(F)
-#define MAPLE_WIRE_lease(F)	F(BYTES, cpus, 1024) F(I64, held, 0)
-#define MAPLE_WIRE_queued(F)	F(U32, place, 0)
-#define MAPLE_WIRE_leased(F)	F(U32, cpu, 0)
+#define MAPLE_WIRE_realtime(F) MAPLE_WIRE_NOTHING(F)
+#define MAPLE_WIRE_lease(F) F(BYTES, cpus, 1024) F(I64, held, 0)
+#define MAPLE_WIRE_queued(F) F(U32, place, 0)
+#define MAPLE_WIRE_leased(F) F(U32, cpu, 0)
 #define MAPLE_WIRE_give_back(F) MAPLE_WIRE_NOTHING(F)
-#define MAPLE_WIRE_target(F)	F(U32, processes, 0)
+#define MAPLE_WIRE_target(F) F(U32, processes, 0)
 #define MAPLE_WIRE_module(F) \
 	F(U32, command, 0) F(I64, session, 0) F(BYTES, attributes, 65536)
 #define MAPLE_WIRE_answer(F) \
-	F(U32, error, 0)     \
-	F(TEXT, text, MAPLE_ERROR_MAX) F(BYTES, attributes, 131072)
+	F(U32, error, 0) F(TEXT, text, MAPLE_ERROR_MAX) \
+	F(BYTES, attributes, 131072)
 
-#define MAPLE_WIRE_campaign(F)                                        \
-	F(TEXT, name, MAPLE_WIRE_WORD)                                \
-	F(LIST, argv, 1u << 20)                                       \
-	F(TEXT, cwd, MAPLE_WIRE_LINE)                                 \
-	F(TEXT, input, MAPLE_WIRE_LINE) F(TEXT, exe, MAPLE_WIRE_LINE) \
-		F(TEXT, strategy, MAPLE_WIRE_WORD) F(U64, seed, 0)    \
-			F(TEXT, version, MAPLE_WIRE_WORD)
+#define MAPLE_WIRE_campaign(F) \
+	F(TEXT, name, MAPLE_WIRE_WORD) F(LIST, argv, 1u << 20) \
+	F(TEXT, cwd, MAPLE_WIRE_LINE) F(TEXT, input, MAPLE_WIRE_LINE) \
+	F(TEXT, exe, MAPLE_WIRE_LINE) F(TEXT, strategy, MAPLE_WIRE_WORD) \
+	F(U64, seed, 0) F(TEXT, version, MAPLE_WIRE_WORD)
 #define MAPLE_WIRE_resume(F) F(I64, campaign, 0) F(TEXT, name, MAPLE_WIRE_WORD)
-#define MAPLE_WIRE_end(F)    F(I64, campaign, 0) F(TEXT, outcome, MAPLE_WIRE_WORD)
+#define MAPLE_WIRE_end(F) F(I64, campaign, 0) F(TEXT, outcome, MAPLE_WIRE_WORD)
 #define MAPLE_WIRE_program(F) \
-	F(I64, campaign, 0)   \
-	F(TEXT, build_id, MAPLE_WIRE_WORD) F(TEXT, path, MAPLE_WIRE_LINE)
-#define MAPLE_WIRE_event(F)                                                 \
-	F(TEXT, build_id, MAPLE_WIRE_WORD)                                  \
-	F(TEXT, image, MAPLE_WIRE_LINE)                                     \
-	F(U64, offset, 0)                                                   \
-	F(FLAG, call, 0) F(U32, kind, 0) F(TEXT, function, MAPLE_WIRE_LINE) \
-		F(TEXT, file, MAPLE_WIRE_LINE) F(U32, line, 0)              \
-			F(TEXT, fingerprint, MAPLE_WIRE_WORD) F(I64, old, 0)
+	F(I64, campaign, 0) F(TEXT, build_id, MAPLE_WIRE_WORD) \
+	F(TEXT, path, MAPLE_WIRE_LINE)
+#define MAPLE_WIRE_event(F) \
+	F(TEXT, build_id, MAPLE_WIRE_WORD) F(TEXT, image, MAPLE_WIRE_LINE) \
+	F(U64, offset, 0) F(FLAG, call, 0) F(U32, kind, 0) \
+	F(TEXT, function, MAPLE_WIRE_LINE) F(TEXT, file, MAPLE_WIRE_LINE) \
+	F(U32, line, 0) F(TEXT, fingerprint, MAPLE_WIRE_WORD) F(I64, old, 0)
 #define MAPLE_WIRE_lesson(F) \
 	F(U32, idiom, 0) F(U32, marks, 0) F(PARTS, events, 1u << 18)
 #define MAPLE_WIRE_learn(F) F(I64, program, 0) F(PARTS, lessons, MAPLE_WIRE_MAX)
-#define MAPLE_WIRE_known(F)   \
-	F(I64, iroot, 0)      \
-	F(FLAG, predicted, 0) \
-	F(FLAG, exposed, 0) F(U32, failed, 0) F(U32, attempts, 0)
+#define MAPLE_WIRE_known(F) \
+	F(I64, iroot, 0) F(FLAG, predicted, 0) F(FLAG, exposed, 0) \
+	F(U32, failed, 0) F(U32, attempts, 0)
 #define MAPLE_WIRE_learnt(F) F(PARTS, known, MAPLE_WIRE_MAX)
-#define MAPLE_WIRE_mark(F)   F(I64, program, 0) F(I64, iroot, 0) F(U32, mark, 0)
-#define MAPLE_WIRE_run(F)                                          \
-	F(I64, campaign, 0)                                        \
-	F(TEXT, kind, MAPLE_WIRE_WORD)                             \
-	F(I64, iroot, 0)                                           \
+#define MAPLE_WIRE_mark(F) F(I64, program, 0) F(I64, iroot, 0) F(U32, mark, 0)
+#define MAPLE_WIRE_run(F) \
+	F(I64, campaign, 0) F(TEXT, kind, MAPLE_WIRE_WORD) F(I64, iroot, 0) \
 	F(TEXT, plan, 1u << 20) F(U64, seed, 0) F(U32, attempt, 0) \
-		F(FLAG, flip, 0)
-#define MAPLE_WIRE_run_end(F)                                                 \
-	F(I64, run, 0)                                                        \
-	F(TEXT, verdict, MAPLE_WIRE_WORD)                                     \
-	F(I64, signo, 0)                                                      \
-	F(I64, status, 0) F(F64, seconds, 0) F(F64, cpu_seconds, 0)           \
-		F(FLAG, delivered, 0) F(FLAG, exposed, 0) F(FLAG, claimed, 0) \
-			F(U32, reason, 0) F(FLAG, rested, 0)
+	F(FLAG, flip, 0)
+#define MAPLE_WIRE_run_end(F) \
+	F(I64, run, 0) F(TEXT, verdict, MAPLE_WIRE_WORD) F(I64, signo, 0) \
+	F(I64, status, 0) F(F64, seconds, 0) F(F64, cpu_seconds, 0) \
+	F(FLAG, delivered, 0) F(FLAG, exposed, 0) F(FLAG, claimed, 0) \
+	F(U32, reason, 0) F(FLAG, rested, 0)
 #define MAPLE_WIRE_sample(F) \
 	F(I64, run, 0) F(BYTES, coverage, sizeof(struct maple_coverage))
 #define MAPLE_WIRE_store(F) F(I64, campaign, 0) F(TEXT, finding, 2u << 20)
 #define MAPLE_WIRE_older(F) \
 	F(TEXT, build_id, MAPLE_WIRE_WORD) F(TEXT, path, MAPLE_WIRE_LINE)
 #define MAPLE_WIRE_print(F) \
-	F(I64, site, 0) F(FLAG, call, 0) F(TEXT, fingerprint, MAPLE_WIRE_WORD)
+	F(I64, site, 0) F(FLAG, call, 0) \
+	F(TEXT, fingerprint, MAPLE_WIRE_WORD)
 #define MAPLE_WIRE_old(F) \
 	F(I64, image, 0) F(FLAG, by_name, 0) F(PARTS, prints, MAPLE_WIRE_MAX)
-#define MAPLE_WIRE_carry(F)                                               \
-	F(I64, image, 0)                                                  \
-	F(FLAG, by_name, 0)                                               \
-	F(U32, of, 0)                                                     \
+#define MAPLE_WIRE_carry(F) \
+	F(I64, image, 0) F(FLAG, by_name, 0) F(U32, of, 0) \
 	F(TEXT, build_id, MAPLE_WIRE_WORD) F(TEXT, path, MAPLE_WIRE_LINE) \
-		F(PARTS, found, MAPLE_WIRE_MAX)
+	F(PARTS, found, MAPLE_WIRE_MAX)
 
 #define MAPLE_WIRE_programs(F) MAPLE_WIRE_NOTHING(F)
-#define MAPLE_WIRE_info(F)                                                   \
-	F(I64, id, 0)                                                        \
-	F(TEXT, build_id, MAPLE_WIRE_WORD)                                   \
-	F(TEXT, path, MAPLE_WIRE_LINE)                                       \
-	F(TEXT, input, MAPLE_WIRE_LINE) F(U32, campaigns, 0) F(U32, runs, 0) \
-		F(U32, findings, 0) F(U64, last_used, 0) F(U64, left, 0)     \
-			F(BYTES, coverage, sizeof(struct maple_coverage))
+#define MAPLE_WIRE_info(F) \
+	F(I64, id, 0) F(TEXT, build_id, MAPLE_WIRE_WORD) \
+	F(TEXT, path, MAPLE_WIRE_LINE) F(TEXT, input, MAPLE_WIRE_LINE) \
+	F(U32, campaigns, 0) F(U32, runs, 0) F(U32, findings, 0) \
+	F(U64, last_used, 0) F(U64, left, 0) \
+	F(BYTES, coverage, sizeof(struct maple_coverage))
 #define MAPLE_WIRE_findings(F) F(I64, program, 0)
-#define MAPLE_WIRE_load(F)     F(TEXT, id, MAPLE_WIRE_WORD)
-#define MAPLE_WIRE_found(F)              \
-	F(TEXT, finding, MAPLE_WIRE_MAX) \
-	F(U64, found_at, 0) F(U32, times_seen, 0)
-#define MAPLE_WIRE_samples(F)	     F(I64, program, 0) F(I64, since, 0)
-#define MAPLE_WIRE_coverage(F)	     F(I64, program, 0)
-#define MAPLE_WIRE_success(F)	     F(I64, program, 0)
-#define MAPLE_WIRE_counts(F)	     F(BYTES, counts, MAPLE_WIRE_MAX)
-#define MAPLE_WIRE_check(F)	     MAPLE_WIRE_NOTHING(F)
-#define MAPLE_WIRE_dump(F)	     MAPLE_WIRE_NOTHING(F)
-#define MAPLE_WIRE_forget(F)	     F(I64, program, 0) F(I64, keep, 0)
+#define MAPLE_WIRE_load(F) F(TEXT, id, MAPLE_WIRE_WORD)
+#define MAPLE_WIRE_found(F) \
+	F(TEXT, finding, MAPLE_WIRE_MAX) F(U64, found_at, 0) \
+	F(U32, times_seen, 0)
+#define MAPLE_WIRE_samples(F) F(I64, program, 0) F(I64, since, 0)
+#define MAPLE_WIRE_coverage(F) F(I64, program, 0)
+#define MAPLE_WIRE_success(F) F(I64, program, 0)
+#define MAPLE_WIRE_counts(F) F(BYTES, counts, MAPLE_WIRE_MAX)
+#define MAPLE_WIRE_check(F) MAPLE_WIRE_NOTHING(F)
+#define MAPLE_WIRE_dump(F) MAPLE_WIRE_NOTHING(F)
+#define MAPLE_WIRE_forget(F) F(I64, program, 0) F(I64, keep, 0)
 #define MAPLE_WIRE_forget_finding(F) F(TEXT, id, MAPLE_WIRE_WORD)
-#define MAPLE_WIRE_forget_all(F)     MAPLE_WIRE_NOTHING(F)
+#define MAPLE_WIRE_forget_all(F) MAPLE_WIRE_NOTHING(F)
 
 /*
  * M(NAME, name, kind, fds, text): fds is how many file descriptors may come
@@ -211,6 +201,8 @@
 	M(LESSON, lesson, PART, 0, "an iRoot, a bit for each mark")            \
 	M(KNOWN, known, PART, 0, "of an iRoot")                                \
 	M(PRINT, print, PART, 0, "a site and its fingerprint")
+
+/* clang-format on */
 
 enum maple_wire_type {
 	MAPLE_WIRE_NONE,
