@@ -63,8 +63,7 @@ static void decode(unsigned int type, const uint8_t *data, size_t size)
 	}
 	look_into(type, &message);
 	assert(!maple_wire_put(&again, type, &message, &err));
-	assert(again.size == size &&
-	       (!size || !memcmp(again.data, data, size)));
+	assert(again.size == size && (!size || !memcmp(again.data, data, size)));
 	free(again.data);
 }
 

@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# What tests/qemu/mapled.bats does in the guest.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+export BUILD=${BUILD:-$here/../../../build}
+. "$here/../../e2e/mapled.bash"
+target=$BUILD/tests/targets/bank_account
+
+fail()
+{
+	echo "FAIL: $*"
+	cat "$dir/log" "$dir/out"
+	end_mapled KILL
+	exit 1
+}
+
+pass()
+{
+	echo "pass: $*"
+}
+
+as_user() # COMMAND...; returns its status
+{
+	timeout -s KILL 100 setpriv --reuid 54321 --regid 54321 \
+		--groups 54399 --inh-caps=-all env HOME="$dir" "$@" >"$dir/out" 2>&1
+}
+
+test_by() # BACKEND
+{
+	as_user "$BUILD/mapletest" run --socket "$socket" --backend "$1" \
+		-- "$target"
+	local status=$?
+
+	[ $status = 66 ] || fail "$1: status $status"
+	grep -q "BUG: maple: SIGABRT" "$dir/out" || fail "$1: no report"
+	pass "found by $1"
+}
+
+open_folder
+: >"$dir/out"
+echo "group = 54399" >"$conf"
+ulimit -Hr 0
+as_user "$BUILD/mapletest" run --no-daemon --db :memory: -- "$target"
+[ $? = 125 ] || fail "without mapled it should not be able to"
+grep -q 'real-time priorities are refused' "$dir/out" || fail "why not?"
+pass "without mapled it is refused"
+
+start_mapled || fail "mapled does not start"
+test_by agent
+test_by agent+module
+[ "$(sql 'SELECT count(DISTINCT owner) FROM campaigns')" = 1 ] || fail "whose?"
+[ "$(sql 'SELECT owner FROM campaigns LIMIT 1')" = 54321 ] || fail "whose?"
+pass "the campaigns are the user's"
+
+# Killed in the middle, it leaves nothing behind, real-time or otherwise.
+setpriv --reuid 54321 --regid 54321 --groups 54399 env HOME="$dir" \
+	"$BUILD/mapletest" run --socket "$socket" --backend agent+module \
+	--max-time 60 -- "$BUILD/tests/targets/clean/spin_wait" \
+	>"$dir/out" 2>&1 &
+client=$!
+for try in {1..100}; do
+	pgrep -u 54321 -f clean/spin_wait$ >/dev/null && break
+	sleep 0.1
+done
+sleep 3
+pgrep -u 54321 >/dev/null || fail "it does not run"
+kill -KILL "$client"
+for try in {1..50}; do
+	pgrep -u 54321 >/dev/null || break
+	sleep 0.1
+done
+pgrep -a -u 54321 && fail "left behind"
+pass "nothing outlives its client"
+
+# mapled killed in the middle of a session with maple.ko.
+as_user "$BUILD/mapletest" run --socket "$socket" --backend agent+module \
+	--fresh --max-runs 30 --keep-going --confirm 1 -- "$target" &
+client=$!
+sleep 4
+end_mapled KILL
+start_mapled || fail "no second mapled"
+wait $client
+status=$?
+[ $status = 66 ] || [ $status = 0 ] || fail "after kill -9: status $status"
+grep -q 'goes on' "$dir/log" || fail "it was over before"
+[ "$(sql 'PRAGMA integrity_check')" = ok ] || fail "damaged"
+pass "a campaign outlives mapled"
+
+pid=$(<"$dir/pid")
+end_mapled
+kill -0 "$pid" 2>/dev/null && fail "mapled is still there"
+pass "mapled ends when it is told"
