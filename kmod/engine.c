@@ -90,19 +90,32 @@ bool maple_engine_glance(struct maple_thread *t, struct maple_op *op)
 	return free;
 }
 
-/* maple_engine_minds - whether after() must be told of @op */
-bool maple_engine_minds(struct maple_thread *t, const struct maple_op *op)
+/*
+ * maple_engine_did - @op of @t, the caller, has happened, or not; false if
+ * after() must be told, which is left to maple_engine_after()
+ *
+ * Context: any in which @t itself runs; does not sleep.
+ */
+bool maple_engine_did(struct maple_thread *t, const struct maple_op *op)
 {
 	struct maple_session *s = t->session;
 	bool minds;
 
-	if (!maple_engine_wanted(s, op->acc.site))
-		return false;
+	if (!maple_engine_wanted(s, op->acc.site)) {
+		if (op->happened && op->acc.kind == MAPLE_EV_LOCK)
+			maple_engine_log_access(t, op);
+		return true;
+	}
 	maple_turn_begin(s);
 	minds = !s->said.finished && !s->native &&
 		maple_auto_minds(s->automaton, t->number, &op->acc);
 	raw_spin_unlock(&s->lock);
-	return minds;
+	if (minds)
+		return false;
+	/* A hot site must not fill the log with what matters not. */
+	if (op->happened && (!t->stale || !maple_event_is_memory(op->acc.kind)))
+		maple_engine_log_access(t, op);
+	return true;
 }
 
 /* A slice, or until others move: who is waited for sleeps itself. */
@@ -183,18 +196,8 @@ void maple_engine_after(struct maple_thread *t, struct maple_op *op,
 {
 	struct maple_session *s = t->session;
 
-	if (!maple_engine_wanted(s, op->acc.site)) {
-		if (op->happened && op->acc.kind == MAPLE_EV_LOCK)
-			maple_engine_log_access(t, op);
+	if (maple_engine_did(t, op))
 		return;
-	}
-	if (!maple_engine_minds(t, op)) {
-		/* A hot site must not fill the log with what matters not. */
-		if (op->happened &&
-		    (!t->stale || !maple_event_is_memory(op->acc.kind)))
-			maple_engine_log_access(t, op);
-		return;
-	}
 	maple_turn_begin(s);
 	if (op->happened)
 		maple_engine_log_access(t, op);

@@ -48,6 +48,12 @@ static void open_put(struct maple_thread *t, const struct maple_op *op)
 	t->open[t->nopen++].type = MAPLE_OP_AFTER;
 }
 
+static void open_drop(struct maple_thread *t, unsigned int i)
+{
+	for (t->nopen--; i < t->nopen; i++)
+		t->open[i] = t->open[i + 1];
+}
+
 /* The access at @site that was begun last. */
 static bool open_take(struct maple_thread *t, u32 site, struct maple_op *op)
 {
@@ -58,8 +64,22 @@ static bool open_take(struct maple_thread *t, u32 site, struct maple_op *op)
 			continue;
 		*op = t->open[i];
 		/* A second operand of the same instruction stays open. */
-		for (t->nopen--; i < t->nopen; i++)
-			t->open[i] = t->open[i + 1];
+		open_drop(t, i);
+		return true;
+	}
+	return false;
+}
+
+/* The first access of the instruction that is, or was, stepped over. */
+static bool open_take_stepped(struct maple_thread *t, struct maple_op *op)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nopen; i++) {
+		if (!t->open[i].stepped)
+			continue;
+		*op = t->open[i];
+		open_drop(t, i);
 		return true;
 	}
 	return false;
@@ -123,17 +143,37 @@ static void hit_work(struct callback_head *work)
 	maple_work_done(t, MAPLE_WORK_OPS);
 }
 
+/* Whether @op may happen right away; then it is open. */
+static bool pass(struct maple_thread *t, struct maple_op *op)
+{
+	bool free;
+
+	/* Who arms a watchpoint comes before this or sees what is open. */
+	preempt_disable();
+	free = maple_engine_glance(t, op) && !maple_watch_concerns(t, &op->acc);
+	if (free && op->open)
+		open_put(t, op);
+	preempt_enable();
+	return free;
+}
+
+/* Whether @op could be done here and now. */
 static bool quick(struct maple_thread *t, struct maple_op *op)
 {
 	switch (op->type) {
 	case MAPLE_OP_BEFORE:
-		return maple_engine_glance(t, op) &&
-		       !maple_watch_concerns(t, &op->acc);
+		if (!pass(t, op))
+			return false;
+		maple_engine_pass(t, op);
+		return true;
 	case MAPLE_OP_AFTER:
-		return !maple_engine_minds(t, op);
+		return maple_engine_did(t, op);
 	case MAPLE_OP_NOTE:
-		return op->acc.kind != MAPLE_EV_JOIN &&
-		       op->acc.kind != MAPLE_EV_FREE;
+		if (op->acc.kind == MAPLE_EV_JOIN ||
+		    op->acc.kind == MAPLE_EV_FREE)
+			return false;
+		run_note(t, op, false);
+		return true;
 	}
 	return false;
 }
@@ -144,19 +184,7 @@ static bool quick(struct maple_thread *t, struct maple_op *op)
  */
 void maple_hit_emit(struct maple_thread *t, struct maple_op *op)
 {
-	bool done;
-
-	/* Who arms a watchpoint comes before this or sees what is open. */
-	preempt_disable();
-	done = !t->nops && quick(t, op);
-	if (done && op->type == MAPLE_OP_BEFORE && op->open)
-		open_put(t, op);
-	preempt_enable();
-	if (done && op->type == MAPLE_OP_BEFORE)
-		maple_engine_pass(t, op);
-	else if (done)
-		run(t, op, false);
-	if (done)
+	if (!t->nops && quick(t, op))
 		return;
 	if (!WARN_ON_ONCE(t->nops == MAPLE_OPS))
 		t->op[t->nops++] = *op;
@@ -178,6 +206,27 @@ static void dispatch(struct maple_thread *t)
 		run_all(t, false);
 }
 
+/*
+ * maple_hit_stepped - @t, the caller, has stepped over the instruction
+ * @repeats: a string instruction, which goes on
+ *
+ * Context: the trap, interrupts off.
+ */
+void maple_hit_stepped(struct maple_thread *t, bool repeats)
+{
+	struct maple_op op;
+
+	maple_hit_unstep(t);
+	t->repeats = repeats;
+	if (repeats)
+		return;
+	while (open_take_stepped(t, &op))
+		maple_hit_emit(t, &op);
+	if ((t->nops || t->watch_off) &&
+	    maple_work_add(t, current, &t->work, hit_work, MAPLE_WORK_OPS))
+		t->nops = 0; /* it has no more works, nor another instruction */
+}
+
 static unsigned int event_flags(const struct maple_uapi_probe *p)
 {
 	return p->flags & MAPLE_PROBE_ATOMIC ? MAPLE_EVF_ATOMIC : 0;
@@ -192,6 +241,7 @@ static void hit_before(struct maple_thread *t, struct maple_spot *spot,
 		.flags = event_flags(p),
 		.happened = true,
 		.open = true,
+		.stepped = !(p->flags & MAPLE_PROBE_AHEAD),
 		.acc = { .site = p->number,
 			 .kind = p->kind,
 			 .addr = maple_operand_address(p, regs),
@@ -214,6 +264,7 @@ static void hit_access(struct maple_point *p, struct maple_thread *t,
 	struct maple_spot *spot;
 	struct maple_op op;
 
+	t->at_point = p;
 	list_for_each_entry(spot, &p->spots, list)
 		if (spot->after && open_take(t, spot->probe.number, &op))
 			maple_hit_emit(t, &op);
@@ -222,15 +273,22 @@ static void hit_access(struct maple_point *p, struct maple_thread *t,
 			hit_before(t, spot, regs);
 }
 
-/* A thread of the target, and a session that has not ended. */
+/*
+ * A thread of the target, and a session that has not ended. A step that did
+ * not come to its end was broken off by a signal: the access has not happened.
+ */
 static struct maple_thread *hit_thread(struct maple_point *p)
 {
 	struct maple_thread *t = maple_thread_find(p->session, current);
+	struct maple_op op;
 
 	if (!t || READ_ONCE(p->session->ended))
 		return NULL;
 	maple_session_run(p->session);
 	maple_hit_unstep(t);
+	t->repeats &= t->at_point == p;
+	while (!t->repeats && open_take_stepped(t, &op))
+		;
 	return t;
 }
 
@@ -250,7 +308,7 @@ MAPLE_HANDLER(maple_hit_handler)
 	}
 	if (p->call)
 		maple_call_enter(p, t, regs);
-	else
+	else if (!t->repeats)
 		hit_access(p, t, regs);
 	step(t);
 	dispatch(t);

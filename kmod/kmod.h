@@ -54,7 +54,8 @@ struct maple_op {
 	u8 type;
 	u8 flags; /* enum maple_event_flag */
 	bool happened;
-	bool open; /* BEFORE: after() is told at another probe */
+	bool open;    /* BEFORE: after() is told at another probe, */
+	bool stepped; /* ... or when the instruction has been stepped over */
 };
 
 struct maple_call_frame {
@@ -114,8 +115,10 @@ struct maple_thread {
 
 	/* The thread's own. */
 	u32 clock;
-	bool stale;	/* at a site it has been at very often */
-	bool stepping;	/* may have an out-of-line slot */
+	bool stale;    /* at a site it has been at very often */
+	bool stepping; /* may have an out-of-line slot */
+	const struct maple_point *at_point; /* whose instruction it steps over */
+	bool repeats;	/* ... and which has not come to its end */
 	bool watch_off; /* its own watch rests while it steps */
 	u64 watched;	/* address that its watch saw written */
 	int signo;	/* that it crashes by */
@@ -287,7 +290,7 @@ void maple_points_remove(struct maple_session *s);
 struct maple_spot {
 	struct list_head list; /* in its point */
 	struct maple_uapi_probe probe;
-	bool after; /* the instruction before is the probe's */
+	bool after; /* the access stands before, where no probe can be */
 	atomic_t hits;
 };
 
@@ -307,6 +310,11 @@ MAPLE_HANDLER(maple_hit_handler);
 MAPLE_RET_HANDLER(maple_hit_ret_handler);
 void maple_hit_emit(struct maple_thread *t, struct maple_op *op);
 void maple_hit_unstep(struct maple_thread *t);
+void maple_hit_stepped(struct maple_thread *t, bool repeats);
+
+/* step.c */
+int maple_step_init(void);
+void maple_step_exit(void);
 
 /* operand.c */
 u64 maple_operand_register(const struct pt_regs *regs, unsigned int reg);
@@ -335,7 +343,7 @@ void maple_engine_after(struct maple_thread *t, struct maple_op *op,
 			bool may_arm);
 void maple_engine_pass(struct maple_thread *t, const struct maple_op *op);
 bool maple_engine_glance(struct maple_thread *t, struct maple_op *op);
-bool maple_engine_minds(struct maple_thread *t, const struct maple_op *op);
+bool maple_engine_did(struct maple_thread *t, const struct maple_op *op);
 void maple_engine_freed(struct maple_thread *t, u64 addr, u64 size,
 			bool may_arm);
 void maple_engine_written(struct maple_thread *t, u64 addr, u64 size);

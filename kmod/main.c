@@ -101,12 +101,17 @@ static int __init maple_init(void)
 	err = maple_crash_init();
 	if (err)
 		goto life;
-	err = maple_netlink_init();
+	err = maple_step_init();
 	if (err)
 		goto crash;
+	err = maple_netlink_init();
+	if (err)
+		goto step;
 	maple_debug_init();
 	pr_info("loaded, ABI %u\n", MAPLE_GENL_VERSION);
 	return 0;
+step:
+	maple_step_exit();
 crash:
 	maple_crash_exit();
 life:
@@ -122,6 +127,7 @@ static void __exit maple_exit(void)
 {
 	maple_debug_exit();
 	maple_netlink_exit();
+	maple_step_exit();
 	maple_crash_exit();
 	maple_life_exit();
 	WARN_ON_ONCE(!list_empty(&maple_sessions));

@@ -2,7 +2,7 @@
 /*
  * Probes: points in files at which the kernel calls us, by uprobes. All that
  * one message says of one offset shares a point, and so does the place behind
- * an instruction with the instruction that stands there.
+ * an instruction that cannot be probed with the instruction that stands there.
  *
  * Points are added while a session lives and removed all at once at its end.
  */
@@ -96,8 +96,7 @@ static int spots_of(struct maple_session *s, struct list_head *points,
 		return -EINVAL;
 	}
 	err = spot_add(s, points, inode, probe, false);
-	if (!err && probe->next &&
-	    !(probe->flags & (MAPLE_PROBE_CALL | MAPLE_PROBE_BEHIND)))
+	if (!err && probe->next && probe->flags & MAPLE_PROBE_AHEAD)
 		err = spot_add(s, points, inode, probe, true);
 	return err;
 }

@@ -54,7 +54,7 @@ static void watch_work(struct callback_head *work)
 	raw_spin_lock(&s->lock);
 	size = addr == s->watch_addr ? s->watch_size : 0; /* or it is late */
 	raw_spin_unlock(&s->lock);
-	if (size && !(current->flags & PF_EXITING) && !announced(t, addr)) {
+	if (size && !(current->flags & PF_EXITING)) {
 		maple_count(s, watch_told);
 		maple_engine_written(t, addr, part_of(addr, size));
 	}
@@ -70,6 +70,8 @@ static void on_write(struct perf_event *event, struct perf_sample_data *data,
 	if (t->task != current)
 		return;
 	maple_count(t->session, watch_hits);
+	if (announced(t, event->attr.bp_addr))
+		return;
 	t->watched = event->attr.bp_addr;
 	maple_work_add(t, current, &t->watch_work, watch_work, MAPLE_WORK_WATCH);
 }
