@@ -73,7 +73,8 @@ helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
 programs := $(O)/mapletest $(O)/mapled $(O)/libmaple.a $(O)/libmaple.so \
 	$(O)/libmaple-agent.so $(O)/maple-canary
 tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
-	$(O)/tests/bench/predict $(O)/tests/bench/sqlite_threads
+	$(O)/tests/bench/predict $(O)/tests/bench/sqlite_threads \
+	$(O)/tests/bench/price $(O)/tests/bench/hits
 
 .DEFAULT_GOAL := all
 include tests/fuzz/fuzz.mk
@@ -216,6 +217,17 @@ $(O)/tests/events: $(wildcard tests/events/*.c) $(O)/libmaple.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -MF $@.d -o $@ $(filter %.c %.a,$^) $(LIBS)
+
+$(O)/tests/bench/price: tests/bench/price.c $(O)/libmaple.a
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $^ $(LIBS)
+
+# As it stands there: what a loop accesses beside is in the price.
+$(O)/tests/bench/hits: tests/bench/hits.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -pthread -o $@ $<
 
 $(O)/tests/bench/predict: tests/bench/predict.c $(O)/libmaple.a
 	@mkdir -p $(@D)
