@@ -94,6 +94,9 @@ struct maple_thread {
 	/* session->lock */
 	unsigned int prio; /* real-time priority it should have; 0: none */
 	bool demoted;	   /* spins: out of SCHED_FIFO for a slice */
+	bool given;	   /* what it has is from us, */
+	int given_policy;  /* ... namely this */
+	unsigned int given_prio;
 	bool asleep;	   /* in a timed hold */
 	u64 cpu_seen;
 	u64 spin_cpu, spin_events;

@@ -66,6 +66,34 @@ void maple_native_restore(const struct maple_native *native,
 		set_cpus_allowed_ptr(task, &native->cpus);
 }
 
+/*
+ * maple_task_wishes - what the program has changed itself becomes what it gets
+ * back: all that is not as we have made it
+ */
+void maple_task_wishes(struct maple_thread *t, struct task_struct *task)
+{
+	struct maple_session *s = t->session;
+	struct maple_native *n = &t->native;
+
+	lockdep_assert_held(&s->lock);
+	if (!n->known)
+		return;
+	if (s->sched == MAPLE_UAPI_PCTLARGE ||
+	    (t->given && (task->policy != t->given_policy ||
+			  task->rt_priority != t->given_prio ||
+			  !task->sched_reset_on_fork))) {
+		t->given = false;
+		n->policy = task->policy;
+		n->priority = task->rt_priority;
+		n->reset_on_fork = task->sched_reset_on_fork;
+	}
+	if (s->sched != MAPLE_UAPI_PCTLARGE)
+		n->nice = task_nice(task);
+	if (s->cpu >= 0 &&
+	    !cpumask_equal(&task->cpus_mask, cpumask_of(s->cpu)))
+		cpumask_copy(&n->cpus, &task->cpus_mask);
+}
+
 /* A dead task refuses; that is no refusal to tell of. */
 static void set_policy(struct maple_thread *t, struct task_struct *task,
 		       int policy, unsigned int prio)
@@ -81,10 +109,16 @@ static void set_policy(struct maple_thread *t, struct task_struct *task,
 	lockdep_assert_held(&t->session->lock);
 	if (task->policy == policy && task->rt_priority == prio)
 		return;
-	if (task->policy == SCHED_DEADLINE || sched_setattr_nocheck(task, &attr))
+	maple_task_wishes(t, task);
+	if (task->policy == SCHED_DEADLINE ||
+	    sched_setattr_nocheck(task, &attr)) {
 		maple_count(t->session, refused);
-	else
-		maple_count(t->session, priorities);
+		return;
+	}
+	maple_count(t->session, priorities);
+	t->given = true;
+	t->given_policy = policy;
+	t->given_prio = prio;
 }
 
 static void set_prio(struct maple_thread *t, unsigned int prio)
@@ -135,33 +169,6 @@ void maple_task_hook(struct maple_thread *t)
 void maple_task_settle(struct maple_thread *t)
 {
 	set_prio(t, t->demoted ? 0 : t->prio);
-}
-
-/*
- * maple_task_wishes - what the program has changed itself becomes what it gets
- * back: all that is not as we have made it
- */
-void maple_task_wishes(struct maple_thread *t, struct task_struct *task)
-{
-	struct maple_session *s = t->session;
-	struct maple_native *n = &t->native;
-
-	lockdep_assert_held(&s->lock);
-	if (!n->known)
-		return;
-	if (t->born_done && t->prio && !t->demoted &&
-	    (task->policy != SCHED_FIFO ||
-	     (task->rt_priority != t->prio &&
-	      task->rt_priority != MAPLE_PRIO_HOOK))) {
-		n->policy = task->policy;
-		n->priority = task->rt_priority;
-		n->reset_on_fork = task->sched_reset_on_fork;
-	}
-	if (s->sched != MAPLE_UAPI_PCTLARGE)
-		n->nice = task_nice(task);
-	if (s->cpu >= 0 &&
-	    !cpumask_equal(&task->cpus_mask, cpumask_of(s->cpu)))
-		cpumask_copy(&n->cpus, &task->cpus_mask);
 }
 
 /*

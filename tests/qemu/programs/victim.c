@@ -138,9 +138,9 @@ static void breed(long i, unsigned int *seed)
 	pid_t pid;
 
 	if (rand_r(seed) % 2) {
-		if (pthread_create(&thread, NULL, brief, (void *)i))
-			die("pthread_create");
-		pthread_join(thread, NULL);
+		/* Refused while another thread execs. */
+		if (pthread_create(&thread, NULL, brief, (void *)i) == 0)
+			pthread_join(thread, NULL);
 		return;
 	}
 	pid = fork();
