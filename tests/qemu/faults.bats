@@ -32,3 +32,87 @@ on_victim() { # PROGRAM ARGUMENT...
 	[[ $output =~ ^target:\ $FAULTS\ killed,\ $FAULTS\ sessions\ gone,\ ([0-9]+) ]]
 	[ "${BASH_REMATCH[1]}" -gt 0 ]
 }
+
+# In the guest: mapletest in the middle of a campaign; what it leaves behind
+campaigns='
+RANDOM=$1
+target=$BUILD/tests/targets/bank_account
+own() # nobody is scheduled in a way that is not its own
+{
+	local tid policy
+	for tid in $(ls -d /proc/[0-9]*/task/* | sed "s:.*/::"); do
+		[[ $(cat /proc/$tid/comm 2>/dev/null) = bank_account ]] || continue
+		policy=$(chrt -p $tid; taskset -p $tid) || continue
+		[[ $policy = *SCHED_OTHER*mask:\ 3 ]] || { echo "$policy"; exit 1; }
+	done
+}
+for ((i = 1; i <= $2; i++)); do
+	mapletest run --backend agent+module --keep-going --max-time 60s \
+		--db :memory: -- "$target" >/tmp/said 2>&1 &
+	sleep $((RANDOM % 4)).$((RANDOM % 10))
+	kill -KILL $! || { cat /tmp/said; exit 1; }
+	wait $! 2>/dev/null
+	for ((t = 0; t < 300; t++)); do
+		grep -q target /sys/kernel/debug/maple/sessions || break
+		sleep 0.1
+	done
+	[ $t != 300 ] || { cat /sys/kernel/debug/maple/sessions; exit 1; }
+	own
+done
+mapletest run --backend agent+module --db :memory: -- "$target" >/tmp/said 2>&1
+[ $? = 66 ] || { cat /tmp/said; exit 1; }
+echo "$2 killed"'
+
+@test "mapletest is killed in the middle of a campaign; the next one works" {
+	local n=$((FAULTS < 40 ? 3 : FAULTS / 10))
+
+	echo "seed $SEED"
+	guest -t $((120 + n * 20)) -- bash -c "$campaigns" - "$SEED" "$n"
+	status_is 0
+	[ "$output" = "$n killed" ] || fail "not $n"
+}
+
+@test "targets that change their scheduling, exec, are stopped, traced, or two" {
+	local n=$((FAULTS < 40 ? 2 : FAULTS / 10))
+
+	echo "seed $SEED"
+	guest -t $((120 + n * 30)) -- sh -c 'cd "$BUILD/tests/qemu" &&
+		for how in wishes execs stops traced two; do
+			./disturbed $how $1 $2 ./victim || exit
+		done' - "$n" "$SEED"
+	status_is 0
+	[ "${#lines[@]}" = 5 ] || fail "not all of it"
+}
+
+@test "two plans are enforced at once" {
+	guest -t 200 -- sh -c 'cd "$BUILD/tests/qemu"
+		plan() { ./session -n 10 -e -f -i A:w:B:r -- ./order_demo; }
+		plan & plan; wait'
+	status_is 0
+	[ "${#lines[@]}" = 2 ]
+	[ "${lines[0]}" = "10 runs, 10 exposed, 10 failed, 0 unclean" ]
+	[ "${lines[1]}" = "${lines[0]}" ]
+}
+
+# What runs on the other CPU runs on. To exec takes up to a second longer, since
+# the kernel wants all CPUs for it; that is every real-time spinner's doing.
+@test "a spinner leaves the other CPU alone" {
+	guest -t 200 -- bash -c 'cd "$BUILD/tests/qemu"
+		./session -s older -d 60000 -q 8000 -- ./spinner forever &
+		taskset -cp 0 $$ >/dev/null
+		until read -r line </sys/kernel/debug/maple/sessions; do :; done
+		for ((i = 0; i < 20000; i++)); do :; done
+		read -r line </sys/kernel/debug/maple/sessions
+		echo "$i: $line"
+		wait $!'
+	[[ ${lines[0]} = 20000:\ target*state\ 1\ * ]] || fail "it is over"
+	[ "${lines[1]}" = "1 runs, 0 exposed, 0 failed, 0 unclean" ] || fail
+	status_is 0
+}
+
+@test "probes where none can be, and files that change under them" {
+	guest -t 200 -- sh -c 'mkdir /tmp/copies && cd "$BUILD/tests/qemu" &&
+		exec ./misplaced /tmp/copies "$1" ./victim' - "$SEED"
+	status_is 0
+	[ "${#lines[@]}" = 6 ] || fail "not all of it"
+}
