@@ -23,16 +23,6 @@ static const struct maple_entry *entry_of(const struct maple_dependency *d,
 	return visit ? visit->entry : NULL;
 }
 
-static bool knew(const struct maple_causes *causes, bool exclusive,
-		 uint32_t early, uint32_t early_clock, uint32_t late,
-		 uint32_t late_clock)
-{
-	struct maple_cause_span first = { early, early_clock, early_clock };
-	struct maple_cause_span then = { late, late_clock, late_clock };
-
-	return maple_causes_before(causes, &first, &then, exclusive);
-}
-
 /* Whether P's own access of @kind comes between. */
 static bool overtakes(const struct maple_dependency *d, uint8_t kind)
 {
@@ -70,55 +60,49 @@ static uint32_t last_before(const struct maple_summary *summary, uint32_t clock)
 	return 0;
 }
 
-static bool overtaken(const struct maple_causes *causes,
-		      const struct maple_dependency *d, bool exclusive)
+/* When P first came back to the location with what comes between; 0: never. */
+static uint32_t came_back(const struct maple_dependency *d)
 {
 	const struct maple_entry *e = entry_of(d, d->from->thread);
-	uint32_t from = d->from_span->last_clock;
-	uint32_t to = d->to_span->first_clock, at;
+	uint32_t from = d->from_span->last_clock, first = 0, at;
 
 	if (!e)
-		return false;
-	at = e->access.clock;
-	if (e->waiting && at > from && overtakes(d, e->access.kind) &&
-	    knew(causes, exclusive, e->thread, at, d->to->thread, to))
-		return true;
+		return 0;
+	if (e->waiting && e->access.clock > from && overtakes(d, e->access.kind))
+		first = e->access.clock;
 	for (uint32_t i = 0; i < e->nsummaries; i++) {
+		if (!overtakes(d, e->summaries[i]->kind))
+			continue;
 		at = first_after(e->summaries[i], from);
-		if (at && overtakes(d, e->summaries[i]->kind) &&
-		    knew(causes, exclusive, e->thread, at, d->to->thread, to))
-			return true;
+		if (at && (!first || at < first))
+			first = at;
 	}
-	return false;
+	return first;
 }
 
-static bool met(const struct maple_causes *causes,
-		const struct maple_dependency *d, bool exclusive)
+/* When Q last was at the location with what conflicts; 0: never. */
+static uint32_t was_there(const struct maple_dependency *d)
 {
 	const struct maple_entry *e = entry_of(d, d->to->thread);
-	uint32_t from = d->from_span->last_clock;
-	uint32_t to = d->to_span->first_clock, at;
+	uint32_t to = d->to_span->first_clock, last = 0, at;
 
 	for (uint32_t i = 0; e && i < e->nsummaries; i++) {
-		const struct maple_summary *s = e->summaries[i];
-
-		at = last_before(s, to);
-		if (at &&
-		    (s->kind != MAPLE_EV_READ ||
-		     d->from->kind != MAPLE_EV_READ) &&
-		    knew(causes, exclusive, d->from->thread, from, e->thread,
-			 at))
-			return true;
+		if (e->summaries[i]->kind == MAPLE_EV_READ &&
+		    d->from->kind == MAPLE_EV_READ)
+			continue;
+		at = last_before(e->summaries[i], to);
+		if (at > last)
+			last = at;
 	}
-	return false;
+	return last;
 }
 
-static bool holds(const struct maple_causes *causes,
-		  const struct maple_dependency *d, bool exclusive)
+/* Whether @thread, at its event @clock, knew of @other's event @what. */
+static bool knew(const struct maple_causes *causes, uint32_t thread,
+		 uint32_t clock, uint32_t other, uint32_t what, bool exclusive)
 {
-	return knew(causes, exclusive, d->to->thread, d->to_span->last_clock,
-		    d->from->thread, d->from_span->first_clock) ||
-	       overtaken(causes, d, exclusive) || met(causes, d, exclusive);
+	return what && maple_causes_upto(causes, thread, clock, other,
+					 exclusive) >= what;
 }
 
 /* maple_causes_against - what speaks against @d, in a cell's history */
@@ -126,9 +110,25 @@ enum maple_against maple_causes_against(const struct maple_causes *causes,
 					const struct maple_dependency *d)
 {
 	bool exclusive = !d->disjoint || !maple_event_is_memory(d->from->kind);
+	uint32_t p = d->from->thread, q = d->to->thread, back, there;
+	uint32_t from = d->from_span->last_clock;
+	uint32_t to = d->to_span->first_clock;
 
-	if (holds(causes, d, exclusive))
+	if (knew(causes, p, d->from_span->first_clock, q,
+		 d->to_span->last_clock, exclusive))
 		return MAPLE_AGAINST;
-	return exclusive && holds(causes, d, false) ? MAPLE_INFORMED
-						    : MAPLE_OPEN;
+	back = came_back(d);
+	if (knew(causes, q, to, p, back, exclusive))
+		return MAPLE_AGAINST;
+	there = was_there(d);
+	if (there && knew(causes, q, there, p, from, exclusive))
+		return MAPLE_AGAINST;
+	if (!exclusive)
+		return MAPLE_OPEN;
+	if (knew(causes, p, d->from_span->first_clock, q,
+		 d->to_span->last_clock, false) ||
+	    knew(causes, q, to, p, back, false) ||
+	    (there && knew(causes, q, there, p, from, false)))
+		return MAPLE_INFORMED;
+	return MAPLE_OPEN;
 }

@@ -373,34 +373,58 @@ int maple_causes_sync(struct maple_causes *causes,
 	}
 }
 
+static bool known_by(const struct learned *learned, uint32_t clock,
+		     bool exclusive)
+{
+	/* A read knows of what it reads. */
+	return exclusive ? learned->until < clock : learned->at <= clock;
+}
+
+/*
+ * maple_causes_upto - how far @thread, at its event @clock, knew what @other
+ *                     does; 0: nothing
+ * @exclusive: one lock is around what is asked for, so what the event's
+ *             section itself learned does not count
+ */
+uint32_t maple_causes_upto(const struct maple_causes *causes, uint32_t thread,
+			   uint32_t clock, uint32_t other, bool exclusive)
+{
+	const struct maple_cause_thread *t = causes->thread[thread];
+	const struct learned *l;
+	uint32_t low, high, mid, step = 1;
+
+	if (!t || other >= t->n)
+		return 0;
+	l = t->of[other].learned;
+	/* Mostly, what is asked for is not long ago. */
+	low = high = t->of[other].n;
+	while (low && !known_by(&l[low - 1], clock, exclusive)) {
+		high = low - 1;
+		low -= step < low ? step : low;
+		step *= 2;
+	}
+	while (low < high) {
+		mid = (low + high) / 2;
+		if (known_by(&l[mid], clock, exclusive))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? l[low - 1].upto : 0;
+}
+
 /*
  * maple_causes_before - whether all of @late was done knowing of all of @early
- * @exclusive: one lock is around both, so what @late's section itself learned
- *             does not count
+ * @exclusive: as for maple_causes_upto()
  */
 bool maple_causes_before(const struct maple_causes *causes,
 			 const struct maple_cause_span *early,
 			 const struct maple_cause_span *late, bool exclusive)
 {
-	const struct maple_cause_thread *t = causes->thread[late->thread];
-	const struct knowledge *of;
-	uint32_t low = 0, high;
+	uint32_t upto = maple_causes_upto(causes, late->thread, late->first,
+					  early->thread, exclusive);
 
-	if (!t || early->thread >= t->n)
-		return false;
-	of = &t->of[early->thread];
-	high = of->n;
-	while (low < high) {
-		uint32_t mid = (low + high) / 2;
-		const struct learned *l = &of->learned[mid];
-
-		/* A read knows of what it reads. */
-		if (exclusive ? l->until < late->first : l->at <= late->first)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && of->learned[low - 1].upto >= early->last;
+	return upto && upto >= early->last;
 }
 
 void maple_causes_deinit(struct maple_causes *causes)

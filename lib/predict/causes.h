@@ -31,6 +31,8 @@ void maple_causes_release(struct maple_causes *causes,
 			  const struct maple_event *event);
 int maple_causes_sync(struct maple_causes *causes,
 		      const struct maple_event *event);
+uint32_t maple_causes_upto(const struct maple_causes *causes, uint32_t thread,
+			   uint32_t clock, uint32_t other, bool exclusive);
 bool maple_causes_before(const struct maple_causes *causes,
 			 const struct maple_cause_span *early,
 			 const struct maple_cause_span *late, bool exclusive);

@@ -17,8 +17,10 @@
  *    the thread goes from one site to another as it never did before, the
  *    next 64 accesses are all walked from (cut_walks);
  *  - a run may visit 1,048,576 accesses in walks, and one more with every
- *    four events, so that long walks do not take more than their share
- *    (cut_walks);
+ *    eight events, so that long walks do not take more than their share.
+ *    Once that is used up, there are no walks until 4,096 visits have come
+ *    together again: few whole walks find more than many that are cut at
+ *    their first step, and cost less (cut_walks);
  *  - 16 pairs of the same two sites and kinds (cut_pairs), for distinct sites
  *    are worth more than more places of the same;
  *  - max_pairs pairs, points and digests, four times as many stretches and
@@ -30,9 +32,10 @@
 #include <string.h>
 #include "pairs.h"
 
-#define STEPS_FIRST  (1u << 22)
+#define STEPS_FIRST  (1u << 23)
 #define STEPS_EACH   1
-#define STEPS_VISIT  4
+#define STEPS_VISIT  8
+#define STEPS_REST   (1u << 15)
 #define PATIENCE     8
 #define SKIP_BITS    6
 #define NOVEL	     64
@@ -59,6 +62,11 @@ bool maple_pairs_wanted(struct maple_pairs *pairs,
 	pairs->steps += STEPS_EACH;
 	if (novel)
 		*curious = NOVEL;
+	if (pairs->resting && pairs->steps < STEPS_REST) {
+		pairs->stats->cut_walks++;
+		return false;
+	}
+	pairs->resting = false;
 	if (*curious) {
 		--*curious;
 		return true;
@@ -244,6 +252,7 @@ static bool visit(struct walker *w, const struct maple_record *first, int *ret)
 		return true;
 	if (pairs->steps < STEPS_VISIT) {
 		pairs->stats->cut_walks++;
+		pairs->resting = true;
 		return false;
 	}
 	pairs->steps -= STEPS_VISIT;

@@ -78,6 +78,7 @@ struct maple_pairs {
 	uint32_t max_pairs;
 	uint32_t generation; /* what others point to is of this one */
 	uint64_t steps;	     /* left for walks */
+	bool resting;	     /* ... until there are many again */
 	uint64_t since;	     /* event at which the generation began */
 	struct maple_point *points;
 	struct maple_pool point_pool, digest_pool;
