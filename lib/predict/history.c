@@ -32,7 +32,7 @@
 static bool room_for(struct maple_slab *slab, void **array, uint32_t *room,
 		     uint32_t n, size_t element, void *small)
 {
-	uint32_t more = *room == 2 ? 8 : *room ? *room * 2 : 2;
+	uint32_t more = *room ? *room * 2 : 2;
 	void *grown;
 
 	if (n < *room)

@@ -11,7 +11,7 @@
 #define DEFAULT_SPANS	  256
 #define DEFAULT_BYTES	  65536
 #define DEFAULT_PAIRS	  (1u << 19)
-#define DEFAULT_COLLECT	  8
+#define DEFAULT_COLLECT	  4
 #define DEFAULT_WINDOW	  1000
 
 static const struct maple_lockset *holds(void *ctx, uint32_t thread)
