@@ -5,6 +5,9 @@
  * guards, or that happens-before leaves open, is a better one to force it at.
  * A run has 1,048,576 iRoots at most, and predicts at most 65,536 of each
  * idiom but the first; what comes too late is counted (cut_iroots).
+ *
+ * An array of a million elements has a million places for one iRoot. After
+ * 256 more are worth a look only if they can be better than those so far.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +15,7 @@
 
 #define IROOTS_MAX   (1u << 20)
 #define COMPOUND_MAX (1u << 16) /* predicted, of each idiom but 1 */
+#define PLACES	     256	/* of an iRoot, all worth a look */
 
 /* What is known of an iRoot, as the count of its item. */
 #define OBSERVED  1u
@@ -20,6 +24,7 @@
 /* Besides, once it was claimed or predicted. */
 struct maple_found {
 	uint64_t claimed; /* seen, when sites were quiet, at this event */
+	uint32_t places;  /* where it was predicted */
 	struct maple_brief brief;
 };
 
@@ -151,8 +156,34 @@ static int worth(const struct maple_brief *brief)
 	return 2 * brief->disjoint + !brief->ordered;
 }
 
-/* maple_iroots_predicted - @iroot can happen, as @brief says */
-void maple_iroots_predicted(struct maple_iroots *iroots,
+/*
+ * maple_iroots_enough - whether one more place of @iroot is not worth a look
+ * @brief: the place, but for what speaks against it
+ */
+bool maple_iroots_enough(const struct maple_iroots *iroots,
+			 const struct maple_iroot *iroot,
+			 const struct maple_brief *brief)
+{
+	const struct maple_tally_item *item;
+	const struct maple_found *found;
+	uint64_t key[3];
+
+	pack(iroot, key);
+	item = maple_tally_find(&iroots->tally, key[0], key[1], key[2]);
+	if (!item || !(item->count & PREDICTED))
+		return false;
+	found = &iroots->found[item - iroots->tally.item];
+	return found->places >= PLACES && found->brief.against == MAPLE_OPEN &&
+	       worth(brief) <= worth(&found->brief);
+}
+
+/*
+ * maple_iroots_predicted - @iroot can happen, as @brief says
+ *
+ * Returns whether the place is worth remembering: not if much was known of
+ * the iRoot, and this place is no better.
+ */
+bool maple_iroots_predicted(struct maple_iroots *iroots,
 			    const struct maple_iroot *iroot,
 			    const struct maple_brief *brief)
 {
@@ -160,28 +191,33 @@ void maple_iroots_predicted(struct maple_iroots *iroots,
 	uint8_t against = brief->against;
 	struct maple_tally_item *item;
 	struct maple_found *found;
-	bool known;
+	bool known, better = false;
 
 	if (!(iroots->idioms & 1u << iroot->idiom))
-		return;
+		return true;
 	item = get(iroots, iroot,
 		   iroot->idiom == MAPLE_IDIOM_1 || *n < COMPOUND_MAX);
 	found = item ? found_of(iroots, item) : NULL;
 	if (!found)
-		return;
+		return true;
 	known = item->count & PREDICTED;
 	if (known) {
-		if (found->brief.against < against)
+		if (found->brief.against <= against)
 			against = found->brief.against;
+		else
+			better = true;
 		found->brief.against = against;
-		if (worth(brief) <= worth(&found->brief))
-			return;
+		if (worth(brief) <= worth(&found->brief)) {
+			found->places += found->places < PLACES;
+			return better || found->places < PLACES;
+		}
 	}
 	iroots->stats->predicted += !known;
 	*n += !known;
 	item->count |= PREDICTED;
 	found->brief = *brief;
 	found->brief.against = against;
+	return true;
 }
 
 /*

@@ -32,7 +32,10 @@ struct maple_iroots {
 
 void maple_iroots_observed(struct maple_iroots *iroots,
 			   const struct maple_iroot *iroot);
-void maple_iroots_predicted(struct maple_iroots *iroots,
+bool maple_iroots_enough(const struct maple_iroots *iroots,
+			 const struct maple_iroot *iroot,
+			 const struct maple_brief *brief);
+bool maple_iroots_predicted(struct maple_iroots *iroots,
 			    const struct maple_iroot *iroot,
 			    const struct maple_brief *brief);
 void maple_iroots_claims(struct maple_iroots *iroots,

@@ -23,6 +23,8 @@
  *    their first step, and cost less (cut_walks);
  *  - 16 pairs of the same two sites and kinds (cut_pairs), for distinct sites
  *    are worth more than more places of the same;
+ *  - 256 dependencies of the same two sites and kinds, unless one has an end
+ *    of a local pair or is better than those before (cut_edges; predict.c);
  *  - max_pairs pairs, points and digests, four times as many stretches and
  *    edges; at the cap all is correlated and begins anew (pairs forgotten:
  *    cut_pairs). 32 points of a thread on a cell.

@@ -124,6 +124,13 @@ void maple_pairs_predict(struct maple_pairs *pairs, enum maple_idiom idiom,
 			 const struct maple_digest *const d[MAPLE_IROOT_EVENTS],
 			 const struct maple_brief *how);
 
+/* Whether some access in @span is an end of a local pair. */
+static inline bool maple_pairs_end(const struct maple_pairs *pairs,
+				   const struct maple_span *span)
+{
+	return span->point && span->generation == pairs->generation;
+}
+
 static inline const struct maple_point *
 maple_pair_first(const struct maple_tally_item *pair)
 {

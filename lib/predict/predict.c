@@ -44,15 +44,27 @@ static int found(void *ctx, const struct maple_dependency *found)
 		.disjoint = d.disjoint,
 		.ordered = d.ordered,
 	};
+	bool ends, new;
 
 	if (d.from->site == MAPLE_SITE_NONE || d.to->site == MAPLE_SITE_NONE)
 		return 0;
+	ends = p->compound && (maple_pairs_end(&p->pairs, d.from_span) ||
+			       maple_pairs_end(&p->pairs, d.to_span));
+	if (!ends && maple_iroots_enough(&p->iroots, &iroot, &brief)) {
+		p->stats.cut_edges += p->compound;
+		return 0;
+	}
 	if (p->compound && maple_pairs_known(&p->pairs, &d))
 		return 0;
 	brief.against = d.against =
 		(uint8_t)maple_causes_against(&p->causes, &d);
-	maple_iroots_predicted(&p->iroots, &iroot, &brief);
-	return p->compound ? maple_pairs_dependency(&p->pairs, &d) : 0;
+	new = maple_iroots_predicted(&p->iroots, &iroot, &brief);
+	if (!p->compound)
+		return 0;
+	if (new || ends)
+		return maple_pairs_dependency(&p->pairs, &d);
+	p->stats.cut_edges++;
+	return 0;
 }
 
 static int folded(void *ctx, struct maple_entry *entry,

@@ -102,7 +102,7 @@ struct maple_predict_stats {
 	uint64_t cut_stretches; /* clocks of accesses in local pairs */
 	uint64_t cut_edges;	/* dependencies to correlate them with */
 	uint64_t cut_correlations; /* local pairs not correlated */
-	uint64_t cut_causes;	/* knowledge of other threads not kept */
+	uint64_t cut_causes;	   /* knowledge of other threads not kept */
 	uint64_t cut_sequences; /* observer: compound idioms not looked for */
 	uint64_t no_memory;	/* allocations that failed */
 };
