@@ -73,7 +73,7 @@ int maple_host_lease(struct maple_host *host, const cpu_set_t *cpus,
 		.held = -1,
 	};
 	struct maple_host_answer answer = { .fd = -1 };
-	int e, tries = 3;
+	int e, tries = 100;
 
 	do {
 		e = maple_host_return(host, err);

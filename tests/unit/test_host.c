@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * A mapled of the test's own, spoken to by the library: its memo says what a
+ * database of ours says, nothing is done twice, and nobody gets at what is
+ * another's.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "host/host.h"
+
+#define OK(call)                                                      \
+	do {                                                          \
+		struct maple_error err = { "" };                      \
+		int ret_ = (call);                                    \
+		if (ret_)                                             \
+			fail_msg("%s: %d %s", #call, ret_, err.text); \
+	} while (0)
+
+#define REFUSED(error, call)                                            \
+	do {                                                            \
+		struct maple_error err = { "" };                        \
+		int ret_ = (call);                                      \
+		if (ret_ != -(error) || !*err.text)                     \
+			fail_msg("%s: %d '%s'", #call, ret_, err.text); \
+	} while (0)
+
+static char dir[64], path[96], daemon_path[4096];
+static pid_t pid;
+
+static void start(void)
+{
+	struct maple_host *host;
+	char db[96];
+
+	snprintf(path, sizeof(path), "%s/socket", dir);
+	snprintf(db, sizeof(db), "%s/memo.db", dir);
+	pid = fork();
+	if (!pid) {
+		freopen("/dev/null", "w", stderr);
+		execl(daemon_path, "mapled", "--socket", path, "--db", db,
+		      "--config", "/dev/null", NULL);
+		_exit(127);
+	}
+	for (int i = 0; i < 200; i++) {
+		if (!maple_host_open(path, &host, NULL)) {
+			maple_host_close(host);
+			return;
+		}
+		usleep(50000);
+	}
+	fail_msg("%s does not answer", daemon_path);
+}
+
+static void stop(int signo)
+{
+	kill(pid, signo);
+	waitpid(pid, NULL, 0);
+}
+
+static int setup(void **state)
+{
+	strcpy(dir, "/tmp/maple-host-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	start();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+
+	stop(SIGTERM);
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	return system(command);
+}
+
+static struct maple_host *connect_to(struct maple_memo **memo)
+{
+	struct maple_host *host;
+
+	OK(maple_host_open(path, &host, &err));
+	OK(maple_host_memo(host, memo, &err));
+	return host;
+}
+
+static int64_t begin(struct maple_memo *memo, const char *input)
+{
+	static char *const argv[] = { "prog", "", "\xff", NULL };
+	const struct maple_memo_campaign c = {
+		.argv = argv,
+		.cwd = "/tmp",
+		.input = input,
+		.strategy = "ranked",
+		.seed = UINT64_MAX,
+		.version = "0.1",
+	};
+	int64_t id;
+
+	OK(maple_memo_campaign_begin(memo, &c, &id, &err));
+	assert_true(id > 0);
+	return id;
+}
+
+/* ---- the same from both ---- */
+
+static struct maple_memo_lesson lesson(const char *build_id, uint64_t offset,
+				       unsigned int marks)
+{
+	return (struct maple_memo_lesson){
+		.key = { .idiom = MAPLE_IDIOM_1,
+			 .e = { { build_id, "/lib/p", offset, false, 'R', "f",
+				  "f.c", 7, offset == 16 ? "print" : NULL },
+				{ build_id, "/lib/p", offset + 8, true,
+				  'W' } } },
+		.marks = marks,
+	};
+}
+
+static int find(void *ctx, const char *fingerprint, bool call,
+		struct maple_memo_event *now)
+{
+	assert_string_equal(fingerprint, "print");
+	now->offset = 160;
+	++*(int *)ctx;
+	return 0;
+}
+
+/* What a memo was told, and what it says. */
+struct story {
+	int64_t runs, carried, samples, programs, findings;
+	struct maple_memo_state before, after;
+	struct maple_coverage coverage;
+	struct maple_memo_success success;
+	int found;
+};
+
+static void tell_runs(struct maple_memo *memo, int64_t campaign, int64_t iroot,
+		      struct story *story)
+{
+	const struct maple_memo_run run = { .kind = "enforced",
+					    .iroot = iroot,
+					    .plan = "{}",
+					    .seed = 3,
+					    .attempt = 1 };
+	const struct maple_memo_run_end end = {
+		.verdict = "pass",
+		.seconds = .5,
+		.delivered = true,
+		.reason = MAPLE_MEMO_REASON_UNMET,
+	};
+	struct maple_coverage c = { .predicted[1] = 9 };
+	int64_t row;
+
+	for (int i = 0; i < 3; i++) {
+		OK(maple_memo_run_begin(memo, campaign, &run, &row, &err));
+		OK(maple_memo_run_end(memo, row, &end, &err));
+		OK(maple_memo_sample(memo, row, &c, &err));
+		story->runs++;
+	}
+}
+
+static void tell_finding(struct maple_memo *memo, int64_t campaign)
+{
+	char *argv[] = { "prog", NULL };
+	const struct maple_finding f = { .id = "abcdef012345",
+					 .kind = MAPLE_FAILURE_SIGNAL,
+					 .title = "SIGSEGV in f",
+					 .signo = 11,
+					 .argv = argv,
+					 .found_at = 1000,
+					 .times_seen = 1 };
+
+	OK(maple_memo_finding_store(memo, campaign, &f, &err));
+}
+
+static void read_back(struct maple_memo *memo, int64_t program,
+		      struct story *story)
+{
+	struct maple_memo_program_info *programs;
+	struct maple_finding **findings, *finding;
+	struct maple_memo_sample *samples;
+	size_t n;
+
+	OK(maple_memo_check(memo, &err));
+	OK(maple_memo_coverage(memo, program, &story->coverage, &err));
+	OK(maple_memo_success(memo, program, &story->success, &err));
+	OK(maple_memo_samples(memo, program, 0, &samples, &n, &err));
+	assert_int_equal(samples[n - 1].coverage.predicted[1], 9);
+	free(samples);
+	story->samples = (int64_t)n;
+	OK(maple_memo_programs(memo, &programs, &n, &err));
+	assert_string_equal(programs[0].path, "/lib/p");
+	maple_memo_programs_destroy(programs, n);
+	story->programs = (int64_t)n;
+	OK(maple_memo_findings(memo, program, &findings, &n, &err));
+	assert_string_equal(findings[0]->title, "SIGSEGV in f");
+	maple_memo_findings_destroy(findings, n);
+	story->findings = (int64_t)n;
+	OK(maple_memo_finding_load(memo, "abc", &finding, &err));
+	assert_int_equal(finding->found_at, 1000);
+	maple_finding_destroy(finding);
+	REFUSED(ENOENT, maple_memo_finding_load(memo, "xyz", &finding, &err));
+}
+
+static void tell(struct maple_memo *memo, struct story *story)
+{
+	static struct maple_memo_lesson lessons[2000];
+	const struct maple_memo_build build = { "new", "/lib/p", find,
+						&story->found };
+	int64_t campaign = begin(memo, "key"), program;
+	unsigned int carried;
+
+	OK(maple_memo_program(memo, campaign, "old", "/lib/p", &program, &err));
+	/* More than goes into one message. */
+	for (size_t i = 0; i < 2000; i++)
+		lessons[i] =
+			lesson("old", 16 * (i + 1), 1u << MAPLE_MEMO_PREDICTED);
+	lessons[0].marks |= 1u << MAPLE_MEMO_OBSERVED;
+	OK(maple_memo_learn(memo, program, lessons, 2000, &err));
+	story->before = lessons[0].state;
+	OK(maple_memo_mark(memo, program, lessons[5].iroot, MAPLE_MEMO_ATTEMPT,
+			   &err));
+	OK(maple_memo_mark(memo, program, lessons[5].iroot, MAPLE_MEMO_FAILED,
+			   &err));
+	lessons[5].marks = 0;
+	OK(maple_memo_learn(memo, program, lessons + 5, 1, &err));
+	story->after = lessons[5].state;
+	tell_runs(memo, campaign, lessons[5].iroot, story);
+	tell_finding(memo, campaign);
+	OK(maple_memo_carry(memo, &build, &carried, &err));
+	story->carried = carried;
+	read_back(memo, program, story);
+	OK(maple_memo_campaign_end(memo, campaign, "clean", &err));
+}
+
+static void it_says_what_a_database_says(void **state)
+{
+	struct story here = { 0 }, there = { 0 };
+	struct maple_memo *memo;
+	struct maple_host *host;
+
+	OK(maple_memo_open(":memory:", 0, &memo, &err));
+	tell(memo, &here);
+	maple_memo_close(memo);
+	host = connect_to(&memo);
+	tell(memo, &there);
+	assert_int_equal(here.found, 1);
+	assert_false(here.before.predicted);
+	assert_int_equal(here.after.attempts, 1);
+	assert_int_equal(here.after.failed, 1);
+	assert_int_equal(here.coverage.predicted[1], 2000);
+	assert_int_equal(here.samples, 3);
+	assert_memory_equal(&here, &there, sizeof(here));
+	OK(maple_memo_forget_program(memo, 1, 0, &err));
+	maple_memo_close(memo);
+	maple_host_close(host);
+}
+
+/* ---- once ---- */
+
+static void a_request_is_done_once(void **state)
+{
+	const struct maple_memo_run run = { .kind = "profile" };
+	struct maple_memo_lesson l = lesson("once", 16, 0);
+	int64_t campaign, program, first, again;
+	struct maple_memo *memo;
+	struct maple_host *host = connect_to(&memo);
+
+	campaign = begin(memo, NULL);
+	OK(maple_memo_program(memo, campaign, "once", "/p", &program, &err));
+	OK(maple_memo_run_begin(memo, campaign, &run, &first, &err));
+	host->serial--; /* as if there had been no answer */
+	OK(maple_memo_run_begin(memo, campaign, &run, &again, &err));
+	assert_true(first == again);
+	OK(maple_memo_run_begin(memo, campaign, &run, &again, &err));
+	assert_true(first != again);
+	OK(maple_memo_learn(memo, program, &l, 1, &err));
+	for (int i = 0; i < 3; i++) {
+		OK(maple_memo_mark(memo, program, l.iroot, MAPLE_MEMO_ATTEMPT,
+				   &err));
+		host->serial--;
+	}
+	host->serial++;
+	OK(maple_memo_learn(memo, program, &l, 1, &err));
+	assert_int_equal(l.state.attempts, 1);
+	maple_memo_close(memo);
+	maple_host_close(host);
+}
+
+static void it_goes_on_with_the_next_mapled(void **state)
+{
+	const struct maple_memo_run run = { .kind = "profile" };
+	int64_t campaign, program, first, second, mine;
+	struct maple_memo *memo, *other;
+	struct maple_host *host = connect_to(&memo), *otherhost;
+
+	campaign = begin(memo, NULL);
+	OK(maple_memo_program(memo, campaign, "next", "/p", &program, &err));
+	OK(maple_memo_run_begin(memo, campaign, &run, &first, &err));
+	stop(SIGKILL);
+	start();
+	host->serial--; /* it was done, and we were not told */
+	OK(maple_memo_run_begin(memo, campaign, &run, &second, &err));
+	assert_true(first == second);
+	/* The run before is still ours, and nobody else's. */
+	otherhost = connect_to(&other);
+	mine = begin(other, NULL);
+	assert_true(mine != campaign);
+	REFUSED(EPERM, maple_memo_sample(other, first,
+					 &(struct maple_coverage){ 0 }, &err));
+	OK(maple_memo_sample(memo, first, &(struct maple_coverage){ 0 }, &err));
+	maple_memo_close(other);
+	maple_host_close(otherhost);
+	maple_memo_close(memo);
+	maple_host_close(host);
+}
+
+/* ---- whose ---- */
+
+static void what_is_anothers_is_refused(void **state)
+{
+	const struct maple_memo_run run = { .kind = "profile" };
+	struct maple_memo_lesson l = lesson("whose", 16, 0);
+	int64_t theirs, program, row, mine;
+	struct maple_memo *a, *b;
+	struct maple_host *one = connect_to(&a), *two = connect_to(&b);
+
+	theirs = begin(a, NULL);
+	OK(maple_memo_program(a, theirs, "whose", "/p", &program, &err));
+	OK(maple_memo_learn(a, program, &l, 1, &err));
+	REFUSED(EINVAL, maple_memo_run_begin(b, theirs, &run, &row, &err));
+	mine = begin(b, NULL);
+	REFUSED(EPERM, maple_memo_run_begin(b, theirs, &run, &row, &err));
+	REFUSED(EPERM, maple_memo_program(b, theirs, "x", "/p", &row, &err));
+	REFUSED(EPERM, maple_memo_campaign_end(b, theirs, "clean", &err));
+	REFUSED(EPERM, maple_memo_learn(b, program, &l, 1, &err));
+	two->campaign = mine;
+	REFUSED(EPERM,
+		maple_memo_mark(b, program, l.iroot, MAPLE_MEMO_EXPOSED, &err));
+	/* Not even by its number, without its name. */
+	two->campaign = theirs;
+	maple_host_disconnect(two);
+	REFUSED(ESTALE, maple_memo_check(b, &err));
+	OK(maple_memo_check(a, &err));
+	maple_memo_close(a);
+	maple_memo_close(b);
+	maple_host_close(one);
+	maple_host_close(two);
+}
+
+static void descriptors_are_not_hoarded(void **state)
+{
+	struct maple_wire_head head = { .type = MAPLE_WIRE_HELLO, .fds = 1 };
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int sock = socket(AF_UNIX, SOCK_STREAM, 0), fds[8], e = 0;
+	struct maple_memo *memo;
+	struct maple_host *host;
+	char answer[512];
+
+	strcpy(addr.sun_path, path);
+	assert_int_equal(connect(sock, (void *)&addr, sizeof(addr)), 0);
+	for (int i = 0; i < 8; i++)
+		fds[i] = sock;
+	/* A byte a time, with more than any message takes. */
+	for (int i = 0; i < 8 && e >= 0; i++)
+		e = (int)maple_wire_send(sock, (char *)&head + i, 1, fds, 8);
+	assert_true(recv(sock, answer, sizeof(answer), 0) <= 0);
+	close(sock);
+	host = connect_to(&memo);
+	OK(maple_memo_check(memo, &err));
+	maple_memo_close(memo);
+	maple_host_close(host);
+}
+
+static void a_pidfd_of_another_is_no_greeting(void **state)
+{
+	const struct maple_wire_hello hello = { MAPLE_WIRE_VERSION, "x" };
+	struct maple_host host = { .path = path, .lock = -1 };
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	struct maple_host_answer answer;
+	int pipes[2];
+
+	assert_int_equal(pipe(pipes), 0);
+	strcpy(addr.sun_path, path);
+	host.sock = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_int_equal(connect(host.sock, (void *)&addr, sizeof(addr)), 0);
+	OK(maple_host_send(&host, MAPLE_WIRE_HELLO, &hello, pipes, 1, &err));
+	OK(maple_host_receive(&host, 5000, &answer, &err));
+	assert_int_equal(answer.head.type, MAPLE_WIRE_REFUSED);
+	assert_int_equal(answer.message.refused.error, EPERM);
+	maple_host_disconnect(&host);
+	free(host.in.data);
+	free(host.out.data);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_says_what_a_database_says),
+		cmocka_unit_test(a_request_is_done_once),
+		cmocka_unit_test(it_goes_on_with_the_next_mapled),
+		cmocka_unit_test(what_is_anothers_is_refused),
+		cmocka_unit_test(descriptors_are_not_hoarded),
+		cmocka_unit_test(a_pidfd_of_another_is_no_greeting),
+	};
+	ssize_t n = readlink("/proc/self/exe", daemon_path,
+			     sizeof(daemon_path) - 32);
+
+	/* BUILD/tests/unit/test_host */
+	if (n < 0)
+		return 1;
+	for (int i = 0; i < 3; i++)
+		*strrchr(daemon_path, '/') = 0;
+	strcat(daemon_path, "/mapled");
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
