@@ -12,14 +12,15 @@ setup_file() {
 	export root=$BATS_FILE_TMPDIR/root
 	local package
 
-	for package in mapletest libmaple0 libmaple-dev maple-dkms; do
+	for package in mapletest mapled libmaple0 libmaple-dev maple-dkms; do
 		dpkg-deb -x "$BUILD"/deb/${package}_*.deb "$root"
 	done
 	export module=$(echo "$root"/usr/src/maple-*)
 }
 
 files() { # FOLDER
-	(cd "$1" && find . ! -type d | sed 's/\.gz$//' | sort)
+	(cd "$1" && find . ! -type d | sed 's/\.gz$//; s,^./lib,./usr/lib,' |
+		sort)
 }
 
 # Its functions, imported or used.
@@ -53,14 +54,17 @@ symbols() { # FILE
 		sed -n 's/^[<>] //p' | grep -vxF -f <(sed -n 's,^usr,./usr,p' \
 			"$ROOT/packaging/debian/not-installed") |
 		diff - <(cat <<-END
+			./etc/mapled/mapled.conf
 			./etc/security/limits.d/maple.conf
 			./usr/lib/sysusers.d/mapletest.conf
+			./usr/lib/tmpfiles.d/mapled.conf
 		END
 		)
 }
 
 @test "hardened, but for the agent, which has flags of its own" {
-	for file in "$root/usr/bin/mapletest" "$root/$LIBDIR/libmaple.so.0"; do
+	for file in "$root/usr/bin/mapletest" "$root/usr/sbin/mapled" \
+		"$root/$LIBDIR/libmaple.so.0"; do
 		symbols "$file" | grep -x __stack_chk_fail
 		symbols "$file" | grep -x '__[a-z]*printf_chk'
 		readelf -d "$file" | grep BIND_NOW
