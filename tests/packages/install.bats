@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # The packages of 'make deb' on a machine: a guest with one of Debian's kernels
-# installs them with apt, lets dkms build maple.ko, finds bugs with them as
+# and systemd installs them with apt, lets dkms build maple.ko, finds bugs with them as
 # root, as a member of the group maple, and not as somebody else, and purges
 # them. One guest for all the tests here; in-guest is what it does.
 
@@ -15,9 +15,10 @@ setup_file() {
 	rm "$packages"/*-dbgsym_*
 	kernel=$("$ROOT/tests/qemu/kernels" "$MAPLE_QEMU_KERNEL")
 	depends=$("$ROOT/tests/qemu/depends" "$packages"/*.deb)
-	"$ROOT/tests/qemu/guest" -t 2000 --no-module -- \
-		"$ROOT/tests/packages/in-guest" "$packages" "$depends" \
-		"$kernel/headers" "$ROOT/packaging/debian/tests" \
+	"$ROOT/tests/qemu/guest" -t 2000 --no-module --systemd \
+		-f "$ROOT/tests/packages/in-guest" -- \
+		in-guest "$packages" "$depends" "$kernel/headers" \
+		"$ROOT/packaging/debian/tests" \
 		>"$said" 2>&1 || echo "guest: status $?" >>"$said"
 }
 
@@ -41,7 +42,11 @@ passed() { # NAME
 	passed module
 }
 
-@test "a member of the group maple finds the bug, without any more rights" {
+@test "mapled has been started, and a member of the group finds the bug by it" {
+	passed service
+}
+
+@test "a member of the group maple finds it without mapled, too" {
 	passed member
 }
 
