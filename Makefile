@@ -62,6 +62,8 @@ targets := $(patsubst tests/targets/%.c,$(O)/tests/targets/%, \
 	$(wildcard tests/targets/*.c tests/targets/clean/*.c)) \
 	$(patsubst tests/targets/%.cc,$(O)/tests/targets/%, \
 	$(wildcard tests/targets/*.cc tests/targets/clean/*.cc))
+statics := $(addprefix $(O)/tests/targets/static/,bank_account queue_free \
+	lock_order log_sweep clean/mutex_counter clean/c11_pipeline)
 helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
 	$(wildcard tests/e2e/*.c)) \
 	$(patsubst tests/e2e/%.cc,$(O)/tests/e2e/%, \
@@ -82,7 +84,7 @@ include tests/fuzz/fuzz.mk
 .PHONY: all tests demo check deps deps-check install style lint bench clean \
 	module modules-qemu check-debug-kernel check-packages deb
 all: $(programs)
-tests: all $(units) $(targets) $(helpers) $(tools) $(fuzzers)
+tests: all $(units) $(targets) $(statics) $(helpers) $(tools) $(fuzzers)
 
 $(O)/lib/%.o: %.c
 	@mkdir -p $(@D)
@@ -181,6 +183,13 @@ $(O)/tests/targets/%: tests/targets/%.c
 	$(call say,CC,$<)
 	$(Q)$(CC) -std=gnu11 $(WARN) -Wno-missing-prototypes -O0 -g -pthread \
 		-o $@ $<
+
+# The same as nothing can be preloaded into.
+$(O)/tests/targets/static/%: tests/targets/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) -std=gnu11 $(WARN) -Wno-missing-prototypes -O0 -g -pthread \
+		-static -o $@ $<
 
 $(O)/tests/targets/%: tests/targets/%.cc
 	@mkdir -p $(@D)

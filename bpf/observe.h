@@ -18,7 +18,7 @@
 #define MAPLE_OBSERVE_FUNCTIONS 512   /* rows of the table of functions */
 #define MAPLE_OBSERVE_CALLERS	16384 /* call sites with a budget */
 #define MAPLE_OBSERVE_THREADS	2048  /* alive at a time */
-#define MAPLE_OBSERVE_RUNTIMES	4
+#define MAPLE_OBSERVE_RUNTIMES	8
 #define MAPLE_OBSERVE_FRAMES	8	   /* calls within calls */
 #define MAPLE_OBSERVE_RING	(1u << 24) /* bytes */
 #define MAPLE_OBSERVE_TEXT	4096 /* bytes of a string that are looked at */

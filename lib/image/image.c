@@ -168,6 +168,7 @@ void maple_image_discard(struct maple_image *image)
 	array_deinit(&image->groups);
 	array_deinit(&image->insns);
 	array_deinit(&image->locked);
+	array_deinit(&image->runtime);
 	elf_end(image->elf);
 	if (image->fd >= 0)
 		close(image->fd);

@@ -85,6 +85,17 @@ int maple_image_fingerprint(struct maple_image *image, uint64_t offset,
 int maple_image_refind(struct maple_image *image, const char *text,
 		       bool is_call, uint64_t *offset);
 
+/* Code from lo on, up to hi; ELF addresses. */
+struct maple_stretch {
+	uint64_t lo, hi;
+};
+
+const struct maple_stretch *maple_image_runtime(struct maple_image *image,
+						unsigned int *n);
+
+/* By this name libc comes in or stays out, where it is no file of its own. */
+#define MAPLE_IMAGE_LIBC "libc.so.6"
+
 bool maple_image_wanted(const char *path, bool is_main,
 			const char *const *include, const char *const *exclude);
 

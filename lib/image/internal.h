@@ -90,6 +90,10 @@ struct maple_image {
 	bool asked;
 	struct maple_array objects; /* struct maple_symbol, ascending */
 
+	struct maple_array
+		runtime; /* struct maple_stretch; runtime.c, the same */
+	bool runtime_asked;
+
 	struct maple_prints *prints; /* fingerprint.c, the same */
 };
 
@@ -117,6 +121,7 @@ int maple_image_decode(struct maple_image *image);
 void maple_image_edges(struct maple_image *image);
 int maple_image_neighbours(struct maple_image *image);
 int maple_image_group(struct maple_image *image);
+bool maple_image_debug(struct maple_image *image);
 void maple_image_place_deinit(struct maple_image *image);
 void maple_image_prints_deinit(struct maple_image *image);
 void maple_image_discard(struct maple_image *image);

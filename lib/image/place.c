@@ -46,8 +46,11 @@ static void read_objects(struct maple_image *image)
 		      sizeof(struct maple_symbol), compare_symbols);
 }
 
-/* Opens the debug information, which may be in a file of its own. */
-static bool ask(struct maple_image *image)
+/*
+ * maple_image_debug - opens the debug information, which may be in a file of
+ * its own; false if nothing can be asked
+ */
+bool maple_image_debug(struct maple_image *image)
 {
 	static const Dwfl_Callbacks callbacks = {
 		.find_elf = dwfl_build_id_find_elf,
@@ -156,7 +159,7 @@ int maple_image_place(struct maple_image *image, uint64_t offset, bool is_call,
 	ret = keep(&place->image, image->path);
 	if (!ret)
 		ret = keep(&place->build_id, image->build_id);
-	if (!ret && ask(image)) {
+	if (!ret && maple_image_debug(image)) {
 		ret = fill_source(image, addr, place);
 		if (!ret && !place->function) {
 			GElf_Off distance;
@@ -184,7 +187,7 @@ bool maple_image_data(struct maple_image *image, uint64_t offset, char *buf,
 	const struct maple_symbol *symbol;
 	size_t lo = 0, hi;
 
-	if (!ask(image))
+	if (!maple_image_debug(image))
 		return false;
 	symbol = image->objects.at;
 	hi = image->objects.n;

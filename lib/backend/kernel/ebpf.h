@@ -40,10 +40,12 @@ struct maple_placed {
 	uint32_t index; /* in the registry, or MAPLE_REGISTRY_NONE */
 	struct maple_mapped mapped;
 	uint32_t first, nprobes; /* of the observer's probes */
-	unsigned int nplaces;	 /* of which several can be at one place */
-	uint64_t *offset;	 /* of each place */
-	uint32_t *at;		 /* ... its first probe */
-	bool *refused, *silent;	 /* ... no probe can be there, or is now */
+	unsigned int nstretches; /* of code that is linked in and left out */
+	const struct maple_stretch *stretch;
+	unsigned int nplaces;	/* of which several can be at one place */
+	uint64_t *offset;	/* of each place */
+	uint32_t *at;		/* ... its first probe */
+	bool *refused, *silent; /* ... no probe can be there, or is now */
 	unsigned int nbatches;
 	struct maple_batch *batch;
 };
@@ -69,6 +71,7 @@ struct maple_ebpf {
 	sem_t ask;	      /* ... for it to look, or to end: */
 	bool renewed, ends;   /* atomic */
 	bool limited;	      /* that there are too many was said */
+	bool nameless;	      /* ... that there are no symbols */
 	bool released;
 	pid_t pid;
 };

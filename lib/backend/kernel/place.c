@@ -67,6 +67,39 @@ static int attach_functions(struct maple_ebpf *o,
 	return e;
 }
 
+/*
+ * Of a static program its runtime is left out, as that of others is; calls
+ * from there are not the program's doing either. It goes by libc's name.
+ */
+static void leave_runtime(struct maple_ebpf *o, struct maple_placed *placed)
+{
+	const struct maple_backend_options *options = &o->base.options;
+	struct maple_observe_session *s = o->observer.session;
+	uint64_t bias = placed->mapped.bias;
+	char text[MAPLE_MAPPED_PATH + 128];
+
+	if (maple_image_wanted(MAPLE_IMAGE_LIBC, false, options->include,
+			       options->exclude))
+		return;
+	placed->stretch = maple_image_runtime(
+		maple_registry_image(options->registry, placed->index),
+		&placed->nstretches);
+	for (unsigned int i = 0;
+	     i < placed->nstretches && s->runtimes < MAPLE_OBSERVE_RUNTIMES; i++)
+		s->runtime[s->runtimes++] = (struct maple_observe_range){
+			placed->stretch[i].lo + bias,
+			placed->stretch[i].hi + bias
+		};
+	if (placed->nstretches || o->nameless)
+		return;
+	o->nameless = true;
+	snprintf(text, sizeof(text),
+		 "%s has no symbols: its libc is observed as if it were the "
+		 "program, and its locks are not seen",
+		 placed->mapped.path);
+	options->notice(options->ctx, text);
+}
+
 /* An image that cannot be decoded is left out, and that is said. */
 static int attach_image(struct maple_ebpf *o, const struct maple_mapped *mapped,
 			struct maple_error *err)
@@ -97,6 +130,8 @@ static int attach_image(struct maple_ebpf *o, const struct maple_mapped *mapped,
 		options->notice(options->ctx, text);
 		return 0;
 	}
+	if (mapped->is_main && o->mappings.is_static)
+		leave_runtime(o, placed);
 	return wanted ? maple_ebpf_sites(o, placed, err) : 0;
 }
 

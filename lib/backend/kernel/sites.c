@@ -47,6 +47,15 @@ static int compare_probes(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+static bool is_left_out(const struct maple_placed *placed, uint64_t address)
+{
+	for (unsigned int i = 0; i < placed->nstretches; i++)
+		if (address >= placed->stretch[i].lo &&
+		    address < placed->stretch[i].hi)
+			return true;
+	return false;
+}
+
 /* The probes of an image's sites into the map, those of one offset chained. */
 static int make_probes(struct maple_ebpf *o, struct maple_placed *placed,
 		       struct maple_error *err)
@@ -57,6 +66,7 @@ static int make_probes(struct maple_ebpf *o, struct maple_placed *placed,
 	uint32_t base = maple_registry_base(reg, placed->index),
 		 first = o->nprobes;
 	struct maple_uapi_probe probe, *probes = o->observer.probe;
+	const struct maple_table_site *site;
 	struct maple_probe_maker *maker;
 	uint32_t n, i;
 	int e;
@@ -68,9 +78,10 @@ static int make_probes(struct maple_ebpf *o, struct maple_placed *placed,
 	if (e)
 		return e;
 	o->nprobes = first;
-	maple_image_sites(image, &n);
+	site = maple_image_sites(image, &n);
 	for (i = 0; i < n; i++) {
-		if (base + i < order->nalone && order->alone[base + i])
+		if ((base + i < order->nalone && order->alone[base + i]) ||
+		    is_left_out(placed, site[i].offset))
 			continue;
 		if (o->nprobes == MAPLE_OBSERVE_PROBES ||
 		    maple_probe_make(maker, i, base + i, &probe)) {
