@@ -48,30 +48,6 @@ void maple_auto_init(struct maple_auto *a, const struct maple_plan *plan)
 	}
 }
 
-/*
- * A thread's own level (rule 7). With hints, one end for P and the other for
- * Q, the rest between them, older first. More threads than levels wrap.
- */
-static unsigned int norm_of(const struct maple_auto *a, unsigned int t,
-			    unsigned int roles)
-{
-	const unsigned int first = MAPLE_PRIO_NORM_FIRST;
-	const unsigned int last = MAPLE_PRIO_NORM_LAST;
-	const unsigned int levels = last - first + 1;
-	bool q_first = a->plan.flags & MAPLE_PLAN_Q_FIRST;
-
-	if (a->plan.flags & MAPLE_PLAN_HINTED) {
-		if (roles & 1)
-			return q_first ? first : last;
-		if (roles & 2)
-			return q_first ? last : first;
-		return last - 1 - t % (levels - 2);
-	}
-	if (a->plan.flags & MAPLE_PLAN_YOUNGER)
-		return first + t % levels;
-	return last - t % levels;
-}
-
 void maple_auto_start(struct maple_auto *a, unsigned int t, unsigned int roles)
 {
 	struct maple_auto_thread *thread;
@@ -83,8 +59,8 @@ void maple_auto_start(struct maple_auto *a, unsigned int t, unsigned int roles)
 		.live = 1,
 		.live_at = a->nlive,
 		.roles = roles,
-		.norm = norm_of(a, t, roles),
 	};
+	thread->norm = maple_way_norm(a, t);
 	a->live[a->nlive++] = t;
 	maple_level_set(a, t, thread->norm);
 }

@@ -74,6 +74,8 @@ struct maple_auto {
 	/* The run. */
 	bool finished;
 	bool dropped;			     /* hints no longer count */
+	uint32_t turns;			     /* into another try's way, */
+	uint32_t setbacks;		     /* ... and since the last one */
 	uint32_t arrivals[MAPLE_PLAN_STEPS]; /* at a role's first step */
 	uint32_t moves;
 	uint32_t slept_step;
@@ -163,6 +165,11 @@ bool maple_gate_is_cover(const struct maple_auto *a, int t,
 void maple_level_set(struct maple_auto *a, int t, unsigned int prio);
 void maple_level_update(struct maple_auto *a);
 void maple_level_plain(struct maple_auto *a, int t);
+
+/* ways.c */
+unsigned int maple_way_norm(const struct maple_auto *a, unsigned int t);
+bool maple_way_stuck(const struct maple_auto *a);
+void maple_way_turn(struct maple_auto *a);
 
 /* moves.c */
 void maple_move_next(struct maple_auto *a);

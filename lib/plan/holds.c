@@ -214,7 +214,7 @@ bool maple_hold_hint_agrees(const struct maple_auto *a, int t, int role)
 /* The occurrence hinted at has not come yet. Counts in the first attempt. */
 static bool too_early(const struct maple_auto *a, int step)
 {
-	return hints_count(a) && !a->result.attempts &&
+	return hints_count(a) && !a->result.attempts && !a->turns &&
 	       a->arrivals[step] < a->plan.step[step].occurrence;
 }
 
@@ -311,9 +311,12 @@ void maple_hold_count_arrival(struct maple_auto *a, int t,
 	for (int i = 0; i < (int)a->plan.nsteps; i++) {
 		const struct maple_plan_step *step = &a->plan.step[i];
 
-		if (first[step->role] && site_agrees(step, acc) &&
-		    maple_hold_hint_agrees(a, t, step->role))
-			a->arrivals[i]++;
+		if (first[step->role] && site_agrees(step, acc)) {
+			if (maple_hold_hint_agrees(a, t, step->role))
+				a->arrivals[i]++;
+			else if (a->role[step->role] < 0)
+				a->setbacks++;
+		}
 		first[step->role] = false;
 	}
 }

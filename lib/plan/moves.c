@@ -7,7 +7,11 @@
  */
 #include "automaton_state.h"
 
-#define MAX_ATTEMPTS 64 /* in one run; the simulator saw 8 at most */
+/*
+ * In one run. A loop that comes to its first step a hundred times before
+ * another thread comes to anything needs many; what they cost, HOLDS bounds.
+ */
+#define MAX_ATTEMPTS 1000
 
 static bool thread_sound(const struct maple_auto *a, int t)
 {
@@ -119,8 +123,13 @@ void maple_move_give_up(struct maple_auto *a)
 {
 	a->moves++;
 	attempt_clear(a);
-	if (++a->result.attempts >= MAX_ATTEMPTS)
+	if (++a->result.attempts >= MAX_ATTEMPTS) {
 		maple_move_finish(a, false);
+		return;
+	}
+	a->setbacks++;
+	if (maple_way_stuck(a))
+		maple_way_turn(a);
 }
 
 static void var_set(struct maple_auto *a, int step,

@@ -122,6 +122,11 @@ static void plan_clear(struct maple_plan *plan)
 	}
 }
 
+uint32_t maple_plan_way(unsigned int attempt)
+{
+	return try_flags[(attempt - 1) & 3];
+}
+
 int maple_plan_init(struct maple_plan *plan, const struct maple_iroot *iroot,
 		    unsigned int attempt, int paper, uint64_t seed)
 {
@@ -144,6 +149,8 @@ int maple_plan_init(struct maple_plan *plan, const struct maple_iroot *iroot,
 	plan->slice_ms = MAPLE_PLAN_SLICE_MS;
 	plan->seed = seed;
 	plan->flags = try_flags[turn];
+	if (!paper)
+		plan->flags |= MAPLE_PLAN_TURNING;
 	if (iroot->idiom == MAPLE_IDIOM_5 && (turn & 1))
 		plan->flags |= MAPLE_PLAN_ROTATED;
 
@@ -194,6 +201,7 @@ void maple_plan_flip(struct maple_plan *plan)
 	plan->step[1] = second;
 	plan->nsteps = 2;
 	plan->flags |= MAPLE_PLAN_FLIPPED;
+	plan->flags &= ~MAPLE_PLAN_TURNING;
 }
 
 static int step_equal(const struct maple_plan_step *a,
@@ -241,7 +249,8 @@ int maple_plan_valid(const struct maple_plan *plan)
 {
 	const uint32_t known = MAPLE_PLAN_GATED | MAPLE_PLAN_HINTED |
 			       MAPLE_PLAN_YOUNGER | MAPLE_PLAN_Q_FIRST |
-			       MAPLE_PLAN_ROTATED | MAPLE_PLAN_FLIPPED;
+			       MAPLE_PLAN_ROTATED | MAPLE_PLAN_FLIPPED |
+			       MAPLE_PLAN_TURNING;
 
 	if (!maple_iroot_events(plan->idiom) || (plan->flags & ~known) ||
 	    plan->nguards > MAPLE_PLAN_GUARDS ||

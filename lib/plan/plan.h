@@ -26,7 +26,13 @@ enum maple_plan_flag {
 	MAPLE_PLAN_Q_FIRST = 8,	 /* hinted order: Q highest, P lowest */
 	MAPLE_PLAN_ROTATED = 16, /* idiom 5 as e2 e0 e3 e1 */
 	MAPLE_PLAN_FLIPPED = 32, /* the first dependency reversed */
+	MAPLE_PLAN_TURNING = 64, /* go on in the next try's way when stuck */
 };
+
+/* What is a try's way: the flags that a turn changes. */
+#define MAPLE_PLAN_WAY                                               \
+	(MAPLE_PLAN_GATED | MAPLE_PLAN_HINTED | MAPLE_PLAN_YOUNGER | \
+	 MAPLE_PLAN_Q_FIRST)
 
 struct maple_plan_step {
 	uint32_t site;
@@ -76,6 +82,9 @@ struct maple_plan {
  */
 int maple_plan_init(struct maple_plan *plan, const struct maple_iroot *iroot,
 		    unsigned int attempt, int paper, uint64_t seed);
+
+/* maple_plan_way - the flags of try @attempt, from 1, that are its way */
+uint32_t maple_plan_way(unsigned int attempt);
 
 /*
  * maple_plan_flip - the control of a finding: *@plan with its first
