@@ -153,6 +153,7 @@ int maple_enforce_run(struct maple_campaign *c,
 	trial->settle = record;
 	trial->settle_ctx = &v;
 	trial->seed = maple_campaign_seed(c, ++c->run_number);
+	maple_profile_guards(c, candidate);
 	if (maple_candidate_plan(candidate, candidate->attempts + 1, paper,
 				 trial->seed, &trial->plan))
 		return maple_error_set(c->err, EINVAL, "no plan for idiom %u",

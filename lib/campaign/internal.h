@@ -108,7 +108,7 @@ struct maple_campaign {
 
 	/* Predicting. */
 	struct maple_candidates candidates;
-	struct maple_predict *predict; /* of the run under way */
+	struct maple_predict *predict; /* of the last profile run */
 	struct maple_trial *trial;     /* the run under way */
 	struct maple_change sample[MAPLE_RUN_CHANGES]; /* of the last profile */
 	uint32_t nsample;
@@ -178,6 +178,9 @@ void maple_trial_deinit(struct maple_trial *trial);
 /* profile.c */
 int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 		      bool *news);
+void maple_profile_guards(const struct maple_campaign *c,
+			  struct maple_candidate *k);
+void maple_profile_forget(struct maple_campaign *c);
 char *maple_profile_left_out(const struct maple_campaign *c);
 
 /* sharing.c */

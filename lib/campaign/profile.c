@@ -167,17 +167,35 @@ static void merge(uint32_t *list, uint32_t *count, uint32_t max,
 	}
 }
 
-/* What is around the locations of each candidate, for its plans. */
 /*
- * Only for those that may be tried before the next profile run: there can be
- * tens of thousands of candidates, and the question costs a search.
+ * maple_profile_guards - adds to @k what the last profile run saw around its
+ * locations, for its plans
  */
-static void harvest_guards(struct maple_campaign *c,
-			   const struct maple_predict *p)
+void maple_profile_guards(const struct maple_campaign *c,
+			  struct maple_candidate *k)
 {
 	uint32_t guards[MAPLE_CANDIDATE_GUARDS], covers[MAPLE_PLAN_COVERS];
+	unsigned int n;
+
+	if (!c->predict)
+		return;
+	n = maple_predict_guards(c->predict, &k->iroot, guards,
+				 MAPLE_CANDIDATE_GUARDS);
+	merge(k->guard, &k->nguards, MAPLE_CANDIDATE_GUARDS, guards, n);
+	n = maple_predict_covers(c->predict, &k->iroot, covers,
+				 MAPLE_PLAN_COVERS);
+	merge(k->cover, &k->ncovers, MAPLE_PLAN_COVERS, covers, n);
+}
+
+/*
+ * There can be tens of thousands of candidates, and the question costs a
+ * search. So only some are asked about after each run, in case that no later
+ * one meets their sites; all are once more when their turn comes.
+ */
+static void harvest_guards(struct maple_campaign *c)
+{
 	struct maple_candidate *k, *next;
-	unsigned int n, asked = 0;
+	unsigned int asked = 0;
 
 	HASH_ITER (hh, c->candidates.table, k, next) {
 		if ((k->guarded && !k->attempts) || asked == GUARDS_ASKED ||
@@ -185,12 +203,7 @@ static void harvest_guards(struct maple_campaign *c,
 			continue;
 		asked++;
 		k->guarded = true;
-		n = maple_predict_guards(p, &k->iroot, guards,
-					 MAPLE_CANDIDATE_GUARDS);
-		merge(k->guard, &k->nguards, MAPLE_CANDIDATE_GUARDS, guards, n);
-		n = maple_predict_covers(p, &k->iroot, covers,
-					 MAPLE_PLAN_COVERS);
-		merge(k->cover, &k->ncovers, MAPLE_PLAN_COVERS, covers, n);
+		maple_profile_guards(c, k);
 	}
 }
 
@@ -262,12 +275,19 @@ static int harvest(struct maple_campaign *c, struct maple_trial *trial,
 	e = tell(c, &s->harvest);
 	if (e)
 		return e;
-	harvest_guards(c, c->predict);
+	harvest_guards(c);
 	maple_sharing_learn(c);
 	HASH_ITER (hh, c->candidates.table, k, next)
 		maple_candidate_rank(&c->candidates, k, c->registry,
 				     c->main_image);
 	return e;
+}
+
+/* maple_profile_forget - what the last profile run saw is not asked any more */
+void maple_profile_forget(struct maple_campaign *c)
+{
+	maple_predict_destroy(c->predict);
+	c->predict = NULL;
 }
 
 /*
@@ -292,6 +312,7 @@ int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 	trial->settle_ctx = &s;
 	trial->seed = maple_campaign_seed(c, ++c->run_number);
 	maple_strategy_schedule(c, trial);
+	maple_profile_forget(c);
 	e = maple_predict_create(&options, &sink, &c->predict);
 	if (e)
 		return maple_error_set(c->err, -e, "no predictor: %s",
@@ -300,8 +321,8 @@ int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 	e = maple_trial_run(c, trial);
 	if (!e && !trial->stopped)
 		c->profile_runs++;
-	maple_predict_destroy(c->predict);
-	c->predict = NULL;
+	if (e || trial->stopped || !c->memo_program)
+		maple_profile_forget(c); /* it knows nothing yet */
 	free(s.seen.iroots);
 	free(s.harvest.told);
 	*news = s.harvest.news;

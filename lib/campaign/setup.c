@@ -312,6 +312,7 @@ int maple_campaign_open(struct maple_campaign *c)
 void maple_campaign_close(struct maple_campaign *c)
 {
 	maple_pair_destroy(c->pair);
+	maple_profile_forget(c);
 	maple_candidate_destroy(&c->candidates);
 	maple_campaign_unknow(c);
 	maple_registry_destroy(c->registry);
