@@ -250,12 +250,13 @@ static void test_glance(void **state)
 	assert_true(maple_auto_glance(a, 2, &near));
 }
 
-/* Rule 8: at most 64 attempts, then everyone is let go for good. */
+/* Rule 8: at most 1000 attempts, then everyone is let go for good. */
 static void test_give_up_for_good(void **state)
 {
 	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	plan.flags &= ~MAPLE_PLAN_TURNING;
 	rig_start(3);
-	for (int i = 0; i < 64; i++) {
+	for (int i = 0; i < 1000; i++) {
 		assert_int_equal(result().finished, 0);
 		assert_int_equal(before(0, E0, W, X), HELD);
 		assert_int_equal(resumed(0, 0), GO);
@@ -268,6 +269,82 @@ static void test_give_up_for_good(void **state)
 	for (int t = 0; t < 3; t++)
 		assert_int_equal(prio[t], norm(t));
 	passes(0, E0, W, X);
+}
+
+static void setback(int t)
+{
+	assert_int_equal(before(t, E0, W, X), HELD);
+	assert_int_equal(resumed(t, 0), GO);
+	after(t, E0, W, X);
+	watched(0, W, X);
+}
+
+/* Rule 7: a run in which attempts fail turns to the next try's way. */
+static void test_turn(void **state)
+{
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	plan.flags = MAPLE_PLAN_TURNING | maple_plan_way(1);
+	plan.attempt = 1;
+	start_hinted(4, 1, 2);
+	assert_int_equal(prio[1], 4);
+	assert_int_equal(prio[2], 83);
+	for (int i = 0; i < 6; i++)
+		setback(1);
+	assert_int_equal(a->turns, 1);
+	assert_int_equal(prio[1], 83);
+	assert_int_equal(prio[2], 4);
+	for (int i = 0; i < 6; i++)
+		setback(1);
+	/* No hints now: anybody may begin, and all have levels of their own. */
+	assert_int_equal(a->turns, 2);
+	assert_int_equal(prio[0], 83);
+	assert_int_equal(prio[1], 82);
+	for (int i = 0; i < 6; i++)
+		setback(3);
+	assert_int_equal(a->turns, 3);
+	assert_int_equal(prio[3], 7);
+}
+
+/* Rule 7: who stands there may be what the others wait for. */
+static void test_turn_lets_go(void **state)
+{
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	plan.flags = MAPLE_PLAN_TURNING | maple_plan_way(1);
+	plan.attempt = 1;
+	start_hinted(4, 1, 2);
+	assert_int_equal(before(2, E1, R, X), HELD);
+	for (int i = 0; i < 6; i++) {
+		assert_int_equal(a->turns, 0);
+		assert_int_equal(prio[2], LOW);
+		passes(3, E1, R, X); /* does the work that was 2's */
+	}
+	assert_int_equal(a->turns, 1);
+	assert_int_equal(resumed(2, 0), GO);
+	after(2, E1, R, X);
+	assert_int_equal(before(2, E1, R, X), HELD);
+}
+
+/* Rule 7: not in the middle of an attempt, and never without the flag. */
+static void test_turn_not_yet(void **state)
+{
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	plan.flags = MAPLE_PLAN_TURNING | maple_plan_way(1);
+	plan.attempt = 1;
+	start_hinted(4, 1, 2);
+	assert_int_equal(before(1, E0, W, X), HELD);
+	assert_int_equal(resumed(1, 0), GO);
+	after(1, E0, W, X);
+	for (int i = 0; i < 20; i++)
+		passes(3, E1, R, Y);
+	assert_int_equal(a->turns, 0);
+	watched(0, W, X);
+	assert_int_equal(a->turns, 1);
+
+	plan.flags = maple_plan_way(1);
+	start_hinted(4, 1, 2);
+	for (int i = 0; i < 50; i++)
+		setback(1);
+	assert_int_equal(a->turns, 0);
 }
 
 /* Rule 8: a bound thread exits with steps undone. */
@@ -593,6 +670,9 @@ int main(void)
 		cmocka_unit_test(test_occurrence),
 		cmocka_unit_test(test_hot_loop),
 		cmocka_unit_test(test_glance),
+		cmocka_unit_test(test_turn),
+		cmocka_unit_test(test_turn_lets_go),
+		cmocka_unit_test(test_turn_not_yet),
 		cmocka_unit_test(test_give_up_for_good),
 		cmocka_unit_test(test_give_up_exit),
 		cmocka_unit_test(test_give_up_time),

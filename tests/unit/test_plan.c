@@ -132,7 +132,9 @@ static void test_tries(void **state)
 	struct maple_plan plan;
 
 	for (unsigned int i = 0; i < 4; i++) {
-		assert_int_equal(plan_of(1, i + 1).flags, flags[i]);
+		assert_int_equal(plan_of(1, i + 1).flags,
+				 flags[i] | MAPLE_PLAN_TURNING);
+		assert_int_equal(maple_plan_way(i + 5), flags[i]);
 		maple_plan_init(&plan, &iroot, i + 1, 1, 9);
 		assert_int_equal(plan.flags, flags[2 + i % 2]);
 		assert_int_equal(plan.attempt, i + 1);
