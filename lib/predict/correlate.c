@@ -12,7 +12,9 @@
  * s can come before q in Q's order. On two locations, P holds no lock from p
  * to c that s or q is under: Q could not have come in between.
  * Idiom 5: q can come before s in Q's order, and q, s are a local pair of Q
- * for which the same holds the other way round.
+ * for which the same holds the other way round. Where one lock is held from p
+ * to c and from q to s, that speaks against it: one of the pairs is over
+ * before the other begins.
  * Idiom 6: c, of another location, is what q depends on as well; s comes
  * before q. Q can do both after P has done both, so no lock that P holds all
  * the way excludes it.
@@ -39,6 +41,7 @@ struct correlation {
 	const struct maple_point *first, *last;
 	const struct maple_annotated *held;
 	bool marking; /* fills crossed, predicts nothing */
+	bool nested;  /* one lock is around P's pair, and around Q's */
 	int error;
 };
 
@@ -184,7 +187,8 @@ static void predict(const struct correlation *c, enum maple_idiom idiom,
 	const struct maple_brief how = {
 		.disjoint = one->disjoint && two->disjoint,
 		.ordered = one->ordered || two->ordered,
-		.against = against(c, idiom, one, two)	 ? MAPLE_AGAINST
+		.against = c->nested || against(c, idiom, one, two)
+				   ? MAPLE_AGAINST
 			   : one->against > two->against ? one->against
 							 : two->against,
 	};
@@ -211,6 +215,27 @@ static void enclosed(const struct correlation *c, const struct maple_digest *p,
 		predict(c, MAPLE_IDIOM_4, p, s->end, q->end, last, s, q);
 }
 
+/*
+ * What crossed remembers of a local pair: the locks that are held all the way,
+ * or that there are none, or not always the same.
+ */
+#define HELD_NOTHING 1
+
+static uint64_t held_always(uint64_t before, const struct maple_annotated *held)
+{
+	uint64_t now = held ? (uintptr_t)held : HELD_NOTHING;
+
+	return !before || before == now ? now : HELD_NOTHING;
+}
+
+/* Whether the two pairs can only come one after the other. */
+static bool sections_exclude(const struct maple_annotated *held, uint64_t other)
+{
+	return held && other != HELD_NOTHING &&
+	       maple_annotated_exclude(
+		       held, (const struct maple_annotated *)(uintptr_t)other);
+}
+
 static void crossing(struct correlation *c, const struct maple_digest *p,
 		     const struct maple_digest *last,
 		     const struct maple_edge *s, const struct maple_edge *q)
@@ -223,13 +248,18 @@ static void crossing(struct correlation *c, const struct maple_digest *p,
 		item = maple_tally_at(&c->crossed, (uintptr_t)p,
 				      (uintptr_t)last, 0);
 		if (item)
-			item->count = 1;
+			item->count = held_always(item->count, c->held);
 		else
 			c->error = -ENOMEM;
-	} else if (maple_tally_find(&c->crossed, (uintptr_t)q->end,
-				    (uintptr_t)s->end, 0)) {
-		predict(c, MAPLE_IDIOM_5, p, s->end, q->end, last, s, q);
+		return;
 	}
+	item = maple_tally_find(&c->crossed, (uintptr_t)q->end,
+				(uintptr_t)s->end, 0);
+	if (!item)
+		return;
+	c->nested = sections_exclude(c->held, item->count);
+	predict(c, MAPLE_IDIOM_5, p, s->end, q->end, last, s, q);
+	c->nested = false;
 }
 
 /* Idioms 2 to 5: c depends on another thread. */

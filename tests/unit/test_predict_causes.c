@@ -302,6 +302,46 @@ static void test_compound(void **state)
 	}
 }
 
+/*
+ * Each writes its own and reads the other's: in one section of the same lock
+ * or in two.
+ */
+static void crosswise(bool split)
+{
+	begin(1u << MAPLE_IDIOM_1 | 1u << MAPLE_IDIOM_5);
+	for (unsigned int t = 1; t < 3; t++) {
+		lock(t, M);
+		data(t, W, 2 * t, t == 1 ? X : Y);
+		if (split) {
+			unlock(t, M);
+			lock(t, M);
+		}
+		data(t, R, 2 * t + 1, t == 1 ? Y : X);
+		unlock(t, M);
+	}
+	end();
+}
+
+static void test_sections_crosswise(void **state)
+{
+	for (int split = 0; split < 2; split++) {
+		bool found = false;
+
+		crosswise(split);
+		for (unsigned int i = 0; i < npred; i++) {
+			const struct maple_iroot_event *e = pred[i].iroot.e;
+
+			if (pred[i].iroot.idiom != MAPLE_IDIOM_5 ||
+			    e[0].site != 2 || e[1].site != 5 || e[2].site != 4)
+				continue;
+			found = true;
+			assert_int_equal(pred[i].facts.against,
+					 split ? MAPLE_OPEN : MAPLE_AGAINST);
+		}
+		assert_true(found);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +356,7 @@ int main(void)
 		cmocka_unit_test(test_wake),
 		cmocka_unit_test(test_post),
 		cmocka_unit_test(test_compound),
+		cmocka_unit_test(test_sections_crosswise),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
