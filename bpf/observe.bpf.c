@@ -47,6 +47,14 @@ struct {
 	__type(value, struct maple_observe_count);
 } callers SEC(".maps");
 
+/* By where it stood, before the kernel put an address of its own there. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, MAPLE_OBSERVE_RETURNS);
+	__type(key, __u64);
+	__type(value, __u64);
+} returns SEC(".maps");
+
 /* In the numbers of an instruction's encoding; the last one is no register. */
 static __always_inline __u64 address(const struct pt_regs *regs,
 				     const struct maple_uapi_probe *p)
@@ -204,6 +212,16 @@ static __always_inline void push(struct thread *t,
 	f->flags = flags;
 }
 
+/*
+ * For who unwinds the stack. Of a function that another one has jumped to the
+ * stack says nothing: they have one return.
+ */
+static __always_inline void note_return(__u64 slot, __u64 caller)
+{
+	if (caller != session.trampoline)
+		bpf_map_update_elem(&returns, &slot, &caller, BPF_ANY);
+}
+
 SEC("uprobe.s")
 int observe_entry(struct pt_regs *regs)
 {
@@ -213,8 +231,11 @@ int observe_entry(struct pt_regs *regs)
 
 	r.index = bpf_get_attach_cookie(regs);
 	f = bpf_map_lookup_elem(&functions, &r.index);
-	if (!t || !f || bpf_probe_read_user(&r.caller, 8, (void *)regs->rsp) ||
-	    is_runtime(r.caller) || inside(t, regs->rsp))
+	if (!t || !f || bpf_probe_read_user(&r.caller, 8, (void *)regs->rsp))
+		return 0;
+	if (f->flags & MAPLE_OBSERVE_RETURN)
+		note_return(regs->rsp, r.caller);
+	if (is_runtime(r.caller) || inside(t, regs->rsp))
 		return 0;
 	if (!t->started)
 		start(t, regs->rsp);
@@ -244,6 +265,8 @@ int observe_return(struct pt_regs *regs)
 	r.index = bpf_get_attach_cookie(regs);
 	if (!t)
 		return 0;
+	if (!session.trampoline) /* it has just been popped */
+		bpf_probe_read_user(&session.trampoline, 8, (void *)sp);
 	inside(t, sp);
 	if (!t->depth || t->depth > MAPLE_OBSERVE_FRAMES)
 		return 0;

@@ -17,6 +17,7 @@
 #define MAPLE_OBSERVE_PROBES	65536 /* sites of one run, at most */
 #define MAPLE_OBSERVE_FUNCTIONS 512   /* rows of the table of functions */
 #define MAPLE_OBSERVE_CALLERS	16384 /* call sites with a budget */
+#define MAPLE_OBSERVE_RETURNS	16384 /* return addresses that are known */
 #define MAPLE_OBSERVE_THREADS	2048  /* alive at a time */
 #define MAPLE_OBSERVE_RUNTIMES	8
 #define MAPLE_OBSERVE_FRAMES	8	   /* calls within calls */
@@ -120,6 +121,7 @@ struct maple_observe_session {
 	__u64 hits, calls; /* accesses and calls recorded */
 	__u64 quieted;	   /* sites that have used up their budget */
 	__u64 condensed;   /* accesses that say nothing new */
+	__u64 trampoline;  /* where probed functions return to; 0: not known */
 	struct maple_observe_range runtime[MAPLE_OBSERVE_RUNTIMES];
 	__u32 generation[MAPLE_OBSERVE_BATCHES];
 };

@@ -213,6 +213,50 @@ static void leave_one(struct maple_thread *t, const struct maple_call_frame *f,
 	}
 }
 
+/*
+ * Where the function will return to, which the stack does not say any more as
+ * soon as the handler is done. Where it stands there now is our own doing
+ * already, one function has jumped to the other: they have one return.
+ */
+static void note_return(struct maple_thread *t, u64 slot, u64 caller)
+{
+	unsigned int n = t->nback;
+
+	while (n && t->back[n - 1].slot < slot)
+		n--;
+	if (caller != t->session->trampoline) {
+		while (n && t->back[n - 1].slot == slot)
+			n--;
+		if (n == MAPLE_RETURNS) {
+			memmove(t->back, t->back + 1,
+				sizeof(t->back) - sizeof(t->back[0]));
+			n--;
+		}
+		t->back[n].slot = slot;
+		t->back[n++].caller = caller;
+	}
+	WRITE_ONCE(t->nback, n);
+}
+
+/*
+ * maple_session_returns - what is noted of thread @number, @max at most
+ *
+ * If it runs meanwhile this may be of different moments.
+ */
+unsigned int maple_session_returns(struct maple_session *s, unsigned int number,
+				   struct maple_uapi_return *returns,
+				   unsigned int max)
+{
+	unsigned int n;
+
+	if (number >= maple_session_threads(s))
+		return 0;
+	n = min3(READ_ONCE(s->thread[number]->nback), max, MAPLE_RETURNS + 0u);
+	data_race(
+		memcpy(returns, s->thread[number]->back, n * sizeof(*returns)));
+	return n;
+}
+
 /* maple_call_enter - @t, the caller, is at the first instruction of @p */
 void maple_call_enter(struct maple_point *p, struct maple_thread *t,
 		      struct pt_regs *regs)
@@ -224,12 +268,14 @@ void maple_call_enter(struct maple_point *p, struct maple_thread *t,
 	unsigned int i = 0;
 	u32 hits;
 
+	if (copy_from_user_nofault(&now.caller, (void __user *)regs->sp,
+				   sizeof(now.caller)))
+		return;
+	if (p->consumer.ret_handler)
+		note_return(t, regs->sp, now.caller);
 	while (t->ncalls && t->call[t->ncalls - 1].sp < regs->sp)
 		t->ncalls--;
 	if (t->ncalls && !has_inner_calls(t->call[t->ncalls - 1].point))
-		return;
-	if (copy_from_user_nofault(&now.caller, (void __user *)regs->sp,
-				   sizeof(now.caller)))
 		return;
 	now.site = maple_site_of(t->session, now.caller, &hits);
 	t->stale = hits > MAPLE_OFTEN;
@@ -259,7 +305,12 @@ void maple_call_leave(struct maple_point *p, struct maple_thread *t,
 	struct maple_call_frame f;
 	struct maple_spot *spot;
 	unsigned int n = t->ncalls, i = 0;
+	u64 from;
 
+	/* It has just been popped. */
+	if (!t->session->trampoline &&
+	    !copy_from_user_nofault(&from, (void __user *)(regs->sp - 8), 8))
+		WRITE_ONCE(t->session->trampoline, from);
 	while (n > 0 && (t->call[n - 1].point != p ||
 			 t->call[n - 1].sp + sizeof(u64) != regs->sp))
 		n--;

@@ -132,6 +132,8 @@ struct maple_thread {
 	struct maple_op op[MAPLE_OPS];
 	struct maple_op open[MAPLE_OPEN];
 	struct maple_call_frame call[MAPLE_CALLS];
+	struct maple_uapi_return back[MAPLE_RETURNS]; /* outermost first */
+	unsigned int nback;
 };
 
 enum maple_work {
@@ -208,6 +210,7 @@ struct maple_session {
 	unsigned int nsites;
 	raw_spinlock_t returns_lock;  /* returns */
 	struct maple_return *returns; /* by return address */
+	u64 trampoline;	   /* where probed functions return to; 0: not known */
 	atomic_t stepping; /* threads that may have an out-of-line slot */
 
 	/* Watchpoints. */

@@ -476,6 +476,30 @@ static int do_log(struct sk_buff *skb, struct genl_info *info)
 	return e;
 }
 
+static int do_returns(struct sk_buff *skb, struct genl_info *info)
+{
+	const struct nlattr *from = info->attrs[MAPLE_A_FROM];
+	struct maple_uapi_return returns[MAPLE_RETURNS];
+	struct client *client = client_get(skb, info);
+	struct sk_buff *reply;
+	unsigned int n;
+	int e = -ENOMEM;
+	void *head;
+
+	if (IS_ERR(client))
+		return PTR_ERR(client);
+	n = maple_session_returns(client->session, from ? nla_get_u32(from) : 0,
+				  returns, ARRAY_SIZE(returns));
+	reply = reply_begin(info, nla_total_size(sizeof(returns)), &head);
+	if (reply) {
+		e = nla_put(reply, MAPLE_A_RETURNS, n * sizeof(*returns),
+			    returns);
+		e = reply_end(info, reply, head, e);
+	}
+	client_put(client);
+	return e;
+}
+
 static int do_stop(struct sk_buff *skb, struct genl_info *info)
 {
 	struct client *client = client_get(skb, info);
@@ -501,6 +525,7 @@ static const struct genl_ops ops[] = {
 	{ .cmd = MAPLE_CMD_LOG, .doit = do_log },
 	{ .cmd = MAPLE_CMD_RESUME, .doit = do_resume },
 	{ .cmd = MAPLE_CMD_STOP, .doit = do_stop },
+	{ .cmd = MAPLE_CMD_RETURNS, .doit = do_returns, WITH(status_policy) },
 };
 
 static struct genl_family family __ro_after_init = {

@@ -47,12 +47,17 @@ bool maple_session_crash(struct maple_session *session,
 unsigned int maple_session_log(struct maple_session *session,
 			       struct maple_log_entry *entries,
 			       unsigned int max);
+unsigned int maple_session_returns(struct maple_session *session,
+				   unsigned int number,
+				   struct maple_uapi_return *returns,
+				   unsigned int max);
 void maple_session_destroy(struct maple_session *session);
 
 /* what INFO tells */
 u32 maple_session_features(void);
 #define MAPLE_SESSION_PROBES 4096 /* of a session */
 #define MAPLE_SESSION_SITES  1024
+#define MAPLE_RETURNS	     16	   /* open at a time that are known */
 #define MAPLE_SESSION_LOG    65536 /* entries */
 
 int maple_session_init(void); /* of the module: tracepoints and the like */

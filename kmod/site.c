@@ -60,6 +60,7 @@ void maple_sites_forget(struct maple_session *s)
 	raw_spin_lock(&s->returns_lock);
 	memset(s->returns, 0, sizeof(*s->returns) << RETURN_BITS);
 	raw_spin_unlock(&s->returns_lock);
+	WRITE_ONCE(s->trampoline, 0);
 }
 
 /*

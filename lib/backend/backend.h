@@ -175,6 +175,12 @@ struct maple_backend_ops {
 	/* the program is gone, whether it was attached to or not */
 	void (*finish)(struct maple_backend *b,
 		       const struct maple_run_sink *sink, struct maple_run *run);
+	/*
+	 * Where a function returns to whose return address, at @slot of a
+	 * stopped thread's stack, has been replaced for this backend; 0: not
+	 * known. NULL: it replaces none.
+	 */
+	uint64_t (*return_of)(struct maple_backend *b, uint64_t slot);
 	/* native scheduling for all threads, for the rest of the run */
 	void (*release)(struct maple_backend *b);
 	void (*destroy)(struct maple_backend *b);

@@ -134,13 +134,30 @@ static void collect_waits(struct maple_run *run, pid_t pid)
 				(struct maple_run_wait){ tids[i], futex };
 }
 
-static void collect_stacks(struct maple_run *run,
+static uint64_t find_return(void *ctx, uint64_t slot)
+{
+	const struct maple_backend_ops *ops;
+	struct watch *w = ctx;
+	uint64_t found = 0;
+	unsigned int i;
+
+	for (i = 0; i < 2 && w->half[i] && !found; i++) {
+		ops = w->half[i]->ops;
+		if (ops->return_of)
+			found = ops->return_of(w->half[i], slot);
+	}
+	return found;
+}
+
+static void collect_stacks(struct watch *w, struct maple_run *run,
 			   const struct maple_run_order *order, pid_t pid)
 {
+	const struct maple_stack_returns returns = { w, find_return };
+
 	if (!pid || !order->stacks || run->stacks)
 		return;
 	collect_waits(run, pid);
-	maple_stack_collect(pid, &run->stacks, &run->nstacks, NULL);
+	maple_stack_collect(pid, &returns, &run->stacks, &run->nstacks, NULL);
 }
 
 /*
@@ -186,6 +203,7 @@ static int attach(struct watch *w, struct maple_error *err)
 static void look_at_crash(struct watch *w, const struct maple_run_order *order,
 			  struct maple_run *run)
 {
+	const struct maple_stack_returns returns = { w, find_return };
 	struct maple_crash crash;
 
 	if (!w->stops || !maple_launch_crashed(&w->launch, &crash))
@@ -195,8 +213,8 @@ static void look_at_crash(struct watch *w, const struct maple_run_order *order,
 	run->fault = crash.address;
 	run->pc = crash.pc;
 	if (order->stacks && !run->stacks)
-		maple_stack_collect(crash.pid, &run->stacks, &run->nstacks,
-				    NULL);
+		maple_stack_collect(crash.pid, &returns, &run->stacks,
+				    &run->nstacks, NULL);
 	maple_launch_let_die(&w->launch);
 }
 
@@ -237,12 +255,12 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 				 : w->program;
 		look_at_crash(w, order, run);
 		if (exceeds(w, order, at, &run->end)) {
-			collect_stacks(run, order, pid ? pid : w->launch.pid);
+			collect_stacks(w, run, order, pid ? pid : w->launch.pid);
 			break;
 		}
 		run->end = MAPLE_END_ITSELF;
 		if (deadlocked(w, pid, maple_clock_now())) {
-			collect_stacks(run, order, pid);
+			collect_stacks(w, run, order, pid);
 			run->end = MAPLE_END_DEADLOCK;
 			break;
 		}

@@ -8,11 +8,13 @@
  * spins above the others, has to stop first.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <elfutils/libdwfl.h>
@@ -23,7 +25,19 @@
 #define THREADS	    64
 #define PATIENCE_MS 2000 /* for all threads to stop */
 
+/* A stopped thread, and the signal that it was about to get. */
+struct stopped {
+	pid_t tid;
+	int signo;
+};
+
 struct walk {
+	const struct maple_stack_returns *returns; /* or NULL */
+	uint64_t lo, hi; /* where uprobes have functions return to */
+	int memory;
+	struct stopped at[THREADS];
+	int nat; /* of which so many are ours */
+	int next;
 	Dwfl *dwfl;
 	struct maple_stack *stacks;
 	unsigned int n;
@@ -76,7 +90,9 @@ static int on_frame(Dwfl_Frame *state, void *arg)
 		return DWARF_CB_ABORT;
 	frame = &stack->frames[stack->nframes++];
 	frame->pc = pc;
-	fill_place(walk->dwfl, pc, !exact, &frame->place);
+	/* What libdwfl takes for the last library is the kernel's. */
+	if (pc < walk->lo || pc >= walk->hi)
+		fill_place(walk->dwfl, pc, !exact, &frame->place);
 	return DWARF_CB_OK;
 }
 
@@ -95,12 +111,6 @@ static int on_thread(Dwfl_Thread *thread, void *arg)
 	walk->n++;
 	return DWARF_CB_OK;
 }
-
-/* A stopped thread, and the signal that it was about to get. */
-struct stopped {
-	pid_t tid;
-	int signo;
-};
 
 /* Stops the threads of @pid; returns how many of @at are ours to read. */
 static int stop_all(pid_t pid, struct stopped *at)
@@ -135,6 +145,91 @@ static void let_go(const struct stopped *at, int n)
 		ptrace(PTRACE_DETACH, at[i].tid, NULL, at[i].signo);
 }
 
+/* ---- how libdwfl sees the process ---- */
+
+/*
+ * A function whose return is probed returns to a place of the kernel's, which
+ * goes on to where its caller is. Whoever has the probe knows where that is.
+ */
+static bool read_word(Dwfl *dwfl, Dwarf_Addr at, Dwarf_Word *word, void *arg)
+{
+	struct walk *walk = arg;
+	uint64_t real;
+
+	if (pread(walk->memory, word, sizeof(*word), (off_t)at) != sizeof(*word))
+		return false;
+	if (*word < walk->lo || *word >= walk->hi)
+		return true;
+	real = walk->returns->find(walk->returns->ctx, at);
+	if (real)
+		*word = real;
+	return true;
+}
+
+static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread)
+{
+	struct walk *walk = arg;
+
+	if (!*thread)
+		walk->next = 0;
+	if (walk->next == walk->nat)
+		return 0;
+	*thread = &walk->at[walk->next++];
+	return ((struct stopped *)*thread)->tid;
+}
+
+/* In the order that x86-64's ABI numbers them for unwinding. */
+static bool read_registers(Dwfl_Thread *thread, void *arg)
+{
+	struct user_regs_struct r;
+	const struct stopped *at = arg;
+
+	if (ptrace(PTRACE_GETREGS, at->tid, NULL, &r))
+		return false;
+	return dwfl_thread_state_registers(
+		thread, 0, 17,
+		(const Dwarf_Word[]){ r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi,
+				      r.rbp, r.rsp, r.r8, r.r9, r.r10, r.r11,
+				      r.r12, r.r13, r.r14, r.r15, r.rip });
+}
+
+/* Where the kernel has its places for uprobes; false if there are none. */
+static bool find_trampoline(struct walk *walk, pid_t pid)
+{
+	char path[64], line[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	while (f && !walk->hi && fgets(line, sizeof(line), f))
+		if (strstr(line, "[uprobes]") &&
+		    sscanf(line, "%" SCNx64 "-%" SCNx64, &walk->lo,
+			   &walk->hi) != 2)
+			walk->lo = walk->hi = 0;
+	if (f)
+		fclose(f);
+	return walk->hi;
+}
+
+static int attach(struct walk *walk, pid_t pid)
+{
+	static const Dwfl_Thread_Callbacks callbacks = {
+		.next_thread = next_thread,
+		.memory_read = read_word,
+		.set_initial_registers = read_registers,
+	};
+	char path[64];
+
+	if (!find_trampoline(walk, pid) || !walk->returns)
+		return dwfl_linux_proc_attach(walk->dwfl, pid, true);
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	walk->memory = open(path, O_RDONLY | O_CLOEXEC);
+	if (walk->memory < 0)
+		return -1;
+	return dwfl_attach_state(walk->dwfl, NULL, pid, &callbacks, walk) ? 0
+									  : -1;
+}
+
 static int walk_all(struct walk *walk, pid_t pid, struct maple_error *err)
 {
 	static const Dwfl_Callbacks callbacks = {
@@ -145,28 +240,30 @@ static int walk_all(struct walk *walk, pid_t pid, struct maple_error *err)
 
 	walk->dwfl = dwfl_begin(&callbacks);
 	if (!walk->dwfl || dwfl_linux_proc_report(walk->dwfl, pid) ||
-	    dwfl_report_end(walk->dwfl, NULL, NULL) ||
-	    dwfl_linux_proc_attach(walk->dwfl, pid, true))
+	    dwfl_report_end(walk->dwfl, NULL, NULL) || attach(walk, pid))
 		e = maple_error_set(err, EIO,
 				    "cannot read the stacks of process %d: %s",
 				    pid, dwfl_errmsg(-1));
 	else
 		dwfl_getthreads(walk->dwfl, on_thread, walk);
 	dwfl_end(walk->dwfl);
+	if (walk->memory >= 0)
+		close(walk->memory);
 	return e;
 }
 
 /*
  * maple_stack_collect - the stacks of all threads of @pid, as far as they can
  * be unwound; at most 64 threads and 48 frames each
+ * @returns: asked for return addresses that are not on the stacks; or NULL
  *
  * The caller frees *@stacks with maple_stack_destroy().
  */
-int maple_stack_collect(pid_t pid, struct maple_stack **stacks,
-			unsigned int *nstacks, struct maple_error *err)
+int maple_stack_collect(pid_t pid, const struct maple_stack_returns *returns,
+			struct maple_stack **stacks, unsigned int *nstacks,
+			struct maple_error *err)
 {
-	struct walk walk = { 0 };
-	struct stopped at[THREADS];
+	struct walk walk = { .returns = returns, .memory = -1 };
 	int n, e;
 
 	*stacks = NULL;
@@ -174,7 +271,8 @@ int maple_stack_collect(pid_t pid, struct maple_stack **stacks,
 	walk.stacks = calloc(THREADS, sizeof(*walk.stacks));
 	if (!walk.stacks)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	n = stop_all(pid, at);
+	n = stop_all(pid, walk.at);
+	walk.nat = n > 0 ? n : 0;
 	if (n > 0)
 		e = walk_all(&walk, pid, err);
 	else
@@ -182,7 +280,7 @@ int maple_stack_collect(pid_t pid, struct maple_stack **stacks,
 				    "the threads of process %d cannot be "
 				    "stopped",
 				    pid);
-	let_go(at, abs(n));
+	let_go(walk.at, abs(n));
 	if (e || !walk.n) {
 		free(walk.stacks);
 		return e ? e

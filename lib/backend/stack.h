@@ -5,8 +5,16 @@
 #include <sys/types.h>
 #include <maple/finding.h>
 
-int maple_stack_collect(pid_t pid, struct maple_stack **stacks,
-			unsigned int *nstacks, struct maple_error *err);
+/* Who knows the return addresses that uprobes have replaced. */
+struct maple_stack_returns {
+	void *ctx;
+	/* which one stood at @slot; 0: not known */
+	uint64_t (*find)(void *ctx, uint64_t slot);
+};
+
+int maple_stack_collect(pid_t pid, const struct maple_stack_returns *returns,
+			struct maple_stack **stacks, unsigned int *nstacks,
+			struct maple_error *err);
 void maple_stack_destroy(struct maple_stack *stacks, unsigned int n);
 
 #endif

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* What is a deadlock, what is not, and whose stack is whose. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -124,7 +127,7 @@ static void stacks_of_both(void **state)
 	unsigned int n, i, first = 0, other = 0;
 	pid_t pid = child(deadlock);
 
-	if (maple_stack_collect(pid, &stacks, &n, &err))
+	if (maple_stack_collect(pid, NULL, &stacks, &n, &err))
 		fail_msg("%s", err.text);
 	assert_int_equal(n, 2);
 	for (i = 0; i < n; i++) {
@@ -135,8 +138,85 @@ static void stacks_of_both(void **state)
 	assert_int_equal(other, 1);
 	maple_stack_destroy(stacks, n);
 	end(pid);
-	assert_int_not_equal(maple_stack_collect(pid, &stacks, &n, &err), 0);
+	assert_int_not_equal(maple_stack_collect(pid, NULL, &stacks, &n, &err),
+			     0);
 	assert_null(stacks);
+}
+
+/* What a uprobe does to a function whose return is probed. */
+static struct hidden {
+	uint64_t slot, caller, place;
+	unsigned int asked;
+} * hidden;
+
+static __attribute__((noinline)) void hide_return(void)
+{
+	volatile uint64_t *slot = (uint64_t *)__builtin_frame_address(0) + 1;
+
+	hidden->slot = (uint64_t)slot;
+	hidden->caller = *slot;
+	*slot = hidden->place;
+	pause();
+	*slot = hidden->caller;
+}
+
+static __attribute__((noinline)) void calls_hidden(void)
+{
+	hide_return();
+	__asm__ volatile(""); /* no jump in its stead */
+}
+
+static uint64_t find_hidden(void *ctx, uint64_t slot)
+{
+	struct hidden *h = ctx;
+
+	h->asked++;
+	return slot == h->slot ? h->caller : 0;
+}
+
+static unsigned int frames_of(pid_t pid,
+			      const struct maple_stack_returns *returns,
+			      const char *function)
+{
+	struct maple_error err = { "" };
+	struct maple_stack *stacks;
+	unsigned int n, found;
+
+	if (maple_stack_collect(pid, returns, &stacks, &n, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(n, 1);
+	assert_true(has(&stacks[0], "hide_return"));
+	found = has(&stacks[0], function);
+	maple_stack_destroy(stacks, n);
+	return found;
+}
+
+/* A mapping of that name, and a return address in it, are all that it takes. */
+static void replaced_returns(void **state)
+{
+	char path[] = "/tmp/maple.XXXXXX", file[64];
+	struct maple_stack_returns returns = { NULL, find_hidden };
+	pid_t pid;
+	int fd;
+
+	assert_non_null(mkdtemp(path));
+	snprintf(file, sizeof(file), "%s/[uprobes]", path);
+	fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	hidden = mmap(NULL, sizeof(*hidden), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	hidden->place = (uint64_t)mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	returns.ctx = hidden;
+	pid = child(calls_hidden);
+	assert_int_equal(frames_of(pid, NULL, "calls_hidden"), 0);
+	assert_int_equal(frames_of(pid, &returns, "calls_hidden"), 1);
+	assert_int_not_equal(hidden->asked, 0);
+	end(pid);
+	munmap((void *)hidden->place, 4096);
+	munmap(hidden, sizeof(*hidden));
+	close(fd);
+	unlink(file);
+	rmdir(path);
 }
 
 int main(void)
@@ -145,6 +225,7 @@ int main(void)
 		cmocka_unit_test(deadlock_is_stuck),
 		cmocka_unit_test(others_are_not),
 		cmocka_unit_test(stacks_of_both),
+		cmocka_unit_test(replaced_returns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

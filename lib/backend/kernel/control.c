@@ -282,3 +282,45 @@ int maple_control_log(struct maple_control *control,
 
 	return e ? e : take.n;
 }
+
+struct returns_take {
+	struct maple_uapi_return *returns;
+	int n;
+};
+
+static void take_returns(void *ctx, struct nlattr **attrs)
+{
+	struct nlattr *attr = attrs[MAPLE_A_RETURNS];
+	struct returns_take *take = ctx;
+	size_t size = attr ? (size_t)nla_len(attr) : 0;
+
+	if (size > MAPLE_PER_MESSAGE * sizeof(*take->returns))
+		return;
+	take->n = (int)(size / sizeof(*take->returns));
+	if (size)
+		memcpy(take->returns, nla_data(attr),
+		       take->n * sizeof(*take->returns));
+}
+
+/*
+ * maple_control_returns - where thread number @thread will return to from
+ * functions whose return is probed
+ *
+ * Returns how many.
+ */
+int maple_control_returns(struct maple_control *control, uint32_t thread,
+			  struct maple_uapi_return returns[MAPLE_PER_MESSAGE],
+			  struct maple_error *err)
+{
+	struct nl_msg *msg =
+		maple_exchange_message(control, MAPLE_CMD_RETURNS, 0);
+	struct returns_take take = { .returns = returns };
+	struct maple_answer answer = { .take = take_returns, .ctx = &take };
+	int e;
+
+	if (msg)
+		nla_put_u32(msg, MAPLE_A_FROM, thread);
+	e = maple_exchange(control, msg, &answer,
+			   "cannot ask for return addresses", err);
+	return e ? e : take.n;
+}

@@ -65,6 +65,9 @@ int maple_control_stop(struct maple_control *control, struct maple_error *err);
 int maple_control_status(struct maple_control *control, bool threads,
 			 struct maple_control_status *status,
 			 struct maple_error *err);
+int maple_control_returns(struct maple_control *control, uint32_t thread,
+			  struct maple_uapi_return returns[MAPLE_PER_MESSAGE],
+			  struct maple_error *err);
 int maple_control_log(struct maple_control *control,
 		      struct maple_log_entry entries[MAPLE_PER_MESSAGE],
 		      struct maple_error *err);

@@ -81,6 +81,7 @@ int maple_bpf_open(struct maple_bpf *o,
 		   int (*take)(void *ctx, void *record, size_t size), void *ctx,
 		   struct maple_error *err);
 void maple_bpf_forget(struct maple_bpf *o);
+uint64_t maple_bpf_return(const struct maple_bpf *o, uint64_t slot);
 void maple_bpf_read(struct maple_bpf *o);
 void maple_bpf_close(struct maple_bpf *o);
 

@@ -231,9 +231,32 @@ static void drain(struct module_backend *m, const struct maple_run_sink *sink,
 
 /* ---- a run's course ---- */
 
+static uint64_t return_of(struct maple_backend *b, uint64_t slot)
+{
+	struct maple_uapi_return returns[MAPLE_PER_MESSAGE];
+	struct module_backend *m = module_of(b);
+	struct maple_control_status *last = &m->last;
+	uint32_t t;
+	int i, n;
+
+	for (t = 0; m->pid && t < last->nthreads; t++) {
+		n = maple_control_returns(m->control, t, returns, NULL);
+		for (i = 0; i < n; i++)
+			if (returns[i].slot == slot)
+				return returns[i].caller;
+	}
+	return 0;
+}
+
+static uint64_t find_return(void *ctx, uint64_t slot)
+{
+	return return_of(ctx, slot);
+}
+
 /* The module keeps the crashed program standing until we have looked. */
 static void look_at_crash(struct module_backend *m, struct maple_run *run)
 {
+	const struct maple_stack_returns returns = { m, find_return };
 	const struct maple_uapi_crash *crash = &m->last.crash;
 
 	if (!m->last.crashed || m->crash_seen)
@@ -246,7 +269,8 @@ static void look_at_crash(struct module_backend *m, struct maple_run *run)
 	if (!crash->standing)
 		return;
 	if (m->order->stacks && !run->stacks)
-		maple_stack_collect(m->pid, &run->stacks, &run->nstacks, NULL);
+		maple_stack_collect(m->pid, &returns, &run->stacks,
+				    &run->nstacks, NULL);
 	maple_control_resume(m->control, NULL);
 }
 
@@ -405,6 +429,7 @@ static const struct maple_backend_ops module_ops = {
 	.attach = attach,
 	.serve = serve,
 	.finish = finish,
+	.return_of = return_of,
 	.release = release,
 	.destroy = destroy,
 };

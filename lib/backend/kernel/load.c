@@ -142,6 +142,17 @@ void maple_bpf_forget(struct maple_bpf *o)
 	o->session->epoch = epoch + 1;
 }
 
+/* maple_bpf_return - which return address stood at @slot; 0 if not known */
+uint64_t maple_bpf_return(const struct maple_bpf *o, uint64_t slot)
+{
+	uint64_t caller;
+
+	return bpf_map_lookup_elem(bpf_map__fd(o->bpf->maps.returns), &slot,
+				   &caller)
+		       ? 0
+		       : caller;
+}
+
 /* maple_bpf_read - hands out the records that there are */
 void maple_bpf_read(struct maple_bpf *o)
 {

@@ -190,6 +190,13 @@ static pid_t serve(struct maple_backend *b, const struct maple_run_sink *sink,
 	return o->pid;
 }
 
+static uint64_t return_of(struct maple_backend *b, uint64_t slot)
+{
+	struct maple_ebpf *o = ebpf_of(b);
+
+	return o->pid ? maple_bpf_return(&o->observer, slot) : 0;
+}
+
 static void fill_threads(struct maple_ebpf *o, struct maple_run *run)
 {
 	const struct maple_kernel_thread *t = o->events.thread;
@@ -289,6 +296,7 @@ static const struct maple_backend_ops ebpf_ops = {
 	.attach = attach,
 	.serve = serve,
 	.finish = finish,
+	.return_of = return_of,
 	.release = release,
 	.destroy = destroy,
 };

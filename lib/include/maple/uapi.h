@@ -17,6 +17,7 @@
  *                   the target runs; meanwhile, again and again:
  *   LOG, STATUS     what has happened since, how it stands
  *   RELEASE         scheduled as it was before, but still watched
+ *   RETURNS         what its threads' stacks do not say any more
  *   RESUME          a crashed target, held for us to look at, goes on
  *   STOP            or closing the socket
  *
@@ -77,6 +78,12 @@ enum maple_cmd {
 	MAPLE_CMD_RESUME,
 	/* ends the session as closing the socket does; another may follow */
 	MAPLE_CMD_STOP,
+	/*
+	 * FROM -> RETURNS: where thread FROM will return to from the functions
+	 * whose return is probed. On the stack, the kernel has put an address
+	 * of its own there. Only of a thread that is stopped is it exact.
+	 */
+	MAPLE_CMD_RETURNS,
 	__MAPLE_CMD_MAX,
 };
 #define MAPLE_CMD_MAX (__MAPLE_CMD_MAX - 1)
@@ -108,6 +115,7 @@ enum maple_attr {
 	MAPLE_A_CRASH,	    /* binary, struct maple_uapi_crash; if there was */
 	MAPLE_A_THREADS,    /* binary, struct maple_uapi_thread [] */
 	MAPLE_A_LOG,	    /* binary, struct maple_log_entry [] */
+	MAPLE_A_RETURNS,    /* binary, struct maple_uapi_return [] */
 	__MAPLE_A_MAX,
 };
 #define MAPLE_A_MAX (__MAPLE_A_MAX - 1)
@@ -235,6 +243,12 @@ struct maple_uapi_crash {
 	__u32 standing; /* 1 while it is held */
 };
 
+/* A return address that is not on the stack any more. */
+struct maple_uapi_return {
+	__u64 slot;   /* where it stood */
+	__u64 caller; /* what it was */
+};
+
 /* What the session delivered so far; verdicts rest on these. */
 struct maple_counters {
 	__u64 hits;	    /* of memory-access sites */
@@ -259,6 +273,7 @@ static_assert(sizeof(struct maple_uapi_site) == 16, "the form is fixed");
 static_assert(sizeof(struct maple_log_entry) == 48, "the form is fixed");
 static_assert(sizeof(struct maple_uapi_thread) == 56, "the form is fixed");
 static_assert(sizeof(struct maple_uapi_crash) == 32, "the form is fixed");
+static_assert(sizeof(struct maple_uapi_return) == 16, "the form is fixed");
 static_assert(sizeof(struct maple_counters) == 15 * 8, "the form is fixed");
 static_assert(__builtin_offsetof(struct maple_uapi_probe, flags) == 40 &&
 		      __builtin_offsetof(struct maple_uapi_thread, at) == 20 &&

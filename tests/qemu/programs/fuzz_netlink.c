@@ -148,7 +148,7 @@ static void fill(struct message *m)
 		MAPLE_CMD_PROBE,  MAPLE_CMD_PROBE,  MAPLE_CMD_RELEASE,
 		MAPLE_CMD_STATUS, MAPLE_CMD_STATUS, MAPLE_CMD_STATUS,
 		MAPLE_CMD_LOG,	  MAPLE_CMD_LOG,    MAPLE_CMD_LOG,
-		MAPLE_CMD_RESUME, MAPLE_CMD_STOP,
+		MAPLE_CMD_RESUME, MAPLE_CMD_STOP,   MAPLE_CMD_RETURNS,
 	};
 	struct genlmsghdr *head = NLMSG_DATA(&m->head);
 
@@ -162,7 +162,9 @@ static void fill(struct message *m)
 		fill_start(m);
 	else if (head->cmd == MAPLE_CMD_PROBE)
 		chance(4) ? fill_sites(m) : fill_probes(m);
-	else if (head->cmd == MAPLE_CMD_STATUS && chance(2))
+	else if ((head->cmd == MAPLE_CMD_STATUS ||
+		  head->cmd == MAPLE_CMD_RETURNS) &&
+		 chance(2))
 		put32(m, MAPLE_A_FROM, draw(10));
 }
 

@@ -450,6 +450,7 @@ static const struct refusal {
 	{ nothing, MAPLE_CMD_STOP, false, ENOENT, "has no session" },
 	{ nothing, MAPLE_CMD_RELEASE, false, ENOENT, "has no session" },
 	{ nothing, MAPLE_CMD_RESUME, false, ENOENT, "has no session" },
+	{ nothing, MAPLE_CMD_RETURNS, false, ENOENT, "has no session" },
 	{ size_none, PUT, false, ENOENT, "has no session" },
 	{ again, START, true, EBUSY, "has a session already" },
 	{ reserved_set, PUT, true, EINVAL, "reserved field of a probe" },
