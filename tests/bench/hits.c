@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define CALLS  200
-#define ROUNDS 20
+#define ROUNDS 60
 #define HITS   16 /* a round; in all fewer than a site may log */
 /* An attempt of a plan ends with each; a run has 64. */
 #define WATCHED_ROUNDS 12

@@ -27,7 +27,7 @@
 #include "plan/plan.h"
 
 #define MOST   1.5
-#define REPEAT 3 /* runs of each; the cheapest counts */
+#define REPEAT 5 /* runs of each; the cheapest counts */
 
 enum place { PLACE_A, PLACE_B, PLACE_C, PLACE_CALLEE, PLACES };
 

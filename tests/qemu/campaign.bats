@@ -55,3 +55,28 @@ found() { # TARGET STATUS VERDICT RUNS KIND IDIOM FORCED REVERSED FRAMES
 	done <<<"$output"
 	[ "$bad" = 0 ]
 }
+
+# What a finding says of a deadlock: its title, and of each thread the
+# functions that it is in, the program's own with their lines.
+told='
+for backend in kernel agent; do
+	json=$(mktemp)
+	timeout -s KILL 120 mapletest run --backend $backend --db :memory: \
+		--seed 1 --max-runs 60 --format json --output "$json" -- \
+		"$BUILD/tests/targets/$1" >/dev/null 2>&1
+	jq -c ".findings[0] | [.title, [.stacks[] | [.thread, (.frames[] |
+		[.function, .file, .line])]]]" "$json"
+done'
+
+@test "a deadlock is told as the agent tells it: functions, lines" {
+	local target
+
+	for target in lock_order lost_wakeup; do
+		guest -t 300 -- bash -c "$told" - "$target"
+		status_is 0
+		echo "$output"
+		[ "${#lines[@]}" = 2 ] && [[ ${lines[0]} == *deadlock*main* ]] ||
+			fail "no deadlock was told"
+		[ "${lines[0]}" = "${lines[1]}" ] || fail "not the same"
+	done
+}
