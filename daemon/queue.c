@@ -16,7 +16,7 @@
 #include "queue.h"
 
 /* Campaigns without us come and go unseen. */
-#define RETRY_US 100000
+#define RETRY_US 20000
 
 static socklen_t name_of(int cpu, struct sockaddr_un *addr)
 {
