@@ -148,3 +148,32 @@ zsh_offers() {
 	done
 	make -C "$root" -n deps install PREFIX=/usr DESTDIR="$dir" > /dev/null
 }
+
+@test "mapled: its options and settings are those of its manual pages" {
+	mapled=${BUILD:-$root/build}/mapled
+	pages=$root/packaging/man
+	"$mapled" --help | sed -n 's/^  \(--[a-z-]*\).*/\1/p' | sort > "$dir/help"
+	[ "$(wc -l < "$dir/help")" -ge 7 ]
+	sed -n '/^\.SH OPTIONS/,/^\.SH WHO/p' "$pages/mapled.8" | tr -d '\\' |
+		sed -n 's/^\.BI* "*\(--[a-z-]*\).*/\1/p' | sort |
+		diff "$dir/help" -
+	grep -o '{ "[a-z-]*", take_' "$root/daemon/settings.c" |
+		sed 's/{ "\(.*\)",.*/\1/' | sort > "$dir/settings"
+	[ "$(wc -l < "$dir/settings")" -ge 5 ]
+	sed -n '/^\.SH SETTINGS/,/^\.SH EXAMPLE/p' "$pages/mapled.conf.5" |
+		tr -d '\\' | grep -A1 '^\.TP' | sed -n 's/^\.B \([a-z-]*\)$/\1/p' |
+		sort | diff "$dir/settings" -
+	while read -r name; do
+		[ "$name" = socket ] ||
+			grep -q "^# $name = " "$root/packaging/systemd/mapled.conf"
+	done < "$dir/settings"
+}
+
+@test "mapled describes every message of its protocol" {
+	"${BUILD:-$root/build}/mapled" --protocol > "$dir/protocol"
+	sed -n 's/^	M(\([A-Z_]*\), [a-z_]*,.*/\1/p' "$root/lib/include/maple/wire.h" |
+		sort > "$dir/messages"
+	[ "$(wc -l < "$dir/messages")" -ge 40 ]
+	sed -n 's/^[0-9]* \([A-Z_]*\) (.*/\1/p' "$dir/protocol" | sort |
+		diff "$dir/messages" -
+}
