@@ -72,10 +72,10 @@ symbols() { # FILE
 	readelf -h "$root/usr/bin/mapletest" | grep 'DYN (Pos'
 	agent=$root/$LIBDIR/maple/libmaple-agent.so
 	symbols "$agent" | grep -x pthread_create
-	! symbols "$agent" | grep -E '__stack_chk_fail|_chk$'
+	run ! grep -E '__stack_chk_fail|_chk$' <(symbols "$agent")
 	objdump -d "$agent" >"$BATS_TEST_TMPDIR/code"
 	grep -q 'xchg' "$BATS_TEST_TMPDIR/code"
-	! grep -E '%[xyz]mm' "$BATS_TEST_TMPDIR/code"
+	run ! grep -E '%[xyz]mm' "$BATS_TEST_TMPDIR/code"
 }
 
 @test "what the packages hold finds the bank account's bug" {

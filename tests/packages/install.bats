@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # The packages of 'make deb' on a machine: a guest with one of Debian's kernels
-# and systemd installs them with apt, lets dkms build maple.ko, finds bugs with them as
-# root, as a member of the group maple, and not as somebody else, and purges
-# them. One guest for all the tests here; in-guest is what it does.
+# and systemd installs them with apt, lets dkms build maple.ko, finds bugs with
+# them as root, as a member of the group maple, and not as somebody else, and
+# purges them. One guest for all the tests here; in-guest is what it does.
 
 load ../qemu/common.bash
 
@@ -75,5 +75,6 @@ passed() { # NAME
 }
 
 @test "the guest ended by itself, and its kernel has nothing to complain of" {
+	tail -n 120 "$said" | grep -A 120 '^done'
 	[ "$(tail -n 1 "$said")" = done ]
 }
