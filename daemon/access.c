@@ -49,9 +49,10 @@ int maple_access_peer(struct maple_client *client, struct maple_error *err)
 		known = group;
 		gid = group ? group->gr_gid : 0;
 	}
-	client->is_root = client->peer.uid == 0;
-	client->may_use = client->is_root || client->peer.uid == geteuid() ||
-			  (known && in_group(client, gid));
+	/* Who started us by hand has as many rights as we have. */
+	client->is_root = client->peer.uid == 0 ||
+			  client->peer.uid == geteuid();
+	client->may_use = client->is_root || (known && in_group(client, gid));
 	return 0;
 }
 

@@ -361,6 +361,24 @@ hears() { # STRING: what mapled answers to standard input
 	run -2 "$BUILD/mapled" --config
 }
 
+@test "systemd's socket wakes it, and is told when it is ready" {
+	NOTIFY_SOCKET=$dir/notify timeout 100 nc -lkuU "$dir/notify" \
+		>"$dir/notified" 3>&- &
+	notified=$!
+	until [ -S "$dir/notify" ]; do sleep 0.1; done
+	systemd-socket-activate -l "$socket" -E NOTIFY_SOCKET="$dir/notify" \
+		"$BUILD/mapled" --db "$memo" --config "$conf" >"$dir/log" 2>&1 3>&- &
+	echo $! >"$dir/pid"
+	until [ -S "$socket" ]; do sleep 0.1; done
+	! grep -q ready "$dir/log"
+	uses memo list
+	grep -q 'mapled: ready' "$dir/log"
+	grep -aq 'READY=1' "$dir/notified"
+	end_mapled
+	grep -aq 'STOPPING=1' "$dir/notified"
+	kill "$notified"
+}
+
 @test "two do not listen at one place" {
 	start_mapled
 	run -125 timeout 10 "$BUILD/mapled" --socket "$socket" --db "$dir/other.db" \
