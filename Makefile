@@ -8,7 +8,7 @@
 # make check-packages  Debian's packages, installed and purged in guests
 # make deb        Debian's packages, into build/deb
 # make install    DESTDIR=, PREFIX= and LIBDIR= as usual
-# make style lint bench clean
+# make style lint bench fuzz clean
 # V=1 shows the commands.
 
 O ?= build
