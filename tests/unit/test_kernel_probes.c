@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "backend/kernel/kernel.h"
+#include "plan/step.h"
 
 /* Code with LOCK prefixes in every neighbourhood; never called. */
 __asm__(".pushsection .text\n"
@@ -208,6 +209,32 @@ static void test_no_site(void **state)
 	assert_false(maple_probe_offset(maker, elf_address(rig_data), &offset));
 }
 
+/* What is behind the prefix counts, and only there. */
+static void test_step(void **state)
+{
+	static const uint8_t breaks[][MAPLE_STEP_BYTES] = {
+		{ 0xc5, 0xfe, 0x7f, 0x07 },		/* vmovdqu */
+		{ 0x67, 0xc5, 0xfe, 0x7f, 0x07 },	/* ... by edi */
+		{ 0xc5, 0xfd, 0xeb, 0x06 },		/* vpor */
+		{ 0xc5, 0xfc, 0xc2, 0x06, 0x0f },	/* vcmpps */
+		{ 0xc4, 0xe2, 0x7d, 0x9a, 0x06 },	/* vfmsub132ps */
+		{ 0x62, 0xe1, 0xfe, 0x28, 0x7f, 0x07 }, /* vmovdqu64 */
+		{ 0x62, 0xe2, 0x7d, 0x48, 0x7a, 0xc6 }, /* vpbroadcastb */
+	};
+	static const uint8_t works[][MAPLE_STEP_BYTES] = {
+		{ 0xc5, 0xfc, 0x11, 0x07 }, /* vmovups */
+		{ 0xf3, 0x0f, 0x7f, 0x07 }, /* movdqu */
+		{ 0x66, 0x0f, 0xeb, 0x06 }, /* por */
+		{ 0x7f, 0x07 },		    /* jg */
+		{ 0x48, 0x89, 0x07 },	    /* mov */
+	};
+
+	for (unsigned int i = 0; i < sizeof(breaks) / sizeof(*breaks); i++)
+		assert_true(maple_step_breaks(breaks[i]));
+	for (unsigned int i = 0; i < sizeof(works) / sizeof(*works); i++)
+		assert_false(maple_step_breaks(works[i]));
+}
+
 /* Functions. */
 static const struct maple_function_at *find(const struct maple_function_at *at,
 					    unsigned int n, const char *name)
@@ -337,6 +364,7 @@ int main(void)
 		cmocka_unit_test(test_xchg),
 		cmocka_unit_test(test_two_operands),
 		cmocka_unit_test(test_no_site),
+		cmocka_unit_test(test_step),
 		cmocka_unit_test(test_libc),
 		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_lock_probe),

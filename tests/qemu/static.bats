@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Programs that nothing can be preloaded into are found out about from outside,
+# by eBPF and maple.ko: static ones, some with other rights than ours, and some
+# whose environment is not the one that we gave.
+
+load common.bash
+
+# In the guest: "STATUS NAME" for each campaign, and what it said of a failure.
+campaigns='
+export MAPLE_NO_DAEMON=1
+try() { # WANTED NAME ARGUMENT...
+	local wanted=$1 name=$2 status
+
+	shift 2
+	timeout -s KILL 120 mapletest run --backend kernel --db :memory: \
+		--seed 1 --max-runs 20 "$@" >/tmp/said 2>&1
+	status=$?
+	echo "$status $name"
+	[ $status = "$wanted" ] &&
+		grep -q "observed by ebpf, enforced by module" /tmp/said ||
+		cat /tmp/said
+}
+t=$BUILD/tests/targets
+'
+
+findings_are() { # LINE...
+	local line
+
+	status_is 0
+	for line; do
+		[[ $'\n'$output$'\n' == *$'\n'"$line"$'\n'* ]] ||
+			fail "no '$line'"
+	done
+	[ "${#lines[@]}" = $# ] || fail "more was said"
+}
+
+@test "static programs: bugs are found, and none in a clean one" {
+	guest -t 400 -- bash -c "$campaigns"'
+		try 0 mutex_counter -- $t/static/clean/mutex_counter
+		for name in bank_account queue_free lock_order log_sweep; do
+			try 66 $name -- $t/static/$name
+		done'
+	findings_are "0 mutex_counter" "66 bank_account" "66 queue_free" \
+		"66 lock_order" "66 log_sweep"
+}
+
+@test "set-user-id, an emptied environment, another user" {
+	guest -t 400 -- bash -c "$campaigns"'
+		cp $t/bank_account /run/other
+		chown 65534:65534 /run/other
+		chmod 6755 /run/other
+		try 66 set-user-id -- /run/other
+		printf "#!/bin/sh\nenv -i %s\n" $t/lock_order >/run/script
+		chmod 755 /run/script
+		try 66 emptied --exe lock_order -- /run/script
+		try 66 user --exe log_sweep -- setpriv --reuid 65534 \
+			--regid 65534 --clear-groups $t/log_sweep'
+	findings_are "66 set-user-id" "66 emptied" "66 user"
+}
+
+@test "what is observed does what it does otherwise" {
+	guest --no-module -- bash -c \
+		'"$BUILD/tests/events" ebpf "$BUILD/tests/e2e/vector" >/run/seen'
+	status_is 0
+	says 'vector: vex copied'
+	says 'vector: whole'
+}
