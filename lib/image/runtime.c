@@ -68,19 +68,20 @@ static int read_table(struct maple_image *image, Elf_Scn *scn,
 		      const GElf_Shdr *sh, struct maple_array *pieces)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
-	uint32_t file = 0;
+	uint32_t file = 0, nfiles = 0;
 	const char *name;
 	GElf_Sym sym;
 
 	for (int i = 1; data && gelf_getsym(data, i, &sym); i++) {
 		unsigned int type = GELF_ST_TYPE(sym.st_info);
 
+		name = elf_strptr(image->elf, sh->sh_link, sym.st_name);
+		/* Behind one without a name: globals that became local. */
 		if (type == STT_FILE)
-			file++;
+			file = name && *name ? ++nfiles : 0;
 		if (sym.st_shndx == SHN_UNDEF ||
 		    (type != STT_FUNC && type != STT_GNU_IFUNC))
 			continue;
-		name = elf_strptr(image->elf, sh->sh_link, sym.st_name);
 		if (!name ||
 		    add(pieces,
 			(struct piece){ .lo = sym.st_value,
