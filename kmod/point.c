@@ -173,9 +173,9 @@ static int points_register(struct maple_session *s, struct list_head *points,
 /*
  * maple_session_probe - adds @probes of @file, all of one message
  *
- * Where the kernel can put no probe (LOCK prefixes, some of AVX), the others are put in
- * place, it is counted as unreached, and @extack says so. With any other
- * error none of them is.
+ * Where the kernel can put no probe (LOCK prefixes, some of AVX), the others
+ * are put in place, it is counted as unreached, and @extack says so. With any
+ * other error none of them is.
  */
 int maple_session_probe(struct maple_session *s, struct file *file,
 			const struct maple_uapi_probe *probes, unsigned int n,
