@@ -112,8 +112,6 @@ enum maple_verdict maple_auto_before(struct maple_auto *a, unsigned int t,
 	thread->go = 0;
 	thread->pass = thread->passes >= PASSES;
 	maple_hold_count_arrival(a, t, &thread->acc);
-	if (maple_way_stuck(a))
-		maple_way_turn(a);
 
 	hold = maple_hold_work_out(a, t, &thread->acc);
 	mark_reached(a, hold);
@@ -151,7 +149,7 @@ int maple_auto_glance(struct maple_auto *a, unsigned int t,
 		      const struct maple_access *acc)
 {
 	struct maple_access is = normal(acc);
-	uint32_t arrivals[MAPLE_PLAN_STEPS], setbacks = a->setbacks;
+	uint32_t arrivals[MAPLE_PLAN_STEPS];
 	int role;
 
 	if (a->finished || !maple_auto_knows(a, t))
@@ -166,10 +164,8 @@ int maple_auto_glance(struct maple_auto *a, unsigned int t,
 		arrivals[i] = a->arrivals[i];
 	maple_hold_count_arrival(a, t, &is);
 	a->thread[t].pass = a->thread[t].passes >= PASSES;
-	if (!maple_way_stuck(a) &&
-	    maple_hold_work_out(a, t, &is).reason == MAPLE_REASON_FREE)
+	if (maple_hold_work_out(a, t, &is).reason == MAPLE_REASON_FREE)
 		return 1;
-	a->setbacks = setbacks;
 	for (int i = 0; i < MAPLE_PLAN_STEPS; i++)
 		a->arrivals[i] = arrivals[i];
 	return 0;

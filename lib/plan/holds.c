@@ -311,12 +311,9 @@ void maple_hold_count_arrival(struct maple_auto *a, int t,
 	for (int i = 0; i < (int)a->plan.nsteps; i++) {
 		const struct maple_plan_step *step = &a->plan.step[i];
 
-		if (first[step->role] && site_agrees(step, acc)) {
-			if (maple_hold_hint_agrees(a, t, step->role))
-				a->arrivals[i]++;
-			else if (a->role[step->role] < 0)
-				a->setbacks++;
-		}
+		if (first[step->role] && site_agrees(step, acc) &&
+		    maple_hold_hint_agrees(a, t, step->role))
+			a->arrivals[i]++;
 		first[step->role] = false;
 	}
 }

@@ -305,39 +305,37 @@ static void test_turn(void **state)
 	assert_int_equal(prio[3], 7);
 }
 
-/* Rule 7: who stands there may be what the others wait for. */
-static void test_turn_lets_go(void **state)
+/* Rule 7: to pass a first step is a setback as well. */
+static void test_turn_passes(void **state)
 {
 	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
 	plan.flags = MAPLE_PLAN_TURNING | maple_plan_way(1);
 	plan.attempt = 1;
 	start_hinted(4, 1, 2);
-	assert_int_equal(before(2, E1, R, X), HELD);
 	for (int i = 0; i < 6; i++) {
 		assert_int_equal(a->turns, 0);
-		assert_int_equal(prio[2], LOW);
-		passes(3, E1, R, X); /* does the work that was 2's */
+		assert_int_equal(before(2, E1, R, X), HELD);
+		assert_int_equal(resumed(2, 0), GO);
+		after(2, E1, R, X);
 	}
 	assert_int_equal(a->turns, 1);
-	assert_int_equal(resumed(2, 0), GO);
-	after(2, E1, R, X);
+	assert_int_equal(prio[2], 4);
 	assert_int_equal(before(2, E1, R, X), HELD);
 }
 
-/* Rule 7: not in the middle of an attempt, and never without the flag. */
+/* Rule 7: not for what others do, and never without the flag. */
 static void test_turn_not_yet(void **state)
 {
 	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
 	plan.flags = MAPLE_PLAN_TURNING | maple_plan_way(1);
 	plan.attempt = 1;
 	start_hinted(4, 1, 2);
-	assert_int_equal(before(1, E0, W, X), HELD);
-	assert_int_equal(resumed(1, 0), GO);
-	after(1, E0, W, X);
+	for (int i = 0; i < 5; i++)
+		setback(1);
 	for (int i = 0; i < 20; i++)
 		passes(3, E1, R, Y);
 	assert_int_equal(a->turns, 0);
-	watched(0, W, X);
+	setback(1);
 	assert_int_equal(a->turns, 1);
 
 	plan.flags = maple_plan_way(1);
@@ -671,7 +669,7 @@ int main(void)
 		cmocka_unit_test(test_hot_loop),
 		cmocka_unit_test(test_glance),
 		cmocka_unit_test(test_turn),
-		cmocka_unit_test(test_turn_lets_go),
+		cmocka_unit_test(test_turn_passes),
 		cmocka_unit_test(test_turn_not_yet),
 		cmocka_unit_test(test_give_up_for_good),
 		cmocka_unit_test(test_give_up_exit),
