@@ -259,7 +259,10 @@ static double let_pass(const char *what)
 	return by_half(maple_backend_module_create, what, &plan);
 }
 
-/* The plan's first step is done over and over. */
+/*
+ * The plan's first step is done over and over: each time the attempt is over,
+ * the next one begins, and the watchpoint moves with it. No hit costs more.
+ */
 static double step(const char *what)
 {
 	struct maple_plan plan = plan_of(site[PLACE_A], site[PLACE_B]);
@@ -334,9 +337,9 @@ static struct row {
 	{ "observe: access, condensed", EBPF, observed_same, 0 },
 	{ "observe: lock and return", EBPF, observed_lock, 0 },
 	{ "enforce: access, let pass", MODULE, enforced, 0 },
-	{ "enforce: access, a step of the plan", MODULE, enforced_step, 0 },
+	{ "enforce: a step, that ends an attempt", MODULE, enforced_step, 0 },
 	{ "enforce: lock and return", MODULE, enforced_lock, 0 },
-	{ "enforce: step, watchpoint armed, hit", MODULE, enforced_watch, 0 },
+	{ "enforce: ... and its watchpoint hit", MODULE, enforced_watch, 0 },
 };
 
 #define ROWS	 (sizeof(rows) / sizeof(rows[0]))
