@@ -75,7 +75,7 @@ pass "nothing outlives its client"
 
 # mapled killed in the middle of a session with maple.ko.
 as_user "$BUILD/mapletest" run --socket "$socket" --backend agent+module \
-	--fresh --max-runs 30 --keep-going --confirm 1 -- "$target" &
+	--max-time 12 -- "$BUILD/tests/targets/clean/spin_wait" &
 client=$!
 sleep 4
 end_mapled KILL
