@@ -97,7 +97,7 @@ struct maple_thread {
 	bool given;	   /* what it has is from us, */
 	int given_policy;  /* ... namely this */
 	unsigned int given_prio;
-	bool asleep;	   /* in a timed hold */
+	bool asleep; /* in a timed hold */
 	u64 cpu_seen;
 	u64 spin_cpu, spin_events;
 	unsigned long spin_until;

@@ -89,8 +89,7 @@ void maple_task_wishes(struct maple_thread *t, struct task_struct *task)
 	}
 	if (s->sched != MAPLE_UAPI_PCTLARGE)
 		n->nice = task_nice(task);
-	if (s->cpu >= 0 &&
-	    !cpumask_equal(&task->cpus_mask, cpumask_of(s->cpu)))
+	if (s->cpu >= 0 && !cpumask_equal(&task->cpus_mask, cpumask_of(s->cpu)))
 		cpumask_copy(&n->cpus, &task->cpus_mask);
 }
 

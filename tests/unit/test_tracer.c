@@ -432,7 +432,8 @@ static void crashed_thread_is_kept(void **state)
 		assert_int_not_equal(crash.tid, crash.pid);
 		assert_int_equal(maple_process_threads(crash.pid, tids, 16), 5);
 		assert_int_equal(
-			maple_stack_collect(crash.pid, NULL, &stacks, &n, NULL), 0);
+			maple_stack_collect(crash.pid, NULL, &stacks, &n, NULL),
+			0);
 		assert_int_equal(n, 5);
 		assert_true(on_stack(stacks, n, crash.tid, "fault"));
 		assert_true(on_stack(stacks, n, crash.pid, "main"));

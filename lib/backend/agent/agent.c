@@ -196,7 +196,8 @@ static void look_at_crash(struct maple_agent_backend *a, struct maple_run *run)
 	run->fault = shm->crash.address;
 	run->pc = shm->crash.pc;
 	if (a->base.order->stacks)
-		maple_stack_collect(shm->pid, NULL, &run->stacks, &run->nstacks, NULL);
+		maple_stack_collect(shm->pid, NULL, &run->stacks, &run->nstacks,
+				    NULL);
 	__atomic_fetch_add(&shm->go, 1, __ATOMIC_RELEASE);
 	syscall(SYS_futex, &shm->go, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
