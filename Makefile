@@ -8,7 +8,9 @@
 # make check-packages  Debian's packages, installed and purged in guests
 # make deb        Debian's packages, into build/deb
 # make install    DESTDIR=, PREFIX= and LIBDIR= as usual
-# make style lint bench fuzz clean
+# make bench      all benchmarks, half an hour; ONLY='programs runs': some
+# make bench-readme  what the README says about speed, measured anew
+# make style lint fuzz clean
 # V=1 shows the commands.
 
 O ?= build
@@ -72,16 +74,22 @@ helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
 	$(wildcard tests/e2e/lib/*.c)) \
 	$(patsubst tests/qemu/programs/%.c,$(O)/tests/qemu/%, \
 	$(wildcard tests/qemu/programs/*.c))
+kernels := $(patsubst tests/bench/kernels/%.c,$(O)/tests/bench/kernels/%, \
+	$(wildcard tests/bench/kernels/*.c))
+kernels += $(kernels:%=%.tsan)
 programs := $(O)/mapletest $(O)/mapled $(O)/libmaple.a $(O)/libmaple.so \
 	$(O)/libmaple-agent.so $(O)/maple-canary
 tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
 	$(O)/tests/bench/predict $(O)/tests/bench/sqlite_threads \
-	$(O)/tests/bench/price $(O)/tests/bench/hits
+	$(O)/tests/bench/price $(O)/tests/bench/hits $(O)/tests/bench/slowdown \
+	$(O)/tests/bench/budget_runs $(O)/tests/bench/startup_costs \
+	$(O)/tests/bench/load $(O)/tests/bench/work $(kernels) \
+	$(O)/tests/bench/runs $(O)/tests/bench/two_threads
 
 .DEFAULT_GOAL := all
 include tests/fuzz/fuzz.mk
 
-.PHONY: all tests demo check deps deps-check install style lint bench clean \
+.PHONY: all tests demo check deps deps-check install style lint bench bench-readme clean \
 	module modules-qemu check-debug-kernel check-packages deb
 all: $(programs)
 tests: all $(units) $(targets) $(statics) $(helpers) $(tools) $(fuzzers)
@@ -156,7 +164,8 @@ $(O)/maple-canary: cli/canary/canary.c
 
 $(O)/mapletest: $(cli_obj) $(O)/libmaple.$(if $(SHARED),so,a)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(if $(SHARED),,$(LIBS))
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(if $(SHARED),,$(LIBS)) \
+		-lsystemd
 
 $(O)/mapled: $(daemon_obj) $(O)/libmaple.$(if $(SHARED),so,a)
 	$(call say,LD,$@)
@@ -232,6 +241,12 @@ $(O)/tests/bench/price: tests/bench/price.c $(O)/libmaple.a
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $^ $(LIBS)
 
+$(O)/tests/bench/budget_runs $(O)/tests/bench/startup_costs: \
+		$(O)/tests/bench/%: tests/bench/%.c $(O)/libmaple.a
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $^ $(LIBS)
+
 # As it stands there: what a loop accesses beside is in the price.
 $(O)/tests/bench/hits: tests/bench/hits.c
 	@mkdir -p $(@D)
@@ -243,11 +258,52 @@ $(O)/tests/bench/predict: tests/bench/predict.c $(O)/libmaple.a
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $^ $(LIBS)
 
+$(O)/tests/bench/slowdown: $(wildcard tests/bench/slowdown/*.c) \
+		$(O)/libmaple.a
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE) $(INCS) $(CFLAGS) -MF $@.d -o $@ \
+		$(filter %.c %.a,$^) $(LIBS)
+
+$(O)/tests/bench/load: tests/bench/load.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -o $@ $<
+
+# As they would be delivered, and as ThreadSanitizer wants them.
+$(O)/tests/bench/kernels/%: tests/bench/kernels/%.c tests/bench/kernels/kernel.h
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -pthread -o $@ $< -lm
+
+$(O)/tests/bench/kernels/%.tsan: tests/bench/kernels/%.c \
+		tests/bench/kernels/kernel.h
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -pthread -fsanitize=thread -o $@ \
+		$< -lm
+
+$(O)/tests/bench/runs: tests/bench/runs.c $(O)/libmaple.a
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $^ $(LIBS)
+
+$(O)/tests/bench/two_threads: tests/bench/two_threads.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -pthread -o $@ $<
+
 # A program to be tested, not one of ours.
 $(O)/tests/bench/sqlite_threads: tests/bench/sqlite_threads.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) -std=gnu11 $(WARN) -O0 -g -pthread -o $@ $< -lsqlite3
+
+# Another one.
+$(O)/tests/bench/work: tests/bench/work.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O1 -g -pthread -o $@ $<
 
 $(O)/tests/simulate: $(wildcard tests/simulate/*.c) $(wildcard lib/plan/*.c)
 	@mkdir -p $(@D)
@@ -284,9 +340,15 @@ check-debug-kernel: deps-check
 check-packages: deps-check deb
 	@MAPLE_CHECK_PACKAGES=1 MAPLE_CHECK_ONLY='^packages/' tests/check $(O)
 
-bench: tests
-	@tests/bench/acceptance $(O)
-	@tests/bench/compare $(O)
+bench: deps-check
+	@tools/deps bench
+	@$(MAKE) --no-print-directory tests modules-qemu
+	@tests/bench/all $(O) $(ONLY)
+
+bench-readme: deps-check
+	@tools/deps bench
+	@$(MAKE) --no-print-directory tests
+	@tests/bench/readme $(O)
 
 install: all
 	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(LIBDIR)/maple \
@@ -300,6 +362,13 @@ install: all
 	for unit in mapled.service mapled.socket; do \
 		sed 's|/usr/sbin|$(PREFIX)/sbin|' packaging/systemd/$$unit \
 		>$(DESTDIR)$(PREFIX)/lib/systemd/system/$$unit || exit; done
+	install -d $(DESTDIR)$(PREFIX)/share/polkit-1/actions
+	sed 's|/usr/sbin|$(PREFIX)/sbin|' \
+		packaging/polkit/org.maple.mapled.policy \
+		>$(DESTDIR)$(PREFIX)/share/polkit-1/actions/org.maple.mapled.policy
+	for unit in mapletest mapled; do \
+		install -m 644 -D packaging/systemd/$$unit.sysusers \
+		$(DESTDIR)$(PREFIX)/lib/sysusers.d/$$unit.conf || exit; done
 	install -m 644 $(O)/libmaple-agent.so $(DESTDIR)$(LIBDIR)/maple/
 	install -m 755 $(O)/maple-canary $(DESTDIR)$(LIBDIR)/maple/
 	install -m 644 $(O)/libmaple.so $(DESTDIR)$(LIBDIR)/libmaple.so.0
@@ -331,4 +400,4 @@ lint: all
 clean:
 	rm -rf $(O)
 
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(shell find $(O) -name '*.d' -type f 2>/dev/null)

@@ -37,6 +37,7 @@ struct thread_struct {
 
 struct signal_struct {
 	unsigned int flags;
+	int group_exit_code;
 };
 
 struct task_struct {

@@ -115,15 +115,24 @@ struct maple_observe_session {
 	__u32 epoch;	    /* budgets of another epoch count from 0 */
 	__u32 nthreads;	    /* numbers given out */
 	__u32 threads_over; /* threads beyond MAPLE_THREADS */
-	__u32 pad;
-	__u64 seq;	   /* records so far */
-	__u64 lost;	   /* ... that found no room */
-	__u64 hits, calls; /* accesses and calls recorded */
-	__u64 quieted;	   /* sites that have used up their budget */
-	__u64 condensed;   /* accesses that say nothing new */
-	__u64 trampoline;  /* where probed functions return to; 0: not known */
+	__u32 joined;	    /* it ran before us: threads come as they show up */
+	__u64 seq;	    /* records so far */
+	__u64 lost;	    /* ... that found no room */
+	__u64 hits, calls;  /* accesses and calls recorded */
+	__u64 quieted;	    /* sites that have used up their budget */
+	__u64 condensed;    /* accesses that say nothing new */
+	__u64 trampoline;   /* where probed functions return to; 0: not known */
 	struct maple_observe_range runtime[MAPLE_OBSERVE_RUNTIMES];
 	__u32 generation[MAPLE_OBSERVE_BATCHES];
+};
+
+/* How a process ended that is not ours to wait for; outlives sessions. */
+struct maple_observe_end {
+	__u64 dev, ino; /* of our pid namespace */
+	__u32 pid;	/* whose; 0: nobody's */
+	__u32 seen;
+	__s32 status; /* as from waitpid */
+	__u32 pad;
 };
 
 #define MAPLE_OBSERVE_ARMED 64 /* threads each of which renews the budgets */

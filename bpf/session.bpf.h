@@ -47,6 +47,7 @@ struct {
 } threads SEC(".maps");
 
 struct maple_observe_session session;
+struct maple_observe_end end;
 
 static const struct thread new_thread;
 

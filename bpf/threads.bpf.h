@@ -41,7 +41,10 @@ int observe_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *parent = (void *)ctx->args[0];
 	struct task_struct *child = (void *)ctx->args[1];
 	__u32 tid = BPF_CORE_READ(parent, pid), n;
-	struct thread *t = bpf_map_lookup_elem(&threads, &tid);
+	struct thread *t;
+
+	/* The parent is who runs here, and it may have said nothing so far. */
+	t = session.joined ? self() : bpf_map_lookup_elem(&threads, &tid);
 
 	if (!t || session.gone ||
 	    BPF_CORE_READ(child, tgid) != BPF_CORE_READ(parent, tgid))
@@ -66,6 +69,20 @@ int observe_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* How the process ends, told by the first of its threads that does. */
+static __always_inline void note_end(struct task_struct *task)
+{
+	struct bpf_pidns_info ns;
+
+	if (!end.pid || end.seen ||
+	    !(BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT) ||
+	    bpf_get_ns_current_pid_tgid(end.dev, end.ino, &ns, sizeof(ns)) ||
+	    ns.tgid != end.pid)
+		return;
+	end.status = BPF_CORE_READ(task, signal, group_exit_code);
+	end.seen = 1;
+}
+
 static __always_inline int leave(void)
 {
 	struct maple_observe_record r = { .what = MAPLE_OBSERVED_EXIT };
@@ -73,6 +90,7 @@ static __always_inline int leave(void)
 	__u32 tid = bpf_get_current_pid_tgid();
 	struct thread *t = bpf_map_lookup_elem(&threads, &tid);
 
+	note_end(task);
 	if (!t)
 		return 0;
 	r.thread = t->number;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <maple/attach.h>
 #include <maple/campaign.h>
 #include <maple/host.h>
 #include <maple/memo.h>
@@ -32,6 +33,8 @@ enum maple_command_bit {
 	MAPLE_CMD_MEMO = 16,
 	MAPLE_CMD_DOCTOR = 32,
 	MAPLE_CMD_NONE = 64, /* before any command */
+	MAPLE_CMD_ATTACH = 128,
+	MAPLE_CMD_LOG = 256,
 };
 
 /* What the options say. argv and argc are what follows them. */
@@ -44,7 +47,7 @@ struct maple_settings {
 	uint64_t since;
 	unsigned int times;
 	bool quiet, verbose, skip_unsupported, flip, all, help, version;
-	bool no_daemon;
+	bool no_daemon, follow, wall;
 	int argc;
 	char **argv;
 };
@@ -73,6 +76,8 @@ const char *maple_value_list(const char *text, void *out);
 const char *maple_value_idioms(const char *text, void *out);
 const char *maple_value_strategy(const char *text, void *out);
 const char *maple_value_depth(const char *text, void *out);
+const char *maple_value_together(const char *text, void *out);
+const char *maple_value_jobs(const char *text, void *out);
 const char *maple_value_order(const char *text, void *out);
 const char *maple_value_backend(const char *text, void *out);
 const char *maple_value_format(const char *text, void *out);
@@ -139,10 +144,16 @@ void maple_live_clear(struct maple_live *live);
 
 /* The commands, each in the file of its name. */
 int maple_command_run(struct maple_settings *settings);
+int maple_run_campaign(struct maple_settings *settings);
+int maple_command_attach(struct maple_settings *settings);
 int maple_command_replay(struct maple_settings *settings);
 int maple_command_report(struct maple_settings *settings);
 int maple_command_coverage(struct maple_settings *settings);
 int maple_command_memo(struct maple_settings *settings);
 int maple_command_doctor(struct maple_settings *settings);
+int maple_command_log(struct maple_settings *settings);
+
+/* log.c */
+void maple_log_finding(const struct maple_finding *finding);
 
 #endif

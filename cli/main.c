@@ -12,6 +12,8 @@ static int command_help(struct maple_settings *settings);
 const struct maple_command maple_commands[] = {
 	{ "run", MAPLE_CMD_RUN, "[options] [--] PROG [ARGS]",
 	  "look for concurrency bugs in PROG", maple_command_run },
+	{ "attach", MAPLE_CMD_ATTACH, "[options] PID",
+	  "look for them in a program that runs already", maple_command_attach },
 	{ "replay", MAPLE_CMD_REPLAY, "[options] FINDING",
 	  "rerun what a finding recorded", maple_command_replay },
 	{ "report", MAPLE_CMD_REPORT, "[options] [FINDING]",
@@ -26,6 +28,8 @@ const struct maple_command maple_commands[] = {
 	{ "doctor", MAPLE_CMD_DOCTOR, "[options] [-- PROG [ARGS]]",
 	  "what works on this machine, and how to mend the rest",
 	  maple_command_doctor },
+	{ "log", MAPLE_CMD_LOG, "[options]",
+	  "what campaigns, mapled and maple.ko have said", maple_command_log },
 	{ "help", MAPLE_CMD_NONE, "[COMMAND]", "help, also of one command",
 	  command_help },
 	{ NULL, 0, NULL, NULL, NULL },

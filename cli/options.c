@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The options. One table drives parsing and help, and a test holds the manual
- * page against it. Names that the tool will have but has not are in it too,
- * without a parser, so that they are refused by name and never ignored.
+ * page against it.
  */
 #include <ctype.h>
 #include <getopt.h>
@@ -21,28 +20,31 @@ struct option_entry {
 };
 
 #define RUN	MAPLE_CMD_RUN
+#define ATTACH	MAPLE_CMD_ATTACH
 #define RERUN	(MAPLE_CMD_RUN | MAPLE_CMD_REPLAY)
 #define STORED	(MAPLE_CMD_REPORT | MAPLE_CMD_COVERAGE | MAPLE_CMD_MEMO)
-#define ALL	(RERUN | STORED | MAPLE_CMD_DOCTOR)
+#define ALL	(RERUN | ATTACH | STORED | MAPLE_CMD_DOCTOR)
 #define PROGRAM (MAPLE_CMD_RUN | MAPLE_CMD_DOCTOR | MAPLE_CMD_NONE)
 #define SETS(member, how) \
 	maple_value_##how, offsetof(struct maple_settings, member)
 #define FLAG(member) NULL, offsetof(struct maple_settings, member)
-#define LATER	     NULL, 0
 
 static const struct option_entry table[] = {
-	{ "max-time", "TIME", RUN, SETS(campaign.max_time, duration),
+	{ "max-time", "TIME", RUN | ATTACH, SETS(campaign.max_time, duration),
 	  "end the campaign after TIME (30s, 10m, 1h)" },
 	{ "max-runs", "N", RUN, SETS(campaign.max_runs, count),
 	  "end it after N profile and enforced runs" },
-	{ "timeout", "TIME", RERUN, SETS(campaign.timeout, duration),
+	{ "timeout", "TIME", RERUN | ATTACH, SETS(campaign.timeout, duration),
 	  "a run longer than TIME hangs (default: 10s or 20 times the"
-	  " program's own, whichever is more)" },
-	{ "keep-going", NULL, RUN, FLAG(campaign.keep_going),
+	  " program's own, whichever is more); attach: how long an order is"
+	  " tried (default 3s)" },
+	{ "jobs", "N", RUN, SETS(campaign.jobs, jobs),
+	  "run N targets at once, each on a CPU of its own (default 1)" },
+	{ "keep-going", NULL, RUN | ATTACH, FLAG(campaign.keep_going),
 	  "go on after the first finding" },
-	{ "seed", "N", RUN, SETS(campaign.seed, number),
+	{ "seed", "N", RUN | ATTACH, SETS(campaign.seed, number),
 	  "what every random choice flows from" },
-	{ "order", "ORDER", RUN, SETS(campaign.order, order),
+	{ "order", "ORDER", RUN | ATTACH, SETS(campaign.order, order),
 	  "candidates best first (ranked, the default) or as in the paper"
 	  " (paper)" },
 	{ "strategy", "NAME", RUN, SETS(campaign.strategy, strategy),
@@ -50,13 +52,15 @@ static const struct option_entry table[] = {
 	  " with: native, pct, pctlarge, randdelay" },
 	{ "depth", "N", RUN, SETS(campaign.depth, depth),
 	  "PCT's depth: N - 1 change points in a run (default 3)" },
-	{ "idioms", "LIST", RUN, SETS(campaign.idioms, idioms),
+	{ "together", "N", RUN, SETS(campaign.together, together),
+	  "force up to N orders in one run, one after the other (default 8)" },
+	{ "idioms", "LIST", RUN | ATTACH, SETS(campaign.idioms, idioms),
 	  "the idioms to try; all, 1-6, unless given" },
 	{ "backend", "NAME", RERUN, SETS(campaign.backend, backend),
 	  "auto, agent, kernel, ebpf+agent, ebpf+module, agent+module or"
 	  " agent+agent; who observes and who enforces: the best there is, or,"
 	  " of a replay, who found it, unless given" },
-	{ "oracle", "CMD", RERUN, SETS(campaign.oracle, string),
+	{ "oracle", "CMD", RERUN | ATTACH, SETS(campaign.oracle, string),
 	  "judge each run by the status of this shell command" },
 	{ "expect-output", "FILE", RERUN, SETS(campaign.expect_output, string),
 	  "a run whose output differs from FILE fails" },
@@ -66,19 +70,22 @@ static const struct option_entry table[] = {
 	  "shell command after each run" },
 	{ "exe", "GLOB", RUN, SETS(campaign.exe, string),
 	  "PROG only starts the program under test: the executable to test" },
-	{ "input", "KEY", RUN, SETS(campaign.input, string),
+	{ "input", "KEY", RUN | ATTACH, SETS(campaign.input, string),
 	  "name of this input; attempts are counted for each" },
-	{ "include", "GLOB", RERUN, SETS(include, list),
+	{ "include", "GLOB", RERUN | ATTACH, SETS(include, list),
 	  "observe images that match; may be repeated" },
-	{ "exclude", "GLOB", RERUN, SETS(exclude, list),
+	{ "exclude", "GLOB", RERUN | ATTACH, SETS(exclude, list),
 	  "leave out images that match; may be repeated" },
+	{ "exec", NULL, RUN, FLAG(campaign.exec),
+	  "execute the program for each run, also where it could be forked"
+	  " from one that stands before main()" },
 	{ "confirm", "N", RUN, SETS(campaign.confirm, count),
 	  "replay a finding and its reversal N times (default 5; 0: not)" },
 	{ "baseline-fails", NULL, RUN, FLAG(campaign.baseline_fails),
 	  "go on although the program fails by itself" },
-	{ "skip-unsupported", NULL, RUN, FLAG(skip_unsupported),
+	{ "skip-unsupported", NULL, RUN | ATTACH, FLAG(skip_unsupported),
 	  "exit with 77, not 125, where this machine cannot do it" },
-	{ "fresh", NULL, RUN, FLAG(campaign.fresh),
+	{ "fresh", NULL, RUN | ATTACH, FLAG(campaign.fresh),
 	  "forget first what is remembered of the program" },
 	{ "times", "N", MAPLE_CMD_REPLAY, SETS(times, count),
 	  "replay N times (default 1)" },
@@ -87,7 +94,7 @@ static const struct option_entry table[] = {
 	{ "since", "RUN", MAPLE_CMD_COVERAGE, SETS(since, number),
 	  "draw the curve from this run on" },
 	{ "all", NULL, MAPLE_CMD_MEMO, FLAG(all), "forget: everything" },
-	{ "db", "FILE", RERUN | STORED, SETS(db, string),
+	{ "db", "FILE", RERUN | ATTACH | STORED, SETS(db, string),
 	  "the memo database (default: $XDG_STATE_HOME/maple/memo.db)" },
 	{ "socket", "PATH", ALL, SETS(socket, string),
 	  "where mapled listens (default: /run/mapled.sock); it must answer" },
@@ -95,19 +102,23 @@ static const struct option_entry table[] = {
 	  "do all of it here, though mapled may be there" },
 	{ "format", "FORMAT", ALL | MAPLE_CMD_NONE, SETS(format, format),
 	  "text, json, jsonl, junit, sarif, tap or github" },
-	{ "output", "FILE", RERUN | STORED, SETS(output, string),
+	{ "output", "FILE", RERUN | ATTACH | STORED, SETS(output, string),
 	  "write the report to FILE" },
 	{ "html", "FILE", MAPLE_CMD_REPORT, SETS(html, string),
 	  "write a page to FILE that needs no network" },
-	{ "suppressions", "FILE", MAPLE_CMD_RUN | MAPLE_CMD_REPORT,
+	{ "suppressions", "FILE", RUN | ATTACH | MAPLE_CMD_REPORT,
 	  SETS(suppressions, string),
 	  "findings that match a line of FILE, TYPE:PATTERN, do not count" },
-	{ "quiet", NULL, ALL, FLAG(quiet), "no progress, no notices" },
+	{ "quiet", NULL, ALL | MAPLE_CMD_LOG, FLAG(quiet),
+	  "no progress, no notices" },
 	{ "verbose", NULL, ALL, FLAG(verbose),
 	  "also what was left out, and the program's output" },
+	{ "follow", NULL, MAPLE_CMD_LOG, FLAG(follow), "wait for more (-f)" },
+	{ "wall", NULL, MAPLE_CMD_LOG, FLAG(wall),
+	  "with the time of day, not since the start (-T)" },
 	{ "version", NULL, MAPLE_CMD_NONE, FLAG(version), "print the version" },
-	{ "help", NULL, ALL | MAPLE_CMD_NONE, FLAG(help), "print this help" },
-	{ "jobs", "N", 0, LATER, NULL },
+	{ "help", NULL, ALL | MAPLE_CMD_LOG | MAPLE_CMD_NONE, FLAG(help),
+	  "print this help" },
 };
 
 #define ENTRIES (sizeof(table) / sizeof(*table))
@@ -152,11 +163,6 @@ static int apply(struct maple_settings *settings, unsigned int command,
 	void *out = (char *)settings + entry->offset;
 	const char *expected;
 
-	if (!entry->help)
-		return maple_say_error(MAPLE_STATUS_USAGE,
-				       "option --%s%s is not in this version "
-				       "of maple",
-				       entry->name, where);
 	if (!(entry->commands & command)) {
 		if (!strict)
 			return 0;
@@ -191,6 +197,8 @@ static const char *fill(struct option *longs, int *found, unsigned int command)
 					    found, (int)i };
 	optind = 0;
 	opterr = 0;
+	if (command & MAPLE_CMD_LOG)
+		return ":hfT";
 	return command & PROGRAM ? "+:h" : ":h";
 }
 
@@ -228,6 +236,10 @@ static int parse(struct maple_settings *settings, unsigned int command,
 			break;
 		if (c == 'h')
 			settings->help = true;
+		else if (c == 'f')
+			settings->follow = true;
+		else if (c == 'T')
+			settings->wall = true;
 		else if (c == ':')
 			ret = maple_say_error(MAPLE_STATUS_USAGE,
 					      "%s%s wants a value",

@@ -42,6 +42,7 @@ static void on_finding(void *ctx, const struct maple_finding *finding)
 	struct maple_finding copy = *finding;
 
 	maple_live_clear(&run->live);
+	maple_log_finding(finding);
 	if (finding->replay)
 		copy.replay = strdup(finding->replay);
 	maple_again_complete(run->settings, &copy);
@@ -77,8 +78,9 @@ static int result_status(const struct maple_settings *settings,
 		return MAPLE_STATUS_FINDING;
 	case MAPLE_CLEAN:
 		/* What was cut short has not been delivered. */
-		return result->interrupted ? MAPLE_STATUS_FAILED
-					   : MAPLE_STATUS_OK;
+		return result->interrupted && !settings->campaign.attached
+			       ? MAPLE_STATUS_FAILED
+			       : MAPLE_STATUS_OK;
 	case MAPLE_UNDELIVERED:
 		break;
 	}
@@ -118,10 +120,7 @@ static int campaign(struct run *run, struct maple_memo *memo)
 
 int maple_command_run(struct maple_settings *settings)
 {
-	struct run run = { .settings = settings };
-	struct maple_memo *memo;
 	const char *expected = settings->campaign.expect_output;
-	int ret;
 
 	if (!settings->argc)
 		return maple_say_error(MAPLE_STATUS_USAGE,
@@ -133,7 +132,16 @@ int maple_command_run(struct maple_settings *settings)
 		return maple_say_error(MAPLE_STATUS_USAGE,
 				       "--expect-output '%s': %s", expected,
 				       strerror(errno));
-	ret = maple_suppress_open(settings);
+	return maple_run_campaign(settings);
+}
+
+/* maple_run_campaign - the campaign that @settings say, and its report */
+int maple_run_campaign(struct maple_settings *settings)
+{
+	struct run run = { .settings = settings };
+	struct maple_memo *memo;
+	int ret = maple_suppress_open(settings);
+
 	if (ret)
 		return ret;
 	run.out = maple_out_open(settings, settings->format ? stdout : stderr);

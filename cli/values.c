@@ -173,6 +173,26 @@ const char *maple_value_depth(const char *text, void *out)
 	return NULL;
 }
 
+const char *maple_value_together(const char *text, void *out)
+{
+	uint64_t number;
+
+	if (parse_u64(text, &number) || !number || number > 8)
+		return "a number from 1 to 8";
+	*(unsigned int *)out = (unsigned int)number;
+	return NULL;
+}
+
+const char *maple_value_jobs(const char *text, void *out)
+{
+	uint64_t number;
+
+	if (parse_u64(text, &number) || !number || number > MAPLE_JOBS_MAX)
+		return "a number from 1 to 256";
+	*(unsigned int *)out = (unsigned int)number;
+	return NULL;
+}
+
 const char *maple_value_backend(const char *text, void *out)
 {
 	if (!maple_campaign_knows_backend(text))

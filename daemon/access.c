@@ -122,7 +122,9 @@ int maple_access_process(const struct maple_client *client, int pidfd,
 	if (ours)
 		return 0;
 	return maple_error_set(err, EPERM,
-			       "process %d is not yours: that takes root", pid);
+			       "process %d is another user's: that takes "
+			       "root, or what polkit permits (man mapled)",
+			       pid);
 }
 
 /* maple_access_self - whether @pidfd is the client itself */

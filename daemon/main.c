@@ -11,6 +11,7 @@
 #include <maple/wire.h>
 #include "journal.h"
 #include "server.h"
+#include "session.h"
 
 enum { STATUS_USAGE = 2, STATUS_FAILED = 125 };
 
@@ -40,7 +41,10 @@ static int help(void)
 {
 	puts("mapled lends CPUs, real-time priorities and maple.ko to "
 	     "mapletest, and keeps\nthe memo database of all.\n\n"
-	     "usage: mapled [options]\n\noptions:");
+	     "usage: mapled [options]\n       mapled attach [options] PID\n"
+	     "       mapled detach PID\n\n"
+	     "attach joins a program that runs, as 'mapletest attach' does;\n"
+	     "detach has whoever is attached to it leave it.\n\noptions:");
 	for (size_t i = 0; i < WORDS; i++) {
 		char name[32];
 
@@ -107,6 +111,10 @@ int main(int argc, char **argv)
 	char text[128];
 	int c, at = 0;
 
+	if (argc > 1 && !strcmp(argv[1], "attach"))
+		return maple_session_attach(argv);
+	if (argc > 1 && !strcmp(argv[1], "detach"))
+		return maple_session_detach(argc, argv);
 	signal(SIGPIPE, SIG_IGN);
 	for (size_t i = 0; i < WORDS; i++)
 		longs[i] = (struct option){ words[i].name,

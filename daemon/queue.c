@@ -163,8 +163,9 @@ int maple_queue_join(struct maple_client *client, const void *cpus, size_t size,
 		return maple_error_set(err, EBUSY,
 				       "you have a CPU, or wait for one");
 	CPU_ZERO(&client->wanted);
-	memcpy(&client->wanted, cpus,
-	       size < sizeof(cpu_set_t) ? size : sizeof(cpu_set_t));
+	if (size)
+		memcpy(&client->wanted, cpus,
+		       size < sizeof(cpu_set_t) ? size : sizeof(cpu_set_t));
 	CPU_AND(&client->wanted, &client->wanted, &s->settings.cpus);
 	if (!CPU_COUNT(&client->wanted))
 		return maple_error_set(err, EINVAL,

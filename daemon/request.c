@@ -62,9 +62,9 @@ static int refuse_user(const struct maple_client *client,
 				       "use mapled",
 				       (int)client->peer.uid, group);
 	return maple_error_set(err, EACCES,
-			       "only group %s may use mapled: sudo adduser %s "
-			       "%s, and a new login",
-			       group, user->pw_name, group);
+			       "only group %s may use mapled: sudo usermod -aG "
+			       "%s %s, then log in again",
+			       group, group, user->pw_name);
 }
 
 static void welcome(struct maple_client *client)

@@ -21,6 +21,7 @@
 #include "server.h"
 #include "target.h"
 
+#define UNNAMED ".new" /* the socket until it is ready */
 #define BACKLOG 128
 
 /* ---- clients ---- */
@@ -61,7 +62,7 @@ static bool is_served(const struct sockaddr_un *addr)
 }
 
 /* Who may connect: as the unit's SocketMode= and SocketGroup=. */
-static void set_owner(const struct maple_settings *settings)
+static void set_owner(const struct maple_settings *settings, const char *path)
 {
 	const struct group *group = getgrnam(settings->group);
 	char *end;
@@ -69,11 +70,12 @@ static void set_owner(const struct maple_settings *settings)
 
 	if (!*settings->group || *end)
 		gid = group ? group->gr_gid : (gid_t)-1;
-	if (gid != (gid_t)-1 && chown(settings->socket, (uid_t)-1, gid))
+	if (gid != (gid_t)-1 && chown(path, (uid_t)-1, gid))
 		maple_journal(LOG_WARNING, NULL, "%s is not group %s's: %m",
 			      settings->socket, settings->group);
 }
 
+/* It gets its name when all is right, so that nobody is refused before. */
 static int listen_at(const struct maple_settings *settings,
 		     struct maple_error *err)
 {
@@ -81,7 +83,7 @@ static int listen_at(const struct maple_settings *settings,
 	mode_t before;
 	int fd, e = 0;
 
-	if (strlen(settings->socket) >= sizeof(addr.sun_path))
+	if (strlen(settings->socket) + strlen(UNNAMED) >= sizeof(addr.sun_path))
 		return maple_error_set(err, ENAMETOOLONG, "%s is too long",
 				       settings->socket);
 	strcpy(addr.sun_path, settings->socket);
@@ -89,7 +91,8 @@ static int listen_at(const struct maple_settings *settings,
 		return maple_error_set(err, EADDRINUSE,
 				       "another mapled listens at %s",
 				       settings->socket);
-	unlink(settings->socket);
+	strcat(addr.sun_path, UNNAMED);
+	unlink(addr.sun_path);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	before = umask(0117);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)))
@@ -97,13 +100,16 @@ static int listen_at(const struct maple_settings *settings,
 				    settings->socket);
 	umask(before);
 	if (!e)
-		set_owner(settings);
-	if (!e && listen(fd, BACKLOG))
+		set_owner(settings, addr.sun_path);
+	if (!e &&
+	    (listen(fd, BACKLOG) || rename(addr.sun_path, settings->socket)))
 		e = maple_error_set(err, errno, "%s: %m", settings->socket);
 	if (!e)
 		return fd;
-	if (fd >= 0)
+	if (fd >= 0) {
 		close(fd);
+		unlink(addr.sun_path);
+	}
 	return e;
 }
 

@@ -224,7 +224,7 @@ static void note_return(struct maple_thread *t, u64 slot, u64 caller)
 
 	while (n && t->back[n - 1].slot < slot)
 		n--;
-	if (caller != t->session->trampoline) {
+	if (caller != READ_ONCE(t->session->trampoline)) {
 		while (n && t->back[n - 1].slot == slot)
 			n--;
 		if (n == MAPLE_RETURNS) {
@@ -308,7 +308,7 @@ void maple_call_leave(struct maple_point *p, struct maple_thread *t,
 	u64 from;
 
 	/* It has just been popped. */
-	if (!t->session->trampoline &&
+	if (!READ_ONCE(t->session->trampoline) &&
 	    !copy_from_user_nofault(&from, (void __user *)(regs->sp - 8), 8))
 		WRITE_ONCE(t->session->trampoline, from);
 	while (n > 0 && (t->call[n - 1].point != p ||

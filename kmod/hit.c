@@ -137,7 +137,7 @@ static void hit_work(struct callback_head *work)
 
 	if (current->flags & PF_EXITING)
 		t->nops = 0;
-	if (t->watch_off)
+	if (READ_ONCE(t->watch_off))
 		maple_watch_stepped(t);
 	run_all(t, true);
 	maple_work_done(t, MAPLE_WORK_OPS);
@@ -195,7 +195,7 @@ static void dispatch(struct maple_thread *t)
 {
 	int err = -EBUSY; /* it is on its way already */
 
-	if (!t->nops && !t->watch_off)
+	if (!t->nops && !READ_ONCE(t->watch_off))
 		return;
 	if (atomic_read(&t->session->stepping) < SLOTS)
 		err = maple_work_add(t, current, &t->work, hit_work,
@@ -222,7 +222,7 @@ void maple_hit_stepped(struct maple_thread *t, bool repeats)
 		return;
 	while (open_take_stepped(t, &op))
 		maple_hit_emit(t, &op);
-	if ((t->nops || t->watch_off) &&
+	if ((t->nops || READ_ONCE(t->watch_off)) &&
 	    maple_work_add(t, current, &t->work, hit_work, MAPLE_WORK_OPS))
 		t->nops = 0; /* it has no more works, nor another instruction */
 }
@@ -302,7 +302,7 @@ MAPLE_HANDLER(maple_hit_handler)
 	if (!t) {
 		/* A vforked child has its parent's probes. */
 		return current->tgid != s->tgid &&
-				       current->mm != s->mm[s->nmm - 1]
+				       current->mm != maple_session_mm(s)
 			       ? UPROBE_HANDLER_REMOVE
 			       : 0;
 	}

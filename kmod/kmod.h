@@ -17,6 +17,7 @@
 #include <linux/spinlock.h>
 #include <linux/task_work.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include "compat.h"
 #include "session.h"
 
@@ -27,6 +28,13 @@
 #define MAPLE_SPARE 32 /* records ready for threads to come */
 #define MAPLE_MMS   8  /* address spaces a target may go through */
 #define MAPLE_OFTEN 1000 /* hits of a site that still mean progress */
+
+/* A kernel that watches itself takes so many times the CPU for the same. */
+#if IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN)
+#define MAPLE_SLOW 10
+#else
+#define MAPLE_SLOW 1
+#endif
 
 /* Priorities that threads can begin with. */
 #define MAPLE_LEVELS (MAPLE_PRIO_NORM_LAST - MAPLE_PRIO_NORM_FIRST + 1)
@@ -90,6 +98,7 @@ struct maple_thread {
 	bool born_done; /* session->lock: the automaton knows it */
 	bool gone_done; /* session->lock: ... and that it has ended */
 	bool exit_logged;
+	bool told_birth; /* of the child that its system call makes */
 
 	/* session->lock */
 	unsigned int prio; /* real-time priority it should have; 0: none */
@@ -116,13 +125,14 @@ struct maple_thread {
 	struct callback_head end, arm;
 	unsigned long queued; /* bits: enum maple_work */
 
+	u32 clock; /* log.lock */
+
 	/* The thread's own. */
-	u32 clock;
 	bool stale;    /* at a site it has been at very often */
 	bool stepping; /* may have an out-of-line slot */
 	const struct maple_point *at_point; /* whose instruction it steps over */
 	bool repeats;	/* ... and which has not come to its end */
-	bool watch_off; /* its own watch rests while it steps */
+	bool watch_off; /* watch_lock: its own watch rests while it steps */
 	u64 watched;	/* address that its watch saw written */
 	int signo;	/* that it crashes by */
 	u64 fault;	/* ... and where */
@@ -159,6 +169,7 @@ struct maple_session {
 
 	/* What was ordered; constant. */
 	pid_t tgid;
+	pid_t owner; /* the process that began it */
 	int cpu;
 	u32 sched;
 	u8 level[MAPLE_LEVELS];	 /* of PCT: a permutation, */
@@ -180,6 +191,7 @@ struct maple_session {
 	bool native;   /* nobody's policy is changed any more */
 	bool ended;    /* ... and nothing is told any more */
 	bool restored; /* everyone has its own scheduling back */
+	bool left;     /* ... and its owner; children in the making are left */
 	u32 asked;     /* state to end in, asked of the watchdog; 0: none */
 	u64 attempt_began, ticked; /* ns of CPU */
 	u64 ticked_at;
@@ -226,6 +238,7 @@ struct maple_session {
 	struct work_struct canary;
 	unsigned long canary_at; /* jiffies when it was sent out; 0: it is back */
 	unsigned long looked;
+	struct delayed_work leave;
 
 	struct maple_log log;
 	atomic64_t counter[sizeof(struct maple_counters) / sizeof(u64)];
@@ -257,6 +270,8 @@ void maple_native_inherit(struct maple_native *to,
 			  const struct maple_native *from);
 void maple_native_restore(const struct maple_native *native,
 			  struct task_struct *task);
+void maple_native_restore_new(const struct maple_native *native,
+			      struct task_struct *task);
 void maple_task_level(struct maple_thread *t, unsigned int prio);
 void maple_task_hook(struct maple_thread *t);
 void maple_task_settle(struct maple_thread *t);
@@ -275,13 +290,17 @@ struct maple_thread *maple_thread_find(struct maple_session *s,
 struct maple_thread *maple_thread_record(struct maple_session *s,
 					 struct task_struct *task,
 					 struct maple_thread *parent,
+					 const struct maple_native *native,
 					 bool counts);
+void maple_thread_inherits(struct maple_session *s, struct task_struct *task,
+			   const struct maple_native *native);
 void maple_thread_dies(struct maple_thread *t);
 void maple_thread_ended(struct maple_thread *t);
 struct task_struct *maple_thread_task(struct maple_thread *t);
 u32 maple_thread_find_pthread(struct maple_session *s, u64 pthread);
 void maple_thread_refill(struct maple_session *s);
 void maple_thread_name(char *name, const char *parent, unsigned int n);
+void maple_thread_restore(struct maple_thread *t, struct task_struct *task);
 void maple_threads_restore(struct maple_session *s);
 void maple_threads_free(struct maple_session *s);
 
@@ -291,6 +310,12 @@ void maple_life_exit(void);
 
 /* point.c */
 void maple_points_remove(struct maple_session *s);
+
+/* The address space of the program under test, now. */
+static inline struct mm_struct *maple_session_mm(const struct maple_session *s)
+{
+	return s->mm[smp_load_acquire(&s->nmm) - 1];
+}
 
 /* hit.c */
 struct maple_spot {
@@ -385,7 +410,8 @@ void maple_crash_exit(void);
 /* log.c */
 int maple_log_init(struct maple_log *log, u32 entries);
 void maple_log_deinit(struct maple_log *log);
-bool maple_log_put(struct maple_log *log, const struct maple_log_entry *entry);
+bool maple_log_put(struct maple_log *log, struct maple_log_entry *entry,
+		   u32 *clock);
 u32 maple_log_take(struct maple_log *log, struct maple_log_entry *to, u32 max);
 void maple_log_event(struct maple_thread *t, unsigned int kind,
 		     const struct maple_access *acc, u64 value,

@@ -43,10 +43,8 @@ static void birth_work(struct callback_head *work)
 		find_stack(&acc);
 	}
 	/* Also when the session has ended meanwhile. */
-	if (t->number == MAPLE_THREAD_NONE || READ_ONCE(s->native)) {
-		maple_native_restore(&t->native, current);
-		t->native.known = false;
-	}
+	if (t->number == MAPLE_THREAD_NONE || READ_ONCE(s->native))
+		maple_thread_restore(t, current);
 	if (t->number == MAPLE_THREAD_NONE)
 		maple_thread_ended(t);
 	else
@@ -54,13 +52,18 @@ static void birth_work(struct callback_head *work)
 	maple_work_done(t, MAPLE_WORK_BIRTH);
 }
 
+/* The system call that has made @t is over. */
 static void parent_work(struct callback_head *work)
 {
 	struct maple_thread *t =
 		container_of(work, struct maple_thread, birth_by_parent);
+	struct maple_thread *self = maple_thread_find(t->session, current);
 
+	if (self)
+		WRITE_ONCE(self->told_birth, false);
 	maple_thread_refill(t->session);
-	maple_turn_born(t);
+	if (t->number != MAPLE_THREAD_NONE)
+		maple_turn_born(t);
 	maple_work_done(t, MAPLE_WORK_PARENT);
 }
 
@@ -68,52 +71,77 @@ static void parent_work(struct callback_head *work)
  * What @child would natively have. What it has is copied from its parent, but
  * some time ago: in the meantime that may have got its own back.
  */
-static void inherit(struct maple_thread *t, struct task_struct *child,
-		    struct maple_thread *parent)
+static void inherit(struct maple_thread *parent, struct maple_native *native)
 {
-	struct maple_session *s = t->session;
+	struct maple_session *s = parent->session;
 	struct maple_native own;
 
 	raw_spin_lock(&s->lock);
+	maple_task_wishes(parent, current);
 	own = parent->native;
 	if (READ_ONCE(s->restored))
 		maple_native_save(&own, current);
-	maple_native_inherit(&t->native, &own);
-	t->native.known = s->sched != MAPLE_UAPI_NATIVE;
-	if (t->native.known && s->sched != MAPLE_UAPI_PCTLARGE)
-		set_user_nice(child, t->native.nice);
 	raw_spin_unlock(&s->lock);
+	maple_native_inherit(native, &own);
+	native->known = s->sched != MAPLE_UAPI_NATIVE;
 }
 
-static void on_fork(void *data, struct task_struct *task,
-		    struct task_struct *child)
+/*
+ * Who ends the session may have passed the child by, since it was not there
+ * yet. So it gets a record for as long as the session is listed, by which it
+ * is put right: by the one who ends the session, or by itself before its
+ * first instruction.
+ */
+static void born(struct maple_thread *parent, struct task_struct *child)
 {
-	bool counts = child->tgid == task->tgid;
-	struct maple_thread *parent, *t;
-	struct maple_session *s;
+	bool counts = child->tgid == current->tgid;
+	struct maple_session *s = parent->session;
+	struct maple_native native;
+	struct maple_thread *t;
 
-	rcu_read_lock();
-	s = maple_session_of(task);
-	parent = s ? maple_thread_find(s, task) : NULL;
-	if (!parent) /* none of ours, or one that is left alone */
-		goto out;
-	t = maple_thread_record(s, child, parent, counts);
-	if (!t) {
-		maple_count(s, threads_over);
-		goto out;
+	inherit(parent, &native);
+	if (READ_ONCE(s->ended)) {
+		if (!native.known)
+			return;
+		counts = false;
 	}
-	inherit(t, child, parent);
+	if (native.known && s->sched != MAPLE_UAPI_PCTLARGE)
+		set_user_nice(child, native.nice);
+	t = maple_thread_record(s, child, parent, &native, counts);
+	if (!t) {
+		maple_native_restore_new(&native, child);
+		maple_count(s, threads_over);
+		return;
+	}
+	if (IS_ERR(t)) { /* who has begun the session saw it first */
+		maple_thread_inherits(s, child, &native);
+		return;
+	}
 	if (t->number != MAPLE_THREAD_NONE) {
 		t->pthread = child->thread.fsbase;
 		maple_log_event(parent, MAPLE_EV_CREATE,
 				&(struct maple_access){ .site = parent->site },
 				0, 0, t->number, parent->site_caller);
 		maple_session_run(s);
-		maple_work_add(t, task, &t->birth_by_parent, parent_work,
-			       MAPLE_WORK_PARENT);
 	}
+	/* From now on it is on the list. */
+	if (!maple_work_add(t, current, &t->birth_by_parent, parent_work,
+			    MAPLE_WORK_PARENT))
+		smp_store_release(&parent->told_birth, true);
 	maple_work_add(t, child, &t->birth, birth_work, MAPLE_WORK_BIRTH);
-out:
+}
+
+static void on_fork(void *data, struct task_struct *task,
+		    struct task_struct *child)
+{
+	struct maple_thread *parent;
+	struct maple_session *s;
+
+	rcu_read_lock();
+	s = maple_session_of(task);
+	parent = s ? maple_thread_find(s, task) : NULL;
+	if (parent) /* or it is none of ours, or left alone */
+		born(parent, child);
 	rcu_read_unlock();
 }
 
@@ -135,9 +163,13 @@ static void on_exit(void *data, struct task_struct *task)
 	struct maple_thread *t;
 
 	rcu_read_lock();
-	s = maple_session_of(task);
-	t = s ? maple_thread_find(s, task) : NULL;
-	if (t) {
+	list_for_each_entry_rcu(s, &maple_sessions, list) {
+		/* What else it has open may keep it from the socket for long. */
+		if (s->owner == task->tgid && !atomic_read(&task->signal->live))
+			cmpxchg(&s->asked, 0, MAPLE_SESSION_RELEASED);
+		t = s->tgid == task->tgid ? maple_thread_find(s, task) : NULL;
+		if (!t)
+			continue;
 		maple_thread_dies(t);
 		maple_work_add(t, task, &t->end, end_work, MAPLE_WORK_END);
 	}

@@ -24,12 +24,18 @@ void maple_log_deinit(struct maple_log *log)
 	log->entry = NULL;
 }
 
-/* maple_log_put - false if there was no room */
-bool maple_log_put(struct maple_log *log, const struct maple_log_entry *entry)
+/*
+ * maple_log_put - false if there was no room
+ * @clock: of the entry's thread, which goes on by one; NULL: @entry says it
+ */
+bool maple_log_put(struct maple_log *log, struct maple_log_entry *entry,
+		   u32 *clock)
 {
 	bool room;
 
 	raw_spin_lock(&log->lock);
+	if (clock)
+		entry->event.clock = ++*clock;
 	room = log->head - log->tail < log->size;
 	if (room)
 		log->entry[log->head++ & (log->size - 1)] = *entry;
@@ -57,7 +63,8 @@ u32 maple_log_take(struct maple_log *log, struct maple_log_entry *to, u32 max)
 /*
  * maple_log_event - records one event of thread @t
  *
- * Context: @t itself, or whoever speaks for it while it does not run.
+ * Context: any; who is not @t itself speaks for it, and that is no sign that
+ * it gets on.
  */
 void maple_log_event(struct maple_thread *t, unsigned int kind,
 		     const struct maple_access *acc, u64 value,
@@ -68,7 +75,6 @@ void maple_log_event(struct maple_thread *t, unsigned int kind,
 		.event = {
 			.site = MAPLE_SITE_NONE,
 			.value = value,
-			.clock = ++t->clock,
 			.thread = t->number,
 			.kind = kind,
 			.flags = flags,
@@ -82,11 +88,12 @@ void maple_log_event(struct maple_thread *t, unsigned int kind,
 		e.event.site = acc->site;
 		e.event.size = min_t(u64, acc->size, U32_MAX);
 	}
-	if (t->task == current)
+	if (READ_ONCE(t->task) == current) {
 		e.event.sp = (u32)task_pt_regs(current)->sp;
-	if (!t->stale)
-		WRITE_ONCE(t->events, t->events + 1);
-	if (!maple_log_put(&s->log, &e))
+		if (!t->stale)
+			WRITE_ONCE(t->events, t->events + 1);
+	}
+	if (!maple_log_put(&s->log, &e, &t->clock))
 		maple_count(s, lost);
 }
 

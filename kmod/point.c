@@ -19,7 +19,7 @@ static MAPLE_FILTER(point_filter)
 	struct maple_session *s =
 		container_of(consumer, struct maple_point, consumer)->session;
 
-	return mm == s->mm[smp_load_acquire(&s->nmm) - 1] ||
+	return mm == maple_session_mm(s) ||
 	       (current->mm == mm && current->tgid == s->tgid);
 }
 

@@ -98,13 +98,13 @@ static void test_log(void)
 	CHECK(log.size == 16);
 	for (i = 0; i < 16; i++) {
 		e.event.clock = i;
-		CHECK(maple_log_put(&log, &e));
+		CHECK(maple_log_put(&log, &e, NULL));
 	}
-	CHECK(!maple_log_put(&log, &e));
+	CHECK(!maple_log_put(&log, &e, NULL));
 	CHECK(maple_log_take(&log, out, 5) == 5);
 	CHECK(out[0].event.clock == 0 && out[4].event.clock == 4);
 	e.event.clock = 16;
-	CHECK(maple_log_put(&log, &e));
+	CHECK(maple_log_put(&log, &e, NULL));
 	CHECK(maple_log_take(&log, out, 20) == 12);
 	CHECK(out[0].event.clock == 5 && out[11].event.clock == 16);
 	CHECK(maple_log_take(&log, out, 20) == 0);
@@ -112,7 +112,7 @@ static void test_log(void)
 	log.head = log.tail = U32_MAX - 1;
 	for (i = 0; i < 4; i++) {
 		e.event.clock = i;
-		CHECK(maple_log_put(&log, &e));
+		CHECK(maple_log_put(&log, &e, NULL));
 	}
 	CHECK(maple_log_take(&log, out, 20) == 4);
 	CHECK(out[3].event.clock == 3);

@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sessions: their beginning, their end, and what user space asks of them.
+ * Sessions: their beginning and their end.
+ *
+ * A child is a copy of its parent, as that was scheduled when it began to make
+ * it; until the fork tracepoint nobody knows of it. So that none comes out of
+ * a session with what its parent had there:
+ *
+ *   the end          native; everyone who has a record gets its own back;
+ *                    until no thread is between copy and tracepoint, wait;
+ *                    who got a record meanwhile, too; unlisted
+ *   fork tracepoint  before native: makes a record. After it: the child, not
+ *                    yet woken, gets its own back there and then
+ *
+ * When the wait takes too long, the session is left listed, without its owner,
+ * until it is over.
  */
 #include <linux/cpu.h>
 #include <linux/delay.h>
@@ -13,13 +26,17 @@
 #include "kmod.h"
 #include "trace.h"
 
-#define CLONE_MS 200 /* that a system call may take to make a thread */
+#define CLONE_MS 20 /* that the owner waits for children in the making, */
+#define LEFT_MS	 20 /* ... and how often they are looked for then */
 
 LIST_HEAD(maple_sessions); /* sessions_lock; read under RCU */
 static DEFINE_MUTEX(sessions_lock);
 atomic_t maple_created, maple_destroyed; /* sessions */
 
-/* maple_session_of - the session on the process of @task; Context: RCU */
+/*
+ * maple_session_of - the session on the process of @task, the newest, since
+ * others may be left; Context: RCU
+ */
 struct maple_session *maple_session_of(const struct task_struct *task)
 {
 	struct maple_session *s;
@@ -105,6 +122,7 @@ static int session_fill(struct maple_session *s,
 	int err;
 
 	s->tgid = leader->tgid;
+	s->owner = current->tgid;
 	s->cpu = order->cpu;
 	s->sched = order->sched;
 	s->native = order->sched == MAPLE_UAPI_NATIVE;
@@ -134,14 +152,16 @@ static int session_fill(struct maple_session *s,
 static int session_publish(struct maple_session *s, struct task_struct *leader,
 			   struct netlink_ext_ack *extack)
 {
+	struct maple_session *other;
 	int err = 0;
 
 	mutex_lock(&sessions_lock);
-	if (maple_session_of(leader)) {
+	other = maple_session_of(leader);
+	if (other && !READ_ONCE(other->left)) {
 		NL_SET_ERR_MSG(extack, "the target has a session already");
 		err = -EBUSY;
 	} else {
-		list_add_tail_rcu(&s->list, &maple_sessions);
+		list_add_rcu(&s->list, &maple_sessions);
 	}
 	mutex_unlock(&sessions_lock);
 	return err;
@@ -169,8 +189,6 @@ static void thread_take(struct maple_session *s, struct maple_thread *t,
 {
 	static const struct maple_access none = { .site = MAPLE_SITE_NONE };
 
-	maple_native_save(&t->native, task);
-	t->native.known = !s->native;
 	maple_log_event(t, MAPLE_EV_START, &none, 0, 0, 0, 0);
 	if (s->native)
 		return;
@@ -187,20 +205,24 @@ static void thread_take(struct maple_session *s, struct maple_thread *t,
 static int threads_take(struct maple_session *s, struct task_struct *leader,
 			struct netlink_ext_ack *extack)
 {
+	struct maple_native native;
 	struct task_struct *task;
 	struct maple_thread *t;
 	u32 n;
 
 	while ((task = next_thread_of(s, leader))) {
 		n = s->nthreads;
+		maple_native_save(&native, task);
+		native.known = !s->native;
 		t = n < MAPLE_THREADS
 			    ? maple_thread_record(s, task,
-						  n ? s->thread[0] : NULL, true)
+						  n ? s->thread[0] : NULL,
+						  &native, true)
 			    : NULL;
-		if (t)
+		if (!IS_ERR_OR_NULL(t))
 			thread_take(s, t, task);
 		/* It may have been on its way out, unseen. */
-		if (t && task->flags & PF_EXITING)
+		if (!IS_ERR_OR_NULL(t) && task->flags & PF_EXITING)
 			maple_thread_dies(t);
 		put_task_struct(task);
 		if (!t) {
@@ -283,7 +305,8 @@ void maple_session_end(struct maple_session *s, u32 state)
 	WRITE_ONCE(s->asked, 0);
 	raw_spin_lock(&s->lock);
 	WRITE_ONCE(s->native, true);
-	if (s->state < MAPLE_SESSION_RELEASED || state == MAPLE_SESSION_GONE)
+	if (READ_ONCE(s->state) < MAPLE_SESSION_RELEASED ||
+	    state == MAPLE_SESSION_GONE)
 		WRITE_ONCE(s->state, state);
 	raw_spin_unlock(&s->lock);
 	wake_up_all(&s->moved);
@@ -303,9 +326,33 @@ void maple_session_release(struct maple_session *s)
 	maple_session_end(s, MAPLE_SESSION_RELEASED);
 }
 
+/* False while there are children in the making. */
+static bool session_leave(struct maple_session *s)
+{
+	if (maple_task_clones(s))
+		return false;
+	maple_threads_restore(s);
+	mutex_lock(&sessions_lock);
+	list_del_rcu(&s->list);
+	mutex_unlock(&sessions_lock);
+	synchronize_rcu();
+	maple_session_put(s);
+	return true;
+}
+
+static void leave_work(struct work_struct *work)
+{
+	struct maple_session *s = container_of(to_delayed_work(work),
+					       struct maple_session, leave);
+
+	if (!session_leave(s))
+		schedule_delayed_work(&s->leave, msecs_to_jiffies(LEFT_MS));
+}
+
 /*
  * maple_session_destroy - ends the session; when this returns, every thread
- * of the target, and every process that it forked, is as it was before
+ * of the target, and every process that it forked, is as it was before; those
+ * that are still in the making will be when they are seen
  *
  * First everyone gets its scheduling back, since to take a probe away waits
  * for those in its handler, and they may starve. Then what calls us goes:
@@ -325,88 +372,14 @@ void maple_session_destroy(struct maple_session *s)
 	maple_watches_remove(s);
 	WRITE_ONCE(s->ended, true);
 	maple_points_remove(s);
-	/* A child that was copied before has yet to come by. */
 	for (i = 0; i < CLONE_MS && maple_task_clones(s); i++)
 		usleep_range(1000, 2000);
-	maple_threads_restore(s);
-	mutex_lock(&sessions_lock);
-	list_del_rcu(&s->list);
-	mutex_unlock(&sessions_lock);
+	if (session_leave(s))
+		return;
+	/* Whoever has not seen that it is native has made its record. */
 	synchronize_rcu();
-	maple_session_put(s);
-}
-
-u32 maple_session_state(struct maple_session *s)
-{
-	return READ_ONCE(s->crashed) && !READ_ONCE(s->resumed) &&
-			       READ_ONCE(s->state) < MAPLE_SESSION_RELEASED
-		       ? MAPLE_SESSION_CRASHED
-		       : READ_ONCE(s->state);
-}
-
-/* maple_session_result - false without a plan */
-bool maple_session_result(struct maple_session *s,
-			  struct maple_auto_result *result)
-{
-	if (!s->automaton)
-		return false;
-	raw_spin_lock(&s->lock);
-	maple_auto_result(s->automaton, result);
-	raw_spin_unlock(&s->lock);
-	return true;
-}
-
-void maple_session_counters(struct maple_session *s,
-			    struct maple_counters *counters)
-{
-	u64 *to = (u64 *)counters;
-	unsigned int i;
-
-	static_assert(sizeof(*counters) == sizeof(s->counter), "one by one");
-	for (i = 0; i < ARRAY_SIZE(s->counter); i++)
-		to[i] = atomic64_read(&s->counter[i]);
-}
-
-unsigned int maple_session_threads(struct maple_session *s)
-{
-	return smp_load_acquire(&s->nthreads);
-}
-
-/* maple_session_thread - -ENOENT if there is no thread @number */
-int maple_session_thread(struct maple_session *s, unsigned int number,
-			 struct maple_uapi_thread *thread)
-{
-	struct task_struct *task;
-	struct maple_thread *t;
-
-	if (number >= maple_session_threads(s))
-		return -ENOENT;
-	t = s->thread[number];
-	memset(thread, 0, sizeof(*thread));
-	thread->tid = pid_vnr(t->pid);
-	thread->number = t->number;
-	thread->parent = t->parent;
-	thread->alive = READ_ONCE(t->alive);
-	thread->at = READ_ONCE(t->at);
-	thread->pthread = t->pthread;
-	strscpy(thread->name, t->name, sizeof(thread->name));
-	task = maple_thread_task(t);
-	if (task) {
-		if (!thread->pthread)
-			thread->pthread = task->thread.fsbase;
-		put_task_struct(task);
-	}
-	return 0;
-}
-
-unsigned int maple_session_log(struct maple_session *s,
-			       struct maple_log_entry *entries, unsigned int max)
-{
-	return maple_log_take(&s->log, entries, max);
-}
-
-u32 maple_session_features(void)
-{
-	return MAPLE_FEATURE_ENFORCE | MAPLE_FEATURE_SCHEDULE |
-	       MAPLE_FEATURE_WATCH | MAPLE_FEATURE_CRASH;
+	maple_threads_restore(s);
+	WRITE_ONCE(s->left, true);
+	INIT_DELAYED_WORK(&s->leave, leave_work);
+	schedule_delayed_work(&s->leave, msecs_to_jiffies(LEFT_MS));
 }

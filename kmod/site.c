@@ -78,7 +78,7 @@ int maple_session_sites(struct maple_session *s, struct file *file,
 	struct site *site;
 	unsigned int i;
 
-	if (s->nsites + n > MAPLE_SESSION_SITES) {
+	if (READ_ONCE(s->nsites) + n > MAPLE_SESSION_SITES) {
 		NL_SET_ERR_MSG(extack, "too many call sites in one session");
 		return -ENOSPC;
 	}
@@ -97,7 +97,7 @@ int maple_session_sites(struct maple_session *s, struct file *file,
 		hlist_del(&site->node);
 		hlist_add_head_rcu(&site->node, site_head(s, site->offset));
 	}
-	s->nsites += n;
+	WRITE_ONCE(s->nsites, s->nsites + n);
 	mutex_unlock(&s->probes_lock);
 	maple_sites_forget(s);
 	return 0;
@@ -154,7 +154,7 @@ u32 maple_site_of(struct maple_session *s, u64 caller, u32 *hits)
 	raw_spin_unlock(&s->returns_lock);
 	if (known)
 		return number;
-	if (s->nsites)
+	if (READ_ONCE(s->nsites))
 		number = look_up(s, caller);
 	raw_spin_lock(&s->returns_lock);
 	r->caller = caller;

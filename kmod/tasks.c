@@ -6,7 +6,6 @@
  * Real-time priorities are set with RESET_ON_FORK, so that no process that
  * the target starts inherits one, whatever becomes of the session.
  */
-#include <asm/syscall.h>
 #include <uapi/linux/futex.h>
 #include <linux/prandom.h>
 #include <linux/sched/signal.h>
@@ -17,14 +16,25 @@
 
 #define NICES 38 /* -20 to 17; 18 and 19 are below all of them */
 
+/* The bit does not change under the lock; those beside it may. */
+static bool resets_on_fork(const struct task_struct *task)
+{
+	lockdep_assert_held(&task->pi_lock);
+	return data_race(!!task->sched_reset_on_fork);
+}
+
 /* maple_native_save - how @task is scheduled now */
 void maple_native_save(struct maple_native *native, struct task_struct *task)
 {
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&task->pi_lock, flags);
 	native->policy = task->policy;
 	native->priority = task->rt_priority;
 	native->nice = task_nice(task);
-	native->reset_on_fork = task->sched_reset_on_fork;
+	native->reset_on_fork = resets_on_fork(task);
 	cpumask_copy(&native->cpus, &task->cpus_mask);
+	raw_spin_unlock_irqrestore(&task->pi_lock, flags);
 	native->known = true;
 }
 
@@ -67,6 +77,23 @@ void maple_native_restore(const struct maple_native *native,
 }
 
 /*
+ * maple_native_restore_new - as far as it goes without sleeping, for a @task
+ * that has not run yet; its policy is native, by RESET_ON_FORK
+ *
+ * Context: atomic.
+ */
+void maple_native_restore_new(const struct maple_native *native,
+			      struct task_struct *task)
+{
+	if (!native->known)
+		return;
+	set_user_nice(task, native->nice);
+	/* To move it would be to wait until it has been moved. */
+	if (cpumask_test_cpu(task_cpu(task), &native->cpus))
+		set_cpus_allowed_ptr(task, &native->cpus);
+}
+
+/*
  * maple_task_wishes - what the program has changed itself becomes what it gets
  * back: all that is not as we have made it
  */
@@ -74,23 +101,26 @@ void maple_task_wishes(struct maple_thread *t, struct task_struct *task)
 {
 	struct maple_session *s = t->session;
 	struct maple_native *n = &t->native;
+	unsigned long flags;
 
 	lockdep_assert_held(&s->lock);
 	if (!n->known)
 		return;
+	raw_spin_lock_irqsave(&task->pi_lock, flags);
 	if (s->sched == MAPLE_UAPI_PCTLARGE ||
-	    (t->given && (task->policy != t->given_policy ||
-			  task->rt_priority != t->given_prio ||
-			  !task->sched_reset_on_fork))) {
+	    (t->given &&
+	     (task->policy != t->given_policy ||
+	      task->rt_priority != t->given_prio || !resets_on_fork(task)))) {
 		t->given = false;
 		n->policy = task->policy;
 		n->priority = task->rt_priority;
-		n->reset_on_fork = task->sched_reset_on_fork;
+		n->reset_on_fork = resets_on_fork(task);
 	}
 	if (s->sched != MAPLE_UAPI_PCTLARGE)
 		n->nice = task_nice(task);
 	if (s->cpu >= 0 && !cpumask_equal(&task->cpus_mask, cpumask_of(s->cpu)))
 		cpumask_copy(&n->cpus, &task->cpus_mask);
+	raw_spin_unlock_irqrestore(&task->pi_lock, flags);
 }
 
 /* A dead task refuses; that is no refusal to tell of. */
@@ -106,10 +136,11 @@ static void set_policy(struct maple_thread *t, struct task_struct *task,
 	};
 
 	lockdep_assert_held(&t->session->lock);
-	if (task->policy == policy && task->rt_priority == prio)
+	if (READ_ONCE(task->policy) == policy &&
+	    READ_ONCE(task->rt_priority) == prio)
 		return;
 	maple_task_wishes(t, task);
-	if (task->policy == SCHED_DEADLINE ||
+	if (READ_ONCE(task->policy) == SCHED_DEADLINE ||
 	    sched_setattr_nocheck(task, &attr)) {
 		maple_count(t->session, refused);
 		return;
@@ -187,7 +218,7 @@ void maple_task_keep(struct maple_thread *t)
 	if (!s->native) {
 		maple_task_wishes(t, task);
 		if (t->born_done && t->prio &&
-		    task->rt_priority != MAPLE_PRIO_HOOK)
+		    READ_ONCE(task->rt_priority) != MAPLE_PRIO_HOOK)
 			maple_task_settle(t);
 	}
 	raw_spin_unlock(&s->lock);
@@ -264,18 +295,16 @@ u64 maple_task_cpu(const struct task_struct *task)
  */
 static bool ends_itself(struct task_struct *task)
 {
-	struct pt_regs *regs = task_pt_regs(task);
-	unsigned long arg[6];
+	const struct pt_regs *regs = task_pt_regs(task);
 
 	if (!READ_ONCE(task->__state))
 		return false;
-	switch ((long)regs->orig_ax) {
-	case __NR_futex:
-		syscall_get_arguments(task, regs, arg);
-		return arg[3] && (arg[1] & FUTEX_CMD_MASK) != FUTEX_WAKE;
+	switch ((long)READ_ONCE(regs->orig_ax)) {
+	case __NR_futex: /* with a time, and none that only wakes */
+		return READ_ONCE(regs->r10) &&
+		       (READ_ONCE(regs->si) & FUTEX_CMD_MASK) != FUTEX_WAKE;
 	case __NR_rt_sigtimedwait:
-		syscall_get_arguments(task, regs, arg);
-		return arg[2];
+		return READ_ONCE(regs->dx);
 	case __NR_rt_sigsuspend:
 	case __NR_pause:
 	case __NR_sched_yield:
@@ -310,7 +339,12 @@ bool maple_task_waits(struct maple_session *s, struct maple_thread *self)
 	return waits;
 }
 
-/* maple_task_clones - whether any thread is in the middle of making one */
+/*
+ * maple_task_clones - whether any thread may be on its way to a child that is
+ * a copy of what it was some time ago, and has not told of it yet
+ *
+ * The kernel enters each system call with -ENOSYS for its result.
+ */
 bool maple_task_clones(struct maple_session *s)
 {
 	bool clones = false;
@@ -318,15 +352,21 @@ bool maple_task_clones(struct maple_session *s)
 
 	raw_spin_lock(&s->threads_lock);
 	for (i = 0; i < s->nthreads && !clones; i++) {
-		struct task_struct *task = s->thread[i]->task;
-		unsigned int state = task ? READ_ONCE(task->__state) : 0;
-		long nr = -1;
+		struct maple_thread *t = s->thread[i];
+		const struct pt_regs *regs;
 
-		/* It may wait for memory; it does not sleep otherwise. */
-		if (task && (!state || state & TASK_UNINTERRUPTIBLE))
-			nr = (long)task_pt_regs(task)->orig_ax;
-		clones = nr == __NR_clone || nr == __NR_clone3 ||
-			 nr == __NR_fork || nr == __NR_vfork;
+		if (!t->task || READ_ONCE(t->told_birth))
+			continue;
+		regs = task_pt_regs(t->task);
+		if ((long)READ_ONCE(regs->ax) != -ENOSYS)
+			continue;
+		switch ((long)READ_ONCE(regs->orig_ax)) {
+		case __NR_clone:
+		case __NR_clone3:
+		case __NR_fork:
+		case __NR_vfork:
+			clones = true;
+		}
 	}
 	raw_spin_unlock(&s->threads_lock);
 	return clones;

@@ -82,16 +82,32 @@ void maple_thread_refill(struct maple_session *s)
 	}
 }
 
+/* Nobody has seen @t yet. */
+static void record_return(struct maple_thread *t)
+{
+	struct maple_session *s = t->session;
+
+	lockdep_assert_held(&s->threads_lock);
+	t->native.known = false;
+	put_pid(t->pid);
+	t->pid = NULL;
+	list_add(&t->list, &s->spare);
+	s->nspare++;
+}
+
 /*
  * maple_thread_record - a record for new task @task, child of @parent
+ * @native: what it is to get back
  * @counts: it is one of the run's threads, and gets a number and a name
  *
- * Context: atomic; @task does not run yet. NULL if there is no memory, or if
- * it is not to be counted and @parent's own scheduling is not known.
+ * Context: atomic. NULL if there is no memory; ERR_PTR(-EEXIST) if it has one
+ * as a thread of the run, which can be while a session begins on a program
+ * that runs: a new thread is there before it is told of.
  */
 struct maple_thread *maple_thread_record(struct maple_session *s,
 					 struct task_struct *task,
 					 struct maple_thread *parent,
+					 const struct maple_native *native,
 					 bool counts)
 {
 	struct maple_thread *t = NULL;
@@ -107,14 +123,17 @@ struct maple_thread *maple_thread_record(struct maple_session *s,
 		t = record_create(s, GFP_ATOMIC | __GFP_NOWARN);
 	if (!t)
 		return NULL;
-	if (parent)
-		maple_native_inherit(&t->native, &parent->native);
-	else
-		maple_native_save(&t->native, task);
+	t->native = *native;
 	t->pid = get_pid(task_pid(task));
 	get_task_struct(task);
 
 	raw_spin_lock(&s->threads_lock);
+	if (counts && maple_thread_find(s, task)) {
+		record_return(t);
+		raw_spin_unlock(&s->threads_lock);
+		put_task_struct(task);
+		return ERR_PTR(-EEXIST);
+	}
 	t->task = task;
 	if (counts && s->nthreads < MAPLE_THREADS) {
 		t->number = s->nthreads;
@@ -135,6 +154,18 @@ struct maple_thread *maple_thread_record(struct maple_session *s,
 	list_add_tail(&t->list, &s->records);
 	raw_spin_unlock(&s->threads_lock);
 	return t;
+}
+
+/* maple_thread_inherits - what @task has a record for is to get back @native */
+void maple_thread_inherits(struct maple_session *s, struct task_struct *task,
+			   const struct maple_native *native)
+{
+	struct maple_thread *t = maple_thread_find(s, task);
+
+	raw_spin_lock(&s->lock);
+	if (t && t->native.known)
+		t->native = *native;
+	raw_spin_unlock(&s->lock);
 }
 
 /* maple_thread_dies - @t ends; for the first who says so */
@@ -177,11 +208,11 @@ u32 maple_thread_find_pthread(struct maple_session *s, u64 pthread)
 
 	for (i = smp_load_acquire(&s->nthreads); i-- > 0;) {
 		struct task_struct *task = maple_thread_task(s->thread[i]);
-		u64 base = s->thread[i]->pthread;
+		u64 base = READ_ONCE(s->thread[i]->pthread);
 
 		if (task) {
 			if (!base)
-				base = task->thread.fsbase;
+				base = READ_ONCE(task->thread.fsbase);
 			put_task_struct(task);
 		}
 		if (base == pthread)
@@ -190,26 +221,60 @@ u32 maple_thread_find_pthread(struct maple_session *s, u64 pthread)
 	return MAPLE_THREAD_NONE;
 }
 
+/*
+ * maple_thread_restore - @t's task back to what it had, if that is still due
+ *
+ * Context: may sleep.
+ */
+void maple_thread_restore(struct maple_thread *t, struct task_struct *task)
+{
+	struct maple_session *s = t->session;
+	struct maple_native native;
+
+	raw_spin_lock(&s->lock);
+	maple_task_wishes(t, task);
+	native = t->native;
+	t->native.known = false; /* from now on its own affair */
+	raw_spin_unlock(&s->lock);
+	maple_native_restore(&native, task);
+}
+
+/*
+ * The task of @t, with a reference, as long as anybody can see it: also when
+ * it will not run in user space again, since on its way out it may wait for
+ * the CPU, below everyone, for any time.
+ */
+static struct task_struct *seen_task(struct maple_thread *t)
+{
+	struct task_struct *task = maple_thread_task(t);
+
+	if (task)
+		return task;
+	task = get_pid_task(t->pid, PIDTYPE_PID);
+	/* The number of a leader goes to the thread that execs. */
+	if (!task || READ_ONCE(task->flags) & PF_EXITING)
+		return task;
+	put_task_struct(task);
+	return NULL;
+}
+
 /* maple_threads_restore - everyone back to what it had; Context: may sleep */
 void maple_threads_restore(struct maple_session *s)
 {
+	struct task_struct *task;
 	struct maple_thread *t;
 
 	/* Records are only ever added, at the end, while a session lives. */
 	raw_spin_lock(&s->threads_lock);
 	list_for_each_entry(t, &s->records, list) {
-		struct task_struct *task = t->task;
-
-		if (!task)
+		if (!READ_ONCE(t->native.known))
 			continue;
-		get_task_struct(task);
 		raw_spin_unlock(&s->threads_lock);
-		raw_spin_lock(&s->lock);
-		maple_task_wishes(t, task);
-		raw_spin_unlock(&s->lock);
-		maple_native_restore(&t->native, task);
-		t->native.known = false; /* from now on its own affair */
-		put_task_struct(task);
+		task = seen_task(t);
+		if (task) {
+			maple_thread_restore(t, task);
+			put_task_struct(task);
+		}
 		raw_spin_lock(&s->threads_lock);
 	}
 	raw_spin_unlock(&s->threads_lock);

@@ -13,7 +13,8 @@
 #include "kmod.h"
 #include "trace.h"
 
-#define TICK_NS (10 * NSEC_PER_MSEC) /* a spinner's slice (rule 10) */
+#define TICK_NS \
+	(MAPLE_SLOW * 10 * NSEC_PER_MSEC) /* a spinner's slice (rule 10) */
 #define LOOK_NS NSEC_PER_MSEC /* the target's CPU time is added up anew */
 
 static const struct maple_access none = { .site = MAPLE_SITE_NONE };
@@ -47,15 +48,15 @@ static void log_moves(struct maple_thread *t)
 void maple_turn_tick(struct maple_session *s)
 {
 	u64 wall = ktime_get_ns(), now = 0;
-	u32 i;
+	u32 i, n = smp_load_acquire(&s->nthreads);
 
 	if (wall - s->ticked_at < LOOK_NS)
 		return;
 	s->ticked_at = wall;
-	for (i = 0; i < s->nthreads; i++)
+	for (i = 0; i < n; i++)
 		now += s->thread[i]->cpu_seen;
 	raw_spin_lock(&s->threads_lock);
-	for (i = 0; i < s->nthreads; i++) {
+	for (i = 0; i < n; i++) {
 		struct maple_thread *t = s->thread[i];
 		u64 cpu = t->task ? maple_task_cpu(t->task) : 0;
 
@@ -74,8 +75,8 @@ void maple_turn_tick(struct maple_session *s)
 	if (now - s->ticked < TICK_NS)
 		return;
 	s->ticked = now;
-	maple_auto_tick(s->automaton,
-			div_u64(now - s->attempt_began, NSEC_PER_MSEC));
+	maple_auto_tick(s->automaton, div_u64(now - s->attempt_began,
+					      MAPLE_SLOW * NSEC_PER_MSEC));
 }
 
 /* maple_turn_begin - nobody else has the automaton until the turn ends */
@@ -152,7 +153,8 @@ u32 maple_turn_end(struct maple_thread *t, bool may_arm)
 		else
 			maple_task_level(s->thread[n], prio);
 	}
-	moves = ++s->moves;
+	moves = s->moves + 1;
+	WRITE_ONCE(s->moves, moves);
 	raw_spin_unlock(&s->lock);
 	wake_up_all(&s->moved);
 	if (arms)
@@ -242,5 +244,5 @@ void maple_turn_spins(struct maple_thread *t, bool spins)
 	while (s->automaton &&
 	       maple_auto_change(s->automaton, MAPLE_THREAD_NONE, &n, &prio))
 		maple_task_level(s->thread[n], prio);
-	s->moves++;
+	WRITE_ONCE(s->moves, s->moves + 1);
 }

@@ -106,7 +106,7 @@ static void arm(struct maple_thread *t, u64 addr, u64 size, u32 generation)
 	WRITE_ONCE(t->watch_on, true);
 	/* What it begins from now on, it begins by maple_watch_step(). */
 	if (data_race(announced(t, addr)))
-		t->watch_off = true;
+		WRITE_ONCE(t->watch_off, true);
 	hw_breakpoint_init(&attr);
 	attr.bp_addr = addr;
 	attr.bp_len = part_of(addr, size);
@@ -178,10 +178,10 @@ void maple_watch_step(struct maple_thread *t, const struct maple_access *acc)
 {
 	struct maple_session *s = t->session;
 
-	if (t->watch_off || !maple_watch_concerns(t, acc))
+	if (READ_ONCE(t->watch_off) || !maple_watch_concerns(t, acc))
 		return;
 	mutex_lock(&s->watch_lock);
-	t->watch_off = true;
+	WRITE_ONCE(t->watch_off, true);
 	if (t->watch && t->watch_on)
 		perf_event_disable(t->watch);
 	mutex_unlock(&s->watch_lock);
@@ -191,7 +191,7 @@ void maple_watch_step(struct maple_thread *t, const struct maple_access *acc)
 void maple_watch_stepped(struct maple_thread *t)
 {
 	mutex_lock(&t->session->watch_lock);
-	t->watch_off = false;
+	WRITE_ONCE(t->watch_off, false);
 	if (t->watch && t->watch_on)
 		perf_event_enable(t->watch);
 	mutex_unlock(&t->session->watch_lock);
@@ -204,15 +204,15 @@ void maple_watch_drop(struct maple_thread *t)
 	if (t->watch)
 		unregister_hw_breakpoint(t->watch);
 	t->watch = NULL;
-	t->watch_on = false;
+	WRITE_ONCE(t->watch_on, false);
 	mutex_unlock(&t->session->watch_lock);
 }
 
 /* maple_watches_remove - Context: nobody arms any more */
 void maple_watches_remove(struct maple_session *s)
 {
-	u32 i;
+	u32 i, n = smp_load_acquire(&s->nthreads);
 
-	for (i = 0; i < s->nthreads && i < THREADS; i++)
+	for (i = 0; i < n && i < THREADS; i++)
 		maple_watch_drop(s->thread[i]);
 }

@@ -18,7 +18,7 @@
 #include <uapi/linux/sched/types.h>
 #include "kmod.h"
 
-#define LOOK_EVERY    (4 * NSEC_PER_MSEC)
+#define LOOK_EVERY    (MAPLE_SLOW * 4 * NSEC_PER_MSEC)
 #define CANARY_EVERY  msecs_to_jiffies(500)
 #define PRIO_WATCHDOG 99
 
@@ -37,6 +37,11 @@ static bool other_ready(struct maple_session *s, const struct maple_thread *self
 	}
 	raw_spin_unlock(&s->threads_lock);
 	return ready;
+}
+
+static unsigned long spin_ms(void)
+{
+	return MAPLE_SLOW * (unsigned long)READ_ONCE(maple_spin_ms);
 }
 
 static void look_at(struct maple_thread *t)
@@ -64,12 +69,11 @@ static void look_at(struct maple_thread *t)
 		return;
 	}
 	if (!running || !t->prio ||
-	    cpu - t->spin_cpu < maple_spin_ms * NSEC_PER_MSEC ||
-	    !other_ready(s, t))
+	    cpu - t->spin_cpu < spin_ms() * NSEC_PER_MSEC || !other_ready(s, t))
 		return;
 	maple_count(s, spins);
 	t->spin_cpu = 0;
-	t->spin_until = jiffies + msecs_to_jiffies(maple_spin_ms) + 1;
+	t->spin_until = jiffies + msecs_to_jiffies(spin_ms()) + 1;
 	maple_turn_spins(t, true);
 }
 

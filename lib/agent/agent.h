@@ -20,12 +20,13 @@
 
 /* One per thread, in initial-exec TLS: one instruction away. */
 struct maple_agent_thread {
-	uint32_t number; /* MAPLE_THREAD_NONE: not a thread of the run */
-	uint32_t inside; /* > 0: in the agent's own code, hooks pass by */
-	uint32_t clock;	 /* events so far */
-	uint32_t yields; /* sched_yield since it last gave way */
-	bool stale;	 /* at a site it has been at very often: perhaps
-			    spinning, so this is no sign of progress */
+	uint32_t number;  /* MAPLE_THREAD_NONE: not a thread of the run */
+	uint32_t inside;  /* > 0: in the agent's own code, hooks pass by */
+	uint32_t clock;	  /* events so far */
+	uint32_t yields;  /* sched_yield since it last gave way */
+	uint64_t *events; /* so far, in shared memory */
+	bool stale;	  /* at a site it has been at very often: perhaps
+			     spinning, so this is no sign of progress */
 	struct maple_access open; /* access whose after() is to come */
 	uint32_t open_flags;
 	bool is_open;
@@ -80,6 +81,12 @@ static inline void maple_agent_leave(void)
  * @kind: the event that calls from there make, first of all
  */
 uint32_t maple_agent_call(const void *ret, unsigned int kind);
+
+/* Memory functions are of no interest to the run, wherever they are called. */
+extern bool maple_agent_skips_memory;
+
+/* maple_agent_wants - whether the run's plans name the call returning to @ret */
+bool maple_agent_wants(const void *ret, unsigned int kind);
 
 /*
  * maple_agent_before, maple_agent_after - around an access that an interposed

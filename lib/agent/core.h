@@ -3,24 +3,28 @@
 #ifndef MAPLE_AGENT_CORE_H
 #define MAPLE_AGENT_CORE_H
 
+#include <stddef.h>
 #include "agent.h"
 #include "table.h"
 
-/* A patched site, within reach of its slot. Slots know its layout. */
+/* A patched site, within reach of its slot. stub.S knows where what is. */
 struct maple_agent_site {
-	uint64_t pc;	 /* of its instruction; stub.S knows this offset */
+	uint64_t pc;	 /* of its instruction */
 	uint32_t number; /* its site number in the campaign */
-	uint32_t count;	 /* events recorded since it was last armed */
-	uint16_t size;
+	uint32_t size;
+	uint32_t count; /* events recorded since it was last armed */
+	uint32_t left;	/* quiet hits until it asks to be taken out */
 	uint8_t kind;
-	uint8_t flags;	/* enum maple_site_flag */
-	uint8_t live;	/* 0: the slot passes it by */
+	uint8_t event_flags; /* of its events */
+	uint8_t flags;	     /* enum maple_site_flag */
+	uint8_t live;	/* 0: the slot passes it by, but for the left-th time */
 	uint8_t way;	/* enum maple_way */
 	uint8_t wanted; /* the plan names it */
 	uint8_t alone;	/* never seen on shared memory: not this time */
+	uint8_t slow;	/* its events are not to be made by stub.S */
+	uint32_t group; /* of its image's, if it has a hook */
+	uint32_t pad;
 };
-
-static_assert(sizeof(struct maple_agent_site) == 24, "slots index it");
 
 /* What stub.S saves on the way into a hook, from its stack pointer up. */
 struct maple_agent_frame {
@@ -37,6 +41,8 @@ extern bool maple_agent_enforces;
 /* image.c */
 void maple_image_start(void);
 void maple_image_scan(void);
+void maple_image_keep(void);
+void maple_image_again(void);
 uint32_t maple_image_find(uint64_t addr, uint64_t *offset);
 
 /* patch.c */
@@ -48,7 +54,14 @@ void maple_patch_forget(uint64_t bias);
 bool maple_patch_slot(uint64_t pc, uint64_t *slot);
 bool maple_patch_origin(uint64_t pc, uint64_t *origin, int64_t *stack);
 void maple_patch_remove(uint64_t pc);
-void maple_patch_rearm(void);
+void maple_patch_again(const struct maple_shm_image *image,
+		       const struct maple_table *table);
+
+/* retire.c */
+void maple_retire_later(struct maple_agent_site *site);
+void maple_retire_site(struct maple_agent_site *site);
+void maple_retire_rearm(void);
+void maple_retire_dropped(void);
 
 /* slot.c */
 struct maple_slot {
@@ -75,6 +88,13 @@ void maple_slot_insn(struct maple_slot *s, const struct maple_table_insn *insn,
 void maple_slot_jump(struct maple_slot *s, uint64_t to);
 
 /* stub.S */
+#define MAPLE_SITE_IS(field, at) \
+	static_assert(offsetof(struct maple_agent_site, field) == (at), "asm")
+#define MAPLE_SELF_IS(field, at) \
+	static_assert(offsetof(struct maple_agent_thread, field) == (at), "asm")
+#define MAPLE_QUICK_IS(field, at) \
+	static_assert(offsetof(struct maple_quick, field) == (at), "asm")
+
 void maple_stub_before(void);
 void maple_stub_after(void);
 unsigned int maple_stub_load(uint64_t addr);
@@ -88,6 +108,20 @@ void maple_hook_after(uint64_t addr, struct maple_agent_site *site,
 
 /* ring.c */
 extern bool maple_ring_shared;
+
+/* What stub.S needs to record an event by itself. */
+struct maple_quick {
+	uint64_t *head;
+	struct maple_event *ring;
+	uint64_t end; /* room was seen up to here */
+	uint64_t *hits;
+	volatile int32_t *pid; /* of the process that has the run */
+	uint32_t most;	       /* events of a site; 0: all go to hook.c */
+	uint32_t skip;	       /* so many are dropped next: the ring is full */
+};
+
+extern struct maple_quick maple_quick __attribute__((visibility("hidden")));
+void maple_ring_start(void);
 void maple_ring_put(unsigned int kind, const struct maple_access *acc,
 		    uint64_t value, unsigned int flags, uint32_t aux,
 		    uint64_t sp);
@@ -116,13 +150,22 @@ void maple_sched_take(void);
 /* leave.c */
 void maple_leave_start(void);
 
+/* stem.c */
+void maple_stem_serve(struct maple_shm *shm);
+
+/* warm.c */
+void maple_warm_note(const char *line);
+void maple_warm_up(void);
+
 /* follow.c */
 void maple_follow_stand_by(struct maple_shm *shm);
 
 /* enforce.c */
 void maple_agent_open(const struct maple_access *acc);
 bool maple_agent_close(uint32_t site, struct maple_access *acc);
+void maple_enforce_ahead(void);
 void maple_enforce_start(void);
+bool maple_enforce_over(void);
 bool maple_enforce_before(const struct maple_access *acc, unsigned int flags);
 void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
 			 bool happened);
@@ -133,7 +176,12 @@ void maple_enforce_born(uint32_t number);
 void maple_enforce_exit(uint32_t number);
 void maple_enforce_spin(void);
 
+/* wanted.c */
+void maple_wanted_start(void);
+bool maple_wanted(uint32_t site);
+
 /* watch.c */
+void maple_watch_start(void);
 void maple_watch_arm(uint64_t at, uint64_t size);
 void maple_watch_drop(uint32_t number);
 void maple_watch_forget(void);
@@ -148,5 +196,6 @@ void maple_fault_stack_drop(void);
 void maple_lock_take(uint32_t *word);
 void maple_lock_give(uint32_t *word);
 void *maple_lock_memory(uint64_t size);
+void maple_lock_populate(uint64_t from, uint64_t to);
 
 #endif

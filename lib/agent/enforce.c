@@ -22,11 +22,15 @@
 #define TICK_MS 10 /* of CPU time: a spinner's slice (rule 10) */
 #define OPEN	4  /* accesses begun and not done: handlers nest */
 
+/* Of so many accesses that could pass quickly one is not, to see the time. */
+#define SELDOM 4096
+
 static struct maple_auto *automaton;
 static uint32_t lock;
 static uint32_t moves;		      /* futex word: raised by each move */
 static struct maple_auto_result said; /* what the log has said of it */
-static uint8_t wanted_call[MAPLE_SHM_CALLS / 8]; /* bits: in the plan */
+static const struct maple_plan *plan_now;
+static void *result_now; /* where its result goes */
 
 static __thread struct maple_access open_access[OPEN]
 	__attribute__((tls_model("initial-exec")));
@@ -80,7 +84,7 @@ static void log_event(unsigned int kind, const struct maple_access *acc,
 /* Says what has become of the plan since the last move. */
 static void log_moves(void)
 {
-	struct maple_auto_result *now = (void *)maple_shm->auto_result;
+	struct maple_auto_result *now = result_now;
 
 	static_assert(sizeof(*now) <= sizeof(maple_shm->auto_result), "fits");
 	maple_auto_result(automaton, now);
@@ -146,22 +150,54 @@ static void tick(void)
 	maple_auto_tick(automaton, now - began_ms);
 }
 
-/* Whether the plan names @site at all. */
-static bool wanted(uint32_t site)
+/* For which roles of the plan thread @number is the hint. */
+static unsigned int roles_of(uint32_t number)
 {
-	uint32_t k = site & ~MAPLE_SITE_CALL;
+	const char *name = maple_shm->thread[number].name, *hint;
+	unsigned int roles = 0, i;
 
-	if (!(site & MAPLE_SITE_CALL))
-		return site != MAPLE_SITE_NONE; /* or it has no hook */
-	return k < MAPLE_SHM_CALLS && (wanted_call[k / 8] >> k % 8 & 1);
+	for (unsigned int r = 0; r < MAPLE_PLAN_ROLES; r++) {
+		hint = plan_now->hint[r];
+		for (i = 0; hint[i] && hint[i] == name[i]; i++)
+			;
+		if (i && hint[i] == name[i])
+			roles |= 1u << r;
+	}
+	return roles;
 }
 
-static void want(uint32_t site)
+/* Which of the plans that follow can begin at @site; -1: none. */
+static int follower(uint32_t site)
 {
-	uint32_t k = site & ~MAPLE_SITE_CALL;
+	for (uint32_t i = 0; i < maple_shm->nthen && i < MAPLE_SHM_THEN; i++) {
+		if (!(maple_shm->begun >> i & 1) &&
+		    maple_plan_begins(&maple_shm->then[i], site))
+			return (int)i;
+	}
+	return -1;
+}
 
-	if (site & MAPLE_SITE_CALL && k < MAPLE_SHM_CALLS)
-		wanted_call[k / 8] |= 1u << k % 8;
+/*
+ * The plan before has finished, and somebody has come to where then[i] begins:
+ * until now all went on as that one had left it, to show what comes of it.
+ */
+static void follow(int i)
+{
+	maple_shm->begun |= 1ull << i;
+	plan_now = &maple_shm->then[i];
+	result_now = maple_shm->then_result[i];
+	maple_auto_next(automaton, plan_now);
+	maple_auto_result(automaton, &said);
+	for (uint32_t t = 0; t < maple_shm->nthreads && t < MAPLE_THREADS; t++)
+		maple_auto_hint(automaton, t, roles_of(t));
+}
+
+/* maple_enforce_over - whether the automaton has nothing left to do */
+bool maple_enforce_over(void)
+{
+	uint64_t all = (1ull << maple_shm->nthen) - 1;
+
+	return said.finished && !(all & ~maple_shm->begun);
 }
 
 /* With what is there now; a lock has no value. */
@@ -173,6 +209,18 @@ static void log_access(const struct maple_access *acc, unsigned int flags)
 		value = maple_ring_peek(acc->addr, acc->size);
 	maple_ring_put(acc->kind, acc, value, flags | MAPLE_EVF_EXACT, 0,
 		       (uint64_t)__builtin_frame_address(0));
+}
+
+/*
+ * Whether @acc may happen at once. Nobody else is inside: we run below HOOK.
+ */
+static bool passes(const struct maple_access *acc)
+{
+	unsigned int t = maple_self.number;
+	static uint32_t n;
+
+	return ++n % SELDOM && (maple_auto_glance(automaton, t, acc) ||
+				maple_auto_skim(automaton, t, acc));
 }
 
 /*
@@ -188,16 +236,19 @@ bool maple_enforce_before(const struct maple_access *acc, unsigned int flags)
 	enum maple_verdict verdict;
 	bool held = false;
 	uint32_t n;
+	int next;
 
-	if (!wanted(acc->site)) {
+	if (!maple_wanted(acc->site)) {
 		if (acc->kind == MAPLE_EV_UNLOCK)
 			log_access(acc, flags);
 		return false;
 	}
-	/* Nobody else is inside: we run below HOOK. */
-	if (said.finished || maple_auto_glance(automaton, t, acc))
+	next = said.finished ? follower(acc->site) : -1;
+	if (next < 0 && (said.finished || passes(acc)))
 		return true; /* what follows is logged all the same */
 	enter();
+	if (next >= 0)
+		follow(next);
 	tick();
 	verdict = maple_auto_before(automaton, t, acc);
 	for (;;) {
@@ -224,9 +275,14 @@ bool maple_enforce_before(const struct maple_access *acc, unsigned int flags)
 void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
 			 bool happened)
 {
-	if (!wanted(acc->site)) {
+	if (!maple_wanted(acc->site)) {
 		if (happened && acc->kind == MAPLE_EV_LOCK)
 			log_access(acc, flags);
+		return;
+	}
+	if (!said.finished &&
+	    maple_auto_skimmed(automaton, maple_self.number, acc, happened)) {
+		log_access(acc, flags);
 		return;
 	}
 	if (said.finished ||
@@ -268,18 +324,8 @@ void maple_enforce_freed(uint64_t addr, uint64_t size)
 /* maple_enforce_born - thread @number is about to appear */
 void maple_enforce_born(uint32_t number)
 {
-	const char *name = maple_shm->thread[number].name, *hint;
-	unsigned int roles = 0, i;
-
-	for (unsigned int r = 0; r < MAPLE_PLAN_ROLES; r++) {
-		hint = maple_shm->plan.hint[r];
-		for (i = 0; hint[i] && hint[i] == name[i]; i++)
-			;
-		if (i && hint[i] == name[i])
-			roles |= 1u << r;
-	}
 	enter();
-	maple_auto_start(automaton, number, roles);
+	maple_auto_start(automaton, number, roles_of(number));
 	leave();
 }
 
@@ -301,25 +347,28 @@ void maple_enforce_spin(void)
 	leave();
 }
 
+/* maple_enforce_ahead - what an enforced run needs, whatever its plan */
+void maple_enforce_ahead(void)
+{
+	automaton = maple_lock_memory(maple_auto_size());
+	if (!automaton)
+		return;
+	maple_lock_populate((uint64_t)automaton,
+			    (uint64_t)automaton + maple_auto_size());
+	maple_watch_start();
+}
+
 /* maple_enforce_start - the automaton for the plan of this run */
 void maple_enforce_start(void)
 {
-	const struct maple_plan *plan = &maple_shm->plan;
-
-	automaton = maple_lock_memory(maple_auto_size());
+	plan_now = &maple_shm->plan;
+	result_now = maple_shm->auto_result;
+	if (!automaton)
+		maple_enforce_ahead();
 	if (!automaton) {
 		maple_agent_enforces = false;
 		return;
 	}
-	maple_auto_init(automaton, plan);
-	for (uint32_t i = 0; i < plan->nsteps && i < MAPLE_PLAN_STEPS; i++) {
-		want(plan->step[i].site);
-		for (uint32_t g = 0;
-		     g < plan->step[i].ngates && g < MAPLE_PLAN_GATES; g++)
-			want(plan->step[i].gate[g]);
-	}
-	for (uint32_t i = 0; i < plan->nguards && i < MAPLE_PLAN_GUARDS; i++)
-		want(plan->guard[i]);
-	for (uint32_t i = 0; i < plan->ncovers && i < MAPLE_PLAN_COVERS; i++)
-		want(plan->cover[i]);
+	maple_auto_init(automaton, plan_now);
+	maple_wanted_start();
 }

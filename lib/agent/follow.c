@@ -58,6 +58,7 @@ static void take_over(struct maple_shm *shm)
 	shm->thread[0].tid = raw0(SYS_gettid);
 	__atomic_store_n(&shm->pid, maple_agent_pid, __ATOMIC_RELEASE);
 	maple_sched_put_back(shm, owner);
+	maple_self.events = &shm->thread[0].events;
 	maple_self.number = 0;
 	maple_watch_forget();
 	maple_call_refresh();

@@ -50,6 +50,7 @@ static bool in_budget(struct maple_shm *shm, struct maple_agent_site *site)
 	if (!shm->budget || site->count <= shm->budget)
 		return true;
 	site->live = 0;
+	maple_retire_later(site);
 	put_quiet(shm, site->number);
 	return false;
 }
@@ -93,19 +94,24 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 	}
 	maple_agent_enter();
 	shm->thread[self->number].at = site->number + 1;
-	if (site->wanted) {
+	if (!site->live) {
+		maple_retire_site(site);
+	} else if (site->wanted) {
 		shm->stats.hits[site->way]++;
 		self->stale = ++site->count > OFTEN;
+		/* Nobody asks for it any more, and it is not logged either. */
+		if (self->stale && maple_enforce_over()) {
+			site->live = 0;
+			maple_retire_later(site);
+		}
 		if (maple_enforce_before(&acc, 0))
 			maple_agent_open(&acc);
 	} else if (observes(shm) && in_budget(shm, site)) {
 		shm->stats.hits[site->way]++;
 		if (shm->nchanges)
 			count_change(shm, acc.site);
-		maple_ring_put(
-			acc.kind, &acc, 0,
-			site->flags & MAPLE_SITEF_ATOMIC ? MAPLE_EVF_ATOMIC : 0,
-			0, (uint64_t)(frame + 1));
+		maple_ring_put(acc.kind, &acc, 0, site->event_flags, 0,
+			       (uint64_t)(frame + 1));
 	}
 	shm->thread[self->number].at = 0;
 	maple_agent_leave();
@@ -123,10 +129,7 @@ void maple_hook_after(uint64_t addr, struct maple_agent_site *site,
 	maple_agent_enter();
 	maple_shm->thread[self->number].at = site->number + 1;
 	if (maple_agent_close(site->number, &acc))
-		maple_enforce_after(
-			&acc,
-			site->flags & MAPLE_SITEF_ATOMIC ? MAPLE_EVF_ATOMIC : 0,
-			true);
+		maple_enforce_after(&acc, site->event_flags, true);
 	maple_shm->thread[self->number].at = 0;
 	maple_agent_leave();
 }

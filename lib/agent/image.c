@@ -172,37 +172,77 @@ static bool table_fits(const struct maple_table *t, uint64_t left)
 		       t->size;
 }
 
+/* The campaign's file. Runs of a stem find it mapped. */
+static struct {
+	uint64_t at, size;
+} tables;
+
+static void unmap_tables(void)
+{
+	if (tables.size)
+		raw2(SYS_munmap, tables.at, tables.size);
+	tables.size = 0;
+}
+
+/* It only grows; a table is behind the end of what is mapped, or all there. */
+static bool has_all_tables(const struct maple_shm *shm)
+{
+	for (uint32_t i = 0; i < shm->nimages; i++)
+		if (shm->image[i].state == MAPLE_IMAGE_READY &&
+		    shm->image[i].table_at >= tables.size)
+			return false;
+	return tables.size;
+}
+
+static bool map_tables(const struct maple_shm *shm)
+{
+	struct stat st;
+	long fd, at;
+
+	if (has_all_tables(shm))
+		return true;
+	unmap_tables();
+	fd = raw3(SYS_open, shm->tables, O_RDONLY | O_CLOEXEC, 0);
+	if (raw_failed(fd))
+		return false;
+	at = raw_failed(raw2(SYS_fstat, fd, &st)) || !st.st_size
+		     ? -1
+		     : raw6(SYS_mmap, 0, st.st_size, PROT_READ, MAP_SHARED, fd,
+			    0);
+	raw1(SYS_close, fd);
+	if (raw_failed(at))
+		return false;
+	tables.at = at;
+	tables.size = st.st_size;
+	return true;
+}
+
+/* Those that are patched already take on what is this run's own. */
 static void patch_ready(void)
 {
 	struct maple_shm *shm = maple_shm;
 	const struct maple_table *t;
-	struct stat st;
-	long fd, map;
 
-	fd = raw3(SYS_open, shm->tables, O_RDONLY | O_CLOEXEC, 0);
-	if (raw_failed(fd))
-		return;
-	map = raw_failed(raw2(SYS_fstat, fd, &st)) || !st.st_size
-		      ? -1
-		      : raw6(SYS_mmap, 0, st.st_size, PROT_READ, MAP_PRIVATE,
-			     fd, 0);
-	raw1(SYS_close, fd);
-	if (raw_failed(map))
+	if (!map_tables(shm))
 		return;
 	for (uint32_t i = 0; i < shm->nimages; i++) {
 		struct maple_shm_image *im = &shm->image[i];
 
 		if (im->state != MAPLE_IMAGE_READY || !im->loaded ||
-		    is_patched[i] ||
-		    im->table_at + sizeof(*t) > (uint64_t)st.st_size)
+		    im->table_at + sizeof(*t) > tables.size)
 			continue;
-		t = (const void *)(map + im->table_at);
-		if (!table_fits(t, st.st_size - im->table_at))
+		t = (const void *)(tables.at + im->table_at);
+		if (!table_fits(t, tables.size - im->table_at))
 			continue;
+		if (is_patched[i]) {
+			maple_patch_again(im, t);
+			continue;
+		}
 		is_patched[i] = true;
 		maple_patch_image(im, t);
 	}
-	raw2(SYS_munmap, map, st.st_size);
+	if (shm->stem == MAPLE_STEM_NONE)
+		unmap_tables();
 }
 
 /*
@@ -241,6 +281,52 @@ void maple_image_start(void)
 		maple_shm->image[i].unpatched = 0;
 	}
 	maple_image_scan();
+}
+
+/* Where the images are in a stem, and what is patched in them. */
+static struct {
+	uint64_t bias, lo, hi;
+	uint32_t loaded, is_main, patched, unpatched;
+} kept[MAPLE_SHM_IMAGES];
+static uint32_t nkept;
+
+/* maple_image_keep - as the images are now they are in every forked run */
+void maple_image_keep(void)
+{
+	map_tables(maple_shm);
+	const struct maple_shm_image *im = maple_shm->image;
+
+	for (nkept = 0; nkept < maple_shm->nimages; nkept++, im++) {
+		kept[nkept].bias = im->bias;
+		kept[nkept].lo = im->lo;
+		kept[nkept].hi = im->hi;
+		kept[nkept].loaded = im->loaded;
+		kept[nkept].is_main = im->is_main;
+		kept[nkept].patched = im->patched;
+		kept[nkept].unpatched = im->unpatched;
+	}
+}
+
+/*
+ * maple_image_again - in a run that was forked: says where its images are, and
+ * patches what this run needs
+ */
+void maple_image_again(void)
+{
+	struct maple_shm_image *im = maple_shm->image;
+
+	for (uint32_t i = 0; i < nkept; i++, im++) {
+		im->bias = kept[i].bias;
+		im->lo = kept[i].lo;
+		im->hi = kept[i].hi;
+		im->loaded = kept[i].loaded;
+		im->is_main = kept[i].is_main;
+		im->patched = kept[i].patched;
+		im->unpatched = kept[i].unpatched;
+	}
+	if (maple_shm->mode == MAPLE_SHM_OBSERVE ||
+	    maple_shm->mode == MAPLE_SHM_ENFORCE)
+		patch_ready();
 }
 
 /* maple_image_find - index of the image that @addr is in, or ~0 */

@@ -60,7 +60,7 @@ static void copy(uint32_t site, void *to, const void *from, size_t n)
 
 #define COPY(to, from, n)                                           \
 	do {                                                        \
-		if (maple_agent_on())                               \
+		if (COUNTS(MAPLE_EV_READ))                          \
 			copy(SITE(MAPLE_EV_READ), (to), (from), n); \
 		else                                                \
 			copy_bytes((to), (from), (n));              \
@@ -136,7 +136,7 @@ static void fill(uint32_t site, void *to, int byte, size_t n)
 
 #define FILL(to, byte, n)                                            \
 	do {                                                         \
-		if (maple_agent_on())                                \
+		if (COUNTS(MAPLE_EV_READ))                           \
 			fill(SITE(MAPLE_EV_WRITE), (to), (byte), n); \
 		else                                                 \
 			fill_bytes((to), (byte), (n));               \
@@ -198,14 +198,14 @@ static int compare(uint32_t site, const void *a, const void *b, size_t n)
 
 MAPLE_EXPORT int memcmp(const void *a, const void *b, size_t n)
 {
-	if (!maple_agent_on())
+	if (!COUNTS(MAPLE_EV_READ))
 		return compare_bytes(a, b, n);
 	return compare(SITE(MAPLE_EV_READ), a, b, n);
 }
 
 MAPLE_EXPORT int bcmp(const void *a, const void *b, size_t n)
 {
-	if (!maple_agent_on())
+	if (!COUNTS(MAPLE_EV_READ))
 		return compare_bytes(a, b, n);
 	return compare(SITE(MAPLE_EV_READ), a, b, n);
 }
@@ -235,7 +235,7 @@ MAPLE_EXPORT void *memchr(const void *s, int byte, size_t n)
 	struct maple_range r;
 	uint32_t site;
 
-	if (!maple_agent_on())
+	if (!COUNTS(MAPLE_EV_READ))
 		return found;
 	r = maple_read(s, found ? (size_t)((char *)found - (char *)s) + 1 : n);
 	site = SITE(MAPLE_EV_READ);
@@ -266,7 +266,7 @@ MAPLE_EXPORT void *memrchr(const void *s, int byte, size_t n)
 	struct maple_range r;
 	uint32_t site;
 
-	if (!maple_agent_on())
+	if (!COUNTS(MAPLE_EV_READ))
 		return found;
 	r = maple_read(from, (size_t)((const char *)s + n - from));
 	site = SITE(MAPLE_EV_READ);

@@ -22,6 +22,15 @@ struct maple_range {
 	size_t size;
 };
 
+static inline bool maple_memory_counts(const void *ret, unsigned int kind)
+{
+	return !maple_agent_skips_memory && maple_agent_on() &&
+	       maple_agent_wants(ret, kind);
+}
+
+/* maple_agent_on() for a memory function; only in the function itself. */
+#define COUNTS(kind) maple_memory_counts(__builtin_return_address(0), (kind))
+
 static inline void maple_range_before(uint32_t site, struct maple_range r)
 {
 	if (r.size)

@@ -62,14 +62,14 @@ static size_t read_length(uint32_t site, const char *s, size_t max)
 
 MAPLE_EXPORT size_t strlen(const char *s)
 {
-	if (!maple_agent_on())
+	if (!COUNTS(MAPLE_EV_READ))
 		return length(s, ALL);
 	return read_length(SITE(MAPLE_EV_READ), s, ALL);
 }
 
 MAPLE_EXPORT size_t strnlen(const char *s, size_t max)
 {
-	if (!maple_agent_on())
+	if (!COUNTS(MAPLE_EV_READ))
 		return length(s, max);
 	return read_length(SITE(MAPLE_EV_READ), s, max);
 }
@@ -88,7 +88,7 @@ MAPLE_EXPORT size_t strnlen(const char *s, size_t max)
                                                              \
 		if (!KNOWN(name))                            \
 			return early;                        \
-		if (!maple_agent_on())                       \
+		if (!COUNTS(MAPLE_EV_READ))                  \
 			return KNOWN(name) args;             \
 		site = SITE(MAPLE_EV_READ);                  \
 		x = first;                                   \

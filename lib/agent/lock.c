@@ -4,6 +4,13 @@
 #include "core.h"
 #include "raw.h"
 
+#ifndef MADV_POPULATE_WRITE /* libc's headers are older than the kernel */
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define SMALL 4096
+#define POOL  16384
+
 /* maple_lock_take - sleeps until *@word is ours; 0: free, 2: waited for */
 void maple_lock_take(uint32_t *word)
 {
@@ -22,13 +29,49 @@ void maple_lock_give(uint32_t *word)
 		raw3(SYS_futex, word, FUTEX_WAKE, 1);
 }
 
-/* maple_lock_memory - zeroed memory, given back by nobody; NULL if refused */
-void *maple_lock_memory(uint64_t size)
+static void *map(uint64_t size, int flags)
 {
 	long p = raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		      MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
 
 	return raw_failed(p) ? NULL : (void *)p;
+}
+
+/*
+ * maple_lock_memory - zeroed memory, given back by nobody; NULL if refused
+ *
+ * From a page on it is whole pages, which may be unmapped.
+ */
+void *maple_lock_memory(uint64_t size)
+{
+	static uint32_t lock;
+	static uint64_t at, end;
+	void *p;
+
+	if (size >= SMALL)
+		return map(size, MAP_NORESERVE);
+	/* What is small shares pages: each costs a call and a fault. */
+	size = (size + 15) & ~15ull;
+	maple_lock_take(&lock);
+	if (end - at < size) {
+		at = (uint64_t)map(POOL, 0);
+		end = at ? at + POOL : 0;
+	}
+	p = end - at < size ? NULL : (void *)at;
+	if (p)
+		at += size;
+	maple_lock_give(&lock);
+	return p;
+}
+
+/*
+ * maple_lock_populate - all of [@from, @to) is about to be written: page by
+ * page, its faults would cost more than that. Kernels before 5.14 have it so.
+ */
+void maple_lock_populate(uint64_t from, uint64_t to)
+{
+	from &= ~4095ull;
+	raw3(SYS_madvise, from, to - from, MADV_POPULATE_WRITE);
 }
 
 /*

@@ -91,23 +91,52 @@ static void stay_out(struct maple_shm *shm)
 	raw2(SYS_munmap, shm, sizeof(*shm));
 }
 
+static void come_to(struct maple_shm *shm, enum maple_shm_state state)
+{
+	__atomic_store_n(&shm->state, state, __ATOMIC_RELEASE);
+	raw_futex_wake(&shm->state);
+}
+
+/* From here on this process is the run. */
+static void own_run(struct maple_shm *shm)
+{
+	maple_agent_enforces = shm->mode == MAPLE_SHM_ENFORCE;
+	maple_agent_pid = shm->pid;
+	come_to(shm, MAPLE_AGENT_ASKING);
+	if (maple_agent_enforces)
+		maple_enforce_start();
+}
+
+/* All that runs have in common, once; goes on in each of them. */
+static void branch_off(struct maple_shm *shm)
+{
+	maple_fault_start();
+	maple_image_start();
+	maple_image_keep();
+	maple_call_start();
+	maple_stem_serve(shm);
+	shm->pid = raw0(SYS_getpid);
+	own_run(shm);
+	maple_call_refresh();
+	maple_image_again();
+}
+
 static void work(struct maple_shm *shm)
 {
 	maple_agent_enter();
-	maple_agent_enforces = shm->mode == MAPLE_SHM_ENFORCE;
-	maple_agent_pid = shm->pid;
 	maple_shm = shm;
-	__atomic_store_n(&shm->state, MAPLE_AGENT_ASKING, __ATOMIC_RELEASE);
-	raw_futex_wake(&shm->state);
-	maple_fault_start();
-	if (maple_agent_enforces)
-		maple_enforce_start();
-	maple_image_start();
-	maple_call_start();
+	if (shm->stem == MAPLE_STEM_WANTED) {
+		branch_off(shm);
+	} else {
+		own_run(shm);
+		maple_fault_start();
+		maple_image_start();
+		maple_call_start();
+	}
 	maple_leave_start();
 	maple_thread_main();
-	__atomic_store_n(&shm->state, MAPLE_AGENT_RUNNING, __ATOMIC_RELEASE);
-	raw_futex_wake(&shm->state);
+	shm->entered = raw_now();
+	come_to(shm, MAPLE_AGENT_RUNNING);
 	maple_agent_leave();
 }
 

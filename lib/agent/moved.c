@@ -17,6 +17,12 @@ void maple_patch_add(struct maple_patched *p)
 	__atomic_store_n(&patched, p, __ATOMIC_RELEASE);
 }
 
+/* maple_patch_first - the image patched last; its next are older */
+struct maple_patched *maple_patch_first(void)
+{
+	return __atomic_load_n(&patched, __ATOMIC_ACQUIRE);
+}
+
 /* maple_patch_protect - the pages of [@lo, @hi) */
 void maple_patch_protect(uint64_t lo, uint64_t hi, int prot)
 {
@@ -158,13 +164,27 @@ void maple_patch_remove(uint64_t pc)
 	}
 }
 
-/* maple_patch_rearm - quiet sites record again */
-void maple_patch_rearm(void)
+/*
+ * maple_patch_again - what is patched already takes on what is this run's own:
+ * sites that @table leaves alone, and change points
+ */
+void maple_patch_again(const struct maple_shm_image *image,
+		       const struct maple_table *table)
 {
-	for (struct maple_patched *p = patched; p; p = p->next) {
-		for (uint32_t i = 0; !p->gone && i < p->nsites; i++) {
-			p->site[i].count = 0;
-			p->site[i].live = !p->site[i].alone;
-		}
+	const struct maple_table_site *from = maple_table_sites(table);
+	struct maple_patched *p = patched;
+
+	while (p && (p->gone || p->bias != image->bias))
+		p = p->next;
+	for (uint32_t i = 0; p && i < p->nsites && i < table->nsites; i++) {
+		/* Most stay as they are: their pages stay shared. */
+		if (p->site[i].alone == from[i].alone)
+			continue;
+		p->site[i].alone = from[i].alone;
+		p->site[i].live = !from[i].alone;
+		if (!p->site[i].live)
+			maple_retire_later(&p->site[i]);
 	}
+	if (p)
+		maple_patch_changes(p, image->site_base);
 }

@@ -20,83 +20,7 @@
 #include "patch.h"
 #include "raw.h"
 
-#define REACH	  0x70000000ull /* less than 2 GiB, with room for images */
-#define PUN_PAGES 2048
-#define PUN_SIZE  8192
-#define PUN_SLOT  512
-
-static bool map_at(uint64_t at, uint64_t size)
-{
-	long p = raw6(SYS_mmap, at, size, PROT_READ | PROT_WRITE | PROT_EXEC,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-			      MAP_FIXED_NOREPLACE,
-		      -1, 0);
-
-	if (!raw_failed(p) && (uint64_t)p != at)
-		raw2(SYS_munmap, p, size);
-	return (uint64_t)p == at;
-}
-
-/*
- * Memory in reach of the whole image. Below it first: right above the
- * executable the heap is to grow.
- */
-static uint64_t map_near(uint64_t lo, uint64_t hi, uint64_t size)
-{
-	const uint64_t step = 1 << 20;
-	uint64_t at;
-
-	size = maple_page_up(size);
-	for (at = (lo - size) & ~(step - 1);
-	     at > step && at < lo && hi - at < REACH; at -= step)
-		if (map_at(at, size))
-			return at;
-	for (at = (hi + REACH / 2) & ~(step - 1); at + size - lo < REACH;
-	     at += step)
-		if (map_at(at, size))
-			return at;
-	return 0;
-}
-
-/* Room for the slot of a pun at @addr; 0 if there is none. */
-static uint64_t pun_room(struct maple_patched *p, uint64_t addr,
-			 unsigned int length)
-{
-	int64_t width = 1ll << (8 * (length - 1));
-	int32_t tail;
-	uint64_t lo, at;
-
-	if (length < 2 || length > 4 || addr + 5 > p->hi)
-		return 0;
-	tail = *(const volatile int32_t *)(addr + 1);
-	lo = addr + 5 + (tail & ~(width - 1));
-	if (lo < 0x20000 || lo - addr + REACH > 2 * REACH)
-		return 0;
-	for (uint32_t i = 0; i < p->npages; i++) {
-		at = p->page[i].at + p->page[i].used;
-		at = at < lo && p->page[i].at + PUN_SIZE > lo ? lo : at;
-		if (at >= lo && at < lo + width &&
-		    at + PUN_SLOT <= p->page[i].at + PUN_SIZE)
-			return at;
-	}
-	if (p->npages == PUN_PAGES)
-		return 0;
-	for (uint64_t pg = lo & ~(MAPLE_PAGE - 1);
-	     pg<lo + width; pg += width> 65536 ? 64 * MAPLE_PAGE : MAPLE_PAGE) {
-		if (!map_at(pg, PUN_SIZE))
-			continue;
-		p->page[p->npages++] = (struct maple_patch_page){ pg, 0 };
-		return pg < lo ? lo : pg;
-	}
-	return 0;
-}
-
-static void pun_used(struct maple_patched *p, uint64_t at, uint64_t end)
-{
-	for (uint32_t i = 0; i < p->npages; i++)
-		if (at >= p->page[i].at && at < p->page[i].at + PUN_SIZE)
-			p->page[i].used = end - p->page[i].at;
-}
+#define SLOT_USUAL 90 /* bytes of a slot, for each site */
 
 /* Moves one instruction with its hooks to the slot being filled. */
 static void move_insn(struct maple_patched *p, struct maple_slot *s,
@@ -114,6 +38,7 @@ static void move_insn(struct maple_patched *p, struct maple_slot *s,
 	m->group = p->ngroups;
 	for (; i < t->nsites; i++) {
 		p->site[i].way = trap ? MAPLE_WAY_TRAP : site[i].way;
+		p->site[i].group = p->ngroups;
 		if (p->site[i].live)
 			maple_slot_before(s, &p->site[i], &site[i]);
 		if (!(site[i].flags & MAPLE_SITEF_MORE))
@@ -130,19 +55,16 @@ static void move_insn(struct maple_patched *p, struct maple_slot *s,
 	m->end = s->at - start;
 }
 
-/* The way into the slot at @slot, over the whole group. */
-static void lead_in(struct maple_patched *p, struct maple_patch_group *g,
-		    uint64_t slot, unsigned int way)
+/* maple_patch_lead_in - the way into the slot of @g, over the whole group */
+void maple_patch_lead_in(struct maple_patched *p, struct maple_patch_group *g)
 {
 	uint8_t bytes[256];
-	uint32_t rel = slot - (g->addr + 5);
+	uint32_t rel = g->slot - (g->addr + 5);
 	unsigned int n = g->length;
 
-	for (unsigned int i = 0; i < n; i++) {
-		p->bytes[g->bytes + i] = *(const uint8_t *)(g->addr + i);
+	for (unsigned int i = 0; i < n; i++)
 		bytes[i] = 0xcc;
-	}
-	if (way != MAPLE_WAY_TRAP) {
+	if (!g->trap) {
 		bytes[0] = 0xe9;
 		for (unsigned int i = 1; i < n && i < 5; i++)
 			bytes[i] = rel >> (8 * (i - 1)) & 0xff;
@@ -150,6 +72,24 @@ static void lead_in(struct maple_patched *p, struct maple_patch_group *g,
 		n = 1;
 	}
 	maple_patch_write(p, g->addr, bytes, n);
+	g->in = true;
+}
+
+/* Groups whose bytes the jump of @pun has in its displacement stay as is. */
+static void mark_under(struct maple_patched *p, struct maple_patch_group *pun)
+{
+	uint32_t lo = 0, hi = p->njumps;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (p->group[mid].addr <= pun->addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < p->njumps && p->group[lo].addr < pun->addr + 5; lo++)
+		p->group[lo].under = true;
 }
 
 /* Patches one group by @way; false if its slot has no room in reach. */
@@ -168,10 +108,10 @@ static bool place(struct maple_patched *p, const struct maple_table *t,
 	g->bytes = p->nbytes;
 	g->pun = way == MAPLE_WAY_PUN;
 	if (g->pun) {
-		s.at = (uint8_t *)pun_room(p, g->addr, g->length);
+		s.at = (uint8_t *)maple_room_pun(p, g->addr, g->length);
 		if (!s.at)
 			return false;
-		s.end = s.at + PUN_SLOT;
+		s.end = s.at + MAPLE_PUN_SLOT;
 	}
 	start = (uint64_t)s.at;
 	for (unsigned int i = 0; i < from->ninsns; i++)
@@ -183,16 +123,29 @@ static bool place(struct maple_patched *p, const struct maple_table *t,
 		return false;
 	}
 	if (g->pun)
-		pun_used(p, start, (uint64_t)s.at);
+		maple_room_pun_used(p, start, (uint64_t)s.at);
 	else
 		p->slot.at = s.at;
 	for (uint32_t i = moved; i < p->nmoved; i++)
 		p->index[maple_patch_index(p, p->moved[i].offset)] = i + 1;
-	lead_in(p, g, start, way);
-	g->in = true;
+	g->slot = start;
+	g->trap = way == MAPLE_WAY_TRAP;
+	g->steady = g->trap || insn->length >= 5;
+	for (unsigned int i = 0; i < g->length; i++)
+		p->bytes[g->bytes + i] = *(const uint8_t *)(g->addr + i);
+	maple_patch_lead_in(p, g);
+	if (g->pun)
+		mark_under(p, g);
+	else if (!g->trap)
+		p->njumps = p->ngroups + 1;
 	p->nbytes += g->length;
 	p->ngroups++;
 	return true;
+}
+
+static bool is_wanted(const struct maple_patched *p, uint32_t i)
+{
+	return p->wanted[i / 8] >> i % 8 & 1;
 }
 
 /* Whether the run has a use for @group at all. */
@@ -208,8 +161,8 @@ static bool chosen(const struct maple_patched *p, const struct maple_table *t,
 		return false;
 	for (unsigned int i = 0; i < group->ninsns; i++) {
 		for (uint32_t k = insn[i].site; k < t->nsites; k++) {
-			if (maple_agent_enforces ? p->site[k].wanted
-						 : !p->site[k].alone)
+			if (maple_agent_enforces ? is_wanted(p, k)
+						 : !site[k].alone)
 				return true;
 			if (!(site[k].flags & MAPLE_SITEF_MORE))
 				break;
@@ -218,35 +171,74 @@ static bool chosen(const struct maple_patched *p, const struct maple_table *t,
 	return false;
 }
 
-static void want(struct maple_patched *p, uint32_t base, uint32_t number)
+static void fill_site(struct maple_patched *p, const struct maple_table *t,
+		      uint32_t base, uint32_t i)
 {
-	if (!(number & MAPLE_SITE_CALL) && number - base < p->nsites) {
-		p->site[number - base].wanted = 1;
-		p->site[number - base].live = 1;
+	const struct maple_table_site *from = maple_table_sites(t) + i;
+
+	p->site[i] = (struct maple_agent_site){
+		.pc = p->bias + from->offset,
+		.number = base + i,
+		.size = from->size,
+		.kind = from->kind,
+		.flags = from->flags,
+		.event_flags =
+			from->flags & MAPLE_SITEF_ATOMIC ? MAPLE_EVF_ATOMIC : 0,
+		.alone = from->alone && !maple_agent_enforces,
+		.live = maple_agent_enforces || !from->alone,
+		.wanted = maple_agent_enforces,
+		.slow = !!(from->flags & MAPLE_SITEF_REP),
+		.group = ~0u,
+	};
+}
+
+/* The plan names site @number: nothing else has a hook. */
+static void want(struct maple_patched *p, const struct maple_table *t,
+		 uint32_t base, uint32_t number)
+{
+	uint32_t i = number - base;
+
+	if (number & MAPLE_SITE_CALL || i >= p->nsites)
+		return;
+	fill_site(p, t, base, i);
+	p->wanted[i / 8] |= 1u << i % 8;
+}
+
+static void want_plan(struct maple_patched *p, const struct maple_table *t,
+		      uint32_t base, const struct maple_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nsteps && i < MAPLE_PLAN_STEPS; i++)
+		want(p, t, base, plan->step[i].site);
+	for (uint32_t i = 0; i < plan->nguards && i < MAPLE_PLAN_GUARDS; i++)
+		want(p, t, base, plan->guard[i]);
+}
+
+static void fill_wanted(struct maple_patched *p, const struct maple_table *t,
+			uint32_t base)
+{
+	want_plan(p, t, base, &maple_shm->plan);
+	for (uint32_t i = 0; i < maple_shm->nthen && i < MAPLE_SHM_THEN; i++)
+		want_plan(p, t, base, &maple_shm->then[i]);
+}
+
+/* maple_patch_changes - change points of the run count their hits */
+void maple_patch_changes(struct maple_patched *p, uint32_t base)
+{
+	uint32_t at;
+
+	for (uint32_t i = 0; i < maple_shm->nchanges; i++) {
+		at = maple_shm->change[i].site;
+		if (!(at & MAPLE_SITE_CALL) && at - base < p->nsites)
+			p->site[at - base].slow = 1;
 	}
 }
 
 static void fill_sites(struct maple_patched *p, const struct maple_table *t,
 		       uint32_t base)
 {
-	const struct maple_table_site *from = maple_table_sites(t);
-	const struct maple_plan *plan = &maple_shm->plan;
-
-	for (uint32_t i = 0; i < p->nsites; i++) {
-		p->site[i].pc = p->bias + from[i].offset;
-		p->site[i].number = base + i;
-		p->site[i].size = from[i].size;
-		p->site[i].kind = from[i].kind;
-		p->site[i].flags = from[i].flags;
-		p->site[i].alone = from[i].alone;
-		p->site[i].live = !maple_agent_enforces && !from[i].alone;
-	}
-	if (!maple_agent_enforces)
-		return;
-	for (uint32_t i = 0; i < plan->nsteps && i < MAPLE_PLAN_STEPS; i++)
-		want(p, base, plan->step[i].site);
-	for (uint32_t i = 0; i < plan->nguards && i < MAPLE_PLAN_GUARDS; i++)
-		want(p, base, plan->guard[i]);
+	for (uint32_t i = 0; i < p->nsites; i++)
+		fill_site(p, t, base, i);
+	maple_patch_changes(p, base);
 }
 
 /* All memory that the patches of one image take. */
@@ -269,16 +261,19 @@ static struct maple_patched *allocate(const struct maple_shm_image *image,
 	p->moved = maple_lock_memory(t->ninsns * sizeof(*p->moved));
 	p->group = maple_lock_memory(t->ngroups * sizeof(*p->group));
 	p->index = maple_lock_memory(size * sizeof(*p->index));
-	p->page = maple_lock_memory(PUN_PAGES * sizeof(*p->page));
+	p->page = maple_lock_memory(MAPLE_PUN_PAGES * sizeof(*p->page));
 	p->bytes = maple_lock_memory(bytes);
-	if (!p->moved || !p->group || !p->index || !p->page || !p->bytes)
+	p->retired = maple_lock_memory(t->ngroups * sizeof(*p->retired));
+	p->wanted = maple_lock_memory(t->nsites / 8 + 1);
+	if (!p->moved || !p->group || !p->index || !p->page || !p->bytes ||
+	    !p->retired || !p->wanted)
 		return NULL;
 	code = maple_page_up(sizeof(struct maple_slot_hooks) +
 			     t->nsites * sizeof(*p->site));
 	size = code + t->nsites * 2ull * MAPLE_SLOT_HOOK +
 	       t->ninsns * (uint64_t)MAPLE_SLOT_INSN +
 	       t->ngroups * (uint64_t)MAPLE_SLOT_ENDS;
-	at = map_near(image->lo, image->hi, size);
+	at = maple_room_near(image->lo, image->hi, size);
 	if (!at)
 		return NULL;
 	*(struct maple_slot_hooks *)at =
@@ -293,6 +288,19 @@ static struct maple_patched *allocate(const struct maple_shm_image *image,
 	p->code = at + code;
 	p->code_end = at + maple_page_up(size);
 	return p;
+}
+
+/* Nearly all of it will be used, when all sites are patched. */
+static void populate(struct maple_patched *p, const struct maple_table *t)
+{
+	maple_lock_populate((uint64_t)p->moved,
+			    (uint64_t)(p->moved + t->ninsns));
+	maple_lock_populate((uint64_t)p->group,
+			    (uint64_t)(p->group + t->ngroups));
+	maple_lock_populate((uint64_t)p->index,
+			    (uint64_t)(p->index + p->mask + 1));
+	maple_lock_populate((uint64_t)p->site, p->code + t->nsites * SLOT_USUAL);
+	maple_lock_populate(p->lo, p->hi);
 }
 
 /*
@@ -313,8 +321,13 @@ void maple_patch_image(struct maple_shm_image *image,
 		image->unpatched = t->ngroups;
 		return;
 	}
-	fill_sites(p, t, image->site_base);
 	maple_patch_protect(p->lo, p->hi, PROT_READ | PROT_WRITE | PROT_EXEC);
+	if (maple_agent_enforces) {
+		fill_wanted(p, t, image->site_base);
+	} else {
+		populate(p, t);
+		fill_sites(p, t, image->site_base);
+	}
 	p->first_pun = t->ninsns;
 	for (uint32_t i = 0; i < t->ngroups; i++) {
 		if (group[i].way == MAPLE_WAY_PUN && p->first_pun == t->ninsns)
@@ -335,7 +348,8 @@ void maple_patch_image(struct maple_shm_image *image,
 	maple_patch_protect(p->lo, p->hi, PROT_READ | PROT_EXEC);
 	maple_patch_protect(p->code, p->code_end, PROT_READ | PROT_EXEC);
 	for (uint32_t i = 0; i < p->npages; i++)
-		maple_patch_protect(p->page[i].at, p->page[i].at + PUN_SIZE,
+		maple_patch_protect(p->page[i].at,
+				    p->page[i].at + MAPLE_PUN_SIZE,
 				    PROT_READ | PROT_EXEC);
 	maple_patch_add(p);
 }

@@ -15,10 +15,13 @@ struct maple_patch_moved {
 
 struct maple_patch_group {
 	uint64_t addr;
+	uint64_t slot;
 	uint32_t bytes; /* the program's, from here in bytes[] */
 	uint8_t length;
-	bool pun;
+	bool pun, trap;
 	bool in;
+	bool under;  /* a pun's displacement ends in it */
+	bool steady; /* nobody can stand within the bytes of its jump */
 };
 
 struct maple_patch_page {
@@ -37,20 +40,40 @@ struct maple_patched {
 	struct maple_patch_group *group;
 	struct maple_patch_page *page; /* of puns */
 	uint8_t *bytes;
-	uint32_t *index; /* offset -> moved, hashed */
+	uint8_t *wanted;   /* bits by site: the plan names it */
+	uint32_t *index;   /* offset -> moved, hashed */
+	uint32_t *retired; /* groups that are out because they went quiet */
+	uint32_t nretired;
+	uint32_t njumps; /* these groups come first, ascending */
 	uint32_t nsites, nmoved, ngroups, npages, nbytes, mask;
 	uint32_t first_pun; /* in moved; slots before it ascend */
 	bool gone;	    /* unloaded */
 };
 
-#define MAPLE_PAGE 4096ull
+#define MAPLE_PAGE	4096ull
+#define MAPLE_PUN_PAGES 2048
+#define MAPLE_PUN_SIZE	8192
+#define MAPLE_PUN_SLOT	512
 
 static inline uint64_t maple_page_up(uint64_t n)
 {
 	return (n + MAPLE_PAGE - 1) & ~(MAPLE_PAGE - 1);
 }
 
+/* patch.c */
+void maple_patch_lead_in(struct maple_patched *p, struct maple_patch_group *g);
+
+/* room.c */
+uint64_t maple_room_near(uint64_t lo, uint64_t hi, uint64_t size);
+uint64_t maple_room_pun(struct maple_patched *p, uint64_t addr,
+			unsigned int length);
+void maple_room_pun_used(struct maple_patched *p, uint64_t at, uint64_t end);
+
+/* patch.c */
+void maple_patch_changes(struct maple_patched *p, uint32_t base);
+
 /* moved.c */
+struct maple_patched *maple_patch_first(void);
 void maple_patch_add(struct maple_patched *p);
 void maple_patch_protect(uint64_t lo, uint64_t hi, int prot);
 void maple_patch_write(const struct maple_patched *p, uint64_t addr,

@@ -57,12 +57,18 @@ static inline void raw_futex_wait(uint32_t *word, uint32_t value, long ms)
 	raw4(SYS_futex, word, FUTEX_WAIT, value, ms ? &t : NULL);
 }
 
-static inline uint64_t raw_now_ms(void)
+/* CLOCK_MONOTONIC, in nanoseconds */
+static inline uint64_t raw_now(void)
 {
-	struct timespec t = { 0, 0 };
+	struct timespec t = { 0 };
 
 	raw2(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000ull + t.tv_nsec / 1000000;
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static inline uint64_t raw_now_ms(void)
+{
+	return raw_now() / 1000000;
 }
 
 #endif

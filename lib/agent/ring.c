@@ -6,7 +6,61 @@
  */
 #include "core.h"
 
+#define FIRST 256u   /* events whose memory comes at once, at first; */
+#define CHUNK 16384u /* ... then as many as there are already, or these */
+
+/*
+ * Events of sites that are dropped at once when the ring is full, by stub.S:
+ * they take less time than the reader needs to make room for ten.
+ */
+#define SKIP 1024
+
+static_assert(MAPLE_SHM_RING % CHUNK == 0 && CHUNK % FIRST == 0 &&
+		      !((CHUNK / FIRST) & (CHUNK / FIRST - 1)),
+	      "the last chunk is whole");
+static_assert(CHUNK > MAPLE_THREADS, "slots are few beyond a chunk");
+
 bool maple_ring_shared;
+struct maple_quick maple_quick;
+static uint32_t given; /* what maple_quick.skip was set to; 0: it is counted */
+
+static_assert(MAPLE_SHM_RING - 1 == 0x3fffff, "stub.S has it");
+static_assert(MAPLE_THREAD_NONE == 0xffff, "stub.S has it");
+MAPLE_SITE_IS(pc, 0);
+MAPLE_SITE_IS(number, 8);
+MAPLE_SITE_IS(size, 12);
+MAPLE_SITE_IS(count, 16);
+MAPLE_SITE_IS(kind, 24);
+MAPLE_SITE_IS(event_flags, 25);
+MAPLE_SITE_IS(way, 28);
+MAPLE_SITE_IS(slow, 31);
+MAPLE_SELF_IS(number, 0);
+MAPLE_SELF_IS(inside, 4);
+MAPLE_SELF_IS(clock, 8);
+MAPLE_SELF_IS(events, 16);
+MAPLE_SELF_IS(stale, 24);
+MAPLE_QUICK_IS(head, 0);
+MAPLE_QUICK_IS(ring, 8);
+MAPLE_QUICK_IS(end, 16);
+MAPLE_QUICK_IS(hits, 24);
+MAPLE_QUICK_IS(pid, 32);
+MAPLE_QUICK_IS(most, 40);
+MAPLE_QUICK_IS(skip, 44);
+
+/* maple_ring_start - it is known how the run is scheduled */
+void maple_ring_start(void)
+{
+	struct maple_shm *shm = maple_shm;
+
+	maple_quick.head = &shm->head;
+	maple_quick.ring = shm->ring;
+	maple_quick.hits = shm->stats.hits;
+	maple_quick.pid = &shm->pid;
+	maple_quick.most = shm->mode != MAPLE_SHM_OBSERVE || maple_ring_shared
+				   ? 0
+			   : shm->budget ? shm->budget
+					 : ~0u;
+}
 
 static uint64_t take_slot(uint64_t *head)
 {
@@ -19,10 +73,48 @@ static uint64_t take_slot(uint64_t *head)
 }
 
 /*
+ * Whether there is no room. Every thread may stand between check and slot,
+ * hence the reserve.
+ */
+static bool full(struct maple_shm *shm)
+{
+	static uint64_t populated;
+	uint64_t head = *(volatile uint64_t *)&shm->head, end = maple_quick.end;
+	uint64_t more;
+
+	if (head < end)
+		return false;
+	end = __atomic_load_n(&shm->tail, __ATOMIC_ACQUIRE) + MAPLE_SHM_RING -
+	      MAPLE_THREADS;
+	if (populated < MAPLE_SHM_RING) {
+		if (head >= populated) {
+			/* A short run does not pay for a long one. */
+			more = !populated	   ? FIRST
+			       : populated < CHUNK ? populated
+						   : CHUNK;
+			maple_lock_populate(
+				(uint64_t)&shm->ring[populated],
+				(uint64_t)&shm->ring[populated + more]);
+			populated += more;
+		}
+		end = end < populated ? end : populated;
+	}
+	maple_quick.end = end;
+	return head >= end;
+}
+
+/* Counts what stub.S has dropped, and has it drop @next more. */
+static void skip(struct maple_shm *shm, uint32_t next)
+{
+	shm->stats.lost += given - maple_quick.skip;
+	given = maple_quick.skip = next;
+}
+
+/*
  * maple_ring_put - records one event of the calling thread
  *
- * A full ring drops it: to wait for the reader would distort the schedule.
- * Every thread may stand between check and slot, hence the reserve.
+ * A full ring drops it: to wait for the reader distorts the schedule, unless
+ * strict priorities keep everybody else waiting as well.
  */
 void maple_ring_put(unsigned int kind, const struct maple_access *acc,
 		    uint64_t value, unsigned int flags, uint32_t aux,
@@ -30,14 +122,19 @@ void maple_ring_put(unsigned int kind, const struct maple_access *acc,
 {
 	struct maple_shm *shm = maple_shm;
 	struct maple_agent_thread *self = &maple_self;
-	uint64_t tail = __atomic_load_n(&shm->tail, __ATOMIC_ACQUIRE);
 	struct maple_event *e;
 
-	if (*(volatile uint64_t *)&shm->head - tail >=
-	    MAPLE_SHM_RING - MAPLE_THREADS) {
-		shm->stats.lost++;
-		return;
+	while (full(shm)) {
+		if (!shm->lossless) {
+			shm->stats.lost++;
+			/* Change points are met in full rings, too. */
+			skip(shm, maple_quick.most && !shm->nchanges ? SKIP : 0);
+			return;
+		}
+		__builtin_ia32_pause();
 	}
+	if (__builtin_expect(given, 0))
+		skip(shm, 0);
 	e = &shm->ring[take_slot(&shm->head) & (MAPLE_SHM_RING - 1)];
 	e->addr = acc->addr;
 	e->value = value;

@@ -212,6 +212,7 @@ void maple_sched_take(void)
 	maple_ring_shared = !shm->stats.pinned;
 	if (n != MAPLE_THREAD_NONE && shm->thread[n].prio)
 		maple_sched_set(0, shm->thread[n].prio);
+	maple_ring_start();
 }
 
 /*

@@ -19,7 +19,7 @@
 #include "../plan/plan.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
-#define MAPLE_SHM_VERSION  2
+#define MAPLE_SHM_VERSION  5
 #define MAPLE_SHM_ENV	   "MAPLE_AGENT" /* /proc/PID/fd/N of the file */
 #define MAPLE_SHM_IMAGES   256
 #define MAPLE_SHM_CALLS	   65536
@@ -29,6 +29,7 @@
 #define MAPLE_SHM_EXE	   256
 #define MAPLE_SHM_RING	   (1u << 22) /* events; sparse until used */
 #define MAPLE_SHM_CHANGES  64
+#define MAPLE_SHM_THEN	   7 /* plans that may follow a run's first */
 
 /* What the agent does in the target. */
 enum maple_shm_mode {
@@ -64,6 +65,33 @@ enum maple_shm_image_state {
 	MAPLE_IMAGE_LEFT,   /* [c] not to be patched */
 	MAPLE_IMAGE_READY,  /* [c] table stands at table_at */
 	MAPLE_IMAGE_FAILED, /* [c] could not be decoded */
+};
+
+/* Whether the process is to be one that runs are forked from, stem.c. */
+enum maple_stem {
+	MAPLE_STEM_NONE,   /* [c] no: it is the run itself */
+	MAPLE_STEM_WANTED, /* [c] yes; the rest is what it answers: */
+	MAPLE_STEM_READY,
+	/* that it cannot be, for what the program has before main() */
+	MAPLE_STEM_THREADS,
+	MAPLE_STEM_FILES,
+	MAPLE_STEM_CHILDREN,
+	MAPLE_STEM_TIMERS,
+	MAPLE_STEM_MEMORY,
+	MAPLE_STEM_LIBC, /* or because libc or the kernel are too strange */
+	MAPLE_STEMS
+};
+
+#define MAPLE_STEM_FD 3 /* its socket: orders come in, answers go out */
+
+/* An order for a run; with it come the descriptors to be 0, 1 and 2. */
+struct maple_stem_order {
+	uint32_t own_group; /* a process group of its own */
+};
+
+/* The first one says what came of WANTED, the others answer an order. */
+struct maple_stem_answer {
+	int32_t value; /* enum maple_stem; the run's pid, or -errno */
 };
 
 struct maple_shm_image {
@@ -120,6 +148,7 @@ struct maple_shm_stats {
 	uint32_t refused_errno;
 	uint64_t lost;	       /* events dropped, ring full */
 	uint64_t quieted;      /* sites that used up their budget */
+	uint64_t retired;      /* groups taken out because they were quiet */
 	uint64_t nested;       /* hits inside the agent's own hook */
 	uint64_t hits[4];      /* executed hits by enum maple_way */
 	uint64_t calls;	       /* hits of interposed call sites */
@@ -139,13 +168,22 @@ struct maple_shm {
 	uint32_t version; /* [c] */
 	uint32_t size;	  /* [c] sizeof(struct maple_shm) */
 
+	/*
+	 * [a] Of the stem of profile runs, and of that of others: the run that
+	 * it has forked ahead and nobody has ordered yet; -1: it is being
+	 * forked, 0: none. A futex word, which guards read: on the first page.
+	 */
+	int32_t spare[2];
+
 	/* The order of this run. All [c], set before the program starts. */
 	uint32_t mode;	    /* enum maple_shm_mode */
 	uint32_t sched;	    /* enum maple_shm_sched */
 	int32_t cpu;	    /* to pin to, or -1 */
 	uint32_t budget;    /* events a site may record; 0: no limit */
 	uint32_t trap_rest; /* trap at observed sites that no jump reaches */
+	uint32_t stem;	    /* enum maple_stem */
 	uint32_t nchanges;
+	uint32_t lossless; /* a full ring is waited for; else events are lost */
 	uint64_t seed;
 	char exe[MAPLE_SHM_EXE]; /* glob of the executable's path or basename;
 				    "": the first program that loads us */
@@ -155,6 +193,9 @@ struct maple_shm {
 		uint32_t hit;  /* ... how-manieth hit in the whole run */
 	} change[MAPLE_SHM_CHANGES];
 	struct maple_plan plan;
+	uint32_t nthen; /* plans that follow it, in what order sites say */
+	uint32_t pad1;
+	struct maple_plan then[MAPLE_SHM_THEN];
 
 	/*
 	 * Control. `state` is [a]'s, `go` is [c]'s; both are futex words. The
@@ -172,9 +213,12 @@ struct maple_shm {
 	int32_t old_priority;
 	int32_t old_nice;
 	uint64_t old_affinity[16];
+	uint64_t entered; /* [a] when it went off to main(), raw_now(); or 0 */
 	struct maple_shm_crash crash;
 	struct maple_shm_stats stats;
 	uint64_t auto_result[16]; /* [a] struct maple_auto_result */
+	uint64_t then_result[MAPLE_SHM_THEN][16]; /* [a] of those that follow, */
+	uint64_t begun;				  /* [a] ... bit i: it began */
 
 	uint32_t nthreads; /* [a] */
 	uint32_t nimages;  /* [a] appends, [c] may read */
@@ -187,11 +231,12 @@ struct maple_shm {
 	/*
 	 * The ring. A writer takes a slot by adding to head, fills it, and
 	 * writes kind last; the reader sets kind to NONE again before it
-	 * raises tail. A full ring drops events and counts them.
+	 * raises tail. A full ring drops events and counts them. Each end has
+	 * its own cache lines, and neither looks at the other's at each event.
 	 */
-	uint64_t head; /* [a] */
-	uint64_t tail; /* [c] */
-	struct maple_event ring[MAPLE_SHM_RING];
+	uint64_t head __attribute__((aligned(128))); /* [a] */
+	uint64_t tail __attribute__((aligned(128))); /* [c] */
+	struct maple_event ring[MAPLE_SHM_RING] __attribute__((aligned(128)));
 };
 
 /* Whether the run decides about priorities and the CPU. */

@@ -8,8 +8,10 @@
  *	push %rax
  *	lahf; seto %al		all six flags
  *	cmpb $0,live(%rip)	the site has used up its budget?
- *	je 1f
- *	push %rsi
+ *	jne 0f
+ *	subl $1,left(%rip)	... a long time ago?
+ *	jne 1f
+ * 0:	push %rsi
  *	lea site(%rip),%rsi
  *	call *before(%rip)
  *	pop %rsi
@@ -35,16 +37,26 @@ static void put1(struct maple_slot *s, unsigned int byte)
 		*s->at++ = byte;
 }
 
-static void put4(struct maple_slot *s, uint32_t word)
+/* Inlined with a known @n, it is a few stores. */
+static inline void put_bytes(struct maple_slot *s, const uint8_t *bytes,
+			     unsigned int n)
 {
-	for (int i = 0; i < 4; i++)
-		put1(s, word >> (8 * i) & 0xff);
+	if ((uint64_t)(s->end - s->at) < n) {
+		s->bad = true;
+		return;
+	}
+	if (__builtin_constant_p(n)) {
+		__builtin_memcpy(s->at, bytes, n);
+	} else {
+		for (unsigned int i = 0; i < n; i++)
+			s->at[i] = bytes[i];
+	}
+	s->at += n;
 }
 
-static void put_bytes(struct maple_slot *s, const uint8_t *bytes, unsigned int n)
+static void put4(struct maple_slot *s, uint32_t word)
 {
-	for (unsigned int i = 0; i < n; i++)
-		put1(s, bytes[i]);
+	put_bytes(s, (const uint8_t *)&word, 4);
 }
 
 #define PUT(s, ...)                                              \
@@ -135,7 +147,11 @@ void maple_slot_before(struct maple_slot *s, const struct maple_agent_site *site
 	PUT(s, 0x80, 0x3d); /* cmpb $0,live(%rip) */
 	put_rel(s, (uint64_t)&site->live, 1);
 	put1(s, 0);
-	PUT(s, 0x74, 0);
+	PUT(s, 0x75, 9);    /* jne over the next two */
+	PUT(s, 0x83, 0x2d); /* subl $1,left(%rip) */
+	put_rel(s, (uint64_t)&site->left, 1);
+	put1(s, 1);
+	PUT(s, 0x75, 0);
 	skip = s->at;
 	put_call(s, site, s->base + offsetof(struct maple_slot_hooks, before));
 	if (!s->bad)

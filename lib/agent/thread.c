@@ -51,7 +51,7 @@ static void name_child(struct maple_shm_thread *t,
 /* What is shared from now on may be seen at sites that went quiet. */
 static void rearm(void)
 {
-	maple_patch_rearm();
+	maple_retire_rearm();
 	maple_call_rearm();
 }
 
@@ -101,6 +101,7 @@ void maple_agent_thread_drop(uint32_t number)
 		maple_enforce_exit(number);
 		maple_agent_leave();
 	}
+	maple_retire_dropped();
 	maple_shm->thread[number].prio = 0;
 }
 
@@ -121,10 +122,11 @@ void maple_agent_thread_start(uint32_t number, const void *stack, uint64_t size)
 	if (!shm || number >= MAPLE_THREADS)
 		return;
 	maple_agent_enter();
+	t = &shm->thread[number];
+	maple_self.events = &t->events;
 	maple_self.number = number;
 	maple_self.clock = 0;
 	maple_self.yields = 0;
-	t = &shm->thread[number];
 	t->pthread = (uint64_t)__builtin_thread_pointer();
 	t->tid = raw0(SYS_gettid);
 	t->alive = 1;

@@ -121,6 +121,23 @@ static void arm_all(void)
 	}
 }
 
+/*
+ * maple_watch_start - makes room for the descriptors, while there is one
+ * thread: growing a table that threads share takes the kernel 10 ms and more
+ */
+void maple_watch_start(void)
+{
+	for (int any = 0; any <= 2; any++) {
+		long fd = raw3(SYS_fcntl, any, DUPFD_CLOEXEC,
+			       FD_FIRST + THREADS - 1);
+
+		if (raw_failed(fd))
+			continue;
+		raw1(SYS_close, fd);
+		return;
+	}
+}
+
 /* The largest aligned part of [@at, @at + @size) that starts at @at. */
 static uint64_t part_of(uint64_t at, uint64_t size)
 {

@@ -42,6 +42,7 @@ enum maple_schedule {
 };
 
 #define MAPLE_RUN_CHANGES 64
+#define MAPLE_RUN_THEN	  7 /* plans that follow the first, at most */
 
 struct maple_change {
 	uint32_t site;
@@ -52,10 +53,13 @@ struct maple_run_order {
 	enum maple_run_kind kind;
 	enum maple_schedule schedule;  /* PROFILE, SCHEDULE */
 	const struct maple_plan *plan; /* ENFORCE */
+	const struct maple_plan *then; /* that follow it, up to ops->follow */
+	uint32_t nthen;
 	uint64_t seed;
 	uint32_t nchanges;
 	struct maple_change change[MAPLE_RUN_CHANGES];
 	uint32_t budget; /* events a site records; 0: no limit */
+	bool lossless;	 /* the program waits for whoever takes its events */
 	/* PROFILE: bytes by site number; sites to leave alone are nonzero */
 	const uint8_t *alone;
 	uint32_t nalone;
@@ -63,6 +67,7 @@ struct maple_run_order {
 	double grace;	/* seconds that it then gets, scheduled natively */
 	int in, out, err;
 	bool own_group;
+	bool fresh;  /* executed for itself, at addresses of its own */
 	bool stacks; /* of all threads, when the run fails */
 };
 
@@ -81,6 +86,7 @@ enum maple_end {
 	MAPLE_END_HANG,	    /* over the timeout; killed */
 	MAPLE_END_STOPPED,  /* by tick(); killed */
 	MAPLE_END_SLOW,	    /* it is we who take so long; killed, no verdict */
+	MAPLE_END_LEFT,	    /* it had joined us, and runs on without us */
 };
 
 struct maple_run_thread {
@@ -107,17 +113,23 @@ struct maple_run {
 	enum maple_end end;
 	int status; /* as from waitpid */
 	double seconds, cpu_seconds;
-	bool released; /* over its limit, and native from then on */
+	double entered; /* when it got to its own code; 0: not known */
+	double ended;	/* both by maple_clock_now() */
+	bool released;	/* over its limit, and native from then on */
 
 	bool delivered;
 	char why_not[256]; /* unless delivered: the cause and the mend */
 
 	struct maple_auto_result automaton;
+	uint32_t begun; /* bit i: order->then[i] was */
+	struct maple_auto_result then[MAPLE_RUN_THEN];
 	int signo; /* fatal signal, while it still stood; or 0 */
 	int failed_tid;
 	uint64_t fault, pc;
 	unsigned int nstacks;
 	struct maple_stack *stacks;
+	char no_stacks[MAPLE_ERROR_MAX]; /* why there are none, though asked
+					    for; or "" */
 
 	unsigned int nthreads;
 	struct maple_run_thread *threads;
@@ -129,6 +141,18 @@ struct maple_run {
 };
 
 struct maple_host;
+struct maple_launch;
+struct maple_launch_order;
+
+/*
+ * A process that ran before us and will after us. A run is then a stretch of
+ * its life: it ends after the order's timeout, or soon after the order was
+ * carried out, and nothing on any way out stops or kills it.
+ */
+struct maple_joined {
+	pid_t pid;
+	int pidfd;
+};
 
 struct maple_backend_options {
 	const char *program; /* its path; NULL: none yet, for a probe */
@@ -137,9 +161,11 @@ struct maple_backend_options {
 	const char *const *include;
 	const char *const *exclude;
 	const char *agent; /* path of libmaple-agent.so, or NULL */
+	bool exec;	   /* each run is executed, none forked */
 	struct maple_registry *registry;
-	const struct maple_cpu *cpu; /* the target's */
-	struct maple_host *host;     /* mapled, or NULL */
+	const struct maple_cpu *cpu;	   /* the target's */
+	struct maple_host *host;	   /* mapled, or NULL */
+	const struct maple_joined *joined; /* or NULL: we start it */
 	void (*notice)(void *ctx, const char *text);
 	void *ctx;
 };
@@ -154,6 +180,8 @@ struct maple_backend_ops {
 	const char *name;
 	/* holds a crashed program itself; if nobody does, the guard will */
 	bool keeps_crashed;
+	/* plans that may follow the first in a run; to MAPLE_RUN_THEN */
+	unsigned int follow;
 	/* sets the priorities of profile runs; else somebody beside it does */
 	bool schedules;
 	/* before the program starts; may set *@envp, to be freed */
@@ -161,9 +189,16 @@ struct maple_backend_ops {
 		       const struct maple_run_order *order, char ***envp,
 		       struct maple_error *err);
 	/*
+	 * After prepare(): the launch that the run is under way in, forked
+	 * from a process that was prepared before; NULL when it is to be
+	 * executed as @start says. NULL: it always is.
+	 */
+	struct maple_launch *(*fork)(struct maple_backend *b,
+				     const struct maple_launch_order *start);
+	/*
 	 * Process @pid stands at its entry point, everything that it is
-	 * linked with is mapped, and goes on when this returns. NULL: it is
-	 * not stopped.
+	 * linked with is mapped, and goes on when this returns; or it was
+	 * joined, and runs. NULL: it is not stopped.
 	 */
 	int (*attach)(struct maple_backend *b, pid_t pid,
 		      struct maple_error *err);
@@ -181,6 +216,10 @@ struct maple_backend_ops {
 	 * known. NULL: it replaces none.
 	 */
 	uint64_t (*return_of)(struct maple_backend *b, uint64_t slot);
+	/* whether the order has been carried out; NULL: it takes all its time */
+	bool (*done)(struct maple_backend *b);
+	/* how the joined process has ended; NULL, false: not known */
+	bool (*ended)(struct maple_backend *b, int *status);
 	/* native scheduling for all threads, for the rest of the run */
 	void (*release)(struct maple_backend *b);
 	void (*destroy)(struct maple_backend *b);
@@ -224,6 +263,9 @@ int maple_backend_run(struct maple_backend *b, struct maple_backend *beside,
 		      struct maple_error *err);
 void maple_backend_destroy(struct maple_backend *b);
 int maple_backend_errno(int e);
+struct maple_stack_returns;
+void maple_run_stacks(struct maple_run *run, const struct maple_run_order *order,
+		      pid_t pid, const struct maple_stack_returns *returns);
 void maple_run_deinit(struct maple_run *run);
 
 /* realtime.c */

@@ -36,75 +36,122 @@ static int claim(int number)
 	return -1;
 }
 
-static bool claim_any(struct maple_cpu *cpu, int first)
+/*
+ * Up to @n claims, from the last CPU down to @first, the next one only when
+ * there is no other; returns how many.
+ */
+static unsigned int claim_some(struct maple_cpu *cpus, unsigned int n, int first)
 {
+	unsigned int got = 0;
 	int i;
 
-	for (i = CPU_SETSIZE - 1; i >= first; i--) {
-		if (!CPU_ISSET(i, &cpu->before))
+	for (i = CPU_SETSIZE - 1; i >= first && got < n; i--) {
+		if (!CPU_ISSET(i, &cpus->before))
 			continue;
-		cpu->number = i;
-		cpu->lock = claim(i);
-		if (cpu->lock >= 0)
-			return true;
+		cpus[got].number = i;
+		cpus[got].lock = claim(i);
+		got += cpus[got].lock >= 0;
 	}
-	return false;
+	return got;
 }
 
-/* Our own threads get all CPUs but the target's. */
-static int leave(struct maple_cpu *cpu,
-		 void (*notice)(void *ctx, const char *text), void *ctx)
+static void let_go(struct maple_cpu *cpus, unsigned int n)
 {
-	cpu_set_t rest = cpu->before;
-
-	CPU_CLR(cpu->number, &rest);
-	if (CPU_COUNT(&rest) == 0) {
-		struct sched_param above = { MAPLE_PRIO_HOOK + 5 };
-
-		/* We sleep most of the time, but must get through. */
-		cpu->alone = true;
-		if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK,
-				       &above))
-			notice(ctx, "there is one CPU only and no permission "
-				    "to run above the target");
-		return 0;
+	while (n-- > 0) {
+		close(cpus[n].lock);
+		cpus[n].lock = -1;
 	}
-	return sched_setaffinity(0, sizeof(rest), &rest) ? -errno : 0;
+}
+
+static int begin(struct maple_cpu *cpus, unsigned int n)
+{
+	unsigned int i;
+
+	memset(cpus, 0, n * sizeof(*cpus));
+	for (i = 0; i < n; i++) {
+		cpus[i].lock = -1;
+		if (sched_getaffinity(0, sizeof(cpus->before), &cpus[i].before))
+			return -errno;
+	}
+	return 0;
+}
+
+/* What @n targets leave of our CPUs. */
+static void share_out(struct maple_cpu *cpus, unsigned int n)
+{
+	cpu_set_t rest = cpus->before;
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		CPU_CLR(cpus[i].number, &rest);
+	for (i = 0; i < n; i++) {
+		cpus[i].rest = rest;
+		cpus[i].alone = CPU_COUNT(&rest) == 0;
+	}
 }
 
 /*
- * maple_cpu_take - claims a CPU and leaves it
- * @patience: seconds to wait when other campaigns have all of them; after
- *            that one is shared, with a notice
+ * maple_cpu_leave - the calling thread gets all CPUs that have no target
  *
- * Returns 0 or -errno; -EINTR when a signal came while it waited.
+ * If there is none, it stays with @cpu's target and runs above it.
  */
-int maple_cpu_take(struct maple_cpu *cpu, double patience,
-		   void (*notice)(void *ctx, const char *text), void *ctx)
+int maple_cpu_leave(struct maple_cpu *cpu,
+		    void (*notice)(void *ctx, const char *text), void *ctx)
+{
+	struct sched_param above = { MAPLE_PRIO_HOOK + 5 };
+	cpu_set_t own;
+
+	if (!cpu->alone)
+		return sched_setaffinity(0, sizeof(cpu->rest), &cpu->rest)
+			       ? -errno
+			       : 0;
+	CPU_ZERO(&own);
+	CPU_SET(cpu->number, &own);
+	if (sched_setaffinity(0, sizeof(own), &own))
+		return -errno;
+	/* We sleep most of the time, but must get through. */
+	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &above))
+		notice(ctx, "there is no CPU without a target and no "
+			    "permission to run above it");
+	return 0;
+}
+
+/* maple_cpu_count - how many CPUs we may use; -errno */
+int maple_cpu_count(void)
+{
+	cpu_set_t all;
+
+	if (sched_getaffinity(0, sizeof(all), &all))
+		return -errno;
+	return CPU_COUNT(&all);
+}
+
+/*
+ * maple_cpu_take_some - claims @n CPUs, or those that there are
+ * @patience: seconds to wait when other campaigns have them; after that it
+ *            makes do with fewer, or shares one, with a notice
+ *
+ * All at once or none while it waits: two campaigns that each have a half
+ * would wait for each other. Returns how many, or -errno; -EINTR when a signal
+ * came while it waited.
+ */
+int maple_cpu_take_some(struct maple_cpu *cpus, unsigned int n, double patience,
+			void (*notice)(void *ctx, const char *text), void *ctx)
 {
 	struct timespec slice = { .tv_nsec = 50 * 1000 * 1000 };
+	unsigned int got, others;
 	bool told = false;
-	cpu_set_t rest;
-	int first;
+	int first, e = begin(cpus, n);
 
-	memset(cpu, 0, sizeof(*cpu));
-	cpu->lock = -1;
-	if (sched_getaffinity(0, sizeof(cpu->before), &cpu->before))
-		return -errno;
-	rest = cpu->before;
-	CPU_CLR(0, &rest);
-	first = CPU_COUNT(&rest) ? 1 : 0;
-	while (!claim_any(cpu, first)) {
-		if (patience <= 0) {
-			cpu->shared = true;
-			for (cpu->number = CPU_SETSIZE - 1;
-			     !CPU_ISSET(cpu->number, &cpu->before);
-			     cpu->number--)
-				;
-			notice(ctx, "another campaign still has the CPU: "
-				    "sharing it, expect fewer exposures");
+	if (e)
+		return e;
+	others = CPU_COUNT(&cpus->before) - CPU_ISSET(0, &cpus->before);
+	first = others < n ? 0 : 1;
+	for (;;) {
+		got = claim_some(cpus, n, first);
+		if (got == n || patience <= 0)
 			break;
-		}
+		let_go(cpus, got);
 		if (!told)
 			notice(ctx, "another campaign has the CPU: waiting");
 		told = true;
@@ -112,32 +159,60 @@ int maple_cpu_take(struct maple_cpu *cpu, double patience,
 			return -errno;
 		patience -= 0.05;
 	}
-	return leave(cpu, notice, ctx);
+	if (!got) {
+		cpus->shared = true;
+		for (cpus->number = CPU_SETSIZE - 1;
+		     !CPU_ISSET(cpus->number, &cpus->before); cpus->number--)
+			;
+		notice(ctx, "another campaign still has the CPU: sharing it, "
+			    "expect fewer exposures");
+		got = 1;
+	}
+	share_out(cpus, got);
+	return got;
+}
+
+/* maple_cpu_take - the same of one CPU, and the calling thread leaves it */
+int maple_cpu_take(struct maple_cpu *cpu, double patience,
+		   void (*notice)(void *ctx, const char *text), void *ctx)
+{
+	int e = maple_cpu_take_some(cpu, 1, patience, notice, ctx);
+
+	return e < 0 ? e : maple_cpu_leave(cpu, notice, ctx);
 }
 
 /*
- * maple_cpu_lease - the same, of mapled's CPUs, in the order of asking
+ * maple_cpu_lease_some - the same, of mapled's CPUs, in the order of asking,
+ * one by each of @hosts
  *
+ * Waits for the first one only, for the same reason: returns how many it got.
  * Errors: -EINTR when a signal came while it waited; what mapled says.
  */
-int maple_cpu_lease(struct maple_cpu *cpu, struct maple_host *host,
-		    void (*notice)(void *ctx, const char *text), void *ctx,
-		    struct maple_error *err)
+int maple_cpu_lease_some(struct maple_cpu *cpus,
+			 struct maple_host *const *hosts, unsigned int n,
+			 void (*notice)(void *ctx, const char *text), void *ctx,
+			 struct maple_error *err)
 {
-	int e;
+	int e = begin(cpus, n);
+	unsigned int i;
 
-	memset(cpu, 0, sizeof(*cpu));
-	cpu->lock = -1;
-	if (sched_getaffinity(0, sizeof(cpu->before), &cpu->before))
-		return maple_error_set(err, errno, "our CPUs: %m");
-	e = maple_host_lease(host, &cpu->before, notice, ctx, &cpu->number, err);
 	if (e)
-		return e;
-	cpu->host = host;
-	e = leave(cpu, notice, ctx);
-	return e ? maple_error_set(err, -e, "cannot leave CPU %d: %s",
-				   cpu->number, strerror(-e))
-		 : 0;
+		return maple_error_set(err, -e, "our CPUs: %s", strerror(-e));
+	for (i = 0; i < n; i++) {
+		e = maple_host_lease(hosts[i], &cpus[i].before, i == 0, notice,
+				     ctx, &cpus[i].number, err);
+		if (e == -EBUSY && i)
+			break;
+		if (e)
+			goto undo;
+		cpus[i].host = hosts[i];
+	}
+	share_out(cpus, i);
+	return (int)i;
+undo:
+	while (i-- > 0)
+		maple_host_give_back(hosts[i]);
+	return e;
 }
 
 /* maple_cpu_give_back - gives up the claim and returns to our own CPUs */

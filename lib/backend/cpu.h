@@ -14,8 +14,9 @@ struct maple_cpu {
 	int lock;		 /* held while it is ours */
 	struct maple_host *host; /* it has lent it, and keeps the lock */
 	bool shared;		 /* another campaign had them all */
-	bool alone;	  /* there is no other CPU: we run on it as well */
+	bool alone;	  /* no CPU is without a target: we run on it too */
 	cpu_set_t before; /* our own affinity before */
+	cpu_set_t rest;	  /* what targets leave of that */
 };
 
 int maple_cpu_take(struct maple_cpu *cpu, double patience,
@@ -23,6 +24,15 @@ int maple_cpu_take(struct maple_cpu *cpu, double patience,
 int maple_cpu_lease(struct maple_cpu *cpu, struct maple_host *host,
 		    void (*notice)(void *ctx, const char *text), void *ctx,
 		    struct maple_error *err);
+int maple_cpu_take_some(struct maple_cpu *cpus, unsigned int n, double patience,
+			void (*notice)(void *ctx, const char *text), void *ctx);
+int maple_cpu_lease_some(struct maple_cpu *cpus,
+			 struct maple_host *const *hosts, unsigned int n,
+			 void (*notice)(void *ctx, const char *text), void *ctx,
+			 struct maple_error *err);
+int maple_cpu_count(void);
+int maple_cpu_leave(struct maple_cpu *cpu,
+		    void (*notice)(void *ctx, const char *text), void *ctx);
 void maple_cpu_give_back(struct maple_cpu *cpu);
 
 #endif

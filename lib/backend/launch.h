@@ -22,6 +22,9 @@ struct maple_launch_order {
 	const char *exe;       /* ... at that of the first that matches */
 	bool keep_crashed;     /* stop_at_entry: a crash waits to be seen */
 	int cpu;	       /* keep_crashed: the target's, or -1 */
+	bool stem;	       /* it waits for maple_launch_fork(); linger */
+	/* Of a stem, shared with it: what it has forked ahead, or NULL; shm.h */
+	const int32_t *spare;
 };
 
 /* A fatal signal, about to be delivered. */
@@ -33,8 +36,9 @@ struct maple_crash {
 };
 
 struct maple_launch {
+	struct maple_launch *next; /* of those that have a guard */
 	pid_t guard;
-	pid_t pid;     /* the program itself */
+	pid_t pid;     /* the program itself; a stem's run, 0: none */
 	int control;   /* closing it takes everything down */
 	int news;      /* readable when the guard has something to say */
 	pid_t stopped; /* stands at its entry point; 0: not yet, or gone on */
@@ -44,6 +48,13 @@ struct maple_launch {
 	bool orphaned; /* the guard was killed: the tree has come to us */
 	int status;    /* as from waitpid, once ended */
 	struct rusage usage;
+
+	/* Of a stem; the rest is about the run that it was forked for. */
+	pid_t stem;
+	int orders; /* its socket, or -1 */
+	bool gone;  /* it has ended */
+	bool left;  /* something of a run that has ended */
+	bool cleared;
 };
 
 int maple_launch_start(struct maple_launch *launch,
@@ -57,5 +68,11 @@ bool maple_launch_crashed(struct maple_launch *launch,
 void maple_launch_let_die(struct maple_launch *launch);
 bool maple_launch_left(struct maple_launch *launch);
 void maple_launch_finish(struct maple_launch *launch);
+
+bool maple_launch_answers(struct maple_launch *launch, double within,
+			  int32_t *answer);
+int maple_launch_fork(struct maple_launch *launch,
+		      const struct maple_launch_order *order);
+void maple_launch_clear(struct maple_launch *launch);
 
 #endif

@@ -67,6 +67,8 @@ const char *maple_pair_name(const struct maple_pair_choice *choice)
 				      [MAPLE_HALF_MODULE] = "ebpf+module" },
 	};
 
+	if (choice->alone)
+		return halves[choice->observe].name;
 	return choice->apart ? "agent+agent"
 			     : names[choice->observe][choice->enforce];
 }
@@ -92,6 +94,7 @@ int maple_pair_parse(const char *text, struct maple_pair_choice *choice)
 	choice->observe = first;
 	choice->enforce = second;
 	choice->apart = *plus && first == second;
+	choice->alone = false;
 	return 0;
 }
 
@@ -202,6 +205,37 @@ int maple_pair_choose(const char *wanted,
 	return choose_best(choice, err);
 }
 
+/*
+ * maple_pair_choose_joined - the same for a process that runs already: only
+ * from outside; without maple.ko, nobody enforces
+ */
+int maple_pair_choose_joined(const struct maple_backend_options *options,
+			     struct maple_pair_choice *choice,
+			     struct maple_error *err)
+{
+	struct maple_ability *ebpf, *module;
+	char text[SAID];
+
+	memset(choice, 0, sizeof(*choice));
+	ebpf = &choice->ability[MAPLE_HALF_EBPF];
+	module = &choice->ability[MAPLE_HALF_MODULE];
+	halves[MAPLE_HALF_EBPF].probe(options->host, ebpf);
+	halves[MAPLE_HALF_MODULE].probe(options->host, module);
+	choice->observe = MAPLE_HALF_EBPF;
+	choice->enforce = MAPLE_HALF_MODULE;
+	if (ebpf->error)
+		return refuse(choice, MAPLE_HALF_EBPF, MAPLE_HALF_MODULE,
+			      "a running program is observed by eBPF: ", err);
+	choice->alone = module->error;
+	if (choice->alone)
+		say(text, module);
+	else
+		snprintf(text, sizeof(text), "maple.ko is there");
+	snprintf(choice->why, sizeof(choice->why), "%s%.200s",
+		 choice->alone ? "nothing is enforced: " : "", text);
+	return 0;
+}
+
 static int open_halves(struct maple_pair *pair,
 		       const struct maple_pair_choice *choice,
 		       const struct maple_backend_options *options,
@@ -212,7 +246,7 @@ static int open_halves(struct maple_pair *pair,
 
 	with.cpu = &pair->cpu;
 	e = halves[choice->observe].create(&with, &pair->observe, err);
-	if (e)
+	if (e || choice->alone)
 		return e;
 	if (choice->enforce == choice->observe && !choice->apart) {
 		pair->enforce = pair->observe;
@@ -227,10 +261,19 @@ static int take_cpu(struct maple_cpu *cpu,
 {
 	int e;
 
-	if (options->host)
-		return maple_cpu_lease(cpu, options->host, options->notice,
-				       options->ctx, err);
-	e = maple_cpu_take(cpu, patience, options->notice, options->ctx);
+	if (options->cpu) {
+		*cpu = *options->cpu;
+		return 0;
+	}
+	if (options->host) {
+		e = maple_cpu_lease_some(cpu, &options->host, 1,
+					 options->notice, options->ctx, err);
+		if (e < 0)
+			return e;
+		e = maple_cpu_leave(cpu, options->notice, options->ctx);
+	} else {
+		e = maple_cpu_take(cpu, patience, options->notice, options->ctx);
+	}
 	return e ? maple_error_set(err, -e, "no CPU for the target: %s",
 				   strerror(-e))
 		 : 0;
@@ -238,10 +281,11 @@ static int take_cpu(struct maple_cpu *cpu,
 
 /*
  * maple_pair_create - the two backends that @choice names, for the program in
- * @options (whose cpu is ours to fill), and a CPU for it
+ * @options, and a CPU for it
  * @patience: seconds to wait for a CPU of its own
  *
- * We leave that CPU until maple_pair_destroy().
+ * If @options has no CPU, one is taken, and the calling thread leaves it until
+ * maple_pair_destroy(); if it has, its claim is the pair's from here on.
  */
 int maple_pair_create(const struct maple_pair_choice *choice,
 		      const struct maple_backend_options *options,
@@ -253,7 +297,8 @@ int maple_pair_create(const struct maple_pair_choice *choice,
 
 	if (!pair)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	e = take_cpu(&pair->cpu, options, patience, err);
+	pair->cpu.number = pair->cpu.lock = -1;
+	e = choice->alone ? 0 : take_cpu(&pair->cpu, options, patience, err);
 	if (e) {
 		free(pair);
 		return e;
@@ -275,7 +320,8 @@ void maple_pair_destroy(struct maple_pair *pair)
 	maple_backend_destroy(pair->observe);
 	if (pair->enforce != pair->observe)
 		maple_backend_destroy(pair->enforce);
-	maple_cpu_give_back(&pair->cpu);
+	if (pair->cpu.number >= 0)
+		maple_cpu_give_back(&pair->cpu);
 	free(pair);
 }
 
@@ -289,13 +335,16 @@ int maple_pair_run(struct maple_pair *pair, const struct maple_run_order *order,
 		   const struct maple_run_sink *sink, struct maple_run *run,
 		   struct maple_error *err)
 {
-	struct maple_backend *beside = NULL;
+	struct maple_backend *beside = NULL, *b = pair->observe;
+	int e;
 
 	if (order->kind == MAPLE_RUN_ENFORCE)
-		return maple_backend_run(pair->enforce, NULL, order, sink, run,
-					 err);
+		b = pair->enforce;
 	if (order->kind == MAPLE_RUN_PROFILE &&
 	    pair->enforce != pair->observe && !pair->observe->ops->schedules)
 		beside = pair->enforce;
-	return maple_backend_run(pair->observe, beside, order, sink, run, err);
+	e = maple_backend_run(b, beside, order, sink, run, err);
+	if (!e && run->end == MAPLE_END_ITSELF && pair->observe->ops->ended)
+		pair->observe->ops->ended(pair->observe, &run->status);
+	return e;
 }

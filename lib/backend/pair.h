@@ -16,12 +16,13 @@ struct maple_pair_choice {
 	struct maple_ability ability[MAPLE_HALVES];
 	enum maple_half observe, enforce;
 	bool apart;    /* two of the same */
+	bool alone;    /* nobody enforces */
 	char why[256]; /* a sentence: why these, and not the better */
 };
 
 struct maple_pair {
-	struct maple_backend *observe, *enforce;
-	struct maple_cpu cpu;
+	struct maple_backend *observe, *enforce; /* alone: NULL */
+	struct maple_cpu cpu; /* number -1: none, nobody enforces */
 };
 
 const char *maple_half_name(enum maple_half half);
@@ -34,6 +35,9 @@ void maple_pair_look(const struct maple_backend_options *options,
 int maple_pair_choose(const char *wanted,
 		      const struct maple_backend_options *options,
 		      struct maple_pair_choice *choice, struct maple_error *err);
+int maple_pair_choose_joined(const struct maple_backend_options *options,
+			     struct maple_pair_choice *choice,
+			     struct maple_error *err);
 
 int maple_pair_create(const struct maple_pair_choice *choice,
 		      const struct maple_backend_options *options,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include "process.h"
 
@@ -84,18 +85,24 @@ enum maple_wait maple_process_wait(pid_t pid, pid_t tid, uint64_t *futex)
 /* maple_process_cpu - CPU time that @tid has used, and its state letter */
 bool maple_process_cpu(pid_t pid, pid_t tid, uint64_t *ns, char *state)
 {
-	unsigned long long used;
+	unsigned long long used, user, kernel;
 	char buf[512], *paren;
+	bool exact;
 
-	if (slurp(pid, tid, "schedstat", buf, sizeof(buf)) < 0 ||
-	    sscanf(buf, "%llu", &used) != 1)
-		return false;
+	/* Not every kernel keeps it; ticks, then, must do. */
+	exact = slurp(pid, tid, "schedstat", buf, sizeof(buf)) >= 0 &&
+		sscanf(buf, "%llu", &used) == 1;
 	if (slurp(pid, tid, "stat", buf, sizeof(buf)) < 0)
 		return false;
 	paren = strrchr(buf, ')');
-	if (!paren || sscanf(paren + 1, " %c", state) != 1)
+	if (!paren ||
+	    sscanf(paren + 1,
+		   " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu",
+		   state, &user, &kernel) != 3)
 		return false;
-	*ns = used;
+	*ns = exact ? used
+		    : (user + kernel) * (1000000000ull /
+					 (unsigned long)sysconf(_SC_CLK_TCK));
 	return true;
 }
 
@@ -136,4 +143,85 @@ bool maple_process_stuck(pid_t pid, uint64_t *stamp)
 	}
 	*stamp = sum;
 	return true;
+}
+
+#define CYCLE_MOST 1024 /* threads */
+
+/* How a pthread_mutex_t begins, whose first word is the futex. */
+struct mutex {
+	int32_t lock;
+	uint32_t count;
+	int32_t owner;
+	uint32_t users;
+};
+
+#define CONTENDED 2 /* lock, while somebody waits */
+
+struct waiter {
+	pid_t tid, owner;
+	uint64_t futex;
+};
+
+/* Who holds the mutex of whose word a thread waits: glibc has it beside. */
+static pid_t owner_of(pid_t pid, uint64_t futex)
+{
+	struct mutex mutex;
+	struct iovec here = { &mutex, sizeof(mutex) };
+	struct iovec there = { (void *)futex, sizeof(mutex) };
+
+	if (process_vm_readv(pid, &here, 1, &there, 1, 0) != sizeof(mutex) ||
+	    mutex.lock != CONTENDED || !mutex.users)
+		return 0;
+	return mutex.owner;
+}
+
+static int find_waiters(pid_t pid, struct waiter *waiter)
+{
+	pid_t tids[CYCLE_MOST];
+	int n = maple_process_threads(pid, tids, CYCLE_MOST), found = 0;
+	uint64_t futex;
+
+	for (int i = 0; i < n; i++)
+		if (maple_process_wait(pid, tids[i], &futex) ==
+		    MAPLE_WAIT_FOREVER)
+			waiter[found++] = (struct waiter){ tids[i],
+							   owner_of(pid, futex),
+							   futex };
+	return found;
+}
+
+static const struct waiter *find_waiter(const struct waiter *waiter, int n,
+					pid_t tid)
+{
+	for (int i = 0; i < n; i++)
+		if (waiter[i].tid == tid)
+			return &waiter[i];
+	return NULL;
+}
+
+/*
+ * maple_process_cycle - whether some threads of @pid wait for mutexes that
+ * they hold from each other, whatever the others do
+ * @stamp: as of maple_process_stuck()
+ */
+bool maple_process_cycle(pid_t pid, uint64_t *stamp)
+{
+	struct waiter waiter[CYCLE_MOST];
+	int n = find_waiters(pid, waiter), steps;
+	const struct waiter *at;
+	uint64_t sum;
+
+	for (int i = 0; i < n; i++) {
+		sum = 1;
+		steps = 0;
+		for (at = &waiter[i]; at && steps++ < n;) {
+			sum = sum * 31 + at->futex + switches(pid, at->tid);
+			at = find_waiter(waiter, n, at->owner);
+			if (at != &waiter[i])
+				continue;
+			*stamp = sum;
+			return true;
+		}
+	}
+	return false;
 }

@@ -18,5 +18,6 @@ enum maple_wait maple_process_wait(pid_t pid, pid_t tid, uint64_t *futex);
 int maple_process_threads(pid_t pid, pid_t *tids, int max);
 bool maple_process_cpu(pid_t pid, pid_t tid, uint64_t *ns, char *state);
 bool maple_process_stuck(pid_t pid, uint64_t *stamp);
+bool maple_process_cycle(pid_t pid, uint64_t *stamp);
 
 #endif

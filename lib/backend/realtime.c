@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Permission for real-time priorities: asking for it, and passing it on. */
 #include <errno.h>
+#include <grp.h>
 #include <linux/capability.h>
+#include <pwd.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -71,6 +74,41 @@ static int try_out(struct maple_error *err)
 }
 
 /*
+ * What gives us the right. Where our packages are installed there is a group
+ * for it, whose members have it from their next login on.
+ */
+static void say_mend(char *text, size_t size)
+{
+	const struct passwd *pw = getpwuid(geteuid());
+	char user[64];
+	struct group *group;
+
+	snprintf(user, sizeof(user), "%.63s", pw ? pw->pw_name : "YOUR-USER");
+	group = getgrnam("maple");
+	if (!group || !pw) {
+		snprintf(text, size,
+			 "run as root, or allow them with `sudo setcap "
+			 "cap_sys_nice+ep \"$(command -v mapletest)\"`, or "
+			 "with the line `%s - rtprio 99` in "
+			 "/etc/security/limits.conf and a new login, or start "
+			 "mapled",
+			 user);
+		return;
+	}
+	for (char **member = group->gr_mem; *member; member++)
+		if (!strcmp(*member, user)) {
+			snprintf(text, size,
+				 "%s is in group maple from the next login "
+				 "on: log in again",
+				 user);
+			return;
+		}
+	snprintf(text, size,
+		 "sudo usermod -aG maple %s, then log in again; or run as root",
+		 user);
+}
+
+/*
  * maple_realtime_probe - whether we may use them, asking @host if not
  * @host: mapled, or NULL
  *
@@ -79,6 +117,7 @@ static int try_out(struct maple_error *err)
 int maple_realtime_probe(struct maple_host *host, struct maple_error *err)
 {
 	struct maple_error why = { "" };
+	char mend[256];
 	int e = try_out(&why);
 
 	if (e == -EPERM && host) {
@@ -90,11 +129,8 @@ int maple_realtime_probe(struct maple_host *host, struct maple_error *err)
 		return 0;
 	if (e != -EPERM)
 		return maple_error_set(err, -e, "%s", why.text);
-	return maple_error_set(
-		err, EPERM,
-		"real-time priorities are refused (%.200s): run as root, or "
-		"allow them with `sudo setcap cap_sys_nice+ep \"$(command -v "
-		"mapletest)\"`, or with the line `%s - rtprio 99` in "
-		"/etc/security/limits.conf and a new login, or start mapled",
-		why.text, "YOUR-USER");
+	say_mend(mend, sizeof(mend));
+	return maple_error_set(err, EPERM,
+			       "real-time priorities are refused (%.200s): %s",
+			       why.text, mend);
 }

@@ -20,18 +20,21 @@
 
 #define STUCK_EVERY 0.2 /* seconds between two looks; stuck in both: dead */
 #define SLOW_TIMES  10	/* the time limit, while a slow observer is busy */
+#define AFTERMATH   0.5 /* seconds in which a forced order shows what it does */
 
 struct watch {
-	struct maple_launch launch;
-	struct maple_backend *half[2]; /* the second may be NULL */
-	bool stops;		       /* some half is to be attached, */
-	bool attached;		       /* ... and was */
-	pid_t program;		       /* of a native run, where it is known */
+	struct maple_launch own, *launch;  /* the latter may be a stem's */
+	const struct maple_joined *joined; /* instead of launch; or NULL */
+	struct maple_backend *half[2];	   /* the second may be NULL */
+	bool stops;			   /* some half is to be attached, */
+	bool attached;			   /* ... and was */
+	pid_t program; /* of a native run, where it is known */
 	double began;
 	double served; /* when the halves were last asked */
 	double ended;  /* when the program did; 0 before */
 	double looked; /* when stuckness was last looked at */
 	double heard;  /* when the last event from outside came */
+	double done;   /* when the order was carried out; 0: not yet */
 	bool stuck;
 	bool released;
 	uint64_t stamp;
@@ -47,7 +50,9 @@ static bool deadlocked(struct watch *w, pid_t pid, double at)
 	if (!pid || at - w->looked < STUCK_EVERY)
 		return false;
 	w->looked = at;
-	w->stuck = maple_process_stuck(pid, &w->stamp);
+	/* Of a server, some threads always wait for the world outside. */
+	w->stuck = maple_process_stuck(pid, &w->stamp) ||
+		   (w->joined && maple_process_cycle(pid, &w->stamp));
 	return was && w->stuck && stamp == w->stamp;
 }
 
@@ -64,14 +69,23 @@ static bool lingers(const struct watch *w, double since)
 	return false;
 }
 
+static bool has_ended(const struct maple_joined *joined)
+{
+	struct pollfd pfd = { .fd = joined->pidfd, .events = POLLIN };
+
+	return poll(&pfd, 1, 0) > 0;
+}
+
 /* Whether nothing of the run is left to watch. */
 static bool over(struct watch *w, double at)
 {
-	if (!maple_launch_ended(&w->launch))
+	if (w->joined)
+		return has_ended(w->joined);
+	if (!maple_launch_ended(w->launch))
 		return false;
 	if (!w->ended)
 		w->ended = at;
-	return !maple_launch_left(&w->launch) || !lingers(w, at - w->ended);
+	return !maple_launch_left(w->launch) || !lingers(w, at - w->ended);
 }
 
 /* Short sleeps at first, when the agent has questions; longer ones later. */
@@ -80,6 +94,18 @@ static int nap(double elapsed)
 	if (elapsed < 0.05)
 		return 1;
 	return elapsed < 1 ? 2 : 5;
+}
+
+/* Whether a joined process has been observed, or forced, for long enough. */
+static bool leaves(struct watch *w, const struct maple_run_order *order,
+		   double at)
+{
+	const struct maple_backend_ops *ops = w->half[0]->ops;
+
+	if (!w->done && ops->done && ops->done(w->half[0]))
+		w->done = at;
+	return at - w->began > order->timeout ||
+	       (w->done && at - w->done > AFTERMATH);
 }
 
 /*
@@ -157,7 +183,7 @@ static void collect_stacks(struct watch *w, struct maple_run *run,
 	if (!pid || !order->stacks || run->stacks)
 		return;
 	collect_waits(run, pid);
-	maple_stack_collect(pid, &returns, &run->stacks, &run->nstacks, NULL);
+	maple_run_stacks(run, order, pid, &returns);
 }
 
 /*
@@ -179,7 +205,8 @@ int maple_backend_errno(int e)
 /* It stands at its entry: everything in place, and off it goes. */
 static int attach(struct watch *w, struct maple_error *err)
 {
-	pid_t pid = maple_launch_stopped(&w->launch);
+	pid_t pid = w->joined ? w->joined->pid
+			      : maple_launch_stopped(w->launch);
 	const struct maple_backend_ops *ops;
 	unsigned int i;
 	int e = 0;
@@ -194,8 +221,8 @@ static int attach(struct watch *w, struct maple_error *err)
 	w->attached = true;
 	/* What all this took is not the program's. */
 	w->began = w->looked = maple_clock_now();
-	if (!e)
-		maple_launch_go(&w->launch);
+	if (!e && !w->joined)
+		maple_launch_go(w->launch);
 	return maple_backend_errno(e);
 }
 
@@ -206,16 +233,14 @@ static void look_at_crash(struct watch *w, const struct maple_run_order *order,
 	const struct maple_stack_returns returns = { w, find_return };
 	struct maple_crash crash;
 
-	if (!w->stops || !maple_launch_crashed(&w->launch, &crash))
+	if (!w->stops || w->joined || !maple_launch_crashed(w->launch, &crash))
 		return;
 	run->signo = crash.signo;
 	run->failed_tid = crash.tid;
 	run->fault = crash.address;
 	run->pc = crash.pc;
-	if (order->stacks && !run->stacks)
-		maple_stack_collect(crash.pid, &returns, &run->stacks,
-				    &run->nstacks, NULL);
-	maple_launch_let_die(&w->launch);
+	maple_run_stacks(run, order, crash.pid, &returns);
+	maple_launch_let_die(w->launch);
 }
 
 /* The pid to watch is the first half's; 0 while there is none. */
@@ -240,7 +265,9 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 		      const struct maple_run_sink *sink, struct maple_run *run,
 		      struct maple_run *beside, struct maple_error *err)
 {
-	struct pollfd pfd = { .fd = w->launch.news, .events = POLLIN };
+	struct pollfd pfd = { .fd = w->joined ? w->joined->pidfd
+					      : w->launch->news,
+			      .events = POLLIN };
 	double at;
 	pid_t pid;
 	int e;
@@ -254,8 +281,14 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 		pid = w->half[0] ? serve(w, order, sink, run, beside)
 				 : w->program;
 		look_at_crash(w, order, run);
-		if (exceeds(w, order, at, &run->end)) {
-			collect_stacks(w, run, order, pid ? pid : w->launch.pid);
+		if (w->joined) {
+			if (leaves(w, order, at)) {
+				run->end = MAPLE_END_LEFT;
+				break;
+			}
+		} else if (exceeds(w, order, at, &run->end)) {
+			collect_stacks(w, run, order,
+				       pid ? pid : w->launch->pid);
 			break;
 		}
 		run->end = MAPLE_END_ITSELF;
@@ -264,13 +297,32 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 			run->end = MAPLE_END_DEADLOCK;
 			break;
 		}
-		if (sink->tick && !sink->tick(sink->ctx, w->launch.pid)) {
-			run->end = MAPLE_END_STOPPED;
+		if (sink->tick && !sink->tick(sink->ctx, w->launch->pid)) {
+			run->end = w->joined ? MAPLE_END_LEFT
+					     : MAPLE_END_STOPPED;
 			break;
 		}
 		poll(&pfd, 1, nap(at - w->began));
 	}
 	return 0;
+}
+
+/* A run that needs not be executed, but forked; else NULL. */
+static struct maple_launch *branch_off(struct watch *w,
+				       const struct maple_launch_order *order)
+{
+	struct maple_backend *b = w->half[0];
+
+	return b->ops->fork && !w->half[1] ? b->ops->fork(b, order) : NULL;
+}
+
+/* Nothing of the run is left after that. */
+static void end(struct watch *w)
+{
+	if (w->launch->stem)
+		maple_launch_clear(w->launch);
+	else
+		maple_launch_finish(w->launch);
 }
 
 static int start(struct watch *w, const struct maple_backend *b, char **envp,
@@ -301,18 +353,31 @@ static int start(struct watch *w, const struct maple_backend *b, char **envp,
 		w->stops |= w->half[i]->ops->attach != NULL;
 		kept |= w->half[i]->ops->keeps_crashed;
 	}
+	w->joined = b->options.joined;
+	if (w->joined) {
+		assert(w->stops);
+		w->launch = &w->own;
+		w->began = w->looked = maple_clock_now();
+		return 0;
+	}
 	start.stop_at_entry = w->stops;
 	start.keep_crashed = w->stops && !kept;
+	w->launch = native ? NULL : branch_off(w, &start);
 	w->began = w->looked = maple_clock_now();
-	e = maple_launch_start(&w->launch, &start, err);
+	if (w->launch) {
+		e = 0;
+	} else {
+		w->launch = &w->own;
+		e = maple_launch_start(w->launch, &start, err);
+	}
 	if (!b->options.exe)
-		w->program = w->launch.pid;
+		w->program = w->launch->pid;
 	if (!e && b->options.host) {
-		const pid_t ours[] = { w->launch.guard, w->launch.pid };
+		const pid_t ours[] = { w->launch->guard, w->launch->pid };
 
 		e = maple_host_target(b->options.host, ours, 2, err);
 		if (e)
-			maple_launch_finish(&w->launch);
+			end(w);
 	}
 	return e;
 }
@@ -320,12 +385,16 @@ static int start(struct watch *w, const struct maple_backend *b, char **envp,
 /* What is true of the run whoever watched it. */
 static void conclude(struct watch *w, struct maple_run *run)
 {
-	const struct rusage *usage = &w->launch.usage;
+	const struct rusage *usage = &w->launch->usage;
 
 	run->seconds = maple_clock_now() - w->began;
+	run->ended = w->ended ? w->ended : w->began + run->seconds;
+	run->entered = w->attached ? w->began : 0;
 	run->released = w->released;
-	maple_launch_finish(&w->launch);
-	run->status = w->launch.status;
+	if (w->joined)
+		return;
+	end(w);
+	run->status = w->launch->status;
 	run->cpu_seconds =
 		usage->ru_utime.tv_sec + usage->ru_stime.tv_sec +
 		(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1e-6;
@@ -454,6 +523,22 @@ int maple_backend_run(struct maple_backend *b, struct maple_backend *beside,
 	maple_run_deinit(&other);
 	free(envp);
 	return e;
+}
+
+/*
+ * maple_run_stacks - the stacks of @pid's threads, if the order asks for them
+ * and there are none yet
+ */
+void maple_run_stacks(struct maple_run *run, const struct maple_run_order *order,
+		      pid_t pid, const struct maple_stack_returns *returns)
+{
+	struct maple_error err;
+
+	if (!order->stacks || run->stacks)
+		return;
+	run->no_stacks[0] = '\0';
+	if (maple_stack_collect(pid, returns, &run->stacks, &run->nstacks, &err))
+		snprintf(run->no_stacks, sizeof(run->no_stacks), "%s", err.text);
 }
 
 /* maple_run_deinit - frees what a run owns */

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +25,7 @@
 
 #define FRAMES	    48
 #define THREADS	    64
-#define PATIENCE_MS 2000 /* for all threads to stop */
+#define PATIENCE_MS 10000 /* for all threads to stop */
 
 /* A stopped thread, and the signal that it was about to get. */
 struct stopped {
@@ -137,6 +139,7 @@ static int stop_all(pid_t pid, struct stopped *at)
 	return i < kept ? -kept : kept;
 }
 
+/* Who has not stopped is let go when the thread ends that we are. */
 static void let_go(const struct stopped *at, int n)
 {
 	int i;
@@ -252,42 +255,83 @@ static int walk_all(struct walk *walk, pid_t pid, struct maple_error *err)
 	return e;
 }
 
+struct collection {
+	pid_t pid;
+	struct walk walk;
+	struct maple_error *err;
+	int e;
+};
+
+static void *collect(void *arg)
+{
+	struct collection *c = arg;
+	struct walk *walk = &c->walk;
+	int n = stop_all(c->pid, walk->at);
+
+	walk->nat = n > 0 ? n : 0;
+	if (n > 0)
+		c->e = walk_all(walk, c->pid, c->err);
+	else
+		c->e = maple_error_set(c->err, n ? EBUSY : ESRCH,
+				       "the threads of process %d cannot be "
+				       "stopped",
+				       c->pid);
+	let_go(walk->at, abs(n));
+	if (!c->e && !walk->n)
+		c->e = maple_error_set(c->err, ESRCH, "no stack to be had");
+	return NULL;
+}
+
+/* A thread's tracees are free when it ends, whatever they were doing. */
+static int in_thread(struct collection *c)
+{
+	sigset_t all, before;
+	pthread_t thread;
+	int e;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	e = pthread_create(&thread, NULL, collect, c);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (e)
+		return maple_error_set(c->err, e,
+				       "no thread to read the stacks of "
+				       "process %d: %s",
+				       c->pid, strerror(e));
+	pthread_join(thread, NULL);
+	return c->e;
+}
+
 /*
  * maple_stack_collect - the stacks of all threads of @pid, as far as they can
  * be unwound; at most 64 threads and 48 frames each
- * @returns: asked for return addresses that are not on the stacks; or NULL
+ * @returns: asked for return addresses that are not on the stacks, from
+ *           another thread while the caller waits; or NULL
  *
- * The caller frees *@stacks with maple_stack_destroy().
+ * Nobody is traced any more when it returns. The caller frees *@stacks with
+ * maple_stack_destroy().
  */
 int maple_stack_collect(pid_t pid, const struct maple_stack_returns *returns,
 			struct maple_stack **stacks, unsigned int *nstacks,
 			struct maple_error *err)
 {
-	struct walk walk = { .returns = returns, .memory = -1 };
-	int n, e;
+	struct collection c = { .pid = pid,
+				.walk = { .returns = returns, .memory = -1 },
+				.err = err };
+	int e;
 
 	*stacks = NULL;
 	*nstacks = 0;
-	walk.stacks = calloc(THREADS, sizeof(*walk.stacks));
-	if (!walk.stacks)
+	c.walk.stacks = calloc(THREADS, sizeof(*c.walk.stacks));
+	if (!c.walk.stacks)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	n = stop_all(pid, walk.at);
-	walk.nat = n > 0 ? n : 0;
-	if (n > 0)
-		e = walk_all(&walk, pid, err);
-	else
-		e = maple_error_set(err, n ? EBUSY : ESRCH,
-				    "the threads of process %d cannot be "
-				    "stopped",
-				    pid);
-	let_go(walk.at, abs(n));
-	if (e || !walk.n) {
-		free(walk.stacks);
-		return e ? e
-			 : maple_error_set(err, ESRCH, "no stack to be had");
+	e = in_thread(&c);
+	if (e) {
+		maple_stack_destroy(c.walk.stacks, c.walk.n);
+		return e;
 	}
-	*stacks = walk.stacks;
-	*nstacks = walk.n;
+	*stacks = c.walk.stacks;
+	*nstacks = c.walk.n;
 	return 0;
 }
 

@@ -15,7 +15,8 @@ static bool runs_used_up(const struct maple_campaign *c)
 	const struct maple_runs *runs = &c->result->runs;
 
 	return c->options->max_runs &&
-	       runs->profile + runs->enforced >= c->options->max_runs;
+	       runs->profile + runs->enforced + c->lanes.underway >=
+		       c->options->max_runs;
 }
 
 /* ---- findings ---- */
@@ -36,7 +37,12 @@ static bool seen_again(struct maple_finding **findings, unsigned int n,
 static bool known(struct maple_campaign *c, const struct maple_finding *f)
 {
 	struct maple_campaign_result *r = c->result;
+	unsigned int i;
 
+	for (i = 0; i < c->lanes.n; i++)
+		if (c->lanes.lane[i].confirming &&
+		    seen_again(&c->lanes.lane[i].confirming, 1, f))
+			return true;
 	return seen_again(r->findings, r->nfindings, f) ||
 	       seen_again(r->suppressed, r->nsuppressed, f);
 }
@@ -80,18 +86,23 @@ static int confirm_and_keep(struct maple_campaign *c,
 			    struct maple_trial *trial)
 {
 	struct maple_campaign_result *r = c->result;
+	struct maple_lane *lane = c->lanes.turn;
 	enum maple_phase phase = c->phase;
 	int e;
 
+	if (!c->options->keep_going)
+		maple_lane_win(c);
 	if (!r->first_finding_runs) {
 		r->first_finding_runs = r->runs.profile + r->runs.enforced;
 		r->first_finding_seconds = maple_clock_now() - c->began;
 	}
 	/* What is stored now survives us; the control is added below. */
 	e = maple_memo_finding_store(c->memo, c->memo_campaign, finding, c->err);
-	if (!e && !c->options->no_confirm) {
+	if (!e && !c->options->no_confirm && !c->attached) {
 		maple_campaign_enter(c, MAPLE_PHASE_CONFIRM);
+		lane->confirming = finding;
 		e = maple_confirm(c, finding, trial);
+		lane->confirming = NULL;
 		c->phase = phase;
 	}
 	if (e) {
@@ -106,9 +117,14 @@ static int confirm_and_keep(struct maple_campaign *c,
 
 static int found(struct maple_campaign *c, struct maple_trial *trial)
 {
-	struct maple_finding *finding = maple_story_tell(c, trial);
+	struct maple_finding *finding;
 	const char *by;
+	int e = maple_confirm_attribute(c, trial);
 
+	/* Another lane's finding may have come first meanwhile. */
+	if (e || maple_lane_lost(c->lanes.turn))
+		return e;
+	finding = maple_story_tell(c, trial);
 	if (!finding)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
 	by = maple_suppressions_match(c->options->suppressions, finding);
@@ -135,18 +151,26 @@ static int after_run(struct maple_campaign *c, struct maple_trial *trial,
 	return e;
 }
 
+static void run_ended(struct maple_campaign *c)
+{
+	c->lanes.underway--;
+	pthread_cond_broadcast(&c->lanes.ended);
+}
+
 static int profile(struct maple_campaign *c)
 {
 	struct maple_trial trial;
 	bool news = false;
 	int e;
 
+	c->since_profile = 0;
 	maple_campaign_enter(c, MAPLE_PHASE_PROFILE);
 	memset(&trial, 0, sizeof(trial));
+	c->lanes.underway++;
 	e = maple_profile_run(c, &trial, &news);
+	run_ended(c);
 	if (!e && !trial.stopped) {
 		c->result->runs.profile++;
-		c->since_profile = 0;
 		c->dry_profiles = trial.new_candidates ? 0
 						       : c->dry_profiles + 1;
 		e = after_run(c, &trial, news);
@@ -164,7 +188,11 @@ static int enforce(struct maple_campaign *c, struct maple_candidate *candidate)
 	if (c->phase != MAPLE_PHASE_ENFORCE)
 		maple_campaign_enter(c, MAPLE_PHASE_ENFORCE);
 	memset(&trial, 0, sizeof(trial));
+	c->lanes.underway++;
+	candidate->busy = true;
 	e = maple_enforce_run(c, candidate, &trial, &news);
+	candidate->busy = false;
+	run_ended(c);
 	if (!e && !trial.stopped) {
 		c->result->runs.enforced++;
 		c->since_profile++;
@@ -174,24 +202,46 @@ static int enforce(struct maple_campaign *c, struct maple_candidate *candidate)
 	return e;
 }
 
+/* Whether a joined program is gone; that may be a failure, too. */
+static bool left_us(struct maple_campaign *c, int *error)
+{
+	struct maple_trial trial;
+	bool over;
+
+	memset(&trial, 0, sizeof(trial));
+	over = maple_stretch_over(c, &trial);
+	if (over && trial.judgement.failure)
+		*error = found(c, &trial);
+	maple_trial_deinit(&trial);
+	return over;
+}
+
+/* What each lane does. */
 static int explore(struct maple_campaign *c)
 {
 	struct maple_candidate *candidate;
 	int e = 0;
 
-	while (!e && maple_campaign_may_go_on(c) && !runs_used_up(c)) {
-		if (c->result->nfindings && !c->options->keep_going)
+	while (!e && maple_campaign_may_go_on(c) && !runs_used_up(c) &&
+	       !c->lanes.winner) {
+		if (c->attached && left_us(c, &e))
 			break;
 		switch (maple_strategy_next(c, &candidate)) {
 		case MAPLE_PHASE_PROFILE:
+			if (c->attached)
+				maple_stretch_rest(c);
 			e = profile(c);
 			break;
 		case MAPLE_PHASE_ENFORCE:
 			e = enforce(c, candidate);
 			break;
 		default:
-			c->result->exhausted = true;
-			return 0;
+			if (!c->lanes.underway) {
+				c->result->exhausted = true;
+				return 0;
+			}
+			/* What is under way may bring more. */
+			maple_lane_wait(c);
 		}
 	}
 	return e;
@@ -213,7 +263,9 @@ static void conclude(struct maple_campaign *c)
 		r->outcome = MAPLE_FOUND;
 		return;
 	}
-	if (!r->runs.profile)
+	if (c->attached)
+		why = maple_stretch_undelivered(c);
+	else if (!r->runs.profile)
 		why = r->interrupted ? "interrupted before the first run"
 				     : "the time was over before the first "
 				       "run after the baseline: raise "
@@ -239,6 +291,7 @@ int maple_campaign_run(const struct maple_campaign_options *options,
 {
 	struct maple_campaign c = {
 		.options = options,
+		.attached = options->attached,
 		.memo = memo,
 		.err = err,
 		.began = maple_clock_now(),
@@ -257,9 +310,9 @@ int maple_campaign_run(const struct maple_campaign_options *options,
 	c.began = maple_clock_now(); /* waiting for a CPU is no test time */
 	c.result->seed = c.seed;
 	if (!e)
-		e = maple_baseline(&c);
+		e = c.attached ? maple_stretch_begin(&c) : maple_baseline(&c);
 	if (!e)
-		e = explore(&c);
+		e = maple_lanes_run(&c, explore);
 	if (!e) {
 		c.phase = MAPLE_PHASE_DONE;
 		conclude(&c);

@@ -266,7 +266,7 @@ maple_candidate_next(struct maple_candidates *all,
 	unsigned int idiom;
 
 	HASH_ITER (hh, all->table, c, next) {
-		if (!maple_candidate_eligible(all, c, limits))
+		if (c->busy || !maple_candidate_eligible(all, c, limits))
 			continue;
 		rest = maple_candidate_rests(all, c, limits);
 		if (rest && !resting)
@@ -281,6 +281,62 @@ maple_candidate_next(struct maple_candidates *all,
 	idiom = turn(all, best, limits->order);
 	all->served[idiom]++;
 	return best[idiom];
+}
+
+static bool has_site(const struct maple_candidate *c, uint32_t site)
+{
+	unsigned int i;
+
+	for (i = 0; i < maple_iroot_events(c->iroot.idiom); i++)
+		if (c->iroot.e[i].site == site)
+			return true;
+	return false;
+}
+
+/* Whether one of the two would do at its sites what the other must not. */
+static bool disturb(const struct maple_candidate *a,
+		    const struct maple_candidate *b)
+{
+	unsigned int i;
+
+	for (i = 0; i < maple_iroot_events(b->iroot.idiom); i++)
+		if (has_site(a, b->iroot.e[i].site))
+			return true;
+	return false;
+}
+
+/*
+ * maple_candidate_beside - the best one that may be tried in the same run as
+ * the @n @chosen ones, NULL if there is none
+ *
+ * Those come first that have come along least often: what never began counts
+ * as no attempt. A forced deadlock is the end of a run.
+ */
+struct maple_candidate *
+maple_candidate_beside(const struct maple_candidates *all,
+		       const struct maple_candidate_limits *limits,
+		       struct maple_candidate *const *chosen, unsigned int n)
+{
+	struct maple_candidate *best = NULL, *c, *next;
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (chosen[i]->iroot.idiom == MAPLE_IDIOM_DEADLOCK)
+			return NULL;
+	HASH_ITER (hh, all->table, c, next) {
+		if (c->busy || c->iroot.idiom == MAPLE_IDIOM_DEADLOCK ||
+		    (best && c->rides > best->rides) ||
+		    (best && c->rides == best->rides &&
+		     !before(c, best, limits->order)) ||
+		    !maple_candidate_eligible(all, c, limits) ||
+		    maple_candidate_rests(all, c, limits))
+			continue;
+		for (i = 0; i < n && !disturb(c, chosen[i]); i++)
+			;
+		if (i == n)
+			best = c;
+	}
+	return best;
 }
 
 /* maple_candidate_left - how many can still be tried */

@@ -20,6 +20,8 @@ struct maple_candidate {
 	int64_t row;		  /* in the memo database */
 	bool predicted, exposed;
 	bool facts_known;
+	unsigned int rides; /* in runs of others */
+	bool busy;	    /* a try of it is under way */
 	bool guarded;	    /* guards and covers were asked for */
 	bool told;	    /* the memo will be told of it, */
 	unsigned int marks; /* ... and this: bits, enum maple_memo_mark */
@@ -68,6 +70,10 @@ void maple_candidate_rank(const struct maple_candidates *all,
 struct maple_candidate *
 maple_candidate_next(struct maple_candidates *all,
 		     const struct maple_candidate_limits *limits);
+struct maple_candidate *
+maple_candidate_beside(const struct maple_candidates *all,
+		       const struct maple_candidate_limits *limits,
+		       struct maple_candidate *const *chosen, unsigned int n);
 bool maple_candidate_eligible(const struct maple_candidates *all,
 			      const struct maple_candidate *c,
 			      const struct maple_candidate_limits *limits);

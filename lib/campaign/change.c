@@ -36,7 +36,8 @@ static bool counts(const struct maple_event *event)
 }
 
 /* maple_change_note - @event of a profile run may become a change point */
-void maple_change_note(struct maple_campaign *c, const struct maple_event *event)
+void maple_change_note(const struct maple_campaign *c, struct maple_sample *s,
+		       const struct maple_event *event)
 {
 	bool call = event->site & MAPLE_SITE_CALL;
 	uint32_t *hits;
@@ -44,56 +45,56 @@ void maple_change_note(struct maple_campaign *c, const struct maple_event *event
 
 	if (!counts(event))
 		return;
-	hits = counter(&c->hits[call], event->site & ~MAPLE_SITE_CALL);
+	hits = counter(&s->hits[call], event->site & ~MAPLE_SITE_CALL);
 	if (!hits)
 		return;
 	++*hits;
 	/* A reservoir: every access is as likely to be in the sample. */
-	at = c->sampled++;
+	at = s->seen++;
 	if (at >= MAPLE_RUN_CHANGES)
-		at = maple_campaign_seed(c, c->sampled) % c->sampled;
+		at = maple_campaign_seed(c, s->seen) % s->seen;
 	if (at >= MAPLE_RUN_CHANGES)
 		return;
-	c->sample[at].site = event->site;
-	c->sample[at].hit = *hits;
-	if (c->nsample <= at)
-		c->nsample = at + 1;
+	s->change[at].site = event->site;
+	s->change[at].hit = *hits;
+	if (s->n <= at)
+		s->n = at + 1;
 }
 
 /* maple_change_begin - a profile run begins: forget the one before */
-void maple_change_begin(struct maple_campaign *c)
+void maple_change_begin(struct maple_sample *s)
 {
 	unsigned int i;
 
-	c->nsample = c->sampled = 0;
+	s->n = s->seen = 0;
 	for (i = 0; i < 2; i++)
-		if (c->hits[i].count)
-			memset(c->hits[i].count, 0,
-			       c->hits[i].n * sizeof(*c->hits[i].count));
+		if (s->hits[i].count)
+			memset(s->hits[i].count, 0,
+			       s->hits[i].n * sizeof(*s->hits[i].count));
 }
 
 /* maple_change_draw - @n different change points for @trial, if there are */
 void maple_change_draw(struct maple_campaign *c, struct maple_trial *trial,
 		       unsigned int n)
 {
+	struct maple_sample *s = &c->sample;
 	struct maple_change swap;
 	uint32_t i, j;
 
-	if (n > c->nsample)
-		n = c->nsample;
+	if (n > s->n)
+		n = s->n;
 	for (i = 0; i < n; i++) {
-		j = i +
-		    maple_campaign_seed(c, trial->seed + i) % (c->nsample - i);
-		swap = c->sample[j];
-		c->sample[j] = c->sample[i];
-		c->sample[i] = swap;
+		j = i + maple_campaign_seed(c, trial->seed + i) % (s->n - i);
+		swap = s->change[j];
+		s->change[j] = s->change[i];
+		s->change[i] = swap;
 		trial->change[trial->nchanges++] = swap;
 	}
 }
 
 /* maple_change_deinit - frees what counted the hits */
-void maple_change_deinit(struct maple_campaign *c)
+void maple_change_deinit(struct maple_sample *s)
 {
-	free(c->hits[0].count);
-	free(c->hits[1].count);
+	free(s->hits[0].count);
+	free(s->hits[1].count);
 }

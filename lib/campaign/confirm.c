@@ -29,6 +29,8 @@ bool maple_confirm_same(const struct maple_finding *finding,
 static void copy_order(struct maple_trial *to, const struct maple_trial *from,
 		       bool flip)
 {
+	unsigned int i;
+
 	memset(to, 0, sizeof(*to));
 	to->kind = from->kind;
 	to->memo_kind = "confirm";
@@ -36,11 +38,108 @@ static void copy_order(struct maple_trial *to, const struct maple_trial *from,
 	to->nchanges = from->nchanges;
 	memcpy(to->change, from->change, sizeof(to->change));
 	to->plan = from->plan;
+	to->nthen = from->nthen;
+	memcpy(to->then, from->then, sizeof(to->then));
 	to->seed = from->seed;
 	to->flip = flip;
+	for (i = 0; flip && i < to->nthen; i++)
+		maple_plan_flip(&to->then[i]);
 	if (flip)
 		maple_plan_flip(&to->plan);
 }
+
+/* ---- which of a run's plans it was ---- */
+
+/* Plan @i of @from alone, as it would have been ordered. */
+static void order_alone(struct maple_trial *to, const struct maple_trial *from,
+			unsigned int i)
+{
+	copy_order(to, from, false);
+	to->memo_kind = "attribute";
+	to->nthen = 0;
+	to->candidate = i ? from->beside[i - 1] : from->candidate;
+	if (i)
+		to->plan = from->then[i - 1];
+	to->plan.flags &= ~MAPLE_PLAN_FOLLOWED;
+	to->seed = to->plan.seed;
+}
+
+static bool fails_alike(const struct maple_trial *a, const struct maple_trial *b)
+{
+	return a->judgement.failure == b->judgement.failure &&
+	       a->judgement.signo == b->judgement.signo;
+}
+
+static bool had_its_turn(const struct maple_trial *trial, unsigned int i)
+{
+	return !i || trial->run.begun >> (i - 1) & 1;
+}
+
+static bool was_exposed(const struct maple_trial *trial, unsigned int i)
+{
+	return i ? trial->run.then[i - 1].exposed
+		 : trial->run.automaton.exposed;
+}
+
+/*
+ * Runs the plans of @trial one by one, first those that it exposed; *@alone
+ * becomes the first run that fails as @trial did.
+ */
+static int try_each(struct maple_campaign *c, const struct maple_trial *trial,
+		    struct maple_trial *alone)
+{
+	unsigned int i, round;
+	int e;
+
+	for (round = 0; round < 2; round++)
+		for (i = trial->nthen + 1; i-- > 0;) {
+			if (!had_its_turn(trial, i) ||
+			    was_exposed(trial, i) == (round > 0))
+				continue;
+			if (maple_campaign_over(c) || maple_interrupt_asked())
+				return 0;
+			order_alone(alone, trial, i);
+			e = maple_trial_run(c, alone);
+			if (e)
+				return e;
+			c->result->runs.confirm += !alone->stopped;
+			if (fails_alike(trial, alone))
+				return 0;
+			maple_trial_deinit(alone);
+		}
+	return 0;
+}
+
+/*
+ * maple_confirm_attribute - a run that forced several plans has failed: which
+ * of them was it?
+ *
+ * *@trial becomes a run of that one alone that failed in the same way. If
+ * there is none, it stays: then it takes all of its plans.
+ */
+int maple_confirm_attribute(struct maple_campaign *c, struct maple_trial *trial)
+{
+	struct maple_trial alone = { 0 };
+	int e;
+
+	if (!trial->nthen)
+		return 0;
+	if (!trial->run.begun) { /* the others were not there */
+		trial->nthen = 0;
+		trial->plan.flags &= ~MAPLE_PLAN_FOLLOWED;
+		return 0;
+	}
+	e = try_each(c, trial, &alone);
+	if (!e && alone.judgement.failure) {
+		maple_trial_deinit(trial);
+		*trial = alone;
+	} else {
+		maple_trial_deinit(&alone);
+	}
+	return e;
+}
+
+/* ---- the control ---- */
 
 /*
  * Runs @order @times times. With @flip any failure counts, not just the same:

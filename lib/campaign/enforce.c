@@ -13,8 +13,8 @@
 
 struct verdict {
 	struct maple_campaign *c;
-	const struct maple_iroot *wanted;
-	bool seen;
+	struct maple_trial *trial;
+	bool seen[1 + MAPLE_RUN_THEN]; /* by plan of the run */
 	bool news;
 };
 
@@ -22,10 +22,16 @@ static void on_observed(void *ctx, const struct maple_iroot *iroot)
 {
 	struct verdict *v = ctx;
 	struct maple_candidate *k;
+	unsigned int i;
 
-	if (!memcmp(iroot, v->wanted, sizeof(*iroot))) {
-		v->seen = true;
-		return;
+	for (i = 0; i <= v->trial->nthen; i++) {
+		k = i ? v->trial->beside[i - 1] : v->trial->candidate;
+		if (memcmp(iroot, &k->iroot, sizeof(*iroot)))
+			continue;
+		v->seen[i] = true;
+		if (!i || v->trial->run.begun >> (i - 1) & 1)
+			return;
+		break; /* its plan never began: for free */
 	}
 	/* Exposed on the way, for free. */
 	HASH_FIND(hh, v->c->candidates.table, iroot, sizeof(*iroot), k);
@@ -69,7 +75,7 @@ static bool confirmed(const struct maple_trial *trial, const struct verdict *v)
 {
 	if (trial->candidate->iroot.idiom == MAPLE_IDIOM_DEADLOCK)
 		return trial->run.end == MAPLE_END_DEADLOCK;
-	return v->seen;
+	return v->seen[0];
 }
 
 /* Why the try came to what it did: the first cause that holds. */
@@ -92,10 +98,50 @@ static enum maple_memo_reason reason(const struct maple_trial *trial)
 				       : MAPLE_MEMO_REASON_UNMET;
 }
 
+/*
+ * The same of a plan that followed. It had its chance if a thread stood before
+ * each of its steps while it was its turn; else much lay behind already, and
+ * nobody has learned anything.
+ */
+static bool had_chance(const struct maple_trial *trial, unsigned int i)
+{
+	uint32_t all = (1u << trial->then[i].nsteps) - 1;
+
+	return trial->run.begun >> i & 1 && !(all & ~trial->run.then[i].reached);
+}
+
+static int record_next(struct maple_campaign *c, struct maple_trial *trial,
+		       struct verdict *v, unsigned int i)
+{
+	struct maple_candidate *k = trial->beside[i];
+	bool exposed = v->seen[1 + i] && trial->run.begun >> i & 1;
+	int e;
+
+	if (!exposed && !had_chance(trial, i))
+		return 0;
+	k->attempts++;
+	maple_odds_tried(&c->candidates.odds, &k->iroot, &k->facts,
+			 k->attempts == 1, exposed);
+	if (exposed) {
+		v->news |= !k->exposed;
+		maple_candidate_exposed(&c->candidates, k);
+	} else {
+		k->failed++;
+	}
+	e = maple_memo_mark(c->memo, c->memo_program, k->row,
+			    MAPLE_MEMO_ATTEMPT, c->err);
+	return e ? e
+		 : maple_memo_mark(c->memo, c->memo_program, k->row,
+				   exposed ? MAPLE_MEMO_EXPOSED
+					   : MAPLE_MEMO_FAILED,
+				   c->err);
+}
+
 static int record(struct maple_campaign *c, struct maple_trial *trial, void *ctx)
 {
 	struct maple_candidate *k = trial->candidate;
 	struct verdict *v = ctx;
+	unsigned int i;
 	int e = read_log(c, trial, v);
 
 	if (e)
@@ -115,10 +161,13 @@ static int record(struct maple_campaign *c, struct maple_trial *trial, void *ctx
 	} else {
 		return 0; /* says nothing about the iRoot */
 	}
-	return maple_memo_mark(c->memo, c->memo_program, k->row,
-			       trial->exposed ? MAPLE_MEMO_EXPOSED
-					      : MAPLE_MEMO_FAILED,
-			       c->err);
+	e = maple_memo_mark(c->memo, c->memo_program, k->row,
+			    trial->exposed ? MAPLE_MEMO_EXPOSED
+					   : MAPLE_MEMO_FAILED,
+			    c->err);
+	for (i = 0; i < trial->nthen && !e; i++)
+		e = record_next(c, trial, v, i);
+	return e;
 }
 
 /*
@@ -127,11 +176,57 @@ static int record(struct maple_campaign *c, struct maple_trial *trial, void *ctx
  */
 static uint32_t slice_ms(const struct maple_campaign *c)
 {
-	double ms = c->native_seconds * 1000 * 2 / 10;
+	double ms = c->native_seconds * 1000 / 10;
 
 	if (ms > MAPLE_PLAN_SLICE_MS)
 		return MAPLE_PLAN_SLICE_MS;
 	return ms < SLICE_LEAST_MS ? SLICE_LEAST_MS : (uint32_t)ms;
+}
+
+/* What may be tried in the same run, should its turn come. */
+static int add_followers(struct maple_campaign *c, struct maple_trial *trial)
+{
+	struct maple_candidate *chosen[1 + MAPLE_RUN_THEN] = {
+		trial->candidate
+	};
+	unsigned int most = c->lanes.turn->pair->enforce->ops->follow;
+	struct maple_candidate *k;
+	struct maple_plan *plan;
+
+	if (c->options->together && c->options->together - 1 < most)
+		most = c->options->together - 1;
+	while (trial->nthen < most) {
+		k = maple_strategy_beside(c, chosen, 1 + trial->nthen);
+		if (!k)
+			break;
+		maple_profile_guards(c, k);
+		plan = &trial->then[trial->nthen];
+		if (maple_candidate_plan(k, k->attempts + 1, false,
+					 trial->seed + trial->nthen + 1, plan))
+			return -EINVAL;
+		plan->slice_ms = trial->plan.slice_ms;
+		plan->flags |= MAPLE_PLAN_FOLLOWED;
+		trial->beside[trial->nthen++] = k;
+		chosen[trial->nthen] = k;
+		k->busy = true;
+		k->rides++;
+	}
+	if (!trial->nthen)
+		return 0;
+	trial->plan.flags |= MAPLE_PLAN_FOLLOWED;
+	trial->then[trial->nthen - 1].flags &= ~MAPLE_PLAN_FOLLOWED;
+	return 0;
+}
+
+/*
+ * Of a program that was joined: which of its workers gets which request, and
+ * how often it has done so, is another thing each time.
+ */
+static void forget_hints(struct maple_plan *plan)
+{
+	memset(plan->hint, 0, sizeof(plan->hint));
+	for (uint32_t i = 0; i < plan->nsteps; i++)
+		plan->step[i].occurrence = 0;
 }
 
 /*
@@ -142,8 +237,9 @@ int maple_enforce_run(struct maple_campaign *c,
 		      struct maple_candidate *candidate,
 		      struct maple_trial *trial, bool *news)
 {
-	struct verdict v = { .c = c, .wanted = &candidate->iroot };
+	struct verdict v = { .c = c, .trial = trial };
 	bool paper = c->options->order == MAPLE_ORDER_PAPER;
+	unsigned int i;
 	int e;
 
 	trial->kind = MAPLE_RUN_ENFORCE;
@@ -158,13 +254,17 @@ int maple_enforce_run(struct maple_campaign *c,
 				 trial->seed, &trial->plan))
 		return maple_error_set(c->err, EINVAL, "no plan for idiom %u",
 				       candidate->iroot.idiom);
+	if (c->attached)
+		forget_hints(&trial->plan);
 	trial->plan.slice_ms = slice_ms(c);
-	/* It counts from here on, so that a crash is no free try. */
+	e = add_followers(c, trial);
+	if (e)
+		return maple_error_set(c->err, EINVAL, "no plan that follows");
 	candidate->attempts++;
-	e = maple_memo_mark(c->memo, c->memo_program, candidate->row,
-			    MAPLE_MEMO_ATTEMPT, c->err);
-	if (!e)
-		e = maple_trial_run(c, trial);
+	trial->attempt = true;
+	e = maple_trial_run(c, trial);
+	for (i = 0; i < trial->nthen; i++)
+		trial->beside[i]->busy = false;
 	*news = v.news;
 	return e;
 }

@@ -11,20 +11,24 @@
 #include "../image/registry.h"
 #include "../plan/plan.h"
 #include "../predict/predict.h"
+#include "attached.h"
 #include "candidate.h"
+#include "early.h"
 #include "holding.h"
 #include "io.h"
+#include "lane.h"
 
 #define MAPLE_BASELINE_RUNS 3
-#define MAPLE_FAIL_LIMIT    6	 /* failed tries of an iRoot in all */
-#define MAPLE_DRY_PROFILES  3	 /* profile runs in a row that add nothing */
-#define MAPLE_ENFORCE_BATCH 8	 /* enforced runs between two profile runs */
-#define MAPLE_BUDGET	    1000 /* events a site records in a run */
-#define MAPLE_LOG_MAX	    (1u << 20) /* events kept of an enforced run */
+#define MAPLE_FAIL_LIMIT    6 /* failed tries of an iRoot in all */
+#define MAPLE_DRY_PROFILES  3 /* profile runs in a row that add nothing */
+#define MAPLE_ENFORCE_BATCH 8 /* enforced runs between two profile runs */
+/* Events that a site records, until a thread appears: tests/bench/budget. */
+#define MAPLE_BUDGET  300
+#define MAPLE_LOG_MAX (1u << 20) /* events kept of an enforced run */
 
 /* What is known of the sites' sharing: a byte each, see sharing.c. */
 struct maple_sharing {
-	uint8_t *state, *alone;
+	uint8_t *state;
 	uint32_t n, left;
 };
 
@@ -48,6 +52,11 @@ struct maple_trial {
 	struct maple_plan plan;
 	bool flip;
 	struct maple_candidate *candidate; /* ENFORCE; may be NULL */
+	bool attempt; /* the memo is told that it was tried */
+	/* Plans that follow it; their candidates may be NULL. */
+	unsigned int nthen;
+	struct maple_plan then[MAPLE_RUN_THEN];
+	struct maple_candidate *beside[MAPLE_RUN_THEN];
 	uint64_t seed;
 
 	struct maple_run run;
@@ -59,6 +68,10 @@ struct maple_trial {
 	bool rested;  /* its candidate was put to rest before */
 	bool stopped; /* cut short by us: to be ignored */
 	char *output; /* what it printed, cut at 64 KiB */
+	bool threads_seen;
+	struct maple_predict *predict; /* PROFILE; may be NULL */
+	struct maple_early early;      /* ... attached: not told to it yet */
+	uint8_t *alone; /* sites that are not looked at, by number */
 	unsigned int new_candidates;
 
 	/*
@@ -75,22 +88,20 @@ struct maple_trial {
 	struct maple_holding holding; /* where the events ended */
 };
 
-/* By number, without MAPLE_SITE_CALL. */
-struct maple_hits {
-	uint32_t *count;
-	uint32_t n;
-};
-
 struct maple_campaign {
 	const struct maple_campaign_options *options;
 	struct maple_memo *memo;
 	struct maple_campaign_result *result;
 	struct maple_error *err;
 
-	char *program; /* resolved path of argv[0] */
+	struct maple_attached *attached; /* or NULL */
+	bool alone;			 /* attached: nobody enforces */
+	bool ended;			 /* ... a stretch has seen it end */
+	unsigned int exposed_before;	 /* ... orders forced so far */
+	char *program;			 /* resolved path of argv[0] */
 	char *agent;
 	struct maple_registry *registry;
-	struct maple_pair *pair;
+	struct maple_lanes lanes;
 	const char *backend; /* its name */
 	struct maple_io io;
 	uint64_t seed;
@@ -109,11 +120,7 @@ struct maple_campaign {
 	/* Predicting. */
 	struct maple_candidates candidates;
 	struct maple_predict *predict; /* of the last profile run */
-	struct maple_trial *trial;     /* the run under way */
-	struct maple_change sample[MAPLE_RUN_CHANGES]; /* of the last profile */
-	uint32_t nsample;
-	uint64_t sampled;	   /* accesses the sample was drawn from */
-	struct maple_hits hits[2]; /* sites and calls of the profile run */
+	struct maple_sample sample;    /* of the last profile run */
 
 	unsigned int run_number;
 	unsigned int profile_runs, dry_profiles, since_profile;
@@ -135,14 +142,24 @@ void maple_campaign_count(struct maple_campaign *c);
 void maple_campaign_enter(struct maple_campaign *c, enum maple_phase phase);
 bool maple_campaign_over(struct maple_campaign *c);
 bool maple_campaign_may_go_on(struct maple_campaign *c);
-uint64_t maple_campaign_seed(struct maple_campaign *c, uint64_t salt);
+uint64_t maple_campaign_seed(const struct maple_campaign *c, uint64_t salt);
 
 /* baseline.c */
 int maple_baseline(struct maple_campaign *c);
 
+/* stretch.c */
+int maple_stretch_begin(struct maple_campaign *c);
+double maple_stretch_seconds(const struct maple_campaign *c,
+			     enum maple_run_kind kind);
+void maple_stretch_rest(struct maple_campaign *c);
+bool maple_stretch_over(struct maple_campaign *c, struct maple_trial *trial);
+void maple_stretch_judge(struct maple_campaign *c, struct maple_trial *trial);
+const char *maple_stretch_undelivered(struct maple_campaign *c);
+
 /* setup.c */
 int maple_campaign_open(struct maple_campaign *c);
 void maple_campaign_close(struct maple_campaign *c);
+const char *maple_campaign_input(const struct maple_campaign *c);
 char *maple_campaign_find_agent(const char *given);
 int maple_campaign_find_program(const char *name, char **path,
 				struct maple_error *err);
@@ -160,16 +177,23 @@ bool maple_strategy_rests(const struct maple_campaign *c,
 			  const struct maple_candidate *k);
 enum maple_phase maple_strategy_next(struct maple_campaign *c,
 				     struct maple_candidate **candidate);
+struct maple_candidate *
+maple_strategy_beside(const struct maple_campaign *c,
+		      struct maple_candidate *const *chosen, unsigned int n);
 void maple_strategy_schedule(struct maple_campaign *c,
 			     struct maple_trial *trial);
 
 /* change.c */
-void maple_change_begin(struct maple_campaign *c);
-void maple_change_note(struct maple_campaign *c,
+void maple_change_begin(struct maple_sample *s);
+void maple_change_note(const struct maple_campaign *c, struct maple_sample *s,
 		       const struct maple_event *event);
 void maple_change_draw(struct maple_campaign *c, struct maple_trial *trial,
 		       unsigned int n);
-void maple_change_deinit(struct maple_campaign *c);
+void maple_change_deinit(struct maple_sample *s);
+
+/* shell.c */
+int maple_shell(struct maple_campaign *c, const char *command,
+		char *const *more, unsigned int n);
 
 /* trial.c */
 int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial);
@@ -187,8 +211,8 @@ char *maple_profile_left_out(const struct maple_campaign *c);
 void maple_sharing_learn(struct maple_campaign *c);
 void maple_prediction_add(struct maple_prediction *prediction,
 			  const struct maple_predict *p);
-const uint8_t *maple_sharing_choose(struct maple_campaign *c, uint64_t seed,
-				    uint32_t *n);
+uint8_t *maple_sharing_choose(struct maple_campaign *c, uint64_t seed,
+			      uint32_t *n);
 void maple_sharing_deinit(struct maple_sharing *s);
 
 /* enforce.c */
@@ -205,6 +229,7 @@ void maple_campaign_unknow(struct maple_campaign *c);
 /* judge.c */
 void maple_judge(struct maple_campaign *c, struct maple_trial *trial,
 		 const struct maple_io_run *io);
+void maple_judge_death(const struct maple_run *run, struct maple_judgement *j);
 
 /* story.c */
 struct maple_finding *maple_story_tell(struct maple_campaign *c,
@@ -213,6 +238,7 @@ struct maple_finding *maple_story_tell(struct maple_campaign *c,
 /* confirm.c */
 int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 		  struct maple_trial *trial);
+int maple_confirm_attribute(struct maple_campaign *c, struct maple_trial *trial);
 bool maple_confirm_same(const struct maple_finding *finding,
 			const struct maple_trial *trial);
 

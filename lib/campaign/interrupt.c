@@ -10,15 +10,16 @@
 #include "../clock.h"
 #include "interrupt.h"
 
-#define GRACE 1.0 /* seconds that the program has to end by itself */
+#define GRACE	 1.0 /* seconds that the program has to end by itself */
 
-static const int signals[] = { SIGINT,	SIGTERM, SIGHUP,  SIGQUIT,
-			       SIGUSR1, SIGUSR2, SIGWINCH };
-#define NSIGNALS (sizeof(signals) / sizeof(signals[0]))
+#define NSIGNALS MAPLE_INTERRUPTS
+
+static const int signals[NSIGNALS] = { SIGINT,	SIGTERM, SIGHUP,  SIGQUIT,
+				       SIGUSR1, SIGUSR2, SIGWINCH };
 
 static struct sigaction before[NSIGNALS];
-static volatile sig_atomic_t pending[NSIGNALS], stop;
-static double stop_at;
+static unsigned int arrived[NSIGNALS], stop;
+static double stop_at; /* written before stop */
 
 static void on_signal(int signo)
 {
@@ -26,10 +27,13 @@ static void on_signal(int signo)
 
 	for (i = 0; i < NSIGNALS; i++)
 		if (signals[i] == signo)
-			pending[i] = 1;
-	if (signo == SIGINT || signo == SIGTERM || signo == SIGHUP ||
-	    signo == SIGQUIT)
-		stop++;
+			__atomic_fetch_add(&arrived[i], 1, __ATOMIC_RELAXED);
+	if (signo != SIGINT && signo != SIGTERM && signo != SIGHUP &&
+	    signo != SIGQUIT)
+		return;
+	if (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		stop_at = maple_clock_now() + GRACE;
+	__atomic_fetch_add(&stop, 1, __ATOMIC_RELEASE);
 }
 
 /* maple_interrupt_begin - from here on signals are ours */
@@ -42,7 +46,7 @@ void maple_interrupt_begin(void)
 	stop = 0;
 	stop_at = 0;
 	for (i = 0; i < NSIGNALS; i++) {
-		pending[i] = 0;
+		arrived[i] = 0;
 		sigaction(signals[i], &action, &before[i]);
 		if (before[i].sa_handler == SIG_IGN)
 			sigaction(signals[i], &before[i], NULL);
@@ -58,30 +62,29 @@ void maple_interrupt_end(void)
 		sigaction(signals[i], &before[i], NULL);
 }
 
-/* maple_interrupt_forward - passes what has arrived on to @pid */
-void maple_interrupt_forward(pid_t pid)
+/* maple_interrupt_forward - passes on to @pid what has not been @passed yet */
+void maple_interrupt_forward(struct maple_interrupts *passed, pid_t pid)
 {
-	unsigned int i;
+	unsigned int i, n;
 
-	for (i = 0; i < NSIGNALS; i++)
-		if (pending[i]) {
-			pending[i] = 0;
+	for (i = 0; i < NSIGNALS; i++) {
+		n = __atomic_load_n(&arrived[i], __ATOMIC_RELAXED);
+		if (n != passed->n[i])
 			kill(pid, signals[i]);
-		}
+		passed->n[i] = n;
+	}
 }
 
 /* maple_interrupt_asked - whether somebody wants us to end */
 bool maple_interrupt_asked(void)
 {
-	return stop;
+	return __atomic_load_n(&stop, __ATOMIC_ACQUIRE);
 }
 
 /* maple_interrupt_stops - whether it is time to end: asked twice, or late */
 bool maple_interrupt_stops(void)
 {
-	if (!stop)
-		return false;
-	if (stop_at == 0)
-		stop_at = maple_clock_now() + GRACE;
-	return stop > 1 || maple_clock_now() > stop_at;
+	unsigned int n = __atomic_load_n(&stop, __ATOMIC_ACQUIRE);
+
+	return n > 1 || (n && maple_clock_now() > stop_at);
 }

@@ -5,9 +5,16 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#define MAPLE_INTERRUPTS 7 /* signals */
+
+/* How often each signal was passed on to one program. */
+struct maple_interrupts {
+	unsigned int n[MAPLE_INTERRUPTS];
+};
+
 void maple_interrupt_begin(void);
 void maple_interrupt_end(void);
-void maple_interrupt_forward(pid_t pid);
+void maple_interrupt_forward(struct maple_interrupts *passed, pid_t pid);
 bool maple_interrupt_asked(void);
 bool maple_interrupt_stops(void);
 

@@ -111,6 +111,27 @@ void maple_io_deinit(struct maple_io *io)
 		close(io->in);
 	if (io->null > STDERR_FILENO)
 		close(io->null);
+	while (io->nspare)
+		close(io->spare[--io->nspare]);
+}
+
+/* To make a file and have it vanish costs more than a short run. */
+static int take_file(struct maple_io *io)
+{
+	return io->nspare ? io->spare[--io->nspare] : temporary();
+}
+
+/* All that used it is dead; it is to be as if nobody ever had. */
+static void give_back(struct maple_io *io, int fd)
+{
+	struct stat st;
+
+	if (io->nspare < MAPLE_IO_SPARE && !fstat(fd, &st) &&
+	    S_ISREG(st.st_mode) && (!st.st_size || !ftruncate(fd, 0)) &&
+	    !fcntl(fd, F_SETFL, 0) && !lseek(fd, 0, SEEK_SET))
+		io->spare[io->nspare++] = fd;
+	else
+		close(fd);
 }
 
 /* A description of its own, so that runs do not share an offset. */
@@ -138,9 +159,9 @@ int maple_io_begin(struct maple_io *io, bool captured, struct maple_io_run *run,
 			       : fcntl(io->in, F_DUPFD_CLOEXEC, 3);
 	if (run->in < 0)
 		run->in = fcntl(io->null, F_DUPFD_CLOEXEC, 3);
-	run->out = captured ? temporary()
+	run->out = captured ? take_file(io)
 			    : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	run->err = captured ? temporary()
+	run->err = captured ? take_file(io)
 			    : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (run->out < 0)
 		run->out = fcntl(io->null, F_DUPFD_CLOEXEC, 3);
@@ -204,9 +225,14 @@ int maple_io_same(const struct maple_io_run *run, const char *path,
 }
 
 /* maple_io_end - closes the files of a run */
-void maple_io_end(struct maple_io_run *run)
+void maple_io_end(struct maple_io *io, struct maple_io_run *run)
 {
 	close(run->in);
+	if (run->captured) {
+		give_back(io, run->out);
+		give_back(io, run->err);
+		return;
+	}
 	close(run->out);
 	close(run->err);
 }

@@ -6,12 +6,16 @@
 #include <sys/types.h>
 #include <maple/error.h>
 
+#define MAPLE_IO_SPARE 64
+
 /* What the target reads and where its words go. */
 struct maple_io {
 	int in;	       /* our own standard input, or what stands for it */
 	off_t in_at;   /* where every run starts to read */
 	bool in_again; /* can be read from there again */
 	int null;
+	int spare[MAPLE_IO_SPARE]; /* empty files */
+	unsigned int nspare;
 };
 
 /* The files of one run. */
@@ -29,6 +33,6 @@ int maple_io_begin(struct maple_io *io, bool captured, struct maple_io_run *run,
 char *maple_io_words(const struct maple_io_run *run);
 int maple_io_same(const struct maple_io_run *run, const char *path,
 		  struct maple_error *err);
-void maple_io_end(struct maple_io_run *run);
+void maple_io_end(struct maple_io *io, struct maple_io_run *run);
 
 #endif

@@ -20,32 +20,32 @@ static void fail(struct maple_judgement *j, enum maple_failure failure)
 }
 
 /* The oracle sees the run in its environment: status, output, errors. */
-static int ask_oracle(const char *command, int status,
+static int ask_oracle(struct maple_campaign *c, const char *command, int status,
 		      const struct maple_io_run *io)
 {
-	char text[64];
+	char how[64], out[64], errors[64];
+	char *const more[] = { how, out, errors };
 	int answer;
 
-	snprintf(text, sizeof(text), "%d",
+	snprintf(how, sizeof(how), "MAPLE_STATUS=%d",
 		 WIFSIGNALED(status) ? 128 + WTERMSIG(status)
 				     : WEXITSTATUS(status));
-	setenv("MAPLE_STATUS", text, 1);
-	snprintf(text, sizeof(text), "/proc/%d/fd/%d", getpid(), io->out);
-	setenv("MAPLE_STDOUT", text, 1);
-	snprintf(text, sizeof(text), "/proc/%d/fd/%d", getpid(), io->err);
-	setenv("MAPLE_STDERR", text, 1);
-	answer = system(command);
-	unsetenv("MAPLE_STATUS");
-	unsetenv("MAPLE_STDOUT");
-	unsetenv("MAPLE_STDERR");
+	snprintf(out, sizeof(out), "MAPLE_STDOUT=/proc/%d/fd/%d", getpid(),
+		 io->out);
+	snprintf(errors, sizeof(errors), "MAPLE_STDERR=/proc/%d/fd/%d",
+		 getpid(), io->err);
+	answer = maple_shell(c, command, more, 3);
 	if (answer == -1)
 		return 127;
 	return WIFSIGNALED(answer) ? 128 + WTERMSIG(answer)
 				   : WEXITSTATUS(answer);
 }
 
-/* The process under test need not be the one whose status we have. */
-static void judge_death(const struct maple_run *run, struct maple_judgement *j)
+/*
+ * maple_judge_death - the process under test died by a signal; it need not be
+ * the one whose status we have
+ */
+void maple_judge_death(const struct maple_run *run, struct maple_judgement *j)
 {
 	int signo = WIFSIGNALED(run->status) ? WTERMSIG(run->status)
 					     : run->signo;
@@ -79,7 +79,7 @@ static void judge_words(struct maple_campaign *c, struct maple_trial *trial,
 	}
 	if (!o->oracle || !io->captured)
 		return;
-	answer = ask_oracle(o->oracle, trial->run.status, io);
+	answer = ask_oracle(c, o->oracle, trial->run.status, io);
 	if (!answer)
 		return;
 	fail(j, MAPLE_FAILURE_ORACLE);
@@ -108,12 +108,13 @@ void maple_judge(struct maple_campaign *c, struct maple_trial *trial,
 		return;
 	case MAPLE_END_STOPPED:
 	case MAPLE_END_SLOW:
+	case MAPLE_END_LEFT:
 		return;
 	case MAPLE_END_ITSELF:
 		break;
 	}
 	if (WIFSIGNALED(run->status) || run->signo) {
-		judge_death(run, j);
+		maple_judge_death(run, j);
 		return;
 	}
 	if (c->expected < 0) /* the first native run says what is right */

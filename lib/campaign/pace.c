@@ -23,7 +23,7 @@ void maple_campaign_notice(struct maple_campaign *c, const char *fmt, ...)
 }
 
 /* maple_campaign_seed - a number that follows from the seed and @salt */
-uint64_t maple_campaign_seed(struct maple_campaign *c, uint64_t salt)
+uint64_t maple_campaign_seed(const struct maple_campaign *c, uint64_t salt)
 {
 	uint64_t z = c->seed + salt * 0x9e3779b97f4a7c15ull;
 
@@ -87,6 +87,9 @@ bool maple_campaign_over(struct maple_campaign *c)
 {
 	const struct maple_campaign_options *o = c->options;
 
+	if (c->attached &&
+	    (maple_interrupt_asked() || maple_detach_asked(c->attached)))
+		return true;
 	return maple_interrupt_stops() ||
 	       (o->max_time > 0 && maple_clock_now() - c->began > o->max_time);
 }
@@ -94,7 +97,8 @@ bool maple_campaign_over(struct maple_campaign *c)
 /* maple_campaign_may_go_on - whether another run may begin */
 bool maple_campaign_may_go_on(struct maple_campaign *c)
 {
-	if (maple_interrupt_asked())
+	if (maple_interrupt_asked() ||
+	    (c->attached && maple_detach_asked(c->attached)))
 		c->result->interrupted = true;
 	return !c->result->interrupted && !maple_campaign_over(c);
 }

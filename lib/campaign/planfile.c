@@ -11,7 +11,8 @@
  *  "plan": {"idiom", "flags", "attempt", "slice", "hints": ["0.1", "0.2"],
  *           "steps": [{"site", "kind", "role", "var", "dep", "pair",
  *                      "event", "pre", "occurrence", "gates": []}],
- *           "guards": [], "covers": []}}
+ *           "guards": [], "covers": []},
+ *  "then": [plans that follow it], if there are}
  *
  * All that names a site is an index into "sites".
  */
@@ -97,6 +98,7 @@ char *maple_planfile_write(const struct maple_campaign *c,
 {
 	json_t *sites = json_array(), *numbers = json_array();
 	json_t *changes = json_array(), *plan = json_null(), *root;
+	json_t *then = json_array();
 	char *text;
 	uint32_t i;
 
@@ -115,6 +117,12 @@ char *maple_planfile_write(const struct maple_campaign *c,
 		"schedule", trial->schedule, "seed", (json_int_t)trial->seed,
 		"expected", c->expected, "timeout", c->timeout, "changes",
 		changes, "sites", sites, "plan", plan);
+	for (i = 0; i < trial->nthen; i++)
+		json_array_append_new(
+			then, write_plan(c, sites, numbers, &trial->then[i]));
+	if (trial->nthen)
+		json_object_set(root, "then", then);
+	json_decref(then);
 	text = json_dumps(root, JSON_COMPACT);
 	json_decref(root);
 	json_decref(numbers);
@@ -241,7 +249,7 @@ static int read_plan(const struct reader *r, json_t *object,
 static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)
 {
 	struct maple_campaign *c = r->c;
-	json_t *sites, *changes, *plan, *site;
+	json_t *sites, *changes, *plan, *site, *then;
 	json_int_t seed, hit;
 	const char *kind;
 	int schedule, e = 0;
@@ -272,9 +280,18 @@ static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)
 		trial->change[trial->nchanges++].hit = hit;
 	}
 	trial->plan.seed = seed;
-	return trial->kind == MAPLE_RUN_ENFORCE
-		       ? read_plan(r, plan, &trial->plan)
-		       : 0;
+	if (trial->kind != MAPLE_RUN_ENFORCE)
+		return 0;
+	e = read_plan(r, plan, &trial->plan);
+	then = json_object_get(root, "then");
+	if (json_array_size(then) > MAPLE_RUN_THEN)
+		return -EBADMSG;
+	for (i = 0; i < json_array_size(then) && !e; i++) {
+		trial->then[i].seed = seed + i + 1;
+		e = read_plan(r, json_array_get(then, i), &trial->then[i]);
+		trial->nthen++;
+	}
+	return e;
 }
 
 /*

@@ -252,12 +252,21 @@ static int tell(struct maple_campaign *c, struct harvest *h)
 static int harvest(struct maple_campaign *c, struct maple_trial *trial,
 		   void *ctx)
 {
+	struct maple_sample *sample = &c->lanes.turn->sample, last = c->sample;
 	struct maple_candidate *k, *next;
 	struct sinks *s = ctx;
-	int e = know_program(c, &trial->run);
+	int e;
 
+	/* What the run brought is the campaign's from here on. */
+	maple_profile_forget(c);
+	c->predict = trial->predict;
+	trial->predict = NULL;
+	c->sample = *sample;
+	*sample = last;
+	e = know_program(c, &trial->run);
 	if (e || !c->memo_program)
 		return e;
+	maple_early_tell(&trial->early, c->predict);
 	e = maple_campaign_carry(c);
 	if (e)
 		return e;
@@ -312,16 +321,19 @@ int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 	trial->settle_ctx = &s;
 	trial->seed = maple_campaign_seed(c, ++c->run_number);
 	maple_strategy_schedule(c, trial);
-	maple_profile_forget(c);
-	e = maple_predict_create(&options, &sink, &c->predict);
+	if (c->lanes.n == 1)
+		maple_profile_forget(c); /* two of them take much memory */
+	e = maple_predict_create(&options, &sink, &trial->predict);
 	if (e)
 		return maple_error_set(c->err, -e, "no predictor: %s",
 				       strerror(-e));
-	maple_change_begin(c);
+	maple_change_begin(&c->lanes.turn->sample);
+	c->lanes.profiles++;
 	e = maple_trial_run(c, trial);
+	c->lanes.profiles--;
 	if (!e && !trial->stopped)
 		c->profile_runs++;
-	if (e || trial->stopped || !c->memo_program)
+	if (e || !c->memo_program)
 		maple_profile_forget(c); /* it knows nothing yet */
 	free(s.seen.iroots);
 	free(s.harvest.told);

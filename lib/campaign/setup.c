@@ -161,14 +161,23 @@ char *maple_campaign_find_agent(const char *given)
 	return NULL;
 }
 
+/* maple_campaign_input - what attempts are counted for; NULL: nothing said */
+const char *maple_campaign_input(const struct maple_campaign *c)
+{
+	if (!c->options->input && c->attached)
+		return "attached";
+	return c->options->input;
+}
+
 static int begin_memo(struct maple_campaign *c)
 {
 	const struct maple_campaign_options *o = c->options;
-	char *cwd = get_current_dir_name();
+	char *cwd = c->attached ? strdup(c->attached->cwd ?: "")
+				: get_current_dir_name();
 	struct maple_memo_campaign campaign = {
 		.argv = o->argv,
 		.cwd = cwd ? cwd : "",
-		.input = o->input,
+		.input = maple_campaign_input(c),
 		.exe = o->exe,
 		.strategy = !maple_strategy_enforces(c)
 				    ? maple_strategy_name(o->strategy)
@@ -223,6 +232,8 @@ static int choose(struct maple_campaign *c,
 	const char *wanted = o->backend;
 	int e;
 
+	if (c->attached)
+		return maple_pair_choose_joined(backend, choice, c->err);
 	if (needs_agent(o) && (!wanted || !strcmp(wanted, "auto")))
 		wanted = "agent";
 	e = maple_pair_choose(wanted, backend, choice, c->err);
@@ -246,29 +257,43 @@ static int open_backends(struct maple_campaign *c)
 		.include = o->include,
 		.exclude = o->exclude,
 		.agent = c->agent,
+		.exec = o->exec,
 		.registry = c->registry,
 		.host = o->host,
-		.notice = pass_notice,
-		.ctx = c,
+		.joined = c->attached ? &c->attached->joined : NULL,
 	};
 	struct maple_pair_choice choice;
 	int e = choose(c, &backend, &choice);
 
 	if (!e)
-		e = maple_pair_create(&choice, &backend, patience, &c->pair,
-				      c->err);
+		e = maple_lanes_open(c, &choice, &backend, patience);
 	if (e)
 		return e;
 	c->backend = maple_pair_name(&choice);
+	c->alone = choice.alone;
 	c->result->backends = (struct maple_backends){
 		.observe = maple_half_name(choice.observe),
-		.enforce = maple_half_name(choice.enforce),
+		.enforce = choice.alone ? "none"
+					: maple_half_name(choice.enforce),
 	};
 	memcpy(c->result->backends.why, choice.why, sizeof(choice.why));
 	if (!o->backend || !strcmp(o->backend, "auto"))
 		maple_campaign_notice(c, "backend %s, %s", c->backend,
 				      choice.why);
 	return 0;
+}
+
+/* Nothing is started: no agent, no priorities of ours, no output. */
+static int open_attached(struct maple_campaign *c)
+{
+	int e;
+
+	c->program = strdup(c->attached->exe);
+	c->registry = maple_registry_create();
+	if (!c->program || !c->registry)
+		return maple_error_set(c->err, ENOMEM, "out of memory");
+	e = open_backends(c);
+	return e ? e : begin_memo(c);
 }
 
 /* maple_campaign_open - makes everything ready for the first run */
@@ -282,6 +307,8 @@ int maple_campaign_open(struct maple_campaign *c)
 	while (!c->seed)
 		if (getrandom(&c->seed, 4, 0) < 0)
 			return maple_error_set(c->err, errno, "no seed: %m");
+	if (c->attached)
+		return open_attached(c);
 	if (!o->argv || !o->argv[0])
 		return maple_error_set(c->err, EINVAL, "no program given");
 	if (!maple_strategy_name(o->strategy) || o->depth > MAPLE_DEPTH_MAX)
@@ -304,6 +331,7 @@ int maple_campaign_open(struct maple_campaign *c)
 	c->registry = maple_registry_create();
 	if (!c->registry)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
+	maple_registry_keep(c->registry);
 	e = open_backends(c);
 	return e ? e : begin_memo(c);
 }
@@ -311,14 +339,15 @@ int maple_campaign_open(struct maple_campaign *c)
 /* maple_campaign_close - gives everything back; whatever was opened */
 void maple_campaign_close(struct maple_campaign *c)
 {
-	maple_pair_destroy(c->pair);
+	maple_lanes_close(c);
 	maple_profile_forget(c);
 	maple_candidate_destroy(&c->candidates);
 	maple_campaign_unknow(c);
 	maple_registry_destroy(c->registry);
 	maple_sharing_deinit(&c->sharing);
-	maple_io_deinit(&c->io);
-	maple_change_deinit(c);
+	if (!c->attached)
+		maple_io_deinit(&c->io);
+	maple_change_deinit(&c->sample);
 	free(c->program);
 	free(c->agent);
 }

@@ -32,11 +32,6 @@ static uint8_t *state_of(struct maple_sharing *s, uint32_t site)
 		return NULL;
 	memset(grown + s->n, 0, n - s->n);
 	s->state = grown;
-	grown = realloc(s->alone, n);
-	if (!grown)
-		return NULL;
-	memset(grown + s->n, 0, n - s->n);
-	s->alone = grown;
 	s->n = n;
 	return &s->state[site];
 }
@@ -44,7 +39,7 @@ static uint8_t *state_of(struct maple_sharing *s, uint32_t site)
 /* maple_sharing_learn - what the profile run that just ended says */
 void maple_sharing_learn(struct maple_campaign *c)
 {
-	const struct maple_hits *hits = &c->hits[0];
+	const struct maple_hits *hits = &c->sample.hits[0];
 	uint8_t *state;
 	uint32_t i;
 
@@ -66,28 +61,29 @@ void maple_sharing_learn(struct maple_campaign *c)
 /*
  * maple_sharing_choose - which sites the profile run with @seed leaves alone
  *
- * Returns bytes by site number, valid until the next call; @n: how many.
+ * Returns bytes by site number, to be freed; @n: how many, 0 for want of
+ * memory.
  */
-const uint8_t *maple_sharing_choose(struct maple_campaign *c, uint64_t seed,
-				    uint32_t *n)
+uint8_t *maple_sharing_choose(struct maple_campaign *c, uint64_t seed,
+			      uint32_t *n)
 {
 	struct maple_sharing *s = &c->sharing;
+	uint8_t *alone = malloc(s->n + 1);
 	uint32_t i;
 
 	s->left = 0;
-	for (i = 0; i < s->n; i++) {
-		s->alone[i] = s->state[i] == LONE_RUNS &&
-			      maple_campaign_seed(c, seed ^ i) % SAMPLED_ONE;
-		s->left += s->alone[i];
+	*n = alone ? s->n : 0;
+	for (i = 0; i < *n; i++) {
+		alone[i] = s->state[i] == LONE_RUNS &&
+			   maple_campaign_seed(c, seed ^ i) % SAMPLED_ONE;
+		s->left += alone[i];
 	}
-	*n = s->n;
-	return s->alone;
+	return alone;
 }
 
 /* maple_sharing_deinit - forgets all of it */
 void maple_sharing_deinit(struct maple_sharing *s)
 {
 	free(s->state);
-	free(s->alone);
 	memset(s, 0, sizeof(*s));
 }

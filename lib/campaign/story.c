@@ -17,11 +17,15 @@
 
 /* ---- the stacks ---- */
 
-static bool ours(const struct maple_frame *frame)
+static bool ours(const struct maple_campaign *c, const struct maple_frame *frame)
 {
-	const char *image = frame->place.image;
+	const struct maple_place *place = &frame->place;
 
-	return image && maple_image_wanted(image, false, NULL, NULL);
+	return place->image &&
+	       maple_image_wanted(place->image, false, NULL, NULL) &&
+	       !(place->build_id &&
+		 maple_registry_is_runtime(c->registry, place->build_id,
+					   place->offset));
 }
 
 static bool is_agent(const struct maple_frame *frame)
@@ -75,6 +79,8 @@ static void tell_stacks(struct maple_campaign *c, struct maple_finding *f,
 	struct maple_run *run = &trial->run;
 	unsigned int i, j;
 
+	if (*run->no_stacks)
+		maple_campaign_notice(c, "no stacks: %s", run->no_stacks);
 	/* The finding takes them over. */
 	f->stacks = run->stacks;
 	f->nstacks = run->nstacks;
@@ -98,12 +104,13 @@ static void tell_stacks(struct maple_campaign *c, struct maple_finding *f,
 }
 
 /* maple_story_top - the innermost frame in the program's own code, or NULL */
-const struct maple_frame *maple_story_top(const struct maple_stack *stack)
+const struct maple_frame *maple_story_top(const struct maple_campaign *c,
+					  const struct maple_stack *stack)
 {
 	unsigned int i;
 
 	for (i = 0; i < stack->nframes; i++)
-		if (ours(&stack->frames[i]))
+		if (ours(c, &stack->frames[i]))
 			return &stack->frames[i];
 	return NULL;
 }
@@ -123,7 +130,8 @@ static bool tells(const struct maple_finding *f, const struct maple_stack *stack
 	return !stack->state || strncmp(stack->state, "joins ", 6);
 }
 
-static const char *failing_function(const struct maple_finding *f)
+static const char *failing_function(const struct maple_campaign *c,
+				    const struct maple_finding *f)
 {
 	const struct maple_frame *frame;
 	unsigned int i;
@@ -133,7 +141,7 @@ static const char *failing_function(const struct maple_finding *f)
 	for (i = 0; i < f->nstacks; i++) {
 		if (!tells(f, &f->stacks[i]))
 			continue;
-		frame = maple_story_top(&f->stacks[i]);
+		frame = maple_story_top(c, &f->stacks[i]);
 		if (frame)
 			return function_of(&frame->place);
 	}
@@ -141,9 +149,9 @@ static const char *failing_function(const struct maple_finding *f)
 }
 
 /* "SIGSEGV in consume / close_queue": where it failed, and who with. */
-static void name(struct maple_finding *f)
+static void name(const struct maple_campaign *c, struct maple_finding *f)
 {
-	const char *a = failing_function(f), *b = NULL, *what;
+	const char *a = failing_function(c, f), *b = NULL, *what;
 	const char *fn[2] = { NULL, NULL };
 	char text[64];
 	unsigned int i;
@@ -180,7 +188,7 @@ static void identify(struct maple_campaign *c, struct maple_finding *f,
 		     const struct maple_trial *trial)
 {
 	XXH64_state_t *state = XXH64_createState();
-	const char *a = failing_function(f);
+	const char *a = failing_function(c, f);
 	struct maple_site_info info;
 	unsigned int i;
 	char text[512];
@@ -207,6 +215,20 @@ static void identify(struct maple_campaign *c, struct maple_finding *f,
 	XXH64_freeState(state);
 }
 
+/* No order of the run does it alone: the title must not say that one does. */
+static void say_together(struct maple_finding *f,
+			 const struct maple_trial *trial)
+{
+	char *title = f->title;
+
+	if (!title || !trial->nthen)
+		return;
+	if (asprintf(&f->title, "%s, with %u orders in one run", title,
+		     1 + trial->nthen) < 0)
+		f->title = NULL;
+	free(title);
+}
+
 static char *copy(const char *s)
 {
 	return s ? strdup(s) : NULL;
@@ -223,9 +245,10 @@ static void tell_how(struct maple_campaign *c, struct maple_finding *f,
 	f->argv = calloc(n + 1, sizeof(*f->argv));
 	while (f->argv && n-- > 0)
 		f->argv[n] = strdup(o->argv[n]);
-	f->cwd = get_current_dir_name();
+	f->attached = c->attached != NULL;
+	f->cwd = c->attached ? copy(c->attached->cwd) : get_current_dir_name();
 	f->exe = copy(o->exe);
-	f->input = copy(o->input);
+	f->input = copy(maple_campaign_input(c));
 	f->backend = copy(c->backend);
 	f->seed = trial->seed;
 	f->attempt = trial->plan.attempt;
@@ -235,7 +258,9 @@ static void tell_how(struct maple_campaign *c, struct maple_finding *f,
 	f->run = c->run_number;
 	f->found_at = time(NULL);
 	f->times_seen = 1;
-	if (asprintf(&f->replay, "mapletest replay %s", f->id) < 0)
+	/* What it ran on is gone with it. */
+	if (!c->attached &&
+	    asprintf(&f->replay, "mapletest replay %s", f->id) < 0)
 		f->replay = NULL;
 }
 
@@ -262,10 +287,11 @@ struct maple_finding *maple_story_tell(struct maple_campaign *c,
 	tell_stacks(c, f, trial);
 	if (f->kind == MAPLE_FAILURE_DEADLOCK || f->kind == MAPLE_FAILURE_HANG)
 		maple_story_waits(c, f, trial);
-	name(f);
+	name(c, f);
+	say_together(f, trial);
 	identify(c, f, trial);
 	tell_how(c, f, trial);
-	if (f->id && f->title && f->what && f->replay)
+	if (f->id && f->title && f->what && (f->replay || f->attached))
 		return f;
 	maple_finding_destroy(f);
 	return NULL;

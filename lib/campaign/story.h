@@ -5,7 +5,8 @@
 #include "internal.h"
 
 /* story.c */
-const struct maple_frame *maple_story_top(const struct maple_stack *stack);
+const struct maple_frame *maple_story_top(const struct maple_campaign *c,
+					  const struct maple_stack *stack);
 
 /* interleaving.c */
 extern const char maple_story_letter[]; /* by kind of event: 'R' ... 'U' */

@@ -44,7 +44,7 @@ static unsigned int depth_changes(const struct maple_campaign *c)
 
 static unsigned int delay_changes(const struct maple_campaign *c)
 {
-	uint64_t n = c->sampled / DELAY_EVERY + 1;
+	uint64_t n = c->sample.seen / DELAY_EVERY + 1;
 
 	if (n > MAPLE_RUN_CHANGES)
 		n = MAPLE_RUN_CHANGES;
@@ -155,7 +155,7 @@ static bool profile_next(const struct maple_campaign *c)
 		return false;
 	if (c->options->order == MAPLE_ORDER_PAPER || !maple_strategy_fresh(c))
 		return true;
-	return c->since_profile >= MAPLE_ENFORCE_BATCH;
+	return c->since_profile >= MAPLE_ENFORCE_BATCH && !c->lanes.profiles;
 }
 
 /*
@@ -168,10 +168,29 @@ enum maple_phase maple_strategy_next(struct maple_campaign *c,
 	struct maple_candidate_limits limits = limits_of(c);
 
 	*candidate = NULL;
-	if (profile_next(c))
+	if (c->alone || profile_next(c))
 		return MAPLE_PHASE_PROFILE;
 	*candidate = maple_candidate_next(&c->candidates, &limits);
+	/* Whose load goes on may do something new. */
+	if (!*candidate && c->attached)
+		return MAPLE_PHASE_PROFILE;
 	return *candidate ? MAPLE_PHASE_ENFORCE : MAPLE_PHASE_DONE;
+}
+
+/*
+ * maple_strategy_beside - what is tried in the same run as the @n @chosen
+ * ones, or NULL
+ */
+struct maple_candidate *
+maple_strategy_beside(const struct maple_campaign *c,
+		      struct maple_candidate *const *chosen, unsigned int n)
+{
+	struct maple_candidate_limits limits = limits_of(c);
+
+	return c->options->order == MAPLE_ORDER_PAPER
+		       ? NULL
+		       : maple_candidate_beside(&c->candidates, &limits, chosen,
+						n);
 }
 
 /* maple_strategy_schedule - how the threads of a profile run are scheduled */
@@ -179,10 +198,16 @@ void maple_strategy_schedule(struct maple_campaign *c, struct maple_trial *trial
 {
 	const struct strategy *s = strategy_of(c);
 
-	if (!c->profile_runs) {
+	unsigned int before = c->profile_runs + c->lanes.profiles;
+
+	if (c->attached) {
+		trial->schedule = MAPLE_SCHEDULE_NATIVE;
+		return;
+	}
+	if (!before) {
 		trial->schedule = s->first;
 		return;
 	}
-	trial->schedule = s->then[(c->profile_runs - 1) % 2];
+	trial->schedule = s->then[(before - 1) % 2];
 	maple_change_draw(c, trial, s->changes(c));
 }

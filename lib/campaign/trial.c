@@ -19,7 +19,7 @@
 static int shell(struct maple_campaign *c, const char *option,
 		 const char *command)
 {
-	int status = system(command);
+	int status = maple_shell(c, command, NULL, 0);
 
 	if (status == 0)
 		return 0;
@@ -29,41 +29,12 @@ static int shell(struct maple_campaign *c, const char *option,
 		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* ---- events of a profile run ---- */
-
-static void on_event(void *ctx, const struct maple_event *event)
-{
-	struct maple_campaign *c = ctx;
-	struct maple_trial *trial = c->trial;
-
-	if (event->kind == MAPLE_EV_CREATE)
-		c->threads_seen = true;
-	maple_holding_event(&trial->holding, event);
-	if (trial->kind == MAPLE_RUN_PROFILE) {
-		maple_change_note(c, event);
-		if (c->predict)
-			maple_predict_event(c->predict, event);
-		return;
-	}
-	if (trial->nlog == MAPLE_LOG_MAX)
-		return;
-	if (!trial->log)
-		trial->log = malloc(MAPLE_LOG_MAX * sizeof(*trial->log));
-	if (trial->log)
-		trial->log[trial->nlog++] = *event;
-}
-
-static bool on_tick(void *ctx, pid_t pid)
-{
-	struct maple_campaign *c = ctx;
-
-	maple_interrupt_forward(pid);
-	maple_campaign_progress(c, false);
-	return !maple_campaign_over(c);
-}
-
 /* ---- what the memo is told ---- */
 
+/*
+ * As soon as the run has begun, and while it lasts: it needs not wait for
+ * that. It counts from there on, so that a crash is no free try.
+ */
 static int memo_begin(struct maple_campaign *c, struct maple_trial *trial,
 		      int64_t *row)
 {
@@ -78,12 +49,69 @@ static int memo_begin(struct maple_campaign *c, struct maple_trial *trial,
 		.attempt = trial->plan.attempt,
 		.flip = trial->flip,
 	};
-	int e = maple_memo_run_begin(c->memo, c->memo_campaign, &run, row,
-				     c->err);
+	int e = trial->attempt ? maple_memo_mark(c->memo, c->memo_program,
+						 trial->candidate->row,
+						 MAPLE_MEMO_ATTEMPT, c->err)
+			       : 0;
 
+	if (!e)
+		e = maple_memo_run_begin(c->memo, c->memo_campaign, &run, row,
+					 c->err);
 	free(plan);
 	return e;
 }
+
+/* ---- while a run lasts, which is nobody's turn ---- */
+
+struct under_way {
+	struct maple_lane *lane;
+	struct maple_trial *trial;
+	int64_t row; /* in the memo; 0: not told yet */
+	int error;   /* of the memo */
+};
+
+static void on_event(void *ctx, const struct maple_event *event)
+{
+	struct maple_lane *lane = ((struct under_way *)ctx)->lane;
+	struct maple_trial *trial = ((struct under_way *)ctx)->trial;
+
+	if (event->kind == MAPLE_EV_CREATE)
+		trial->threads_seen = true;
+	maple_holding_event(&trial->holding, event);
+	if (trial->kind == MAPLE_RUN_PROFILE) {
+		maple_change_note(lane->c, &lane->sample, event);
+		if (trial->predict && lane->c->attached)
+			maple_early_event(&trial->early, trial->predict, event);
+		else if (trial->predict)
+			maple_predict_event(trial->predict, event);
+		return;
+	}
+	if (trial->nlog == MAPLE_LOG_MAX)
+		return;
+	if (!trial->log)
+		trial->log = malloc(MAPLE_LOG_MAX * sizeof(*trial->log));
+	if (trial->log)
+		trial->log[trial->nlog++] = *event;
+}
+
+static bool on_tick(void *ctx, pid_t pid)
+{
+	struct under_way *u = ctx;
+	struct maple_lane *lane = u->lane;
+
+	if (!lane->c->attached)
+		maple_interrupt_forward(&lane->passed, pid);
+	if (maple_lane_try(lane)) {
+		if (!u->row && !u->error)
+			u->error = memo_begin(lane->c, u->trial, &u->row);
+		maple_campaign_progress(lane->c, false);
+		maple_lane_leave(lane->c);
+	}
+	return !u->error && !maple_campaign_over(lane->c) &&
+	       !maple_lane_lost(lane);
+}
+
+/* ---- how it ended ---- */
 
 static int memo_end(struct maple_campaign *c, struct maple_trial *trial,
 		    int64_t row)
@@ -118,6 +146,7 @@ static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 	const struct maple_run *run = &trial->run;
 	unsigned int i;
 
+	c->threads_seen |= trial->threads_seen;
 	if (trial->kind == MAPLE_RUN_NATIVE)
 		return;
 	if (!run->delivered) {
@@ -138,34 +167,52 @@ static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 }
 
 static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
-		     struct maple_io_run *io)
+		     struct maple_io_run *io, int64_t *row)
 {
 	struct maple_run_order order = {
 		.kind = trial->kind,
 		.schedule = trial->schedule,
 		.plan = &trial->plan,
+		.then = trial->then,
+		.nthen = trial->nthen,
 		.seed = trial->seed,
 		.nchanges = trial->nchanges,
 		.budget = MAPLE_BUDGET,
 		.timeout = c->timeout,
-		.grace = GRACE_LEAST + GRACE_TIMES * c->native_seconds,
+		.grace = c->attached ? 0
+				     : GRACE_LEAST +
+					       GRACE_TIMES * c->native_seconds,
 		.in = io->in,
 		.out = io->out,
 		.err = io->err,
 		.own_group = !isatty(STDIN_FILENO),
+		.fresh = strcmp(trial->memo_kind, "confirm") == 0,
 		.stacks = strcmp(trial->memo_kind, "confirm") != 0,
 	};
+	struct under_way under_way = { .lane = c->lanes.turn, .trial = trial };
 	struct maple_run_sink sink = {
-		.ctx = c,
+		.ctx = &under_way,
 		.event = on_event,
 		.tick = on_tick,
 	};
+	struct maple_lane *lane = c->lanes.turn;
+	int e;
 
+	if (c->attached)
+		order.timeout = maple_stretch_seconds(c, trial->kind);
 	memcpy(order.change, trial->change, sizeof(order.change));
 	if (trial->kind == MAPLE_RUN_PROFILE)
-		order.alone =
+		order.alone = trial->alone =
 			maple_sharing_choose(c, trial->seed, &order.nalone);
-	return maple_pair_run(c->pair, &order, &sink, &trial->run, c->err);
+	maple_lane_leave(c);
+	e = maple_pair_run(lane->pair, &order, &sink, &trial->run, lane->err);
+	maple_lane_enter(lane);
+	if (!e)
+		e = under_way.error;
+	if (!e && !under_way.row)
+		e = memo_begin(c, trial, &under_way.row);
+	*row = under_way.row;
+	return e;
 }
 
 /*
@@ -179,33 +226,36 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 	const struct maple_campaign_options *o = c->options;
 	bool show = trial->kind == MAPLE_RUN_NATIVE && !o->quiet_target &&
 		    c->result->runs.baseline == 0;
-	struct maple_io_run io;
+	struct maple_io_run io = { .in = -1, .out = -1, .err = -1 };
 	int64_t row;
 	int e;
 
-	c->trial = trial;
 	e = o->setup ? shell(c, "--setup", o->setup) : 0;
-	if (!e)
+	if (!e && !c->attached)
 		e = maple_io_begin(&c->io, !show, &io, c->err);
 	if (e)
 		return e;
-	e = memo_begin(c, trial, &row);
-	if (!e)
-		e = carry_out(c, trial, &io);
+	e = carry_out(c, trial, &io, &row);
 	if (!e) {
 		/* What ends because somebody ended it is no verdict. */
-		trial->stopped = trial->run.end == MAPLE_END_STOPPED ||
-				 maple_interrupt_asked();
-		trial->output = maple_io_words(&io);
+		trial->stopped = !c->attached &&
+				 (trial->run.end == MAPLE_END_STOPPED ||
+				  maple_interrupt_asked() ||
+				  maple_lane_lost(c->lanes.turn));
+		if (!c->attached)
+			trial->output = maple_io_words(&io);
 		count_run(c, trial);
-		if (!trial->stopped)
+		if (c->attached)
+			maple_stretch_judge(c, trial);
+		else if (!trial->stopped)
 			maple_judge(c, trial, &io);
 		if (!trial->stopped && trial->settle)
 			e = trial->settle(c, trial, trial->settle_ctx);
 		if (!e)
 			e = memo_end(c, trial, row);
 	}
-	maple_io_end(&io);
+	if (!c->attached)
+		maple_io_end(&c->io, &io);
 	if (o->teardown && !e)
 		e = shell(c, "--teardown", o->teardown);
 	return e;
@@ -215,8 +265,11 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 void maple_trial_deinit(struct maple_trial *trial)
 {
 	maple_run_deinit(&trial->run);
+	maple_predict_destroy(trial->predict);
+	free(trial->alone);
 	free(trial->output);
 	free(trial->log);
 	maple_holding_deinit(&trial->holding);
+	maple_early_deinit(&trial->early);
 	memset(trial, 0, sizeof(*trial));
 }

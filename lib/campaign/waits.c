@@ -101,7 +101,7 @@ static bool stands(const struct waits *w, const char *thread)
 static char *say_lock(struct waits *w, const struct maple_stack *stack,
 		      const struct maple_held *held, uint16_t self)
 {
-	const struct maple_frame *top = maple_story_top(stack);
+	const struct maple_frame *top = maple_story_top(w->c, stack);
 	const char *holder = w->trial->run.threads[held->thread].name;
 	char at[256] = "", since[256] = "", *name = name_of(w, held->lock);
 	struct maple_place place = { 0 };
@@ -164,7 +164,7 @@ static char *say(struct waits *w, struct maple_stack *stack, uint16_t self,
 static void add_edge(struct waits *w, uint16_t self)
 {
 	const struct link *link = &w->link[self];
-	const struct maple_frame *top = maple_story_top(link->stack);
+	const struct maple_frame *top = maple_story_top(w->c, link->stack);
 	struct maple_finding *f = w->f;
 	struct maple_edge *edge = &f->edges[f->nedges++];
 	const struct maple_run *run = &w->trial->run;

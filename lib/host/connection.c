@@ -229,7 +229,7 @@ static int open_socket(struct maple_host *host, struct maple_error *err)
 	if (e == EACCES)
 		return maple_error_set(err, e,
 				       "mapled at %s is not for you: sudo "
-				       "adduser %s maple, and a new login",
+				       "usermod -aG maple %s, then log in again",
 				       host->path, user ? user->pw_name : name);
 	return maple_error_set(err, e, "no mapled at %s: %s", host->path,
 			       strerror(e));

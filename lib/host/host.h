@@ -64,7 +64,7 @@ int maple_host_ask_all(struct maple_host *host, unsigned int type,
 
 /* lend.c */
 int maple_host_realtime(struct maple_host *host, struct maple_error *err);
-int maple_host_lease(struct maple_host *host, const cpu_set_t *cpus,
+int maple_host_lease(struct maple_host *host, const cpu_set_t *cpus, bool wait,
 		     void (*notice)(void *ctx, const char *text), void *ctx,
 		     int *cpu, struct maple_error *err);
 void maple_host_give_back(struct maple_host *host);

@@ -29,8 +29,8 @@ static void tell_place(unsigned int place,
 	notice(ctx, text);
 }
 
-/* Waits in the queue; -EINTR when a signal comes. */
-static int wait_for_turn(struct maple_host *host,
+/* Waits in the queue; -EINTR when a signal comes, -EBUSY if not to @wait. */
+static int wait_for_turn(struct maple_host *host, bool wait,
 			 void (*notice)(void *ctx, const char *text), void *ctx,
 			 struct maple_host_answer *answer,
 			 struct maple_error *err)
@@ -43,6 +43,9 @@ static int wait_for_turn(struct maple_host *host,
 			return e;
 		switch (answer->head.type) {
 		case MAPLE_WIRE_QUEUED:
+			if (!wait)
+				return maple_error_set(err, EBUSY,
+						       "all CPUs are taken");
 			tell_place(answer->message.queued.place, notice, ctx);
 			break;
 		case MAPLE_WIRE_LEASED:
@@ -62,9 +65,10 @@ static int wait_for_turn(struct maple_host *host,
 /*
  * maple_host_lease - a CPU of @cpus for our targets, when it is our turn
  *
- * It is ours until maple_host_give_back() or our end. Errors: -EINTR.
+ * It is ours until maple_host_give_back() or our end. Errors: -EINTR; -EBUSY
+ * where we are not to @wait.
  */
-int maple_host_lease(struct maple_host *host, const cpu_set_t *cpus,
+int maple_host_lease(struct maple_host *host, const cpu_set_t *cpus, bool wait,
 		     void (*notice)(void *ctx, const char *text), void *ctx,
 		     int *cpu, struct maple_error *err)
 {
@@ -83,11 +87,11 @@ int maple_host_lease(struct maple_host *host, const cpu_set_t *cpus,
 		e = maple_host_send(host, MAPLE_WIRE_LEASE, &lease, NULL, 0,
 				    err);
 		if (!e)
-			e = wait_for_turn(host, notice, ctx, &answer, err);
+			e = wait_for_turn(host, wait, notice, ctx, &answer, err);
 	} while (e == -ECONNRESET && --tries);
 	if (e) {
 		/* Our place in the queue goes with the connection. */
-		if (e == -EINTR)
+		if (e == -EINTR || e == -EBUSY)
 			maple_host_disconnect(host);
 		return e;
 	}

@@ -67,12 +67,17 @@ static bool grow_back(const struct maple_image *image, struct span *span)
 	return true;
 }
 
-/* On to the next site of the block, again and again. */
+/*
+ * On to the next site of the block, again and again. Not across a branch: what
+ * is behind is executed less often, and would keep what is before from being
+ * left alone when it has gone quiet.
+ */
 static void take_sites(const struct maple_image *image, struct span *span)
 {
 	struct span ahead = *span;
 
-	while (grow(image, &ahead) && ahead.length <= REACH)
+	while (!(decoded_at(image, ahead.end - 1)->flags & MAPLE_DEC_JCC) &&
+	       grow(image, &ahead) && ahead.length <= REACH)
 		if (decoded_at(image, ahead.end - 1)->site != MAPLE_SITE_NONE)
 			*span = ahead;
 }

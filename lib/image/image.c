@@ -103,12 +103,10 @@ static void forget(struct maple_image *image)
 		free(image->seg[--image->nsegs].bytes);
 }
 
-static int understand(struct maple_image *image)
+static int decode(struct maple_image *image)
 {
-	int ret = identify(image);
+	int ret = maple_image_relocate(image);
 
-	if (!ret)
-		ret = maple_image_relocate(image);
 	if (!ret)
 		ret = maple_image_functions(image);
 	if (!ret)
@@ -121,6 +119,22 @@ static int understand(struct maple_image *image)
 	ret = maple_image_neighbours(image);
 	if (!ret)
 		ret = maple_image_group(image);
+	return ret;
+}
+
+/* From what was kept in @parent's folder, if any, else from its bytes. */
+static int understand(struct maple_image *image, const char *parent)
+{
+	uint64_t content;
+	int ret = identify(image);
+
+	if (ret)
+		return ret;
+	if (!parent || !maple_image_cache_read(image, parent, &content)) {
+		ret = decode(image);
+		if (parent && !ret)
+			maple_image_cache_write(image, parent, content);
+	}
 	if (!ret)
 		forget(image);
 	return ret;
@@ -138,6 +152,16 @@ static int understand(struct maple_image *image)
 int maple_image_open(const char *path, struct maple_image **image,
 		     struct maple_error *err)
 {
+	return maple_image_open_kept(path, NULL, image, err);
+}
+
+/*
+ * maple_image_open_kept - the same, with what is decoded kept for later in a
+ *                         folder of its own in @parent; NULL: nowhere
+ */
+int maple_image_open_kept(const char *path, const char *parent,
+			  struct maple_image **image, struct maple_error *err)
+{
 	struct maple_image *new = calloc(1, sizeof(*new));
 	int ret;
 
@@ -147,7 +171,7 @@ int maple_image_open(const char *path, struct maple_image **image,
 	new->path = strdup(path);
 	ret = new->path ? maple_image_load(new, err) : -ENOMEM;
 	if (!ret) {
-		ret = understand(new);
+		ret = understand(new, parent);
 		if (ret)
 			maple_error_set(err, -ret, "%s: cannot decode: %s",
 					path, strerror(-ret));

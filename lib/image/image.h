@@ -44,6 +44,9 @@ const char *maple_left_out_name(enum maple_left_out reason);
 
 int maple_image_open(const char *path, struct maple_image **image,
 		     struct maple_error *err);
+int maple_image_open_kept(const char *path, const char *parent,
+			  struct maple_image **image, struct maple_error *err);
+char *maple_image_cache_home(void);
 void maple_image_destroy(struct maple_image *image);
 
 const char *maple_image_path(const struct maple_image *image);
@@ -92,6 +95,7 @@ struct maple_stretch {
 
 const struct maple_stretch *maple_image_runtime(struct maple_image *image,
 						unsigned int *n);
+bool maple_image_is_runtime(struct maple_image *image, uint64_t offset);
 
 /* By this name libc comes in or stays out, where it is no file of its own. */
 #define MAPLE_IMAGE_LIBC "libc.so.6"

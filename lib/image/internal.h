@@ -125,6 +125,10 @@ bool maple_image_debug(struct maple_image *image);
 void maple_image_place_deinit(struct maple_image *image);
 void maple_image_prints_deinit(struct maple_image *image);
 void maple_image_discard(struct maple_image *image);
+bool maple_image_cache_read(struct maple_image *image, const char *parent,
+			    uint64_t *content);
+void maple_image_cache_write(struct maple_image *image, const char *parent,
+			     uint64_t content);
 
 static inline bool maple_image_in_text(const struct maple_image *image,
 				       uint64_t addr)

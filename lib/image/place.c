@@ -47,6 +47,20 @@ static void read_objects(struct maple_image *image)
 }
 
 /*
+ * A file of debug information beside the program, but none that the program
+ * calls by a folder's name or a path: libdw loses memory over those.
+ */
+static int find_debuginfo(Dwfl_Module *module, void **data, const char *name,
+			  Dwarf_Addr base, const char *file, const char *link,
+			  GElf_Word crc, char **found)
+{
+	if (link && (!*link || *link == '.' || strchr(link, '/')))
+		return -1;
+	return dwfl_standard_find_debuginfo(module, data, name, base, file,
+					    link, crc, found);
+}
+
+/*
  * maple_image_debug - opens the debug information, which may be in a file of
  * its own; false if nothing can be asked
  */
@@ -54,7 +68,7 @@ bool maple_image_debug(struct maple_image *image)
 {
 	static const Dwfl_Callbacks callbacks = {
 		.find_elf = dwfl_build_id_find_elf,
-		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.find_debuginfo = find_debuginfo,
 		.section_address = dwfl_offline_section_address,
 	};
 	int fd;

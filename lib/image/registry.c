@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,6 +31,8 @@ struct call {
 };
 
 struct maple_registry {
+	char *kept;	      /* folder for what is decoded, or NULL */
+	pthread_mutex_t lock; /* protects all below, but no image */
 	struct entry **entries, *by_key;
 	uint32_t nentries;
 	uint32_t nsites; /* numbers given out */
@@ -40,7 +43,22 @@ struct maple_registry {
 /* maple_registry_create - empty; NULL when memory is short */
 struct maple_registry *maple_registry_create(void)
 {
-	return calloc(1, sizeof(struct maple_registry));
+	struct maple_registry *reg = calloc(1, sizeof(*reg));
+
+	if (reg)
+		pthread_mutex_init(&reg->lock, NULL);
+	return reg;
+}
+
+/* Whoever only asks changes nothing but this. */
+static void lock(const struct maple_registry *reg)
+{
+	pthread_mutex_lock((pthread_mutex_t *)&reg->lock);
+}
+
+static void unlock(const struct maple_registry *reg)
+{
+	pthread_mutex_unlock((pthread_mutex_t *)&reg->lock);
 }
 
 void maple_registry_destroy(struct maple_registry *reg)
@@ -56,7 +74,9 @@ void maple_registry_destroy(struct maple_registry *reg)
 	for (uint32_t k = 0; k < reg->ncalls; k++)
 		free(reg->calls[k]);
 	free(reg->entries);
+	free(reg->kept);
 	free(reg->calls);
+	pthread_mutex_destroy(&reg->lock);
 	free(reg);
 }
 
@@ -105,15 +125,8 @@ static int insert(struct maple_registry *reg, struct maple_image *image,
 	return 0;
 }
 
-/*
- * maple_registry_add - opens and decodes the image at @path, unless it is
- * known already by its build-id, and gives its sites their numbers
- *
- * Returns 0 and the image's @index, or what maple_image_open() says, or
- * -EOVERFLOW when the numbers are used up.
- */
-int maple_registry_add(struct maple_registry *reg, const char *path,
-		       uint32_t *index, struct maple_error *err)
+static int add(struct maple_registry *reg, const char *path, uint32_t *index,
+	       struct maple_error *err)
 {
 	struct stat st = { 0 };
 	struct maple_image *image;
@@ -125,7 +138,7 @@ int maple_registry_add(struct maple_registry *reg, const char *path,
 		*index = known->index;
 		return 0;
 	}
-	ret = maple_image_open(path, &image, err);
+	ret = maple_image_open_kept(path, reg->kept, &image, err);
 	if (ret)
 		return ret;
 	HASH_FIND_STR(reg->by_key, maple_image_build_id(image), known);
@@ -142,23 +155,67 @@ int maple_registry_add(struct maple_registry *reg, const char *path,
 	return ret;
 }
 
+/*
+ * maple_registry_add - opens and decodes the image at @path, unless it is
+ * known already by its build-id, and gives its sites their numbers
+ *
+ * Returns 0 and the image's @index, or what maple_image_open() says, or
+ * -EOVERFLOW when the numbers are used up. Who asks for the same image
+ * meanwhile waits for it.
+ */
+int maple_registry_add(struct maple_registry *reg, const char *path,
+		       uint32_t *index, struct maple_error *err)
+{
+	int e;
+
+	lock(reg);
+	e = add(reg, path, index, err);
+	unlock(reg);
+	return e;
+}
+
+/*
+ * maple_registry_keep - from now on, what is decoded is kept for other
+ *                       campaigns, and theirs is used (cache.c)
+ */
+void maple_registry_keep(struct maple_registry *reg)
+{
+	free(reg->kept);
+	reg->kept = maple_image_cache_home();
+}
+
 uint32_t maple_registry_images(const struct maple_registry *reg)
 {
-	return reg->nentries;
+	uint32_t n;
+
+	lock(reg);
+	n = reg->nentries;
+	unlock(reg);
+	return n;
 }
 
 /* maple_registry_image - image @index, owned by @reg; NULL if none */
 struct maple_image *maple_registry_image(const struct maple_registry *reg,
 					 uint32_t index)
 {
-	return index < reg->nentries ? reg->entries[index]->image : NULL;
+	struct maple_image *image;
+
+	lock(reg);
+	image = index < reg->nentries ? reg->entries[index]->image : NULL;
+	unlock(reg);
+	return image;
 }
 
 /* maple_registry_base - number of the first site of image @index */
 uint32_t maple_registry_base(const struct maple_registry *reg, uint32_t index)
 {
-	return index < reg->nentries ? reg->entries[index]->base
+	uint32_t base;
+
+	lock(reg);
+	base = index < reg->nentries ? reg->entries[index]->base
 				     : MAPLE_SITE_NONE;
+	unlock(reg);
+	return base;
 }
 
 static int grow_calls(struct maple_registry *reg)
@@ -173,16 +230,8 @@ static int grow_calls(struct maple_registry *reg)
 	return 0;
 }
 
-/*
- * maple_registry_call - the number of the call site that returns to @offset
- * of image @index, or of no image with MAPLE_REGISTRY_NONE; a new one gets
- * the next
- *
- * Errors: MAPLE_SITE_NONE for an image that is not there, when the numbers
- * are used up, or when memory is short.
- */
-uint32_t maple_registry_call(struct maple_registry *reg, uint32_t index,
-			     uint64_t offset)
+static uint32_t number_call(struct maple_registry *reg, uint32_t index,
+			    uint64_t offset)
 {
 	struct place_key where = { .image = index, .offset = offset };
 	struct call *call;
@@ -204,6 +253,25 @@ uint32_t maple_registry_call(struct maple_registry *reg, uint32_t index,
 	reg->calls[reg->ncalls++] = call;
 	HASH_ADD(hh, reg->by_where, where, sizeof(call->where), call);
 	return MAPLE_SITE_CALL | call->k;
+}
+
+/*
+ * maple_registry_call - the number of the call site that returns to @offset
+ * of image @index, or of no image with MAPLE_REGISTRY_NONE; a new one gets
+ * the next
+ *
+ * Errors: MAPLE_SITE_NONE for an image that is not there, when the numbers
+ * are used up, or when memory is short.
+ */
+uint32_t maple_registry_call(struct maple_registry *reg, uint32_t index,
+			     uint64_t offset)
+{
+	uint32_t number;
+
+	lock(reg);
+	number = number_call(reg, index, offset);
+	unlock(reg);
+	return number;
 }
 
 static struct entry *entry_of_site(const struct maple_registry *reg,
@@ -232,14 +300,8 @@ static struct call *call_of_site(const struct maple_registry *reg,
 	return k < reg->ncalls ? reg->calls[k] : NULL;
 }
 
-/*
- * maple_registry_site - what number @number stands for
- * @info: its strings are owned by @reg
- *
- * Returns 0, or -ENOENT for a number that was not given out.
- */
-int maple_registry_site(const struct maple_registry *reg, uint32_t number,
-			struct maple_site_info *info)
+static int look_up(const struct maple_registry *reg, uint32_t number,
+		   struct maple_site_info *info)
 {
 	const struct maple_table_site *sites;
 	struct entry *entry = NULL;
@@ -275,13 +337,24 @@ int maple_registry_site(const struct maple_registry *reg, uint32_t number,
 }
 
 /*
- * maple_registry_find - the number of a site that was written down by what
- * lasts, or MAPLE_SITE_NONE: unknown image, no site there, or a call site
- * that this campaign has not seen yet
+ * maple_registry_site - what number @number stands for
+ * @info: its strings are owned by @reg
+ *
+ * Returns 0, or -ENOENT for a number that was not given out.
  */
-uint32_t maple_registry_find(const struct maple_registry *reg,
-			     const char *build_id, uint64_t offset,
-			     bool is_call, bool second)
+int maple_registry_site(const struct maple_registry *reg, uint32_t number,
+			struct maple_site_info *info)
+{
+	int e;
+
+	lock(reg);
+	e = look_up(reg, number, info);
+	unlock(reg);
+	return e;
+}
+
+static uint32_t find(const struct maple_registry *reg, const char *build_id,
+		     uint64_t offset, bool is_call, bool second)
 {
 	struct entry *entry;
 	struct call *call;
@@ -302,10 +375,43 @@ uint32_t maple_registry_find(const struct maple_registry *reg,
 }
 
 /*
+ * maple_registry_find - the number of a site that was written down by what
+ * lasts, or MAPLE_SITE_NONE: unknown image, no site there, or a call site
+ * that this campaign has not seen yet
+ */
+uint32_t maple_registry_find(const struct maple_registry *reg,
+			     const char *build_id, uint64_t offset,
+			     bool is_call, bool second)
+{
+	uint32_t number;
+
+	lock(reg);
+	number = find(reg, build_id, offset, is_call, second);
+	unlock(reg);
+	return number;
+}
+
+/*
+ * maple_registry_is_runtime - whether the code at @offset of the image with
+ * @build_id is libc's, linked into a static program
+ */
+bool maple_registry_is_runtime(const struct maple_registry *reg,
+			       const char *build_id, uint64_t offset)
+{
+	struct entry *entry;
+
+	lock(reg);
+	HASH_FIND_STR(reg->by_key, build_id, entry);
+	unlock(reg);
+	return entry && maple_image_is_runtime(entry->image, offset);
+}
+
+/*
  * maple_registry_place - where site @number is in the source
  * @place: to be emptied with maple_place_deinit()
  *
- * Returns 0, -ENOENT for a number that was not given out, or -ENOMEM.
+ * Returns 0, -ENOENT for a number that was not given out, or -ENOMEM. One
+ * thread at a time, as with all that asks an image for names.
  */
 int maple_registry_place(const struct maple_registry *reg, uint32_t number,
 			 struct maple_place *place)
@@ -319,6 +425,6 @@ int maple_registry_place(const struct maple_registry *reg, uint32_t number,
 	place->offset = info.offset;
 	if (info.image == MAPLE_REGISTRY_NONE)
 		return 0;
-	return maple_image_place(reg->entries[info.image]->image, info.offset,
-				 info.is_call, place);
+	return maple_image_place(maple_registry_image(reg, info.image),
+				 info.offset, info.is_call, place);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * The numbering of sites that holds for one campaign: site numbers to
- * (image, offset) and back. Internal to lib; one thread at a time.
+ * (image, offset) and back. Internal to lib.
  */
 #ifndef MAPLE_IMAGE_REGISTRY_H
 #define MAPLE_IMAGE_REGISTRY_H
@@ -27,6 +27,7 @@ struct maple_site_info {
 struct maple_registry;
 
 struct maple_registry *maple_registry_create(void);
+void maple_registry_keep(struct maple_registry *reg);
 void maple_registry_destroy(struct maple_registry *reg);
 
 int maple_registry_add(struct maple_registry *reg, const char *path,
@@ -44,6 +45,8 @@ int maple_registry_site(const struct maple_registry *reg, uint32_t number,
 uint32_t maple_registry_find(const struct maple_registry *reg,
 			     const char *build_id, uint64_t offset,
 			     bool is_call, bool second);
+bool maple_registry_is_runtime(const struct maple_registry *reg,
+			       const char *build_id, uint64_t offset);
 int maple_registry_place(const struct maple_registry *reg, uint32_t number,
 			 struct maple_place *place);
 

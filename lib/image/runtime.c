@@ -175,12 +175,45 @@ static int join(struct maple_image *image, const struct maple_array *pieces)
 	return 0;
 }
 
+/* Static PIEs have a dynamic section, as libraries do, and say what they are. */
+static bool is_pie(Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	GElf_Dyn dyn;
+
+	for (int i = 0; data && gelf_getdyn(data, i, &dyn); i++)
+		if (dyn.d_tag == DT_FLAGS_1)
+			return dyn.d_un.d_val & DF_1_PIE;
+	return false;
+}
+
+static bool is_static(struct maple_image *image)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Ehdr ehdr;
+	GElf_Phdr ph;
+	GElf_Shdr sh;
+	size_t n = 0;
+
+	if (!image->elf || !gelf_getehdr(image->elf, &ehdr) ||
+	    elf_getphdrnum(image->elf, &n))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (gelf_getphdr(image->elf, i, &ph) && ph.p_type == PT_INTERP)
+			return false;
+	if (ehdr.e_type == ET_EXEC)
+		return true;
+	while ((scn = elf_nextscn(image->elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_DYNAMIC)
+			return is_pie(scn, &sh);
+	return false;
+}
+
 /*
  * maple_image_runtime - the @n stretches of code of a statically linked
  * program that are its runtime's, by ascending address; owned by @image
  *
- * None for want of symbols, or of memory. Meaningless for a library or a
- * program that has an interpreter.
+ * None of what is not linked so, for want of symbols, or of memory.
  */
 const struct maple_stretch *maple_image_runtime(struct maple_image *image,
 						unsigned int *n)
@@ -189,7 +222,7 @@ const struct maple_stretch *maple_image_runtime(struct maple_image *image,
 
 	if (!image->runtime_asked) {
 		image->runtime_asked = true;
-		if (!read_functions(image, &pieces)) {
+		if (is_static(image) && !read_functions(image, &pieces)) {
 			spread(&pieces);
 			if (!read_units(image, &pieces) && pieces.n) {
 				qsort(pieces.at, pieces.n, sizeof(struct piece),
@@ -201,4 +234,16 @@ const struct maple_stretch *maple_image_runtime(struct maple_image *image,
 	}
 	*n = image->runtime.n;
 	return image->runtime.at;
+}
+
+/* maple_image_is_runtime - whether the code at @offset lies in such a stretch */
+bool maple_image_is_runtime(struct maple_image *image, uint64_t offset)
+{
+	const struct maple_stretch *at;
+	unsigned int n;
+
+	for (at = maple_image_runtime(image, &n); n; n--, at++)
+		if (offset >= at->lo && offset < at->hi)
+			return true;
+	return false;
 }

@@ -127,10 +127,15 @@ static int open_writable(struct maple_memo *memo, struct maple_error *err)
 	ret = look(memo, &version, err);
 	if (!ret)
 		ret = quick_check(memo, err);
+	/*
+	 * A run has several commits, and may take less than one to reach the
+	 * disk. What the kernel has it keeps, whoever is killed; if the power
+	 * fails, the last marks are missing, and the rest is consistent.
+	 */
 	if (!ret)
 		ret = maple_sql_exec(memo,
 				     "PRAGMA journal_mode = WAL;"
-				     "PRAGMA synchronous = FULL;"
+				     "PRAGMA synchronous = NORMAL;"
 				     "PRAGMA foreign_keys = ON",
 				     err);
 	if (!ret && version < maple_sql_version)

@@ -32,14 +32,10 @@
 #define COIN 3006477107u
 
 /*
- * What a hot loop may cost. A thread that comes to a step over and over while
- * everything else is blocked passes each time (rule 4c); after so many passes
- * in a row it is not held again until another thread comes to something. And
- * a run in which so many accesses were held is given up: at 50 to 100 us a
+ * A run in which so many accesses were held is given up: at 50 to 100 us a
  * hold it has become a second slower by then.
  */
-#define PASSES 500
-#define HOLDS  20000
+#define HOLDS 20000
 
 static uint32_t random_next(struct maple_auto *a)
 {
@@ -48,16 +44,6 @@ static uint32_t random_next(struct maple_auto *a)
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
 	return (z ^ (z >> 31)) >> 32;
-}
-
-/* A mutex is the location of its first byte. */
-static struct maple_access normal(const struct maple_access *acc)
-{
-	struct maple_access n = *acc;
-
-	if (maple_kind_is_lock(n.kind) || !n.size)
-		n.size = 1;
-	return n;
 }
 
 static enum maple_verdict go(struct maple_auto *a, unsigned int t)
@@ -107,10 +93,10 @@ enum maple_verdict maple_auto_before(struct maple_auto *a, unsigned int t,
 	thread = &a->thread[t];
 	if (maple_auto_performs(a, t))
 		return go(a, t);
-	thread->acc = normal(acc);
+	thread->acc = maple_access_normal(acc);
 	thread->stands = 1;
 	thread->go = 0;
-	thread->pass = thread->passes >= PASSES;
+	thread->pass = thread->passes >= MAPLE_AUTO_PASSES;
 	maple_hold_count_arrival(a, t, &thread->acc);
 
 	hold = maple_hold_work_out(a, t, &thread->acc);
@@ -138,47 +124,6 @@ enum maple_verdict maple_auto_before(struct maple_auto *a, unsigned int t,
 		return go(a, t);
 	a->result.holds++;
 	return MAPLE_HELD;
-}
-
-/*
- * maple_auto_glance - whether @acc is nothing to the plan as things stand
- *
- * Changes nothing but the count of arrivals, and that only if it says yes.
- */
-int maple_auto_glance(struct maple_auto *a, unsigned int t,
-		      const struct maple_access *acc)
-{
-	struct maple_access is = normal(acc);
-	uint32_t arrivals[MAPLE_PLAN_STEPS];
-	int role;
-
-	if (a->finished || !maple_auto_knows(a, t))
-		return 1;
-	role = maple_auto_role(a, t);
-	if (maple_auto_performs(a, t) || a->thread[t].stands ||
-	    maple_kind_is_lock(is.kind) ||
-	    (role >= 0 && maple_hold_in_pair(a, role)) ||
-	    maple_auto_concerns(a, is.addr, is.size))
-		return 0;
-	for (int i = 0; i < MAPLE_PLAN_STEPS; i++)
-		arrivals[i] = a->arrivals[i];
-	maple_hold_count_arrival(a, t, &is);
-	a->thread[t].pass = a->thread[t].passes >= PASSES;
-	if (maple_hold_work_out(a, t, &is).reason == MAPLE_REASON_FREE)
-		return 1;
-	for (int i = 0; i < MAPLE_PLAN_STEPS; i++)
-		a->arrivals[i] = arrivals[i];
-	return 0;
-}
-
-/* maple_auto_minds - whether after() must be told of @acc, which happened */
-int maple_auto_minds(const struct maple_auto *a, unsigned int t,
-		     const struct maple_access *acc)
-{
-	return !a->finished && maple_auto_knows(a, t) &&
-	       (maple_auto_performs(a, t) || a->thread[t].stands ||
-		maple_kind_is_lock(acc->kind) ||
-		maple_auto_concerns(a, acc->addr, acc->size));
 }
 
 int maple_auto_moved(const struct maple_auto *a, unsigned int t)
@@ -392,7 +337,7 @@ static void unlocked(struct maple_auto *a, int t, const struct maple_access *acc
 void maple_auto_after(struct maple_auto *a, unsigned int t,
 		      const struct maple_access *acc, int happened)
 {
-	struct maple_access is = normal(acc);
+	struct maple_access is = maple_access_normal(acc);
 	struct maple_auto_thread *thread;
 	bool announced;
 	int step;
@@ -433,7 +378,7 @@ void maple_auto_after(struct maple_auto *a, unsigned int t,
 void maple_auto_watch(struct maple_auto *a, unsigned int t,
 		      const struct maple_access *acc)
 {
-	struct maple_access is = normal(acc);
+	struct maple_access is = maple_access_normal(acc);
 
 	if (!a->finished && maple_auto_knows(a, t))
 		happened_unasked(a, t, &is);

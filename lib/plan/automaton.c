@@ -48,6 +48,47 @@ void maple_auto_init(struct maple_auto *a, const struct maple_plan *plan)
 	}
 }
 
+void maple_auto_next(struct maple_auto *a, const struct maple_plan *plan)
+{
+	words_copy((uint64_t *)&a->plan, (const uint64_t *)plan, sizeof(*plan));
+	words_copy((uint64_t *)&a->result, 0, sizeof(a->result) & ~7ul);
+	a->dead = plan->idiom == MAPLE_IDIOM_DEADLOCK &&
+		  !(plan->flags & MAPLE_PLAN_FLIPPED);
+	a->finished = false;
+	a->dropped = false;
+	a->late = true;
+	a->turns = a->setbacks = 0;
+	a->spin_again = 0;
+	a->random = plan->seed;
+	for (int i = 0; i < MAPLE_PLAN_STEPS; i++) {
+		a->arrivals[i] = 0;
+		__asm__ volatile("" : : : "memory"); /* no memset */
+	}
+	for (int r = 0; r < MAPLE_PLAN_ROLES; r++)
+		a->result.role[r] = MAPLE_THREAD_NONE;
+	for (uint32_t n = 0; n < a->nlive; n++) {
+		struct maple_auto_thread *thread = &a->thread[a->live[n]];
+
+		/* Accesses begun with the last plan are none of this one's. */
+		thread->acc.size = 0;
+		thread->acc.site = MAPLE_SITE_NONE;
+		thread->stands = thread->go = thread->pass = 0;
+		thread->asleep = 0;
+		thread->lock = 0;
+		thread->passes = 0;
+	}
+	a->moves++;
+}
+
+void maple_auto_hint(struct maple_auto *a, unsigned int t, unsigned int roles)
+{
+	if (!maple_auto_knows(a, t))
+		return;
+	a->thread[t].roles = roles;
+	a->thread[t].norm = maple_way_norm(a, t);
+	maple_level_set(a, t, a->thread[t].norm);
+}
+
 void maple_auto_start(struct maple_auto *a, unsigned int t, unsigned int roles)
 {
 	struct maple_auto_thread *thread;

@@ -53,6 +53,14 @@ void maple_auto_init(struct maple_auto *a, const struct maple_plan *plan);
 void maple_auto_start(struct maple_auto *a, unsigned int t, unsigned int roles);
 void maple_auto_exit(struct maple_auto *a, unsigned int t);
 
+/*
+ * maple_auto_next - *@a, which has finished, goes on with @plan, with the
+ * threads that there are; maple_auto_hint() is then called for each
+ * maple_auto_hint - @t's @roles in that plan
+ */
+void maple_auto_next(struct maple_auto *a, const struct maple_plan *plan);
+void maple_auto_hint(struct maple_auto *a, unsigned int t, unsigned int roles);
+
 /* maple_auto_hooked - whether accesses at @site must be reported at all */
 int maple_auto_hooked(const struct maple_auto *a, uint32_t site);
 
@@ -66,6 +74,15 @@ int maple_auto_glance(struct maple_auto *a, unsigned int t,
 		      const struct maple_access *acc);
 int maple_auto_minds(const struct maple_auto *a, unsigned int t,
 		     const struct maple_access *acc);
+
+/*
+ * before() and after(), where nothing comes of them but that @t stands before
+ * @acc, and then no more; 0: they have to be called. Serialised like glance().
+ */
+int maple_auto_skim(struct maple_auto *a, unsigned int t,
+		    const struct maple_access *acc);
+int maple_auto_skimmed(struct maple_auto *a, unsigned int t,
+		       const struct maple_access *acc, int happened);
 
 /*
  * The life of one access. before() is called when thread @t stands before

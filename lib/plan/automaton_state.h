@@ -14,6 +14,12 @@
 #include "automaton.h"
 
 #define MAPLE_AUTO_TOUCHED 64 /* ranges remembered per role and pair */
+/*
+ * A hot loop that comes to a step over and over while everything else is
+ * blocked passes each time (rule 4c); after so many passes in a row it is not
+ * held again until another thread comes to something.
+ */
+#define MAPLE_AUTO_PASSES 500
 
 struct maple_range {
 	uint64_t addr;
@@ -73,9 +79,10 @@ struct maple_auto {
 
 	/* The run. */
 	bool finished;
-	bool dropped;			     /* hints no longer count */
-	uint32_t turns;			     /* into another try's way, */
-	uint32_t setbacks;		     /* ... and since the last one */
+	bool dropped;	   /* hints no longer count */
+	bool late;	   /* it did not see the run's beginning */
+	uint32_t turns;	   /* into another try's way, */
+	uint32_t setbacks; /* ... and since the last one */
 	uint32_t arrivals[MAPLE_PLAN_STEPS]; /* at a role's first step */
 	uint32_t moves;
 	uint32_t slept_step;
@@ -135,6 +142,17 @@ static inline bool maple_auto_pre_done(const struct maple_auto *a, int step)
 	return !(a->plan.step[step].pre & ~a->done);
 }
 
+/* A mutex is the location of its first byte. */
+static inline struct maple_access
+maple_access_normal(const struct maple_access *acc)
+{
+	struct maple_access n = *acc;
+
+	if (maple_kind_is_lock(n.kind) || !n.size)
+		n.size = 1;
+	return n;
+}
+
 /* holds.c */
 struct maple_hold maple_hold_work_out(const struct maple_auto *a, int t,
 				      const struct maple_access *acc);
@@ -153,6 +171,8 @@ void maple_hold_count_arrival(struct maple_auto *a, int t,
 bool maple_hold_in_pair(const struct maple_auto *a, int role);
 void maple_hold_note(struct maple_auto *a, int t,
 		     const struct maple_access *acc);
+bool maple_hold_noted(const struct maple_auto *a, int t,
+		      const struct maple_access *acc);
 
 /* gates.c */
 bool maple_gate_known(const struct maple_auto *a, uint32_t site);
@@ -165,6 +185,7 @@ bool maple_gate_is_cover(const struct maple_auto *a, int t,
 void maple_level_set(struct maple_auto *a, int t, unsigned int prio);
 void maple_level_update(struct maple_auto *a);
 void maple_level_plain(struct maple_auto *a, int t);
+bool maple_level_is_plain(const struct maple_auto *a, int t);
 
 /* ways.c */
 unsigned int maple_way_norm(const struct maple_auto *a, unsigned int t);

@@ -214,7 +214,7 @@ bool maple_hold_hint_agrees(const struct maple_auto *a, int t, int role)
 /* The occurrence hinted at has not come yet. Counts in the first attempt. */
 static bool too_early(const struct maple_auto *a, int step)
 {
-	return hints_count(a) && !a->result.attempts && !a->turns &&
+	return hints_count(a) && !a->result.attempts && !a->turns && !a->late &&
 	       a->arrivals[step] < a->plan.step[step].occurrence;
 }
 
@@ -361,4 +361,24 @@ void maple_hold_note(struct maple_auto *a, int t, const struct maple_access *acc
 		if (step_done(a, i) && ranges_overlap(&a->step_range[i], &range))
 			a->read_since[i][t / 64] |= 1ull << (t % 64);
 	}
+}
+
+/* maple_hold_noted - whether maple_hold_note() would change nothing */
+bool maple_hold_noted(const struct maple_auto *a, int t,
+		      const struct maple_access *acc)
+{
+	struct maple_range range = { acc->addr, acc->size };
+	int role = maple_auto_role(a, t);
+
+	if (role >= 0 && maple_hold_in_pair(a, role))
+		return false;
+	if (!maple_event_is_memory(acc->kind) || !(acc->kind & MAPLE_EV_READ))
+		return true;
+	for (int i = 0; i < (int)a->plan.nsteps; i++) {
+		if (step_done(a, i) &&
+		    ranges_overlap(&a->step_range[i], &range) &&
+		    !(a->read_since[i][t / 64] >> (t % 64) & 1))
+			return false;
+	}
+	return true;
 }

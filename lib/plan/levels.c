@@ -101,6 +101,17 @@ void maple_level_plain(struct maple_auto *a, int t)
 	maple_level_set(a, t, level_of(a, t, role_missing(a)));
 }
 
+/* maple_level_is_plain - whether @t has the level that it should have then */
+bool maple_level_is_plain(const struct maple_auto *a, int t)
+{
+	const struct maple_auto_thread *thread = &a->thread[t];
+	int role = maple_auto_role(a, t);
+
+	return thread->want == thread->norm ||
+	       (role >= 0 && !thread->spinning && !thread->failed &&
+		thread->want == MAPLE_PRIO_HIGH && role == role_missing(a));
+}
+
 static bool change_is_due(const struct maple_auto_thread *thread, bool raise)
 {
 	return raise ? thread->want > thread->given

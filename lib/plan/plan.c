@@ -204,6 +204,28 @@ void maple_plan_flip(struct maple_plan *plan)
 	plan->flags &= ~MAPLE_PLAN_TURNING;
 }
 
+int maple_plan_begins(const struct maple_plan *plan, uint32_t site)
+{
+	int seen[MAPLE_PLAN_ROLES] = { 0, 0 };
+
+	for (unsigned int i = 0; i < plan->nsteps; i++) {
+		const struct maple_plan_step *step = &plan->step[i];
+
+		if (seen[step->role])
+			continue;
+		seen[step->role] = 1;
+		if (step->site == site)
+			return 1;
+		if (!(plan->flags & MAPLE_PLAN_GATED))
+			continue;
+		for (unsigned int g = 0; g < step->ngates; g++) {
+			if (step->gate[g] == site)
+				return 1;
+		}
+	}
+	return 0;
+}
+
 static int step_equal(const struct maple_plan_step *a,
 		      const struct maple_plan_step *b)
 {
@@ -250,7 +272,7 @@ int maple_plan_valid(const struct maple_plan *plan)
 	const uint32_t known = MAPLE_PLAN_GATED | MAPLE_PLAN_HINTED |
 			       MAPLE_PLAN_YOUNGER | MAPLE_PLAN_Q_FIRST |
 			       MAPLE_PLAN_ROTATED | MAPLE_PLAN_FLIPPED |
-			       MAPLE_PLAN_TURNING;
+			       MAPLE_PLAN_TURNING | MAPLE_PLAN_FOLLOWED;
 
 	if (!maple_iroot_events(plan->idiom) || (plan->flags & ~known) ||
 	    plan->nguards > MAPLE_PLAN_GUARDS ||

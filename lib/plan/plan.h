@@ -27,6 +27,8 @@ enum maple_plan_flag {
 	MAPLE_PLAN_ROTATED = 16, /* idiom 5 as e2 e0 e3 e1 */
 	MAPLE_PLAN_FLIPPED = 32, /* the first dependency reversed */
 	MAPLE_PLAN_TURNING = 64, /* go on in the next try's way when stuck */
+	MAPLE_PLAN_FOLLOWED =
+		128, /* other plans wait: stuck in all ways, end */
 };
 
 /* What is a try's way: the flags that a turn changes. */
@@ -93,6 +95,12 @@ uint32_t maple_plan_way(unsigned int attempt);
  * Only the first dependency's two steps remain, executed the other way round.
  */
 void maple_plan_flip(struct maple_plan *plan);
+
+/*
+ * maple_plan_begins - whether who comes to @site may begin with @plan: it is a
+ * role's first step, or a gate of one
+ */
+int maple_plan_begins(const struct maple_plan *plan, uint32_t site);
 
 /* maple_plan_valid - whether @plan could have come from maple_plan_init */
 int maple_plan_valid(const struct maple_plan *plan);

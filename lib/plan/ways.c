@@ -19,6 +19,7 @@
  * end of short programs.
  */
 #define SETBACKS 6
+#define WAYS	 4 /* with other plans waiting: each once */
 
 /*
  * maple_way_norm - @t's own level
@@ -71,6 +72,10 @@ void maple_way_turn(struct maple_auto *a)
 	unsigned int attempt = a->plan.attempt + ++a->turns;
 
 	a->setbacks = 0;
+	if ((a->plan.flags & MAPLE_PLAN_FOLLOWED) && a->turns >= WAYS) {
+		maple_move_finish(a, false);
+		return;
+	}
 	for (uint32_t n = 0; n < a->nlive; n++)
 		let_go(a, a->live[n]);
 	a->plan.flags &= ~MAPLE_PLAN_WAY;

@@ -76,6 +76,7 @@ static const struct maple_field finding_fields[] = {
 	MAPLE_FIELD(maple_finding, found_at, NUMBER),
 	MAPLE_FIELD(maple_finding, times_seen, UNSIGNED),
 	MAPLE_FIELD(maple_finding, suppressed, STRING),
+	MAPLE_FIELD(maple_finding, attached, FLAG),
 	MAPLE_FIELD_END,
 };
 

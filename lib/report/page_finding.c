@@ -114,6 +114,12 @@ static void print_control(FILE *out, const struct maple_finding *f)
 				   "there is nothing to reverse.");
 		return;
 	}
+	if (f->attached) {
+		maple_page_element(out, "p", "note",
+				   "Not confirmed: attached. What ran cannot "
+				   "be run again.");
+		return;
+	}
 	if (!f->forced_runs) {
 		maple_page_element(out, "p", "note",
 				   "Not confirmed: no replay was asked for.");

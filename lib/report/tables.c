@@ -27,10 +27,16 @@ void maple_report_list(FILE *out, struct maple_finding *const *findings,
 								 : "?",
 							 style->unicode);
 
-		fprintf(out, "%s  %s  %s (%u/%u, reversed %u/%u, seen %u)%s%s\n",
+		char control[64] = "attached";
+
+		if (!f->attached)
+			snprintf(control, sizeof(control),
+				 "%u/%u, reversed %u/%u", f->forced_fails,
+				 f->forced_runs, f->flipped_fails,
+				 f->flipped_runs);
+		fprintf(out, "%s  %s  %s (%s, seen %u)%s%s\n",
 			maple_clean(f->id, false).text, program.text,
-			title.text, f->forced_fails, f->forced_runs,
-			f->flipped_fails, f->flipped_runs, f->times_seen,
+			title.text, control, f->times_seen,
 			f->suppressed ? ", suppressed by " : "",
 			f->suppressed
 				? maple_clean(f->suppressed, style->unicode).text
@@ -224,7 +230,9 @@ static void print_delivery(FILE *out, const struct maple_delivery *d)
 static void print_backends(FILE *out, const struct maple_backends *b,
 			   const struct maple_report_style *style)
 {
-	if (!strcmp(b->observe, b->enforce))
+	if (!strcmp(b->enforce, "none"))
+		fprintf(out, "observed by %s", b->observe);
+	else if (!strcmp(b->observe, b->enforce))
 		fprintf(out, "observed and enforced by %s", b->observe);
 	else
 		fprintf(out, "observed by %s, enforced by %s", b->observe,

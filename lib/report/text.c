@@ -131,6 +131,12 @@ static void print_control(FILE *out, const struct maple_finding *finding)
 		      out);
 		return;
 	}
+	if (finding->attached) {
+		fputs("Not confirmed: attached. What ran cannot be run "
+		      "again.\n",
+		      out);
+		return;
+	}
 	if (!finding->forced_runs) {
 		fputs("Not confirmed: no replay was asked for.\n", out);
 		return;

@@ -59,6 +59,8 @@ char *maple_words_finding(const struct maple_finding *f)
 		fprintf(out, "\nForced %u/%u fails, reversed %u/%u.",
 			f->forced_fails, f->forced_runs, f->flipped_fails,
 			f->flipped_runs);
+	if (f->attached)
+		fputs("\nNot confirmed: attached.", out);
 	if (f->replay)
 		fprintf(out, "\nReplay: %s", maple_clean(f->replay, true).text);
 	if (fclose(out)) {

@@ -17,7 +17,8 @@
 #include "agent/shm.h"
 #include "trace.h"
 
-#define MASK (MAPLE_SHM_RING - 1)
+#define MASK	   (MAPLE_SHM_RING - 1)
+#define GIVEN_BACK 256 /* slots at a time */
 
 static_assert((MAPLE_SHM_RING & MASK) == 0, "the ring is a power of two");
 
@@ -26,6 +27,19 @@ void maple_trace_ring_init(struct maple_trace_ring *ring, struct maple_shm *shm)
 {
 	memset(ring, 0, sizeof(*ring));
 	ring->shm = shm;
+	ring->next = ring->head = shm->tail;
+}
+
+static void look(struct maple_trace_ring *ring)
+{
+	ring->head = __atomic_load_n(&ring->shm->head, __ATOMIC_ACQUIRE);
+	ring->pinned = ring->shm->stats.pinned;
+}
+
+/* Tells the writer what is free again. */
+static void give_back(struct maple_trace_ring *ring)
+{
+	__atomic_store_n(&ring->shm->tail, ring->next, __ATOMIC_RELEASE);
 }
 
 static uint8_t load_kind(const struct maple_event *slot)
@@ -46,12 +60,12 @@ static void clear_kind(struct maple_event *slot)
 void maple_trace_ring_reset(struct maple_trace_ring *ring)
 {
 	struct maple_shm *shm = ring->shm;
-	uint64_t used = shm->head - shm->tail;
+	uint64_t used = shm->head - ring->next;
 
 	if (used > MAPLE_SHM_RING)
 		used = MAPLE_SHM_RING;
 	for (uint64_t i = 0; i < used; i++)
-		clear_kind(&shm->ring[(shm->tail + i) & MASK]);
+		clear_kind(&shm->ring[(ring->next + i) & MASK]);
 	__atomic_store_n(&shm->tail, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&shm->head, 0, __ATOMIC_RELEASE);
 	maple_trace_ring_init(ring, shm);
@@ -64,16 +78,17 @@ void maple_trace_ring_reset(struct maple_trace_ring *ring)
 static void skip_unfilled(struct maple_trace_ring *ring, uint64_t head)
 {
 	struct maple_shm *shm = ring->shm;
-	uint64_t left = head - shm->tail, skip = 0;
+	uint64_t left = head - ring->next, skip = 0;
 
 	if (left > MAPLE_SHM_RING)
 		left = MAPLE_SHM_RING;
 	while (skip < left &&
-	       load_kind(&shm->ring[(shm->tail + skip) & MASK]) == MAPLE_EV_NONE)
+	       load_kind(&shm->ring[(ring->next + skip) & MASK]) ==
+		       MAPLE_EV_NONE)
 		skip++;
 	ring->stats.unfilled += skip;
-	__atomic_store_n(&shm->tail, skip < left ? shm->tail + skip : head,
-			 __ATOMIC_RELEASE);
+	ring->next = skip < left ? ring->next + skip : head;
+	give_back(ring);
 }
 
 static bool known_kind(unsigned int kind)
@@ -91,20 +106,25 @@ static bool take(struct maple_trace_ring *ring, bool ended,
 	struct maple_shm *shm = ring->shm;
 
 	for (;;) {
-		uint64_t head = __atomic_load_n(&shm->head, __ATOMIC_ACQUIRE);
-		struct maple_event *slot = &shm->ring[shm->tail & MASK];
+		struct maple_event *slot = &shm->ring[ring->next & MASK];
 
-		if (head == shm->tail)
+		if (ring->next == ring->head)
+			look(ring);
+		if (ring->next == ring->head) {
+			give_back(ring);
 			return false;
+		}
 		if (load_kind(slot) == MAPLE_EV_NONE) {
+			give_back(ring);
 			if (!ended)
 				return false;
-			skip_unfilled(ring, head);
+			skip_unfilled(ring, ring->head);
 			continue;
 		}
 		*event = *slot;
 		clear_kind(slot);
-		__atomic_store_n(&shm->tail, shm->tail + 1, __ATOMIC_RELEASE);
+		if (!(++ring->next % GIVEN_BACK))
+			give_back(ring);
 		event->flags &= (uint8_t)~MAPLE_EVF_PENDING;
 		if (event->thread < MAPLE_THREADS && known_kind(event->kind))
 			return true;
@@ -123,10 +143,11 @@ static bool doubtful(const struct maple_event *event)
  * happened. What the automaton says of a thread it may say while the thread
  * is held before its access.
  */
-static bool settles(const struct maple_shm *shm, const struct maple_event *next,
+static bool settles(const struct maple_trace_ring *ring,
+		    const struct maple_event *next,
 		    const struct maple_event *event)
 {
-	if (!shm->stats.pinned)
+	if (!ring->pinned)
 		return true;
 	return next->thread == event->thread && next->kind < MAPLE_EV_STEP;
 }
@@ -154,7 +175,7 @@ bool maple_trace_ring_next(struct maple_trace_ring *ring, bool ended,
 		more = take(ring, ended, &next);
 		if (!more && !ended)
 			return false;
-		if (!more || !settles(ring->shm, &next, &ring->held)) {
+		if (!more || !settles(ring, &next, &ring->held)) {
 			ring->held.flags |= MAPLE_EVF_PENDING;
 			ring->stats.pending++;
 		}

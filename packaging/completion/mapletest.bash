@@ -60,6 +60,9 @@ _mapletest_words() # TOOL COMMAND CURRENT
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -c -- "$3"; compgen -f -- "$3")
 		;;
+	attach)
+		mapfile -t COMPREPLY < <(compgen -W "$(ps -eo pid= 2>/dev/null)" -- "$3")
+		;;
 	replay | report)
 		mapfile -t COMPREPLY < <(compgen -W "$("$1" report 2>/dev/null |
 			sed -n 's/^\([0-9a-f]*\)  .*/\1/p')" -- "$3")

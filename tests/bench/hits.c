@@ -166,7 +166,7 @@ static void measure(const struct what *w)
 		if (w->after)
 			w->after();
 	}
-	printf("%.1f %.0f\n", hit / call, hit);
+	printf("%.3f %.2f\n", hit / call, hit);
 }
 
 int main(int argc, char **argv)

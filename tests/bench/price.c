@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * price HITS: what the two kernel halves cost, as multiples of getpid(), by
- * runs of the program HITS (hits.c) under each of them, beside what the
- * kernel alone takes for a probe or a watchpoint, by a perf event that counts.
+ * price HITS AGENT: what a hit costs, as multiples of getpid() and in
+ * nanoseconds, by runs of the program HITS (hits.c) under the agent and under
+ * the two kernel halves, beside what the kernel alone takes for a probe or a
+ * watchpoint, by a perf event that counts, and what the same takes where
+ * nobody looks on.
  *
  * A half that is not there is said, and no failure. The status is 1 if an
- * enforced hit costs more than MOST times a bare stepped uprobe.
+ * enforced hit of the module costs more than MOST times a bare stepped uprobe.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,9 +31,9 @@
 #define MOST   1.5
 #define REPEAT 5 /* runs of each; the cheapest counts */
 
-enum place { PLACE_A, PLACE_B, PLACE_C, PLACE_CALLEE, PLACES };
+enum place { PLACE_A, PLACE_B, PLACE_C, PLACE_CALLEE, PLACES, NOWHERE };
 
-static const char *program;
+static const char *program, *agent;
 static uint64_t address[PLACES]; /* ELF addresses */
 static uint64_t offset[PLACES];	 /* in the file */
 static uint64_t memory;		 /* ... that is accessed */
@@ -50,14 +52,19 @@ static void on_notice(void *ctx, const char *text)
 	fprintf(stderr, "price: %s\n", text);
 }
 
-/* What the program prints: two numbers, the first is the price. */
-static double read_price(int fd)
+struct price {
+	double calls; /* of getpid() */
+	double ns;
+};
+
+/* What the program prints. */
+static struct price read_price(int fd)
 {
 	char text[64] = "";
-	double price = 0;
+	struct price price = { 0 };
 
 	if (pread(fd, text, sizeof(text) - 1, 0) <= 0 ||
-	    sscanf(text, "%lf", &price) != 1)
+	    sscanf(text, "%lf %lf", &price.calls, &price.ns) != 2)
 		die(program, "it said no price");
 	return price;
 }
@@ -153,30 +160,33 @@ static uint64_t bias_of(pid_t pid)
 	return at;
 }
 
-static double bare(const char *what, enum place place, bool at_return)
+/* @place: PLACES for a watchpoint; NOWHERE: nobody looks on */
+static struct price bare(const char *what, enum place place, bool at_return)
 {
 	int out = out_file(), status, event = -1;
 	pid_t pid = spawn(what, out);
 	uint64_t hits = 0;
-	double price;
+	struct price price;
 
 	waitpid(pid, &status, 0); /* before it is the program, */
-	if (place != PLACES)
+	if (place < PLACES)
 		event = probe_event(pid, place, at_return);
 	ptrace(PTRACE_CONT, pid, NULL, NULL);
 	waitpid(pid, &status, 0); /* ... and when it has just become it */
 	if (place == PLACES)
 		event = watch_event(pid, bias_of(pid) + memory);
-	if (event < 0)
+	if (event < 0 && place != NOWHERE)
 		die("perf event", strerror(errno));
 	ptrace(PTRACE_DETACH, pid, NULL, NULL);
 	waitpid(pid, &status, 0);
 	if (status)
 		die(program, "it failed under a perf event");
-	if (read(event, &hits, sizeof(hits)) != sizeof(hits) || !hits)
+	if (event >= 0 &&
+	    (read(event, &hits, sizeof(hits)) != sizeof(hits) || !hits))
 		die("perf event", "it has not counted");
 	price = read_price(out);
-	close(event);
+	if (event >= 0)
+		close(event);
 	close(out);
 	return price;
 }
@@ -197,10 +207,18 @@ static struct maple_plan plan_of(uint32_t first, uint32_t second)
 	return plan;
 }
 
-static double by_half(int (*create)(const struct maple_backend_options *,
-				    struct maple_backend **,
-				    struct maple_error *),
-		      const char *what, const struct maple_plan *plan)
+enum who { NOBODY, AGENT, EBPF, MODULE, WHO };
+
+static int (*const creates[WHO])(const struct maple_backend_options *,
+				 struct maple_backend **,
+				 struct maple_error *) = {
+	[AGENT] = maple_backend_agent_create,
+	[EBPF] = maple_backend_ebpf_create,
+	[MODULE] = maple_backend_module_create,
+};
+
+static struct price by_half(enum who who, const char *what,
+			    const struct maple_plan *plan)
 {
 	char *argv[] = { (char *)program, (char *)what, NULL };
 	const struct maple_backend_options options = {
@@ -208,12 +226,14 @@ static double by_half(int (*create)(const struct maple_backend_options *,
 		.argv = argv,
 		.registry = registry,
 		.cpu = &cpu,
+		.agent = agent,
 		.notice = on_notice,
 	};
 	struct maple_run_order order = {
 		.kind = plan ? MAPLE_RUN_ENFORCE : MAPLE_RUN_PROFILE,
 		.plan = plan,
-		.schedule = MAPLE_SCHEDULE_NATIVE,
+		.schedule = who == AGENT ? MAPLE_SCHEDULE_OLDER
+					 : MAPLE_SCHEDULE_NATIVE,
 		.timeout = 60,
 		.err = STDERR_FILENO,
 	};
@@ -221,9 +241,9 @@ static double by_half(int (*create)(const struct maple_backend_options *,
 	struct maple_backend *b;
 	struct maple_error err;
 	struct maple_run run;
-	double price;
+	struct price price;
 
-	if (create(&options, &b, &err))
+	if (creates[who](&options, &b, &err))
 		die("backend", err.text);
 	order.in = open("/dev/null", O_RDONLY);
 	order.out = out_file();
@@ -235,7 +255,7 @@ static double by_half(int (*create)(const struct maple_backend_options *,
 	if (getenv("PRICE_DEBUG"))
 		fprintf(stderr,
 			"%s: %.1f hits %lu calls %lu attempts %u finished %u\n",
-			what, price, run.hits[MAPLE_WAY_TRAP], run.calls,
+			what, price.calls, run.hits[MAPLE_WAY_TRAP], run.calls,
 			run.automaton.attempts, run.automaton.finished);
 	maple_run_deinit(&run);
 	maple_backend_destroy(b);
@@ -244,107 +264,76 @@ static double by_half(int (*create)(const struct maple_backend_options *,
 	return price;
 }
 
-static double observed(const char *what)
-{
-	return by_half(maple_backend_ebpf_create, what, NULL);
-}
-
 /* The plan is under way, but what it waits for never comes. */
-static double let_pass(const char *what)
+static struct price let_pass(enum who who, const char *what)
 {
 	struct maple_plan plan = plan_of(site[PLACE_C], site[PLACE_C]);
 
 	plan.nguards = 1;
 	plan.guard[0] = site[PLACE_B];
-	return by_half(maple_backend_module_create, what, &plan);
+	return by_half(who, what, &plan);
 }
 
 /*
  * The plan's first step is done over and over: each time the attempt is over,
  * the next one begins, and the watchpoint moves with it. No hit costs more.
  */
-static double step(const char *what)
+static struct price step(enum who who, const char *what)
 {
 	struct maple_plan plan = plan_of(site[PLACE_A], site[PLACE_B]);
 
-	return by_half(maple_backend_module_create, what, &plan);
+	return by_half(who, what, &plan);
 }
 
 /* ---- all of it ---- */
 
-static double bare_uprobe(void)
-{
-	return bare("load", PLACE_B, false);
-}
-
-static double bare_uretprobe(void)
-{
-	return bare("call", PLACE_CALLEE, true);
-}
-
-static double bare_watch(void)
-{
-	return bare("unseen", PLACES, false);
-}
-
-static double observed_new(void)
-{
-	return observed("walk");
-}
-
-static double observed_same(void)
-{
-	return observed("load");
-}
-
-static double observed_lock(void)
-{
-	return observed("lock");
-}
-
-static double enforced(void)
-{
-	return let_pass("load");
-}
-
-static double enforced_step(void)
-{
-	return step("store");
-}
-
-static double enforced_lock(void)
-{
-	return let_pass("lock");
-}
-
-static double enforced_watch(void)
-{
-	return step("watched");
-}
-
-enum who { NOBODY, EBPF, MODULE };
+enum how { BARE, RETURN, OBSERVED, PASSED, STEPPED };
 
 static struct row {
 	const char *name;
 	enum who who;
-	double (*measure)(void);
-	double price;
+	enum how how;
+	const char *what;
+	enum place place;
+	struct price price;
 } rows[] = {
-	{ "bare uprobe, stepped", NOBODY, bare_uprobe, 0 },
-	{ "bare uretprobe", NOBODY, bare_uretprobe, 0 },
-	{ "bare watchpoint", NOBODY, bare_watch, 0 },
-	{ "observe: access, recorded", EBPF, observed_new, 0 },
-	{ "observe: access, condensed", EBPF, observed_same, 0 },
-	{ "observe: lock and return", EBPF, observed_lock, 0 },
-	{ "enforce: access, let pass", MODULE, enforced, 0 },
-	{ "enforce: a step, that ends an attempt", MODULE, enforced_step, 0 },
-	{ "enforce: lock and return", MODULE, enforced_lock, 0 },
-	{ "enforce: ... and its watchpoint hit", MODULE, enforced_watch, 0 },
+	{ "nobody: access", NOBODY, BARE, "load", NOWHERE },
+	{ "nobody: lock", NOBODY, BARE, "lock", NOWHERE },
+	{ "agent: observe, access", AGENT, OBSERVED, "walk" },
+	{ "agent: observe, lock", AGENT, OBSERVED, "lock" },
+	{ "agent: enforce, access, let pass", AGENT, PASSED, "load" },
+	{ "agent: enforce, step, ends an attempt", AGENT, STEPPED, "store" },
+	{ "agent: enforce, lock", AGENT, PASSED, "lock" },
+	{ "bare uprobe, stepped", NOBODY, BARE, "load", PLACE_B },
+	{ "bare uretprobe", NOBODY, RETURN, "call", PLACE_CALLEE },
+	{ "bare watchpoint", NOBODY, BARE, "unseen", PLACES },
+	{ "ebpf: observe, access, recorded", EBPF, OBSERVED, "walk" },
+	{ "ebpf: observe, access, condensed", EBPF, OBSERVED, "load" },
+	{ "ebpf: observe, lock and return", EBPF, OBSERVED, "lock" },
+	{ "module: enforce, access, let pass", MODULE, PASSED, "load" },
+	{ "module: enforce, step, ends an attempt", MODULE, STEPPED, "store" },
+	{ "module: enforce, lock and return", MODULE, PASSED, "lock" },
+	{ "module: ... and its watchpoint hit", MODULE, STEPPED, "watched" },
 };
 
 #define ROWS	 (sizeof(rows) / sizeof(rows[0]))
-#define BARE	 0
-#define ENFORCED 6
+#define UPROBE	 7
+#define ENFORCED 13
+
+static struct price price_of(const struct row *row)
+{
+	switch (row->how) {
+	case BARE:
+	case RETURN:
+		return bare(row->what, row->place, row->how == RETURN);
+	case OBSERVED:
+		return by_half(row->who, row->what, NULL);
+	case PASSED:
+		return let_pass(row->who, row->what);
+	default:
+		return step(row->who, row->what);
+	}
+}
 
 static void find_places(void)
 {
@@ -383,49 +372,58 @@ static void find_places(void)
 }
 
 /* By turns, so that what else the machine does spoils a round, not a row. */
-static void measure(const bool can[3])
+static void measure(const bool can[WHO])
 {
-	double price;
+	struct price price;
 
 	for (int k = 0; k < REPEAT; k++)
 		for (size_t i = 0; i < ROWS; i++) {
 			if (!can[rows[i].who])
 				continue;
-			price = rows[i].measure();
-			if (!rows[i].price || price < rows[i].price)
+			price = price_of(&rows[i]);
+			if (!k || price.calls < rows[i].price.calls)
 				rows[i].price = price;
 		}
 }
 
+static void find_abilities(bool can[WHO])
+{
+	const struct maple_backend_options options = { .agent = agent };
+	struct maple_ability ability[WHO] = { 0 };
+
+	maple_agent_probe(&options, &ability[AGENT]);
+	maple_ebpf_probe(NULL, &ability[EBPF]);
+	maple_module_probe(NULL, &ability[MODULE]);
+	for (int i = 0; i < WHO; i++) {
+		can[i] = !ability[i].error;
+		if (!can[i])
+			printf("left out: %s\n", ability[i].text);
+	}
+}
+
 int main(int argc, char **argv)
 {
-	struct maple_ability ability[2] = { 0 };
-	bool can[3] = { true };
+	bool can[WHO];
 	double times;
 
-	if (argc != 2 || !(program = realpath(argv[1], NULL))) {
-		fprintf(stderr, "usage: price HITS\n");
+	if (argc != 3 || !(program = realpath(argv[1], NULL)) ||
+	    !(agent = realpath(argv[2], NULL))) {
+		fprintf(stderr, "usage: price HITS AGENT\n");
 		return 2;
 	}
-	maple_ebpf_probe(NULL, &ability[0]);
-	maple_module_probe(NULL, &ability[1]);
-	for (int i = 0; i < 2; i++) {
-		can[i + 1] = !ability[i].error;
-		if (!can[i + 1])
-			printf("no %s: %s\n", i ? "module" : "ebpf",
-			       ability[i].text);
-	}
-	if (maple_cpu_take(&cpu, 60, on_notice, NULL))
+	find_abilities(can);
+	if (maple_cpu_take(&cpu, 600, on_notice, NULL))
 		die("CPU", "none is free");
 	find_places();
 	measure(can);
-	printf("%-38s %10s %12s\n", "", "getpid()s", "bare uprobes");
+	printf("%-40s %10s %10s %12s\n", "", "getpid()s", "ns", "bare uprobes");
 	for (size_t i = 0; i < ROWS; i++)
 		if (can[rows[i].who])
-			printf("%-38s %10.1f %12.2f\n", rows[i].name,
-			       rows[i].price, rows[i].price / rows[BARE].price);
+			printf("%-40s %10.2f %10.1f %12.2f\n", rows[i].name,
+			       rows[i].price.calls, rows[i].price.ns,
+			       rows[i].price.calls / rows[UPROBE].price.calls);
 	maple_cpu_give_back(&cpu);
-	times = rows[ENFORCED].price / rows[BARE].price;
+	times = rows[ENFORCED].price.calls / rows[UPROBE].price.calls;
 	if (can[MODULE] && times > MOST) {
 		fprintf(stderr, "price: an enforced hit costs %.2f bare ones\n",
 			times);

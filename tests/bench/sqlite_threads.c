@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Threads on SQLite, as tests/bench/success tests it: two that write to and
- * read from one connection, in SQLite's serialised mode, and each to a
- * database of its own besides, so that what all connections share (its
- * allocator, its page cache, its random numbers) meets as well.
+ * sqlite_threads [ROWS]: threads on SQLite, as tests/bench/success tests it
+ * with few rows: two that write to and read from one connection, in SQLite's
+ * serialised mode, and each to a database of its own besides, so that what all
+ * connections share (its allocator, its page cache, its random numbers) meets
+ * as well.
  */
 #include <pthread.h>
 #include <sqlite3.h>
@@ -11,8 +12,8 @@
 #include <stdlib.h>
 
 #define THREADS 2
-#define ROWS	3
 
+static int rows = 3;
 static sqlite3 *shared;
 
 static void run(sqlite3 *db, const char *sql)
@@ -53,21 +54,23 @@ static void *work(void *arg)
 {
 	sqlite3 *own = opened();
 
-	for (int i = 0; i < ROWS; i++) {
+	for (int i = 0; i < rows; i++) {
 		run(shared, "INSERT INTO rows(key) VALUES(random())");
 		run(own, "INSERT INTO rows(key) VALUES(random())");
 		count(shared);
 	}
-	if (count(own) != ROWS)
+	if (count(own) != rows)
 		exit(1);
 	sqlite3_close(own);
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t thread[THREADS];
 
+	if (argc > 1)
+		rows = atoi(argv[1]);
 	if (!sqlite3_threadsafe())
 		return 1;
 	shared = opened();
@@ -76,7 +79,7 @@ int main(void)
 			return 1;
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
-	if (count(shared) != THREADS * ROWS)
+	if (count(shared) != THREADS * rows)
 		return 1;
 	sqlite3_close(shared);
 	return 0;

@@ -12,7 +12,7 @@ setup() {
 	export HOME=$dir
 	unset XDG_STATE_HOME MAPLE_OPTIONS NO_COLOR
 	export MAPLE_NO_DAEMON=1
-	commands='run replay report coverage memo doctor'
+	commands='run attach replay report coverage memo doctor log'
 }
 
 teardown() {
@@ -59,15 +59,11 @@ failed() {
 	diff "$dir/help" "$dir/man"
 }
 
-@test "every option in the source is in help or refused by name" {
+@test "every option in the source is in help" {
 	sed -n 's/^	{ "\([a-z-]*\)",.*/\1/p' "$root/cli/options.c" | sort -u > "$dir/source"
 	helped > "$dir/help"
-	[ -z "$(comm -13 "$dir/source" "$dir/help")" ]
-	later=$(comm -23 "$dir/source" "$dir/help")
-	[ -n "$later" ]
-	for option in $later; do
-		usage "--$option is not in this version" run --$option=x true
-	done
+	[ -s "$dir/source" ]
+	diff "$dir/source" "$dir/help"
 }
 
 @test "every command has help, on standard output, with status 0" {

@@ -11,6 +11,7 @@ TARGETS=$BUILD/tests/targets
 # Nothing of the user's own: each test has a state folder of its own.
 setup() {
 	export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
+	export XDG_CACHE_HOME=$BATS_FILE_TMPDIR/cache
 	unset MAPLE_OPTIONS
 	export MAPLE_NO_DAEMON=1
 	json=$BATS_TEST_TMPDIR/result.json

@@ -203,7 +203,7 @@ one_client() {
 @test "a mapled that does not come back ends the campaign with a reason" {
 	start_mapled
 	"$BUILD/mapletest" run --socket "$socket" --quiet --max-time 60 \
-		-- "$TARGETS/clean/mutex_counter" >"$dir/out" 2>&1 3>&- &
+		-- "$E2E/own_alarms" slowly >"$dir/out" 2>&1 3>&- &
 	client=$!
 	until grep -q 'campaign 1:' "$dir/log"; do sleep 0.1; done
 	end_mapled KILL
@@ -211,7 +211,7 @@ one_client() {
 	wait "$client" || status=$?
 	ended_with 125
 	grep -q 'mapled has gone and did not come back' "$dir/out"
-	none_left "$TARGETS/clean/mutex_counter"
+	none_left "$E2E/own_alarms"
 	[ "$(sql 'PRAGMA integrity_check')" = ok ]
 }
 
@@ -361,6 +361,15 @@ hears() { # STRING: what mapled answers to standard input
 	run -2 "$BUILD/mapled" --config
 }
 
+# What was sent may be read a moment later.
+is_notified() { # TEXT
+	for try in {1..100}; do
+		! grep -aq "$1" "$dir/notified" || return 0
+		sleep 0.1
+	done
+	fail "no $1"
+}
+
 @test "systemd's socket wakes it, and is told when it is ready" {
 	NOTIFY_SOCKET=$dir/notify timeout 100 nc -lkuU "$dir/notify" \
 		>"$dir/notified" 3>&- &
@@ -373,9 +382,9 @@ hears() { # STRING: what mapled answers to standard input
 	! grep -q ready "$dir/log"
 	uses memo list
 	grep -q 'mapled: ready' "$dir/log"
-	grep -aq 'READY=1' "$dir/notified"
+	is_notified 'READY=1'
 	end_mapled
-	grep -aq 'STOPPING=1' "$dir/notified"
+	is_notified 'STOPPING=1'
 	kill "$notified"
 }
 

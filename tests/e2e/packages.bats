@@ -56,8 +56,6 @@ symbols() { # FILE
 		diff - <(cat <<-END
 			./etc/mapled/mapled.conf
 			./etc/security/limits.d/maple.conf
-			./usr/lib/sysusers.d/mapletest.conf
-			./usr/lib/tmpfiles.d/mapled.conf
 		END
 		)
 }

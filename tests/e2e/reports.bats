@@ -285,6 +285,51 @@ junit() {
 	prove -e cat "$d/doctor.tap" || [ "$status" = 125 ]
 }
 
+@test "the control, replay --flip, says in every form that it was one" {
+	local id d=$BATS_TEST_TMPDIR said
+
+	# One found by force: reversed, it is not to fail.
+	id=$(jq -r '[.findings[] | select(.plan | fromjson.kind == "enforced")][0].id' \
+		"$SHARED/run.json")
+	[ "$id" != null ] || {
+		campaign --seed 3 --keep-going --max-runs 12 -- "$TARGETS/bank_account"
+		ended_with 66
+		id=$(jq -r '[.findings[] | select(.plan | fromjson.kind == "enforced")][0].id' \
+			"$json")
+		cp "$db" "$SHARED/json.db"
+	}
+	for format in json jsonl junit sarif tap github; do
+		mapletest replay --flip --times 2 --format $format \
+			--db "$SHARED/json.db" --output "$d/flip.$format" "$id"
+		ended_with 0 1
+		echo "$status" > "$d/status.$format"
+	done
+	ours "$d/flip.json" "$d/flip.jsonl"
+	for format in json jsonl; do
+		jq -e --argjson s "$(cat "$d/status.$format")" '.flipped and
+			.fails[1] == 2 and (.fails[0] == 0) == ($s == 1)' "$d/flip.$format"
+	done
+	said='SIGABRT in .*: reversed [0-2]/2 fails'
+	grep -qE "<system-out>$said</system-out>" "$d/flip.junit"
+	xmllint --noout "$d/flip.junit"
+	case $(cat "$d/status.junit") in
+	0) [ "$(junit "$d/flip.junit")" = "$(printf '1 0 0 0\nPassed')" ] ;;
+	1) [ "$(junit "$d/flip.junit")" = "$(printf '1 1 0 0\nFailure')" ] ;;
+	esac
+	sarif "$d/flip.sarif"
+	jq -e --argjson s "$(cat "$d/status.sarif")" '.runs[0] |
+		(.results | length == 1) and .invocations[0].exitCode == $s and
+		(.results[0].kind == "pass") == ($s == 1)' "$d/flip.sarif"
+	grep -qE "ok 1 - replay of $id: $said" "$d/flip.tap"
+	run prove -e cat "$d/flip.tap"
+	[ "$status" = "$(cat "$d/status.tap")" ]
+	[[ "$output" != *"Parse errors"* ]]
+	grep -qE "^::group::$said" "$d/flip.github"
+	[ "$(grep -c '^::error' "$d/flip.github")" = "$(cat "$d/status.github")" ]
+	# The control does what controls are for.
+	[ "$(cat "$d"/status.* | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }')" = 1 ]
+}
+
 @test "the page is well-formed, loads nothing, and has what there is to see" {
 	local page=$BATS_TEST_TMPDIR/page.html id
 

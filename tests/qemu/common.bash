@@ -9,6 +9,24 @@ export BUILD=${BUILD:-$ROOT/build}
 export MAPLE_QEMU_KERNEL=${MAPLE_QEMU_KERNEL:-6.1}
 export TMPDIR=$BATS_RUN_TMPDIR
 
+# A kernel that watches itself takes so many times the time for the same: tests
+# do so much less there, and wait so much longer. kmod.h has one, too.
+SLOW=1
+case $MAPLE_QEMU_KERNEL in
+debug | kcsan) SLOW=10 ;;
+esac
+
+# So often, on a slow kernel less, but once at least.
+times() { # COUNT
+	echo $((($1 + SLOW - 1) / SLOW))
+}
+
+# eBPF wants a kernel that describes its own types.
+needs_btf() {
+	[ "$SLOW" = 1 ] ||
+		skip "kernel $MAPLE_QEMU_KERNEL has no BTF, which eBPF needs"
+}
+
 # Runs tests/qemu/guest; afterwards as after bats's own run: $status, $output,
 # $stderr.
 guest() {

@@ -5,12 +5,13 @@
 # bad happens under sessions. Afterwards every thread that is left must be as
 # it was, or as it has asked to be since. See module.bats for single sessions.
 #
-# MAPLE_FAULTS  moments at which each end is killed; 200 for a full run [20]
+# MAPLE_FAULTS  moments at which each end is killed; 200 for a full run
+#               [20; 2 on a slow kernel]
 # MAPLE_SEED    of all that is random
 
 load common.bash
 
-FAULTS=${MAPLE_FAULTS:-20}
+FAULTS=${MAPLE_FAULTS:-$(times 20)}
 SEED=${MAPLE_SEED:-$RANDOM}
 
 # A program of tests/qemu on a victim, in a guest
@@ -30,7 +31,8 @@ on_victim() { # PROGRAM ARGUMENT...
 @test "the target is killed, what it forked lives on" {
 	on_victim killed target "$FAULTS" "$SEED"
 	[[ $output =~ ^target:\ $FAULTS\ killed,\ $FAULTS\ sessions\ gone,\ ([0-9]+) ]]
-	[ "${BASH_REMATCH[1]}" -gt 0 ]
+	# Where few are killed, none of them may have forked.
+	[ "${BASH_REMATCH[1]}" -gt 0 ] || [ "$SLOW" -gt 1 ]
 }
 
 # In the guest: mapletest in the middle of a campaign; what it leaves behind
@@ -64,7 +66,7 @@ mapletest run --backend agent+module --db :memory: -- "$target" >/tmp/said 2>&1
 echo "$2 killed"'
 
 @test "mapletest is killed in the middle of a campaign; the next one works" {
-	local n=$((FAULTS < 40 ? 3 : FAULTS / 10))
+	local n=$((FAULTS < 40 ? $(times 3) : FAULTS / 10))
 
 	echo "seed $SEED"
 	guest -t $((120 + n * 20)) -- bash -c "$campaigns" - "$SEED" "$n"
@@ -73,24 +75,26 @@ echo "$2 killed"'
 }
 
 @test "targets that change their scheduling, exec, are stopped, traced, or two" {
-	local n=$((FAULTS < 40 ? 2 : FAULTS / 10))
+	local n=$((FAULTS < 40 ? $(times 2) : FAULTS / 10))
 
 	echo "seed $SEED"
 	guest -t $((120 + n * 30)) -- sh -c 'cd "$BUILD/tests/qemu" &&
-		for how in wishes execs stops traced two; do
+		for how in wishes execs stops traced debugged two; do
 			./disturbed $how $1 $2 ./victim || exit
 		done' - "$n" "$SEED"
 	status_is 0
-	[ "${#lines[@]}" = 5 ] || fail "not all of it"
+	[ "${#lines[@]}" = 6 ] || fail "not all of it"
 }
 
 @test "two plans are enforced at once" {
+	local n=$(times 10)
+
 	guest -t 200 -- sh -c 'cd "$BUILD/tests/qemu"
-		plan() { ./session -n 10 -e -f -i A:w:B:r -- ./order_demo; }
-		plan & plan; wait'
+		plan() { ./session -n $1 -d $2 -e -f -i A:w:B:r -- ./order_demo; }
+		plan $1 $2 & plan $1 $2; wait' - "$n" $((SLOW * 10000))
 	status_is 0
 	[ "${#lines[@]}" = 2 ]
-	[ "${lines[0]}" = "10 runs, 10 exposed, 10 failed, 0 unclean" ]
+	[ "${lines[0]}" = "$n runs, $n exposed, $n failed, 0 unclean" ]
 	[ "${lines[1]}" = "${lines[0]}" ]
 }
 
@@ -101,11 +105,11 @@ echo "$2 killed"'
 		./session -s older -d 60000 -q 8000 -- ./spinner forever &
 		taskset -cp 0 $$ >/dev/null
 		until read -r line </sys/kernel/debug/maple/sessions; do :; done
-		for ((i = 0; i < 20000; i++)); do :; done
+		for ((i = 0; i < $1; i++)); do :; done
 		read -r line </sys/kernel/debug/maple/sessions
 		echo "$i: $line"
-		wait $!'
-	[[ ${lines[0]} = 20000:\ target*state\ 1\ * ]] || fail "it is over"
+		wait $!' - "$(times 20000)"
+	[[ ${lines[0]} = $(times 20000):\ target*state\ 1\ * ]] || fail "it is over"
 	[ "${lines[1]}" = "1 runs, 0 exposed, 0 failed, 0 unclean" ] || fail
 	status_is 0
 }

@@ -41,7 +41,8 @@ struct lock {
 
 struct machine {
 	const struct program *p;
-	const struct maple_plan *plan;
+	const struct maple_plan *plan; /* nplans of them */
+	unsigned int nplans, now_plan;
 	struct maple_auto *a;
 	struct run *run;
 	struct thread thread[MAX_THREADS];
@@ -105,21 +106,47 @@ static void apply_changes(struct machine *m, int self)
 	}
 }
 
-static void start(struct machine *m, int t)
+static unsigned int roles_of(const struct machine *m, int t)
 {
 	char name[MAPLE_PLAN_NAME];
 	unsigned int roles = 0;
 
+	profile_name(name, t);
+	for (int r = 0; r < MAPLE_PLAN_ROLES; r++)
+		roles |= !strcmp(name, m->plan[m->now_plan].hint[r]) << r;
+	return roles;
+}
+
+static void start(struct machine *m, int t)
+{
 	ready(m, t);
 	if (!m->a) {
 		m->thread[t].prio = m->younger ? 20 + t : 60 - t;
 		return;
 	}
-	profile_name(name, t);
-	for (int r = 0; r < MAPLE_PLAN_ROLES; r++)
-		roles |= !strcmp(name, m->plan->hint[r]) << r;
-	maple_auto_start(m->a, t, roles);
+	maple_auto_start(m->a, t, roles_of(m, t));
 	apply_changes(m, m->current);
+}
+
+/* As in the agent: whose first step somebody comes to, once one is over. */
+static void next_plan(struct machine *m, uint32_t site)
+{
+	struct maple_auto_result *result = &m->run->all[m->now_plan];
+
+	maple_auto_result(m->a, result);
+	if (!result->finished)
+		return;
+	for (unsigned int i = 0; i < m->nplans; i++) {
+		if (m->run->begun >> i & 1 ||
+		    !maple_plan_begins(&m->plan[i], site))
+			continue;
+		m->run->begun |= 1u << i;
+		m->now_plan = i;
+		maple_auto_next(m->a, &m->plan[i]);
+		for (int t = 0; t < m->p->nthreads; t++)
+			maple_auto_hint(m->a, t, roles_of(m, t));
+		return;
+	}
 }
 
 static bool others_wait(const struct machine *m, int self)
@@ -146,12 +173,16 @@ static bool agent_before(struct machine *m, int t, const struct op *op)
 
 	if (!thread->asked) {
 		thread->asked = true;
+		if (op->kind != OP_CWAKE)
+			next_plan(m, op->site);
 		thread->owes = op->kind != OP_CWAKE &&
 			       maple_auto_hooked(m->a, op->site);
 		thread->verdict = MAPLE_GO;
 		if (!thread->owes)
 			return true;
-		thread->verdict = maple_auto_before(m->a, t, &acc);
+		thread->verdict = maple_auto_skim(m->a, t, &acc)
+					  ? MAPLE_GO
+					  : maple_auto_before(m->a, t, &acc);
 		apply_changes(m, t);
 		if (pick(m) != t)
 			return false;
@@ -183,7 +214,8 @@ static void agent_after(struct machine *m, int t, const struct op *op,
 	if (!m->a)
 		return;
 	if (thread->owes) {
-		maple_auto_after(m->a, t, &acc, happened);
+		if (!maple_auto_skimmed(m->a, t, &acc, happened))
+			maple_auto_after(m->a, t, &acc, happened);
 	} else if (op->kind == OP_CWAKE) {
 		if (maple_auto_hooked(m->a, op->site))
 			maple_auto_after(m->a, t, &acc, happened);
@@ -467,13 +499,17 @@ static void conclude(struct machine *m)
 }
 
 void machine_run(const struct program *p, const struct maple_plan *plan,
-		 bool younger, struct run *run)
+		 unsigned int nplans, bool younger, struct run *run)
 {
-	struct machine m = {
-		.p = p, .plan = plan, .run = run, .younger = younger
-	};
+	struct machine m = { .p = p,
+			     .plan = plan,
+			     .nplans = nplans,
+			     .run = run,
+			     .younger = younger };
 	int steps = 0;
 
+	memset(run->all, 0, sizeof(run->all));
+	run->begun = 1;
 	if (plan) {
 		m.a = malloc(maple_auto_size());
 		assert(m.a);
@@ -503,6 +539,7 @@ void machine_run(const struct program *p, const struct maple_plan *plan,
 	}
 	conclude(&m);
 	if (m.a)
-		maple_auto_result(m.a, &run->result);
+		maple_auto_result(m.a, &run->all[m.now_plan]);
+	run->result = run->all[0];
 	free(m.a);
 }

@@ -28,6 +28,11 @@ struct options {
 	bool sleeps, verbose;
 };
 
+/* Of runs with several plans. */
+static struct {
+	long runs, begun, exposed, first, false_claims, held, livelocks, broken;
+} together;
+
 static struct counts by_idiom[MAPLE_IDIOMS], by_family[FAMILIES];
 
 static void counts_add(struct counts *to, const struct counts *c)
@@ -93,7 +98,7 @@ static struct counts test_plan(const struct program *p, const struct run *plain,
 			     o->seed * 31 + number * TRIES + tries, &plan);
 		if (!maple_plan_valid(&plan))
 			abort();
-		machine_run(p, &plan, false, &run[tries]);
+		machine_run(p, &plan, 1, false, &run[tries]);
 		exposed = exposed_in(p, &run[tries], &tuple->iroot);
 		c.two |= exposed && tries < 2;
 		c.four |= exposed;
@@ -119,10 +124,47 @@ static struct counts test_plan(const struct program *p, const struct run *plain,
 	return c;
 }
 
+/*
+ * The first tries of all that is left to expose, as many as go into one run:
+ * what they claim must be true as well, and more must come of a run than of
+ * one with a single plan.
+ */
+static void test_together(const struct program *p, const struct run *plain,
+			  struct tuple *const *tuple, unsigned int n,
+			  const struct options *o, long number)
+{
+	static struct maple_plan plan[MAX_PLANS];
+	static struct run run;
+	unsigned int i;
+	bool exposed;
+
+	for (i = 0; i < n; i++) {
+		profile_plan(p, plain, tuple[i], 1, o->seed * 37 + number + i,
+			     &plan[i]);
+		plan[i].flags |= MAPLE_PLAN_FOLLOWED;
+	}
+	machine_run(p, plan, n, false, &run);
+	together.runs++;
+	together.held += run.held;
+	together.livelocks += run.end == LIVELOCK;
+	for (i = 0; i < n; i++) {
+		if (!(run.begun >> i & 1))
+			continue;
+		exposed = exposed_in(p, &run, &tuple[i]->iroot);
+		together.begun++;
+		together.exposed += exposed;
+		together.first += exposed && !i;
+		together.false_claims += run.all[i].exposed && !exposed;
+		together.broken += run.all[i].broken;
+	}
+}
+
 static bool test_program(const struct options *o, long number, int family)
 {
 	static struct run plain[2];
 	struct random r = { o->seed * 1000003 + number * 17 + 1 };
+	struct tuple *some[MAX_PLANS];
+	unsigned int nsome = 0;
 	static struct tuples list;
 	struct program p;
 	bool ended = false;
@@ -130,7 +172,7 @@ static bool test_program(const struct options *o, long number, int family)
 	if (!program_make(&p, &r, family))
 		return false;
 	for (int i = 0; i < 2; i++) {
-		machine_run(&p, NULL, i, &plain[i]);
+		machine_run(&p, NULL, 0, i, &plain[i]);
 		ended |= plain[i].end == ENDED;
 	}
 	if (!ended)
@@ -147,7 +189,11 @@ static bool test_program(const struct options *o, long number, int family)
 		c = test_plan(&p, plain, t, o, number, family);
 		counts_add(&by_idiom[t->iroot.idiom], &c);
 		counts_add(&by_family[family], &c);
+		if (t->iroot.idiom != MAPLE_IDIOM_DEADLOCK && nsome < MAX_PLANS)
+			some[nsome++] = &list.tuple[i];
 	}
+	if (nsome > 1)
+		test_together(&p, plain, some, nsome, o, number);
 	return true;
 }
 
@@ -184,6 +230,12 @@ static struct counts print_tables(void)
 		if (by_family[f].feasible)
 			print_row(family_names[f], &by_family[f]);
 	}
+	printf("\nin %ld runs with up to %d plans: %ld begun, %ld exposed (the "
+	       "first alone %ld), %ld false, %ld held, %ld livelocks, %ld "
+	       "broken\n",
+	       together.runs, MAX_PLANS, together.begun, together.exposed,
+	       together.first, together.false_claims, together.held,
+	       together.livelocks, together.broken);
 	return sum;
 }
 
@@ -252,6 +304,15 @@ static bool passes(const struct options *o, const struct counts *sum)
 	}
 	if (sum->false_claims || sum->held || sum->livelocks || sum->broken) {
 		printf("simulate: false, held, livelocks, broken must be 0\n");
+		good = false;
+	}
+	if (together.false_claims || together.held || together.livelocks ||
+	    together.broken) {
+		printf("simulate: nor any of that with several plans\n");
+		good = false;
+	}
+	if (together.exposed <= together.first) {
+		printf("simulate: no plan that follows was exposed\n");
 		good = false;
 	}
 	if (!sleepy && 100 * sum->two < THRESHOLD * sum->feasible) {

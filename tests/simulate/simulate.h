@@ -24,6 +24,7 @@
 #define MAX_VARS    4
 #define MAX_LOCKS   4
 #define MAX_EVENTS  4
+#define MAX_PLANS   8 /* in one run */
 #define GRAIN	    4 /* bytes that are never accessed apart */
 #define VAR_ADDR    0x1000u
 #define LOCK_ADDR   0x8000u
@@ -84,7 +85,9 @@ struct run {
 	int held;		     /* threads left held */
 	int blocked_at[MAX_THREADS]; /* operation, or -1 */
 	int owner[MAX_LOCKS];
-	struct maple_auto_result result;
+	struct maple_auto_result result; /* of the first plan */
+	unsigned int begun;		 /* bit i: plan i has had its turn */
+	struct maple_auto_result all[MAX_PLANS];
 	struct log log;
 };
 
@@ -139,11 +142,11 @@ void program_print(const struct program *p);
 
 /*
  * machine_run - runs @p to its end
- * @plan: to be forced, or NULL for a plain run
+ * @plan: @nplans to be forced, one after the other; none for a plain run
  * @younger: plain runs: whose priority is higher
  */
 void machine_run(const struct program *p, const struct maple_plan *plan,
-		 bool younger, struct run *run);
+		 unsigned int nplans, bool younger, struct run *run);
 
 bool check_exposed(const struct log *log, const struct maple_iroot *iroot);
 bool check_deadlock(const struct program *p, const struct run *run,

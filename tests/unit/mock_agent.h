@@ -47,12 +47,19 @@ __thread struct maple_agent_thread maple_self
 		.number = MAPLE_THREAD_NONE,
 	};
 
+bool maple_agent_skips_memory;
+
 static struct mock_call mock_log[MOCK_CALLS];
 static unsigned int mock_n;
 static unsigned int mock_yields; /* counted only: there are many */
 static unsigned int *mock_said;	 /* counts maple_agent_exiting(), if set */
 static unsigned int mock_prio;
 static int mock_owned; /* the signal that it owns, 0 for none */
+
+bool maple_agent_wants(const void *ret, unsigned int kind)
+{
+	return true;
+}
 
 static void mock_keep(struct mock_call c)
 {

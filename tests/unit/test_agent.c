@@ -75,6 +75,29 @@ static int scene_copy(void)
 	return 0;
 }
 
+/* Again in a thread that is the only one then, and in the second of two. */
+static void *turn_it(void *arg)
+{
+	turn(arg, 10000);
+	return NULL;
+}
+
+static int scene_turn_again(void)
+{
+	static volatile int other;
+	pthread_t a, b;
+
+	shared = 0;
+	turn(&shared, 10000);
+	pthread_create(&a, NULL, turn_it, (void *)&shared);
+	pthread_join(a, NULL);
+	pthread_create(&a, NULL, turn_it, (void *)&shared);
+	pthread_create(&b, NULL, turn_it, (void *)&other);
+	pthread_join(a, NULL);
+	pthread_join(b, NULL);
+	return shared != 3 * 49995000 || other != 49995000;
+}
+
 static sem_t written;
 
 /* The second write is at a site that no plan knows. */
@@ -109,6 +132,15 @@ static int scene_pair(void *(*first)(void *), void *(*second)(void *))
 	pthread_join(a, NULL);
 	pthread_join(b, NULL);
 	return 10 + seen;
+}
+
+static int scene_hot_after(void)
+{
+	int result = scene_pair(write_it, read_it);
+
+	shared = 0;
+	turn(&shared, 10000);
+	return shared == 49995000 ? result : 99;
 }
 
 static sigjmp_buf back;
@@ -250,6 +282,10 @@ static int play(const char *scene)
 		return scene_pair(read_it, write_it);
 	if (!strcmp(scene, "slow_write"))
 		return scene_pair(sleep_and_write, read_it);
+	if (!strcmp(scene, "turn_again"))
+		return scene_turn_again();
+	if (!strcmp(scene, "hot_after"))
+		return scene_hot_after();
 	if (!strcmp(scene, "copy"))
 		return scene_copy();
 	if (!strcmp(scene, "unseen"))
@@ -264,6 +300,13 @@ static int play(const char *scene)
 		return scene_fork();
 	if (!strcmp(scene, "spawn"))
 		return scene_spawn();
+	if (!strcmp(scene, "flood")) {
+		for (int i = 0; i < 1000; i++) {
+			shared = 0;
+			turn(&shared, 10000);
+		}
+		return 0;
+	}
 	if (!strcmp(scene, "turn")) {
 		turn(&shared, 10000);
 		return 0;
@@ -412,6 +455,65 @@ static void test_budget(void **state)
 	assert_int_equal(run_scene("turn"), 0);
 	assert_int_equal(wanted_seen, 100);
 	assert_true(drive.shm->stats.quieted > 0);
+}
+
+static uint64_t all_events(void)
+{
+	uint64_t n = drive.shm->stats.lost;
+
+	for (unsigned int i = 0;
+	     i < sizeof(drive.kinds) / sizeof(drive.kinds[0]); i++)
+		n += drive.kinds[i];
+	return n;
+}
+
+/* Reads on when the ring is full. */
+static void wait_till_full(struct drive *d, const struct maple_event *e)
+{
+	for (int i = 0; i < 20000 && !d->shm->stats.lost; i++)
+		usleep(1000);
+	d->event = NULL;
+}
+
+/* What a full ring drops is counted, whoever drops it. */
+static void test_full_ring(void **state)
+{
+	uint64_t n;
+
+	assert_int_equal(run_scene("turn"), 0);
+	n = all_events() / 1000; /* but for the few around the loop */
+	assert_int_equal(drive.shm->stats.lost, 0);
+	drive.event = wait_till_full;
+	assert_int_equal(run_scene("flood"), 0);
+	assert_true(drive.shm->stats.lost > 0);
+	assert_in_range(all_events(), 1000000 * n, 1000000 * n + 2000);
+}
+
+/* A site that has gone quiet is left, and comes back with each thread. */
+static void test_retire(void **state)
+{
+	assert_int_equal(run_scene("turn_again"), 0);
+	wanted_site = site_in(turn, MAPLE_EV_WRITE);
+	drive.event = look_for;
+	drive.shm->budget = 100;
+	for (int sched = MAPLE_SCHED_OLDER; sched <= MAPLE_SCHED_PCTLARGE;
+	     sched++) {
+		drive.shm->sched = sched;
+		wanted_seen = 0;
+		assert_int_equal(run_scene("turn_again"), 0);
+		assert_in_range(wanted_seen, 300, 400);
+		assert_true(drive.shm->stats.retired >= 1);
+	}
+	drive.shm->sched = MAPLE_SCHED_OLDER;
+	wanted_seen = 0;
+	assert_int_equal(run_scene("turn_again"), 0);
+	assert_int_equal(wanted_seen, 300);
+	assert_true(drive.shm->stats.retired >= 3);
+	drive.shm->sched = MAPLE_SCHED_NATIVE; /* may run side by side */
+	wanted_seen = 0;
+	assert_int_equal(run_scene("turn_again"), 0);
+	assert_in_range(wanted_seen, 200, 400);
+	assert_int_equal(drive.shm->stats.retired, 0);
 }
 
 static void count_copies(struct drive *d, const struct maple_event *e)
@@ -664,6 +766,33 @@ static void test_unseen_write(void **state)
 	assert_int_equal(r->attempts, 1);
 }
 
+/* A plan that is done costs nothing more, however often its sites are met. */
+static void test_force_hot(void **state)
+{
+	const struct maple_auto_result *r = (void *)drive.shm->auto_result;
+	struct maple_iroot iroot = { .idiom = MAPLE_IDIOM_1 };
+	struct maple_shm *shm = drive.shm;
+
+	assert_int_equal(WEXITSTATUS(run_scene("hot_after")), 11);
+	iroot.e[0].site = site_in(write_it, MAPLE_EV_WRITE);
+	iroot.e[0].kind = MAPLE_EV_WRITE;
+	iroot.e[1].site = site_in(read_it, MAPLE_EV_READ);
+	iroot.e[1].kind = MAPLE_EV_READ;
+	shm->mode = MAPLE_SHM_ENFORCE;
+	shm->sched = MAPLE_SCHED_PLAN;
+	assert_int_equal(maple_plan_init(&shm->plan, &iroot, 1, 0, 1), 0);
+	shm->plan.guard[0] = site_in(turn, MAPLE_EV_WRITE);
+	shm->plan.nguards = 1;
+	wanted_site = shm->plan.guard[0];
+	wanted_seen = 0;
+	drive.event = look_for;
+	assert_int_equal(WEXITSTATUS(run_scene("hot_after")), 11);
+	assert_int_equal(r->exposed, 1);
+	assert_in_range(wanted_seen, 500, 1001);
+	assert_int_equal(shm->stats.retired, 1);
+	assert_in_range(shm->stats.hits[0] + shm->stats.hits[1], 1000, 1100);
+}
+
 static void test_force_sleeper(void **state)
 {
 	force("slow_write", MAPLE_EV_WRITE, MAPLE_EV_READ, 1, 50);
@@ -687,17 +816,18 @@ static void test_force_traps(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_observe),	 TEST(test_priorities),
-		TEST(test_budget),	 TEST(test_call_budget),
-		TEST(test_change_point), TEST(test_random_delay),
-		TEST(test_deep),	 TEST(test_crash),
-		TEST(test_handler),	 TEST(test_other_processes),
-		TEST(test_stays_out),	 TEST(test_end_of_stack),
-		TEST(test_spin),	 TEST(test_close),
-		TEST(test_exec),	 TEST(test_library),
-		TEST(test_force),	 TEST(test_force_back),
-		TEST(test_unseen_write), TEST(test_force_sleeper),
-		TEST(test_force_traps),
+		TEST(test_observe),	  TEST(test_priorities),
+		TEST(test_full_ring),	  TEST(test_budget),
+		TEST(test_call_budget),	  TEST(test_retire),
+		TEST(test_change_point),  TEST(test_random_delay),
+		TEST(test_deep),	  TEST(test_crash),
+		TEST(test_handler),	  TEST(test_other_processes),
+		TEST(test_stays_out),	  TEST(test_end_of_stack),
+		TEST(test_spin),	  TEST(test_close),
+		TEST(test_exec),	  TEST(test_library),
+		TEST(test_force),	  TEST(test_force_back),
+		TEST(test_unseen_write),  TEST(test_force_hot),
+		TEST(test_force_sleeper), TEST(test_force_traps),
 	};
 
 	if (argc == 2)

@@ -121,6 +121,60 @@ static void test_hooked(void **state)
 	assert_false(maple_auto_hooked(a, E0)); /* over */
 }
 
+/* One plan is over, another begins with the threads that there are. */
+static void test_next_plan(void **state)
+{
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	rig_start(3);
+	e0_done(W, R);
+	assert_int_equal(resumed(1, 0), GO);
+	after(1, E1, R, X);
+	assert_true(result().exposed);
+
+	plan_for(MAPLE_IDIOM_1, R, W, 0, 0);
+	plan.step[0].site = 100;
+	plan.step[1].site = 101;
+	assert_true(maple_plan_begins(&plan, 100));
+	assert_true(maple_plan_begins(&plan, 101));
+	assert_false(maple_plan_begins(&plan, E0));
+	maple_auto_next(a, &plan);
+	for (unsigned int t = 0; t < 3; t++)
+		maple_auto_hint(a, t, 0);
+	apply(1);
+	for (unsigned int t = 0; t < 3; t++)
+		assert_int_equal(prio[t], norm(t)); /* nobody is ahead */
+	assert_false(result().finished);
+	assert_int_equal(result().steps, 0);
+	assert_true(maple_auto_hooked(a, 100));
+	assert_false(maple_auto_hooked(a, E0));
+	/* The old one's sites are nothing to it; its own are. */
+	passes(2, E0, W, X);
+	assert_int_equal(before(2, 101, W, Y), HELD);
+	assert_int_equal(before(0, 100, R, Y), GO);
+	after(0, 100, R, Y);
+	assert_int_equal(resumed(2, 0), GO);
+	after(2, 101, W, Y);
+	assert_true(result().exposed);
+}
+
+/* With others waiting it does not go on for ever. */
+static void test_followed(void **state)
+{
+	unsigned int turns = 0;
+
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	plan.flags |= MAPLE_PLAN_FOLLOWED;
+	rig_start(2);
+	while (!result().finished && turns++ < 100) {
+		if (before(1, E1, R, X) == HELD)
+			assert_int_equal(resumed(1, 0), GO);
+		after(1, E1, R, X);
+	}
+	assert_in_range(turns, 20, 60);
+	assert_false(result().exposed);
+	assert_int_equal(prio[1], norm(1));
+}
+
 static void start_hinted(unsigned int n, unsigned int p, unsigned int q)
 {
 	strcpy(plan.hint[0], "0.1");
@@ -248,6 +302,51 @@ static void test_glance(void **state)
 	assert_true(maple_auto_minds(a, 2, &near));
 	near.addr = Y;
 	assert_true(maple_auto_glance(a, 2, &near));
+}
+
+/*
+ * What skim() lets by leaves the record that before() would leave, and
+ * skimmed() takes it away, unless after() has more to do.
+ */
+static void test_skim(void **state)
+{
+	struct maple_access far = access_at(GUARD, W, Y);
+	struct maple_access near = access_at(GUARD, W, X);
+	struct maple_access lock = access_at(GATE, L, Z);
+	struct maple_access unlock = access_at(GATE, U, Z);
+
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	plan.guard[plan.nguards++] = GUARD;
+	rig_start(3);
+	assert_true(maple_auto_skim(a, 2, &lock));
+	assert_true(a->thread[2].stands);
+	assert_false(maple_auto_moved(a, 2));
+	assert_false(maple_auto_skim(a, 2, &lock)); /* one record */
+	assert_false(maple_auto_skimmed(a, 2, &unlock, 1));
+	assert_false(maple_auto_skimmed(a, 2, &lock, 0)); /* it failed */
+	assert_true(maple_auto_skimmed(a, 2, &lock, 1));
+	assert_false(a->thread[2].stands);
+
+	/* Its hold on the lock is known, and who waits for it is told. */
+	plan.step[0].gate[plan.step[0].ngates++] = GATE;
+	rig_start(3);
+	assert_true(maple_auto_skim(a, 2, &lock));
+	assert_true(maple_auto_skimmed(a, 2, &lock, 1));
+	assert_int_equal(a->thread[2].lock, Z);
+	assert_int_equal(before(0, E0, W, X), HELD);
+	assert_true(maple_auto_skim(a, 2, &unlock));
+	assert_false(maple_auto_skimmed(a, 2, &unlock, 1));
+	after(2, GATE, U, Z);
+	assert_int_equal(a->thread[2].lock, 0);
+	assert_true(maple_auto_skim(a, 2, &lock));
+	assert_int_equal(resumed(0, 0), GO); /* a move, while it stands */
+	assert_true(maple_auto_moved(a, 2));
+	after(2, GATE, L, Z);
+	after(0, E0, W, X);
+	assert_true(maple_auto_skim(a, 0, &far));
+	assert_false(maple_auto_skimmed(a, 0, &far, 1)); /* it was lowered */
+	assert_false(maple_auto_skim(a, 2, &near)); /* it breaks the attempt */
+	assert_true(maple_auto_skim(a, 2, &far));
 }
 
 /* Rule 8: at most 1000 attempts, then everyone is let go for good. */
@@ -668,6 +767,7 @@ int main(void)
 		cmocka_unit_test(test_occurrence),
 		cmocka_unit_test(test_hot_loop),
 		cmocka_unit_test(test_glance),
+		cmocka_unit_test(test_skim),
 		cmocka_unit_test(test_turn),
 		cmocka_unit_test(test_turn_passes),
 		cmocka_unit_test(test_turn_not_yet),
@@ -684,6 +784,8 @@ int main(void)
 		cmocka_unit_test(test_trylock_fails),
 		cmocka_unit_test(test_trylock_forgiven),
 		cmocka_unit_test(test_unannounced_step),
+		cmocka_unit_test(test_next_plan),
+		cmocka_unit_test(test_followed),
 		cmocka_unit_test(test_two_at_once),
 		cmocka_unit_test(test_flipped),
 		cmocka_unit_test(test_strangers),

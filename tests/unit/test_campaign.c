@@ -67,6 +67,23 @@ static void limits_are_kept(void **state)
 	maple_candidate_destroy(&all);
 }
 
+static void none_is_tried_twice_at_once(void **state)
+{
+	struct maple_candidates all = { 0 };
+	struct maple_candidate *one = add(&all, 1, 1, 2);
+	struct maple_candidate *two = add(&all, 1, 3, 4);
+	struct maple_candidate *first = maple_candidate_next(&all, &ranked);
+
+	first->busy = true;
+	assert_ptr_equal(maple_candidate_next(&all, &ranked),
+			 first == one ? two : one);
+	one->busy = two->busy = true;
+	assert_null(maple_candidate_next(&all, &ranked));
+	/* But they are not done. */
+	assert_int_equal(maple_candidate_left(&all, &ranked), 2);
+	maple_candidate_destroy(&all);
+}
+
 static void ranked_tries_each_once_first(void **state)
 {
 	struct maple_candidates all = { 0 };
@@ -253,7 +270,7 @@ static void feed(struct maple_campaign *c, uint16_t thread, uint32_t site,
 				     .site = site,
 				     .addr = addr };
 
-	maple_change_note(c, &event);
+	maple_change_note(c, &c->sample, &event);
 	assert_int_equal(maple_predict_event(c->predict, &event), 0);
 }
 
@@ -261,7 +278,7 @@ static void profile_once(struct maple_campaign *c, bool late)
 {
 	struct maple_event event = { .kind = MAPLE_EV_CREATE, .aux = 1 };
 
-	maple_change_begin(c);
+	maple_change_begin(&c->sample);
 	assert_int_equal(maple_predict_create(NULL, NULL, &c->predict), 0);
 	maple_predict_event(c->predict, &event);
 	event = (struct maple_event){ .kind = MAPLE_EV_START, .thread = 1 };
@@ -301,12 +318,13 @@ static void cuts_add_up(void **state)
 static unsigned int times_alone(struct maple_campaign *c, uint32_t site)
 {
 	unsigned int seed, sum = 0;
-	const uint8_t *alone;
+	uint8_t *alone;
 	uint32_t n;
 
 	for (seed = 0; seed < 400; seed++) {
 		alone = maple_sharing_choose(c, seed << 8, &n);
 		sum += site < n && alone[site];
+		free(alone);
 	}
 	return sum;
 }
@@ -330,7 +348,7 @@ static void lonely_sites_are_sampled(void **state)
 	profile_once(&c, false);
 	assert_int_equal(times_alone(&c, 3), 0);
 	maple_sharing_deinit(&c.sharing);
-	maple_change_deinit(&c);
+	maple_change_deinit(&c.sample);
 }
 
 /* ---- judgement ---- */
@@ -389,7 +407,7 @@ static void access_site(struct maple_campaign *c, unsigned int kind,
 {
 	struct maple_event event = { .kind = kind, .site = site, .addr = addr };
 
-	maple_change_note(c, &event);
+	maple_change_note(c, &c->sample, &event);
 }
 
 static void change_points_are_what_the_agent_counts(void **state)
@@ -398,7 +416,7 @@ static void change_points_are_what_the_agent_counts(void **state)
 	struct maple_trial trial = { .seed = 7 };
 	uint32_t lock = MAPLE_SITE_CALL | 3;
 
-	maple_change_begin(&c);
+	maple_change_begin(&c.sample);
 	access_site(&c, MAPLE_EV_READ, 3, 1);
 	access_site(&c, MAPLE_EV_BLOCK, lock, 8);
 	access_site(&c, MAPLE_EV_LOCK, lock, 8);  /* counted as BLOCK */
@@ -406,18 +424,18 @@ static void change_points_are_what_the_agent_counts(void **state)
 	access_site(&c, MAPLE_EV_CREATE, lock, 8);
 	access_site(&c, MAPLE_EV_START, MAPLE_SITE_NONE, 8);
 	access_site(&c, MAPLE_EV_READ, 3, 1);
-	assert_int_equal(c.sampled, 3);
-	assert_int_equal(c.nsample, 3);
-	assert_int_equal(c.sample[1].site, lock);
-	assert_int_equal(c.sample[1].hit, 1);
-	assert_int_equal(c.sample[2].site, 3);
-	assert_int_equal(c.sample[2].hit, 2);
+	assert_int_equal(c.sample.seen, 3);
+	assert_int_equal(c.sample.n, 3);
+	assert_int_equal(c.sample.change[1].site, lock);
+	assert_int_equal(c.sample.change[1].hit, 1);
+	assert_int_equal(c.sample.change[2].site, 3);
+	assert_int_equal(c.sample.change[2].hit, 2);
 	maple_change_draw(&c, &trial, 5);
 	assert_int_equal(trial.nchanges, 3);
-	maple_change_begin(&c);
+	maple_change_begin(&c.sample);
 	access_site(&c, MAPLE_EV_READ, 3, 1);
-	assert_int_equal(c.sample[0].hit, 1);
-	maple_change_deinit(&c);
+	assert_int_equal(c.sample.change[0].hit, 1);
+	maple_change_deinit(&c.sample);
 }
 
 static void change_points_differ_and_follow_the_seed(void **state)
@@ -427,11 +445,11 @@ static void change_points_differ_and_follow_the_seed(void **state)
 	unsigned int i, j, run;
 
 	for (run = 0; run < 2; run++) {
-		maple_change_begin(&c);
+		maple_change_begin(&c.sample);
 		for (i = 0; i < 1000; i++)
 			access_site(&c, MAPLE_EV_WRITE, i % 10, 1);
-		assert_int_equal(c.sampled, 1000);
-		assert_int_equal(c.nsample, MAPLE_RUN_CHANGES);
+		assert_int_equal(c.sample.seen, 1000);
+		assert_int_equal(c.sample.n, MAPLE_RUN_CHANGES);
 		maple_change_draw(&c, &trial[run], 15);
 		assert_int_equal(trial[run].nchanges, 15);
 	}
@@ -442,7 +460,7 @@ static void change_points_differ_and_follow_the_seed(void **state)
 			assert_memory_not_equal(&trial->change[i],
 						&trial->change[j],
 						sizeof(trial->change[i]));
-	maple_change_deinit(&c);
+	maple_change_deinit(&c.sample);
 }
 
 static void a_strategy_says_what_is_next(void **state)
@@ -465,12 +483,12 @@ static void a_strategy_says_what_is_next(void **state)
 					       MAPLE_SCHEDULE_RANDDELAY, 5 },
 	};
 	struct maple_campaign_options options = { .depth = 4 };
-	struct maple_campaign c = { .options = &options, .nsample = 60 };
+	struct maple_campaign c = { .options = &options, .sample.n = 60 };
 	struct maple_trial trial[3];
 	struct maple_candidate *candidate;
 	unsigned int s, i;
 
-	c.sampled = 4 * 50000 + 1;
+	c.sample.seen = 4 * 50000 + 1;
 	for (s = 0; maple_strategy_name(s); s++) {
 		options.strategy = s;
 		memset(trial, 0, sizeof(trial));
@@ -492,7 +510,7 @@ static void a_strategy_says_what_is_next(void **state)
 		assert_null(candidate);
 	}
 	assert_int_equal(s, sizeof(want) / sizeof(*want));
-	c.sampled = 1ull << 40;
+	c.sample.seen = 1ull << 40;
 	assert_int_equal(s - 1, MAPLE_STRATEGY_RANDDELAY);
 	trial[0].nchanges = 0;
 	maple_strategy_schedule(&c, &trial[0]);
@@ -531,7 +549,7 @@ static void input_again_and_again(void **state)
 		memset(buf, 0, sizeof(buf));
 		assert_int_equal(read(run.in, buf, sizeof(buf)), 5);
 		assert_string_equal(buf, "hello");
-		maple_io_end(&run);
+		maple_io_end(&io, &run);
 	}
 	assert_string_equal(said, "");
 	maple_io_deinit(&io);
@@ -582,7 +600,13 @@ static void words_are_kept_and_compared(void **state)
 	unlink(path);
 	assert_int_equal(maple_io_same(&run, path, &err), -ENOENT);
 	assert_non_null(strstr(err.text, path));
-	maple_io_end(&run);
+	/* The next run gets an empty file, read and written from its start. */
+	maple_io_end(&io, &run);
+	assert_int_equal(maple_io_begin(&io, true, &run, NULL), 0);
+	assert_null(maple_io_words(&run));
+	assert_int_equal(lseek(run.out, 0, SEEK_CUR), 0);
+	assert_int_equal(lseek(run.err, 0, SEEK_CUR), 0);
+	maple_io_end(&io, &run);
 	maple_io_deinit(&io);
 	dup2(saved, STDIN_FILENO);
 	close(saved);
@@ -624,6 +648,7 @@ int main(void)
 		cmocka_unit_test(cuts_add_up),
 		cmocka_unit_test(one_candidate_an_iroot),
 		cmocka_unit_test(limits_are_kept),
+		cmocka_unit_test(none_is_tried_twice_at_once),
 		cmocka_unit_test(ranked_tries_each_once_first),
 		cmocka_unit_test(paper_goes_by_idiom_then_application),
 		cmocka_unit_test(ranked_takes_turns_over_idioms),

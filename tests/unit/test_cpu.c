@@ -55,6 +55,27 @@ static void each_has_its_own(void **state)
 	give_all(cpus, n);
 }
 
+/* All CPUs that are to be had, and no thread of ours is locked out. */
+static void several_at_once(void **state)
+{
+	int all = maple_cpu_count(), got, i, j;
+	struct maple_cpu cpus[64];
+
+	assert_in_range(all, 1, 64);
+	got = maple_cpu_take_some(cpus, all, 0, note, NULL);
+	assert_in_range(got, 1, all);
+	for (i = 0; i < got; i++) {
+		for (j = 0; j < i; j++)
+			assert_int_not_equal(cpus[i].number, cpus[j].number);
+		assert_int_equal(cpus[i].alone, CPU_COUNT(&cpus[i].rest) == 0);
+		assert_false(CPU_ISSET(cpus[i].number, &cpus[i].rest));
+	}
+	/* CPU 0 comes last. */
+	for (i = 0; i + 1 < got; i++)
+		assert_int_not_equal(cpus[i].number, 0);
+	give_all(cpus, got);
+}
+
 static void patience_ends(void **state)
 {
 	struct maple_cpu cpus[64], one;
@@ -96,6 +117,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_has_its_own),
+		cmocka_unit_test(several_at_once),
 		cmocka_unit_test(patience_ends),
 		cmocka_unit_test(a_signal_ends_the_wait),
 	};

@@ -98,15 +98,7 @@ static uint64_t address(const char *name)
 
 static bool is_runtime(struct maple_image *image, const char *name)
 {
-	const struct maple_stretch *s;
-	uint64_t at = address(name);
-	unsigned int n;
-
-	s = maple_image_runtime(image, &n);
-	for (unsigned int i = 0; i < n; i++)
-		if (at >= s[i].lo && at < s[i].hi)
-			return true;
-	return false;
+	return maple_image_is_runtime(image, address(name));
 }
 
 static void check(const char *flags)
@@ -157,14 +149,26 @@ static void test_own_names(void **state)
 	maple_image_destroy(image);
 }
 
-static void test_no_symbols(void **state)
+static void check_none(const char *flags)
 {
-	struct maple_image *image = build("-static -s");
+	struct maple_image *image = build(flags);
 	unsigned int n = 1;
 
 	maple_image_runtime(image, &n);
 	assert_int_equal(n, 0);
 	maple_image_destroy(image);
+}
+
+static void test_no_symbols(void **state)
+{
+	check_none("-static -s");
+}
+
+static void test_not_static(void **state)
+{
+	check_none("-Dindex=_IO_own");
+	check_none("-Dindex=_IO_own -no-pie");
+	check_none("-Dindex=_IO_own -shared -fPIC");
 }
 
 int main(void)
@@ -174,6 +178,7 @@ int main(void)
 		cmocka_unit_test(test_by_units),
 		cmocka_unit_test(test_own_names),
 		cmocka_unit_test(test_no_symbols),
+		cmocka_unit_test(test_not_static),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);

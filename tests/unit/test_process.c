@@ -120,6 +120,21 @@ static bool has(const struct maple_stack *stack, const char *function)
 	return false;
 }
 
+static int tracer_of(pid_t pid)
+{
+	char path[64], line[256];
+	int tracer = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (tracer < 0 && fgets(line, sizeof(line), f))
+		sscanf(line, "TracerPid: %d", &tracer);
+	fclose(f);
+	return tracer;
+}
+
 static void stacks_of_both(void **state)
 {
 	struct maple_error err = { "" };
@@ -129,6 +144,7 @@ static void stacks_of_both(void **state)
 
 	if (maple_stack_collect(pid, NULL, &stacks, &n, &err))
 		fail_msg("%s", err.text);
+	assert_int_equal(tracer_of(pid), 0);
 	assert_int_equal(n, 2);
 	for (i = 0; i < n; i++) {
 		first += stacks[i].tid == pid && has(&stacks[i], "wait_for_b");

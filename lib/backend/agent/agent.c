@@ -14,7 +14,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "../../clock.h"
-#include "../stack.h"
 #include "agent.h"
 
 /* Seconds that a daemon is given after its maker's end. */
@@ -24,12 +23,16 @@
 static_assert((int)MAPLE_SCHEDULE_OLDER == MAPLE_SCHED_OLDER &&
 		      (int)MAPLE_SCHEDULE_RANDDELAY == MAPLE_SCHED_RANDDELAY,
 	      "one order, two names");
+static_assert(MAPLE_RUN_THEN >= MAPLE_SHM_THEN, "they fit");
 static_assert(MAPLE_RUN_CHANGES <= MAPLE_SHM_CHANGES, "they fit");
 static_assert(sizeof(struct maple_auto_result) <=
 		      sizeof(((struct maple_shm *)0)->auto_result),
 	      "the result fits");
 
 #define DRAIN_MOST 65536 /* events: some 30 ms */
+#define PAGE	   4096
+
+static_assert(offsetof(struct maple_shm, spare[2]) <= PAGE, "guards see it");
 
 static struct maple_agent_backend *agent_of(struct maple_backend *b)
 {
@@ -51,16 +54,20 @@ static void wipe(struct maple_agent_backend *a)
 	shm->state = MAPLE_AGENT_ABSENT;
 	shm->asks = shm->answers = shm->go = 0;
 	shm->pid = shm->settled = 0;
+	shm->entered = 0;
 	shm->standbys = 0;
 	shm->nthreads = 0;
 	memset(&shm->crash, 0, sizeof(shm->crash));
 	memset(&shm->stats, 0, sizeof(shm->stats));
 	memset(shm->auto_result, 0, sizeof(shm->auto_result));
+	memset(shm->then_result, 0, sizeof(shm->then_result));
+	shm->begun = 0;
 	maple_trace_ring_reset(&a->ring);
 	maple_agent_spin_reset(a);
 	a->crash_seen = a->released = false;
 }
 
+/* The environment of a target; to be freed. */
 static char **environment(struct maple_agent_backend *a)
 {
 	size_t n = 0, k = 0;
@@ -95,8 +102,8 @@ static void say_again(struct maple_agent_backend *a, uint32_t *sites, uint32_t n
 		sites[i] = maple_agent_tables_inside(a, sites[i]);
 }
 
-/* The plan in the agent's own numbers; false if it has none for a step. */
-static bool share_plan(struct maple_agent_backend *a,
+/* @plan in the agent's own numbers; false if it has none for a step. */
+static bool share_plan(struct maple_agent_backend *a, struct maple_plan *to,
 		       const struct maple_plan *plan)
 {
 	struct maple_plan own = *plan;
@@ -112,19 +119,26 @@ static bool share_plan(struct maple_agent_backend *a,
 	}
 	say_again(a, own.guard, own.nguards);
 	say_again(a, own.cover, own.ncovers);
-	a->shm->plan = own;
+	*to = own;
 	return known;
 }
 
-static bool share_order(struct maple_agent_backend *a,
-			const struct maple_run_order *order)
+/*
+ * maple_agent_share - empties the shared file and writes @order into it;
+ * false if the plan names a call that the agent has no number for
+ */
+bool maple_agent_share(struct maple_agent_backend *a,
+		       const struct maple_run_order *order)
 {
 	struct maple_shm *shm = a->shm;
 	bool known = true;
 	uint32_t i;
 
+	wipe(a);
+	shm->stem = MAPLE_STEM_NONE;
 	shm->cpu = a->base.options.cpu->number;
 	shm->budget = order->budget;
+	shm->lossless = order->lossless;
 	shm->seed = order->seed;
 	shm->trap_rest = 0;
 	shm->nchanges = order->nchanges;
@@ -138,7 +152,11 @@ static bool share_order(struct maple_agent_backend *a,
 	case MAPLE_RUN_ENFORCE:
 		shm->mode = MAPLE_SHM_ENFORCE;
 		shm->sched = MAPLE_SCHED_PLAN;
-		known = share_plan(a, order->plan);
+		known = share_plan(a, &shm->plan, order->plan);
+		shm->nthen = 0;
+		for (i = 0; i < order->nthen && i < MAPLE_SHM_THEN; i++)
+			known &= share_plan(a, &shm->then[shm->nthen++],
+					    &order->then[i]);
 		break;
 	case MAPLE_RUN_SCHEDULE:
 		shm->mode = MAPLE_SHM_SCHED;
@@ -158,8 +176,7 @@ static int prepare(struct maple_backend *b, const struct maple_run_order *order,
 	*envp = environment(a);
 	if (!*envp)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	wipe(a);
-	if (!share_order(a, order))
+	if (!maple_agent_share(a, order))
 		return maple_error_set(err, ENOENT,
 				       "the plan names a call from outside all "
 				       "images that the agent knows");
@@ -195,9 +212,7 @@ static void look_at_crash(struct maple_agent_backend *a, struct maple_run *run)
 	run->failed_tid = shm->crash.tid;
 	run->fault = shm->crash.address;
 	run->pc = shm->crash.pc;
-	if (a->base.order->stacks)
-		maple_stack_collect(shm->pid, NULL, &run->stacks, &run->nstacks,
-				    NULL);
+	maple_run_stacks(run, a->base.order, shm->pid, NULL);
 	__atomic_fetch_add(&shm->go, 1, __ATOMIC_RELEASE);
 	syscall(SYS_futex, &shm->go, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
@@ -327,11 +342,16 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 	drain(a, sink, true, UINT64_MAX);
 	maple_agent_tables_calls(a);
 	memcpy(&run->automaton, a->shm->auto_result, sizeof(run->automaton));
+	for (i = 0; i < MAPLE_SHM_THEN; i++)
+		memcpy(&run->then[i], a->shm->then_result[i],
+		       sizeof(run->then[i]));
+	run->begun = a->shm->begun;
 	fill_threads(a, run);
 	fill_images(a, run);
 	for (i = 0; i < MAPLE_WAYS; i++)
 		run->hits[i] = a->shm->stats.hits[i];
 	run->calls = a->shm->stats.calls;
+	run->entered = a->shm->entered * 1e-9;
 	maple_trace_ring_stats(&a->ring, &trace);
 	run->lost = trace.lost;
 	run->spins = a->spins;
@@ -348,6 +368,7 @@ static void destroy(struct maple_backend *b)
 	struct maple_agent_backend *a = agent_of(b);
 	unsigned int i;
 
+	maple_agent_stems_end(a);
 	if (a->shm && a->shm != MAP_FAILED)
 		munmap(a->shm, sizeof(*a->shm));
 	if (a->shm_fd >= 0)
@@ -366,8 +387,10 @@ static void destroy(struct maple_backend *b)
 static const struct maple_backend_ops agent_ops = {
 	.name = "agent",
 	.keeps_crashed = true,
+	.follow = MAPLE_SHM_THEN,
 	.schedules = true,
 	.prepare = prepare,
+	.fork = maple_agent_fork,
 	.serve = serve,
 	.lingers = lingers,
 	.finish = finish,
@@ -388,6 +411,8 @@ static int create_files(struct maple_agent_backend *a, struct maple_error *err)
 		return maple_error_set(err, errno, "no shared memory: %m");
 	/* Our guards have no business with it. */
 	madvise(a->shm, sizeof(*a->shm), MADV_DONTFORK);
+	/* But for what a stem tells them. */
+	madvise(a->shm, PAGE, MADV_DOFORK);
 	a->shm->magic = MAPLE_SHM_MAGIC;
 	a->shm->version = MAPLE_SHM_VERSION;
 	a->shm->size = sizeof(*a->shm);

@@ -6,6 +6,7 @@
 #include "../../agent/shm.h"
 #include "../../trace/trace.h"
 #include "../backend.h"
+#include "../launch.h"
 
 #define MAPLE_SPINNERS 64
 
@@ -14,6 +15,12 @@ struct maple_spinner {
 	uint64_t cpu; /* ns when last seen with a new event */
 	uint64_t events;
 	double until; /* demoted until then; 0: not demoted */
+};
+
+/* A process that runs are forked from; stem.c. */
+struct maple_agent_stem {
+	struct maple_launch launch;
+	bool up;
 };
 
 struct maple_agent_backend {
@@ -36,7 +43,16 @@ struct maple_agent_backend {
 	bool released; /* no level any more: the run took too long */
 	bool crash_seen;
 	char *preload, *path; /* of the environment */
+
+	struct maple_agent_stem stem[2]; /* of profile runs, of others */
+	unsigned int stems_lost;
+	unsigned int forked; /* runs since the last executed one */
+	bool never_fork;
 };
+
+/* agent.c */
+bool maple_agent_share(struct maple_agent_backend *a,
+		       const struct maple_run_order *order);
 
 /* tables.c */
 void maple_agent_tables_answer(struct maple_agent_backend *a);
@@ -46,6 +62,11 @@ void maple_agent_tables_alone(struct maple_agent_backend *a,
 uint32_t maple_agent_tables_number(struct maple_agent_backend *a, uint32_t site);
 uint32_t maple_agent_tables_inside(struct maple_agent_backend *a,
 				   uint32_t number);
+
+/* stem.c */
+struct maple_launch *maple_agent_fork(struct maple_backend *b,
+				      const struct maple_launch_order *start);
+void maple_agent_stems_end(struct maple_agent_backend *a);
 
 /* spin.c */
 void maple_agent_spin_look(struct maple_agent_backend *a, double now);

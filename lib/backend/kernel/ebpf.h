@@ -23,6 +23,7 @@ struct maple_bpf {
 	bool multi;
 	int access, entry, back; /* programs */
 	struct maple_observe_session *session;
+	struct maple_observe_end *end;
 	struct maple_uapi_probe *probe;
 	const struct maple_observe_count *count; /* by index of a probe */
 	struct ring_buffer *ring;
@@ -74,6 +75,8 @@ struct maple_ebpf {
 	bool nameless;	      /* ... that there are no symbols */
 	bool released;
 	pid_t pid;
+	pid_t before[MAPLE_THREADS]; /* joined: threads that were there */
+	bool imported[MAPLE_OBSERVE_FUNCTIONS];
 };
 
 /* load.c */

@@ -19,7 +19,8 @@
 
 #define MARGIN \
 	5.0 /* seconds after which the watchdog does what run.c did not */
-#define DRAIN_MOST 65536 /* entries at a time, or nobody looks at the clock */
+#define MARGIN_JOINED 1.0   /* ... where others wait for the target */
+#define DRAIN_MOST    65536 /* entries at a time, or nobody looks at the clock */
 
 static_assert((int)MAPLE_SCHEDULE_OLDER == MAPLE_UAPI_OLDER &&
 		      (int)MAPLE_SCHEDULE_YOUNGER == MAPLE_UAPI_YOUNGER &&
@@ -93,7 +94,7 @@ static uint32_t register_image(struct module_backend *m,
 					 o->include, o->exclude);
 
 	/* The program has an identity even if it is left out. */
-	if (!wanted && !image->is_main)
+	if ((!wanted && !image->is_main) || image->is_replaced)
 		return MAPLE_REGISTRY_NONE;
 	if (!maple_registry_add(o->registry, image->path, &index, &err))
 		return index;
@@ -130,9 +131,11 @@ static int read_images(struct module_backend *m, pid_t pid,
 
 /* ---- the session ---- */
 
-static uint32_t deadline(const struct maple_run_order *order)
+static uint32_t deadline(const struct module_backend *m)
 {
-	double ms = (order->timeout + order->grace + MARGIN) * 1000;
+	const struct maple_run_order *order = m->order;
+	double margin = m->base.options.joined ? MARGIN_JOINED : MARGIN;
+	double ms = (order->timeout + order->grace + margin) * 1000;
 
 	return order->timeout > 0 && ms < MAPLE_DEADLINE_MAX
 		       ? (uint32_t)ms
@@ -149,7 +152,7 @@ static int start_session(struct module_backend *m, pid_t pid,
 				  : (uint32_t)m->order->schedule,
 		.seed = m->order->seed,
 		.changes = m->order->nchanges,
-		.deadline_ms = deadline(m->order),
+		.deadline_ms = deadline(m),
 		.plan = enforces ? m->order->plan : NULL,
 	};
 	int e;
@@ -268,9 +271,7 @@ static void look_at_crash(struct module_backend *m, struct maple_run *run)
 	run->pc = crash->pc;
 	if (!crash->standing)
 		return;
-	if (m->order->stacks && !run->stacks)
-		maple_stack_collect(m->pid, &returns, &run->stacks,
-				    &run->nstacks, NULL);
+	maple_run_stacks(run, m->order, m->pid, &returns);
 	maple_control_resume(m->control, NULL);
 }
 
@@ -299,6 +300,13 @@ static pid_t serve(struct maple_backend *b, const struct maple_run_sink *sink,
 			       m->last.state == MAPLE_SESSION_GONE
 		       ? 0
 		       : m->pid;
+}
+
+static bool done(struct maple_backend *b)
+{
+	struct module_backend *m = module_of(b);
+
+	return m->order->kind == MAPLE_RUN_ENFORCE && m->last.result.exposed;
 }
 
 static void release(struct maple_backend *b)
@@ -430,6 +438,7 @@ static const struct maple_backend_ops module_ops = {
 	.serve = serve,
 	.finish = finish,
 	.return_of = return_of,
+	.done = done,
 	.release = release,
 	.destroy = destroy,
 };

@@ -54,6 +54,21 @@ static void new_thread(struct maple_kernel_events *e, uint32_t number,
 		e->nthreads = number + 1;
 }
 
+/*
+ * Who was there before us is named as if main had created all the others, as
+ * maple.ko has it: who did is not known.
+ */
+static void name_early(struct maple_kernel_events *e,
+		       struct maple_kernel_thread *t)
+{
+	for (unsigned int i = 0; i < e->nbefore; i++) {
+		if (e->before[i] != t->tid)
+			continue;
+		snprintf(t->name, sizeof(t->name), i ? "0.%u" : "0", i);
+		t->born = i ? 0 : e->nbefore - 1;
+	}
+}
+
 static void hand_out(struct maple_kernel_events *e)
 {
 	if (e->sink && e->sink->event)
@@ -145,6 +160,7 @@ static void thread_event(struct maple_kernel_events *e,
 	struct maple_kernel_thread *t = &e->thread[r->thread];
 	struct maple_event event = { .site = MAPLE_SITE_NONE,
 				     .thread = r->thread };
+	bool early;
 
 	switch (r->what) {
 	case MAPLE_OBSERVED_CREATE:
@@ -160,11 +176,14 @@ static void thread_event(struct maple_kernel_events *e,
 		event.aux = r->aux;
 		break;
 	case MAPLE_OBSERVED_START:
-		if (!t->name[0])
+		early = !t->name[0];
+		if (early)
 			new_thread(e, r->thread, MAPLE_THREAD_NONE);
 		t->pthread = r->caller;
 		if (r->aux)
 			t->tid = r->aux;
+		if (early)
+			name_early(e, t);
 		event.kind = MAPLE_EV_START;
 		event.addr = r->addr;
 		event.size = r->other > 0xffffffff ? 0xffffffff : r->other;

@@ -29,7 +29,9 @@ struct maple_kernel_events {
 	const struct maple_mappings *mappings;
 	const struct maple_uapi_probe *probe;
 	uint32_t nprobes;
-	bool pinned; /* else the order of records proves nothing */
+	bool pinned;	      /* else the order of records proves nothing */
+	unsigned int nbefore; /* threads that there were before us, */
+	const pid_t *before;  /* ... main first, in order of creation */
 	const struct maple_run_sink *sink;
 
 	struct maple_event held; /* an access; what comes next tells of it */

@@ -26,9 +26,10 @@ struct maple_mapped {
 	uint64_t bias;		      /* address minus ELF address */
 	bool is_code;
 	bool is_main;
-	bool is_runtime; /* what its calls do is not the program's doing */
-	bool is_loader;	 /* ... ld.so */
-	bool is_agent;	 /* ... libmaple-agent.so, in front of the C library */
+	bool is_replaced; /* path names another file by now */
+	bool is_runtime;  /* what its calls do is not the program's doing */
+	bool is_loader;	  /* ... ld.so */
+	bool is_agent;	  /* ... libmaple-agent.so, in front of the C library */
 };
 
 struct maple_mappings {
@@ -105,11 +106,15 @@ struct maple_function_at {
 	const struct maple_function *function;
 	uint64_t offset;  /* in the file, of its first steppable instruction */
 	uint64_t address; /* ELF address */
+	bool imported;	  /* under one of its names, see there */
 };
 
 const struct maple_function *maple_functions(unsigned int *n);
 int maple_functions_find(const char *path, struct maple_function_at **found,
 			 unsigned int *n, struct maple_error *err);
+void maple_functions_imported(const char *path, bool *imported);
+void maple_functions_mark(const char *path, const bool *imported,
+			  struct maple_function_at *found, unsigned int n);
 unsigned int maple_function_probes(const struct maple_function *function,
 				   uint64_t offset,
 				   struct maple_uapi_probe probe[2]);

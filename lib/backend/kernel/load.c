@@ -112,6 +112,7 @@ int maple_bpf_open(struct maple_bpf *o,
 	if (!o->bpf)
 		return maple_error_set(err, errno, "no eBPF observer: %m");
 	o->session = &o->bpf->bss->session;
+	o->end = &o->bpf->bss->end;
 	o->access = bpf_program__fd(o->bpf->progs.observe_access);
 	o->entry = bpf_program__fd(o->bpf->progs.observe_entry);
 	o->back = bpf_program__fd(o->bpf->progs.observe_return);

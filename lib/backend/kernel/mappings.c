@@ -120,6 +120,13 @@ static bool same_file(int fd, const struct stat *main)
 	       st.st_ino == main->st_ino;
 }
 
+static bool is_at(int fd, const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && same_file(fd, &st);
+}
+
 /* The first executable part tells what the image is. */
 static void identify(struct maple_mappings *m, struct maple_mapped *image,
 		     pid_t pid, const struct line *line, const struct stat *main)
@@ -144,6 +151,7 @@ static void identify(struct maple_mappings *m, struct maple_mapped *image,
 		return;
 	}
 	image->is_code = true;
+	image->is_replaced = image->open[0] && !is_at(fd, image->path);
 	image->is_main = same_file(fd, main);
 	classify(image);
 	if (image->is_main)

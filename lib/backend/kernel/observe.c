@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include "../process.h"
 #include "ebpf.h"
 
 #define DRAIN_MOST 65536 /* records at a time */
@@ -109,6 +110,7 @@ static int reset(struct maple_ebpf *o, pid_t pid, struct maple_error *err)
 	s->dev = st.st_dev;
 	s->ino = st.st_ino;
 	s->budget = order->budget;
+	s->joined = o->base.options.joined != NULL;
 	s->is_static = o->mappings.is_static;
 	for (i = 0; i < o->mappings.n; i++)
 		if (o->mappings.image[i].is_runtime &&
@@ -119,14 +121,35 @@ static int reset(struct maple_ebpf *o, pid_t pid, struct maple_error *err)
 	o->events.registry = o->base.options.registry;
 	o->events.mappings = &o->mappings;
 	o->events.probe = o->observer.probe;
-	o->events.pinned = order->schedule != MAPLE_SCHEDULE_NATIVE &&
-			   order->schedule != MAPLE_SCHEDULE_RANDDELAY;
+	/* Of what runs on all CPUs no more is claimed than is certain. */
+	o->events.pinned = o->base.options.joined ||
+			   (order->schedule != MAPLE_SCHEDULE_NATIVE &&
+			    order->schedule != MAPLE_SCHEDULE_RANDDELAY);
 	maple_kernel_events_start(&o->events);
 	o->left = ~0u;
 	maple_bpf_read(&o->observer);
 	maple_kernel_events_start(&o->events);
-	s->pid = pid;
 	return 0;
+}
+
+/*
+ * Who runs is heard once all probes are in place: before, it would seem to do
+ * without its locks what it does under them.
+ */
+static void listen(struct maple_ebpf *o)
+{
+	struct maple_observe_session *s = o->observer.session;
+	struct maple_observe_end *end = o->observer.end;
+
+	if (o->base.options.joined) {
+		o->events.before = o->before;
+		o->events.nbefore =
+			maple_process_threads(o->pid, o->before, MAPLE_THREADS);
+		end->dev = s->dev;
+		end->ino = s->ino;
+		__atomic_store_n(&end->pid, o->pid, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&s->pid, o->pid, __ATOMIC_RELEASE);
 }
 
 static int attach(struct maple_backend *b, pid_t pid, struct maple_error *err)
@@ -145,6 +168,8 @@ static int attach(struct maple_backend *b, pid_t pid, struct maple_error *err)
 		e = maple_error_set(err, EAGAIN, "no thread to keep probes");
 	if (e)
 		maple_ebpf_unplace(o);
+	else
+		listen(o);
 	return e;
 }
 
@@ -254,6 +279,9 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 	struct maple_observe_session *s = o->observer.session;
 	struct maple_attachments sum = { .unreached = o->functions.unreached };
 
+	/* Who goes on running is not heard any more. */
+	if (o->base.options.joined)
+		__atomic_store_n(&s->gone, 1, __ATOMIC_RELEASE);
 	maple_ebpf_end_keeping(o);
 	drain(o, sink, ~0u);
 	maple_kernel_events_end(&o->events);
@@ -272,6 +300,16 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 	maple_ebpf_unplace(o);
 	o->pid = 0;
 	maple_bpf_forget(&o->observer);
+}
+
+static bool ended(struct maple_backend *b, int *status)
+{
+	struct maple_ebpf *o = ebpf_of(b);
+
+	if (!o->base.options.joined || !o->observer.end->seen)
+		return false;
+	*status = o->observer.end->status;
+	return true;
 }
 
 static void release(struct maple_backend *b)
@@ -297,6 +335,7 @@ static const struct maple_backend_ops ebpf_ops = {
 	.serve = serve,
 	.finish = finish,
 	.return_of = return_of,
+	.ended = ended,
 	.release = release,
 	.destroy = destroy,
 };

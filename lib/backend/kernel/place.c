@@ -17,6 +17,16 @@ const char *maple_ebpf_path(const struct maple_mapped *mapped)
 	return mapped->open[0] ? mapped->open : mapped->path;
 }
 
+/*
+ * Where each probe is taken away alone and takes its time, a running program
+ * gets only those on what its images import.
+ */
+static bool is_sparing(const struct maple_ebpf *o)
+{
+	return o->base.options.joined && !o->observer.multi &&
+	       !o->mappings.is_static;
+}
+
 static int attach_functions(struct maple_ebpf *o,
 			    const struct maple_mapped *mapped,
 			    struct maple_error *err)
@@ -39,6 +49,8 @@ static int attach_functions(struct maple_ebpf *o,
 		free(offset);
 		return e ? e : maple_error_set(err, ENOMEM, "out of memory");
 	}
+	if (is_sparing(o))
+		maple_functions_mark(entry.path, o->imported, at, n);
 	back = entry;
 	back.at_return = true;
 	back.offset = offset + n + 1;
@@ -48,7 +60,8 @@ static int attach_functions(struct maple_ebpf *o,
 	entry.program = o->observer.entry;
 	back.program = o->observer.back;
 	for (i = 0; i < n; i++) {
-		if (o->taken[at[i].function - table])
+		if (o->taken[at[i].function - table] ||
+		    (is_sparing(o) && !at[i].imported))
 			continue;
 		offset[entry.n] = at[i].offset;
 		cookie[entry.n++] = at[i].function - table;
@@ -121,6 +134,15 @@ static int attach_image(struct maple_ebpf *o, const struct maple_mapped *mapped,
 		e = attach_functions(o, mapped, err);
 	if (e || (!wanted && !mapped->is_main))
 		return e;
+	/* Addresses of another file would be those of other instructions. */
+	if (mapped->is_replaced) {
+		snprintf(text, sizeof(text),
+			 "%s is not observed: the file that is mapped was "
+			 "replaced; restart the program",
+			 mapped->path);
+		options->notice(options->ctx, text);
+		return 0;
+	}
 	/* The program has an identity even if it is left out. */
 	if (maple_registry_add(options->registry, mapped->path, &placed->index,
 			       &why)) {
@@ -177,6 +199,10 @@ int maple_ebpf_place(struct maple_ebpf *o, struct maple_error *err)
 	if (!grown)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	o->placed = grown;
+	for (unsigned int i = 0; is_sparing(o) && i < o->mappings.n; i++)
+		if (!mapped[i].is_runtime)
+			maple_functions_imported(maple_ebpf_path(&mapped[i]),
+						 o->imported);
 	/* What the agent defines is called there, wherever it is as well. */
 	for (unsigned int i = 0; !e && i < o->mappings.n; i++)
 		if (mapped[i].is_agent && !is_placed(o, &mapped[i]))
@@ -200,4 +226,5 @@ void maple_ebpf_unplace(struct maple_ebpf *o)
 	o->nprobes = o->events.nprobes = 0;
 	o->unfit = 0;
 	memset(o->taken, 0, sizeof(o->taken));
+	memset(o->imported, 0, sizeof(o->imported));
 }

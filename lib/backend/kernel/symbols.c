@@ -25,7 +25,8 @@
 struct search {
 	Elf *elf;
 	int fd;
-	void *libc; /* our own, if the image is that; to be closed */
+	bool *imported; /* by place in the table */
+	void *libc;	/* our own, if the image is that; to be closed */
 	uint64_t libc_bias;
 	struct maple_function_at *found;
 	unsigned int n, size;
@@ -134,7 +135,7 @@ static void add(struct search *s, const struct maple_function *function,
 		s->size = s->size ? 2 * s->size : 64;
 	}
 	s->found[s->n++] =
-		(struct maple_function_at){ function, offset, address };
+		(struct maple_function_at){ function, offset, address, false };
 }
 
 static const struct maple_function *function_named(const char *name, size_t len)
@@ -200,7 +201,9 @@ static void look_at(struct search *s, const GElf_Sym *sym, const char *name)
 		add(s, function, (uint64_t)chosen - s->libc_bias);
 }
 
-static void look_in(struct search *s, Elf_Scn *scn, const GElf_Shdr *sh)
+static void look_in(struct search *s, Elf_Scn *scn, const GElf_Shdr *sh,
+		    void (*each)(struct search *s, const GElf_Sym *sym,
+				 const char *name))
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	const char *name;
@@ -213,7 +216,7 @@ static void look_in(struct search *s, Elf_Scn *scn, const GElf_Shdr *sh)
 			return;
 		name = elf_strptr(s->elf, sh->sh_link, sym.st_name);
 		if (name && *name)
-			look_at(s, &sym, name);
+			each(s, &sym, name);
 	}
 }
 
@@ -237,7 +240,7 @@ int maple_functions_find(const char *path, struct maple_function_at **found,
 	while ((scn = elf_nextscn(s.elf, scn)))
 		if (gelf_getshdr(scn, &sh) &&
 		    (sh.sh_type == SHT_DYNSYM || sh.sh_type == SHT_SYMTAB))
-			look_in(&s, scn, &sh);
+			look_in(&s, scn, &sh, look_at);
 	if (s.libc)
 		dlclose(s.libc);
 	elf_end(s.elf);
@@ -249,4 +252,74 @@ int maple_functions_find(const char *path, struct maple_function_at **found,
 	*found = s.found;
 	*n = s.n;
 	return 0;
+}
+
+static void note_import(struct search *s, const GElf_Sym *sym, const char *name)
+{
+	const struct maple_function *f;
+	unsigned int n;
+
+	if (sym->st_shndx != SHN_UNDEF)
+		return;
+	f = function_named(name, strlen(name));
+	if (f)
+		s->imported[f - maple_functions(&n)] = true;
+}
+
+/* What is defined at an address that has an imported name. */
+static void mark(struct search *s, const GElf_Sym *sym, const char *name)
+{
+	const struct maple_function *f = function_named(name, strlen(name));
+	bool ifunc = GELF_ST_TYPE(sym->st_info) == STT_GNU_IFUNC;
+	unsigned int n;
+
+	if (!f || sym->st_shndx == SHN_UNDEF ||
+	    !s->imported[f - maple_functions(&n)])
+		return;
+	/* Of an IFUNC, what it comes to stands elsewhere. */
+	for (unsigned int i = 0; i < s->n; i++)
+		s->found[i].imported |=
+			s->found[i].function == f ||
+			(!ifunc && s->found[i].address == sym->st_value);
+}
+
+static void walk(struct search *s, const char *path,
+		 void (*each)(struct search *s, const GElf_Sym *sym,
+			      const char *name))
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	s->elf = elf_open(path, &s->fd);
+	if (!s->elf)
+		return;
+	while ((scn = elf_nextscn(s->elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_DYNSYM)
+			look_in(s, scn, &sh, each);
+	elf_end(s->elf);
+	close(s->fd);
+}
+
+/*
+ * maple_functions_imported - which functions @path wants from others
+ * @imported: by their place in the table; only ever set
+ *
+ * What it asks dlsym() for is not among them.
+ */
+void maple_functions_imported(const char *path, bool *imported)
+{
+	struct search s = { .imported = imported };
+
+	walk(&s, path, note_import);
+}
+
+/* maple_functions_mark - which of those that @path defines are imported */
+void maple_functions_mark(const char *path, const bool *imported,
+			  struct maple_function_at *found, unsigned int n)
+{
+	struct search s = { .imported = (bool *)imported,
+			    .found = found,
+			    .n = n };
+
+	walk(&s, path, mark);
 }

@@ -4,9 +4,9 @@
  * program (algorithms.md 8).
  *
  * Context: a campaign runs in the calling thread, which should be allowed on
- * a CPU other than the target's; one campaign per process at a time, because
- * it waits for child processes and handles SIGINT, SIGTERM and SIGHUP while
- * it runs.
+ * a CPU other than the target's, and with several jobs in a thread for each;
+ * one campaign per process at a time, because it waits for child processes and
+ * handles SIGINT, SIGTERM and SIGHUP while it runs.
  */
 #ifndef MAPLE_CAMPAIGN_H
 #define MAPLE_CAMPAIGN_H
@@ -19,6 +19,7 @@
 #include <maple/memo.h>
 #include <maple/suppressions.h>
 
+struct maple_attached;
 struct maple_host;
 struct maple_progress;
 
@@ -34,13 +35,19 @@ enum maple_strategy {
 };
 
 #define MAPLE_DEPTH_MAX 16
+#define MAPLE_JOBS_MAX	256
 
 /* maple_strategy_name - "maple", "native", ...; NULL behind the last one */
 const char *maple_strategy_name(enum maple_strategy strategy);
 
 /* Zero is the default of every field but those that say otherwise. */
 struct maple_campaign_options {
-	char *const *argv;	    /* program and arguments; required */
+	char *const *argv; /* program and arguments; required */
+	/*
+	 * It runs already: <maple/attach.h>. Then timeout is how long an order
+	 * is tried, and what is about starting a program has no meaning.
+	 */
+	struct maple_attached *attached;
 	const char *exe;	    /* --exe GLOB */
 	const char *input;	    /* --input KEY */
 	const char *const *include; /* --include globs, NULL-terminated */
@@ -60,12 +67,20 @@ struct maple_campaign_options {
 	double max_time;       /* seconds; 0: no limit */
 	unsigned int max_runs; /* profile and enforced; 0: no limit */
 	double timeout;	       /* of one run, seconds; 0: from baseline */
+	/*
+	 * Targets that run at once, each on a CPU of its own; 0: 1. With more
+	 * than one a seed does not tell all of a campaign any more.
+	 */
+	unsigned int jobs;
+	unsigned int together; /* orders forced in one run; 0: what the
+				  backend can; 1: one */
 	unsigned int attempts; /* per candidate and input; 0: 4, or 2 */
 	unsigned int confirm;  /* replays and flips; default 5 */
 	bool no_confirm;
 	bool keep_going;
 	bool baseline_fails; /* go on although the baseline fails */
 	bool fresh;	     /* forget what the memo knows of it first */
+	bool exec;	     /* --exec: execute each run, fork none */
 	bool quiet_target;   /* its output goes nowhere but findings */
 	/*
 	 * mapled, which lends CPU, priorities and maple.ko; or NULL: we have
@@ -76,8 +91,8 @@ struct maple_campaign_options {
 	struct maple_suppressions *suppressions;
 
 	/*
-	 * Called in the campaign's thread: on each change of phase, after
-	 * each run, and a few times a second while one lasts.
+	 * Called by one thread of the campaign's at a time: on each change of
+	 * phase, after each run, and a few times a second while one lasts.
 	 */
 	void (*progress)(void *ctx, const struct maple_progress *progress);
 	/* Notices for the user: one sentence each. */
@@ -134,7 +149,7 @@ struct maple_delivery {
 
 /* Who watched and who forced: "agent", "ebpf", "module". */
 struct maple_backends {
-	const char *observe, *enforce; /* not owned */
+	const char *observe, *enforce; /* not owned; or "none" */
 	char why[256]; /* why these, and what stands against the better */
 };
 

@@ -92,7 +92,8 @@ struct maple_finding {
 	unsigned int nedges; /* 0: no cycle of locks is known */
 	struct maple_edge *edges;
 
-	/* The control. */
+	/* The control; attached: there is none, it ran before maple came. */
+	bool attached;
 	unsigned int forced_fails, forced_runs;
 	unsigned int flipped_fails, flipped_runs;
 

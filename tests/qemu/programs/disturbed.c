@@ -6,6 +6,8 @@
  *   wishes   the target changes its own policies, nice values and CPUs
  *   stops    it is stopped and continued, again and again
  *   traced   every thread is traced, stopped, stepped and let go
+ *   debugged every system call of all threads stops for a tracer, who was
+ *            there before the session, and is when it ends
  *   execs    it execs itself, at any moment
  *   two      two targets at once, each with a session
  * After each, the session works, or knows that its target is over, and when
@@ -142,6 +144,71 @@ static unsigned int traced(unsigned int how, const char *path)
 	return finish(c, &v);
 }
 
+/* Goes on to the next system call, or stays in its group's stop. */
+static void resume(pid_t tid, int status)
+{
+	int sig = WSTOPSIG(status);
+
+	if (status >> 16 == PTRACE_EVENT_STOP && sig != SIGTRAP) {
+		ptrace(PTRACE_LISTEN, tid, NULL, NULL);
+		return;
+	}
+	if (status >> 16 || sig == (SIGTRAP | 0x80) || sig == SIGTRAP)
+		sig = 0;
+	ptrace(PTRACE_SYSCALL, tid, NULL, (void *)(long)sig);
+}
+
+/* As a debugger does that has so many stops to see to; false when too few. */
+static bool debug(unsigned int stops)
+{
+	int status, ms;
+	pid_t tid;
+
+	for (ms = 0; stops && ms < PATIENCE;) {
+		tid = waitpid(-1, &status, WNOHANG | __WALL);
+		if (tid < 0)
+			return false;
+		if (tid == 0) {
+			nap(1000);
+			ms++;
+		} else if (WIFSTOPPED(status)) {
+			resume(tid, status);
+			stops--;
+			ms = 0;
+		}
+	}
+	return !stops;
+}
+
+static unsigned int debugged(unsigned int how, const char *path)
+{
+	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE |
+			     PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
+	unsigned int checked, n, i;
+	struct maple_control *c;
+	struct victim v;
+
+	victim_start(&v, path, NULL);
+	n = v.page->n;
+	for (i = 0; i < n; i++)
+		if (ptrace(PTRACE_SEIZE, v.page->thread[i].tid, NULL, options))
+			fail("seize: %s", strerror(errno));
+	c = session_on(&v, how, 60000);
+	victim_go(&v);
+	if (!debug(500 + any(200)))
+		fail("it does not run under a tracer and a session");
+	/* It ends while they stand, in and out of system calls. */
+	maple_control_close(c);
+	checked = victim_check(&v);
+	if (!debug(500))
+		fail("it does not run under a tracer that is left");
+	checked += victim_check(&v);
+	victim_end(&v);
+	while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
+		;
+	return checked;
+}
+
 static unsigned int execs(unsigned int how, const char *path)
 {
 	struct maple_control *c;
@@ -197,8 +264,8 @@ static const struct {
 	const char *name;
 	unsigned int (*run)(unsigned int how, const char *path);
 } ways[] = {
-	{ "wishes", wishes }, { "stops", stops }, { "traced", traced },
-	{ "execs", execs },   { "two", two },
+	{ "wishes", wishes },	  { "stops", stops }, { "traced", traced },
+	{ "debugged", debugged }, { "execs", execs }, { "two", two },
 };
 
 int main(int argc, char **argv)

@@ -13,10 +13,10 @@
  *     -q MS         end the session after so long; the target must then be as
  *                   it was natively, and is killed
  *     -x MS         run it in a process that is killed within so long; the same
- *     -o STATE      the session must end in that state
- *     -w            a watchpoint must tell of a write, and end an attempt
- *     -v            print the log
- * Labels are followed by next_A: r and w are accesses to (%rdi), 8 bytes.
+ *     -r MS         ... when it has run on for so long, without an end of its
+ * own -o STATE      the session must end in that state -w            a
+ * watchpoint must tell of a write, and end an attempt -v            print the
+ * log Labels are followed by next_A: r and w are accesses to (%rdi), 8 bytes.
  */
 #include <dirent.h>
 #include <elf.h>
@@ -29,6 +29,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -38,7 +39,8 @@
 #define RDI 7
 
 static struct {
-	int runs, sched, try, deadline, kill_ms, quit_ms, end_ms, state;
+	int runs, sched, try, deadline, kill_ms, quit_ms, end_ms, rest_ms,
+		state;
 	bool expose, fail, told, verbose;
 	const char *iroot;
 	char **argv;
@@ -160,7 +162,6 @@ static pid_t spawn(int go[2])
 	pid = fork();
 	if (pid)
 		return pid;
-	/* The session's socket is not to live on in the target. */
 	dup2(go[0], STDIN_FILENO);
 	close_range(STDERR_FILENO + 1, ~0u, 0);
 	if (read(STDIN_FILENO, &c, 1) == 1)
@@ -269,14 +270,22 @@ static bool is_native(pid_t pid)
 	return native;
 }
 
+/* Nobody else waits for it: we are a subreaper. */
 static void end_target(pid_t pid)
 {
+	int status;
+
 	if (!is_native(pid)) {
 		fprintf(stderr, "session: %d is not as it was\n", pid);
 		unclean++;
 	}
+	nap(opt.rest_ms);
 	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	if (waitpid(pid, &status, 0) == pid && opt.rest_ms &&
+	    status != SIGKILL) {
+		fprintf(stderr, "session: %d ended: %#x\n", pid, status);
+		unclean++;
+	}
 }
 
 static void run_once(void)
@@ -287,10 +296,11 @@ static void run_once(void)
 	int go[2], status;
 	pid_t pid;
 
-	if (maple_control_open(&c, &err))
-		die("open", err.text);
+	/* Before there is a socket, or the session would be held by both. */
 	pid = spawn(go);
 	close(go[0]);
+	if (maple_control_open(&c, &err))
+		die("open", err.text);
 	if (target_pipe >= 0 && write(target_pipe, &pid, sizeof(pid)) < 0)
 		die("write", strerror(errno));
 	start(c, pid, &err);
@@ -355,11 +365,7 @@ static void run_killed(void)
 	nap(rand() % opt.end_ms);
 	kill(holder, SIGKILL);
 	waitpid(holder, NULL, 0);
-	if (!is_native(target)) {
-		fprintf(stderr, "session: %d is not as it was\n", target);
-		unclean++;
-	}
-	kill(target, SIGKILL);
+	end_target(target);
 }
 
 int main(int argc, char **argv)
@@ -368,7 +374,7 @@ int main(int argc, char **argv)
 					      "plan" };
 	int o;
 
-	while ((o = getopt(argc, argv, "+n:s:i:d:t:k:q:x:o:efwv")) > 0) {
+	while ((o = getopt(argc, argv, "+n:s:i:d:t:k:q:x:r:o:efwv")) > 0) {
 		switch (o) {
 		case 'n':
 			opt.runs = atoi(optarg);
@@ -396,6 +402,9 @@ int main(int argc, char **argv)
 		case 'x':
 			opt.end_ms = atoi(optarg);
 			break;
+		case 'r':
+			opt.rest_ms = atoi(optarg);
+			break;
 		case 'o':
 			opt.state = atoi(optarg);
 			break;
@@ -420,6 +429,7 @@ int main(int argc, char **argv)
 		die("usage", "no program");
 	if (opt.sched < 0)
 		opt.sched = opt.iroot ? MAPLE_UAPI_PLAN : MAPLE_UAPI_OLDER;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	for (int i = 0; i < opt.runs; i++) {
 		if (opt.end_ms)
 			run_killed();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Threads, processes and programs in quick succession, for a session to keep
- * up with: 1000 threads, ten at a time, each tenth of which forks, vforks or
- * runs a program. Status 1 if a forked process does not have what the program
- * had natively, an ordinary policy and all CPUs.
+ * up with: 1000 threads, or as many as said, ten at a time, each tenth of which
+ * forks, vforks or runs a program. Status 1 if a forked process does not have
+ * what the program had natively, an ordinary policy and all CPUs.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define THREADS 1000
 #define AT_ONCE 10
 
 static char *self;
@@ -54,13 +53,14 @@ static void *thread(void *arg)
 int main(int argc, char **argv)
 {
 	pthread_t threads[AT_ONCE];
-	long bad = 0;
+	long bad = 0, n;
 	void *value;
 
 	if (argc > 1 && !strcmp(argv[1], "check"))
 		return !native();
 	self = argv[0];
-	for (long i = 0; i < THREADS; i += AT_ONCE) {
+	n = argc > 1 ? atol(argv[1]) : 1000;
+	for (long i = 0; i < n; i += AT_ONCE) {
 		for (long k = 0; k < AT_ONCE; k++)
 			if (pthread_create(&threads[k], NULL, thread,
 					   (void *)(i + k)))

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * mapled attach, mapled detach: to join a running program and to leave it.
+ *
+ * All that is known of the program is found out by mapletest, with its
+ * caller's rights and not with mapled's; so attach is mapletest's, and finds
+ * mapled like any other campaign.
+ */
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <maple/attach.h>
+#include "session.h"
+
+#define STATUS_USAGE  2
+#define STATUS_FAILED 125
+#define TOOL	      "mapletest"
+
+/* Beside us, as in a build tree, or where both are installed. */
+static void find_tool(char *path, size_t size)
+{
+	static const char *const places[] = { "%s/" TOOL, "%s/../bin/" TOOL };
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *folder;
+
+	if (n > 0) {
+		self[n] = '\0';
+		folder = dirname(self);
+		for (unsigned int i = 0; i < 2; i++) {
+			snprintf(path, size, places[i], folder);
+			if (!access(path, X_OK))
+				return;
+		}
+	}
+	snprintf(path, size, "%s", TOOL);
+}
+
+/* maple_session_attach - becomes `mapletest attach`, or returns a status */
+int maple_session_attach(char **argv)
+{
+	char path[PATH_MAX + 32];
+
+	find_tool(path, sizeof(path));
+	argv[0] = TOOL;
+	execvp(path, argv);
+	fprintf(stderr, "mapled: %s: %s; sudo apt install mapletest\n", path,
+		strerror(errno));
+	return STATUS_FAILED;
+}
+
+/* maple_session_detach - returns the exit status */
+int maple_session_detach(int argc, char **argv)
+{
+	struct maple_error err = { "" };
+	char *end = NULL;
+	long pid = argc == 3 ? strtol(argv[2], &end, 10) : 0;
+
+	if (pid <= 0 || pid > INT_MAX || *end) {
+		fprintf(stderr, "mapled: which process? mapled detach PID\n");
+		return STATUS_USAGE;
+	}
+	if (!maple_attach_end((pid_t)pid, &err))
+		return 0;
+	fprintf(stderr, "mapled: %s\n", err.text);
+	return STATUS_FAILED;
+}

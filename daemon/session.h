@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLED_SESSION_H
+#define MAPLED_SESSION_H
+
+int maple_session_attach(char **argv);
+int maple_session_detach(int argc, char **argv);
+
+#endif

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Runs that are forked. A stem (lib/agent/stem.c) is the program under test,
+ * made ready once; there are two, since what profile runs have in common is a
+ * patched program, and what enforced runs have in common is one that is not.
+ *
+ * Now and then a run is executed all the same: forked ones have one address
+ * layout, and what depends on that would never be seen.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "../../clock.h"
+#include "agent.h"
+
+#define EXEC_EVERY 64	/* of as many runs one is executed */
+#define LOST_MAX   3	/* stems that may die before we do without */
+#define UP_WITHIN  10.0 /* seconds of the program's own, before main() */
+
+static const char *const why_not[MAPLE_STEMS] = {
+	[MAPLE_STEM_THREADS] = "it has threads before main()",
+	[MAPLE_STEM_FILES] = "it has files open before main()",
+	[MAPLE_STEM_CHILDREN] = "it has child processes before main()",
+	[MAPLE_STEM_TIMERS] = "it has timers set before main()",
+	[MAPLE_STEM_MEMORY] = "it shares memory before main()",
+	[MAPLE_STEM_LIBC] = "its libc or this kernel does not let us",
+};
+
+static void never(struct maple_agent_backend *a, const char *why)
+{
+	char text[256];
+
+	a->never_fork = true;
+	snprintf(text, sizeof(text), "each run is executed, none is forked: %s",
+		 why);
+	a->base.options.notice(a->base.options.ctx, text);
+}
+
+static void drop(struct maple_agent_stem *stem)
+{
+	maple_launch_finish(&stem->launch);
+	stem->up = false;
+}
+
+static void lose(struct maple_agent_backend *a, struct maple_agent_stem *stem,
+		 const char *what)
+{
+	char text[256];
+
+	drop(stem);
+	if (++a->stems_lost == LOST_MAX) {
+		never(a, what);
+		return;
+	}
+	snprintf(text, sizeof(text), "this run is executed, not forked: %s",
+		 what);
+	a->base.options.notice(a->base.options.ctx, text);
+}
+
+/* Answers its questions until it says what it is; MAPLE_STEM_NONE: nothing. */
+static int wait_for(struct maple_agent_backend *a, struct maple_agent_stem *stem)
+{
+	double at = maple_clock_now(), end = at + UP_WITHIN;
+	int32_t what = MAPLE_STEM_NONE;
+
+	while (!maple_launch_answers(&stem->launch, 0.001, &what)) {
+		at = maple_clock_now();
+		if (at > end || stem->launch.gone)
+			break;
+		maple_launch_left(&stem->launch);
+		maple_agent_tables_answer(a);
+		/* What that takes is not the program's. */
+		end += maple_clock_now() - at;
+	}
+	return what;
+}
+
+static bool is_written(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size;
+}
+
+static void make_empty(int fd)
+{
+	if (!ftruncate(fd, 0))
+		lseek(fd, 0, SEEK_SET);
+}
+
+/*
+ * Whether it has written, or read its input from @in on: forked runs would
+ * miss that. Then all is as it was before.
+ */
+static bool has_spoken(const struct maple_launch_order *order, off_t in)
+{
+	bool out = is_written(order->out), err = is_written(order->err);
+	bool read = lseek(order->in, 0, SEEK_CUR) != in;
+
+	if (read)
+		lseek(order->in, in, SEEK_SET);
+	if (out)
+		make_empty(order->out);
+	if (err)
+		make_empty(order->err);
+	return out || err || read;
+}
+
+/* Starts the program and has it stop before main(). */
+static bool grow(struct maple_agent_backend *a, struct maple_agent_stem *stem,
+		 const struct maple_launch_order *run)
+{
+	struct maple_run_order order = {
+		.kind = a->base.order->kind == MAPLE_RUN_PROFILE
+				? MAPLE_RUN_PROFILE
+				: MAPLE_RUN_SCHEDULE
+	};
+	off_t in = lseek(run->in, 0, SEEK_CUR);
+	struct maple_launch_order start = *run;
+	int what;
+
+	start.stem = true;
+	start.spare = &a->shm->spare[stem - a->stem];
+	maple_agent_share(a, &order);
+	a->shm->stem = MAPLE_STEM_WANTED;
+	a->shm->spare[stem - a->stem] = 0;
+	if (maple_launch_start(&stem->launch, &start, NULL))
+		return false; /* the run itself will say why */
+	what = wait_for(a, stem);
+	stem->up = what == MAPLE_STEM_READY;
+	if (!stem->up) {
+		drop(stem);
+		if (what > MAPLE_STEM_READY && what < MAPLE_STEMS)
+			never(a, why_not[what]);
+		/* Or it ended, or takes too long: that a run will say. */
+		a->never_fork = true;
+	} else if (has_spoken(run, in)) {
+		drop(stem);
+		never(a, "it reads or writes before main()");
+	}
+	return stem->up;
+}
+
+/* The run begins where it stays: to move it while it sleeps costs nothing. */
+static void place(struct maple_agent_backend *a, struct maple_agent_stem *stem)
+{
+	int32_t spare = __atomic_load_n(&a->shm->spare[stem - a->stem],
+					__ATOMIC_ACQUIRE);
+	cpu_set_t cpus;
+
+	if (spare <= 0)
+		return;
+	CPU_ZERO(&cpus);
+	CPU_SET(a->base.options.cpu->number, &cpus);
+	sched_setaffinity(spare, sizeof(cpus), &cpus);
+}
+
+/* maple_agent_fork - as the operation fork says */
+struct maple_launch *maple_agent_fork(struct maple_backend *b,
+				      const struct maple_launch_order *start)
+{
+	struct maple_agent_backend *a = (struct maple_agent_backend *)b;
+	struct maple_agent_stem *stem =
+		&a->stem[b->order->kind != MAPLE_RUN_PROFILE];
+	int e;
+
+	/* With --exe the program that is started is not the one. */
+	if (a->never_fork || b->options.exec || b->options.exe ||
+	    b->order->fresh)
+		return NULL;
+	if (++a->forked == EXEC_EVERY) {
+		a->forked = 0;
+		return NULL;
+	}
+	if (!stem->up) {
+		grow(a, stem, start);
+		maple_agent_share(a, b->order);
+	}
+	if (!stem->up)
+		return NULL;
+	place(a, stem);
+	e = maple_launch_fork(&stem->launch, start);
+	if (!e)
+		return &stem->launch;
+	lose(a, stem,
+	     e == -ECHILD ? "the process to fork from is dead" : strerror(-e));
+	return NULL;
+}
+
+/* maple_agent_stems_end - takes down what runs were forked from */
+void maple_agent_stems_end(struct maple_agent_backend *a)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		if (a->stem[i].up)
+			drop(&a->stem[i]);
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Who is attached to which process, and how he is asked to leave it.
+ *
+ * The claim is the name of an abstract socket, which the kernel takes back
+ * when its owner dies. It names the process by its number and its start, so
+ * that who comes later under the same number is another one. To connect means
+ * to ask; he who is asked says "yes" and hangs up when he has left, or says
+ * "no" to whom he does not know.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "attached.h"
+
+#define LEAVE_MS 60000 /* probes of a large program take their time */
+
+static socklen_t address(const struct maple_attached *a,
+			 struct sockaddr_un *addr)
+{
+	int len;
+
+	memset(addr, 0, sizeof(*addr));
+	addr->sun_family = AF_UNIX;
+	len = snprintf(addr->sun_path + 1, sizeof(addr->sun_path) - 1,
+		       "maple-attached-%d-%llu", a->joined.pid, a->started);
+	return offsetof(struct sockaddr_un, sun_path) + 1 + len;
+}
+
+/* maple_detach_listen - claims @a; -EBUSY if somebody has it */
+int maple_detach_listen(struct maple_attached *a, struct maple_error *err)
+{
+	struct sockaddr_un addr;
+	socklen_t len = address(a, &addr);
+
+	a->name = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (a->name < 0)
+		return maple_error_set(err, errno, "no socket: %m");
+	if (!bind(a->name, (struct sockaddr *)&addr, len))
+		return listen(a->name, 4)
+			       ? maple_error_set(err, errno, "no socket: %m")
+			       : 0;
+	if (errno != EADDRINUSE)
+		return maple_error_set(err, errno, "no socket: %m");
+	return maple_error_set(err, EBUSY,
+			       "maple is attached to process %d already: "
+			       "`mapled detach %d` ends that",
+			       a->joined.pid, a->joined.pid);
+}
+
+static bool may_ask(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) &&
+	       (peer.uid == 0 || peer.uid == geteuid());
+}
+
+/* maple_detach_asked - whether somebody who may has asked us to leave it */
+bool maple_detach_asked(struct maple_attached *a)
+{
+	int fd;
+
+	while (a->asker < 0 &&
+	       (fd = accept4(a->name, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		bool may = may_ask(fd);
+
+		if (send(fd, may ? "y" : "n", 1, MSG_NOSIGNAL) == 1 && may)
+			a->asker = fd;
+		else
+			close(fd);
+	}
+	return a->asker >= 0;
+}
+
+/* maple_detach_close - gives up the claim; who asked is told by that */
+void maple_detach_close(struct maple_attached *a)
+{
+	if (a->name >= 0)
+		close(a->name);
+	if (a->asker >= 0)
+		close(a->asker);
+	a->name = a->asker = -1;
+}
+
+/* One byte of the answer: 'y', 'n', 0 for the end, or -errno. */
+static int hear(int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	char said;
+	ssize_t n;
+
+	if (poll(&pfd, 1, LEAVE_MS) <= 0)
+		return -ETIMEDOUT;
+	n = recv(fd, &said, 1, 0);
+	return n < 0 ? -errno : n ? said : 0;
+}
+
+static int ask(int fd, pid_t pid, struct maple_error *err)
+{
+	int said = hear(fd);
+
+	if (said == 'n')
+		return maple_error_set(err, EPERM,
+				       "who is attached to process %d was "
+				       "started by another user: run it as "
+				       "root",
+				       pid);
+	while (said > 0)
+		said = hear(fd);
+	if (said == -ETIMEDOUT)
+		return maple_error_set(err, ETIMEDOUT,
+				       "who is attached to process %d does not "
+				       "come to an end",
+				       pid);
+	return 0;
+}
+
+/* maple_attach_end - see maple/attach.h */
+int maple_attach_end(pid_t pid, struct maple_error *err)
+{
+	struct maple_attached a = { .name = -1, .asker = -1 };
+	struct sockaddr_un addr;
+	int fd, e;
+
+	e = maple_attached_look(pid, &a, err);
+	if (e)
+		return e;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return maple_error_set(err, errno, "no socket: %m");
+	if (connect(fd, (struct sockaddr *)&addr, address(&a, &addr)))
+		e = maple_error_set(err, ESRCH,
+				    "nobody is attached to process %d", pid);
+	else
+		e = ask(fd, pid, err);
+	close(fd);
+	return e;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_CAMPAIGN_EARLY_H
+#define MAPLE_CAMPAIGN_EARLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uthash.h>
+#include <maple/event.h>
+
+struct maple_predict;
+
+/* What @thread has of a lock, as far as it was seen. */
+struct maple_early_lock {
+	struct {
+		uint64_t lock;
+		uint64_t thread;
+	} key;
+	int32_t depth;	/* below 0: it held it before */
+	uint32_t early; /* ... and so often */
+	uint8_t flags;	/* of its UNLOCK */
+	UT_hash_handle hh;
+};
+
+/* The events of a stretch, kept until its end. */
+struct maple_early {
+	uint32_t n, size;
+	struct maple_event *event;
+	struct maple_early_lock *locks;
+	bool full; /* what comes is handed on at once */
+};
+
+void maple_early_event(struct maple_early *early, struct maple_predict *p,
+		       const struct maple_event *event);
+void maple_early_tell(struct maple_early *early, struct maple_predict *p);
+void maple_early_deinit(struct maple_early *early);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_CAMPAIGN_LANE_H
+#define MAPLE_CAMPAIGN_LANE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <maple/error.h>
+#include "../backend/pair.h"
+#include "interrupt.h"
+
+struct maple_campaign;
+
+/* By number, without MAPLE_SITE_CALL. */
+struct maple_hits {
+	uint32_t *count;
+	uint32_t n;
+};
+
+/* Of the accesses of a profile run, those that a change may be put at. */
+struct maple_sample {
+	struct maple_change change[MAPLE_RUN_CHANGES];
+	uint32_t n;
+	uint64_t seen;		   /* accesses it was drawn from */
+	struct maple_hits hits[2]; /* sites and calls */
+};
+
+/* One of the targets that run at once, and the thread that looks after it. */
+struct maple_lane {
+	struct maple_campaign *c;
+	struct maple_host *host; /* a connection of its own, or NULL */
+	struct maple_pair *pair;
+	struct maple_sample sample; /* of the profile run under way */
+	struct maple_interrupts passed;
+	struct maple_finding *confirming;
+	struct maple_error own, *err; /* the second is where errors go */
+	int error;
+	pthread_t thread;
+};
+
+/* Whose turn it is, and what the lanes know of each other. */
+struct maple_lanes {
+	struct maple_lane *lane;
+	unsigned int n;
+	pthread_mutex_t lock; /* protects the campaign, but no lane's run */
+	pthread_cond_t ended; /* a run did */
+	struct maple_lane *turn;
+	unsigned int underway;	   /* profile and enforced runs, */
+	unsigned int profiles;	   /* ... profile runs among them */
+	struct maple_lane *winner; /* all others are to stop */
+};
+
+int maple_lanes_open(struct maple_campaign *c,
+		     const struct maple_pair_choice *choice,
+		     const struct maple_backend_options *backend,
+		     double patience);
+int maple_lanes_run(struct maple_campaign *c,
+		    int (*work)(struct maple_campaign *c));
+void maple_lanes_close(struct maple_campaign *c);
+
+void maple_lane_enter(struct maple_lane *lane);
+bool maple_lane_try(struct maple_lane *lane);
+struct maple_lane *maple_lane_leave(struct maple_campaign *c);
+void maple_lane_wait(struct maple_campaign *c);
+void maple_lane_win(struct maple_campaign *c);
+bool maple_lane_lost(const struct maple_lane *lane);
+
+#endif

@@ -1,0 +1,236 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# mapletest attach on this machine, where as a rule there is no maple.ko: a
+# server under load is observed, and nothing else happens to it. Without eBPF
+# the tests that need it are skipped, and say so. What is forced on a running
+# program is tested in guests.
+
+load common
+
+server=
+ours=
+
+# Starts a server of this kind; its number is $server.
+serve() { # KIND [THREADS]
+	: >"$BATS_TEST_TMPDIR/said"
+	"$E2E/server" "$@" >"$BATS_TEST_TMPDIR/said" 3>&- &
+	ours="$ours $!"
+	for try in {1..50}; do
+		[ ! -s "$BATS_TEST_TMPDIR/said" ] || break
+		sleep 0.1
+	done
+	server=$(<"$BATS_TEST_TMPDIR/said")
+	[ -n "$server" ]
+}
+
+teardown() {
+	[ -z "$ours" ] || kill -KILL $ours 2>/dev/null || true
+	[ -z "$ours" ] || wait $ours 2>/dev/null || true
+}
+
+doctor_says() { # PROBE
+	"$BUILD/mapletest" doctor --format json 2>/dev/null |
+		jq -r ".probes[] | select(.name == \"$1\") | .state"
+}
+
+needs_ebpf() {
+	[ "$(doctor_says 'eBPF observer')" != ok ] || return 0
+	if [ "$(id -u)" = 0 ] && [ -r /sys/kernel/btf/vmlinux ] &&
+		grep -q . /sys/bus/event_source/devices/uprobe/type; then
+		fail "doctor does not find eBPF, though it should be there"
+	fi
+	skip "no eBPF for us here"
+}
+
+# How the server's threads are scheduled, and who traces it.
+state_of() {
+	for task in /proc/"$1"/task/*; do
+		echo "${task##*/} $(chrt -p "${task##*/}")" \
+			"$(grep -E '^(State:.[TtZ]|TracerPid|Cpus_allowed:)' \
+				"$task/status")"
+	done
+}
+
+attach() { # OPTIONS... PID
+	rm -f "$json"
+	mapletest attach --db "$db" --format json --output "$json" "$@"
+}
+
+# In the background; $attached is its number.
+attach_behind() { # OPTIONS... PID
+	"$BUILD/mapletest" attach --db "$db" "$@" \
+		>"$BATS_TEST_TMPDIR/live" 2>&1 3>&- &
+	attached=$!
+	ours="$ours $attached"
+	sleep 1.5
+	kill -0 $attached
+}
+
+@test "a server is observed, what could be forced is predicted, it runs on" {
+	local before enforce=none wanted=125
+
+	needs_ebpf
+	[ "$(doctor_says maple.ko)" != ok ] || enforce=module wanted=0
+	serve clean
+	before=$(state_of $server)
+	attach --max-time 3s $server
+	ended_with $wanted
+	holds ".runs.profile >= 1 and .runs.baseline == 0 and .findings == []"
+	holds ".backends.observe == \"ebpf\" and .backends.enforce == \"$enforce\""
+	holds '[.coverage.predicted[]] | add > 0'
+	holds '.delivery.hits.trap > 100'
+	if [ $enforce = none ]; then
+		holds '.verdict == "undelivered" and
+			(.undelivered | test("observed only, .*maple.ko"))'
+		says 'nothing is enforced: maple.ko'
+	fi
+	[ "$(state_of $server)" = "$before" ] || fail "it is not as it was"
+	mapletest memo list --db "$db"
+	[[ $output == *server* ]]
+}
+
+@test "it ends when asked: a signal, mapled detach, and then who asks is told" {
+	needs_ebpf
+	serve clean
+	attach_behind $server
+	mapletest attach $server
+	ended_with 125
+	says "attached to process $server already.*mapled detach $server"
+	kill -TERM $attached
+	wait $attached || [ $? = 125 ]
+	attach_behind $server
+	run --separate-stderr timeout 30 "$BUILD/mapled" detach $server
+	ended_with 0
+	! kill -0 $attached 2>/dev/null || wait $attached || [ $? = 125 ]
+	kill -0 $server
+	run --separate-stderr timeout 30 "$BUILD/mapled" detach $server
+	ended_with 125
+	says "nobody is attached to process $server"
+}
+
+@test "killed, it leaves the server as it was, and another can come" {
+	local before
+
+	needs_ebpf
+	serve clean
+	before=$(state_of $server)
+	attach_behind $server
+	kill -KILL $attached
+	wait $attached || true
+	[ "$(state_of $server)" = "$before" ] || fail "it is not as it was"
+	attach --max-time 2s $server
+	holds '.runs.profile >= 1'
+	kill -0 $server
+}
+
+@test "the server's end is its own affair, but a crash is a finding" {
+	needs_ebpf
+	serve clean
+	attach_behind $server
+	kill -TERM $server
+	wait $attached && fail "0?" || [ $? = 125 ]
+	grep -q "process $server was ended by SIGTERM" "$BATS_TEST_TMPDIR/live"
+	serve clean
+	attach_behind --format json --output "$json" $server
+	kill -SEGV $server
+	wait $attached && fail "0?" || [ $? = 66 ]
+	holds '.findings[0] | .kind == "signal" and .signo == 11 and .attached
+		and .confirm.forced == [0, 0] and has("replay") == false'
+	mapletest report --db "$db"
+	[[ $output == *"(attached, seen 1)"* ]] || fail "$output"
+}
+
+@test "mapled attach does the same" {
+	needs_ebpf
+	serve clean
+	run --separate-stderr timeout -s KILL 60 "$BUILD/mapled" attach \
+		--no-daemon --db "$db" --max-time 2s --quiet $server
+	ended_with 125
+	says "observed only"
+}
+
+refused() { # WORDS PID
+	local words=$1
+
+	shift
+	mapletest attach --db "$db" "$@"
+	ended_with 125
+	says "$words"
+}
+
+@test "what cannot be joined is refused, with cause and mend" {
+	local kernel
+
+	refused "no process 4194999.*pidof" 4194999
+	refused "process 1 is init" 1
+	run --separate-stderr bash -c 'exec "$0" attach --db "$1" $$' \
+		"$BUILD/mapletest" "$db"
+	ended_with 125
+	says "this very maple"
+	kernel=$(pgrep -f -x -P 0 '\[?kthreadd\]?' || pgrep -x kthreadd || true)
+	[ -z "$kernel" ] || refused "thread of the kernel" "$kernel"
+	serve traced
+	refused "traced by server.*let go" $server
+	serve clean
+	thread=$(ls /proc/$server/task | tail -1)
+	refused "thread of process $server: .mapletest attach $server" $thread
+	for wrong in x 0 -5 12x 99999999999 ''; do
+		mapletest attach --db "$db" -- "$wrong"
+		ended_with 2
+	done
+	mapletest attach --db "$db"
+	ended_with 2
+	mapletest attach --db "$db" 1 2
+	ended_with 2
+}
+
+@test "another user's process takes root" {
+	[ "$(id -u)" = 0 ] || skip "takes root to become another user"
+	serve clean
+	run --separate-stderr timeout -s KILL 20 setpriv --reuid=65534 \
+		--clear-groups "$BUILD/mapletest" attach --db :memory: $server
+	ended_with 125
+	says "runs as root: .sudo mapletest attach $server"
+}
+
+@test "a program of 32 bits is refused" {
+	local program=$BATS_TEST_TMPDIR/narrow
+
+	printf '.globl _start\n_start:\n\tmov $29, %%eax\n\tint $0x80\n\tjmp _start\n' |
+		cc -m32 -nostdlib -static -x assembler -o "$program" -
+	"$program" 3>&- &
+	ours="$ours $!"
+	sleep 0.2
+	kill -0 $! || skip "this kernel runs no programs of 32 bits"
+	refused "no x86-64 program" $!
+}
+
+@test "a program that was replaced since it was started is refused" {
+	needs_ebpf
+	cp "$E2E/server" "$BATS_TEST_TMPDIR/served"
+	E2E=$BATS_TEST_TMPDIR
+	mv "$E2E/served" "$E2E/server"
+	serve clean
+	cp "$E2E/server" "$E2E/new"
+	mv "$E2E/new" "$E2E/server"
+	refused "replaced.*start it again" $server
+}
+
+@test "one thread is observed, and it is said that it takes two" {
+	needs_ebpf
+	serve clean 0
+	attach --max-time 1s $server
+	ended_with 125
+	says "process $server has one thread"
+}
+
+@test "without journal and maple.ko there is no log, and that is said" {
+	if [ -e /sys/module/maple ] || [ -d /run/systemd/journal ]; then
+		mapletest log
+		ended_with 0
+		return
+	fi
+	mapletest log
+	ended_with 125
+	says "no journal.*maple.ko is not loaded.*modprobe maple"
+}

@@ -1,0 +1,128 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# The benchmarks work: their tables have the form that others read, and what
+# fails is named, not averaged. Nothing is said about times.
+
+load common
+
+bench() {
+	run --separate-stderr timeout -s KILL 120 "$ROOT/tests/bench/$1" \
+		"$BUILD" "${@:2}"
+	[ "$status" != 137 ] || fail "$1 was killed"
+}
+
+programs() {
+	bench programs --rounds 2 --candidates 2 --no-peers \
+		--out "$BATS_TEST_TMPDIR" "$@"
+}
+
+# As often as that in the last benchmark's data.
+times() { # N PATTERN
+	[ "$(grep -cP "$2" "$BATS_TEST_TMPDIR/programs.tsv")" = "$1" ] ||
+		fail "not $1 times $2: $(cat "$BATS_TEST_TMPDIR/programs.tsv")"
+}
+
+@test "a program's slowdown: its line, the means, the figures" {
+	programs --command small "$BUILD/tests/bench/kernels/radix 20"
+	ended_with 0 1 # a limit may be missed
+	# native; one CPU; profile, forked, executed; all; enforced, forked
+	grep -qP '^small +\d+\.\d\d s( +\d+(\.\d+)?){7}( +-){3}$' \
+		<<<"$output" || fail "$output"
+	grep -qP '^real, mean( +\d+(\.\d+)?){7} *$' <<<"$output" ||
+		fail "$output"
+	grep -qP '^figure programs\.profile \d+\.\d+ times \w' <<<"$output"
+	! grep -q '^failed' <<<"$output" || fail "$output"
+	times 2 '^time\tsmall\tnative\t[\d.]+\t-\t-\t0$'
+	times 2 '^time\tsmall\tprofile\t[\d.]+\t[\d.]+\t[\d.]+\t\d+$'
+	times 2 '^time\tsmall\texecuted\t'
+	times 2 '^time\tsmall\tall\t'
+	times 2 '^time\tsmall\tenforced\t'
+	# From main() to the end is a part of the whole, and it is known.
+	awk -F'\t' '$3 ~ /profile|executed|all|enforced/ {
+		n++; bad += $5 == "-" || $5 <= 0 || $5 > $4 }
+		END { exit !(n == 8 && !bad) }' \
+		"$BATS_TEST_TMPDIR/programs.tsv"
+}
+
+@test "a program that fails is named and in no mean" {
+	programs --command broken "sh -c 'echo what it said; exit 3'" \
+		--command small "$BUILD/tests/bench/kernels/radix 20"
+	ended_with 1
+	grep -q '^failed: broken, .*status 3: what it said$' <<<"$output" ||
+		fail "$output"
+	grep -qP '^broken +failed *$' <<<"$output"
+	grep -qP '^small +\d+\.\d\d s' <<<"$output"
+	times 0 '^time\tbroken\t'
+}
+
+@test "who fails in some runs only, and what another took too long for" {
+	local tsv=$BATS_TEST_TMPDIR/tsv
+
+	{
+		printf 'time\ta\t%s\t1\t1\t-\t0\n' native pinned profile
+		printf 'fail\ta\tprofile\tsignal 6: what\n'
+		printf 'over\ta\tdrd\t30\n'
+		printf 'time\tb\t%s\t2\t2\t-\t0\n' native pinned profile
+		printf 'time\tb\tprofile\t4\t4\t-\t0\n'
+	} >"$tsv"
+	run awk -f "$ROOT/tests/bench/programs.awk" "$tsv"
+	[ "$status" = 1 ] || fail "$output"
+	grep -qP '^a +1.00 s +1.00 +failed +failed.* > 30.0$' <<<"$output" ||
+		fail "$output"
+	# The mean is of b alone: the median of 2 and 4 over 2.
+	grep -qP '^real, mean +1.00 +1.50 +1.50 *$' <<<"$output" ||
+		fail "$output"
+	grep -q '^failed: a, profile: signal 6: what$' <<<"$output"
+	run awk -f "$ROOT/tests/bench/programs.awk" /dev/null
+	[ "$status" = 1 ] || fail "nothing measured is no success"
+}
+
+@test "the kernels notice wrong sizes, and are right" {
+	local kernel
+
+	for kernel in "fft 3" "lu 3" "radix 3"; do
+		run "$BUILD"/tests/bench/kernels/$kernel
+		[ "$status" = 0 ] || fail "$kernel: $output"
+		run "$BUILD/tests/bench/kernels/${kernel% *}" 0
+		[ "$status" = 2 ] || fail "$kernel"
+	done
+}
+
+@test "the load notices a server that does not answer as it should" {
+	cd "$BATS_TEST_TMPDIR"
+	run timeout 30 "$BUILD/tests/bench/load" 100 2 socket \
+		memcached -u "$(id -un)" -s socket
+	[ "$status" = 0 ] || fail "$output"
+	run timeout 30 "$BUILD/tests/bench/load" 100 2 other \
+		nc -lU other
+	[ "$status" = 1 ] || fail "$output"
+}
+
+@test "the README gets its table between the markers, and nothing else changes" {
+	local readme=$BATS_TEST_TMPDIR/README.md build=$BATS_TEST_TMPDIR/build
+
+	mkdir -p "$build/bench"
+	ln -s "$BUILD/mapletest" "$build/mapletest"
+	printf 'time\ta\t%s\t1\t1\t-\t0\n' native profile \
+		>"$build/bench/programs.tsv"
+	echo "a machine, a date" >"$build/bench/programs.txt"
+	echo "figure runs.forked 3000 runs/s with the fork server" \
+		>"$build/bench/figures"
+	printf '%s\n' before \
+		'<!-- speed: written by tests/bench/readme -->' old \
+		'<!-- speed: end -->' after >"$readme"
+	for again in 1 2; do
+		run "$ROOT/tests/bench/readme" --again "$build" "$readme"
+		[ "$status" = 0 ] || fail "$output"
+	done
+	[ "$(head -n 1 "$readme")" = before ]
+	[ "$(tail -n 1 "$readme")" = after ]
+	! grep -q '^old$' "$readme"
+	[ "$(grep -c '^| a | 1.00 s |' "$readme")" = 1 ] ||
+		fail "$(cat "$readme")"
+	grep -q 'on: a machine, a date\.$' "$readme"
+	grep -qx '| with the fork server | 3000 runs/s |' "$readme"
+	grep -v '<!-- speed: end' "$readme" >"$readme.broken"
+	run "$ROOT/tests/bench/readme" --again "$build" "$readme.broken"
+	[ "$status" = 2 ] || fail "$output"
+}

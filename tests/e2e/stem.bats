@@ -1,0 +1,191 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Runs that are forked from a program that stands before main(): what executed
+# ones find, as they find it, and what happens where a program cannot be forked.
+
+load common
+
+teardown() {
+	[ -z "${campaign-}" ] || kill -KILL "$campaign" 2>/dev/null || true
+}
+
+# A clean campaign on 'where', with these options; what it told is in $told.
+where() {
+	told=$BATS_TEST_TMPDIR/told
+	rm -f "$told" "$db"*
+	campaign --backend agent --seed 1 --max-runs 12 "$@" -- \
+		"$E2E/where" "$told"
+	ended_with 0
+	holds '.delivery.undelivered_runs == 0 and .runs.enforced > 0'
+	[ "$(wc -l <"$told")" = "$(jq '[.runs[]] | add' "$json")" ] ||
+		fail "not a line for each run: $(cat "$told")"
+	none_left "$E2E/where"
+}
+
+layouts() {
+	cut -d' ' -f1 "$told" | sort -u | wc -l
+}
+
+# With the library that does WHAT before main().
+where_with() { # WHAT
+	LD_PRELOAD=$E2E/before_main.so BEFORE_MAIN=$1 where
+}
+
+@test "runs are forked, and begin as executed ones do" {
+	where
+	# Three native ones, a process for each kind of run, the executed one.
+	[ "$(layouts)" -le 6 ] || fail "not forked: $(cat "$told")"
+	[ "$(cut -d' ' -f2- "$told" | sort -u)" = \
+		"3 none self leads quiet" ] || fail "$(cat "$told")"
+}
+
+@test "--exec: none is forked" {
+	where --exec
+	[ "$(layouts)" -gt 6 ] || fail "forked: $(cat "$told")"
+}
+
+@test "forked or executed, the same is found" {
+	local target how forked
+
+	for target in bank_account lock_order; do
+		for how in '' --exec; do
+			rm -f "$db"*
+			campaign --seed 1 --backend agent --max-runs 60 $how -- \
+				"$TARGETS/$target"
+			ended_with 66
+			holds '.findings[0].confirm.forced[0] >= 4'
+			[ -n "$how" ] ||
+				forked=$(jq -r '.findings[0].id' "$json")
+		done
+		[ "$forked" = "$(jq -r '.findings[0].id' "$json")" ] ||
+			fail "$target: $forked"
+	done
+}
+
+@test "forked or executed, the same is predicted" {
+	# One of idiom 2 comes and goes, either way.
+	local how forked predicted='.coverage.predicted | del(.["2"])'
+
+	for how in '' --exec; do
+		rm -f "$db"*
+		campaign --seed 1 --backend agent --max-runs 20 $how -- \
+			"$E2E/eight_inputs" a1B2c
+		ended_with 0
+		[ -n "$how" ] || forked=$(jq -c "$predicted" "$json")
+	done
+	[ "$forked" = "$(jq -c "$predicted" "$json")" ] ||
+		fail "forked: $forked"
+}
+
+@test "what a fork would not carry over is seen, said, and executed" {
+	local what
+	local -A said=([threads]='it has threads' [files]='it has files open'
+		[timers]='it has timers set' [memory]='it shares memory'
+		[children]='it has child processes'
+		[words]='it reads or writes')
+
+	for what in "${!said[@]}"; do
+		where_with "$what"
+		says "executed, none is forked: ${said[$what]} before main"
+		[ "$(layouts)" -gt 6 ] || fail "$what: forked"
+	done
+}
+
+@test "a device is no obstacle, and no handler hears of a fork" {
+	local what
+
+	for what in device handler; do
+		where_with "$what"
+		[ "$(layouts)" -le 6 ] || fail "$what: not forked"
+		! grep -q told "$told" || fail "$(cat "$told")"
+	done
+}
+
+# Processes below the campaign that are the program, the oldest first.
+processes() {
+	pgrep -f -- "^$E2E/where $told"
+}
+
+start_slow() {
+	told=$BATS_TEST_TMPDIR/told
+	notices=$BATS_TEST_TMPDIR/notices
+	timeout -s KILL 60 "$BUILD/mapletest" run --backend agent --seed 1 \
+		--max-runs 8 --format json --output "$json" --db "$db" -- \
+		"$E2E/where" "$told" 200 >/dev/null 2>"$notices" 3>&- &
+	limiter=$!
+	for ((try = 0; try < 300; try++)); do
+		# A profile run is under way, beside what it was forked from
+		# and what the next one will be.
+		campaign=$(pgrep -P "$limiter") && [ -e "$told" ] &&
+			[ "$(wc -l <"$told")" -ge 4 ] &&
+			[ "$(processes | wc -l)" -ge 3 ] && return 0
+		sleep 0.05
+	done
+	fail "no forked run: $(cat "$notices")"
+}
+
+ends() { # STATUS
+	status=0
+	wait "$limiter" || status=$?
+	stderr=$(cat "$notices")
+	campaign=
+	ended_with "$1"
+	none_left "$E2E/where"
+}
+
+@test "kill -9 of the process that runs are forked from: said, and it goes on" {
+	start_slow
+	kill -KILL "$(processes | head -n 1)"
+	ends 0
+	says 'executed, not forked: .* is dead'
+	holds '.verdict == "clean" and .runs.enforced > 0'
+}
+
+# Those that have the stem's socket: it, and what it has forked ahead.
+waiting() {
+	local pid
+
+	for pid in $(processes); do
+		[[ $(readlink "/proc/$pid/fd/3") != socket:* ]] || echo "$pid"
+	done
+}
+
+@test "kill -9 of the run that is forked ahead: another one is" {
+	local spare try
+
+	start_slow
+	for ((try = 0; try < 100; try++)); do
+		spare=$(waiting | tail -n +2)
+		[ -z "$spare" ] || break
+		sleep 0.05
+	done
+	[ -n "$spare" ] || fail "nothing is forked ahead"
+	kill -KILL ${spare}
+	ends 0
+	! grep -q executed "$notices" || fail "$(cat "$notices")"
+	holds '.verdict == "clean" and .runs.enforced > 0'
+}
+
+@test "kill -9 of its guard takes down the run, and no other" {
+	local stem guard
+
+	start_slow
+	stem=$(processes | head -n 1)
+	guard=$(ps -o ppid= -p "$stem")
+	[ "$(cat "/proc/${guard// /}/comm")" = maple-guard ]
+	kill -KILL ${guard}
+	status=0
+	wait "$limiter" || status=$?
+	campaign=
+	# The run that died with it is a finding, or was ended: never a hang.
+	[ "$status" != 137 ] || fail "hung"
+	none_left "$E2E/where"
+}
+
+@test "kill -9 of mapletest takes down all of it" {
+	start_slow
+	kill -KILL "$campaign"
+	wait "$limiter" || true
+	campaign=
+	none_left "$E2E/where"
+}

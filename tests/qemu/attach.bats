@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# A running server is joined, orders are forced on it under its own load, and
+# it is left as it was: tests/e2e/server.c. Killed at three moments, at twenty
+# with MAPLE_FULL=1.
+
+load common.bash
+
+# What the scripts in the guest share.
+lib='
+serve() {
+	: >/tmp/said
+	"$BUILD/tests/e2e/server" "$@" >/tmp/said &
+	until [ -s /tmp/said ]; do sleep 0.1; done
+	server=$(cat /tmp/said)
+}
+state() {
+	local task
+
+	for task in /proc/$server/task/*; do
+		echo ${task##*/} $(ps -L -o cls=,rtprio=,ni= -q ${task##*/} |
+			head -1) $(grep -E "^(State:.[TtZ]|TracerPid|Cpus_allowed:)" \
+			$task/status) $(chrt -p ${task##*/})
+	done
+}
+attach() {
+	timeout -s KILL 150 mapletest attach --db /tmp/memo.db --seed 1 "$@"
+}
+'
+
+found='
+serve crash
+attach --max-time 60s --format json --output /tmp/json $server 2>/tmp/words
+echo "status $?"
+jq -c ".findings[0] | [.kind, .signo, .idiom > 0, .attached, .confirm.forced[1],
+	(.moments | length) > 1, ([.stacks[] | select(.failed) | .frames[] |
+	.function] | index(\"use\") != null)]" /tmp/json
+mapletest report --db /tmp/memo.db
+kill -0 $server 2>/dev/null && echo "alive"
+exit 0'
+
+@test "a bug in a server under load is found by a forced order" {
+	guest -t 200 -- bash -c "$lib$found"
+	status_is 0
+	echo "$output"
+	[ "${lines[0]}" = "status 66" ] || fail "no finding"
+	[ "${lines[1]}" = '["signal",11,true,true,0,true,true]' ] ||
+		fail "not that finding"
+	[[ ${lines[2]} == *"SIGSEGV in use"*"(attached, seen 1)"* ]] ||
+		fail "not remembered"
+	[[ $output != *alive* ]] || fail "it did not crash"
+}
+
+clean='
+serve clean
+before=$(state)
+attach --max-time ${1}s --format json --output /tmp/json $server 2>/tmp/words
+echo "status $?"
+jq -c "[.verdict, .runs.enforced > 0, .backends.enforce]" /tmp/json
+[ "$before" = "$(state)" ] && echo same || { echo "$before"; state; }
+first=$(awk "{ print \$14 + \$15 }" /proc/$server/stat)
+sleep 1
+[ $(awk "{ print \$14 + \$15 }" /proc/$server/stat) -ge $first ] && echo serves
+kill -0 $server && echo alive
+mapletest log
+exit 0'
+
+@test "nothing is found in a clean one, which runs on as it was" {
+	guest -t 200 -- bash -c "$lib$clean" - ${MAPLE_FULL:+6}15
+	status_is 0
+	echo "$output"
+	[ "${lines[0]}" = "status 0" ] || fail "not clean"
+	[ "${lines[1]}" = '["clean",true,"module"]' ] || fail "not forced"
+	[ "${lines[2]}" = same ] || fail "it is not as it was"
+	[[ $output == *serves*alive* ]] || fail "it does not run on"
+	# Without a journal, maple.ko's own words.
+	[[ $output =~ \[\ +[0-9]+\.[0-9]{6}\]\ maple:\ loaded ]] ||
+		fail "no log"
+}
+
+kills='
+serve clean
+before=$(state)
+RANDOM=1
+forced=0
+for ((i = 0; i < $1; i++)); do
+	mapletest attach --db /tmp/memo.db --seed 1 --max-time 100s $server \
+		>/tmp/words 2>&1 &
+	attached=$!
+	sleep $((RANDOM % 6)).$((RANDOM % 10))
+	case $(state) in *SCHED_FIFO*) forced=$((forced + 1)) ;; esac
+	kill -KILL $attached
+	wait $attached
+	kill -0 $server || echo "it was killed as well"
+	[ "$before" = "$(state)" ] || { echo "$i: other"; state; }
+done 2>/dev/null
+echo "killed $i, $forced while forcing"
+attach --max-time 20s $server >/tmp/words 2>&1
+echo "status $?"
+cat /tmp/words >&2'
+
+@test "killed at any moment, it leaves the server as it was" {
+	local times=${MAPLE_FULL:+20}
+
+	guest -t 400 -- bash -c "$lib$kills" - ${times:-3}
+	echo "$output"
+	[[ ${lines[0]} == "killed ${times:-3}, "* ]] || fail "not as it was"
+	[ "${lines[1]}" = "status 0" ] || fail "nobody could come after it"
+}
