@@ -45,6 +45,7 @@ found() { # TARGET STATUS VERDICT RUNS KIND IDIOM FORCED REVERSED FRAMES
 	targets=$(names "$ROOT/tests/targets")
 	guest -t 1000 -- "$ROOT/tests/qemu/campaigns" $BACKEND $targets
 	echo "$output"
+	echo "$stderr"
 	status_is 0
 	[ "$(wc -l <<<"$output")" = "$(wc -w <<<"$targets")" ] ||
 		fail "not all were tried"
@@ -61,6 +62,7 @@ found() { # TARGET STATUS VERDICT RUNS KIND IDIOM FORCED REVERSED FRAMES
 	guest -t 1000 -- env MAPLE_CAMPAIGN_TIME=${MAPLE_FULL:+2}5 \
 		"$ROOT/tests/qemu/campaigns" $BACKEND $targets
 	echo "$output"
+	echo "$stderr"
 	status_is 0
 	[ "$(wc -l <<<"$output")" = "$(wc -w <<<"$targets")" ] ||
 		fail "not all were tried"
