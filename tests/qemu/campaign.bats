@@ -78,7 +78,7 @@ found() { # TARGET STATUS VERDICT RUNS KIND IDIOM FORCED REVERSED FRAMES
 told='
 for backend in kernel agent; do
 	json=$(mktemp)
-	timeout -s KILL 120 mapletest run --backend $backend --db :memory: \
+	timeout -s KILL 120 mapletest run --backend $backend --baseline-fails --db :memory: \
 		--seed 1 --max-runs 60 --format json --output "$json" -- \
 		"$BUILD/tests/targets/$1" >/dev/null 2>&1
 	jq -c ".findings[0] | [.title, [.stacks[] | [.thread, (.frames[] |

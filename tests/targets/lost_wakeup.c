@@ -5,7 +5,7 @@
  *
  * Idiom: 1
  * iRoot: R:30 -> W:20
- * Native: 1 of 1000 runs fail
+ * Native: 0 of 1000 runs fail
  */
 #include <pthread.h>
 
@@ -15,7 +15,7 @@ static int ready;
 
 static void *announce(void *arg)
 {
-	for (volatile int i = 0; i < 200000; i++) /* what it announces */
+	for (volatile int i = 0; i < 1000000; i++) /* what it announces */
 		;
 	ready = 1; /* e1 */
 	pthread_mutex_lock(&lock);
