@@ -50,6 +50,25 @@ int maple_process_threads(pid_t pid, pid_t *tids, int max)
 }
 
 /*
+ * maple_process_children - the children of the calling process, as many as
+ * fit: those that are left show when some of these are gone
+ */
+unsigned int maple_process_children(pid_t *pids, unsigned int max)
+{
+	char text[4096], *at = text, *end;
+	unsigned int n = 0;
+
+	if (slurp(getpid(), getpid(), "children", text, sizeof(text)) < 0)
+		return 0;
+	/* A blank follows each, unless the last was cut. */
+	while (n < max && (end = strchr(at, ' '))) {
+		pids[n++] = atoi(at);
+		at = end + 1;
+	}
+	return n;
+}
+
+/*
  * maple_process_wait - what thread @tid waits for
  * @futex: the futex word's address with FOREVER; may be NULL
  */

@@ -14,7 +14,10 @@ enum maple_wait {
 	MAPLE_WAIT_GONE,
 };
 
+#define MAPLE_PROCESS_CHILDREN 512 /* room for as many as are seen at a time */
+
 enum maple_wait maple_process_wait(pid_t pid, pid_t tid, uint64_t *futex);
+unsigned int maple_process_children(pid_t *pids, unsigned int max);
 int maple_process_threads(pid_t pid, pid_t *tids, int max);
 bool maple_process_cpu(pid_t pid, pid_t tid, uint64_t *ns, char *state);
 bool maple_process_stuck(pid_t pid, uint64_t *stamp);

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The guard: a fork of ours that does nothing but hold a program and whatever
+ * it starts together.
+ *
+ *   mapletest --- guard --- the program --- its children ...
+ *
+ * It is the subreaper, so that whatever the program forks off stays below it,
+ * and it takes everything down when the program has ended (unless that may
+ * linger), when it is told to, or when the other end of its control pipe
+ * closes because mapletest died.
+ *
+ * Where the order says so, it is a tracer too, tracer.c.
+ *
+ * Where the order says so, the program is a stem (lib/agent/stem.c): it never
+ * comes to main(), and runs are forked from it that are children of the guard.
+ * The guard then tells the end of each of its children, and takes down all but
+ * the stem when it is told to.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "../agent/shm.h"
+#include "backend.h"
+#include "guard.h"
+#include "process.h"
+#include "tracer.h"
+
+static void tell_all(int fd, const struct maple_news *news)
+{
+	/* Shorter than PIPE_BUF: all or nothing; nobody left: nothing to do. */
+	while (write(fd, news, sizeof(*news)) < 0 && errno == EINTR)
+		;
+}
+
+static void tell(int fd, enum maple_news_kind kind, int value)
+{
+	const struct maple_news news = { .kind = kind, .value = value };
+
+	tell_all(fd, &news);
+}
+
+/*
+ * Kills and reaps until no descendant is left: each death hands its children
+ * to us, the subreaper. Bounded, because a process in uninterruptible sleep
+ * cannot be helped.
+ */
+static void reap_all(void)
+{
+	pid_t pids[MAPLE_PROCESS_CHILDREN];
+	unsigned int n, i;
+
+	for (i = 0; i < 2000; i++) {
+		n = maple_process_children(pids, MAPLE_PROCESS_CHILDREN);
+		while (n)
+			kill(pids[--n], SIGKILL);
+		/* Of what is traced, threads count as well. */
+		while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
+			;
+		if (waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD)
+			return;
+		usleep(1000);
+	}
+}
+
+/* In the guard's fork: becomes the program; @failed is told why not. */
+static _Noreturn void program(const struct maple_launch_order *order,
+			      int failed, int held, int orders,
+			      const sigset_t *mask, pid_t guard)
+{
+	int fds[4] = { order->in, order->out, order->err, orders };
+	int i, e, n = order->stem ? 4 : 3;
+	char byte;
+
+	static_assert(MAPLE_STEM_FD == 3, "next to the standard files");
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != guard)
+		_exit(127);
+	/* Until the guard is attached. */
+	if (held >= 0 && read(held, &byte, 1) != 1)
+		_exit(127);
+	if (order->own_group)
+		setpgid(0, 0);
+	if (order->cpus)
+		sched_setaffinity(0, sizeof(*order->cpus), order->cpus);
+	if (order->realtime)
+		maple_realtime_allow();
+	/* Lift them out of the way of each other, then put them in place. */
+	i = fcntl(failed, F_DUPFD_CLOEXEC, 10);
+	if (i < 0)
+		goto fail;
+	failed = i;
+	for (i = 0; i < n; i++) {
+		fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 10);
+		if (fds[i] < 0)
+			goto fail;
+	}
+	for (i = 0; i < n; i++)
+		if (dup2(fds[i], i) < 0)
+			goto fail;
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
+	signal(SIGCHLD, SIG_DFL);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	/* Not execvpe(): it would have a shell run what is no program. */
+	execve(order->path, order->argv, order->envp);
+fail:
+	e = errno;
+	while (write(failed, &e, sizeof(e)) < 0 && errno == EINTR)
+		;
+	_exit(127);
+}
+
+/* What the guard works with. */
+struct guard {
+	const struct maple_launch_order *order;
+	int control, news, signals;
+	pid_t pid;
+	struct maple_tracer tracer;
+};
+
+static void tell_crash(struct guard *g)
+{
+	const struct maple_news news = { .kind = MAPLE_NEWS_CRASHED,
+					 .crash = g->tracer.crash };
+
+	tell_all(g->news, &news);
+}
+
+/*
+ * What the stem has forked ahead, which is not part of any run; 0: nothing.
+ * To be asked for after the list of children was made.
+ */
+static pid_t spare_of(const struct guard *g)
+{
+	const int32_t *spare = g->order->spare;
+	int32_t pid = spare ? __atomic_load_n(spare, __ATOMIC_ACQUIRE) : 0;
+	unsigned int i;
+
+	/* It is being forked: not for long, unless the stem is dead. */
+	for (i = 0; pid < 0 && i < 1000; i++) {
+		sched_yield();
+		pid = __atomic_load_n(spare, __ATOMIC_ACQUIRE);
+	}
+	return pid > 0 ? pid : 0;
+}
+
+/* The guard's children that are neither the stem nor its spare. */
+static unsigned int others(const struct guard *g, pid_t *pids, unsigned int max)
+{
+	unsigned int i, n = maple_process_children(pids, max), k = 0;
+	pid_t spare = spare_of(g);
+
+	for (i = 0; i < n; i++)
+		if (pids[i] != g->pid && pids[i] != spare)
+			pids[k++] = pids[i];
+	return k;
+}
+
+static bool others_left(const struct guard *g)
+{
+	pid_t pids[3];
+
+	return others(g, pids, 3);
+}
+
+static void tell_child(const struct guard *g, pid_t pid, int status,
+		       const struct rusage *usage)
+{
+	const struct maple_news news = { .kind = MAPLE_NEWS_CHILD,
+					 .value = status,
+					 .pid = pid,
+					 .left = others_left(g),
+					 .usage = *usage };
+
+	tell_all(g->news, &news);
+}
+
+/* As reap_all(), but the stem and its spare stay. */
+static void guard_clear(struct guard *g)
+{
+	pid_t pids[MAPLE_PROCESS_CHILDREN], pid;
+	struct rusage usage;
+	unsigned int n, i;
+	int status;
+
+	for (i = 0; i < 2000 && others_left(g); i++) {
+		n = others(g, pids, MAPLE_PROCESS_CHILDREN);
+		while (n)
+			kill(pids[--n], SIGKILL);
+		usleep(200);
+		while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
+			if (pid == g->pid)
+				tell(g->news, MAPLE_NEWS_ENDED, status);
+			else
+				tell_child(g, pid, status, &usage);
+	}
+	tell(g->news, MAPLE_NEWS_CLEARED, 0);
+}
+
+/* Takes in who has died or stopped; whether anybody is left. */
+static bool guard_reap(struct guard *g)
+{
+	struct maple_news end = { .kind = MAPLE_NEWS_ENDED };
+	enum maple_tracer_phase before;
+	bool linger = g->order->linger;
+	int status;
+	pid_t got;
+
+	while ((got = wait4(-1, &status, WNOHANG | __WALL, &end.usage)) > 0) {
+		if (WIFSTOPPED(status)) {
+			before = g->tracer.phase;
+			maple_tracer_stop(&g->tracer, got, status);
+			if (before != g->tracer.phase &&
+			    g->tracer.phase == MAPLE_TRACER_STANDS)
+				tell(g->news, MAPLE_NEWS_STOPPED,
+				     g->tracer.target);
+			continue;
+		}
+		if (got != g->pid) {
+			if (g->order->stem)
+				tell_child(g, got, status, &end.usage);
+			continue;
+		}
+		if (!linger)
+			reap_all();
+		end.value = status;
+		tell_all(g->news, &end);
+		if (!linger)
+			return false;
+	}
+	return got == 0;
+}
+
+/* Does what our maker says; false when he is gone or wants an end. */
+static bool guard_obey(struct guard *g)
+{
+	ssize_t n;
+	char say;
+
+	do
+		n = read(g->control, &say, 1);
+	while (n < 0 && errno == EINTR);
+	if (n == 1 && say == MAPLE_SAY_GO)
+		maple_tracer_go(&g->tracer);
+	else if (n == 1 && say == MAPLE_SAY_LET_DIE)
+		maple_tracer_let_die(&g->tracer);
+	else if (n == 1 && say == MAPLE_SAY_CLEAR)
+		guard_clear(g);
+	return n == 1;
+}
+
+/* Waits for the program or for our maker's end. */
+static _Noreturn void guard_wait(struct guard *g)
+{
+	struct pollfd fds[2] = { { .fd = g->control, .events = POLLIN },
+				 { .fd = g->signals, .events = POLLIN } };
+	struct signalfd_siginfo info;
+	bool freezes;
+
+	for (;;) {
+		freezes = g->tracer.phase == MAPLE_TRACER_FREEZES;
+		if (poll(fds, 2, freezes ? 1 : -1) < 0 && errno != EINTR)
+			break;
+		if (fds[0].revents && !guard_obey(g))
+			break;
+		if (fds[1].revents &&
+		    read(g->signals, &info, sizeof(info)) < 0 && errno != EAGAIN)
+			break;
+		if (!guard_reap(g))
+			_exit(0);
+		if (maple_tracer_froze(&g->tracer))
+			tell_crash(g);
+	}
+	reap_all();
+	_exit(0);
+}
+
+/* The lowest of @keep that is not below @from; INT_MAX if there is none. */
+static int next_kept(const int *keep, unsigned int n, int from)
+{
+	int next = INT_MAX;
+
+	while (n--)
+		if (keep[n] >= from && keep[n] < next)
+			next = keep[n];
+	return next;
+}
+
+/* Other runs' pipes must not be kept open by this guard. */
+static void close_others(const int *keep, unsigned int n)
+{
+	int from = 3, next = next_kept(keep, n, from);
+
+	for (; next != INT_MAX; next = next_kept(keep, n, from)) {
+		if (next > from)
+			close_range(from, next - 1, 0);
+		from = next + 1;
+	}
+	close_range(from, ~0u, 0);
+}
+
+static _Noreturn void guard_fail(struct guard *g, enum maple_news_kind kind,
+				 int e)
+{
+	reap_all();
+	tell(g->news, kind, e);
+	_exit(1);
+}
+
+/* Attaches to the program before it is executed, and sees it through that. */
+static void guard_trace(struct guard *g, int held)
+{
+	int status, e = maple_tracer_begin(&g->tracer, g->order, g->pid);
+	siginfo_t info;
+
+	if (e)
+		guard_fail(g, MAPLE_NEWS_UNTRACED, -e);
+	if (write(held, "", 1) != 1)
+		guard_fail(g, MAPLE_NEWS_FAILED, errno);
+	/* It may be stopped by a signal before; if it dies, it says why. */
+	while (!waitid(P_PID, g->pid, &info,
+		       WEXITED | WSTOPPED | WNOWAIT | __WALL)) {
+		if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+			return;
+		if (waitpid(g->pid, &status, __WALL) != g->pid)
+			return;
+		maple_tracer_stop(&g->tracer, g->pid, status);
+		if (status >> 16 == PTRACE_EVENT_EXEC)
+			return;
+	}
+}
+
+/*
+ * maple_guard_run - in a fork: starts @order's program and is its guard from
+ * then on; its first news are STARTED, or why not
+ * @control: says are read here; the end of the file is the end of everything
+ * @news: told here, a struct maple_news each
+ * @orders: the stem's end of its socket, or -1
+ */
+_Noreturn void maple_guard_run(const struct maple_launch_order *order,
+			       int control, int news, int orders)
+{
+	struct guard g = { .order = order, .control = control, .news = news };
+	int keep[] = {
+		control, news, order->in, order->out, order->err, orders
+	};
+	int failed[2], held[2] = { -1, -1 }, e = 0;
+	pid_t self = getpid();
+	sigset_t all, old;
+	ssize_t n;
+
+	close_others(keep, sizeof(keep) / sizeof(keep[0]));
+	/* Ctrl-C is for the program and for our maker, not for us. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	sigdelset(&old, SIGINT);
+	sigdelset(&old, SIGTERM);
+	sigdelset(&old, SIGHUP);
+	sigdelset(&old, SIGCHLD);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	prctl(PR_SET_NAME, "maple-guard");
+	g.signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (g.signals < 0 || pipe2(failed, O_CLOEXEC) ||
+	    (order->stop_at_entry && pipe2(held, O_CLOEXEC)))
+		guard_fail(&g, MAPLE_NEWS_FAILED, errno);
+	g.pid = fork();
+	if (g.pid == 0)
+		program(order, failed[1], held[0], orders, &old, self);
+	e = errno;
+	close(failed[1]);
+	if (orders >= 0)
+		close(orders);
+	if (g.pid < 0)
+		guard_fail(&g, MAPLE_NEWS_FAILED, e);
+	if (order->stop_at_entry)
+		guard_trace(&g, held[1]);
+	do
+		n = read(failed[0], &e, sizeof(e));
+	while (n < 0 && errno == EINTR);
+	close(failed[0]);
+	if (n == sizeof(e))
+		guard_fail(&g, MAPLE_NEWS_FAILED, e);
+	tell(news, MAPLE_NEWS_STARTED, g.pid);
+	/* The program's files must not stay open on our account. */
+	close(0);
+	close(1);
+	close(2);
+	guard_wait(&g);
+}
