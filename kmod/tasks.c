@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tasks: their policy, priority and affinity, before, during and after; what
- * CPU time they have used, and whether one is in a wait that ends by itself.
+ * CPU time they have used, and how the waits end that they are in.
  *
  * Real-time priorities are set with RESET_ON_FORK, so that no process that
  * the target starts inherits one, whatever becomes of the session.
  */
-#include <uapi/linux/futex.h>
 #include <linux/prandom.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
+#include <linux/timekeeping.h>
+#include <linux/uaccess.h>
 #include <uapi/linux/sched/types.h>
 #include "kmod.h"
 
@@ -289,54 +290,75 @@ u64 maple_task_cpu(const struct task_struct *task)
 	return READ_ONCE(task->se.sum_exec_runtime);
 }
 
-/*
- * Whether a task that blocks where @task does is woken by something other
- * than the target: everything but futexes and signals without a time.
- */
-static bool ends_itself(struct task_struct *task)
+/* Of a thread that shares the caller's memory; what is not in core, is not. */
+static int time_peek(u64 at, struct maple_wait_time *time)
 {
+	return !copy_from_user_nofault(time, u64_to_user_ptr(at), sizeof(*time));
+}
+
+static void time_now(int clock, struct maple_wait_time *time)
+{
+	struct timespec64 now;
+
+	if (clock == CLOCK_REALTIME)
+		ktime_get_real_ts64(&now);
+	else
+		ktime_get_ts64(&now);
+	time->sec = now.tv_sec;
+	time->nsec = now.tv_nsec;
+}
+
+/* Of a process that the target started, times cannot be read. */
+static int no_peek(u64 at, struct maple_wait_time *time)
+{
+	return 0;
+}
+
+static enum maple_wait_end task_ends(struct task_struct *task, u32 slice_ms)
+{
+	const struct maple_wait_view view = {
+		.slice_ms = slice_ms,
+		.peek = task->mm == current->mm ? time_peek : no_peek,
+		.now = time_now,
+	};
 	const struct pt_regs *regs = task_pt_regs(task);
+	struct maple_wait_call call;
 
 	if (!READ_ONCE(task->__state))
-		return false;
-	switch ((long)READ_ONCE(regs->orig_ax)) {
-	case __NR_futex: /* with a time, and none that only wakes */
-		return READ_ONCE(regs->r10) &&
-		       (READ_ONCE(regs->si) & FUTEX_CMD_MASK) != FUTEX_WAKE;
-	case __NR_rt_sigtimedwait:
-		return READ_ONCE(regs->dx);
-	case __NR_rt_sigsuspend:
-	case __NR_pause:
-	case __NR_sched_yield:
-	case __NR_sched_setscheduler:
-	case __NR_exit:
-	case __NR_exit_group:
-		return false;
-	default: /* -1: a page that is read in */
-		return true;
-	}
+		return MAPLE_ENDS_NEVER;
+	call.nr = (long)READ_ONCE(regs->orig_ax);
+	call.arg[0] = READ_ONCE(regs->di);
+	call.arg[1] = READ_ONCE(regs->si);
+	call.arg[2] = READ_ONCE(regs->dx);
+	call.arg[3] = READ_ONCE(regs->r10);
+	return maple_wait_ends(&call, &view);
 }
 
 /*
- * maple_task_waits - whether another thread than @self is in such a wait
+ * maple_task_wait - the best that can be said of the waits that other threads
+ * than @self, the caller, are in
  *
  * A thread takes the lock on its way out, so that while we have it, the
  * stacks of those that are there stay.
  */
-bool maple_task_waits(struct maple_session *s, struct maple_thread *self)
+enum maple_wait_end maple_task_wait(struct maple_session *s,
+				    struct maple_thread *self)
 {
-	bool waits = false;
+	enum maple_wait_end wait, best = MAPLE_ENDS_NEVER;
 	u32 i;
 
 	raw_spin_lock(&s->threads_lock);
-	for (i = 0; i < s->nthreads && !waits; i++) {
+	for (i = 0; i < s->nthreads && best != MAPLE_ENDS_SOON; i++) {
 		struct maple_thread *t = s->thread[i];
 
-		if (t != self && t->alive && t->task && !READ_ONCE(t->asleep))
-			waits = ends_itself(t->task);
+		if (t == self || !t->alive || !t->task || READ_ONCE(t->asleep))
+			continue;
+		wait = task_ends(t->task, s->plan->slice_ms);
+		if (wait != MAPLE_ENDS_NEVER)
+			best = wait;
 	}
 	raw_spin_unlock(&s->threads_lock);
-	return waits;
+	return best;
 }
 
 /*

@@ -264,7 +264,7 @@ bool maple_enforce_before(const struct maple_access *acc, unsigned int flags)
 		enter();
 		tick();
 		verdict = maple_auto_resumed(automaton, t,
-					     maple_enforce_waits(&moves));
+					     maple_enforce_wait(&moves));
 	}
 	if (held)
 		log_event(MAPLE_EV_RELEASE, acc, 0);

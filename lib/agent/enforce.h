@@ -4,9 +4,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "../plan/wait.h"
 
 /* waits.c */
-bool maple_enforce_waits(const uint32_t *hold);
+enum maple_wait_end maple_enforce_wait(const uint32_t *hold);
 uint64_t maple_enforce_cpu_ms(void);
 
 #endif

@@ -12,6 +12,7 @@
 #define MAPLE_AUTOMATON_H
 
 #include "plan.h"
+#include "wait.h"
 
 /* Priorities under SCHED_FIFO; NORM is each thread's own, 4 to 83. */
 enum maple_prio {
@@ -96,13 +97,13 @@ int maple_auto_skimmed(struct maple_auto *a, unsigned int t,
  * (the mutex that a condition wait took back): it may be a step, or break one.
  * Of two accesses made at once, before() is called for both, then after().
  *
- * @waits (resumed): another thread of the target is in a wait that ends by
- * itself (sleep, poll, read, accept, a timed wait).
+ * @wait (resumed): the best that can be said of the waits that the target's
+ * other threads are in.
  */
 enum maple_verdict maple_auto_before(struct maple_auto *a, unsigned int t,
 				     const struct maple_access *acc);
 enum maple_verdict maple_auto_resumed(struct maple_auto *a, unsigned int t,
-				      int waits);
+				      enum maple_wait_end wait);
 int maple_auto_moved(const struct maple_auto *a, unsigned int t);
 void maple_auto_after(struct maple_auto *a, unsigned int t,
 		      const struct maple_access *acc, int happened);
@@ -149,7 +150,7 @@ struct maple_auto_result {
 	uint32_t steps;	   /* bit i: step i was executed in some attempt */
 	uint32_t reached;  /* bit i: a thread stood before step i */
 	uint32_t holds;	   /* accesses held */
-	uint32_t slept;	   /* slices slept for a wait that ends by itself */
+	uint32_t slept;	   /* slices slept for a wait that may end by itself */
 	uint32_t spins;
 	uint32_t broken;    /* invariants found broken; 0 or a bug */
 	uint32_t executed;  /* steps in all attempts, */

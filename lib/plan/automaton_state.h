@@ -21,6 +21,9 @@
  */
 #define MAPLE_AUTO_PASSES 500
 
+/* What the automaton sleeps for one step, in slices, at most: rule 4. */
+#define MAPLE_AUTO_SLICES 10
+
 struct maple_range {
 	uint64_t addr;
 	uint64_t size; /* 0: not set */
@@ -86,6 +89,7 @@ struct maple_auto {
 	uint32_t arrivals[MAPLE_PLAN_STEPS]; /* at a role's first step */
 	uint32_t moves;
 	uint32_t slept_step;
+	uint32_t hoped; /* slices slept for what may never end, in all plans */
 	uint32_t recalled_step; /* times spinners got another chance */
 	uint32_t spin_moves;	/* moves at the last spin, and how many since */
 	uint32_t spin_again;

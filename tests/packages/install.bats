@@ -12,7 +12,7 @@ setup_file() {
 
 	mkdir "$packages"
 	cp "$BUILD"/deb/*.deb "$packages"
-	rm "$packages"/*-dbgsym_*
+	rm -f "$packages"/*-dbgsym_*
 	kernel=$("$ROOT/tests/qemu/kernels" "$MAPLE_QEMU_KERNEL")
 	depends=$("$ROOT/tests/qemu/depends" "$packages"/*.deb pkexec)
 	# What this guest said stays: it takes long to have another one.

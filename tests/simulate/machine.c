@@ -149,14 +149,14 @@ static void next_plan(struct machine *m, uint32_t site)
 	}
 }
 
-static bool others_wait(const struct machine *m, int self)
+static enum maple_wait_end others_wait(const struct machine *m, int self)
 {
 	for (int t = 0; t < m->p->nthreads; t++) {
 		if (t != self && m->thread[t].state == ASLEEP &&
 		    !m->thread[t].slice)
-			return true;
+			return MAPLE_ENDS_SOON;
 	}
-	return false;
+	return MAPLE_ENDS_NEVER;
 }
 
 static struct maple_access access_of(const struct op *op)

@@ -94,9 +94,9 @@ static inline int before(unsigned int t, uint32_t site, uint32_t kind,
 	return verdict;
 }
 
-static inline int resumed(unsigned int t, int waits)
+static inline int resumed(unsigned int t, enum maple_wait_end wait)
 {
-	int verdict = maple_auto_resumed(a, t, waits);
+	int verdict = maple_auto_resumed(a, t, wait);
 
 	apply(t);
 	return verdict;

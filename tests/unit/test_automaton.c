@@ -264,13 +264,14 @@ static void test_runs_sleep(void **state)
 	rig_start(2);
 	assert_int_equal(before(0, E0, W, X), HELD);
 	for (int i = 0; i < 10; i++)
-		assert_int_equal(resumed(0, 1), SLEEP);
-	assert_int_equal(resumed(0, 1), GO); /* the step's budget */
+		assert_int_equal(resumed(0, MAPLE_ENDS_SOON), SLEEP);
+	assert_int_equal(resumed(0, MAPLE_ENDS_SOON),
+			 GO); /* the step's budget */
 	assert_int_equal(result().slept, 10);
 
 	rig_start(2);
 	assert_int_equal(before(0, E0, W, X), HELD);
-	assert_int_equal(resumed(0, 1), SLEEP);
+	assert_int_equal(resumed(0, MAPLE_ENDS_SOON), SLEEP);
 	assert_int_equal(before(1, E1, R, X), HELD); /* it came */
 	assert_int_equal(prio[0], HIGH);
 	assert_int_equal(resumed(0, 0), GO);
@@ -286,12 +287,31 @@ static void test_runs_sleep_budget(void **state)
 	rig_start(2);
 	for (int i = 0; i < 20; i++) {
 		assert_int_equal(before(0, E0, W, X), HELD);
-		while (resumed(0, 1) == SLEEP)
+		while (resumed(0, MAPLE_ENDS_SOON) == SLEEP)
 			slept++;
 		after(0, E0, W, X);
 		watched(1, W, X); /* give up, begin anew */
 	}
 	assert_int_equal(slept, 50);
+}
+
+/* Rule 4 (a): for what may never end three slices a run, not a step. */
+static void test_runs_sleep_perhaps(void **state)
+{
+	int slept = 0;
+
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	rig_start(2);
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(before(0, E0, W, X), HELD);
+		while (resumed(0, MAPLE_ENDS_PERHAPS) == SLEEP)
+			slept++;
+		after(0, E0, W, X);
+		watched(1, W, X); /* give up, begin anew */
+	}
+	assert_int_equal(slept, 3);
+	assert_int_equal(before(0, E0, W, X), HELD);
+	assert_int_equal(resumed(0, MAPLE_ENDS_SOON), SLEEP);
 }
 
 /* Rule 4 (b): of two candidates on two ranges one may go on: 0.7. */
@@ -529,6 +549,7 @@ int main(void)
 		cmocka_unit_test(test_levels_watch_mode),
 		cmocka_unit_test(test_runs_sleep),
 		cmocka_unit_test(test_runs_sleep_budget),
+		cmocka_unit_test(test_runs_sleep_perhaps),
 		cmocka_unit_test(test_runs_coin),
 		cmocka_unit_test(test_runs_candidate_passes),
 		cmocka_unit_test(test_runs_guard_gives_up),
