@@ -59,7 +59,7 @@ found() { # TARGET STATUS VERDICT RUNS KIND IDIOM FORCED REVERSED FRAMES
 	local line bad=0 targets
 
 	targets=$(names "$ROOT/tests/targets/clean" | sed 's,^,clean/,')
-	guest -t 1000 -- env MAPLE_CAMPAIGN_TIME=${MAPLE_FULL:+2}5 \
+	guest -t 1000 -- env MAPLE_CAMPAIGN_RUNS=${MAPLE_FULL:+2}8 \
 		"$ROOT/tests/qemu/campaigns" $BACKEND $targets
 	echo "$output"
 	echo "$stderr"
