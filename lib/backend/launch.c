@@ -64,9 +64,14 @@ static bool is_guard(pid_t pid)
  */
 static void reap_orphans(void)
 {
+	struct sched_param before = { 0 }, none = { 0 };
+	int policy = sched_getscheduler(0);
 	unsigned int n, i, left = 1;
 	pid_t pids[MAPLE_PROCESS_CHILDREN];
 
+	/* Not from above the threads that are still dying: process.c. */
+	sched_getparam(0, &before);
+	sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
 	for (i = 0; left && i < 2000; i++) {
 		n = maple_process_children(pids, MAPLE_PROCESS_CHILDREN);
 		for (left = 0; n--;) {
@@ -78,6 +83,7 @@ static void reap_orphans(void)
 		if (left)
 			usleep(1000);
 	}
+	sched_setscheduler(0, policy, &before);
 }
 
 /* Returns 1 for news, 0 for none yet, -1 when the guard died silently. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* What /proc says of a target's threads. */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <stdio.h>
@@ -8,8 +9,19 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 #include "process.h"
+
+/*
+ * Whoever is gone must not be looked up by name: his entries are being thrown
+ * out, and the kernel has us wait for that in a loop. If he who does it stands
+ * below us on this CPU, the loop never ends, and nothing ends us either.
+ */
+static bool is_there(pid_t pid, pid_t tid)
+{
+	return !syscall(SYS_tgkill, pid, tid, 0) || errno == EPERM;
+}
 
 static ssize_t slurp(pid_t pid, pid_t tid, const char *name, char *buf,
 		     size_t size)
@@ -18,6 +30,8 @@ static ssize_t slurp(pid_t pid, pid_t tid, const char *name, char *buf,
 	ssize_t n;
 	int fd;
 
+	if (!is_there(pid, tid))
+		return -1;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -38,6 +52,8 @@ int maple_process_threads(pid_t pid, pid_t *tids, int max)
 	int n = 0;
 	DIR *dir;
 
+	if (!is_there(pid, pid))
+		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	dir = opendir(path);
 	if (!dir)
@@ -123,6 +139,17 @@ bool maple_process_cpu(pid_t pid, pid_t tid, uint64_t *ns, char *state)
 		    : (user + kernel) * (1000000000ull /
 					 (unsigned long)sysconf(_SC_CLK_TCK));
 	return true;
+}
+
+/* maple_process_used - CPU time of @pid, of all its threads, in ns; 0: gone */
+uint64_t maple_process_used(pid_t pid)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &used))
+		return 0;
+	return used.tv_sec * 1000000000ull + used.tv_nsec;
 }
 
 static uint64_t switches(pid_t pid, pid_t tid)

@@ -20,6 +20,7 @@ enum maple_wait maple_process_wait(pid_t pid, pid_t tid, uint64_t *futex);
 unsigned int maple_process_children(pid_t *pids, unsigned int max);
 int maple_process_threads(pid_t pid, pid_t *tids, int max);
 bool maple_process_cpu(pid_t pid, pid_t tid, uint64_t *ns, char *state);
+uint64_t maple_process_used(pid_t pid);
 bool maple_process_stuck(pid_t pid, uint64_t *stamp);
 bool maple_process_cycle(pid_t pid, uint64_t *stamp);
 

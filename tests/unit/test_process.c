@@ -109,6 +109,50 @@ static void others_are_not(void **state)
 	assert_false(maple_process_stuck(pid, &stamp));
 }
 
+static void spin(void)
+{
+	for (;;)
+		;
+}
+
+static void time_is_counted(void **state)
+{
+	pid_t pid = child(spin), idle = child((void (*)(void))pause);
+	uint64_t used = maple_process_used(pid);
+
+	assert_true(used > 1000000);
+	usleep(100000);
+	assert_true(maple_process_used(pid) > used);
+	used = maple_process_used(idle);
+	assert_true(used);
+	usleep(100000);
+	assert_true(maple_process_used(idle) == used);
+	end(pid);
+	end(idle);
+	assert_int_equal(maple_process_used(pid), 0);
+}
+
+/* Also while others still look at what is left of it. */
+static void who_is_gone_is_not_looked_up(void **state)
+{
+	pid_t pid = child((void (*)(void))pause), tid;
+	char path[64], letter;
+	uint64_t ns;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, pid);
+	fd = open(path, O_RDONLY);
+	assert_true(fd >= 0);
+	assert_int_equal(maple_process_threads(pid, &tid, 1), 1);
+	assert_int_equal(tid, pid);
+	assert_true(maple_process_cpu(pid, pid, &ns, &letter));
+	end(pid);
+	assert_int_equal(maple_process_threads(pid, &tid, 1), 0);
+	assert_false(maple_process_cpu(pid, pid, &ns, &letter));
+	assert_int_equal(maple_process_wait(pid, pid, NULL), MAPLE_WAIT_GONE);
+	close(fd);
+}
+
 static bool has(const struct maple_stack *stack, const char *function)
 {
 	unsigned int i;
@@ -240,6 +284,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(deadlock_is_stuck),
 		cmocka_unit_test(others_are_not),
+		cmocka_unit_test(time_is_counted),
+		cmocka_unit_test(who_is_gone_is_not_looked_up),
 		cmocka_unit_test(stacks_of_both),
 		cmocka_unit_test(replaced_returns),
 	};

@@ -39,6 +39,7 @@ struct maple_agent_backend {
 
 	struct maple_spinner *spinner; /* by thread number */
 	double looked;		       /* for spinners, last time */
+	uint64_t used;		       /* CPU time of the run, then */
 	uint64_t spins;
 	bool released; /* no level any more: the run took too long */
 	bool crash_seen;

@@ -16,6 +16,7 @@
 #define SPIN_TIMES 20 /* where accesses are observed by others, and slowly */
 #define SPIN_SLICE 0.010
 #define LOOK_EVERY 0.004
+#define LOOK_NS	   (SPIN_NS / 4) /* of CPU: with less, nobody can have spun */
 
 static void set_policy(pid_t tid, int policy, unsigned int prio)
 {
@@ -85,15 +86,25 @@ static void look(struct maple_agent_backend *a, uint32_t i, double now)
 	demote(t);
 }
 
-/* maple_agent_spin_look - demotes spinners, promotes those that were */
+/*
+ * maple_agent_spin_look - demotes spinners, promotes those that were
+ *
+ * What is looked up in /proc the kernel has to throw out again when the thread
+ * ends: short runs are left alone.
+ */
 void maple_agent_spin_look(struct maple_agent_backend *a, double now)
 {
+	uint64_t used;
 	uint32_t i;
 
 	if (a->shm->pid <= 0 || now - a->looked < LOOK_EVERY ||
 	    a->shm->sched == MAPLE_SCHED_NATIVE)
 		return;
+	used = maple_process_used(a->shm->pid);
+	if (!a->spins && used - a->used < LOOK_NS)
+		return;
 	a->looked = now;
+	a->used = used;
 	for (i = 0; i < a->shm->nthreads && i < MAPLE_THREADS; i++)
 		look(a, i, now);
 }
@@ -124,4 +135,5 @@ void maple_agent_spin_reset(struct maple_agent_backend *a)
 	memset(a->spinner, 0, MAPLE_THREADS * sizeof(*a->spinner));
 	a->spins = 0;
 	a->looked = 0;
+	a->used = 0;
 }

@@ -108,6 +108,15 @@ static bool has_spoken(const struct maple_launch_order *order, off_t in)
 	return out || err || read;
 }
 
+static void move(pid_t pid, int cpu)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(cpu, &cpus);
+	sched_setaffinity(pid, sizeof(cpus), &cpus);
+}
+
 /* Starts the program and has it stop before main(). */
 static bool grow(struct maple_agent_backend *a, struct maple_agent_stem *stem,
 		 const struct maple_launch_order *run)
@@ -139,6 +148,9 @@ static bool grow(struct maple_agent_backend *a, struct maple_agent_stem *stem,
 	} else if (has_spoken(run, in)) {
 		drop(stem);
 		never(a, "it reads or writes before main()");
+	} else if (a->base.options.cpu->alone) {
+		/* Anywhere else it waits for another target's end. */
+		move(stem->launch.stem, a->base.options.cpu->number);
 	}
 	return stem->up;
 }
@@ -148,13 +160,9 @@ static void place(struct maple_agent_backend *a, struct maple_agent_stem *stem)
 {
 	int32_t spare = __atomic_load_n(&a->shm->spare[stem - a->stem],
 					__ATOMIC_ACQUIRE);
-	cpu_set_t cpus;
 
-	if (spare <= 0)
-		return;
-	CPU_ZERO(&cpus);
-	CPU_SET(a->base.options.cpu->number, &cpus);
-	sched_setaffinity(spare, sizeof(cpus), &cpus);
+	if (spare > 0)
+		move(spare, a->base.options.cpu->number);
 }
 
 /* maple_agent_fork - as the operation fork says */
