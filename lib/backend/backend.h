@@ -256,6 +256,9 @@ int maple_backend_module_create(const struct maple_backend_options *options,
 				struct maple_error *err);
 void maple_module_probe(struct maple_host *host, struct maple_ability *ability);
 
+/* kernel/filtered.c: whether a seccomp filter can kill for our probes */
+bool maple_uretprobe_is_filtered(void);
+
 /* run.c; @beside gets order's SCHEDULE, or is NULL */
 int maple_backend_run(struct maple_backend *b, struct maple_backend *beside,
 		      const struct maple_run_order *order,

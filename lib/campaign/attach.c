@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "../backend/backend.h"
 #include "../backend/process.h"
 #include "attached.h"
 #include "internal.h"
@@ -26,6 +27,7 @@ struct status {
 	char state;
 	pid_t leader, tracer;
 	uid_t uid, euid;
+	bool filtered; /* by seccomp */
 };
 
 static ssize_t slurp(pid_t pid, const char *name, char *buf, size_t size)
@@ -93,6 +95,8 @@ static void read_status(char *text, struct status *s)
 			s->leader = value;
 		else if (sscanf(line, "TracerPid: %ld", &value) == 1)
 			s->tracer = value;
+		else if (sscanf(line, "Seccomp: %ld", &value) == 1)
+			s->filtered = value;
 		else
 			sscanf(line, "Uid: %u %u", &s->uid, &s->euid);
 	}
@@ -136,6 +140,13 @@ static int check_status(pid_t pid, struct maple_error *err)
 				       "go of it there first",
 				       pid, *comm ? comm : "somebody", s.tracer);
 	}
+	if (s.filtered && maple_uretprobe_is_filtered())
+		return maple_error_set(err, ENOTSUP,
+				       "process %d filters its system calls, "
+				       "and this kernel would have it killed "
+				       "for probes: take Linux 6.14 or later, "
+				       "or start it without seccomp",
+				       pid);
 	return check_user(pid, &s, err);
 }
 

@@ -149,6 +149,16 @@ attach_behind() { # OPTIONS... PID
 	says "observed only"
 }
 
+# Some kernels would kill it for our probes: there it is refused.
+@test "a server that filters its system calls lives on" {
+	needs_ebpf
+	serve filtered
+	attach --max-time 2s $server
+	ended_with 125
+	says "nothing is enforced|filters its system calls.*6.14"
+	kill -0 $server
+}
+
 refused() { # WORDS PID
 	local words=$1
 
