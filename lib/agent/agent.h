@@ -27,9 +27,7 @@ struct maple_agent_thread {
 	uint64_t *events; /* so far, in shared memory */
 	bool stale;	  /* at a site it has been at very often: perhaps
 			     spinning, so this is no sign of progress */
-	struct maple_access open; /* access whose after() is to come */
-	uint32_t open_flags;
-	bool is_open;
+	uint32_t nopen;	  /* accesses begun, whose after() is to come */
 };
 
 extern __thread struct maple_agent_thread maple_self

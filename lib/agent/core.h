@@ -23,7 +23,7 @@ struct maple_agent_site {
 	uint8_t alone;	/* never seen on shared memory: not this time */
 	uint8_t slow;	/* its events are not to be made by stub.S */
 	uint32_t group; /* of its image's, if it has a hook */
-	uint32_t pad;
+	uint32_t pass;	/* of a wanted site: index in maple_pass; 0: none */
 };
 
 /* What stub.S saves on the way into a hook, from its stack pointer up. */
@@ -97,6 +97,8 @@ void maple_slot_jump(struct maple_slot *s, uint64_t to);
 
 void maple_stub_before(void);
 void maple_stub_after(void);
+void maple_stub_asked(void);
+void maple_stub_asked_after(void);
 unsigned int maple_stub_load(uint64_t addr);
 void maple_stub_loaded(void);
 
@@ -105,6 +107,30 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 		       const struct maple_agent_frame *frame);
 void maple_hook_after(uint64_t addr, struct maple_agent_site *site,
 		      const struct maple_agent_frame *frame);
+
+/* pass.c */
+struct maple_pass {
+	uint32_t epoch;	 /* of the automaton, in which ... */
+	uint32_t thread; /* ... what this thread does here is ignored, */
+	uint32_t left;	 /* ... so many times from now on */
+	uint32_t given;	 /* times, since it was last asked */
+};
+
+/* Accesses to these are never ignored; by the variables of a plan. */
+struct maple_about {
+	const uint32_t *epoch;
+	uint64_t at[MAPLE_PLAN_VARS], size[MAPLE_PLAN_VARS];
+};
+
+#define MAPLE_PASSES 1024
+
+extern struct maple_pass maple_pass[MAPLE_PASSES]
+	__attribute__((visibility("hidden")));
+extern struct maple_about maple_about __attribute__((visibility("hidden")));
+void maple_pass_start(struct maple_auto *automaton);
+void maple_pass_site(struct maple_agent_site *site);
+void maple_pass_look(struct maple_agent_site *site,
+		     const struct maple_access *acc);
 
 /* ring.c */
 extern bool maple_ring_shared;
@@ -175,6 +201,7 @@ bool maple_agent_is_open(uint64_t addr, uint64_t size);
 void maple_enforce_born(uint32_t number);
 void maple_enforce_exit(uint32_t number);
 void maple_enforce_spin(void);
+void maple_enforce_passed(uint32_t hits);
 
 /* wanted.c */
 void maple_wanted_start(void);

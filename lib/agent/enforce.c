@@ -28,34 +28,34 @@
 static struct maple_auto *automaton;
 static uint32_t lock;
 static uint32_t moves;		      /* futex word: raised by each move */
+static uint32_t quick;		      /* accesses that passed, since a tick */
 static struct maple_auto_result said; /* what the log has said of it */
 static const struct maple_plan *plan_now;
 static void *result_now; /* where its result goes */
 
 static __thread struct maple_access open_access[OPEN]
 	__attribute__((tls_model("initial-exec")));
-static __thread unsigned int nopen __attribute__((tls_model("initial-exec")));
 
 /* maple_agent_open - @acc is about to happen, and after() is to know it */
 void maple_agent_open(const struct maple_access *acc)
 {
-	if (nopen == OPEN) { /* left by longjmp */
+	if (maple_self.nopen == OPEN) { /* left by longjmp */
 		for (unsigned int i = 1; i < OPEN; i++)
 			open_access[i - 1] = open_access[i];
-		nopen--;
+		maple_self.nopen--;
 	}
-	open_access[nopen++] = *acc;
+	open_access[maple_self.nopen++] = *acc;
 }
 
 /* maple_agent_close - the access at @site that was begun last */
 bool maple_agent_close(uint32_t site, struct maple_access *acc)
 {
-	for (unsigned int i = nopen; i-- > 0;) {
+	for (unsigned int i = maple_self.nopen; i-- > 0;) {
 		if (open_access[i].site != site)
 			continue;
 		*acc = open_access[i];
 		/* A second operand of the same instruction stays open. */
-		for (nopen--; i < nopen; i++)
+		for (maple_self.nopen--; i < maple_self.nopen; i++)
 			open_access[i] = open_access[i + 1];
 		return true;
 	}
@@ -65,7 +65,7 @@ bool maple_agent_close(uint32_t site, struct maple_access *acc)
 /* maple_agent_is_open - whether an access there is known to the automaton */
 bool maple_agent_is_open(uint64_t addr, uint64_t size)
 {
-	for (unsigned int i = 0; i < nopen; i++)
+	for (unsigned int i = 0; i < maple_self.nopen; i++)
 		if (open_access[i].addr < addr + size &&
 		    addr < open_access[i].addr + open_access[i].size)
 			return true;
@@ -217,10 +217,18 @@ static void log_access(const struct maple_access *acc, unsigned int flags)
 static bool passes(const struct maple_access *acc)
 {
 	unsigned int t = maple_self.number;
-	static uint32_t n;
 
-	return ++n % SELDOM && (maple_auto_glance(automaton, t, acc) ||
-				maple_auto_skim(automaton, t, acc));
+	if (++quick < SELDOM)
+		return maple_auto_glance(automaton, t, acc) ||
+		       maple_auto_skim(automaton, t, acc);
+	quick = 0;
+	return false;
+}
+
+/* maple_enforce_passed - @hits were let pass by stub.S */
+void maple_enforce_passed(uint32_t hits)
+{
+	quick += hits;
 }
 
 /*
@@ -370,5 +378,6 @@ void maple_enforce_start(void)
 		return;
 	}
 	maple_auto_init(automaton, plan_now);
+	maple_pass_start(automaton);
 	maple_wanted_start();
 }

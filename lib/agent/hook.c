@@ -106,6 +106,8 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 		}
 		if (maple_enforce_before(&acc, 0))
 			maple_agent_open(&acc);
+		if (self->stale)
+			maple_pass_look(site, &acc);
 	} else if (observes(shm) && in_budget(shm, site)) {
 		shm->stats.hits[site->way]++;
 		if (shm->nchanges)

@@ -201,6 +201,7 @@ static void want(struct maple_patched *p, const struct maple_table *t,
 	if (number & MAPLE_SITE_CALL || i >= p->nsites)
 		return;
 	fill_site(p, t, base, i);
+	maple_pass_site(&p->site[i]);
 	p->wanted[i / 8] |= 1u << i % 8;
 }
 
@@ -277,7 +278,11 @@ static struct maple_patched *allocate(const struct maple_shm_image *image,
 	if (!at)
 		return NULL;
 	*(struct maple_slot_hooks *)at =
-		(struct maple_slot_hooks){ maple_stub_before, maple_stub_after };
+		maple_agent_enforces
+			? (struct maple_slot_hooks){ maple_stub_asked,
+						     maple_stub_asked_after }
+			: (struct maple_slot_hooks){ maple_stub_before,
+						     maple_stub_after };
 	p->site = (struct maple_agent_site *)(at +
 					      sizeof(struct maple_slot_hooks));
 	p->slot =

@@ -13,12 +13,18 @@
 	.set	SITE_COUNT, 16
 	.set	SITE_KIND, 24	/* and the flags behind it */
 	.set	SITE_WAY, 28
+	.set	SITE_PASS, 36
 	.set	SITE_SLOW, 31
 	.set	SELF_NUMBER, 0
 	.set	SELF_INSIDE, 4
 	.set	SELF_CLOCK, 8
 	.set	SELF_EVENTS, 16
 	.set	SELF_STALE, 24
+	.set	SELF_NOPEN, 28
+	.set	PASS_THREAD, 4
+	.set	PASS_LEFT, 8
+	.set	ABOUT_AT, 8
+	.set	ABOUT_SIZE, 24
 	.set	QUICK_HEAD, 0
 	.set	QUICK_RING, 8
 	.set	QUICK_END, 16
@@ -112,6 +118,58 @@
 	pop	%rcx
 	.endm
 
+/*
+ * What maple_hook_before() would do for a hit of a plan's site that the
+ * automaton ignores: nothing. See pass.c. As above, the flags are free.
+ */
+	.macro	pass
+	push	%rcx
+	push	%rdx
+	push	%r8
+	mov	SITE_PASS(%rsi), %ecx
+	shl	$4, %ecx
+	lea	maple_pass(%rip), %rdx
+	add	%rcx, %rdx
+	lea	maple_about(%rip), %r8
+	mov	(%r8), %rcx
+	mov	(%rcx), %ecx
+	cmp	(%rdx), %ecx
+	jne	9f
+	mov	maple_self@GOTTPOFF(%rip), %rcx
+	mov	%fs:SELF_NUMBER(%rcx), %ecx
+	cmp	PASS_THREAD(%rdx), %ecx
+	jne	9f
+	cmpl	$0, PASS_LEFT(%rdx)
+	je	9f
+	mov	%rdi, %rcx
+	sub	ABOUT_AT(%r8), %rcx
+	cmp	ABOUT_SIZE(%r8), %rcx
+	jb	9f
+	mov	%rdi, %rcx
+	sub	ABOUT_AT + 8(%r8), %rcx
+	cmp	ABOUT_SIZE + 8(%r8), %rcx
+	jb	9f
+	decl	PASS_LEFT(%rdx)
+	pop	%r8
+	pop	%rdx
+	pop	%rcx
+	ret
+9:	pop	%r8
+	pop	%rdx
+	pop	%rcx
+	.endm
+
+/* ... and maple_hook_after(), where no access of the thread's is open. */
+	.macro	pass_after
+	push	%rcx
+	mov	maple_self@GOTTPOFF(%rip), %rcx
+	cmpl	$0, %fs:SELF_NOPEN(%rcx)
+	pop	%rcx
+	jne	9f
+	ret
+9:
+	.endm
+
 	.macro	stub name, hook, quick
 	.globl	\name
 	.hidden	\name
@@ -119,9 +177,7 @@
 \name:
 	.cfi_startproc
 	.cfi_signal_frame
-	.if	\quick
-	record
-	.endif
+	\quick
 	push	%rax
 	push	%rcx
 	push	%rdx
@@ -170,8 +226,10 @@
 	.size	\name, . - \name
 	.endm
 
-	stub	maple_stub_before, maple_hook_before, 1
-	stub	maple_stub_after, maple_hook_after, 0
+	stub	maple_stub_before, maple_hook_before, record
+	stub	maple_stub_after, maple_hook_after
+	stub	maple_stub_asked, maple_hook_before, pass
+	stub	maple_stub_asked_after, maple_hook_after, pass_after
 
 /* The byte at rdi; on_signal() goes on behind a load that faults. */
 	.globl	maple_stub_load, maple_stub_loaded

@@ -37,10 +37,10 @@
 #define COIN 3006477107u
 
 /*
- * A run in which so many accesses were held is given up: at 50 to 100 us a
- * hold it has become a second slower by then.
+ * A run is given up in which holds and what comes of them have taken so many us
+ * for each ms of slice_ms: three tenths of the time that it takes natively.
  */
-#define HOLDS 20000
+#define SPENT_A_MS 3000
 
 static uint32_t random_next(struct maple_auto *a)
 {
@@ -108,7 +108,8 @@ enum maple_verdict maple_auto_before(struct maple_auto *a, unsigned int t,
 	mark_reached(a, hold);
 	if (hold.reason != MAPLE_REASON_FREE) {
 		wake_others(a, t);
-		if (a->result.holds >= HOLDS)
+		a->spent += MAPLE_AUTO_HOLD_US * a->nlive;
+		if (a->spent / SPENT_A_MS >= a->plan.slice_ms)
 			maple_move_finish(a, false);
 	}
 	if (a->finished)

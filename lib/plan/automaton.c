@@ -58,6 +58,7 @@ void maple_auto_next(struct maple_auto *a, const struct maple_plan *plan)
 	a->dropped = false;
 	a->late = true;
 	a->turns = a->setbacks = 0;
+	a->spent = 0;
 	a->spin_again = 0;
 	a->random = plan->seed;
 	for (int i = 0; i < MAPLE_PLAN_STEPS; i++) {

@@ -77,6 +77,19 @@ int maple_auto_minds(const struct maple_auto *a, unsigned int t,
 		     const struct maple_access *acc);
 
 /*
+ * maple_auto_ignores - whether glance() says yes, and changes nothing, to all
+ * that @t does at the site of @acc, outside what maple_auto_concerns() is
+ * about, until *maple_auto_epoch() is another
+ * maple_auto_about - the bytes that are of concern, one range per variable;
+ * size 0: none
+ */
+int maple_auto_ignores(const struct maple_auto *a, unsigned int t,
+		       const struct maple_access *acc);
+const uint32_t *maple_auto_epoch(const struct maple_auto *a);
+void maple_auto_about(const struct maple_auto *a, unsigned int var,
+		      uint64_t *addr, uint64_t *size);
+
+/*
  * before() and after(), where nothing comes of them but that @t stands before
  * @acc, and then no more; 0: they have to be called. Serialised like glance().
  */

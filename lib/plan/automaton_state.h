@@ -24,6 +24,15 @@
 /* What the automaton sleeps for one step, in slices, at most: rule 4. */
 #define MAPLE_AUTO_SLICES 10
 
+/*
+ * What the caller does takes about so many us, for each thread: system calls,
+ * to look at it and to give it another level, to watch a range. Counted rather
+ * than measured, so that a run can be repeated.
+ */
+#define MAPLE_AUTO_HOLD_US  10
+#define MAPLE_AUTO_STEP_US  4
+#define MAPLE_AUTO_TOUCH_US 1
+
 struct maple_range {
 	uint64_t addr;
 	uint64_t size; /* 0: not set */
@@ -88,6 +97,7 @@ struct maple_auto {
 	uint32_t setbacks; /* ... and since the last one */
 	uint32_t arrivals[MAPLE_PLAN_STEPS]; /* at a role's first step */
 	uint32_t moves;
+	uint32_t spent; /* us on holds, steps and touches, about */
 	uint32_t slept_step;
 	uint32_t hoped; /* slices slept for what may never end, in all plans */
 	uint32_t recalled_step; /* times spinners got another chance */
@@ -172,6 +182,8 @@ int maple_hold_next_step(const struct maple_auto *a, int step);
 int maple_hold_first_step(const struct maple_auto *a, int role);
 void maple_hold_count_arrival(struct maple_auto *a, int t,
 			      const struct maple_access *acc);
+bool maple_hold_anywhere(const struct maple_auto *a, int t,
+			 const struct maple_access *acc);
 bool maple_hold_in_pair(const struct maple_auto *a, int role);
 void maple_hold_note(struct maple_auto *a, int t,
 		     const struct maple_access *acc);

@@ -5,6 +5,7 @@
  * nothing comes of it.
  *
  *	glance, minds	  the access leaves no trace at all
+ *	ignores		  ... nor do others of the same thread and site
  *	skim, skimmed	  it leaves a record that the thread stands there, as
  *			  before() and after() do where that is all they do
  *
@@ -26,14 +27,11 @@ int maple_auto_glance(struct maple_auto *a, unsigned int t,
 {
 	struct maple_access is = maple_access_normal(acc);
 	uint32_t arrivals[MAPLE_PLAN_STEPS];
-	int role;
 
 	if (a->finished || !maple_auto_knows(a, t))
 		return 1;
-	role = maple_auto_role(a, t);
 	if (maple_auto_performs(a, t) || a->thread[t].stands ||
-	    maple_kind_is_lock(is.kind) ||
-	    (role >= 0 && maple_hold_in_pair(a, role)) ||
+	    maple_kind_is_lock(is.kind) || !maple_hold_noted(a, t, &is) ||
 	    maple_auto_concerns(a, is.addr, is.size))
 		return 0;
 	for (int i = 0; i < MAPLE_PLAN_STEPS; i++)
@@ -55,6 +53,52 @@ int maple_auto_minds(const struct maple_auto *a, unsigned int t,
 	       (maple_auto_performs(a, t) || a->thread[t].stands ||
 		maple_kind_is_lock(acc->kind) ||
 		maple_auto_concerns(a, acc->addr, acc->size));
+}
+
+int maple_auto_ignores(const struct maple_auto *a, unsigned int t,
+		       const struct maple_access *acc)
+{
+	int role;
+
+	if (a->finished || !maple_auto_knows(a, t))
+		return 1;
+	role = maple_auto_role(a, t);
+	return !maple_auto_performs(a, t) && !a->thread[t].stands &&
+	       maple_event_is_memory(acc->kind) &&
+	       (role < 0 || !maple_hold_in_pair(a, role) ||
+		a->ntouched[role] > MAPLE_AUTO_TOUCHED) &&
+	       !maple_hold_anywhere(a, t, acc);
+}
+
+const uint32_t *maple_auto_epoch(const struct maple_auto *a)
+{
+	return &a->moves;
+}
+
+static void widen(struct maple_range *sum, const struct maple_range *r)
+{
+	uint64_t lo = r->addr, hi = r->addr + r->size;
+
+	if (!r->size)
+		return;
+	if (sum->size && sum->addr < lo)
+		lo = sum->addr;
+	if (sum->size && sum->addr + sum->size > hi)
+		hi = sum->addr + sum->size;
+	*sum = (struct maple_range){ lo, hi - lo };
+}
+
+void maple_auto_about(const struct maple_auto *a, unsigned int var,
+		      uint64_t *addr, uint64_t *size)
+{
+	struct maple_range sum = a->var[var];
+
+	for (uint32_t i = 0; i < a->plan.nsteps; i++) {
+		if (a->plan.step[i].var == var && (a->done >> i & 1))
+			widen(&sum, &a->step_range[i]);
+	}
+	*addr = sum.addr;
+	*size = a->finished ? 0 : sum.size;
 }
 
 /*

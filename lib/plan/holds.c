@@ -318,6 +318,34 @@ void maple_hold_count_arrival(struct maple_auto *a, int t,
 	}
 }
 
+/*
+ * maple_hold_anywhere - whether there are addresses that no step is bound to
+ * yet at which an access like @acc of @t would be one, or has to be counted
+ */
+bool maple_hold_anywhere(const struct maple_auto *a, int t,
+			 const struct maple_access *acc)
+{
+	int mine = maple_auto_role(a, t);
+
+	for (int r = 0; r < MAPLE_PLAN_ROLES; r++) {
+		int i = maple_hold_first_step(a, r);
+
+		if (i < 0 || !site_agrees(&a->plan.step[i], acc))
+			continue;
+		if (mine < 0 &&
+		    (a->role[r] >= 0 || !maple_hold_hint_agrees(a, t, r)))
+			continue;
+		if (mine < 0 && too_early(a, i))
+			return true;
+		if ((mine < 0 && a->thread[t].passes < MAPLE_AUTO_PASSES) ||
+		    mine == r) {
+			if (!a->var[a->plan.step[i].var].size)
+				return true;
+		}
+	}
+	return false;
+}
+
 /* maple_hold_in_pair - whether a local pair of @role has begun, not ended */
 bool maple_hold_in_pair(const struct maple_auto *a, int role)
 {
@@ -328,22 +356,35 @@ bool maple_hold_in_pair(const struct maple_auto *a, int role)
 	return false;
 }
 
-static void touch(struct maple_auto *a, int role, const struct maple_access *acc)
+/* That @role touches @acc is known, or all that it touches is. */
+static bool touch_known(const struct maple_auto *a, int role,
+			const struct maple_access *acc)
 {
-	struct maple_range range = { acc->addr, acc->size };
 	uint32_t n = a->ntouched[role];
 
-	for (uint32_t i = 0; i < n && i < MAPLE_AUTO_TOUCHED; i++) {
+	if (n > MAPLE_AUTO_TOUCHED)
+		return true;
+	for (uint32_t i = 0; i < n; i++) {
 		const struct maple_range *r = &a->touched[role][i];
 
-		if (r->addr <= range.addr &&
-		    range.addr + range.size <= r->addr + r->size)
-			return;
+		if (r->addr <= acc->addr &&
+		    acc->addr + acc->size <= r->addr + r->size)
+			return true;
 	}
+	return false;
+}
+
+static void touch(struct maple_auto *a, int role, const struct maple_access *acc)
+{
+	uint32_t n = a->ntouched[role];
+
+	if (touch_known(a, role, acc))
+		return;
 	if (n < MAPLE_AUTO_TOUCHED)
-		a->touched[role][n] = range;
-	if (n <= MAPLE_AUTO_TOUCHED)
-		a->ntouched[role]++;
+		a->touched[role][n] =
+			(struct maple_range){ acc->addr, acc->size };
+	a->ntouched[role]++;
+	a->spent += MAPLE_AUTO_TOUCH_US * a->nlive;
 	a->moves++;
 }
 
@@ -370,7 +411,8 @@ bool maple_hold_noted(const struct maple_auto *a, int t,
 	struct maple_range range = { acc->addr, acc->size };
 	int role = maple_auto_role(a, t);
 
-	if (role >= 0 && maple_hold_in_pair(a, role))
+	if (role >= 0 && maple_hold_in_pair(a, role) &&
+	    !touch_known(a, role, acc))
 		return false;
 	if (!maple_event_is_memory(acc->kind) || !(acc->kind & MAPLE_EV_READ))
 		return true;

@@ -190,6 +190,7 @@ void maple_move_executed(struct maple_auto *a, int t, int step,
 	a->watch_mode = false;
 	a->slept_step = 0;
 	a->recalled_step = 0;
+	a->spent += MAPLE_AUTO_STEP_US * a->nlive;
 	a->moves++;
 	maple_hold_note(a, t, acc);
 	if (a->dead && step >= 2) /* it got its second lock */

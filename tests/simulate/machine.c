@@ -165,6 +165,23 @@ static struct maple_access access_of(const struct op *op)
 				      op->kind == OP_TRYLOCK };
 }
 
+/* What the agent's stub would let pass: the automaton must have said so. */
+static bool ignored(struct machine *m, int t, const struct maple_access *acc)
+{
+	uint64_t addr, size;
+
+	for (unsigned int v = 0; v < MAPLE_PLAN_VARS; v++) {
+		maple_auto_about(m->a, v, &addr, &size);
+		if (ranges_meet(addr, size, acc->addr, acc->size))
+			return false;
+	}
+	if (!maple_auto_ignores(m->a, t, acc))
+		return false;
+	assert(maple_auto_glance(m->a, t, acc));
+	assert(!maple_auto_minds(m->a, t, acc));
+	return true;
+}
+
 /* The agent's part before an access; false if the thread must not do it. */
 static bool agent_before(struct machine *m, int t, const struct op *op)
 {
@@ -178,6 +195,8 @@ static bool agent_before(struct machine *m, int t, const struct op *op)
 		thread->owes = op->kind != OP_CWAKE &&
 			       maple_auto_hooked(m->a, op->site);
 		thread->verdict = MAPLE_GO;
+		if (thread->owes && ignored(m, t, &acc))
+			thread->owes = false;
 		if (!thread->owes)
 			return true;
 		thread->verdict = maple_auto_skim(m->a, t, &acc)

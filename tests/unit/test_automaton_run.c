@@ -305,6 +305,76 @@ static void test_glance(void **state)
 }
 
 /*
+ * What it ignores is the same wherever a thread's access at that site is, but
+ * for what the attempt is about; until there is a move.
+ */
+static void test_ignores(void **state)
+{
+	struct maple_access first = access_at(E0, W, X);
+	struct maple_access guard = access_at(GUARD, W, X);
+	struct maple_access lock = access_at(GATE, L, Z);
+	uint64_t addr, size;
+	uint32_t epoch;
+
+	plan_for(MAPLE_IDIOM_2, W, W, R, 0);
+	plan.guard[plan.nguards++] = GUARD;
+	rig_start(3);
+	assert_true(maple_auto_ignores(a, 2, &guard));
+	assert_false(maple_auto_ignores(a, 2, &first)); /* would begin */
+	assert_false(maple_auto_ignores(a, 2, &lock));
+	maple_auto_about(a, 0, &addr, &size);
+	assert_int_equal(size, 0);
+	epoch = *maple_auto_epoch(a);
+	assert_int_equal(before(0, E0, W, X), HELD);
+	assert_false(maple_auto_ignores(a, 0, &guard)); /* it stands */
+	assert_int_equal(resumed(0, 0), GO);
+	assert_false(maple_auto_ignores(a, 0, &guard)); /* it performs */
+	after(0, E0, W, X);
+	assert_int_not_equal(*maple_auto_epoch(a), epoch);
+	maple_auto_about(a, 0, &addr, &size);
+	assert_int_equal(addr, X);
+	assert_in_range(size, 1, 8);
+	assert_true(maple_auto_ignores(a, 2, &guard));
+	assert_true(maple_auto_ignores(a, 2, &first)); /* P is bound */
+	/* What P touches within its pair is remembered, while there is room. */
+	for (uint64_t i = 0; i < MAPLE_AUTO_TOUCHED; i++) {
+		guard.addr = Y + 16 * i;
+		assert_false(maple_auto_ignores(a, 0, &guard));
+		assert_false(maple_auto_glance(a, 0, &guard));
+		passes(0, GUARD, W, guard.addr);
+	}
+	epoch = *maple_auto_epoch(a);
+	guard.addr = Y + 16;
+	assert_true(maple_auto_glance(a, 0, &guard));
+	guard.addr = Z;
+	assert_true(maple_auto_ignores(a, 0, &guard));
+	passes(0, GUARD, W, Z);
+	assert_int_equal(*maple_auto_epoch(a), epoch);
+}
+
+/* Holds that cost more than the run's share of its native time end it. */
+static void test_spent(void **state)
+{
+	int held = 0;
+
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	plan.slice_ms = 10;
+	rig_start(2);
+	for (int i = 0; i < 10000 && !result().finished; i++) {
+		passes(1, GUARD, W, Y);
+		if (before(i % 2, E1, R, X) == HELD) {
+			held++;
+			assert_int_equal(resumed(i % 2, 0), GO);
+		}
+		after(i % 2, E1, R, X);
+	}
+	assert_int_equal(result().finished, 1);
+	assert_int_equal(result().exposed, 0);
+	assert_in_range(held, 1000, 3000);
+	passes(0, E0, W, X);
+}
+
+/*
  * What skim() lets by leaves the record that before() would leave, and
  * skimmed() takes it away, unless after() has more to do.
  */
@@ -767,6 +837,8 @@ int main(void)
 		cmocka_unit_test(test_occurrence),
 		cmocka_unit_test(test_hot_loop),
 		cmocka_unit_test(test_glance),
+		cmocka_unit_test(test_ignores),
+		cmocka_unit_test(test_spent),
 		cmocka_unit_test(test_skim),
 		cmocka_unit_test(test_turn),
 		cmocka_unit_test(test_turn_passes),

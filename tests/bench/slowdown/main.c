@@ -6,6 +6,7 @@
  *	time NAME KIND TOTAL OWN AFTER LOST
  *	fail NAME KIND WHY
  *	over NAME KIND SECONDS	(killed after so long)
+ *	count NAME OWN WORDS	(what an enforced run's time went to)
  *
  * KIND is native, pinned (native, on the target's one CPU), first (the first
  * profile run, which decodes the program), profile, executed (the same, but

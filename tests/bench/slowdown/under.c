@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "backend/agent/agent.h"
 #include "campaign/internal.h"
 #include "slowdown.h"
 
@@ -189,6 +190,34 @@ void bench_learn(struct bench *b)
 	maple_predict_destroy(reader.predict);
 }
 
+/* What the run's time went to. */
+static void count(const struct bench *b, const struct maple_candidate *k,
+		  const struct maple_run *r)
+{
+	const struct maple_agent_backend *a = (void *)b->pair->enforce;
+	const struct maple_shm_stats *s = &a->shm->stats;
+	const struct maple_auto_result *m = &r->automaton;
+
+	printf("count\t%s\t%.6f", b->name,
+	       r->entered ? r->ended - r->entered : -1);
+	printf("\tcpu %.3f idiom %u exposed %u finished %u reached %x steps %x"
+	       " attempts %u executed %u holds %u slept %u spins %u",
+	       r->cpu_seconds, k->iroot.idiom, m->exposed, m->finished,
+	       m->reached, m->steps, m->attempts, m->executed, m->holds,
+	       m->slept, m->spins);
+	printf(" hits %llu traps %llu calls %llu watches %llu seen %llu told"
+	       " %llu set %u retired %llu sites",
+	       (unsigned long long)(s->hits[0] + s->hits[1] + s->hits[2]),
+	       (unsigned long long)s->hits[3], (unsigned long long)s->calls,
+	       (unsigned long long)s->watches, (unsigned long long)s->watch_hits,
+	       (unsigned long long)s->watch_told, s->priorities,
+	       (unsigned long long)s->retired);
+	for (unsigned int i = 0; i < maple_iroot_events(k->iroot.idiom); i++)
+		printf(" %x%c", k->iroot.e[i].site,
+		       "?RWULU"[k->iroot.e[i].kind < 6 ? k->iroot.e[i].kind : 0]);
+	printf("\n");
+}
+
 /* bench_enforce - the @nth of the candidates that were drawn, if there is one */
 void bench_enforce(struct bench *b, unsigned int nth)
 {
@@ -211,6 +240,7 @@ void bench_enforce(struct bench *b, unsigned int nth)
 			: slice < LEAST_SLICE	    ? LEAST_SLICE
 						    : (uint32_t)slice;
 	run(b, "enforced", &order, &reader, &r);
+	count(b, b->draw[nth], &r);
 	maple_run_deinit(&r);
 }
 

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Sites of a plan that are executed over and over while nothing comes of it:
+ * a loop that waits for nothing makes a hundred million accesses a second.
+ *
+ *	first OFTEN hits	the automaton is asked (hook.c)
+ *	then			stub.S lets them pass, as long as the automaton
+ *				has not moved, the thread is the same, and it is
+ *				not about those bytes
+ *	when that has taken	the site is taken out for the rest of the run
+ *	its share of the time	(retire.c)
+ *
+ * What was taken out is not enforced any more, nor is it in the log; writes to
+ * what an attempt is about are still seen by watchpoints.
+ */
+#include "core.h"
+
+#define GRANT 16384u /* hits until it is asked again */
+/*
+ * Of all sites together: at 5 ns each, a tenth of the time that the program
+ * takes natively, of which slice_ms is a tenth.
+ */
+#define HITS_A_MS 200000u
+
+struct maple_pass maple_pass[MAPLE_PASSES];
+struct maple_about maple_about;
+static struct maple_auto *automaton;
+static uint32_t used;	     /* of maple_pass */
+static uint64_t hits;	     /* let pass so far */
+static uint32_t epoch = ~0u; /* for which maple_about is */
+
+MAPLE_SITE_IS(pass, 36);
+MAPLE_SELF_IS(nopen, 28);
+static_assert(sizeof(struct maple_pass) == 16, "stub.S relies on it");
+static_assert(offsetof(struct maple_pass, left) == 8, "stub.S relies on it");
+static_assert(offsetof(struct maple_about, at) == 8 &&
+		      offsetof(struct maple_about, size) == 24,
+	      "stub.S relies on it");
+
+/* maple_pass_start - *@a will be asked in this run */
+void maple_pass_start(struct maple_auto *a)
+{
+	automaton = a;
+	epoch = ~0u;
+	maple_about.epoch = maple_auto_epoch(a);
+}
+
+/* maple_pass_site - @site is one of the plan's */
+void maple_pass_site(struct maple_agent_site *site)
+{
+	if (site->pass || site->flags & MAPLE_SITEF_REP)
+		return;
+	if (used + 1 < MAPLE_PASSES)
+		site->pass = ++used;
+	maple_pass[used].epoch = ~0u;
+}
+
+/* A wide access that begins before a range may overlap it. */
+static void about(void)
+{
+	const uint64_t most = 64;
+	uint64_t at, size;
+
+	if (epoch == *maple_about.epoch)
+		return;
+	epoch = *maple_about.epoch;
+	for (unsigned int v = 0; v < MAPLE_PLAN_VARS; v++) {
+		maple_auto_about(automaton, v, &at, &size);
+		maple_about.at[v] = at - most;
+		maple_about.size[v] = size ? size + most : 0;
+	}
+}
+
+/*
+ * maple_pass_look - the calling thread, below HOOK, is about to make @acc at
+ * @site, which has been executed often
+ */
+void maple_pass_look(struct maple_agent_site *site,
+		     const struct maple_access *acc)
+{
+	struct maple_pass *p = &maple_pass[site->pass];
+	uint32_t gone = p->given - p->left;
+
+	if (!site->pass || !automaton)
+		return;
+	p->given = p->left = 0;
+	hits += gone;
+	maple_enforce_passed(gone);
+	maple_shm->stats.hits[site->way] += gone;
+	if (!site->live) /* on its way out; retire.c is to be called */
+		return;
+	if (gone && hits > (uint64_t)maple_shm->plan.slice_ms * HITS_A_MS) {
+		site->live = 0;
+		maple_retire_later(site);
+	} else if (!maple_ring_shared &&
+		   maple_auto_ignores(automaton, maple_self.number, acc)) {
+		about();
+		p->epoch = epoch;
+		p->thread = maple_self.number;
+		p->given = p->left = GRANT;
+	}
+}
