@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sessions, as netlink.c sees them. Internal to the module; the contracts
- * stand at the definitions.
+ * Sessions, as netlink.c and its parts see them. Internal to the module; the
+ * contracts stand at the definitions.
  */
 #ifndef MAPLE_KMOD_SESSION_H
 #define MAPLE_KMOD_SESSION_H
