@@ -51,7 +51,10 @@ struct maple_agent_backend {
 	bool never_fork;
 };
 
-/* agent.c */
+/* share.c */
+int maple_agent_share_create(struct maple_agent_backend *a,
+			     struct maple_error *err);
+void maple_agent_share_destroy(struct maple_agent_backend *a);
 bool maple_agent_share(struct maple_agent_backend *a,
 		       const struct maple_run_order *order);
 
