@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "../../image/image.h"
 #include "../stack.h"
 #include "control.h"
 #include "events.h"
+#include "images.h"
 #include "placing.h"
 
 #define MARGIN \
@@ -37,26 +37,16 @@ struct module_backend {
 
 	/* The run. */
 	pid_t pid; /* 0: not attached */
-	struct maple_mappings mappings;
-	uint32_t *index; /* by mapping: in the registry, or NONE */
+	struct maple_kernel_images images;
 	struct maple_kernel_events *calls; /* only numbers call sites */
 	struct maple_control_status last;
-	bool unmapped; /* a call came from where nothing was mapped */
-	bool looked;   /* ... and the mappings were read again for it */
+	bool looked; /* a call came from where nothing was mapped: read again */
 	bool crash_seen;
-	uint64_t entries;
 };
 
 static struct module_backend *module_of(struct maple_backend *b)
 {
 	return (struct module_backend *)b;
-}
-
-static void forget_images(struct module_backend *m)
-{
-	maple_mappings_deinit(&m->mappings);
-	free(m->index);
-	m->index = NULL;
 }
 
 static int prepare(struct maple_backend *b, const struct maple_run_order *order,
@@ -70,63 +60,24 @@ static int prepare(struct maple_backend *b, const struct maple_run_order *order,
 				       "nothing outside a program delays it: "
 				       "choose --backend agent for this "
 				       "strategy");
-	forget_images(m);
+	maple_kernel_images_deinit(&m->images);
 	free(m->last.threads);
 	memset(&m->last, 0, sizeof(m->last));
 	maple_kernel_events_start(m->calls);
 	m->order = order;
 	m->pid = 0;
-	m->unmapped = m->looked = m->crash_seen = false;
-	m->entries = 0;
+	m->looked = m->crash_seen = false;
 	return 0;
-}
-
-/* ---- images ---- */
-
-static uint32_t register_image(struct module_backend *m,
-			       const struct maple_mapped *image)
-{
-	const struct maple_backend_options *o = &m->base.options;
-	char text[MAPLE_MAPPED_PATH + MAPLE_ERROR_MAX + 32];
-	uint32_t index = MAPLE_REGISTRY_NONE;
-	struct maple_error err;
-	bool wanted = maple_image_wanted(image->path, image->is_main,
-					 o->include, o->exclude);
-
-	/* The program has an identity even if it is left out. */
-	if ((!wanted && !image->is_main) || image->is_replaced)
-		return MAPLE_REGISTRY_NONE;
-	if (!maple_registry_add(o->registry, image->path, &index, &err))
-		return index;
-	snprintf(text, sizeof(text), "%s is not observed: %s", image->path,
-		 err.text);
-	o->notice(o->ctx, text);
-	return MAPLE_REGISTRY_NONE;
 }
 
 static int read_images(struct module_backend *m, pid_t pid,
 		       struct maple_error *err)
 {
-	unsigned int i;
-	int e;
+	int e = maple_kernel_images_read(&m->images, &m->base.options, pid, err);
 
-	forget_images(m);
-	e = maple_mappings_read(pid, &m->mappings, err);
-	if (e)
-		return e;
-	m->index = calloc(m->mappings.n + 1, sizeof(*m->index));
-	if (!m->index) {
-		forget_images(m);
-		return maple_error_set(err, ENOMEM, "out of memory");
-	}
-	for (i = 0; i < m->mappings.n; i++)
-		m->index[i] = register_image(m, &m->mappings.image[i]);
 	m->calls->registry = m->base.options.registry;
-	m->calls->mappings = &m->mappings;
-	m->placing.registry = m->base.options.registry;
-	m->placing.mappings = &m->mappings;
-	m->placing.index = m->index;
-	return 0;
+	m->calls->mappings = &m->images.mappings;
+	return e;
 }
 
 /* ---- the session ---- */
@@ -177,8 +128,8 @@ static int attach(struct maple_backend *b, pid_t pid, struct maple_error *err)
 		return e;
 	m->pid = pid;
 	if (m->order->kind == MAPLE_RUN_ENFORCE)
-		e = maple_placing_put(&m->placing, m->order->plan, m->control,
-				      err);
+		e = maple_placing_put(&m->placing, &m->images, m->order->plan,
+				      m->control, err);
 	return e;
 }
 
@@ -204,11 +155,10 @@ static void hand_out(struct module_backend *m, const struct maple_run_sink *sink
 	if (event.thread >= MAPLE_THREADS)
 		return;
 	if (event.site == MAPLE_SITE_NONE && entry->caller) {
-		if (!maple_mappings_find(&m->mappings, entry->caller))
+		if (!maple_mappings_find(&m->images.mappings, entry->caller))
 			look_again(m);
 		event.site = maple_kernel_call_site(m->calls, entry->caller);
 	}
-	m->entries++;
 	if (sink->event)
 		sink->event(sink->ctx, &event);
 }
@@ -337,31 +287,6 @@ static void fill_threads(struct module_backend *m, struct maple_run *run)
 	}
 }
 
-static void fill_images(struct module_backend *m, struct maple_run *run)
-{
-	const struct maple_mapped *image;
-	struct maple_run_image *to;
-	uint32_t nsites;
-	unsigned int i;
-
-	run->images = calloc(m->mappings.n + 1, sizeof(*run->images));
-	for (i = 0; run->images && i < m->mappings.n; i++) {
-		if (m->index[i] == MAPLE_REGISTRY_NONE)
-			continue;
-		image = &m->mappings.image[i];
-		maple_image_sites(maple_registry_image(m->base.options.registry,
-						       m->index[i]),
-				  &nsites);
-		run->sites += nsites;
-		to = &run->images[run->nimages++];
-		to->index = m->index[i];
-		to->is_main = image->is_main;
-		to->bias = image->bias;
-		to->lo = image->lo;
-		to->hi = image->hi;
-	}
-}
-
 /* Whether the run may count; says the cause and the mend if not. */
 static void judge_delivery(struct module_backend *m, struct maple_run *run)
 {
@@ -406,7 +331,7 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 	}
 	run->automaton = m->last.result;
 	fill_threads(m, run);
-	fill_images(m, run);
+	maple_kernel_images_fill(&m->images, run);
 	run->hits[MAPLE_WAY_TRAP] = c->hits;
 	run->calls = c->calls;
 	run->lost = c->lost;
@@ -421,7 +346,7 @@ static void destroy(struct maple_backend *b)
 
 	maple_control_close(m->control);
 	maple_placing_deinit(&m->placing);
-	forget_images(m);
+	maple_kernel_images_deinit(&m->images);
 	if (m->calls)
 		maple_kernel_events_deinit(m->calls);
 	free(m->calls);

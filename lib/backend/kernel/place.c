@@ -10,6 +10,7 @@
 #include <string.h>
 #include "../../image/image.h"
 #include "ebpf.h"
+#include "images.h"
 
 /* maple_ebpf_path - where what is mapped can be opened */
 const char *maple_ebpf_path(const struct maple_mapped *mapped)
@@ -113,16 +114,14 @@ static void leave_runtime(struct maple_ebpf *o, struct maple_placed *placed)
 	options->notice(options->ctx, text);
 }
 
-/* An image that cannot be decoded is left out, and that is said. */
 static int attach_image(struct maple_ebpf *o, const struct maple_mapped *mapped,
 			struct maple_error *err)
 {
 	const struct maple_backend_options *options = &o->base.options;
-	char text[MAPLE_MAPPED_PATH + MAPLE_ERROR_MAX + 32];
+	char text[MAPLE_MAPPED_PATH + 128];
 	struct maple_placed *placed = &o->placed[o->nplaced];
 	bool wanted = maple_image_wanted(mapped->path, mapped->is_main,
 					 options->include, options->exclude);
-	struct maple_error why;
 	int e = 0;
 
 	memset(placed, 0, sizeof(*placed));
@@ -144,14 +143,9 @@ static int attach_image(struct maple_ebpf *o, const struct maple_mapped *mapped,
 		return 0;
 	}
 	/* The program has an identity even if it is left out. */
-	if (maple_registry_add(options->registry, mapped->path, &placed->index,
-			       &why)) {
-		placed->index = MAPLE_REGISTRY_NONE;
-		snprintf(text, sizeof(text), "%s is not observed: %s",
-			 mapped->path, why.text);
-		options->notice(options->ctx, text);
+	placed->index = maple_kernel_image_register(options, mapped);
+	if (placed->index == MAPLE_REGISTRY_NONE)
 		return 0;
-	}
 	if (mapped->is_main && o->mappings.is_static)
 		leave_runtime(o, placed);
 	return wanted ? maple_ebpf_sites(o, placed, err) : 0;

@@ -95,7 +95,7 @@ static struct maple_probe_maker *maker_of(struct maple_placing *p,
 	}
 	if (!p->maker[index])
 		maple_probe_maker_create(
-			maple_registry_image(p->registry, index),
+			maple_registry_image(p->images->registry, index),
 			&p->maker[index], NULL);
 	return p->maker[index];
 }
@@ -130,7 +130,7 @@ static int add_probe(struct parcel *parcel, const struct maple_uapi_probe *probe
 static int add_named(struct maple_placing *p, struct parcel *parcel,
 		     uint32_t index, const struct named *named)
 {
-	uint32_t base = maple_registry_base(p->registry, index), i;
+	uint32_t base = maple_registry_base(p->images->registry, index), i;
 	struct maple_probe_maker *maker = NULL;
 	struct maple_uapi_probe probe;
 	struct maple_site_info info;
@@ -138,7 +138,8 @@ static int add_named(struct maple_placing *p, struct parcel *parcel,
 	int e = 0;
 
 	for (i = 0; i < named->n && !e; i++) {
-		if (maple_registry_site(p->registry, named->site[i], &info) ||
+		if (maple_registry_site(p->images->registry, named->site[i],
+					&info) ||
 		    info.image != index)
 			continue;
 		maker = maker ?: maker_of(p, index);
@@ -218,17 +219,17 @@ static int put_image(struct maple_placing *p, unsigned int k,
 		     const struct named *named, struct maple_control *control,
 		     struct maple_error *err)
 {
-	const struct maple_mapped *image = &p->mappings->image[k];
+	const struct maple_mapped *image = &p->images->mappings.image[k];
 	struct parcel *parcel = calloc(1, sizeof(*parcel));
 	int e = 0;
 
 	if (!parcel)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	if (p->index[k] != MAPLE_REGISTRY_NONE &&
-	    add_named(p, parcel, p->index[k], named))
+	if (p->images->index[k] != MAPLE_REGISTRY_NONE &&
+	    add_named(p, parcel, p->images->index[k], named))
 		e = maple_error_set(err, ENOMEM, "out of memory");
-	if (!e &&
-	    (image->is_runtime || (image->is_main && p->mappings->is_static)))
+	if (!e && (image->is_runtime ||
+		   (image->is_main && p->images->mappings.is_static)))
 		e = add_functions(parcel, image, named->memory_calls, err);
 	if (!e)
 		e = hand_over(parcel, image, control, err);
@@ -243,16 +244,19 @@ static int put_image(struct maple_placing *p, unsigned int k,
  *
  * Errors: as the module says, or -ENOMEM; then not all is in place.
  */
-int maple_placing_put(struct maple_placing *p, const struct maple_plan *plan,
+int maple_placing_put(struct maple_placing *p,
+		      const struct maple_kernel_images *images,
+		      const struct maple_plan *plan,
 		      struct maple_control *control, struct maple_error *err)
 {
 	struct named named;
 	unsigned int k;
 	int e = 0;
 
+	p->images = images;
 	p->probes = p->unreached = 0;
 	name_all(&named, plan);
-	for (k = 0; k < p->mappings->n && !e; k++)
+	for (k = 0; k < p->images->mappings.n && !e; k++)
 		e = put_image(p, k, &named, control, err);
 	return e;
 }

@@ -3,15 +3,12 @@
 #ifndef MAPLE_BACKEND_KERNEL_PLACING_H
 #define MAPLE_BACKEND_KERNEL_PLACING_H
 
-#include "../backend.h"
 #include "control.h"
-#include "kernel.h"
+#include "images.h"
 
 struct maple_placing {
-	struct maple_registry *registry;
-	const struct maple_mappings *mappings;
-	const uint32_t *index; /* by mapping: in the registry, or NONE */
-	struct maple_probe_maker **maker; /* by index; ours to fill */
+	const struct maple_kernel_images *images; /* put() has them */
+	struct maple_probe_maker **maker;	  /* by index; ours to fill */
 	uint32_t nmakers;
 
 	/* Out. */
@@ -19,7 +16,9 @@ struct maple_placing {
 	uint64_t unreached; /* sites of the plan that have no probe */
 };
 
-int maple_placing_put(struct maple_placing *p, const struct maple_plan *plan,
+int maple_placing_put(struct maple_placing *p,
+		      const struct maple_kernel_images *images,
+		      const struct maple_plan *plan,
 		      struct maple_control *control, struct maple_error *err);
 void maple_placing_deinit(struct maple_placing *p);
 
