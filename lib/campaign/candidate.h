@@ -39,13 +39,6 @@ struct maple_candidate {
 	UT_hash_handle hh;
 };
 
-/* How often a candidate is tried, and what comes first. */
-struct maple_candidate_limits {
-	enum maple_order order;
-	unsigned int attempts; /* with one input */
-	unsigned int failures; /* over all inputs */
-};
-
 /* A site that some exposed iRoot has. */
 struct maple_exposed_site {
 	uint32_t site;
@@ -67,23 +60,6 @@ void maple_candidate_exposed(struct maple_candidates *all,
 void maple_candidate_rank(const struct maple_candidates *all,
 			  struct maple_candidate *c,
 			  const struct maple_registry *reg, uint32_t main_image);
-struct maple_candidate *
-maple_candidate_next(struct maple_candidates *all,
-		     const struct maple_candidate_limits *limits);
-struct maple_candidate *
-maple_candidate_beside(const struct maple_candidates *all,
-		       const struct maple_candidate_limits *limits,
-		       struct maple_candidate *const *chosen, unsigned int n);
-bool maple_candidate_eligible(const struct maple_candidates *all,
-			      const struct maple_candidate *c,
-			      const struct maple_candidate_limits *limits);
-uint64_t maple_candidate_left(const struct maple_candidates *all,
-			      const struct maple_candidate_limits *limits);
-bool maple_candidate_rests(const struct maple_candidates *all,
-			   const struct maple_candidate *c,
-			   const struct maple_candidate_limits *limits);
-uint64_t maple_candidate_fresh(const struct maple_candidates *all,
-			       const struct maple_candidate_limits *limits);
 int maple_candidate_plan(const struct maple_candidate *c, unsigned int attempt,
 			 bool paper, uint64_t seed, struct maple_plan *plan);
 void maple_candidate_destroy(struct maple_candidates *all);

@@ -19,6 +19,7 @@
  *
  * Change points come from the run before, so the first run has none.
  */
+#include "choice.h"
 #include "internal.h"
 
 #define DEPTH_DEFAULT 3	    /* the paper's choice */
@@ -103,9 +104,9 @@ unsigned int maple_strategy_attempts(const struct maple_campaign *c)
 	return c->options->order == MAPLE_ORDER_PAPER ? 2 : 4;
 }
 
-static struct maple_candidate_limits limits_of(const struct maple_campaign *c)
+static struct maple_choice_limits limits_of(const struct maple_campaign *c)
 {
-	return (struct maple_candidate_limits){
+	return (struct maple_choice_limits){
 		.order = c->options->order,
 		.attempts = maple_strategy_attempts(c),
 		.failures = MAPLE_FAIL_LIMIT,
@@ -115,35 +116,35 @@ static struct maple_candidate_limits limits_of(const struct maple_campaign *c)
 /* maple_strategy_left - candidates that may still be tried */
 uint64_t maple_strategy_left(const struct maple_campaign *c)
 {
-	struct maple_candidate_limits limits = limits_of(c);
+	struct maple_choice_limits limits = limits_of(c);
 
-	return maple_candidate_left(&c->candidates, &limits);
+	return maple_choice_left(&c->candidates, &limits);
 }
 
 /* maple_strategy_fresh - ... and that do not rest */
 uint64_t maple_strategy_fresh(const struct maple_campaign *c)
 {
-	struct maple_candidate_limits limits = limits_of(c);
+	struct maple_choice_limits limits = limits_of(c);
 
-	return maple_candidate_fresh(&c->candidates, &limits);
+	return maple_choice_fresh(&c->candidates, &limits);
 }
 
 /* maple_strategy_rests - whether @k has been put to rest */
 bool maple_strategy_rests(const struct maple_campaign *c,
 			  const struct maple_candidate *k)
 {
-	struct maple_candidate_limits limits = limits_of(c);
+	struct maple_choice_limits limits = limits_of(c);
 
-	return maple_candidate_rests(&c->candidates, k, &limits);
+	return maple_choice_rests(&c->candidates, k, &limits);
 }
 
 /* maple_strategy_eligible - whether @k may be tried now */
 bool maple_strategy_eligible(const struct maple_campaign *c,
 			     const struct maple_candidate *k)
 {
-	struct maple_candidate_limits limits = limits_of(c);
+	struct maple_choice_limits limits = limits_of(c);
 
-	return maple_candidate_eligible(&c->candidates, k, &limits);
+	return maple_choice_allows(&c->candidates, k, &limits);
 }
 
 /* Whether it is the turn of a profile run. */
@@ -165,12 +166,12 @@ static bool profile_next(const struct maple_campaign *c)
 enum maple_phase maple_strategy_next(struct maple_campaign *c,
 				     struct maple_candidate **candidate)
 {
-	struct maple_candidate_limits limits = limits_of(c);
+	struct maple_choice_limits limits = limits_of(c);
 
 	*candidate = NULL;
 	if (c->alone || profile_next(c))
 		return MAPLE_PHASE_PROFILE;
-	*candidate = maple_candidate_next(&c->candidates, &limits);
+	*candidate = maple_choice_next(&c->candidates, &limits);
 	/* Whose load goes on may do something new. */
 	if (!*candidate && c->attached)
 		return MAPLE_PHASE_PROFILE;
@@ -185,12 +186,11 @@ struct maple_candidate *
 maple_strategy_beside(const struct maple_campaign *c,
 		      struct maple_candidate *const *chosen, unsigned int n)
 {
-	struct maple_candidate_limits limits = limits_of(c);
+	struct maple_choice_limits limits = limits_of(c);
 
 	return c->options->order == MAPLE_ORDER_PAPER
 		       ? NULL
-		       : maple_candidate_beside(&c->candidates, &limits, chosen,
-						n);
+		       : maple_choice_beside(&c->candidates, &limits, chosen, n);
 }
 
 /* maple_strategy_schedule - how the threads of a profile run are scheduled */

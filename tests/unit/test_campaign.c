@@ -14,11 +14,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "campaign/candidate.h"
+#include "campaign/choice.h"
 #include "campaign/internal.h"
 #include "campaign/io.h"
 
-static const struct maple_candidate_limits ranked = { MAPLE_ORDER_RANKED, 4, 6 };
-static const struct maple_candidate_limits paper = { MAPLE_ORDER_PAPER, 2, 6 };
+static const struct maple_choice_limits ranked = { MAPLE_ORDER_RANKED, 4, 6 };
+static const struct maple_choice_limits paper = { MAPLE_ORDER_PAPER, 2, 6 };
 
 static struct maple_candidate *add(struct maple_candidates *all,
 				   unsigned int idiom, uint32_t a, uint32_t b)
@@ -50,20 +51,20 @@ static void limits_are_kept(void **state)
 	struct maple_candidates all = { 0 };
 	struct maple_candidate *c = add(&all, 1, 1, 2);
 
-	assert_int_equal(maple_candidate_left(&all, &ranked), 1);
+	assert_int_equal(maple_choice_left(&all, &ranked), 1);
 	c->attempts = 4;
-	assert_int_equal(maple_candidate_left(&all, &ranked), 0);
-	assert_null(maple_candidate_next(&all, &ranked));
+	assert_int_equal(maple_choice_left(&all, &ranked), 0);
+	assert_null(maple_choice_next(&all, &ranked));
 	c->attempts = 0;
 	c->failed = 6;
-	assert_null(maple_candidate_next(&all, &ranked));
+	assert_null(maple_choice_next(&all, &ranked));
 	c->failed = 5;
-	assert_ptr_equal(maple_candidate_next(&all, &ranked), c);
+	assert_ptr_equal(maple_choice_next(&all, &ranked), c);
 	maple_candidate_exposed(&all, c);
-	assert_null(maple_candidate_next(&all, &ranked));
+	assert_null(maple_choice_next(&all, &ranked));
 	c->exposed = false;
 	c->predicted = false;
-	assert_null(maple_candidate_next(&all, &ranked));
+	assert_null(maple_choice_next(&all, &ranked));
 	maple_candidate_destroy(&all);
 }
 
@@ -72,15 +73,15 @@ static void none_is_tried_twice_at_once(void **state)
 	struct maple_candidates all = { 0 };
 	struct maple_candidate *one = add(&all, 1, 1, 2);
 	struct maple_candidate *two = add(&all, 1, 3, 4);
-	struct maple_candidate *first = maple_candidate_next(&all, &ranked);
+	struct maple_candidate *first = maple_choice_next(&all, &ranked);
 
 	first->busy = true;
-	assert_ptr_equal(maple_candidate_next(&all, &ranked),
+	assert_ptr_equal(maple_choice_next(&all, &ranked),
 			 first == one ? two : one);
 	one->busy = two->busy = true;
-	assert_null(maple_candidate_next(&all, &ranked));
+	assert_null(maple_choice_next(&all, &ranked));
 	/* But they are not done. */
-	assert_int_equal(maple_candidate_left(&all, &ranked), 2);
+	assert_int_equal(maple_choice_left(&all, &ranked), 2);
 	maple_candidate_destroy(&all);
 }
 
@@ -92,9 +93,9 @@ static void ranked_tries_each_once_first(void **state)
 
 	low->score = 1;
 	high->score = 9;
-	assert_ptr_equal(maple_candidate_next(&all, &ranked), high);
+	assert_ptr_equal(maple_choice_next(&all, &ranked), high);
 	high->attempts = 1;
-	assert_ptr_equal(maple_candidate_next(&all, &ranked), low);
+	assert_ptr_equal(maple_choice_next(&all, &ranked), low);
 	maple_candidate_destroy(&all);
 }
 
@@ -107,11 +108,11 @@ static void paper_goes_by_idiom_then_application(void **state)
 
 	own->application = true;
 	own->attempts = 1;
-	assert_ptr_equal(maple_candidate_next(&all, &paper), own);
+	assert_ptr_equal(maple_choice_next(&all, &paper), own);
 	own->attempts = 2;
-	assert_ptr_equal(maple_candidate_next(&all, &paper), library);
+	assert_ptr_equal(maple_choice_next(&all, &paper), library);
 	library->attempts = 2;
-	assert_ptr_equal(maple_candidate_next(&all, &paper), two);
+	assert_ptr_equal(maple_choice_next(&all, &paper), two);
 	maple_candidate_destroy(&all);
 }
 
@@ -125,7 +126,7 @@ static void ranked_takes_turns_over_idioms(void **state)
 	add(&all, 1, 1, 2);
 	add(&all, 2, 5, 6); /* of other parts */
 	for (i = 0; i < 70; i++)
-		turns[maple_candidate_next(&all, &ranked)->iroot.idiom]++;
+		turns[maple_choice_next(&all, &ranked)->iroot.idiom]++;
 	assert_int_equal(turns[1], 40);
 	assert_int_equal(turns[2], 30);
 	maple_candidate_destroy(&all);
@@ -139,9 +140,9 @@ static void ranked_tries_all_once_before_any_twice(void **state)
 
 	one->attempts = 1;
 	for (int i = 0; i < 9; i++)
-		assert_ptr_equal(maple_candidate_next(&all, &ranked), two);
+		assert_ptr_equal(maple_choice_next(&all, &ranked), two);
 	two->attempts = 2;
-	assert_ptr_equal(maple_candidate_next(&all, &ranked), one);
+	assert_ptr_equal(maple_choice_next(&all, &ranked), one);
 	maple_candidate_destroy(&all);
 }
 
@@ -160,16 +161,16 @@ static void against_comes_last(void **state)
 
 	high->score = 9;
 	high->facts.against = MAPLE_AGAINST;
-	assert_int_equal(maple_candidate_left(&all, &ranked), 2);
-	assert_int_equal(maple_candidate_fresh(&all, &ranked), 1);
-	assert_int_equal(maple_candidate_fresh(&all, &paper), 2);
-	assert_ptr_equal(maple_candidate_next(&all, &paper), high);
-	assert_ptr_equal(maple_candidate_next(&all, &ranked), low);
+	assert_int_equal(maple_choice_left(&all, &ranked), 2);
+	assert_int_equal(maple_choice_fresh(&all, &ranked), 1);
+	assert_int_equal(maple_choice_fresh(&all, &paper), 2);
+	assert_ptr_equal(maple_choice_next(&all, &paper), high);
+	assert_ptr_equal(maple_choice_next(&all, &ranked), low);
 	low->attempts = 4;
-	assert_ptr_equal(maple_candidate_next(&all, &ranked), high);
+	assert_ptr_equal(maple_choice_next(&all, &ranked), high);
 	/* One that succeeds speaks for the others. */
 	maple_odds_tried(&all.odds, &high->iroot, &high->facts, true, true);
-	assert_int_equal(maple_candidate_fresh(&all, &ranked), 1);
+	assert_int_equal(maple_choice_fresh(&all, &ranked), 1);
 	maple_candidate_destroy(&all);
 }
 
@@ -186,21 +187,21 @@ static void failures_put_to_rest(void **state)
 	class->score = 8;
 	other->facts.disjoint = true;
 	for (i = 0; i < 3; i++) {
-		assert_ptr_equal(maple_candidate_next(&all, &ranked), site);
+		assert_ptr_equal(maple_choice_next(&all, &ranked), site);
 		failed(&all, add(&all, 1, 1, 10 + i));
 	}
 	for (; i < 5; i++) {
-		assert_ptr_equal(maple_candidate_next(&all, &ranked), class);
+		assert_ptr_equal(maple_choice_next(&all, &ranked), class);
 		failed(&all, add(&all, 1, 20 + i, 30 + i));
 	}
-	assert_ptr_equal(maple_candidate_next(&all, &ranked), other);
-	assert_int_equal(maple_candidate_left(&all, &ranked), 3);
-	assert_int_equal(maple_candidate_fresh(&all, &ranked), 1);
+	assert_ptr_equal(maple_choice_next(&all, &ranked), other);
+	assert_int_equal(maple_choice_left(&all, &ranked), 3);
+	assert_int_equal(maple_choice_fresh(&all, &ranked), 1);
 	maple_odds_tried(&all.odds, &class->iroot, &class->facts, true, true);
-	assert_int_equal(maple_candidate_fresh(&all, &ranked), 2);
+	assert_int_equal(maple_choice_fresh(&all, &ranked), 2);
 	other->attempts = 4;
 	maple_candidate_exposed(&all, class);
-	assert_ptr_equal(maple_candidate_next(&all, &ranked), site);
+	assert_ptr_equal(maple_choice_next(&all, &ranked), site);
 	maple_candidate_destroy(&all);
 }
 
@@ -220,16 +221,16 @@ static void whole_waits_for_its_parts(void **state)
 		};
 	whole = maple_candidate_get(&all, &iroot);
 	whole->predicted = whole->facts_known = true;
-	assert_int_equal(maple_candidate_left(&all, &ranked), 2);
-	assert_int_equal(maple_candidate_left(&all, &paper), 3);
+	assert_int_equal(maple_choice_left(&all, &ranked), 2);
+	assert_int_equal(maple_choice_left(&all, &paper), 3);
 	maple_candidate_exposed(&all, one);
-	assert_ptr_equal(maple_candidate_next(&all, &ranked), two);
+	assert_ptr_equal(maple_choice_next(&all, &ranked), two);
 	maple_candidate_exposed(&all, two);
-	assert_ptr_equal(maple_candidate_next(&all, &ranked), whole);
+	assert_ptr_equal(maple_choice_next(&all, &ranked), whole);
 	two->exposed = false;
 	two->attempts = 4;
-	assert_null(maple_candidate_next(&all, &ranked));
-	assert_ptr_equal(maple_candidate_next(&all, &paper), whole);
+	assert_null(maple_choice_next(&all, &ranked));
+	assert_ptr_equal(maple_choice_next(&all, &paper), whole);
 	maple_candidate_destroy(&all);
 }
 

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The choice: which candidate is tried next (algorithms.md 6).
+ *
+ * Left out: what was exposed already, what failed MAPLE_FAIL_LIMIT times in
+ * all, what was tried often enough with this input. An attempt counts when it
+ * starts, so that a crash is no free try.
+ *
+ * Order `paper`: idiom 1 first, application before library, fewest attempts,
+ * then the order in which they were found. Order `ranked`: fewest attempts,
+ * then the score (candidate.c), round-robin over idioms by weight: what is
+ * counted is runs to the first finding, so every promising candidate gets its
+ * first try before any gets its second. An iRoot of several dependencies waits
+ * until each of them, an iRoot of idiom 1, has been exposed by itself, and is
+ * left out if that has failed for good: whoever exposes the whole exposes its
+ * parts. What is unlikely by what became of others (odds.c) comes after all
+ * else.
+ */
+#include <string.h>
+#include "choice.h"
+
+/* Turns in a round, idiom 1 to 6 and deadlock (algorithms.md 6). */
+static const unsigned int weight[MAPLE_IDIOMS] = { 0, 4, 3, 2, 2, 2, 1, 2 };
+
+static bool tries_left(const struct maple_candidate *c,
+		       const struct maple_choice_limits *limits)
+{
+	return c->predicted && c->facts_known && !c->exposed &&
+	       c->attempts < limits->attempts && c->failed < limits->failures;
+}
+
+/* The idiom 1 candidate that is @iroot's dependency of @from, if known. */
+static const struct maple_candidate *part(const struct maple_candidates *all,
+					  const struct maple_iroot *iroot,
+					  unsigned int from)
+{
+	struct maple_iroot key = { .idiom = MAPLE_IDIOM_1 };
+	struct maple_candidate *found;
+
+	key.e[0] = iroot->e[from];
+	key.e[1] = iroot->e[from + 1];
+	HASH_FIND(hh, all->table, &key, sizeof(key), found);
+	return found;
+}
+
+/* Whether nothing is known against the parts of an iRoot. */
+static bool parts_exposed(const struct maple_candidates *all,
+			  const struct maple_iroot *iroot)
+{
+	/* Where the dependencies of each idiom begin; all end one later. */
+	static const int second[MAPLE_IDIOMS] = {
+		[MAPLE_IDIOM_2] = 1, [MAPLE_IDIOM_3] = 2, [MAPLE_IDIOM_4] = 2,
+		[MAPLE_IDIOM_5] = 2, [MAPLE_IDIOM_6] = 2,
+	};
+	const struct maple_candidate *one, *two;
+
+	if (!second[iroot->idiom])
+		return true;
+	one = part(all, iroot, 0);
+	two = part(all, iroot, second[iroot->idiom]);
+	return (!one || one->exposed || !one->predicted) &&
+	       (!two || two->exposed || !two->predicted);
+}
+
+/* maple_choice_allows - whether @c may be tried now */
+bool maple_choice_allows(const struct maple_candidates *all,
+			 const struct maple_candidate *c,
+			 const struct maple_choice_limits *limits)
+{
+	return tries_left(c, limits) && (limits->order == MAPLE_ORDER_PAPER ||
+					 parts_exposed(all, &c->iroot));
+}
+
+/* maple_choice_rests - whether @c comes after all that do not rest */
+bool maple_choice_rests(const struct maple_candidates *all,
+			const struct maple_candidate *c,
+			const struct maple_choice_limits *limits)
+{
+	return limits->order != MAPLE_ORDER_PAPER &&
+	       maple_odds_poor(&all->odds, &c->iroot, &c->facts);
+}
+
+/* Whether @a is tried before @b, both of one idiom. */
+static bool before(const struct maple_candidate *a,
+		   const struct maple_candidate *b, enum maple_order order)
+{
+	if (order == MAPLE_ORDER_PAPER) {
+		if (a->application != b->application)
+			return a->application;
+		if (a->attempts != b->attempts)
+			return a->attempts < b->attempts;
+		return a->order < b->order;
+	}
+	if (a->attempts != b->attempts)
+		return a->attempts < b->attempts;
+	if (a->score != b->score)
+		return a->score > b->score;
+	return a->order < b->order;
+}
+
+/* The idiom whose turn it is, among those that have a candidate. */
+static unsigned int turn(struct maple_candidates *all,
+			 struct maple_candidate *const best[MAPLE_IDIOMS],
+			 enum maple_order order)
+{
+	unsigned int i, found = 0;
+
+	for (i = 1; i < MAPLE_IDIOMS; i++) {
+		if (!best[i])
+			continue;
+		if (order == MAPLE_ORDER_PAPER)
+			return i;
+		/* All first tries first; then least served for its weight. */
+		if (found && best[i]->attempts != best[found]->attempts) {
+			if (best[i]->attempts < best[found]->attempts)
+				found = i;
+			continue;
+		}
+		if (!found || all->served[i] * weight[found] <
+				      all->served[found] * weight[i])
+			found = i;
+	}
+	return found;
+}
+
+/* maple_choice_next - the one to try now, NULL if none is left */
+struct maple_candidate *
+maple_choice_next(struct maple_candidates *all,
+		  const struct maple_choice_limits *limits)
+{
+	struct maple_candidate *best[MAPLE_IDIOMS] = { NULL }, *c, *next;
+	bool resting = true, rest;
+	unsigned int idiom;
+
+	HASH_ITER (hh, all->table, c, next) {
+		if (c->busy || !maple_choice_allows(all, c, limits))
+			continue;
+		rest = maple_choice_rests(all, c, limits);
+		if (rest && !resting)
+			continue;
+		if (!rest && resting)
+			memset(best, 0, sizeof(best));
+		resting = rest;
+		idiom = c->iroot.idiom;
+		if (!best[idiom] || before(c, best[idiom], limits->order))
+			best[idiom] = c;
+	}
+	idiom = turn(all, best, limits->order);
+	all->served[idiom]++;
+	return best[idiom];
+}
+
+static bool has_site(const struct maple_candidate *c, uint32_t site)
+{
+	unsigned int i;
+
+	for (i = 0; i < maple_iroot_events(c->iroot.idiom); i++)
+		if (c->iroot.e[i].site == site)
+			return true;
+	return false;
+}
+
+/* Whether one of the two would do at its sites what the other must not. */
+static bool disturb(const struct maple_candidate *a,
+		    const struct maple_candidate *b)
+{
+	unsigned int i;
+
+	for (i = 0; i < maple_iroot_events(b->iroot.idiom); i++)
+		if (has_site(a, b->iroot.e[i].site))
+			return true;
+	return false;
+}
+
+/*
+ * maple_choice_beside - the best one that may be tried in the same run as
+ * the @n @chosen ones, NULL if there is none
+ *
+ * Those come first that have come along least often: what never began counts
+ * as no attempt. A forced deadlock is the end of a run.
+ */
+struct maple_candidate *
+maple_choice_beside(const struct maple_candidates *all,
+		    const struct maple_choice_limits *limits,
+		    struct maple_candidate *const *chosen, unsigned int n)
+{
+	struct maple_candidate *best = NULL, *c, *next;
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (chosen[i]->iroot.idiom == MAPLE_IDIOM_DEADLOCK)
+			return NULL;
+	HASH_ITER (hh, all->table, c, next) {
+		if (c->busy || c->iroot.idiom == MAPLE_IDIOM_DEADLOCK ||
+		    (best && c->rides > best->rides) ||
+		    (best && c->rides == best->rides &&
+		     !before(c, best, limits->order)) ||
+		    !maple_choice_allows(all, c, limits) ||
+		    maple_choice_rests(all, c, limits))
+			continue;
+		for (i = 0; i < n && !disturb(c, chosen[i]); i++)
+			;
+		if (i == n)
+			best = c;
+	}
+	return best;
+}
+
+/* maple_choice_left - how many can still be tried */
+uint64_t maple_choice_left(const struct maple_candidates *all,
+			   const struct maple_choice_limits *limits)
+{
+	struct maple_candidate *c, *next;
+	uint64_t n = 0;
+
+	HASH_ITER (hh, all->table, c, next)
+		n += maple_choice_allows(all, c, limits);
+	return n;
+}
+
+/* maple_choice_fresh - ... and do not rest */
+uint64_t maple_choice_fresh(const struct maple_candidates *all,
+			    const struct maple_choice_limits *limits)
+{
+	struct maple_candidate *c, *next;
+	uint64_t n = 0;
+
+	HASH_ITER (hh, all->table, c, next)
+		n += maple_choice_allows(all, c, limits) &&
+		     !maple_choice_rests(all, c, limits);
+	return n;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_CAMPAIGN_CHOICE_H
+#define MAPLE_CAMPAIGN_CHOICE_H
+
+#include "candidate.h"
+
+/* How often a candidate is tried, and what comes first. */
+struct maple_choice_limits {
+	enum maple_order order;
+	unsigned int attempts; /* with one input */
+	unsigned int failures; /* over all inputs */
+};
+
+struct maple_candidate *
+maple_choice_next(struct maple_candidates *all,
+		  const struct maple_choice_limits *limits);
+struct maple_candidate *
+maple_choice_beside(const struct maple_candidates *all,
+		    const struct maple_choice_limits *limits,
+		    struct maple_candidate *const *chosen, unsigned int n);
+bool maple_choice_allows(const struct maple_candidates *all,
+			 const struct maple_candidate *c,
+			 const struct maple_choice_limits *limits);
+uint64_t maple_choice_left(const struct maple_candidates *all,
+			   const struct maple_choice_limits *limits);
+bool maple_choice_rests(const struct maple_candidates *all,
+			const struct maple_candidate *c,
+			const struct maple_choice_limits *limits);
+uint64_t maple_choice_fresh(const struct maple_candidates *all,
+			    const struct maple_choice_limits *limits);
+
+#endif
