@@ -266,7 +266,10 @@ int maple_backend_run(struct maple_backend *b, struct maple_backend *beside,
 		      struct maple_error *err);
 void maple_backend_destroy(struct maple_backend *b);
 int maple_backend_errno(int e);
+
+/* outcome.c */
 struct maple_stack_returns;
+void maple_run_waits(struct maple_run *run, pid_t pid);
 void maple_run_stacks(struct maple_run *run, const struct maple_run_order *order,
 		      pid_t pid, const struct maple_stack_returns *returns);
 void maple_run_deinit(struct maple_run *run);

@@ -14,6 +14,7 @@
 #include "../clock.h"
 #include "../host/host.h"
 #include "backend.h"
+#include "halves.h"
 #include "launch.h"
 #include "process.h"
 #include "stack.h"
@@ -25,9 +26,9 @@
 struct watch {
 	struct maple_launch own, *launch;  /* the latter may be a stem's */
 	const struct maple_joined *joined; /* instead of launch; or NULL */
-	struct maple_backend *half[2];	   /* the second may be NULL */
-	bool stops;			   /* some half is to be attached, */
-	bool attached;			   /* ... and was */
+	struct maple_halves halves;
+	bool stops;    /* some half is to be attached, */
+	bool attached; /* ... and was */
 	pid_t program; /* of a native run, where it is known */
 	double began;
 	double served; /* when the halves were last asked */
@@ -56,19 +57,6 @@ static bool deadlocked(struct watch *w, pid_t pid, double at)
 	return was && w->stuck && stamp == w->stamp;
 }
 
-static bool lingers(const struct watch *w, double since)
-{
-	const struct maple_backend_ops *ops;
-	unsigned int i;
-
-	for (i = 0; i < 2 && w->half[i]; i++) {
-		ops = w->half[i]->ops;
-		if (ops->lingers && ops->lingers(w->half[i], since))
-			return true;
-	}
-	return false;
-}
-
 static bool has_ended(const struct maple_joined *joined)
 {
 	struct pollfd pfd = { .fd = joined->pidfd, .events = POLLIN };
@@ -85,7 +73,8 @@ static bool over(struct watch *w, double at)
 		return false;
 	if (!w->ended)
 		w->ended = at;
-	return !maple_launch_left(w->launch) || !lingers(w, at - w->ended);
+	return !maple_launch_left(w->launch) ||
+	       !maple_halves_linger(&w->halves, at - w->ended);
 }
 
 /* Short sleeps at first, when the agent has questions; longer ones later. */
@@ -100,9 +89,9 @@ static int nap(double elapsed)
 static bool leaves(struct watch *w, const struct maple_run_order *order,
 		   double at)
 {
-	const struct maple_backend_ops *ops = w->half[0]->ops;
+	struct maple_backend *b = w->halves.half[0];
 
-	if (!w->done && ops->done && ops->done(w->half[0]))
+	if (!w->done && b->ops->done && b->ops->done(b))
 		w->done = at;
 	return at - w->began > order->timeout ||
 	       (w->done && at - w->done > AFTERMATH);
@@ -119,15 +108,13 @@ static bool exceeds(struct watch *w, const struct maple_run_order *order,
 		    double at, enum maple_end *end)
 {
 	double elapsed = at - w->began;
-	unsigned int i;
 
 	if (order->timeout <= 0 || elapsed <= order->timeout)
 		return false;
 	*end = MAPLE_END_HANG;
-	if (!w->half[0])
+	if (!w->halves.half[0])
 		return true;
-	for (i = 0; i < 2 && w->half[i]; i++)
-		w->half[i]->ops->release(w->half[i]);
+	maple_halves_release(&w->halves);
 	w->released = true;
 	if (w->heard && at - w->heard < order->timeout) {
 		*end = MAPLE_END_SLOW;
@@ -145,44 +132,16 @@ static void hear(void *ctx, const struct maple_event *event)
 		w->sink->event(w->sink->ctx, event);
 }
 
-/* Before the stacks: to look at those wakes the threads for a moment. */
-static void collect_waits(struct maple_run *run, pid_t pid)
-{
-	pid_t tids[MAPLE_THREADS];
-	int i, n = maple_process_threads(pid, tids, MAPLE_THREADS);
-	uint64_t futex;
-
-	run->waits = calloc(n + 1, sizeof(*run->waits));
-	for (i = 0; run->waits && i < n; i++)
-		if (maple_process_wait(pid, tids[i], &futex) ==
-		    MAPLE_WAIT_FOREVER)
-			run->waits[run->nwaits++] =
-				(struct maple_run_wait){ tids[i], futex };
-}
-
-static uint64_t find_return(void *ctx, uint64_t slot)
-{
-	const struct maple_backend_ops *ops;
-	struct watch *w = ctx;
-	uint64_t found = 0;
-	unsigned int i;
-
-	for (i = 0; i < 2 && w->half[i] && !found; i++) {
-		ops = w->half[i]->ops;
-		if (ops->return_of)
-			found = ops->return_of(w->half[i], slot);
-	}
-	return found;
-}
-
 static void collect_stacks(struct watch *w, struct maple_run *run,
 			   const struct maple_run_order *order, pid_t pid)
 {
-	const struct maple_stack_returns returns = { w, find_return };
+	const struct maple_stack_returns returns =
+		maple_halves_returns(&w->halves);
 
 	if (!pid || !order->stacks || run->stacks)
 		return;
-	collect_waits(run, pid);
+	/* First: to look at the stacks wakes the threads for a moment. */
+	maple_run_waits(run, pid);
 	maple_run_stacks(run, order, pid, &returns);
 }
 
@@ -207,17 +166,11 @@ static int attach(struct watch *w, struct maple_error *err)
 {
 	pid_t pid = w->joined ? w->joined->pid
 			      : maple_launch_stopped(w->launch);
-	const struct maple_backend_ops *ops;
-	unsigned int i;
-	int e = 0;
+	int e;
 
 	if (!pid)
 		return 0;
-	for (i = 0; i < 2 && w->half[i] && !e; i++) {
-		ops = w->half[i]->ops;
-		if (ops->attach)
-			e = ops->attach(w->half[i], pid, err);
-	}
+	e = maple_halves_attach(&w->halves, pid, err);
 	w->attached = true;
 	/* What all this took is not the program's. */
 	w->began = w->looked = maple_clock_now();
@@ -230,7 +183,8 @@ static int attach(struct watch *w, struct maple_error *err)
 static void look_at_crash(struct watch *w, const struct maple_run_order *order,
 			  struct maple_run *run)
 {
-	const struct maple_stack_returns returns = { w, find_return };
+	const struct maple_stack_returns returns =
+		maple_halves_returns(&w->halves);
 	struct maple_crash crash;
 
 	if (!w->stops || w->joined || !maple_launch_crashed(w->launch, &crash))
@@ -243,27 +197,22 @@ static void look_at_crash(struct watch *w, const struct maple_run_order *order,
 	maple_launch_let_die(w->launch);
 }
 
-/* The pid to watch is the first half's; 0 while there is none. */
 static pid_t serve(struct watch *w, const struct maple_run_order *order,
-		   const struct maple_run_sink *sink, struct maple_run *run,
-		   struct maple_run *beside)
+		   const struct maple_run_sink *sink, struct maple_run *run)
 {
-	bool outside = order->kind == MAPLE_RUN_PROFILE &&
-		       w->half[0]->ops->attach;
-	const struct maple_run_sink silent = { 0 };
 	const struct maple_run_sink heard = { .ctx = w, .event = hear };
-	pid_t pid;
+	struct maple_backend *b = w->halves.half[0];
+	bool outside = order->kind == MAPLE_RUN_PROFILE && b && b->ops->attach;
 
+	if (!b)
+		return w->program;
 	w->sink = sink;
-	pid = w->half[0]->ops->serve(w->half[0], outside ? &heard : sink, run);
-	if (w->half[1])
-		w->half[1]->ops->serve(w->half[1], &silent, beside);
-	return pid;
+	return maple_halves_serve(&w->halves, outside ? &heard : sink, run);
 }
 
 static int watch_over(struct watch *w, const struct maple_run_order *order,
 		      const struct maple_run_sink *sink, struct maple_run *run,
-		      struct maple_run *beside, struct maple_error *err)
+		      struct maple_error *err)
 {
 	struct pollfd pfd = { .fd = w->joined ? w->joined->pidfd
 					      : w->launch->news,
@@ -278,8 +227,7 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 		if (e)
 			return e;
 		at = w->served = maple_clock_now();
-		pid = w->half[0] ? serve(w, order, sink, run, beside)
-				 : w->program;
+		pid = serve(w, order, sink, run);
 		look_at_crash(w, order, run);
 		if (w->joined) {
 			if (leaves(w, order, at)) {
@@ -311,9 +259,10 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 static struct maple_launch *branch_off(struct watch *w,
 				       const struct maple_launch_order *order)
 {
-	struct maple_backend *b = w->half[0];
+	struct maple_backend *b = w->halves.half[0];
 
-	return b->ops->fork && !w->half[1] ? b->ops->fork(b, order) : NULL;
+	return b->ops->fork && !w->halves.half[1] ? b->ops->fork(b, order)
+						  : NULL;
 }
 
 /* Nothing of the run is left after that. */
@@ -328,7 +277,7 @@ static void end(struct watch *w)
 static int start(struct watch *w, const struct maple_backend *b, char **envp,
 		 const struct maple_run_order *order, struct maple_error *err)
 {
-	bool native = !w->half[0], kept = false;
+	bool native = !w->halves.half[0], kept = false;
 	struct maple_launch_order start = {
 		.path = b->options.program,
 		.argv = b->options.argv,
@@ -349,9 +298,9 @@ static int start(struct watch *w, const struct maple_backend *b, char **envp,
 	unsigned int i;
 	int e;
 
-	for (i = 0; i < 2 && w->half[i]; i++) {
-		w->stops |= w->half[i]->ops->attach != NULL;
-		kept |= w->half[i]->ops->keeps_crashed;
+	for (i = 0; i < 2 && w->halves.half[i]; i++) {
+		w->stops |= w->halves.half[i]->ops->attach != NULL;
+		kept |= w->halves.half[i]->ops->keeps_crashed;
 	}
 	w->joined = b->options.joined;
 	if (w->joined) {
@@ -400,40 +349,17 @@ static void conclude(struct watch *w, struct maple_run *run)
 		(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1e-6;
 }
 
-/* Both halves say what they saw; the run counts if both delivered. */
+/* What came of it, and whether it counts. */
 static void finish(struct watch *w, const struct maple_run_sink *sink,
-		   struct maple_run *run, struct maple_run *beside)
+		   struct maple_run *run)
 {
-	const struct maple_run_sink silent = { 0 };
-	struct maple_backend *b = w->half[0];
+	struct maple_backend *b = w->halves.half[0];
 
 	if (!b) {
 		run->delivered = true;
 		return;
 	}
-	b->ops->finish(b, sink, run);
-	b->order = NULL;
-	if (w->half[1]) {
-		w->half[1]->ops->finish(w->half[1], &silent, beside);
-		w->half[1]->order = NULL;
-		if (!run->signo) {
-			run->signo = beside->signo;
-			run->failed_tid = beside->failed_tid;
-			run->fault = beside->fault;
-			run->pc = beside->pc;
-		}
-		if (!run->stacks) {
-			run->stacks = beside->stacks;
-			run->nstacks = beside->nstacks;
-			beside->stacks = NULL;
-			beside->nstacks = 0;
-		}
-		run->spins += beside->spins;
-		if (run->delivered && !beside->delivered)
-			memcpy(run->why_not, beside->why_not,
-			       sizeof(run->why_not));
-		run->delivered &= beside->delivered;
-	}
+	maple_halves_finish(&w->halves, sink, run);
 	if (run->end == MAPLE_END_SLOW) {
 		run->delivered = false;
 		snprintf(run->why_not, sizeof(run->why_not),
@@ -456,37 +382,6 @@ static void finish(struct watch *w, const struct maple_run_sink *sink,
 			 b->options.argv[0]);
 }
 
-static int prepare(struct watch *w, const struct maple_run_order *order,
-		   struct maple_run_order *schedule, char ***envp,
-		   struct maple_error *err)
-{
-	const struct maple_run_sink silent = { 0 };
-	struct maple_run unused = { 0 };
-	char **more = NULL;
-	int e;
-
-	if (!w->half[0])
-		return 0;
-	e = w->half[0]->ops->prepare(w->half[0], order, envp, err);
-	if (e || !w->half[1])
-		goto out;
-	*schedule = *order;
-	schedule->kind = MAPLE_RUN_SCHEDULE;
-	e = w->half[1]->ops->prepare(w->half[1], schedule, &more, err);
-	if (e)
-		w->half[0]->ops->finish(w->half[0], &silent, &unused);
-	maple_run_deinit(&unused);
-	w->half[1]->order = schedule;
-	/* One environment: at most one of them is at work inside. */
-	if (more) {
-		free(*envp);
-		*envp = more;
-	}
-out:
-	w->half[0]->order = order;
-	return e;
-}
-
 /*
  * maple_backend_run - carries out @order on the backend's program
  * @beside: sets the priorities of a profile run that @b only observes; or
@@ -502,53 +397,24 @@ int maple_backend_run(struct maple_backend *b, struct maple_backend *beside,
 		      struct maple_error *err)
 {
 	bool native = order->kind == MAPLE_RUN_NATIVE;
-	struct watch w = { .half = { native ? NULL : b,
-				     native ? NULL : beside } };
-	struct maple_run_order schedule;
-	struct maple_run other = { 0 };
+	struct watch w = { .halves.half = { native ? NULL : b,
+					    native ? NULL : beside } };
 	char **envp = NULL;
 	int e;
 
 	assert(!beside || (beside != b && order->kind == MAPLE_RUN_PROFILE));
 	memset(run, 0, sizeof(*run));
-	e = prepare(&w, order, &schedule, &envp, err);
+	e = maple_halves_prepare(&w.halves, order, &envp, err);
 	if (!e) {
 		e = start(&w, b, envp, order, err);
 		if (!e) {
-			e = watch_over(&w, order, sink, run, &other, err);
+			e = watch_over(&w, order, sink, run, err);
 			conclude(&w, run);
 		}
-		finish(&w, sink, run, &other);
+		finish(&w, sink, run);
 	}
-	maple_run_deinit(&other);
 	free(envp);
 	return e;
-}
-
-/*
- * maple_run_stacks - the stacks of @pid's threads, if the order asks for them
- * and there are none yet
- */
-void maple_run_stacks(struct maple_run *run, const struct maple_run_order *order,
-		      pid_t pid, const struct maple_stack_returns *returns)
-{
-	struct maple_error err;
-
-	if (!order->stacks || run->stacks)
-		return;
-	run->no_stacks[0] = '\0';
-	if (maple_stack_collect(pid, returns, &run->stacks, &run->nstacks, &err))
-		snprintf(run->no_stacks, sizeof(run->no_stacks), "%s", err.text);
-}
-
-/* maple_run_deinit - frees what a run owns */
-void maple_run_deinit(struct maple_run *run)
-{
-	maple_stack_destroy(run->stacks, run->nstacks);
-	free(run->threads);
-	free(run->waits);
-	free(run->images);
-	memset(run, 0, sizeof(*run));
 }
 
 /* maple_backend_destroy - frees the backend */

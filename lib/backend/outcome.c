@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* What came of a run: what is kept of its threads, and whose memory it is. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "backend.h"
+#include "process.h"
+#include "stack.h"
+
+/* maple_run_waits - which of @pid's threads sleep without a timeout, and where */
+void maple_run_waits(struct maple_run *run, pid_t pid)
+{
+	pid_t tids[MAPLE_THREADS];
+	int i, n = maple_process_threads(pid, tids, MAPLE_THREADS);
+	uint64_t futex;
+
+	run->waits = calloc(n + 1, sizeof(*run->waits));
+	for (i = 0; run->waits && i < n; i++)
+		if (maple_process_wait(pid, tids[i], &futex) ==
+		    MAPLE_WAIT_FOREVER)
+			run->waits[run->nwaits++] =
+				(struct maple_run_wait){ tids[i], futex };
+}
+
+/*
+ * maple_run_stacks - the stacks of @pid's threads, if the order asks for them
+ * and there are none yet
+ */
+void maple_run_stacks(struct maple_run *run, const struct maple_run_order *order,
+		      pid_t pid, const struct maple_stack_returns *returns)
+{
+	struct maple_error err;
+
+	if (!order->stacks || run->stacks)
+		return;
+	run->no_stacks[0] = '\0';
+	if (maple_stack_collect(pid, returns, &run->stacks, &run->nstacks, &err))
+		snprintf(run->no_stacks, sizeof(run->no_stacks), "%s", err.text);
+}
+
+/* maple_run_deinit - frees what a run owns */
+void maple_run_deinit(struct maple_run *run)
+{
+	maple_stack_destroy(run->stacks, run->nstacks);
+	free(run->threads);
+	free(run->waits);
+	free(run->images);
+	memset(run, 0, sizeof(*run));
+}
