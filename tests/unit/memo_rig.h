@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * A rig for the memo's unit tests: each has a database of its own, in which a
+ * campaign has begun; at its end it is looked whether it is whole.
+ */
+#ifndef MEMO_RIG_H
+#define MEMO_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <maple/memo.h>
+
+#define OK(call)                                                      \
+	do {                                                          \
+		struct maple_error err = { "" };                      \
+		int ret_ = (call);                                    \
+		if (ret_)                                             \
+			fail_msg("%s: %d %s", #call, ret_, err.text); \
+	} while (0)
+
+struct fixture {
+	char dir[32], path[64];
+	struct maple_memo *memo;
+	int64_t campaign, program;
+};
+
+static inline int64_t begin_campaign(struct maple_memo *memo, const char *input)
+{
+	static char *const argv[] = { "prog", "-x", "\xff", NULL };
+	struct maple_memo_campaign c = { argv,	   "/tmp",     input, NULL,
+					 "ranked", UINT64_MAX, "0.1" };
+	int64_t id;
+
+	OK(maple_memo_campaign_begin(memo, &c, &id, &err));
+	assert_true(id > 0);
+	return id;
+}
+
+static inline int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	strcpy(f->dir, "/tmp/test_memo.XXXXXX");
+	assert_non_null(mkdtemp(f->dir));
+	snprintf(f->path, sizeof(f->path), "%s/memo ?#.db", f->dir);
+	OK(maple_memo_open(f->path, 0, &f->memo, &err));
+	f->campaign = begin_campaign(f->memo, NULL);
+	OK(maple_memo_program(f->memo, f->campaign, "aa", "/bin/p", &f->program,
+			      &err));
+	*state = f;
+	return 0;
+}
+
+static inline int teardown(void **state)
+{
+	struct fixture *f = *state;
+	char command[128];
+
+	if (f->memo)
+		OK(maple_memo_check(f->memo, &err));
+	maple_memo_close(f->memo);
+	snprintf(command, sizeof(command), "rm -rf '%s'", f->dir);
+	assert_int_equal(system(command), 0);
+	free(f);
+	return 0;
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+#endif

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* The memo's file: bad ones, old ones, shared ones, and disks that fail. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <sqlite3.h>
+#include <xxhash.h>
+#include "memo/sql.h"
+#include "memo_rig.h"
+
+#define FIRST_SCHEMA 0xadcf05506e779397ull
+
+static void spoil(const char *path, off_t at, const char *bytes, size_t n)
+{
+	int fd = open(path, O_WRONLY | O_CREAT, 0600);
+
+	assert_int_equal(pwrite(fd, bytes, n, at), n);
+	close(fd);
+}
+
+static char *slurp(const char *path, size_t *size)
+{
+	char *data = malloc(1 << 20);
+	FILE *in = fopen(path, "r");
+
+	*size = fread(data, 1, 1 << 20, in);
+	fclose(in);
+	return data;
+}
+
+/* Opening @path fails with @errnum, names it, and leaves it untouched. */
+static void refused(const char *path, int errnum, const char *word)
+{
+	struct maple_error err = { "" };
+	struct maple_memo *memo;
+	size_t before, after;
+	char *old = slurp(path, &before), *new;
+
+	for (unsigned int flags = 0; flags <= MAPLE_MEMO_READONLY; flags++) {
+		assert_int_equal(maple_memo_open(path, flags, &memo, &err),
+				 -errnum);
+		assert_non_null(strstr(err.text, path));
+		assert_non_null(strstr(err.text, word));
+		assert_non_null(strstr(err.text, "--db FILE"));
+	}
+	new = slurp(path, &after);
+	assert_int_equal(before, after);
+	assert_memory_equal(old, new, before);
+	free(old);
+	free(new);
+}
+
+static void bad_files_are_refused_and_kept(void **state)
+{
+	struct fixture *f = *state;
+	char path[64], noise[4096];
+	sqlite3 *db;
+
+	snprintf(path, sizeof(path), "%s/text", f->dir);
+	spoil(path, 0, "hello, this is no database", 26);
+	refused(path, EBADMSG, "no memo database");
+
+	snprintf(path, sizeof(path), "%s/other.db", f->dir);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	sqlite3_exec(db, "CREATE TABLE mine(a)", NULL, NULL, NULL);
+	sqlite3_close(db);
+	refused(path, EBADMSG, "no memo database");
+
+	maple_memo_close(f->memo);
+	f->memo = NULL;
+	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+	sqlite3_exec(db, "PRAGMA user_version = 99", NULL, NULL, NULL);
+	sqlite3_close(db);
+	refused(f->path, ENOTSUP, "newer");
+	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+	sqlite3_exec(db, "PRAGMA user_version = 4", NULL, NULL, NULL);
+	sqlite3_close(db);
+	OK(maple_memo_open(f->path, 0, &f->memo, &err));
+	maple_memo_close(f->memo);
+	f->memo = NULL;
+
+	/* Page 2 is the root of a table. */
+	memset(noise, 0xa5, sizeof(noise));
+	spoil(f->path, 4096, noise, sizeof(noise));
+	assert_int_equal(maple_memo_open(f->path, 0, &f->memo, NULL), -EBADMSG);
+	f->memo = NULL;
+}
+
+/* A database as the first version made it, with something in it. */
+static void make_first_version(const char *path)
+{
+	static const char rows[] =
+		"INSERT INTO images VALUES(1, 'aa', '/bin/p');"
+		"INSERT INTO sites VALUES(1, 1, 16, 0, 'f', 'p.c', 3, NULL),"
+		" (2, 1, 32, 0, 'g', 'p.c', 9, NULL);"
+		"INSERT INTO iroots VALUES(1, 1, 'RW', 1, 2, 0, 0);"
+		"INSERT INTO programs VALUES(1, 'aa', '', '/bin/p');"
+		"INSERT INTO memo VALUES(1, 1, 1, 0, 1, 2, 3);"
+		"INSERT INTO campaigns VALUES(1, 1, '[]', '', NULL, NULL,"
+		" 'ranked', 7, '0.1', 100, 200, 'clean'),"
+		" (2, 1, '[]', '', NULL, NULL, 'ranked', 7, '0.1', 100, 200,"
+		" 'clean');"
+		"INSERT INTO runs(id, campaign, kind, seed, attempt, flip,"
+		" began) VALUES(1, 1, 'profile', 1, 0, 0, 100);"
+		"PRAGMA application_id = 0x6d61706c; PRAGMA user_version = 1";
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_exec(db, maple_sql_migrations[0], NULL, NULL, NULL),
+		SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, rows, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static int64_t number(const char *path, const char *sql)
+{
+	sqlite3_stmt *s;
+	sqlite3 *db;
+	int64_t n;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+	n = sqlite3_column_int64(s, 0);
+	sqlite3_finalize(s);
+	sqlite3_close(db);
+	return n;
+}
+
+/* What was released must stay as it was, to the letter. */
+static void the_first_schema_never_changes(void **state)
+{
+	assert_int_equal(XXH3_64bits(maple_sql_migrations[0],
+				     strlen(maple_sql_migrations[0])),
+			 FIRST_SCHEMA);
+}
+
+static void the_first_version_is_brought_up_to_date(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo_iroot_key key = {
+		.idiom = 1,
+		.e = { { "aa", "/bin/p", 16, false, 'R', .fingerprint = "x" },
+		       { "aa", "/bin/p", 32, false, 'W', .fingerprint = "y" } },
+	};
+	struct maple_memo_state s;
+	struct maple_memo *memo;
+	int64_t row;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/old.db", f->dir);
+	make_first_version(path);
+	assert_int_equal(maple_memo_open(path, MAPLE_MEMO_READONLY, &memo, NULL),
+			 -ENOTSUP);
+	OK(maple_memo_open(path, 0, &memo, &err));
+	OK(maple_memo_check(memo, &err));
+	OK(maple_memo_iroot(memo, &key, &row, &err));
+	assert_int_equal(row, 1);
+	OK(maple_memo_state(memo, 1, row, &s, &err));
+	assert_true(s.predicted && s.exposed);
+	assert_int_equal(s.failed, 2);
+	assert_int_equal(s.attempts, 3);
+	maple_memo_close(memo);
+	assert_int_equal(number(path, "PRAGMA user_version"), 4);
+	assert_int_equal(number(path, "SELECT count(DISTINCT uid) FROM"
+				      " campaigns"),
+			 2);
+	/* Noted when the sites come up again. */
+	assert_int_equal(number(path, "SELECT count(*) FROM sites WHERE"
+				      " fingerprint IN ('x', 'y')"),
+			 2);
+}
+
+/* What cannot be migrated as a whole stays as it is. */
+static void a_failed_migration_leaves_no_trace(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo *memo;
+	char path[64];
+	sqlite3 *db;
+
+	snprintf(path, sizeof(path), "%s/old.db", f->dir);
+	make_first_version(path);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "CREATE TABLE runs_iroot(a)", NULL,
+				      NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_close(db);
+	assert_int_equal(maple_memo_open(path, 0, &memo, NULL), -EIO);
+	assert_int_equal(number(path, "PRAGMA user_version"), 1);
+	assert_int_equal(number(path, "SELECT count(*) FROM"
+				      " pragma_table_info('campaigns')"
+				      " WHERE name = 'uid'"),
+			 0);
+	assert_int_equal(number(path, "SELECT count(*) FROM memo"), 1);
+}
+
+static void a_missing_file_is_made_only_for_writing(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo *memo;
+	struct maple_error err;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/new.db", f->dir);
+	assert_int_equal(maple_memo_open(path, MAPLE_MEMO_READONLY, &memo, &err),
+			 -ENOENT);
+	assert_int_equal(access(path, F_OK), -1);
+	snprintf(path, sizeof(path), "%s/no/such.db", f->dir);
+	assert_int_equal(maple_memo_open(path, 0, &memo, &err), -ENOENT);
+}
+
+static void two_processes_share_it(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo *second, *reader;
+	int64_t campaign;
+
+	OK(maple_memo_open(f->path, 0, &second, &err));
+	OK(maple_memo_open(f->path, MAPLE_MEMO_READONLY, &reader, &err));
+	campaign = begin_campaign(second, NULL);
+	assert_int_not_equal(campaign, f->campaign);
+	assert_int_equal(maple_memo_campaign_end(reader, campaign, "x", NULL),
+			 -EROFS);
+	OK(maple_memo_campaign_end(f->memo, campaign, "clean", &err));
+	maple_memo_close(second);
+	maple_memo_close(reader);
+}
+
+/* Mounts a tmpfs of @size at @dir; only root can, so only root tests it. */
+static void mount_small(const char *dir, const char *size)
+{
+	char options[32];
+
+	if (geteuid())
+		skip();
+	snprintf(options, sizeof(options), "size=%s", size);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	assert_int_equal(mount("tmpfs", dir, "tmpfs", 0, options), 0);
+}
+
+static void a_full_disk_loses_nothing_that_was_written(void **state)
+{
+	struct fixture *f = *state;
+	struct fixture small = { "" };
+	struct maple_error err = { "" };
+	struct maple_coverage c;
+	char dir[64], path[80];
+	unsigned int kept = 0;
+	int ret = 0;
+
+	snprintf(dir, sizeof(dir), "%s/small", f->dir);
+	snprintf(path, sizeof(path), "%s/memo.db", dir);
+	mount_small(dir, "256k");
+	OK(maple_memo_open(path, 0, &small.memo, &err));
+	small.campaign = begin_campaign(small.memo, NULL);
+	OK(maple_memo_program(small.memo, small.campaign, "aa", "/bin/p",
+			      &small.program, &err));
+	for (unsigned int i = 0; i < 100000 && !ret; i++) {
+		struct maple_memo_iroot_key key = {
+			.idiom = 1,
+			.e = { { "aa", NULL, i, false, 'R' },
+			       { "aa", NULL, i + 1, false, 'W' } },
+		};
+		int64_t row;
+
+		ret = maple_memo_iroot(small.memo, &key, &row, &err);
+		if (!ret)
+			ret = maple_memo_mark(small.memo, small.program, row,
+					      MAPLE_MEMO_EXPOSED, &err);
+		kept += !ret;
+	}
+	assert_int_equal(ret, -ENOSPC);
+	assert_non_null(strstr(err.text, "disk is full"));
+	assert_true(kept > 0);
+	maple_memo_close(small.memo);
+	OK(maple_memo_open(path, MAPLE_MEMO_READONLY, &small.memo, &err));
+	OK(maple_memo_check(small.memo, &err));
+	OK(maple_memo_coverage(small.memo, small.program, &c, &err));
+	assert_int_equal(c.exposed[1], kept);
+	maple_memo_close(small.memo);
+	assert_int_equal(umount(dir), 0);
+}
+
+static void a_disk_too_small_to_begin_is_said(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_error err = { "" };
+	struct maple_memo *memo;
+	char dir[64], path[80];
+
+	snprintf(dir, sizeof(dir), "%s/small", f->dir);
+	snprintf(path, sizeof(path), "%s/memo.db", dir);
+	mount_small(dir, "16k");
+	assert_int_equal(maple_memo_open(path, 0, &memo, &err), -ENOSPC);
+	assert_non_null(strstr(err.text, path));
+	assert_int_equal(umount(dir), 0);
+}
+
+static void a_read_only_disk_can_be_read(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_error err = { "" };
+	struct maple_memo *memo;
+	struct maple_finding **all;
+	char dir[64], path[80];
+	size_t n;
+
+	snprintf(dir, sizeof(dir), "%s/small", f->dir);
+	snprintf(path, sizeof(path), "%s/me?mo%%.db", dir);
+	mount_small(dir, "1m");
+	OK(maple_memo_open(path, 0, &memo, &err));
+	maple_memo_close(memo);
+	assert_int_equal(mount(NULL, dir, NULL, MS_REMOUNT | MS_RDONLY, NULL),
+			 0);
+	assert_int_equal(maple_memo_open(path, 0, &memo, &err), -EROFS);
+	assert_non_null(strstr(err.text, "cannot be written"));
+	OK(maple_memo_open(path, MAPLE_MEMO_READONLY, &memo, &err));
+	OK(maple_memo_findings(memo, 0, &all, &n, &err));
+	maple_memo_close(memo);
+	assert_int_equal(umount(dir), 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(bad_files_are_refused_and_kept),
+		TEST(the_first_schema_never_changes),
+		TEST(the_first_version_is_brought_up_to_date),
+		TEST(a_failed_migration_leaves_no_trace),
+		TEST(a_missing_file_is_made_only_for_writing),
+		TEST(two_processes_share_it),
+		TEST(a_full_disk_loses_nothing_that_was_written),
+		TEST(a_disk_too_small_to_begin_is_said),
+		TEST(a_read_only_disk_can_be_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
