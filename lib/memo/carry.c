@@ -71,6 +71,15 @@ static int list_prints(struct maple_memo *memo, struct maple_memo_old *old,
 	return ret;
 }
 
+/* maple_memo_old_deinit - see maple/memo.h */
+void maple_memo_old_deinit(struct maple_memo_old *old)
+{
+	for (size_t i = 0; i < old->n; i++)
+		free(old->prints[i].fingerprint);
+	free(old->prints);
+	memset(old, 0, sizeof(*old));
+}
+
 /* maple_store_older - see maple/memo.h */
 int maple_store_older(struct maple_memo *memo, const char *build_id,
 		      const char *path, struct maple_memo_old *old,

@@ -224,14 +224,6 @@ int maple_memo_merge(struct maple_memo *memo, const char *path,
 
 /* ---- older builds ---- */
 
-void maple_memo_old_deinit(struct maple_memo_old *old)
-{
-	for (size_t i = 0; i < old->n; i++)
-		free(old->prints[i].fingerprint);
-	free(old->prints);
-	memset(old, 0, sizeof(*old));
-}
-
 /* What was found, with copies of what find() gives only for a moment. */
 struct findings {
 	size_t n;
