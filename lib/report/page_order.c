@@ -28,13 +28,13 @@ static void print_threads(FILE *out, const struct maple_finding *f)
 		if (!thread)
 			continue;
 		fprintf(out,
-			"<div class=\"thread\" style=\"grid-area:1/%u\">thread ",
+			"<div class=\"thread\" style=\"grid-area:1/%d\">thread ",
 			role ? 3 : 1);
 		maple_xml_text(out, thread);
 		fprintf(out, "%s</div>",
 			strcmp(thread, "0") ? "" : " <small>main</small>");
 		fprintf(out,
-			"<div class=\"lane\" style=\"grid-area:2/%u/span %u\">"
+			"<div class=\"lane\" style=\"grid-area:2/%d/span %u\">"
 			"</div>\n",
 			role ? 3 : 1, f->nmoments);
 	}
@@ -49,7 +49,7 @@ static void print_step(FILE *out, const struct maple_report *report,
 	char where[512];
 
 	maple_page_where(report, &m->place, where, sizeof(where));
-	fprintf(out, "<div class=\"step %s\" style=\"grid-area:%u/%u\"",
+	fprintf(out, "<div class=\"step %s\" style=\"grid-area:%u/%d\"",
 		!strcmp(access, "waits for") ? "wait"
 		: m->kind == 'R'	     ? "R"
 		: m->kind == 'W'	     ? "W"
