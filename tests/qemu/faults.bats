@@ -114,6 +114,33 @@ echo "$2 killed"'
 	status_is 0
 }
 
+# gdb stops the target in its session, looks at it and lets go: it is as the
+# session would have it, and afterwards as it was.
+@test "gdb looks at a target in its session" {
+	guest -t 500 -- bash -c 'cd "$BUILD/tests/qemu"
+		./session -s older -d 400000 -q 400000 -- ./spinner forever &
+		until read -r line </sys/kernel/debug/maple/sessions; do :; done
+		pid=$(pidof spinner)
+		timeout 300 gdb -nx -batch -p $pid -ex "print argc" \
+			-ex "thread apply all bt" </dev/null >/tmp/said 2>&1
+		grep -o "^.1 = 2" /tmp/said &&
+			grep -o "^#0 .* main " /tmp/said | grep -o main ||
+			cat /tmp/said
+		chrt -p $pid | grep -o SCHED_FIFO
+		kill -KILL $!
+		until chrt -p $pid | grep -o SCHED_OTHER; do sleep 0.1; done
+		grep -E "^(State|TracerPid)" /proc/$pid/status
+		kill $pid'
+	status_is 0
+	echo "$output"
+	[ "$output" = "\$1 = 2
+main
+SCHED_FIFO
+SCHED_OTHER
+State:	R (running)
+TracerPid:	0" ] || fail "not so"
+}
+
 @test "probes where none can be, and files that change under them" {
 	guest -t 200 -- sh -c 'mkdir /tmp/copies && cd "$BUILD/tests/qemu" &&
 		exec ./misplaced /tmp/copies "$1" ./victim' - "$SEED"

@@ -13,10 +13,12 @@
  *     -q MS         end the session after so long; the target must then be as
  *                   it was natively, and is killed
  *     -x MS         run it in a process that is killed within so long; the same
- *     -r MS         ... when it has run on for so long, without an end of its
- * own -o STATE      the session must end in that state -w            a
- * watchpoint must tell of a write, and end an attempt -v            print the
- * log Labels are followed by next_A: r and w are accesses to (%rdi), 8 bytes.
+ *     -r MS         ... when it has run on for so long, without an end of its own
+ *     -o STATE      the session must end in that state
+ *     -w            a watchpoint must tell of a write, and end an attempt
+ *     -v            print the log
+ *
+ * Labels are followed by next_A: r and w are accesses to (%rdi), 8 bytes.
  */
 #include <dirent.h>
 #include <elf.h>
