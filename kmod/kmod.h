@@ -251,6 +251,9 @@ struct maple_session {
 
 /* main.c */
 extern unsigned int maple_log_entries, maple_starve_ms, maple_spin_ms;
+
+/* work.c */
+int maple_work_init(void);
 int maple_work_add(struct maple_thread *t, struct task_struct *task,
 		   struct callback_head *work, task_work_func_t fn,
 		   unsigned int bit);
