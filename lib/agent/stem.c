@@ -9,7 +9,9 @@
  *	      \-- run     a spare, with the files that came with the order
  *
  * To be forked and to have its memory copied takes longer than a short run
- * itself: a spare does it while the run before it lasts, on another CPU.
+ * itself: a spare does it while the run before it lasts, on another CPU. Then
+ * it moves to the run's, gets it as soon as that run leaves it, and looks for
+ * its order: an idle CPU takes as long to wake up as to judge a run.
  *
  * A run is to be what an executed process is, and not a child of the program:
  * it is cloned past libc, a child of the guard like the stem itself, and no
@@ -33,6 +35,7 @@
 
 #define SIGS	8    /* bytes of the kernel's signal set */
 #define LOOK_MS 1000 /* how soon the death of a spare is seen */
+#define LOOKS	1500 /* of a spare for its order, before it sleeps: 0.4 ms */
 #define FORKING (-1)
 #define THREADS 8 /* of a short run */
 
@@ -197,8 +200,11 @@ static void answer(int32_t value)
 	raw6(SYS_sendto, MAPLE_STEM_FD, &a, sizeof(a), MSG_NOSIGNAL, 0, 0);
 }
 
-/* The next order; ends with whoever gives them. */
-static void take_order(struct maple_stem_order *order, int fds[3])
+/*
+ * The next order; ends with whoever gives them. It is looked for so many times
+ * before we sleep.
+ */
+static void take_order(struct maple_stem_order *order, int fds[3], int looks)
 {
 	union {
 		struct cmsghdr head;
@@ -213,8 +219,10 @@ static void take_order(struct maple_stem_order *order, int fds[3])
 	long n;
 
 	do
-		n = raw3(SYS_recvmsg, MAPLE_STEM_FD, &msg, MSG_CMSG_CLOEXEC);
-	while (n == -4); /* EINTR: stopped and continued */
+		n = raw3(SYS_recvmsg, MAPLE_STEM_FD, &msg,
+			 MSG_CMSG_CLOEXEC | (looks ? MSG_DONTWAIT : 0));
+	/* EAGAIN; EINTR: stopped and continued */
+	while ((n == -11 && looks--) || n == -4);
 	if (n != sizeof(*order) ||
 	    control.head.cmsg_len != CMSG_LEN(3 * sizeof(int)))
 		raw1(SYS_exit_group, 0);
@@ -236,6 +244,17 @@ static void stay_off(int cpu)
 		mask[i] = cpus[i];
 	mask[cpu / 64] &= ~(1ull << cpu % 64);
 	/* EINVAL: there is none. */
+	raw3(SYS_sched_setaffinity, 0, sizeof(mask), mask);
+}
+
+/* The run begins where it stays. */
+static void go_to(int cpu)
+{
+	uint64_t mask[16] = { 0 };
+
+	if (cpu < 0 || cpu >= 1024)
+		return;
+	mask[cpu / 64] = 1ull << cpu % 64;
 	raw3(SYS_sched_setaffinity, 0, sizeof(mask), mask);
 }
 
@@ -266,6 +285,7 @@ static void become_spare(struct maple_shm *shm, int32_t *word, long guard)
 	/* The other stem is for profile runs only. */
 	if (word == &shm->spare[1])
 		maple_enforce_ahead();
+	go_to(shm->cpu);
 }
 
 /* In the run: everything as if it had been executed. */
@@ -302,7 +322,7 @@ static void refuse(int32_t *word, long why)
 	int fds[3];
 
 	__atomic_store_n(word, 0, __ATOMIC_RELEASE);
-	take_order(&order, fds);
+	take_order(&order, fds, 0);
 	for (int i = 0; i < 3; i++)
 		raw1(SYS_close, fds[i]);
 	answer(why);
@@ -343,7 +363,8 @@ void maple_stem_serve(struct maple_shm *shm)
 			wait_for_taker(word, pid);
 	}
 	become_spare(shm, word, guard);
-	take_order(&order, fds);
+	/* Behind the run before us, and awake when the next one is due. */
+	take_order(&order, fds, LOOKS);
 	forget_signals();
 	__atomic_store_n(word, 0, __ATOMIC_RELEASE);
 	raw_futex_wake((uint32_t *)word);

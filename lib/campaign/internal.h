@@ -84,7 +84,7 @@ struct maple_trial {
 
 	/* Of the log. */
 	struct maple_event *log;
-	uint32_t nlog;
+	uint32_t nlog, log_room;
 	struct maple_holding holding; /* where the events ended */
 };
 

@@ -3,6 +3,7 @@
  * A trial: one run with everything around it. Setup, the run itself with its
  * events going to the predictor or to the log, the judgement, the memo.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,10 @@
 /* What a run gets after its time limit, with native scheduling. */
 #define GRACE_LEAST 2.0 /* seconds */
 #define GRACE_TIMES 5.0 /* the baseline's duration */
+
+#define LOG_FIRST   1024 /* events; doubled up to MAPLE_LOG_MAX */
+
+static_assert(MAPLE_LOG_MAX % LOG_FIRST == 0, "all of it can be used");
 
 static int shell(struct maple_campaign *c, const char *option,
 		 const char *command)
@@ -30,6 +35,16 @@ static int shell(struct maple_campaign *c, const char *option,
 }
 
 /* ---- what the memo is told ---- */
+
+/* The transaction that maple_memo_begin() has opened; @e: what came of it. */
+static int close_memo(struct maple_campaign *c, int e)
+{
+	if (!e)
+		e = maple_memo_commit(c->memo, c->err);
+	if (e)
+		maple_memo_rollback(c->memo);
+	return e;
+}
 
 /*
  * As soon as the run has begun, and while it lasts: it needs not wait for
@@ -49,16 +64,17 @@ static int memo_begin(struct maple_campaign *c, struct maple_trial *trial,
 		.attempt = trial->plan.attempt,
 		.flip = trial->flip,
 	};
-	int e = trial->attempt ? maple_memo_mark(c->memo, c->memo_program,
-						 trial->candidate->row,
-						 MAPLE_MEMO_ATTEMPT, c->err)
-			       : 0;
+	int e = maple_memo_begin(c->memo, c->err);
 
+	if (!e && trial->attempt)
+		e = maple_memo_mark(c->memo, c->memo_program,
+				    trial->candidate->row, MAPLE_MEMO_ATTEMPT,
+				    c->err);
 	if (!e)
 		e = maple_memo_run_begin(c->memo, c->memo_campaign, &run, row,
 					 c->err);
 	free(plan);
-	return e;
+	return close_memo(c, e);
 }
 
 /* ---- while a run lasts, which is nobody's turn ---- */
@@ -69,6 +85,22 @@ struct under_way {
 	int64_t row; /* in the memo; 0: not told yet */
 	int error;   /* of the memo */
 };
+
+/* Most logs are short: to map, touch and unmap much takes as long as a run. */
+static bool grow_log(struct maple_trial *trial)
+{
+	uint32_t room = trial->log_room ? 2 * trial->log_room : LOG_FIRST;
+	struct maple_event *grown;
+
+	if (room > MAPLE_LOG_MAX)
+		return false;
+	grown = reallocarray(trial->log, room, sizeof(*grown));
+	if (!grown)
+		return false;
+	trial->log = grown;
+	trial->log_room = room;
+	return true;
+}
 
 static void on_event(void *ctx, const struct maple_event *event)
 {
@@ -86,11 +118,7 @@ static void on_event(void *ctx, const struct maple_event *event)
 			maple_predict_event(trial->predict, event);
 		return;
 	}
-	if (trial->nlog == MAPLE_LOG_MAX)
-		return;
-	if (!trial->log)
-		trial->log = malloc(MAPLE_LOG_MAX * sizeof(*trial->log));
-	if (trial->log)
+	if (trial->nlog < trial->log_room || grow_log(trial))
 		trial->log[trial->nlog++] = *event;
 }
 
@@ -138,6 +166,21 @@ static int memo_end(struct maple_campaign *c, struct maple_trial *trial,
 		e = maple_memo_sample(c->memo, row, &c->result->coverage,
 				      c->err);
 	return e;
+}
+
+/* What the run means and that it has ended, together. */
+static int settle(struct maple_campaign *c, struct maple_trial *trial,
+		  int64_t row)
+{
+	/* What a profile run teaches takes longer than others should wait. */
+	bool at_once = trial->kind == MAPLE_RUN_ENFORCE;
+	int e = at_once ? maple_memo_begin(c->memo, c->err) : 0;
+
+	if (!e && !trial->stopped && trial->settle)
+		e = trial->settle(c, trial, trial->settle_ctx);
+	if (!e)
+		e = memo_end(c, trial, row);
+	return at_once ? close_memo(c, e) : e;
 }
 
 static void count_run(struct maple_campaign *c, struct maple_trial *trial)
@@ -249,10 +292,7 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 			maple_stretch_judge(c, trial);
 		else if (!trial->stopped)
 			maple_judge(c, trial, &io);
-		if (!trial->stopped && trial->settle)
-			e = trial->settle(c, trial, trial->settle_ctx);
-		if (!e)
-			e = memo_end(c, trial, row);
+		e = settle(c, trial, row);
 	}
 	if (!c->attached)
 		maple_io_end(&c->io, &io);

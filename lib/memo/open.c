@@ -338,18 +338,17 @@ int maple_store_check(struct maple_memo *memo, struct maple_error *err)
 
 int maple_memo_begin(struct maple_memo *memo, struct maple_error *err)
 {
-	assert(!memo->host);
-	return maple_sql_run(memo, MAPLE_SQL_BEGIN, err, "");
+	return memo->host ? 0 : maple_sql_run(memo, MAPLE_SQL_BEGIN, err, "");
 }
 
 int maple_memo_commit(struct maple_memo *memo, struct maple_error *err)
 {
-	return maple_sql_run(memo, MAPLE_SQL_COMMIT, err, "");
+	return memo->host ? 0 : maple_sql_run(memo, MAPLE_SQL_COMMIT, err, "");
 }
 
 void maple_memo_rollback(struct maple_memo *memo)
 {
 	/* SQLite itself has rolled back after some errors: a full disk, say. */
-	if (!sqlite3_get_autocommit(memo->db))
+	if (!memo->host && !sqlite3_get_autocommit(memo->db))
 		maple_sql_run(memo, MAPLE_SQL_ROLLBACK, NULL, "");
 }

@@ -108,15 +108,6 @@ static bool has_spoken(const struct maple_launch_order *order, off_t in)
 	return out || err || read;
 }
 
-static void move(pid_t pid, int cpu)
-{
-	cpu_set_t cpus;
-
-	CPU_ZERO(&cpus);
-	CPU_SET(cpu, &cpus);
-	sched_setaffinity(pid, sizeof(cpus), &cpus);
-}
-
 /* Starts the program and has it stop before main(). */
 static bool grow(struct maple_agent_backend *a, struct maple_agent_stem *stem,
 		 const struct maple_launch_order *run)
@@ -128,6 +119,7 @@ static bool grow(struct maple_agent_backend *a, struct maple_agent_stem *stem,
 	};
 	off_t in = lseek(run->in, 0, SEEK_CUR);
 	struct maple_launch_order start = *run;
+	cpu_set_t own = { 0 };
 	int what;
 
 	start.stem = true;
@@ -150,19 +142,10 @@ static bool grow(struct maple_agent_backend *a, struct maple_agent_stem *stem,
 		never(a, "it reads or writes before main()");
 	} else if (a->base.options.cpu->alone) {
 		/* Anywhere else it waits for another target's end. */
-		move(stem->launch.stem, a->base.options.cpu->number);
+		CPU_SET(a->base.options.cpu->number, &own);
+		sched_setaffinity(stem->launch.stem, sizeof(own), &own);
 	}
 	return stem->up;
-}
-
-/* The run begins where it stays: to move it while it sleeps costs nothing. */
-static void place(struct maple_agent_backend *a, struct maple_agent_stem *stem)
-{
-	int32_t spare = __atomic_load_n(&a->shm->spare[stem - a->stem],
-					__ATOMIC_ACQUIRE);
-
-	if (spare > 0)
-		move(spare, a->base.options.cpu->number);
 }
 
 /* maple_agent_fork - as the operation fork says */
@@ -188,7 +171,6 @@ struct maple_launch *maple_agent_fork(struct maple_backend *b,
 	}
 	if (!stem->up)
 		return NULL;
-	place(a, stem);
 	e = maple_launch_fork(&stem->launch, start);
 	if (!e)
 		return &stem->launch;

@@ -55,9 +55,10 @@ int maple_memo_check(struct maple_memo *memo, struct maple_error *err);
 /*
  * maple_memo_begin, maple_memo_commit - one transaction around many calls
  *
- * Of a database that this process has open; mapled's is not to be held.
- * Thousands of marks take milliseconds this way. They do not nest. If a call
- * in between fails, maple_memo_rollback() leaves nothing of them.
+ * Of a database that this process has open; mapled's is not to be held: these
+ * do nothing there, and each call is kept at once. Thousands of marks take
+ * milliseconds this way. They do not nest. If a call in between fails,
+ * maple_memo_rollback() leaves nothing of them.
  */
 int maple_memo_begin(struct maple_memo *memo, struct maple_error *err);
 int maple_memo_commit(struct maple_memo *memo, struct maple_error *err);
