@@ -30,6 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "../agent/shm.h"
+#include "../clock.h"
 #include "backend.h"
 #include "guard.h"
 #include "process.h"
@@ -184,6 +185,7 @@ static void tell_child(const struct guard *g, pid_t pid, int status,
 					 .value = status,
 					 .pid = pid,
 					 .left = others_left(g),
+					 .at = maple_clock_now(),
 					 .usage = *usage };
 
 	tell_all(g->news, &news);
@@ -235,6 +237,7 @@ static bool guard_reap(struct guard *g)
 				tell_child(g, got, status, &end.usage);
 			continue;
 		}
+		end.at = maple_clock_now();
 		if (!linger)
 			reap_all();
 		end.value = status;

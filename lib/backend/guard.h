@@ -29,6 +29,7 @@ struct maple_news {
 	int value; /* errno, pid or wait status */
 	pid_t pid; /* CHILD */
 	bool left; /* CHILD: there are others */
+	double at; /* CHILD, ENDED: when we saw it; 0: not known */
 	union {
 		struct rusage usage;
 		struct maple_crash crash;

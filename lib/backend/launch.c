@@ -201,6 +201,7 @@ static void take_in(struct maple_launch *launch, const struct maple_news *news)
 		launch->ended = true;
 		launch->status = news->value;
 		launch->usage = news->usage;
+		launch->at = news->at;
 		break;
 	case MAPLE_NEWS_CLEARED:
 		launch->cleared = true;
@@ -216,6 +217,7 @@ static void take_in(struct maple_launch *launch, const struct maple_news *news)
 		launch->ended = true;
 		launch->status = news->value;
 		launch->usage = news->usage;
+		launch->at = news->at;
 	}
 }
 
@@ -379,6 +381,7 @@ int maple_launch_fork(struct maple_launch *launch,
 	look(launch);
 	launch->ended = launch->left = launch->cleared = false;
 	memset(&launch->usage, 0, sizeof(launch->usage));
+	launch->at = 0;
 	if (launch->gone || !send_order(launch, order) ||
 	    !maple_launch_answers(launch, ANSWER_WITHIN, &pid))
 		return -ECHILD;

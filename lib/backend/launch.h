@@ -48,6 +48,7 @@ struct maple_launch {
 	bool orphaned; /* the guard was killed: the tree has come to us */
 	int status;    /* as from waitpid, once ended */
 	struct rusage usage;
+	double at; /* when it did; 0: not known */
 
 	/* Of a stem; the rest is about the run that it was forked for. */
 	pid_t stem;

@@ -337,7 +337,10 @@ static void conclude(struct watch *w, struct maple_run *run)
 	const struct rusage *usage = &w->launch->usage;
 
 	run->seconds = maple_clock_now() - w->began;
-	run->ended = w->ended ? w->ended : w->began + run->seconds;
+	/* When we noticed is later, after whatever was left to be read. */
+	run->ended = w->launch->at > w->began ? w->launch->at
+		     : w->ended		      ? w->ended
+					      : w->began + run->seconds;
 	run->entered = w->attached ? w->began : 0;
 	run->released = w->released;
 	if (w->joined)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "backend/launch.h"
+#include "clock.h"
 
 static int start(struct maple_launch *l, const char *script)
 {
@@ -208,6 +209,20 @@ static void killed_maker_takes_it_down(void **state)
 	close(fds[1]);
 }
 
+/* When it ended is known, however late anybody asks. */
+static void the_end_has_a_time(void **state)
+{
+	double began = maple_clock_now(), looked;
+	struct maple_launch l;
+
+	assert_int_equal(start(&l, ":"), 0);
+	assert_true(gone(l.guard));
+	looked = maple_clock_now();
+	wait_end(&l);
+	assert_true(l.at > began && l.at <= looked);
+	maple_launch_finish(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +233,7 @@ int main(void)
 		cmocka_unit_test(finish_kills_what_ignores_signals),
 		cmocka_unit_test(killed_guard_takes_it_down),
 		cmocka_unit_test(killed_maker_takes_it_down),
+		cmocka_unit_test(the_end_has_a_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
