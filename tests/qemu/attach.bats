@@ -6,6 +6,10 @@
 
 load common.bash
 
+setup() {
+	needs_btf
+}
+
 # What the scripts in the guest share.
 lib='
 serve() {
