@@ -11,14 +11,6 @@
  *
  * A cancelled wait has the mutex again when its handlers run: the same end,
  * by a cleanup handler.
- *
- * A wait with a time may wake for nothing, as POSIX has it, and its caller
- * looks again. Under our priorities a signal may always come when nobody waits,
- * and the program sits out its second, as natively it does once in a thousand
- * runs. So a wait that may last for longer than the program takes natively, and
- * is not signalled, wakes: a thread's first one after a slice, the next one
- * after two, then four: it is not idle for much longer than it has been
- * already. To the automaton that is no wait that ends by itself.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -27,13 +19,6 @@
 #include "intercept.h"
 
 #define COND_VERSION "GLIBC_2.3.2"
-
-#define USUAL_MS     20 /* a slice, where there is no plan */
-#define SLICES	     10 /* that a native run takes */
-#define DOUBLED	     8	/* times; later waits last as long as they say */
-#define DAY	     86400ll
-#define SECOND	     1000000000ll /* in ns */
-#define REAL_TIME    1000000000ll /* seconds: no machine is up for so long */
 
 struct wait {
 	uint32_t site;
@@ -61,7 +46,6 @@ static void wait_end(const struct wait *w, bool signalled, bool locked)
 
 static void wait_cancelled(void *arg)
 {
-	maple_shm->thread[maple_self.number].woken = 0;
 	wait_end(arg, false, true);
 }
 
@@ -79,7 +63,7 @@ static bool c11_locked(int ret)
 	return true;
 }
 
-#define WAIT(name, version, params, args, locked)                         \
+#define WAIT(name, version, params, args, flags, locked)                  \
 	MAPLE_REAL_VERSION(name, version);                                \
 	MAPLE_EXPORT int name params                                      \
 	{                                                                 \
@@ -88,76 +72,13 @@ static bool c11_locked(int ret)
                                                                           \
 		if (!maple_agent_on())                                    \
 			return REAL(name) args;                           \
-		w = (struct wait){ SITE(MAPLE_EV_UNLOCK), c, m, 0 };      \
+		w = (struct wait){ SITE(MAPLE_EV_UNLOCK), c, m, flags };  \
 		wait_begin(&w);                                           \
 		pthread_cleanup_push(wait_cancelled, &w);                 \
 		ret = REAL(name) args;                                    \
 		pthread_cleanup_pop(0);                                   \
 		wait_end(&w, ret == 0 || ret == EOWNERDEAD, locked(ret)); \
 		return ret;                                               \
-	}
-
-typedef const struct timespec *until_t;
-
-static __thread unsigned int woken __attribute__((tls_model("initial-exec")));
-
-static int64_t slice_ms(void)
-{
-	return maple_shm->mode == MAPLE_SHM_ENFORCE ? maple_shm->plan.slice_ms
-						    : USUAL_MS;
-}
-
-/* Whether a wait until @until is to wake sooner, which is then at *@sooner. */
-static bool shortened(until_t until, struct timespec *sooner)
-{
-	clockid_t clock = until->tv_sec > REAL_TIME ? CLOCK_REALTIME
-						    : CLOCK_MONOTONIC;
-	int64_t slice = slice_ms(), ms = slice << woken, left;
-
-	if (woken == DOUBLED || !maple_shm_owns_sched(maple_shm) ||
-	    (uint64_t)until->tv_nsec >= SECOND)
-		return false;
-	clock_gettime(clock, sooner);
-	left = until->tv_sec - sooner->tv_sec;
-	left = left > DAY ? DAY * 1000 : left * 1000;
-	left += (until->tv_nsec - sooner->tv_nsec) / 1000000;
-	if (left <= slice * SLICES || left <= ms)
-		return false;
-	sooner->tv_sec += ms / 1000;
-	sooner->tv_nsec += ms % 1000 * 1000000;
-	if (sooner->tv_nsec >= SECOND) {
-		sooner->tv_sec++;
-		sooner->tv_nsec -= SECOND;
-	}
-	return true;
-}
-
-/* WAIT with a time: @t, or until; @late: what it returns when that is over */
-#define WAIT_UNTIL(name, version, params, real, args, locked, late)       \
-	MAPLE_REAL_VERSION(name, version);                                \
-	MAPLE_EXPORT int name params                                      \
-	{                                                                 \
-		struct timespec sooner;                                   \
-		struct wait w;                                            \
-		until_t until;                                            \
-		int ret;                                                  \
-                                                                          \
-		if (!maple_agent_on())                                    \
-			return REAL(name) real;                           \
-		w = (struct wait){ SITE(MAPLE_EV_UNLOCK), c, m,           \
-				   MAPLE_EVF_MAYWAIT };                   \
-		until = shortened(t, &sooner) ? &sooner : t;              \
-		wait_begin(&w);                                           \
-		maple_shm->thread[maple_self.number].woken = until != t;  \
-		pthread_cleanup_push(wait_cancelled, &w);                 \
-		ret = REAL(name) args;                                    \
-		pthread_cleanup_pop(0);                                   \
-		maple_shm->thread[maple_self.number].woken = 0;           \
-		wait_end(&w, ret == 0 || ret == EOWNERDEAD, locked(ret)); \
-		if (until == t || ret != (late))                          \
-			return ret;                                       \
-		woken++;                                                  \
-		return 0;                                                 \
 	}
 
 #define SIGNAL(name, version, type, kind)                               \
@@ -169,17 +90,19 @@ static bool shortened(until_t until, struct timespec *sooner)
 		return REAL(name)(c);                                   \
 	}
 
+typedef const struct timespec *until_t;
+
 WAIT(pthread_cond_wait, COND_VERSION, (pthread_cond_t * c, pthread_mutex_t *m),
-     (c, m), posix_locked)
-WAIT(cnd_wait, NULL, (cnd_t * c, mtx_t *m), (c, m), c11_locked)
-WAIT_UNTIL(pthread_cond_timedwait, COND_VERSION,
-	   (pthread_cond_t * c, pthread_mutex_t *m, until_t t), (c, m, t),
-	   (c, m, until), posix_locked, ETIMEDOUT)
-WAIT_UNTIL(pthread_cond_clockwait, NULL,
-	   (pthread_cond_t * c, pthread_mutex_t *m, clockid_t k, until_t t),
-	   (c, m, k, t), (c, m, k, until), posix_locked, ETIMEDOUT)
-WAIT_UNTIL(cnd_timedwait, NULL, (cnd_t * c, mtx_t *m, until_t t), (c, m, t),
-	   (c, m, until), c11_locked, thrd_timedout)
+     (c, m), 0, posix_locked)
+WAIT(pthread_cond_timedwait, COND_VERSION,
+     (pthread_cond_t * c, pthread_mutex_t *m, until_t t), (c, m, t),
+     MAPLE_EVF_MAYWAIT, posix_locked)
+WAIT(pthread_cond_clockwait, NULL,
+     (pthread_cond_t * c, pthread_mutex_t *m, clockid_t k, until_t t),
+     (c, m, k, t), MAPLE_EVF_MAYWAIT, posix_locked)
+WAIT(cnd_wait, NULL, (cnd_t * c, mtx_t *m), (c, m), 0, c11_locked)
+WAIT(cnd_timedwait, NULL, (cnd_t * c, mtx_t *m, until_t t), (c, m, t),
+     MAPLE_EVF_MAYWAIT, c11_locked)
 
 SIGNAL(pthread_cond_signal, COND_VERSION, pthread_cond_t, MAPLE_EV_SIGNAL)
 SIGNAL(pthread_cond_broadcast, COND_VERSION, pthread_cond_t, MAPLE_EV_BROADCAST)

@@ -94,8 +94,7 @@ enum maple_wait_end maple_enforce_wait(const uint32_t *hold)
 	long fd, n;
 
 	for (uint32_t i = 0; i < shm->nthreads; i++) {
-		if (i == maple_self.number || !shm->thread[i].alive ||
-		    shm->thread[i].woken)
+		if (i == maple_self.number || !shm->thread[i].alive)
 			continue;
 		put_path(path, shm->thread[i].tid);
 		fd = raw3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);

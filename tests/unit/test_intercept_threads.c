@@ -257,27 +257,6 @@ static void test_cond(void **state)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* A long wait wakes for nothing, where we have given the priorities. */
-static void test_cond_long(void **state)
-{
-	struct timespec t = now(CLOCK_REALTIME), m = now(CLOCK_MONOTONIC);
-
-	t.tv_sec += 3600;
-	m.tv_sec += 3600;
-	maple_shm->sched = MAPLE_SCHED_OLDER;
-	pthread_mutex_lock(&mutex);
-	mock_n = 0;
-	same(pthread_cond_timedwait(&cond, &mutex, &t), 0);
-	expect("<unlock unlock> wait/M block wake/T lock>");
-	same(pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &m), 0);
-	expect("<unlock unlock> wait/M block wake/T lock>");
-	t.tv_nsec = -1;
-	same(pthread_cond_timedwait(&cond, &mutex, &t), EINVAL);
-	pthread_mutex_unlock(&mutex);
-	mock_n = 0;
-	maple_shm->sched = MAPLE_SCHED_NATIVE;
-}
-
 static void unlock(void *m)
 {
 	pthread_mutex_unlock(m);
@@ -642,13 +621,16 @@ static void test_block(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_mutex),	  T(test_mutex_kinds), T(test_mutex_robust),
-		T(test_rwlock),	  T(test_spin),	       T(test_c11_locks),
-		T(test_cond),	  T(test_cond_long),   T(test_cond_cancelled),
-		T(test_c11_cond), T(test_barrier),     T(test_sem),
-		T(test_once),	  T(test_thread_end),  T(test_block),
-		T(test_join),	  T(test_create_attr), T(test_too_many),
-		T(test_many),	  T(test_silence),
+		T(test_mutex),	      T(test_mutex_kinds),
+		T(test_mutex_robust), T(test_rwlock),
+		T(test_spin),	      T(test_c11_locks),
+		T(test_cond),	      T(test_cond_cancelled),
+		T(test_c11_cond),     T(test_barrier),
+		T(test_sem),	      T(test_once),
+		T(test_thread_end),   T(test_block),
+		T(test_join),	      T(test_create_attr),
+		T(test_too_many),     T(test_many),
+		T(test_silence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
