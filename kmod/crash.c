@@ -14,7 +14,8 @@
 /* Somebody has come to look: this thread is about to stop for him. */
 static bool is_stopped(void)
 {
-	return current->ptrace && READ_ONCE(current->jobctl) & JOBCTL_TRAP_STOP;
+	return READ_ONCE(current->ptrace) &&
+	       READ_ONCE(current->jobctl) & JOBCTL_TRAP_STOP;
 }
 
 static bool is_over(struct maple_session *s)
@@ -31,7 +32,8 @@ static bool is_over(struct maple_session *s)
 static void stand(struct maple_thread *t)
 {
 	struct maple_session *s = t->session;
-	unsigned long until = jiffies + msecs_to_jiffies(MAPLE_CRASH_MS);
+	unsigned long until =
+		jiffies + msecs_to_jiffies(MAPLE_SLOW * MAPLE_CRASH_MS);
 	bool alone;
 
 	raw_spin_lock(&s->lock);

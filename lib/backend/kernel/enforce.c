@@ -219,6 +219,10 @@ static void look_at_crash(struct module_backend *m, struct maple_run *run)
 	run->failed_tid = crash->tid;
 	run->fault = crash->address;
 	run->pc = crash->pc;
+	if (!crash->standing && m->order->stacks)
+		snprintf(run->no_stacks, sizeof(run->no_stacks),
+			 "the crashed thread stood for %d s, and we came later",
+			 MAPLE_CRASH_MS / 1000);
 	if (!crash->standing)
 		return;
 	maple_run_stacks(run, m->order, m->pid, &returns);
