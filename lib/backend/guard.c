@@ -61,7 +61,8 @@ static void reap_all(void)
 	unsigned int n, i;
 
 	for (i = 0; i < 2000; i++) {
-		n = maple_process_children(pids, MAPLE_PROCESS_CHILDREN);
+		n = maple_process_children(getpid(), getpid(), pids,
+					   MAPLE_PROCESS_CHILDREN);
 		while (n)
 			kill(pids[--n], SIGKILL);
 		/* Of what is traced, threads count as well. */
@@ -162,7 +163,9 @@ static pid_t spare_of(const struct guard *g)
 /* The guard's children that are neither the stem nor its spare. */
 static unsigned int others(const struct guard *g, pid_t *pids, unsigned int max)
 {
-	unsigned int i, n = maple_process_children(pids, max), k = 0;
+	unsigned int i,
+		n = maple_process_children(getpid(), getpid(), pids, max),
+		k = 0;
 	pid_t spare = spare_of(g);
 
 	for (i = 0; i < n; i++)

@@ -73,7 +73,8 @@ static void reap_orphans(void)
 	sched_getparam(0, &before);
 	sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
 	for (i = 0; left && i < 2000; i++) {
-		n = maple_process_children(pids, MAPLE_PROCESS_CHILDREN);
+		n = maple_process_children(getpid(), getpid(), pids,
+					   MAPLE_PROCESS_CHILDREN);
 		for (left = 0; n--;) {
 			if (is_guard(pids[n]))
 				continue;

@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,15 +68,16 @@ int maple_process_threads(pid_t pid, pid_t *tids, int max)
 }
 
 /*
- * maple_process_children - the children of the calling process, as many as
- * fit: those that are left show when some of these are gone
+ * maple_process_children - the children that thread @tid of @pid has, as many
+ * as fit: those that are left show when some of these are gone
  */
-unsigned int maple_process_children(pid_t *pids, unsigned int max)
+unsigned int maple_process_children(pid_t pid, pid_t tid, pid_t *pids,
+				    unsigned int max)
 {
 	char text[4096], *at = text, *end;
 	unsigned int n = 0;
 
-	if (slurp(getpid(), getpid(), "children", text, sizeof(text)) < 0)
+	if (slurp(pid, tid, "children", text, sizeof(text)) < 0)
 		return 0;
 	/* A blank follows each, unless the last was cut. */
 	while (n < max && (end = strchr(at, ' '))) {
@@ -82,6 +85,48 @@ unsigned int maple_process_children(pid_t *pids, unsigned int max)
 		at = end + 1;
 	}
 	return n;
+}
+
+/*
+ * maple_process_runs - whether @pid's executable matches @glob, as a path or
+ * by its name alone
+ */
+bool maple_process_runs(pid_t pid, const char *glob)
+{
+	char link[64], path[PATH_MAX];
+	const char *base;
+	ssize_t n;
+
+	if (!is_there(pid, pid))
+		return false;
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n <= 0)
+		return false;
+	path[n] = '\0';
+	base = strrchr(path, '/');
+	return !fnmatch(glob, path, 0) || (base && !fnmatch(glob, base + 1, 0));
+}
+
+/*
+ * maple_process_find - the nearest of @root and its descendants that runs an
+ * executable like @glob; 0: none
+ */
+pid_t maple_process_find(pid_t root, const char *glob)
+{
+	pid_t found[MAPLE_PROCESS_CHILDREN] = { root }, tids[1024];
+	unsigned int i, n = 1;
+	int t;
+
+	for (i = 0; i < n; i++) {
+		if (maple_process_runs(found[i], glob))
+			return found[i];
+		t = maple_process_threads(found[i], tids, 1024);
+		while (t--)
+			n += maple_process_children(found[i], tids[t], found + n,
+						    MAPLE_PROCESS_CHILDREN - n);
+	}
+	return 0;
 }
 
 /*

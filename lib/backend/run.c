@@ -27,9 +27,10 @@ struct watch {
 	struct maple_launch own, *launch;  /* the latter may be a stem's */
 	const struct maple_joined *joined; /* instead of launch; or NULL */
 	struct maple_halves halves;
-	bool stops;    /* some half is to be attached, */
-	bool attached; /* ... and was */
-	pid_t program; /* of a native run, where it is known */
+	bool stops;	 /* some half is to be attached, */
+	bool attached;	 /* ... and was */
+	pid_t program;	 /* of a native run, where it is known, */
+	const char *exe; /* ... else to be found by this; or NULL */
 	double began;
 	double served; /* when the halves were last asked */
 	double ended;  /* when the program did; 0 before */
@@ -48,12 +49,14 @@ static bool deadlocked(struct watch *w, pid_t pid, double at)
 	bool was = w->stuck;
 	uint64_t stamp = w->stamp;
 
-	if (!pid || at - w->looked < STUCK_EVERY)
+	if (at - w->looked < STUCK_EVERY)
 		return false;
 	w->looked = at;
+	if (w->exe)
+		w->program = maple_process_find(w->launch->guard, w->exe);
 	/* Of a server, some threads always wait for the world outside. */
-	w->stuck = maple_process_stuck(pid, &w->stamp) ||
-		   (w->joined && maple_process_cycle(pid, &w->stamp));
+	w->stuck = pid && (maple_process_stuck(pid, &w->stamp) ||
+			   (w->joined && maple_process_cycle(pid, &w->stamp)));
 	return was && w->stuck && stamp == w->stamp;
 }
 
@@ -321,6 +324,8 @@ static int start(struct watch *w, const struct maple_backend *b, char **envp,
 	}
 	if (!b->options.exe)
 		w->program = w->launch->pid;
+	else if (native)
+		w->exe = b->options.exe;
 	if (!e && b->options.host) {
 		const pid_t ours[] = { w->launch->guard, w->launch->pid };
 

@@ -27,7 +27,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
@@ -74,22 +73,6 @@ static bool of_target(const struct maple_tracer *t, pid_t tid)
 	return t->target && !syscall(SYS_tgkill, t->target, tid, 0);
 }
 
-/* As the agent matches its program. */
-static bool matches(const char *glob, pid_t pid)
-{
-	char link[64], path[PATH_MAX];
-	const char *base;
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
-	n = readlink(link, path, sizeof(path) - 1);
-	if (n <= 0)
-		return false;
-	path[n] = '\0';
-	base = strrchr(path, '/');
-	return !fnmatch(glob, path, 0) || (base && !fnmatch(glob, base + 1, 0));
-}
-
 static uint64_t entry_of(pid_t pid)
 {
 	Elf64_auxv_t aux;
@@ -126,7 +109,7 @@ static void executed(struct maple_tracer *t, pid_t pid)
 	long options = PTRACE_O_EXITKILL;
 
 	if (t->phase != MAPLE_TRACER_SEEKS ||
-	    (t->order->exe && !matches(t->order->exe, pid)))
+	    (t->order->exe && !maple_process_runs(pid, t->order->exe)))
 		return;
 	t->target = pid;
 	if (t->order->keep_crashed)

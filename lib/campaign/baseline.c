@@ -7,6 +7,20 @@
 
 #define HANG_LEAST 10.0 /* seconds */
 #define HANG_TIMES 20.0 /* the baseline's duration */
+#define UNKNOWN	   600	/* ... of which nothing is known yet */
+
+/* How long a run may take, given how long the longest of the baseline took. */
+static void limit(struct maple_campaign *c)
+{
+	c->timeout = c->options->timeout;
+	if (c->timeout > 0)
+		return;
+	c->timeout = c->native_seconds * HANG_TIMES;
+	if (c->native_seconds <= 0)
+		c->timeout = UNKNOWN;
+	else if (c->timeout < HANG_LEAST)
+		c->timeout = HANG_LEAST;
+}
 
 static int baseline_run(struct maple_campaign *c, struct maple_trial *trial)
 {
@@ -48,16 +62,14 @@ static int refuse_baseline(struct maple_campaign *c, const char *what,
 int maple_baseline(struct maple_campaign *c)
 {
 	struct maple_trial trial;
-	double longest = 0;
 	char what[256] = "";
 	unsigned int failures = 0;
 	int i, e;
 
 	maple_campaign_enter(c, MAPLE_PHASE_BASELINE);
 	c->expected = -1;
-	c->timeout = c->options->timeout;
-	if (c->timeout <= 0)
-		c->timeout = 600;
+	c->native_seconds = 0;
+	limit(c);
 	for (i = 0; i < MAPLE_BASELINE_RUNS && maple_campaign_may_go_on(c);
 	     i++) {
 		e = baseline_run(c, &trial);
@@ -69,8 +81,11 @@ int maple_baseline(struct maple_campaign *c)
 			failures++;
 			snprintf(what, sizeof(what), "%s", trial.judgement.what);
 		}
-		if (trial.run.seconds > longest)
-			longest = trial.run.seconds;
+		/* What hung or was stuck says nothing about its time. */
+		if (trial.run.end == MAPLE_END_ITSELF &&
+		    trial.run.seconds > c->native_seconds)
+			c->native_seconds = trial.run.seconds;
+		limit(c);
 		maple_trial_deinit(&trial);
 		maple_campaign_progress(c, true);
 	}
@@ -81,11 +96,5 @@ int maple_baseline(struct maple_campaign *c)
 				      "exit status %d is taken for good: "
 				      "the native runs end with it",
 				      c->expected);
-	c->native_seconds = longest;
-	if (c->options->timeout <= 0) {
-		c->timeout = longest * HANG_TIMES;
-		if (c->timeout < HANG_LEAST)
-			c->timeout = HANG_LEAST;
-	}
 	return failures ? refuse_baseline(c, what, failures) : 0;
 }

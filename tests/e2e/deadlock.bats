@@ -63,3 +63,15 @@ cycle_of_two() {
 	cycle_of_two
 	grep -qE '^ +waits for (left|right)' <<<"$output" || fail "$output"
 }
+
+# Nobody says which process it is: the program is the script's grandchild.
+@test "stuck by itself, below a script" {
+	local script=$BATS_TEST_TMPDIR/script
+
+	printf '#!/bin/sh\nenv -i %s\ntrue\n' "$E2E/stuck" >"$script"
+	chmod +x "$script"
+	limit=30 mapletest run --db "$db" --exe stuck -- "$script"
+	ended_with 125
+	says 'fails without maple: deadlock.*\(3 of 3 native runs\)'
+	none_left "$E2E/stuck"
+}
