@@ -163,11 +163,11 @@ static pid_t spare_of(const struct guard *g)
 /* The guard's children that are neither the stem nor its spare. */
 static unsigned int others(const struct guard *g, pid_t *pids, unsigned int max)
 {
-	unsigned int i,
-		n = maple_process_children(getpid(), getpid(), pids, max),
-		k = 0;
-	pid_t spare = spare_of(g);
+	unsigned int i, n, k = 0;
+	pid_t spare;
 
+	n = maple_process_children(getpid(), getpid(), pids, max);
+	spare = spare_of(g);
 	for (i = 0; i < n; i++)
 		if (pids[i] != g->pid && pids[i] != spare)
 			pids[k++] = pids[i];

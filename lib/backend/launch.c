@@ -79,7 +79,9 @@ static void reap_orphans(void)
 			if (is_guard(pids[n]))
 				continue;
 			kill(pids[n], SIGKILL);
-			left += waitpid(pids[n], NULL, WNOHANG) == 0;
+			waitpid(pids[n], NULL, WNOHANG);
+			/* Its own children have come to us since we looked. */
+			left++;
 		}
 		if (left)
 			usleep(1000);
