@@ -10,7 +10,9 @@
  * linger), when it is told to, or when the other end of its control pipe
  * closes because mapletest died.
  *
- * Where the order says so, it is a tracer too, tracer.c.
+ * When nothing of the run is left, it waits for the next of the same order, so
+ * that not each costs a copy of mapletest. Where the order says so, it is a
+ * tracer too, tracer.c, and then one of one run.
  *
  * Where the order says so, the program is a stem (lib/agent/stem.c): it never
  * comes to main(), and runs are forked from it that are children of the guard.
@@ -24,9 +26,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "../agent/shm.h"
@@ -128,11 +132,18 @@ fail:
 
 /* What the guard works with. */
 struct guard {
-	const struct maple_launch_order *order;
+	struct maple_launch_order order;
 	int control, news, signals;
-	pid_t pid;
+	sigset_t mask; /* the program's */
+	pid_t pid;     /* 0: it rests */
 	struct maple_tracer tracer;
 };
+
+/* maple_guard_stays - whether it is there for other runs of @order as well */
+bool maple_guard_stays(const struct maple_launch_order *order)
+{
+	return !order->stem && !order->stop_at_entry;
+}
 
 static void tell_crash(struct guard *g)
 {
@@ -148,7 +159,7 @@ static void tell_crash(struct guard *g)
  */
 static pid_t spare_of(const struct guard *g)
 {
-	const int32_t *spare = g->order->spare;
+	const int32_t *spare = g->order.spare;
 	int32_t pid = spare ? __atomic_load_n(spare, __ATOMIC_ACQUIRE) : 0;
 	unsigned int i;
 
@@ -216,12 +227,87 @@ static void guard_clear(struct guard *g)
 	tell(g->news, MAPLE_NEWS_CLEARED, 0);
 }
 
-/* Takes in who has died or stopped; whether anybody is left. */
+static _Noreturn void guard_fail(struct guard *g, enum maple_news_kind kind,
+				 int e)
+{
+	reap_all();
+	tell(g->news, kind, e);
+	_exit(1);
+}
+
+/* Attaches to the program before it is executed, and sees it through that. */
+static void guard_trace(struct guard *g, int held)
+{
+	int status, e = maple_tracer_begin(&g->tracer, &g->order, g->pid);
+	siginfo_t info;
+
+	if (e)
+		guard_fail(g, MAPLE_NEWS_UNTRACED, -e);
+	if (write(held, "", 1) != 1)
+		guard_fail(g, MAPLE_NEWS_FAILED, errno);
+	/* It may be stopped by a signal before; if it dies, it says why. */
+	while (!waitid(P_PID, g->pid, &info,
+		       WEXITED | WSTOPPED | WNOWAIT | __WALL)) {
+		if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+			return;
+		if (waitpid(g->pid, &status, __WALL) != g->pid)
+			return;
+		maple_tracer_stop(&g->tracer, g->pid, status);
+		if (status >> 16 == PTRACE_EVENT_EXEC)
+			return;
+	}
+}
+
+/* Starts the program, or tells why not, which is the end. */
+static void begin(struct guard *g, int orders)
+{
+	const struct maple_launch_order *order = &g->order;
+	int failed[2], held[2] = { -1, -1 }, e = 0;
+	pid_t self = getpid();
+	ssize_t n;
+
+	if (pipe2(failed, O_CLOEXEC) ||
+	    (order->stop_at_entry && pipe2(held, O_CLOEXEC)))
+		guard_fail(g, MAPLE_NEWS_FAILED, errno);
+	/* What we need not attach to meanwhile may do without a copy of us. */
+	g->pid = order->stop_at_entry ? fork() : vfork();
+	if (g->pid == 0)
+		program(order, failed[1], held[0], orders, &g->mask, self);
+	e = errno;
+	close(failed[1]);
+	if (orders >= 0)
+		close(orders);
+	if (g->pid < 0)
+		guard_fail(g, MAPLE_NEWS_FAILED, e);
+	if (order->stop_at_entry)
+		guard_trace(g, held[1]);
+	do
+		n = read(failed[0], &e, sizeof(e));
+	while (n < 0 && errno == EINTR);
+	close(failed[0]);
+	if (n == sizeof(e))
+		guard_fail(g, MAPLE_NEWS_FAILED, e);
+	tell(g->news, MAPLE_NEWS_STARTED, g->pid);
+	/* The program's files must not stay open on our account. */
+	close(order->in);
+	close(order->out);
+	close(order->err);
+}
+
+/* Nothing of the run is left; whether there may be another. */
+static bool rest(struct guard *g)
+{
+	if (g->pid)
+		tell(g->news, MAPLE_NEWS_CLEARED, 0);
+	g->pid = 0;
+	return maple_guard_stays(&g->order);
+}
+
+/* Takes in who has died or stopped; false when the guard has done its work. */
 static bool guard_reap(struct guard *g)
 {
 	struct maple_news end = { .kind = MAPLE_NEWS_ENDED };
 	enum maple_tracer_phase before;
-	bool linger = g->order->linger;
 	int status;
 	pid_t got;
 
@@ -236,37 +322,76 @@ static bool guard_reap(struct guard *g)
 			continue;
 		}
 		if (got != g->pid) {
-			if (g->order->stem)
+			if (g->order.stem)
 				tell_child(g, got, status, &end.usage);
 			continue;
 		}
 		end.at = maple_clock_now();
-		if (!linger)
+		if (!g->order.linger)
 			reap_all();
 		end.value = status;
 		tell_all(g->news, &end);
-		if (!linger)
-			return false;
 	}
-	return got == 0;
+	return got == 0 || rest(g);
+}
+
+/* What our maker says, and the files that come with it; 0: he is gone. */
+static char listen_to(struct guard *g)
+{
+	const int none[3] = { -1, -1, -1 };
+	int *const files[3] = { &g->order.in, &g->order.out, &g->order.err };
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(none))];
+	} control = { 0 };
+	char say = 0;
+	struct iovec iov = { &say, 1 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	int got[3];
+	ssize_t n;
+
+	do
+		n = recvmsg(g->control, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n != 1)
+		return 0;
+	if (say != MAPLE_SAY_AGAIN)
+		return say;
+	if (control.head.cmsg_len != CMSG_LEN(sizeof(got)))
+		return 0;
+	memcpy(got, CMSG_DATA(&control.head), sizeof(got));
+	for (unsigned int i = 0; i < 3; i++)
+		*files[i] = got[i];
+	return say;
 }
 
 /* Does what our maker says; false when he is gone or wants an end. */
 static bool guard_obey(struct guard *g)
 {
-	ssize_t n;
-	char say;
-
-	do
-		n = read(g->control, &say, 1);
-	while (n < 0 && errno == EINTR);
-	if (n == 1 && say == MAPLE_SAY_GO)
+	switch (listen_to(g)) {
+	case 0:
+		return false;
+	case MAPLE_SAY_GO:
 		maple_tracer_go(&g->tracer);
-	else if (n == 1 && say == MAPLE_SAY_LET_DIE)
+		break;
+	case MAPLE_SAY_LET_DIE:
 		maple_tracer_let_die(&g->tracer);
-	else if (n == 1 && say == MAPLE_SAY_CLEAR)
-		guard_clear(g);
-	return n == 1;
+		break;
+	case MAPLE_SAY_CLEAR:
+		if (g->order.stem) {
+			guard_clear(g);
+			break;
+		}
+		reap_all();
+		return rest(g);
+	case MAPLE_SAY_AGAIN:
+		begin(g, -1);
+		break;
+	}
+	return true;
 }
 
 /* Waits for the program or for our maker's end. */
@@ -319,37 +444,6 @@ static void close_others(const int *keep, unsigned int n)
 	close_range(from, ~0u, 0);
 }
 
-static _Noreturn void guard_fail(struct guard *g, enum maple_news_kind kind,
-				 int e)
-{
-	reap_all();
-	tell(g->news, kind, e);
-	_exit(1);
-}
-
-/* Attaches to the program before it is executed, and sees it through that. */
-static void guard_trace(struct guard *g, int held)
-{
-	int status, e = maple_tracer_begin(&g->tracer, g->order, g->pid);
-	siginfo_t info;
-
-	if (e)
-		guard_fail(g, MAPLE_NEWS_UNTRACED, -e);
-	if (write(held, "", 1) != 1)
-		guard_fail(g, MAPLE_NEWS_FAILED, errno);
-	/* It may be stopped by a signal before; if it dies, it says why. */
-	while (!waitid(P_PID, g->pid, &info,
-		       WEXITED | WSTOPPED | WNOWAIT | __WALL)) {
-		if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
-			return;
-		if (waitpid(g->pid, &status, __WALL) != g->pid)
-			return;
-		maple_tracer_stop(&g->tracer, g->pid, status);
-		if (status >> 16 == PTRACE_EVENT_EXEC)
-			return;
-	}
-}
-
 /*
  * maple_guard_run - in a fork: starts @order's program and is its guard from
  * then on; its first news are STARTED, or why not
@@ -360,48 +454,26 @@ static void guard_trace(struct guard *g, int held)
 _Noreturn void maple_guard_run(const struct maple_launch_order *order,
 			       int control, int news, int orders)
 {
-	struct guard g = { .order = order, .control = control, .news = news };
+	struct guard g = { .order = *order, .control = control, .news = news };
 	int keep[] = {
 		control, news, order->in, order->out, order->err, orders
 	};
-	int failed[2], held[2] = { -1, -1 }, e = 0;
-	pid_t self = getpid();
-	sigset_t all, old;
-	ssize_t n;
+	sigset_t all;
 
 	close_others(keep, sizeof(keep) / sizeof(keep[0]));
 	/* Ctrl-C is for the program and for our maker, not for us. */
 	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &old);
-	sigdelset(&old, SIGINT);
-	sigdelset(&old, SIGTERM);
-	sigdelset(&old, SIGHUP);
-	sigdelset(&old, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &all, &g.mask);
+	sigdelset(&g.mask, SIGINT);
+	sigdelset(&g.mask, SIGTERM);
+	sigdelset(&g.mask, SIGHUP);
+	sigdelset(&g.mask, SIGCHLD);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	prctl(PR_SET_NAME, "maple-guard");
 	g.signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (g.signals < 0 || pipe2(failed, O_CLOEXEC) ||
-	    (order->stop_at_entry && pipe2(held, O_CLOEXEC)))
+	if (g.signals < 0)
 		guard_fail(&g, MAPLE_NEWS_FAILED, errno);
-	g.pid = fork();
-	if (g.pid == 0)
-		program(order, failed[1], held[0], orders, &old, self);
-	e = errno;
-	close(failed[1]);
-	if (orders >= 0)
-		close(orders);
-	if (g.pid < 0)
-		guard_fail(&g, MAPLE_NEWS_FAILED, e);
-	if (order->stop_at_entry)
-		guard_trace(&g, held[1]);
-	do
-		n = read(failed[0], &e, sizeof(e));
-	while (n < 0 && errno == EINTR);
-	close(failed[0]);
-	if (n == sizeof(e))
-		guard_fail(&g, MAPLE_NEWS_FAILED, e);
-	tell(news, MAPLE_NEWS_STARTED, g.pid);
-	/* The program's files must not stay open on our account. */
+	begin(&g, orders);
 	close(0);
 	close(1);
 	close(2);

@@ -16,13 +16,14 @@ enum maple_news_kind {
 	MAPLE_NEWS_CRASHED,
 	MAPLE_NEWS_ENDED,
 	MAPLE_NEWS_CHILD,   /* of a stem's guard: has ended */
-	MAPLE_NEWS_CLEARED, /* all but the stem */
+	MAPLE_NEWS_CLEARED, /* nothing is left of a run */
 };
 
 /* What the guard is told, a byte each. */
 #define MAPLE_SAY_GO	  'g'
 #define MAPLE_SAY_LET_DIE 'd'
 #define MAPLE_SAY_CLEAR	  'c'
+#define MAPLE_SAY_AGAIN	  'a' /* with the three files of the next run */
 
 struct maple_news {
 	enum maple_news_kind kind;
@@ -36,6 +37,7 @@ struct maple_news {
 	};
 };
 
+bool maple_guard_stays(const struct maple_launch_order *order);
 _Noreturn void maple_guard_run(const struct maple_launch_order *order,
 			       int control, int news, int orders);
 

@@ -4,6 +4,10 @@
  * guard.c, of which this is the maker's side. Should the guard itself be
  * killed, the program follows by its parent-death signal, and the rest falls
  * to us, who are a subreaper as well.
+ *
+ * A guard that stays when its run is over rests until something is started by
+ * the same order: to fork one copies all that we have, and makes us copy what
+ * we write next.
  */
 #include <assert.h>
 #include <errno.h>
@@ -11,6 +15,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -89,6 +95,77 @@ static void reap_orphans(void)
 	sched_setscheduler(0, policy, &before);
 }
 
+/* All of @order but its files, as bytes to be compared; NULL: no guard stays. */
+static char *key_of(const struct maple_launch_order *order, size_t *size)
+{
+	const bool is[] = { order->own_group, order->realtime, order->linger,
+			    order->cpus };
+	char *const *const lists[] = { order->argv, order->envp };
+	char *key = NULL;
+	FILE *out;
+
+	if (!maple_guard_stays(order))
+		return NULL;
+	out = open_memstream(&key, size);
+	if (!out)
+		return NULL;
+	fwrite(is, sizeof(is), 1, out);
+	if (order->cpus)
+		fwrite(order->cpus, sizeof(*order->cpus), 1, out);
+	fwrite(order->path, strlen(order->path) + 1, 1, out);
+	for (unsigned int i = 0; i < 2; i++) {
+		for (char *const *at = lists[i]; *at; at++)
+			fwrite(*at, strlen(*at) + 1, 1, out);
+		fputc(0, out);
+	}
+	if (!fclose(out))
+		return key;
+	free(key);
+	return NULL;
+}
+
+/* The resting guard with @launch's key becomes @launch's. */
+static bool find_resting(struct maple_launch *launch)
+{
+	struct maple_launch **at = &guarded, *found;
+
+	pthread_mutex_lock(&guarded_lock);
+	while (*at && !((*at)->resting && (*at)->key_size == launch->key_size &&
+			!memcmp((*at)->key, launch->key, launch->key_size)))
+		at = &(*at)->next;
+	found = *at;
+	if (found) {
+		*at = found->next;
+		launch->guard = found->guard;
+		launch->control = found->control;
+		launch->news = found->news;
+		launch->next = guarded;
+		guarded = launch;
+	}
+	pthread_mutex_unlock(&guarded_lock);
+	if (found)
+		free(found->key);
+	free(found);
+	return found;
+}
+
+/* Whether @launch's guard now waits for another launch. */
+static bool rest(struct maple_launch *launch)
+{
+	struct maple_launch *resting = malloc(sizeof(*resting));
+
+	if (!resting)
+		return false;
+	*resting = *launch;
+	resting->resting = true;
+	launch->key = NULL;
+	launch->guard = 0;
+	launch->control = launch->news = -1;
+	enlist(resting);
+	strike_off(launch);
+	return true;
+}
+
 /* Returns 1 for news, 0 for none yet, -1 when the guard died silently. */
 static int read_news(int fd, struct maple_news *news, bool wait)
 {
@@ -103,22 +180,58 @@ static int read_news(int fd, struct maple_news *news, bool wait)
 	return n == sizeof(*news) ? 1 : -1;
 }
 
-/*
- * maple_launch_start - starts @order's program under a guard of its own
- *
- * Returns once the program has been executed, or -errno with the reason that
- * exec gave. End it with maple_launch_finish() in either case that returned 0.
- */
-int maple_launch_start(struct maple_launch *launch,
-		       const struct maple_launch_order *order,
-		       struct maple_error *err)
+/* Its guard goes home, and takes down what there is. */
+static void end(struct maple_launch *launch)
+{
+	if (launch->control >= 0)
+		close(launch->control);
+	if (launch->orders >= 0)
+		close(launch->orders);
+	if (launch->guard > 0)
+		while (waitpid(launch->guard, NULL, 0) < 0 && errno == EINTR)
+			;
+	if (launch->news >= 0)
+		close(launch->news);
+	launch->control = launch->news = launch->orders = -1;
+	strike_off(launch);
+	launch->guard = 0;
+	if (launch->orphaned)
+		reap_orphans();
+	launch->orphaned = false;
+	free(launch->key);
+	launch->key = NULL;
+}
+
+/* Says @what, with the files of @order. */
+static bool send_files(int socket, void *what, size_t size,
+		       const struct maple_launch_order *order)
+{
+	const int fds[3] = { order->in, order->out, order->err };
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(fds))];
+	} control = { 0 };
+	struct iovec iov = { what, size };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	control.head.cmsg_len = CMSG_LEN(sizeof(fds));
+	memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
+	return sendmsg(socket, &msg, MSG_NOSIGNAL) == (ssize_t)size;
+}
+
+/* Forks a guard that starts the program; -errno and a message, or 0. */
+static int fork_guard(struct maple_launch *launch,
+		      const struct maple_launch_order *order,
+		      struct maple_error *err)
 {
 	int control[2], news[2], orders[2] = { -1, -1 };
-	struct maple_news first = { .kind = MAPLE_NEWS_ENDED };
 	int e;
 
-	memset(launch, 0, sizeof(*launch));
-	launch->control = launch->news = launch->orders = -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control))
 		return maple_error_set(err, errno, "no socket: %m");
 	if (pipe2(news, O_CLOEXEC)) {
@@ -138,9 +251,8 @@ int maple_launch_start(struct maple_launch *launch,
 	}
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	launch->guard = fork();
-	if (launch->guard == 0) {
+	if (launch->guard == 0)
 		maple_guard_run(order, control[0], news[1], orders[0]);
-	}
 	e = errno;
 	close(control[0]);
 	close(news[1]);
@@ -151,14 +263,46 @@ int maple_launch_start(struct maple_launch *launch,
 	launch->orders = orders[1];
 	if (launch->guard < 0) {
 		launch->guard = 0;
-		maple_launch_finish(launch);
 		return maple_error_set(err, e, "cannot fork: %s", strerror(e));
 	}
 	enlist(launch);
+	return 0;
+}
+
+/*
+ * maple_launch_start - starts @order's program under a guard of its own
+ *
+ * Returns once the program has been executed, or -errno with the reason that
+ * exec gave. End it with maple_launch_finish() in either case that returned 0.
+ */
+int maple_launch_start(struct maple_launch *launch,
+		       const struct maple_launch_order *order,
+		       struct maple_error *err)
+{
+	struct maple_news first = { .kind = MAPLE_NEWS_ENDED };
+	char again = MAPLE_SAY_AGAIN;
+	bool rested;
+	int e = 0;
+
+	memset(launch, 0, sizeof(*launch));
+	launch->control = launch->news = launch->orders = -1;
+	launch->key = key_of(order, &launch->key_size);
+	rested = launch->key && find_resting(launch);
+	if (rested)
+		send_files(launch->control, &again, 1, order);
+	else
+		e = fork_guard(launch, order, err);
+	if (e) {
+		end(launch);
+		return e;
+	}
 	if (read_news(launch->news, &first, true) < 0 ||
 	    first.kind != MAPLE_NEWS_STARTED) {
+		end(launch);
+		/* Killed while it rested: there are others. */
+		if (rested && first.kind == MAPLE_NEWS_ENDED)
+			return maple_launch_start(launch, order, err);
 		e = first.kind <= MAPLE_NEWS_UNTRACED ? first.value : ECHILD;
-		maple_launch_finish(launch);
 		if (first.kind == MAPLE_NEWS_UNTRACED)
 			return maple_error_set(
 				err, e,
@@ -230,7 +374,7 @@ static void look(struct maple_launch *launch)
 	struct maple_news news;
 	int got;
 
-	while ((launch->stem ? launch->guard > 0 : !launch->ended) &&
+	while (launch->guard > 0 && (launch->stem || !launch->cleared) &&
 	       (got = read_news(launch->news, &news, false)))
 		if (got < 0)
 			lose_guard(launch);
@@ -301,32 +445,50 @@ void maple_launch_let_die(struct maple_launch *launch)
  */
 bool maple_launch_left(struct maple_launch *launch)
 {
-	struct pollfd pfd = { .fd = launch->news };
-
 	look(launch);
-	if (launch->stem)
-		return launch->guard && launch->left;
-	return launch->guard && poll(&pfd, 1, 0) == 0;
+	return launch->stem ? launch->guard && launch->left : !launch->cleared;
+}
+
+static void clear(struct maple_launch *launch)
+{
+	struct pollfd pfd = { .fd = launch->news, .events = POLLIN };
+
+	say(launch, MAPLE_SAY_CLEAR);
+	while (!launch->cleared) {
+		poll(&pfd, 1, -1);
+		look(launch);
+	}
 }
 
 /* maple_launch_finish - takes down what is left, waits until it is gone */
 void maple_launch_finish(struct maple_launch *launch)
 {
-	if (launch->control >= 0)
-		close(launch->control);
-	if (launch->orders >= 0)
-		close(launch->orders);
-	if (launch->guard > 0)
-		while (waitpid(launch->guard, NULL, 0) < 0 && errno == EINTR)
+	if (launch->key) {
+		look(launch);
+		if (!launch->cleared)
+			clear(launch);
+		if (launch->guard > 0 && rest(launch))
+			return;
+	}
+	end(launch);
+}
+
+/* maple_launch_dismiss - sends home the guards that rest */
+void maple_launch_dismiss(void)
+{
+	struct maple_launch *l;
+
+	do {
+		pthread_mutex_lock(&guarded_lock);
+		for (l = guarded; l && !l->resting; l = l->next)
 			;
-	if (launch->news >= 0)
-		close(launch->news);
-	launch->control = launch->news = launch->orders = -1;
-	strike_off(launch);
-	launch->guard = 0;
-	if (launch->orphaned)
-		reap_orphans();
-	launch->orphaned = false;
+		if (l)
+			l->resting = false;
+		pthread_mutex_unlock(&guarded_lock);
+		if (l)
+			end(l);
+		free(l);
+	} while (l);
 }
 
 /*
@@ -346,28 +508,6 @@ bool maple_launch_answers(struct maple_launch *launch, double within,
 	return true;
 }
 
-static bool send_order(struct maple_launch *launch,
-		       const struct maple_launch_order *order)
-{
-	struct maple_stem_order say = { order->own_group };
-	const int fds[3] = { order->in, order->out, order->err };
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(fds))];
-	} control = { 0 };
-	struct iovec iov = { &say, sizeof(say) };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
-
-	control.head.cmsg_level = SOL_SOCKET;
-	control.head.cmsg_type = SCM_RIGHTS;
-	control.head.cmsg_len = CMSG_LEN(sizeof(fds));
-	memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
-	return sendmsg(launch->orders, &msg, MSG_NOSIGNAL) == sizeof(say);
-}
-
 /*
  * maple_launch_fork - has the stem, which has said that it is READY, fork the
  * run of @order: of that, the files and own_group count
@@ -378,6 +518,7 @@ static bool send_order(struct maple_launch *launch,
 int maple_launch_fork(struct maple_launch *launch,
 		      const struct maple_launch_order *order)
 {
+	struct maple_stem_order say = { order->own_group };
 	int32_t pid;
 
 	launch->pid = 0;
@@ -385,7 +526,8 @@ int maple_launch_fork(struct maple_launch *launch,
 	launch->ended = launch->left = launch->cleared = false;
 	memset(&launch->usage, 0, sizeof(launch->usage));
 	launch->at = 0;
-	if (launch->gone || !send_order(launch, order) ||
+	if (launch->gone ||
+	    !send_files(launch->orders, &say, sizeof(say), order) ||
 	    !maple_launch_answers(launch, ANSWER_WITHIN, &pid))
 		return -ECHILD;
 	if (pid <= 0)
@@ -397,16 +539,9 @@ int maple_launch_fork(struct maple_launch *launch,
 /* maple_launch_clear - takes down what is left of a stem's run */
 void maple_launch_clear(struct maple_launch *launch)
 {
-	struct pollfd pfd = { .fd = launch->news, .events = POLLIN };
-
 	look(launch);
-	if (!launch->ended || launch->left) {
-		say(launch, MAPLE_SAY_CLEAR);
-		while (!launch->cleared) {
-			poll(&pfd, 1, -1);
-			look(launch);
-		}
-	}
+	if (!launch->ended || launch->left)
+		clear(launch);
 	launch->pid = 0;
 	if (launch->orphaned)
 		reap_orphans();

@@ -45,6 +45,7 @@ struct maple_launch {
 	bool crashed;  /* stands before its death; cleared by let_die() */
 	struct maple_crash crash;
 	bool ended;
+	bool cleared;  /* nothing is left of it, or of a stem's run */
 	bool orphaned; /* the guard was killed: the tree has come to us */
 	int status;    /* as from waitpid, once ended */
 	struct rusage usage;
@@ -55,7 +56,11 @@ struct maple_launch {
 	int orders; /* its socket, or -1 */
 	bool gone;  /* it has ended */
 	bool left;  /* something of a run that has ended */
-	bool cleared;
+
+	/* Of a guard that stays: what it starts, and whether it waits for it */
+	char *key;
+	size_t key_size;
+	bool resting;
 };
 
 int maple_launch_start(struct maple_launch *launch,
@@ -69,6 +74,7 @@ bool maple_launch_crashed(struct maple_launch *launch,
 void maple_launch_let_die(struct maple_launch *launch);
 bool maple_launch_left(struct maple_launch *launch);
 void maple_launch_finish(struct maple_launch *launch);
+void maple_launch_dismiss(void);
 
 bool maple_launch_answers(struct maple_launch *launch, double within,
 			  int32_t *answer);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <maple/version.h>
+#include "../backend/launch.h"
 #include "internal.h"
 
 #define AGENT_FILE "libmaple-agent.so"
@@ -340,6 +341,7 @@ int maple_campaign_open(struct maple_campaign *c)
 void maple_campaign_close(struct maple_campaign *c)
 {
 	maple_lanes_close(c);
+	maple_launch_dismiss();
 	maple_profile_forget(c);
 	maple_candidate_destroy(&c->candidates);
 	maple_campaign_unknow(c);

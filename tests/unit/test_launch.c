@@ -209,6 +209,55 @@ static void killed_maker_takes_it_down(void **state)
 	close(fds[1]);
 }
 
+/* What one run leaves behind is not there in the next of the same guard. */
+static void the_guard_rests(void **state)
+{
+	struct maple_launch l, other;
+	pid_t guard, pid;
+
+	linger = true;
+	pid = left_behind(&l, "sleep 60 & echo $!");
+	guard = l.guard;
+	wait_end(&l);
+	assert_true(maple_launch_left(&l));
+	maple_launch_finish(&l);
+	assert_true(gone(pid));
+	assert_false(kill(guard, 0));
+	left_behind(&l, "sleep 60 & echo $!");
+	assert_int_equal(l.guard, guard);
+	assert_false(l.ended);
+	/* Another order, another guard. */
+	linger = false;
+	assert_int_equal(start(&other, "exit 4"), 0);
+	assert_int_not_equal(other.guard, guard);
+	wait_end(&other);
+	assert_int_equal(WEXITSTATUS(other.status), 4);
+	maple_launch_finish(&other);
+	maple_launch_finish(&l);
+	assert_false(kill(guard, 0));
+	maple_launch_dismiss();
+	assert_true(gone(guard));
+}
+
+static void killed_while_it_rests(void **state)
+{
+	struct maple_launch l;
+	pid_t guard;
+
+	assert_int_equal(start(&l, "exit 5"), 0);
+	guard = l.guard;
+	wait_end(&l);
+	maple_launch_finish(&l);
+	kill(guard, SIGKILL);
+	assert_true(gone(guard));
+	assert_int_equal(start(&l, "exit 5"), 0);
+	assert_int_not_equal(l.guard, guard);
+	wait_end(&l);
+	assert_int_equal(WEXITSTATUS(l.status), 5);
+	maple_launch_finish(&l);
+	maple_launch_dismiss();
+}
+
 /* When it ended is known, however late anybody asks. */
 static void the_end_has_a_time(void **state)
 {
@@ -216,7 +265,7 @@ static void the_end_has_a_time(void **state)
 	struct maple_launch l;
 
 	assert_int_equal(start(&l, ":"), 0);
-	assert_true(gone(l.guard));
+	assert_int_equal(poll(&(struct pollfd){ l.news, POLLIN }, 1, 9999), 1);
 	looked = maple_clock_now();
 	wait_end(&l);
 	assert_true(l.at > began && l.at <= looked);
@@ -233,6 +282,8 @@ int main(void)
 		cmocka_unit_test(finish_kills_what_ignores_signals),
 		cmocka_unit_test(killed_guard_takes_it_down),
 		cmocka_unit_test(killed_maker_takes_it_down),
+		cmocka_unit_test(the_guard_rests),
+		cmocka_unit_test(killed_while_it_rests),
 		cmocka_unit_test(the_end_has_a_time),
 	};
 
