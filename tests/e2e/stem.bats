@@ -101,9 +101,13 @@ where_with() { # WHAT
 	done
 }
 
-# Processes below the campaign that are the program, the oldest first.
+# Processes below the campaign that are the program, the eldest first, however
+# their numbers compare.
 processes() {
-	pgrep -f -- "^$E2E/where $told"
+	local pids
+
+	pids=$(pgrep -d, -f -- "^$E2E/where $told") || return 1
+	ps -o pid= --sort=start_time -p "$pids" | tr -d ' '
 }
 
 start_slow() {

@@ -32,10 +32,17 @@ attach() {
 }
 '
 
+# On a busy host requests pile up, and a server may crash before its order is
+# forced; then another one is joined.
 found='
-serve crash
-attach --max-time 60s --format json --output /tmp/json $server 2>/tmp/words
-echo "status $?"
+for try in 1 2 3; do
+	rm -f /tmp/memo.db
+	serve crash
+	attach --max-time 60s --format json --output /tmp/json $server 2>/tmp/words
+	status=$?
+	jq -e ".findings[0].moments | length > 1" /tmp/json >/dev/null && break
+done
+echo "status $status"
 jq -c ".findings[0] | [.kind, .signo, .idiom > 0, .attached, .confirm.forced[1],
 	(.moments | length) > 1, ([.stacks[] | select(.failed) | .frames[] |
 	.function] | index(\"use\") != null)]" /tmp/json
@@ -44,7 +51,7 @@ kill -0 $server 2>/dev/null && echo "alive"
 exit 0'
 
 @test "a bug in a server under load is found by a forced order" {
-	guest -t 200 -- bash -c "$lib$found"
+	guest -t 500 -- bash -c "$lib$found"
 	status_is 0
 	echo "$output"
 	[ "${lines[0]}" = "status 66" ] || fail "no finding"

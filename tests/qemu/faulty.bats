@@ -61,7 +61,7 @@ only_here() {
 		echo after_free 111 KASAN: .*use-after-free
 		echo 'leak 113 unreferenced object|new suspected memory leaks'
 		echo inversion 113 possible circular locking
-		echo sleep 113 scheduling while atomic ;;
+		echo sleep 111 scheduling while atomic ;;
 	kcsan)
 		echo race 113 KCSAN: data-race in race
 		echo sleep 113 scheduling while atomic ;;
