@@ -18,7 +18,7 @@ try() { # WANTED NAME ARGUMENT...
 
 	shift 2
 	timeout -s KILL 120 mapletest run --backend kernel --db :memory: \
-		--seed 1 --max-runs 20 --baseline-fails "$@" >/tmp/said 2>&1
+		--seed 1 --max-runs "${runs:-20}" --baseline-fails "$@" >/tmp/said 2>&1
 	status=$?
 	echo "$status $name"
 	[ $status = "$wanted" ] &&
@@ -41,7 +41,7 @@ findings_are() { # PATTERN...
 
 @test "static programs: bugs are found, and none in a clean one" {
 	guest -t 400 -- bash -c "$campaigns"'
-		try 0 mutex_counter -- $t/static/clean/mutex_counter
+		runs=8 try 0 mutex_counter -- $t/static/clean/mutex_counter
 		for name in bank_account queue_free lock_order log_sweep; do
 			try 66 $name -- $t/static/$name
 			sed -n "s/^SUMMARY: maple: \(.* in [a-z_]*\) .*/\1/p" \

@@ -42,7 +42,7 @@ static void *write_out(void *arg)
 	unsigned int sum = 1;
 
 	sem_wait(&packed);
-	for (int i = 0; i < 3000000; i++)
+	for (int i = 0; i < 500000; i++)
 		sum = sum * 31 + i;
 	*(unsigned int *)arg = sum;
 	return NULL;
