@@ -83,7 +83,10 @@ uint32_t maple_agent_call(const void *ret, unsigned int kind);
 /* Memory functions are of no interest to the run, wherever they are called. */
 extern bool maple_agent_skips_memory;
 
-/* maple_agent_wants - whether the run's plans name the call returning to @ret */
+/*
+ * maple_agent_wants - whether the call of a memory function that returns to
+ * @ret is named by the run's plans, or, when observing, within its budget
+ */
 bool maple_agent_wants(const void *ret, unsigned int kind);
 
 /*

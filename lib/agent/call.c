@@ -130,6 +130,15 @@ uint32_t maple_call_count(uint32_t site)
 	return counts[k];
 }
 
+/* maple_call_quiet - whether @site, of a memory function, is over its budget */
+bool maple_call_quiet(uint32_t site)
+{
+	uint32_t k = site & ~MAPLE_SITE_CALL, budget = maple_shm->budget;
+
+	return budget &&
+	       k<MAPLE_SHM_CALLS &&*(volatile uint32_t *)&counts[k]> budget;
+}
+
 /* maple_call_rearm - quiet call sites record again */
 void maple_call_rearm(void)
 {

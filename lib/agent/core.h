@@ -157,6 +157,7 @@ uint64_t maple_ring_peek(uint64_t addr, uint64_t size);
 void maple_call_start(void);
 void maple_call_refresh(void);
 uint32_t maple_call_count(uint32_t site);
+bool maple_call_quiet(uint32_t site);
 void maple_call_rearm(void);
 
 /* thread.c */
@@ -205,6 +206,7 @@ void maple_enforce_passed(uint32_t hits);
 
 /* wanted.c */
 void maple_wanted_start(void);
+void maple_wanted_rearm(void);
 bool maple_wanted(uint32_t site);
 
 /* watch.c */

@@ -4,7 +4,8 @@
  * calls of interposed functions come to us from everywhere: a program may make
  * millions of memcpy(), each as short as what we would do about it. So those
  * pass straight on where no plan names a memory function, and else those whose
- * return address is known not to be named.
+ * return address is known not to be named; in a run that observes, those whose
+ * call site is over its budget.
  */
 #include "core.h"
 
@@ -59,17 +60,33 @@ void maple_wanted_start(void)
 		want_all(&maple_shm->then[i]);
 }
 
+static bool passes(uint32_t site)
+{
+	return maple_agent_enforces ? !maple_wanted(site)
+				    : maple_call_quiet(site);
+}
+
 bool maple_agent_wants(const void *ret, unsigned int kind)
 {
 	uint64_t addr = (uint64_t)ret, *slot;
+	uint32_t site;
 
-	if (!maple_agent_enforces)
-		return true;
 	slot = &passed[addr * 0x9e3779b97f4a7c15ull >> 32 & (PASSED - 1)];
 	if (*(volatile uint64_t *)slot == addr)
 		return false;
-	if (maple_wanted(maple_agent_call(ret, kind)))
+	site = maple_agent_call(ret, kind);
+	if (!passes(site))
 		return true;
 	*(volatile uint64_t *)slot = addr;
+	/* It was armed meanwhile. */
+	if (!passes(site))
+		*(volatile uint64_t *)slot = 0;
 	return false;
+}
+
+/* maple_wanted_rearm - quiet call sites are of interest again */
+void maple_wanted_rearm(void)
+{
+	for (uint32_t i = 0; i < PASSED; i++)
+		*(volatile uint64_t *)&passed[i] = 0;
 }
