@@ -532,6 +532,7 @@ static void test_call_budget(void **state)
 	drive.shm->budget = 100;
 	assert_int_equal(run_scene("copy"), 0);
 	assert_int_equal(wanted_seen, 200);
+	assert_in_range(drive.shm->stats.calls, 200, 1000); /* the rest pass */
 	assert_true(drive.shm->stats.quieted >= 2);
 	assert_int_equal(drive.kinds[MAPLE_EV_QUIET], drive.shm->stats.quieted);
 }
