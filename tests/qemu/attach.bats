@@ -35,10 +35,11 @@ attach() {
 # On a busy host requests pile up, and a server may crash before its order is
 # forced; then another one is joined.
 found='
-for try in 1 2 3; do
+for try in 1 2 3 4 5; do
 	rm -f /tmp/memo.db
 	serve crash
-	attach --max-time 60s --format json --output /tmp/json $server 2>/tmp/words
+	attach --max-time 60s --seed $try --format json --output /tmp/json \
+		$server 2>/tmp/words
 	status=$?
 	jq -e ".findings[0].moments | length > 1" /tmp/json >/dev/null && break
 done
