@@ -33,11 +33,17 @@
 static struct maple_launch *guarded;
 static pthread_mutex_t guarded_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Under the lock. */
+static void put_first(struct maple_launch *launch)
+{
+	launch->next = guarded;
+	guarded = launch;
+}
+
 static void enlist(struct maple_launch *launch)
 {
 	pthread_mutex_lock(&guarded_lock);
-	launch->next = guarded;
-	guarded = launch;
+	put_first(launch);
 	pthread_mutex_unlock(&guarded_lock);
 }
 
@@ -139,8 +145,7 @@ static bool find_resting(struct maple_launch *launch)
 		launch->guard = found->guard;
 		launch->control = found->control;
 		launch->news = found->news;
-		launch->next = guarded;
-		guarded = launch;
+		put_first(launch);
 	}
 	pthread_mutex_unlock(&guarded_lock);
 	if (found)
@@ -250,10 +255,14 @@ static int fork_guard(struct maple_launch *launch,
 		return e;
 	}
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	/* Whoever reaps orphans meanwhile must not take it for one. */
+	pthread_mutex_lock(&guarded_lock);
 	launch->guard = fork();
 	if (launch->guard == 0)
 		maple_guard_run(order, control[0], news[1], orders[0]);
 	e = errno;
+	put_first(launch);
+	pthread_mutex_unlock(&guarded_lock);
 	close(control[0]);
 	close(news[1]);
 	if (order->stem)
@@ -265,7 +274,6 @@ static int fork_guard(struct maple_launch *launch,
 		launch->guard = 0;
 		return maple_error_set(err, e, "cannot fork: %s", strerror(e));
 	}
-	enlist(launch);
 	return 0;
 }
 
