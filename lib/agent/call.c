@@ -133,10 +133,12 @@ uint32_t maple_call_count(uint32_t site)
 /* maple_call_quiet - whether @site, of a memory function, is over its budget */
 bool maple_call_quiet(uint32_t site)
 {
-	uint32_t k = site & ~MAPLE_SITE_CALL, budget = maple_shm->budget;
+	uint32_t k = site & ~MAPLE_SITE_CALL, budget = maple_shm->budget, n;
 
-	return budget &&
-	       k<MAPLE_SHM_CALLS &&*(volatile uint32_t *)&counts[k]> budget;
+	if (!budget || k >= MAPLE_SHM_CALLS)
+		return false;
+	n = __atomic_load_n(&counts[k], __ATOMIC_RELAXED);
+	return n > budget;
 }
 
 /* maple_call_rearm - quiet call sites record again */

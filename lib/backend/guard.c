@@ -338,11 +338,10 @@ static bool guard_reap(struct guard *g)
 /* What our maker says, and the files that come with it; 0: he is gone. */
 static char listen_to(struct guard *g)
 {
-	const int none[3] = { -1, -1, -1 };
-	int *const files[3] = { &g->order.in, &g->order.out, &g->order.err };
+	int files[3];
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(none))];
+		char room[CMSG_SPACE(sizeof(files))];
 	} control = { 0 };
 	char say = 0;
 	struct iovec iov = { &say, 1 };
@@ -350,7 +349,6 @@ static char listen_to(struct guard *g)
 			      .msg_iovlen = 1,
 			      .msg_control = &control,
 			      .msg_controllen = sizeof(control) };
-	int got[3];
 	ssize_t n;
 
 	do
@@ -360,11 +358,12 @@ static char listen_to(struct guard *g)
 		return 0;
 	if (say != MAPLE_SAY_AGAIN)
 		return say;
-	if (control.head.cmsg_len != CMSG_LEN(sizeof(got)))
+	if (control.head.cmsg_len != CMSG_LEN(sizeof(files)))
 		return 0;
-	memcpy(got, CMSG_DATA(&control.head), sizeof(got));
-	for (unsigned int i = 0; i < 3; i++)
-		*files[i] = got[i];
+	memcpy(files, CMSG_DATA(&control.head), sizeof(files));
+	g->order.in = files[0];
+	g->order.out = files[1];
+	g->order.err = files[2];
 	return say;
 }
 

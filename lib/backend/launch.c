@@ -101,7 +101,7 @@ static void reap_orphans(void)
 	sched_setscheduler(0, policy, &before);
 }
 
-/* All of @order but its files, as bytes to be compared; NULL: no guard stays. */
+/* What counts of @order, but its files, to be compared; NULL: no guard stays. */
 static char *key_of(const struct maple_launch_order *order, size_t *size)
 {
 	const bool is[] = { order->own_group, order->realtime, order->linger,

@@ -81,8 +81,8 @@ int maple_baseline(struct maple_campaign *c)
 			failures++;
 			snprintf(what, sizeof(what), "%s", trial.judgement.what);
 		}
-		/* What hung or was stuck says nothing about its time. */
-		if (trial.run.end == MAPLE_END_ITSELF &&
+		/* What hung says nothing about its time. */
+		if (trial.run.end != MAPLE_END_HANG &&
 		    trial.run.seconds > c->native_seconds)
 			c->native_seconds = trial.run.seconds;
 		limit(c);

@@ -28,7 +28,7 @@ state() {
 	done
 }
 attach() {
-	timeout -s KILL 150 mapletest attach --db /tmp/memo.db --seed 1 "$@"
+	timeout -s KILL 150 mapletest attach --db /tmp/memo.db --seed ${try:-1} "$@"
 }
 '
 
@@ -38,8 +38,7 @@ found='
 for try in 1 2 3 4 5; do
 	rm -f /tmp/memo.db
 	serve crash
-	attach --max-time 60s --seed $try --format json --output /tmp/json \
-		$server 2>/tmp/words
+	attach --max-time 60s --format json --output /tmp/json $server 2>/tmp/words
 	status=$?
 	jq -e ".findings[0].moments | length > 1" /tmp/json >/dev/null && break
 done

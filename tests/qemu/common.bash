@@ -21,10 +21,10 @@ times() { # COUNT
 	echo $((($1 + SLOW - 1) / SLOW))
 }
 
-# So many runs may miss their order: a busy host may take the guest's CPU away
-# for longer than a hold lasts.
-misses() {
-	[ -n "${MAPLE_FULL:-}" ] && echo 0 || echo 2
+# So many of COUNT runs, one in fifty, may miss their order: a busy host may take
+# the guest's CPU away for longer than a hold lasts.
+misses() { # COUNT
+	[ -n "${MAPLE_FULL:-}" ] && echo 0 || echo $(($1 / 50))
 }
 
 # eBPF wants a kernel that describes its own types.

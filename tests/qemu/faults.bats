@@ -94,7 +94,7 @@ echo "$2 killed"'
 			./session -n $1 -d $2 -m $3 -e -f -i A:w:B:r -- ./order_demo
 		}
 		plan $@ & other=$!
-		plan $@ && wait $other' - "$n" $((SLOW * 10000)) "$(misses)"
+		plan $@ && wait $other' - "$n" $((SLOW * 10000)) "$(misses "$n")"
 	status_is 0
 	[ "${#lines[@]}" = 2 ]
 	[[ ${lines[0]} = "$n runs, "*", 0 unclean" ]]

@@ -39,21 +39,21 @@ sessions() { # PATTERN ARGUMENT...
 	[ $((BASH_REMATCH[1] * 10)) -le "$n" ] || fail "it fails by itself"
 	n=$(times $((${MAPLE_FULL:+2 *} 100)))
 	sessions "$n runs, * exposed, * failed, 0 unclean" \
-		-n "$n" -e -f -m "$(misses)" -i A:w:B:r -- ./order_demo
+		-n "$n" -e -f -m "$(misses "$n")" -i A:w:B:r -- ./order_demo
 }
 
 @test "the other order is forced as well, and the program does not fail" {
 	local n=$(times 50)
 
 	sessions "$n runs, * exposed, 0 failed, 0 unclean" \
-		-n "$n" -e -m "$(misses)" -i B:r:A:w -- ./order_demo
+		-n "$n" -e -m "$(misses "$n")" -i B:r:A:w -- ./order_demo
 }
 
 @test "forty threads held at once pass in order" {
 	local n=$(times 20)
 
 	sessions "$n runs, * exposed, 0 failed, 0 unclean" \
-		-n "$n" -e -m "$(misses)" -i A:w:B:r -- ./held_many
+		-n "$n" -e -m "$(misses "$n")" -i A:w:B:r -- ./held_many
 }
 
 @test "1000 threads, forks, vforks, programs" {

@@ -18,7 +18,8 @@ try() { # WANTED NAME ARGUMENT...
 
 	shift 2
 	timeout -s KILL 120 mapletest run --backend kernel --db :memory: \
-		--seed 1 --max-runs "${runs:-20}" --baseline-fails "$@" >/tmp/said 2>&1
+		--seed 1 --max-runs "${runs:-20}" --baseline-fails "$@" \
+		>/tmp/said 2>&1
 	status=$?
 	echo "$status $name"
 	[ $status = "$wanted" ] &&

@@ -203,6 +203,29 @@ static void stacks_of_both(void **state)
 	assert_null(stacks);
 }
 
+/* By its executable, wherever below us it is. */
+static void found_below(void **state)
+{
+	pid_t shell = fork(), got = 0;
+
+	if (!shell) {
+		execl("/bin/sh", "sh", "-c", "sleep 60; true", NULL);
+		_exit(127);
+	}
+	for (int i = 0; i < 500 && !got; i++) {
+		usleep(10000);
+		got = maple_process_find(getpid(), "sleep");
+	}
+	assert_true(got > 0 && got != shell);
+	assert_int_equal(maple_process_find(shell, "*/sleep"), got);
+	assert_int_equal(maple_process_find(got, "sleep"), got);
+	assert_int_equal(maple_process_find(shell, "slee"), 0);
+	assert_true(maple_process_runs(got, "s?eep"));
+	kill(got, SIGKILL);
+	end(shell);
+	assert_int_equal(maple_process_find(shell, "sleep"), 0);
+}
+
 /* What a uprobe does to a function whose return is probed. */
 static struct hidden {
 	uint64_t slot, caller, place;
@@ -288,6 +311,7 @@ int main(void)
 		cmocka_unit_test(who_is_gone_is_not_looked_up),
 		cmocka_unit_test(stacks_of_both),
 		cmocka_unit_test(replaced_returns),
+		cmocka_unit_test(found_below),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -221,8 +221,7 @@ static void look_at_crash(struct module_backend *m, struct maple_run *run)
 	run->pc = crash->pc;
 	if (!crash->standing && m->order->stacks)
 		snprintf(run->no_stacks, sizeof(run->no_stacks),
-			 "the crashed thread stood for %d s, and we came later",
-			 MAPLE_CRASH_MS / 1000);
+			 "the crashed thread stood no longer when we came");
 	if (!crash->standing)
 		return;
 	maple_run_stacks(run, m->order, m->pid, &returns);
