@@ -57,7 +57,7 @@ struct maple_client *maple_client_get(struct sk_buff *skb,
 		return client;
 	NL_SET_ERR_MSG(info->extack,
 		       "this socket has no session: send MAPLE_CMD_START first");
-	return ERR_PTR(-ENOENT);
+	return ERR_PTR(-ENOTCONN);
 }
 
 void maple_client_put(struct maple_client *client)

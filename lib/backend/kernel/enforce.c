@@ -21,6 +21,7 @@
 	5.0 /* seconds after which the watchdog does what run.c did not */
 #define MARGIN_JOINED 1.0   /* ... where others wait for the target */
 #define DRAIN_MOST    65536 /* entries at a time, or nobody looks at the clock */
+#define STARTS	      5     /* of a session that goes with mapled before it stands */
 
 static_assert((int)MAPLE_SCHEDULE_OLDER == MAPLE_UAPI_OLDER &&
 		      (int)MAPLE_SCHEDULE_YOUNGER == MAPLE_UAPI_YOUNGER &&
@@ -42,6 +43,7 @@ struct module_backend {
 	struct maple_control_status last;
 	bool looked; /* a call came from where nothing was mapped: read again */
 	bool crash_seen;
+	bool gone; /* the session, in the midst of the run, with mapled */
 };
 
 static struct module_backend *module_of(struct maple_backend *b)
@@ -66,7 +68,7 @@ static int prepare(struct maple_backend *b, const struct maple_run_order *order,
 	maple_kernel_events_start(m->calls);
 	m->order = order;
 	m->pid = 0;
-	m->looked = m->crash_seen = false;
+	m->looked = m->crash_seen = m->gone = false;
 	return 0;
 }
 
@@ -116,20 +118,25 @@ static int start_session(struct module_backend *m, pid_t pid,
 	return e;
 }
 
+/*
+ * A session of mapled's goes with it; the one that came back knows of none,
+ * and nothing has been done yet: once more.
+ */
 static int attach(struct maple_backend *b, pid_t pid, struct maple_error *err)
 {
 	struct module_backend *m = module_of(b);
-	int e;
+	int e, tries = STARTS;
 
 	e = read_images(m, pid, err);
-	if (!e)
-		e = start_session(m, pid, err);
 	if (e)
 		return e;
-	m->pid = pid;
-	if (m->order->kind == MAPLE_RUN_ENFORCE)
-		e = maple_placing_put(&m->placing, &m->images, m->order->plan,
-				      m->control, err);
+	do {
+		e = start_session(m, pid, err);
+		m->pid = e ? 0 : pid;
+		if (!e && m->order->kind == MAPLE_RUN_ENFORCE)
+			e = maple_placing_put(&m->placing, &m->images,
+					      m->order->plan, m->control, err);
+	} while (e == -ENOTCONN && --tries);
 	return e;
 }
 
@@ -232,8 +239,10 @@ static void look_at_crash(struct module_backend *m, struct maple_run *run)
 static void ask(struct module_backend *m, bool threads)
 {
 	struct maple_control_status now;
+	int e = maple_control_status(m->control, threads, &now, NULL);
 
-	if (maple_control_status(m->control, threads, &now, NULL))
+	m->gone |= e == -ENOTCONN;
+	if (e)
 		return;
 	free(m->last.threads);
 	m->last = now;
@@ -300,6 +309,10 @@ static void judge_delivery(struct module_backend *m, struct maple_run *run)
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "maple.ko was not attached to %s",
 			 m->base.options.argv[0]);
+	else if (m->gone)
+		snprintf(run->why_not, sizeof(run->why_not),
+			 "mapled went away in the midst of the run, and maple.ko's "
+			 "session with it");
 	else if (!c->priorities && (enforces || m->order->schedule))
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "maple.ko set no priority: %s ended before its first "
