@@ -21,7 +21,7 @@
 	5.0 /* seconds after which the watchdog does what run.c did not */
 #define MARGIN_JOINED 1.0   /* ... where others wait for the target */
 #define DRAIN_MOST    65536 /* entries at a time, or nobody looks at the clock */
-#define STARTS	      5     /* of a session that goes with mapled before it stands */
+#define STARTS	      5	    /* of a session that goes before it stands */
 
 static_assert((int)MAPLE_SCHEDULE_OLDER == MAPLE_UAPI_OLDER &&
 		      (int)MAPLE_SCHEDULE_YOUNGER == MAPLE_UAPI_YOUNGER &&
