@@ -124,10 +124,13 @@ END {
 		exit 1
 	}
 	single_share = share(sum_single[s], sum_singles[s])
+	again_share = share(sum_single["again"], sum_singles["again"])
 	compound_share = share(sum_compound[s], all_compound(s))
 	printf "figure budget.lost %.2f %% single dependencies (idiom 1) that " \
 		"the default budget of %d loses, of all candidates of idiom 1 " \
 		"that full observation predicts\n", single_share, s
+	printf "figure budget.again %.2f %% ... that the same runs lose when " \
+		"made once more, in full\n", again_share
 	printf "figure budget.lost_compound %.2f %% compound iRoots that the " \
 		"default budget loses, of those of full observation\n",
 		compound_share
@@ -139,6 +142,6 @@ END {
 	printf "the default, %d: loses %.1f %% of single dependencies, " \
 		"%.1f %% of compound iRoots, and finds %d others\n", s,
 		single_share, compound_share, sum_fresh[s]
-	exit (single_share > 5 || \
+	exit (single_share - again_share > 5 || \
 	      (compound_share > 5 && sum_compound[s] > sum_fresh[s]))
 }
