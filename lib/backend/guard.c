@@ -263,17 +263,18 @@ static void begin(struct guard *g, int orders)
 {
 	const struct maple_launch_order *order = &g->order;
 	int failed[2], held[2] = { -1, -1 }, e = 0;
-	pid_t self = getpid();
+	pid_t self = getpid(), pid;
 	ssize_t n;
 
 	if (pipe2(failed, O_CLOEXEC) ||
 	    (order->stop_at_entry && pipe2(held, O_CLOEXEC)))
 		guard_fail(g, MAPLE_NEWS_FAILED, errno);
 	/* What we need not attach to meanwhile may do without a copy of us. */
-	g->pid = order->stop_at_entry ? fork() : vfork();
-	if (g->pid == 0)
+	pid = order->stop_at_entry ? fork() : vfork();
+	if (pid == 0)
 		program(order, failed[1], held[0], orders, &g->mask, self);
 	e = errno;
+	g->pid = pid;
 	close(failed[1]);
 	if (orders >= 0)
 		close(orders);
