@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Scenes for the agent's unit test, which plays them itself where a small
+ * program will do: functions whose accesses it knows by name.
+ */
+#ifndef AGENT_SCENES_H
+#define AGENT_SCENES_H
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define NOTE __attribute__((noinline, noclone, used)) static
+static volatile int shared, seen, spins;
+
+NOTE void *write_it(void *arg)
+{
+	shared = 1;
+	return NULL;
+}
+
+NOTE void *sleep_and_write(void *arg)
+{
+	usleep(1000);
+	return write_it(arg);
+}
+
+NOTE void *read_it(void *arg)
+{
+	seen = shared;
+	return NULL;
+}
+
+NOTE int touch(volatile int *at)
+{
+	return *at + 1;
+}
+
+NOTE void turn(volatile int *at, int times)
+{
+	for (int i = 0; i < times; i++)
+		*at += i;
+}
+
+/* Calls, not instructions: the size is not known here. */
+NOTE void copy(volatile int *size, int times)
+{
+	static char from[64], to[64];
+
+	for (int i = 0; i < times; i++)
+		memcpy(to, from, *size);
+}
+
+/* The second thread has the quiet call speak again. */
+static int scene_copy(void)
+{
+	pthread_t t;
+
+	shared = 40;
+	copy(&shared, 1000);
+	pthread_create(&t, NULL, read_it, NULL);
+	pthread_join(t, NULL);
+	copy(&shared, 1000);
+	return 0;
+}
+
+/* Again in a thread that is the only one then, and in the second of two. */
+static void *turn_it(void *arg)
+{
+	turn(arg, 10000);
+	return NULL;
+}
+
+static int scene_turn_again(void)
+{
+	static volatile int other;
+	pthread_t a, b;
+
+	shared = 0;
+	turn(&shared, 10000);
+	pthread_create(&a, NULL, turn_it, (void *)&shared);
+	pthread_join(a, NULL);
+	pthread_create(&a, NULL, turn_it, (void *)&shared);
+	pthread_create(&b, NULL, turn_it, (void *)&other);
+	pthread_join(a, NULL);
+	pthread_join(b, NULL);
+	return shared != 3 * 49995000 || other != 49995000;
+}
+
+static sem_t written;
+
+/* The second write is at a site that no plan knows. */
+NOTE void write_other(volatile int *at)
+{
+	*at = 2;
+}
+
+static void *write_twice(void *arg)
+{
+	write_it(arg);
+	write_other(&shared);
+	sem_post(&written);
+	return NULL;
+}
+
+static void *read_when_written(void *arg)
+{
+	sem_wait(&written);
+	return read_it(arg);
+}
+
+static int scene_pair(void *(*first)(void *), void *(*second)(void *))
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	pthread_t a, b;
+
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+	pthread_create(&a, NULL, first, NULL);
+	pthread_create(&b, NULL, second, NULL);
+	pthread_join(a, NULL);
+	pthread_join(b, NULL);
+	return 10 + seen;
+}
+
+static int scene_hot_after(void)
+{
+	int result = scene_pair(write_it, read_it);
+
+	shared = 0;
+	turn(&shared, 10000);
+	return shared == 49995000 ? result : 99;
+}
+
+static sigjmp_buf back;
+static volatile uint64_t fault_pc, fault_addr;
+
+static void on_fault(int signo, siginfo_t *info, void *ctx)
+{
+	const ucontext_t *uc = ctx;
+
+	fault_pc = uc->uc_mcontext.gregs[REG_RIP];
+	fault_addr = (uint64_t)info->si_addr;
+	siglongjmp(back, 1);
+}
+
+/* The program's own handler sees the program's own PC, again and again. */
+static int scene_handler(void)
+{
+	struct sigaction sa = { .sa_sigaction = on_fault,
+				.sa_flags = SA_SIGINFO };
+	uint64_t fn = (uint64_t)touch;
+
+	sigaction(SIGSEGV, &sa, NULL);
+	for (volatile int i = 0; i < 3; i++) {
+		fault_pc = 0;
+		if (!sigsetjmp(back, 1))
+			return touch((int *)0x123) ? 20 : 21;
+		if (fault_pc < fn || fault_pc > fn + 32 || fault_addr != 0x123)
+			return 22;
+	}
+	return touch(&shared) == 1 ? 0 : 23;
+}
+
+/* A process that the target starts is none of the run's. */
+static int scene_fork(void)
+{
+	int status, before = shared;
+	cpu_set_t set;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		touch(&shared);
+		sched_getaffinity(0, sizeof(set), &set);
+		_exit(sched_getscheduler(0) != SCHED_OTHER ? 30
+		      : CPU_COUNT(&set) < 2		   ? 31
+							   : before);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 32;
+}
+
+static int scene_spawn(void)
+{
+	return system("test $(cut -d' ' -f41 /proc/self/stat) = 0 && "
+		      "test $(nproc) -gt 1")
+		       ? 33
+		       : 0;
+}
+
+/* The end of the stack is found by the program, or by a hook's push. */
+NOTE int dig(volatile int *at)
+{
+	volatile char room[1024];
+
+	room[0] = *at;
+	if (room[0] == 77)
+		return 0;
+	return dig((volatile int *)room) + room[1];
+}
+
+NOTE void *wait_for_it(void *arg)
+{
+	while (!shared)
+		sched_yield();
+	return NULL;
+}
+
+/* A target may close what it does not know. */
+static int scene_close(void)
+{
+	pthread_t t;
+
+	for (int i = 3; i < 1024; i++)
+		close(i);
+	if (pthread_create(&t, NULL, write_it, NULL))
+		return 40;
+	pthread_join(t, NULL);
+	return 0;
+}
+
+static int scene_exec(void)
+{
+	char *none[] = { "none", NULL };
+	char *argv[] = { "sh", "-c",
+			 "test $(cut -d' ' -f41 /proc/self/stat) = 0", NULL };
+
+	/* What fails must leave no trace. */
+	execv("/no/such/program", none);
+	if (sched_getaffinity(0, 0, NULL) != -1)
+		return 41;
+	write_it(NULL);
+	execv("/bin/sh", argv);
+	return 42;
+}
+
+/* crc32 of "hello", with a library that comes, goes and comes again. */
+static int scene_library(void)
+{
+	unsigned long (*crc)(unsigned long, const void *, unsigned int);
+	void *lib;
+
+	for (int i = 0; i < 2; i++) {
+		lib = dlopen("libz.so.1", RTLD_NOW);
+		if (!lib)
+			return 43;
+		*(void **)&crc = dlsym(lib, "crc32");
+		if (crc(0, "hello", 5) != 0x3610a686)
+			return 44;
+		dlclose(lib);
+	}
+	return 0;
+}
+
+static int play(const char *scene)
+{
+	if (!strcmp(scene, "dig"))
+		return dig(&shared);
+	if (!strcmp(scene, "spin"))
+		return scene_pair(wait_for_it, write_it);
+	if (!strcmp(scene, "close"))
+		return scene_close();
+	if (!strcmp(scene, "exec"))
+		return scene_exec();
+	if (!strcmp(scene, "library"))
+		return scene_library();
+	if (!strcmp(scene, "write_read"))
+		return scene_pair(write_it, read_it);
+	if (!strcmp(scene, "read_write"))
+		return scene_pair(read_it, write_it);
+	if (!strcmp(scene, "slow_write"))
+		return scene_pair(sleep_and_write, read_it);
+	if (!strcmp(scene, "turn_again"))
+		return scene_turn_again();
+	if (!strcmp(scene, "hot_after"))
+		return scene_hot_after();
+	if (!strcmp(scene, "copy"))
+		return scene_copy();
+	if (!strcmp(scene, "unseen"))
+		return scene_pair(write_twice, read_when_written);
+	if (!strcmp(scene, "crash"))
+		return touch((int *)0x456);
+	if (!strcmp(scene, "abort"))
+		abort();
+	if (!strcmp(scene, "handler"))
+		return scene_handler();
+	if (!strcmp(scene, "fork"))
+		return scene_fork();
+	if (!strcmp(scene, "spawn"))
+		return scene_spawn();
+	if (!strcmp(scene, "flood")) {
+		for (int i = 0; i < 1000; i++) {
+			shared = 0;
+			turn(&shared, 10000);
+		}
+		return 0;
+	}
+	if (!strcmp(scene, "turn")) {
+		turn(&shared, 10000);
+		return 0;
+	}
+	return 99;
+}
+
+#endif
