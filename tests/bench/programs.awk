@@ -29,6 +29,10 @@ $1 == "time" {
 	value[$2, $3, 2, n] = $5
 	if ($3 == "profile")
 		lost += $7
+	if ($3 == "all" && $7 + $8) {
+		all_lost[$2] += $7 / ($7 + $8)
+		nall[$2]++
+	}
 }
 
 $1 == "over" {
@@ -205,6 +209,21 @@ function figures()
 	       "enforced run, from main(), over one CPU, real programs")
 }
 
+# Programs count alike, as in the means.
+function dropped(    p, sum, n)
+{
+	for (p = 1; p <= nprograms; p++)
+		if (nall[program[p]] && !(program[p] in kernel)) {
+			sum += all_lost[program[p]] / nall[program[p]]
+			n++
+		}
+	if (n)
+		printf "figure all.dropped %.1f %% events that find no room, " \
+			"since they come faster than they are read, in runs " \
+			"without budgets; mean of the real programs\n",
+			100 * sum / n
+}
+
 function limits(    p, x, tsan)
 {
 	limit("profile", mean(2, "native", 0), 1.3)
@@ -230,6 +249,7 @@ END {
 	if (lost)
 		print lost " events lost in profile runs with default budgets"
 	figures()
+	dropped()
 	for (i = 1; i <= nabsent; i++)
 		print "left out: " absent[i]
 	for (i = 1; i <= nfailures; i++)

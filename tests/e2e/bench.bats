@@ -32,8 +32,8 @@ times() { # N PATTERN
 		fail "$output"
 	grep -qP '^figure programs\.profile \d+\.\d+ times \w' <<<"$output"
 	! grep -q '^failed' <<<"$output" || fail "$output"
-	times 2 '^time\tsmall\tnative\t[\d.]+\t-\t-\t0$'
-	times 2 '^time\tsmall\tprofile\t[\d.]+\t[\d.]+\t[\d.]+\t\d+$'
+	times 2 '^time\tsmall\tnative\t[\d.]+\t-\t-\t0\t0$'
+	times 2 '^time\tsmall\tprofile\t[\d.]+\t[\d.]+\t[\d.]+\t\d+\t\d+$'
 	times 2 '^time\tsmall\texecuted\t'
 	times 2 '^time\tsmall\tall\t'
 	times 2 '^time\tsmall\tenforced\t'

@@ -68,7 +68,8 @@ void bench_say(const struct bench *b, const char *kind,
 	put_seconds(t->total);
 	put_seconds(t->own);
 	put_seconds(t->after);
-	printf("\t%llu\n", (unsigned long long)t->lost);
+	printf("\t%llu\t%llu\n", (unsigned long long)t->lost,
+	       (unsigned long long)t->kept);
 }
 
 /* The last line that it printed, without what would break ours. */

@@ -47,7 +47,8 @@ struct bench_time {
 	double total;  /* from the order to start it to its end */
 	double own;    /* from main() to its end */
 	double after;  /* until we had understood what we observed */
-	uint64_t lost; /* events */
+	uint64_t lost; /* events, for which the ring had no room, */
+	uint64_t kept; /* ... and the others */
 };
 
 /* main.c */

@@ -91,6 +91,9 @@ static bool run(struct bench *b, const char *kind, struct maple_run_order *order
 	t.own = run->entered ? run->ended - run->entered : -1;
 	t.after = maple_clock_now() - run->ended;
 	t.lost = run->lost;
+	t.kept = run->calls;
+	for (unsigned int i = 0; i < MAPLE_WAYS; i++)
+		t.kept += run->hits[i];
 	if (!run->delivered && order->kind == MAPLE_RUN_PROFILE)
 		bench_fail(b, kind, run->why_not);
 	else if (run->end != MAPLE_END_ITSELF)
