@@ -247,7 +247,7 @@ int maple_engine_create(struct maple_session *s, const struct maple_plan *plan)
 	u32 i, g;
 
 	s->plan = kvmalloc(sizeof(*plan), GFP_KERNEL);
-	s->automaton = kvzalloc(maple_auto_size(), GFP_KERNEL);
+	s->automaton = kvzalloc(maple_auto_size(MAPLE_THREADS), GFP_KERNEL);
 	s->wanted = bitmap_zalloc(1 << WANT_BITS, GFP_KERNEL);
 	if (!s->plan || !s->automaton || !s->wanted)
 		return -ENOMEM;

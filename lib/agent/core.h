@@ -35,6 +35,8 @@ struct maple_agent_frame {
 
 static_assert(sizeof(struct maple_agent_frame) == 232, "stub.S relies on it");
 
+#define MAPLE_AGENT_FEW 8 /* threads of a short run, which are made ready for */
+
 /* main.c */
 extern bool maple_agent_enforces;
 

@@ -358,11 +358,12 @@ void maple_enforce_spin(void)
 /* maple_enforce_ahead - what an enforced run needs, whatever its plan */
 void maple_enforce_ahead(void)
 {
-	automaton = maple_lock_memory(maple_auto_size());
+	automaton = maple_lock_memory(maple_auto_size(MAPLE_THREADS));
 	if (!automaton)
 		return;
 	maple_lock_populate((uint64_t)automaton,
-			    (uint64_t)automaton + maple_auto_size());
+			    (uint64_t)automaton +
+				    maple_auto_size(MAPLE_AGENT_FEW));
 	maple_watch_start();
 }
 

@@ -208,11 +208,11 @@ MAPLE_EXPORT void thrd_exit(int value)
 }
 
 /* The number is asked before: nobody knows a thread that was joined. */
-#define JOIN(name, params, args)                                          \
+#define JOIN(name, params, args, forever)                                 \
 	MAPLE_REAL(name);                                                 \
 	MAPLE_EXPORT int name params                                      \
 	{                                                                 \
-		uint32_t site, number;                                    \
+		uint32_t site, number, *joins;                            \
 		int ret;                                                  \
                                                                           \
 		if (!maple_agent_on())                                    \
@@ -220,16 +220,19 @@ MAPLE_EXPORT void thrd_exit(int value)
 		site = SITE(MAPLE_EV_JOIN);                               \
 		number = maple_agent_thread_find(t);                      \
 		maple_agent_note(MAPLE_EV_BLOCK, site, NULL, 0, 0, 0);    \
+		joins = &maple_shm->thread[maple_self.number].joins;      \
+		*joins = forever;                                         \
 		ret = REAL(name) args;                                    \
+		*joins = false;                                           \
 		if (ret == 0 && number != MAPLE_THREAD_NONE)              \
 			maple_agent_note(MAPLE_EV_JOIN, site, NULL, 0, 0, \
 					 number);                         \
 		return ret;                                               \
 	}
 
-JOIN(pthread_join, (pthread_t t, void **r), (t, r))
-JOIN(pthread_tryjoin_np, (pthread_t t, void **r), (t, r))
-JOIN(pthread_timedjoin_np, (pthread_t t, void **r, until_t u), (t, r, u))
+JOIN(pthread_join, (pthread_t t, void **r), (t, r), true)
+JOIN(pthread_tryjoin_np, (pthread_t t, void **r), (t, r), false)
+JOIN(pthread_timedjoin_np, (pthread_t t, void **r, until_t u), (t, r, u), false)
 JOIN(pthread_clockjoin_np, (pthread_t t, void **r, clockid_t c, until_t u),
-     (t, r, c, u))
-JOIN(thrd_join, (thrd_t t, int *r), (t, r))
+     (t, r, c, u), false)
+JOIN(thrd_join, (thrd_t t, int *r), (t, r), true)

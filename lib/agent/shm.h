@@ -128,7 +128,7 @@ struct maple_shm_thread {
 	uint64_t events;  /* [a] events so far, quiet sites not counted */
 	uint64_t pthread; /* [a] its pthread_t */
 	uint32_t at;	  /* [a] site whose hook it is in, + 1; 0: none */
-	uint32_t pad;
+	uint32_t joins;	  /* [a] it waits for another's end, however long */
 };
 
 struct maple_shm_crash {

@@ -37,7 +37,6 @@
 #define LOOK_MS 1000 /* how soon the death of a spare is seen */
 #define LOOKS	1500 /* of a spare for its order, before it sleeps: 0.4 ms */
 #define FORKING (-1)
-#define THREADS 8 /* of a short run */
 
 struct entry { /* struct linux_dirent64 */
 	uint64_t ino;
@@ -281,7 +280,7 @@ static void become_spare(struct maple_shm *shm, int32_t *word, long guard)
 	if (thread.robust)
 		raw2(SYS_set_robust_list, thread.robust, thread.robust_size);
 	maple_warm_up();
-	maple_lock_populate((uint64_t)shm, (uint64_t)&shm->thread[THREADS]);
+	maple_lock_populate((uint64_t)shm, (uint64_t)&shm->thread[MAPLE_AGENT_FEW]);
 	/* The other stem is for profile runs only. */
 	if (word == &shm->spare[1])
 		maple_enforce_ahead();

@@ -94,7 +94,9 @@ enum maple_wait_end maple_enforce_wait(const uint32_t *hold)
 	long fd, n;
 
 	for (uint32_t i = 0; i < shm->nthreads; i++) {
-		if (i == maple_self.number || !shm->thread[i].alive)
+		/* Who joins waits for one of the others, and need not be asked. */
+		if (i == maple_self.number || !shm->thread[i].alive ||
+		    shm->thread[i].joins)
 			continue;
 		put_path(path, shm->thread[i].tid);
 		fd = raw3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);

@@ -17,9 +17,10 @@
 
 #define CPU_MS 50 /* an attempt's time */
 
-unsigned long maple_auto_size(void)
+unsigned long maple_auto_size(unsigned int threads)
 {
-	return sizeof(struct maple_auto);
+	return offsetof(struct maple_auto, thread) +
+	       threads * sizeof(struct maple_auto_thread);
 }
 
 /* Wordwise, with a barrier: or else the compiler calls libc for it. */
@@ -33,10 +34,12 @@ static void words_copy(uint64_t *to, const uint64_t *from, unsigned long size)
 
 void maple_auto_init(struct maple_auto *a, const struct maple_plan *plan)
 {
-	_Static_assert(sizeof(*a) % 8 == 0 && sizeof(*plan) % 8 == 0,
+	_Static_assert(offsetof(struct maple_auto, live) % 8 == 0 &&
+			       sizeof(*plan) % 8 == 0,
 		       "copied by words");
 
-	words_copy((uint64_t *)a, 0, sizeof(*a));
+	/* What follows means nothing yet: see maple_auto_knows(). */
+	words_copy((uint64_t *)a, 0, offsetof(struct maple_auto, live));
 	words_copy((uint64_t *)&a->plan, (const uint64_t *)plan, sizeof(*plan));
 	a->dead = plan->idiom == MAPLE_IDIOM_DEADLOCK &&
 		  !(plan->flags & MAPLE_PLAN_FLIPPED);
@@ -94,11 +97,10 @@ void maple_auto_start(struct maple_auto *a, unsigned int t, unsigned int roles)
 {
 	struct maple_auto_thread *thread;
 
-	if (t >= MAPLE_THREADS || a->thread[t].live)
+	if (t >= MAPLE_THREADS || maple_auto_knows(a, t))
 		return;
 	thread = &a->thread[t];
 	*thread = (struct maple_auto_thread){
-		.live = 1,
 		.live_at = a->nlive,
 		.roles = roles,
 	};
@@ -115,7 +117,6 @@ static void live_remove(struct maple_auto *a, unsigned int t)
 	a->live[thread->live_at] = moved;
 	a->thread[moved].live_at = thread->live_at;
 	a->ndirty -= thread->want != thread->given;
-	thread->live = 0;
 	thread->stands = 0;
 	thread->passes = 0;
 }

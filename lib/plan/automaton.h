@@ -41,8 +41,12 @@ struct maple_access {
 
 struct maple_auto; /* see automaton_state.h; the caller provides the memory */
 
-/* maple_auto_size - bytes that a struct maple_auto takes */
-unsigned long maple_auto_size(void);
+/*
+ * maple_auto_size - bytes that a struct maple_auto takes
+ * @threads: MAPLE_THREADS; fewer: of how many bytes it needs some at all while
+ *           no thread has a higher number
+ */
+unsigned long maple_auto_size(unsigned int threads);
 
 /* maple_auto_init - *@a begins to force @plan, which it copies */
 void maple_auto_init(struct maple_auto *a, const struct maple_plan *plan);

@@ -10,6 +10,7 @@
 
 #ifndef __KERNEL__
 #include <stdbool.h>
+#include <stddef.h>
 #endif
 #include "automaton.h"
 
@@ -55,7 +56,6 @@ struct maple_hold {
 struct maple_auto_thread {
 	struct maple_access acc; /* while it stands before one */
 	uint16_t live_at;	 /* index in live */
-	uint8_t live;
 	uint8_t stands; /* has a record: before acc, or passed but not done */
 	uint8_t go;	/* was told to go; after() is to come */
 	uint8_t pass;	/* this access is let pass by decision */
@@ -125,9 +125,14 @@ static inline bool maple_kind_is_lock(unsigned int kind)
 	return kind == MAPLE_EV_LOCK || kind == MAPLE_EV_UNLOCK;
 }
 
+/*
+ * Whether @t lives. That a place in live[] says so, too, tells it from what
+ * stood in the memory before: nothing is written of a thread that never was.
+ */
 static inline bool maple_auto_knows(const struct maple_auto *a, unsigned int t)
 {
-	return t < MAPLE_THREADS && a->thread[t].live;
+	return t < MAPLE_THREADS && a->thread[t].live_at < a->nlive &&
+	       a->live[a->thread[t].live_at] == t;
 }
 
 /* k, the first step undone; nsteps if there is none */

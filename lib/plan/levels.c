@@ -79,7 +79,7 @@ void maple_level_set(struct maple_auto *a, int t, unsigned int prio)
 {
 	struct maple_auto_thread *thread = &a->thread[t];
 
-	if (!thread->live)
+	if (!maple_auto_knows(a, t))
 		return;
 	a->ndirty -= thread->want != thread->given;
 	thread->want = prio;

@@ -18,7 +18,7 @@ static bool thread_sound(const struct maple_auto *a, int t)
 	const struct maple_auto_thread *thread = &a->thread[t];
 	bool lowered = thread->want < MAPLE_PRIO_NORM_FIRST;
 
-	if (!thread->live)
+	if (!maple_auto_knows(a, t))
 		return false;
 	if (thread->stands && !thread->acc.size)
 		return false;
@@ -43,7 +43,7 @@ static bool state_sound(const struct maple_auto *a)
 	if (a->role[0] >= 0 && a->role[0] == a->role[1])
 		return false;
 	for (int r = 0; r < MAPLE_PLAN_ROLES; r++) {
-		if (a->role[r] >= 0 && !a->thread[a->role[r]].live)
+		if (a->role[r] >= 0 && !maple_auto_knows(a, a->role[r]))
 			return false;
 	}
 	if (a->executing >= 0) {

@@ -530,7 +530,7 @@ void machine_run(const struct program *p, const struct maple_plan *plan,
 	memset(run->all, 0, sizeof(run->all));
 	run->begun = 1;
 	if (plan) {
-		m.a = malloc(maple_auto_size());
+		m.a = malloc(maple_auto_size(MAPLE_THREADS));
 		assert(m.a);
 		maple_auto_init(m.a, plan);
 	}

@@ -67,9 +67,9 @@ static inline void rig_start(unsigned int n)
 {
 	assert_true(maple_plan_valid(&plan));
 	rig_done();
-	a = malloc(maple_auto_size());
+	a = malloc(maple_auto_size(MAPLE_THREADS));
 	assert_non_null(a);
-	memset(a, 0xa5, maple_auto_size()); /* init must not rely on zeroes */
+	memset(a, 0xa5, maple_auto_size(MAPLE_THREADS)); /* init must not rely on zeroes */
 	memset(prio, 0, sizeof(prio));
 	maple_auto_init(a, &plan);
 	for (unsigned int t = 0; t < n; t++) {

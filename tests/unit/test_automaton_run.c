@@ -476,7 +476,7 @@ static void test_invariants(void **state)
 			a->thread[1].acc.size = 0; /* a record of nothing */
 			break;
 		case 4:
-			a->thread[1].live = 0;
+			a->thread[1].live_at++;
 			break;
 		}
 		before(0, E0, W, X); /* any move finds it */
@@ -486,7 +486,7 @@ static void test_invariants(void **state)
 		assert_int_equal(r.broken, 1);
 		assert_int_equal(r.finished, 1);
 		assert_int_equal(r.exposed, 0);
-		a->thread[1].live = 1;
+		a->thread[1].live_at -= broken == 4;
 		for (int t = 0; t < 4; t++)
 			assert_true(broken == 4 || prio[t] == norm(t));
 		assert_int_equal(resumed(2, 0), GO);
