@@ -69,7 +69,8 @@ static inline void rig_start(unsigned int n)
 	rig_done();
 	a = malloc(maple_auto_size(MAPLE_THREADS));
 	assert_non_null(a);
-	memset(a, 0xa5, maple_auto_size(MAPLE_THREADS)); /* init must not rely on zeroes */
+	/* init must not rely on zeroes */
+	memset(a, 0xa5, maple_auto_size(MAPLE_THREADS));
 	memset(prio, 0, sizeof(prio));
 	maple_auto_init(a, &plan);
 	for (unsigned int t = 0; t < n; t++) {
