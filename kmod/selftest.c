@@ -169,7 +169,8 @@ static void test_automaton(void)
 		       { .site = 1, .kind = MAPLE_EV_READ } },
 	};
 	struct maple_plan *plan = kvmalloc(sizeof(*plan), GFP_KERNEL);
-	struct maple_auto *a = kvmalloc(maple_auto_size(MAPLE_THREADS), GFP_KERNEL);
+	struct maple_auto *a =
+		kvmalloc(maple_auto_size(MAPLE_THREADS), GFP_KERNEL);
 
 	CHECK(plan && a);
 	if (plan && a) {
