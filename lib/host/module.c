@@ -15,8 +15,8 @@ int64_t maple_host_session(struct maple_host *host)
  * @attributes: netlink attributes; of a PIDFD or FD the number is mapled's
  * @fd: what that attribute is about, or -1
  *
- * A session does not outlive mapled: then the answer is an error of the
- * module's, which knows of none.
+ * A session does not outlive mapled: then the answer is -ENOTCONN, as the
+ * module knows of none.
  */
 int maple_host_module(struct maple_host *host, int64_t session,
 		      unsigned int command, const void *attributes, size_t size,

@@ -48,6 +48,7 @@ enum maple_feature {
 	MAPLE_FEATURE_CRASH = 8,    /* keeps a crashed target standing */
 };
 
+/* All but INFO and START: -ENOTCONN when the socket has no session. */
 enum maple_cmd {
 	MAPLE_CMD_UNSPEC,
 	/* -> VERSION, FEATURES, MAX_PROBES, MAX_SITES, LOG_SIZE, PLAN_SIZE */
