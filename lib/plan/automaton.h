@@ -43,8 +43,8 @@ struct maple_auto; /* see automaton_state.h; the caller provides the memory */
 
 /*
  * maple_auto_size - bytes that a struct maple_auto takes
- * @threads: MAPLE_THREADS; fewer: of how many bytes it needs some at all while
- *           no thread has a higher number
+ * @threads: MAPLE_THREADS; fewer: how many of the first bytes are in use while
+ *           all threads have numbers below that
  */
 unsigned long maple_auto_size(unsigned int threads);
 

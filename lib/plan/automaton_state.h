@@ -109,6 +109,7 @@ struct maple_auto {
 	/* Threads. */
 	uint32_t nlive;
 	uint32_t ndirty; /* threads whose level the caller has to change */
+	/* Not cleared: the first nlive of the one, and their entries, count. */
 	uint16_t live[MAPLE_THREADS];
 	struct maple_auto_thread thread[MAPLE_THREADS];
 };

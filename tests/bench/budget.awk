@@ -142,6 +142,6 @@ END {
 	printf "the default, %d: loses %.1f %% of single dependencies, " \
 		"%.1f %% of compound iRoots, and finds %d others\n", s,
 		single_share, compound_share, sum_fresh[s]
-	exit (single_share - again_share > 5 || \
+	exit (single_share > 5 || \
 	      (compound_share > 5 && sum_compound[s] > sum_fresh[s]))
 }
