@@ -168,6 +168,7 @@ static inline void drive_reset(struct drive *d)
 	memset(&shm->crash, 0, sizeof(shm->crash));
 	memset(shm->auto_result, 0, sizeof(shm->auto_result));
 	memset(shm->thread, 0, sizeof(shm->thread));
+	memset(shm->held, 0, sizeof(shm->held));
 	memset(d->kinds, 0, sizeof(d->kinds));
 	memset(&shm->ring, 0,
 	       (shm->head < MAPLE_SHM_RING ? shm->head : MAPLE_SHM_RING) *

@@ -21,13 +21,15 @@
 /* One per thread, in initial-exec TLS: one instruction away. */
 struct maple_agent_thread {
 	uint32_t number;  /* MAPLE_THREAD_NONE: not a thread of the run */
-	uint32_t inside;  /* > 0: in the agent's own code, hooks pass by */
+	uint16_t inside;  /* > 0: in the agent's own code, hooks pass by */
+	uint16_t late;	  /* LOCKs that are to come before its next event */
 	uint32_t clock;	  /* events so far */
 	uint32_t yields;  /* sched_yield since it last gave way */
 	uint64_t *events; /* so far, in shared memory */
 	bool stale;	  /* at a site it has been at very often: perhaps
 			     spinning, so this is no sign of progress */
 	uint32_t nopen;	  /* accesses begun, whose after() is to come */
+	uint32_t settled; /* clock of its last event that was no access */
 };
 
 extern __thread struct maple_agent_thread maple_self

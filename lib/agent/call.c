@@ -130,7 +130,7 @@ uint32_t maple_call_count(uint32_t site)
 	return counts[k];
 }
 
-/* maple_call_quiet - whether @site, of a memory function, is over its budget */
+/* maple_call_quiet - whether @site is over its budget */
 bool maple_call_quiet(uint32_t site)
 {
 	uint32_t k = site & ~MAPLE_SITE_CALL, budget = maple_shm->budget, n;

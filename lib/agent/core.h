@@ -155,6 +155,12 @@ void maple_ring_put(unsigned int kind, const struct maple_access *acc,
 		    uint64_t sp);
 uint64_t maple_ring_peek(uint64_t addr, uint64_t size);
 
+/* section.c */
+void maple_section_late(void);
+bool maple_section_begins(const struct maple_access *acc, unsigned int flags,
+			  uint64_t sp);
+bool maple_section_ends(const struct maple_access *acc);
+
 /* call.c */
 void maple_call_start(void);
 void maple_call_refresh(void);
@@ -228,5 +234,6 @@ void maple_lock_take(uint32_t *word);
 void maple_lock_give(uint32_t *word);
 void *maple_lock_memory(uint64_t size);
 void maple_lock_populate(uint64_t from, uint64_t to);
+void maple_lock_populate_shared(const void *from, const void *to);
 
 #endif

@@ -55,15 +55,21 @@ static bool in_budget(struct maple_shm *shm, struct maple_agent_site *site)
 	return false;
 }
 
-/* The same of the @n-th call of a memory function; locks have no budget. */
-static bool call_in_budget(struct maple_shm *shm, uint32_t site, uint32_t n,
-			   unsigned int flags)
+/*
+ * The same of the @n-th call from @site. Of one that is over its budget a lock
+ * is recorded all the same when something happens under it (section.c), and
+ * that it may block only when that tells more of the access before.
+ */
+static bool call_in_budget(struct maple_shm *shm, uint32_t site,
+			   unsigned int kind, uint32_t n)
 {
-	if (!shm->budget || !(flags & MAPLE_EVF_MEMFN))
+	if (!shm->budget || n <= shm->budget)
 		return true;
 	if (n == shm->budget + 1)
 		put_quiet(shm, site);
-	return n <= shm->budget;
+	if (kind == MAPLE_EV_LOCK)
+		return maple_self.settled != maple_self.clock;
+	return kind == MAPLE_EV_UNLOCK;
 }
 
 /*
@@ -155,11 +161,14 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 		if (maple_enforce_before(&acc, flags) &&
 		    maple_event_is_memory(kind))
 			maple_agent_open(&acc);
-	} else if (observes(shm) && call_in_budget(shm, site, n, flags)) {
+	} else if (observes(shm)) {
 		if (shm->nchanges)
 			count_change(shm, site);
-		maple_ring_put(kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK : kind,
-			       &acc, 0, flags, 0, sp);
+		if (call_in_budget(shm, site, kind, n) &&
+		    (kind != MAPLE_EV_UNLOCK || !maple_section_ends(&acc)))
+			maple_ring_put(kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK
+							     : kind,
+				       &acc, 0, flags, 0, sp);
 	}
 	maple_agent_leave();
 }
@@ -180,7 +189,9 @@ void maple_agent_after(uint32_t site, unsigned int kind, const void *addr,
 			maple_agent_close(site, &open);
 		maple_enforce_after(&acc, flags, happened);
 	} else if (happened && kind == MAPLE_EV_LOCK && observes(maple_shm)) {
-		maple_ring_put(kind, &acc, 0, flags | MAPLE_EVF_EXACT, 0, sp);
+		flags |= MAPLE_EVF_EXACT;
+		if (!maple_section_begins(&acc, flags, sp))
+			maple_ring_put(kind, &acc, 0, flags, 0, sp);
 	}
 	maple_agent_leave();
 }

@@ -5,6 +5,7 @@
 #include "raw.h"
 
 #ifndef MADV_POPULATE_WRITE /* libc's headers are older than the kernel */
+#define MADV_POPULATE_READ  22
 #define MADV_POPULATE_WRITE 23
 #endif
 
@@ -72,6 +73,18 @@ void maple_lock_populate(uint64_t from, uint64_t to)
 {
 	from &= ~4095ull;
 	raw3(SYS_madvise, from, to - from, MADV_POPULATE_WRITE);
+}
+
+/*
+ * maple_lock_populate_shared - the same of the file that is shared with the
+ * campaign. Its pages may be written where they may be read, and are mapped
+ * many at a time when they are read.
+ */
+void maple_lock_populate_shared(const void *from, const void *to)
+{
+	uint64_t lo = (uint64_t)from & ~4095ull;
+
+	raw3(SYS_madvise, lo, (uint64_t)to - lo, MADV_POPULATE_READ);
 }
 
 /*

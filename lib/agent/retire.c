@@ -24,8 +24,10 @@
 #include "patch.h"
 #include "raw.h"
 
-/* Quiet hits that cost about as much as two calls of mprotect(). */
+/* Quiet hits that cost about as much as two calls of mprotect(), ... */
 #define PATIENCE 2000
+/* ... and those that cost as much as it does to go out beside another. */
+#define BESIDE 200
 
 static uint32_t lock; /* who does not get it leaves things as they are */
 static bool dropped;  /* some thread that was announced never came */
@@ -80,14 +82,44 @@ static bool may_retire(const struct maple_patched *p,
 	       g->addr + 8 <= maple_page_up(p->hi);
 }
 
+/* Behind what is written there: all of it, and a word at least. */
+static uint64_t end_of(const struct maple_patch_group *g)
+{
+	return g->addr + (g->length < 8 ? 8 : g->length);
+}
+
+static void take_out(struct maple_patched *p, uint32_t group)
+{
+	struct maple_patch_group *g = &p->group[group];
+
+	maple_patch_write(p, g->addr, p->bytes + g->bytes, g->length);
+	g->in = false;
+	p->retired[p->nretired++] = group;
+	maple_shm->stats.retired++;
+}
+
+/* Whether @site would ask before long, and its group lies in [@lo, @hi). */
+static bool may_follow(const struct maple_patched *p,
+		       const struct maple_agent_site *site, uint64_t lo,
+		       uint64_t hi)
+{
+	const struct maple_patch_group *g = &p->group[site->group];
+
+	return !site->live && site->left <= PATIENCE - BESIDE &&
+	       g->addr >= lo && end_of(g) <= hi &&
+	       site->pc - g->addr < g->length && may_retire(p, g) &&
+	       all_quiet(p, site);
+}
+
 /*
  * maple_retire_site - quiet @site was executed again and again: takes its
- * group out, if that can be done
+ * group out, if that can be done, and others whose pages are open then
  */
 void maple_retire_site(struct maple_agent_site *site)
 {
 	struct maple_patched *p = find(site);
 	struct maple_patch_group *g;
+	uint64_t lo, hi;
 
 	if (!p || p->gone || maple_ring_shared || !try_lock())
 		return;
@@ -101,13 +133,16 @@ void maple_retire_site(struct maple_agent_site *site)
 		unlock();
 		return;
 	}
-	maple_patch_protect(g->addr, g->addr + g->length,
-			    PROT_READ | PROT_WRITE | PROT_EXEC);
-	maple_patch_write(p, g->addr, p->bytes + g->bytes, g->length);
-	maple_patch_protect(g->addr, g->addr + g->length, PROT_READ | PROT_EXEC);
-	g->in = false;
-	p->retired[p->nretired++] = site->group;
-	maple_shm->stats.retired++;
+	lo = g->addr & ~(MAPLE_PAGE - 1);
+	hi = maple_page_up(end_of(g));
+	maple_patch_protect(lo, hi, PROT_READ | PROT_WRITE | PROT_EXEC);
+	take_out(p, site->group);
+	while (site > p->site && site[-1].pc >= lo)
+		site--;
+	for (; site < p->site + p->nsites && site->pc < hi; site++)
+		if (may_follow(p, site, lo, hi))
+			take_out(p, site->group);
+	maple_patch_protect(lo, hi, PROT_READ | PROT_EXEC);
 	unlock();
 }
 

@@ -36,6 +36,7 @@ MAPLE_SITE_IS(way, 28);
 MAPLE_SITE_IS(slow, 31);
 MAPLE_SELF_IS(number, 0);
 MAPLE_SELF_IS(inside, 4);
+MAPLE_SELF_IS(late, 6);
 MAPLE_SELF_IS(clock, 8);
 MAPLE_SELF_IS(events, 16);
 MAPLE_SELF_IS(stale, 24);
@@ -92,9 +93,8 @@ static bool full(struct maple_shm *shm)
 			more = !populated	   ? FIRST
 			       : populated < CHUNK ? populated
 						   : CHUNK;
-			maple_lock_populate(
-				(uint64_t)&shm->ring[populated],
-				(uint64_t)&shm->ring[populated + more]);
+			maple_lock_populate_shared(&shm->ring[populated],
+						   &shm->ring[populated + more]);
 			populated += more;
 		}
 		end = end < populated ? end : populated;
@@ -108,6 +108,12 @@ static void skip(struct maple_shm *shm, uint32_t next)
 {
 	shm->stats.lost += given - maple_quick.skip;
 	given = maple_quick.skip = next;
+}
+
+/* What is freed, or goes quiet, has nothing to do with the locks held then. */
+static bool ends_delay(unsigned int kind)
+{
+	return kind != MAPLE_EV_FREE && kind != MAPLE_EV_QUIET;
 }
 
 /*
@@ -124,6 +130,8 @@ void maple_ring_put(unsigned int kind, const struct maple_access *acc,
 	struct maple_agent_thread *self = &maple_self;
 	struct maple_event *e;
 
+	if (__builtin_expect(self->late, 0) && ends_delay(kind))
+		maple_section_late();
 	while (full(shm)) {
 		if (!shm->lossless) {
 			shm->stats.lost++;
@@ -141,6 +149,8 @@ void maple_ring_put(unsigned int kind, const struct maple_access *acc,
 	e->site = acc->site;
 	e->size = acc->size > 0xffffffff ? 0xffffffff : acc->size;
 	e->clock = ++self->clock;
+	if (!maple_event_is_memory(kind))
+		self->settled = self->clock;
 	e->sp = (uint32_t)sp;
 	e->thread = self->number;
 	e->flags = flags;

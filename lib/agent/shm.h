@@ -19,7 +19,7 @@
 #include "../plan/plan.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
-#define MAPLE_SHM_VERSION  5
+#define MAPLE_SHM_VERSION  6
 #define MAPLE_SHM_ENV	   "MAPLE_AGENT" /* /proc/PID/fd/N of the file */
 #define MAPLE_SHM_IMAGES   256
 #define MAPLE_SHM_CALLS	   65536
@@ -30,6 +30,7 @@
 #define MAPLE_SHM_RING	   (1u << 22) /* events; sparse until used */
 #define MAPLE_SHM_CHANGES  64
 #define MAPLE_SHM_THEN	   7 /* plans that may follow a run's first */
+#define MAPLE_SHM_HELD	   8 /* locks of a thread that section.c follows */
 
 /* What the agent does in the target. */
 enum maple_shm_mode {
@@ -131,6 +132,20 @@ struct maple_shm_thread {
 	uint32_t joins;	  /* [a] it waits for another's end, however long */
 };
 
+/* The locks that a thread holds in an observing run, outermost first. [a] */
+struct maple_shm_held {
+	uint32_t n;
+	uint32_t late; /* the LOCKs of the last ones are not in the ring yet */
+	struct maple_shm_lock {
+		uint64_t addr;
+		uint64_t way;  /* how the thread came to it: section.c */
+		uint32_t site; /* of its LOCK, as all that follows */
+		uint32_t clock;
+		uint32_t sp;
+		uint32_t flags;
+	} lock[MAPLE_SHM_HELD];
+};
+
 struct maple_shm_crash {
 	int32_t signo; /* [a] */
 	int32_t tid;
@@ -225,6 +240,7 @@ struct maple_shm {
 	uint32_t ncalls;   /* [a] appends */
 	uint32_t pad;
 	struct maple_shm_thread thread[MAPLE_THREADS];
+	struct maple_shm_held held[MAPLE_THREADS];
 	struct maple_shm_image image[MAPLE_SHM_IMAGES];
 	struct maple_shm_call call[MAPLE_SHM_CALLS];
 

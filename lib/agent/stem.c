@@ -280,8 +280,7 @@ static void become_spare(struct maple_shm *shm, int32_t *word, long guard)
 	if (thread.robust)
 		raw2(SYS_set_robust_list, thread.robust, thread.robust_size);
 	maple_warm_up();
-	maple_lock_populate((uint64_t)shm,
-			    (uint64_t)&shm->thread[MAPLE_AGENT_FEW]);
+	maple_lock_populate_shared(shm, &shm->thread[MAPLE_AGENT_FEW]);
 	/* The other stem is for profile runs only. */
 	if (word == &shm->spare[1])
 		maple_enforce_ahead();

@@ -16,7 +16,7 @@
 	.set	SITE_PASS, 36
 	.set	SITE_SLOW, 31
 	.set	SELF_NUMBER, 0
-	.set	SELF_INSIDE, 4
+	.set	SELF_INSIDE, 4	/* and late behind it */
 	.set	SELF_CLOCK, 8
 	.set	SELF_EVENTS, 16
 	.set	SELF_STALE, 24

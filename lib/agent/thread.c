@@ -127,7 +127,8 @@ void maple_agent_thread_start(uint32_t number, const void *stack, uint64_t size)
 	t = &shm->thread[number];
 	maple_self.events = &t->events;
 	maple_self.number = number;
-	maple_self.clock = 0;
+	maple_self.clock = maple_self.settled = 0;
+	maple_self.late = 0;
 	maple_self.yields = 0;
 	t->pthread = (uint64_t)__builtin_thread_pointer();
 	t->tid = raw0(SYS_gettid);

@@ -100,6 +100,39 @@ static bool known_kind(unsigned int kind)
 	       (kind >= MAPLE_EV_STEP && kind <= MAPLE_EV_RELEASE);
 }
 
+/*
+ * What the agent had put off and came to no event to put it before: locks that
+ * are held at the end of the run.
+ */
+static bool take_late(struct maple_trace_ring *ring, struct maple_event *event)
+{
+	struct maple_shm *shm = ring->shm;
+	const struct maple_shm_lock *lock;
+	struct maple_shm_held *held;
+
+	while (ring->thread < MAPLE_THREADS && ring->thread < shm->nthreads) {
+		held = &shm->held[ring->thread];
+		if (!held->late || held->late > held->n ||
+		    held->n > MAPLE_SHM_HELD) {
+			ring->thread++;
+			continue;
+		}
+		lock = &held->lock[held->n - held->late--];
+		*event = (struct maple_event){
+			.addr = lock->addr,
+			.site = lock->site,
+			.size = 1,
+			.clock = lock->clock,
+			.sp = lock->sp,
+			.thread = ring->thread,
+			.kind = MAPLE_EV_LOCK,
+			.flags = lock->flags,
+		};
+		return true;
+	}
+	return false;
+}
+
 static bool take(struct maple_trace_ring *ring, bool ended,
 		 struct maple_event *event)
 {
@@ -112,7 +145,7 @@ static bool take(struct maple_trace_ring *ring, bool ended,
 			look(ring);
 		if (ring->next == ring->head) {
 			give_back(ring);
-			return false;
+			return ended && take_late(ring, event);
 		}
 		if (load_kind(slot) == MAPLE_EV_NONE) {
 			give_back(ring);

@@ -26,9 +26,10 @@ struct maple_trace_ring {
 	struct maple_shm *shm;
 	struct maple_event held; /* next to hand out, once its fate is known */
 	bool holding;
-	uint64_t next; /* to be taken; shm->tail follows, now and then */
-	uint64_t head; /* the writer's end when last looked at */
-	bool pinned;   /* ... and whether all its threads share a CPU */
+	uint64_t next;	 /* to be taken; shm->tail follows, now and then */
+	uint64_t head;	 /* the writer's end when last looked at */
+	bool pinned;	 /* ... and whether all its threads share a CPU */
+	uint32_t thread; /* the next whose late LOCKs are handed out */
 	struct maple_trace_stats stats;
 };
 

@@ -127,6 +127,26 @@ static void test_unfilled(void **state)
 	assert_int_equal(shm->tail, shm->head);
 }
 
+/* What was put off comes behind all else, of threads that there are. */
+static void test_late(void **state)
+{
+	shm->nthreads = 4;
+	for (uint32_t i = 0; i < 5; i++) {
+		shm->held[i].n = 2;
+		shm->held[i].late = i;
+		shm->held[i].lock[0].site = 10 * i;
+		shm->held[i].lock[1].site = 10 * i + 1;
+	}
+	put(1, MAPLE_EV_WRITE, 1, 0);
+	expect_none(false);
+	expect(true, 1, false); /* its thread has come to a lock since */
+	expect(true, 11, false);
+	expect(true, 20, false);
+	expect(true, 21, false);
+	expect_none(true); /* 3 late of 2 is no number, and there is no 4 */
+	expect_none(true);
+}
+
 static void test_scribbled_head(void **state)
 {
 	struct maple_trace_stats stats;
@@ -357,6 +377,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_pending, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unpinned, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unfilled, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_scribbled_head, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_reset, setup, teardown),

@@ -81,6 +81,8 @@ static void wipe(struct maple_agent_backend *a)
 	if (n > MAPLE_THREADS || a->released)
 		n = MAPLE_THREADS;
 	memset(shm->thread, 0, n * sizeof(shm->thread[0]));
+	for (i = 0; i < n; i++)
+		shm->held[i].n = shm->held[i].late = 0;
 	for (i = 0; i < shm->nimages && i < MAPLE_SHM_IMAGES; i++)
 		shm->image[i].loaded = shm->image[i].patched =
 			shm->image[i].unpatched = 0;
