@@ -187,6 +187,7 @@ void maple_leave_start(void);
 
 /* stem.c */
 void maple_stem_serve(struct maple_shm *shm);
+void maple_stem_await(void);
 
 /* warm.c */
 void maple_warm_note(const char *line);

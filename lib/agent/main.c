@@ -19,7 +19,7 @@ bool maple_agent_enforces; /* mode is ENFORCE, in the program under test */
 extern void *const __dso_handle __attribute__((visibility("hidden")));
 void *const __dso_handle = (void *)&__dso_handle;
 
-static const char *find_variable(char **envp, const char *name)
+static char *find_variable(char **envp, const char *name)
 {
 	unsigned int i;
 
@@ -141,9 +141,16 @@ static void work(struct maple_shm *shm)
 __attribute__((constructor)) static void start(int argc, char **argv,
 					       char **envp)
 {
-	const char *path = find_variable(envp, MAPLE_SHM_ENV);
-	struct maple_shm *shm = path ? map_file(path) : NULL;
+	char *path = find_variable(envp, MAPLE_SHM_ENV);
+	bool ahead = path && *path == MAPLE_SHM_AHEAD;
+	struct maple_shm *shm;
 
+	/* No program that this one executes is to wait as well. */
+	if (ahead)
+		*path = '/';
+	shm = path ? map_file(path) : NULL;
+	if (ahead)
+		maple_stem_await();
 	if (!shm)
 		return;
 	if (take_run(shm))

@@ -21,6 +21,7 @@
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
 #define MAPLE_SHM_VERSION  6
 #define MAPLE_SHM_ENV	   "MAPLE_AGENT" /* /proc/PID/fd/N of the file */
+#define MAPLE_SHM_AHEAD	   '+' /* before it: the run is ordered on fd 0 */
 #define MAPLE_SHM_IMAGES   256
 #define MAPLE_SHM_CALLS	   65536
 #define MAPLE_SHM_PATH	   1024
@@ -85,7 +86,10 @@ enum maple_stem {
 
 #define MAPLE_STEM_FD 3 /* its socket: orders come in, answers go out */
 
-/* An order for a run; with it come the descriptors to be 0, 1 and 2. */
+/*
+ * An order for a run; with it come the descriptors to be 0, 1 and 2. To a stem,
+ * or on its standard input to a process that was executed ahead.
+ */
 struct maple_stem_order {
 	uint32_t own_group; /* a process group of its own */
 };

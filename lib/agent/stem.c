@@ -192,18 +192,19 @@ static enum maple_stem look(void)
 	return has_common_memory() ? MAPLE_STEM_MEMORY : MAPLE_STEM_READY;
 }
 
-static void answer(int32_t value)
+static void answer(int socket, int32_t value)
 {
 	struct maple_stem_answer a = { value };
 
-	raw6(SYS_sendto, MAPLE_STEM_FD, &a, sizeof(a), MSG_NOSIGNAL, 0, 0);
+	raw6(SYS_sendto, socket, &a, sizeof(a), MSG_NOSIGNAL, 0, 0);
 }
 
 /*
  * The next order; ends with whoever gives them. It is looked for so many times
  * before we sleep.
  */
-static void take_order(struct maple_stem_order *order, int fds[3], int looks)
+static void take_order(int socket, struct maple_stem_order *order, int fds[3],
+		       int looks)
 {
 	union {
 		struct cmsghdr head;
@@ -218,7 +219,7 @@ static void take_order(struct maple_stem_order *order, int fds[3], int looks)
 	long n;
 
 	do
-		n = raw3(SYS_recvmsg, MAPLE_STEM_FD, &msg,
+		n = raw3(SYS_recvmsg, socket, &msg,
 			 MSG_CMSG_CLOEXEC | (looks ? MSG_DONTWAIT : 0));
 	/* EAGAIN; EINTR: stopped and continued */
 	while ((n == -11 && looks--) || n == -4);
@@ -287,6 +288,14 @@ static void become_spare(struct maple_shm *shm, int32_t *word, long guard)
 	go_to(shm->cpu);
 }
 
+static void put_files(const int fds[3])
+{
+	for (int i = 0; i < 3; i++) {
+		raw2(SYS_dup2, fds[i], i);
+		raw1(SYS_close, fds[i]);
+	}
+}
+
 /* In the run: everything as if it had been executed. */
 static void become_run(const struct maple_stem_order *order, const int fds[3],
 		       const uint64_t *mask)
@@ -295,10 +304,7 @@ static void become_run(const struct maple_stem_order *order, const int fds[3],
 	if (order->own_group)
 		raw2(SYS_setpgid, 0, 0);
 	raw1(SYS_close, MAPLE_STEM_FD);
-	for (int i = 0; i < 3; i++) {
-		raw2(SYS_dup2, fds[i], i);
-		raw1(SYS_close, fds[i]);
-	}
+	put_files(fds);
 	raw4(SYS_rt_sigprocmask, SIG_SETMASK, mask, NULL, SIGS);
 }
 
@@ -321,10 +327,10 @@ static void refuse(int32_t *word, long why)
 	int fds[3];
 
 	__atomic_store_n(word, 0, __ATOMIC_RELEASE);
-	take_order(&order, fds, 0);
+	take_order(MAPLE_STEM_FD, &order, fds, 0);
 	for (int i = 0; i < 3; i++)
 		raw1(SYS_close, fds[i]);
-	answer(why);
+	answer(MAPLE_STEM_FD, why);
 }
 
 /*
@@ -345,7 +351,7 @@ void maple_stem_serve(struct maple_shm *shm)
 	/* Ctrl-C is for the runs. */
 	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, SIGS);
 	shm->stem = ready;
-	answer(ready);
+	answer(MAPLE_STEM_FD, ready);
 	if (ready != MAPLE_STEM_READY)
 		raw1(SYS_exit_group, 0);
 	for (;;) {
@@ -363,10 +369,27 @@ void maple_stem_serve(struct maple_shm *shm)
 	}
 	become_spare(shm, word, guard);
 	/* Behind the run before us, and awake when the next one is due. */
-	take_order(&order, fds, LOOKS);
+	take_order(MAPLE_STEM_FD, &order, fds, LOOKS);
 	forget_signals();
 	__atomic_store_n(word, 0, __ATOMIC_RELEASE);
 	raw_futex_wake((uint32_t *)word);
-	answer(raw0(SYS_getpid));
+	answer(MAPLE_STEM_FD, raw0(SYS_getpid));
 	become_run(&order, fds, &mask);
+}
+
+/*
+ * maple_stem_await - in a process that was executed ahead: until it has a run.
+ * What its libraries have begun by themselves cannot wait with us.
+ */
+void maple_stem_await(void)
+{
+	struct maple_stem_order order;
+	int fds[3];
+
+	if (has_threads() || has_children() || has_timers()) {
+		answer(0, MAPLE_STEM_NONE);
+		raw1(SYS_exit_group, 0);
+	}
+	take_order(0, &order, fds, 0);
+	put_files(fds);
 }

@@ -162,6 +162,7 @@ struct maple_backend_options {
 	const char *const *exclude;
 	const char *agent; /* path of libmaple-agent.so, or NULL */
 	bool exec;	   /* each run is executed, none forked */
+	bool on_time;	   /* ... and not before its turn */
 	struct maple_registry *registry;
 	const struct maple_cpu *cpu;	   /* the target's */
 	struct maple_host *host;	   /* mapled, or NULL */
@@ -190,8 +191,8 @@ struct maple_backend_ops {
 		       struct maple_error *err);
 	/*
 	 * After prepare(): the launch that the run is under way in, forked
-	 * from a process that was prepared before; NULL when it is to be
-	 * executed as @start says. NULL: it always is.
+	 * from a process that was prepared before, or executed before; NULL
+	 * when it is to be executed as @start says. NULL: it always is.
 	 */
 	struct maple_launch *(*fork)(struct maple_backend *b,
 				     const struct maple_launch_order *start);

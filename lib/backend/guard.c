@@ -78,6 +78,25 @@ static void reap_all(void)
 	}
 }
 
+/*
+ * Its CPUs are all that the order gives it, but it begins on the one that will
+ * be its own, rather than wait here for whoever has started it.
+ */
+static void place(const struct maple_launch_order *order)
+{
+	cpu_set_t own;
+
+	if (!order->cpus)
+		return;
+	CPU_ZERO(&own);
+	if (order->realtime && order->cpu >= 0)
+		CPU_SET(order->cpu, &own);
+	CPU_AND(&own, &own, order->cpus);
+	if (CPU_COUNT(&own))
+		sched_setaffinity(0, sizeof(own), &own);
+	sched_setaffinity(0, sizeof(*order->cpus), order->cpus);
+}
+
 /* In the guard's fork: becomes the program; @failed is told why not. */
 static _Noreturn void program(const struct maple_launch_order *order,
 			      int failed, int held, int orders,
@@ -97,8 +116,7 @@ static _Noreturn void program(const struct maple_launch_order *order,
 		_exit(127);
 	if (order->own_group)
 		setpgid(0, 0);
-	if (order->cpus)
-		sched_setaffinity(0, sizeof(*order->cpus), order->cpus);
+	place(order);
 	if (order->realtime)
 		maple_realtime_allow();
 	/* Lift them out of the way of each other, then put them in place. */

@@ -118,6 +118,7 @@ static char *key_of(const struct maple_launch_order *order, size_t *size)
 	fwrite(is, sizeof(is), 1, out);
 	if (order->cpus)
 		fwrite(order->cpus, sizeof(*order->cpus), 1, out);
+	fwrite(&order->cpu, sizeof(order->cpu), 1, out);
 	fwrite(order->path, strlen(order->path) + 1, 1, out);
 	for (unsigned int i = 0; i < 2; i++) {
 		for (char *const *at = lists[i]; *at; at++)
@@ -154,6 +155,13 @@ static bool find_resting(struct maple_launch *launch)
 	return found;
 }
 
+static void close_orders(struct maple_launch *launch)
+{
+	if (launch->orders >= 0)
+		close(launch->orders);
+	launch->orders = -1;
+}
+
 /* Whether @launch's guard now waits for another launch. */
 static bool rest(struct maple_launch *launch)
 {
@@ -161,6 +169,7 @@ static bool rest(struct maple_launch *launch)
 
 	if (!resting)
 		return false;
+	close_orders(launch);
 	*resting = *launch;
 	resting->resting = true;
 	launch->key = NULL;
@@ -190,14 +199,13 @@ static void end(struct maple_launch *launch)
 {
 	if (launch->control >= 0)
 		close(launch->control);
-	if (launch->orders >= 0)
-		close(launch->orders);
+	close_orders(launch);
 	if (launch->guard > 0)
 		while (waitpid(launch->guard, NULL, 0) < 0 && errno == EINTR)
 			;
 	if (launch->news >= 0)
 		close(launch->news);
-	launch->control = launch->news = launch->orders = -1;
+	launch->control = launch->news = -1;
 	strike_off(launch);
 	launch->guard = 0;
 	if (launch->orphaned)
@@ -497,6 +505,53 @@ void maple_launch_dismiss(void)
 			end(l);
 		free(l);
 	} while (l);
+}
+
+/*
+ * maple_launch_ahead - starts the program for a run to come: its agent waits
+ * for maple_launch_take() as soon as it is loaded
+ * @said: file for what is written before that
+ *
+ * Returns as maple_launch_start() does.
+ */
+int maple_launch_ahead(struct maple_launch *launch,
+		       const struct maple_launch_order *order, int said,
+		       struct maple_error *err)
+{
+	struct maple_launch_order ahead = *order;
+	int orders[2], e;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, orders))
+		return maple_error_set(err, errno, "no socket: %m");
+	ahead.in = orders[0];
+	ahead.out = ahead.err = said;
+	e = maple_launch_start(launch, &ahead, err);
+	close(orders[0]);
+	if (e)
+		close(orders[1]);
+	else
+		launch->orders = orders[1];
+	return e;
+}
+
+/*
+ * maple_launch_take - what was started ahead becomes the run of @order, of
+ * which the files count; false if it has died or says that it cannot wait
+ *
+ * End it with maple_launch_finish() in either case.
+ */
+bool maple_launch_take(struct maple_launch *launch,
+		       const struct maple_launch_order *order)
+{
+	struct maple_stem_order say = { order->own_group };
+	int32_t refusal;
+	bool taken;
+
+	look(launch);
+	taken = !launch->ended && !maple_launch_answers(launch, 0, &refusal) &&
+		send_files(launch->orders, &say, sizeof(say), order);
+	close_orders(launch);
+	return taken;
 }
 
 /*

@@ -21,7 +21,7 @@ struct maple_launch_order {
 	bool stop_at_entry;    /* until maple_launch_go() */
 	const char *exe;       /* ... at that of the first that matches */
 	bool keep_crashed;     /* stop_at_entry: a crash waits to be seen */
-	int cpu;	       /* keep_crashed: the target's, or -1 */
+	int cpu;	       /* realtime, keep_crashed: its own, or -1 */
 	bool stem;	       /* it waits for maple_launch_fork(); linger */
 	/* Of a stem, shared with it: what it has forked ahead, or NULL; shm.h */
 	const int32_t *spare;
@@ -53,7 +53,7 @@ struct maple_launch {
 
 	/* Of a stem; the rest is about the run that it was forked for. */
 	pid_t stem;
-	int orders; /* its socket, or -1 */
+	int orders; /* its socket, or that of one started ahead; or -1 */
 	bool gone;  /* it has ended */
 	bool left;  /* something of a run that has ended */
 
@@ -75,6 +75,12 @@ void maple_launch_let_die(struct maple_launch *launch);
 bool maple_launch_left(struct maple_launch *launch);
 void maple_launch_finish(struct maple_launch *launch);
 void maple_launch_dismiss(void);
+
+int maple_launch_ahead(struct maple_launch *launch,
+		       const struct maple_launch_order *order, int said,
+		       struct maple_error *err);
+bool maple_launch_take(struct maple_launch *launch,
+		       const struct maple_launch_order *order);
 
 bool maple_launch_answers(struct maple_launch *launch, double within,
 			  int32_t *answer);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # Runs that are forked from a program that stands before main(): what executed
 # ones find, as they find it, and what happens where a program cannot be forked.
+# Runs that are executed while the one before them lasts.
 
 load common
 
@@ -27,8 +28,8 @@ layouts() {
 }
 
 # With the library that does WHAT before main().
-where_with() { # WHAT
-	LD_PRELOAD=$E2E/before_main.so BEFORE_MAIN=$1 where
+where_with() { # WHAT [OPTION...]
+	LD_PRELOAD=$E2E/before_main.so BEFORE_MAIN=$1 where "${@:2}"
 }
 
 @test "runs are forked, and begin as executed ones do" {
@@ -39,9 +40,23 @@ where_with() { # WHAT
 		"3 none self leads quiet" ] || fail "$(cat "$told")"
 }
 
-@test "--exec: none is forked" {
+@test "--exec: none is forked, and all begin as native ones do" {
 	where --exec
 	[ "$(layouts)" -gt 6 ] || fail "forked: $(cat "$told")"
+	[ "$(cut -d' ' -f2- "$told" | sort -u)" = \
+		"3 none self leads quiet" ] || fail "$(cat "$told")"
+}
+
+@test "--exec: what is written before main() is the run's own" {
+	local words=$BATS_TEST_TMPDIR/words
+
+	echo words >"$words"
+	where_with words --exec --expect-output "$words"
+}
+
+@test "--exec --setup: nothing is executed before its turn" {
+	told=$BATS_TEST_TMPDIR/told
+	where --exec --setup "! pgrep -f '^$E2E/where $told'"
 }
 
 @test "forked or executed, the same is found" {
@@ -110,11 +125,14 @@ processes() {
 	ps -o pid= --sort=start_time -p "$pids" | tr -d ' '
 }
 
-start_slow() {
+start_slow() { # LEAST [OPTION...]
+	local least=$1
+
+	shift
 	told=$BATS_TEST_TMPDIR/told
 	notices=$BATS_TEST_TMPDIR/notices
 	timeout -s KILL 60 "$BUILD/mapletest" run --backend agent --seed 1 \
-		--max-runs 8 --format json --output "$json" --db "$db" -- \
+		--max-runs 8 --format json --output "$json" --db "$db" "$@" -- \
 		"$E2E/where" "$told" 200 >/dev/null 2>"$notices" 3>&- &
 	limiter=$!
 	for ((try = 0; try < 300; try++)); do
@@ -122,10 +140,10 @@ start_slow() {
 		# and what the next one will be.
 		campaign=$(pgrep -P "$limiter") && [ -e "$told" ] &&
 			[ "$(wc -l <"$told")" -ge 4 ] &&
-			[ "$(processes | wc -l)" -ge 3 ] && return 0
+			[ "$(processes | wc -l)" -ge "$least" ] && return 0
 		sleep 0.05
 	done
-	fail "no forked run: $(cat "$notices")"
+	fail "no run with others beside it: $(cat "$notices")"
 }
 
 ends() { # STATUS
@@ -138,7 +156,7 @@ ends() { # STATUS
 }
 
 @test "kill -9 of the process that runs are forked from: said, and it goes on" {
-	start_slow
+	start_slow 3
 	kill -KILL "$(processes | head -n 1)"
 	ends 0
 	says 'executed, not forked: .* is dead'
@@ -157,7 +175,7 @@ waiting() {
 @test "kill -9 of the run that is forked ahead: another one is" {
 	local spare try
 
-	start_slow
+	start_slow 3
 	for ((try = 0; try < 100; try++)); do
 		spare=$(waiting | tail -n +2)
 		[ -z "$spare" ] || break
@@ -170,10 +188,42 @@ waiting() {
 	holds '.verdict == "clean" and .runs.enforced > 0'
 }
 
+# A program's standard input is a socket while it has no run.
+idle() {
+	local pid
+
+	for pid in $(processes); do
+		[[ $(readlink "/proc/$pid/fd/0") != socket:* ]] || echo "$pid"
+	done
+}
+
+@test "--exec: kill -9 of what is executed ahead: the run is executed then" {
+	local spare try
+
+	start_slow 2 --exec
+	for ((try = 0; try < 100; try++)); do
+		spare=$(idle)
+		[ -z "$spare" ] || break
+		sleep 0.05
+	done
+	[ -n "$spare" ] || fail "nothing is executed ahead"
+	kill -KILL ${spare}
+	ends 0
+	holds '.verdict == "clean" and .runs.enforced > 0'
+}
+
+@test "--exec: kill -9 of mapletest takes down what waits as well" {
+	start_slow 2 --exec
+	kill -KILL "$campaign"
+	wait "$limiter" || true
+	campaign=
+	none_left "$E2E/where"
+}
+
 @test "kill -9 of its guard takes down the run, and no other" {
 	local stem guard
 
-	start_slow
+	start_slow 3
 	stem=$(processes | head -n 1)
 	guard=$(ps -o ppid= -p "$stem")
 	[ "$(cat "/proc/${guard// /}/comm")" = maple-guard ]
@@ -187,7 +237,7 @@ waiting() {
 }
 
 @test "kill -9 of mapletest takes down all of it" {
-	start_slow
+	start_slow 3
 	kill -KILL "$campaign"
 	wait "$limiter" || true
 	campaign=

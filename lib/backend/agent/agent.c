@@ -232,6 +232,7 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 		memcpy(&run->then[i], a->shm->then_result[i],
 		       sizeof(run->then[i]));
 	run->begun = a->shm->begun;
+	a->came_up = a->shm->state != MAPLE_AGENT_ABSENT;
 	fill_threads(a, run);
 	fill_images(a, run);
 	for (i = 0; i < MAPLE_WAYS; i++)
@@ -255,6 +256,7 @@ static void destroy(struct maple_backend *b)
 	unsigned int i;
 
 	maple_agent_stems_end(a);
+	maple_agent_ahead_end(a);
 	maple_agent_share_destroy(a);
 	for (i = 0; i < MAPLE_SHM_IMAGES; i++)
 		free(a->table[i]);
@@ -294,7 +296,8 @@ int maple_backend_agent_create(const struct maple_backend_options *options,
 		return maple_error_set(err, ENOMEM, "out of memory");
 	a->base.ops = &agent_ops;
 	a->base.options = *options;
-	a->shm_fd = a->tables_fd = -1;
+	a->shm_fd = a->tables_fd = a->said = -1;
+	a->on_time = options->on_time;
 	a->call = calloc(MAPLE_SHM_CALLS, sizeof(*a->call));
 	a->spinner = calloc(MAPLE_THREADS, sizeof(*a->spinner));
 	e = a->spinner && a->call

@@ -23,6 +23,12 @@ struct maple_agent_stem {
 	bool up;
 };
 
+/* A process that was executed for a run to come; ahead.c. */
+struct maple_agent_ahead {
+	struct maple_launch launch;
+	bool up, own_group;
+};
+
 struct maple_agent_backend {
 	struct maple_backend base;
 	int shm_fd, tables_fd;
@@ -44,11 +50,18 @@ struct maple_agent_backend {
 	bool released; /* no level any more: the run took too long */
 	bool crash_seen;
 	char *preload, *path; /* of the environment */
+	char *path_ahead;     /* ... of a process that is executed ahead */
 
 	struct maple_agent_stem stem[2]; /* of profile runs, of others */
 	unsigned int stems_lost;
 	unsigned int forked; /* runs since the last executed one */
 	bool never_fork;
+
+	struct maple_agent_ahead ahead[2]; /* of this run, of the next */
+	unsigned int turn;
+	bool on_time; /* nothing is executed ahead */
+	bool came_up; /* the agent did, in the last run */
+	int said;     /* what processes say that have no run yet, or -1 */
 };
 
 /* share.c */
@@ -71,6 +84,11 @@ uint32_t maple_agent_tables_inside(struct maple_agent_backend *a,
 struct maple_launch *maple_agent_fork(struct maple_backend *b,
 				      const struct maple_launch_order *start);
 void maple_agent_stems_end(struct maple_agent_backend *a);
+
+/* ahead.c */
+struct maple_launch *maple_agent_ahead(struct maple_agent_backend *a,
+				       const struct maple_launch_order *start);
+void maple_agent_ahead_end(struct maple_agent_backend *a);
 
 /* spin.c */
 void maple_agent_spin_look(struct maple_agent_backend *a, double now);

@@ -54,10 +54,13 @@ int maple_agent_share_create(struct maple_agent_backend *a,
 	snprintf(a->shm->exe, sizeof(a->shm->exe), "%s",
 		 a->base.options.exe ? a->base.options.exe : "");
 	if (asprintf(&a->path, MAPLE_SHM_ENV "=/proc/%d/fd/%d", getpid(),
-		     a->shm_fd) < 0) {
+		     a->shm_fd) < 0)
 		a->path = NULL;
+	if (asprintf(&a->path_ahead, MAPLE_SHM_ENV "=%c/proc/%d/fd/%d",
+		     MAPLE_SHM_AHEAD, getpid(), a->shm_fd) < 0)
+		a->path_ahead = NULL;
+	if (!a->path || !a->path_ahead)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	}
 	return 0;
 }
 
@@ -70,6 +73,7 @@ void maple_agent_share_destroy(struct maple_agent_backend *a)
 	if (a->tables_fd >= 0)
 		close(a->tables_fd);
 	free(a->path);
+	free(a->path_ahead);
 }
 
 /* What the last run left; images and call sites keep their places. */

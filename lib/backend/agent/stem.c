@@ -158,8 +158,11 @@ struct maple_launch *maple_agent_fork(struct maple_backend *b,
 	int e;
 
 	/* With --exe the program that is started is not the one. */
-	if (a->never_fork || b->options.exec || b->options.exe ||
-	    b->order->fresh)
+	if (b->options.exe)
+		return NULL;
+	if (a->never_fork || b->options.exec)
+		return maple_agent_ahead(a, start);
+	if (b->order->fresh)
 		return NULL;
 	if (++a->forked == EXEC_EVERY) {
 		a->forked = 0;
