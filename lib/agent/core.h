@@ -74,6 +74,8 @@ struct maple_slot {
 };
 
 #define MAPLE_SLOT_HOOK 72 /* at most, for one hook of one site */
+#define MAPLE_SLOT_PUSH 5  /* where a hook first uses the stack, ... */
+#define MAPLE_SLOT_ASK	18 /* ... behind this, where flags are dead */
 #define MAPLE_SLOT_INSN 16 /* at most, for one moved instruction */
 #define MAPLE_SLOT_ENDS 16 /* at most, for the jump back */
 

@@ -129,7 +129,7 @@ bool maple_patch_origin(uint64_t pc, uint64_t *origin, int64_t *stack)
 		if (pc - m->slot > m->body)
 			*origin += m->length;
 		/* The first push of the hook may find the stack's end. */
-		*stack = m->body && pc - m->slot == 5 ? 128 : 0;
+		*stack = m->push && pc - m->slot == m->push ? 128 : 0;
 		return true;
 	}
 	return false;

@@ -36,11 +36,18 @@ static void move_insn(struct maple_patched *p, struct maple_slot *s,
 	m->offset = insn->offset;
 	m->length = insn->length;
 	m->group = p->ngroups;
+	m->push = 0;
 	for (; i < t->nsites; i++) {
 		p->site[i].way = trap ? MAPLE_WAY_TRAP : site[i].way;
 		p->site[i].group = p->ngroups;
-		if (p->site[i].live)
+		if (p->site[i].live) {
+			if (s->at == start)
+				m->push = site[i].flags & MAPLE_SITEF_NOFLAGS
+						  ? MAPLE_SLOT_ASK +
+							    MAPLE_SLOT_PUSH
+						  : MAPLE_SLOT_PUSH;
 			maple_slot_before(s, &p->site[i], &site[i]);
+		}
 		if (!(site[i].flags & MAPLE_SITEF_MORE))
 			break;
 	}

@@ -11,6 +11,7 @@ struct maple_patch_moved {
 	uint32_t group;
 	uint16_t body, end; /* from slot */
 	uint8_t length;
+	uint8_t push; /* of the first hook, from slot; 0: it has none */
 };
 
 struct maple_patch_group {

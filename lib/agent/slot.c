@@ -21,6 +21,25 @@
  *	lea 128(%rsp),%rsp
  *	the instruction
  *
+ * Where the flags are dead, nothing else needs to be saved to ask whether the
+ * site is to be passed by:
+ *
+ *	cmpb $0,live(%rip)
+ *	jne 0f
+ *	subl $1,left(%rip)
+ *	jne 1f
+ * 0:	lea -128(%rsp),%rsp
+ *	push %rdi
+ *	lea ADDRESS,%rdi
+ *	push %rax
+ *	push %rsi
+ *	...
+ *	pop %rsi
+ *	pop %rax
+ *	pop %rdi
+ *	lea 128(%rsp),%rsp
+ * 1:	the instruction
+ *
  * Everything is relative to the slot, which lies within 2 GiB of the image.
  */
 #include <stddef.h>
@@ -129,21 +148,10 @@ static void put_call(struct maple_slot *s, const struct maple_agent_site *site,
 	PUT(s, 0x5e);
 }
 
-static void put_leave(struct maple_slot *s)
+/* To what follows if @site is to be passed by; returns where that stands. */
+static uint8_t *put_ask(struct maple_slot *s,
+			const struct maple_agent_site *site)
 {
-	PUT(s, 0x04, 0x7f, 0x9e, 0x58, 0x5f);
-	PUT(s, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0);
-}
-
-/* maple_slot_before - the hook before @site */
-void maple_slot_before(struct maple_slot *s, const struct maple_agent_site *site,
-		       const struct maple_table_site *where)
-{
-	uint8_t *skip;
-
-	PUT(s, 0x48, 0x8d, 0x64, 0x24, 0x80, 0x57);
-	put_address(s, where);
-	PUT(s, 0x50, 0x9f, 0x0f, 0x90, 0xc0);
 	PUT(s, 0x80, 0x3d); /* cmpb $0,live(%rip) */
 	put_rel(s, (uint64_t)&site->live, 1);
 	put1(s, 0);
@@ -152,11 +160,42 @@ void maple_slot_before(struct maple_slot *s, const struct maple_agent_site *site
 	put_rel(s, (uint64_t)&site->left, 1);
 	put1(s, 1);
 	PUT(s, 0x75, 0);
-	skip = s->at;
-	put_call(s, site, s->base + offsetof(struct maple_slot_hooks, before));
+	return s->at;
+}
+
+static void put_pass(struct maple_slot *s, uint8_t *from)
+{
 	if (!s->bad)
-		skip[-1] = s->at - skip;
-	put_leave(s);
+		from[-1] = s->at - from;
+}
+
+static void put_leave(struct maple_slot *s, bool flags)
+{
+	if (flags)
+		PUT(s, 0x04, 0x7f, 0x9e);
+	PUT(s, 0x58, 0x5f, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0);
+}
+
+/* maple_slot_before - the hook before @site */
+void maple_slot_before(struct maple_slot *s, const struct maple_agent_site *site,
+		       const struct maple_table_site *where)
+{
+	bool flags = !(where->flags & MAPLE_SITEF_NOFLAGS);
+	uint8_t *pass = flags ? NULL : put_ask(s, site);
+
+	PUT(s, 0x48, 0x8d, 0x64, 0x24, 0x80, 0x57);
+	put_address(s, where);
+	put1(s, 0x50);
+	if (flags) {
+		PUT(s, 0x9f, 0x0f, 0x90, 0xc0);
+		pass = put_ask(s, site);
+	}
+	put_call(s, site, s->base + offsetof(struct maple_slot_hooks, before));
+	if (flags)
+		put_pass(s, pass);
+	put_leave(s, flags);
+	if (!flags)
+		put_pass(s, pass);
 }
 
 /* maple_slot_after - the hook after @site; the address is then known */
@@ -165,7 +204,7 @@ void maple_slot_after(struct maple_slot *s, const struct maple_agent_site *site)
 	PUT(s, 0x48, 0x8d, 0x64, 0x24, 0x80, 0x57);
 	PUT(s, 0x50, 0x9f, 0x0f, 0x90, 0xc0);
 	put_call(s, site, s->base + offsetof(struct maple_slot_hooks, after));
-	put_leave(s);
+	put_leave(s, true);
 }
 
 /* maple_slot_insn - the instruction itself, which stood at @bytes */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define MAPLE_TABLE_MAGIC   0x314c4254u /* TBL1 */
-#define MAPLE_TABLE_VERSION 1
+#define MAPLE_TABLE_VERSION 2
 #define MAPLE_REG_NONE	    0xff /* no base, or no index register */
 
 /* How control gets from a site into its slot. */
@@ -56,6 +56,8 @@ enum maple_site_flag {
 	MAPLE_SITEF_REP = 2,	/* string instruction: up to rcx * size bytes */
 	MAPLE_SITEF_RIPREL = 4, /* disp is the address, as an ELF one */
 	MAPLE_SITEF_MORE = 8,	/* the next site is of this instruction too */
+	MAPLE_SITEF_NOFLAGS = 16, /* nobody reads the status flags that its
+				     instruction finds */
 };
 
 /* A site: where it is and how its effective address is made. */

@@ -90,6 +90,44 @@ static void note_branch(struct maple_decoder *d)
 	now->cond = insn->opcode & 15;
 }
 
+/*
+ * What becomes of the status flags. Only instructions that write all of them
+ * whatever their operands are; what they leave undefined nobody can rely on.
+ */
+static void note_flags(struct maple_decoder *d)
+{
+	const uint32_t status = ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF |
+				ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF |
+				ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF;
+
+	if (d->insn.cpu_flags && d->insn.cpu_flags->tested & status)
+		d->now->flags |= MAPLE_DEC_READS;
+	switch (d->insn.mnemonic) {
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_CMP:
+	case ZYDIS_MNEMONIC_NEG:
+	case ZYDIS_MNEMONIC_TEST:
+	case ZYDIS_MNEMONIC_AND:
+	case ZYDIS_MNEMONIC_OR:
+	case ZYDIS_MNEMONIC_XOR:
+	case ZYDIS_MNEMONIC_XADD:
+	case ZYDIS_MNEMONIC_CMPXCHG:
+	case ZYDIS_MNEMONIC_COMISS:
+	case ZYDIS_MNEMONIC_COMISD:
+	case ZYDIS_MNEMONIC_UCOMISS:
+	case ZYDIS_MNEMONIC_UCOMISD:
+	case ZYDIS_MNEMONIC_VCOMISS:
+	case ZYDIS_MNEMONIC_VCOMISD:
+	case ZYDIS_MNEMONIC_VUCOMISS:
+	case ZYDIS_MNEMONIC_VUCOMISD:
+		d->now->flags |= MAPLE_DEC_WRITES;
+		break;
+	default:
+		break;
+	}
+}
+
 /* Whether the function uses RBP as a frame pointer shows in what sets it. */
 static void note_frame(struct maple_decoder *d)
 {
@@ -155,6 +193,7 @@ static int decode_one(struct maple_decoder *d, const uint8_t *bytes,
 		maple_image_mark(image, d->addr);
 	note_branch(d);
 	note_immediate(d);
+	note_flags(d);
 	if (maple_decoder_in_rseq(d))
 		d->now->flags |= MAPLE_DEC_FIXED;
 	if (!wants_operands(d))
@@ -224,6 +263,7 @@ static int decode_range(struct maple_decoder *d, const struct maple_range *range
 		d->now->flags |= MAPLE_DEC_LAST;
 	if (d->frame && !d->frame_lost)
 		drop_frame(image, sites, decoded);
+	maple_image_liveness(image, decoded);
 	image->stats.instructions += image->decoded.n - decoded;
 	return 0;
 }

@@ -30,9 +30,11 @@ enum maple_decoded_flag {
 	MAPLE_DEC_JMP = 8,
 	MAPLE_DEC_JCC = 16,
 	MAPLE_DEC_RIPREL = 32,
-	MAPLE_DEC_LAST = 64,	/* of its function */
-	MAPLE_DEC_TAKEN = 128,	/* in a group */
-	MAPLE_DEC_BRANCH = 256, /* target is set */
+	MAPLE_DEC_LAST = 64,	 /* of its function */
+	MAPLE_DEC_TAKEN = 128,	 /* in a group */
+	MAPLE_DEC_BRANCH = 256,	 /* target is set */
+	MAPLE_DEC_READS = 512,	 /* some status flag */
+	MAPLE_DEC_WRITES = 1024, /* all status flags */
 };
 
 struct maple_decoded {
@@ -118,6 +120,7 @@ void maple_image_landings(struct maple_image *image,
 int maple_image_relocate(struct maple_image *image);
 int maple_image_rseq(struct maple_image *image);
 int maple_image_decode(struct maple_image *image);
+void maple_image_liveness(struct maple_image *image, size_t from);
 void maple_image_edges(struct maple_image *image);
 int maple_image_neighbours(struct maple_image *image);
 int maple_image_group(struct maple_image *image);

@@ -22,6 +22,7 @@
 #define REP    MAPLE_SITEF_REP
 #define RIPREL MAPLE_SITEF_RIPREL
 #define MORE   MAPLE_SITEF_MORE
+#define DEAD   MAPLE_SITEF_NOFLAGS
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R12 = 12, R13 };
 
 /* Each form is a function of one instruction and a RET. */
@@ -73,6 +74,17 @@ FORM(fxsave, "fxsave (%rdi)");
 FORM(lea, "lea 8(%rdi,%rsi), %rax");
 FORM(jump, "jmp *8(%rdi)");
 FORM(absolute, "mov 8(,%rcx,8), %rdx");
+
+FORM(flags_written, "mov (%rdi), %eax\nmov %eax, %edx\nadd %esi, %eax");
+FORM(flags_twice, "movsb\nucomisd %xmm0, %xmm1");
+FORM(flags_read, "mov (%rdi), %eax\nadc %esi, %eax");
+FORM(flags_moved, "mov (%rdi), %eax\ncmove %esi, %eax\nadd %esi, %eax");
+FORM(flags_kept, "mov (%rdi), %eax\ninc %eax");
+FORM(flags_shifted, "mov (%rdi), %eax\nshl %cl, %eax");
+FORM(flags_branch, "cmp %esi, %edx\nmov (%rdi), %eax\nje 1f\n1: add %esi, %eax");
+FORM(flags_jump, "mov (%rdi), %eax\njmp 1f\n1: add %esi, %eax");
+FORM(flags_call, "mov (%rdi), %eax\ncall form_load\nadd %esi, %eax");
+FORM(flags_saved, "mov (%rdi), %eax\npushf\npop %rcx\nadd %esi, %eax");
 
 struct expect {
 	const char *at;
@@ -137,8 +149,8 @@ static void test_forms(void **state)
 	const struct expect forms[] = {
 		{ form_load, R, 0, RDI, RSI, 4, 4, 8 },
 		{ form_store, W, 0, R12, NONE, 0, 1, -0x1000 },
-		{ form_update, U, 0, R13, R8, 1, 8, 0 },
-		{ form_compare, R, 0, RAX, NONE, 0, 2, 2 },
+		{ form_update, U, DEAD, R13, R8, 1, 8, 0 },
+		{ form_compare, R, DEAD, RAX, NONE, 0, 2, 2 },
 		{ form_locked, U, ATOMIC, RDX, NONE, 0, 4, 0 },
 		{ form_exchange, U, ATOMIC, RBX, NONE, 0, 8, 0 },
 		{ form_cmpxchg, U, ATOMIC, RDI, NONE, 0, 16, 0 },
@@ -159,6 +171,34 @@ static void test_forms(void **state)
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		check_site(site_at(forms[i].at, 0, false), &forms[i]);
+}
+
+/* Whether the flags are dead before the only site of a function. */
+static bool dead(const char *at, unsigned int skip)
+{
+	const struct maple_table_site *site = site_at(at, skip, false);
+
+	assert_non_null(site);
+	return site->flags & DEAD;
+}
+
+static void test_flags(void **state)
+{
+	const struct maple_table_site *second;
+
+	assert_true(dead(form_flags_written, 0));
+	assert_true(dead(form_flags_twice, 0));
+	second = site_at(form_flags_twice, 0, true);
+	assert_non_null(second);
+	assert_true(second->flags & DEAD);
+	assert_false(dead(form_flags_read, 0));
+	assert_false(dead(form_flags_moved, 0));
+	assert_false(dead(form_flags_kept, 0));
+	assert_false(dead(form_flags_shifted, 0));
+	assert_false(dead(form_flags_branch, 2));
+	assert_false(dead(form_flags_jump, 0));
+	assert_false(dead(form_flags_call, 0));
+	assert_false(dead(form_flags_saved, 0));
 }
 
 static void test_two_operands(void **state)
@@ -283,6 +323,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_two_operands),
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_frame_pointer),

@@ -3,7 +3,7 @@
  * The patch table put to use, without an agent: in this process, zlib's
  * groups are moved out of line, and zlib must go on to do what it did. What a
  * group covers is filled with int3, so a way in that lib/image overlooked
- * ends the test.
+ * ends the test. Where it says that the flags are dead, they are spoilt.
  */
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -29,7 +29,7 @@ typedef int (*uncompress_fn)(uint8_t *to, unsigned long *to_size,
 struct mover {
 	uint64_t bias, end; /* of the image */
 	uint8_t *slot;	    /* where the next instruction goes */
-	uint32_t moved;
+	uint32_t moved, spoilt;
 };
 
 static void put(struct mover *m, uint8_t byte)
@@ -47,10 +47,32 @@ static void put_distance(struct mover *m, uint64_t to)
 	m->slot += 4;
 }
 
-static void move_insn(struct mover *m, const struct maple_table_insn *insn)
+/* By turns to what equal numbers leave and to the contrary. */
+static void spoil_flags(struct mover *m)
 {
+	static const uint8_t equal[] = { 0x48, 0x39, 0xe4 }; /* cmp */
+	static const uint8_t other[] = { 0x48, 0x85, 0xe4,
+					 0xf9 }; /* test, stc */
+
+	if (m->spoilt++ % 2) {
+		memcpy(m->slot, equal, sizeof(equal));
+		m->slot += sizeof(equal);
+	} else {
+		memcpy(m->slot, other, sizeof(other));
+		m->slot += sizeof(other);
+	}
+}
+
+static void move_insn(struct mover *m, const struct maple_table *table,
+		      const struct maple_table_insn *insn)
+{
+	const struct maple_table_site *sites =
+		(const void *)((const char *)table + table->sites_at);
 	const uint8_t *from = (const uint8_t *)(m->bias + insn->offset);
 
+	if (insn->site != MAPLE_SITE_NONE &&
+	    sites[insn->site].flags & MAPLE_SITEF_NOFLAGS)
+		spoil_flags(m);
 	if (insn->flags & MAPLE_INSN_JMP) {
 		put(m, 0xe9);
 		put_distance(m, m->bias + insn->target);
@@ -71,7 +93,8 @@ static void move_insn(struct mover *m, const struct maple_table_insn *insn)
 	}
 }
 
-static void move_group(struct mover *m, const struct maple_table_insn *insn,
+static void move_group(struct mover *m, const struct maple_table *table,
+		       const struct maple_table_insn *insn,
 		       const struct maple_table_group *group)
 {
 	uint8_t *from = (uint8_t *)(m->bias + insn->offset), *slot = m->slot;
@@ -79,7 +102,7 @@ static void move_group(struct mover *m, const struct maple_table_insn *insn,
 	int32_t distance = slot - (from + JUMP);
 
 	for (; insn <= last; insn++)
-		move_insn(m, insn);
+		move_insn(m, table, insn);
 	if (!(last->flags & MAPLE_INSN_STOP)) {
 		put(m, 0xe9);
 		put_distance(m, m->bias + last->offset + last->length);
@@ -118,14 +141,14 @@ static void move_all(struct mover *m, const struct maple_table *table)
 
 	group = (const void *)((const char *)table + table->groups_at);
 	insns = (const void *)((const char *)table + table->insns_at);
-	m->slot = find_room(m, table->ninsns * 16 + table->ngroups * 16);
+	m->slot = find_room(m, table->ninsns * 24 + table->ngroups * 16);
 	assert_int_equal(mprotect((void *)lo, hi - lo,
 				  PROT_READ | PROT_WRITE | PROT_EXEC),
 			 0);
 	for (uint32_t g = 0; g < table->ngroups; g++, group++)
 		if (group->way == MAPLE_WAY_JUMP ||
 		    group->way == MAPLE_WAY_NEIGHBOURS)
-			move_group(m, insns + group->first, group);
+			move_group(m, table, insns + group->first, group);
 }
 
 struct wanted {
@@ -174,6 +197,7 @@ static void move_library(const void *addr)
 	maple_image_destroy(image);
 	move_all(&wanted.mover, blob);
 	assert_true(wanted.mover.moved > 500);
+	assert_true(wanted.mover.spoilt > 500);
 	free(blob);
 }
 
