@@ -94,7 +94,10 @@ struct maple_stem_order {
 	uint32_t own_group; /* a process group of its own */
 };
 
-/* The first one says what came of WANTED, the others answer an order. */
+/*
+ * The first one says what came of WANTED, the others answer an order. Of a
+ * process that was executed ahead there is only that one, without WANTED.
+ */
 struct maple_stem_answer {
 	int32_t value; /* enum maple_stem; the run's pid, or -errno */
 };

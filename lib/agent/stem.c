@@ -378,18 +378,23 @@ void maple_stem_serve(struct maple_shm *shm)
 }
 
 /*
- * maple_stem_await - in a process that was executed ahead: until it has a run.
- * What its libraries have begun by themselves cannot wait with us.
+ * maple_stem_await - in a process that was executed ahead: until it has a run
+ *
+ * What its libraries have begun by themselves cannot wait with us. Orders come
+ * only when we have said that we wait.
  */
 void maple_stem_await(void)
 {
+	enum maple_stem ready = has_threads()	 ? MAPLE_STEM_THREADS
+				: has_children() ? MAPLE_STEM_CHILDREN
+				: has_timers()	 ? MAPLE_STEM_TIMERS
+						 : MAPLE_STEM_READY;
 	struct maple_stem_order order;
 	int fds[3];
 
-	if (has_threads() || has_children() || has_timers()) {
-		answer(0, MAPLE_STEM_NONE);
+	answer(0, ready);
+	if (ready != MAPLE_STEM_READY)
 		raw1(SYS_exit_group, 0);
-	}
 	take_order(0, &order, fds, 0);
 	put_files(fds);
 }

@@ -535,8 +535,8 @@ int maple_launch_ahead(struct maple_launch *launch,
 }
 
 /*
- * maple_launch_take - what was started ahead becomes the run of @order, of
- * which the files count; false if it has died or says that it cannot wait
+ * maple_launch_take - what was started ahead, and has said that it is READY,
+ * becomes the run of @order, of which the files count; false if it has died
  *
  * End it with maple_launch_finish() in either case.
  */
@@ -544,11 +544,10 @@ bool maple_launch_take(struct maple_launch *launch,
 		       const struct maple_launch_order *order)
 {
 	struct maple_stem_order say = { order->own_group };
-	int32_t refusal;
 	bool taken;
 
 	look(launch);
-	taken = !launch->ended && !maple_launch_answers(launch, 0, &refusal) &&
+	taken = !launch->ended &&
 		send_files(launch->orders, &say, sizeof(say), order);
 	close_orders(launch);
 	return taken;

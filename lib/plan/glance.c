@@ -137,13 +137,12 @@ int maple_auto_skim(struct maple_auto *a, unsigned int t,
 	return a->moves == seen;
 }
 
-static bool others_stand(const struct maple_auto *a, int t)
+/* Whether @thread stands before a trylock of what @acc lets go of. */
+static bool may_try(const struct maple_auto_thread *thread,
+		    const struct maple_access *acc)
 {
-	for (uint32_t n = 0; n < a->nlive; n++) {
-		if (a->live[n] != t && a->thread[a->live[n]].stands)
-			return true;
-	}
-	return false;
+	return thread->stands && thread->acc.may_fail &&
+	       thread->acc.addr == acc->addr;
 }
 
 /* Whether somebody may be waiting for the lock that @acc lets go of. */
@@ -152,8 +151,10 @@ static bool is_awaited(const struct maple_auto *a, int t,
 {
 	if (acc->kind != MAPLE_EV_UNLOCK)
 		return false;
-	if (a->thread[t].lock == acc->addr && others_stand(a, t))
-		return true;
+	for (uint32_t n = 0; n < a->nlive; n++) {
+		if (a->live[n] != t && may_try(&a->thread[a->live[n]], acc))
+			return true;
+	}
 	for (int r = 0; r < MAPLE_PLAN_ROLES; r++) {
 		if (a->role[r] >= 0 && a->thread[a->role[r]].failed)
 			return true;

@@ -52,26 +52,34 @@ static unsigned int level_held(const struct maple_auto *a, int t)
 	return a->executing >= 0 ? MAPLE_PRIO_LOW : thread->norm;
 }
 
-static unsigned int level_of(const struct maple_auto *a, int t, int missing)
+/* Of a thread that stands nowhere. */
+static unsigned int level_free(const struct maple_auto *a, int t, int missing)
 {
 	const struct maple_auto_thread *thread = &a->thread[t];
 	int role = maple_auto_role(a, t);
-	unsigned int prio = thread->norm;
 
 	if (thread->spinning)
 		return MAPLE_PRIO_MIN;
 	if (maple_auto_performs(a, t))
 		return MAPLE_PRIO_HIGH;
-	if (thread->stands) {
+	if (role < 0)
+		return thread->norm;
+	if (role == missing && !thread->failed)
+		return MAPLE_PRIO_HIGH;
+	return a->cool[role] ? MAPLE_PRIO_LOW : thread->norm;
+}
+
+static unsigned int level_of(const struct maple_auto *a, int t, int missing)
+{
+	const struct maple_auto_thread *thread = &a->thread[t];
+	unsigned int prio;
+
+	if (thread->stands && !thread->spinning && !maple_auto_performs(a, t)) {
 		prio = level_held(a, t);
 		if (prio != thread->norm)
 			return prio;
 	}
-	if (role < 0)
-		return prio;
-	if (role == missing && !thread->failed)
-		return MAPLE_PRIO_HIGH;
-	return a->cool[role] ? MAPLE_PRIO_LOW : prio;
+	return level_free(a, t, missing);
 }
 
 /* maple_level_set - @t should have @prio */
@@ -105,11 +113,9 @@ void maple_level_plain(struct maple_auto *a, int t)
 bool maple_level_is_plain(const struct maple_auto *a, int t)
 {
 	const struct maple_auto_thread *thread = &a->thread[t];
-	int role = maple_auto_role(a, t);
 
 	return thread->want == thread->norm ||
-	       (role >= 0 && !thread->spinning && !thread->failed &&
-		thread->want == MAPLE_PRIO_HIGH && role == role_missing(a));
+	       thread->want == level_free(a, t, role_missing(a));
 }
 
 static bool change_is_due(const struct maple_auto_thread *thread, bool raise)

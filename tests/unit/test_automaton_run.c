@@ -283,7 +283,9 @@ static void test_skim(void **state)
 	struct maple_access near = access_at(GUARD, W, X);
 	struct maple_access lock = access_at(GATE, L, Z);
 	struct maple_access unlock = access_at(GATE, U, Z);
+	struct maple_access try = access_at(GATE, L, Z);
 
+	try.may_fail = 1;
 	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
 	plan.guard[plan.nguards++] = GUARD;
 	rig_start(3);
@@ -296,13 +298,20 @@ static void test_skim(void **state)
 	assert_true(maple_auto_skimmed(a, 2, &lock, 1));
 	assert_false(a->thread[2].stands);
 
-	/* Its hold on the lock is known, and who waits for it is told. */
+	/* Its hold on the lock is known, and who would fail there is told. */
 	plan.step[0].gate[plan.step[0].ngates++] = GATE;
 	rig_start(3);
 	assert_true(maple_auto_skim(a, 2, &lock));
 	assert_true(maple_auto_skimmed(a, 2, &lock, 1));
 	assert_int_equal(a->thread[2].lock, Z);
 	assert_int_equal(before(0, E0, W, X), HELD);
+	assert_true(maple_auto_skim(a, 2, &unlock)); /* no matter to that one */
+	assert_true(maple_auto_skimmed(a, 2, &unlock, 1));
+	assert_int_equal(a->thread[2].lock, 0);
+	assert_true(maple_auto_skim(a, 2, &lock));
+	assert_true(maple_auto_skimmed(a, 2, &lock, 1));
+	maple_auto_before(a, 1, &try);
+	assert_true(a->thread[1].stands);
 	assert_true(maple_auto_skim(a, 2, &unlock));
 	assert_false(maple_auto_skimmed(a, 2, &unlock, 1));
 	after(2, GATE, U, Z);
@@ -313,9 +322,12 @@ static void test_skim(void **state)
 	after(2, GATE, L, Z);
 	after(0, E0, W, X);
 	assert_true(maple_auto_skim(a, 0, &far));
-	assert_false(maple_auto_skimmed(a, 0, &far, 1)); /* it was lowered */
+	assert_int_equal(a->thread[0].want, MAPLE_PRIO_LOW); /* it waits */
+	assert_true(maple_auto_skimmed(a, 0, &far, 1));
 	assert_false(maple_auto_skim(a, 2, &near)); /* it breaks the attempt */
 	assert_true(maple_auto_skim(a, 2, &far));
+	a->thread[2].want = MAPLE_PRIO_LOW; /* that was for another access */
+	assert_false(maple_auto_skimmed(a, 2, &far, 1));
 }
 
 /* Rule 8: at most 1000 attempts, then everyone is let go for good. */

@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include "agent.h"
 
+#define UP_WITHIN 5.0 /* seconds, from its order on */
+
 /* @envp with our own variable as it is for a process ahead; to be freed. */
 static char **environment(const struct maple_agent_backend *a, char *const *envp)
 {
@@ -57,6 +59,16 @@ static bool has_spoken(const struct maple_agent_backend *a)
 	return fstat(a->said, &st) || st.st_size;
 }
 
+/* All that it does before its run, it has done. */
+static bool waits(const struct maple_agent_backend *a,
+		  struct maple_agent_ahead *ahead)
+{
+	int32_t what;
+
+	return maple_launch_answers(&ahead->launch, UP_WITHIN, &what) &&
+	       what == MAPLE_STEM_READY && !has_spoken(a);
+}
+
 static void drop(struct maple_agent_ahead *ahead)
 {
 	ahead->up = false;
@@ -74,7 +86,7 @@ struct maple_launch *maple_agent_ahead(struct maple_agent_backend *a,
 	struct maple_launch *launch = NULL;
 
 	if (ahead->up) {
-		if (start->own_group == ahead->own_group && !has_spoken(a) &&
+		if (start->own_group == ahead->own_group && waits(a, ahead) &&
 		    maple_launch_take(&ahead->launch, start)) {
 			ahead->up = false;
 			launch = &ahead->launch;
