@@ -53,14 +53,35 @@ void maple_patch_write(const struct maple_patched *p, uint64_t addr,
 	*(volatile uint64_t *)addr = word;
 }
 
-/* maple_patch_index - where @offset stands, or would stand, in the index */
-uint32_t maple_patch_index(const struct maple_patched *p, uint32_t offset)
+/* What stood at @offset, among moved ones from @lo to before @hi; or NULL. */
+static const struct maple_patch_moved *search(const struct maple_patched *p,
+					      uint32_t lo, uint32_t hi,
+					      bool ascend, uint32_t offset)
 {
-	uint32_t h = offset * 2654435761u & p->mask;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		const struct maple_patch_moved *m = &p->moved[mid];
 
-	while (p->index[h] && p->moved[p->index[h] - 1].offset != offset)
-		h = (h + 1) & p->mask;
-	return h;
+		if (m->offset == offset)
+			return m;
+		if ((m->offset < offset) == ascend)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+/* As groups stand in a table: jumps, traps, puns from the last to the first. */
+static const struct maple_patch_moved *
+from_offset(const struct maple_patched *p, uint32_t offset)
+{
+	const struct maple_patch_moved *m =
+		search(p, 0, p->first_trap, true, offset);
+
+	if (!m)
+		m = search(p, p->first_trap, p->first_pun, true, offset);
+	return m ? m : search(p, p->first_pun, p->nmoved, false, offset);
 }
 
 /* maple_patch_forget - the image at @bias is no longer there */
@@ -74,15 +95,15 @@ void maple_patch_forget(uint64_t bias)
 /* maple_patch_slot - where the instruction that stood at @pc is now */
 bool maple_patch_slot(uint64_t pc, uint64_t *slot)
 {
-	uint32_t h;
+	const struct maple_patch_moved *m;
 
 	for (struct maple_patched *p = patched; p; p = p->next) {
 		if (p->gone || pc < p->lo || pc >= p->hi)
 			continue;
-		h = p->index[maple_patch_index(p, pc - p->bias)];
-		if (!h)
+		m = from_offset(p, pc - p->bias);
+		if (!m)
 			return false;
-		*slot = p->moved[h - 1].slot;
+		*slot = m->slot;
 		return true;
 	}
 	return false;

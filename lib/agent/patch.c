@@ -133,8 +133,6 @@ static bool place(struct maple_patched *p, const struct maple_table *t,
 		maple_room_pun_used(p, start, (uint64_t)s.at);
 	else
 		p->slot.at = s.at;
-	for (uint32_t i = moved; i < p->nmoved; i++)
-		p->index[maple_patch_index(p, p->moved[i].offset)] = i + 1;
 	g->slot = start;
 	g->trap = way == MAPLE_WAY_TRAP;
 	g->steady = g->trap || insn->length >= 5;
@@ -253,28 +251,23 @@ static void fill_sites(struct maple_patched *p, const struct maple_table *t,
 static struct maple_patched *allocate(const struct maple_shm_image *image,
 				      const struct maple_table *t)
 {
-	uint64_t bytes = t->text_hi - t->text_lo, size = 2, at, code;
-	struct maple_patched *p;
+	uint64_t bytes = t->text_hi - t->text_lo, size, at, code;
+	struct maple_patched *p = maple_lock_memory(sizeof(*p));
 
-	while (size < 2ull * t->ninsns)
-		size *= 2;
-	p = maple_lock_memory(sizeof(*p));
 	if (!p)
 		return NULL;
 	p->bias = image->bias;
 	p->lo = image->bias + t->text_lo;
 	p->hi = image->bias + t->text_hi;
 	p->nsites = t->nsites;
-	p->mask = size - 1;
 	p->moved = maple_lock_memory(t->ninsns * sizeof(*p->moved));
 	p->group = maple_lock_memory(t->ngroups * sizeof(*p->group));
-	p->index = maple_lock_memory(size * sizeof(*p->index));
 	p->page = maple_lock_memory(MAPLE_PUN_PAGES * sizeof(*p->page));
 	p->bytes = maple_lock_memory(bytes);
 	p->retired = maple_lock_memory(t->ngroups * sizeof(*p->retired));
 	p->wanted = maple_lock_memory(t->nsites / 8 + 1);
-	if (!p->moved || !p->group || !p->index || !p->page || !p->bytes ||
-	    !p->retired || !p->wanted)
+	if (!p->moved || !p->group || !p->page || !p->bytes || !p->retired ||
+	    !p->wanted)
 		return NULL;
 	code = maple_page_up(sizeof(struct maple_slot_hooks) +
 			     t->nsites * sizeof(*p->site));
@@ -309,8 +302,6 @@ static void populate(struct maple_patched *p, const struct maple_table *t)
 			    (uint64_t)(p->moved + t->ninsns));
 	maple_lock_populate((uint64_t)p->group,
 			    (uint64_t)(p->group + t->ngroups));
-	maple_lock_populate((uint64_t)p->index,
-			    (uint64_t)(p->index + p->mask + 1));
 	maple_lock_populate((uint64_t)p->site, p->code + t->nsites * SLOT_USUAL);
 	maple_lock_populate(p->lo, p->hi);
 }
@@ -340,8 +331,10 @@ void maple_patch_image(struct maple_shm_image *image,
 		populate(p, t);
 		fill_sites(p, t, image->site_base);
 	}
-	p->first_pun = t->ninsns;
+	p->first_trap = p->first_pun = t->ninsns;
 	for (uint32_t i = 0; i < t->ngroups; i++) {
+		if (group[i].way >= MAPLE_WAY_PUN && p->first_trap == t->ninsns)
+			p->first_trap = p->nmoved;
 		if (group[i].way == MAPLE_WAY_PUN && p->first_pun == t->ninsns)
 			p->first_pun = p->nmoved;
 		if (!chosen(p, t, &group[i])) {
@@ -355,6 +348,8 @@ void maple_patch_image(struct maple_shm_image *image,
 		else
 			image->unpatched++;
 	}
+	if (p->first_trap > p->nmoved)
+		p->first_trap = p->nmoved;
 	if (p->first_pun > p->nmoved)
 		p->first_pun = p->nmoved;
 	maple_patch_protect(p->lo, p->hi, PROT_READ | PROT_EXEC);

@@ -42,13 +42,12 @@ struct maple_patched {
 	struct maple_patch_page *page; /* of puns */
 	uint8_t *bytes;
 	uint8_t *wanted;   /* bits by site: the plan names it */
-	uint32_t *index;   /* offset -> moved, hashed */
 	uint32_t *retired; /* groups that are out because they went quiet */
 	uint32_t nretired;
 	uint32_t njumps; /* these groups come first, ascending */
-	uint32_t nsites, nmoved, ngroups, npages, nbytes, mask;
-	uint32_t first_pun; /* in moved; slots before it ascend */
-	bool gone;	    /* unloaded */
+	uint32_t nsites, nmoved, ngroups, npages, nbytes;
+	uint32_t first_trap, first_pun; /* in moved; slots before it ascend */
+	bool gone;			/* unloaded */
 };
 
 #define MAPLE_PAGE	4096ull
@@ -79,7 +78,6 @@ void maple_patch_add(struct maple_patched *p);
 void maple_patch_protect(uint64_t lo, uint64_t hi, int prot);
 void maple_patch_write(const struct maple_patched *p, uint64_t addr,
 		       const uint8_t *bytes, unsigned int n);
-uint32_t maple_patch_index(const struct maple_patched *p, uint32_t offset);
 
 static inline const struct maple_table_site *
 maple_table_sites(const struct maple_table *t)

@@ -105,10 +105,10 @@ static bool may_follow(const struct maple_patched *p,
 {
 	const struct maple_patch_group *g = &p->group[site->group];
 
-	return !site->live && site->left <= PATIENCE - BESIDE &&
-	       g->addr >= lo && end_of(g) <= hi &&
-	       site->pc - g->addr < g->length && may_retire(p, g) &&
-	       all_quiet(p, site);
+	return site->group < p->ngroups && !site->live &&
+	       site->left <= PATIENCE - BESIDE && g->addr >= lo &&
+	       end_of(g) <= hi && site->pc - g->addr < g->length &&
+	       may_retire(p, g) && all_quiet(p, site);
 }
 
 /*
