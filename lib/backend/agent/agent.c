@@ -297,7 +297,8 @@ int maple_backend_agent_create(const struct maple_backend_options *options,
 	a->base.ops = &agent_ops;
 	a->base.options = *options;
 	a->shm_fd = a->tables_fd = a->said = -1;
-	a->on_time = options->on_time;
+	/* mapled gives rights to what runs, not to what waits. */
+	a->on_time = options->on_time || options->host;
 	a->call = calloc(MAPLE_SHM_CALLS, sizeof(*a->call));
 	a->spinner = calloc(MAPLE_THREADS, sizeof(*a->spinner));
 	e = a->spinner && a->call
