@@ -135,6 +135,8 @@ void maple_pass_start(struct maple_auto *automaton);
 void maple_pass_site(struct maple_agent_site *site);
 void maple_pass_look(struct maple_agent_site *site,
 		     const struct maple_access *acc);
+bool maple_pass_call(const struct maple_access *acc);
+void maple_pass_called(const struct maple_access *acc);
 
 /* ring.c */
 extern bool maple_ring_shared;

@@ -142,6 +142,20 @@ void maple_hook_after(uint64_t addr, struct maple_agent_site *site,
 	maple_agent_leave();
 }
 
+/* One that is made very often is let pass as a site would be (pass.c). */
+static void call_enforced(const struct maple_access *acc, unsigned int flags)
+{
+	bool memory = maple_event_is_memory(acc->kind);
+	bool often = memory && maple_self.stale;
+
+	if (often && maple_pass_call(acc))
+		return;
+	if (maple_enforce_before(acc, flags) && memory)
+		maple_agent_open(acc);
+	if (often && maple_wanted(acc->site))
+		maple_pass_called(acc);
+}
+
 void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 			uint64_t size, unsigned int flags)
 {
@@ -158,9 +172,7 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 	maple_self.stale = n > OFTEN;
 	shm->stats.calls++;
 	if (maple_agent_enforces) {
-		if (maple_enforce_before(&acc, flags) &&
-		    maple_event_is_memory(kind))
-			maple_agent_open(&acc);
+		call_enforced(&acc, flags);
 	} else if (observes(shm)) {
 		if (shm->nchanges)
 			count_change(shm, site);

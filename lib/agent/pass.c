@@ -11,7 +11,8 @@
  *	its share of the time	(retire.c)
  *
  * What was taken out is not enforced any more, nor is it in the log; writes to
- * what an attempt is about are still seen by watchpoints.
+ * what an attempt is about are still seen by watchpoints. Calls of memory
+ * functions are let pass in the same way, but never taken out.
  */
 #include "core.h"
 
@@ -21,11 +22,16 @@
  * takes natively, of which slice_ms is a tenth.
  */
 #define HITS_A_MS 200000u
+#define CALLS	  256u /* call sites that are followed, by their numbers */
 
 struct maple_pass maple_pass[MAPLE_PASSES];
 struct maple_about maple_about;
 static struct maple_auto *automaton;
-static uint32_t used;	     /* of maple_pass */
+static uint32_t used; /* of maple_pass */
+static struct call {
+	uint32_t site;
+	struct maple_pass pass;
+} calls[CALLS];
 static uint64_t hits;	     /* let pass so far */
 static uint32_t epoch = ~0u; /* for which maple_about is */
 
@@ -71,6 +77,18 @@ static void about(void)
 	}
 }
 
+/* From now on, as long as all is as it is. */
+static void grant(struct maple_pass *p, const struct maple_access *acc)
+{
+	if (maple_ring_shared ||
+	    !maple_auto_ignores(automaton, maple_self.number, acc))
+		return;
+	about();
+	p->epoch = epoch;
+	p->thread = maple_self.number;
+	p->given = p->left = GRANT;
+}
+
 /*
  * maple_pass_look - the calling thread, below HOOK, is about to make @acc at
  * @site, which has been executed often
@@ -92,11 +110,50 @@ void maple_pass_look(struct maple_agent_site *site,
 	if (gone && hits > (uint64_t)maple_shm->plan.slice_ms * HITS_A_MS) {
 		site->live = 0;
 		maple_retire_later(site);
-	} else if (!maple_ring_shared &&
-		   maple_auto_ignores(automaton, maple_self.number, acc)) {
-		about();
-		p->epoch = epoch;
-		p->thread = maple_self.number;
-		p->given = p->left = GRANT;
+	} else {
+		grant(p, acc);
 	}
+}
+
+/* As stub.S has it: whether @acc is nothing to the automaton. */
+static bool holds(struct maple_pass *p, const struct maple_access *acc)
+{
+	if (!p->left || p->epoch != *maple_about.epoch ||
+	    p->thread != maple_self.number)
+		return false;
+	for (unsigned int v = 0; v < MAPLE_PLAN_VARS; v++) {
+		/* Of any size: the range may begin within it. */
+		if (acc->addr - maple_about.at[v] < maple_about.size[v] ||
+		    (maple_about.size[v] &&
+		     maple_about.at[v] - acc->addr < acc->size))
+			return false;
+	}
+	p->left--;
+	return true;
+}
+
+static struct call *call_of(const struct maple_access *acc)
+{
+	return &calls[acc->site % CALLS];
+}
+
+/* maple_pass_call - whether the caller need not ask the automaton about @acc */
+bool maple_pass_call(const struct maple_access *acc)
+{
+	return call_of(acc)->site == acc->site &&
+	       holds(&call_of(acc)->pass, acc);
+}
+
+/* maple_pass_called - it did, and @acc, of a site that is called often, is next */
+void maple_pass_called(const struct maple_access *acc)
+{
+	struct call *call = call_of(acc);
+
+	if (!automaton)
+		return;
+	if (call->site == acc->site)
+		maple_enforce_passed(call->pass.given - call->pass.left);
+	call->site = acc->site;
+	call->pass.given = call->pass.left = 0;
+	grant(&call->pass, acc);
 }

@@ -118,6 +118,37 @@ static void *read_when_written(void *arg)
 	return read_it(arg);
 }
 
+/* As often as @times to @aside, and then where others look. */
+NOTE void put(volatile int *aside, int value, volatile size_t *size, int times)
+{
+	volatile int *to = aside;
+
+	for (int i = 0; i <= times; i++) {
+		if (i == times) {
+			sem_post(&written);
+			to = &shared;
+		}
+		memcpy((void *)to, &value, *size);
+	}
+}
+
+static void *write_and_put(void *arg)
+{
+	static volatile size_t size = sizeof(int);
+	static volatile int aside;
+
+	write_it(arg);
+	put(&aside, 2, &size, 5000);
+	return NULL;
+}
+
+static void *read_late(void *arg)
+{
+	sem_wait(&written);
+	usleep(100000);
+	return read_it(arg);
+}
+
 static int scene_pair(void *(*first)(void *), void *(*second)(void *))
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -280,6 +311,8 @@ static int play(const char *scene)
 		return scene_pair(read_it, write_it);
 	if (!strcmp(scene, "slow_write"))
 		return scene_pair(sleep_and_write, read_it);
+	if (!strcmp(scene, "hot_call"))
+		return scene_pair(write_and_put, read_late);
 	if (!strcmp(scene, "turn_again"))
 		return scene_turn_again();
 	if (!strcmp(scene, "hot_after"))

@@ -492,6 +492,38 @@ static void test_force_hot(void **state)
 	assert_in_range(shm->stats.hits[0] + shm->stats.hits[1], 1000, 1100);
 }
 
+static void note_put(struct drive *d, const struct maple_event *e)
+{
+	if (e->flags & MAPLE_EVF_MEMFN && e->kind == MAPLE_EV_WRITE &&
+	    e->size == sizeof(int))
+		wanted_site = e->site;
+}
+
+/* A call that was let pass thousands of times is held where it matters. */
+static void test_force_hot_call(void **state)
+{
+	const struct maple_auto_result *r = (void *)drive.shm->auto_result;
+	struct maple_iroot iroot = { .idiom = MAPLE_IDIOM_1 };
+	struct maple_shm *shm = drive.shm;
+
+	drive.event = note_put;
+	wanted_site = MAPLE_SITE_NONE;
+	assert_int_equal(run_pair("hot_call"), 2);
+	assert_int_not_equal(wanted_site, MAPLE_SITE_NONE);
+	iroot.e[0].site = site_in(write_it, MAPLE_EV_WRITE);
+	iroot.e[0].kind = MAPLE_EV_WRITE;
+	iroot.e[1].site = site_in(read_it, MAPLE_EV_READ);
+	iroot.e[1].kind = MAPLE_EV_READ;
+	shm->mode = MAPLE_SHM_ENFORCE;
+	shm->sched = MAPLE_SCHED_PLAN;
+	assert_int_equal(maple_plan_init(&shm->plan, &iroot, 1, 0, 1), 0);
+	shm->plan.guard[0] = wanted_site;
+	shm->plan.nguards = 1;
+	assert_int_equal(run_pair("hot_call"), 1);
+	assert_int_equal(r->exposed, 1);
+	assert_int_equal(r->broken, 0);
+}
+
 static void test_force_sleeper(void **state)
 {
 	force("slow_write", MAPLE_EV_WRITE, MAPLE_EV_READ, 1, 50);
@@ -527,6 +559,7 @@ int main(int argc, char **argv)
 		TEST(test_force),	  TEST(test_force_back),
 		TEST(test_unseen_write),  TEST(test_force_hot),
 		TEST(test_force_sleeper), TEST(test_force_traps),
+		TEST(test_force_hot_call),
 	};
 
 	if (argc == 2)
