@@ -547,18 +547,18 @@ static void test_force_traps(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_observe),	  TEST(test_priorities),
-		TEST(test_full_ring),	  TEST(test_budget),
-		TEST(test_call_budget),	  TEST(test_retire),
-		TEST(test_change_point),  TEST(test_random_delay),
-		TEST(test_deep),	  TEST(test_crash),
-		TEST(test_handler),	  TEST(test_other_processes),
-		TEST(test_stays_out),	  TEST(test_end_of_stack),
-		TEST(test_spin),	  TEST(test_close),
-		TEST(test_exec),	  TEST(test_library),
-		TEST(test_force),	  TEST(test_force_back),
-		TEST(test_unseen_write),  TEST(test_force_hot),
-		TEST(test_force_sleeper), TEST(test_force_traps),
+		TEST(test_observe),	   TEST(test_priorities),
+		TEST(test_full_ring),	   TEST(test_budget),
+		TEST(test_call_budget),	   TEST(test_retire),
+		TEST(test_change_point),   TEST(test_random_delay),
+		TEST(test_deep),	   TEST(test_crash),
+		TEST(test_handler),	   TEST(test_other_processes),
+		TEST(test_stays_out),	   TEST(test_end_of_stack),
+		TEST(test_spin),	   TEST(test_close),
+		TEST(test_exec),	   TEST(test_library),
+		TEST(test_force),	   TEST(test_force_back),
+		TEST(test_unseen_write),   TEST(test_force_hot),
+		TEST(test_force_sleeper),  TEST(test_force_traps),
 		TEST(test_force_hot_call),
 	};
 
