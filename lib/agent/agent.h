@@ -86,10 +86,15 @@ uint32_t maple_agent_call(const void *ret, unsigned int kind);
 extern bool maple_agent_skips_memory;
 
 /*
- * maple_agent_wants - whether the call of a memory function that returns to
- * @ret is named by the run's plans, or, when observing, within its budget
+ * maple_agent_wants - whether the call that returns to @ret, of a memory
+ * function or a lock's, is to be told by before() and after(); *@site is its
+ * number then
+ *
+ * It is if the run's plans name it or, when observing, it is within its budget.
+ * Of those that are not, memory functions pass straight on, and locks tell what
+ * they do by maple_agent_locked() or maple_agent_unlocks().
  */
-bool maple_agent_wants(const void *ret, unsigned int kind);
+bool maple_agent_wants(const void *ret, unsigned int kind, uint32_t *site);
 
 /*
  * maple_agent_before, maple_agent_after - around an access that an interposed
@@ -105,7 +110,7 @@ bool maple_agent_wants(const void *ret, unsigned int kind);
  * after() that no before() announced says that an access has happened anyhow
  * (the mutex that a condition wait took back).
  *
- * None of maple_agent_call(), before(), after() and note() changes errno.
+ * None of these, maple_agent_call() and maple_agent_note() changes errno.
  */
 void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 			uint64_t size, unsigned int flags);
@@ -113,8 +118,26 @@ void maple_agent_after(uint32_t site, unsigned int kind, const void *addr,
 		       uint64_t size, unsigned int flags, bool happened);
 
 /*
+ * maple_agent_locked, maple_agent_unlocks - the lock @addr was acquired, or is
+ * about to be released, by a call that nobody wants
+ */
+void maple_agent_locked(uint32_t site, const void *addr, unsigned int flags);
+void maple_agent_unlocks(uint32_t site, const void *addr, unsigned int flags);
+
+/*
+ * maple_agent_allocated, maple_agent_freed - a block begins, or is about to
+ * end, to be what it is, in the call that returns to @ret
+ *
+ * That it ends is recorded before anybody can use it anew; in an enforced run
+ * only where the log has been about it, or tells where memory comes from
+ * (names of struct maple_shm).
+ */
+void maple_agent_allocated(const void *ret, const void *addr, uint64_t size);
+void maple_agent_freed(const void *ret, const void *addr, uint64_t size);
+
+/*
  * maple_agent_note - records an event that is no access (CREATE ... ONCED,
- * ALLOC, FREE, BLOCK), in whatever mode records them
+ * BLOCK), in whatever mode records them
  */
 void maple_agent_note(unsigned int kind, uint32_t site, const void *addr,
 		      uint64_t value, unsigned int flags, uint32_t aux);

@@ -130,15 +130,25 @@ uint32_t maple_call_count(uint32_t site)
 	return counts[k];
 }
 
+static uint32_t count_of(uint32_t site)
+{
+	uint32_t k = site & ~MAPLE_SITE_CALL;
+
+	if (k >= MAPLE_SHM_CALLS)
+		return 0;
+	return __atomic_load_n(&counts[k], __ATOMIC_RELAXED);
+}
+
 /* maple_call_quiet - whether @site is over its budget */
 bool maple_call_quiet(uint32_t site)
 {
-	uint32_t k = site & ~MAPLE_SITE_CALL, budget = maple_shm->budget, n;
+	return maple_shm->budget && count_of(site) > maple_shm->budget;
+}
 
-	if (!budget || k >= MAPLE_SHM_CALLS)
-		return false;
-	n = __atomic_load_n(&counts[k], __ATOMIC_RELAXED);
-	return n > budget;
+/* maple_call_often - whether @site's calls mean no progress any more */
+bool maple_call_often(uint32_t site)
+{
+	return count_of(site) > MAPLE_AGENT_OFTEN;
 }
 
 /* maple_call_rearm - quiet call sites record again */

@@ -35,7 +35,13 @@ struct maple_agent_frame {
 
 static_assert(sizeof(struct maple_agent_frame) == 232, "stub.S relies on it");
 
-#define MAPLE_AGENT_FEW 8 /* threads of a short run, which are made ready for */
+/*
+ * Hits of an enforced site, or calls from one place, that still mean progress.
+ * A loop that polls under a lock is a spin like any other.
+ */
+#define MAPLE_AGENT_OFTEN 1000
+
+#define MAPLE_AGENT_FEW	  8 /* threads of a short run, which are made ready for */
 
 /* main.c */
 extern bool maple_agent_enforces;
@@ -160,16 +166,23 @@ void maple_ring_put(unsigned int kind, const struct maple_access *acc,
 uint64_t maple_ring_peek(uint64_t addr, uint64_t size);
 
 /* section.c */
+extern bool maple_sections;
+void maple_section_start(void);
 void maple_section_late(void);
 bool maple_section_begins(const struct maple_access *acc, unsigned int flags,
-			  uint64_t sp);
-bool maple_section_ends(const struct maple_access *acc);
+			  uint64_t sp, bool quiet);
+bool maple_section_ends(const struct maple_access *acc, bool quiet);
+
+/* touched.c */
+void maple_touched_note(uint64_t addr, uint64_t size);
+bool maple_touched_find(uint64_t addr, uint64_t size);
 
 /* call.c */
 void maple_call_start(void);
 void maple_call_refresh(void);
 uint32_t maple_call_count(uint32_t site);
 bool maple_call_quiet(uint32_t site);
+bool maple_call_often(uint32_t site);
 void maple_call_rearm(void);
 
 /* thread.c */
@@ -218,7 +231,7 @@ void maple_enforce_spin(void);
 void maple_enforce_passed(uint32_t hits);
 
 /* wanted.c */
-void maple_wanted_start(void);
+bool maple_wanted_start(void);
 void maple_wanted_rearm(void);
 bool maple_wanted(uint32_t site);
 

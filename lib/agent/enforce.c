@@ -81,10 +81,19 @@ static void log_event(unsigned int kind, const struct maple_access *acc,
 		       (uint64_t)__builtin_frame_address(0));
 }
 
+/* maple_enforce_over - whether the automaton has nothing left to do */
+bool maple_enforce_over(void)
+{
+	uint64_t all = (1ull << maple_shm->nthen) - 1;
+
+	return said.finished && !(all & ~maple_shm->begun);
+}
+
 /* Says what has become of the plan since the last move. */
 static void log_moves(void)
 {
 	struct maple_auto_result *now = result_now;
+	bool over = maple_enforce_over();
 
 	static_assert(sizeof(*now) <= sizeof(maple_shm->auto_result), "fits");
 	maple_auto_result(automaton, now);
@@ -96,6 +105,8 @@ static void log_moves(void)
 	if (now->exposed && !said.exposed)
 		log_event(MAPLE_EV_EXPOSED, NULL, 0);
 	said = *now;
+	if (!over && maple_enforce_over())
+		maple_section_start();
 }
 
 static void enter(void)
@@ -192,23 +203,21 @@ static void follow(int i)
 		maple_auto_hint(automaton, t, roles_of(t));
 }
 
-/* maple_enforce_over - whether the automaton has nothing left to do */
-bool maple_enforce_over(void)
-{
-	uint64_t all = (1ull << maple_shm->nthen) - 1;
-
-	return said.finished && !(all & ~maple_shm->begun);
-}
-
 /* With what is there now; a lock has no value. */
 static void log_access(const struct maple_access *acc, unsigned int flags)
 {
-	uint64_t value = 0;
+	uint64_t value = 0, sp = (uint64_t)__builtin_frame_address(0);
 
+	flags |= MAPLE_EVF_EXACT;
 	if (maple_event_is_memory(acc->kind))
 		value = maple_ring_peek(acc->addr, acc->size);
-	maple_ring_put(acc->kind, acc, value, flags | MAPLE_EVF_EXACT, 0,
-		       (uint64_t)__builtin_frame_address(0));
+	if (acc->kind == MAPLE_EV_LOCK &&
+	    maple_section_begins(acc, flags, sp, maple_call_quiet(acc->site)))
+		return;
+	if (acc->kind == MAPLE_EV_UNLOCK &&
+	    maple_section_ends(acc, maple_call_quiet(acc->site)))
+		return;
+	maple_ring_put(acc->kind, acc, value, flags, 0, sp);
 }
 
 /*
@@ -231,14 +240,8 @@ void maple_enforce_passed(uint32_t hits)
 	quick += hits;
 }
 
-/*
- * maple_enforce_before - the calling thread stands before @acc; returns when
- * it is to happen, true if after() is to be told
- *
- * Locks that the plan does not name are logged, for who holds what: UNLOCK
- * here, before another thread's LOCK can follow it.
- */
-bool maple_enforce_before(const struct maple_access *acc, unsigned int flags)
+/* Returns when @acc may happen. */
+static void ask(const struct maple_access *acc)
 {
 	unsigned int t = maple_self.number;
 	enum maple_verdict verdict;
@@ -246,14 +249,9 @@ bool maple_enforce_before(const struct maple_access *acc, unsigned int flags)
 	uint32_t n;
 	int next;
 
-	if (!maple_wanted(acc->site)) {
-		if (acc->kind == MAPLE_EV_UNLOCK)
-			log_access(acc, flags);
-		return false;
-	}
 	next = said.finished ? follower(acc->site) : -1;
 	if (next < 0 && (said.finished || passes(acc)))
-		return true; /* what follows is logged all the same */
+		return;
 	enter();
 	if (next >= 0)
 		follow(next);
@@ -276,7 +274,31 @@ bool maple_enforce_before(const struct maple_access *acc, unsigned int flags)
 	}
 	if (held)
 		log_event(MAPLE_EV_RELEASE, acc, 0);
-	return true;
+}
+
+/*
+ * maple_enforce_before - the calling thread stands before @acc; returns when
+ * it is to happen, true if the plans name its site
+ *
+ * Locks that they do not name are logged, for who holds what. An UNLOCK is
+ * logged here, before another thread's LOCK can follow it.
+ */
+bool maple_enforce_before(const struct maple_access *acc, unsigned int flags)
+{
+	bool wanted = maple_wanted(acc->site);
+
+	if (wanted)
+		ask(acc);
+	if (acc->kind == MAPLE_EV_UNLOCK)
+		log_access(acc, flags);
+	return wanted;
+}
+
+/* What was not logged before it happened. */
+static void log_done(const struct maple_access *acc, unsigned int flags)
+{
+	if (acc->kind != MAPLE_EV_UNLOCK)
+		log_access(acc, flags);
 }
 
 /* maple_enforce_after - @acc of the calling thread has happened, or not */
@@ -285,12 +307,12 @@ void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
 {
 	if (!maple_wanted(acc->site)) {
 		if (happened && acc->kind == MAPLE_EV_LOCK)
-			log_access(acc, flags);
+			log_done(acc, flags);
 		return;
 	}
 	if (!said.finished &&
 	    maple_auto_skimmed(automaton, maple_self.number, acc, happened)) {
-		log_access(acc, flags);
+		log_done(acc, flags);
 		return;
 	}
 	if (said.finished ||
@@ -298,12 +320,12 @@ void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
 		/* A hot site must not fill the log with what matters not. */
 		if (happened &&
 		    (!maple_self.stale || !maple_event_is_memory(acc->kind)))
-			log_access(acc, flags);
+			log_done(acc, flags);
 		return;
 	}
 	enter();
 	if (happened)
-		log_access(acc, flags);
+		log_done(acc, flags);
 	maple_auto_after(automaton, maple_self.number, acc, happened);
 	leave();
 }
@@ -380,5 +402,6 @@ void maple_enforce_start(void)
 	}
 	maple_auto_init(automaton, plan_now);
 	maple_pass_start(automaton);
-	maple_wanted_start();
+	if (!maple_wanted_start())
+		maple_section_start();
 }

@@ -8,12 +8,6 @@
 #include <errno.h>
 #include "core.h"
 
-/*
- * Hits of an enforced site, or calls from one place, that still mean progress.
- * A loop that polls under a lock is a spin like any other.
- */
-#define OFTEN 1000
-
 /* Hits of each change point so far. */
 static uint32_t change_hits[MAPLE_SHM_CHANGES];
 
@@ -56,17 +50,16 @@ static bool in_budget(struct maple_shm *shm, struct maple_agent_site *site)
 }
 
 /*
- * The same of the @n-th call from @site. Of one that is over its budget a lock
- * is recorded all the same when something happens under it (section.c), and
- * that it may block only when that tells more of the access before.
+ * The same of the @n-th call from @site, if it is in a run that observes. Of
+ * one that is over its budget a lock is recorded all the same when something
+ * happens under it (section.c), and that it may block only when that tells
+ * more of the access before.
  */
-static bool call_in_budget(struct maple_shm *shm, uint32_t site,
-			   unsigned int kind, uint32_t n)
+static bool call_in_budget(const struct maple_shm *shm, unsigned int kind,
+			   uint32_t n)
 {
 	if (!shm->budget || n <= shm->budget)
 		return true;
-	if (n == shm->budget + 1)
-		put_quiet(shm, site);
 	if (kind == MAPLE_EV_LOCK)
 		return maple_self.settled != maple_self.clock;
 	return kind == MAPLE_EV_UNLOCK;
@@ -104,7 +97,7 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 		maple_retire_site(site);
 	} else if (site->wanted) {
 		shm->stats.hits[site->way]++;
-		self->stale = ++site->count > OFTEN;
+		self->stale = ++site->count > MAPLE_AGENT_OFTEN;
 		/* Nobody asks for it any more, and it is not logged either. */
 		if (self->stale && maple_enforce_over()) {
 			site->live = 0;
@@ -169,15 +162,19 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 		return;
 	maple_agent_enter();
 	n = maple_call_count(site);
-	maple_self.stale = n > OFTEN;
+	maple_self.stale = n > MAPLE_AGENT_OFTEN;
 	shm->stats.calls++;
+	if (maple_sections && n == shm->budget + 1 &&
+	    (!maple_agent_enforces || !maple_event_is_memory(kind)))
+		put_quiet(shm, site);
 	if (maple_agent_enforces) {
 		call_enforced(&acc, flags);
 	} else if (observes(shm)) {
 		if (shm->nchanges)
 			count_change(shm, site);
-		if (call_in_budget(shm, site, kind, n) &&
-		    (kind != MAPLE_EV_UNLOCK || !maple_section_ends(&acc)))
+		if (call_in_budget(shm, kind, n) &&
+		    (kind != MAPLE_EV_UNLOCK ||
+		     !maple_section_ends(&acc, maple_call_quiet(site))))
 			maple_ring_put(kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK
 							     : kind,
 				       &acc, 0, flags, 0, sp);
@@ -202,10 +199,39 @@ void maple_agent_after(uint32_t site, unsigned int kind, const void *addr,
 		maple_enforce_after(&acc, flags, happened);
 	} else if (happened && kind == MAPLE_EV_LOCK && observes(maple_shm)) {
 		flags |= MAPLE_EVF_EXACT;
-		if (!maple_section_begins(&acc, flags, sp))
+		if (!maple_section_begins(&acc, flags, sp,
+					  maple_call_quiet(site)))
 			maple_ring_put(kind, &acc, 0, flags, 0, sp);
 	}
 	maple_agent_leave();
+}
+
+/* What the calls of a lock that nobody wants have in common. */
+static void unwanted(uint32_t site, unsigned int kind, const void *addr,
+		     unsigned int flags, uint64_t sp)
+{
+	struct maple_access acc = { site, kind, (uint64_t)addr, 1 };
+
+	flags |= MAPLE_EVF_EXACT;
+	maple_agent_enter();
+	maple_self.stale = true;
+	maple_shm->stats.calls++;
+	if (kind == MAPLE_EV_LOCK ? !maple_section_begins(&acc, flags, sp, true)
+				  : !maple_section_ends(&acc, true))
+		maple_ring_put(kind, &acc, 0, flags, 0, sp);
+	maple_agent_leave();
+}
+
+void maple_agent_locked(uint32_t site, const void *addr, unsigned int flags)
+{
+	unwanted(site, MAPLE_EV_LOCK, addr, flags,
+		 (uint64_t)__builtin_frame_address(0));
+}
+
+void maple_agent_unlocks(uint32_t site, const void *addr, unsigned int flags)
+{
+	unwanted(site, MAPLE_EV_UNLOCK, addr, flags,
+		 (uint64_t)__builtin_frame_address(0));
 }
 
 void maple_agent_note(unsigned int kind, uint32_t site, const void *addr,
@@ -218,7 +244,37 @@ void maple_agent_note(unsigned int kind, uint32_t site, const void *addr,
 		return;
 	maple_agent_enter();
 	maple_ring_put(kind, &acc, value, flags, aux, sp);
-	if (kind == MAPLE_EV_FREE && maple_agent_enforces)
-		maple_enforce_freed(acc.addr, value);
 	maple_agent_leave();
+}
+
+static void note_memory(unsigned int kind, const void *ret, const void *addr,
+			uint64_t size)
+{
+	maple_agent_note(kind, maple_agent_call(ret, kind), addr, size, 0, 0);
+}
+
+void maple_agent_allocated(const void *ret, const void *addr, uint64_t size)
+{
+	if (!maple_agent_on())
+		return;
+	if (maple_shm->names)
+		note_memory(MAPLE_EV_ALLOC, ret, addr, size);
+	else
+		*maple_self.events += !maple_self.stale; /* it gets on */
+}
+
+void maple_agent_freed(const void *ret, const void *addr, uint64_t size)
+{
+	if (!maple_agent_on())
+		return;
+	if (maple_agent_enforces) {
+		maple_agent_enter();
+		maple_enforce_freed((uint64_t)addr, size);
+		maple_agent_leave();
+	}
+	if (!maple_agent_enforces || maple_shm->names ||
+	    maple_touched_find((uint64_t)addr, size))
+		note_memory(MAPLE_EV_FREE, ret, addr, size);
+	else
+		*maple_self.events += !maple_self.stale;
 }

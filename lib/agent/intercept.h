@@ -71,8 +71,9 @@ static inline void *maple_real_get(struct maple_real *real)
 /* REAL(malloc)(size) calls the function behind our malloc. */
 #define REAL(symbol) ((__typeof__(&symbol))maple_real_get(&real_##symbol))
 
-/* The call site; only in the interposed function itself. */
-#define SITE(kind) maple_agent_call(__builtin_return_address(0), (kind))
+/* The caller, and its call site; only in the interposed function itself. */
+#define CALLER	   __builtin_return_address(0)
+#define SITE(kind) maple_agent_call(CALLER, (kind))
 
 /* For processes: whether the run decides about priorities, or the CPU. */
 static inline bool maple_owns_sched(void)

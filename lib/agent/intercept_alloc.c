@@ -72,22 +72,16 @@ static void *heap_real(struct maple_real *real)
 #define HEAP(symbol) ((__typeof__(&symbol))heap_real(&real_##symbol))
 
 /* An observer needs the ends of memory only: they come before any reuse. */
-static bool notes_alloc(void)
+static void note_alloc(const void *ret, const void *p, size_t size)
 {
-	return maple_agent_on() && maple_shm->mode != MAPLE_SHM_OBSERVE;
+	if (p && maple_shm && maple_shm->mode != MAPLE_SHM_OBSERVE)
+		maple_agent_allocated(ret, p, size);
 }
 
-static void note_alloc(uint32_t site, const void *p, size_t size)
+static void note_free(const void *ret, void *p)
 {
-	if (p && notes_alloc())
-		maple_agent_note(MAPLE_EV_ALLOC, site, p, size, 0, 0);
-}
-
-static void note_free(uint32_t site, void *p)
-{
-	if (p)
-		maple_agent_note(MAPLE_EV_FREE, site, p,
-				 REAL(malloc_usable_size)(p), 0, 0);
+	if (p && maple_agent_on())
+		maple_agent_freed(ret, p, REAL(malloc_usable_size)(p));
 }
 
 MAPLE_EXPORT void *malloc(size_t size)
@@ -95,8 +89,7 @@ MAPLE_EXPORT void *malloc(size_t size)
 	__typeof__(&malloc) real = HEAP(malloc);
 	void *p = real ? real(size) : arena_alloc(size);
 
-	if (notes_alloc())
-		note_alloc(SITE(MAPLE_EV_ALLOC), p, size);
+	note_alloc(CALLER, p, size);
 	return p;
 }
 
@@ -105,8 +98,7 @@ MAPLE_EXPORT void *calloc(size_t n, size_t size)
 	__typeof__(&calloc) real = HEAP(calloc);
 	void *p = real ? real(n, size) : arena_alloc(n * size);
 
-	if (notes_alloc())
-		note_alloc(SITE(MAPLE_EV_ALLOC), p, n * size);
+	note_alloc(CALLER, p, n * size);
 	return p;
 }
 
@@ -114,8 +106,7 @@ MAPLE_EXPORT void free(void *p)
 {
 	if (!p || in_arena(p))
 		return;
-	if (maple_agent_on())
-		note_free(SITE(MAPLE_EV_FREE), p);
+	note_free(CALLER, p);
 	REAL(free)(p);
 }
 
@@ -134,17 +125,17 @@ static void *arena_leave(void *old, size_t size)
  * FREE is noted although realloc() may fail and keep the block: ALLOC of the
  * same block follows then.
  */
-static void *resize(uint32_t site, void *old, size_t size)
+static void *resize(const void *ret, void *old, size_t size)
 {
 	size_t had = old ? REAL(malloc_usable_size)(old) : 0;
 	void *p;
 
-	note_free(site, old);
+	note_free(ret, old);
 	p = REAL(realloc)(old, size);
 	if (p)
-		note_alloc(site, p, size);
+		note_alloc(ret, p, size);
 	else if (size)
-		note_alloc(site, old, had);
+		note_alloc(ret, old, had);
 	return p;
 }
 
@@ -156,7 +147,7 @@ MAPLE_EXPORT void *realloc(void *old, size_t size)
 		return arena_leave(old, size);
 	if (!maple_agent_on())
 		return real(old, size);
-	return resize(SITE(MAPLE_EV_FREE), old, size);
+	return resize(CALLER, old, size);
 }
 
 MAPLE_EXPORT void *reallocarray(void *old, size_t n, size_t size)
@@ -171,26 +162,25 @@ MAPLE_EXPORT void *reallocarray(void *old, size_t n, size_t size)
 		return arena_leave(old, all);
 	if (!maple_agent_on())
 		return REAL(reallocarray)(old, n, size);
-	return resize(SITE(MAPLE_EV_FREE), old, all);
+	return resize(CALLER, old, all);
 }
 
 MAPLE_EXPORT int posix_memalign(void **p, size_t align, size_t size)
 {
 	int ret = REAL(posix_memalign)(p, align, size);
 
-	if (ret == 0 && notes_alloc())
-		note_alloc(SITE(MAPLE_EV_ALLOC), *p, size);
+	if (ret == 0)
+		note_alloc(CALLER, *p, size);
 	return ret;
 }
 
-#define ALIGNED(name, params, args)                                \
-	MAPLE_EXPORT void *name params                             \
-	{                                                          \
-		void *p = REAL(name) args;                         \
-                                                                   \
-		if (notes_alloc())                                 \
-			note_alloc(SITE(MAPLE_EV_ALLOC), p, size); \
-		return p;                                          \
+#define ALIGNED(name, params, args)          \
+	MAPLE_EXPORT void *name params       \
+	{                                    \
+		void *p = REAL(name) args;   \
+                                             \
+		note_alloc(CALLER, p, size); \
+		return p;                    \
 	}
 
 ALIGNED(aligned_alloc, (size_t align, size_t size), (align, size))
@@ -205,10 +195,10 @@ MAPLE_EXPORT size_t malloc_usable_size(void *p)
 }
 
 /* Mappings. */
-static void *map(uint32_t site, void *p, size_t size)
+static void *map(const void *ret, void *p, size_t size)
 {
 	if (p != MAP_FAILED)
-		note_alloc(site, p, size);
+		note_alloc(ret, p, size);
 	return p;
 }
 
@@ -217,7 +207,7 @@ MAPLE_EXPORT void *mmap(void *at, size_t size, int prot, int flags, int fd,
 {
 	void *p = REAL(mmap)(at, size, prot, flags, fd, offset);
 
-	return notes_alloc() ? map(SITE(MAPLE_EV_ALLOC), p, size) : p;
+	return map(CALLER, p, size);
 }
 
 MAPLE_EXPORT void *mmap64(void *at, size_t size, int prot, int flags, int fd,
@@ -225,21 +215,19 @@ MAPLE_EXPORT void *mmap64(void *at, size_t size, int prot, int flags, int fd,
 {
 	void *p = REAL(mmap)(at, size, prot, flags, fd, offset);
 
-	return notes_alloc() ? map(SITE(MAPLE_EV_ALLOC), p, size) : p;
+	return map(CALLER, p, size);
 }
 
 MAPLE_EXPORT int munmap(void *p, size_t size)
 {
-	if (maple_agent_on())
-		maple_agent_note(MAPLE_EV_FREE, SITE(MAPLE_EV_FREE), p, size, 0,
-				 0);
+	if (maple_shm)
+		maple_agent_freed(CALLER, p, size);
 	return REAL(munmap)(p, size);
 }
 
 MAPLE_EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags,
 			  ...)
 {
-	uint32_t site;
 	va_list args;
 	void *at, *p;
 
@@ -249,10 +237,9 @@ MAPLE_EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags,
 	va_end(args);
 	if (!maple_agent_on())
 		return REAL(mremap)(old, old_size, size, flags, at);
-	site = SITE(MAPLE_EV_FREE);
-	maple_agent_note(MAPLE_EV_FREE, site, old, old_size, 0, 0);
+	maple_agent_freed(CALLER, old, old_size);
 	p = REAL(mremap)(old, old_size, size, flags, at);
 	if (p == MAP_FAILED)
-		maple_agent_note(MAPLE_EV_ALLOC, site, old, old_size, 0, 0);
-	return map(site, p, size);
+		note_alloc(CALLER, old, old_size);
+	return map(CALLER, p, size);
 }

@@ -157,7 +157,7 @@ MAPLE_EXPORT void *dlopen(const char *file, int mode)
 	if (file && !strchr(file, '/'))
 		handle = open_real(file, mode | RTLD_NOLOAD);
 	if (!handle)
-		handle = open_as(__builtin_return_address(0), file, mode);
+		handle = open_as(CALLER, file, mode);
 	if (!handle)
 		handle = open_real(file, mode);
 	maple_agent_leave();

@@ -24,12 +24,14 @@ struct maple_range {
 
 static inline bool maple_memory_counts(const void *ret, unsigned int kind)
 {
+	uint32_t site;
+
 	return !maple_agent_skips_memory && maple_agent_on() &&
-	       maple_agent_wants(ret, kind);
+	       maple_agent_wants(ret, kind, &site);
 }
 
 /* maple_agent_on() for a memory function; only in the function itself. */
-#define COUNTS(kind) maple_memory_counts(__builtin_return_address(0), (kind))
+#define COUNTS(kind) maple_memory_counts(CALLER, (kind))
 
 static inline void maple_range_before(uint32_t site, struct maple_range r)
 {

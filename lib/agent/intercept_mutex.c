@@ -29,7 +29,12 @@ static bool acquired(int ret)
                                                                               \
 		if (!maple_agent_on())                                        \
 			return REAL(name) args;                               \
-		site = SITE(MAPLE_EV_LOCK);                                   \
+		if (!maple_agent_wants(CALLER, MAPLE_EV_LOCK, &site)) {       \
+			ret = call;                                           \
+			if (acquired(ret))                                    \
+				maple_agent_locked(site, (void *)l, flags);   \
+			return ret;                                           \
+		}                                                             \
 		maple_agent_before(site, MAPLE_EV_LOCK, (void *)l, 1, flags); \
 		ret = call;                                                   \
 		maple_agent_after(site, MAPLE_EV_LOCK, (void *)l, 1, flags,   \
@@ -51,7 +56,10 @@ static bool acquired(int ret)
 		if (!maple_agent_on())                                          \
 			return REAL(name)(l);                                   \
 		flags = (shared) ? MAPLE_EVF_SHARED : 0;                        \
-		site = SITE(MAPLE_EV_UNLOCK);                                   \
+		if (!maple_agent_wants(CALLER, MAPLE_EV_UNLOCK, &site)) {       \
+			maple_agent_unlocks(site, (void *)l, flags);            \
+			return REAL(name)(l);                                   \
+		}                                                               \
 		maple_agent_before(site, MAPLE_EV_UNLOCK, (void *)l, 1, flags); \
 		ret = REAL(name)(l);                                            \
 		maple_agent_after(site, MAPLE_EV_UNLOCK, (void *)l, 1, flags,   \
@@ -118,16 +126,15 @@ static int spin_lock(pthread_spinlock_t *lock)
 }
 
 /* What is destroyed has no history when it is used again. */
-#define DESTROY(name, type)                                                  \
-	MAPLE_REAL(name);                                                    \
-	MAPLE_EXPORT int name(type *l)                                       \
-	{                                                                    \
-		int ret = REAL(name)(l);                                     \
-                                                                             \
-		if (ret == 0 && maple_agent_on())                            \
-			maple_agent_note(MAPLE_EV_FREE, SITE(MAPLE_EV_FREE), \
-					 (void *)l, sizeof(*l), 0, 0);       \
-		return ret;                                                  \
+#define DESTROY(name, type)                                               \
+	MAPLE_REAL(name);                                                 \
+	MAPLE_EXPORT int name(type *l)                                    \
+	{                                                                 \
+		int ret = REAL(name)(l);                                  \
+                                                                          \
+		if (ret == 0)                                             \
+			maple_agent_freed(CALLER, (void *)l, sizeof(*l)); \
+		return ret;                                               \
 	}
 
 DESTROY(pthread_mutex_destroy, pthread_mutex_t)
@@ -139,7 +146,5 @@ MAPLE_REAL(mtx_destroy);
 MAPLE_EXPORT void mtx_destroy(mtx_t *mutex)
 {
 	REAL(mtx_destroy)(mutex);
-	if (maple_agent_on())
-		maple_agent_note(MAPLE_EV_FREE, SITE(MAPLE_EV_FREE), mutex,
-				 sizeof(*mutex), 0, 0);
+	maple_agent_freed(CALLER, mutex, sizeof(*mutex));
 }

@@ -103,6 +103,8 @@ static void own_run(struct maple_shm *shm)
 	come_to(shm, MAPLE_AGENT_ASKING);
 	if (maple_agent_enforces)
 		maple_enforce_start();
+	else if (shm->mode == MAPLE_SHM_OBSERVE)
+		maple_section_start();
 }
 
 /* All that runs have in common, once; goes on in each of them. */

@@ -110,10 +110,15 @@ static void skip(struct maple_shm *shm, uint32_t next)
 	given = maple_quick.skip = next;
 }
 
-/* What is freed, or goes quiet, has nothing to do with the locks held then. */
+static bool is_of_heap(unsigned int kind)
+{
+	return kind == MAPLE_EV_ALLOC || kind == MAPLE_EV_FREE;
+}
+
+/* For memory that comes or goes nobody asks which locks were held. */
 static bool ends_delay(unsigned int kind)
 {
-	return kind != MAPLE_EV_FREE && kind != MAPLE_EV_QUIET;
+	return !is_of_heap(kind) && kind != MAPLE_EV_QUIET;
 }
 
 /*
@@ -143,6 +148,8 @@ void maple_ring_put(unsigned int kind, const struct maple_access *acc,
 	}
 	if (__builtin_expect(given, 0))
 		skip(shm, 0);
+	if (maple_agent_enforces && maple_event_is_access(kind))
+		maple_touched_note(acc->addr, acc->size);
 	e = &shm->ring[take_slot(&shm->head) & (MAPLE_SHM_RING - 1)];
 	e->addr = acc->addr;
 	e->value = value;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Critical sections under which nothing is recorded, in observing runs: once
- * both their call sites are over their budget they tell nothing new, and a
- * program may have ten of them a microsecond apart. So a LOCK from there is
- * late: it comes into the ring before its thread's next event, unless that is
- * its UNLOCK, and then neither comes.
+ * Critical sections under which nothing is recorded: once both their call sites
+ * are over their budget they tell nothing new, and a program may have ten of
+ * them a microsecond apart. So it is in runs that observe, and in enforced ones
+ * where no plan is about locks, or once all plans are done. So a LOCK from
+ * there is late: it comes into the ring before its thread's next event, unless
+ * that is its UNLOCK, and then neither comes.
  *
  * Locks within locks are what deadlocks are predicted from, and functions that
  * wrap a lock are one call site for all of a program's locks. So each way to
@@ -18,6 +19,7 @@
 
 #define WAYS 4096 /* remembered; each may push out another */
 
+bool maple_sections;
 static uint64_t ways[WAYS];
 
 static uint64_t further(uint64_t way, uint64_t addr, uint64_t site)
@@ -25,6 +27,17 @@ static uint64_t further(uint64_t way, uint64_t addr, uint64_t site)
 	way = (way ^ addr) * 0x9e3779b97f4a7c15ull;
 	way = (way ^ way >> 32 ^ site) * 0xd6e8feb86659fd93ull;
 	return way ^ way >> 32;
+}
+
+/* How the thread came to hold all up to the @i-th; nearly all nest little. */
+static uint64_t way_to(struct maple_shm_held *held, uint32_t i)
+{
+	struct maple_shm_lock *lock = &held->lock[i];
+
+	if (!lock->way)
+		lock->way = further(i ? way_to(held, i - 1) : maple_self.number,
+				    lock->addr, lock->site);
+	return lock->way;
 }
 
 /* Whether @way is one that was recorded; now it is. */
@@ -48,6 +61,16 @@ static void set_late(struct maple_shm_held *held, uint32_t late)
 	maple_self.late = late;
 }
 
+/* maple_section_start - from now on some may be left out */
+void maple_section_start(void)
+{
+	if (maple_sections || !maple_shm->budget)
+		return;
+	maple_sections = true;
+	/* Each call site says when it goes quiet. */
+	maple_call_rearm();
+}
+
 /* maple_section_late - records the thread's late LOCKs */
 void maple_section_late(void)
 {
@@ -65,35 +88,39 @@ void maple_section_late(void)
 	}
 }
 
+/* Of the lock that comes next; nothing is predicted from enforced runs. */
+static bool is_new_way(struct maple_shm_held *held)
+{
+	return held->n && !maple_agent_enforces && !known(way_to(held, held->n));
+}
+
 /*
  * maple_section_begins - the thread has acquired @acc
+ * @quiet: whether its site is over its budget
  *
  * Returns whether that is recorded later, if at all.
  */
 bool maple_section_begins(const struct maple_access *acc, unsigned int flags,
-			  uint64_t sp)
+			  uint64_t sp, bool quiet)
 {
 	struct maple_agent_thread *self = &maple_self;
 	struct maple_shm_held *held = here();
-	uint64_t way = self->number;
+	struct maple_shm_lock *lock;
 	bool late;
 
-	if (!maple_shm->budget || held->n == MAPLE_SHM_HELD)
+	if (!maple_sections || held->n == MAPLE_SHM_HELD)
 		return false;
-	if (held->n)
-		way = held->lock[held->n - 1].way;
-	way = further(way, acc->addr, acc->site);
-	late = maple_call_quiet(acc->site) && (!held->n || known(way));
+	lock = &held->lock[held->n];
+	lock->addr = acc->addr;
+	lock->way = 0;
+	lock->site = acc->site;
+	lock->clock = self->clock + held->late + 1;
+	lock->sp = (uint32_t)sp;
+	lock->flags = flags;
+	late = quiet && !is_new_way(held);
 	if (!late)
 		maple_section_late();
-	held->lock[held->n++] = (struct maple_shm_lock){
-		.addr = acc->addr,
-		.way = way,
-		.site = acc->site,
-		.clock = self->clock + held->late + 1,
-		.sp = (uint32_t)sp,
-		.flags = flags,
-	};
+	held->n++;
 	if (late)
 		set_late(held, held->late + 1);
 	return late;
@@ -101,10 +128,11 @@ bool maple_section_begins(const struct maple_access *acc, unsigned int flags,
 
 /*
  * maple_section_ends - the thread is about to release @acc
+ * @quiet: whether its site is over its budget
  *
  * Returns whether that need not be recorded, as its LOCK was not.
  */
-bool maple_section_ends(const struct maple_access *acc)
+bool maple_section_ends(const struct maple_access *acc, bool quiet)
 {
 	struct maple_agent_thread *self = &maple_self;
 	struct maple_shm_held *held = here();
@@ -114,7 +142,7 @@ bool maple_section_ends(const struct maple_access *acc)
 		i--;
 	if (!i)
 		return false;
-	if (i == held->n && held->late && maple_call_quiet(acc->site)) {
+	if (i == held->n && held->late && quiet) {
 		set_late(held, held->late - 1);
 		held->n--;
 		*self->events += !self->stale; /* it gets on */

@@ -19,7 +19,7 @@
 #include "../plan/plan.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
-#define MAPLE_SHM_VERSION  6
+#define MAPLE_SHM_VERSION  7
 #define MAPLE_SHM_ENV	   "MAPLE_AGENT" /* /proc/PID/fd/N of the file */
 #define MAPLE_SHM_AHEAD	   '+' /* before it: the run is ordered on fd 0 */
 #define MAPLE_SHM_IMAGES   256
@@ -216,7 +216,7 @@ struct maple_shm {
 	} change[MAPLE_SHM_CHANGES];
 	struct maple_plan plan;
 	uint32_t nthen; /* plans that follow it, in what order sites say */
-	uint32_t pad1;
+	uint32_t names; /* where memory comes from is recorded, too */
 	struct maple_plan then[MAPLE_SHM_THEN];
 
 	/*

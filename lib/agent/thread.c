@@ -53,8 +53,7 @@ static void rearm(void)
 {
 	maple_retire_rearm();
 	maple_call_rearm();
-	if (!maple_agent_enforces)
-		maple_wanted_rearm();
+	maple_wanted_rearm();
 }
 
 uint32_t maple_agent_thread_new(void)

@@ -69,6 +69,7 @@ struct maple_run_order {
 	bool own_group;
 	bool fresh;  /* executed for itself, at addresses of its own */
 	bool stacks; /* of all threads, when the run fails */
+	bool names;  /* where memory comes from is to be in the log */
 };
 
 /* Called in the caller's thread while the run lasts. */
@@ -183,6 +184,7 @@ struct maple_backend_ops {
 	bool keeps_crashed;
 	/* plans that may follow the first in a run; to MAPLE_RUN_THEN */
 	unsigned int follow;
+	bool heeds_names; /* order.names; the log of others always has them */
 	/* sets the priorities of profile runs; else somebody beside it does */
 	bool schedules;
 	/* before the program starts; may set *@envp, to be freed */

@@ -18,7 +18,7 @@
 
 #define MOCK_CALLS 4096
 
-enum mock_what { BEFORE = 1, AFTER, NOTE, OTHER };
+enum mock_what { BEFORE = 1, AFTER, LOCKED, UNLOCKS, NOTE, OTHER };
 
 enum mock_other {
 	DETACH = 100,
@@ -54,12 +54,8 @@ static unsigned int mock_n;
 static unsigned int mock_yields; /* counted only: there are many */
 static unsigned int *mock_said;	 /* counts maple_agent_exiting(), if set */
 static unsigned int mock_prio;
-static int mock_owned; /* the signal that it owns, 0 for none */
-
-bool maple_agent_wants(const void *ret, unsigned int kind)
-{
-	return true;
-}
+static bool mock_unwanted; /* no call is of interest */
+static int mock_owned;	   /* the signal that it owns, 0 for none */
 
 static void mock_keep(struct mock_call c)
 {
@@ -96,6 +92,7 @@ static void mock_reset(void)
 	maple_shm->nthreads = 1;
 	memset(maple_shm->thread, 0, sizeof(maple_shm->thread));
 	mock_prio = 0;
+	mock_unwanted = false;
 	mock_owned = 0;
 	mock_n = 0;
 	maple_self.inside = 0;
@@ -118,6 +115,12 @@ uint32_t maple_agent_call(const void *ret, unsigned int kind)
 	return MAPLE_SITE_CALL | ((uint32_t)(uintptr_t)ret & 0xffffff);
 }
 
+bool maple_agent_wants(const void *ret, unsigned int kind, uint32_t *site)
+{
+	*site = maple_agent_call(ret, kind);
+	return !mock_unwanted;
+}
+
 void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 			uint64_t size, unsigned int flags)
 {
@@ -130,6 +133,36 @@ void maple_agent_after(uint32_t site, unsigned int kind, const void *addr,
 {
 	mock_keep((struct mock_call){ AFTER, kind, 0, site, (uint64_t)addr,
 				      size, flags, 0, happened });
+}
+
+void maple_agent_locked(uint32_t site, const void *addr, unsigned int flags)
+{
+	mock_keep((struct mock_call){ LOCKED, MAPLE_EV_LOCK, 0, site,
+				      (uint64_t)addr, 1, flags });
+}
+
+void maple_agent_unlocks(uint32_t site, const void *addr, unsigned int flags)
+{
+	mock_keep((struct mock_call){ UNLOCKS, MAPLE_EV_UNLOCK, 0, site,
+				      (uint64_t)addr, 1, flags });
+}
+
+void maple_agent_allocated(const void *ret, const void *addr, uint64_t size)
+{
+	if (maple_agent_on())
+		mock_keep((struct mock_call){
+			NOTE, MAPLE_EV_ALLOC, 0,
+			maple_agent_call(ret, MAPLE_EV_ALLOC), (uint64_t)addr,
+			size });
+}
+
+void maple_agent_freed(const void *ret, const void *addr, uint64_t size)
+{
+	if (maple_agent_on())
+		mock_keep((struct mock_call){
+			NOTE, MAPLE_EV_FREE, 0,
+			maple_agent_call(ret, MAPLE_EV_FREE), (uint64_t)addr,
+			size });
 }
 
 void maple_agent_note(unsigned int kind, uint32_t site, const void *addr,
@@ -262,7 +295,8 @@ void *maple_agent_real(const char *name)
 
 /*
  * The log as words, for thread @number only: "<lock" before, "lock>" after,
- * "lock!" after a failed attempt, others plain; behind a slash the flags
+ * "lock!" after a failed attempt, "lock~" where nobody wants the call, others
+ * plain; behind a slash the flags
  * Shared, Timeout, Maywait, memFn, maYfail.
  */
 static const char *mock_text(unsigned int number)
@@ -295,6 +329,10 @@ static const char *mock_text(unsigned int number)
 		[ENDED] = "ended",
 		[ACTION] = "action",
 	};
+	static const char *const ends[] = {
+		[BEFORE] = "",	 [AFTER] = "!", [LOCKED] = "~",
+		[UNLOCKS] = "~", [NOTE] = "",	[OTHER] = "",
+	};
 	static char text[65536];
 	size_t at = 0;
 	unsigned int i;
@@ -308,9 +346,7 @@ static const char *mock_text(unsigned int number)
 		at += snprintf(text + at, sizeof(text) - at,
 			       "%s%s%s%s%s%s%s%s%s", at ? " " : "",
 			       c->what == BEFORE ? "<" : "", names[c->kind],
-			       c->what != AFTER ? ""
-			       : c->happened	? ">"
-						: "!",
+			       c->happened ? ">" : ends[c->what],
 			       c->flags & MAPLE_EVF_SHARED ? "/S" : "",
 			       c->flags & MAPLE_EVF_TIMEOUT ? "/T" : "",
 			       c->flags & MAPLE_EVF_MAYWAIT ? "/M" : "",

@@ -89,6 +89,10 @@ static void test_scheduled(void **state)
 
 	for (seed = 1; seed <= 4; seed++)
 		run_same(MAPLE_SHM_SCHED, MAPLE_SCHED_PCT, seed);
+	assert_int_equal(drive.kinds[MAPLE_EV_ALLOC], 0);
+	drive.shm->names = true;
+	run_same(MAPLE_SHM_SCHED, MAPLE_SCHED_PCT, 5);
+	drive.shm->names = false;
 	assert_in_range(drive.kinds[MAPLE_EV_ALLOC], 8000, 9000);
 }
 

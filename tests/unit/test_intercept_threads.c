@@ -183,6 +183,30 @@ static void test_c11_locks(void **state)
 	expect("<lock lock> <lock/Y lock!/Y <lock lock! <unlock unlock> free");
 }
 
+/* Only what was acquired, and what is released, is told. */
+static void test_unwanted_locks(void **state)
+{
+	pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+	mock_unwanted = true;
+	same(pthread_mutex_lock(&mutex), 0);
+	same(pthread_mutex_trylock(&mutex), EBUSY);
+	same(pthread_mutex_unlock(&mutex), 0);
+	same(pthread_mutex_trylock(&mutex), 0);
+	mock_stop();
+	assert_ptr_equal(mock_log[0].addr, &mutex);
+	assert_int_not_equal(mock_log[0].site, MAPLE_SITE_NONE);
+	assert_int_not_equal(mock_log[0].site, mock_log[1].site);
+	expect("lock~ unlock~ lock~/Y");
+	same(pthread_rwlock_rdlock(&l), 0);
+	same(pthread_rwlock_unlock(&l), 0);
+	same(pthread_rwlock_wrlock(&l), 0);
+	same(pthread_rwlock_unlock(&l), 0);
+	expect("lock~/S unlock~/S lock~ unlock~");
+	mock_unwanted = false;
+}
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static mtx_t mutex11;
@@ -621,16 +645,16 @@ static void test_block(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_mutex),	      T(test_mutex_kinds),
-		T(test_mutex_robust), T(test_rwlock),
-		T(test_spin),	      T(test_c11_locks),
-		T(test_cond),	      T(test_cond_cancelled),
-		T(test_c11_cond),     T(test_barrier),
-		T(test_sem),	      T(test_once),
-		T(test_thread_end),   T(test_block),
-		T(test_join),	      T(test_create_attr),
-		T(test_too_many),     T(test_many),
-		T(test_silence),
+		T(test_mutex),		T(test_mutex_kinds),
+		T(test_mutex_robust),	T(test_unwanted_locks),
+		T(test_rwlock),		T(test_spin),
+		T(test_c11_locks),	T(test_cond),
+		T(test_cond_cancelled), T(test_c11_cond),
+		T(test_barrier),	T(test_sem),
+		T(test_once),		T(test_thread_end),
+		T(test_block),		T(test_join),
+		T(test_create_attr),	T(test_too_many),
+		T(test_many),		T(test_silence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -270,6 +270,7 @@ static const struct maple_backend_ops agent_ops = {
 	.name = "agent",
 	.keeps_crashed = true,
 	.follow = MAPLE_SHM_THEN,
+	.heeds_names = true,
 	.schedules = true,
 	.prepare = prepare,
 	.fork = maple_agent_fork,

@@ -151,6 +151,7 @@ bool maple_agent_share(struct maple_agent_backend *a,
 	shm->cpu = a->base.options.cpu->number;
 	shm->budget = order->budget;
 	shm->lossless = order->lossless;
+	shm->names = order->names;
 	shm->seed = order->seed;
 	shm->trap_rest = 0;
 	shm->nchanges = order->nchanges;
