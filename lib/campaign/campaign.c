@@ -121,17 +121,22 @@ static int found(struct maple_campaign *c, struct maple_trial *trial)
 	const char *by;
 	int e = maple_confirm_attribute(c, trial);
 
-	/* Another lane's finding may have come first meanwhile. */
 	if (e || maple_lane_lost(c->lanes.turn))
 		return e;
 	finding = maple_story_tell(c, trial);
 	if (!finding)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
-	by = maple_suppressions_match(c->options->suppressions, finding);
 	if (known(c, finding)) {
 		maple_finding_destroy(finding);
 		return 0;
 	}
+	e = maple_confirm_names(c, trial, &finding);
+	/* Another lane's finding may have come first meanwhile. */
+	if (e || maple_lane_lost(c->lanes.turn) || known(c, finding)) {
+		maple_finding_destroy(finding);
+		return e;
+	}
+	by = maple_suppressions_match(c->options->suppressions, finding);
 	return by ? suppress(c, finding, by)
 		  : confirm_and_keep(c, finding, trial);
 }

@@ -12,6 +12,7 @@
 #include "interrupt.h"
 
 #define CONFIRM_DEFAULT 5
+#define NAMES_TRIES	3
 
 /* maple_confirm_same - whether @trial failed the way @finding did */
 bool maple_confirm_same(const struct maple_finding *finding,
@@ -56,6 +57,7 @@ static void order_alone(struct maple_trial *to, const struct maple_trial *from,
 {
 	copy_order(to, from, false);
 	to->memo_kind = "attribute";
+	to->names = true;
 	to->nthen = 0;
 	to->candidate = i ? from->beside[i - 1] : from->candidate;
 	if (i)
@@ -135,6 +137,50 @@ int maple_confirm_attribute(struct maple_campaign *c, struct maple_trial *trial)
 		*trial = alone;
 	} else {
 		maple_trial_deinit(&alone);
+	}
+	return e;
+}
+
+/* ---- where its memory came from ---- */
+
+/*
+ * maple_confirm_names - runs @trial's order again if its *@finding is about
+ * memory whose origin only logs of such runs tell, since that takes time
+ *
+ * *@finding becomes the same one as told from a run that failed alike. If
+ * there is none, it stays: then it has addresses instead of names.
+ */
+int maple_confirm_names(struct maple_campaign *c,
+			const struct maple_trial *trial,
+			struct maple_finding **finding)
+{
+	struct maple_finding *named = NULL;
+	struct maple_trial again;
+	unsigned int i;
+	int e = 0;
+
+	if (!trial->unnamed || trial->names)
+		return 0;
+	for (i = 0; i < NAMES_TRIES && !named && !e; i++) {
+		if (maple_campaign_over(c) || maple_interrupt_asked())
+			break;
+		copy_order(&again, trial, false);
+		again.memo_kind = "attribute";
+		again.names = true;
+		e = maple_trial_run(c, &again);
+		c->result->runs.confirm += !e && !again.stopped;
+		if (!e && fails_alike(trial, &again))
+			named = maple_story_tell(c, &again);
+		maple_trial_deinit(&again);
+		if (named && strcmp(named->id, (*finding)->id)) {
+			maple_finding_destroy(named);
+			named = NULL;
+		}
+	}
+	if (named) {
+		named->run = (*finding)->run;
+		maple_finding_destroy(*finding);
+		*finding = named;
 	}
 	return e;
 }

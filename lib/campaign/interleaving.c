@@ -79,7 +79,7 @@ uint64_t maple_story_address(const struct maple_campaign *c,
 }
 
 static void add_moment(struct maple_campaign *c, struct maple_finding *f,
-		       const struct maple_trial *trial,
+		       struct maple_trial *trial,
 		       const struct maple_plan_step *step,
 		       const struct maple_event *e, int from)
 {
@@ -134,7 +134,7 @@ static bool blocked(const struct maple_trial *trial, unsigned int s,
 
 /* maple_story_order - fills in @f's moments: what happened in which order */
 void maple_story_order(struct maple_campaign *c, struct maple_finding *f,
-		       const struct maple_trial *trial)
+		       struct maple_trial *trial)
 {
 	const struct maple_plan *plan = &trial->plan;
 	int64_t at[MAPLE_PLAN_STEPS];

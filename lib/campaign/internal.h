@@ -67,6 +67,8 @@ struct maple_trial {
 	enum maple_memo_reason reason;
 	bool rested;  /* its candidate was put to rest before */
 	bool stopped; /* cut short by us: to be ignored */
+	bool names;   /* the log says where memory comes from, */
+	bool unnamed; /* ... and does not, but somebody has asked */
 	char *output; /* what it printed, cut at 64 KiB */
 	bool threads_seen;
 	struct maple_predict *predict; /* PROFILE; may be NULL */
@@ -239,6 +241,9 @@ struct maple_finding *maple_story_tell(struct maple_campaign *c,
 int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 		  struct maple_trial *trial);
 int maple_confirm_attribute(struct maple_campaign *c, struct maple_trial *trial);
+int maple_confirm_names(struct maple_campaign *c,
+			const struct maple_trial *trial,
+			struct maple_finding **finding);
 bool maple_confirm_same(const struct maple_finding *finding,
 			const struct maple_trial *trial);
 

@@ -241,6 +241,10 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 	struct maple_lane *lane = c->lanes.turn;
 	int e;
 
+	trial->names |= trial->kind != MAPLE_RUN_ENFORCE ||
+			!lane->pair->enforce->ops->heeds_names ||
+			c->options->no_confirm || c->attached;
+	order.names = trial->names;
 	if (c->attached)
 		order.timeout = maple_stretch_seconds(c, trial->kind);
 	memcpy(order.change, trial->change, sizeof(order.change));

@@ -58,9 +58,8 @@ static char *allocated(struct maple_campaign *c, const struct maple_event *e,
  * maple_story_variable - a name for @addr as it was at event @until of the
  * log; to be freed; NULL if nothing is known
  */
-char *maple_story_variable(struct maple_campaign *c,
-			   const struct maple_trial *trial, uint64_t addr,
-			   const struct maple_event *until)
+char *maple_story_variable(struct maple_campaign *c, struct maple_trial *trial,
+			   uint64_t addr, const struct maple_event *until)
 {
 	const struct maple_event *e;
 	char *text = in_image(c, &trial->run, addr);
@@ -79,5 +78,6 @@ char *maple_story_variable(struct maple_campaign *c,
 			break;
 		}
 	}
+	trial->unnamed |= !text;
 	return text;
 }

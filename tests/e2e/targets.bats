@@ -54,6 +54,22 @@ headers() {
 		sed 's/.*\///; s/\.c$//'
 }
 
+# Where memory comes from is told by one more run of the order.
+@test "memory from the heap has a name, in the story and in suppressions" {
+	limit=90 campaign --seed 1 --max-runs 60 -- "$TARGETS/refcount"
+	ended_with 66
+	name="malloc at refcount.c:$(grep -n 'calloc(' \
+		"$ROOT/tests/targets/refcount.c" | cut -d: -f1) + 64"
+	holds ".findings[0].moments | all(.variable == \"$name\")"
+	holds '.runs.confirm == 11'
+	echo "race:malloc at refcount.c:*" >"$BATS_TEST_TMPDIR/known"
+	db=$BATS_TEST_TMPDIR/another.db
+	limit=90 campaign --seed 1 --max-runs 3 \
+		--suppressions "$BATS_TEST_TMPDIR/known" -- "$TARGETS/refcount"
+	ended_with 0
+	holds '.suppressed | length >= 1'
+}
+
 @test "each target tells its idiom, its iRoot in true lines, and its rate" {
 	local file idiom event line lines count=0
 
