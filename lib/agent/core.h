@@ -13,7 +13,8 @@ struct maple_agent_site {
 	uint32_t number; /* its site number in the campaign */
 	uint32_t size;
 	uint32_t count; /* events recorded since it was last armed */
-	uint32_t left;	/* quiet hits until it asks to be taken out */
+	uint32_t left;	/* hits that are passed by until it asks: if quiet, to
+			   be taken out, if shut, to be opened */
 	uint8_t kind;
 	uint8_t event_flags; /* of its events */
 	uint8_t flags;	     /* enum maple_site_flag */
@@ -40,6 +41,12 @@ static_assert(sizeof(struct maple_agent_frame) == 232, "stub.S relies on it");
  * A loop that polls under a lock is a spin like any other.
  */
 #define MAPLE_AGENT_OFTEN 1000
+
+/*
+ * A site that has recorded much already is shut for so many hits when the ring
+ * is full: it is the quickest way to drop them.
+ */
+#define MAPLE_AGENT_SHUT 256
 
 #define MAPLE_AGENT_FEW	  8 /* threads of a short run, which are made ready for */
 

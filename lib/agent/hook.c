@@ -49,6 +49,16 @@ static bool in_budget(struct maple_shm *shm, struct maple_agent_site *site)
 	return false;
 }
 
+/* Opens @site if the stub has shut it: all hits but this one are lost. */
+static bool opens(struct maple_shm *shm, struct maple_agent_site *site)
+{
+	if (!observes(shm) || shm->budget || site->alone)
+		return false;
+	shm->stats.lost += MAPLE_AGENT_SHUT - 1;
+	site->live = true;
+	return true;
+}
+
 /*
  * The same of the @n-th call from @site, if it is in a run that observes. Of
  * one that is over its budget a lock is recorded all the same when something
@@ -93,7 +103,7 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 	}
 	maple_agent_enter();
 	shm->thread[self->number].at = site->number + 1;
-	if (!site->live) {
+	if (!site->live && !opens(shm, site)) {
 		maple_retire_site(site);
 	} else if (site->wanted) {
 		shm->stats.hits[site->way]++;

@@ -26,12 +26,15 @@ static uint32_t given; /* what maple_quick.skip was set to; 0: it is counted */
 
 static_assert(MAPLE_SHM_RING - 1 == 0x3fffff, "stub.S has it");
 static_assert(MAPLE_THREAD_NONE == 0xffff, "stub.S has it");
+static_assert(MAPLE_AGENT_SHUT == 256, "stub.S has it");
 MAPLE_SITE_IS(pc, 0);
 MAPLE_SITE_IS(number, 8);
 MAPLE_SITE_IS(size, 12);
 MAPLE_SITE_IS(count, 16);
+MAPLE_SITE_IS(left, 20);
 MAPLE_SITE_IS(kind, 24);
 MAPLE_SITE_IS(event_flags, 25);
+MAPLE_SITE_IS(live, 27);
 MAPLE_SITE_IS(way, 28);
 MAPLE_SITE_IS(slow, 31);
 MAPLE_SELF_IS(number, 0);

@@ -11,7 +11,9 @@
 /* Where what is in struct maple_agent_site, maple_agent_thread, maple_quick. */
 	.set	SITE_NUMBER, 8	/* and the size behind it */
 	.set	SITE_COUNT, 16
+	.set	SITE_LEFT, 20
 	.set	SITE_KIND, 24	/* and the flags behind it */
+	.set	SITE_LIVE, 27
 	.set	SITE_WAY, 28
 	.set	SITE_PASS, 36
 	.set	SITE_SLOW, 31
@@ -33,6 +35,8 @@
 	.set	QUICK_MOST, 40
 	.set	QUICK_SKIP, 44
 	.set	RING_MASK, 0x3fffff
+	.set	SHUT_FROM, 4096
+	.set	SHUT_FOR, 256
 	.set	PUSHED, 40 + 8 + 24 + 128
 
 /*
@@ -41,6 +45,8 @@
  * goes on to it, with nothing changed. %rdi and %rsi are the slot's to restore.
  */
 	.macro	record
+	cmpb	$0, SITE_LIVE(%rsi)
+	je	5f
 	cmpl	$0, maple_quick + QUICK_SKIP(%rip)
 	jne	8f
 	push	%rcx
@@ -107,7 +113,11 @@
 	pop	%rdx
 	pop	%rcx
 	ret
-8:	decl	maple_quick + QUICK_SKIP(%rip)
+8:	cmpl	$SHUT_FROM, SITE_COUNT(%rsi)
+	jb	6f
+	movl	$SHUT_FOR, SITE_LEFT(%rsi) /* slot.c: no call of us meanwhile */
+	movb	$0, SITE_LIVE(%rsi)
+6:	decl	maple_quick + QUICK_SKIP(%rip)
 	jns	7f
 	movl	$0, maple_quick + QUICK_SKIP(%rip) /* another came between */
 7:	ret
@@ -116,6 +126,7 @@
 	pop	%r8
 	pop	%rdx
 	pop	%rcx
+5:
 	.endm
 
 /*
