@@ -21,6 +21,11 @@ times() { # COUNT
 	echo $((($1 + SLOW - 1) / SLOW))
 }
 
+# So often with MAPLE_FULL=1, else half as often.
+halved() { # COUNT
+	times $((${MAPLE_FULL:+2 *} $1 / 2))
+}
+
 # So many of COUNT runs, one in fifty, may miss their order: a busy host may take
 # the guest's CPU away for longer than a hold lasts.
 misses() { # COUNT

@@ -6,12 +6,12 @@
 # it was, or as it has asked to be since. See module.bats for single sessions.
 #
 # MAPLE_FAULTS  moments at which each end is killed; 200 for a full run
-#               [20; 2 on a slow kernel]
+#               [10; 20 with MAPLE_FULL=1; a tenth on a slow kernel]
 # MAPLE_SEED    of all that is random
 
 load common.bash
 
-FAULTS=${MAPLE_FAULTS:-$(times 20)}
+FAULTS=${MAPLE_FAULTS:-$(halved 20)}
 SEED=${MAPLE_SEED:-$RANDOM}
 
 # A program of tests/qemu on a victim, in a guest

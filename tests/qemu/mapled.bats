@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # In a guest, where root has all of root's rights: a user of group maple, with
 # none of its own, tests its own programs by way of mapled.
+#
+# kernels: 6.1
 
 load common.bash
 

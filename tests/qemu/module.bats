@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # maple.ko with sessions of every kind, by tests/qemu/programs/session.c: it
 # says "unclean" if anything was refused or lost, or if a survivor was not as
-# it had been. Killed and loaded a tenth as often as said, unless MAPLE_FULL=1; all
-# of it less often on kernels that watch themselves.
+# it had been. Killed and loaded a tenth as often as said, and most other things
+# half as often, unless MAPLE_FULL=1; all of it less often on kernels that watch
+# themselves.
 
 load common.bash
 
@@ -37,20 +38,20 @@ sessions() { # PATTERN ARGUMENT...
 		-n "$n" -s native -- ./order_demo
 	[[ ${lines[-1]} =~ ([0-9]+)\ failed ]]
 	[ $((BASH_REMATCH[1] * 10)) -le "$n" ] || fail "it fails by itself"
-	n=$(times $((${MAPLE_FULL:+2 *} 100)))
+	n=$(times $((${MAPLE_FULL:+4 *} 50)))
 	sessions "$n runs, * exposed, * failed, 0 unclean" \
 		-n "$n" -e -f -m "$(misses "$n")" -i A:w:B:r -- ./order_demo
 }
 
 @test "the other order is forced as well, and the program does not fail" {
-	local n=$(times 50)
+	local n=$(halved 50)
 
 	sessions "$n runs, * exposed, 0 failed, 0 unclean" \
 		-n "$n" -e -m "$(misses "$n")" -i B:r:A:w -- ./order_demo
 }
 
 @test "forty threads held at once pass in order" {
-	local n=$(times 20)
+	local n=$(halved 20)
 
 	sessions "$n runs, * exposed, 0 failed, 0 unclean" \
 		-n "$n" -e -m "$(misses "$n")" -i A:w:B:r -- ./held_many
@@ -83,7 +84,7 @@ sessions() { # PATTERN ARGUMENT...
 }
 
 @test "a write that no probe sees is seen by the watchpoint" {
-	local n=$(times 20)
+	local n=$(halved 20)
 
 	sessions "$n runs, 0 exposed, 0 failed, 0 unclean" \
 		-n "$n" -w -i A:w:B:r -- ./unseen
@@ -104,19 +105,21 @@ sessions() { # PATTERN ARGUMENT...
 }
 
 @test "a session that ends leaves the target as it was" {
-	local n=$(times 20)
+	local n=$(halved 20)
 
 	sessions "$n runs, 0 exposed, 0 failed, 0 unclean" \
 		-n "$n" -q 100 -- ./spinner forever
 }
 
-@test "the target is killed, 50 times" {
+@test "the target is killed, at up to 50 moments" {
+	local n=$(halved 50)
+
 	guest -t 300 -- sh -c 'cd "$BUILD/tests/qemu" &&
 		for i in $(seq "$1" "$1" 50); do
 			./session -k $i -i A:w:B:r -- ./order_demo || exit
-		done' - "$SLOW"
+		done' - $((50 / n))
 	status_is 0
-	[ "${#lines[@]}" = "$(times 50)" ]
+	[ "${#lines[@]}" = "$n" ]
 }
 
 # Children that were begun under the session come out of it after its end.

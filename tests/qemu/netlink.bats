@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # maple.ko's netlink family in a guest: what it says and refuses, sessions that
 # end with their sockets, and messages that nobody would send.
+#
+# kernels: 6.1
 
 load common.bash
 

@@ -3,6 +3,8 @@
 # Programs that nothing can be preloaded into are found out about from outside,
 # by eBPF and maple.ko: static ones, some with other rights than ours, and some
 # whose environment is not the one that we gave.
+#
+# kernels: 6.12
 
 load common.bash
 
