@@ -48,7 +48,7 @@ static_assert(sizeof(struct maple_agent_frame) == 232, "stub.S relies on it");
  */
 #define MAPLE_AGENT_SHUT 256
 
-#define MAPLE_AGENT_FEW	  8 /* threads of a short run, which are made ready for */
+#define MAPLE_AGENT_FEW	 8 /* threads of a short run, which are made ready for */
 
 /* main.c */
 extern bool maple_agent_enforces;
