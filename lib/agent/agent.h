@@ -65,6 +65,12 @@ static inline bool maple_agent_on(void)
 	       maple_self.number != MAPLE_THREAD_NONE && maple_agent_ours();
 }
 
+/* The calling thread gets on, unless all it does is to spin: spin.c looks. */
+static inline void maple_agent_gets_on(void)
+{
+	*maple_self.events += !maple_self.stale;
+}
+
 /* While inside, every hook and interposed function passes straight on. */
 static inline void maple_agent_enter(void)
 {
@@ -110,7 +116,7 @@ bool maple_agent_wants(const void *ret, unsigned int kind, uint32_t *site);
  * after() that no before() announced says that an access has happened anyhow
  * (the mutex that a condition wait took back).
  *
- * None of these, maple_agent_call() and maple_agent_note() changes errno.
+ * None of these, nor maple_agent_call() or maple_agent_note(), changes errno.
  */
 void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 			uint64_t size, unsigned int flags);

@@ -44,7 +44,8 @@ static_assert(sizeof(struct maple_agent_frame) == 232, "stub.S relies on it");
 
 /*
  * A site that has recorded much already is shut for so many hits when the ring
- * is full: it is the quickest way to drop them.
+ * is full: it is the quickest way to drop them. They are counted when it is
+ * opened again; of those that are shut at the end of a run the last are not.
  */
 #define MAPLE_AGENT_SHUT 256
 

@@ -307,7 +307,7 @@ void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
 {
 	if (!maple_wanted(acc->site)) {
 		if (happened && acc->kind == MAPLE_EV_LOCK)
-			log_done(acc, flags);
+			log_access(acc, flags);
 		return;
 	}
 	if (!said.finished &&

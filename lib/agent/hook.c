@@ -270,7 +270,7 @@ void maple_agent_allocated(const void *ret, const void *addr, uint64_t size)
 	if (maple_shm->names)
 		note_memory(MAPLE_EV_ALLOC, ret, addr, size);
 	else
-		*maple_self.events += !maple_self.stale; /* it gets on */
+		maple_agent_gets_on();
 }
 
 void maple_agent_freed(const void *ret, const void *addr, uint64_t size)
@@ -286,5 +286,5 @@ void maple_agent_freed(const void *ret, const void *addr, uint64_t size)
 	    maple_touched_find((uint64_t)addr, size))
 		note_memory(MAPLE_EV_FREE, ret, addr, size);
 	else
-		*maple_self.events += !maple_self.stale;
+		maple_agent_gets_on();
 }

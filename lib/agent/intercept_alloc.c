@@ -220,8 +220,7 @@ MAPLE_EXPORT void *mmap64(void *at, size_t size, int prot, int flags, int fd,
 
 MAPLE_EXPORT int munmap(void *p, size_t size)
 {
-	if (maple_shm)
-		maple_agent_freed(CALLER, p, size);
+	maple_agent_freed(CALLER, p, size);
 	return REAL(munmap)(p, size);
 }
 

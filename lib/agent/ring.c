@@ -113,15 +113,11 @@ static void skip(struct maple_shm *shm, uint32_t next)
 	given = maple_quick.skip = next;
 }
 
-static bool is_of_heap(unsigned int kind)
-{
-	return kind == MAPLE_EV_ALLOC || kind == MAPLE_EV_FREE;
-}
-
 /* For memory that comes or goes nobody asks which locks were held. */
 static bool ends_delay(unsigned int kind)
 {
-	return !is_of_heap(kind) && kind != MAPLE_EV_QUIET;
+	return kind != MAPLE_EV_ALLOC && kind != MAPLE_EV_FREE &&
+	       kind != MAPLE_EV_QUIET;
 }
 
 /*

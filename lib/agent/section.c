@@ -134,7 +134,6 @@ bool maple_section_begins(const struct maple_access *acc, unsigned int flags,
  */
 bool maple_section_ends(const struct maple_access *acc, bool quiet)
 {
-	struct maple_agent_thread *self = &maple_self;
 	struct maple_shm_held *held = here();
 	uint32_t i = held->n;
 
@@ -145,7 +144,7 @@ bool maple_section_ends(const struct maple_access *acc, bool quiet)
 	if (i == held->n && held->late && quiet) {
 		set_late(held, held->late - 1);
 		held->n--;
-		*self->events += !self->stale; /* it gets on */
+		maple_agent_gets_on();
 		return true;
 	}
 	maple_section_late();

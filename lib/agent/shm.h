@@ -139,7 +139,7 @@ struct maple_shm_thread {
 	uint32_t joins;	  /* [a] it waits for another's end, however long */
 };
 
-/* The locks that a thread holds in an observing run, outermost first. [a] */
+/* The locks that a thread holds, while section.c follows, outermost first. [a] */
 struct maple_shm_held {
 	uint32_t n;
 	uint32_t late; /* the LOCKs of the last ones are not in the ring yet */

@@ -35,8 +35,8 @@
 	.set	QUICK_MOST, 40
 	.set	QUICK_SKIP, 44
 	.set	RING_MASK, 0x3fffff
-	.set	SHUT_FROM, 4096
-	.set	SHUT_FOR, 256
+	.set	SHUT_FROM, 4096	/* events: a site that makes fewer stays open */
+	.set	SHUT_FOR, 256	/* hits */
 	.set	PUSHED, 40 + 8 + 24 + 128
 
 /*
@@ -46,7 +46,7 @@
  */
 	.macro	record
 	cmpb	$0, SITE_LIVE(%rsi)
-	je	5f
+	je	5f			/* hook.c takes it out, or opens it */
 	cmpl	$0, maple_quick + QUICK_SKIP(%rip)
 	jne	8f
 	push	%rcx

@@ -430,6 +430,22 @@ static void test_force_back(void **state)
 	force("read_write", MAPLE_EV_WRITE, MAPLE_EV_READ, 1, 100);
 }
 
+/* What write_it() writes is what read_it() reads next; they have run once. */
+static void order_write_read(void)
+{
+	const struct maple_iroot iroot = {
+		.idiom = MAPLE_IDIOM_1,
+		.e = { { .site = site_in(write_it, MAPLE_EV_WRITE),
+			 .kind = MAPLE_EV_WRITE },
+		       { .site = site_in(read_it, MAPLE_EV_READ),
+			 .kind = MAPLE_EV_READ } },
+	};
+
+	drive.shm->mode = MAPLE_SHM_ENFORCE;
+	drive.shm->sched = MAPLE_SCHED_PLAN;
+	assert_int_equal(maple_plan_init(&drive.shm->plan, &iroot, 1, 0, 1), 0);
+}
+
 /*
  * What no hook sees between the two steps is seen by a watchpoint, where one
  * may be had; where not, the automaton believes that they were adjacent.
@@ -438,19 +454,12 @@ static void test_unseen_write(void **state)
 {
 	const struct maple_auto_result *r = (void *)drive.shm->auto_result;
 	const struct maple_shm_stats *stats = &drive.shm->stats;
-	struct maple_iroot iroot = { .idiom = MAPLE_IDIOM_1 };
 	struct maple_shm *shm = drive.shm;
 
 	assert_int_equal(run_pair("unseen"), 2);
-	iroot.e[0].site = site_in(write_it, MAPLE_EV_WRITE);
-	iroot.e[0].kind = MAPLE_EV_WRITE;
-	iroot.e[1].site = site_in(read_it, MAPLE_EV_READ);
-	iroot.e[1].kind = MAPLE_EV_READ;
-	shm->mode = MAPLE_SHM_ENFORCE;
-	shm->sched = MAPLE_SCHED_PLAN;
-	assert_int_equal(maple_plan_init(&shm->plan, &iroot, 1, 0, 1), 0);
-	shm->plan.guard[0] = iroot.e[0].site;
-	shm->plan.guard[1] = iroot.e[1].site;
+	order_write_read();
+	shm->plan.guard[0] = shm->plan.step[0].site;
+	shm->plan.guard[1] = shm->plan.step[1].site;
 	shm->plan.nguards = 2;
 	assert_int_equal(run_pair("unseen"), 2);
 	assert_int_equal(r->broken, 0);
@@ -469,17 +478,10 @@ static void test_unseen_write(void **state)
 static void test_force_hot(void **state)
 {
 	const struct maple_auto_result *r = (void *)drive.shm->auto_result;
-	struct maple_iroot iroot = { .idiom = MAPLE_IDIOM_1 };
 	struct maple_shm *shm = drive.shm;
 
 	assert_int_equal(WEXITSTATUS(run_scene("hot_after")), 11);
-	iroot.e[0].site = site_in(write_it, MAPLE_EV_WRITE);
-	iroot.e[0].kind = MAPLE_EV_WRITE;
-	iroot.e[1].site = site_in(read_it, MAPLE_EV_READ);
-	iroot.e[1].kind = MAPLE_EV_READ;
-	shm->mode = MAPLE_SHM_ENFORCE;
-	shm->sched = MAPLE_SCHED_PLAN;
-	assert_int_equal(maple_plan_init(&shm->plan, &iroot, 1, 0, 1), 0);
+	order_write_read();
 	shm->plan.guard[0] = site_in(turn, MAPLE_EV_WRITE);
 	shm->plan.nguards = 1;
 	wanted_site = shm->plan.guard[0];
@@ -503,20 +505,13 @@ static void note_put(struct drive *d, const struct maple_event *e)
 static void test_force_hot_call(void **state)
 {
 	const struct maple_auto_result *r = (void *)drive.shm->auto_result;
-	struct maple_iroot iroot = { .idiom = MAPLE_IDIOM_1 };
 	struct maple_shm *shm = drive.shm;
 
 	drive.event = note_put;
 	wanted_site = MAPLE_SITE_NONE;
 	assert_int_equal(run_pair("hot_call"), 2);
 	assert_int_not_equal(wanted_site, MAPLE_SITE_NONE);
-	iroot.e[0].site = site_in(write_it, MAPLE_EV_WRITE);
-	iroot.e[0].kind = MAPLE_EV_WRITE;
-	iroot.e[1].site = site_in(read_it, MAPLE_EV_READ);
-	iroot.e[1].kind = MAPLE_EV_READ;
-	shm->mode = MAPLE_SHM_ENFORCE;
-	shm->sched = MAPLE_SCHED_PLAN;
-	assert_int_equal(maple_plan_init(&shm->plan, &iroot, 1, 0, 1), 0);
+	order_write_read();
 	shm->plan.guard[0] = wanted_site;
 	shm->plan.nguards = 1;
 	assert_int_equal(run_pair("hot_call"), 1);
