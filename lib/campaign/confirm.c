@@ -237,11 +237,20 @@ static int replay(struct maple_campaign *c, const struct maple_finding *finding,
 		  unsigned int times, bool flip, unsigned int *fails)
 {
 	struct maple_trial order = { 0 };
+	struct maple_planfile file;
 	unsigned int runs;
-	int e = maple_planfile_read(c, finding->plan, &order);
+	int e = maple_planfile_read(c, finding->plan, &order, &file);
 
 	if (e)
 		return e;
+	c->expected = file.expected;
+	c->timeout = file.timeout;
+	if (file.refound)
+		maple_campaign_notice(c,
+				      "the program was rebuilt since: %u "
+				      "places of the order were found again "
+				      "in functions that are the same",
+				      file.refound);
 	if (flip && order.kind != MAPLE_RUN_ENFORCE)
 		return maple_error_set(c->err, EINVAL,
 				       "this finding has no order to flip: it "

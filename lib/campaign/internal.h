@@ -225,6 +225,8 @@ int maple_enforce_run(struct maple_campaign *c,
 /* memory.c */
 int maple_campaign_learn(struct maple_campaign *c,
 			 struct maple_candidate *const *candidates, size_t n);
+const char *maple_campaign_print(struct maple_campaign *c, uint32_t site,
+				 const char **function);
 int maple_campaign_carry(struct maple_campaign *c);
 void maple_campaign_unknow(struct maple_campaign *c);
 
@@ -248,9 +250,15 @@ bool maple_confirm_same(const struct maple_finding *finding,
 			const struct maple_trial *trial);
 
 /* planfile.c */
-char *maple_planfile_write(const struct maple_campaign *c,
-			   const struct maple_trial *trial);
+struct maple_planfile {
+	int expected;	      /* exit status */
+	double timeout;	      /* of a run, in seconds */
+	unsigned int refound; /* sites that are another build's by now */
+};
+
+char *maple_planfile_write(struct maple_campaign *c,
+			   const struct maple_trial *trial, bool lasts);
 int maple_planfile_read(struct maple_campaign *c, const char *text,
-			struct maple_trial *trial);
+			struct maple_trial *trial, struct maple_planfile *file);
 
 #endif

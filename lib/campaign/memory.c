@@ -60,6 +60,22 @@ void maple_campaign_unknow(struct maple_campaign *c)
 	}
 }
 
+/*
+ * maple_campaign_print - what of @site lasts over a rebuild: its fingerprint,
+ *                        or NULL; and the name of its @function, or NULL
+ *
+ * The strings are @c's.
+ */
+const char *maple_campaign_print(struct maple_campaign *c, uint32_t site,
+				 const char **function)
+{
+	const struct maple_known_site *known = know(c, site);
+
+	*function = known ? known->place.function : NULL;
+	return known && *known->fingerprint.text ? known->fingerprint.text
+						 : NULL;
+}
+
 static int fill_key(struct maple_campaign *c,
 		    const struct maple_candidate *candidate,
 		    struct maple_memo_iroot_key *key)

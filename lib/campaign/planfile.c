@@ -7,82 +7,93 @@
  * {"kind": "enforced", "schedule": 0, "seed": 1, "expected": 0,
  *  "timeout": 10.0, "changes": [{"site": 0, "hit": 3}],
  *  "sites": [{"image": path, "build_id": hex, "offset": 1, "call": false,
- *             "second": false}, ...],
+ *             "second": false, "function": name, "print": fingerprint}, ...],
  *  "plan": {"idiom", "flags", "attempt", "slice", "hints": ["0.1", "0.2"],
  *           "steps": [{"site", "kind", "role", "var", "dep", "pair",
  *                      "event", "pre", "occurrence", "gates": []}],
  *           "guards": [], "covers": []},
  *  "then": [plans that follow it], if there are}
  *
- * All that names a site is an index into "sites".
+ * All that names a site is an index into "sites". In another build of an
+ * image its sites are found again by their fingerprints, which a finding's
+ * order has; no order is forced in part.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include "../report/bytes.h"
 #include "internal.h"
 
 /* ---- writing ---- */
 
-static json_t *site_object(const struct maple_campaign *c, uint32_t site)
+struct writer {
+	struct maple_campaign *c;
+	bool lasts;
+	json_t *sites;
+	json_t *numbers; /* this campaign's, of each of them */
+};
+
+static json_t *site_object(const struct writer *w, uint32_t site)
 {
+	const char *function = NULL, *print = NULL;
 	struct maple_site_info info;
 
-	if (maple_registry_site(c->registry, site, &info))
+	if (maple_registry_site(w->c->registry, site, &info))
 		memset(&info, 0, sizeof(info));
-	return json_pack("{s:s*,s:s*,s:I,s:b,s:b}", "image", info.path,
-			 "build_id", info.build_id, "offset",
+	else if (w->lasts)
+		print = maple_campaign_print(w->c, site, &function);
+	return json_pack("{s:s*,s:s*,s:I,s:b,s:b,s:o*,s:o*}", "image",
+			 info.path, "build_id", info.build_id, "offset",
 			 (json_int_t)info.offset, "call", info.is_call,
-			 "second", info.second);
+			 "second", info.second, "function",
+			 function ? maple_bytes_encode(function) : NULL,
+			 "print", print ? maple_bytes_encode(print) : NULL);
 }
 
-/* The index of @site in @sites, @numbers being what is there already. */
-static json_t *site_index(const struct maple_campaign *c, json_t *sites,
-			  json_t *numbers, uint32_t site)
+/* The index of @site in the sites. */
+static json_t *site_index(const struct writer *w, uint32_t site)
 {
-	size_t i, n = json_array_size(numbers);
+	size_t i, n = json_array_size(w->numbers);
 
 	for (i = 0; i < n; i++)
-		if (json_integer_value(json_array_get(numbers, i)) == site)
+		if (json_integer_value(json_array_get(w->numbers, i)) == site)
 			return json_integer(i);
-	json_array_append_new(numbers, json_integer(site));
-	json_array_append_new(sites, site_object(c, site));
+	json_array_append_new(w->numbers, json_integer(site));
+	json_array_append_new(w->sites, site_object(w, site));
 	return json_integer(n);
 }
 
-static json_t *write_step(const struct maple_campaign *c, json_t *sites,
-			  json_t *numbers, const struct maple_plan_step *step)
+static json_t *write_step(const struct writer *w,
+			  const struct maple_plan_step *step)
 {
 	json_t *gates = json_array();
 	uint32_t i;
 
 	for (i = 0; i < step->ngates; i++)
-		json_array_append_new(
-			gates, site_index(c, sites, numbers, step->gate[i]));
+		json_array_append_new(gates, site_index(w, step->gate[i]));
 	return json_pack("{s:o,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:I,s:o}", "site",
-			 site_index(c, sites, numbers, step->site), "kind",
-			 step->kind, "role", step->role, "var", step->var,
-			 "dep", step->dep, "pair", step->pair, "event",
-			 step->event, "pre", step->pre, "occurrence",
-			 (json_int_t)step->occurrence, "gates", gates);
+			 site_index(w, step->site), "kind", step->kind, "role",
+			 step->role, "var", step->var, "dep", step->dep, "pair",
+			 step->pair, "event", step->event, "pre", step->pre,
+			 "occurrence", (json_int_t)step->occurrence, "gates",
+			 gates);
 }
 
-static json_t *write_plan(const struct maple_campaign *c, json_t *sites,
-			  json_t *numbers, const struct maple_plan *plan)
+static json_t *write_plan(const struct writer *w, const struct maple_plan *plan)
 {
 	json_t *steps = json_array(), *guards = json_array();
 	json_t *covers = json_array();
 	uint32_t i;
 
 	for (i = 0; i < plan->nsteps; i++)
-		json_array_append_new(
-			steps, write_step(c, sites, numbers, &plan->step[i]));
+		json_array_append_new(steps, write_step(w, &plan->step[i]));
 	for (i = 0; i < plan->nguards; i++)
-		json_array_append_new(
-			guards, site_index(c, sites, numbers, plan->guard[i]));
+		json_array_append_new(guards, site_index(w, plan->guard[i]));
 	for (i = 0; i < plan->ncovers; i++)
-		json_array_append_new(
-			covers, site_index(c, sites, numbers, plan->cover[i]));
+		json_array_append_new(covers, site_index(w, plan->cover[i]));
 	return json_pack("{s:i,s:i,s:i,s:i,s:[s,s],s:o,s:o,s:o}", "idiom",
 			 plan->idiom, "flags", plan->flags, "attempt",
 			 plan->attempt, "slice", plan->slice_ms, "hints",
@@ -92,11 +103,13 @@ static json_t *write_plan(const struct maple_campaign *c, json_t *sites,
 
 /*
  * maple_planfile_write - the order of @trial as JSON; to be freed
+ * @lasts: it may be asked for in another build; to find out what lasts of a
+ * site takes a while
  */
-char *maple_planfile_write(const struct maple_campaign *c,
-			   const struct maple_trial *trial)
+char *maple_planfile_write(struct maple_campaign *c,
+			   const struct maple_trial *trial, bool lasts)
 {
-	json_t *sites = json_array(), *numbers = json_array();
+	struct writer w = { c, lasts, json_array(), json_array() };
 	json_t *changes = json_array(), *plan = json_null(), *root;
 	json_t *then = json_array();
 	char *text;
@@ -106,26 +119,24 @@ char *maple_planfile_write(const struct maple_campaign *c,
 		json_array_append_new(
 			changes,
 			json_pack("{s:o,s:I}", "site",
-				  site_index(c, sites, numbers,
-					     trial->change[i].site),
-				  "hit", (json_int_t)trial->change[i].hit));
+				  site_index(&w, trial->change[i].site), "hit",
+				  (json_int_t)trial->change[i].hit));
 	if (trial->kind == MAPLE_RUN_ENFORCE)
-		plan = write_plan(c, sites, numbers, &trial->plan);
+		plan = write_plan(&w, &trial->plan);
 	root = json_pack(
 		"{s:s,s:i,s:I,s:i,s:f,s:o,s:o,s:o}", "kind",
 		trial->kind == MAPLE_RUN_ENFORCE ? "enforced" : "profile",
 		"schedule", trial->schedule, "seed", (json_int_t)trial->seed,
 		"expected", c->expected, "timeout", c->timeout, "changes",
-		changes, "sites", sites, "plan", plan);
+		changes, "sites", w.sites, "plan", plan);
 	for (i = 0; i < trial->nthen; i++)
-		json_array_append_new(
-			then, write_plan(c, sites, numbers, &trial->then[i]));
+		json_array_append_new(then, write_plan(&w, &trial->then[i]));
 	if (trial->nthen)
 		json_object_set(root, "then", then);
 	json_decref(then);
 	text = json_dumps(root, JSON_COMPACT);
 	json_decref(root);
-	json_decref(numbers);
+	json_decref(w.numbers);
 	return text;
 }
 
@@ -133,41 +144,99 @@ char *maple_planfile_write(const struct maple_campaign *c,
 
 struct reader {
 	struct maple_campaign *c;
+	char *program; /* where the program under test is; NULL: not known */
+	struct maple_planfile *file;
 	uint32_t *number; /* by index in "sites" */
 	size_t n;
 };
+
+/*
+ * The image that is @path's by now: the program under test may have been
+ * built, or copied, elsewhere.
+ */
+static int find_image(struct reader *r, const char *path, uint32_t *index)
+{
+	struct maple_registry *reg = r->c->registry;
+
+	if (r->program && !strcmp(basename(r->program), basename(path)))
+		path = r->program;
+	else if (access(path, R_OK) &&
+		 (*index = maple_registry_namesake(reg, path)) !=
+			 MAPLE_REGISTRY_NONE)
+		return 0;
+	return maple_registry_add(reg, path, index, r->c->err);
+}
+
+/* Where the site is in @image, another build than the one it was seen in. */
+static int refind(struct reader *r, json_t *object, struct maple_image *image,
+		  bool call, uint64_t *offset)
+{
+	const char *path = maple_image_path(image);
+	json_t *named = json_object_get(object, "function");
+	json_t *kept = json_object_get(object, "print");
+	char *function = named ? maple_bytes_decode(named) : NULL;
+	char *print = kept ? maple_bytes_decode(kept) : NULL;
+	const char *name = function ? function : "a function without a name";
+	int e;
+
+	e = print ? maple_image_refind(image, print, call, offset) : -ENODATA;
+	r->file->refound++;
+	if (e == -ESTALE) /* the same code, as if a comment had changed */
+		e = 0;
+	if (e == -ENODATA)
+		maple_error_set(r->c->err, ESTALE,
+				"%s was rebuilt since, and the order has "
+				"nothing to find its places again by: run a "
+				"new campaign, or replay on the old binary",
+				path);
+	else if (e == -ENOTUNIQ)
+		maple_error_set(r->c->err, ESTALE,
+				"%s was rebuilt since, and %s is there more "
+				"than once: run a new campaign, or replay on "
+				"the old binary",
+				path, name);
+	else if (e)
+		maple_error_set(r->c->err, ESTALE,
+				"%s was rebuilt since, and %s is not what it "
+				"was: run a new campaign, or replay on the "
+				"old binary",
+				path, name);
+	free(function);
+	free(print);
+	return e ? -ESTALE : 0;
+}
 
 static int read_site(struct reader *r, json_t *object, uint32_t *number)
 {
 	const char *path, *id;
 	struct maple_image *image;
-	json_int_t offset;
+	json_int_t was;
+	uint64_t offset;
 	int call, second, e;
 	uint32_t index;
 
 	if (json_unpack(object, "{s:s,s:s,s:I,s:b,s:b}", "image", &path,
-			"build_id", &id, "offset", &offset, "call", &call,
+			"build_id", &id, "offset", &was, "call", &call,
 			"second", &second))
 		return maple_error_set(r->c->err, EBADMSG,
 				       "the plan has a site without an image");
-	e = maple_registry_add(r->c->registry, path, &index, r->c->err);
+	e = find_image(r, path, &index);
 	if (e)
 		return e;
 	image = maple_registry_image(r->c->registry, index);
+	offset = was;
 	if (strcmp(maple_image_build_id(image), id))
-		return maple_error_set(
-			r->c->err, ESTALE,
-			"%s was rebuilt since (build-id %.12s..., the finding "
-			"is of %.12s...): run a new campaign, or replay on "
-			"the old binary",
-			path, maple_image_build_id(image), id);
+		e = refind(r, object, image, call, &offset);
+	if (e)
+		return e;
 	*number = call ? maple_registry_call(r->c->registry, index, offset)
-		       : maple_registry_find(r->c->registry, id, offset, false,
-					     second);
+		       : maple_registry_find(r->c->registry,
+					     maple_image_build_id(image),
+					     offset, false, second);
 	if (*number == MAPLE_SITE_NONE)
 		return maple_error_set(r->c->err, EBADMSG,
-				       "%s has no site at 0x%llx", path,
-				       (unsigned long long)offset);
+				       "%s has no site at 0x%" PRIx64,
+				       maple_image_path(image), offset);
 	return 0;
 }
 
@@ -248,7 +317,6 @@ static int read_plan(const struct reader *r, json_t *object,
 
 static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)
 {
-	struct maple_campaign *c = r->c;
 	json_t *sites, *changes, *plan, *site, *then;
 	json_int_t seed, hit;
 	const char *kind;
@@ -257,8 +325,8 @@ static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)
 
 	if (json_unpack(root, "{s:s,s:i,s:I,s:i,s:f,s:o,s:o,s:o}", "kind",
 			&kind, "schedule", &schedule, "seed", &seed, "expected",
-			&c->expected, "timeout", &c->timeout, "changes",
-			&changes, "sites", &sites, "plan", &plan))
+			&r->file->expected, "timeout", &r->file->timeout,
+			"changes", &changes, "sites", &sites, "plan", &plan))
 		return -EBADMSG;
 	r->n = json_array_size(sites);
 	r->number = calloc(r->n + 1, sizeof(*r->number));
@@ -295,21 +363,28 @@ static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)
 }
 
 /*
- * maple_planfile_read - the way back, into @trial (zeroed) and @c
+ * maple_planfile_read - the way back, into @trial (zeroed)
+ * @file: what else is known of the order, and whether it is of this build
  *
- * Errors: -ESTALE the program was rebuilt, -EBADMSG it is no plan.
+ * Errors: -ESTALE the program was rebuilt, and what the order needs of it is
+ * not the same any more; -EBADMSG it is no plan.
  */
 int maple_planfile_read(struct maple_campaign *c, const char *text,
-			struct maple_trial *trial)
+			struct maple_trial *trial, struct maple_planfile *file)
 {
-	struct reader r = { .c = c };
+	struct reader r = { .c = c, .file = file };
 	json_t *root = json_loads(text, 0, NULL);
 	int e;
 
+	memset(file, 0, sizeof(*file));
+	/* Targets' images are known by the files behind links. */
+	if (!c->options->exe)
+		r.program = realpath(c->program, NULL);
 	c->err->text[0] = '\0';
 	e = root ? read_order(&r, root, trial) : -EBADMSG;
 	if (e && !c->err->text[0])
 		maple_error_set(c->err, -e, "the stored plan is damaged");
+	free(r.program);
 	free(r.number);
 	json_decref(root);
 	return e;

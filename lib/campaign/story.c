@@ -252,7 +252,7 @@ static void tell_how(struct maple_campaign *c, struct maple_finding *f,
 	f->backend = copy(c->backend);
 	f->seed = trial->seed;
 	f->attempt = trial->plan.attempt;
-	f->plan = maple_planfile_write(c, trial);
+	f->plan = maple_planfile_write(c, trial, true);
 	f->output = trial->output;
 	trial->output = NULL;
 	f->run = c->run_number;

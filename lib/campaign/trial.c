@@ -54,7 +54,7 @@ static int memo_begin(struct maple_campaign *c, struct maple_trial *trial,
 		      int64_t *row)
 {
 	char *plan = trial->kind == MAPLE_RUN_ENFORCE
-			     ? maple_planfile_write(c, trial)
+			     ? maple_planfile_write(c, trial, false)
 			     : NULL;
 	struct maple_memo_run run = {
 		.kind = trial->memo_kind,

@@ -290,8 +290,9 @@ static const struct maple_found *find_hash(const struct maple_prints *p,
  * another build
  * @text: of a struct maple_fingerprint
  *
- * A line's text counts where both know it. Returns 0, -ENOENT there is none,
- * -ENOTUNIQ several, -EINVAL @text is no fingerprint, or as above.
+ * Returns 0, -ENOENT there is none, -ENOTUNIQ several, -EINVAL @text is no
+ * fingerprint, or as above; -ESTALE, with @offset filled in, when the code is
+ * the same and the text of its line, where both are known, is another.
  */
 int maple_image_refind(struct maple_image *image, const char *text,
 		       bool is_call, uint64_t *offset)
@@ -315,5 +316,5 @@ int maple_image_refind(struct maple_image *image, const char *text,
 		return n ? -ENOTUNIQ : -ENOENT;
 	*offset = is_call ? found->next : found->offset;
 	now = line ? hash_line(image, *offset, is_call) : 0;
-	return now && now != line ? -ENOENT : 0;
+	return now && now != line ? -ESTALE : 0;
 }

@@ -206,6 +206,25 @@ struct maple_image *maple_registry_image(const struct maple_registry *reg,
 	return image;
 }
 
+/*
+ * maple_registry_namesake - the image whose file has the same name as @path's,
+ *                           in whatever folder; MAPLE_REGISTRY_NONE if there
+ *                           is none
+ */
+uint32_t maple_registry_namesake(const struct maple_registry *reg,
+				 const char *path)
+{
+	uint32_t index = MAPLE_REGISTRY_NONE;
+
+	lock(reg);
+	for (uint32_t i = 0; i < reg->nentries; i++)
+		if (!strcmp(basename(maple_image_path(reg->entries[i]->image)),
+			    basename(path)))
+			index = i;
+	unlock(reg);
+	return index;
+}
+
 /* maple_registry_base - number of the first site of image @index */
 uint32_t maple_registry_base(const struct maple_registry *reg, uint32_t index)
 {

@@ -35,6 +35,8 @@ int maple_registry_add(struct maple_registry *reg, const char *path,
 uint32_t maple_registry_images(const struct maple_registry *reg);
 struct maple_image *maple_registry_image(const struct maple_registry *reg,
 					 uint32_t index);
+uint32_t maple_registry_namesake(const struct maple_registry *reg,
+				 const char *path);
 uint32_t maple_registry_base(const struct maple_registry *reg, uint32_t index);
 
 uint32_t maple_registry_call(struct maple_registry *reg, uint32_t index,

@@ -102,3 +102,28 @@ input() { # KEY CHARACTERS [OPTION...]
 	ended_with 0
 	[ "$(jq .runs.enforced "$json")" -gt "$after" ]
 }
+
+# The target $2 as file $1, changed by the sed script $3.
+rebuild() { # PROGRAM TARGET SCRIPT
+	sed "$3" "$ROOT/tests/targets/$2.c" >"$1.c"
+	cc -std=gnu11 -O0 -g -pthread -o "$1" "$1.c"
+}
+
+@test "a finding is replayed over a rebuild, by functions that are the same" {
+	local dir=$BATS_TEST_TMPDIR id
+
+	rebuild "$dir/p" bank_account ""
+	campaign --quiet --seed 1 --max-time 60s -- "$dir/p"
+	ended_with 66
+	id=$(jq -r '.findings[0].id' "$json")
+	rebuild "$dir/p" bank_account '1i /* new */\nint more(int n) { return n * 3; }
+		s/;$/; \/* a comment *\//'
+	mapletest replay --times 3 --db "$db" "$id"
+	ended_with 0
+	says "rebuilt since: [0-9]+ places of the order were found again"
+	rebuild "$dir/p" bank_account \
+		'/deposit(void/,/^}/s/^{/{ volatile int new = 1; (void)new;/'
+	mapletest replay --times 3 --db "$db" "$id"
+	ended_with 125
+	says "$dir/p was rebuilt since, and deposit is not what it was"
+}
