@@ -70,6 +70,7 @@ void maple_options_help(FILE *out, unsigned int command);
 void maple_options_deinit(struct maple_settings *settings);
 const char *maple_value_duration(const char *text, void *out);
 const char *maple_value_count(const char *text, void *out);
+const char *maple_value_exit_status(const char *text, void *out);
 const char *maple_value_number(const char *text, void *out);
 const char *maple_value_string(const char *text, void *out);
 const char *maple_value_list(const char *text, void *out);

@@ -81,6 +81,8 @@ static const struct option_entry table[] = {
 	  " from one that stands before main()" },
 	{ "confirm", "N", RUN, SETS(campaign.confirm, count),
 	  "replay a finding and its reversal N times (default 5; 0: not)" },
+	{ "expect-exit", "N", RUN, SETS(campaign.expect_exit, exit_status),
+	  "status N, not 0, is what PROG ends with when all is well" },
 	{ "baseline-fails", NULL, RUN, FLAG(campaign.baseline_fails),
 	  "go on although the program fails by itself" },
 	{ "skip-unsupported", NULL, RUN | ATTACH, FLAG(skip_unsupported),

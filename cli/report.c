@@ -114,7 +114,7 @@ static int print_coverage(struct maple_memo *memo,
 		maple_report_curve(out, curve, n, &style);
 		maple_report_saturation(
 			out, maple_iroot_total(program->coverage.exposed),
-			program->left, dry);
+			maple_iroot_total(program->coverage.left), dry);
 	}
 	free(curve);
 	free(samples);

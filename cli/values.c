@@ -59,6 +59,17 @@ const char *maple_value_count(const char *text, void *out)
 	return NULL;
 }
 
+/* Plus one: 0 means unset everywhere. */
+const char *maple_value_exit_status(const char *text, void *out)
+{
+	uint64_t number;
+
+	if (parse_u64(text, &number) || number > 255)
+		return "an exit status, 0 to 255";
+	*(unsigned int *)out = (unsigned int)number + 1;
+	return NULL;
+}
+
 /* 0 means unset everywhere. */
 const char *maple_value_number(const char *text, void *out)
 {

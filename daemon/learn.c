@@ -96,6 +96,7 @@ static int say_known(struct maple_client *client,
 			.iroot = lessons[i].iroot,
 			.predicted = lessons[i].state.predicted,
 			.exposed = lessons[i].state.exposed,
+			.broke = lessons[i].state.broke,
 			.failed = lessons[i].state.failed,
 			.attempts = lessons[i].state.attempts,
 		};

@@ -38,7 +38,6 @@ MAPLE_HANDLER(programs)
 			.runs = p[i].runs,
 			.findings = p[i].findings,
 			.last_used = p[i].last_used,
-			.left = p[i].left,
 			.coverage = { &p[i].coverage, sizeof(p[i].coverage) },
 		};
 
@@ -70,9 +69,13 @@ MAPLE_HANDLER(findings)
 {
 	struct maple_finding **findings;
 	size_t n;
-	int e = maple_memo_findings(client->server->memo,
-				    message->findings.program, &findings, &n,
-				    err);
+	int e = message->findings.known
+			? maple_memo_known(client->server->memo,
+					   message->findings.program, &findings,
+					   &n, err)
+			: maple_memo_findings(client->server->memo,
+					      message->findings.program,
+					      &findings, &n, err);
 
 	if (e)
 		return e;

@@ -18,6 +18,7 @@ enum term {
 	TERM_TURNED,
 	TERM_UNSERIALIZABLE,
 	TERM_LOCKS,
+	TERM_BROKE,
 	TERMS
 };
 
@@ -34,6 +35,7 @@ static const struct {
 	[TERM_LOCKS] = { 4, "two locks, one after the other or crosswise" },
 	[TERM_UNSERIALIZABLE] = { 6, "no serial order of the two has this" },
 	[TERM_TURNED] = { 3, "the reverse was seen: this order is the rare" },
+	[TERM_BROKE] = { 40, "a run failed of it, in an earlier campaign" },
 };
 
 /* maple_candidate_get - the candidate for @iroot, made if it is new */
@@ -124,6 +126,7 @@ void maple_candidate_rank(const struct maple_candidates *all,
 		[TERM_LOCKS] = two_locks(&c->iroot),
 		[TERM_UNSERIALIZABLE] = c->facts.unserializable,
 		[TERM_TURNED] = reverse_exposed(all, &c->iroot),
+		[TERM_BROKE] = c->broke,
 	};
 
 	for (i = 0; i < n; i++) {

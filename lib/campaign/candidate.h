@@ -19,6 +19,8 @@ struct maple_candidate {
 	struct maple_iroot iroot; /* the key */
 	int64_t row;		  /* in the memo database */
 	bool predicted, exposed;
+	bool broke; /* a run failed of it, in an earlier campaign, */
+	bool found; /* ... or in this one: there is a finding */
 	bool facts_known;
 	unsigned int rides; /* in runs of others */
 	bool busy;	    /* a try of it is under way */

@@ -2,9 +2,10 @@
 /*
  * The choice: which candidate is tried next (algorithms.md 6).
  *
- * Left out: what was exposed already, what failed MAPLE_FAIL_LIMIT times in
- * all, what was tried often enough with this input. An attempt counts when it
- * starts, so that a crash is no free try.
+ * Left out: what was exposed already, what a finding of this campaign is
+ * about, what failed MAPLE_FAIL_LIMIT times in all, what was tried often enough
+ * with this input. An attempt counts when it starts, so that a crash is no free
+ * try.
  *
  * Order `paper`: idiom 1 first, application before library, fewest attempts,
  * then the order in which they were found. Order `ranked`: fewest attempts,
@@ -22,11 +23,22 @@
 /* Turns in a round, idiom 1 to 6 and deadlock (algorithms.md 6). */
 static const unsigned int weight[MAPLE_IDIOMS] = { 0, 4, 3, 2, 2, 2, 1, 2 };
 
+/* Whether @c is one to be tried, sooner or later, or was. */
+static bool wanted(const struct maple_candidate *c)
+{
+	return c->predicted && c->facts_known && !c->exposed && !c->found;
+}
+
+static bool tried_out(const struct maple_candidate *c,
+		      const struct maple_choice_limits *limits)
+{
+	return c->attempts >= limits->attempts || c->failed >= limits->failures;
+}
+
 static bool tries_left(const struct maple_candidate *c,
 		       const struct maple_choice_limits *limits)
 {
-	return c->predicted && c->facts_known && !c->exposed &&
-	       c->attempts < limits->attempts && c->failed < limits->failures;
+	return wanted(c) && !tried_out(c, limits);
 }
 
 /* The idiom 1 candidate that is @iroot's dependency of @from, if known. */
@@ -43,23 +55,56 @@ static const struct maple_candidate *part(const struct maple_candidates *all,
 	return found;
 }
 
-/* Whether nothing is known against the parts of an iRoot. */
-static bool parts_exposed(const struct maple_candidates *all,
-			  const struct maple_iroot *iroot)
+/*
+ * The dependencies of an iRoot that are to be exposed by themselves first, in
+ * @parts; NULL where there is nothing to wait for
+ */
+static void parts_of(const struct maple_candidates *all,
+		     const struct maple_iroot *iroot,
+		     const struct maple_candidate *parts[2])
 {
 	/* Where the dependencies of each idiom begin; all end one later. */
 	static const int second[MAPLE_IDIOMS] = {
 		[MAPLE_IDIOM_2] = 1, [MAPLE_IDIOM_3] = 2, [MAPLE_IDIOM_4] = 2,
 		[MAPLE_IDIOM_5] = 2, [MAPLE_IDIOM_6] = 2,
 	};
-	const struct maple_candidate *one, *two;
+	int i;
 
+	parts[0] = parts[1] = NULL;
 	if (!second[iroot->idiom])
-		return true;
-	one = part(all, iroot, 0);
-	two = part(all, iroot, second[iroot->idiom]);
-	return (!one || one->exposed || !one->predicted) &&
-	       (!two || two->exposed || !two->predicted);
+		return;
+	parts[0] = part(all, iroot, 0);
+	parts[1] = part(all, iroot, second[iroot->idiom]);
+	for (i = 0; i < 2; i++)
+		if (parts[i] && (parts[i]->exposed || !parts[i]->predicted))
+			parts[i] = NULL;
+}
+
+/* Whether nothing is known against the parts of an iRoot. */
+static bool parts_exposed(const struct maple_candidates *all,
+			  const struct maple_iroot *iroot)
+{
+	const struct maple_candidate *parts[2];
+
+	parts_of(all, iroot, parts);
+	return !parts[0] && !parts[1];
+}
+
+/* Whether a part of an iRoot will never be exposed by itself. */
+static bool barred(const struct maple_candidates *all,
+		   const struct maple_iroot *iroot,
+		   const struct maple_choice_limits *limits)
+{
+	const struct maple_candidate *parts[2];
+	int i;
+
+	if (limits->order == MAPLE_ORDER_PAPER)
+		return false;
+	parts_of(all, iroot, parts);
+	for (i = 0; i < 2; i++)
+		if (parts[i] && !tries_left(parts[i], limits))
+			return true;
+	return false;
 }
 
 /* maple_choice_allows - whether @c may be tried now */
@@ -206,19 +251,34 @@ maple_choice_beside(const struct maple_candidates *all,
 	return best;
 }
 
-/* maple_choice_left - how many can still be tried */
-uint64_t maple_choice_left(const struct maple_candidates *all,
-			   const struct maple_choice_limits *limits)
+/*
+ * maple_choice_count - what became of the candidates, by idiom: the one place
+ * where it is said what is left
+ */
+void maple_choice_count(const struct maple_candidates *all,
+			const struct maple_choice_limits *limits,
+			struct maple_coverage *coverage)
 {
 	struct maple_candidate *c, *next;
-	uint64_t n = 0;
+	unsigned int idiom;
 
-	HASH_ITER (hh, all->table, c, next)
-		n += maple_choice_allows(all, c, limits);
-	return n;
+	memset(coverage, 0, sizeof(*coverage));
+	HASH_ITER (hh, all->table, c, next) {
+		idiom = c->iroot.idiom;
+		coverage->predicted[idiom] += c->predicted;
+		coverage->exposed[idiom] += c->exposed;
+		if (!wanted(c))
+			continue;
+		if (tried_out(c, limits))
+			coverage->failed[idiom]++;
+		else if (barred(all, &c->iroot, limits))
+			coverage->barred[idiom]++;
+		else
+			coverage->left[idiom]++;
+	}
 }
 
-/* maple_choice_fresh - ... and do not rest */
+/* maple_choice_fresh - how many can be tried now and do not rest */
 uint64_t maple_choice_fresh(const struct maple_candidates *all,
 			    const struct maple_choice_limits *limits)
 {
@@ -228,5 +288,18 @@ uint64_t maple_choice_fresh(const struct maple_candidates *all,
 	HASH_ITER (hh, all->table, c, next)
 		n += maple_choice_allows(all, c, limits) &&
 		     !maple_choice_rests(all, c, limits);
+	return n;
+}
+
+/* maple_choice_resting - how many could be tried now and rest */
+uint64_t maple_choice_resting(const struct maple_candidates *all,
+			      const struct maple_choice_limits *limits)
+{
+	struct maple_candidate *c, *next;
+	uint64_t n = 0;
+
+	HASH_ITER (hh, all->table, c, next)
+		n += maple_choice_allows(all, c, limits) &&
+		     maple_choice_rests(all, c, limits);
 	return n;
 }

@@ -21,12 +21,15 @@ maple_choice_beside(const struct maple_candidates *all,
 bool maple_choice_allows(const struct maple_candidates *all,
 			 const struct maple_candidate *c,
 			 const struct maple_choice_limits *limits);
-uint64_t maple_choice_left(const struct maple_candidates *all,
-			   const struct maple_choice_limits *limits);
+void maple_choice_count(const struct maple_candidates *all,
+			const struct maple_choice_limits *limits,
+			struct maple_coverage *coverage);
 bool maple_choice_rests(const struct maple_candidates *all,
 			const struct maple_candidate *c,
 			const struct maple_choice_limits *limits);
 uint64_t maple_choice_fresh(const struct maple_candidates *all,
 			    const struct maple_choice_limits *limits);
+uint64_t maple_choice_resting(const struct maple_candidates *all,
+			      const struct maple_choice_limits *limits);
 
 #endif

@@ -187,6 +187,30 @@ int maple_confirm_names(struct maple_campaign *c,
 
 /* ---- the control ---- */
 
+/* maple_confirm_times - how often a finding is replayed */
+unsigned int maple_confirm_times(const struct maple_campaign *c)
+{
+	return c->options->confirm ? c->options->confirm : CONFIRM_DEFAULT;
+}
+
+/*
+ * maple_confirm_again - one more run of @order, in @trial, which is to be
+ * freed in any case
+ */
+int maple_confirm_again(struct maple_campaign *c,
+			const struct maple_trial *order,
+			struct maple_trial *trial)
+{
+	int e;
+
+	copy_order(trial, order, false);
+	trial->memo_kind = "known";
+	trial->names = true;
+	e = maple_trial_run(c, trial);
+	c->result->runs.confirm += !e && !trial->stopped;
+	return e;
+}
+
 /*
  * Runs @order @times times. With @flip any failure counts, not just the same:
  * a control that fails in another way has not passed.
@@ -222,8 +246,7 @@ static int repeat(struct maple_campaign *c, const struct maple_finding *finding,
 int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 		  struct maple_trial *trial)
 {
-	unsigned int times = c->options->confirm ? c->options->confirm
-						 : CONFIRM_DEFAULT;
+	unsigned int times = maple_confirm_times(c);
 	int e = repeat(c, finding, trial, times, false, &finding->forced_fails,
 		       &finding->forced_runs);
 

@@ -33,6 +33,9 @@ static void on_observed(void *ctx, const struct maple_iroot *iroot)
 			return;
 		break; /* its plan never began: for free */
 	}
+	/* What a failing run did does no good. */
+	if (v->trial->judgement.failure)
+		return;
 	/* Exposed on the way, for free. */
 	HASH_FIND(hh, v->c->candidates.table, iroot, sizeof(*iroot), k);
 	if (!k || k->exposed)
@@ -110,6 +113,12 @@ static bool had_chance(const struct maple_trial *trial, unsigned int i)
 	return trial->run.begun >> i & 1 && !(all & ~trial->run.then[i].reached);
 }
 
+static int mark(struct maple_campaign *c, const struct maple_candidate *k,
+		enum maple_memo_mark what)
+{
+	return maple_memo_mark(c->memo, c->memo_program, k->row, what, c->err);
+}
+
 static int record_next(struct maple_campaign *c, struct maple_trial *trial,
 		       struct verdict *v, unsigned int i)
 {
@@ -128,13 +137,23 @@ static int record_next(struct maple_campaign *c, struct maple_trial *trial,
 	} else {
 		k->failed++;
 	}
-	e = maple_memo_mark(c->memo, c->memo_program, k->row,
-			    MAPLE_MEMO_ATTEMPT, c->err);
+	e = mark(c, k, MAPLE_MEMO_ATTEMPT);
 	return e ? e
-		 : maple_memo_mark(c->memo, c->memo_program, k->row,
-				   exposed ? MAPLE_MEMO_EXPOSED
-					   : MAPLE_MEMO_FAILED,
-				   c->err);
+		 : mark(c, k, exposed ? MAPLE_MEMO_EXPOSED : MAPLE_MEMO_FAILED);
+}
+
+/*
+ * The run has failed. Which of its orders did it is found out later; none of
+ * them is taken for a harmless one, in this campaign or in a later one.
+ */
+static int record_broken(struct maple_campaign *c, struct maple_trial *trial)
+{
+	int e = mark(c, trial->candidate, MAPLE_MEMO_BROKE);
+
+	for (unsigned int i = 0; i < trial->nthen && !e; i++)
+		if (trial->run.begun >> i & 1)
+			e = mark(c, trial->beside[i], MAPLE_MEMO_BROKE);
+	return e;
 }
 
 static int record(struct maple_campaign *c, struct maple_trial *trial, void *ctx)
@@ -153,6 +172,8 @@ static int record(struct maple_campaign *c, struct maple_trial *trial, void *ctx
 	if (trial->exposed || trial->run.delivered)
 		maple_odds_tried(&c->candidates.odds, &k->iroot, &k->facts,
 				 k->attempts == 1, trial->exposed);
+	if (trial->judgement.failure)
+		return record_broken(c, trial);
 	if (trial->exposed) {
 		v->news |= !k->exposed;
 		maple_candidate_exposed(&c->candidates, k);
@@ -161,10 +182,7 @@ static int record(struct maple_campaign *c, struct maple_trial *trial, void *ctx
 	} else {
 		return 0; /* says nothing about the iRoot */
 	}
-	e = maple_memo_mark(c->memo, c->memo_program, k->row,
-			    trial->exposed ? MAPLE_MEMO_EXPOSED
-					   : MAPLE_MEMO_FAILED,
-			    c->err);
+	e = mark(c, k, trial->exposed ? MAPLE_MEMO_EXPOSED : MAPLE_MEMO_FAILED);
 	for (i = 0; i < trial->nthen && !e; i++)
 		e = record_next(c, trial, v, i);
 	return e;

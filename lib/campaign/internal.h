@@ -20,7 +20,8 @@
 
 #define MAPLE_BASELINE_RUNS 3
 #define MAPLE_FAIL_LIMIT    6 /* failed tries of an iRoot in all */
-#define MAPLE_DRY_PROFILES  3 /* profile runs in a row that add nothing */
+#define MAPLE_DRY_PROFILES \
+	3 /* profile runs in a row that add nothing, at least */
 #define MAPLE_ENFORCE_BATCH 8 /* enforced runs between two profile runs */
 /* Events that a site records, until a thread appears: tests/bench/budget. */
 #define MAPLE_BUDGET  300
@@ -71,6 +72,7 @@ struct maple_trial {
 	bool unnamed; /* ... and does not, but somebody has asked */
 	char *output; /* what it printed, cut at 64 KiB */
 	bool threads_seen;
+	bool ran[MAPLE_THREADS];       /* threads that did anything */
 	struct maple_predict *predict; /* PROFILE; may be NULL */
 	struct maple_early early;      /* ... attached: not told to it yet */
 	uint8_t *alone; /* sites that are not looked at, by number */
@@ -127,13 +129,21 @@ struct maple_campaign {
 	unsigned int run_number;
 	unsigned int profile_runs, dry_profiles, since_profile;
 	unsigned int dry_runs;
+	double explored, last_news; /* when it began, when there was any */
+	unsigned int search_until;  /* runs: for what differs; 0: no search */
 	struct maple_sharing sharing;
-	bool threads_seen; /* some run had a second thread */
-	bool observed;	   /* some profile run was delivered */
-	bool enforced;	   /* some enforced run was delivered */
+	struct maple_unseen *unseen; /* threads, and whether they have run */
+	bool threads_seen;	     /* some run had a second thread */
+	bool observed;		     /* some profile run was delivered */
+	bool enforced;		     /* some enforced run was delivered */
 	char why_not[256]; /* of the last run that was not delivered */
 	enum maple_phase phase;
 	double last_progress;
+
+	/* Known findings. */
+	bool replayed;
+	struct maple_finding **gone; /* whose order this build does not have */
+	unsigned int ngone;
 };
 
 /* pace.c */
@@ -171,8 +181,9 @@ int maple_campaign_check_program(const char *path, const char *exe,
 /* strategy.c */
 bool maple_strategy_enforces(const struct maple_campaign *c);
 unsigned int maple_strategy_attempts(const struct maple_campaign *c);
-uint64_t maple_strategy_left(const struct maple_campaign *c);
-uint64_t maple_strategy_fresh(const struct maple_campaign *c);
+void maple_strategy_count(const struct maple_campaign *c,
+			  struct maple_coverage *coverage);
+uint64_t maple_strategy_resting(const struct maple_campaign *c);
 bool maple_strategy_eligible(const struct maple_campaign *c,
 			     const struct maple_candidate *k);
 bool maple_strategy_rests(const struct maple_campaign *c,
@@ -202,6 +213,7 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial);
 void maple_trial_deinit(struct maple_trial *trial);
 
 /* profile.c */
+int maple_profile_program(struct maple_campaign *c, uint32_t image);
 int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 		      bool *news);
 void maple_profile_guards(const struct maple_campaign *c,
@@ -233,7 +245,34 @@ void maple_campaign_unknow(struct maple_campaign *c);
 /* judge.c */
 void maple_judge(struct maple_campaign *c, struct maple_trial *trial,
 		 const struct maple_io_run *io);
+void maple_judge_status(const struct maple_campaign *c,
+			struct maple_trial *trial);
 void maple_judge_death(const struct maple_run *run, struct maple_judgement *j);
+
+/* findings.c */
+int maple_findings_add(struct maple_campaign *c, struct maple_trial *trial);
+int maple_findings_keep(struct maple_campaign *c, struct maple_finding *finding,
+			struct maple_trial *trial);
+int maple_findings_replace(struct maple_finding *finding,
+			   const struct maple_finding *of,
+			   struct maple_error *err);
+bool maple_findings_enough(const struct maple_campaign *c);
+void maple_findings_tell(struct maple_campaign *c);
+
+/* known.c */
+int maple_known_replay(struct maple_campaign *c);
+int maple_known_mended(struct maple_campaign *c);
+void maple_known_deinit(struct maple_campaign *c);
+
+/* unseen.c */
+int maple_unseen_learn(struct maple_campaign *c,
+		       const struct maple_trial *trial);
+bool maple_unseen_any(const struct maple_campaign *c);
+char *maple_unseen_names(const struct maple_campaign *c);
+void maple_unseen_deinit(struct maple_campaign *c);
+
+/* conclude.c */
+int maple_conclude(struct maple_campaign *c);
 
 /* story.c */
 struct maple_finding *maple_story_tell(struct maple_campaign *c,
@@ -242,6 +281,10 @@ struct maple_finding *maple_story_tell(struct maple_campaign *c,
 /* confirm.c */
 int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 		  struct maple_trial *trial);
+unsigned int maple_confirm_times(const struct maple_campaign *c);
+int maple_confirm_again(struct maple_campaign *c,
+			const struct maple_trial *order,
+			struct maple_trial *trial);
 int maple_confirm_attribute(struct maple_campaign *c, struct maple_trial *trial);
 int maple_confirm_names(struct maple_campaign *c,
 			const struct maple_trial *trial,

@@ -63,6 +63,21 @@ void maple_judge_death(const struct maple_run *run, struct maple_judgement *j)
 			 j->signo, name ? name : "?");
 }
 
+/* maple_judge_status - the program ended by itself: as it should? */
+void maple_judge_status(const struct maple_campaign *c,
+			struct maple_trial *trial)
+{
+	struct maple_judgement *j = &trial->judgement;
+	int status = WEXITSTATUS(trial->run.status);
+
+	if (status == c->expected)
+		return;
+	fail(j, MAPLE_FAILURE_EXIT);
+	j->status = status;
+	snprintf(j->what, sizeof(j->what), "exit status %d instead of %d",
+		 status, c->expected);
+}
+
 static void judge_words(struct maple_campaign *c, struct maple_trial *trial,
 			const struct maple_io_run *io)
 {
@@ -117,14 +132,9 @@ void maple_judge(struct maple_campaign *c, struct maple_trial *trial,
 		maple_judge_death(run, j);
 		return;
 	}
-	if (c->expected < 0) /* the first native run says what is right */
-		c->expected = WEXITSTATUS(run->status);
-	if (WEXITSTATUS(run->status) != c->expected) {
-		fail(j, MAPLE_FAILURE_EXIT);
-		j->status = WEXITSTATUS(run->status);
-		snprintf(j->what, sizeof(j->what),
-			 "exit status %d instead of %d", j->status, c->expected);
-		return;
-	}
-	judge_words(c, trial, io);
+	/* The native runs together say what is right. */
+	if (c->expected >= 0)
+		maple_judge_status(c, trial);
+	if (!j->failure)
+		judge_words(c, trial, io);
 }

@@ -118,8 +118,10 @@ static void take_over(struct maple_campaign *c, struct maple_candidate *k,
 	if (k->row)
 		return;
 	k->row = lesson->iroot;
-	k->attempts = lesson->state.attempts;
-	k->failed = lesson->state.failed;
+	k->broke = lesson->state.broke;
+	/* What broke a run is worth all its tries anew. */
+	k->attempts = k->broke ? 0 : lesson->state.attempts;
+	k->failed = k->broke ? 0 : lesson->state.failed;
 	if (lesson->state.exposed)
 		maple_candidate_exposed(&c->candidates, k);
 }

@@ -35,18 +35,7 @@ uint64_t maple_campaign_seed(const struct maple_campaign *c, uint64_t salt)
 /* maple_campaign_count - brings the result's coverage up to date */
 void maple_campaign_count(struct maple_campaign *c)
 {
-	struct maple_coverage *coverage = &c->result->coverage;
-	struct maple_candidate *k, *next;
-
-	memset(coverage, 0, sizeof(*coverage));
-	HASH_ITER (hh, c->candidates.table, k, next) {
-		coverage->predicted[k->iroot.idiom] += k->predicted;
-		coverage->exposed[k->iroot.idiom] += k->exposed;
-		coverage->failed[k->iroot.idiom] +=
-			!k->exposed && k->predicted &&
-			(k->attempts >= maple_strategy_attempts(c) ||
-			 k->failed >= MAPLE_FAIL_LIMIT);
-	}
+	maple_strategy_count(c, &c->result->coverage);
 }
 
 /* maple_campaign_progress - tells the caller how far we are */
@@ -70,7 +59,7 @@ void maple_campaign_progress(struct maple_campaign *c, bool run_ended)
 		return;
 	c->last_progress = at;
 	p.coverage = c->result->coverage;
-	p.candidates = maple_strategy_left(c);
+	p.candidates = maple_iroot_total(p.coverage.left);
 	o->progress(o->ctx, &p);
 }
 

@@ -207,28 +207,34 @@ static void harvest_guards(struct maple_campaign *c)
 	}
 }
 
-/* The executable's build-id says which program this is. */
-static int know_program(struct maple_campaign *c, const struct maple_run *run)
+/*
+ * maple_profile_program - @image is the program under test: its build-id says
+ * which one this is
+ */
+int maple_profile_program(struct maple_campaign *c, uint32_t image)
 {
-	struct maple_image *image;
-	unsigned int i;
+	struct maple_image *program = maple_registry_image(c->registry, image);
 	int e;
 
-	for (i = 0; i < run->nimages && !c->memo_program; i++) {
-		if (!run->images[i].is_main)
-			continue;
-		c->main_image = run->images[i].index;
-		image = maple_registry_image(c->registry, c->main_image);
-		e = maple_memo_program(
-			c->memo, c->memo_campaign, maple_image_build_id(image),
-			maple_image_path(image), &c->memo_program, c->err);
-		if (!e && c->options->fresh)
-			e = maple_memo_forget_program(c->memo, c->memo_program,
-						      c->memo_campaign, c->err);
-		if (e)
-			return e;
-	}
-	return 0;
+	c->main_image = image;
+	e = maple_memo_program(
+		c->memo, c->memo_campaign, maple_image_build_id(program),
+		maple_image_path(program), &c->memo_program, c->err);
+	if (!e && c->options->fresh)
+		e = maple_memo_forget_program(c->memo, c->memo_program,
+					      c->memo_campaign, c->err);
+	return e;
+}
+
+static int know_program(struct maple_campaign *c, const struct maple_run *run)
+{
+	unsigned int i;
+	int e = 0;
+
+	for (i = 0; i < run->nimages && !c->memo_program && !e; i++)
+		if (run->images[i].is_main)
+			e = maple_profile_program(c, run->images[i].index);
+	return e;
 }
 
 static int tell(struct maple_campaign *c, struct harvest *h)
@@ -255,6 +261,7 @@ static int harvest(struct maple_campaign *c, struct maple_trial *trial,
 	struct maple_sample *sample = &c->lanes.turn->sample, last = c->sample;
 	struct maple_candidate *k, *next;
 	struct sinks *s = ctx;
+	bool whole;
 	int e;
 
 	/* What the run brought is the campaign's from here on. */
@@ -270,18 +277,23 @@ static int harvest(struct maple_campaign *c, struct maple_trial *trial,
 	e = maple_campaign_carry(c);
 	if (e)
 		return e;
-	if (!trial->run.lost)
+	/* What a failing run did is not taken for harmless. */
+	whole = !trial->run.lost && !trial->judgement.failure;
+	if (whole)
 		harvest_observed(s);
 	if (maple_predict_finish(c->predict) && !s->harvest.error)
 		s->harvest.error =
 			maple_error_set(c->err, ENOMEM, "out of memory");
 	maple_prediction_add(&c->result->prediction, c->predict);
 	/* Some exposures are certain only now; without all events, none is. */
-	if (!trial->run.lost)
+	if (whole)
 		harvest_observed(s);
 	if (s->harvest.error)
 		return s->harvest.error;
 	e = tell(c, &s->harvest);
+	if (e)
+		return e;
+	e = maple_unseen_learn(c, trial);
 	if (e)
 		return e;
 	harvest_guards(c);

@@ -271,6 +271,8 @@ static int open_backends(struct maple_campaign *c)
 		e = maple_lanes_open(c, &choice, &backend, patience);
 	if (e)
 		return e;
+	for (unsigned int i = 0; i < c->lanes.n; i++)
+		c->result->shared_cpu |= c->lanes.lane[i].pair->cpu.shared;
 	c->backend = maple_pair_name(&choice);
 	c->alone = choice.alone;
 	c->result->backends = (struct maple_backends){
@@ -345,6 +347,8 @@ void maple_campaign_close(struct maple_campaign *c)
 	maple_launch_dismiss();
 	maple_profile_forget(c);
 	maple_candidate_destroy(&c->candidates);
+	maple_known_deinit(c);
+	maple_unseen_deinit(c);
 	maple_campaign_unknow(c);
 	maple_registry_destroy(c->registry);
 	maple_sharing_deinit(&c->sharing);

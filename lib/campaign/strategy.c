@@ -23,6 +23,8 @@
 #include "internal.h"
 
 #define DEPTH_DEFAULT 3	    /* the paper's choice */
+#define QUIET_LEAST   1.0   /* seconds without news before a campaign ends, */
+#define QUIET_UNSEEN  10.0  /* ... where some thread has never run */
 #define DELAY_EVERY   50000 /* RandDelay: events between two sleeps ... */
 #define DELAYS_LEAST  3	    /* ... of which a run has so many at least */
 
@@ -113,20 +115,21 @@ static struct maple_choice_limits limits_of(const struct maple_campaign *c)
 	};
 }
 
-/* maple_strategy_left - candidates that may still be tried */
-uint64_t maple_strategy_left(const struct maple_campaign *c)
+/* maple_strategy_count - what became of the candidates so far */
+void maple_strategy_count(const struct maple_campaign *c,
+			  struct maple_coverage *coverage)
 {
 	struct maple_choice_limits limits = limits_of(c);
 
-	return maple_choice_left(&c->candidates, &limits);
+	maple_choice_count(&c->candidates, &limits, coverage);
 }
 
-/* maple_strategy_fresh - ... and that do not rest */
-uint64_t maple_strategy_fresh(const struct maple_campaign *c)
+/* maple_strategy_resting - candidates that come last, as unlikely */
+uint64_t maple_strategy_resting(const struct maple_campaign *c)
 {
 	struct maple_choice_limits limits = limits_of(c);
 
-	return maple_choice_fresh(&c->candidates, &limits);
+	return maple_choice_resting(&c->candidates, &limits);
 }
 
 /* maple_strategy_rests - whether @k has been put to rest */
@@ -147,21 +150,39 @@ bool maple_strategy_eligible(const struct maple_campaign *c,
 	return maple_choice_allows(&c->candidates, k, &limits);
 }
 
-/* Whether it is the turn of a profile run. */
+/* Whether it is the turn of a profile run, though there may be candidates. */
 static bool profile_next(const struct maple_campaign *c)
 {
+	struct maple_choice_limits limits = limits_of(c);
+
 	if (!c->profile_runs || !strategy_of(c)->enforces)
 		return true;
 	if (c->dry_profiles >= MAPLE_DRY_PROFILES)
 		return false;
-	if (c->options->order == MAPLE_ORDER_PAPER || !maple_strategy_fresh(c))
+	if (c->options->order == MAPLE_ORDER_PAPER ||
+	    !maple_choice_fresh(&c->candidates, &limits))
 		return true;
 	return c->since_profile >= MAPLE_ENFORCE_BATCH && !c->lanes.profiles;
 }
 
 /*
+ * Whether nothing new can be expected. A few dry profile runs say little:
+ * what is rare comes up in another schedule. So half of the campaign has to
+ * have passed without news. Of a thread that has never run nothing is known:
+ * it gets longer to do so.
+ */
+static bool saturated(const struct maple_campaign *c)
+{
+	double now = maple_clock_now(), dry = now - c->last_news;
+	double least = maple_unseen_any(c) ? QUIET_UNSEEN : QUIET_LEAST;
+
+	return c->dry_profiles >= MAPLE_DRY_PROFILES && dry >= least &&
+	       dry >= (now - c->explored) / 2;
+}
+
+/*
  * maple_strategy_next - PROFILE, or ENFORCE of @candidate, or DONE when there
- * is nothing left to try
+ * is nothing left to try, and nothing new has come for long
  */
 enum maple_phase maple_strategy_next(struct maple_campaign *c,
 				     struct maple_candidate **candidate)
@@ -172,10 +193,11 @@ enum maple_phase maple_strategy_next(struct maple_campaign *c,
 	if (c->alone || profile_next(c))
 		return MAPLE_PHASE_PROFILE;
 	*candidate = maple_choice_next(&c->candidates, &limits);
+	if (*candidate)
+		return MAPLE_PHASE_ENFORCE;
 	/* Whose load goes on may do something new. */
-	if (!*candidate && c->attached)
-		return MAPLE_PHASE_PROFILE;
-	return *candidate ? MAPLE_PHASE_ENFORCE : MAPLE_PHASE_DONE;
+	return c->attached || !saturated(c) ? MAPLE_PHASE_PROFILE
+					    : MAPLE_PHASE_DONE;
 }
 
 /*

@@ -109,6 +109,8 @@ static void on_event(void *ctx, const struct maple_event *event)
 
 	if (event->kind == MAPLE_EV_CREATE)
 		trial->threads_seen = true;
+	if (event->thread < MAPLE_THREADS)
+		trial->ran[event->thread] = true;
 	maple_holding_event(&trial->holding, event);
 	if (trial->kind == MAPLE_RUN_PROFILE) {
 		maple_change_note(lane->c, &lane->sample, event);
@@ -162,7 +164,8 @@ static int memo_end(struct maple_campaign *c, struct maple_trial *trial,
 	int e = maple_memo_run_end(c->memo, row, &end, c->err);
 
 	maple_campaign_count(c);
-	if (!e && c->memo_program && trial->kind != MAPLE_RUN_NATIVE)
+	/* Runs that confirm something add nothing to it. */
+	if (!e && c->memo_program && trial->settle)
 		e = maple_memo_sample(c->memo, row, &c->result->coverage,
 				      c->err);
 	return e;
@@ -229,7 +232,8 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.out = io->out,
 		.err = io->err,
 		.own_group = !isatty(STDIN_FILENO),
-		.fresh = strcmp(trial->memo_kind, "confirm") == 0,
+		.fresh = strcmp(trial->memo_kind, "confirm") == 0 ||
+			 strcmp(trial->memo_kind, "known") == 0,
 		.stacks = strcmp(trial->memo_kind, "confirm") != 0,
 	};
 	struct under_way under_way = { .lane = c->lanes.turn, .trial = trial };

@@ -114,7 +114,7 @@ int maple_host_success(struct maple_host *host, int64_t program,
 int maple_host_programs(struct maple_host *host,
 			struct maple_memo_program_info **programs, size_t *n,
 			struct maple_error *err);
-int maple_host_findings(struct maple_host *host, int64_t program,
+int maple_host_findings(struct maple_host *host, int64_t program, bool known,
 			struct maple_finding ***findings, size_t *n,
 			struct maple_error *err);
 int maple_host_finding_load(struct maple_host *host, const char *id,

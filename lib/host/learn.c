@@ -61,6 +61,7 @@ static int take_known(struct maple_wire_bytes known,
 		lessons[i].state = (struct maple_memo_state){
 			.predicted = k.predicted,
 			.exposed = k.exposed,
+			.broke = k.broke,
 			.failed = k.failed,
 			.attempts = k.attempts,
 		};

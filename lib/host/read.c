@@ -120,7 +120,6 @@ static int take_program(void *ctx, const struct maple_host_answer *answer,
 		.runs = m->runs,
 		.findings = m->findings,
 		.last_used = m->last_used,
-		.left = m->left,
 	};
 	if (!info->build_id || m->coverage.size != sizeof(info->coverage))
 		return maple_error_set(err, EPROTO, "mapled tells half of it");
@@ -182,11 +181,11 @@ static int take_finding(void *ctx, const struct maple_host_answer *answer,
 	return e;
 }
 
-int maple_host_findings(struct maple_host *host, int64_t program,
+int maple_host_findings(struct maple_host *host, int64_t program, bool known,
 			struct maple_finding ***findings, size_t *n,
 			struct maple_error *err)
 {
-	const struct maple_wire_findings m = { program };
+	const struct maple_wire_findings m = { program, known };
 	struct found f = { 0 };
 	int e = maple_host_ask_all(host, MAPLE_WIRE_FINDINGS, &m,
 				   MAPLE_WIRE_FOUND, take_finding, &f, err);

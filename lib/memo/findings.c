@@ -86,13 +86,14 @@ int maple_store_finding_load(struct maple_memo *memo, const char *id,
 	return ret;
 }
 
-int maple_store_findings(struct maple_memo *memo, int64_t program,
+int maple_store_findings(struct maple_memo *memo, int64_t program, bool known,
 			 struct maple_finding ***findings, size_t *n,
 			 struct maple_error *err)
 {
 	sqlite3_stmt *statement;
-	int ret = maple_sql_get(memo, MAPLE_SQL_FINDINGS, &statement, err, "i",
-				program);
+	int ret = maple_sql_get(
+		memo, known ? MAPLE_SQL_FINDINGS_KNOWN : MAPLE_SQL_FINDINGS,
+		&statement, err, "i", program);
 
 	*findings = NULL;
 	*n = 0;

@@ -8,7 +8,8 @@
 
 static_assert(MAPLE_MEMO_PREDICTED == 0 && MAPLE_MEMO_OBSERVED == 1 &&
 		      MAPLE_MEMO_ATTEMPT == 2 && MAPLE_MEMO_EXPOSED == 3 &&
-		      MAPLE_MEMO_FAILED == 4,
+		      MAPLE_MEMO_FAILED == 4 && MAPLE_MEMO_BROKE == 5 &&
+		      MAPLE_MEMO_MENDED == 6,
 	      "MAPLE_SQL_MARK spells these numbers");
 
 /* maple_marks_image - the row of the image @build_id, made if it is new */
@@ -131,8 +132,28 @@ int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t iroot,
 	state->exposed = sqlite3_column_int(statement, 1);
 	state->failed = (unsigned int)sqlite3_column_int64(statement, 2);
 	state->attempts = (unsigned int)sqlite3_column_int64(statement, 3);
+	state->broke = sqlite3_column_int(statement, 4);
+	state->exposed &= !state->broke;
 	sqlite3_reset(statement);
 	return 0;
+}
+
+static int add_left(struct maple_memo *memo, int64_t program,
+		    struct maple_coverage *coverage, struct maple_error *err)
+{
+	sqlite3_stmt *s;
+	int64_t idiom;
+	int ret = maple_sql_get(memo, MAPLE_SQL_LEFT, &s, err, "i", program);
+
+	while (!ret && (ret = maple_sql_step(memo, s, err)) > 0) {
+		ret = 0;
+		idiom = sqlite3_column_int64(s, 0);
+		if (idiom < 1 || idiom >= MAPLE_IDIOMS)
+			continue;
+		coverage->left[idiom] = (uint64_t)sqlite3_column_int64(s, 1);
+		coverage->barred[idiom] = (uint64_t)sqlite3_column_int64(s, 2);
+	}
+	return ret;
 }
 
 int maple_store_coverage(struct maple_memo *memo, int64_t program,
@@ -148,8 +169,10 @@ int maple_store_coverage(struct maple_memo *memo, int64_t program,
 		int64_t idiom;
 
 		ret = maple_sql_step(memo, statement, err);
-		if (ret <= 0)
+		if (ret < 0)
 			return ret;
+		if (!ret)
+			return add_left(memo, program, coverage, err);
 		ret = 0;
 		idiom = sqlite3_column_int64(statement, 0);
 		if (idiom < 1 || idiom >= MAPLE_IDIOMS)

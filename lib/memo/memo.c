@@ -134,9 +134,19 @@ int maple_memo_findings(struct maple_memo *memo, int64_t program,
 			struct maple_error *err)
 {
 	if (memo->host)
-		return maple_host_findings(memo->host, program, findings, n,
-					   err);
-	return maple_store_findings(memo, program, findings, n, err);
+		return maple_host_findings(memo->host, program, false, findings,
+					   n, err);
+	return maple_store_findings(memo, program, false, findings, n, err);
+}
+
+int maple_memo_known(struct maple_memo *memo, int64_t program,
+		     struct maple_finding ***findings, size_t *n,
+		     struct maple_error *err)
+{
+	if (memo->host)
+		return maple_host_findings(memo->host, program, true, findings,
+					   n, err);
+	return maple_store_findings(memo, program, true, findings, n, err);
 }
 
 int maple_memo_finding_load(struct maple_memo *memo, const char *id,

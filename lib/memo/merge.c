@@ -59,8 +59,8 @@ static const char marks[] =
 				 " JOIN main.programs m ON m.build_id = o.build_id"
 				 " AND m.input = o.input;"
 				 "INSERT INTO main.memo(program, iroot, predicted, observed, exposed,"
-				 " failed, attempts) SELECT p.new, i.new, o.predicted, o.observed,"
-				 " o.exposed, o.failed, o.attempts FROM other.memo o"
+				 " failed, attempts, broke) SELECT p.new, i.new, o.predicted, o.observed,"
+				 " o.exposed, o.failed, o.attempts, o.broke FROM other.memo o"
 				 " JOIN merge_program p ON p.old = o.program"
 				 " JOIN merge_iroot i ON i.old = o.iroot WHERE true"
 				 " ON CONFLICT(program, iroot) DO UPDATE SET" MAPLE_SQL_UNION_OF_MARKS;
@@ -99,7 +99,8 @@ static const char runs[] =
 	"CREATE UNIQUE INDEX temp.merge_ours_nth ON merge_ours(campaign, nth);"
 	"CREATE UNIQUE INDEX temp.merge_run_old ON merge_run(old);"
 	"INSERT OR IGNORE INTO main.samples(run, idiom, predicted, exposed,"
-	" failed) SELECT m.id, s.idiom, s.predicted, s.exposed, s.failed"
+	" failed, left, barred) SELECT m.id, s.idiom, s.predicted, s.exposed,"
+	" s.failed, s.left, s.barred"
 	" FROM other.samples s JOIN merge_run x ON x.old = s.run"
 	" JOIN merge_ours m ON m.campaign = x.campaign AND m.nth = x.nth";
 

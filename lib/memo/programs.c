@@ -29,7 +29,6 @@ static int add_program(struct maple_memo *memo, sqlite3_stmt *statement,
 	p->runs = (unsigned int)sqlite3_column_int64(statement, 5);
 	p->findings = (unsigned int)sqlite3_column_int64(statement, 6);
 	p->last_used = (uint64_t)sqlite3_column_int64(statement, 7);
-	p->left = (uint64_t)sqlite3_column_int64(statement, 8);
 	if (!p->build_id)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	return maple_store_coverage(memo, p->id, &p->coverage, err);

@@ -122,10 +122,12 @@ int maple_store_sample(struct maple_memo *memo, int64_t run,
 		return ret;
 	/* All idioms, so that a run without any iRoot has its sample too. */
 	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS && !ret; i++)
-		ret = maple_sql_run(memo, MAPLE_SQL_SAMPLE, err, "iuiii", run,
+		ret = maple_sql_run(memo, MAPLE_SQL_SAMPLE, err, "iuiiiii", run,
 				    i, (int64_t)coverage->predicted[i],
 				    (int64_t)coverage->exposed[i],
-				    (int64_t)coverage->failed[i]);
+				    (int64_t)coverage->failed[i],
+				    (int64_t)coverage->left[i],
+				    (int64_t)coverage->barred[i]);
 	return maple_sql_leave(memo, ours, ret, err);
 }
 
@@ -153,6 +155,8 @@ static int add_row(sqlite3_stmt *statement, struct maple_memo_sample **samples,
 	s->coverage.exposed[idiom] =
 		(uint64_t)sqlite3_column_int64(statement, 3);
 	s->coverage.failed[idiom] = (uint64_t)sqlite3_column_int64(statement, 4);
+	s->coverage.left[idiom] = (uint64_t)sqlite3_column_int64(statement, 5);
+	s->coverage.barred[idiom] = (uint64_t)sqlite3_column_int64(statement, 6);
 	return 0;
 }
 

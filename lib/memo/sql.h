@@ -34,10 +34,12 @@ enum maple_statement {
 	MAPLE_SQL_FINDING_STORE,
 	MAPLE_SQL_FINDING_FIND,
 	MAPLE_SQL_FINDINGS,
+	MAPLE_SQL_FINDINGS_KNOWN,
 	MAPLE_SQL_FINDING_FORGET,
 	MAPLE_SQL_SAMPLE,
 	MAPLE_SQL_SAMPLES,
 	MAPLE_SQL_COVERAGE,
+	MAPLE_SQL_LEFT,
 	MAPLE_SQL_PROGRAMS,
 	MAPLE_SQL_FORGET_MEMO,
 	MAPLE_SQL_FORGET_FINDINGS,
@@ -67,7 +69,8 @@ enum maple_statement {
 	" observed = max(observed, excluded.observed),"    \
 	" exposed = max(exposed, excluded.exposed),"       \
 	" failed = max(failed, excluded.failed),"          \
-	" attempts = max(attempts, excluded.attempts)"
+	" attempts = max(attempts, excluded.attempts),"    \
+	" broke = max(broke, excluded.broke)"
 
 /* Either a database of ours, or the one that mapled has: then host alone. */
 struct maple_memo {

@@ -5,7 +5,8 @@
  *
  * An unused event of an iRoot has site 0. A program is an executable (by
  * build-id) with one input ('' if none was named): attempts are counted for
- * each input, exposure and failures hold for the executable.
+ * each input, exposure and failures hold for the executable. What broke a run
+ * is not exposed, whatever else it is: that it does no harm is not known.
  */
 #include "memo/sql.h"
 
@@ -73,6 +74,11 @@ const char *const maple_sql_migrations[] = {
 	"ALTER TABLE campaigns ADD COLUMN owner INTEGER;"
 	"ALTER TABLE campaigns ADD COLUMN request INTEGER;"
 	"ALTER TABLE campaigns ADD COLUMN answer INTEGER;",
+	/* 5: what broke runs; what was left to try after a run */
+	"ALTER TABLE memo ADD COLUMN broke INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE samples ADD COLUMN left INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE samples ADD COLUMN barred INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE samples SET left = max(predicted - exposed - failed, 0);",
 };
 
 const int maple_sql_version =
@@ -92,11 +98,13 @@ const int maple_sql_version =
 
 /* Whether row @m of memo is of an iRoot that was exposed at all. */
 #define EXPOSED                                                        \
-	"(m.exposed OR m.observed OR EXISTS(SELECT 1 FROM memo o"      \
+	"(NOT m.broke AND (m.exposed OR m.observed OR"                 \
+	" EXISTS(SELECT 1 FROM memo o"                                 \
 	" WHERE o.iroot = m.iroot AND (o.exposed OR o.observed)"       \
+	" AND NOT o.broke"                                             \
 	" AND ((SELECT build_id FROM programs WHERE id = o.program) =" \
 	" (SELECT build_id FROM programs WHERE id = m.program)"        \
-	" OR " IN_LIBRARIES("m.iroot") ")))"
+	" OR " IN_LIBRARIES("m.iroot") "))))"
 
 /* Whether site @k of an iRoot i lies in image ?1, and is not found again. */
 #define LOST(k)                                        \
@@ -180,21 +188,26 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 
 	[MAPLE_SQL_MARK] =
 		"INSERT INTO memo(program, iroot, predicted, observed, exposed,"
-		" failed, attempts) VALUES(?1, ?2, ?3 = 0, ?3 = 1, ?3 = 3,"
-		" ?3 = 4, ?3 = 2) ON CONFLICT(program, iroot) DO UPDATE SET"
+		" failed, attempts, broke) VALUES(?1, ?2, ?3 = 0, ?3 = 1, ?3 = 3,"
+		" ?3 = 4, ?3 = 2, ?3 = 5)"
+		" ON CONFLICT(program, iroot) DO UPDATE SET"
 		" predicted = predicted OR ?3 = 0,"
 		" observed = observed OR ?3 = 1,"
 		" exposed = exposed OR ?3 = 3,"
 		" failed = failed + (?3 = 4),"
-		" attempts = attempts + (?3 = 2)",
+		" attempts = attempts + (?3 = 2),"
+		" broke = (broke OR ?3 = 5) AND ?3 != 6",
 	[MAPLE_SQL_STATE] =
 		"SELECT coalesce(max(predicted) FILTER (WHERE program = ?1),"
 		" 0), coalesce(max(exposed OR observed) FILTER (WHERE"
 		" program IN " SAME_EXECUTABLE " OR " IN_LIBRARIES(
 			"?2") "), 0), coalesce(sum(failed) FILTER (WHERE program IN " SAME_EXECUTABLE
 			      "), 0),"
-			      " coalesce(sum(attempts) FILTER (WHERE program = ?1), 0)"
-			      " FROM memo WHERE iroot = ?2",
+			      " coalesce(sum(attempts) FILTER (WHERE program = ?1), 0),"
+			      " coalesce(max(broke) FILTER (WHERE program IN " SAME_EXECUTABLE
+			      " OR " IN_LIBRARIES(
+				      "?2") "), 0)"
+					    " FROM memo WHERE iroot = ?2",
 
 	[MAPLE_SQL_RUN_BEGIN] =
 		"INSERT INTO runs(campaign, kind, iroot, plan, seed, attempt,"
@@ -222,14 +235,22 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_FINDINGS] =
 		"SELECT json, first_seen, times_seen FROM findings"
 		" WHERE ?1 = 0 OR program = ?1 ORDER BY first_seen, rowid",
+	/* Of this build, of older ones, and of what has its name elsewhere. */
+	[MAPLE_SQL_FINDINGS_KNOWN] =
+		"SELECT f.json, f.first_seen, f.times_seen FROM findings f"
+		" JOIN programs q ON q.id = f.program JOIN programs p"
+		" ON p.id = ?1 AND q.input = p.input AND (q.id = p.id OR"
+		" replace(q.path, rtrim(q.path, replace(q.path, '/', '')), '')"
+		" = replace(p.path, rtrim(p.path, replace(p.path, '/', '')),"
+		" '')) ORDER BY q.id != p.id, f.first_seen, f.rowid",
 	[MAPLE_SQL_FINDING_FORGET] = "DELETE FROM findings WHERE id = ?",
 
 	[MAPLE_SQL_SAMPLE] =
-		"INSERT INTO samples(run, idiom, predicted, exposed, failed)"
-		" VALUES(?, ?, ?, ?, ?)",
+		"INSERT INTO samples(run, idiom, predicted, exposed, failed,"
+		" left, barred) VALUES(?, ?, ?, ?, ?, ?, ?)",
 	[MAPLE_SQL_SAMPLES] =
-		"SELECT s.run, s.idiom, s.predicted, s.exposed, s.failed"
-		" FROM samples s JOIN runs r ON r.id = s.run"
+		"SELECT s.run, s.idiom, s.predicted, s.exposed, s.failed,"
+		" s.left, s.barred FROM samples s JOIN runs r ON r.id = s.run"
 		" JOIN campaigns c ON c.id = r.campaign"
 		/* Confirming runs cannot add to it: no part of the curve. */
 		" WHERE c.program = ?1 AND s.run >= ?2"
@@ -238,6 +259,11 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"SELECT i.idiom," COUNTS " FROM memo m"
 		" JOIN iroots i ON i.id = m.iroot WHERE m.program = ?"
 		" GROUP BY i.idiom",
+	/* What the last campaign left is what its last run left. */
+	[MAPLE_SQL_LEFT] =
+		"SELECT idiom, left, barred FROM samples WHERE run ="
+		" (SELECT max(s.run) FROM samples s JOIN runs r ON r.id = s.run"
+		" JOIN campaigns c ON c.id = r.campaign WHERE c.program = ?)",
 	[MAPLE_SQL_PROGRAMS] =
 		"SELECT p.id, p.build_id, p.path, p.input,"
 		" (SELECT count(*) FROM campaigns c WHERE c.program = p.id),"
@@ -245,9 +271,7 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"  ON c.id = r.campaign WHERE c.program = p.id),"
 		" (SELECT count(*) FROM findings f WHERE f.program = p.id),"
 		" (SELECT coalesce(max(coalesce(ended, began)), 0)"
-		"  FROM campaigns c WHERE c.program = p.id) AS used,"
-		" (SELECT count(*) FROM memo m WHERE m.program = p.id"
-		"  AND m.predicted AND NOT " EXPOSED ")"
+		"  FROM campaigns c WHERE c.program = p.id) AS used"
 		" FROM programs p ORDER BY used DESC, p.id DESC",
 
 	[MAPLE_SQL_FORGET_MEMO] =
@@ -326,9 +350,10 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" WHERE m.exposed OR m.observed OR m.attempts",
 	[MAPLE_SQL_CARRY_MARKS] =
 		"INSERT INTO memo(program, iroot, predicted, observed,"
-		" exposed, failed, attempts) SELECT coalesce(q.id, p.id),"
+		" exposed, failed, attempts, broke) SELECT"
+		" coalesce(q.id, p.id),"
 		" c.new, m.predicted, m.observed, m.exposed, m.failed,"
-		" m.attempts FROM memo m JOIN carry_iroot c ON c.old = m.iroot"
+		" m.attempts, m.broke FROM memo m JOIN carry_iroot c ON c.old = m.iroot"
 		" JOIN programs p ON p.id = m.program LEFT JOIN programs q"
 		" ON p.id IN " BUILT_AS_OLD " AND q.input = p.input"
 		" AND q.build_id = (SELECT build_id FROM images WHERE id = ?2)"

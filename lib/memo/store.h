@@ -43,7 +43,7 @@ int maple_store_success(struct maple_memo *memo, int64_t program,
 int maple_store_programs(struct maple_memo *memo,
 			 struct maple_memo_program_info **programs, size_t *n,
 			 struct maple_error *err);
-int maple_store_findings(struct maple_memo *memo, int64_t program,
+int maple_store_findings(struct maple_memo *memo, int64_t program, bool known,
 			 struct maple_finding ***findings, size_t *n,
 			 struct maple_error *err);
 int maple_store_finding_load(struct maple_memo *memo, const char *id,

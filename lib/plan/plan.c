@@ -267,6 +267,17 @@ static int steps_valid(const struct maple_plan *plan)
 	return 1;
 }
 
+void maple_plan_iroot(const struct maple_plan *plan, struct maple_iroot *iroot)
+{
+	uint32_t i;
+
+	*iroot = (struct maple_iroot){ .idiom = plan->idiom };
+	for (i = 0; i < plan->nsteps; i++) {
+		iroot->e[plan->step[i].event].site = plan->step[i].site;
+		iroot->e[plan->step[i].event].kind = plan->step[i].kind;
+	}
+}
+
 int maple_plan_valid(const struct maple_plan *plan)
 {
 	const uint32_t known = MAPLE_PLAN_GATED | MAPLE_PLAN_HINTED |

@@ -102,6 +102,9 @@ void maple_plan_flip(struct maple_plan *plan);
  */
 int maple_plan_begins(const struct maple_plan *plan, uint32_t site);
 
+/* maple_plan_iroot - the iRoot that @plan was made of */
+void maple_plan_iroot(const struct maple_plan *plan, struct maple_iroot *iroot);
+
 /* maple_plan_valid - whether @plan could have come from maple_plan_init */
 int maple_plan_valid(const struct maple_plan *plan);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "report/cases.h"
 #include "report/clean.h"
+#include "report/words.h"
 
 #define FINDING 66
 #define SKIPPED 77
@@ -91,6 +92,17 @@ say(struct maple_case *c, char *detail, const char *fmt, ...)
 	c->detail = detail;
 }
 
+/* With what is known of it from earlier campaigns. */
+static void say_finding(struct maple_case *c, char *detail, const char *more)
+{
+	char *history = maple_words_history(c->finding);
+	bool any = history && *history;
+
+	say(c, detail, "maple: %s%s%s%s%s", c->finding->title, any ? " (" : "",
+	    any ? history : "", any ? ")" : "", more);
+	free(history);
+}
+
 static void add_campaign(struct maple_case *c, const struct maple_report *r)
 {
 	const struct maple_campaign_result *result = r->result;
@@ -105,8 +117,7 @@ static void add_campaign(struct maple_case *c, const struct maple_report *r)
 	if (n) {
 		c->finding = result->findings[0];
 		c->type = maple_failure_name(c->finding->kind);
-		say(c, describe(result->findings, n), "maple: %s%s",
-		    c->finding->title, more);
+		say_finding(c, describe(result->findings, n), more);
 	} else if (result->undelivered) {
 		c->type = "undelivered";
 		say(c, strdup(""), "nothing was tested: %s",
@@ -116,9 +127,11 @@ static void add_campaign(struct maple_case *c, const struct maple_report *r)
 		say(c, strdup(""), "interrupted before it had a finding");
 	} else {
 		say(c, describe(result->suppressed, result->nsuppressed),
-		    "no finding; %llu iRoots exposed, %llu candidates left",
+		    "no finding; %llu iRoots exposed, %llu candidates left, "
+		    "%s; %u fixed",
 		    (unsigned long long)exposed,
-		    (unsigned long long)result->candidates_left);
+		    (unsigned long long)result->candidates_left,
+		    maple_stop_name(result->stop), result->nfixed);
 	}
 }
 
@@ -128,7 +141,9 @@ static void add_finding(struct maple_case *c, struct maple_finding *const *f)
 
 	c->finding = *f;
 	c->type = maple_failure_name((*f)->kind);
-	c->verdict = (*f)->suppressed ? MAPLE_CASE_SKIPPED : MAPLE_CASE_FAILED;
+	c->verdict = (*f)->suppressed ? MAPLE_CASE_SKIPPED
+		     : (*f)->fixed_at ? MAPLE_CASE_PASSED
+				      : MAPLE_CASE_FAILED;
 	if (!program || asprintf(&c->name, "%s: %s (%s)", program,
 				 maple_clean((*f)->title, true).text,
 				 maple_clean((*f)->id, true).text) < 0)
@@ -137,7 +152,7 @@ static void add_finding(struct maple_case *c, struct maple_finding *const *f)
 	if ((*f)->suppressed)
 		say(c, describe(f, 1), "suppressed by %s", (*f)->suppressed);
 	else
-		say(c, describe(f, 1), "maple: %s", (*f)->title);
+		say_finding(c, describe(f, 1), "");
 }
 
 static void add_replay(struct maple_case *c, const struct maple_report *r)

@@ -77,6 +77,10 @@ static const struct maple_field finding_fields[] = {
 	MAPLE_FIELD(maple_finding, times_seen, UNSIGNED),
 	MAPLE_FIELD(maple_finding, suppressed, STRING),
 	MAPLE_FIELD(maple_finding, attached, FLAG),
+	MAPLE_FIELD(maple_finding, native_fails, UNSIGNED),
+	MAPLE_FIELD(maple_finding, native_runs, UNSIGNED),
+	MAPLE_FIELD(maple_finding, known, FLAG),
+	MAPLE_FIELD(maple_finding, fixed_at, NUMBER),
 	MAPLE_FIELD_END,
 };
 

@@ -51,10 +51,12 @@ static json_t *counts_object(const uint64_t *counts)
 
 static json_t *coverage_object(const struct maple_coverage *coverage)
 {
-	return json_pack("{s:o, s:o, s:o}", "predicted",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "predicted",
 			 counts_object(coverage->predicted), "exposed",
 			 counts_object(coverage->exposed), "failed",
-			 counts_object(coverage->failed));
+			 counts_object(coverage->failed), "left",
+			 counts_object(coverage->left), "barred",
+			 counts_object(coverage->barred));
 }
 
 static json_t *findings_array(struct maple_finding *const *findings, size_t n)
@@ -112,7 +114,7 @@ static json_t *result_object(const struct maple_campaign_result *r)
 {
 	return json_pack(
 		"{s:i, s:s, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:I, s:I,"
-		" s:i, s:b, s:b, s:o, s:o, s:o, s:o}",
+		" s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:b, s:o, s:o}",
 		"schema", MAPLE_REPORT_SCHEMA, "version", MAPLE_VERSION,
 		"verdict", maple_outcome_name(r->outcome), "seed",
 		maple_fields_number(r->seed), "seconds", r->seconds, "runs",
@@ -127,7 +129,10 @@ static json_t *result_object(const struct maple_campaign_result *r)
 		"backends", backends_object(&r->backends), "delivery",
 		delivery_object(&r->delivery), "prediction",
 		prediction_object(&r->prediction), "suppressed",
-		findings_array(r->suppressed, r->nsuppressed));
+		findings_array(r->suppressed, r->nsuppressed), "stop",
+		maple_stop_name(r->stop), "shared_cpu", r->shared_cpu, "unseen",
+		maple_bytes_encode(r->unseen), "fixed",
+		findings_array(r->fixed, r->nfixed));
 }
 
 int maple_report_json(FILE *out, const struct maple_campaign_result *result,
@@ -210,7 +215,8 @@ static json_t *program_object(const struct maple_memo_program_info *p)
 		maple_bytes_encode(p->input), "campaigns", (int)p->campaigns,
 		"runs", (int)p->runs, "findings", (int)p->findings, "last_used",
 		(json_int_t)p->last_used, "candidates_left",
-		(json_int_t)p->left, "coverage", coverage_object(&p->coverage));
+		(json_int_t)maple_iroot_total(p->coverage.left), "coverage",
+		coverage_object(&p->coverage));
 }
 
 static json_t *scheduler_object(const struct maple_memo_success *s)

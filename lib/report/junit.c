@@ -50,6 +50,8 @@ static void print_properties(FILE *out, const struct maple_report *report)
 		print_number(out, "exposed",
 			     maple_iroot_total(r->coverage.exposed));
 		print_number(out, "candidates_left", r->candidates_left);
+		print_property(out, "stop", maple_stop_name(r->stop));
+		print_number(out, "fixed", r->nfixed);
 		print_number(out, "suppressed", r->nsuppressed);
 	}
 	fputs("    </properties>\n", out);

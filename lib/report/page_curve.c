@@ -118,7 +118,7 @@ static void print_saturation(FILE *out, const struct maple_report_program *p)
 		    value(&p->samples[i - 2].coverage, EXPOSED))
 			break;
 	maple_report_saturation(memory, value(&p->info->coverage, EXPOSED),
-				p->info->left, dry);
+				maple_iroot_total(p->info->coverage.left), dry);
 	if (!fclose(memory))
 		maple_page_element(out, "p", NULL, "%.*s",
 				   (int)strcspn(text, "\n"), text);

@@ -7,6 +7,7 @@
 #include "report/cases.h"
 #include "report/clean.h"
 #include "report/page.h"
+#include "report/words.h"
 #include "report/source.h"
 #include "report/xml.h"
 
@@ -129,14 +130,15 @@ static void print_control(FILE *out, const struct maple_finding *f)
 	print_runs(out, "this order forced", f->forced_fails, f->forced_runs);
 	print_runs(out, "reversed", f->flipped_fails, f->flipped_runs);
 	fputs("</dl>\n", out);
-	/* More than one in five is no control any more. */
-	if (f->flipped_fails * 5 > f->flipped_runs)
+	if (!maple_words_is_cause(f))
 		maple_page_element(out, "p", "note",
-				   "The reversed order fails as well.");
+				   "The reversed order fails as well: it is "
+				   "not the cause.");
 }
 
 static void print_facts(FILE *out, const struct maple_finding *f)
 {
+	char *history = maple_words_history(f);
 	time_t then = (time_t)f->found_at;
 	char when[64];
 	struct tm tm;
@@ -161,6 +163,12 @@ static void print_facts(FILE *out, const struct maple_finding *f)
 		maple_page_element(out, "b", NULL, "%s", f->backend);
 		fputs("</li>", out);
 	}
+	if (history && *history) {
+		fputs("<li>", out);
+		maple_page_element(out, "b", NULL, "%s", history);
+		fputs("</li>", out);
+	}
+	free(history);
 	if (f->times_seen > 1)
 		fprintf(out, "<li>seen <b>%u times</b></li>", f->times_seen);
 	fputs("</ul>\n", out);

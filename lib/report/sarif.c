@@ -203,6 +203,9 @@ static json_t *properties_object(const struct maple_report *report)
 				  "candidates_left",
 				  (json_int_t)r->candidates_left, "exhausted",
 				  r->exhausted, "seconds", r->seconds));
+	if (r)
+		json_object_set_new(object, "stop",
+				    json_string(maple_stop_name(r->stop)));
 	return object;
 }
 

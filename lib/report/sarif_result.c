@@ -263,6 +263,10 @@ json_t *maple_sarif_result(const struct maple_report *report,
 	json_decref(flows);
 	if (result)
 		add_stacks(result, report->root, f);
+	if (result && (f->known || f->fixed_at))
+		json_object_set_new(
+			result, "baselineState",
+			json_string(f->fixed_at ? "absent" : "unchanged"));
 	if (result && f->suppressed)
 		json_object_set_new(
 			result, "suppressions",

@@ -188,13 +188,18 @@ void maple_report_curve(FILE *out, const uint64_t *exposed, size_t n,
 		n == 1 ? "" : "s");
 }
 
-static void print_saturation(FILE *out, uint64_t exposed, uint64_t left,
-			     unsigned int dry_runs, bool exhausted)
+static void print_counts(FILE *out, uint64_t exposed, uint64_t left)
 {
 	fprintf(out,
 		"%" PRIu64 " iRoot%s exposed, %" PRIu64 " candidate%s left; ",
 		exposed, exposed == 1 ? "" : "s", left, left == 1 ? "" : "s");
-	if (dry_runs >= SATURATED && !left && exhausted)
+}
+
+void maple_report_saturation(FILE *out, uint64_t exposed, uint64_t left,
+			     unsigned int dry_runs)
+{
+	print_counts(out, exposed, left);
+	if (dry_runs >= SATURATED && !left)
 		fprintf(out, "saturated: %u runs without a new iRoot\n",
 			dry_runs);
 	else if (dry_runs)
@@ -204,10 +209,83 @@ static void print_saturation(FILE *out, uint64_t exposed, uint64_t left,
 		fputs("still growing\n", out);
 }
 
-void maple_report_saturation(FILE *out, uint64_t exposed, uint64_t left,
-			     unsigned int dry_runs)
+/* How far the campaign came, and why it ended. */
+static void print_end(FILE *out, const struct maple_campaign_result *r)
 {
-	print_saturation(out, exposed, left, dry_runs, true);
+	uint64_t barred = maple_iroot_total(r->coverage.barred);
+
+	if (!r->runs.profile && r->nfindings) {
+		fputs("nothing new was looked for: --keep-going does\n", out);
+		return;
+	}
+	print_counts(out, maple_iroot_total(r->coverage.exposed),
+		     r->candidates_left);
+	switch (r->stop) {
+	case MAPLE_STOP_SATURATED:
+		fprintf(out, "saturated: %u runs without a new iRoot\n",
+			r->dry_runs);
+		break;
+	case MAPLE_STOP_FOUND:
+		fputs("ended at the finding\n", out);
+		break;
+	case MAPLE_STOP_TIME:
+	case MAPLE_STOP_RUNS:
+		fprintf(out, "%s reached, not saturated\n",
+			maple_stop_name(r->stop));
+		break;
+	default:
+		fprintf(out, "%s, not saturated\n", maple_stop_name(r->stop));
+	}
+	if (r->candidates_resting)
+		fprintf(out,
+			"%" PRIu64 " of the candidates left were put to rest: "
+			"they come last, what is like them failed\n",
+			r->candidates_resting);
+	if (barred)
+		fprintf(out,
+			"%" PRIu64 " more rest: a part of each could not be "
+			"exposed by itself\n",
+			barred);
+	if (r->unseen)
+		fprintf(out, "never ran, though created: thread %s\n",
+			r->unseen);
+	if (r->shared_cpu)
+		fputs("the target's CPU was another campaign's as well: orders "
+		      "may have been missed\n",
+		      out);
+}
+
+static void print_found(FILE *out, const struct maple_campaign_result *r,
+			const struct maple_report_style *style)
+{
+	unsigned int known = 0, i;
+
+	for (i = 0; i < r->nfindings; i++)
+		known += r->findings[i]->known;
+	if (r->nfindings > known)
+		fprintf(out,
+			"%u finding%s, the first after %u run%s and %.1f s\n",
+			r->nfindings - known,
+			r->nfindings - known == 1 ? "" : "s",
+			r->first_finding_runs,
+			r->first_finding_runs == 1 ? "" : "s",
+			r->first_finding_seconds);
+	else if (!known && r->undelivered)
+		fprintf(out, "undelivered: %s\n",
+			maple_clean(r->undelivered, style->unicode).text);
+	else if (!known)
+		fputs("no finding\n", out);
+	if (known)
+		fprintf(out, "%u known finding%s, not fixed\n", known,
+			known == 1 ? "" : "s");
+	for (i = 0; i < r->nfixed; i++) {
+		fprintf(out, "fixed: %s, ", r->fixed[i]->id);
+		fprintf(out, "%s: fails no more\n",
+			maple_clean(r->fixed[i]->title, style->unicode).text);
+	}
+	if (r->nsuppressed)
+		fprintf(out, "%u finding%s suppressed\n", r->nsuppressed,
+			r->nsuppressed == 1 ? "" : "s");
 }
 
 static void print_delivery(FILE *out, const struct maple_delivery *d)
@@ -260,21 +338,7 @@ void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 {
 	const struct maple_runs *runs = &result->runs;
 
-	if (result->nfindings)
-		fprintf(out,
-			"%u finding%s, the first after %u run%s and %.1f s\n",
-			result->nfindings, result->nfindings == 1 ? "" : "s",
-			result->first_finding_runs,
-			result->first_finding_runs == 1 ? "" : "s",
-			result->first_finding_seconds);
-	else if (result->undelivered)
-		fprintf(out, "undelivered: %s\n",
-			maple_clean(result->undelivered, style->unicode).text);
-	else
-		fputs("no finding\n", out);
-	if (result->nsuppressed)
-		fprintf(out, "%u finding%s suppressed\n", result->nsuppressed,
-			result->nsuppressed == 1 ? "" : "s");
+	print_found(out, result, style);
 	fprintf(out,
 		"%u baseline, %u profile, %u enforced, %u confirming runs in "
 		"%.1f s, seed %" PRIu64 "%s\n",
@@ -283,17 +347,8 @@ void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 		result->interrupted ? ", interrupted" : "");
 	if (result->backends.observe)
 		print_backends(out, &result->backends, style);
-	/* What ended before everything was tried has shown no saturation. */
 	if (result->outcome != MAPLE_UNDELIVERED)
-		print_saturation(out,
-				 maple_iroot_total(result->coverage.exposed),
-				 result->candidates_left, result->dry_runs,
-				 result->exhausted);
-	if (result->candidates_resting)
-		fprintf(out,
-			"%" PRIu64 " of the candidates left were put to rest: "
-			"they come last, what is like them failed\n",
-			result->candidates_resting);
+		print_end(out, result);
 	if (style->output) {
 		print_delivery(out, &result->delivery);
 		print_prediction(out, &result->prediction);

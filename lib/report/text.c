@@ -5,6 +5,7 @@
 #include <string.h>
 #include "report/clean.h"
 #include "report/columns.h"
+#include "report/words.h"
 
 #define STACKS 16 /* shown of a hang; the JSON form has all */
 
@@ -144,10 +145,22 @@ static void print_control(FILE *out, const struct maple_finding *finding)
 	fprintf(out, "Control: forced %u/%u fails, reversed %u/%u",
 		finding->forced_fails, finding->forced_runs,
 		finding->flipped_fails, finding->flipped_runs);
-	/* More than one in five is no control any more. */
-	if (finding->flipped_fails * 5 > finding->flipped_runs)
-		fputs("; the reversed order fails as well", out);
 	putc('\n', out);
+	if (!maple_words_is_cause(finding))
+		fputs("The reversed order fails as well: it is not the "
+		      "cause.\n",
+		      out);
+}
+
+static void print_history(FILE *out, const struct maple_finding *finding)
+{
+	char *history = maple_words_history(finding);
+
+	if (history && *history)
+		fprintf(out, "History: %s.\n", history);
+	if (finding->times_seen > 1)
+		fprintf(out, "Seen %u times.\n", finding->times_seen);
+	free(history);
 }
 
 static void print_output(FILE *out, const char *output,
@@ -194,8 +207,7 @@ void maple_report_text(FILE *out, const struct maple_finding *finding,
 		print_output(out, finding->output, style);
 	putc('\n', out);
 	print_control(out, finding);
-	if (finding->times_seen > 1)
-		fprintf(out, "Seen %u times.\n", finding->times_seen);
+	print_history(out, finding);
 	if (finding->replay)
 		fprintf(out, "Replay: %s\n",
 			maple_clean(finding->replay, style->unicode).text);

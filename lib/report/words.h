@@ -6,6 +6,8 @@
 
 const char *maple_words_access(const struct maple_finding *finding,
 			       const struct maple_moment *moment);
+char *maple_words_history(const struct maple_finding *f);
+bool maple_words_is_cause(const struct maple_finding *f);
 char *maple_words_finding(const struct maple_finding *finding);
 
 #endif

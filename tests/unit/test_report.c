@@ -156,8 +156,8 @@ static void crossing_arrows_in_ascii(void **state)
 		"  thread 0:\n"
 		"    (its stack is not known)\n"
 		"\n"
-		"Control: forced 5/5 fails, reversed 2/5; the reversed order"
-		" fails as well\n"
+		"Control: forced 5/5 fails, reversed 2/5\n"
+		"The reversed order fails as well: it is not the cause.\n"
 		"Replay: mapletest replay 3fa9c1\n"
 		"SUMMARY: maple: SIGSEGV in consume / close_queue\n");
 }
@@ -442,14 +442,20 @@ static void what_was_cut_short_is_not_saturated(void **state)
 		.outcome = MAPLE_FOUND,
 		.runs = { .profile = 9 },
 		.dry_runs = 8,
+		.stop = MAPLE_STOP_RUNS,
 	};
 	struct maple_report_style style = { 0 };
 	FILE *out = open_buffer();
 
 	maple_report_summary(out, &result, &style);
 	fclose(out);
-	assert_non_null(strstr(buffer, "; not saturated: 8 runs"));
-	result.exhausted = true;
+	assert_non_null(strstr(buffer, "; run limit reached, not saturated"));
+	result.stop = MAPLE_STOP_FOUND;
+	out = open_buffer();
+	maple_report_summary(out, &result, &style);
+	fclose(out);
+	assert_non_null(strstr(buffer, "; ended at the finding"));
+	result.stop = MAPLE_STOP_SATURATED;
 	out = open_buffer();
 	maple_report_summary(out, &result, &style);
 	fclose(out);

@@ -79,9 +79,11 @@ struct maple_campaign_options {
 	bool no_confirm;
 	bool keep_going;
 	bool baseline_fails; /* go on although the baseline fails */
-	bool fresh;	     /* forget what the memo knows of it first */
-	bool exec;	     /* --exec: execute each run, fork none */
-	bool quiet_target;   /* its output goes nowhere but findings */
+	/* What PROG exits with when all is well, plus one; 0: with status 0. */
+	unsigned int expect_exit;
+	bool fresh;	   /* forget what the memo knows of it first */
+	bool exec;	   /* --exec: execute each run, fork none */
+	bool quiet_target; /* its output goes nowhere but findings */
 	/*
 	 * mapled, which lends CPU, priorities and maple.ko; or NULL: we have
 	 * to have them. The memo is another matter: maple_host_memo().
@@ -138,6 +140,19 @@ enum maple_outcome {
 /* maple_outcome_name - "clean", "finding", "undelivered" */
 const char *maple_outcome_name(enum maple_outcome outcome);
 
+/* Why a campaign ended. */
+enum maple_stop {
+	MAPLE_STOP_SATURATED, /* nothing left to try, and no news for long */
+	MAPLE_STOP_FOUND,     /* it has what it was after */
+	MAPLE_STOP_TIME,      /* max_time */
+	MAPLE_STOP_RUNS,      /* max_runs */
+	MAPLE_STOP_ASKED,     /* by a signal, or whoever detached */
+	MAPLE_STOP_GONE,      /* a joined program has ended */
+};
+
+/* maple_stop_name - "saturated", "finding", "time limit", ... */
+const char *maple_stop_name(enum maple_stop stop);
+
 /* What was and was not observed, for --verbose. */
 struct maple_delivery {
 	uint64_t sites, hits[4]; /* by way: jump, neighbours, pun, trap */
@@ -193,11 +208,16 @@ struct maple_campaign_result {
 	struct maple_finding **findings;   /* owned */
 	unsigned int nsuppressed;	   /* findings that do not count */
 	struct maple_finding **suppressed; /* owned; not confirmed */
+	unsigned int nfixed;		   /* known ones that fail no more */
+	struct maple_finding **fixed;	   /* owned */
 	struct maple_coverage coverage;
-	uint64_t candidates_left;
-	uint64_t candidates_resting; /* of these: what is like them failed */
+	/* The sum of coverage.left; and of these: what is like them failed. */
+	uint64_t candidates_left, candidates_resting;
 	unsigned int dry_runs;
-	bool exhausted; /* nothing was left to try */
+	enum maple_stop stop;
+	bool exhausted;	 /* nothing was left to try: stop is SATURATED */
+	bool shared_cpu; /* another campaign had the target's CPU as well */
+	char *unseen;	 /* threads that never ran, "0.2, 0.3"; or NULL */
 	struct maple_delivery delivery;
 	struct maple_backends backends;
 	struct maple_prediction prediction;

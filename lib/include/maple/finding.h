@@ -96,6 +96,8 @@ struct maple_finding {
 	bool attached;
 	unsigned int forced_fails, forced_runs;
 	unsigned int flipped_fails, flipped_runs;
+	/* It fails by itself, too: so many of so many native runs. */
+	unsigned int native_fails, native_runs;
 
 	/* How to do it again. */
 	char *plan; /* JSON of the plan; NULL with idiom 0 */
@@ -110,9 +112,12 @@ struct maple_finding {
 	char *output;  /* the target's own output in the failed run */
 
 	unsigned int run;  /* number of the run in its campaign */
-	uint64_t found_at; /* seconds since the epoch */
+	uint64_t found_at; /* first; seconds since the epoch */
 	unsigned int times_seen;
-	char *suppressed; /* by this suppression, "race:foo"; or NULL */
+	bool known;	   /* from an earlier campaign, and not mended since */
+	uint64_t fixed_at; /* when it was seen to fail no more; 0: it does */
+	bool told;	   /* the campaign's: its user has heard of it */
+	char *suppressed;  /* by this suppression, "race:foo"; or NULL */
 };
 
 void maple_finding_destroy(struct maple_finding *finding);

@@ -62,7 +62,11 @@ static inline unsigned int maple_iroot_events(unsigned int idiom)
 struct maple_coverage {
 	uint64_t predicted[MAPLE_IDIOMS]; /* by idiom */
 	uint64_t exposed[MAPLE_IDIOMS];
-	uint64_t failed[MAPLE_IDIOMS];
+	uint64_t failed[MAPLE_IDIOMS]; /* tried as often as it is done */
+	/* Predicted, and none of these: what may still be tried, ... */
+	uint64_t left[MAPLE_IDIOMS];
+	/* ... and what is not, since a part of it could not be exposed. */
+	uint64_t barred[MAPLE_IDIOMS];
 };
 
 /* maple_iroot_total - counts of one kind over all idioms */

@@ -201,6 +201,8 @@ enum maple_memo_mark {
 	MAPLE_MEMO_ATTEMPT,  /* a try starts; counts even if it never ends */
 	MAPLE_MEMO_EXPOSED,  /* exposed by force */
 	MAPLE_MEMO_FAILED,   /* a try ended without exposing it */
+	MAPLE_MEMO_BROKE,    /* a run that forced it failed */
+	MAPLE_MEMO_MENDED,   /* ... and what failed then does so no more */
 	MAPLE_MEMO_MARKS,
 };
 
@@ -210,7 +212,8 @@ int maple_memo_mark(struct maple_memo *memo, int64_t program, int64_t iroot,
 
 struct maple_memo_state {
 	bool predicted;	       /* with this input */
-	bool exposed;	       /* observed or forced, with any input */
+	bool exposed;	       /* observed or forced, with any input, ... */
+	bool broke;	       /* ... and not this: a run failed of it */
 	unsigned int failed;   /* tries that failed, over all inputs */
 	unsigned int attempts; /* tries started with this input */
 };
@@ -319,6 +322,13 @@ int maple_memo_finding_load(struct maple_memo *memo, const char *id,
 int maple_memo_findings(struct maple_memo *memo, int64_t program,
 			struct maple_finding ***findings, size_t *n,
 			struct maple_error *err);
+/*
+ * maple_memo_known - those of @program, of its older builds, and of programs
+ * of its name elsewhere, with its input; its own come first
+ */
+int maple_memo_known(struct maple_memo *memo, int64_t program,
+		     struct maple_finding ***findings, size_t *n,
+		     struct maple_error *err);
 void maple_memo_findings_destroy(struct maple_finding **findings, size_t n);
 
 /* maple_memo_sample - the coverage of the program after @run */
@@ -368,7 +378,6 @@ struct maple_memo_program_info {
 	char *input; /* NULL: none was given */
 	unsigned int campaigns, runs, findings;
 	uint64_t last_used; /* seconds since the epoch */
-	uint64_t left;	    /* predicted and not exposed */
 	struct maple_coverage coverage;
 };
 

@@ -23,7 +23,7 @@
 #include <sys/types.h>
 #include <maple/memo.h>
 
-#define MAPLE_WIRE_VERSION 1 /* both sides must have the same */
+#define MAPLE_WIRE_VERSION 2 /* both sides must have the same */
 #define MAPLE_WIRE_SOCKET  "/run/mapled.sock"
 #define MAPLE_WIRE_MAX	   (4u << 20) /* bytes of a message */
 #define MAPLE_WIRE_FDS	   2	      /* file descriptors with a message */
@@ -86,6 +86,7 @@
 #define MAPLE_WIRE_learn(F) F(I64, program, 0) F(PARTS, lessons, MAPLE_WIRE_MAX)
 #define MAPLE_WIRE_known(F) \
 	F(I64, iroot, 0) F(FLAG, predicted, 0) F(FLAG, exposed, 0) \
+	F(FLAG, broke, 0) \
 	F(U32, failed, 0) F(U32, attempts, 0)
 #define MAPLE_WIRE_learnt(F) F(PARTS, known, MAPLE_WIRE_MAX)
 #define MAPLE_WIRE_mark(F) F(I64, program, 0) F(I64, iroot, 0) F(U32, mark, 0)
@@ -118,9 +119,9 @@
 	F(I64, id, 0) F(TEXT, build_id, MAPLE_WIRE_WORD) \
 	F(TEXT, path, MAPLE_WIRE_LINE) F(TEXT, input, MAPLE_WIRE_LINE) \
 	F(U32, campaigns, 0) F(U32, runs, 0) F(U32, findings, 0) \
-	F(U64, last_used, 0) F(U64, left, 0) \
+	F(U64, last_used, 0) \
 	F(BYTES, coverage, sizeof(struct maple_coverage))
-#define MAPLE_WIRE_findings(F) F(I64, program, 0)
+#define MAPLE_WIRE_findings(F) F(I64, program, 0) F(FLAG, known, 0)
 #define MAPLE_WIRE_load(F) F(TEXT, id, MAPLE_WIRE_WORD)
 #define MAPLE_WIRE_found(F) \
 	F(TEXT, finding, MAPLE_WIRE_MAX) F(U64, found_at, 0) \
@@ -176,7 +177,8 @@
 	  "sites of an older build that this one has -> NUMBER, of iRoots")    \
 	M(PROGRAMS, programs, USE, 0, "-> INFO ..., NUMBER")                   \
 	M(FINDINGS, findings, USE, 0,                                          \
-	  "of a program, or 0 -> FOUND ..., NUMBER")                           \
+	  "of a program, or 0; known: of other builds of it, too "             \
+	  "-> FOUND ..., NUMBER")                                              \
 	M(LOAD, load, USE, 0, "a finding -> FOUND")                            \
 	M(SAMPLES, samples, USE, 0, "-> COUNTS, struct maple_memo_sample")     \
 	M(COVERAGE, coverage, USE, 0, "-> COUNTS, struct maple_coverage")      \

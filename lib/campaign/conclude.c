@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * What a campaign amounts to. Without a finding it is clean only if it has
+ * tested something: threads were seen and observed, and either nothing is left
+ * to try, and nothing new has come for long, or the user's own limit was
+ * reached after at least one order was forced. All else is "undelivered", with
+ * what it would take.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "internal.h"
+
+/* maple_stop_name - see maple/campaign.h */
+const char *maple_stop_name(enum maple_stop stop)
+{
+	static const char *const names[] = {
+		[MAPLE_STOP_SATURATED] = "saturated",
+		[MAPLE_STOP_FOUND] = "finding",
+		[MAPLE_STOP_TIME] = "time limit",
+		[MAPLE_STOP_RUNS] = "run limit",
+		[MAPLE_STOP_ASKED] = "interrupted",
+		[MAPLE_STOP_GONE] = "ended",
+	};
+
+	return (unsigned int)stop < sizeof(names) / sizeof(*names) ? names[stop]
+								   : "unknown";
+}
+
+/* No order was forced before the limit. */
+static const char *not_forced(const struct maple_campaign *c, char *text,
+			      size_t size)
+{
+	const struct maple_campaign_result *r = c->result;
+	unsigned int runs = r->runs.profile ? r->runs.profile : 1;
+	bool time = r->stop == MAPLE_STOP_TIME;
+
+	snprintf(text, size,
+		 "no order was forced before the %s was reached, %llu "
+		 "candidates are left; a run took %.1f s: raise %s",
+		 maple_stop_name(r->stop),
+		 (unsigned long long)r->candidates_left,
+		 (r->seconds - (c->explored - c->began)) / runs,
+		 time ? "--max-time" : "--max-runs");
+	return text;
+}
+
+/* A thread that never ran leaves its part of the program untested. */
+static const char *not_run(const struct maple_campaign *c, char *text,
+			   size_t size)
+{
+	const struct maple_campaign_result *r = c->result;
+
+	snprintf(text, size,
+		 "never ran in %u profile runs, though created: thread%s %s; "
+		 "does main() end without waiting for it?",
+		 r->runs.profile, strchr(r->unseen, ',') ? "s" : "", r->unseen);
+	return text;
+}
+
+static const char *why_undelivered(const struct maple_campaign *c, char *text,
+				   size_t size)
+{
+	const struct maple_campaign_result *r = c->result;
+
+	if (!r->runs.profile)
+		return r->interrupted ? "interrupted before the first run"
+				      : "the time was over before the first "
+					"run after the baseline: raise "
+					"--max-time";
+	if (!c->observed)
+		return c->why_not;
+	if (!c->threads_seen)
+		return "the program never had a second thread: there is no "
+		       "interleaving to test";
+	if (r->runs.enforced && !c->enforced)
+		return c->why_not;
+	if (!maple_strategy_enforces(c))
+		return NULL;
+	if (r->stop == MAPLE_STOP_SATURATED)
+		return r->unseen ? not_run(c, text, size) : NULL;
+	if ((r->stop == MAPLE_STOP_TIME || r->stop == MAPLE_STOP_RUNS) &&
+	    !c->enforced)
+		return not_forced(c, text, size);
+	return NULL;
+}
+
+/* maple_conclude - fills in the result, when all runs are over */
+int maple_conclude(struct maple_campaign *c)
+{
+	struct maple_campaign_result *r = c->result;
+	const char *why;
+	char text[512];
+
+	r->seconds = maple_clock_now() - c->began;
+	r->dry_runs = c->dry_runs;
+	maple_campaign_count(c);
+	r->candidates_left = maple_iroot_total(r->coverage.left);
+	r->candidates_resting = maple_strategy_resting(c);
+	r->exhausted = r->stop == MAPLE_STOP_SATURATED;
+	r->unseen = maple_unseen_names(c);
+	r->delivery.left_out = maple_profile_left_out(c);
+	maple_findings_tell(c);
+	if (r->nfindings) {
+		r->outcome = MAPLE_FOUND;
+		return 0;
+	}
+	why = c->attached ? maple_stretch_undelivered(c)
+			  : why_undelivered(c, text, sizeof(text));
+	r->outcome = why ? MAPLE_UNDELIVERED : MAPLE_CLEAN;
+	r->undelivered = why ? strdup(why) : NULL;
+	if (why && !r->undelivered)
+		return maple_error_set(c->err, ENOMEM, "out of memory");
+	return why || r->interrupted ? 0 : maple_known_mended(c);
+}

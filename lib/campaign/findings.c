@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * What a campaign does with a failed run: tell it, compare it with what was
+ * found already, suppress it or confirm it, keep it, and say whether the
+ * campaign has what it was after.
+ *
+ * Two findings are one when their ids are, or when they fail alike and are
+ * about one variable. A finding is settled when its order tells the failure
+ * from a pass: forced it fails, reversed it does not. One that is not settled
+ * is no answer yet: the campaign goes on for SEARCH_RUNS runs, or to its end if
+ * the program fails by itself, to find what differs. What it finds then takes
+ * the place of the first.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "internal.h"
+
+#define SEARCH_RUNS 20
+
+/* ---- which are one ---- */
+
+/* "list" of "list", "list+72", "list.head", "list[3]"; or who allocated it. */
+static size_t base_of(const char *variable)
+{
+	const char *plus = strstr(variable, " + ");
+
+	if (!strncmp(variable, "malloc", 6))
+		return plus ? (size_t)(plus - variable) : strlen(variable);
+	return strcspn(variable, "+.[-");
+}
+
+static bool one_variable(const char *a, const char *b)
+{
+	return a && b && base_of(a) == base_of(b) && !strncmp(a, b, base_of(a));
+}
+
+static bool about_one_variable(const struct maple_finding *a,
+			       const struct maple_finding *b)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < a->nmoments; i++)
+		for (j = 0; j < b->nmoments; j++)
+			if (one_variable(a->moments[i].variable,
+					 b->moments[j].variable))
+				return true;
+	return false;
+}
+
+/* What failed without an order may have failed of any. */
+static bool is_same(const struct maple_finding *a, const struct maple_finding *b)
+{
+	if (a->id && b->id && !strcmp(a->id, b->id))
+		return true;
+	if (a->kind != b->kind || a->signo != b->signo || a->status != b->status)
+		return false;
+	return a->native_fails || b->native_fails || about_one_variable(a, b);
+}
+
+static struct maple_finding **look_up(struct maple_campaign *c,
+				      const struct maple_finding *f)
+{
+	struct maple_campaign_result *r = c->result;
+	unsigned int i;
+
+	for (i = 0; i < c->lanes.n; i++)
+		if (c->lanes.lane[i].confirming &&
+		    is_same(c->lanes.lane[i].confirming, f))
+			return &c->lanes.lane[i].confirming;
+	for (i = 0; i < r->nfindings; i++)
+		if (is_same(r->findings[i], f))
+			return &r->findings[i];
+	for (i = 0; i < r->nsuppressed; i++)
+		if (is_same(r->suppressed[i], f))
+			return &r->suppressed[i];
+	return NULL;
+}
+
+/* ---- whether it is the answer ---- */
+
+static bool tells_apart(const struct maple_finding *f)
+{
+	return f->idiom && f->flipped_runs &&
+	       f->forced_fails * 2 > f->forced_runs &&
+	       f->flipped_fails * 5 <= f->flipped_runs;
+}
+
+static bool is_settled(const struct maple_campaign *c,
+		       const struct maple_finding *f)
+{
+	if (f->known)
+		return true;
+	if (f->native_fails)
+		return tells_apart(f);
+	/* Without an order it answers nothing that was asked. */
+	if (!f->idiom)
+		return !c->search_until;
+	/* Where there is no control, nothing can be asked of it. */
+	return !f->flipped_runs || tells_apart(f);
+}
+
+static unsigned int runs_made(const struct maple_campaign *c)
+{
+	return c->result->runs.profile + c->result->runs.enforced;
+}
+
+/* maple_findings_enough - whether the campaign may end with what it has */
+bool maple_findings_enough(const struct maple_campaign *c)
+{
+	const struct maple_campaign_result *r = c->result;
+	unsigned int i;
+
+	if (c->options->keep_going)
+		return false;
+	for (i = 0; i < r->nfindings; i++)
+		if (is_settled(c, r->findings[i]))
+			return true;
+	return c->search_until && runs_made(c) >= c->search_until;
+}
+
+/* ---- keeping ---- */
+
+/* Takes @finding over, into the memo and to the end of @list. */
+static int keep(struct maple_campaign *c, struct maple_finding *finding,
+		struct maple_finding ***list, unsigned int *n)
+{
+	struct maple_finding **grown;
+	int e = maple_memo_finding_store(c->memo, c->memo_campaign, finding,
+					 c->err);
+
+	grown = realloc(*list, (*n + 1) * sizeof(*grown));
+	if (grown)
+		*list = grown;
+	if (e || !grown) {
+		maple_finding_destroy(finding);
+		return e ? e : maple_error_set(c->err, ENOMEM, "out of memory");
+	}
+	grown[(*n)++] = finding;
+	return 0;
+}
+
+/* A finding that is known to the user is kept and counted, nothing more. */
+static int suppress(struct maple_campaign *c, struct maple_finding *finding,
+		    const char *by)
+{
+	struct maple_campaign_result *r = c->result;
+
+	finding->suppressed = strdup(by);
+	if (!finding->suppressed) {
+		maple_finding_destroy(finding);
+		return maple_error_set(c->err, ENOMEM, "out of memory");
+	}
+	maple_campaign_notice(c, "suppressed by %s: %s", by, finding->title);
+	return keep(c, finding, &r->suppressed, &r->nsuppressed);
+}
+
+static void tell(struct maple_campaign *c, struct maple_finding *finding)
+{
+	finding->told = true;
+	if (c->options->finding)
+		c->options->finding(c->options->ctx, finding);
+}
+
+/* What is not settled is told when the search for what differs is over. */
+static void settle(struct maple_campaign *c, struct maple_finding *finding)
+{
+	if (is_settled(c, finding) || c->options->keep_going) {
+		if (!c->options->keep_going)
+			maple_lane_win(c);
+		tell(c, finding);
+		return;
+	}
+	if (finding->native_fails || c->search_until)
+		return;
+	c->search_until = runs_made(c) + SEARCH_RUNS;
+	maple_campaign_notice(c,
+			      "the reversed order fails as well: looking for "
+			      "what differs, in up to %d more runs",
+			      SEARCH_RUNS);
+}
+
+/* maple_findings_tell - what has not been told yet, at the campaign's end */
+void maple_findings_tell(struct maple_campaign *c)
+{
+	struct maple_campaign_result *r = c->result;
+	unsigned int i;
+
+	for (i = 0; i < r->nfindings; i++)
+		if (!r->findings[i]->told)
+			tell(c, r->findings[i]);
+}
+
+static int confirm(struct maple_campaign *c, struct maple_finding *finding,
+		   struct maple_trial *trial)
+{
+	struct maple_lane *lane = c->lanes.turn;
+	enum maple_phase phase = c->phase;
+	int e;
+
+	if (c->options->no_confirm || c->attached ||
+	    trial->kind == MAPLE_RUN_NATIVE)
+		return 0;
+	maple_campaign_enter(c, MAPLE_PHASE_CONFIRM);
+	lane->confirming = finding;
+	e = maple_confirm(c, finding, trial);
+	lane->confirming = NULL;
+	c->phase = phase;
+	return e;
+}
+
+/*
+ * maple_findings_keep - confirms @finding, which @trial found, and keeps it;
+ * takes it over
+ */
+int maple_findings_keep(struct maple_campaign *c, struct maple_finding *finding,
+			struct maple_trial *trial)
+{
+	struct maple_campaign_result *r = c->result;
+	int e;
+
+	if (!r->first_finding_runs && !finding->known) {
+		r->first_finding_runs = runs_made(c);
+		r->first_finding_seconds = maple_clock_now() - c->began;
+	}
+	/* What is stored now survives us; the control is added below. */
+	e = maple_memo_finding_store(c->memo, c->memo_campaign, finding, c->err);
+	if (!e)
+		e = confirm(c, finding, trial);
+	if (e) {
+		maple_finding_destroy(finding);
+		return e;
+	}
+	e = keep(c, finding, &r->findings, &r->nfindings);
+	if (!e)
+		settle(c, finding);
+	return e;
+}
+
+/* maple_findings_replace - @finding is @of, told anew, from now on */
+int maple_findings_replace(struct maple_finding *finding,
+			   const struct maple_finding *of,
+			   struct maple_error *err)
+{
+	char *id = strdup(of->id), *replay = NULL;
+
+	if (!id || (finding->replay &&
+		    asprintf(&replay, "mapletest replay %s", id) < 0)) {
+		free(id);
+		return maple_error_set(err, ENOMEM, "out of memory");
+	}
+	free(finding->id);
+	free(finding->replay);
+	finding->id = id;
+	finding->replay = replay;
+	finding->found_at = of->found_at;
+	finding->times_seen = of->times_seen;
+	finding->native_fails = of->native_fails;
+	finding->native_runs = of->native_runs;
+	finding->known = of->known;
+	return 0;
+}
+
+/* Another failure of what was found: perhaps it is told better by this one. */
+static int found_again(struct maple_campaign *c, struct maple_finding **place,
+		       struct maple_finding *finding, struct maple_trial *trial)
+{
+	struct maple_finding *first = *place;
+	int e = 0;
+
+	first->times_seen++;
+	if (first->suppressed || first->told || is_settled(c, first) ||
+	    !finding->idiom || c->options->no_confirm)
+		goto drop;
+	e = maple_confirm_names(c, trial, &finding);
+	if (!e)
+		e = maple_findings_replace(finding, first, c->err);
+	if (!e)
+		e = confirm(c, finding, trial);
+	/* The turn was given away: the list may have moved. */
+	place = look_up(c, first);
+	if (e || !place || *place != first || !tells_apart(finding))
+		goto drop;
+	e = maple_memo_finding_store(c->memo, c->memo_campaign, finding, c->err);
+	if (e)
+		goto drop;
+	*place = finding;
+	maple_finding_destroy(first);
+	settle(c, finding);
+	return 0;
+drop:
+	maple_finding_destroy(finding);
+	return e;
+}
+
+/* None of its orders is to be tried again in this campaign. */
+static void put_aside(const struct maple_trial *trial)
+{
+	unsigned int i;
+
+	if (trial->candidate)
+		trial->candidate->found = true;
+	for (i = 0; i < trial->nthen; i++)
+		if (trial->beside[i] && trial->run.begun >> i & 1)
+			trial->beside[i]->found = true;
+}
+
+/* maple_findings_add - @trial has failed: what becomes of it */
+int maple_findings_add(struct maple_campaign *c, struct maple_trial *trial)
+{
+	struct maple_finding *finding, **again;
+	const char *by;
+	int e = maple_confirm_attribute(c, trial);
+
+	if (e || maple_lane_lost(c->lanes.turn))
+		return e;
+	put_aside(trial);
+	finding = maple_story_tell(c, trial);
+	if (!finding)
+		return maple_error_set(c->err, ENOMEM, "out of memory");
+	again = look_up(c, finding);
+	if (again)
+		return found_again(c, again, finding, trial);
+	e = maple_confirm_names(c, trial, &finding);
+	/* Another lane's finding may have come first meanwhile. */
+	if (e || maple_lane_lost(c->lanes.turn) || look_up(c, finding)) {
+		maple_finding_destroy(finding);
+		return e;
+	}
+	by = maple_suppressions_match(c->options->suppressions, finding);
+	return by ? suppress(c, finding, by)
+		  : maple_findings_keep(c, finding, trial);
+}
