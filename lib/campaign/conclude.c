@@ -80,8 +80,10 @@ static const char *why_undelivered(const struct maple_campaign *c, char *text,
 		return NULL;
 	if (r->stop == MAPLE_STOP_SATURATED)
 		return r->unseen ? not_run(c, text, size) : NULL;
+	/* A limit that came when there was nothing to try is none. */
 	if ((r->stop == MAPLE_STOP_TIME || r->stop == MAPLE_STOP_RUNS) &&
-	    !c->enforced)
+	    !c->enforced &&
+	    (r->candidates_left || c->dry_profiles < MAPLE_DRY_PROFILES))
 		return not_forced(c, text, size);
 	return NULL;
 }

@@ -183,12 +183,13 @@ static void name(const struct maple_campaign *c, struct maple_finding *f)
 		f->title = NULL;
 }
 
-/* Stable over runs and over address layouts: kind, functions, iRoot. */
+/* Stable over runs, address layouts and rebuilds: kind, functions, iRoot. */
 static void identify(struct maple_campaign *c, struct maple_finding *f,
 		     const struct maple_trial *trial)
 {
 	XXH64_state_t *state = XXH64_createState();
 	const char *a = failing_function(c, f);
+	const char *print, *function;
 	struct maple_site_info info;
 	unsigned int i;
 	char text[512];
@@ -196,17 +197,22 @@ static void identify(struct maple_campaign *c, struct maple_finding *f,
 
 	XXH64_reset(state, f->idiom);
 	n = snprintf(text, sizeof(text), "%d %d %s %s", f->kind, f->signo,
-		     a ? a : "", c->program);
+		     a ? a : "", basename(c->program));
 	XXH64_update(state, text, n < (int)sizeof(text) ? n : 511);
 	for (i = 0; f->idiom && i < trial->plan.nsteps; i++) {
 		const struct maple_plan_step *step = &trial->plan.step[i];
 
 		if (maple_registry_site(c->registry, step->site, &info))
 			continue;
-		n = snprintf(text, sizeof(text), "%s %llx %c",
-			     info.build_id ? info.build_id : "",
-			     (unsigned long long)info.offset,
-			     maple_story_letter[step->kind]);
+		print = maple_campaign_print(c, step->site, &function);
+		if (print)
+			n = snprintf(text, sizeof(text), "%s %c", print,
+				     maple_story_letter[step->kind]);
+		else
+			n = snprintf(text, sizeof(text), "%s %llx %c",
+				     info.build_id ? info.build_id : "",
+				     (unsigned long long)info.offset,
+				     maple_story_letter[step->kind]);
 		XXH64_update(state, text, n);
 	}
 	if (asprintf(&f->id, "%012llx",

@@ -248,3 +248,24 @@ headers() {
 	run "$ROOT/tests/demo" "$BATS_TEST_TMPDIR"
 	[ "$status" = 1 ]
 }
+
+# The median of five seeds, without the control, which adds no such run.
+@test "no target takes more runs to its finding than it may" {
+	local name limit seed runs count=0
+
+	while read -r name limit; do
+		case $name in '#'*) continue ;; esac
+		runs=
+		for seed in 1 2 3 4 5; do
+			campaign --seed $seed --fresh --confirm 0 \
+				--max-runs 60 -- "$TARGETS/$name"
+			ended_with 66
+			runs+=$(jq .to_first_finding.runs "$json")$'\n'
+		done
+		runs=$(printf %s "$runs" | sort -n | sed -n 3p)
+		[ "$runs" -le "$limit" ] || fail "$name: $runs runs, not $limit"
+		count=$((count + 1))
+	done <"$ROOT/tests/targets/limits"
+	[ "$count" = "$(ls "$ROOT"/tests/targets/*.c "$ROOT"/tests/targets/*.cc \
+		2>/dev/null | wc -l)" ] || fail "$count limits"
+}
