@@ -124,6 +124,10 @@ static int explore(struct maple_campaign *c)
 	int e = 0;
 
 	while (!e && !over(c)) {
+		if (maple_lane_waits(c->lanes.turn)) {
+			maple_lane_wait(c);
+			continue;
+		}
 		if (c->attached && left_us(c, &e)) {
 			c->result->stop = MAPLE_STOP_GONE;
 			break;

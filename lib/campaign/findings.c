@@ -204,7 +204,12 @@ static int confirm(struct maple_campaign *c, struct maple_finding *finding,
 		return 0;
 	maple_campaign_enter(c, MAPLE_PHASE_CONFIRM);
 	lane->confirming = finding;
+	if (!c->options->keep_going)
+		maple_lane_hold(c, lane);
 	e = maple_confirm(c, finding, trial);
+	if (!e && is_settled(c, finding) && !c->options->keep_going)
+		maple_lane_win(c);
+	maple_lane_hold(c, NULL);
 	lane->confirming = NULL;
 	c->phase = phase;
 	return e;

@@ -78,13 +78,35 @@ void maple_lane_win(struct maple_campaign *c)
 				 __ATOMIC_RELEASE);
 }
 
-/* maple_lane_lost - whether another lane has ended the campaign */
+/*
+ * maple_lane_hold - the runs of all but @lane stop, and none begins, until
+ * this is called with NULL: it may be about to win
+ */
+void maple_lane_hold(struct maple_campaign *c, struct maple_lane *lane)
+{
+	__atomic_store_n(&c->lanes.holder, lane, __ATOMIC_RELEASE);
+	pthread_cond_broadcast(&c->lanes.ended);
+}
+
+static bool is_other(struct maple_lane *const *which,
+		     const struct maple_lane *lane)
+{
+	const struct maple_lane *other =
+		__atomic_load_n(which, __ATOMIC_ACQUIRE);
+
+	return other && other != lane;
+}
+
+/* maple_lane_waits - whether another lane has the campaign for itself */
+bool maple_lane_waits(const struct maple_lane *lane)
+{
+	return is_other(&lane->c->lanes.holder, lane);
+}
+
+/* maple_lane_lost - ... or has ended it: what @lane does is in vain */
 bool maple_lane_lost(const struct maple_lane *lane)
 {
-	const struct maple_lane *winner =
-		__atomic_load_n(&lane->c->lanes.winner, __ATOMIC_ACQUIRE);
-
-	return winner && winner != lane;
+	return is_other(&lane->c->lanes.winner, lane) || maple_lane_waits(lane);
 }
 
 /* ---- from beginning to end ---- */

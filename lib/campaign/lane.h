@@ -48,6 +48,7 @@ struct maple_lanes {
 	unsigned int underway;	   /* profile and enforced runs, */
 	unsigned int profiles;	   /* ... profile runs among them */
 	struct maple_lane *winner; /* all others are to stop */
+	struct maple_lane *holder; /* ... for as long as this one confirms */
 };
 
 int maple_lanes_open(struct maple_campaign *c,
@@ -63,6 +64,8 @@ bool maple_lane_try(struct maple_lane *lane);
 struct maple_lane *maple_lane_leave(struct maple_campaign *c);
 void maple_lane_wait(struct maple_campaign *c);
 void maple_lane_win(struct maple_campaign *c);
+void maple_lane_hold(struct maple_campaign *c, struct maple_lane *lane);
 bool maple_lane_lost(const struct maple_lane *lane);
+bool maple_lane_waits(const struct maple_lane *lane);
 
 #endif
