@@ -140,8 +140,8 @@ daemon_found() { # HOW
 
 @test "late is not hung: over its limit a run goes on, scheduled natively" {
 	campaign --timeout 1s --max-runs 1 -- "$E2E/late" 1800
-	ended_with 0
-	holds '.verdict == "clean" and .seconds > 1.5'
+	passed_once
+	holds '.seconds > 1.5'
 	campaign --timeout 1s --max-runs 1 --confirm 1 -- "$E2E/late" 60000
 	ended_with 66
 	holds '.findings[0].kind == "hang"'
@@ -150,8 +150,8 @@ daemon_found() { # HOW
 
 @test "events without end do not keep the tool from its clock" {
 	campaign --timeout 1s --max-runs 1 -- "$E2E/polls"
-	ended_with 0
-	holds '.verdict == "clean" and .seconds < 30'
+	passed_once
+	holds '.seconds < 30'
 	none_left "$E2E/polls"
 }
 
@@ -271,7 +271,8 @@ daemon_found() { # HOW
 	mount -t tmpfs -o size=200k tmpfs "$disk"
 	db=$disk/memo.db
 	campaign --seed 1 --max-runs 1 -- "$TARGETS/clean/mutex_counter"
-	if [ "$status" = 0 ]; then
+	if [ -s "$json" ]; then
+		passed_once
 		runs=$(sqlite3 "$db" 'SELECT count(*) FROM runs')
 		cat /dev/zero >"$disk/fill" 2>/dev/null || true
 		campaign --seed 2 -- "$TARGETS/bank_account"
