@@ -35,7 +35,7 @@ WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes \
 BASE := -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -Ilib/include -Ilib \
 	$(CPPFLAGS)
 INCS := $(shell $(PKG_CONFIG) --cflags $(PKGS))
-LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lZydis -lpthread -ldl
+LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lZydis -liberty -lpthread -ldl
 
 # The agent runs inside the target's accesses: general registers only, no
 # stack protector, nothing exported that is not marked.

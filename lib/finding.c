@@ -25,6 +25,9 @@ void maple_place_deinit(struct maple_place *place)
 	free(place->build_id);
 	free(place->function);
 	free(place->file);
+	free(place->signature);
+	free(place->inlined);
+	free(place->inlined_file);
 }
 
 static void moment_deinit(struct maple_moment *moment)

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <elfutils/libdwfl.h>
+#include "../image/scopes.h"
 #include "process.h"
 #include "stack.h"
 
@@ -45,56 +46,69 @@ struct walk {
 	unsigned int n;
 };
 
-static void fill_place(Dwfl *dwfl, Dwarf_Addr pc, bool is_call,
+static char *copy(const char *s)
+{
+	return s ? strdup(s) : NULL;
+}
+
+/* What all functions that have @pc share. */
+static void fill_place(Dwfl_Module *module, Dwarf_Addr pc,
 		       struct maple_place *place)
 {
-	Dwarf_Addr at = is_call ? pc - 1 : pc, bias = 0;
-	Dwfl_Module *module = dwfl_addrmodule(dwfl, at);
 	const unsigned char *id;
-	const char *name, *file;
+	Dwarf_Addr bias = 0;
 	GElf_Addr vaddr;
-	Dwfl_Line *line;
-	GElf_Off off;
-	GElf_Sym sym;
-	int i, n, number;
+	int i, n;
 
-	if (!module)
-		return;
-	name = dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL,
-				NULL);
-	place->image = name ? strdup(name) : NULL;
+	place->image = copy(dwfl_module_info(module, NULL, NULL, NULL, NULL,
+					     NULL, NULL, NULL));
 	if (dwfl_module_getelf(module, &bias))
 		place->offset = pc - bias;
 	n = dwfl_module_build_id(module, &id, &vaddr);
 	if (n > 0 && (place->build_id = calloc(1, 2 * n + 1)))
 		for (i = 0; i < n; i++)
 			sprintf(place->build_id + 2 * i, "%02x", id[i]);
-	name = dwfl_module_addrinfo(module, at, &off, &sym, NULL, NULL, NULL);
-	place->function = name ? strdup(name) : NULL;
-	line = dwfl_module_getsrc(module, at);
-	file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL)
-		    : NULL;
-	if (file) {
-		place->file = strdup(file);
-		place->line = number;
+}
+
+/* A frame for each function that the compiler has made this code of. */
+static void add_frames(struct maple_stack *stack, Dwfl_Module *module,
+		       Dwarf_Addr pc, bool is_call)
+{
+	struct maple_scope scope[MAPLE_SCOPES];
+	unsigned int n = maple_scopes_find(module, is_call ? pc - 1 : pc, scope);
+
+	for (unsigned int i = 0; i < n && stack->nframes < FRAMES; i++) {
+		struct maple_frame *frame = &stack->frames[stack->nframes++];
+		struct maple_place *place = &frame->place;
+
+		frame->pc = pc;
+		fill_place(module, pc, place);
+		place->function = scope[i].function;
+		place->signature = scope[i].signature;
+		scope[i].function = scope[i].signature = NULL;
+		place->file = copy(scope[i].file);
+		place->line = scope[i].line;
 	}
+	maple_scopes_deinit(scope, n);
 }
 
 static int on_frame(Dwfl_Frame *state, void *arg)
 {
 	struct walk *walk = arg;
 	struct maple_stack *stack = &walk->stacks[walk->n];
-	struct maple_frame *frame;
+	Dwfl_Module *module = NULL;
 	bool exact; /* the innermost, or one that a signal interrupted */
 	Dwarf_Addr pc;
 
 	if (!dwfl_frame_pc(state, &pc, &exact) || stack->nframes == FRAMES)
 		return DWARF_CB_ABORT;
-	frame = &stack->frames[stack->nframes++];
-	frame->pc = pc;
 	/* What libdwfl takes for the last library is the kernel's. */
 	if (pc < walk->lo || pc >= walk->hi)
-		fill_place(walk->dwfl, pc, !exact, &frame->place);
+		module = dwfl_addrmodule(walk->dwfl, exact ? pc : pc - 1);
+	if (module)
+		add_frames(stack, module, pc, !exact);
+	else
+		stack->frames[stack->nframes++].pc = pc;
 	return DWARF_CB_OK;
 }
 

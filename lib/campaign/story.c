@@ -11,9 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
+#include "../image/demangle.h"
 #include "../image/image.h"
+#include "../image/scopes.h"
 #include "internal.h"
 #include "story.h"
+
+#define TITLE_NAME 60 /* columns that a function's name may take in it */
 
 /* ---- the stacks ---- */
 
@@ -43,7 +47,7 @@ static void strip(struct maple_stack *stack, const struct maple_run *run)
 	unsigned int i, kept = 0, first = 0;
 
 	if (stack->tid == run->failed_tid && run->pc)
-		for (i = 0; i < stack->nframes; i++)
+		for (i = 0; !first && i < stack->nframes; i++)
 			if (stack->frames[i].pc == run->pc)
 				first = i;
 	for (i = 0; i < stack->nframes; i++) {
@@ -103,21 +107,39 @@ static void tell_stacks(struct maple_campaign *c, struct maple_finding *f,
 	}
 }
 
-/* maple_story_top - the innermost frame in the program's own code, or NULL */
+/*
+ * maple_story_top - the innermost frame in the program's own code, or NULL; one
+ * of a library's header only where no other is known
+ */
 const struct maple_frame *maple_story_top(const struct maple_campaign *c,
 					  const struct maple_stack *stack)
 {
+	const struct maple_frame *top = NULL;
 	unsigned int i;
 
-	for (i = 0; i < stack->nframes; i++)
-		if (ours(c, &stack->frames[i]))
-			return &stack->frames[i];
-	return NULL;
+	for (i = 0; i < stack->nframes; i++) {
+		const struct maple_frame *frame = &stack->frames[i];
+
+		if (!ours(c, frame))
+			continue;
+		if (frame->place.file &&
+		    !maple_scopes_library(frame->place.file))
+			return frame;
+		if (!top)
+			top = frame;
+	}
+	return top;
 }
 
 static const char *function_of(const struct maple_place *place)
 {
 	return place->function ? place->function : "??";
+}
+
+/* As much of it as a title has room for. */
+static const char *title_of(const char *function)
+{
+	return function ? maple_demangle_tail(function, TITLE_NAME) : NULL;
 }
 
 /* ---- the name ---- */
@@ -167,6 +189,8 @@ static void name(const struct maple_campaign *c, struct maple_finding *f)
 	for (i = 0; i < 2; i++)
 		if (fn[i] && (!b || !strcmp(b, a)))
 			b = fn[i];
+	a = title_of(a);
+	b = title_of(b);
 	what = maple_failure_name(f->kind);
 	if (f->kind == MAPLE_FAILURE_SIGNAL && sigabbrev_np(f->signo)) {
 		snprintf(text, sizeof(text), "SIG%s", sigabbrev_np(f->signo));

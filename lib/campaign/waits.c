@@ -42,6 +42,9 @@ static struct maple_place copy_place(const struct maple_place *from)
 	to.build_id = copy(from->build_id);
 	to.function = copy(from->function);
 	to.file = copy(from->file);
+	to.signature = copy(from->signature);
+	to.inlined = copy(from->inlined);
+	to.inlined_file = copy(from->inlined_file);
 	return to;
 }
 

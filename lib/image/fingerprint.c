@@ -131,15 +131,19 @@ static uint32_t hash_line(struct maple_image *image, uint64_t offset,
 			  bool is_call)
 {
 	struct maple_place place;
-	const char *text = NULL;
+	const char *text = NULL, *file;
 	uint32_t hash = 0;
+	unsigned int at;
 	size_t n;
 
 	if (maple_image_place(image, offset, is_call, &place))
 		return 0;
-	if (place.file && place.line)
-		text = source_text(image, place.file);
-	for (unsigned int line = 1; text && line < place.line; line++) {
+	/* The innermost tells two sites of one line apart. */
+	file = place.inlined_file ? place.inlined_file : place.file;
+	at = place.inlined_file ? place.inlined_line : place.line;
+	if (file && at)
+		text = source_text(image, file);
+	for (unsigned int line = 1; text && line < at; line++) {
 		text = strchr(text, '\n');
 		text = text ? text + 1 : NULL;
 	}

@@ -4,13 +4,14 @@
  * information is read at the first question; without it, symbols still name
  * functions and variables.
  */
-#include <dwarf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "demangle.h"
 #include "internal.h"
+#include "scopes.h"
 
 static int compare_symbols(const void *a, const void *b)
 {
@@ -99,37 +100,6 @@ void maple_image_place_deinit(struct maple_image *image)
 	free(image->objects.at);
 }
 
-/* The unit's entry; without .debug_aranges (clang) by looking at each. */
-static Dwarf_Die *find_unit(struct maple_image *image, uint64_t addr,
-			    Dwarf_Addr *bias)
-{
-	Dwarf_Die *unit = dwfl_module_addrdie(image->module, addr, bias);
-
-	while (!unit || dwarf_haspc(unit, addr - *bias) <= 0) {
-		unit = dwfl_module_nextcu(image->module, unit, bias);
-		if (!unit)
-			return NULL;
-	}
-	return unit;
-}
-
-/* The innermost function of the source that has @addr, inlined or not. */
-static const char *name_by_scope(Dwarf_Die *unit, Dwarf_Addr addr)
-{
-	Dwarf_Die *scopes = NULL;
-	const char *name = NULL;
-	int n = dwarf_getscopes(unit, addr, &scopes);
-
-	for (int i = 0; i < n && !name; i++) {
-		int tag = dwarf_tag(&scopes[i]);
-
-		if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine)
-			name = dwarf_diename(&scopes[i]);
-	}
-	free(scopes);
-	return name;
-}
-
 static int keep(char **to, const char *text)
 {
 	if (text)
@@ -137,23 +107,29 @@ static int keep(char **to, const char *text)
 	return text && !*to ? -ENOMEM : 0;
 }
 
+/* The user's line, and what of a library has been put there. */
 static int fill_source(struct maple_image *image, uint64_t addr,
 		       struct maple_place *place)
 {
-	Dwarf_Addr bias = 0;
-	Dwarf_Die *unit = find_unit(image, addr, &bias);
-	Dwarf_Line *line;
-	int number = 0, ret;
+	struct maple_scope scope[MAPLE_SCOPES], *at;
+	unsigned int n = maple_scopes_find(image->module, addr, scope);
+	int ret;
 
-	if (!unit)
-		return 0;
-	ret = keep(&place->function, name_by_scope(unit, addr - bias));
-	line = dwarf_getsrc_die(unit, addr - bias);
-	if (ret || !line)
-		return ret;
-	dwarf_lineno(line, &number);
-	place->line = number;
-	return keep(&place->file, dwarf_linesrc(line, NULL, NULL));
+	at = &scope[maple_scopes_users(scope, n)];
+	place->function = at->function;
+	place->signature = at->signature;
+	at->function = at->signature = NULL;
+	place->line = at->line;
+	ret = keep(&place->file, at->file);
+	if (at != scope) {
+		place->inlined = scope->function;
+		scope->function = NULL;
+		place->inlined_line = scope->line;
+		if (!ret)
+			ret = keep(&place->inlined_file, scope->file);
+	}
+	maple_scopes_deinit(scope, n);
+	return ret;
 }
 
 /*
@@ -173,21 +149,21 @@ int maple_image_place(struct maple_image *image, uint64_t offset, bool is_call,
 	ret = keep(&place->image, image->path);
 	if (!ret)
 		ret = keep(&place->build_id, image->build_id);
-	if (!ret && maple_image_debug(image)) {
+	if (!ret && maple_image_debug(image))
 		ret = fill_source(image, addr, place);
-		if (!ret && !place->function) {
-			GElf_Off distance;
-			GElf_Sym sym;
-
-			ret = keep(&place->function,
-				   dwfl_module_addrinfo(image->module, addr,
-							&distance, &sym, NULL,
-							NULL, NULL));
-		}
-	}
 	if (ret)
 		maple_place_deinit(place);
 	return ret;
+}
+
+/* As the source has it, short, to be freed; NULL without memory. */
+static char *name_of(const char *symbol)
+{
+	char *full = maple_demangle(symbol);
+	char *name = maple_demangle_short(full ? full : symbol);
+
+	free(full);
+	return name;
 }
 
 /*
@@ -200,6 +176,7 @@ bool maple_image_data(struct maple_image *image, uint64_t offset, char *buf,
 {
 	const struct maple_symbol *symbol;
 	size_t lo = 0, hi;
+	char *name;
 
 	if (!maple_image_debug(image))
 		return false;
@@ -216,10 +193,14 @@ bool maple_image_data(struct maple_image *image, uint64_t offset, char *buf,
 	if (!lo || offset - symbol[lo - 1].addr >= symbol[lo - 1].size)
 		return false;
 	symbol += lo - 1;
+	name = name_of(symbol->name);
+	if (!name)
+		return false;
 	if (offset == symbol->addr)
-		snprintf(buf, size, "%s", symbol->name);
+		snprintf(buf, size, "%s", name);
 	else
-		snprintf(buf, size, "%s+%llu", symbol->name,
+		snprintf(buf, size, "%s+%llu", name,
 			 (unsigned long long)(offset - symbol->addr));
+	free(name);
 	return true;
 }

@@ -20,6 +20,10 @@ static const struct maple_field place_fields[] = {
 	MAPLE_FIELD(maple_place, function, STRING),
 	MAPLE_FIELD(maple_place, file, STRING),
 	MAPLE_FIELD(maple_place, line, UNSIGNED),
+	MAPLE_FIELD(maple_place, signature, STRING),
+	MAPLE_FIELD(maple_place, inlined, STRING),
+	MAPLE_FIELD(maple_place, inlined_file, STRING),
+	MAPLE_FIELD(maple_place, inlined_line, UNSIGNED),
 	MAPLE_FIELD_END,
 };
 

@@ -28,14 +28,22 @@ enum maple_failure {
 /* maple_failure_name - "signal", "exit", ... as in the JSON schema */
 const char *maple_failure_name(enum maple_failure kind);
 
-/* A place in a binary, as far as it is known. */
+/*
+ * A place in a binary, as far as it is known. The line is one that the user
+ * may have written: where the compiler has put a library's code into it, that
+ * function is named beside, and the line in the library.
+ */
 struct maple_place {
 	char *image;	/* path */
 	char *build_id; /* hex */
 	uint64_t offset;
-	char *function;
+	char *function; /* short: "store::Cache::put" */
 	char *file;
-	unsigned int line; /* 0 if unknown */
+	unsigned int line;	   /* 0 if unknown */
+	char *signature;	   /* "store::Cache<int>::put(int)", or NULL */
+	char *inlined;		   /* "std::atomic::load", or NULL */
+	char *inlined_file;	   /* or NULL */
+	unsigned int inlined_line; /* 0 if unknown */
 };
 
 /* One line of the interleaving, in executed order. */

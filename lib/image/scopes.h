@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_IMAGE_SCOPES_H
+#define MAPLE_IMAGE_SCOPES_H
+
+#include <stdbool.h>
+#include <elfutils/libdwfl.h>
+
+#define MAPLE_SCOPES 64
+
+/* A function of the source that has an address, and at which of its lines. */
+struct maple_scope {
+	char *function;	  /* or NULL */
+	char *signature;  /* with its parameters, if there is more to say */
+	const char *file; /* libdwfl's; or NULL */
+	unsigned int line;
+};
+
+unsigned int maple_scopes_find(Dwfl_Module *module, Dwarf_Addr addr,
+			       struct maple_scope scope[MAPLE_SCOPES]);
+unsigned int maple_scopes_users(const struct maple_scope *scope, unsigned int n);
+void maple_scopes_deinit(struct maple_scope *scope, unsigned int n);
+bool maple_scopes_library(const char *file);
+
+#endif
