@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "image/demangle.h"
 #include "report/bytes.h"
 #include "report/clean.h"
 
@@ -60,23 +61,41 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* maple_clean_place - "file.c:12 function", or as much as is known */
+/*
+ * maple_clean_place - "file.c:12 function", or as much as is known
+ * @room: columns for it; a name loses its first parts, not the last; 0: none
+ */
 struct maple_clean maple_clean_place(const struct maple_place *place,
-				     bool unicode)
+				     unsigned int room, bool unicode)
 {
-	char text[MAPLE_CLEAN_MAX];
+	const char *function = place->function;
+	char text[MAPLE_CLEAN_MAX] = "";
+	unsigned int n;
 
 	if (place->file)
-		snprintf(text, sizeof(text), "%s:%u %s", base_name(place->file),
-			 place->line, place->function ? place->function : "?");
+		snprintf(text, sizeof(text), "%s:%u ", base_name(place->file),
+			 place->line);
 	else if (place->image)
-		snprintf(text, sizeof(text), "%s+0x%" PRIx64 " %s",
-			 base_name(place->image), place->offset,
-			 place->function ? place->function : "");
-	else
-		snprintf(text, sizeof(text), "%s",
-			 place->function ? place->function : "?");
+		snprintf(text, sizeof(text), "%s+0x%" PRIx64 " ",
+			 base_name(place->image), place->offset);
+	if (!function)
+		function = place->image && !place->file ? "" : "?";
+	n = strlen(text);
+	if (room)
+		function = maple_demangle_tail(function, room > n ? room - n : 1);
+	snprintf(text + n, sizeof(text) - n, "%s", function);
 	return maple_clean(text, unicode);
+}
+
+/* maple_clean_inlined - the place in the library that @place has inlined */
+struct maple_clean maple_clean_inlined(const struct maple_place *place,
+				       unsigned int room, bool unicode)
+{
+	const struct maple_place of = { .function = place->inlined,
+					.file = place->inlined_file,
+					.line = place->inlined_line };
+
+	return maple_clean_place(&of, room, unicode);
 }
 
 /* maple_clean_width - columns to fill, within what is readable */

@@ -16,7 +16,9 @@ struct maple_clean {
 size_t maple_clean_char(const char *s, char out[5], bool unicode);
 struct maple_clean maple_clean(const char *s, bool unicode);
 struct maple_clean maple_clean_place(const struct maple_place *place,
-				     bool unicode);
+				     unsigned int room, bool unicode);
+struct maple_clean maple_clean_inlined(const struct maple_place *place,
+				       unsigned int room, bool unicode);
 unsigned int maple_clean_width(const struct maple_report_style *style);
 
 #endif

@@ -11,8 +11,8 @@
  *	3 bank.c:19 deposit ◀───────────────┘
  *	  writes balance
  *
- * A moment takes two rows; the dependency that enters it is drawn on its
- * first. Where the moment it comes from is not the last one in its column,
+ * A moment takes two rows, or three if a library's code has been inlined into
+ * its line; the dependency that enters it is drawn on its first. Where the moment it comes from is not the last one in its column,
  * the arrow bears that one's number. It is drawn on a canvas first, because
  * arrows cross rows that are already written.
  */
@@ -25,6 +25,8 @@
 
 #define MARGIN 2 /* columns left of everything */
 #define STEM   4 /* an arrow starts this far into its column */
+
+#define INLINED "    inlined "
 
 struct canvas {
 	unsigned int rows, width;
@@ -81,10 +83,19 @@ static unsigned int column_room(const struct canvas *c)
 	return c->width / 2 - MARGIN - 1;
 }
 
-/* Row of a moment's first line: headings and a blank line stand above. */
-static unsigned int moment_row(unsigned int i)
+static unsigned int moment_rows(const struct maple_moment *m)
 {
-	return 2 + 2 * i;
+	return m->place.inlined ? 3 : 2;
+}
+
+/* Row of a moment's first line: headings and a blank line stand above. */
+static unsigned int moment_row(const struct maple_finding *f, unsigned int i)
+{
+	unsigned int row = 2;
+
+	while (i > 0)
+		row += moment_rows(&f->moments[--i]);
+	return row;
 }
 
 static void draw_headings(struct canvas *c, const struct maple_finding *f)
@@ -109,15 +120,24 @@ static unsigned int draw_moment(struct canvas *c, const struct maple_finding *f,
 				unsigned int i)
 {
 	const struct maple_moment *m = &f->moments[i];
-	struct maple_clean place = maple_clean_place(&m->place, c->unicode);
-	unsigned int x = column_x(c, m->role), end;
+	unsigned int x = column_x(c, m->role), room = column_room(c);
+	unsigned int row = moment_row(f, i), end;
 	char text[MAPLE_CLEAN_MAX + 16];
+	int n = snprintf(text, sizeof(text), "%u ", i + 1);
 
-	snprintf(text, sizeof(text), "%u %s", i + 1, place.text);
-	end = put_text(c, moment_row(i), x, column_room(c), text);
+	strcpy(text + n, maple_clean_place(&m->place, room - n, c->unicode).text);
+	end = put_text(c, row, x, room, text);
 	snprintf(text, sizeof(text), "  %s %s", maple_words_access(f, m),
 		 m->variable ? m->variable : "?");
-	put_text(c, moment_row(i) + 1, x, column_room(c), text);
+	put_text(c, row + 1, x, room, text);
+	if (m->place.inlined) {
+		strcpy(text, INLINED);
+		strcat(text, maple_clean_inlined(&m->place,
+						 room - strlen(INLINED),
+						 c->unicode)
+				     .text);
+		put_text(c, row + 2, x, room, text);
+	}
 	return end;
 }
 
@@ -126,7 +146,7 @@ static void draw_arrow(struct canvas *c, const struct maple_finding *f,
 		       unsigned int j, unsigned int i, unsigned int end)
 {
 	bool right = f->moments[i].role > f->moments[j].role;
-	unsigned int row = moment_row(i);
+	unsigned int row = moment_row(f, i);
 	unsigned int stem = column_x(c, f->moments[j].role) + STEM;
 	unsigned int first = right ? stem + 1 : end + 2;
 	unsigned int last = right ? column_x(c, 1) - 3 : stem - 1;
@@ -134,7 +154,7 @@ static void draw_arrow(struct canvas *c, const struct maple_finding *f,
 
 	for (unsigned int k = j + 1; k < i; k++)
 		named |= f->moments[k].role == f->moments[j].role;
-	for (unsigned int r = moment_row(j) + 2; r < row; r++)
+	for (unsigned int r = moment_row(f, j + 1); r < row; r++)
 		if (!*at(c, r, stem))
 			put(c, r, stem, DOWN);
 	put(c, row, stem, right ? TO_RIGHT : TO_LEFT);
@@ -170,7 +190,7 @@ void maple_columns_draw(FILE *out, const struct maple_finding *finding,
 			const struct maple_report_style *style)
 {
 	struct canvas c = {
-		.rows = moment_row(finding->nmoments),
+		.rows = moment_row(finding, finding->nmoments),
 		.width = maple_clean_width(style),
 		.unicode = style->unicode,
 	};

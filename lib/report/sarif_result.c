@@ -74,7 +74,7 @@ static json_t *location_object(const char *root,
 	json_t *object = json_pack(
 		"{s:{s:o}}", "message", "text",
 		maple_bytes_encode(text ? text
-					: maple_clean_place(place, true).text));
+					: maple_clean_place(place, 0, true).text));
 
 	if (physical)
 		json_object_set_new(object, "physicalLocation", physical);

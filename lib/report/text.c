@@ -29,9 +29,9 @@ static void print_frame(FILE *out, unsigned int number,
 {
 	const struct maple_place *p = &frame->place;
 	struct maple_place where = { .image = p->image, .offset = p->offset };
-	struct maple_clean place = maple_clean_place(p, style->unicode);
-	struct maple_clean image = maple_clean_place(&where, style->unicode);
 	int room = (int)maple_clean_width(style) - 8;
+	struct maple_clean place = maple_clean_place(p, room, style->unicode);
+	struct maple_clean image = maple_clean_place(&where, 0, style->unicode);
 
 	if (!p->image && !p->function)
 		snprintf(place.text, sizeof(place.text), "0x%" PRIx64,
@@ -46,6 +46,9 @@ static void print_frame(FILE *out, unsigned int number,
 	else
 		fprintf(out, "    #%-2u %.*s%s\n", number, room - 3, place.text,
 			"...");
+	if (p->inlined)
+		fprintf(out, "          inlined %s\n",
+			maple_clean_inlined(p, room - 10, style->unicode).text);
 }
 
 static void print_stack(FILE *out, const struct maple_stack *stack,

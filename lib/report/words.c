@@ -111,7 +111,7 @@ char *maple_words_finding(const struct maple_finding *f)
 			maple_clean(m->thread, true).text,
 			maple_words_access(f, m));
 		fprintf(out, "%s at ", maple_clean(m->variable, true).text);
-		fputs(maple_clean_place(&m->place, true).text, out);
+		fputs(maple_clean_place(&m->place, 0, true).text, out);
 	}
 	if (f->idiom && f->forced_runs)
 		fprintf(out, "\nForced %u/%u fails, reversed %u/%u.",
