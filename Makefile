@@ -20,6 +20,7 @@ DESTDIR ?=
 SHARED ?= # 1: mapletest takes libmaple.so.0, as Debian's packages want it
 CC ?= cc
 CLANG ?= clang
+RUSTC ?= rustc
 LLVM_STRIP ?= llvm-strip
 BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
 PKG_CONFIG ?= pkg-config
@@ -70,6 +71,12 @@ helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
 	$(wildcard tests/e2e/*.c)) \
 	$(patsubst tests/e2e/%.cc,$(O)/tests/e2e/%, \
 	$(wildcard tests/e2e/*.cc)) \
+	$(patsubst tests/e2e/%.cc,$(O)/tests/e2e/%.O2, \
+	$(wildcard tests/e2e/*.cc)) \
+	$(patsubst tests/e2e/%.rs,$(O)/tests/e2e/%, \
+	$(wildcard tests/e2e/*.rs)) \
+	$(patsubst tests/e2e/%.rs,$(O)/tests/e2e/%.O2, \
+	$(wildcard tests/e2e/*.rs)) \
 	$(patsubst tests/e2e/lib/%.c,$(O)/tests/e2e/%.so, \
 	$(wildcard tests/e2e/lib/*.c)) \
 	$(patsubst tests/qemu/programs/%.c,$(O)/tests/qemu/%, \
@@ -214,6 +221,24 @@ $(O)/tests/e2e/%: tests/e2e/%.cc
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)
 	$(Q)$(CXX) -Wall -Wextra -O0 -g -pthread -o $@ $<
+
+$(O)/tests/e2e/%.O2: tests/e2e/%.cc
+	@mkdir -p $(@D)
+	$(call say,CXX,$@)
+	$(Q)$(CXX) -Wall -Wextra -O2 -g -pthread -o $@ $<
+
+# Names mangled the old way, as is rustc's habit, and optimised the new way;
+# what it leaves beside goes by the name up to the first dot.
+$(O)/tests/e2e/%: tests/e2e/%.rs
+	@mkdir -p $(@D)
+	$(call say,RUSTC,$<)
+	$(Q)MAKEFLAGS= $(RUSTC) -g -o $@ $<
+
+$(O)/tests/e2e/%.O2: tests/e2e/%.rs
+	@mkdir -p $(@D)
+	$(call say,RUSTC,$@)
+	$(Q)MAKEFLAGS= $(RUSTC) -g -C opt-level=2 -C symbol-mangling-version=v0 \
+		-o $(@:.O2=_O2) $< && mv $(@:.O2=_O2) $@
 
 $(O)/tests/e2e/%.so: tests/e2e/lib/%.c
 	@mkdir -p $(@D)

@@ -82,5 +82,6 @@ void maple_finding_destroy(struct maple_finding *finding)
 	free(finding->backend);
 	free(finding->replay);
 	free(finding->output);
+	free(finding->oracle);
 	free(finding);
 }

@@ -81,8 +81,9 @@ static bool matches(const char *pattern, const char *s)
 
 static bool matches_place(const char *pattern, const struct maple_place *p)
 {
-	return matches(pattern, p->function) || matches(pattern, p->file) ||
-	       matches(pattern, p->image);
+	return matches(pattern, p->function) ||
+	       matches(pattern, p->signature) || matches(pattern, p->inlined) ||
+	       matches(pattern, p->file) || matches(pattern, p->image);
 }
 
 /* ---- what a finding offers ---- */

@@ -74,9 +74,14 @@ static void fill_place(Dwfl_Module *module, Dwarf_Addr pc,
 static void add_frames(struct maple_stack *stack, Dwfl_Module *module,
 		       Dwarf_Addr pc, bool is_call)
 {
+	Dwarf_Addr at = is_call ? pc - 1 : pc, bias = 0;
+	Dwarf_Die *unit = maple_scopes_unit(module, at, &bias);
 	struct maple_scope scope[MAPLE_SCOPES];
-	unsigned int n = maple_scopes_find(module, is_call ? pc - 1 : pc, scope);
+	unsigned int n = maple_scopes_find(unit, at - bias, scope);
 
+	if (!scope[n - 1].function)
+		maple_scopes_name(&scope[n - 1],
+				  dwfl_module_addrname(module, at));
 	for (unsigned int i = 0; i < n && stack->nframes < FRAMES; i++) {
 		struct maple_frame *frame = &stack->frames[stack->nframes++];
 		struct maple_place *place = &frame->place;

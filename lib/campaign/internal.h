@@ -70,7 +70,8 @@ struct maple_trial {
 	bool stopped; /* cut short by us: to be ignored */
 	bool names;   /* the log says where memory comes from, */
 	bool unnamed; /* ... and does not, but somebody has asked */
-	char *output; /* what it printed, cut at 64 KiB */
+	char *output; /* what it printed, the last 64 KiB */
+	char *oracle; /* what --oracle printed of it, if it has failed */
 	bool threads_seen;
 	bool ran[MAPLE_THREADS];       /* threads that did anything */
 	struct maple_predict *predict; /* PROFILE; may be NULL */
@@ -206,7 +207,7 @@ void maple_change_deinit(struct maple_sample *s);
 
 /* shell.c */
 int maple_shell(struct maple_campaign *c, const char *command,
-		char *const *more, unsigned int n);
+		char *const *more, unsigned int n, int out);
 
 /* trial.c */
 int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial);
@@ -247,6 +248,8 @@ void maple_judge(struct maple_campaign *c, struct maple_trial *trial,
 		 const struct maple_io_run *io);
 void maple_judge_status(const struct maple_campaign *c,
 			struct maple_trial *trial);
+int maple_judge_oracle(struct maple_campaign *c, char *const *more,
+		       unsigned int n, char **words);
 void maple_judge_death(const struct maple_run *run, struct maple_judgement *j);
 
 /* findings.c */

@@ -172,31 +172,46 @@ int maple_io_begin(struct maple_io *io, bool captured, struct maple_io_run *run,
 	return 0;
 }
 
+/* What a file ends with: there it says what went wrong. */
 static size_t take(int fd, char *buf, size_t max)
 {
-	ssize_t n = pread(fd, buf, max, 0);
+	struct stat st;
+	off_t from = 0;
+	ssize_t n;
 
+	if (!fstat(fd, &st) && st.st_size > (off_t)max)
+		from = st.st_size - (off_t)max;
+	n = pread(fd, buf, max, from);
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* maple_io_words - what the run printed, cut; to be freed; NULL if nothing */
-char *maple_io_words(const struct maple_io_run *run)
+/* The ends of @out and @err, which may be -1. */
+static char *take_both(int out, int err)
 {
-	char *words;
+	char *words = malloc(WORDS_MAX + 1);
 	size_t n;
 
-	if (!run->captured)
-		return NULL;
-	words = malloc(WORDS_MAX + 1);
 	if (!words)
 		return NULL;
-	n = take(run->out, words, WORDS_MAX / 2);
-	n += take(run->err, words + n, WORDS_MAX / 2);
+	n = take(out, words, WORDS_MAX / 2);
+	n += err >= 0 ? take(err, words + n, WORDS_MAX / 2) : 0;
 	words[n] = '\0';
 	if (n)
 		return words;
 	free(words);
 	return NULL;
+}
+
+/* maple_io_words - what the run printed, cut; to be freed; NULL if nothing */
+char *maple_io_words(const struct maple_io_run *run)
+{
+	return run->captured ? take_both(run->out, run->err) : NULL;
+}
+
+/* maple_io_tail - what the file @fd has, cut; to be freed; NULL if nothing */
+char *maple_io_tail(int fd)
+{
+	return take_both(fd, -1);
 }
 
 /*

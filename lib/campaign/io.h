@@ -31,6 +31,7 @@ void maple_io_deinit(struct maple_io *io);
 int maple_io_begin(struct maple_io *io, bool captured, struct maple_io_run *run,
 		   struct maple_error *err);
 char *maple_io_words(const struct maple_io_run *run);
+char *maple_io_tail(int fd);
 int maple_io_same(const struct maple_io_run *run, const char *path,
 		  struct maple_error *err);
 void maple_io_end(struct maple_io *io, struct maple_io_run *run);

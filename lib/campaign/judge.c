@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "internal.h"
@@ -19,13 +20,34 @@ static void fail(struct maple_judgement *j, enum maple_failure failure)
 	j->failure = failure;
 }
 
+/*
+ * maple_judge_oracle - has --oracle judge, and returns its exit status
+ * @more: @n settings, NAME=VALUE, for its environment
+ * @words: what it printed if the status is not 0, to be freed; may be NULL
+ */
+int maple_judge_oracle(struct maple_campaign *c, char *const *more,
+		       unsigned int n, char **words)
+{
+	int out = memfd_create("maple-oracle", MFD_CLOEXEC), status;
+
+	status = maple_shell(c, c->options->oracle, more, n, out);
+	if (status && words && out >= 0)
+		*words = maple_io_tail(out);
+	if (out >= 0)
+		close(out);
+	if (status == -1)
+		return 127;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+				   : WEXITSTATUS(status);
+}
+
 /* The oracle sees the run in its environment: status, output, errors. */
-static int ask_oracle(struct maple_campaign *c, const char *command, int status,
+static int ask_oracle(struct maple_campaign *c, struct maple_trial *trial,
 		      const struct maple_io_run *io)
 {
 	char how[64], out[64], errors[64];
 	char *const more[] = { how, out, errors };
-	int answer;
+	int status = trial->run.status;
 
 	snprintf(how, sizeof(how), "MAPLE_STATUS=%d",
 		 WIFSIGNALED(status) ? 128 + WTERMSIG(status)
@@ -34,11 +56,7 @@ static int ask_oracle(struct maple_campaign *c, const char *command, int status,
 		 io->out);
 	snprintf(errors, sizeof(errors), "MAPLE_STDERR=/proc/%d/fd/%d",
 		 getpid(), io->err);
-	answer = maple_shell(c, command, more, 3);
-	if (answer == -1)
-		return 127;
-	return WIFSIGNALED(answer) ? 128 + WTERMSIG(answer)
-				   : WEXITSTATUS(answer);
+	return maple_judge_oracle(c, more, 3, &trial->oracle);
 }
 
 /*
@@ -94,7 +112,7 @@ static void judge_words(struct maple_campaign *c, struct maple_trial *trial,
 	}
 	if (!o->oracle || !io->captured)
 		return;
-	answer = ask_oracle(c, o->oracle, trial->run.status, io);
+	answer = ask_oracle(c, trial, io);
 	if (!answer)
 		return;
 	fail(j, MAPLE_FAILURE_ORACLE);

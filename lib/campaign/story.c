@@ -285,6 +285,8 @@ static void tell_how(struct maple_campaign *c, struct maple_finding *f,
 	f->plan = maple_planfile_write(c, trial, true);
 	f->output = trial->output;
 	trial->output = NULL;
+	f->oracle = trial->oracle;
+	trial->oracle = NULL;
 	f->run = c->run_number;
 	f->found_at = time(NULL);
 	f->times_seen = 1;

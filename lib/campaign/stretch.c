@@ -29,18 +29,14 @@
 #define REST_MOST  30.0 /* ... and after many */
 #define NATIVE	   0.5	/* slices of a wait are made for a run of so many */
 
-static int ask_oracle(struct maple_campaign *c)
+/* @words: what it printed, if it has failed; may be NULL */
+static int ask_oracle(struct maple_campaign *c, char **words)
 {
 	char pid[32];
 	char *const more[] = { pid };
-	int status;
 
 	snprintf(pid, sizeof(pid), "MAPLE_PID=%d", c->attached->joined.pid);
-	status = maple_shell(c, c->options->oracle, more, 1);
-	if (status == -1)
-		return 127;
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-				   : WEXITSTATUS(status);
+	return maple_judge_oracle(c, more, 1, words);
 }
 
 /* maple_stretch_begin - instead of a baseline; -EBADE: it is wrong already */
@@ -48,7 +44,7 @@ int maple_stretch_begin(struct maple_campaign *c)
 {
 	const struct maple_campaign_options *o = c->options;
 	unsigned int threads = maple_attached_threads(c->attached);
-	int status = o->oracle ? ask_oracle(c) : 0;
+	int status = o->oracle ? ask_oracle(c, NULL) : 0;
 
 	c->timeout = o->timeout > 0 ? o->timeout : TRY;
 	c->native_seconds = NATIVE;
@@ -182,7 +178,7 @@ static void judge_life(struct maple_campaign *c, struct maple_trial *trial)
 {
 	struct maple_judgement *j = &trial->judgement;
 	int status = c->options->oracle && !maple_campaign_over(c)
-			     ? ask_oracle(c)
+			     ? ask_oracle(c, &trial->oracle)
 			     : 0;
 
 	if (!status)

@@ -24,7 +24,7 @@ static_assert(MAPLE_LOG_MAX % LOG_FIRST == 0, "all of it can be used");
 static int shell(struct maple_campaign *c, const char *option,
 		 const char *command)
 {
-	int status = maple_shell(c, command, NULL, 0);
+	int status = maple_shell(c, command, NULL, 0, -1);
 
 	if (status == 0)
 		return 0;
@@ -316,6 +316,7 @@ void maple_trial_deinit(struct maple_trial *trial)
 	maple_predict_destroy(trial->predict);
 	free(trial->alone);
 	free(trial->output);
+	free(trial->oracle);
 	free(trial->log);
 	maple_holding_deinit(&trial->holding);
 	maple_early_deinit(&trial->early);

@@ -18,6 +18,11 @@
 
 #define UNNAMED "(anonymous namespace)"
 
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
 /* "f.cold", "f.part.0", "f.llvm.123": what a compiler made of one function. */
 static char *without_clones(const char *symbol)
 {
@@ -35,12 +40,18 @@ static char *demangle(const char *symbol)
 	return name ? name : cplus_demangle_v3(symbol, options);
 }
 
+/* maple_demangle_is - whether @symbol looks like one of C++ or Rust */
+bool maple_demangle_is(const char *symbol)
+{
+	return begins(symbol, "_Z") || begins(symbol, "_R");
+}
+
 /* maple_demangle - @symbol as declared, to be freed; NULL: it is no such */
 char *maple_demangle(const char *symbol)
 {
 	char *plain, *name;
 
-	if (strncmp(symbol, "_Z", 2) != 0 && strncmp(symbol, "_R", 2) != 0)
+	if (!maple_demangle_is(symbol))
 		return NULL;
 	plain = without_clones(symbol);
 	name = plain ? demangle(plain) : NULL;
@@ -56,11 +67,6 @@ struct shortening {
 	const char *from;
 	char *to, *start; /* @start: of the result */
 };
-
-static bool begins(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
 
 /* Behind the bracket that closes the one at @s; "->" closes nothing. */
 static const char *skip_group(const char *s)

@@ -112,9 +112,14 @@ static int fill_source(struct maple_image *image, uint64_t addr,
 		       struct maple_place *place)
 {
 	struct maple_scope scope[MAPLE_SCOPES], *at;
-	unsigned int n = maple_scopes_find(image->module, addr, scope);
+	Dwarf_Addr bias = 0;
+	Dwarf_Die *unit = maple_scopes_unit(image->module, addr, &bias);
+	unsigned int n = maple_scopes_find(unit, addr - bias, scope);
 	int ret;
 
+	if (!scope[n - 1].function)
+		maple_scopes_name(&scope[n - 1],
+				  dwfl_module_addrname(image->module, addr));
 	at = &scope[maple_scopes_users(scope, n)];
 	place->function = at->function;
 	place->signature = at->signature;

@@ -41,9 +41,12 @@ bool maple_scopes_library(const char *file)
 	return false;
 }
 
-/* The unit's entry; without .debug_aranges (clang) by looking at each. */
-static Dwarf_Die *find_unit(Dwfl_Module *module, Dwarf_Addr addr,
-			    Dwarf_Addr *bias)
+/*
+ * maple_scopes_unit - the entry of the unit that has @addr, or NULL; without
+ * .debug_aranges (clang) by looking at each
+ */
+Dwarf_Die *maple_scopes_unit(Dwfl_Module *module, Dwarf_Addr addr,
+			     Dwarf_Addr *bias)
 {
 	Dwarf_Die *unit = dwfl_module_addrdie(module, addr, bias);
 
@@ -119,8 +122,11 @@ static unsigned int find_nested(Dwarf_Die *unit, Dwarf_Addr addr,
 	return n;
 }
 
-/* Names are said short; @symbol is one of the linker's, or of the source. */
-static void set_name(struct maple_scope *scope, const char *symbol)
+/*
+ * maple_scopes_name - names @scope, in short
+ * @symbol: of the linker's, or of the source; or NULL
+ */
+void maple_scopes_name(struct maple_scope *scope, const char *symbol)
 {
 	char *name;
 
@@ -229,10 +235,13 @@ static void name_scope(struct maple_scope *scope, Dwarf_Die *unit,
 	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
 	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
 		symbol = dwarf_formstring(&attr);
+	/* A name of the linker's alone, such as libc's "__GI_abort". */
+	if (symbol && !maple_demangle_is(symbol))
+		symbol = NULL;
 	if (!symbol && has_classes(unit))
 		scope->function = qualify(*die);
 	if (!scope->function)
-		set_name(scope, symbol ? symbol : dwarf_diename(die));
+		maple_scopes_name(scope, symbol ? symbol : dwarf_diename(die));
 }
 
 /* Where @die was called, which was put there. */
@@ -267,21 +276,18 @@ static void place_address(struct maple_scope *scope, Dwarf_Die *unit,
 
 /*
  * maple_scopes_find - the functions that have @addr, innermost first
- * @addr: in @module's addresses
+ * @unit: of the debug information, that has @addr; NULL: there is none
+ * @addr: as the unit has it
  *
- * Without debug information there is one, of the symbols; it may be without a
- * name. The caller empties them with maple_scopes_deinit(). Returns how many.
+ * There is always one; it may be without a name, see maple_scopes_name(). The
+ * caller empties them with maple_scopes_deinit(). Returns how many.
  */
-unsigned int maple_scopes_find(Dwfl_Module *module, Dwarf_Addr addr,
+unsigned int maple_scopes_find(Dwarf_Die *unit, Dwarf_Addr addr,
 			       struct maple_scope scope[MAPLE_SCOPES])
 {
-	Dwarf_Die die[MAPLE_SCOPES], *unit;
-	Dwarf_Addr bias = 0;
-	unsigned int n = 0;
+	Dwarf_Die die[MAPLE_SCOPES];
+	unsigned int n = unit ? find_nested(unit, addr, die) : 0;
 
-	unit = find_unit(module, addr, &bias);
-	if (unit)
-		n = find_nested(unit, addr - bias, die);
 	memset(scope, 0, (n ? n : 1) * sizeof(*scope));
 	for (unsigned int i = 0; i < n; i++) {
 		name_scope(&scope[i], unit, &die[n - 1 - i]);
@@ -289,17 +295,8 @@ unsigned int maple_scopes_find(Dwfl_Module *module, Dwarf_Addr addr,
 			place_call(&scope[i], unit, &die[n - i]);
 	}
 	if (unit)
-		place_address(&scope[0], unit, addr - bias);
-	n = n ? n : 1;
-	if (!scope[n - 1].function) {
-		GElf_Off distance;
-		GElf_Sym sym;
-
-		set_name(&scope[n - 1],
-			 dwfl_module_addrinfo(module, addr, &distance, &sym,
-					      NULL, NULL, NULL));
-	}
-	return n;
+		place_address(&scope[0], unit, addr);
+	return n ? n : 1;
 }
 
 /*

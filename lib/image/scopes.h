@@ -15,8 +15,11 @@ struct maple_scope {
 	unsigned int line;
 };
 
-unsigned int maple_scopes_find(Dwfl_Module *module, Dwarf_Addr addr,
+Dwarf_Die *maple_scopes_unit(Dwfl_Module *module, Dwarf_Addr addr,
+			     Dwarf_Addr *bias);
+unsigned int maple_scopes_find(Dwarf_Die *unit, Dwarf_Addr addr,
 			       struct maple_scope scope[MAPLE_SCOPES]);
+void maple_scopes_name(struct maple_scope *scope, const char *symbol);
 unsigned int maple_scopes_users(const struct maple_scope *scope, unsigned int n);
 void maple_scopes_deinit(struct maple_scope *scope, unsigned int n);
 bool maple_scopes_library(const char *file);

@@ -82,7 +82,8 @@ struct maple_clean maple_clean_place(const struct maple_place *place,
 		function = place->image && !place->file ? "" : "?";
 	n = strlen(text);
 	if (room)
-		function = maple_demangle_tail(function, room > n ? room - n : 1);
+		function =
+			maple_demangle_tail(function, room > n ? room - n : 1);
 	snprintf(text + n, sizeof(text) - n, "%s", function);
 	return maple_clean(text, unicode);
 }

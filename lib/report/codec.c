@@ -76,6 +76,7 @@ static const struct maple_field finding_fields[] = {
 	MAPLE_FIELD(maple_finding, backend, STRING),
 	MAPLE_FIELD(maple_finding, replay, STRING),
 	MAPLE_FIELD(maple_finding, output, STRING),
+	MAPLE_FIELD(maple_finding, oracle, STRING),
 	MAPLE_FIELD(maple_finding, run, UNSIGNED),
 	MAPLE_FIELD(maple_finding, found_at, NUMBER),
 	MAPLE_FIELD(maple_finding, times_seen, UNSIGNED),

@@ -12,9 +12,10 @@
  *	  writes balance
  *
  * A moment takes two rows, or three if a library's code has been inlined into
- * its line; the dependency that enters it is drawn on its first. Where the moment it comes from is not the last one in its column,
- * the arrow bears that one's number. It is drawn on a canvas first, because
- * arrows cross rows that are already written.
+ * its line; the dependency that enters it is drawn on its first. Where the
+ *moment it comes from is not the last one in its column, the arrow bears that
+ *one's number. It is drawn on a canvas first, because arrows cross rows that
+ *are already written.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -23,10 +24,10 @@
 #include "report/columns.h"
 #include "report/words.h"
 
-#define MARGIN 2 /* columns left of everything */
-#define STEM   4 /* an arrow starts this far into its column */
+#define MARGIN	2 /* columns left of everything */
+#define STEM	4 /* an arrow starts this far into its column */
 
-#define INLINED "    inlined "
+#define INLINED "  inlined "
 
 struct canvas {
 	unsigned int rows, width;
@@ -125,17 +126,18 @@ static unsigned int draw_moment(struct canvas *c, const struct maple_finding *f,
 	char text[MAPLE_CLEAN_MAX + 16];
 	int n = snprintf(text, sizeof(text), "%u ", i + 1);
 
-	strcpy(text + n, maple_clean_place(&m->place, room - n, c->unicode).text);
+	strcpy(text + n,
+	       maple_clean_place(&m->place, room - n, c->unicode).text);
 	end = put_text(c, row, x, room, text);
 	snprintf(text, sizeof(text), "  %s %s", maple_words_access(f, m),
 		 m->variable ? m->variable : "?");
 	put_text(c, row + 1, x, room, text);
 	if (m->place.inlined) {
 		strcpy(text, INLINED);
-		strcat(text, maple_clean_inlined(&m->place,
-						 room - strlen(INLINED),
-						 c->unicode)
-				     .text);
+		strcat(text,
+		       maple_clean_inlined(&m->place, room - strlen(INLINED),
+					   c->unicode)
+			       .text);
 		put_text(c, row + 2, x, room, text);
 	}
 	return end;

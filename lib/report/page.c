@@ -12,8 +12,10 @@
 #include <time.h>
 #include <maple/version.h>
 #include "report/cases.h"
+#include "report/clean.h"
 #include "report/page.h"
 #include "report/source.h"
+#include "report/words.h"
 #include "report/xml.h"
 
 /* Two threads that cross. */
@@ -64,6 +66,30 @@ const char *maple_page_where(const struct maple_report *report,
 	else
 		snprintf(buffer, size, "?");
 	return buffer;
+}
+
+/*
+ * maple_page_inlined - what of a library was put at @place, small; or nothing
+ * @room: characters for it; 0: all of it
+ */
+void maple_page_inlined(FILE *out, const struct maple_place *place,
+			unsigned int room)
+{
+	if (place->inlined)
+		maple_page_element(out, "div", "inlined mono", "inlined %s",
+				   maple_clean_inlined(place, room, true).text);
+}
+
+/* maple_page_function - the function of @place, with all of it in a tooltip */
+void maple_page_function(FILE *out, const char *element,
+			 const struct maple_place *place)
+{
+	fprintf(out, "<%s class=\"mono\"", element);
+	if (place->signature)
+		maple_xml_attribute(out, "title", "%s", place->signature);
+	putc('>', out);
+	maple_xml_text(out, place->function ? place->function : "?");
+	fprintf(out, "</%s>", element);
 }
 
 static void print_fact(FILE *out, const char *name, const char *value)
@@ -131,6 +157,7 @@ static void print_list(FILE *out, const struct maple_report *report)
 	for (size_t i = 0; i < report->nfindings; i++) {
 		const struct maple_finding *f = report->findings[i];
 		char *command = maple_cases_command(f->argv);
+		char count[64];
 
 		fputs("<li>", out);
 		maple_page_element(out, "span",
@@ -140,11 +167,8 @@ static void print_list(FILE *out, const struct maple_report *report)
 		fprintf(out, "<a href=\"#f%zu\">", i + 1);
 		maple_xml_text(out, f->title);
 		fputs("</a>", out);
-		if (f->forced_runs)
-			maple_page_element(out, "span", "count",
-					   "%u/%u, reversed %u/%u",
-					   f->forced_fails, f->forced_runs,
-					   f->flipped_fails, f->flipped_runs);
+		maple_words_count(f, count, sizeof(count));
+		maple_page_element(out, "span", "count", "%s", count);
 		maple_page_element(out, "span", "where mono", "%s",
 				   command ? command : "?");
 		fputs("</li>\n", out);

@@ -7,8 +7,8 @@
 #include "report/cases.h"
 #include "report/clean.h"
 #include "report/page.h"
-#include "report/words.h"
 #include "report/source.h"
+#include "report/words.h"
 #include "report/xml.h"
 
 #define DOTS 20 /* runs of a control that are drawn */
@@ -108,32 +108,31 @@ static void print_runs(FILE *out, const char *name, unsigned int fails,
 
 static void print_control(FILE *out, const struct maple_finding *f)
 {
+	char text[256];
+
 	maple_page_element(out, "h3", NULL, "Control");
-	if (!f->idiom) {
-		maple_page_element(out, "p", "note",
-				   "It failed without any order being forced: "
-				   "there is nothing to reverse.");
-		return;
-	}
-	if (f->attached) {
-		maple_page_element(out, "p", "note",
-				   "Not confirmed: attached. What ran cannot "
-				   "be run again.");
-		return;
-	}
-	if (!f->forced_runs) {
-		maple_page_element(out, "p", "note",
-				   "Not confirmed: no replay was asked for.");
+	if (f->attached || !f->forced_runs) {
+		maple_words_control(f, text, sizeof(text));
+		maple_page_element(out, "p", "note", "%s", text);
 		return;
 	}
 	fputs("<dl class=\"control\">\n", out);
-	print_runs(out, "this order forced", f->forced_fails, f->forced_runs);
-	print_runs(out, "reversed", f->flipped_fails, f->flipped_runs);
+	print_runs(out, f->idiom ? "this order forced" : "replayed",
+		   f->forced_fails, f->forced_runs);
+	if (f->idiom)
+		print_runs(out, "reversed", f->flipped_fails, f->flipped_runs);
 	fputs("</dl>\n", out);
 	if (!maple_words_is_cause(f))
 		maple_page_element(out, "p", "note",
 				   "The reversed order fails as well: it is "
 				   "not the cause.");
+	if (f->idiom)
+		return;
+	maple_page_element(
+		out, "p", "note", "It failed without any order being forced%s",
+		f->forced_fails ? "."
+				: ", and not again by the same schedule: "
+				  "not reproduced.");
 }
 
 static void print_facts(FILE *out, const struct maple_finding *f)
@@ -174,12 +173,15 @@ static void print_facts(FILE *out, const struct maple_finding *f)
 	fputs("</ul>\n", out);
 }
 
-static void print_output(FILE *out, const struct maple_finding *f)
+static void print_output(FILE *out, const struct maple_finding *f,
+			 const char *who, const char *output)
 {
-	if (!f->output || !*f->output)
+	if (!output || !*output)
 		return;
-	fputs("<details><summary>What the program printed</summary>", out);
-	maple_page_element(out, "pre", NULL, "%s", f->output);
+	fprintf(out, "<details%s>",
+		maple_words_speaks(f) ? " open=\"open\"" : "");
+	maple_page_element(out, "summary", NULL, "What %s printed", who);
+	maple_page_element(out, "pre", NULL, "%s", output);
 	fputs("</details>\n", out);
 }
 
@@ -205,6 +207,7 @@ void maple_page_finding(FILE *out, const struct maple_report *report,
 		maple_page_element(out, "pre", "once", "%s", f->replay);
 	}
 	maple_page_stacks(out, report, f);
-	print_output(out, f);
+	print_output(out, f, "the program", f->output);
+	print_output(out, f, "the oracle", f->oracle);
 	print_facts(out, f);
 }

@@ -7,6 +7,7 @@
  */
 #include <inttypes.h>
 #include <string.h>
+#include "image/demangle.h"
 #include "report/page.h"
 #include "report/source.h"
 #include "report/words.h"
@@ -16,6 +17,7 @@
 #define GUTTER 56
 #define HEAD   9 /* length of an arrow's head */
 #define STACKS 16
+#define NAME   42 /* characters that a step has room for */
 
 static void print_threads(FILE *out, const struct maple_finding *f)
 {
@@ -63,12 +65,15 @@ static void print_step(FILE *out, const struct maple_report *report,
 	putc(' ', out);
 	maple_page_element(out, "span", "var mono", "%s", variable);
 	fputs("</div>", out);
-	maple_page_element(out, "div", "mono", "%s",
-			   m->place.function ? m->place.function : "?");
+	maple_page_element(
+		out, "div", "mono", "%s",
+		m->place.function ? maple_demangle_tail(m->place.function, NAME)
+				  : "?");
 	/* The last part of a path is what counts. */
 	maple_page_element(out, "div", "at mono", "%s",
 			   strrchr(where, '/') ? strrchr(where, '/') + 1
 					       : where);
+	maple_page_inlined(out, &m->place, NAME);
 	fputs("</div>\n", out);
 }
 
@@ -146,12 +151,15 @@ static void print_frame(FILE *out, const struct maple_report *report,
 	fprintf(out, "<tr%s>", own ? " class=\"own\"" : "");
 	maple_page_element(out, "td", NULL, "%u", number);
 	if (p->function)
-		maple_page_element(out, "td", "mono", "%s", p->function);
+		maple_page_function(out, "td", p);
 	else
 		maple_page_element(out, "td", "mono", "0x%" PRIx64, frame->pc);
-	maple_page_element(
-		out, "td", "mono", "%s",
-		p->file ? maple_page_where(report, p, text, sizeof(text)) : "");
+	fputs("<td class=\"mono\">", out);
+	maple_xml_text(out,
+		       p->file ? maple_page_where(report, p, text, sizeof(text))
+			       : "");
+	maple_page_inlined(out, p, 0);
+	fputs("</td>", out);
 	maple_page_element(
 		out, "td", "mono", "%s",
 		p->image ? maple_page_where(report, &where, text, sizeof(text))

@@ -38,32 +38,21 @@ json_t *maple_sarif_bases(const char *root)
 	return json_pack("{s:{s:o}}", BASE, "uri", uri);
 }
 
-/* A source line where one is known in the tree, else the instruction. */
+/* A source line in the tree; NULL: viewers are sent nowhere else. */
 static json_t *physical_object(const char *root, const struct maple_place *place)
 {
 	struct maple_source s;
 	json_t *object;
 
-	if (maple_source_find(root, place, &s) && (s.below || *s.path == '/')) {
-		object = json_pack("{s:{s:o}}", "artifactLocation", "uri",
-				   uri_string(s.below ? "" : "file://", s.path));
-		if (s.below)
-			json_object_set_new(
-				json_object_get(object, "artifactLocation"),
-				"uriBaseId", json_string(BASE));
-		if (place->line)
-			json_object_set_new(object, "region",
-					    json_pack("{s:i}", "startLine",
-						      (int)place->line));
-		return object;
-	}
-	if (!place->image || place->offset > INT64_MAX)
+	if (!maple_source_find(root, place, &s) || !s.below)
 		return NULL;
-	return json_pack(
-		"{s:{s:o}, s:{s:I, s:s}}", "artifactLocation", "uri",
-		uri_string(*place->image == '/' ? "file://" : "", place->image),
-		"address", "relativeAddress", (json_int_t)place->offset, "kind",
-		"instruction");
+	object = json_pack("{s:{s:o, s:s}}", "artifactLocation", "uri",
+			   uri_string("", s.path), "uriBaseId", BASE);
+	if (place->line)
+		json_object_set_new(
+			object, "region",
+			json_pack("{s:i}", "startLine", (int)place->line));
+	return object;
 }
 
 /* @text, NULL: "queue.c:12 consume". */
@@ -73,8 +62,8 @@ static json_t *location_object(const char *root,
 	json_t *physical = physical_object(root, place);
 	json_t *object = json_pack(
 		"{s:{s:o}}", "message", "text",
-		maple_bytes_encode(text ? text
-					: maple_clean_place(place, 0, true).text));
+		maple_bytes_encode(
+			text ? text : maple_clean_place(place, 0, true).text));
 
 	if (physical)
 		json_object_set_new(object, "physicalLocation", physical);
@@ -82,8 +71,10 @@ static json_t *location_object(const char *root,
 		json_object_set_new(
 			object, "logicalLocations",
 			json_pack("[{s:o, s:s}]", "fullyQualifiedName",
-				  maple_bytes_encode(place->function), "kind",
-				  "function"));
+				  maple_bytes_encode(place->signature
+							     ? place->signature
+							     : place->function),
+				  "kind", "function"));
 	return object;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "image/scopes.h"
 #include "report/source.h"
 
 static bool below(const char *root, const char *file, const char **rest)
@@ -55,52 +56,46 @@ bool maple_source_find(const char *root, const struct maple_place *place,
 	return true;
 }
 
-/* How good @place is to point at: below the root, in a file, in an image. */
-static int worth(const char *root, const struct maple_place *place)
+/* Whether @place is a line of the tree, and not of a library kept there. */
+static bool is_ours(const char *root, const struct maple_place *place)
 {
 	struct maple_source source;
 
-	if (!maple_source_find(root, place, &source))
-		return place->image ? 1 : 0;
-	return source.below && place->line ? 3 : 2;
+	return place->line && maple_source_find(root, place, &source) &&
+	       source.below && !maple_scopes_library(place->file);
 }
 
-static void prefer(const char *root, const struct maple_place *place,
-		   const struct maple_place **best, int *most)
+static const struct maple_place *
+ours_of_stacks(const char *root, const struct maple_finding *f, bool failed)
 {
-	int w = worth(root, place);
-
-	if (w > *most) {
-		*most = w;
-		*best = place;
-	}
+	for (unsigned int i = 0; i < f->nstacks; i++)
+		for (unsigned int k = 0; k < f->stacks[i].nframes; k++)
+			if (f->stacks[i].failed == failed &&
+			    is_ours(root, &f->stacks[i].frames[k].place))
+				return &f->stacks[i].frames[k].place;
+	return NULL;
 }
 
 /*
- * maple_source_primary - the one place that a finding is shown at
+ * maple_source_primary - the one place in the tree that a finding is shown at
  *
  * The first access of the interleaving, the wait of a cycle, or the innermost
  * frame of who failed, whichever comes first of those that are in the tree.
- * NULL if nothing is known.
+ * NULL if none is: nobody is to be pointed at what is not theirs.
  */
 const struct maple_place *maple_source_primary(const char *root,
 					       const struct maple_finding *f)
 {
-	const struct maple_place *best = NULL;
-	int most = 0;
+	const struct maple_place *place;
 
 	for (unsigned int i = 0; i < f->nmoments; i++)
-		prefer(root, &f->moments[i].place, &best, &most);
+		if (is_ours(root, &f->moments[i].place))
+			return &f->moments[i].place;
 	for (unsigned int i = 0; i < f->nedges; i++)
-		prefer(root, &f->edges[i].place, &best, &most);
-	for (int failed = 1; failed >= 0; failed--)
-		for (unsigned int i = 0; i < f->nstacks; i++)
-			for (unsigned int k = 0; k < f->stacks[i].nframes; k++)
-				if (f->stacks[i].failed == failed)
-					prefer(root,
-					       &f->stacks[i].frames[k].place,
-					       &best, &most);
-	return best;
+		if (is_ours(root, &f->edges[i].place))
+			return &f->edges[i].place;
+	place = ours_of_stacks(root, f, true);
+	return place ? place : ours_of_stacks(root, f, false);
 }
 
 /*
@@ -112,11 +107,8 @@ const struct maple_place *maple_source_primary(const char *root,
 const struct maple_place *maple_source_frame(const char *root,
 					     const struct maple_stack *stack)
 {
-	struct maple_source source;
-
 	for (unsigned int i = 0; i < stack->nframes; i++)
-		if (maple_source_find(root, &stack->frames[i].place, &source) &&
-		    source.below)
+		if (is_ours(root, &stack->frames[i].place))
 			return &stack->frames[i].place;
 	return stack->nframes ? &stack->frames[0].place : NULL;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "report/clean.h"
+#include "report/words.h"
 
 /*
  * Runs without a new iRoot after which nothing more is to be expected from
@@ -27,13 +28,9 @@ void maple_report_list(FILE *out, struct maple_finding *const *findings,
 								 : "?",
 							 style->unicode);
 
-		char control[64] = "attached";
+		char control[64];
 
-		if (!f->attached)
-			snprintf(control, sizeof(control),
-				 "%u/%u, reversed %u/%u", f->forced_fails,
-				 f->forced_runs, f->flipped_fails,
-				 f->flipped_runs);
+		maple_words_count(f, control, sizeof(control));
 		fprintf(out, "%s  %s  %s (%s, seen %u)%s%s\n",
 			maple_clean(f->id, false).text, program.text,
 			title.text, control, f->times_seen,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* A finding as text, in the order in which people read one. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include "report/clean.h"
@@ -8,6 +9,7 @@
 #include "report/words.h"
 
 #define STACKS 16 /* shown of a hang; the JSON form has all */
+#define LINES  20 /* the last ones, of what a program printed */
 
 #define BOLD   "\033[1m"
 #define RED    "\033[1;31m"
@@ -129,30 +131,10 @@ static void print_stacks(FILE *out, const struct maple_finding *finding,
 
 static void print_control(FILE *out, const struct maple_finding *finding)
 {
-	if (!finding->idiom) {
-		fputs("It failed without any order being forced: there is "
-		      "nothing to reverse.\n",
-		      out);
-		return;
-	}
-	if (finding->attached) {
-		fputs("Not confirmed: attached. What ran cannot be run "
-		      "again.\n",
-		      out);
-		return;
-	}
-	if (!finding->forced_runs) {
-		fputs("Not confirmed: no replay was asked for.\n", out);
-		return;
-	}
-	fprintf(out, "Control: forced %u/%u fails, reversed %u/%u",
-		finding->forced_fails, finding->forced_runs,
-		finding->flipped_fails, finding->flipped_runs);
-	putc('\n', out);
-	if (!maple_words_is_cause(finding))
-		fputs("The reversed order fails as well: it is not the "
-		      "cause.\n",
-		      out);
+	char text[256];
+
+	maple_words_control(finding, text, sizeof(text));
+	fprintf(out, "%s\n", text);
 }
 
 static void print_history(FILE *out, const struct maple_finding *finding)
@@ -166,24 +148,44 @@ static void print_history(FILE *out, const struct maple_finding *finding)
 	free(history);
 }
 
-static void print_output(FILE *out, const char *output,
-			 const struct maple_report_style *style)
+static void print_line(FILE *out, const char *line, unsigned int room,
+		       const struct maple_report_style *style)
 {
-	bool start = true;
 	char c[5];
 	size_t n;
 
-	fputs("\nWhat the program printed:\n", out);
-	for (; *output; output += n) {
-		n = maple_clean_char(output, c, style->unicode);
-		if (start)
-			fputs("  | ", out);
-		start = *output == '\n';
-		fputs(start || *output == '\t' ? (char[]){ *output, 0 } : c,
-		      out);
+	fputs("  | ", out);
+	for (; *line && *line != '\n'; line += n) {
+		n = maple_clean_char(line, c, style->unicode);
+		if (!room--) {
+			fputs(style->unicode ? "…" : "...", out);
+			break;
+		}
+		fputs(*line == '\t' ? "\t" : c, out);
 	}
-	if (!start)
-		putc('\n', out);
+	putc('\n', out);
+}
+
+/* All of it with --verbose; else its end, where it tells what is wrong. */
+static void print_output(FILE *out, const char *who, const char *output,
+			 const struct maple_report_style *style)
+{
+	unsigned int room = style->output ? UINT_MAX
+					  : maple_clean_width(style) - 8;
+	unsigned int all;
+
+	if (!output || !*output)
+		return;
+	fprintf(out, "\nWhat %s printed", who);
+	output = maple_words_end(output, style->output ? UINT_MAX : LINES, &all);
+	if (!style->output && all > LINES)
+		fprintf(out, ", the last %d of %u lines (--verbose: all)",
+			LINES, all);
+	fputs(":\n", out);
+	for (; *output; output += *output == '\n') {
+		print_line(out, output, room, style);
+		output += strcspn(output, "\n");
+	}
 }
 
 void maple_report_text(FILE *out, const struct maple_finding *finding,
@@ -206,8 +208,10 @@ void maple_report_text(FILE *out, const struct maple_finding *finding,
 		    style);
 	print_cycle(out, finding, style);
 	print_stacks(out, finding, style);
-	if (finding->output && *finding->output && style->output)
-		print_output(out, finding->output, style);
+	if (style->output || maple_words_speaks(finding)) {
+		print_output(out, "the program", finding->output, style);
+		print_output(out, "the oracle", finding->oracle, style);
+	}
 	putc('\n', out);
 	print_control(out, finding);
 	print_history(out, finding);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Words that several forms of report use alike. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include "report/clean.h"
 #include "report/words.h"
+
+#define LAST 5 /* lines of an output that a message has */
 
 /*
  * maple_words_access - "reads", "locks", ...
@@ -83,6 +87,114 @@ bool maple_words_is_cause(const struct maple_finding *f)
 }
 
 /*
+ * maple_words_speaks - whether the program, or the oracle, has said itself what
+ * is wrong: then what it printed belongs to the finding
+ */
+bool maple_words_speaks(const struct maple_finding *f)
+{
+	switch (f->kind) {
+	case MAPLE_FAILURE_EXIT:
+	case MAPLE_FAILURE_ORACLE:
+	case MAPLE_FAILURE_OUTPUT:
+		return true;
+	case MAPLE_FAILURE_SIGNAL:
+		return f->signo == SIGABRT;
+	default:
+		return false;
+	}
+}
+
+/* maple_words_end - the last @lines of @text; @all: how many it has */
+const char *maple_words_end(const char *text, unsigned int lines,
+			    unsigned int *all)
+{
+	unsigned int left;
+
+	*all = 0;
+	for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n')
+		++*all;
+	for (left = *all; left > lines; left--)
+		text = strchr(text, '\n') + 1;
+	return text;
+}
+
+/* maple_words_count - how often it failed again, for a list */
+void maple_words_count(const struct maple_finding *f, char *buffer, size_t size)
+{
+	if (f->attached)
+		snprintf(buffer, size, "attached");
+	else if (!f->forced_runs)
+		snprintf(buffer, size, "not replayed");
+	else if (!f->idiom)
+		snprintf(buffer, size, "replayed %u/%u", f->forced_fails,
+			 f->forced_runs);
+	else
+		snprintf(buffer, size, "%u/%u, reversed %u/%u", f->forced_fails,
+			 f->forced_runs, f->flipped_fails, f->flipped_runs);
+}
+
+/* Of a finding for which no order was forced. */
+static void say_replays(const struct maple_finding *f, char *buffer, size_t size)
+{
+	const char *by = "by the same schedule";
+
+	if (f->attached || !f->forced_runs)
+		snprintf(buffer, size,
+			 "It failed without any order being forced: there is "
+			 "nothing to reverse.");
+	else
+		snprintf(buffer, size,
+			 "It failed without any order being forced. Replayed: "
+			 "%u/%u fail%s%s.",
+			 f->forced_fails, f->forced_runs,
+			 f->forced_fails ? ", " : ": not reproduced ", by);
+}
+
+/* maple_words_control - what came of doing it again, in a sentence or two */
+void maple_words_control(const struct maple_finding *f, char *buffer,
+			 size_t size)
+{
+	if (!f->idiom)
+		say_replays(f, buffer, size);
+	else if (f->attached)
+		snprintf(buffer, size,
+			 "Not confirmed: attached. What ran cannot be run "
+			 "again.");
+	else if (!f->forced_runs)
+		snprintf(buffer, size,
+			 "Not confirmed: no replay was asked for.");
+	else
+		snprintf(buffer, size,
+			 "Control: forced %u/%u fails, reversed %u/%u%s",
+			 f->forced_fails, f->forced_runs, f->flipped_fails,
+			 f->flipped_runs,
+			 maple_words_is_cause(f)
+				 ? ""
+				 : "\nThe reversed order fails as well: it is "
+				   "not the cause.");
+}
+
+/* The last that was printed: a message has no room for all of it. */
+static void print_end(FILE *out, const char *who, const char *text)
+{
+	unsigned int all;
+
+	if (!text || !*text)
+		return;
+	fprintf(out, "\n%s printed%s:", who,
+		*maple_words_end(text, LAST, &all) && all > LAST ? ", at its end"
+								 : "");
+	for (text = maple_words_end(text, LAST, &all); *text;) {
+		size_t n = strcspn(text, "\n");
+		char *line = strndup(text, n);
+
+		fprintf(out, "\n| %s", maple_clean(line, true).text);
+		free(line);
+		text += n + (text[n] == '\n');
+	}
+}
+
+/*
  * maple_words_finding - the whole finding in sentences, a line each
  *
  * Returns a string to be freed, without a newline at its end; NULL without
@@ -90,7 +202,7 @@ bool maple_words_is_cause(const struct maple_finding *f)
  */
 char *maple_words_finding(const struct maple_finding *f)
 {
-	char *text = NULL;
+	char *text = NULL, control[256];
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 	char *history = maple_words_history(f);
@@ -113,16 +225,12 @@ char *maple_words_finding(const struct maple_finding *f)
 		fprintf(out, "%s at ", maple_clean(m->variable, true).text);
 		fputs(maple_clean_place(&m->place, 0, true).text, out);
 	}
-	if (f->idiom && f->forced_runs)
-		fprintf(out, "\nForced %u/%u fails, reversed %u/%u.",
-			f->forced_fails, f->forced_runs, f->flipped_fails,
-			f->flipped_runs);
-	if (!maple_words_is_cause(f))
-		fputs("\nThe reversed order fails as well: it is not the "
-		      "cause.",
-		      out);
-	if (f->attached)
-		fputs("\nNot confirmed: attached.", out);
+	if (maple_words_speaks(f)) {
+		print_end(out, "The program", f->output);
+		print_end(out, "The oracle", f->oracle);
+	}
+	maple_words_control(f, control, sizeof(control));
+	fprintf(out, "\n%s", control);
 	if (f->replay)
 		fprintf(out, "\nReplay: %s", maple_clean(f->replay, true).text);
 	if (fclose(out)) {

@@ -2,12 +2,21 @@
 #ifndef MAPLE_REPORT_WORDS_H
 #define MAPLE_REPORT_WORDS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <maple/finding.h>
 
 const char *maple_words_access(const struct maple_finding *finding,
 			       const struct maple_moment *moment);
 char *maple_words_history(const struct maple_finding *f);
 bool maple_words_is_cause(const struct maple_finding *f);
+bool maple_words_speaks(const struct maple_finding *finding);
+const char *maple_words_end(const char *text, unsigned int lines,
+			    unsigned int *all);
+void maple_words_count(const struct maple_finding *finding, char *buffer,
+		       size_t size);
+void maple_words_control(const struct maple_finding *finding, char *buffer,
+			 size_t size);
 char *maple_words_finding(const struct maple_finding *finding);
 
 #endif

@@ -117,7 +117,8 @@ struct maple_finding {
 	char *input;   /* --input, or NULL */
 	char *backend; /* the pair that found it, as for --backend; or NULL */
 	char *replay;  /* the command line that replays it */
-	char *output;  /* the target's own output in the failed run */
+	char *output;  /* the end of what it printed in the failed run */
+	char *oracle;  /* ... and of what --oracle printed of that run */
 
 	unsigned int run;  /* number of the run in its campaign */
 	uint64_t found_at; /* first; seconds since the epoch */

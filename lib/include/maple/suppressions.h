@@ -5,6 +5,9 @@
  * that begins with '#'. A pattern matches any part of a name; '*' stands for
  * anything, '^' at the beginning and '$' at the end tie it to the ends.
  *
+ * A function is matched by its short name, "store::Cache::put", and by its
+ * whole one, "store::Cache<int>::put(int const&)".
+ *
  * What is matched, by type:
  *
  * race		 a failure other than a deadlock or a hang: function, source
