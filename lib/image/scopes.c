@@ -36,7 +36,8 @@ bool maple_scopes_library(const char *file)
 		if (!strncmp(file, begin[i], strlen(begin[i])))
 			return true;
 	for (size_t i = 0; i < sizeof(within) / sizeof(*within); i++)
-		if (strstr(file, within[i]))
+		if (strstr(file, within[i]) ||
+		    !strncmp(file, within[i] + 1, strlen(within[i] + 1)))
 			return true;
 	return false;
 }

@@ -134,10 +134,9 @@ void maple_words_count(const struct maple_finding *f, char *buffer, size_t size)
 }
 
 /* Of a finding for which no order was forced. */
-static void say_replays(const struct maple_finding *f, char *buffer, size_t size)
+static void say_replays(const struct maple_finding *f, char *buffer,
+			size_t size)
 {
-	const char *by = "by the same schedule";
-
 	if (f->attached || !f->forced_runs)
 		snprintf(buffer, size,
 			 "It failed without any order being forced: there is "
@@ -145,9 +144,9 @@ static void say_replays(const struct maple_finding *f, char *buffer, size_t size
 	else
 		snprintf(buffer, size,
 			 "It failed without any order being forced. Replayed: "
-			 "%u/%u fail%s%s.",
+			 "%u/%u fail%s by the same schedule.",
 			 f->forced_fails, f->forced_runs,
-			 f->forced_fails ? ", " : ": not reproduced ", by);
+			 f->forced_fails ? "" : ": not reproduced");
 }
 
 /* maple_words_control - what came of doing it again, in a sentence or two */

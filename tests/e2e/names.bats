@@ -124,17 +124,19 @@ calls() {
 }
 
 @test "what the oracle has printed belongs to the finding" {
-	mapletest run --db "$db" --quiet --seed 1 \
+	local text=$BATS_TEST_TMPDIR/text
+
+	mapletest run --db "$db" --quiet --seed 1 --output "$text" \
 		--oracle 'for i in $(seq 30); do echo "line $i of it"; done
 			! grep counted "$MAPLE_STDOUT" >&2' \
 		-- "$E2E/shared_cache.O2" ok
 	ended_with 66
 	# Of what it has said of runs that are right nothing is shown.
-	[ "$(grep -c 'line 30 of it' <<< "$output")" = 1 ]
-	grep -q '^What the oracle printed, the last 20 of 31 lines' <<< "$output"
-	! grep -q 'line 11 of it' <<< "$output"
-	grep -q '^  | line 12 of it' <<< "$output"
-	grep -q '^  | 3 hits, of which [12] are counted' <<< "$output"
+	[ "$(cat "$text" - <<< "$output$stderr" | grep -c 'line 30 of it')" = 1 ]
+	grep -q '^What the oracle printed, the last 20 of 31 lines' "$text"
+	! grep -q 'line 11 of it' "$text"
+	grep -q '^  | line 12 of it' "$text"
+	grep -q '^  | 3 hits, of which [12] are counted' "$text"
 	"$BUILD/mapletest" report --db "$db" --html "$BATS_TEST_TMPDIR/page"
 	grep -q 'What the oracle printed' "$BATS_TEST_TMPDIR/page"
 	"$BUILD/mapletest" report --db "$db" --format json > "$json"

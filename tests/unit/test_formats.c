@@ -481,8 +481,20 @@ static void the_primary_place_is_in_the_tree_if_any_is(void **state)
 	moments[1].place = ours;
 	assert_ptr_equal(maple_source_primary("/src", &finding),
 			 &moments[1].place);
-	assert_ptr_equal(maple_source_primary("/elsewhere", &finding),
-			 &moments[0].place);
+	/* Nobody is sent to what is not theirs. */
+	assert_null(maple_source_primary("/elsewhere", &finding));
+	report.root = "/elsewhere";
+	assert_null(strstr(written(MAPLE_REPORT_SARIF), "\"physicalLocation\""));
+	assert_null(strstr(written(MAPLE_REPORT_GITHUB), "file="));
+	report.root = "/src";
+	assert_non_null(
+		strstr(written(MAPLE_REPORT_SARIF), "\"physicalLocation\""));
+	assert_non_null(strstr(written(MAPLE_REPORT_GITHUB), "file=q.c,line=9"));
+	/* A library that is kept in the tree is no better. */
+	libc.file = "/src/.cargo/registry/src/q.rs";
+	moments[0].place = libc;
+	assert_ptr_equal(maple_source_primary("/src", &finding),
+			 &moments[1].place);
 	finding.nmoments = finding.nstacks = finding.nedges = 0;
 	assert_null(maple_source_primary("/src", &finding));
 	/* And SARIF has a result without a place. */

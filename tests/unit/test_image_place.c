@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <maple/event.h>
 #include "image/registry.h"
+#include "image/scopes.h"
 
 static char dir[64];
 
@@ -37,7 +38,7 @@ static const char program[] =
 
 static void run(const char *fmt, const char *flags)
 {
-	char command[512];
+	char command[1024];
 
 	snprintf(command, sizeof(command), "cd %s && ", dir);
 	snprintf(command + strlen(command), sizeof(command) - strlen(command),
@@ -236,6 +237,71 @@ static void test_call(void **state)
 	maple_image_destroy(image);
 }
 
+/*
+ * Of a library's header, inlined into the user's function, the user's line is
+ * the place; a header of the user's own is as good as a source.
+ */
+static void test_inlined(void **state)
+{
+	struct maple_image *image;
+	struct maple_place place;
+
+	run("mkdir -p include/c++ && cat >include/c++/lib.h <<'END' && "
+	    "cat >user.c <<'END2' && cc -Iinclude %s -o inlined user.c\n"
+	    "static inline __attribute__((always_inline)) void deep(int n)\n"
+	    "{ total = n; }\n"
+	    "static inline __attribute__((always_inline)) void outer(int n)\n"
+	    "{ deep(n); }\n"
+	    "END\n"
+	    "volatile long total;\n"
+	    "#include <c++/lib.h>\n"
+	    "int main(int argc, char **argv)\n"
+	    "{\n"
+	    "	outer(argc);\n" /* line 5 */
+	    "	return 0;\n"
+	    "}\n"
+	    "END2\n",
+	    "-O1 -g");
+	image = open_in_dir("inlined");
+	assert_int_equal(maple_image_place(image, store(image, 8)->offset,
+					   false, &place),
+			 0);
+	assert_string_equal(place.function, "main");
+	assert_non_null(strstr(place.file, "user.c"));
+	assert_int_equal(place.line, 5);
+	assert_string_equal(place.inlined, "deep");
+	assert_non_null(strstr(place.inlined_file, "include/c++/lib.h"));
+	assert_int_equal(place.inlined_line, 2);
+	maple_place_deinit(&place);
+	maple_image_destroy(image);
+}
+
+static void test_whose_files(void **state)
+{
+	static const char *const theirs[] = {
+		"/usr/include/c++/12/bits/atomic_base.h",
+		"/usr/include/x86_64-linux-gnu/bits/stdio2.h",
+		"/opt/gcc/include/c++/13/mutex",
+		"/usr/lib/gcc/x86_64-linux-gnu/12/include/emmintrin.h",
+		"/usr/lib/llvm-14/lib/clang/14.0.6/include/stddef.h",
+		"/rustc/59807616e/library/core/src/sync/atomic.rs",
+		"/usr/src/rustc-1.63.0/library/core/src/sync/atomic.rs",
+		"/home/me/.cargo/registry/src/index/rayon-1.5/src/lib.rs",
+		"/home/me/.rustup/toolchains/x/lib/rustlib/src/rust/a.rs",
+		"<built-in>",
+	};
+	static const char *const ours[] = {
+		"/home/me/src/queue.c",	 "src/queue.cc",
+		"../include/queue.h",	 "/home/me/include/queue.hpp",
+		"/usr/src/mine/queue.c", "/srv/usr/include/queue.h",
+	};
+
+	for (size_t i = 0; i < sizeof(theirs) / sizeof(*theirs); i++)
+		assert_true(maple_scopes_library(theirs[i]));
+	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+		assert_false(maple_scopes_library(ours[i]));
+}
+
 static uint32_t add_image(struct maple_registry *reg, const char *name)
 {
 	struct maple_error err;
@@ -358,6 +424,8 @@ int main(void)
 		cmocka_unit_test(test_debug_link),
 		cmocka_unit_test(test_symbols_only),
 		cmocka_unit_test(test_call),
+		cmocka_unit_test(test_inlined),
+		cmocka_unit_test(test_whose_files),
 		cmocka_unit_test(test_registry),
 		cmocka_unit_test(test_registry_calls),
 		cmocka_unit_test(test_registry_stand_in),

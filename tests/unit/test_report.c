@@ -213,6 +213,79 @@ static void nothing_of_the_target_reaches_the_terminal_raw(void **state)
 		assert_in_range(*p, '\n', '~');
 }
 
+/* A library's code at the user's line: a row more, and the arrow is longer. */
+static void what_was_inlined_stands_below_the_users_line(void **state)
+{
+	static const struct maple_report_style style = { .unicode = true };
+
+	moments[0].place.function = "store::front::Counter::add_and_keep";
+	moments[0].place.inlined = "std::__atomic_base::load";
+	moments[0].place.inlined_file = "/usr/include/c++/12/atomic_base.h";
+	moments[0].place.inlined_line = 488;
+	frames[0].place = moments[0].place;
+	text(&style);
+	assert_non_null(strstr(buffer,
+			       "  1 queue.c:41 Counter::add_and_keep\n"
+			       "    reads queue\n"
+			       "    inlined atomic_base.h:488 load\n"
+			       "      └─────────────────────────────────▶ 2 "));
+	assert_non_null(strstr(buffer, "    #0  queue.c:41 "
+				       "store::front::Counter::add_and_keep "
+				       "(queue+0x1234)\n"
+				       "          inlined atomic_base.h:488 "
+				       "std::__atomic_base::load\n"));
+}
+
+static void replays_without_an_order_are_told(void **state)
+{
+	static const struct maple_report_style style = { .unicode = true };
+	struct maple_finding *const list[] = { &finding };
+	FILE *out;
+
+	finding.idiom = finding.nmoments = 0;
+	finding.forced_fails = 0;
+	assert_non_null(strstr(text(&style),
+			       "without any order being forced. Replayed: 0/5 "
+			       "fail: not reproduced by the same schedule.\n"));
+	out = open_buffer();
+	maple_report_list(out, list, 1, &style);
+	fclose(out);
+	assert_non_null(strstr(buffer, "(replayed 0/5, seen 1)"));
+	finding.forced_fails = 2;
+	assert_non_null(strstr(text(&style),
+			       "Replayed: 2/5 fail by the same schedule.\n"));
+	finding.forced_runs = 0;
+	assert_non_null(strstr(text(&style), "there is nothing to reverse.\n"));
+}
+
+/* Of what says itself what is wrong, the end; of the rest, when asked. */
+static void what_was_printed_is_shown(void **state)
+{
+	struct maple_report_style style = { .unicode = true };
+	char output[1024] = "";
+
+	for (int i = 1; i <= 30; i++)
+		sprintf(output + strlen(output), "line %d\n", i);
+	finding.output = output;
+	assert_null(strstr(text(&style), "printed"));
+	finding.kind = MAPLE_FAILURE_EXIT;
+	assert_non_null(
+		strstr(text(&style),
+		       "\nWhat the program printed, the last 20 of 30 lines "
+		       "(--verbose: all):\n  | line 11\n"));
+	assert_null(strstr(buffer, "| line 10\n"));
+	assert_non_null(strstr(buffer, "  | line 30\n\n"));
+	style.output = true;
+	assert_non_null(strstr(text(&style),
+			       "\nWhat the program printed:\n  | line 1\n"));
+	finding.kind = MAPLE_FAILURE_ORACLE;
+	finding.output = NULL;
+	finding.oracle = "no end of line";
+	assert_non_null(
+		strstr(text(&style),
+		       "\nWhat the oracle printed:\n  | no end of line\n\n"));
+}
+
 static void colour_only_when_asked(void **state)
 {
 	struct maple_report_style style = { .colour = true };
@@ -260,8 +333,8 @@ static void a_cycle_of_locks(void **state)
 		" queue.c:21:\n"
 		"    #0  queue.c:43 consume (queue+0x1234)\n"
 		"\n"
-		"It failed without any order being forced: there is nothing to"
-		" reverse.\n"
+		"It failed without any order being forced. Replayed: 5/5 fail"
+		" by the same schedule.\n"
 		"Replay: mapletest replay 3fa9c1\n"
 		"SUMMARY: maple: deadlock in f / g\n");
 	/* A lock taken twice. */
@@ -653,6 +726,9 @@ int main(void)
 		TEST(crossing_arrows_in_ascii),
 		TEST(long_names_stay_within_the_width),
 		TEST(nothing_of_the_target_reaches_the_terminal_raw),
+		TEST(what_was_inlined_stands_below_the_users_line),
+		TEST(replays_without_an_order_are_told),
+		TEST(what_was_printed_is_shown),
 		TEST(colour_only_when_asked),
 		TEST(a_cycle_of_locks),
 		TEST(a_cycle_comes_back_from_json),
