@@ -134,8 +134,7 @@ void maple_words_count(const struct maple_finding *f, char *buffer, size_t size)
 }
 
 /* Of a finding for which no order was forced. */
-static void say_replays(const struct maple_finding *f, char *buffer,
-			size_t size)
+static void say_replays(const struct maple_finding *f, char *buffer, size_t size)
 {
 	if (f->attached || !f->forced_runs)
 		snprintf(buffer, size,

@@ -8,8 +8,9 @@
 #include <thread>
 #include <vector>
 
-class Pool {
-public:
+class Pool
+{
+      public:
 	bool take()
 	{
 		if (left.load() == 0)
@@ -20,7 +21,7 @@ public:
 		return true;
 	}
 
-private:
+      private:
 	std::atomic<int> left{ 1 };
 };
 

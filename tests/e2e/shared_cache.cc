@@ -12,10 +12,12 @@
 #include <string>
 #include <thread>
 
-namespace store {
+namespace store
+{
 
-template <typename Key, typename Value> class Cache {
-public:
+template <typename Key, typename Value> class Cache
+{
+      public:
 	void put(const Key &key, const Value &value)
 	{
 		std::unique_lock<std::shared_mutex> guard(lock);
@@ -33,7 +35,7 @@ public:
 
 	long hits = 0;
 
-private:
+      private:
 	std::shared_mutex lock;
 	std::map<Key, Value> values;
 };
