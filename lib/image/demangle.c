@@ -17,6 +17,7 @@
 #include "demangle.h"
 
 #define UNNAMED "(anonymous namespace)"
+#define DEPTH	8 /* of types in types that nonsense may have */
 
 static bool begins(const char *text, const char *with)
 {
@@ -66,6 +67,7 @@ char *maple_demangle(const char *symbol)
 struct shortening {
 	const char *from;
 	char *to, *start; /* @start: of the result */
+	unsigned int depth;
 };
 
 /* Behind the bracket that closes the one at @s; "->" closes nothing. */
@@ -139,7 +141,7 @@ static void copy_self(struct shortening *s)
 {
 	const char *end = skip_group(s->from), *as;
 	char *inner = strndup(s->from + 1, (size_t)(end - s->from) - 2);
-	struct shortening of = { inner, s->to, s->to };
+	struct shortening of = { inner, s->to, s->to, s->depth + 1 };
 
 	as = inner ? strstr(inner, " as ") : NULL;
 	if (as)
@@ -202,7 +204,7 @@ static void shorten(struct shortening *s)
 			s->from += strlen(UNNAMED);
 		} else if (c == '{') {
 			copy_braces(s);
-		} else if (c == '<' && first) {
+		} else if (c == '<' && first && s->depth < DEPTH) {
 			copy_self(s);
 		} else if (c == '<') {
 			/* Rust's are "f::<T>". */

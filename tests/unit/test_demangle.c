@@ -120,6 +120,47 @@ static void arguments_and_parameters_are_left_out(void **state)
 		check_short(cases[i][0], cases[i][1]);
 }
 
+/* Programs may call their functions anything. */
+static void nonsense_stays_within_its_length(void **state)
+{
+	static const char *const parts[] = { "<",
+					     ">",
+					     "(",
+					     ")",
+					     "{",
+					     "}",
+					     "[",
+					     " ",
+					     "::",
+					     "operator",
+					     "a",
+					     " as ",
+					     "->",
+					     "{{",
+					     "__1::",
+					     "const",
+					     "(anonymous namespace)" };
+	const unsigned int n = sizeof(parts) / sizeof(*parts);
+	char name[512], deep[4096];
+
+	srandom(1);
+	for (int i = 0; i < 20000; i++) {
+		char *text;
+
+		*name = 0;
+		for (long k = random() % 16; k >= 0; k--)
+			strcat(name, parts[random() % n]);
+		text = maple_demangle_short(name);
+		assert_non_null(text);
+		assert_true(strlen(text) <= strlen(name));
+		maple_demangle_tail(text, random() % 8);
+		free(text);
+	}
+	memset(deep, '<', sizeof(deep) - 1);
+	deep[sizeof(deep) - 1] = 0;
+	free(maple_demangle_short(deep));
+}
+
 static void the_end_of_a_name_tells_most(void **state)
 {
 	const char *name = "store::front::Cache::put";
@@ -137,6 +178,7 @@ int main(void)
 		cmocka_unit_test(symbols_become_declarations),
 		cmocka_unit_test(what_is_no_symbol_of_theirs_stays),
 		cmocka_unit_test(arguments_and_parameters_are_left_out),
+		cmocka_unit_test(nonsense_stays_within_its_length),
 		cmocka_unit_test(the_end_of_a_name_tells_most),
 	};
 
