@@ -42,6 +42,7 @@ struct walk {
 	int nat; /* of which so many are ours */
 	int next;
 	Dwfl *dwfl;
+	struct maple_scopes scopes;
 	struct maple_stack *stacks;
 	unsigned int n;
 };
@@ -71,13 +72,15 @@ static void fill_place(Dwfl_Module *module, Dwarf_Addr pc,
 }
 
 /* A frame for each function that the compiler has made this code of. */
-static void add_frames(struct maple_stack *stack, Dwfl_Module *module,
-		       Dwarf_Addr pc, bool is_call)
+static void add_frames(struct walk *walk, Dwfl_Module *module, Dwarf_Addr pc,
+		       bool is_call)
 {
 	Dwarf_Addr at = is_call ? pc - 1 : pc, bias = 0;
 	Dwarf_Die *unit = maple_scopes_unit(module, at, &bias);
+	struct maple_stack *stack = &walk->stacks[walk->n];
 	struct maple_scope scope[MAPLE_SCOPES];
-	unsigned int n = maple_scopes_find(unit, at - bias, scope);
+	unsigned int n =
+		maple_scopes_find(&walk->scopes, unit, at - bias, scope);
 
 	if (!scope[n - 1].function)
 		maple_scopes_name(&scope[n - 1],
@@ -111,7 +114,7 @@ static int on_frame(Dwfl_Frame *state, void *arg)
 	if (pc < walk->lo || pc >= walk->hi)
 		module = dwfl_addrmodule(walk->dwfl, exact ? pc : pc - 1);
 	if (module)
-		add_frames(stack, module, pc, !exact);
+		add_frames(walk, module, pc, !exact);
 	else
 		stack->frames[stack->nframes++].pc = pc;
 	return DWARF_CB_OK;
@@ -268,6 +271,7 @@ static int walk_all(struct walk *walk, pid_t pid, struct maple_error *err)
 				    pid, dwfl_errmsg(-1));
 	else
 		dwfl_getthreads(walk->dwfl, on_thread, walk);
+	maple_scopes_forget(&walk->scopes);
 	dwfl_end(walk->dwfl);
 	if (walk->memory >= 0)
 		close(walk->memory);

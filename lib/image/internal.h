@@ -6,6 +6,7 @@
 #include <gelf.h>
 #include <elfutils/libdwfl.h>
 #include "image.h"
+#include "scopes.h"
 
 #define MAPLE_IMAGE_SEGMENTS 64
 
@@ -90,6 +91,7 @@ struct maple_image {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	bool asked;
+	struct maple_scopes scopes;
 	struct maple_array objects; /* struct maple_symbol, ascending */
 
 	struct maple_array

@@ -95,6 +95,7 @@ bool maple_image_debug(struct maple_image *image)
 
 void maple_image_place_deinit(struct maple_image *image)
 {
+	maple_scopes_forget(&image->scopes);
 	if (image->dwfl)
 		dwfl_end(image->dwfl);
 	free(image->objects.at);
@@ -114,7 +115,8 @@ static int fill_source(struct maple_image *image, uint64_t addr,
 	struct maple_scope scope[MAPLE_SCOPES], *at;
 	Dwarf_Addr bias = 0;
 	Dwarf_Die *unit = maple_scopes_unit(image->module, addr, &bias);
-	unsigned int n = maple_scopes_find(unit, addr - bias, scope);
+	unsigned int n =
+		maple_scopes_find(&image->scopes, unit, addr - bias, scope);
 	int ret;
 
 	if (!scope[n - 1].function)

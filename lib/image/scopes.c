@@ -9,10 +9,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
 #include "demangle.h"
 #include "scopes.h"
 
 #define DEPTH 64 /* of namespaces and classes in each other */
+
+/* Code of a function: [lo, hi). */
+struct code {
+	Dwarf_Addr lo, hi;
+	Dwarf_Die die;
+};
+
+/* The functions of a unit, by address: to look for one takes long. */
+struct unit {
+	struct Dwarf_CU *cu; /* the key */
+	struct code *code;
+	size_t n;
+	UT_hash_handle hh;
+};
 
 /*
  * maple_scopes_library - whether @file is a library's by its path: a header
@@ -59,32 +74,101 @@ Dwarf_Die *maple_scopes_unit(Dwfl_Module *module, Dwarf_Addr addr,
 	return unit;
 }
 
+static void add_function(struct unit *unit, Dwarf_Die *die)
+{
+	Dwarf_Addr base, lo, hi;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0) {
+		struct code *more =
+			reallocarray(unit->code, unit->n + 1, sizeof(*more));
+
+		if (!more)
+			return;
+		unit->code = more;
+		more[unit->n++] = (struct code){ lo, hi, *die };
+	}
+}
+
 /* Code of a function may stand within a class, or in a namespace. */
-static bool find_function(Dwarf_Die *in, Dwarf_Addr addr, unsigned int depth,
-			  Dwarf_Die *found)
+static void add_functions(struct unit *unit, Dwarf_Die *in, unsigned int depth)
 {
 	Dwarf_Die die;
 
 	if (!depth || dwarf_child(in, &die))
-		return false;
+		return;
 	do {
 		switch (dwarf_tag(&die)) {
 		case DW_TAG_subprogram:
-			if (dwarf_haspc(&die, addr) <= 0)
-				break;
-			*found = die;
-			return true;
+			add_function(unit, &die);
+			break;
 		case DW_TAG_namespace:
 		case DW_TAG_module:
 		case DW_TAG_class_type:
 		case DW_TAG_structure_type:
 		case DW_TAG_union_type:
 		case DW_TAG_enumeration_type:
-			if (find_function(&die, addr, depth - 1, found))
-				return true;
+			add_functions(unit, &die, depth - 1);
 		}
 	} while (!dwarf_siblingof(&die, &die));
-	return false;
+}
+
+static int compare_code(const void *a, const void *b)
+{
+	const struct code *x = a, *y = b;
+
+	return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+/* The functions of @die, a unit; NULL without memory. */
+static const struct unit *read_unit(struct maple_scopes *scopes, Dwarf_Die *die)
+{
+	struct unit *unit;
+
+	HASH_FIND_PTR(scopes->units, &die->cu, unit);
+	if (unit)
+		return unit;
+	unit = calloc(1, sizeof(*unit));
+	if (!unit)
+		return NULL;
+	unit->cu = die->cu;
+	add_functions(unit, die, DEPTH);
+	if (unit->n)
+		qsort(unit->code, unit->n, sizeof(*unit->code), compare_code);
+	HASH_ADD_PTR(scopes->units, cu, unit);
+	return unit;
+}
+
+static bool find_function(struct maple_scopes *scopes, Dwarf_Die *die,
+			  Dwarf_Addr addr, Dwarf_Die *found)
+{
+	const struct unit *unit = read_unit(scopes, die);
+	size_t lo = 0, hi = unit ? unit->n : 0;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (unit->code[mid].lo <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || addr >= unit->code[lo - 1].hi)
+		return false;
+	*found = unit->code[lo - 1].die;
+	return true;
+}
+
+/* maple_scopes_forget - frees what was found out of units */
+void maple_scopes_forget(struct maple_scopes *scopes)
+{
+	struct unit *unit, *next;
+
+	HASH_ITER (hh, scopes->units, unit, next) {
+		HASH_DEL(scopes->units, unit);
+		free(unit->code);
+		free(unit);
+	}
 }
 
 /* What of @in has @addr: a block, or a function that was put there. */
@@ -108,13 +192,13 @@ static bool step_into(Dwarf_Die *in, Dwarf_Addr addr)
 }
 
 /* The function that has @addr, then what is in it, outermost first. */
-static unsigned int find_nested(Dwarf_Die *unit, Dwarf_Addr addr,
-				Dwarf_Die die[MAPLE_SCOPES])
+static unsigned int find_nested(struct maple_scopes *scopes, Dwarf_Die *unit,
+				Dwarf_Addr addr, Dwarf_Die die[MAPLE_SCOPES])
 {
 	unsigned int n = 1;
 	Dwarf_Die in;
 
-	if (!find_function(unit, addr, DEPTH, &in))
+	if (!find_function(scopes, unit, addr, &in))
 		return 0;
 	die[0] = in;
 	while (n < MAPLE_SCOPES && step_into(&in, addr))
@@ -277,17 +361,19 @@ static void place_address(struct maple_scope *scope, Dwarf_Die *unit,
 
 /*
  * maple_scopes_find - the functions that have @addr, innermost first
+ * @scopes: what is known of the units, of one struct Dwfl
  * @unit: of the debug information, that has @addr; NULL: there is none
  * @addr: as the unit has it
  *
  * There is always one; it may be without a name, see maple_scopes_name(). The
  * caller empties them with maple_scopes_deinit(). Returns how many.
  */
-unsigned int maple_scopes_find(Dwarf_Die *unit, Dwarf_Addr addr,
+unsigned int maple_scopes_find(struct maple_scopes *scopes, Dwarf_Die *unit,
+			       Dwarf_Addr addr,
 			       struct maple_scope scope[MAPLE_SCOPES])
 {
 	Dwarf_Die die[MAPLE_SCOPES];
-	unsigned int n = unit ? find_nested(unit, addr, die) : 0;
+	unsigned int n = unit ? find_nested(scopes, unit, addr, die) : 0;
 
 	memset(scope, 0, (n ? n : 1) * sizeof(*scope));
 	for (unsigned int i = 0; i < n; i++) {

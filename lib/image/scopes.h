@@ -15,12 +15,19 @@ struct maple_scope {
 	unsigned int line;
 };
 
+/* What was found out of units; zeroed at first. */
+struct maple_scopes {
+	struct unit *units;
+};
+
 Dwarf_Die *maple_scopes_unit(Dwfl_Module *module, Dwarf_Addr addr,
 			     Dwarf_Addr *bias);
-unsigned int maple_scopes_find(Dwarf_Die *unit, Dwarf_Addr addr,
+unsigned int maple_scopes_find(struct maple_scopes *scopes, Dwarf_Die *unit,
+			       Dwarf_Addr addr,
 			       struct maple_scope scope[MAPLE_SCOPES]);
 void maple_scopes_name(struct maple_scope *scope, const char *symbol);
 unsigned int maple_scopes_users(const struct maple_scope *scope, unsigned int n);
+void maple_scopes_forget(struct maple_scopes *scopes);
 void maple_scopes_deinit(struct maple_scope *scope, unsigned int n);
 bool maple_scopes_library(const char *file);
 
