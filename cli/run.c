@@ -84,8 +84,9 @@ static int result_status(const struct maple_settings *settings,
 	case MAPLE_UNDELIVERED:
 		break;
 	}
-	return settings->skip_unsupported ? MAPLE_STATUS_SKIPPED
-					  : MAPLE_STATUS_FAILED;
+	return settings->skip_unsupported && result->unsupported
+		       ? MAPLE_STATUS_SKIPPED
+		       : MAPLE_STATUS_FAILED;
 }
 
 static int campaign(struct run *run, struct maple_memo *memo)

@@ -82,6 +82,11 @@ static void call_kept(int signo, siginfo_t *info, ucontext_t *uc)
 	maple_self.inside = inside;
 }
 
+static bool is_sent(int code)
+{
+	return code == SI_USER || code == SI_QUEUE || code == SI_TKILL;
+}
+
 static void report(int signo, const siginfo_t *info, const ucontext_t *uc)
 {
 	struct maple_shm *shm = maple_shm;
@@ -94,6 +99,7 @@ static void report(int signo, const siginfo_t *info, const ucontext_t *uc)
 	shm->crash.signo = signo;
 	shm->crash.tid = raw0(SYS_gettid);
 	shm->crash.thread = maple_self.number;
+	shm->crash.sender = is_sent(info->si_code) ? info->si_pid : 0;
 	shm->crash.address = info->si_code > 0 ? (uint64_t)info->si_addr : 0;
 	shm->crash.pc = uc->uc_mcontext.gregs[REG_RIP];
 	__atomic_store_n(&shm->state, MAPLE_AGENT_CRASHED, __ATOMIC_RELEASE);

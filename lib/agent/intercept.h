@@ -14,6 +14,7 @@
  *   process  fork, posix_spawn*, system, popen; exit and its kin
  *   exec     execve and its family
  *   signal   sigaction, signal and its kin, sigprocmask, pthread_sigmask
+ *   kill     kill, killpg, raise, sigqueue, tgkill, pthread_kill
  *   image    dlopen, dlmopen, dlclose
  *   block    sleeps, poll and its kin, read, recv, accept, wait
  *

@@ -19,7 +19,7 @@
 #include "../plan/plan.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
-#define MAPLE_SHM_VERSION  7
+#define MAPLE_SHM_VERSION  8
 #define MAPLE_SHM_ENV	   "MAPLE_AGENT" /* /proc/PID/fd/N of the file */
 #define MAPLE_SHM_AHEAD	   '+' /* before it: the run is ordered on fd 0 */
 #define MAPLE_SHM_IMAGES   256
@@ -157,7 +157,7 @@ struct maple_shm_crash {
 	int32_t signo; /* [a] */
 	int32_t tid;
 	uint32_t thread;
-	uint32_t pad;
+	int32_t sender;	  /* the process that sent it; 0: none, a fault */
 	uint64_t address; /* si_addr */
 	uint64_t pc;	  /* the program's own */
 };
@@ -237,6 +237,7 @@ struct maple_shm {
 	uint64_t old_affinity[16];
 	uint64_t entered; /* [a] when it went off to main(), raw_now(); or 0 */
 	struct maple_shm_crash crash;
+	uint64_t sent; /* [a] bit i: it has sent itself signal i + 1 */
 	struct maple_shm_stats stats;
 	uint64_t auto_result[16]; /* [a] struct maple_auto_result */
 	uint64_t then_result[MAPLE_SHM_THEN][16]; /* [a] of those that follow, */

@@ -70,6 +70,7 @@ struct maple_run_order {
 	bool fresh;  /* executed for itself, at addresses of its own */
 	bool stacks; /* of all threads, when the run fails */
 	bool names;  /* where memory comes from is to be in the log */
+	bool outsiders; /* commands of the user's may send it signals */
 };
 
 /* Called in the caller's thread while the run lasts. */
@@ -87,6 +88,7 @@ enum maple_end {
 	MAPLE_END_HANG,	    /* over the timeout; killed */
 	MAPLE_END_STOPPED,  /* by tick(); killed */
 	MAPLE_END_SLOW,	    /* it is we who take so long; killed, no verdict */
+	MAPLE_END_STARVED,  /* it got no CPU; killed, no verdict */
 	MAPLE_END_LEFT,	    /* it had joined us, and runs on without us */
 };
 
@@ -120,6 +122,9 @@ struct maple_run {
 
 	bool delivered;
 	char why_not[256]; /* unless delivered: the cause and the mend */
+	bool unsupported;  /* ... which is this machine's, not the program's */
+	/* killed, or as far as is known, by somebody who is no part of it */
+	bool outside;
 
 	struct maple_auto_result automaton;
 	uint32_t begun; /* bit i: order->then[i] was */
@@ -275,6 +280,7 @@ struct maple_stack_returns;
 void maple_run_waits(struct maple_run *run, pid_t pid);
 void maple_run_stacks(struct maple_run *run, const struct maple_run_order *order,
 		      pid_t pid, const struct maple_stack_returns *returns);
+int maple_run_sent(int status);
 void maple_run_deinit(struct maple_run *run);
 
 /* realtime.c */

@@ -302,6 +302,7 @@ int maple_launch_start(struct maple_launch *launch,
 
 	memset(launch, 0, sizeof(*launch));
 	launch->control = launch->news = launch->orders = -1;
+	launch->spare = order->stem ? order->spare : NULL;
 	launch->key = key_of(order, &launch->key_size);
 	rested = launch->key && find_resting(launch);
 	if (rested)

@@ -53,6 +53,7 @@ struct maple_launch {
 
 	/* Of a stem; the rest is about the run that it was forked for. */
 	pid_t stem;
+	const int32_t *spare; /* of its order */
 	int orders; /* its socket, or that of one started ahead; or -1 */
 	bool gone;  /* it has ended */
 	bool left;  /* something of a run that has ended */

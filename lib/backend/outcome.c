@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* What came of a run: what is kept of its threads, and whose memory it is. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include "backend.h"
 #include "process.h"
 #include "stack.h"
@@ -36,6 +38,27 @@ void maple_run_stacks(struct maple_run *run, const struct maple_run_order *order
 	run->no_stacks[0] = '\0';
 	if (maple_stack_collect(pid, returns, &run->stacks, &run->nstacks, &err))
 		snprintf(run->no_stacks, sizeof(run->no_stacks), "%s", err.text);
+}
+
+/*
+ * maple_run_sent - the signal that @status says it died of, if it is one that
+ * processes send each other; 0: it is not
+ */
+int maple_run_sent(int status)
+{
+	int signo = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	switch (signo) {
+	case SIGKILL:
+	case SIGTERM:
+	case SIGINT:
+	case SIGHUP:
+	case SIGQUIT:
+	case SIGUSR1:
+	case SIGUSR2:
+		return signo;
+	}
+	return 0;
 }
 
 /* maple_run_deinit - frees what a run owns */

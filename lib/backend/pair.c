@@ -338,7 +338,8 @@ int maple_pair_run(struct maple_pair *pair, const struct maple_run_order *order,
 	struct maple_backend *beside = NULL, *b = pair->observe;
 	int e;
 
-	if (order->kind == MAPLE_RUN_ENFORCE)
+	if (order->kind == MAPLE_RUN_ENFORCE ||
+	    (order->kind == MAPLE_RUN_SCHEDULE && !b->ops->schedules))
 		b = pair->enforce;
 	if (order->kind == MAPLE_RUN_PROFILE &&
 	    pair->enforce != pair->observe && !pair->observe->ops->schedules)

@@ -210,13 +210,28 @@ static uint64_t switches(pid_t pid, pid_t tid)
 	return n;
 }
 
+/* maple_process_wants_cpu - whether some thread of @pid runs, or would */
+bool maple_process_wants_cpu(pid_t pid)
+{
+	pid_t tids[1024];
+	int n = maple_process_threads(pid, tids, 1024);
+	uint64_t ns;
+	char state;
+
+	while (n--)
+		if (maple_process_cpu(pid, tids[n], &ns, &state) &&
+		    state == 'R')
+			return true;
+	return false;
+}
+
 /*
  * maple_process_stuck - whether every thread of @pid waits for another one
  * @stamp: changes whenever some thread has run; stuck twice in a row with
  *         the same stamp means that nothing happened in between
  *
- * Waits that a signal, a timer, a file or another process may end do not
- * count: only futexes without a timeout do.
+ * Waits with a timeout, and for files, do not count: only futexes without one
+ * do. Whether somebody else can wake a thread is another question: wakers.c.
  */
 bool maple_process_stuck(pid_t pid, uint64_t *stamp)
 {

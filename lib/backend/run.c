@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,12 @@
 #include "launch.h"
 #include "process.h"
 #include "stack.h"
+#include "wakers.h"
 
 #define STUCK_EVERY 0.2 /* seconds between two looks; stuck in both: dead */
 #define SLOW_TIMES  10	/* the time limit, while a slow observer is busy */
+#define LEAST_CPU   0.25 /* of the limit: whoever wants more must have it */
+#define STARVED_TIMES 3	/* the time limit, for whoever has not had that */
 #define AFTERMATH   0.5 /* seconds in which a forced order shows what it does */
 
 struct watch {
@@ -43,8 +47,26 @@ struct watch {
 	const struct maple_run_sink *sink; /* the caller's */
 };
 
-/* Twice stuck and nothing has run in between. */
-static bool deadlocked(struct watch *w, pid_t pid, double at)
+/* Locks that are held in a ring stay so; else somebody may come and help. */
+static bool may_be_woken(const struct watch *w, pid_t pid, bool outsiders)
+{
+	struct maple_wakers wakers = { .outsiders = outsiders };
+	uint64_t stamp;
+
+	if (maple_process_cycle(pid, &stamp))
+		return false;
+	if (w->launch) {
+		wakers.root = w->launch->guard;
+		wakers.spares[0] = w->launch->stem;
+		if (w->launch->spare)
+			wakers.spares[1] = __atomic_load_n(w->launch->spare,
+							   __ATOMIC_ACQUIRE);
+	}
+	return maple_wakers_exist(&wakers, pid);
+}
+
+/* Twice stuck, nothing has run in between, and nobody can help. */
+static bool deadlocked(struct watch *w, pid_t pid, double at, bool outsiders)
 {
 	bool was = w->stuck;
 	uint64_t stamp = w->stamp;
@@ -57,7 +79,8 @@ static bool deadlocked(struct watch *w, pid_t pid, double at)
 	/* Of a server, some threads always wait for the world outside. */
 	w->stuck = pid && (maple_process_stuck(pid, &w->stamp) ||
 			   (w->joined && maple_process_cycle(pid, &w->stamp)));
-	return was && w->stuck && stamp == w->stamp;
+	return was && w->stuck && stamp == w->stamp &&
+	       !may_be_woken(w, pid, outsiders);
 }
 
 static bool has_ended(const struct maple_joined *joined)
@@ -100,30 +123,43 @@ static bool leaves(struct watch *w, const struct maple_run_order *order,
 	       (w->done && at - w->done > AFTERMATH);
 }
 
+/* Whether @pid wants a CPU, and has hardly had one: others have. */
+static bool starves(const struct maple_run_order *order, pid_t pid)
+{
+	return pid && maple_process_wants_cpu(pid) &&
+	       maple_process_used(pid) * 1e-9 < LEAST_CPU * order->timeout;
+}
+
 /*
  * Over the limit: is it the program that hangs, or does our schedule starve a
  * thread that another one spins for? With native scheduling the latter ends.
  * Or is it we who are slow: whoever observes from outside may take thousands
  * of times as long as the access itself. While he still has something to
- * tell, that is no hang of the program's.
+ * tell, that is no hang of the program's. Or did nobody give it a CPU? Then it
+ * gets more time, and if that is of no use, no verdict.
  */
 static bool exceeds(struct watch *w, const struct maple_run_order *order,
-		    double at, enum maple_end *end)
+		    pid_t pid, double at, enum maple_end *end)
 {
 	double elapsed = at - w->began;
 
 	if (order->timeout <= 0 || elapsed <= order->timeout)
 		return false;
 	*end = MAPLE_END_HANG;
-	if (!w->halves.half[0])
-		return true;
-	maple_halves_release(&w->halves);
-	w->released = true;
-	if (w->heard && at - w->heard < order->timeout) {
-		*end = MAPLE_END_SLOW;
-		return elapsed > SLOW_TIMES * order->timeout;
+	if (w->halves.half[0]) {
+		maple_halves_release(&w->halves);
+		w->released = true;
+		if (w->heard && at - w->heard < order->timeout) {
+			*end = MAPLE_END_SLOW;
+			return elapsed > SLOW_TIMES * order->timeout;
+		}
+		if (elapsed <= order->timeout + order->grace)
+			return false;
 	}
-	return elapsed > order->timeout + order->grace;
+	if (!starves(order, pid))
+		return true;
+	*end = MAPLE_END_STARVED;
+	return elapsed > STARVED_TIMES * order->timeout + order->grace;
 }
 
 static void hear(void *ctx, const struct maple_event *event)
@@ -237,13 +273,14 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 				run->end = MAPLE_END_LEFT;
 				break;
 			}
-		} else if (exceeds(w, order, at, &run->end)) {
+		} else if (exceeds(w, order, pid ? pid : w->launch->pid, at,
+				   &run->end)) {
 			collect_stacks(w, run, order,
 				       pid ? pid : w->launch->pid);
 			break;
 		}
 		run->end = MAPLE_END_ITSELF;
-		if (deadlocked(w, pid, maple_clock_now())) {
+		if (deadlocked(w, pid, maple_clock_now(), order->outsiders)) {
 			collect_stacks(w, run, order, pid);
 			run->end = MAPLE_END_DEADLOCK;
 			break;
@@ -294,7 +331,7 @@ static int start(struct watch *w, const struct maple_backend *b, char **envp,
 		.cpus = &b->options.cpu->before,
 		.exe = b->options.exe,
 		.cpu = order->schedule == MAPLE_SCHEDULE_NATIVE &&
-				       order->kind == MAPLE_RUN_PROFILE
+				       order->kind != MAPLE_RUN_ENFORCE
 			       ? -1
 			       : b->options.cpu->number,
 	};
@@ -363,6 +400,10 @@ static void finish(struct watch *w, const struct maple_run_sink *sink,
 {
 	struct maple_backend *b = w->halves.half[0];
 
+	/* Without an agent in it nobody knows who sent what. */
+	run->outside = !w->joined && run->end == MAPLE_END_ITSELF &&
+		       (b ? maple_run_sent(run->status) == SIGKILL
+			  : maple_run_sent(run->status) != 0);
 	if (!b) {
 		run->delivered = true;
 		return;

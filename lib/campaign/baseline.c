@@ -40,11 +40,21 @@ static int run(struct maple_campaign *c, struct baseline *b)
 	struct maple_trial *trial = &b->trial[b->n];
 	int e;
 
-	memset(trial, 0, sizeof(*trial));
-	trial->kind = MAPLE_RUN_NATIVE;
-	trial->schedule = MAPLE_SCHEDULE_NATIVE;
-	trial->memo_kind = "baseline";
-	e = maple_trial_run(c, trial);
+	for (;;) {
+		memset(trial, 0, sizeof(*trial));
+		trial->kind = MAPLE_RUN_NATIVE;
+		trial->schedule = MAPLE_SCHEDULE_NATIVE;
+		trial->memo_kind = "baseline";
+		e = maple_trial_run(c, trial);
+		if (e || !trial->judgement.unjudged ||
+		    !maple_campaign_may_go_on(c))
+			break;
+		maple_trial_deinit(trial);
+	}
+	if (!e && maple_campaign_gave_up(c))
+		e = maple_error_set(c->err, c->unsupported ? ENOTSUP : EBADE,
+				    "%s cannot be judged without maple: %s",
+				    c->options->argv[0], c->given_up);
 	if (e || trial->stopped) {
 		maple_trial_deinit(trial);
 		return e;

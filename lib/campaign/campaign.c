@@ -108,6 +108,8 @@ static bool over(struct maple_campaign *c)
 
 	if (c->lanes.winner || maple_findings_enough(c))
 		r->stop = MAPLE_STOP_FOUND;
+	else if (maple_campaign_gave_up(c))
+		r->stop = MAPLE_STOP_GAVE_UP;
 	else if (!maple_campaign_may_go_on(c))
 		r->stop = r->interrupted ? MAPLE_STOP_ASKED : MAPLE_STOP_TIME;
 	else if (runs_used_up(c))

@@ -22,6 +22,7 @@ const char *maple_stop_name(enum maple_stop stop)
 		[MAPLE_STOP_RUNS] = "run limit",
 		[MAPLE_STOP_ASKED] = "interrupted",
 		[MAPLE_STOP_GONE] = "ended",
+		[MAPLE_STOP_GAVE_UP] = "gave up",
 	};
 
 	return (unsigned int)stop < sizeof(names) / sizeof(*names) ? names[stop]
@@ -59,11 +60,15 @@ static const char *not_run(const struct maple_campaign *c, char *text,
 	return text;
 }
 
-static const char *why_undelivered(const struct maple_campaign *c, char *text,
+static const char *why_undelivered(struct maple_campaign *c, char *text,
 				   size_t size)
 {
 	const struct maple_campaign_result *r = c->result;
 
+	if (maple_campaign_gave_up(c))
+		return c->given_up;
+	if (c->attached)
+		return maple_stretch_undelivered(c);
 	if (!r->runs.profile)
 		return r->interrupted ? "interrupted before the first run"
 				      : "the time was over before the first "
@@ -108,10 +113,11 @@ int maple_conclude(struct maple_campaign *c)
 		r->outcome = MAPLE_FOUND;
 		return 0;
 	}
-	why = c->attached ? maple_stretch_undelivered(c)
-			  : why_undelivered(c, text, sizeof(text));
+	why = why_undelivered(c, text, sizeof(text));
 	r->outcome = why ? MAPLE_UNDELIVERED : MAPLE_CLEAN;
 	r->undelivered = why ? strdup(why) : NULL;
+	r->unsupported = (why == c->given_up || why == c->why_not) &&
+			 c->unsupported;
 	if (why && !r->undelivered)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
 	return why || r->interrupted ? 0 : maple_known_mended(c);

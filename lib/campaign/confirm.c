@@ -229,6 +229,9 @@ static int repeat(struct maple_campaign *c, const struct maple_finding *finding,
 			break;
 		copy_order(&trial, order, flip);
 		e = maple_trial_run(c, &trial);
+		/* Once more; how often is bounded. */
+		if (trial.judgement.unjudged)
+			i--;
 		if (!e && !trial.stopped) {
 			c->result->runs.confirm++;
 			*runs += 1;
@@ -279,6 +282,8 @@ static int replay(struct maple_campaign *c, const struct maple_finding *finding,
 				       "this finding has no order to flip: it "
 				       "came up in a profile run");
 	e = repeat(c, finding, &order, times, flip, fails, &runs);
+	if (!e && maple_campaign_gave_up(c))
+		e = maple_error_set(c->err, ECANCELED, "%s", c->given_up);
 	if (!e && runs < times)
 		e = maple_error_set(c->err, EINTR,
 				    "interrupted after %u of %u runs", runs,

@@ -281,6 +281,7 @@ int maple_enforce_run(struct maple_campaign *c,
 	candidate->attempts++;
 	trial->attempt = true;
 	e = maple_trial_run(c, trial);
+	candidate->attempts -= trial->judgement.unjudged;
 	for (i = 0; i < trial->nthen; i++)
 		trial->beside[i]->busy = false;
 	*news = v.news;

@@ -192,22 +192,33 @@ void maple_findings_tell(struct maple_campaign *c)
 			tell(c, r->findings[i]);
 }
 
+static bool may_confirm(const struct maple_campaign *c,
+			const struct maple_trial *trial)
+{
+	return !c->options->no_confirm && !c->attached &&
+	       trial->kind != MAPLE_RUN_NATIVE;
+}
+
+/* The control of @finding; *@refuted: it was none. */
 static int confirm(struct maple_campaign *c, struct maple_finding *finding,
-		   struct maple_trial *trial)
+		   struct maple_trial *trial, bool *refuted)
 {
 	struct maple_lane *lane = c->lanes.turn;
 	enum maple_phase phase = c->phase;
 	int e;
 
-	if (c->options->no_confirm || c->attached ||
-	    trial->kind == MAPLE_RUN_NATIVE)
+	*refuted = false;
+	if (!may_confirm(c, trial))
 		return 0;
 	maple_campaign_enter(c, MAPLE_PHASE_CONFIRM);
 	lane->confirming = finding;
 	if (!c->options->keep_going)
 		maple_lane_hold(c, lane);
 	e = maple_confirm(c, finding, trial);
-	if (!e && is_settled(c, finding) && !c->options->keep_going)
+	if (!e)
+		e = maple_disturbed_control(c, finding, trial, refuted);
+	if (!e && !*refuted && is_settled(c, finding) &&
+	    !c->options->keep_going)
 		maple_lane_win(c);
 	maple_lane_hold(c, NULL);
 	lane->confirming = NULL;
@@ -215,25 +226,40 @@ static int confirm(struct maple_campaign *c, struct maple_finding *finding,
 	return e;
 }
 
-/*
- * maple_findings_keep - confirms @finding, which @trial found, and keeps it;
- * takes it over
- */
-int maple_findings_keep(struct maple_campaign *c, struct maple_finding *finding,
-			struct maple_trial *trial)
+/* What is stored now survives us; the control is added later. */
+static int announce(struct maple_campaign *c, struct maple_finding *finding)
 {
 	struct maple_campaign_result *r = c->result;
-	int e;
 
 	if (!r->first_finding_runs && !finding->known) {
 		r->first_finding_runs = runs_made(c);
 		r->first_finding_seconds = maple_clock_now() - c->began;
 	}
-	/* What is stored now survives us; the control is added below. */
-	e = maple_memo_finding_store(c->memo, c->memo_campaign, finding, c->err);
-	if (!e)
-		e = confirm(c, finding, trial);
-	if (e) {
+	return maple_memo_finding_store(c->memo, c->memo_campaign, finding,
+					c->err);
+}
+
+/*
+ * maple_findings_keep - confirms @finding, which @trial found, and keeps it
+ * unless that shows that it is none; takes it over
+ */
+int maple_findings_keep(struct maple_campaign *c, struct maple_finding *finding,
+			struct maple_trial *trial)
+{
+	struct maple_campaign_result *r = c->result;
+	/* A hang may be the machine's: that shows when it is run again. */
+	bool waits = finding->kind == MAPLE_FAILURE_HANG &&
+		     may_confirm(c, trial);
+	bool refuted;
+	int e = maple_disturbed(c, finding, trial, &refuted);
+
+	if (!e && !refuted && !waits)
+		e = announce(c, finding);
+	if (!e && !refuted)
+		e = confirm(c, finding, trial, &refuted);
+	if (!e && !refuted && waits)
+		e = announce(c, finding);
+	if (e || refuted) {
 		maple_finding_destroy(finding);
 		return e;
 	}
@@ -272,6 +298,7 @@ static int found_again(struct maple_campaign *c, struct maple_finding **place,
 		       struct maple_finding *finding, struct maple_trial *trial)
 {
 	struct maple_finding *first = *place;
+	bool refuted;
 	int e = 0;
 
 	first->times_seen++;
@@ -282,7 +309,7 @@ static int found_again(struct maple_campaign *c, struct maple_finding **place,
 	if (!e)
 		e = maple_findings_replace(finding, first, c->err);
 	if (!e)
-		e = confirm(c, finding, trial);
+		e = confirm(c, finding, trial, &refuted);
 	/* The turn was given away: the list may have moved. */
 	place = look_up(c, first);
 	if (e || !place || *place != first || !tells_apart(finding))

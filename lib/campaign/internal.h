@@ -39,6 +39,8 @@ struct maple_judgement {
 	int signo;
 	int status; /* EXIT: the exit status; ORACLE: the oracle's */
 	char what[256];
+	bool unjudged;		 /* no verdict, as @what says: */
+	enum maple_unjudged why; /* ... for this reason */
 };
 
 struct maple_campaign;
@@ -77,6 +79,8 @@ struct maple_trial {
 	struct maple_predict *predict; /* PROFILE; may be NULL */
 	struct maple_early early;      /* ... attached: not told to it yet */
 	uint8_t *alone; /* sites that are not looked at, by number */
+	uint32_t nalone;
+	uint64_t space; /* if asked for, nonzero: its RLIMIT_AS */
 	unsigned int new_candidates;
 
 	/*
@@ -138,6 +142,10 @@ struct maple_campaign {
 	bool observed;		     /* some profile run was delivered */
 	bool enforced;		     /* some enforced run was delivered */
 	char why_not[256]; /* of the last run that was not delivered */
+	bool unsupported;  /* ... which is this machine's */
+	unsigned int unjudged; /* runs in a row without a verdict */
+	bool gave_up;	   /* no other run is to begin, */
+	char given_up[512]; /* ... and why */
 	enum maple_phase phase;
 	double last_progress;
 
@@ -276,6 +284,25 @@ void maple_unseen_deinit(struct maple_campaign *c);
 
 /* conclude.c */
 int maple_conclude(struct maple_campaign *c);
+
+/* unjudged.c */
+void maple_unjudged(struct maple_judgement *j, enum maple_unjudged why,
+		    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+bool maple_unjudged_says(int status);
+void maple_unjudged_death(const struct maple_run *run,
+			  struct maple_judgement *j);
+void maple_unjudged_take(struct maple_campaign *c, struct maple_trial *trial);
+void maple_campaign_give_up(struct maple_campaign *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+bool maple_campaign_gave_up(const struct maple_campaign *c);
+
+/* disturbed.c */
+int maple_disturbed(struct maple_campaign *c,
+		    const struct maple_finding *finding,
+		    const struct maple_trial *trial, bool *is);
+int maple_disturbed_control(struct maple_campaign *c,
+			    const struct maple_finding *finding,
+			    const struct maple_trial *trial, bool *refuted);
 
 /* story.c */
 struct maple_finding *maple_story_tell(struct maple_campaign *c,

@@ -2,7 +2,9 @@
 /*
  * The verdict on one run (algorithms.md 8, 4): death by a signal, an exit
  * status other than the baseline's, deadlock, hang, the oracle's word, the
- * expected output. A verdict never rests on silence: whether the run was
+ * expected output. What says nothing of the program gets no verdict at all,
+ * unjudged.c; what says more of maple than of the program is told apart when a
+ * finding would be made of it, disturbed.c. A verdict never rests on silence: whether the run was
  * delivered at all is said beside it, by the backend.
  */
 #include <errno.h>
@@ -115,10 +117,26 @@ static void judge_words(struct maple_campaign *c, struct maple_trial *trial,
 	answer = ask_oracle(c, trial, io);
 	if (!answer)
 		return;
+	if (maple_unjudged_says(answer)) {
+		maple_unjudged(j, MAPLE_UNJUDGED_SAID,
+			       "the oracle has status %d", answer);
+		return;
+	}
 	fail(j, MAPLE_FAILURE_ORACLE);
 	j->status = answer;
 	snprintf(j->what, sizeof(j->what), "the oracle says so: status %d",
 		 answer);
+}
+
+/*
+ * Whether somebody else has killed it. What is killed in each of its native
+ * runs is so for --baseline-fails.
+ */
+static bool is_killed(const struct maple_campaign *c,
+		      const struct maple_trial *trial)
+{
+	return trial->run.outside && (trial->kind != MAPLE_RUN_NATIVE ||
+				      !c->options->baseline_fails);
 }
 
 /* maple_judge - fills in @trial's judgement */
@@ -139,6 +157,12 @@ void maple_judge(struct maple_campaign *c, struct maple_trial *trial,
 		snprintf(j->what, sizeof(j->what),
 			 "hang: not over after %.1f s", c->timeout);
 		return;
+	case MAPLE_END_STARVED:
+		maple_unjudged(j, MAPLE_UNJUDGED_STARVED,
+			       "it had no CPU to itself for %.1f s, others "
+			       "have it",
+			       run->seconds);
+		return;
 	case MAPLE_END_STOPPED:
 	case MAPLE_END_SLOW:
 	case MAPLE_END_LEFT:
@@ -146,8 +170,20 @@ void maple_judge(struct maple_campaign *c, struct maple_trial *trial,
 	case MAPLE_END_ITSELF:
 		break;
 	}
+	if (is_killed(c, trial)) {
+		maple_unjudged_death(run, j);
+		return;
+	}
 	if (WIFSIGNALED(run->status) || run->signo) {
 		maple_judge_death(run, j);
+		return;
+	}
+	if (maple_unjudged_says(WEXITSTATUS(run->status)) &&
+	    WEXITSTATUS(run->status) != c->expected) {
+		maple_unjudged(j, MAPLE_UNJUDGED_SAID,
+			       "it has status %d, which is no verdict unless "
+			       "--expect-exit says so",
+			       WEXITSTATUS(run->status));
 		return;
 	}
 	/* The native runs together say what is right. */

@@ -71,11 +71,13 @@ void maple_campaign_enter(struct maple_campaign *c, enum maple_phase phase)
 	maple_campaign_progress(c, false);
 }
 
-/* maple_campaign_over - whether time is up: a run under way ends as well */
+/* maple_campaign_over - whether it is: a run under way ends as well */
 bool maple_campaign_over(struct maple_campaign *c)
 {
 	const struct maple_campaign_options *o = c->options;
 
+	if (maple_campaign_gave_up(c))
+		return true;
 	if (c->attached &&
 	    (maple_interrupt_asked() || maple_detach_asked(c->attached)))
 		return true;

@@ -183,6 +183,11 @@ static void judge_life(struct maple_campaign *c, struct maple_trial *trial)
 
 	if (!status)
 		return;
+	if (maple_unjudged_says(status)) {
+		maple_unjudged(j, MAPLE_UNJUDGED_SAID,
+			       "the oracle has status %d", status);
+		return;
+	}
 	j->failure = MAPLE_FAILURE_ORACLE;
 	j->status = status;
 	snprintf(j->what, sizeof(j->what), "the oracle says so: status %d",
@@ -237,6 +242,7 @@ const char *maple_stretch_undelivered(struct maple_campaign *c)
 		 c->alone ? r->backends.why
 			  : "no order was forced: there was nothing to try, or "
 			    "no time for it");
+	c->unsupported = c->alone;
 	snprintf(c->why_not, sizeof(c->why_not),
 		 "observed only, %llu iRoots predicted; %.200s", predicted,
 		 text);

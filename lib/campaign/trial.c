@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "internal.h"
@@ -21,13 +22,22 @@
 
 static_assert(MAPLE_LOG_MAX % LOG_FIRST == 0, "all of it can be used");
 
+/* @trial: gets no verdict if the command says so; NULL: it cannot. */
 static int shell(struct maple_campaign *c, const char *option,
-		 const char *command)
+		 const char *command, struct maple_trial *trial)
 {
 	int status = maple_shell(c, command, NULL, 0, -1);
 
 	if (status == 0)
 		return 0;
+	if (trial && WIFEXITED(status) &&
+	    maple_unjudged_says(WEXITSTATUS(status))) {
+		maple_unjudged(&trial->judgement, MAPLE_UNJUDGED_SAID,
+			       "%s '%.100s' has status %d", option, command,
+			       WEXITSTATUS(status));
+		maple_unjudged_take(c, trial);
+		return 0;
+	}
 	return maple_error_set(
 		c->err, ECANCELED, "%s '%s' failed (%s %d)", option, command,
 		WIFSIGNALED(status) ? "signal" : "status",
@@ -129,8 +139,12 @@ static bool on_tick(void *ctx, pid_t pid)
 	struct under_way *u = ctx;
 	struct maple_lane *lane = u->lane;
 
+	struct rlimit limit;
+
 	if (!lane->c->attached)
 		maple_interrupt_forward(&lane->passed, pid);
+	if (u->trial->space && pid > 0 && !prlimit(pid, RLIMIT_AS, NULL, &limit))
+		u->trial->space = limit.rlim_cur;
 	if (maple_lane_try(lane)) {
 		if (!u->row && !u->error)
 			u->error = memo_begin(lane->c, u->trial, &u->row);
@@ -147,7 +161,8 @@ static int memo_end(struct maple_campaign *c, struct maple_trial *trial,
 		    int64_t row)
 {
 	struct maple_memo_run_end end = {
-		.verdict = trial->stopped ? "stopped"
+		.verdict = trial->judgement.unjudged ? "unjudged"
+			   : trial->stopped	     ? "stopped"
 			   : trial->judgement.failure
 				   ? maple_failure_name(trial->judgement.failure)
 				   : "pass",
@@ -193,11 +208,14 @@ static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 	unsigned int i;
 
 	c->threads_seen |= trial->threads_seen;
-	if (trial->kind == MAPLE_RUN_NATIVE)
+	/* These neither observe nor force anything. */
+	if (trial->kind == MAPLE_RUN_NATIVE ||
+	    trial->kind == MAPLE_RUN_SCHEDULE)
 		return;
 	if (!run->delivered) {
 		d->undelivered_runs++;
 		memcpy(c->why_not, run->why_not, sizeof(c->why_not));
+		c->unsupported = run->unsupported;
 	} else if (trial->kind == MAPLE_RUN_PROFILE) {
 		c->observed = true;
 	} else {
@@ -235,6 +253,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.fresh = strcmp(trial->memo_kind, "confirm") == 0 ||
 			 strcmp(trial->memo_kind, "known") == 0,
 		.stacks = strcmp(trial->memo_kind, "confirm") != 0,
+		.outsiders = c->options->setup != NULL,
 	};
 	struct under_way under_way = { .lane = c->lanes.turn, .trial = trial };
 	struct maple_run_sink sink = {
@@ -252,9 +271,11 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 	if (c->attached)
 		order.timeout = maple_stretch_seconds(c, trial->kind);
 	memcpy(order.change, trial->change, sizeof(order.change));
-	if (trial->kind == MAPLE_RUN_PROFILE)
-		order.alone = trial->alone =
-			maple_sharing_choose(c, trial->seed, &order.nalone);
+	if (trial->kind == MAPLE_RUN_PROFILE && !trial->alone)
+		trial->alone = maple_sharing_choose(c, trial->seed,
+						    &trial->nalone);
+	order.alone = trial->alone;
+	order.nalone = trial->nalone;
 	maple_lane_leave(c);
 	e = maple_pair_run(lane->pair, &order, &sink, &trial->run, lane->err);
 	maple_lane_enter(lane);
@@ -281,7 +302,13 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 	int64_t row;
 	int e;
 
-	e = o->setup ? shell(c, "--setup", o->setup) : 0;
+	e = o->setup ? shell(c, "--setup", o->setup, trial) : 0;
+	if (trial->judgement.unjudged) {
+		/* Of what was not done not all can be undone. */
+		if (o->teardown)
+			maple_shell(c, o->teardown, NULL, 0, -1);
+		return 0;
+	}
 	if (!e && !c->attached)
 		e = maple_io_begin(&c->io, !show, &io, c->err);
 	if (e)
@@ -300,12 +327,14 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 			maple_stretch_judge(c, trial);
 		else if (!trial->stopped)
 			maple_judge(c, trial, &io);
+		if (!trial->stopped)
+			maple_unjudged_take(c, trial);
 		e = settle(c, trial, row);
 	}
 	if (!c->attached)
 		maple_io_end(&c->io, &io);
 	if (o->teardown && !e)
-		e = shell(c, "--teardown", o->teardown);
+		e = shell(c, "--teardown", o->teardown, NULL);
 	return e;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "../../clock.h"
 #include "agent.h"
@@ -182,6 +183,27 @@ static void fill_images(struct maple_agent_backend *a, struct maple_run *run)
 	}
 }
 
+/*
+ * Whether somebody else has killed the program. What was started may be a
+ * wrapper, whose status says by which signal the program has ended.
+ */
+static bool was_killed(const struct maple_agent_backend *a,
+		       const struct maple_run *run)
+{
+	const struct maple_shm *shm = a->shm;
+	int status = run->status, signo;
+
+	if (run->end != MAPLE_END_ITSELF)
+		return false;
+	if (a->base.options.exe && WIFEXITED(status) &&
+	    WEXITSTATUS(status) > 128 && shm->state == MAPLE_AGENT_RUNNING)
+		status = WEXITSTATUS(status) - 128;
+	signo = shm->crash.sender && shm->crash.sender != shm->pid
+			? shm->crash.signo
+			: maple_run_sent(status);
+	return signo && !(shm->sent >> (signo - 1) & 1);
+}
+
 /* Whether the run may count; says the cause and the mend if not. */
 static void judge_delivery(struct maple_agent_backend *a, struct maple_run *run)
 {
@@ -191,6 +213,8 @@ static void judge_delivery(struct maple_agent_backend *a, struct maple_run *run)
 
 	for (i = 0; i < MAPLE_WAYS; i++)
 		hits += stats->hits[i];
+	run->unsupported = maple_shm_owns_sched(a->shm) &&
+			   !stats->priorities && stats->refused_errno;
 	if (a->shm->state == MAPLE_AGENT_ABSENT && a->base.options.exe)
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "no program that matches --exe %s was started, or it "
@@ -201,12 +225,14 @@ static void judge_delivery(struct maple_agent_backend *a, struct maple_run *run)
 			 "the agent did not come up in %s: it is statically "
 			 "linked, set-user-id, or clears LD_PRELOAD",
 			 a->base.options.argv[0]);
-	else if (maple_shm_owns_sched(a->shm) && !stats->priorities)
+	else if (run->unsupported)
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "real-time priorities were refused in the target: %s",
-			 stats->refused_errno
-				 ? strerror(stats->refused_errno)
-				 : "it ended before it asked for them");
+			 strerror(stats->refused_errno));
+	else if (maple_shm_owns_sched(a->shm) && !stats->priorities)
+		snprintf(run->why_not, sizeof(run->why_not),
+			 "real-time priorities were refused in the target: it "
+			 "ended before it asked for them");
 	else if (!hits && a->shm->mode != MAPLE_SHM_SCHED)
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "no access was %s: no site of %s was reached",
@@ -242,6 +268,7 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 	maple_trace_ring_stats(&a->ring, &trace);
 	run->lost = trace.lost;
 	run->spins = a->spins;
+	run->outside = was_killed(a, run);
 	judge_delivery(a, run);
 }
 

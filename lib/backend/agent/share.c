@@ -94,6 +94,7 @@ static void wipe(struct maple_agent_backend *a)
 	shm->asks = shm->answers = shm->go = 0;
 	shm->pid = shm->settled = 0;
 	shm->entered = 0;
+	shm->sent = 0;
 	shm->standbys = 0;
 	shm->nthreads = 0;
 	memset(&shm->crash, 0, sizeof(shm->crash));

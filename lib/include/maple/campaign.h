@@ -148,10 +148,23 @@ enum maple_stop {
 	MAPLE_STOP_RUNS,      /* max_runs */
 	MAPLE_STOP_ASKED,     /* by a signal, or whoever detached */
 	MAPLE_STOP_GONE,      /* a joined program has ended */
+	MAPLE_STOP_GAVE_UP,   /* no run could be judged, or all are ours */
 };
 
 /* maple_stop_name - "saturated", "finding", "time limit", ... */
 const char *maple_stop_name(enum maple_stop stop);
+
+/* Why a run was not judged: it counts neither as passed nor as failed. */
+enum maple_unjudged {
+	MAPLE_UNJUDGED_KILLED,	/* by a signal from outside the program */
+	MAPLE_UNJUDGED_SAID,	/* program, setup or oracle: status 77 or 125 */
+	MAPLE_UNJUDGED_STARVED, /* over its time limit for want of a CPU */
+	MAPLE_UNJUDGED_HUNG,	/* over its time limit, and never again */
+	MAPLE_UNJUDGEDS
+};
+
+/* maple_unjudged_name - "killed", "said", "starved", "hung" */
+const char *maple_unjudged_name(enum maple_unjudged why);
 
 /* What was and was not observed, for --verbose. */
 struct maple_delivery {
@@ -159,6 +172,7 @@ struct maple_delivery {
 	uint64_t unreached;	 /* sites no jump leads to */
 	uint64_t lost;		 /* events dropped */
 	uint64_t undelivered_runs;
+	uint64_t unjudged[MAPLE_UNJUDGEDS]; /* runs, by reason */
 	char *left_out; /* sites left out by reason, as text */
 };
 
@@ -222,6 +236,7 @@ struct maple_campaign_result {
 	struct maple_backends backends;
 	struct maple_prediction prediction;
 	char *undelivered; /* why, and the mend; NULL unless UNDELIVERED */
+	bool unsupported;  /* ... which is this machine's, or PROG says so */
 	bool interrupted;  /* by a signal */
 };
 
@@ -242,7 +257,9 @@ bool maple_campaign_knows_backend(const char *name);
  * Returns 0 when the campaign could be carried out, whatever it found.
  * Errors: -ENOENT the program is not there (exit status 127), -ENOEXEC or
  * -EACCES it cannot be run (126), anything else: the tool cannot do its work
- * (125), -EPERM among them when real-time priorities are refused.
+ * (125), -EPERM among them when real-time priorities are refused. What this
+ * machine cannot do, or what the program's own status 77 or 125 declines, is
+ * -EPERM, -ENOTSUP or -ENOSYS, and nothing else is.
  */
 int maple_campaign_run(const struct maple_campaign_options *options,
 		       struct maple_memo *memo,
