@@ -11,7 +11,8 @@
  *
  * What comes again in most idle runs, and never natively, is disturbed by the
  * agent's presence: by the calls it makes, the memory it takes, or because the
- * program looks for it. With as many native runs that pass as there are, and
+ * program looks for it. (A call that a seccomp filter kills for may also be one
+ * that is made for priorities, or to observe.) With as many native runs that pass as there are, and
  * those of the baseline, three of five are no chance (below 5 %), whatever the
  * rate at which the program fails by itself.
  *
@@ -147,11 +148,29 @@ static void say_cause(const struct maple_campaign *c,
 			 c->backend);
 }
 
+/*
+ * More and more of us. A system call that the program forbids itself is no
+ * matter of order: all of them are for that. Anything else that comes with our
+ * priorities, or with observing, may be.
+ */
+static const struct {
+	enum maple_run_kind kind;
+	enum maple_schedule schedule;
+	const char *with;
+} presence[] = {
+	{ MAPLE_RUN_SCHEDULE, MAPLE_SCHEDULE_NATIVE,
+	  "nothing observed and nothing forced" },
+	{ MAPLE_RUN_SCHEDULE, MAPLE_SCHEDULE_OLDER,
+	  "nothing observed, and priorities alone" },
+	{ MAPLE_RUN_PROFILE, MAPLE_SCHEDULE_NATIVE, "nothing forced" },
+};
+
+/* @level of the table. */
 static int by_presence(struct maple_campaign *c, const struct maple_trial *trial,
-		       bool *is, bool *idles)
+		       unsigned int level, bool *is, bool *idles)
 {
-	struct control idle = { .kind = MAPLE_RUN_SCHEDULE,
-				.schedule = MAPLE_SCHEDULE_NATIVE,
+	struct control idle = { .kind = presence[level].kind,
+				.schedule = presence[level].schedule,
 				.space = RLIM_INFINITY };
 	char cause[256];
 	bool done;
@@ -167,9 +186,9 @@ static int by_presence(struct maple_campaign *c, const struct maple_trial *trial
 	maple_campaign_give_up(
 		c,
 		"maple disturbs this program: %.120s, in %u of %u runs with "
-		"nothing observed and nothing forced, and in none of %d "
-		"without maple; %s",
-		trial->judgement.what, idle.fails, idle.runs, RUNS, cause);
+		"%s, and in none of %d without maple; %s",
+		trial->judgement.what, idle.fails, idle.runs,
+		presence[level].with, RUNS, cause);
 	return 0;
 }
 
@@ -326,11 +345,16 @@ static int examine(struct maple_campaign *c, const struct maple_trial *trial,
 {
 	struct maple_campaign_result *r = c->result;
 	enum maple_phase phase = c->phase;
-	bool idles = false;
+	unsigned int level = 0, levels = 1;
+	bool idles;
 	int e;
 
+	if (trial->judgement.signo == SIGSYS)
+		levels = sizeof(presence) / sizeof(*presence);
 	maple_campaign_enter(c, MAPLE_PHASE_CONFIRM);
-	e = by_presence(c, trial, is, &idles);
+	do
+		e = by_presence(c, trial, level, is, &idles);
+	while (!e && !*is && idles && ++level < levels);
 	if (!e && idles && runs_into_a_patch(trial))
 		e = by_patch(c, trial, is);
 	c->phase = phase;
@@ -363,11 +387,6 @@ int maple_disturbed(struct maple_campaign *c,
 	return e;
 }
 
-static int forget(struct maple_campaign *c, const struct maple_finding *finding)
-{
-	return maple_memo_forget_finding(c->memo, finding->id, c->err);
-}
-
 /*
  * maple_disturbed_control - what @finding's control says of it, which @trial
  * found and which has been run
@@ -394,6 +413,8 @@ int maple_disturbed_control(struct maple_campaign *c,
 	} else if (trial->kind == MAPLE_RUN_ENFORCE && !is_unforced(trial) &&
 		   f->flipped_runs && f->flipped_fails == f->flipped_runs) {
 		e = examine(c, trial, refuted);
+		if (!e && *refuted)
+			e = maple_memo_forget_finding(c->memo, f->id, c->err);
 	}
-	return e || !*refuted ? e : forget(c, f);
+	return e;
 }

@@ -73,16 +73,27 @@ static json_t *findings_array(struct maple_finding *const *findings, size_t n)
 	return array;
 }
 
+static json_t *unjudged_object(const struct maple_delivery *d)
+{
+	json_t *object = json_object();
+
+	for (unsigned int i = 0; i < MAPLE_UNJUDGEDS; i++)
+		json_object_set_new(object, maple_unjudged_name(i),
+				    json_integer((json_int_t)d->unjudged[i]));
+	return object;
+}
+
 static json_t *delivery_object(const struct maple_delivery *d)
 {
-	return json_pack("{s:I, s:{s:I, s:I, s:I, s:I}, s:I, s:I, s:I, s:o}",
+	return json_pack("{s:I, s:{s:I, s:I, s:I, s:I}, s:I, s:I, s:I, s:o,"
+			 " s:o}",
 			 "sites", (json_int_t)d->sites, "hits", "jump",
 			 (json_int_t)d->hits[0], "neighbours",
 			 (json_int_t)d->hits[1], "pun", (json_int_t)d->hits[2],
 			 "trap", (json_int_t)d->hits[3], "unreached",
 			 (json_int_t)d->unreached, "lost", (json_int_t)d->lost,
 			 "undelivered_runs", (json_int_t)d->undelivered_runs,
-			 "left_out", maple_bytes_encode(d->left_out));
+			 "unjudged_runs", unjudged_object(d), "left_out", maple_bytes_encode(d->left_out));
 }
 
 static json_t *backends_object(const struct maple_backends *b)

@@ -285,6 +285,22 @@ static void print_found(FILE *out, const struct maple_campaign_result *r,
 			r->nsuppressed == 1 ? "" : "s");
 }
 
+static void print_unjudged(FILE *out, const struct maple_delivery *d)
+{
+	static const char *const why[MAPLE_UNJUDGEDS] = {
+		[MAPLE_UNJUDGED_KILLED] = "killed from outside",
+		[MAPLE_UNJUDGED_SAID] = "with status 77 or 125",
+		[MAPLE_UNJUDGED_STARVED] = "without a CPU",
+		[MAPLE_UNJUDGED_HUNG] = "hung, and never again",
+	};
+
+	fputs("runs not judged:", out);
+	for (unsigned int i = 0; i < MAPLE_UNJUDGEDS; i++)
+		fprintf(out, "%s %" PRIu64 " %s", i ? "," : "", d->unjudged[i],
+			why[i]);
+	putc('\n', out);
+}
+
 static void print_delivery(FILE *out, const struct maple_delivery *d)
 {
 	static const char *const ways[] = { "jump", "neighbours", "pun",
@@ -298,6 +314,7 @@ static void print_delivery(FILE *out, const struct maple_delivery *d)
 		"; %" PRIu64 " sites not reached, %" PRIu64
 		" events lost, %" PRIu64 " runs undelivered\n",
 		d->unreached, d->lost, d->undelivered_runs);
+	print_unjudged(out, d);
 	if (d->left_out && *d->left_out)
 		fprintf(out, "left out: %s\n", d->left_out);
 }

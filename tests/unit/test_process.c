@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,12 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "backend/process.h"
 #include "backend/stack.h"
+#include "backend/wakers.h"
 
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t b = PTHREAD_MUTEX_INITIALIZER;
@@ -109,6 +112,190 @@ static void others_are_not(void **state)
 	assert_false(maple_process_stuck(pid, &stamp));
 }
 
+/* ---- who else can wake them ---- */
+
+static void post(int signo)
+{
+}
+
+static void wait_forever(sem_t *sem)
+{
+	for (;;)
+		sem_wait(sem);
+}
+
+static void own_semaphore(void)
+{
+	sem_t sem;
+
+	sem_init(&sem, 0, 0);
+	wait_forever(&sem);
+}
+
+static void own_handlers(void)
+{
+	signal(SIGTERM, post);
+	signal(SIGINT, post);
+	signal(SIGCHLD, post);
+	signal(SIGSEGV, post);
+	own_semaphore();
+}
+
+static void old_child(void)
+{
+	if (!fork())
+		_exit(0);
+	own_handlers();
+}
+
+static void ring_with_handlers(void)
+{
+	signal(SIGALRM, post);
+	deadlock();
+}
+
+static void shared_alone(void)
+{
+	sem_t *sem = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	sem_init(sem, 1, 0);
+	wait_forever(sem);
+}
+
+static void shared_with_child(void)
+{
+	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+	}
+	shared_alone();
+}
+
+static void shared_by_name(void)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	sem_t *sem;
+
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	sem = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	sem_init(sem, 1, 0);
+	wait_forever(sem);
+}
+
+static void alarmed(void)
+{
+	signal(SIGALRM, post);
+	alarm(60);
+	own_semaphore();
+}
+
+static void awaits_a_signal(void)
+{
+	signal(SIGUSR1, post);
+	own_semaphore();
+}
+
+static void timed_by(int signo)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL,
+				  .sigev_signo = signo };
+	struct itimerspec when = { .it_value.tv_sec = 60 };
+	timer_t timer;
+
+	signal(SIGTERM, post);
+	timer_create(CLOCK_MONOTONIC, &event, &timer);
+	timer_settime(timer, 0, &when, NULL);
+	own_semaphore();
+}
+
+static void timed_by_its_handler(void)
+{
+	timed_by(SIGTERM);
+}
+
+static void timed_by_its_death(void)
+{
+	timed_by(SIGHUP);
+}
+
+static void handlers_and_child(void)
+{
+	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+	}
+	own_handlers();
+}
+
+static const struct {
+	void (*body)(void);
+	bool ring, outsiders, woken;
+} waits[] = {
+	{ deadlock, .ring = true },
+	{ ring_with_handlers, .ring = true, .woken = true },
+	{ own_semaphore },
+	{ own_semaphore, .outsiders = true },
+	{ own_handlers },
+	{ own_handlers, .outsiders = true, .woken = true },
+	{ old_child },
+	{ shared_alone },
+	{ timed_by_its_death },
+	{ shared_with_child, .woken = true },
+	{ shared_by_name, .woken = true },
+	{ alarmed, .woken = true },
+	{ awaits_a_signal, .woken = true },
+	{ timed_by_its_handler, .woken = true },
+	{ handlers_and_child, .woken = true },
+};
+
+#define WAITS (sizeof(waits) / sizeof(*waits))
+
+static void who_can_wake_them(void **state)
+{
+	struct maple_wakers wakers = { 0 };
+	pid_t pids[WAITS];
+	uint64_t stamp;
+	unsigned int i;
+
+	for (i = 0; i < WAITS; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0) {
+			waits[i].body();
+			_exit(0);
+		}
+	}
+	usleep(400000);
+	for (i = 0; i < WAITS; i++) {
+		wakers.outsiders = waits[i].outsiders;
+		if (!maple_process_stuck(pids[i], &stamp))
+			fail_msg("%u is not stuck", i);
+		if (maple_process_cycle(pids[i], &stamp) != waits[i].ring)
+			fail_msg("%u: a ring or none", i);
+		if (maple_wakers_exist(&wakers, pids[i]) != waits[i].woken)
+			fail_msg("%u can be woken, or cannot", i);
+	}
+	for (i = 0; i < WAITS; i++)
+		end(pids[i]);
+}
+
+/* Below one root, others count, but those that are left out. */
+static void relatives_can(void **state)
+{
+	struct maple_wakers wakers = { .root = getpid() };
+	pid_t pid = child(own_handlers), other = child((void (*)(void))pause);
+
+	assert_true(maple_wakers_exist(&wakers, pid));
+	wakers.spares[1] = other;
+	assert_false(maple_wakers_exist(&wakers, pid));
+	wakers.spares[1] = 0;
+	kill(other, SIGKILL);
+	usleep(100000); /* a zombie, which does nothing any more */
+	assert_false(maple_wakers_exist(&wakers, pid));
+	end(other);
+	end(pid);
+}
+
 static void spin(void)
 {
 	for (;;)
@@ -120,6 +307,8 @@ static void time_is_counted(void **state)
 	pid_t pid = child(spin), idle = child((void (*)(void))pause);
 	uint64_t used = maple_process_used(pid);
 
+	assert_true(maple_process_wants_cpu(pid));
+	assert_false(maple_process_wants_cpu(idle));
 	assert_true(used > 1000000);
 	usleep(100000);
 	assert_true(maple_process_used(pid) > used);
@@ -307,6 +496,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(deadlock_is_stuck),
 		cmocka_unit_test(others_are_not),
+		cmocka_unit_test(who_can_wake_them),
+		cmocka_unit_test(relatives_can),
 		cmocka_unit_test(time_is_counted),
 		cmocka_unit_test(who_is_gone_is_not_looked_up),
 		cmocka_unit_test(stacks_of_both),
