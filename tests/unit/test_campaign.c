@@ -399,6 +399,48 @@ static void verdicts(void **state)
 	assert_int_equal(t.judgement.failure, MAPLE_FAILURE_NONE);
 }
 
+static bool no_verdict(const struct maple_trial *t, enum maple_unjudged why)
+{
+	return t->judgement.unjudged && t->judgement.why == why &&
+	       !t->judgement.failure;
+}
+
+/* What is no verdict is no failure; enough of it ends a campaign. */
+static void no_verdicts(void **state)
+{
+	struct maple_campaign_options options = { 0 };
+	struct maple_campaign_result result = { 0 };
+	struct maple_campaign c = { .options = &options, .result = &result };
+	struct maple_io_run io = { 0 };
+	struct maple_trial t;
+	unsigned int i;
+
+	judge(&t, MAPLE_END_ITSELF, W_EXITCODE(77, 0));
+	assert_true(no_verdict(&t, MAPLE_UNJUDGED_SAID));
+	judge(&t, MAPLE_END_ITSELF, W_EXITCODE(125, 0));
+	assert_true(no_verdict(&t, MAPLE_UNJUDGED_SAID));
+	judge(&t, MAPLE_END_STARVED, W_EXITCODE(0, SIGKILL));
+	assert_true(no_verdict(&t, MAPLE_UNJUDGED_STARVED));
+	memset(&t, 0, sizeof(t));
+	c.expected = 77; /* as its user has said */
+	t.run.status = W_EXITCODE(77, 0);
+	maple_judge(&c, &t, &io);
+	assert_false(t.judgement.unjudged || t.judgement.failure);
+	t.run.status = W_EXITCODE(0, SIGTERM);
+	t.run.outside = true;
+	for (i = 0; i < 5; i++) {
+		assert_false(maple_campaign_gave_up(&c));
+		t.stopped = false;
+		maple_judge(&c, &t, &io);
+		assert_true(no_verdict(&t, MAPLE_UNJUDGED_KILLED));
+		maple_unjudged_take(&c, &t);
+		assert_true(t.stopped);
+	}
+	assert_true(maple_campaign_gave_up(&c));
+	assert_non_null(strstr(c.given_up, "SIGTERM from outside"));
+	assert_int_equal(result.delivery.unjudged[MAPLE_UNJUDGED_KILLED], 5);
+}
+
 static void same_failure_or_not(void **state)
 {
 	struct maple_finding f = { .kind = MAPLE_FAILURE_SIGNAL,
@@ -673,6 +715,7 @@ int main(void)
 		cmocka_unit_test(plan_has_what_profiling_saw),
 		cmocka_unit_test(lonely_sites_are_sampled),
 		cmocka_unit_test(verdicts),
+		cmocka_unit_test(no_verdicts),
 		cmocka_unit_test(same_failure_or_not),
 		cmocka_unit_test(change_points_are_what_the_agent_counts),
 		cmocka_unit_test(change_points_differ_and_follow_the_seed),
