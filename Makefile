@@ -123,6 +123,16 @@ $(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
 $(O)/lib/lib/backend/kernel/load.o: $(O)/bpf/observe.skel.h
 $(O)/lib/lib/backend/kernel/load.o: INCS += -I$(O)/bpf
 
+$(O)/gen/calls-list.h: Makefile
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)
+	$(Q)echo '#include <sys/syscall.h>' | $(CC) -E -dM - | \
+		sed -n 's/^#define __NR_\([a-z0-9_]*\) [0-9]*$$/CALL(\1)/p' | \
+		sort >$@.new && test -s $@.new && mv $@.new $@
+
+$(O)/lib/lib/backend/calls.o: $(O)/gen/calls-list.h
+$(O)/lib/lib/backend/calls.o: INCS += -I$(O)/gen
+
 $(O)/cli/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)

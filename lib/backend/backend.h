@@ -70,6 +70,7 @@ struct maple_run_order {
 	bool fresh;  /* executed for itself, at addresses of its own */
 	bool stacks; /* of all threads, when the run fails */
 	bool names;  /* where memory comes from is to be in the log */
+	bool ask_call;	/* run.call is wanted, whatever that costs */
 	bool outsiders; /* commands of the user's may send it signals */
 };
 
@@ -118,6 +119,7 @@ struct maple_run {
 	double seconds, cpu_seconds;
 	double entered; /* when it got to its own code; 0: not known */
 	double ended;	/* both by maple_clock_now() */
+	int call;	/* asked for: what it got SIGSYS for; -1: none */
 	bool released;	/* over its limit, and native from then on */
 
 	bool delivered;

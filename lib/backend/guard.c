@@ -157,10 +157,16 @@ struct guard {
 	struct maple_tracer tracer;
 };
 
+/* maple_guard_traces - whether it is a tracer as well */
+bool maple_guard_traces(const struct maple_launch_order *order)
+{
+	return order->stop_at_entry || order->ask_call;
+}
+
 /* maple_guard_stays - whether it is there for other runs of @order as well */
 bool maple_guard_stays(const struct maple_launch_order *order)
 {
-	return !order->stem && !order->stop_at_entry;
+	return !order->stem && !maple_guard_traces(order);
 }
 
 static void tell_crash(struct guard *g)
@@ -285,10 +291,10 @@ static void begin(struct guard *g, int orders)
 	ssize_t n;
 
 	if (pipe2(failed, O_CLOEXEC) ||
-	    (order->stop_at_entry && pipe2(held, O_CLOEXEC)))
+	    (maple_guard_traces(order) && pipe2(held, O_CLOEXEC)))
 		guard_fail(g, MAPLE_NEWS_FAILED, errno);
 	/* What we need not attach to meanwhile may do without a copy of us. */
-	pid = order->stop_at_entry ? fork() : vfork();
+	pid = maple_guard_traces(order) ? fork() : vfork();
 	if (pid == 0)
 		program(order, failed[1], held[0], orders, &g->mask, self);
 	e = errno;
@@ -298,7 +304,7 @@ static void begin(struct guard *g, int orders)
 		close(orders);
 	if (g->pid < 0)
 		guard_fail(g, MAPLE_NEWS_FAILED, e);
-	if (order->stop_at_entry)
+	if (maple_guard_traces(order))
 		guard_trace(g, held[1]);
 	do
 		n = read(failed[0], &e, sizeof(e));
@@ -327,17 +333,20 @@ static bool guard_reap(struct guard *g)
 {
 	struct maple_news end = { .kind = MAPLE_NEWS_ENDED };
 	enum maple_tracer_phase before;
-	int status;
+	int status, call;
 	pid_t got;
 
 	while ((got = wait4(-1, &status, WNOHANG | __WALL, &end.usage)) > 0) {
 		if (WIFSTOPPED(status)) {
 			before = g->tracer.phase;
+			call = g->tracer.call;
 			maple_tracer_stop(&g->tracer, got, status);
 			if (before != g->tracer.phase &&
 			    g->tracer.phase == MAPLE_TRACER_STANDS)
 				tell(g->news, MAPLE_NEWS_STOPPED,
 				     g->tracer.target);
+			if (g->tracer.call != call)
+				tell(g->news, MAPLE_NEWS_CALL, g->tracer.call);
 			continue;
 		}
 		if (got != g->pid) {

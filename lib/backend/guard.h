@@ -14,6 +14,7 @@ enum maple_news_kind {
 	MAPLE_NEWS_STARTED,
 	MAPLE_NEWS_STOPPED,
 	MAPLE_NEWS_CRASHED,
+	MAPLE_NEWS_CALL, /* SIGSYS is about this one */
 	MAPLE_NEWS_ENDED,
 	MAPLE_NEWS_CHILD,   /* of a stem's guard: has ended */
 	MAPLE_NEWS_CLEARED, /* nothing is left of a run */
@@ -37,6 +38,7 @@ struct maple_news {
 	};
 };
 
+bool maple_guard_traces(const struct maple_launch_order *order);
 bool maple_guard_stays(const struct maple_launch_order *order);
 _Noreturn void maple_guard_run(const struct maple_launch_order *order,
 			       int control, int news, int orders);

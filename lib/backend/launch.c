@@ -301,7 +301,7 @@ int maple_launch_start(struct maple_launch *launch,
 	int e = 0;
 
 	memset(launch, 0, sizeof(*launch));
-	launch->control = launch->news = launch->orders = -1;
+	launch->control = launch->news = launch->orders = launch->call = -1;
 	launch->spare = order->stem ? order->spare : NULL;
 	launch->key = key_of(order, &launch->key_size);
 	rested = launch->key && find_resting(launch);
@@ -352,6 +352,9 @@ static void take_in(struct maple_launch *launch, const struct maple_news *news)
 	switch (news->kind) {
 	case MAPLE_NEWS_STOPPED:
 		launch->stopped = news->value;
+		break;
+	case MAPLE_NEWS_CALL:
+		launch->call = news->value;
 		break;
 	case MAPLE_NEWS_CRASHED:
 		launch->crashed = true;

@@ -21,6 +21,7 @@ struct maple_launch_order {
 	bool stop_at_entry;    /* until maple_launch_go() */
 	const char *exe;       /* ... at that of the first that matches */
 	bool keep_crashed;     /* stop_at_entry: a crash waits to be seen */
+	bool ask_call;	       /* traced, for the call that SIGSYS is about */
 	int cpu;	       /* realtime, keep_crashed: its own, or -1 */
 	bool stem;	       /* it waits for maple_launch_fork(); linger */
 	/* Of a stem, shared with it: what it has forked ahead, or NULL; shm.h */
@@ -49,6 +50,7 @@ struct maple_launch {
 	bool orphaned; /* the guard was killed: the tree has come to us */
 	int status;    /* as from waitpid, once ended */
 	struct rusage usage;
+	int call;  /* ask_call: that SIGSYS was about; -1: none */
 	double at; /* when it did; 0: not known */
 
 	/* Of a stem; the rest is about the run that it was forked for. */

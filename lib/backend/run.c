@@ -330,6 +330,7 @@ static int start(struct watch *w, const struct maple_backend *b, char **envp,
 		.linger = !native,
 		.cpus = &b->options.cpu->before,
 		.exe = b->options.exe,
+		.ask_call = order->ask_call,
 		.cpu = order->schedule == MAPLE_SCHEDULE_NATIVE &&
 				       order->kind != MAPLE_RUN_ENFORCE
 			       ? -1
@@ -351,7 +352,7 @@ static int start(struct watch *w, const struct maple_backend *b, char **envp,
 	}
 	start.stop_at_entry = w->stops;
 	start.keep_crashed = w->stops && !kept;
-	w->launch = native ? NULL : branch_off(w, &start);
+	w->launch = native || order->ask_call ? NULL : branch_off(w, &start);
 	w->began = w->looked = maple_clock_now();
 	if (w->launch) {
 		e = 0;
@@ -389,6 +390,7 @@ static void conclude(struct watch *w, struct maple_run *run)
 		return;
 	end(w);
 	run->status = w->launch->status;
+	run->call = w->launch->call;
 	run->cpu_seconds =
 		usage->ru_utime.tv_sec + usage->ru_stime.tv_sec +
 		(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1e-6;

@@ -22,6 +22,9 @@
  * by SIGSTOP, which stops all threads and leaves them to be attached to by
  * who reads their stacks. To die, the thread gets its signal once more.
  *
+ * Or it is asked which system call a program was killed for by its own seccomp
+ * filter (ASKS): then it follows the whole tree to its end.
+ *
  * PTRACE_O_EXITKILL: nothing that is traced survives the guard.
  */
 #include <elf.h>
@@ -57,13 +60,18 @@
 int maple_tracer_begin(struct maple_tracer *t,
 		       const struct maple_launch_order *order, pid_t pid)
 {
-	long options = OPTIONS_SEEK | (order->exe ? OPTIONS_TREE : 0);
+	long options = OPTIONS_SEEK;
 
+	if (order->exe || order->ask_call)
+		options |= OPTIONS_TREE;
+	if (order->ask_call)
+		options |= PTRACE_O_TRACEEXIT;
 	memset(t, 0, sizeof(*t));
 	t->order = order;
+	t->call = -1;
 	if (ptrace(PTRACE_SEIZE, pid, NULL, options))
 		return -errno;
-	t->phase = MAPLE_TRACER_SEEKS;
+	t->phase = order->ask_call ? MAPLE_TRACER_ASKS : MAPLE_TRACER_SEEKS;
 	return 0;
 }
 
@@ -288,6 +296,7 @@ static bool wanted(const struct maple_tracer *t, pid_t tid)
 {
 	switch (t->phase) {
 	case MAPLE_TRACER_SEEKS:
+	case MAPLE_TRACER_ASKS:
 		return true;
 	case MAPLE_TRACER_LOADS:
 	case MAPLE_TRACER_STANDS:
@@ -295,6 +304,40 @@ static bool wanted(const struct maple_tracer *t, pid_t tid)
 		return of_target(t, tid);
 	default:
 		return false;
+	}
+}
+
+/* ---- forbidden calls ---- */
+
+static long reg_of(pid_t tid, size_t offset)
+{
+	errno = 0;
+	return ptrace(PTRACE_PEEKUSER, tid, offset, NULL);
+}
+
+/*
+ * SIGSYS that can be taken is a signal like any other. What kills is seen at
+ * the end only, of each thread; the one that it was for has its registers as
+ * they were before the call.
+ */
+static void look_for_call(struct maple_tracer *t, pid_t tid, int signo,
+			  int event)
+{
+	unsigned long code = 0;
+	siginfo_t info;
+	long call;
+
+	if (event == PTRACE_EVENT_EXIT &&
+	    !ptrace(PTRACE_GETEVENTMSG, tid, NULL, &code) &&
+	    WTERMSIG((int)code) == SIGSYS) {
+		call = reg_of(tid, offsetof(struct user_regs_struct, orig_rax));
+		if (!errno && call >= 0 &&
+		    call == reg_of(tid, offsetof(struct user_regs_struct, rax)))
+			t->call = (int)call;
+	} else if (!event && signo == SIGSYS &&
+		   !ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) &&
+		   info.si_code > 0) {
+		t->call = info.si_syscall;
 	}
 }
 
@@ -313,7 +356,9 @@ void maple_tracer_stop(struct maple_tracer *t, pid_t tid, int status)
 	int signo = WSTOPSIG(status), event = status >> 16;
 	bool jobs = event == PTRACE_EVENT_STOP && stops_jobs(signo);
 
-	if (event == PTRACE_EVENT_EXEC)
+	if (t->phase == MAPLE_TRACER_ASKS)
+		look_for_call(t, tid, signo, event);
+	else if (event == PTRACE_EVENT_EXEC)
 		executed(t, tid);
 	else if (!event && (at_entry(t, tid, signo) || crashes(t, tid, signo)))
 		return;

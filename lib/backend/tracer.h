@@ -15,6 +15,7 @@ enum maple_tracer_phase {
 	MAPLE_TRACER_RUNS,    /* threads are attached, for a crash to be kept */
 	MAPLE_TRACER_FREEZES, /* a crash: its threads are about to stop */
 	MAPLE_TRACER_FROZEN,
+	MAPLE_TRACER_ASKS, /* all of the tree are, for a forbidden call */
 	MAPLE_TRACER_LEFT, /* nobody of the program is attached any more */
 };
 
@@ -26,6 +27,7 @@ struct maple_tracer {
 	uint64_t entry; /* its entry point, */
 	long text;	/* and the word that belongs there */
 	unsigned int patience;
+	int call; /* that somebody got SIGSYS for; -1: nobody */
 	struct maple_crash crash;
 };
 

@@ -31,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include "../backend/calls.h"
 #include "../image/image.h"
 #include "internal.h"
 #include "interrupt.h"
@@ -49,6 +50,8 @@ struct control {
 	uint32_t nalone;
 	unsigned int runs, fails;
 	uint64_t space; /* its RLIMIT_AS */
+	bool ask_call;
+	int call; /* that it was killed for */
 };
 
 static int run_once(struct maple_campaign *c, struct control *how)
@@ -58,6 +61,7 @@ static int run_once(struct maple_campaign *c, struct control *how)
 		.memo_kind = "confirm",
 		.schedule = how->schedule,
 		.space = how->space,
+		.ask_call = how->ask_call,
 		.seed = maple_campaign_seed(c, ++c->run_number),
 	};
 	int e;
@@ -77,6 +81,7 @@ static int run_once(struct maple_campaign *c, struct control *how)
 		how->runs++;
 		how->fails += trial.judgement.failure != MAPLE_FAILURE_NONE;
 		how->space = trial.space;
+		how->call = trial.run.call;
 		maple_campaign_progress(c, true);
 	}
 	maple_trial_deinit(&trial);
@@ -117,26 +122,44 @@ static int passes_natively(struct maple_campaign *c, bool *passes)
 
 /* ---- by our presence ---- */
 
+/* The call that it is killed for, run as @how says; NULL: it does not show. */
+static const char *forbidden_call(struct maple_campaign *c,
+				  const struct control *how)
+{
+	struct control asked = *how;
+
+	asked.ask_call = true;
+	asked.call = -1;
+	/* Only the name is missing without it. */
+	if (run_once(c, &asked))
+		return NULL;
+	return asked.call < 0 ? NULL : maple_call_name((unsigned)asked.call);
+}
+
 /* What it was traced to, and the way around it. */
-static void say_cause(const struct maple_campaign *c,
-		      const struct maple_trial *trial, uint64_t space,
-		      char *text, size_t size)
+static void say_cause(struct maple_campaign *c, const struct maple_trial *trial,
+		      const struct control *how, char *text, size_t size)
 {
 	const struct maple_pair *pair = c->lanes.turn->pair;
 	bool agent = !strcmp(pair->observe->ops->name, "agent") ||
 		     !strcmp(pair->enforce->ops->name, "agent");
 
+	const char *call = trial->judgement.signo == SIGSYS
+				   ? forbidden_call(c, how)
+				   : NULL;
+
 	if (trial->judgement.signo == SIGSYS)
 		snprintf(text, size,
-			 "traced to a system call of the agent's that the "
-			 "program does not allow itself (seccomp): take "
-			 "--backend kernel, which puts nothing into it");
-	else if (space != RLIM_INFINITY)
+			 "traced to a system call of the agent's, %.40s, that "
+			 "the program forbids itself (seccomp): allow it, or "
+			 "take --backend kernel, which puts nothing into it",
+			 call ?: "of which no name is known");
+	else if (how->space != RLIM_INFINITY)
 		snprintf(text, size,
 			 "traced to the limit of its address space, RLIMIT_AS, "
 			 "which is %llu MB: the agent needs more, raise it "
 			 "(ulimit -v unlimited)",
-			 (unsigned long long)space / MB);
+			 (unsigned long long)how->space / MB);
 	else if (agent)
 		snprintf(text, size,
 			 "traced to libmaple-agent.so, which is loaded into it "
@@ -182,7 +205,7 @@ static int by_presence(struct maple_campaign *c, const struct maple_trial *trial
 	e = passes_natively(c, is);
 	if (e || !*is)
 		return e;
-	say_cause(c, trial, idle.space, cause, sizeof(cause));
+	say_cause(c, trial, &idle, cause, sizeof(cause));
 	maple_campaign_give_up(
 		c,
 		"maple disturbs this program: %.120s, in %u of %u runs with "

@@ -81,6 +81,7 @@ struct maple_trial {
 	uint8_t *alone; /* sites that are not looked at, by number */
 	uint32_t nalone;
 	uint64_t space; /* if asked for, nonzero: its RLIMIT_AS */
+	bool ask_call;	/* run.call is wanted */
 	unsigned int new_candidates;
 
 	/*

@@ -253,6 +253,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.fresh = strcmp(trial->memo_kind, "confirm") == 0 ||
 			 strcmp(trial->memo_kind, "known") == 0,
 		.stacks = strcmp(trial->memo_kind, "confirm") != 0,
+		.ask_call = trial->ask_call,
 		.outsiders = c->options->setup != NULL,
 	};
 	struct under_way under_way = { .lane = c->lanes.turn, .trial = trial };
