@@ -67,9 +67,9 @@ struct maple_run_order {
 	double grace;	/* seconds that it then gets, scheduled natively */
 	int in, out, err;
 	bool own_group;
-	bool fresh;  /* executed for itself, at addresses of its own */
-	bool stacks; /* of all threads, when the run fails */
-	bool names;  /* where memory comes from is to be in the log */
+	bool fresh;	/* executed for itself, at addresses of its own */
+	bool stacks;	/* of all threads, when the run fails */
+	bool names;	/* where memory comes from is to be in the log */
 	bool ask_call;	/* run.call is wanted, whatever that costs */
 	bool outsiders; /* commands of the user's may send it signals */
 };

@@ -219,8 +219,7 @@ bool maple_process_wants_cpu(pid_t pid)
 	char state;
 
 	while (n--)
-		if (maple_process_cpu(pid, tids[n], &ns, &state) &&
-		    state == 'R')
+		if (maple_process_cpu(pid, tids[n], &ns, &state) && state == 'R')
 			return true;
 	return false;
 }

@@ -21,11 +21,11 @@
 #include "stack.h"
 #include "wakers.h"
 
-#define STUCK_EVERY 0.2 /* seconds between two looks; stuck in both: dead */
-#define SLOW_TIMES  10	/* the time limit, while a slow observer is busy */
-#define LEAST_CPU   0.25 /* of the limit: whoever wants more must have it */
-#define STARVED_TIMES 3	/* the time limit, for whoever has not had that */
-#define AFTERMATH   0.5 /* seconds in which a forced order shows what it does */
+#define STUCK_EVERY   0.2  /* seconds between two looks; stuck in both: dead */
+#define SLOW_TIMES    10   /* the time limit, while a slow observer is busy */
+#define LEAST_CPU     0.25 /* of the limit: whoever wants more must have it */
+#define STARVED_TIMES 3	   /* the time limit, for whoever has not had that */
+#define AFTERMATH     0.5 /* seconds in which a forced order shows what it does */
 
 struct watch {
 	struct maple_launch own, *launch;  /* the latter may be a stem's */

@@ -33,7 +33,7 @@
 #include "wakers.h"
 
 #define THREADS 4096
-#define BIT(n)	(1ull << ((n) - 1))
+#define BIT(n)	(1ull << ((n)-1))
 
 /* libc's own, for pthread_cancel() and setuid(): from its own threads. */
 #define OF_LIBC (BIT(32) | BIT(33))
@@ -43,11 +43,11 @@ static const uint64_t faults = BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) |
 			       BIT(SIGTRAP) | OF_LIBC;
 
 /* Installed by many programs that wait for none of them. */
-static const uint64_t customary =
-	BIT(SIGHUP) | BIT(SIGINT) | BIT(SIGQUIT) | BIT(SIGTERM) |
-	BIT(SIGPIPE) | BIT(SIGCHLD) | BIT(SIGCONT) | BIT(SIGTSTP) |
-	BIT(SIGTTIN) | BIT(SIGTTOU) | BIT(SIGWINCH) | BIT(SIGXCPU) |
-	BIT(SIGXFSZ) | BIT(SIGPWR);
+static const uint64_t customary = BIT(SIGHUP) | BIT(SIGINT) | BIT(SIGQUIT) |
+				  BIT(SIGTERM) | BIT(SIGPIPE) | BIT(SIGCHLD) |
+				  BIT(SIGCONT) | BIT(SIGTSTP) | BIT(SIGTTIN) |
+				  BIT(SIGTTOU) | BIT(SIGWINCH) | BIT(SIGXCPU) |
+				  BIT(SIGXFSZ) | BIT(SIGPWR);
 
 /* Whoever is gone must not be looked up by name: process.c. */
 static FILE *open_of(pid_t pid, const char *name)

@@ -12,9 +12,9 @@
  * What comes again in most idle runs, and never natively, is disturbed by the
  * agent's presence: by the calls it makes, the memory it takes, or because the
  * program looks for it. (A call that a seccomp filter kills for may also be one
- * that is made for priorities, or to observe.) With as many native runs that pass as there are, and
- * those of the baseline, three of five are no chance (below 5 %), whatever the
- * rate at which the program fails by itself.
+ * that is made for priorities, or to observe.) With as many native runs that
+ * pass as there are, and those of the baseline, three of five are no chance
+ * (below 5 %), whatever the rate at which the program fails by itself.
  *
  * What runs into instructions that nobody has written (SIGTRAP, SIGILL), when
  * patched, in every schedule, and never when idle or natively, has been patched
@@ -36,11 +36,11 @@
 #include "internal.h"
 #include "interrupt.h"
 
-#define RUNS	5 /* of each kind */
-#define MOST	3 /* of them, to be no chance */
-#define TIMES	2 /* ... when only certainty counts */
-#define NONE	0
-#define MB	(1024 * 1024)
+#define RUNS  5 /* of each kind */
+#define MOST  3 /* of them, to be no chance */
+#define TIMES 2 /* ... when only certainty counts */
+#define NONE  0
+#define MB    (1024 * 1024)
 
 /* How the program is run, and what came of it. */
 struct control {
@@ -166,8 +166,9 @@ static void say_cause(struct maple_campaign *c, const struct maple_trial *trial,
 			 "(LD_PRELOAD): take --backend kernel, which puts "
 			 "nothing into it");
 	else
-		snprintf(text, size, "traced to backend %s: take another one, "
-				     "see --backend",
+		snprintf(text, size,
+			 "traced to backend %s: take another one, "
+			 "see --backend",
 			 c->backend);
 }
 
@@ -425,8 +426,9 @@ int maple_disturbed_control(struct maple_campaign *c,
 	int e = 0;
 
 	*refuted = false;
-	if (f->kind == MAPLE_FAILURE_HANG && f->forced_runs && !f->forced_fails &&
-	    !maple_campaign_over(c) && !maple_interrupt_asked()) {
+	if (f->kind == MAPLE_FAILURE_HANG && f->forced_runs &&
+	    !f->forced_fails && !maple_campaign_over(c) &&
+	    !maple_interrupt_asked()) {
 		*refuted = true;
 		c->result->delivery.unjudged[MAPLE_UNJUDGED_HUNG]++;
 		maple_campaign_notice(c,

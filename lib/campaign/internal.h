@@ -142,11 +142,11 @@ struct maple_campaign {
 	bool threads_seen;	     /* some run had a second thread */
 	bool observed;		     /* some profile run was delivered */
 	bool enforced;		     /* some enforced run was delivered */
-	char why_not[256]; /* of the last run that was not delivered */
-	bool unsupported;  /* ... which is this machine's */
+	char why_not[256];     /* of the last run that was not delivered */
+	bool unsupported;      /* ... which is this machine's */
 	unsigned int unjudged; /* runs in a row without a verdict */
-	bool gave_up;	   /* no other run is to begin, */
-	char given_up[512]; /* ... and why */
+	bool gave_up;	       /* no other run is to begin, */
+	char given_up[512];    /* ... and why */
 	enum maple_phase phase;
 	double last_progress;
 

@@ -4,8 +4,8 @@
  * status other than the baseline's, deadlock, hang, the oracle's word, the
  * expected output. What says nothing of the program gets no verdict at all,
  * unjudged.c; what says more of maple than of the program is told apart when a
- * finding would be made of it, disturbed.c. A verdict never rests on silence: whether the run was
- * delivered at all is said beside it, by the backend.
+ * finding would be made of it, disturbed.c. A verdict never rests on silence:
+ * whether the run was delivered at all is said beside it, by the backend.
  */
 #include <errno.h>
 #include <signal.h>
@@ -135,8 +135,8 @@ static void judge_words(struct maple_campaign *c, struct maple_trial *trial,
 static bool is_killed(const struct maple_campaign *c,
 		      const struct maple_trial *trial)
 {
-	return trial->run.outside && (trial->kind != MAPLE_RUN_NATIVE ||
-				      !c->options->baseline_fails);
+	return trial->run.outside &&
+	       (trial->kind != MAPLE_RUN_NATIVE || !c->options->baseline_fails);
 }
 
 /* maple_judge - fills in @trial's judgement */

@@ -209,8 +209,7 @@ static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 
 	c->threads_seen |= trial->threads_seen;
 	/* These neither observe nor force anything. */
-	if (trial->kind == MAPLE_RUN_NATIVE ||
-	    trial->kind == MAPLE_RUN_SCHEDULE)
+	if (trial->kind == MAPLE_RUN_NATIVE || trial->kind == MAPLE_RUN_SCHEDULE)
 		return;
 	if (!run->delivered) {
 		d->undelivered_runs++;
@@ -273,8 +272,8 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		order.timeout = maple_stretch_seconds(c, trial->kind);
 	memcpy(order.change, trial->change, sizeof(order.change));
 	if (trial->kind == MAPLE_RUN_PROFILE && !trial->alone)
-		trial->alone = maple_sharing_choose(c, trial->seed,
-						    &trial->nalone);
+		trial->alone =
+			maple_sharing_choose(c, trial->seed, &trial->nalone);
 	order.alone = trial->alone;
 	order.nalone = trial->nalone;
 	maple_lane_leave(c);

@@ -59,7 +59,8 @@ void maple_unjudged_death(const struct maple_run *run, struct maple_judgement *j
 		    : WIFSIGNALED(run->status) ? WTERMSIG(run->status)
 					       : WEXITSTATUS(run->status) - 128;
 
-	maple_unjudged(j, MAPLE_UNJUDGED_KILLED, "killed by SIG%s from outside%s",
+	maple_unjudged(j, MAPLE_UNJUDGED_KILLED,
+		       "killed by SIG%s from outside%s",
 		       sigabbrev_np(signo) ?: "?",
 		       signo == SIGKILL ? ", out of memory?" : "");
 }

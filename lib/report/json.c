@@ -93,7 +93,8 @@ static json_t *delivery_object(const struct maple_delivery *d)
 			 "trap", (json_int_t)d->hits[3], "unreached",
 			 (json_int_t)d->unreached, "lost", (json_int_t)d->lost,
 			 "undelivered_runs", (json_int_t)d->undelivered_runs,
-			 "unjudged_runs", unjudged_object(d), "left_out", maple_bytes_encode(d->left_out));
+			 "unjudged_runs", unjudged_object(d), "left_out",
+			 maple_bytes_encode(d->left_out));
 }
 
 static json_t *backends_object(const struct maple_backends *b)

@@ -55,7 +55,7 @@ disturbed() { # REGEX
 	local how
 
 	for how in alarm timer child; do
-		campaign --seed 1 --max-runs 2 -- "$J" "$how"
+		campaign --seed 1 --max-runs 4 -- "$J" "$how"
 		ended_with 0
 		no_finding
 		holds '.runs.profile > 0'
@@ -102,7 +102,7 @@ disturbed() { # REGEX
 	for signo in KILL TERM; do
 		rm -f "$BATS_TEST_TMPDIR/runs"
 		from_run 3 only "(sleep 0.1; pkill -$signo -f '^$J slowly') &"
-		campaign --seed 1 --exec --max-runs 2 --setup "$setup" -- \
+		campaign --seed 1 --exec --max-runs 4 --setup "$setup" -- \
 			"$J" slowly
 		ended_with 0
 		no_finding
@@ -111,7 +111,7 @@ disturbed() { # REGEX
 	done
 	rm -f "$BATS_TEST_TMPDIR/runs"
 	from_run 3 on "(sleep 0.1; pkill -KILL -f '^$J slowly') &"
-	campaign --seed 1 --exec --max-runs 2 --setup "$setup" -- "$J" slowly
+	campaign --seed 1 --exec --max-runs 9 --setup "$setup" -- "$J" slowly
 	ended_with 125
 	no_finding
 	unjudged killed 5

@@ -138,7 +138,7 @@ static void check_code(void)
 		raise(SIGTRAP);
 }
 
-#define KILLS(call)                                  \
+#define KILLS(call)                                      \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1), \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
 

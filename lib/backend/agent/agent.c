@@ -213,8 +213,8 @@ static void judge_delivery(struct maple_agent_backend *a, struct maple_run *run)
 
 	for (i = 0; i < MAPLE_WAYS; i++)
 		hits += stats->hits[i];
-	run->unsupported = maple_shm_owns_sched(a->shm) &&
-			   !stats->priorities && stats->refused_errno;
+	run->unsupported = maple_shm_owns_sched(a->shm) && !stats->priorities &&
+			   stats->refused_errno;
 	if (a->shm->state == MAPLE_AGENT_ABSENT && a->base.options.exe)
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "no program that matches --exe %s was started, or it "
