@@ -247,12 +247,17 @@ int maple_findings_keep(struct maple_campaign *c, struct maple_finding *finding,
 			struct maple_trial *trial)
 {
 	struct maple_campaign_result *r = c->result;
+	struct maple_lane *lane = c->lanes.turn;
 	/* A hang may be the machine's: that shows when it is run again. */
 	bool waits = finding->kind == MAPLE_FAILURE_HANG &&
 		     may_confirm(c, trial);
 	bool refuted;
-	int e = maple_disturbed(c, finding, trial, &refuted);
+	int e;
 
+	/* Of other lanes' findings, it may be one again. */
+	lane->confirming = finding;
+	e = maple_disturbed(c, finding, trial, &refuted);
+	lane->confirming = NULL;
 	if (!e && !refuted && !waits)
 		e = announce(c, finding);
 	if (!e && !refuted)
