@@ -57,6 +57,14 @@ struct maple_array {
 struct maple_symbol {
 	uint64_t addr, size;
 	const char *name; /* owned by libdwfl */
+	bool local;
+};
+
+/* Code of a unit of the debug information: [lo, hi). */
+struct maple_unit {
+	uint64_t lo, hi;
+	Dwarf_Addr bias;
+	Dwarf_Die *die; /* owned by libdwfl */
 };
 
 struct maple_prints;
@@ -92,7 +100,11 @@ struct maple_image {
 	Dwfl_Module *module;
 	bool asked;
 	struct maple_scopes scopes;
-	struct maple_array objects; /* struct maple_symbol, ascending */
+	struct maple_array objects, functions; /* struct maple_symbol,
+						  ascending */
+	uint64_t longest;		       /* size of a function */
+	struct maple_array units; /* struct maple_unit, ascending; units.c */
+	bool units_asked;
 
 	struct maple_array
 		runtime; /* struct maple_stretch; runtime.c, the same */
@@ -126,6 +138,14 @@ void maple_image_liveness(struct maple_image *image, size_t from);
 void maple_image_edges(struct maple_image *image);
 int maple_image_neighbours(struct maple_image *image);
 int maple_image_group(struct maple_image *image);
+void maple_symbols_read(struct maple_image *image);
+const char *maple_symbols_function(const struct maple_image *image,
+				   uint64_t addr);
+const struct maple_symbol *maple_symbols_object(const struct maple_image *image,
+						uint64_t addr);
+const struct maple_unit *maple_units(struct maple_image *image, size_t *n);
+Dwarf_Die *maple_units_find(struct maple_image *image, uint64_t addr,
+			    Dwarf_Addr *bias);
 bool maple_image_debug(struct maple_image *image);
 void maple_image_place_deinit(struct maple_image *image);
 void maple_image_prints_deinit(struct maple_image *image);

@@ -13,40 +13,6 @@
 #include "internal.h"
 #include "scopes.h"
 
-static int compare_symbols(const void *a, const void *b)
-{
-	const struct maple_symbol *x = a, *y = b;
-
-	if (x->addr != y->addr)
-		return x->addr < y->addr ? -1 : 1;
-	return x->size < y->size ? -1 : x->size > y->size;
-}
-
-static void read_objects(struct maple_image *image)
-{
-	int n = dwfl_module_getsymtab(image->module);
-
-	for (int i = 1; i < n; i++) {
-		struct maple_symbol *symbol;
-		const char *name;
-		GElf_Addr addr;
-		GElf_Sym sym;
-
-		name = dwfl_module_getsym_info(image->module, i, &sym, &addr,
-					       NULL, NULL, NULL);
-		if (!name || !*name || sym.st_shndx == SHN_UNDEF ||
-		    !sym.st_size || GELF_ST_TYPE(sym.st_info) != STT_OBJECT)
-			continue;
-		symbol = maple_array_more(&image->objects, sizeof(*symbol));
-		if (!symbol)
-			break;
-		*symbol = (struct maple_symbol){ addr, sym.st_size, name };
-	}
-	if (image->objects.n)
-		qsort(image->objects.at, image->objects.n,
-		      sizeof(struct maple_symbol), compare_symbols);
-}
-
 /*
  * A file of debug information beside the program, but none that the program
  * calls by a folder's name or a path: libdw loses memory over those.
@@ -89,7 +55,7 @@ bool maple_image_debug(struct maple_image *image)
 	if (fd >= 0 && !image->module)
 		close(fd);
 	if (image->module)
-		read_objects(image);
+		maple_symbols_read(image);
 	return image->module;
 }
 
@@ -99,6 +65,8 @@ void maple_image_place_deinit(struct maple_image *image)
 	if (image->dwfl)
 		dwfl_end(image->dwfl);
 	free(image->objects.at);
+	free(image->functions.at);
+	free(image->units.at);
 }
 
 static int keep(char **to, const char *text)
@@ -114,14 +82,14 @@ static int fill_source(struct maple_image *image, uint64_t addr,
 {
 	struct maple_scope scope[MAPLE_SCOPES], *at;
 	Dwarf_Addr bias = 0;
-	Dwarf_Die *unit = maple_scopes_unit(image->module, addr, &bias);
+	Dwarf_Die *unit = maple_units_find(image, addr, &bias);
 	unsigned int n =
 		maple_scopes_find(&image->scopes, unit, addr - bias, scope);
 	int ret;
 
 	if (!scope[n - 1].function)
 		maple_scopes_name(&scope[n - 1],
-				  dwfl_module_addrname(image->module, addr));
+				  maple_symbols_function(image, addr));
 	at = &scope[maple_scopes_users(scope, n)];
 	place->function = at->function;
 	place->signature = at->signature;
@@ -182,24 +150,13 @@ bool maple_image_data(struct maple_image *image, uint64_t offset, char *buf,
 		      size_t size)
 {
 	const struct maple_symbol *symbol;
-	size_t lo = 0, hi;
 	char *name;
 
 	if (!maple_image_debug(image))
 		return false;
-	symbol = image->objects.at;
-	hi = image->objects.n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (symbol[mid].addr <= offset)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || offset - symbol[lo - 1].addr >= symbol[lo - 1].size)
+	symbol = maple_symbols_object(image, offset);
+	if (!symbol)
 		return false;
-	symbol += lo - 1;
 	name = name_of(symbol->name);
 	if (!name)
 		return false;

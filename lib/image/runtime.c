@@ -125,20 +125,17 @@ static void spread(struct maple_array *pieces)
 	}
 }
 
-static int read_units(struct maple_image *image, struct maple_array *pieces)
+static int add_units(struct maple_image *image, struct maple_array *pieces)
 {
-	Dwarf_Addr bias = 0, base, lo, hi;
-	Dwarf_Die *unit = NULL;
-	ptrdiff_t at;
+	const struct maple_unit *unit;
+	size_t n;
 
-	if (!maple_image_debug(image))
-		return 0;
-	while ((unit = dwfl_module_nextcu(image->module, unit, &bias)))
-		for (at = 0; (at = dwarf_ranges(unit, at, &base, &lo, &hi)) > 0;)
-			if (add(pieces, (struct piece){ .lo = lo + bias,
-							.hi = hi + bias,
-							.program = true }))
-				return -ENOMEM;
+	unit = maple_units(image, &n);
+	for (size_t i = 0; i < n; i++)
+		if (add(pieces, (struct piece){ .lo = unit[i].lo,
+						.hi = unit[i].hi,
+						.program = true }))
+			return -ENOMEM;
 	return 0;
 }
 
@@ -224,7 +221,7 @@ const struct maple_stretch *maple_image_runtime(struct maple_image *image,
 		image->runtime_asked = true;
 		if (is_static(image) && !read_functions(image, &pieces)) {
 			spread(&pieces);
-			if (!read_units(image, &pieces) && pieces.n) {
+			if (!add_units(image, &pieces) && pieces.n) {
 				qsort(pieces.at, pieces.n, sizeof(struct piece),
 				      compare_pieces);
 				join(image, &pieces);
