@@ -198,12 +198,15 @@ int maple_campaign_run(const struct maple_campaign_options *options,
 	*result = NULL;
 	if (!err)
 		c.err = &unused;
+	if (options->max_time > 0)
+		c.deadline = c.began + options->max_time;
 	c.result = calloc(1, sizeof(*c.result));
 	if (!c.result)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	maple_interrupt_begin();
 	e = maple_campaign_open(&c);
-	c.began = maple_clock_now(); /* waiting for a CPU is no test time */
+	c.began =
+		maple_clock_now(); /* waiting for a CPU takes no test's time */
 	c.result->seed = c.seed;
 	if (!e)
 		e = c.attached ? maple_stretch_begin(&c) : maple_baseline(&c);

@@ -116,6 +116,7 @@ struct maple_campaign {
 	struct maple_io io;
 	uint64_t seed;
 	double began, timeout;
+	double deadline; /* on maple_clock_now()'s clock; 0: none */
 
 	/* Baseline. */
 	int expected; /* exit status */
@@ -162,6 +163,7 @@ void maple_campaign_notice(struct maple_campaign *c, const char *fmt, ...)
 void maple_campaign_progress(struct maple_campaign *c, bool run_ended);
 void maple_campaign_count(struct maple_campaign *c);
 void maple_campaign_enter(struct maple_campaign *c, enum maple_phase phase);
+double maple_campaign_time_left(const struct maple_campaign *c);
 bool maple_campaign_over(struct maple_campaign *c);
 bool maple_campaign_may_go_on(struct maple_campaign *c);
 uint64_t maple_campaign_seed(const struct maple_campaign *c, uint64_t salt);

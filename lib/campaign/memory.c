@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "internal.h"
+#include "interrupt.h"
+
+#define LESSONS 4096 /* in one question to the memo */
+#define GRACE	2.0  /* seconds after the time limit */
 
 static const char letters[] = {
 	[MAPLE_EV_READ] = 'R',
@@ -126,29 +130,58 @@ static void take_over(struct maple_campaign *c, struct maple_candidate *k,
 		maple_candidate_exposed(&c->candidates, k);
 }
 
-/*
- * maple_campaign_learn - tells the memo of @candidates and their marks, and
- * takes over what is known of them; needs the program to be known
- */
-int maple_campaign_learn(struct maple_campaign *c,
-			 struct maple_candidate *const *candidates, size_t n)
+/* The limit, and a little: what a run has cost is worth keeping. */
+static bool is_late(struct maple_campaign *c)
 {
-	struct maple_memo_lesson *lessons = calloc(n + 1, sizeof(*lessons));
-	size_t i;
+	return maple_interrupt_stops() ||
+	       (c->deadline > 0 && maple_clock_now() > c->deadline + GRACE);
+}
+
+/*
+ * Some of @candidates, in one question to the memo. @done: how many of the
+ * @n; the first of those whose sites would have to be looked up too late is
+ * the last.
+ */
+static int learn_some(struct maple_campaign *c,
+		      struct maple_candidate *const *candidates, size_t n,
+		      size_t *done)
+{
+	struct maple_memo_lesson *lessons = calloc(n, sizeof(*lessons));
+	size_t i, filled = 0;
 	int e = 0;
 
 	if (!lessons)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
-	for (i = 0; i < n && !e; i++) {
-		lessons[i].marks = candidates[i]->marks;
-		e = fill_key(c, candidates[i], &lessons[i].key);
+	while (filled < n && !e && !is_late(c)) {
+		lessons[filled].marks = candidates[filled]->marks;
+		e = fill_key(c, candidates[filled], &lessons[filled].key);
+		filled++;
 	}
-	if (!e && n)
-		e = maple_memo_learn(c->memo, c->memo_program, lessons, n,
+	if (!e && filled)
+		e = maple_memo_learn(c->memo, c->memo_program, lessons, filled,
 				     c->err);
-	for (i = 0; i < n && !e; i++)
+	for (i = 0; i < filled && !e; i++)
 		take_over(c, candidates[i], &lessons[i]);
 	free(lessons);
+	*done = filled;
+	return e;
+}
+
+/*
+ * maple_campaign_learn - tells the memo of @candidates and their marks, and
+ * takes over what is known of them; needs the program to be known
+ *
+ * When time is up the rest is left: nobody will try it in this campaign.
+ */
+int maple_campaign_learn(struct maple_campaign *c,
+			 struct maple_candidate *const *candidates, size_t n)
+{
+	size_t at = 0, done = 1;
+	int e = 0;
+
+	for (; at < n && done && !e; at += done)
+		e = learn_some(c, candidates + at,
+			       n - at < LESSONS ? n - at : LESSONS, &done);
 	return e;
 }
 
@@ -195,7 +228,8 @@ int maple_campaign_carry(struct maple_campaign *c)
 	unsigned int carried;
 	int e = 0;
 
-	for (; !e && c->carried < maple_registry_images(c->registry);
+	for (; !e && !is_late(c) &&
+	       c->carried < maple_registry_images(c->registry);
 	     c->carried++) {
 		struct refind r = {
 			.image = maple_registry_image(c->registry, c->carried),

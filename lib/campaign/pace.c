@@ -48,8 +48,7 @@ void maple_campaign_progress(struct maple_campaign *c, bool run_ended)
 		.run_ended = run_ended,
 		.runs = c->result->runs,
 		.seconds = at - c->began,
-		.seconds_left = o->max_time > 0 ? o->max_time - (at - c->began)
-						: -1,
+		.seconds_left = c->deadline > 0 ? c->deadline - at : -1,
 		.findings = c->result->nfindings,
 		.dry_runs = c->dry_runs,
 	};
@@ -71,18 +70,29 @@ void maple_campaign_enter(struct maple_campaign *c, enum maple_phase phase)
 	maple_campaign_progress(c, false);
 }
 
-/* maple_campaign_over - whether it is: a run under way ends as well */
+/* maple_campaign_time_left - seconds, 0 when time is up; -1: no limit */
+double maple_campaign_time_left(const struct maple_campaign *c)
+{
+	double left = c->deadline - maple_clock_now();
+
+	if (c->deadline <= 0)
+		return -1;
+	return left > 0 ? left : 0;
+}
+
+/*
+ * maple_campaign_over - whether time is up: a run under way ends as well, and
+ * so does whatever else takes its time
+ */
 bool maple_campaign_over(struct maple_campaign *c)
 {
-	const struct maple_campaign_options *o = c->options;
-
 	if (maple_campaign_gave_up(c))
 		return true;
 	if (c->attached &&
 	    (maple_interrupt_asked() || maple_detach_asked(c->attached)))
 		return true;
 	return maple_interrupt_stops() ||
-	       (o->max_time > 0 && maple_clock_now() - c->began > o->max_time);
+	       (c->deadline > 0 && maple_clock_now() > c->deadline);
 }
 
 /* maple_campaign_may_go_on - whether another run may begin */

@@ -291,7 +291,7 @@ static int harvest(struct maple_campaign *c, struct maple_trial *trial,
 	if (s->harvest.error)
 		return s->harvest.error;
 	e = tell(c, &s->harvest);
-	if (e)
+	if (e || maple_campaign_over(c))
 		return e;
 	e = maple_unseen_learn(c, trial);
 	if (e)
@@ -311,6 +311,12 @@ void maple_profile_forget(struct maple_campaign *c)
 	c->predict = NULL;
 }
 
+/* What a run teaches is cut short when time is up: nobody tries it any more. */
+static bool over(void *ctx)
+{
+	return maple_campaign_over(ctx);
+}
+
 /*
  * maple_profile_run - one profile run; its predictions become candidates
  * @news: an iRoot was predicted or exposed for the first time
@@ -319,7 +325,11 @@ int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 		      bool *news)
 {
 	struct sinks s = { .harvest = { .c = c, .trial = trial } };
-	struct maple_predict_options options = { .idioms = c->options->idioms };
+	struct maple_predict_options options = {
+		.idioms = c->options->idioms,
+		.over = over,
+		.ctx = c,
+	};
 	struct maple_predict_sink sink = {
 		.observed = on_observed,
 		.predicted = maple_strategy_enforces(c) ? on_predicted : NULL,

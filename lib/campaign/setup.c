@@ -248,9 +248,8 @@ static int choose(struct maple_campaign *c,
 static int open_backends(struct maple_campaign *c)
 {
 	const struct maple_campaign_options *o = c->options;
-	double patience = o->max_time > 0 && o->max_time < PATIENCE
-				  ? o->max_time
-				  : PATIENCE;
+	double left = maple_campaign_time_left(c);
+	double patience = left >= 0 && left < PATIENCE ? left : PATIENCE;
 	struct maple_backend_options backend = {
 		.program = c->program,
 		.argv = o->argv,

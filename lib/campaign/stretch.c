@@ -67,9 +67,9 @@ double maple_stretch_seconds(const struct maple_campaign *c,
 			     enum maple_run_kind kind)
 {
 	double seconds = kind == MAPLE_RUN_ENFORCE ? c->timeout : OBSERVE;
-	double left = c->began + c->options->max_time - maple_clock_now();
+	double left = maple_campaign_time_left(c);
 
-	if (c->options->max_time > 0 && left < seconds)
+	if (left >= 0 && left < seconds)
 		seconds = left > LEAST ? left : LEAST;
 	return seconds;
 }

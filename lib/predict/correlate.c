@@ -340,6 +340,10 @@ static void pass(struct correlation *c, bool first_only)
 		c->first = maple_pair_first(pair);
 		c->last = maple_pair_last(pair);
 		c->held = maple_pair_held(pair);
+		if (maple_late_is(c->pairs->late)) {
+			c->pairs->stats->cut_correlations++;
+			continue;
+		}
 		for (unsigned int j = 0; j < c->first->ndigests; j++)
 			for (unsigned int k = 0; k < c->last->ndigests; k++)
 				if (c->first->digest[j]->after.n &&

@@ -59,6 +59,10 @@ void maple_predict_close(void *ctx, struct maple_cell *cell)
 
 	if (p->compound)
 		detach(p, cell);
+	if (p->finished && maple_late_is(&p->late)) {
+		p->stats.cut_locations++;
+		return;
+	}
 	if (!p->options.no_predict)
 		ret = maple_history_close(&p->history, cell);
 	if (!ret)

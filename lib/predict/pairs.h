@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "history.h"
 #include "iroots.h"
+#include "late.h"
 #include "lockset.h"
 #include "pool.h"
 #include "predict.h"
@@ -74,6 +75,7 @@ struct maple_pairs {
 	struct maple_iroots *iroots;
 	const struct maple_causes *causes;
 	struct maple_predict_stats *stats;
+	struct maple_late *late;
 	unsigned int idioms;
 	uint32_t max_pairs;
 	uint32_t generation; /* what others point to is of this one */

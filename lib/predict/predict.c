@@ -123,6 +123,8 @@ int maple_predict_create(const struct maple_predict_options *options,
 		p->sink = *sink;
 	p->compound = p->options.idioms & ~(1u << MAPLE_IDIOM_1);
 	p->window.events = p->options.window;
+	p->late.over = p->options.over;
+	p->late.ctx = p->options.ctx;
 	p->window.stats = &p->stats;
 	maple_clocks_init(&p->clocks, &p->stats);
 	p->causes.stats = &p->stats;
@@ -142,6 +144,7 @@ int maple_predict_create(const struct maple_predict_options *options,
 	p->pairs.iroots = &p->iroots;
 	p->pairs.causes = &p->causes;
 	p->pairs.stats = &p->stats;
+	p->pairs.late = &p->late;
 	p->pairs.idioms = p->options.idioms;
 	maple_pairs_init(&p->pairs, p->options.max_pairs);
 	p->history.slab = &p->slab;
@@ -240,6 +243,7 @@ static bool certain(void *ctx, const struct maple_iroot *iroot, uint64_t when)
  *
  * What is pending then is not known to have happened: nothing is said of it.
  * What was observed while sites were quiet comes now, if it is certain.
+ * When options.over() says so, what is not gone through yet stays unknown.
  * Errors: -ENOMEM, after telling what could be worked out.
  */
 int maple_predict_finish(struct maple_predict *p)

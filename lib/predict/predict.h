@@ -32,6 +32,9 @@ struct maple_predict_options {
 	uint32_t max_bytes;	/* looked at per access; 0: 65536 */
 	uint32_t max_pairs;	/* local pairs, at about 300 bytes; 0: 524288 */
 	uint32_t collect;	/* prune after so many new epochs; 0: 8 */
+	bool (*over)(void *ctx); /* whether what takes longer is to come to an
+				    end; NULL: it takes its time */
+	void *ctx;		 /* ... of over() */
 };
 
 /*
@@ -89,7 +92,8 @@ struct maple_predict_stats {
 	uint64_t removed;	/* entries that nothing could need any more */
 	uint64_t unsure;	/* accesses whose order was not certain */
 	uint64_t bad_events;	/* not understood: no such thread or kind */
-	uint64_t cut_locations; /* accesses not kept: max_locations, _entries */
+	uint64_t cut_locations; /* accesses not kept: max_locations, _entries;
+				   locations not gone through: over() */
 	uint64_t cut_bytes;	/* bytes not looked at: max_bytes */
 	uint64_t cut_summaries; /* max_summaries */
 	uint64_t cut_spans;	/* max_spans */
@@ -101,7 +105,7 @@ struct maple_predict_stats {
 	uint64_t cut_pairs;	/* local pairs not kept, or forgotten */
 	uint64_t cut_stretches; /* clocks of accesses in local pairs */
 	uint64_t cut_edges;	/* dependencies to correlate them with */
-	uint64_t cut_correlations; /* local pairs not correlated */
+	uint64_t cut_correlations; /* local pairs not correlated, also: over() */
 	uint64_t cut_causes;	   /* knowledge of other threads not kept */
 	uint64_t cut_sequences; /* observer: compound idioms not looked for */
 	uint64_t no_memory;	/* allocations that failed */

@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "history.h"
 #include "iroots.h"
+#include "late.h"
 #include "location.h"
 #include "lockset.h"
 #include "observer.h"
@@ -42,6 +43,7 @@ struct maple_ahead {
 
 struct maple_predict {
 	struct maple_predict_options options;
+	struct maple_late late;
 	struct maple_predict_sink sink;
 	struct maple_predict_stats stats;
 	struct maple_clocks clocks;
