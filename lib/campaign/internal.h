@@ -165,6 +165,7 @@ void maple_campaign_count(struct maple_campaign *c);
 void maple_campaign_enter(struct maple_campaign *c, enum maple_phase phase);
 double maple_campaign_time_left(const struct maple_campaign *c);
 bool maple_campaign_over(struct maple_campaign *c);
+bool maple_campaign_enough(void *ctx);
 bool maple_campaign_may_go_on(struct maple_campaign *c);
 uint64_t maple_campaign_seed(const struct maple_campaign *c, uint64_t salt);
 

@@ -95,6 +95,15 @@ bool maple_campaign_over(struct maple_campaign *c)
 	       (c->deadline > 0 && maple_clock_now() > c->deadline);
 }
 
+/*
+ * maple_campaign_enough - the same, for what takes its time below: what a run
+ * would have taught nobody tries any more
+ */
+bool maple_campaign_enough(void *ctx)
+{
+	return maple_campaign_over(ctx);
+}
+
 /* maple_campaign_may_go_on - whether another run may begin */
 bool maple_campaign_may_go_on(struct maple_campaign *c)
 {

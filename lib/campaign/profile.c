@@ -311,12 +311,6 @@ void maple_profile_forget(struct maple_campaign *c)
 	c->predict = NULL;
 }
 
-/* What a run teaches is cut short when time is up: nobody tries it any more. */
-static bool over(void *ctx)
-{
-	return maple_campaign_over(ctx);
-}
-
 /*
  * maple_profile_run - one profile run; its predictions become candidates
  * @news: an iRoot was predicted or exposed for the first time
@@ -327,7 +321,7 @@ int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 	struct sinks s = { .harvest = { .c = c, .trial = trial } };
 	struct maple_predict_options options = {
 		.idioms = c->options->idioms,
-		.over = over,
+		.over = maple_campaign_enough,
 		.ctx = c,
 	};
 	struct maple_predict_sink sink = {

@@ -335,6 +335,7 @@ int maple_campaign_open(struct maple_campaign *c)
 	if (!c->registry)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
 	maple_registry_keep(c->registry);
+	maple_registry_limit(c->registry, maple_campaign_enough, c);
 	e = open_backends(c);
 	return e ? e : begin_memo(c);
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 #include "decode.h"
 
+#define ASK_EVERY 64 /* functions */
+
 /* Decoding the operands costs as much as the rest: only where needed. */
 static bool wants_operands(const struct maple_decoder *d)
 {
@@ -271,8 +273,11 @@ static int decode_range(struct maple_decoder *d, const struct maple_range *range
 /*
  * maple_image_decode - fills image->decoded and image->sites from the
  * functions' ranges, and marks the targets that instructions name
+ *
+ * This is what takes long; -ECANCELED when way->over() says that it is enough.
  */
-int maple_image_decode(struct maple_image *image)
+int maple_image_decode(struct maple_image *image,
+		       const struct maple_image_way *way)
 {
 	const struct maple_range *range = image->ranges.at;
 	struct maple_decoder d = { .image = image };
@@ -283,6 +288,9 @@ int maple_image_decode(struct maple_image *image)
 	for (size_t i = 0; i < image->ranges.n; i++) {
 		int ret = decode_range(&d, &range[i]);
 
+		if (!ret && way->over && i % ASK_EVERY == 0 &&
+		    way->over(way->ctx))
+			ret = -ECANCELED;
 		if (ret)
 			return ret;
 	}

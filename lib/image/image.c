@@ -103,7 +103,7 @@ static void forget(struct maple_image *image)
 		free(image->seg[--image->nsegs].bytes);
 }
 
-static int decode(struct maple_image *image)
+static int decode(struct maple_image *image, const struct maple_image_way *way)
 {
 	int ret = maple_image_relocate(image);
 
@@ -112,7 +112,7 @@ static int decode(struct maple_image *image)
 	if (!ret)
 		ret = maple_image_rseq(image);
 	if (!ret)
-		ret = maple_image_decode(image);
+		ret = maple_image_decode(image, way);
 	if (ret)
 		return ret;
 	maple_image_edges(image);
@@ -122,16 +122,18 @@ static int decode(struct maple_image *image)
 	return ret;
 }
 
-/* From what was kept in @parent's folder, if any, else from its bytes. */
-static int understand(struct maple_image *image, const char *parent)
+/* From what was kept, if anything was, else from its bytes. */
+static int understand(struct maple_image *image,
+		      const struct maple_image_way *way)
 {
+	const char *parent = way->kept;
 	uint64_t content;
 	int ret = identify(image);
 
 	if (ret)
 		return ret;
 	if (!parent || !maple_image_cache_read(image, parent, &content)) {
-		ret = decode(image);
+		ret = decode(image, way);
 		if (parent && !ret)
 			maple_image_cache_write(image, parent, content);
 	}
@@ -152,15 +154,13 @@ static int understand(struct maple_image *image, const char *parent)
 int maple_image_open(const char *path, struct maple_image **image,
 		     struct maple_error *err)
 {
-	return maple_image_open_kept(path, NULL, image, err);
+	return maple_image_open_by(path, &(struct maple_image_way){ 0 }, image,
+				   err);
 }
 
-/*
- * maple_image_open_kept - the same, with what is decoded kept for later in a
- *                         folder of its own in @parent; NULL: nowhere
- */
-int maple_image_open_kept(const char *path, const char *parent,
-			  struct maple_image **image, struct maple_error *err)
+/* maple_image_open_by - the same, by @way; -ECANCELED when way->over() says so */
+int maple_image_open_by(const char *path, const struct maple_image_way *way,
+			struct maple_image **image, struct maple_error *err)
 {
 	struct maple_image *new = calloc(1, sizeof(*new));
 	int ret;
@@ -171,7 +171,7 @@ int maple_image_open_kept(const char *path, const char *parent,
 	new->path = strdup(path);
 	ret = new->path ? maple_image_load(new, err) : -ENOMEM;
 	if (!ret) {
-		ret = understand(new, parent);
+		ret = understand(new, way);
 		if (ret)
 			maple_error_set(err, -ret, "%s: cannot decode: %s",
 					path, strerror(-ret));

@@ -44,8 +44,17 @@ const char *maple_left_out_name(enum maple_left_out reason);
 
 int maple_image_open(const char *path, struct maple_image **image,
 		     struct maple_error *err);
-int maple_image_open_kept(const char *path, const char *parent,
-			  struct maple_image **image, struct maple_error *err);
+
+/* How an image is decoded; zero is the default. */
+struct maple_image_way {
+	const char *kept;	 /* what is decoded is kept in a folder of its
+				    own in this one, and taken from there */
+	bool (*over)(void *ctx); /* asked while it takes long: enough? */
+	void *ctx;
+};
+
+int maple_image_open_by(const char *path, const struct maple_image_way *way,
+			struct maple_image **image, struct maple_error *err);
 char *maple_image_cache_home(void);
 void maple_image_destroy(struct maple_image *image);
 

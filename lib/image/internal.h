@@ -133,7 +133,8 @@ void maple_image_landings(struct maple_image *image,
 			  const struct maple_range *range);
 int maple_image_relocate(struct maple_image *image);
 int maple_image_rseq(struct maple_image *image);
-int maple_image_decode(struct maple_image *image);
+int maple_image_decode(struct maple_image *image,
+		       const struct maple_image_way *way);
 void maple_image_liveness(struct maple_image *image, size_t from);
 void maple_image_edges(struct maple_image *image);
 int maple_image_neighbours(struct maple_image *image);

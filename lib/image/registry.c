@@ -31,7 +31,8 @@ struct call {
 };
 
 struct maple_registry {
-	char *kept;	      /* folder for what is decoded, or NULL */
+	char *kept; /* folder for what is decoded, or NULL */
+	struct maple_image_way way;
 	pthread_mutex_t lock; /* protects all below, but no image */
 	struct entry **entries, *by_key;
 	uint32_t nentries;
@@ -138,7 +139,7 @@ static int add(struct maple_registry *reg, const char *path, uint32_t *index,
 		*index = known->index;
 		return 0;
 	}
-	ret = maple_image_open_kept(path, reg->kept, &image, err);
+	ret = maple_image_open_by(path, &reg->way, &image, err);
 	if (ret)
 		return ret;
 	HASH_FIND_STR(reg->by_key, maple_image_build_id(image), known);
@@ -181,7 +182,18 @@ int maple_registry_add(struct maple_registry *reg, const char *path,
 void maple_registry_keep(struct maple_registry *reg)
 {
 	free(reg->kept);
-	reg->kept = maple_image_cache_home();
+	reg->way.kept = reg->kept = maple_image_cache_home();
+}
+
+/*
+ * maple_registry_limit - from now on, an image whose decoding lasts until
+ *                        @over says so is none: -ECANCELED
+ */
+void maple_registry_limit(struct maple_registry *reg, bool (*over)(void *ctx),
+			  void *ctx)
+{
+	reg->way.over = over;
+	reg->way.ctx = ctx;
 }
 
 uint32_t maple_registry_images(const struct maple_registry *reg)

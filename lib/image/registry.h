@@ -28,6 +28,8 @@ struct maple_registry;
 
 struct maple_registry *maple_registry_create(void);
 void maple_registry_keep(struct maple_registry *reg);
+void maple_registry_limit(struct maple_registry *reg, bool (*over)(void *ctx),
+			  void *ctx);
 void maple_registry_destroy(struct maple_registry *reg);
 
 int maple_registry_add(struct maple_registry *reg, const char *path,

@@ -42,9 +42,10 @@ static double decode(const struct maple_registry *reg, const char *folder,
 	for (uint32_t i = 0; i < maple_registry_images(reg); i++) {
 		if (!observed[i])
 			continue;
-		if (maple_image_open_kept(
+		if (maple_image_open_by(
 			    maple_image_path(maple_registry_image(reg, i)),
-			    folder, &image, &err))
+			    &(struct maple_image_way){ .kept = folder }, &image,
+			    &err))
 			die("decoding", err.text);
 		maple_image_destroy(image);
 	}

@@ -3,6 +3,7 @@
  * Images that were decoded before: what was kept is what decoding gives, is
  * used, and is never trusted.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +28,9 @@ static struct maple_image *opened(const char *kept)
 	struct maple_image *image;
 	struct maple_error err;
 
-	if (maple_image_open_kept(PROGRAM, kept, &image, &err))
+	if (maple_image_open_by(PROGRAM,
+				&(struct maple_image_way){ .kept = kept },
+				&image, &err))
 		fail_msg("%s", err.text);
 	return image;
 }
@@ -226,13 +229,37 @@ static void test_bounded(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
+static bool enough(void *ctx)
+{
+	return --*(int *)ctx <= 0;
+}
+
+/* What is decoded only in part is no image, and is not kept. */
+static void test_given_up(void **state)
+{
+	int asks = 2;
+	struct maple_image_way way = { parent, enough, &asks };
+	struct maple_image *image = NULL;
+	struct maple_error err;
+
+	assert_int_equal(maple_image_open_by(PROGRAM, &way, &image, &err),
+			 -ECANCELED);
+	assert_null(image);
+	assert_int_equal(asks, 0);
+	assert_int_equal(access(file, F_OK), -1);
+	asks = 1 << 20;
+	assert_int_equal(maple_image_open_by(PROGRAM, &way, &image, &err), 0);
+	maple_image_destroy(image);
+	assert_int_equal(access(file, F_OK), 0);
+}
+
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_same),      TEST(test_used),	  TEST(test_damaged),
-		TEST(test_no_folder), TEST(test_bounded),
+		TEST(test_no_folder), TEST(test_bounded), TEST(test_given_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

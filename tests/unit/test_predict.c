@@ -13,7 +13,7 @@
 #define X    0x10000ull
 #define M    0x20000ull
 #define CALL MAPLE_SITE_CALL
-#define MANY 64
+#define MANY 128
 
 static struct maple_predict *p;
 static struct maple_predict_stats stats;
@@ -507,6 +507,40 @@ static void test_unserializable(void **state)
 	maple_predict_destroy(p);
 }
 
+static bool enough(void *ctx)
+{
+	return --*(int *)ctx <= 0;
+}
+
+/* Locations that two threads share, 40 of them; which iRoots come of it. */
+static unsigned int predictions_of_many(int asks)
+{
+	struct maple_predict_options o = {
+		.over = asks ? enough : NULL,
+		.ctx = &asks,
+	};
+
+	begin(&o);
+	create(1);
+	for (unsigned int t = 0; t < 2; t++)
+		for (unsigned int i = 0; i < 40; i++)
+			data(t, W, 1000 * t + i, 0x100000 + 64 * i, 4);
+	end();
+	return npred;
+}
+
+/* When time is up, what is known by then is told, and the rest is counted. */
+static void test_given_up(void **state)
+{
+	unsigned int all = predictions_of_many(0), some;
+
+	assert_int_equal(stats.cut_locations, 0);
+	some = predictions_of_many(2);
+	assert_true(all >= 40);
+	assert_in_range(some, 1, all - 1);
+	assert_in_range(stats.cut_locations, 1, 39);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -520,6 +554,7 @@ int main(void)
 		cmocka_unit_test(test_stack_reuse),
 		cmocka_unit_test(test_big_copy),
 		cmocka_unit_test(test_caps),
+		cmocka_unit_test(test_given_up),
 		cmocka_unit_test(test_pruned),
 		cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_switched_off),

@@ -4,6 +4,7 @@
  * wanted, once per campaign, and append their patch tables to the file that
  * the agent maps. All parsing of the user's files happens here, none there.
  */
+#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdio.h>
@@ -44,6 +45,7 @@ static uint32_t answer_image(struct maple_agent_backend *a, uint32_t i)
 	uint64_t at;
 	size_t size;
 	void *blob;
+	int e;
 
 	shared->path[MAPLE_SHM_PATH - 1] = '\0';
 	a->registered[i] = MAPLE_REGISTRY_NONE;
@@ -56,9 +58,11 @@ static uint32_t answer_image(struct maple_agent_backend *a, uint32_t i)
 			a->registered[i] = index;
 		return MAPLE_IMAGE_LEFT;
 	}
-	if (maple_registry_add(reg, shared->path, &index, &err) ||
-	    maple_image_table(maple_registry_image(reg, index), &blob, &size,
-			      &err)) {
+	e = maple_registry_add(reg, shared->path, &index, &err);
+	if (e == -ECANCELED) /* time is up: so is the run, in a moment */
+		return MAPLE_IMAGE_FAILED;
+	if (e || maple_image_table(maple_registry_image(reg, index), &blob,
+				   &size, &err)) {
 		snprintf(text, sizeof(text), "%s is not observed: %s",
 			 shared->path, err.text);
 		options->notice(options->ctx, text);

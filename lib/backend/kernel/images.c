@@ -18,9 +18,13 @@ uint32_t maple_kernel_image_register(const struct maple_backend_options *options
 	char text[MAPLE_MAPPED_PATH + MAPLE_ERROR_MAX + 32];
 	struct maple_error err;
 	uint32_t index;
+	int e = maple_registry_add(options->registry, mapped->path, &index,
+				   &err);
 
-	if (!maple_registry_add(options->registry, mapped->path, &index, &err))
+	if (!e)
 		return index;
+	if (e == -ECANCELED) /* time is up: so is the run, in a moment */
+		return MAPLE_REGISTRY_NONE;
 	snprintf(text, sizeof(text), "%s is not observed: %s", mapped->path,
 		 err.text);
 	options->notice(options->ctx, text);
