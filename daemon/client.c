@@ -13,6 +13,7 @@
 #include "access.h"
 #include "client.h"
 #include "journal.h"
+#include "places.h"
 #include "queue.h"
 #include "request.h"
 #include "target.h"
@@ -234,6 +235,15 @@ int maple_client_create(struct maple_server *server, int sock,
 			maple_error_set(err, -e, "a client is not heard: %s",
 					strerror(-e));
 	}
+	if (e >= 0)
+		e = maple_places_watch(c, err);
+	if (e >= 0) {
+		e = maple_places_take(c, err);
+		if (e < 0) {
+			maple_client_refuse(c, 0, e, err->text);
+			flush(c);
+		}
+	}
 	if (e < 0)
 		maple_client_destroy(c);
 	return e < 0 ? e : 0;
@@ -250,6 +260,7 @@ void maple_client_destroy(struct maple_client *client)
 	struct maple_server *server = client->server;
 
 	sd_event_source_disable_unref(client->source);
+	sd_event_source_disable_unref(client->silence);
 	if (client->before)
 		client->before->next = client->next;
 	else

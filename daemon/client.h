@@ -15,6 +15,7 @@ struct maple_client {
 	struct maple_client *next, *before; /* of all */
 	int sock;
 	sd_event_source *source;
+	sd_event_source *silence; /* ours with it; places.c */
 
 	struct ucred peer;
 	bool may_use, is_root, greeted;

@@ -87,6 +87,8 @@ static int serve(const char *const *given)
 
 	if (!e)
 		e = read_settings(&server.settings, given[CONFIG], &err);
+	if (!e && given[CHECK_CONFIG])
+		e = maple_server_cpus(&server.settings, &err);
 	if (e) {
 		status = e == -EINVAL ? STATUS_USAGE : STATUS_FAILED;
 	} else if (!given[CHECK_CONFIG]) {

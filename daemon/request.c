@@ -108,6 +108,7 @@ MAPLE_HANDLER(hello)
 	client->process = client->fds[0];
 	client->nfds = 0;
 	client->greeted = true;
+	sd_event_source_set_enabled(client->silence, SD_EVENT_OFF);
 	welcome(client);
 	return MAPLE_ANSWERED;
 }

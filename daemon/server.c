@@ -35,13 +35,6 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events,
 
 	if (sock < 0)
 		return 0;
-	if (s->nclients >= s->settings.max_clients) {
-		maple_journal(LOG_WARNING, NULL,
-			      "%u clients are the most: one was sent away",
-			      s->settings.max_clients);
-		close(sock);
-		return 0;
-	}
 	if (maple_client_create(s, sock, &err))
 		maple_journal(LOG_WARNING, NULL, "%s", err.text);
 	return 0;
@@ -76,9 +69,9 @@ static void set_owner(const struct maple_settings *settings, const char *path)
 }
 
 /* It gets its name when all is right, so that nobody is refused before. */
-static int listen_at(const struct maple_settings *settings,
-		     struct maple_error *err)
+static int listen_at(struct maple_server *server, struct maple_error *err)
 {
+	const struct maple_settings *settings = &server->settings;
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	mode_t before;
 	int fd, e = 0;
@@ -101,8 +94,8 @@ static int listen_at(const struct maple_settings *settings,
 	umask(before);
 	if (!e)
 		set_owner(settings, addr.sun_path);
-	if (!e &&
-	    (listen(fd, BACKLOG) || rename(addr.sun_path, settings->socket)))
+	if (!e && (listen(fd, BACKLOG) || stat(addr.sun_path, &server->made) ||
+		   rename(addr.sun_path, settings->socket)))
 		e = maple_error_set(err, errno, "%s: %m", settings->socket);
 	if (!e)
 		return fd;
@@ -113,9 +106,20 @@ static int listen_at(const struct maple_settings *settings,
 	return e;
 }
 
+/* Not what systemd has made, nor what is a successor's by now. */
+static void remove_socket(const struct maple_server *server)
+{
+	const char *path = server->settings.socket;
+	struct stat now;
+
+	if (server->made.st_ino && !stat(path, &now) &&
+	    now.st_dev == server->made.st_dev &&
+	    now.st_ino == server->made.st_ino && unlink(path))
+		maple_journal(LOG_WARNING, NULL, "%s is left behind: %m", path);
+}
+
 /* Of systemd, or our own. */
-static int get_socket(const struct maple_settings *settings,
-		      struct maple_error *err)
+static int get_socket(struct maple_server *server, struct maple_error *err)
 {
 	int n = sd_listen_fds(1);
 
@@ -124,13 +128,16 @@ static int get_socket(const struct maple_settings *settings,
 		return maple_error_set(err, EINVAL,
 				       "systemd hands over something else than "
 				       "one stream socket: see mapled.socket");
-	return n == 1 ? SD_LISTEN_FDS_START : listen_at(settings, err);
+	return n == 1 ? SD_LISTEN_FDS_START : listen_at(server, err);
 }
 
 /* ---- life ---- */
 
-/* What the settings leave open: all but the first, if there is another. */
-static int choose_cpus(struct maple_settings *settings, struct maple_error *err)
+/*
+ * maple_server_cpus - fills in what the settings leave open: all but the first
+ * CPU, if there is another; -EINVAL when none of those in them can be had
+ */
+int maple_server_cpus(struct maple_settings *settings, struct maple_error *err)
 {
 	cpu_set_t ours;
 
@@ -146,8 +153,9 @@ static int choose_cpus(struct maple_settings *settings, struct maple_error *err)
 	CPU_AND(&ours, &ours, &settings->cpus);
 	if (!CPU_COUNT(&ours))
 		return maple_error_set(err, EINVAL,
-				       "none of the CPUs in the settings is "
-				       "there");
+				       "mapled may use none of the CPUs in the "
+				       "settings: see 'cpus' in mapled.conf, "
+				       "and taskset");
 	settings->cpus = ours;
 	return 0;
 }
@@ -198,7 +206,7 @@ static void raise_files(void)
 /* maple_server_open - everything but running; settings are filled in */
 int maple_server_open(struct maple_server *server, struct maple_error *err)
 {
-	int sock, e = choose_cpus(&server->settings, err);
+	int sock, e = maple_server_cpus(&server->settings, err);
 
 	raise_files();
 	if (!e)
@@ -206,7 +214,7 @@ int maple_server_open(struct maple_server *server, struct maple_error *err)
 				    err);
 	if (e)
 		return e;
-	sock = get_socket(&server->settings, err);
+	sock = get_socket(server, err);
 	return sock < 0 ? sock : open_loop(server, sock, err);
 }
 
@@ -229,6 +237,7 @@ int maple_server_run(struct maple_server *server, struct maple_error *err)
 /* maple_server_close - campaigns under way wait for the next mapled */
 void maple_server_close(struct maple_server *server)
 {
+	remove_socket(server);
 	while (server->clients)
 		maple_client_destroy(server->clients);
 	maple_target_close(server);

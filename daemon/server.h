@@ -4,6 +4,7 @@
 #define MAPLE_DAEMON_SERVER_H
 
 #include <stdint.h>
+#include <sys/stat.h>
 #include <systemd/sd-event.h>
 #include <maple/memo.h>
 #include "settings.h"
@@ -21,8 +22,10 @@ struct maple_server {
 	unsigned int waiting, leased;
 	sd_event_source *retry; /* while somebody waits */
 	struct maple_leftover *leftovers;
+	struct stat made; /* the socket's file, if we have made it; else 0 */
 };
 
+int maple_server_cpus(struct maple_settings *settings, struct maple_error *err);
 int maple_server_open(struct maple_server *server, struct maple_error *err);
 int maple_server_run(struct maple_server *server, struct maple_error *err);
 void maple_server_close(struct maple_server *server);

@@ -5,9 +5,11 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <maple/wire.h>
 #include "settings.h"
 
@@ -30,10 +32,14 @@ static const char *take_path(const char *value, void *to)
 	return copy ? NULL : "memory";
 }
 
-static const char *take_name(const char *value, void *to)
+/* By name or number; a number needs no name. */
+static const char *take_group(const char *value, void *to)
 {
-	char *copy = strdup(value);
+	char *copy;
 
+	if (value[strspn(value, "0123456789")] && !getgrnam(value))
+		return "a group that is there";
+	copy = strdup(value);
 	if (!copy)
 		return "memory";
 	free(*(char **)to);
@@ -56,7 +62,8 @@ static const char *take_count(const char *value, void *to)
 static const char *take_cpus(const char *value, void *to)
 {
 	static const char expected[] = "a list of CPUs, such as 1,4-7";
-	unsigned long first, last;
+	static char there[64];
+	unsigned long first, last, n = sysconf(_SC_NPROCESSORS_CONF);
 	cpu_set_t set;
 	char *end;
 
@@ -72,6 +79,10 @@ static const char *take_cpus(const char *value, void *to)
 		}
 		if (last < first || last >= CPU_SETSIZE)
 			return expected;
+		snprintf(there, sizeof(there), "CPUs that are there, 0 to %lu",
+			 n - 1);
+		if (last >= n)
+			return there;
 		for (; first <= last; first++)
 			CPU_SET(first, &set);
 		value = end + 1;
@@ -89,7 +100,7 @@ static const struct setting {
 } settings_known[] = {
 	{ "socket", take_path, offsetof(struct maple_settings, socket) },
 	{ "database", take_path, offsetof(struct maple_settings, database) },
-	{ "group", take_name, offsetof(struct maple_settings, group) },
+	{ "group", take_group, offsetof(struct maple_settings, group) },
 	{ "cpus", take_cpus, offsetof(struct maple_settings, cpus) },
 	{ "max-clients", take_count,
 	  offsetof(struct maple_settings, max_clients) },

@@ -5,11 +5,13 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <grp.h>
 #include <poll.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -206,11 +208,32 @@ static int exchange(struct maple_host *host, unsigned int type,
 	return e;
 }
 
+/* Whose socket it is says who may use it. */
+static int not_for_us(const struct maple_host *host, struct maple_error *err)
+{
+	const struct passwd *user = getpwuid(geteuid());
+	const struct group *group;
+	char name[32], number[32];
+	struct stat st;
+
+	if (stat(host->path, &st) || !st.st_gid || !(st.st_mode & S_IWGRP))
+		return maple_error_set(err, EACCES,
+				       "mapled at %s is not for you: it takes "
+				       "root",
+				       host->path);
+	group = getgrgid(st.st_gid);
+	snprintf(number, sizeof(number), "%u", st.st_gid);
+	snprintf(name, sizeof(name), "user-%u", geteuid());
+	return maple_error_set(err, EACCES,
+			       "mapled at %s is not for you: sudo usermod -aG "
+			       "%s %s, then log in again",
+			       host->path, group ? group->gr_name : number,
+			       user ? user->pw_name : name);
+}
+
 static int open_socket(struct maple_host *host, struct maple_error *err)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	const struct passwd *user;
-	char name[32];
 	int e;
 
 	if (strlen(host->path) >= sizeof(addr.sun_path))
@@ -224,13 +247,8 @@ static int open_socket(struct maple_host *host, struct maple_error *err)
 		return 0;
 	e = errno;
 	maple_host_disconnect(host);
-	user = getpwuid(geteuid());
-	snprintf(name, sizeof(name), "user-%u", geteuid());
 	if (e == EACCES)
-		return maple_error_set(err, e,
-				       "mapled at %s is not for you: sudo "
-				       "usermod -aG maple %s, then log in again",
-				       host->path, user ? user->pw_name : name);
+		return not_for_us(host, err);
 	return maple_error_set(err, e, "no mapled at %s: %s", host->path,
 			       strerror(e));
 }

@@ -6,6 +6,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -110,11 +111,42 @@ static int migrate(struct maple_memo *memo, struct maple_error *err)
 	return maple_sql_leave(memo, true, ret, err);
 }
 
+/*
+ * Arguments and outputs of the user's programs are nobody else's business.
+ * What is made beside it, SQLite gives the rights of the database.
+ */
+static void make_private(const char *path)
+{
+	static const char *const tails[] = { "", "-wal", "-shm" };
+	char *name;
+	struct stat st;
+
+	for (unsigned int i = 0; i < sizeof(tails) / sizeof(*tails); i++) {
+		if (asprintf(&name, "%s%s", path, tails[i]) < 0)
+			return;
+		if (!stat(name, &st) && S_ISREG(st.st_mode) &&
+		    st.st_uid == geteuid() && st.st_mode & 077)
+			chmod(name, st.st_mode & 0700);
+		free(name);
+	}
+}
+
+/* A new one is private from its first byte on. */
+static void make_file(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		close(fd);
+}
+
 static int open_writable(struct maple_memo *memo, struct maple_error *err)
 {
 	int64_t version;
 	int ret, rc;
 
+	if (strcmp(memo->path, ":memory:") != 0)
+		make_file(memo->path);
 	rc = sqlite3_open_v2(memo->path, &memo->db,
 			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
 	if (rc != SQLITE_OK)
@@ -127,6 +159,8 @@ static int open_writable(struct maple_memo *memo, struct maple_error *err)
 	ret = look(memo, &version, err);
 	if (!ret)
 		ret = quick_check(memo, err);
+	if (!ret)
+		make_private(memo->path);
 	/*
 	 * A run has several commits, and may take less than one to reach the
 	 * disk. What the kernel has it keeps, whoever is killed; if the power
@@ -225,6 +259,8 @@ static int open_readonly(struct maple_memo *memo, struct maple_error *err)
 
 	if (!ret)
 		ret = look_filled(memo, &version, err);
+	if (!ret)
+		make_private(memo->path);
 	if (!ret && version < maple_sql_version)
 		return maple_error_set(err, ENOTSUP,
 				       "memo database '%s' has the older "

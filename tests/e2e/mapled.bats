@@ -268,7 +268,7 @@ needs_root() {
 	says 'takes root'
 	as_user 54398 "$BUILD/mapletest" memo list --socket "$socket"
 	ended_with 125
-	says 'not for you'
+	says 'not for you: sudo usermod -aG 54399 user-54321'
 	# Where everybody may connect, mapled itself looks at the peer.
 	chmod 666 "$socket"
 	as_user 54398 "$BUILD/mapletest" memo list --socket "$socket"
@@ -288,6 +288,57 @@ needs_root() {
 	ended_with 66
 	[ "$(sql 'SELECT owner FROM campaigns')" = 54321 ]
 	memo_is_whole
+}
+
+# ---- places ----
+
+# NUMBER connections that stay, silent, or greeted, by a user in group 54399.
+stay() { # NUMBER SILENT|GREETED
+	python3 - "$socket" "$@" >"$dir/stay" 3>&- <<-'END' &
+		import os, socket, struct, sys, time
+		kept = []
+		if sys.argv[3] == "GREETED":
+		    os.setgroups([54399])
+		    os.setresgid(54321, 54321, 54321)
+		    os.setresuid(54321, 54321, 54321)
+		for i in range(int(sys.argv[2])):
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(sys.argv[1])
+		    if sys.argv[3] == "GREETED":
+		        hello = struct.pack("<II2s", 1, 2, b"x")
+		        head = struct.pack("<IHHII", len(hello), 1, 1, 7, 0)
+		        socket.send_fds(s, [head + hello], [os.pidfd_open(os.getpid())])
+		        print(s.recv(4096), flush=True)
+		    kept.append(s)
+		print("done", flush=True)
+		time.sleep(60)
+	END
+	quiet=$!
+	until grep -q done "$dir/stay"; do
+		kill -0 $quiet || fail "they did not come"
+		sleep 0.1
+	done
+}
+
+@test "silent connections keep nobody out, whoever has them" {
+	echo "max-clients = 4" >"$conf"
+	start_mapled
+	stay 4 SILENT
+	answers
+	campaign --confirm 0 --max-runs 2 -- "$TARGETS/bank_account"
+	ended_with 66 0
+	kill $quiet
+}
+
+@test "one user's connections leave places for another's" {
+	needs_root
+	printf 'max-clients = 8\ngroup = 54399\n' >"$conf"
+	start_mapled
+	stay 5 GREETED
+	grep -q "4 of the 8 connections that there may be are user 54321's" \
+		"$dir/stay"
+	answers
+	kill $quiet
 }
 
 # ---- the other side is not what it should be ----
@@ -338,11 +389,14 @@ hears() { # STRING: what mapled answers to standard input
 
 @test "--check-config names file and line of what is wrong" {
 	run -0 "$BUILD/mapled" --check-config --config "$conf"
-	printf '# good\n\ncpus = 1,3-5 # four\nmax-clients=20\n' >"$conf"
-	printf 'group = maple\nsocket = /run/x\ndatabase = /x/y.db\n' >>"$conf"
+	printf '# good\n\ncpus = 0,0-0 # one\nmax-clients=20\n' >"$conf"
+	printf 'group = %s\nsocket = /run/x\ndatabase = /x/y.db\n' "$(id -gn)" >>"$conf"
+	run -0 "$BUILD/mapled" --check-config --config "$conf"
+	echo 'group = 54399' >"$conf" # by number, it needs no name
 	run -0 "$BUILD/mapled" --check-config --config "$conf"
 	for bad in 'cpus = 5-3' 'cpus =' 'cpus = 1,' 'max-clients = 0' \
-		'max-clients = many' 'socket = here' 'colour = blue' 'nothing'; do
+		'max-clients = many' 'socket = here' 'colour = blue' 'nothing' \
+		"cpus = $(getconf _NPROCESSORS_CONF)" 'group = no-such-group'; do
 		printf '\n%s\n' "$bad" >"$conf"
 		run -2 "$BUILD/mapled" --check-config --config "$conf"
 		[[ $output == *"$conf:2: "* ]] || fail "'$bad': $output"
@@ -394,4 +448,28 @@ is_notified() { # TEXT
 		--config "$conf"
 	[[ $output == *"another mapled listens at $socket"* ]]
 	answers
+}
+
+@test "at its end the socket goes, but not that of its successor" {
+	start_mapled
+	[ -S "$socket" ]
+	end_mapled
+	[ ! -e "$socket" ]
+	start_mapled
+	first=$mapled
+	rm "$socket"
+	start_mapled
+	kill "$first"
+	wait "$first"
+	[ -S "$socket" ]
+	answers
+	end_mapled
+	[ ! -e "$socket" ]
+}
+
+@test "what it keeps is nobody else's to read" {
+	start_mapled
+	answers
+	[ "$(stat -c %a "$memo")" = 600 ]
+	[ "$(stat -c %a "$memo-wal")" = 600 ]
 }

@@ -324,6 +324,56 @@ static void a_read_only_disk_can_be_read(void **state)
 	assert_int_equal(umount(dir), 0);
 }
 
+static mode_t mode_of(const char *path, const char *tail)
+{
+	char name[300];
+	struct stat st;
+
+	snprintf(name, sizeof(name), "%s%s", path, tail);
+	assert_int_equal(stat(name, &st), 0);
+	return st.st_mode & 0777;
+}
+
+static void private_in_all(const char *path, const char *tail, mode_t before,
+			   unsigned int flags)
+{
+	struct maple_error err = { "" };
+	struct maple_memo *memo;
+	char name[300];
+
+	snprintf(name, sizeof(name), "%s%s", path, tail);
+	assert_int_equal(chmod(name, before), 0);
+	assert_int_equal(maple_memo_open(path, flags, &memo, &err), 0);
+	assert_int_equal(mode_of(path, tail), 0600);
+	maple_memo_close(memo);
+}
+
+/* Whatever the umask; one that was not is mended, but nothing else's file. */
+static void it_is_its_owners_alone(void **state)
+{
+	struct fixture *f = *state;
+	mode_t before = umask(0);
+	struct maple_error err = { "" };
+	struct maple_memo *memo;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/private", f->dir);
+	assert_int_equal(maple_memo_open(path, 0, &memo, &err), 0);
+	assert_int_equal(mode_of(path, ""), 0600);
+	assert_int_equal(mode_of(path, "-wal"), 0600);
+	assert_int_equal(mode_of(path, "-shm"), 0600);
+	private_in_all(path, "-wal", 0644, 0);
+	private_in_all(path, "", 0666, MAPLE_MEMO_READONLY);
+	private_in_all(path, "", 0644, 0);
+	maple_memo_close(memo);
+	snprintf(path, sizeof(path), "%s/letter", f->dir);
+	spoil(path, 0, "Dear database", 13);
+	assert_int_equal(chmod(path, 0644), 0);
+	assert_int_not_equal(maple_memo_open(path, 0, &memo, &err), 0);
+	assert_int_equal(mode_of(path, ""), 0644);
+	umask(before);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -336,6 +386,7 @@ int main(void)
 		TEST(a_full_disk_loses_nothing_that_was_written),
 		TEST(a_disk_too_small_to_begin_is_said),
 		TEST(a_read_only_disk_can_be_read),
+		TEST(it_is_its_owners_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
