@@ -8,7 +8,9 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <sched.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include "core.h"
 #include "raw.h"
 
@@ -53,21 +55,40 @@ static struct maple_shm *map_file(const char *path)
 	return NULL;
 }
 
+static bool matches(const struct maple_shm *shm, const char *path)
+{
+	const char *base = path;
+
+	for (const char *p = path; *p; p++)
+		if (*p == '/')
+			base = p + 1;
+	return !fnmatch(shm->exe, path, 0) || !fnmatch(shm->exe, base, 0);
+}
+
+/*
+ * By the name of its file, or by the one that it was executed by, which may be
+ * a link's. That of a script, which its interpreter runs, does not count: as
+ * in maple_process_runs().
+ */
 static bool right_program(const struct maple_shm *shm)
 {
+	static const char self[] = "/proc/self/exe";
+	const char *name = (const char *)getauxval(AT_EXECFN);
+	struct stat file, named;
 	char path[4096];
-	long n = raw3(SYS_readlink, "/proc/self/exe", path, sizeof(path) - 1);
-	const char *base = path;
+	long n = raw3(SYS_readlink, self, path, sizeof(path) - 1);
 
 	if (!shm->exe[0])
 		return true;
 	if (raw_failed(n))
 		return false;
 	path[n] = 0;
-	for (const char *p = path; *p; p++)
-		if (*p == '/')
-			base = p + 1;
-	return !fnmatch(shm->exe, path, 0) || !fnmatch(shm->exe, base, 0);
+	if (matches(shm, path))
+		return true;
+	return name && !raw_failed(raw2(SYS_stat, self, &file)) &&
+	       !raw_failed(raw2(SYS_stat, name, &named)) &&
+	       file.st_dev == named.st_dev && file.st_ino == named.st_ino &&
+	       matches(shm, name);
 }
 
 /* Whether this process is to be the program under test, for good. */

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -87,14 +89,74 @@ unsigned int maple_process_children(pid_t pid, pid_t tid, pid_t *pids,
 	return n;
 }
 
+static bool matches(const char *glob, const char *path)
+{
+	return !fnmatch(glob, path, 0) || !fnmatch(glob, basename(path), 0);
+}
+
+/* Where @pid has what the kernel told it of itself under @type; 0: nowhere. */
+static uint64_t auxiliary(pid_t pid, uint64_t type)
+{
+	uint64_t pairs[128];
+	char path[64];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, pairs, sizeof(pairs));
+		close(fd);
+	}
+	for (ssize_t i = 0; i + 1 < n / (ssize_t)sizeof(*pairs); i += 2)
+		if (pairs[i] == type)
+			return pairs[i + 1];
+	return 0;
+}
+
+/* The name that @pid was executed by, as it was given; empty: not known. */
+static void executed_by(pid_t pid, char *name, size_t size)
+{
+	uint64_t at = auxiliary(pid, AT_EXECFN);
+	char memory[64];
+	int fd;
+
+	memset(name, 0, size);
+	snprintf(memory, sizeof(memory), "/proc/%d/mem", pid);
+	fd = at ? open(memory, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return;
+	if (pread(fd, name, size - 1, (off_t)at) <= 0)
+		*name = '\0';
+	close(fd);
+}
+
+/* Whether the file that @pid calls @name is the one at @link. */
+static bool is_file(pid_t pid, const char *name, const char *link)
+{
+	struct stat file, named;
+	char *path;
+	bool same;
+
+	if (asprintf(&path, "/proc/%d/%s/%s", pid,
+		     *name == '/' ? "root" : "cwd", name) < 0)
+		return false;
+	same = !stat(link, &file) && !stat(path, &named) &&
+	       file.st_dev == named.st_dev && file.st_ino == named.st_ino;
+	free(path);
+	return same;
+}
+
 /*
  * maple_process_runs - whether @pid's executable matches @glob, as a path or
  * by its name alone
+ *
+ * The name that it was executed by will do, if it is a link's; that of a
+ * script, which its interpreter runs, will not.
  */
 bool maple_process_runs(pid_t pid, const char *glob)
 {
 	char link[64], path[PATH_MAX];
-	const char *base;
 	ssize_t n;
 
 	if (!is_there(pid, pid))
@@ -104,8 +166,10 @@ bool maple_process_runs(pid_t pid, const char *glob)
 	if (n <= 0)
 		return false;
 	path[n] = '\0';
-	base = strrchr(path, '/');
-	return !fnmatch(glob, path, 0) || (base && !fnmatch(glob, base + 1, 0));
+	if (matches(glob, path))
+		return true;
+	executed_by(pid, path, sizeof(path));
+	return *path && matches(glob, path) && is_file(pid, path, link);
 }
 
 /*

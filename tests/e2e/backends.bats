@@ -91,6 +91,20 @@ foreseen() {
 	ended_with 66
 }
 
+# As redis-server is one; the script of that name is not the program.
+@test "--exe takes the name of a link, and no script's" {
+	local dir=$BATS_TEST_TMPDIR
+
+	mkdir "$dir/sub"
+	ln -s "$TARGETS/bank_account" "$dir/sub/bank-server"
+	printf '#!/bin/sh\ncd %s/sub\n./bank-server\n' "$dir" >"$dir/bank-server"
+	chmod +x "$dir/bank-server"
+	campaign --seed 1 --max-runs 60 --backend agent --exe bank-server \
+		-- "$dir/bank-server"
+	ended_with 66
+	holds '.findings[0].stacks | length > 0'
+}
+
 @test "auto takes what doctor says, and says why" {
 	local taken
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -415,6 +416,57 @@ static void found_below(void **state)
 	assert_int_equal(maple_process_find(shell, "sleep"), 0);
 }
 
+static pid_t sleeps_as(const char *dir, const char *file, const char *name)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (chdir(dir))
+			_exit(126);
+		execl(file, name, "60", NULL);
+		_exit(127);
+	}
+	usleep(200000);
+	return pid;
+}
+
+/* By the link that it was executed by, but not by what only says so. */
+static void found_by_its_link(void **state)
+{
+	char dir[] = "/tmp/maple-link-XXXXXX", path[64], script[64];
+	pid_t pid;
+	FILE *out;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/nap", dir);
+	assert_int_equal(symlink("/bin/sleep", path), 0);
+	pid = sleeps_as("/", path, "sleep");
+	assert_true(maple_process_runs(pid, "nap"));
+	assert_true(maple_process_runs(pid, "*/nap"));
+	assert_true(maple_process_runs(pid, "sleep"));
+	assert_false(maple_process_runs(pid, "na"));
+	end(pid);
+	pid = sleeps_as(dir, "./nap", "sleep");
+	assert_true(maple_process_runs(pid, "nap"));
+	end(pid);
+	pid = sleeps_as("/", "/bin/sleep", "nap");
+	assert_false(maple_process_runs(pid, "nap"));
+	end(pid);
+	snprintf(script, sizeof(script), "%s/script", dir);
+	out = fopen(script, "w");
+	assert_non_null(out);
+	fputs("#!/bin/sh\nsleep 60\ntrue\n", out);
+	fclose(out);
+	assert_int_equal(chmod(script, 0700), 0);
+	pid = sleeps_as("/", script, "script");
+	assert_false(maple_process_runs(pid, "script"));
+	kill(maple_process_find(pid, "sleep"), SIGKILL);
+	end(pid);
+	unlink(script);
+	unlink(path);
+	rmdir(dir);
+}
+
 /* What a uprobe does to a function whose return is probed. */
 static struct hidden {
 	uint64_t slot, caller, place;
@@ -503,6 +555,7 @@ int main(void)
 		cmocka_unit_test(stacks_of_both),
 		cmocka_unit_test(replaced_returns),
 		cmocka_unit_test(found_below),
+		cmocka_unit_test(found_by_its_link),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
