@@ -56,15 +56,16 @@ static void tell(int fd, enum maple_news_kind kind, int value)
 
 /*
  * Kills and reaps until no descendant is left: each death hands its children
- * to us, the subreaper. Bounded, because a process in uninterruptible sleep
- * cannot be helped.
+ * to us, the subreaper. That takes as long as they take to die, on a CPU that
+ * others have.
  */
 static void reap_all(void)
 {
+	double until = maple_clock_now() + MAPLE_REAP_WITHIN;
 	pid_t pids[MAPLE_PROCESS_CHILDREN];
-	unsigned int n, i;
+	unsigned int n;
 
-	for (i = 0; i < 2000; i++) {
+	while (maple_clock_now() < until) {
 		n = maple_process_children(getpid(), getpid(), pids,
 					   MAPLE_PROCESS_CHILDREN);
 		while (n)
@@ -234,10 +235,11 @@ static void guard_clear(struct guard *g)
 {
 	pid_t pids[MAPLE_PROCESS_CHILDREN], pid;
 	struct rusage usage;
-	unsigned int n, i;
+	double until = maple_clock_now() + MAPLE_REAP_WITHIN;
+	unsigned int n;
 	int status;
 
-	for (i = 0; i < 2000 && others_left(g); i++) {
+	while (others_left(g) && maple_clock_now() < until) {
 		n = others(g, pids, MAPLE_PROCESS_CHILDREN);
 		while (n)
 			kill(pids[--n], SIGKILL);

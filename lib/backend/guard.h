@@ -26,6 +26,13 @@ enum maple_news_kind {
 #define MAPLE_SAY_CLEAR	  'c'
 #define MAPLE_SAY_AGAIN	  'a' /* with the three files of the next run */
 
+/*
+ * Seconds in which the killed die, if they are given any time to: longer than
+ * a busy machine keeps them waiting. Who is in uninterruptible sleep for longer
+ * cannot be helped.
+ */
+#define MAPLE_REAP_WITHIN 60.0
+
 struct maple_news {
 	enum maple_news_kind kind;
 	int value; /* errno, pid or wait status */

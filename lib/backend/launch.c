@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "../agent/shm.h"
+#include "../clock.h"
 #include "guard.h"
 #include "launch.h"
 #include "process.h"
@@ -78,13 +79,14 @@ static void reap_orphans(void)
 {
 	struct sched_param before = { 0 }, none = { 0 };
 	int policy = sched_getscheduler(0);
-	unsigned int n, i, left = 1;
+	double until = maple_clock_now() + MAPLE_REAP_WITHIN;
 	pid_t pids[MAPLE_PROCESS_CHILDREN];
+	unsigned int n, left = 1;
 
 	/* Not from above the threads that are still dying: process.c. */
 	sched_getparam(0, &before);
 	sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
-	for (i = 0; left && i < 2000; i++) {
+	while (left && maple_clock_now() < until) {
 		n = maple_process_children(getpid(), getpid(), pids,
 					   MAPLE_PROCESS_CHILDREN);
 		for (left = 0; n--;) {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -173,6 +174,64 @@ static void finish_kills_what_ignores_signals(void **state)
 	assert_true(gone(pid));
 }
 
+/* Whoever has the CPU that a killed process needs to die, for 3 s. */
+static pid_t hog(int cpu, int priority)
+{
+	struct sched_param param = { priority };
+	pid_t pid = fork();
+	cpu_set_t set;
+
+	if (pid)
+		return pid;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	if (sched_setscheduler(0, SCHED_FIFO, &param))
+		_exit(1);
+	alarm(3);
+	for (;;)
+		;
+}
+
+static void finish_waits_for_who_dies_slowly(void **state)
+{
+	struct sched_param low = { 1 };
+	char path[64];
+	struct maple_launch l;
+	cpu_set_t ours, last;
+	int cpu = CPU_SETSIZE - 1, status;
+	pid_t pid, other;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(ours), &ours), 0);
+	while (!CPU_ISSET(cpu, &ours))
+		cpu--;
+	if (CPU_COUNT(&ours) < 2) {
+		print_message("skipped: there is one CPU\n");
+		skip();
+	}
+	CPU_ZERO(&last);
+	CPU_SET(cpu, &last);
+	pid = left_behind(&l, "echo $$; exec sleep 60");
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (sched_setaffinity(pid, sizeof(last), &last) ||
+	    sched_setscheduler(pid, SCHED_FIFO, &low)) {
+		maple_launch_finish(&l);
+		print_message("skipped: no real-time priorities\n");
+		skip();
+	}
+	CPU_XOR(&last, &ours, &last);
+	sched_setaffinity(0, sizeof(last), &last);
+	sched_setaffinity(l.guard, sizeof(last), &last);
+	other = hog(cpu, 2);
+	usleep(100000);
+	maple_launch_finish(&l);
+	assert_int_equal(access(path, F_OK), -1);
+	maple_launch_dismiss();
+	sched_setaffinity(0, sizeof(ours), &ours);
+	assert_int_equal(waitpid(other, &status, 0), other);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
+}
+
 static void killed_guard_takes_it_down(void **state)
 {
 	struct maple_launch l;
@@ -280,6 +339,7 @@ int main(void)
 		cmocka_unit_test(what_it_leaves_behind_dies),
 		cmocka_unit_test(what_may_linger_lives_until_finish),
 		cmocka_unit_test(finish_kills_what_ignores_signals),
+		cmocka_unit_test(finish_waits_for_who_dies_slowly),
 		cmocka_unit_test(killed_guard_takes_it_down),
 		cmocka_unit_test(killed_maker_takes_it_down),
 		cmocka_unit_test(the_guard_rests),
