@@ -265,6 +265,8 @@ int maple_backend_module_create(const struct maple_backend_options *options,
 				struct maple_backend **backend,
 				struct maple_error *err);
 void maple_module_probe(struct maple_host *host, struct maple_ability *ability);
+void maple_module_mend(const char *release, const char *root, char *mend,
+		       size_t size);
 
 /* kernel/filtered.c: whether a seccomp filter can kill for our probes */
 bool maple_uretprobe_is_filtered(void);

@@ -280,9 +280,6 @@ static int open_backends(struct maple_campaign *c)
 					: maple_half_name(choice.enforce),
 	};
 	memcpy(c->result->backends.why, choice.why, sizeof(choice.why));
-	if (!o->backend || !strcmp(o->backend, "auto"))
-		maple_campaign_notice(c, "backend %s, %s", c->backend,
-				      choice.why);
 	return 0;
 }
 

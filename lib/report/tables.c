@@ -329,7 +329,10 @@ static void print_backends(FILE *out, const struct maple_backends *b,
 	else
 		fprintf(out, "observed by %s, enforced by %s", b->observe,
 			b->enforce);
-	fprintf(out, ", %s\n", maple_clean(b->why, style->unicode).text);
+	/* What a machine has does not change from run to run: doctor says it. */
+	if (style->output || !strcmp(b->enforce, "none"))
+		fprintf(out, ", %s", maple_clean(b->why, style->unicode).text);
+	fputc('\n', out);
 }
 
 static void print_prediction(FILE *out, const struct maple_prediction *p)

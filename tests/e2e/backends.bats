@@ -115,10 +115,15 @@ foreseen() {
 	campaign --seed 1 --max-runs 60 -- "$TARGETS/bank_account"
 	ended_with 66
 	holds ".findings[0].backend == \"$taken\""
-	says "backend $taken, "
+	holds '.backends.why | length > 10'
+	# Once, to who wants to know.
 	mapletest run --db :memory: --max-runs 60 -- "$TARGETS/bank_account"
 	ended_with 66
-	says '^observed and enforced by |^observed by '
+	says '^observed and enforced by [a-z]+$|^observed by [a-z]+, enforced by [a-z]+$'
+	! grep -qE 'maple\.ko|outside' <<<"$stderr" || fail "a hint"
+	mapletest run --db :memory: --max-runs 60 --verbose -- "$TARGETS/bank_account"
+	ended_with 66
+	[ "$(grep -cE 'maple\.ko|outside' <<<"$stderr")" = 1 ]
 }
 
 @test "a half that is not there is named, with what mends it" {

@@ -8,10 +8,12 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "backend/backend.h"
 #include "backend/kernel/kernel.h"
 #include "plan/step.h"
 
@@ -353,6 +355,45 @@ static void test_memory_probes(void **state)
 	assert_int_equal(maple_function_probes(row("dlopen"), 1, probe), 0);
 }
 
+static void put(const char *root, const char *folder, const char *file,
+		const char *line)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "mkdir -p %s%s && echo %s >>%s%s/%s",
+		 root, folder, line, root, folder, file);
+	assert_int_equal(system(command), 0);
+}
+
+static void mends(const char *root, const char *how)
+{
+	char mend[256], command[64];
+
+	maple_module_mend("9.9-x", root, mend, sizeof(mend));
+	assert_non_null(strstr(mend, how));
+	assert_true(!strstr(mend, "linux-headers") ==
+		    !strstr(how, "linux-headers"));
+	snprintf(command, sizeof(command), "rm -rf %s*", root);
+	assert_int_equal(system(command), 0);
+}
+
+/* No package is named that is not there. */
+static void test_mend(void **state)
+{
+	char dir[] = "/tmp/maple-mend-XXXXXX", root[64];
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(root, sizeof(root), "%s/", dir);
+	mends(root, "make module KDIR=");
+	put(root, "var/lib/dpkg/info", "linux-image-9.9-x.list", "/boot");
+	mends(root, "apt install maple-dkms linux-headers-9.9-x &&");
+	put(root, "lib/modules/9.9-x/build", "Makefile", "all:");
+	mends(root, "apt install maple-dkms && sudo modprobe maple");
+	put(root, "lib/modules/9.9-x", "modules.dep", "updates/maple.ko:");
+	mends(root, "sudo modprobe maple");
+	rmdir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -366,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_no_site),
 		cmocka_unit_test(test_step),
 		cmocka_unit_test(test_libc),
+		cmocka_unit_test(test_mend),
 		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_lock_probe),
 		cmocka_unit_test(test_wait_probes),

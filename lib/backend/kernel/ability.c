@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 #include "../backend.h"
 #include "control.h"
 
@@ -16,14 +17,24 @@ static void set(struct maple_ability *a, int error, const char *text,
 	snprintf(a->mend, sizeof(a->mend), "%.255s", mend);
 }
 
-/* Whether the modules of the running kernel include maple.ko. */
-static bool is_installed(const char *release)
+static bool is_there(const char *root, const char *format, const char *release)
 {
-	char path[256], line[4096];
+	char path[512];
+	int n = snprintf(path, sizeof(path), "%s", root);
+
+	snprintf(path + n, sizeof(path) - n, format, release);
+	return !access(path, F_OK);
+}
+
+/* Whether the modules of the kernel include maple.ko. */
+static bool is_installed(const char *release, const char *root)
+{
+	char path[512], line[4096];
 	bool found = false;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/lib/modules/%s/modules.dep", release);
+	snprintf(path, sizeof(path), "%slib/modules/%s/modules.dep", root,
+		 release);
 	file = fopen(path, "re");
 	while (file && !found && fgets(line, sizeof(line), file)) {
 		line[strcspn(line, ":")] = '\0';
@@ -35,6 +46,33 @@ static bool is_installed(const char *release)
 	return found;
 }
 
+/*
+ * maple_module_mend - how the kernel of @release comes by maple.ko
+ * @root: the folder that all is looked for in, with a slash behind it
+ *
+ * A kernel that is no package's has no package of headers either.
+ */
+void maple_module_mend(const char *release, const char *root, char *mend,
+		       size_t size)
+{
+	if (is_installed(release, root))
+		snprintf(mend, size, "sudo modprobe maple");
+	else if (is_there(root, "lib/modules/%s/build", release))
+		snprintf(mend, size,
+			 "sudo apt install maple-dkms && sudo modprobe maple");
+	else if (is_there(root, "var/lib/dpkg/info/linux-image-%s.list",
+			  release))
+		snprintf(mend, size,
+			 "sudo apt install maple-dkms linux-headers-%.100s && "
+			 "sudo modprobe maple",
+			 release);
+	else
+		snprintf(mend, size,
+			 "kernel %.100s is of no package here: build maple.ko "
+			 "with its headers, make module KDIR=THEIRS",
+			 release);
+}
+
 static void not_loaded(struct maple_ability *ability, int error,
 		       const char *text)
 {
@@ -42,13 +80,7 @@ static void not_loaded(struct maple_ability *ability, int error,
 	struct utsname u;
 
 	uname(&u);
-	if (is_installed(u.release))
-		snprintf(mend, sizeof(mend), "sudo modprobe maple");
-	else
-		snprintf(mend, sizeof(mend),
-			 "sudo apt install maple-dkms linux-headers-%.100s && "
-			 "sudo modprobe maple",
-			 u.release);
+	maple_module_mend(u.release, "/", mend, sizeof(mend));
 	set(ability, error, text, mend);
 }
 
