@@ -33,6 +33,14 @@ static void on_notice(void *ctx, const char *text)
 	maple_say_notice("%s", text);
 }
 
+static void on_wait(void *ctx, const char *text)
+{
+	const struct run *run = ctx;
+
+	if (run->settings->quiet)
+		fprintf(stderr, "mapletest: %s\n", text);
+}
+
 /* At once, so that a finding is on screen whatever comes later. */
 static void on_finding(void *ctx, const struct maple_finding *finding)
 {
@@ -100,6 +108,7 @@ static int campaign(struct run *run, struct maple_memo *memo)
 
 	options.progress = on_progress;
 	options.notice = on_notice;
+	options.waits = on_wait;
 	options.finding = on_finding;
 	options.ctx = run;
 	/* Where our object goes to stdout, nothing else may. */

@@ -15,6 +15,8 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+#include "../claim.h"
+#include "../clock.h"
 #include "../host/host.h"
 #include "../plan/automaton.h"
 #include "cpu.h"
@@ -126,21 +128,43 @@ int maple_cpu_count(void)
 	return CPU_COUNT(&all);
 }
 
+/* Who has it: at once, and again to those who hear of long waits only. */
+static void tell_wait(const struct maple_patience *patience,
+		      const cpu_set_t *cpus, double waited, unsigned int *told)
+{
+	char who[192], text[256], limit[48] = "";
+
+	if (*told == 2 ||
+	    (*told && (waited < MAPLE_PATIENCE_SILENT || !patience->waits)))
+		return;
+	maple_claim_holder(cpus, who, sizeof(who));
+	if (patience->seconds >= 0)
+		snprintf(limit, sizeof(limit), " up to %.0f s",
+			 patience->seconds);
+	snprintf(text, sizeof(text),
+		 "another campaign has the CPU, waiting%s: %s", limit, who);
+	if (*told)
+		patience->waits(patience->ctx, text);
+	else
+		patience->notice(patience->ctx, text);
+	++*told;
+}
+
 /*
  * maple_cpu_take_some - claims @n CPUs, or those that there are
- * @patience: seconds to wait when other campaigns have them; after that it
+ * @patience: how long to wait when other campaigns have them; after that it
  *            makes do with fewer, or shares one, with a notice
  *
  * All at once or none while it waits: two campaigns that each have a half
  * would wait for each other. Returns how many, or -errno; -EINTR when a signal
  * came while it waited.
  */
-int maple_cpu_take_some(struct maple_cpu *cpus, unsigned int n, double patience,
-			void (*notice)(void *ctx, const char *text), void *ctx)
+int maple_cpu_take_some(struct maple_cpu *cpus, unsigned int n,
+			const struct maple_patience *patience)
 {
 	struct timespec slice = { .tv_nsec = 50 * 1000 * 1000 };
-	unsigned int got, others;
-	bool told = false;
+	double began = maple_clock_now(), waited = 0;
+	unsigned int got, others, told = 0;
 	int first, e = begin(cpus, n);
 
 	if (e)
@@ -149,23 +173,23 @@ int maple_cpu_take_some(struct maple_cpu *cpus, unsigned int n, double patience,
 	first = others < n ? 0 : 1;
 	for (;;) {
 		got = claim_some(cpus, n, first);
-		if (got == n || patience <= 0)
+		if (got == n ||
+		    (patience->seconds >= 0 && waited >= patience->seconds))
 			break;
 		let_go(cpus, got);
-		if (!told)
-			notice(ctx, "another campaign has the CPU: waiting");
-		told = true;
+		tell_wait(patience, &cpus->before, waited, &told);
 		if (nanosleep(&slice, NULL))
 			return -errno;
-		patience -= 0.05;
+		waited = maple_clock_now() - began;
 	}
 	if (!got) {
 		cpus->shared = true;
 		for (cpus->number = CPU_SETSIZE - 1;
 		     !CPU_ISSET(cpus->number, &cpus->before); cpus->number--)
 			;
-		notice(ctx, "another campaign still has the CPU: sharing it, "
-			    "expect fewer exposures");
+		patience->notice(patience->ctx,
+				 "another campaign still has the CPU: sharing "
+				 "it, expect fewer exposures");
 		got = 1;
 	}
 	share_out(cpus, got);
@@ -176,7 +200,8 @@ int maple_cpu_take_some(struct maple_cpu *cpus, unsigned int n, double patience,
 int maple_cpu_take(struct maple_cpu *cpu, double patience,
 		   void (*notice)(void *ctx, const char *text), void *ctx)
 {
-	int e = maple_cpu_take_some(cpu, 1, patience, notice, ctx);
+	const struct maple_patience with = { patience, notice, NULL, ctx };
+	int e = maple_cpu_take_some(cpu, 1, &with);
 
 	return e < 0 ? e : maple_cpu_leave(cpu, notice, ctx);
 }
@@ -186,11 +211,11 @@ int maple_cpu_take(struct maple_cpu *cpu, double patience,
  * one by each of @hosts
  *
  * Waits for the first one only, for the same reason: returns how many it got.
- * Errors: -EINTR when a signal came while it waited; what mapled says.
+ * Errors: -EINTR when a signal came while it waited, -ETIMEDOUT when that was
+ * for too long; what mapled says.
  */
-int maple_cpu_lease_some(struct maple_cpu *cpus,
-			 struct maple_host *const *hosts, unsigned int n,
-			 void (*notice)(void *ctx, const char *text), void *ctx,
+int maple_cpu_lease_some(struct maple_cpu *cpus, struct maple_host *const *hosts,
+			 unsigned int n, const struct maple_patience *patience,
 			 struct maple_error *err)
 {
 	int e = begin(cpus, n);
@@ -199,8 +224,8 @@ int maple_cpu_lease_some(struct maple_cpu *cpus,
 	if (e)
 		return maple_error_set(err, -e, "our CPUs: %s", strerror(-e));
 	for (i = 0; i < n; i++) {
-		e = maple_host_lease(hosts[i], &cpus[i].before, i == 0, notice,
-				     ctx, &cpus[i].number, err);
+		e = maple_host_lease(hosts[i], &cpus[i].before,
+				     i ? NULL : patience, &cpus[i].number, err);
 		if (e == -EBUSY && i)
 			break;
 		if (e)

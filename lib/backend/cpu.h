@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <maple/error.h>
+#include "../patience.h"
 
 struct maple_host;
 
@@ -21,14 +22,10 @@ struct maple_cpu {
 
 int maple_cpu_take(struct maple_cpu *cpu, double patience,
 		   void (*notice)(void *ctx, const char *text), void *ctx);
-int maple_cpu_lease(struct maple_cpu *cpu, struct maple_host *host,
-		    void (*notice)(void *ctx, const char *text), void *ctx,
-		    struct maple_error *err);
-int maple_cpu_take_some(struct maple_cpu *cpus, unsigned int n, double patience,
-			void (*notice)(void *ctx, const char *text), void *ctx);
-int maple_cpu_lease_some(struct maple_cpu *cpus,
-			 struct maple_host *const *hosts, unsigned int n,
-			 void (*notice)(void *ctx, const char *text), void *ctx,
+int maple_cpu_take_some(struct maple_cpu *cpus, unsigned int n,
+			const struct maple_patience *patience);
+int maple_cpu_lease_some(struct maple_cpu *cpus, struct maple_host *const *hosts,
+			 unsigned int n, const struct maple_patience *patience,
 			 struct maple_error *err);
 int maple_cpu_count(void);
 int maple_cpu_leave(struct maple_cpu *cpu,

@@ -259,6 +259,8 @@ static int take_cpu(struct maple_cpu *cpu,
 		    const struct maple_backend_options *options,
 		    double patience, struct maple_error *err)
 {
+	const struct maple_patience with = { -1, options->notice, NULL,
+					     options->ctx };
 	int e;
 
 	if (options->cpu) {
@@ -266,8 +268,7 @@ static int take_cpu(struct maple_cpu *cpu,
 		return 0;
 	}
 	if (options->host) {
-		e = maple_cpu_lease_some(cpu, &options->host, 1,
-					 options->notice, options->ctx, err);
+		e = maple_cpu_lease_some(cpu, &options->host, 1, &with, err);
 		if (e < 0)
 			return e;
 		e = maple_cpu_leave(cpu, options->notice, options->ctx);

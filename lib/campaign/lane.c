@@ -124,6 +124,16 @@ static void pass_notice(void *ctx, const char *text)
 		maple_lane_leave(lane->c);
 }
 
+/* One that lasts is told to those who want no notices as well. */
+static void pass_wait(void *ctx, const char *text)
+{
+	const struct maple_campaign_options *o =
+		((struct maple_lane *)ctx)->c->options;
+
+	if (o->waits)
+		o->waits(o->ctx, text);
+}
+
 /* More of them than can be had is the user's to know before anything runs. */
 static int check_count(struct maple_campaign *c)
 {
@@ -172,6 +182,12 @@ static int take_cpus(struct maple_campaign *c,
 		     struct maple_cpu *cpus, double patience)
 {
 	struct maple_lanes *l = &c->lanes;
+	struct maple_patience with = {
+		.seconds = patience,
+		.notice = pass_notice,
+		.waits = pass_wait,
+		.ctx = &l->lane[0],
+	};
 	struct maple_host **hosts = calloc(l->n, sizeof(struct maple_host *));
 	int got;
 
@@ -185,17 +201,22 @@ static int take_cpus(struct maple_campaign *c,
 		return maple_error_set(c->err, ENOMEM, "out of memory");
 	if (c->options->host) {
 		got = open_hosts(c, hosts);
+		/* In a queue there is a turn for each: it ends by itself. */
+		with.seconds = maple_campaign_time_left(c);
 		if (!got)
-			got = maple_cpu_lease_some(cpus, hosts, l->n,
-						   pass_notice, &l->lane[0],
+			got = maple_cpu_lease_some(cpus, hosts, l->n, &with,
 						   c->err);
 	} else {
-		got = maple_cpu_take_some(cpus, l->n, patience, pass_notice,
-					  &l->lane[0]);
+		got = maple_cpu_take_some(cpus, l->n, &with);
 		if (got < 0)
 			maple_error_set(c->err, -got,
 					"no CPU for the target: %s",
 					strerror(-got));
+		else if (cpus->shared && !maple_campaign_time_left(c))
+			got = maple_error_set(c->err, ETIMEDOUT,
+					      "the time was over before another "
+					      "campaign gave the CPU back: "
+					      "raise --max-time");
 	}
 	free(hosts);
 	return got;

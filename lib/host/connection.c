@@ -178,6 +178,25 @@ int maple_host_receive(struct maple_host *host, int timeout_ms,
 	return 0;
 }
 
+/*
+ * maple_host_listen - waits until there is something to receive
+ *
+ * Returns 0, -ETIMEDOUT, or -EINTR when a signal came; the connection stays.
+ */
+int maple_host_listen(struct maple_host *host, double seconds,
+		      struct maple_error *err)
+{
+	struct pollfd pfd = { .fd = host->sock, .events = POLLIN };
+	int n;
+
+	if (host->sock < 0 || host->in.size > host->taken)
+		return 0;
+	n = poll(&pfd, 1, (int)(seconds * 1000));
+	if (n > 0)
+		return 0;
+	return n ? maple_error_set(err, EINTR, "interrupted") : -ETIMEDOUT;
+}
+
 /* ---- a new connection ---- */
 
 static int refused(const struct maple_host_answer *answer,

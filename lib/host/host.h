@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <maple/host.h>
 #include <maple/wire.h>
+#include "../patience.h"
 
 struct maple_host {
 	char *path;
@@ -39,6 +40,8 @@ int maple_host_connect(struct maple_host *host, struct maple_error *err);
 int maple_host_receive(struct maple_host *host, int timeout_ms,
 		       struct maple_host_answer *answer,
 		       struct maple_error *err);
+int maple_host_listen(struct maple_host *host, double seconds,
+		      struct maple_error *err);
 int maple_host_send(struct maple_host *host, unsigned int type,
 		    const void *message, const int *fds, unsigned int nfds,
 		    struct maple_error *err);
@@ -64,9 +67,9 @@ int maple_host_ask_all(struct maple_host *host, unsigned int type,
 
 /* lend.c */
 int maple_host_realtime(struct maple_host *host, struct maple_error *err);
-int maple_host_lease(struct maple_host *host, const cpu_set_t *cpus, bool wait,
-		     void (*notice)(void *ctx, const char *text), void *ctx,
-		     int *cpu, struct maple_error *err);
+int maple_host_lease(struct maple_host *host, const cpu_set_t *cpus,
+		     const struct maple_patience *patience, int *cpu,
+		     struct maple_error *err);
 void maple_host_give_back(struct maple_host *host);
 int maple_host_target(struct maple_host *host, const pid_t *pids,
 		      unsigned int n, struct maple_error *err);

@@ -5,7 +5,11 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "claim.h"
+#include "clock.h"
 #include "host/host.h"
+
+#define LOOK_EVERY 0.5 /* seconds, at the clock */
 
 /* maple_host_realtime - raises our limit, which what we start inherits */
 int maple_host_realtime(struct maple_host *host, struct maple_error *err)
@@ -13,51 +17,81 @@ int maple_host_realtime(struct maple_host *host, struct maple_error *err)
 	return maple_host_number(host, MAPLE_WIRE_REALTIME, "", NULL, err);
 }
 
-static void tell_place(unsigned int place,
+/* Its place in the queue, and who is the first of it all. */
+static void tell_place(unsigned int place, const cpu_set_t *cpus,
 		       void (*notice)(void *ctx, const char *text), void *ctx)
 {
-	char text[96];
+	char who[192], text[320];
 
+	maple_claim_holder(cpus, who, sizeof(who));
 	if (place == 1)
 		snprintf(text, sizeof(text),
-			 "all CPUs are taken: we are next in mapled's queue");
+			 "all CPUs are taken: we are next in mapled's queue, "
+			 "after %s",
+			 who);
 	else
 		snprintf(text, sizeof(text),
 			 "all CPUs are taken: %u campaigns are ahead of us in "
-			 "mapled's queue",
-			 place - 1);
+			 "mapled's queue, and %s has one",
+			 place - 1, who);
 	notice(ctx, text);
 }
 
-/* Waits in the queue; -EINTR when a signal comes, -EBUSY if not to @wait. */
-static int wait_for_turn(struct maple_host *host, bool wait,
-			 void (*notice)(void *ctx, const char *text), void *ctx,
+static int take_answer(struct maple_host *host, struct maple_host_answer *answer,
+		       unsigned int *place, struct maple_error *err)
+{
+	int e = maple_host_receive(host, -1, answer, err);
+
+	if (e)
+		return e;
+	switch (answer->head.type) {
+	case MAPLE_WIRE_QUEUED:
+		*place = answer->message.queued.place;
+		return -EAGAIN;
+	case MAPLE_WIRE_LEASED:
+		return 0;
+	case MAPLE_WIRE_REFUSED:
+		return maple_error_set(
+			err, (int)(answer->message.refused.error & 4095), "%s",
+			answer->message.refused.text);
+	default:
+		maple_host_disconnect(host);
+		return maple_error_set(err, EPROTO, "mapled gives no CPU");
+	}
+}
+
+/* Waits in the queue; -EINTR when a signal comes, -EBUSY if it may not. */
+static int wait_for_turn(struct maple_host *host, const cpu_set_t *cpus,
+			 const struct maple_patience *p,
 			 struct maple_host_answer *answer,
 			 struct maple_error *err)
 {
+	double began = maple_clock_now(), waited;
+	unsigned int place = 0;
+	bool told = !p || !p->waits;
 	int e;
 
 	for (;;) {
-		e = maple_host_receive(host, -1, answer, err);
-		if (e)
+		e = maple_host_listen(host, LOOK_EVERY, err);
+		if (!e)
+			e = take_answer(host, answer, &place, err);
+		if (e == -EAGAIN && !p)
+			return maple_error_set(err, EBUSY, "all CPUs are taken");
+		if (e == -EAGAIN)
+			tell_place(place, cpus, p->notice, p->ctx);
+		else if (e != -ETIMEDOUT)
 			return e;
-		switch (answer->head.type) {
-		case MAPLE_WIRE_QUEUED:
-			if (!wait)
-				return maple_error_set(err, EBUSY,
-						       "all CPUs are taken");
-			tell_place(answer->message.queued.place, notice, ctx);
-			break;
-		case MAPLE_WIRE_LEASED:
-			return 0;
-		case MAPLE_WIRE_REFUSED:
-			return maple_error_set(
-				err, (int)(answer->message.refused.error & 4095),
-				"%s", answer->message.refused.text);
-		default:
+		waited = maple_clock_now() - began;
+		if (!told && place && waited > MAPLE_PATIENCE_SILENT) {
+			tell_place(place, cpus, p->waits, p->ctx);
+			told = true;
+		}
+		if (p && p->seconds >= 0 && waited >= p->seconds) {
 			maple_host_disconnect(host);
-			return maple_error_set(err, EPROTO,
-					       "mapled gives no CPU");
+			return maple_error_set(err, ETIMEDOUT,
+					       "the time was over before mapled "
+					       "had a CPU for us: raise "
+					       "--max-time");
 		}
 	}
 }
@@ -65,12 +99,14 @@ static int wait_for_turn(struct maple_host *host, bool wait,
 /*
  * maple_host_lease - a CPU of @cpus for our targets, when it is our turn
  *
+ * @patience: NULL: there is none
+ *
  * It is ours until maple_host_give_back() or our end. Errors: -EINTR; -EBUSY
- * where we are not to @wait.
+ * without patience, -ETIMEDOUT at its end.
  */
-int maple_host_lease(struct maple_host *host, const cpu_set_t *cpus, bool wait,
-		     void (*notice)(void *ctx, const char *text), void *ctx,
-		     int *cpu, struct maple_error *err)
+int maple_host_lease(struct maple_host *host, const cpu_set_t *cpus,
+		     const struct maple_patience *patience, int *cpu,
+		     struct maple_error *err)
 {
 	const struct maple_wire_lease lease = {
 		.cpus = { cpus, sizeof(*cpus) },
@@ -87,7 +123,7 @@ int maple_host_lease(struct maple_host *host, const cpu_set_t *cpus, bool wait,
 		e = maple_host_send(host, MAPLE_WIRE_LEASE, &lease, NULL, 0,
 				    err);
 		if (!e)
-			e = wait_for_turn(host, wait, notice, ctx, &answer, err);
+			e = wait_for_turn(host, cpus, patience, &answer, err);
 	} while (e == -ECONNRESET && --tries);
 	if (e) {
 		/* Our place in the queue goes with the connection. */

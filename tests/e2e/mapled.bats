@@ -229,10 +229,14 @@ one_client() {
 	"$BUILD/mapletest" run --socket "$socket" --confirm 0 --max-runs 2 \
 		-- "$TARGETS/bank_account" >"$dir/second" 2>&1 3>&- &
 	second=$!
-	until grep -q "we are next in mapled's queue" "$dir/second"; do
+	until grep -q "we are next in mapled's queue, after process $client of user .*: $BUILD/mapletest run" "$dir/second"; do
 		kill -0 "$second" || fail "$(<"$dir/second")"
 		sleep 0.1
 	done
+	# A limit in time is one on this as well.
+	mapletest run --quiet --socket "$socket" --max-time 1 -- "$TARGETS/bank_account"
+	ended_with 125
+	says 'the time was over before mapled had a CPU for us'
 	# The first one vanishes, and what it ran with it.
 	kill -KILL "$client"
 	status=0

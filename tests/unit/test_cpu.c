@@ -6,8 +6,12 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include "backend/cpu.h"
 
@@ -59,10 +63,11 @@ static void each_has_its_own(void **state)
 static void several_at_once(void **state)
 {
 	int all = maple_cpu_count(), got, i, j;
+	const struct maple_patience none = { 0, note, NULL, NULL };
 	struct maple_cpu cpus[64];
 
 	assert_in_range(all, 1, 64);
-	got = maple_cpu_take_some(cpus, all, 0, note, NULL);
+	got = maple_cpu_take_some(cpus, all, &none);
 	assert_in_range(got, 1, all);
 	for (i = 0; i < got; i++) {
 		for (j = 0; j < i; j++)
@@ -88,6 +93,45 @@ static void patience_ends(void **state)
 		assert_int_equal(notices, 2);
 	maple_cpu_give_back(&one);
 	give_all(cpus, n);
+}
+
+static char said[2][512];
+
+static void say(void *ctx, const char *text)
+{
+	if (!*said[0])
+		snprintf(said[0], sizeof(said[0]), "%s", text);
+}
+
+static void say_long(void *ctx, const char *text)
+{
+	snprintf(said[1], sizeof(said[1]), "%s", text);
+}
+
+/* Whoever waits hears of whom, and for how long; after a while in any case. */
+static void the_holder_is_named(void **state)
+{
+	const struct maple_patience patience = { 6, say, say_long, NULL };
+	struct maple_cpu cpus[64], one;
+	pid_t holder = fork();
+	char who[32];
+	int status;
+
+	if (!holder) {
+		take_all(cpus, 64);
+		pause();
+		_exit(0);
+	}
+	usleep(300000);
+	assert_int_equal(maple_cpu_take_some(&one, 1, &patience), 1);
+	kill(holder, SIGKILL);
+	waitpid(holder, &status, 0);
+	maple_cpu_give_back(&one);
+	snprintf(who, sizeof(who), ": process %d of user ", holder);
+	assert_non_null(strstr(said[0], "waiting up to 6 s"));
+	assert_non_null(strstr(said[0], who));
+	assert_non_null(strstr(said[0], "test_cpu"));
+	assert_string_equal(said[0], said[1]);
 }
 
 static void on_alarm(int signo)
@@ -119,6 +163,7 @@ int main(void)
 		cmocka_unit_test(each_has_its_own),
 		cmocka_unit_test(several_at_once),
 		cmocka_unit_test(patience_ends),
+		cmocka_unit_test(the_holder_is_named),
 		cmocka_unit_test(a_signal_ends_the_wait),
 	};
 

@@ -99,6 +99,9 @@ struct maple_campaign_options {
 	void (*progress)(void *ctx, const struct maple_progress *progress);
 	/* Notices for the user: one sentence each. */
 	void (*notice)(void *ctx, const char *text);
+	/* What it has been waiting for for some seconds, nothing being run;
+	   a notice has said the same. Or NULL. */
+	void (*waits)(void *ctx, const char *text);
 	/* Each finding, when it is confirmed. Not owned. */
 	void (*finding)(void *ctx, const struct maple_finding *finding);
 	void *ctx;
