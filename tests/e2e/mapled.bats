@@ -311,7 +311,10 @@ stay() { # NUMBER SILENT|GREETED
 		    if sys.argv[3] == "GREETED":
 		        hello = struct.pack("<II2s", 1, 2, b"x")
 		        head = struct.pack("<IHHII", len(hello), 1, 1, 7, 0)
-		        socket.send_fds(s, [head + hello], [os.pidfd_open(os.getpid())])
+		        try:
+		            socket.send_fds(s, [head + hello], [os.pidfd_open(os.getpid())])
+		        except BrokenPipeError:
+		            pass # sent away before
 		        print(s.recv(4096), flush=True)
 		    kept.append(s)
 		print("done", flush=True)
@@ -339,7 +342,8 @@ stay() { # NUMBER SILENT|GREETED
 	printf 'max-clients = 8\ngroup = 54399\n' >"$conf"
 	start_mapled
 	stay 5 GREETED
-	grep -q "4 of the 8 connections that there may be are user 54321's" \
+	# Somebody who has just asked whether it answers may still have one.
+	grep -q "[34] of the 8 connections that there may be are user 54321's" \
 		"$dir/stay"
 	answers
 	kill $quiet
