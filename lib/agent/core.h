@@ -17,7 +17,7 @@ struct maple_agent_site {
 			   be taken out, if shut, to be opened */
 	uint8_t kind;
 	uint8_t event_flags; /* of its events */
-	uint8_t flags;	     /* enum maple_site_flag */
+	uint8_t flags;	     /* enum maple_site_flag; SPLIT: in this run */
 	uint8_t live;	/* 0: the slot passes it by, but for the left-th time */
 	uint8_t way;	/* enum maple_way */
 	uint8_t wanted; /* the plan names it */
@@ -68,7 +68,14 @@ void maple_patch_image(struct maple_shm_image *image,
 /* moved.c */
 void maple_patch_forget(uint64_t bias);
 bool maple_patch_slot(uint64_t pc, uint64_t *slot);
-bool maple_patch_origin(uint64_t pc, uint64_t *origin, int64_t *stack);
+struct maple_patch_origin {
+	uint64_t pc;   /* in the program */
+	int64_t stack; /* what to add to the stack pointer */
+	uint8_t reg;   /* whose value stands in a maple_slot_frame there, or
+			  MAPLE_REG_NONE */
+};
+
+bool maple_patch_origin(uint64_t pc, struct maple_patch_origin *origin);
 void maple_patch_remove(uint64_t pc);
 void maple_patch_again(const struct maple_shm_image *image,
 		       const struct maple_table *table);
@@ -88,6 +95,8 @@ struct maple_slot {
 };
 
 #define MAPLE_SLOT_HOOK 72 /* at most, for one hook of one site */
+#define MAPLE_SLOT_SPLIT \
+	(MAPLE_SLOT_HOOK + 64) /* ... for what a split site has besides */
 #define MAPLE_SLOT_PUSH 5  /* where a hook first uses the stack, ... */
 #define MAPLE_SLOT_ASK	18 /* ... behind this, where flags are dead */
 #define MAPLE_SLOT_INSN 16 /* at most, for one moved instruction */
@@ -96,11 +105,30 @@ struct maple_slot {
 struct maple_slot_hooks { /* at the start of each region */
 	void (*before)(void);
 	void (*after)(void);
+	void (*between)(void);
+};
+
+/* On the program's stack, below its red zone, from load to store of a split. */
+struct maple_slot_frame {
+	uint64_t reg; /* the program's */
+	uint64_t value;
+	uint64_t flags; /* the program's */
+	uint64_t red_zone[16];
+};
+
+/* Where in a slot the halves of a split site are, from its start. */
+struct maple_slot_halves {
+	uint16_t load, store;
+	uint8_t reg;
 };
 
 void maple_slot_before(struct maple_slot *s, const struct maple_agent_site *site,
 		       const struct maple_table_site *where);
 void maple_slot_after(struct maple_slot *s, const struct maple_agent_site *site);
+void maple_slot_split(struct maple_slot *s, const struct maple_agent_site *site,
+		      const struct maple_table_site *where,
+		      const struct maple_table_split *split,
+		      const uint8_t *start, struct maple_slot_halves *halves);
 void maple_slot_insn(struct maple_slot *s, const struct maple_table_insn *insn,
 		     const uint8_t *bytes);
 void maple_slot_jump(struct maple_slot *s, uint64_t to);
@@ -117,6 +145,7 @@ void maple_stub_before(void);
 void maple_stub_after(void);
 void maple_stub_asked(void);
 void maple_stub_asked_after(void);
+void maple_stub_asked_between(void);
 unsigned int maple_stub_load(uint64_t addr);
 void maple_stub_loaded(void);
 
@@ -125,6 +154,9 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 		       const struct maple_agent_frame *frame);
 void maple_hook_after(uint64_t addr, struct maple_agent_site *site,
 		      const struct maple_agent_frame *frame);
+
+void maple_hook_between(uint64_t addr, struct maple_agent_site *site,
+			const struct maple_agent_frame *frame);
 
 /* pass.c */
 struct maple_pass {
@@ -147,8 +179,7 @@ extern struct maple_pass maple_pass[MAPLE_PASSES]
 extern struct maple_about maple_about __attribute__((visibility("hidden")));
 void maple_pass_start(struct maple_auto *automaton);
 void maple_pass_site(struct maple_agent_site *site);
-void maple_pass_look(struct maple_agent_site *site,
-		     const struct maple_access *acc);
+void maple_pass_look(struct maple_agent_site *site, uint64_t addr);
 bool maple_pass_call(const struct maple_access *acc);
 void maple_pass_called(const struct maple_access *acc);
 

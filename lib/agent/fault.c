@@ -119,12 +119,29 @@ static void die(int signo, ucontext_t *uc)
 	raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), signo);
 }
 
+/* As the program has them at @origin, which is still to be executed. */
+static void restore(greg_t *regs, const struct maple_patch_origin *origin)
+{
+	static const int greg[] = { REG_RAX, REG_RCX, REG_RDX, REG_RBX,
+				    REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+				    REG_R8,  REG_R9,  REG_R10, REG_R11,
+				    REG_R12, REG_R13, REG_R14, REG_R15 };
+	const struct maple_slot_frame *frame = (void *)regs[REG_RSP];
+
+	if (origin->reg != MAPLE_REG_NONE) {
+		regs[greg[origin->reg]] = frame->reg;
+		regs[REG_EFL] = frame->flags;
+	}
+	regs[REG_RIP] = origin->pc;
+	regs[REG_RSP] += origin->stack;
+}
+
 /* Whether a fault or trap belongs to a patch, and is dealt with. */
 static bool own(int signo, const siginfo_t *info, ucontext_t *uc)
 {
+	struct maple_patch_origin origin;
 	greg_t *regs = uc->uc_mcontext.gregs;
 	uint64_t to;
-	int64_t stack;
 
 	if (info->si_code <= 0)
 		return false; /* sent by somebody */
@@ -143,11 +160,10 @@ static bool own(int signo, const siginfo_t *info, ucontext_t *uc)
 		regs[REG_RAX] = 0;
 		return true;
 	}
-	if (!maple_patch_origin(regs[REG_RIP], &to, &stack))
+	if (!maple_patch_origin(regs[REG_RIP], &origin))
 		return false;
-	maple_patch_remove(to);
-	regs[REG_RIP] = to;
-	regs[REG_RSP] += stack;
+	maple_patch_remove(origin.pc);
+	restore(regs, &origin);
 	return true;
 }
 

@@ -116,7 +116,7 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 		if (maple_enforce_before(&acc, 0))
 			maple_agent_open(&acc);
 		if (self->stale)
-			maple_pass_look(site, &acc);
+			maple_pass_look(site, acc.addr);
 	} else if (observes(shm) && in_budget(shm, site)) {
 		shm->stats.hits[site->way]++;
 		if (shm->nchanges)
@@ -125,6 +125,32 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 			       (uint64_t)(frame + 1));
 	}
 	shm->thread[self->number].at = 0;
+	maple_agent_leave();
+}
+
+/*
+ * maple_hook_between - called by a slot between the halves of an instruction
+ *                      that is split: its read is done, its write comes next
+ *
+ * If the read was let pass without a question, so is the write.
+ */
+void maple_hook_between(uint64_t addr, struct maple_agent_site *site,
+			const struct maple_agent_frame *frame)
+{
+	struct maple_agent_thread *self = &maple_self;
+	struct maple_access acc;
+
+	if (!maple_shm || self->number == MAPLE_THREAD_NONE || self->inside)
+		return;
+	maple_agent_enter();
+	maple_shm->thread[self->number].at = site->number + 1;
+	if (maple_agent_close(site->number, &acc)) {
+		maple_enforce_after(&acc, site->event_flags, true);
+		acc.kind = MAPLE_EV_WRITE;
+		if (maple_enforce_before(&acc, 0))
+			maple_agent_open(&acc);
+	}
+	maple_shm->thread[self->number].at = 0;
 	maple_agent_leave();
 }
 

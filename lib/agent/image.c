@@ -169,6 +169,8 @@ static bool table_fits(const struct maple_table *t, uint64_t left)
 	       t->insns_at + t->ninsns * sizeof(struct maple_table_insn) <=
 		       t->size &&
 	       t->groups_at + t->ngroups * sizeof(struct maple_table_group) <=
+		       t->size &&
+	       t->splits_at + t->nsplits * sizeof(struct maple_table_split) <=
 		       t->size;
 }
 

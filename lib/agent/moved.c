@@ -135,22 +135,32 @@ static const struct maple_patch_moved *find_moved(const struct maple_patched *p,
 }
 
 /*
- * maple_patch_origin - the program's own PC for one in a slot
- * @stack: what to add to the stack pointer to get the program's
+ * maple_patch_origin - the program's own PC for one in a slot, and where what
+ *                      else the slot has changed stands
+ *
+ * A split instruction that faults in either half has done nothing yet.
  */
-bool maple_patch_origin(uint64_t pc, uint64_t *origin, int64_t *stack)
+bool maple_patch_origin(uint64_t pc, struct maple_patch_origin *origin)
 {
 	const struct maple_patch_moved *m;
+	uint64_t at;
 
 	for (struct maple_patched *p = patched; p; p = p->next) {
 		m = p->gone ? NULL : find_moved(p, pc);
 		if (!m)
 			continue;
-		*origin = p->bias + m->offset;
-		if (pc - m->slot > m->body)
-			*origin += m->length;
+		at = pc - m->slot;
+		origin->pc = p->bias + m->offset;
+		if (at > m->body)
+			origin->pc += m->length;
 		/* The first push of the hook may find the stack's end. */
-		*stack = m->push && pc - m->slot == m->push ? 128 : 0;
+		origin->stack = m->push && at == m->push ? 128 : 0;
+		origin->reg = MAPLE_REG_NONE;
+		if (m->halves.load &&
+		    (at == m->halves.load || at == m->halves.store)) {
+			origin->stack = sizeof(struct maple_slot_frame);
+			origin->reg = m->halves.reg;
+		}
 		return true;
 	}
 	return false;

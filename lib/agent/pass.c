@@ -90,13 +90,21 @@ static void grant(struct maple_pass *p, const struct maple_access *acc)
 }
 
 /*
- * maple_pass_look - the calling thread, below HOOK, is about to make @acc at
+ * maple_pass_look - the calling thread, below HOOK, is about to access @addr at
  * @site, which has been executed often
+ *
+ * What is let pass of a split site is the whole of it.
  */
-void maple_pass_look(struct maple_agent_site *site,
-		     const struct maple_access *acc)
+void maple_pass_look(struct maple_agent_site *site, uint64_t addr)
 {
 	struct maple_pass *p = &maple_pass[site->pass];
+	struct maple_access acc = {
+		.site = site->number,
+		.kind = site->flags & MAPLE_SITEF_SPLIT ? MAPLE_EV_UPDATE
+							: site->kind,
+		.addr = addr,
+		.size = site->size,
+	};
 	uint32_t gone = p->given - p->left;
 
 	if (!site->pass || !automaton)
@@ -111,7 +119,7 @@ void maple_pass_look(struct maple_agent_site *site,
 		site->live = 0;
 		maple_retire_later(site);
 	} else {
-		grant(p, acc);
+		grant(p, &acc);
 	}
 }
 

@@ -22,6 +22,24 @@
 
 #define SLOT_USUAL 90 /* bytes of a slot, for each site */
 
+/* How site @i is split, which it can be. */
+static const struct maple_table_split *split_of(const struct maple_table *t,
+						uint32_t i)
+{
+	const struct maple_table_split *split = maple_table_splits(t);
+	uint32_t lo = 0, hi = t->nsplits;
+
+	while (hi - lo > 1) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (split[mid].site <= i)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return &split[lo];
+}
+
 /* Moves one instruction with its hooks to the slot being filled. */
 static void move_insn(struct maple_patched *p, struct maple_slot *s,
 		      const struct maple_table *t,
@@ -37,6 +55,7 @@ static void move_insn(struct maple_patched *p, struct maple_slot *s,
 	m->length = insn->length;
 	m->group = p->ngroups;
 	m->push = 0;
+	m->halves = (struct maple_slot_halves){ 0 };
 	for (; i < t->nsites; i++) {
 		p->site[i].way = trap ? MAPLE_WAY_TRAP : site[i].way;
 		p->site[i].group = p->ngroups;
@@ -52,7 +71,14 @@ static void move_insn(struct maple_patched *p, struct maple_slot *s,
 			break;
 	}
 	m->body = s->at - start;
-	maple_slot_insn(s, insn, (void *)(p->bias + insn->offset));
+	i = insn->site;
+	if (i < t->nsites && p->site[i].flags & MAPLE_SITEF_SPLIT) {
+		maple_slot_split(s, &p->site[i], &site[i], split_of(t, i),
+				 start, &m->halves);
+		m->body = m->halves.store;
+	} else {
+		maple_slot_insn(s, insn, (void *)(p->bias + insn->offset));
+	}
 	for (i = insn->site; i < t->nsites; i++) {
 		if (p->site[i].wanted && !(insn->flags & MAPLE_INSN_STOP))
 			maple_slot_after(s, &p->site[i]);
@@ -186,7 +212,7 @@ static void fill_site(struct maple_patched *p, const struct maple_table *t,
 		.number = base + i,
 		.size = from->size,
 		.kind = from->kind,
-		.flags = from->flags,
+		.flags = from->flags & ~MAPLE_SITEF_SPLIT,
 		.event_flags =
 			from->flags & MAPLE_SITEF_ATOMIC ? MAPLE_EVF_ATOMIC : 0,
 		.alone = from->alone && !maple_agent_enforces,
@@ -203,11 +229,24 @@ static void want(struct maple_patched *p, const struct maple_table *t,
 {
 	uint32_t i = number - base;
 
-	if (number & MAPLE_SITE_CALL || i >= p->nsites)
+	if (number & MAPLE_SITE_CALL || i >= p->nsites || is_wanted(p, i))
 		return;
 	fill_site(p, t, base, i);
 	maple_pass_site(&p->site[i]);
 	p->wanted[i / 8] |= 1u << i % 8;
+}
+
+/* What comes first then is the read; hook.c has the write follow it. */
+static void split(struct maple_patched *p, const struct maple_table *t,
+		  uint32_t base, uint32_t number)
+{
+	uint32_t i = number - base;
+
+	if (number & MAPLE_SITE_CALL || i >= p->nsites ||
+	    !(maple_table_sites(t)[i].flags & MAPLE_SITEF_SPLIT))
+		return;
+	p->site[i].flags |= MAPLE_SITEF_SPLIT;
+	p->site[i].kind = MAPLE_EV_READ;
 }
 
 static void want_plan(struct maple_patched *p, const struct maple_table *t,
@@ -217,6 +256,9 @@ static void want_plan(struct maple_patched *p, const struct maple_table *t,
 		want(p, t, base, plan->step[i].site);
 	for (uint32_t i = 0; i < plan->nguards && i < MAPLE_PLAN_GUARDS; i++)
 		want(p, t, base, plan->guard[i]);
+	for (uint32_t i = 0; i < plan->nsteps && i < MAPLE_PLAN_STEPS; i++)
+		if (maple_plan_splits(plan, plan->step[i].site))
+			split(p, t, base, plan->step[i].site);
 }
 
 static void fill_wanted(struct maple_patched *p, const struct maple_table *t,
@@ -272,6 +314,8 @@ static struct maple_patched *allocate(const struct maple_shm_image *image,
 	code = maple_page_up(sizeof(struct maple_slot_hooks) +
 			     t->nsites * sizeof(*p->site));
 	size = code + t->nsites * 2ull * MAPLE_SLOT_HOOK +
+	       (maple_agent_enforces ? t->nsplits : 0) *
+		       (uint64_t)MAPLE_SLOT_SPLIT +
 	       t->ninsns * (uint64_t)MAPLE_SLOT_INSN +
 	       t->ngroups * (uint64_t)MAPLE_SLOT_ENDS;
 	at = maple_room_near(image->lo, image->hi, size);
@@ -280,9 +324,10 @@ static struct maple_patched *allocate(const struct maple_shm_image *image,
 	*(struct maple_slot_hooks *)at =
 		maple_agent_enforces
 			? (struct maple_slot_hooks){ maple_stub_asked,
-						     maple_stub_asked_after }
+						     maple_stub_asked_after,
+						     maple_stub_asked_between }
 			: (struct maple_slot_hooks){ maple_stub_before,
-						     maple_stub_after };
+						     maple_stub_after, NULL };
 	p->site = (struct maple_agent_site *)(at +
 					      sizeof(struct maple_slot_hooks));
 	p->slot =

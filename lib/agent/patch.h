@@ -12,6 +12,7 @@ struct maple_patch_moved {
 	uint16_t body, end; /* from slot */
 	uint8_t length;
 	uint8_t push; /* of the first hook, from slot; 0: it has none */
+	struct maple_slot_halves halves; /* if it is split, else zero */
 };
 
 struct maple_patch_group {
@@ -89,6 +90,12 @@ static inline const struct maple_table_insn *
 maple_table_insns(const struct maple_table *t)
 {
 	return (const void *)((const char *)t + t->insns_at);
+}
+
+static inline const struct maple_table_split *
+maple_table_splits(const struct maple_table *t)
+{
+	return (const void *)((const char *)t + t->splits_at);
 }
 
 static inline const struct maple_table_group *

@@ -40,6 +40,26 @@
  *	lea 128(%rsp),%rsp
  * 1:	the instruction
  *
+ * A read-modify-write that is split has its own hook between its halves. The
+ * program's registers are its own again there, and its flags, so that this
+ * hook is like any other, but 152 bytes further down the stack:
+ *
+ *	the hook before
+ *	lea -128(%rsp),%rsp
+ *	pushf			struct maple_slot_frame, for faults
+ *	push %rcx		the value's place
+ *	push %rcx
+ *	mov MEMORY,%rcx
+ *	mov %rcx,8(%rsp)
+ *	mov (%rsp),%rcx
+ *	the hook between
+ *	mov 8(%rsp),%rcx
+ *	the instruction, on %rcx
+ *	mov %rcx,MEMORY
+ *	mov (%rsp),%rcx
+ *	lea 152(%rsp),%rsp
+ *	the hook after
+ *
  * Everything is relative to the slot, which lies within 2 GiB of the image.
  */
 #include <stddef.h>
@@ -47,6 +67,10 @@
 
 #define REG_RSP 4
 #define REG_RDI 7
+
+static_assert(sizeof(struct maple_slot_frame) == 152 &&
+		      offsetof(struct maple_slot_frame, value) == 8,
+	      "the code says so");
 
 static void put1(struct maple_slot *s, unsigned int byte)
 {
@@ -101,17 +125,47 @@ static void put_address_abs(struct maple_slot *s, uint64_t addr)
 	put4(s, addr >> 32);
 }
 
+static unsigned int scale_bits(const struct maple_table_site *where)
+{
+	return where->scale == 8   ? 3
+	       : where->scale == 4 ? 2
+	       : where->scale == 2 ? 1
+				   : 0;
+}
+
+static unsigned int rex_bits(const struct maple_table_site *where,
+			     unsigned int reg)
+{
+	unsigned int rex = reg >> 3 << 2;
+
+	if (where->base != MAPLE_REG_NONE)
+		rex |= where->base >> 3;
+	if (where->index != MAPLE_REG_NONE)
+		rex |= where->index >> 3 << 1;
+	return rex;
+}
+
+/* Operand bytes for @reg and base + index * scale + @disp. */
+static void put_operand(struct maple_slot *s,
+			const struct maple_table_site *where, unsigned int reg,
+			int64_t disp)
+{
+	unsigned int base = where->base, index = where->index;
+
+	/* Always with an index byte: one form for all. */
+	put1(s, (base == MAPLE_REG_NONE ? 0 : 0x80) | (reg & 7) << 3 | 4);
+	put1(s, scale_bits(where) << 6 |
+			(index == MAPLE_REG_NONE ? 4 : index & 7) << 3 |
+			(base == MAPLE_REG_NONE ? 5 : base & 7));
+	put4(s, (uint32_t)disp);
+}
+
 /* rdi = address of the access; rsp is 136 below the program's. */
 static void put_address(struct maple_slot *s,
 			const struct maple_table_site *where)
 {
 	unsigned int base = where->base, index = where->index;
 	int64_t disp = where->disp;
-	unsigned int scale = where->scale == 8	 ? 3
-			     : where->scale == 4 ? 2
-			     : where->scale == 2 ? 1
-						 : 0;
-	unsigned int rex = 0x48;
 
 	if (where->flags & MAPLE_SITEF_RIPREL) {
 		put_address_abs(s, disp + s->bias);
@@ -125,17 +179,47 @@ static void put_address(struct maple_slot *s,
 		put_address_abs(s, disp);
 		return;
 	}
-	if (base != MAPLE_REG_NONE)
-		rex |= base >> 3;
-	if (index != MAPLE_REG_NONE)
-		rex |= index >> 3 << 1;
-	put1(s, rex);
+	put1(s, 0x48 | rex_bits(where, REG_RDI));
 	put1(s, 0x8d);
-	/* Always with an index byte: one form for all. */
-	put1(s, (base == MAPLE_REG_NONE ? 0 : 0x80) | REG_RDI << 3 | 4);
-	put1(s, scale << 6 | (index == MAPLE_REG_NONE ? 4 : index & 7) << 3 |
-			(base == MAPLE_REG_NONE ? 5 : base & 7));
-	put4(s, (uint32_t)disp);
+	put_operand(s, where, REG_RDI, disp);
+}
+
+/* Loads @reg from the site's memory, or stores it there. */
+static void put_move(struct maple_slot *s, const struct maple_table_site *where,
+		     unsigned int reg, bool store)
+{
+	unsigned int rex = 0x40 | rex_bits(where, reg);
+
+	if (where->size == 2)
+		put1(s, 0x66);
+	put1(s, where->size == 8 ? rex | 8 : rex);
+	put1(s, (store ? 0x88 : 0x8a) | (where->size > 1));
+	if (where->flags & MAPLE_SITEF_RIPREL) {
+		put1(s, (reg & 7) << 3 | 5);
+		put_rel(s, where->disp + s->bias, 0);
+		return;
+	}
+	if (where->disp != (int32_t)where->disp)
+		s->bad = true;
+	put_operand(s, where, reg, where->disp);
+}
+
+/* @opcode with @reg and @disp(%rsp), 64 bits wide. */
+static void put_stack(struct maple_slot *s, unsigned int opcode,
+		      unsigned int reg, int disp)
+{
+	put1(s, 0x48 | reg >> 3 << 2);
+	put1(s, opcode);
+	put1(s, 0x44 | (reg & 7) << 3);
+	put1(s, 0x24);
+	put1(s, (unsigned int)disp & 0xff);
+}
+
+static void put_push(struct maple_slot *s, unsigned int reg)
+{
+	if (reg >> 3)
+		put1(s, 0x41);
+	put1(s, 0x50 | (reg & 7));
 }
 
 static void put_call(struct maple_slot *s, const struct maple_agent_site *site,
@@ -205,6 +289,47 @@ void maple_slot_after(struct maple_slot *s, const struct maple_agent_site *site)
 	PUT(s, 0x50, 0x9f, 0x0f, 0x90, 0xc0);
 	put_call(s, site, s->base + offsetof(struct maple_slot_hooks, after));
 	put_leave(s, true);
+}
+
+static void put_between(struct maple_slot *s,
+			const struct maple_agent_site *site,
+			const struct maple_table_site *where)
+{
+	PUT(s, 0x48, 0x8d, 0x64, 0x24, 0x80, 0x57);
+	put_address(s, where);
+	PUT(s, 0x50, 0x9f, 0x0f, 0x90, 0xc0);
+	put_call(s, site, s->base + offsetof(struct maple_slot_hooks, between));
+	put_leave(s, true);
+}
+
+/*
+ * maple_slot_split - the instruction in two halves, with a hook between them
+ * @start: of the slot, from which *@halves are counted
+ */
+void maple_slot_split(struct maple_slot *s, const struct maple_agent_site *site,
+		      const struct maple_table_site *where,
+		      const struct maple_table_split *split,
+		      const uint8_t *start, struct maple_slot_halves *halves)
+{
+	const unsigned int load = 0x8b, store = 0x89, lea = 0x8d;
+	unsigned int reg = split->reg;
+
+	halves->reg = reg;
+	put_stack(s, lea, REG_RSP, -128);
+	put1(s, 0x9c);
+	put_push(s, reg);
+	put_push(s, reg);
+	halves->load = s->at - start;
+	put_move(s, where, reg, false);
+	put_stack(s, store, reg, 8);
+	put_stack(s, load, reg, 0);
+	put_between(s, site, where);
+	put_stack(s, load, reg, 8);
+	put_bytes(s, split->bytes, split->length);
+	halves->store = s->at - start;
+	put_move(s, where, reg, true);
+	put_stack(s, load, reg, 0);
+	PUT(s, 0x48, 0x8d, 0xa4, 0x24, 0x98, 0, 0, 0);
 }
 
 /* maple_slot_insn - the instruction itself, which stood at @bytes */

@@ -38,6 +38,7 @@
 	.set	SHUT_FROM, 4096	/* events: a site that makes fewer stays open */
 	.set	SHUT_FOR, 256	/* hits */
 	.set	PUSHED, 40 + 8 + 24 + 128
+	.set	SPLIT, 152	/* bytes of struct maple_slot_frame */
 
 /*
  * What maple_hook_before() does for nearly every hit of an observed site:
@@ -181,7 +182,7 @@
 9:
 	.endm
 
-	.macro	stub name, hook, quick
+	.macro	stub name, hook, quick, below=0
 	.globl	\name
 	.hidden	\name
 	.type	\name, @function
@@ -199,18 +200,18 @@
 	push	%rbx
 	push	(%rsi)
 	mov	%rsp, %rbx
-	.cfi_def_cfa %rbx, 232
-	.cfi_offset %rip, -232
-	.cfi_offset %rbx, -224
-	.cfi_offset %r11, -216
-	.cfi_offset %r10, -208
-	.cfi_offset %r9, -200
-	.cfi_offset %r8, -192
-	.cfi_offset %rdx, -184
-	.cfi_offset %rcx, -176
-	.cfi_offset %rsi, -152
-	.cfi_offset %rax, -144
-	.cfi_offset %rdi, -136
+	.cfi_def_cfa %rbx, 232 + \below
+	.cfi_offset %rip, -232 - \below
+	.cfi_offset %rbx, -224 - \below
+	.cfi_offset %r11, -216 - \below
+	.cfi_offset %r10, -208 - \below
+	.cfi_offset %r9, -200 - \below
+	.cfi_offset %r8, -192 - \below
+	.cfi_offset %rdx, -184 - \below
+	.cfi_offset %rcx, -176 - \below
+	.cfi_offset %rsi, -152 - \below
+	.cfi_offset %rax, -144 - \below
+	.cfi_offset %rdi, -136 - \below
 	pushfq				/* C wants the direction flag clear */
 	pop	%rax
 	mov	%rsp, %rdx
@@ -241,6 +242,7 @@
 	stub	maple_stub_after, maple_hook_after
 	stub	maple_stub_asked, maple_hook_before, pass
 	stub	maple_stub_asked_after, maple_hook_after, pass_after
+	stub	maple_stub_asked_between, maple_hook_between, pass_after, SPLIT
 
 /* The byte at rdi; on_signal() goes on behind a load that faults. */
 	.globl	maple_stub_load, maple_stub_loaded

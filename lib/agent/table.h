@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define MAPLE_TABLE_MAGIC   0x314c4254u /* TBL1 */
-#define MAPLE_TABLE_VERSION 2
+#define MAPLE_TABLE_VERSION 3
 #define MAPLE_REG_NONE	    0xff /* no base, or no index register */
 
 /* How control gets from a site into its slot. */
@@ -58,6 +58,7 @@ enum maple_site_flag {
 	MAPLE_SITEF_MORE = 8,	/* the next site is of this instruction too */
 	MAPLE_SITEF_NOFLAGS = 16, /* nobody reads the status flags that its
 				     instruction finds */
+	MAPLE_SITEF_SPLIT = 32,	  /* stands among the splits */
 };
 
 /* A site: where it is and how its effective address is made. */
@@ -76,6 +77,17 @@ struct maple_table_site {
 	int64_t disp;
 };
 
+/*
+ * How a site's plain read-modify-write is done in two halves: it is loaded into
+ * a register, which its instruction does not use, changed there, and stored.
+ */
+struct maple_table_split {
+	uint32_t site;	   /* index */
+	uint8_t reg;	   /* 0 rax, 1 rcx ...; never rsp or rbp */
+	uint8_t length;	   /* of what follows */
+	uint8_t bytes[10]; /* the instruction, on that register */
+};
+
 struct maple_table {
 	uint32_t magic;
 	uint32_t version;
@@ -89,12 +101,15 @@ struct maple_table {
 			       order of offset: patch them in this order */
 	uint32_t text_lo;   /* executable range of the image */
 	uint32_t text_hi;
+	uint32_t nsplits;
+	uint32_t splits_at; /* ascending by site */
 	uint32_t pad;
 };
 
 static_assert(sizeof(struct maple_table_insn) == 16, "form is fixed");
 static_assert(sizeof(struct maple_table_group) == 8, "form is fixed");
 static_assert(sizeof(struct maple_table_site) == 24, "form is fixed");
-static_assert(sizeof(struct maple_table) == 48, "form is fixed");
+static_assert(sizeof(struct maple_table_split) == 16, "form is fixed");
+static_assert(sizeof(struct maple_table) == 56, "form is fixed");
 
 #endif

@@ -194,6 +194,8 @@ struct maple_backend_ops {
 	bool heeds_names; /* order.names; the log of others always has them */
 	/* sets the priorities of profile runs; else somebody beside it does */
 	bool schedules;
+	/* can let a plan come between the halves of one instruction */
+	bool splits;
 	/* before the program starts; may set *@envp, to be freed */
 	int (*prepare)(struct maple_backend *b,
 		       const struct maple_run_order *order, char ***envp,

@@ -108,6 +108,7 @@ int maple_conclude(struct maple_campaign *c)
 	r->exhausted = r->stop == MAPLE_STOP_SATURATED;
 	r->unseen = maple_unseen_names(c);
 	r->delivery.left_out = maple_profile_left_out(c);
+	maple_profile_splits(c, &r->delivery);
 	maple_findings_tell(c);
 	if (r->nfindings) {
 		r->outcome = MAPLE_FOUND;

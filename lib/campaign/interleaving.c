@@ -92,6 +92,7 @@ static void add_moment(struct maple_campaign *c, struct maple_finding *f,
 	m->role = step->role;
 	m->event = step->event;
 	m->from = from;
+	m->half = maple_plan_splits(&trial->plan, step->site);
 	m->thread = strdup(e && e->thread < run->nthreads
 				   ? run->threads[e->thread].name
 				   : trial->plan.hint[step->role]);

@@ -233,6 +233,8 @@ void maple_profile_guards(const struct maple_campaign *c,
 			  struct maple_candidate *k);
 void maple_profile_forget(struct maple_campaign *c);
 char *maple_profile_left_out(const struct maple_campaign *c);
+void maple_profile_splits(const struct maple_campaign *c,
+			  struct maple_delivery *delivery);
 
 /* sharing.c */
 void maple_sharing_learn(struct maple_campaign *c);

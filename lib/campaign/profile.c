@@ -21,6 +21,7 @@ struct harvest {
 	struct maple_trial *trial;
 	struct maple_candidate **told;
 	size_t n, room;
+	uint64_t not_split; /* left alone, see needs_split() */
 	bool news;
 	int error;
 };
@@ -67,15 +68,40 @@ static void mark(struct harvest *h, struct maple_candidate *k,
 		k->marks |= 1u << mark;
 }
 
+static bool can_split(void *ctx, uint32_t site)
+{
+	const struct maple_campaign *c = ctx;
+	struct maple_site_info info;
+
+	return !maple_registry_site(c->registry, site, &info) && info.splits;
+}
+
+/* What only a split instruction exposes, and nobody here can split one. */
+static bool needs_split(const struct maple_campaign *c,
+			const struct maple_iroot *iroot)
+{
+	const struct maple_backend *enforce = c->lanes.turn->pair->enforce;
+	struct maple_plan plan;
+
+	return !(enforce && enforce->ops->splits) &&
+	       !maple_plan_init(&plan, iroot, 1, 0, 0) &&
+	       maple_plan_splits(&plan, iroot->e[0].site);
+}
+
 static void harvest_predicted(void *ctx, const struct maple_iroot *iroot,
 			      const struct maple_predict_facts *facts)
 {
 	struct harvest *h = ctx;
-	struct maple_candidate *k = take(h, iroot);
+	struct maple_candidate *k;
 	const struct maple_run *run = &h->trial->run;
 	uint8_t against = facts->against;
 	unsigned int i;
 
+	if (needs_split(h->c, iroot)) {
+		h->not_split++;
+		return;
+	}
+	k = take(h, iroot);
 	if (!k)
 		return;
 	if (k->facts_known && k->facts.against < against)
@@ -290,6 +316,9 @@ static int harvest(struct maple_campaign *c, struct maple_trial *trial,
 		harvest_observed(s);
 	if (s->harvest.error)
 		return s->harvest.error;
+	/* Most are predicted again by each run. */
+	if (s->harvest.not_split > c->result->delivery.not_split)
+		c->result->delivery.not_split = s->harvest.not_split;
 	e = tell(c, &s->harvest);
 	if (e || maple_campaign_over(c))
 		return e;
@@ -323,6 +352,8 @@ int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 		.idioms = c->options->idioms,
 		.over = maple_campaign_enough,
 		.ctx = c,
+		.splits = can_split,
+		.splits_ctx = c,
 	};
 	struct maple_predict_sink sink = {
 		.observed = on_observed,
@@ -355,6 +386,20 @@ int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 	free(s.harvest.told);
 	*news = s.harvest.news;
 	return e;
+}
+
+/* maple_profile_splits - which instructions could be split, for @delivery */
+void maple_profile_splits(const struct maple_campaign *c,
+			  struct maple_delivery *delivery)
+{
+	uint32_t i, n = c->registry ? maple_registry_images(c->registry) : 0;
+	const struct maple_image_stats *stats;
+
+	for (i = 0; i < n; i++) {
+		stats = maple_image_stats(maple_registry_image(c->registry, i));
+		delivery->splits += stats->splits;
+		delivery->whole += stats->whole;
+	}
 }
 
 /*

@@ -6,7 +6,7 @@
  * is as good as nothing and written anew. Nothing here is an error to anyone:
  * without the files, images are decoded.
  *
- *	header | sites | groups | insns | locked | hash of what is before
+ *	header | sites | groups | insns | locked | splits | hash of all that
  *
  * The folder is private to its user, so the hash is against accidents only.
  */
@@ -24,8 +24,8 @@
 #include "internal.h"
 
 #define MAGIC	 0x4543414d49504d31ull
-#define FORM	 1
-#define ARRAYS	 4
+#define FORM	 2
+#define ARRAYS	 5
 #define FOLDER	 "maple"
 #define FILE_MAX (64ll << 20) /* bytes */
 #define ALL_MAX	 (256ll << 20)
@@ -44,6 +44,7 @@ static const size_t element[ARRAYS] = {
 	sizeof(struct maple_table_group),
 	sizeof(struct maple_table_insn),
 	sizeof(struct maple_locked),
+	sizeof(struct maple_table_split),
 };
 
 static void arrays_of(struct maple_image *image, struct maple_array **array)
@@ -52,6 +53,7 @@ static void arrays_of(struct maple_image *image, struct maple_array **array)
 	array[1] = &image->groups;
 	array[2] = &image->insns;
 	array[3] = &image->locked;
+	array[4] = &image->splits;
 }
 
 /* The build-id of the object that this function is in, hashed; 0: it has none. */

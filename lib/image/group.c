@@ -228,7 +228,8 @@ int maple_image_table(const struct maple_image *image, void **blob,
 	uint64_t total = sizeof(struct maple_table) +
 			 image->sites.n * sizeof(struct maple_table_site) +
 			 image->insns.n * sizeof(struct maple_table_insn) +
-			 image->groups.n * sizeof(struct maple_table_group);
+			 image->groups.n * sizeof(struct maple_table_group) +
+			 image->splits.n * sizeof(struct maple_table_split);
 	struct maple_table *table;
 
 	if (total > UINT32_MAX)
@@ -249,13 +250,16 @@ int maple_image_table(const struct maple_image *image, void **blob,
 		.sites_at = sizeof(*table),
 		.text_lo = image->text_lo,
 		.text_hi = image->text_hi,
+		.nsplits = image->splits.n,
 	};
 	table->insns_at = put(table, table->sites_at, &image->sites,
 			      sizeof(struct maple_table_site));
 	table->groups_at = put(table, table->insns_at, &image->insns,
 			       sizeof(struct maple_table_insn));
-	put(table, table->groups_at, &image->groups,
-	    sizeof(struct maple_table_group));
+	table->splits_at = put(table, table->groups_at, &image->groups,
+			       sizeof(struct maple_table_group));
+	put(table, table->splits_at, &image->splits,
+	    sizeof(struct maple_table_split));
 	*blob = table;
 	*size = total;
 	return 0;

@@ -9,6 +9,7 @@
  *   decoding      instructions and sites, range by range       (decode.c)
  *   edges         where control may enter besides              (edges.c)
  *   neighbours    what stands in for a LOCK prefix             (locked.c)
+ *   splits        read-modify-writes in two halves             (split.c)
  *   groups        what moves together, one jump each           (group.c)
  */
 #include <errno.h>
@@ -118,6 +119,8 @@ static int decode(struct maple_image *image, const struct maple_image_way *way)
 	maple_image_edges(image);
 	ret = maple_image_neighbours(image);
 	if (!ret)
+		ret = maple_image_splits(image);
+	if (!ret)
 		ret = maple_image_group(image);
 	return ret;
 }
@@ -192,6 +195,7 @@ void maple_image_discard(struct maple_image *image)
 	array_deinit(&image->groups);
 	array_deinit(&image->insns);
 	array_deinit(&image->locked);
+	array_deinit(&image->splits);
 	array_deinit(&image->runtime);
 	elf_end(image->elf);
 	if (image->fd >= 0)

@@ -35,6 +35,8 @@ struct maple_image_stats {
 	uint64_t uncovered; /* ... that belong to no known function */
 	uint64_t left[MAPLE_LEFT_REASONS];
 	uint64_t ways[MAPLE_WAYS]; /* sites by the way in */
+	uint64_t splits; /* plain read-modify-writes that can be split */
+	uint64_t whole;	 /* ... and that cannot */
 };
 
 struct maple_image;

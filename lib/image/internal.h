@@ -93,6 +93,7 @@ struct maple_image {
 	struct maple_array groups;  /* struct maple_table_group */
 	struct maple_array insns;   /* struct maple_table_insn */
 	struct maple_array locked;  /* struct maple_locked, ascending */
+	struct maple_array splits;  /* struct maple_table_split, ascending */
 	struct maple_image_stats stats;
 
 	/* place.c, made at the first question. */
@@ -138,6 +139,7 @@ int maple_image_decode(struct maple_image *image,
 void maple_image_liveness(struct maple_image *image, size_t from);
 void maple_image_edges(struct maple_image *image);
 int maple_image_neighbours(struct maple_image *image);
+int maple_image_splits(struct maple_image *image);
 int maple_image_group(struct maple_image *image);
 void maple_symbols_read(struct maple_image *image);
 const char *maple_symbols_function(const struct maple_image *image,

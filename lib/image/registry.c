@@ -356,6 +356,7 @@ static int look_up(const struct maple_registry *reg, uint32_t number,
 		number -= entry->base;
 		info->offset = sites[number].offset;
 		info->kind = sites[number].kind;
+		info->splits = sites[number].flags & MAPLE_SITEF_SPLIT;
 		info->second = number &&
 			       sites[number - 1].flags & MAPLE_SITEF_MORE;
 	}

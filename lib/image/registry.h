@@ -20,6 +20,7 @@ struct maple_site_info {
 	uint8_t kind;	 /* enum maple_event_kind; 0 for a call */
 	bool is_call;
 	bool second;	      /* the second memory operand at this offset */
+	bool splits;	      /* a read-modify-write that can be split */
 	const char *build_id; /* hex, or a stand-in; NULL outside images */
 	const char *path;     /* NULL outside images */
 };

@@ -226,6 +226,23 @@ int maple_plan_begins(const struct maple_plan *plan, uint32_t site)
 	return 0;
 }
 
+/* One role reads there, and its local pair ends in writing there. */
+int maple_plan_splits(const struct maple_plan *plan, uint32_t site)
+{
+	for (unsigned int i = 0; i < plan->nsteps; i++) {
+		const struct maple_plan_step *last = &plan->step[i];
+		const struct maple_plan_step *first;
+
+		if (last->pair == NONE || last->site != site)
+			continue;
+		first = &plan->step[(unsigned int)last->pair];
+		if (first->site == site && first->kind == MAPLE_EV_READ &&
+		    last->kind == MAPLE_EV_WRITE && first->var == last->var)
+			return !(site & MAPLE_SITE_CALL);
+	}
+	return 0;
+}
+
 static int step_equal(const struct maple_plan_step *a,
 		      const struct maple_plan_step *b)
 {

@@ -105,6 +105,12 @@ int maple_plan_begins(const struct maple_plan *plan, uint32_t site);
 /* maple_plan_iroot - the iRoot that @plan was made of */
 void maple_plan_iroot(const struct maple_plan *plan, struct maple_iroot *iroot);
 
+/*
+ * maple_plan_splits - whether *@plan is about what comes between the two halves
+ * of the read-modify-write at @site, which then must not be one access
+ */
+int maple_plan_splits(const struct maple_plan *plan, uint32_t site);
+
 /* maple_plan_valid - whether @plan could have come from maple_plan_init */
 int maple_plan_valid(const struct maple_plan *plan);
 

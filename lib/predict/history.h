@@ -105,6 +105,8 @@ struct maple_history {
 	int (*folded)(void *ctx, struct maple_entry *entry,
 		      struct maple_summary *summary);
 	int (*found)(void *ctx, const struct maple_dependency *dependency);
+	/* to, a write, can come between the halves of from; may be NULL */
+	void (*between)(void *ctx, const struct maple_dependency *dependency);
 	void *ctx;
 };
 

@@ -67,6 +67,34 @@ static int found(void *ctx, const struct maple_dependency *found)
 	return 0;
 }
 
+/* R of one thread, W of another, W of the first: R and W are one instruction. */
+static void between(void *ctx, const struct maple_dependency *d)
+{
+	struct maple_predict *p = ctx;
+	uint32_t site = d->from->site;
+	struct maple_iroot iroot = {
+		.idiom = MAPLE_IDIOM_2,
+		.e = { { site, MAPLE_EV_READ },
+		       { d->to->site, MAPLE_EV_WRITE },
+		       { site, MAPLE_EV_WRITE } },
+	};
+	struct maple_brief brief = {
+		.e = { { d->from->thread, d->from_span->occurrence,
+			 d->from_span->class },
+		       { d->to->thread, d->to_span->occurrence,
+			 d->to_span->class } },
+		.disjoint = true,
+	};
+
+	brief.e[2] = brief.e[0];
+	if (site == MAPLE_SITE_NONE || d->to->site == MAPLE_SITE_NONE ||
+	    !p->options.splits(p->options.splits_ctx, site) ||
+	    maple_iroots_enough(&p->iroots, &iroot, &brief))
+		return;
+	brief.against = (uint8_t)maple_causes_against(&p->causes, d);
+	maple_iroots_predicted(&p->iroots, &iroot, &brief);
+}
+
 static int folded(void *ctx, struct maple_entry *entry,
 		  struct maple_summary *summary)
 {
@@ -156,6 +184,7 @@ int maple_predict_create(const struct maple_predict_options *options,
 	p->history.holds = holds;
 	p->history.folded = folded;
 	p->history.found = found;
+	p->history.between = p->options.splits ? between : NULL;
 	p->history.ctx = p;
 	return 0;
 }

@@ -35,6 +35,12 @@ struct maple_predict_options {
 	bool (*over)(void *ctx); /* whether what takes longer is to come to an
 				    end; NULL: it takes its time */
 	void *ctx;		 /* ... of over() */
+	/*
+	 * Whether another CPU can come between the read and the write of
+	 * the read-modify-write at @site; NULL: never
+	 */
+	bool (*splits)(void *ctx, uint32_t site);
+	void *splits_ctx;
 };
 
 /*

@@ -17,7 +17,8 @@
  *
  * A read-modify-write is one access. Its read is not the source of anything,
  * its own write follows at once; its write does not follow another's write,
- * its own read lies between.
+ * its own read lies between. But for one thing: a write that no lock keeps away
+ * may, on another CPU, come between the two.
  */
 #include "history.h"
 
@@ -59,6 +60,29 @@ static int propose(struct maple_history *history, const struct maple_cell *cell,
 				      &dependency.disjoint))
 		return 0;
 	return history->found(history->ctx, &dependency);
+}
+
+/* Whether @write can come between the halves of @read's instruction. */
+static void propose_between(struct maple_history *history,
+			    const struct maple_cell *cell,
+			    struct maple_summary *read,
+			    const struct maple_span *read_span,
+			    struct maple_summary *write,
+			    const struct maple_span *write_span)
+{
+	const struct maple_dependency dependency = {
+		.cell = cell,
+		.from = read,
+		.to = write,
+		.from_span = read_span,
+		.to_span = write_span,
+		.disjoint = true,
+	};
+
+	if (history->between && read->update && read->kind == MAPLE_EV_READ &&
+	    write->kind == MAPLE_EV_WRITE &&
+	    !maple_annotated_exclude(read->annotated, write->annotated))
+		history->between(history->ctx, &dependency);
 }
 
 /* The newest span of @summary that is unordered with @epoch. */
@@ -128,6 +152,8 @@ int maple_history_search(struct maple_history *history,
 					      other, false);
 			if (ret)
 				return ret;
+			propose_between(history, cell, s, other, summary, span);
+			propose_between(history, cell, summary, span, s, other);
 		}
 	}
 	return 0;

@@ -123,14 +123,14 @@ static unsigned int draw_moment(struct canvas *c, const struct maple_finding *f,
 	const struct maple_moment *m = &f->moments[i];
 	unsigned int x = column_x(c, m->role), room = column_room(c);
 	unsigned int row = moment_row(f, i), end;
-	char text[MAPLE_CLEAN_MAX + 16];
+	char text[MAPLE_CLEAN_MAX + 32];
 	int n = snprintf(text, sizeof(text), "%u ", i + 1);
 
 	strcpy(text + n,
 	       maple_clean_place(&m->place, room - n, c->unicode).text);
 	end = put_text(c, row, x, room, text);
-	snprintf(text, sizeof(text), "  %s %s", maple_words_access(f, m),
-		 m->variable ? m->variable : "?");
+	snprintf(text, sizeof(text), "  %s %s%s", maple_words_access(f, m),
+		 m->variable ? m->variable : "?", maple_words_half(m));
 	put_text(c, row + 1, x, room, text);
 	if (m->place.inlined) {
 		strcpy(text, INLINED);

@@ -64,6 +64,7 @@ static void print_step(FILE *out, const struct maple_report *report,
 	maple_page_element(out, "em", NULL, "%s", access);
 	putc(' ', out);
 	maple_page_element(out, "span", "var mono", "%s", variable);
+	fputs(maple_words_half(m), out);
 	fputs("</div>", out);
 	maple_page_element(
 		out, "div", "mono", "%s",
@@ -137,6 +138,8 @@ void maple_page_order(FILE *out, const struct maple_report *report,
 		print_step(out, report, f, i);
 	print_arrows(out, f);
 	fputs("</div>\n", out);
+	if (maple_words_split(f))
+		maple_page_element(out, "p", NULL, "%s", maple_words_split(f));
 }
 
 static void print_frame(FILE *out, const struct maple_report *report,

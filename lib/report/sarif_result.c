@@ -85,9 +85,9 @@ static json_t *step_object(const char *root, const struct maple_finding *f,
 	bool lock = m->kind == 'L' || m->kind == 'U';
 	char text[2 * MAPLE_CLEAN_MAX];
 
-	snprintf(text, sizeof(text), "%u: thread %s %s %s", i + 1,
+	snprintf(text, sizeof(text), "%u: thread %s %s %s%s", i + 1,
 		 m->thread ? m->thread : "?", maple_words_access(f, m),
-		 maple_clean(m->variable, true).text);
+		 maple_clean(m->variable, true).text, maple_words_half(m));
 	return json_pack("{s:o, s:i, s:s, s:[s,s]}", "location",
 			 location_object(root, &m->place, text),
 			 "executionOrder", (int)i + 1, "importance",

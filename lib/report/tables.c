@@ -317,6 +317,15 @@ static void print_delivery(FILE *out, const struct maple_delivery *d)
 	print_unjudged(out, d);
 	if (d->left_out && *d->left_out)
 		fprintf(out, "left out: %s\n", d->left_out);
+	fprintf(out,
+		"plain read-modify-writes: %" PRIu64 " can be split, %" PRIu64
+		" cannot\n",
+		d->splits, d->whole);
+	if (d->not_split)
+		fprintf(out,
+			"not tried: %" PRIu64 " orders that come in the middle "
+			"of one instruction, which only the agent can split\n",
+			d->not_split);
 }
 
 static void print_backends(FILE *out, const struct maple_backends *b,

@@ -201,6 +201,8 @@ void maple_report_text(FILE *out, const struct maple_finding *finding,
 				finding->idiom);
 		maple_columns_draw(out, finding, style);
 		putc('\n', out);
+		if (maple_words_split(finding))
+			fprintf(out, "%s\n\n", maple_words_split(finding));
 	}
 	print_title(out, BOLD, "What happened: ",
 		    finding->what ? finding->what

@@ -86,6 +86,25 @@ bool maple_words_is_cause(const struct maple_finding *f)
 	return f->flipped_fails * 5 <= f->flipped_runs;
 }
 
+/* maple_words_half - what to say behind the variable of a split instruction */
+const char *maple_words_half(const struct maple_moment *m)
+{
+	if (!m->half)
+		return "";
+	return m->kind == 'R' ? " (first half)" : " (second half)";
+}
+
+/* maple_words_split - what halves are, if @f has any; else NULL */
+const char *maple_words_split(const struct maple_finding *f)
+{
+	for (unsigned int i = 0; i < f->nmoments; i++)
+		if (f->moments[i].half)
+			return "Each half is half of one instruction, which "
+			       "was split: on one CPU nothing comes in between, "
+			       "on several other threads do.";
+	return NULL;
+}
+
 /*
  * maple_words_speaks - whether the program, or the oracle, has said itself what
  * is wrong: then what it printed belongs to the finding
@@ -220,9 +239,12 @@ char *maple_words_finding(const struct maple_finding *f)
 		fprintf(out, "\n%u. thread %s %s ", i + 1,
 			maple_clean(m->thread, true).text,
 			maple_words_access(f, m));
-		fprintf(out, "%s at ", maple_clean(m->variable, true).text);
+		fprintf(out, "%s%s at ", maple_clean(m->variable, true).text,
+			maple_words_half(m));
 		fputs(maple_clean_place(&m->place, 0, true).text, out);
 	}
+	if (maple_words_split(f))
+		fprintf(out, "\n%s", maple_words_split(f));
 	if (maple_words_speaks(f)) {
 		print_end(out, "The program", f->output);
 		print_end(out, "The oracle", f->oracle);

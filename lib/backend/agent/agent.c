@@ -299,6 +299,7 @@ static const struct maple_backend_ops agent_ops = {
 	.follow = MAPLE_SHM_THEN,
 	.heeds_names = true,
 	.schedules = true,
+	.splits = true,
 	.prepare = prepare,
 	.fork = maple_agent_fork,
 	.serve = serve,

@@ -56,6 +56,7 @@ struct maple_moment {
 	uint64_t address;
 	unsigned int event; /* index in the iRoot */
 	int from;	    /* moment on which it immediately depends, or -1 */
+	bool half; /* of one instruction, which the order came in the middle of */
 };
 
 struct maple_frame {
