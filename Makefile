@@ -195,6 +195,14 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libmaple.a
 	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $< $(O)/libmaple.a $(LIBS) \
 		-lcmocka
 
+# Slots as the agent makes them, executed.
+$(O)/tests/unit/test_agent_split: tests/unit/test_agent_split.c \
+		$(O)/agent/lib/agent/slot.o $(O)/libmaple.a
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $< $(filter %.o %.a,$^) \
+		$(LIBS) -lcmocka
+
 # The interposed functions, with a core that only keeps what it is told.
 $(O)/tests/unit/test_intercept_%: tests/unit/test_intercept_%.c \
 		$(filter $(O)/agent/lib/agent/intercept_%,$(agent_obj))

@@ -72,7 +72,7 @@ static uint32_t find_place(uint64_t ret, unsigned int kind)
 {
 	struct maple_shm *shm = maple_shm;
 	uint64_t offset;
-	uint32_t image = maple_image_find(ret, &offset), h, n;
+	uint32_t image = maple_image_of(ret, &offset), h, n;
 
 	maple_lock_take(&appending);
 	h = place_at(image, offset);

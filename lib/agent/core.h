@@ -59,7 +59,7 @@ void maple_image_start(void);
 void maple_image_scan(void);
 void maple_image_keep(void);
 void maple_image_again(void);
-uint32_t maple_image_find(uint64_t addr, uint64_t *offset);
+uint32_t maple_image_of(uint64_t addr, uint64_t *offset);
 
 /* patch.c */
 void maple_patch_image(struct maple_shm_image *image,

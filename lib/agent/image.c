@@ -331,8 +331,8 @@ void maple_image_again(void)
 		patch_ready();
 }
 
-/* maple_image_find - index of the image that @addr is in, or ~0 */
-uint32_t maple_image_find(uint64_t addr, uint64_t *offset)
+/* maple_image_of - index of the image that @addr is in, or ~0 */
+uint32_t maple_image_of(uint64_t addr, uint64_t *offset)
 {
 	const struct maple_shm_image *im = maple_shm->image;
 

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -38,6 +39,18 @@ NOTE void *read_it(void *arg)
 {
 	seen = shared;
 	return NULL;
+}
+
+/* One instruction, which reads the flags, and leaves RAX alone. */
+NOTE uint64_t bump(volatile int *at)
+{
+	uint64_t rax = 0x7777;
+
+	asm volatile("stc\n\tadcl $0, (%1)"
+		     : "+a"(rax)
+		     : "D"(at)
+		     : "cc", "memory");
+	return rax;
 }
 
 NOTE int touch(volatile int *at)
@@ -163,6 +176,18 @@ static int scene_pair(void *(*first)(void *), void *(*second)(void *))
 	return 10 + seen;
 }
 
+static void *bump_it(void *arg)
+{
+	bump(&shared);
+	return NULL;
+}
+
+static int scene_bump(void)
+{
+	scene_pair(bump_it, bump_it);
+	return 10 + shared;
+}
+
 static int scene_hot_after(void)
 {
 	int result = scene_pair(write_it, read_it);
@@ -200,6 +225,37 @@ static int scene_handler(void)
 			return 22;
 	}
 	return touch(&shared) == 1 ? 0 : 23;
+}
+
+static volatile uint64_t fault_flags, fault_rax;
+
+static void on_guard(int signo, siginfo_t *info, void *ctx)
+{
+	const greg_t *regs = ((const ucontext_t *)ctx)->uc_mcontext.gregs;
+
+	fault_pc = regs[REG_RIP];
+	fault_flags = regs[REG_EFL];
+	fault_rax = regs[REG_RAX];
+	mprotect(info->si_addr, 4096, PROT_READ | PROT_WRITE);
+}
+
+/* A handler that gives way: the instruction is executed once, from its start. */
+static int scene_guarded(int prot)
+{
+	struct sigaction sa = { .sa_sigaction = on_guard,
+				.sa_flags = SA_SIGINFO };
+	uint64_t fn = (uint64_t)bump;
+	volatile int *page;
+
+	sigaction(SIGSEGV, &sa, NULL);
+	page = mmap(NULL, 4096, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (bump(page) != 0x7777 || *page != 1)
+		return 20;
+	if (fault_pc < fn || fault_pc > fn + 64)
+		return 21;
+	if (!(fault_flags & 1) || fault_rax != 0x7777)
+		return 22;
+	return bump(page) == 0x7777 && *page == 2 ? 0 : 23;
 }
 
 /* A process that the target starts is none of the run's. */
@@ -327,6 +383,12 @@ static int play(const char *scene)
 		abort();
 	if (!strcmp(scene, "handler"))
 		return scene_handler();
+	if (!strcmp(scene, "bump"))
+		return scene_bump();
+	if (!strcmp(scene, "guard_read"))
+		return scene_guarded(PROT_NONE);
+	if (!strcmp(scene, "guard_write"))
+		return scene_guarded(PROT_READ);
 	if (!strcmp(scene, "fork"))
 		return scene_fork();
 	if (!strcmp(scene, "spawn"))

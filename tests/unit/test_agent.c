@@ -519,6 +519,95 @@ static void test_force_hot_call(void **state)
 	assert_int_equal(r->broken, 0);
 }
 
+/* Another thread's write comes in the middle of one instruction. */
+static void order_split(unsigned int attempt)
+{
+	uint32_t site = site_in(bump, MAPLE_EV_UPDATE);
+	const struct maple_iroot iroot = {
+		.idiom = MAPLE_IDIOM_2,
+		.e = { { site, MAPLE_EV_READ },
+		       { site, MAPLE_EV_WRITE },
+		       { site, MAPLE_EV_WRITE } },
+	};
+
+	drive.shm->mode = MAPLE_SHM_ENFORCE;
+	drive.shm->sched = MAPLE_SCHED_PLAN;
+	assert_int_equal(maple_plan_init(&drive.shm->plan, &iroot, attempt, 0,
+					 attempt),
+			 0);
+	wanted_site = site;
+}
+
+static struct maple_event halves[8];
+static unsigned int nhalves;
+
+static void note_half(struct drive *d, const struct maple_event *e)
+{
+	if (e->site == wanted_site && maple_event_is_memory(e->kind) &&
+	    nhalves < 8)
+		halves[nhalves++] = *e;
+}
+
+/* The log has both halves, the writes last, and each thread has one of each. */
+static void check_halves(void)
+{
+	unsigned int reads[3] = { 0 }, writes[3] = { 0 };
+
+	assert_int_equal(nhalves, 4);
+	for (unsigned int i = 0; i < 4; i++) {
+		assert_int_equal(halves[i].kind,
+				 i < 2 ? MAPLE_EV_READ : MAPLE_EV_WRITE);
+		assert_in_range(halves[i].thread, 1, 2);
+		assert_int_equal(halves[i].value, i == 3 ? 1 : i / 2);
+		(i < 2 ? reads : writes)[halves[i].thread]++;
+	}
+	assert_true(reads[1] == 1 && reads[2] == 1);
+	assert_true(writes[1] == 1 && writes[2] == 1);
+}
+
+static void test_force_split(void **state)
+{
+	const struct maple_auto_result *r = (void *)drive.shm->auto_result;
+
+	assert_int_equal(WEXITSTATUS(run_scene("bump")), 12);
+	drive.event = note_half;
+	for (unsigned int i = 0; i < 40; i++) {
+		order_split(1 + i % 4);
+		nhalves = 0;
+		assert_int_equal(WEXITSTATUS(run_scene("bump")), 11);
+		assert_int_equal(r->exposed, 1);
+		assert_int_equal(r->broken, 0);
+		check_halves();
+	}
+}
+
+/* A plan that is not about its middle leaves an instruction whole. */
+static void test_force_whole(void **state)
+{
+	const struct maple_auto_result *r = (void *)drive.shm->auto_result;
+
+	assert_int_equal(WEXITSTATUS(run_scene("bump")), 12);
+	order_split(1);
+	maple_plan_flip(&drive.shm->plan);
+	drive.event = note_half;
+	nhalves = 0;
+	assert_int_equal(WEXITSTATUS(run_scene("bump")), 12);
+	assert_int_equal(r->exposed, 1);
+	assert_int_equal(nhalves, 2);
+	assert_int_equal(halves[0].kind, MAPLE_EV_UPDATE);
+	assert_int_equal(halves[1].kind, MAPLE_EV_UPDATE);
+}
+
+/* A fault in either half is the instruction's, which has done nothing yet. */
+static void test_split_fault(void **state)
+{
+	assert_int_equal(WEXITSTATUS(run_scene("bump")), 12);
+	order_split(1);
+	assert_int_equal(run_scene("guard_read"), 0);
+	assert_int_equal(run_scene("guard_write"), 0);
+	assert_int_equal(drive.shm->crash.signo, 0);
+}
+
 static void test_force_sleeper(void **state)
 {
 	force("slow_write", MAPLE_EV_WRITE, MAPLE_EV_READ, 1, 50);
@@ -554,7 +643,8 @@ int main(int argc, char **argv)
 		TEST(test_force),	   TEST(test_force_back),
 		TEST(test_unseen_write),   TEST(test_force_hot),
 		TEST(test_force_sleeper),  TEST(test_force_traps),
-		TEST(test_force_hot_call),
+		TEST(test_force_hot_call), TEST(test_force_split),
+		TEST(test_force_whole),	   TEST(test_split_fault),
 	};
 
 	if (argc == 2)

@@ -56,6 +56,37 @@ static void test_next_plan(void **state)
 	assert_true(result().exposed);
 }
 
+/*
+ * Both halves of one instruction are steps, and another's write of the same
+ * instruction the one between them.
+ */
+static void test_halves(void **state)
+{
+	plan_for(MAPLE_IDIOM_2, R, W, W, 0);
+	for (unsigned int i = 0; i < plan.nsteps; i++)
+		plan.step[i].site = E0;
+	plan.guard[plan.nguards++] = GUARD;
+	assert_true(maple_plan_splits(&plan, E0));
+	rig_start(3);
+	assert_int_equal(before(0, E0, R, X), HELD);
+	assert_int_equal(resumed(0, 0), GO);
+	after(0, E0, R, X);
+	assert_int_equal(before(0, E0, W, X), HELD);
+	assert_true(prio[1] > prio[0]);
+	passes(1, E0, R, X); /* another's read is nothing between them, */
+	passes(2, GUARD, R, X);
+	assert_int_equal(before(1, E0, W, X), GO); /* its write is the step */
+	after(1, E0, W, X);
+	assert_int_equal(prio[0], HIGH);
+	assert_int_equal(before(2, GUARD, W, X), HELD);
+	assert_int_equal(prio[2], MIN);
+	assert_int_equal(resumed(0, 0), GO);
+	after(0, E0, W, X);
+	assert_true(result().exposed);
+	assert_int_equal(result().attempts, 0);
+	rig_done();
+}
+
 /* With others waiting it does not go on for ever. */
 static void test_followed(void **state)
 {
@@ -638,6 +669,7 @@ int main(void)
 		cmocka_unit_test(test_exposed),
 		cmocka_unit_test(test_deadlock),
 		cmocka_unit_test(test_deadlock_missed),
+		cmocka_unit_test(test_halves),
 		cmocka_unit_test(test_next_plan),
 		cmocka_unit_test(test_followed),
 		cmocka_unit_test(test_two_at_once),

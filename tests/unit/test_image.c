@@ -23,6 +23,7 @@
 #define RIPREL MAPLE_SITEF_RIPREL
 #define MORE   MAPLE_SITEF_MORE
 #define DEAD   MAPLE_SITEF_NOFLAGS
+#define SPLIT  MAPLE_SITEF_SPLIT
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R12 = 12, R13 };
 
 /* Each form is a function of one instruction and a RET. */
@@ -149,7 +150,7 @@ static void test_forms(void **state)
 	const struct expect forms[] = {
 		{ form_load, R, 0, RDI, RSI, 4, 4, 8 },
 		{ form_store, W, 0, R12, NONE, 0, 1, -0x1000 },
-		{ form_update, U, DEAD, R13, R8, 1, 8, 0 },
+		{ form_update, U, DEAD | SPLIT, R13, R8, 1, 8, 0 },
 		{ form_compare, R, DEAD, RAX, NONE, 0, 2, 2 },
 		{ form_locked, U, ATOMIC, RDX, NONE, 0, 4, 0 },
 		{ form_exchange, U, ATOMIC, RBX, NONE, 0, 8, 0 },
@@ -165,7 +166,7 @@ static void test_forms(void **state)
 		{ form_avx, R, 0, RDI, NONE, 0, 32, 0 },
 		{ form_avx512, W, 0, RDI, NONE, 0, 64, 64 },
 		{ form_broadcast, R, 0, RAX, NONE, 0, 8, 8 },
-		{ form_bit, U, 0, RDI, NONE, 0, 4, 0 },
+		{ form_bit, U, SPLIT, RDI, NONE, 0, 4, 0 },
 		{ form_absolute, R, 0, NONE, RCX, 8, 8, 8 },
 	};
 

@@ -265,6 +265,9 @@ static void check_table(const struct maple_table *t, size_t size)
 	assert_int_equal(t->size, size);
 	assert_int_equal(t->groups_at +
 				 t->ngroups * sizeof(struct maple_table_group),
+			 t->splits_at);
+	assert_int_equal(t->splits_at +
+				 t->nsplits * sizeof(struct maple_table_split),
 			 size);
 	for (uint32_t g = 0; g < t->ngroups; g++) {
 		const struct maple_table_group *group = groups_of(t) + g;

@@ -218,12 +218,43 @@ static void test_invalid(void **state)
 	assert_true(maple_plan_valid(&good));
 }
 
+/* Which instruction must not be one access. */
+static void test_splits(void **state)
+{
+	struct maple_iroot iroot = {
+		.idiom = MAPLE_IDIOM_2,
+		.e = { { 7, MAPLE_EV_READ },
+		       { 8, MAPLE_EV_WRITE },
+		       { 7, MAPLE_EV_WRITE } },
+	};
+	struct maple_plan plan;
+
+	assert_int_equal(maple_plan_init(&plan, &iroot, 1, 0, 7), 0);
+	assert_true(maple_plan_splits(&plan, 7));
+	assert_false(maple_plan_splits(&plan, 8));
+	maple_plan_flip(&plan);
+	assert_false(maple_plan_splits(&plan, 7));
+	iroot.e[1].site = 7;
+	assert_int_equal(maple_plan_init(&plan, &iroot, 1, 0, 7), 0);
+	assert_true(maple_plan_splits(&plan, 7));
+	iroot.e[0].kind = MAPLE_EV_WRITE;
+	assert_int_equal(maple_plan_init(&plan, &iroot, 1, 0, 7), 0);
+	assert_false(maple_plan_splits(&plan, 7));
+	iroot.e[0].kind = MAPLE_EV_READ;
+	iroot.e[0].site = iroot.e[2].site = MAPLE_SITE_CALL | 7;
+	assert_int_equal(maple_plan_init(&plan, &iroot, 1, 0, 7), 0);
+	assert_false(maple_plan_splits(&plan, MAPLE_SITE_CALL | 7));
+	plan = plan_of(MAPLE_IDIOM_4, 1);
+	assert_false(maple_plan_splits(&plan, 100));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forms), cmocka_unit_test(test_rotated),
 		cmocka_unit_test(test_tries), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_flip),  cmocka_unit_test(test_invalid),
+		cmocka_unit_test(test_splits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

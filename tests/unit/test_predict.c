@@ -541,6 +541,162 @@ static void test_given_up(void **state)
 	assert_in_range(stats.cut_locations, 1, 39);
 }
 
+#define U MAPLE_EV_UPDATE
+
+/* Sites from 50 on cannot be split. */
+static bool splits(void *ctx, uint32_t site)
+{
+	assert_ptr_equal(ctx, obs);
+	return site < 50;
+}
+
+/* With threads 1 and 2. */
+static void begin_split(bool can)
+{
+	struct maple_predict_options options = {
+		.idioms = 1u << MAPLE_IDIOM_2,
+		.splits = can ? splits : NULL,
+		.splits_ctx = obs,
+	};
+
+	begin(&options);
+	create(1);
+	create(2);
+}
+
+/* Index among the predicted of: @site's read, @other's write, its own write. */
+static int between(uint32_t site, uint32_t other)
+{
+	for (unsigned int i = 0; i < npred; i++)
+		if (pred[i].idiom == MAPLE_IDIOM_2 &&
+		    pred[i].e[0].site == site && pred[i].e[0].kind == R &&
+		    pred[i].e[1].site == other && pred[i].e[1].kind == W &&
+		    pred[i].e[2].site == site && pred[i].e[2].kind == W)
+			return (int)i;
+	return -1;
+}
+
+static void under(unsigned int t, uint64_t mutex, uint8_t flags, uint32_t site)
+{
+	raw((struct maple_event){ .thread = (uint16_t)t,
+				  .kind = MAPLE_EV_LOCK,
+				  .site = CALL | (10 * t),
+				  .addr = mutex,
+				  .flags = flags });
+	data(t, U, site, X, 4);
+	raw((struct maple_event){ .thread = (uint16_t)t,
+				  .kind = MAPLE_EV_UNLOCK,
+				  .site = CALL | (10 * t + 1),
+				  .addr = mutex,
+				  .flags = flags });
+}
+
+/* On several CPUs, a write comes between the halves of an instruction. */
+static void test_between(void **state)
+{
+	const struct maple_predict_facts *f;
+
+	begin_split(true);
+	data(1, U, 1, X, 4);
+	data(2, U, 1, X, 4);
+	data(2, W, 2, X + 2, 4);
+	end();
+	assert_int_equal(npred, 2);
+	assert_true(between(1, 1) >= 0);
+	f = &facts[between(1, 2)];
+	assert_true(between(1, 2) >= 0);
+	assert_true(f->disjoint && f->unserializable && !f->ordered);
+	assert_int_equal(f->against, MAPLE_OPEN);
+	assert_int_equal(f->e[0].thread, 1);
+	assert_int_equal(f->e[1].thread, 2);
+	assert_int_equal(f->e[2].thread, 1);
+	assert_int_equal(f->e[2].occurrence, 0);
+
+	begin_split(true); /* two locks, or one that both only read under */
+	under(1, M, 0, 1);
+	under(2, M + 64, 0, 2);
+	end();
+	assert_true(between(1, 2) >= 0 && between(2, 1) >= 0);
+	begin_split(true);
+	under(1, M, MAPLE_EVF_SHARED, 1);
+	under(2, M, MAPLE_EVF_SHARED, 2);
+	end();
+	assert_true(between(1, 2) >= 0 && between(2, 1) >= 0);
+}
+
+/* ... unless a lock, happens-before or the instruction itself is against it. */
+static void test_nothing_between(void **state)
+{
+	begin_split(true);
+	under(1, M, 0, 1);
+	under(2, M, 0, 2);
+	end();
+	assert_int_equal(npred, 0);
+	begin_split(true);
+	under(1, M, 0, 1);
+	under(2, M, MAPLE_EVF_SHARED, 2);
+	end();
+	assert_int_equal(npred, 0);
+	begin_split(true); /* before, and after, all the other does */
+	data(0, U, 1, X, 4);
+	create(3);
+	data(3, U, 2, X, 4);
+	sync(0, MAPLE_EV_JOIN, CALL | 1, 0, 3);
+	data(0, U, 3, X, 4);
+	end();
+	for (uint32_t site = 1; site <= 3; site++)
+		for (uint32_t other = 1; other <= 3; other++)
+			assert_int_equal(between(site, other), -1);
+	begin_split(true); /* no write, no other thread, no common byte */
+	data(1, U, 1, X, 4);
+	data(2, R, 2, X, 4);
+	data(1, W, 3, X, 4);
+	data(2, U, 4, X + 4, 4);
+	end();
+	assert_int_equal(between(1, 3), -1);
+	assert_int_equal(between(1, 2), -1);
+	assert_int_equal(between(1, 4), -1);
+	begin_split(true); /* LOCK; but a plain one can be met by it */
+	data(1, U, 50, X, 4);
+	data(2, U, 51, X, 4);
+	data(2, U, 1, X, 4);
+	end();
+	assert_true(between(1, 50) >= 0);
+	assert_int_equal(between(50, 1), -1);
+	assert_int_equal(between(50, 51), -1);
+	assert_int_equal(between(51, 50), -1);
+	begin_split(false);
+	data(1, U, 1, X, 4);
+	data(2, U, 1, X, 4);
+	end();
+	assert_int_equal(between(1, 1), -1);
+}
+
+/* What a run with the instruction split in two shows. */
+static void test_observed_between(void **state)
+{
+	struct maple_iroot iroot = {
+		.idiom = MAPLE_IDIOM_2,
+		.e = { { 1, R }, { 1, W }, { 1, W } },
+	};
+
+	begin_split(true);
+	data(1, R, 1, X, 4);
+	data(2, R, 1, X, 4);
+	data(2, W, 1, X, 4);
+	data(1, W, 1, X, 4);
+	end();
+	assert_int_equal(nobs, 1);
+	assert_memory_equal(&obs[0], &iroot, sizeof(iroot));
+	begin_split(true); /* one after the other */
+	data(1, R, 1, X, 4);
+	data(1, W, 1, X, 4);
+	data(2, R, 1, X, 4);
+	data(2, W, 1, X, 4);
+	end();
+	assert_int_equal(nobs, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -561,6 +717,9 @@ int main(void)
 		cmocka_unit_test(test_classes),
 		cmocka_unit_test(test_covers),
 		cmocka_unit_test(test_unserializable),
+		cmocka_unit_test(test_between),
+		cmocka_unit_test(test_nothing_between),
+		cmocka_unit_test(test_observed_between),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
