@@ -107,7 +107,8 @@ void maple_plan_iroot(const struct maple_plan *plan, struct maple_iroot *iroot);
 
 /*
  * maple_plan_splits - whether *@plan is about what comes between the two halves
- * of the read-modify-write at @site, which then must not be one access
+ * of the read-modify-write at @site: it then reports two accesses, a READ and a
+ * WRITE, where it would report one UPDATE
  */
 int maple_plan_splits(const struct maple_plan *plan, uint32_t site);
 

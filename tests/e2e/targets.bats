@@ -168,6 +168,39 @@ headers() {
 	holds '.findings[0].idiom == 2'
 }
 
+# Both halves of it are told, as halves, in every form of report.
+@test "lost_update: another CPU comes in the middle of an instruction" {
+	local id form
+
+	# Whoever compiles it: that it is one instruction is what it is about.
+	objdump -d "$TARGETS/lost_update" | grep -A4 '<clerk>:' |
+		grep -qE '\b(add|inc)l? .*<sold>'
+	for seed in 1 2 3; do
+		finds lost_update signal
+		holds '.findings[0].idiom == 2'
+		holds '.findings[0].confirm == {forced: [5, 5], flipped: [0, 5]}'
+		holds '[.findings[0].moments[].kind] == ["R", "W", "W"]'
+		holds '.findings[0].moments | all(.half)'
+		holds '.delivery | .splits >= 1 and .not_split == 0'
+		rm -f "$db"*
+	done
+	unset seed
+	finds lost_update signal
+	id=$(jq -r '.findings[0].id' "$json")
+	mapletest replay --db "$db" "$id" --times 5
+	ended_with 0
+	for form in text sarif junit; do
+		mapletest report --db "$db" --format=$form "$id"
+		ended_with 0
+		grep -q '(first half)' <<<"$output" || fail "$form"
+		grep -q 'half of one instruction' <<<"$output" || fail "$form"
+	done
+	mapletest report --db "$db" --html "$BATS_TEST_TMPDIR/page" "$id"
+	ended_with 0
+	grep -q '(second half)' "$BATS_TEST_TMPDIR/page"
+	grep -q 'half of one instruction' "$BATS_TEST_TMPDIR/page"
+}
+
 @test "circular_list: taken twice between put and look" {
 	finds circular_list
 }
@@ -204,6 +237,11 @@ headers() {
 
 @test "clean: signal_fork" {
 	clean signal_fork
+}
+
+@test "clean: kept_updates" {
+	clean kept_updates
+	holds '.delivery | .splits >= 1'
 }
 
 @test "clean: c11_pipeline" {

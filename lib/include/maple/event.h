@@ -33,7 +33,7 @@
 enum maple_event_kind {
 	MAPLE_EV_NONE = 0, /* an empty slot of a ring */
 
-	/* Accesses. UPDATE is READ | WRITE: one instruction, never split. */
+	/* Accesses. UPDATE is READ | WRITE: one instruction, not split. */
 	MAPLE_EV_READ = 1,
 	MAPLE_EV_WRITE = 2,
 	MAPLE_EV_UPDATE = 3,
