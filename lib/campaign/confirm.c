@@ -259,24 +259,6 @@ int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 	return e;
 }
 
-/* Whether the backend that is at hand can do what @order is about. */
-static int check_splits(struct maple_campaign *c,
-			const struct maple_trial *order)
-{
-	const struct maple_backend *enforce = c->lanes.turn->pair->enforce;
-	uint32_t i;
-
-	for (i = 0; i < order->plan.nsteps; i++)
-		if (!(enforce && enforce->ops->splits) &&
-		    maple_plan_splits(&order->plan, order->plan.step[i].site))
-			return maple_error_set(
-				c->err, ENOTSUP,
-				"the order comes in the middle of one "
-				"instruction, which only the agent can "
-				"split: --backend agent");
-	return 0;
-}
-
 static int replay(struct maple_campaign *c, const struct maple_finding *finding,
 		  unsigned int times, bool flip, unsigned int *fails)
 {
@@ -285,8 +267,6 @@ static int replay(struct maple_campaign *c, const struct maple_finding *finding,
 	unsigned int runs;
 	int e = maple_planfile_read(c, finding->plan, &order, &file);
 
-	if (!e && order.kind == MAPLE_RUN_ENFORCE)
-		e = check_splits(c, &order);
 	if (e)
 		return e;
 	c->expected = file.expected;

@@ -397,3 +397,14 @@ void maple_lanes_close(struct maple_campaign *c)
 	free(l->lane);
 	memset(l, 0, sizeof(*l));
 }
+
+/*
+ * maple_lane_splits - whether whoever enforces can let an order come in the
+ *                     middle of one instruction
+ */
+bool maple_lane_splits(const struct maple_campaign *c)
+{
+	const struct maple_backend *enforce = c->lanes.turn->pair->enforce;
+
+	return enforce && enforce->ops->splits;
+}

@@ -67,5 +67,6 @@ void maple_lane_win(struct maple_campaign *c);
 void maple_lane_hold(struct maple_campaign *c, struct maple_lane *lane);
 bool maple_lane_lost(const struct maple_lane *lane);
 bool maple_lane_waits(const struct maple_lane *lane);
+bool maple_lane_splits(const struct maple_campaign *c);
 
 #endif

@@ -279,6 +279,32 @@ static int read_step(const struct reader *r, json_t *object,
 	return 0;
 }
 
+/* What comes in the middle of an instruction has to find one, and to be able. */
+static int check_halves(const struct reader *r, const struct maple_plan *plan)
+{
+	struct maple_site_info info;
+	uint32_t i, site;
+
+	for (i = 0; i < plan->nsteps; i++) {
+		site = plan->step[i].site;
+		if (!maple_plan_splits(plan, site))
+			continue;
+		if (!maple_lane_splits(r->c))
+			return maple_error_set(
+				r->c->err, ENOTSUP,
+				"the order comes in the middle of one "
+				"instruction, which only the agent can "
+				"split: --backend agent");
+		if (maple_registry_site(r->c->registry, site, &info) ||
+		    !info.splits)
+			return maple_error_set(
+				r->c->err, ESTALE,
+				"the order comes in the middle of one "
+				"instruction, which is another one now");
+	}
+	return 0;
+}
+
 static int read_plan(const struct reader *r, json_t *object,
 		     struct maple_plan *plan)
 {
@@ -312,7 +338,7 @@ static int read_plan(const struct reader *r, json_t *object,
 	for (i = 0; i < json_array_size(covers); i++)
 		plan->cover[plan->ncovers++] =
 			number_of(r, json_array_get(covers, i));
-	return maple_plan_valid(plan) ? 0 : -EBADMSG;
+	return maple_plan_valid(plan) ? check_halves(r, plan) : -EBADMSG;
 }
 
 static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)

@@ -80,10 +80,9 @@ static bool can_split(void *ctx, uint32_t site)
 static bool needs_split(const struct maple_campaign *c,
 			const struct maple_iroot *iroot)
 {
-	const struct maple_backend *enforce = c->lanes.turn->pair->enforce;
 	struct maple_plan plan;
 
-	return !(enforce && enforce->ops->splits) &&
+	return !maple_lane_splits(c) &&
 	       !maple_plan_init(&plan, iroot, 1, 0, 0) &&
 	       maple_plan_splits(&plan, iroot->e[0].site);
 }
