@@ -97,10 +97,10 @@ struct maple_slot {
 #define MAPLE_SLOT_HOOK 72 /* at most, for one hook of one site */
 #define MAPLE_SLOT_SPLIT \
 	(MAPLE_SLOT_HOOK + 64) /* ... for what a split site has besides */
-#define MAPLE_SLOT_PUSH 5  /* where a hook first uses the stack, ... */
-#define MAPLE_SLOT_ASK	18 /* ... behind this, where flags are dead */
-#define MAPLE_SLOT_INSN 16 /* at most, for one moved instruction */
-#define MAPLE_SLOT_ENDS 16 /* at most, for the jump back */
+#define MAPLE_SLOT_PUSH 5      /* where a hook first uses the stack, ... */
+#define MAPLE_SLOT_ASK	18     /* ... behind this, where flags are dead */
+#define MAPLE_SLOT_INSN 16     /* at most, for one moved instruction */
+#define MAPLE_SLOT_ENDS 16     /* at most, for the jump back */
 
 struct maple_slot_hooks { /* at the start of each region */
 	void (*before)(void);

@@ -40,10 +40,8 @@ struct header {
 };
 
 static const size_t element[ARRAYS] = {
-	sizeof(struct maple_table_site),
-	sizeof(struct maple_table_group),
-	sizeof(struct maple_table_insn),
-	sizeof(struct maple_locked),
+	sizeof(struct maple_table_site),  sizeof(struct maple_table_group),
+	sizeof(struct maple_table_insn),  sizeof(struct maple_locked),
 	sizeof(struct maple_table_split),
 };
 

@@ -23,14 +23,14 @@ struct candidate {
 
 static ZydisRegister whole_of(ZydisRegister reg)
 {
-	return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
-						reg);
+	return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
 }
 
 static ZydisRegister gpr_of(uint8_t reg)
 {
-	return reg == MAPLE_REG_NONE ? ZYDIS_REGISTER_NONE
-				     : (ZydisRegister)(ZYDIS_REGISTER_RAX + reg);
+	return reg == MAPLE_REG_NONE
+		       ? ZYDIS_REGISTER_NONE
+		       : (ZydisRegister)(ZYDIS_REGISTER_RAX + reg);
 }
 
 /* General register @reg as one of @size bytes. */
@@ -108,8 +108,8 @@ static bool encode(const struct candidate *c, uint8_t reg,
 	memset(&request.operands[0], 0, sizeof(request.operands[0]));
 	request.operands[0].type = ZYDIS_OPERAND_TYPE_REGISTER;
 	request.operands[0].reg.value = sized(reg, c->op[0].size / 8);
-	if (!ZYAN_SUCCESS(ZydisEncoderEncodeInstruction(&request, bytes,
-							&length)) ||
+	if (!ZYAN_SUCCESS(
+		    ZydisEncoderEncodeInstruction(&request, bytes, &length)) ||
 	    length > sizeof(split->bytes))
 		return false;
 	split->reg = reg;
@@ -127,9 +127,8 @@ static bool find_form(const struct candidate *c,
 	    sized(0, site->size) == ZYDIS_REGISTER_NONE)
 		return false;
 	for (uint8_t reg = 0; reg < 16; reg++) {
-		if (reg == MAPLE_RSP || reg == MAPLE_RBP ||
-		    reg == site->base || reg == site->index ||
-		    names(c, gpr_of(reg), false))
+		if (reg == MAPLE_RSP || reg == MAPLE_RBP || reg == site->base ||
+		    reg == site->index || names(c, gpr_of(reg), false))
 			continue;
 		if (encode(c, reg, split))
 			return true;

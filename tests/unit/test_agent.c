@@ -532,9 +532,9 @@ static void order_split(unsigned int attempt)
 
 	drive.shm->mode = MAPLE_SHM_ENFORCE;
 	drive.shm->sched = MAPLE_SCHED_PLAN;
-	assert_int_equal(maple_plan_init(&drive.shm->plan, &iroot, attempt, 0,
-					 attempt),
-			 0);
+	assert_int_equal(
+		maple_plan_init(&drive.shm->plan, &iroot, attempt, 0, attempt),
+		0);
 	wanted_site = site;
 }
 

@@ -21,7 +21,6 @@
 #define ROUNDS 40
 #define ROOM   65536
 #define BYTES  128 /* of memory that forms work on */
-#define RED    128
 #define HIDDEN __attribute__((visibility("hidden")))
 
 /*
@@ -32,53 +31,54 @@
 	"9: " insn "\nret\n"                                  \
 	".pushsection split_table,\"aw\",@progbits\n.quad 9b" \
 	", " #flags "\n.popsection\n"
-#define WIDTHS(flags, op, b, w, l, q)                \
-	FORM(flags, op "b " b "(%rdi)")              \
-	FORM(flags, op "w " w "2(%rdi,%rsi,2)")      \
-	FORM(flags, op "l " l "split_memory(%rip)")  \
-	FORM(flags, op "l " l "-4(%r12)")            \
-	FORM(flags, op "q " q "0x10(%r13,%rsi,8)")   \
+#define WIDTHS(flags, op, b, w, l, q)               \
+	FORM(flags, op "b " b "(%rdi)")             \
+	FORM(flags, op "w " w "2(%rdi,%rsi,2)")     \
+	FORM(flags, op "l " l "split_memory(%rip)") \
+	FORM(flags, op "l " l "-4(%r12)")           \
+	FORM(flags, op "q " q "0x10(%r13,%rsi,8)")  \
 	FORM(flags, op "q " q "(%rax,%r14)")
-#define ARITHMETIC(flags, op)                                                 \
-	WIDTHS(flags, op, "$-3,", "$0x1234,", "$-5,", "$0x12345678,")         \
-	WIDTHS(flags, op, "$100,", "$7,", "$0x7fffffff,", "$-128,")           \
-	WIDTHS(flags, op, "%cl,", "%dx,", "%r9d,", "%rbx,")                   \
-	WIDTHS(flags, op, "%r10b,", "%r11w,", "%ecx,", "%r15,")               \
-	FORM(flags, op "b %ah, (%rdi)") FORM(flags, op "b %bh, 1(%rdi,%rsi)") \
-	FORM(flags, op "q %rdi, (%rdi)")
+#define ARITHMETIC(flags, op)                                         \
+	WIDTHS(flags, op, "$-3,", "$0x1234,", "$-5,", "$0x12345678,") \
+	WIDTHS(flags, op, "$100,", "$7,", "$0x7fffffff,", "$-128,")   \
+	WIDTHS(flags, op, "%cl,", "%dx,", "%r9d,", "%rbx,")           \
+	WIDTHS(flags, op, "%r10b,", "%r11w,", "%ecx,", "%r15,")       \
+	FORM(flags, op "b %ah, (%rdi)")                               \
+	FORM(flags, op "b %bh, 1(%rdi,%rsi)") FORM(flags, op "q %rdi, (%rdi)")
 #define SINGLE(flags, op) WIDTHS(flags, op, "", "", "", "")
-#define SHIFT(flags, op)                                    \
-	WIDTHS(flags, op, "", "", "", "")                   \
-	WIDTHS(flags, op, "$3,", "$5,", "$17,", "$33,")     \
+#define SHIFT(flags, op)                                \
+	WIDTHS(flags, op, "", "", "", "")               \
+	WIDTHS(flags, op, "$3,", "$5,", "$17,", "$33,") \
 	WIDTHS(flags, op, "%cl,", "%cl,", "%cl,", "%cl,")
-#define BIT(op)                                             \
-	FORM(0x41, op "w $3, (%rdi)")                       \
-	FORM(0x41, op "l $30, (%r13)")                      \
+#define BIT(op)                        \
+	FORM(0x41, op "w $3, (%rdi)")  \
+	FORM(0x41, op "l $30, (%r13)") \
 	FORM(0x41, op "q $63, split_memory+8(%rip)")
 
+/* clang-format off */
 asm(".text\n"
     ".type split_forms,@function\n"
-    "split_forms:\n" /* */
-    ARITHMETIC(0x8d5, "add") ARITHMETIC(0x8d5, "adc") /* */
-    ARITHMETIC(0x8d5, "sub") ARITHMETIC(0x8d5, "sbb") /* */
-    ARITHMETIC(0x8c5, "and") ARITHMETIC(0x8c5, "or") /* */
-    ARITHMETIC(0x8c5, "xor") /* */
-    SINGLE(0x8d5, "inc") SINGLE(0x8d5, "dec") /* */
-    SINGLE(0x8d5, "neg") SINGLE(0x8d5, "not") /* */
-    SHIFT(0xc5, "shl") SHIFT(0xc5, "shr") SHIFT(0xc5, "sar") /* */
-    SHIFT(0xd5, "rol") SHIFT(0xd5, "ror") /* */
-    SHIFT(0xd5, "rcl") SHIFT(0xd5, "rcr") /* */
-    FORM(0xc5, "shldw $5, %dx, (%rdi)") /* */
-    FORM(0xc5, "shldl %cl, %ebx, (%rax,%r14)") /* */
-    FORM(0xc5, "shldl %cl, %ebx, (%rdi,%rsi)") /* */
-    FORM(0xc5, "shrdq $40, %r9, 8(%rdi)") /* */
-    BIT("bts") BIT("btr") BIT("btc") /* */
-    FORM(0x8d5, "xaddb %bl, (%rdi)") FORM(0x8d5, "xaddw %r9w, (%rdi)") /* */
-    FORM(0x8d5, "xaddl %edx, (%rdi,%rsi,4)") /* */
-    FORM(0x8d5, "xaddq %r8, (%r12)") /* */
-    FORM(0x8d5, "cmpxchgl %edx, (%rdi)") /* */
-    FORM(0x8d5, "cmpxchgq %r8, (%r12)") /* */
+    "split_forms:\n"
+    ARITHMETIC(0x8d5, "add") ARITHMETIC(0x8d5, "adc")
+    ARITHMETIC(0x8d5, "sub") ARITHMETIC(0x8d5, "sbb")
+    ARITHMETIC(0x8c5, "and") ARITHMETIC(0x8c5, "or") ARITHMETIC(0x8c5, "xor")
+    SINGLE(0x8d5, "inc") SINGLE(0x8d5, "dec")
+    SINGLE(0x8d5, "neg") SINGLE(0x8d5, "not")
+    SHIFT(0xc5, "shl") SHIFT(0xc5, "shr") SHIFT(0xc5, "sar")
+    SHIFT(0xd5, "rol") SHIFT(0xd5, "ror")
+    SHIFT(0xd5, "rcl") SHIFT(0xd5, "rcr")
+    FORM(0xc5, "shldw $5, %dx, (%rdi)")
+    FORM(0xc5, "shldl %cl, %ebx, (%rax,%r14)")
+    FORM(0xc5, "shldl %cl, %ebx, (%rdi,%rsi)")
+    FORM(0xc5, "shrdq $40, %r9, 8(%rdi)")
+    BIT("bts") BIT("btr") BIT("btc")
+    FORM(0x8d5, "xaddb %bl, (%rdi)") FORM(0x8d5, "xaddw %r9w, (%rdi)")
+    FORM(0x8d5, "xaddl %edx, (%rdi,%rsi,4)")
+    FORM(0x8d5, "xaddq %r8, (%r12)")
+    FORM(0x8d5, "cmpxchgl %edx, (%rdi)")
+    FORM(0x8d5, "cmpxchgq %r8, (%r12)")
     ".size split_forms, . - split_forms\n");
+/* clang-format on */
 
 /* What has to stay whole. */
 asm(".text\n"
@@ -150,14 +150,14 @@ asm(".text\n"
     ".size split_execute, . - split_execute\n");
 
 /* Hooks: what they find, and flags and registers that are theirs spoilt. */
-#define HOOK(name, more)                                               \
-	void split_##name(void) HIDDEN;                                \
-	asm(".text\n.type split_" #name ",@function\n"                 \
-	    "split_" #name ":\n"                                       \
-	    "incq split_count_" #name "(%rip)\n"                       \
-	    "mov %rdi, split_at_" #name "(%rip)\n" more                \
-	    "mov $-1, %rsi\nmov $-1, %rdi\nadd $1, %rsi\n"             \
-	    "ret\n.size split_" #name ", . - split_" #name "\n");      \
+#define HOOK(name, more)                                          \
+	void split_##name(void) HIDDEN;                           \
+	asm(".text\n.type split_" #name ",@function\n"            \
+	    "split_" #name ":\n"                                  \
+	    "incq split_count_" #name "(%rip)\n"                  \
+	    "mov %rdi, split_at_" #name "(%rip)\n" more           \
+	    "mov $-1, %rsi\nmov $-1, %rdi\nadd $1, %rsi\n"        \
+	    "ret\n.size split_" #name ", . - split_" #name "\n"); \
 	uint64_t split_count_##name HIDDEN, split_at_##name HIDDEN
 
 HOOK(before, "");
@@ -259,8 +259,7 @@ static const void *make_slot(uint64_t at)
 	maple_slot_before(&s, site, where);
 	maple_slot_split(&s, site, where, split, start, &halves);
 	maple_slot_after(&s, site);
-	assert_true(s.at - start <=
-		    2 * MAPLE_SLOT_HOOK + MAPLE_SLOT_SPLIT);
+	assert_true(s.at - start <= 2 * MAPLE_SLOT_HOOK + MAPLE_SLOT_SPLIT);
 	maple_slot_jump(&s, at + where->length);
 	assert_false(s.bad);
 	return start;

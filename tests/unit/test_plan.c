@@ -251,9 +251,9 @@ static void test_splits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_forms), cmocka_unit_test(test_rotated),
-		cmocka_unit_test(test_tries), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_flip),  cmocka_unit_test(test_invalid),
+		cmocka_unit_test(test_forms),  cmocka_unit_test(test_rotated),
+		cmocka_unit_test(test_tries),  cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_flip),   cmocka_unit_test(test_invalid),
 		cmocka_unit_test(test_splits),
 	};
 

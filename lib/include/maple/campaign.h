@@ -178,8 +178,8 @@ struct maple_delivery {
 	uint64_t unjudged[MAPLE_UNJUDGEDS]; /* runs, by reason */
 	char *left_out; /* sites left out by reason, as text */
 	/* Plain read-modify-write instructions of what was decoded, ... */
-	uint64_t splits; /* ... that an order can come in the middle of, */
-	uint64_t whole;	 /* ... that it cannot; */
+	uint64_t splits;    /* ... that an order can come in the middle of, */
+	uint64_t whole;	    /* ... that it cannot; */
 	uint64_t not_split; /* orders not tried: maple.ko splits nothing */
 };
 
