@@ -102,7 +102,8 @@ static int touch(struct maple_predict *p, struct maple_cell *cell,
 	}
 	if (!p->options.no_observe) {
 		if (verdict == MAPLE_APPLY)
-			maple_observer_apply(&p->observer, cell, event);
+			maple_observer_apply(&p->observer, cell, event,
+					     &thread->locks);
 		else if (verdict == MAPLE_SPOIL)
 			maple_observer_spoil(cell);
 	}
@@ -307,6 +308,7 @@ static int lock_event(struct maple_predict *p, struct maple_thread *thread,
 		outermost = maple_locks_acquire(&thread->locks, event,
 						++p->sections);
 	} else {
+		maple_observer_release(&p->observer, event, &thread->locks);
 		outermost = maple_locks_release(&thread->locks, event);
 		if (outermost && event->site != MAPLE_SITE_NONE && held &&
 		    !thread->locks.nheld)
@@ -343,7 +345,8 @@ static int settle(struct maple_predict *p, uint32_t thread)
 		if (!entry || doubt.unsure)
 			maple_observer_spoil(cell);
 		else
-			maple_observer_apply(&p->observer, cell, &doubt.event);
+			maple_observer_apply(&p->observer, cell, &doubt.event,
+					     &p->thread[thread]->locks);
 	}
 	return n < 0 ? n : 0;
 }
@@ -387,6 +390,10 @@ static int dispatch(struct maple_predict *p, struct maple_thread *thread,
 	case MAPLE_EV_EXIT:
 		ret = stack_event(p, thread, event);
 		return ret ? ret : maple_clocks_event(&p->clocks, event);
+	case MAPLE_EV_WAIT:
+	case MAPLE_EV_WAKE:
+		maple_observer_sleep(&p->observer, event);
+		/* fall through */
 	default:
 		ret = p->options.no_predict
 			      ? 0

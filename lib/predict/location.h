@@ -19,6 +19,7 @@ struct maple_seen {
 	uint16_t thread;
 	uint8_t kind;	 /* enum maple_event_kind; 0: none */
 	uint8_t shared;	 /* read side of a rwlock */
+	uint32_t clock;
 	uint64_t record; /* in its thread's window; 0: none */
 };
 

@@ -56,6 +56,7 @@ bool maple_locks_acquire(struct maple_locks *locks,
 	locks->held[i].lock = event->addr;
 	locks->held[i].section = section;
 	locks->held[i].depth = 1;
+	locks->held[i].clock = event->clock;
 	locks->held[i].shared = event->flags & MAPLE_EVF_SHARED;
 	locks->nheld++;
 	changed(locks);
@@ -83,6 +84,22 @@ bool maple_locks_release(struct maple_locks *locks,
 		return true;
 	}
 	return true;
+}
+
+/*
+ * maple_locks_holds - whether the thread holds @lock
+ * @since: the thread's clock when it acquired it
+ */
+bool maple_locks_holds(const struct maple_locks *locks, uint64_t lock,
+		       uint32_t *since)
+{
+	for (unsigned int i = 0; i < locks->nheld; i++) {
+		if (locks->held[i].lock != lock)
+			continue;
+		*since = locks->held[i].clock;
+		return true;
+	}
+	return false;
 }
 
 void maple_locks_deinit(struct maple_locks *locks)

@@ -46,6 +46,7 @@ struct maple_locks {
 		uint64_t lock;
 		uint64_t section;
 		uint32_t depth;
+		uint32_t clock; /* of its acquisition */
 		bool shared;
 	} held[MAPLE_LOCKS_HELD];
 };
@@ -59,6 +60,8 @@ bool maple_locks_acquire(struct maple_locks *locks,
 bool maple_locks_release(struct maple_locks *locks,
 			 const struct maple_event *event);
 struct maple_lockset *maple_locks_set(struct maple_locks *locks);
+bool maple_locks_holds(const struct maple_locks *locks, uint64_t lock,
+		       uint32_t *since);
 void maple_locks_deinit(struct maple_locks *locks);
 uint64_t maple_lockset_outside(const struct maple_lockset *set,
 			       const struct maple_lockset *other);

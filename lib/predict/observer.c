@@ -15,6 +15,19 @@
  * conflicting access meanwhile, all places in between are the same. If one
  * did, nothing is said of either, and the cells begin anew: no last writer,
  * no reads.
+ *
+ * Waits: a signal is lost on who does not wait yet, so that an access comes
+ * after another thread's wait has begun says nothing of what happens if it
+ * comes before:
+ *
+ *   P   r ... [wait                  P   r ............ [wait, for ever
+ *                    \                     \
+ *   Q                 w signal       Q      w signal
+ *
+ * A dependency on what a thread did before the wait that it is in is none,
+ * unless the wait's own mutex excludes the other order: both accesses are
+ * under it, the first in the critical section that the wait ended. Semaphores,
+ * barriers and joins remember, so there both orders come to the same.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -101,6 +114,48 @@ void maple_observer_forget(struct maple_observer *observer, uint64_t addr,
 			observer->doubts[i].unsure = true;
 }
 
+/*
+ * maple_observer_release - a thread is about to release a mutex, and maybe to
+ *                          wait
+ * @locks: what it holds until then
+ */
+void maple_observer_release(struct maple_observer *observer,
+			    const struct maple_event *event,
+			    const struct maple_locks *locks)
+{
+	struct maple_sleeper *sleeper = &observer->sleeper[event->thread];
+
+	sleeper->mutex = event->addr;
+	sleeper->locked =
+		maple_locks_holds(locks, event->addr, &sleeper->since);
+}
+
+/* maple_observer_sleep - a wait on a condition begins or has ended */
+void maple_observer_sleep(struct maple_observer *observer,
+			  const struct maple_event *event)
+{
+	struct maple_sleeper *sleeper = &observer->sleeper[event->thread];
+
+	sleeper->asleep = event->kind == MAPLE_EV_WAIT;
+	sleeper->until = event->clock;
+}
+
+/* Whether a wait that need not be there lies behind @from. */
+static bool across_wait(const struct maple_observer *observer,
+			const struct maple_seen *from)
+{
+	const struct maple_sleeper *sleeper = &observer->sleeper[from->thread];
+	uint32_t since;
+
+	if (!sleeper->asleep || !maple_event_is_memory(from->kind))
+		return false;
+	if ((int32_t)(from->clock - sleeper->until) > 0)
+		return false; /* by a signal's handler */
+	return !sleeper->locked ||
+	       (int32_t)(from->clock - sleeper->since) < 0 ||
+	       !maple_locks_holds(observer->locks, sleeper->mutex, &since);
+}
+
 static void depends(struct maple_observer *observer,
 		    const struct maple_seen *from, const struct maple_seen *to)
 {
@@ -112,7 +167,8 @@ static void depends(struct maple_observer *observer,
 	if (from->kind == MAPLE_EV_LOCK || to->kind == MAPLE_EV_UNLOCK ||
 	    (from->shared && to->shared))
 		return;
-	if (from->site == MAPLE_SITE_NONE || to->site == MAPLE_SITE_NONE)
+	if (from->site == MAPLE_SITE_NONE || to->site == MAPLE_SITE_NONE ||
+	    across_wait(observer, from))
 		return;
 	maple_iroots_observed(observer->iroots, &iroot);
 	if (!observer->window)
@@ -163,18 +219,24 @@ static void apply_write(struct maple_observer *observer,
 	cell->writer = *seen;
 }
 
-/* maple_observer_apply - @event, an access by the latest visit of @cell */
+/*
+ * maple_observer_apply - @event, an access by the latest visit of @cell
+ * @locks: what its thread holds
+ */
 void maple_observer_apply(struct maple_observer *observer,
 			  struct maple_cell *cell,
-			  const struct maple_event *event)
+			  const struct maple_event *event,
+			  const struct maple_locks *locks)
 {
 	struct maple_seen seen = {
 		.site = event->site,
 		.thread = event->thread,
 		.kind = event->kind,
+		.clock = event->clock,
 		.record = cell->visit[0].entry->record,
 	};
 
+	observer->locks = locks;
 	observer->nprecedents = 0;
 	switch (event->kind) {
 	case MAPLE_EV_READ:

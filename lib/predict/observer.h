@@ -8,6 +8,7 @@
 #include "history.h"
 #include "iroots.h"
 #include "location.h"
+#include "lockset.h"
 #include "predict.h"
 #include "recent.h"
 
@@ -18,6 +19,15 @@ struct maple_doubt {
 	struct maple_event event;
 	uint32_t cut; /* bytes behind it that are not looked at */
 	bool unsure;  /* another's conflicting access came meanwhile */
+};
+
+/* A thread in a wait on a condition. */
+struct maple_sleeper {
+	bool asleep;
+	bool locked;	/* it held mutex, which the wait let go of, ... */
+	uint32_t since; /* ... from this clock of its own on, ... */
+	uint32_t until; /* ... until it fell asleep */
+	uint64_t mutex;
 };
 
 enum maple_verdict {
@@ -35,12 +45,14 @@ struct maple_precedent {
 struct maple_observer {
 	struct maple_iroots *iroots;
 	struct maple_window *window; /* NULL: no compound idioms */
+	const struct maple_locks *locks; /* of the access at hand's thread */
 	uint64_t steps;		     /* left to look for them */
 	uint32_t nprecedents;
 	struct maple_precedent precedent[MAPLE_PRECEDENTS];
 	struct maple_predict_stats *stats;
 	uint32_t ndoubts, room;
 	struct maple_doubt *doubts; /* at most one per thread */
+	struct maple_sleeper sleeper[MAPLE_THREADS];
 };
 
 enum maple_verdict maple_observer_judge(struct maple_observer *observer,
@@ -52,6 +64,12 @@ void maple_observer_forget(struct maple_observer *observer, uint64_t addr,
 			   uint64_t size);
 void maple_observer_apply(struct maple_observer *observer,
 			  struct maple_cell *cell,
+			  const struct maple_event *event,
+			  const struct maple_locks *locks);
+void maple_observer_release(struct maple_observer *observer,
+			    const struct maple_event *event,
+			    const struct maple_locks *locks);
+void maple_observer_sleep(struct maple_observer *observer,
 			  const struct maple_event *event);
 void maple_observer_sequences_init(struct maple_observer *observer,
 				   struct maple_window *window);

@@ -151,6 +151,11 @@ headers() {
 	holds '.findings[0].kind | test("^(deadlock|hang)$")'
 }
 
+@test "stop_pool: a worker is told to stop before its wait" {
+	finds stop_pool
+	holds '.findings[0].kind | test("^(deadlock|hang)$")'
+}
+
 @test "refcount: both owners see the last reference" {
 	finds refcount signal
 }
@@ -229,6 +234,10 @@ headers() {
 @test "clean: spin_wait is not a hang" {
 	clean spin_wait
 	clean spin_wait 2
+}
+
+@test "clean: stop_pool" {
+	clean stop_pool
 }
 
 @test "clean: detached_pool" {
