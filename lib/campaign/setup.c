@@ -292,6 +292,7 @@ static int open_attached(struct maple_campaign *c)
 	c->registry = maple_registry_create();
 	if (!c->program || !c->registry)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
+	maple_registry_include(c->registry, c->options->include);
 	e = open_backends(c);
 	return e ? e : begin_memo(c);
 }
@@ -331,6 +332,7 @@ int maple_campaign_open(struct maple_campaign *c)
 	c->registry = maple_registry_create();
 	if (!c->registry)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
+	maple_registry_include(c->registry, o->include);
 	maple_registry_keep(c->registry);
 	maple_registry_limit(c->registry, maple_campaign_enough, c);
 	e = open_backends(c);

@@ -280,6 +280,7 @@ const char *maple_left_out_name(enum maple_left_out reason)
 		[MAPLE_LEFT_PREFETCH] = "prefetch, nop",
 		[MAPLE_LEFT_RSEQ] = "restartable sequence",
 		[MAPLE_LEFT_UNDECODABLE] = "function not decodable",
+		[MAPLE_LEFT_LIBRARY] = "C++ library",
 	};
 
 	return (unsigned int)reason < MAPLE_LEFT_REASONS ? names[reason]

@@ -25,6 +25,7 @@ enum maple_left_out {
 	MAPLE_LEFT_PREFETCH,	/* hints: prefetch, cache line flush, nop */
 	MAPLE_LEFT_RSEQ,	/* in a restartable sequence */
 	MAPLE_LEFT_UNDECODABLE, /* functions with bytes Zydis does not know */
+	MAPLE_LEFT_LIBRARY,	/* in a C++ library, but in no container */
 	MAPLE_LEFT_REASONS
 };
 
@@ -79,6 +80,7 @@ struct maple_locked {
 bool maple_image_locked(const struct maple_image *image, uint32_t index,
 			struct maple_locked *locked);
 
+int maple_image_keep_containers(struct maple_image *image);
 int maple_image_table(const struct maple_image *image, void **blob,
 		      size_t *size, struct maple_error *err);
 
@@ -113,5 +115,6 @@ bool maple_image_is_runtime(struct maple_image *image, uint64_t offset);
 
 bool maple_image_wanted(const char *path, bool is_main,
 			const char *const *include, const char *const *exclude);
+bool maple_image_in_parts(const char *path, const char *const *include);
 
 #endif

@@ -33,6 +33,7 @@ struct call {
 struct maple_registry {
 	char *kept; /* folder for what is decoded, or NULL */
 	struct maple_image_way way;
+	const char *const *include; /* borrowed, or NULL */
 	pthread_mutex_t lock; /* protects all below, but no image */
 	struct entry **entries, *by_key;
 	uint32_t nentries;
@@ -126,6 +127,20 @@ static int insert(struct maple_registry *reg, struct maple_image *image,
 	return 0;
 }
 
+static int open_image(const struct maple_registry *reg, const char *path,
+		      struct maple_image **image, struct maple_error *err)
+{
+	int ret = maple_image_open_by(path, &reg->way, image, err);
+
+	if (ret || !maple_image_in_parts(path, reg->include))
+		return ret;
+	ret = maple_image_keep_containers(*image);
+	if (!ret)
+		return 0;
+	maple_image_destroy(*image);
+	return maple_error_set(err, -ret, "%s: out of memory", path);
+}
+
 static int add(struct maple_registry *reg, const char *path, uint32_t *index,
 	       struct maple_error *err)
 {
@@ -139,7 +154,7 @@ static int add(struct maple_registry *reg, const char *path, uint32_t *index,
 		*index = known->index;
 		return 0;
 	}
-	ret = maple_image_open_by(path, &reg->way, &image, err);
+	ret = open_image(reg, path, &image, err);
 	if (ret)
 		return ret;
 	HASH_FIND_STR(reg->by_key, maple_image_build_id(image), known);
@@ -173,6 +188,16 @@ int maple_registry_add(struct maple_registry *reg, const char *path,
 	e = add(reg, path, index, err);
 	unlock(reg);
 	return e;
+}
+
+/*
+ * maple_registry_include - images that match a glob of @include, which is
+ *                          borrowed, have all their sites, whatever they are
+ */
+void maple_registry_include(struct maple_registry *reg,
+			    const char *const *include)
+{
+	reg->include = include;
 }
 
 /*

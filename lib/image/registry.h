@@ -28,6 +28,8 @@ struct maple_site_info {
 struct maple_registry;
 
 struct maple_registry *maple_registry_create(void);
+void maple_registry_include(struct maple_registry *reg,
+			    const char *const *include);
 void maple_registry_keep(struct maple_registry *reg);
 void maple_registry_limit(struct maple_registry *reg, bool (*over)(void *ctx),
 			  void *ctx);
