@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <dlfcn.h>
 #include <link.h>
 #include <cmocka.h>
 #include <maple/event.h>
@@ -320,6 +321,72 @@ static void test_wanted(void **state)
 	assert_true(maple_image_wanted("./libm.so.6", true, NULL, NULL));
 }
 
+static void test_wanted_in_parts(void **state)
+{
+	const char *const cxx[] = { "libstdc++.so.*", NULL };
+
+	assert_true(maple_image_wanted("/lib/libstdc++.so.6", false, NULL, NULL));
+	assert_false(maple_image_wanted("/lib/libstdc++.so.6", false, NULL, cxx));
+	assert_true(maple_image_in_parts("/lib/libstdc++.so.6", NULL));
+	assert_true(maple_image_in_parts("/lib/libc++.so.1", NULL));
+	assert_false(maple_image_in_parts("/lib/libstdc++.so.6", cxx));
+	assert_false(maple_image_in_parts("/lib/libz.so.1", NULL));
+	assert_false(maple_image_wanted("/lib/libc++abi.so.1", false, NULL, NULL));
+}
+
+/* Each site is in a group once, and what is left is as it was. */
+static void test_containers(void **state)
+{
+	const struct maple_table_site *before, *after;
+	struct maple_image *whole, *parts;
+	struct maple_table *table;
+	uint32_t nbefore, nafter, seen = 0, hooked = 0;
+	uint64_t hook;
+	const struct maple_table_insn *insn;
+	void *library = dlopen("libstdc++.so.6", RTLD_LAZY), *blob;
+	Dl_info info;
+	size_t size;
+
+	assert_non_null(library);
+	assert_true(dladdr(dlsym(library,
+				 "_ZNSt8__detail15_List_node_base7_M_hookEPS0_"),
+			   &info));
+	hook = (uintptr_t)info.dli_saddr - (uintptr_t)info.dli_fbase;
+	assert_int_equal(maple_image_open(info.dli_fname, &whole, NULL), 0);
+	assert_int_equal(maple_image_open(info.dli_fname, &parts, NULL), 0);
+	assert_int_equal(maple_image_keep_containers(parts), 0);
+	before = maple_image_sites(whole, &nbefore);
+	after = maple_image_sites(parts, &nafter);
+	assert_true(nafter > 100 && nafter < nbefore / 5);
+	assert_int_equal(maple_image_stats(parts)->left[MAPLE_LEFT_LIBRARY],
+			 nbefore - nafter);
+	for (uint32_t i = 0; i < nafter; i++) {
+		bool second = i && after[i - 1].offset == after[i].offset;
+		int64_t at = maple_image_find(whole, after[i].offset, second);
+
+		hooked += after[i].offset >= hook && after[i].offset < hook + 32;
+		assert_true(at >= 0);
+		assert_memory_equal(&before[at], &after[i], sizeof(*after));
+	}
+	assert_true(hooked >= 3); /* the links of two nodes */
+	assert_int_equal(maple_image_table(parts, &blob, &size, NULL), 0);
+	table = blob;
+	insn = (void *)((char *)blob + table->insns_at);
+	for (uint32_t i = 0; i < table->ninsns; i++) {
+		if (insn[i].site == MAPLE_SITE_NONE)
+			continue;
+		assert_true(insn[i].site < nafter);
+		assert_int_equal(after[insn[i].site].offset, insn[i].offset);
+		seen++;
+		seen += !!(after[insn[i].site].flags & MAPLE_SITEF_MORE);
+	}
+	assert_int_equal(seen, nafter);
+	free(blob);
+	maple_image_destroy(parts);
+	maple_image_destroy(whole);
+	dlclose(library);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,6 +398,8 @@ int main(void)
 		cmocka_unit_test(test_compiled),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_wanted),
+		cmocka_unit_test(test_wanted_in_parts),
+		cmocka_unit_test(test_containers),
 	};
 
 	return cmocka_run_group_tests(tests, open_self, close_self);
