@@ -49,7 +49,7 @@ static int take_lesson(const struct maple_wire_lesson *m,
 	for (unsigned int i = 0; i < n && got > 0; i++) {
 		got = take_event(&events, &lesson->key.e[i], &old, err);
 		if (got > 0 && (!lesson->key.e[i].kind ||
-				!strchr("RWLU", lesson->key.e[i].kind)))
+				!strchr("RWLUSC", lesson->key.e[i].kind)))
 			got = 0;
 	}
 	if (got > 0 && !events.size)

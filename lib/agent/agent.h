@@ -122,6 +122,8 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 			uint64_t size, unsigned int flags);
 void maple_agent_after(uint32_t site, unsigned int kind, const void *addr,
 		       uint64_t size, unsigned int flags, bool happened);
+void maple_agent_condition(uint32_t site, unsigned int kind, const void *cond,
+			   bool done);
 
 /*
  * maple_agent_locked, maple_agent_unlocks - the lock @addr was acquired, or is

@@ -242,6 +242,22 @@ void maple_agent_after(uint32_t site, unsigned int kind, const void *addr,
 	maple_agent_leave();
 }
 
+/*
+ * maple_agent_condition - the caller is about to signal @cond or to wait on it
+ *                         (NOTIFY, SLEEP), or, if @done, will do nothing else
+ *                         before; what a run that observes needs, notes tell
+ */
+void maple_agent_condition(uint32_t site, unsigned int kind, const void *cond,
+			   bool done)
+{
+	if (!maple_agent_enforces)
+		return;
+	if (done)
+		maple_agent_after(site, kind, cond, 1, 0, true);
+	else
+		maple_agent_before(site, kind, cond, 1, 0);
+}
+
 /* What the calls of a lock that nobody wants have in common. */
 static void unwanted(uint32_t site, unsigned int kind, const void *addr,
 		     unsigned int flags, uint64_t sp)

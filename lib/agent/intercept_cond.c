@@ -4,7 +4,8 @@
  *
  * A wait releases its mutex at entry and takes it back before it returns,
  * both at the wait's call site: UNLOCK, WAIT, BLOCK, the wait itself, WAKE,
- * LOCK. The release is reported as done right before the wait, since nothing
+ * LOCK; an enforced run's plan may name WAIT and the signals, as SLEEP and
+ * NOTIFY. The release is reported as done right before the wait, since nothing
  * can be told from inside it; on one CPU nobody sees the difference: a thread
  * that the automaton lets run for this mutex blocks on it until we are in.
  * That it is taken back cannot be announced, so only after() is called.
@@ -31,7 +32,9 @@ static void wait_begin(const struct wait *w)
 {
 	maple_agent_before(w->site, MAPLE_EV_UNLOCK, w->mutex, 1, 0);
 	maple_agent_after(w->site, MAPLE_EV_UNLOCK, w->mutex, 1, 0, true);
+	maple_agent_condition(w->site, MAPLE_EV_SLEEP, w->cond, false);
 	maple_agent_note(MAPLE_EV_WAIT, w->site, w->cond, 0, w->flags, 0);
+	maple_agent_condition(w->site, MAPLE_EV_SLEEP, w->cond, true);
 	maple_agent_note(MAPLE_EV_BLOCK, w->site, NULL, 0, 0, 0);
 }
 
@@ -85,9 +88,17 @@ static bool c11_locked(int ret)
 	MAPLE_REAL_VERSION(name, version);                              \
 	MAPLE_EXPORT int name(type *c)                                  \
 	{                                                               \
-		if (maple_agent_on())                                   \
-			maple_agent_note(kind, SITE(kind), c, 0, 0, 0); \
-		return REAL(name)(c);                                   \
+		uint32_t site;                                          \
+		int ret;                                                \
+                                                                        \
+		if (!maple_agent_on())                                  \
+			return REAL(name)(c);                           \
+		site = SITE(kind);                                      \
+		maple_agent_condition(site, MAPLE_EV_NOTIFY, c, false); \
+		maple_agent_note(kind, site, c, 0, 0, 0);               \
+		ret = REAL(name)(c);                                    \
+		maple_agent_condition(site, MAPLE_EV_NOTIFY, c, true);  \
+		return ret;                                             \
 	}
 
 typedef const struct timespec *until_t;

@@ -14,6 +14,8 @@ const char maple_story_letter[] = {
 	[MAPLE_EV_WRITE] = 'W',
 	[MAPLE_EV_LOCK] = 'L',
 	[MAPLE_EV_UNLOCK] = 'U',
+	[MAPLE_EV_NOTIFY] = 'S',
+	[MAPLE_EV_SLEEP] = 'C',
 };
 
 static bool is_step(const struct maple_plan_step *step,

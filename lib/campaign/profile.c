@@ -353,6 +353,8 @@ int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 		.ctx = c,
 		.splits = can_split,
 		.splits_ctx = c,
+		.no_conditions =
+			!c->lanes.turn->pair->enforce->ops->conditions,
 	};
 	struct maple_predict_sink sink = {
 		.observed = on_observed,

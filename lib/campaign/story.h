@@ -9,7 +9,7 @@ const struct maple_frame *maple_story_top(const struct maple_campaign *c,
 					  const struct maple_stack *stack);
 
 /* interleaving.c */
-extern const char maple_story_letter[]; /* by kind of event: 'R' ... 'U' */
+extern const char maple_story_letter[]; /* by kind of event: 'R' ... 'C' */
 uint64_t maple_story_address(const struct maple_campaign *c,
 			     const struct maple_run *run, uint32_t site);
 void maple_story_order(struct maple_campaign *c, struct maple_finding *f,

@@ -68,7 +68,7 @@ int maple_memo_iroot(struct maple_memo *memo,
 	if (ret)
 		return ret;
 	for (unsigned int i = 0; i < n && !ret; i++) {
-		assert(key->e[i].build_id && strchr("RWLU", key->e[i].kind));
+		assert(key->e[i].build_id && strchr("RWLUSC", key->e[i].kind));
 		kinds[i] = key->e[i].kind;
 		ret = maple_marks_site(memo, &key->e[i], &site[i], err);
 	}

@@ -195,7 +195,7 @@ int maple_auto_watched(const struct maple_auto *a, uint64_t *addr,
 		int dep = a->plan.step[i].dep;
 
 		if (dep < 0 || (a->done >> i & 1) || !(a->done >> dep & 1) ||
-		    maple_kind_is_lock(a->plan.step[dep].kind))
+		    !maple_event_is_memory(a->plan.step[dep].kind))
 			continue;
 		*addr = a->step_range[dep].addr;
 		*size = a->step_range[dep].size;

@@ -162,13 +162,13 @@ static inline bool maple_auto_pre_done(const struct maple_auto *a, int step)
 	return !(a->plan.step[step].pre & ~a->done);
 }
 
-/* A mutex is the location of its first byte. */
+/* A mutex, or a condition, is the location of its first byte. */
 static inline struct maple_access
 maple_access_normal(const struct maple_access *acc)
 {
 	struct maple_access n = *acc;
 
-	if (maple_kind_is_lock(n.kind) || !n.size)
+	if (!maple_event_is_memory(n.kind) || !n.size)
 		n.size = 1;
 	return n;
 }

@@ -29,6 +29,19 @@ static int role_missing(const struct maple_auto *a)
 	return -1;
 }
 
+/*
+ * Whether the last that @role did was to wait on a condition. That its thread
+ * is in there nobody tells: it has the CPU until it is, before who signals.
+ */
+static bool falls_asleep(const struct maple_auto *a, int role)
+{
+	for (int i = (int)a->plan.nsteps - 1; i >= 0; i--) {
+		if (a->plan.step[i].role == role && (a->done >> i & 1))
+			return a->plan.step[i].kind == MAPLE_EV_SLEEP;
+	}
+	return false;
+}
+
 static unsigned int level_held(const struct maple_auto *a, int t)
 {
 	const struct maple_auto_thread *thread = &a->thread[t];
@@ -64,6 +77,8 @@ static unsigned int level_free(const struct maple_auto *a, int t, int missing)
 		return MAPLE_PRIO_HIGH;
 	if (role < 0)
 		return thread->norm;
+	if (falls_asleep(a, role))
+		return MAPLE_PRIO_HIGH;
 	if (role == missing && !thread->failed)
 		return MAPLE_PRIO_HIGH;
 	return a->cool[role] ? MAPLE_PRIO_LOW : thread->norm;

@@ -74,15 +74,12 @@ static const uint32_t try_flags[4] = {
 	MAPLE_PLAN_YOUNGER | MAPLE_PLAN_GATED,
 };
 
-static int kind_is_lock(unsigned int kind)
+/* Conditions have events in idiom 1 alone. */
+static int kind_is_event(unsigned int kind, uint32_t idiom)
 {
-	return kind == MAPLE_EV_LOCK || kind == MAPLE_EV_UNLOCK;
-}
-
-static int kind_is_event(unsigned int kind)
-{
-	return kind == MAPLE_EV_READ || kind == MAPLE_EV_WRITE ||
-	       kind_is_lock(kind);
+	if (maple_event_is_condition(kind))
+		return idiom == MAPLE_IDIOM_1;
+	return kind != MAPLE_EV_UPDATE && maple_event_is_access(kind);
 }
 
 /* A step must come after its dependency and after its role's previous one. */
@@ -137,7 +134,7 @@ int maple_plan_init(struct maple_plan *plan, const struct maple_iroot *iroot,
 	if (!nevents)
 		return -1;
 	for (unsigned int i = 0; i < nevents; i++) {
-		if (!kind_is_event(iroot->e[i].kind))
+		if (!kind_is_event(iroot->e[i].kind, iroot->idiom))
 			return -1;
 	}
 	if (paper)
@@ -184,7 +181,8 @@ static unsigned int step_of_event(const struct maple_plan *plan,
 
 /*
  * The roles stay, so that the hints still mean the same threads. Locks are
- * only ordered, without immediacy: whoever locks also unlocks in between.
+ * only ordered, without immediacy: whoever locks also unlocks in between. So
+ * are a wait and the signal that ends it.
  */
 void maple_plan_flip(struct maple_plan *plan)
 {
@@ -194,7 +192,7 @@ void maple_plan_flip(struct maple_plan *plan)
 	first.dep = NONE;
 	first.pair = NONE;
 	first.pre = 0;
-	second.dep = kind_is_lock(second.kind) ? NONE : 0;
+	second.dep = maple_event_is_memory(second.kind) ? 0 : NONE;
 	second.pair = NONE;
 	second.pre = 1;
 	plan->step[0] = first;
@@ -273,11 +271,12 @@ static int steps_valid(const struct maple_plan *plan)
 			want.event = !i;
 			want.role = i ? P : Q;
 			want.var = X;
-			want.dep = i && !kind_is_lock(step->kind) ? 0 : NONE;
+			want.dep = i && maple_event_is_memory(step->kind) ? 0 :
+								  NONE;
 			want.pair = NONE;
 			want.pre = i;
 		}
-		if (!step_equal(step, &want) || !kind_is_event(step->kind) ||
+		if (!step_equal(step, &want) || !kind_is_event(step->kind, plan->idiom) ||
 		    step->ngates > MAPLE_PLAN_GATES)
 			return 0;
 	}

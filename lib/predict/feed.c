@@ -10,6 +10,7 @@
  *                         '--> search, prune
  *         --> sites     gates, guards, how-manieth execution
  *         --> causes    what one thread did because of another
+ *         --> conds     signals that came, or could come, before a wait
  *   iroots <-- observer, search: each iRoot once, with its best facts
  *
  * Compound idioms: each access to a cell stands in its thread's window
@@ -364,6 +365,24 @@ static int stack_event(struct maple_predict *p, struct maple_thread *thread,
 	return close_range(p, thread->stack, thread->stack_size);
 }
 
+static int cond_event(struct maple_predict *p, struct maple_thread *thread,
+		      const struct maple_event *event)
+{
+	struct maple_locks *locks = &thread->locks;
+	int ret = 0;
+
+	if (event->kind == MAPLE_EV_WAIT || event->kind == MAPLE_EV_WAKE)
+		maple_observer_sleep(&p->observer, event);
+	if (p->options.no_conditions)
+		return 0;
+	if (locks->nheld && event->site != MAPLE_SITE_NONE)
+		ret = maple_sites_gate(&p->sites, event->site, locks->outermost);
+	if (ret)
+		return ret;
+	return maple_conds_event(&p->conds, event, locks,
+				 p->observer.sleeper[event->thread].mutex);
+}
+
 static int dispatch(struct maple_predict *p, struct maple_thread *thread,
 		    struct maple_event *event)
 {
@@ -390,9 +409,16 @@ static int dispatch(struct maple_predict *p, struct maple_thread *thread,
 	case MAPLE_EV_EXIT:
 		ret = stack_event(p, thread, event);
 		return ret ? ret : maple_clocks_event(&p->clocks, event);
+	case MAPLE_EV_NOTIFY:
+	case MAPLE_EV_SLEEP:
+		return 0; /* what SIGNAL and WAIT say as well */
+	case MAPLE_EV_SIGNAL:
+	case MAPLE_EV_BROADCAST:
 	case MAPLE_EV_WAIT:
 	case MAPLE_EV_WAKE:
-		maple_observer_sleep(&p->observer, event);
+		ret = cond_event(p, thread, event);
+		if (ret)
+			return ret;
 		/* fall through */
 	default:
 		ret = p->options.no_predict

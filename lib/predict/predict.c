@@ -166,6 +166,11 @@ int maple_predict_create(const struct maple_predict_options *options,
 	p->observer.stats = &p->stats;
 	if (p->compound)
 		maple_observer_sequences_init(&p->observer, &p->window);
+	p->conds.clocks = &p->clocks;
+	p->conds.iroots = &p->iroots;
+	p->conds.stats = &p->stats;
+	p->conds.predicts = !p->options.no_predict;
+	p->conds.observes = !p->options.no_observe;
 	p->pairs.slab = &p->slab;
 	p->pairs.window = &p->window;
 	p->pairs.annotations = &p->history.annotations;
@@ -215,9 +220,11 @@ static bool unserializable(const struct maple_iroot *iroot)
 	}
 }
 
-static void complete_end(const struct maple_predict *p, uint32_t site,
+static void complete_end(const struct maple_predict *p,
+			 const struct maple_iroot_event *event,
 			 struct maple_predict_end *end, bool *cut)
 {
+	uint32_t site = event->site;
 	const struct maple_site_gates *gates;
 	const struct maple_executions *executions;
 
@@ -230,6 +237,8 @@ static void complete_end(const struct maple_predict *p, uint32_t site,
 	end->nclasses = 1;
 	end->class_site[0] = end->class;
 	end->class_occurrence[0] = end->occurrence;
+	if (maple_event_is_condition(event->kind))
+		return; /* counted by itself, not by its site */
 	executions = maple_sitemap_find(&p->thread[end->thread]->executed, site);
 	for (uint32_t i = 0; i < executions->nclasses; i++) {
 		if (executions->class_site[i] == end->class ||
@@ -254,7 +263,7 @@ static void complete(void *ctx, const struct maple_iroot *iroot,
 		facts->e[i].thread = brief->e[i].thread;
 		facts->e[i].occurrence = brief->e[i].occurrence;
 		facts->e[i].class = brief->e[i].class;
-		complete_end(ctx, iroot->e[i].site, &facts->e[i],
+		complete_end(ctx, &iroot->e[i], &facts->e[i],
 			     &facts->gates_cut);
 	}
 }
@@ -360,6 +369,7 @@ void maple_predict_destroy(struct maple_predict *p)
 		maple_sitemap_deinit(&p->thread[i]->executed);
 		free(p->thread[i]);
 	}
+	maple_conds_deinit(&p->conds);
 	maple_clocks_deinit(&p->clocks);
 	maple_causes_deinit(&p->causes);
 	maple_annotations_deinit(&p->history.annotations);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include "causes.h"
 #include "clock.h"
+#include "conds.h"
 #include "history.h"
 #include "iroots.h"
 #include "late.h"
@@ -48,6 +49,7 @@ struct maple_predict {
 	struct maple_predict_stats stats;
 	struct maple_clocks clocks;
 	struct maple_causes causes;
+	struct maple_conds conds;
 	struct maple_slab slab;
 	struct maple_space space;
 	struct maple_history history;

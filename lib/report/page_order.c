@@ -52,7 +52,7 @@ static void print_step(FILE *out, const struct maple_report *report,
 
 	maple_page_where(report, &m->place, where, sizeof(where));
 	fprintf(out, "<div class=\"step %s\" style=\"grid-area:%u/%d\"",
-		!strcmp(access, "waits for") ? "wait"
+		!strcmp(access, "waits for") || m->kind == 'C' ? "wait"
 		: m->kind == 'R'	     ? "R"
 		: m->kind == 'W'	     ? "W"
 		: m->kind == 'L'	     ? "L"

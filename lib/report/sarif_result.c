@@ -92,7 +92,9 @@ static json_t *step_object(const char *root, const struct maple_finding *f,
 			 location_object(root, &m->place, text),
 			 "executionOrder", (int)i + 1, "importance",
 			 "essential", "kinds", lock ? "lock" : "memory",
-			 m->kind == 'L'	  ? "acquire"
+			 m->kind == 'S'	  ? "signal"
+			 : m->kind == 'C' ? "wait"
+			 : m->kind == 'L' ? "acquire"
 			 : m->kind == 'U' ? "release"
 			 : m->kind == 'W' ? "write"
 					  : "read");

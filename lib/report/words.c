@@ -30,6 +30,10 @@ const char *maple_words_access(const struct maple_finding *f,
 		return "locks";
 	case 'U':
 		return "unlocks";
+	case 'S':
+		return "signals";
+	case 'C':
+		return "waits on";
 	default:
 		return "touches";
 	}

@@ -165,6 +165,15 @@ void maple_agent_freed(const void *ret, const void *addr, uint64_t size)
 			size });
 }
 
+void maple_agent_condition(uint32_t site, unsigned int kind, const void *cond,
+			   bool done)
+{
+	if (done)
+		maple_agent_after(site, kind, cond, 1, 0, true);
+	else
+		maple_agent_before(site, kind, cond, 1, 0);
+}
+
 void maple_agent_note(unsigned int kind, uint32_t site, const void *addr,
 		      uint64_t value, unsigned int flags, uint32_t aux)
 {

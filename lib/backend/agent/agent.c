@@ -297,6 +297,7 @@ static const struct maple_backend_ops agent_ops = {
 	.name = "agent",
 	.keeps_crashed = true,
 	.follow = MAPLE_SHM_THEN,
+	.conditions = true,
 	.heeds_names = true,
 	.schedules = true,
 	.splits = true,

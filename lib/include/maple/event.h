@@ -40,6 +40,13 @@ enum maple_event_kind {
 	MAPLE_EV_LOCK = 4,   /* acquired; addr is the lock's first byte */
 	MAPLE_EV_UNLOCK = 5, /* about to be released */
 
+	/*
+	 * Of conditions, where a plan names the call. In iRoots, NOTIFY stands
+	 * for SIGNAL and BROADCAST, SLEEP for WAIT.
+	 */
+	MAPLE_EV_NOTIFY = 6,
+	MAPLE_EV_SLEEP = 7,
+
 	/* Happens-before that no lock makes. */
 	MAPLE_EV_CREATE = 8,  /* aux: the child's thread number */
 	MAPLE_EV_START = 9,   /* first event of a thread; addr, size: stack */
@@ -120,7 +127,13 @@ static inline int maple_event_is_memory(unsigned int kind)
 /* maple_event_is_access - whether @kind can be an event of an iRoot */
 static inline int maple_event_is_access(unsigned int kind)
 {
-	return kind >= MAPLE_EV_READ && kind <= MAPLE_EV_UNLOCK;
+	return kind >= MAPLE_EV_READ && kind <= MAPLE_EV_SLEEP;
+}
+
+/* maple_event_is_condition - whether @kind signals or waits, in an iRoot */
+static inline int maple_event_is_condition(unsigned int kind)
+{
+	return kind == MAPLE_EV_NOTIFY || kind == MAPLE_EV_SLEEP;
 }
 
 #endif

@@ -49,7 +49,7 @@ struct maple_place {
 /* One line of the interleaving, in executed order. */
 struct maple_moment {
 	struct maple_place place;
-	char kind;	   /* 'R', 'W', 'L', 'U' */
+	char kind;	   /* 'R', 'W', 'L', 'U', 'S', 'C' */
 	unsigned int role; /* column: 0 is P, 1 is Q */
 	char *thread;	   /* "0.2" */
 	char *variable;	   /* "balance", "queue+16", "malloc at q.c:12 + 8" */

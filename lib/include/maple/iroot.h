@@ -31,7 +31,7 @@ enum maple_idiom {
 
 struct maple_iroot_event {
 	uint32_t site;
-	uint32_t kind; /* READ, WRITE, LOCK or UNLOCK; never UPDATE */
+	uint32_t kind; /* READ, WRITE, LOCK, UNLOCK, NOTIFY or SLEEP */
 };
 
 struct maple_iroot {

@@ -107,7 +107,7 @@ struct maple_memo_event {
 	const char *image;    /* its path */
 	uint64_t offset;
 	bool call; /* a call site of an interposed function */
-	char kind; /* 'R', 'W', 'L', 'U' */
+	char kind; /* 'R', 'W', 'L', 'U', 'S', 'C' */
 	const char *function;
 	const char *file;
 	unsigned int line;
