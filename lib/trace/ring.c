@@ -93,7 +93,7 @@ static void skip_unfilled(struct maple_trace_ring *ring, uint64_t head)
 
 static bool known_kind(unsigned int kind)
 {
-	return (kind >= MAPLE_EV_READ && kind <= MAPLE_EV_UNLOCK) ||
+	return maple_event_is_access(kind) ||
 	       (kind >= MAPLE_EV_CREATE && kind <= MAPLE_EV_ONCED) ||
 	       kind == MAPLE_EV_ALLOC || kind == MAPLE_EV_FREE ||
 	       kind == MAPLE_EV_BLOCK || kind == MAPLE_EV_QUIET ||

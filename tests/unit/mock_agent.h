@@ -317,6 +317,8 @@ static const char *mock_text(unsigned int number)
 		[MAPLE_EV_UNLOCK] = "unlock",
 		[MAPLE_EV_CREATE] = "create",
 		[MAPLE_EV_JOIN] = "join",
+		[MAPLE_EV_NOTIFY] = "notify",
+		[MAPLE_EV_SLEEP] = "sleep",
 		[MAPLE_EV_SIGNAL] = "signal",
 		[MAPLE_EV_BROADCAST] = "broadcast",
 		[MAPLE_EV_WAIT] = "wait",

@@ -265,19 +265,19 @@ static void test_cond(void **state)
 {
 	struct timespec t = now(CLOCK_REALTIME), m = now(CLOCK_MONOTONIC);
 
-	wait_once(wait_plain, NULL, "<unlock unlock> wait block wake lock>");
-	wait_once(wait_timed, &t, "<unlock unlock> wait/M block wake lock>");
-	wait_once(wait_clock, NULL, "<unlock unlock> wait/M block wake lock>");
+	wait_once(wait_plain, NULL, "<unlock unlock> <sleep wait sleep> block wake lock>");
+	wait_once(wait_timed, &t, "<unlock unlock> <sleep wait/M sleep> block wake lock>");
+	wait_once(wait_clock, NULL, "<unlock unlock> <sleep wait/M sleep> block wake lock>");
 	pthread_mutex_lock(&mutex);
 	mock_n = 0;
 	same(pthread_cond_timedwait(&cond, &mutex, &t), ETIMEDOUT);
-	expect("<unlock unlock> wait/M block wake/T lock>");
+	expect("<unlock unlock> <sleep wait/M sleep> block wake/T lock>");
 	same(pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &m),
 	     ETIMEDOUT);
-	expect("<unlock unlock> wait/M block wake/T lock>");
+	expect("<unlock unlock> <sleep wait/M sleep> block wake/T lock>");
 	same(pthread_cond_signal(&cond), 0);
 	same(pthread_cond_broadcast(&cond), 0);
-	expect("signal broadcast");
+	expect("<notify signal notify> <notify broadcast notify>");
 	pthread_mutex_unlock(&mutex);
 }
 
@@ -316,7 +316,7 @@ static void test_cond_cancelled(void **state)
 	pthread_cancel(t);
 	pthread_join(t, &result);
 	same(result == PTHREAD_CANCELED, 1);
-	expect_of(1, "born <lock lock> <unlock unlock> wait block wake/T "
+	expect_of(1, "born <lock lock> <unlock unlock> <sleep wait sleep> block wake/T "
 		     "lock> <unlock unlock> ended");
 	same(pthread_mutex_trylock(&mutex), 0);
 	same(pthread_mutex_unlock(&mutex), 0);
@@ -342,17 +342,17 @@ static void test_c11_cond(void **state)
 	cnd_init(&cond11);
 	mtx_lock(&mutex11);
 	same(cnd_timedwait(&cond11, &mutex11, &t), thrd_timedout);
-	expect("<lock lock> <unlock unlock> wait/M block wake/T lock>");
+	expect("<lock lock> <unlock unlock> <sleep wait/M sleep> block wake/T lock>");
 	same(thrd_create(&thread, raise_flag11, NULL), thrd_success);
 	expect("create");
 	while (!flag)
 		same(cnd_wait(&cond11, &mutex11), thrd_success);
-	expect("<unlock unlock> wait block wake lock>");
+	expect("<unlock unlock> <sleep wait sleep> block wake lock>");
 	mtx_unlock(&mutex11);
 	same(thrd_join(thread, &result), thrd_success);
 	same(result, -7);
 	same(cnd_broadcast(&cond11), thrd_success);
-	expect("<unlock unlock> block join broadcast");
+	expect("<unlock unlock> block join <notify broadcast notify>");
 }
 
 static pthread_barrier_t barrier;

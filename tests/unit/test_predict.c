@@ -697,12 +697,105 @@ static void test_observed_between(void **state)
 	assert_int_equal(nobs, 0);
 }
 
+#define C 0x30000ull
+#define N MAPLE_EV_NOTIFY
+#define S MAPLE_EV_SLEEP
+
+/* A wait at @call, with the mutex taken before at call site @call - 1. */
+static void wait_on(unsigned int t, uint32_t call)
+{
+	sync(t, MAPLE_EV_LOCK, CALL | (call - 1), M, 0);
+	sync(t, MAPLE_EV_UNLOCK, CALL | call, M, 0);
+	sync(t, MAPLE_EV_WAIT, CALL | call, C, 0);
+}
+
+static void woken(unsigned int t, uint32_t call)
+{
+	sync(t, MAPLE_EV_WAKE, CALL | call, C, 0);
+	sync(t, MAPLE_EV_LOCK, CALL | call, M, 0);
+	sync(t, MAPLE_EV_UNLOCK, CALL | (call + 1), M, 0);
+}
+
+/* The signal came as it should, but nothing makes it come then. */
+static void test_signal_could_be_early(void **state)
+{
+	const struct maple_predict_facts *f;
+
+	begin(NULL);
+	create(1);
+	wait_on(1, 11);
+	sync(0, MAPLE_EV_SIGNAL, CALL | 20, C, 0);
+	woken(1, 11);
+	end();
+	f = facts_of(N, CALL | 20, S, CALL | 11);
+	assert_int_equal(f->e[0].thread, 0);
+	assert_int_equal(f->e[1].thread, 1);
+	assert_int_equal(f->e[1].occurrence, 0);
+	assert_int_equal(f->e[1].ngates, 1);
+	assert_int_equal(f->e[1].gate[0], CALL | 10);
+	assert_true(find(obs, nobs, N, CALL | 20, S, CALL | 11) < 0);
+	assert_true(find(pred, npred, S, CALL | 11, N, CALL | 20) < 0);
+}
+
+static void test_signal_was_early(void **state)
+{
+	begin(NULL);
+	create(1);
+	sync(0, MAPLE_EV_BROADCAST, CALL | 20, C, 0);
+	wait_on(1, 11);
+	end();
+	assert_true(find(obs, nobs, N, CALL | 20, S, CALL | 11) >= 0);
+}
+
+/* What ended one wait is not lost on the next one. */
+static void test_signal_was_heard(void **state)
+{
+	begin(NULL);
+	create(1);
+	wait_on(1, 11);
+	sync(0, MAPLE_EV_SIGNAL, CALL | 20, C, 0);
+	woken(1, 11);
+	wait_on(1, 21);
+	end();
+	assert_true(find(obs, nobs, N, CALL | 20, S, CALL | 21) < 0);
+	/* ... which it cannot precede unheard, either */
+	assert_true(find(pred, npred, N, CALL | 20, S, CALL | 21) < 0);
+}
+
+/* Under the wait's mutex, or by its own thread, it cannot be too early. */
+static void test_signal_in_time(void **state)
+{
+	struct maple_predict_options none = { .no_conditions = true };
+
+	begin(NULL);
+	create(1);
+	wait_on(1, 11);
+	sync(0, MAPLE_EV_LOCK, CALL | 19, M, 0);
+	sync(0, MAPLE_EV_SIGNAL, CALL | 20, C, 0);
+	sync(0, MAPLE_EV_UNLOCK, CALL | 21, M, 0);
+	woken(1, 11);
+	sync(1, MAPLE_EV_SIGNAL, CALL | 30, C, 0);
+	end();
+	assert_true(find(pred, npred, N, CALL | 20, S, CALL | 11) < 0);
+	assert_true(find(pred, npred, N, CALL | 30, S, CALL | 11) < 0);
+	begin(&none);
+	create(1);
+	wait_on(1, 11);
+	sync(0, MAPLE_EV_SIGNAL, CALL | 20, C, 0);
+	end();
+	assert_int_equal(npred, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_occurrence_and_class),
 		cmocka_unit_test(test_class_unknown),
 		cmocka_unit_test(test_ordered),
+		cmocka_unit_test(test_signal_could_be_early),
+		cmocka_unit_test(test_signal_was_early),
+		cmocka_unit_test(test_signal_was_heard),
+		cmocka_unit_test(test_signal_in_time),
 		cmocka_unit_test(test_gates),
 		cmocka_unit_test(test_best_facts),
 		cmocka_unit_test(test_guards),
