@@ -191,7 +191,7 @@ struct maple_backend_ops {
 	bool keeps_crashed;
 	/* plans that may follow the first in a run; to MAPLE_RUN_THEN */
 	unsigned int follow;
-	bool conditions; /* ... and can force events of conditions */
+	bool conditions;  /* ... and can force events of conditions */
 	bool heeds_names; /* order.names; the log of others always has them */
 	/* sets the priorities of profile runs; else somebody beside it does */
 	bool schedules;

@@ -223,8 +223,8 @@ static bool disturb(const struct maple_candidate *a,
  *
  * Those come first that have come along least often: what never began counts
  * as no attempt. A forced deadlock is the end of a run. An iRoot of a signal
- * and a wait never comes along: a signal that the order before has made come too
- * early would be held back for it, and so not be lost.
+ * and a wait never comes along: a signal that the order before has made come
+ * too early would be held back for it, and so not be lost.
  */
 struct maple_candidate *
 maple_choice_beside(const struct maple_candidates *all,

@@ -10,12 +10,9 @@
 #define NEAR 1024 /* events of a log between an access and its STEP */
 
 const char maple_story_letter[] = {
-	[MAPLE_EV_READ] = 'R',
-	[MAPLE_EV_WRITE] = 'W',
-	[MAPLE_EV_LOCK] = 'L',
-	[MAPLE_EV_UNLOCK] = 'U',
-	[MAPLE_EV_NOTIFY] = 'S',
-	[MAPLE_EV_SLEEP] = 'C',
+	[MAPLE_EV_READ] = 'R',	 [MAPLE_EV_WRITE] = 'W',
+	[MAPLE_EV_LOCK] = 'L',	 [MAPLE_EV_UNLOCK] = 'U',
+	[MAPLE_EV_NOTIFY] = 'S', [MAPLE_EV_SLEEP] = 'C',
 };
 
 static bool is_step(const struct maple_plan_step *step,

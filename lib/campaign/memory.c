@@ -10,12 +10,9 @@
 #define GRACE	2.0  /* seconds after the time limit */
 
 static const char letters[] = {
-	[MAPLE_EV_READ] = 'R',
-	[MAPLE_EV_WRITE] = 'W',
-	[MAPLE_EV_LOCK] = 'L',
-	[MAPLE_EV_UNLOCK] = 'U',
-	[MAPLE_EV_NOTIFY] = 'S',
-	[MAPLE_EV_SLEEP] = 'C',
+	[MAPLE_EV_READ] = 'R',	 [MAPLE_EV_WRITE] = 'W',
+	[MAPLE_EV_LOCK] = 'L',	 [MAPLE_EV_UNLOCK] = 'U',
+	[MAPLE_EV_NOTIFY] = 'S', [MAPLE_EV_SLEEP] = 'C',
 };
 
 /* A site in the form that lasts; finding it out takes a while. */

@@ -58,8 +58,7 @@ static int add_functions(struct maple_image *image, Elf_Scn *scn,
 	for (int i = 1; data && gelf_getsym(data, i, &sym); i++) {
 		name = elf_strptr(image->elf, sh->sh_link, sym.st_name);
 		if (sym.st_shndx == SHN_UNDEF || !name ||
-		    GELF_ST_TYPE(sym.st_info) != STT_FUNC ||
-		    !is_container(name))
+		    GELF_ST_TYPE(sym.st_info) != STT_FUNC || !is_container(name))
 			continue;
 		slot = maple_array_more(stretches, sizeof(*slot));
 		if (!slot)

@@ -34,7 +34,7 @@ struct maple_registry {
 	char *kept; /* folder for what is decoded, or NULL */
 	struct maple_image_way way;
 	const char *const *include; /* borrowed, or NULL */
-	pthread_mutex_t lock; /* protects all below, but no image */
+	pthread_mutex_t lock;	    /* protects all below, but no image */
 	struct entry **entries, *by_key;
 	uint32_t nentries;
 	uint32_t nsites; /* numbers given out */

@@ -271,12 +271,14 @@ static int steps_valid(const struct maple_plan *plan)
 			want.event = !i;
 			want.role = i ? P : Q;
 			want.var = X;
-			want.dep = i && maple_event_is_memory(step->kind) ? 0 :
-								  NONE;
+			want.dep = i && maple_event_is_memory(step->kind)
+					   ? 0
+					   : NONE;
 			want.pair = NONE;
 			want.pre = i;
 		}
-		if (!step_equal(step, &want) || !kind_is_event(step->kind, plan->idiom) ||
+		if (!step_equal(step, &want) ||
+		    !kind_is_event(step->kind, plan->idiom) ||
 		    step->ngates > MAPLE_PLAN_GATES)
 			return 0;
 	}

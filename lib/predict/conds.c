@@ -94,9 +94,9 @@ static struct happened *happened_of(struct maple_conds *conds,
 		cond->event = more;
 		cond->room += 8;
 	}
-	cond->event[cond->n] = (struct happened){
-		.site = event->site, .thread = event->thread, .kind = kind
-	};
+	cond->event[cond->n] = (struct happened){ .site = event->site,
+						  .thread = event->thread,
+						  .kind = kind };
 	return &cond->event[cond->n++];
 }
 
@@ -195,8 +195,7 @@ static void observe(struct maple_conds *conds, const struct maple_cond *cond,
  *
  * Before happens-before learns of it. Returns 0 or -ENOMEM.
  */
-int maple_conds_event(struct maple_conds *conds,
-		      const struct maple_event *event,
+int maple_conds_event(struct maple_conds *conds, const struct maple_event *event,
 		      struct maple_locks *locks, uint64_t released)
 {
 	bool wakes = event->kind == MAPLE_EV_WAKE;

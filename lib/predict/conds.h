@@ -22,8 +22,7 @@ struct maple_conds {
 	bool predicts, observes;
 };
 
-int maple_conds_event(struct maple_conds *conds,
-		      const struct maple_event *event,
+int maple_conds_event(struct maple_conds *conds, const struct maple_event *event,
 		      struct maple_locks *locks, uint64_t released);
 void maple_conds_deinit(struct maple_conds *conds);
 

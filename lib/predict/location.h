@@ -17,8 +17,8 @@ struct maple_entry;
 struct maple_seen {
 	uint32_t site;
 	uint16_t thread;
-	uint8_t kind;	 /* enum maple_event_kind; 0: none */
-	uint8_t shared;	 /* read side of a rwlock */
+	uint8_t kind;	/* enum maple_event_kind; 0: none */
+	uint8_t shared; /* read side of a rwlock */
 	uint32_t clock;
 	uint64_t record; /* in its thread's window; 0: none */
 };

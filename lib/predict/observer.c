@@ -126,8 +126,7 @@ void maple_observer_release(struct maple_observer *observer,
 	struct maple_sleeper *sleeper = &observer->sleeper[event->thread];
 
 	sleeper->mutex = event->addr;
-	sleeper->locked =
-		maple_locks_holds(locks, event->addr, &sleeper->since);
+	sleeper->locked = maple_locks_holds(locks, event->addr, &sleeper->since);
 }
 
 /* maple_observer_sleep - a wait on a condition begins or has ended */

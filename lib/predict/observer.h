@@ -44,9 +44,9 @@ struct maple_precedent {
 
 struct maple_observer {
 	struct maple_iroots *iroots;
-	struct maple_window *window; /* NULL: no compound idioms */
+	struct maple_window *window;	 /* NULL: no compound idioms */
 	const struct maple_locks *locks; /* of the access at hand's thread */
-	uint64_t steps;		     /* left to look for them */
+	uint64_t steps;			 /* left to look for them */
 	uint32_t nprecedents;
 	struct maple_precedent precedent[MAPLE_PRECEDENTS];
 	struct maple_predict_stats *stats;

@@ -263,8 +263,7 @@ static void complete(void *ctx, const struct maple_iroot *iroot,
 		facts->e[i].thread = brief->e[i].thread;
 		facts->e[i].occurrence = brief->e[i].occurrence;
 		facts->e[i].class = brief->e[i].class;
-		complete_end(ctx, &iroot->e[i], &facts->e[i],
-			     &facts->gates_cut);
+		complete_end(ctx, &iroot->e[i], &facts->e[i], &facts->gates_cut);
 	}
 }
 

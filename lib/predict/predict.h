@@ -23,7 +23,7 @@ struct maple_predict_options {
 	unsigned int idioms; /* bit i: idiom i; 0: all there are */
 	bool no_observe;     /* the order of events means nothing */
 	bool no_predict;
-	bool no_conditions; /* no iRoots of signals and waits */
+	bool no_conditions;	/* no iRoots of signals and waits */
 	unsigned int window;	/* vw, for compound idioms; 0: 1000 */
 	uint32_t max_locations; /* ranges; 0: 1048576 */
 	uint32_t max_entries;	/* ... times threads that touched each, at

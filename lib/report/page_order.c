@@ -53,10 +53,10 @@ static void print_step(FILE *out, const struct maple_report *report,
 	maple_page_where(report, &m->place, where, sizeof(where));
 	fprintf(out, "<div class=\"step %s\" style=\"grid-area:%u/%d\"",
 		!strcmp(access, "waits for") || m->kind == 'C' ? "wait"
-		: m->kind == 'R'	     ? "R"
-		: m->kind == 'W'	     ? "W"
-		: m->kind == 'L'	     ? "L"
-					     : "U",
+		: m->kind == 'R'			       ? "R"
+		: m->kind == 'W'			       ? "W"
+		: m->kind == 'L'			       ? "L"
+							       : "U",
 		i + 2, m->role ? 3 : 1);
 	maple_xml_attribute(out, "title", "%s %s in %s, %s", access, variable,
 			    m->place.function ? m->place.function : "?", where);

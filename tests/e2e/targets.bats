@@ -35,7 +35,7 @@ placed() {
 	holds ".findings[0].iroot | length >= 2 and all(.line > 0)"
 	holds ".findings[0].iroot |
 		all((.file // \"\") | endswith(\"$1.c\"))"
-	holds '.findings[0].iroot | all(.kind | test("^[RWLU]$"))'
+	holds '.findings[0].iroot | all(.kind | test("^[RWLUSC]$"))'
 	holds '[.findings[0].iroot[].thread] | unique | length >= 2'
 }
 

@@ -325,13 +325,16 @@ static void test_wanted_in_parts(void **state)
 {
 	const char *const cxx[] = { "libstdc++.so.*", NULL };
 
-	assert_true(maple_image_wanted("/lib/libstdc++.so.6", false, NULL, NULL));
-	assert_false(maple_image_wanted("/lib/libstdc++.so.6", false, NULL, cxx));
+	assert_true(
+		maple_image_wanted("/lib/libstdc++.so.6", false, NULL, NULL));
+	assert_false(
+		maple_image_wanted("/lib/libstdc++.so.6", false, NULL, cxx));
 	assert_true(maple_image_in_parts("/lib/libstdc++.so.6", NULL));
 	assert_true(maple_image_in_parts("/lib/libc++.so.1", NULL));
 	assert_false(maple_image_in_parts("/lib/libstdc++.so.6", cxx));
 	assert_false(maple_image_in_parts("/lib/libz.so.1", NULL));
-	assert_false(maple_image_wanted("/lib/libc++abi.so.1", false, NULL, NULL));
+	assert_false(
+		maple_image_wanted("/lib/libc++abi.so.1", false, NULL, NULL));
 }
 
 /* Each site is in a group once, and what is left is as it was. */
@@ -348,9 +351,9 @@ static void test_containers(void **state)
 	size_t size;
 
 	assert_non_null(library);
-	assert_true(dladdr(dlsym(library,
-				 "_ZNSt8__detail15_List_node_base7_M_hookEPS0_"),
-			   &info));
+	assert_true(dladdr(
+		dlsym(library, "_ZNSt8__detail15_List_node_base7_M_hookEPS0_"),
+		&info));
 	hook = (uintptr_t)info.dli_saddr - (uintptr_t)info.dli_fbase;
 	assert_int_equal(maple_image_open(info.dli_fname, &whole, NULL), 0);
 	assert_int_equal(maple_image_open(info.dli_fname, &parts, NULL), 0);

@@ -265,9 +265,12 @@ static void test_cond(void **state)
 {
 	struct timespec t = now(CLOCK_REALTIME), m = now(CLOCK_MONOTONIC);
 
-	wait_once(wait_plain, NULL, "<unlock unlock> <sleep wait sleep> block wake lock>");
-	wait_once(wait_timed, &t, "<unlock unlock> <sleep wait/M sleep> block wake lock>");
-	wait_once(wait_clock, NULL, "<unlock unlock> <sleep wait/M sleep> block wake lock>");
+	wait_once(wait_plain, NULL,
+		  "<unlock unlock> <sleep wait sleep> block wake lock>");
+	wait_once(wait_timed, &t,
+		  "<unlock unlock> <sleep wait/M sleep> block wake lock>");
+	wait_once(wait_clock, NULL,
+		  "<unlock unlock> <sleep wait/M sleep> block wake lock>");
 	pthread_mutex_lock(&mutex);
 	mock_n = 0;
 	same(pthread_cond_timedwait(&cond, &mutex, &t), ETIMEDOUT);
@@ -316,8 +319,10 @@ static void test_cond_cancelled(void **state)
 	pthread_cancel(t);
 	pthread_join(t, &result);
 	same(result == PTHREAD_CANCELED, 1);
-	expect_of(1, "born <lock lock> <unlock unlock> <sleep wait sleep> block wake/T "
-		     "lock> <unlock unlock> ended");
+	expect_of(
+		1,
+		"born <lock lock> <unlock unlock> <sleep wait sleep> block wake/T "
+		"lock> <unlock unlock> ended");
 	same(pthread_mutex_trylock(&mutex), 0);
 	same(pthread_mutex_unlock(&mutex), 0);
 }
