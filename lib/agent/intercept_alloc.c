@@ -104,10 +104,13 @@ MAPLE_EXPORT void *calloc(size_t n, size_t size)
 
 MAPLE_EXPORT void free(void *p)
 {
-	if (!p || in_arena(p))
+	__typeof__(&free) real = p && !in_arena(p) ? HEAP(free) : NULL;
+
+	/* What the lookup itself gives back, an error's text, is left. */
+	if (!real)
 		return;
 	note_free(CALLER, p);
-	REAL(free)(p);
+	real(p);
 }
 
 /* What the arena gave out moves to the heap when it grows. */

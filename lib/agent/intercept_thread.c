@@ -27,6 +27,8 @@ static struct birth {
 	void *(*start)(void *);
 	thrd_start_t start_c11; /* if start is NULL */
 	void *arg;
+	void *stack; /* NULL: libc's own */
+	size_t size; /* ... of it */
 } births[MAPLE_THREADS];
 
 static pthread_key_t exit_key;
@@ -62,19 +64,44 @@ static void end_without_key(void)
 		maple_agent_thread_exit();
 }
 
+/* Of a thread with these attributes; NULL: the default ones. */
+static void measure_stack(const pthread_attr_t *attr, struct birth *b)
+{
+	pthread_attr_t plain;
+
+	pthread_attr_init(&plain);
+	/* The address of an unset stack is 0 less its size. */
+	if (attr && pthread_attr_getstack(attr, &b->stack, &b->size) == 0 &&
+	    (uintptr_t)b->stack + b->size != 0)
+		;
+	else if (pthread_attr_getstacksize(attr ? attr : &plain, &b->size) == 0)
+		b->stack = NULL;
+	pthread_attr_destroy(&plain);
+}
+
+/*
+ * Where libc has made the stack, its own record of the thread, which is what
+ * pthread_self() points to, is on the last page. To ask it would allocate
+ * memory, and nothing may before a sanitizer, which has put a function of its
+ * own behind ours, knows the thread.
+ */
+static void *own_stack(const struct birth *b)
+{
+	const uintptr_t page = 4096;
+
+	return b->stack ? b->stack
+			: (void *)((((uintptr_t)pthread_self() + page) &
+				    ~(page - 1)) -
+				   b->size);
+}
+
 static void *thread_main(void *arg)
 {
 	uint32_t number = (uint32_t)(uintptr_t)arg;
 	struct birth b = births[number];
-	void *stack = NULL, *ret;
-	pthread_attr_t attr;
-	size_t size = 0;
+	void *ret;
 
-	if (pthread_getattr_np(pthread_self(), &attr) == 0) {
-		pthread_attr_getstack(&attr, &stack, &size);
-		pthread_attr_destroy(&attr);
-	}
-	maple_agent_thread_start(number, stack, size);
+	maple_agent_thread_start(number, own_stack(&b), b.size);
 	watch_end();
 	if (b.start)
 		ret = b.start(b.arg);
@@ -139,6 +166,7 @@ static int create(uint32_t site, uint32_t number, pthread_t *thread,
 	int ret = EPERM;
 
 	watch_end();
+	measure_stack(attr, &birth);
 	births[number] = birth;
 	maple_native_inherit(number, attr);
 	maple_agent_note(MAPLE_EV_CREATE, site, NULL, 0, 0, number);

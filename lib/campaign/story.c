@@ -28,6 +28,8 @@ static bool ours(const struct maple_campaign *c, const struct maple_frame *frame
 	return place->image &&
 	       maple_image_wanted(place->image, false, NULL, NULL) &&
 	       !maple_image_in_parts(place->image, NULL) &&
+	       !(place->function &&
+		 !maple_image_function_wanted(place->function)) &&
 	       !(place->build_id &&
 		 maple_registry_is_runtime(c->registry, place->build_id,
 					   place->offset));

@@ -174,11 +174,30 @@ static void note_immediate(struct maple_decoder *d)
 		maple_image_mark(d->image, d->insn.raw.imm[0].value.u);
 }
 
+/* Not optimised, gcc adds where the shadow begins just before it is read. */
+static void note_shadow(struct maple_decoder *d)
+{
+	const ZydisDecodedInstruction *insn = &d->insn;
+	unsigned int reg = MAPLE_RAX;
+
+	d->shadow = ZYDIS_REGISTER_NONE;
+	if (insn->mnemonic != ZYDIS_MNEMONIC_ADD || insn->operand_width != 64 ||
+	    insn->raw.imm[0].value.u != MAPLE_ASAN_SHADOW)
+		return;
+	if (insn->attributes & ZYDIS_ATTRIB_HAS_MODRM) {
+		if (insn->raw.modrm.mod != 3)
+			return;
+		reg = insn->raw.modrm.rm | insn->raw.rex.B << 3;
+	}
+	d->shadow = ZYDIS_REGISTER_RAX + reg;
+}
+
 static int decode_one(struct maple_decoder *d, const uint8_t *bytes,
 		      uint64_t left)
 {
 	struct maple_image *image = d->image;
 	uint64_t bit = d->addr - image->text_lo;
+	int ret = 0;
 
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d->zydis, &d->context,
 							bytes, left, &d->insn)))
@@ -198,14 +217,16 @@ static int decode_one(struct maple_decoder *d, const uint8_t *bytes,
 	note_flags(d);
 	if (maple_decoder_in_rseq(d))
 		d->now->flags |= MAPLE_DEC_FIXED;
-	if (!wants_operands(d))
-		return 0;
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&d->zydis, &d->context,
-						     &d->insn, d->op,
-						     d->insn.operand_count)))
-		return -EILSEQ;
-	note_frame(d);
-	return maple_decoder_operands(d);
+	if (wants_operands(d)) {
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeOperands(
+			    &d->zydis, &d->context, &d->insn, d->op,
+			    d->insn.operand_count)))
+			return -EILSEQ;
+		note_frame(d);
+		ret = maple_decoder_operands(d);
+	}
+	note_shadow(d);
+	return ret;
 }
 
 /* Takes out what is relative to RBP from site @from on. */
@@ -244,8 +265,13 @@ static int decode_range(struct maple_decoder *d, const struct maple_range *range
 	int ret = 0;
 
 	maple_image_landings(image, range);
+	if (range->foreign) {
+		image->stats.left[MAPLE_LEFT_RUNTIME]++;
+		return 0;
+	}
 	d->was = image->stats;
 	d->frame = d->frame_lost = false;
+	d->shadow = ZYDIS_REGISTER_NONE;
 	bytes = maple_image_bytes(image, range->lo, range->hi - range->lo);
 	if (!bytes)
 		return 0;

@@ -6,8 +6,15 @@
 #include <Zydis/Zydis.h>
 #include "internal.h"
 
+#define MAPLE_RAX 0
 #define MAPLE_RSP 4
 #define MAPLE_RBP 5
+
+/*
+ * What AddressSanitizer knows of address A stands at A / 8 and this, which
+ * code that it has instrumented has in it as it stands (x86-64, Linux).
+ */
+#define MAPLE_ASAN_SHADOW 0x7fff8000
 
 struct maple_decoder {
 	struct maple_image *image;
@@ -19,6 +26,8 @@ struct maple_decoder {
 	uint64_t addr, next;	/* of the instruction, and behind it */
 	size_t rseq;		/* first rseq range that may be ahead */
 	bool frame, frame_lost; /* RBP was set to RSP, to something else */
+	ZydisRegister shadow;	/* the instruction before has made it point
+				   to a shadow; or NONE */
 	struct maple_image_stats was; /* before this function */
 };
 

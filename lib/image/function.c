@@ -15,7 +15,8 @@
 /* Executable sections that are looked at; a linker makes five or so. */
 #define SECTIONS_MAX 64
 
-static int add_symbol(struct maple_image *image, const GElf_Sym *sym)
+static int add_symbol(struct maple_image *image, const GElf_Sym *sym,
+		      const char *name)
 {
 	struct maple_range *range;
 	uint64_t lo = sym->st_value;
@@ -32,7 +33,11 @@ static int add_symbol(struct maple_image *image, const GElf_Sym *sym)
 	range = maple_array_more(&image->ranges, sizeof(*range));
 	if (!range)
 		return -ENOMEM;
-	*range = (struct maple_range){ .lo = lo, .hi = lo + sym->st_size };
+	*range = (struct maple_range){
+		.lo = lo,
+		.hi = lo + sym->st_size,
+		.foreign = name && !maple_image_function_wanted(name),
+	};
 	return 0;
 }
 
@@ -50,19 +55,26 @@ static int read_symbols(struct maple_image *image)
 			continue;
 		data = elf_getdata(scn, NULL);
 		for (int i = 1; data && gelf_getsym(data, i, &sym); i++)
-			if (add_symbol(image, &sym))
+			if (add_symbol(image, &sym,
+				       elf_strptr(image->elf, sh.sh_link,
+						  sym.st_name)))
 				return -ENOMEM;
 	}
 	return 0;
 }
 
-/* By start; of several with one start the framed one, then the longest. */
+/*
+ * By start; of several with one start what is a runtime's by any of its names,
+ * then the framed one, then the longest.
+ */
 static int compare_ranges(const void *a, const void *b)
 {
 	const struct maple_range *x = a, *y = b;
 
 	if (x->lo != y->lo)
 		return x->lo < y->lo ? -1 : 1;
+	if (x->foreign != y->foreign)
+		return x->foreign ? -1 : 1;
 	if (x->framed != y->framed)
 		return x->framed ? -1 : 1;
 	return x->hi > y->hi ? -1 : x->hi < y->hi;

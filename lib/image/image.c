@@ -281,6 +281,8 @@ const char *maple_left_out_name(enum maple_left_out reason)
 		[MAPLE_LEFT_RSEQ] = "restartable sequence",
 		[MAPLE_LEFT_UNDECODABLE] = "function not decodable",
 		[MAPLE_LEFT_LIBRARY] = "C++ library",
+		[MAPLE_LEFT_SHADOW] = "AddressSanitizer's shadow",
+		[MAPLE_LEFT_RUNTIME] = "function of a runtime",
 	};
 
 	return (unsigned int)reason < MAPLE_LEFT_REASONS ? names[reason]

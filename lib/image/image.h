@@ -26,6 +26,8 @@ enum maple_left_out {
 	MAPLE_LEFT_RSEQ,	/* in a restartable sequence */
 	MAPLE_LEFT_UNDECODABLE, /* functions with bytes Zydis does not know */
 	MAPLE_LEFT_LIBRARY,	/* in a C++ library, but in no container */
+	MAPLE_LEFT_SHADOW,	/* what AddressSanitizer knows of memory */
+	MAPLE_LEFT_RUNTIME,	/* functions that a runtime has put in */
 	MAPLE_LEFT_REASONS
 };
 
@@ -116,5 +118,7 @@ bool maple_image_is_runtime(struct maple_image *image, uint64_t offset);
 bool maple_image_wanted(const char *path, bool is_main,
 			const char *const *include, const char *const *exclude);
 bool maple_image_in_parts(const char *path, const char *const *include);
+bool maple_image_is_sanitizer(const char *name);
+bool maple_image_function_wanted(const char *name);
 
 #endif

@@ -22,6 +22,7 @@ struct maple_range {
 	uint64_t lo, hi;
 	uint64_t lsda; /* language-specific data area, or 0 */
 	bool framed;   /* from .eh_frame, not from a symbol */
+	bool foreign;  /* put in by a runtime */
 };
 
 enum maple_decoded_flag {

@@ -87,6 +87,15 @@ static bool is_odd(const struct maple_decoder *d, const ZydisDecodedOperand *op)
 		gpr(mem->index) == MAPLE_REG_NONE);
 }
 
+/* No data of the program's, and no compiler's displacement but that one. */
+static bool is_shadow(const struct maple_decoder *d,
+		      const ZydisDecodedOperandMem *mem)
+{
+	if (gpr(mem->base) == MAPLE_REG_NONE)
+		return false;
+	return mem->disp.value >= MAPLE_ASAN_SHADOW || mem->base == d->shadow;
+}
+
 /* Returns MAPLE_LEFT_REASONS for a site. */
 static enum maple_left_out judge(struct maple_decoder *d,
 				 const ZydisDecodedOperand *op)
@@ -110,6 +119,8 @@ static enum maple_left_out judge(struct maple_decoder *d,
 		return MAPLE_LEFT_ODD;
 	if (gpr(mem->base) == MAPLE_RSP)
 		return MAPLE_LEFT_STACK;
+	if (is_shadow(d, mem))
+		return MAPLE_LEFT_SHADOW;
 	if (mem->base == ZYDIS_REGISTER_RIP)
 		fixed += d->next;
 	if ((mem->base == ZYDIS_REGISTER_RIP ||

@@ -32,17 +32,14 @@ static struct maple_agent_backend *agent_of(struct maple_backend *b)
 static char **environment(struct maple_agent_backend *a)
 {
 	size_t n = 0, k = 0;
-	const char *old = getenv("LD_PRELOAD");
 	char **envp, **e;
 
 	for (e = environ; *e; e++)
 		n++;
 	free(a->preload);
-	if (asprintf(&a->preload, "LD_PRELOAD=%s%s%s", a->base.options.agent,
-		     old ? ":" : "", old ? old : "") < 0) {
-		a->preload = NULL;
+	a->preload = maple_agent_preload(&a->base.options);
+	if (!a->preload)
 		return NULL;
-	}
 	envp = calloc(n + 3, sizeof(*envp));
 	if (!envp)
 		return NULL;

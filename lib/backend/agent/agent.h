@@ -71,6 +71,9 @@ void maple_agent_share_destroy(struct maple_agent_backend *a);
 bool maple_agent_share(struct maple_agent_backend *a,
 		       const struct maple_run_order *order);
 
+/* preload.c */
+char *maple_agent_preload(const struct maple_backend_options *options);
+
 /* tables.c */
 void maple_agent_tables_answer(struct maple_agent_backend *a);
 void maple_agent_tables_calls(struct maple_agent_backend *a);

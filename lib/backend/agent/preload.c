@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * What is preloaded, in which order. The runtime of a sanitizer must come
+ * before everything else: it stands before functions as our agent does, and
+ * knows of memory and threads only what reached it first. So if the program
+ * wants one that is a library, that one is named first, then the agent, then
+ * what the user has preloaded; one that is linked into the program comes first
+ * by itself.
+ *
+ * A program that only starts the one under test (--exe) is no sanitizer's
+ * business: nothing but the agent is put before what the user has there.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "../../image/image.h"
+#include "agent.h"
+
+#define SEPARATORS ": " /* between the libraries in LD_PRELOAD */
+
+static void put(FILE *out, const char *library)
+{
+	fprintf(out, "%s%s", ftell(out) ? ":" : "", library);
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Puts those of @list that are sanitizers, or those that are not. */
+static void put_listed(FILE *out, const char *list, bool sanitizers)
+{
+	char *copy = strdup(list), *at, *one;
+
+	if (!copy)
+		return;
+	for (one = strtok_r(copy, SEPARATORS, &at); one;
+	     one = strtok_r(NULL, SEPARATORS, &at))
+		if (maple_image_is_sanitizer(base_of(one)) == sanitizers)
+			put(out, one);
+	free(copy);
+}
+
+static void put_section(FILE *out, Elf *elf, Elf_Scn *scn)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	const char *name;
+	GElf_Shdr sh;
+	GElf_Dyn dyn;
+
+	if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNAMIC)
+		return;
+	for (int i = 0; data && gelf_getdyn(data, i, &dyn); i++) {
+		if (dyn.d_tag != DT_NEEDED)
+			continue;
+		name = elf_strptr(elf, sh.sh_link, dyn.d_un.d_val);
+		if (name && maple_image_is_sanitizer(name))
+			put(out, name);
+	}
+}
+
+/* Puts the sanitizers that @program is linked with, in its own order. */
+static void put_needed(FILE *out, const char *program)
+{
+	int fd = open(program, O_RDONLY | O_CLOEXEC);
+	Elf_Scn *scn = NULL;
+	Elf *elf;
+
+	if (fd < 0)
+		return; /* then it is no program of the user's to instrument */
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	while (elf && (scn = elf_nextscn(elf, scn)))
+		put_section(out, elf, scn);
+	elf_end(elf);
+	close(fd);
+}
+
+/*
+ * maple_agent_preload - the variable LD_PRELOAD for a run; to be freed
+ *
+ * Returns NULL without memory.
+ */
+char *maple_agent_preload(const struct maple_backend_options *options)
+{
+	const char *old = getenv("LD_PRELOAD");
+	char *list = NULL, *text;
+	size_t size;
+	FILE *out = open_memstream(&list, &size);
+	int n;
+
+	if (!out)
+		return NULL;
+	if (options->program && !options->exe)
+		put_needed(out, options->program);
+	put_listed(out, old ? old : "", true);
+	put(out, options->agent);
+	put_listed(out, old ? old : "", false);
+	n = fclose(out) ? -1 : asprintf(&text, "LD_PRELOAD=%s", list);
+	free(list);
+	return n < 0 ? NULL : text;
+}
