@@ -12,6 +12,7 @@ const char *maple_failure_name(enum maple_failure kind)
 		[MAPLE_FAILURE_HANG] = "hang",
 		[MAPLE_FAILURE_ORACLE] = "oracle",
 		[MAPLE_FAILURE_OUTPUT] = "output",
+		[MAPLE_FAILURE_SANITIZER] = "sanitizer",
 	};
 
 	if ((unsigned int)kind >= sizeof(names) / sizeof(*names))
@@ -83,5 +84,6 @@ void maple_finding_destroy(struct maple_finding *finding)
 	free(finding->replay);
 	free(finding->output);
 	free(finding->oracle);
+	free(finding->report);
 	free(finding);
 }

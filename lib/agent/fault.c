@@ -202,6 +202,10 @@ void maple_fault_stack(void)
 		own_stack = ours.ss_sp;
 }
 
+/*
+ * What is not set any more is not ours to unmap: sanitizers unmap the stack
+ * that they find set at a thread's end, and there may be something else now.
+ */
 void maple_fault_stack_drop(void)
 {
 	stack_t off = { .ss_flags = SS_DISABLE }, old = { 0 };
@@ -209,10 +213,10 @@ void maple_fault_stack_drop(void)
 	if (!own_stack)
 		return;
 	raw2(SYS_sigaltstack, NULL, &old);
-	if (old.ss_sp == own_stack && !(old.ss_flags & SS_ONSTACK))
+	if (old.ss_sp == own_stack && !(old.ss_flags & SS_ONSTACK)) {
 		raw2(SYS_sigaltstack, &off, NULL);
-	if (!(old.ss_flags & SS_ONSTACK))
 		raw2(SYS_munmap, own_stack, STACK);
+	}
 	own_stack = NULL;
 }
 

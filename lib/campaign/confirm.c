@@ -24,6 +24,8 @@ bool maple_confirm_same(const struct maple_finding *finding,
 		return false;
 	if (j->failure == MAPLE_FAILURE_SIGNAL)
 		return j->signo == finding->signo;
+	if (j->failure == MAPLE_FAILURE_SANITIZER)
+		return finding->what && !strcmp(j->what, finding->what);
 	return true;
 }
 

@@ -74,6 +74,7 @@ struct maple_trial {
 	bool unnamed; /* ... and does not, but somebody has asked */
 	char *output; /* what it printed, the last 64 KiB */
 	char *oracle; /* what --oracle printed of it, if it has failed */
+	char *report; /* ... of that, what a sanitizer reported; or NULL */
 	bool threads_seen;
 	bool ran[MAPLE_THREADS];       /* threads that did anything */
 	struct maple_predict *predict; /* PROFILE; may be NULL */
@@ -119,7 +120,8 @@ struct maple_campaign {
 	double deadline; /* on maple_clock_now()'s clock; 0: none */
 
 	/* Baseline. */
-	int expected; /* exit status */
+	int expected;	/* exit status */
+	bool undefined; /* UBSan may be in the program */
 	double native_seconds;
 
 	/* Memo. */

@@ -15,7 +15,8 @@
 #include <unistd.h>
 #include "io.h"
 
-#define WORDS_MAX (64 * 1024)
+#define WORDS_MAX  (64 * 1024)
+#define ERRORS_MAX (1024 * 1024) /* a report may be behind much else */
 
 static int temporary(void)
 {
@@ -212,6 +213,16 @@ char *maple_io_words(const struct maple_io_run *run)
 char *maple_io_tail(int fd)
 {
 	return take_both(fd, -1);
+}
+
+/* maple_io_errors - the same of what it wrote to its standard error alone */
+char *maple_io_errors(const struct maple_io_run *run)
+{
+	char *words = run->captured ? malloc(ERRORS_MAX + 1) : NULL;
+
+	if (words)
+		words[take(run->err, words, ERRORS_MAX)] = '\0';
+	return words;
 }
 
 /*

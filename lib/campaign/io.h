@@ -32,6 +32,7 @@ int maple_io_begin(struct maple_io *io, bool captured, struct maple_io_run *run,
 		   struct maple_error *err);
 char *maple_io_words(const struct maple_io_run *run);
 char *maple_io_tail(int fd);
+char *maple_io_errors(const struct maple_io_run *run);
 int maple_io_same(const struct maple_io_run *run, const char *path,
 		  struct maple_error *err);
 void maple_io_end(struct maple_io *io, struct maple_io_run *run);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The verdict on one run (algorithms.md 8, 4): death by a signal, an exit
+ * The verdict on one run (algorithms.md 8, 4): a sanitizer's report, death by
+ * a signal, an exit
  * status other than the baseline's, deadlock, hang, the oracle's word, the
  * expected output. What says nothing of the program gets no verdict at all,
  * unjudged.c; what says more of maple than of the program is told apart when a
@@ -16,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "internal.h"
+#include "sanitizer.h"
 
 static void fail(struct maple_judgement *j, enum maple_failure failure)
 {
@@ -139,6 +141,38 @@ static bool is_killed(const struct maple_campaign *c,
 	       (trial->kind != MAPLE_RUN_NATIVE || !c->options->baseline_fails);
 }
 
+/* A sanitizer that ends the program does so by exit() or by one of these. */
+static bool sanitizers_end(const struct maple_run *run)
+{
+	int signo = WIFSIGNALED(run->status) ? WTERMSIG(run->status)
+					     : run->signo;
+
+	return !signo || signo == SIGABRT || signo == SIGTRAP ||
+	       signo == SIGILL;
+}
+
+/* Says more than the status that came of it, and counts without one. */
+static bool judge_report(struct maple_campaign *c, struct maple_trial *trial,
+			 const struct maple_io_run *io)
+{
+	struct maple_judgement *j = &trial->judgement;
+	struct maple_sanitizer report;
+	char *errors = sanitizers_end(&trial->run) ? maple_io_errors(io) : NULL;
+	bool found = errors &&
+		     maple_sanitizer_read(errors, c->undefined, &report);
+
+	free(errors);
+	if (!found)
+		return false;
+	fail(j, MAPLE_FAILURE_SANITIZER);
+	j->status = WIFEXITED(trial->run.status)
+			    ? WEXITSTATUS(trial->run.status)
+			    : 0;
+	snprintf(j->what, sizeof(j->what), "%s", report.title);
+	trial->report = report.text;
+	return true;
+}
+
 /* maple_judge - fills in @trial's judgement */
 void maple_judge(struct maple_campaign *c, struct maple_trial *trial,
 		 const struct maple_io_run *io)
@@ -174,6 +208,8 @@ void maple_judge(struct maple_campaign *c, struct maple_trial *trial,
 		maple_unjudged_death(run, j);
 		return;
 	}
+	if (judge_report(c, trial, io))
+		return;
 	if (WIFSIGNALED(run->status) || run->signo) {
 		maple_judge_death(run, j);
 		return;

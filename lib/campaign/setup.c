@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <maple/version.h>
 #include "../backend/launch.h"
+#include "../image/image.h"
 #include "internal.h"
 
 #define AGENT_FILE "libmaple-agent.so"
@@ -323,6 +324,8 @@ int maple_campaign_open(struct maple_campaign *c)
 				    o->expect_output);
 	if (e)
 		return e;
+	c->undefined = o->exe ||
+		       maple_image_mentions(c->program, "__ubsan_handle_");
 	c->agent = maple_campaign_find_agent(o->agent);
 	e = maple_realtime_probe(o->host, c->err);
 	if (!e)

@@ -181,6 +181,11 @@ static void name(const struct maple_campaign *c, struct maple_finding *f)
 	char text[64];
 	unsigned int i;
 
+	/* The report has functions of its own. */
+	if (f->kind == MAPLE_FAILURE_SANITIZER) {
+		f->title = strdup(f->what);
+		return;
+	}
 	for (i = 0; i < f->nmoments; i++)
 		if (!fn[f->moments[i].role])
 			fn[f->moments[i].role] =
@@ -210,11 +215,15 @@ static void name(const struct maple_campaign *c, struct maple_finding *f)
 		f->title = NULL;
 }
 
-/* Stable over runs, address layouts and rebuilds: kind, functions, iRoot. */
+/*
+ * Stable over runs, address layouts and rebuilds: kind, functions, iRoot. What
+ * a sanitizer reports is the same bug whatever order brings it about.
+ */
 static void identify(struct maple_campaign *c, struct maple_finding *f,
 		     const struct maple_trial *trial)
 {
 	XXH64_state_t *state = XXH64_createState();
+	const bool reported = f->kind == MAPLE_FAILURE_SANITIZER;
 	const char *a = failing_function(c, f);
 	const char *print, *function;
 	struct maple_site_info info;
@@ -222,11 +231,14 @@ static void identify(struct maple_campaign *c, struct maple_finding *f,
 	char text[512];
 	int n;
 
-	XXH64_reset(state, f->idiom);
-	n = snprintf(text, sizeof(text), "%d %d %s %s", f->kind, f->signo,
-		     a ? a : "", basename(c->program));
+	if (reported)
+		a = f->title;
+	XXH64_reset(state, reported ? 0 : f->idiom);
+	n = snprintf(text, sizeof(text), "%d %d %s %s", f->kind,
+		     reported ? 0 : f->signo, a ? a : "",
+		     basename(c->program));
 	XXH64_update(state, text, n < (int)sizeof(text) ? n : 511);
-	for (i = 0; f->idiom && i < trial->plan.nsteps; i++) {
+	for (i = 0; !reported && f->idiom && i < trial->plan.nsteps; i++) {
 		const struct maple_plan_step *step = &trial->plan.step[i];
 
 		if (maple_registry_site(c->registry, step->site, &info))
@@ -290,6 +302,8 @@ static void tell_how(struct maple_campaign *c, struct maple_finding *f,
 	trial->output = NULL;
 	f->oracle = trial->oracle;
 	trial->oracle = NULL;
+	f->report = trial->report;
+	trial->report = NULL;
 	f->run = c->run_number;
 	f->found_at = time(NULL);
 	f->times_seen = 1;
@@ -323,8 +337,8 @@ struct maple_finding *maple_story_tell(struct maple_campaign *c,
 	if (f->kind == MAPLE_FAILURE_DEADLOCK || f->kind == MAPLE_FAILURE_HANG)
 		maple_story_waits(c, f, trial);
 	name(c, f);
-	say_together(f, trial);
 	identify(c, f, trial);
+	say_together(f, trial);
 	tell_how(c, f, trial);
 	if (f->id && f->title && f->what && (f->replay || f->attached))
 		return f;

@@ -346,6 +346,7 @@ void maple_trial_deinit(struct maple_trial *trial)
 	free(trial->alone);
 	free(trial->output);
 	free(trial->oracle);
+	free(trial->report);
 	free(trial->log);
 	maple_holding_deinit(&trial->holding);
 	maple_early_deinit(&trial->early);

@@ -118,6 +118,9 @@ bool maple_image_is_runtime(struct maple_image *image, uint64_t offset);
 bool maple_image_wanted(const char *path, bool is_main,
 			const char *const *include, const char *const *exclude);
 bool maple_image_in_parts(const char *path, const char *const *include);
+void maple_image_needed(const char *path,
+			void (*each)(void *ctx, const char *name), void *ctx);
+bool maple_image_mentions(const char *path, const char *beginning);
 bool maple_image_is_sanitizer(const char *name);
 bool maple_image_function_wanted(const char *name);
 

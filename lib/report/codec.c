@@ -78,6 +78,7 @@ static const struct maple_field finding_fields[] = {
 	MAPLE_FIELD(maple_finding, replay, STRING),
 	MAPLE_FIELD(maple_finding, output, STRING),
 	MAPLE_FIELD(maple_finding, oracle, STRING),
+	MAPLE_FIELD(maple_finding, report, STRING),
 	MAPLE_FIELD(maple_finding, run, UNSIGNED),
 	MAPLE_FIELD(maple_finding, found_at, NUMBER),
 	MAPLE_FIELD(maple_finding, times_seen, UNSIGNED),
@@ -355,7 +356,7 @@ static int decode_kind(const json_t *object, struct maple_finding *finding)
 {
 	const char *name = json_string_value(json_object_get(object, "kind"));
 
-	for (unsigned int k = 0; name && k <= MAPLE_FAILURE_OUTPUT; k++) {
+	for (unsigned int k = 0; name && k <= MAPLE_FAILURE_SANITIZER; k++) {
 		if (!strcmp(name, maple_failure_name(k))) {
 			finding->kind = k;
 			return 0;

@@ -185,6 +185,14 @@ static void print_output(FILE *out, const struct maple_finding *f,
 	fputs("</details>\n", out);
 }
 
+static void print_report(FILE *out, const struct maple_finding *f)
+{
+	if (!f->report)
+		return;
+	maple_page_element(out, "h3", NULL, "What the sanitizer reported");
+	maple_page_element(out, "pre", NULL, "%s", f->report);
+}
+
 /* maple_page_finding - what stands in the finding's card */
 void maple_page_finding(FILE *out, const struct maple_report *report,
 			const struct maple_finding *f)
@@ -201,6 +209,7 @@ void maple_page_finding(FILE *out, const struct maple_report *report,
 	maple_page_order(out, report, f);
 	print_happened(out, report, f);
 	print_cycle(out, report, f);
+	print_report(out, f);
 	print_control(out, f);
 	if (f->replay) {
 		maple_page_element(out, "h3", NULL, "Again");

@@ -46,6 +46,10 @@ static const struct {
 	{ MAPLE_FAILURE_OUTPUT, "WrongOutput",
 	  "An interleaving of its threads changes the output.",
 	  "After the order shown the program wrote other than expected." },
+	{ MAPLE_FAILURE_SANITIZER, "SanitizerReport",
+	  "An interleaving of its threads makes a sanitizer report an error.",
+	  "The program was built with a sanitizer, and after the order shown "
+	  "that one saw an error: its report says which." },
 };
 
 #define RULES (sizeof(rules) / sizeof(*rules))

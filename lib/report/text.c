@@ -166,6 +166,15 @@ static void print_line(FILE *out, const char *line, unsigned int room,
 	putc('\n', out);
 }
 
+static void print_lines(FILE *out, const char *text, unsigned int room,
+			const struct maple_report_style *style)
+{
+	for (; *text; text += *text == '\n') {
+		print_line(out, text, room, style);
+		text += strcspn(text, "\n");
+	}
+}
+
 /* All of it with --verbose; else its end, where it tells what is wrong. */
 static void print_output(FILE *out, const char *who, const char *output,
 			 const struct maple_report_style *style)
@@ -182,10 +191,7 @@ static void print_output(FILE *out, const char *who, const char *output,
 		fprintf(out, ", the last %d of %u lines (--verbose: all)",
 			LINES, all);
 	fputs(":\n", out);
-	for (; *output; output += *output == '\n') {
-		print_line(out, output, room, style);
-		output += strcspn(output, "\n");
-	}
+	print_lines(out, output, room, style);
 }
 
 void maple_report_text(FILE *out, const struct maple_finding *finding,
@@ -210,6 +216,10 @@ void maple_report_text(FILE *out, const struct maple_finding *finding,
 		    style);
 	print_cycle(out, finding, style);
 	print_stacks(out, finding, style);
+	if (finding->report) {
+		fputs("\nWhat the sanitizer reported:\n", out);
+		print_lines(out, finding->report, UINT_MAX, style);
+	}
 	if (style->output || maple_words_speaks(finding)) {
 		print_output(out, "the program", finding->output, style);
 		print_output(out, "the oracle", finding->oracle, style);

@@ -109,6 +109,16 @@ const char *maple_words_split(const struct maple_finding *f)
 	return NULL;
 }
 
+static void put_report(FILE *out, const char *report)
+{
+	char *copy = strdup(report), *at, *line;
+
+	for (line = copy ? strtok_r(copy, "\n", &at) : NULL; line;
+	     line = strtok_r(NULL, "\n", &at))
+		fprintf(out, "\n%s", maple_clean(line, true).text);
+	free(copy);
+}
+
 /*
  * maple_words_speaks - whether the program, or the oracle, has said itself what
  * is wrong: then what it printed belongs to the finding
@@ -255,6 +265,8 @@ char *maple_words_finding(const struct maple_finding *f)
 	}
 	maple_words_control(f, control, sizeof(control));
 	fprintf(out, "\n%s", control);
+	if (f->report)
+		put_report(out, f->report);
 	if (f->replay)
 		fprintf(out, "\nReplay: %s", maple_clean(f->replay, true).text);
 	if (fclose(out)) {

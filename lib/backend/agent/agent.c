@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "../../clock.h"
+#include "../../image/image.h"
 #include "agent.h"
 
 /* Seconds that a daemon is given after its maker's end. */
@@ -22,6 +23,10 @@
 #define DAEMON_WITHIN 1.0 /* to end; most never do */
 
 #define DRAIN_MOST    65536 /* events: some 30 ms */
+
+/* Where AddressSanitizer keeps what it knows of memory; nothing else is there. */
+#define SHADOW_LO 0x7fff7000ull
+#define SHADOW_HI 0x10007fff8000ull
 
 static struct maple_agent_backend *agent_of(struct maple_backend *b)
 {
@@ -67,6 +72,14 @@ static int prepare(struct maple_backend *b, const struct maple_run_order *order,
 	return 0;
 }
 
+/* What a sanitizer notes, by memset() say, is no access of the program's. */
+static bool is_shadow(const struct maple_agent_backend *a,
+		      const struct maple_event *event)
+{
+	return a->shadowed && maple_event_is_memory(event->kind) &&
+	       event->addr >= SHADOW_LO && event->addr < SHADOW_HI;
+}
+
 /*
  * A target may record as fast as we read: while it runs, @most at a time, or
  * nobody would look at the clock.
@@ -77,6 +90,8 @@ static void drain(struct maple_agent_backend *a,
 	struct maple_event event;
 
 	while (most-- && maple_trace_ring_next(&a->ring, ended, &event)) {
+		if (is_shadow(a, &event))
+			continue;
 		event.site = maple_agent_tables_number(a, event.site);
 		if (sink->event)
 			sink->event(sink->ctx, &event);
@@ -326,6 +341,8 @@ int maple_backend_agent_create(const struct maple_backend_options *options,
 	a->shm_fd = a->tables_fd = a->said = -1;
 	/* mapled gives rights to what runs, not to what waits. */
 	a->on_time = options->on_time || options->host;
+	a->shadowed = options->program &&
+		      maple_image_mentions(options->program, "__asan_init");
 	a->call = calloc(MAPLE_SHM_CALLS, sizeof(*a->call));
 	a->spinner = calloc(MAPLE_THREADS, sizeof(*a->spinner));
 	e = a->spinner && a->call

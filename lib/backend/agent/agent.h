@@ -59,9 +59,10 @@ struct maple_agent_backend {
 
 	struct maple_agent_ahead ahead[2]; /* of this run, of the next */
 	unsigned int turn;
-	bool on_time; /* nothing is executed ahead */
-	bool came_up; /* the agent did, in the last run */
-	int said;     /* what processes say that have no run yet, or -1 */
+	bool on_time;  /* nothing is executed ahead */
+	bool came_up;  /* the agent did, in the last run */
+	bool shadowed; /* the program has AddressSanitizer in it */
+	int said;      /* what processes say that have no run yet, or -1 */
 };
 
 /* share.c */

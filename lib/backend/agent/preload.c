@@ -10,14 +10,9 @@
  * A program that only starts the one under test (--exe) is no sanitizer's
  * business: nothing but the agent is put before what the user has there.
  */
-#include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "../../image/image.h"
 #include "agent.h"
 
@@ -49,39 +44,10 @@ static void put_listed(FILE *out, const char *list, bool sanitizers)
 	free(copy);
 }
 
-static void put_section(FILE *out, Elf *elf, Elf_Scn *scn)
+static void put_sanitizer(void *ctx, const char *name)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
-	const char *name;
-	GElf_Shdr sh;
-	GElf_Dyn dyn;
-
-	if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNAMIC)
-		return;
-	for (int i = 0; data && gelf_getdyn(data, i, &dyn); i++) {
-		if (dyn.d_tag != DT_NEEDED)
-			continue;
-		name = elf_strptr(elf, sh.sh_link, dyn.d_un.d_val);
-		if (name && maple_image_is_sanitizer(name))
-			put(out, name);
-	}
-}
-
-/* Puts the sanitizers that @program is linked with, in its own order. */
-static void put_needed(FILE *out, const char *program)
-{
-	int fd = open(program, O_RDONLY | O_CLOEXEC);
-	Elf_Scn *scn = NULL;
-	Elf *elf;
-
-	if (fd < 0)
-		return; /* then it is no program of the user's to instrument */
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	while (elf && (scn = elf_nextscn(elf, scn)))
-		put_section(out, elf, scn);
-	elf_end(elf);
-	close(fd);
+	if (maple_image_is_sanitizer(name))
+		put(ctx, name);
 }
 
 /*
@@ -100,7 +66,7 @@ char *maple_agent_preload(const struct maple_backend_options *options)
 	if (!out)
 		return NULL;
 	if (options->program && !options->exe)
-		put_needed(out, options->program);
+		maple_image_needed(options->program, put_sanitizer, out);
 	put_listed(out, old ? old : "", true);
 	put(out, options->agent);
 	put_listed(out, old ? old : "", false);

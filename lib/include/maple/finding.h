@@ -17,12 +17,13 @@
 
 enum maple_failure {
 	MAPLE_FAILURE_NONE,
-	MAPLE_FAILURE_SIGNAL,	/* died by a signal */
-	MAPLE_FAILURE_EXIT,	/* exit status differs from the baseline's */
-	MAPLE_FAILURE_DEADLOCK, /* all threads wait for each other */
-	MAPLE_FAILURE_HANG,	/* over the wall limit */
-	MAPLE_FAILURE_ORACLE,	/* --oracle said so */
-	MAPLE_FAILURE_OUTPUT,	/* output differs from --expect-output */
+	MAPLE_FAILURE_SIGNAL,	 /* died by a signal */
+	MAPLE_FAILURE_EXIT,	 /* exit status differs from the baseline's */
+	MAPLE_FAILURE_DEADLOCK,	 /* all threads wait for each other */
+	MAPLE_FAILURE_HANG,	 /* over the wall limit */
+	MAPLE_FAILURE_ORACLE,	 /* --oracle said so */
+	MAPLE_FAILURE_OUTPUT,	 /* output differs from --expect-output */
+	MAPLE_FAILURE_SANITIZER, /* a sanitizer of the program's reported it */
 };
 
 /* maple_failure_name - "signal", "exit", ... as in the JSON schema */
@@ -90,7 +91,7 @@ struct maple_finding {
 	char *title;	  /* "SIGSEGV in consume / close_queue" */
 	char *what;	  /* "signal 11 (SIGSEGV), address 0x8" */
 	int signo;	  /* SIGNAL */
-	int status;	  /* EXIT: exit status; ORACLE: the oracle's */
+	int status;	  /* EXIT, SANITIZER: exit status; ORACLE: its own */
 	uint64_t address; /* SIGNAL: faulting address */
 
 	unsigned int idiom; /* 0: found without enforcing anything */
@@ -120,6 +121,7 @@ struct maple_finding {
 	char *replay;  /* the command line that replays it */
 	char *output;  /* the end of what it printed in the failed run */
 	char *oracle;  /* ... and of what --oracle printed of that run */
+	char *report;  /* SANITIZER: its text, as it was printed */
 
 	unsigned int run;  /* number of the run in its campaign */
 	uint64_t found_at; /* first; seconds since the epoch */
