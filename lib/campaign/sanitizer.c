@@ -139,8 +139,12 @@ static bool is_wanted(struct span text, bool module)
 	return wanted;
 }
 
-/* The function of @frame if it is the user's own, else nothing. */
-static struct span own_function(struct span frame)
+/*
+ * The function of @frame if it is the user's own, else nothing
+ * @sure: with a source file; a runtime that is linked into the program has
+ *        functions of libc's names there, but no debug information
+ */
+static struct span own_function(struct span frame, bool *sure)
 {
 	const struct span none = { frame.at, 0 };
 	struct span module, file, function;
@@ -163,6 +167,7 @@ static struct span own_function(struct span frame)
 	    !is_wanted(function, false) || begins(function, "operator ") ||
 	    (!file.n && !module.n))
 		return none;
+	*sure = file.n;
 	return function;
 }
 
@@ -172,15 +177,18 @@ static struct span own_function(struct span frame)
  */
 static struct span next_function(const char **at, const char *end)
 {
-	struct span found = { NULL, 0 }, line;
-	bool inside = false;
+	struct span found = { NULL, 0 }, line, own;
+	bool inside = false, sure = false, now;
 
 	while (*at && *at < end) {
 		line = line_at(*at);
 		if (is_frame(line)) {
 			inside = true;
-			if (!found.n)
-				found = own_function(line);
+			now = false;
+			own = sure ? found : own_function(line, &now);
+			if (own.n && (now || !found.n))
+				found = own;
+			sure |= now;
 		} else if (inside) {
 			break;
 		}
