@@ -24,7 +24,7 @@ bool maple_ring_shared;
 struct maple_quick maple_quick;
 static uint32_t given; /* what maple_quick.skip was set to; 0: it is counted */
 
-static_assert(MAPLE_SHM_RING - 1 == 0x3fffff, "stub.S has it");
+static_assert(MAPLE_SHM_RING - 1 == 0x7ffff, "stub.S has it");
 static_assert(MAPLE_THREAD_NONE == 0xffff, "stub.S has it");
 static_assert(MAPLE_AGENT_SHUT == 256, "stub.S has it");
 MAPLE_SITE_IS(pc, 0);

@@ -28,7 +28,7 @@
 #define MAPLE_SHM_BUILD_ID 32
 #define MAPLE_SHM_NAME	   MAPLE_PLAN_NAME
 #define MAPLE_SHM_EXE	   256
-#define MAPLE_SHM_RING	   (1u << 22) /* events; sparse until used */
+#define MAPLE_SHM_RING	   (1u << 19) /* events, 20 MB: RLIMIT_AS counts them all */
 #define MAPLE_SHM_CHANGES  64
 #define MAPLE_SHM_THEN	   7 /* plans that may follow a run's first */
 #define MAPLE_SHM_HELD	   8 /* locks of a thread that section.c follows */

@@ -34,7 +34,7 @@
 	.set	QUICK_PID, 32
 	.set	QUICK_MOST, 40
 	.set	QUICK_SKIP, 44
-	.set	RING_MASK, 0x3fffff
+	.set	RING_MASK, 0x7ffff
 	.set	SHUT_FROM, 4096	/* events: a site that makes fewer stays open */
 	.set	SHUT_FOR, 256	/* hits */
 	.set	PUSHED, 40 + 8 + 24 + 128
