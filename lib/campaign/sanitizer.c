@@ -208,11 +208,13 @@ static struct span kind_of(struct span line, bool undefined)
 		" 0x"
 	};
 	struct span none = { line.at, 0 }, kind;
-	const char *at = NULL, *end;
+	const char *at, *end;
 	size_t i;
 
-	if (undefined && (at = find(line, UNDEFINED)))
+	at = undefined ? find(line, UNDEFINED) : NULL;
+	if (at && at > line.at && isdigit((unsigned char)at[-1]))
 		return behind(line, at + strlen(UNDEFINED));
+	at = NULL;
 	for (i = 0; !at && i < 2; i++) {
 		at = find(line, heads[i]);
 		if (at)
