@@ -202,6 +202,13 @@ void maple_agent_images(void);
 void maple_agent_detach(void);
 void maple_agent_attach(void);
 
+/*
+ * maple_agent_seal - the program is about to install a filter of system calls:
+ * the run goes on natively, and is not delivered. maple_agent_sealed: it has
+ */
+extern bool maple_agent_sealed;
+void maple_agent_seal(void);
+
 /* maple_agent_exiting - exit(), _exit() or quick_exit() was reached */
 void maple_agent_exiting(void);
 

@@ -283,6 +283,7 @@ bool maple_watch_hit(int code, uint64_t at, uint64_t data);
 
 /* fault.c */
 void maple_fault_start(void);
+void maple_fault_end(void);
 void maple_fault_stack(void);
 void maple_fault_stack_drop(void);
 

@@ -29,6 +29,7 @@ static const int owned[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL,
 			     SIGABRT, SIGSYS, SIGTRAP };
 static struct action kept[65]; /* what the program believes is installed */
 static bool installed;
+static void (*restorer)(void); /* libc's */
 static __thread void *own_stack __attribute__((tls_model("initial-exec")));
 
 #define IS_DEFAULT(a) ((a)->handler == (void *)SIG_DFL)
@@ -242,10 +243,24 @@ static void (*restorer_of_libc(void))(void)
 /* maple_fault_start - installs the handlers, keeps what was there */
 void maple_fault_start(void)
 {
-	struct action a = { on_signal, SA_SIGINFO | SA_ONSTACK | SA_RESTORER,
-			    restorer_of_libc(), 0 };
+	struct action a = { on_signal, SA_SIGINFO | SA_ONSTACK | SA_RESTORER };
 
+	a.restorer = restorer = restorer_of_libc();
 	for (unsigned int i = 0; i < sizeof(owned) / sizeof(*owned); i++)
 		raw4(SYS_rt_sigaction, owned[i], &a, &kept[owned[i]], SIGS);
 	installed = true;
+}
+
+/* maple_fault_end - what the program believes is installed becomes true */
+void maple_fault_end(void)
+{
+	struct action a;
+
+	installed = false;
+	for (unsigned int i = 0; i < sizeof(owned) / sizeof(*owned); i++) {
+		a = kept[owned[i]];
+		a.flags |= SA_RESTORER;
+		a.restorer = restorer;
+		raw4(SYS_rt_sigaction, owned[i], &a, NULL, SIGS);
+	}
 }

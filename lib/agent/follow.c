@@ -44,7 +44,8 @@ void maple_agent_forking(void)
 void maple_agent_lost(void)
 {
 	maple_self.number = MAPLE_THREAD_NONE;
-	maple_sched_put_back(maple_shm, 0);
+	if (!maple_agent_sealed)
+		maple_sched_put_back(maple_shm, 0);
 }
 
 static void take_over(struct maple_shm *shm)
@@ -72,7 +73,9 @@ static void take_over(struct maple_shm *shm)
 
 bool maple_agent_settle(void)
 {
-	struct maple_shm *shm = maple_shm ? maple_shm : standing;
+	struct maple_shm *shm = maple_agent_sealed ? NULL
+				: maple_shm	   ? maple_shm
+						   : standing;
 	int32_t self, none = 0;
 
 	if (!shm || (maple_shm && !maple_agent_on()))

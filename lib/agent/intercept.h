@@ -16,6 +16,7 @@
  *   signal   sigaction, signal and its kin, sigprocmask, pthread_sigmask
  *   kill     kill, killpg, raise, sigqueue, tgkill, pthread_kill
  *   image    dlopen, dlmopen, dlclose
+ *   filter   prctl and syscall, for seccomp
  *   block    sleeps, poll and its kin, read, recv, accept, wait
  *
  * Left alone because nothing is to be learnt: pthread_detach, thrd_detach,

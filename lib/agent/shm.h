@@ -182,6 +182,7 @@ struct maple_shm_stats {
 	uint64_t watch_hits;	  /* writes they saw */
 	uint64_t watch_told;	  /* ... that no hook had announced */
 	uint64_t changes_done;	  /* change points reached */
+	uint64_t sealed;	  /* it filters its system calls: we left */
 };
 
 struct maple_shm {

@@ -122,3 +122,15 @@ reported() { # TITLE
 	ended_with 0
 	holds '.delivery.undelivered_runs == 0'
 }
+
+@test "a filter of system calls kills nothing: not delivered, and said why" {
+	local by
+
+	for by in prctl syscall; do
+		[ "$("$E2E/filtered" $by)" = 40 ] || fail "not by itself"
+		campaign --seed 1 --max-runs 4 -- "$E2E/filtered" $by
+		ended_with 125
+		[ ! -s "$json" ] || holds '(.findings // []) | length == 0'
+		grep -q 'seccomp' <<<"$stderr$(cat "$json")" || fail "$stderr"
+	done
+}

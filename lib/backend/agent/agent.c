@@ -237,6 +237,12 @@ static void judge_delivery(struct maple_agent_backend *a, struct maple_run *run)
 			 "the agent did not come up in %s: it is statically "
 			 "linked, set-user-id, or clears LD_PRELOAD",
 			 a->base.options.argv[0]);
+	else if (stats->sealed)
+		snprintf(run->why_not, sizeof(run->why_not),
+			 "%s installs a seccomp filter, which need not let the "
+			 "agent's system calls through (sched_setscheduler): "
+			 "test it without the filter",
+			 a->base.options.argv[0]);
 	else if (run->unsupported)
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "real-time priorities were refused in the target: %s",
