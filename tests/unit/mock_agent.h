@@ -266,6 +266,10 @@ void maple_agent_attach(void)
 	mock_other(ATTACH, 0);
 }
 
+void maple_agent_seal(void)
+{
+}
+
 void maple_agent_exiting(void)
 {
 	if (mock_said)
