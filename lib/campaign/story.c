@@ -235,8 +235,7 @@ static void identify(struct maple_campaign *c, struct maple_finding *f,
 		a = f->title;
 	XXH64_reset(state, reported ? 0 : f->idiom);
 	n = snprintf(text, sizeof(text), "%d %d %s %s", f->kind,
-		     reported ? 0 : f->signo, a ? a : "",
-		     basename(c->program));
+		     reported ? 0 : f->signo, a ? a : "", basename(c->program));
 	XXH64_update(state, text, n < (int)sizeof(text) ? n : 511);
 	for (i = 0; !reported && f->idiom && i < trial->plan.nsteps; i++) {
 		const struct maple_plan_step *step = &trial->plan.step[i];
