@@ -45,7 +45,7 @@ AGENT_FLAGS := -fPIC -fvisibility=hidden -mgeneral-regs-only -fno-plt \
 	-fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin
 
 rooms := image trace predict plan wire host backend backend/agent backend/kernel memo \
-	campaign report
+	campaign suite report
 lib_src := $(wildcard $(addprefix lib/,$(addsuffix /*.c,$(rooms)))) \
 	$(wildcard lib/*.c)
 agent_src := $(wildcard lib/agent/*.c lib/agent/*.S lib/plan/*.c)
@@ -79,6 +79,8 @@ helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
 	$(wildcard tests/e2e/*.rs)) \
 	$(patsubst tests/e2e/lib/%.c,$(O)/tests/e2e/%.so, \
 	$(wildcard tests/e2e/lib/*.c)) \
+	$(patsubst tests/e2e/suites/%.cc,$(O)/tests/e2e/suites/%, \
+	$(wildcard tests/e2e/suites/*.cc)) $(O)/tests/e2e/suites/rust \
 	$(patsubst tests/qemu/programs/%.c,$(O)/tests/qemu/%, \
 	$(wildcard tests/qemu/programs/*.c))
 kernels := $(patsubst tests/bench/kernels/%.c,$(O)/tests/bench/kernels/%, \
@@ -259,6 +261,19 @@ $(O)/tests/e2e/%.O2: tests/e2e/%.rs
 	$(call say,RUSTC,$@)
 	$(Q)MAKEFLAGS= $(RUSTC) -g -C opt-level=2 -C symbol-mangling-version=v0 \
 		-o $(@:.O2=_O2) $< && mv $(@:.O2=_O2) $@
+
+# Test programs of each framework.
+$(O)/tests/e2e/suites/gtest: LDLIBS := -lgtest
+$(O)/tests/e2e/suites/boost: LDLIBS := -lboost_unit_test_framework
+$(O)/tests/e2e/suites/%: tests/e2e/suites/%.cc tests/e2e/suites/cases.h
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)$(CXX) -O0 -g -pthread -o $@ $< $(LDLIBS)
+
+$(O)/tests/e2e/suites/rust: tests/e2e/suites/rust.rs
+	@mkdir -p $(@D)
+	$(call say,RUSTC,$<)
+	$(Q)MAKEFLAGS= $(RUSTC) --test -g -o $@ $<
 
 $(O)/tests/e2e/%.so: tests/e2e/lib/%.c
 	@mkdir -p $(@D)

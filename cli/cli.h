@@ -43,6 +43,8 @@ struct maple_settings {
 	const char **include, **exclude;
 	enum maple_report_format format;
 	bool format_asked; /* on the command line */
+	/* --each-test: the command that lists the cases; "": none is given */
+	const char *each_test;
 	const char *db, *output, *html, *suppressions, *socket;
 	uint64_t since;
 	unsigned int times;
@@ -73,6 +75,7 @@ const char *maple_value_count(const char *text, void *out);
 const char *maple_value_exit_status(const char *text, void *out);
 const char *maple_value_number(const char *text, void *out);
 const char *maple_value_string(const char *text, void *out);
+const char *maple_value_command(const char *text, void *out);
 const char *maple_value_list(const char *text, void *out);
 const char *maple_value_idioms(const char *text, void *out);
 const char *maple_value_strategy(const char *text, void *out);
@@ -135,6 +138,7 @@ int maple_database_select(const char *word,
 /* progress.c */
 struct maple_live {
 	FILE *out; /* NULL: show nothing */
+	const char *about; /* in front of what is shown; or NULL */
 	bool live; /* one line, rewritten; else a line now and then */
 	bool shown;
 	double last;
@@ -142,6 +146,7 @@ struct maple_live {
 void maple_live_init(struct maple_live *live, FILE *out);
 void maple_live_show(struct maple_live *live, const struct maple_progress *p);
 void maple_live_clear(struct maple_live *live);
+void maple_live_about(struct maple_live *live, const char *about);
 
 /* The commands, each in the file of its name. */
 int maple_command_run(struct maple_settings *settings);

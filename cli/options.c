@@ -12,7 +12,7 @@
 
 struct option_entry {
 	const char *name;
-	const char *argument; /* NULL: it takes none */
+	const char *argument; /* NULL: it takes none; "[=X]": it may */
 	unsigned int commands;
 	const char *(*parse)(const char *text, void *out);
 	size_t offset; /* of what it sets in maple_settings */
@@ -70,6 +70,10 @@ static const struct option_entry table[] = {
 	  "shell command after each run" },
 	{ "exe", "GLOB", RUN, SETS(campaign.exe, string),
 	  "PROG only starts the program under test: the executable to test" },
+	{ "each-test", "[=CMD]", RUN, SETS(each_test, command),
+	  "PROG is a test program: a campaign for each of its cases, found out"
+	  " by asking it (gtest, Catch2, doctest, Boost.Test, Rust), or by CMD,"
+	  " which prints one a line and replaces {} in ARGS" },
 	{ "input", "KEY", RUN | ATTACH, SETS(campaign.input, string),
 	  "name of this input; attempts are counted for each" },
 	{ "include", "GLOB", RERUN | ATTACH, SETS(include, list),
@@ -186,6 +190,13 @@ static int apply(struct maple_settings *settings, unsigned int command,
 	return 0;
 }
 
+static int takes(const struct option_entry *entry)
+{
+	if (!entry->argument)
+		return no_argument;
+	return *entry->argument == '[' ? optional_argument : required_argument;
+}
+
 /*
  * Makes getopt's table and resets it. Returns its short options: where a
  * program follows, options end at the first word that is none.
@@ -194,9 +205,7 @@ static const char *fill(struct option *longs, int *found, unsigned int command)
 {
 	for (size_t i = 0; i < ENTRIES; i++)
 		longs[i] = (struct option){ table[i].name,
-					    table[i].argument ? required_argument
-							      : no_argument,
-					    found, (int)i };
+					    takes(&table[i]), found, (int)i };
 	optind = 0;
 	opterr = 0;
 	if (command & MAPLE_CMD_LOG)
@@ -364,7 +373,8 @@ void maple_options_help(FILE *out, unsigned int command)
 		if (!(e->commands & command))
 			continue;
 		snprintf(name, sizeof(name), "--%s%s%s", e->name,
-			 e->argument ? " " : "", e->argument ? e->argument : "");
+			 takes(e) == required_argument ? " " : "",
+			 e->argument ? e->argument : "");
 		fprintf(out, "  %-22s ", name);
 		print_wrapped(out, e->help, 25);
 	}

@@ -69,12 +69,15 @@ static void add_time_left(char *line, size_t room, double seconds)
 		add(line, room, "%us to go", s);
 }
 
-static void compose(char *line, size_t room, const struct maple_progress *p)
+static void compose(char *line, size_t room, const char *about,
+		    const struct maple_progress *p)
 {
 	const struct maple_runs *r = &p->runs;
 	unsigned int runs = r->baseline + r->profile + r->enforced + r->confirm;
 
 	*line = 0;
+	if (about)
+		add(line, room, "%.60s", about);
 	add(line, room, "%s", maple_phase_name(p->phase));
 	add(line, room, "%u run%s", runs, runs == 1 ? "" : "s");
 	add(line, room, "%u finding%s", p->findings,
@@ -84,6 +87,13 @@ static void compose(char *line, size_t room, const struct maple_progress *p)
 	if (runs && p->seconds > 0)
 		add(line, room, "%.1f runs/s", runs / p->seconds);
 	add_coverage(line, room, &p->coverage);
+}
+
+/* maple_live_about - a campaign on @about begins; not owned */
+void maple_live_about(struct maple_live *live, const char *about)
+{
+	live->about = about;
+	live->last = 0;
 }
 
 void maple_live_show(struct maple_live *live, const struct maple_progress *p)
@@ -98,7 +108,7 @@ void maple_live_show(struct maple_live *live, const struct maple_progress *p)
 	live->last = p->seconds;
 	if (live->live && maple_out_columns(live->out) < room)
 		room = maple_out_columns(live->out);
-	compose(line, room, p);
+	compose(line, room, live->about, p);
 	if (live->live)
 		fprintf(live->out, "\r%s\033[K", line);
 	else

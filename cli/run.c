@@ -9,7 +9,9 @@
 struct run {
 	const struct maple_settings *settings;
 	struct maple_live live;
-	FILE *out; /* the report's */
+	FILE *out;    /* the report's */
+	char **noted; /* what campaigns of a suite have said, each once */
+	unsigned int nnoted;
 };
 
 static void on_progress(void *ctx, const struct maple_progress *progress)
@@ -25,10 +27,29 @@ static void on_progress(void *ctx, const struct maple_progress *progress)
 	maple_live_show(&run->live, progress);
 }
 
+/* Whether another campaign of the suite has said it; from now on it has. */
+static bool noted(struct run *run, const char *text)
+{
+	char **grown;
+
+	for (unsigned int i = 0; i < run->nnoted; i++)
+		if (!strcmp(run->noted[i], text))
+			return true;
+	grown = reallocarray(run->noted, run->nnoted + 1, sizeof(*grown));
+	if (!grown)
+		return false;
+	run->noted = grown;
+	grown[run->nnoted] = strdup(text);
+	run->nnoted += grown[run->nnoted] != NULL;
+	return false;
+}
+
 static void on_notice(void *ctx, const char *text)
 {
 	struct run *run = ctx;
 
+	if (run->settings->each_test && noted(run, text))
+		return;
 	maple_live_clear(&run->live);
 	maple_say_notice("%s", text);
 }
@@ -97,14 +118,9 @@ static int result_status(const struct maple_settings *settings,
 		       : MAPLE_STATUS_FAILED;
 }
 
-static int campaign(struct run *run, struct maple_memo *memo)
+static struct maple_campaign_options options_of(struct run *run)
 {
 	struct maple_campaign_options options = run->settings->campaign;
-	struct maple_report report = { .source = MAPLE_REPORT_CAMPAIGN,
-				       .argv = options.argv };
-	struct maple_campaign_result *result;
-	struct maple_error err = { "" };
-	int ret;
 
 	options.progress = on_progress;
 	options.notice = on_notice;
@@ -113,18 +129,99 @@ static int campaign(struct run *run, struct maple_memo *memo)
 	options.ctx = run;
 	/* Where our object goes to stdout, nothing else may. */
 	options.quiet_target = run->out == stdout;
+	return options;
+}
+
+static int fail(const struct run *run, int error, const struct maple_error *err)
+{
+	return maple_say_error(error_status(run->settings, error), "%s",
+			       *err->text ? err->text : strerror(-error));
+}
+
+static int campaign(struct run *run, struct maple_memo *memo)
+{
+	struct maple_campaign_options options = options_of(run);
+	struct maple_report report = { .source = MAPLE_REPORT_CAMPAIGN,
+				       .argv = options.argv };
+	struct maple_campaign_result *result;
+	struct maple_error err = { "" };
+	int ret;
+
 	maple_report_begin(run->out, run->settings->format, &options, NULL);
 	ret = maple_campaign_run(&options, memo, &result, &err);
 	maple_live_clear(&run->live);
 	if (ret)
-		return maple_say_error(error_status(run->settings, ret), "%s",
-				       *err.text ? err.text : strerror(-ret));
+		return fail(run, ret, &err);
 	for (unsigned int i = 0; i < result->nfindings; i++)
 		maple_again_complete(run->settings, result->findings[i]);
 	report.status = result_status(run->settings, result);
 	report.result = result;
 	ret = maple_out_report(run->out, run->settings, &report);
 	maple_campaign_result_destroy(result);
+	return ret;
+}
+
+/* ---- --each-test ---- */
+
+static void on_case(void *ctx, const struct maple_campaign_options *options,
+		    const struct maple_suite_case *c)
+{
+	struct run *run = ctx;
+
+	maple_live_clear(&run->live);
+	maple_live_about(&run->live, c->name);
+	maple_report_begin(run->out, run->settings->format, options, NULL);
+}
+
+static int suite_status(const struct maple_suite *suite)
+{
+	switch (maple_suite_sum(suite, NULL)) {
+	case MAPLE_SUITE_CLEAN:
+		return MAPLE_STATUS_OK;
+	case MAPLE_SUITE_FOUND:
+		return MAPLE_STATUS_FINDING;
+	default:
+		return MAPLE_STATUS_FAILED;
+	}
+}
+
+static void complete_all(const struct maple_settings *settings,
+			 const struct maple_suite *suite)
+{
+	for (unsigned int i = 0; i < suite->n; i++) {
+		struct maple_campaign_result *r = suite->cases[i].result;
+
+		for (unsigned int k = 0; r && k < r->nfindings; k++)
+			maple_again_complete(settings, r->findings[k]);
+	}
+}
+
+static int test_suite(struct run *run, struct maple_memo *memo)
+{
+	const struct maple_settings *settings = run->settings;
+	struct maple_campaign_options options = options_of(run);
+	const char *list = *settings->each_test ? settings->each_test : NULL;
+	struct maple_report report = { .source = MAPLE_REPORT_SUITE,
+				       .argv = options.argv };
+	struct maple_error err = { "" };
+	struct maple_suite *suite;
+	int ret = maple_suite_create(options.argv, list, &suite, &err);
+
+	if (ret)
+		return fail(run, ret, &err);
+	maple_say_notice("%u cases (%s), %u disabled", suite->n,
+			 suite->framework, suite->disabled);
+	ret = maple_suite_run(suite, &options, memo, on_case, &err);
+	maple_live_clear(&run->live);
+	if (ret) {
+		ret = fail(run, ret, &err);
+	} else {
+		complete_all(settings, suite);
+		report.status = suite_status(suite);
+		report.suite = suite;
+		ret = maple_out_report(run->out, settings, &report);
+	}
+	maple_suite_destroy(suite);
 	return ret;
 }
 
@@ -160,9 +257,13 @@ int maple_run_campaign(struct maple_settings *settings)
 	maple_live_init(&run.live, settings->quiet ? NULL : stderr);
 	ret = maple_database_open(settings, 0, &memo);
 	if (!ret) {
-		ret = campaign(&run, memo);
+		ret = settings->each_test ? test_suite(&run, memo)
+					  : campaign(&run, memo);
 		maple_memo_close(memo);
 		maple_suppress_tell(settings);
 	}
+	for (unsigned int i = 0; i < run.nnoted; i++)
+		free(run.noted[i]);
+	free(run.noted);
 	return maple_out_close(run.out, ret);
 }

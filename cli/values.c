@@ -81,6 +81,15 @@ const char *maple_value_number(const char *text, void *out)
 	return NULL;
 }
 
+/* One that may be left out: NULL is "". */
+const char *maple_value_command(const char *text, void *out)
+{
+	if (text && !*text)
+		return "a shell command that lists the cases, or no '='";
+	*(const char **)out = text ? text : "";
+	return NULL;
+}
+
 const char *maple_value_string(const char *text, void *out)
 {
 	if (!*text)

@@ -59,6 +59,7 @@ MAPLE_HANDLER(campaign)
 		.argv = maple_wire_words(&m->argv),
 		.cwd = m->cwd,
 		.input = m->input,
+		.apart = m->apart,
 		.exe = m->exe,
 		.strategy = m->strategy,
 		.seed = m->seed,

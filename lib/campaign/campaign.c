@@ -233,25 +233,3 @@ int maple_campaign_run(const struct maple_campaign_options *options,
 	*result = c.result;
 	return 0;
 }
-
-/* maple_campaign_result_destroy - see maple/campaign.h */
-void maple_campaign_result_destroy(struct maple_campaign_result *result)
-{
-	unsigned int i;
-
-	if (!result)
-		return;
-	for (i = 0; i < result->nfindings; i++)
-		maple_finding_destroy(result->findings[i]);
-	for (i = 0; i < result->nsuppressed; i++)
-		maple_finding_destroy(result->suppressed[i]);
-	for (i = 0; i < result->nfixed; i++)
-		maple_finding_destroy(result->fixed[i]);
-	free(result->findings);
-	free(result->suppressed);
-	free(result->fixed);
-	free(result->unseen);
-	free(result->delivery.left_out);
-	free(result->undelivered);
-	free(result);
-}

@@ -116,6 +116,7 @@ int maple_conclude(struct maple_campaign *c)
 	}
 	why = why_undelivered(c, text, sizeof(text));
 	r->outcome = why ? MAPLE_UNDELIVERED : MAPLE_CLEAN;
+	r->single_threaded = why && c->observed && !c->threads_seen;
 	r->undelivered = why ? strdup(why) : NULL;
 	r->unsupported = (why == c->given_up || why == c->why_not) &&
 			 c->unsupported;

@@ -180,6 +180,7 @@ static int begin_memo(struct maple_campaign *c)
 		.argv = o->argv,
 		.cwd = cwd ? cwd : "",
 		.input = maple_campaign_input(c),
+		.apart = o->apart,
 		.exe = o->exe,
 		.strategy = !maple_strategy_enforces(c)
 				    ? maple_strategy_name(o->strategy)
@@ -249,7 +250,8 @@ static int choose(struct maple_campaign *c,
 static int open_backends(struct maple_campaign *c)
 {
 	const struct maple_campaign_options *o = c->options;
-	double left = maple_campaign_time_left(c);
+	double left = o->patience > 0 ? o->patience
+				      : maple_campaign_time_left(c);
 	double patience = left >= 0 && left < PATIENCE ? left : PATIENCE;
 	struct maple_backend_options backend = {
 		.program = c->program,

@@ -53,8 +53,10 @@ static const char iroots[] =
 			       " AND m.site3 = d.new";
 
 static const char marks[] =
-	"INSERT OR IGNORE INTO main.programs(build_id, input, path)"
-	" SELECT build_id, input, path FROM other.programs;" NUMBERS(
+	"INSERT INTO main.programs(build_id, input, path, apart)"
+	" SELECT build_id, input, path, apart FROM other.programs WHERE true"
+	" ON CONFLICT(build_id, input) DO UPDATE SET"
+	" apart = max(apart, excluded.apart);" NUMBERS(
 		"merge_program") "INSERT INTO merge_program SELECT o.id, m.id FROM other.programs o"
 				 " JOIN main.programs m ON m.build_id = o.build_id"
 				 " AND m.input = o.input;"
@@ -67,9 +69,9 @@ static const char marks[] =
 
 static const char campaigns[] =
 	"INSERT INTO main.campaigns(program, argv, cwd, input, exe, strategy,"
-	" seed, version, began, ended, outcome, uid) SELECT p.new, o.argv,"
-	" o.cwd, o.input, o.exe, o.strategy, o.seed, o.version, o.began,"
-	" o.ended, o.outcome, o.uid FROM other.campaigns o"
+	" seed, version, began, ended, outcome, uid, apart) SELECT p.new,"
+	" o.argv, o.cwd, o.input, o.exe, o.strategy, o.seed, o.version,"
+	" o.began, o.ended, o.outcome, o.uid, o.apart FROM other.campaigns o"
 	" LEFT JOIN merge_program p ON p.old = o.program WHERE true"
 	" ORDER BY o.id ON CONFLICT(uid) DO UPDATE SET"
 	" program = coalesce(program, excluded.program),"

@@ -32,10 +32,11 @@ int maple_store_campaign_begin(struct maple_memo *memo,
 	if (!argv)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	ret = maple_sql_find(memo, MAPLE_SQL_CAMPAIGN_BEGIN, id, err,
-			     "sssssissi", argv, campaign->cwd, campaign->input,
+			     "sssssissiu", argv, campaign->cwd, campaign->input,
 			     campaign->exe, campaign->strategy,
 			     (int64_t)campaign->seed, campaign->version,
-			     campaign->name, (int64_t)campaign->owner);
+			     campaign->name, (int64_t)campaign->owner,
+			     (unsigned int)campaign->apart);
 	free(argv);
 	if (!ret && !*id)
 		ret = maple_error_set(err, EEXIST,

@@ -5,8 +5,9 @@
  *
  * An unused event of an iRoot has site 0. A program is an executable (by
  * build-id) with one input ('' if none was named): attempts are counted for
- * each input, exposure and failures hold for the executable. What broke a run
- * is not exposed, whatever else it is: that it does no harm is not known.
+ * each input, exposure and failures hold for the executable, but for inputs
+ * that stand apart: what is known with them is known for each alone. What broke
+ * a run is not exposed, whatever else it is: that it does no harm is not known.
  */
 #include "memo/sql.h"
 
@@ -79,6 +80,9 @@ const char *const maple_sql_migrations[] = {
 	"ALTER TABLE samples ADD COLUMN left INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE samples ADD COLUMN barred INTEGER NOT NULL DEFAULT 0;"
 	"UPDATE samples SET left = max(predicted - exposed - failed, 0);",
+	/* 6: inputs of which each is known for itself */
+	"ALTER TABLE campaigns ADD COLUMN apart INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE programs ADD COLUMN apart INTEGER NOT NULL DEFAULT 0;",
 };
 
 const int maple_sql_version =
@@ -89,6 +93,10 @@ const int maple_sql_version =
 	"(SELECT id FROM programs WHERE build_id =" \
 	" (SELECT build_id FROM programs WHERE id = ?1))"
 
+/* Whether one of the programs in the list that follows stands apart. */
+#define STANDS_APART \
+	"EXISTS(SELECT 1 FROM programs t WHERE t.apart AND t.id IN "
+
 /* Whether iRoot @i, a number, has its events in libraries alone. */
 #define IN_LIBRARIES(i)                                    \
 	"NOT EXISTS(SELECT 1 FROM iroots l JOIN sites s"   \
@@ -96,12 +104,18 @@ const int maple_sql_version =
 	" JOIN images g ON g.id = s.image"                 \
 	" JOIN programs e ON e.build_id = g.build_id WHERE l.id = " i ")"
 
+/* Whether what is known of iRoot @i, a number, with program holds for ?1. */
+#define INHERITED(i)                                               \
+	"(NOT " STANDS_APART "(program, ?1)) AND (program IN "     \
+	SAME_EXECUTABLE " OR " IN_LIBRARIES(i) "))"
+
 /* Whether row @m of memo is of an iRoot that was exposed at all. */
 #define EXPOSED                                                        \
 	"(NOT m.broke AND (m.exposed OR m.observed OR"                 \
 	" EXISTS(SELECT 1 FROM memo o"                                 \
 	" WHERE o.iroot = m.iroot AND (o.exposed OR o.observed)"       \
 	" AND NOT o.broke"                                             \
+	" AND NOT " STANDS_APART "(o.program, m.program))"             \
 	" AND ((SELECT build_id FROM programs WHERE id = o.program) =" \
 	" (SELECT build_id FROM programs WHERE id = m.program)"        \
 	" OR " IN_LIBRARIES("m.iroot") "))))"
@@ -143,9 +157,9 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 
 	[MAPLE_SQL_CAMPAIGN_BEGIN] =
 		"INSERT INTO campaigns(argv, cwd, input, exe, strategy, seed,"
-		" version, began, uid, owner) VALUES(?, ?, ?, ?, ?, ?, ?,"
-		" unixepoch(), coalesce(?, lower(hex(randomblob(16)))),"
-		" nullif(?, 0) - 1) ON CONFLICT(uid) DO UPDATE SET uid = uid"
+		" version, began, uid, owner, apart) VALUES(?, ?, ?, ?, ?, ?,"
+		" ?, unixepoch(), coalesce(?, lower(hex(randomblob(16)))),"
+		" nullif(?, 0) - 1, ?) ON CONFLICT(uid) DO UPDATE SET uid = uid"
 		" WHERE owner IS excluded.owner RETURNING id",
 	[MAPLE_SQL_CAMPAIGN_RESUME] =
 		"SELECT coalesce(program, 0) FROM campaigns WHERE id = ?"
@@ -161,10 +175,11 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_CAMPAIGN_END] = "UPDATE campaigns SET ended = unixepoch(),"
 				   " outcome = ?2 WHERE id = ?1",
 	[MAPLE_SQL_PROGRAM] =
-		"INSERT INTO programs(build_id, path, input) VALUES(?2, ?3,"
-		" (SELECT coalesce(input, '') FROM campaigns WHERE id = ?1))"
-		" ON CONFLICT(build_id, input) DO UPDATE SET"
-		" path = excluded.path RETURNING id",
+		"INSERT INTO programs(build_id, path, input, apart)"
+		" SELECT ?2, ?3, coalesce(input, ''), apart FROM campaigns"
+		" WHERE id = ?1 ON CONFLICT(build_id, input) DO UPDATE SET"
+		" path = excluded.path, apart = max(apart, excluded.apart)"
+		" RETURNING id",
 	[MAPLE_SQL_CAMPAIGN_PROGRAM] =
 		"UPDATE campaigns SET program = ?2 WHERE id = ?1",
 
@@ -200,14 +215,14 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_STATE] =
 		"SELECT coalesce(max(predicted) FILTER (WHERE program = ?1),"
 		" 0), coalesce(max(exposed OR observed) FILTER (WHERE"
-		" program IN " SAME_EXECUTABLE " OR " IN_LIBRARIES(
-			"?2") "), 0), coalesce(sum(failed) FILTER (WHERE program IN " SAME_EXECUTABLE
-			      "), 0),"
-			      " coalesce(sum(attempts) FILTER (WHERE program = ?1), 0),"
-			      " coalesce(max(broke) FILTER (WHERE program IN " SAME_EXECUTABLE
-			      " OR " IN_LIBRARIES(
-				      "?2") "), 0)"
-					    " FROM memo WHERE iroot = ?2",
+		" program = ?1 OR " INHERITED("?2") "), 0),"
+		" coalesce(sum(failed) FILTER (WHERE program = ?1 OR (NOT "
+		STANDS_APART "(program, ?1)) AND program IN " SAME_EXECUTABLE
+		")), 0),"
+		" coalesce(sum(attempts) FILTER (WHERE program = ?1), 0),"
+		" coalesce(max(broke) FILTER (WHERE"
+		" program = ?1 OR " INHERITED("?2") "), 0)"
+		" FROM memo WHERE iroot = ?2",
 
 	[MAPLE_SQL_RUN_BEGIN] =
 		"INSERT INTO runs(campaign, kind, iroot, plan, seed, attempt,"
@@ -339,8 +354,8 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" AND NOT EXISTS(SELECT 1 FROM sites s WHERE s.image = ?1"
 		" AND s.id IN (i.site0, i.site1, i.site2, i.site3))",
 	[MAPLE_SQL_CARRY_PROGRAMS] =
-		"INSERT OR IGNORE INTO programs(build_id, input, path)"
-		" SELECT g.build_id, p.input, g.path FROM programs p"
+		"INSERT OR IGNORE INTO programs(build_id, input, path, apart)"
+		" SELECT g.build_id, p.input, g.path, p.apart FROM programs p"
 		" JOIN images g ON g.id = ?2 WHERE p.id IN " BUILT_AS_OLD
 		" AND EXISTS(SELECT 1 FROM memo m JOIN carry_iroot c"
 		"  ON c.old = m.iroot WHERE m.program = p.id)",

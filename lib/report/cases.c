@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * A report as test cases, for the forms that test runners read: a campaign is
- * one case, a stored finding is one, a probe is one. The verdict is the exit
+ * one case, a stored finding is one, a probe is one, a case of a suite is one. The verdict is the exit
  * status's, so that a form cannot say other than the tool does.
  */
 #include <errno.h>
@@ -103,14 +103,15 @@ static void say_finding(struct maple_case *c, char *detail, const char *more)
 	free(history);
 }
 
-static void add_campaign(struct maple_case *c, const struct maple_report *r)
+/* Of a campaign that was carried out; its name is not filled in. */
+static void add_result(struct maple_case *c,
+		       const struct maple_campaign_result *result)
 {
-	const struct maple_campaign_result *result = r->result;
 	unsigned int n = result->nfindings;
 	char more[32] = "";
 	uint64_t exposed = maple_iroot_total(result->coverage.exposed);
 
-	c->name = maple_cases_command(r->argv);
+	c->result = result;
 	c->seconds = result->seconds;
 	if (n > 1)
 		snprintf(more, sizeof(more), ", and %u more", n - 1);
@@ -133,6 +134,35 @@ static void add_campaign(struct maple_case *c, const struct maple_report *r)
 		    (unsigned long long)result->candidates_left,
 		    maple_stop_name(result->stop), result->nfixed);
 	}
+}
+
+static void add_campaign(struct maple_case *c, const struct maple_report *r)
+{
+	c->name = maple_cases_command(r->argv);
+	add_result(c, r->result);
+}
+
+/* What never has a second thread has nothing that could be tested. */
+static void add_suite(struct maple_case *c, const struct maple_suite_case *of)
+{
+	static const enum maple_case_verdict verdicts[MAPLE_SUITE_VERDICTS] = {
+		[MAPLE_SUITE_CLEAN] = MAPLE_CASE_PASSED,
+		[MAPLE_SUITE_FOUND] = MAPLE_CASE_FAILED,
+		[MAPLE_SUITE_SINGLE] = MAPLE_CASE_SKIPPED,
+		[MAPLE_SUITE_UNTESTED] = MAPLE_CASE_BROKEN,
+	};
+	enum maple_suite_verdict verdict = maple_suite_judge(of);
+
+	c->verdict = verdicts[verdict];
+	c->name = strdup(maple_clean(of->name, true).text);
+	if (verdict == MAPLE_SUITE_CLEAN || verdict == MAPLE_SUITE_FOUND) {
+		add_result(c, of->result);
+		return;
+	}
+	c->result = of->result;
+	c->seconds = of->result ? of->result->seconds : 0;
+	c->type = maple_suite_verdict_name(verdict);
+	say(c, strdup(""), "%s: %s", c->type, maple_suite_why(of));
 }
 
 static void add_finding(struct maple_case *c, struct maple_finding *const *f)
@@ -189,6 +219,8 @@ static unsigned int count(const struct maple_report *r)
 		return (unsigned int)r->nfindings;
 	case MAPLE_REPORT_PROBES:
 		return r->nprobes;
+	case MAPLE_REPORT_SUITE:
+		return r->suite->n;
 	default:
 		return 1;
 	}
@@ -210,6 +242,9 @@ static void add(struct maple_case *c, const struct maple_report *r,
 		break;
 	case MAPLE_REPORT_PROBES:
 		add_probe(c, &r->probes[i]);
+		break;
+	case MAPLE_REPORT_SUITE:
+		add_suite(c, &r->suite->cases[i]);
 		break;
 	case MAPLE_REPORT_ERROR:
 		c->name = maple_cases_command(r->argv);

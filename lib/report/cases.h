@@ -20,6 +20,7 @@ struct maple_case {
 	const char *type; /* kind of failure */
 	double seconds;
 	const struct maple_finding *finding; /* the first, or NULL */
+	const struct maple_campaign_result *result; /* its campaign's, or NULL */
 };
 
 struct maple_cases {

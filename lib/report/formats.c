@@ -71,5 +71,7 @@ int maple_report_write(FILE *out, enum maple_report_format format,
 	assert(report->status != 0 || report->source != MAPLE_REPORT_ERROR);
 	assert(report->status != 0 || !report->result ||
 	       report->result->outcome == MAPLE_CLEAN);
+	assert(report->status != 0 || !report->suite ||
+	       maple_suite_sum(report->suite, NULL) == MAPLE_SUITE_CLEAN);
 	return done(out, at(format)->write(out, report, style, err), err);
 }

@@ -84,6 +84,18 @@ static int print_group(FILE *out, const struct maple_case *c,
 	return 0;
 }
 
+static void print_sum(FILE *out, const struct maple_suite *suite)
+{
+	unsigned int count[MAPLE_SUITE_VERDICTS];
+
+	maple_suite_sum(suite, count);
+	fputs("::notice title=mapletest::", out);
+	for (unsigned int i = 0; i < MAPLE_SUITE_VERDICTS; i++)
+		fprintf(out, "%s%s: %u", i ? ", " : "",
+			maple_suite_verdict_name(i), count[i]);
+	fprintf(out, ", disabled: %u\n", suite->disabled);
+}
+
 static int write_github(FILE *out, const struct maple_report *report,
 			const struct maple_report_style *style,
 			struct maple_error *err)
@@ -94,11 +106,18 @@ static int write_github(FILE *out, const struct maple_report *report,
 	if (maple_cases_init(&cases, report))
 		return maple_error_set(err, ENOMEM, "out of memory");
 	for (unsigned int i = 0; i < cases.n && !ret; i++) {
+		/* Of many cases the sum is enough, where all is well. */
+		if (report->suite &&
+		    cases.at[i].verdict != MAPLE_CASE_FAILED &&
+		    cases.at[i].verdict != MAPLE_CASE_BROKEN)
+			continue;
 		print_annotation(out, report, &cases.at[i]);
 		if (*cases.at[i].detail)
 			ret = print_group(out, &cases.at[i], err);
 	}
-	if (!cases.n)
+	if (report->suite)
+		print_sum(out, report->suite);
+	else if (!cases.n)
 		fputs("::notice title=mapletest::no findings are stored\n", out);
 	maple_cases_deinit(&cases);
 	return ret;

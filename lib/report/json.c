@@ -155,19 +155,24 @@ int maple_report_json(FILE *out, const struct maple_campaign_result *result,
 	return write_object(out, result_object(result), err);
 }
 
+static json_t *argv_array(char *const *argv)
+{
+	json_t *array = json_array();
+
+	for (char *const *arg = argv; *arg; arg++)
+		json_array_append_new(array, maple_bytes_encode(*arg));
+	return array;
+}
+
 int maple_report_jsonl_start(FILE *out,
 			     const struct maple_campaign_options *options,
 			     struct maple_error *err)
 {
-	json_t *argv = json_array();
-
-	for (char *const *arg = options->argv; *arg; arg++)
-		json_array_append_new(argv, maple_bytes_encode(*arg));
 	return write_object(
 		out,
 		json_pack("{s:i, s:s, s:s, s:o, s:s, s:o}", "schema",
 			  MAPLE_REPORT_SCHEMA, "event", "start", "version",
-			  MAPLE_VERSION, "argv", argv, "strategy",
+			  MAPLE_VERSION, "argv", argv_array(options->argv), "strategy",
 			  maple_strategy_name(options->strategy), "seed",
 			  options->seed ? maple_fields_number(options->seed)
 					: json_null()),
@@ -198,16 +203,19 @@ int maple_report_jsonl_finding(FILE *out, const struct maple_finding *finding,
 			    err);
 }
 
-int maple_report_jsonl_end(FILE *out, const struct maple_campaign_result *result,
-			   struct maple_error *err)
+static int write_end(FILE *out, json_t *object, struct maple_error *err)
 {
-	json_t *object = result_object(result);
-
 	if (object && json_object_set_new(object, "event", json_string("end"))) {
 		json_decref(object);
 		object = NULL;
 	}
 	return write_object(out, object, err);
+}
+
+int maple_report_jsonl_end(FILE *out, const struct maple_campaign_result *result,
+			   struct maple_error *err)
+{
+	return write_end(out, result_object(result), err);
 }
 
 int maple_report_json_findings(FILE *out, struct maple_finding *const *findings,
@@ -335,6 +343,46 @@ int maple_report_json_error(FILE *out, const char *text, int status)
 		NULL);
 }
 
+static json_t *case_object(const struct maple_suite_case *c)
+{
+	enum maple_suite_verdict verdict = maple_suite_judge(c);
+	bool why = verdict == MAPLE_SUITE_SINGLE ||
+		   verdict == MAPLE_SUITE_UNTESTED;
+
+	return json_pack("{s:o, s:o, s:s, s:o, s:o}", "name",
+			 maple_bytes_encode(c->name), "argv",
+			 argv_array(c->argv), "verdict",
+			 maple_suite_verdict_name(verdict), "why",
+			 maple_bytes_encode(why ? maple_suite_why(c) : NULL),
+			 "result",
+			 c->result ? result_object(c->result) : json_null());
+}
+
+static json_t *suite_object(const struct maple_suite *suite)
+{
+	unsigned int count[MAPLE_SUITE_VERDICTS];
+	enum maple_suite_verdict verdict = maple_suite_sum(suite, count);
+	json_t *cases = json_array(), *counts = json_object();
+
+	for (unsigned int i = 0; i < suite->n; i++)
+		json_array_append_new(cases, case_object(&suite->cases[i]));
+	for (unsigned int i = 0; i < MAPLE_SUITE_VERDICTS; i++)
+		json_object_set_new(counts, maple_suite_verdict_name(i),
+				    json_integer(count[i]));
+	return json_pack("{s:i, s:s, s:s, s:s, s:f, s:i, s:o, s:o}", "schema",
+			 MAPLE_REPORT_SCHEMA, "version", MAPLE_VERSION,
+			 "verdict", maple_suite_verdict_name(verdict),
+			 "framework", suite->framework, "seconds",
+			 suite->seconds, "disabled", (int)suite->disabled,
+			 "counts", counts, "cases", cases);
+}
+
+int maple_report_json_suite(FILE *out, const struct maple_suite *suite,
+			    struct maple_error *err)
+{
+	return write_object(out, suite_object(suite), err);
+}
+
 static int write_json(FILE *out, const struct maple_report *r,
 		      const struct maple_report_style *style,
 		      struct maple_error *err)
@@ -350,6 +398,8 @@ static int write_json(FILE *out, const struct maple_report *r,
 						r->flip, r->fails, err);
 	case MAPLE_REPORT_PROBES:
 		return maple_report_json_probes(out, r->probes, r->nprobes, err);
+	case MAPLE_REPORT_SUITE:
+		return maple_report_json_suite(out, r->suite, err);
 	case MAPLE_REPORT_ERROR:
 		break;
 	}
@@ -362,6 +412,8 @@ static int write_jsonl(FILE *out, const struct maple_report *r,
 {
 	if (r->source == MAPLE_REPORT_CAMPAIGN)
 		return maple_report_jsonl_end(out, r->result, err);
+	if (r->source == MAPLE_REPORT_SUITE)
+		return write_end(out, suite_object(r->suite), err);
 	return write_json(out, r, style, err);
 }
 

@@ -40,6 +40,10 @@ static void print_properties(FILE *out, const struct maple_report *report)
 	fputs("    <properties>\n", out);
 	print_number(out, "schema", MAPLE_REPORT_SCHEMA);
 	print_property(out, "version", MAPLE_VERSION);
+	if (report->suite) {
+		print_property(out, "framework", report->suite->framework);
+		print_number(out, "disabled", report->suite->disabled);
+	}
 	if (r) {
 		print_property(out, "verdict", maple_outcome_name(r->outcome));
 		print_number(out, "seed", r->seed);
@@ -81,13 +85,13 @@ static void print_output(FILE *out, const struct maple_report *report,
 							 .output = true };
 
 	fputs("      <system-out>", out);
-	if (report->result) {
+	if (c->result) {
 		char *text = NULL;
 		size_t size;
 		FILE *memory = open_memstream(&text, &size);
 
 		if (memory) {
-			maple_report_summary(memory, report->result, &style);
+			maple_report_summary(memory, c->result, &style);
 			fclose(memory);
 			maple_xml_text(out, text ? text : "");
 			free(text);

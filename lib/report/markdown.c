@@ -55,7 +55,17 @@ int maple_report_markdown(FILE *out, const struct maple_report *report,
 	for (unsigned int i = 0; i < cases.n; i++) {
 		const struct maple_case *c = &cases.at[i];
 
-		fprintf(out, "### %s ", marks[c->verdict]);
+		/* Of many cases a line is enough, where all is well. */
+		if (report->suite && !*c->detail) {
+			fprintf(out, "* %s ", marks[c->verdict]);
+			print_words(out, c->name);
+			fputs(": ", out);
+			print_words(out, c->message);
+			putc('\n', out);
+			continue;
+		}
+		fprintf(out, "%s### %s ", report->suite ? "\n" : "",
+			marks[c->verdict]);
 		print_words(out, c->name);
 		fputs("\n\n", out);
 		print_words(out, c->message);
@@ -63,7 +73,7 @@ int maple_report_markdown(FILE *out, const struct maple_report *report,
 		if (*c->detail)
 			print_fenced(out, c->detail);
 	}
-	if (!cases.n)
+	if (!cases.n && !report->suite)
 		fputs("No findings are stored.\n\n", out);
 	maple_cases_deinit(&cases);
 	if (fflush(out) || ferror(out))

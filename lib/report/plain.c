@@ -65,6 +65,9 @@ static int write_text(FILE *out, const struct maple_report *r,
 		for (unsigned int i = 0; i < r->nprobes; i++)
 			maple_report_probe(out, &r->probes[i], style);
 		break;
+	case MAPLE_REPORT_SUITE:
+		maple_report_suite(out, r->suite, style);
+		break;
 	case MAPLE_REPORT_ERROR:
 		fprintf(out, "mapletest: %s\n", r->error);
 		break;

@@ -157,6 +157,40 @@ static json_t *invocation_object(const struct maple_report *report)
 	return object;
 }
 
+static int add_results(json_t *array, const struct maple_report *r,
+		       struct maple_finding *const *findings, size_t n)
+{
+	int e = 0;
+
+	for (size_t i = 0; i < n && !e; i++)
+		e = json_array_append_new(array,
+					  maple_sarif_result(r, findings[i]));
+	return e;
+}
+
+/* Those of all cases; none where nothing was tested. */
+static json_t *suite_results(const struct maple_report *r)
+{
+	enum maple_suite_verdict sum = maple_suite_sum(r->suite, NULL);
+	json_t *array = json_array();
+	int e = 0;
+
+	for (unsigned int i = 0; i < r->suite->n && !e; i++) {
+		const struct maple_campaign_result *of =
+			r->suite->cases[i].result;
+
+		if (of)
+			e = add_results(array, r, of->findings, of->nfindings) ||
+			    add_results(array, r, of->suppressed,
+					of->nsuppressed);
+	}
+	if (e || (sum != MAPLE_SUITE_CLEAN && sum != MAPLE_SUITE_FOUND)) {
+		json_decref(array);
+		return NULL;
+	}
+	return array;
+}
+
 /* What was not done has no results: NULL. */
 static json_t *results_array(const struct maple_report *r)
 {
@@ -166,6 +200,8 @@ static json_t *results_array(const struct maple_report *r)
 
 	if (r->source == MAPLE_REPORT_PROBES || r->source == MAPLE_REPORT_ERROR)
 		return NULL;
+	if (r->suite)
+		return suite_results(r);
 	if (r->result) {
 		if (r->status != 0 && !r->result->nfindings)
 			return NULL;
@@ -173,13 +209,9 @@ static json_t *results_array(const struct maple_report *r)
 		n = r->result->nfindings;
 	}
 	array = json_array();
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(array, maple_sarif_result(r, findings[i]));
-	for (size_t i = 0; r->result && i < r->result->nsuppressed; i++)
-		json_array_append_new(
-			array, maple_sarif_result(r, r->result->suppressed[i]));
-	if (json_array_size(array) !=
-	    n + (r->result ? r->result->nsuppressed : 0)) {
+	if (add_results(array, r, findings, n) ||
+	    (r->result && add_results(array, r, r->result->suppressed,
+				      r->result->nsuppressed))) {
 		json_decref(array);
 		return NULL;
 	}

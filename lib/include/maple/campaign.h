@@ -50,6 +50,8 @@ struct maple_campaign_options {
 	struct maple_attached *attached;
 	const char *exe;	    /* --exe GLOB */
 	const char *input;	    /* --input KEY */
+	/* What other inputs have exposed says nothing about this one. */
+	bool apart;
 	const char *const *include; /* --include globs, NULL-terminated */
 	const char *const *exclude;
 	const char *oracle;	   /* --oracle CMD, by /bin/sh */
@@ -65,6 +67,8 @@ struct maple_campaign_options {
 	unsigned int idioms;   /* bit i: idiom i; 0: all there are */
 	uint64_t seed;	       /* 0: from the system */
 	double max_time;       /* seconds; 0: no limit */
+	/* To wait for a CPU; up to 0: max_time, but 120 at most. */
+	double patience;
 	unsigned int max_runs; /* profile and enforced; 0: no limit */
 	double timeout;	       /* of one run, seconds; 0: from baseline */
 	/*
@@ -244,6 +248,7 @@ struct maple_campaign_result {
 	struct maple_prediction prediction;
 	char *undelivered; /* why, and the mend; NULL unless UNDELIVERED */
 	bool unsupported;  /* ... which is this machine's, or PROG says so */
+	bool single_threaded; /* UNDELIVERED: it never had a second thread */
 	bool interrupted;  /* by a signal */
 };
 

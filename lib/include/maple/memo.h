@@ -75,6 +75,7 @@ struct maple_memo_campaign {
 	/* Of what mapled keeps; else zero. */
 	const char *name; /* that nothing else has */
 	uint64_t owner;	  /* uid of whose it is, plus one */
+	bool apart;	  /* nothing is inherited by this input, or from it */
 };
 
 /*
@@ -210,6 +211,7 @@ enum maple_memo_mark {
 int maple_memo_mark(struct maple_memo *memo, int64_t program, int64_t iroot,
 		    enum maple_memo_mark mark, struct maple_error *err);
 
+/* Of an input that stands apart, what is known with it alone. */
 struct maple_memo_state {
 	bool predicted;	       /* with this input */
 	bool exposed;	       /* observed or forced, with any input, ... */

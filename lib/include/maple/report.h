@@ -18,6 +18,7 @@
 #include <maple/campaign.h>
 #include <maple/error.h>
 #include <maple/finding.h>
+#include <maple/suite.h>
 
 #define MAPLE_REPORT_SCHEMA 1 /* of every JSON object here */
 
@@ -51,6 +52,7 @@ enum maple_report_source {
 	MAPLE_REPORT_REPLAY,   /* a replay of one finding */
 	MAPLE_REPORT_PROBES,   /* what works on this machine */
 	MAPLE_REPORT_ERROR,    /* the work could not be done */
+	MAPLE_REPORT_SUITE,    /* campaigns, one for each case of a program */
 };
 
 /*
@@ -97,6 +99,9 @@ struct maple_report {
 
 	/* ERROR */
 	const char *error;
+
+	/* SUITE */
+	const struct maple_suite *suite;
 };
 
 /*
@@ -194,6 +199,10 @@ void maple_report_saturation(FILE *out, uint64_t exposed, uint64_t left,
 void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 			  const struct maple_report_style *style);
 
+/* maple_report_suite - the cases of a test program, a line each, and the sum */
+void maple_report_suite(FILE *out, const struct maple_suite *suite,
+			const struct maple_report_style *style);
+
 /* maple_report_dmesg - "[   12.345678] maple: BUG: ..." with a newline */
 void maple_report_dmesg(FILE *out, double seconds, const char *text);
 
@@ -249,6 +258,10 @@ int maple_report_json_replay(FILE *out, const struct maple_finding *finding,
 
 /* maple_report_json_error - {"schema":1,"error":...,"status":...} */
 int maple_report_json_error(FILE *out, const char *text, int status);
+
+/* maple_report_json_suite - {"schema":1,"verdict":..,"cases":[...],..} */
+int maple_report_json_suite(FILE *out, const struct maple_suite *suite,
+			    struct maple_error *err);
 
 /*
  * maple_report_finding_encode - a finding as a JSON object

@@ -70,7 +70,7 @@
 	F(TEXT, name, MAPLE_WIRE_WORD) F(LIST, argv, 1u << 20) \
 	F(TEXT, cwd, MAPLE_WIRE_LINE) F(TEXT, input, MAPLE_WIRE_LINE) \
 	F(TEXT, exe, MAPLE_WIRE_LINE) F(TEXT, strategy, MAPLE_WIRE_WORD) \
-	F(U64, seed, 0) F(TEXT, version, MAPLE_WIRE_WORD)
+	F(U64, seed, 0) F(TEXT, version, MAPLE_WIRE_WORD) F(FLAG, apart, 0)
 #define MAPLE_WIRE_resume(F) F(I64, campaign, 0) F(TEXT, name, MAPLE_WIRE_WORD)
 #define MAPLE_WIRE_end(F) F(I64, campaign, 0) F(TEXT, outcome, MAPLE_WIRE_WORD)
 #define MAPLE_WIRE_program(F) \

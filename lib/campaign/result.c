@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* What a campaign came to: freed, and added up. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "result.h"
+
+/* maple_campaign_result_destroy - see maple/campaign.h */
+void maple_campaign_result_destroy(struct maple_campaign_result *result)
+{
+	unsigned int i;
+
+	if (!result)
+		return;
+	for (i = 0; i < result->nfindings; i++)
+		maple_finding_destroy(result->findings[i]);
+	for (i = 0; i < result->nsuppressed; i++)
+		maple_finding_destroy(result->suppressed[i]);
+	for (i = 0; i < result->nfixed; i++)
+		maple_finding_destroy(result->fixed[i]);
+	free(result->findings);
+	free(result->suppressed);
+	free(result->fixed);
+	free(result->unseen);
+	free(result->delivery.left_out);
+	free(result->undelivered);
+	free(result);
+}
+
+/* Moves the findings of @more, that are not there yet, to the end of @list. */
+static int add_findings(struct maple_finding ***list, unsigned int *n,
+			struct maple_finding **more, unsigned int m)
+{
+	struct maple_finding **grown =
+		reallocarray(*list, *n + m + 1, sizeof(*grown));
+	unsigned int had = *n, i, k;
+
+	if (!grown)
+		return -ENOMEM;
+	*list = grown;
+	for (i = 0; i < m; i++) {
+		for (k = 0; k < had; k++)
+			if (!strcmp(grown[k]->id, more[i]->id))
+				break;
+		if (k < had) {
+			grown[k]->times_seen++;
+			continue;
+		}
+		grown[(*n)++] = more[i];
+		more[i] = NULL;
+	}
+	return 0;
+}
+
+static void add_coverage(struct maple_coverage *coverage,
+			 const struct maple_coverage *later)
+{
+	uint64_t *const sums[] = { coverage->predicted, coverage->exposed,
+				   coverage->failed };
+	const uint64_t *const more[] = { later->predicted, later->exposed,
+					 later->failed };
+
+	/* The later one met much of what the first one has met. */
+	for (unsigned int k = 0; k < 3; k++)
+		for (unsigned int i = 0; i < MAPLE_IDIOMS; i++)
+			if (more[k][i] > sums[k][i])
+				sums[k][i] = more[k][i];
+}
+
+static void add_delivery(struct maple_delivery *d, struct maple_delivery *later)
+{
+	char *left_out = d->left_out;
+
+	for (unsigned int i = 0; i < 4; i++)
+		d->hits[i] += later->hits[i];
+	if (later->sites > d->sites)
+		d->sites = later->sites;
+	if (later->unreached > d->unreached)
+		d->unreached = later->unreached;
+	d->lost += later->lost;
+	d->undelivered_runs += later->undelivered_runs;
+	if (!later->left_out)
+		return;
+	d->left_out = later->left_out;
+	later->left_out = left_out;
+}
+
+static void add_runs(struct maple_campaign_result *r,
+		     const struct maple_campaign_result *later)
+{
+	unsigned int before = r->runs.profile + r->runs.enforced;
+	unsigned int more = later->runs.profile + later->runs.enforced;
+
+	if (!r->nfindings && later->nfindings) {
+		r->first_finding_runs = before + later->first_finding_runs;
+		r->first_finding_seconds =
+			r->seconds + later->first_finding_seconds;
+	}
+	r->dry_runs = later->dry_runs < more ? later->dry_runs
+					     : r->dry_runs + more;
+	r->runs.baseline += later->runs.baseline;
+	r->runs.profile += later->runs.profile;
+	r->runs.enforced += later->runs.enforced;
+	r->runs.confirm += later->runs.confirm;
+	r->seconds += later->seconds;
+}
+
+/*
+ * maple_campaign_result_add - @later went on where @result had ended
+ *
+ * Findings move from @later, which is to be destroyed all the same; pointers
+ * to them stay valid. What was tested once has been tested, whatever later
+ * did not come to pass. Returns -ENOMEM or 0.
+ */
+int maple_campaign_result_add(struct maple_campaign_result *r,
+			      struct maple_campaign_result *later)
+{
+	static const int rank[] = { [MAPLE_UNDELIVERED] = 0,
+				    [MAPLE_CLEAN] = 1,
+				    [MAPLE_FOUND] = 2 };
+	char *why = r->undelivered, *unseen = r->unseen;
+	int e;
+
+	add_runs(r, later);
+	e = add_findings(&r->findings, &r->nfindings, later->findings,
+			 later->nfindings);
+	if (!e)
+		e = add_findings(&r->suppressed, &r->nsuppressed,
+				 later->suppressed, later->nsuppressed);
+	if (!e)
+		e = add_findings(&r->fixed, &r->nfixed, later->fixed,
+				 later->nfixed);
+	if (e)
+		return e;
+	add_coverage(&r->coverage, &later->coverage);
+	add_delivery(&r->delivery, &later->delivery);
+	r->prediction.events += later->prediction.events;
+	for (unsigned int i = 0; i < MAPLE_CUTS; i++)
+		r->prediction.cut[i] += later->prediction.cut[i];
+	r->interrupted |= later->interrupted;
+	r->shared_cpu |= later->shared_cpu;
+	if (rank[later->outcome] < rank[r->outcome])
+		return 0;
+	r->outcome = later->outcome;
+	r->undelivered = later->undelivered;
+	later->undelivered = why;
+	r->single_threaded = later->single_threaded;
+	memcpy(r->coverage.left, later->coverage.left, sizeof(r->coverage.left));
+	memcpy(r->coverage.barred, later->coverage.barred,
+	       sizeof(r->coverage.barred));
+	r->candidates_left = later->candidates_left;
+	r->candidates_resting = later->candidates_resting;
+	r->stop = later->stop;
+	r->exhausted = later->exhausted;
+	r->unseen = later->unseen;
+	later->unseen = unseen;
+	r->backends = later->backends;
+	return 0;
+}
