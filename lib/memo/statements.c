@@ -81,8 +81,8 @@ const char *const maple_sql_migrations[] = {
 	"ALTER TABLE samples ADD COLUMN barred INTEGER NOT NULL DEFAULT 0;"
 	"UPDATE samples SET left = max(predicted - exposed - failed, 0);",
 	/* 6: inputs of which each is known for itself */
-	"ALTER TABLE campaigns ADD COLUMN apart INTEGER NOT NULL DEFAULT 0;"
-	"ALTER TABLE programs ADD COLUMN apart INTEGER NOT NULL DEFAULT 0;",
+	("ALTER TABLE campaigns ADD COLUMN apart INTEGER NOT NULL DEFAULT 0;"
+	 "ALTER TABLE programs ADD COLUMN apart INTEGER NOT NULL DEFAULT 0;"),
 };
 
 const int maple_sql_version =

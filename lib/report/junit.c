@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * JUnit's XML: a suite with a case for the campaign, for each stored finding,
- * or for each probe. What the tool could not do is an error, never a pass.
+ * JUnit's XML: a suite with a case for the campaign, for each case of a test
+ * program, for each stored finding, or for each probe. What the tool could not
+ * do is an error, never a pass. There is nothing in it that the strict schemas
+ * of readers do not have; where a finding is stands in its text.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +13,6 @@
 #include <maple/version.h>
 #include "report/cases.h"
 #include "report/formats.h"
-#include "report/source.h"
 #include "report/xml.h"
 
 static void print_property(FILE *out, const char *name, const char *value)
@@ -122,34 +123,27 @@ static const char *class_name(const struct maple_report *report,
 static void print_case(FILE *out, const struct maple_report *report,
 		       const struct maple_case *c)
 {
-	const struct maple_place *place =
-		c->finding ? maple_source_primary(report->root, c->finding)
-			   : NULL;
-	struct maple_source source;
-
 	fputs("    <testcase", out);
 	maple_xml_attribute(out, "name", "%s", c->name);
 	maple_xml_attribute(out, "classname", "maple.%s", class_name(report, c));
 	maple_xml_attribute(out, "time", "%.3f", c->seconds);
-	if (place && maple_source_find(report->root, place, &source)) {
-		maple_xml_attribute(out, "file", "%s", source.path);
-		maple_xml_attribute(out, "line", "%u", place->line);
-	}
 	fputs(">\n", out);
 	print_verdict(out, c);
 	print_output(out, report, c);
 	fputs("    </testcase>\n", out);
 }
 
-static void print_totals(FILE *out, const struct maple_cases *cases)
+/* Of a suite, or of all suites, which no schema lets say what was skipped. */
+static void print_totals(FILE *out, const struct maple_cases *cases, bool all)
 {
 	maple_xml_attribute(out, "tests", "%u", cases->n);
 	maple_xml_attribute(out, "failures", "%u",
 			    cases->count[MAPLE_CASE_FAILED]);
 	maple_xml_attribute(out, "errors", "%u",
 			    cases->count[MAPLE_CASE_BROKEN]);
-	maple_xml_attribute(out, "skipped", "%u",
-			    cases->count[MAPLE_CASE_SKIPPED]);
+	if (!all)
+		maple_xml_attribute(out, "skipped", "%u",
+				    cases->count[MAPLE_CASE_SKIPPED]);
 	maple_xml_attribute(out, "time", "%.3f", cases->seconds);
 }
 
@@ -166,10 +160,10 @@ static int write_junit(FILE *out, const struct maple_report *report,
 		return maple_error_set(err, ENOMEM, "out of memory");
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites", out);
 	maple_xml_attribute(out, "name", "maple");
-	print_totals(out, &cases);
+	print_totals(out, &cases, true);
 	fputs(">\n  <testsuite", out);
 	maple_xml_attribute(out, "name", "maple");
-	print_totals(out, &cases);
+	print_totals(out, &cases, false);
 	if (report->when && gmtime_r(&then, &tm) &&
 	    strftime(when, sizeof(when), "%FT%T", &tm))
 		maple_xml_attribute(out, "timestamp", "%s", when);

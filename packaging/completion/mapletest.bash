@@ -97,7 +97,7 @@ _mapletest()
 		case $current in
 		-*)
 			mapfile -t COMPREPLY < <(compgen -W "$(_mapletest_options "$tool" '' |
-				sed 's/ .*//')" -- "$current")
+				sed 's/[[ ].*//')" -- "$current")
 			;;
 		*)
 			mapfile -t COMPREPLY < <(compgen -W "$(_mapletest_commands "$tool")" \
@@ -122,7 +122,7 @@ _mapletest()
 		;;
 	*:-*)
 		mapfile -t COMPREPLY < <(compgen -W "$(_mapletest_options "$tool" \
-			"$command" | sed 's/ .*//')" -- "$current")
+			"$command" | sed 's/[[ ].*//')" -- "$current")
 		;;
 	*)
 		_mapletest_words "$tool" "$command" "$current"

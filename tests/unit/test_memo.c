@@ -93,6 +93,21 @@ static void attempts_are_of_the_input_the_rest_of_the_executable(void **state)
 	assert_false(s.predicted || s.exposed || s.failed || s.attempts);
 }
 
+static int64_t begin_apart(struct maple_memo *memo, const char *input)
+{
+	static char *const argv[] = { "prog", NULL };
+	const struct maple_memo_campaign c = { .argv = argv,
+					       .cwd = "/tmp",
+					       .input = input,
+					       .strategy = "ranked",
+					       .version = "0.1",
+					       .apart = true };
+	int64_t id;
+
+	OK(maple_memo_campaign_begin(memo, &c, &id, &err));
+	return id;
+}
+
 static int64_t library_iroot(struct fixture *f, const char *first)
 {
 	struct maple_memo_iroot_key key = {
@@ -105,6 +120,42 @@ static int64_t library_iroot(struct fixture *f, const char *first)
 
 	OK(maple_memo_iroot(f->memo, &key, &row, &err));
 	return row;
+}
+
+/* The cases of a test program: exposed in one says nothing of another. */
+static void what_stands_apart_inherits_nothing(void **state)
+{
+	struct fixture *f = *state;
+	int64_t rows[] = { iroot(f, 1, 2), library_iroot(f, "bb") };
+	int64_t one, two;
+	struct maple_coverage coverage;
+	struct maple_memo_state s;
+
+	OK(maple_memo_program(f->memo, begin_apart(f->memo, "one"), "aa",
+			      "/bin/p", &one, &err));
+	OK(maple_memo_program(f->memo, begin_apart(f->memo, "two"), "aa",
+			      "/bin/p", &two, &err));
+	for (int i = 0; i < 2; i++) {
+		mark(f, f->program, rows[i], MAPLE_MEMO_OBSERVED);
+		mark(f, one, rows[i], MAPLE_MEMO_EXPOSED);
+		mark(f, one, rows[i], MAPLE_MEMO_FAILED);
+		mark(f, two, rows[i], MAPLE_MEMO_PREDICTED);
+		s = state_of(f, one, rows[i]);
+		assert_true(s.exposed && s.failed == 1);
+		s = state_of(f, two, rows[i]);
+		assert_true(s.predicted && !s.exposed && !s.failed);
+		s = state_of(f, f->program, rows[i]);
+		assert_true(s.exposed && !s.failed);
+	}
+	OK(maple_memo_coverage(f->memo, two, &coverage, &err));
+	assert_int_equal(maple_iroot_total(coverage.predicted), 2);
+	assert_int_equal(maple_iroot_total(coverage.exposed), 0);
+	OK(maple_memo_coverage(f->memo, one, &coverage, &err));
+	assert_int_equal(maple_iroot_total(coverage.exposed), 2);
+	/* Once apart, always: what was known before is nobody's to inherit. */
+	OK(maple_memo_program(f->memo, begin_campaign(f->memo, "two"), "aa",
+			      "/bin/p", &two, &err));
+	assert_false(state_of(f, two, rows[0]).exposed);
 }
 
 static void programs_share_what_lies_in_libraries(void **state)
@@ -436,6 +487,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(an_iroot_is_its_idiom_sites_and_kinds),
 		TEST(attempts_are_of_the_input_the_rest_of_the_executable),
+		TEST(what_stands_apart_inherits_nothing),
 		TEST(programs_share_what_lies_in_libraries),
 		TEST(success_is_counted_by_the_last_reason),
 		TEST(what_rested_is_counted_apart),

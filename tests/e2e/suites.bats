@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# --each-test: real test programs of each framework, and lists of the user's.
+
+load common
+
+SUITES=$E2E/suites
+
+# One case has the bug, in an order that harmless cases have as well.
+found_one() { # NAME CASES DISABLED
+	ended_with 66
+	holds '.verdict == "finding" and .counts.finding == 1'
+	[ "$(jq -r '.cases[] | select(.verdict == "finding").name' "$json")" = "$1" ] ||
+		fail "not the case $1"
+	[ "$(jq '.cases | length' "$json")" = "$2" ]
+	[ "$(jq .disabled "$json")" = "$3" ]
+	jq -e --arg name "$1" '.cases[] | select(.verdict == "finding") |
+		.result.findings | length == 1 and .[0].input == $name' "$json"
+}
+
+validate() {
+	"$ROOT/tests/validate" --strict \
+		"$ROOT/packaging/schema/maple-report-1.schema.json" "$json"
+}
+
+@test "gtest: the eighth case is found, the other ones are clean" {
+	campaign --each-test --seed 3 --max-time 20s -- "$SUITES/gtest"
+	found_one Account.HasAll 10 1
+	holds '.framework == "gtest"'
+	holds '.counts == {"clean": 8, "finding": 1, "single-threaded": 1, "not tested": 0}'
+	holds '.cases[7].verdict == "finding" and .cases[9].name == "Sums/Any.IsThere/0"'
+	holds 'all(.cases[]; .argv[-1] == "--gtest_filter=" + .name)'
+	validate
+	# Known for each case: again, and no case takes over another's.
+	campaign --each-test --seed 4 --max-time 20s -- "$SUITES/gtest"
+	ended_with 66
+	"$BUILD/mapletest" memo list --db "$db" | grep -q 'input Account.HasAll$'
+	id=$("$BUILD/mapletest" report --db "$db" | sed -n '1s/ .*//p')
+	mapletest replay --db "$db" --times 3 "$id"
+	ended_with 0
+}
+
+@test "Catch2: a name with all that Catch2 could take for something else" {
+	campaign --each-test --seed 3 --max-time 10s -- "$SUITES/catch2"
+	found_one '-x [is] no "option" \ tag, and longer than a line of the list of cases has room for' 2 0
+	holds '.framework == "Catch2" and .cases[0].verdict == "clean"'
+	validate
+}
+
+@test "doctest: commas and backslashes; what is skipped is counted" {
+	campaign --each-test --seed 3 --max-time 10s -- "$SUITES/doctest"
+	found_one 'all, of \ it' 2 1
+	holds '.framework == "doctest" and .cases[0].verdict == "clean"'
+}
+
+@test "Boost.Test: a tree of suites, descriptions, templates" {
+	campaign --each-test --seed 3 --max-time 10s -- "$SUITES/boost"
+	found_one account/inner/all 4 1
+	holds '.framework == "Boost.Test"'
+	holds '[.cases[].name] == ["account/some", "account/inner/all", "sized<int>", "sized<long>"]'
+}
+
+@test "Rust: modules; what is ignored is counted" {
+	campaign --each-test --seed 3 --max-time 15s -- "$SUITES/rust"
+	found_one account::has_all 2 1
+	holds '.framework == "Rust" and .cases[1].argv[1:] == ["--exact", "is_there"]'
+}
+
+@test "a list of the user's: in place of {}, or last" {
+	campaign --each-test='printf "0 5\n0 0\n"' --max-runs 4 -- \
+		"$SUITES/by_number" x{}y
+	ended_with 0
+	holds '.framework == "list" and [.cases[].argv[1]] == ["x0 5y", "x0 0y"]'
+	campaign --each-test='echo 1; echo 2' --max-runs 4 --input night -- \
+		"$SUITES/by_number"
+	ended_with 0
+	holds '[.cases[].argv[1:]] == [["1"], ["2"]]'
+	"$BUILD/mapletest" memo list --db "$db" | grep -q 'input night 2$'
+	campaign --each-test='echo no list; exit 3' -- "$SUITES/by_number"
+	ended_with 125
+	says "--each-test='echo no list; exit 3' fails"
+	campaign --each-test=true -- "$SUITES/by_number"
+	ended_with 125
+	says "lists no case"
+}
+
+@test "all single-threaded: nothing was tested, 125" {
+	campaign --each-test='echo single; echo single2' --max-runs 4 -- \
+		"$SUITES/by_number"
+	ended_with 125
+	holds '.verdict == "single-threaded" and .counts["single-threaded"] == 2'
+	campaign --each-test='echo single; echo 1' --max-runs 4 -- \
+		"$SUITES/by_number"
+	ended_with 0
+	holds '.verdict == "clean" and .counts.clean == 1'
+}
+
+@test "cases whose turn did not come are not tested: 125" {
+	campaign --each-test='seq 1 400' --max-time 1s -- "$SUITES/by_number"
+	ended_with 125
+	holds '.verdict == "not tested" and .counts["not tested"] > 0'
+	holds '[.cases[] | select(.verdict == "not tested") | .why] |
+		all(. != null)'
+	validate
+}
+
+@test "a case that fails by itself is not tested, the others are" {
+	campaign --each-test='echo fails; echo 1' --max-runs 4 -- \
+		"$SUITES/by_number"
+	ended_with 125
+	holds '.cases[0].verdict == "not tested" and .cases[1].verdict == "clean"'
+}
+
+@test "a program that is none of theirs: what was tried, and the mend" {
+	campaign --each-test -- "$TARGETS/clean/mutex_counter"
+	ended_with 125
+	says 'does not answer as .* gtest .*Catch2.*Rust.*Boost.Test.*doctest'
+	says "--each-test='COMMAND'"
+	campaign --each-test -- "$BATS_TEST_TMPDIR/nothing"
+	ended_with 127
+}
+
+@test "every form of report has every case" {
+	local d=$BATS_TEST_TMPDIR format
+
+	for format in text junit tap sarif github jsonl; do
+		mapletest run --each-test --seed 3 --max-time 20s --no-daemon \
+			--db "$d/$format.db" --format $format --output "$d/$format" \
+			-- "$SUITES/gtest"
+		ended_with 66
+	done
+	grep -q '^finding  *Account.HasAll ' "$d/text"
+	grep -q '10 cases (gtest) .*clean: 8, finding: 1, single-threaded: 1; 1 disabled' "$d/text"
+	xmllint --noout --schema "$ROOT/tests/data/junit.xsd" "$d/junit"
+	[ "$(grep -c '<testcase' "$d/junit")" = 10 ]
+	[ "$(grep -c '<failure' "$d/junit")" = 1 ]
+	[ "$(grep -c '<skipped' "$d/junit")" = 1 ]
+	grep -qx '1..10' "$d/tap"
+	[ "$(grep -c '^ok' "$d/tap")" = 9 ]
+	grep -q '^not ok 8 - Account.HasAll' "$d/tap"
+	"$ROOT/tests/validate" "$ROOT/tests/data/sarif-2.1.0.schema.json" "$d/sarif"
+	jq -e '.runs[0].results | length == 1' "$d/sarif"
+	[ "$(grep -c '^::error' "$d/github")" = 1 ]
+	grep -q '^::notice title=mapletest::clean: 8, finding: 1' "$d/github"
+	jq -e 'select(.event == "end") | .cases | length == 10' "$d/jsonl"
+	[ "$(jq -c 'select(.event == "start")' "$d/jsonl" | wc -l)" -ge 10 ]
+	cp "$d/jsonl" "$d/run.jsonl"
+	"$ROOT/tests/validate" --strict \
+		"$ROOT/packaging/schema/maple-report-1.schema.json" "$d/run.jsonl"
+	"$BUILD/mapletest" report --db "$d/jsonl.db" --html "$d/page.html"
+	xmllint --noout "$d/page.html"
+	grep -q 'input.*Account.HasAll' "$d/page.html"
+}
