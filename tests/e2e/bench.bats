@@ -126,3 +126,16 @@ times() { # N PATTERN
 	run "$ROOT/tests/bench/readme" --again "$build" "$readme.broken"
 	[ "$status" = 2 ] || fail "$output"
 }
+
+@test "no false alarm: six programs, and what differs is one" {
+	bench clean --time 1 pigz xz zstd sort sqlite3 git-grep
+	ended_with 0
+	grep -qx '6 programs: .* 0 with a finding, 0 with other output, 0 failed' \
+		<<<"$output" || fail "$output"
+	bench clean --time 1 changing
+	ended_with 1
+	grep -qE '^changing .* NO' <<<"$output" || fail "$output"
+	bench clean --time 1 no-such-program
+	ended_with 2
+	grep -q "no program 'no-such-program'" <<<"$stderr"
+}
