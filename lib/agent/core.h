@@ -251,6 +251,9 @@ void maple_warm_up(void);
 
 /* follow.c */
 void maple_follow_stand_by(struct maple_shm *shm);
+struct maple_shm *maple_agent_map(const char *path);
+void maple_stranger_note(const char *path);
+void maple_stranger_tell(void);
 
 /* enforce.c */
 void maple_agent_open(const struct maple_access *acc);

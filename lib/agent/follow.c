@@ -78,6 +78,8 @@ bool maple_agent_settle(void)
 						   : standing;
 	int32_t self, none = 0;
 
+	if (!shm)
+		maple_stranger_tell();
 	if (!shm || (maple_shm && !maple_agent_on()))
 		return false;
 	self = raw0(SYS_getpid);

@@ -34,7 +34,8 @@ static char *find_variable(char **envp, const char *name)
 	return NULL;
 }
 
-static struct maple_shm *map_file(const char *path)
+/* maple_agent_map - the shared memory file @path, or NULL */
+struct maple_shm *maple_agent_map(const char *path)
 {
 	long fd = raw3(SYS_open, path, O_RDWR | O_CLOEXEC, 0);
 	struct maple_shm *shm;
@@ -171,13 +172,15 @@ __attribute__((constructor)) static void start(int argc, char **argv,
 	/* No program that this one executes is to wait as well. */
 	if (ahead)
 		*path = '/';
-	shm = path ? map_file(path) : NULL;
+	shm = path ? maple_agent_map(path) : NULL;
 	if (ahead)
 		maple_stem_await();
 	if (!shm)
 		return;
-	if (take_run(shm))
+	if (take_run(shm)) {
 		work(shm);
-	else
+	} else {
+		maple_stranger_note(path);
 		stay_out(shm);
+	}
 }

@@ -232,7 +232,9 @@ struct maple_shm {
 	int32_t pid;	    /* [a] the process under test */
 	int32_t settled;    /* [a] pid of the one that made threads, or 0 */
 	uint32_t standbys;  /* [a] forked children that might yet */
-	int32_t old_policy; /* [a] before we changed them */
+	int32_t stranger_pid; /* [a] of another program that made threads, */
+	char stranger[MAPLE_SHM_EXE]; /* [a] ... and its path */
+	int32_t old_policy;	      /* [a] before we changed them */
 	int32_t old_priority;
 	int32_t old_nice;
 	uint64_t old_affinity[16];

@@ -127,6 +127,7 @@ struct maple_run {
 	bool unsupported;  /* ... which is this machine's, not the program's */
 	/* killed, or as far as is known, by somebody who is no part of it */
 	bool outside;
+	char stranger[256]; /* another program that had threads, or "" */
 
 	struct maple_auto_result automaton;
 	uint32_t begun; /* bit i: order->then[i] was */

@@ -47,6 +47,22 @@ static const char *not_forced(const struct maple_campaign *c, char *text,
 	return text;
 }
 
+/* Its threads may be those of a program that it has started. */
+static const char *single(const struct maple_campaign *c, char *text,
+			  size_t size)
+{
+	const char *slash = strrchr(c->stranger, '/');
+
+	if (!*c->stranger)
+		return "the program never had a second thread: there is no "
+		       "interleaving to test";
+	snprintf(text, size,
+		 "the program never had a second thread, but %s, which it "
+		 "started, had: to test that one, --exe %s",
+		 c->stranger, slash ? slash + 1 : c->stranger);
+	return text;
+}
+
 /* A thread that never ran leaves its part of the program untested. */
 static const char *not_run(const struct maple_campaign *c, char *text,
 			   size_t size)
@@ -77,8 +93,7 @@ static const char *why_undelivered(struct maple_campaign *c, char *text,
 	if (!c->observed)
 		return c->why_not;
 	if (!c->threads_seen)
-		return "the program never had a second thread: there is no "
-		       "interleaving to test";
+		return single(c, text, size);
 	if (r->runs.enforced && !c->enforced)
 		return c->why_not;
 	if (!maple_strategy_enforces(c))
@@ -98,7 +113,7 @@ int maple_conclude(struct maple_campaign *c)
 {
 	struct maple_campaign_result *r = c->result;
 	const char *why;
-	char text[512];
+	char text[768];
 
 	r->seconds = maple_clock_now() - c->began;
 	r->dry_runs = c->dry_runs;

@@ -208,6 +208,8 @@ static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 	unsigned int i;
 
 	c->threads_seen |= trial->threads_seen;
+	if (*run->stranger)
+		memcpy(c->stranger, run->stranger, sizeof(c->stranger));
 	/* These neither observe nor force anything. */
 	if (trial->kind == MAPLE_RUN_NATIVE || trial->kind == MAPLE_RUN_SCHEDULE)
 		return;

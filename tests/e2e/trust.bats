@@ -166,3 +166,23 @@ build() { # NAME [SED-COMMAND...]
 teardown() {
 	[ -z "${dir-}" ] || { end_mapled; rm -rf "$dir"; }
 }
+
+@test "a wrapper: the program that had the threads, and the option for it" {
+	local wrapper
+
+	for wrapper in "sh -c" "bash -c" "timeout 20" "env"; do
+		case $wrapper in
+		*-c) set -- $wrapper "$TARGETS/clean/mutex_counter; true" ;;
+		*) set -- $wrapper "$TARGETS/clean/mutex_counter" ;;
+		esac
+		campaign --max-runs 4 -- "$@"
+		ended_with 125
+		holds '.undelivered | test("mutex_counter, which it started, had: .* --exe mutex_counter$")'
+	done
+	campaign --max-runs 4 --exe mutex_counter -- env "$TARGETS/clean/mutex_counter"
+	ended_with 0
+	# One that has started none is not told so.
+	campaign --max-runs 4 -- true
+	ended_with 125
+	holds '.undelivered | test("--exe") | not'
+}

@@ -276,6 +276,8 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 		memcpy(&run->then[i], a->shm->then_result[i],
 		       sizeof(run->then[i]));
 	run->begun = a->shm->begun;
+	snprintf(run->stranger, sizeof(run->stranger), "%.*s",
+		 (int)sizeof(a->shm->stranger) - 1, a->shm->stranger);
 	a->came_up = a->shm->state != MAPLE_AGENT_ABSENT;
 	fill_threads(a, run);
 	fill_images(a, run);

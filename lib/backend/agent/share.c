@@ -96,6 +96,8 @@ static void wipe(struct maple_agent_backend *a)
 	shm->entered = 0;
 	shm->sent = 0;
 	shm->standbys = 0;
+	shm->stranger_pid = 0;
+	shm->stranger[0] = '\0';
 	shm->nthreads = 0;
 	memset(&shm->crash, 0, sizeof(shm->crash));
 	memset(&shm->stats, 0, sizeof(shm->stats));
