@@ -137,9 +137,9 @@ int maple_database_select(const char *word,
 
 /* progress.c */
 struct maple_live {
-	FILE *out; /* NULL: show nothing */
+	FILE *out;	   /* NULL: show nothing */
 	const char *about; /* in front of what is shown; or NULL */
-	bool live; /* one line, rewritten; else a line now and then */
+	bool live;	   /* one line, rewritten; else a line now and then */
 	bool shown;
 	double last;
 };

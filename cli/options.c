@@ -204,8 +204,8 @@ static int takes(const struct option_entry *entry)
 static const char *fill(struct option *longs, int *found, unsigned int command)
 {
 	for (size_t i = 0; i < ENTRIES; i++)
-		longs[i] = (struct option){ table[i].name,
-					    takes(&table[i]), found, (int)i };
+		longs[i] = (struct option){ table[i].name, takes(&table[i]),
+					    found, (int)i };
 	optind = 0;
 	opterr = 0;
 	if (command & MAPLE_CMD_LOG)

@@ -225,13 +225,13 @@ struct maple_shm {
 	 * agent raises `asks` when it sees an image in state NEW, and waits
 	 * until `answers` has caught up (ten seconds at most).
 	 */
-	uint32_t state;	    /* enum maple_shm_state */
-	uint32_t asks;	    /* [a] */
-	uint32_t answers;   /* [c] */
-	uint32_t go;	    /* [c] CRASHED may go on */
-	int32_t pid;	    /* [a] the process under test */
-	int32_t settled;    /* [a] pid of the one that made threads, or 0 */
-	uint32_t standbys;  /* [a] forked children that might yet */
+	uint32_t state;	      /* enum maple_shm_state */
+	uint32_t asks;	      /* [a] */
+	uint32_t answers;     /* [c] */
+	uint32_t go;	      /* [c] CRASHED may go on */
+	int32_t pid;	      /* [a] the process under test */
+	int32_t settled;      /* [a] pid of the one that made threads, or 0 */
+	uint32_t standbys;    /* [a] forked children that might yet */
 	int32_t stranger_pid; /* [a] of another program that made threads, */
 	char stranger[MAPLE_SHM_EXE]; /* [a] ... and its path */
 	int32_t old_policy;	      /* [a] before we changed them */

@@ -145,7 +145,7 @@ struct maple_campaign {
 	bool threads_seen;	     /* some run had a second thread */
 	bool observed;		     /* some profile run was delivered */
 	bool enforced;		     /* some enforced run was delivered */
-	char stranger[256]; /* another program that had threads, or "" */
+	char stranger[256];    /* another program that had threads, or "" */
 	char why_not[256];     /* of the last run that was not delivered */
 	bool unsupported;      /* ... which is this machine's */
 	unsigned int unjudged; /* runs in a row without a verdict */

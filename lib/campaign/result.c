@@ -115,9 +115,9 @@ static void add_runs(struct maple_campaign_result *r,
 int maple_campaign_result_add(struct maple_campaign_result *r,
 			      struct maple_campaign_result *later)
 {
-	static const int rank[] = { [MAPLE_UNDELIVERED] = 0,
-				    [MAPLE_CLEAN] = 1,
-				    [MAPLE_FOUND] = 2 };
+	static const int rank[] = {
+		[MAPLE_UNDELIVERED] = 0, [MAPLE_CLEAN] = 1, [MAPLE_FOUND] = 2
+	};
 	char *why = r->undelivered, *unseen = r->unseen;
 	int e;
 

@@ -105,9 +105,9 @@ const int maple_sql_version =
 	" JOIN programs e ON e.build_id = g.build_id WHERE l.id = " i ")"
 
 /* Whether what is known of iRoot @i, a number, with program holds for ?1. */
-#define INHERITED(i)                                               \
-	"(NOT " STANDS_APART "(program, ?1)) AND (program IN "     \
-	SAME_EXECUTABLE " OR " IN_LIBRARIES(i) "))"
+#define INHERITED(i)                                                           \
+	"(NOT " STANDS_APART "(program, ?1)) AND (program IN " SAME_EXECUTABLE \
+	" OR " IN_LIBRARIES(i) "))"
 
 /* Whether row @m of memo is of an iRoot that was exposed at all. */
 #define EXPOSED                                                        \
@@ -215,14 +215,16 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_STATE] =
 		"SELECT coalesce(max(predicted) FILTER (WHERE program = ?1),"
 		" 0), coalesce(max(exposed OR observed) FILTER (WHERE"
-		" program = ?1 OR " INHERITED("?2") "), 0),"
-		" coalesce(sum(failed) FILTER (WHERE program = ?1 OR (NOT "
-		STANDS_APART "(program, ?1)) AND program IN " SAME_EXECUTABLE
-		")), 0),"
-		" coalesce(sum(attempts) FILTER (WHERE program = ?1), 0),"
-		" coalesce(max(broke) FILTER (WHERE"
-		" program = ?1 OR " INHERITED("?2") "), 0)"
-		" FROM memo WHERE iroot = ?2",
+		" program = ?1 OR " INHERITED(
+			"?2") "), 0),"
+			      " coalesce(sum(failed) FILTER (WHERE program = ?1 OR (NOT " STANDS_APART
+			      "(program, ?1)) AND program IN " SAME_EXECUTABLE
+			      ")), 0),"
+			      " coalesce(sum(attempts) FILTER (WHERE program = ?1), 0),"
+			      " coalesce(max(broke) FILTER (WHERE"
+			      " program = ?1 OR " INHERITED(
+				      "?2") "), 0)"
+					    " FROM memo WHERE iroot = ?2",
 
 	[MAPLE_SQL_RUN_BEGIN] =
 		"INSERT INTO runs(campaign, kind, iroot, plan, seed, attempt,"

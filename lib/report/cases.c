@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * A report as test cases, for the forms that test runners read: a campaign is
- * one case, a stored finding is one, a probe is one, a case of a suite is one. The verdict is the exit
- * status's, so that a form cannot say other than the tool does.
+ * one case, a stored finding is one, a probe is one, a case of a suite is one.
+ * The verdict is the exit status's, so that a form cannot say other than the
+ * tool does.
  */
 #include <errno.h>
 #include <stdarg.h>

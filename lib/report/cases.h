@@ -19,7 +19,7 @@ struct maple_case {
 	char *detail;	  /* many, or "" */
 	const char *type; /* kind of failure */
 	double seconds;
-	const struct maple_finding *finding; /* the first, or NULL */
+	const struct maple_finding *finding;	    /* the first, or NULL */
 	const struct maple_campaign_result *result; /* its campaign's, or NULL */
 };
 

@@ -107,8 +107,7 @@ static int write_github(FILE *out, const struct maple_report *report,
 		return maple_error_set(err, ENOMEM, "out of memory");
 	for (unsigned int i = 0; i < cases.n && !ret; i++) {
 		/* Of many cases the sum is enough, where all is well. */
-		if (report->suite &&
-		    cases.at[i].verdict != MAPLE_CASE_FAILED &&
+		if (report->suite && cases.at[i].verdict != MAPLE_CASE_FAILED &&
 		    cases.at[i].verdict != MAPLE_CASE_BROKEN)
 			continue;
 		print_annotation(out, report, &cases.at[i]);

@@ -172,8 +172,9 @@ int maple_report_jsonl_start(FILE *out,
 		out,
 		json_pack("{s:i, s:s, s:s, s:o, s:s, s:o}", "schema",
 			  MAPLE_REPORT_SCHEMA, "event", "start", "version",
-			  MAPLE_VERSION, "argv", argv_array(options->argv), "strategy",
-			  maple_strategy_name(options->strategy), "seed",
+			  MAPLE_VERSION, "argv", argv_array(options->argv),
+			  "strategy", maple_strategy_name(options->strategy),
+			  "seed",
 			  options->seed ? maple_fields_number(options->seed)
 					: json_null()),
 		err);
@@ -349,13 +350,12 @@ static json_t *case_object(const struct maple_suite_case *c)
 	bool why = verdict == MAPLE_SUITE_SINGLE ||
 		   verdict == MAPLE_SUITE_UNTESTED;
 
-	return json_pack("{s:o, s:o, s:s, s:o, s:o}", "name",
-			 maple_bytes_encode(c->name), "argv",
-			 argv_array(c->argv), "verdict",
-			 maple_suite_verdict_name(verdict), "why",
-			 maple_bytes_encode(why ? maple_suite_why(c) : NULL),
-			 "result",
-			 c->result ? result_object(c->result) : json_null());
+	return json_pack(
+		"{s:o, s:o, s:s, s:o, s:o}", "name",
+		maple_bytes_encode(c->name), "argv", argv_array(c->argv),
+		"verdict", maple_suite_verdict_name(verdict), "why",
+		maple_bytes_encode(why ? maple_suite_why(c) : NULL), "result",
+		c->result ? result_object(c->result) : json_null());
 }
 
 static json_t *suite_object(const struct maple_suite *suite)

@@ -72,8 +72,7 @@ static bool count_line(const char *line, size_t length, const char *after,
 {
 	char text[128], *end;
 
-	if (length >= sizeof(text) || !length ||
-	    !isdigit((unsigned char)*line))
+	if (length >= sizeof(text) || !length || !isdigit((unsigned char)*line))
 		return false;
 	memcpy(text, line, length);
 	text[length] = '\0';
@@ -301,8 +300,7 @@ struct boost_line {
 	bool on;
 };
 
-static bool boost_parse(const char *line, size_t length,
-			struct boost_line *l)
+static bool boost_parse(const char *line, size_t length, struct boost_line *l)
 {
 	size_t blanks = 0, end;
 
@@ -419,12 +417,12 @@ static bool rust_lines(const char *at, struct maple_names *names,
 			   begins(line + length - strlen(test), strlen(test),
 				  test)) {
 			tests++;
-			if (names && maple_names_add(names, line,
-						     length - strlen(test)))
+			if (names &&
+			    maple_names_add(names, line, length - strlen(test)))
 				return false;
 		} else if (length <= strlen(bench) ||
-			   !begins(line + length - strlen(bench),
-				   strlen(bench), bench)) {
+			   !begins(line + length - strlen(bench), strlen(bench),
+				   bench)) {
 			return false;
 		}
 	}

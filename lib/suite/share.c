@@ -35,9 +35,9 @@ struct sharing {
 	struct maple_memo *memo;
 	void (*begin)(void *ctx, const struct maple_campaign_options *options,
 		      const struct maple_suite_case *c);
-	struct turn *turn;  /* of each case */
-	double until;	    /* 0: no limit */
-	bool known;	    /* some campaign has got as far as the memo */
+	struct turn *turn; /* of each case */
+	double until;	   /* 0: no limit */
+	bool known;	   /* some campaign has got as far as the memo */
 	bool interrupted;
 	struct maple_error *err;
 };
@@ -114,8 +114,8 @@ static int test(struct sharing *s, unsigned int i, double slice)
 	options.max_time = slice;
 	options.patience = s->until - maple_clock_now();
 	if (options.max_runs && c->result)
-		options.max_runs -= c->result->runs.profile +
-				    c->result->runs.enforced;
+		options.max_runs -=
+			c->result->runs.profile + c->result->runs.enforced;
 	/* It is the whole program that is forgotten. */
 	options.fresh = s->options->fresh && !s->known;
 	if (s->begin)

@@ -86,11 +86,11 @@ static int recognise(char *const *argv, const struct maple_framework **framework
 		int ret = ask_framework(argv, f, &limit, &more, err);
 
 		if (ret > 0 && *framework)
-			ret = maple_error_set(err, ENOMSG,
-					      "%s answers as the test programs "
-					      "of %s do, and as those of %s; %s",
-					      argv[0], (*framework)->name,
-					      f->name, mend);
+			ret = maple_error_set(
+				err, ENOMSG,
+				"%s answers as the test programs "
+				"of %s do, and as those of %s; %s",
+				argv[0], (*framework)->name, f->name, mend);
 		if (ret < 0) {
 			maple_names_deinit(&more);
 			return ret;
@@ -120,8 +120,9 @@ static int read_list(const char *command, struct maple_names *names,
 				    "--each-test='%s' did not end in %.0f s",
 				    command, LIST_LIMIT);
 	else if (!WIFEXITED(answer.status) || WEXITSTATUS(answer.status))
-		e = maple_error_set(err, ENOMSG, "--each-test='%s' fails: %.200s",
-				    command, answer.err);
+		e = maple_error_set(err, ENOMSG,
+				    "--each-test='%s' fails: %.200s", command,
+				    answer.err);
 	for (at = answer.out; !e && *at;) {
 		size_t n = strcspn(at, "\r\n");
 
@@ -130,8 +131,8 @@ static int read_list(const char *command, struct maple_names *names,
 		at += n + strspn(at + n, "\r\n");
 	}
 	if (!e && !names->n)
-		e = maple_error_set(err, ENOMSG, "--each-test='%s' lists no case",
-				    command);
+		e = maple_error_set(err, ENOMSG,
+				    "--each-test='%s' lists no case", command);
 	maple_answer_deinit(&answer);
 	return e;
 }
@@ -219,8 +220,7 @@ static int make_argv(struct maple_suite_case *c, char *const *argv,
 }
 
 static int make_cases(struct maple_suite *suite, char *const *argv,
-		      const struct maple_framework *f,
-		      struct maple_names *names)
+		      const struct maple_framework *f, struct maple_names *names)
 {
 	int e = 0;
 

@@ -100,15 +100,15 @@ static void catch_lists(void **state)
 	are(&names, 0, (const char *[]){ "one, two", "#three", NULL });
 	refuses("Catch2", "All available test cases:\n0 test cases\n");
 	refuses("Catch2", "All available test cases:\n  one\n");
-	refuses("Catch2", "hello\nAll available test cases:\n  a\n1 test case\n");
+	refuses("Catch2",
+		"hello\nAll available test cases:\n  a\n1 test case\n");
 }
 
 static void doctest_lists(void **state)
 {
 #define RULE "=============================================================\n"
 #define HEAD "[doctest] listing all test case names\n" RULE
-#define FOOT \
-	RULE "[doctest] unskipped test cases passing the current filters: "
+#define FOOT RULE "[doctest] unskipped test cases passing the current filters: "
 	struct maple_names names;
 	struct maple_answer all = { .out = HEAD "a\nb\nc\n" FOOT "3\n" };
 
@@ -148,7 +148,9 @@ static void boost_lists(void **state)
 static void rust_lists(void **state)
 {
 	struct maple_names names;
-	struct maple_answer ignored = { .out = "b: test\n\n1 test, 0 benchmarks\n" };
+	struct maple_answer ignored = {
+		.out = "b: test\n\n1 test, 0 benchmarks\n"
+	};
 
 	assert_true(reads("Rust",
 			  "m::a: test\nb: test\nf: benchmark\n\n"
@@ -185,11 +187,12 @@ static void two_frameworks_are_none(void **state)
 	struct maple_error err = { "" };
 
 	assert_int_equal(
-		ask_script("#!/bin/sh\ncase $2 in\n"
-			   "--gtest_list_tests) printf 'A.\\n  B\\n' ;;\n"
-			   "--list) printf 'a: test\\n\\n1 test, 0 benchmarks\\n';;\n"
-			   "esac\n",
-			   NULL, &suite, &err),
+		ask_script(
+			"#!/bin/sh\ncase $2 in\n"
+			"--gtest_list_tests) printf 'A.\\n  B\\n' ;;\n"
+			"--list) printf 'a: test\\n\\n1 test, 0 benchmarks\\n';;\n"
+			"esac\n",
+			NULL, &suite, &err),
 		-ENOMSG);
 	assert_non_null(strstr(err.text, "gtest"));
 	assert_non_null(strstr(err.text, "Rust"));
@@ -216,9 +219,8 @@ static void cases_have_arguments(void **state)
 	assert_int_equal(maple_suite_sum(suite, NULL), MAPLE_SUITE_UNTESTED);
 	maple_suite_destroy(suite);
 
-	assert_int_equal(ask_script("", "printf 'a b\\n\\nc\\na b\\n'", &suite,
-				    &err),
-			 0);
+	assert_int_equal(
+		ask_script("", "printf 'a b\\n\\nc\\na b\\n'", &suite, &err), 0);
 	assert_string_equal(suite->framework, "list");
 	assert_int_equal(suite->n, 2);
 	assert_string_equal(suite->cases[0].argv[1], "-a b-");

@@ -48,8 +48,8 @@ struct maple_campaign_options {
 	 * is tried, and what is about starting a program has no meaning.
 	 */
 	struct maple_attached *attached;
-	const char *exe;	    /* --exe GLOB */
-	const char *input;	    /* --input KEY */
+	const char *exe;   /* --exe GLOB */
+	const char *input; /* --input KEY */
 	/* What other inputs have exposed says nothing about this one. */
 	bool apart;
 	const char *const *include; /* --include globs, NULL-terminated */
@@ -63,10 +63,10 @@ struct maple_campaign_options {
 				      replay: those of the finding */
 	enum maple_strategy strategy;
 	enum maple_order order;
-	unsigned int depth;    /* PCT's, to MAPLE_DEPTH_MAX; 0: 3 */
-	unsigned int idioms;   /* bit i: idiom i; 0: all there are */
-	uint64_t seed;	       /* 0: from the system */
-	double max_time;       /* seconds; 0: no limit */
+	unsigned int depth;  /* PCT's, to MAPLE_DEPTH_MAX; 0: 3 */
+	unsigned int idioms; /* bit i: idiom i; 0: all there are */
+	uint64_t seed;	     /* 0: from the system */
+	double max_time;     /* seconds; 0: no limit */
 	/* To wait for a CPU; up to 0: max_time, but 120 at most. */
 	double patience;
 	unsigned int max_runs; /* profile and enforced; 0: no limit */
@@ -246,10 +246,10 @@ struct maple_campaign_result {
 	struct maple_delivery delivery;
 	struct maple_backends backends;
 	struct maple_prediction prediction;
-	char *undelivered; /* why, and the mend; NULL unless UNDELIVERED */
-	bool unsupported;  /* ... which is this machine's, or PROG says so */
+	char *undelivered;    /* why, and the mend; NULL unless UNDELIVERED */
+	bool unsupported;     /* ... which is this machine's, or PROG says so */
 	bool single_threaded; /* UNDELIVERED: it never had a second thread */
-	bool interrupted;  /* by a signal */
+	bool interrupted;     /* by a signal */
 };
 
 /*

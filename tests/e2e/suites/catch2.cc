@@ -10,7 +10,8 @@ TEST_CASE("deposits, two of them", "[account]")
 	CHECK(cases_deposit(1) >= 1);
 }
 
-TEST_CASE("-x [is] no \"option\" \\ tag, and longer than a line of the list of cases has room for")
+TEST_CASE(
+	"-x [is] no \"option\" \\ tag, and longer than a line of the list of cases has room for")
 {
 	CHECK(cases_deposit(8) == 16);
 }

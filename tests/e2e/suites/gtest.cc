@@ -6,8 +6,11 @@
 #include <gtest/gtest.h>
 #include "cases.h"
 
-#define SOME(n) \
-	TEST(Some, IsThere##n) { EXPECT_GE(cases_deposit(n), n); }
+#define SOME(n)                                 \
+	TEST(Some, IsThere##n)                  \
+	{                                       \
+		EXPECT_GE(cases_deposit(n), n); \
+	}
 
 SOME(1)
 SOME(2)
@@ -38,7 +41,9 @@ TEST(Account, DISABLED_IsNoBank)
 	EXPECT_EQ(cases_deposit(10), 0);
 }
 
-class Any : public testing::TestWithParam<long> {};
+class Any : public testing::TestWithParam<long>
+{
+};
 
 TEST_P(Any, IsThere)
 {
