@@ -298,7 +298,8 @@ needs_root() {
 
 # NUMBER connections that stay, silent, or greeted, by a user in group 54399.
 stay() { # NUMBER SILENT|GREETED
-	python3 - "$socket" "$@" >"$dir/stay" 3>&- <<-'END' &
+	python3 - "$socket" "$@" "$("$BUILD/mapled" --version | sed 's/.* //')" \
+		>"$dir/stay" 3>&- <<-'END' &
 		import os, socket, struct, sys, time
 		kept = []
 		if sys.argv[3] == "GREETED":
@@ -309,7 +310,7 @@ stay() { # NUMBER SILENT|GREETED
 		    s = socket.socket(socket.AF_UNIX)
 		    s.connect(sys.argv[1])
 		    if sys.argv[3] == "GREETED":
-		        hello = struct.pack("<II2s", 1, 2, b"x")
+		        hello = struct.pack("<II2s", int(sys.argv[4]), 2, b"x")
 		        head = struct.pack("<IHHII", len(hello), 1, 1, 7, 0)
 		        try:
 		            socket.send_fds(s, [head + hello], [os.pidfd_open(os.getpid())])
