@@ -120,10 +120,10 @@ foreseen() {
 	mapletest run --db :memory: --max-runs 60 -- "$TARGETS/bank_account"
 	ended_with 66
 	says '^observed and enforced by [a-z]+$|^observed by [a-z]+, enforced by [a-z]+$'
-	! grep -qE 'maple\.ko|outside' <<<"$stderr" || fail "a hint"
+	! grep -qE 'maple\.ko|outside(:| the program)' <<<"$stderr" || fail "a hint"
 	mapletest run --db :memory: --max-runs 60 --verbose -- "$TARGETS/bank_account"
 	ended_with 66
-	[ "$(grep -cE 'maple\.ko|outside' <<<"$stderr")" = 1 ]
+	[ "$(grep -cE 'maple\.ko|outside(:| the program)' <<<"$stderr")" = 1 ]
 }
 
 @test "a half that is not there is named, with what mends it" {
