@@ -20,6 +20,19 @@ const char *maple_failure_name(enum maple_failure kind)
 	return names[kind];
 }
 
+const char *maple_reach_name(enum maple_reach reach)
+{
+	static const char *const names[] = {
+		[MAPLE_REACH_DONE] = "done",
+		[MAPLE_REACH_NOW] = "now",
+		[MAPLE_REACH_NOT] = "not",
+	};
+
+	return (unsigned int)reach < sizeof(names) / sizeof(*names)
+		       ? names[reach]
+		       : "unknown";
+}
+
 void maple_place_deinit(struct maple_place *place)
 {
 	free(place->image);
@@ -36,6 +49,10 @@ static void moment_deinit(struct maple_moment *moment)
 	maple_place_deinit(&moment->place);
 	free(moment->thread);
 	free(moment->variable);
+	free(moment->type);
+	free(moment->origin);
+	free(moment->value);
+	free(moment->was);
 }
 
 static void stack_deinit(struct maple_stack *stack)
@@ -45,6 +62,7 @@ static void stack_deinit(struct maple_stack *stack)
 	free(stack->frames);
 	free(stack->thread);
 	free(stack->state);
+	free(stack->before);
 }
 
 static void edge_deinit(struct maple_edge *edge)

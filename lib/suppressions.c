@@ -112,7 +112,8 @@ static bool matches_moments(const char *pattern, const struct maple_finding *f)
 {
 	for (unsigned int i = 0; i < f->nmoments; i++)
 		if (matches_place(pattern, &f->moments[i].place) ||
-		    matches(pattern, f->moments[i].variable))
+		    matches(pattern, f->moments[i].variable) ||
+		    matches(pattern, f->moments[i].origin))
 			return true;
 	return false;
 }

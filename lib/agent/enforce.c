@@ -33,27 +33,42 @@ static struct maple_auto_result said; /* what the log has said of it */
 static const struct maple_plan *plan_now;
 static void *result_now; /* where its result goes */
 
-static __thread struct maple_access open_access[OPEN]
+struct open {
+	struct maple_access acc;
+	uint64_t was; /* what stood there, if the plan is about it */
+};
+
+static __thread struct open open_access[OPEN]
 	__attribute__((tls_model("initial-exec")));
+/* Of the access that was closed last. */
+static __thread uint64_t was __attribute__((tls_model("initial-exec")));
 
 /* maple_agent_open - @acc is about to happen, and after() is to know it */
 void maple_agent_open(const struct maple_access *acc)
 {
+	struct open *open;
+
 	if (maple_self.nopen == OPEN) { /* left by longjmp */
 		for (unsigned int i = 1; i < OPEN; i++)
 			open_access[i - 1] = open_access[i];
 		maple_self.nopen--;
 	}
-	open_access[maple_self.nopen++] = *acc;
+	open = &open_access[maple_self.nopen++];
+	open->acc = *acc;
+	open->was = 0;
+	if (!said.finished &&
+	    maple_auto_minds(automaton, maple_self.number, acc))
+		open->was = maple_ring_peek(acc->addr, acc->size);
 }
 
 /* maple_agent_close - the access at @site that was begun last */
 bool maple_agent_close(uint32_t site, struct maple_access *acc)
 {
 	for (unsigned int i = maple_self.nopen; i-- > 0;) {
-		if (open_access[i].site != site)
+		if (open_access[i].acc.site != site)
 			continue;
-		*acc = open_access[i];
+		*acc = open_access[i].acc;
+		was = open_access[i].was;
 		/* A second operand of the same instruction stays open. */
 		for (maple_self.nopen--; i < maple_self.nopen; i++)
 			open_access[i] = open_access[i + 1];
@@ -66,18 +81,18 @@ bool maple_agent_close(uint32_t site, struct maple_access *acc)
 bool maple_agent_is_open(uint64_t addr, uint64_t size)
 {
 	for (unsigned int i = 0; i < maple_self.nopen; i++)
-		if (open_access[i].addr < addr + size &&
-		    addr < open_access[i].addr + open_access[i].size)
+		if (open_access[i].acc.addr < addr + size &&
+		    addr < open_access[i].acc.addr + open_access[i].acc.size)
 			return true;
 	return false;
 }
 
 static void log_event(unsigned int kind, const struct maple_access *acc,
-		      uint32_t aux)
+		      uint64_t value, uint32_t aux)
 {
 	static const struct maple_access none = { MAPLE_SITE_NONE, 0, 0, 0 };
 
-	maple_ring_put(kind, acc ? acc : &none, 0, 0, aux,
+	maple_ring_put(kind, acc ? acc : &none, value, 0, aux,
 		       (uint64_t)__builtin_frame_address(0));
 }
 
@@ -99,11 +114,11 @@ static void log_moves(void)
 	maple_auto_result(automaton, now);
 	/* The caller's access has been logged right before. */
 	if (now->executed != said.executed)
-		log_event(MAPLE_EV_STEP, NULL, now->last_step);
+		log_event(MAPLE_EV_STEP, NULL, was, now->last_step);
 	if (now->attempts != said.attempts)
-		log_event(MAPLE_EV_GIVEUP, NULL, now->attempts);
+		log_event(MAPLE_EV_GIVEUP, NULL, 0, now->attempts);
 	if (now->exposed && !said.exposed)
-		log_event(MAPLE_EV_EXPOSED, NULL, 0);
+		log_event(MAPLE_EV_EXPOSED, NULL, 0, 0);
 	said = *now;
 	if (!over && maple_enforce_over())
 		maple_section_start();
@@ -195,6 +210,7 @@ static int follower(uint32_t site)
 static void follow(int i)
 {
 	maple_shm->begun |= 1ull << i;
+	log_event(MAPLE_EV_NEXT, NULL, 0, (uint32_t)i);
 	plan_now = &maple_shm->then[i];
 	result_now = maple_shm->then_result[i];
 	maple_auto_next(automaton, plan_now);
@@ -209,8 +225,10 @@ static void log_access(const struct maple_access *acc, unsigned int flags)
 	uint64_t value = 0, sp = (uint64_t)__builtin_frame_address(0);
 
 	flags |= MAPLE_EVF_EXACT;
-	if (maple_event_is_memory(acc->kind))
+	if (maple_event_is_memory(acc->kind)) {
 		value = maple_ring_peek(acc->addr, acc->size);
+		flags |= acc->size <= sizeof(value) ? MAPLE_EVF_VALUED : 0;
+	}
 	if (acc->kind == MAPLE_EV_LOCK &&
 	    maple_section_begins(acc, flags, sp, maple_call_quiet(acc->site)))
 		return;
@@ -259,7 +277,7 @@ static void ask(const struct maple_access *acc)
 	verdict = maple_auto_before(automaton, t, acc);
 	for (;;) {
 		if (verdict != MAPLE_GO && !held) {
-			log_event(MAPLE_EV_HOLD, acc, verdict);
+			log_event(MAPLE_EV_HOLD, acc, 0, verdict);
 			held = true;
 		}
 		n = leave();
@@ -273,7 +291,7 @@ static void ask(const struct maple_access *acc)
 					     maple_enforce_wait(&moves));
 	}
 	if (held)
-		log_event(MAPLE_EV_RELEASE, acc, 0);
+		log_event(MAPLE_EV_RELEASE, acc, 0, 0);
 }
 
 /*

@@ -26,6 +26,8 @@
 
 #define FRAMES	    48
 #define THREADS	    64
+#define RBP	    6 /* as DWARF numbers registers */
+#define RSP	    7
 #define PATIENCE_MS 10000 /* for all threads to stop */
 
 /* A stopped thread, and the signal that it was about to get. */
@@ -90,6 +92,7 @@ static void add_frames(struct walk *walk, Dwfl_Module *module, Dwarf_Addr pc,
 		struct maple_place *place = &frame->place;
 
 		frame->pc = pc;
+		frame->is_call = is_call;
 		fill_place(module, pc, place);
 		place->function = scope[i].function;
 		place->signature = scope[i].signature;
@@ -106,7 +109,8 @@ static int on_frame(Dwfl_Frame *state, void *arg)
 	struct maple_stack *stack = &walk->stacks[walk->n];
 	Dwfl_Module *module = NULL;
 	bool exact; /* the innermost, or one that a signal interrupted */
-	Dwarf_Addr pc;
+	unsigned int first = stack->nframes, i;
+	Dwarf_Addr pc, sp, bp;
 
 	if (!dwfl_frame_pc(state, &pc, &exact) || stack->nframes == FRAMES)
 		return DWARF_CB_ABORT;
@@ -117,6 +121,10 @@ static int on_frame(Dwfl_Frame *state, void *arg)
 		add_frames(walk, module, pc, !exact);
 	else
 		stack->frames[stack->nframes++].pc = pc;
+	for (i = first; i < stack->nframes; i++) {
+		stack->frames[i].sp = dwfl_frame_reg(state, RSP, &sp) ? 0 : sp;
+		stack->frames[i].bp = dwfl_frame_reg(state, RBP, &bp) ? 0 : bp;
+	}
 	return DWARF_CB_OK;
 }
 
@@ -369,6 +377,7 @@ void maple_stack_destroy(struct maple_stack *stacks, unsigned int n)
 		free(stacks[i].frames);
 		free(stacks[i].thread);
 		free(stacks[i].state);
+		free(stacks[i].before);
 	}
 	free(stacks);
 }

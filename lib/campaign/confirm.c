@@ -10,9 +10,10 @@
 #include <unistd.h>
 #include "internal.h"
 #include "interrupt.h"
+#include "past.h"
 
 #define CONFIRM_DEFAULT 5
-#define NAMES_TRIES	3
+#define TRIES		3
 
 /* maple_confirm_same - whether @trial failed the way @finding did */
 bool maple_confirm_same(const struct maple_finding *finding,
@@ -143,46 +144,71 @@ int maple_confirm_attribute(struct maple_campaign *c, struct maple_trial *trial)
 	return e;
 }
 
-/* ---- where its memory came from ---- */
+/* ---- what the log did not have ---- */
+
+/* The same order once more, with a log that has more. */
+static void order_again(struct maple_trial *to, const struct maple_trial *from)
+{
+	copy_order(to, from, false);
+	to->memo_kind = "attribute";
+	to->names = true;
+}
+
+/* What @again tells of *@finding, if it is the same one. */
+static void take_over(struct maple_campaign *c, struct maple_finding **finding,
+		      struct maple_trial *again)
+{
+	struct maple_finding *told = maple_story_tell(c, again);
+	char *plan;
+
+	if (!told || strcmp(told->id, (*finding)->id)) {
+		maple_finding_destroy(told);
+		return;
+	}
+	/* The order is what was found, not what was watched besides. */
+	plan = told->plan;
+	told->plan = (*finding)->plan;
+	(*finding)->plan = plan;
+	told->run = (*finding)->run;
+	maple_finding_destroy(*finding);
+	*finding = told;
+}
 
 /*
- * maple_confirm_names - runs @trial's order again if its *@finding is about
- * memory whose origin only logs of such runs tell, since that takes time
+ * maple_confirm_details - runs @trial's order again if its *@finding is about
+ * what only logs of such runs tell, since that takes time: where memory came
+ * from, and what a thread had read before it waited
  *
  * *@finding becomes the same one as told from a run that failed alike. If
  * there is none, it stays: then it has addresses instead of names.
  */
-int maple_confirm_names(struct maple_campaign *c,
-			const struct maple_trial *trial,
-			struct maple_finding **finding)
+int maple_confirm_details(struct maple_campaign *c,
+			  const struct maple_trial *trial,
+			  struct maple_finding **finding)
 {
-	struct maple_finding *named = NULL;
+	bool names = trial->unnamed && !trial->names;
+	bool past = trial->kind == MAPLE_RUN_ENFORCE &&
+		    !c->options->no_confirm && !c->attached &&
+		    maple_past_wanted(*finding);
+	/* A hang takes all its time again. */
+	unsigned int tries = trial->run.end == MAPLE_END_HANG ? 1 : TRIES;
+	struct maple_finding *first = *finding;
 	struct maple_trial again;
-	unsigned int i;
 	int e = 0;
 
-	if (!trial->unnamed || trial->names)
+	if (!names && !past)
 		return 0;
-	for (i = 0; i < NAMES_TRIES && !named && !e; i++) {
+	for (unsigned int i = 0; i < tries && *finding == first && !e; i++) {
 		if (maple_campaign_over(c) || maple_interrupt_asked())
 			break;
-		copy_order(&again, trial, false);
-		again.memo_kind = "attribute";
-		again.names = true;
+		order_again(&again, trial);
+		if (past)
+			maple_past_watch(c, first, &again.plan);
 		e = maple_trial_run(c, &again);
 		c->result->runs.confirm += !e && !again.stopped;
 		if (!e && fails_alike(trial, &again))
-			named = maple_story_tell(c, &again);
+			take_over(c, finding, &again);
 		maple_trial_deinit(&again);
-		if (named && strcmp(named->id, (*finding)->id)) {
-			maple_finding_destroy(named);
-			named = NULL;
-		}
-	}
-	if (named) {
-		named->run = (*finding)->run;
-		maple_finding_destroy(*finding);
-		*finding = named;
 	}
 	return e;
 }

@@ -310,7 +310,7 @@ static int found_again(struct maple_campaign *c, struct maple_finding **place,
 	if (first->suppressed || first->told || is_settled(c, first) ||
 	    !finding->idiom || c->options->no_confirm)
 		goto drop;
-	e = maple_confirm_names(c, trial, &finding);
+	e = maple_confirm_details(c, trial, &finding);
 	if (!e)
 		e = maple_findings_replace(finding, first, c->err);
 	if (!e)
@@ -359,7 +359,7 @@ int maple_findings_add(struct maple_campaign *c, struct maple_trial *trial)
 	again = look_up(c, finding);
 	if (again)
 		return found_again(c, again, finding, trial);
-	e = maple_confirm_names(c, trial, &finding);
+	e = maple_confirm_details(c, trial, &finding);
 	/* Another lane's finding may have come first meanwhile. */
 	if (e || maple_lane_lost(c->lanes.turn) || look_up(c, finding)) {
 		maple_finding_destroy(finding);

@@ -15,6 +15,20 @@ const char maple_story_letter[] = {
 	[MAPLE_EV_NOTIFY] = 'S', [MAPLE_EV_SLEEP] = 'C',
 };
 
+/* One plan of the run, and where in the log its steps were executed. */
+struct order {
+	const struct maple_plan *plan;
+	int64_t access[MAPLE_PLAN_STEPS]; /* -1: never */
+	int64_t step[MAPLE_PLAN_STEPS];	  /* what the automaton said of it */
+	bool again; /* the attempt that these are of was given up */
+};
+
+/* In the order in which their turns came. */
+struct orders {
+	struct order at[1 + MAPLE_RUN_THEN];
+	unsigned int n;
+};
+
 static bool is_step(const struct maple_plan_step *step,
 		    const struct maple_event *e)
 {
@@ -25,38 +39,57 @@ static bool is_step(const struct maple_plan_step *step,
 }
 
 /* The access that the STEP at @log[@i] is about: its thread's last one. */
-static int64_t find_step(const struct maple_trial *trial, int64_t i)
+static int64_t find_step(const struct maple_trial *trial,
+			 const struct maple_plan *plan, int64_t i)
 {
 	const struct maple_event *said = &trial->log[i];
 	int64_t first = i > NEAR ? i - NEAR : 0;
 
 	while (i-- > first)
 		if (trial->log[i].thread == said->thread &&
-		    is_step(&trial->plan.step[said->aux], &trial->log[i]))
+		    is_step(&plan->step[said->aux], &trial->log[i]))
 			return i;
 	return -1;
 }
 
+static void forget_steps(struct order *order)
+{
+	for (int s = 0; s < MAPLE_PLAN_STEPS; s++)
+		order->access[s] = order->step[s] = -1;
+	order->again = false;
+}
+
+static void begin_order(struct orders *o, const struct maple_plan *plan)
+{
+	o->at[o->n].plan = plan;
+	forget_steps(&o->at[o->n++]);
+}
+
 /*
- * Where in the log each step was executed, in the attempt that exposed the
- * iRoot, or else in the last one.
+ * Where in the log each step of each plan was executed, in the plan's last
+ * attempt that came to a step at all.
  */
-static void find_steps(const struct maple_trial *trial,
-		       int64_t at[MAPLE_PLAN_STEPS])
+static void find_orders(const struct maple_trial *trial, struct orders *o)
 {
 	const struct maple_event *e;
+	struct order *now;
 
-	for (int s = 0; s < MAPLE_PLAN_STEPS; s++)
-		at[s] = -1;
+	o->n = 0;
+	begin_order(o, &trial->plan);
 	for (int64_t i = 0; i < (int64_t)trial->nlog; i++) {
 		e = &trial->log[i];
-		if (e->kind == MAPLE_EV_EXPOSED)
-			break;
+		now = &o->at[o->n - 1];
+		if (e->kind == MAPLE_EV_NEXT && e->aux < trial->nthen &&
+		    o->n <= trial->nthen)
+			begin_order(o, &trial->then[e->aux]);
 		if (e->kind == MAPLE_EV_GIVEUP)
-			for (int s = 0; s < MAPLE_PLAN_STEPS; s++)
-				at[s] = -1;
-		if (e->kind == MAPLE_EV_STEP && e->aux < trial->plan.nsteps)
-			at[e->aux] = find_step(trial, i);
+			now->again = true;
+		if (e->kind != MAPLE_EV_STEP || e->aux >= now->plan->nsteps)
+			continue;
+		if (now->again)
+			forget_steps(now);
+		now->access[e->aux] = find_step(trial, now->plan, i);
+		now->step[e->aux] = i;
 	}
 }
 
@@ -77,92 +110,244 @@ uint64_t maple_story_address(const struct maple_campaign *c,
 	return 0;
 }
 
-static void add_moment(struct maple_campaign *c, struct maple_finding *f,
-		       struct maple_trial *trial,
-		       const struct maple_plan_step *step,
-		       const struct maple_event *e, int from)
-{
-	struct maple_moment *m = &f->moments[f->nmoments++];
-	const struct maple_run *run = &trial->run;
-	const struct maple_event *until = e;
+/* A moment under way: of which step, and what the log has of it. */
+struct making {
+	struct maple_campaign *c;
+	struct maple_trial *trial;
+	const struct order *order;
+	unsigned int s;
+	struct maple_event wait; /* of who waits: no log has it */
+};
 
-	maple_registry_place(c->registry, step->site, &m->place);
-	m->kind = maple_story_letter[step->kind];
-	m->role = step->role;
-	m->event = step->event;
-	m->from = from;
-	m->half = maple_plan_splits(&trial->plan, step->site);
-	m->thread = strdup(e && e->thread < run->nthreads
-				   ? run->threads[e->thread].name
-				   : trial->plan.hint[step->role]);
-	if (!e)
-		return;
-	/* What is not in the log itself never came to its end. */
-	if (e < trial->log || e >= trial->log + trial->nlog)
-		until = trial->log + trial->nlog;
-	m->address = e->addr;
-	m->variable = maple_story_variable(c, trial, e->addr, until);
+/* Whether @s is the first step of its role that was not executed. */
+static bool is_next(const struct order *order, unsigned int s)
+{
+	for (unsigned int i = 0; i < s; i++)
+		if (order->access[i] < 0 &&
+		    order->plan->step[i].role == order->plan->step[s].role)
+			return false;
+	return order->access[s] < 0;
 }
 
 /*
  * The lock that a thread of the deadlock waits for is that of the step that
  * acquired it; the thread is that of the same role's step.
  */
-static bool blocked(const struct maple_trial *trial, unsigned int s,
-		    const int64_t at[MAPLE_PLAN_STEPS], struct maple_event *e)
+static bool blocked(struct making *m)
 {
-	const struct maple_plan *plan = &trial->plan;
+	const struct maple_trial *trial = m->trial;
+	const struct order *order = m->order;
+	const struct maple_plan_step *step = order->plan->step;
 	bool acquired = false, began = false;
+	unsigned int s = m->s;
 
-	if (trial->run.end != MAPLE_END_DEADLOCK || at[s] >= 0 ||
-	    plan->step[s].kind != MAPLE_EV_LOCK)
+	if (trial->run.end != MAPLE_END_DEADLOCK ||
+	    step[s].kind != MAPLE_EV_LOCK)
 		return false;
 	for (unsigned int i = 0; i < s; i++) {
-		if (at[i] < 0)
+		if (order->access[i] < 0)
 			continue;
-		if (plan->step[i].var == plan->step[s].var) {
-			e->addr = trial->log[at[i]].addr;
+		if (step[i].var == step[s].var) {
+			m->wait.addr = trial->log[order->access[i]].addr;
 			acquired = true;
 		}
-		if (plan->step[i].role == plan->step[s].role) {
-			e->thread = trial->log[at[i]].thread;
+		if (step[i].role == step[s].role) {
+			m->wait.thread = trial->log[order->access[i]].thread;
 			began = true;
 		}
 	}
 	return acquired && began;
 }
 
+/* How far the step came; *@e: its event, NULL if there is none. */
+static enum maple_reach reach(struct making *m, const struct maple_event **e)
+{
+	const struct maple_run *run = &m->trial->run;
+	const struct order *order = m->order;
+	uint32_t site = order->plan->step[m->s].site;
+
+	*e = NULL;
+	if (order->access[m->s] >= 0) {
+		*e = &m->trial->log[order->access[m->s]];
+		return MAPLE_REACH_DONE;
+	}
+	if (!is_next(order, m->s))
+		return MAPLE_REACH_NOT;
+	if (blocked(m)) {
+		*e = &m->wait;
+		return MAPLE_REACH_NOW;
+	}
+	/* The step that crashed never came to its end. */
+	if (run->pc && run->pc == maple_story_address(m->c, run, site))
+		return MAPLE_REACH_NOW;
+	return MAPLE_REACH_NOT;
+}
+
+/* Who executed a step of @role, or waits there; else who was meant to. */
+static const char *thread_of(const struct making *m, unsigned int role)
+{
+	const struct maple_trial *trial = m->trial;
+	const struct maple_run *run = &trial->run;
+	const struct order *order = m->order;
+
+	for (unsigned int i = 0; i < order->plan->nsteps; i++) {
+		const struct maple_event *e;
+
+		if (order->access[i] < 0 || order->plan->step[i].role != role)
+			continue;
+		e = &trial->log[order->access[i]];
+		if (e->thread < run->nthreads)
+			return run->threads[e->thread].name;
+	}
+	return order->plan->hint[role];
+}
+
+static char *value_of(const struct maple_naming *n, uint64_t value,
+		      uint32_t size)
+{
+	char text[64];
+
+	maple_variable_value(n->typed ? &n->variable : NULL, value, size, text,
+			     sizeof(text));
+	return strdup(text);
+}
+
+/* What was read or written, where the log has it. */
+static void tell_values(struct maple_moment *moment, const struct making *m,
+			const struct maple_event *e,
+			const struct maple_naming *n)
+{
+	uint64_t mask, was;
+
+	if (!(e->flags & MAPLE_EVF_VALUED) || !maple_event_is_memory(e->kind) ||
+	    !e->size || e->size > sizeof(mask))
+		return;
+	mask = UINT64_MAX >> (64 - 8 * e->size);
+	was = m->trial->log[m->order->step[m->s]].value & mask;
+	/* What an UPDATE has read stands there no more. */
+	if (moment->kind == 'R')
+		moment->value = value_of(
+			n, e->kind == MAPLE_EV_UPDATE ? was : e->value & mask,
+			e->size);
+	else
+		moment->value = value_of(n, e->value & mask, e->size);
+	if (moment->kind == 'W')
+		moment->was = value_of(n, was, e->size);
+}
+
+/* @e: its event; NULL: there is none */
+static void tell_variable(struct maple_moment *moment, struct making *m,
+			  const struct maple_event *e)
+{
+	const struct maple_trial *trial = m->trial;
+	struct maple_asked asked = {
+		.addr = e ? e->addr : 0,
+		.size = e && e->size ? e->size : 1,
+		.site = m->order->plan->step[m->s].site,
+		.until = e,
+	};
+	struct maple_naming n;
+
+	/* What is not in the log itself never came to its end. */
+	if (e == &m->wait && trial->log)
+		asked.until = trial->log + trial->nlog;
+	maple_story_name(m->c, m->trial, &asked, &n);
+	moment->address = asked.addr;
+	moment->variable = n.name;
+	moment->origin = n.origin;
+	if (n.typed)
+		moment->type = strdup(n.variable.type);
+	if (e && e != &m->wait)
+		tell_values(moment, m, e, &n);
+	n.name = n.origin = NULL;
+	maple_naming_deinit(&n);
+}
+
+static void add_moment(struct maple_finding *f, struct making *m,
+		       unsigned int first)
+{
+	const struct maple_plan_step *step = &m->order->plan->step[m->s];
+	struct maple_moment *moment = &f->moments[f->nmoments++];
+	const struct maple_event *e;
+
+	maple_registry_place(m->c->registry, step->site, &moment->place);
+	moment->kind = maple_story_letter[step->kind];
+	moment->half =
+		maple_plan_splits(m->order->plan, step->site);
+	moment->role = step->role;
+	moment->event = step->event;
+	moment->from = step->dep >= 0 ? (int)first + step->dep : -1;
+	moment->reach = reach(m, &e);
+	moment->thread = strdup(thread_of(m, step->role));
+	tell_variable(moment, m, e);
+}
+
+static bool replace(char **to, const char *from)
+{
+	free(*to);
+	*to = from ? strdup(from) : NULL;
+	return *to;
+}
+
+/* A name that leaves an index out says less than one that has it. */
+static bool is_better(const struct maple_moment *a, const struct maple_moment *b)
+{
+	if (!a->variable || !b->variable)
+		return a->variable;
+	if (!a->type || !b->type)
+		return a->type;
+	return !strstr(a->variable, "[]") && strstr(b->variable, "[]");
+}
+
+/*
+ * Steps that are about one variable call it by one name, though each of their
+ * functions may have its own for it: the best one, of the first step.
+ */
+static void share_names(const struct order *order, struct maple_moment *moments)
+{
+	const struct maple_plan *plan = order->plan;
+
+	for (unsigned int i = 0; i < plan->nsteps; i++) {
+		struct maple_moment *m = &moments[i], *best = m;
+
+		for (unsigned int k = 0; k < plan->nsteps; k++) {
+			struct maple_moment *other = &moments[k];
+			bool same = m->address && other->address
+					    ? m->address == other->address
+					    : plan->step[i].var ==
+						      plan->step[k].var;
+
+			if (same && other->address &&
+			    (is_better(other, best) ||
+			     (k < i && !is_better(best, other))))
+				best = other;
+		}
+		if (best == m)
+			continue;
+		replace(&m->variable, best->variable);
+		replace(&m->type, best->type);
+		replace(&m->origin, best->origin);
+	}
+}
+
 /* maple_story_order - fills in @f's moments: what happened in which order */
 void maple_story_order(struct maple_campaign *c, struct maple_finding *f,
 		       struct maple_trial *trial)
 {
-	const struct maple_plan *plan = &trial->plan;
-	int64_t at[MAPLE_PLAN_STEPS];
-	int moment[MAPLE_PLAN_STEPS];
-	unsigned int s;
+	struct orders orders;
 
-	f->moments = calloc(plan->nsteps, sizeof(*f->moments));
+	find_orders(trial, &orders);
+	f->moments = calloc(orders.n * MAPLE_PLAN_STEPS, sizeof(*f->moments));
 	if (!f->moments)
 		return;
-	find_steps(trial, at);
-	for (s = 0; s < plan->nsteps; s++) {
-		const struct maple_plan_step *step = &plan->step[s];
-		/* The step that crashed never came to its end. */
-		bool fatal =
-			at[s] < 0 && trial->run.pc &&
-			trial->run.pc ==
-				maple_story_address(c, &trial->run, step->site);
-		int from = step->dep >= 0 ? moment[step->dep] : -1;
-		const struct maple_event *e = at[s] >= 0 ? &trial->log[at[s]]
-							 : NULL;
-		struct maple_event wait = { 0 };
+	for (unsigned int i = 0; i < orders.n; i++) {
+		struct making m = { c, trial, &orders.at[i], 0, { 0 } };
+		unsigned int first = f->nmoments;
 
-		if (blocked(trial, s, at, &wait))
-			e = &wait;
-		moment[s] = -1;
-		if (!e && !fatal)
-			continue;
-		moment[s] = f->nmoments;
-		add_moment(c, f, trial, step, e, from);
+		for (m.s = 0; m.s < m.order->plan->nsteps; m.s++) {
+			f->moments[f->nmoments].order = i;
+			add_moment(f, &m, first);
+		}
+		share_names(m.order, f->moments + first);
 	}
 }

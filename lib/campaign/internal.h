@@ -243,6 +243,7 @@ void maple_profile_splits(const struct maple_campaign *c,
 void maple_sharing_learn(struct maple_campaign *c);
 void maple_prediction_add(struct maple_prediction *prediction,
 			  const struct maple_predict *p);
+bool maple_sharing_is_shared(const struct maple_sharing *s, uint32_t site);
 uint8_t *maple_sharing_choose(struct maple_campaign *c, uint64_t seed,
 			      uint32_t *n);
 void maple_sharing_deinit(struct maple_sharing *s);
@@ -325,9 +326,9 @@ int maple_confirm_again(struct maple_campaign *c,
 			const struct maple_trial *order,
 			struct maple_trial *trial);
 int maple_confirm_attribute(struct maple_campaign *c, struct maple_trial *trial);
-int maple_confirm_names(struct maple_campaign *c,
-			const struct maple_trial *trial,
-			struct maple_finding **finding);
+int maple_confirm_details(struct maple_campaign *c,
+			  const struct maple_trial *trial,
+			  struct maple_finding **finding);
 bool maple_confirm_same(const struct maple_finding *finding,
 			const struct maple_trial *trial);
 

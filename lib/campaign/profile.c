@@ -346,6 +346,7 @@ void maple_profile_forget(struct maple_campaign *c)
 int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 		      bool *news)
 {
+	const struct maple_backend *enforce = c->lanes.turn->pair->enforce;
 	struct sinks s = { .harvest = { .c = c, .trial = trial } };
 	struct maple_predict_options options = {
 		.idioms = c->options->idioms,
@@ -353,8 +354,7 @@ int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 		.ctx = c,
 		.splits = can_split,
 		.splits_ctx = c,
-		.no_conditions =
-			!c->lanes.turn->pair->enforce->ops->conditions,
+		.no_conditions = !enforce || !enforce->ops->conditions,
 	};
 	struct maple_predict_sink sink = {
 		.observed = on_observed,

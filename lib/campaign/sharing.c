@@ -58,6 +58,12 @@ void maple_sharing_learn(struct maple_campaign *c)
 	}
 }
 
+/* maple_sharing_is_shared - whether some profile run saw @site on shared memory */
+bool maple_sharing_is_shared(const struct maple_sharing *s, uint32_t site)
+{
+	return site < s->n && s->state[site] == SHARED;
+}
+
 /*
  * maple_sharing_choose - which sites the profile run with @seed leaves alone
  *

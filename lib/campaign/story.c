@@ -134,6 +134,24 @@ const struct maple_frame *maple_story_top(const struct maple_campaign *c,
 	return top;
 }
 
+/*
+ * maple_story_place - "lock_order.c:30" into @buf, or what is known of it; ""
+ * if nothing is; returns @buf
+ */
+const char *maple_story_place(const struct maple_place *place, char *buf,
+			      size_t size)
+{
+	const char *file = place->file ? strrchr(place->file, '/') : NULL;
+
+	file = file ? file + 1 : place->file;
+	if (file && place->line)
+		snprintf(buf, size, "%s:%u", file, place->line);
+	else
+		snprintf(buf, size, "%s",
+			 place->function ? place->function : "");
+	return buf;
+}
+
 static const char *function_of(const struct maple_place *place)
 {
 	return place->function ? place->function : "??";
@@ -263,12 +281,12 @@ static void identify(struct maple_campaign *c, struct maple_finding *f,
 static void say_together(struct maple_finding *f,
 			 const struct maple_trial *trial)
 {
+	unsigned int n = 1 + (unsigned int)__builtin_popcount(trial->run.begun);
 	char *title = f->title;
 
-	if (!title || !trial->nthen)
+	if (!title || n == 1)
 		return;
-	if (asprintf(&f->title, "%s, with %u orders in one run", title,
-		     1 + trial->nthen) < 0)
+	if (asprintf(&f->title, "%s, with %u orders in one run", title, n) < 0)
 		f->title = NULL;
 	free(title);
 }

@@ -2,11 +2,14 @@
 #ifndef MAPLE_CAMPAIGN_STORY_H
 #define MAPLE_CAMPAIGN_STORY_H
 
+#include "../image/variable.h"
 #include "internal.h"
 
 /* story.c */
 const struct maple_frame *maple_story_top(const struct maple_campaign *c,
 					  const struct maple_stack *stack);
+const char *maple_story_place(const struct maple_place *place, char *buf,
+			      size_t size);
 
 /* interleaving.c */
 extern const char maple_story_letter[]; /* by kind of event: 'R' ... 'C' */
@@ -16,10 +19,30 @@ void maple_story_order(struct maple_campaign *c, struct maple_finding *f,
 		       struct maple_trial *trial);
 
 /* waits.c */
+bool maple_story_waiting(const struct maple_stack *stack);
 void maple_story_waits(struct maple_campaign *c, struct maple_finding *f,
 		       struct maple_trial *trial);
 
 /* variable.c */
+
+/* What is asked: of an address, of an instruction, or of both. */
+struct maple_asked {
+	uint64_t addr; /* 0: not known */
+	uint32_t size;
+	uint32_t site;			 /* MAPLE_SITE_NONE: not known */
+	const struct maple_event *until; /* of the log: when */
+};
+
+struct maple_naming {
+	char *name;   /* NULL: nothing is known */
+	char *origin; /* ... besides: where its memory came from; or NULL */
+	bool typed;   /* variable is set */
+	struct maple_variable variable;
+};
+
+void maple_story_name(struct maple_campaign *c, struct maple_trial *trial,
+		      const struct maple_asked *asked, struct maple_naming *n);
+void maple_naming_deinit(struct maple_naming *n);
 char *maple_story_variable(struct maple_campaign *c, struct maple_trial *trial,
 			   uint64_t addr, const struct maple_event *until);
 

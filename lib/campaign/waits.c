@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "past.h"
 #include "story.h"
 
 #define COND_SIZE   48	 /* of a pthread_cond_t */
@@ -46,21 +47,6 @@ static struct maple_place copy_place(const struct maple_place *from)
 	to.inlined = copy(from->inlined);
 	to.inlined_file = copy(from->inlined_file);
 	return to;
-}
-
-/* "lock_order.c:30", or what is known of it; "" if nothing. */
-static const char *short_place(const struct maple_place *place, char *buf,
-			       size_t size)
-{
-	const char *file = place->file ? strrchr(place->file, '/') : NULL;
-
-	file = file ? file + 1 : place->file;
-	if (file && place->line)
-		snprintf(buf, size, "%s:%u", file, place->line);
-	else
-		snprintf(buf, size, "%s",
-			 place->function ? place->function : "");
-	return buf;
 }
 
 static uint16_t number_of(const struct maple_run *run, int tid)
@@ -111,9 +97,9 @@ static char *say_lock(struct waits *w, const struct maple_stack *stack,
 	char *text;
 
 	if (top)
-		short_place(&top->place, at, sizeof(at));
+		maple_story_place(&top->place, at, sizeof(at));
 	if (!maple_registry_place(w->c->registry, held->site, &place))
-		short_place(&place, since, sizeof(since));
+		maple_story_place(&place, since, sizeof(since));
 	maple_place_deinit(&place);
 	if (asprintf(&text, "waits for %s%s%s, held by %s%s%s%s",
 		     name ? name : "?", *at ? " at " : "", at,
@@ -125,11 +111,16 @@ static char *say_lock(struct waits *w, const struct maple_stack *stack,
 	return text;
 }
 
-static char *say_other(struct waits *w, const char *what, uint64_t addr)
+static char *say_other(struct waits *w, const struct maple_stack *stack,
+		       const char *what, uint64_t addr)
 {
-	char *name = name_of(w, addr), *text;
+	const struct maple_frame *top = maple_story_top(w->c, stack);
+	char *name = name_of(w, addr), *text, at[256] = "";
 
-	if (asprintf(&text, "%s %s", what, name ? name : "?") < 0)
+	if (top)
+		maple_story_place(&top->place, at, sizeof(at));
+	if (asprintf(&text, "%s %s%s%s", what, name ? name : "?",
+		     *at ? " at " : "", at) < 0)
 		text = NULL;
 	free(name);
 	return text;
@@ -147,7 +138,7 @@ static char *say(struct waits *w, struct maple_stack *stack, uint16_t self,
 
 	/* A waiter that was woken and wants its mutex back rests no more. */
 	if (rests->kind && futex - rests->addr < COND_SIZE)
-		return say_other(w,
+		return say_other(w, stack,
 				 rests->kind == MAPLE_EV_WAIT
 					 ? "waits for a signal on"
 					 : "waits at barrier",
@@ -161,7 +152,7 @@ static char *say(struct waits *w, struct maple_stack *stack, uint16_t self,
 			text = NULL;
 		return text;
 	}
-	return say_other(w, "waits for", futex);
+	return say_other(w, stack, "waits for", futex);
 }
 
 static void add_edge(struct waits *w, uint16_t self)
@@ -212,6 +203,12 @@ static void tell_cycle(struct waits *w)
 	}
 }
 
+/* maple_story_waiting - whether it waits, and not just for a thread's end */
+bool maple_story_waiting(const struct maple_stack *stack)
+{
+	return stack->state && strncmp(stack->state, "joins ", 6) != 0;
+}
+
 /* maple_story_waits - says of each of @f's threads what it waits for */
 void maple_story_waits(struct maple_campaign *c, struct maple_finding *f,
 		       struct maple_trial *trial)
@@ -231,5 +228,11 @@ void maple_story_waits(struct maple_campaign *c, struct maple_finding *f,
 							 run->waits[k].futex);
 	}
 	tell_cycle(w);
+	/* A cycle of locks tells all. */
+	for (unsigned int i = 0; i < f->nstacks && !f->nedges; i++) {
+		self = number_of(run, f->stacks[i].tid);
+		if (self != NOBODY && maple_story_waiting(&f->stacks[i]))
+			f->stacks[i].before = maple_past_tell(c, trial, self);
+	}
 	free(w);
 }

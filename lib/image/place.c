@@ -67,6 +67,7 @@ void maple_image_place_deinit(struct maple_image *image)
 	free(image->objects.at);
 	free(image->functions.at);
 	free(image->units.at);
+	free(image->globals.at);
 }
 
 static int keep(char **to, const char *text)

@@ -32,7 +32,12 @@ static const struct maple_field moment_fields[] = {
 	MAPLE_FIELD(maple_moment, role, UNSIGNED),
 	MAPLE_FIELD(maple_moment, thread, STRING),
 	MAPLE_FIELD(maple_moment, variable, STRING),
+	MAPLE_FIELD(maple_moment, type, STRING),
+	MAPLE_FIELD(maple_moment, origin, STRING),
 	MAPLE_FIELD(maple_moment, address, HEX),
+	MAPLE_FIELD(maple_moment, value, STRING),
+	MAPLE_FIELD(maple_moment, was, STRING),
+	MAPLE_FIELD(maple_moment, order, UNSIGNED),
 	MAPLE_FIELD(maple_moment, event, UNSIGNED),
 	MAPLE_FIELD(maple_moment, from, INTEGER),
 	MAPLE_FIELD(maple_moment, half, FLAG),
@@ -49,6 +54,7 @@ static const struct maple_field stack_fields[] = {
 	MAPLE_FIELD(maple_stack, tid, INTEGER),
 	MAPLE_FIELD(maple_stack, failed, FLAG),
 	MAPLE_FIELD(maple_stack, state, STRING),
+	MAPLE_FIELD(maple_stack, before, STRING),
 	MAPLE_FIELD_END,
 };
 
@@ -96,7 +102,9 @@ static json_t *encode_moment(const struct maple_moment *moment)
 	json_t *object = json_object();
 
 	if (maple_fields_encode(object, moment_fields, moment) ||
-	    maple_fields_encode(object, place_fields, &moment->place)) {
+	    maple_fields_encode(object, place_fields, &moment->place) ||
+	    json_object_set_new(object, "reached",
+				json_string(maple_reach_name(moment->reach)))) {
 		json_decref(object);
 		return NULL;
 	}
@@ -171,7 +179,8 @@ static json_t *encode_iroot(const struct maple_finding *finding)
 		json_t *event;
 
 		for (unsigned int i = 0; i < finding->nmoments && !m; i++)
-			if (finding->moments[i].event == e)
+			if (finding->moments[i].event == e &&
+			    !finding->moments[i].order)
 				m = &finding->moments[i];
 		if (!m || !finding->idiom)
 			continue;
@@ -245,6 +254,27 @@ char *maple_report_finding_encode(const struct maple_finding *finding)
 	return text;
 }
 
+/*
+ * Findings of earlier versions have no "reached", and of a deadlock's order
+ * the last two locks, which were never had.
+ */
+static int decode_reach(const json_t *object, const struct maple_finding *f,
+			struct maple_moment *m)
+{
+	const json_t *name = json_object_get(object, "reached");
+
+	if (!name && f->kind == MAPLE_FAILURE_DEADLOCK &&
+	    f->idiom == MAPLE_IDIOM_DEADLOCK && m->event % 2)
+		m->reach = MAPLE_REACH_NOW;
+	if (!name)
+		return 0;
+	for (m->reach = 0; m->reach <= MAPLE_REACH_NOT; m->reach++)
+		if (json_is_string(name) && !strcmp(json_string_value(name),
+						    maple_reach_name(m->reach)))
+			return 0;
+	return -EBADMSG;
+}
+
 static int decode_moments(const json_t *array, struct maple_finding *finding)
 {
 	size_t n = json_array_size(array);
@@ -263,6 +293,8 @@ static int decode_moments(const json_t *array, struct maple_finding *finding)
 		if (!ret)
 			ret = maple_fields_decode(object, place_fields,
 						  &m->place);
+		if (!ret)
+			ret = decode_reach(object, finding, m);
 		if (!ret && (m->role > 1 || m->from < -1 || m->from >= (int)n))
 			ret = -EBADMSG;
 	}

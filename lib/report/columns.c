@@ -29,7 +29,9 @@
 
 #define INLINED "  inlined "
 
+/* Of one order, the moments [first, end). */
 struct canvas {
+	unsigned int first, end;
 	unsigned int rows, width;
 	bool unicode;
 	char (*cell)[5]; /* a character of up to four bytes each, or "" */
@@ -90,11 +92,12 @@ static unsigned int moment_rows(const struct maple_moment *m)
 }
 
 /* Row of a moment's first line: headings and a blank line stand above. */
-static unsigned int moment_row(const struct maple_finding *f, unsigned int i)
+static unsigned int moment_row(const struct canvas *c,
+			       const struct maple_finding *f, unsigned int i)
 {
 	unsigned int row = 2;
 
-	while (i > 0)
+	while (i > c->first)
 		row += moment_rows(&f->moments[--i]);
 	return row;
 }
@@ -105,7 +108,7 @@ static void draw_headings(struct canvas *c, const struct maple_finding *f)
 		const char *thread = NULL;
 		char text[64];
 
-		for (unsigned int i = 0; i < f->nmoments && !thread; i++)
+		for (unsigned int i = c->first; i < c->end && !thread; i++)
 			if (f->moments[i].role == role)
 				thread = f->moments[i].thread;
 		if (!thread)
@@ -116,22 +119,61 @@ static void draw_headings(struct canvas *c, const struct maple_finding *f)
 	}
 }
 
+/* @text less its beginning, so that it has no more than @room columns. */
+static void put_tail(struct canvas *c, unsigned int row, unsigned int x,
+		     unsigned int room, const char *text)
+{
+	unsigned int columns = maple_clean(text, c->unicode).columns;
+	char one[5];
+
+	if (columns > room) {
+		put(c, row, x++, CUT);
+		room--;
+	}
+	for (; columns > room; columns--)
+		text += maple_clean_char(text, one, c->unicode);
+	put_text(c, row, x, room, text);
+}
+
+/*
+ * "reads cache->size = 3". Where there is no room for all, what stood there
+ * before is left out, then the beginning of the name: its end tells more.
+ */
+static void draw_access(struct canvas *c, unsigned int row, unsigned int x,
+			const struct maple_moment *m)
+{
+	struct maple_clean name = maple_clean(m->variable, c->unicode);
+	struct maple_clean value = maple_words_value(m, c->unicode);
+	unsigned int room = column_room(c) - 2;
+	struct maple_moment alone = *m;
+	const char *half = maple_words_half(m);
+	char text[2 * MAPLE_CLEAN_MAX + 16];
+	unsigned int at;
+
+	at = put_text(c, row, x + 2, room, maple_words_access(m)) + 1;
+	room -= at - x - 2;
+	if (name.columns + strlen(half) + value.columns > room) {
+		alone.was = NULL;
+		value = maple_words_value(&alone, c->unicode);
+	}
+	snprintf(text, sizeof(text), "%s%s%s", name.text, half, value.text);
+	put_tail(c, row, at, room, text);
+}
+
 /* Returns the column after the first line's text. */
 static unsigned int draw_moment(struct canvas *c, const struct maple_finding *f,
 				unsigned int i)
 {
 	const struct maple_moment *m = &f->moments[i];
 	unsigned int x = column_x(c, m->role), room = column_room(c);
-	unsigned int row = moment_row(f, i), end;
+	unsigned int row = moment_row(c, f, i), end;
 	char text[MAPLE_CLEAN_MAX + 32];
-	int n = snprintf(text, sizeof(text), "%u ", i + 1);
+	int n = snprintf(text, sizeof(text), "%u ", i - c->first + 1);
 
 	strcpy(text + n,
 	       maple_clean_place(&m->place, room - n, c->unicode).text);
 	end = put_text(c, row, x, room, text);
-	snprintf(text, sizeof(text), "  %s %s%s", maple_words_access(f, m),
-		 m->variable ? m->variable : "?", maple_words_half(m));
-	put_text(c, row + 1, x, room, text);
+	draw_access(c, row + 1, x, m);
 	if (m->place.inlined) {
 		strcpy(text, INLINED);
 		strcat(text,
@@ -148,7 +190,7 @@ static void draw_arrow(struct canvas *c, const struct maple_finding *f,
 		       unsigned int j, unsigned int i, unsigned int end)
 {
 	bool right = f->moments[i].role > f->moments[j].role;
-	unsigned int row = moment_row(f, i);
+	unsigned int row = moment_row(c, f, i);
 	unsigned int stem = column_x(c, f->moments[j].role) + STEM;
 	unsigned int first = right ? stem + 1 : end + 2;
 	unsigned int last = right ? column_x(c, 1) - 3 : stem - 1;
@@ -156,7 +198,7 @@ static void draw_arrow(struct canvas *c, const struct maple_finding *f,
 
 	for (unsigned int k = j + 1; k < i; k++)
 		named |= f->moments[k].role == f->moments[j].role;
-	for (unsigned int r = moment_row(f, j + 1); r < row; r++)
+	for (unsigned int r = moment_row(c, f, j + 1); r < row; r++)
 		if (!*at(c, r, stem))
 			put(c, r, stem, DOWN);
 	put(c, row, stem, right ? TO_RIGHT : TO_LEFT);
@@ -169,7 +211,7 @@ static void draw_arrow(struct canvas *c, const struct maple_finding *f,
 	if (named) {
 		char number[16];
 
-		snprintf(number, sizeof(number), "%u", j + 1);
+		snprintf(number, sizeof(number), "%u", j - c->first + 1);
 		put_text(c, row, (first + last) / 2, 8, number);
 	}
 }
@@ -187,32 +229,37 @@ static void print(FILE *out, struct canvas *c)
 	}
 }
 
-/* maple_columns_draw - the interleaving of @finding; nothing if it has none */
-void maple_columns_draw(FILE *out, const struct maple_finding *finding,
-			const struct maple_report_style *style)
+/*
+ * maple_columns_draw - the order of @finding whose moments begin at @first;
+ * returns where the next one's do
+ */
+unsigned int maple_columns_draw(FILE *out, const struct maple_finding *finding,
+				unsigned int first,
+				const struct maple_report_style *style)
 {
 	struct canvas c = {
-		.rows = moment_row(finding, finding->nmoments),
+		.first = first,
+		.end = maple_words_order(finding, first),
 		.width = maple_clean_width(style),
 		.unicode = style->unicode,
 	};
 
-	if (!finding->nmoments)
-		return;
+	c.rows = moment_row(&c, finding, c.end);
 	c.cell = calloc((size_t)c.rows * c.width, sizeof(*c.cell));
 	if (!c.cell) {
 		fputs("  (no memory to draw the interleaving)\n", out);
-		return;
+		return c.end;
 	}
 	draw_headings(&c, finding);
-	for (unsigned int i = 0; i < finding->nmoments; i++) {
+	for (unsigned int i = first; i < c.end; i++) {
 		const struct maple_moment *m = &finding->moments[i];
 		unsigned int end = draw_moment(&c, finding, i);
 
-		if (m->from >= 0 && (unsigned int)m->from < i &&
+		if (m->from >= (int)first && (unsigned int)m->from < i &&
 		    finding->moments[m->from].role != m->role)
 			draw_arrow(&c, finding, (unsigned int)m->from, i, end);
 	}
 	print(out, &c);
 	free(c.cell);
+	return c.end;
 }

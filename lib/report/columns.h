@@ -4,7 +4,8 @@
 
 #include <maple/report.h>
 
-void maple_columns_draw(FILE *out, const struct maple_finding *finding,
-			const struct maple_report_style *style);
+unsigned int maple_columns_draw(FILE *out, const struct maple_finding *finding,
+				unsigned int first,
+				const struct maple_report_style *style);
 
 #endif

@@ -19,12 +19,20 @@
 #define STACKS 16
 #define NAME   42 /* characters that a step has room for */
 
-static void print_threads(FILE *out, const struct maple_finding *f)
+/* One of the finding's orders: the moments [first, end). */
+struct order {
+	const struct maple_finding *f;
+	unsigned int first, end;
+};
+
+static void print_threads(FILE *out, const struct order *o)
 {
+	const struct maple_finding *f = o->f;
+
 	for (unsigned int role = 0; role < 2; role++) {
 		const char *thread = NULL;
 
-		for (unsigned int i = 0; i < f->nmoments && !thread; i++)
+		for (unsigned int i = o->first; i < o->end && !thread; i++)
 			if (f->moments[i].role == role)
 				thread = f->moments[i].thread;
 		if (!thread)
@@ -38,32 +46,53 @@ static void print_threads(FILE *out, const struct maple_finding *f)
 		fprintf(out,
 			"<div class=\"lane\" style=\"grid-area:2/%d/span %u\">"
 			"</div>\n",
-			role ? 3 : 1, f->nmoments);
+			role ? 3 : 1, o->end - o->first);
+	}
+}
+
+/* Of the style sheet: what colour it has. */
+static const char *step_class(const struct maple_moment *m)
+{
+	if (m->reach == MAPLE_REACH_NOT)
+		return "not";
+	if (m->reach == MAPLE_REACH_NOW || m->kind == 'C')
+		return "wait";
+	return m->kind == 'R'	? "R"
+	       : m->kind == 'W' ? "W"
+	       : m->kind == 'L' ? "L"
+				: "U";
+}
+
+static void print_variable(FILE *out, const struct maple_moment *m)
+{
+	maple_page_element(out, "span", "var mono", "%s%s",
+			   m->variable ? m->variable : "?",
+			   maple_words_value(m, true).text);
+	if (m->type) {
+		putc(' ', out);
+		maple_page_element(out, "small", "mono", "%s", m->type);
 	}
 }
 
 static void print_step(FILE *out, const struct maple_report *report,
-		       const struct maple_finding *f, unsigned int i)
+		       const struct order *o, unsigned int i)
 {
-	const struct maple_moment *m = &f->moments[i];
-	const char *access = maple_words_access(f, m);
-	const char *variable = m->variable ? m->variable : "?";
+	const struct maple_moment *m = &o->f->moments[i];
+	const char *access = maple_words_access(m);
 	char where[512];
 
 	maple_page_where(report, &m->place, where, sizeof(where));
 	fprintf(out, "<div class=\"step %s\" style=\"grid-area:%u/%d\"",
-		!strcmp(access, "waits for") || m->kind == 'C' ? "wait"
-		: m->kind == 'R'			       ? "R"
-		: m->kind == 'W'			       ? "W"
-		: m->kind == 'L'			       ? "L"
-							       : "U",
-		i + 2, m->role ? 3 : 1);
-	maple_xml_attribute(out, "title", "%s %s in %s, %s", access, variable,
+		step_class(m), i - o->first + 2, m->role ? 3 : 1);
+	maple_xml_attribute(out, "title", "%s %s%s%s%s%s in %s, %s", access,
+			    m->variable ? m->variable : "?",
+			    m->type ? ", " : "", m->type ? m->type : "",
+			    m->origin ? ", " : "", m->origin ? m->origin : "",
 			    m->place.function ? m->place.function : "?", where);
-	fprintf(out, "><span class=\"n\">%u</span><div>", i + 1);
+	fprintf(out, "><span class=\"n\">%u</span><div>", i - o->first + 1);
 	maple_page_element(out, "em", NULL, "%s", access);
 	putc(' ', out);
-	maple_page_element(out, "span", "var mono", "%s", variable);
+	print_variable(out, m);
 	fputs(maple_words_half(m), out);
 	fputs("</div>", out);
 	maple_page_element(
@@ -79,65 +108,77 @@ static void print_step(FILE *out, const struct maple_report *report,
 }
 
 /* Whether an arrow leads to step @i from the other thread. */
-static bool depends(const struct maple_finding *f, unsigned int i)
+static bool depends(const struct order *o, unsigned int i)
 {
-	const struct maple_moment *m = &f->moments[i];
+	const struct maple_moment *m = &o->f->moments[i];
 
-	return m->from >= 0 && (unsigned int)m->from < i &&
-	       f->moments[m->from].role != m->role;
+	return m->from >= (int)o->first && (unsigned int)m->from < i &&
+	       o->f->moments[m->from].role != m->role;
 }
 
-static void print_arrow(FILE *out, const struct maple_finding *f, unsigned int i)
+static void print_arrow(FILE *out, const struct order *o, unsigned int i)
 {
-	unsigned int from = (unsigned int)f->moments[i].from;
-	bool right = f->moments[i].role;
-	int a = (int)from * ROW + ROW / 2, b = (int)i * ROW + ROW / 2;
+	const struct maple_moment *m = &o->f->moments[i];
+	unsigned int from = (unsigned int)m->from - o->first;
+	bool right = m->role;
+	int a = (int)from * ROW + ROW / 2;
+	int b = (int)(i - o->first) * ROW + ROW / 2;
 	int start = right ? 0 : GUTTER, end = right ? GUTTER : 0;
 	int back = right ? -HEAD : HEAD;
 
 	fprintf(out,
-		"<path d=\"M%d %dC%d %d %d %d %d %d\"/>"
+		"<path%s d=\"M%d %dC%d %d %d %d %d %d\"/>"
 		"<path class=\"head\" d=\"M%d %dl%d -6v12z\"/>"
 		"<circle cx=\"%d\" cy=\"%d\" r=\"3.5\"/>",
-		start, a, GUTTER / 2, a, GUTTER / 2, b, end + back, b, end, b,
-		back, start, a);
+		m->reach == MAPLE_REACH_NOT ? " class=\"not\"" : "", start, a,
+		GUTTER / 2, a, GUTTER / 2, b, end + back, b, end, b, back,
+		start, a);
 }
 
-static void print_arrows(FILE *out, const struct maple_finding *f)
+static void print_arrows(FILE *out, const struct order *o)
 {
+	unsigned int n = o->end - o->first;
 	bool first = true;
 
 	fprintf(out,
 		"<svg class=\"arrows\" style=\"grid-area:2/2/span %u\" "
 		"viewBox=\"0 0 %d %u\" preserveAspectRatio=\"none\" "
 		"role=\"img\" aria-label=\"",
-		f->nmoments, GUTTER, f->nmoments * ROW);
-	for (unsigned int i = 0; i < f->nmoments; i++) {
-		if (!depends(f, i))
+		n, GUTTER, n * ROW);
+	for (unsigned int i = o->first; i < o->end; i++) {
+		if (!depends(o, i))
 			continue;
-		fprintf(out, "%sstep %d before step %u", first ? "" : ", ",
-			f->moments[i].from + 1, i + 1);
+		fprintf(out, "%sstep %u before step %u", first ? "" : ", ",
+			(unsigned int)o->f->moments[i].from - o->first + 1,
+			i - o->first + 1);
 		first = false;
 	}
 	fputs("\">", out);
-	for (unsigned int i = 0; i < f->nmoments; i++)
-		if (depends(f, i))
-			print_arrow(out, f, i);
+	for (unsigned int i = o->first; i < o->end; i++)
+		if (depends(o, i))
+			print_arrow(out, o, i);
 	fputs("</svg>\n", out);
 }
 
-/* maple_page_order - the steps in two columns; nothing if there are none */
+/* maple_page_order - the orders, in two columns; nothing if there are none */
 void maple_page_order(FILE *out, const struct maple_report *report,
 		      const struct maple_finding *f)
 {
-	if (!f->nmoments)
-		return;
-	fputs("<div class=\"order\">\n", out);
-	print_threads(out, f);
-	for (unsigned int i = 0; i < f->nmoments; i++)
-		print_step(out, report, f, i);
-	print_arrows(out, f);
-	fputs("</div>\n", out);
+	struct order o = { .f = f };
+
+	for (; o.first < f->nmoments; o.first = o.end) {
+		o.end = maple_words_order(f, o.first);
+		if (o.first)
+			maple_page_element(out, "h3", NULL,
+					   "Then, in the same run, in this "
+					   "order");
+		fputs("<div class=\"order\">\n", out);
+		print_threads(out, &o);
+		for (unsigned int i = o.first; i < o.end; i++)
+			print_step(out, report, &o, i);
+		print_arrows(out, &o);
+		fputs("</div>\n", out);
+	}
 	if (maple_words_split(f))
 		maple_page_element(out, "p", NULL, "%s", maple_words_split(f));
 }
@@ -193,6 +234,9 @@ void maple_page_stacks(FILE *out, const struct maple_report *report,
 			putc(' ', out);
 			maple_xml_text(out, s->state);
 		}
+		if (s->before)
+			maple_page_element(out, "div", "note before", "%s",
+					   s->before);
 		fputs("</caption><tbody>\n", out);
 		for (unsigned int k = 0; k < s->nframes; k++)
 			print_frame(out, report, k, &s->frames[k]);

@@ -83,14 +83,15 @@ static json_t *step_object(const char *root, const struct maple_finding *f,
 {
 	const struct maple_moment *m = &f->moments[i];
 	bool lock = m->kind == 'L' || m->kind == 'U';
-	char text[2 * MAPLE_CLEAN_MAX];
+	char text[3 * MAPLE_CLEAN_MAX];
+	json_t *step;
 
-	snprintf(text, sizeof(text), "%u: thread %s %s %s%s", i + 1,
-		 m->thread ? m->thread : "?", maple_words_access(f, m),
-		 maple_clean(m->variable, true).text, maple_words_half(m));
-	return json_pack("{s:o, s:i, s:s, s:[s,s]}", "location",
-			 location_object(root, &m->place, text),
-			 "executionOrder", (int)i + 1, "importance",
+	snprintf(text, sizeof(text), "%u: thread %s %s %s%s%s", i + 1,
+		 m->thread ? m->thread : "?", maple_words_access(m),
+		 maple_clean(m->variable, true).text,
+		 maple_words_half(m), maple_words_value(m, true).text);
+	step = json_pack("{s:o, s:s, s:[s,s]}", "location",
+			 location_object(root, &m->place, text), "importance",
 			 "essential", "kinds", lock ? "lock" : "memory",
 			 m->kind == 'S'	  ? "signal"
 			 : m->kind == 'C' ? "wait"
@@ -98,6 +99,10 @@ static json_t *step_object(const char *root, const struct maple_finding *f,
 			 : m->kind == 'U' ? "release"
 			 : m->kind == 'W' ? "write"
 					  : "read");
+	if (step && m->reach != MAPLE_REACH_NOT)
+		json_object_set_new(step, "executionOrder",
+				    json_integer((json_int_t)i + 1));
+	return step;
 }
 
 /* The flow of @thread among @flows, made if it is not there. */
@@ -157,7 +162,7 @@ static json_t *flows_array(const char *root, const struct maple_finding *f)
 static json_t *stack_object(const char *root, const struct maple_stack *s)
 {
 	json_t *frames = json_array();
-	char text[MAPLE_CLEAN_MAX + 32];
+	char text[2 * MAPLE_CLEAN_MAX + 32];
 
 	for (unsigned int i = 0; i < s->nframes; i++) {
 		const struct maple_place *place = &s->frames[i].place;
@@ -170,9 +175,10 @@ static json_t *stack_object(const char *root, const struct maple_stack *s)
 		json_object_set_new(frame, "threadId", json_integer(s->tid));
 		json_array_append_new(frames, frame);
 	}
-	snprintf(text, sizeof(text), "thread %s%s%s",
+	snprintf(text, sizeof(text), "thread %s%s%s%s%s",
 		 s->thread ? s->thread : "not known", s->state ? " " : "",
-		 s->state ? maple_clean(s->state, true).text : "");
+		 s->state ? maple_clean(s->state, true).text : "",
+		 s->before ? "; " : "", s->before ? s->before : "");
 	return json_pack("{s:{s:o}, s:o}", "message", "text",
 			 maple_bytes_encode(text), "frames", frames);
 }

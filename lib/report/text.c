@@ -53,6 +53,40 @@ static void print_frame(FILE *out, unsigned int number,
 			maple_clean_inlined(p, room - 10, style->unicode).text);
 }
 
+/* Words to the width of the page; lines after the first stand further in. */
+static void print_wrapped(FILE *out, const char *line,
+			  const struct maple_report_style *style)
+{
+	struct maple_clean clean = maple_clean(line, style->unicode);
+	unsigned int width = maple_clean_width(style), column = 4;
+	char *save, *word = strtok_r(clean.text, " ", &save);
+
+	fputs("   ", out);
+	for (; word; word = strtok_r(NULL, " ", &save)) {
+		unsigned int room = maple_clean(word, style->unicode).columns;
+
+		if (column > 6 && column + room > width) {
+			fputs("\n     ", out);
+			column = 6;
+		}
+		fprintf(out, " %s", word);
+		column += room + 1;
+	}
+	putc('\n', out);
+}
+
+/* A sentence a line. */
+static void print_before(FILE *out, const char *before,
+			 const struct maple_report_style *style)
+{
+	char *copy = strdup(before), *save, *line;
+
+	for (line = copy ? strtok_r(copy, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save))
+		print_wrapped(out, line, style);
+	free(copy);
+}
+
 static void print_stack(FILE *out, const struct maple_stack *stack,
 			const struct maple_report_style *style)
 {
@@ -66,6 +100,8 @@ static void print_stack(FILE *out, const struct maple_stack *stack,
 		fprintf(out, " %s",
 			maple_clean(stack->state, style->unicode).text);
 	fputs(":\n", out);
+	if (stack->before)
+		print_before(out, stack->before, style);
 	if (!stack->nframes)
 		fputs("    (its stack is not known)\n", out);
 	for (unsigned int i = 0; i < stack->nframes; i++)
@@ -194,22 +230,69 @@ static void print_output(FILE *out, const char *who, const char *output,
 	print_lines(out, output, room, style);
 }
 
+/* Whether a moment before @i is about the same variable. */
+static bool named_before(const struct maple_finding *f, unsigned int i)
+{
+	for (unsigned int k = 0; k < i; k++)
+		if (f->moments[k].variable && f->moments[i].variable &&
+		    !strcmp(f->moments[k].variable, f->moments[i].variable))
+			return true;
+	return false;
+}
+
+/* What the variables are: "  cache->size: int (malloc at cache.c:12 + 8)". */
+static void print_variables(FILE *out, const struct maple_finding *f,
+			    const struct maple_report_style *style)
+{
+	bool some = false;
+
+	for (unsigned int i = 0; i < f->nmoments; i++) {
+		const struct maple_moment *m = &f->moments[i];
+
+		if (!m->variable || (!m->type && !m->origin) ||
+		    named_before(f, i))
+			continue;
+		fprintf(out,
+			"  %s:", maple_clean(m->variable, style->unicode).text);
+		if (m->type)
+			fprintf(out, " %s",
+				maple_clean(m->type, style->unicode).text);
+		if (m->origin)
+			fprintf(out, m->type ? " (%s)" : " %s",
+				maple_clean(m->origin, style->unicode).text);
+		putc('\n', out);
+		some = true;
+	}
+	if (some)
+		putc('\n', out);
+}
+
+static void print_orders(FILE *out, const struct maple_finding *f,
+			 const struct maple_report_style *style)
+{
+	unsigned int next = 0;
+
+	if (f->nmoments && f->idiom == MAPLE_IDIOM_DEADLOCK)
+		fputs("In this order, deadlock idiom:\n\n", out);
+	else if (f->nmoments && f->idiom)
+		fprintf(out, "In this order, idiom %u:\n\n", f->idiom);
+	while (next < f->nmoments) {
+		if (next)
+			fputs("Then, in the same run, in this order:\n\n", out);
+		next = maple_columns_draw(out, f, next, style);
+		putc('\n', out);
+	}
+	if (maple_words_split(f))
+		fprintf(out, "%s\n\n", maple_words_split(f));
+	print_variables(out, f, style);
+}
+
 void maple_report_text(FILE *out, const struct maple_finding *finding,
 		       const struct maple_report_style *style)
 {
 	print_title(out, RED, "BUG: maple: ", finding->title, style);
 	putc('\n', out);
-	if (finding->nmoments) {
-		if (finding->idiom == MAPLE_IDIOM_DEADLOCK)
-			fputs("In this order, deadlock idiom:\n\n", out);
-		else if (finding->idiom)
-			fprintf(out, "In this order, idiom %u:\n\n",
-				finding->idiom);
-		maple_columns_draw(out, finding, style);
-		putc('\n', out);
-		if (maple_words_split(finding))
-			fprintf(out, "%s\n\n", maple_words_split(finding));
-	}
+	print_orders(out, finding, style);
 	print_title(out, BOLD, "What happened: ",
 		    finding->what ? finding->what
 				  : maple_failure_name(finding->kind),

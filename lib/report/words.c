@@ -10,33 +10,53 @@
 
 #define LAST 5 /* lines of an output that a message has */
 
-/*
- * maple_words_access - "reads", "locks", ...
- *
- * In a deadlock the last two locks, e1 and e3, are never had.
- */
-const char *maple_words_access(const struct maple_finding *f,
-			       const struct maple_moment *m)
+/* maple_words_access - "reads", "waits for", "not reached: writes", ... */
+const char *maple_words_access(const struct maple_moment *m)
 {
-	if (f->kind == MAPLE_FAILURE_DEADLOCK &&
-	    f->idiom == MAPLE_IDIOM_DEADLOCK && m->event % 2)
-		return "waits for";
-	switch (m->kind) {
-	case 'R':
-		return "reads";
-	case 'W':
-		return "writes";
-	case 'L':
-		return "locks";
-	case 'U':
-		return "unlocks";
-	case 'S':
-		return "signals";
-	case 'C':
-		return "waits on";
-	default:
-		return "touches";
-	}
+	static const struct {
+		char kind;
+		const char *words[3]; /* by enum maple_reach */
+	} table[] = {
+		{ 'R', { "reads", "was reading", "not reached: reads" } },
+		{ 'W', { "writes", "was writing", "not reached: writes" } },
+		{ 'L', { "locks", "waits for", "not reached: locks" } },
+		{ 'U', { "unlocks", "was unlocking", "not reached: unlocks" } },
+		{ 'S', { "signals", "was signalling", "not reached: signals" } },
+		{ 'C', { "waits on", "waits on", "not reached: waits on" } },
+	};
+
+	for (unsigned int i = 0; i < sizeof(table) / sizeof(*table); i++)
+		if (table[i].kind == m->kind)
+			return table[i].words[m->reach];
+	return "touches";
+}
+
+/* maple_words_value - " = 70 (was 100)", "" if it is not known */
+struct maple_clean maple_words_value(const struct maple_moment *m, bool unicode)
+{
+	char text[MAPLE_CLEAN_MAX];
+
+	if (!m->value)
+		return (struct maple_clean){ "", 0 };
+	if (m->was && m->kind == 'W')
+		snprintf(text, sizeof(text), " = %s (was %s)", m->value, m->was);
+	else
+		snprintf(text, sizeof(text), " = %s", m->value);
+	return maple_clean(text, unicode);
+}
+
+/*
+ * maple_words_order - one past the last moment of the order that begins with
+ * moment @first of @f
+ */
+unsigned int maple_words_order(const struct maple_finding *f, unsigned int first)
+{
+	unsigned int end = first;
+
+	while (end < f->nmoments &&
+	       f->moments[end].order == f->moments[first].order)
+		end++;
+	return end;
 }
 
 /* "2026-11-22" */
@@ -252,9 +272,12 @@ char *maple_words_finding(const struct maple_finding *f)
 
 		fprintf(out, "\n%u. thread %s %s ", i + 1,
 			maple_clean(m->thread, true).text,
-			maple_words_access(f, m));
-		fprintf(out, "%s%s at ", maple_clean(m->variable, true).text,
+			maple_words_access(m));
+		fprintf(out, "%s%s", maple_clean(m->variable, true).text,
 			maple_words_half(m));
+		if (m->type)
+			fprintf(out, " (%s)", maple_clean(m->type, true).text);
+		fprintf(out, "%s at ", maple_words_value(m, true).text);
 		fputs(maple_clean_place(&m->place, 0, true).text, out);
 	}
 	if (maple_words_split(f))

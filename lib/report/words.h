@@ -5,9 +5,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <maple/finding.h>
+#include "report/clean.h"
 
-const char *maple_words_access(const struct maple_finding *finding,
-			       const struct maple_moment *moment);
+const char *maple_words_access(const struct maple_moment *moment);
+struct maple_clean maple_words_value(const struct maple_moment *moment,
+				     bool unicode);
+unsigned int maple_words_order(const struct maple_finding *finding,
+			       unsigned int first);
 char *maple_words_history(const struct maple_finding *f);
 bool maple_words_is_cause(const struct maple_finding *f);
 bool maple_words_speaks(const struct maple_finding *finding);

@@ -97,7 +97,7 @@ static bool known_kind(unsigned int kind)
 	       (kind >= MAPLE_EV_CREATE && kind <= MAPLE_EV_ONCED) ||
 	       kind == MAPLE_EV_ALLOC || kind == MAPLE_EV_FREE ||
 	       kind == MAPLE_EV_BLOCK || kind == MAPLE_EV_QUIET ||
-	       (kind >= MAPLE_EV_STEP && kind <= MAPLE_EV_RELEASE);
+	       (kind >= MAPLE_EV_STEP && kind <= MAPLE_EV_NEXT);
 }
 
 /*

@@ -45,7 +45,7 @@ streamed() {
 	campaign --strategy pct --seed 1 --max-runs 60 -- \
 		"$TARGETS/bank_account"
 	ended_with 66
-	holds '.runs.enforced == 0 and .runs.confirm == 5'
+	holds '.runs.enforced == 0 and .findings[0].confirm.forced[1] == 5'
 	holds '.findings[0].confirm.forced[0] >= 4'
 	holds '.findings[0].confirm.flipped == [0, 0]'
 	id=$(jq -r '.findings[0].id' "$json")

@@ -30,13 +30,13 @@ cycle_of_two() {
 	holds '.findings[0].cycle | length == 2 and
 		.[0].thread == .[1].holder and .[1].thread == .[0].holder'
 	holds ".findings[0].cycle | [.[] | [.variable, .line, .since.line]] ==
-		[[\"right\", $e3, $e2], [\"left\", $e1, $e0]]"
+		[[\"right.lock\", $e3, $e2], [\"left.lock\", $e1, $e0]]"
 	holds '[.findings[0].stacks[] | select(.state // "" |
-		test("^waits for (left|right) at lock_order.c:[0-9]+, held by 0"))
+		test("^waits for (left|right).lock at lock_order.c:[0-9]+, held by 0"))
 		| .frames | length > 0] == [true, true]'
-	grep -qF "0.1 holds left (lock_order.c:$e0), waits for right\
+	grep -qF "0.1 holds left.lock (lock_order.c:$e0), waits for right.lock\
  (lock_order.c:$e3), held by 0.2" <<<"$output" || fail "$output"
-	grep -qF "0.2 holds right (lock_order.c:$e2), waits for left\
+	grep -qF "0.2 holds right.lock (lock_order.c:$e2), waits for left.lock\
  (lock_order.c:$e1), held by 0.1" <<<"$output" || fail "$output"
 	grep -qE 'thread 0 joins 0\.1' <<<"$output" || fail "$output"
 }
@@ -52,8 +52,24 @@ cycle_of_two() {
 	holds '.findings[0].cycle == []'
 	holds '.findings[0].title | test("^deadlock in await")'
 	holds '[.findings[0].stacks[].state] |
-		any(. == "waits for a signal on wakeup")'
+		any(test("^waits for a signal on wakeup at lost_wakeup.c:"))'
 	grep -qE 'thread 0 joins 0\.[12]' <<<"$output" || fail "$output"
+	waiter_had_read
+}
+
+# The flag that it looked at, and its signal, both too early.
+waiter_had_read() {
+	local look set signal
+
+	look=$(line_of lost_wakeup 'e0 \*/')
+	set=$(line_of lost_wakeup 'e1 \*/')
+	signal=$(line_of lost_wakeup 'cond_signal')
+	holds "[.findings[0].stacks[].before // empty] == [
+		\"it had read ready = 0 at lost_wakeup.c:$look; 0.2 wrote 1 to\
+ it at lost_wakeup.c:$set, after that\\n0.2 signalled wakeup at\
+ lost_wakeup.c:$signal, before it waited\"]"
+	tr -s ' \n' ' ' <<<"$output" | grep -qF "it had read ready = 0 at\
+ lost_wakeup.c:$look; 0.2 wrote 1 to it" || fail "$output"
 }
 
 @test "a cycle of locks, forced" {

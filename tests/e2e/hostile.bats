@@ -273,7 +273,7 @@ daemon_found() { # HOW
 	mount -t tmpfs -o size=200k tmpfs "$disk"
 	db=$disk/memo.db
 	campaign --seed 1 --max-runs 1 -- "$TARGETS/clean/mutex_counter"
-	if [ -s "$json" ]; then
+	if jq -e .runs "$json"; then
 		passed_once
 		runs=$(sqlite3 "$db" 'SELECT count(*) FROM runs')
 		cat /dev/zero >"$disk/fill" 2>/dev/null || true

@@ -60,7 +60,8 @@ headers() {
 	ended_with 66
 	name="malloc at refcount.c:$(grep -n 'calloc(' \
 		"$ROOT/tests/targets/refcount.c" | cut -d: -f1) + 64"
-	holds ".findings[0].moments | all(.variable == \"$name\")"
+	holds ".findings[0].moments | all(.origin == \"$name\")"
+	holds '.findings[0].moments | all(.variable == "object->refs")'
 	holds '.runs.confirm == 11'
 	echo "race:malloc at refcount.c:*" >"$BATS_TEST_TMPDIR/known"
 	db=$BATS_TEST_TMPDIR/another.db

@@ -122,10 +122,12 @@ static void crossing_arrows_in_ascii(void **state)
 					    "a",	   0,	0, -1 };
 	moments[1] = (struct maple_moment){ place("g", 2), 'L', 1, "0.2",
 					    "b",	   0,	2, -1 };
-	moments[2] = (struct maple_moment){ place("g", 3), 'L', 1, "0.2",
-					    "a",	   0,	1, 0 };
-	moments[3] = (struct maple_moment){ place("f", 4), 'L', 0, "0.1",
-					    "b",	   0,	3, 1 };
+	moments[2] = (struct maple_moment){
+		place("g", 3), 'L', 1, "0.2", "a", 0, 1, 0, 0, MAPLE_REACH_NOW
+	};
+	moments[3] = (struct maple_moment){
+		place("f", 4), 'L', 0, "0.1", "b", 0, 3, 1, 0, MAPLE_REACH_NOW
+	};
 	finding.nmoments = 4;
 	finding.idiom = MAPLE_IDIOM_DEADLOCK;
 	finding.kind = MAPLE_FAILURE_DEADLOCK;
@@ -397,6 +399,132 @@ static void a_finding_comes_back_from_json_as_it_was(void **state)
 	maple_finding_destroy(back);
 	free(json);
 	free(again);
+}
+
+/* Two orders of one run; of the second, a step that died and one that waits. */
+static void set_two_orders(void)
+{
+	moments[0] = (struct maple_moment){ place("f", 1), 'R',	   0, "0.1",
+					    "a",	   0x1000, 0, -1 };
+	moments[1] = (struct maple_moment){ place("g", 2), 'W',	   1, "0.2",
+					    "a",	   0x1000, 1, 0 };
+	moments[2] = (struct maple_moment){ place("f", 3), 'W', 0, "0.1",
+					    "c->size",	   8,	0, -1 };
+	moments[3] = (struct maple_moment){ place("g", 4), 'R', 1, "0.2",
+					    "c->size",	   0,	1, 2 };
+	moments[0].value = "1";
+	moments[1].value = "3";
+	moments[1].was = "1";
+	moments[0].type = moments[1].type = "int";
+	moments[2].order = moments[3].order = 1;
+	moments[2].reach = MAPLE_REACH_NOW;
+	moments[3].reach = MAPLE_REACH_NOT;
+	moments[2].type = moments[3].type = "size_t";
+	moments[2].origin = "malloc at c.c:7 + 8";
+	stacks[0].before = "it had read stop = 0 at queue.c:12; 0.2 wrote 1 to"
+			   " it at queue.c:40, after that";
+	finding.nmoments = 4;
+}
+
+static void all_orders_of_a_run_with_what_was_reached(void **state)
+{
+	static const struct maple_report_style style = { .width = 80 };
+
+	set_two_orders();
+	assert_non_null(strstr(
+		text(&style),
+		"In this order, idiom 2:\n"
+		"\n"
+		"  thread 0.1                              thread 0.2\n"
+		"\n"
+		"  1 queue.c:1 f\n"
+		"    reads a = 1\n"
+		"      `---------------------------------> 2 queue.c:2 g\n"
+		"                                            writes a = 3"
+		" (was 1)\n"
+		"\n"
+		"Then, in the same run, in this order:\n"
+		"\n"
+		"  thread 0.1                              thread 0.2\n"
+		"\n"
+		"  1 queue.c:3 f\n"
+		"    was writing c->size\n"
+		"      `---------------------------------> 2 queue.c:4 g\n"
+		"                                            not reached: reads"
+		" c->size\n"
+		"\n"
+		"  a: int\n"
+		"  c->size: size_t (malloc at c.c:7 + 8)\n"
+		"\n"
+		"What happened:"));
+	assert_non_null(strstr(
+		buffer,
+		"  thread 0.1 was running:\n"
+		"    it had read stop = 0 at queue.c:12; 0.2 wrote 1 to it at"
+		" queue.c:40, after\n"
+		"      that\n"));
+}
+
+static void names_too_long_for_a_column_keep_end_and_value(void **state)
+{
+	static const struct maple_report_style style = { .width = 80 };
+
+	set_two_orders();
+	moments[1].variable = "main: accounts.of[1].the_bank.balance";
+	assert_non_null(
+		strstr(text(&style), " writes ~.of[1].the_bank.balance = 3\n"));
+}
+
+static void orders_come_back_from_json(void **state)
+{
+	struct maple_error err = { "" };
+	struct maple_finding *back;
+	json_t *object;
+	char *json;
+
+	set_two_orders();
+	json = maple_report_finding_encode(&finding);
+	object = json_loads(json, 0, NULL);
+	/* The iRoot is the first one's. */
+	assert_int_equal(json_array_size(json_object_get(object, "iroot")), 2);
+	json_decref(object);
+	assert_int_equal(maple_report_finding_decode(json, &back, &err), 0);
+	assert_int_equal(back->nmoments, 4);
+	for (unsigned int i = 0; i < 4; i++) {
+		assert_int_equal(back->moments[i].order, moments[i].order);
+		assert_int_equal(back->moments[i].reach, moments[i].reach);
+		assert_string_equal(back->moments[i].type, moments[i].type);
+	}
+	assert_string_equal(back->moments[1].value, "3");
+	assert_string_equal(back->moments[1].was, "1");
+	assert_string_equal(back->moments[2].origin, moments[2].origin);
+	assert_string_equal(back->stacks[0].before, stacks[0].before);
+	maple_finding_destroy(back);
+	free(json);
+}
+
+/* Before there was "reached", the last two locks of a deadlock were never had. */
+static void an_older_deadlock_still_waits(void **state)
+{
+	struct maple_error err = { "" };
+	struct maple_finding *back;
+
+	assert_int_equal(
+		maple_report_finding_decode(
+			"{\"id\":\"1\",\"kind\":\"deadlock\",\"title\":\"t\","
+			"\"idiom\":7,\"moments\":[{\"kind\":\"L\",\"event\":0},"
+			"{\"kind\":\"L\",\"event\":1}]}",
+			&back, &err),
+		0);
+	assert_int_equal(back->moments[0].reach, MAPLE_REACH_DONE);
+	assert_int_equal(back->moments[1].reach, MAPLE_REACH_NOW);
+	maple_finding_destroy(back);
+	assert_int_equal(
+		maple_report_finding_decode(
+			"{\"id\":\"1\",\"kind\":\"exit\",\"title\":\"t\","
+			"\"moments\":[{\"kind\":\"R\",\"reached\":\"so\"}]}",
+			&back, &err),
+		-EBADMSG);
 }
 
 static void json_has_the_fields_of_the_schema(void **state)
@@ -724,6 +852,10 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(a_finding_in_unicode),
 		TEST(crossing_arrows_in_ascii),
+		TEST(all_orders_of_a_run_with_what_was_reached),
+		TEST(names_too_long_for_a_column_keep_end_and_value),
+		TEST(orders_come_back_from_json),
+		TEST(an_older_deadlock_still_waits),
 		TEST(long_names_stay_within_the_width),
 		TEST(nothing_of_the_target_reaches_the_terminal_raw),
 		TEST(what_was_inlined_stands_below_the_users_line),

@@ -85,11 +85,13 @@ enum maple_event_kind {
 	MAPLE_EV_EXPOSED = 34, /* all steps done */
 	MAPLE_EV_HOLD = 35,    /* the thread was held; aux: the reason */
 	MAPLE_EV_RELEASE = 36, /* a held thread runs on */
+	MAPLE_EV_NEXT = 37,    /* plan aux of those that follow begins */
 };
 
 enum maple_event_flag {
 	MAPLE_EVF_SHARED = 1,	/* LOCK, UNLOCK: the read side of a rwlock */
 	MAPLE_EVF_TIMEOUT = 2,	/* WAKE: returned unsignalled, for sure */
+	MAPLE_EVF_VALUED = 2,	/* accesses: value is known, of all bytes */
 	MAPLE_EVF_ATOMIC = 4,	/* a LOCK-prefixed instruction or an XCHG */
 	MAPLE_EVF_EXACT = 8,	/* recorded after the access: order is real */
 	MAPLE_EVF_MEMFN = 16,	/* made by mem*, str* on the caller's behalf */
@@ -105,7 +107,11 @@ enum maple_event_flag {
  */
 struct maple_event {
 	uint64_t addr;
-	uint64_t value; /* read, or about to be overwritten; up to 8 bytes */
+	/*
+	 * VALUED: what stood there after the access. STEP: before the access
+	 * that it is about, if that one is VALUED.
+	 */
+	uint64_t value;
 	uint32_t site;
 	uint32_t size;	 /* bytes accessed from addr on */
 	uint32_t clock;	 /* events of this thread so far, wraps */

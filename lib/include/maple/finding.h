@@ -47,22 +47,44 @@ struct maple_place {
 	unsigned int inlined_line; /* 0 if unknown */
 };
 
-/* One line of the interleaving, in executed order. */
+/* How far a step of a forced order had come when the program failed. */
+enum maple_reach {
+	MAPLE_REACH_DONE, /* executed */
+	MAPLE_REACH_NOW,  /* being executed: it failed there, or waits there */
+	MAPLE_REACH_NOT,
+};
+
+/* maple_reach_name - "done", "now", "not" as in the JSON schema */
+const char *maple_reach_name(enum maple_reach reach);
+
+/*
+ * A step of an order that was forced, in the order of the plan. Of what was
+ * not reached, address and values are not known.
+ */
 struct maple_moment {
 	struct maple_place place;
 	char kind;	   /* 'R', 'W', 'L', 'U', 'S', 'C' */
 	unsigned int role; /* column: 0 is P, 1 is Q */
 	char *thread;	   /* "0.2" */
-	char *variable;	   /* "balance", "queue+16", "malloc at q.c:12 + 8" */
+	char *variable;	   /* "balance", "cache->size", "main: sum[2]" */
 	uint64_t address;
 	unsigned int event; /* index in the iRoot */
 	int from;	    /* moment on which it immediately depends, or -1 */
 	bool half; /* of one instruction, which the order came in the middle of */
+	unsigned int order; /* which of the run's orders, from 0 */
+	enum maple_reach reach;
+	char *type;   /* of the variable: "unsigned int" */
+	char *origin; /* "malloc at q.c:12 + 8", "stack of thread 0.1" */
+	char *value;  /* read or written: "100", "0x55d0", "'a'" */
+	char *was;    /* ... what stood there before it was written */
 };
 
 struct maple_frame {
 	struct maple_place place;
 	uint64_t pc;
+	/* Of the run itself, not kept; sp, bp: 0 if they are not known. */
+	bool is_call; /* pc is a return address */
+	uint64_t sp, bp;
 };
 
 /* A thread at the failure. */
@@ -73,6 +95,11 @@ struct maple_stack {
 	char *state; /* "waits for mutex m, held by 0.2", or NULL */
 	unsigned int nframes;
 	struct maple_frame *frames;
+	/*
+	 * Of who waits: what it had read before, and who wrote or signalled
+	 * that when, a sentence a line; or NULL
+	 */
+	char *before;
 };
 
 /* One thread of a cycle of locks: what it waits for, and who has that. */

@@ -12,7 +12,8 @@
  *
  * race		 a failure other than a deadlock or a hang: function, source
  *		 file and image of each access of the order and of each frame
- *		 of the failed threads, and the variables
+ *		 of the failed threads, the variables and where their memory
+ *		 came from
  * race_top	 the same failures: the accesses, and the innermost frames
  * deadlock	 a deadlock: the locks, where they are waited for and were
  *		 acquired, and the frames of all threads
