@@ -283,6 +283,9 @@ static int open_backends(struct maple_campaign *c)
 					: maple_half_name(choice.enforce),
 	};
 	memcpy(c->result->backends.why, choice.why, sizeof(choice.why));
+	/* What cannot be forced is for everybody to know. */
+	if (choice.alone)
+		maple_campaign_notice(c, "%s", choice.why);
 	return 0;
 }
 

@@ -70,13 +70,13 @@ struct maple_moment {
 	uint64_t address;
 	unsigned int event; /* index in the iRoot */
 	int from;	    /* moment on which it immediately depends, or -1 */
-	bool half; /* of one instruction, which the order came in the middle of */
 	unsigned int order; /* which of the run's orders, from 0 */
 	enum maple_reach reach;
 	char *type;   /* of the variable: "unsigned int" */
 	char *origin; /* "malloc at q.c:12 + 8", "stack of thread 0.1" */
 	char *value;  /* read or written: "100", "0x55d0", "'a'" */
 	char *was;    /* ... what stood there before it was written */
+	bool half; /* of one instruction, which the order came in the middle of */
 };
 
 struct maple_frame {
