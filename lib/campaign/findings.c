@@ -217,8 +217,7 @@ static int confirm(struct maple_campaign *c, struct maple_finding *finding,
 	e = maple_confirm(c, finding, trial);
 	if (!e)
 		e = maple_disturbed_control(c, finding, trial, refuted);
-	if (!e && !*refuted && is_settled(c, finding) &&
-	    !c->options->keep_going)
+	if (!e && !*refuted && is_settled(c, finding) && !c->options->keep_going)
 		maple_lane_win(c);
 	maple_lane_hold(c, NULL);
 	lane->confirming = NULL;

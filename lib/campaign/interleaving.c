@@ -272,8 +272,7 @@ static void add_moment(struct maple_finding *f, struct making *m,
 
 	maple_registry_place(m->c->registry, step->site, &moment->place);
 	moment->kind = maple_story_letter[step->kind];
-	moment->half =
-		maple_plan_splits(m->order->plan, step->site);
+	moment->half = maple_plan_splits(m->order->plan, step->site);
 	moment->role = step->role;
 	moment->event = step->event;
 	moment->from = step->dep >= 0 ? (int)first + step->dep : -1;

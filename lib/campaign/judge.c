@@ -2,10 +2,11 @@
 /*
  * The verdict on one run (algorithms.md 8, 4): a sanitizer's report, death by a
  * signal, an exit status other than the baseline's, deadlock, hang, the
- * oracle's word, the expected output. What says nothing of the program gets no verdict at all,
- * unjudged.c; what says more of maple than of the program is told apart when a
- * finding would be made of it, disturbed.c. A verdict never rests on silence:
- * whether the run was delivered at all is said beside it, by the backend.
+ * oracle's word, the expected output. What says nothing of the program gets no
+ * verdict at all, unjudged.c; what says more of maple than of the program is
+ * told apart when a finding would be made of it, disturbed.c. A verdict never
+ * rests on silence: whether the run was delivered at all is said beside it, by
+ * the backend.
  */
 #include <errno.h>
 #include <signal.h>

@@ -88,8 +88,8 @@ static json_t *step_object(const char *root, const struct maple_finding *f,
 
 	snprintf(text, sizeof(text), "%u: thread %s %s %s%s%s", i + 1,
 		 m->thread ? m->thread : "?", maple_words_access(m),
-		 maple_clean(m->variable, true).text,
-		 maple_words_half(m), maple_words_value(m, true).text);
+		 maple_clean(m->variable, true).text, maple_words_half(m),
+		 maple_words_value(m, true).text);
 	step = json_pack("{s:o, s:s, s:[s,s]}", "location",
 			 location_object(root, &m->place, text), "importance",
 			 "essential", "kinds", lock ? "lock" : "memory",
