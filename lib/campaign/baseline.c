@@ -184,7 +184,7 @@ static int tell_by_itself(struct maple_campaign *c, struct baseline *b)
 			      "it fails by itself, %u of %u times: %s; going on "
 			      "to look for the order that makes it fail",
 			      b->failures, b->n, finding->what);
-	return maple_findings_keep(c, finding, trial);
+	return maple_findings_take(c, finding, trial);
 }
 
 static int judge(struct maple_campaign *c, struct baseline *b)

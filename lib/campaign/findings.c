@@ -297,11 +297,24 @@ int maple_findings_replace(struct maple_finding *finding,
 	return 0;
 }
 
+/* What it is about is known only now. */
+static int suppress_kept(struct maple_campaign *c, struct maple_finding **place,
+			 const char *by)
+{
+	struct maple_campaign_result *r = c->result;
+	struct maple_finding *finding = *place;
+
+	memmove(place, place + 1,
+		(char *)(r->findings + --r->nfindings) - (char *)place);
+	return suppress(c, finding, by);
+}
+
 /* Another failure of what was found: perhaps it is told better by this one. */
 static int found_again(struct maple_campaign *c, struct maple_finding **place,
 		       struct maple_finding *finding, struct maple_trial *trial)
 {
 	struct maple_finding *first = *place;
+	const char *by;
 	bool refuted;
 	int e = 0;
 
@@ -323,6 +336,9 @@ static int found_again(struct maple_campaign *c, struct maple_finding **place,
 		goto drop;
 	*place = finding;
 	maple_finding_destroy(first);
+	by = maple_suppressions_match(c->options->suppressions, finding);
+	if (by)
+		return suppress_kept(c, place, by);
 	settle(c, finding);
 	return 0;
 drop:
@@ -342,11 +358,21 @@ static void put_aside(const struct maple_trial *trial)
 			trial->beside[i]->found = true;
 }
 
+/* maple_findings_take - keeps @finding, which is new, unless it is suppressed */
+int maple_findings_take(struct maple_campaign *c, struct maple_finding *finding,
+			struct maple_trial *trial)
+{
+	const char *by =
+		maple_suppressions_match(c->options->suppressions, finding);
+
+	return by ? suppress(c, finding, by)
+		  : maple_findings_keep(c, finding, trial);
+}
+
 /* maple_findings_add - @trial has failed: what becomes of it */
 int maple_findings_add(struct maple_campaign *c, struct maple_trial *trial)
 {
 	struct maple_finding *finding, **again;
-	const char *by;
 	int e = maple_confirm_attribute(c, trial);
 
 	if (e || maple_lane_lost(c->lanes.turn))
@@ -364,7 +390,5 @@ int maple_findings_add(struct maple_campaign *c, struct maple_trial *trial)
 		maple_finding_destroy(finding);
 		return e;
 	}
-	by = maple_suppressions_match(c->options->suppressions, finding);
-	return by ? suppress(c, finding, by)
-		  : maple_findings_keep(c, finding, trial);
+	return maple_findings_take(c, finding, trial);
 }

@@ -272,6 +272,8 @@ void maple_judge_death(const struct maple_run *run, struct maple_judgement *j);
 
 /* findings.c */
 int maple_findings_add(struct maple_campaign *c, struct maple_trial *trial);
+int maple_findings_take(struct maple_campaign *c, struct maple_finding *finding,
+			struct maple_trial *trial);
 int maple_findings_keep(struct maple_campaign *c, struct maple_finding *finding,
 			struct maple_trial *trial);
 int maple_findings_replace(struct maple_finding *finding,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Fails by itself in every third run, as the file that it is given counts them,
- * whatever its threads do.
+ * whatever its threads do; with a second argument in the second run alone, and
+ * whenever an increment is lost.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -33,5 +34,5 @@ int main(int argc, char **argv)
 	pthread_create(&thread, NULL, other, NULL);
 	shared++;
 	pthread_join(thread, NULL);
-	return runs % 3 == 2;
+	return argc > 2 ? runs == 2 || shared != 2 : runs % 3 == 2;
 }

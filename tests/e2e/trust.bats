@@ -127,6 +127,24 @@ build() { # NAME [SED-COMMAND...]
 	grep -q 'fails by itself, 1 of 3 native runs' <<<"$output"
 }
 
+@test "what fails by itself now and then gets the order that makes it fail" {
+	campaign --seed 1 --max-runs 60 -- "$E2E/flaky" \
+		"$BATS_TEST_TMPDIR/runs" once
+	ended_with 66
+	holds '.findings | length == 1'
+	holds '.findings[0] | .idiom >= 1 and .native_fails == 1'
+	holds '.findings[0].confirm | .forced == [5, 5] and .flipped == [0, 5]'
+	# A suppression of that order holds for the whole of it.
+	echo 'race:flaky.c:*' >"$BATS_TEST_TMPDIR/known"
+	echo 'race:other' >>"$BATS_TEST_TMPDIR/known"
+	rm -f "$db" "$BATS_TEST_TMPDIR/runs"
+	campaign --seed 1 --max-runs 60 \
+		--suppressions "$BATS_TEST_TMPDIR/known" -- "$E2E/flaky" \
+		"$BATS_TEST_TMPDIR/runs" once
+	holds '.findings == [] and (.suppressed | length >= 1)'
+	ended_with 0
+}
+
 @test "run, coverage and page tell one number of what is left" {
 	local left
 
