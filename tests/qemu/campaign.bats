@@ -37,7 +37,7 @@ found() { # TARGET STATUS VERDICT RUNS KIND IDIOM FORCED REVERSED FRAMES
 	case $1 in
 	# The order alone does not decide, or both orders do harm.
 	queue_free | circular_list | torn_pair) return 0 ;;
-	lost_wakeup) [[ $5 = deadlock || $5 = hang ]] || return 1 ;;
+	lost_wakeup | stop_pool) [[ $5 = deadlock || $5 = hang ]] || return 1 ;;
 	lock_order) [ "$5" = deadlock ] || return 1 ;;
 	*) [ "$5" = signal ] || return 1 ;;
 	esac
