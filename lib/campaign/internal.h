@@ -196,7 +196,6 @@ int maple_campaign_check_program(const char *path, const char *exe,
 
 /* strategy.c */
 bool maple_strategy_enforces(const struct maple_campaign *c);
-unsigned int maple_strategy_attempts(const struct maple_campaign *c);
 void maple_strategy_count(const struct maple_campaign *c,
 			  struct maple_coverage *coverage);
 uint64_t maple_strategy_resting(const struct maple_campaign *c);

@@ -98,8 +98,8 @@ bool maple_strategy_enforces(const struct maple_campaign *c)
 	return strategy_of(c)->enforces;
 }
 
-/* maple_strategy_attempts - how often a candidate is tried with one input */
-unsigned int maple_strategy_attempts(const struct maple_campaign *c)
+/* How often a candidate is tried with one input. */
+static unsigned int attempts_of(const struct maple_campaign *c)
 {
 	if (c->options->attempts)
 		return c->options->attempts;
@@ -110,7 +110,7 @@ static struct maple_choice_limits limits_of(const struct maple_campaign *c)
 {
 	return (struct maple_choice_limits){
 		.order = c->options->order,
-		.attempts = maple_strategy_attempts(c),
+		.attempts = attempts_of(c),
 		.failures = MAPLE_FAIL_LIMIT,
 	};
 }
