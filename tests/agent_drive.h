@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,21 +201,36 @@ static inline void drive_exec(struct drive *d, char *const *argv)
 	_exit(127);
 }
 
+/* A reader on the CPU of real-time threads reads when they are done. */
+static inline void drive_leave(const struct drive *d, const cpu_set_t *before)
+{
+	cpu_set_t rest = *before;
+
+	if (d->shm->cpu < 0)
+		return;
+	CPU_CLR(d->shm->cpu, &rest);
+	if (CPU_COUNT(&rest))
+		assert(!sched_setaffinity(0, sizeof(rest), &rest));
+}
+
 /* Runs @argv, for @seconds at most; returns its wait status. */
 static inline int drive_run(struct drive *d, char *const *argv,
 			    unsigned int seconds)
 {
 	uint64_t start, end;
+	cpu_set_t before;
 	int status;
 	pid_t pid;
 
 	drive_reset(d);
+	assert(!sched_getaffinity(0, sizeof(before), &before));
 	start = drive_now();
 	end = start + seconds * 1000000000ull;
 	pid = fork();
 	assert(pid >= 0);
 	if (!pid)
 		drive_exec(d, argv);
+	drive_leave(d, &before);
 	for (;;) {
 		const struct timespec pause = { 0, 200000 };
 
@@ -231,6 +247,7 @@ static inline int drive_run(struct drive *d, char *const *argv,
 	}
 	d->ns = drive_now() - start;
 	drive_drain(d);
+	sched_setaffinity(0, sizeof(before), &before);
 	return status;
 }
 

@@ -59,6 +59,16 @@ static void run_same(char *const *argv, const char *want, size_t n)
 	assert_true(drive.shm->stats.pinned);
 }
 
+/* Events that were read, of any kind. */
+static uint64_t taken(void)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < 64; i++)
+		n += drive.kinds[i];
+	return n;
+}
+
 static void check(char *const *argv)
 {
 	static char want[1 << 20];
@@ -83,15 +93,17 @@ static void check(char *const *argv)
 		      all, 100.0 * jumps / all, drive.shm->nthreads);
 	assert_true(jumps * 100 >= all * 99);
 
+	/* However busy the machine: a run waits for whoever takes its events. */
 	drive.shm->trap_rest = 0;
 	drive.shm->budget = 1000;
+	drive.shm->lossless = 1;
 	for (unsigned int i = 1; i < RUNS; i++) {
 		drive.shm->seed = i;
 		drive.shm->sched = i % 2 ? MAPLE_SCHED_PCT
 					 : MAPLE_SCHED_PCTLARGE;
 		run_same(argv, want, n);
 		assert_true(drive.shm->head > 0);
-		assert_int_equal(stats->lost, 0);
+		assert_int_equal(taken(), drive.shm->head);
 	}
 	drive_close(&drive);
 }
