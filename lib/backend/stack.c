@@ -25,7 +25,7 @@
 #include "stack.h"
 
 #define FRAMES	    48
-#define THREADS	    64
+#define THREADS	    MAPLE_THREADS
 #define RBP	    6 /* as DWARF numbers registers */
 #define RSP	    7
 #define PATIENCE_MS 10000 /* for all threads to stop */
@@ -34,6 +34,7 @@
 struct stopped {
 	pid_t tid;
 	int signo;
+	bool done; /* stopped, or gone */
 };
 
 struct walk {
@@ -144,29 +145,53 @@ static int on_thread(Dwfl_Thread *thread, void *arg)
 	return DWARF_CB_OK;
 }
 
-/* Stops the threads of @pid; returns how many of @at are ours to read. */
-static int stop_all(pid_t pid, struct stopped *at)
+/* Asks the threads of @pid to stop; returns how many did not know of it yet. */
+static int interrupt_all(pid_t pid, struct stopped *at, int *kept)
 {
 	pid_t tids[THREADS];
-	int n = maple_process_threads(pid, tids, THREADS), i, kept = 0, ms = 0;
-	int status;
+	int n = maple_process_threads(pid, tids, THREADS), i, before = *kept;
 
-	for (i = 0; i < n; i++)
+	/* Of one that is ours already, SEIZE is refused. */
+	for (i = 0; i < n && *kept < THREADS; i++)
 		if (!ptrace(PTRACE_SEIZE, tids[i], NULL, NULL) &&
 		    !ptrace(PTRACE_INTERRUPT, tids[i], NULL, NULL))
-			at[kept++] = (struct stopped){ tids[i], 0 };
-	for (i = 0; i < kept && ms < PATIENCE_MS;) {
-		status = 0;
-		if (waitpid(at[i].tid, &status, __WALL | WNOHANG) != 0) {
-			if (WIFSTOPPED(status) && !(status >> 16))
-				at[i].signo = WSTOPSIG(status);
-			i++;
+			at[(*kept)++] = (struct stopped){ .tid = tids[i] };
+	return *kept - before;
+}
+
+/* How many of the @n threads run yet. */
+static int count_running(struct stopped *at, int n)
+{
+	int running = 0, status, i;
+
+	for (i = 0; i < n; i++) {
+		if (at[i].done)
 			continue;
-		}
-		usleep(1000);
-		ms++;
+		status = 0;
+		at[i].done = waitpid(at[i].tid, &status, __WALL | WNOHANG) != 0;
+		if (WIFSTOPPED(status) && !(status >> 16))
+			at[i].signo = WSTOPSIG(status);
+		running += !at[i].done;
 	}
-	return i < kept ? -kept : kept;
+	return running;
+}
+
+/*
+ * Stops the threads of @pid; returns how many of @at are ours to read.
+ *
+ * Each is waited for beside all others: a main thread that has ended is not
+ * told of before the last of them has. Who is stopped starts no thread.
+ */
+static int stop_all(pid_t pid, struct stopped *at)
+{
+	int kept = 0, ms = 0;
+
+	while (interrupt_all(pid, at, &kept) || count_running(at, kept)) {
+		if (ms++ == PATIENCE_MS)
+			return -kept;
+		usleep(1000);
+	}
+	return kept;
 }
 
 /* Who has not stopped is let go when the thread ends that we are. */

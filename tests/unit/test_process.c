@@ -393,6 +393,41 @@ static void stacks_of_both(void **state)
 	assert_null(stacks);
 }
 
+#define CROWD 100
+
+static void *wait_in_crowd(void *arg)
+{
+	pause();
+	return arg;
+}
+
+static void crowd(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < CROWD; i++)
+		pthread_create(&thread, NULL, wait_in_crowd, NULL);
+	wait_in_crowd(NULL);
+}
+
+static void stacks_of_a_crowd(void **state)
+{
+	struct maple_error err = { "" };
+	struct maple_stack *stacks;
+	unsigned int n, i, found = 0;
+	pid_t pid = child(crowd), tids[2 * CROWD];
+
+	while (maple_process_threads(pid, tids, 2 * CROWD) <= CROWD)
+		usleep(1000);
+	if (maple_stack_collect(pid, NULL, &stacks, &n, &err))
+		fail_msg("%s", err.text);
+	for (i = 0; i < n; i++)
+		found += stacks[i].nframes > 0;
+	assert_int_equal(found, CROWD + 1);
+	maple_stack_destroy(stacks, n);
+	end(pid);
+}
+
 /* By its executable, wherever below us it is. */
 static void found_below(void **state)
 {
@@ -553,6 +588,7 @@ int main(void)
 		cmocka_unit_test(time_is_counted),
 		cmocka_unit_test(who_is_gone_is_not_looked_up),
 		cmocka_unit_test(stacks_of_both),
+		cmocka_unit_test(stacks_of_a_crowd),
 		cmocka_unit_test(replaced_returns),
 		cmocka_unit_test(found_below),
 		cmocka_unit_test(found_by_its_link),
