@@ -79,7 +79,7 @@ static void add_frames(struct walk *walk, Dwfl_Module *module, Dwarf_Addr pc,
 		       bool is_call)
 {
 	Dwarf_Addr at = is_call ? pc - 1 : pc, bias = 0;
-	Dwarf_Die *unit = maple_scopes_unit(module, at, &bias);
+	Dwarf_Die *unit = maple_scopes_unit(&walk->scopes, module, at, &bias);
 	struct maple_stack *stack = &walk->stacks[walk->n];
 	struct maple_scope scope[MAPLE_SCOPES];
 	unsigned int n =

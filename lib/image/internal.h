@@ -61,13 +61,6 @@ struct maple_symbol {
 	bool local;
 };
 
-/* Code of a unit of the debug information: [lo, hi). */
-struct maple_unit {
-	uint64_t lo, hi;
-	Dwarf_Addr bias;
-	Dwarf_Die *die; /* owned by libdwfl */
-};
-
 struct maple_prints;
 
 struct maple_image {
@@ -105,8 +98,6 @@ struct maple_image {
 	struct maple_array objects, functions; /* struct maple_symbol,
 						  ascending */
 	uint64_t longest;		       /* size of a function */
-	struct maple_array units; /* struct maple_unit, ascending; units.c */
-	bool units_asked;
 
 	struct maple_array globals; /* variable.c, the same */
 	bool globals_asked;

@@ -66,7 +66,6 @@ void maple_image_place_deinit(struct maple_image *image)
 		dwfl_end(image->dwfl);
 	free(image->objects.at);
 	free(image->functions.at);
-	free(image->units.at);
 	free(image->globals.at);
 }
 

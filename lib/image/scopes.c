@@ -57,23 +57,6 @@ bool maple_scopes_library(const char *file)
 	return false;
 }
 
-/*
- * maple_scopes_unit - the entry of the unit that has @addr, or NULL; without
- * .debug_aranges (clang) by looking at each
- */
-Dwarf_Die *maple_scopes_unit(Dwfl_Module *module, Dwarf_Addr addr,
-			     Dwarf_Addr *bias)
-{
-	Dwarf_Die *unit = dwfl_module_addrdie(module, addr, bias);
-
-	while (!unit || dwarf_haspc(unit, addr - *bias) <= 0) {
-		unit = dwfl_module_nextcu(module, unit, bias);
-		if (!unit)
-			return NULL;
-	}
-	return unit;
-}
-
 static void add_function(struct unit *unit, Dwarf_Die *die)
 {
 	Dwarf_Addr base, lo, hi;
@@ -159,11 +142,12 @@ static bool find_function(struct maple_scopes *scopes, Dwarf_Die *die,
 	return true;
 }
 
-/* maple_scopes_forget - frees what was found out of units */
+/* maple_scopes_forget - frees what was found out */
 void maple_scopes_forget(struct maple_scopes *scopes)
 {
 	struct unit *unit, *next;
 
+	maple_scopes_units_forget(scopes);
 	HASH_ITER (hh, scopes->units, unit, next) {
 		HASH_DEL(scopes->units, unit);
 		free(unit->code);

@@ -15,13 +15,25 @@ struct maple_scope {
 	unsigned int line;
 };
 
-/* What was found out of units; zeroed at first. */
+/* Code of a unit of the debug information: [lo, hi). */
+struct maple_unit {
+	Dwarf_Addr lo, hi, bias;
+	Dwarf_Die *die; /* owned by libdwfl */
+};
+
+/* What was found out of modules and their units; zeroed at first. */
 struct maple_scopes {
+	struct maple_module *modules;
 	struct unit *units;
 };
 
-Dwarf_Die *maple_scopes_unit(Dwfl_Module *module, Dwarf_Addr addr,
-			     Dwarf_Addr *bias);
+/* units.c */
+const struct maple_unit *maple_scopes_units(struct maple_scopes *scopes,
+					    Dwfl_Module *module, size_t *n);
+void maple_scopes_units_forget(struct maple_scopes *scopes);
+Dwarf_Die *maple_scopes_unit(struct maple_scopes *scopes, Dwfl_Module *module,
+			     Dwarf_Addr addr, Dwarf_Addr *bias);
+
 unsigned int maple_scopes_find(struct maple_scopes *scopes, Dwarf_Die *unit,
 			       Dwarf_Addr addr,
 			       struct maple_scope scope[MAPLE_SCOPES]);

@@ -5,7 +5,15 @@
  */
 #include <dwarf.h>
 #include <stdlib.h>
+#include <uthash.h>
 #include "internal.h"
+
+/* Of a module, at the first question. */
+struct maple_module {
+	Dwfl_Module *module;	  /* the key */
+	struct maple_array units; /* struct maple_unit, ascending */
+	UT_hash_handle hh;
+};
 
 static int compare_units(const void *a, const void *b)
 {
@@ -14,46 +22,68 @@ static int compare_units(const void *a, const void *b)
 	return x->lo < y->lo ? -1 : x->lo > y->lo;
 }
 
-static void read_units(struct maple_image *image)
+static void read_units(struct maple_module *m)
 {
 	Dwarf_Addr bias = 0, base, lo, hi;
 	struct maple_unit *slot;
 	Dwarf_Die *unit = NULL;
 	ptrdiff_t at;
 
-	while ((unit = dwfl_module_nextcu(image->module, unit, &bias)))
+	while ((unit = dwfl_module_nextcu(m->module, unit, &bias)))
 		for (at = 0;
 		     (at = dwarf_ranges(unit, at, &base, &lo, &hi)) > 0;) {
-			slot = maple_array_more(&image->units, sizeof(*slot));
+			slot = maple_array_more(&m->units, sizeof(*slot));
 			if (!slot)
 				return;
 			*slot = (struct maple_unit){ lo + bias, hi + bias, bias,
 						     unit };
 		}
-	if (image->units.n)
-		qsort(image->units.at, image->units.n,
-		      sizeof(struct maple_unit), compare_units);
+	if (m->units.n)
+		qsort(m->units.at, m->units.n, sizeof(struct maple_unit),
+		      compare_units);
 }
 
-/* maple_units - the code of all @n units, by address; owned by @image */
-const struct maple_unit *maple_units(struct maple_image *image, size_t *n)
+/* maple_scopes_units - the code of all @n units of @module, by address */
+const struct maple_unit *maple_scopes_units(struct maple_scopes *scopes,
+					    Dwfl_Module *module, size_t *n)
 {
-	if (!image->units_asked && maple_image_debug(image))
-		read_units(image);
-	image->units_asked = true;
-	*n = image->units.n;
-	return image->units.at;
+	struct maple_module *m;
+
+	*n = 0;
+	HASH_FIND_PTR(scopes->modules, &module, m);
+	if (!m) {
+		m = calloc(1, sizeof(*m));
+		if (!m)
+			return NULL;
+		m->module = module;
+		read_units(m);
+		HASH_ADD_PTR(scopes->modules, module, m);
+	}
+	*n = m->units.n;
+	return m->units.at;
+}
+
+/* maple_scopes_units_forget - frees what was found out of modules */
+void maple_scopes_units_forget(struct maple_scopes *scopes)
+{
+	struct maple_module *m, *next;
+
+	HASH_ITER (hh, scopes->modules, m, next) {
+		HASH_DEL(scopes->modules, m);
+		free(m->units.at);
+		free(m);
+	}
 }
 
 /*
- * maple_units_find - the entry of the unit that has @addr, or NULL
- * @bias: of addresses of the image over those of its debug information
+ * maple_scopes_unit - the entry of the unit of @module that has @addr, or NULL
+ * @bias: of addresses of the module over those of its debug information
  */
-Dwarf_Die *maple_units_find(struct maple_image *image, uint64_t addr,
-			    Dwarf_Addr *bias)
+Dwarf_Die *maple_scopes_unit(struct maple_scopes *scopes, Dwfl_Module *module,
+			     Dwarf_Addr addr, Dwarf_Addr *bias)
 {
 	size_t lo = 0, hi;
-	const struct maple_unit *unit = maple_units(image, &hi);
+	const struct maple_unit *unit = maple_scopes_units(scopes, module, &hi);
 
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
@@ -67,4 +97,23 @@ Dwarf_Die *maple_units_find(struct maple_image *image, uint64_t addr,
 		return NULL;
 	*bias = unit[lo - 1].bias;
 	return unit[lo - 1].die;
+}
+
+/* maple_units - the same of all of @image */
+const struct maple_unit *maple_units(struct maple_image *image, size_t *n)
+{
+	*n = 0;
+	return maple_image_debug(image)
+		       ? maple_scopes_units(&image->scopes, image->module, n)
+		       : NULL;
+}
+
+/* maple_units_find - the same of @image */
+Dwarf_Die *maple_units_find(struct maple_image *image, uint64_t addr,
+			    Dwarf_Addr *bias)
+{
+	return maple_image_debug(image)
+		       ? maple_scopes_unit(&image->scopes, image->module, addr,
+					   bias)
+		       : NULL;
 }
