@@ -129,13 +129,10 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 }
 
 /*
- * maple_hook_between - called by a slot between the halves of an instruction
- *                      that is split: its read is done, its write comes next
- *
- * If the read was let pass without a question, so is the write.
+ * What was open at @site has been done, and if it @goes_on, its write comes
+ * next. If it was let pass without a question, so is the write.
  */
-void maple_hook_between(uint64_t addr, struct maple_agent_site *site,
-			const struct maple_agent_frame *frame)
+static void hook_done(const struct maple_agent_site *site, bool goes_on)
 {
 	struct maple_agent_thread *self = &maple_self;
 	struct maple_access acc;
@@ -147,28 +144,28 @@ void maple_hook_between(uint64_t addr, struct maple_agent_site *site,
 	if (maple_agent_close(site->number, &acc)) {
 		maple_enforce_after(&acc, site->event_flags, true);
 		acc.kind = MAPLE_EV_WRITE;
-		if (maple_enforce_before(&acc, 0))
+		if (goes_on && maple_enforce_before(&acc, 0))
 			maple_agent_open(&acc);
 	}
 	maple_shm->thread[self->number].at = 0;
 	maple_agent_leave();
 }
 
+/*
+ * maple_hook_between - called by a slot between the halves of an instruction
+ *                      that is split
+ */
+void maple_hook_between(uint64_t addr, struct maple_agent_site *site,
+			const struct maple_agent_frame *frame)
+{
+	hook_done(site, true);
+}
+
 /* maple_hook_after - called by a slot after its instruction, if enforced */
 void maple_hook_after(uint64_t addr, struct maple_agent_site *site,
 		      const struct maple_agent_frame *frame)
 {
-	struct maple_agent_thread *self = &maple_self;
-	struct maple_access acc;
-
-	if (!maple_shm || self->number == MAPLE_THREAD_NONE || self->inside)
-		return;
-	maple_agent_enter();
-	maple_shm->thread[self->number].at = site->number + 1;
-	if (maple_agent_close(site->number, &acc))
-		maple_enforce_after(&acc, site->event_flags, true);
-	maple_shm->thread[self->number].at = 0;
-	maple_agent_leave();
+	hook_done(site, false);
 }
 
 /* One that is made very often is let pass as a site would be (pass.c). */
