@@ -241,6 +241,9 @@ void maple_sched_take(void);
 /* leave.c */
 void maple_leave_start(void);
 
+/* intercept_environ.c */
+void maple_environment_hide(char **envp);
+
 /* stem.c */
 void maple_stem_serve(struct maple_shm *shm);
 void maple_stem_await(void);

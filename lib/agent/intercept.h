@@ -13,6 +13,7 @@
  *   string   str* and stp*, with their _chk forms
  *   process  fork, posix_spawn*, system, popen; exit and its kin
  *   exec     execve and its family
+ *   environ  nothing: what the others pass on
  *   signal   sigaction, signal and its kin, sigprocmask, pthread_sigmask
  *   kill     kill, killpg, raise, sigqueue, tgkill, pthread_kill
  *   image    dlopen, dlmopen, dlclose
@@ -102,6 +103,10 @@ struct maple_native maple_native_get(void);
 void maple_native_set(const struct maple_native *native);
 void maple_native_unset(const struct maple_native *native);
 void maple_native_inherit(uint32_t number, const pthread_attr_t *attr);
+
+/* intercept_environ.c */
+size_t maple_environment_room(char *const *envp);
+char *const *maple_environment_add(char *const *envp, char **room);
 
 /* intercept_process.c: leave the run, as the child of a fork, or for exec. */
 void maple_process_leave(void);

@@ -27,29 +27,39 @@ static int exec_end(bool back)
 	return -1;
 }
 
-#define EXEC(name, params, args)       \
-	MAPLE_REAL(name);              \
-	MAPLE_EXPORT int name params   \
-	{                              \
-		bool back;             \
-                                       \
-		exec_begin(&back);     \
-		REAL(name) args;       \
-		return exec_end(back); \
+#define EXEC(name, params, args)                          \
+	MAPLE_REAL(name);                                 \
+	MAPLE_EXPORT int name params                      \
+	{                                                 \
+		char *room[maple_environment_room(envp)]; \
+		bool back;                                \
+                                                          \
+		envp = maple_environment_add(envp, room); \
+		exec_begin(&back);                        \
+		REAL(name) args;                          \
+		return exec_end(back);                    \
 	}
 
 typedef char *const *strings_t;
 
 EXEC(execve, (const char *path, strings_t argv, strings_t envp),
      (path, argv, envp))
-EXEC(execv, (const char *path, strings_t argv), (path, argv))
-EXEC(execvp, (const char *file, strings_t argv), (file, argv))
 EXEC(execvpe, (const char *file, strings_t argv, strings_t envp),
      (file, argv, envp))
 EXEC(fexecve, (int fd, strings_t argv, strings_t envp), (fd, argv, envp))
 EXEC(execveat,
      (int dir, const char *path, strings_t argv, strings_t envp, int flags),
      (dir, path, argv, envp, flags))
+
+MAPLE_EXPORT int execv(const char *path, strings_t argv)
+{
+	return execve(path, argv, environ);
+}
+
+MAPLE_EXPORT int execvp(const char *file, strings_t argv)
+{
+	return execvpe(file, argv, environ);
+}
 
 /*
  * The forms with a list call those with an array; @tail takes what follows

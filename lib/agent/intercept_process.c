@@ -99,12 +99,13 @@ static void spawn_end(const struct maple_native *native)
 		maple_native_unset(native);
 }
 
-#define SPAWN(type, name, params, args)                     \
+#define SPAWN(type, name, params, first, args)              \
 	MAPLE_EXPORT type name params                       \
 	{                                                   \
 		struct maple_native native;                 \
 		type ret;                                   \
                                                             \
+		first;                                      \
 		if (!maple_agent_on())                      \
 			return REAL(name) args;             \
 		native = spawn_begin(SITE(MAPLE_EV_BLOCK)); \
@@ -113,16 +114,21 @@ static void spawn_end(const struct maple_native *native)
 		return ret;                                 \
 	}
 
+#define PASS_ON                                   \
+	char *room[maple_environment_room(envp)]; \
+	envp = maple_environment_add(envp, room)
+
 SPAWN(int, posix_spawn,
       (pid_t * pid, const char *path, const posix_spawn_file_actions_t *actions,
-       const posix_spawnattr_t *attr, char *const argv[], char *const envp[]),
-      (pid, path, actions, attr, argv, envp))
+       const posix_spawnattr_t *attr, char *const argv[], char *const *envp),
+      PASS_ON, (pid, path, actions, attr, argv, envp))
 SPAWN(int, posix_spawnp,
       (pid_t * pid, const char *file, const posix_spawn_file_actions_t *actions,
-       const posix_spawnattr_t *attr, char *const argv[], char *const envp[]),
-      (pid, file, actions, attr, argv, envp))
-SPAWN(int, system, (const char *command), (command))
-SPAWN(FILE *, popen, (const char *command, const char *mode), (command, mode))
+       const posix_spawnattr_t *attr, char *const argv[], char *const *envp),
+      PASS_ON, (pid, file, actions, attr, argv, envp))
+SPAWN(int, system, (const char *command), (void)0, (command))
+SPAWN(FILE *, popen, (const char *command, const char *mode), (void)0,
+      (command, mode))
 
 #define EXIT(name)                                                  \
 	MAPLE_EXPORT void name(int status)                          \

@@ -108,7 +108,6 @@ static void stay_out(struct maple_shm *shm)
 {
 	if (shm->pid && shm->stats.pinned)
 		maple_sched_put_back(shm, 0);
-	raw2(SYS_munmap, shm, sizeof(*shm));
 }
 
 static void come_to(struct maple_shm *shm, enum maple_shm_state state)
@@ -178,9 +177,14 @@ __attribute__((constructor)) static void start(int argc, char **argv,
 	if (!shm)
 		return;
 	if (take_run(shm)) {
+		maple_environment_hide(envp);
 		work(shm);
-	} else {
-		maple_stranger_note(path);
-		stay_out(shm);
+		return;
 	}
+	maple_stranger_note(path);
+	stay_out(shm);
+	/* Who comes before the program under test may be who starts it. */
+	if (!shm->exe[0] || shm->pid)
+		maple_environment_hide(envp);
+	raw2(SYS_munmap, shm, sizeof(*shm));
 }

@@ -14,7 +14,7 @@
  *   once N F   ends with N if file F is there, and removes it
  *   slowly     takes a while
  *   busy       takes 0.15 s of a CPU
- *   dies N     sends itself signal N, if it is not alone (LD_PRELOAD)
+ *   dies N     sends itself signal N, if the agent is loaded
  *   hangs F    once, if file F is there: removes it, and never ends
  */
 #include <linux/filter.h>
@@ -215,7 +215,7 @@ static int work(char **argv)
 		usleep(300000);
 	while (!strcmp(argv[1], "busy") && clock() < CLOCKS_PER_SEC * 15 / 100)
 		;
-	if (!strcmp(argv[1], "dies") && getenv("LD_PRELOAD"))
+	if (!strcmp(argv[1], "dies") && is_loaded("libmaple-agent.so"))
 		kill(getpid(), atoi(argv[2]));
 	return 0;
 }

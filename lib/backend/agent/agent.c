@@ -42,16 +42,20 @@ static char **environment(struct maple_agent_backend *a)
 	for (e = environ; *e; e++)
 		n++;
 	free(a->preload);
+	free(a->own);
 	a->preload = maple_agent_preload(&a->base.options);
-	if (!a->preload)
+	a->own = maple_agent_own_preload();
+	if (!a->preload || !a->own)
 		return NULL;
 	envp = calloc(n + 3, sizeof(*envp));
 	if (!envp)
 		return NULL;
 	for (e = environ; *e; e++)
-		if (strncmp(*e, "LD_PRELOAD=", 11) &&
-		    strncmp(*e, MAPLE_SHM_ENV "=", sizeof(MAPLE_SHM_ENV)))
+		if (!strncmp(*e, "LD_PRELOAD=", 11))
+			envp[k++] = a->own;
+		else if (strncmp(*e, MAPLE_SHM_ENV "=", sizeof(MAPLE_SHM_ENV)))
 			envp[k++] = *e;
+	/* At the end, where the agent can cut them off. */
 	envp[k++] = a->preload;
 	envp[k++] = a->path;
 	return envp;
@@ -225,8 +229,9 @@ static void judge_delivery(struct maple_agent_backend *a, struct maple_run *run)
 
 	for (i = 0; i < MAPLE_WAYS; i++)
 		hits += stats->hits[i];
-	run->unsupported = maple_shm_owns_sched(a->shm) && !stats->priorities &&
-			   stats->refused_errno;
+	/* A filter of its own is the program's doing, whatever else there is. */
+	run->unsupported = !stats->sealed && maple_shm_owns_sched(a->shm) &&
+			   !stats->priorities && stats->refused_errno;
 	if (a->shm->state == MAPLE_AGENT_ABSENT && a->base.options.exe)
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "no program that matches --exe %s was started, or it "
@@ -310,6 +315,7 @@ static void destroy(struct maple_backend *b)
 	free(a->call);
 	free(a->spinner);
 	free(a->preload);
+	free(a->own);
 	free(a);
 }
 

@@ -49,8 +49,8 @@ struct maple_agent_backend {
 	uint64_t spins;
 	bool released; /* no level any more: the run took too long */
 	bool crash_seen;
-	char *preload, *path; /* of the environment */
-	char *path_ahead;     /* ... of a process that is executed ahead */
+	char *preload, *own, *path; /* of the environment */
+	char *path_ahead; /* ... of a process that is executed ahead */
 
 	struct maple_agent_stem stem[2]; /* of profile runs, of others */
 	unsigned int stems_lost;
@@ -74,6 +74,7 @@ bool maple_agent_share(struct maple_agent_backend *a,
 
 /* preload.c */
 char *maple_agent_preload(const struct maple_backend_options *options);
+char *maple_agent_own_preload(void);
 
 /* tables.c */
 void maple_agent_tables_answer(struct maple_agent_backend *a);

@@ -74,3 +74,13 @@ char *maple_agent_preload(const struct maple_backend_options *options)
 	free(list);
 	return n < 0 ? NULL : text;
 }
+
+/* maple_agent_own_preload - the user's own LD_PRELOAD for the agent to restore */
+char *maple_agent_own_preload(void)
+{
+	const char *old = getenv("LD_PRELOAD");
+	char *text;
+
+	return asprintf(&text, MAPLE_SHM_OWN "=%s", old ? old : "") < 0 ? NULL
+									: text;
+}
