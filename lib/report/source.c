@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "image/image.h"
 #include "image/scopes.h"
 #include "report/source.h"
 
@@ -98,8 +99,18 @@ const struct maple_place *maple_source_primary(const char *root,
 	return place ? place : ours_of_stacks(root, f, false);
 }
 
+/* Whether @place is in an image of the program's, wherever its source is. */
+static bool is_program(const struct maple_place *place)
+{
+	return place->image &&
+	       maple_image_wanted(place->image, false, NULL, NULL) &&
+	       !maple_image_in_parts(place->image, NULL) &&
+	       !(place->file && maple_scopes_library(place->file));
+}
+
 /*
- * maple_source_frame - the innermost frame of @stack that is in the tree
+ * maple_source_frame - the innermost frame of @stack that is in the tree, or
+ *                      else in the program
  *
  * abort() and what it calls are nobody's fault. Else the innermost of all;
  * NULL without frames.
@@ -109,6 +120,9 @@ const struct maple_place *maple_source_frame(const char *root,
 {
 	for (unsigned int i = 0; i < stack->nframes; i++)
 		if (is_ours(root, &stack->frames[i].place))
+			return &stack->frames[i].place;
+	for (unsigned int i = 0; i < stack->nframes; i++)
+		if (is_program(&stack->frames[i].place))
 			return &stack->frames[i].place;
 	return stack->nframes ? &stack->frames[0].place : NULL;
 }

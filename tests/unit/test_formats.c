@@ -501,6 +501,22 @@ static void the_primary_place_is_in_the_tree_if_any_is(void **state)
 	written(MAPLE_REPORT_SARIF);
 }
 
+static void who_failed_is_shown_in_the_program(void **state)
+{
+	static const char libc[] = "/lib/x86_64-linux-gnu/libc.so.6";
+	struct maple_frame frames[] = {
+		{ .place = { .image = (char *)libc, .file = "nptl/raise.c" } },
+		{ .place = { .image = "/opt/x",
+			     .file = "/usr/include/c++/x.h" } },
+		{ .place = { .image = "/opt/x", .file = "/opt/src/x.c" } },
+	};
+	struct maple_stack stack = { .frames = frames, .nframes = 3 };
+
+	assert_ptr_equal(maple_source_frame("/src", &stack), &frames[2].place);
+	stack.nframes = 1;
+	assert_ptr_equal(maple_source_frame("/src", &stack), &frames[0].place);
+}
+
 static void paths_become_uris(void **state)
 {
 	char *uri = maple_source_uri("file://", "/a b/\xc3\xbc%#?.c");
@@ -529,6 +545,7 @@ int main(void)
 		TEST(what_cannot_be_written_is_an_error),
 		TEST(sources_are_named_from_the_root),
 		TEST(the_primary_place_is_in_the_tree_if_any_is),
+		TEST(who_failed_is_shown_in_the_program),
 		TEST(paths_become_uris),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
