@@ -106,10 +106,7 @@ static int result_status(const struct maple_settings *settings,
 	case MAPLE_FOUND:
 		return MAPLE_STATUS_FINDING;
 	case MAPLE_CLEAN:
-		/* What was cut short has not been delivered. */
-		return result->interrupted && !settings->campaign.attached
-			       ? MAPLE_STATUS_FAILED
-			       : MAPLE_STATUS_OK;
+		return MAPLE_STATUS_OK;
 	case MAPLE_UNDELIVERED:
 		break;
 	}

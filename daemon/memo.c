@@ -111,7 +111,7 @@ MAPLE_HANDLER(end)
 
 	if (!e)
 		e = maple_memo_campaign_end(memo_of(client), m->campaign,
-					    m->outcome, err);
+					    m->outcome, m->unobserved, err);
 	if (!e)
 		maple_journal(LOG_INFO, client, "campaign %lld: %s",
 			      (long long)m->campaign,

@@ -38,6 +38,7 @@ MAPLE_HANDLER(programs)
 			.runs = p[i].runs,
 			.findings = p[i].findings,
 			.last_used = p[i].last_used,
+			.unobserved = p[i].unobserved,
 			.coverage = { &p[i].coverage, sizeof(p[i].coverage) },
 		};
 

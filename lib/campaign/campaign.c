@@ -223,7 +223,7 @@ int maple_campaign_run(const struct maple_campaign_options *options,
 		maple_memo_campaign_end(
 			memo, c.memo_campaign,
 			e ? "error" : maple_outcome_name(c.result->outcome),
-			NULL);
+			c.result->unobserved, NULL);
 	maple_campaign_close(&c);
 	maple_interrupt_end();
 	if (e) {

@@ -90,6 +90,12 @@ static const char *why_undelivered(struct maple_campaign *c, char *text,
 				      : "the time was over before the first "
 					"run after the baseline: raise "
 					"--max-time";
+	if (r->interrupted) {
+		snprintf(text, size,
+			 "interrupted after %u profile and %u enforced runs",
+			 r->runs.profile, r->runs.enforced);
+		return text;
+	}
 	if (!c->observed)
 		return c->why_not;
 	if (!c->threads_seen)
@@ -108,6 +114,43 @@ static const char *why_undelivered(struct maple_campaign *c, char *text,
 	return NULL;
 }
 
+/*
+ * What the campaign says nothing about, to be freed; NULL: all of the program
+ * was observed, but for the runtime that every program shares.
+ */
+static char *unobserved(const struct maple_campaign *c)
+{
+	const struct maple_delivery *d = &c->result->delivery;
+	const char *slash = strrchr(c->stranger, '/'), *name;
+	size_t size = 0;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (uint32_t i = 0; c->registry; i++) {
+		name = maple_registry_left_out(c->registry, i);
+		if (!name)
+			break;
+		fprintf(out, ", %s", name);
+	}
+	if (*c->stranger)
+		fprintf(out, ", threads of %s, which it started (--exe %s)",
+			c->stranger, slash ? slash + 1 : c->stranger);
+	if (d->lost)
+		fprintf(out, ", %llu events that were lost",
+			(unsigned long long)d->lost);
+	if (d->unreached)
+		fprintf(out, ", %llu sites that no jump reaches",
+			(unsigned long long)d->unreached);
+	if (fclose(out) || !size) {
+		free(text);
+		return NULL;
+	}
+	memmove(text, text + 2, size - 1);
+	return text;
+}
+
 /* maple_conclude - fills in the result, when all runs are over */
 int maple_conclude(struct maple_campaign *c)
 {
@@ -122,6 +165,7 @@ int maple_conclude(struct maple_campaign *c)
 	r->candidates_resting = maple_strategy_resting(c);
 	r->exhausted = r->stop == MAPLE_STOP_SATURATED;
 	r->unseen = maple_unseen_names(c);
+	r->unobserved = unobserved(c);
 	r->delivery.left_out = maple_profile_left_out(c);
 	maple_profile_splits(c, &r->delivery);
 	maple_findings_tell(c);
@@ -131,11 +175,12 @@ int maple_conclude(struct maple_campaign *c)
 	}
 	why = why_undelivered(c, text, sizeof(text));
 	r->outcome = why ? MAPLE_UNDELIVERED : MAPLE_CLEAN;
-	r->single_threaded = why && c->observed && !c->threads_seen;
+	r->single_threaded = why && c->observed && !c->threads_seen &&
+			     !r->interrupted;
 	r->undelivered = why ? strdup(why) : NULL;
 	r->unsupported = (why == c->given_up || why == c->why_not) &&
 			 c->unsupported;
 	if (why && !r->undelivered)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
-	return why || r->interrupted ? 0 : maple_known_mended(c);
+	return why ? 0 : maple_known_mended(c);
 }

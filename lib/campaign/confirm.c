@@ -316,7 +316,7 @@ static int replay(struct maple_campaign *c, const struct maple_finding *finding,
 		e = maple_error_set(c->err, EINTR,
 				    "interrupted after %u of %u runs", runs,
 				    times);
-	if (!e && !c->observed && !c->enforced)
+	if (!e && !c->delivered)
 		e = maple_error_set(c->err, ENODATA, "nothing was replayed: %s",
 				    c->why_not);
 	return e;

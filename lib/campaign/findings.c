@@ -117,7 +117,8 @@ bool maple_findings_enough(const struct maple_campaign *c)
 	for (i = 0; i < r->nfindings; i++)
 		if (is_settled(c, r->findings[i]))
 			return true;
-	return c->search_until && runs_made(c) >= c->search_until;
+	return r->nfindings && c->search_until &&
+	       runs_made(c) >= c->search_until;
 }
 
 /* ---- keeping ---- */
@@ -217,7 +218,9 @@ static int confirm(struct maple_campaign *c, struct maple_finding *finding,
 	e = maple_confirm(c, finding, trial);
 	if (!e)
 		e = maple_disturbed_control(c, finding, trial, refuted);
-	if (!e && !*refuted && is_settled(c, finding) && !c->options->keep_going)
+	if (!e && !*refuted && is_settled(c, finding) &&
+	    !c->options->keep_going &&
+	    !maple_suppressions_match(c->options->suppressions, finding))
 		maple_lane_win(c);
 	maple_lane_hold(c, NULL);
 	lane->confirming = NULL;

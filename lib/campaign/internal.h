@@ -144,8 +144,9 @@ struct maple_campaign {
 	struct maple_sharing sharing;
 	struct maple_unseen *unseen; /* threads, and whether they have run */
 	bool threads_seen;	     /* some run had a second thread */
-	bool observed;		     /* some profile run was delivered */
-	bool enforced;		     /* some enforced run was delivered */
+	bool delivered;		     /* some run was, and judged, */
+	bool observed;		     /* ... a profile run of the exploration, */
+	bool enforced;		     /* ... an enforced one */
 	char stranger[256];    /* another program that had threads, or "" */
 	char why_not[256];     /* of the last run that was not delivered */
 	bool unsupported;      /* ... which is this machine's */
@@ -221,8 +222,18 @@ void maple_change_draw(struct maple_campaign *c, struct maple_trial *trial,
 void maple_change_deinit(struct maple_sample *s);
 
 /* shell.c */
-int maple_shell(struct maple_campaign *c, const char *command,
-		char *const *more, unsigned int n, int out);
+#define MAPLE_SHELL_STOPPED -2
+
+/* A command of the user's. */
+struct maple_command {
+	const char *option, *text;
+	char *const *more; /* settings, NAME=VALUE, for its environment */
+	unsigned int nmore;
+	int words;    /* where what it prints goes; -1: where ours goes */
+	double grace; /* seconds to end in, when the campaign is over */
+};
+
+int maple_shell(struct maple_campaign *c, const struct maple_command *command);
 
 /* trial.c */
 int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial);

@@ -19,13 +19,16 @@
 #include "internal.h"
 #include "sanitizer.h"
 
+#define ORACLE_GRACE 1.0 /* seconds, when the campaign is over */
+
 static void fail(struct maple_judgement *j, enum maple_failure failure)
 {
 	j->failure = failure;
 }
 
 /*
- * maple_judge_oracle - has --oracle judge, and returns its exit status
+ * maple_judge_oracle - has --oracle judge, and returns its exit status, or
+ *                      MAPLE_SHELL_STOPPED: there is no judgement
  * @more: @n settings, NAME=VALUE, for its environment
  * @words: what it printed if the status is not 0, to be freed; may be NULL
  */
@@ -33,12 +36,22 @@ int maple_judge_oracle(struct maple_campaign *c, char *const *more,
 		       unsigned int n, char **words)
 {
 	int out = memfd_create("maple-oracle", MFD_CLOEXEC), status;
+	const struct maple_command command = {
+		.option = "--oracle",
+		.text = c->options->oracle,
+		.more = more,
+		.nmore = n,
+		.words = out,
+		.grace = ORACLE_GRACE,
+	};
 
-	status = maple_shell(c, c->options->oracle, more, n, out);
+	status = maple_shell(c, &command);
 	if (status && words && out >= 0)
 		*words = maple_io_tail(out);
 	if (out >= 0)
 		close(out);
+	if (status == MAPLE_SHELL_STOPPED)
+		return status;
 	if (status == -1)
 		return 127;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
@@ -117,7 +130,8 @@ static void judge_words(struct maple_campaign *c, struct maple_trial *trial,
 	if (!o->oracle || !io->captured)
 		return;
 	answer = ask_oracle(c, trial, io);
-	if (!answer)
+	trial->stopped |= answer == MAPLE_SHELL_STOPPED;
+	if (!answer || trial->stopped)
 		return;
 	if (maple_unjudged_says(answer)) {
 		maple_unjudged(j, MAPLE_UNJUDGED_SAID,

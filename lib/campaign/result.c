@@ -22,6 +22,8 @@ void maple_campaign_result_destroy(struct maple_campaign_result *result)
 	free(result->suppressed);
 	free(result->fixed);
 	free(result->unseen);
+	free(result->unobserved);
+	free(result->cut_short);
 	free(result->delivery.left_out);
 	free(result->undelivered);
 	free(result);
@@ -67,10 +69,19 @@ static void add_coverage(struct maple_coverage *coverage,
 				sums[k][i] = more[k][i];
 }
 
+/* What the later one has to say, if anything. */
+static void take_text(char **text, char **later)
+{
+	char *before = *text;
+
+	if (!*later)
+		return;
+	*text = *later;
+	*later = before;
+}
+
 static void add_delivery(struct maple_delivery *d, struct maple_delivery *later)
 {
-	char *left_out = d->left_out;
-
 	for (unsigned int i = 0; i < 4; i++)
 		d->hits[i] += later->hits[i];
 	if (later->sites > d->sites)
@@ -79,10 +90,7 @@ static void add_delivery(struct maple_delivery *d, struct maple_delivery *later)
 		d->unreached = later->unreached;
 	d->lost += later->lost;
 	d->undelivered_runs += later->undelivered_runs;
-	if (!later->left_out)
-		return;
-	d->left_out = later->left_out;
-	later->left_out = left_out;
+	take_text(&d->left_out, &later->left_out);
 }
 
 static void add_runs(struct maple_campaign_result *r,
@@ -137,6 +145,8 @@ int maple_campaign_result_add(struct maple_campaign_result *r,
 	r->prediction.events += later->prediction.events;
 	for (unsigned int i = 0; i < MAPLE_CUTS; i++)
 		r->prediction.cut[i] += later->prediction.cut[i];
+	take_text(&r->unobserved, &later->unobserved);
+	take_text(&r->cut_short, &later->cut_short);
 	r->interrupted |= later->interrupted;
 	r->shared_cpu |= later->shared_cpu;
 	if (rank[later->outcome] < rank[r->outcome])

@@ -54,7 +54,7 @@ int maple_stretch_begin(struct maple_campaign *c)
 				      "process %d has one thread: until it has "
 				      "a second there is no order to force",
 				      c->attached->joined.pid);
-	if (status)
+	if (status && status != MAPLE_SHELL_STOPPED)
 		return maple_error_set(c->err, EBADE,
 				       "--oracle '%.100s' has status %d before "
 				       "anything was done: mend that first",
@@ -181,7 +181,8 @@ static void judge_life(struct maple_campaign *c, struct maple_trial *trial)
 			     ? ask_oracle(c, &trial->oracle)
 			     : 0;
 
-	if (!status)
+	trial->stopped |= status == MAPLE_SHELL_STOPPED;
+	if (!status || trial->stopped)
 		return;
 	if (maple_unjudged_says(status)) {
 		maple_unjudged(j, MAPLE_UNJUDGED_SAID,

@@ -18,30 +18,62 @@
 #define GRACE_LEAST 2.0 /* seconds */
 #define GRACE_TIMES 5.0 /* the baseline's duration */
 
-#define LOG_FIRST   1024 /* events; doubled up to MAPLE_LOG_MAX */
+/* What is left behind stays there: that gets longer. */
+#define SETUP_GRACE    1.0  /* seconds */
+#define TEARDOWN_GRACE 10.0 /* ... as containers get to stop */
+
+#define LOG_FIRST      1024 /* events; doubled up to MAPLE_LOG_MAX */
 
 static_assert(MAPLE_LOG_MAX % LOG_FIRST == 0, "all of it can be used");
 
-/* @trial: gets no verdict if the command says so; NULL: it cannot. */
-static int shell(struct maple_campaign *c, const char *option,
-		 const char *command, struct maple_trial *trial)
+static int failed(struct maple_campaign *c, const struct maple_command *command,
+		  int status)
 {
-	int status = maple_shell(c, command, NULL, 0, -1);
+	return maple_error_set(
+		c->err, ECANCELED, "%s '%s' failed (%s %d)", command->option,
+		command->text, WIFSIGNALED(status) ? "signal" : "status",
+		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+/* Without a verdict, or in vain, if the command says so or is cut short. */
+static int set_up(struct maple_campaign *c, struct maple_trial *trial)
+{
+	const struct maple_command command = {
+		.option = "--setup",
+		.text = c->options->setup,
+		.words = -1,
+		.grace = SETUP_GRACE,
+	};
+	int status = command.text ? maple_shell(c, &command) : 0;
 
 	if (status == 0)
 		return 0;
-	if (trial && WIFEXITED(status) &&
-	    maple_unjudged_says(WEXITSTATUS(status))) {
-		maple_unjudged(&trial->judgement, MAPLE_UNJUDGED_SAID,
-			       "%s '%.100s' has status %d", option, command,
-			       WEXITSTATUS(status));
-		maple_unjudged_take(c, trial);
+	if (status == MAPLE_SHELL_STOPPED) {
+		trial->stopped = true;
 		return 0;
 	}
-	return maple_error_set(
-		c->err, ECANCELED, "%s '%s' failed (%s %d)", option, command,
-		WIFSIGNALED(status) ? "signal" : "status",
-		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	if (!WIFEXITED(status) || !maple_unjudged_says(WEXITSTATUS(status)))
+		return failed(c, &command, status);
+	maple_unjudged(&trial->judgement, MAPLE_UNJUDGED_SAID,
+		       "%s '%.100s' has status %d", command.option,
+		       command.text, WEXITSTATUS(status));
+	maple_unjudged_take(c, trial);
+	return 0;
+}
+
+static int tear_down(struct maple_campaign *c)
+{
+	const struct maple_command command = {
+		.option = "--teardown",
+		.text = c->options->teardown,
+		.words = -1,
+		.grace = TEARDOWN_GRACE,
+	};
+	int status = command.text ? maple_shell(c, &command) : 0;
+
+	return status == 0 || status == MAPLE_SHELL_STOPPED
+		       ? 0
+		       : failed(c, &command, status);
 }
 
 /* ---- what the memo is told ---- */
@@ -201,6 +233,7 @@ static int settle(struct maple_campaign *c, struct maple_trial *trial,
 	return at_once ? close_memo(c, e) : e;
 }
 
+/* Called when it has been judged: what was cut short has delivered nothing. */
 static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 {
 	struct maple_delivery *d = &c->result->delivery;
@@ -213,14 +246,16 @@ static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 	/* These neither observe nor force anything. */
 	if (trial->kind == MAPLE_RUN_NATIVE || trial->kind == MAPLE_RUN_SCHEDULE)
 		return;
+	if (trial->stopped)
+		return;
 	if (!run->delivered) {
 		d->undelivered_runs++;
 		memcpy(c->why_not, run->why_not, sizeof(c->why_not));
 		c->unsupported = run->unsupported;
-	} else if (trial->kind == MAPLE_RUN_PROFILE) {
-		c->observed = true;
 	} else {
-		c->enforced = true;
+		c->delivered = true;
+		c->observed |= trial->settle && trial->kind == MAPLE_RUN_PROFILE;
+		c->enforced |= trial->settle && trial->kind == MAPLE_RUN_ENFORCE;
 	}
 	if (run->sites > d->sites)
 		d->sites = run->sites;
@@ -304,11 +339,10 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 	int64_t row;
 	int e;
 
-	e = o->setup ? shell(c, "--setup", o->setup, trial) : 0;
-	if (trial->judgement.unjudged) {
+	e = set_up(c, trial);
+	if (trial->stopped) {
 		/* Of what was not done not all can be undone. */
-		if (o->teardown)
-			maple_shell(c, o->teardown, NULL, 0, -1);
+		(void)tear_down(c);
 		return 0;
 	}
 	if (!e && !c->attached)
@@ -324,20 +358,18 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 				  maple_lane_lost(c->lanes.turn));
 		if (!c->attached)
 			trial->output = maple_io_words(&io);
-		count_run(c, trial);
 		if (c->attached)
 			maple_stretch_judge(c, trial);
 		else if (!trial->stopped)
 			maple_judge(c, trial, &io);
 		if (!trial->stopped)
 			maple_unjudged_take(c, trial);
+		count_run(c, trial);
 		e = settle(c, trial, row);
 	}
 	if (!c->attached)
 		maple_io_end(&c->io, &io);
-	if (o->teardown && !e)
-		e = shell(c, "--teardown", o->teardown, NULL);
-	return e;
+	return e ? e : tear_down(c);
 }
 
 /* maple_trial_deinit - frees what the trial holds */

@@ -87,7 +87,8 @@ int maple_host_campaign_begin(struct maple_host *host,
 			      const struct maple_memo_campaign *campaign,
 			      int64_t *id, struct maple_error *err);
 int maple_host_campaign_end(struct maple_host *host, int64_t campaign,
-			    const char *outcome, struct maple_error *err);
+			    const char *outcome, const char *unobserved,
+			    struct maple_error *err);
 int maple_host_program(struct maple_host *host, int64_t campaign,
 		       const char *build_id, const char *path, int64_t *program,
 		       struct maple_error *err);

@@ -67,9 +67,10 @@ int maple_host_campaign_begin(struct maple_host *host,
 }
 
 int maple_host_campaign_end(struct maple_host *host, int64_t campaign,
-			    const char *outcome, struct maple_error *err)
+			    const char *outcome, const char *unobserved,
+			    struct maple_error *err)
 {
-	const struct maple_wire_end m = { campaign, outcome };
+	const struct maple_wire_end m = { campaign, outcome, unobserved };
 	int e = maple_host_number(host, MAPLE_WIRE_END, &m, NULL, err);
 
 	host->campaign = 0;

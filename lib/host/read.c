@@ -120,6 +120,7 @@ static int take_program(void *ctx, const struct maple_host_answer *answer,
 		.runs = m->runs,
 		.findings = m->findings,
 		.last_used = m->last_used,
+		.unobserved = copy(m->unobserved),
 	};
 	if (!info->build_id || m->coverage.size != sizeof(info->coverage))
 		return maple_error_set(err, EPROTO, "mapled tells half of it");

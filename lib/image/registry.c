@@ -40,6 +40,8 @@ struct maple_registry {
 	uint32_t nsites; /* numbers given out */
 	struct call **calls, *by_where;
 	uint32_t ncalls, calls_room;
+	char **left; /* names of images that are not observed */
+	uint32_t nleft;
 };
 
 /* maple_registry_create - empty; NULL when memory is short */
@@ -75,6 +77,9 @@ void maple_registry_destroy(struct maple_registry *reg)
 	}
 	for (uint32_t k = 0; k < reg->ncalls; k++)
 		free(reg->calls[k]);
+	for (uint32_t i = 0; i < reg->nleft; i++)
+		free(reg->left[i]);
+	free(reg->left);
 	free(reg->entries);
 	free(reg->kept);
 	free(reg->calls);
@@ -484,4 +489,42 @@ int maple_registry_place(const struct maple_registry *reg, uint32_t number,
 		return 0;
 	return maple_image_place(maple_registry_image(reg, info.image),
 				 info.offset, info.is_call, place);
+}
+
+/*
+ * maple_registry_leave_out - the image at @path is not observed; the runtime
+ * that every program shares is not worth a word
+ */
+void maple_registry_leave_out(struct maple_registry *reg, const char *path,
+			      bool is_main)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	char **grown = NULL;
+	uint32_t i = 0;
+
+	if (!maple_image_wanted(path, is_main, NULL, NULL))
+		return;
+	lock(reg);
+	while (i < reg->nleft && strcmp(reg->left[i], name))
+		i++;
+	if (i == reg->nleft)
+		grown = reallocarray(reg->left, i + 1, sizeof(*grown));
+	if (grown) {
+		reg->left = grown;
+		grown[i] = strdup(name);
+		reg->nleft += grown[i] != NULL;
+	}
+	unlock(reg);
+}
+
+/* maple_registry_left_out - the name of the @i-th of these, or NULL */
+const char *maple_registry_left_out(const struct maple_registry *reg, uint32_t i)
+{
+	const char *name;
+
+	lock(reg);
+	name = i < reg->nleft ? reg->left[i] : NULL;
+	unlock(reg);
+	return name;
 }

@@ -44,6 +44,11 @@ uint32_t maple_registry_namesake(const struct maple_registry *reg,
 				 const char *path);
 uint32_t maple_registry_base(const struct maple_registry *reg, uint32_t index);
 
+void maple_registry_leave_out(struct maple_registry *reg, const char *path,
+			      bool is_main);
+const char *maple_registry_left_out(const struct maple_registry *reg,
+				    uint32_t i);
+
 uint32_t maple_registry_call(struct maple_registry *reg, uint32_t index,
 			     uint64_t offset);
 

@@ -30,12 +30,14 @@ int maple_memo_campaign_begin(struct maple_memo *memo,
 }
 
 int maple_memo_campaign_end(struct maple_memo *memo, int64_t campaign,
-			    const char *outcome, struct maple_error *err)
+			    const char *outcome, const char *unobserved,
+			    struct maple_error *err)
 {
 	if (memo->host)
 		return maple_host_campaign_end(memo->host, campaign, outcome,
-					       err);
-	return maple_store_campaign_end(memo, campaign, outcome, err);
+					       unobserved, err);
+	return maple_store_campaign_end(memo, campaign, outcome, unobserved,
+					err);
 }
 
 int maple_memo_program(struct maple_memo *memo, int64_t campaign,

@@ -69,14 +69,17 @@ static const char marks[] =
 
 static const char campaigns[] =
 	"INSERT INTO main.campaigns(program, argv, cwd, input, exe, strategy,"
-	" seed, version, began, ended, outcome, uid, apart) SELECT p.new,"
+	" seed, version, began, ended, outcome, uid, apart, unobserved)"
+	" SELECT p.new,"
 	" o.argv, o.cwd, o.input, o.exe, o.strategy, o.seed, o.version,"
-	" o.began, o.ended, o.outcome, o.uid, o.apart FROM other.campaigns o"
+	" o.began, o.ended, o.outcome, o.uid, o.apart, o.unobserved"
+	" FROM other.campaigns o"
 	" LEFT JOIN merge_program p ON p.old = o.program WHERE true"
 	" ORDER BY o.id ON CONFLICT(uid) DO UPDATE SET"
 	" program = coalesce(program, excluded.program),"
 	" ended = coalesce(ended, excluded.ended),"
-	" outcome = coalesce(outcome, excluded.outcome);" NUMBERS(
+	" outcome = coalesce(outcome, excluded.outcome),"
+	" unobserved = coalesce(unobserved, excluded.unobserved);" NUMBERS(
 		"merge_campaign") "INSERT INTO merge_campaign SELECT o.id, m.id FROM other.campaigns o"
 				  " JOIN main.campaigns m ON m.uid = o.uid";
 

@@ -83,6 +83,8 @@ const char *const maple_sql_migrations[] = {
 	/* 6: inputs of which each is known for itself */
 	("ALTER TABLE campaigns ADD COLUMN apart INTEGER NOT NULL DEFAULT 0;"
 	 "ALTER TABLE programs ADD COLUMN apart INTEGER NOT NULL DEFAULT 0;"),
+	/* 7: of the program, what a campaign says nothing about */
+	"ALTER TABLE campaigns ADD COLUMN unobserved TEXT;",
 };
 
 const int maple_sql_version =
@@ -173,7 +175,8 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 			      " WHERE owner IS NOT ?2 - 1"
 			      " AND program IN " SAME_EXECUTABLE,
 	[MAPLE_SQL_CAMPAIGN_END] = "UPDATE campaigns SET ended = unixepoch(),"
-				   " outcome = ?2 WHERE id = ?1",
+				   " outcome = ?2, unobserved = ?3"
+				   " WHERE id = ?1",
 	[MAPLE_SQL_PROGRAM] =
 		"INSERT INTO programs(build_id, path, input, apart)"
 		" SELECT ?2, ?3, coalesce(input, ''), apart FROM campaigns"
@@ -288,7 +291,10 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"  ON c.id = r.campaign WHERE c.program = p.id),"
 		" (SELECT count(*) FROM findings f WHERE f.program = p.id),"
 		" (SELECT coalesce(max(coalesce(ended, began)), 0)"
-		"  FROM campaigns c WHERE c.program = p.id) AS used"
+		"  FROM campaigns c WHERE c.program = p.id) AS used,"
+		" (SELECT c.unobserved FROM campaigns c WHERE c.program = p.id"
+		"  AND c.ended IS NOT NULL ORDER BY c.ended DESC, c.id DESC"
+		"  LIMIT 1)"
 		" FROM programs p ORDER BY used DESC, p.id DESC",
 
 	[MAPLE_SQL_FORGET_MEMO] =

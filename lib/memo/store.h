@@ -13,7 +13,8 @@ int maple_store_campaign_begin(struct maple_memo *memo,
 			       const struct maple_memo_campaign *campaign,
 			       int64_t *id, struct maple_error *err);
 int maple_store_campaign_end(struct maple_memo *memo, int64_t campaign,
-			     const char *outcome, struct maple_error *err);
+			     const char *outcome, const char *unobserved,
+			     struct maple_error *err);
 int maple_store_program(struct maple_memo *memo, int64_t campaign,
 			const char *build_id, const char *path,
 			int64_t *program, struct maple_error *err);

@@ -128,7 +128,8 @@ static json_t *result_object(const struct maple_campaign_result *r)
 {
 	return json_pack(
 		"{s:i, s:s, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:I, s:I,"
-		" s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:b, s:o, s:o}",
+		" s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:b, s:o, s:o, s:o,"
+		" s:o}",
 		"schema", MAPLE_REPORT_SCHEMA, "version", MAPLE_VERSION,
 		"verdict", maple_outcome_name(r->outcome), "seed",
 		maple_fields_number(r->seed), "seconds", r->seconds, "runs",
@@ -145,7 +146,9 @@ static json_t *result_object(const struct maple_campaign_result *r)
 		prediction_object(&r->prediction), "suppressed",
 		findings_array(r->suppressed, r->nsuppressed), "stop",
 		maple_stop_name(r->stop), "shared_cpu", r->shared_cpu, "unseen",
-		maple_bytes_encode(r->unseen), "fixed",
+		maple_bytes_encode(r->unseen), "unobserved",
+		maple_bytes_encode(r->unobserved), "cut_short",
+		maple_bytes_encode(r->cut_short), "fixed",
 		findings_array(r->fixed, r->nfixed));
 }
 

@@ -146,5 +146,8 @@ void maple_page_program(FILE *out, const struct maple_report_program *p)
 	if (p->nsamples)
 		print_curve(out, p);
 	print_coverage(out, &info->coverage);
+	if (info->unobserved)
+		maple_page_element(out, "p", "note", "Not observed: %s.",
+				   info->unobserved);
 	fputs("</section>\n", out);
 }

@@ -375,6 +375,12 @@ void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 		print_backends(out, &result->backends, style);
 	if (result->outcome != MAPLE_UNDELIVERED)
 		print_end(out, result);
+	if (result->unobserved)
+		fprintf(out, "not observed: %s\n",
+			maple_clean(result->unobserved, style->unicode).text);
+	if (result->cut_short)
+		fprintf(out, "not done in time: %s\n",
+			maple_clean(result->cut_short, style->unicode).text);
 	if (style->output) {
 		print_delivery(out, &result->delivery);
 		print_prediction(out, &result->prediction);

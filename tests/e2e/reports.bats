@@ -528,3 +528,22 @@ cached() { # FILE
 	sarif maple.sarif
 	jq -e '.runs[0].results | length >= 1' maple.sarif
 }
+
+@test "what was not observed of the program is said in every form" {
+	campaign --max-runs 4 --exclude 'mutex_*' -- "$TARGETS/clean/mutex_counter"
+	holds '.unobserved == "mutex_counter"'
+	campaign --max-runs 4 -- /bin/sh -c "$TARGETS/clean/mutex_counter; true"
+	holds '.unobserved | test("threads of .*mutex_counter, which it started")'
+	mapletest report --db "$db" --html "$BATS_TEST_TMPDIR/page.html"
+	grep -q 'Not observed: mutex_counter.<' "$BATS_TEST_TMPDIR/page.html" ||
+		fail "not on the page"
+	mapletest run --db "$db" --max-runs 4 --exclude 'mutex_*' -- \
+		"$TARGETS/clean/mutex_counter"
+	grep -q '^not observed: mutex_counter$' <<<"$output" || fail "$output"
+	# Where there is nothing to say, nothing is said.
+	campaign --max-runs 20 -- "$TARGETS/clean/mutex_counter"
+	holds '.unobserved == null'
+	mapletest report --db "$db" --html "$BATS_TEST_TMPDIR/page.html"
+	! grep -q 'Not observed: mutex' "$BATS_TEST_TMPDIR/page.html" ||
+		fail "still on the page"
+}

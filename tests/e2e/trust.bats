@@ -103,6 +103,38 @@ build() { # NAME [SED-COMMAND...]
 	says 'no order was forced before the run limit'
 }
 
+# From its fifth run on, the first enforced one, the program does not end.
+hangs_when_forced() {
+	cat >"$BATS_TEST_TMPDIR/setup" <<-EOS
+		#!/bin/sh
+		echo >>"$BATS_TEST_TMPDIR/runs"
+		[ \$(wc -l <"$BATS_TEST_TMPDIR/runs") -lt 5 ] ||
+			touch "$BATS_TEST_TMPDIR/flag"
+	EOS
+	chmod +x "$BATS_TEST_TMPDIR/setup"
+	campaign --seed 1 --timeout 30s --setup "$BATS_TEST_TMPDIR/setup" \
+		--exe mutex_counter "$@" -- /bin/sh -c \
+		"$TARGETS/clean/mutex_counter
+		[ ! -e '$BATS_TEST_TMPDIR/flag' ] || sleep 30"
+}
+
+@test "an order whose run was cut short was not forced" {
+	hangs_when_forced --max-time 4s
+	ended_with 125
+	holds '.findings == [] and .runs.profile == 1 and .runs.enforced == 0'
+	holds '.undelivered | startswith("no order was forced before the time")'
+	holds '.delivery.undelivered_runs == 0'
+}
+
+@test "an interrupted campaign is not clean in any form" {
+	(sleep 4; pkill -INT -f "^$BUILD/mapletest .*$BATS_TEST_TMPDIR") 3>&- &
+	hangs_when_forced
+	wait
+	ended_with 125
+	holds '.interrupted and .verdict == "undelivered"'
+	holds '.undelivered | test("^interrupted after 1 profile and 0 enf")'
+}
+
 @test "a program that always ends with another status wants --expect-exit" {
 	mapletest run --db :memory: -- "$E2E/status" 3
 	ended_with 125
@@ -142,6 +174,8 @@ build() { # NAME [SED-COMMAND...]
 		--suppressions "$BATS_TEST_TMPDIR/known" -- "$E2E/flaky" \
 		"$BATS_TEST_TMPDIR/runs" once
 	holds '.findings == [] and (.suppressed | length >= 1)'
+	# ... and is no reason to end.
+	holds '.stop == "run limit"'
 	ended_with 0
 }
 

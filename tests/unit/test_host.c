@@ -219,7 +219,9 @@ static void tell(struct maple_memo *memo, struct story *story)
 	const struct maple_memo_build build = { "new", "/lib/p", find,
 						&story->found };
 	int64_t campaign = begin(memo, "key"), program;
+	struct maple_memo_program_info *programs;
 	unsigned int carried;
+	size_t n;
 
 	OK(maple_memo_program(memo, campaign, "old", "/lib/p", &program, &err));
 	/* More than goes into one message. */
@@ -241,7 +243,10 @@ static void tell(struct maple_memo *memo, struct story *story)
 	OK(maple_memo_carry(memo, &build, &carried, &err));
 	story->carried = carried;
 	read_back(memo, program, story);
-	OK(maple_memo_campaign_end(memo, campaign, "clean", &err));
+	OK(maple_memo_campaign_end(memo, campaign, "clean", "libx.so", &err));
+	OK(maple_memo_programs(memo, &programs, &n, &err));
+	assert_string_equal(programs->unobserved, "libx.so");
+	maple_memo_programs_destroy(programs, n);
 }
 
 static void it_says_what_a_database_says(void **state)
@@ -343,7 +348,7 @@ static void what_is_anothers_is_refused(void **state)
 	mine = begin(b, NULL);
 	REFUSED(EPERM, maple_memo_run_begin(b, theirs, &run, &row, &err));
 	REFUSED(EPERM, maple_memo_program(b, theirs, "x", "/p", &row, &err));
-	REFUSED(EPERM, maple_memo_campaign_end(b, theirs, "clean", &err));
+	REFUSED(EPERM, maple_memo_campaign_end(b, theirs, "clean", NULL, &err));
 	REFUSED(EPERM, maple_memo_learn(b, program, &l, 1, &err));
 	two->campaign = mine;
 	REFUSED(EPERM,

@@ -218,7 +218,8 @@ static void a_campaign_goes_on_where_the_copy_ends(void **state)
 	assert_int_equal(system(command), 0);
 	OK(maple_memo_open(ours->path, 0, &ours->memo, &err));
 	run(ours, row, 3);
-	OK(maple_memo_campaign_end(ours->memo, ours->campaign, "clean", &err));
+	OK(maple_memo_campaign_end(ours->memo, ours->campaign, "clean", NULL,
+				   &err));
 	OK(maple_memo_open(path, 0, &old, &err));
 	OK(maple_memo_merge(old, ours->path, &err));
 	OK(maple_memo_samples(old, ours->program, 0, &samples, &n, &err));

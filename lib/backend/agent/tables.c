@@ -52,6 +52,7 @@ static uint32_t answer_image(struct maple_agent_backend *a, uint32_t i)
 	a->wanted[i] = maple_image_wanted(shared->path, shared->is_main,
 					  options->include, options->exclude);
 	if (!a->wanted[i]) {
+		maple_registry_leave_out(reg, shared->path, shared->is_main);
 		/* The program has an identity even if it is left out. */
 		if (shared->is_main &&
 		    !maple_registry_add(reg, shared->path, &index, &err))
@@ -66,6 +67,7 @@ static uint32_t answer_image(struct maple_agent_backend *a, uint32_t i)
 		snprintf(text, sizeof(text), "%s is not observed: %s",
 			 shared->path, err.text);
 		options->notice(options->ctx, text);
+		maple_registry_leave_out(reg, shared->path, shared->is_main);
 		return MAPLE_IMAGE_FAILED;
 	}
 	a->registered[i] = index;

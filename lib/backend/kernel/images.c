@@ -70,6 +70,9 @@ int maple_kernel_images_read(struct maple_kernel_images *images,
 			counts(options, mapped)
 				? maple_kernel_image_register(options, mapped)
 				: MAPLE_REGISTRY_NONE;
+		if (images->index[i] == MAPLE_REGISTRY_NONE)
+			maple_registry_leave_out(options->registry,
+						 mapped->path, mapped->is_main);
 	}
 	return 0;
 }

@@ -131,6 +131,9 @@ static int attach_image(struct maple_ebpf *o, const struct maple_mapped *mapped,
 	if ((mapped->is_runtime && !mapped->is_loader) ||
 	    (mapped->is_main && o->mappings.is_static))
 		e = attach_functions(o, mapped, err);
+	if (!wanted || mapped->is_replaced)
+		maple_registry_leave_out(options->registry, mapped->path,
+					 mapped->is_main);
 	if (e || (!wanted && !mapped->is_main))
 		return e;
 	/* Addresses of another file would be those of other instructions. */

@@ -240,9 +240,11 @@ struct maple_campaign_result {
 	uint64_t candidates_left, candidates_resting;
 	unsigned int dry_runs;
 	enum maple_stop stop;
-	bool exhausted;	 /* nothing was left to try: stop is SATURATED */
-	bool shared_cpu; /* another campaign had the target's CPU as well */
-	char *unseen;	 /* threads that never ran, "0.2, 0.3"; or NULL */
+	bool exhausted;	  /* nothing was left to try: stop is SATURATED */
+	bool shared_cpu;  /* another campaign had the target's CPU as well */
+	char *unseen;	  /* threads that never ran, "0.2, 0.3"; or NULL */
+	char *unobserved; /* images, programs, events, as text; or NULL */
+	char *cut_short;  /* "--setup 'X'", under way at the end; or NULL */
 	struct maple_delivery delivery;
 	struct maple_backends backends;
 	struct maple_prediction prediction;

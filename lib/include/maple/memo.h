@@ -81,6 +81,7 @@ struct maple_memo_campaign {
 /*
  * maple_memo_campaign_begin, maple_memo_campaign_end - bracket a campaign
  * @outcome: maple_outcome_name(), or why it ended early
+ * @unobserved: of the program, as its result says; or NULL
  *
  * A campaign without an end was killed.
  */
@@ -88,7 +89,8 @@ int maple_memo_campaign_begin(struct maple_memo *memo,
 			      const struct maple_memo_campaign *campaign,
 			      int64_t *id, struct maple_error *err);
 int maple_memo_campaign_end(struct maple_memo *memo, int64_t campaign,
-			    const char *outcome, struct maple_error *err);
+			    const char *outcome, const char *unobserved,
+			    struct maple_error *err);
 
 /*
  * maple_memo_program - the program that @campaign tests, once it is known
@@ -380,6 +382,7 @@ struct maple_memo_program_info {
 	char *input; /* NULL: none was given */
 	unsigned int campaigns, runs, findings;
 	uint64_t last_used; /* seconds since the epoch */
+	char *unobserved;   /* by the last campaign that has ended, or NULL */
 	struct maple_coverage coverage;
 };
 

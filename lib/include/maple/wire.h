@@ -23,7 +23,7 @@
 #include <sys/types.h>
 #include <maple/memo.h>
 
-#define MAPLE_WIRE_VERSION 2 /* both sides must have the same */
+#define MAPLE_WIRE_VERSION 3 /* both sides must have the same */
 #define MAPLE_WIRE_SOCKET  "/run/mapled.sock"
 #define MAPLE_WIRE_MAX	   (4u << 20) /* bytes of a message */
 #define MAPLE_WIRE_FDS	   2	      /* file descriptors with a message */
@@ -72,7 +72,9 @@
 	F(TEXT, exe, MAPLE_WIRE_LINE) F(TEXT, strategy, MAPLE_WIRE_WORD) \
 	F(U64, seed, 0) F(TEXT, version, MAPLE_WIRE_WORD) F(FLAG, apart, 0)
 #define MAPLE_WIRE_resume(F) F(I64, campaign, 0) F(TEXT, name, MAPLE_WIRE_WORD)
-#define MAPLE_WIRE_end(F) F(I64, campaign, 0) F(TEXT, outcome, MAPLE_WIRE_WORD)
+#define MAPLE_WIRE_end(F) \
+	F(I64, campaign, 0) F(TEXT, outcome, MAPLE_WIRE_WORD) \
+	F(TEXT, unobserved, MAPLE_WIRE_LINE)
 #define MAPLE_WIRE_program(F) \
 	F(I64, campaign, 0) F(TEXT, build_id, MAPLE_WIRE_WORD) \
 	F(TEXT, path, MAPLE_WIRE_LINE)
@@ -119,7 +121,7 @@
 	F(I64, id, 0) F(TEXT, build_id, MAPLE_WIRE_WORD) \
 	F(TEXT, path, MAPLE_WIRE_LINE) F(TEXT, input, MAPLE_WIRE_LINE) \
 	F(U32, campaigns, 0) F(U32, runs, 0) F(U32, findings, 0) \
-	F(U64, last_used, 0) \
+	F(U64, last_used, 0) F(TEXT, unobserved, MAPLE_WIRE_LINE) \
 	F(BYTES, coverage, sizeof(struct maple_coverage))
 #define MAPLE_WIRE_findings(F) F(I64, program, 0) F(FLAG, known, 0)
 #define MAPLE_WIRE_load(F) F(TEXT, id, MAPLE_WIRE_WORD)
