@@ -242,7 +242,7 @@ void maple_sched_take(void);
 void maple_leave_start(void);
 
 /* intercept_environ.c */
-void maple_environment_hide(char **envp);
+void maple_environment_hide(char **envp, bool exe);
 
 /* stem.c */
 void maple_stem_serve(struct maple_shm *shm);

@@ -16,13 +16,24 @@
 #include "raw.h"
 #include "shm.h"
 
-#define ROOM	4096 /* for a variable */
-#define MOST	1024 /* variables: they are put on a stack that may be small */
-#define PRELOAD "LD_PRELOAD="
-#define OWN	MAPLE_SHM_OWN "="
+#define ROOM 4096 /* for a variable */
+#define MOST 1024 /* variables: they are put on a stack that may be small */
+#define MARK MAPLE_SHM_MARK
 
-/* Empty: nothing is hidden. */
-static char preload[ROOM], agent[ROOM], own[ROOM];
+/* Of ours; empty: it is not hidden. And the user's of that name. */
+struct variable {
+	const char *name;
+	char ours[ROOM], users[ROOM];
+};
+
+static struct variable hidden[] = {
+	{ .name = "LD_PRELOAD=" },
+	{ .name = MAPLE_SHM_ASAN "=" }, /* with --exe */
+	{ .name = MAPLE_SHM_ENV "=" },
+};
+
+#define ASAN   1
+#define HIDDEN (sizeof(hidden) / sizeof(*hidden))
 
 static size_t length(const char *text)
 {
@@ -40,15 +51,10 @@ static bool begins(const char *text, const char *with)
 	return !*with;
 }
 
-static bool same(const char *a, const char *b)
-{
-	return begins(a, b) && length(a) == length(b);
-}
-
-static char *find(char *const *envp, const char *beginning)
+static char *find(char *const *envp, const char *mark, const char *name)
 {
 	for (; envp && *envp; envp++)
-		if (begins(*envp, beginning))
+		if (begins(*envp, mark) && begins(*envp + length(mark), name))
 			return *envp;
 	return NULL;
 }
@@ -65,47 +71,57 @@ static void take(char **envp, const char *variable)
 {
 	char **to = envp;
 
-	for (; *envp; envp++)
+	for (; envp && *envp; envp++)
 		if (*envp != variable)
 			*to++ = *envp;
-	*to = NULL;
+	if (envp)
+		*to = NULL;
 }
 
-static void blank(char *text)
+static void hide(char **envp, struct variable *v)
 {
-	while (*text)
-		*text++ = 0;
+	char *ours = find(envp, "", v->name);
+	char *users = find(envp, MARK, v->name);
+
+	if (!ours || length(ours) >= ROOM || (users && length(users) >= ROOM))
+		return;
+	keep(v->ours, ours);
+	if (users) {
+		keep(v->users, users);
+		keep(users, users + length(MARK));
+		/* What is left of it, for /proc/self/environ. */
+		for (users += length(users); *++users;)
+			*users = 0;
+	}
+	take(envp, ours);
+	/* A constructor before us may have set some. */
+	if (environ != envp)
+		take(environ, ours);
+	for (; *ours; ours++)
+		*ours = 0;
 }
 
 /*
  * maple_environment_hide - takes the agent's variables out of @envp, which is
  * what the process was executed with, and is to be called before main()
+ * @exe: with --exe
  */
-void maple_environment_hide(char **envp)
+void maple_environment_hide(char **envp, bool exe)
 {
-	char *first = find(envp, PRELOAD), *users = find(envp, OWN);
-	char *second = find(envp, MAPLE_SHM_ENV "=");
-	bool last;
+	/* They are the last ones. */
+	char *first = find(envp, "", hidden[0].name), *at = first;
+	char *last = find(envp, "", hidden[HIDDEN - 1].name);
 
-	if (!first || !second || length(first) >= ROOM ||
-	    length(second) >= ROOM || (users && length(users) >= ROOM))
+	if (!first || !last)
 		return;
-	keep(preload, first);
-	keep(agent, second);
-	if (users) {
-		keep(own, users);
-		keep(users, users + sizeof(OWN) - sizeof(PRELOAD));
-	}
-	/* A constructor before us may have set some. */
-	for (int i = 0; i < (environ && environ != envp ? 2 : 1); i++) {
-		take(i ? environ : envp, first);
-		take(i ? environ : envp, second);
-	}
-	/* For /proc/self/environ; only root can make it end there as well. */
-	last = second == first + length(first) + 1;
-	blank(first);
-	blank(second);
-	if (last)
+	last += length(last);
+	for (unsigned int i = 0; i < HIDDEN; i++)
+		if (i != ASAN || exe)
+			hide(envp, &hidden[i]);
+	/* For /proc/self/environ, where only root can do it. */
+	while (at < last && !*at)
+		at++;
+	if (at == last)
 		raw3(SYS_prctl, PR_SET_MM, PR_SET_MM_ENV_END, first);
 }
 
@@ -116,7 +132,17 @@ size_t maple_environment_room(char *const *envp)
 
 	while (envp && envp[n])
 		n++;
-	return n < MOST ? n + 4 : 1;
+	return n < MOST ? n + HIDDEN + 1 : 1;
+}
+
+/* The program has not set it to anything else. */
+static bool is_native(char *const *envp, const struct variable *v)
+{
+	const char *has = find(envp, "", v->name);
+	const char *users = v->users + length(MARK);
+
+	return !has || (v->users[0] && begins(has, users) &&
+			length(has) == length(users));
 }
 
 /*
@@ -127,18 +153,22 @@ size_t maple_environment_room(char *const *envp)
  */
 char *const *maple_environment_add(char *const *envp, char **room)
 {
-	const char *theirs = find(envp, PRELOAD);
-	bool theirs_own = theirs && own[0] &&
-			  same(theirs, own + sizeof(OWN) - sizeof(PRELOAD));
 	size_t n = 0;
 
-	if (!preload[0] || (theirs && !theirs_own) ||
+	if (!hidden[0].ours[0] || !is_native(envp, &hidden[0]) ||
 	    maple_environment_room(envp) == 1)
 		return envp;
-	for (; envp && *envp; envp++)
-		room[n++] = *envp == theirs ? own : *envp;
-	room[n++] = preload;
-	room[n++] = agent;
+	for (; envp && envp[n]; n++)
+		room[n] = envp[n];
 	room[n] = NULL;
+	for (struct variable *v = hidden; v < hidden + HIDDEN; v++) {
+		if (!v->ours[0] || !is_native(envp, v))
+			continue;
+		for (size_t i = 0; v->users[0] && room[i]; i++)
+			if (begins(room[i], v->name))
+				room[i] = v->users;
+		room[n++] = v->ours;
+		room[n] = NULL;
+	}
 	return room;
 }

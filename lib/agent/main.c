@@ -177,7 +177,7 @@ __attribute__((constructor)) static void start(int argc, char **argv,
 	if (!shm)
 		return;
 	if (take_run(shm)) {
-		maple_environment_hide(envp);
+		maple_environment_hide(envp, shm->exe[0]);
 		work(shm);
 		return;
 	}
@@ -185,6 +185,6 @@ __attribute__((constructor)) static void start(int argc, char **argv,
 	stay_out(shm);
 	/* Who comes before the program under test may be who starts it. */
 	if (!shm->exe[0] || shm->pid)
-		maple_environment_hide(envp);
+		maple_environment_hide(envp, shm->exe[0]);
 	raw2(SYS_munmap, shm, sizeof(*shm));
 }

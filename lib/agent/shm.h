@@ -20,9 +20,10 @@
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
 #define MAPLE_SHM_VERSION  8
-#define MAPLE_SHM_ENV	   "MAPLE_AGENT"      /* /proc/PID/fd/N of the file */
-#define MAPLE_SHM_OWN	   "MAPLE_LD_PRELOAD" /* LD_PRELOAD as the user has it */
-#define MAPLE_SHM_AHEAD	   '+' /* before it: the run is ordered on fd 0 */
+#define MAPLE_SHM_ENV	   "MAPLE_AGENT"  /* /proc/PID/fd/N of the file */
+#define MAPLE_SHM_ASAN	   "ASAN_OPTIONS" /* with --exe */
+#define MAPLE_SHM_MARK	   "MAPLE_" /* before the name of the user's own */
+#define MAPLE_SHM_AHEAD	   '+'	    /* before it: the run is ordered on fd 0 */
 #define MAPLE_SHM_IMAGES   256
 #define MAPLE_SHM_CALLS	   65536
 #define MAPLE_SHM_PATH	   1024

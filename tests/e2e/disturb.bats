@@ -51,6 +51,19 @@ correct_by() { # COMPILER
 	undisturbed "$program"
 }
 
+@test "a sanitizer's build that another program starts" {
+	local what
+
+	for what in address thread; do
+		sanitized gcc $what "$CLEAN/mutex_counter.c"
+		campaign --seed 1 --max-runs 8 --exe mutex_counter -- \
+			/bin/sh -c "$program; exit \$?"
+		ended_with 0
+		holds '.findings == [] and .runs.enforced >= 1'
+		holds '.delivery.undelivered_runs == 0'
+	done
+}
+
 # The report is the finding, with its text, also where it is stored.
 reported() { # TITLE
 	ended_with 66

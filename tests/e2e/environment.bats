@@ -6,6 +6,7 @@ load common
 
 # Each run prints what the native ones did.
 as_natively() { # PROG ARG...
+	rm -f "$BATS_TEST_TMPDIR/first"
 	campaign --seed 1 --max-runs 3 \
 		--oracle "cd '$BATS_TEST_TMPDIR' && [ -s \"\$MAPLE_STDOUT\" ] ||
 		exit 1

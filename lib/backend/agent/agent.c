@@ -33,31 +33,58 @@ static struct maple_agent_backend *agent_of(struct maple_backend *b)
 	return (struct maple_agent_backend *)b;
 }
 
+static void forget_environment(struct maple_agent_backend *a)
+{
+	free(a->preload);
+	free(a->asan);
+	free(a->users[0]);
+	free(a->users[1]);
+	a->preload = a->asan = a->users[0] = a->users[1] = NULL;
+}
+
+/* @variable as the agent is to put it back, if it is @name; kept in @users. */
+static char *pass_on(const char *variable, const char *name, char **users)
+{
+	size_t n = strlen(name);
+
+	if (strncmp(variable, name, n) || variable[n] != '=')
+		return NULL;
+	if (!*users && asprintf(users, MAPLE_SHM_MARK "%s", variable) < 0)
+		*users = NULL;
+	return *users;
+}
+
 /* The environment of a target; to be freed. */
 static char **environment(struct maple_agent_backend *a)
 {
+	bool exe = a->base.options.exe;
 	size_t n = 0, k = 0;
 	char **envp, **e;
 
 	for (e = environ; *e; e++)
 		n++;
-	free(a->preload);
-	free(a->own);
+	forget_environment(a);
 	a->preload = maple_agent_preload(&a->base.options);
-	a->own = maple_agent_own_preload();
-	if (!a->preload || !a->own)
+	a->asan = exe ? maple_agent_asan() : NULL;
+	if (!a->preload || (exe && !a->asan))
 		return NULL;
-	envp = calloc(n + 3, sizeof(*envp));
+	envp = calloc(n + 4, sizeof(*envp));
 	if (!envp)
 		return NULL;
-	for (e = environ; *e; e++)
-		if (!strncmp(*e, "LD_PRELOAD=", 11))
-			envp[k++] = a->own;
-		else if (strncmp(*e, MAPLE_SHM_ENV "=", sizeof(MAPLE_SHM_ENV)))
-			envp[k++] = *e;
+	for (e = environ; *e; e++) {
+		envp[k] = pass_on(*e, "LD_PRELOAD", &a->users[0]);
+		if (!envp[k] && exe)
+			envp[k] = pass_on(*e, MAPLE_SHM_ASAN, &a->users[1]);
+		if (!envp[k])
+			envp[k] = *e;
+		k += !!strncmp(*e, MAPLE_SHM_ENV "=", sizeof(MAPLE_SHM_ENV));
+	}
 	/* At the end, where the agent can cut them off. */
 	envp[k++] = a->preload;
+	if (exe)
+		envp[k++] = a->asan;
 	envp[k++] = a->path;
+	envp[k] = NULL;
 	return envp;
 }
 
@@ -314,8 +341,7 @@ static void destroy(struct maple_backend *b)
 		free(a->table[i]);
 	free(a->call);
 	free(a->spinner);
-	free(a->preload);
-	free(a->own);
+	forget_environment(a);
 	free(a);
 }
 

@@ -49,7 +49,8 @@ struct maple_agent_backend {
 	uint64_t spins;
 	bool released; /* no level any more: the run took too long */
 	bool crash_seen;
-	char *preload, *own, *path; /* of the environment */
+	char *preload, *asan, *path; /* of the environment */
+	char *users[2];		     /* ... the user's own of the first two */
 	char *path_ahead; /* ... of a process that is executed ahead */
 
 	struct maple_agent_stem stem[2]; /* of profile runs, of others */
@@ -74,7 +75,7 @@ bool maple_agent_share(struct maple_agent_backend *a,
 
 /* preload.c */
 char *maple_agent_preload(const struct maple_backend_options *options);
-char *maple_agent_own_preload(void);
+char *maple_agent_asan(void);
 
 /* tables.c */
 void maple_agent_tables_answer(struct maple_agent_backend *a);

@@ -8,7 +8,8 @@
  * by itself.
  *
  * A program that only starts the one under test (--exe) is no sanitizer's
- * business: nothing but the agent is put before what the user has there.
+ * business: nothing but the agent is put before what the user has there. Then
+ * AddressSanitizer is told to bear it that it is not the first.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,12 +76,14 @@ char *maple_agent_preload(const struct maple_backend_options *options)
 	return n < 0 ? NULL : text;
 }
 
-/* maple_agent_own_preload - the user's own LD_PRELOAD for the agent to restore */
-char *maple_agent_own_preload(void)
+/* maple_agent_asan - the variable ASAN_OPTIONS for a run; to be freed */
+char *maple_agent_asan(void)
 {
-	const char *old = getenv("LD_PRELOAD");
+	const char *old = getenv(MAPLE_SHM_ASAN);
 	char *text;
 
-	return asprintf(&text, MAPLE_SHM_OWN "=%s", old ? old : "") < 0 ? NULL
-									: text;
+	return asprintf(&text, MAPLE_SHM_ASAN "=%s%sverify_asan_link_order=0",
+			old ? old : "", old && *old ? ":" : "") < 0
+		       ? NULL
+		       : text;
 }
