@@ -539,7 +539,7 @@ cached() { # FILE
 		fail "not on the page"
 	mapletest run --db "$db" --max-runs 4 --exclude 'mutex_*' -- \
 		"$TARGETS/clean/mutex_counter"
-	grep -q '^not observed: mutex_counter$' <<<"$output" || fail "$output"
+	says '^not observed: mutex_counter$'
 	# Where there is nothing to say, nothing is said.
 	campaign --max-runs 20 -- "$TARGETS/clean/mutex_counter"
 	holds '.unobserved == null'

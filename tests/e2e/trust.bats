@@ -119,7 +119,7 @@ hangs_when_forced() {
 }
 
 @test "an order whose run was cut short was not forced" {
-	hangs_when_forced --max-time 4s
+	hangs_when_forced --max-time 8s
 	ended_with 125
 	holds '.findings == [] and .runs.profile == 1 and .runs.enforced == 0'
 	holds '.undelivered | startswith("no order was forced before the time")'
@@ -127,7 +127,8 @@ hangs_when_forced() {
 }
 
 @test "an interrupted campaign is not clean in any form" {
-	(sleep 4; pkill -INT -f "^$BUILD/mapletest .*$BATS_TEST_TMPDIR") 3>&- &
+	(until [ -e "$BATS_TEST_TMPDIR/flag" ]; do sleep 0.2; done; sleep 1
+	pkill -INT -f "^$BUILD/mapletest .*$BATS_TEST_TMPDIR") 3>&- &
 	hangs_when_forced
 	wait
 	ended_with 125
