@@ -5,6 +5,7 @@
 # make demo       install what is missing, build, find a real bug
 # make check      install what the tests need, build, run all of them
 # make check-debug-kernel  the tests in guests, on kernels that watch themselves
+# make check-headers  maple.ko for each kernel that Debian 12 has headers of
 # make check-packages  Debian's packages, installed and purged in guests
 # make deb        Debian's packages, into build/deb
 # make install    DESTDIR=, PREFIX= and LIBDIR= as usual
@@ -82,7 +83,7 @@ helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
 	$(patsubst tests/e2e/suites/%.cc,$(O)/tests/e2e/suites/%, \
 	$(wildcard tests/e2e/suites/*.cc)) $(O)/tests/e2e/suites/rust \
 	$(patsubst tests/qemu/programs/%.c,$(O)/tests/qemu/%, \
-	$(wildcard tests/qemu/programs/*.c))
+	$(wildcard tests/qemu/programs/*.c)) $(O)/tests/qemu/pause32
 kernels := $(patsubst tests/bench/kernels/%.c,$(O)/tests/bench/kernels/%, \
 	$(wildcard tests/bench/kernels/*.c))
 kernels += $(kernels:%=%.tsan)
@@ -99,7 +100,7 @@ tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
 include tests/fuzz/fuzz.mk
 
 .PHONY: all tests demo check deps deps-check install style lint bench bench-readme clean \
-	module modules-qemu check-debug-kernel check-packages deb
+	module modules-qemu check-debug-kernel check-headers check-packages deb
 all: $(programs)
 tests: all $(units) $(targets) $(statics) $(helpers) $(tools) $(fuzzers)
 
@@ -286,6 +287,12 @@ $(O)/tests/qemu/%: tests/qemu/programs/%.c $(O)/libmaple.a
 	$(Q)$(CC) $(BASE) $(INCS) $(CFLAGS) -o $@ $< $(O)/libmaple.a $(LIBS) \
 		-lcmocka
 
+# Of no library: there need be none for 32 bits.
+$(O)/tests/qemu/pause32: tests/qemu/programs/pause32.S
+	@mkdir -p $(@D)
+	$(call say,AS,$<)
+	$(Q)$(CC) -m32 -nostdlib -static -o $@ $<
+
 $(O)/tests/oracle: $(wildcard tests/oracle/*.c) $(O)/libmaple.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
@@ -396,6 +403,9 @@ check-debug-kernel: deps-check
 	@$(MAKE) --no-print-directory tests
 	@tools/module -q $(O) debug
 	@MAPLE_QEMU_KERNELS='debug kcsan' MAPLE_CHECK_ONLY='^qemu/' tests/check $(O)
+
+check-headers: deps-check
+	@tools/module -q $(O) headers
 
 check-packages: deps-check deb
 	@MAPLE_CHECK_PACKAGES=1 MAPLE_CHECK_ONLY='^packages/' tests/check $(O)

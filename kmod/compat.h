@@ -1,14 +1,58 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between kernels. Kbuild compiles a probe for each and defines
- * MAPLE_HAS_... ; nothing else in the module asks for versions.
+ * What differs between kernels. Kbuild compiles a probe for each form that a
+ * thing has had, and defines MAPLE_HAS_... for those that compile; nothing else
+ * in the module asks for versions. Where none of them does, or more than one,
+ * the probes say nothing, and nothing is built.
  */
 #ifndef MAPLE_COMPAT_H
 #define MAPLE_COMPAT_H
 
+#ifndef CONFIG_X86_64
+#error "maple.ko decodes x86-64 instructions: it is for 64-bit x86 kernels alone"
+#endif
+
+#if defined(MAPLE_HAS_UPROBE_INT) == defined(MAPLE_HAS_UPROBE_PTR) ||         \
+	defined(MAPLE_HAS_FILTER_CTX) == defined(MAPLE_HAS_FILTER_MM) ||      \
+	defined(MAPLE_HAS_HANDLER_DATA) == defined(MAPLE_HAS_HANDLER_REGS) || \
+	defined(MAPLE_HAS_EXIT_TASK) == defined(MAPLE_HAS_EXIT_DEAD)
+#error "Kbuild's probes of this kernel fail: build with the compiler that it was built with (LLVM=1 for clang), with its whole headers, and CONFIG_UPROBES=y"
+#endif
+
+/*
+ * From 5.3 (710da3c8ea7d) to 6.5 (111cd11bbc54), and 6.1 until it took that one
+ * over in 6.1.50, sched_setattr_nocheck() waits for changes of cpusets, but is
+ * called here where nobody may sleep. maple_work_init() asks the kernel itself.
+ */
+#if defined(MAPLE_HAS_CPUSET_RWSEM) && defined(CONFIG_CPUSETS)
+#error "this kernel sleeps when it sets priorities: maple.ko needs 6.1.50 or later of 6.1, or 6.5 or later"
+#endif
+
 #include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <linux/uprobes.h>
+
+/*
+ * The pid behind a pidfd; NULL if it is none. The kernel's own way,
+ * pidfd_pid(), is not for modules; a pidfd is known by where it lives instead:
+ * in pidfs, which has nothing else, or, before 6.9 (cb12fd8e0dab) and without
+ * FS_PID, as an anonymous inode of a name that only pidfd_create() gives.
+ */
+#ifndef PID_FS_MAGIC
+#define PID_FS_MAGIC 0x50494446
+#endif
+static inline struct pid *maple_pidfd_pid(struct file *file)
+{
+	switch (file_inode(file)->i_sb->s_magic) {
+	case PID_FS_MAGIC:
+		return file_inode(file)->i_private;
+	case ANON_INODE_FS_MAGIC:
+		if (!strcmp(file->f_path.dentry->d_name.name, "[pidfd]"))
+			return file->private_data;
+	}
+	return NULL;
+}
 
 /* 6.11, 59da880afed2: the filter is not told why it is asked */
 #ifdef MAPLE_HAS_FILTER_CTX
@@ -18,6 +62,14 @@
 #else
 #define MAPLE_FILTER(name) \
 	bool name(struct uprobe_consumer *consumer, struct mm_struct *mm)
+#endif
+
+/* 6.16: whether the task is the last of its process, which is of no use here */
+#ifdef MAPLE_HAS_EXIT_DEAD
+#define MAPLE_ON_EXIT(name) \
+	void name(void *data, struct task_struct *task, bool group_dead)
+#else
+#define MAPLE_ON_EXIT(name) void name(void *data, struct task_struct *task)
 #endif
 
 /* 6.13, da09a9e0c3ea: handlers share a word between entry and return */

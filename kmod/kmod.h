@@ -251,6 +251,7 @@ struct maple_session {
 
 /* main.c */
 extern unsigned int maple_log_entries, maple_starve_ms, maple_spin_ms;
+extern unsigned int maple_top_prio;
 
 /* work.c */
 int maple_work_init(void);
@@ -268,6 +269,8 @@ struct maple_session *maple_session_of(const struct task_struct *task);
 void maple_session_run(struct maple_session *s);
 
 /* tasks.c */
+bool maple_task_may_run(struct task_struct *task);
+unsigned int maple_task_prio(unsigned int level);
 void maple_native_save(struct maple_native *native, struct task_struct *task);
 void maple_native_inherit(struct maple_native *to,
 			  const struct maple_native *from);

@@ -157,7 +157,7 @@ static void end_work(struct callback_head *work)
 	maple_work_done(t, MAPLE_WORK_END);
 }
 
-static void on_exit(void *data, struct task_struct *task)
+static MAPLE_ON_EXIT(on_exit)
 {
 	struct maple_session *s;
 	struct maple_thread *t;
@@ -187,7 +187,7 @@ static void on_exec(void *data, struct task_struct *task, pid_t old_pid,
 
 	rcu_read_lock();
 	s = maple_session_of(task);
-	if (s && s->nmm < MAPLE_MMS &&
+	if (s && s->nmm < MAPLE_MMS && !maple_is_32bit(task) &&
 	    READ_ONCE(s->state) == MAPLE_SESSION_ARMED) {
 		mmgrab(task->mm);
 		s->mm[s->nmm] = task->mm;

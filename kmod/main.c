@@ -5,6 +5,7 @@
  */
 #include <linux/module.h>
 #include <linux/rcupdate.h>
+#include <maple/version.h>
 #include "kmod.h"
 #define CREATE_TRACE_POINTS
 #include "trace.h"
@@ -22,6 +23,13 @@ unsigned int maple_spin_ms = 10;
 module_param_named(spin_ms, maple_spin_ms, uint, 0644);
 MODULE_PARM_DESC(spin_ms, "CPU time without an event that is spinning");
 
+/* Below the kernel's interrupt threads, where it has them for all interrupts. */
+unsigned int maple_top_prio = IS_ENABLED(CONFIG_PREEMPT_RT) ? 49
+							    : MAPLE_PRIO_HOOK;
+module_param_named(top_prio, maple_top_prio, uint, 0444);
+MODULE_PARM_DESC(top_prio,
+		 "the highest real-time priority of a target's thread, 10 to 85");
+
 static bool selftest;
 module_param(selftest, bool, 0444);
 MODULE_PARM_DESC(selftest, "test itself when loaded, and fail if that does");
@@ -30,6 +38,11 @@ static int __init maple_init(void)
 {
 	int err;
 
+	if (maple_top_prio < 10 || maple_top_prio > MAPLE_PRIO_HOOK) {
+		pr_err("not loaded: top_prio is a priority from 10 to %d\n",
+		       MAPLE_PRIO_HOOK);
+		return -EINVAL;
+	}
 	err = maple_work_init();
 	if (err)
 		return err;
@@ -51,7 +64,7 @@ static int __init maple_init(void)
 	if (err)
 		goto step;
 	maple_debug_init();
-	pr_info("loaded, ABI %u\n", MAPLE_GENL_VERSION);
+	pr_info("loaded, " MAPLE_VERSION ", ABI %u\n", MAPLE_GENL_VERSION);
 	return 0;
 step:
 	maple_step_exit();
@@ -82,4 +95,5 @@ static void __exit maple_exit(void)
 module_init(maple_init);
 module_exit(maple_exit);
 MODULE_DESCRIPTION("Forces orders of memory accesses by priorities");
+MODULE_VERSION(MAPLE_VERSION);
 MODULE_LICENSE("GPL");

@@ -5,14 +5,13 @@
  * cause and the mend; sizes and ranges of attributes have been checked before,
  * by the policies in netlink.c.
  */
-#include <linux/anon_inodes.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/magic.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include "compat.h"
 #include "request.h"
 
 /* maple_request_refuse - @e, with @why as the text and @attr as the culprit */
@@ -85,31 +84,14 @@ static int check_target(struct sk_buff *skb, struct genl_info *info,
 		why = "init is no target: the machine could not go on without it";
 	} else if (same_thread_group(task, current)) {
 		why = "the target is the sender itself, who could not end the session: fork";
+	} else if (maple_is_32bit(task)) {
+		why = "the target is a 32-bit program, which maple does not know: build it for 64 bits";
 	} else if (!same_user(task) && !netlink_capable(skb, CAP_SYS_PTRACE)) {
 		why = "the target runs as another user, which takes CAP_SYS_PTRACE: run it as root";
 		e = -EPERM;
 	}
 	put_task_struct(task);
 	return why ? maple_request_refuse(info, MAPLE_A_PIDFD, e, why) : 0;
-}
-
-/*
- * The pid behind a pidfd. The kernel's own way, pidfd_pid(), is not for
- * modules; a pidfd is known by where it lives instead: in pidfs, which has
- * nothing else (since 6.9, cb12fd8e0dab), or as an anonymous inode of a name
- * that only pidfd_create() gives.
- */
-static struct pid *pidfd_pid_of(struct file *file)
-{
-#ifdef PID_FS_MAGIC
-	if (file_inode(file)->i_sb->s_magic == PID_FS_MAGIC)
-		return file_inode(file)->i_private;
-#else
-	if (file_inode(file)->i_sb->s_magic == ANON_INODE_FS_MAGIC &&
-	    !strcmp(file->f_path.dentry->d_name.name, "[pidfd]"))
-		return file->private_data;
-#endif
-	return NULL;
 }
 
 /*
@@ -127,7 +109,7 @@ struct pid *maple_request_target(struct sk_buff *skb, struct genl_info *info)
 		return ERR_PTR(maple_request_refuse(
 			info, MAPLE_A_PIDFD, -EBADF,
 			"the pidfd is no open file of the sender"));
-	pid = get_pid(pidfd_pid_of(file));
+	pid = get_pid(maple_pidfd_pid(file));
 	fput(file);
 	if (!pid)
 		return ERR_PTR(maple_request_refuse(

@@ -3,6 +3,8 @@
  * Tests of the module by itself, when it is loaded with selftest=1: what can
  * be tested without a target. All must pass, or it is not loaded.
  */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include "kmod.h"
@@ -233,6 +235,51 @@ static void test_compat(void)
 	filp_close(file, NULL);
 }
 
+static bool known_as(const char *name)
+{
+	static const struct file_operations none = {};
+	struct pid *pid = task_tgid(current);
+	struct file *file = anon_inode_getfile(name, &none, pid, O_RDONLY);
+	bool known;
+
+	if (IS_ERR(file))
+		return false;
+	known = maple_pidfd_pid(file) == pid;
+	fput(file);
+	return known;
+}
+
+/* What a pidfd is where it does not live in pidfs. */
+static void test_pidfd(void)
+{
+	CHECK(known_as("[pidfd]"));
+	CHECK(!known_as("[other]"));
+}
+
+/* Whatever the room, threads of a plan are above or below the same others. */
+static void test_prios(void)
+{
+	const unsigned int top = maple_top_prio;
+	unsigned int i;
+	bool rises = true, same = true;
+
+	maple_top_prio = 10;
+	for (i = 1; i < MAPLE_PRIO_HOOK; i++)
+		rises &= maple_task_prio(i) <= maple_task_prio(i + 1);
+	CHECK(rises);
+	CHECK(maple_task_prio(0) == 0 && maple_task_prio(MAPLE_PRIO_MIN) == 1);
+	CHECK(maple_task_prio(MAPLE_PRIO_NEXT) <
+	      maple_task_prio(MAPLE_PRIO_NORM_FIRST));
+	CHECK(maple_task_prio(MAPLE_PRIO_NORM_LAST) == 8);
+	CHECK(maple_task_prio(MAPLE_PRIO_HIGH) == 9);
+	CHECK(maple_task_prio(MAPLE_PRIO_HOOK) == 10);
+	maple_top_prio = MAPLE_PRIO_HOOK;
+	for (i = 0; i <= MAPLE_PRIO_HOOK; i++)
+		same &= maple_task_prio(i) == i;
+	CHECK(same);
+	maple_top_prio = top;
+}
+
 /* maple_selftest - 0, or -EIO if any of it fails */
 int maple_selftest(void)
 {
@@ -243,6 +290,8 @@ int maple_selftest(void)
 	test_automaton();
 	test_native();
 	test_compat();
+	test_pidfd();
+	test_prios();
 	pr_info("selftest: %u of %u passed\n", passed, total);
 	return total && passed == total ? 0 : -EIO;
 }

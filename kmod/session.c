@@ -267,6 +267,13 @@ int maple_session_create(const struct maple_session_order *order,
 		NL_SET_ERR_MSG(extack, "the plan is none");
 		goto put_leader;
 	}
+	if (order->sched != MAPLE_UAPI_NATIVE &&
+	    order->sched != MAPLE_UAPI_PCTLARGE && !maple_task_may_run(leader)) {
+		NL_SET_ERR_MSG(
+			extack,
+			"the target's control group has no real-time CPU time, which would stop it: give it cpu.rt_runtime_us, or move the target to the root group");
+		goto put_leader;
+	}
 	err = -ENOMEM;
 	s = session_alloc();
 	if (!s)

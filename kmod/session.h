@@ -8,6 +8,7 @@
 
 #include <linux/netlink.h>
 #include <linux/pid.h>
+#include <linux/sched.h>
 #include <maple/uapi.h>
 #include "../lib/plan/automaton.h"
 
@@ -22,6 +23,12 @@ struct maple_session_order {
 	u32 deadline_ms;
 	const struct maple_plan *plan; /* NULL: none; validated by us */
 };
+
+/* ia32's, and x32's: what probes say of operands is not so there. */
+static inline bool maple_is_32bit(struct task_struct *task)
+{
+	return test_tsk_thread_flag(task, TIF_ADDR32);
+}
 
 int maple_session_create(const struct maple_session_order *order,
 			 struct maple_session **session,

@@ -6,6 +6,7 @@
  * Real-time priorities are set with RESET_ON_FORK, so that no process that
  * the target starts inherits one, whatever becomes of the session.
  */
+#include <linux/cgroup.h>
 #include <linux/prandom.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
@@ -22,6 +23,50 @@ static bool resets_on_fork(const struct task_struct *task)
 {
 	lockdep_assert_held(&task->pi_lock);
 	return data_race(!!task->sched_reset_on_fork);
+}
+
+/*
+ * maple_task_may_run - whether @task would get any CPU time as a real-time one:
+ * with RT_GROUP_SCHED, none in a group without rt_runtime, as new ones are;
+ * the kernel refuses to put it there, but not who does not ask (_nocheck)
+ *
+ * The group's own file says what it has: all else is the scheduler's own.
+ */
+bool maple_task_may_run(struct task_struct *task)
+{
+	bool may = true;
+#ifdef CONFIG_RT_GROUP_SCHED
+	struct cgroup_subsys_state *group;
+	struct cftype *files, *file;
+
+	rcu_read_lock();
+	group = task_css(task, cpu_cgrp_id);
+	list_for_each_entry(files, &group->ss->cfts, node)
+		for (file = files; file->name[0]; file++)
+			if (!strcmp(file->name, "rt_runtime_us"))
+				may = file->read_s64(group, file);
+	rcu_read_unlock();
+#endif
+	return may;
+}
+
+/*
+ * maple_task_prio - the real-time priority of a level of the automaton: where
+ * top_prio leaves less room than there are levels, some of the threads that no
+ * plan is about share theirs
+ */
+unsigned int maple_task_prio(unsigned int level)
+{
+	const unsigned int first = MAPLE_PRIO_NORM_FIRST;
+	const unsigned int last = MAPLE_PRIO_NORM_LAST;
+	const unsigned int room =
+		maple_top_prio - (MAPLE_PRIO_HOOK - last) - first;
+
+	if (level < first)
+		return level;
+	if (level > last)
+		return maple_top_prio - (MAPLE_PRIO_HOOK - level);
+	return first + (level - first) * room / (last - first);
 }
 
 /* maple_native_save - how @task is scheduled now */
@@ -142,6 +187,7 @@ static void set_policy(struct maple_thread *t, struct task_struct *task,
 		return;
 	maple_task_wishes(t, task);
 	if (READ_ONCE(task->policy) == SCHED_DEADLINE ||
+	    (prio && !t->given && !maple_task_may_run(task)) ||
 	    sched_setattr_nocheck(task, &attr)) {
 		maple_count(t->session, refused);
 		return;
@@ -161,7 +207,8 @@ static void set_prio(struct maple_thread *t, unsigned int prio)
 	task = maple_thread_task(t);
 	if (!task)
 		return;
-	set_policy(t, task, prio ? SCHED_FIFO : SCHED_NORMAL, prio);
+	set_policy(t, task, prio ? SCHED_FIFO : SCHED_NORMAL,
+		   maple_task_prio(prio));
 	put_task_struct(task);
 }
 
@@ -219,7 +266,8 @@ void maple_task_keep(struct maple_thread *t)
 	if (!s->native) {
 		maple_task_wishes(t, task);
 		if (t->born_done && t->prio &&
-		    READ_ONCE(task->rt_priority) != MAPLE_PRIO_HOOK)
+		    READ_ONCE(task->rt_priority) !=
+			    maple_task_prio(MAPLE_PRIO_HOOK))
 			maple_task_settle(t);
 	}
 	raw_spin_unlock(&s->lock);

@@ -112,7 +112,7 @@ static bool starves(struct maple_session *s)
 	if (time_after(jiffies, s->looked + CANARY_EVERY)) {
 		s->looked = jiffies;
 		WRITE_ONCE(s->canary_at, jiffies ?: 1);
-		queue_work_on(s->cpu, system_wq, &s->canary);
+		schedule_work_on(s->cpu, &s->canary);
 	}
 	return false;
 }

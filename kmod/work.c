@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Works that a thread of the target does itself, on its way to user space. */
 #include <linux/kprobes.h>
+#include <linux/static_call.h>
 #include "kmod.h"
 
-typedef int (*work_add_t)(struct task_struct *, struct callback_head *,
-			  enum task_work_notify_mode);
-static work_add_t work_add;
+/*
+ * task_work_add() is there for modules in Debian's kernels, and in few others.
+ * Where it is not, its address comes from a kprobe, and nothing but a direct
+ * call may lead there: the kernel has taken away by which it is the end of an
+ * indirect one (IBT), as it has none.
+ */
+extern typeof(task_work_add) task_work_add __weak;
+static typeof(&task_work_add) const volatile exported = task_work_add;
+DEFINE_STATIC_CALL_NULL(work_add, task_work_add);
 
 /*
  * maple_work_add - @fn runs in @task before that is next in user space
@@ -22,7 +29,7 @@ int maple_work_add(struct maple_thread *t, struct task_struct *task,
 		return -EBUSY;
 	kref_get(&t->session->refs);
 	init_task_work(work, fn);
-	if (work_add(task, work, TWA_RESUME)) {
+	if (static_call(work_add)(task, work, TWA_RESUME)) {
 		maple_work_done(t, bit);
 		return -ESRCH;
 	}
@@ -38,31 +45,30 @@ void maple_work_done(struct maple_thread *t, unsigned int bit)
 	maple_session_put(s);
 }
 
-/*
- * task_work_add() is there for modules in Debian's kernels only. Where calls
- * through pointers must land on ENDBR, a kprobe's address lies behind it.
- */
-static work_add_t find_work_add(void)
+/* Where a function of the kernel begins, behind its ENDBR; NULL if unknown. */
+static void *find(const char *name)
 {
-	struct kprobe probe = { .symbol_name = "task_work_add" };
-	u8 *at;
+	struct kprobe probe = { .symbol_name = name };
 
 	if (register_kprobe(&probe))
 		return NULL;
-	at = (u8 *)probe.addr;
 	unregister_kprobe(&probe);
-	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT) &&
-	    *(u32 *)(at - 4) == 0xfa1e0ff3) /* ENDBR64 */
-		at -= 4;
-	return (work_add_t)at;
+	return probe.addr;
 }
 
-/* maple_work_init - works can be added from here on */
+/* maple_work_init - works can be added from here on; or why none ever can */
 int __init maple_work_init(void)
 {
-	work_add = find_work_add();
-	if (work_add)
-		return 0;
-	pr_err("this kernel does not let task_work_add() be found\n");
-	return -ENOENT;
+	void *add = exported ?: find("task_work_add");
+
+	if (!add) {
+		pr_err("not loaded: this kernel neither exports task_work_add() nor has kprobes that find it\n");
+		return -ENOENT;
+	}
+	if (IS_ENABLED(CONFIG_CPUSETS) && find("cpuset_read_lock")) {
+		pr_err("not loaded: this kernel sleeps when it sets priorities; 6.1.50 or later of 6.1, and 6.5 or later, do not\n");
+		return -EOPNOTSUPP;
+	}
+	static_call_update(work_add, add);
+	return 0;
 }

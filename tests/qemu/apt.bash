@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# What kernels and debug-kernel share: the cache, and an apt that works on a
-# configuration and state of its own, so that the machine's sources and lists
-# stay as they are. Sourced.
+# What kernels, headers and debug-kernel share: the cache, and an apt that works
+# on a configuration and state of its own, so that the machine's sources and
+# lists stay as they are. Sourced.
 
 cache=${MAPLE_QEMU_CACHE:-$(cd "$(dirname "$0")/../.." && pwd)/build/qemu}
 mirror=${MAPLE_QEMU_MIRROR:-http://deb.debian.org}
@@ -89,4 +89,28 @@ apt_download() # FOLDER PACKAGE...
 		return
 	cat "$cache/apt/log" >&2
 	die "cannot download $* from $mirror"
+}
+
+# The kernel's own packages of that KIND that PACKAGE[=VERSION] depends on
+needs() # KIND PACKAGE
+{
+	apt apt-cache depends --no-recommends --no-suggests \
+		--no-conflicts --no-breaks --no-replaces --no-enhances "$2" |
+		sed -nE "s/^ *\|?Depends: (linux-($1)-[^ ]*)\$/\1/p"
+}
+
+# The headers' Makefile includes the common one by its absolute path, and there
+# are such links too. Both become relative, so that the folder can be moved.
+relocate() # ROOT
+{
+	local root=$1 link to
+	local here='$(dir $(realpath $(lastword $(MAKEFILE_LIST))))'
+
+	find "$root"/usr/src/*/Makefile -type f -print0 |
+		xargs -0 sed -i "s|^include /usr/src/|include $here../|"
+	find "$root/usr" "$root/lib" -type l -lname '/*' |
+		while read -r link; do
+			to=$(readlink "$link")
+			[ ! -e "$root$to" ] || ln -srfn "$root$to" "$link"
+		done
 }

@@ -83,6 +83,29 @@ sessions() { # PATTERN ARGUMENT...
 		-n 5 -s older -- ./escape
 }
 
+@test "a 32-bit program is left alone, though a session has waited for it" {
+	sessions "2 runs, 0 exposed, 0 failed, 0 unclean" \
+		-n 2 -s older -q 300 -o 6 -- ./pause32
+}
+
+# Who made the group has given it no real-time CPU time, as is the default.
+@test "a group in which real-time threads stand still is no place for a target" {
+	[ "$SLOW" != 1 ] || skip "this kernel has no groups of real-time threads"
+	guest -- sh -c 'mkdir /tmp/cpu && mount -t cgroup -o cpu cpu /tmp/cpu &&
+		mkdir /tmp/cpu/none && echo $$ >/tmp/cpu/none/cgroup.procs &&
+		cd "$BUILD/tests/qemu" &&
+		./session -s native -q 100 -- ./spinner forever &&
+		./session -s older -q 100 -- ./spinner forever'
+	status_is 3
+	says 'no real-time CPU time'
+	guest -- sh -c 'mkdir /tmp/cpu && mount -t cgroup -o cpu cpu /tmp/cpu &&
+		mkdir /tmp/cpu/some &&
+		echo 500000 >/tmp/cpu/some/cpu.rt_runtime_us &&
+		echo $$ >/tmp/cpu/some/cgroup.procs && cd "$BUILD/tests/qemu" &&
+		exec ./session -s older -q 100 -- ./spinner forever'
+	status_is 0
+}
+
 @test "a write that no probe sees is seen by the watchpoint" {
 	local n=$(halved 20)
 

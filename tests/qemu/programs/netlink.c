@@ -297,7 +297,8 @@ static void no_file(struct request *r)
 	start_all(r, 777, CPU, MAPLE_UAPI_OLDER);
 }
 
-static int own_pidfd = -1, init_pidfd = -1, kernel_pidfd = -1, dead_pidfd = -1;
+static int own_pidfd = -1, init_pidfd = -1, kernel_pidfd = -1, dead_pidfd = -1,
+	   other_pidfd = -1;
 
 static void own_self(struct request *r)
 {
@@ -317,6 +318,11 @@ static void kernel_thread(struct request *r)
 static void dead_one(struct request *r)
 {
 	start_all(r, dead_pidfd, CPU, MAPLE_UAPI_OLDER);
+}
+
+static void of_32_bits(struct request *r)
+{
+	start_all(r, other_pidfd, CPU, MAPLE_UAPI_OLDER);
 }
 
 static void unknown_attr(struct request *r)
@@ -442,6 +448,7 @@ static const struct refusal {
 	{ init_itself, START, false, EINVAL, "init is no target" },
 	{ kernel_thread, START, false, EINVAL, "a kernel thread" },
 	{ dead_one, START, false, ESRCH, "the target has ended" },
+	{ of_32_bits, START, false, EINVAL, "a 32-bit program" },
 	{ unknown_attr, START, false, EINVAL, "" },
 	{ attr_of_others, MAPLE_CMD_INFO, false, EINVAL, "" },
 	{ attr_of_others, MAPLE_CMD_STOP, true, EINVAL, "" },
@@ -501,10 +508,37 @@ static pid_t dead_child(void)
 	return pid;
 }
 
+/* The program beside us that is one of 32 bits, when it runs. */
+static pid_t start_32_bits(void)
+{
+	static const char name[] = "pause32";
+	char path[4096] = "", comm[16] = "", proc[64];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 20);
+	pid_t pid = fork();
+	FILE *file;
+
+	assert_true(n > 0 && pid >= 0);
+	strcpy(strrchr(path, '/') + 1, name);
+	if (!pid) {
+		execl(path, name, NULL);
+		_exit(127);
+	}
+	other_pidfd = pidfd_of(pid);
+	snprintf(proc, sizeof(proc), "/proc/%d/comm", pid);
+	while (strncmp(comm, name, strlen(name))) {
+		assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+		file = fopen(proc, "r");
+		assert_true(file && fgets(comm, sizeof(comm), file));
+		fclose(file);
+	}
+	return pid;
+}
+
 static void test_refusals(void **state)
 {
 	struct request r = { .target = start_target() };
 	struct maple_error err;
+	pid_t other = start_32_bits();
 	unsigned int i;
 	int with;
 
@@ -524,6 +558,7 @@ static void test_refusals(void **state)
 		maple_control_close(r.control);
 	}
 	end_target(r.target);
+	end_target(other);
 	close(r.pidfd);
 	close(r.file);
 }
