@@ -87,9 +87,7 @@ static void say_mend(char *text, size_t size)
 	group = getgrnam("maple");
 	if (!group || !pw) {
 		snprintf(text, size,
-			 "run as root, or allow them with `sudo setcap "
-			 "cap_sys_nice+ep \"$(command -v mapletest)\"`, or "
-			 "with the line `%s - rtprio 99` in "
+			 "run as root, or allow them with the line `%s - rtprio 99` in "
 			 "/etc/security/limits.conf and a new login, or start "
 			 "mapled",
 			 user);

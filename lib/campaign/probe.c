@@ -16,16 +16,11 @@
 #include <unistd.h>
 #include "../image/image.h"
 #include "internal.h"
+#include "probe.h"
 
-struct answers {
-	struct maple_host *host;
-	struct maple_probe *probes;
-	unsigned int n, max;
-};
-
-__attribute__((format(printf, 5, 6))) static void
-answer(struct answers *a, const char *name, int state, const char *mend,
-       const char *fmt, ...)
+/* maple_answer - one more, if there is room; an OK needs no @mend */
+void maple_answer(struct maple_answers *a, const char *name, int state,
+		  const char *mend, const char *fmt, ...)
 {
 	struct maple_probe *p;
 	va_list ap;
@@ -43,66 +38,51 @@ answer(struct answers *a, const char *name, int state, const char *mend,
 		snprintf(p->mend, sizeof(p->mend), "%s", mend);
 }
 
-static void probe_kernel(struct answers *a)
+static void probe_kernel(struct maple_answers *a)
 {
 	struct utsname u;
 
 	uname(&u);
 	if (!strcmp(u.machine, "x86_64"))
-		answer(a, "kernel", MAPLE_PROBE_OK, "", "%s %s on %s",
-		       u.sysname, u.release, u.machine);
+		maple_answer(a, "kernel", MAPLE_PROBE_OK, "", "%s %s on %s",
+			     u.sysname, u.release, u.machine);
 	else
-		answer(a, "kernel", MAPLE_PROBE_MISSING, "use an x86-64 machine",
-		       "%s on %s", u.release, u.machine);
+		maple_answer(a, "kernel", MAPLE_PROBE_MISSING,
+			     "use an x86-64 machine", "%s on %s", u.release,
+			     u.machine);
 }
 
-static void probe_priorities(struct answers *a)
+static void probe_priorities(struct maple_answers *a)
 {
 	struct maple_error err = { "" };
 
 	if (!maple_realtime_probe(a->host, &err))
-		answer(a, "real-time priorities", MAPLE_PROBE_OK, "",
-		       "SCHED_FIFO may be used");
+		maple_answer(a, "real-time priorities", MAPLE_PROBE_OK, "",
+			     "SCHED_FIFO may be used");
 	else
-		answer(a, "real-time priorities", MAPLE_PROBE_MISSING,
-		       "sudo setcap cap_sys_nice+ep \"$(command -v "
-		       "mapletest)\"",
-		       "%.250s", err.text);
+		maple_answer(
+			a, "real-time priorities", MAPLE_PROBE_MISSING,
+			"m=$(command -v mapletest); sudo chgrp \"$(id -gn)\" "
+			"\"$m\" && "
+			"sudo chmod 750 \"$m\" && "
+			"sudo setcap cap_sys_nice+ep \"$m\"",
+			"%.250s", err.text);
 }
 
-static void probe_throttling(struct answers *a)
-{
-	FILE *file = fopen("/proc/sys/kernel/sched_rt_runtime_us", "re");
-	long us;
-
-	if (!file || fscanf(file, "%ld", &us) != 1)
-		answer(a, "real-time throttling", MAPLE_PROBE_INFO, "",
-		       "unknown: no /proc/sys/kernel/sched_rt_runtime_us");
-	else if (us < 0)
-		answer(a, "real-time throttling", MAPLE_PROBE_MISSING,
-		       "sudo sysctl kernel.sched_rt_runtime_us=950000",
-		       "off: a spinning target would starve its CPU");
-	else
-		answer(a, "real-time throttling", MAPLE_PROBE_OK, "",
-		       "on, %ld us of each period", us);
-	if (file)
-		fclose(file);
-}
-
-static void probe_cpus(struct answers *a)
+static void probe_cpus(struct maple_answers *a)
 {
 	cpu_set_t set;
 	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
 
 	if (n > 1)
-		answer(a, "processors", MAPLE_PROBE_OK, "",
-		       "%d, one of them for the target", n);
+		maple_answer(a, "processors", MAPLE_PROBE_OK, "",
+			     "%d, one of them for the target", n);
 	else
-		answer(a, "processors", MAPLE_PROBE_INFO, "",
-		       "one only: the analysis shares it with the target");
+		maple_answer(a, "processors", MAPLE_PROBE_INFO, "",
+			     "one only: the analysis shares it with the target");
 }
 
-static void probe_ptrace(struct answers *a)
+static void probe_ptrace(struct maple_answers *a)
 {
 	int status;
 	pid_t pid = fork();
@@ -112,13 +92,14 @@ static void probe_ptrace(struct answers *a)
 		_exit(0);
 	}
 	if (pid > 0 && !ptrace(PTRACE_SEIZE, pid, NULL, NULL))
-		answer(a, "stacks of a failed run", MAPLE_PROBE_OK, "",
-		       "ptrace of a child works");
+		maple_answer(a, "stacks of a failed run", MAPLE_PROBE_OK, "",
+			     "ptrace of a child works");
 	else
-		answer(a, "stacks of a failed run", MAPLE_PROBE_MISSING,
-		       "sudo sysctl kernel.yama.ptrace_scope=1",
-		       "ptrace is refused: %s; findings come without stacks",
-		       strerror(errno));
+		maple_answer(
+			a, "stacks of a failed run", MAPLE_PROBE_MISSING,
+			"sudo sysctl kernel.yama.ptrace_scope=1",
+			"ptrace is refused: %s; findings come without stacks",
+			strerror(errno));
 	if (pid > 0) {
 		kill(pid, SIGKILL);
 		waitpid(pid, &status, 0);
@@ -126,7 +107,7 @@ static void probe_ptrace(struct answers *a)
 }
 
 /* Enforced runs do without; they then believe what their hooks see. */
-static void probe_watchpoints(struct answers *a)
+static void probe_watchpoints(struct maple_answers *a)
 {
 	static uint64_t word;
 	struct perf_event_attr attr = {
@@ -146,24 +127,25 @@ static void probe_watchpoints(struct answers *a)
 			  PERF_FLAG_FD_CLOEXEC);
 
 	if (fd >= 0) {
-		answer(a, "hardware watchpoints", MAPLE_PROBE_OK, "",
-		       "perf events with SIGTRAP may be had");
+		maple_answer(a, "hardware watchpoints", MAPLE_PROBE_OK, "",
+			     "perf events with SIGTRAP may be had");
 		close((int)fd);
 	} else if (errno == EACCES || errno == EPERM) {
-		answer(a, "hardware watchpoints", MAPLE_PROBE_INFO,
-		       "sudo sysctl kernel.perf_event_paranoid=2",
-		       "refused: writes that no hook sees go unnoticed in "
-		       "enforced runs");
+		maple_answer(a, "hardware watchpoints", MAPLE_PROBE_INFO,
+			     "sudo sysctl kernel.perf_event_paranoid=2",
+			     "refused: writes that no hook sees go unnoticed in "
+			     "enforced runs");
 	} else {
-		answer(a, "hardware watchpoints", MAPLE_PROBE_INFO, "",
-		       "none: %s; writes that no hook sees go unnoticed in "
-		       "enforced runs",
-		       strerror(errno));
+		maple_answer(
+			a, "hardware watchpoints", MAPLE_PROBE_INFO, "",
+			"none: %s; writes that no hook sees go unnoticed in "
+			"enforced runs",
+			strerror(errno));
 	}
 }
 
 /* The program is of the kind that can be tested, or NULL. */
-static void probe_backends(struct answers *a, const char *agent,
+static void probe_backends(struct maple_answers *a, const char *agent,
 			   const char *program)
 {
 	static const char *const names[MAPLE_HALVES] = {
@@ -183,24 +165,24 @@ static void probe_backends(struct answers *a, const char *agent,
 	/* What is not needed is no fault. */
 	for (i = 0; i < MAPLE_HALVES; i++) {
 		half = &choice.ability[i];
-		answer(a, names[i],
-		       !half->error ? MAPLE_PROBE_OK
-		       : e	    ? MAPLE_PROBE_MISSING
-				    : MAPLE_PROBE_INFO,
-		       half->mend, "%s", half->text);
+		maple_answer(a, names[i],
+			     !half->error ? MAPLE_PROBE_OK
+			     : e	  ? MAPLE_PROBE_MISSING
+					  : MAPLE_PROBE_INFO,
+			     half->mend, "%s", half->text);
 	}
 	if (e)
-		answer(a, "backend", MAPLE_PROBE_MISSING, "", "none: %.240s",
-		       err.text);
+		maple_answer(a, "backend", MAPLE_PROBE_MISSING, "",
+			     "none: %.240s", err.text);
 	else
-		answer(a, "backend", MAPLE_PROBE_OK, "",
-		       "--backend auto takes %s, %.200s",
-		       maple_pair_name(&choice), choice.why);
+		maple_answer(a, "backend", MAPLE_PROBE_OK, "",
+			     "--backend auto takes %s, %.200s",
+			     maple_pair_name(&choice), choice.why);
 	free(path);
 }
 
 /* Returns its path, to be freed; NULL if it cannot be tested. */
-static char *probe_program(struct answers *a, const char *name)
+static char *probe_program(struct maple_answers *a, const char *name)
 {
 	const struct maple_image_stats *stats;
 	struct maple_error err = { "" };
@@ -211,16 +193,17 @@ static char *probe_program(struct answers *a, const char *name)
 	if (maple_campaign_find_program(name, &path, &err) ||
 	    maple_campaign_check_program(path, NULL, &err) ||
 	    maple_image_open(path, &image, &err)) {
-		answer(a, "program", MAPLE_PROBE_MISSING,
-		       "see the reason given", "%.250s", err.text);
+		maple_answer(a, "program", MAPLE_PROBE_MISSING,
+			     "see the reason given", "%.250s", err.text);
 		free(path);
 		return NULL;
 	}
 	stats = maple_image_stats(image);
 	maple_image_sites(image, &sites);
-	answer(a, "program", MAPLE_PROBE_OK, "",
-	       "%.120s: %u sites, %llu of them out of a jump's reach", path,
-	       sites, (unsigned long long)stats->ways[MAPLE_WAY_TRAP]);
+	maple_answer(a, "program", MAPLE_PROBE_OK, "",
+		     "%.120s: %u sites, %llu of them out of a jump's reach",
+		     path, sites,
+		     (unsigned long long)stats->ways[MAPLE_WAY_TRAP]);
 	maple_image_destroy(image);
 	return path;
 }
@@ -230,12 +213,12 @@ unsigned int maple_campaign_probe(char *const *argv, const char *agent,
 				  struct maple_host *host,
 				  struct maple_probe *probes, unsigned int max)
 {
-	struct answers a = { .probes = probes, .max = max, .host = host };
+	struct maple_answers a = { .probes = probes, .max = max, .host = host };
 	char *program = NULL;
 
 	probe_kernel(&a);
 	probe_priorities(&a);
-	probe_throttling(&a);
+	maple_machine_probe(&a, "/");
 	probe_cpus(&a);
 	probe_ptrace(&a);
 	probe_watchpoints(&a);

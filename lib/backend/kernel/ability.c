@@ -105,7 +105,9 @@ void maple_module_probe(struct maple_host *host, struct maple_ability *ability)
 		return;
 	e = maple_control_info(control, &info, &err);
 	if (e) {
-		set(ability, e, err.text, "");
+		set(ability, e, err.text,
+		    e == -EPROTO ? "sudo rmmod maple && sudo modprobe maple"
+				 : "");
 	} else if (maple_control_release(control, &err) == -EPERM) {
 		/* Asked without a session, who may is told something else. */
 		set(ability, -EPERM, "maple.ko is loaded, but not for everybody",
