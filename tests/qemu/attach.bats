@@ -6,10 +6,6 @@
 
 load common.bash
 
-setup() {
-	needs_btf
-}
-
 # What the scripts in the guest share.
 lib='
 serve() {

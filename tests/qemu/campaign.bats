@@ -1,15 +1,14 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Whole campaigns with the kernel backend: eBPF observes, maple.ko enforces; on
-# a kernel without BTF the agent observes, and few targets are enough.
-# It finds what the agent finds, and nothing in the clean programs. A target is
+# Whole campaigns with the kernel backend: eBPF observes, maple.ko enforces.
+# It finds what the agent finds, and nothing in the clean programs. On a slow
+# kernel few targets are enough; on the others a target is
 # tested on one kernel, every second one on 6.1; with MAPLE_FULL=1 on each, and
 # the clean ones for longer.
 
 load common.bash
 
 BACKEND=kernel
-[ "$SLOW" = 1 ] || BACKEND=agent+module
 
 names() { # FOLDER
 	local mine=0
@@ -93,7 +92,6 @@ done'
 @test "a deadlock is told as the agent tells it: functions, lines" {
 	local target
 
-	needs_btf
 	for target in lock_order lost_wakeup; do
 		guest -t 300 -- bash -c "$told" - "$target"
 		status_is 0

@@ -32,12 +32,6 @@ misses() { # COUNT
 	[ -n "${MAPLE_FULL:-}" ] && echo 0 || echo $(($1 / 50))
 }
 
-# eBPF wants a kernel that describes its own types.
-needs_btf() {
-	[ "$SLOW" = 1 ] ||
-		skip "kernel $MAPLE_QEMU_KERNEL has no BTF, which eBPF needs"
-}
-
 # Runs tests/qemu/guest; afterwards as after bats's own run: $status, $output,
 # $stderr.
 guest() {

@@ -5,10 +5,6 @@
 
 load common.bash
 
-setup() {
-	needs_btf
-}
-
 # In the guest, for each program: three tries, since real-time throttling may
 # take the CPU from a run; whoever never agrees is named.
 compare='

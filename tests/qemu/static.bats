@@ -8,10 +8,6 @@
 
 load common.bash
 
-setup() {
-	needs_btf
-}
-
 # In the guest: "STATUS NAME" for each campaign, and what it said of a failure.
 campaigns='
 export MAPLE_NO_DAEMON=1
