@@ -139,3 +139,34 @@ times() { # N PATTERN
 	ended_with 2
 	grep -q "no program 'no-such-program'" <<<"$stderr"
 }
+
+@test "nothing disturbed: a line each, and what is not correct is seen" {
+	bench disturb --seeds 1 --by gcc --what undefined mutex_counter luajit
+	ended_with 0
+	grep -q '^mutex_counter, gcc undefined  *ok  *1/1: 1 clean' \
+		<<<"$output" || fail "$output"
+	grep -q '^luajit  *ok  *1/1: 1 undelivered' <<<"$output" ||
+		fail "$output"
+	bench disturb --seeds 1 --by gcc --what undefined bank_account
+	ended_with 1
+	grep -q '^bank_account, gcc undefined  *FAIL 0/1: 1 finding' \
+		<<<"$output" || fail "$output"
+	bench disturb no-such-program
+	ended_with 2
+	grep -q "no program 'no-such-program'" <<<"$stderr"
+}
+
+@test "red again: a target with a bug and two clients, and what has none fails" {
+	bench trust --clients 2 bank_account
+	ended_with 0
+	grep -qx 'bank_account  *ok  *66 66 66 66 66 66, 0, fixed: 1, .*' \
+		<<<"$output" || fail "$output"
+	grep -q '2 of 2 clients' <<<"$output" || fail "$output"
+	bench trust --clients 0 clean/signal_fork
+	ended_with 1
+	grep -q '^clean/signal_fork *FAIL 0 0 0 0 0 0, -' <<<"$output" ||
+		fail "$output"
+	bench trust no-such-target
+	ended_with 2
+	grep -q "no target 'no-such-target'" <<<"$stderr"
+}

@@ -3,9 +3,9 @@
  * Correct programs that look as if they failed. Two threads share a counter,
  * under a lock; what else happens is the first argument's.
  *
- *   alarm      a handler posts the semaphore that all wait for, after 0.6 s
- *   timer      the same by timer_create()
- *   child      a child process posts it, in memory that is shared
+ *   alarm [MS] a handler posts the semaphore that all wait for, after 0.6 s
+ *   timer [MS] the same by timer_create()
+ *   child [MS] a child process posts it, in memory that is shared
  *   preloaded  status 3 if the agent is loaded
  *   patched    status 3, by SIGTRAP, if its own code was changed
  *   limited    has memory for itself, and for nobody else
@@ -35,11 +35,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LATER_MS 600 /* longer than it takes to claim a deadlock */
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int counter;
 static sem_t *gate;
+static long later_ms = 600; /* longer than it takes to claim a deadlock */
 
 static void *count(void *arg)
 {
@@ -74,7 +73,8 @@ static void make_own_gate(void)
 
 static void set_alarm(void)
 {
-	struct itimerval when = { .it_value.tv_usec = LATER_MS * 1000 };
+	struct itimerval when = { .it_value = { later_ms / 1000,
+						later_ms % 1000 * 1000 } };
 
 	make_own_gate();
 	signal(SIGALRM, open_gate);
@@ -85,7 +85,8 @@ static void set_timer(void)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL,
 				  .sigev_signo = SIGTERM };
-	struct itimerspec when = { .it_value.tv_nsec = LATER_MS * 1000000 };
+	struct itimerspec when = { .it_value = { later_ms / 1000,
+						 later_ms % 1000 * 1000000 } };
 	timer_t timer;
 
 	make_own_gate();
@@ -99,7 +100,7 @@ static void have_child(void)
 	make_gate();
 	if (fork())
 		return;
-	usleep(LATER_MS * 1000);
+	usleep(later_ms * 1000);
 	open_gate(0);
 	_exit(0);
 }
@@ -224,6 +225,8 @@ int main(int argc, char **argv)
 {
 	if (argc < 2)
 		return 2;
+	if (argc > 2)
+		later_ms = atol(argv[2]);
 	if (!strcmp(argv[1], "alarm"))
 		set_alarm();
 	else if (!strcmp(argv[1], "timer"))
