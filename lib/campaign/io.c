@@ -148,22 +148,16 @@ static int open_again(int fd, off_t at)
 	return copy;
 }
 
-/*
- * maple_io_begin - the files for one run
- * @captured: what it prints is kept; else it goes where our own output goes
- */
-int maple_io_begin(struct maple_io *io, bool captured, struct maple_io_run *run,
+/* maple_io_begin - the files for one run */
+int maple_io_begin(struct maple_io *io, struct maple_io_run *run,
 		   struct maple_error *err)
 {
-	run->captured = captured;
 	run->in = io->in_again ? open_again(io->in, io->in_at)
 			       : fcntl(io->in, F_DUPFD_CLOEXEC, 3);
 	if (run->in < 0)
 		run->in = fcntl(io->null, F_DUPFD_CLOEXEC, 3);
-	run->out = captured ? take_file(io)
-			    : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	run->err = captured ? take_file(io)
-			    : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	run->out = take_file(io);
+	run->err = take_file(io);
 	if (run->out < 0)
 		run->out = fcntl(io->null, F_DUPFD_CLOEXEC, 3);
 	if (run->err < 0)
@@ -171,6 +165,29 @@ int maple_io_begin(struct maple_io *io, bool captured, struct maple_io_run *run,
 	if (run->in < 0 || run->out < 0 || run->err < 0)
 		return maple_error_set(err, errno, "no files for a run: %m");
 	return 0;
+}
+
+static void copy(int from, int to)
+{
+	char buf[65536];
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(from, buf, sizeof(buf), at)) > 0 &&
+	       (n = write(to, buf, n)) > 0)
+		at += n;
+}
+
+/*
+ * maple_io_show - copies what the run printed to our own output
+ *
+ * Afterwards: a run that had ours for its own would not be like the others.
+ * Some programs do other things before a terminal, or before /dev/null.
+ */
+void maple_io_show(const struct maple_io_run *run)
+{
+	copy(run->out, STDOUT_FILENO);
+	copy(run->err, STDERR_FILENO);
 }
 
 /* What a file ends with: there it says what went wrong. */
@@ -206,7 +223,7 @@ static char *take_both(int out, int err)
 /* maple_io_words - what the run printed, cut; to be freed; NULL if nothing */
 char *maple_io_words(const struct maple_io_run *run)
 {
-	return run->captured ? take_both(run->out, run->err) : NULL;
+	return take_both(run->out, run->err);
 }
 
 /* maple_io_tail - what the file @fd has, cut; to be freed; NULL if nothing */
@@ -218,7 +235,7 @@ char *maple_io_tail(int fd)
 /* maple_io_errors - the same of what it wrote to its standard error alone */
 char *maple_io_errors(const struct maple_io_run *run)
 {
-	char *words = run->captured ? malloc(ERRORS_MAX + 1) : NULL;
+	char *words = malloc(ERRORS_MAX + 1);
 
 	if (words)
 		words[take(run->err, words, ERRORS_MAX)] = '\0';
@@ -254,11 +271,6 @@ int maple_io_same(const struct maple_io_run *run, const char *path,
 void maple_io_end(struct maple_io *io, struct maple_io_run *run)
 {
 	close(run->in);
-	if (run->captured) {
-		give_back(io, run->out);
-		give_back(io, run->err);
-		return;
-	}
-	close(run->out);
-	close(run->err);
+	give_back(io, run->out);
+	give_back(io, run->err);
 }

@@ -21,15 +21,15 @@ struct maple_io {
 /* The files of one run. */
 struct maple_io_run {
 	int in, out, err;
-	bool captured;
 };
 
 int maple_io_init(struct maple_io *io,
 		  void (*notice)(void *ctx, const char *text), void *ctx,
 		  struct maple_error *err);
 void maple_io_deinit(struct maple_io *io);
-int maple_io_begin(struct maple_io *io, bool captured, struct maple_io_run *run,
+int maple_io_begin(struct maple_io *io, struct maple_io_run *run,
 		   struct maple_error *err);
+void maple_io_show(const struct maple_io_run *run);
 char *maple_io_words(const struct maple_io_run *run);
 char *maple_io_tail(int fd);
 char *maple_io_errors(const struct maple_io_run *run);

@@ -346,7 +346,7 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 		return 0;
 	}
 	if (!e && !c->attached)
-		e = maple_io_begin(&c->io, !show, &io, c->err);
+		e = maple_io_begin(&c->io, &io, c->err);
 	if (e)
 		return e;
 	e = carry_out(c, trial, &io, &row);
@@ -356,6 +356,8 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 				 (trial->run.end == MAPLE_END_STOPPED ||
 				  maple_interrupt_asked() ||
 				  maple_lane_lost(c->lanes.turn));
+		if (show)
+			maple_io_show(&io);
 		if (!c->attached)
 			trial->output = maple_io_words(&io);
 		if (c->attached)

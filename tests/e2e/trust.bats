@@ -160,6 +160,25 @@ hangs_when_forced() {
 	grep -q 'fails by itself, 1 of 3 native runs' <<<"$output"
 }
 
+# Where that goes, a program may do other things: this one dies of them.
+@test "the first native run is as the others, wherever our own output goes" {
+	status=0
+	timeout -s KILL 60 "$BUILD/mapletest" run --db "$db" --max-runs 4 \
+		--format json --output "$json" -- "$E2E/filtered" prctl \
+		>/dev/null 2>"$BATS_TEST_TMPDIR/err" || status=$?
+	stderr=$(<"$BATS_TEST_TMPDIR/err")
+	ended_with 125
+	holds '.undelivered | test("seccomp")'
+	mapletest run --db :memory: --oracle false -- \
+		"$TARGETS/clean/mutex_counter"
+	ended_with 125
+	says 'fails without maple: the oracle.*\(3 of 3 native runs\)'
+	mapletest run --db :memory: --max-runs 1 -- sh -c \
+		'echo to you; echo and to me >&2'
+	[ "$output" = "to you" ] || fail "$output"
+	[ "$(grep -cx 'and to me' <<<"$stderr")" = 1 ] || fail "$stderr"
+}
+
 @test "what fails by itself now and then gets the order that makes it fail" {
 	campaign --seed 1 --max-runs 60 -- "$E2E/flaky" \
 		"$BATS_TEST_TMPDIR/runs" once

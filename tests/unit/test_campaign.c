@@ -371,7 +371,7 @@ static void judge(struct maple_trial *trial, enum maple_end end, int status)
 {
 	struct maple_campaign_options options = { 0 };
 	struct maple_campaign c = { .options = &options, .timeout = 10 };
-	struct maple_io_run io = { 0 };
+	struct maple_io_run io = { -1, -1, -1 };
 
 	memset(trial, 0, sizeof(*trial));
 	trial->run.end = end;
@@ -411,7 +411,7 @@ static void no_verdicts(void **state)
 	struct maple_campaign_options options = { 0 };
 	struct maple_campaign_result result = { 0 };
 	struct maple_campaign c = { .options = &options, .result = &result };
-	struct maple_io_run io = { 0 };
+	struct maple_io_run io = { -1, -1, -1 };
 	struct maple_trial t;
 	unsigned int i;
 
@@ -601,7 +601,7 @@ static void input_again_and_again(void **state)
 	said[0] = '\0';
 	assert_int_equal(maple_io_init(&io, notice, NULL, NULL), 0);
 	for (i = 0; i < 3; i++) {
-		assert_int_equal(maple_io_begin(&io, true, &run, NULL), 0);
+		assert_int_equal(maple_io_begin(&io, &run, NULL), 0);
 		memset(buf, 0, sizeof(buf));
 		assert_int_equal(read(run.in, buf, sizeof(buf)), 5);
 		assert_string_equal(buf, "hello");
@@ -642,7 +642,7 @@ static void words_are_kept_and_compared(void **state)
 
 	dup2(null, STDIN_FILENO);
 	assert_int_equal(maple_io_init(&io, notice, NULL, NULL), 0);
-	assert_int_equal(maple_io_begin(&io, true, &run, NULL), 0);
+	assert_int_equal(maple_io_begin(&io, &run, NULL), 0);
 	assert_null(maple_io_words(&run));
 	put(run.out, "to you");
 	put(run.err, ", and to me");
@@ -658,7 +658,7 @@ static void words_are_kept_and_compared(void **state)
 	assert_non_null(strstr(err.text, path));
 	/* The next run gets an empty file, read and written from its start. */
 	maple_io_end(&io, &run);
-	assert_int_equal(maple_io_begin(&io, true, &run, NULL), 0);
+	assert_int_equal(maple_io_begin(&io, &run, NULL), 0);
 	assert_null(maple_io_words(&run));
 	assert_int_equal(lseek(run.out, 0, SEEK_CUR), 0);
 	assert_int_equal(lseek(run.err, 0, SEEK_CUR), 0);
