@@ -18,11 +18,13 @@
 #include "process.h"
 
 /*
+ * maple_process_has - whether thread @tid is one of process @pid's now
+ *
  * Whoever is gone must not be looked up by name: his entries are being thrown
  * out, and the kernel has us wait for that in a loop. If he who does it stands
  * below us on this CPU, the loop never ends, and nothing ends us either.
  */
-static bool is_there(pid_t pid, pid_t tid)
+bool maple_process_has(pid_t pid, pid_t tid)
 {
 	return !syscall(SYS_tgkill, pid, tid, 0) || errno == EPERM;
 }
@@ -34,7 +36,7 @@ static ssize_t slurp(pid_t pid, pid_t tid, const char *name, char *buf,
 	ssize_t n;
 	int fd;
 
-	if (!is_there(pid, tid))
+	if (!maple_process_has(pid, tid))
 		return -1;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -56,7 +58,7 @@ int maple_process_threads(pid_t pid, pid_t *tids, int max)
 	int n = 0;
 	DIR *dir;
 
-	if (!is_there(pid, pid))
+	if (!maple_process_has(pid, pid))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	dir = opendir(path);
@@ -159,7 +161,7 @@ bool maple_process_runs(pid_t pid, const char *glob)
 	char link[64], path[PATH_MAX];
 	ssize_t n;
 
-	if (!is_there(pid, pid))
+	if (!maple_process_has(pid, pid))
 		return false;
 	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
 	n = readlink(link, path, sizeof(path) - 1);

@@ -21,6 +21,7 @@ unsigned int maple_process_children(pid_t pid, pid_t tid, pid_t *pids,
 				    unsigned int max);
 bool maple_process_runs(pid_t pid, const char *glob);
 pid_t maple_process_find(pid_t root, const char *glob);
+bool maple_process_has(pid_t pid, pid_t tid);
 int maple_process_threads(pid_t pid, pid_t *tids, int max);
 bool maple_process_cpu(pid_t pid, pid_t tid, uint64_t *ns, char *state);
 uint64_t maple_process_used(pid_t pid);

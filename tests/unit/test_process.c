@@ -336,7 +336,11 @@ static void who_is_gone_is_not_looked_up(void **state)
 	assert_int_equal(maple_process_threads(pid, &tid, 1), 1);
 	assert_int_equal(tid, pid);
 	assert_true(maple_process_cpu(pid, pid, &ns, &letter));
+	assert_true(maple_process_has(pid, pid));
+	/* Its number is not one of ours, though somebody has it. */
+	assert_false(maple_process_has(getpid(), pid));
 	end(pid);
+	assert_false(maple_process_has(pid, pid));
 	assert_int_equal(maple_process_threads(pid, &tid, 1), 0);
 	assert_false(maple_process_cpu(pid, pid, &ns, &letter));
 	assert_int_equal(maple_process_wait(pid, pid, NULL), MAPLE_WAIT_GONE);
