@@ -47,6 +47,12 @@ struct maple_image;
 /* maple_left_out_name - "stack-relative", "thread-local", ... */
 const char *maple_left_out_name(enum maple_left_out reason);
 
+/*
+ * maple_image_file - opens a file of the target's for reading; -errno, or
+ * -ENOEXEC: it is no regular file. It waits for nobody, whatever has that name.
+ */
+int maple_image_file(const char *path);
+
 int maple_image_open(const char *path, struct maple_image **image,
 		     struct maple_error *err);
 

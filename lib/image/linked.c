@@ -3,7 +3,6 @@
  * What the dynamic linker is asked for in an ELF file, without decoding it. A
  * file that cannot be read asks for nothing.
  */
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 #include "internal.h"
@@ -15,7 +14,7 @@ struct file {
 
 static struct file open_file(const char *path)
 {
-	struct file file = { .fd = open(path, O_RDONLY | O_CLOEXEC) };
+	struct file file = { .fd = maple_image_file(path) };
 
 	elf_version(EV_CURRENT);
 	if (file.fd >= 0)

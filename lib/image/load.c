@@ -204,6 +204,20 @@ static int find_text(struct maple_image *image, struct maple_error *err)
 	return 0;
 }
 
+int maple_image_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), e;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	e = fstat(fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -ENOEXEC;
+	if (!e)
+		return fd;
+	close(fd);
+	return e;
+}
+
 /*
  * maple_image_load - opens image->path, reads its segments, finds its text
  */
@@ -215,15 +229,14 @@ int maple_image_load(struct maple_image *image, struct maple_error *err)
 	struct stat st;
 	int ret;
 
-	image->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (image->fd < 0 || fstat(image->fd, &st)) {
-		ret = errno;
-		return maple_error_set(err, ret, "%s: cannot open: %s", path,
-				       strerror(ret));
-	}
-	if (!S_ISREG(st.st_mode))
+	image->fd = maple_image_file(path);
+	if (image->fd == -ENOEXEC)
 		return maple_error_set(err, ENOEXEC, "%s: not a regular file",
 				       path);
+	ret = image->fd < 0 ? image->fd : fstat(image->fd, &st) ? -errno : 0;
+	if (ret)
+		return maple_error_set(err, -ret, "%s: cannot open: %s", path,
+				       strerror(-ret));
 	ret = read_at(image->fd, &eh, sizeof(eh), 0);
 	if (ret == -ENODATA)
 		return maple_error_set(err, ENOEXEC, "%s: not an ELF file",

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 #include <elf.h>
 #include <maple/event.h>
+#include "backend/kernel/kernel.h"
 #include "image/image.h"
 
 static char dir[64];
@@ -254,6 +255,31 @@ static void refused_bytes(const void *bytes, size_t size, const char *why)
 	refused(path, why);
 }
 
+static void no_name(void *ctx, const char *name)
+{
+	fail_msg("'%s' is asked for", name);
+}
+
+/* A pipe without a writer: who opens it as a file waits until one comes. */
+static void nothing_waits_for_a_writer(void)
+{
+	struct maple_function_at *found;
+	char path[] = "/tmp/maple-pipe.XXXXXX";
+	bool imported[512] = { false };
+	unsigned int n;
+
+	assert_non_null(mktemp(path));
+	assert_int_equal(mkfifo(path, 0600), 0);
+	alarm(10);
+	refused(path, "not a regular file");
+	maple_image_needed(path, no_name, NULL);
+	assert_false(maple_image_mentions(path, "x"));
+	assert_int_equal(maple_functions_find(path, &found, &n, NULL), -ENOEXEC);
+	maple_functions_imported(path, imported);
+	alarm(0);
+	unlink(path);
+}
+
 static void test_refused(void **state)
 {
 	Elf64_Ehdr eh, changed;
@@ -265,6 +291,7 @@ static void test_refused(void **state)
 	refused("/nonexistent/file", "cannot open");
 	refused("/tmp", "not a regular file");
 	refused("/dev/null", "not a regular file");
+	nothing_waits_for_a_writer();
 	refused_bytes("", 0, "not an ELF file");
 	refused_bytes(program, sizeof(program), "not an ELF file");
 

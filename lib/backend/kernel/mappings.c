@@ -5,7 +5,6 @@
  */
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,10 +137,10 @@ static void identify(struct maple_mappings *m, struct maple_mapped *image,
 	snprintf(image->open, sizeof(image->open),
 		 "/proc/%d/map_files/%llx-%llx", pid,
 		 (unsigned long long)line->lo, (unsigned long long)line->hi);
-	fd = open(image->open, O_RDONLY | O_CLOEXEC);
+	fd = maple_image_file(image->open);
 	if (fd < 0) {
 		image->open[0] = '\0';
-		fd = open(image->path, O_RDONLY | O_CLOEXEC);
+		fd = maple_image_file(image->path);
 	}
 	if (fd < 0)
 		return;

@@ -32,7 +32,8 @@ static void lower(struct maple_ebpf *o, int tid)
 	uint32_t n = o->base.order->nchanges, met = o->changed++;
 	struct sched_param param = { .sched_priority = met < n ? n - met : 1 };
 
-	if (tid <= 0 || o->released)
+	/* A thread that has ended leaves its number to others. */
+	if (tid <= 0 || o->released || !maple_process_has(o->pid, tid))
 		return;
 	if (o->base.order->schedule == MAPLE_SCHEDULE_PCT)
 		sched_setscheduler(tid, SCHED_FIFO | SCHED_RESET_ON_FORK,

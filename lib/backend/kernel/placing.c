@@ -12,7 +12,6 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -202,11 +201,10 @@ static int hand_over(struct parcel *parcel, const struct maple_mapped *image,
 
 	if (!parcel->nprobes && !parcel->nsites)
 		return 0;
-	fd = open(*image->open ? image->open : image->path,
-		  O_RDONLY | O_CLOEXEC);
+	fd = maple_image_file(*image->open ? image->open : image->path);
 	if (fd < 0)
-		return maple_error_set(err, errno, "%s: cannot open: %m",
-				       image->path);
+		return maple_error_set(err, -fd, "%s: cannot open: %s",
+				       image->path, strerror(-fd));
 	e = maple_control_sites(control, fd, parcel->site, parcel->nsites, err);
 	if (!e)
 		e = maple_control_probes(control, fd, parcel->probe,

@@ -11,7 +11,6 @@
  */
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,10 +61,11 @@ int maple_probe_maker_create(struct maple_image *image,
 			     struct maple_error *err)
 {
 	const char *path = maple_image_path(image);
-	int fd = open(path, O_RDONLY | O_CLOEXEC), e;
+	int fd = maple_image_file(path), e;
 
 	if (fd < 0)
-		return maple_error_set(err, errno, "%s: cannot open: %m", path);
+		return maple_error_set(err, -fd, "%s: cannot open: %s", path,
+				       strerror(-fd));
 	*maker = calloc(1, sizeof(**maker));
 	if (!*maker) {
 		close(fd);

@@ -11,7 +11,6 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <gnu/lib-names.h>
 #include <link.h>
@@ -37,9 +36,11 @@ static Elf *elf_open(const char *path, int *fd)
 {
 	Elf *elf;
 
-	*fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (*fd < 0)
+	*fd = maple_image_file(path);
+	if (*fd < 0) {
+		errno = -*fd;
 		return NULL;
+	}
 	elf_version(EV_CURRENT);
 	elf = elf_begin(*fd, ELF_C_READ, NULL);
 	if (elf && elf_kind(elf) == ELF_K_ELF &&
