@@ -109,10 +109,9 @@ void maple_live_show(struct maple_live *live, const struct maple_progress *p)
 	if (live->live && maple_out_columns(live->out) < room)
 		room = maple_out_columns(live->out);
 	compose(line, room, live->about, p);
-	if (live->live)
-		fprintf(live->out, "\r%s\033[K", line);
-	else
-		fprintf(live->out, "mapletest: %s\n", line);
+	fputs(live->live ? "\r" : "mapletest: ", live->out);
+	maple_report_clean(live->out, line);
+	fputs(live->live ? "\033[K" : "\n", live->out);
 	fflush(live->out);
 	live->shown = true;
 }

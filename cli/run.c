@@ -59,7 +59,7 @@ static void on_wait(void *ctx, const char *text)
 	const struct run *run = ctx;
 
 	if (run->settings->quiet)
-		fprintf(stderr, "mapletest: %s\n", text);
+		maple_say_line(text);
 }
 
 /* At once, so that a finding is on screen whatever comes later. */

@@ -13,6 +13,14 @@ void maple_say_use(const struct maple_settings *settings)
 	current = settings;
 }
 
+/* maple_say_line - names and paths in @text may be a stranger's */
+void maple_say_line(const char *text)
+{
+	fputs("mapletest: ", stderr);
+	maple_report_clean(stderr, text);
+	putc('\n', stderr);
+}
+
 /*
  * maple_say_error - says an error; as an object too, where a machine reads
  *
@@ -30,7 +38,7 @@ int maple_say_error(int status, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "mapletest: %s\n", text);
+	maple_say_line(text);
 	/* The other forms are one document: what comes first is in it. */
 	if (!current || current->format == MAPLE_REPORT_TEXT || said)
 		return status;
@@ -48,15 +56,15 @@ int maple_say_error(int status, const char *fmt, ...)
 
 void maple_say_notice(const char *fmt, ...)
 {
+	char text[2048];
 	va_list ap;
 
 	if (current && current->quiet)
 		return;
-	fputs("mapletest: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	putc('\n', stderr);
+	maple_say_line(text);
 }
 
 #define WORD 32

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 #include <systemd/sd-journal.h>
+#include <maple/report.h>
 #include "client.h"
 #include "journal.h"
 
@@ -25,8 +26,10 @@ void maple_journal(int priority, const struct maple_client *client,
 	va_end(ap);
 	if (!getenv("JOURNAL_STREAM")) {
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		fprintf(stderr, "[%5lld.%06ld] mapled: %s\n",
-			(long long)now.tv_sec, now.tv_nsec / 1000, text);
+		fprintf(stderr, "[%5lld.%06ld] mapled: ", (long long)now.tv_sec,
+			now.tv_nsec / 1000);
+		maple_report_clean(stderr, text);
+		putc('\n', stderr);
 		return;
 	}
 	if (client)

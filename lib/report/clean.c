@@ -54,6 +54,16 @@ struct maple_clean maple_clean(const char *s, bool unicode)
 	return clean;
 }
 
+/* maple_report_clean - see maple/report.h */
+void maple_report_clean(FILE *out, const char *text)
+{
+	size_t n;
+	char c[5];
+
+	for (; (n = maple_clean_char(text, c, true)); text += n)
+		fputs(c, out);
+}
+
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

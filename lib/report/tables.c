@@ -315,8 +315,11 @@ static void print_delivery(FILE *out, const struct maple_delivery *d)
 		" events lost, %" PRIu64 " runs undelivered\n",
 		d->unreached, d->lost, d->undelivered_runs);
 	print_unjudged(out, d);
-	if (d->left_out && *d->left_out)
-		fprintf(out, "left out: %s\n", d->left_out);
+	if (d->left_out && *d->left_out) {
+		fputs("left out: ", out);
+		maple_report_clean(out, d->left_out);
+		putc('\n', out);
+	}
 	fprintf(out,
 		"plain read-modify-writes: %" PRIu64 " can be split, %" PRIu64
 		" cannot\n",

@@ -233,6 +233,26 @@ daemon_found() { # HOW
 	[ "$status" = 125 ] || holds '.delivery.hits | add > 0'
 }
 
+@test "a name that holds escape sequences reaches the terminal as letters" {
+	local program=$BATS_TEST_TMPDIR/$'a\e]0;owned\ab'
+
+	unwritten() {
+		[[ $output$stderr == *owned* ]] || fail "it is not named"
+		[[ $output$stderr != *$'\e'* ]] || fail "an escape sequence"
+	}
+	cp "$TARGETS/bank_account" "$program"
+	campaign --max-runs 2 --confirm 0 --input $'x\e[31m' -- "$program"
+	ended_with 66 0
+	for words in "memo list" coverage; do
+		mapletest $words --db "$db"
+		ended_with 0
+		unwritten
+	done
+	mapletest run --db "$db" -- "$program.gone"
+	ended_with 127
+	unwritten
+}
+
 @test "a corrupt database is refused and left as it is" {
 	local before
 

@@ -161,6 +161,13 @@ int maple_report_html(FILE *out, const struct maple_report *report,
 void maple_report_text(FILE *out, const struct maple_finding *finding,
 		       const struct maple_report_style *style);
 
+/*
+ * maple_report_clean - @text as a terminal may have it: without control
+ * characters, escape sequences and what is no UTF-8. Whatever a stranger may
+ * have written, a name, a path, a message, is printed by it.
+ */
+void maple_report_clean(FILE *out, const char *text);
+
 /* maple_report_list - findings, a line each */
 void maple_report_list(FILE *out, struct maple_finding *const *findings,
 		       size_t n, const struct maple_report_style *style);
