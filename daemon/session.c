@@ -5,10 +5,15 @@
  * All that is known of the program is found out by mapletest, with its
  * caller's rights and not with mapled's; so attach is mapletest's, and finds
  * mapled like any other campaign.
+ *
+ * By way of pkexec it is somebody else who asks than the one whose rights it
+ * has: he may join another user's program, and that is all. What names a
+ * command, a file or a socket is root's to say, and so is the environment.
  */
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,11 +45,68 @@ static void find_tool(char *path, size_t size)
 	snprintf(path, size, "%s", TOOL);
 }
 
+/* What pkexec's caller may say; @takes: with a value. */
+static const struct permitted {
+	const char *name;
+	bool takes;
+} permitted[] = {
+	{ "max-time", true },	 { "timeout", true },
+	{ "keep-going", false }, { "seed", true },
+	{ "order", true },	 { "idioms", true },
+	{ "input", true },	 { "include", true },
+	{ "exclude", true },	 { "skip-unsupported", false },
+	{ "format", true },	 { "quiet", false },
+	{ "verbose", false },	 { "help", false },
+};
+
+/* The option that @word is, by its whole name; NULL: none of these. */
+static const struct permitted *permit(const char *word)
+{
+	size_t n = strcspn(word + 2, "=");
+
+	for (size_t i = 0; i < sizeof(permitted) / sizeof(*permitted); i++)
+		if (strlen(permitted[i].name) == n &&
+		    !strncmp(permitted[i].name, word + 2, n) &&
+		    (permitted[i].takes || !word[2 + n]))
+			return &permitted[i];
+	return NULL;
+}
+
+/* Whether all of @argv may be said by who is not root himself. */
+static int check_words(char **argv)
+{
+	const struct permitted *p;
+
+	for (argv += 2; *argv; argv++) {
+		if (**argv != '-')
+			continue;
+		p = argv[0][1] == '-' ? permit(*argv) : NULL;
+		if (!p) {
+			fprintf(stderr,
+				"mapled: '%.60s' takes root, not an "
+				"administrator's consent: with sudo, mapletest "
+				"attach has all options; man mapled lists "
+				"those that are permitted\n",
+				*argv);
+			return STATUS_USAGE;
+		}
+		if (p->takes && !strchr(*argv, '=') && !*++argv)
+			break;
+	}
+	return 0;
+}
+
 /* maple_session_attach - becomes `mapletest attach`, or returns a status */
 int maple_session_attach(char **argv)
 {
 	char path[PATH_MAX + 32];
+	bool lent = getenv("PKEXEC_UID");
 
+	if (lent && check_words(argv))
+		return STATUS_USAGE;
+	if (lent && (clearenv() || setenv("PATH", "/usr/sbin:/usr/bin", 1) ||
+		     setenv("HOME", "/root", 1)))
+		return STATUS_FAILED;
 	find_tool(path, sizeof(path));
 	argv[0] = TOOL;
 	execvp(path, argv);

@@ -149,6 +149,33 @@ attach_behind() { # OPTIONS... PID
 	says "observed only"
 }
 
+# As pkexec runs it: with root's rights, for somebody who is not root, and
+# whose environment is not believed.
+lent() { # WORD...
+	run --separate-stderr env PKEXEC_UID=54321 MAPLE_OPTIONS=--nonsense \
+		timeout -s KILL 60 "$BUILD/mapled" attach "$@"
+}
+
+@test "whom pkexec lets attach says nothing that root alone may say" {
+	local made=$BATS_TEST_TMPDIR/made words
+
+	for words in "--oracle=touch $made" --db=$made "--db $made" \
+		--output=$made --suppressions=/etc/shadow --socket=$made --fresh \
+		--orac=true -q --no-daemon --; do
+		lent $words 4194999
+		ended_with 2
+		says "'-.*' takes root, not an administrator's consent"
+		[ ! -e "$made" ]
+	done
+	# What is permitted is mapletest's to judge.
+	lent --max-time 2s --keep-going --seed=7 --idioms 1,2 --include '*' \
+		--quiet --format json 4194999
+	ended_with 125
+	says "no process 4194999"
+	lent --max-time
+	ended_with 2
+}
+
 # Some kernels would kill it for our probes: there it is refused.
 @test "a server that filters its system calls lives on" {
 	needs_ebpf
