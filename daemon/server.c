@@ -192,6 +192,22 @@ static int open_loop(struct maple_server *s, int sock, struct maple_error *err)
 	return maple_queue_init(s, err);
 }
 
+/*
+ * What is lent is lent whole: we ourselves run elsewhere, if there is a CPU
+ * that is not for lending.
+ */
+static void leave_cpus(const struct maple_settings *settings)
+{
+	cpu_set_t ours, lent;
+
+	if (sched_getaffinity(0, sizeof(ours), &ours))
+		return;
+	CPU_AND(&lent, &ours, &settings->cpus);
+	CPU_XOR(&ours, &ours, &lent);
+	if (CPU_COUNT(&ours))
+		sched_setaffinity(0, sizeof(ours), &ours);
+}
+
 /* Each client has several files open. */
 static void raise_files(void)
 {
@@ -214,6 +230,7 @@ int maple_server_open(struct maple_server *server, struct maple_error *err)
 				    err);
 	if (e)
 		return e;
+	leave_cpus(&server->settings);
 	sock = get_socket(server, err);
 	return sock < 0 ? sock : open_loop(server, sock, err);
 }

@@ -24,6 +24,7 @@
 struct maple_leftover {
 	struct maple_leftover *next;
 	struct maple_server *server;
+	struct maple_client whose; /* who it was, no more */
 	sd_event_source *timer;
 	int process[MAPLE_WIRE_FDS];
 	unsigned int n;
@@ -81,22 +82,42 @@ static void end(struct maple_leftover *left)
 	free(left);
 }
 
+/*
+ * Ends process @i, if it is still the client's: by now it may have become
+ * another user's, who would not have it killed. Whether it is one to wait for.
+ */
+static bool put_down(const struct maple_leftover *left, unsigned int i)
+{
+	struct maple_error err = { "" };
+	int e;
+
+	if (!is_alive(left->process[i]))
+		return false;
+	e = maple_access_process(&left->whose, left->process[i], true, &err);
+	if (e == -ESRCH)
+		return false;
+	if (e) {
+		maple_journal(LOG_WARNING, NULL,
+			      "it has outlived its campaign, and is left "
+			      "alone: %s",
+			      err.text);
+		return false;
+	}
+	maple_journal(LOG_WARNING, NULL,
+		      "process %d has outlived its campaign: killed",
+		      maple_access_pid(left->process[i]));
+	syscall(SYS_pidfd_send_signal, left->process[i], SIGKILL, NULL, 0);
+	return true;
+}
+
 static int on_time(sd_event_source *source, uint64_t usec, void *ctx)
 {
 	struct maple_leftover *left = ctx;
 	struct maple_server *server = left->server;
 	unsigned int alive = 0;
 
-	for (unsigned int i = 0; i < left->n; i++) {
-		if (!is_alive(left->process[i]))
-			continue;
-		alive++;
-		maple_journal(LOG_WARNING, NULL,
-			      "process %d has outlived its campaign: killed",
-			      maple_access_pid(left->process[i]));
-		syscall(SYS_pidfd_send_signal, left->process[i], SIGKILL, NULL,
-			0);
-	}
+	for (unsigned int i = 0; i < left->n; i++)
+		alive += put_down(left, i);
 	if (alive) {
 		sd_event_source_set_time(source, usec + AGAIN_US);
 		sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
@@ -125,6 +146,8 @@ void maple_target_leave(struct maple_client *client)
 		return;
 	}
 	left->server = client->server;
+	left->whose.peer = client->peer;
+	left->whose.is_root = client->is_root;
 	left->n = client->ntargets;
 	memcpy(left->process, client->target, sizeof(left->process));
 	client->ntargets = 0;
@@ -146,8 +169,7 @@ void maple_target_close(struct maple_server *server)
 		struct maple_leftover *left = server->leftovers;
 
 		for (unsigned int i = 0; i < left->n; i++)
-			syscall(SYS_pidfd_send_signal, left->process[i],
-				SIGKILL, NULL, 0);
+			put_down(left, i);
 		end(left);
 	}
 }
