@@ -43,7 +43,9 @@ static void print(const struct maple_settings *settings, uint64_t since_boot,
 	}
 	localtime_r(&seconds, &tm);
 	strftime(when, sizeof(when), "%a %b %e %H:%M:%S %Y", &tm);
-	printf("[%s] maple: %s\n", when, text);
+	printf("[%s] maple: ", when);
+	maple_report_clean(stdout, text);
+	putchar('\n');
 }
 
 /* ---- the journal ---- */
@@ -76,18 +78,31 @@ static void print_entry(const struct maple_settings *settings, sd_journal *j)
 	free(line);
 }
 
+/*
+ * Whose words these are, by the fields that journald itself fills in: anybody
+ * may call himself mapled. Of mapletest's we hear our own and root's; NULL
+ * ends a set of fields that all must be so, but one of several of a name will
+ * do.
+ */
 static int add_matches(sd_journal *j)
 {
-	static const char *const matches[] = { "SYSLOG_IDENTIFIER=mapled",
-					       "SYSLOG_IDENTIFIER=" IDENTIFIER,
-					       "_TRANSPORT=kernel" };
+	char us[32];
+	const char *const matches[] = { "_SYSTEMD_UNIT=mapled.service",
+					NULL,
+					"SYSLOG_IDENTIFIER=mapled",
+					"_UID=0",
+					NULL,
+					"SYSLOG_IDENTIFIER=" IDENTIFIER,
+					"_UID=0",
+					us,
+					NULL,
+					"_TRANSPORT=kernel" };
 	int e = 0;
 
-	for (unsigned int i = 0; i < 3 && e >= 0; i++) {
-		e = sd_journal_add_match(j, matches[i], 0);
-		if (e >= 0)
-			e = sd_journal_add_disjunction(j);
-	}
+	snprintf(us, sizeof(us), "_UID=%u", geteuid());
+	for (size_t i = 0; i < sizeof(matches) / sizeof(*matches) && e >= 0; i++)
+		e = matches[i] ? sd_journal_add_match(j, matches[i], 0)
+			       : sd_journal_add_disjunction(j);
 	return e;
 }
 
