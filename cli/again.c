@@ -6,9 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "cli.h"
-
-#define NAME "mapletest"
 
 /* @word as the shell reads it back. */
 static void print_word(FILE *out, const char *word)
@@ -31,45 +30,44 @@ static void print_word(FILE *out, const char *word)
 	putc('\'', out);
 }
 
-static void add(FILE *out, const char *command, const char *option,
-		const char *value)
+static void add(FILE *out, const char *option, const char *value)
 {
-	if (!value || strstr(command, option))
+	if (!value)
 		return;
 	fprintf(out, " %s ", option);
 	print_word(out, value);
 }
 
-/* maple_again_complete - adds to @finding's command what @settings say */
+/* maple_again_complete - @finding's command line, for a reader of @settings */
 void maple_again_complete(const struct maple_settings *settings,
 			  struct maple_finding *finding)
 {
 	const struct maple_campaign_options *o = &settings->campaign;
-	const char *before = finding->replay;
 	char *command = NULL;
 	size_t size;
 	FILE *out;
 
-	if (!before)
+	if (!finding->replay)
 		return;
 	out = open_memstream(&command, &size);
 	if (!out)
 		return;
 	/* As this program was called, so that the line works as it stands. */
-	if (strchr(program_invocation_name, '/') &&
-	    !strncmp(before, NAME, strlen(NAME))) {
+	if (strchr(program_invocation_name, '/'))
 		print_word(out, program_invocation_name);
-		fputs(before + strlen(NAME), out);
-	} else {
-		fputs(before, out);
-	}
+	else
+		fputs("mapletest", out);
+	fputs(" replay ", out);
+	if (finding->owner != geteuid())
+		fprintf(out, "--foreign %u:", finding->owner);
+	fputs(finding->id, out);
 	if (settings->db && strcmp(settings->db, ":memory:") != 0)
-		add(out, before, "--db", settings->db);
-	add(out, before, "--socket", settings->socket);
-	add(out, before, "--oracle", o->oracle);
-	add(out, before, "--expect-output", o->expect_output);
-	add(out, before, "--setup", o->setup);
-	add(out, before, "--teardown", o->teardown);
+		add(out, "--db", settings->db);
+	add(out, "--socket", settings->socket);
+	add(out, "--oracle", o->oracle);
+	add(out, "--expect-output", o->expect_output);
+	add(out, "--setup", o->setup);
+	add(out, "--teardown", o->teardown);
 	if (fclose(out)) {
 		free(command);
 		return;

@@ -49,7 +49,7 @@ struct maple_settings {
 	uint64_t since;
 	unsigned int times;
 	bool quiet, verbose, skip_unsupported, flip, all, help, version;
-	bool no_daemon, follow, wall;
+	bool no_daemon, follow, wall, foreign;
 	int argc;
 	char **argv;
 };
@@ -92,6 +92,7 @@ __attribute__((format(printf, 2, 3))) int maple_say_error(int status,
 							  const char *fmt, ...);
 __attribute__((format(printf, 1, 2))) void maple_say_notice(const char *fmt,
 							    ...);
+void maple_say_line(const char *text);
 const char *maple_say_suggest(const char *word, const char *const *known);
 
 /* out.c */
@@ -134,6 +135,9 @@ int maple_database_open(struct maple_settings *settings, unsigned int flags,
 int maple_database_select(const char *word,
 			  struct maple_memo_program_info *programs, size_t n,
 			  size_t *which);
+void maple_database_name(FILE *out, const struct maple_memo_program_info *p);
+int maple_database_finding(struct maple_memo *memo, const char *word,
+			   struct maple_finding **finding);
 
 /* progress.c */
 struct maple_live {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Where the memo database is, and which of its programs is meant. */
 #include <errno.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -94,6 +95,66 @@ int maple_database_open(struct maple_settings *settings, unsigned int flags,
 	if (maple_host_memo(settings->campaign.host, memo, &err))
 		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
 	return 0;
+}
+
+/* maple_database_name - what @p is called, by whoever has run it */
+void maple_database_name(FILE *out, const struct maple_memo_program_info *p)
+{
+	maple_report_clean(out, p->path ? p->path : p->build_id);
+	if (!p->input)
+		return;
+	fputs(", input ", out);
+	maple_report_clean(out, p->input);
+}
+
+/* The user in front of "USER:ID"; @id is what follows, or all of it. */
+static int owner_in(const char *word, int64_t *owner, const char **id)
+{
+	const char *colon = strchr(word, ':');
+	const struct passwd *user;
+	char name[64], *end;
+
+	*owner = MAPLE_MEMO_ANYBODY;
+	*id = colon ? colon + 1 : word;
+	if (!colon)
+		return 0;
+	snprintf(name, sizeof(name), "%.*s", (int)(colon - word), word);
+	*owner = strtol(name, &end, 10);
+	if (*name && !*end && *owner >= 0)
+		return 0;
+	user = getpwnam(name);
+	if (!user)
+		return maple_say_error(MAPLE_STATUS_FAILED,
+				       "there is no user '%s' whose finding "
+				       "'%s' could be",
+				       name, *id);
+	*owner = user->pw_uid;
+	return 0;
+}
+
+/*
+ * maple_database_finding - the finding that @word means: the beginning of its
+ * id, of ours or else of anybody's, or USER:ID
+ *
+ * Returns 0 or the exit status, the error said.
+ */
+int maple_database_finding(struct maple_memo *memo, const char *word,
+			   struct maple_finding **finding)
+{
+	struct maple_error err = { "" };
+	int64_t owner;
+	const char *id;
+	int ret = owner_in(word, &owner, &id);
+
+	if (ret)
+		return ret;
+	ret = -ENOENT;
+	if (owner == MAPLE_MEMO_ANYBODY)
+		ret = maple_memo_finding_load(memo, id, geteuid(), finding,
+					      &err);
+	if (ret == -ENOENT)
+		ret = maple_memo_finding_load(memo, id, owner, finding, &err);
+	return ret ? maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text) : 0;
 }
 
 static bool matches(const struct maple_memo_program_info *p, const char *word)

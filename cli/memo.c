@@ -14,12 +14,11 @@ static void print_program(FILE *out, const struct maple_memo_program_info *p)
 	if (when)
 		strftime(date, sizeof(date), "%F %R", localtime(&when));
 	fprintf(out,
-		"%4" PRId64 "  %-16s  %5u  %9" PRIu64 "  %7" PRIu64
-		"  %8u  %s%s%s\n",
+		"%4" PRId64 "  %-16s  %5u  %9" PRIu64 "  %7" PRIu64 "  %8u  ",
 		p->id, date, p->runs, maple_iroot_total(p->coverage.predicted),
-		maple_iroot_total(p->coverage.exposed), p->findings,
-		p->path ? p->path : p->build_id, p->input ? ", input " : "",
-		p->input ? p->input : "");
+		maple_iroot_total(p->coverage.exposed), p->findings);
+	maple_database_name(out, p);
+	putc('\n', out);
 }
 
 static int list(struct maple_settings *settings, struct maple_memo *memo,
@@ -70,11 +69,15 @@ static int forget_one(struct maple_memo *memo, const char *word)
 		ret = maple_memo_forget_program(memo, programs[which].id, 0,
 						&err);
 	} else {
-		ret = maple_memo_finding_load(memo, word, &finding, &err);
-		if (!ret) {
-			ret = maple_memo_forget_finding(memo, finding->id, &err);
-			maple_finding_destroy(finding);
-		}
+		maple_memo_programs_destroy(programs, n);
+		ret = maple_database_finding(memo, word, &finding);
+		if (ret)
+			return ret;
+		ret = maple_memo_forget_finding(memo, finding->id,
+						finding->owner, &err);
+		maple_finding_destroy(finding);
+		return ret ? maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text)
+			   : 0;
 	}
 	maple_memo_programs_destroy(programs, n);
 	return ret ? maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text) : 0;

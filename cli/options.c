@@ -97,6 +97,8 @@ static const struct option_entry table[] = {
 	  "replay N times (default 1)" },
 	{ "flip", NULL, MAPLE_CMD_REPLAY, FLAG(flip),
 	  "run the control: the first dependency reversed" },
+	{ "foreign", NULL, MAPLE_CMD_REPLAY, FLAG(foreign),
+	  "also what another user has found: it runs his command as you" },
 	{ "since", "RUN", MAPLE_CMD_COVERAGE, SETS(since, number),
 	  "draw the curve from this run on" },
 	{ "all", NULL, MAPLE_CMD_MEMO, FLAG(all), "forget: everything" },

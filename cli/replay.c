@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* mapletest replay: reruns what a finding recorded. */
 #include <errno.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "cli.h"
 
 static void on_notice(void *ctx, const char *text)
@@ -13,16 +15,39 @@ static void on_notice(void *ctx, const char *text)
 static int load(struct maple_settings *settings, const char *id,
 		struct maple_finding **finding)
 {
-	struct maple_error err = { "" };
 	struct maple_memo *memo;
 	int ret = maple_database_open(settings, MAPLE_MEMO_READONLY, &memo);
 
 	if (ret)
 		return ret;
-	if (maple_memo_finding_load(memo, id, finding, &err))
-		ret = maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+	ret = maple_database_finding(memo, id, finding);
 	maple_memo_close(memo);
 	return ret;
+}
+
+/*
+ * A replay runs the finding's command line in the finding's directory. What
+ * somebody else has put there, he could have run as us; so he is named, and
+ * what would be run. Who is root is asked as well, he above all.
+ */
+static int check_owner(const struct maple_settings *settings,
+		       const struct maple_finding *finding)
+{
+	const struct passwd *user = getpwuid(finding->owner);
+	char name[64];
+
+	if (settings->foreign || finding->owner == geteuid())
+		return 0;
+	snprintf(name, sizeof(name), "%u", finding->owner);
+	return maple_say_error(
+		MAPLE_STATUS_FAILED,
+		"finding %s is of user %.60s: a replay would run his '%.200s' "
+		"in %.200s as you; if you trust that: mapletest replay "
+		"--foreign %s:%s",
+		finding->id, user ? user->pw_name : name,
+		*finding->argv ? *finding->argv : "",
+		finding->cwd ? finding->cwd : "your directory", name,
+		finding->id);
 }
 
 static int replay(const struct maple_settings *settings,
@@ -86,10 +111,15 @@ int maple_command_replay(struct maple_settings *settings)
 	}
 	ret = load(settings, settings->argv[0], &finding);
 	if (!ret) {
-		out = maple_out_open(settings,
-				     settings->format ? stdout : stderr);
-		ret = out ? maple_out_close(out, replay(settings, finding, out))
-			  : MAPLE_STATUS_FAILED;
+		ret = check_owner(settings, finding);
+		out = ret ? NULL
+			  : maple_out_open(settings,
+					   settings->format ? stdout : stderr);
+		if (out)
+			ret = maple_out_close(out,
+					      replay(settings, finding, out));
+		else if (!ret)
+			ret = MAPLE_STATUS_FAILED;
 		maple_finding_destroy(finding);
 	}
 	free(absolute);

@@ -11,6 +11,7 @@ static int load(struct maple_memo *memo, const struct maple_settings *settings,
 		struct maple_finding ***findings, size_t *n)
 {
 	struct maple_error err = { "" };
+	int ret;
 
 	if (!settings->argc) {
 		if (maple_memo_findings(memo, 0, findings, n, &err))
@@ -20,13 +21,12 @@ static int load(struct maple_memo *memo, const struct maple_settings *settings,
 	}
 	*n = 1;
 	*findings = calloc(1, sizeof(**findings));
-	if (!*findings ||
-	    maple_memo_finding_load(memo, settings->argv[0], *findings, &err)) {
+	if (!*findings)
+		return maple_say_error(MAPLE_STATUS_FAILED, "out of memory");
+	ret = maple_database_finding(memo, settings->argv[0], *findings);
+	if (ret)
 		free(*findings);
-		return maple_say_error(MAPLE_STATUS_FAILED, "%s",
-				       *err.text ? err.text : "out of memory");
-	}
-	return 0;
+	return ret;
 }
 
 static int report(struct maple_memo *memo, struct maple_settings *settings,
@@ -103,10 +103,8 @@ static int print_coverage(struct maple_memo *memo,
 		maple_report_json_coverage(out, program, &success, samples, n,
 					   NULL);
 	} else {
-		fprintf(out, "%s%s%s\n\n",
-			program->path ? program->path : program->build_id,
-			program->input ? ", input " : "",
-			program->input ? program->input : "");
+		maple_database_name(out, program);
+		fputs("\n\n", out);
 		maple_report_coverage(out, &program->coverage, &style);
 		putc('\n', out);
 		maple_report_success(out, &success, &style);

@@ -240,11 +240,12 @@ MAPLE_HANDLER(forget)
 		e = maple_memo_foreign(memo_of(client), m->program,
 				       owner(client), &foreign, err);
 	if (!e && foreign)
-		e = maple_error_set(err, EPERM,
-				    "%lld campaigns of other users know this "
-				    "program: to forget it (--fresh as well) "
-				    "takes root; --db FILE starts afresh",
-				    (long long)foreign);
+		e = maple_error_set(
+			err, EPERM,
+			"%lld campaigns and findings of other users "
+			"know this program: to forget it (--fresh as well) "
+			"takes root; --db FILE starts afresh",
+			(long long)foreign);
 	return e ? e
 		 : maple_memo_forget_program(memo_of(client), m->program,
 					     m->keep, err);
@@ -252,9 +253,14 @@ MAPLE_HANDLER(forget)
 
 MAPLE_HANDLER(forget_finding)
 {
-	const char *id = message->forget_finding.id;
+	const struct maple_wire_forget_finding *m = &message->forget_finding;
 
-	return maple_memo_forget_finding(memo_of(client), id ? id : "", err);
+	if (!client->is_root && m->owner != client->peer.uid)
+		return maple_error_set(err, EPERM,
+				       "the finding is another user's: to "
+				       "forget it takes root, sudo");
+	return maple_memo_forget_finding(memo_of(client), m->id ? m->id : "",
+					 m->owner, err);
 }
 
 MAPLE_HANDLER(forget_all)

@@ -54,7 +54,8 @@ static int say_finding(struct maple_client *client,
 		       const struct maple_finding *finding)
 {
 	struct maple_wire_found m = { .found_at = finding->found_at,
-				      .times_seen = finding->times_seen };
+				      .times_seen = finding->times_seen,
+				      .owner = finding->owner };
 	char *json = maple_report_finding_encode(finding);
 	int e = -ENOMEM;
 
@@ -89,10 +90,10 @@ MAPLE_HANDLER(findings)
 
 MAPLE_HANDLER(load)
 {
-	const char *id = message->load.id;
+	const struct maple_wire_load *m = &message->load;
 	struct maple_finding *finding;
-	int e = maple_memo_finding_load(client->server->memo, id ? id : "",
-					&finding, err);
+	int e = maple_memo_finding_load(client->server->memo, m->id ? m->id : "",
+					m->owner, &finding, err);
 
 	if (e)
 		return e;

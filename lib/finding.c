@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <maple/finding.h>
 
 const char *maple_failure_name(enum maple_failure kind)
@@ -72,6 +75,25 @@ static void edge_deinit(struct maple_edge *edge)
 	free(edge->thread);
 	free(edge->variable);
 	free(edge->holder);
+}
+
+bool maple_finding_is_id(const char *text)
+{
+	size_t n = strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz"
+				"ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+
+	return n && !text[n];
+}
+
+int maple_finding_line(struct maple_finding *finding)
+{
+	free(finding->replay);
+	finding->replay = NULL;
+	if (finding->attached || !maple_finding_is_id(finding->id))
+		return 0;
+	return asprintf(&finding->replay, "mapletest replay %s", finding->id) < 0
+		       ? -ENOMEM
+		       : 0;
 }
 
 void maple_finding_destroy(struct maple_finding *finding)

@@ -31,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #include "../backend/calls.h"
 #include "../image/image.h"
 #include "internal.h"
@@ -407,7 +408,8 @@ int maple_disturbed(struct maple_campaign *c,
 	if (!c->attached && is_unforced(trial))
 		e = examine(c, trial, is);
 	if (!e && *is && finding->known)
-		e = maple_memo_forget_finding(c->memo, finding->id, c->err);
+		e = maple_memo_forget_finding(c->memo, finding->id, geteuid(),
+					      c->err);
 	return e;
 }
 
@@ -439,7 +441,8 @@ int maple_disturbed_control(struct maple_campaign *c,
 		   f->flipped_runs && f->flipped_fails == f->flipped_runs) {
 		e = examine(c, trial, refuted);
 		if (!e && *refuted)
-			e = maple_memo_forget_finding(c->memo, f->id, c->err);
+			e = maple_memo_forget_finding(c->memo, f->id, geteuid(),
+						      c->err);
 	}
 	return e;
 }

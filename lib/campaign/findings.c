@@ -281,17 +281,14 @@ int maple_findings_replace(struct maple_finding *finding,
 			   const struct maple_finding *of,
 			   struct maple_error *err)
 {
-	char *id = strdup(of->id), *replay = NULL;
+	char *id = strdup(of->id);
 
-	if (!id || (finding->replay &&
-		    asprintf(&replay, "mapletest replay %s", id) < 0)) {
-		free(id);
+	if (!id)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	}
 	free(finding->id);
-	free(finding->replay);
 	finding->id = id;
-	finding->replay = replay;
+	if (maple_finding_line(finding))
+		return maple_error_set(err, ENOMEM, "out of memory");
 	finding->found_at = of->found_at;
 	finding->times_seen = of->times_seen;
 	finding->native_fails = of->native_fails;

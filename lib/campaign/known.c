@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "internal.h"
 
 static bool same(const char *a, const char *b)
@@ -178,6 +179,24 @@ static int take_up(struct maple_campaign *c, struct maple_finding **f)
 }
 
 /*
+ * Whether what another user knows under this id is told by one of ours, or by
+ * a third user's before it.
+ */
+static bool is_told(struct maple_finding **known, size_t n, size_t i)
+{
+	const struct maple_finding *f = known[i], *other;
+	uid_t we = geteuid();
+
+	for (size_t k = 0; k < n && f->owner != we; k++) {
+		other = known[k];
+		if (k != i && !strcmp(other->id, f->id) &&
+		    (other->owner == we || k < i))
+			return true;
+	}
+	return false;
+}
+
+/*
  * maple_known_replay - replays what is known of the program, which has to be
  * known
  */
@@ -193,6 +212,12 @@ int maple_known_replay(struct maple_campaign *c)
 	e = maple_memo_known(c->memo, c->memo_program, &known, &n, c->err);
 	if (e)
 		return e;
+	for (i = n; i-- > 0;)
+		if (is_told(known, n, i)) {
+			maple_finding_destroy(known[i]);
+			memmove(known + i, known + i + 1,
+				(--n - i) * sizeof(*known));
+		}
 	for (i = 0; i < n && !e; i++)
 		if (is_open(c, known[i]))
 			e = take_up(c, &known[i]);

@@ -324,10 +324,10 @@ static void tell_how(struct maple_campaign *c, struct maple_finding *f,
 	f->run = c->run_number;
 	f->found_at = time(NULL);
 	f->times_seen = 1;
-	/* What it ran on is gone with it. */
-	if (!c->attached &&
-	    asprintf(&f->replay, "mapletest replay %s", f->id) < 0)
-		f->replay = NULL;
+	f->owner = geteuid();
+	/* What it ran on, attached, is gone with it. */
+	if (f->id)
+		maple_finding_line(f);
 }
 
 /*

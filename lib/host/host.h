@@ -122,7 +122,7 @@ int maple_host_findings(struct maple_host *host, int64_t program, bool known,
 			struct maple_finding ***findings, size_t *n,
 			struct maple_error *err);
 int maple_host_finding_load(struct maple_host *host, const char *id,
-			    struct maple_finding **finding,
+			    int64_t owner, struct maple_finding **finding,
 			    struct maple_error *err);
 int maple_host_finding_store(struct maple_host *host, int64_t campaign,
 			     const struct maple_finding *finding,
@@ -130,7 +130,7 @@ int maple_host_finding_store(struct maple_host *host, int64_t campaign,
 int maple_host_forget_program(struct maple_host *host, int64_t program,
 			      int64_t keep, struct maple_error *err);
 int maple_host_forget_finding(struct maple_host *host, const char *id,
-			      struct maple_error *err);
+			      uid_t owner, struct maple_error *err);
 int maple_host_forget_all(struct maple_host *host, struct maple_error *err);
 int maple_host_export(struct maple_host *host, FILE *out,
 		      struct maple_error *err);

@@ -169,9 +169,9 @@ int maple_host_forget_program(struct maple_host *host, int64_t program,
 }
 
 int maple_host_forget_finding(struct maple_host *host, const char *id,
-			      struct maple_error *err)
+			      uid_t owner, struct maple_error *err)
 {
-	const struct maple_wire_forget_finding m = { id };
+	const struct maple_wire_forget_finding m = { id, owner };
 
 	return maple_host_number(host, MAPLE_WIRE_FORGET_FINDING, &m, NULL, err);
 }

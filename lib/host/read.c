@@ -162,6 +162,7 @@ static int decode(const struct maple_wire_found *m,
 		return e;
 	(*finding)->found_at = m->found_at;
 	(*finding)->times_seen = m->times_seen;
+	(*finding)->owner = m->owner;
 	return 0;
 }
 
@@ -201,10 +202,10 @@ int maple_host_findings(struct maple_host *host, int64_t program, bool known,
 }
 
 int maple_host_finding_load(struct maple_host *host, const char *id,
-			    struct maple_finding **finding,
+			    int64_t owner, struct maple_finding **finding,
 			    struct maple_error *err)
 {
-	const struct maple_wire_load m = { id };
+	const struct maple_wire_load m = { id, owner };
 	struct maple_host_answer answer;
 	int e = maple_host_ask(host, MAPLE_WIRE_LOAD, &m, MAPLE_WIRE_FOUND,
 			       &answer, err);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <maple/report.h>
 #include "memo/sql.h"
 #include "memo/store.h"
@@ -22,8 +23,10 @@ int maple_store_finding_store(struct maple_memo *memo, int64_t campaign,
 
 	if (!json)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	ret = maple_sql_run(memo, MAPLE_SQL_FINDING_STORE, err, "sisi",
-			    finding->id, campaign, json, when);
+	/* Without mapled it is his who runs us. */
+	ret = maple_sql_run(memo, MAPLE_SQL_FINDING_STORE, err, "sisii",
+			    finding->id, campaign, json, when,
+			    memo->owner == geteuid() ? -1 : (int64_t)geteuid());
 	free(json);
 	return ret;
 }
@@ -48,16 +51,18 @@ static int decode_row(struct maple_memo *memo, sqlite3_stmt *statement,
 	(*finding)->found_at = (uint64_t)sqlite3_column_int64(statement, 1);
 	(*finding)->times_seen =
 		(unsigned int)sqlite3_column_int64(statement, 2);
+	(*finding)->owner = (uid_t)sqlite3_column_int64(statement, 3);
 	return 0;
 }
 
 int maple_store_finding_load(struct maple_memo *memo, const char *id,
-			     struct maple_finding **finding,
+			     int64_t owner, struct maple_finding **finding,
 			     struct maple_error *err)
 {
+	bool exact;
 	sqlite3_stmt *statement;
 	int ret = maple_sql_get(memo, MAPLE_SQL_FINDING_FIND, &statement, err,
-				"s", id);
+				"si", id, owner);
 
 	if (!ret)
 		ret = *id ? maple_sql_step(memo, statement, err) : 0;
@@ -71,17 +76,27 @@ int maple_store_finding_load(struct maple_memo *memo, const char *id,
 		return -ENOENT;
 	}
 	ret = decode_row(memo, statement, finding, err);
-	if (!ret && strcmp((*finding)->id, id) != 0) {
-		/* Not the id itself: then it must be the only one. */
-		ret = maple_sql_step(memo, statement, err);
-		if (ret > 0)
-			ret = maple_error_set(err, ENOTUNIQ,
-					      "several findings begin with "
-					      "'%s'; give more of it",
-					      id);
-		if (ret)
-			maple_finding_destroy(*finding);
+	if (ret) {
+		sqlite3_reset(statement);
+		return ret;
 	}
+	/* One that is not the id itself must be the only one. */
+	exact = !strcmp((*finding)->id, id);
+	ret = maple_sql_step(memo, statement, err);
+	if (ret > 0 && exact)
+		ret = strcmp((const char *)sqlite3_column_text(statement, 4), id)
+			      ? 0
+			      : maple_error_set(err, ENOTUNIQ,
+						"several users have finding "
+						"'%s'; say whose: USER:%s",
+						id, id);
+	else if (ret > 0)
+		ret = maple_error_set(err, ENOTUNIQ,
+				      "several findings begin with '%s'; give "
+				      "more of it, or say whose: USER:%s",
+				      id, id);
+	if (ret)
+		maple_finding_destroy(*finding);
 	sqlite3_reset(statement);
 	return ret;
 }
@@ -131,15 +146,8 @@ void maple_memo_findings_destroy(struct maple_finding **findings, size_t n)
 }
 
 int maple_store_forget_finding(struct maple_memo *memo, const char *id,
-			       struct maple_error *err)
+			       uid_t owner, struct maple_error *err)
 {
-	struct maple_finding *finding;
-	int ret = maple_store_finding_load(memo, id, &finding, err);
-
-	if (ret)
-		return ret;
-	ret = maple_sql_run(memo, MAPLE_SQL_FINDING_FORGET, err, "s",
-			    finding->id);
-	maple_finding_destroy(finding);
-	return ret;
+	return maple_sql_run(memo, MAPLE_SQL_FINDING_FORGET, err, "si", id,
+			     (int64_t)owner);
 }

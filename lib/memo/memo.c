@@ -152,12 +152,13 @@ int maple_memo_known(struct maple_memo *memo, int64_t program,
 }
 
 int maple_memo_finding_load(struct maple_memo *memo, const char *id,
-			    struct maple_finding **finding,
+			    int64_t owner, struct maple_finding **finding,
 			    struct maple_error *err)
 {
 	if (memo->host)
-		return maple_host_finding_load(memo->host, id, finding, err);
-	return maple_store_finding_load(memo, id, finding, err);
+		return maple_host_finding_load(memo->host, id, owner, finding,
+					       err);
+	return maple_store_finding_load(memo, id, owner, finding, err);
 }
 
 int maple_memo_finding_store(struct maple_memo *memo, int64_t campaign,
@@ -179,11 +180,11 @@ int maple_memo_forget_program(struct maple_memo *memo, int64_t program,
 }
 
 int maple_memo_forget_finding(struct maple_memo *memo, const char *id,
-			      struct maple_error *err)
+			      uid_t owner, struct maple_error *err)
 {
 	if (memo->host)
-		return maple_host_forget_finding(memo->host, id, err);
-	return maple_store_forget_finding(memo, id, err);
+		return maple_host_forget_finding(memo->host, id, owner, err);
+	return maple_store_forget_finding(memo, id, owner, err);
 }
 
 int maple_memo_forget_all(struct maple_memo *memo, struct maple_error *err)

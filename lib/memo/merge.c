@@ -2,7 +2,9 @@
 /*
  * The union of two databases. Rows are told apart by what they are, not by
  * their numbers: images by build-id, sites by image and offset, campaigns by
- * the random name they got at birth, runs by their place in their campaign.
+ * the random name they got at birth, runs by their place in their campaign,
+ * findings by owner and id: whose the other file is has no say in who owns
+ * them, unless we would believe that file by itself.
  * Numbers of the other database become ours by way of temporary tables.
  */
 #include "memo/sql.h"
@@ -110,12 +112,13 @@ static const char runs[] =
 	" JOIN merge_ours m ON m.campaign = x.campaign AND m.nth = x.nth";
 
 static const char findings[] =
-	"INSERT INTO main.findings(id, program, campaign, json, first_seen,"
-	" last_seen, times_seen) SELECT o.id, p.new, c.new, o.json,"
+	"INSERT INTO main.findings(owner, id, program, campaign, json,"
+	" first_seen, last_seen, times_seen) SELECT"
+	" iif(o.owner = whose(-1), -1, o.owner), o.id, p.new, c.new, o.json,"
 	" o.first_seen, o.last_seen, o.times_seen FROM other.findings o"
 	" LEFT JOIN merge_program p ON p.old = o.program"
 	" LEFT JOIN merge_campaign c ON c.old = o.campaign WHERE true"
-	" ORDER BY o.rowid ON CONFLICT(id) DO UPDATE SET"
+	" ORDER BY o.rowid ON CONFLICT(owner, id) DO UPDATE SET"
 	" json = iif(excluded.last_seen > last_seen, excluded.json, json),"
 	" first_seen = min(first_seen, excluded.first_seen),"
 	" last_seen = max(last_seen, excluded.last_seen),"
@@ -152,7 +155,12 @@ int maple_store_merge(struct maple_memo *memo, const char *path,
 
 	if (ret)
 		return ret;
-	ret = maple_sql_exec(memo, "ATTACH ':memory:' AS other", err);
+	ret = maple_sql_exec(copy,
+			     "UPDATE OR REPLACE findings SET"
+			     " owner = whose(owner)",
+			     err);
+	if (!ret)
+		ret = maple_sql_exec(memo, "ATTACH ':memory:' AS other", err);
 	if (!ret) {
 		ret = maple_sql_backup(memo, "other", copy, err);
 		if (!ret)

@@ -17,6 +17,34 @@
 #define APPLICATION 0x6d61706c /* "mapl" in the file's header */
 #define BUSY_MS	    10000
 
+/*
+ * whose(owner) in SQL: the uid that a finding's column stands for. What is
+ * said in a file of a third party's, that party may have made up: then all of
+ * it is his.
+ */
+static void whose(sqlite3_context *context, int n, sqlite3_value **value)
+{
+	const struct maple_memo *memo = sqlite3_user_data(context);
+	int64_t said = sqlite3_value_int64(value[0]);
+	bool believed = memo->owner == 0 || memo->owner == geteuid();
+
+	sqlite3_result_int64(context,
+			     believed && said >= 0 ? said : memo->owner);
+}
+
+/* What every connection has, @memo's file being open. */
+static int know_owner(struct maple_memo *memo, struct maple_error *err)
+{
+	struct stat st;
+	int rc;
+
+	memo->owner = stat(memo->path, &st) ? geteuid() : st.st_uid;
+	rc = sqlite3_create_function(memo->db, "whose", 1,
+				     SQLITE_UTF8 | SQLITE_DIRECTONLY, memo,
+				     whose, NULL, NULL);
+	return rc == SQLITE_OK ? 0 : maple_sql_fail(memo, rc, err);
+}
+
 /* The first column of the first row of @sql. */
 static int ask(struct maple_memo *memo, const char *sql, int64_t *number,
 	       struct maple_error *err)
@@ -156,7 +184,9 @@ static int open_writable(struct maple_memo *memo, struct maple_error *err)
 	/* SQLite falls back to reading without a word. */
 	if (sqlite3_db_readonly(memo->db, "main") == 1)
 		return maple_sql_fail(memo, SQLITE_READONLY, err);
-	ret = look(memo, &version, err);
+	ret = know_owner(memo, err);
+	if (!ret)
+		ret = look(memo, &version, err);
 	if (!ret)
 		ret = quick_check(memo, err);
 	if (!ret)
@@ -258,6 +288,8 @@ static int open_readonly(struct maple_memo *memo, struct maple_error *err)
 	int ret = open_file(memo, err);
 
 	if (!ret)
+		ret = know_owner(memo, err);
+	if (!ret)
 		ret = look_filled(memo, &version, err);
 	if (!ret)
 		make_private(memo->path);
@@ -309,6 +341,8 @@ int maple_sql_copy(const char *path, struct maple_memo **copy,
 	if (!ret)
 		ret = maple_sql_backup(m, "main", &file, err);
 	sqlite3_close(file.db);
+	if (!ret)
+		ret = know_owner(m, err);
 	if (!ret)
 		ret = quick_check(m, err);
 	if (!ret && version < maple_sql_version)

@@ -4,6 +4,7 @@
 
 #include <sqlite3.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <maple/memo.h>
 
 /* Every statement that is prepared; the texts stand in statements.c. */
@@ -77,6 +78,7 @@ struct maple_memo {
 	struct maple_host *host;
 	sqlite3 *db;
 	char *path;
+	uid_t owner;				/* of the file */
 	sqlite3_stmt *statement[MAPLE_SQL_MAX]; /* NULL until first used */
 };
 

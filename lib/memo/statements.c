@@ -85,6 +85,20 @@ const char *const maple_sql_migrations[] = {
 	 "ALTER TABLE programs ADD COLUMN apart INTEGER NOT NULL DEFAULT 0;"),
 	/* 7: of the program, what a campaign says nothing about */
 	"ALTER TABLE campaigns ADD COLUMN unobserved TEXT;",
+	/* 8: whose a finding is; -1: his whose the file is */
+	"CREATE TABLE owned(owner INTEGER NOT NULL, id TEXT NOT NULL,"
+	" program INTEGER REFERENCES programs ON DELETE CASCADE,"
+	" campaign INTEGER REFERENCES campaigns ON DELETE SET NULL,"
+	" json TEXT NOT NULL, first_seen INTEGER NOT NULL,"
+	" last_seen INTEGER NOT NULL, times_seen INTEGER NOT NULL,"
+	" PRIMARY KEY(owner, id));"
+	"INSERT INTO owned SELECT coalesce((SELECT owner FROM campaigns c"
+	" WHERE c.id = f.campaign), -1), f.id, f.program, f.campaign, f.json,"
+	" f.first_seen, f.last_seen, f.times_seen FROM findings f"
+	" ORDER BY f.rowid;"
+	"DROP TABLE findings;"
+	"ALTER TABLE owned RENAME TO findings;"
+	"CREATE INDEX findings_id ON findings(id);",
 };
 
 const int maple_sql_version =
@@ -171,9 +185,11 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_CAMPAIGN_NOTE] =
 		"UPDATE campaigns SET request = ?2, answer = ?3 WHERE id = ?1",
 	[MAPLE_SQL_RUN_CAMPAIGN] = "SELECT campaign FROM runs WHERE id = ?",
-	[MAPLE_SQL_FOREIGN] = "SELECT count(*) FROM campaigns"
-			      " WHERE owner IS NOT ?2 - 1"
-			      " AND program IN " SAME_EXECUTABLE,
+	[MAPLE_SQL_FOREIGN] =
+		"SELECT (SELECT count(*) FROM campaigns"
+		" WHERE owner IS NOT ?2 - 1 AND program IN " SAME_EXECUTABLE
+		") + (SELECT count(*) FROM findings"
+		" WHERE owner IS NOT ?2 - 1 AND program IN " SAME_EXECUTABLE ")",
 	[MAPLE_SQL_CAMPAIGN_END] = "UPDATE campaigns SET ended = unixepoch(),"
 				   " outcome = ?2, unobserved = ?3"
 				   " WHERE id = ?1",
@@ -240,30 +256,32 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" reason = ?10, rested = ?11 WHERE id = ?1",
 
 	[MAPLE_SQL_FINDING_STORE] =
-		"INSERT INTO findings(id, program, campaign, json, first_seen,"
-		" last_seen, times_seen) VALUES(?1,"
-		" (SELECT program FROM campaigns WHERE id = ?2), ?2, ?3,"
-		" ?4, ?4, 1)"
-		" ON CONFLICT(id) DO UPDATE SET program = excluded.program,"
+		"INSERT INTO findings(owner, id, program, campaign, json,"
+		" first_seen, last_seen, times_seen) SELECT"
+		" coalesce(owner, ?5), ?1, program, ?2, ?3, ?4, ?4, 1"
+		" FROM campaigns WHERE id = ?2"
+		" ON CONFLICT(owner, id) DO UPDATE SET program = excluded.program,"
 		" campaign = excluded.campaign, json = excluded.json,"
 		" last_seen = excluded.last_seen, times_seen = times_seen +"
 		" (campaign IS NOT excluded.campaign)",
 	[MAPLE_SQL_FINDING_FIND] =
-		"SELECT json, first_seen, times_seen, id FROM findings"
-		" WHERE substr(id, 1, length(?1)) = ?1"
-		" ORDER BY id != ?1 LIMIT 2",
+		"SELECT json, first_seen, times_seen, whose(owner), id"
+		" FROM findings WHERE substr(id, 1, length(?1)) = ?1"
+		" AND ?2 IN (-1, whose(owner)) ORDER BY id != ?1 LIMIT 2",
 	[MAPLE_SQL_FINDINGS] =
-		"SELECT json, first_seen, times_seen FROM findings"
-		" WHERE ?1 = 0 OR program = ?1 ORDER BY first_seen, rowid",
+		"SELECT json, first_seen, times_seen, whose(owner)"
+		" FROM findings WHERE ?1 = 0 OR program = ?1 ORDER BY first_seen, rowid",
 	/* Of this build, of older ones, and of what has its name elsewhere. */
 	[MAPLE_SQL_FINDINGS_KNOWN] =
-		"SELECT f.json, f.first_seen, f.times_seen FROM findings f"
+		"SELECT f.json, f.first_seen, f.times_seen, whose(f.owner)"
+		" FROM findings f"
 		" JOIN programs q ON q.id = f.program JOIN programs p"
 		" ON p.id = ?1 AND q.input = p.input AND (q.id = p.id OR"
 		" replace(q.path, rtrim(q.path, replace(q.path, '/', '')), '')"
 		" = replace(p.path, rtrim(p.path, replace(p.path, '/', '')),"
 		" '')) ORDER BY q.id != p.id, f.first_seen, f.rowid",
-	[MAPLE_SQL_FINDING_FORGET] = "DELETE FROM findings WHERE id = ?",
+	[MAPLE_SQL_FINDING_FORGET] = "DELETE FROM findings WHERE id = ?1"
+				     " AND ?2 IN (owner, whose(owner))",
 
 	[MAPLE_SQL_SAMPLE] =
 		"INSERT INTO samples(run, idiom, predicted, exposed, failed,"

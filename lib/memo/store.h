@@ -48,7 +48,7 @@ int maple_store_findings(struct maple_memo *memo, int64_t program, bool known,
 			 struct maple_finding ***findings, size_t *n,
 			 struct maple_error *err);
 int maple_store_finding_load(struct maple_memo *memo, const char *id,
-			     struct maple_finding **finding,
+			     int64_t owner, struct maple_finding **finding,
 			     struct maple_error *err);
 int maple_store_finding_store(struct maple_memo *memo, int64_t campaign,
 			      const struct maple_finding *finding,
@@ -56,7 +56,7 @@ int maple_store_finding_store(struct maple_memo *memo, int64_t campaign,
 int maple_store_forget_program(struct maple_memo *memo, int64_t program,
 			       int64_t keep, struct maple_error *err);
 int maple_store_forget_finding(struct maple_memo *memo, const char *id,
-			       struct maple_error *err);
+			       uid_t owner, struct maple_error *err);
 int maple_store_forget_all(struct maple_memo *memo, struct maple_error *err);
 int maple_store_export(struct maple_memo *memo, FILE *out,
 		       struct maple_error *err);

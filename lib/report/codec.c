@@ -81,7 +81,6 @@ static const struct maple_field finding_fields[] = {
 	MAPLE_FIELD(maple_finding, exe, STRING),
 	MAPLE_FIELD(maple_finding, input, STRING),
 	MAPLE_FIELD(maple_finding, backend, STRING),
-	MAPLE_FIELD(maple_finding, replay, STRING),
 	MAPLE_FIELD(maple_finding, output, STRING),
 	MAPLE_FIELD(maple_finding, oracle, STRING),
 	MAPLE_FIELD(maple_finding, report, STRING),
@@ -213,8 +212,8 @@ static json_t *encode_argv(char *const *argv)
 	return array;
 }
 
-/* maple_codec_finding - @finding as a JSON object; NULL: out of memory */
-json_t *maple_codec_finding(const struct maple_finding *finding)
+/* As it is kept and passed on: nothing that its reader makes of it. */
+static json_t *encode_finding(const struct maple_finding *finding)
 {
 	json_t *object, *moments = json_array(), *stacks = json_array();
 	json_t *cycle = json_array();
@@ -245,9 +244,26 @@ json_t *maple_codec_finding(const struct maple_finding *finding)
 	return object;
 }
 
+/*
+ * maple_codec_finding - @finding as reports have it, a JSON object; NULL: out
+ * of memory
+ */
+json_t *maple_codec_finding(const struct maple_finding *finding)
+{
+	json_t *object = encode_finding(finding);
+
+	if (object && finding->replay &&
+	    json_object_set_new(object, "replay",
+				maple_bytes_encode(finding->replay))) {
+		json_decref(object);
+		return NULL;
+	}
+	return object;
+}
+
 char *maple_report_finding_encode(const struct maple_finding *finding)
 {
-	json_t *object = maple_codec_finding(finding);
+	json_t *object = encode_finding(finding);
 	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
 
 	json_decref(object);
@@ -403,8 +419,11 @@ static int decode_finding(json_t *object, struct maple_finding *finding)
 
 	if (!ret)
 		ret = decode_kind(object, finding);
-	if (!ret && (!finding->id || !finding->title))
+	if (!ret && (!finding->id || !maple_finding_is_id(finding->id) ||
+		     !finding->title))
 		ret = -EBADMSG;
+	if (!ret)
+		ret = maple_finding_line(finding);
 	if (!ret &&
 	    json_unpack(object, "{s?{s:[ii], s:[ii]}}", "confirm", "forced",
 			&finding->forced_fails, &finding->forced_runs, "flipped",

@@ -248,13 +248,16 @@ one_client() {
 
 # ---- who may ----
 
-# As a user that nothing else runs as, in the group given.
+# As a user that nothing else runs as ($user, if set), in the group given, with
+# the capabilities in $caps.
 as_user() { # GROUP COMMAND...
 	local group=$1
 
 	shift
-	run --separate-stderr timeout -s KILL 60 setpriv --reuid 54321 \
-		--regid 54321 --groups "$group" env HOME="$dir" "$@"
+	run --separate-stderr timeout -s KILL 60 setpriv \
+		--reuid "${user:-54321}" --regid "${user:-54321}" \
+		--inh-caps "${caps:--all}" --ambient-caps "${caps:--all}" \
+		--groups "$group" env HOME="$dir" "$@"
 }
 
 needs_root() {
@@ -292,6 +295,67 @@ needs_root() {
 	ended_with 66
 	[ "$(sql 'SELECT owner FROM campaigns')" = 54321 ]
 	memo_is_whole
+}
+
+# A client of user 54321's that vanishes, and leaves a process which was its own
+# when it was named and is root's by then; its number is in $dir/became.
+become_another() {
+	local suid=$dir/setpriv
+
+	cp "$(command -v setpriv)" "$suid"
+	chmod 4755 "$suid"
+	: >"$dir/became"
+	chmod 666 "$dir/became"
+	timeout -s KILL 60 python3 - "$socket" "$suid" "$dir/became" \
+		"$("$BUILD/mapled" --version | sed 's/.* //')" 3>&- <<-'END'
+		import os, socket, struct, subprocess, sys, time
+		os.setgroups([54399])
+		os.setresgid(54321, 54321, 54321)
+		os.setresuid(54321, 54321, 54321)
+		left = subprocess.Popen(
+		    ["sh", "-c", "read go; exec \"$0\" --reuid 0 --regid 0 "
+		     "--clear-groups sleep 300", sys.argv[2]],
+		    stdin=subprocess.PIPE, start_new_session=True)
+		s = socket.socket(socket.AF_UNIX)
+		s.connect(sys.argv[1])
+		def ask(kind, body, pid):
+		    head = struct.pack("<IHHII", len(body), kind, 1, kind, 0)
+		    socket.send_fds(s, [head + body], [os.pidfd_open(pid)])
+		    answer = s.recv(4096)
+		    kind = struct.unpack_from("<IH", answer)[1]
+		    assert b"not" not in answer, answer
+		ask(1, struct.pack("<II2s", int(sys.argv[4]), 2, b"x"), os.getpid())
+		ask(5, struct.pack("<I", 1), left.pid)
+		left.stdin.write(b"go\n")
+		left.stdin.flush()
+		while "Uid:\t0\t0\t0" not in open(f"/proc/{left.pid}/status").read():
+		    assert left.poll() is None
+		    time.sleep(0.05)
+		open(sys.argv[3], "w").write(str(left.pid))
+	END
+}
+
+@test "what has become another user's is left alone when its client vanishes" {
+	needs_root
+	echo "group = 54399" >"$conf"
+	start_mapled
+	become_another
+	left=$(<"$dir/became")
+	for try in {1..50}; do
+		grep -q "outlived" "$dir/log" && break
+		sleep 0.1
+	done
+	cat "$dir/log"
+	kill -0 "$left" || fail "it was killed"
+	kill -KILL "$left"
+	grep -q "outlived its campaign, and is left alone" "$dir/log"
+}
+
+@test "mapled runs on no CPU that it lends" {
+	start_mapled
+	[ "$(nproc)" -gt 1 ] || skip "one CPU for all"
+	! grep -E "^Cpus_allowed_list:.*\b$(($(nproc) - 1))\b" \
+		"/proc/$mapled/status"
 }
 
 # ---- places ----

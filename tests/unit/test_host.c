@@ -207,10 +207,12 @@ static void read_back(struct maple_memo *memo, int64_t program,
 	assert_string_equal(findings[0]->title, "SIGSEGV in f");
 	maple_memo_findings_destroy(findings, n);
 	story->findings = (int64_t)n;
-	OK(maple_memo_finding_load(memo, "abc", &finding, &err));
+	OK(maple_memo_finding_load(memo, "abc", geteuid(), &finding, &err));
 	assert_int_equal(finding->found_at, 1000);
+	assert_int_equal(finding->owner, geteuid());
 	maple_finding_destroy(finding);
-	REFUSED(ENOENT, maple_memo_finding_load(memo, "xyz", &finding, &err));
+	REFUSED(ENOENT, maple_memo_finding_load(memo, "xyz", MAPLE_MEMO_ANYBODY,
+						&finding, &err));
 }
 
 static void tell(struct maple_memo *memo, struct story *story)

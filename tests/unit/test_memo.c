@@ -390,28 +390,89 @@ static void findings_are_found_by_a_unique_beginning(void **state)
 	store(f, "abc1", 20);
 	store(f, "abd2", 30);
 	store(f, "ab", 40);
-	OK(maple_memo_finding_load(f->memo, "abc", &found, &err));
+	OK(maple_memo_finding_load(f->memo, "abc", MAPLE_MEMO_ANYBODY, &found,
+				   &err));
 	assert_string_equal(found->id, "abc1");
 	assert_int_equal(found->times_seen, 2);
 	assert_int_equal(found->found_at, 10);
 	maple_finding_destroy(found);
-	assert_int_equal(maple_memo_finding_load(f->memo, "a", &found, NULL),
+	assert_int_equal(maple_memo_finding_load(
+				 f->memo, "a", MAPLE_MEMO_ANYBODY, &found, NULL),
 			 -ENOTUNIQ);
-	assert_int_equal(maple_memo_finding_load(f->memo, "x", &found, NULL),
+	assert_int_equal(maple_memo_finding_load(
+				 f->memo, "x", MAPLE_MEMO_ANYBODY, &found, NULL),
 			 -ENOENT);
-	assert_int_equal(maple_memo_finding_load(f->memo, "", &found, NULL),
+	assert_int_equal(maple_memo_finding_load(
+				 f->memo, "", MAPLE_MEMO_ANYBODY, &found, NULL),
 			 -ENOENT);
-	OK(maple_memo_finding_load(f->memo, "ab", &found, &err));
+	OK(maple_memo_finding_load(f->memo, "ab", MAPLE_MEMO_ANYBODY, &found,
+				   &err));
 	assert_string_equal(found->id, "ab"); /* exact wins */
 	maple_finding_destroy(found);
 	OK(maple_memo_findings(f->memo, f->program, &all, &n, &err));
 	assert_int_equal(n, 3);
 	assert_string_equal(all[1]->id, "abd2");
 	maple_memo_findings_destroy(all, n);
-	OK(maple_memo_forget_finding(f->memo, "abd", &err));
+	OK(maple_memo_forget_finding(f->memo, "abd2", geteuid(), &err));
 	OK(maple_memo_findings(f->memo, 0, &all, &n, &err));
 	assert_int_equal(n, 2);
 	maple_memo_findings_destroy(all, n);
+}
+
+static int64_t campaign_of(struct fixture *f, uid_t owner)
+{
+	static char *const argv[] = { (char *)"prog", NULL };
+	const struct maple_memo_campaign c = { .argv = argv,
+					       .owner = owner + 1ull };
+	int64_t id, program;
+
+	OK(maple_memo_campaign_begin(f->memo, &c, &id, &err));
+	OK(maple_memo_program(f->memo, id, "aa", "/bin/p", &program, &err));
+	return id;
+}
+
+static void store_as(struct fixture *f, int64_t campaign, const char *cwd)
+{
+	const struct maple_finding finding = { .id = (char *)"abc1",
+					       .title = (char *)"T",
+					       .kind = MAPLE_FAILURE_EXIT,
+					       .cwd = (char *)cwd };
+
+	OK(maple_memo_finding_store(f->memo, campaign, &finding, &err));
+}
+
+static void nobody_changes_or_forgets_anothers_finding(void **state)
+{
+	struct fixture *f = *state;
+	int64_t a = campaign_of(f, 1001), b = campaign_of(f, 1002);
+	struct maple_error err = { "" };
+	struct maple_finding *found;
+
+	store_as(f, a, "/a");
+	store_as(f, b, "/b");
+	store_as(f, b, "/b");
+	OK(maple_memo_finding_load(f->memo, "ab", 1001, &found, &err));
+	assert_int_equal(found->owner, 1001);
+	assert_string_equal(found->cwd, "/a");
+	assert_int_equal(found->times_seen, 1);
+	maple_finding_destroy(found);
+	OK(maple_memo_finding_load(f->memo, "abc1", 1002, &found, &err));
+	assert_int_equal(found->owner, 1002);
+	assert_string_equal(found->cwd, "/b");
+	maple_finding_destroy(found);
+	assert_int_equal(maple_memo_finding_load(f->memo, "abc1",
+						 MAPLE_MEMO_ANYBODY, &found,
+						 &err),
+			 -ENOTUNIQ);
+	assert_non_null(strstr(err.text, "say whose"));
+
+	OK(maple_memo_forget_finding(f->memo, "abc1", 1003, &err));
+	OK(maple_memo_forget_finding(f->memo, "abc1", 1002, &err));
+	assert_int_equal(
+		maple_memo_finding_load(f->memo, "abc1", 1002, &found, NULL),
+		-ENOENT);
+	OK(maple_memo_finding_load(f->memo, "abc1", 1001, &found, &err));
+	maple_finding_destroy(found);
 }
 
 static void forgetting_keeps_the_campaign_under_way(void **state)
@@ -496,6 +557,7 @@ int main(void)
 		TEST(samples_come_back_in_order),
 		TEST(a_killed_run_stays_without_an_end),
 		TEST(findings_are_found_by_a_unique_beginning),
+		TEST(nobody_changes_or_forgets_anothers_finding),
 		TEST(forgetting_keeps_the_campaign_under_way),
 		TEST(the_export_is_json_with_every_table),
 	};

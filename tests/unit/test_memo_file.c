@@ -75,7 +75,7 @@ static void bad_files_are_refused_and_kept(void **state)
 	sqlite3_close(db);
 	refused(f->path, ENOTSUP, "newer");
 	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-	sqlite3_exec(db, "PRAGMA user_version = 7", NULL, NULL, NULL);
+	sqlite3_exec(db, "PRAGMA user_version = 8", NULL, NULL, NULL);
 	sqlite3_close(db);
 	OK(maple_memo_open(f->path, 0, &f->memo, &err));
 	maple_memo_close(f->memo);
@@ -164,13 +164,45 @@ static void the_first_version_is_brought_up_to_date(void **state)
 	assert_int_equal(s.failed, 2);
 	assert_int_equal(s.attempts, 3);
 	maple_memo_close(memo);
-	assert_int_equal(number(path, "PRAGMA user_version"), 7);
+	assert_int_equal(number(path, "PRAGMA user_version"), 8);
 	assert_int_equal(number(path, "SELECT count(DISTINCT uid) FROM"
 				      " campaigns"),
 			 2);
 	/* Noted when the sites come up again. */
 	assert_int_equal(number(path, "SELECT count(*) FROM sites WHERE"
 				      " fingerprint IN ('x', 'y')"),
+			 2);
+}
+
+static void findings_get_the_owners_of_their_campaigns(void **state)
+{
+	static const char rows[] =
+		"INSERT INTO campaigns(id, argv, seed, began, owner, apart)"
+		" VALUES(1, '[]', 0, 0, 1001, 0), (2, '[]', 0, 0, NULL, 0);"
+		"INSERT INTO findings VALUES('a', NULL, 1, '{}', 1, 2, 3),"
+		" ('b', NULL, 2, '{}', 4, 5, 6), ('c', NULL, NULL, '{}', 7, 8, 9);"
+		"PRAGMA application_id = 0x6d61706c; PRAGMA user_version = 7";
+	struct fixture *f = *state;
+	struct maple_memo *memo;
+	char path[64];
+	sqlite3 *db;
+
+	snprintf(path, sizeof(path), "%s/old.db", f->dir);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	for (int i = 0; i < 7; i++)
+		assert_int_equal(sqlite3_exec(db, maple_sql_migrations[i], NULL,
+					      NULL, NULL),
+				 SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, rows, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	OK(maple_memo_open(path, 0, &memo, &err));
+	OK(maple_memo_check(memo, &err));
+	maple_memo_close(memo);
+	assert_int_equal(number(path, "SELECT owner FROM findings"
+				      " WHERE id = 'a' AND times_seen = 3"),
+			 1001);
+	assert_int_equal(number(path, "SELECT count(*) FROM findings"
+				      " WHERE owner = -1 AND id IN ('b', 'c')"),
 			 2);
 }
 
@@ -325,6 +357,47 @@ static void a_read_only_disk_can_be_read(void **state)
 	assert_int_equal(umount(dir), 0);
 }
 
+/* A file that says whose its findings are is believed if it is ours. */
+static void a_strangers_file_is_all_his(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_finding finding = { .id = (char *)"a",
+					 .title = (char *)"T",
+					 .kind = MAPLE_FAILURE_EXIT };
+	struct maple_finding *found;
+	struct maple_memo *memo;
+	char path[80];
+
+	if (geteuid())
+		skip(); /* to give a file away takes root */
+	snprintf(path, sizeof(path), "%s/his.db", f->dir);
+	OK(maple_memo_open(path, 0, &memo, &err));
+	OK(maple_memo_finding_store(memo, begin_campaign(memo, NULL), &finding,
+				    &err));
+	OK(maple_memo_finding_load(memo, "a", MAPLE_MEMO_ANYBODY, &found, &err));
+	assert_int_equal(found->owner, geteuid());
+	maple_finding_destroy(found);
+	maple_memo_close(memo);
+	number(path, "UPDATE findings SET owner = 0 RETURNING owner");
+	assert_int_equal(chown(path, 54321, 54321), 0);
+
+	OK(maple_memo_open(path, 0, &memo, &err));
+	assert_int_equal(
+		maple_memo_finding_load(memo, "a", geteuid(), &found, NULL),
+		-ENOENT);
+	OK(maple_memo_finding_load(memo, "a", 54321, &found, &err));
+	assert_int_equal(found->owner, 54321);
+	maple_finding_destroy(found);
+	maple_memo_close(memo);
+
+	/* To take it in does not make it ours. */
+	OK(maple_memo_merge(f->memo, path, &err));
+	OK(maple_memo_finding_load(f->memo, "a", MAPLE_MEMO_ANYBODY, &found,
+				   &err));
+	assert_int_equal(found->owner, 54321);
+	maple_finding_destroy(found);
+}
+
 static mode_t mode_of(const char *path, const char *tail)
 {
 	char name[300];
@@ -381,12 +454,14 @@ int main(void)
 		TEST(bad_files_are_refused_and_kept),
 		TEST(the_first_schema_never_changes),
 		TEST(the_first_version_is_brought_up_to_date),
+		TEST(findings_get_the_owners_of_their_campaigns),
 		TEST(a_failed_migration_leaves_no_trace),
 		TEST(a_missing_file_is_made_only_for_writing),
 		TEST(two_processes_share_it),
 		TEST(a_full_disk_loses_nothing_that_was_written),
 		TEST(a_disk_too_small_to_begin_is_said),
 		TEST(a_read_only_disk_can_be_read),
+		TEST(a_strangers_file_is_all_his),
 		TEST(it_is_its_owners_alone),
 	};
 

@@ -192,11 +192,13 @@ static void merging_twice_changes_nothing(void **state)
 	assert_int_equal(n, 3);
 	assert_int_equal(samples[2].coverage.exposed[1], 3);
 	free(samples);
-	OK(maple_memo_finding_load(ours->memo, "b1", &finding, &err));
+	OK(maple_memo_finding_load(ours->memo, "b1", MAPLE_MEMO_ANYBODY,
+				   &finding, &err));
 	assert_string_equal(finding->title, "late");
 	assert_int_equal(finding->found_at, 40);
 	maple_finding_destroy(finding);
-	OK(maple_memo_finding_load(ours->memo, "b2", &finding, &err));
+	OK(maple_memo_finding_load(ours->memo, "b2", MAPLE_MEMO_ANYBODY,
+				   &finding, &err));
 	maple_finding_destroy(finding);
 }
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 #include <maple/report.h>
+#include "report/codec.h"
 
 static struct maple_place place(char *function, unsigned int line)
 {
@@ -529,8 +530,7 @@ static void an_older_deadlock_still_waits(void **state)
 
 static void json_has_the_fields_of_the_schema(void **state)
 {
-	char *json = maple_report_finding_encode(&finding);
-	json_t *object = json_loads(json, 0, NULL);
+	json_t *object = maple_codec_finding(&finding);
 	const char *id, *kind, *title, *replay, *site, *access, *function;
 	const char *file, *thread;
 	int idiom, forced[2], flipped[2], line;
@@ -559,7 +559,6 @@ static void json_has_the_fields_of_the_schema(void **state)
 	assert_string_equal(function, "close_queue");
 	assert_int_equal(line, 57);
 	json_decref(object);
-	free(json);
 }
 
 /* The names that the schema promises, each with its type. */
@@ -739,6 +738,33 @@ static void what_is_no_finding_is_refused(void **state)
 	maple_finding_destroy(out);
 }
 
+/* Who stores a finding has no say in what its readers are told to run. */
+static void the_replay_line_is_its_readers(void **state)
+{
+	static const char told[] =
+		"{\"id\":\"abc1\",\"title\":\"t\","
+		"\"kind\":\"exit\","
+		"\"replay\":\"mapletest replay a; rm -r ~\"}";
+	static const char *const bad[] = { "a;b", "", "a b", "$(a)", "-x" };
+	struct maple_finding *back;
+	struct maple_error err;
+	char json[128], *again;
+
+	assert_int_equal(maple_report_finding_decode(told, &back, &err), 0);
+	assert_string_equal(back->replay, "mapletest replay abc1");
+	again = maple_report_finding_encode(back);
+	assert_null(strstr(again, "replay"));
+	free(again);
+	maple_finding_destroy(back);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		snprintf(json, sizeof(json),
+			 "{\"id\":\"%s\",\"title\":\"t\",\"kind\":\"exit\"}",
+			 bad[i]);
+		assert_int_equal(maple_report_finding_decode(json, &back, &err),
+				 -EBADMSG);
+	}
+}
+
 static void saturation_is_said_only_when_nothing_is_left(void **state)
 {
 	FILE *out = open_buffer();
@@ -872,6 +898,7 @@ int main(void)
 		TEST(what_cannot_be_written_is_an_error),
 		TEST(what_is_no_finding_is_refused),
 		TEST(what_was_cut_short_is_not_saturated),
+		TEST(the_replay_line_is_its_readers),
 		TEST(saturation_is_said_only_when_nothing_is_left),
 		TEST(success_is_a_table_of_rates_and_reasons),
 		TEST(coverage_is_a_table_with_a_total),

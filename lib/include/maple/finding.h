@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <maple/error.h>
 #include <maple/iroot.h>
 
@@ -113,7 +114,8 @@ struct maple_edge {
 };
 
 struct maple_finding {
-	char *id; /* stable: hash of kind, top frames, iRoot */
+	char *id;    /* stable: hash of kind, top frames, iRoot */
+	uid_t owner; /* whose campaign found it; kept beside it, not in it */
 	enum maple_failure kind;
 	char *title;	  /* "SIGSEGV in consume / close_queue" */
 	char *what;	  /* "signal 11 (SIGSEGV), address 0x8" */
@@ -145,7 +147,7 @@ struct maple_finding {
 	char *exe;     /* --exe, or NULL */
 	char *input;   /* --input, or NULL */
 	char *backend; /* the pair that found it, as for --backend; or NULL */
-	char *replay;  /* the command line that replays it */
+	char *replay;  /* the command line for that; made, never stored */
 	char *output;  /* the end of what it printed in the failed run */
 	char *oracle;  /* ... and of what --oracle printed of that run */
 	char *report;  /* SANITIZER: its text, as it was printed */
@@ -160,6 +162,17 @@ struct maple_finding {
 };
 
 void maple_finding_destroy(struct maple_finding *finding);
+
+/*
+ * maple_finding_line - makes the command line that replays @finding
+ *
+ * From its id, if that is one: whoever stored a finding has no say in what its
+ * readers are told to run. What ran in an attached program has none. -ENOMEM.
+ */
+int maple_finding_line(struct maple_finding *finding);
+
+/* maple_finding_is_id - letters and digits alone, so that any shell takes it */
+bool maple_finding_is_id(const char *text);
 
 /* maple_place_deinit - frees the strings of @place, not @place */
 void maple_place_deinit(struct maple_place *place);

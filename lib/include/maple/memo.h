@@ -302,20 +302,26 @@ int maple_memo_run_end(struct maple_memo *memo, int64_t run,
 /*
  * maple_memo_finding_store - keeps @finding, by its id
  *
- * Seen before: the new one replaces the old, but for the date of the first;
- * times_seen grows with each campaign that sees it.
+ * It is that of whoever owns the campaign. Seen before, by the same user: the
+ * new one replaces the old, but for the date of the first; times_seen grows
+ * with each campaign that sees it.
  */
 int maple_memo_finding_store(struct maple_memo *memo, int64_t campaign,
 			     const struct maple_finding *finding,
 			     struct maple_error *err);
 
+#define MAPLE_MEMO_ANYBODY (-1)
+
 /*
  * maple_memo_finding_load - a finding by its id or the beginning of it
+ * @owner: a uid, or MAPLE_MEMO_ANYBODY
  *
- * Errors: -ENOENT there is none, -ENOTUNIQ several begin so.
+ * Its owner is the one who ran the campaign, as far as that can be known: what
+ * is in a file that belongs neither to root nor to us is all its owner's.
+ * Errors: -ENOENT there is none, -ENOTUNIQ several begin so, or have that id.
  */
 int maple_memo_finding_load(struct maple_memo *memo, const char *id,
-			    struct maple_finding **finding,
+			    int64_t owner, struct maple_finding **finding,
 			    struct maple_error *err);
 
 /*
@@ -402,9 +408,9 @@ void maple_memo_programs_destroy(struct maple_memo_program_info *programs,
  */
 int maple_memo_forget_program(struct maple_memo *memo, int64_t program,
 			      int64_t keep, struct maple_error *err);
-/* maple_memo_forget_finding - @id as in maple_memo_finding_load() */
+/* maple_memo_forget_finding - @owner's, by its whole id, if it is there */
 int maple_memo_forget_finding(struct maple_memo *memo, const char *id,
-			      struct maple_error *err);
+			      uid_t owner, struct maple_error *err);
 int maple_memo_forget_all(struct maple_memo *memo, struct maple_error *err);
 
 /*
@@ -412,8 +418,9 @@ int maple_memo_forget_all(struct maple_memo *memo, struct maple_error *err);
  *
  * A union: what is exposed in either is exposed; of attempts, failures and
  * times seen the greater number counts, since the two may have them from one
- * origin; campaigns and runs come once, however often they are merged. @path
- * is only read; it may have an older schema, and it is copied to memory.
+ * origin; a finding stays its owner's; campaigns and runs come once, however
+ * often they are merged. @path is only read; it may have an older schema, and
+ * it is copied to memory.
  *
  * Errors: as maple_memo_open() with MAPLE_MEMO_READONLY; @memo then is as it
  * was.
@@ -430,7 +437,8 @@ int maple_memo_merge(struct maple_memo *memo, const char *path,
  * @campaign, with its answer; else 0
  * maple_memo_note - it is from now on; in the transaction that does it
  * maple_memo_run_campaign - whose run it is; 0: nobody's
- * maple_memo_foreign - how many campaigns on @program's executable others own
+ * maple_memo_foreign - how many campaigns on @program's executable, and
+ * findings of it, others own
  */
 int maple_memo_resume(struct maple_memo *memo, int64_t campaign,
 		      const char *name, uint64_t owner, int64_t *program,

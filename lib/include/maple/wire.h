@@ -23,7 +23,7 @@
 #include <sys/types.h>
 #include <maple/memo.h>
 
-#define MAPLE_WIRE_VERSION 3 /* both sides must have the same */
+#define MAPLE_WIRE_VERSION 4 /* both sides must have the same */
 #define MAPLE_WIRE_SOCKET  "/run/mapled.sock"
 #define MAPLE_WIRE_MAX	   (4u << 20) /* bytes of a message */
 #define MAPLE_WIRE_FDS	   2	      /* file descriptors with a message */
@@ -124,10 +124,10 @@
 	F(U64, last_used, 0) F(TEXT, unobserved, MAPLE_WIRE_LINE) \
 	F(BYTES, coverage, sizeof(struct maple_coverage))
 #define MAPLE_WIRE_findings(F) F(I64, program, 0) F(FLAG, known, 0)
-#define MAPLE_WIRE_load(F) F(TEXT, id, MAPLE_WIRE_WORD)
+#define MAPLE_WIRE_load(F) F(TEXT, id, MAPLE_WIRE_WORD) F(I64, owner, 0)
 #define MAPLE_WIRE_found(F) \
 	F(TEXT, finding, MAPLE_WIRE_MAX) F(U64, found_at, 0) \
-	F(U32, times_seen, 0)
+	F(U32, times_seen, 0) F(U32, owner, 0)
 #define MAPLE_WIRE_samples(F) F(I64, program, 0) F(I64, since, 0)
 #define MAPLE_WIRE_coverage(F) F(I64, program, 0)
 #define MAPLE_WIRE_success(F) F(I64, program, 0)
@@ -135,7 +135,8 @@
 #define MAPLE_WIRE_check(F) MAPLE_WIRE_NOTHING(F)
 #define MAPLE_WIRE_dump(F) MAPLE_WIRE_NOTHING(F)
 #define MAPLE_WIRE_forget(F) F(I64, program, 0) F(I64, keep, 0)
-#define MAPLE_WIRE_forget_finding(F) F(TEXT, id, MAPLE_WIRE_WORD)
+#define MAPLE_WIRE_forget_finding(F) \
+	F(TEXT, id, MAPLE_WIRE_WORD) F(U32, owner, 0)
 #define MAPLE_WIRE_forget_all(F) MAPLE_WIRE_NOTHING(F)
 
 /*
@@ -181,14 +182,14 @@
 	M(FINDINGS, findings, USE, 0,                                          \
 	  "of a program, or 0; known: of other builds of it, too "             \
 	  "-> FOUND ..., NUMBER")                                              \
-	M(LOAD, load, USE, 0, "a finding -> FOUND")                            \
+	M(LOAD, load, USE, 0, "a finding; owner: a uid, -1 anybody's -> FOUND") \
 	M(SAMPLES, samples, USE, 0, "-> COUNTS, struct maple_memo_sample")     \
 	M(COVERAGE, coverage, USE, 0, "-> COUNTS, struct maple_coverage")      \
 	M(SUCCESS, success, USE, 0, "-> COUNTS, struct maple_memo_success")    \
 	M(CHECK, check, USE, 0, "the database's integrity -> NUMBER")          \
 	M(DUMP, dump, USE, 0, "all of it as JSON, in a file -> NUMBER")        \
 	M(FORGET, forget, USE, 0, "a program, if it is all mine -> NUMBER")    \
-	M(FORGET_FINDING, forget_finding, ROOT, 0, "-> NUMBER")                \
+	M(FORGET_FINDING, forget_finding, USE, 0, "if it is mine -> NUMBER")   \
 	M(FORGET_ALL, forget_all, ROOT, 0, "-> NUMBER")                        \
 	M(WELCOME, welcome, SAY, 0, "who is here, and how busy")               \
 	M(NUMBER, number, SAY, 1, "done; a number, if one was asked for")      \
@@ -199,7 +200,7 @@
 	M(LEARNT, learnt, SAY, 0, "what was known, in the order of LEARN")     \
 	M(OLD, old, SAY, 0, "a build and its sites; image 0: there is none")   \
 	M(INFO, info, SAY, 0, "a program")                                     \
-	M(FOUND, found, SAY, 0, "a finding, as JSON")                          \
+	M(FOUND, found, SAY, 0, "a finding, as JSON, and the uid of its owner") \
 	M(COUNTS, counts, SAY, 0, "a structure, or several")                   \
 	M(EVENT, event, PART, 0, "an event of an iRoot; old: found for it")    \
 	M(LESSON, lesson, PART, 0, "an iRoot, a bit for each mark")            \
