@@ -18,24 +18,26 @@
 #define LOOK_EVERY 0.004
 #define LOOK_NS	   (SPIN_NS / 4) /* of CPU: with less, nobody can have spun */
 
-static void set_policy(pid_t tid, int policy, unsigned int prio)
+/* Of a thread that has ended, somebody else may have the number. */
+static void set_policy(pid_t pid, pid_t tid, int policy, unsigned int prio)
 {
 	struct sched_param param = { .sched_priority = prio };
 
-	sched_setscheduler(tid, policy | SCHED_RESET_ON_FORK, &param);
+	if (maple_process_has(pid, tid))
+		sched_setscheduler(tid, policy | SCHED_RESET_ON_FORK, &param);
 }
 
 /* Where priorities are nice values, idle is what is below all of them. */
-static void demote(struct maple_shm_thread *t)
+static void demote(pid_t pid, struct maple_shm_thread *t)
 {
 	t->demoted = 1;
-	set_policy(t->tid, t->prio ? SCHED_OTHER : SCHED_IDLE, 0);
+	set_policy(pid, t->tid, t->prio ? SCHED_OTHER : SCHED_IDLE, 0);
 }
 
-static void promote(struct maple_shm_thread *t)
+static void promote(pid_t pid, struct maple_shm_thread *t)
 {
 	t->demoted = 0;
-	set_policy(t->tid, t->prio ? SCHED_FIFO : SCHED_OTHER, t->prio);
+	set_policy(pid, t->tid, t->prio ? SCHED_FIFO : SCHED_OTHER, t->prio);
 }
 
 /* Also one that has not run yet, of which the agent does not know the id. */
@@ -68,7 +70,7 @@ static void look(struct maple_agent_backend *a, uint32_t i, double now)
 		if (now < s->until)
 			return;
 		s->until = 0;
-		promote(t);
+		promote(a->shm->pid, t);
 	}
 	events = __atomic_load_n(&t->events, __ATOMIC_RELAXED);
 	if (events != s->events || !s->cpu) {
@@ -83,7 +85,7 @@ static void look(struct maple_agent_backend *a, uint32_t i, double now)
 	a->spins++;
 	s->cpu = 0;
 	s->until = now + SPIN_SLICE;
-	demote(t);
+	demote(a->shm->pid, t);
 }
 
 /*
@@ -124,7 +126,7 @@ void maple_agent_spin_release(struct maple_agent_backend *a)
 		a->shm->thread[i].demoted = 1;
 	}
 	for (i = 0; i < n; i++) {
-		set_policy(tids[i], SCHED_OTHER, 0);
+		set_policy(pid, tids[i], SCHED_OTHER, 0);
 		setpriority(PRIO_PROCESS, tids[i], 0);
 	}
 }
