@@ -297,6 +297,59 @@ needs_root() {
 	memo_is_whole
 }
 
+@test "a finding is its finder's: nobody else's replay runs it unasked" {
+	needs_root
+	echo "group = 54399" >"$conf"
+	start_mapled
+	for user in 54321 54322; do
+		mkdir -m 755 "$dir/$user"
+		cd "$dir/$user"
+		caps=+sys_nice as_user 54399 "$BUILD/mapletest" run \
+			--socket "$socket" --confirm 1 \
+			-- "$TARGETS/bank_account" "--of=$user"
+		ended_with 66
+	done
+	cd "$dir"
+	# The same bug, with the same id, found twice.
+	[ "$(sql 'SELECT count(DISTINCT id) FROM findings')" = 1 ]
+	[ "$(sql 'SELECT group_concat(owner) FROM findings')" = 54321,54322 ]
+	id=$(sql 'SELECT DISTINCT id FROM findings')
+	for user in 54321 54322; do
+		[ "$(sql "SELECT json FROM findings WHERE owner = $user" |
+			jq -r '.cwd, .argv[1]')" = "$dir/$user
+--of=$user" ]
+		as_user 54399 "$BUILD/mapletest" report --socket "$socket" \
+			--format json "$id"
+		ended_with 0
+		[ "$(jq -r '.findings[0].cwd' <<<"$output")" = "$dir/$user" ]
+		jq -r '.findings[0].replay' <<<"$output" | grep -q "replay $id "
+	done
+	# Whoever runs another's command line says so, root too.
+	mapletest replay --socket "$socket" "$id"
+	ended_with 125
+	says "several users have finding '$id'"
+	mapletest replay --socket "$socket" "54321:$id"
+	ended_with 125
+	says "of user 54321: a replay would run his '$TARGETS/bank_account'"
+	mapletest report --socket "$socket" --format json "54321:$id"
+	line=$(jq -r '.findings[0].replay' <<<"$output")
+	grep -q "replay --foreign 54321:$id --socket $socket" <<<"$line"
+	run --separate-stderr timeout 60 sh -c "$line"
+	ended_with 0 1
+	user=54323
+	as_user 54399 "$BUILD/mapletest" replay --socket "$socket" "54322:$id"
+	ended_with 125
+	says "mapletest replay --foreign 54322:$id"
+	# One forgets one's own alone.
+	user=54321
+	as_user 54399 "$BUILD/mapletest" memo forget --socket "$socket" "54322:$id"
+	ended_with 125
+	says "the finding is another user's"
+	as_user 54399 "$BUILD/mapletest" memo forget --socket "$socket" "$id"
+	ended_with 0
+	[ "$(sql 'SELECT owner FROM findings')" = 54322 ]
+}
+
 # A client of user 54321's that vanishes, and leaves a process which was its own
 # when it was named and is root's by then; its number is in $dir/became.
 become_another() {
@@ -435,7 +488,7 @@ hears() { # STRING: what mapled answers to standard input
 @test "a client of another version is told both versions" {
 	start_mapled
 	# u32 99, text "9.9"
-	frame 1 0 6300000004000000392e3900 | hears 'speaks version 3'
+	frame 1 0 6300000004000000392e3900 | hears 'speaks version 4'
 	grep -aq '9.9 version 99' "$dir/answer"
 	answers
 }
