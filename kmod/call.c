@@ -164,6 +164,16 @@ static void enter_one(struct maple_thread *t, struct maple_call_frame *f,
 	}
 }
 
+/* maple_call_ops - how many operations @p leads to at once, at most */
+unsigned int maple_call_ops(const struct maple_uapi_probe *p)
+{
+	bool waits = p->kind == MAPLE_EV_WAIT;
+
+	if (access_at_entry(p))
+		return 2 + waits;
+	return 1 + waits;
+}
+
 static bool happened(const struct maple_uapi_probe *p, int ret)
 {
 	if (p->flags & MAPLE_PROBE_ZERO)

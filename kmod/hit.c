@@ -186,8 +186,10 @@ void maple_hit_emit(struct maple_thread *t, struct maple_op *op)
 {
 	if (!t->nops && quick(t, op))
 		return;
-	if (!WARN_ON_ONCE(t->nops == MAPLE_OPS))
+	if (t->nops < MAPLE_OPS)
 		t->op[t->nops++] = *op;
+	else
+		maple_count(t->session, lost);
 }
 
 /* Whatever could not be done at once. */
@@ -282,7 +284,7 @@ static struct maple_thread *hit_thread(struct maple_point *p)
 	struct maple_thread *t = maple_thread_find(p->session, current);
 	struct maple_op op;
 
-	if (!t || READ_ONCE(p->session->ended))
+	if (!t || READ_ONCE(p->session->ended) || READ_ONCE(p->off))
 		return NULL;
 	maple_session_run(p->session);
 	maple_hit_unstep(t);

@@ -12,6 +12,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/path.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
@@ -21,13 +22,14 @@
 #include "compat.h"
 #include "session.h"
 
-#define MAPLE_OPEN  8  /* accesses begun and not done: two operands, ... */
-#define MAPLE_CALLS 8  /* functions entered and not left */
-#define MAPLE_ARGS  4  /* probes of one function that are kept for its return */
-#define MAPLE_OPS   12 /* what one hit may lead to */
-#define MAPLE_SPARE 32 /* records ready for threads to come */
-#define MAPLE_MMS   8  /* address spaces a target may go through */
-#define MAPLE_OFTEN 1000 /* hits of a site that still mean progress */
+#define MAPLE_OPEN   8 /* accesses begun and not done: two operands, ... */
+#define MAPLE_CALLS  8 /* functions entered and not left */
+#define MAPLE_ARGS   4 /* probes of one function that are kept for its return */
+#define MAPLE_OPS    12	  /* what one hit may lead to */
+#define MAPLE_SPARE  32	  /* records ready for threads to come */
+#define MAPLE_OTHERS 1024 /* forked, and not put right yet */
+#define MAPLE_MMS    8	  /* address spaces a target may go through */
+#define MAPLE_OFTEN  1000 /* hits of a site that still mean progress */
 
 /* A kernel that watches itself takes so many times the CPU for the same. */
 #if IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN)
@@ -154,6 +156,7 @@ enum maple_work {
 	MAPLE_WORK_CRASH,
 	MAPLE_WORK_END,
 	MAPLE_WORK_ARM,
+	MAPLE_WORK_RESTORE, /* by who puts everyone right */
 };
 
 struct maple_log {
@@ -208,7 +211,9 @@ struct maple_session {
 	struct list_head records;
 	struct list_head spare;
 	unsigned int nspare;
-	u32 nthreads, nalive;
+	unsigned int nothers; /* records without a number */
+	u32 nthreads;
+	u32 nalive; /* ... and one while they are being taken */
 	struct maple_thread *thread[MAPLE_THREADS];
 	DECLARE_HASHTABLE(by_task, 8);
 	struct mm_struct *mm[MAPLE_MMS]; /* grabbed; the last one is current */
@@ -302,7 +307,9 @@ struct maple_thread *maple_thread_record(struct maple_session *s,
 void maple_thread_inherits(struct maple_session *s, struct task_struct *task,
 			   const struct maple_native *native);
 void maple_thread_dies(struct maple_thread *t);
+void maple_threads_taken(struct maple_session *s);
 void maple_thread_ended(struct maple_thread *t);
+void maple_thread_work_done(struct maple_thread *t, unsigned int bit);
 struct task_struct *maple_thread_task(struct maple_thread *t);
 u32 maple_thread_find_pthread(struct maple_session *s, u64 pthread);
 void maple_thread_refill(struct maple_session *s);
@@ -338,9 +345,12 @@ struct maple_point {
 	struct maple_session *session;
 	struct list_head list;	/* in session->points */
 	struct list_head spots; /* constant once registered */
+	struct path path;	/* keeps what the file is on mounted, and it: */
 	struct inode *inode;
 	u64 offset;
+	unsigned int ops; /* that one hit leads to, at most */
 	bool call;
+	bool off; /* registered, but its message was refused */
 	bool registered;
 };
 
@@ -363,6 +373,7 @@ u64 maple_operand_size(const struct maple_uapi_probe *p,
 bool maple_operand_valid(const struct maple_uapi_probe *p);
 
 /* call.c */
+unsigned int maple_call_ops(const struct maple_uapi_probe *p);
 void maple_call_enter(struct maple_point *p, struct maple_thread *t,
 		      struct pt_regs *regs);
 void maple_call_leave(struct maple_point *p, struct maple_thread *t,
@@ -370,6 +381,7 @@ void maple_call_leave(struct maple_point *p, struct maple_thread *t,
 
 /* site.c */
 int maple_sites_init(struct maple_session *s);
+void maple_sites_remove(struct maple_session *s);
 void maple_sites_free(struct maple_session *s);
 u32 maple_site_of(struct maple_session *s, u64 caller, u32 *hits);
 void maple_sites_forget(struct maple_session *s);

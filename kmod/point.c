@@ -4,7 +4,9 @@
  * one message says of one offset shares a point, and so does the place behind
  * an instruction that cannot be probed with the instruction that stands there.
  *
- * Points are added while a session lives and removed all at once at its end.
+ * Points are added while a session lives and removed all at once at its end,
+ * also those of a message that was refused when some of it was in place already:
+ * threads may have been there, and to take a probe away waits for them.
  */
 #include <linux/fs.h>
 #include <linux/netlink.h>
@@ -29,25 +31,27 @@ static void point_destroy(struct maple_point *p)
 
 	list_for_each_entry_safe(spot, next, &p->spots, list)
 		kfree(spot);
-	iput(p->inode);
+	path_put(&p->path);
 	kfree(p);
 }
 
 static struct maple_point *point_get(struct maple_session *s,
 				     struct list_head *points,
-				     struct inode *inode, u64 offset, bool call)
+				     const struct path *path, u64 offset,
+				     bool call)
 {
 	struct maple_point *p;
 
 	list_for_each_entry_reverse(p, points, list)
 		if (p->offset == offset && p->call == call)
 			return p;
-	p = kzalloc(sizeof(*p), GFP_KERNEL);
+	p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
 	if (!p)
 		return NULL;
 	p->session = s;
-	p->inode = inode;
-	ihold(inode);
+	p->path = *path;
+	path_get(&p->path);
+	p->inode = d_real_inode(path->dentry);
 	p->offset = offset;
 	p->call = call;
 	p->consumer.handler = maple_hit_handler;
@@ -58,33 +62,35 @@ static struct maple_point *point_get(struct maple_session *s,
 }
 
 static int spot_add(struct maple_session *s, struct list_head *points,
-		    struct inode *inode, const struct maple_uapi_probe *probe,
-		    bool after)
+		    const struct path *path,
+		    const struct maple_uapi_probe *probe, bool after)
 {
 	bool call = probe->flags & MAPLE_PROBE_CALL;
 	struct maple_point *p;
 	struct maple_spot *spot;
 
-	p = point_get(s, points, inode, after ? probe->next : probe->offset,
+	p = point_get(s, points, path, after ? probe->next : probe->offset,
 		      call);
 	if (!p)
 		return -ENOMEM;
-	spot = kzalloc(sizeof(*spot), GFP_KERNEL);
+	spot = kzalloc(sizeof(*spot), GFP_KERNEL_ACCOUNT);
 	if (!spot)
 		return -ENOMEM;
 	spot->probe = *probe;
 	spot->after = after;
 	list_add_tail(&spot->list, &p->spots);
+	p->ops += call ? maple_call_ops(probe) : 1;
 	if (call && probe->flags & MAPLE_PROBE_RETURN)
 		p->consumer.ret_handler = maple_hit_ret_handler;
 	return 0;
 }
 
 static int spots_of(struct maple_session *s, struct list_head *points,
-		    struct inode *inode, const struct maple_uapi_probe *probe,
+		    const struct path *path,
+		    const struct maple_uapi_probe *probe,
 		    struct netlink_ext_ack *extack)
 {
-	loff_t size = i_size_read(inode);
+	loff_t size = i_size_read(d_real_inode(path->dentry));
 	int err;
 
 	if (!maple_operand_valid(probe)) {
@@ -95,10 +101,41 @@ static int spots_of(struct maple_session *s, struct list_head *points,
 		NL_SET_ERR_MSG(extack, "a probe lies outside its file");
 		return -EINVAL;
 	}
-	err = spot_add(s, points, inode, probe, false);
+	err = spot_add(s, points, path, probe, false);
 	if (!err && probe->next && probe->flags & MAPLE_PROBE_AHEAD)
-		err = spot_add(s, points, inode, probe, true);
+		err = spot_add(s, points, path, probe, true);
 	return err;
+}
+
+/* What one hit where @p is may lead to, by the points in @points. */
+static unsigned int ops_at(const struct maple_point *p,
+			   const struct list_head *points)
+{
+	const struct maple_point *other;
+	unsigned int n = 0;
+
+	list_for_each_entry(other, points, list)
+		if (other->offset == p->offset && other->inode == p->inode)
+			n += other->ops;
+	return n;
+}
+
+/* Whether a thread has room for all that a hit may lead to. */
+static int points_fit(struct maple_session *s, struct list_head *points,
+		      struct netlink_ext_ack *extack)
+{
+	struct maple_point *p;
+
+	list_for_each_entry(p, points, list) {
+		if (ops_at(p, points) + ops_at(p, &s->points) <= MAPLE_OPS)
+			continue;
+		NL_SET_ERR_MSG(
+			extack,
+			"too many probes at one offset: an access takes 1, a call up to 3, of " __stringify(
+				MAPLE_OPS) " that there are");
+		return -ENOSPC;
+	}
+	return 0;
 }
 
 /* No probe can be there; nothing else is wrong. */
@@ -148,26 +185,56 @@ static int point_register(struct maple_point *p, struct file *file)
 static int points_register(struct maple_session *s, struct list_head *points,
 			   struct file *file, struct netlink_ext_ack *extack)
 {
+	unsigned int placed = 0, unreached = 0;
 	struct maple_point *p;
 	int err;
 
 	list_for_each_entry(p, points, list) {
 		err = point_register(p, file);
-		if (!err) {
-			p->registered = true;
-			maple_count(s, probes);
-			continue;
-		}
-		if (!cannot_be(err)) {
+		p->registered = !err;
+		if (err && !cannot_be(err)) {
 			NL_SET_ERR_MSG(extack,
 				       "the kernel refuses probes in this file");
 			return err;
 		}
-		maple_count(s, unreached);
+		if (err)
+			unreached++;
+		else
+			placed++;
+	}
+	if (unreached)
 		NL_SET_ERR_MSG(extack,
 			       "no probe can be at some of the instructions");
-	}
+	maple_count_add(s, unreached, unreached);
+	maple_count_add(s, probes, placed);
 	return 0;
+}
+
+static int probes_add(struct maple_session *s, struct file *file,
+		      const struct maple_uapi_probe *probes, unsigned int n,
+		      struct netlink_ext_ack *extack)
+{
+	struct maple_point *p;
+	LIST_HEAD(points);
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < n && !err; i++)
+		err = spots_of(s, &points, &file->f_path, &probes[i], extack);
+	err = err ?: points_fit(s, &points, extack);
+	if (err) {
+		points_destroy(&points);
+		return err;
+	}
+	err = points_register(s, &points, file, extack);
+	if (err)
+		list_for_each_entry(p, &points, list) {
+			WRITE_ONCE(p->off, true);
+			p->ops = 0;
+		}
+	s->nprobes += n;
+	list_splice_tail(&points, &s->points);
+	return err;
 }
 
 /*
@@ -175,16 +242,14 @@ static int points_register(struct maple_session *s, struct list_head *points,
  *
  * Where the kernel can put no probe (LOCK prefixes, some of AVX), the others
  * are put in place, it is counted as unreached, and @extack says so. With any
- * other error none of them is.
+ * other error none of them tells of anything.
  */
 int maple_session_probe(struct maple_session *s, struct file *file,
 			const struct maple_uapi_probe *probes, unsigned int n,
 			struct netlink_ext_ack *extack)
 {
 	struct inode *inode = d_real_inode(file->f_path.dentry);
-	LIST_HEAD(points);
-	unsigned int i;
-	int err = 0;
+	int err;
 
 	if (!S_ISREG(inode->i_mode) || !i_size_read(inode)) {
 		NL_SET_ERR_MSG(extack, "only a regular file, and not an empty "
@@ -202,17 +267,8 @@ int maple_session_probe(struct maple_session *s, struct file *file,
 	} else if (s->nprobes + n > MAPLE_SESSION_PROBES) {
 		NL_SET_ERR_MSG(extack, "too many probes in one session");
 		err = -ENOSPC;
-	}
-	for (i = 0; i < n && !err; i++)
-		err = spots_of(s, &points, inode, &probes[i], extack);
-	if (!err)
-		err = points_register(s, &points, file, extack);
-	if (err) {
-		points_unregister(&points);
-		points_destroy(&points);
 	} else {
-		s->nprobes += n;
-		list_splice_tail(&points, &s->points);
+		err = probes_add(s, file, probes, n, extack);
 	}
 	mutex_unlock(&s->probes_lock);
 	return err;

@@ -88,7 +88,7 @@ void maple_session_put(struct maple_session *s)
 
 static struct maple_session *session_alloc(void)
 {
-	struct maple_session *s = kvzalloc(sizeof(*s), GFP_KERNEL);
+	struct maple_session *s = kvzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
 
 	if (!s)
 		return NULL;
@@ -102,6 +102,7 @@ static struct maple_session *session_alloc(void)
 	INIT_LIST_HEAD(&s->records);
 	INIT_LIST_HEAD(&s->spare);
 	INIT_LIST_HEAD(&s->points);
+	s->nalive = 1;
 	hash_init(s->by_task);
 	raw_spin_lock_init(&s->lock);
 	raw_spin_lock_init(&s->threads_lock);
@@ -184,21 +185,37 @@ static struct task_struct *next_thread_of(struct maple_session *s,
 	return found;
 }
 
+/*
+ * It may have been on its way out, and past the tracepoint, before it had a
+ * record: then nobody else tells of its end. Nor does it find one if we see
+ * it too early, since it has the flag before it looks.
+ */
+static bool thread_left(struct task_struct *task)
+{
+	smp_mb();
+	return READ_ONCE(task->flags) & PF_EXITING;
+}
+
 static void thread_take(struct maple_session *s, struct maple_thread *t,
 			struct task_struct *task)
 {
 	static const struct maple_access none = { .site = MAPLE_SITE_NONE };
 
 	maple_log_event(t, MAPLE_EV_START, &none, 0, 0, 0, 0);
-	if (s->native)
-		return;
-	if (s->cpu >= 0) {
+	if (!s->native && s->cpu >= 0) {
 		if (set_cpus_allowed_ptr(task, cpumask_of(s->cpu)))
 			maple_count(s, refused);
 		else
 			maple_count(s, pinned);
 	}
-	maple_turn_born(t);
+	if (!s->native)
+		maple_turn_born(t);
+	if (thread_left(task)) {
+		maple_thread_dies(t);
+		maple_log_exit(t);
+		maple_turn_gone(t, false);
+		maple_thread_ended(t);
+	}
 }
 
 /* Those that are there; from now on others come by the fork tracepoint. */
@@ -221,9 +238,6 @@ static int threads_take(struct maple_session *s, struct task_struct *leader,
 			    : NULL;
 		if (!IS_ERR_OR_NULL(t))
 			thread_take(s, t, task);
-		/* It may have been on its way out, unseen. */
-		if (!IS_ERR_OR_NULL(t) && task->flags & PF_EXITING)
-			maple_thread_dies(t);
 		put_task_struct(task);
 		if (!t) {
 			NL_SET_ERR_MSG(extack, "the target has too many "
@@ -231,6 +245,7 @@ static int threads_take(struct maple_session *s, struct task_struct *leader,
 			return -ENOSPC;
 		}
 	}
+	maple_threads_taken(s);
 	if (s->nthreads)
 		return 0;
 	NL_SET_ERR_MSG(extack, "the target has ended");
@@ -379,6 +394,7 @@ void maple_session_destroy(struct maple_session *s)
 	maple_watches_remove(s);
 	WRITE_ONCE(s->ended, true);
 	maple_points_remove(s);
+	maple_sites_remove(s);
 	for (i = 0; i < CLONE_MS && maple_task_clones(s); i++)
 		usleep_range(1000, 2000);
 	if (session_leave(s))

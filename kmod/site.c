@@ -16,6 +16,7 @@
 
 struct site {
 	struct hlist_node node;
+	struct path path; /* keeps what the file is on mounted, and it: */
 	struct inode *inode;
 	u64 offset;
 	u32 number;
@@ -29,22 +30,37 @@ struct maple_return {
 
 int maple_sites_init(struct maple_session *s)
 {
-	s->sites = kcalloc(1 << SITE_BITS, sizeof(*s->sites), GFP_KERNEL);
-	s->returns = kvcalloc(1 << RETURN_BITS, sizeof(*s->returns), GFP_KERNEL);
+	s->sites =
+		kcalloc(1 << SITE_BITS, sizeof(*s->sites), GFP_KERNEL_ACCOUNT);
+	s->returns = kvcalloc(1 << RETURN_BITS, sizeof(*s->returns),
+			      GFP_KERNEL_ACCOUNT);
 	return s->sites && s->returns ? 0 : -ENOMEM;
+}
+
+static void sites_drop(struct hlist_head *head)
+{
+	struct hlist_node *next;
+	struct site *site;
+
+	hlist_for_each_entry_safe(site, next, head, node) {
+		hlist_del(&site->node);
+		path_put(&site->path);
+		kfree(site);
+	}
+}
+
+/* maple_sites_remove - Context: nobody is in a probe's handler any more */
+void maple_sites_remove(struct maple_session *s)
+{
+	unsigned int i;
+
+	for (i = 0; s->sites && i < 1 << SITE_BITS; i++)
+		sites_drop(&s->sites[i]);
 }
 
 void maple_sites_free(struct maple_session *s)
 {
-	struct hlist_node *next;
-	struct site *site;
-	unsigned int i;
-
-	for (i = 0; s->sites && i < 1 << SITE_BITS; i++)
-		hlist_for_each_entry_safe(site, next, &s->sites[i], node) {
-			iput(site->inode);
-			kfree(site);
-		}
+	maple_sites_remove(s);
 	kfree(s->sites);
 	kvfree(s->returns);
 }
@@ -72,7 +88,6 @@ int maple_session_sites(struct maple_session *s, struct file *file,
 			const struct maple_uapi_site *sites, unsigned int n,
 			struct netlink_ext_ack *extack)
 {
-	struct inode *inode = d_real_inode(file->f_path.dentry);
 	struct hlist_node *next;
 	HLIST_HEAD(made);
 	struct site *site;
@@ -83,11 +98,14 @@ int maple_session_sites(struct maple_session *s, struct file *file,
 		return -ENOSPC;
 	}
 	for (i = 0; i < n; i++) {
-		site = kzalloc(sizeof(*site), GFP_KERNEL);
-		if (!site)
-			goto undo;
-		site->inode = inode;
-		ihold(inode);
+		site = kzalloc(sizeof(*site), GFP_KERNEL_ACCOUNT);
+		if (!site) {
+			sites_drop(&made);
+			return -ENOMEM;
+		}
+		site->path = file->f_path;
+		path_get(&site->path);
+		site->inode = d_real_inode(site->path.dentry);
 		site->offset = sites[i].offset;
 		site->number = sites[i].number;
 		hlist_add_head(&site->node, &made);
@@ -101,12 +119,6 @@ int maple_session_sites(struct maple_session *s, struct file *file,
 	mutex_unlock(&s->probes_lock);
 	maple_sites_forget(s);
 	return 0;
-undo:
-	hlist_for_each_entry_safe(site, next, &made, node) {
-		iput(site->inode);
-		kfree(site);
-	}
-	return -ENOMEM;
 }
 
 /* Context: a thread of the target; sleeps. */

@@ -425,7 +425,8 @@ bool maple_task_clones(struct maple_session *s)
 		struct maple_thread *t = s->thread[i];
 		const struct pt_regs *regs;
 
-		if (!t->task || READ_ONCE(t->told_birth))
+		/* Who ends makes none, and its stack goes. */
+		if (!t->task || !t->alive || READ_ONCE(t->told_birth))
 			continue;
 		regs = task_pt_regs(t->task);
 		if ((long)READ_ONCE(regs->ax) != -ENOSYS)

@@ -3,8 +3,11 @@
  * The records of a session's threads: numbers in the order of their creation,
  * names that last ("0.2.1"), and what each had before the session.
  *
- * Records are made ahead of time and live as long as the session; who may
- * hold one is said at maple_session_put().
+ * Records are made ahead of time. One with a number lives as long as the
+ * session; who may hold one is said at maple_session_put(). One without, of a
+ * process that was forked or of a thread too many, is given back as soon as
+ * that has its own scheduling: it is on no other list than the session's, so
+ * what else may hold it are works, and who puts everyone right.
  */
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
@@ -71,7 +74,7 @@ static struct maple_thread *record_create(struct maple_session *s, gfp_t gfp)
 void maple_thread_refill(struct maple_session *s)
 {
 	while (READ_ONCE(s->nspare) < MAPLE_SPARE) {
-		struct maple_thread *t = record_create(s, GFP_KERNEL);
+		struct maple_thread *t = record_create(s, GFP_KERNEL_ACCOUNT);
 
 		if (!t)
 			return;
@@ -82,17 +85,55 @@ void maple_thread_refill(struct maple_session *s)
 	}
 }
 
-/* Nobody has seen @t yet. */
+/* Nobody sees @t any more, or has seen it yet. */
 static void record_return(struct maple_thread *t)
+{
+	struct maple_session *s = t->session;
+	bool spare;
+
+	put_pid(t->pid);
+	t->pid = NULL;
+	t->native.known = false;
+	raw_spin_lock(&s->threads_lock);
+	spare = s->nspare < MAPLE_SPARE;
+	if (spare) {
+		list_add(&t->list, &s->spare);
+		s->nspare++;
+	}
+	raw_spin_unlock(&s->threads_lock);
+	if (!spare)
+		kfree(t);
+}
+
+/* Whether @t, which has no number, is done with; then it is on no list. */
+static bool record_taken(struct maple_thread *t)
 {
 	struct maple_session *s = t->session;
 
 	lockdep_assert_held(&s->threads_lock);
-	t->native.known = false;
-	put_pid(t->pid);
-	t->pid = NULL;
-	list_add(&t->list, &s->spare);
-	s->nspare++;
+	if (t->number != MAPLE_THREAD_NONE || t->task || t->queued)
+		return false;
+	list_del(&t->list);
+	s->nothers--;
+	return true;
+}
+
+/* maple_thread_work_done - work @bit of @t, which may be gone then */
+void maple_thread_work_done(struct maple_thread *t, unsigned int bit)
+{
+	struct maple_session *s = t->session;
+	bool taken;
+
+	if (t->number != MAPLE_THREAD_NONE) {
+		clear_bit(bit, &t->queued);
+		return;
+	}
+	raw_spin_lock(&s->threads_lock);
+	clear_bit(bit, &t->queued);
+	taken = record_taken(t);
+	raw_spin_unlock(&s->threads_lock);
+	if (taken)
+		record_return(t);
 }
 
 /*
@@ -100,9 +141,10 @@ static void record_return(struct maple_thread *t)
  * @native: what it is to get back
  * @counts: it is one of the run's threads, and gets a number and a name
  *
- * Context: atomic. NULL if there is no memory; ERR_PTR(-EEXIST) if it has one
- * as a thread of the run, which can be while a session begins on a program
- * that runs: a new thread is there before it is told of.
+ * Context: atomic. NULL if there is no memory, or if too many processes have
+ * not run yet; ERR_PTR(-EEXIST) if it has one as a thread of the run, which can
+ * be while a session begins on a program that runs: a new thread is there
+ * before it is told of.
  */
 struct maple_thread *maple_thread_record(struct maple_session *s,
 					 struct task_struct *task,
@@ -111,6 +153,7 @@ struct maple_thread *maple_thread_record(struct maple_session *s,
 					 bool counts)
 {
 	struct maple_thread *t = NULL;
+	int err = 0;
 
 	raw_spin_lock(&s->threads_lock);
 	if (!list_empty(&s->spare)) {
@@ -120,7 +163,7 @@ struct maple_thread *maple_thread_record(struct maple_session *s,
 	}
 	raw_spin_unlock(&s->threads_lock);
 	if (!t)
-		t = record_create(s, GFP_ATOMIC | __GFP_NOWARN);
+		t = record_create(s, GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT);
 	if (!t)
 		return NULL;
 	t->native = *native;
@@ -128,11 +171,16 @@ struct maple_thread *maple_thread_record(struct maple_session *s,
 	get_task_struct(task);
 
 	raw_spin_lock(&s->threads_lock);
-	if (counts && maple_thread_find(s, task)) {
-		record_return(t);
+	if (counts && maple_thread_find(s, task))
+		err = -EEXIST;
+	else if ((!counts || s->nthreads == MAPLE_THREADS) &&
+		 s->nothers == MAPLE_OTHERS)
+		err = -ENOSPC;
+	if (err) {
 		raw_spin_unlock(&s->threads_lock);
 		put_task_struct(task);
-		return ERR_PTR(-EEXIST);
+		record_return(t);
+		return err == -EEXIST ? ERR_PTR(err) : NULL;
 	}
 	t->task = task;
 	if (counts && s->nthreads < MAPLE_THREADS) {
@@ -148,8 +196,10 @@ struct maple_thread *maple_thread_record(struct maple_session *s,
 		s->thread[t->number] = t;
 		smp_store_release(&s->nthreads, s->nthreads + 1);
 		hash_add_rcu(s->by_task, &t->node, (unsigned long)task);
-	} else if (counts) {
-		maple_count(s, threads_over);
+	} else {
+		s->nothers++;
+		if (counts)
+			maple_count(s, threads_over);
 	}
 	list_add_tail(&t->list, &s->records);
 	raw_spin_unlock(&s->threads_lock);
@@ -168,19 +218,31 @@ void maple_thread_inherits(struct maple_session *s, struct task_struct *task,
 	raw_spin_unlock(&s->lock);
 }
 
+static void one_less(struct maple_session *s)
+{
+	lockdep_assert_held(&s->threads_lock);
+	if (!--s->nalive)
+		WRITE_ONCE(s->asked, MAPLE_SESSION_GONE);
+}
+
 /* maple_thread_dies - @t ends; for the first who says so */
 void maple_thread_dies(struct maple_thread *t)
 {
 	struct maple_session *s = t->session;
-	bool last = false;
 
 	raw_spin_lock(&s->threads_lock);
 	if (t->alive)
-		last = !--s->nalive;
+		one_less(s);
 	WRITE_ONCE(t->alive, false);
 	raw_spin_unlock(&s->threads_lock);
-	if (last)
-		WRITE_ONCE(s->asked, MAPLE_SESSION_GONE);
+}
+
+/* maple_threads_taken - every thread of the target has a record */
+void maple_threads_taken(struct maple_session *s)
+{
+	raw_spin_lock(&s->threads_lock);
+	one_less(s);
+	raw_spin_unlock(&s->threads_lock);
 }
 
 /* maple_thread_ended - @t, the caller, will not run in user space again */
@@ -261,14 +323,16 @@ static struct task_struct *seen_task(struct maple_thread *t)
 /* maple_threads_restore - everyone back to what it had; Context: may sleep */
 void maple_threads_restore(struct maple_session *s)
 {
+	struct maple_thread *t, *next;
 	struct task_struct *task;
-	struct maple_thread *t;
+	LIST_HEAD(taken);
 
-	/* Records are only ever added, at the end, while a session lives. */
+	/* Others are added meanwhile, at the end; what is held stays. */
 	raw_spin_lock(&s->threads_lock);
-	list_for_each_entry(t, &s->records, list) {
+	list_for_each_entry_safe(t, next, &s->records, list) {
 		if (!READ_ONCE(t->native.known))
 			continue;
+		set_bit(MAPLE_WORK_RESTORE, &t->queued);
 		raw_spin_unlock(&s->threads_lock);
 		task = seen_task(t);
 		if (task) {
@@ -276,8 +340,14 @@ void maple_threads_restore(struct maple_session *s)
 			put_task_struct(task);
 		}
 		raw_spin_lock(&s->threads_lock);
+		clear_bit(MAPLE_WORK_RESTORE, &t->queued);
+		next = list_next_entry(t, list);
+		if (record_taken(t))
+			list_add(&t->list, &taken);
 	}
 	raw_spin_unlock(&s->threads_lock);
+	list_for_each_entry_safe(t, next, &taken, list)
+		record_return(t);
 }
 
 static void free_list(struct list_head *list)

@@ -40,7 +40,6 @@ static void log_moves(struct maple_thread *t)
 		maple_log_event(t, MAPLE_EV_EXPOSED, &none, 0, 0, 0, 0);
 		trace_maple_expose(s->tgid, t->number, now.attempts);
 	}
-	WARN_ONCE(now.broken, "maple: an invariant of the automaton broke\n");
 	s->said = now;
 }
 
@@ -103,6 +102,16 @@ static bool watch_changed(struct maple_session *s)
 	s->watch_size = size;
 	s->watch_generation++;
 	return true;
+}
+
+/* What the automaton has decided, told by who is no thread of the target. */
+static void set_levels(struct maple_session *s)
+{
+	unsigned int n, prio;
+
+	lockdep_assert_held(&s->lock);
+	while (maple_auto_change(s->automaton, MAPLE_THREAD_NONE, &n, &prio))
+		maple_task_level(s->thread[n], prio);
 }
 
 static void arm_work(struct callback_head *work)
@@ -174,7 +183,7 @@ void maple_turn_born(struct maple_thread *t)
 {
 	struct maple_session *s = t->session;
 	struct maple_thread *self = maple_thread_find(s, current);
-	unsigned int roles = 0, n, prio, r;
+	unsigned int roles = 0, r;
 
 	maple_turn_begin(s);
 	if (t->born_done || t->gone_done || s->native) {
@@ -198,19 +207,23 @@ void maple_turn_born(struct maple_thread *t)
 		maple_turn_end(self, true);
 		return;
 	}
-	while (maple_auto_change(s->automaton, MAPLE_THREAD_NONE, &n, &prio))
-		maple_task_level(s->thread[n], prio);
+	set_levels(s);
 	raw_spin_unlock(&s->lock);
 }
 
-/* maple_turn_gone - @t has ended, or is as good as */
+/*
+ * maple_turn_gone - @t has ended, or is as good as; does nothing the second
+ * time
+ *
+ * Context: any thread; may sleep. One of the target may lose the CPU here.
+ */
 void maple_turn_gone(struct maple_thread *t, bool may_arm)
 {
 	struct maple_session *s = t->session;
 	struct maple_thread *self = maple_thread_find(s, current);
 
 	maple_turn_begin(s);
-	if (t->gone_done || !s->automaton || !self) {
+	if (t->gone_done || !s->automaton) {
 		t->gone_done = true;
 		raw_spin_unlock(&s->lock);
 		return;
@@ -218,7 +231,13 @@ void maple_turn_gone(struct maple_thread *t, bool may_arm)
 	t->gone_done = true;
 	if (t->born_done)
 		maple_auto_exit(s->automaton, t->number);
-	maple_turn_end(self, may_arm);
+	if (self) {
+		maple_turn_end(self, may_arm);
+		return;
+	}
+	log_moves(t);
+	set_levels(s);
+	raw_spin_unlock(&s->lock);
 }
 
 /*
@@ -230,7 +249,6 @@ void maple_turn_gone(struct maple_thread *t, bool may_arm)
 void maple_turn_spins(struct maple_thread *t, bool spins)
 {
 	struct maple_session *s = t->session;
-	unsigned int n, prio;
 
 	lockdep_assert_held(&s->lock);
 	if (s->automaton) {
@@ -241,8 +259,7 @@ void maple_turn_spins(struct maple_thread *t, bool spins)
 		log_moves(t);
 	}
 	maple_task_demote(t, spins);
-	while (s->automaton &&
-	       maple_auto_change(s->automaton, MAPLE_THREAD_NONE, &n, &prio))
-		maple_task_level(s->thread[n], prio);
+	if (s->automaton)
+		set_levels(s);
 	WRITE_ONCE(s->moves, s->moves + 1);
 }

@@ -41,7 +41,7 @@ void maple_work_done(struct maple_thread *t, unsigned int bit)
 {
 	struct maple_session *s = t->session;
 
-	clear_bit(bit, &t->queued);
+	maple_thread_work_done(t, bit);
 	maple_session_put(s);
 }
 

@@ -254,7 +254,7 @@ struct maple_uapi_return {
 struct maple_counters {
 	__u64 hits;	    /* of memory-access sites */
 	__u64 calls;	    /* of functions */
-	__u64 lost;	    /* log entries that found no room */
+	__u64 lost;	    /* events that found no room */
 	__u64 spins;	    /* threads demoted for spinning */
 	__u64 holds;	    /* timed holds, */
 	__u64 timeouts;	    /* ... and those that ran out */

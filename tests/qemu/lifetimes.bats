@@ -1,0 +1,44 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# What a session refers to may end before it: threads, files, processes that
+# were forked, and what was asked for in vain. See programs/lifetimes.c.
+
+load common.bash
+
+lifetimes() { # PATTERN ARGUMENT...
+	local expected=$1
+
+	shift
+	guest -t 300 -- sh -c 'mkdir /tmp/files && cd "$BUILD/tests/qemu" &&
+		exec ./lifetimes "$@"' - "$@"
+	status_is 0
+	[[ $output = $expected ]] || fail "not '$expected'"
+}
+
+@test "sessions on a process that makes threads all the time" {
+	local n=$(times $((${MAPLE_FULL:+10 *} 100)))
+
+	lifetimes "$n sessions" threads "$n"
+}
+
+@test "a probed file system is unmounted when the session is over" {
+	lifetimes unmounted file /tmp/files
+}
+
+@test "more probes at one offset than there is room for are refused" {
+	lifetimes "12 at one offset" crowd
+}
+
+@test "a message that is refused when half of it is in place" {
+	guest -t 300 -- sh -c 'mkdir /tmp/files &&
+		mount -t tmpfs tmpfs /tmp/files && cd "$BUILD/tests/qemu" &&
+		exec ./lifetimes refused /tmp/files'
+	status_is 0
+	[ "$output" = "20 messages refused" ] || fail
+}
+
+@test "what was forked is forgotten when it has run" {
+	local n=$(times $((${MAPLE_FULL:+20 *} 500)))
+
+	lifetimes "$n forks" forks "$n"
+}

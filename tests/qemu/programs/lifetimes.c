@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * What a session refers to may end before it: threads, files, processes that
+ * its target forks.
+ *   lifetimes threads N   sessions on a process that makes threads all the time
+ *   lifetimes file DIR    probes and sites in a file system that is unmounted
+ *   lifetimes crowd       probes at one offset, more than fit
+ *   lifetimes refused DIR a message that is refused when half of it is in place
+ *   lifetimes forks N     of a target, and what the kernel has left of them
+ */
+#include <elf.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include "victims.h"
+
+#define CREATORS 3
+
+extern const char __ehdr_start[];
+extern const char insn_touch[], next_touch[];
+
+static volatile long value;
+
+static __attribute__((noinline)) void touch(volatile long *to)
+{
+	__asm__ volatile(".globl insn_touch, next_touch\n"
+			 "insn_touch: movq $1,(%0)\n"
+			 "next_touch: nop\n"
+			 :
+			 : "D"(to)
+			 : "memory");
+}
+
+static struct maple_uapi_probe probe_at(const char *insn, const char *next)
+{
+	return (struct maple_uapi_probe){
+		.offset = (uint64_t)(insn - __ehdr_start),
+		.next = (uint64_t)(next - __ehdr_start),
+		.size = 8,
+		.kind = MAPLE_EV_WRITE,
+		.base = 7, /* rdi */
+		.index = MAPLE_REG_ABSENT,
+		.aux = MAPLE_REG_ABSENT,
+	};
+}
+
+static struct maple_uapi_probe call_at(const void *function, unsigned int kind,
+				       unsigned int after)
+{
+	return (struct maple_uapi_probe){
+		.offset = (uint64_t)((const char *)function - __ehdr_start),
+		.number = MAPLE_SITE_NONE,
+		.flags = MAPLE_PROBE_CALL | MAPLE_PROBE_RETURN,
+		.kind = (uint8_t)kind,
+		.after = (uint8_t)after,
+		.base = 7,
+		.index = MAPLE_REG_ABSENT,
+		.aux = MAPLE_REG_ABSENT,
+	};
+}
+
+static pid_t start_target(void (*run)(void))
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	run();
+	_exit(1);
+}
+
+static void end_target(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	if (waitpid(pid, &status, 0) != pid || status != SIGKILL)
+		fail("the target ended before: %#x", status);
+}
+
+static void begin(struct maple_control *c, pid_t pid, unsigned int sched,
+		  int cpu)
+{
+	struct maple_control_order order = {
+		.pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
+		.cpu = cpu,
+		.sched = sched,
+		.seed = seed++,
+		.deadline_ms = 100000,
+	};
+	struct maple_error err;
+
+	if (maple_control_start(c, &order, &err))
+		fail("start: %s", err.text);
+	close(order.pidfd);
+}
+
+static void stop(struct maple_control *c)
+{
+	struct maple_error err;
+
+	if (maple_control_stop(c, &err))
+		fail("stop: %s", err.text);
+}
+
+static void await_hits(struct maple_control *c)
+{
+	struct maple_counters was, is;
+	int ms;
+
+	session_look(c, &was);
+	for (ms = 0; ms < PATIENCE; ms++) {
+		session_look(c, &is);
+		if (is.hits > was.hits)
+			return;
+		nap(1000);
+	}
+	fail("no access is seen");
+}
+
+/* ---- threads ---- */
+
+static void *brief(void *unused)
+{
+	touch(&value);
+	return unused;
+}
+
+static void *create(void *unused)
+{
+	pthread_t thread;
+
+	for (;;)
+		if (!pthread_create(&thread, NULL, brief, NULL))
+			pthread_join(thread, NULL);
+	return unused;
+}
+
+static void make_threads(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < CREATORS; i++)
+		if (pthread_create(&thread, NULL, create, NULL))
+			_exit(2);
+	create(NULL);
+}
+
+static void threads(unsigned int n)
+{
+	struct maple_control *c = session_open();
+	pid_t pid = start_target(make_threads);
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		begin(c, pid, i % 4 ? MAPLE_UAPI_NATIVE : MAPLE_UAPI_OLDER,
+		      i % 8 ? -1 : CPU);
+		nap(any(2000));
+		stop(c);
+	}
+	maple_control_close(c);
+	end_target(pid);
+	printf("%u sessions\n", n);
+}
+
+/* ---- file ---- */
+
+static void copy_self(const char *to)
+{
+	int in = open("/proc/self/exe", O_RDONLY);
+	int out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0755);
+	struct stat st;
+
+	if (in < 0 || out < 0 || fstat(in, &st) ||
+	    sendfile(out, in, NULL, (size_t)st.st_size) != st.st_size)
+		fail("copying to %s: %s", to, strerror(errno));
+	close(in);
+	close(out);
+}
+
+static void sleep_on(void)
+{
+	for (;;)
+		pause();
+}
+
+/* One of probes, or of sites, in a file of its own file system. */
+static void refer(struct maple_control *c, const char *path, bool sites)
+{
+	struct maple_uapi_probe probe = probe_at(insn_touch, next_touch);
+	struct maple_uapi_site site = {
+		.offset = probe.next,
+		.number = MAPLE_SITE_CALL | 1,
+	};
+	int fd = open(path, O_RDONLY), e;
+	struct maple_error err;
+
+	e = sites ? maple_control_sites(c, fd, &site, 1, &err)
+		  : maple_control_probes(c, fd, &probe, 1, &err);
+	if (e)
+		fail("%s: %s", path, err.text);
+	close(fd);
+}
+
+static void file(const char *folder)
+{
+	struct maple_control *c = session_open();
+	pid_t pid = start_target(sleep_on);
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/program", folder);
+	for (int sites = 0; sites < 2; sites++) {
+		if (mount("lifetimes", folder, "tmpfs", 0, NULL))
+			fail("mount: %s", strerror(errno));
+		copy_self(path);
+		begin(c, pid, MAPLE_UAPI_PCTLARGE, -1);
+		refer(c, path, sites);
+		if (!umount(folder) || errno != EBUSY)
+			fail("unmounted while it is in use");
+		if (umount2(folder, MNT_DETACH))
+			fail("not detached: %s", strerror(errno));
+		stop(c);
+
+		/* ... and nothing is left when the session is over. */
+		if (mount("lifetimes", folder, "tmpfs", 0, NULL))
+			fail("mount: %s", strerror(errno));
+		copy_self(path);
+		begin(c, pid, MAPLE_UAPI_PCTLARGE, -1);
+		refer(c, path, sites);
+		stop(c);
+		if (umount(folder))
+			fail("in use after the session: %s", strerror(errno));
+	}
+	maple_control_close(c);
+	end_target(pid);
+	printf("unmounted\n");
+}
+
+/* ---- crowd ---- */
+
+static void touch_on(void)
+{
+	for (;;)
+		touch(&value);
+}
+
+static int add(struct maple_control *c, const char *path,
+	       const struct maple_uapi_probe *probe, size_t n,
+	       struct maple_error *err)
+{
+	int fd = open(path, O_RDONLY);
+	int e = maple_control_probes(c, fd, probe, n, err);
+
+	close(fd);
+	return e;
+}
+
+static void refused(int e, const struct maple_error *err)
+{
+	if (e != -ENOSPC || !strstr(err->text, "one offset"))
+		fail("too many probes: %d, %s", e, e ? err->text : "taken");
+}
+
+static void crowd(void)
+{
+	struct maple_uapi_probe probe[20];
+	pid_t pid = start_target(touch_on);
+	struct maple_control *c;
+	struct maple_error err;
+	int e = 0, taken;
+
+	for (unsigned int i = 0; i < 20; i++) {
+		probe[i] = probe_at(insn_touch, next_touch);
+		probe[i].number = i;
+	}
+	c = session_open();
+	begin(c, pid, MAPLE_UAPI_PCTLARGE, -1);
+	refused(add(c, "/proc/self/exe", probe, 20, &err), &err);
+	for (taken = 0; taken < 20 && !e; taken++) {
+		e = add(c, "/proc/self/exe", &probe[taken], 1, &err);
+		if (!e)
+			await_hits(c);
+	}
+	refused(e, &err);
+	await_hits(c);
+	stop(c);
+	maple_control_close(c);
+	end_target(pid);
+	printf("%d at one offset\n", taken - 1);
+}
+
+/* ---- refused ---- */
+
+/*
+ * A page of code of its own for outer(): it calls what it is given, often,
+ * and in a second page is what the kernel cannot write to, since somebody else
+ * is to say what is in it.
+ */
+static __attribute__((noinline)) void inner(volatile long *to)
+{
+	touch(to);
+}
+
+/* push %rbx; push %r12; mov %rdi,%rbx; mov $200,%r12d; 1: call *%rbx;
+ * dec %r12d; jnz 1b; pop %r12; pop %rbx; ret */
+static const unsigned char outer_code[] = {
+	0x53, 0x41, 0x54, 0x48, 0x89, 0xfb, 0x41, 0xbc, 0xc8, 0x00, 0x00, 0x00,
+	0xff, 0xd3, 0x41, 0xff, 0xcc, 0x75, 0xf9, 0x41, 0x5c, 0x5b, 0xc3,
+};
+
+#define PAGES 2
+
+static const char *code_path;
+static _Atomic int *ready;
+
+static void call_inner(void)
+{
+	inner(&value);
+}
+
+static void register_fault(void *page)
+{
+	struct uffdio_api api = { .api = UFFD_API,
+				  .features = UFFD_FEATURE_MINOR_SHMEM };
+	struct uffdio_register to = {
+		.range = { (uintptr_t)page, 4096 },
+		.mode = UFFDIO_REGISTER_MODE_MINOR,
+	};
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) ||
+	    ioctl(fd, UFFDIO_REGISTER, &to))
+		_exit(3);
+}
+
+static void run_outer(void)
+{
+	void (*outer)(void (*)(void));
+	int fd = open(code_path, O_RDONLY);
+	char *code = mmap(NULL, PAGES * 4096, PROT_READ | PROT_EXEC,
+			  MAP_PRIVATE, fd, 0);
+
+	if (code == MAP_FAILED)
+		_exit(2);
+	register_fault(code + 4096);
+	memcpy(&outer, &code, sizeof(outer));
+	*ready = 1;
+	for (;;)
+		outer(call_inner);
+}
+
+static void write_code(const char *folder)
+{
+	static char path[256];
+	unsigned char page[PAGES * 4096];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/code", folder);
+	code_path = path;
+	memset(page, 0x90, sizeof(page)); /* nop */
+	memcpy(page, outer_code, sizeof(outer_code));
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0755);
+	if (fd < 0 || write(fd, page, sizeof(page)) != sizeof(page))
+		fail("%s: %s", path, strerror(errno));
+	close(fd);
+}
+
+/* Whatever the kernel has freed has another's bytes then. */
+static void reuse_memory(void)
+{
+	static const unsigned char sizes[] = { 64, 96, 128, 192 };
+	char what[32], with[192];
+
+	memset(with, 0x41, sizeof(with));
+	for (unsigned int i = 0; i < 400 * sizeof(sizes); i++) {
+		snprintf(what, sizeof(what), "lifetimes%u", i);
+		syscall(SYS_add_key, "user", what, with,
+			(size_t)sizes[i % sizeof(sizes)] - 24, -3);
+	}
+}
+
+/* The first is in place, and hit, when the last turns out not to be possible. */
+static int half_of_it(struct maple_control *c, struct maple_error *err)
+{
+	struct maple_uapi_probe probe[200];
+	unsigned int n = sizeof(probe) / sizeof(probe[0]);
+
+	probe[0] = call_at(__ehdr_start, MAPLE_EV_ONCE, MAPLE_EV_ONCED);
+	for (unsigned int i = 1; i < n; i++) {
+		probe[i] = probe_at(insn_touch, next_touch);
+		probe[i].offset = i == n - 1 ? 4096 : 1000 + i;
+		probe[i].next = probe[i].offset + 1;
+	}
+	return add(c, code_path, probe, n, err);
+}
+
+static void refuse(const char *folder)
+{
+	struct maple_uapi_probe on_inner =
+		call_at((void *)inner, MAPLE_EV_LOCK, MAPLE_EV_LOCK);
+	struct maple_counters is;
+	struct maple_control *c;
+	struct maple_error err;
+	unsigned int i;
+	pid_t pid;
+
+	write_code(folder);
+	ready = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid = start_target(run_outer);
+	while (!*ready)
+		nap(1000);
+	c = session_open();
+	begin(c, pid, MAPLE_UAPI_PCTLARGE, -1);
+	if (add(c, "/proc/self/exe", &on_inner, 1, &err))
+		fail("probes: %s", err.text);
+	for (i = 0; i < 20; i++) {
+		int e = half_of_it(c, &err);
+
+		if (e != -EFAULT)
+			fail("refused half way: %d, %s", e,
+			     e ? err.text : "taken");
+		reuse_memory();
+		nap(20000);
+	}
+	session_look(c, &is);
+	if (is.probes != 1)
+		fail("%llu probes count", (unsigned long long)is.probes);
+	stop(c);
+	maple_control_close(c);
+	end_target(pid);
+	printf("%u messages refused\n", i);
+}
+
+/* ---- forks ---- */
+
+static unsigned int forks_wanted;
+static _Atomic unsigned int *forked;
+
+static void fork_on(void)
+{
+	while (!*ready)
+		usleep(1000);
+	while (*forked < forks_wanted) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(0);
+		waitpid(pid, NULL, 0);
+		++*forked;
+	}
+	for (;;)
+		pause();
+}
+
+/* How many there are of the sizes that a record of a process can have. */
+static long objects(void)
+{
+	FILE *f = fopen("/proc/slabinfo", "r");
+	char line[512], name[64];
+	long n, all = 0;
+
+	if (!f)
+		fail("slabinfo: %s", strerror(errno));
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%63s %ld", name, &n) == 2 &&
+		    (!strcmp(name, "kmalloc-4k") ||
+		     !strcmp(name, "kmalloc-cg-4k")))
+			all += n;
+	fclose(f);
+	return all;
+}
+
+static void forks(unsigned int n)
+{
+	struct maple_control *c = session_open();
+	long before, after;
+	pid_t pid;
+
+	forks_wanted = n;
+	ready = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	forked = (_Atomic unsigned int *)(ready + 1);
+	pid = start_target(fork_on);
+	begin(c, pid, MAPLE_UAPI_OLDER, CPU);
+	before = objects();
+	*ready = 1;
+	while (*forked < n) {
+		if (session_look(c, NULL) > MAPLE_SESSION_RUNNING)
+			fail("the session is over");
+		nap(10000);
+	}
+	after = objects();
+	if (after - before > n / 4)
+		fail("%u forks, %ld objects before, %ld after", n, before,
+		     after);
+	stop(c);
+	maple_control_close(c);
+	end_target(pid);
+	printf("%u forks\n", n);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "", *with = argv[argc - 1];
+
+	if (!strcmp(what, "threads"))
+		threads((unsigned int)atoi(with));
+	else if (!strcmp(what, "file"))
+		file(with);
+	else if (!strcmp(what, "crowd"))
+		crowd();
+	else if (!strcmp(what, "refused"))
+		refuse(with);
+	else if (!strcmp(what, "forks"))
+		forks((unsigned int)atoi(with));
+	else
+		fail("usage: lifetimes threads|file|crowd|refused|forks ...");
+	return 0;
+}
