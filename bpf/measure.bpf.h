@@ -9,13 +9,17 @@
 
 #include "session.bpf.h"
 
+#define TEXTS 32 /* calls that are measured at a time; a power of two */
+
 struct text {
+	__u32 taken;
 	char byte[2][MAPLE_OBSERVE_TEXT];
 };
 
+/* Who has one may sleep, and another thread come to the same CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, TEXTS);
 	__type(key, __u32);
 	__type(value, struct text);
 } texts SEC(".maps");
@@ -98,15 +102,12 @@ static __always_inline __u32 scan(struct scan *s)
  * Two strings: the second is read first, so that what is compared is never
  * longer than either.
  */
-static __noinline __u32 measure_texts(__u32 measure, __u64 a, __u64 b, __u64 max)
+static __always_inline __u32 measure_in(struct text *text, __u32 measure,
+					__u64 a, __u64 b, __u64 max)
 {
-	__u32 zero = 0, n;
-	struct text *text = bpf_map_lookup_elem(&texts, &zero);
-	struct scan s = { .measure = measure };
+	struct scan s = { .text = text, .measure = measure };
+	__u32 n;
 
-	if (!text)
-		return 1;
-	s.text = text;
 	switch (measure) {
 	case MAPLE_MEASURE_STRING:
 		return extent(text->byte[0], a, max);
@@ -131,6 +132,34 @@ static __noinline __u32 measure_texts(__u32 measure, __u64 a, __u64 b, __u64 max
 			s.n = n;
 		return scan(&s);
 	}
+}
+
+static __noinline struct text *take_text(void)
+{
+	__u32 first = bpf_get_current_pid_tgid(), at;
+	struct text *text;
+
+	for (int i = 0; i < TEXTS; i++) {
+		at = (first + i) & (TEXTS - 1);
+		text = bpf_map_lookup_elem(&texts, &at);
+		if (text && !__sync_lock_test_and_set(&text->taken, 1))
+			return text;
+	}
+	return NULL;
+}
+
+static __noinline __u32 measure_texts(__u32 measure, __u64 a, __u64 b, __u64 max)
+{
+	struct text *text = take_text();
+	__u32 n;
+
+	if (!text) {
+		lose();
+		return 1;
+	}
+	n = measure_in(text, measure, a, b, max);
+	__sync_lock_test_and_set(&text->taken, 0);
+	return n;
 }
 
 /* glibc: the size of a block stands before it, with three flags. */

@@ -200,8 +200,10 @@ static __always_inline void push(struct thread *t,
 {
 	struct frame *f;
 
-	if (t->depth >= MAPLE_OBSERVE_FRAMES)
+	if (t->depth >= MAPLE_OBSERVE_FRAMES) {
+		lose(); /* its return */
 		return;
+	}
 	f = &t->frame[t->depth & (MAPLE_OBSERVE_FRAMES - 1)];
 	t->depth++;
 	f->sp = sp;
@@ -212,14 +214,30 @@ static __always_inline void push(struct thread *t,
 	f->flags = flags;
 }
 
-/*
- * For who unwinds the stack. Of a function that another one has jumped to the
- * stack says nothing: they have one return.
- */
-static __always_inline void note_return(__u64 slot, __u64 caller)
+/* Where the kernel has probed functions return to: where its own mapping starts. */
+static __always_inline __u64 trampoline(void)
 {
-	if (caller != session.trampoline)
-		bpf_map_update_elem(&returns, &slot, &caller, BPF_ANY);
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	if (!session.trampoline)
+		session.trampoline =
+			BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+	return session.trampoline;
+}
+
+/*
+ * Where a function returns to, also when the stack says that it is the kernel's
+ * trampoline: then another one, which has noted it, has jumped to this one, and
+ * they have one return.
+ */
+static __always_inline __u64 return_of(__u64 slot, __u64 caller)
+{
+	const __u64 *noted;
+
+	if (caller != trampoline())
+		return caller;
+	noted = bpf_map_lookup_elem(&returns, &slot);
+	return noted ? *noted : caller;
 }
 
 SEC("uprobe.s")
@@ -228,13 +246,18 @@ int observe_entry(struct pt_regs *regs)
 	struct maple_observe_record r = { .what = MAPLE_OBSERVED_ENTRY };
 	const struct maple_observe_function *f;
 	struct thread *t = self();
+	__u64 slot;
 
 	r.index = bpf_get_attach_cookie(regs);
 	f = bpf_map_lookup_elem(&functions, &r.index);
 	if (!t || !f || bpf_probe_read_user(&r.caller, 8, (void *)regs->rsp))
 		return 0;
-	if (f->flags & MAPLE_OBSERVE_RETURN)
-		note_return(regs->rsp, r.caller);
+	slot = regs->rsp;
+	r.caller = return_of(slot, r.caller);
+	/* For who unwinds the stack. */
+	if (f->flags & MAPLE_OBSERVE_RETURN &&
+	    bpf_map_update_elem(&returns, &slot, &r.caller, BPF_ANY))
+		lose();
 	if (is_runtime(r.caller) || inside(t, regs->rsp))
 		return 0;
 	if (!t->started)
@@ -265,8 +288,6 @@ int observe_return(struct pt_regs *regs)
 	r.index = bpf_get_attach_cookie(regs);
 	if (!t)
 		return 0;
-	if (!session.trampoline) /* it has just been popped */
-		bpf_probe_read_user(&session.trampoline, 8, (void *)sp);
 	inside(t, sp);
 	if (!t->depth || t->depth > MAPLE_OBSERVE_FRAMES)
 		return 0;

@@ -117,7 +117,7 @@ struct maple_observe_session {
 	__u32 threads_over; /* threads beyond MAPLE_THREADS */
 	__u32 joined;	    /* it ran before us: threads come as they show up */
 	__u64 seq;	    /* records so far */
-	__u64 lost;	    /* ... that found no room */
+	__u64 lost;	    /* ... that found no room, and what else did not */
 	__u64 hits, calls;  /* accesses and calls recorded */
 	__u64 quieted;	    /* sites that have used up their budget */
 	__u64 condensed;    /* accesses that say nothing new */

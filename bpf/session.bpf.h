@@ -51,11 +51,17 @@ struct maple_observe_end end;
 
 static const struct thread new_thread;
 
+/* Something of the target's is not told, or not told rightly. */
+static __always_inline void lose(void)
+{
+	__sync_fetch_and_add(&session.lost, 1);
+}
+
 static __always_inline void say(struct maple_observe_record *r)
 {
 	__sync_fetch_and_add(&session.seq, 1);
 	if (bpf_ringbuf_output(&events, r, sizeof(*r), BPF_RB_NO_WAKEUP))
-		__sync_fetch_and_add(&session.lost, 1);
+		lose();
 }
 
 static long note_stack(struct task_struct *task, struct vm_area_struct *vma,
@@ -117,9 +123,12 @@ static __noinline struct thread *self(void)
 		return NULL;
 	session.kernel_pid = id >> 32;
 	number = new_number();
-	if (number == MAPLE_THREAD_NONE ||
-	    bpf_map_update_elem(&threads, &tid, &new_thread, BPF_NOEXIST))
+	if (number == MAPLE_THREAD_NONE)
 		return NULL;
+	if (bpf_map_update_elem(&threads, &tid, &new_thread, BPF_NOEXIST)) {
+		lose();
+		return NULL;
+	}
 	t = bpf_map_lookup_elem(&threads, &tid);
 	if (t)
 		t->number = number;

@@ -55,8 +55,10 @@ int observe_fork(struct bpf_raw_tracepoint_args *ctx)
 	r.thread = t->number;
 	r.caller = creator(t);
 	tid = BPF_CORE_READ(child, pid);
-	if (bpf_map_update_elem(&threads, &tid, &new_thread, BPF_ANY))
+	if (bpf_map_update_elem(&threads, &tid, &new_thread, BPF_ANY)) {
+		lose();
 		return 0;
+	}
 	t = bpf_map_lookup_elem(&threads, &tid);
 	if (!t)
 		return 0;

@@ -14,6 +14,8 @@
  * waits and copies have no inner calls. A frame that was left by a jump is
  * known by its stack pointer.
  */
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/uaccess.h>
 #include "kmod.h"
 
@@ -224,27 +226,61 @@ static void leave_one(struct maple_thread *t, const struct maple_call_frame *f,
 }
 
 /*
- * Where the function will return to, which the stack does not say any more as
- * soon as the handler is done. Where it stands there now is our own doing
- * already, one function has jumped to the other: they have one return.
+ * Where the kernel has probed functions return to, so that it knows of it: the
+ * start of a mapping of its own, which it makes when it first needs it.
  */
+static void find_trampoline(struct maple_session *s)
+{
+	VMA_ITERATOR(vmas, current->mm, 0);
+	struct vm_area_struct *vma;
+	const char *name;
+
+	if (mmap_read_lock_killable(current->mm))
+		return;
+	for_each_vma(vmas, vma)
+	{
+		if (!vma->vm_ops || !vma->vm_ops->name)
+			continue;
+		name = vma->vm_ops->name(vma);
+		if (name && !strcmp(name, "[uprobes]")) {
+			WRITE_ONCE(s->trampoline, vma->vm_start);
+			break;
+		}
+	}
+	mmap_read_unlock(current->mm);
+}
+
+/*
+ * Where the function returns to, if the stack says at @slot that it is @caller.
+ * Where that is the kernel's doing already, one function has jumped to the
+ * other: they have one return, and the first has noted it.
+ */
+static u64 return_of(struct maple_thread *t, u64 slot, u64 caller)
+{
+	unsigned int i = t->nback;
+
+	if (caller != READ_ONCE(t->session->trampoline))
+		return caller;
+	while (i-- > 0)
+		if (t->back[i].slot == slot)
+			return t->back[i].caller;
+	return caller;
+}
+
+/* What the stack does not say any more as soon as the handler is done. */
 static void note_return(struct maple_thread *t, u64 slot, u64 caller)
 {
 	unsigned int n = t->nback;
 
-	while (n && t->back[n - 1].slot < slot)
+	while (n && t->back[n - 1].slot <= slot)
 		n--;
-	if (caller != READ_ONCE(t->session->trampoline)) {
-		while (n && t->back[n - 1].slot == slot)
-			n--;
-		if (n == MAPLE_RETURNS) {
-			memmove(t->back, t->back + 1,
-				sizeof(t->back) - sizeof(t->back[0]));
-			n--;
-		}
-		t->back[n].slot = slot;
-		t->back[n++].caller = caller;
+	if (n == MAPLE_RETURNS) {
+		memmove(t->back, t->back + 1,
+			sizeof(t->back) - sizeof(t->back[0]));
+		n--;
 	}
+	t->back[n].slot = slot;
+	t->back[n++].caller = caller;
 	WRITE_ONCE(t->nback, n);
 }
 
@@ -281,6 +317,9 @@ void maple_call_enter(struct maple_point *p, struct maple_thread *t,
 	if (copy_from_user_nofault(&now.caller, (void __user *)regs->sp,
 				   sizeof(now.caller)))
 		return;
+	if (p->consumer.ret_handler && !READ_ONCE(t->session->trampoline))
+		find_trampoline(t->session);
+	now.caller = return_of(t, regs->sp, now.caller);
 	if (p->consumer.ret_handler)
 		note_return(t, regs->sp, now.caller);
 	while (t->ncalls && t->call[t->ncalls - 1].sp < regs->sp)
@@ -297,6 +336,8 @@ void maple_call_enter(struct maple_point *p, struct maple_thread *t,
 	if (returns && t->ncalls < MAPLE_CALLS) {
 		f = &t->call[t->ncalls++];
 		*f = now;
+	} else if (returns) {
+		maple_count(t->session, lost); /* what it returns */
 	}
 	list_for_each_entry(spot, &p->spots, list) {
 		if (i == MAPLE_ARGS)
@@ -315,12 +356,7 @@ void maple_call_leave(struct maple_point *p, struct maple_thread *t,
 	struct maple_call_frame f;
 	struct maple_spot *spot;
 	unsigned int n = t->ncalls, i = 0;
-	u64 from;
 
-	/* It has just been popped. */
-	if (!READ_ONCE(t->session->trampoline) &&
-	    !copy_from_user_nofault(&from, (void __user *)(regs->sp - 8), 8))
-		WRITE_ONCE(t->session->trampoline, from);
 	while (n > 0 && (t->call[n - 1].point != p ||
 			 t->call[n - 1].sp + sizeof(u64) != regs->sp))
 		n--;

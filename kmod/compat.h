@@ -133,4 +133,11 @@ static inline void maple_uprobe_sync(void)
 }
 #endif
 
+/* 6.4, 54e6842d0775: vhost's workers are threads of a process, too */
+#ifdef PF_USER_WORKER
+#define MAPLE_PF_WORKER (PF_IO_WORKER | PF_USER_WORKER)
+#else
+#define MAPLE_PF_WORKER PF_IO_WORKER
+#endif
+
 #endif

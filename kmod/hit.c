@@ -303,7 +303,7 @@ MAPLE_HANDLER(maple_hit_handler)
 
 	if (!t) {
 		/* A vforked child has its parent's probes. */
-		return current->tgid != s->tgid &&
+		return !maple_session_has(s, current) &&
 				       current->mm != maple_session_mm(s)
 			       ? UPROBE_HANDLER_REMOVE
 			       : 0;

@@ -171,8 +171,9 @@ struct maple_session {
 	struct list_head list; /* sessions; RCU */
 
 	/* What was ordered; constant. */
-	pid_t tgid;
-	pid_t owner; /* the process that began it */
+	struct pid *pid; /* of the target: a number may be another's later */
+	pid_t tgid;	 /* for people */
+	pid_t owner;	 /* the process that began it */
 	int cpu;
 	u32 sched;
 	u8 level[MAPLE_LEVELS];	 /* of PCT: a permutation, */
@@ -272,6 +273,12 @@ void maple_session_put(struct maple_session *s);
 void maple_session_end(struct maple_session *s, u32 state);
 struct maple_session *maple_session_of(const struct task_struct *task);
 void maple_session_run(struct maple_session *s);
+
+static inline bool maple_session_has(const struct maple_session *s,
+				     const struct task_struct *task)
+{
+	return task_tgid((struct task_struct *)task) == s->pid;
+}
 
 /* tasks.c */
 bool maple_task_may_run(struct task_struct *task);

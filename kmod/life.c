@@ -167,7 +167,8 @@ static MAPLE_ON_EXIT(on_exit)
 		/* What else it has open may keep it from the socket for long. */
 		if (s->owner == task->tgid && !atomic_read(&task->signal->live))
 			cmpxchg(&s->asked, 0, MAPLE_SESSION_RELEASED);
-		t = s->tgid == task->tgid ? maple_thread_find(s, task) : NULL;
+		t = maple_session_has(s, task) ? maple_thread_find(s, task)
+					       : NULL;
 		if (!t)
 			continue;
 		maple_thread_dies(t);

@@ -22,7 +22,7 @@ static MAPLE_FILTER(point_filter)
 		container_of(consumer, struct maple_point, consumer)->session;
 
 	return mm == maple_session_mm(s) ||
-	       (current->mm == mm && current->tgid == s->tgid);
+	       (current->mm == mm && maple_session_has(s, current));
 }
 
 static void point_destroy(struct maple_point *p)

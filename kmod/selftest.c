@@ -206,6 +206,9 @@ static void test_native(void)
 		maple_native_inherit(to, from);
 		CHECK(to->policy == SCHED_NORMAL && !to->priority);
 		CHECK(!to->nice && !to->reset_on_fork);
+		from->policy = SCHED_DEADLINE;
+		maple_native_inherit(to, from);
+		CHECK(to->policy == SCHED_NORMAL);
 	}
 	kfree(from);
 	kfree(to);

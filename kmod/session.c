@@ -43,7 +43,7 @@ struct maple_session *maple_session_of(const struct task_struct *task)
 
 	list_for_each_entry_rcu(s, &maple_sessions, list,
 				lockdep_is_held(&sessions_lock))
-		if (s->tgid == task->tgid)
+		if (maple_session_has(s, task))
 			return s;
 	return NULL;
 }
@@ -62,6 +62,7 @@ static void session_free(struct kref *refs)
 	WARN_ON_ONCE(s->watchdog || !list_empty(&s->points));
 	while (s->nmm > 0)
 		mmdrop(s->mm[--s->nmm]);
+	put_pid(s->pid);
 	maple_threads_free(s);
 	maple_sites_free(s);
 	maple_log_deinit(&s->log);
@@ -114,6 +115,19 @@ static struct maple_session *session_alloc(void)
 	return s;
 }
 
+/* The first thread's may be gone with it; the others have it still. */
+static struct mm_struct *find_mm(struct task_struct *leader)
+{
+	struct mm_struct *mm = NULL;
+	struct task_struct *task;
+
+	rcu_read_lock();
+	for_each_thread(leader, task)
+		mm = mm ?: get_task_mm(task);
+	rcu_read_unlock();
+	return mm;
+}
+
 static int session_fill(struct maple_session *s,
 			const struct maple_session_order *order,
 			struct task_struct *leader,
@@ -122,6 +136,7 @@ static int session_fill(struct maple_session *s,
 	struct mm_struct *mm;
 	int err;
 
+	s->pid = get_pid(order->target);
 	s->tgid = leader->tgid;
 	s->owner = current->tgid;
 	s->cpu = order->cpu;
@@ -131,7 +146,7 @@ static int session_fill(struct maple_session *s,
 	s->restored = s->native;
 	s->began = jiffies;
 	s->deadline = jiffies + msecs_to_jiffies(order->deadline_ms);
-	mm = get_task_mm(leader);
+	mm = find_mm(leader);
 	if (!mm) {
 		NL_SET_ERR_MSG(extack, "the target has ended");
 		return -ESRCH;
@@ -168,7 +183,7 @@ static int session_publish(struct maple_session *s, struct task_struct *leader,
 	return err;
 }
 
-/* A thread that has no record yet. */
+/* A thread that has no record yet; what the kernel does for it is none. */
 static struct task_struct *next_thread_of(struct maple_session *s,
 					  struct task_struct *leader)
 {
@@ -176,7 +191,7 @@ static struct task_struct *next_thread_of(struct maple_session *s,
 
 	rcu_read_lock();
 	for_each_thread(leader, task)
-		if (!found && !(task->flags & PF_EXITING) &&
+		if (!found && !(task->flags & (PF_EXITING | MAPLE_PF_WORKER)) &&
 		    !maple_thread_find(s, task)) {
 			found = task;
 			get_task_struct(found);

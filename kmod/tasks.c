@@ -92,7 +92,8 @@ void maple_native_inherit(struct maple_native *to,
 	if (!from->reset_on_fork)
 		return;
 	to->reset_on_fork = false;
-	if (from->policy == SCHED_FIFO || from->policy == SCHED_RR) {
+	if (from->policy == SCHED_FIFO || from->policy == SCHED_RR ||
+	    from->policy == SCHED_DEADLINE) {
 		to->policy = SCHED_NORMAL;
 		to->priority = 0;
 	}
@@ -113,11 +114,14 @@ void maple_native_restore(const struct maple_native *native,
 		.sched_priority = native->priority,
 	};
 
-	if (!native->known || native->policy == SCHED_DEADLINE)
+	if (!native->known)
 		return;
-	/* Of the real-time policies and SCHED_IDLE it is no attribute. */
-	set_user_nice(task, native->nice);
-	sched_setattr_nocheck(task, &attr);
+	/* Nobody's is changed who has that one. */
+	if (native->policy != SCHED_DEADLINE) {
+		/* It is no attribute of real-time policies and SCHED_IDLE. */
+		set_user_nice(task, native->nice);
+		sched_setattr_nocheck(task, &attr);
+	}
 	if (!cpumask_equal(&task->cpus_mask, &native->cpus))
 		set_cpus_allowed_ptr(task, &native->cpus);
 }

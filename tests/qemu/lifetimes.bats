@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # What a session refers to may end before it: threads, files, processes that
-# were forked, and what was asked for in vain. See programs/lifetimes.c.
+# were forked, and what was asked for in vain. See programs/lifetimes.c. And
+# targets whose threads are not as others are.
 
 load common.bash
 
@@ -41,4 +42,15 @@ lifetimes() { # PATTERN ARGUMENT...
 	local n=$(times $((${MAPLE_FULL:+20 *} 500)))
 
 	lifetimes "$n forks" forks "$n"
+}
+
+# See programs/odd_targets.c.
+@test "threads under SCHED_DEADLINE, without a leader, of the kernel; a jump" {
+	guest -t 200 -- "$BUILD/tests/qemu/odd_targets" \
+		deadline leader worker jumps
+	status_is 0
+	[ "$output" = "deadline: as it was
+leader: as it was
+worker: as it was
+jumps: as it was" ] || fail
 }
