@@ -19,7 +19,16 @@
 #include "target.h"
 
 #define READ_AT_ONCE 65536
-#define OUT_MOST     (256u << 20) /* bytes of one answer */
+#define SPARE	     (4 * READ_AT_ONCE) /* bytes that a buffer may keep */
+
+/* One long message is no reason to keep that much. */
+static void give_up(struct maple_wire_buffer *buffer)
+{
+	if (buffer->size || buffer->room <= SPARE)
+		return;
+	free(buffer->data);
+	*buffer = (struct maple_wire_buffer){ 0 };
+}
 
 /* ---- out ---- */
 
@@ -53,12 +62,9 @@ static int flush(struct maple_client *c)
 	}
 	if (c->said == c->out.size) {
 		c->said = c->out.size = 0;
-		/* One long list is no reason to keep that much. */
-		if (c->out.room > 4 * READ_AT_ONCE) {
-			free(c->out.data);
-			c->out = (struct maple_wire_buffer){ 0 };
-		}
+		give_up(&c->out);
 	}
+	maple_limit_hold(c, MAPLE_LIMIT_OUT, c->out.size - c->said, NULL);
 	return sd_event_source_set_io_events(
 		c->source, c->said < c->out.size ? EPOLLOUT : EPOLLIN);
 }
@@ -73,20 +79,27 @@ int maple_client_say(struct maple_client *client, unsigned int type,
 		     const void *message, uint32_t serial, int fd)
 {
 	size_t at = client->out.size;
-	struct maple_error err = { "" };
+	struct maple_error *err = &client->unsaid;
 	int e = 0;
 
-	if (client->out.size > OUT_MOST || (fd >= 0 && client->out_fd >= 0))
+	if (fd >= 0 && client->out_fd >= 0)
 		e = -EMSGSIZE;
 	if (!e)
 		e = maple_wire_frame(&client->out, type, message, serial,
-				     fd >= 0, &err);
+				     fd >= 0, err);
+	/* Why there is no answer is always told. */
+	if (!e && type != MAPLE_WIRE_REFUSED) {
+		e = maple_limit_hold(client, MAPLE_LIMIT_OUT,
+				     client->out.size - client->said, err);
+		if (e)
+			client->out.size = at;
+	}
 	if (e) {
 		if (fd >= 0)
 			close(fd);
 		maple_journal(LOG_WARNING, client, "no %s for process %d: %s",
 			      maple_wire_name(type), client->peer.pid,
-			      *err.text ? err.text : strerror(-e));
+			      *err->text ? err->text : strerror(-e));
 		return e;
 	}
 	if (fd >= 0) {
@@ -144,6 +157,16 @@ static ssize_t one_frame(struct maple_client *c, size_t at,
 	return e ? e : (ssize_t)(sizeof(head) + head.size);
 }
 
+/* Once it has heard why. */
+static void send_away(struct maple_client *c, int e,
+		      const struct maple_error *why)
+{
+	maple_journal(LOG_WARNING, c, "process %d of user %d: %s", c->peer.pid,
+		      (int)c->peer.uid, why->text);
+	maple_client_refuse(c, c->serial, e, why->text);
+	c->closing = true;
+}
+
 /* All that is there, unless the client has to read first. */
 static int all_frames(struct maple_client *c)
 {
@@ -161,29 +184,33 @@ static int all_frames(struct maple_client *c)
 	if (at) {
 		memmove(c->in.data, c->in.data + at, c->in.size - at);
 		c->in.size -= at;
+		give_up(&c->in);
+		maple_limit_hold(c, MAPLE_LIMIT_IN, c->in.size, NULL);
 	}
 	if (n >= 0)
 		return 0;
-	maple_journal(LOG_WARNING, c, "process %d of user %d: %s", c->peer.pid,
-		      (int)c->peer.uid, err.text);
-	maple_client_refuse(c, c->serial, (int)n, err.text);
-	c->closing = true;
+	send_away(c, (int)n, &err);
 	return 0;
 }
 
 static int hear(struct maple_client *c)
 {
+	struct maple_error err = { "" };
 	char data[READ_AT_ONCE];
 	ssize_t n = maple_wire_receive(c->sock, data, sizeof(data), c->in_fds,
 				       &c->nin_fds, 2 * MAPLE_WIRE_FDS);
+	int e;
 
 	if (n == -EAGAIN)
 		return 0;
 	if (n <= 0)
 		return -EPIPE;
-	if (maple_wire_append(&c->in, data, n))
-		return -ENOMEM;
-	return 0;
+	e = maple_limit_hold(c, MAPLE_LIMIT_IN, c->in.size + n, &err);
+	if (e) {
+		send_away(c, e, &err);
+		return 0;
+	}
+	return maple_wire_append(&c->in, data, n);
 }
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *ctx)
@@ -203,6 +230,8 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *ctx)
 		e = flush(c);
 	if (e || (c->closing && !c->out.size))
 		maple_client_destroy(c);
+	else
+		maple_places_watch(c);
 	return 0;
 }
 
@@ -221,13 +250,16 @@ int maple_client_create(struct maple_server *server, int sock,
 	}
 	c->server = server;
 	c->sock = sock;
-	c->process = c->cpu = c->lock = c->out_fd = -1;
+	c->process = c->out_fd = -1;
+	c->lease = MAPLE_LEASE_NONE;
 	c->next = server->clients;
 	if (c->next)
 		c->next->before = c;
 	server->clients = c;
 	server->nclients++;
 	e = maple_access_peer(c, err);
+	if (!e)
+		e = maple_limits_join(c, err);
 	if (!e) {
 		e = sd_event_add_io(server->event, &c->source, sock, EPOLLIN,
 				    on_io, c);
@@ -235,10 +267,10 @@ int maple_client_create(struct maple_server *server, int sock,
 			maple_error_set(err, -e, "a client is not heard: %s",
 					strerror(-e));
 	}
-	if (e >= 0)
-		e = maple_places_watch(c, err);
 	if (e >= 0) {
-		e = maple_places_take(c, err);
+		e = maple_places_begin(c, err);
+		if (e >= 0)
+			e = maple_places_take(c, err);
 		if (e < 0) {
 			maple_client_refuse(c, 0, e, err->text);
 			flush(c);
@@ -269,6 +301,8 @@ void maple_client_destroy(struct maple_client *client)
 		client->next->before = client->before;
 	server->nclients--;
 	maple_request_forget(client);
+	if (!server->closing)
+		maple_lending_end(client);
 	maple_target_leave(client);
 	maple_queue_leave(client);
 	drop_fds(client->in_fds, &client->nin_fds);
@@ -280,5 +314,6 @@ void maple_client_destroy(struct maple_client *client)
 	close(client->sock);
 	free(client->in.data);
 	free(client->out.data);
+	maple_limits_part(client);
 	free(client);
 }

@@ -4,20 +4,25 @@
 
 #include <sched.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <maple/wire.h>
+#include "lease.h"
 #include "server.h"
 
 #define MAPLE_SESSIONS 4 /* with maple.ko, of a client */
+#define MAPLE_RAISED   3 /* limits of a client that REALTIME raises */
 
 struct maple_client {
 	struct maple_server *server;
 	struct maple_client *next, *before; /* of all */
 	int sock;
 	sd_event_source *source;
-	sd_event_source *silence; /* ours with it; places.c */
+	sd_event_source *silence; /* our patience with it; places.c */
 
 	struct ucred peer;
+	struct maple_account *account; /* of its user */
+	uint64_t held[MAPLE_LIMITS];   /* of what that counts */
 	bool may_use, is_root, greeted;
 	bool closing; /* as soon as all is said */
 	int process;  /* a pidfd; -1 before HELLO */
@@ -28,8 +33,9 @@ struct maple_client {
 	unsigned int nin_fds;
 	int out_fd; /* goes with byte out_fd_at of out; -1: none */
 	size_t out_fd_at;
-	uint32_t serial;	 /* of the request at hand */
-	int fds[MAPLE_WIRE_FDS]; /* ... and what came with it */
+	struct maple_error unsaid; /* why an answer could not be said */
+	uint32_t serial;	   /* of the request at hand */
+	int fds[MAPLE_WIRE_FDS];   /* ... and what came with it */
 	unsigned int nfds;
 
 	int64_t campaign, program; /* 0: none */
@@ -40,7 +46,11 @@ struct maple_client {
 	cpu_set_t wanted;
 	uint32_t lease_serial; /* of the request */
 	unsigned int place;    /* as it was told */
-	int cpu, lock;	       /* lent; -1: none */
+	struct maple_lease lease;
+
+	/* lending.c */
+	bool raised; /* its limits, which were: */
+	struct rlimit own[MAPLE_RAISED];
 
 	/* target.c */
 	int target[MAPLE_WIRE_FDS];
@@ -50,6 +60,7 @@ struct maple_client {
 	struct maple_client_session {
 		int64_t name;
 		struct maple_module *module; /* NULL: free */
+		uint32_t sites;
 	} session[MAPLE_SESSIONS];
 };
 

@@ -38,7 +38,7 @@ void maple_journal(int priority, const struct maple_client *client,
 				"MAPLE_CLIENT_UID=%d", (int)client->peer.uid,
 				"MAPLE_CAMPAIGN=%lld",
 				(long long)client->campaign, "MAPLE_CPU=%d",
-				client->cpu, NULL);
+				client->lease.cpu, NULL);
 	else
 		sd_journal_send("MESSAGE=%s", text, "PRIORITY=%d", priority,
 				NULL);

@@ -9,31 +9,59 @@
 #include "request.h"
 #include "target.h"
 
-/* What the client starts inherits its limits. */
+static const int raised[MAPLE_RAISED] = { RLIMIT_RTPRIO, RLIMIT_NICE,
+					  RLIMIT_RTTIME };
+
+static int set_limit(pid_t pid, int resource, const struct rlimit *limit,
+		     struct rlimit *before, struct maple_error *err)
+{
+	if (!prlimit(pid, resource, limit, before))
+		return 0;
+	return maple_error_set(
+		err, errno,
+		"mapled cannot raise the limits of process %d: %s; it takes "
+		"root's rights, or CAP_SYS_RESOURCE",
+		pid, strerror(errno));
+}
+
+/*
+ * What the client starts inherits its limits. A thread that never sleeps gets
+ * SIGXCPU in the end: it cannot have a CPU for ever.
+ */
 MAPLE_HANDLER(realtime)
 {
-	static const struct {
-		int resource;
-		struct rlimit limit;
-	} limits[] = {
-		{ RLIMIT_RTPRIO, { 99, 99 } },
-		{ RLIMIT_NICE, { 40, 40 } },
-		{ RLIMIT_RTTIME, { RLIM_INFINITY, RLIM_INFINITY } },
+	rlim_t us = client->is_root ? RLIM_INFINITY
+				    : maple_limit_of(client->server,
+						     MAPLE_LIMIT_REALTIME) *
+					      1000000;
+	const struct rlimit limits[MAPLE_RAISED] = {
+		{ MAPLE_WIRE_RTPRIO, MAPLE_WIRE_RTPRIO },
+		{ 40, 40 },
+		{ us, us },
 	};
 	int e = maple_access_process(client, client->process, false, err);
 
-	for (size_t i = 0; !e && i < sizeof(limits) / sizeof(*limits); i++)
-		if (prlimit(client->peer.pid, limits[i].resource,
-			    &limits[i].limit, NULL))
-			e = maple_error_set(
-				err, errno,
-				"mapled cannot raise the limits of process %d: "
-				"%s; it takes root's rights, or CAP_SYS_RESOURCE",
-				client->peer.pid, strerror(errno));
+	if (client->raised)
+		return e;
+	for (int i = 0; !e && i < MAPLE_RAISED; i++) {
+		e = set_limit(client->peer.pid, raised[i], &limits[i],
+			      &client->own[i], err);
+		client->raised |= !e;
+	}
 	/* It has been alive all the time, so the number was its own. */
 	if (!e && !maple_access_pid(client->process))
 		e = maple_error_set(err, ESRCH, "the process is gone");
 	return e;
+}
+
+/* maple_lending_end - the limits of @client are its own again */
+void maple_lending_end(struct maple_client *client)
+{
+	for (int i = 0; client->raised && i < MAPLE_RAISED; i++)
+		if (maple_access_pid(client->process) == client->peer.pid)
+			prlimit(client->peer.pid, raised[i], &client->own[i],
+				NULL);
+	client->raised = false;
 }
 
 MAPLE_HANDLER(lease)
@@ -58,6 +86,9 @@ MAPLE_HANDLER(lease)
 
 MAPLE_HANDLER(give_back)
 {
+	/* Nothing of it runs there when the next one comes. */
+	maple_module_forget(client);
+	maple_target_leave(client);
 	maple_queue_leave(client);
 	return 0;
 }

@@ -21,6 +21,29 @@ static struct maple_client_session *find(struct maple_client *client,
 	return NULL;
 }
 
+static int hold_session(struct maple_client *client, unsigned int more,
+			struct maple_error *err)
+{
+	unsigned int n = more;
+
+	for (int i = 0; i < MAPLE_SESSIONS; i++)
+		n += !!client->session[i].module;
+	return maple_limit_hold(client, MAPLE_LIMIT_SESSIONS, n, err);
+}
+
+/* So many more, or fewer again. */
+static int hold_sites(struct maple_client *client,
+		      struct maple_client_session *session, int64_t more,
+		      struct maple_error *err)
+{
+	uint64_t held = client->held[MAPLE_LIMIT_SITES] + (uint64_t)more;
+	int e = maple_limit_hold(client, MAPLE_LIMIT_SITES, held, err);
+
+	if (!e)
+		session->sites += more;
+	return e;
+}
+
 static int find_or_open(struct maple_client *client, int64_t name,
 			struct maple_client_session **session,
 			struct maple_error *err)
@@ -31,9 +54,13 @@ static int find_or_open(struct maple_client *client, int64_t name,
 	for (int i = 0; i < MAPLE_SESSIONS && !*session; i++) {
 		if (client->session[i].module)
 			continue;
-		e = maple_module_open(&client->session[i].module, err);
-		if (e)
+		e = hold_session(client, 1, err);
+		if (!e)
+			e = maple_module_open(&client->session[i].module, err);
+		if (e) {
+			hold_session(client, 0, NULL);
 			return e;
+		}
 		client->session[i].name = name;
 		*session = &client->session[i];
 	}
@@ -44,10 +71,28 @@ static int find_or_open(struct maple_client *client, int64_t name,
 					  MAPLE_SESSIONS);
 }
 
-static void end(struct maple_client_session *session)
+static void end(struct maple_client *client,
+		struct maple_client_session *session)
 {
 	maple_module_close(session->module);
+	hold_sites(client, session, -(int64_t)session->sites, NULL);
 	memset(session, 0, sizeof(*session));
+	hold_session(client, 0, NULL);
+}
+
+/* Whether it may last so long, with so many sites, which are taken. */
+static int take(struct maple_client *client,
+		struct maple_client_session *session,
+		const struct maple_module_need *need, struct maple_error *err)
+{
+	int e = maple_limit_check(client, MAPLE_LIMIT_DEADLINE,
+				  (need->deadline_ms + 999ull) / 1000, err);
+
+	if (!e && need->unpinned && !client->is_root)
+		e = maple_error_set(err, EACCES,
+				    "real-time priorities go with a CPU: ask "
+				    "for one, by LEASE");
+	return e ? e : hold_sites(client, session, need->sites, err);
 }
 
 /* Of what the client may not touch, it may not see the hits either. */
@@ -75,18 +120,19 @@ MAPLE_HANDLER(module)
 		.attributes = m->attributes.data,
 		.size = m->attributes.size,
 		.fd = client->nfds ? client->fds[0] : -1,
-		.cpu = client->cpu,
+		.cpu = client->lease.cpu,
 	};
 	struct maple_wire_buffer attributes = { 0 };
 	struct maple_client_session *session;
 	struct maple_wire_answer answer = { 0 };
+	struct maple_module_need need;
 	struct maple_error why = { "" };
 	int e;
 
 	if (m->command == MAPLE_CMD_UNSPEC) {
 		session = find(client, m->session);
 		if (session)
-			end(session);
+			end(client, session);
 		maple_client_say(client, MAPLE_WIRE_ANSWER, &answer,
 				 client->serial, -1);
 		return MAPLE_ANSWERED;
@@ -96,10 +142,16 @@ MAPLE_HANDLER(module)
 				      m->command)
 		    : check_file(client, m->command, err);
 	if (!e)
+		e = maple_module_needs(&request, &need, err);
+	if (!e)
 		e = find_or_open(client, m->session, &session, err);
+	if (!e)
+		e = take(client, session, &need, err);
 	if (e)
 		return e;
 	e = maple_module_ask(session->module, &request, &attributes, &why);
+	if (e)
+		hold_sites(client, session, -(int64_t)need.sites, NULL);
 	answer.error = (uint32_t)-e;
 	answer.text = e ? why.text : NULL;
 	answer.attributes = (struct maple_wire_bytes){
@@ -116,5 +168,5 @@ void maple_module_forget(struct maple_client *client)
 {
 	for (int i = 0; i < MAPLE_SESSIONS; i++)
 		if (client->session[i].module)
-			end(&client->session[i]);
+			end(client, &client->session[i]);
 }

@@ -6,6 +6,7 @@
 #include "client.h"
 
 int maple_places_take(struct maple_client *client, struct maple_error *err);
-int maple_places_watch(struct maple_client *client, struct maple_error *err);
+int maple_places_begin(struct maple_client *client, struct maple_error *err);
+void maple_places_watch(struct maple_client *client);
 
 #endif

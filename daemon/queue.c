@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * CPUs are lent in the order of asking; who can use none that is free lets
- * those behind it go ahead. A CPU is claimed by an abstract socket's name, as
- * campaigns without us do it, and the claim is handed to the client: it lasts
- * as long as one of us has it open, also when we die and are started again.
+ * those behind it go ahead. Whoever has had one for long loses it to them.
  */
 #include <errno.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include <fcntl.h>
 #include "journal.h"
@@ -17,30 +12,6 @@
 
 /* Campaigns without us come and go unseen. */
 #define RETRY_US 20000
-
-static socklen_t name_of(int cpu, struct sockaddr_un *addr)
-{
-	int n;
-
-	memset(addr, 0, sizeof(*addr));
-	addr->sun_family = AF_UNIX;
-	n = snprintf(addr->sun_path + 1, sizeof(addr->sun_path) - 1,
-		     "maple-cpu-%d", cpu);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
-}
-
-static int claim(int cpu)
-{
-	struct sockaddr_un addr;
-	socklen_t size = name_of(cpu, &addr);
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&addr, size)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
 
 /* ---- who waits ---- */
 
@@ -59,17 +30,15 @@ static void unlink_waiting(struct maple_client *client)
 	s->waiting--;
 }
 
-static void lend(struct maple_client *client, int cpu, int lock)
+static void lend(struct maple_client *client, const struct maple_lease *lease)
 {
-	const struct maple_wire_leased leased = { (uint32_t)cpu };
-	int theirs = fcntl(lock, F_DUPFD_CLOEXEC, 3);
+	const struct maple_wire_leased leased = { (uint32_t)lease->cpu };
+	int theirs = fcntl(lease->lock, F_DUPFD_CLOEXEC, 3);
 
 	unlink_waiting(client);
-	client->cpu = cpu;
-	client->lock = lock;
-	client->server->leased++;
-	maple_journal(LOG_INFO, client, "CPU %d is lent to process %d", cpu,
-		      client->peer.pid);
+	client->lease = *lease;
+	maple_journal(LOG_INFO, client, "CPU %d is lent to process %d",
+		      lease->cpu, client->peer.pid);
 	if (theirs < 0)
 		maple_client_refuse(client, client->lease_serial, EMFILE,
 				    "mapled has too many files open");
@@ -81,18 +50,22 @@ static void lend(struct maple_client *client, int cpu, int lock)
 
 static bool try_lend(struct maple_client *client)
 {
-	int lock;
+	struct maple_lease best = MAPLE_LEASE_NONE, lease;
 
-	for (int cpu = CPU_SETSIZE - 1; cpu >= 0; cpu--) {
-		if (!CPU_ISSET(cpu, &client->wanted))
+	for (int cpu = CPU_SETSIZE - 1; cpu >= 0 && best.sign < 0; cpu--) {
+		if (!CPU_ISSET(cpu, &client->wanted) ||
+		    maple_lease_take(client->server, cpu, &client->peer, &lease))
 			continue;
-		lock = claim(cpu);
-		if (lock < 0)
+		if (best.cpu >= 0 && lease.sign < 0) {
+			maple_lease_end(client->server, &lease);
 			continue;
-		lend(client, cpu, lock);
-		return true;
+		}
+		maple_lease_end(client->server, &best);
+		best = lease;
 	}
-	return false;
+	if (best.cpu >= 0)
+		lend(client, &best);
+	return best.cpu >= 0;
 }
 
 static void tell_places(struct maple_server *server)
@@ -131,9 +104,38 @@ void maple_queue_serve(struct maple_server *server)
 	sd_event_source_set_enabled(server->retry, SD_EVENT_ONESHOT);
 }
 
+/* Who has had, for too long, a CPU that somebody waits for. */
+static struct maple_client *overdue(const struct maple_server *s)
+{
+	uint64_t now = maple_lease_now();
+	struct maple_client *c, *w;
+
+	for (c = s->clients; c; c = c->next) {
+		if (c->lease.cpu < 0 || c->is_root ||
+		    now - c->lease.since <= maple_limit_of(s, MAPLE_LIMIT_LEASE))
+			continue;
+		for (w = s->first; w; w = w->next_waiting)
+			if (CPU_ISSET(c->lease.cpu, &w->wanted))
+				return c;
+	}
+	return NULL;
+}
+
 static int on_retry(sd_event_source *source, uint64_t usec, void *ctx)
 {
-	maple_queue_serve(ctx);
+	struct maple_server *s = ctx;
+	struct maple_client *late = overdue(s);
+
+	if (late) {
+		maple_journal(LOG_WARNING, late,
+			      "process %d of user %d has had CPU %d for longer "
+			      "than lease-time in mapled.conf(5), and others "
+			      "wait: taken back",
+			      late->peer.pid, (int)late->peer.uid,
+			      late->lease.cpu);
+		maple_client_destroy(late);
+	}
+	maple_queue_serve(s);
 	return 0;
 }
 
@@ -159,7 +161,7 @@ int maple_queue_join(struct maple_client *client, const void *cpus, size_t size,
 {
 	struct maple_server *s = client->server;
 
-	if (client->waits || client->cpu >= 0)
+	if (client->waits || client->lease.cpu >= 0)
 		return maple_error_set(err, EBUSY,
 				       "you have a CPU, or wait for one");
 	CPU_ZERO(&client->wanted);
@@ -192,23 +194,12 @@ int maple_queue_join(struct maple_client *client, const void *cpus, size_t size,
 int maple_queue_hold(struct maple_client *client, int cpu, int lock,
 		     struct maple_error *err)
 {
-	struct sockaddr_un addr, want;
-	socklen_t size = sizeof(addr), wanted;
-
-	if (client->waits || client->cpu >= 0 || cpu < 0 || cpu >= CPU_SETSIZE ||
+	if (client->waits || client->lease.cpu >= 0 || cpu < 0 ||
+	    cpu >= CPU_SETSIZE ||
 	    !CPU_ISSET(cpu, &client->server->settings.cpus))
 		return maple_error_set(err, EINVAL, "CPU %d is not lent", cpu);
-	wanted = name_of(cpu, &want);
-	if (getsockname(lock, (struct sockaddr *)&addr, &size) ||
-	    size != wanted || memcmp(&addr, &want, size) != 0)
-		return maple_error_set(err, EINVAL,
-				       "this is no claim on CPU %d", cpu);
-	client->lock = fcntl(lock, F_DUPFD_CLOEXEC, 3);
-	if (client->lock < 0)
-		return maple_error_set(err, errno, "no copy of it: %m");
-	client->cpu = cpu;
-	client->server->leased++;
-	return 0;
+	return maple_lease_prove(client->server, cpu, lock, &client->peer,
+				 &client->lease, err);
 }
 
 /* maple_queue_leave - @client waits no more, and gives back what it has */
@@ -216,10 +207,6 @@ void maple_queue_leave(struct maple_client *client)
 {
 	if (client->waits)
 		unlink_waiting(client);
-	if (client->cpu >= 0) {
-		close(client->lock);
-		client->lock = client->cpu = -1;
-		client->server->leased--;
-	}
+	maple_lease_end(client->server, &client->lease);
 	maple_queue_serve(client->server);
 }

@@ -108,7 +108,6 @@ MAPLE_HANDLER(hello)
 	client->process = client->fds[0];
 	client->nfds = 0;
 	client->greeted = true;
-	sd_event_source_set_enabled(client->silence, SD_EVENT_OFF);
 	welcome(client);
 	return MAPLE_ANSWERED;
 }
@@ -187,6 +186,7 @@ int maple_request(struct maple_client *client, unsigned int type,
 	if (e)
 		return e;
 	assert(handlers[type]);
+	*client->unsaid.text = 0;
 	e = may(client, type, &why);
 	if (!e && maple_wire_kind(type) == MAPLE_WIRE_ONCE)
 		e = once(client, handlers[type], &message, &done.number, &why);
@@ -199,7 +199,9 @@ int maple_request(struct maple_client *client, unsigned int type,
 				     client->serial, -1);
 	if (e)
 		maple_client_refuse(client, client->serial, e,
-				    *why.text ? why.text : strerror(-e));
+				    *why.text		   ? why.text
+				    : *client->unsaid.text ? client->unsaid.text
+							   : strerror(-e));
 	return 0;
 }
 

@@ -31,6 +31,7 @@ MAPLE_HANDLER(realtime);
 MAPLE_HANDLER(lease);
 MAPLE_HANDLER(give_back);
 MAPLE_HANDLER(target);
+void maple_lending_end(struct maple_client *client);
 
 /* module.c */
 MAPLE_HANDLER(module);

@@ -17,6 +17,7 @@
 #include <systemd/sd-daemon.h>
 #include "client.h"
 #include "journal.h"
+#include "lease.h"
 #include "queue.h"
 #include "server.h"
 #include "target.h"
@@ -226,6 +227,8 @@ int maple_server_open(struct maple_server *server, struct maple_error *err)
 
 	raise_files();
 	if (!e)
+		e = maple_lease_init(server, err);
+	if (!e)
 		e = maple_memo_open(server->settings.database, 0, &server->memo,
 				    err);
 	if (e)
@@ -255,6 +258,7 @@ int maple_server_run(struct maple_server *server, struct maple_error *err)
 void maple_server_close(struct maple_server *server)
 {
 	remove_socket(server);
+	server->closing = true;
 	while (server->clients)
 		maple_client_destroy(server->clients);
 	maple_target_close(server);

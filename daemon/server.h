@@ -11,6 +11,7 @@
 
 struct maple_client;
 struct maple_leftover;
+struct maple_account;
 
 struct maple_server {
 	struct maple_settings settings;
@@ -18,10 +19,14 @@ struct maple_server {
 	struct maple_memo *memo;
 	struct maple_client *clients; /* in order of coming, newest first */
 	unsigned int nclients;
+	struct maple_account *accounts;	   /* of their users */
 	struct maple_client *first, *last; /* who waits for a CPU */
 	unsigned int waiting, leased;
+	int leases;		/* their folder */
+	uint64_t since;		/* that we are there, seconds since boot */
 	sd_event_source *retry; /* while somebody waits */
 	struct maple_leftover *leftovers;
+	bool closing;	  /* what is lent is for the next of us to take back */
 	struct stat made; /* the socket's file, if we have made it; else 0 */
 };
 

@@ -114,6 +114,7 @@ int maple_settings_init(struct maple_settings *settings)
 	settings->database = strdup(DATABASE);
 	settings->group = strdup(GROUP);
 	settings->max_clients = CLIENTS;
+	maple_limits_init(settings->limit);
 	return settings->socket && settings->database && settings->group
 		       ? 0
 		       : -ENOMEM;
@@ -136,6 +137,13 @@ static char *trim(char *text)
 	for (n = strlen(text); n && isspace((unsigned char)text[n - 1]); n--)
 		text[n - 1] = 0;
 	return text;
+}
+
+static int wants(const char *where, const char *name, const char *expected,
+		 const char *value, struct maple_error *err)
+{
+	return maple_error_set(err, EINVAL, "%s: %s wants %s, not '%.60s'",
+			       where, name, expected, value);
 }
 
 static int take_line(struct maple_settings *settings, char *line,
@@ -166,9 +174,14 @@ static int take_line(struct maple_settings *settings, char *line,
 				  : "a value";
 		if (!expected)
 			return 0;
-		return maple_error_set(err, EINVAL,
-				       "%s: %s wants %s, not '%.60s'", where,
-				       name, expected, value);
+		return wants(where, name, expected, value, err);
+	}
+	expected = "a value";
+	switch (maple_limits_set(settings->limit, name, value, &expected)) {
+	case 0:
+		return 0;
+	case -EINVAL:
+		return wants(where, name, expected, value, err);
 	}
 	return maple_error_set(err, EINVAL,
 			       "%s: there is no setting '%.60s'; mapled.conf(5) "

@@ -4,6 +4,7 @@
 
 #include <sched.h>
 #include <maple/error.h>
+#include "limits.h"
 
 #define MAPLE_SETTINGS_FILE "/etc/mapled/mapled.conf"
 
@@ -12,7 +13,8 @@ struct maple_settings {
 	char *database; /* path, or ":memory:" */
 	char *group;	/* whose members may use us */
 	cpu_set_t cpus; /* that targets get; none: all but the first */
-	unsigned int max_clients;
+	unsigned int max_clients;     /* of all users */
+	uint64_t limit[MAPLE_LIMITS]; /* of each user */
 };
 
 int maple_settings_init(struct maple_settings *settings);

@@ -28,7 +28,7 @@ struct maple_leftover {
 	sd_event_source *timer;
 	int process[MAPLE_WIRE_FDS];
 	unsigned int n;
-	int cpu, lock;
+	struct maple_lease lease;
 };
 
 static bool is_alive(int pidfd)
@@ -77,8 +77,7 @@ static void end(struct maple_leftover *left)
 	sd_event_source_disable_unref(left->timer);
 	for (unsigned int i = 0; i < left->n; i++)
 		close(left->process[i]);
-	if (left->lock >= 0)
-		close(left->lock);
+	maple_lease_end(left->server, &left->lease);
 	free(left);
 }
 
@@ -151,9 +150,8 @@ void maple_target_leave(struct maple_client *client)
 	left->n = client->ntargets;
 	memcpy(left->process, client->target, sizeof(left->process));
 	client->ntargets = 0;
-	left->cpu = client->cpu;
-	left->lock = client->cpu >= 0 ? fcntl(client->lock, F_DUPFD_CLOEXEC, 3)
-				      : -1;
+	left->lease = client->lease;
+	client->lease = MAPLE_LEASE_NONE;
 	left->next = client->server->leftovers;
 	client->server->leftovers = left;
 	sd_event_now(left->server->event, CLOCK_MONOTONIC, &now);

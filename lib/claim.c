@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Who has a CPU. The claim on it is the name of an abstract socket, which all
- * may see; which process has that open shows in /proc, of our own processes,
- * or to root of all.
+ * Who has a CPU. The claim on it is the name of an abstract socket, or a file
+ * that mapled has locked for a client; which process has one of them open
+ * shows in /proc, of our own processes, or to root of all.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -42,9 +42,21 @@ static unsigned int list_claims(const cpu_set_t *cpus, char link[][32],
 	return n;
 }
 
-static bool has_open(const char *pid, char link[][32], unsigned int n)
+/* mapled's, in whichever folder it keeps them */
+static bool is_lease(const char *path, const cpu_set_t *cpus)
 {
-	char path[64], text[64];
+	const char *name = strrchr(path, '/');
+	unsigned int cpu;
+
+	return name && strstr(path, "/mapled") &&
+	       sscanf(name, "/cpu-%u", &cpu) == 1 && cpu < CPU_SETSIZE &&
+	       CPU_ISSET(cpu, cpus);
+}
+
+static bool has_open(const char *pid, const cpu_set_t *cpus, char link[][32],
+		     unsigned int n)
+{
+	char path[64], text[128];
 	struct dirent *entry;
 	bool found = false;
 	ssize_t size;
@@ -56,6 +68,7 @@ static bool has_open(const char *pid, char link[][32], unsigned int n)
 		size = readlinkat(dirfd(dir), entry->d_name, text,
 				  sizeof(text) - 1);
 		text[size > 0 ? size : 0] = '\0';
+		found |= is_lease(text, cpus);
 		for (unsigned int i = 0; i < n; i++)
 			found |= !strcmp(text, link[i]);
 	}
@@ -112,14 +125,14 @@ void maple_claim_holder(const cpu_set_t *cpus, char *text, size_t size)
 	char link[16][32];
 	unsigned int n = list_claims(cpus, link, 16);
 	struct dirent *entry;
-	DIR *dir = n ? opendir("/proc") : NULL;
+	DIR *dir = opendir("/proc");
 
 	snprintf(text, size, "another user's campaign");
 	while (dir && (entry = readdir(dir))) {
 		if (atoi(entry->d_name) <= 0 ||
 		    atoi(entry->d_name) == getpid() ||
 		    is_mapled(entry->d_name) ||
-		    !has_open(entry->d_name, link, n))
+		    !has_open(entry->d_name, cpus, link, n))
 			continue;
 		describe(entry->d_name, text, size);
 		break;

@@ -294,5 +294,6 @@ void maple_run_deinit(struct maple_run *run);
 /* realtime.c */
 int maple_realtime_probe(struct maple_host *host, struct maple_error *err);
 void maple_realtime_allow(void);
+int maple_realtime_rise(pid_t tid, int policy, int priority);
 
 #endif

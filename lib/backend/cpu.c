@@ -5,12 +5,15 @@
  * CPU 0 is left alone where there is another one. Two campaigns must not
  * force orders on the same CPU: each would take the other's threads for its
  * own blocked ones. The claim is an abstract socket's name, which the kernel
- * takes back when we die.
+ * takes back when we die. That anybody may take; so root, in whose place
+ * mapled lends CPUs, also locks the file by which mapled has one.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -19,9 +22,28 @@
 #include "../clock.h"
 #include "../host/host.h"
 #include "../plan/automaton.h"
-#include "cpu.h"
+#include "backend.h"
 
-static int claim(int number)
+/* -1: mapled has lent it; -2: it has not, and lends none. */
+static int claim_file(int number)
+{
+	char path[64];
+	int fd;
+
+	if (geteuid() != 0)
+		return -2;
+	snprintf(path, sizeof(path), MAPLE_WIRE_LEASES "/cpu-%d", number);
+	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+		  0644);
+	if (fd < 0)
+		return -2;
+	if (!flock(fd, LOCK_EX | LOCK_NB) && !ftruncate(fd, 0))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int claim_name(int number)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -38,6 +60,27 @@ static int claim(int number)
 	return -1;
 }
 
+static bool claim(struct maple_cpu *cpu, int number)
+{
+	cpu->number = number;
+	cpu->lock = claim_name(number);
+	cpu->file = cpu->lock >= 0 ? claim_file(number) : -1;
+	if (cpu->lock < 0 || cpu->file != -1)
+		return cpu->lock >= 0;
+	close(cpu->lock);
+	cpu->lock = -1;
+	return false;
+}
+
+static void unclaim(struct maple_cpu *cpu)
+{
+	if (cpu->lock >= 0)
+		close(cpu->lock);
+	if (cpu->file >= 0)
+		close(cpu->file);
+	cpu->lock = cpu->file = -1;
+}
+
 /*
  * Up to @n claims, from the last CPU down to @first, the next one only when
  * there is no other; returns how many.
@@ -50,19 +93,15 @@ static unsigned int claim_some(struct maple_cpu *cpus, unsigned int n, int first
 	for (i = CPU_SETSIZE - 1; i >= first && got < n; i--) {
 		if (!CPU_ISSET(i, &cpus->before))
 			continue;
-		cpus[got].number = i;
-		cpus[got].lock = claim(i);
-		got += cpus[got].lock >= 0;
+		got += claim(&cpus[got], i);
 	}
 	return got;
 }
 
 static void let_go(struct maple_cpu *cpus, unsigned int n)
 {
-	while (n-- > 0) {
-		close(cpus[n].lock);
-		cpus[n].lock = -1;
-	}
+	while (n-- > 0)
+		unclaim(&cpus[n]);
 }
 
 static int begin(struct maple_cpu *cpus, unsigned int n)
@@ -71,7 +110,7 @@ static int begin(struct maple_cpu *cpus, unsigned int n)
 
 	memset(cpus, 0, n * sizeof(*cpus));
 	for (i = 0; i < n; i++) {
-		cpus[i].lock = -1;
+		cpus[i].lock = cpus[i].file = -1;
 		if (sched_getaffinity(0, sizeof(cpus->before), &cpus[i].before))
 			return -errno;
 	}
@@ -100,7 +139,6 @@ static void share_out(struct maple_cpu *cpus, unsigned int n)
 int maple_cpu_leave(struct maple_cpu *cpu,
 		    void (*notice)(void *ctx, const char *text), void *ctx)
 {
-	struct sched_param above = { MAPLE_PRIO_HOOK + 5 };
 	cpu_set_t own;
 
 	if (!cpu->alone)
@@ -112,7 +150,8 @@ int maple_cpu_leave(struct maple_cpu *cpu,
 	if (sched_setaffinity(0, sizeof(own), &own))
 		return -errno;
 	/* We sleep most of the time, but must get through. */
-	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &above))
+	if (maple_realtime_rise(0, SCHED_FIFO | SCHED_RESET_ON_FORK,
+				MAPLE_PRIO_HOOK + 5))
 		notice(ctx, "there is no CPU without a target and no "
 			    "permission to run above it");
 	return 0;
@@ -251,8 +290,6 @@ void maple_cpu_give_back(struct maple_cpu *cpu)
 		sched_setaffinity(0, sizeof(cpu->before), &cpu->before);
 	if (cpu->host)
 		maple_host_give_back(cpu->host);
-	if (cpu->lock >= 0)
-		close(cpu->lock);
-	cpu->lock = -1;
+	unclaim(cpu);
 	cpu->host = NULL;
 }

@@ -12,7 +12,7 @@ struct maple_host;
 /* The CPU that one target has to itself, as far as maple is concerned. */
 struct maple_cpu {
 	int number;
-	int lock;		 /* held while it is ours */
+	int lock, file;		 /* held while it is ours */
 	struct maple_host *host; /* it has lent it, and keeps the lock */
 	bool shared;		 /* another campaign had them all */
 	bool alone;	  /* no CPU is without a target: we run on it too */

@@ -15,6 +15,9 @@
 #include "../host/host.h"
 #include "backend.h"
 
+_Static_assert(MAPLE_PRIO_HOOK <= MAPLE_WIRE_RTPRIO,
+	       "what mapled lends is enough for a target");
+
 /* CAP_SYS_NICE of ours, by file capabilities, reaches the target this way. */
 static void pass_on_nice(void)
 {
@@ -49,6 +52,20 @@ void maple_realtime_allow(void)
 	setrlimit(RLIMIT_RTTIME, &time);
 	if (geteuid() != 0)
 		pass_on_nice();
+}
+
+/*
+ * maple_realtime_rise - @tid gets @priority, above all targets; where that is
+ * more than we may, the highest of theirs
+ */
+int maple_realtime_rise(pid_t tid, int policy, int priority)
+{
+	struct sched_param above = { priority }, beside = { MAPLE_PRIO_HOOK };
+
+	if (!sched_setscheduler(tid, policy, &above) ||
+	    !sched_setscheduler(tid, policy, &beside))
+		return 0;
+	return -errno;
 }
 
 /* Whether what we start may use them; 0 or -EPERM, or why we do not know. */
@@ -87,7 +104,7 @@ static void say_mend(char *text, size_t size)
 	group = getgrnam("maple");
 	if (!group || !pw) {
 		snprintf(text, size,
-			 "run as root, or allow them with the line `%s - rtprio 99` in "
+			 "run as root, or allow them with the line `%s - rtprio 85` in "
 			 "/etc/security/limits.conf and a new login, or start "
 			 "mapled",
 			 user);

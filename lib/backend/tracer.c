@@ -247,14 +247,13 @@ bool maple_tracer_froze(struct maple_tracer *t)
 /* maple_tracer_let_die - the crashed thread gets its signal after all */
 void maple_tracer_let_die(struct maple_tracer *t)
 {
-	struct sched_param above = { MAPLE_PRIO_HOOK + 4 };
-
 	if (t->phase != MAPLE_TRACER_FREEZES && t->phase != MAPLE_TRACER_FROZEN)
 		return;
 	t->phase = MAPLE_TRACER_LEFT;
 	/* Before any other thread does anything more. */
 	if (t->order->realtime)
-		sched_setscheduler(t->crash.tid, SCHED_FIFO, &above);
+		maple_realtime_rise(t->crash.tid, SCHED_FIFO,
+				    MAPLE_PRIO_HOOK + 4);
 	syscall(SYS_tgkill, t->target, t->crash.tid, t->crash.signo);
 	kill(t->target, SIGCONT);
 }
@@ -264,13 +263,13 @@ void maple_tracer_let_die(struct maple_tracer *t)
 /* From here on the guard answers from the target's CPU, above the target. */
 static void move_in(const struct maple_launch_order *order)
 {
-	struct sched_param above = { MAPLE_PRIO_HOOK + 5 };
 	cpu_set_t set;
 
 	if (order->cpu < 0 || !order->realtime)
 		return;
 	maple_realtime_allow();
-	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &above))
+	if (maple_realtime_rise(0, SCHED_FIFO | SCHED_RESET_ON_FORK,
+				MAPLE_PRIO_HOOK + 5))
 		return;
 	CPU_ZERO(&set);
 	CPU_SET(order->cpu, &set);

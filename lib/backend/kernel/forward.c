@@ -73,6 +73,31 @@ static int put(struct nl_msg *msg, struct nlattr **attrs, int fd)
 	return 0;
 }
 
+static uint32_t count(const struct nlattr *attr, size_t size)
+{
+	return attr ? (uint32_t)((size_t)nla_len(attr) / size) : 0;
+}
+
+int maple_module_needs(const struct maple_module_request *request,
+		       struct maple_module_need *need, struct maple_error *err)
+{
+	struct nlattr *attrs[MAPLE_A_MAX + 1];
+	int e = parse(request->attributes, request->size, attrs, err);
+	int32_t ms = 0, cpu = -1, sched = MAPLE_UAPI_NATIVE;
+
+	if (e)
+		return e;
+	get_s32(attrs[MAPLE_A_DEADLINE], &ms);
+	get_s32(attrs[MAPLE_A_CPU], &cpu);
+	get_s32(attrs[MAPLE_A_SCHED], &sched);
+	need->deadline_ms = (uint32_t)ms;
+	need->unpinned = cpu < 0 && sched != MAPLE_UAPI_NATIVE;
+	need->sites =
+		count(attrs[MAPLE_A_PROBES], sizeof(struct maple_uapi_probe)) +
+		count(attrs[MAPLE_A_SITES], sizeof(struct maple_uapi_site));
+	return 0;
+}
+
 struct answer_take {
 	struct maple_wire_buffer *to;
 	int error;

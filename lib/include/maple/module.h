@@ -28,6 +28,17 @@ struct maple_module_request {
 	int cpu; /* the only one that START may name, besides none; or -1 */
 };
 
+/* What a request takes, where that has limits. */
+struct maple_module_need {
+	uint32_t deadline_ms; /* of START */
+	uint32_t sites;	      /* of PROBE: how many are probed or named */
+	bool unpinned;	      /* START: real-time priorities, on any CPU */
+};
+
+/* maple_module_needs - -EBADMSG when these are no attributes */
+int maple_module_needs(const struct maple_module_request *request,
+		       struct maple_module_need *need, struct maple_error *err);
+
 /*
  * maple_module_ask - sends @request, appends the answer's attributes
  *

@@ -25,8 +25,10 @@
 
 #define MAPLE_WIRE_VERSION 4 /* both sides must have the same */
 #define MAPLE_WIRE_SOCKET  "/run/mapled.sock"
-#define MAPLE_WIRE_MAX	   (4u << 20) /* bytes of a message */
-#define MAPLE_WIRE_FDS	   2	      /* file descriptors with a message */
+#define MAPLE_WIRE_LEASES  "/run/mapled" /* claims on CPUs */
+#define MAPLE_WIRE_MAX	   (4u << 20)	 /* bytes of a message */
+#define MAPLE_WIRE_FDS	   2		 /* file descriptors with a message */
+#define MAPLE_WIRE_RTPRIO  85		 /* the limit that REALTIME gives */
 
 #define MAPLE_WIRE_WORD	   256	 /* bytes of names and ids, NUL included */
 #define MAPLE_WIRE_LINE	   16384 /* ... of paths and function names */

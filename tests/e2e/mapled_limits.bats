@@ -1,0 +1,271 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# What one user may have of mapled: each limit of mapled.conf holds, is told by
+# its name, and leaves the others alone.
+
+load common.bash
+load mapled.bash
+
+setup() {
+	[ "$(id -u)" = 0 ] || skip "becoming another user takes root"
+	open_folder
+	echo "group = 54399" >"$conf"
+}
+
+teardown() {
+	end_mapled KILL
+	rm -rf "$dir"
+}
+
+limit() { # NAME VALUE...
+	printf '%s = %s\n' "$@" >>"$conf"
+}
+
+# Python as a member of the group, with $socket as "path".
+member() {
+	run --separate-stderr timeout -s KILL 100 python3 - "$socket" <<-END
+		import sys
+		sys.path.insert(0, "$BATS_TEST_DIRNAME")
+		from member import *
+		path = sys.argv[1]
+		$1
+	END
+	[ "$status" = 0 ] || fail "status $status: $stderr $(tail -5 "$dir/log")"
+}
+
+@test "every limit is documented, and its default is what the page says" {
+	names=$(sed -n '/rows\[/,/^};/s/^\t{ "\([a-z-]*\)".*/\1/p' \
+		"$ROOT/daemon/limits.c")
+	[ "$(wc -w <<<"$names")" -ge 7 ]
+	for name in $names; do
+		grep -q "^\.B ${name//-/\\\\-}\$" \
+			"$ROOT/packaging/man/mapled.conf.5" || fail "$name: no page"
+		grep -q "^# $name = " "$ROOT/packaging/systemd/mapled.conf" ||
+			fail "$name: not in mapled.conf"
+	done
+	# The defaults, without their comment signs, are good settings.
+	sed -n 's/^# \([a-z-]* = [0-9]\)/\1/p' \
+		"$ROOT/packaging/systemd/mapled.conf" >"$conf"
+	run -0 "$BUILD/mapled" --check-config --config "$conf"
+	for bad in 'user-in = 0' 'user-in = 1T' 'user-in = 2000G' 'deadline = 1K' \
+		'user-sessions = -1' 'lease-time =' 'user-out = 64MB'; do
+		echo "$bad" >"$conf"
+		run -2 "$BUILD/mapled" --check-config --config "$conf"
+		[[ $output == *"$conf:1: ${bad%% *} wants a "* ]] ||
+			fail "'$bad': $output"
+	done
+}
+
+@test "connections: one more is refused, and none when one has gone" {
+	limit user-clients 3
+	start_mapled
+	member '
+become_member()
+kept = [Member(path) for i in range(3)]
+refused(Member(path, hello=False).read(), "user 54321", "user-clients")
+kept.pop().sock.close()
+eventually(lambda: Member(path).welcome["type"] == "WELCOME")
+'
+	answers # others are not meant
+}
+
+@test "requests that are not all there take so many bytes, then no more" {
+	limit user-in 1M
+	start_mapled
+	member '
+become_member()
+a, b = Member(path), Member(path)
+head = struct.pack("=IHHII", 4 << 20, PROTOCOL.types["LEARN"][0], 0, 9, 0)
+a.sock.sendall(head + bytes(900000))
+time.sleep(0.5)
+try:
+    b.sock.sendall(head + bytes(900000))
+except (BrokenPipeError, ConnectionResetError):
+    pass
+refused(b.read(), "user-in")
+a.sock.close()
+# What the other one had is free again.
+def again():
+    c = Member(path)
+    c.sock.sendall(head + bytes(900000))
+    time.sleep(0.5)
+    c.sock.setblocking(False)
+    try:
+        c.sock.recv(1)
+    except BlockingIOError:
+        return True
+eventually(again)
+'
+}
+
+@test "an answer that is too much to keep is refused, not kept" {
+	limit user-out 64K
+	start_mapled
+	member '
+become_member()
+a = Member(path)
+campaign, program = a.campaign()
+for i in range(400):
+    run = a.ask("RUN", campaign=campaign, kind="profile")["number"]
+    granted(a.ask("SAMPLE", run=run, coverage=bytes(320)))
+a.send("SAMPLES", program=program)
+seen = []
+while not seen or seen[-1]["type"] == "COUNTS":
+    seen.append(a.read())
+refused(seen[-1], "user-out")
+granted(a.ask("COVERAGE", program=program), "COUNTS")
+'
+	grep -q "no COUNTS for process .*user-out" "$dir/log"
+}
+
+@test "half a request has its time, and whoever else is there is served" {
+	start_mapled
+	member '
+become_member()
+a, b = Member(path), Member(path)
+b.sock.sendall(bytes(8))
+assert b.read() is None
+granted(a.ask("PROGRAMS"))
+'
+	grep -q 'sent half a request: it is sent away' "$dir/log"
+}
+
+@test "real-time priorities: no more than targets need, and back afterwards" {
+	# Bit 24 is CAP_SYS_RESOURCE, without which no limit can be raised;
+	# tests/qemu/limits.bats has it.
+	caps=$((0x$(sed -n 's/^CapEff:\t//p' /proc/self/status)))
+	[ $((caps >> 24 & 1)) = 1 ] || skip "no CAP_SYS_RESOURCE here"
+	limit realtime 100
+	start_mapled
+	member '
+import resource
+resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0))
+resource.setrlimit(resource.RLIMIT_NICE, (7, 7))
+become_member()
+names = resource.RLIMIT_RTPRIO, resource.RLIMIT_NICE, resource.RLIMIT_RTTIME
+own = [resource.getrlimit(n) for n in names]
+a = Member(path)
+granted(a.ask("REALTIME"))
+granted(a.ask("REALTIME"))
+lent = [resource.getrlimit(n) for n in names]
+assert lent == [(85, 85), (40, 40), (100000000, 100000000)], lent
+a.sock.close()
+eventually(lambda: [resource.getrlimit(n) for n in names] == own)
+'
+}
+
+# ---- CPUs ----
+
+@test "a CPU's sign that a stranger puts up keeps nobody from the CPU" {
+	start_mapled
+	member '
+kept = []
+for cpu in range(os.cpu_count()):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        s.bind("\0maple-cpu-%d" % cpu)
+    except OSError:
+        pass
+    kept.append(s)
+become_member()
+a = Member(path)
+granted(a.ask("LEASE", held=-1, cpus=b"\xff" * 128), "LEASED")
+'
+}
+
+@test "nobody has a CPU by a claim that mapled has not given him" {
+	start_mapled
+	member '
+become_member()
+a = Member(path)
+cpu = granted(a.ask("LEASE", held=-1, cpus=b"\xff" * 128), "LEASED")["cpu"]
+claim = a.fds[0]
+sign = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+try:
+    sign.bind("\0maple-cpu-%d" % cpu)
+except OSError:
+    pass
+stream = socket.socket(socket.AF_UNIX)
+b = Member(path)
+for proof in (sign.fileno(), stream.fileno(), claim, os.open("/dev/null", 0)):
+    refused(b.ask("LEASE", [proof], held=cpu), "no claim on CPU")
+a.ask("GIVE_BACK")
+# Given back, it is none any more, for its last owner either.
+for c in (a, b):
+    refused(c.ask("LEASE", [claim], held=cpu), "no claim on CPU")
+granted(b.ask("LEASE", held=-1, cpus=b"\xff" * 128), "LEASED")
+assert os.read(claim, 100).startswith(b"54321 ")
+try:
+    os.open("/proc/self/fd/%d" % claim, os.O_WRONLY)
+    assert False, "it is not to be written"
+except PermissionError:
+    pass
+'
+}
+
+@test "a claim outlives mapled: its owner goes on, others wait for their turn" {
+	echo "cpus = $(($(nproc) - 1))" >>"$conf"
+	start_mapled
+	member '
+import subprocess
+first = os.fork()
+if not first:
+    become_member()
+    a = Member(path)
+    cpu = granted(a.ask("LEASE", held=-1, cpus=b"\xff" * 128), "LEASED")["cpu"]
+    claim = a.fds[0]
+    assert a.read() is None
+    def back():
+        try:
+            return Member(path)
+        except OSError:
+            return None
+    eventually(back)
+    b, c = Member(path), Member(path)
+    b.send("LEASE", held=-1, cpus=b"\xff" * 128)
+    granted(b.read(), "QUEUED")
+    granted(c.ask("LEASE", [claim], held=cpu), "LEASED")
+    refused(Member(path).ask("LEASE", [claim], held=cpu), "no claim")
+    c.ask("GIVE_BACK")
+    granted(b.read(), "LEASED")
+    os._exit(0)
+mapled = int(open(os.path.dirname(path) + "/pid").read())
+log = os.path.dirname(path) + "/log"
+eventually(lambda: "is lent" in open(log).read())
+gone = os.pidfd_open(mapled)
+os.kill(mapled, 9)
+select.select([gone], [], [])
+again = subprocess.Popen([os.environ["BUILD"] + "/mapled", "--socket", path,
+    "--db", os.path.dirname(path) + "/memo.db",
+    "--config", os.path.dirname(path) + "/mapled.conf"], stderr=open(log, "a"))
+status = os.waitpid(first, 0)[1]
+again.kill()
+assert status == 0, status
+'
+}
+
+@test "who has had a CPU for long loses it to who waits, and what runs there" {
+	echo "cpus = $(($(nproc) - 1))" >>"$conf"
+	limit lease-time 1
+	start_mapled
+	member '
+become_member()
+target = os.fork()
+if not target:
+    time.sleep(100)
+    os._exit(0)
+a = Member(path)
+cpu = granted(a.ask("LEASE", held=-1, cpus=b"\xff" * 128), "LEASED")["cpu"]
+granted(a.ask("TARGET", [os.pidfd_open(target)], processes=1))
+time.sleep(2.5)
+granted(a.ask("PROGRAMS")) # nobody waits
+b = Member(path)
+b.send("LEASE", held=-1, cpus=b"\xff" * 128)
+granted(b.read(), "QUEUED")
+assert a.read() is None
+granted(b.read(), "LEASED")
+assert os.waitpid(target, 0)[1] == 9
+refused(Member(path).ask("LEASE", [a.fds[0]], held=cpu), "no claim")
+'
+	grep -q "longer than lease-time" "$dir/log"
+}
