@@ -215,9 +215,9 @@ if not first:
     cpu = granted(a.ask("LEASE", held=-1, cpus=b"\xff" * 128), "LEASED")["cpu"]
     claim = a.fds[0]
     assert a.read() is None
-    def back():
+    def back(): # not the one that is dying
         try:
-            return Member(path)
+            return Member(path).welcome
         except OSError:
             return None
     eventually(back)
