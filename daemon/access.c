@@ -7,10 +7,12 @@
  */
 #include <errno.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "access.h"
 
@@ -76,66 +78,132 @@ int maple_access_pid(int pidfd)
 }
 
 /* Real, effective, saved and file system uid, and so the gids. */
-static int read_ids(int pid, uid_t uid[4], gid_t gid[4])
+struct ids {
+	uid_t uid[4];
+	gid_t gid[4];
+	struct maple_access_marks marks;
+};
+
+static int read_status(FILE *file, struct ids *ids)
 {
-	char path[64], line[256];
+	uid_t *u = ids->uid;
+	gid_t *g = ids->gid;
+	char line[256];
 	int found = 0;
+
+	while (fgets(line, sizeof(line), file)) {
+		found += sscanf(line, "Uid: %u %u %u %u", &u[0], &u[1], &u[2],
+				&u[3]) == 4;
+		found += sscanf(line, "Gid: %u %u %u %u", &g[0], &g[1], &g[2],
+				&g[3]) == 4;
+		found += sscanf(line, "CapPrm: %" SCNx64,
+				&ids->marks.capabilities) == 1;
+	}
+	return found == 3 ? 0 : -ESRCH;
+}
+
+/* The files of a process that is not dumpable are root's. */
+static int read_ids(int pid, struct ids *ids)
+{
+	struct stat st;
+	char path[64];
+	int e = -ESRCH;
 	FILE *file;
 
+	memset(ids, 0, sizeof(*ids));
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		found += sscanf(line, "Uid: %u %u %u %u", &uid[0], &uid[1],
-				&uid[2], &uid[3]) == 4;
-		found += sscanf(line, "Gid: %u %u %u %u", &gid[0], &gid[1],
-				&gid[2], &gid[3]) == 4;
-	}
-	if (file)
+	if (file) {
+		e = fstat(fileno(file), &st) ? -ESRCH : read_status(file, ids);
 		fclose(file);
-	return found == 2 ? 0 : -ESRCH;
+	}
+	if (e)
+		return e;
+	ids->marks.dumpable = st.st_uid == ids->uid[1];
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+	if (!stat(path, &st))
+		ids->marks.user_ns = st.st_ino;
+	return 0;
+}
+
+static bool all_are(const unsigned int id[4], unsigned int want)
+{
+	return id[0] == want && id[1] == want && id[2] == want && id[3] == want;
+}
+
+/* Why a process with @ids is not the client's for @use; NULL: it is. */
+static const char *fault(const struct maple_client *client,
+			 const struct ids *ids, enum maple_access_use use)
+{
+	const struct maple_access_marks *ours = &client->marks;
+	uid_t want = client->peer.uid;
+
+	if (use == MAPLE_ACCESS_END ? ids->uid[0] != want
+				    : !all_are(ids->uid, want))
+		return "is another user's";
+	if (use == MAPLE_ACCESS_END)
+		return NULL;
+	if (!all_are(ids->gid, client->peer.gid))
+		return "runs with another group's rights";
+	if (use == MAPLE_ACCESS_LIMITS)
+		return NULL;
+	if (!ids->marks.user_ns || ids->marks.user_ns != ours->user_ns)
+		return "runs in another user namespace";
+	if (ids->marks.capabilities & ~ours->capabilities)
+		return "has capabilities of its own";
+	if (!ids->marks.dumpable)
+		return "may not be traced";
+	return NULL;
 }
 
 /*
- * maple_access_process - whether the process behind @pidfd is the client's
- * @started: it is enough that the client has started it, though it may run
- *           with other rights (a set-user-id program)
+ * maple_access_process - whether the client may do that with the process
+ * behind @pidfd
+ *
+ * To end one it is enough that the client has started it, though it may run
+ * with other rights (a set-user-id program). To trace one takes all that
+ * ptrace(2) asks for.
  *
  * Errors: -ESRCH it is gone, -EPERM.
  */
 int maple_access_process(const struct maple_client *client, int pidfd,
-			 bool started, struct maple_error *err)
+			 enum maple_access_use use, struct maple_error *err)
 {
-	uid_t uid[4], want = client->peer.uid;
 	int pid = maple_access_pid(pidfd);
-	gid_t gid[4];
-	bool ours;
+	const char *why;
+	struct ids ids;
 
-	if (!pid || read_ids(pid, uid, gid) || !maple_access_pid(pidfd))
+	if (!pid || read_ids(pid, &ids) || !maple_access_pid(pidfd))
 		return maple_error_set(err, ESRCH, "the process is gone");
-	if (client->is_root)
-		return 0;
-	ours = uid[0] == want;
-	if (!started)
-		ours &= uid[1] == want && uid[2] == want && uid[3] == want &&
-			gid[0] == gid[1] && gid[1] == gid[2] &&
-			gid[2] == gid[3];
-	if (ours)
+	why = client->is_root ? NULL : fault(client, &ids, use);
+	if (!why)
 		return 0;
 	return maple_error_set(err, EPERM,
-			       "process %d is another user's: that takes "
-			       "root, or what polkit permits (man mapled)",
-			       pid);
+			       "process %d %s: that takes root, or what polkit "
+			       "permits (man mapled)",
+			       pid, why);
 }
 
-/* maple_access_self - whether @pidfd is the client itself */
+/*
+ * maple_access_self - whether @pidfd is the client itself
+ *
+ * What it may trace is what it could trace now. One that may not be traced may
+ * have become another program since it connected: its capabilities do not
+ * count.
+ */
 int maple_access_self(struct maple_client *client, int pidfd,
 		      struct maple_error *err)
 {
 	int pid = maple_access_pid(pidfd);
+	struct ids ids;
 
-	if (!pid || pid != client->peer.pid)
+	if (!pid || pid != client->peer.pid || read_ids(pid, &ids) ||
+	    !maple_access_pid(pidfd))
 		return maple_error_set(err, EPERM,
 				       "process %d says that it is %d",
 				       client->peer.pid, pid);
+	client->marks = ids.marks;
+	if (!ids.marks.dumpable)
+		client->marks.capabilities = 0;
 	return 0;
 }

@@ -13,6 +13,13 @@
 #define MAPLE_SESSIONS 4 /* with maple.ko, of a client */
 #define MAPLE_RAISED   3 /* limits of a client that REALTIME raises */
 
+/* Of a process, besides its ids: what ptrace(2) looks at. */
+struct maple_access_marks {
+	uint64_t capabilities; /* permitted */
+	uint64_t user_ns;
+	bool dumpable;
+};
+
 struct maple_client {
 	struct maple_server *server;
 	struct maple_client *next, *before; /* of all */
@@ -24,8 +31,9 @@ struct maple_client {
 	struct maple_account *account; /* of its user */
 	uint64_t held[MAPLE_LIMITS];   /* of what that counts */
 	bool may_use, is_root, greeted;
-	bool closing; /* as soon as all is said */
-	int process;  /* a pidfd; -1 before HELLO */
+	struct maple_access_marks marks; /* at HELLO */
+	bool closing;			 /* as soon as all is said */
+	int process;			 /* a pidfd; -1 before HELLO */
 
 	struct maple_wire_buffer in, out;
 	size_t said; /* of out */

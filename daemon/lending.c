@@ -39,7 +39,8 @@ MAPLE_HANDLER(realtime)
 		{ 40, 40 },
 		{ us, us },
 	};
-	int e = maple_access_process(client, client->process, false, err);
+	int e = maple_access_process(client, client->process,
+				     MAPLE_ACCESS_LIMITS, err);
 
 	if (client->raised)
 		return e;

@@ -104,7 +104,7 @@ static int check_file(struct maple_client *client, unsigned int command,
 	if (command == MAPLE_CMD_START)
 		return client->nfds
 			       ? maple_access_process(client, client->fds[0],
-						      false, err)
+						      MAPLE_ACCESS_TRACE, err)
 			       : maple_error_set(err, EINVAL,
 						 "START of no process");
 	if (client->nfds && (fstat(client->fds[0], &st) || !S_ISREG(st.st_mode)))
@@ -121,6 +121,7 @@ MAPLE_HANDLER(module)
 		.size = m->attributes.size,
 		.fd = client->nfds ? client->fds[0] : -1,
 		.cpu = client->lease.cpu,
+		.strict = !client->is_root,
 	};
 	struct maple_wire_buffer attributes = { 0 };
 	struct maple_client_session *session;
@@ -150,8 +151,14 @@ MAPLE_HANDLER(module)
 	if (e)
 		return e;
 	e = maple_module_ask(session->module, &request, &attributes, &why);
-	if (e)
+	if (e) {
 		hold_sites(client, session, -(int64_t)need.sites, NULL);
+	} else if (m->command == MAPLE_CMD_START &&
+		   check_file(client, m->command, &why)) {
+		/* It became another's before it was the session's. */
+		end(client, session);
+		e = -EPERM;
+	}
 	answer.error = (uint32_t)-e;
 	answer.text = e ? why.text : NULL;
 	answer.attributes = (struct maple_wire_bytes){

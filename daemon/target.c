@@ -51,7 +51,8 @@ int maple_target_take(struct maple_client *client, struct maple_error *err)
 
 	forget(client);
 	for (unsigned int i = 0; i < client->nfds && !e; i++) {
-		e = maple_access_process(client, client->fds[i], true, err);
+		e = maple_access_process(client, client->fds[i],
+					 MAPLE_ACCESS_END, err);
 		if (e == -ESRCH) {
 			e = 0; /* so much the better */
 			continue;

@@ -295,7 +295,7 @@ unsigned int maple_session_returns(struct maple_session *s, unsigned int number,
 {
 	unsigned int n;
 
-	if (number >= maple_session_threads(s))
+	if (number >= maple_session_threads(s) || READ_ONCE(s->ended))
 		return 0;
 	n = min3(READ_ONCE(s->thread[number]->nback), max, MAPLE_RETURNS + 0u);
 	data_race(

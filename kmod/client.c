@@ -12,7 +12,7 @@
 #include <linux/slab.h>
 #include <linux/xarray.h>
 #include "client.h"
-#include "request.h"
+#include "rights.h"
 
 static DEFINE_XARRAY(clients); /* by port id; its own lock protects it */
 
@@ -47,7 +47,7 @@ static struct maple_client *find(u32 portid)
 struct maple_client *maple_client_get(struct sk_buff *skb,
 				      struct genl_info *info)
 {
-	int e = maple_request_sender(skb, info);
+	int e = maple_rights_sender(skb, info->extack);
 	struct maple_client *client;
 
 	if (e)

@@ -31,6 +31,7 @@
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
+#include <linux/sched/coredump.h>
 #include <linux/uprobes.h>
 
 /*
@@ -87,6 +88,12 @@ static inline struct pid *maple_pidfd_pid(struct file *file)
 	int name(struct uprobe_consumer *consumer, unsigned long func, \
 		 struct pt_regs *regs)
 #endif
+
+/* get_dumpable() is not for modules. */
+static inline bool maple_dumpable(const struct mm_struct *mm)
+{
+	return __get_dumpable(READ_ONCE(mm->flags)) == SUID_DUMP_USER;
+}
 
 /*
  * 6.12, 3c83a9ad0295 and 04b01625da13: registration hands out the uprobe,

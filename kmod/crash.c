@@ -8,6 +8,7 @@
 #include <linux/sched/task_stack.h>
 #include <linux/tracepoint.h>
 #include "kmod.h"
+#include "rights.h"
 
 #define LOOK_MS 20 /* how often it is looked whether it may go on */
 
@@ -37,7 +38,7 @@ static void stand(struct maple_thread *t)
 	bool alone;
 
 	raw_spin_lock(&s->lock);
-	alone = s->cpu >= 0 && !s->native;
+	alone = s->cpu >= 0 && !READ_ONCE(s->native);
 	maple_task_hook(t);
 	raw_spin_unlock(&s->lock);
 	while (!is_over(s) && !is_stopped() && time_before(jiffies, until)) {
@@ -115,7 +116,7 @@ static void on_signal(void *data, int sig, struct kernel_siginfo *info,
 	rcu_read_lock();
 	s = maple_session_of(task);
 	t = s ? maple_thread_find(s, task) : NULL;
-	if (t && !READ_ONCE(s->crashed) &&
+	if (t && !READ_ONCE(s->crashed) && maple_rights_kept(s, current->mm) &&
 	    task->sighand->action[sig - 1].sa.sa_handler == SIG_DFL) {
 		t->signo = sig;
 		t->fault = info == SEND_SIG_NOINFO || info == SEND_SIG_PRIV ||

@@ -84,7 +84,7 @@ bool maple_engine_glance(struct maple_thread *t, struct maple_op *op)
 	if (!maple_engine_wanted(s, op->acc.site))
 		return true;
 	maple_turn_begin(s);
-	free = s->said.finished || s->native ||
+	free = s->said.finished || READ_ONCE(s->native) ||
 	       maple_auto_glance(s->automaton, t->number, &op->acc);
 	raw_spin_unlock(&s->lock);
 	return free;
@@ -107,7 +107,7 @@ bool maple_engine_did(struct maple_thread *t, const struct maple_op *op)
 		return true;
 	}
 	maple_turn_begin(s);
-	minds = !s->said.finished && !s->native &&
+	minds = !s->said.finished && !READ_ONCE(s->native) &&
 		maple_auto_minds(s->automaton, t->number, &op->acc);
 	raw_spin_unlock(&s->lock);
 	if (minds)

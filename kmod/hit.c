@@ -13,6 +13,7 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 #include "kmod.h"
+#include "rights.h"
 #include "trace.h"
 
 #define SLOTS 28
@@ -276,7 +277,7 @@ static void hit_access(struct maple_point *p, struct maple_thread *t,
 }
 
 /*
- * A thread of the target, and a session that has not ended. A step that did
+ * A thread of the target, and a session that may see it. A step that did
  * not come to its end was broken off by a signal: the access has not happened.
  */
 static struct maple_thread *hit_thread(struct maple_point *p)
@@ -284,7 +285,8 @@ static struct maple_thread *hit_thread(struct maple_point *p)
 	struct maple_thread *t = maple_thread_find(p->session, current);
 	struct maple_op op;
 
-	if (!t || READ_ONCE(p->session->ended) || READ_ONCE(p->off))
+	if (!t || !maple_rights_kept(p->session, current->mm) ||
+	    READ_ONCE(p->off))
 		return NULL;
 	maple_session_run(p->session);
 	maple_hit_unstep(t);
@@ -303,8 +305,8 @@ MAPLE_HANDLER(maple_hit_handler)
 
 	if (!t) {
 		/* A vforked child has its parent's probes. */
-		return !maple_session_has(s, current) &&
-				       current->mm != maple_session_mm(s)
+		return READ_ONCE(s->cut) || (!maple_session_has(s, current) &&
+					     current->mm != maple_session_mm(s))
 			       ? UPROBE_HANDLER_REMOVE
 			       : 0;
 	}

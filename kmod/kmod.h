@@ -124,7 +124,7 @@ struct maple_thread {
 
 	/* Works on the thread itself, each in flight at most once. */
 	struct callback_head work, birth, birth_by_parent, watch_work, crash;
-	struct callback_head end, arm;
+	struct callback_head end, arm, cut;
 	unsigned long queued; /* bits: enum maple_work */
 
 	u32 clock; /* log.lock */
@@ -157,6 +157,7 @@ enum maple_work {
 	MAPLE_WORK_END,
 	MAPLE_WORK_ARM,
 	MAPLE_WORK_RESTORE, /* by who puts everyone right */
+	MAPLE_WORK_CUT,
 };
 
 struct maple_log {
@@ -182,6 +183,10 @@ struct maple_session {
 	struct maple_plan *plan; /* NULL: none */
 	unsigned long deadline;	 /* jiffies */
 	unsigned long began;
+	const struct cred *rights; /* of the target; NULL: whatever they are */
+
+	const struct cred *seen; /* found to be no more than these */
+	const char *why;	 /* they are; rights.c */
 
 	/*
 	 * The automaton, every change of a thread's policy, and what the log
@@ -197,6 +202,7 @@ struct maple_session {
 	bool restored; /* everyone has its own scheduling back */
 	bool left;     /* ... and its owner; children in the making are left */
 	u32 asked;     /* state to end in, asked of the watchdog; 0: none */
+	u32 cut;       /* state that it has ended in, before its owner knew */
 	u64 attempt_began, ticked; /* ns of CPU */
 	u64 ticked_at;
 	u32 tick_attempts, tick_steps;
@@ -271,6 +277,7 @@ extern struct list_head maple_sessions; /* RCU; see session.c */
 extern atomic_t maple_created, maple_destroyed;
 void maple_session_put(struct maple_session *s);
 void maple_session_end(struct maple_session *s, u32 state);
+void maple_session_cut(struct maple_session *s, u32 state);
 struct maple_session *maple_session_of(const struct task_struct *task);
 void maple_session_run(struct maple_session *s);
 
@@ -322,6 +329,7 @@ u32 maple_thread_find_pthread(struct maple_session *s, u64 pthread);
 void maple_thread_refill(struct maple_session *s);
 void maple_thread_name(char *name, const char *parent, unsigned int n);
 void maple_thread_restore(struct maple_thread *t, struct task_struct *task);
+void maple_thread_relieve(struct maple_thread *t);
 void maple_threads_restore(struct maple_session *s);
 void maple_threads_free(struct maple_session *s);
 

@@ -15,6 +15,7 @@
 #include <linux/sched/task_stack.h>
 #include <linux/tracepoint.h>
 #include "kmod.h"
+#include "rights.h"
 
 /* Where its stack lies, as far as the mappings tell. */
 static void find_stack(struct maple_access *acc)
@@ -100,7 +101,7 @@ static void born(struct maple_thread *parent, struct task_struct *child)
 	struct maple_thread *t;
 
 	inherit(parent, &native);
-	if (READ_ONCE(s->ended)) {
+	if (!maple_rights_kept(s, current->mm)) {
 		if (!native.known)
 			return;
 		counts = false;
@@ -150,7 +151,8 @@ static void end_work(struct callback_head *work)
 	struct maple_thread *t = container_of(work, struct maple_thread, end);
 
 	maple_hit_unstep(t);
-	maple_log_exit(t);
+	if (maple_rights_kept(t->session, current->mm))
+		maple_log_exit(t);
 	maple_turn_gone(t, true);
 	maple_watch_drop(t);
 	maple_thread_ended(t);
@@ -179,7 +181,7 @@ static MAPLE_ON_EXIT(on_exit)
 
 /*
  * The program under test begins with the exec that comes before anything was
- * seen of it, and ends with one that comes later.
+ * seen of it, and ends with one that comes later, or of other rights.
  */
 static void on_exec(void *data, struct task_struct *task, pid_t old_pid,
 		    struct linux_binprm *bprm)
@@ -188,14 +190,16 @@ static void on_exec(void *data, struct task_struct *task, pid_t old_pid,
 
 	rcu_read_lock();
 	s = maple_session_of(task);
-	if (s && s->nmm < MAPLE_MMS && !maple_is_32bit(task) &&
-	    READ_ONCE(s->state) == MAPLE_SESSION_ARMED) {
+	if (!s || READ_ONCE(s->ended) || !maple_rights_exec(s, bprm)) {
+		; /* it is none of ours */
+	} else if (s->nmm < MAPLE_MMS && !maple_is_32bit(task) &&
+		   READ_ONCE(s->state) == MAPLE_SESSION_ARMED) {
 		mmgrab(task->mm);
 		s->mm[s->nmm] = task->mm;
 		smp_store_release(&s->nmm, s->nmm + 1);
 		maple_sites_forget(s);
-	} else if (s) {
-		WRITE_ONCE(s->asked, MAPLE_SESSION_GONE);
+	} else {
+		maple_session_cut(s, MAPLE_SESSION_GONE);
 	}
 	rcu_read_unlock();
 }

@@ -84,6 +84,8 @@ void maple_log_event(struct maple_thread *t, unsigned int kind,
 		.caller = caller,
 	};
 
+	if (READ_ONCE(s->ended))
+		return;
 	if (acc) {
 		e.event.addr = acc->addr;
 		e.event.site = acc->site;

@@ -12,6 +12,7 @@
 #include "client.h"
 #include "reply.h"
 #include "request.h"
+#include "rights.h"
 
 static struct genl_family family;
 
@@ -54,6 +55,7 @@ static const struct nla_policy start_policy[] = {
 	[MAPLE_A_CHANGES] = NLA_POLICY_MAX(NLA_U32, MAPLE_CHANGES_MAX),
 	[MAPLE_A_DEADLINE] = NLA_POLICY_FULL_RANGE(NLA_U32, &deadline_range),
 	[MAPLE_A_PLAN] = NLA_POLICY_EXACT_LEN(sizeof(struct maple_plan)),
+	[MAPLE_A_STRICT] = { .type = NLA_FLAG },
 };
 
 static const struct nla_policy probe_policy[] = {
@@ -82,7 +84,7 @@ static int do_start(struct sk_buff *skb, struct genl_info *info)
 	struct maple_plan *plan = NULL;
 	int e;
 
-	e = maple_request_sender(skb, info);
+	e = maple_rights_sender(skb, info->extack);
 	e = e ?: maple_request_complete(info, needs, ARRAY_SIZE(needs));
 	if (e)
 		return e;
@@ -104,10 +106,12 @@ static int do_start(struct sk_buff *skb, struct genl_info *info)
 	if (attrs[MAPLE_A_CHANGES])
 		order.changes = nla_get_u32(attrs[MAPLE_A_CHANGES]);
 	order.plan = plan;
+	order.may_trace = netlink_capable(skb, CAP_SYS_PTRACE);
+	order.strict = nla_get_flag(attrs[MAPLE_A_STRICT]);
 	e = maple_request_order(info, &order);
 	if (e)
 		goto out;
-	order.target = maple_request_target(skb, info);
+	order.target = maple_request_target(info);
 	if (IS_ERR(order.target)) {
 		e = PTR_ERR(order.target);
 		goto out;

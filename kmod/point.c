@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include "plan/step.h"
 #include "kmod.h"
+#include "rights.h"
 
 /* Existing mappings are the session's; new ones are mapped by the target. */
 static MAPLE_FILTER(point_filter)
@@ -21,8 +22,11 @@ static MAPLE_FILTER(point_filter)
 	struct maple_session *s =
 		container_of(consumer, struct maple_point, consumer)->session;
 
+	if (READ_ONCE(s->ended))
+		return false;
 	return mm == maple_session_mm(s) ||
-	       (current->mm == mm && maple_session_has(s, current));
+	       (current->mm == mm && maple_session_has(s, current) &&
+		maple_rights_kept(s, mm));
 }
 
 static void point_destroy(struct maple_point *p)

@@ -87,6 +87,7 @@ static int put_status(struct sk_buff *reply, struct maple_session *session,
 {
 	struct maple_auto_result result;
 	struct maple_counters counters;
+	const char *why = maple_session_why(session);
 	struct maple_uapi_crash crash;
 	int e;
 
@@ -97,6 +98,8 @@ static int put_status(struct sk_buff *reply, struct maple_session *session,
 		e = e ?: nla_put(reply, MAPLE_A_RESULT, sizeof(result), &result);
 	if (maple_session_crash(session, &crash))
 		e = e ?: nla_put(reply, MAPLE_A_CRASH, sizeof(crash), &crash);
+	if (why)
+		e = e ?: nla_put_string(reply, MAPLE_A_REASON, why);
 	return e ?: put_threads(reply, session, from);
 }
 
@@ -109,6 +112,7 @@ int maple_reply_status(struct genl_info *info, const struct genl_family *family,
 		      nla_total_size(sizeof(struct maple_counters)) +
 		      nla_total_size(sizeof(struct maple_auto_result)) +
 		      nla_total_size(sizeof(struct maple_uapi_crash)) +
+		      nla_total_size(MAPLE_REASON_MAX) +
 		      nla_total_size(MAPLE_PER_MESSAGE *
 				     sizeof(struct maple_uapi_thread));
 	struct sk_buff *reply;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests: whether a message asks for something that can be, and whether its
- * sender may. Whatever is refused here is refused with a text that names the
- * cause and the mend; sizes and ranges of attributes have been checked before,
- * by the policies in netlink.c.
+ * Requests: whether a message asks for something that can be; whether its
+ * sender may, rights.c says. Whatever is refused here is refused with a text
+ * that names the cause and the mend; sizes and ranges of attributes have been
+ * checked before, by the policies in netlink.c.
  */
-#include <linux/capability.h>
-#include <linux/cred.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/sched/signal.h>
@@ -37,42 +35,12 @@ int maple_request_complete(struct genl_info *info, const u8 *attrs, size_t n)
 	return 0;
 }
 
-/* ---- who may ---- */
+/* ---- what it is about ---- */
 
-/* maple_request_sender - whether the sender may have sessions at all */
-int maple_request_sender(struct sk_buff *skb, struct genl_info *info)
-{
-	if (netlink_capable(skb, CAP_SYS_ADMIN) ||
-	    (netlink_capable(skb, CAP_PERFMON) &&
-	     netlink_capable(skb, CAP_SYS_NICE)))
-		return 0;
-	NL_SET_ERR_MSG(
-		info->extack,
-		"maple sessions take CAP_SYS_ADMIN, or CAP_PERFMON and CAP_SYS_NICE: run it as root");
-	return -EPERM;
-}
-
-/* As ptrace() would have it, whose own check modules cannot ask. */
-static bool same_user(struct task_struct *task)
-{
-	const struct cred *us = current_cred(), *them;
-	bool same;
-
-	rcu_read_lock();
-	them = __task_cred(task);
-	same = uid_eq(us->uid, them->uid) && uid_eq(us->uid, them->euid) &&
-	       uid_eq(us->uid, them->suid) && gid_eq(us->gid, them->gid) &&
-	       gid_eq(us->gid, them->egid) && gid_eq(us->gid, them->sgid);
-	rcu_read_unlock();
-	return same;
-}
-
-static int check_target(struct sk_buff *skb, struct genl_info *info,
-			struct pid *pid)
+static int check_target(struct genl_info *info, struct pid *pid)
 {
 	struct task_struct *task = get_pid_task(pid, PIDTYPE_TGID);
 	const char *why = NULL;
-	int e = -EINVAL;
 
 	if (!task)
 		return maple_request_refuse(
@@ -86,20 +54,18 @@ static int check_target(struct sk_buff *skb, struct genl_info *info,
 		why = "the target is the sender itself, who could not end the session: fork";
 	} else if (maple_is_32bit(task)) {
 		why = "the target is a 32-bit program, which maple does not know: build it for 64 bits";
-	} else if (!same_user(task) && !netlink_capable(skb, CAP_SYS_PTRACE)) {
-		why = "the target runs as another user, which takes CAP_SYS_PTRACE: run it as root";
-		e = -EPERM;
 	}
 	put_task_struct(task);
-	return why ? maple_request_refuse(info, MAPLE_A_PIDFD, e, why) : 0;
+	return why ? maple_request_refuse(info, MAPLE_A_PIDFD, -EINVAL, why)
+		   : 0;
 }
 
 /*
- * maple_request_target - the target that PIDFD names, if the sender may have it
+ * maple_request_target - the target that PIDFD names, if it can be one
  *
  * Returns a reference to be put, or an error with its text.
  */
-struct pid *maple_request_target(struct sk_buff *skb, struct genl_info *info)
+struct pid *maple_request_target(struct genl_info *info)
 {
 	struct file *file = fget(nla_get_s32(info->attrs[MAPLE_A_PIDFD]));
 	struct pid *pid;
@@ -115,7 +81,7 @@ struct pid *maple_request_target(struct sk_buff *skb, struct genl_info *info)
 		return ERR_PTR(maple_request_refuse(
 			info, MAPLE_A_PIDFD, -EINVAL,
 			"that file is no pidfd: open one with pidfd_open()"));
-	e = check_target(skb, info, pid);
+	e = check_target(info, pid);
 	if (!e)
 		return pid;
 	put_pid(pid);

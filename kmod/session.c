@@ -24,6 +24,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include "kmod.h"
+#include "rights.h"
 #include "trace.h"
 
 #define CLONE_MS 20 /* that the owner waits for children in the making, */
@@ -64,6 +65,7 @@ static void session_free(struct kref *refs)
 		mmdrop(s->mm[--s->nmm]);
 	put_pid(s->pid);
 	maple_threads_free(s);
+	maple_rights_deinit(s);
 	maple_sites_free(s);
 	maple_log_deinit(&s->log);
 	bitmap_free(s->wanted);
@@ -146,6 +148,7 @@ static int session_fill(struct maple_session *s,
 	s->restored = s->native;
 	s->began = jiffies;
 	s->deadline = jiffies + msecs_to_jiffies(order->deadline_ms);
+	maple_rights_init(s, order, leader);
 	mm = find_mm(leader);
 	if (!mm) {
 		NL_SET_ERR_MSG(extack, "the target has ended");
@@ -217,7 +220,7 @@ static void thread_take(struct maple_session *s, struct maple_thread *t,
 	static const struct maple_access none = { .site = MAPLE_SITE_NONE };
 
 	maple_log_event(t, MAPLE_EV_START, &none, 0, 0, 0, 0);
-	if (!s->native && s->cpu >= 0) {
+	if (!READ_ONCE(s->native) && s->cpu >= 0) {
 		if (set_cpus_allowed_ptr(task, cpumask_of(s->cpu)))
 			maple_count(s, refused);
 		else
@@ -245,7 +248,7 @@ static int threads_take(struct maple_session *s, struct task_struct *leader,
 	while ((task = next_thread_of(s, leader))) {
 		n = s->nthreads;
 		maple_native_save(&native, task);
-		native.known = !s->native;
+		native.known = !READ_ONCE(s->native);
 		t = n < MAPLE_THREADS
 			    ? maple_thread_record(s, task,
 						  n ? s->thread[0] : NULL,
@@ -315,7 +318,8 @@ int maple_session_create(const struct maple_session_order *order,
 		maple_session_put(s);
 		goto put_leader;
 	}
-	err = threads_take(s, leader, extack);
+	extack->_msg = maple_rights_grant(s, order, leader);
+	err = extack->_msg ? -EPERM : threads_take(s, leader, extack);
 	if (!err)
 		err = maple_watchdog_start(s);
 	if (err) {
@@ -355,6 +359,37 @@ void maple_session_end(struct maple_session *s, u32 state)
 		pr_info("session on %d released: %s\n", s->tgid,
 			state == MAPLE_SESSION_DEADLINE ? "deadline passed"
 							: "its CPU starved");
+}
+
+static void cut_work(struct callback_head *work)
+{
+	struct maple_thread *t = container_of(work, struct maple_thread, cut);
+
+	maple_thread_relieve(t);
+	maple_work_done(t, MAPLE_WORK_CUT);
+}
+
+/*
+ * maple_session_cut - it is over at once: nothing is told, and nobody is given
+ * anything any more; the caller, if it is a thread of the target, has its own
+ * scheduling back before its next instruction, the others when the watchdog
+ * has seen it
+ * @state: why
+ *
+ * Context: any but NMI.
+ */
+void maple_session_cut(struct maple_session *s, u32 state)
+{
+	struct maple_thread *t;
+
+	if (cmpxchg(&s->cut, 0, state))
+		return;
+	WRITE_ONCE(s->native, true);
+	WRITE_ONCE(s->ended, true);
+	WRITE_ONCE(s->asked, state);
+	t = maple_thread_find(s, current);
+	if (t)
+		maple_work_add(t, current, &t->cut, cut_work, MAPLE_WORK_CUT);
 }
 
 /* maple_session_release - as MAPLE_CMD_RELEASE says */

@@ -22,6 +22,8 @@ struct maple_session_order {
 	u32 changes; /* of PCT; at most MAPLE_CHANGES_MAX */
 	u32 deadline_ms;
 	const struct maple_plan *plan; /* NULL: none; validated by us */
+	bool may_trace; /* the sender, whatever process there is, */
+	bool strict;	/* ... but not what the target may become */
 };
 
 /* ia32's, and x32's: what probes say of operands is not so there. */
@@ -42,6 +44,7 @@ int maple_session_sites(struct maple_session *session, struct file *file,
 void maple_session_release(struct maple_session *session);
 void maple_session_resume(struct maple_session *session); /* after a crash */
 u32 maple_session_state(struct maple_session *session);
+const char *maple_session_why(struct maple_session *session);
 bool maple_session_result(struct maple_session *session,
 			  struct maple_auto_result *result);
 void maple_session_counters(struct maple_session *session,

@@ -5,10 +5,20 @@
 
 u32 maple_session_state(struct maple_session *s)
 {
+	u32 cut = READ_ONCE(s->cut);
+
+	if (cut)
+		return cut;
 	return READ_ONCE(s->crashed) && !READ_ONCE(s->resumed) &&
 			       READ_ONCE(s->state) < MAPLE_SESSION_RELEASED
 		       ? MAPLE_SESSION_CRASHED
 		       : READ_ONCE(s->state);
+}
+
+/* maple_session_why - what bars it from the target; NULL: nothing */
+const char *maple_session_why(struct maple_session *s)
+{
+	return READ_ONCE(s->why);
 }
 
 /* maple_session_result - false without a plan */
@@ -59,7 +69,7 @@ int maple_session_thread(struct maple_session *s, unsigned int number,
 	strscpy(thread->name, t->name, sizeof(thread->name));
 	task = maple_thread_task(t);
 	if (task) {
-		if (!thread->pthread)
+		if (!thread->pthread && !READ_ONCE(s->ended))
 			thread->pthread = task->thread.fsbase;
 		put_task_struct(task);
 	}

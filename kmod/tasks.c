@@ -206,7 +206,7 @@ static void set_prio(struct maple_thread *t, unsigned int prio)
 {
 	struct task_struct *task;
 
-	if (t->session->native || WARN_ON_ONCE(prio > 90))
+	if (READ_ONCE(t->session->native) || WARN_ON_ONCE(prio > 90))
 		return;
 	task = maple_thread_task(t);
 	if (!task)
@@ -267,7 +267,7 @@ void maple_task_keep(struct maple_thread *t)
 	if (!task)
 		return;
 	raw_spin_lock(&s->lock);
-	if (!s->native) {
+	if (!READ_ONCE(s->native)) {
 		maple_task_wishes(t, task);
 		if (t->born_done && t->prio &&
 		    READ_ONCE(task->rt_priority) !=
@@ -276,7 +276,7 @@ void maple_task_keep(struct maple_thread *t)
 	}
 	raw_spin_unlock(&s->lock);
 	mutex_lock(&s->end_lock);
-	if (!s->native && s->cpu >= 0 &&
+	if (!READ_ONCE(s->native) && s->cpu >= 0 &&
 	    !cpumask_equal(&task->cpus_mask, cpumask_of(s->cpu)))
 		set_cpus_allowed_ptr(task, cpumask_of(s->cpu));
 	mutex_unlock(&s->end_lock);

@@ -302,6 +302,22 @@ void maple_thread_restore(struct maple_thread *t, struct task_struct *task)
 }
 
 /*
+ * maple_thread_relieve - @t, the caller, back to what it had, for now: whoever
+ * was about to give it something may still do so, and whoever ends the session
+ * makes up for that
+ */
+void maple_thread_relieve(struct maple_thread *t)
+{
+	struct maple_native native;
+
+	raw_spin_lock(&t->session->lock);
+	maple_task_wishes(t, current);
+	native = t->native;
+	raw_spin_unlock(&t->session->lock);
+	maple_native_restore(&native, current);
+}
+
+/*
  * The task of @t, with a reference, as long as anybody can see it: also when
  * it will not run in user space again, since on its way out it may wait for
  * the CPU, below everyone, for any time.

@@ -89,7 +89,8 @@ static bool watch_changed(struct maple_session *s)
 {
 	u64 addr = 0, size = 0;
 
-	if (s->native || !maple_auto_watched(s->automaton, &addr, &size))
+	if (READ_ONCE(s->native) ||
+	    !maple_auto_watched(s->automaton, &addr, &size))
 		size = 0;
 	if (size == s->watch_size && (!size || addr == s->watch_addr)) {
 		bool born = size && s->watch_born;
@@ -186,7 +187,7 @@ void maple_turn_born(struct maple_thread *t)
 	unsigned int roles = 0, r;
 
 	maple_turn_begin(s);
-	if (t->born_done || t->gone_done || s->native) {
+	if (t->born_done || t->gone_done || READ_ONCE(s->native)) {
 		raw_spin_unlock(&s->lock);
 		return;
 	}

@@ -16,6 +16,7 @@
  */
 #include <linux/hw_breakpoint.h>
 #include "kmod.h"
+#include "rights.h"
 
 #define THREADS	 64   /* threads watched; later ones are not */
 #define HITS_MAX 1000 /* of one run: then the net comes in */
@@ -67,7 +68,7 @@ static void on_write(struct perf_event *event, struct perf_sample_data *data,
 {
 	struct maple_thread *t = event->overflow_handler_context;
 
-	if (t->task != current)
+	if (t->task != current || !maple_rights_kept(t->session, current->mm))
 		return;
 	maple_count(t->session, watch_hits);
 	if (announced(t, event->attr.bp_addr))
@@ -144,7 +145,7 @@ void maple_watch_follow(struct maple_session *s)
 	mutex_lock(&s->watch_lock);
 	raw_spin_lock(&s->lock);
 	addr = s->watch_addr;
-	size = s->native ? 0 : s->watch_size;
+	size = READ_ONCE(s->native) ? 0 : s->watch_size;
 	generation = s->watch_generation;
 	raw_spin_unlock(&s->lock);
 	if (s->watch_refused ||

@@ -17,6 +17,7 @@
 #include <linux/workqueue.h>
 #include <uapi/linux/sched/types.h>
 #include "kmod.h"
+#include "rights.h"
 
 #define LOOK_EVERY    (MAPLE_SLOW * 4 * NSEC_PER_MSEC)
 #define CANARY_EVERY  msecs_to_jiffies(500)
@@ -79,11 +80,17 @@ static void look_at(struct maple_thread *t)
 
 static void look_at_threads(struct maple_session *s)
 {
+	bool kept;
 	u32 i;
 
 	for (i = 0; i < smp_load_acquire(&s->nthreads); i++) {
+		raw_spin_lock(&s->threads_lock);
+		kept = maple_rights_look(s->thread[i]);
+		raw_spin_unlock(&s->threads_lock);
+		if (!kept)
+			return;
 		raw_spin_lock(&s->lock);
-		if (!s->native && s->thread[i]->born_done &&
+		if (!READ_ONCE(s->native) && s->thread[i]->born_done &&
 		    READ_ONCE(s->thread[i]->alive))
 			look_at(s->thread[i]);
 		raw_spin_unlock(&s->lock);
@@ -119,14 +126,16 @@ static bool starves(struct maple_session *s)
 
 static void look(struct maple_session *s)
 {
-	u32 asked = READ_ONCE(s->asked);
+	u32 asked;
 
+	if (!READ_ONCE(s->native))
+		look_at_threads(s);
+	asked = READ_ONCE(s->asked);
 	if (READ_ONCE(s->native)) {
 		if (asked)
 			maple_session_end(s, asked);
 		return;
 	}
-	look_at_threads(s);
 	if (asked)
 		maple_session_end(s, asked);
 	else if (time_after(jiffies, s->deadline))

@@ -209,6 +209,8 @@ static void take_status(void *ctx, struct nlattr **attrs)
 	take_struct(attrs, MAPLE_A_RESULT, &s->result, sizeof(s->result));
 	s->crashed =
 		take_struct(attrs, MAPLE_A_CRASH, &s->crash, sizeof(s->crash));
+	if (attrs[MAPLE_A_REASON])
+		nla_strlcpy(s->reason, attrs[MAPLE_A_REASON], sizeof(s->reason));
 	take_threads(take, attrs[MAPLE_A_THREADS]);
 }
 

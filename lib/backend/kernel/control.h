@@ -37,6 +37,7 @@ struct maple_control_status {
 	struct maple_auto_result result; /* zero without a plan */
 	bool crashed;
 	struct maple_uapi_crash crash;
+	char reason[MAPLE_REASON_MAX]; /* why it is barred; or "" */
 	uint32_t nthreads;
 	struct maple_uapi_thread *threads; /* by number; free() */
 };

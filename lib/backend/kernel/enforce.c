@@ -259,7 +259,8 @@ static pid_t serve(struct maple_backend *b, const struct maple_run_sink *sink,
 	ask(m, false);
 	look_at_crash(m, run);
 	return m->last.state == MAPLE_SESSION_CRASHED ||
-			       m->last.state == MAPLE_SESSION_GONE
+			       m->last.state == MAPLE_SESSION_GONE ||
+			       m->last.state == MAPLE_SESSION_BARRED
 		       ? 0
 		       : m->pid;
 }
@@ -313,6 +314,11 @@ static void judge_delivery(struct module_backend *m, struct maple_run *run)
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "mapled went away in the midst of the run, and maple.ko's "
 			 "session with it");
+	else if (m->last.state == MAPLE_SESSION_BARRED)
+		snprintf(run->why_not, sizeof(run->why_not),
+			 "the program runs with other rights than at its "
+			 "start: %.190s",
+			 m->last.reason);
 	else if (!c->priorities && (enforces || m->order->schedule))
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "maple.ko set no priority: %s ended before its first "

@@ -128,6 +128,7 @@ int maple_module_ask(struct maple_module *module,
 	struct maple_answer a = { .take = take, .ctx = &to };
 	struct nlattr *attrs[MAPLE_A_MAX + 1];
 	struct nl_msg *msg;
+	bool strict = request->strict && request->command == MAPLE_CMD_START;
 	int32_t cpu = -1;
 	int e = parse(request->attributes, request->size, attrs, err);
 
@@ -144,7 +145,8 @@ int maple_module_ask(struct maple_module *module,
 			err, EACCES, "CPU %d is not lent to this client", cpu);
 	msg = maple_exchange_message(module->control, request->command,
 				     request->size + 64);
-	if (msg && put(msg, attrs, request->fd)) {
+	if (msg && (put(msg, attrs, request->fd) ||
+		    (strict && nla_put_flag(msg, MAPLE_A_STRICT)))) {
 		nlmsg_free(msg);
 		msg = NULL;
 	}

@@ -10,6 +10,7 @@
 #ifndef MAPLE_MODULE_H
 #define MAPLE_MODULE_H
 
+#include <stdbool.h>
 #include <maple/error.h>
 #include <maple/uapi.h>
 #include <maple/wire.h>
@@ -24,8 +25,9 @@ struct maple_module_request {
 	unsigned int command; /* enum maple_cmd */
 	const void *attributes;
 	size_t size;
-	int fd;	 /* what the attribute PIDFD or FD is about, or -1 */
-	int cpu; /* the only one that START may name, besides none; or -1 */
+	int fd;	     /* what the attribute PIDFD or FD is about, or -1 */
+	int cpu;     /* the only one that START may name, besides none; or -1 */
+	bool strict; /* START with STRICT: as if we could not trace everybody */
 };
 
 /* What a request takes, where that has limits. */

@@ -23,8 +23,14 @@
  *
  * Whoever sends anything but INFO needs CAP_SYS_ADMIN, or CAP_PERFMON (for
  * probes and watchpoints, as perf does) with CAP_SYS_NICE (for priorities),
- * in the first user namespace; and CAP_SYS_PTRACE as well for a target that
- * runs with other user ids than its own.
+ * in the first user namespace; and CAP_SYS_PTRACE as well for a target that it
+ * could not trace without, as ptrace(2) says: of other user or group ids, of
+ * another user namespace, with more capabilities, or not dumpable.
+ *
+ * A session is for the rights that its target had at START, unless the sender
+ * has CAP_SYS_PTRACE and does not say STRICT. When the target gets others, by
+ * exec or in any other way, it is MAPLE_SESSION_BARRED before the target does
+ * anything with them: nothing more is logged, held, watched or scheduled.
  *
  * Every refusal carries a text (extack) that names cause and mend. Unknown
  * attributes, flags that are not defined and reserved fields that are not 0
@@ -54,8 +60,9 @@ enum maple_cmd {
 	/* -> VERSION, FEATURES, MAX_PROBES, MAX_SITES, LOG_SIZE, PLAN_SIZE */
 	MAPLE_CMD_INFO,
 	/*
-	 * VERSION, PIDFD, CPU, SCHED, DEADLINE, [SEED], [CHANGES], [PLAN]
-	 * with SCHED_PLAN only. -EBUSY: the socket or the target has a session.
+	 * VERSION, PIDFD, CPU, SCHED, DEADLINE, [SEED], [CHANGES], [STRICT],
+	 * [PLAN] with SCHED_PLAN only. -EBUSY: the socket or the target has a
+	 * session.
 	 */
 	MAPLE_CMD_START,
 	/*
@@ -69,8 +76,9 @@ enum maple_cmd {
 	/* native scheduling of all threads for the rest of the run */
 	MAPLE_CMD_RELEASE,
 	/*
-	 * [FROM] -> STATE, NTHREADS, COUNTERS, [RESULT], [CRASH], THREADS: from
-	 * thread FROM (or 0) on, as many as fit; ask again from the next one.
+	 * [FROM] -> STATE, NTHREADS, COUNTERS, [RESULT], [CRASH], [REASON],
+	 * THREADS: from thread FROM (or 0) on, as many as fit; ask again from
+	 * the next one.
 	 */
 	MAPLE_CMD_STATUS,
 	/* -> LOG: the oldest entries, as many as fit, taken out; may be none */
@@ -117,6 +125,8 @@ enum maple_attr {
 	MAPLE_A_THREADS,    /* binary, struct maple_uapi_thread [] */
 	MAPLE_A_LOG,	    /* binary, struct maple_log_entry [] */
 	MAPLE_A_RETURNS,    /* binary, struct maple_uapi_return [] */
+	MAPLE_A_STRICT,	    /* flag, whatever rights the sender has */
+	MAPLE_A_REASON,	    /* string, why it is MAPLE_SESSION_BARRED */
 	__MAPLE_A_MAX,
 };
 #define MAPLE_A_MAX (__MAPLE_A_MAX - 1)
@@ -124,6 +134,7 @@ enum maple_attr {
 /* An attribute's length has 16 bits; messages are kept to half of that. */
 #define MAPLE_PER_MESSAGE  512 /* at most, of any array */
 #define MAPLE_CHANGES_MAX  64
+#define MAPLE_REASON_MAX   256 /* with its NUL */
 #define MAPLE_DEADLINE_MAX (24 * 3600 * 1000)
 
 /*
@@ -154,6 +165,7 @@ enum maple_session_state {
 	MAPLE_SESSION_DEADLINE, /* ... because the deadline passed */
 	MAPLE_SESSION_STARVED,	/* ... because its CPU starved */
 	MAPLE_SESSION_GONE,	/* the target has ended */
+	MAPLE_SESSION_BARRED,	/* the target runs with other rights */
 };
 
 #define MAPLE_CRASH_MS	 2000
