@@ -96,6 +96,30 @@ symbols() { # FILE
 	modinfo -F parm "$BATS_TEST_TMPDIR/build/maple.ko"
 }
 
+# What dkms.conf says of a kernel whose headers are in FOLDER
+dkms() { # VARIABLE FOLDER
+	kernel_source_dir=$2 dkms_tree=/var/lib/dkms \
+		bash -c '. "$1"; echo "${!2}"' - "$module/dkms.conf" "$1"
+}
+
+@test "dkms builds it for the kernels it can be used on, by their compiler" {
+	local release regex headers=$BATS_TEST_TMPDIR/headers
+
+	regex=$(dkms BUILD_EXCLUSIVE_KERNEL "$headers")
+	for release in 6.1.0-56-amd64 6.1.50 6.1.192-own 6.5.0-1-generic \
+		6.12.95+deb12-amd64 6.16-rc1 7.3.4+deb13-rt-amd64; do
+		[[ $release =~ $regex ]] || { echo "not $release"; false; }
+	done
+	for release in 5.15.0-1 6.0.12 6.1.5 6.1.49 6.2.0-39-generic 6.4.16; do
+		[[ ! $release =~ $regex ]] || { echo "$release"; false; }
+	done
+	mkdir -p "$headers/include/config"
+	echo CONFIG_CC_IS_GCC=y >"$headers/include/config/auto.conf"
+	[[ $(dkms MAKE "$headers") != *LLVM* ]]
+	echo CONFIG_CC_IS_CLANG=y >"$headers/include/config/auto.conf"
+	[[ $(dkms MAKE "$headers") = *' LLVM=1 '* ]]
+}
+
 @test "maple(4) and modinfo tell the same of the parameters" {
 	PATH=$PATH:/usr/sbin:/sbin
 	ko=$(ls "$BUILD"/module/6.*/maple.ko | head -1)
