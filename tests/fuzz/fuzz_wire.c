@@ -2,7 +2,8 @@
 /*
  * The decoder, both ways: bytes as the message that their first one names,
  * with all parts in it; what can be read is written and is the same. And the
- * bytes as what a client hears from a mapled gone mad.
+ * bytes as what a client hears from a mapled gone mad, unasked, and in answer
+ * to each question; the head of an answer has the question's number.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -67,24 +68,101 @@ static void decode(unsigned int type, const uint8_t *data, size_t size)
 	free(again.data);
 }
 
+/* What mapled says, and then no more; @pair[1] is its end. */
+static void say(uint8_t *data, size_t size, bool numbered, int pair[2])
+{
+	struct maple_wire_head head;
+
+	for (size_t at = 0; numbered && size - at >= sizeof(head);
+	     at += sizeof(head) + head.size) {
+		memcpy(&head, data + at, sizeof(head));
+		head.serial = 1;
+		memcpy(data + at, &head, sizeof(head));
+		if (head.size > size - at - sizeof(head))
+			break;
+	}
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) ||
+	    write(pair[1], data, size) != (ssize_t)size)
+		abort();
+	shutdown(pair[1], SHUT_WR);
+}
+
+static void ask(struct maple_host *host, unsigned int question)
+{
+	struct maple_memo_program_info *programs = NULL;
+	struct maple_memo_sample *samples = NULL;
+	struct maple_memo_lesson lesson = { 0 };
+	struct maple_coverage coverage;
+	struct maple_memo_success success;
+	struct maple_error err = { "" };
+	struct maple_memo_old old;
+	size_t n = 0;
+	int cpu;
+
+	switch (question) {
+	case 0:
+		maple_host_coverage(host, 1, &coverage, &err);
+		break;
+	case 1:
+		maple_host_success(host, 1, &success, &err);
+		break;
+	case 2:
+		if (!maple_host_samples(host, 1, 0, &samples, &n, &err))
+			free(samples);
+		break;
+	case 3:
+		if (!maple_host_programs(host, &programs, &n, &err))
+			maple_memo_programs_destroy(programs, n);
+		break;
+	case 4:
+		if (!maple_host_older(host, "aa", "/bin/prog", &old, &err))
+			maple_memo_old_deinit(&old);
+		break;
+	case 5:
+		maple_host_learn(host, 1, &lesson, 1, &err);
+		break;
+	case 6:
+		maple_host_check(host, &err);
+		break;
+	default:
+		if (!maple_host_lease(host, &(cpu_set_t){ 0 }, NULL, &cpu, &err))
+			maple_host_give_back(host);
+	}
+}
+
+/* A name that is too long for a socket: nobody is waited for there. */
+static char nowhere[256];
+
 static void hear(const uint8_t *data, size_t size)
 {
-	struct maple_host host = { .path = "fuzz", .lock = -1 };
+	struct maple_host host = { .path = nowhere, .lock = -1, .cpu = -1 };
 	struct maple_host_answer answer;
 	struct maple_error err;
+	unsigned int question;
+	uint8_t *copy;
 	int pair[2];
 
 	/* What fits into a socket, so that nobody has to read meanwhile. */
-	if (size > 100000 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+	if (size < 1 || size > 100000)
 		return;
-	if (write(pair[1], data, size) != (ssize_t)size)
-		abort();
-	close(pair[1]);
+	memset(nowhere, 'x', sizeof(nowhere) - 1);
+	question = *data % 9;
+	copy = malloc(size);
+	memcpy(copy, data + 1, size - 1);
+	say(copy, size - 1, question < 8, pair);
+	free(copy);
 	host.sock = pair[0];
-	while (!maple_host_receive(&host, 1000, &answer, &err))
+	if (question < 8)
+		ask(&host, question);
+	while (!maple_host_receive(&host, 1000, &answer, &err)) {
 		look_into(answer.head.type, &answer.message);
+		if (answer.fd >= 0)
+			close(answer.fd);
+	}
 	assert(host.sock == -1);
+	close(pair[1]);
 	free(host.in.data);
+	free(host.out.data);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -74,7 +74,10 @@ static void refuse_halves(unsigned int type, const struct maple_wire_buffer *b)
 	assert_int_equal(get(type, longer, b->size + 1, &message), -EPROTO);
 }
 
-/* What tests/fuzz begins with: the type, and as a request its size. */
+/*
+ * What tests/fuzz begins with: the type, and as a request who asks, with which
+ * descriptors, and its size.
+ */
 static void seed(unsigned int type, int round, const struct maple_wire_buffer *b)
 {
 	const char *dir = getenv("MAPLE_FUZZ_SEEDS");
@@ -89,8 +92,32 @@ static void seed(unsigned int type, int round, const struct maple_wire_buffer *b
 		file = fopen(path, "we");
 		assert_non_null(file);
 		putc((int)type, file);
-		if (request)
+		if (request) {
+			putc(round * 0x10, file);
 			fwrite(&size, sizeof(size), 1, file);
+		}
+		fwrite(b->data, 1, b->size, file);
+		assert_int_equal(fclose(file), 0);
+	}
+}
+
+/* ... and as an answer to each question of fuzz_wire's. */
+static void seed_answer(unsigned int type, const struct maple_wire_buffer *b)
+{
+	const char *dir = getenv("MAPLE_FUZZ_SEEDS");
+	const struct maple_wire_head head = { .size = (uint32_t)b->size,
+					      .type = (uint16_t)type };
+	char path[256];
+	FILE *file;
+
+	for (int question = 0; dir && question < 8; question++) {
+		snprintf(path, sizeof(path), "%s/wire/%s-to-%d", dir,
+			 maple_wire_name(type), question);
+		file = fopen(path, "we");
+		assert_non_null(file);
+		putc(0, file);
+		putc(question, file);
+		fwrite(&head, sizeof(head), 1, file);
 		fwrite(b->data, 1, b->size, file);
 		assert_int_equal(fclose(file), 0);
 	}
@@ -115,6 +142,8 @@ static void round_trips(void **state)
 				 0);                                          \
 		MAPLE_WIRE_##name(SAME) refuse_halves(MAPLE_WIRE_##NAME, &b); \
 		seed(MAPLE_WIRE_##NAME, round, &b);                           \
+		if (!round && MAPLE_WIRE_##kind == MAPLE_WIRE_SAY)            \
+			seed_answer(MAPLE_WIRE_##NAME, &b);                   \
 	}
 		MAPLE_WIRE_MESSAGES(M)
 #undef M
