@@ -25,13 +25,14 @@
  * what they call: operator new and delete, std::thread, std::mutex,
  * std::call_once, strdup (its malloc).
  *
- * Known to be missed: users of the raw futex (std::atomic::wait,
- * std::counting_semaphore, std::barrier, other languages' locks); the locks
- * of stdio and of function statics; what libc does inside itself (printf's
- * writes, qsort's moves, read()'s buffer); memory functions that compilers
- * expand inline (seen as plain accesses); str* and mem* not in the list
- * (memccpy, strtok, wide characters); raw system calls (clone, exec, exit,
- * sched_*, rt_sigprocmask); masks of ppoll, pselect, sigsuspend; what a
+ * Known to be missed: the heap of ASan and TSan, whose functions come first and
+ * whose hooks do not say who has called; users of the raw futex
+ * (std::atomic::wait, std::counting_semaphore, std::barrier, other languages'
+ * locks); the locks of stdio and of function statics; what libc does inside
+ * itself (printf's writes, qsort's moves, read()'s buffer); memory functions
+ * that compilers expand inline (seen as plain accesses); str* and mem* not in
+ * the list (memccpy, strtok, wide characters); raw system calls (clone, exec,
+ * exit, sched_*, rt_sigprocmask); masks of ppoll, pselect, sigsuspend; what a
  * library's constructor does before dlopen() has returned; binaries that ask
  * for pthread_cond_*@GLIBC_2.2.5 get the later kind.
  */
