@@ -73,6 +73,9 @@ FORM(bit_string, "bts %rax, (%rdi)");
 FORM(bit, "btsl $3, (%rdi)");
 FORM(repne_stos, ".byte 0xf2, 0xaa");
 FORM(fxsave, "fxsave (%rdi)");
+FORM(typed, ".byte 0xeb, 6, 'v', '2', 0, 0, 0x48, 0x8b\nmov (%rdi), %eax");
+FORM(data, "jmp 1f\n.byte 0x48, 0x8b\n1: mov (%rdi), %eax");
+FORM(unlocked, "jne 1f\nlock\n1: incl (%rdi)");
 FORM(lea, "lea 8(%rdi,%rsi), %rax");
 FORM(jump, "jmp *8(%rdi)");
 FORM(absolute, "mov 8(,%rcx,8), %rdx");
@@ -244,7 +247,15 @@ static void test_left_out(void **state)
 		assert_true(stats->left[i] > 0);
 	}
 	assert_int_equal(stats->left[MAPLE_LEFT_VECTOR], 1);
-	assert_int_equal(stats->left[MAPLE_LEFT_UNDECODABLE], 0);
+	assert_int_equal(stats->left[MAPLE_LEFT_UNDECODABLE], 1);
+}
+
+/* Data between instructions is jumped over, or the function is left out. */
+static void test_data_in_code(void **state)
+{
+	assert_non_null(site_at(form_typed, 8, false));
+	assert_null(site_at(form_data, 4, false));
+	assert_non_null(site_at(form_unlocked, 2, false));
 }
 
 static void test_frame_pointer(void **state)
@@ -398,6 +409,7 @@ int main(void)
 		cmocka_unit_test(test_two_operands),
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_frame_pointer),
+		cmocka_unit_test(test_data_in_code),
 		cmocka_unit_test(test_compiled),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_wanted),
