@@ -93,7 +93,8 @@ static bool put_down(const struct maple_leftover *left, unsigned int i)
 
 	if (!is_alive(left->process[i]))
 		return false;
-	e = maple_access_process(&left->whose, left->process[i], true, &err);
+	e = maple_access_process(&left->whose, left->process[i],
+				 MAPLE_ACCESS_END, &err);
 	if (e == -ESRCH)
 		return false;
 	if (e) {
