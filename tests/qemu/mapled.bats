@@ -30,18 +30,7 @@ follower=$!
 until [ -s /tmp/followed ]; do sleep 0.1; done
 run
 until grep "campaign 2: finding" /tmp/followed; do sleep 0.1; done
-kill $follower
-# Anybody may call himself mapled, and root may have heard a name from anybody.
-setpriv --reuid 65534 --clear-groups systemd-cat -t mapled echo "forged by nobody"
-setpriv --reuid 65534 --clear-groups systemd-cat -t mapletest echo "forged again"
-systemd-cat -t mapled printf "root: \033[31mred\n"
-journalctl --sync
-journalctl -t mapled -t mapletest | grep -c forged
-for form in "" --wall; do
-	mapletest log $form >/tmp/log
-	grep -c "root: ?\[31mred" /tmp/log
-	! grep -q forged /tmp/log || echo believed
-done'
+kill $follower'
 
 @test "the log has maple.ko's words and mapled's, from the journal, as they come" {
 	local at='\[\ +[0-9]+\.[0-9]{6}\]\ maple:\ '
@@ -49,6 +38,6 @@ done'
 	guest -t 300 --systemd -- timeout 250 bash -c "$log"
 	status_is 0
 	echo "$output"
-	[[ $output =~ ^status\ 66.*${at}loaded.*${at}ready.*${at}campaign\ 1:\ process.*${at}campaign\ 1:\ finding.*status\ 66.*${at}campaign\ 2:\ finding.*$'\n'2$'\n'1$'\n'1$ ]] ||
+	[[ $output =~ ^status\ 66.*${at}loaded.*${at}ready.*${at}campaign\ 1:\ process.*${at}campaign\ 1:\ finding.*status\ 66.*${at}campaign\ 2:\ finding ]] ||
 		fail "not all of it"
 }
