@@ -286,8 +286,8 @@ static bool in_step(const struct maple_image *image, size_t decoded,
 		    target >= hi ||
 		    maple_image_bit(image, image->starts, target))
 			continue;
-		if (target == lo || *maple_image_bytes(image, target - 1, 1) !=
-					    LOCK_PREFIX)
+		if (target == lo ||
+		    *maple_image_bytes(image, target - 1, 1) != LOCK_PREFIX)
 			return false;
 	}
 	return true;
