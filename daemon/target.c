@@ -25,7 +25,7 @@ struct maple_leftover {
 	struct maple_leftover *next;
 	struct maple_server *server;
 	struct maple_client whose; /* who it was, no more */
-	sd_event_source *timer;
+	sd_event_source *timer, *ended[MAPLE_WIRE_FDS];
 	int process[MAPLE_WIRE_FDS];
 	unsigned int n;
 	struct maple_lease lease;
@@ -76,10 +76,27 @@ static void end(struct maple_leftover *left)
 		at = &(*at)->next;
 	*at = left->next;
 	sd_event_source_disable_unref(left->timer);
-	for (unsigned int i = 0; i < left->n; i++)
+	for (unsigned int i = 0; i < left->n; i++) {
+		sd_event_source_disable_unref(left->ended[i]);
 		close(left->process[i]);
+	}
 	maple_lease_end(left->server, &left->lease);
 	free(left);
+}
+
+/* Nobody waits longer for the CPU than the last of them is there. */
+static int on_end(sd_event_source *source, int fd, uint32_t events, void *ctx)
+{
+	struct maple_leftover *left = ctx;
+	struct maple_server *server = left->server;
+
+	sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	for (unsigned int i = 0; i < left->n; i++)
+		if (is_alive(left->process[i]))
+			return 0;
+	end(left);
+	maple_queue_serve(server);
+	return 0;
 }
 
 /*
@@ -158,8 +175,13 @@ void maple_target_leave(struct maple_client *client)
 	client->server->leftovers = left;
 	sd_event_now(left->server->event, CLOCK_MONOTONIC, &now);
 	if (sd_event_add_time(left->server->event, &left->timer, CLOCK_MONOTONIC,
-			      now + GRACE_US, 0, on_time, left) < 0)
+			      now + GRACE_US, 0, on_time, left) < 0) {
 		end(left);
+		return;
+	}
+	for (i = 0; i < left->n; i++)
+		sd_event_add_io(left->server->event, &left->ended[i],
+				left->process[i], EPOLLIN, on_end, left);
 }
 
 /* maple_target_close - at our end, too, nobody's target is left */
