@@ -29,14 +29,6 @@ static bool wanted(const struct maple_candidate *c)
 	return c->predicted && c->facts_known && !c->exposed && !c->found;
 }
 
-/* Whether @c did no harm when it was exposed, and has ways left. */
-static bool again(const struct maple_candidate *c,
-		  const struct maple_choice_limits *limits)
-{
-	return c->predicted && c->facts_known && c->exposed && !c->found &&
-	       c->attempts < limits->attempts;
-}
-
 static bool tried_out(const struct maple_candidate *c,
 		      const struct maple_choice_limits *limits)
 {
@@ -174,28 +166,6 @@ static unsigned int turn(struct maple_candidates *all,
 			found = i;
 	}
 	return found;
-}
-
-/*
- * maple_choice_again - the one to expose once more, in another way; NULL if
- * none is left
- *
- * An order that did no harm may do so when something else has come before it:
- * which of many writers was there first, say. The paper has nothing like it.
- */
-struct maple_candidate *
-maple_choice_again(const struct maple_candidates *all,
-		   const struct maple_choice_limits *limits)
-{
-	struct maple_candidate *best = NULL, *c, *next;
-
-	if (limits->order == MAPLE_ORDER_PAPER)
-		return NULL;
-	HASH_ITER (hh, all->table, c, next)
-		if (!c->busy && again(c, limits) &&
-		    (!best || before(c, best, limits->order)))
-			best = c;
-	return best;
 }
 
 /* maple_choice_next - the one to try now, NULL if none is left */

@@ -169,21 +169,20 @@ static int record(struct maple_campaign *c, struct maple_trial *trial, void *ctx
 	trial->exposed = confirmed(trial, v);
 	trial->refused = trial->claimed && !trial->exposed;
 	trial->reason = reason(trial);
-	if (!trial->again && (trial->exposed || trial->run.delivered))
+	if (trial->exposed || trial->run.delivered)
 		maple_odds_tried(&c->candidates.odds, &k->iroot, &k->facts,
 				 k->attempts == 1, trial->exposed);
 	if (trial->judgement.failure)
 		return record_broken(c, trial);
-	if (!trial->exposed && !trial->run.delivered)
-		return 0; /* says nothing about the iRoot */
 	if (trial->exposed) {
 		v->news |= !k->exposed;
 		maple_candidate_exposed(&c->candidates, k);
-		e = mark(c, k, MAPLE_MEMO_EXPOSED);
-	} else if (!trial->again) {
+	} else if (trial->run.delivered) {
 		k->failed++;
-		e = mark(c, k, MAPLE_MEMO_FAILED);
+	} else {
+		return 0; /* says nothing about the iRoot */
 	}
+	e = mark(c, k, trial->exposed ? MAPLE_MEMO_EXPOSED : MAPLE_MEMO_FAILED);
 	for (i = 0; i < trial->nthen && !e; i++)
 		e = record_next(c, trial, v, i);
 	return e;
@@ -265,7 +264,6 @@ int maple_enforce_run(struct maple_campaign *c,
 	trial->memo_kind = "enforced";
 	trial->candidate = candidate;
 	trial->rested = maple_strategy_rests(c, candidate);
-	trial->again = candidate->exposed;
 	trial->settle = record;
 	trial->settle_ctx = &v;
 	trial->seed = maple_campaign_seed(c, ++c->run_number);

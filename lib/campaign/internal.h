@@ -69,7 +69,6 @@ struct maple_trial {
 	bool refused; /* claimed, and the observer does not */
 	enum maple_memo_reason reason;
 	bool rested;  /* its candidate was put to rest before */
-	bool again;   /* ... was exposed before, and did no harm */
 	bool stopped; /* cut short by us: to be ignored */
 	bool names;   /* the log says where memory comes from, */
 	bool unnamed; /* ... and does not, but somebody has asked */

@@ -196,11 +196,8 @@ enum maple_phase maple_strategy_next(struct maple_campaign *c,
 	if (*candidate)
 		return MAPLE_PHASE_ENFORCE;
 	/* Whose load goes on may do something new. */
-	if (!c->attached && saturated(c))
-		return MAPLE_PHASE_DONE;
-	if (c->since_profile < MAPLE_ENFORCE_BATCH)
-		*candidate = maple_choice_again(&c->candidates, &limits);
-	return *candidate ? MAPLE_PHASE_ENFORCE : MAPLE_PHASE_PROFILE;
+	return c->attached || !saturated(c) ? MAPLE_PHASE_PROFILE
+					    : MAPLE_PHASE_DONE;
 }
 
 /*
