@@ -24,8 +24,8 @@ static void *deposit(void *arg)
 
 static void *withdraw(void *arg)
 {
-	int amount = *(int *)arg;
-	int check = 0, sum;
+	int amount = *(int *)arg, sum;
+	long check = 0;
 
 	/* Look at the card; the deposit is through by then, as a rule. */
 	for (int i = 0; i < 100000; i++)
