@@ -157,8 +157,11 @@ zsh_offers() {
 	sed -n '/^\.SH OPTIONS/,/^\.SH WHO/p' "$pages/mapled.8" | tr -d '\\' |
 		sed -n 's/^\.BI* "*\(--[a-z-]*\).*/\1/p' | sort |
 		diff "$dir/help" -
-	grep -o '{ "[a-z-]*", take_' "$root/daemon/settings.c" |
-		sed 's/{ "\(.*\)",.*/\1/' | sort > "$dir/settings"
+	{
+		grep -o '{ "[a-z-]*", take_' "$root/daemon/settings.c"
+		grep -oE '{ "[a-z-]*", (COUNT|BYTES|SECONDS)' \
+			"$root/daemon/limits.c"
+	} | sed 's/{ "\(.*\)",.*/\1/' | sort > "$dir/settings"
 	[ "$(wc -l < "$dir/settings")" -ge 5 ]
 	sed -n '/^\.SH SETTINGS/,/^\.SH EXAMPLE/p' "$pages/mapled.conf.5" |
 		tr -d '\\' | grep -A1 '^\.TP' | sed -n 's/^\.B \([a-z-]*\)$/\1/p' |
