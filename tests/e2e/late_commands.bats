@@ -29,7 +29,7 @@ all_gone() {
 	[ -s "$BATS_TEST_TMPDIR/sleepers" ] || fail "it was never so late"
 	while read -r pid; do
 		# Who adopted it may be slow to look after what has ended.
-		! grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$pid/status" ||
+		! grep -qsE '^State:\s+[^ZX[:space:]]' "/proc/$pid/status" ||
 			fail "$pid is still there"
 	done <"$BATS_TEST_TMPDIR/sleepers"
 }

@@ -159,7 +159,7 @@ zsh_offers() {
 		diff "$dir/help" -
 	{
 		grep -o '{ "[a-z-]*", take_' "$root/daemon/settings.c"
-		grep -oE '{ "[a-z-]*", (COUNT|BYTES|SECONDS)' \
+		grep -oE '\{ "[a-z-]*", (COUNT|BYTES|SECONDS)' \
 			"$root/daemon/limits.c"
 	} | sed 's/{ "\(.*\)",.*/\1/' | sort > "$dir/settings"
 	[ "$(wc -l < "$dir/settings")" -ge 5 ]
