@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # A member of mapled's group who means no good (tests/qemu/programs/hostile.c),
-# where maple.ko is not loaded. In a network of its own, since the claim on a CPU
-# is a name in that. A minute with MAPLE_FULL=1, else five seconds.
+# where maple.ko is not loaded. In a network of its own, since the sign that a CPU
+# is in use is a name in that. A minute with MAPLE_FULL=1, else five seconds.
 #
 # MAPLE_SEED    of all that is random
 
