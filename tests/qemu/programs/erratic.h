@@ -142,9 +142,11 @@ static void target_moves(void)
 
 static void target_group(void)
 {
+	unsigned int left = alarm(0);
 	pid_t pid = fork();
 
 	if (!pid) { /* it outlives its parent, in a session of its own */
+		alarm(left);
 		setsid();
 		for (;;) {
 			target_hit();

@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # What tests/e2e/mapled_enemy.bats does; in a guest, with maple.ko as well:
 #
-#   hostile.sh rage SECONDS SEED    a member does its worst (hostile.c)
+#   hostile.sh rage SECONDS SEED [SLOW]    a member does its worst (hostile.c)
+#   hostile.sh kills WHAT COUNT SEED       ... while mapled, mapletest or its
+#                                          target is killed so often
 #
-# What is another member's or root's is then as it was.
+# where all takes SLOW times as long. What is another member's or root's is
+# then as it was.
 set -u
 exec 3>&- # that of bats
 trap 'kill -KILL $(jobs -p) 2>/dev/null' EXIT
@@ -13,6 +16,7 @@ export BUILD=${BUILD:-$here/../../../build}
 . "$here/../../e2e/mapled.bash"
 member=54331
 enemy=54332
+tester=54333 # whose campaigns are killed
 target=$BUILD/tests/targets/bank_account
 backend=agent
 [ ! -e /sys/module/maple ] || backend=agent+module
@@ -21,8 +25,7 @@ fail()
 {
 	echo "FAIL: $*"
 	tail -n 20 "$dir"/{log,out,said}
-	pkill -KILL -u $enemy
-	pkill -KILL -u $member
+	pkill -KILL -u $enemy,$member,$tester
 	end_mapled KILL
 	exit 1
 }
@@ -82,7 +85,9 @@ prepare()
 	open_folder
 	: >"$dir/said"
 	: >"$dir/out"
+	# Where there are sessions, more than one of the enemy's has probes.
 	printf 'group = 54399\n' >"$conf"
+	[ $backend = agent ] || echo "cpus = 0-1" >>"$conf"
 	mkdir "$dir"/{hostile,theirs}
 	mkdir -m 1777 "$dir/hostile/scratch"
 	install -s -m 755 "$BUILD/tests/qemu/hostile" "$dir/hostile/hostile"
@@ -105,6 +110,13 @@ prepare()
 	state >"$dir/before"
 }
 
+# Threads of programs, the enemy's or anybody's, that are real-time.
+realtime()
+{
+	ps -eLo ppid=,ruid=,pid=,cls=,comm= |
+		awk '$1 != 2 && $3 != 2 && ($4 == "FF" || $4 == "RR")'
+}
+
 sessions()
 {
 	cat /sys/kernel/debug/maple/sessions 2>/dev/null
@@ -121,6 +133,7 @@ check()
 		sleep 0.1
 	done
 	[ -z "$(sessions)" ] || fail "sessions: $(sessions)"
+	[ -z "$(realtime)" ] || fail "real-time: $(realtime)"
 	kill -0 "$(<"$dir/pid")" || fail "mapled is dead"
 	state >"$dir/after"
 	diff "$dir/before" "$dir/after" || fail "something has changed"
@@ -134,10 +147,110 @@ check()
 
 rage()
 {
-	limit=$(($1 + 200)) as $enemy "$dir/hostile/hostile" \
-		"$socket" "$1" "$2" 1 "$(<"$dir/pid")" "$onlooker" "$sleeper" ||
+	limit=$(($1 * 11 + 100)) as $enemy "$dir/hostile/hostile" \
+		"$socket" "$1" "$2" "${3:-1}" \
+		1 "$(<"$dir/pid")" "$onlooker" "$sleeper" ||
 		fail "status $?"
 	grep -q free "$dir/hostile/book" || fail "no set-user-id program ran"
+}
+
+# ---- kills ----
+
+client=
+announced=0
+
+# What the campaign that is over has announced is in the memo.
+settle()
+{
+	local found
+
+	[ -n "$client" ] || return
+	wait "$client" 2>/dev/null
+	client=
+	for ((tries = 0; tries < 300; tries++)); do
+		pgrep -u $tester >/dev/null || break
+		sleep 0.1
+	done
+	pgrep -a -u $tester && fail "left behind"
+	found=$(grep -o '"findings":[0-9]*' "$dir/events" | tail -n 1)
+	found=${found#*:}
+	[ "${found:-0}" -le "$(sqlite3 -cmd '.timeout 20000' "$memo" \
+		"SELECT count(*) FROM findings WHERE owner = $tester")" ] ||
+		fail "${found:-0} were found"
+	announced=$((announced + ${found:-0}))
+}
+
+# There is a campaign of the tester's.
+test_on()
+{
+	[ -z "$client" ] || ! kill -0 "$client" 2>/dev/null || return
+	settle
+	setpriv --reuid $tester --regid $tester --groups 54399 \
+		--inh-caps=-all env HOME="$dir" "$BUILD/mapletest" run \
+		--socket "$socket" --backend $backend --fresh --keep-going \
+		--max-time 20 --format jsonl -- "$target" \
+		>"$dir/events" 2>"$dir/out" &
+	client=$!
+}
+
+# Whoever is to be killed, if it is there: false if not.
+kill_one() # WHAT
+{
+	local pid
+
+	case $1 in
+	mapled)
+		end_mapled KILL
+		[ $backend = agent ] || for ((tries = 0; tries < 300; tries++)); do
+			[ -n "$(sessions)" ] || break
+			sleep 0.1
+		done
+		[ -z "$(sessions)" ] || fail "sessions: $(sessions)"
+		start_mapled || fail "no mapled after a kill" ;;
+	mapletest)
+		kill -KILL "$client" 2>/dev/null || return
+		settle ;;
+	target)
+		pid=$(pgrep -n -u $tester -x "${target##*/}") &&
+			kill -KILL "$pid" 2>/dev/null ;;
+	esac
+}
+
+# Until the campaign has found something, if it does.
+await_finding()
+{
+	local tries
+
+	for ((tries = 0; tries < 600; tries++)); do
+		! grep -q '"findings":[1-9]' "$dir/events" || return 0
+		kill -0 "$client" 2>/dev/null || return 0
+		sleep 0.1
+	done
+}
+
+kills() # WHAT COUNT SEED
+{
+	local killed=0 most=30 rager
+
+	RANDOM=$3
+	[ "$1" = mapletest ] || most=10
+	limit=10000 as $enemy "$dir/hostile/hostile" "$socket" 10000 "$3" \
+		10000 1 "$onlooker" "$sleeper" >"$dir/said" 2>&1 &
+	rager=$!
+	until grep -q seed "$dir/said"; do sleep 0.1; done
+	while [ $killed -lt "$2" ]; do
+		test_on
+		[ $((killed % 3)) != 2 ] || await_finding
+		sleep $((RANDOM % most / 10)).$((RANDOM % 10))
+		kill -0 $rager 2>/dev/null || fail "the enemy has ended"
+		! kill_one "$1" || killed=$((killed + 1))
+	done
+	echo "$1: $killed killed, $announced findings announced"
+	[ -z "$client" ] || kill -TERM "$client" 2>/dev/null
+	settle
+	pkill -TERM -o -u $enemy -x hostile
+	wait $rager || fail "the enemy's status is $?"
+	tail -n 1 "$dir/said"
 }
 
 prepare

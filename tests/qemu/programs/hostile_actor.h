@@ -11,28 +11,47 @@
 #include "backend/kernel/control.h"
 #include "host/host.h"
 
-#define TARGETS	 4 /* of an actor */
+#define TARGETS	 2 /* of an actor */
 #define SESSIONS 3
 #define FILES	 4
 
-/* What has been done, in all of them. */
+/*
+ * What has been done, in all of them, and how often it has to be in a minute:
+ * with maple.ko, on a kernel that does not watch itself.
+ */
+#define HOSTILE_DEEDS(D)                                                  \
+	D(SESSION, "sessions", 200)    /* begun */                        \
+	D(PROBED, "probed", 60)	       /* messages that placed probes */  \
+	D(HIT, "hits", 500)	       /* of probes, as sessions count */ \
+	D(EXECED, "execs", 8)	       /* of targets in their session */  \
+	D(BARRED, "barred", 10)	       /* ... with other rights */        \
+	D(DIED, "deaths", 20)	       /* of targets in their session */  \
+	D(UNMOUNTED, "unmounted", 8)   /* file systems with probes */     \
+	D(CHANGED, "changed", 8)       /* files with probes: cut, gone */ \
+	D(ODD, "odd files", 50)	       /* descriptors that are no code */ \
+	D(FOREIGN, "foreign", 20)      /* sessions on others, refused */  \
+	D(LOGGED, "logged", 40)	       /* messages of log entries */      \
+	D(LEASED, "leased", 30)	       /* a CPU */                        \
+	D(STORED, "stored", 10)	       /* findings */                     \
+	D(ANSWERED, "answered", 200)   /* requests at random, granted, */ \
+	D(REFUSED, "refused", 0)       /* ... and not */                  \
+	D(UNANSWERED, "unanswered", 0) /* their client sent away */       \
+	D(KILLED, "killed", 0)	       /* clients that took too long */
+
 enum deed {
-	SESSION,
-	PROBED,
-	LOGGED,
-	MOUNTED,
-	LEASED,
-	STORED,
-	ANSWERED,
-	REFUSED,
-	UNANSWERED,
-	KILLED,
-	DEEDS,
+#define D(NAME, text, least) NAME,
+	HOSTILE_DEEDS(D)
+#undef D
+		DEEDS
 };
 
-static const char *const deed_names[DEEDS] = {
-	"sessions", "probed",	"logged",  "mounted",	 "leased",
-	"stored",   "answered", "refused", "unanswered", "killed",
+static const struct {
+	const char *name;
+	unsigned int least;
+} deeds[DEEDS] = {
+#define D(NAME, text, least) { text, least },
+	HOSTILE_DEEDS(D)
+#undef D
 };
 
 static struct {
@@ -45,21 +64,36 @@ static char folder[256]; /* where we lie, with raised and book */
 static pid_t foreign[8]; /* processes of others */
 static unsigned int nforeign;
 
+struct target {
+	pid_t pid;
+	int pidfd;
+};
+
+struct held {
+	struct maple_control *control; /* NULL: there is none */
+	int pidfd;		       /* its target's, or -1 */
+	uint64_t hits;		       /* that were counted */
+	bool planned;		       /* it forces an order */
+	bool over;		       /* its target's end was counted */
+};
+
 struct actor {
 	struct maple_host *host;
-	struct {
-		pid_t pid;
-		int pidfd;
-	} target[TARGETS];
-	struct maple_control *session[SESSIONS];
+	struct target target[TARGETS];
+	struct held session[SESSIONS];
 	int file[FILES];
 	unsigned int ntargets, nfiles;
 	int cpu;
 };
 
+static void count_many(enum deed deed, uint64_t n)
+{
+	shared->done[deed] += n;
+}
+
 static void count(enum deed deed)
 {
-	shared->done[deed]++;
+	count_many(deed, 1);
 }
 
 static __attribute__((format(printf, 1, 2))) void wrong(const char *format, ...)
@@ -72,29 +106,40 @@ static __attribute__((format(printf, 1, 2))) void wrong(const char *format, ...)
 	va_end(ap);
 }
 
-/* Where maple.ko is not loaded, there are no sessions. */
-static inline bool deed_needed(enum deed deed)
+/* What @deed takes in @minutes; where maple.ko is not loaded, no sessions. */
+static inline unsigned long deed_least(enum deed deed, double minutes)
 {
-	bool module = !access("/sys/module/maple", F_OK);
+	static int module = -1;
+	double least = deeds[deed].least * minutes;
 
-	return deed < REFUSED && (module || deed > LOGGED);
+	if (module < 0)
+		module = !access("/sys/module/maple", F_OK);
+	if (least <= 0 || (!module && deed < LEASED))
+		return 0;
+	return least < 1 ? 1 : (unsigned long)least;
 }
 
-static inline int report(void)
+static inline bool done_enough(double minutes)
 {
-	bool all = true;
+	for (unsigned int i = 0; i < DEEDS; i++)
+		if (shared->done[i] < deed_least((enum deed)i, minutes))
+			return false;
+	return true;
+}
 
-	for (unsigned int i = 0; i < DEEDS; i++) {
+static inline int report(double minutes)
+{
+	for (unsigned int i = 0; i < DEEDS; i++)
 		printf("%s%lu %s", i ? ", " : "", shared->done[i],
-		       deed_names[i]);
-		all &= shared->done[i] || !deed_needed(i);
-	}
+		       deeds[i].name);
 	putchar('\n');
+	for (unsigned int i = 0; i < DEEDS; i++)
+		if (shared->done[i] < deed_least((enum deed)i, minutes))
+			printf("too few: %lu %s, not %lu\n", shared->done[i],
+			       deeds[i].name, deed_least((enum deed)i, minutes));
 	if (shared->wrong)
 		printf("it got %s\n", shared->what);
-	else if (!all)
-		puts("it could not do its worst");
-	return shared->wrong || !all;
+	return shared->wrong || !done_enough(minutes);
 }
 
 #endif

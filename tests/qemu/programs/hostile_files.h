@@ -7,12 +7,15 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/sendfile.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -97,16 +100,17 @@ static bool be_root(void)
 
 /*
  * A copy of our code on a file system that goes when nobody has it open: the
- * namespaces that it is mounted in end with this process.
+ * namespaces that it is mounted in end with a child of ours, at the end of
+ * @gone, a socket to it, or before.
  */
-static void mount_one(struct actor *a)
+static int mounted_file(int *gone)
 {
 	char path[300];
 	int pair[2], fd;
 	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-		return;
+		return -1;
 	pid = fork();
 	if (!pid) {
 		close_range(3, (unsigned int)pair[1] - 1, 0);
@@ -118,55 +122,81 @@ static void mount_one(struct actor *a)
 		fd = copy_to(path);
 		send_fd(pair[1], open(path, O_RDONLY));
 		close(fd);
-		target_nap(20000);
+		if (read(pair[1], path, 1) < 0)
+			_exit(1);
 		_exit(0);
 	}
 	close(pair[1]);
 	fd = receive_fd(pair[0]);
-	if (fd >= 0)
-		count(MOUNTED);
-	keep(a, fd);
-	close(pair[0]);
+	*gone = pair[0];
+	if (fd < 0)
+		close(pair[0]);
+	return fd;
 }
 
-static void make_copy(struct actor *a)
+/* One that is kept, and its file system with it. */
+static void keep_mounted(struct actor *a)
+{
+	int gone, fd = mounted_file(&gone);
+
+	if (fd < 0)
+		return;
+	keep(a, fd);
+	close(gone);
+}
+
+static void copy_path(char path[320], unsigned int number)
+{
+	snprintf(path, 320, "%s/scratch/%u", folder, number);
+}
+
+/* A copy by that number, in place of what was there; open for reading. */
+static int make_copy(unsigned int number)
 {
 	char path[320], other[330];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/scratch/%d", folder, (int)draw(8));
+	copy_path(path, number);
 	snprintf(other, sizeof(other), "%s.new", path);
 	fd = copy_to(chance(2) ? path : other);
 	if (fd >= 0)
 		close(fd);
 	rename(other, path);
-	keep(a, open(path, O_RDONLY | O_CLOEXEC));
+	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Under whatever has probes in them, or is executed. */
-static void change_copy(void)
+/* Under whatever has probes in it, or executes it; whether that was done. */
+static bool change_copy(unsigned int number)
 {
 	static const char junk[4096] = { 0 };
 	char path[320];
+	bool done;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/scratch/%d", folder, (int)draw(8));
-	if (chance(3)) {
-		unlink(path);
-		return;
+	copy_path(path, number);
+	switch (draw(4)) {
+	case 0:
+		return !unlink(path);
+	case 1:
+		fd = make_copy(number);
+		break;
+	case 2:
+		return !truncate(path, (off_t)draw(3) * 4096);
+	default:
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		done = fd >= 0 && pwrite(fd, junk, sizeof(junk),
+					 (off_t)draw(8) * 4096) > 0;
+		if (fd >= 0)
+			close(fd);
+		return done;
 	}
-	if (chance(2) && truncate(path, (off_t)draw(3) * 4096))
-		return;
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		if (pwrite(fd, junk, sizeof(junk), (off_t)draw(8) * 4096) < 0)
-			errno = 0;
+	if (fd >= 0)
 		close(fd);
-	}
+	return fd >= 0;
 }
 
-/* A descriptor of any kind; closed by the caller. */
-static int any_file(struct actor *a)
+/* What is no process and no code of anybody's; closed by the caller. */
+static int odd_file(void)
 {
 	static const char *const paths[] = {
 		"/",
@@ -181,7 +211,9 @@ static int any_file(struct actor *a)
 		"/sys/kernel/mm",
 		"/lib/x86_64-linux-gnu/libc.so.6",
 	};
+	char path[330];
 	int pair[2] = { -1, -1 };
+	sigset_t none;
 
 	switch (draw(12)) {
 	case 0:
@@ -203,19 +235,39 @@ static int any_file(struct actor *a)
 	case 5:
 		return timerfd_create(CLOCK_MONOTONIC, 0);
 	case 6:
-		return (int)syscall(SYS_pidfd_open, getpid(), 0);
+		return inotify_init();
 	case 7:
-		return nforeign ? (int)syscall(SYS_pidfd_open,
-					       foreign[draw(nforeign)], 0)
-				: -1;
+		sigemptyset(&none);
+		return signalfd(-1, &none, 0);
 	case 8:
-		return a->nfiles ? dup(a->file[draw(a->nfiles)]) : -1;
-	case 9:
-		return a->ntargets ? dup(a->target[draw(a->ntargets)].pidfd)
-				   : -1;
+		snprintf(path, sizeof(path), "%s/scratch/fifo", folder);
+		mkfifo(path, 0600);
+		return open(path, O_RDONLY | O_NONBLOCK);
+	case 9: /* our code, and yet not to be read */
+		return open(target_self, O_PATH);
 	default:
 		return open(paths[draw(sizeof(paths) / sizeof(*paths))],
 			    chance(3) ? O_PATH : O_RDONLY | O_NONBLOCK);
+	}
+}
+
+/* A descriptor of any kind; closed by the caller. */
+static int any_file(struct actor *a)
+{
+	switch (draw(8)) {
+	case 0:
+		return (int)syscall(SYS_pidfd_open, getpid(), 0);
+	case 1:
+		return nforeign ? (int)syscall(SYS_pidfd_open,
+					       foreign[draw(nforeign)], 0)
+				: -1;
+	case 2:
+		return a->nfiles ? dup(a->file[draw(a->nfiles)]) : -1;
+	case 3:
+		return a->ntargets ? dup(a->target[draw(a->ntargets)].pidfd)
+				   : -1;
+	default:
+		return odd_file();
 	}
 }
 
