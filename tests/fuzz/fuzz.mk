@@ -29,6 +29,10 @@ $(O)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(O)/fuzz/libfuzz.a
 	$(Q)$(CLANG) $(BASE) $(INCS) $(FUZZ_FLAGS) -fsanitize=fuzzer -MF $@.d \
 		-I. -o $@ $< $(O)/fuzz/libfuzz.a $(LIBS) -lsystemd
 
+# maple.ko's stand-in
+$(O)/fuzz/fuzz_request: private FUZZ_FLAGS += -Wl,--wrap=maple_module_open \
+	-Wl,--wrap=maple_module_close -Wl,--wrap=maple_module_ask
+
 .PHONY: fuzz
 fuzz: deps-check
 	@$(MAKE) --no-print-directory $(O)/tests/unit/test_wire $(fuzzers) \

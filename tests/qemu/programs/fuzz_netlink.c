@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * A fuzzer of maple.ko's netlink family: valid messages, changed at random,
- * on sockets that come and go.  fuzz_netlink MESSAGES SEED
+ * on several sockets that come and go.  fuzz_netlink MESSAGES SEED
  *
  * The kernel has to answer, to refuse most of it, and to be as it was before;
  * what it must not do is seen by the guest that this runs in: panic, warn,
- * leak, hang. The target is a process that sleeps, the file that probes go
- * into is one that nobody runs.
+ * leak, hang. The targets are erratic.h's: under their sessions they exec,
+ * fork, make threads, crash, become undumpable and end, and are replaced.
+ * Probes go into their code, or into a file that nobody runs. Messages must
+ * have met sessions in every state.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,27 +28,30 @@
 #include <linux/netlink.h>
 #include <netlink/genl/genl.h>
 #include "backend/kernel/exchange.h"
+#include "draw.h"
+#include "erratic.h"
 
 #define MESSAGE	 65536
-#define LIFETIME 100 /* messages on one socket, on the average */
+#define LIFETIME 100 /* messages on one socket, on the average, */
+#define AGE	 10  /* ... and between what is done to a target */
+#define SOCKETS	 4
+#define TARGETS	 4
+#define STATES	 (MAPLE_SESSION_BARRED + 1)
 
-static uint64_t seed;
-static int family, target_fd, code_fd;
+static const char *const state_names[STATES] = {
+	"armed",    "running", "crashed", "released",
+	"deadline", "starved", "gone",	  "barred",
+};
+
+static struct {
+	pid_t pid;
+	int fd;
+} targets[TARGETS];
+
+static int family, code_fd, own_fd;
 static struct maple_plan plan;
 static uint64_t sent, answered, refused, agreed, started, placed, silent;
-
-static uint64_t draw(uint64_t n)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return (seed >> 11) % n;
-}
-
-static bool chance(unsigned int in)
-{
-	return !draw(in);
-}
+static uint64_t met[STATES]; /* messages to a session in that state */
 
 static void die(const char *what)
 {
@@ -71,7 +76,8 @@ static void put(struct message *m, int type, const void *data, size_t size)
 	memset(attr, 0, NLA_ALIGN(NLA_HDRLEN + size));
 	attr->nla_type = type;
 	attr->nla_len = NLA_HDRLEN + size;
-	memcpy((char *)attr + NLA_HDRLEN, data, size);
+	if (size)
+		memcpy((char *)attr + NLA_HDRLEN, data, size);
 	m->head.nlmsg_len =
 		NLMSG_ALIGN(m->head.nlmsg_len) + NLA_ALIGN(NLA_HDRLEN + size);
 }
@@ -89,40 +95,80 @@ static void fill_start(struct message *m)
 	uint64_t value = draw(1000);
 
 	put32(m, MAPLE_A_VERSION, MAPLE_GENL_VERSION);
-	put32(m, MAPLE_A_PIDFD, target_fd);
-	put32(m, MAPLE_A_CPU, draw(3) - 1);
+	put32(m, MAPLE_A_PIDFD, targets[draw(TARGETS)].fd);
+	put32(m, MAPLE_A_CPU, sched == MAPLE_UAPI_NATIVE ? draw(3) - 1 : 1);
 	put32(m, MAPLE_A_SCHED, sched);
 	put(m, MAPLE_A_SEED, &value, sizeof(value));
-	put32(m, MAPLE_A_DEADLINE, 1 + draw(5000));
+	put32(m, MAPLE_A_DEADLINE, 1 + draw(chance(4) ? 20 : 4000));
 	if (sched == MAPLE_UAPI_PLAN)
 		put(m, MAPLE_A_PLAN, &plan, sizeof(plan));
+	if (chance(2))
+		put(m, MAPLE_A_STRICT, NULL, 0);
+}
+
+/* Of code that is nobody's: anywhere. */
+static void odd_probe(struct maple_uapi_probe *p)
+{
+	*p = (struct maple_uapi_probe){
+		.offset = 0x1000 + draw(0x2000),
+		.number = (uint32_t)draw(1000),
+		.size = 1u << draw(4),
+		.kind = (uint8_t)(1 + draw(3)),
+		.base = (uint8_t)draw(16),
+		.index = MAPLE_REG_ABSENT,
+		.aux = MAPLE_REG_ABSENT,
+	};
+	p->next = p->offset + 1 + draw(8);
+}
+
+/*
+ * Of the targets' code: as it is, and of no number that is in the plan, since
+ * QEMU does not stand a watchpoint on what is stepped over (hostile_sessions.h).
+ */
+static void label_probe(struct maple_uapi_probe *p)
+{
+	bool store = chance(2);
+
+	*p = (struct maple_uapi_probe){
+		.offset = (uint64_t)((store ? insn_store : insn_load) -
+				     __ehdr_start),
+		.next = (uint64_t)((store ? next_store : next_load) -
+				   __ehdr_start),
+		.number = 10 + (uint32_t)draw(10),
+		.size = 8,
+		.kind = store ? MAPLE_EV_WRITE : MAPLE_EV_READ,
+		.base = 7, /* rdi */
+		.index = MAPLE_REG_ABSENT,
+		.aux = MAPLE_REG_ABSENT,
+	};
+}
+
+static void call_probe(struct maple_uapi_probe *p, bool own)
+{
+	if (own)
+		p->offset = (uint64_t)(insn_deep - __ehdr_start);
+	p->flags = MAPLE_PROBE_CALL | MAPLE_PROBE_RETURN;
+	p->next = 0;
+	p->number = MAPLE_SITE_NONE;
+	p->kind = MAPLE_EV_BLOCK;
+	p->after = MAPLE_EV_LOCK;
 }
 
 static void fill_probes(struct message *m)
 {
 	struct maple_uapi_probe probe[8];
-	unsigned int i, n = 1 + draw(8);
+	unsigned int i, n = 1 + (unsigned int)draw(8);
+	bool own = chance(2);
 
 	for (i = 0; i < n; i++) {
-		probe[i] = (struct maple_uapi_probe){
-			.offset = 0x1000 + draw(0x2000),
-			.number = draw(1000),
-			.size = 1 << draw(4),
-			.kind = 1 + draw(3),
-			.base = draw(16),
-			.index = MAPLE_REG_ABSENT,
-			.aux = MAPLE_REG_ABSENT,
-		};
-		probe[i].next = probe[i].offset + 1 + draw(8);
-		if (chance(3)) {
-			probe[i].flags = MAPLE_PROBE_CALL | MAPLE_PROBE_RETURN;
-			probe[i].next = 0;
-			probe[i].number = MAPLE_SITE_NONE;
-			probe[i].kind = MAPLE_EV_BLOCK;
-			probe[i].after = MAPLE_EV_LOCK;
-		}
+		if (own)
+			label_probe(&probe[i]);
+		else
+			odd_probe(&probe[i]);
+		if (chance(3))
+			call_probe(&probe[i], own);
 	}
-	put32(m, MAPLE_A_FD, code_fd);
+	put32(m, MAPLE_A_FD, (uint32_t)(own ? own_fd : code_fd));
 	put(m, MAPLE_A_PROBES, probe, n * sizeof(*probe));
 }
 
@@ -146,6 +192,7 @@ static void fill(struct message *m)
 		MAPLE_CMD_INFO,	  MAPLE_CMD_START,  MAPLE_CMD_START,
 		MAPLE_CMD_PROBE,  MAPLE_CMD_PROBE,  MAPLE_CMD_PROBE,
 		MAPLE_CMD_PROBE,  MAPLE_CMD_PROBE,  MAPLE_CMD_RELEASE,
+		MAPLE_CMD_STATUS, MAPLE_CMD_STATUS, MAPLE_CMD_STATUS,
 		MAPLE_CMD_STATUS, MAPLE_CMD_STATUS, MAPLE_CMD_STATUS,
 		MAPLE_CMD_LOG,	  MAPLE_CMD_LOG,    MAPLE_CMD_LOG,
 		MAPLE_CMD_RESUME, MAPLE_CMD_STOP,   MAPLE_CMD_RETURNS,
@@ -284,6 +331,25 @@ static bool ends(const struct nlmsghdr *head, uint8_t command)
 	return true;
 }
 
+/* Which state the session is in that it is about. */
+static void note_state(const struct nlmsghdr *head)
+{
+	const struct genlmsghdr *genl = NLMSG_DATA(head);
+	int left = (int)head->nlmsg_len - NLMSG_LENGTH(GENL_HDRLEN);
+	const struct nlattr *attr = (const void *)(genl + 1);
+	uint32_t state;
+
+	if (head->nlmsg_type != family || genl->cmd != MAPLE_CMD_STATUS)
+		return;
+	for (; nla_ok(attr, left); attr = nla_next(attr, &left))
+		if (nla_type(attr) == MAPLE_A_STATE &&
+		    nla_len(attr) == sizeof(state)) {
+			memcpy(&state, nla_data(attr), sizeof(state));
+			if (state < STATES)
+				met[state]++;
+		}
+}
+
 /* A message without a whole head gets no answer. */
 static void take_answer(int fd, uint8_t command)
 {
@@ -303,8 +369,10 @@ static void take_answer(int fd, uint8_t command)
 		if (n < 0)
 			die("recv");
 		for (head = (void *)buf; NLMSG_OK(head, n);
-		     head = NLMSG_NEXT(head, n))
+		     head = NLMSG_NEXT(head, n)) {
+			note_state(head);
 			over |= ends(head, command);
+		}
 	}
 }
 
@@ -319,7 +387,7 @@ static void drain(int fd)
 static void send_one(int fd)
 {
 	static struct message m;
-	unsigned int n = chance(4) ? 0 : 1 + draw(3);
+	unsigned int n = chance(2) ? 0 : 1 + draw(3);
 	uint8_t command;
 	uint32_t size;
 
@@ -339,19 +407,71 @@ static void send_one(int fd)
 
 /* ---- the surroundings ---- */
 
-static pid_t start_target(void)
+static void crash(int signo)
+{
+	(void)signo;
+	__builtin_trap();
+}
+
+static pid_t fork_target(const struct target_kind *kind)
 {
 	pid_t pid = fork();
 
 	if (pid < 0)
 		die("fork");
-	if (!pid)
-		for (;;)
-			pause();
-	target_fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (target_fd < 0)
+	if (pid)
+		return pid;
+	close_range(3, ~0u, 0);
+	alarm(2 + (unsigned int)draw(6)); /* whatever it forks ends as well */
+	signal(SIGUSR1, crash);
+	draw_seed(draw_state + (uint64_t)getpid());
+	if (nice(10) >= 0 && chance(4))
+		execl(target_self, "erratic", "target", kind->name, NULL);
+	target_run(kind);
+}
+
+/* Often one that has hits, or other rights, under its session. */
+static const struct target_kind *any_kind(void)
+{
+	const struct target_kind *kind;
+
+	do
+		kind = &target_kinds[draw(TARGET_KINDS)];
+	while (kind->act == target_spin ||
+	       (chance(2) && kind->act != target_threads &&
+		kind->act != target_sleep && kind->act != target_hidden));
+	return kind;
+}
+
+static void start_target(unsigned int i)
+{
+	targets[i].pid = fork_target(any_kind());
+	targets[i].fd = (int)syscall(SYS_pidfd_open, targets[i].pid, 0);
+	if (targets[i].fd < 0)
 		die("pidfd_open");
-	return pid;
+}
+
+static void end_target(unsigned int i)
+{
+	kill(targets[i].pid, SIGKILL);
+	waitpid(targets[i].pid, NULL, 0);
+	close(targets[i].fd);
+}
+
+/* One that has ended stays for a while. */
+static void disturb_target(void)
+{
+	static const int signals[] = { SIGCONT, SIGSTOP, SIGCONT, SIGUSR1 };
+	unsigned int i = (unsigned int)draw(TARGETS);
+
+	struct pollfd pfd = { .fd = targets[i].fd, .events = POLLIN };
+
+	if (!poll(&pfd, 1, 0) && !chance(3)) {
+		kill(targets[i].pid, signals[draw(4)]);
+		return;
+	}
+	end_target(i);
+	start_target(i);
 }
 
 /* A copy of ourselves that nobody executes. */
@@ -386,15 +506,16 @@ static void make_plan(void)
 static void check_alive(void)
 {
 	struct maple_control_order order = {
-		.pidfd = target_fd,
-		.cpu = -1,
+		.cpu = 1,
 		.sched = MAPLE_UAPI_OLDER,
 		.deadline_ms = 1000,
 	};
+	pid_t pid = fork_target(&target_kinds[0]);
 	struct maple_control_info info;
 	struct maple_control *control;
 	struct maple_error err;
 
+	order.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (maple_control_open(&control, &err) ||
 	    maple_control_info(control, &info, &err) ||
 	    maple_control_start(control, &order, &err) ||
@@ -404,41 +525,80 @@ static void check_alive(void)
 	}
 	family = control->family;
 	maple_control_close(control);
+	close(order.pidfd);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* A CPU starves for seconds only. */
+static bool all_met(void)
+{
+	for (unsigned int i = 0; i < STATES; i++)
+		if (!met[i] && i != MAPLE_SESSION_STARVED)
+			return false;
+	return true;
+}
+
+/* @n messages, or more, until all states were met. */
+static void fuzz(uint64_t n)
+{
+	int fd[SOCKETS];
+
+	for (unsigned int i = 0; i < SOCKETS; i++)
+		fd[i] = open_socket();
+	for (unsigned int i = 0; i < TARGETS; i++)
+		start_target(i);
+	while (sent < n || (!all_met() && sent < 10 * n)) {
+		unsigned int i = (unsigned int)draw(SOCKETS);
+
+		send_one(fd[i]);
+		if (chance(LIFETIME)) {
+			close(fd[i]);
+			fd[i] = open_socket();
+		}
+		if (chance(AGE))
+			disturb_target();
+	}
+	for (unsigned int i = 0; i < TARGETS; i++)
+		end_target(i);
+	for (unsigned int i = 0; i < SOCKETS; i++)
+		close(fd[i]);
+}
+
+/* A fuzzer whose messages all bounce, or none, tests nothing. */
+static bool has_tested(uint64_t n)
+{
+	for (unsigned int i = 0; i < STATES; i++)
+		printf("%s%s %llu", i ? ", " : "", state_names[i],
+		       (unsigned long long)met[i]);
+	putchar('\n');
+	return all_met() && started && placed && refused > n / 4 &&
+	       silent < n / 4;
 }
 
 int main(int argc, char **argv)
 {
 	uint64_t n;
-	pid_t pid;
-	int fd;
 
+	target_self = "/proc/self/exe";
+	if (argc == 3 && !strcmp(argv[1], "target"))
+		return target_main(argv[2]);
 	if (argc != 3) {
 		fprintf(stderr, "usage: fuzz_netlink MESSAGES SEED\n");
 		return 2;
 	}
 	n = strtoull(argv[1], NULL, 10);
-	seed = strtoull(argv[2], NULL, 10) * 0x9e3779b97f4a7c15ull + 1;
+	draw_seed(strtoull(argv[2], NULL, 10));
+	own_fd = open(target_self, O_RDONLY | O_CLOEXEC);
 	make_plan();
 	make_code();
-	pid = start_target();
 	check_alive();
-	fd = open_socket();
-	while (sent < n) {
-		send_one(fd);
-		if (chance(LIFETIME)) {
-			close(fd);
-			fd = open_socket();
-		}
-	}
-	close(fd);
+	fuzz(n);
 	check_alive();
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
 	printf("%llu messages, %llu refused, %llu agreed, %llu silent: "
 	       "%llu sessions, %llu times probes\n",
 	       (unsigned long long)sent, (unsigned long long)refused,
 	       (unsigned long long)agreed, (unsigned long long)silent,
 	       (unsigned long long)started, (unsigned long long)placed);
-	/* A fuzzer whose messages all bounce, or none, tests nothing. */
-	return started && placed && refused > n / 4 && silent < n / 4 ? 0 : 1;
+	return has_tested(sent) ? 0 : 1;
 }

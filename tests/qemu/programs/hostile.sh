@@ -234,7 +234,7 @@ kills() # WHAT COUNT SEED
 
 	RANDOM=$3
 	[ "$1" = mapletest ] || most=10
-	limit=10000 as $enemy "$dir/hostile/hostile" "$socket" 10000 "$3" \
+	limit=10000 as $enemy nice "$dir/hostile/hostile" "$socket" 10000 "$3" \
 		10000 1 "$onlooker" "$sleeper" >"$dir/said" 2>&1 &
 	rager=$!
 	until grep -q seed "$dir/said"; do sleep 0.1; done
