@@ -20,6 +20,15 @@ refused() { # COMMANDS
 	status_is 0
 }
 
+# Five runs of order_demo, in each of which an order is forced.
+forced() { # OPTION-OF-GUEST...
+	guest -t 300 "$@" -- sh -c 'cd "$BUILD/tests/qemu" && exec ./session "$@"' \
+		session -d $((SLOW * 10000)) -n 5 -e -m 1 -i A:w:B:r \
+		-- ./order_demo
+	status_is 0
+	[[ ${lines[-1]} = "5 runs, "*" 0 unclean" ]] || fail "not forced"
+}
+
 @test "a work is added by a direct call: no other reaches what IBT has sealed" {
 	objdump -d --no-show-raw-insn -r "$MODULE" |
 		awk '/^[0-9a-f]+ <.*>:$/ { in_it = /<maple_work_add>:/ }
@@ -34,12 +43,7 @@ refused() { # COMMANDS
 @test "where task_work_add is not exported, orders are forced all the same" {
 	objcopy --redefine-sym task_work_add=task_work_odd "$MODULE" \
 		"$BATS_TEST_TMPDIR/maple.ko"
-	guest -t 300 -m "$BATS_TEST_TMPDIR/maple.ko" -- sh -c '
-		cd "$BUILD/tests/qemu" && exec ./session "$@"' \
-		session -d $((SLOW * 10000)) -n 5 -e -m 1 -i A:w:B:r \
-		-- ./order_demo
-	status_is 0
-	[[ ${lines[-1]} = "5 runs, "*" 0 unclean" ]] || fail "not forced"
+	forced -m "$BATS_TEST_TMPDIR/maple.ko"
 }
 
 @test "where it cannot be found either, the module says so and is not loaded" {
@@ -66,12 +70,7 @@ refused() { # COMMANDS
 		! insmod "$1" top_prio=86 && dmesg | grep "not loaded"' - "$MODULE"
 	status_is 0
 	[ "${#lines[@]}" = 2 ]
-	guest -t 300 --module-options top_prio=10 -- sh -c '
-		cd "$BUILD/tests/qemu" && exec ./session "$@"' \
-		session -d $((SLOW * 10000)) -n 5 -e -m 1 -i A:w:B:r \
-		-- ./order_demo
-	status_is 0
-	[[ ${lines[-1]} = "5 runs, "*" 0 unclean" ]] || fail "not forced"
+	forced --module-options top_prio=10
 }
 
 # What is loaded is known by its sources: those of "new" are others.

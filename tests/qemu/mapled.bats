@@ -41,3 +41,30 @@ kill $follower'
 	[[ $output =~ ^status\ 66.*${at}loaded.*${at}ready.*${at}campaign\ 1:\ process.*${at}campaign\ 1:\ finding.*status\ 66.*${at}campaign\ 2:\ finding ]] ||
 		fail "not all of it"
 }
+
+# In the guest: who calls himself mapled or mapletest, and words that a terminal
+# would act on.
+forged='
+as() {
+	setpriv --reuid 54321 --regid 54321 --clear-groups "$@"
+}
+as logger -t mapled "forged: mapled"
+as logger -t mapletest "BUG: maple: forged"
+as logger -t kernel "maple: forged"
+as systemd-cat -t mapled echo "forged: by stdout"
+printf "%s\n" MESSAGE=forged SYSLOG_IDENTIFIER=mapled _UID=0 \
+	_SYSTEMD_UNIT=mapled.service _TRANSPORT=kernel | as logger --journald
+logger -t mapled "$(printf "told \033[2J\033]0;x\007\rin one line")"
+journalctl --sync
+mapletest log
+mapletest log --wall'
+
+@test "the log has nobody's words as mapled's, and no commands to a terminal" {
+	guest -t 300 --systemd -- timeout 250 bash -c "$forged"
+	status_is 0
+	echo "$output" | cat -v
+	[ "$(grep -c 'told.*in one line' <<<"$output")" = 2 ] ||
+		fail "mapled's own are not there"
+	[[ $output != *forged* ]] || fail "somebody else's are"
+	! grep -qP '[\x00-\x08\x0b-\x1f\x7f]' <<<"$output" || fail "not clean"
+}

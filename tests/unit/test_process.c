@@ -73,6 +73,8 @@ static pid_t child(void (*body)(void))
 	pid_t pid = fork();
 
 	if (pid == 0) {
+		/* It does not outlive a test that fails. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		body();
 		_exit(0);
 	}

@@ -51,7 +51,7 @@ campaign() # OPTION...
 # Everything that the enemy must leave alone.
 state()
 {
-	local pid
+	local pid tries
 
 	find "$dir/theirs" -printf '%p %u %m %s %T@\n' | sort
 	find "$dir/theirs" -type f -exec sha256sum {} + | sort
@@ -110,11 +110,12 @@ prepare()
 	state >"$dir/before"
 }
 
-# Threads of programs, the enemy's or anybody's, that are real-time.
+# Threads of these users' programs that are real-time.
 realtime()
 {
-	ps -eLo ppid=,ruid=,pid=,cls=,comm= |
-		awk '$1 != 2 && $3 != 2 && ($4 == "FF" || $4 == "RR")'
+	ps -eLo ruid=,pid=,cls=,comm= |
+		awk -v low=$member -v high=$tester \
+			'$1 >= low && $1 <= high && ($3 == "FF" || $3 == "RR")'
 }
 
 sessions()
@@ -159,6 +160,18 @@ rage()
 client=
 announced=0
 
+# How much the campaign has announced: as it ran, or at the end.
+found()
+{
+	local n
+
+	n=$(grep -o '"findings":[0-9]\+' "$dir/events" | tail -n 1)
+	n=${n#*:}
+	[ "${n:-0}" != 0 ] || ! grep -q '"verdict":"finding"' "$dir/events" ||
+		n=1
+	echo "${n:-0}"
+}
+
 # What the campaign that is over has announced is in the memo.
 settle()
 {
@@ -172,12 +185,11 @@ settle()
 		sleep 0.1
 	done
 	pgrep -a -u $tester && fail "left behind"
-	found=$(grep -o '"findings":[0-9]*' "$dir/events" | tail -n 1)
-	found=${found#*:}
-	[ "${found:-0}" -le "$(sqlite3 -cmd '.timeout 20000' "$memo" \
+	found=$(found)
+	[ "$found" -le "$(sqlite3 -cmd '.timeout 20000' "$memo" \
 		"SELECT count(*) FROM findings WHERE owner = $tester")" ] ||
-		fail "${found:-0} were found"
-	announced=$((announced + ${found:-0}))
+		fail "$found were found"
+	announced=$((announced + found))
 }
 
 # There is a campaign of the tester's.
@@ -188,7 +200,7 @@ test_on()
 	setpriv --reuid $tester --regid $tester --groups 54399 \
 		--inh-caps=-all env HOME="$dir" "$BUILD/mapletest" run \
 		--socket "$socket" --backend $backend --fresh --keep-going \
-		--max-time 20 --format jsonl -- "$target" \
+		--max-time 120 --format jsonl -- "$target" \
 		>"$dir/events" 2>"$dir/out" &
 	client=$!
 }
@@ -196,12 +208,12 @@ test_on()
 # Whoever is to be killed, if it is there: false if not.
 kill_one() # WHAT
 {
-	local pid
+	local pid tries
 
 	case $1 in
 	mapled)
 		end_mapled KILL
-		[ $backend = agent ] || for ((tries = 0; tries < 300; tries++)); do
+		for ((tries = 0; tries < 300; tries++)); do
 			[ -n "$(sessions)" ] || break
 			sleep 0.1
 		done
@@ -222,7 +234,7 @@ await_finding()
 	local tries
 
 	for ((tries = 0; tries < 600; tries++)); do
-		! grep -q '"findings":[1-9]' "$dir/events" || return 0
+		[ "$(found)" = 0 ] || return 0
 		kill -0 "$client" 2>/dev/null || return 0
 		sleep 0.1
 	done
