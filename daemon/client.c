@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * A connection: frames in, frames out. A client that does not read what it is
- * told is not listened to until it does.
+ * A connection: frames in, frames out, a request each time that it has its
+ * turn. A client that does not read what it is told is not listened to until
+ * it does, nor one whose request is under way aside.
  */
 #include <assert.h>
 #include <errno.h>
@@ -11,12 +12,14 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 #include "access.h"
+#include "aside.h"
 #include "client.h"
 #include "journal.h"
 #include "places.h"
 #include "queue.h"
 #include "request.h"
 #include "target.h"
+#include "turns.h"
 
 #define READ_AT_ONCE 65536
 #define SPARE	     (4 * READ_AT_ONCE) /* bytes that a buffer may keep */
@@ -64,9 +67,7 @@ static int flush(struct maple_client *c)
 		c->said = c->out.size = 0;
 		give_up(&c->out);
 	}
-	maple_limit_hold(c, MAPLE_LIMIT_OUT, c->out.size - c->said, NULL);
-	return sd_event_source_set_io_events(
-		c->source, c->said < c->out.size ? EPOLLOUT : EPOLLIN);
+	return maple_limit_hold(c, MAPLE_LIMIT_OUT, c->out.size - c->said, NULL);
 }
 
 /*
@@ -121,29 +122,58 @@ void maple_client_refuse(struct maple_client *client, uint32_t serial, int e,
 
 /* ---- in ---- */
 
-static void drop_fds(int *fds, unsigned int *n)
+/*
+ * What somebody else has opened may take for ever to be closed, by a file
+ * system that does not answer.
+ */
+static void drop_fds(struct maple_client *c, int *fds, unsigned int *n)
 {
 	while (*n)
-		close(fds[--*n]);
+		maple_aside_close(c->account, fds[--*n]);
 }
 
-/* The frame at @at of the input; 0: not all of it is there yet. */
-static ssize_t one_frame(struct maple_client *c, size_t at,
-			 struct maple_error *err)
+static size_t unread(const struct maple_client *c)
+{
+	return c->in.size - c->done;
+}
+
+/* Whether there is a request, or what is none, in what has been read. */
+static bool has_frame(const struct maple_client *c)
+{
+	struct maple_error err;
+	struct maple_wire_head head;
+
+	if (unread(c) < sizeof(head))
+		return false;
+	memcpy(&head, c->in.data + c->done, sizeof(head));
+	return maple_wire_head_check(&head, true, &err) ||
+	       unread(c) - sizeof(head) >= head.size;
+}
+
+/* maple_client_is_served - it waits for us, and not we for it */
+bool maple_client_is_served(const struct maple_client *client)
+{
+	return client->job || (has_frame(client) && !client->out.size);
+}
+
+/* maple_client_is_halfway - with a request or with an answer */
+bool maple_client_is_halfway(const struct maple_client *client)
+{
+	return unread(client) || client->out.size;
+}
+
+/* The next frame, of which all is there; returns its size. */
+static ssize_t one_frame(struct maple_client *c, struct maple_error *err)
 {
 	struct maple_wire_head head;
-	size_t left = c->in.size - at;
+	const unsigned char *at = c->in.data + c->done;
 	int e;
 
-	if (left < sizeof(head))
-		return 0;
-	memcpy(&head, c->in.data + at, sizeof(head));
+	memcpy(&head, at, sizeof(head));
 	e = maple_wire_head_check(&head, true, err);
 	c->serial = head.serial;
 	if (e)
 		return e;
-	if (left - sizeof(head) < head.size)
-		return 0;
 	if (head.fds > c->nin_fds)
 		return maple_error_set(err, EPROTO,
 				       "a file descriptor is missing");
@@ -151,9 +181,8 @@ static ssize_t one_frame(struct maple_client *c, size_t at,
 	memcpy(c->fds, c->in_fds, head.fds * sizeof(int));
 	c->nin_fds -= head.fds;
 	memmove(c->in_fds, c->in_fds + head.fds, c->nin_fds * sizeof(int));
-	e = maple_request(c, head.type, c->in.data + at + sizeof(head),
-			  head.size, err);
-	drop_fds(c->fds, &c->nfds);
+	e = maple_request(c, head.type, at + sizeof(head), head.size, err);
+	drop_fds(c, c->fds, &c->nfds);
 	return e ? e : (ssize_t)(sizeof(head) + head.size);
 }
 
@@ -167,30 +196,33 @@ static void send_away(struct maple_client *c, int e,
 	c->closing = true;
 }
 
-/* All that is there, unless the client has to read first. */
-static int all_frames(struct maple_client *c)
+/* What was done makes room. */
+static void make_room(struct maple_client *c)
+{
+	if (unread(c) && c->done < READ_AT_ONCE)
+		return;
+	memmove(c->in.data, c->in.data + c->done, unread(c));
+	c->in.size -= c->done;
+	c->done = 0;
+	give_up(&c->in);
+}
+
+/* A request, unless the client has to read first. */
+static void next_frame(struct maple_client *c)
 {
 	struct maple_error err = { "" };
-	size_t at = 0;
-	ssize_t n = 1;
+	ssize_t n;
 
-	while (n > 0 && !c->closing && !c->out.size) {
-		n = one_frame(c, at, &err);
-		if (n > 0)
-			at += n;
-		if (n > 0 && flush(c))
-			return -EPIPE;
+	if (c->closing || c->job || c->out.size || !has_frame(c))
+		return;
+	n = one_frame(c, &err);
+	if (n < 0) {
+		send_away(c, (int)n, &err);
+		return;
 	}
-	if (at) {
-		memmove(c->in.data, c->in.data + at, c->in.size - at);
-		c->in.size -= at;
-		give_up(&c->in);
-		maple_limit_hold(c, MAPLE_LIMIT_IN, c->in.size, NULL);
-	}
-	if (n >= 0)
-		return 0;
-	send_away(c, (int)n, &err);
-	return 0;
+	c->done += n;
+	make_room(c);
+	maple_limit_hold(c, MAPLE_LIMIT_IN, unread(c), NULL);
 }
 
 static int hear(struct maple_client *c)
@@ -205,7 +237,12 @@ static int hear(struct maple_client *c)
 		return 0;
 	if (n <= 0)
 		return -EPIPE;
-	e = maple_limit_hold(c, MAPLE_LIMIT_IN, c->in.size + n, &err);
+	e = maple_limit_hold(c, MAPLE_LIMIT_IN, unread(c) + n, &err);
+	if (!e && c->nin_fds && maple_aside_is_stuck(c->account->aside))
+		e = maple_error_set(&err, EDQUOT,
+				    "files of user %d cannot be closed: the "
+				    "file system they are on does not answer",
+				    (int)c->peer.uid);
 	if (e) {
 		send_away(c, e, &err);
 		return 0;
@@ -216,23 +253,63 @@ static int hear(struct maple_client *c)
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *ctx)
 {
 	struct maple_client *c = ctx;
+
+	c->events |= events;
+	maple_turns_ask(c);
+	return 0;
+}
+
+/* For what is to come next. Its end is always heard of. */
+static int listen_to(struct maple_client *c)
+{
+	uint32_t events = c->out.size ? EPOLLOUT : c->job ? 0 : EPOLLIN;
+	int e = sd_event_source_set_io_events(c->source, events);
+
+	return e < 0 ? e
+		     : sd_event_source_set_enabled(c->source, SD_EVENT_ONESHOT);
+}
+
+static int take_turn(struct maple_client *c)
+{
+	bool hears = !c->closing && !c->job && !has_frame(c);
+	uint32_t events = c->events;
 	int e = 0;
 
-	if (events & EPOLLIN && !c->closing)
+	c->events = 0;
+	if (events & EPOLLIN && hears)
 		e = hear(c);
 	else if (events & (EPOLLHUP | EPOLLERR))
 		e = -EPIPE;
 	if (!e)
 		e = flush(c);
 	if (!e)
-		e = all_frames(c);
+		next_frame(c);
 	if (!e)
 		e = flush(c);
-	if (e || (c->closing && !c->out.size))
-		maple_client_destroy(c);
+	if (!e && c->closing && !c->out.size)
+		e = -EPIPE;
+	return e;
+}
+
+/* maple_client_turn - it is @client's turn; it may be gone then */
+void maple_client_turn(struct maple_client *client)
+{
+	int e = take_turn(client);
+
+	if (!e && !client->job && maple_client_is_served(client))
+		maple_turns_ask(client);
+	else if (!e)
+		e = listen_to(client);
+	if (e < 0)
+		maple_client_destroy(client);
 	else
-		maple_places_watch(c);
-	return 0;
+		maple_places_watch(client);
+}
+
+/* maple_client_wake - there is something to say to it */
+void maple_client_wake(struct maple_client *client)
+{
+	maple_turns_ask(client);
 }
 
 /* ---- life ---- */
@@ -263,6 +340,8 @@ int maple_client_create(struct maple_server *server, int sock,
 	if (!e) {
 		e = sd_event_add_io(server->event, &c->source, sock, EPOLLIN,
 				    on_io, c);
+		if (e >= 0)
+			e = listen_to(c);
 		if (e < 0)
 			maple_error_set(err, -e, "a client is not heard: %s",
 					strerror(-e));
@@ -291,6 +370,9 @@ void maple_client_destroy(struct maple_client *client)
 {
 	struct maple_server *server = client->server;
 
+	maple_aside_cancel(client);
+	if (client->account)
+		maple_turns_leave(client);
 	sd_event_source_disable_unref(client->source);
 	sd_event_source_disable_unref(client->silence);
 	if (client->before)
@@ -305,8 +387,8 @@ void maple_client_destroy(struct maple_client *client)
 		maple_lending_end(client);
 	maple_target_leave(client);
 	maple_queue_leave(client);
-	drop_fds(client->in_fds, &client->nin_fds);
-	drop_fds(client->fds, &client->nfds);
+	drop_fds(client, client->in_fds, &client->nin_fds);
+	drop_fds(client, client->fds, &client->nfds);
 	if (client->out_fd >= 0)
 		close(client->out_fd);
 	if (client->process >= 0)

@@ -36,7 +36,12 @@ struct maple_client {
 	int process;			 /* a pidfd; -1 before HELLO */
 
 	struct maple_wire_buffer in, out;
-	size_t said; /* of out */
+	size_t done;	 /* of in: requests that were carried out */
+	size_t said;	 /* of out */
+	uint32_t events; /* that have come, for its next turn */
+	bool ready;	 /* and waits for it; turns.c */
+	struct maple_client *next_ready;
+	struct maple_aside_job *job; /* that its request is about; aside.c */
 	int in_fds[2 * MAPLE_WIRE_FDS];
 	unsigned int nin_fds;
 	int out_fd; /* goes with byte out_fd_at of out; -1: none */
@@ -75,6 +80,10 @@ struct maple_client {
 int maple_client_create(struct maple_server *server, int sock,
 			struct maple_error *err);
 void maple_client_destroy(struct maple_client *client);
+void maple_client_turn(struct maple_client *client);
+void maple_client_wake(struct maple_client *client);
+bool maple_client_is_halfway(const struct maple_client *client);
+bool maple_client_is_served(const struct maple_client *client);
 int maple_client_say(struct maple_client *client, unsigned int type,
 		     const void *message, uint32_t serial, int fd);
 void maple_client_refuse(struct maple_client *client, uint32_t serial, int e,

@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "aside.h"
 #include "client.h"
 #include "limits.h"
+#include "turns.h"
 
 enum unit { COUNT, BYTES, SECONDS };
 
@@ -90,12 +92,31 @@ int maple_limits_set(uint64_t limit[MAPLE_LIMITS], const char *name,
 
 /* ---- accounts ---- */
 
+/* Those that nobody is behind any more, and nothing is owed by. */
+static void sweep(struct maple_server *server, bool all)
+{
+	struct maple_account **at = &server->accounts, *a;
+
+	while ((a = *at)) {
+		if (!all && (a->clients || !maple_turns_settled(a) ||
+			     !maple_aside_is_idle(a->aside))) {
+			at = &a->next;
+			continue;
+		}
+		*at = a->next;
+		maple_aside_end(a->aside);
+		free(a);
+	}
+}
+
 /* maple_limits_join - @client, whose user is known, gets its user's account */
 int maple_limits_join(struct maple_client *client, struct maple_error *err)
 {
 	struct maple_server *s = client->server;
-	struct maple_account *a = s->accounts;
+	struct maple_account *a;
 
+	sweep(s, false);
+	a = s->accounts;
 	while (a && a->uid != client->peer.uid)
 		a = a->next;
 	if (!a) {
@@ -111,13 +132,9 @@ int maple_limits_join(struct maple_client *client, struct maple_error *err)
 	return 0;
 }
 
-/*
- * maple_limits_part - @client holds nothing any more; the last one of a user
- * takes the account along
- */
+/* maple_limits_part - @client holds nothing any more */
 void maple_limits_part(struct maple_client *client)
 {
-	struct maple_account **at = &client->server->accounts;
 	struct maple_account *a = client->account;
 
 	if (!a)
@@ -125,12 +142,14 @@ void maple_limits_part(struct maple_client *client)
 	for (int i = 0; i < MAPLE_LIMITS; i++)
 		maple_limit_hold(client, i, 0, NULL);
 	client->account = NULL;
-	if (--a->clients)
-		return;
-	while (*at != a)
-		at = &(*at)->next;
-	*at = a->next;
-	free(a);
+	a->clients--;
+}
+
+/* maple_limits_close - no accounts any more; all clients are gone */
+void maple_limits_close(struct maple_server *server)
+{
+	sweep(server, true);
+	maple_aside_deinit();
 }
 
 uint64_t maple_limit_of(const struct maple_server *server,

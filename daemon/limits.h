@@ -22,12 +22,19 @@ enum maple_limit {
 	MAPLE_LIMITS
 };
 
-/* What a user's clients hold together; there while there is one of them. */
+/* What a user's clients hold together; there while they do or it owes. */
 struct maple_account {
 	struct maple_account *next;
 	uid_t uid;
 	unsigned int clients;
 	uint64_t used[MAPLE_LIMITS];
+
+	/* turns.c */
+	struct maple_account *next_ready;
+	struct maple_client *first, *last; /* of its clients, who are ready */
+	uint64_t owed, paid_at, served_at; /* microseconds */
+
+	struct maple_aside *aside; /* its thread, or NULL */
 };
 
 void maple_limits_init(uint64_t limit[MAPLE_LIMITS]);
@@ -36,6 +43,7 @@ int maple_limits_set(uint64_t limit[MAPLE_LIMITS], const char *name,
 
 int maple_limits_join(struct maple_client *client, struct maple_error *err);
 void maple_limits_part(struct maple_client *client);
+void maple_limits_close(struct maple_server *server);
 uint64_t maple_limit_of(const struct maple_server *server,
 			enum maple_limit which);
 int maple_limit_hold(struct maple_client *client, enum maple_limit which,

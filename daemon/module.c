@@ -4,6 +4,7 @@
  * their own processes, on the CPU that is lent to them.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -99,7 +100,7 @@ static int take(struct maple_client *client,
 static int check_file(struct maple_client *client, unsigned int command,
 		      struct maple_error *err)
 {
-	struct stat st;
+	struct statx st;
 
 	if (command == MAPLE_CMD_START)
 		return client->nfds
@@ -107,7 +108,11 @@ static int check_file(struct maple_client *client, unsigned int command,
 						      MAPLE_ACCESS_TRACE, err)
 			       : maple_error_set(err, EINVAL,
 						 "START of no process");
-	if (client->nfds && (fstat(client->fds[0], &st) || !S_ISREG(st.st_mode)))
+	/* It may lie on a file system that does not answer. */
+	if (client->nfds &&
+	    (statx(client->fds[0], "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+		   STATX_TYPE, &st) ||
+	     !S_ISREG(st.stx_mode)))
 		return maple_error_set(err, EINVAL, "this is no file");
 	return 0;
 }

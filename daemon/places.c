@@ -75,11 +75,6 @@ int maple_places_take(struct maple_client *client, struct maple_error *err)
 	return 0;
 }
 
-static bool is_halfway(const struct maple_client *client)
-{
-	return client->in.size || client->out.size;
-}
-
 static bool is_idle(const struct maple_client *client)
 {
 	return !client->campaign && client->lease.cpu < 0 && !client->waits &&
@@ -93,10 +88,11 @@ static int on_silence(sd_event_source *source, uint64_t usec, void *ctx)
 	maple_journal(LOG_WARNING, client,
 		      "process %d of user %d %s: it is sent away",
 		      client->peer.pid, (int)client->peer.uid,
-		      !client->greeted	   ? "said nothing"
-		      : client->out.size   ? "does not read its answer"
-		      : is_halfway(client) ? "sent half a request"
-					   : "has been idle for long");
+		      !client->greeted	 ? "said nothing"
+		      : client->out.size ? "does not read its answer"
+		      : maple_client_is_halfway(client)
+			      ? "sent half a request"
+			      : "has been idle for long");
 	maple_client_destroy(client);
 	return 0;
 }
@@ -119,11 +115,12 @@ int maple_places_begin(struct maple_client *client, struct maple_error *err)
 /* maple_places_watch - @client got on: how long it may be silent now */
 void maple_places_watch(struct maple_client *client)
 {
-	uint64_t most = is_halfway(client) ? HALFWAY_US : IDLE_US;
+	uint64_t most = maple_client_is_halfway(client) ? HALFWAY_US : IDLE_US;
 
 	if (!client->greeted)
 		return;
-	if (!is_halfway(client) && !is_idle(client)) {
+	if (maple_client_is_served(client) ||
+	    (!maple_client_is_halfway(client) && !is_idle(client))) {
 		sd_event_source_set_enabled(client->silence, SD_EVENT_OFF);
 		return;
 	}

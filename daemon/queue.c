@@ -45,7 +45,7 @@ static void lend(struct maple_client *client, const struct maple_lease *lease)
 	else
 		maple_client_say(client, MAPLE_WIRE_LEASED, &leased,
 				 client->lease_serial, theirs);
-	sd_event_source_set_io_events(client->source, EPOLLIN | EPOLLOUT);
+	maple_client_wake(client);
 }
 
 static bool try_lend(struct maple_client *client)
@@ -80,7 +80,7 @@ static void tell_places(struct maple_server *server)
 		c->place = place;
 		maple_client_say(c, MAPLE_WIRE_QUEUED, &queued, c->lease_serial,
 				 -1);
-		sd_event_source_set_io_events(c->source, EPOLLIN | EPOLLOUT);
+		maple_client_wake(c);
 	}
 }
 

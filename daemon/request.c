@@ -35,17 +35,20 @@ static const maple_handler handlers[MAPLE_WIRE_TYPES] = {
 	[MAPLE_WIRE_STORE] = maple_handle_store,
 	[MAPLE_WIRE_OLDER] = maple_handle_older,
 	[MAPLE_WIRE_CARRY] = maple_handle_carry,
-	[MAPLE_WIRE_PROGRAMS] = maple_handle_programs,
-	[MAPLE_WIRE_FINDINGS] = maple_handle_findings,
-	[MAPLE_WIRE_LOAD] = maple_handle_load,
-	[MAPLE_WIRE_SAMPLES] = maple_handle_samples,
-	[MAPLE_WIRE_COVERAGE] = maple_handle_coverage,
-	[MAPLE_WIRE_SUCCESS] = maple_handle_success,
-	[MAPLE_WIRE_CHECK] = maple_handle_check,
-	[MAPLE_WIRE_DUMP] = maple_handle_dump,
 	[MAPLE_WIRE_FORGET] = maple_handle_forget,
 	[MAPLE_WIRE_FORGET_FINDING] = maple_handle_forget_finding,
 	[MAPLE_WIRE_FORGET_ALL] = maple_handle_forget_all,
+};
+
+static const maple_reader readers[MAPLE_WIRE_TYPES] = {
+	[MAPLE_WIRE_PROGRAMS] = maple_read_programs,
+	[MAPLE_WIRE_FINDINGS] = maple_read_findings,
+	[MAPLE_WIRE_LOAD] = maple_read_load,
+	[MAPLE_WIRE_SAMPLES] = maple_read_samples,
+	[MAPLE_WIRE_COVERAGE] = maple_read_coverage,
+	[MAPLE_WIRE_SUCCESS] = maple_read_success,
+	[MAPLE_WIRE_CHECK] = maple_read_check,
+	[MAPLE_WIRE_DUMP] = maple_read_dump,
 };
 
 /* ---- who is there ---- */
@@ -185,10 +188,13 @@ int maple_request(struct maple_client *client, unsigned int type,
 
 	if (e)
 		return e;
-	assert(handlers[type]);
+	assert(!handlers[type] != !readers[type]);
 	*client->unsaid.text = 0;
 	e = may(client, type, &why);
-	if (!e && maple_wire_kind(type) == MAPLE_WIRE_ONCE)
+	if (!e && readers[type])
+		e = maple_aside_read(client, readers[type], type, data, size,
+				     &why);
+	else if (!e && maple_wire_kind(type) == MAPLE_WIRE_ONCE)
 		e = once(client, handlers[type], &message, &done.number, &why);
 	else if (!e)
 		e = handlers[type](client, &message, &done.number, &why);

@@ -7,6 +7,7 @@
 #ifndef MAPLE_DAEMON_REQUEST_H
 #define MAPLE_DAEMON_REQUEST_H
 
+#include "aside.h"
 #include "client.h"
 
 #define MAPLE_ANSWERED 1
@@ -56,14 +57,19 @@ MAPLE_HANDLER(learn);
 MAPLE_HANDLER(older);
 MAPLE_HANDLER(carry);
 
-/* read.c */
-MAPLE_HANDLER(programs);
-MAPLE_HANDLER(findings);
-MAPLE_HANDLER(load);
-MAPLE_HANDLER(samples);
-MAPLE_HANDLER(coverage);
-MAPLE_HANDLER(success);
-MAPLE_HANDLER(check);
-MAPLE_HANDLER(dump);
+/* read.c: what is done aside */
+#define MAPLE_READER(name)                                             \
+	int maple_read_##name(struct maple_reply *reply,               \
+			      const union maple_wire_message *message, \
+			      int64_t *number, struct maple_error *err)
+
+MAPLE_READER(programs);
+MAPLE_READER(findings);
+MAPLE_READER(load);
+MAPLE_READER(samples);
+MAPLE_READER(coverage);
+MAPLE_READER(success);
+MAPLE_READER(check);
+MAPLE_READER(dump);
 
 #endif

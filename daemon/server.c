@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The service: its socket, from systemd or made here, its database, its loop.
- * Everything happens in one thread, a request at a time.
+ * Everything happens in one thread, a request at a time, but for what may last:
+ * aside.c.
  */
 #include <errno.h>
 #include <grp.h>
@@ -15,12 +16,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include <systemd/sd-daemon.h>
+#include "aside.h"
 #include "client.h"
 #include "journal.h"
 #include "lease.h"
 #include "queue.h"
 #include "server.h"
 #include "target.h"
+#include "turns.h"
 
 #define UNNAMED ".new" /* the socket until it is ready */
 #define BACKLOG 128
@@ -190,7 +193,10 @@ static int open_loop(struct maple_server *s, int sock, struct maple_error *err)
 	if (e < 0)
 		return maple_error_set(err, -e, "no event loop: %s",
 				       strerror(-e));
-	return maple_queue_init(s, err);
+	e = maple_queue_init(s, err);
+	if (!e)
+		e = maple_turns_init(s, err);
+	return e ? e : maple_aside_init(s, err);
 }
 
 /*
@@ -262,7 +268,11 @@ void maple_server_close(struct maple_server *server)
 	while (server->clients)
 		maple_client_destroy(server->clients);
 	maple_target_close(server);
+	maple_limits_close(server);
 	sd_event_source_disable_unref(server->retry);
+	sd_event_source_disable_unref(server->turn);
+	sd_event_source_disable_unref(server->pause);
+	sd_event_source_disable_unref(server->aside);
 	sd_event_unref(server->event);
 	maple_memo_close(server->memo);
 	maple_settings_deinit(&server->settings);

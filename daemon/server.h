@@ -19,7 +19,10 @@ struct maple_server {
 	struct maple_memo *memo;
 	struct maple_client *clients; /* in order of coming, newest first */
 	unsigned int nclients;
-	struct maple_account *accounts;	   /* of their users */
+	struct maple_account *accounts;			/* of their users */
+	struct maple_account *first_ready, *last_ready; /* turns.c */
+	sd_event_source *turn, *pause;
+	sd_event_source *aside;		   /* what was done aside comes back */
 	struct maple_client *first, *last; /* who waits for a CPU */
 	unsigned int waiting, leased;
 	int leases;		/* their folder */

@@ -120,6 +120,22 @@ static int ask(struct maple_host *host, struct question *q,
 	return e;
 }
 
+/* maple_host_last - one more answer to the last request, of type @expected */
+int maple_host_last(struct maple_host *host, unsigned int expected,
+		    struct maple_host_answer *answer, struct maple_error *err)
+{
+	int e = maple_host_receive(host, ANSWER_MS, answer, err);
+
+	if (!e)
+		e = check(host, answer, err);
+	if (!e && answer->head.type != expected) {
+		maple_host_disconnect(host);
+		e = maple_error_set(err, EPROTO, "mapled answers with %s",
+				    maple_wire_name(answer->head.type));
+	}
+	return e;
+}
+
 /* maple_host_ask - a request with one answer, of type @expected */
 int maple_host_ask(struct maple_host *host, unsigned int type,
 		   const void *message, unsigned int expected,

@@ -61,6 +61,8 @@ int maple_host_ask_with(struct maple_host *host, unsigned int type,
 			const void *message, const int *fds, unsigned int nfds,
 			unsigned int expected, struct maple_host_answer *answer,
 			struct maple_error *err);
+int maple_host_last(struct maple_host *host, unsigned int expected,
+		    struct maple_host_answer *answer, struct maple_error *err);
 int maple_host_ask_all(struct maple_host *host, unsigned int type,
 		       const void *message, unsigned int expected,
 		       maple_host_take take, void *ctx, struct maple_error *err);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "host/host.h"
 
-#define PARCEL (256u << 10) /* bytes, about; a thousand iRoots */
+#define PARCEL (8u << 10) /* bytes, about; others wait for one at a time */
 
 static int put_event(struct maple_wire_buffer *to,
 		     const struct maple_memo_event *event, int64_t old,

@@ -220,8 +220,6 @@ static int copy_file(int fd, FILE *out, struct maple_error *err)
 	char data[16384];
 	ssize_t n;
 
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return maple_error_set(err, errno, "mapled's file: %m");
 	while ((n = read(fd, data, sizeof(data))) > 0)
 		fwrite(data, 1, n, out);
 	if (n < 0)
@@ -243,7 +241,11 @@ int maple_host_export(struct maple_host *host, FILE *out,
 		return e;
 	if (answer.fd < 0)
 		return maple_error_set(err, EPROTO, "mapled sent no file");
+	/* It ends when mapled has written all, and says so, or why not. */
 	e = copy_file(answer.fd, out, err);
 	close(answer.fd);
+	if (!e)
+		return maple_host_last(host, MAPLE_WIRE_NUMBER, &answer, err);
+	maple_host_disconnect(host);
 	return e;
 }

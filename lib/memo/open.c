@@ -354,6 +354,20 @@ int maple_sql_copy(const char *path, struct maple_memo **copy,
 	return ret;
 }
 
+#define STEPS 1000 /* of SQLite's machine, between two questions */
+
+/* maple_memo_watch - see maple/memo.h */
+void maple_memo_watch(struct maple_memo *memo, int (*stop)(void *ctx), void *ctx)
+{
+	sqlite3_progress_handler(memo->db, STEPS, stop, ctx);
+}
+
+/* maple_memo_interrupt - see maple/memo.h */
+void maple_memo_interrupt(struct maple_memo *memo)
+{
+	sqlite3_interrupt(memo->db);
+}
+
 int maple_memo_open(const char *path, unsigned int flags,
 		    struct maple_memo **memo, struct maple_error *err)
 {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Bytes and file descriptors over a socket. */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <maple/wire.h>
 
-#define ROOM CMSG_SPACE(16 * sizeof(int))
+#define FDS_AT_ONCE 16
+#define ROOM	    CMSG_SPACE(FDS_AT_ONCE * sizeof(int))
 
 ssize_t maple_wire_send(int sock, const void *data, size_t size, const int *fds,
 			unsigned int nfds)
@@ -32,26 +34,18 @@ ssize_t maple_wire_send(int sock, const void *data, size_t size, const int *fds,
 	return n < 0 ? -errno : n;
 }
 
-/* Keeps what there is room for; whether that was all. */
-static bool take_fds(const struct cmsghdr *c, int *fds, unsigned int *nfds,
-		     unsigned int most)
+static void take_fds(const struct cmsghdr *c, int *fds, unsigned int *nfds)
 {
-	size_t i, n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	bool all = true;
-	int fd;
+	size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
-	for (i = 0; i < n; i++) {
-		memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
-		if (*nfds < most) {
-			fds[(*nfds)++] = fd;
-		} else {
-			close(fd);
-			all = false;
-		}
-	}
-	return all;
+	memcpy(fds + *nfds, CMSG_DATA(c), n * sizeof(int));
+	*nfds += n;
 }
 
+/*
+ * There is room for as many as are wanted, so that the kernel gives up those
+ * beyond: for us to close one might take for ever.
+ */
 ssize_t maple_wire_receive(int sock, void *data, size_t size, int *fds,
 			   unsigned int *nfds, unsigned int most)
 {
@@ -60,11 +54,12 @@ ssize_t maple_wire_receive(int sock, void *data, size_t size, int *fds,
 	struct msghdr msg = { .msg_iov = &iov,
 			      .msg_iovlen = 1,
 			      .msg_control = control,
-			      .msg_controllen = sizeof(control) };
+			      .msg_controllen =
+				      CMSG_LEN((most - *nfds) * sizeof(int)) };
 	struct cmsghdr *c;
-	bool all = true;
 	ssize_t n;
 
+	assert(most - *nfds <= FDS_AT_ONCE);
 	do
 		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
@@ -72,6 +67,6 @@ ssize_t maple_wire_receive(int sock, void *data, size_t size, int *fds,
 		return -errno;
 	for (c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c))
 		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-			all &= take_fds(c, fds, nfds, most);
-	return all && !(msg.msg_flags & MSG_CTRUNC) ? n : -EPROTO;
+			take_fds(c, fds, nfds);
+	return !(msg.msg_flags & MSG_CTRUNC) ? n : -EPROTO;
 }

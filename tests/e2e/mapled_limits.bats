@@ -115,7 +115,7 @@ while not seen or seen[-1]["type"] == "COUNTS":
 refused(seen[-1], "user-out")
 granted(a.ask("COVERAGE", program=program), "COUNTS")
 '
-	grep -q "no COUNTS for process .*user-out" "$dir/log"
+	grep -q "no answer to SAMPLES for process .*user-out" "$dir/log"
 }
 
 @test "half a request has its time, and whoever else is there is served" {

@@ -452,6 +452,15 @@ int maple_memo_run_campaign(struct maple_memo *memo, int64_t run,
 int maple_memo_foreign(struct maple_memo *memo, int64_t program, uint64_t owner,
 		       int64_t *n, struct maple_error *err);
 
+/*
+ * maple_memo_watch - what is asked of @memo from now on fails, with -EIO, as
+ * soon as @stop returns non-zero; it is asked every now and then
+ * maple_memo_interrupt - what is being asked fails now; from any thread
+ */
+void maple_memo_watch(struct maple_memo *memo, int (*stop)(void *ctx),
+		      void *ctx);
+void maple_memo_interrupt(struct maple_memo *memo);
+
 /* maple_memo_export - every table as one JSON object, to @out */
 int maple_memo_export(struct maple_memo *memo, FILE *out,
 		      struct maple_error *err);

@@ -23,7 +23,7 @@
 #include <sys/types.h>
 #include <maple/memo.h>
 
-#define MAPLE_WIRE_VERSION 4 /* both sides must have the same */
+#define MAPLE_WIRE_VERSION 5 /* both sides must have the same */
 #define MAPLE_WIRE_SOCKET  "/run/mapled.sock"
 #define MAPLE_WIRE_LEASES  "/run/mapled" /* claims on CPUs */
 #define MAPLE_WIRE_MAX	   (4u << 20)	 /* bytes of a message */
@@ -87,7 +87,7 @@
 	F(U32, line, 0) F(TEXT, fingerprint, MAPLE_WIRE_WORD) F(I64, old, 0)
 #define MAPLE_WIRE_lesson(F) \
 	F(U32, idiom, 0) F(U32, marks, 0) F(PARTS, events, 1u << 18)
-#define MAPLE_WIRE_learn(F) F(I64, program, 0) F(PARTS, lessons, MAPLE_WIRE_MAX)
+#define MAPLE_WIRE_learn(F) F(I64, program, 0) F(PARTS, lessons, 1u << 20)
 #define MAPLE_WIRE_known(F) \
 	F(I64, iroot, 0) F(FLAG, predicted, 0) F(FLAG, exposed, 0) \
 	F(FLAG, broke, 0) \
@@ -189,7 +189,7 @@
 	M(COVERAGE, coverage, USE, 0, "-> COUNTS, struct maple_coverage")      \
 	M(SUCCESS, success, USE, 0, "-> COUNTS, struct maple_memo_success")    \
 	M(CHECK, check, USE, 0, "the database's integrity -> NUMBER")          \
-	M(DUMP, dump, USE, 0, "all of it as JSON, in a file -> NUMBER")        \
+	M(DUMP, dump, USE, 0, "all of it as JSON -> NUMBER, with a file to read it from; NUMBER")        \
 	M(FORGET, forget, USE, 0, "a program, if it is all mine -> NUMBER")    \
 	M(FORGET_FINDING, forget_finding, USE, 0, "if it is mine -> NUMBER")   \
 	M(FORGET_ALL, forget_all, ROOT, 0, "-> NUMBER")                        \
