@@ -28,13 +28,13 @@
 #include "request.h"
 #include "turns.h"
 
-#define READERS	   4	/* of all users */
-#define LAST_S	   300	/* that a job may take */
-#define UNCLOSED   1024 /* descriptors of a user: STUCK, and all clients' */
-#define STUCK	   64	/* ... with which no more are taken */
-#define STACK	   (512u << 10)
-#define NICENESS   10 /* below the loop */
-#define PARTING_S  2
+#define READERS	  4    /* of all users */
+#define LAST_S	  300  /* that a job may take */
+#define UNCLOSED  1024 /* descriptors of a user: STUCK, and all clients' */
+#define STUCK	  64   /* ... with which no more are taken */
+#define STACK	  (512u << 10)
+#define NICENESS  10 /* below the loop */
+#define PARTING_S 2
 
 struct maple_aside_job {
 	struct maple_aside_job *next;
@@ -313,9 +313,9 @@ static void answer(struct maple_client *c, struct maple_aside_job *job)
 				 c->out.size - c->said + more, &why);
 
 	if (e)
-		maple_journal(LOG_WARNING, c,
-			      "no answer to %s for process %d: %s",
-			      maple_wire_name(job->type), c->peer.pid, why.text);
+		maple_journal(
+			LOG_WARNING, c, "no answer to %s for process %d: %s",
+			maple_wire_name(job->type), c->peer.pid, why.text);
 	if (!e)
 		e = maple_wire_append(&c->out, r->out.data, r->out.size);
 	if (!e) {

@@ -14,9 +14,9 @@ struct maple_reply {
 	struct maple_memo *memo;
 	struct maple_wire_buffer out; /* frames */
 	uint32_t serial;
-	uint64_t most;	/* bytes of out */
-	uint64_t over;  /* bytes that there was no room for, with out; or 0 */
-	FILE *file;	/* DUMP's */
+	uint64_t most; /* bytes of out */
+	uint64_t over; /* bytes that there was no room for, with out; or 0 */
+	FILE *file;    /* DUMP's */
 };
 
 int maple_reply_say(struct maple_reply *reply, unsigned int type,

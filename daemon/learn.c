@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "quota.h"
 #include "request.h"
 
 /* A place in an image; its strings stay in the frame. */
@@ -112,6 +113,17 @@ static int say_known(struct maple_client *client,
 	return e;
 }
 
+/* So much of @size as is about iRoots that the program did not have. */
+static uint64_t share_of_new(const struct maple_memo_lesson *lessons, size_t n,
+			     size_t size)
+{
+	size_t new = 0;
+
+	for (size_t i = 0; i < n; i++)
+		new += !lessons[i].state.predicted && !lessons[i].state.attempts;
+	return n ? (uint64_t)size * new / n : 0;
+}
+
 MAPLE_HANDLER(learn)
 {
 	const struct maple_wire_learn *m = &message->learn;
@@ -123,10 +135,16 @@ MAPLE_HANDLER(learn)
 		return maple_error_set(err, EPERM,
 				       "you do not test program %lld",
 				       (long long)m->program);
-	e = take_lessons(m->lessons, &lessons, &n, err);
+	e = maple_quota_check(client, MAPLE_WIRE_LEARN, m->lessons.size, err);
+	if (!e)
+		e = take_lessons(m->lessons, &lessons, &n, err);
 	if (!e)
 		e = maple_memo_learn(client->server->memo, m->program, lessons,
 				     n, err);
+	if (!e)
+		e = maple_memo_charge(client->server->memo, client->campaign,
+				      share_of_new(lessons, n, m->lessons.size),
+				      err);
 	if (!e)
 		e = say_known(client, lessons, n);
 	free(lessons);

@@ -36,6 +36,9 @@ static const struct row {
 	{ "deadline", SECONDS, 900, 86400, "seconds of a session" },
 	{ "realtime", SECONDS, 600, 86400,
 	  "seconds of real-time without a pause" },
+	{ "user-memo", BYTES, 256u << 20, 1ull << 40,
+	  "bytes in the memo, of which a tenth is kept for findings," },
+	{ "max-memo", BYTES, 4ull << 30, 1ull << 44, "bytes of the memo" },
 };
 
 /* ---- settings ---- */

@@ -19,6 +19,8 @@ enum maple_limit {
 	MAPLE_LIMIT_LEASE,
 	MAPLE_LIMIT_DEADLINE,
 	MAPLE_LIMIT_REALTIME,
+	MAPLE_LIMIT_MEMO,
+	MAPLE_LIMIT_ALL_MEMO, /* of all users, root too */
 	MAPLE_LIMITS
 };
 

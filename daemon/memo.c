@@ -8,6 +8,7 @@
 #include <string.h>
 #include <maple/report.h>
 #include "journal.h"
+#include "quota.h"
 #include "request.h"
 
 static struct maple_memo *memo_of(const struct maple_client *client)
@@ -67,6 +68,7 @@ MAPLE_HANDLER(campaign)
 		.name = m->name,
 		.owner = owner(client),
 	};
+	size_t size = m->argv.size + sizeof(*m);
 	int e;
 
 	if (!m->name || strlen(m->name) < 16) {
@@ -75,7 +77,12 @@ MAPLE_HANDLER(campaign)
 	}
 	if (!campaign.argv)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	e = maple_memo_campaign_begin(memo_of(client), &campaign, number, err);
+	e = maple_quota_check(client, MAPLE_WIRE_CAMPAIGN, size, err);
+	if (!e)
+		e = maple_memo_campaign_begin(memo_of(client), &campaign,
+					      number, err);
+	if (!e)
+		e = maple_memo_charge(memo_of(client), *number, size, err);
 	if (!e) {
 		client->campaign = *number;
 		client->program = 0;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "aside.h"
 
-#define LOOK_MS	   200	 /* how often it is asked whether to go on */
+#define LOOK_MS	    200	  /* how often it is asked whether to go on */
 #define PATIENCE_MS 30000 /* with a reader that does not read */
 
 struct pour {

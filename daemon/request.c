@@ -5,7 +5,7 @@
  * What changes a campaign and is not done twice (MAPLE_WIRE_ONCE) runs in a
  * transaction that also notes the request's number and answer. A client that
  * lost us before it was answered asks again with that number, and gets the
- * answer of the first time.
+ * answer of the first time. What it adds is charged there as well.
  */
 #include <assert.h>
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include <maple/version.h>
 #include "access.h"
 #include "journal.h"
+#include "quota.h"
 #include "request.h"
 
 static const maple_handler handlers[MAPLE_WIRE_TYPES] = {
@@ -137,18 +138,20 @@ static int may(const struct maple_client *client, unsigned int type,
 	return 0;
 }
 
-static int in_transaction(struct maple_client *client, maple_handler handler,
-			  const union maple_wire_message *message,
+static int in_transaction(struct maple_client *client, unsigned int type,
+			  size_t size, const union maple_wire_message *message,
 			  int64_t *number, struct maple_error *err)
 {
 	struct maple_memo *memo = client->server->memo;
 	int64_t campaign = client->campaign;
-	int e = handler(client, message, number, err);
+	int e = maple_quota_check(client, type, size, err);
 
+	if (!e)
+		e = handlers[type](client, message, number, err);
 	assert(e <= 0);
 	if (!e)
 		e = maple_memo_note(memo, campaign, client->serial, *number,
-				    err);
+				    maple_quota_cost(type, size), err);
 	if (!e)
 		e = maple_memo_commit(memo, err);
 	if (e)
@@ -156,7 +159,7 @@ static int in_transaction(struct maple_client *client, maple_handler handler,
 	return e;
 }
 
-static int once(struct maple_client *client, maple_handler handler,
+static int once(struct maple_client *client, unsigned int type, size_t size,
 		const union maple_wire_message *message, int64_t *number,
 		struct maple_error *err)
 {
@@ -167,7 +170,7 @@ static int once(struct maple_client *client, maple_handler handler,
 		return e;
 	e = maple_memo_done(memo, client->campaign, client->serial, number, err);
 	if (!e)
-		return in_transaction(client, handler, message, number, err);
+		return in_transaction(client, type, size, message, number, err);
 	maple_memo_rollback(memo);
 	return e < 0 ? e : 0;
 }
@@ -195,7 +198,7 @@ int maple_request(struct maple_client *client, unsigned int type,
 		e = maple_aside_read(client, readers[type], type, data, size,
 				     &why);
 	else if (!e && maple_wire_kind(type) == MAPLE_WIRE_ONCE)
-		e = once(client, handlers[type], &message, &done.number, &why);
+		e = once(client, type, size, &message, &done.number, &why);
 	else if (!e)
 		e = handlers[type](client, &message, &done.number, &why);
 	if (e == MAPLE_ANSWERED)

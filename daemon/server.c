@@ -20,6 +20,7 @@
 #include "client.h"
 #include "journal.h"
 #include "lease.h"
+#include "limits.h"
 #include "queue.h"
 #include "server.h"
 #include "target.h"
@@ -237,6 +238,10 @@ int maple_server_open(struct maple_server *server, struct maple_error *err)
 	if (!e)
 		e = maple_memo_open(server->settings.database, 0, &server->memo,
 				    err);
+	if (!e)
+		e = maple_memo_limit(
+			server->memo,
+			maple_limit_of(server, MAPLE_LIMIT_ALL_MEMO), err);
 	if (e)
 		return e;
 	leave_cpus(&server->settings);

@@ -123,13 +123,31 @@ bool maple_findings_enough(const struct maple_campaign *c)
 
 /* ---- keeping ---- */
 
+/*
+ * maple_findings_store - @finding goes into the memo; where that has no room
+ * for it the user is told, and it is in the report alone
+ */
+int maple_findings_store(struct maple_campaign *c,
+			 const struct maple_finding *finding)
+{
+	int e = maple_memo_finding_store(c->memo, c->memo_campaign, finding,
+					 c->err);
+
+	if (!e || !maple_memo_full(c->memo))
+		return e;
+	maple_campaign_notice(c,
+			      "finding %s is in this report alone, and not "
+			      "kept: %s",
+			      finding->id, maple_memo_full(c->memo));
+	return 0;
+}
+
 /* Takes @finding over, into the memo and to the end of @list. */
 static int keep(struct maple_campaign *c, struct maple_finding *finding,
 		struct maple_finding ***list, unsigned int *n)
 {
 	struct maple_finding **grown;
-	int e = maple_memo_finding_store(c->memo, c->memo_campaign, finding,
-					 c->err);
+	int e = maple_findings_store(c, finding);
 
 	grown = realloc(*list, (*n + 1) * sizeof(*grown));
 	if (grown)
@@ -237,8 +255,7 @@ static int announce(struct maple_campaign *c, struct maple_finding *finding)
 		r->first_finding_runs = runs_made(c);
 		r->first_finding_seconds = maple_clock_now() - c->began;
 	}
-	return maple_memo_finding_store(c->memo, c->memo_campaign, finding,
-					c->err);
+	return maple_findings_store(c, finding);
 }
 
 /*
@@ -331,7 +348,7 @@ static int found_again(struct maple_campaign *c, struct maple_finding **place,
 	place = look_up(c, first);
 	if (e || !place || *place != first || !tells_apart(finding))
 		goto drop;
-	e = maple_memo_finding_store(c->memo, c->memo_campaign, finding, c->err);
+	e = maple_findings_store(c, finding);
 	if (e)
 		goto drop;
 	*place = finding;

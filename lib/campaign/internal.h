@@ -126,6 +126,7 @@ struct maple_campaign {
 
 	/* Memo. */
 	int64_t memo_campaign, memo_program;
+	bool told_full;	     /* that the memo keeps no more of it */
 	uint32_t main_image; /* in the registry; NONE until it was seen */
 	uint32_t carried;    /* images that were looked up in older builds */
 	struct maple_known_site *known; /* memory.c */
@@ -286,6 +287,8 @@ int maple_findings_take(struct maple_campaign *c, struct maple_finding *finding,
 			struct maple_trial *trial);
 int maple_findings_keep(struct maple_campaign *c, struct maple_finding *finding,
 			struct maple_trial *trial);
+int maple_findings_store(struct maple_campaign *c,
+			 const struct maple_finding *finding);
 int maple_findings_replace(struct maple_finding *finding,
 			   const struct maple_finding *of,
 			   struct maple_error *err);

@@ -64,7 +64,7 @@ static int mended(struct maple_campaign *c, struct maple_finding **f)
 	int e;
 
 	finding->fixed_at = (uint64_t)time(NULL);
-	e = maple_memo_finding_store(c->memo, c->memo_campaign, finding, c->err);
+	e = maple_findings_store(c, finding);
 	if (!e)
 		e = add(c, finding, &r->fixed, &r->nfixed);
 	if (!e)

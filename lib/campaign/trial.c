@@ -189,6 +189,18 @@ static bool on_tick(void *ctx, pid_t pid)
 
 /* ---- how it ended ---- */
 
+/* Once: what is not kept changes no verdict, but the next campaign. */
+static void tell_full(struct maple_campaign *c)
+{
+	if (c->told_full || !maple_memo_full(c->memo))
+		return;
+	c->told_full = true;
+	maple_campaign_notice(c,
+			      "the campaign goes on, but no more of it is kept: "
+			      "%s",
+			      maple_memo_full(c->memo));
+}
+
 static int memo_end(struct maple_campaign *c, struct maple_trial *trial,
 		    int64_t row)
 {
@@ -210,6 +222,7 @@ static int memo_end(struct maple_campaign *c, struct maple_trial *trial,
 	};
 	int e = maple_memo_run_end(c->memo, row, &end, c->err);
 
+	tell_full(c);
 	maple_campaign_count(c);
 	/* Runs that confirm something add nothing to it. */
 	if (!e && c->memo_program && trial->settle)

@@ -19,6 +19,8 @@ struct maple_host {
 	int fds[2 * MAPLE_WIRE_FDS];
 	unsigned int nfds;
 
+	struct maple_error full; /* why the memo keeps no more of ours */
+
 	/* What to take up after a reconnection. */
 	int64_t campaign;
 	char name[40];
@@ -82,6 +84,13 @@ int maple_host_module(struct maple_host *host, int64_t session,
 		      unsigned int command, const void *attributes, size_t size,
 		      int fd, struct maple_host_answer *answer,
 		      struct maple_error *err);
+
+/* memo.c */
+bool maple_host_is_full(struct maple_host *host, int e,
+			const struct maple_error *why);
+int maple_host_keep(struct maple_host *host, unsigned int type,
+		    const void *message, int64_t of, int64_t *number,
+		    struct maple_error *err);
 
 /* memo.c, learn.c, read.c: as in maple/memo.h */
 int maple_host_check(struct maple_host *host, struct maple_error *err);

@@ -76,10 +76,13 @@ int maple_host_learn(struct maple_host *host, int64_t program,
 	struct maple_wire_learn m = { .program = program };
 	struct maple_wire_buffer parcel = { 0 };
 	struct maple_host_answer answer;
+	struct maple_error why = { "" };
 	size_t first, i;
 	int e = 0;
 
 	for (first = i = 0; first < n && !e; first = i) {
+		if (*host->full.text || program == MAPLE_MEMO_UNKEPT)
+			break;
 		parcel.size = 0;
 		while (i < n && !e && parcel.size < PARCEL)
 			e = put_lesson(&parcel, &lessons[i++], err);
@@ -87,10 +90,20 @@ int maple_host_learn(struct maple_host *host, int64_t program,
 						       (uint32_t)parcel.size };
 		if (!e)
 			e = maple_host_ask(host, MAPLE_WIRE_LEARN, &m,
-					   MAPLE_WIRE_LEARNT, &answer, err);
+					   MAPLE_WIRE_LEARNT, &answer, &why);
+		if (maple_host_is_full(host, e, &why)) {
+			e = 0;
+			break;
+		}
+		if (e)
+			maple_error_set(err, -e, "%s", why.text);
 		if (!e)
 			e = take_known(answer.message.learnt.known,
 				       lessons + first, i - first, err);
+	}
+	for (; first < n && !e; first++) {
+		lessons[first].iroot = MAPLE_MEMO_UNKEPT;
+		lessons[first].state = (struct maple_memo_state){ 0 };
 	}
 	free(parcel.data);
 	return e;
@@ -128,10 +141,18 @@ int maple_host_older(struct maple_host *host, const char *build_id,
 {
 	const struct maple_wire_older m = { build_id, path };
 	struct maple_host_answer answer;
-	int e = maple_host_ask(host, MAPLE_WIRE_OLDER, &m, MAPLE_WIRE_OLD,
-			       &answer, err);
+	struct maple_error why = { "" };
+	int e;
 
 	memset(old, 0, sizeof(*old));
+	if (*host->full.text)
+		return 0;
+	e = maple_host_ask(host, MAPLE_WIRE_OLDER, &m, MAPLE_WIRE_OLD, &answer,
+			   &why);
+	if (maple_host_is_full(host, e, &why))
+		return 0;
+	if (e)
+		maple_error_set(err, -e, "%s", why.text);
 	if (e)
 		return e;
 	old->image = answer.message.old.image;
@@ -163,8 +184,8 @@ int maple_host_carried(struct maple_host *host, const char *build_id,
 		e = put_event(&found, &carried->found[i], carried->site[i], err);
 	m.found = (struct maple_wire_bytes){ found.data, (uint32_t)found.size };
 	if (!e)
-		e = maple_host_number(host, MAPLE_WIRE_CARRY, &m, &number, err);
-	*count = (unsigned int)number;
+		e = maple_host_keep(host, MAPLE_WIRE_CARRY, &m, 0, &number, err);
+	*count = number > 0 ? (unsigned int)number : 0;
 	free(found.data);
 	return e;
 }

@@ -25,6 +25,45 @@ int maple_host_check(struct maple_host *host, struct maple_error *err)
 	return maple_host_number(host, MAPLE_WIRE_CHECK, "", NULL, err);
 }
 
+/* maple_host_is_full - whether @e says that there is no room; it is noted */
+bool maple_host_is_full(struct maple_host *host, int e,
+			const struct maple_error *why)
+{
+	if (e != -EDQUOT && e != -ENOSPC)
+		return false;
+	if (!*host->full.text)
+		host->full = *why;
+	return true;
+}
+
+/*
+ * maple_host_keep - a request that adds to the memo, and is answered with a
+ * number; or NULL
+ * @of: what it adds to
+ *
+ * What there is no room for is not kept, and has no number.
+ */
+int maple_host_keep(struct maple_host *host, unsigned int type,
+		    const void *message, int64_t of, int64_t *number,
+		    struct maple_error *err)
+{
+	struct maple_error why = { "" };
+	int e = 0;
+
+	if (number)
+		*number = MAPLE_MEMO_UNKEPT;
+	if (of == MAPLE_MEMO_UNKEPT)
+		return 0;
+	/* What had begun is told to have ended. */
+	if (*host->full.text && type != MAPLE_WIRE_RUN_END &&
+	    type != MAPLE_WIRE_END && type != MAPLE_WIRE_PROGRAM)
+		return 0;
+	e = maple_host_number(host, type, message, number, &why);
+	if (maple_host_is_full(host, e, &why))
+		return 0;
+	return e ? maple_error_set(err, -e, "%s", why.text) : 0;
+}
+
 /* A name that nothing else has, by which a campaign is known again. */
 static int draw_name(struct maple_host *host, struct maple_error *err)
 {
@@ -57,10 +96,11 @@ int maple_host_campaign_begin(struct maple_host *host,
 	if (!m.argv.data)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	host->campaign = 0;
+	*host->full.text = '\0';
 	e = draw_name(host, err);
 	if (!e)
-		e = maple_host_number(host, MAPLE_WIRE_CAMPAIGN, &m, id, err);
-	if (!e)
+		e = maple_host_keep(host, MAPLE_WIRE_CAMPAIGN, &m, 0, id, err);
+	if (!e && *id != MAPLE_MEMO_UNKEPT)
 		host->campaign = *id;
 	free((void *)m.argv.data);
 	return e;
@@ -71,7 +111,7 @@ int maple_host_campaign_end(struct maple_host *host, int64_t campaign,
 			    struct maple_error *err)
 {
 	const struct maple_wire_end m = { campaign, outcome, unobserved };
-	int e = maple_host_number(host, MAPLE_WIRE_END, &m, NULL, err);
+	int e = maple_host_keep(host, MAPLE_WIRE_END, &m, campaign, NULL, err);
 
 	host->campaign = 0;
 	return e;
@@ -83,7 +123,8 @@ int maple_host_program(struct maple_host *host, int64_t campaign,
 {
 	const struct maple_wire_program m = { campaign, build_id, path };
 
-	return maple_host_number(host, MAPLE_WIRE_PROGRAM, &m, program, err);
+	return maple_host_keep(host, MAPLE_WIRE_PROGRAM, &m, campaign, program,
+			       err);
 }
 
 int maple_host_mark(struct maple_host *host, int64_t program, int64_t iroot,
@@ -91,7 +132,7 @@ int maple_host_mark(struct maple_host *host, int64_t program, int64_t iroot,
 {
 	const struct maple_wire_mark m = { program, iroot, mark };
 
-	return maple_host_number(host, MAPLE_WIRE_MARK, &m, NULL, err);
+	return maple_host_keep(host, MAPLE_WIRE_MARK, &m, iroot, NULL, err);
 }
 
 int maple_host_run_begin(struct maple_host *host, int64_t campaign,
@@ -108,7 +149,7 @@ int maple_host_run_begin(struct maple_host *host, int64_t campaign,
 		.flip = start->flip,
 	};
 
-	return maple_host_number(host, MAPLE_WIRE_RUN, &m, run, err);
+	return maple_host_keep(host, MAPLE_WIRE_RUN, &m, campaign, run, err);
 }
 
 int maple_host_run_end(struct maple_host *host, int64_t run,
@@ -129,7 +170,7 @@ int maple_host_run_end(struct maple_host *host, int64_t run,
 		.rested = end->rested,
 	};
 
-	return maple_host_number(host, MAPLE_WIRE_RUN_END, &m, NULL, err);
+	return maple_host_keep(host, MAPLE_WIRE_RUN_END, &m, run, NULL, err);
 }
 
 int maple_host_sample(struct maple_host *host, int64_t run,
@@ -141,7 +182,7 @@ int maple_host_sample(struct maple_host *host, int64_t run,
 		.coverage = { coverage, sizeof(*coverage) },
 	};
 
-	return maple_host_number(host, MAPLE_WIRE_SAMPLE, &m, NULL, err);
+	return maple_host_keep(host, MAPLE_WIRE_SAMPLE, &m, run, NULL, err);
 }
 
 int maple_host_finding_store(struct maple_host *host, int64_t campaign,
@@ -149,13 +190,18 @@ int maple_host_finding_store(struct maple_host *host, int64_t campaign,
 			     struct maple_error *err)
 {
 	struct maple_wire_store m = { .campaign = campaign };
+	struct maple_error why;
 	char *json = maple_report_finding_encode(finding);
 	int e;
 
+	err = err ? err : &why;
 	if (!json)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	m.finding = json;
-	e = maple_host_number(host, MAPLE_WIRE_STORE, &m, NULL, err);
+	e = campaign == MAPLE_MEMO_UNKEPT
+		    ? maple_error_set(err, EDQUOT, "%s", host->full.text)
+		    : maple_host_number(host, MAPLE_WIRE_STORE, &m, NULL, err);
+	maple_host_is_full(host, e, err);
 	free(json);
 	return e;
 }

@@ -13,6 +13,13 @@
 
 #define OLDER_BUILDS 8 /* that are looked at in a campaign */
 
+/* maple_memo_full - see maple/memo.h */
+const char *maple_memo_full(const struct maple_memo *memo)
+{
+	return memo->host && *memo->host->full.text ? memo->host->full.text
+						    : NULL;
+}
+
 int maple_memo_check(struct maple_memo *memo, struct maple_error *err)
 {
 	if (memo->host)

@@ -354,6 +354,22 @@ int maple_sql_copy(const char *path, struct maple_memo **copy,
 	return ret;
 }
 
+/* maple_memo_limit - see maple/memo.h */
+int maple_memo_limit(struct maple_memo *memo, uint64_t bytes,
+		     struct maple_error *err)
+{
+	int64_t size = 0;
+	char sql[64];
+	int ret = ask(memo, "PRAGMA page_size", &size, err);
+
+	if (ret)
+		return ret;
+	snprintf(sql, sizeof(sql), "PRAGMA max_page_count = %llu",
+		 (unsigned long long)(bytes / (uint64_t)size) + 1);
+	memo->limited = true;
+	return maple_sql_exec(memo, sql, err);
+}
+
 #define STEPS 1000 /* of SQLite's machine, between two questions */
 
 /* maple_memo_watch - see maple/memo.h */

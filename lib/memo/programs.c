@@ -118,6 +118,8 @@ int maple_store_forget_all(struct maple_memo *memo, struct maple_error *err)
 		if (rc != SQLITE_OK)
 			ret = maple_sql_fail(memo, rc, err);
 	}
+	if (!ret)
+		ret = maple_sql_exec(memo, "DELETE FROM usage", err);
 	return maple_sql_leave(memo, ours, ret, err);
 }
 

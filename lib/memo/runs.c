@@ -227,10 +227,28 @@ int maple_memo_done(struct maple_memo *memo, int64_t campaign, uint32_t serial,
 }
 
 int maple_memo_note(struct maple_memo *memo, int64_t campaign, uint32_t serial,
-		    int64_t answer, struct maple_error *err)
+		    int64_t answer, uint64_t bytes, struct maple_error *err)
 {
-	return maple_sql_run(memo, MAPLE_SQL_CAMPAIGN_NOTE, err, "iui",
-			     campaign, serial, answer);
+	return maple_sql_run(memo, MAPLE_SQL_CAMPAIGN_NOTE, err, "iuii",
+			     campaign, serial, answer, (int64_t)bytes);
+}
+
+int maple_memo_charge(struct maple_memo *memo, int64_t campaign, uint64_t bytes,
+		      struct maple_error *err)
+{
+	return maple_sql_run(memo, MAPLE_SQL_CHARGE, err, "ii", campaign,
+			     (int64_t)bytes);
+}
+
+int maple_memo_usage(struct maple_memo *memo, uid_t owner, uint64_t *bytes,
+		     struct maple_error *err)
+{
+	int64_t n;
+	int ret = maple_sql_find(memo, MAPLE_SQL_USAGE, &n, err, "i",
+				 (int64_t)owner);
+
+	*bytes = n > 0 ? (uint64_t)n : 0;
+	return ret;
 }
 
 int maple_memo_foreign(struct maple_memo *memo, int64_t program, uint64_t owner,

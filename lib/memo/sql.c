@@ -26,6 +26,12 @@ int maple_sql_fail(struct maple_memo *memo, int rc, struct maple_error *err)
 		rc = SQLITE_FULL;
 	switch (rc & 0xff) {
 	case SQLITE_FULL:
+		if (memo->limited && errnum != ENOSPC && errnum != EDQUOT)
+			return maple_error_set(err, ENOSPC,
+					       "memo database '%s' is as big "
+					       "as it may be: see max-memo in "
+					       "mapled.conf(5)",
+					       path);
 		return maple_error_set(err, ENOSPC,
 				       "memo database '%s': the disk is full; "
 				       "free some space or " ELSEWHERE,

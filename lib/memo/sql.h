@@ -18,6 +18,8 @@ enum maple_statement {
 	MAPLE_SQL_CAMPAIGN_RESUME,
 	MAPLE_SQL_CAMPAIGN_DONE,
 	MAPLE_SQL_CAMPAIGN_NOTE,
+	MAPLE_SQL_CHARGE,
+	MAPLE_SQL_USAGE,
 	MAPLE_SQL_FOREIGN,
 	MAPLE_SQL_RUN_CAMPAIGN,
 	MAPLE_SQL_PROGRAM,
@@ -79,6 +81,7 @@ struct maple_memo {
 	sqlite3 *db;
 	char *path;
 	uid_t owner;				/* of the file */
+	bool limited;				/* in size, by us */
 	sqlite3_stmt *statement[MAPLE_SQL_MAX]; /* NULL until first used */
 };
 

@@ -11,6 +11,10 @@
  */
 #include "memo/sql.h"
 
+#define ADD	   " ON CONFLICT(owner) DO UPDATE SET bytes = bytes + excluded.bytes;"
+#define ADD_UP	   ADD " END;"
+#define SIZE_OF(f) "(256 + length(CAST(" f ".json AS BLOB)))"
+
 const char *const maple_sql_migrations[] = {
 	/* 1 */
 	"CREATE TABLE images(id INTEGER PRIMARY KEY,"
@@ -99,6 +103,29 @@ const char *const maple_sql_migrations[] = {
 	"DROP TABLE findings;"
 	"ALTER TABLE owned RENAME TO findings;"
 	"CREATE INDEX findings_id ON findings(id);",
+	/* 9: how much each user's campaigns and findings take, about */
+	"ALTER TABLE campaigns ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;"
+	"CREATE TABLE usage(owner INTEGER PRIMARY KEY, bytes INTEGER NOT NULL);"
+	"CREATE TRIGGER usage_campaign AFTER UPDATE OF bytes ON campaigns BEGIN"
+	" INSERT INTO usage VALUES(coalesce(new.owner, -1),"
+	" new.bytes - old.bytes)" ADD_UP "CREATE TRIGGER usage_no_campaign"
+	" AFTER DELETE ON campaigns BEGIN"
+	" INSERT INTO usage VALUES(coalesce(old.owner, -1), -old.bytes)" ADD_UP
+	"CREATE TRIGGER usage_finding AFTER INSERT ON findings BEGIN"
+	" INSERT INTO usage VALUES(new.owner, " SIZE_OF(
+		"new") ")" ADD_UP
+		       "CREATE TRIGGER usage_changed AFTER UPDATE ON findings BEGIN"
+		       " INSERT INTO usage VALUES(old.owner, -" SIZE_OF("old") ")" ADD " INSERT INTO usage VALUES(new.owner, " SIZE_OF(
+			       "new") ")" ADD_UP
+				      "CREATE TRIGGER usage_no_finding AFTER DELETE ON findings BEGIN"
+				      " INSERT INTO usage VALUES(old.owner, -" SIZE_OF(
+					      "old") ")" ADD_UP
+						     "INSERT INTO usage SELECT owner, sum(" SIZE_OF(
+							     "f") ")"
+								  " FROM findings f GROUP BY owner;"
+								  "UPDATE campaigns SET bytes = 512 + length(argv) + coalesce((SELECT"
+								  " sum(512 + coalesce(length(plan), 0)) FROM runs"
+								  " WHERE campaign = campaigns.id), 0);",
 };
 
 const int maple_sql_version =
@@ -183,7 +210,11 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_CAMPAIGN_DONE] =
 		"SELECT answer FROM campaigns WHERE id = ? AND request = ?",
 	[MAPLE_SQL_CAMPAIGN_NOTE] =
-		"UPDATE campaigns SET request = ?2, answer = ?3 WHERE id = ?1",
+		"UPDATE campaigns SET request = ?2, answer = ?3,"
+		" bytes = bytes + ?4 WHERE id = ?1",
+	[MAPLE_SQL_CHARGE] =
+		"UPDATE campaigns SET bytes = bytes + ?2 WHERE id = ?1",
+	[MAPLE_SQL_USAGE] = "SELECT bytes FROM usage WHERE owner = ?",
 	[MAPLE_SQL_RUN_CAMPAIGN] = "SELECT campaign FROM runs WHERE id = ?",
 	[MAPLE_SQL_FOREIGN] =
 		"SELECT (SELECT count(*) FROM campaigns"

@@ -154,6 +154,57 @@ eventually(lambda: [resource.getrlimit(n) for n in names] == own)
 '
 }
 
+# ---- the memo ----
+
+@test "a user fills so much of the memo, and has room again when he forgets" {
+	limit user-memo 64K
+	start_mapled
+	member '
+become_member()
+a = Member(path)
+campaign, program = a.campaign()
+def fill(c, number):
+    for i in range(200):
+        answer = c.ask("RUN", campaign=number, kind="profile", plan="x" * 1000)
+        if answer["type"] == "REFUSED":
+            return i, answer
+n, answer = fill(a, campaign)
+assert 40 <= n <= 60, n
+refused(answer, "user 54321", "user-memo", "65536")
+refused(a.ask("LEARN", program=program, lessons=b"x" * 8000), "user-memo")
+# What has begun can end; others are not meant.
+granted(a.ask("RUN_END", run=n, verdict="pass"))
+granted(a.ask("END", campaign=campaign, outcome="clean"))
+granted(a.ask("FORGET", program=program))
+campaign, program = a.campaign("another-campaign")
+assert abs(fill(a, campaign)[0] - n) <= 1
+'
+	mapletest run --socket "$socket" --max-runs 2 -- "$TARGETS/bank_account"
+	[[ $output$stderr != *user-memo* ]] || fail "root has no limit"
+}
+
+@test "a campaign for which the memo has no room has its verdict all the same" {
+	for limits in 'user-memo 8K' 'user-memo 1' 'max-memo 1'; do
+		echo "group = 54399" >"$conf"
+		limit $limits
+		start_mapled
+		run --separate-stderr setpriv --reuid 54321 --regid 54321 \
+			--groups 54399 --inh-caps=+sys_nice \
+			--ambient-caps=+sys_nice env HOME="$dir" \
+			MAPLE_NO_DAEMON= timeout 200 "$BUILD/mapletest" run \
+			--socket "$socket" --seed 3 -- "$TARGETS/bank_account"
+		[ "$status" = 66 ] || fail "$limits: no finding"
+		[ "$(grep -c 'no more of it is kept' <<<"$stderr")" = 1 ] ||
+			fail "$limits: told once"
+		grep -q "${limits% *}" <<<"$stderr" || fail "$limits: not named"
+		id=$(sqlite3 "$memo" 'SELECT id FROM findings')
+		[ -n "$id" ] || grep -q 'is in this report alone' <<<"$stderr" ||
+			fail "$limits: lost without a word"
+		end_mapled
+		rm -f "$memo"*
+	done
+}
+
 # ---- CPUs ----
 
 @test "a CPU's sign that a stranger puts up keeps nobody from the CPU" {

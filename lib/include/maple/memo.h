@@ -310,6 +310,17 @@ int maple_memo_finding_store(struct maple_memo *memo, int64_t campaign,
 			     const struct maple_finding *finding,
 			     struct maple_error *err);
 
+/*
+ * maple_memo_full - why nothing more is kept, or NULL
+ *
+ * mapled may have no room for more of a user's. From then on all that a
+ * campaign tells the memo succeeds and is not kept; only a finding is tried
+ * each time, and fails, with -EDQUOT or -ENOSPC, when it is not kept. Numbers
+ * of what is not kept are MAPLE_MEMO_UNKEPT.
+ */
+#define MAPLE_MEMO_UNKEPT (-1)
+const char *maple_memo_full(const struct maple_memo *memo);
+
 #define MAPLE_MEMO_ANYBODY (-1)
 
 /*
@@ -436,6 +447,11 @@ int maple_memo_merge(struct maple_memo *memo, const char *path,
  * maple_memo_done - 1 if request @serial was the last that was done for
  * @campaign, with its answer; else 0
  * maple_memo_note - it is from now on; in the transaction that does it
+ * @bytes: that it has added, about; they are charged to the campaign
+ * maple_memo_charge - the same of a request that has no serial
+ * maple_memo_usage - what campaigns and findings of @owner take, about
+ * maple_memo_limit - the database grows no bigger than @bytes; what does not
+ * fit fails with -ENOSPC
  * maple_memo_run_campaign - whose run it is; 0: nobody's
  * maple_memo_foreign - how many campaigns on @program's executable, and
  * findings of it, others own
@@ -446,7 +462,13 @@ int maple_memo_resume(struct maple_memo *memo, int64_t campaign,
 int maple_memo_done(struct maple_memo *memo, int64_t campaign, uint32_t serial,
 		    int64_t *answer, struct maple_error *err);
 int maple_memo_note(struct maple_memo *memo, int64_t campaign, uint32_t serial,
-		    int64_t answer, struct maple_error *err);
+		    int64_t answer, uint64_t bytes, struct maple_error *err);
+int maple_memo_charge(struct maple_memo *memo, int64_t campaign, uint64_t bytes,
+		      struct maple_error *err);
+int maple_memo_usage(struct maple_memo *memo, uid_t owner, uint64_t *bytes,
+		     struct maple_error *err);
+int maple_memo_limit(struct maple_memo *memo, uint64_t bytes,
+		     struct maple_error *err);
 int maple_memo_run_campaign(struct maple_memo *memo, int64_t run,
 			    int64_t *campaign, struct maple_error *err);
 int maple_memo_foreign(struct maple_memo *memo, int64_t program, uint64_t owner,
