@@ -264,11 +264,13 @@ static void no_name(void *ctx, const char *name)
 static void nothing_waits_for_a_writer(void)
 {
 	struct maple_function_at *found;
-	char path[] = "/tmp/maple-pipe.XXXXXX";
+	char folder[] = "/tmp/maple-pipe.XXXXXX";
+	char path[sizeof(folder) + sizeof("/pipe")];
 	bool imported[512] = { false };
 	unsigned int n;
 
-	assert_non_null(mktemp(path));
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/pipe", folder);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	alarm(10);
 	refused(path, "not a regular file");
@@ -278,6 +280,7 @@ static void nothing_waits_for_a_writer(void)
 	maple_functions_imported(path, imported);
 	alarm(0);
 	unlink(path);
+	rmdir(folder);
 }
 
 static void test_refused(void **state)
