@@ -3,18 +3,21 @@
  * Clients: sockets that have a session, from its start until it was stopped or
  * they were closed.
  *
- * A socket is known by its port id, which it keeps until it is closed; so a
- * message of it can never meet the release of the same socket, but two of its
- * messages can meet each other (parallel_ops): a client's mutex puts them in
- * order. The table's key stays taken until a session has ended altogether.
+ * A socket is known by its port id, which it keeps until it is closed. A message
+ * of it can never meet the release of the same socket, since that stays open
+ * until the message has been answered (message.c), but two of its messages can
+ * meet each other: a client's mutex puts them in order. On STOP the table's key
+ * stays taken until the session has ended altogether. When the socket is
+ * closed it may be another's at once.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
 #include "client.h"
-#include "rights.h"
+#include "kmod.h"
 
 static DEFINE_XARRAY(clients); /* by port id; its own lock protects it */
+static struct workqueue_struct *workers;
 
 static void free_client(struct kref *ref)
 {
@@ -44,15 +47,10 @@ static struct maple_client *find(u32 portid)
  * maple_client_get - the client of the message's socket, locked, its session
  * alive; the way back is maple_client_put()
  */
-struct maple_client *maple_client_get(struct sk_buff *skb,
-				      struct genl_info *info)
+struct maple_client *maple_client_get(struct genl_info *info)
 {
-	int e = maple_rights_sender(skb, info->extack);
-	struct maple_client *client;
+	struct maple_client *client = find(info->snd_portid);
 
-	if (e)
-		return ERR_PTR(e);
-	client = find(info->snd_portid);
 	if (client)
 		return client;
 	NL_SET_ERR_MSG(info->extack,
@@ -81,13 +79,13 @@ int maple_client_start(struct genl_info *info,
 		NL_SET_ERR_MSG(info->extack, "maple.ko is being unloaded");
 		return -ENODEV;
 	}
-	client = kzalloc(sizeof(*client), GFP_KERNEL);
+	client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
 	if (!client)
 		goto err_module;
 	kref_init(&client->ref);
 	mutex_init(&client->lock);
 	mutex_lock(&client->lock);
-	e = xa_insert(&clients, info->snd_portid, client, GFP_KERNEL);
+	e = xa_insert(&clients, info->snd_portid, client, GFP_KERNEL_ACCOUNT);
 	if (e == -EBUSY)
 		NL_SET_ERR_MSG(
 			info->extack,
@@ -116,9 +114,8 @@ err_module:
  * the table
  *
  * Messages that found it before still hold references and wait for its lock;
- * they then see that there is no session. The module's reference goes last,
- * and may: our caller is either a command, which unloading waits for in
- * genl_unregister_family(), or the notifier, which it waits for as well.
+ * they then see that there is no session. The module's reference goes last:
+ * our caller has one of its own.
  */
 void maple_client_end(struct maple_client *client, u32 portid)
 {
@@ -130,6 +127,36 @@ void maple_client_end(struct maple_client *client, u32 portid)
 	module_put(THIS_MODULE);
 }
 
+/* ---- sockets that are closed ---- */
+
+/* The end of a client that is in no table any more, nor in any message. */
+static void end(struct maple_client *client)
+{
+	mutex_lock(&client->lock);
+	maple_session_destroy(client->session);
+	client->session = NULL;
+	maple_client_put(client);
+	/* Who runs this is waited for, see maple_client_exit(). */
+	module_put(THIS_MODULE);
+}
+
+static void end_by_closer(struct callback_head *work)
+{
+	end(container_of(work, struct maple_client, by_closer));
+}
+
+static void end_by_worker(struct work_struct *work)
+{
+	end(container_of(work, struct maple_client, by_worker));
+}
+
+/*
+ * The kernel tells of the end of a socket under a lock that registering for
+ * such news, and then every socket's end, waits for. So the session is ended
+ * later, but before who closes the socket is in user space again, or has
+ * exited. Where the socket had its end in no program's hands (in a message of
+ * another one, say), a worker does it.
+ */
 static int on_netlink(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct netlink_notify *n = data;
@@ -138,11 +165,14 @@ static int on_netlink(struct notifier_block *nb, unsigned long event, void *data
 	if (event != NETLINK_URELEASE || n->protocol != NETLINK_GENERIC ||
 	    !net_eq(n->net, &init_net))
 		return NOTIFY_DONE;
-	client = find(n->portid);
+	client = xa_erase(&clients, n->portid);
 	if (!client)
 		return NOTIFY_DONE;
-	maple_client_end(client, n->portid);
-	maple_client_put(client);
+	if (!(current->flags & PF_KTHREAD) &&
+	    !maple_work_here(&client->by_closer, end_by_closer))
+		return NOTIFY_DONE;
+	INIT_WORK(&client->by_worker, end_by_worker);
+	queue_work(workers, &client->by_worker);
 	return NOTIFY_DONE;
 }
 
@@ -151,13 +181,25 @@ static struct notifier_block notifier = { .notifier_call = on_netlink };
 /* maple_client_init - from here on the end of a socket is seen */
 int __init maple_client_init(void)
 {
-	return netlink_register_notifier(&notifier);
+	int e;
+
+	workers = alloc_workqueue("maple", WQ_UNBOUND | WQ_HIGHPRI, 0);
+	if (!workers)
+		return -ENOMEM;
+	e = netlink_register_notifier(&notifier);
+	if (e)
+		destroy_workqueue(workers);
+	return e;
 }
 
-/* maple_client_exit - the family is gone, and every session has ended */
+/*
+ * maple_client_exit - the family is gone, and every session has ended; workers
+ * that have ended one are waited for here, and programs by the caller
+ */
 void maple_client_exit(void)
 {
 	netlink_unregister_notifier(&notifier);
 	WARN_ON_ONCE(!xa_empty(&clients));
 	xa_destroy(&clients);
+	destroy_workqueue(workers);
 }

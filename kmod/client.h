@@ -5,19 +5,22 @@
 
 #include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/task_work.h>
+#include <linux/workqueue.h>
 #include <net/genetlink.h>
 #include "session.h"
 
 struct maple_client {
 	struct kref ref;
 	struct mutex lock; /* protects session; held while it is used */
-	struct maple_session *session; /* NULL before and after its life */
+	struct maple_session *session;	/* NULL before and after its life */
+	struct callback_head by_closer; /* the end: by who closes the socket, */
+	struct work_struct by_worker;	/* ... or by a kernel thread */
 };
 
 int maple_client_start(struct genl_info *info,
 		       const struct maple_session_order *order);
-struct maple_client *maple_client_get(struct sk_buff *skb,
-				      struct genl_info *info);
+struct maple_client *maple_client_get(struct genl_info *info);
 void maple_client_put(struct maple_client *client);
 void maple_client_end(struct maple_client *client, u32 portid);
 

@@ -2,14 +2,15 @@
 /*
  * The generic netlink family "maple": takes messages apart, has request.c
  * check them, hands them to the session of their socket, which client.c knows,
- * and has reply.c write the answers. What they mean is said in <maple/uapi.h>;
- * kmod/maple.yaml says the same for machines.
+ * and has reply.c write the answers. All but INFO is carried out later, see
+ * message.c. What they mean is said in <maple/uapi.h>; kmod/maple.yaml says the
+ * same for machines.
  */
-#include <linux/file.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <net/genetlink.h>
 #include "client.h"
+#include "message.h"
 #include "reply.h"
 #include "request.h"
 #include "rights.h"
@@ -75,17 +76,17 @@ static int do_info(struct sk_buff *skb, struct genl_info *info)
 	return maple_reply_info(info, &family);
 }
 
-static int do_start(struct sk_buff *skb, struct genl_info *info)
+static int start(struct maple_message *m)
 {
 	static const u8 needs[] = { MAPLE_A_VERSION, MAPLE_A_PIDFD, MAPLE_A_CPU,
 				    MAPLE_A_SCHED, MAPLE_A_DEADLINE };
-	struct nlattr **attrs = info->attrs;
 	struct maple_session_order order = {};
+	struct genl_info *info = &m->info;
+	struct nlattr **attrs = info->attrs;
 	struct maple_plan *plan = NULL;
 	int e;
 
-	e = maple_rights_sender(skb, info->extack);
-	e = e ?: maple_request_complete(info, needs, ARRAY_SIZE(needs));
+	e = maple_request_complete(info, needs, ARRAY_SIZE(needs));
 	if (e)
 		return e;
 	if (nla_get_u32(attrs[MAPLE_A_VERSION]) != MAPLE_GENL_VERSION)
@@ -94,7 +95,7 @@ static int do_start(struct sk_buff *skb, struct genl_info *info)
 			"maple.ko and the sender are of different versions: install both from one release");
 	if (attrs[MAPLE_A_PLAN]) { /* aligned, which an attribute is not */
 		plan = kmemdup(nla_data(attrs[MAPLE_A_PLAN]), sizeof(*plan),
-			       GFP_KERNEL);
+			       GFP_KERNEL_ACCOUNT);
 		if (!plan)
 			return -ENOMEM;
 	}
@@ -106,12 +107,12 @@ static int do_start(struct sk_buff *skb, struct genl_info *info)
 	if (attrs[MAPLE_A_CHANGES])
 		order.changes = nla_get_u32(attrs[MAPLE_A_CHANGES]);
 	order.plan = plan;
-	order.may_trace = netlink_capable(skb, CAP_SYS_PTRACE);
+	order.may_trace = m->sender.may_trace;
 	order.strict = nla_get_flag(attrs[MAPLE_A_STRICT]);
 	e = maple_request_order(info, &order);
 	if (e)
 		goto out;
-	order.target = maple_request_target(info);
+	order.target = maple_request_target(info, m->file);
 	if (IS_ERR(order.target)) {
 		e = PTR_ERR(order.target);
 		goto out;
@@ -123,136 +124,127 @@ out:
 	return e;
 }
 
-static int probe(struct maple_session *session, struct genl_info *info,
-		 struct file *file)
+static int put_probes(struct maple_session *session, struct maple_message *m)
 {
 	struct maple_uapi_probe *probes;
 	unsigned int n;
 	int e;
 
-	probes = maple_request_probes(info, &n);
+	probes = maple_request_probes(&m->info, &n);
 	if (IS_ERR(probes))
 		return PTR_ERR(probes);
-	e = maple_session_probe(session, file, probes, n, info->extack);
+	e = maple_session_probe(session, m->file, probes, n, &m->extack);
 	kfree(probes);
 	return e;
 }
 
-static int name_sites(struct maple_session *session, struct genl_info *info,
-		      struct file *file)
+static int name_sites(struct maple_session *session, struct maple_message *m)
 {
 	struct maple_uapi_site *sites;
 	unsigned int n;
 	int e;
 
-	sites = maple_request_sites(info, &n);
+	sites = maple_request_sites(&m->info, &n);
 	if (IS_ERR(sites))
 		return PTR_ERR(sites);
-	e = maple_session_sites(session, file, sites, n, info->extack);
+	e = maple_session_sites(session, m->file, sites, n, &m->extack);
 	kfree(sites);
 	return e;
 }
 
-static int do_probe(struct sk_buff *skb, struct genl_info *info)
+static int probe_in(struct maple_session *session, struct maple_message *m)
 {
 	static const u8 needs[] = { MAPLE_A_FD };
-	struct maple_client *client = maple_client_get(skb, info);
-	struct file *file;
-	int e;
+	int e = maple_request_complete(&m->info, needs, ARRAY_SIZE(needs));
 
-	if (IS_ERR(client))
-		return PTR_ERR(client);
-	e = maple_request_complete(info, needs, ARRAY_SIZE(needs));
 	if (e)
-		goto out;
-	if (!info->attrs[MAPLE_A_PROBES] == !info->attrs[MAPLE_A_SITES]) {
-		e = -EINVAL;
+		return e;
+	if (!m->attrs[MAPLE_A_PROBES] == !m->attrs[MAPLE_A_SITES]) {
 		NL_SET_ERR_MSG(
-			info->extack,
+			&m->extack,
 			"a file comes with either probes or sites: send two messages");
-		goto out;
+		return -EINVAL;
 	}
-	file = maple_request_file(info);
-	if (IS_ERR(file)) {
-		e = PTR_ERR(file);
-		goto out;
-	}
-	e = info->attrs[MAPLE_A_PROBES]
-		    ? probe(client->session, info, file)
-		    : name_sites(client->session, info, file);
-	fput(file);
-out:
-	maple_client_put(client);
-	return e;
+	e = maple_request_file(&m->info, m->file);
+	if (e)
+		return e;
+	return m->attrs[MAPLE_A_PROBES] ? put_probes(session, m)
+					: name_sites(session, m);
 }
 
-static int do_release(struct sk_buff *skb, struct genl_info *info)
+static int release_in(struct maple_session *session, struct maple_message *m)
 {
-	struct maple_client *client = maple_client_get(skb, info);
+	maple_session_release(session);
+	return 0;
+}
+
+static int resume_in(struct maple_session *session, struct maple_message *m)
+{
+	maple_session_resume(session);
+	return 0;
+}
+
+static int status_in(struct maple_session *session, struct maple_message *m)
+{
+	return maple_reply_status(&m->info, &family, session);
+}
+
+static int log_in(struct maple_session *session, struct maple_message *m)
+{
+	return maple_reply_log(&m->info, &family, session);
+}
+
+static int returns_in(struct maple_session *session, struct maple_message *m)
+{
+	return maple_reply_returns(&m->info, &family, session);
+}
+
+static int stop(struct maple_message *m)
+{
+	struct maple_client *client = maple_client_get(&m->info);
 
 	if (IS_ERR(client))
 		return PTR_ERR(client);
-	maple_session_release(client->session);
+	maple_client_end(client, m->info.snd_portid);
 	maple_client_put(client);
 	return 0;
 }
 
-static int do_resume(struct sk_buff *skb, struct genl_info *info)
+/* What is done with the session that the message's socket has. */
+static int use(struct maple_message *m)
 {
-	struct maple_client *client = maple_client_get(skb, info);
-
-	if (IS_ERR(client))
-		return PTR_ERR(client);
-	maple_session_resume(client->session);
-	maple_client_put(client);
-	return 0;
-}
-
-static int do_status(struct sk_buff *skb, struct genl_info *info)
-{
-	struct maple_client *client = maple_client_get(skb, info);
+	static int (*const uses[])(struct maple_session * session,
+				   struct maple_message * m) = {
+		[MAPLE_CMD_PROBE] = probe_in,
+		[MAPLE_CMD_LOG] = log_in,
+		[MAPLE_CMD_RELEASE] = release_in,
+		[MAPLE_CMD_RESUME] = resume_in,
+		[MAPLE_CMD_STATUS] = status_in,
+		[MAPLE_CMD_RETURNS] = returns_in,
+	};
+	struct maple_client *client = maple_client_get(&m->info);
 	int e;
 
 	if (IS_ERR(client))
 		return PTR_ERR(client);
-	e = maple_reply_status(info, &family, client->session);
+	e = uses[m->info.genlhdr->cmd](client->session, m);
 	maple_client_put(client);
 	return e;
 }
 
-static int do_log(struct sk_buff *skb, struct genl_info *info)
+static int do_start(struct sk_buff *skb, struct genl_info *info)
 {
-	struct maple_client *client = maple_client_get(skb, info);
-	int e;
-
-	if (IS_ERR(client))
-		return PTR_ERR(client);
-	e = maple_reply_log(info, &family, client->session);
-	maple_client_put(client);
-	return e;
+	return maple_message_later(skb, info, start);
 }
 
-static int do_returns(struct sk_buff *skb, struct genl_info *info)
+static int do_use(struct sk_buff *skb, struct genl_info *info)
 {
-	struct maple_client *client = maple_client_get(skb, info);
-	int e;
-
-	if (IS_ERR(client))
-		return PTR_ERR(client);
-	e = maple_reply_returns(info, &family, client->session);
-	maple_client_put(client);
-	return e;
+	return maple_message_later(skb, info, use);
 }
 
 static int do_stop(struct sk_buff *skb, struct genl_info *info)
 {
-	struct maple_client *client = maple_client_get(skb, info);
-
-	if (IS_ERR(client))
-		return PTR_ERR(client);
-	maple_client_end(client, info->snd_portid);
-	maple_client_put(client);
-	return 0;
+	return maple_message_later(skb, info, stop);
 }
 
 /* ---- the family ---- */
@@ -263,13 +255,13 @@ static int do_stop(struct sk_buff *skb, struct genl_info *info)
 static const struct genl_ops ops[] = {
 	{ .cmd = MAPLE_CMD_INFO, .doit = do_info },
 	{ .cmd = MAPLE_CMD_START, .doit = do_start, WITH(start_policy) },
-	{ .cmd = MAPLE_CMD_PROBE, .doit = do_probe, WITH(probe_policy) },
-	{ .cmd = MAPLE_CMD_RELEASE, .doit = do_release },
-	{ .cmd = MAPLE_CMD_STATUS, .doit = do_status, WITH(status_policy) },
-	{ .cmd = MAPLE_CMD_LOG, .doit = do_log },
-	{ .cmd = MAPLE_CMD_RESUME, .doit = do_resume },
+	{ .cmd = MAPLE_CMD_PROBE, .doit = do_use, WITH(probe_policy) },
+	{ .cmd = MAPLE_CMD_RELEASE, .doit = do_use },
+	{ .cmd = MAPLE_CMD_STATUS, .doit = do_use, WITH(status_policy) },
+	{ .cmd = MAPLE_CMD_LOG, .doit = do_use },
+	{ .cmd = MAPLE_CMD_RESUME, .doit = do_use },
 	{ .cmd = MAPLE_CMD_STOP, .doit = do_stop },
-	{ .cmd = MAPLE_CMD_RETURNS, .doit = do_returns, WITH(status_policy) },
+	{ .cmd = MAPLE_CMD_RETURNS, .doit = do_use, WITH(status_policy) },
 };
 
 static struct genl_family family __ro_after_init = {

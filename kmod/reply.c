@@ -12,7 +12,7 @@ static struct sk_buff *begin(struct genl_info *info,
 			     const struct genl_family *family, size_t size,
 			     void **head)
 {
-	struct sk_buff *skb = genlmsg_new(size, GFP_KERNEL);
+	struct sk_buff *skb = genlmsg_new(size, GFP_KERNEL_ACCOUNT);
 
 	if (!skb)
 		return NULL;
@@ -70,7 +70,8 @@ static int put_threads(struct sk_buff *reply, struct maple_session *session,
 	int e;
 
 	static_assert(MAPLE_PER_MESSAGE * sizeof(*threads) < 32 * 1024);
-	threads = kcalloc(MAPLE_PER_MESSAGE, sizeof(*threads), GFP_KERNEL);
+	threads = kcalloc(MAPLE_PER_MESSAGE, sizeof(*threads),
+			  GFP_KERNEL_ACCOUNT);
 	if (!threads)
 		return -ENOMEM;
 	for (i = from; i < all && n < MAPLE_PER_MESSAGE; i++)
@@ -139,7 +140,7 @@ int maple_reply_log(struct genl_info *info, const struct genl_family *family,
 	void *head;
 
 	/* All memory first: what is taken out of the log must arrive. */
-	entries = kmalloc(size, GFP_KERNEL);
+	entries = kmalloc(size, GFP_KERNEL_ACCOUNT);
 	if (entries)
 		reply = begin(info, family, nla_total_size(size), &head);
 	if (reply) {

@@ -5,7 +5,6 @@
  * that names the cause and the mend; sizes and ranges of attributes have been
  * checked before, by the policies in netlink.c.
  */
-#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -62,12 +61,12 @@ static int check_target(struct genl_info *info, struct pid *pid)
 
 /*
  * maple_request_target - the target that PIDFD names, if it can be one
+ * @file: the one of that number; NULL: there was none
  *
  * Returns a reference to be put, or an error with its text.
  */
-struct pid *maple_request_target(struct genl_info *info)
+struct pid *maple_request_target(struct genl_info *info, struct file *file)
 {
-	struct file *file = fget(nla_get_s32(info->attrs[MAPLE_A_PIDFD]));
 	struct pid *pid;
 	int e;
 
@@ -76,7 +75,6 @@ struct pid *maple_request_target(struct genl_info *info)
 			info, MAPLE_A_PIDFD, -EBADF,
 			"the pidfd is no open file of the sender"));
 	pid = get_pid(maple_pidfd_pid(file));
-	fput(file);
 	if (!pid)
 		return ERR_PTR(maple_request_refuse(
 			info, MAPLE_A_PIDFD, -EINVAL,
@@ -108,22 +106,21 @@ int maple_request_order(struct genl_info *info,
 	return 0;
 }
 
-/* maple_request_file - the file that FD names; the caller puts it */
-struct file *maple_request_file(struct genl_info *info)
+/*
+ * maple_request_file - whether FD names a file that has code
+ * @file: the one of that number; NULL: there was none
+ */
+int maple_request_file(struct genl_info *info, struct file *file)
 {
-	struct file *file = fget(nla_get_s32(info->attrs[MAPLE_A_FD]));
-
 	if (!file)
-		return ERR_PTR(maple_request_refuse(
+		return maple_request_refuse(
 			info, MAPLE_A_FD, -EBADF,
-			"that is no open file of the sender"));
+			"that is no open file of the sender");
 	/* A pidfd says that it is one too, but it is empty. */
 	if (S_ISREG(file_inode(file)->i_mode) && i_size_read(file_inode(file)))
-		return file;
-	fput(file);
-	return ERR_PTR(
-		maple_request_refuse(info, MAPLE_A_FD, -EINVAL,
-				     "only a regular file has code to probe"));
+		return 0;
+	return maple_request_refuse(info, MAPLE_A_FD, -EINVAL,
+				    "only a regular file has code to probe");
 }
 
 /* What a probe may be, whatever its file holds; a reason if it is not. */
@@ -187,7 +184,7 @@ struct maple_uapi_probe *maple_request_probes(struct genl_info *info,
 	const char *why = NULL;
 	unsigned int i;
 
-	probes = kmemdup(nla_data(attr), nla_len(attr), GFP_KERNEL);
+	probes = kmemdup(nla_data(attr), nla_len(attr), GFP_KERNEL_ACCOUNT);
 	if (!probes)
 		return ERR_PTR(-ENOMEM);
 	*n = nla_len(attr) / sizeof(*probes);
@@ -213,7 +210,7 @@ struct maple_uapi_site *maple_request_sites(struct genl_info *info,
 	const char *why = NULL;
 	unsigned int i;
 
-	sites = kmemdup(nla_data(attr), nla_len(attr), GFP_KERNEL);
+	sites = kmemdup(nla_data(attr), nla_len(attr), GFP_KERNEL_ACCOUNT);
 	if (!sites)
 		return ERR_PTR(-ENOMEM);
 	*n = nla_len(attr) / sizeof(*sites);

@@ -22,9 +22,14 @@
 
 #define MEND ": run mapletest as root"
 
-/* maple_rights_sender - whether the sender may have sessions at all */
-int maple_rights_sender(struct sk_buff *skb, struct netlink_ext_ack *extack)
+/*
+ * maple_rights_sender - whether the sender, the caller, may have sessions at
+ * all, and what else he may
+ */
+int maple_rights_sender(struct sk_buff *skb, struct maple_sender *sender,
+			struct netlink_ext_ack *extack)
 {
+	sender->may_trace = netlink_capable(skb, CAP_SYS_PTRACE);
 	if (netlink_capable(skb, CAP_SYS_ADMIN) ||
 	    (netlink_capable(skb, CAP_PERFMON) &&
 	     netlink_capable(skb, CAP_SYS_NICE)))

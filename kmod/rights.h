@@ -9,7 +9,13 @@
 
 struct linux_binprm;
 
-int maple_rights_sender(struct sk_buff *skb, struct netlink_ext_ack *extack);
+/* Of whom a message is, as it was when he sent it. */
+struct maple_sender {
+	bool may_trace; /* whatever process there is */
+};
+
+int maple_rights_sender(struct sk_buff *skb, struct maple_sender *sender,
+			struct netlink_ext_ack *extack);
 void maple_rights_init(struct maple_session *s,
 		       const struct maple_session_order *order,
 		       struct task_struct *leader);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Works that a thread of the target does itself, on its way to user space. */
+/* Works that a thread does itself, on its way to user space. */
 #include <linux/kprobes.h>
 #include <linux/static_call.h>
 #include "kmod.h"
@@ -34,6 +34,16 @@ int maple_work_add(struct maple_thread *t, struct task_struct *task,
 		return -ESRCH;
 	}
 	return 0;
+}
+
+/*
+ * maple_work_here - @fn runs in the caller, a process, before that is next in
+ * user space, or ends; -ESRCH if it will run no more works
+ */
+int maple_work_here(struct callback_head *work, task_work_func_t fn)
+{
+	init_task_work(work, fn);
+	return static_call(work_add)(current, work, TWA_RESUME);
 }
 
 /* maple_work_done - the last thing a work does */

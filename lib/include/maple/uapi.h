@@ -8,8 +8,15 @@
  * belongs to the socket that started it, one per socket; several sockets may
  * have theirs at once. When the socket closes, for whatever reason, every
  * thread of the target gets its policy, priority and affinity back, probes
- * and watchpoints go, and only then does close() return. The module cannot be
- * unloaded while a session is open.
+ * and watchpoints go, and only then is who closed it in user space again, or
+ * seen to have exited. (A socket whose last descriptor is in an unread message
+ * of another socket is closed by the kernel, which does that soon.) The module
+ * cannot be unloaded while a session is open.
+ *
+ * A message is answered before send() returns. While it waits, for the memory
+ * of its target for example, it holds no lock of netlink's; other messages of
+ * its socket wait for it. Those in one buffer are carried out in their order;
+ * of more than 64 the others are refused (-ENOBUFS).
  *
  *   INFO            what this module can do; anybody's, without a session
  *   START           on a target that stands still (stopped, or not execed)
