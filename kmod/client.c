@@ -17,7 +17,6 @@
 #include "kmod.h"
 
 static DEFINE_XARRAY(clients); /* by port id; its own lock protects it */
-static struct workqueue_struct *workers;
 
 static void free_client(struct kref *ref)
 {
@@ -79,13 +78,13 @@ int maple_client_start(struct genl_info *info,
 		NL_SET_ERR_MSG(info->extack, "maple.ko is being unloaded");
 		return -ENODEV;
 	}
-	client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
+	client = kzalloc(sizeof(*client), MAPLE_GFP);
 	if (!client)
 		goto err_module;
 	kref_init(&client->ref);
 	mutex_init(&client->lock);
 	mutex_lock(&client->lock);
-	e = xa_insert(&clients, info->snd_portid, client, GFP_KERNEL_ACCOUNT);
+	e = xa_insert(&clients, info->snd_portid, client, MAPLE_GFP);
 	if (e == -EBUSY)
 		NL_SET_ERR_MSG(
 			info->extack,
@@ -136,7 +135,7 @@ static void end(struct maple_client *client)
 	maple_session_destroy(client->session);
 	client->session = NULL;
 	maple_client_put(client);
-	/* Who runs this is waited for, see maple_client_exit(). */
+	/* Who runs this is waited for in maple_exit(). */
 	module_put(THIS_MODULE);
 }
 
@@ -172,7 +171,7 @@ static int on_netlink(struct notifier_block *nb, unsigned long event, void *data
 	    !maple_work_here(&client->by_closer, end_by_closer))
 		return NOTIFY_DONE;
 	INIT_WORK(&client->by_worker, end_by_worker);
-	queue_work(workers, &client->by_worker);
+	queue_work(maple_workers, &client->by_worker);
 	return NOTIFY_DONE;
 }
 
@@ -181,25 +180,13 @@ static struct notifier_block notifier = { .notifier_call = on_netlink };
 /* maple_client_init - from here on the end of a socket is seen */
 int __init maple_client_init(void)
 {
-	int e;
-
-	workers = alloc_workqueue("maple", WQ_UNBOUND | WQ_HIGHPRI, 0);
-	if (!workers)
-		return -ENOMEM;
-	e = netlink_register_notifier(&notifier);
-	if (e)
-		destroy_workqueue(workers);
-	return e;
+	return netlink_register_notifier(&notifier);
 }
 
-/*
- * maple_client_exit - the family is gone, and every session has ended; workers
- * that have ended one are waited for here, and programs by the caller
- */
+/* maple_client_exit - the family is gone, and every session has ended */
 void maple_client_exit(void)
 {
 	netlink_unregister_notifier(&notifier);
 	WARN_ON_ONCE(!xa_empty(&clients));
 	xa_destroy(&clients);
-	destroy_workqueue(workers);
 }

@@ -246,10 +246,9 @@ int maple_engine_create(struct maple_session *s, const struct maple_plan *plan)
 {
 	u32 i, g;
 
-	s->plan = kvmalloc(sizeof(*plan), GFP_KERNEL_ACCOUNT);
-	s->automaton =
-		kvzalloc(maple_auto_size(MAPLE_THREADS), GFP_KERNEL_ACCOUNT);
-	s->wanted = bitmap_zalloc(1 << WANT_BITS, GFP_KERNEL_ACCOUNT);
+	s->plan = kvmalloc(sizeof(*plan), MAPLE_GFP);
+	s->automaton = kvzalloc(maple_auto_size(MAPLE_THREADS), MAPLE_GFP);
+	s->wanted = bitmap_zalloc(1 << WANT_BITS, MAPLE_GFP);
 	if (!s->plan || !s->automaton || !s->wanted)
 		return -ENOMEM;
 	memcpy(s->plan, plan, sizeof(*plan));

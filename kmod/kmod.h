@@ -31,6 +31,12 @@
 #define MAPLE_MMS    8	  /* address spaces a target may go through */
 #define MAPLE_OFTEN  1000 /* hits of a site that still mean progress */
 
+/*
+ * Memory that is had for a client: its control group pays. Where there is none,
+ * it is refused; nobody is killed for it.
+ */
+#define MAPLE_GFP (GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
 /* A kernel that watches itself takes so many times the CPU for the same. */
 #if IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN)
 #define MAPLE_SLOW 10
@@ -246,8 +252,11 @@ struct maple_session {
 	bool crashed, resumed;
 
 	struct mutex end_lock; /* one end at a time */
-	struct task_struct *watchdog;
-	struct work_struct canary;
+
+	/* The watchdog's own, but for the first two. */
+	bool watched;
+	u32 due; /* state to end in, for the chore; 0: none */
+	struct work_struct chore, canary;
 	unsigned long canary_at; /* jiffies when it was sent out; 0: it is back */
 	unsigned long looked;
 	struct delayed_work leave;
@@ -263,7 +272,8 @@ struct maple_session {
 
 /* main.c */
 extern unsigned int maple_log_entries, maple_starve_ms, maple_spin_ms;
-extern unsigned int maple_top_prio;
+extern unsigned int maple_top_prio, maple_user_sessions;
+extern struct workqueue_struct *maple_workers; /* for what may wait */
 
 /* work.c */
 int maple_work_init(void);
@@ -277,6 +287,7 @@ void maple_work_done(struct maple_thread *t, unsigned int bit);
 extern struct list_head maple_sessions; /* RCU; see session.c */
 extern atomic_t maple_created, maple_destroyed;
 void maple_session_put(struct maple_session *s);
+void maple_session_loose(struct maple_session *s, u32 state);
 void maple_session_end(struct maple_session *s, u32 state);
 void maple_session_cut(struct maple_session *s, u32 state);
 struct maple_session *maple_session_of(const struct task_struct *task);
@@ -302,7 +313,9 @@ void maple_task_level(struct maple_thread *t, unsigned int prio);
 void maple_task_hook(struct maple_thread *t);
 void maple_task_settle(struct maple_thread *t);
 void maple_task_wishes(struct maple_thread *t, struct task_struct *task);
-void maple_task_keep(struct maple_thread *t);
+bool maple_task_keep(struct maple_thread *t);
+void maple_task_pin(struct maple_thread *t);
+void maple_task_loose(struct maple_thread *t);
 void maple_task_demote(struct maple_thread *t, bool demote);
 void maple_task_begin(struct maple_thread *t);
 void maple_tasks_draw(struct maple_session *s, u64 seed, u32 changes);
@@ -435,7 +448,9 @@ void maple_watch_stepped(struct maple_thread *t);
 void maple_watches_remove(struct maple_session *s);
 
 /* watchdog.c */
-int maple_watchdog_start(struct maple_session *s);
+int maple_watchdog_init(void);
+void maple_watchdog_exit(void);
+void maple_watchdog_start(struct maple_session *s);
 void maple_watchdog_stop(struct maple_session *s);
 
 /* crash.c */

@@ -14,8 +14,7 @@ int maple_log_init(struct maple_log *log, u32 entries)
 	raw_spin_lock_init(&log->lock);
 	log->head = log->tail = 0;
 	log->size = roundup_pow_of_two(clamp(entries, 16u, 1u << 20));
-	log->entry =
-		kvcalloc(log->size, sizeof(*log->entry), GFP_KERNEL_ACCOUNT);
+	log->entry = kvcalloc(log->size, sizeof(*log->entry), MAPLE_GFP);
 	return log->entry ? 0 : -ENOMEM;
 }
 

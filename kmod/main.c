@@ -5,6 +5,7 @@
  */
 #include <linux/module.h>
 #include <linux/rcupdate.h>
+#include <linux/workqueue.h>
 #include <maple/version.h>
 #include "kmod.h"
 #define CREATE_TRACE_POINTS
@@ -30,6 +31,13 @@ module_param_named(top_prio, maple_top_prio, uint, 0444);
 MODULE_PARM_DESC(top_prio,
 		 "the highest real-time priority of a target's thread, 10 to 85");
 
+unsigned int maple_user_sessions = 64;
+module_param_named(user_sessions, maple_user_sessions, uint, 0644);
+MODULE_PARM_DESC(user_sessions,
+		 "sessions on processes of one user, but for those of root's");
+
+struct workqueue_struct *maple_workers;
+
 static bool selftest;
 module_param(selftest, bool, 0444);
 MODULE_PARM_DESC(selftest, "test itself when loaded, and fail if that does");
@@ -51,9 +59,15 @@ static int __init maple_init(void)
 		if (err)
 			return err;
 	}
+	maple_workers = alloc_workqueue("maple", WQ_UNBOUND | WQ_HIGHPRI, 0);
+	if (!maple_workers)
+		return -ENOMEM;
+	err = maple_watchdog_init();
+	if (err)
+		goto workers;
 	err = maple_life_init();
 	if (err)
-		return err;
+		goto watchdog;
 	err = maple_crash_init();
 	if (err)
 		goto life;
@@ -72,6 +86,10 @@ crash:
 	maple_crash_exit();
 life:
 	maple_life_exit();
+watchdog:
+	maple_watchdog_exit();
+workers:
+	destroy_workqueue(maple_workers);
 	return err;
 }
 
@@ -86,6 +104,8 @@ static void __exit maple_exit(void)
 	maple_step_exit();
 	maple_crash_exit();
 	maple_life_exit();
+	maple_watchdog_exit();
+	destroy_workqueue(maple_workers);
 	WARN_ON_ONCE(!list_empty(&maple_sessions));
 	synchronize_rcu_tasks();
 	pr_info("unloaded, %d created, %d destroyed\n",

@@ -17,6 +17,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <net/sock.h>
+#include "kmod.h"
 #include "message.h"
 
 #define AT_ONCE 64 /* messages of one thread that are not carried out yet */
@@ -43,7 +44,7 @@ static int copy(struct maple_message *m, const struct sk_buff *skb,
 	struct nlmsghdr *head;
 	int e;
 
-	m->skb = alloc_skb(NLMSG_ALIGN(from->nlmsg_len), GFP_KERNEL_ACCOUNT);
+	m->skb = alloc_skb(NLMSG_ALIGN(from->nlmsg_len), MAPLE_GFP);
 	if (!m->skb)
 		return -ENOMEM;
 	NETLINK_CB(m->skb) = NETLINK_CB(skb);
@@ -153,7 +154,7 @@ int maple_message_later(struct sk_buff *skb, struct genl_info *info,
 
 	if (!socket || !socket->file || current->flags & PF_KTHREAD)
 		return -EOPNOTSUPP; /* sessions are programs' */
-	m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+	m = kzalloc(sizeof(*m), MAPLE_GFP);
 	if (!m)
 		return -ENOMEM;
 	m->run = run;

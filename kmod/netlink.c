@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 #include <net/genetlink.h>
 #include "client.h"
+#include "kmod.h"
 #include "message.h"
 #include "reply.h"
 #include "request.h"
@@ -95,7 +96,7 @@ static int start(struct maple_message *m)
 			"maple.ko and the sender are of different versions: install both from one release");
 	if (attrs[MAPLE_A_PLAN]) { /* aligned, which an attribute is not */
 		plan = kmemdup(nla_data(attrs[MAPLE_A_PLAN]), sizeof(*plan),
-			       GFP_KERNEL_ACCOUNT);
+			       MAPLE_GFP);
 		if (!plan)
 			return -ENOMEM;
 	}

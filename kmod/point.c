@@ -49,7 +49,7 @@ static struct maple_point *point_get(struct maple_session *s,
 	list_for_each_entry_reverse(p, points, list)
 		if (p->offset == offset && p->call == call)
 			return p;
-	p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
+	p = kzalloc(sizeof(*p), MAPLE_GFP);
 	if (!p)
 		return NULL;
 	p->session = s;
@@ -77,7 +77,7 @@ static int spot_add(struct maple_session *s, struct list_head *points,
 		      call);
 	if (!p)
 		return -ENOMEM;
-	spot = kzalloc(sizeof(*spot), GFP_KERNEL_ACCOUNT);
+	spot = kzalloc(sizeof(*spot), MAPLE_GFP);
 	if (!spot)
 		return -ENOMEM;
 	spot->probe = *probe;

@@ -5,6 +5,7 @@
  */
 #include <linux/slab.h>
 #include <net/genetlink.h>
+#include "kmod.h"
 #include "reply.h"
 
 /* A reply of @size bytes' payload; *@head is for genlmsg_end(). */
@@ -12,7 +13,7 @@ static struct sk_buff *begin(struct genl_info *info,
 			     const struct genl_family *family, size_t size,
 			     void **head)
 {
-	struct sk_buff *skb = genlmsg_new(size, GFP_KERNEL_ACCOUNT);
+	struct sk_buff *skb = genlmsg_new(size, MAPLE_GFP);
 
 	if (!skb)
 		return NULL;
@@ -70,8 +71,7 @@ static int put_threads(struct sk_buff *reply, struct maple_session *session,
 	int e;
 
 	static_assert(MAPLE_PER_MESSAGE * sizeof(*threads) < 32 * 1024);
-	threads = kcalloc(MAPLE_PER_MESSAGE, sizeof(*threads),
-			  GFP_KERNEL_ACCOUNT);
+	threads = kcalloc(MAPLE_PER_MESSAGE, sizeof(*threads), MAPLE_GFP);
 	if (!threads)
 		return -ENOMEM;
 	for (i = from; i < all && n < MAPLE_PER_MESSAGE; i++)
@@ -140,7 +140,7 @@ int maple_reply_log(struct genl_info *info, const struct genl_family *family,
 	void *head;
 
 	/* All memory first: what is taken out of the log must arrive. */
-	entries = kmalloc(size, GFP_KERNEL_ACCOUNT);
+	entries = kmalloc(size, MAPLE_GFP);
 	if (entries)
 		reply = begin(info, family, nla_total_size(size), &head);
 	if (reply) {

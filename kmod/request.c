@@ -8,8 +8,10 @@
 #include <linux/fs.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include "kmod.h"
 #include "compat.h"
 #include "request.h"
+#include "rights.h"
 
 /* maple_request_refuse - @e, with @why as the text and @attr as the culprit */
 int maple_request_refuse(struct genl_info *info, int attr, int e,
@@ -90,6 +92,8 @@ struct pid *maple_request_target(struct genl_info *info, struct file *file)
 int maple_request_order(struct genl_info *info,
 			const struct maple_session_order *order)
 {
+	const char *why;
+
 	if ((order->sched == MAPLE_UAPI_PLAN) != !!order->plan)
 		return maple_request_refuse(
 			info, MAPLE_A_SCHED, -EINVAL,
@@ -103,7 +107,8 @@ int maple_request_order(struct genl_info *info,
 		return maple_request_refuse(
 			info, MAPLE_A_CPU, -EINVAL,
 			"that CPU is not online: choose another, or -1");
-	return 0;
+	why = maple_rights_order(order);
+	return why ? maple_request_refuse(info, MAPLE_A_CPU, -EPERM, why) : 0;
 }
 
 /*
@@ -184,7 +189,7 @@ struct maple_uapi_probe *maple_request_probes(struct genl_info *info,
 	const char *why = NULL;
 	unsigned int i;
 
-	probes = kmemdup(nla_data(attr), nla_len(attr), GFP_KERNEL_ACCOUNT);
+	probes = kmemdup(nla_data(attr), nla_len(attr), MAPLE_GFP);
 	if (!probes)
 		return ERR_PTR(-ENOMEM);
 	*n = nla_len(attr) / sizeof(*probes);
@@ -210,7 +215,7 @@ struct maple_uapi_site *maple_request_sites(struct genl_info *info,
 	const char *why = NULL;
 	unsigned int i;
 
-	sites = kmemdup(nla_data(attr), nla_len(attr), GFP_KERNEL_ACCOUNT);
+	sites = kmemdup(nla_data(attr), nla_len(attr), MAPLE_GFP);
 	if (!sites)
 		return ERR_PTR(-ENOMEM);
 	*n = nla_len(attr) / sizeof(*sites);

@@ -22,6 +22,12 @@
 
 #define MEND ": run mapletest as root"
 
+/* Whether the session is to be bound by nobody's rights. */
+static bool is_free(const struct maple_session_order *order)
+{
+	return order->may_trace && !order->strict;
+}
+
 /*
  * maple_rights_sender - whether the sender, the caller, may have sessions at
  * all, and what else he may
@@ -38,6 +44,22 @@ int maple_rights_sender(struct sk_buff *skb, struct maple_sender *sender,
 		extack,
 		"maple sessions take CAP_SYS_ADMIN, or CAP_PERFMON and CAP_SYS_NICE: run it as root");
 	return -EPERM;
+}
+
+/*
+ * maple_rights_order - whether @order asks for what only who may trace
+ * everybody can have: real-time threads on all CPUs at once, with none left to
+ * look after them
+ *
+ * Returns NULL, or the reason.
+ */
+const char *maple_rights_order(const struct maple_session_order *order)
+{
+	if (is_free(order) || order->cpu >= 0 ||
+	    order->sched == MAPLE_UAPI_NATIVE ||
+	    order->sched == MAPLE_UAPI_PCTLARGE)
+		return NULL;
+	return "real-time priorities go with a CPU: name one that the target is pinned to, or do it as root";
 }
 
 /*
@@ -106,7 +128,7 @@ void maple_rights_init(struct maple_session *s,
 		       const struct maple_session_order *order,
 		       struct task_struct *leader)
 {
-	if (order->may_trace && !order->strict)
+	if (is_free(order))
 		return;
 	s->rights = get_task_cred(leader);
 	s->seen = get_cred(s->rights);

@@ -16,6 +16,7 @@ struct maple_sender {
 
 int maple_rights_sender(struct sk_buff *skb, struct maple_sender *sender,
 			struct netlink_ext_ack *extack);
+const char *maple_rights_order(const struct maple_session_order *order);
 void maple_rights_init(struct maple_session *s,
 		       const struct maple_session_order *order,
 		       struct task_struct *leader);

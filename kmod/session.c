@@ -27,6 +27,8 @@
 #include "rights.h"
 #include "trace.h"
 
+#define NO_MEMORY \
+	"there is no memory for a session, or the sender's control group has none left"
 #define CLONE_MS 20 /* that the owner waits for children in the making, */
 #define LEFT_MS	 20 /* ... and how often they are looked for then */
 
@@ -60,7 +62,7 @@ static void session_free(struct kref *refs)
 {
 	struct maple_session *s = container_of(refs, struct maple_session, refs);
 
-	WARN_ON_ONCE(s->watchdog || !list_empty(&s->points));
+	WARN_ON_ONCE(s->watched || !list_empty(&s->points));
 	while (s->nmm > 0)
 		mmdrop(s->mm[--s->nmm]);
 	put_pid(s->pid);
@@ -82,7 +84,8 @@ static void session_free(struct kref *refs)
  *
  * After maple_session_destroy() only works in flight hold a session. Each of
  * them stands on the list of a thread that runs it before it is next in user
- * space, or when it exits.
+ * space, or when it exits, or is one of the watchdog's, whose workers get to
+ * them when their CPU does not starve.
  */
 void maple_session_put(struct maple_session *s)
 {
@@ -91,7 +94,7 @@ void maple_session_put(struct maple_session *s)
 
 static struct maple_session *session_alloc(void)
 {
-	struct maple_session *s = kvzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+	struct maple_session *s = kvzalloc(sizeof(*s), MAPLE_GFP);
 
 	if (!s)
 		return NULL;
@@ -163,9 +166,26 @@ static int session_fill(struct maple_session *s,
 	if (!err && order->plan)
 		err = maple_engine_create(s, order->plan);
 	if (err)
-		NL_SET_ERR_MSG(extack, "there is no memory for a session");
+		NL_SET_ERR_MSG(extack, NO_MEMORY);
 	maple_thread_refill(s);
 	return err;
+}
+
+/*
+ * Whether its user has as many as it may: also those that nobody owns any more
+ * count, as long as they take memory. Who may trace everybody has no limit.
+ */
+static bool too_many(const struct maple_session *s)
+{
+	const struct maple_session *other;
+	unsigned int n = 0;
+
+	lockdep_assert_held(&sessions_lock);
+	if (!s->rights)
+		return false;
+	list_for_each_entry(other, &maple_sessions, list)
+		n += other->rights && uid_eq(other->rights->uid, s->rights->uid);
+	return n >= READ_ONCE(maple_user_sessions);
 }
 
 static int session_publish(struct maple_session *s, struct task_struct *leader,
@@ -179,6 +199,11 @@ static int session_publish(struct maple_session *s, struct task_struct *leader,
 	if (other && !READ_ONCE(other->left)) {
 		NL_SET_ERR_MSG(extack, "the target has a session already");
 		err = -EBUSY;
+	} else if (too_many(s)) {
+		NL_SET_ERR_MSG(
+			extack,
+			"too many sessions on processes of this user: end one, or raise user_sessions in /sys/module/maple/parameters");
+		err = -EUSERS;
 	} else {
 		list_add_rcu(&s->list, &maple_sessions);
 	}
@@ -309,8 +334,10 @@ int maple_session_create(const struct maple_session_order *order,
 	}
 	err = -ENOMEM;
 	s = session_alloc();
-	if (!s)
+	if (!s) {
+		NL_SET_ERR_MSG(extack, NO_MEMORY);
 		goto put_leader;
+	}
 	err = session_fill(s, order, leader, extack);
 	if (!err)
 		err = session_publish(s, leader, extack);
@@ -320,12 +347,11 @@ int maple_session_create(const struct maple_session_order *order,
 	}
 	extack->_msg = maple_rights_grant(s, order, leader);
 	err = extack->_msg ? -EPERM : threads_take(s, leader, extack);
-	if (!err)
-		err = maple_watchdog_start(s);
 	if (err) {
 		maple_session_destroy(s);
 		goto put_leader;
 	}
+	maple_watchdog_start(s);
 	trace_maple_session(s->tgid, s->cpu, s->sched, 1);
 	*session = s;
 put_leader:
@@ -334,16 +360,16 @@ put_leader:
 }
 
 /*
- * maple_session_end - native scheduling for everyone; nobody is held any
- * more; what happens is still told
+ * maple_session_loose - nobody is held any more, nor real-time by us; what may
+ * sleep is left to maple_session_end()
  * @state: why
  *
- * Context: may sleep.
+ * Context: any but NMI, no lock of ours.
  */
-void maple_session_end(struct maple_session *s, u32 state)
+void maple_session_loose(struct maple_session *s, u32 state)
 {
-	mutex_lock(&s->end_lock);
-	WRITE_ONCE(s->asked, 0);
+	u32 i;
+
 	raw_spin_lock(&s->lock);
 	WRITE_ONCE(s->native, true);
 	if (READ_ONCE(s->state) < MAPLE_SESSION_RELEASED ||
@@ -351,6 +377,28 @@ void maple_session_end(struct maple_session *s, u32 state)
 		WRITE_ONCE(s->state, state);
 	raw_spin_unlock(&s->lock);
 	wake_up_all(&s->moved);
+	for (i = 0; i < smp_load_acquire(&s->nthreads); i++) {
+		raw_spin_lock(&s->lock);
+		maple_task_loose(s->thread[i]);
+		raw_spin_unlock(&s->lock);
+	}
+}
+
+/*
+ * maple_session_end - native scheduling for everyone; nobody is held any
+ * more; what happens is still told
+ * @state: why
+ *
+ * All are out of real-time before anybody is waited for: to change where a
+ * thread may run can take until it has run.
+ *
+ * Context: may sleep.
+ */
+void maple_session_end(struct maple_session *s, u32 state)
+{
+	mutex_lock(&s->end_lock);
+	WRITE_ONCE(s->asked, 0);
+	maple_session_loose(s, state);
 	maple_threads_restore(s);
 	WRITE_ONCE(s->restored, true);
 	maple_watch_follow(s);
@@ -439,8 +487,6 @@ void maple_session_destroy(struct maple_session *s)
 	trace_maple_session(s->tgid, s->cpu, s->sched, 0);
 	maple_watchdog_stop(s);
 	maple_session_end(s, MAPLE_SESSION_RELEASED);
-	if (s->canary.func)
-		cancel_work_sync(&s->canary);
 	maple_watches_remove(s);
 	WRITE_ONCE(s->ended, true);
 	maple_points_remove(s);

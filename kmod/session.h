@@ -23,7 +23,7 @@ struct maple_session_order {
 	u32 deadline_ms;
 	const struct maple_plan *plan; /* NULL: none; validated by us */
 	bool may_trace; /* the sender, whatever process there is, */
-	bool strict;	/* ... but not what the target may become */
+	bool strict;	/* ... but is to have no more rights than its target */
 };
 
 /* ia32's, and x32's: what probes say of operands is not so there. */

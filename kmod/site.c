@@ -30,10 +30,8 @@ struct maple_return {
 
 int maple_sites_init(struct maple_session *s)
 {
-	s->sites =
-		kcalloc(1 << SITE_BITS, sizeof(*s->sites), GFP_KERNEL_ACCOUNT);
-	s->returns = kvcalloc(1 << RETURN_BITS, sizeof(*s->returns),
-			      GFP_KERNEL_ACCOUNT);
+	s->sites = kcalloc(1 << SITE_BITS, sizeof(*s->sites), MAPLE_GFP);
+	s->returns = kvcalloc(1 << RETURN_BITS, sizeof(*s->returns), MAPLE_GFP);
 	return s->sites && s->returns ? 0 : -ENOMEM;
 }
 
@@ -98,7 +96,7 @@ int maple_session_sites(struct maple_session *s, struct file *file,
 		return -ENOSPC;
 	}
 	for (i = 0; i < n; i++) {
-		site = kzalloc(sizeof(*site), GFP_KERNEL_ACCOUNT);
+		site = kzalloc(sizeof(*site), MAPLE_GFP);
 		if (!site) {
 			sites_drop(&made);
 			return -ENOMEM;

@@ -101,9 +101,9 @@ void maple_native_inherit(struct maple_native *to,
 		to->nice = 0;
 }
 
-/* maple_native_restore - Context: may sleep */
-void maple_native_restore(const struct maple_native *native,
-			  struct task_struct *task)
+/* Its policy; nobody's is changed who has SCHED_DEADLINE. */
+static void restore_policy(const struct maple_native *native,
+			   struct task_struct *task)
 {
 	struct sched_attr attr = {
 		.size = sizeof(attr),
@@ -114,14 +114,20 @@ void maple_native_restore(const struct maple_native *native,
 		.sched_priority = native->priority,
 	};
 
+	if (native->policy == SCHED_DEADLINE)
+		return;
+	/* It is no attribute of real-time policies and SCHED_IDLE. */
+	set_user_nice(task, native->nice);
+	sched_setattr_nocheck(task, &attr);
+}
+
+/* maple_native_restore - Context: may sleep */
+void maple_native_restore(const struct maple_native *native,
+			  struct task_struct *task)
+{
 	if (!native->known)
 		return;
-	/* Nobody's is changed who has that one. */
-	if (native->policy != SCHED_DEADLINE) {
-		/* It is no attribute of real-time policies and SCHED_IDLE. */
-		set_user_nice(task, native->nice);
-		sched_setattr_nocheck(task, &attr);
-	}
+	restore_policy(native, task);
 	if (!cpumask_equal(&task->cpus_mask, &native->cpus))
 		set_cpus_allowed_ptr(task, &native->cpus);
 }
@@ -255,17 +261,18 @@ void maple_task_settle(struct maple_thread *t)
 
 /*
  * maple_task_keep - what the program has changed itself is kept for later, and
- * does not count before that
+ * does not count before that; true if maple_task_pin() is to see to its CPU
  *
- * Context: the watchdog; may sleep.
+ * Context: the watchdog.
  */
-void maple_task_keep(struct maple_thread *t)
+bool maple_task_keep(struct maple_thread *t)
 {
 	struct maple_session *s = t->session;
 	struct task_struct *task = maple_thread_task(t);
+	bool strays = false;
 
 	if (!task)
-		return;
+		return false;
 	raw_spin_lock(&s->lock);
 	if (!READ_ONCE(s->native)) {
 		maple_task_wishes(t, task);
@@ -273,13 +280,45 @@ void maple_task_keep(struct maple_thread *t)
 		    READ_ONCE(task->rt_priority) !=
 			    maple_task_prio(MAPLE_PRIO_HOOK))
 			maple_task_settle(t);
+		strays = s->cpu >= 0 &&
+			 !cpumask_equal(&task->cpus_mask, cpumask_of(s->cpu));
 	}
 	raw_spin_unlock(&s->lock);
+	put_task_struct(task);
+	return strays;
+}
+
+/* maple_task_pin - back to the session's CPU; Context: may sleep */
+void maple_task_pin(struct maple_thread *t)
+{
+	struct maple_session *s = t->session;
+	struct task_struct *task = maple_thread_task(t);
+
+	if (!task)
+		return;
 	mutex_lock(&s->end_lock);
 	if (!READ_ONCE(s->native) && s->cpu >= 0 &&
 	    !cpumask_equal(&task->cpus_mask, cpumask_of(s->cpu)))
 		set_cpus_allowed_ptr(task, cpumask_of(s->cpu));
 	mutex_unlock(&s->end_lock);
+	put_task_struct(task);
+}
+
+/*
+ * maple_task_loose - what we gave @t is taken from it, as far as that goes
+ * without sleeping; the rest is still due
+ */
+void maple_task_loose(struct maple_thread *t)
+{
+	struct task_struct *task;
+
+	lockdep_assert_held(&t->session->lock);
+	task = maple_thread_task(t);
+	if (!task)
+		return;
+	maple_task_wishes(t, task);
+	if (t->native.known && t->given)
+		restore_policy(&t->native, task);
 	put_task_struct(task);
 }
 

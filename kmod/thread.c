@@ -74,7 +74,7 @@ static struct maple_thread *record_create(struct maple_session *s, gfp_t gfp)
 void maple_thread_refill(struct maple_session *s)
 {
 	while (READ_ONCE(s->nspare) < MAPLE_SPARE) {
-		struct maple_thread *t = record_create(s, GFP_KERNEL_ACCOUNT);
+		struct maple_thread *t = record_create(s, MAPLE_GFP);
 
 		if (!t)
 			return;
