@@ -15,7 +15,11 @@
 #if defined(MAPLE_HAS_UPROBE_INT) == defined(MAPLE_HAS_UPROBE_PTR) ||         \
 	defined(MAPLE_HAS_FILTER_CTX) == defined(MAPLE_HAS_FILTER_MM) ||      \
 	defined(MAPLE_HAS_HANDLER_DATA) == defined(MAPLE_HAS_HANDLER_REGS) || \
-	defined(MAPLE_HAS_EXIT_TASK) == defined(MAPLE_HAS_EXIT_DEAD)
+	defined(MAPLE_HAS_EXIT_TASK) == defined(MAPLE_HAS_EXIT_DEAD) ||       \
+	defined(MAPLE_HAS_DUMPABLE_FLAGS) +                                   \
+			defined(MAPLE_HAS_DUMPABLE_BITMAP) +                  \
+			defined(MAPLE_HAS_DUMPABLE_TASK) !=                   \
+		1
 #error "Kbuild's probes of this kernel fail: build with the compiler that it was built with (LLVM=1 for clang), with its whole headers, and CONFIG_UPROBES=y"
 #endif
 
@@ -32,6 +36,9 @@
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <linux/sched/coredump.h>
+#ifdef MAPLE_HAS_DUMPABLE_TASK
+#include <linux/sched/exec_state.h>
+#endif
 #include <linux/uprobes.h>
 
 /*
@@ -89,11 +96,37 @@ static inline struct pid *maple_pidfd_pid(struct file *file)
 		 struct pt_regs *regs)
 #endif
 
-/* get_dumpable() is not for modules. */
-static inline bool maple_dumpable(const struct mm_struct *mm)
+/*
+ * Whether its user may trace @task, whose memory is @mm. That is a part of the
+ * memory's flags, which are a bitmap from 6.18 on, and from 7.2 on is kept for
+ * the task, where the kernel's own way to it is not for modules.
+ */
+#ifdef MAPLE_HAS_DUMPABLE_FLAGS
+static inline bool maple_dumpable(const struct task_struct *task,
+				  const struct mm_struct *mm)
 {
 	return __get_dumpable(READ_ONCE(mm->flags)) == SUID_DUMP_USER;
 }
+#elif defined(MAPLE_HAS_DUMPABLE_BITMAP)
+static inline bool maple_dumpable(const struct task_struct *task,
+				  const struct mm_struct *mm)
+{
+	return __get_dumpable(__mm_flags_get_dumpable((struct mm_struct *)mm)) ==
+	       SUID_DUMP_USER;
+}
+#else
+static inline bool maple_dumpable(const struct task_struct *task,
+				  const struct mm_struct *mm)
+{
+	bool may;
+
+	rcu_read_lock();
+	may = READ_ONCE(rcu_dereference(task->exec_state)->dumpable) ==
+	      TASK_DUMPABLE_OWNER;
+	rcu_read_unlock();
+	return may;
+}
+#endif
 
 /*
  * 6.12, 3c83a9ad0295 and 04b01625da13: registration hands out the uprobe,

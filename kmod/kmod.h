@@ -26,7 +26,7 @@
 #define MAPLE_CALLS  8 /* functions entered and not left */
 #define MAPLE_ARGS   4 /* probes of one function that are kept for its return */
 #define MAPLE_OPS    12	  /* what one hit may lead to */
-#define MAPLE_SPARE  32	  /* records ready for threads to come */
+#define MAPLE_SPARE  64	  /* records ready for threads to come */
 #define MAPLE_OTHERS 1024 /* forked, and not put right yet */
 #define MAPLE_MMS    8	  /* address spaces a target may go through */
 #define MAPLE_OFTEN  1000 /* hits of a site that still mean progress */

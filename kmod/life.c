@@ -39,6 +39,7 @@ static void birth_work(struct callback_head *work)
 	struct maple_access acc = { .site = MAPLE_SITE_NONE };
 	struct maple_session *s = t->session;
 
+	maple_thread_refill(s); /* its parent may wait for it (vfork) */
 	if (t->number != MAPLE_THREAD_NONE && !(current->flags & PF_EXITING)) {
 		maple_turn_born(t);
 		find_stack(&acc);

@@ -81,9 +81,10 @@ static const char *cred_fault(const struct cred *us, const struct cred *them)
 	return NULL;
 }
 
-static const char *mm_fault(const struct mm_struct *mm)
+static const char *mm_fault(const struct task_struct *task,
+			    const struct mm_struct *mm)
 {
-	if (!mm || maple_dumpable(mm))
+	if (!mm || maple_dumpable(task, mm))
 		return NULL;
 	return "the program may not be traced (PR_SET_DUMPABLE, or its file cannot be read)" MEND;
 }
@@ -99,7 +100,7 @@ static const char *task_fault(const struct cred *rights,
 	why = cred_fault(rights, __task_cred(task));
 	rcu_read_unlock();
 	task_lock(task);
-	why = why ?: mm_fault(task->mm);
+	why = why ?: mm_fault(task, task->mm);
 	task_unlock(task);
 	return why;
 }
@@ -165,7 +166,7 @@ static void note(struct maple_session *s, const struct cred *cred)
 bool maple_rights_ask(struct maple_session *s, const struct mm_struct *mm)
 {
 	const struct cred *cred = current_real_cred();
-	const char *why = cred_fault(s->rights, cred) ?: mm_fault(mm);
+	const char *why = cred_fault(s->rights, cred) ?: mm_fault(current, mm);
 
 	if (why)
 		return lose(s, why);
@@ -192,7 +193,7 @@ bool maple_rights_look(struct maple_thread *t)
 	if (cred != READ_ONCE(s->seen))
 		why = cred_fault(s->rights, cred);
 	rcu_read_unlock();
-	why = why ?: mm_fault(maple_session_mm(s));
+	why = why ?: mm_fault(t->task, maple_session_mm(s));
 	return why ? lose(s, why) : true;
 }
 

@@ -272,6 +272,7 @@ static int threads_take(struct maple_session *s, struct task_struct *leader,
 
 	while ((task = next_thread_of(s, leader))) {
 		n = s->nthreads;
+		maple_thread_refill(s);
 		maple_native_save(&native, task);
 		native.known = !READ_ONCE(s->native);
 		t = n < MAPLE_THREADS
@@ -282,6 +283,10 @@ static int threads_take(struct maple_session *s, struct task_struct *leader,
 		if (!IS_ERR_OR_NULL(t))
 			thread_take(s, t, task);
 		put_task_struct(task);
+		if (!t && n < MAPLE_THREADS) {
+			NL_SET_ERR_MSG(extack, NO_MEMORY);
+			return -ENOMEM;
+		}
 		if (!t) {
 			NL_SET_ERR_MSG(extack, "the target has too many "
 					       "threads already");

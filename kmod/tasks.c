@@ -438,50 +438,58 @@ enum maple_wait_end maple_task_wait(struct maple_session *s,
 	enum maple_wait_end wait, best = MAPLE_ENDS_NEVER;
 	u32 i;
 
-	raw_spin_lock(&s->threads_lock);
-	for (i = 0; i < s->nthreads && best != MAPLE_ENDS_SOON; i++) {
+	for (i = 0;
+	     i < smp_load_acquire(&s->nthreads) && best != MAPLE_ENDS_SOON;
+	     i++) {
 		struct maple_thread *t = s->thread[i];
 
-		if (t == self || !t->alive || !t->task || READ_ONCE(t->asleep))
-			continue;
-		wait = task_ends(t->task, s->plan->slice_ms);
+		raw_spin_lock(&s->threads_lock);
+		wait = t == self || !t->alive || !t->task ||
+				       READ_ONCE(t->asleep)
+			       ? MAPLE_ENDS_NEVER
+			       : task_ends(t->task, s->plan->slice_ms);
+		raw_spin_unlock(&s->threads_lock);
 		if (wait != MAPLE_ENDS_NEVER)
 			best = wait;
 	}
-	raw_spin_unlock(&s->threads_lock);
 	return best;
+}
+
+/* The kernel enters each system call with -ENOSYS for its result. */
+static bool is_cloning(const struct maple_thread *t)
+{
+	const struct pt_regs *regs;
+
+	lockdep_assert_held(&t->session->threads_lock);
+	/* Who ends makes none, and its stack goes. */
+	if (!t->task || !t->alive || READ_ONCE(t->told_birth))
+		return false;
+	regs = task_pt_regs(t->task);
+	if ((long)READ_ONCE(regs->ax) != -ENOSYS)
+		return false;
+	switch ((long)READ_ONCE(regs->orig_ax)) {
+	case __NR_clone:
+	case __NR_clone3:
+	case __NR_fork:
+	case __NR_vfork:
+		return true;
+	}
+	return false;
 }
 
 /*
  * maple_task_clones - whether any thread may be on its way to a child that is
  * a copy of what it was some time ago, and has not told of it yet
- *
- * The kernel enters each system call with -ENOSYS for its result.
  */
 bool maple_task_clones(struct maple_session *s)
 {
 	bool clones = false;
 	u32 i;
 
-	raw_spin_lock(&s->threads_lock);
-	for (i = 0; i < s->nthreads && !clones; i++) {
-		struct maple_thread *t = s->thread[i];
-		const struct pt_regs *regs;
-
-		/* Who ends makes none, and its stack goes. */
-		if (!t->task || !t->alive || READ_ONCE(t->told_birth))
-			continue;
-		regs = task_pt_regs(t->task);
-		if ((long)READ_ONCE(regs->ax) != -ENOSYS)
-			continue;
-		switch ((long)READ_ONCE(regs->orig_ax)) {
-		case __NR_clone:
-		case __NR_clone3:
-		case __NR_fork:
-		case __NR_vfork:
-			clones = true;
-		}
+	for (i = 0; i < smp_load_acquire(&s->nthreads) && !clones; i++) {
+		raw_spin_lock(&s->threads_lock);
+		clones = is_cloning(s->thread[i]);
+		raw_spin_unlock(&s->threads_lock);
 	}
-	raw_spin_unlock(&s->threads_lock);
 	return clones;
 }

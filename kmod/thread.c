@@ -57,9 +57,9 @@ void maple_thread_name(char *name, const char *parent, unsigned int n)
 	snprintf(name, MAPLE_PLAN_NAME, "%s.%u", parent, n);
 }
 
-static struct maple_thread *record_create(struct maple_session *s, gfp_t gfp)
+static struct maple_thread *record_create(struct maple_session *s)
 {
-	struct maple_thread *t = kzalloc(sizeof(*t), gfp);
+	struct maple_thread *t = kzalloc(sizeof(*t), MAPLE_GFP);
 
 	if (!t)
 		return NULL;
@@ -74,7 +74,7 @@ static struct maple_thread *record_create(struct maple_session *s, gfp_t gfp)
 void maple_thread_refill(struct maple_session *s)
 {
 	while (READ_ONCE(s->nspare) < MAPLE_SPARE) {
-		struct maple_thread *t = record_create(s, MAPLE_GFP);
+		struct maple_thread *t = record_create(s);
 
 		if (!t)
 			return;
@@ -141,10 +141,12 @@ void maple_thread_work_done(struct maple_thread *t, unsigned int bit)
  * @native: what it is to get back
  * @counts: it is one of the run's threads, and gets a number and a name
  *
- * Context: atomic. NULL if there is no memory, or if too many processes have
- * not run yet; ERR_PTR(-EEXIST) if it has one as a thread of the run, which can
- * be while a session begins on a program that runs: a new thread is there
- * before it is told of.
+ * Context: atomic, also on PREEMPT_RT, which has no memory to give there.
+ *
+ * NULL if no record is ready, or if too many processes have not run yet;
+ * ERR_PTR(-EEXIST) if it has one as a thread of the run, which can be while a
+ * session begins on a program that runs: a new thread is there before it is
+ * told of.
  */
 struct maple_thread *maple_thread_record(struct maple_session *s,
 					 struct task_struct *task,
@@ -153,36 +155,23 @@ struct maple_thread *maple_thread_record(struct maple_session *s,
 					 bool counts)
 {
 	struct maple_thread *t = NULL;
-	int err = 0;
-
-	raw_spin_lock(&s->threads_lock);
-	if (!list_empty(&s->spare)) {
-		t = list_first_entry(&s->spare, struct maple_thread, list);
-		list_del(&t->list);
-		s->nspare--;
-	}
-	raw_spin_unlock(&s->threads_lock);
-	if (!t)
-		t = record_create(s, GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT);
-	if (!t)
-		return NULL;
-	t->native = *native;
-	t->pid = get_pid(task_pid(task));
-	get_task_struct(task);
 
 	raw_spin_lock(&s->threads_lock);
 	if (counts && maple_thread_find(s, task))
-		err = -EEXIST;
-	else if ((!counts || s->nthreads == MAPLE_THREADS) &&
-		 s->nothers == MAPLE_OTHERS)
-		err = -ENOSPC;
-	if (err) {
+		t = ERR_PTR(-EEXIST);
+	else if ((counts && s->nthreads < MAPLE_THREADS) ||
+		 s->nothers < MAPLE_OTHERS)
+		t = list_first_entry_or_null(&s->spare, struct maple_thread,
+					     list);
+	if (IS_ERR_OR_NULL(t)) {
 		raw_spin_unlock(&s->threads_lock);
-		put_task_struct(task);
-		record_return(t);
-		return err == -EEXIST ? ERR_PTR(err) : NULL;
+		return t;
 	}
-	t->task = task;
+	list_del(&t->list);
+	s->nspare--;
+	t->native = *native;
+	t->pid = get_pid(task_pid(task));
+	t->task = get_task_struct(task);
 	if (counts && s->nthreads < MAPLE_THREADS) {
 		t->number = s->nthreads;
 		t->alive = true;

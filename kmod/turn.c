@@ -54,17 +54,18 @@ void maple_turn_tick(struct maple_session *s)
 	s->ticked_at = wall;
 	for (i = 0; i < n; i++)
 		now += s->thread[i]->cpu_seen;
-	raw_spin_lock(&s->threads_lock);
 	for (i = 0; i < n; i++) {
 		struct maple_thread *t = s->thread[i];
-		u64 cpu = t->task ? maple_task_cpu(t->task) : 0;
+		u64 cpu;
 
+		raw_spin_lock(&s->threads_lock);
+		cpu = t->task ? maple_task_cpu(t->task) : 0;
+		raw_spin_unlock(&s->threads_lock);
 		if (cpu > t->cpu_seen) {
 			now += cpu - t->cpu_seen;
 			t->cpu_seen = cpu;
 		}
 	}
-	raw_spin_unlock(&s->threads_lock);
 	if (!s->attempt_began || s->tick_attempts != s->said.attempts ||
 	    s->tick_steps != s->said.steps) {
 		s->attempt_began = now;

@@ -37,14 +37,14 @@ static bool other_ready(struct maple_session *s, const struct maple_thread *self
 	bool ready = false;
 	u32 i;
 
-	raw_spin_lock(&s->threads_lock);
-	for (i = 0; i < s->nthreads && !ready; i++) {
+	for (i = 0; i < smp_load_acquire(&s->nthreads) && !ready; i++) {
 		struct maple_thread *t = s->thread[i];
 
+		raw_spin_lock(&s->threads_lock);
 		ready = t != self && t->task && t->alive &&
 			task_is_running(t->task);
+		raw_spin_unlock(&s->threads_lock);
 	}
-	raw_spin_unlock(&s->threads_lock);
 	return ready;
 }
 
