@@ -185,6 +185,7 @@ void maple_pass_called(const struct maple_access *acc);
 
 /* ring.c */
 extern bool maple_ring_shared;
+extern uint32_t maple_ring_budget; /* events that a site records; 0: no limit */
 
 /* What stub.S needs to record an event by itself. */
 struct maple_quick {

@@ -41,7 +41,7 @@ static void put_quiet(struct maple_shm *shm, uint32_t site)
 static bool in_budget(struct maple_shm *shm, struct maple_agent_site *site)
 {
 	site->count++;
-	if (!shm->budget || site->count <= shm->budget)
+	if (!maple_ring_budget || site->count <= maple_ring_budget)
 		return true;
 	site->live = 0;
 	maple_retire_later(site);

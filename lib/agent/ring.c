@@ -13,7 +13,11 @@
  * Events of sites that are dropped at once when the ring is full, by stub.S:
  * they take less time than the reader needs to make room for ten.
  */
-#define SKIP 1024
+#define SKIP   1024
+
+#define LEAST  30 /* events that a site may record once the ring was full */
+
+#define STALLS 2000000 /* without any room, of a microsecond or so each */
 
 static_assert(MAPLE_SHM_RING % CHUNK == 0 && CHUNK % FIRST == 0 &&
 		      !((CHUNK / FIRST) & (CHUNK / FIRST - 1)),
@@ -21,6 +25,7 @@ static_assert(MAPLE_SHM_RING % CHUNK == 0 && CHUNK % FIRST == 0 &&
 static_assert(CHUNK > MAPLE_THREADS, "slots are few beyond a chunk");
 
 bool maple_ring_shared;
+uint32_t maple_ring_budget;
 struct maple_quick maple_quick;
 static uint32_t given; /* what maple_quick.skip was set to; 0: it is counted */
 
@@ -60,10 +65,25 @@ void maple_ring_start(void)
 	maple_quick.ring = shm->ring;
 	maple_quick.hits = shm->stats.hits;
 	maple_quick.pid = &shm->pid;
+	maple_ring_budget = shm->budget;
 	maple_quick.most = shm->mode != MAPLE_SHM_OBSERVE || maple_ring_shared
 				   ? 0
 			   : shm->budget ? shm->budget
 					 : ~0u;
+}
+
+/*
+ * Events come faster than they are read: for the rest of the run sites record
+ * less. What finds no room is lost wherever it comes from, also from sites that
+ * have told nothing yet.
+ */
+static void lower_budget(void)
+{
+	if (maple_ring_budget <= LEAST)
+		return;
+	maple_ring_budget = LEAST;
+	if (maple_quick.most)
+		maple_quick.most = LEAST;
 }
 
 static uint64_t take_slot(uint64_t *head)
@@ -106,6 +126,28 @@ static bool full(struct maple_shm *shm)
 	return head >= end;
 }
 
+/*
+ * Stalls a little for the reader, or returns false: it has made no room for
+ * long, and nobody waits for it again. Threads that run side by side never do:
+ * it would distort their schedule, where on one CPU it delays all alike. No
+ * clock is asked, since a target's filter of system calls may not let it pass.
+ */
+static bool stall(const struct maple_shm *shm)
+{
+	static uint32_t stalled;
+	static uint64_t tail;
+
+	if (!shm->lossless || maple_ring_shared || stalled >= STALLS)
+		return false;
+	if (tail != shm->tail)
+		stalled = 0;
+	tail = shm->tail;
+	stalled++;
+	for (int i = 0; i < 64; i++)
+		__builtin_ia32_pause();
+	return true;
+}
+
 /* Counts what stub.S has dropped, and has it drop @next more. */
 static void skip(struct maple_shm *shm, uint32_t next)
 {
@@ -123,8 +165,7 @@ static bool ends_delay(unsigned int kind)
 /*
  * maple_ring_put - records one event of the calling thread
  *
- * A full ring drops it: to wait for the reader distorts the schedule, unless
- * strict priorities keep everybody else waiting as well.
+ * A full ring drops it, unless the run waits for its reader.
  */
 void maple_ring_put(unsigned int kind, const struct maple_access *acc,
 		    uint64_t value, unsigned int flags, uint32_t aux,
@@ -137,13 +178,13 @@ void maple_ring_put(unsigned int kind, const struct maple_access *acc,
 	if (__builtin_expect(self->late, 0) && ends_delay(kind))
 		maple_section_late();
 	while (full(shm)) {
-		if (!shm->lossless) {
+		lower_budget();
+		if (!stall(shm)) {
 			shm->stats.lost++;
 			/* Change points are met in full rings, too. */
 			skip(shm, maple_quick.most && !shm->nchanges ? SKIP : 0);
 			return;
 		}
-		__builtin_ia32_pause();
 	}
 	if (__builtin_expect(given, 0))
 		skip(shm, 0);

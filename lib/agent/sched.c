@@ -202,8 +202,10 @@ void maple_sched_take(void)
 	uint32_t n = maple_self.number;
 
 	maple_ring_shared = true;
-	if (!maple_shm_owns_sched(shm))
+	if (!maple_shm_owns_sched(shm)) {
+		maple_ring_start();
 		return;
+	}
 	if (shm->cpu >= 0 && shm->cpu < 1024) {
 		mask[shm->cpu / 64] = 1ull << shm->cpu % 64;
 		shm->stats.pinned = !raw_failed(

@@ -208,7 +208,8 @@ struct maple_shm {
 	uint32_t trap_rest; /* trap at observed sites that no jump reaches */
 	uint32_t stem;	    /* enum maple_stem */
 	uint32_t nchanges;
-	uint32_t lossless; /* a full ring is waited for; else events are lost */
+	uint32_t lossless; /* threads on one CPU wait in a full ring while it is
+			      read; else events are lost */
 	uint64_t seed;
 	char exe[MAPLE_SHM_EXE]; /* glob of the executable's path or basename;
 				    "": the first program that loads us */

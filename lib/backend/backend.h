@@ -59,7 +59,7 @@ struct maple_run_order {
 	uint32_t nchanges;
 	struct maple_change change[MAPLE_RUN_CHANGES];
 	uint32_t budget; /* events a site records; 0: no limit */
-	bool lossless;	 /* the program waits for whoever takes its events */
+	bool lossless; /* threads on one CPU wait for whoever takes its events */
 	/* PROFILE: bytes by site number; sites to leave alone are nonzero */
 	const uint8_t *alone;
 	uint32_t nalone;

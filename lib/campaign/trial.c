@@ -291,6 +291,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.seed = trial->seed,
 		.nchanges = trial->nchanges,
 		.budget = MAPLE_BUDGET,
+		.lossless = trial->kind == MAPLE_RUN_PROFILE,
 		.timeout = c->timeout,
 		.grace = c->attached ? 0
 				     : GRACE_LEAST +

@@ -187,6 +187,44 @@ static void test_full_ring(void **state)
 	assert_in_range(all_events(), 1000000 * n, 1000000 * n + 2000);
 }
 
+/* Reads on when there is hardly any room. */
+static void wait_till_used(struct drive *d, const struct maple_event *e)
+{
+	volatile uint64_t *head = &d->shm->head;
+
+	for (int i = 0; i < 20000 && *head < MAPLE_SHM_RING - MAPLE_THREADS; i++)
+		usleep(1000);
+	d->event = NULL;
+}
+
+/*
+ * A run that waits for its reader loses nothing, and what is read too slowly
+ * goes quiet.
+ */
+static void test_waits_for_room(void **state)
+{
+	assert_int_equal(run_scene("turn"), 0);
+	wanted_site = site_in(turn, MAPLE_EV_WRITE);
+	wanted_seen = 0;
+	drive.shm->budget = 1u << 30;
+	drive.shm->lossless = 1;
+	drive.event = wait_till_used;
+	assert_int_equal(run_scene("flood"), 0);
+	assert_int_equal(drive.shm->stats.lost, 0);
+	assert_true(drive.shm->stats.quieted > 0);
+	assert_in_range(all_events(), MAPLE_SHM_RING - MAPLE_THREADS,
+			2 * MAPLE_SHM_RING);
+}
+
+/* Nobody waits for ever for a reader that has stopped. */
+static void test_reader_stops(void **state)
+{
+	drive.shm->lossless = 1;
+	drive.event = wait_till_full;
+	assert_int_equal(run_scene("flood"), 0);
+	assert_true(drive.shm->stats.lost > 0);
+}
+
 /* A site that has gone quiet is left, and comes back with each thread. */
 static void test_retire(void **state)
 {
@@ -632,7 +670,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_observe),	   TEST(test_priorities),
-		TEST(test_full_ring),	   TEST(test_budget),
+		TEST(test_full_ring),	   TEST(test_waits_for_room),
+		TEST(test_reader_stops),   TEST(test_budget),
 		TEST(test_call_budget),	   TEST(test_retire),
 		TEST(test_change_point),   TEST(test_random_delay),
 		TEST(test_deep),	   TEST(test_crash),

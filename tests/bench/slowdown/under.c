@@ -131,6 +131,7 @@ static bool profile(struct bench *b, const char *kind, unsigned int round,
 				      : MAPLE_SCHEDULE_OLDER,
 		.seed = round + 1,
 		.budget = all ? 0 : MAPLE_BUDGET,
+		.lossless = !all,
 		.fresh = !strcmp(kind, "executed"),
 	};
 	struct maple_run r;
