@@ -87,10 +87,10 @@ enum maple_end {
 	MAPLE_END_ITSELF,
 	MAPLE_END_DEADLOCK, /* every thread waited for another; killed */
 	MAPLE_END_HANG,	    /* over the timeout; killed */
-	MAPLE_END_STOPPED,  /* by tick(); killed */
+	MAPLE_END_STOPPED,  /* by tick(); killed, or left if it had joined us */
 	MAPLE_END_SLOW,	    /* it is we who take so long; killed, no verdict */
 	MAPLE_END_STARVED,  /* it got no CPU; killed, no verdict */
-	MAPLE_END_LEFT,	    /* it had joined us, and runs on without us */
+	MAPLE_END_LEFT,	    /* it had joined us; its time with us is over */
 };
 
 struct maple_run_thread {

@@ -286,8 +286,7 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 			break;
 		}
 		if (sink->tick && !sink->tick(sink->ctx, w->launch->pid)) {
-			run->end = w->joined ? MAPLE_END_LEFT
-					     : MAPLE_END_STOPPED;
+			run->end = MAPLE_END_STOPPED;
 			break;
 		}
 		poll(&pfd, 1, nap(at - w->began));

@@ -219,6 +219,10 @@ void maple_stretch_judge(struct maple_campaign *c, struct maple_trial *trial)
 	if (j->failure && trial->kind == MAPLE_RUN_PROFILE)
 		add_past(c, j);
 	c->exposed_before += trial->run.automaton.exposed != 0;
+	/* An order that had not been forced when we left was not tried. */
+	trial->stopped |= trial->kind == MAPLE_RUN_ENFORCE &&
+			  trial->run.end == MAPLE_END_STOPPED &&
+			  !trial->run.automaton.exposed && !j->failure;
 }
 
 /* maple_stretch_undelivered - why nothing found means nothing; NULL: it does */

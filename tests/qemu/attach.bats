@@ -85,6 +85,33 @@ exit 0'
 		fail "no log"
 }
 
+# It answers nobody until we have left: no order can be forced on it.
+cut='
+serve clean
+for try in 1 2 3 4 5; do
+	rm -f /tmp/memo.db
+	attach --timeout 100s --format json --output /tmp/json $server \
+		2>/tmp/words &
+	attached=$!
+	until [[ $(state) == *SCHED_FIFO* ]]; do sleep 0.05; done
+	kill -STOP $server
+	sleep 1
+	kill -INT $(pgrep -P $attached)
+	wait $attached
+	status=$?
+	kill -CONT $server
+	jq -c "[.verdict, .runs.enforced, .coverage.exposed | add? // .]" /tmp/json
+	[ $status = 0 ] || break
+done
+echo "status $status"
+cat /tmp/words'
+
+@test "an order that was being forced when it was left was not tried" {
+	guest -t 300 -- bash -c "$lib$cut"
+	echo "$output"
+	[[ $output == *"status 125"* ]] || fail "that was no test"
+}
+
 kills='
 serve clean
 before=$(state)
