@@ -26,6 +26,8 @@
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t b = PTHREAD_MUTEX_INITIALIZER;
 
+#define SPINS 200000000 /* ns: who has used that much goes on like this */
+
 __attribute__((noinline)) static void wait_for_b(void)
 {
 	pthread_mutex_lock(&b);
@@ -68,6 +70,10 @@ static void busy(void)
 		;
 }
 
+/*
+ * Runs @body in a process of its own. It has come to where it stays: nothing
+ * of it wants to run for longer than it sleeps by itself, or it runs on.
+ */
 static pid_t child(void (*body)(void))
 {
 	pid_t pid = fork();
@@ -78,7 +84,10 @@ static pid_t child(void (*body)(void))
 		body();
 		_exit(0);
 	}
-	usleep(300000);
+	for (int quiet = 0; quiet < 8 && maple_process_used(pid) < SPINS;) {
+		usleep(20000);
+		quiet = maple_process_wants_cpu(pid) ? 0 : quiet + 1;
+	}
 	return pid;
 }
 
