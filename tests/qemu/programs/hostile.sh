@@ -233,7 +233,7 @@ await_finding()
 {
 	local tries
 
-	for ((tries = 0; tries < 600; tries++)); do
+	for ((tries = 0; tries < 1800; tries++)); do
 		[ "$(found)" = 0 ] || return 0
 		kill -0 "$client" 2>/dev/null || return 0
 		sleep 0.1
@@ -257,9 +257,11 @@ kills() # WHAT COUNT SEED
 		kill -0 $rager 2>/dev/null || fail "the enemy has ended"
 		! kill_one "$1" || killed=$((killed + 1))
 	done
-	echo "$1: $killed killed, $announced findings announced"
-	[ -z "$client" ] || kill -TERM "$client" 2>/dev/null
+	test_on
+	await_finding # so it can still be done
+	kill -TERM "$client" 2>/dev/null
 	settle
+	echo "$1: $killed killed, $announced findings announced"
 	pkill -TERM -o -u $enemy -x hostile
 	wait $rager || fail "the enemy's status is $?"
 	tail -n 1 "$dir/said"
