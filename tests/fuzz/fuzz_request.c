@@ -338,6 +338,15 @@ static void happen(unsigned int what, unsigned int who)
 	}
 }
 
+/* Who owes for what lasted has an account for as long. */
+static bool holds_nothing(const struct maple_account *account)
+{
+	for (unsigned int i = 0; i < MAPLE_LIMITS; i++)
+		if (account->used[i])
+			return false;
+	return !account->clients && !account->first;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -370,6 +379,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	end_leftovers();
 	/* Nothing is left of them but the memo, which is whole. */
 	assert(!server.clients && !server.nclients && !server.leased);
-	assert(!server.accounts && !modules);
+	assert(!modules);
+	for (const struct maple_account *a = server.accounts; a; a = a->next)
+		assert(holds_nothing(a));
 	return 0;
 }
