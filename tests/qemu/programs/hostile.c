@@ -26,8 +26,9 @@
 #include "hostile_onlooker.h"
 #include "hostile_requests.h"
 
-#define ACTORS	 4  /* at once */
-#define LIFETIME 10 /* s; then one is killed */
+#define ACTORS	 4   /* at once */
+#define LIFETIME 10  /* s; then one is killed */
+#define PARTING	 120 /* seconds for what is not done yet, once told to end */
 
 static bool requests_alone;
 static volatile sig_atomic_t over; /* SIGTERM */
@@ -249,18 +250,24 @@ static void end_rage(int signo)
 	over = signo;
 }
 
-/* Until @seconds are over, and @minutes' worth is done. */
+/*
+ * Until @seconds are over, or somebody has had enough of it, and @minutes'
+ * worth is done.
+ */
 static void rage(double seconds, double minutes, uint64_t seed)
 {
-	double begun = now(), born[ACTORS] = { 0 };
+	double begun = now(), most = 10 * seconds, born[ACTORS] = { 0 };
 	pid_t actor[ACTORS] = { 0 };
 
-	for (uint64_t number = 0; !over && !shared->wrong;) {
+	for (uint64_t number = 0; !shared->wrong;) {
 		unsigned int i = (unsigned int)draw(ACTORS);
 		double past = now() - begun;
 
-		if (past > 10 * seconds ||
-		    (past > seconds && done_enough(minutes)))
+		if (over && seconds > 0) {
+			seconds = 0;
+			most = past + PARTING;
+		}
+		if (past > most || (past > seconds && done_enough(minutes)))
 			break;
 		if (actor[i] > 0 && now() - born[i] > LIFETIME && chance(4)) {
 			kill(actor[i], SIGKILL);
