@@ -8,7 +8,6 @@
  *   lifetimes refused DIR a message that is refused when half of it is in place
  *   lifetimes forks N     of a target, and what the kernel has left of them
  */
-#include <elf.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,37 +15,12 @@
 #include <sys/mount.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include "touch.h"
 #include "victims.h"
 
 #define CREATORS 3
 
-extern const char __ehdr_start[];
-extern const char insn_touch[], next_touch[];
-
 static volatile long value;
-
-static __attribute__((noinline)) void touch(volatile long *to)
-{
-	__asm__ volatile(".globl insn_touch, next_touch\n"
-			 "insn_touch: movq $1,(%0)\n"
-			 "next_touch: nop\n"
-			 :
-			 : "D"(to)
-			 : "memory");
-}
-
-static struct maple_uapi_probe probe_at(const char *insn, const char *next)
-{
-	return (struct maple_uapi_probe){
-		.offset = (uint64_t)(insn - __ehdr_start),
-		.next = (uint64_t)(next - __ehdr_start),
-		.size = 8,
-		.kind = MAPLE_EV_WRITE,
-		.base = 7, /* rdi */
-		.index = MAPLE_REG_ABSENT,
-		.aux = MAPLE_REG_ABSENT,
-	};
-}
 
 static struct maple_uapi_probe call_at(const void *function, unsigned int kind,
 				       unsigned int after)
@@ -192,7 +166,7 @@ static void sleep_on(void)
 /* One of probes, or of sites, in a file of its own file system. */
 static void refer(struct maple_control *c, const char *path, bool sites)
 {
-	struct maple_uapi_probe probe = probe_at(insn_touch, next_touch);
+	struct maple_uapi_probe probe = probe_of_touch();
 	struct maple_uapi_site site = {
 		.offset = probe.next,
 		.number = MAPLE_SITE_CALL | 1,
@@ -275,7 +249,7 @@ static void crowd(void)
 	int e = 0, taken;
 
 	for (unsigned int i = 0; i < 20; i++) {
-		probe[i] = probe_at(insn_touch, next_touch);
+		probe[i] = probe_of_touch();
 		probe[i].number = i;
 	}
 	c = session_open();
@@ -392,7 +366,7 @@ static int half_of_it(struct maple_control *c, struct maple_error *err)
 
 	probe[0] = call_at(__ehdr_start, MAPLE_EV_ONCE, MAPLE_EV_ONCED);
 	for (unsigned int i = 1; i < n; i++) {
-		probe[i] = probe_at(insn_touch, next_touch);
+		probe[i] = probe_of_touch();
 		probe[i].offset = i == n - 1 ? 4096 : 1000 + i;
 		probe[i].next = probe[i].offset + 1;
 	}

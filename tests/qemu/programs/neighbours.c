@@ -8,13 +8,10 @@
  * Nothing here forks while somebody waits for memory, since that waits as well:
  * the kernel's probes have it so.
  */
-#include <elf.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include "touch.h"
 #include "victims.h"
-
-extern const char __ehdr_start[];
-extern const char insn_touch[], next_touch[];
 
 static struct maple_control *control;
 static const char *neighbour;
@@ -22,27 +19,9 @@ static atomic_int waits, registers; /* tids; 0: done, or not yet */
 static atomic_int failed;
 static atomic_bool registered;
 
-static __attribute__((noinline)) void touch(volatile long *to)
-{
-	__asm__ volatile(".globl insn_touch, next_touch\n"
-			 "insn_touch: movq $1,(%0)\n"
-			 "next_touch: nop\n"
-			 :
-			 : "D"(to)
-			 : "memory");
-}
-
 static int add_probe(void)
 {
-	const struct maple_uapi_probe probe = {
-		.offset = (uint64_t)(insn_touch - __ehdr_start),
-		.next = (uint64_t)(next_touch - __ehdr_start),
-		.size = 8,
-		.kind = MAPLE_EV_WRITE,
-		.base = 7, /* rdi */
-		.index = MAPLE_REG_ABSENT,
-		.aux = MAPLE_REG_ABSENT,
-	};
+	const struct maple_uapi_probe probe = probe_of_touch();
 	int fd = open("/proc/self/exe", O_RDONLY), e;
 	struct maple_error err;
 
