@@ -190,6 +190,7 @@ struct maple_session {
 	unsigned long deadline;	 /* jiffies */
 	unsigned long began;
 	const struct cred *rights; /* of the target; NULL: whatever they are */
+	bool bound;		   /* it keeps them, be it dumpable or not */
 
 	const struct cred *seen; /* found to be no more than these */
 	const char *why;	 /* they are; rights.c */

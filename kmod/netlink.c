@@ -58,6 +58,7 @@ static const struct nla_policy start_policy[] = {
 	[MAPLE_A_DEADLINE] = NLA_POLICY_FULL_RANGE(NLA_U32, &deadline_range),
 	[MAPLE_A_PLAN] = NLA_POLICY_EXACT_LEN(sizeof(struct maple_plan)),
 	[MAPLE_A_STRICT] = { .type = NLA_FLAG },
+	[MAPLE_A_BOUND] = { .type = NLA_FLAG },
 };
 
 static const struct nla_policy probe_policy[] = {
@@ -110,6 +111,7 @@ static int start(struct maple_message *m)
 	order.plan = plan;
 	order.may_trace = m->sender.may_trace;
 	order.strict = nla_get_flag(attrs[MAPLE_A_STRICT]);
+	order.bound = nla_get_flag(attrs[MAPLE_A_BOUND]);
 	e = maple_request_order(info, &order);
 	if (e)
 		goto out;

@@ -3,12 +3,13 @@
  * Rights: who may have a session at all, on which process, and for how long.
  *
  * A session is of the rights that its target had when it began, unless who
- * began it may trace everybody and said nothing else. They are asked for at
- * every use, as a process may become another's while it runs: by executing a
- * program, where the kernel calls us before the new one is mapped; by changing
- * its credentials or forbidding to be traced, which nobody is told of, so that
- * hits, births, signals and the watchdog look. When they are gone the session
- * is cut: nothing more is told, held, watched or scheduled.
+ * began it may trace everybody and said nothing else. The target is to be one
+ * that they could trace; of a session that is "bound", the one that it was. This
+ * is asked at every use, as a process may become another's while it runs: by
+ * executing a program, where the kernel calls us before the new one is mapped;
+ * by changing its credentials or forbidding to be traced, which nobody is told
+ * of, so that hits, births, signals and the watchdog look. When they are gone
+ * the session is cut: nothing more is told, held, watched or scheduled.
  *
  * To ask is to compare a pointer, with the credentials that were last found to
  * do, and two bits of the memory's flags.
@@ -25,7 +26,7 @@
 /* Whether the session is to be bound by nobody's rights. */
 static bool is_free(const struct maple_session_order *order)
 {
-	return order->may_trace && !order->strict;
+	return order->may_trace && !order->strict && !order->bound;
 }
 
 /*
@@ -62,12 +63,27 @@ const char *maple_rights_order(const struct maple_session_order *order)
 	return "real-time priorities go with a CPU: name one that the target is pinned to, or do it as root";
 }
 
+/* What makes @is another's than @was, or gives it more rights; NULL: nothing. */
+static const char *change_fault(const struct cred *was, const struct cred *is)
+{
+	if (was->user_ns == is->user_ns && uid_eq(was->uid, is->uid) &&
+	    uid_eq(was->euid, is->euid) && uid_eq(was->suid, is->suid) &&
+	    gid_eq(was->gid, is->gid) && gid_eq(was->egid, is->egid) &&
+	    gid_eq(was->sgid, is->sgid) &&
+	    cap_issubset(is->cap_permitted, was->cap_permitted))
+		return NULL;
+	return "the program has other rights than it had: attach to it again";
+}
+
 /*
  * What keeps @us from tracing @them, as ptrace() would have it, whose own
  * check modules cannot ask; NULL: nothing
  */
-static const char *cred_fault(const struct cred *us, const struct cred *them)
+static const char *cred_fault(const struct cred *us, bool bound,
+			      const struct cred *them)
 {
+	if (bound)
+		return change_fault(us, them);
 	if (us->user_ns != them->user_ns)
 		return "the program runs in another user namespace" MEND;
 	if (!uid_eq(us->uid, them->uid) || !uid_eq(us->uid, them->euid) ||
@@ -81,26 +97,26 @@ static const char *cred_fault(const struct cred *us, const struct cred *them)
 	return NULL;
 }
 
-static const char *mm_fault(const struct task_struct *task,
+static const char *mm_fault(bool bound, const struct task_struct *task,
 			    const struct mm_struct *mm)
 {
-	if (!mm || maple_dumpable(task, mm))
+	if (bound || !mm || maple_dumpable(task, mm))
 		return NULL;
 	return "the program may not be traced (PR_SET_DUMPABLE, or its file cannot be read)" MEND;
 }
 
 /* ---- at the beginning ---- */
 
-static const char *task_fault(const struct cred *rights,
+static const char *task_fault(const struct cred *rights, bool bound,
 			      struct task_struct *task)
 {
 	const char *why;
 
 	rcu_read_lock();
-	why = cred_fault(rights, __task_cred(task));
+	why = cred_fault(rights, bound, __task_cred(task));
 	rcu_read_unlock();
 	task_lock(task);
-	why = why ?: mm_fault(task, task->mm);
+	why = why ?: mm_fault(bound, task, task->mm);
 	task_unlock(task);
 	return why;
 }
@@ -118,9 +134,9 @@ const char *maple_rights_grant(struct maple_session *s,
 	const char *why = NULL;
 
 	if (!order->may_trace)
-		why = task_fault(current_cred(), leader);
+		why = task_fault(current_cred(), false, leader);
 	if (!why && s->rights)
-		why = task_fault(s->rights, leader);
+		why = task_fault(s->rights, s->bound, leader);
 	return why ?: READ_ONCE(s->why);
 }
 
@@ -131,6 +147,7 @@ void maple_rights_init(struct maple_session *s,
 {
 	if (is_free(order))
 		return;
+	s->bound = order->may_trace && !order->strict;
 	s->rights = get_task_cred(leader);
 	s->seen = get_cred(s->rights);
 }
@@ -166,7 +183,8 @@ static void note(struct maple_session *s, const struct cred *cred)
 bool maple_rights_ask(struct maple_session *s, const struct mm_struct *mm)
 {
 	const struct cred *cred = current_real_cred();
-	const char *why = cred_fault(s->rights, cred) ?: mm_fault(current, mm);
+	const char *why = cred_fault(s->rights, s->bound, cred)
+				  ?: mm_fault(s->bound, current, mm);
 
 	if (why)
 		return lose(s, why);
@@ -191,9 +209,9 @@ bool maple_rights_look(struct maple_thread *t)
 	rcu_read_lock();
 	cred = __task_cred(t->task);
 	if (cred != READ_ONCE(s->seen))
-		why = cred_fault(s->rights, cred);
+		why = cred_fault(s->rights, s->bound, cred);
 	rcu_read_unlock();
-	why = why ?: mm_fault(t->task, maple_session_mm(s));
+	why = why ?: mm_fault(s->bound, t->task, maple_session_mm(s));
 	return why ? lose(s, why) : true;
 }
 

@@ -42,7 +42,7 @@ static inline bool maple_rights_kept(struct maple_session *s,
 		return false;
 	return !s->rights ||
 	       (current_real_cred() == READ_ONCE(s->seen) && mm &&
-		maple_dumpable(current, mm)) ||
+		(s->bound || maple_dumpable(current, mm))) ||
 	       maple_rights_ask(s, mm);
 }
 

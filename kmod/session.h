@@ -24,6 +24,7 @@ struct maple_session_order {
 	const struct maple_plan *plan; /* NULL: none; validated by us */
 	bool may_trace; /* the sender, whatever process there is, */
 	bool strict;	/* ... but is to have no more rights than its target */
+	bool bound;	/* ... but only as long as its target keeps its own */
 };
 
 /* ia32's, and x32's: what probes say of operands is not so there. */

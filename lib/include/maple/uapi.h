@@ -35,9 +35,11 @@
  * another user namespace, with more capabilities, or not dumpable.
  *
  * A session is for the rights that its target had at START, unless the sender
- * has CAP_SYS_PTRACE and does not say STRICT. When the target gets others, by
- * exec or in any other way, it is MAPLE_SESSION_BARRED before the target does
- * anything with them: nothing more is logged, held, watched or scheduled.
+ * has CAP_SYS_PTRACE and says neither STRICT nor BOUND. When the target gets
+ * others, by exec or in any other way, it is MAPLE_SESSION_BARRED before the
+ * target does anything with them: nothing more is logged, held, watched or
+ * scheduled. A STRICT session is barred by a target that is not dumpable, a
+ * BOUND one is not.
  *
  * Every refusal carries a text (extack) that names cause and mend. Unknown
  * attributes, flags that are not defined and reserved fields that are not 0
@@ -51,7 +53,7 @@
 #include <maple/event.h>
 
 #define MAPLE_GENL_NAME	   "maple"
-#define MAPLE_GENL_VERSION 1 /* of all of this; it must be the same */
+#define MAPLE_GENL_VERSION 2 /* of all of this; it must be the same */
 
 /* What a module can do: MAPLE_A_FEATURES, a u32. */
 enum maple_feature {
@@ -68,8 +70,8 @@ enum maple_cmd {
 	MAPLE_CMD_INFO,
 	/*
 	 * VERSION, PIDFD, CPU, SCHED, DEADLINE, [SEED], [CHANGES], [STRICT],
-	 * [PLAN] with SCHED_PLAN only. -EBUSY: the socket or the target has a
-	 * session.
+	 * [BOUND], [PLAN] with SCHED_PLAN only. -EBUSY: the socket or the
+	 * target has a session.
 	 */
 	MAPLE_CMD_START,
 	/*
@@ -134,6 +136,7 @@ enum maple_attr {
 	MAPLE_A_RETURNS,    /* binary, struct maple_uapi_return [] */
 	MAPLE_A_STRICT,	    /* flag, whatever rights the sender has */
 	MAPLE_A_REASON,	    /* string, why it is MAPLE_SESSION_BARRED */
+	MAPLE_A_BOUND,	    /* flag, without CAP_SYS_PTRACE as STRICT */
 	__MAPLE_A_MAX,
 };
 #define MAPLE_A_MAX (__MAPLE_A_MAX - 1)
