@@ -266,7 +266,8 @@ int maple_session_probe(struct maple_session *s, struct file *file,
 	}
 	mutex_lock(&s->probes_lock);
 	if (READ_ONCE(s->native)) {
-		NL_SET_ERR_MSG(extack, "the session is over");
+		NL_SET_ERR_MSG(extack, "the session is native by now: "
+				       "released, cut, or over its deadline");
 		err = -ESHUTDOWN;
 	} else if (s->nprobes + n > MAPLE_SESSION_PROBES) {
 		NL_SET_ERR_MSG(extack, "too many probes in one session");

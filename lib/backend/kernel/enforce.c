@@ -44,6 +44,7 @@ struct module_backend {
 	bool looked; /* a call came from where nothing was mapped: read again */
 	bool crash_seen;
 	bool gone; /* the session, in the midst of the run, with mapled */
+	bool late; /* the session was over before its probes stood */
 };
 
 static struct module_backend *module_of(struct maple_backend *b)
@@ -68,7 +69,7 @@ static int prepare(struct maple_backend *b, const struct maple_run_order *order,
 	maple_kernel_events_start(m->calls);
 	m->order = order;
 	m->pid = 0;
-	m->looked = m->crash_seen = m->gone = false;
+	m->looked = m->crash_seen = m->gone = m->late = false;
 	return 0;
 }
 
@@ -137,7 +138,9 @@ static int attach(struct maple_backend *b, pid_t pid, struct maple_error *err)
 			e = maple_placing_put(&m->placing, &m->images,
 					      m->order->plan, m->control, err);
 	} while (e == -ENOTCONN && --tries);
-	return e;
+	/* Its deadline has passed, or the target has got other rights. */
+	m->late = e == -ESHUTDOWN;
+	return m->late ? 0 : e;
 }
 
 /* ---- the log ---- */
@@ -319,6 +322,10 @@ static void judge_delivery(struct module_backend *m, struct maple_run *run)
 			 "the program runs with other rights than at its "
 			 "start: %.190s",
 			 m->last.reason);
+	else if (m->late)
+		snprintf(run->why_not, sizeof(run->why_not),
+			 "maple.ko's session was over before its probes stood: "
+			 "the machine is very busy; --timeout gives more time");
 	else if (!c->priorities && (enforces || m->order->schedule))
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "maple.ko set no priority: %s ended before its first "
