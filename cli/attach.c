@@ -2,9 +2,14 @@
 /* mapletest attach: a campaign on a program that runs. */
 #include <errno.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "cli.h"
+
+#define PLACES "/var/lib/maple" /* of memos, for users without a home */
 
 static pid_t parse_pid(const char *text)
 {
@@ -22,6 +27,81 @@ static int open_status(const struct maple_settings *settings, int error)
 			       (error == -EPERM || error == -ENOTSUP)
 		       ? MAPLE_STATUS_SKIPPED
 		       : MAPLE_STATUS_FAILED;
+}
+
+static bool is_folder_of(const char *path, uid_t uid)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == uid;
+}
+
+/* A folder for @uid's memo, which is to have a name. */
+static int make_place(const struct passwd *pw, uid_t uid, char **db)
+{
+	char number[16], *folder;
+	int e = 0;
+
+	snprintf(number, sizeof(number), "%u", uid);
+	if (asprintf(&folder, PLACES "/%s", pw ? pw->pw_name : number) < 0)
+		return -ENOMEM;
+	mkdir(PLACES, 0755);
+	if (!mkdir(folder, 0700) && lchown(folder, uid, (gid_t)-1))
+		e = -errno;
+	if (!e && !is_folder_of(folder, uid))
+		e = -EACCES;
+	if (!e && asprintf(db, "%s/memo.db", folder) < 0)
+		e = -ENOMEM;
+	free(folder);
+	return e;
+}
+
+/*
+ * What is learned of a user's process is that user's. One that has no home, as
+ * services have none, gets a place from root.
+ */
+static int find_place(struct maple_settings *settings)
+{
+	const struct passwd *pw;
+	char *db;
+	uid_t uid;
+	int e;
+
+	if (geteuid() || settings->db)
+		return 0;
+	e = maple_attach_user(settings->campaign.attached, &uid);
+	pw = e || !uid ? NULL : getpwuid(uid);
+	if (e || !uid || (pw && is_folder_of(pw->pw_dir, uid)))
+		return 0;
+	e = make_place(pw, uid, &db);
+	if (e)
+		return maple_say_error(MAPLE_STATUS_FAILED,
+				       "there is no place for the memo of %s, "
+				       "who has no home: " PLACES ": %s; name "
+				       "one with --db FILE",
+				       pw ? pw->pw_name
+					  : "a user without a name",
+				       strerror(-e));
+	settings->db = db;
+	maple_say_notice("what is learned is kept in %s: mapletest report "
+			 "--db FILE shows it",
+			 db);
+	return 0;
+}
+
+/*
+ * maple_attach_settle - from now on we are the process's user, if we were root
+ *
+ * Returns 0 or the exit status, the error said.
+ */
+int maple_attach_settle(struct maple_settings *settings)
+{
+	struct maple_error err = { "" };
+	int ret = find_place(settings);
+
+	if (ret || !maple_attach_become(settings->campaign.attached, &err))
+		return ret;
+	return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
 }
 
 int maple_command_attach(struct maple_settings *settings)

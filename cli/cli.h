@@ -156,6 +156,7 @@ void maple_live_about(struct maple_live *live, const char *about);
 int maple_command_run(struct maple_settings *settings);
 int maple_run_campaign(struct maple_settings *settings);
 int maple_command_attach(struct maple_settings *settings);
+int maple_attach_settle(struct maple_settings *settings);
 int maple_command_replay(struct maple_settings *settings);
 int maple_command_report(struct maple_settings *settings);
 int maple_command_coverage(struct maple_settings *settings);

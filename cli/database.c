@@ -71,7 +71,11 @@ static int open_file(const struct maple_settings *settings, unsigned int flags,
 				      "'mapletest run' makes it",
 				      path);
 	else if (ret)
-		ret = maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+		ret = maple_say_error(MAPLE_STATUS_FAILED, "%s%s", err.text,
+				      settings->campaign.attached
+					      ? "; it is opened by the user "
+						"that the process runs as"
+					      : "");
 	free(path);
 	return ret;
 }

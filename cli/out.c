@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Where reports go, and how they may look there. */
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -17,16 +18,23 @@
  */
 FILE *maple_out_open(const struct maple_settings *settings, FILE *fallback)
 {
-	static bool opened;
+	static int file = -1;
 	FILE *out;
+	int fd;
 
 	if (!settings->output)
 		return fallback;
 	if (!strcmp(settings->output, "-"))
 		return stdout;
-	/* An error may come after a stream of lines has begun. */
-	out = fopen(settings->output, opened ? "ae" : "we");
-	opened = true;
+	/*
+	 * An error may come after a stream of lines has begun, and when we may
+	 * not open the file any more.
+	 */
+	if (file < 0)
+		file = open(settings->output,
+			    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	fd = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, 0);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out) {
 		/* The error object cannot go there either. */
 		fprintf(stderr, "mapletest: --output '%s': %s\n",

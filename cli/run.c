@@ -252,7 +252,11 @@ int maple_run_campaign(struct maple_settings *settings)
 	if (!run.out)
 		return MAPLE_STATUS_FAILED;
 	maple_live_init(&run.live, settings->quiet ? NULL : stderr);
-	ret = maple_database_open(settings, 0, &memo);
+	/* All of root's own that there is to be opened is open. */
+	if (settings->campaign.attached)
+		ret = maple_attach_settle(settings);
+	if (!ret)
+		ret = maple_database_open(settings, 0, &memo);
 	if (!ret) {
 		ret = settings->each_test ? test_suite(&run, memo)
 					  : campaign(&run, memo);

@@ -12,9 +12,9 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+#include "door.h"
 #include "process.h"
 
 /*
@@ -29,17 +29,10 @@ bool maple_process_has(pid_t pid, pid_t tid)
 	return !syscall(SYS_tgkill, pid, tid, 0) || errno == EPERM;
 }
 
-static ssize_t slurp(pid_t pid, pid_t tid, const char *name, char *buf,
-		     size_t size)
+static ssize_t drink(int fd, char *buf, size_t size)
 {
-	char path[64];
 	ssize_t n;
-	int fd;
 
-	if (!maple_process_has(pid, tid))
-		return -1;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
 	n = read(fd, buf, size - 1);
@@ -48,6 +41,17 @@ static ssize_t slurp(pid_t pid, pid_t tid, const char *name, char *buf,
 		return -1;
 	buf[n] = '\0';
 	return n;
+}
+
+static ssize_t slurp(pid_t pid, pid_t tid, const char *name, char *buf,
+		     size_t size)
+{
+	char path[64];
+
+	if (!maple_process_has(pid, tid))
+		return -1;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
+	return drink(open(path, O_RDONLY | O_CLOEXEC), buf, size);
 }
 
 /* maple_process_threads - the ids of @pid's threads; returns how many */
@@ -202,9 +206,11 @@ pid_t maple_process_find(pid_t root, const char *glob)
 enum maple_wait maple_process_wait(pid_t pid, pid_t tid, uint64_t *futex)
 {
 	unsigned long long nr, arg[4];
-	char buf[256];
+	char name[32], buf[256];
 
-	if (slurp(pid, tid, "syscall", buf, sizeof(buf)) < 0)
+	snprintf(name, sizeof(name), "task/%d/syscall", tid);
+	if (!maple_process_has(pid, tid) ||
+	    drink(maple_door_open(pid, name), buf, sizeof(buf)) < 0)
 		return MAPLE_WAIT_GONE;
 	if (!strncmp(buf, "running", 7))
 		return MAPLE_WAIT_RUNS;
@@ -334,13 +340,12 @@ struct waiter {
 };
 
 /* Who holds the mutex of whose word a thread waits: glibc has it beside. */
-static pid_t owner_of(pid_t pid, uint64_t futex)
+static pid_t owner_of(int memory, uint64_t futex)
 {
 	struct mutex mutex;
-	struct iovec here = { &mutex, sizeof(mutex) };
-	struct iovec there = { (void *)futex, sizeof(mutex) };
 
-	if (process_vm_readv(pid, &here, 1, &there, 1, 0) != sizeof(mutex) ||
+	if (pread(memory, &mutex, sizeof(mutex), (off_t)futex) !=
+		    sizeof(mutex) ||
 	    mutex.lock != CONTENDED || !mutex.users)
 		return 0;
 	return mutex.owner;
@@ -350,14 +355,17 @@ static int find_waiters(pid_t pid, struct waiter *waiter)
 {
 	pid_t tids[CYCLE_MOST];
 	int n = maple_process_threads(pid, tids, CYCLE_MOST), found = 0;
+	int memory = maple_door_open(pid, "mem");
 	uint64_t futex;
 
 	for (int i = 0; i < n; i++)
 		if (maple_process_wait(pid, tids[i], &futex) ==
 		    MAPLE_WAIT_FOREVER)
-			waiter[found++] = (struct waiter){ tids[i],
-							   owner_of(pid, futex),
-							   futex };
+			waiter[found++] = (struct waiter){
+				tids[i], owner_of(memory, futex), futex
+			};
+	if (memory >= 0)
+		close(memory);
 	return found;
 }
 

@@ -2,46 +2,30 @@
 /*
  * The stacks of a live process, by libdwfl: used when the target has crashed
  * (the agent keeps it standing), is deadlocked, or hangs.
- *
- * All threads are told to stop before the first is waited for: they share one
- * CPU, and each stops only once it gets it, so the crashed thread, which
- * spins above the others, has to stop first.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ptrace.h>
-#include <sys/user.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <elfutils/libdwfl.h>
 #include "../image/scopes.h"
-#include "process.h"
+#include "door.h"
 #include "stack.h"
 
-#define FRAMES	    48
-#define THREADS	    MAPLE_THREADS
-#define RBP	    6 /* as DWARF numbers registers */
-#define RSP	    7
-#define PATIENCE_MS 10000 /* for all threads to stop */
-
-/* A stopped thread, and the signal that it was about to get. */
-struct stopped {
-	pid_t tid;
-	int signo;
-	bool done; /* stopped, or gone */
-};
+#define FRAMES	48
+#define THREADS MAPLE_STOP_MOST
+#define RBP	6 /* as DWARF numbers registers */
+#define RSP	7
 
 struct walk {
 	const struct maple_stack_returns *returns; /* or NULL */
 	uint64_t lo, hi; /* where uprobes have functions return to */
 	int memory;
-	struct stopped at[THREADS];
+	struct maple_stopped at[THREADS];
 	int nat; /* of which so many are ours */
 	int next;
 	Dwfl *dwfl;
@@ -145,64 +129,6 @@ static int on_thread(Dwfl_Thread *thread, void *arg)
 	return DWARF_CB_OK;
 }
 
-/* Asks the threads of @pid to stop; returns how many did not know of it yet. */
-static int interrupt_all(pid_t pid, struct stopped *at, int *kept)
-{
-	pid_t tids[THREADS];
-	int n = maple_process_threads(pid, tids, THREADS), i, before = *kept;
-
-	/* Of one that is ours already, SEIZE is refused. */
-	for (i = 0; i < n && *kept < THREADS; i++)
-		if (!ptrace(PTRACE_SEIZE, tids[i], NULL, NULL) &&
-		    !ptrace(PTRACE_INTERRUPT, tids[i], NULL, NULL))
-			at[(*kept)++] = (struct stopped){ .tid = tids[i] };
-	return *kept - before;
-}
-
-/* How many of the @n threads run yet. */
-static int count_running(struct stopped *at, int n)
-{
-	int running = 0, status, i;
-
-	for (i = 0; i < n; i++) {
-		if (at[i].done)
-			continue;
-		status = 0;
-		at[i].done = waitpid(at[i].tid, &status, __WALL | WNOHANG) != 0;
-		if (WIFSTOPPED(status) && !(status >> 16))
-			at[i].signo = WSTOPSIG(status);
-		running += !at[i].done;
-	}
-	return running;
-}
-
-/*
- * Stops the threads of @pid; returns how many of @at are ours to read.
- *
- * Each is waited for beside all others: a main thread that has ended is not
- * told of before the last of them has. Who is stopped starts no thread.
- */
-static int stop_all(pid_t pid, struct stopped *at)
-{
-	int kept = 0, ms = 0;
-
-	while (interrupt_all(pid, at, &kept) || count_running(at, kept)) {
-		if (ms++ == PATIENCE_MS)
-			return -kept;
-		usleep(1000);
-	}
-	return kept;
-}
-
-/* Who has not stopped is let go when the thread ends that we are. */
-static void let_go(const struct stopped *at, int n)
-{
-	int i;
-
-	for (i = 0; i < n; i++)
-		ptrace(PTRACE_DETACH, at[i].tid, NULL, at[i].signo);
-}
-
 /* ---- how libdwfl sees the process ---- */
 
 /*
@@ -218,7 +144,7 @@ static bool read_word(Dwfl *dwfl, Dwarf_Addr at, Dwarf_Word *word, void *arg)
 		return false;
 	if (*word < walk->lo || *word >= walk->hi)
 		return true;
-	real = walk->returns->find(walk->returns->ctx, at);
+	real = walk->returns ? walk->returns->find(walk->returns->ctx, at) : 0;
 	if (real)
 		*word = real;
 	return true;
@@ -233,16 +159,16 @@ static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread)
 	if (walk->next == walk->nat)
 		return 0;
 	*thread = &walk->at[walk->next++];
-	return ((struct stopped *)*thread)->tid;
+	return ((struct maple_stopped *)*thread)->tid;
 }
 
 /* In the order that x86-64's ABI numbers them for unwinding. */
 static bool read_registers(Dwfl_Thread *thread, void *arg)
 {
-	struct user_regs_struct r;
-	const struct stopped *at = arg;
+	const struct maple_stopped *at = arg;
+	const struct user_regs_struct r = at->regs;
 
-	if (ptrace(PTRACE_GETREGS, at->tid, NULL, &r))
+	if (!at->known)
 		return false;
 	return dwfl_thread_state_registers(
 		thread, 0, 17,
@@ -251,14 +177,12 @@ static bool read_registers(Dwfl_Thread *thread, void *arg)
 				      r.r12, r.r13, r.r14, r.r15, r.rip });
 }
 
-/* Where the kernel has its places for uprobes; false if there are none. */
-static bool find_trampoline(struct walk *walk, pid_t pid)
+/* Where the kernel has its places for uprobes, if it has any. */
+static void find_trampoline(struct walk *walk, pid_t pid)
 {
-	char path[64], line[512];
-	FILE *f;
+	FILE *f = maple_door_read(pid, "maps");
+	char line[512];
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
 	while (f && !walk->hi && fgets(line, sizeof(line), f))
 		if (strstr(line, "[uprobes]") &&
 		    sscanf(line, "%" SCNx64 "-%" SCNx64, &walk->lo,
@@ -266,26 +190,36 @@ static bool find_trampoline(struct walk *walk, pid_t pid)
 			walk->lo = walk->hi = 0;
 	if (f)
 		fclose(f);
-	return walk->hi;
 }
 
-static int attach(struct walk *walk, pid_t pid)
+/* libdwfl knows how to look at the vDSO only of whom it may read itself. */
+static int report(Dwfl *dwfl, pid_t pid)
+{
+	FILE *maps;
+	int e;
+
+	if (!maple_door_has_warden())
+		return dwfl_linux_proc_report(dwfl, pid);
+	maps = maple_door_read(pid, "maps");
+	if (!maps)
+		return -1;
+	e = dwfl_linux_proc_maps_report(dwfl, maps);
+	fclose(maps);
+	return e;
+}
+
+static bool attach(struct walk *walk, pid_t pid)
 {
 	static const Dwfl_Thread_Callbacks callbacks = {
 		.next_thread = next_thread,
 		.memory_read = read_word,
 		.set_initial_registers = read_registers,
 	};
-	char path[64];
 
-	if (!find_trampoline(walk, pid) || !walk->returns)
-		return dwfl_linux_proc_attach(walk->dwfl, pid, true);
-	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	walk->memory = open(path, O_RDONLY | O_CLOEXEC);
-	if (walk->memory < 0)
-		return -1;
-	return dwfl_attach_state(walk->dwfl, NULL, pid, &callbacks, walk) ? 0
-									  : -1;
+	find_trampoline(walk, pid);
+	walk->memory = maple_door_open(pid, "mem");
+	return walk->memory >= 0 &&
+	       dwfl_attach_state(walk->dwfl, NULL, pid, &callbacks, walk);
 }
 
 static int walk_all(struct walk *walk, pid_t pid, struct maple_error *err)
@@ -297,8 +231,8 @@ static int walk_all(struct walk *walk, pid_t pid, struct maple_error *err)
 	int e = 0;
 
 	walk->dwfl = dwfl_begin(&callbacks);
-	if (!walk->dwfl || dwfl_linux_proc_report(walk->dwfl, pid) ||
-	    dwfl_report_end(walk->dwfl, NULL, NULL) || attach(walk, pid))
+	if (!walk->dwfl || report(walk->dwfl, pid) ||
+	    dwfl_report_end(walk->dwfl, NULL, NULL) || !attach(walk, pid))
 		e = maple_error_set(err, EIO,
 				    "cannot read the stacks of process %d: %s",
 				    pid, dwfl_errmsg(-1));
@@ -322,7 +256,7 @@ static void *collect(void *arg)
 {
 	struct collection *c = arg;
 	struct walk *walk = &c->walk;
-	int n = stop_all(c->pid, walk->at);
+	int n = maple_door_stop(c->pid, walk->at);
 
 	walk->nat = n > 0 ? n : 0;
 	if (n > 0)
@@ -332,7 +266,7 @@ static void *collect(void *arg)
 				       "the threads of process %d cannot be "
 				       "stopped",
 				       c->pid);
-	let_go(walk->at, abs(n));
+	maple_door_let_go(c->pid, walk->at, abs(n));
 	if (!c->e && !walk->n)
 		c->e = maple_error_set(c->err, ESRCH, "no stack to be had");
 	return NULL;
@@ -360,7 +294,7 @@ static int in_thread(struct collection *c)
 
 /*
  * maple_stack_collect - the stacks of all threads of @pid, as far as they can
- * be unwound; at most 64 threads and 48 frames each
+ * be unwound; at most MAPLE_THREADS threads and 48 frames each
  * @returns: asked for return addresses that are not on the stacks, from
  *           another thread while the caller waits; or NULL
  *
@@ -371,24 +305,31 @@ int maple_stack_collect(pid_t pid, const struct maple_stack_returns *returns,
 			struct maple_stack **stacks, unsigned int *nstacks,
 			struct maple_error *err)
 {
-	struct collection c = { .pid = pid,
-				.walk = { .returns = returns, .memory = -1 },
-				.err = err };
+	struct collection *c = calloc(1, sizeof(*c));
 	int e;
 
 	*stacks = NULL;
 	*nstacks = 0;
-	c.walk.stacks = calloc(THREADS, sizeof(*c.walk.stacks));
-	if (!c.walk.stacks)
-		return maple_error_set(err, ENOMEM, "out of memory");
-	e = in_thread(&c);
-	if (e) {
-		maple_stack_destroy(c.walk.stacks, c.walk.n);
-		return e;
+	if (c) {
+		c->pid = pid;
+		c->err = err;
+		c->walk.returns = returns;
+		c->walk.memory = -1;
+		c->walk.stacks = calloc(THREADS, sizeof(*c->walk.stacks));
 	}
-	*stacks = c.walk.stacks;
-	*nstacks = c.walk.n;
-	return 0;
+	if (!c || !c->walk.stacks) {
+		free(c);
+		return maple_error_set(err, ENOMEM, "out of memory");
+	}
+	e = in_thread(c);
+	if (e) {
+		maple_stack_destroy(c->walk.stacks, c->walk.n);
+	} else {
+		*stacks = c->walk.stacks;
+		*nstacks = c->walk.n;
+	}
+	free(c);
+	return e;
 }
 
 /* maple_stack_destroy - frees what maple_stack_collect() made */

@@ -29,6 +29,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "door.h"
 #include "process.h"
 #include "wakers.h"
 
@@ -52,12 +53,9 @@ static const uint64_t customary = BIT(SIGHUP) | BIT(SIGINT) | BIT(SIGQUIT) |
 /* Whoever is gone must not be looked up by name: process.c. */
 static FILE *open_of(pid_t pid, const char *name)
 {
-	char path[64];
-
 	if (syscall(SYS_tgkill, pid, pid, 0))
 		return NULL;
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	return fopen(path, "re");
+	return maple_door_read(pid, name);
 }
 
 /* ---- shared memory ---- */

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "../backend/backend.h"
+#include "../backend/door.h"
 #include "../backend/process.h"
 #include "attached.h"
 #include "internal.h"
@@ -177,11 +178,9 @@ static char *link_of(pid_t pid, const char *name)
 	return strdup(to);
 }
 
-static bool same_program(const struct maple_attached *a, const char *path)
+static bool is_program(const struct maple_attached *a, const struct stat *st)
 {
-	struct stat st;
-
-	return !stat(path, &st) && st.st_dev == a->dev && st.st_ino == a->ino;
+	return st->st_dev == a->dev && st->st_ino == a->ino;
 }
 
 /* What cannot be read by its name is not what runs. */
@@ -203,7 +202,7 @@ static int look_at_program(struct maple_attached *a, struct maple_error *err)
 	e = maple_campaign_check_program(path, NULL, err);
 	if (e)
 		return e;
-	if (!same_program(a, a->exe))
+	if (stat(a->exe, &st) || !is_program(a, &st))
 		return maple_error_set(err, ENOTSUP,
 				       "%.100s is not the file any more that "
 				       "process %d runs, it was replaced or is "
@@ -291,6 +290,7 @@ void maple_attach_close(struct maple_attached *a)
 {
 	if (!a)
 		return;
+	maple_door_close();
 	if (a->joined.pidfd >= 0)
 		close(a->joined.pidfd);
 	maple_detach_close(a);
@@ -305,10 +305,11 @@ void maple_attach_close(struct maple_attached *a)
 bool maple_attached_runs(const struct maple_attached *a)
 {
 	struct pollfd pfd = { .fd = a->joined.pidfd, .events = POLLIN };
-	char path[64];
+	struct stat st;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", a->joined.pid);
-	return poll(&pfd, 1, 0) == 0 && same_program(a, path);
+	return poll(&pfd, 1, 0) == 0 &&
+	       !maple_door_stat(a->joined.pid, "exe", &st) &&
+	       is_program(a, &st);
 }
 
 /* maple_attached_threads - how many it has now */

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * A server under load, for who attaches to it:  server KIND [THREADS]
+ * A server under load, for who attaches to it:  server KIND [THREADS [UID]]
  * Its threads serve requests from a pipe, one of which another process writes
- * every few milliseconds, so that as a rule there is none beside it.
+ * every few milliseconds, so that as a rule there is none beside it. With UID
+ * it gives up root for that user first, as servers do, and may not be traced by
+ * that user from then on.
  *
  * crash     'g' looks whether there is a session and then uses it, 'r' takes
  *           it away for a moment, without a lock (R, W, R: idiom 2)
@@ -11,6 +13,7 @@
  * traced    clean, and its parent traces it
  * filtered  clean, and a seccomp filter kills it for a uretprobe's system call
  */
+#include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -121,13 +124,19 @@ static void filter(void)
 		exit(1);
 }
 
+static int give_up_root(int uid)
+{
+	return setgroups(0, NULL) || setresgid(uid, uid, uid) ||
+	       setresuid(uid, uid, uid);
+}
+
 int main(int argc, char **argv)
 {
 	int threads = argc > 2 ? atoi(argv[2]) : 3;
 	pthread_t thread;
 
 	kind = !strcmp(argv[1], "crash") ? 'x' : argv[1][0] == 'd' ? 'd' : 'c';
-	if (pipe(requests))
+	if (pipe(requests) || (argc > 3 && give_up_root(atoi(argv[3]))))
 		return 1;
 	if (!strcmp(argv[1], "traced")) {
 		if (fork())

@@ -11,6 +11,8 @@ fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)
 fuzz_src := $(wildcard $(addsuffix /*.c,lib lib/image lib/trace lib/wire \
 	lib/host lib/memo lib/report)) lib/backend/kernel/control.c \
 	lib/backend/kernel/exchange.c lib/backend/kernel/forward.c \
+	lib/backend/door.c lib/backend/warden.c lib/backend/stop.c \
+	lib/backend/process.c lib/backend/kernel/uprobe.c \
 	$(filter-out daemon/main.c,$(daemon_src))
 fuzz_obj := $(fuzz_src:%.c=$(O)/fuzz/%.o)
 

@@ -10,7 +10,7 @@ load common.bash
 lib='
 serve() {
 	: >/tmp/said
-	"$BUILD/tests/e2e/server" "$@" >/tmp/said &
+	$serve_as "$BUILD/tests/e2e/server" "$@" >/tmp/said &
 	until [ -s /tmp/said ]; do sleep 0.1; done
 	server=$(cat /tmp/said)
 }
@@ -56,6 +56,73 @@ exit 0'
 	[[ ${lines[2]} == *"SIGSEGV in use"*"(attached, seen 1)"* ]] ||
 		fail "not remembered"
 	[[ $output != *alive* ]] || fail "it did not crash"
+}
+
+# A server that was begun as an ordinary user, and one that becomes that user by
+# itself, which nobody but root may trace. The oracle is a program that mapletest
+# executes.
+user='
+uid=54321
+mkdir /tmp/user && chmod 1777 /tmp /tmp/user
+for try in 1 2 3 4 5; do
+	rm -rf /var/lib/maple
+	case $1 in
+	begun) serve_as="setpriv --reuid $uid --regid $uid --clear-groups"
+		serve crash ;;
+	become) serve crash 3 $uid ;;
+	esac
+	timeout -s KILL 150 mapletest attach --seed $try --max-time 60s \
+		--format json --output /tmp/json --oracle "
+		{ grep -E \"^(Uid|CapEff|CapAmb|NoNewPrivs):\" /proc/self/status
+		ls -l /root/secret; } >/tmp/user/oracle 2>&1; true" \
+		$server 2>/tmp/words &
+	attached=$!
+	until tool=$(pgrep -x mapletest); do sleep 0.05; done
+	until grep -q "Uid:.$uid" /proc/$tool/status || ! kill -0 $tool; do
+		sleep 0.05
+	done
+	grep -E "^(Uid|Gid|Groups|CapPrm|CapAmb|NoNewPrivs):" /proc/$tool/status \
+		>/tmp/tool
+	wait $attached
+	status=$?
+	jq -e ".findings[0].moments | length > 1" /tmp/json >/dev/null && break
+done
+echo "status $status"
+echo $(cat /tmp/tool)
+echo $(cat /tmp/user/oracle)
+jq -c ".findings[0] | [.kind, .attached, ([.stacks[] | select(.failed) |
+	.frames[] | .function] | index(\"use\") != null)]" /tmp/json
+stat -c "%u %a" /var/lib/maple/$uid /var/lib/maple/$uid/memo.db
+cat /tmp/words >&2
+pgrep -x maple-warden
+exit 0'
+
+# As root, all of it would be read with root's rights; 0xc000800000 are
+# CAP_BPF, CAP_PERFMON and CAP_SYS_NICE.
+as_its_user() { # begun|become
+	guest -t 500 -- bash -c "$lib$user" - "$1"
+	status_is 0
+	echo "$output"
+	[ "${lines[0]}" = "status 66" ] || fail "no finding"
+	[ "${lines[1]}" = "Uid: 54321 54321 54321 54321 Gid: 54321 54321 54321\
+ 54321 Groups: CapPrm: 000000c000800000 CapAmb: 0000000000000000\
+ NoNewPrivs: 1" ] || fail "it has other rights"
+	[[ ${lines[2]} == "Uid: 54321 54321 54321 54321 CapEff: \
+0000000000000000 CapAmb: 0000000000000000 NoNewPrivs: 1 "*"ermission denied" ]] ||
+		fail "what it executes has other rights"
+	[ "${lines[3]}" = '["signal",true,true]' ] || fail "not that finding"
+	[ "${lines[4]}" = "54321 700" ] || fail "no folder of the user's"
+	[ "${lines[5]}" = "54321 600" ] || fail "no memo of the user's"
+	[ -z "${lines[6]-}" ] || fail "the warden is left"
+	says "/var/lib/maple/54321/memo.db"
+}
+
+@test "root attaches as the user that the process runs as" {
+	as_its_user begun
+}
+
+@test "a server that has given up root, which its user may not trace" {
+	as_its_user become
 }
 
 clean='
@@ -125,6 +192,7 @@ for ((i = 0; i < $1; i++)); do
 	case $(state) in *SCHED_FIFO*) forced=$((forced + 1)) ;; esac
 	kill -KILL $attached
 	wait $attached
+	while pgrep -x maple-warden >/tmp/warden; do sleep 0.1; done
 	kill -0 $server || echo "it was killed as well"
 	[ "$before" = "$(state)" ] || { echo "$i: other"; state; }
 done 2>/dev/null

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include "../door.h"
 #include "attach.h"
 
 #define ENOTSUPP 524 /* the kernel's own, for what uprobes cannot step */
@@ -85,44 +85,15 @@ bool maple_attach_multi_works(void)
 	return works;
 }
 
-/* The kernel's number for what may be written in words; -1 if it has none. */
-static int event_source(const char *what, const char *format)
-{
-	char path[128];
-	int value = -1;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/uprobe/%s",
-		 what);
-	file = fopen(path, "re");
-	if (!file)
-		return -1;
-	if (fscanf(file, format, &value) != 1)
-		value = -1;
-	fclose(file);
-	return value;
-}
-
 static int link_single(const struct maple_places *p, unsigned int i)
 {
-	struct perf_event_attr attr = { .size = sizeof(attr) };
 	LIBBPF_OPTS(bpf_link_create_opts, options,
 		    .perf_event.bpf_cookie = p->cookie[i]);
-	int type = event_source("type", "%d");
-	int bit = event_source("format/retprobe", "config:%d");
 	int event, fd;
 
-	if (type < 0 || bit < 0)
-		return -ENODEV;
-	attr.type = type;
-	if (p->at_return)
-		attr.config = 1ull << bit;
-	attr.uprobe_path = (uint64_t)p->path;
-	attr.probe_offset = p->offset[i];
-	event = syscall(SYS_perf_event_open, &attr, p->pid, -1, -1,
-			PERF_FLAG_FD_CLOEXEC);
+	event = maple_door_uprobe(p->pid, p->path, p->offset[i], p->at_return);
 	if (event < 0)
-		return -errno;
+		return event;
 	fd = bpf_link_create(p->program, event, BPF_PERF_EVENT, &options);
 	/* The link keeps the event. */
 	close(event);

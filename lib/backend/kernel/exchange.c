@@ -12,6 +12,7 @@
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
 #include "../../host/host.h"
+#include "../door.h"
 #include "exchange.h"
 
 #define BUFFER 65536 /* a message of the module's takes half of it */
@@ -75,7 +76,7 @@ int maple_exchange(struct maple_control *control, struct nl_msg *msg,
 	struct nl_cb *cb = NULL;
 	int e;
 
-	if (control->host && msg) {
+	if (!control->sock && msg) {
 		e = maple_forward(control, msg, answer, what, err);
 		nlmsg_free(msg);
 		return e;
@@ -160,7 +161,8 @@ fail:
 }
 
 /*
- * maple_control_open_by - the same, but it is @host that talks to maple.ko
+ * maple_control_open_by - the same, but it is @host that talks to maple.ko, or
+ * the warden, where there is one
  * @host: NULL: we do
  */
 int maple_control_open_by(struct maple_host *host, struct maple_control **made,
@@ -170,13 +172,17 @@ int maple_control_open_by(struct maple_host *host, struct maple_control **made,
 	struct maple_control *control;
 	int e;
 
-	if (!host)
+	if (!host && !maple_door_has_warden())
 		return maple_control_open(made, err);
 	control = calloc(1, sizeof(*control));
 	if (!control)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	control->host = host;
-	control->session = maple_host_session(host);
+	if (maple_door_has_warden()) {
+		control->session = maple_door_number();
+	} else {
+		control->host = host;
+		control->session = maple_host_session(host);
+	}
 	e = maple_control_info(control, &info, err);
 	if (e)
 		maple_control_close(control);
@@ -190,7 +196,7 @@ void maple_control_close(struct maple_control *control)
 {
 	if (!control)
 		return;
-	if (control->host)
+	if (!control->sock)
 		maple_forward_close(control);
 	nl_socket_free(control->sock);
 	free(control);

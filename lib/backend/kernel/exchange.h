@@ -8,10 +8,10 @@
 #include "control.h"
 
 struct maple_control {
-	struct nl_sock *sock; /* NULL: by way of the host */
+	struct nl_sock *sock; /* NULL: by way of the host, */
 	int family;
-	struct maple_host *host;
-	int64_t session; /* the host's name for it */
+	struct maple_host *host; /* ... or, NULL, of the warden */
+	int64_t session;	 /* their name for it */
 };
 
 /* What comes of an exchange. */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Both ends of the way to maple.ko over mapled: see maple/module.h. */
+/*
+ * Both ends of the way to maple.ko over somebody else: mapled, or the warden of
+ * a process that we have joined. See maple/module.h.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +10,14 @@
 #include <netlink/genl/genl.h>
 #include <maple/module.h>
 #include "../../host/host.h"
+#include "../door.h"
 #include "exchange.h"
 
 struct maple_module {
 	struct maple_control *control;
 };
 
-/* ---- in mapled ---- */
+/* ---- with whom it is ---- */
 
 int maple_module_open(struct maple_module **made, struct maple_error *err)
 {
@@ -128,7 +132,7 @@ int maple_module_ask(struct maple_module *module,
 	struct maple_answer a = { .take = take, .ctx = &to };
 	struct nlattr *attrs[MAPLE_A_MAX + 1];
 	struct nl_msg *msg;
-	bool strict = request->strict && request->command == MAPLE_CMD_START;
+	bool starts = request->command == MAPLE_CMD_START;
 	int32_t cpu = -1;
 	int e = parse(request->attributes, request->size, attrs, err);
 
@@ -138,15 +142,17 @@ int maple_module_ask(struct maple_module *module,
 	    (attrs[MAPLE_A_PIDFD] && attrs[MAPLE_A_FD]))
 		return maple_error_set(err, EBADMSG,
 				       "one file goes with one attribute");
-	if (request->command == MAPLE_CMD_START &&
-	    (!get_s32(attrs[MAPLE_A_CPU], &cpu) ||
-	     (cpu != -1 && cpu != request->cpu)))
+	if (starts && (!get_s32(attrs[MAPLE_A_CPU], &cpu) ||
+		       (cpu != -1 && cpu != request->cpu &&
+			request->cpu != MAPLE_MODULE_ANY_CPU)))
 		return maple_error_set(
 			err, EACCES, "CPU %d is not lent to this client", cpu);
 	msg = maple_exchange_message(module->control, request->command,
 				     request->size + 64);
-	if (msg && (put(msg, attrs, request->fd) ||
-		    (strict && nla_put_flag(msg, MAPLE_A_STRICT)))) {
+	if (msg &&
+	    (put(msg, attrs, request->fd) ||
+	     (starts && request->strict && nla_put_flag(msg, MAPLE_A_STRICT)) ||
+	     (starts && request->bound && nla_put_flag(msg, MAPLE_A_BOUND)))) {
 		nlmsg_free(msg);
 		msg = NULL;
 	}
@@ -156,7 +162,7 @@ int maple_module_ask(struct maple_module *module,
 			  : 0;
 }
 
-/* ---- in its client ---- */
+/* ---- who asks for it ---- */
 
 /* What file a message is about; -1: none. */
 static int file_of(struct nlattr **attrs)
@@ -169,8 +175,55 @@ static int file_of(struct nlattr **attrs)
 	return -1;
 }
 
+/* What came of it, there. */
+struct relayed {
+	int error; /* of maple.ko, in its words */
+	char text[MAPLE_ERROR_MAX];
+	const void *attributes; /* until the next, or with it: */
+	size_t size;
+	void *owned; /* free() */
+};
+
+static int by_host(struct maple_control *control, unsigned int command,
+		   const void *data, size_t size, int fd, struct relayed *r,
+		   struct maple_error *err)
+{
+	struct maple_host_answer from;
+	const struct maple_wire_answer *m = &from.message.answer;
+	int e = maple_host_module(control->host, control->session, command,
+				  data, size, fd, &from, err);
+
+	if (e)
+		return e;
+	r->error = (int)(m->error & 4095);
+	snprintf(r->text, sizeof(r->text), "%s", m->text ? m->text : "");
+	r->attributes = m->attributes.data;
+	r->size = m->attributes.size;
+	return 0;
+}
+
+static int by_warden(struct maple_control *control, unsigned int command,
+		     const void *data, size_t size, int fd, struct relayed *r,
+		     struct maple_error *err)
+{
+	struct maple_door_answer from;
+	int e = maple_door_module(control->session, command, data, size, fd,
+				  &from, err);
+
+	if (e)
+		return e;
+	r->owned = from.attributes;
+	if (from.error == -ENOENT)
+		return maple_error_set(err, ENOENT, "%s", from.text);
+	r->error = -from.error;
+	memcpy(r->text, from.text, sizeof(r->text));
+	r->attributes = from.attributes;
+	r->size = from.size;
+	return 0;
+}
+
 /*
- * maple_forward - maple_exchange(), by way of mapled
+ * maple_forward - maple_exchange(), by way of mapled or of the warden
  *
  * Does not free @msg.
  */
@@ -182,36 +235,42 @@ int maple_forward(struct maple_control *control, struct nl_msg *msg,
 	const void *data = genlmsg_attrdata(head, 0);
 	size_t size = (size_t)genlmsg_attrlen(head, 0);
 	struct nlattr *attrs[MAPLE_A_MAX + 1];
-	struct maple_host_answer from;
-	const struct maple_wire_answer *m = &from.message.answer;
+	struct relayed r = { 0 };
 	struct maple_error why = { "" };
-	int e = parse(data, size, attrs, err);
+	int e = parse(data, size, attrs, err), fd;
 
-	if (!e)
-		e = maple_host_module(control->host, control->session, head->cmd,
-				      data, size, file_of(attrs), &from, &why);
-	/* mapled itself says so; the module is not there to refuse anything. */
-	if (e == -ENOENT)
-		return maple_error_set(err, ENOENT, "%s", why.text);
 	if (e)
-		return maple_error_set(err, -e, "%.100s: %.350s", what,
-				       why.text);
+		return e;
+	fd = file_of(attrs);
+	e = (control->host ? by_host : by_warden)(control, head->cmd, data,
+						  size, fd, &r, &why);
+	/* They say so themselves; the module is not there to refuse anything. */
+	if (e == -ENOENT)
+		e = maple_error_set(err, ENOENT, "%s", why.text);
+	else if (e || r.error)
+		e = maple_error_set(err, e ? -e : r.error, "%.100s: %.350s",
+				    what, e ? why.text : r.text);
+	else
+		e = parse(r.attributes, r.size, attrs, err);
 	answer->done = true;
-	if (m->error)
-		return maple_error_set(err, (int)(m->error & 4095),
-				       "%.100s: %.350s", what,
-				       m->text ? m->text : "");
-	e = parse(m->attributes.data, m->attributes.size, attrs, err);
 	if (!e && answer->take)
 		answer->take(answer->ctx, attrs);
+	free(r.owned);
 	return e;
 }
 
-/* maple_forward_close - ends the session that mapled has for us */
+/* maple_forward_close - ends the session that is had for us */
 void maple_forward_close(struct maple_control *control)
 {
 	struct maple_host_answer from;
+	struct maple_door_answer answer = { 0 };
 
-	maple_host_module(control->host, control->session, MAPLE_CMD_UNSPEC,
-			  NULL, 0, -1, &from, NULL);
+	if (control->host) {
+		maple_host_module(control->host, control->session,
+				  MAPLE_CMD_UNSPEC, NULL, 0, -1, &from, NULL);
+		return;
+	}
+	maple_door_module(control->session, MAPLE_CMD_UNSPEC, NULL, 0, -1,
+			  &answer, NULL);
+	free(answer.attributes);
 }

@@ -13,6 +13,7 @@
 #include <maple/error.h>
 #include <maple/uapi.h>
 #include "../../image/registry.h"
+#include "../door.h"
 
 /* mappings.c */
 
@@ -21,7 +22,7 @@
 /* A file of which some part is mapped executable. */
 struct maple_mapped {
 	char path[MAPLE_MAPPED_PATH]; /* as the target sees it */
-	char open[64];		      /* opens what is mapped: map_files/... */
+	char open[MAPLE_DOOR_PATH];   /* opens what is mapped; or "" */
 	uint64_t lo, hi;	      /* of all its parts */
 	uint64_t bias;		      /* address minus ELF address */
 	bool is_code;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "../door.h"
 #include "kernel.h"
 
 #define PAGE	   4096ull
@@ -131,13 +132,15 @@ static void identify(struct maple_mappings *m, struct maple_mapped *image,
 		     pid_t pid, const struct line *line, const struct stat *main)
 {
 	bool interpreted = false;
+	char name[48];
 	int fd;
 
 	/* What is mapped, even if another file has its name by now. */
-	snprintf(image->open, sizeof(image->open),
-		 "/proc/%d/map_files/%llx-%llx", pid,
+	snprintf(name, sizeof(name), "map_files/%llx-%llx",
 		 (unsigned long long)line->lo, (unsigned long long)line->hi);
-	fd = maple_image_file(image->open);
+	fd = maple_door_path(pid, name, image->open);
+	if (!fd)
+		fd = maple_image_file(image->open);
 	if (fd < 0) {
 		image->open[0] = '\0';
 		fd = maple_image_file(image->path);
@@ -179,18 +182,16 @@ int maple_mappings_read(pid_t pid, struct maple_mappings *mappings,
 	struct maple_mapped *image;
 	struct line line;
 	struct stat main;
-	char name[64], *text = NULL;
+	char *text = NULL;
 	size_t size = 0;
 	FILE *file;
 
 	memset(mappings, 0, sizeof(*mappings));
-	snprintf(name, sizeof(name), "/proc/%d/exe", pid);
-	if (stat(name, &main))
-		return maple_error_set(err, errno, "%s: %m", name);
-	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
-	file = fopen(name, "re");
+	if (maple_door_stat(pid, "exe", &main))
+		return maple_error_set(err, errno, "/proc/%d/exe: %m", pid);
+	file = maple_door_read(pid, "maps");
 	if (!file)
-		return maple_error_set(err, errno, "%s: %m", name);
+		return maple_error_set(err, errno, "/proc/%d/maps: %m", pid);
 	while (getline(&text, &size, file) > 0) {
 		if (!parse(text, &line))
 			continue;

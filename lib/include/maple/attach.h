@@ -31,6 +31,28 @@ struct maple_attached;
 int maple_attach_open(pid_t pid, struct maple_attached **attached,
 		      struct maple_error *err);
 
+/*
+ * maple_attach_become - root becomes the user that the process runs as
+ *
+ * A campaign reads what that user has written: programs, libraries, debug
+ * information. So it is done with that user's rights, for good: of root's, only
+ * CAP_BPF, CAP_PERFMON and CAP_SYS_NICE are kept, and no program that is
+ * executed gets any. A child, the warden, stays root; it does what takes rights
+ * on that one process (its memory map, its threads' registers, maple.ko) until
+ * maple_attach_close(), or until the process has other rights than now. HOME,
+ * USER and LOGNAME are set as for that user, and XDG's are unset.
+ *
+ * For who is not root there is nothing to do. Context: the calling process has
+ * one thread and is about this campaign alone; its files are open. Errors:
+ * -ESRCH the process is another by now; -EACCES the user cannot read the
+ * program; what the kernel refuses. After an error the process had best end.
+ */
+int maple_attach_become(struct maple_attached *attached,
+			struct maple_error *err);
+
+/* maple_attach_user - by whose rights it acts; -ESRCH: it is gone */
+int maple_attach_user(const struct maple_attached *attached, uid_t *uid);
+
 /* maple_attach_argv - its command line, as long as @attached lives */
 char *const *maple_attach_argv(const struct maple_attached *attached);
 

@@ -21,6 +21,8 @@ struct maple_module;
 int maple_module_open(struct maple_module **module, struct maple_error *err);
 void maple_module_close(struct maple_module *module); /* takes NULL */
 
+#define MAPLE_MODULE_ANY_CPU (-2)
+
 struct maple_module_request {
 	unsigned int command; /* enum maple_cmd */
 	const void *attributes;
@@ -28,6 +30,7 @@ struct maple_module_request {
 	int fd;	     /* what the attribute PIDFD or FD is about, or -1 */
 	int cpu;     /* the only one that START may name, besides none; or -1 */
 	bool strict; /* START with STRICT: as if we could not trace everybody */
+	bool bound;  /* START with BOUND: as long as it has the rights it has */
 };
 
 /* What a request takes, where that has limits. */

@@ -29,8 +29,10 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+#include "backend/door.h"
 #include "backend/kernel/control.h"
 #include "backend/process.h"
+#include "backend/warden.h"
 #include "host/host.h"
 
 #define OWNER	  54321
@@ -160,7 +162,7 @@ static void copy_all(void)
 
 /* ---- the table ---- */
 
-enum where { KERNEL, MAPLED };
+enum where { KERNEL, MAPLED, WARDEN };
 
 enum outcome {
 	REFUSED, /* START, with the text */
@@ -192,6 +194,9 @@ static const struct row {
 	    __VA_ARGS__),                                           \
 		ROW("root: " name, KERNEL, 0, 0, __VA_ARGS__),      \
 		ROW("root, by mapled: " name, MAPLED, 0, 0, __VA_ARGS__)
+#define WARD(name, ...)                                                    \
+	ROW("root, as its user: " name, WARDEN, 0, BIT(CAP_SETUID), OWNER, \
+	    __VA_ARGS__)
 	OWN("its own process", "plain", "nothing", "r", "", SEEN),
 	OWN("... that executes its like", "plain", "exec", "a", "plain", SEEN),
 	OWN("... and does so once it was seen", "plain", "exec", "r", "plain",
@@ -246,6 +251,27 @@ static const struct row {
 	    "a", "user", SEEN),
 	ANY("one that forbids to be traced", OTHER, "plain", "dump", "r", "",
 	    SEEN),
+	WARD("a process", "plain", "nothing", "r", "", SEEN),
+	WARD("one that forbids to be traced", "plain", "dump", "f", "", SEEN),
+	WARD("... once it was seen", "plain", "dump", "r", "", SEEN),
+	WARD("what its user cannot read", "unread", "nothing", "f", "", SEEN),
+	WARD("a set-user-id program", "user", "nothing", "f", "", SEEN),
+	WARD("one that executes its like", "plain", "exec", "a", "plain", SEEN),
+	WARD("... a set-user-id program", "plain", "exec", "a", "user", CUT,
+	     "the program"),
+	WARD("... that, once it was seen", "plain", "exec", "r", "user", CUT,
+	     "the program"),
+	WARD("... a set-group-id program", "plain", "exec", "a", "group", CUT,
+	     "the program"),
+	WARD("... one with file capabilities", "plain", "exec", "a", "caps",
+	     CUT, "the program"),
+	WARD("one that becomes another user's", "plain", "setuid", "r", "", CUT,
+	     "other rights"),
+	WARD("one that makes a user namespace", "plain", "userns", "r", "", CUT,
+	     "other rights"),
+	WARD("a dead process", "plain", "nothing", "r", "", REFUSED, "", 1),
+	WARD("a dead process, whose number is another's", "plain", "nothing",
+	     "r", "", REFUSED, "", 2),
 };
 
 /* ---- roles ---- */
@@ -344,7 +370,21 @@ static struct maple_uapi_probe probe_of_getppid(const char **file)
 	return probe;
 }
 
-static int start(const struct row *row, int pidfd,
+/* Who is root has a warden, and is the process's user from then on. */
+static int become_its_user(pid_t pid, int pidfd, struct maple_error *err)
+{
+	struct maple_identity identity = { 0 };
+	int e = maple_identify(pid, pidfd, &identity);
+
+	if (e)
+		return maple_error_set(err, -e, "it is gone");
+	e = maple_door_warden(pid, pidfd, &identity, err);
+	free(identity.rights);
+	become(OWNER, MONITOR, 0);
+	return e;
+}
+
+static int start(const struct row *row, pid_t pid, int pidfd,
 		 struct maple_control **control, struct maple_error *err)
 {
 	struct maple_control_order order = {
@@ -365,6 +405,8 @@ static int start(const struct row *row, int pidfd,
 		if (!e)
 			e = maple_host_lease(host, &cpus, NULL, &order.cpu, err);
 	}
+	if (row->where == WARDEN)
+		e = become_its_user(pid, pidfd, err);
 	if (!e)
 		e = maple_control_open_by(host, control, err);
 	if (!e)
@@ -397,7 +439,7 @@ static void collect(struct maple_control *control, struct found *found)
 			found->hits += entry[i].event.kind == MAPLE_EV_FREE;
 }
 
-static void be_sender(const struct row *row, int pidfd, int talk)
+static void be_sender(const struct row *row, pid_t pid, int pidfd, int talk)
 {
 	struct maple_control *control = NULL;
 	struct maple_error err = { "" };
@@ -405,7 +447,7 @@ static void be_sender(const struct row *row, int pidfd, int talk)
 	char c;
 
 	become(row->sender, row->caps, 0);
-	found.error = start(row, pidfd, &control, &err);
+	found.error = start(row, pid, pidfd, &control, &err);
 	snprintf(found.text, sizeof(found.text), "%s", err.text);
 	if (write(talk, &found, sizeof(found)) != sizeof(found))
 		_exit(3);
@@ -494,7 +536,7 @@ static bool try(const struct row *row)
 	sender = fork();
 	if (!sender) {
 		close(talk[0]);
-		be_sender(row, pidfd, talk[1]);
+		be_sender(row, target, pidfd, talk[1]);
 	}
 	close(talk[1]);
 	if (read(talk[0], &found, sizeof(found)) != sizeof(found))

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Root joins a process, and becomes its user: see maple_attach_become().
+ *
+ * What is left is what it takes to observe and to force from outside, which
+ * concerns no files: eBPF, uprobes, real-time priorities. The rest is the
+ * warden's.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "../backend/door.h"
+#include "../backend/kernel/attach.h"
+#include "../backend/warden.h"
+#include "attached.h"
+
+struct owner {
+	uid_t uid;
+	gid_t gid, *groups;
+	size_t ngroups;
+};
+
+static int add_group(struct owner *owner, gid_t gid)
+{
+	gid_t *grown =
+		reallocarray(owner->groups, owner->ngroups + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	owner->groups = grown;
+	grown[owner->ngroups++] = gid;
+	return 0;
+}
+
+static int read_groups(const char *text, struct owner *owner)
+{
+	char *end;
+	int e = 0;
+
+	for (; !e && *text != '\n'; text = end) {
+		unsigned long gid = strtoul(text, &end, 10);
+
+		if (end == text)
+			break;
+		e = add_group(owner, (gid_t)gid);
+	}
+	return e;
+}
+
+/*
+ * By whose rights the process acts: those of a set-user-id program are its
+ * file's owner's.
+ */
+static int read_owner(const char *rights, struct owner *owner)
+{
+	const char *uid = strstr(rights, "Uid:"), *gid = strstr(rights, "Gid:");
+	const char *groups = strstr(rights, "Groups:");
+
+	if (!uid || !gid || !groups ||
+	    sscanf(uid, "Uid: %*u %u", &owner->uid) != 1 ||
+	    sscanf(gid, "Gid: %*u %u", &owner->gid) != 1)
+		return -EPROTO;
+	return read_groups(groups + strlen("Groups:"), owner);
+}
+
+/* In no file's name, and to be had back by no execve(). */
+static int keep_capabilities(void)
+{
+	const uint64_t kept = 1ull << CAP_BPF | 1ull << CAP_PERFMON |
+			      1ull << CAP_SYS_NICE;
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	struct __user_cap_data_struct data[2] = {
+		{ .effective = (uint32_t)kept, .permitted = (uint32_t)kept },
+		{ .effective = kept >> 32, .permitted = kept >> 32 },
+	};
+
+	return syscall(SYS_capset, &head, data) ||
+			       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+		       ? -errno
+		       : 0;
+}
+
+static int change(const struct owner *owner)
+{
+	if (prctl(PR_SET_KEEPCAPS, 1) ||
+	    setgroups(owner->ngroups, owner->groups) ||
+	    setresgid(owner->gid, owner->gid, owner->gid) ||
+	    setresuid(owner->uid, owner->uid, owner->uid))
+		return -errno;
+	return keep_capabilities();
+}
+
+/* As a login would have it; what was said for root is root's. */
+static void change_environment(uid_t uid)
+{
+	static const char *const roots[] = { "XDG_STATE_HOME", "XDG_CACHE_HOME",
+					     "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+					     "XDG_RUNTIME_DIR" };
+	const struct passwd *pw = getpwuid(uid);
+
+	if (!uid)
+		return;
+	for (unsigned int i = 0; i < sizeof(roots) / sizeof(*roots); i++)
+		unsetenv(roots[i]);
+	setenv("HOME", pw ? pw->pw_dir : "/nonexistent", 1);
+	if (!pw)
+		return;
+	setenv("USER", pw->pw_name, 1);
+	setenv("LOGNAME", pw->pw_name, 1);
+}
+
+static int become(struct maple_attached *a,
+		  const struct maple_identity *identity, struct owner *owner,
+		  struct maple_error *err)
+{
+	pid_t pid = a->joined.pid;
+	int e;
+
+	if (identity->dev != a->dev || identity->ino != a->ino ||
+	    read_owner(identity->rights, owner))
+		return maple_error_set(err, ESRCH,
+				       "process %d has executed another "
+				       "program: attach to it again",
+				       pid);
+	/* Each probe may take an open file, and more take root. */
+	maple_attach_limit();
+	e = maple_door_warden(pid, a->joined.pidfd, identity, err);
+	if (e)
+		return e;
+	e = change(owner);
+	if (e)
+		return maple_error_set(err, -e,
+				       "mapletest cannot become the user that "
+				       "process %d runs as: %s",
+				       pid, strerror(-e));
+	change_environment(owner->uid);
+	if (!access(a->exe, R_OK))
+		return 0;
+	return maple_error_set(err, EACCES,
+			       "%.100s cannot be read by user %u, who process "
+			       "%d runs as: sudo chmod a+r it",
+			       a->exe, owner->uid, pid);
+}
+
+/* maple_attach_user - see maple/attach.h */
+int maple_attach_user(const struct maple_attached *a, uid_t *uid)
+{
+	struct maple_identity identity = { 0 };
+	struct owner owner = { 0 };
+	int e = maple_identify(a->joined.pid, a->joined.pidfd, &identity);
+
+	if (!e)
+		e = read_owner(identity.rights, &owner);
+	*uid = owner.uid;
+	free(identity.rights);
+	free(owner.groups);
+	return e;
+}
+
+/* maple_attach_become - see maple/attach.h */
+int maple_attach_become(struct maple_attached *a, struct maple_error *err)
+{
+	struct maple_identity identity = { 0 };
+	struct owner owner = { 0 };
+	int e;
+
+	if (geteuid())
+		return 0;
+	e = maple_identify(a->joined.pid, a->joined.pidfd, &identity);
+	e = e ? maple_error_set(err, ESRCH,
+				"process %d has ended: start it again",
+				a->joined.pid)
+	      : become(a, &identity, &owner, err);
+	free(identity.rights);
+	free(owner.groups);
+	return e;
+}
