@@ -6,7 +6,8 @@
  * when its owner dies. It names the process by its number and its start, so
  * that who comes later under the same number is another one. To connect means
  * to ask; he who is asked says "yes" and hangs up when he has left, or says
- * "no" to whom he does not know.
+ * "no" to whom he does not know. Anybody can take a name: who is believed to be
+ * attached is root, or a user who may be.
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include "attached.h"
@@ -33,6 +35,58 @@ static socklen_t address(const struct maple_attached *a,
 	return offsetof(struct sockaddr_un, sun_path) + 1 + len;
 }
 
+/* Who has the name that @fd has connected to, of those who have no right to it. */
+static bool is_taken(const struct maple_attached *a, int fd, struct ucred *by)
+{
+	socklen_t size = sizeof(*by);
+	uid_t uid;
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, by, &size) && by->uid &&
+	       (maple_attach_user(a, &uid) || by->uid != uid);
+}
+
+static int refuse_taken(const struct maple_attached *a, const struct ucred *by,
+			struct maple_error *err)
+{
+	return maple_error_set(err, EBUSY,
+			       "process %d of user %u has taken the name by "
+			       "which maple attaches to process %d, and may "
+			       "not attach to it: end that process first",
+			       by->pid, by->uid, a->joined.pid);
+}
+
+/* Does not wait: who has taken the name might have us do so. */
+static int connect_to(const struct maple_attached *a)
+{
+	struct sockaddr_un addr;
+	socklen_t len = address(a, &addr);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int e;
+
+	if (fd < 0 || !connect(fd, (struct sockaddr *)&addr, len))
+		return fd;
+	e = errno;
+	close(fd);
+	errno = e;
+	return -1;
+}
+
+static int refuse(const struct maple_attached *a, struct maple_error *err)
+{
+	int fd = connect_to(a);
+	struct ucred by;
+	bool taken = fd >= 0 && is_taken(a, fd, &by);
+
+	if (fd >= 0)
+		close(fd);
+	if (taken)
+		return refuse_taken(a, &by, err);
+	return maple_error_set(err, EBUSY,
+			       "maple is attached to process %d already: "
+			       "`mapled detach %d` ends that",
+			       a->joined.pid, a->joined.pid);
+}
+
 /* maple_detach_listen - claims @a; -EBUSY if somebody has it */
 int maple_detach_listen(struct maple_attached *a, struct maple_error *err)
 {
@@ -48,10 +102,7 @@ int maple_detach_listen(struct maple_attached *a, struct maple_error *err)
 			       : 0;
 	if (errno != EADDRINUSE)
 		return maple_error_set(err, errno, "no socket: %m");
-	return maple_error_set(err, EBUSY,
-			       "maple is attached to process %d already: "
-			       "`mapled detach %d` ends that",
-			       a->joined.pid, a->joined.pid);
+	return refuse(a, err);
 }
 
 static bool may_ask(int fd)
@@ -127,20 +178,27 @@ static int ask(int fd, pid_t pid, struct maple_error *err)
 int maple_attach_end(pid_t pid, struct maple_error *err)
 {
 	struct maple_attached a = { .name = -1, .asker = -1 };
-	struct sockaddr_un addr;
+	struct ucred by;
 	int fd, e;
 
 	e = maple_attached_look(pid, &a, err);
 	if (e)
 		return e;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = connect_to(&a);
+	if (fd < 0 && errno == ECONNREFUSED)
+		return maple_error_set(err, ESRCH,
+				       "nobody is attached to process %d", pid);
 	if (fd < 0)
-		return maple_error_set(err, errno, "no socket: %m");
-	if (connect(fd, (struct sockaddr *)&addr, address(&a, &addr)))
-		e = maple_error_set(err, ESRCH,
-				    "nobody is attached to process %d", pid);
-	else
-		e = ask(fd, pid, err);
+		return maple_error_set(err, errno,
+				       "who is attached to process %d does not "
+				       "answer: `ss -xlp | grep "
+				       "maple-attached-%d` says who that is",
+				       pid, pid);
+	a.joined.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	e = is_taken(&a, fd, &by) ? refuse_taken(&a, &by, err)
+				  : ask(fd, pid, err);
+	if (a.joined.pidfd >= 0)
+		close(a.joined.pidfd);
 	close(fd);
 	return e;
 }

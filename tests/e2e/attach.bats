@@ -56,13 +56,19 @@ attach() { # OPTIONS... PID
 	mapletest attach --db "$db" --format json --output "$json" "$@"
 }
 
-# In the background; $attached is its number.
+# In the background; $attached is its number. On a busy machine it takes seconds
+# until the server is observed.
 attach_behind() { # OPTIONS... PID
 	"$BUILD/mapletest" attach --db "$db" "$@" \
 		>"$BATS_TEST_TMPDIR/live" 2>&1 3>&- &
 	attached=$!
 	ours="$ours $attached"
 	sleep 1.5
+	until grep -q uprobes "/proc/${*: -1}/maps"; do
+		kill -0 $attached || return 1
+		sleep 0.1
+	done
+	sleep 0.5
 	kill -0 $attached
 }
 
@@ -73,7 +79,7 @@ attach_behind() { # OPTIONS... PID
 	[ "$(doctor_says maple.ko)" != ok ] || enforce=module wanted=0
 	serve clean
 	before=$(state_of $server)
-	attach --max-time 3s $server
+	attach --max-time 5s $server
 	ended_with $wanted
 	holds ".runs.profile >= 1 and .runs.baseline == 0 and .findings == []"
 	holds ".backends.observe == \"ebpf\" and .backends.enforce == \"$enforce\""
@@ -108,6 +114,34 @@ attach_behind() { # OPTIONS... PID
 	says "nobody is attached to process $server"
 }
 
+@test "who takes the name of a process that is another's is named" {
+	local started
+
+	[ "$(id -u)" = 0 ] || skip "another user's process takes root"
+	serve clean
+	read -r -a started <"/proc/$server/stat"
+	setpriv --reuid 54321 --regid 54321 --clear-groups perl -MSocket -e '
+		socket(S, AF_UNIX, SOCK_STREAM, 0) or die;
+		bind(S, pack_sockaddr_un("\0maple-attached-$ARGV[0]")) or die;
+		listen(S, 1) or die;
+		print "taken\n"; close STDOUT; sleep 600' \
+		"$server-${started[21]}" >"$BATS_TEST_TMPDIR/taken" 3>&- &
+	ours="$ours $!"
+	until [ -s "$BATS_TEST_TMPDIR/taken" ]; do sleep 0.1; done
+	mapletest attach $server
+	ended_with 125
+	says "of user 54321 has taken the name .* process $server"
+	run --separate-stderr timeout 30 "$BUILD/mapled" detach $server
+	ended_with 125
+	says "of user 54321 has taken the name .* process $server"
+	# Who lets nobody in keeps nobody waiting.
+	for _ in 1 2 3 4; do
+		run --separate-stderr timeout 30 "$BUILD/mapled" detach $server
+		ended_with 125
+	done
+	says "does not answer: .ss -xlp"
+}
+
 @test "killed, it leaves the server as it was, and another can come" {
 	local before
 
@@ -118,7 +152,7 @@ attach_behind() { # OPTIONS... PID
 	kill -KILL $attached
 	wait $attached || true
 	[ "$(state_of $server)" = "$before" ] || fail "it is not as it was"
-	attach --max-time 2s $server
+	attach --max-time 5s $server
 	holds '.runs.profile >= 1'
 	kill -0 $server
 }
@@ -144,7 +178,7 @@ attach_behind() { # OPTIONS... PID
 	needs_ebpf
 	serve clean
 	run --separate-stderr timeout -s KILL 60 "$BUILD/mapled" attach \
-		--no-daemon --db "$db" --max-time 2s --quiet $server
+		--no-daemon --db "$db" --max-time 5s --quiet $server
 	ended_with 125
 	says "observed only"
 }
@@ -168,7 +202,7 @@ lent() { # WORD...
 		[ ! -e "$made" ]
 	done
 	# What is permitted is mapletest's to judge.
-	lent --max-time 2s --keep-going --seed=7 --idioms 1,2 --include '*' \
+	lent --max-time 5s --keep-going --seed=7 --idioms 1,2 --include '*' \
 		--quiet --format json 4194999
 	ended_with 125
 	says "no process 4194999"
@@ -180,7 +214,7 @@ lent() { # WORD...
 @test "a server that filters its system calls lives on" {
 	needs_ebpf
 	serve filtered
-	attach --max-time 2s $server
+	attach --max-time 5s $server
 	ended_with 125
 	says "nothing is enforced|filters its system calls.*6.14"
 	kill -0 $server
