@@ -70,7 +70,7 @@ static int read_owner(const char *rights, struct owner *owner)
 	return read_groups(groups + strlen("Groups:"), owner);
 }
 
-/* In no file's name, and to be had back by no execve(). */
+/* Those that there are of them; whether they do is for eBPF to say. */
 static int keep_capabilities(void)
 {
 	const uint64_t kept = 1ull << CAP_BPF | 1ull << CAP_PERFMON |
@@ -78,11 +78,16 @@ static int keep_capabilities(void)
 	struct __user_cap_header_struct head = {
 		.version = _LINUX_CAPABILITY_VERSION_3
 	};
-	struct __user_cap_data_struct data[2] = {
-		{ .effective = (uint32_t)kept, .permitted = (uint32_t)kept },
-		{ .effective = kept >> 32, .permitted = kept >> 32 },
-	};
+	struct __user_cap_data_struct data[2];
 
+	if (syscall(SYS_capget, &head, data))
+		return -errno;
+	for (unsigned int i = 0; i < 2; i++) {
+		data[i].permitted &= (uint32_t)(kept >> (32 * i));
+		data[i].effective = data[i].permitted;
+		data[i].inheritable = 0;
+	}
+	/* What is executed is to have none of it. */
 	return syscall(SYS_capset, &head, data) ||
 			       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 		       ? -errno
