@@ -2,7 +2,8 @@
 /*
  * Calls in which a thread sleeps, or waits for the world outside: BLOCK says
  * that what it did before has happened, whoever runs next. One row each;
- * calls inside libc (system(), getline()) are not seen.
+ * calls inside libc (system(), getline()) are not seen. To sleep for no time is
+ * to yield: with a real-time priority it returns at once.
  */
 #include <poll.h>
 #include <sys/epoll.h>
@@ -14,26 +15,37 @@
 #include <unistd.h>
 #include "intercept.h"
 
-#define BLOCKING(type, name, params, args)                                     \
+#define SLEEPING(type, name, params, args, yields)                             \
 	MAPLE_REAL(name);                                                      \
 	MAPLE_EXPORT type name params                                          \
 	{                                                                      \
-		if (maple_agent_on())                                          \
+		if (maple_agent_on() && (yields))                              \
+			maple_agent_yield();                                   \
+		else if (maple_agent_on())                                     \
 			maple_agent_note(MAPLE_EV_BLOCK, SITE(MAPLE_EV_BLOCK), \
 					 NULL, 0, 0, 0);                       \
 		return REAL(name) args;                                        \
 	}
+#define BLOCKING(type, name, params, args) \
+	SLEEPING(type, name, params, args, false)
 
 typedef const struct timespec *time_in_t;
 typedef struct timespec *time_out_t;
 
-BLOCKING(unsigned int, sleep, (unsigned int seconds), (seconds))
-BLOCKING(int, usleep, (useconds_t us), (us))
-BLOCKING(int, nanosleep, (time_in_t t, time_out_t left), (t, left))
-BLOCKING(int, clock_nanosleep,
+static bool is_no_time(time_in_t t)
+{
+	return t && !t->tv_sec && !t->tv_nsec;
+}
+
+SLEEPING(unsigned int, sleep, (unsigned int seconds), (seconds), !seconds)
+SLEEPING(int, usleep, (useconds_t us), (us), !us)
+SLEEPING(int, nanosleep, (time_in_t t, time_out_t left), (t, left),
+	 is_no_time(t))
+SLEEPING(int, clock_nanosleep,
 	 (clockid_t clock, int flags, time_in_t t, time_out_t left),
-	 (clock, flags, t, left))
-BLOCKING(int, thrd_sleep, (time_in_t t, time_out_t left), (t, left))
+	 (clock, flags, t, left), is_no_time(t))
+SLEEPING(int, thrd_sleep, (time_in_t t, time_out_t left), (t, left),
+	 is_no_time(t))
 BLOCKING(int, pause, (void), ())
 
 BLOCKING(int, poll, (struct pollfd * fds, nfds_t n, int ms), (fds, n, ms))

@@ -645,6 +645,23 @@ static void test_block(void **state)
 	close(fds[1]);
 }
 
+/* To sleep for no time is no sleep, but lets others come first. */
+static void test_no_sleep(void **state)
+{
+	const struct timespec t = { 0, 0 };
+
+	mock_yields = 0;
+	same(sleep(0), 0);
+	same(usleep(0), 0);
+	same(nanosleep(&t, NULL), 0);
+	same(clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL), 0);
+	same(thrd_sleep(&t, NULL), 0);
+	expect("");
+	same(mock_yields, 5);
+	same(nanosleep(NULL, NULL), -1);
+	same(errno, EFAULT);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, mock_setup, mock_teardown)
 
 int main(void)
@@ -657,9 +674,10 @@ int main(void)
 		T(test_cond_cancelled), T(test_c11_cond),
 		T(test_barrier),	T(test_sem),
 		T(test_once),		T(test_thread_end),
-		T(test_block),		T(test_join),
-		T(test_create_attr),	T(test_too_many),
-		T(test_many),		T(test_silence),
+		T(test_block),		T(test_no_sleep),
+		T(test_join),		T(test_create_attr),
+		T(test_too_many),	T(test_many),
+		T(test_silence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
