@@ -253,6 +253,12 @@ void maple_stem_await(void);
 void maple_warm_note(const char *line);
 void maple_warm_up(void);
 
+/* linger.c */
+void maple_linger_start(void);
+
+/* waits.c */
+bool maple_waits_live(const struct maple_shm *shm, uint32_t ms, bool *all_wait);
+
 /* follow.c */
 void maple_follow_stand_by(struct maple_shm *shm);
 struct maple_shm *maple_agent_map(const char *path);

@@ -74,6 +74,7 @@ uint32_t maple_agent_thread_new(void)
 					      __ATOMIC_ACQ_REL,
 					      __ATOMIC_RELAXED));
 	maple_agent_enter();
+	maple_linger_start();
 	t = &shm->thread[n];
 	t->tid = 0;
 	t->alive = 0;

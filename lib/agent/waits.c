@@ -79,6 +79,48 @@ static enum maple_wait_end line_ends(const char *line,
 	return maple_wait_ends(&call, view);
 }
 
+/* What /proc says of thread @tid; empty: nothing any more. */
+static const char *read_line(int tid, char *line, size_t size)
+{
+	char path[48];
+	long fd, n;
+
+	put_path(path, tid);
+	line[0] = 0;
+	fd = raw3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
+	if (raw_failed(fd))
+		return line;
+	n = raw3(SYS_read, fd, line, size - 1);
+	raw1(SYS_close, fd);
+	line[raw_failed(n) ? 0 : n] = 0;
+	return line;
+}
+
+/*
+ * maple_waits_live - whether there is another thread that has not ended
+ * @all_wait: whether all of these wait, and for more than @ms
+ */
+bool maple_waits_live(const struct maple_shm *shm, uint32_t ms, bool *all_wait)
+{
+	const struct maple_wait_view view = { 0, ms, time_peek, time_now };
+	const struct maple_shm_thread *t;
+	bool found = false;
+	char line[128];
+
+	*all_wait = true;
+	for (uint32_t i = 0; i < shm->nthreads; i++) {
+		t = &shm->thread[i];
+		/* One that has not begun yet is not alive, and has no id. */
+		if (i == maple_self.number || (t->tid && !t->alive))
+			continue;
+		found = true;
+		if (!t->tid || read_line(t->tid, line, sizeof(line))[0] == 'r' ||
+		    line_ends(line, &view) == MAPLE_ENDS_SOON)
+			*all_wait = false;
+	}
+	return found;
+}
+
 /*
  * maple_enforce_wait - the best that can be said of the others' waits
  * @hold: the futex that the automaton's own sleepers wait on
@@ -90,21 +132,15 @@ enum maple_wait_end maple_enforce_wait(const uint32_t *hold)
 					      shm->plan.slice_ms, time_peek,
 					      time_now };
 	enum maple_wait_end wait, best = MAPLE_ENDS_NEVER;
-	char path[48], line[128];
-	long fd, n;
+	char line[128];
 
 	for (uint32_t i = 0; i < shm->nthreads; i++) {
 		/* Who joins waits for one of the others, and need not be asked. */
 		if (i == maple_self.number || !shm->thread[i].alive ||
 		    shm->thread[i].joins)
 			continue;
-		put_path(path, shm->thread[i].tid);
-		fd = raw3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
-		if (raw_failed(fd))
+		if (!read_line(shm->thread[i].tid, line, sizeof(line))[0])
 			continue;
-		n = raw3(SYS_read, fd, line, sizeof(line) - 1);
-		raw1(SYS_close, fd);
-		line[raw_failed(n) ? 0 : n] = 0;
 		wait = line_ends(line, &view);
 		if (wait == MAPLE_ENDS_SOON)
 			return wait;

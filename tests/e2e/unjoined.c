@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * An account is opened by one thread and charged by another, which must not come
+ * first. main() waits for neither: as a rule the program has ended before.
+ * With "clean" the one who charges looks, and a third thread waits for good.
+ */
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+static int balance = 100;
+static int *account;
+static int careful;
+
+static void *open_account(void *arg)
+{
+	__atomic_store_n(&account, &balance, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+static void *charge(void *arg)
+{
+	int *at;
+
+	for (volatile int i = 0; i < 100000; i++)
+		;
+	at = __atomic_load_n(&account, __ATOMIC_SEQ_CST);
+	if (at || !careful)
+		*at -= 10;
+	return NULL;
+}
+
+static void *wait_for_ever(void *arg)
+{
+	for (;;)
+		pause();
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t a, b, c;
+
+	careful = argc > 1 && !strcmp(argv[1], "clean");
+	if (careful)
+		pthread_create(&c, NULL, wait_for_ever, NULL);
+	pthread_create(&a, NULL, open_account, NULL);
+	pthread_create(&b, NULL, charge, NULL);
+	return 0;
+}
