@@ -48,7 +48,7 @@ static int profile(struct maple_campaign *c)
 	bool news = false;
 	int e;
 
-	c->since_profile = 0;
+	c->since_profile = c->looks = 0;
 	maple_campaign_enter(c, MAPLE_PHASE_PROFILE);
 	memset(&trial, 0, sizeof(trial));
 	c->lanes.underway++;

@@ -93,7 +93,7 @@ static bool site_exposed(const struct maple_candidates *all, uint32_t site)
 	return found;
 }
 
-/* maple_candidate_exposed - @c was exposed: it needs no try any more */
+/* maple_candidate_exposed - @c was exposed, in a run that did not fail */
 void maple_candidate_exposed(struct maple_candidates *all,
 			     struct maple_candidate *c)
 {

@@ -34,6 +34,7 @@ struct maple_candidate {
 	uint32_t ncovers;
 	uint32_t cover[MAPLE_PLAN_COVERS];
 	unsigned int attempts; /* with this input */
+	unsigned int looks;    /* ... once it had been exposed */
 	unsigned int failed;   /* tries that failed, over all inputs */
 	int score;
 	bool application;   /* both ends in the program itself */

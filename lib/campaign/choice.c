@@ -16,6 +16,9 @@
  * left out if that has failed for good: whoever exposes the whole exposes its
  * parts. What is unlikely by what became of others (odds.c) comes after all
  * else.
+ *
+ * What was exposed comes again (maple_choice_again()) where nothing that is
+ * likely is left, four between two profile runs.
  */
 #include <string.h>
 #include "choice.h"
@@ -193,6 +196,31 @@ maple_choice_next(struct maple_candidates *all,
 	idiom = turn(all, best, limits->order);
 	all->served[idiom]++;
 	return best[idiom];
+}
+
+/*
+ * maple_choice_again - the one to force once more, though it was exposed in a
+ * run that did not fail; NULL if there is none
+ *
+ * Whether an order fails may depend on what else has happened: which of several
+ * threads it was, or whether another had written already. So each comes again,
+ * those first that have come again least often.
+ */
+struct maple_candidate *maple_choice_again(const struct maple_candidates *all)
+{
+	struct maple_candidate *best = NULL, *c, *next;
+
+	HASH_ITER (hh, all->table, c, next) {
+		if (!c->exposed || c->found || c->busy || !c->row ||
+		    !c->facts_known)
+			continue;
+		if (!best || c->looks < best->looks ||
+		    (c->looks == best->looks &&
+		     (c->score > best->score ||
+		      (c->score == best->score && c->order < best->order))))
+			best = c;
+	}
+	return best;
 }
 
 static bool has_site(const struct maple_candidate *c, uint32_t site)

@@ -14,6 +14,7 @@ struct maple_choice_limits {
 struct maple_candidate *
 maple_choice_next(struct maple_candidates *all,
 		  const struct maple_choice_limits *limits);
+struct maple_candidate *maple_choice_again(const struct maple_candidates *all);
 struct maple_candidate *
 maple_choice_beside(const struct maple_candidates *all,
 		    const struct maple_choice_limits *limits,

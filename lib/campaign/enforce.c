@@ -169,11 +169,13 @@ static int record(struct maple_campaign *c, struct maple_trial *trial, void *ctx
 	trial->exposed = confirmed(trial, v);
 	trial->refused = trial->claimed && !trial->exposed;
 	trial->reason = reason(trial);
-	if (trial->exposed || trial->run.delivered)
+	if (!trial->again && (trial->exposed || trial->run.delivered))
 		maple_odds_tried(&c->candidates.odds, &k->iroot, &k->facts,
 				 k->attempts == 1, trial->exposed);
 	if (trial->judgement.failure)
 		return record_broken(c, trial);
+	if (trial->again)
+		return 0;
 	if (trial->exposed) {
 		v->news |= !k->exposed;
 		maple_candidate_exposed(&c->candidates, k);
@@ -248,6 +250,17 @@ static void forget_hints(struct maple_plan *plan)
 }
 
 /*
+ * Which try the next one of @k is. Of an order that was exposed, without hints
+ * first: they have it come about as it did before.
+ */
+static unsigned int attempt_of(const struct maple_candidate *k)
+{
+	static const unsigned int again[] = { 3, 4, 2, 1 };
+
+	return k->exposed ? again[k->looks % 4] : k->attempts + 1;
+}
+
+/*
  * maple_enforce_run - the next try of @candidate
  * @news: an iRoot was exposed for the first time
  */
@@ -257,7 +270,7 @@ int maple_enforce_run(struct maple_campaign *c,
 {
 	struct verdict v = { .c = c, .trial = trial };
 	bool paper = c->options->order == MAPLE_ORDER_PAPER;
-	unsigned int i;
+	unsigned int *count, i;
 	int e;
 
 	trial->kind = MAPLE_RUN_ENFORCE;
@@ -268,20 +281,22 @@ int maple_enforce_run(struct maple_campaign *c,
 	trial->settle_ctx = &v;
 	trial->seed = maple_campaign_seed(c, ++c->run_number);
 	maple_profile_guards(c, candidate);
-	if (maple_candidate_plan(candidate, candidate->attempts + 1, paper,
+	trial->again = candidate->exposed;
+	if (maple_candidate_plan(candidate, attempt_of(candidate), paper,
 				 trial->seed, &trial->plan))
 		return maple_error_set(c->err, EINVAL, "no plan for idiom %u",
 				       candidate->iroot.idiom);
 	if (c->attached)
 		forget_hints(&trial->plan);
 	trial->plan.slice_ms = slice_ms(c);
-	e = add_followers(c, trial);
+	e = trial->again ? 0 : add_followers(c, trial);
 	if (e)
 		return maple_error_set(c->err, EINVAL, "no plan that follows");
-	candidate->attempts++;
-	trial->attempt = true;
+	count = trial->again ? &candidate->looks : &candidate->attempts;
+	++*count;
+	trial->attempt = !trial->again;
 	e = maple_trial_run(c, trial);
-	candidate->attempts -= trial->judgement.unjudged;
+	*count -= trial->judgement.unjudged;
 	for (i = 0; i < trial->nthen; i++)
 		trial->beside[i]->busy = false;
 	*news = v.news;

@@ -56,6 +56,7 @@ struct maple_trial {
 	bool flip;
 	struct maple_candidate *candidate; /* ENFORCE; may be NULL */
 	bool attempt; /* the memo is told that it was tried */
+	bool again;   /* it had been exposed before */
 	/* Plans that follow it; their candidates may be NULL. */
 	unsigned int nthen;
 	struct maple_plan then[MAPLE_RUN_THEN];
@@ -138,6 +139,7 @@ struct maple_campaign {
 
 	unsigned int run_number;
 	unsigned int profile_runs, dry_profiles, since_profile;
+	unsigned int looks; /* at exposed orders, since the last profile run */
 	unsigned int dry_runs;
 	double explored, last_news; /* when it began, when there was any */
 	unsigned int search_until;  /* runs: for what differs; 0: no search */

@@ -23,6 +23,7 @@
 #include "internal.h"
 
 #define DEPTH_DEFAULT 3	    /* the paper's choice */
+#define LOOKS	      4	    /* at exposed orders, after each profile run */
 #define QUIET_LEAST   1.0   /* seconds without news before a campaign ends, */
 #define QUIET_UNSEEN  10.0  /* ... where some thread has never run */
 #define DELAY_EVERY   50000 /* RandDelay: events between two sleeps ... */
@@ -150,6 +151,15 @@ bool maple_strategy_eligible(const struct maple_campaign *c,
 	return maple_choice_allows(&c->candidates, k, &limits);
 }
 
+/* What was exposed and is forced once more now; NULL: nothing. */
+static struct maple_candidate *look_next(const struct maple_campaign *c)
+{
+	return c->options->order == MAPLE_ORDER_PAPER || c->attached ||
+			       c->looks >= LOOKS
+		       ? NULL
+		       : maple_choice_again(&c->candidates);
+}
+
 /* Whether it is the turn of a profile run, though there may be candidates. */
 static bool profile_next(const struct maple_campaign *c)
 {
@@ -159,9 +169,10 @@ static bool profile_next(const struct maple_campaign *c)
 		return true;
 	if (c->dry_profiles >= MAPLE_DRY_PROFILES)
 		return false;
-	if (c->options->order == MAPLE_ORDER_PAPER ||
-	    !maple_choice_fresh(&c->candidates, &limits))
+	if (c->options->order == MAPLE_ORDER_PAPER)
 		return true;
+	if (!maple_choice_fresh(&c->candidates, &limits))
+		return !look_next(c);
 	return c->since_profile >= MAPLE_ENFORCE_BATCH && !c->lanes.profiles;
 }
 
@@ -192,12 +203,18 @@ enum maple_phase maple_strategy_next(struct maple_campaign *c,
 	*candidate = NULL;
 	if (c->alone || profile_next(c))
 		return MAPLE_PHASE_PROFILE;
-	*candidate = maple_choice_next(&c->candidates, &limits);
+	/* What rests comes after the dry profile runs, looks between these. */
+	if (c->dry_profiles >= MAPLE_DRY_PROFILES ||
+	    maple_choice_fresh(&c->candidates, &limits))
+		*candidate = maple_choice_next(&c->candidates, &limits);
 	if (*candidate)
 		return MAPLE_PHASE_ENFORCE;
 	/* Whose load goes on may do something new. */
-	return c->attached || !saturated(c) ? MAPLE_PHASE_PROFILE
-					    : MAPLE_PHASE_DONE;
+	if (!c->attached && saturated(c))
+		return MAPLE_PHASE_DONE;
+	*candidate = look_next(c);
+	c->looks += *candidate != NULL;
+	return *candidate ? MAPLE_PHASE_ENFORCE : MAPLE_PHASE_PROFILE;
 }
 
 /*

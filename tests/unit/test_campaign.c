@@ -77,6 +77,35 @@ static void limits_are_kept(void **state)
 	maple_candidate_destroy(&all);
 }
 
+static void exposed_ones_come_again(void **state)
+{
+	struct maple_candidates all = { 0 };
+	struct maple_candidate *one = add(&all, 1, 1, 2);
+	struct maple_candidate *two = add(&all, 1, 3, 4);
+
+	one->row = two->row = 1;
+	two->score = 9;
+	assert_null(maple_choice_again(&all));
+	maple_candidate_exposed(&all, one);
+	assert_ptr_equal(maple_choice_again(&all), one);
+	/* The most promising, but all others before any a second time. */
+	maple_candidate_exposed(&all, two);
+	assert_ptr_equal(maple_choice_again(&all), two);
+	two->looks = 1;
+	assert_ptr_equal(maple_choice_again(&all), one);
+	one->looks = 1;
+	assert_ptr_equal(maple_choice_again(&all), two);
+	/* What a finding is about, is under way, or cannot be planned. */
+	two->found = true;
+	assert_ptr_equal(maple_choice_again(&all), one);
+	one->busy = true;
+	assert_null(maple_choice_again(&all));
+	one->busy = false;
+	one->facts_known = false;
+	assert_null(maple_choice_again(&all));
+	maple_candidate_destroy(&all);
+}
+
 static void none_is_tried_twice_at_once(void **state)
 {
 	struct maple_candidates all = { 0 };
@@ -704,6 +733,7 @@ int main(void)
 		cmocka_unit_test(cuts_add_up),
 		cmocka_unit_test(one_candidate_an_iroot),
 		cmocka_unit_test(limits_are_kept),
+		cmocka_unit_test(exposed_ones_come_again),
 		cmocka_unit_test(none_is_tried_twice_at_once),
 		cmocka_unit_test(ranked_tries_each_once_first),
 		cmocka_unit_test(paper_goes_by_idiom_then_application),

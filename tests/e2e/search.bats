@@ -1,0 +1,49 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Orders that were exposed once and did no harm, and programs that leave their
+# threads behind. Five seeds each, ten with MAPLE_FULL=1.
+
+load common
+
+seeds=${MAPLE_FULL:+10}
+
+# Found within so many profile and enforced runs, by each seed.
+within() { # RUNS PROGRAM [ARG...]
+	local most=$1 seed
+
+	shift
+	for ((seed = 1; seed <= ${seeds:-5}; seed++)); do
+		rm -f "$db"*
+		campaign --seed "$seed" --max-runs "$most" --confirm 0 -- "$@"
+		ended_with 66
+	done
+}
+
+@test "none of several setters may have been through: 3, 5 and 20" {
+	within 10 "$E2E/setters" 3
+	within 10 "$E2E/setters" 5
+	within 10 "$E2E/setters" 20
+}
+
+@test "a hand-over under two locks, with 2, 20 and 99 writers" {
+	within 10 "$E2E/setters" 2 locks
+	within 10 "$E2E/setters" 20 locks
+	within 10 "$E2E/setters" 99 locks
+}
+
+@test "an account that nobody waits for is charged before it is open" {
+	within 5 "$E2E/unjoined"
+}
+
+@test "who leaves threads behind is waited for, but not for ever" {
+	campaign --seed 1 --max-runs 60 -- "$E2E/unjoined" clean
+	ended_with 0
+	holds '.findings == [] and .runs.enforced > 0'
+}
+
+@test "with the memo, what was exposed is looked at again" {
+	campaign --seed 1 --max-runs 6 --confirm 0 -- "$E2E/setters" 20
+	holds '.findings == []'
+	campaign --seed 2 --max-runs 10 --confirm 0 -- "$E2E/setters" 20
+	ended_with 66
+}
