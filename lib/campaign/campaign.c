@@ -80,6 +80,7 @@ static int enforce(struct maple_campaign *c, struct maple_candidate *candidate)
 	run_ended(c);
 	if (!e && !trial.stopped) {
 		c->result->runs.enforced++;
+		c->result->runs.again += trial.again;
 		c->since_profile++;
 		e = after_run(c, &trial, news);
 	}

@@ -109,6 +109,7 @@ static void add_runs(struct maple_campaign_result *r,
 	r->runs.baseline += later->runs.baseline;
 	r->runs.profile += later->runs.profile;
 	r->runs.enforced += later->runs.enforced;
+	r->runs.again += later->runs.again;
 	r->runs.confirm += later->runs.confirm;
 	r->seconds += later->seconds;
 }

@@ -28,9 +28,10 @@ static int write_object(FILE *out, json_t *object, struct maple_error *err)
 
 static json_t *runs_object(const struct maple_runs *runs)
 {
-	return json_pack("{s:i, s:i, s:i, s:i}", "baseline", (int)runs->baseline,
-			 "profile", (int)runs->profile, "enforced",
-			 (int)runs->enforced, "confirm", (int)runs->confirm);
+	return json_pack("{s:i, s:i, s:i, s:i, s:i}", "baseline",
+			 (int)runs->baseline, "profile", (int)runs->profile,
+			 "enforced", (int)runs->enforced, "again",
+			 (int)runs->again, "confirm", (int)runs->confirm);
 }
 
 /* By idiom; "deadlock" is the deadlock form of idiom 5. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * An account is opened by one thread and charged by another, which must not come
- * first. main() waits for neither: as a rule the program has ended before.
+ * An account is opened by one thread and charged by another, which must not be
+ * the first. main() waits for neither: as a rule the program has ended before.
  * With "clean" the one who charges looks, and a third thread waits for good.
  */
 #include <pthread.h>

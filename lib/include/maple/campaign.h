@@ -124,6 +124,7 @@ const char *maple_phase_name(enum maple_phase phase);
 
 struct maple_runs {
 	unsigned int baseline, profile, enforced, confirm;
+	unsigned int again; /* enforced ones of an order exposed before */
 };
 
 struct maple_progress {
