@@ -28,10 +28,9 @@ static int write_object(FILE *out, json_t *object, struct maple_error *err)
 
 static json_t *runs_object(const struct maple_runs *runs)
 {
-	return json_pack("{s:i, s:i, s:i, s:i, s:i}", "baseline",
-			 (int)runs->baseline, "profile", (int)runs->profile,
-			 "enforced", (int)runs->enforced, "again",
-			 (int)runs->again, "confirm", (int)runs->confirm);
+	return json_pack("{s:i, s:i, s:i, s:i}", "baseline", (int)runs->baseline,
+			 "profile", (int)runs->profile, "enforced",
+			 (int)runs->enforced, "confirm", (int)runs->confirm);
 }
 
 /* By idiom; "deadlock" is the deadlock form of idiom 5. */
@@ -129,7 +128,7 @@ static json_t *result_object(const struct maple_campaign_result *r)
 {
 	return json_pack(
 		"{s:i, s:s, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:I, s:I,"
-		" s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:b, s:o, s:o, s:o,"
+		" s:i, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:b, s:o, s:o, s:o,"
 		" s:o}",
 		"schema", MAPLE_REPORT_SCHEMA, "version", MAPLE_VERSION,
 		"verdict", maple_outcome_name(r->outcome), "seed",
@@ -140,9 +139,10 @@ static json_t *result_object(const struct maple_campaign_result *r)
 		coverage_object(&r->coverage), "undelivered",
 		maple_bytes_encode(r->undelivered), "candidates_left",
 		(json_int_t)r->candidates_left, "candidates_resting",
-		(json_int_t)r->candidates_resting, "dry_runs", (int)r->dry_runs,
-		"exhausted", r->exhausted, "interrupted", r->interrupted,
-		"backends", backends_object(&r->backends), "delivery",
+		(json_int_t)r->candidates_resting, "again", (int)r->runs.again,
+		"dry_runs", (int)r->dry_runs, "exhausted", r->exhausted,
+		"interrupted", r->interrupted, "backends",
+		backends_object(&r->backends), "delivery",
 		delivery_object(&r->delivery), "prediction",
 		prediction_object(&r->prediction), "suppressed",
 		findings_array(r->suppressed, r->nsuppressed), "stop",

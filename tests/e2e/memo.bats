@@ -25,10 +25,10 @@ input() { # KEY CHARACTERS [OPTION...]
 		input $key $characters
 	done
 	input 8 c2B3a1
-	with=$(jq '.runs | .enforced - .again' "$json")
+	with=$(jq '.runs.enforced - .again' "$json")
 	db=$BATS_TEST_TMPDIR/other.db
 	input 8 c2B3a1
-	without=$(jq '.runs | .enforced - .again' "$json")
+	without=$(jq '.runs.enforced - .again' "$json")
 	echo "tries of what was not exposed: $with with, $without without"
 	[ "$without" -ge 30 ]
 	[ $((with * 100)) -le $((without * 15)) ]
@@ -73,7 +73,7 @@ input() { # KEY CHARACTERS [OPTION...]
 	[ "$("$BUILD/mapletest" memo list --db "$db" | grep -c input)" = 2 ]
 	# The input that was tested out elsewhere needs no first try here.
 	input 1 a1B2c
-	holds '(.runs | .enforced - .again) <= 2'
+	holds '.runs.enforced - .again <= 2'
 	echo nonsense >"$theirs"
 	mapletest memo merge "$theirs" --db "$db"
 	ended_with 125
@@ -87,20 +87,20 @@ input() { # KEY CHARACTERS [OPTION...]
 	cc -O0 -g -pthread -o "$dir/p" "$dir/p.c"
 	campaign --seed 1 --max-time 60s -- "$dir/p" a1B2c
 	ended_with 0
-	before=$(jq '.runs | .enforced - .again' "$json")
+	before=$(jq '.runs.enforced - .again' "$json")
 	sed -i '1i /* new */\nint more(int n) { return n * 3; }' "$dir/p.c"
 	cc -O0 -g -pthread -o "$dir/p" "$dir/p.c"
 	campaign --seed 1 --max-time 60s -- "$dir/p" a1B2c
 	ended_with 0
 	says "[0-9]+ iRoots are known from an older build of $dir/p"
-	after=$(jq '.runs | .enforced - .again' "$json")
+	after=$(jq '.runs.enforced - .again' "$json")
 	echo "tries of what was not exposed: $before before, $after after"
 	[ "$before" -ge 30 ]
 	[ $((after * 100)) -le $((before * 30)) ]
 	# Asked to forget, it starts anew, and the older build is no help.
 	campaign --seed 1 --max-time 60s --fresh -- "$dir/p" a1B2c
 	ended_with 0
-	[ "$(jq '.runs | .enforced - .again' "$json")" -gt "$after" ]
+	[ "$(jq '.runs.enforced - .again' "$json")" -gt "$after" ]
 }
 
 # The target $2 as file $1, changed by the sed script $3.
