@@ -151,13 +151,16 @@ bool maple_strategy_eligible(const struct maple_campaign *c,
 	return maple_choice_allows(&c->candidates, k, &limits);
 }
 
-/* What was exposed and is forced once more now; NULL: nothing. */
+/*
+ * What was exposed and is forced once more now; NULL: nothing. What a finding
+ * differs by is looked for among orders that say more than one of its parts.
+ */
 static struct maple_candidate *look_next(const struct maple_campaign *c)
 {
-	return c->options->order == MAPLE_ORDER_PAPER || c->attached ||
-			       c->looks >= LOOKS
-		       ? NULL
-		       : maple_choice_again(&c->candidates);
+	if (c->options->order == MAPLE_ORDER_PAPER || c->attached ||
+	    c->search_until || c->looks >= LOOKS)
+		return NULL;
+	return maple_choice_again(&c->candidates);
 }
 
 /* Whether it is the turn of a profile run, though there may be candidates. */
