@@ -46,7 +46,8 @@ static int make_place(const struct passwd *pw, uid_t uid, char **db)
 	if (asprintf(&folder, PLACES "/%s", pw ? pw->pw_name : number) < 0)
 		return -ENOMEM;
 	mkdir(PLACES, 0755);
-	if (!mkdir(folder, 0700) && lchown(folder, uid, (gid_t)-1))
+	if (mkdir(folder, 0700) ? errno != EEXIST
+				: lchown(folder, uid, (gid_t)-1))
 		e = -errno;
 	if (!e && !is_folder_of(folder, uid))
 		e = -EACCES;
