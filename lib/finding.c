@@ -77,6 +77,12 @@ static void edge_deinit(struct maple_edge *edge)
 	free(edge->holder);
 }
 
+/* maple_finding_is_cause - see maple/finding.h */
+bool maple_finding_is_cause(const struct maple_finding *f)
+{
+	return f->flipped_fails * 5 <= f->flipped_runs;
+}
+
 bool maple_finding_is_id(const char *text)
 {
 	size_t n = strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz"

@@ -143,6 +143,17 @@ void maple_candidate_rank(const struct maple_candidates *all,
 			c->score += terms[i].points;
 }
 
+/* maple_candidate_gated - whether gates tell its tries apart */
+bool maple_candidate_gated(const struct maple_candidate *c)
+{
+	unsigned int i, n = maple_iroot_events(c->iroot.idiom);
+
+	for (i = 0; i < n; i++)
+		if (c->facts.e[i].ngates)
+			return true;
+	return false;
+}
+
 static void add_guard(struct maple_plan *plan, uint32_t site)
 {
 	uint32_t i;
@@ -155,10 +166,17 @@ static void add_guard(struct maple_plan *plan, uint32_t site)
 }
 
 /*
- * maple_candidate_plan - the plan for @attempt, from 1, on @c
- *
- * Each try draws another class of executions, the first try the first.
+ * Each try draws another class of executions, the first try the first. The
+ * fifth, the first without gates, takes what the first did not have.
  */
+static unsigned int class_of(unsigned int attempt)
+{
+	unsigned int way = (attempt - 1) % MAPLE_PLAN_WAYS;
+
+	return way == MAPLE_PLAN_WAYS - 1 ? 1 : way;
+}
+
+/* maple_candidate_plan - the plan for @attempt, from 1, on @c */
 int maple_candidate_plan(const struct maple_candidate *c, unsigned int attempt,
 			 bool paper, uint64_t seed, struct maple_plan *plan)
 {
@@ -173,8 +191,9 @@ int maple_candidate_plan(const struct maple_candidate *c, unsigned int attempt,
 		end = &c->facts.e[step->event];
 		step->occurrence = end->occurrence;
 		if (end->nclasses)
-			step->occurrence = end->class_occurrence[(attempt - 1) %
-								 end->nclasses];
+			step->occurrence =
+				end->class_occurrence[class_of(attempt) %
+						      end->nclasses];
 		step->occurrence++; /* the plan counts from 1 */
 		for (j = 0; j < end->ngates && j < MAPLE_PLAN_GATES; j++)
 			step->gate[step->ngates++] = end->gate[j];

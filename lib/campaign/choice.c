@@ -32,10 +32,19 @@ static bool wanted(const struct maple_candidate *c)
 	return c->predicted && c->facts_known && !c->exposed && !c->found;
 }
 
+/* Where no step has a gate, the last way is the first once more. */
+static unsigned int tries_of(const struct maple_candidate *c,
+			     const struct maple_choice_limits *limits)
+{
+	return limits->attempts - (limits->attempts == MAPLE_PLAN_WAYS &&
+				   !maple_candidate_gated(c));
+}
+
 static bool tried_out(const struct maple_candidate *c,
 		      const struct maple_choice_limits *limits)
 {
-	return c->attempts >= limits->attempts || c->failed >= limits->failures;
+	return c->attempts >= tries_of(c, limits) ||
+	       c->failed >= limits->failures;
 }
 
 static bool tries_left(const struct maple_candidate *c,

@@ -2,7 +2,9 @@
 /*
  * The control: a finding is run again as often as asked, and as often with
  * its first dependency reversed. 5/5 against 0/5 says that the order is the
- * cause; what else comes out is reported as it is.
+ * cause; what else comes out is reported as it is. Where the reversed order
+ * fails as well, so many runs have one thread after the other: they tell
+ * whether threads have to come in between each other for it to fail.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -239,13 +241,27 @@ int maple_confirm_again(struct maple_campaign *c,
 	return e;
 }
 
+enum control { FORCED, FLIPPED, SERIAL };
+
+/* Each thread runs until it waits or is through, the older ones first. */
+static void order_serial(struct maple_campaign *c, struct maple_trial *to)
+{
+	*to = (struct maple_trial){
+		.kind = MAPLE_RUN_PROFILE,
+		.memo_kind = "confirm",
+		.schedule = MAPLE_SCHEDULE_OLDER,
+		.seed = maple_campaign_seed(c, ++c->run_number),
+	};
+	maple_change_begin(&c->lanes.turn->sample);
+}
+
 /*
- * Runs @order @times times. With @flip any failure counts, not just the same:
- * a control that fails in another way has not passed.
+ * Runs @order @times times, or its @control. Of a control any failure counts,
+ * not just the same: one that fails in another way has not passed.
  */
 static int repeat(struct maple_campaign *c, const struct maple_finding *finding,
 		  const struct maple_trial *order, unsigned int times,
-		  bool flip, unsigned int *fails, unsigned int *runs)
+		  enum control control, unsigned int *fails, unsigned int *runs)
 {
 	struct maple_trial trial;
 	unsigned int i;
@@ -255,7 +271,10 @@ static int repeat(struct maple_campaign *c, const struct maple_finding *finding,
 	for (i = 0; i < times && !e; i++) {
 		if (maple_campaign_over(c) || maple_interrupt_asked())
 			break;
-		copy_order(&trial, order, flip);
+		if (control == SERIAL)
+			order_serial(c, &trial);
+		else
+			copy_order(&trial, order, control == FLIPPED);
 		e = maple_trial_run(c, &trial);
 		/* Once more; how often is bounded. */
 		if (trial.judgement.unjudged)
@@ -263,9 +282,9 @@ static int repeat(struct maple_campaign *c, const struct maple_finding *finding,
 		if (!e && !trial.stopped) {
 			c->result->runs.confirm++;
 			*runs += 1;
-			*fails += flip ? trial.judgement.failure !=
-						  MAPLE_FAILURE_NONE
-				       : maple_confirm_same(finding, &trial);
+			*fails += control ? trial.judgement.failure !=
+						    MAPLE_FAILURE_NONE
+					  : maple_confirm_same(finding, &trial);
 			maple_campaign_progress(c, true);
 		}
 		maple_trial_deinit(&trial);
@@ -278,12 +297,15 @@ int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 		  struct maple_trial *trial)
 {
 	unsigned int times = maple_confirm_times(c);
-	int e = repeat(c, finding, trial, times, false, &finding->forced_fails,
+	int e = repeat(c, finding, trial, times, FORCED, &finding->forced_fails,
 		       &finding->forced_runs);
 
 	if (!e && trial->kind == MAPLE_RUN_ENFORCE)
-		e = repeat(c, finding, trial, times, true,
+		e = repeat(c, finding, trial, times, FLIPPED,
 			   &finding->flipped_fails, &finding->flipped_runs);
+	if (!e && finding->flipped_runs && !maple_finding_is_cause(finding))
+		e = repeat(c, finding, trial, times, SERIAL,
+			   &finding->serial_fails, &finding->serial_runs);
 	return e;
 }
 
@@ -309,7 +331,8 @@ static int replay(struct maple_campaign *c, const struct maple_finding *finding,
 		return maple_error_set(c->err, EINVAL,
 				       "this finding has no order to flip: it "
 				       "came up in a profile run");
-	e = repeat(c, finding, &order, times, flip, fails, &runs);
+	e = repeat(c, finding, &order, times, flip ? FLIPPED : FORCED, fails,
+		   &runs);
 	if (!e && maple_campaign_gave_up(c))
 		e = maple_error_set(c->err, ECANCELED, "%s", c->given_up);
 	if (!e && runs < times)

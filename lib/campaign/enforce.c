@@ -255,9 +255,14 @@ static void forget_hints(struct maple_plan *plan)
  */
 static unsigned int attempt_of(const struct maple_candidate *k)
 {
-	static const unsigned int again[] = { 3, 4, 2, 1 };
+	static const unsigned int plain[] = { 1, 2, 3, 4, 5 };
+	static const unsigned int gated[] = { 1, 5, 2, 3, 4 };
+	static const unsigned int again[] = { 3, 4, 2, 1, 5 };
+	bool gates = maple_candidate_gated(k);
 
-	return k->exposed ? again[k->looks % 4] : k->attempts + 1;
+	if (k->exposed)
+		return again[k->looks % (MAPLE_PLAN_WAYS - !gates)];
+	return (gates ? gated : plain)[k->attempts % MAPLE_PLAN_WAYS];
 }
 
 /*

@@ -84,7 +84,7 @@ static bool tells_apart(const struct maple_finding *f)
 {
 	return f->idiom && f->flipped_runs &&
 	       f->forced_fails * 2 > f->forced_runs &&
-	       f->flipped_fails * 5 <= f->flipped_runs;
+	       maple_finding_is_cause(f);
 }
 
 static bool is_settled(const struct maple_campaign *c,

@@ -104,7 +104,7 @@ static unsigned int attempts_of(const struct maple_campaign *c)
 {
 	if (c->options->attempts)
 		return c->options->attempts;
-	return c->options->order == MAPLE_ORDER_PAPER ? 2 : 4;
+	return c->options->order == MAPLE_ORDER_PAPER ? 2 : MAPLE_PLAN_WAYS;
 }
 
 static struct maple_choice_limits limits_of(const struct maple_campaign *c)
@@ -154,13 +154,18 @@ bool maple_strategy_eligible(const struct maple_campaign *c,
 /*
  * What was exposed and is forced once more now; NULL: nothing. What a finding
  * differs by is looked for among orders that say more than one of its parts.
+ * Of orders that have come again in each way, one between two profile runs:
+ * another schedule is more likely to bring news.
  */
 static struct maple_candidate *look_next(const struct maple_campaign *c)
 {
+	struct maple_candidate *k;
+
 	if (c->options->order == MAPLE_ORDER_PAPER || c->attached ||
 	    c->search_until || c->looks >= LOOKS)
 		return NULL;
-	return maple_choice_again(&c->candidates);
+	k = maple_choice_again(&c->candidates);
+	return k && c->looks && k->looks >= MAPLE_PLAN_WAYS ? NULL : k;
 }
 
 /* Whether it is the turn of a profile run, though there may be candidates. */

@@ -66,12 +66,17 @@ static const struct form form_rotated = { 4,
 					    { 3, P, Y, 0, 1 },
 					    { 1, Q, X, 1, 0 } } };
 
-/* Tries 1 to 4 (rule 7); the paper's two are the last two. */
-static const uint32_t try_flags[4] = {
+/*
+ * Tries 1 to 5 (rule 7); the paper's two are the third and the fourth. Where
+ * there is no gate the last is the first once more: it is for the thread that
+ * has to pass its gate for the other to come to its step at all.
+ */
+static const uint32_t try_flags[MAPLE_PLAN_WAYS] = {
 	MAPLE_PLAN_HINTED | MAPLE_PLAN_Q_FIRST | MAPLE_PLAN_GATED,
 	MAPLE_PLAN_HINTED,
 	0,
 	MAPLE_PLAN_YOUNGER | MAPLE_PLAN_GATED,
+	MAPLE_PLAN_HINTED | MAPLE_PLAN_Q_FIRST,
 };
 
 /* Conditions have events in idiom 1 alone. */
@@ -121,14 +126,14 @@ static void plan_clear(struct maple_plan *plan)
 
 uint32_t maple_plan_way(unsigned int attempt)
 {
-	return try_flags[(attempt - 1) & 3];
+	return try_flags[(attempt - 1) % MAPLE_PLAN_WAYS];
 }
 
 int maple_plan_init(struct maple_plan *plan, const struct maple_iroot *iroot,
 		    unsigned int attempt, int paper, uint64_t seed)
 {
 	unsigned int nevents = maple_iroot_events(iroot->idiom);
-	unsigned int turn = attempt ? (attempt - 1) & 3 : 0;
+	unsigned int turn = attempt ? (attempt - 1) % MAPLE_PLAN_WAYS : 0;
 	const struct form *form;
 
 	if (!nevents)
@@ -138,7 +143,7 @@ int maple_plan_init(struct maple_plan *plan, const struct maple_iroot *iroot,
 			return -1;
 	}
 	if (paper)
-		turn = 2 + (turn & 1);
+		turn = 2 + (attempt ? (attempt - 1) & 1 : 0);
 
 	plan_clear(plan);
 	plan->idiom = iroot->idiom;

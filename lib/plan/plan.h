@@ -14,6 +14,7 @@
 #define MAPLE_PLAN_STEPS    8	/* any sequence of steps; iRoots need 4 */
 #define MAPLE_PLAN_ROLES    2
 #define MAPLE_PLAN_VARS	    2
+#define MAPLE_PLAN_WAYS	    5	/* tries that differ, the last only by gates */
 #define MAPLE_PLAN_GATES    4	/* outermost lock calls known per step */
 #define MAPLE_PLAN_GUARDS   256 /* sites that touch the plan's locations */
 #define MAPLE_PLAN_COVERS   32	/* lock calls around guards */
@@ -75,7 +76,7 @@ struct maple_plan {
 
 /*
  * maple_plan_init - fills *@plan with the steps of @iroot
- * @attempt: 1 to 4 choose direction, hints, gates and rotation as in
+ * @attempt: 1 to 5 choose direction, hints, gates and rotation as in
  *           algorithms.md 7, rule 7; with @paper, only the complementary
  *           schedules are used
  *

@@ -19,7 +19,6 @@
  * end of short programs.
  */
 #define SETBACKS 6
-#define WAYS	 4 /* with other plans waiting: each once */
 
 /*
  * maple_way_norm - @t's own level
@@ -72,7 +71,8 @@ void maple_way_turn(struct maple_auto *a)
 	unsigned int attempt = a->plan.attempt + ++a->turns;
 
 	a->setbacks = 0;
-	if ((a->plan.flags & MAPLE_PLAN_FOLLOWED) && a->turns >= WAYS) {
+	if ((a->plan.flags & MAPLE_PLAN_FOLLOWED) &&
+	    a->turns >= MAPLE_PLAN_WAYS) {
 		maple_move_finish(a, false);
 		return;
 	}

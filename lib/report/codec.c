@@ -169,6 +169,15 @@ static json_t *encode_site(const struct maple_place *place)
 }
 
 /* The iRoot's events in their own order, not in the executed one. */
+/* NULL, which no object takes, where there was no such control. */
+static json_t *encode_serial(const struct maple_finding *finding)
+{
+	return finding->serial_runs
+		       ? json_pack("[i,i]", (int)finding->serial_fails,
+				   (int)finding->serial_runs)
+		       : NULL;
+}
+
 static json_t *encode_iroot(const struct maple_finding *finding)
 {
 	json_t *events = json_array();
@@ -229,13 +238,14 @@ static json_t *encode_finding(const struct maple_finding *finding)
 		bad |= json_array_append_new(cycle,
 					     encode_edge(&finding->edges[i]));
 	object = json_pack(
-		"{s:s, s:o, s:{s:[i,i], s:[i,i]}, s:o, s:o, s:o, s:o}", "kind",
-		maple_failure_name(finding->kind), "iroot",
+		"{s:s, s:o, s:{s:[i,i], s:[i,i], s:o*}, s:o, s:o, s:o, s:o}",
+		"kind", maple_failure_name(finding->kind), "iroot",
 		encode_iroot(finding), "confirm", "forced",
 		(int)finding->forced_fails, (int)finding->forced_runs,
 		"flipped", (int)finding->flipped_fails,
-		(int)finding->flipped_runs, "argv", encode_argv(finding->argv),
-		"moments", moments, "stacks", stacks, "cycle", cycle);
+		(int)finding->flipped_runs, "serial", encode_serial(finding),
+		"argv", encode_argv(finding->argv), "moments", moments,
+		"stacks", stacks, "cycle", cycle);
 	if (bad || !object ||
 	    maple_fields_encode(object, finding_fields, finding)) {
 		json_decref(object);
@@ -425,9 +435,11 @@ static int decode_finding(json_t *object, struct maple_finding *finding)
 	if (!ret)
 		ret = maple_finding_line(finding);
 	if (!ret &&
-	    json_unpack(object, "{s?{s:[ii], s:[ii]}}", "confirm", "forced",
-			&finding->forced_fails, &finding->forced_runs, "flipped",
-			&finding->flipped_fails, &finding->flipped_runs))
+	    json_unpack(object, "{s?{s:[ii], s:[ii], s?[ii]}}", "confirm",
+			"forced", &finding->forced_fails, &finding->forced_runs,
+			"flipped", &finding->flipped_fails,
+			&finding->flipped_runs, "serial",
+			&finding->serial_fails, &finding->serial_runs))
 		ret = -EBADMSG;
 	if (!ret)
 		ret = decode_argv(json_object_get(object, "argv"), finding);

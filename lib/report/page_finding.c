@@ -108,7 +108,7 @@ static void print_runs(FILE *out, const char *name, unsigned int fails,
 
 static void print_control(FILE *out, const struct maple_finding *f)
 {
-	char text[256];
+	char text[MAPLE_WORDS_CONTROL];
 
 	maple_page_element(out, "h3", NULL, "Control");
 	if (f->attached || !f->forced_runs) {
@@ -121,11 +121,13 @@ static void print_control(FILE *out, const struct maple_finding *f)
 		   f->forced_fails, f->forced_runs);
 	if (f->idiom)
 		print_runs(out, "reversed", f->flipped_fails, f->flipped_runs);
+	if (f->serial_runs)
+		print_runs(out, "one thread after the other", f->serial_fails,
+			   f->serial_runs);
 	fputs("</dl>\n", out);
-	if (!maple_words_is_cause(f))
-		maple_page_element(out, "p", "note",
-				   "The reversed order fails as well: it is "
-				   "not the cause.");
+	if (maple_words_no_cause(f))
+		maple_page_element(out, "p", "note", "%s",
+				   maple_words_no_cause(f));
 	if (f->idiom)
 		return;
 	maple_page_element(

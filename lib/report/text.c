@@ -167,7 +167,7 @@ static void print_stacks(FILE *out, const struct maple_finding *finding,
 
 static void print_control(FILE *out, const struct maple_finding *finding)
 {
-	char text[256];
+	char text[MAPLE_WORDS_CONTROL];
 
 	maple_words_control(finding, text, sizeof(text));
 	fprintf(out, "%s\n", text);

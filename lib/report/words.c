@@ -103,13 +103,6 @@ char *maple_words_history(const struct maple_finding *f)
 	return text;
 }
 
-/* maple_words_is_cause - whether the control holds: reversed, it passes */
-bool maple_words_is_cause(const struct maple_finding *f)
-{
-	/* More than one in five is no control any more. */
-	return f->flipped_fails * 5 <= f->flipped_runs;
-}
-
 /* maple_words_half - what to say behind the variable of a split instruction */
 const char *maple_words_half(const struct maple_moment *m)
 {
@@ -201,6 +194,39 @@ static void say_replays(const struct maple_finding *f, char *buffer, size_t size
 			 f->forced_fails ? "" : ": not reproduced");
 }
 
+/*
+ * maple_words_no_cause - what to say where the control does not tell a failure
+ * from a pass; NULL where it does
+ */
+const char *maple_words_no_cause(const struct maple_finding *f)
+{
+	if (maple_finding_is_cause(f))
+		return NULL;
+	if (!f->serial_runs)
+		return "The reversed order fails as well: it is not the cause.";
+	if (f->serial_fails)
+		return "The reversed order fails as well: it is not the "
+		       "cause.\n"
+		       "So does one thread after the other.";
+	return "The reversed order fails as well: it is not the cause.\n"
+	       "One thread after the other, the older first, does not fail.";
+}
+
+static void say_control(const struct maple_finding *f, char *buffer, size_t size)
+{
+	const char *not = maple_words_no_cause(f);
+	char serial[64] = "";
+
+	if (f->serial_runs)
+		snprintf(serial, sizeof(serial),
+			 ", one thread after the other %u/%u", f->serial_fails,
+			 f->serial_runs);
+	snprintf(buffer, size,
+		 "Control: forced %u/%u fails, reversed %u/%u%s%s%s",
+		 f->forced_fails, f->forced_runs, f->flipped_fails,
+		 f->flipped_runs, serial, not ? "\n" : "", not ? not : "");
+}
+
 /* maple_words_control - what came of doing it again, in a sentence or two */
 void maple_words_control(const struct maple_finding *f, char *buffer,
 			 size_t size)
@@ -215,14 +241,7 @@ void maple_words_control(const struct maple_finding *f, char *buffer,
 		snprintf(buffer, size,
 			 "Not confirmed: no replay was asked for.");
 	else
-		snprintf(buffer, size,
-			 "Control: forced %u/%u fails, reversed %u/%u%s",
-			 f->forced_fails, f->forced_runs, f->flipped_fails,
-			 f->flipped_runs,
-			 maple_words_is_cause(f)
-				 ? ""
-				 : "\nThe reversed order fails as well: it is "
-				   "not the cause.");
+		say_control(f, buffer, size);
 }
 
 /* The last that was printed: a message has no room for all of it. */
@@ -253,7 +272,7 @@ static void print_end(FILE *out, const char *who, const char *text)
  */
 char *maple_words_finding(const struct maple_finding *f)
 {
-	char *text = NULL, control[256];
+	char *text = NULL, control[MAPLE_WORDS_CONTROL];
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 	char *history = maple_words_history(f);

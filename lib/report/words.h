@@ -7,13 +7,15 @@
 #include <maple/finding.h>
 #include "report/clean.h"
 
+#define MAPLE_WORDS_CONTROL 320 /* bytes that maple_words_control() needs */
+
 const char *maple_words_access(const struct maple_moment *moment);
 struct maple_clean maple_words_value(const struct maple_moment *moment,
 				     bool unicode);
 unsigned int maple_words_order(const struct maple_finding *finding,
 			       unsigned int first);
 char *maple_words_history(const struct maple_finding *f);
-bool maple_words_is_cause(const struct maple_finding *f);
+const char *maple_words_no_cause(const struct maple_finding *f);
 bool maple_words_speaks(const struct maple_finding *finding);
 const char *maple_words_end(const char *text, unsigned int lines,
 			    unsigned int *all);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Orders that were exposed once and did no harm, and programs that leave their
-# threads behind. Five seeds each, ten with MAPLE_FULL=1.
+# Orders that were exposed once and did no harm, programs that leave their
+# threads behind, and what no order of two accesses decides. Five seeds each, ten with MAPLE_FULL=1.
 
 load common
 
@@ -33,6 +33,21 @@ within() { # RUNS PROGRAM [ARG...]
 
 @test "an account that nobody waits for is charged before it is open" {
 	within 5 "$E2E/unjoined"
+}
+
+@test "a token ring of four; where no order decides, the serial control does" {
+	within 10 "$E2E/token_ring"
+	rm -f "$db"*
+	campaign --seed 1 --max-runs 10 -- "$E2E/token_ring"
+	ended_with 66
+	holds '.findings[0].confirm | .forced == [5, 5] and .serial == [0, 5] and
+		.flipped[0] >= 2'
+	mapletest report --db "$db" "$(jq -r '.findings[0].id' "$json")"
+	grep -q 'reversed [2-5]/5, one thread after the other 0/5$' <<<"$output"
+	grep -q '^One thread after the other, .* does not fail\.$' <<<"$output"
+	# Where the reversed order passes there is none.
+	campaign --seed 1 -- "$TARGETS/bank_account"
+	holds '.findings[0].confirm | has("serial") | not'
 }
 
 @test "who leaves threads behind is waited for, but not for ever" {

@@ -207,6 +207,14 @@ headers() {
 	grep -q 'half of one instruction' "$BATS_TEST_TMPDIR/page"
 }
 
+@test "keyring: its keeper must come by the gate first, and by the site" {
+	finds keyring signal
+}
+
+@test "steal_queue: owner and thief take the last job, and wait by sleep(0)" {
+	finds steal_queue signal
+}
+
 @test "circular_list: taken twice between put and look" {
 	finds circular_list
 }

@@ -127,14 +127,15 @@ static void test_tries(void **state)
 		MAPLE_PLAN_HINTED,
 		0,
 		MAPLE_PLAN_YOUNGER | MAPLE_PLAN_GATED,
+		MAPLE_PLAN_HINTED | MAPLE_PLAN_Q_FIRST,
 	};
 	struct maple_iroot iroot = iroot_of(MAPLE_IDIOM_1, MAPLE_EV_WRITE);
 	struct maple_plan plan;
 
-	for (unsigned int i = 0; i < 4; i++) {
+	for (unsigned int i = 0; i < 5; i++) {
 		assert_int_equal(plan_of(1, i + 1).flags,
 				 flags[i] | MAPLE_PLAN_TURNING);
-		assert_int_equal(maple_plan_way(i + 5), flags[i]);
+		assert_int_equal(maple_plan_way(i + 6), flags[i]);
 		maple_plan_init(&plan, &iroot, i + 1, 1, 9);
 		assert_int_equal(plan.flags, flags[2 + i % 2]);
 		assert_int_equal(plan.attempt, i + 1);

@@ -163,6 +163,19 @@ static void crossing_arrows_in_ascii(void **state)
 		"The reversed order fails as well: it is not the cause.\n"
 		"Replay: mapletest replay 3fa9c1\n"
 		"SUMMARY: maple: SIGSEGV in consume / close_queue\n");
+	finding.serial_runs = 5;
+	assert_non_null(strstr(
+		text(&style),
+		"Control: forced 5/5 fails, reversed 2/5, one thread after the "
+		"other 0/5\n"
+		"The reversed order fails as well: it is not the cause.\n"
+		"One thread after the other, the older first, does not fail.\n"));
+	finding.serial_fails = 1;
+	assert_non_null(strstr(text(&style),
+			       "the other 1/5\n"
+			       "The reversed order fails as well: it is not "
+			       "the cause.\n"
+			       "So does one thread after the other.\n"));
 }
 
 static unsigned int widest(const char *s)

@@ -78,7 +78,7 @@ struct maple_campaign_options {
 	unsigned int jobs;
 	unsigned int together; /* orders forced in one run; 0: what the
 				  backend can; 1: one */
-	unsigned int attempts; /* per candidate and input; 0: 4, or 2 */
+	unsigned int attempts; /* per candidate and input; 0: each way */
 	unsigned int confirm;  /* replays and flips; default 5 */
 	bool no_confirm;
 	bool keep_going;

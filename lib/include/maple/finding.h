@@ -135,6 +135,8 @@ struct maple_finding {
 	bool attached;
 	unsigned int forced_fails, forced_runs;
 	unsigned int flipped_fails, flipped_runs;
+	/* Only where the reversed order fails too: one thread after another. */
+	unsigned int serial_fails, serial_runs;
 	/* It fails by itself, too: so many of so many native runs. */
 	unsigned int native_fails, native_runs;
 
@@ -170,6 +172,12 @@ void maple_finding_destroy(struct maple_finding *finding);
  * readers are told to run. What ran in an attached program has none. -ENOMEM.
  */
 int maple_finding_line(struct maple_finding *finding);
+
+/*
+ * maple_finding_is_cause - whether the control says that the order is the
+ * cause: of the runs in the reversed order at most one in five fails
+ */
+bool maple_finding_is_cause(const struct maple_finding *finding);
 
 /* maple_finding_is_id - letters and digits alone, so that any shell takes it */
 bool maple_finding_is_id(const char *text);
