@@ -187,6 +187,12 @@ uint32_t maple_agent_thread_find(uint64_t pthread);
 void maple_agent_yield(void);
 
 /*
+ * maple_agent_turn - the calling thread is about to take a lock or a
+ * semaphore: where the threads of the run take turns, all others go first
+ */
+void maple_agent_turn(void);
+
+/*
  * maple_agent_images - the set of loaded images has changed (dlopen): asks
  * the campaign for tables and patches what is new
  */

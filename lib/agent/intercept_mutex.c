@@ -29,6 +29,7 @@ static bool acquired(int ret)
                                                                               \
 		if (!maple_agent_on())                                        \
 			return REAL(name) args;                               \
+		maple_agent_turn();                                           \
 		if (!maple_agent_wants(CALLER, MAPLE_EV_LOCK, &site)) {       \
 			ret = call;                                           \
 			if (acquired(ret))                                    \

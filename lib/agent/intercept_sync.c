@@ -45,6 +45,7 @@ MAPLE_EXPORT int sem_post(sem_t *s)
                                                                                \
 		if (!maple_agent_on())                                         \
 			return REAL(name) args;                                \
+		maple_agent_turn();                                            \
 		site = SITE(MAPLE_EV_TAKE);                                    \
 		maple_agent_note(MAPLE_EV_BLOCK, site, NULL, 0, 0, 0);         \
 		ret = REAL(name) args;                                         \

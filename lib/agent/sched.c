@@ -129,6 +129,8 @@ unsigned int maple_sched_first(uint32_t number)
 		return MAPLE_PRIO_NORM_FIRST + n;
 	case MAPLE_SCHED_PCT:
 		return pct_first(shm) + shuffled[number % pct_levels(shm)];
+	case MAPLE_SCHED_TURNS: /* above those that have met change points */
+		return pct_first(shm);
 	case MAPLE_SCHED_PLAN:
 		return maple_agent_enforces ? 0 : MAPLE_PRIO_NORM_LAST - n;
 	default:
@@ -192,6 +194,12 @@ void maple_agent_yield(void)
 		maple_sched_set(0, prio);
 	}
 	maple_agent_leave();
+}
+
+void maple_agent_turn(void)
+{
+	if (maple_shm->sched == MAPLE_SCHED_TURNS)
+		raw0(SYS_sched_yield);
 }
 
 /* maple_sched_take - the one CPU, and the calling thread's priority */

@@ -50,6 +50,7 @@ enum maple_shm_sched {
 	MAPLE_SCHED_YOUNGER,   /* SCHED_FIFO, younger threads first */
 	MAPLE_SCHED_PCT,       /* SCHED_FIFO, random, with change points */
 	MAPLE_SCHED_PCTLARGE,  /* nice values, random, with change points */
+	MAPLE_SCHED_TURNS,     /* SCHED_FIFO, one level, turns at locks */
 	MAPLE_SCHED_RANDDELAY, /* as NATIVE, but sleeps at change points */
 	MAPLE_SCHED_PLAN,      /* as the automaton says */
 };

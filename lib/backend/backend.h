@@ -38,6 +38,7 @@ enum maple_schedule {
 	MAPLE_SCHEDULE_YOUNGER,
 	MAPLE_SCHEDULE_PCT,	  /* SCHED_FIFO, random, with change points */
 	MAPLE_SCHEDULE_PCTLARGE,  /* nice values, random, with change points */
+	MAPLE_SCHEDULE_TURNS,	  /* SCHED_FIFO, one level, turns at locks */
 	MAPLE_SCHEDULE_RANDDELAY, /* as NATIVE, but sleeps at change points */
 };
 
@@ -196,6 +197,7 @@ struct maple_backend_ops {
 	bool heeds_names; /* order.names; the log of others always has them */
 	/* sets the priorities of profile runs; else somebody beside it does */
 	bool schedules;
+	bool turns; /* ... TURNS as well */
 	/* can let a plan come between the halves of one instruction */
 	bool splits;
 	/* before the program starts; may set *@envp, to be freed */

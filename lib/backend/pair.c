@@ -326,6 +326,17 @@ void maple_pair_destroy(struct maple_pair *pair)
 	free(pair);
 }
 
+static struct maple_backend *scheduler_of(const struct maple_pair *pair)
+{
+	return pair->observe->ops->schedules ? pair->observe : pair->enforce;
+}
+
+/* maple_pair_turns - whether profile runs may have threads take turns */
+bool maple_pair_turns(const struct maple_pair *pair)
+{
+	return scheduler_of(pair)->ops->turns;
+}
+
 /*
  * maple_pair_run - carries out @order by the half that can
  *
@@ -339,12 +350,12 @@ int maple_pair_run(struct maple_pair *pair, const struct maple_run_order *order,
 	struct maple_backend *beside = NULL, *b = pair->observe;
 	int e;
 
-	if (order->kind == MAPLE_RUN_ENFORCE ||
-	    (order->kind == MAPLE_RUN_SCHEDULE && !b->ops->schedules))
+	if (order->kind == MAPLE_RUN_ENFORCE)
 		b = pair->enforce;
-	if (order->kind == MAPLE_RUN_PROFILE &&
-	    pair->enforce != pair->observe && !pair->observe->ops->schedules)
-		beside = pair->enforce;
+	else if (order->kind == MAPLE_RUN_SCHEDULE)
+		b = scheduler_of(pair);
+	else if (order->kind == MAPLE_RUN_PROFILE && scheduler_of(pair) != b)
+		beside = scheduler_of(pair);
 	e = maple_backend_run(b, beside, order, sink, run, err);
 	if (!e && run->end == MAPLE_END_ITSELF && pair->observe->ops->ended)
 		pair->observe->ops->ended(pair->observe, &run->status);

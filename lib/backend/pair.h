@@ -44,6 +44,7 @@ int maple_pair_create(const struct maple_pair_choice *choice,
 		      double patience, struct maple_pair **pair,
 		      struct maple_error *err);
 void maple_pair_destroy(struct maple_pair *pair);
+bool maple_pair_turns(const struct maple_pair *pair);
 int maple_pair_run(struct maple_pair *pair, const struct maple_run_order *order,
 		   const struct maple_run_sink *sink, struct maple_run *run,
 		   struct maple_error *err);

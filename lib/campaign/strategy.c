@@ -12,6 +12,9 @@
  * quiet.
  *
  *   native     left alone: no priorities, no CPU of ours
+ * The profile runs of maple see different things: on one CPU the first of
+ * several workers serves every request, unless threads take turns.
+ *
  *   pct        random strict priorities, depth - 1 change points that drop
  *              the thread which meets them
  *   pctlarge   the same with nice values
@@ -23,6 +26,7 @@
 #include "internal.h"
 
 #define DEPTH_DEFAULT 3	    /* the paper's choice */
+#define SCHEDULES     3	    /* of profile runs after the first */
 #define LOOKS	      4	    /* at exposed orders, after each profile run */
 #define QUIET_LEAST   1.0   /* seconds without news before a campaign ends, */
 #define QUIET_UNSEEN  10.0  /* ... where some thread has never run */
@@ -32,7 +36,7 @@
 struct strategy {
 	const char *name;
 	bool enforces;
-	enum maple_schedule first, then[2]; /* then they take turns */
+	enum maple_schedule first, then[SCHEDULES]; /* these take turns */
 	unsigned int (*changes)(const struct maple_campaign *c);
 };
 
@@ -58,24 +62,26 @@ static unsigned int delay_changes(const struct maple_campaign *c)
 static const struct strategy table[] = {
 	[MAPLE_STRATEGY_MAPLE] = {
 		"maple", true, MAPLE_SCHEDULE_OLDER,
-		{ MAPLE_SCHEDULE_PCT, MAPLE_SCHEDULE_PCTLARGE }, depth_changes,
+		{ MAPLE_SCHEDULE_TURNS, MAPLE_SCHEDULE_PCT,
+		  MAPLE_SCHEDULE_PCTLARGE },
+		depth_changes,
 	},
 	[MAPLE_STRATEGY_NATIVE] = {
 		"native", false, MAPLE_SCHEDULE_NATIVE,
-		{ MAPLE_SCHEDULE_NATIVE, MAPLE_SCHEDULE_NATIVE }, no_changes,
+		{ MAPLE_SCHEDULE_NATIVE, MAPLE_SCHEDULE_NATIVE, MAPLE_SCHEDULE_NATIVE }, no_changes,
 	},
 	[MAPLE_STRATEGY_PCT] = {
 		"pct", false, MAPLE_SCHEDULE_PCT,
-		{ MAPLE_SCHEDULE_PCT, MAPLE_SCHEDULE_PCT }, depth_changes,
+		{ MAPLE_SCHEDULE_PCT, MAPLE_SCHEDULE_PCT, MAPLE_SCHEDULE_PCT }, depth_changes,
 	},
 	[MAPLE_STRATEGY_PCTLARGE] = {
 		"pctlarge", false, MAPLE_SCHEDULE_PCTLARGE,
-		{ MAPLE_SCHEDULE_PCTLARGE, MAPLE_SCHEDULE_PCTLARGE },
+		{ MAPLE_SCHEDULE_PCTLARGE, MAPLE_SCHEDULE_PCTLARGE, MAPLE_SCHEDULE_PCTLARGE },
 		depth_changes,
 	},
 	[MAPLE_STRATEGY_RANDDELAY] = {
 		"randdelay", false, MAPLE_SCHEDULE_RANDDELAY,
-		{ MAPLE_SCHEDULE_RANDDELAY, MAPLE_SCHEDULE_RANDDELAY },
+		{ MAPLE_SCHEDULE_RANDDELAY, MAPLE_SCHEDULE_RANDDELAY, MAPLE_SCHEDULE_RANDDELAY },
 		delay_changes,
 	},
 };
@@ -255,6 +261,9 @@ void maple_strategy_schedule(struct maple_campaign *c, struct maple_trial *trial
 		trial->schedule = s->first;
 		return;
 	}
-	trial->schedule = s->then[(before - 1) % 2];
+	trial->schedule = s->then[(before - 1) % SCHEDULES];
+	if (trial->schedule == MAPLE_SCHEDULE_TURNS &&
+	    !maple_pair_turns(c->lanes.turn->pair))
+		trial->schedule = MAPLE_SCHEDULE_PCT;
 	maple_change_draw(c, trial, s->changes(c));
 }

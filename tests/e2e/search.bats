@@ -50,6 +50,10 @@ within() { # RUNS PROGRAM [ARG...]
 	holds '.findings[0].confirm | has("serial") | not'
 }
 
+@test "two workers make the same word, where the first could answer all" {
+	within 15 "$E2E/served"
+}
+
 @test "who leaves threads behind is waited for, but not for ever" {
 	campaign --seed 1 --max-runs 60 -- "$E2E/unjoined" clean
 	ended_with 0

@@ -349,8 +349,37 @@ static int scene_library(void)
 	return 0;
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *lock_often(void *arg)
+{
+	for (int i = 0; i < 10; i++) {
+		pthread_mutex_lock(&lock);
+		shared++;
+		pthread_mutex_unlock(&lock);
+	}
+	return NULL;
+}
+
+/* Two threads take a lock ten times each; both are there before the first. */
+static int scene_lockers(void)
+{
+	pthread_t thread[2];
+
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < 2; i++)
+		pthread_create(&thread[i], NULL, lock_often, NULL);
+	sched_yield();
+	pthread_mutex_unlock(&lock);
+	for (int i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+	return 0;
+}
+
 static int play(const char *scene)
 {
+	if (!strcmp(scene, "lockers"))
+		return scene_lockers();
 	if (!strcmp(scene, "dig"))
 		return dig(&shared);
 	if (!strcmp(scene, "spin"))

@@ -244,6 +244,10 @@ uint32_t maple_agent_thread_find(uint64_t pthread)
 	return MAPLE_THREAD_NONE;
 }
 
+void maple_agent_turn(void)
+{
+}
+
 void maple_agent_yield(void)
 {
 	mock_yields++;

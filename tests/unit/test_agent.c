@@ -137,6 +137,30 @@ static void test_priorities(void **state)
 	assert_int_equal(run_pair("read_write") & ~1, 0);
 }
 
+static uint32_t turns, turn_of;
+
+static void count_turns(struct drive *d, const struct maple_event *e)
+{
+	if (e->kind != MAPLE_EV_LOCK || !e->thread)
+		return;
+	turns += e->thread != turn_of;
+	turn_of = e->thread;
+}
+
+/* One after the other, or by turns. */
+static void test_turns(void **state)
+{
+	drive.event = count_turns;
+	turns = turn_of = 0;
+	assert_int_equal(run_scene("lockers"), 0);
+	assert_in_range(turns, 2, 3);
+	drive.shm->sched = MAPLE_SCHED_TURNS;
+	turns = turn_of = 0;
+	assert_int_equal(run_scene("lockers"), 0);
+	assert_int_equal(drive.shm->thread[1].prio, drive.shm->thread[2].prio);
+	assert_in_range(turns, 15, 20);
+}
+
 static void test_budget(void **state)
 {
 	uint32_t site;
@@ -669,21 +693,22 @@ static void test_force_traps(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_observe),	   TEST(test_priorities),
-		TEST(test_full_ring),	   TEST(test_waits_for_room),
-		TEST(test_reader_stops),   TEST(test_budget),
-		TEST(test_call_budget),	   TEST(test_retire),
-		TEST(test_change_point),   TEST(test_random_delay),
-		TEST(test_deep),	   TEST(test_crash),
-		TEST(test_handler),	   TEST(test_other_processes),
-		TEST(test_stays_out),	   TEST(test_end_of_stack),
-		TEST(test_spin),	   TEST(test_close),
-		TEST(test_exec),	   TEST(test_library),
-		TEST(test_force),	   TEST(test_force_back),
-		TEST(test_unseen_write),   TEST(test_force_hot),
-		TEST(test_force_sleeper),  TEST(test_force_traps),
-		TEST(test_force_hot_call), TEST(test_force_split),
-		TEST(test_force_whole),	   TEST(test_split_fault),
+		TEST(test_observe),	    TEST(test_priorities),
+		TEST(test_turns),	    TEST(test_full_ring),
+		TEST(test_waits_for_room),  TEST(test_reader_stops),
+		TEST(test_budget),	    TEST(test_call_budget),
+		TEST(test_retire),	    TEST(test_change_point),
+		TEST(test_random_delay),    TEST(test_deep),
+		TEST(test_crash),	    TEST(test_handler),
+		TEST(test_other_processes), TEST(test_stays_out),
+		TEST(test_end_of_stack),    TEST(test_spin),
+		TEST(test_close),	    TEST(test_exec),
+		TEST(test_library),	    TEST(test_force),
+		TEST(test_force_back),	    TEST(test_unseen_write),
+		TEST(test_force_hot),	    TEST(test_force_sleeper),
+		TEST(test_force_traps),	    TEST(test_force_hot_call),
+		TEST(test_force_split),	    TEST(test_force_whole),
+		TEST(test_split_fault),
 	};
 
 	if (argc == 2)

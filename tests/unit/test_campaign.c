@@ -551,25 +551,40 @@ static void change_points_differ_and_follow_the_seed(void **state)
 static void a_strategy_says_what_is_next(void **state)
 {
 	static const struct {
-		enum maple_schedule first, second, third;
+		enum maple_schedule first, then[3];
 		unsigned int changes;
 	} want[] = {
 		[MAPLE_STRATEGY_MAPLE] = { MAPLE_SCHEDULE_OLDER,
+					   { MAPLE_SCHEDULE_TURNS,
+					     MAPLE_SCHEDULE_PCT,
+					     MAPLE_SCHEDULE_PCTLARGE },
+					   3 },
+		[MAPLE_STRATEGY_NATIVE] = { 0 },
+		[MAPLE_STRATEGY_PCT] = { MAPLE_SCHEDULE_PCT,
+					 { MAPLE_SCHEDULE_PCT,
 					   MAPLE_SCHEDULE_PCT,
-					   MAPLE_SCHEDULE_PCTLARGE, 3 },
-		[MAPLE_STRATEGY_NATIVE] = { 0, 0, 0, 0 },
-		[MAPLE_STRATEGY_PCT] = { MAPLE_SCHEDULE_PCT, MAPLE_SCHEDULE_PCT,
-					 MAPLE_SCHEDULE_PCT, 3 },
+					   MAPLE_SCHEDULE_PCT },
+					 3 },
 		[MAPLE_STRATEGY_PCTLARGE] = { MAPLE_SCHEDULE_PCTLARGE,
-					      MAPLE_SCHEDULE_PCTLARGE,
-					      MAPLE_SCHEDULE_PCTLARGE, 3 },
+					      { MAPLE_SCHEDULE_PCTLARGE,
+						MAPLE_SCHEDULE_PCTLARGE,
+						MAPLE_SCHEDULE_PCTLARGE },
+					      3 },
 		[MAPLE_STRATEGY_RANDDELAY] = { MAPLE_SCHEDULE_RANDDELAY,
-					       MAPLE_SCHEDULE_RANDDELAY,
-					       MAPLE_SCHEDULE_RANDDELAY, 5 },
+					       { MAPLE_SCHEDULE_RANDDELAY,
+						 MAPLE_SCHEDULE_RANDDELAY,
+						 MAPLE_SCHEDULE_RANDDELAY },
+					       5 },
 	};
 	struct maple_campaign_options options = { .depth = 4 };
-	struct maple_campaign c = { .options = &options, .sample.n = 60 };
-	struct maple_trial trial[3];
+	struct maple_backend_ops ops = { .schedules = true, .turns = true };
+	struct maple_backend half = { .ops = &ops };
+	struct maple_pair pair = { .observe = &half, .enforce = &half };
+	struct maple_lane lane = { .pair = &pair };
+	struct maple_campaign c = { .options = &options,
+				    .sample.n = 60,
+				    .lanes.turn = &lane };
+	struct maple_trial trial[4];
 	struct maple_candidate *candidate;
 	unsigned int s, i;
 
@@ -577,15 +592,15 @@ static void a_strategy_says_what_is_next(void **state)
 	for (s = 0; maple_strategy_name(s); s++) {
 		options.strategy = s;
 		memset(trial, 0, sizeof(trial));
-		for (i = 0; i < 3; i++) {
+		for (i = 0; i < 4; i++) {
 			c.profile_runs = i;
 			maple_strategy_schedule(&c, &trial[i]);
 			assert_int_equal(trial[i].nchanges,
 					 i ? want[s].changes : 0);
 		}
 		assert_int_equal(trial[0].schedule, want[s].first);
-		assert_int_equal(trial[1].schedule, want[s].second);
-		assert_int_equal(trial[2].schedule, want[s].third);
+		for (i = 0; i < 3; i++)
+			assert_int_equal(trial[1 + i].schedule, want[s].then[i]);
 		/* Only maple ever has nothing left to try. */
 		c.dry_profiles = 1000;
 		assert_int_equal(maple_strategy_next(&c, &candidate),
@@ -600,6 +615,12 @@ static void a_strategy_says_what_is_next(void **state)
 	trial[0].nchanges = 0;
 	maple_strategy_schedule(&c, &trial[0]);
 	assert_int_equal(trial[0].nchanges, 60);
+	/* What schedules from outside knows of no turns. */
+	ops.turns = false;
+	options.strategy = MAPLE_STRATEGY_MAPLE;
+	c.profile_runs = 1;
+	maple_strategy_schedule(&c, &trial[1]);
+	assert_int_equal(trial[1].schedule, MAPLE_SCHEDULE_PCT);
 }
 
 static char said[256];

@@ -352,6 +352,7 @@ static const struct maple_backend_ops agent_ops = {
 	.conditions = true,
 	.heeds_names = true,
 	.schedules = true,
+	.turns = true,
 	.splits = true,
 	.prepare = prepare,
 	.fork = maple_agent_fork,
