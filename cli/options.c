@@ -83,6 +83,9 @@ static const struct option_entry table[] = {
 	{ "exec", NULL, RUN, FLAG(campaign.exec),
 	  "execute the program for each run, also where it could be forked"
 	  " from one that stands before main()" },
+	{ "heap-fill", "WHAT", RUN, SETS(campaign.no_heap_fill, no),
+	  "yes: enforced runs fill what was freed, so that its use fails"
+	  " (default), or no" },
 	{ "confirm", "N", RUN, SETS(campaign.confirm, count),
 	  "replay a finding and its reversal N times (default 5; 0: not)" },
 	{ "expect-exit", "N", RUN, SETS(campaign.expect_exit, exit_status),

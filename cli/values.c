@@ -183,6 +183,18 @@ const char *maple_value_strategy(const char *text, void *out)
 	return "maple, native, pct, pctlarge or randdelay";
 }
 
+/* Sets what says that something is not to be. */
+const char *maple_value_no(const char *text, void *out)
+{
+	static const char *const names[] = { "yes", "no", NULL };
+	int choice = choose(text, names);
+
+	if (choice < 0)
+		return "yes or no";
+	*(bool *)out = choice;
+	return NULL;
+}
+
 const char *maple_value_depth(const char *text, void *out)
 {
 	uint64_t number;

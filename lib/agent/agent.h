@@ -91,6 +91,9 @@ uint32_t maple_agent_call(const void *ret, unsigned int kind);
 /* Memory functions are of no interest to the run, wherever they are called. */
 extern bool maple_agent_skips_memory;
 
+/* No plan of the run is about the end of memory; nor is one that observes. */
+extern bool maple_agent_skips_ends;
+
 /*
  * maple_agent_wants - whether the call that returns to @ret, of a memory
  * function or a lock's, is to be told by before() and after(); *@site is its
@@ -142,6 +145,24 @@ void maple_agent_unlocks(uint32_t site, const void *addr, unsigned int flags);
  */
 void maple_agent_allocated(const void *ret, const void *addr, uint64_t size);
 void maple_agent_freed(const void *ret, const void *addr, uint64_t size);
+
+/*
+ * maple_agent_bury - what is to be freed now that the program frees @p, which
+ * holds @size bytes: @p, another block, or nothing (buried.c)
+ *
+ * @twice: @p was freed before, and is to be freed once more after this.
+ */
+void *maple_agent_bury(void *p, uint64_t size, bool *twice);
+
+/*
+ * maple_agent_ends, maple_agent_ended - around what really ends a block
+ *
+ * ends() is maple_agent_freed(), and may hold the thread where a plan names the
+ * call: the end is a write to all of the block then. What it returns is for
+ * ended(), with the same block.
+ */
+uint32_t maple_agent_ends(const void *ret, const void *addr, uint64_t size);
+void maple_agent_ended(uint32_t site, const void *addr, uint64_t size);
 
 /*
  * maple_agent_note - records an event that is no access (CREATE ... ONCED,

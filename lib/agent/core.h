@@ -51,6 +51,10 @@ static_assert(sizeof(struct maple_agent_frame) == 232, "stub.S relies on it");
 
 #define MAPLE_AGENT_FEW	 8 /* threads of a short run, which are made ready for */
 
+/* buried.c; intercept_alloc.c */
+void maple_buried_start(void *heap, void *libc);
+void maple_agent_heap(void);
+
 /* main.c */
 extern bool maple_agent_enforces;
 

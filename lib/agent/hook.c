@@ -327,3 +327,26 @@ void maple_agent_freed(const void *ret, const void *addr, uint64_t size)
 	else
 		maple_agent_gets_on();
 }
+
+/* Always in the log then: that is how the write there is known to be an end. */
+uint32_t maple_agent_ends(const void *ret, const void *addr, uint64_t size)
+{
+	uint32_t site;
+
+	if (maple_agent_skips_ends || !maple_agent_on() ||
+	    !maple_agent_wants(ret, MAPLE_EV_WRITE, &site) ||
+	    site == MAPLE_SITE_NONE) {
+		maple_agent_freed(ret, addr, size);
+		return MAPLE_SITE_NONE;
+	}
+	maple_agent_before(site, MAPLE_EV_WRITE, addr, size, MAPLE_EVF_MEMFN);
+	maple_agent_note(MAPLE_EV_FREE, site, addr, size, 0, 0);
+	return site;
+}
+
+void maple_agent_ended(uint32_t site, const void *addr, uint64_t size)
+{
+	if (site != MAPLE_SITE_NONE)
+		maple_agent_after(site, MAPLE_EV_WRITE, addr, size,
+				  MAPLE_EVF_MEMFN, true);
+}

@@ -72,6 +72,10 @@ static inline void *maple_real_get(struct maple_real *real)
 								 NULL }
 #define MAPLE_REAL(symbol) MAPLE_REAL_VERSION(symbol, NULL)
 
+/* Where operator delete was called that frees now; NULL: it is not. */
+extern __thread const void *maple_deleter
+	__attribute__((tls_model("initial-exec")));
+
 /* REAL(malloc)(size) calls the function behind our malloc. */
 #define REAL(symbol) ((__typeof__(&symbol))maple_real_get(&real_##symbol))
 

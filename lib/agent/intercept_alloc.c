@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include "core.h"
 #include "intercept.h"
 
 #define ARENA_SIZE  16384
@@ -71,6 +72,12 @@ static void *heap_real(struct maple_real *real)
 
 #define HEAP(symbol) ((__typeof__(&symbol))heap_real(&real_##symbol))
 
+/* maple_agent_heap - the run begins: whose heap is it? */
+void maple_agent_heap(void)
+{
+	maple_buried_start(REAL(free), REAL(munmap));
+}
+
 /* An observer needs the ends of memory only: they come before any reuse. */
 static void note_alloc(const void *ret, const void *p, size_t size)
 {
@@ -78,10 +85,27 @@ static void note_alloc(const void *ret, const void *p, size_t size)
 		maple_agent_allocated(ret, p, size);
 }
 
-static void note_free(const void *ret, void *p)
+/* The end of a block of the heap. */
+struct end {
+	uint32_t site;
+	void *p;
+	size_t size;
+};
+
+static struct end end_begin(const void *ret, void *p)
 {
-	if (p && maple_agent_on())
-		maple_agent_freed(ret, p, REAL(malloc_usable_size)(p));
+	struct end end = { MAPLE_SITE_NONE, p, 0 };
+
+	if (p && maple_agent_on()) {
+		end.size = REAL(malloc_usable_size)(p);
+		end.site = maple_agent_ends(ret, p, end.size);
+	}
+	return end;
+}
+
+static void end_over(const struct end *end)
+{
+	maple_agent_ended(end->site, end->p, end->size);
 }
 
 MAPLE_EXPORT void *malloc(size_t size)
@@ -105,12 +129,20 @@ MAPLE_EXPORT void *calloc(size_t n, size_t size)
 MAPLE_EXPORT void free(void *p)
 {
 	__typeof__(&free) real = p && !in_arena(p) ? HEAP(free) : NULL;
+	bool twice = false;
+	struct end end;
+	void *now;
 
 	/* What the lookup itself gives back, an error's text, is left. */
 	if (!real)
 		return;
-	note_free(CALLER, p);
-	real(p);
+	end = end_begin(maple_deleter ? maple_deleter : CALLER, p);
+	now = end.size ? maple_agent_bury(p, end.size, &twice) : p;
+	if (now)
+		real(now);
+	if (twice)
+		real(p);
+	end_over(&end);
 }
 
 /* What the arena gave out moves to the heap when it grows. */
@@ -131,10 +163,10 @@ static void *arena_leave(void *old, size_t size)
 static void *resize(const void *ret, void *old, size_t size)
 {
 	size_t had = old ? REAL(malloc_usable_size)(old) : 0;
-	void *p;
+	struct end end = end_begin(ret, old);
+	void *p = REAL(realloc)(old, size);
 
-	note_free(ret, old);
-	p = REAL(realloc)(old, size);
+	end_over(&end);
 	if (p)
 		note_alloc(ret, p, size);
 	else if (size)
@@ -223,13 +255,17 @@ MAPLE_EXPORT void *mmap64(void *at, size_t size, int prot, int flags, int fd,
 
 MAPLE_EXPORT int munmap(void *p, size_t size)
 {
-	maple_agent_freed(CALLER, p, size);
-	return REAL(munmap)(p, size);
+	uint32_t site = maple_agent_ends(CALLER, p, size);
+	int ret = REAL(munmap)(p, size);
+
+	maple_agent_ended(site, p, size);
+	return ret;
 }
 
 MAPLE_EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags,
 			  ...)
 {
+	uint32_t site;
 	va_list args;
 	void *at, *p;
 
@@ -239,8 +275,9 @@ MAPLE_EXPORT void *mremap(void *old, size_t old_size, size_t size, int flags,
 	va_end(args);
 	if (!maple_agent_on())
 		return REAL(mremap)(old, old_size, size, flags, at);
-	maple_agent_freed(CALLER, old, old_size);
+	site = maple_agent_ends(CALLER, old, old_size);
 	p = REAL(mremap)(old, old_size, size, flags, at);
+	maple_agent_ended(site, old, old_size);
 	if (p == MAP_FAILED)
 		note_alloc(CALLER, old, old_size);
 	return map(CALLER, p, size);

@@ -122,10 +122,12 @@ static void own_run(struct maple_shm *shm)
 	maple_agent_enforces = shm->mode == MAPLE_SHM_ENFORCE;
 	maple_agent_pid = shm->pid;
 	come_to(shm, MAPLE_AGENT_ASKING);
-	if (maple_agent_enforces)
+	if (maple_agent_enforces) {
+		maple_agent_heap();
 		maple_enforce_start();
-	else if (shm->mode == MAPLE_SHM_OBSERVE)
+	} else if (shm->mode == MAPLE_SHM_OBSERVE) {
 		maple_section_start();
+	}
 }
 
 /* All that runs have in common, once; goes on in each of them. */

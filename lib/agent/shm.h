@@ -222,6 +222,7 @@ struct maple_shm {
 	struct maple_plan plan;
 	uint32_t nthen; /* plans that follow it, in what order sites say */
 	uint32_t names; /* where memory comes from is recorded, too */
+	uint32_t fill;	/* freed memory is filled and kept for a while */
 	struct maple_plan then[MAPLE_SHM_THEN];
 
 	/*

@@ -5,8 +5,10 @@
  * millions of memcpy(), each as short as what we would do about it. So those
  * pass straight on where no plan names a memory function, and else those whose
  * return address is known not to be named; in a run that observes, those whose
- * call site is over its budget. Locks that are called often go a short way when
- * their critical sections can be left out (section.c) and no plan is about them.
+ * call site is over its budget. The end of memory is announced as a write to
+ * it where a plan names the call, and nowhere else. Locks that are called often
+ * go a short way when their critical sections can be left out (section.c) and
+ * no plan is about them.
  */
 #include "core.h"
 
@@ -16,6 +18,7 @@
 static_assert(MAPLE_SHM_CALLS == 1 << CALL_BITS, "beside a return address");
 
 bool maple_agent_skips_memory;
+bool maple_agent_skips_ends = true;
 
 static uint8_t call[MAPLE_SHM_CALLS / 8]; /* bits: in a plan */
 static uint64_t passed[PASSED];		  /* return address, call site */
@@ -39,6 +42,9 @@ static void want(uint32_t site)
 	call[k / 8] |= 1u << k % 8;
 	if (maple_event_is_memory(maple_shm->call[k].kind))
 		maple_agent_skips_memory = false;
+	if (maple_shm->call[k].kind == MAPLE_EV_FREE ||
+	    maple_shm->call[k].kind == MAPLE_EV_ALLOC) /* realloc's: either */
+		maple_agent_skips_ends = false;
 }
 
 /* Returns whether @plan is about locks. */
@@ -69,7 +75,7 @@ bool maple_wanted_start(void)
 {
 	bool locks;
 
-	maple_agent_skips_memory = true;
+	maple_agent_skips_memory = maple_agent_skips_ends = true;
 	locks = want_all(&maple_shm->plan);
 	for (uint32_t i = 0; i < maple_shm->nthen && i < MAPLE_SHM_THEN; i++)
 		locks |= want_all(&maple_shm->then[i]);

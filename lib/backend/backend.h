@@ -68,9 +68,10 @@ struct maple_run_order {
 	double grace;	/* seconds that it then gets, scheduled natively */
 	int in, out, err;
 	bool own_group;
-	bool fresh;	/* executed for itself, at addresses of its own */
-	bool stacks;	/* of all threads, when the run fails */
-	bool names;	/* where memory comes from is to be in the log */
+	bool fresh;  /* executed for itself, at addresses of its own */
+	bool stacks; /* of all threads, when the run fails */
+	bool names;  /* where memory comes from is to be in the log */
+	bool fill;   /* ENFORCE: freed memory is filled, and kept for a while */
 	bool ask_call;	/* run.call is wanted, whatever that costs */
 	bool outsiders; /* commands of the user's may send it signals */
 };
@@ -194,6 +195,7 @@ struct maple_backend_ops {
 	/* plans that may follow the first in a run; to MAPLE_RUN_THEN */
 	unsigned int follow;
 	bool conditions;  /* ... and can force events of conditions */
+	bool ends;	  /* ... and the end of memory, as a write */
 	bool heeds_names; /* order.names; the log of others always has them */
 	/* sets the priorities of profile runs; else somebody beside it does */
 	bool schedules;

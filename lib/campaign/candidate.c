@@ -19,6 +19,8 @@ enum term {
 	TERM_UNSERIALIZABLE,
 	TERM_LOCKS,
 	TERM_BROKE,
+	TERM_ENDS,
+	TERM_ENDED,
 	TERMS
 };
 
@@ -35,6 +37,8 @@ static const struct {
 	[TERM_LOCKS] = { 4, "two locks, one after the other or crosswise" },
 	[TERM_UNSERIALIZABLE] = { 6, "no serial order of the two has this" },
 	[TERM_TURNED] = { 3, "the reverse was seen: this order is the rare" },
+	[TERM_ENDS] = { -1, "memory ends: what writes there says more" },
+	[TERM_ENDED] = { -8, "memory ends after its last use" },
 	[TERM_BROKE] = { 40, "a run failed of it, in an earlier campaign" },
 };
 
@@ -128,6 +132,8 @@ void maple_candidate_rank(const struct maple_candidates *all,
 		[TERM_UNSERIALIZABLE] = c->facts.unserializable,
 		[TERM_TURNED] = reverse_exposed(all, &c->iroot),
 		[TERM_BROKE] = c->broke,
+		[TERM_ENDS] = maple_candidate_ends(c),
+		[TERM_ENDED] = c->facts.e[n - 1].frees,
 	};
 
 	for (i = 0; i < n; i++) {
@@ -141,6 +147,17 @@ void maple_candidate_rank(const struct maple_candidates *all,
 	for (i = 0; i < TERMS; i++)
 		if (holds[i])
 			c->score += terms[i].points;
+}
+
+/* maple_candidate_ends - whether it is about the end of memory */
+bool maple_candidate_ends(const struct maple_candidate *c)
+{
+	unsigned int i, n = maple_iroot_events(c->iroot.idiom);
+
+	for (i = 0; i < n; i++)
+		if (c->facts.e[i].frees)
+			return true;
+	return false;
 }
 
 /* maple_candidate_gated - whether gates tell its tries apart */

@@ -60,6 +60,7 @@ struct maple_candidate *maple_candidate_get(struct maple_candidates *all,
 					    const struct maple_iroot *iroot);
 void maple_candidate_exposed(struct maple_candidates *all,
 			     struct maple_candidate *c);
+bool maple_candidate_ends(const struct maple_candidate *c);
 bool maple_candidate_gated(const struct maple_candidate *c);
 void maple_candidate_rank(const struct maple_candidates *all,
 			  struct maple_candidate *c,

@@ -261,7 +261,8 @@ static bool disturb(const struct maple_candidate *a,
  * Those come first that have come along least often: what never began counts
  * as no attempt. A forced deadlock is the end of a run. An iRoot of a signal
  * and a wait never comes along: a signal that the order before has made come
- * too early would be held back for it, and so not be lost.
+ * too early would be held back for it, and so not be lost. Nor does one of the
+ * end of memory: what comes after that is another program.
  */
 struct maple_candidate *
 maple_choice_beside(const struct maple_candidates *all,
@@ -277,6 +278,7 @@ maple_choice_beside(const struct maple_candidates *all,
 	HASH_ITER (hh, all->table, c, next) {
 		if (c->busy || c->iroot.idiom == MAPLE_IDIOM_DEADLOCK ||
 		    maple_event_is_condition(c->iroot.e[0].kind) ||
+		    maple_candidate_ends(c) ||
 		    (best && c->rides > best->rides) ||
 		    (best && c->rides == best->rides &&
 		     !before(c, best, limits->order)) ||

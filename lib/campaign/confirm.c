@@ -47,6 +47,7 @@ static void copy_order(struct maple_trial *to, const struct maple_trial *from,
 	to->nthen = from->nthen;
 	memcpy(to->then, from->then, sizeof(to->then));
 	to->seed = from->seed;
+	to->fill = from->fill;
 	to->flip = flip;
 	for (i = 0; flip && i < to->nthen; i++)
 		maple_plan_flip(&to->then[i]);

@@ -53,6 +53,7 @@ static int read_log(struct maple_campaign *c, struct maple_trial *trial,
 	struct maple_predict_options options = {
 		.no_predict = true,
 		.no_observe = trial->run.lost > 0,
+		.ends = true,
 	};
 	struct maple_predict_sink sink = { .observed = on_observed, .ctx = v };
 	struct maple_predict *p;
@@ -266,6 +267,16 @@ static unsigned int attempt_of(const struct maple_candidate *k)
 }
 
 /*
+ * Whether freed memory is filled in the next try of @k. What a block held may
+ * itself make the program fail (a count that is zero is freed again), so other
+ * orders are tried with memory as it is first.
+ */
+static bool fills(const struct maple_candidate *k)
+{
+	return maple_candidate_ends(k) || k->attempts || k->exposed;
+}
+
+/*
  * maple_enforce_run - the next try of @candidate
  * @news: an iRoot was exposed for the first time
  */
@@ -287,6 +298,7 @@ int maple_enforce_run(struct maple_campaign *c,
 	trial->seed = maple_campaign_seed(c, ++c->run_number);
 	maple_profile_guards(c, candidate);
 	trial->again = candidate->exposed;
+	trial->fill = !c->options->no_heap_fill && fills(candidate);
 	if (maple_candidate_plan(candidate, attempt_of(candidate), paper,
 				 trial->seed, &trial->plan))
 		return maple_error_set(c->err, EINVAL, "no plan for idiom %u",

@@ -253,7 +253,8 @@ static void tell_variable(struct maple_moment *moment, struct making *m,
 		asked.until = trial->log + trial->nlog;
 	maple_story_name(m->c, m->trial, &asked, &n);
 	moment->address = asked.addr;
-	moment->variable = n.name;
+	moment->variable = n.name || !moment->frees ? n.name
+						    : strdup("memory");
 	moment->origin = n.origin;
 	if (n.typed)
 		moment->type = strdup(n.variable.type);
@@ -261,6 +262,16 @@ static void tell_variable(struct maple_moment *moment, struct making *m,
 		tell_values(moment, m, e, &n);
 	n.name = n.origin = NULL;
 	maple_naming_deinit(&n);
+}
+
+/* Whether the write at @site is the end of memory: the log says it beside. */
+static bool is_end(const struct maple_trial *trial, uint32_t site)
+{
+	for (uint32_t i = 0; i < trial->nlog; i++)
+		if (trial->log[i].kind == MAPLE_EV_FREE &&
+		    trial->log[i].site == site)
+			return true;
+	return false;
 }
 
 static void add_moment(struct maple_finding *f, struct making *m,
@@ -273,6 +284,8 @@ static void add_moment(struct maple_finding *f, struct making *m,
 	maple_registry_place(m->c->registry, step->site, &moment->place);
 	moment->kind = maple_story_letter[step->kind];
 	moment->half = maple_plan_splits(m->order->plan, step->site);
+	moment->frees = step->kind == MAPLE_EV_WRITE &&
+			is_end(m->trial, step->site);
 	moment->role = step->role;
 	moment->event = step->event;
 	moment->from = step->dep >= 0 ? (int)first + step->dep : -1;

@@ -71,6 +71,7 @@ struct maple_trial {
 	enum maple_memo_reason reason;
 	bool rested;  /* its candidate was put to rest before */
 	bool stopped; /* cut short by us: to be ignored */
+	bool fill;    /* freed memory is filled, and kept for a while */
 	bool names;   /* the log says where memory comes from, */
 	bool unnamed; /* ... and does not, but somebody has asked */
 	char *output; /* what it printed, the last 64 KiB */

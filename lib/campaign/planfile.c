@@ -124,11 +124,11 @@ char *maple_planfile_write(struct maple_campaign *c,
 	if (trial->kind == MAPLE_RUN_ENFORCE)
 		plan = write_plan(&w, &trial->plan);
 	root = json_pack(
-		"{s:s,s:i,s:I,s:i,s:f,s:o,s:o,s:o}", "kind",
+		"{s:s,s:i,s:I,s:b,s:i,s:f,s:o,s:o,s:o}", "kind",
 		trial->kind == MAPLE_RUN_ENFORCE ? "enforced" : "profile",
 		"schedule", trial->schedule, "seed", (json_int_t)trial->seed,
-		"expected", c->expected, "timeout", c->timeout, "changes",
-		changes, "sites", w.sites, "plan", plan);
+		"fill", trial->fill, "expected", c->expected, "timeout",
+		c->timeout, "changes", changes, "sites", w.sites, "plan", plan);
 	for (i = 0; i < trial->nthen; i++)
 		json_array_append_new(then, write_plan(&w, &trial->then[i]));
 	if (trial->nthen)
@@ -346,13 +346,15 @@ static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)
 	json_t *sites, *changes, *plan, *site, *then;
 	json_int_t seed, hit;
 	const char *kind;
-	int schedule, e = 0;
+	int schedule, fill = false, e = 0;
 	size_t i;
 
-	if (json_unpack(root, "{s:s,s:i,s:I,s:i,s:f,s:o,s:o,s:o}", "kind",
-			&kind, "schedule", &schedule, "seed", &seed, "expected",
-			&r->file->expected, "timeout", &r->file->timeout,
-			"changes", &changes, "sites", &sites, "plan", &plan))
+	/* Those of before knew nothing of filling. */
+	if (json_unpack(root, "{s:s,s:i,s:I,s?b,s:i,s:f,s:o,s:o,s:o}", "kind",
+			&kind, "schedule", &schedule, "seed", &seed, "fill",
+			&fill, "expected", &r->file->expected, "timeout",
+			&r->file->timeout, "changes", &changes, "sites", &sites,
+			"plan", &plan))
 		return -EBADMSG;
 	r->n = json_array_size(sites);
 	r->number = calloc(r->n + 1, sizeof(*r->number));
@@ -364,6 +366,7 @@ static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)
 		return e;
 	trial->seed = seed;
 	trial->schedule = schedule;
+	trial->fill = fill;
 	trial->kind = strcmp(kind, "profile") ? MAPLE_RUN_ENFORCE
 					      : MAPLE_RUN_PROFILE;
 	for (i = 0; i < json_array_size(changes) && i < MAPLE_RUN_CHANGES; i++) {

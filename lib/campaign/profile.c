@@ -355,6 +355,7 @@ int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 		.splits = can_split,
 		.splits_ctx = c,
 		.no_conditions = !enforce || !enforce->ops->conditions,
+		.ends = enforce && enforce->ops->ends,
 	};
 	struct maple_predict_sink sink = {
 		.observed = on_observed,

@@ -319,6 +319,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 			!lane->pair->enforce->ops->heeds_names ||
 			c->options->no_confirm || c->attached;
 	order.names = trial->names;
+	order.fill = trial->fill;
 	if (c->attached)
 		order.timeout = maple_stretch_seconds(c, trial->kind);
 	memcpy(order.change, trial->change, sizeof(order.change));

@@ -272,6 +272,38 @@ static int data_event(struct maple_predict *p, struct maple_thread *thread,
 		      maple_space_find(&p->space, event->addr, event->size));
 }
 
+/*
+ * Memory ends. Where others have touched it, that is as if all of it were
+ * written: who comes later finds what is not theirs any more.
+ */
+static int end_event(struct maple_predict *p, struct maple_thread *thread,
+		     const struct maple_event *event)
+{
+	struct maple_event write = *event;
+	uint64_t size = event->value;
+	uint32_t occurrence;
+	int ret = 0, n;
+
+	if (size > UINT64_MAX - event->addr)
+		size = UINT64_MAX - event->addr;
+	if (p->options.ends && event->kind == MAPLE_EV_FREE &&
+	    event->site != MAPLE_SITE_NONE) {
+		write.kind = MAPLE_EV_WRITE;
+		write.value = 0;
+		write.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+		ret = execute(p, thread, &write, &occurrence);
+		if (!ret)
+			thread->last->frees = true;
+		n = maple_space_shared(&p->space, event->addr, size,
+				       event->thread);
+		if (!ret && n)
+			ret = access(p, thread, &write,
+				     maple_locks_set(&thread->locks),
+				     occurrence, MAPLE_APPLY, n);
+	}
+	return ret ? ret : close_range(p, event->addr, size);
+}
+
 /* The cell of a lock, which was never anything else or is from now on. */
 static int lock_cell(struct maple_predict *p, uint64_t addr)
 {
@@ -404,7 +436,7 @@ static int dispatch(struct maple_predict *p, struct maple_thread *thread,
 					 p->stats.events);
 	case MAPLE_EV_ALLOC:
 	case MAPLE_EV_FREE:
-		return close_range(p, event->addr, event->value);
+		return end_event(p, thread, event);
 	case MAPLE_EV_START:
 	case MAPLE_EV_EXIT:
 		ret = stack_event(p, thread, event);

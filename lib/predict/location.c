@@ -387,6 +387,59 @@ void maple_space_visit(struct maple_space *space, uint64_t addr, uint64_t size,
 	}
 }
 
+static bool shared_in_block(struct maple_space *space,
+			    const struct maple_block *block, uint64_t addr,
+			    uint64_t end, uint32_t thread, size_t *n)
+{
+	uint64_t base = block->number * MAPLE_BLOCK_BYTES;
+	struct maple_cell *cell = block_from(
+		block, addr > base ? (unsigned int)(addr - base) : 0);
+
+	for (; cell && base + cell->start < end; cell = cell->next) {
+		if (cell->mutex || !cell->nvisits ||
+		    (cell->nvisits == 1 && cell->visit[0].thread == thread))
+			continue;
+		if (!found_room(space, *n))
+			return false;
+		space->found[(*n)++] = cell;
+	}
+	return true;
+}
+
+/*
+ * maple_space_shared - the cells there are in [@addr, @addr + @size) that a
+ *                      thread other than @thread has touched; no locks
+ *
+ * Returns how many now stand in space->found, or -ENOMEM; they are good as
+ * those of maple_space_find() are.
+ */
+int maple_space_shared(struct maple_space *space, uint64_t addr, uint64_t size,
+		       uint32_t thread)
+{
+	uint64_t end = addr + size, at = addr / MAPLE_BLOCK_BYTES;
+	struct maple_block *block, *next;
+	bool room = true;
+	size_t n = 0;
+
+	if (!size || !space->table)
+		return 0;
+	if (size / MAPLE_BLOCK_BYTES > HASH_COUNT(space->table)) {
+		HASH_ITER (hh, space->table, block, next)
+			if (block->number >= at &&
+			    block->number * MAPLE_BLOCK_BYTES < end)
+				room &= shared_in_block(space, block, addr, end,
+							thread, &n);
+	} else {
+		for (; at * MAPLE_BLOCK_BYTES < end; at++) {
+			block = block_find(space, at);
+			if (block)
+				room &= shared_in_block(space, block, addr, end,
+							thread, &n);
+		}
+	}
+	return room ? (int)n : -ENOMEM;
+}
+
 /* maple_space_walk - calls @visit for every cell, oldest blocks first */
 void maple_space_walk(struct maple_space *space,
 		      void (*visit)(void *ctx, struct maple_cell *cell),

@@ -66,6 +66,8 @@ void maple_space_init(struct maple_space *space, struct maple_slab *slab,
 		      uint32_t max_cells, uint32_t max_entries,
 		      struct maple_predict_stats *stats);
 int maple_space_find(struct maple_space *space, uint64_t addr, uint64_t size);
+int maple_space_shared(struct maple_space *space, uint64_t addr, uint64_t size,
+		       uint32_t thread);
 void maple_space_load(const struct maple_space *space, uint64_t addr);
 const struct maple_cell *maple_space_peek(const struct maple_space *space,
 					  uint64_t addr);

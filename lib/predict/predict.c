@@ -240,6 +240,7 @@ static void complete_end(const struct maple_predict *p,
 	if (maple_event_is_condition(event->kind))
 		return; /* counted by itself, not by its site */
 	executions = maple_sitemap_find(&p->thread[end->thread]->executed, site);
+	end->frees = executions->frees;
 	for (uint32_t i = 0; i < executions->nclasses; i++) {
 		if (executions->class_site[i] == end->class ||
 		    end->nclasses == MAPLE_PREDICT_CLASSES)

@@ -24,6 +24,7 @@ struct maple_predict_options {
 	bool no_observe;     /* the order of events means nothing */
 	bool no_predict;
 	bool no_conditions;	/* no iRoots of signals and waits */
+	bool ends;		/* the end of memory is a write to all of it */
 	unsigned int window;	/* vw, for compound idioms; 0: 1000 */
 	uint32_t max_locations; /* ranges; 0: 1048576 */
 	uint32_t max_entries;	/* ... times threads that touched each, at
@@ -59,6 +60,7 @@ struct maple_predict_end {
 	uint32_t class_occurrence[MAPLE_PREDICT_CLASSES]; /* the first one */
 	uint32_t ngates; /* outermost lock calls that covered the site */
 	uint32_t gate[MAPLE_PREDICT_GATES];
+	bool frees; /* it is the end of memory */
 };
 
 /* How the program itself was seen to order the events of a dependency. */

@@ -41,6 +41,7 @@ static const struct maple_field moment_fields[] = {
 	MAPLE_FIELD(maple_moment, event, UNSIGNED),
 	MAPLE_FIELD(maple_moment, from, INTEGER),
 	MAPLE_FIELD(maple_moment, half, FLAG),
+	MAPLE_FIELD(maple_moment, frees, FLAG),
 	MAPLE_FIELD_END,
 };
 

@@ -5,6 +5,7 @@
  * whose arrows lead from the middle of one row to the middle of another. It
  * stretches with the rows, so it needs no measuring. Then the stacks.
  */
+#include <stdlib.h>
 #include <inttypes.h>
 #include <string.h>
 #include "image/demangle.h"
@@ -164,6 +165,7 @@ static void print_arrows(FILE *out, const struct order *o)
 void maple_page_order(FILE *out, const struct maple_report *report,
 		      const struct maple_finding *f)
 {
+	char *freed = maple_words_freed(f);
 	struct order o = { .f = f };
 
 	for (; o.first < f->nmoments; o.first = o.end) {
@@ -181,6 +183,9 @@ void maple_page_order(FILE *out, const struct maple_report *report,
 	}
 	if (maple_words_split(f))
 		maple_page_element(out, "p", NULL, "%s", maple_words_split(f));
+	if (freed)
+		maple_page_element(out, "p", NULL, "%s", freed);
+	free(freed);
 }
 
 static void print_frame(FILE *out, const struct maple_report *report,

@@ -270,6 +270,7 @@ static void print_variables(FILE *out, const struct maple_finding *f,
 static void print_orders(FILE *out, const struct maple_finding *f,
 			 const struct maple_report_style *style)
 {
+	char *freed = maple_words_freed(f);
 	unsigned int next = 0;
 
 	if (f->nmoments && f->idiom == MAPLE_IDIOM_DEADLOCK)
@@ -285,6 +286,10 @@ static void print_orders(FILE *out, const struct maple_finding *f,
 	if (maple_words_split(f))
 		fprintf(out, "%s\n\n", maple_words_split(f));
 	print_variables(out, f, style);
+	if (freed)
+		fprintf(out, "  %s\n\n",
+			maple_clean(freed, style->unicode).text);
+	free(freed);
 }
 
 void maple_report_text(FILE *out, const struct maple_finding *finding,

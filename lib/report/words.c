@@ -13,6 +13,8 @@
 /* maple_words_access - "reads", "waits for", "not reached: writes", ... */
 const char *maple_words_access(const struct maple_moment *m)
 {
+	static const char *const frees[] = { "frees", "was freeing",
+					     "not reached: frees" };
 	static const struct {
 		char kind;
 		const char *words[3]; /* by enum maple_reach */
@@ -25,6 +27,8 @@ const char *maple_words_access(const struct maple_moment *m)
 		{ 'C', { "waits on", "waits on", "not reached: waits on" } },
 	};
 
+	if (m->frees)
+		return frees[m->reach];
 	for (unsigned int i = 0; i < sizeof(table) / sizeof(*table); i++)
 		if (table[i].kind == m->kind)
 			return table[i].words[m->reach];
@@ -120,6 +124,32 @@ const char *maple_words_split(const struct maple_finding *f)
 			       "was split: on one CPU nothing comes in between, "
 			       "on several other threads do.";
 	return NULL;
+}
+
+/*
+ * maple_words_freed - where memory of @f's orders was freed, and allocated if
+ * that is known, in a sentence to be freed; NULL if none was
+ */
+char *maple_words_freed(const struct maple_finding *f)
+{
+	const struct maple_moment *m = f->moments, *end = m + f->nmoments;
+	const char *from, *at;
+	char *text = NULL;
+	int n;
+
+	while (m < end && (!m->frees || m->reach != MAPLE_REACH_DONE))
+		m++;
+	if (m == end)
+		return NULL;
+	from = m->origin ? m->origin : m->variable ? m->variable : "";
+	from = strncmp(from, "malloc ", 7) ? "" : from + 7;
+	at = strstr(from, " + ");
+	n = asprintf(&text, "Freed by thread %s at %s%s%.*s.",
+		     maple_clean(m->thread, true).text,
+		     maple_clean_place(&m->place, 0, true).text,
+		     *from ? ", allocated " : "",
+		     at ? (int)(at - from) : (int)strlen(from), from);
+	return n < 0 ? NULL : text;
 }
 
 static void put_report(FILE *out, const char *report)
@@ -276,9 +306,11 @@ char *maple_words_finding(const struct maple_finding *f)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 	char *history = maple_words_history(f);
+	char *freed = maple_words_freed(f);
 
 	if (!out) {
 		free(history);
+		free(freed);
 		return NULL;
 	}
 	fprintf(out, "%s: %s.", maple_clean(f->title, true).text,
@@ -301,6 +333,9 @@ char *maple_words_finding(const struct maple_finding *f)
 	}
 	if (maple_words_split(f))
 		fprintf(out, "\n%s", maple_words_split(f));
+	if (freed)
+		fprintf(out, "\n%s", maple_clean(freed, true).text);
+	free(freed);
 	if (maple_words_speaks(f)) {
 		print_end(out, "The program", f->output);
 		print_end(out, "The oracle", f->oracle);

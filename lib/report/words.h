@@ -25,6 +25,7 @@ void maple_words_control(const struct maple_finding *finding, char *buffer,
 			 size_t size);
 const char *maple_words_half(const struct maple_moment *moment);
 const char *maple_words_split(const struct maple_finding *finding);
+char *maple_words_freed(const struct maple_finding *finding);
 char *maple_words_finding(const struct maple_finding *finding);
 
 #endif

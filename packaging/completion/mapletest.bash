@@ -34,6 +34,9 @@ _mapletest_values() # TOOL COMMAND OPTION CURRENT
 	--order)
 		mapfile -t COMPREPLY < <(compgen -W 'ranked paper' -- "$4")
 		;;
+	--heap-fill)
+		mapfile -t COMPREPLY < <(compgen -W 'yes no' -- "$4")
+		;;
 	--strategy)
 		mapfile -t COMPREPLY < <(compgen -W 'maple native pct pctlarge randdelay' \
 			-- "$4")

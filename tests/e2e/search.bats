@@ -54,6 +54,12 @@ within() { # RUNS PROGRAM [ARG...]
 	within 15 "$E2E/served"
 }
 
+@test "a listener is deleted while it is told something" {
+	within 10 "$E2E/deleted"
+	holds '[.findings[0].moments[] | select(.frees)] | length >= 1 and
+		all(.file | endswith("/deleted.cc"))'
+}
+
 @test "who leaves threads behind is waited for, but not for ever" {
 	campaign --seed 1 --max-runs 60 -- "$E2E/unjoined" clean
 	ended_with 0

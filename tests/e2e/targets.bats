@@ -211,6 +211,31 @@ headers() {
 	finds keyring signal
 }
 
+@test "port: freed while it is used; without filling nobody notices" {
+	local id
+
+	finds port signal
+	holds '.findings[0].iroot[0].kind == "W" and .findings[0].moments[0].frees'
+	id=$(jq -r '.findings[0].id' "$json")
+	mapletest report --db "$db" "$id"
+	grep -qE '^ +frees malloc at port.c:[0-9]+' <<<"$output" || fail "$output"
+	grep -qE 'Freed by thread 0.2 at .*port.c:[0-9]+ close_port, allocated at port.c:[0-9]+\.$' \
+		<<<"$output" || fail "$output"
+	mapletest report --db "$db" --html "$BATS_TEST_TMPDIR/page" "$id"
+	grep -q 'Freed by thread 0.2 at ' "$BATS_TEST_TMPDIR/page"
+	mapletest report --db "$db" --format sarif "$id"
+	grep -q 'Freed by thread 0.2 at ' <<<"$output" || fail "$output"
+	mapletest replay --db "$db" "$id" --times 5
+	ended_with 0
+	rm -f "$db"*
+	campaign --seed 1 --max-runs 20 --heap-fill no -- "$TARGETS/port"
+	ended_with 0
+	holds '.coverage.exposed["1"] > 2'
+	mapletest run --heap-fill perhaps -- "$TARGETS/port"
+	ended_with 2
+	says "heap-fill wants yes or no, not 'perhaps'"
+}
+
 @test "steal_queue: owner and thief take the last job, and wait by sleep(0)" {
 	finds steal_queue signal
 }

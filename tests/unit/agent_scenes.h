@@ -349,6 +349,32 @@ static int scene_library(void)
 	return 0;
 }
 
+/* 1: what was freed is filled; 2: it is not given out at once. */
+static int scene_buried(void)
+{
+	volatile uint64_t *volatile freed = malloc(64);
+	void *volatile next;
+	int ret;
+
+	freed[5] = 7;
+	free((void *)freed);
+	ret = freed[5] == 0xd5d5d5d5d5d5d5d5;
+	next = malloc(64);
+	ret |= (next != (void *)freed) << 1;
+	for (int i = 0; i < 2000; i++) /* more than are kept */
+		free(malloc(i));
+	return 10 + ret;
+}
+
+static int scene_twice(void)
+{
+	void *volatile p = malloc(64);
+
+	free(p);
+	free(p);
+	return 10;
+}
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *lock_often(void *arg)
@@ -378,6 +404,10 @@ static int scene_lockers(void)
 
 static int play(const char *scene)
 {
+	if (!strcmp(scene, "buried"))
+		return scene_buried();
+	if (!strcmp(scene, "twice"))
+		return scene_twice();
 	if (!strcmp(scene, "lockers"))
 		return scene_lockers();
 	if (!strcmp(scene, "dig"))

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "agent/agent.h"
+#include "agent/core.h"
 
 #define MOCK_CALLS 4096
 
@@ -163,6 +163,26 @@ void maple_agent_freed(const void *ret, const void *addr, uint64_t size)
 			NOTE, MAPLE_EV_FREE, 0,
 			maple_agent_call(ret, MAPLE_EV_FREE), (uint64_t)addr,
 			size });
+}
+
+void maple_buried_start(void *heap, void *libc)
+{
+}
+
+void *maple_agent_bury(void *p, uint64_t size, bool *twice)
+{
+	*twice = false;
+	return p;
+}
+
+uint32_t maple_agent_ends(const void *ret, const void *addr, uint64_t size)
+{
+	maple_agent_freed(ret, addr, size);
+	return MAPLE_SITE_NONE;
+}
+
+void maple_agent_ended(uint32_t site, const void *addr, uint64_t size)
+{
 }
 
 void maple_agent_condition(uint32_t site, unsigned int kind, const void *cond,

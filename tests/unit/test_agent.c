@@ -536,6 +536,21 @@ static void test_unseen_write(void **state)
 	assert_int_equal(r->attempts, 1);
 }
 
+/* Freed memory is filled and kept, and freed twice it is as natively. */
+static void test_buried(void **state)
+{
+	int status;
+
+	assert_int_equal(run_pair("write_read"), 1);
+	order_write_read();
+	assert_int_equal(WEXITSTATUS(run_scene("buried")), 10);
+	drive.shm->fill = 1;
+	assert_int_equal(WEXITSTATUS(run_scene("buried")), 13);
+	status = run_scene("twice");
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGABRT);
+}
+
 /* A plan that is done costs nothing more, however often its sites are met. */
 static void test_force_hot(void **state)
 {
@@ -694,7 +709,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_observe),	    TEST(test_priorities),
-		TEST(test_turns),	    TEST(test_full_ring),
+		TEST(test_turns),
+		TEST(test_buried),	    TEST(test_full_ring),
 		TEST(test_waits_for_room),  TEST(test_reader_stops),
 		TEST(test_budget),	    TEST(test_call_budget),
 		TEST(test_retire),	    TEST(test_change_point),

@@ -254,6 +254,65 @@ static void test_guards(void **state)
 	maple_predict_destroy(p);
 }
 
+static void free_block(unsigned int t, uint32_t site, uint64_t addr,
+		       uint64_t size)
+{
+	raw((struct maple_event){ .thread = (uint16_t)t,
+				  .kind = MAPLE_EV_FREE,
+				  .site = site,
+				  .addr = addr,
+				  .value = size });
+}
+
+/* The end of memory is a write to all that others have touched of it. */
+static void test_end_of_memory(void **state)
+{
+	struct maple_predict_options ends = { .ends = true };
+	const struct maple_predict_facts *f;
+
+	begin(&ends);
+	create(1);
+	data(0, W, 1, X + 512, 4);
+	free_block(0, CALL | 5, X + 512, 64); /* nobody else's */
+	data(1, R, 2, X + 8, 4);
+	data(1, R, 3, X + 64, 4); /* behind the block */
+	free_block(0, CALL | 5, X, 64);
+	data(1, W, 4, X + 8, 4); /* whose memory it is now */
+	end();
+	assert_int_equal(nobs, 1);
+	assert_int_equal(find(obs, nobs, R, 2, W, CALL | 5), 0);
+	assert_int_equal(npred, 2);
+	f = facts_of(W, CALL | 5, R, 2);
+	assert_true(f->e[0].frees && !f->e[1].frees);
+	assert_int_equal(f->e[0].occurrence, 1);
+	f = facts_of(R, 2, W, CALL | 5);
+	assert_true(f->e[1].frees && !f->e[0].frees);
+	begin(NULL);
+	create(1);
+	data(1, R, 2, X + 8, 4);
+	free_block(0, CALL | 5, X, 64);
+	end();
+	assert_int_equal(nobs + npred, 0);
+}
+
+/* Of a mapping larger than all that is known, and of a log that observes. */
+static void test_end_of_a_mapping(void **state)
+{
+	struct maple_predict_options ends = { .ends = true, .no_predict = true };
+
+	begin(&ends);
+	create(1);
+	data(1, W, 2, X + (1 << 20), 4);
+	free_block(0, CALL | 5, X, 1ull << 40);
+	data(0, W, CALL | 5, X + (1 << 20), 4); /* as the agent's log has it */
+	data(1, R, 2, X + (1 << 20), 4);
+	end();
+	assert_int_equal(npred, 0);
+	assert_int_equal(nobs, 2);
+	assert_true(find(obs, nobs, W, 2, W, CALL | 5) >= 0);
+	assert_true(find(obs, nobs, W, CALL | 5, R, 2) >= 0);
+}
+
 /* A lock's first byte is no data, neither before nor after. */
 static void test_lock_is_no_data(void **state)
 {
@@ -799,6 +858,8 @@ int main(void)
 		cmocka_unit_test(test_gates),
 		cmocka_unit_test(test_best_facts),
 		cmocka_unit_test(test_guards),
+		cmocka_unit_test(test_end_of_memory),
+		cmocka_unit_test(test_end_of_a_mapping),
 		cmocka_unit_test(test_lock_is_no_data),
 		cmocka_unit_test(test_stack_reuse),
 		cmocka_unit_test(test_big_copy),

@@ -350,6 +350,7 @@ static const struct maple_backend_ops agent_ops = {
 	.keeps_crashed = true,
 	.follow = MAPLE_SHM_THEN,
 	.conditions = true,
+	.ends = true,
 	.heeds_names = true,
 	.schedules = true,
 	.turns = true,

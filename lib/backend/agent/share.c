@@ -155,6 +155,7 @@ bool maple_agent_share(struct maple_agent_backend *a,
 	shm->budget = order->budget;
 	shm->lossless = order->lossless;
 	shm->names = order->names;
+	shm->fill = order->fill;
 	shm->seed = order->seed;
 	shm->trap_rest = 0;
 	shm->nchanges = order->nchanges;

@@ -86,6 +86,7 @@ struct maple_campaign_options {
 	/* What PROG exits with when all is well, plus one; 0: with status 0. */
 	unsigned int expect_exit;
 	bool fresh;	   /* forget what the memo knows of it first */
+	bool no_heap_fill; /* freed memory is left as it is */
 	bool exec;	   /* --exec: execute each run, fork none */
 	bool quiet_target; /* its output goes nowhere but findings */
 	/*

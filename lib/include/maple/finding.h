@@ -78,6 +78,7 @@ struct maple_moment {
 	char *value;  /* read or written: "100", "0x55d0", "'a'" */
 	char *was;    /* ... what stood there before it was written */
 	bool half; /* of one instruction, which the order came in the middle of */
+	bool frees; /* the write is the end of the memory: free(), munmap() */
 };
 
 struct maple_frame {

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * operator delete, in its forms: what it frees is freed by its caller, or all
+ * of a C++ program would be freed at one place of its library. One form calls
+ * another, so the first counts. What the program itself defines comes before
+ * us, and is seen as what it is.
+ *
+ * A program in C has no such function, until it loads a library in C++ that
+ * keeps its names to itself: then ours is found before the library's own, and
+ * that one has to be looked for where the call came from.
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include "intercept.h"
+
+typedef void function_t(void);
+
+__thread const void *maple_deleter __attribute__((tls_model("initial-exec")));
+
+/* What @caller would have called without @ours; NULL: nobody defines it. */
+static function_t *local(const char *name, const void *caller, function_t *ours)
+{
+	function_t *found = NULL;
+	void *library;
+	Dl_info info;
+
+	if (!dladdr(caller, &info) || !info.dli_fname)
+		return NULL;
+	library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (!library)
+		return NULL;
+	*(void **)&found = dlsym(library, name);
+	dlclose(library);
+	return found == ours ? NULL : found;
+}
+
+static function_t *next(const char *name, function_t **known,
+			const void *caller, function_t *ours)
+{
+	function_t *found = __atomic_load_n(known, __ATOMIC_RELAXED);
+
+	if (__builtin_expect(found != NULL, 1))
+		return found;
+	maple_agent_enter();
+	*(void **)&found = dlsym(RTLD_NEXT, name);
+	if (found)
+		__atomic_store_n(known, found, __ATOMIC_RELAXED);
+	else
+		found = local(name, caller, ours);
+	maple_agent_leave();
+	return found;
+}
+
+#define DELETE(name, params, args)                                       \
+	void name params;                                                \
+	MAPLE_EXPORT void name params                                    \
+	{                                                                \
+		static function_t *known;                                \
+		function_t *real =                                       \
+			next(#name, &known, CALLER, (function_t *)name); \
+		const void *outer = maple_deleter;                       \
+                                                                         \
+		if (!outer)                                              \
+			maple_deleter = CALLER;                          \
+		if (real)                                                \
+			((__typeof__(&name))real) args;                  \
+		else                                                     \
+			free(p);                                         \
+		maple_deleter = outer;                                   \
+	}
+
+DELETE(_ZdlPv, (void *p), (p))
+DELETE(_ZdaPv, (void *p), (p))
+DELETE(_ZdlPvm, (void *p, size_t n), (p, n))
+DELETE(_ZdaPvm, (void *p, size_t n), (p, n))
+DELETE(_ZdlPvSt11align_val_t, (void *p, size_t align), (p, align))
+DELETE(_ZdaPvSt11align_val_t, (void *p, size_t align), (p, align))
+DELETE(_ZdlPvmSt11align_val_t, (void *p, size_t n, size_t align), (p, n, align))
+DELETE(_ZdaPvmSt11align_val_t, (void *p, size_t n, size_t align), (p, n, align))
