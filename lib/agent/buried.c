@@ -14,11 +14,11 @@
 #include <dlfcn.h>
 #include "core.h"
 
-#define KEPT  512	 /* blocks; a power of two */
-#define LARGE 4096	 /* bytes of a block that is filled, but not kept */
-#define MOST  65536	 /* ... that are filled */
+#define KEPT  512   /* blocks; a power of two */
+#define LARGE 4096  /* bytes of a block that is filled, but not kept */
+#define MOST  65536 /* ... that are filled */
 #define FILLS 65536
-#define HINTS 1024	 /* a power of two */
+#define HINTS 1024		    /* a power of two */
 #define WORD  0xd5d5d5d5d5d5d5d5ull /* no address: an access to it faults */
 
 static struct {

@@ -253,8 +253,7 @@ static void tell_variable(struct maple_moment *moment, struct making *m,
 		asked.until = trial->log + trial->nlog;
 	maple_story_name(m->c, m->trial, &asked, &n);
 	moment->address = asked.addr;
-	moment->variable = n.name || !moment->frees ? n.name
-						    : strdup("memory");
+	moment->variable = n.name || !moment->frees ? n.name : strdup("memory");
 	moment->origin = n.origin;
 	if (n.typed)
 		moment->type = strdup(n.variable.type);
