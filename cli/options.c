@@ -68,6 +68,9 @@ static const struct option_entry table[] = {
 	  "shell command before each run" },
 	{ "teardown", "CMD", RERUN, SETS(campaign.teardown, string),
 	  "shell command after each run" },
+	{ "between", "CMD", RERUN, SETS(campaign.between, string),
+	  "PROG is a server: each run is a round of requests, driven by this"
+	  " shell command; its status, and whether the server lives, judge it" },
 	{ "exe", "GLOB", RUN, SETS(campaign.exe, string),
 	  "PROG only starts the program under test: the executable to test" },
 	{ "each-test", "[=CMD]", RUN, SETS(each_test, command),

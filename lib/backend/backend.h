@@ -83,6 +83,8 @@ struct maple_run_sink {
 	void (*event)(void *ctx, const struct maple_event *event);
 	/* a few hundred times a second; false ends the run */
 	bool (*tick)(void *ctx, pid_t pid);
+	/* as often: whether the run has done what it is for; NULL: it ends */
+	bool (*enough)(void *ctx, pid_t pid);
 };
 
 enum maple_end {
@@ -93,6 +95,7 @@ enum maple_end {
 	MAPLE_END_SLOW,	    /* it is we who take so long; killed, no verdict */
 	MAPLE_END_STARVED,  /* it got no CPU; killed, no verdict */
 	MAPLE_END_LEFT,	    /* it had joined us; its time with us is over */
+	MAPLE_END_ENOUGH,   /* said by enough(); killed */
 };
 
 struct maple_run_thread {

@@ -66,7 +66,8 @@ static bool may_be_woken(const struct watch *w, pid_t pid, bool outsiders)
 }
 
 /* Twice stuck, nothing has run in between, and nobody can help. */
-static bool deadlocked(struct watch *w, pid_t pid, double at, bool outsiders)
+static bool deadlocked(struct watch *w, pid_t pid, double at, bool outsiders,
+		       bool server)
 {
 	bool was = w->stuck;
 	uint64_t stamp = w->stamp;
@@ -78,7 +79,7 @@ static bool deadlocked(struct watch *w, pid_t pid, double at, bool outsiders)
 		w->program = maple_process_find(w->launch->guard, w->exe);
 	/* Of a server, some threads always wait for the world outside. */
 	w->stuck = pid && (maple_process_stuck(pid, &w->stamp) ||
-			   (w->joined && maple_process_cycle(pid, &w->stamp)));
+			   (server && maple_process_cycle(pid, &w->stamp)));
 	return was && w->stuck && stamp == w->stamp &&
 	       !may_be_woken(w, pid, outsiders);
 }
@@ -280,7 +281,8 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 			break;
 		}
 		run->end = MAPLE_END_ITSELF;
-		if (deadlocked(w, pid, maple_clock_now(), order->outsiders)) {
+		if (deadlocked(w, pid, maple_clock_now(), order->outsiders,
+			       w->joined || sink->enough)) {
 			collect_stacks(w, run, order, pid);
 			run->end = MAPLE_END_DEADLOCK;
 			break;
@@ -289,7 +291,11 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 			run->end = MAPLE_END_STOPPED;
 			break;
 		}
-		poll(&pfd, 1, nap(at - w->began));
+		if (sink->enough && sink->enough(sink->ctx, w->launch->pid)) {
+			run->end = MAPLE_END_ENOUGH;
+			break;
+		}
+		poll(&pfd, 1, sink->enough ? 1 : nap(at - w->began));
 	}
 	return 0;
 }

@@ -355,6 +355,7 @@ int maple_campaign_replay(const struct maple_campaign_options *options,
 	struct maple_campaign_options with = *options;
 	struct maple_campaign_result result = { 0 };
 	struct maple_error unused;
+	char *between;
 	struct maple_campaign c = {
 		.options = &with,
 		.result = &result,
@@ -381,6 +382,9 @@ int maple_campaign_replay(const struct maple_campaign_options *options,
 	e = maple_memo_open(":memory:", 0, &c.memo, err);
 	if (e)
 		return e;
+	between = maple_planfile_between(finding->plan);
+	if (!with.between)
+		with.between = between;
 	maple_interrupt_begin();
 	e = maple_campaign_open(&c);
 	if (!e)
@@ -388,5 +392,6 @@ int maple_campaign_replay(const struct maple_campaign_options *options,
 	maple_campaign_close(&c);
 	maple_interrupt_end();
 	maple_memo_close(c.memo);
+	free(between);
 	return e;
 }

@@ -45,6 +45,18 @@ struct maple_judgement {
 
 struct maple_campaign;
 
+/* One round of requests to a server, while the run lasts: round.c. */
+struct maple_round {
+	const char *text;      /* of the command; NULL: no rounds */
+	unsigned int *listens; /* sockets; 0: not known yet */
+	double began, next;    /* the run; when it may be tried again */
+	double ended;	       /* the command; 0: not yet */
+	pid_t job;	       /* the command, while it runs */
+	int words;	       /* what it prints; -1: nothing */
+	int status;	       /* as the shell says it */
+	bool done, unready;    /* the latter: it can never be told */
+};
+
 /* One run as the campaign sees it. */
 struct maple_trial {
 	enum maple_run_kind kind;
@@ -95,6 +107,8 @@ struct maple_trial {
 		      void *ctx);
 	void *settle_ctx;
 
+	struct maple_round round; /* --between */
+
 	/* Of the log. */
 	struct maple_event *log;
 	uint32_t nlog, log_room;
@@ -122,8 +136,10 @@ struct maple_campaign {
 	double deadline; /* on maple_clock_now()'s clock; 0: none */
 
 	/* Baseline. */
-	int expected;	/* exit status */
-	bool undefined; /* UBSan may be in the program */
+	int expected;	      /* exit status */
+	bool undefined;	      /* UBSan may be in the program */
+	char *between;	      /* the command of its rounds, or NULL */
+	unsigned int listens; /* its sockets when it is ready; 0: not known */
 	double native_seconds;
 
 	/* Memo. */
@@ -237,6 +253,17 @@ struct maple_command {
 };
 
 int maple_shell(struct maple_campaign *c, const struct maple_command *command);
+int maple_shell_start(const struct maple_command *command, pid_t *pid);
+
+/* round.c */
+void maple_round_begin(struct maple_round *round, const char *text,
+		       unsigned int *listens);
+bool maple_round_over(struct maple_round *round, pid_t pid);
+void maple_round_end(struct maple_round *round, char **words);
+void maple_round_judge(struct maple_campaign *c, struct maple_trial *trial);
+void maple_round_left(struct maple_trial *trial);
+int maple_round_check(struct maple_campaign *c);
+unsigned long maple_round_listens(const char *line, bool local);
 
 /* trial.c */
 int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial);
@@ -357,6 +384,7 @@ struct maple_planfile {
 	unsigned int refound; /* sites that are another build's by now */
 };
 
+char *maple_planfile_between(const char *text);
 char *maple_planfile_write(struct maple_campaign *c,
 			   const struct maple_trial *trial, bool lasts);
 int maple_planfile_read(struct maple_campaign *c, const char *text,

@@ -214,6 +214,12 @@ void maple_judge(struct maple_campaign *c, struct maple_trial *trial,
 	case MAPLE_END_SLOW:
 	case MAPLE_END_LEFT:
 		return;
+	case MAPLE_END_ENOUGH:
+		maple_round_judge(c, trial);
+		trial->run.status = W_EXITCODE(trial->round.status, 0);
+		if (!j->failure && !j->unjudged && !trial->stopped)
+			judge_words(c, trial, io);
+		return;
 	case MAPLE_END_ITSELF:
 		break;
 	}
@@ -225,6 +231,10 @@ void maple_judge(struct maple_campaign *c, struct maple_trial *trial,
 		return;
 	if (WIFSIGNALED(run->status) || run->signo) {
 		maple_judge_death(run, j);
+		return;
+	}
+	if (c->between) {
+		maple_round_left(trial);
 		return;
 	}
 	if (maple_unjudged_says(WEXITSTATUS(run->status)) &&

@@ -12,7 +12,8 @@
  *           "steps": [{"site", "kind", "role", "var", "dep", "pair",
  *                      "event", "pre", "occurrence", "gates": []}],
  *           "guards": [], "covers": []},
- *  "then": [plans that follow it], if there are}
+ *  "then": [plans that follow it], if there are,
+ *  "between": the command of a server's round, if there is}
  *
  * All that names a site is an index into "sites". In another build of an
  * image its sites are found again by their fingerprints, which a finding's
@@ -134,6 +135,9 @@ char *maple_planfile_write(struct maple_campaign *c,
 	if (trial->nthen)
 		json_object_set(root, "then", then);
 	json_decref(then);
+	if (c->between)
+		json_object_set_new(root, "between",
+				    maple_bytes_encode(c->between));
 	text = json_dumps(root, JSON_COMPACT);
 	json_decref(root);
 	json_decref(w.numbers);
@@ -417,4 +421,14 @@ int maple_planfile_read(struct maple_campaign *c, const char *text,
 	free(r.number);
 	json_decref(root);
 	return e;
+}
+
+/* maple_planfile_between - the command of its round; to be freed; or NULL */
+char *maple_planfile_between(const char *text)
+{
+	json_t *root = json_loads(text, 0, NULL);
+	char *command = maple_bytes_decode(json_object_get(root, "between"));
+
+	json_decref(root);
+	return command;
 }

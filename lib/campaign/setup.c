@@ -168,6 +168,9 @@ const char *maple_campaign_input(const struct maple_campaign *c)
 {
 	if (!c->options->input && c->attached)
 		return "attached";
+	/* Other requests are another input. */
+	if (!c->options->input && c->between)
+		return c->between;
 	return c->options->input;
 }
 
@@ -237,7 +240,8 @@ static int choose(struct maple_campaign *c,
 
 	if (c->attached)
 		return maple_pair_choose_joined(backend, choice, c->err);
-	if (needs_agent(o) && (!wanted || !strcmp(wanted, "auto")))
+	if ((needs_agent(o) || c->between) &&
+	    (!wanted || !strcmp(wanted, "auto")))
 		wanted = "agent";
 	e = maple_pair_choose(wanted, backend, choice, c->err);
 	if (!e && needs_agent(o) && choice->observe != MAPLE_HALF_AGENT)
@@ -314,6 +318,13 @@ int maple_campaign_open(struct maple_campaign *c)
 	while (!c->seed)
 		if (getrandom(&c->seed, 4, 0) < 0)
 			return maple_error_set(c->err, errno, "no seed: %m");
+	if (o->between) {
+		c->between = strdup(o->between);
+		if (!c->between)
+			return maple_error_set(c->err, ENOMEM, "out of memory");
+		if (maple_round_check(c))
+			return -EINVAL;
+	}
 	if (c->attached)
 		return open_attached(c);
 	if (!o->argv || !o->argv[0])
@@ -364,4 +375,5 @@ void maple_campaign_close(struct maple_campaign *c)
 	maple_change_deinit(&c->sample);
 	free(c->program);
 	free(c->agent);
+	free(c->between);
 }

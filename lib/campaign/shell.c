@@ -54,7 +54,8 @@ static char **environment(char *const *more, unsigned int n)
 	return envp;
 }
 
-static int spawn(const struct maple_command *command, pid_t *pid)
+/* maple_shell_start - the same without waiting for it; returns an errno */
+int maple_shell_start(const struct maple_command *command, pid_t *pid)
 {
 	char *const argv[] = { "sh", "-c", (char *)command->text, NULL };
 	char **envp = environment(command->more, command->nmore);
@@ -168,7 +169,7 @@ int maple_shell(struct maple_campaign *c, const struct maple_command *command)
 	struct job job = { 0 };
 	int status = -1;
 
-	if (!spawn(command, &job.pid))
+	if (!maple_shell_start(command, &job.pid))
 		status = await(c, command, &job);
 	/* What it has left in its group was as much in its way. */
 	if (job.asked)

@@ -187,6 +187,11 @@ static bool on_tick(void *ctx, pid_t pid)
 	       !maple_lane_lost(lane);
 }
 
+static bool on_enough(void *ctx, pid_t pid)
+{
+	return maple_round_over(&((struct under_way *)ctx)->trial->round, pid);
+}
+
 /* ---- how it ended ---- */
 
 /* Once: what is not kept changes no verdict, but the next campaign. */
@@ -311,6 +316,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.ctx = &under_way,
 		.event = on_event,
 		.tick = on_tick,
+		.enough = c->between ? on_enough : NULL,
 	};
 	struct maple_lane *lane = c->lanes.turn;
 	int e;
@@ -328,8 +334,10 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 			maple_sharing_choose(c, trial->seed, &trial->nalone);
 	order.alone = trial->alone;
 	order.nalone = trial->nalone;
+	maple_round_begin(&trial->round, c->between, &c->listens);
 	maple_lane_leave(c);
 	e = maple_pair_run(lane->pair, &order, &sink, &trial->run, lane->err);
+	maple_round_end(&trial->round, &trial->oracle);
 	maple_lane_enter(lane);
 	if (!e)
 		e = under_way.error;

@@ -46,7 +46,7 @@ _mapletest_values() # TOOL COMMAND OPTION CURRENT
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$4")
 		;;
-	--oracle | --setup | --teardown)
+	--oracle | --setup | --teardown | --between)
 		mapfile -t COMPREPLY < <(compgen -c -- "$4")
 		;;
 	*)

@@ -58,6 +58,7 @@ struct maple_campaign_options {
 	const char *expect_output; /* --expect-output FILE */
 	const char *setup;	   /* --setup CMD, before each run */
 	const char *teardown;	   /* --teardown CMD, after each run */
+	const char *between;	   /* --between CMD, drives a server's round */
 	const char *agent;	   /* path of libmaple-agent.so; NULL: search */
 	const char *backend;	   /* --backend; NULL: the best there is, of a
 				      replay: those of the finding */

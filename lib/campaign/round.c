@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Rounds of a server (--between): the program is started, a command of the
+ * user's drives one round of requests, and the run is over when the command
+ * has ended and the server is quiet. Then the server is killed where it
+ * stands: no shutdown is tested, and the next round has a fresh server, which
+ * the agent forks from before main().
+ *
+ * The server is ready when it listens at as many sockets as it had when the
+ * command first succeeded. Until then, in the first native run, the command is
+ * tried again.
+ */
+#include <errno.h>
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "../backend/process.h"
+#include "internal.h"
+
+#define READY_WITHIN 10.0    /* seconds, for the first success */
+#define RETRY_AFTER  0.02    /* ... between two tries */
+#define QUIET_WITHIN 0.2     /* ... for what the last request has left to do */
+#define DEATH_WITHIN 0.05    /* ... to be seen dead, when the command failed */
+#define SOCKETS	     64	     /* that are looked at */
+#define LISTENS_TCP  "0A"    /* states, in /proc/net */
+#define LISTENS_UNIX 0x10000 /* a flag there */
+
+/* ---- which sockets the server listens at ---- */
+
+static unsigned int own_sockets(pid_t pid, unsigned long *inode)
+{
+	char path[64], name[320], to[64];
+	struct dirent *entry;
+	unsigned int n = 0;
+	ssize_t length;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	dir = opendir(path);
+	while (dir && n < SOCKETS && (entry = readdir(dir))) {
+		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
+		length = readlink(name, to, sizeof(to) - 1);
+		if (length <= 0)
+			continue;
+		to[length] = '\0';
+		n += sscanf(to, "socket:[%lu]", &inode[n]) == 1;
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+static bool is_one(unsigned long what, const unsigned long *inode,
+		   unsigned int n)
+{
+	while (n--)
+		if (inode[n] == what)
+			return true;
+	return false;
+}
+
+/* maple_round_listens - the inode of the listening socket of @line; or 0 */
+unsigned long maple_round_listens(const char *line, bool local)
+{
+	unsigned long inode = 0;
+	unsigned int flags;
+	char state[3];
+
+	if (local)
+		return sscanf(line, "%*s %*x %*x %x %*x %*x %lu", &flags,
+			      &inode) == 2 &&
+				       flags & LISTENS_UNIX
+			       ? inode
+			       : 0;
+	return sscanf(line, " %*d: %*s %*s %2s %*s %*s %*s %*u %*u %lu", state,
+		      &inode) == 2 &&
+			       !strcmp(state, LISTENS_TCP)
+		       ? inode
+		       : 0;
+}
+
+/* How many sockets process @pid listens at. */
+static unsigned int listens(pid_t pid)
+{
+	static const char *const tables[] = { "tcp", "tcp6", "unix" };
+	unsigned long inode[SOCKETS], found;
+	unsigned int n = own_sockets(pid, inode), count = 0;
+	char path[64], *line = NULL;
+	size_t size = 0;
+	FILE *file;
+
+	for (unsigned int i = 0; n && i < 3; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/net/%s", pid, tables[i]);
+		file = fopen(path, "re");
+		while (file && getline(&line, &size, file) > 0) {
+			found = maple_round_listens(line, i == 2);
+			count += found && is_one(found, inode, n);
+		}
+		if (file)
+			fclose(file);
+	}
+	free(line);
+	return count;
+}
+
+/* ---- the command ---- */
+
+static void begin(struct maple_round *r, pid_t pid)
+{
+	char number[32];
+	char *const more[] = { number };
+	struct maple_command command = {
+		.option = "--between",
+		.text = r->text,
+		.more = more,
+		.nmore = 1,
+	};
+
+	snprintf(number, sizeof(number), "MAPLE_PID=%d", pid);
+	if (r->words >= 0)
+		close(r->words);
+	r->words = memfd_create("maple-between", MFD_CLOEXEC);
+	command.words = r->words;
+	if (maple_shell_start(&command, &r->job)) {
+		r->job = 0;
+		r->status = 127;
+		r->ended = maple_clock_now();
+	}
+}
+
+/* Whether it has ended; then, how. */
+static bool reap(struct maple_round *r)
+{
+	int status;
+
+	if (!r->job)
+		return r->ended != 0;
+	if (waitpid(r->job, &status, WNOHANG) != r->job)
+		return false;
+	r->job = 0;
+	r->ended = maple_clock_now();
+	r->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+					: WEXITSTATUS(status);
+	return true;
+}
+
+/* The first success says how many sockets there are when it is ready. */
+static bool learns(struct maple_round *r, pid_t pid, double at)
+{
+	if (*r->listens)
+		return true;
+	if (!r->status) {
+		*r->listens = listens(pid);
+		r->unready = !*r->listens;
+		return true;
+	}
+	if (at - r->began < READY_WITHIN) {
+		r->ended = 0;
+		r->next = at + RETRY_AFTER;
+		return false;
+	}
+	r->unready = true;
+	return true;
+}
+
+static bool is_quiet(const struct maple_round *r, pid_t pid, double at)
+{
+	double since = at - r->ended;
+
+	if (r->status && since < DEATH_WITHIN)
+		return false;
+	return since > QUIET_WITHIN || !maple_process_wants_cpu(pid);
+}
+
+/*
+ * maple_round_begin - a round of its own for a run
+ * @listens: how many sockets the server listens at once it is ready; 0: not
+ *           known yet, then set
+ */
+void maple_round_begin(struct maple_round *r, const char *text,
+		       unsigned int *listens)
+{
+	*r = (struct maple_round){
+		.text = text,
+		.listens = listens,
+		.words = -1,
+		.began = maple_clock_now(),
+	};
+}
+
+/* maple_round_over - drives it; whether that is done, server @pid alive */
+bool maple_round_over(struct maple_round *r, pid_t pid)
+{
+	double at = maple_clock_now();
+
+	if (!r->text || pid <= 0)
+		return false;
+	if (!r->job && !r->ended && at >= r->next &&
+	    (!*r->listens || listens(pid) >= *r->listens))
+		begin(r, pid);
+	if (!reap(r))
+		return false;
+	if (!r->done)
+		r->done = learns(r, pid, at);
+	return r->done && is_quiet(r, pid, at);
+}
+
+/* maple_round_end - nothing of its command is left; @words: what it printed */
+void maple_round_end(struct maple_round *r, char **words)
+{
+	if (r->job) {
+		kill(-r->job, SIGKILL);
+		while (waitpid(r->job, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	r->job = 0;
+	if (r->words >= 0) {
+		*words = r->status ? maple_io_tail(r->words) : NULL;
+		close(r->words);
+	}
+	r->words = -1;
+}
+
+/* ---- the verdict ---- */
+
+/* maple_round_judge - what the status of its command means for @trial */
+void maple_round_judge(struct maple_campaign *c, struct maple_trial *trial)
+{
+	struct maple_judgement *j = &trial->judgement;
+	int status = trial->round.status;
+
+	if (trial->round.unready) {
+		if (status)
+			maple_campaign_give_up(
+				c,
+				"--between '%.200s' had status %d for %.0f s "
+				"after the start: is the server there, and the "
+				"command right?",
+				c->between, status, READY_WITHIN);
+		else
+			maple_campaign_give_up(
+				c,
+				"the server listens at no socket when "
+				"--between '%.200s' has succeeded: when it is "
+				"ready cannot be told",
+				c->between);
+		trial->stopped = true;
+		return;
+	}
+	if (!status)
+		return;
+	if (maple_unjudged_says(status)) {
+		maple_unjudged(j, MAPLE_UNJUDGED_SAID,
+			       "--between has status %d", status);
+		return;
+	}
+	j->failure = MAPLE_FAILURE_ORACLE;
+	j->status = status;
+	snprintf(j->what, sizeof(j->what),
+		 "the round of requests says so: status %d", status);
+}
+
+/* maple_round_left - the server of @trial has ended by itself, by exit() */
+void maple_round_left(struct maple_trial *trial)
+{
+	struct maple_judgement *j = &trial->judgement;
+
+	j->failure = MAPLE_FAILURE_EXIT;
+	j->status = WEXITSTATUS(trial->run.status);
+	snprintf(j->what, sizeof(j->what),
+		 "the server ended before the round was over, with status %d",
+		 j->status);
+}
+
+/* maple_round_check - whether the options that --between is beside fit */
+int maple_round_check(struct maple_campaign *c)
+{
+	const struct maple_campaign_options *o = c->options;
+	const char *with = o->attached	    ? "attach"
+			   : o->jobs > 1    ? "--jobs: the servers would "
+					      "have one port"
+			   : o->exe	    ? "--exe"
+			   : o->expect_exit ? "--expect-exit: a server does "
+					      "not end"
+					    : NULL;
+
+	if (with)
+		return maple_error_set(c->err, EINVAL,
+				       "--between does not go with %s", with);
+	if (o->backend && strcmp(o->backend, "auto") &&
+	    strncmp(o->backend, "agent", strlen("agent") + 1) &&
+	    strcmp(o->backend, "agent+agent"))
+		return maple_error_set(c->err, EINVAL,
+				       "--between needs --backend agent");
+	return 0;
+}
