@@ -17,7 +17,7 @@ server() {
 		"${server[@]}"
 	ended_with 66
 	holds '.runs.enforced > 0 and (.findings | length) == 1'
-	holds '.findings[0].failure == "signal"'
+	holds '.findings[0].kind == "signal"'
 	id=$(jq -r '.findings[0].id' "$json")
 	mapletest replay "$id" --db "$db" --times 3
 	ended_with 0
@@ -51,7 +51,7 @@ server() {
 		-- "${server[@]}"
 	ended_with 0 66 125
 	holds '.runs.profile > 0'
-	holds '[.findings[] | select(.failure == "oracle")] == []'
+	holds '[.findings[] | select(.kind == "oracle")] == []'
 }
 
 @test "what --between does not go with is refused" {
