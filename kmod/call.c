@@ -8,6 +8,8 @@
  *	the return says the same, or there is nothing else at the return: then
  *	it has happened when the function returns;
  *	LOCK at return alone was to be expected at entry;
+ *	FREE with a return, of a call that the plan names, is a write to all of
+ *	the block, which has happened when the function returns;
  *	everything else is an event for the log.
  *
  * Functions that others call from inside are not the program's calls: locks,
@@ -125,6 +127,28 @@ static void emit_access(struct maple_thread *t, struct maple_op op,
 		maple_hit_emit(t, &op);
 }
 
+/* Whether the end of memory in this call is a step of the plan's, perhaps. */
+static bool is_end(struct maple_thread *t, const struct maple_uapi_probe *p,
+		   u32 site)
+{
+	return p->kind == MAPLE_EV_FREE && (p->flags & MAPLE_PROBE_RETURN) &&
+	       maple_engine_wanted(t->session, site);
+}
+
+/* Told before: the block is held until the call may be carried out. */
+static void enter_end(struct maple_thread *t, struct maple_call_frame *f,
+		      const struct maple_uapi_probe *p, struct maple_op op,
+		      unsigned int i)
+{
+	if (!op.acc.addr)
+		return;
+	f->size[i] = f->size[i] ?: block_size(op.acc.addr);
+	op.acc.size = f->size[i];
+	if (is_end(t, p, f->site))
+		emit_access(t, op, MAPLE_OP_BEFORE, MAPLE_EV_WRITE);
+	emit_note(t, op, p->kind, f->size[i], 0);
+}
+
 static void enter_one(struct maple_thread *t, struct maple_call_frame *f,
 		      const struct maple_uapi_probe *p, unsigned int i)
 {
@@ -137,9 +161,7 @@ static void enter_one(struct maple_thread *t, struct maple_call_frame *f,
 		t->site_caller = f->caller;
 		return;
 	case MAPLE_EV_FREE:
-		if (op.acc.addr)
-			emit_note(t, op, p->kind,
-				  f->size[i] ?: block_size(op.acc.addr), 0);
+		enter_end(t, f, p, op, i);
 		return;
 	}
 	if (p->after == MAPLE_EV_JOIN)
@@ -171,7 +193,7 @@ unsigned int maple_call_ops(const struct maple_uapi_probe *p)
 {
 	bool waits = p->kind == MAPLE_EV_WAIT;
 
-	if (access_at_entry(p))
+	if (access_at_entry(p) || p->kind == MAPLE_EV_FREE)
 		return 2 + waits;
 	return 1 + waits;
 }
@@ -200,6 +222,10 @@ static void leave_one(struct maple_thread *t, const struct maple_call_frame *f,
 	case MAPLE_EV_CREATE:
 		t->site = MAPLE_SITE_NONE;
 		t->site_caller = 0;
+		return;
+	case MAPLE_EV_FREE:
+		if (op.acc.addr && is_end(t, p, f->site))
+			emit_access(t, op, MAPLE_OP_AFTER, MAPLE_EV_WRITE);
 		return;
 	}
 	if (access && op.acc.addr && access_spans(p)) {

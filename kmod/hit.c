@@ -98,7 +98,9 @@ static void run_note(struct maple_thread *t, const struct maple_op *op,
 	}
 	maple_log_event(t, op->acc.kind, &op->acc, op->value, op->flags,
 			op->aux, op->caller);
-	if (op->acc.kind == MAPLE_EV_FREE)
+	/* What the plan names has been asked about, as a write. */
+	if (op->acc.kind == MAPLE_EV_FREE &&
+	    !maple_engine_wanted(t->session, op->acc.site))
 		maple_engine_freed(t, op->acc.addr, op->value, may_arm);
 }
 

@@ -143,6 +143,10 @@ headers() {
 	finds queue_free signal
 }
 
+@test "port_close: free() comes before the last use" {
+	finds port_close signal
+}
+
 @test "publish_early: the pointer is there before the name" {
 	finds publish_early signal
 }

@@ -26,8 +26,9 @@ names() { # FOLDER
 # Finds its bug in 60 runs, forces it again, and has stacks to show; where a
 # reversed order has no bug, that is seen too.
 found() { # TARGET STATUS VERDICT RUNS KIND IDIOM FORCED REVERSED FRAMES
-	# From outside, no order comes in the middle of an instruction.
-	[ "$1" != lost_update ] || {
+	# From outside, no order comes in the middle of an instruction, and what
+	# is freed is as it was.
+	[[ $1 != lost_update && $1 != port ]] || {
 		[ "$2 $3" = "0 clean" ]
 		return
 	}
@@ -41,6 +42,17 @@ found() { # TARGET STATUS VERDICT RUNS KIND IDIOM FORCED REVERSED FRAMES
 	*) [ "$5" = signal ] || return 1 ;;
 	esac
 	[ "$7" -ge 4 ] && [ "$8" -le 1 ]
+}
+
+@test "the call that frees is held, on each kernel" {
+	local line
+
+	guest -t 200 -- "$ROOT/tests/qemu/campaigns" $BACKEND port_close
+	status_is 0
+	read -r -a line <<<"$output"
+	found "${line[@]}" || fail "not found: $output"
+	[ "${line[3]}" -le 10 ] && [ "${line[6]}" = 5 ] &&
+		[ "${line[7]}" -le 1 ] || fail "$output"
 }
 
 @test "every buggy target is found, and its order is what does it" {

@@ -386,6 +386,7 @@ static void destroy(struct maple_backend *b)
 static const struct maple_backend_ops module_ops = {
 	.name = "module",
 	.keeps_crashed = true,
+	.ends = true,
 	.schedules = true,
 	.prepare = prepare,
 	.attach = attach,

@@ -187,8 +187,12 @@ static int add_functions(struct parcel *parcel, const struct maple_mapped *image
 			continue;
 		of = maple_function_probes(found[i].function, found[i].offset,
 					   probe);
-		for (k = 0; k < of && !e; k++)
+		for (k = 0; k < of && !e; k++) {
+			/* As a step of a plan it is over when it returns. */
+			if (memory && probe[k].kind == MAPLE_EV_FREE)
+				probe[k].flags |= MAPLE_PROBE_RETURN;
 			e = add_probe(parcel, &probe[k]);
+		}
 	}
 	free(found);
 	return e ? maple_error_set(err, -e, "out of memory") : 0;
