@@ -34,19 +34,29 @@ static function_t *local(const char *name, const void *caller, function_t *ours)
 	return found == ours ? NULL : found;
 }
 
+/* Looking up takes microseconds, and who deletes does so in a loop. */
 static function_t *next(const char *name, function_t **known,
 			const void *caller, function_t *ours)
 {
+	static __thread struct {
+		const void *caller;
+		function_t *ours, *found;
+	} last __attribute__((tls_model("initial-exec")));
 	function_t *found = __atomic_load_n(known, __ATOMIC_RELAXED);
 
 	if (__builtin_expect(found != NULL, 1))
 		return found;
+	if (last.caller == caller && last.ours == ours)
+		return last.found;
 	maple_agent_enter();
 	*(void **)&found = dlsym(RTLD_NEXT, name);
-	if (found)
+	if (found) {
 		__atomic_store_n(known, found, __ATOMIC_RELAXED);
-	else
-		found = local(name, caller, ours);
+	} else {
+		last.found = found = local(name, caller, ours);
+		last.caller = caller;
+		last.ours = ours;
+	}
 	maple_agent_leave();
 	return found;
 }
