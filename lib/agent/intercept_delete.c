@@ -34,49 +34,53 @@ static function_t *local(const char *name, const void *caller, function_t *ours)
 	return found == ours ? NULL : found;
 }
 
-/* Looking up takes microseconds, and who deletes does so in a loop. */
-static function_t *next(const char *name, function_t **known,
-			const void *caller, function_t *ours)
-{
-	static __thread struct {
-		const void *caller;
-		function_t *ours, *found;
-	} last __attribute__((tls_model("initial-exec")));
-	function_t *found = __atomic_load_n(known, __ATOMIC_RELAXED);
+/*
+ * What was found for a place: looking up takes microseconds, and who deletes
+ * does so in a loop.
+ */
+struct found {
+	const void *caller;
+	function_t *real;
+};
 
-	if (__builtin_expect(found != NULL, 1))
-		return found;
-	if (last.caller == caller && last.ours == ours)
-		return last.found;
+static function_t *next(const char *name, function_t **known,
+			struct found *last, const void *caller, function_t *ours)
+{
+	function_t *real = __atomic_load_n(known, __ATOMIC_RELAXED);
+
+	if (__builtin_expect(real != NULL, 1))
+		return real;
+	if (last->caller == caller)
+		return last->real;
 	maple_agent_enter();
-	*(void **)&found = dlsym(RTLD_NEXT, name);
-	if (found) {
-		__atomic_store_n(known, found, __ATOMIC_RELAXED);
-	} else {
-		last.found = found = local(name, caller, ours);
-		last.caller = caller;
-		last.ours = ours;
-	}
+	*(void **)&real = dlsym(RTLD_NEXT, name);
+	if (real)
+		__atomic_store_n(known, real, __ATOMIC_RELAXED);
+	else
+		real = local(name, caller, ours);
+	*last = (struct found){ caller, real };
 	maple_agent_leave();
-	return found;
+	return real;
 }
 
-#define DELETE(name, params, args)                                       \
-	void name params;                                                \
-	MAPLE_EXPORT void name params                                    \
-	{                                                                \
-		static function_t *known;                                \
-		function_t *real =                                       \
-			next(#name, &known, CALLER, (function_t *)name); \
-		const void *outer = maple_deleter;                       \
-                                                                         \
-		if (!outer)                                              \
-			maple_deleter = CALLER;                          \
-		if (real)                                                \
-			((__typeof__(&name))real) args;                  \
-		else                                                     \
-			free(p);                                         \
-		maple_deleter = outer;                                   \
+#define DELETE(name, params, args)                                    \
+	void name params;                                             \
+	MAPLE_EXPORT void name params                                 \
+	{                                                             \
+		static function_t *known;                             \
+		static __thread struct found last                     \
+			__attribute__((tls_model("initial-exec")));   \
+		function_t *real = next(#name, &known, &last, CALLER, \
+					(function_t *)name);          \
+		const void *outer = maple_deleter;                    \
+                                                                      \
+		if (!outer)                                           \
+			maple_deleter = CALLER;                       \
+		if (real)                                             \
+			((__typeof__(&name))real) args;               \
+		else                                                  \
+			free(p);                                      \
+		maple_deleter = outer;                                \
 	}
 
 DELETE(_ZdlPv, (void *p), (p))
