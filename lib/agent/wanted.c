@@ -35,15 +35,18 @@ bool maple_wanted(uint32_t site)
 
 static void want(uint32_t site)
 {
-	uint32_t k = site & ~MAPLE_SITE_CALL;
+	uint32_t k = site & ~MAPLE_SITE_CALL, kind;
 
 	if (!(site & MAPLE_SITE_CALL) || k >= MAPLE_SHM_CALLS)
 		return;
 	call[k / 8] |= 1u << k % 8;
-	if (maple_event_is_memory(maple_shm->call[k].kind))
+	kind = maple_shm->call[k].kind;
+	/* What we were only told of, in a replay, may be anything. */
+	if (kind == MAPLE_EV_NONE || maple_event_is_memory(kind))
 		maple_agent_skips_memory = false;
-	if (maple_shm->call[k].kind == MAPLE_EV_FREE ||
-	    maple_shm->call[k].kind == MAPLE_EV_ALLOC) /* realloc's: either */
+	/* realloc's is either of the two. */
+	if (kind == MAPLE_EV_NONE || kind == MAPLE_EV_FREE ||
+	    kind == MAPLE_EV_ALLOC)
 		maple_agent_skips_ends = false;
 }
 
