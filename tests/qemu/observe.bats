@@ -33,3 +33,25 @@ exit ${bad:-0}'
 	status_is 0
 	[[ $output =~ 6\ compared ]] || fail "not all were compared"
 }
+
+# Linux 6.1, where each probe takes an event of perf's, wants CAP_SYS_ADMIN for
+# one.
+@test "doctor tells whether CAP_BPF and CAP_PERFMON are enough" {
+	guest --no-module -- bash -c '
+		for more in "" ,+sys_admin; do
+			caps=+bpf,+perfmon,+sys_nice$more
+			setpriv --reuid 65534 --regid 65534 --clear-groups \
+				--inh-caps $caps --ambient-caps $caps \
+				mapletest doctor --no-daemon --format json |
+				jq -r ".probes[] | select(.name == \"eBPF observer\") |
+					\"\(.state): \(.text) (\(.mend))\""
+		done'
+	status_is 0
+	[ "${#lines[@]}" = 2 ] || fail "not asked twice"
+	case $MAPLE_QEMU_KERNEL in
+	6.1) [[ ${lines[0]} == *"not probe a program"*"(run mapletest as root)" ]] ;;
+	*) [[ ${lines[0]} == "ok: the observer can be loaded"* ]] ;;
+	esac || fail "with CAP_PERFMON"
+	[[ ${lines[1]} == "ok: the observer can be loaded"* ]] ||
+		fail "with CAP_SYS_ADMIN"
+}

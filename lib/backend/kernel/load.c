@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 #include "ebpf.h"
 #include "observe.skel.h"
+#include "uprobe.h"
 
 #define PROBES_SIZE (MAPLE_OBSERVE_PROBES * sizeof(struct maple_uapi_probe))
 #define COUNTS_SIZE (MAPLE_OBSERVE_PROBES * sizeof(struct maple_observe_count))
@@ -185,6 +186,17 @@ void maple_ebpf_probe(struct maple_host *host, struct maple_ability *ability)
 	e = errno;
 	if (bpf) {
 		observe_bpf__destroy(bpf);
+		e = multi ? 0 : maple_uprobe_try();
+		if (e) {
+			ability->error = e;
+			snprintf(ability->text, sizeof(ability->text),
+				 "eBPF may be loaded, but not probe a program: "
+				 "%s",
+				 strerror(-e));
+			snprintf(ability->mend, sizeof(ability->mend),
+				 "run mapletest as root");
+			return;
+		}
 		snprintf(ability->text, sizeof(ability->text),
 			 "the observer can be loaded; %s",
 			 multi ? "all sites at once"

@@ -26,14 +26,11 @@ static int event_source(const char *what, const char *format)
 	return value;
 }
 
-/*
- * maple_uprobe_event - the event that process @pid comes to @offset in the file
- * @path, or returns from the function there; or -errno
- */
-int maple_uprobe_event(pid_t pid, const char *path, uint64_t offset,
-		       bool at_return)
+static int open_event(pid_t pid, const char *path, uint64_t offset,
+		      bool at_return, bool disabled)
 {
-	struct perf_event_attr attr = { .size = sizeof(attr) };
+	struct perf_event_attr attr = { .size = sizeof(attr),
+					.disabled = disabled };
 	int type = event_source("type", "%d");
 	int bit = event_source("format/retprobe", "config:%d");
 	int fd;
@@ -48,4 +45,30 @@ int maple_uprobe_event(pid_t pid, const char *path, uint64_t offset,
 	fd = (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1,
 			  PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * maple_uprobe_event - the event that process @pid comes to @offset in the file
+ * @path, or returns from the function there; or -errno
+ */
+int maple_uprobe_event(pid_t pid, const char *path, uint64_t offset,
+		       bool at_return)
+{
+	return open_event(pid, path, offset, at_return, false);
+}
+
+/*
+ * maple_uprobe_try - whether the kernel lets us have such events, 0 or -errno
+ *
+ * Since 2025 Linux wants CAP_SYS_ADMIN for one, in stable releases as well;
+ * before that CAP_PERFMON was enough. kernel.perf_event_paranoid has no say.
+ */
+int maple_uprobe_try(void)
+{
+	int fd = open_event(0, "/proc/self/exe", 0, false, true);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
 }

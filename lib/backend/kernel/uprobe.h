@@ -8,5 +8,6 @@
 
 int maple_uprobe_event(pid_t pid, const char *path, uint64_t offset,
 		       bool at_return);
+int maple_uprobe_try(void);
 
 #endif

@@ -2,7 +2,6 @@
 /*
  * A member of mapled's group who means no good, or has gone mad:
  *   hostile SOCKET SECONDS SEED SLOW [FOREIGN-PID]...
- *   hostile requests SOCKET SECONDS SEED
  *   hostile finds SOCKET
  *
  * Clients of mapled come and go, several at once. Each does at random what the
@@ -14,9 +13,8 @@
  *
  * It goes on for that time and until it has done enough of everything, see
  * hostile_actor.h; where all takes SLOW times as long, that much less is
- * enough. What is still missing after ten times the time is failure, too. With
- * "requests", they only keep mapled as busy as they can. "finds" is for another
- * member, who has found something.
+ * enough. What is still missing after ten times the time is failure, too.
+ * "finds" is for another member, who has found something.
  *
  * Beside it lies "raised", a copy of it that is root's and set-user-id, and
  * "book", a file of root's; see erratic.h.
@@ -30,7 +28,6 @@
 #define LIFETIME 10  /* s; then one is killed */
 #define PARTING	 120 /* seconds for what is not done yet, once told to end */
 
-static bool requests_alone;
 static volatile sig_atomic_t over; /* SIGTERM */
 
 /* ---- actors ---- */
@@ -142,7 +139,7 @@ static _Noreturn void be_actor(uint64_t number)
 		be_deaf(&a);
 		_exit(0);
 	}
-	if (requests_alone || chance(32)) {
+	if (chance(32)) {
 		be_busy(&a);
 		_exit(0);
 	}
@@ -318,19 +315,14 @@ int main(int argc, char **argv)
 		socket_path = argv[2];
 		return find_one();
 	}
-	if (argc > 1 && !strcmp(argv[1], "requests")) {
-		requests_alone = true;
-		argv++;
-		argc--;
-	}
-	if (argc < (requests_alone ? 4 : 5) || !getuid()) {
+	if (argc < 5 || !getuid()) {
 		fprintf(stderr, "usage, not as root: hostile SOCKET SECONDS "
 				"SEED SLOW [FOREIGN-PID]...\n");
 		return 2;
 	}
 	socket_path = argv[1];
 	seconds = atof(argv[2]);
-	minutes = requests_alone ? 0 : seconds / 60 / atof(argv[4]);
+	minutes = seconds / 60 / atof(argv[4]);
 	for (int i = 5; i < argc && nforeign < 8; i++)
 		foreign[nforeign++] = atoi(argv[i]);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
