@@ -68,9 +68,35 @@ BLOCKING(int, epoll_pwait,
 BLOCKING(ssize_t, read, (int fd, void *buf, size_t n), (fd, buf, n))
 BLOCKING(ssize_t, recv, (int fd, void *buf, size_t n, int flags),
 	 (fd, buf, n, flags))
-BLOCKING(int, accept4, (int fd, __SOCKADDR_ARG a, socklen_t *len, int flags),
-	 (fd, a, len, flags))
-BLOCKING(int, accept, (int fd, __SOCKADDR_ARG a, socklen_t *len), (fd, a, len))
+
+/* A server serves from its first connection on. */
+static int accepted(int fd, const void *caller)
+{
+	static bool serves;
+
+	if (fd >= 0 && !serves && maple_agent_on()) {
+		serves = true;
+		maple_agent_note(MAPLE_EV_SERVE,
+				 maple_agent_call(caller, MAPLE_EV_SERVE), NULL,
+				 0, 0, 0);
+	}
+	return fd;
+}
+
+#define ACCEPTING(name, params, args)                                          \
+	MAPLE_REAL(name);                                                      \
+	MAPLE_EXPORT int name params                                           \
+	{                                                                      \
+		if (maple_agent_on())                                          \
+			maple_agent_note(MAPLE_EV_BLOCK, SITE(MAPLE_EV_BLOCK), \
+					 NULL, 0, 0, 0);                       \
+		return accepted(REAL(name) args, CALLER);                      \
+	}
+
+ACCEPTING(accept4, (int fd, __SOCKADDR_ARG a, socklen_t *len, int flags),
+	  (fd, a, len, flags))
+ACCEPTING(accept, (int fd, __SOCKADDR_ARG a, socklen_t *len), (fd, a, len))
+
 BLOCKING(pid_t, wait, (int *status), (status))
 BLOCKING(pid_t, waitpid, (pid_t pid, int *status, int options),
 	 (pid, status, options))

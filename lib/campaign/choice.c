@@ -134,7 +134,8 @@ bool maple_choice_rests(const struct maple_candidates *all,
 			const struct maple_choice_limits *limits)
 {
 	return limits->order != MAPLE_ORDER_PAPER &&
-	       maple_odds_poor(&all->odds, &c->iroot, &c->facts);
+	       (c->facts.startup ||
+		maple_odds_poor(&all->odds, &c->iroot, &c->facts));
 }
 
 /* Whether @a is tried before @b, both of one idiom. */

@@ -148,6 +148,7 @@ static int execute(struct maple_predict *p, struct maple_thread *thread,
 		novel = maple_executions_class(thread->last, event->site);
 	thread->last = executed;
 	*occurrence = executed->n++;
+	executed->served |= p->serves;
 	if (p->compound && !p->options.no_predict)
 		thread->walks = maple_pairs_wanted(&p->pairs, executed, novel,
 						   &thread->curious);
@@ -441,6 +442,9 @@ static int dispatch(struct maple_predict *p, struct maple_thread *thread,
 	case MAPLE_EV_EXIT:
 		ret = stack_event(p, thread, event);
 		return ret ? ret : maple_clocks_event(&p->clocks, event);
+	case MAPLE_EV_SERVE:
+		p->serves = true;
+		return 0;
 	case MAPLE_EV_NOTIFY:
 	case MAPLE_EV_SLEEP:
 		return 0; /* what SIGNAL and WAIT say as well */

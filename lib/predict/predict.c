@@ -251,6 +251,26 @@ static void complete_end(const struct maple_predict *p,
 	}
 }
 
+/* Whether a server has executed @site before it served, and no more since. */
+static bool is_startup(const struct maple_predict *p, uint32_t site)
+{
+	const struct maple_executions *executed;
+	const uint64_t *quiet = maple_sitemap_find(&p->sites.quiet, site);
+	bool seen = false;
+
+	if (!p->serves || (quiet && *quiet))
+		return false;
+	for (unsigned int i = 0; i < MAPLE_THREADS; i++) {
+		if (!p->thread[i])
+			continue;
+		executed = maple_sitemap_find(&p->thread[i]->executed, site);
+		if (executed && executed->served)
+			return false;
+		seen |= executed && executed->n;
+	}
+	return seen;
+}
+
 static void complete(void *ctx, const struct maple_iroot *iroot,
 		     const struct maple_brief *brief,
 		     struct maple_predict_facts *facts)
@@ -265,6 +285,7 @@ static void complete(void *ctx, const struct maple_iroot *iroot,
 		facts->e[i].occurrence = brief->e[i].occurrence;
 		facts->e[i].class = brief->e[i].class;
 		complete_end(ctx, &iroot->e[i], &facts->e[i], &facts->gates_cut);
+		facts->startup |= is_startup(ctx, iroot->e[i].site);
 	}
 }
 

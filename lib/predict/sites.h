@@ -28,6 +28,7 @@ struct maple_executions {
 	uint8_t fruitless; /* walks in a row that brought no local pair */
 	uint8_t skip;	   /* accesses from which not to walk */
 	bool frees;
+	bool served; /* at least once after MAPLE_EV_SERVE */
 	uint32_t class_site[MAPLE_PREDICT_CLASSES];
 	uint32_t class_occurrence[MAPLE_PREDICT_CLASSES];
 };

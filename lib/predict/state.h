@@ -61,6 +61,7 @@ struct maple_predict {
 	uint64_t sections;
 	bool compound; /* some idiom of more than one dependency is wanted */
 	struct maple_ahead ahead;
+	bool serves; /* a connection has been accepted */
 	bool finished;
 	int error; /* while closing cells */
 	struct maple_thread *thread[MAPLE_THREADS];

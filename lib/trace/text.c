@@ -37,6 +37,7 @@ const struct maple_text_form maple_text_forms[] = {
 	{ "take", MAPLE_EV_TAKE, false, 'q' },
 	{ "once", MAPLE_EV_ONCE, false, 'o' },
 	{ "onced", MAPLE_EV_ONCED, false, 'o' },
+	{ "serve", MAPLE_EV_SERVE, false, 0 },
 	{ "alloc", MAPLE_EV_ALLOC, false, 'x' },
 	{ "free", MAPLE_EV_FREE, false, 'x' },
 	{ "block", MAPLE_EV_BLOCK, false, 0 },

@@ -357,6 +357,7 @@ static const char *mock_text(unsigned int number)
 		[MAPLE_EV_TAKE] = "take",
 		[MAPLE_EV_ONCE] = "once",
 		[MAPLE_EV_ONCED] = "onced",
+		[MAPLE_EV_SERVE] = "serve",
 		[MAPLE_EV_ALLOC] = "alloc",
 		[MAPLE_EV_FREE] = "free",
 		[MAPLE_EV_BLOCK] = "block",

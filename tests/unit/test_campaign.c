@@ -212,6 +212,23 @@ static void against_comes_last(void **state)
 	maple_candidate_destroy(&all);
 }
 
+/* What is of a server's start-up comes after all else. */
+static void startup_rests(void **state)
+{
+	struct maple_candidates all = { 0 };
+	struct maple_candidate *startup = add(&all, 1, 1, 2);
+	struct maple_candidate *other = add(&all, 1, 3, 4);
+
+	startup->score = 9;
+	startup->facts.startup = true;
+	assert_int_equal(left_of(&all, &ranked), 2);
+	assert_ptr_equal(maple_choice_next(&all, &paper), startup);
+	assert_ptr_equal(maple_choice_next(&all, &ranked), other);
+	other->attempts = 4;
+	assert_ptr_equal(maple_choice_next(&all, &ranked), startup);
+	maple_candidate_destroy(&all);
+}
+
 /* A site rests after three failures, a class after five. */
 static void failures_put_to_rest(void **state)
 {
@@ -761,6 +778,7 @@ int main(void)
 		cmocka_unit_test(ranked_takes_turns_over_idioms),
 		cmocka_unit_test(ranked_tries_all_once_before_any_twice),
 		cmocka_unit_test(against_comes_last),
+		cmocka_unit_test(startup_rests),
 		cmocka_unit_test(failures_put_to_rest),
 		cmocka_unit_test(whole_waits_for_its_parts),
 		cmocka_unit_test(plan_has_what_profiling_saw),

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <semaphore.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <threads.h>
 #include <time.h>
 #include "mock_agent.h"
@@ -406,6 +408,37 @@ static void test_sem(void **state)
 	       "post block take");
 }
 
+/* A server serves from the first connection that it accepts on. */
+static void test_accept(void **state)
+{
+	/* Of a name that the kernel chooses. */
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	socklen_t length = sizeof(name);
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	int client[2], served[2];
+
+	same(bind(listener, (struct sockaddr *)&name, sizeof(sa_family_t)), 0);
+	same(listen(listener, 2), 0);
+	same(getsockname(listener, (struct sockaddr *)&name, &length), 0);
+	same(accept(listener, NULL, NULL), -1);
+	same(errno, EAGAIN);
+	expect("block");
+	for (int i = 0; i < 2; i++) {
+		client[i] = socket(AF_UNIX, SOCK_STREAM, 0);
+		same(connect(client[i], (struct sockaddr *)&name, length), 0);
+	}
+	served[0] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	served[1] = accept(listener, NULL, NULL);
+	same(served[0] < 0, false);
+	same(served[1] < 0, false);
+	expect("block serve block");
+	for (int i = 0; i < 2; i++) {
+		close(served[i]);
+		close(client[i]);
+	}
+	close(listener);
+}
+
 static pthread_once_t outer = PTHREAD_ONCE_INIT, inner = PTHREAD_ONCE_INIT;
 static once_flag flag11 = ONCE_FLAG_INIT;
 static int ran;
@@ -673,11 +706,11 @@ int main(void)
 		T(test_c11_locks),	T(test_cond),
 		T(test_cond_cancelled), T(test_c11_cond),
 		T(test_barrier),	T(test_sem),
-		T(test_once),		T(test_thread_end),
-		T(test_block),		T(test_no_sleep),
-		T(test_join),		T(test_create_attr),
-		T(test_too_many),	T(test_many),
-		T(test_silence),
+		T(test_accept),		T(test_once),
+		T(test_thread_end),	T(test_block),
+		T(test_no_sleep),	T(test_join),
+		T(test_create_attr),	T(test_too_many),
+		T(test_many),		T(test_silence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -264,6 +264,31 @@ static void free_block(unsigned int t, uint32_t site, uint64_t addr,
 				  .value = size });
 }
 
+/* What a server does no more once it serves is its start-up. */
+static void test_startup(void **state)
+{
+	for (int serves = 0; serves < 2; serves++) {
+		begin(NULL);
+		create(1);
+		create(2);
+		data(0, W, 1, X, 4);
+		data(0, W, 2, X + 8, 4);
+		data(0, W, 5, X + 16, 4);
+		data(0, MAPLE_EV_QUIET, 5, 0, 0);
+		if (serves)
+			sync(1, MAPLE_EV_SERVE, MAPLE_SITE_NONE, 0, 0);
+		data(2, W, 2, X + 24, 4); /* this one comes again */
+		data(1, R, 3, X, 4);
+		data(1, R, 4, X + 8, 4);
+		data(1, R, 6, X + 16, 4);
+		end();
+		assert_int_equal(facts_of(R, 3, W, 1)->startup, serves);
+		assert_false(facts_of(R, 4, W, 2)->startup);
+		/* Who knows whether that was executed again? */
+		assert_false(facts_of(R, 6, W, 5)->startup);
+	}
+}
+
 /* The end of memory is a write to all that others have touched of it. */
 static void test_end_of_memory(void **state)
 {
@@ -858,6 +883,7 @@ int main(void)
 		cmocka_unit_test(test_gates),
 		cmocka_unit_test(test_best_facts),
 		cmocka_unit_test(test_guards),
+		cmocka_unit_test(test_startup),
 		cmocka_unit_test(test_end_of_memory),
 		cmocka_unit_test(test_end_of_a_mapping),
 		cmocka_unit_test(test_lock_is_no_data),

@@ -242,17 +242,18 @@ await_finding()
 
 kills() # WHAT COUNT SEED
 {
-	local killed=0 most=30 rager
+	local killed=0 most=30 rager every=$(($2 / 20))
 
 	RANDOM=$3
 	[ "$1" = mapletest ] || most=10
+	[ $every -ge 3 ] || every=3
 	limit=10000 as $enemy nice "$dir/hostile/hostile" "$socket" 10000 "$3" \
 		10000 1 "$onlooker" "$sleeper" >"$dir/said" 2>&1 &
 	rager=$!
 	until grep -q seed "$dir/said"; do sleep 0.1; done
 	while [ $killed -lt "$2" ]; do
 		test_on
-		[ $((killed % 3)) != 2 ] || await_finding
+		[ $((killed % every)) != 2 ] || await_finding
 		sleep $((RANDOM % most / 10)).$((RANDOM % 10))
 		kill -0 $rager 2>/dev/null || fail "the enemy has ended"
 		! kill_one "$1" || killed=$((killed + 1))
