@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Which compound idioms the order of this run exposed (algorithms.md 2, 4).
+ * Which compound idioms the order of this run exposed (algorithms.md 2 and 4).
  *
  * They show at their last event. An access c that depends immediately on
  * another thread's q ends one for every local pair of its own thread that
