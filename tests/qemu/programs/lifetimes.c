@@ -387,8 +387,11 @@ static void refuse(const char *folder)
 	ready = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid = start_target(run_outer);
-	while (!*ready)
+	while (!*ready) {
+		if (waitpid(pid, NULL, WNOHANG))
+			fail("the target ended: has this kernel userfaultfd?");
 		nap(1000);
+	}
 	c = session_open();
 	begin(c, pid, MAPLE_UAPI_PCTLARGE, -1);
 	if (add(c, "/proc/self/exe", &on_inner, 1, &err))
