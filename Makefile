@@ -3,6 +3,7 @@
 # make            everything into build/ (O= moves it)
 # make module     maple.ko for the running kernel, or for KDIR=headers
 # make demo       install what is missing, build, find a real bug
+# make test       the quick tests: units, oracle, simulator, the agent
 # make check      install what the tests need, build, run all of them
 # make check-debug-kernel  the tests in guests, on kernels that watch themselves
 # make check-headers  maple.ko for each kernel that Debian 12 has headers of
@@ -45,7 +46,7 @@ AGENT_FLAGS := -fPIC -fvisibility=hidden -mgeneral-regs-only -fno-plt \
 	-fno-stack-protector -fcf-protection=none -ftls-model=initial-exec \
 	-fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin
 
-rooms := image trace predict plan wire host backend backend/agent backend/kernel memo \
+rooms := base image trace predict plan wire host backend backend/agent backend/kernel memo \
 	campaign suite report
 lib_src := $(wildcard $(addprefix lib/,$(addsuffix /*.c,$(rooms)))) \
 	$(wildcard lib/*.c)
@@ -99,7 +100,7 @@ tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
 .DEFAULT_GOAL := all
 include tests/fuzz/fuzz.mk
 
-.PHONY: all tests demo check deps deps-check install style lint bench bench-readme clean \
+.PHONY: all tests demo test check deps deps-check install style lint bench bench-readme clean \
 	module modules-qemu check-debug-kernel check-headers check-packages deb
 all: $(programs)
 tests: all $(units) $(targets) $(statics) $(helpers) $(tools) $(fuzzers)
@@ -306,13 +307,13 @@ $(O)/tests/events: $(wildcard tests/events/*.c) $(O)/libmaple.a
 $(O)/tests/bench/price: tests/bench/price.c $(O)/libmaple.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
 
 $(O)/tests/bench/budget_runs $(O)/tests/bench/startup_costs: \
 		$(O)/tests/bench/%: tests/bench/%.c $(O)/libmaple.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
 
 # As it stands there: what a loop accesses beside is in the price.
 $(O)/tests/bench/hits: tests/bench/hits.c
@@ -323,7 +324,7 @@ $(O)/tests/bench/hits: tests/bench/hits.c
 $(O)/tests/bench/predict: tests/bench/predict.c $(O)/libmaple.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
 
 $(O)/tests/bench/slowdown: $(wildcard tests/bench/slowdown/*.c) \
 		$(O)/libmaple.a
@@ -353,7 +354,7 @@ $(O)/tests/bench/kernels/%.tsan: tests/bench/kernels/%.c \
 $(O)/tests/bench/runs: tests/bench/runs.c $(O)/libmaple.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
 
 $(O)/tests/bench/two_threads: tests/bench/two_threads.c
 	@mkdir -p $(@D)
@@ -393,6 +394,15 @@ deps-check:
 demo: deps
 	@$(MAKE) --no-print-directory all $(O)/tests/targets/bank_account
 	@tests/demo $(O)
+
+# What a change is tried with: no packages, no guests, and of what takes long
+# the part that shows most.
+QUICK := ^(check_selftest|unit/|oracle/|simulate|e2e/(targets|search|deadlock|$\
+	cli|compare|docs|house|hot|lists|names|variables|wakeups))
+
+test: deps-check
+	@$(MAKE) --no-print-directory tests
+	@MAPLE_CHECK_ONLY='$(QUICK)' tests/check $(O)
 
 check: deps-check
 	@$(MAKE) --no-print-directory tests modules-qemu deb

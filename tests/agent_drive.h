@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "agent/shm.h"
+#include "abi/shm.h"
 #include "image/image.h"
 
 struct drive {

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <maple/event.h>
 #include "../plan/automaton.h"
-#include "shm.h"
+#include "abi/shm.h"
 
 /* Exported to the target on purpose; everything else is hidden. */
 #define MAPLE_EXPORT __attribute__((visibility("default")))

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 #include "agent.h"
-#include "table.h"
+#include "abi/table.h"
 
 /* A patched site, within reach of its slot. stub.S knows where what is. */
 struct maple_agent_site {

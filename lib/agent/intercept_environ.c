@@ -14,7 +14,7 @@
 #include "core.h"
 #include "intercept.h"
 #include "raw.h"
-#include "shm.h"
+#include "abi/shm.h"
 
 #define ROOM 4096 /* for a variable */
 #define MOST 1024 /* variables: they are put on a stack that may be small */

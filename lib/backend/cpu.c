@@ -18,8 +18,8 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-#include "../claim.h"
-#include "../clock.h"
+#include "base/claim.h"
+#include "base/clock.h"
 #include "../host/host.h"
 #include "../plan/automaton.h"
 #include "backend.h"

@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <maple/error.h>
-#include "../patience.h"
+#include "base/patience.h"
 
 struct maple_host;
 

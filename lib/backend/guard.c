@@ -33,8 +33,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "../agent/shm.h"
-#include "../clock.h"
+#include "abi/shm.h"
+#include "base/clock.h"
 #include "backend.h"
 #include "guard.h"
 #include "process.h"

@@ -22,8 +22,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "../agent/shm.h"
-#include "../clock.h"
+#include "abi/shm.h"
+#include "base/clock.h"
 #include "guard.h"
 #include "launch.h"
 #include "process.h"

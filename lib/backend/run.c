@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "../clock.h"
+#include "base/clock.h"
 #include "../host/host.h"
 #include "backend.h"
 #include "halves.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <maple/campaign.h>
 #include "../backend/pair.h"
-#include "../clock.h"
+#include "base/clock.h"
 #include "../image/registry.h"
 #include "../plan/plan.h"
 #include "../predict/predict.h"

@@ -7,7 +7,7 @@
  */
 #include <signal.h>
 #include <string.h>
-#include "../clock.h"
+#include "base/clock.h"
 #include "interrupt.h"
 
 #define GRACE	 1.0 /* seconds that the program has to end by itself */

@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "../report/bytes.h"
+#include "base/bytes.h"
 #include "internal.h"
 
 /* ---- writing ---- */

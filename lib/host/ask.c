@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "clock.h"
+#include "base/clock.h"
 #include "host/host.h"
 
 #define ANSWER_MS 60000 /* a database that others write to, and a slow disk */

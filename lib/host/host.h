@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <maple/host.h>
 #include <maple/wire.h>
-#include "../patience.h"
+#include "base/patience.h"
 
 struct maple_host {
 	char *path;

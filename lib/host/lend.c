@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "claim.h"
-#include "clock.h"
+#include "base/claim.h"
+#include "base/clock.h"
 #include "host/host.h"
 
 #define LOOK_EVERY 0.5 /* seconds, at the clock */

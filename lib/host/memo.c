@@ -5,20 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <maple/report.h>
-#include "memo/sql.h"
 #include "host/host.h"
-
-int maple_host_memo(struct maple_host *host, struct maple_memo **memo,
-		    struct maple_error *err)
-{
-	struct maple_memo *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return maple_error_set(err, ENOMEM, "out of memory");
-	m->host = host;
-	*memo = m;
-	return 0;
-}
 
 int maple_host_check(struct maple_host *host, struct maple_error *err)
 {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <maple/error.h>
 #include <maple/finding.h>
-#include "../agent/table.h"
+#include "abi/table.h"
 
 /* Why a memory operand is no site. */
 enum maple_left_out {

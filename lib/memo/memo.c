@@ -13,6 +13,19 @@
 
 #define OLDER_BUILDS 8 /* that are looked at in a campaign */
 
+/* maple_host_memo - see maple/host.h */
+int maple_host_memo(struct maple_host *host, struct maple_memo **memo,
+		    struct maple_error *err)
+{
+	struct maple_memo *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	m->host = host;
+	*memo = m;
+	return 0;
+}
+
 /* maple_memo_full - see maple/memo.h */
 const char *maple_memo_full(const struct maple_memo *memo)
 {

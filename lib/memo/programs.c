@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include "memo/sql.h"
 #include "memo/store.h"
-#include "report/bytes.h"
+#include "base/bytes.h"
 
 static int add_program(struct maple_memo *memo, sqlite3_stmt *statement,
 		       struct maple_memo_program_info **programs, size_t *n,

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include "memo/sql.h"
 #include "memo/store.h"
-#include "report/bytes.h"
+#include "base/bytes.h"
 
 static char *encode_argv(char *const *argv)
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "image/demangle.h"
-#include "report/bytes.h"
+#include "base/bytes.h"
 #include "report/clean.h"
 
 /*

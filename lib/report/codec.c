@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <maple/report.h>
-#include "report/bytes.h"
+#include "base/bytes.h"
 #include "report/codec.h"
 #include "report/fields.h"
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "report/bytes.h"
+#include "base/bytes.h"
 #include "report/fields.h"
 
 /*

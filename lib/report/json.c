@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <maple/report.h>
 #include <maple/version.h>
-#include "report/bytes.h"
+#include "base/bytes.h"
 #include "report/codec.h"
 #include "report/fields.h"
 #include "report/formats.h"

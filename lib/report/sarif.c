@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 #include <maple/version.h>
-#include "report/bytes.h"
+#include "base/bytes.h"
 #include "report/cases.h"
 #include "report/formats.h"
 #include "report/sarif.h"

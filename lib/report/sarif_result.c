@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "report/bytes.h"
+#include "base/bytes.h"
 #include "report/clean.h"
 #include "report/codec.h"
 #include "report/sarif.h"

@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 #include <string.h>
-#include "report/bytes.h"
+#include "base/bytes.h"
 #include "report/cases.h"
 #include "report/formats.h"
 #include "report/source.h"

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include "report/bytes.h"
+#include "base/bytes.h"
 #include "report/xml.h"
 
 #define UNKNOWN "\xef\xbf\xbd" /* U+FFFD */

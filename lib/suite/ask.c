@@ -9,7 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "clock.h"
+#include "base/clock.h"
 #include "suite/ask.h"
 
 #define ANSWER_MAX (8u << 20) /* bytes of each stream */

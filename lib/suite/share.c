@@ -16,7 +16,7 @@
 #include <string.h>
 #include <maple/suite.h>
 #include "campaign/result.h"
-#include "clock.h"
+#include "base/clock.h"
 
 #define LEAST	 2.0 /* seconds: in shorter slices little more than starts */
 #define TOO_LATE 0.05

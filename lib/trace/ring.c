@@ -14,7 +14,7 @@
  * not certain, and good for counting what a run may have exposed only.
  */
 #include <string.h>
-#include "agent/shm.h"
+#include "abi/shm.h"
 #include "trace.h"
 
 #define MASK	   (MAPLE_SHM_RING - 1)

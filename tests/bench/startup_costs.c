@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "alone.h"
-#include "clock.h"
+#include "base/clock.h"
 #include "image/image.h"
 #include "plan/plan.h"
 

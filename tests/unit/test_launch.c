@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "backend/launch.h"
-#include "clock.h"
+#include "base/clock.h"
 
 static int start(struct maple_launch *l, const char *script)
 {

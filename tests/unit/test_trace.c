@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "agent/shm.h"
+#include "abi/shm.h"
 #include "trace/trace.h"
 
 #define MANY (MAPLE_SHM_RING + 100000u)

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "../../clock.h"
+#include "base/clock.h"
 #include "../../image/image.h"
 #include "agent.h"
 

@@ -3,7 +3,7 @@
 #ifndef MAPLE_BACKEND_AGENT_H
 #define MAPLE_BACKEND_AGENT_H
 
-#include "../../agent/shm.h"
+#include "abi/shm.h"
 #include "../../trace/trace.h"
 #include "../backend.h"
 #include "../launch.h"

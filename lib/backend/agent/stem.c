@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "../../clock.h"
+#include "base/clock.h"
 #include "agent.h"
 
 #define EXEC_EVERY 64	/* of as many runs one is executed */

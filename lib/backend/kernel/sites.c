@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "../../clock.h"
+#include "base/clock.h"
 #include "../../image/image.h"
 #include "ebpf.h"
 

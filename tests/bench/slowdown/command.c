@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "clock.h"
+#include "base/clock.h"
 #include "slowdown.h"
 
 #define NATIVE_LIMIT 60 /* seconds */

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "claim.h"
+#include "base/claim.h"
 
 #define NAME "@maple-cpu-"
 

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <maple/event.h>
-#include "../plan/plan.h"
+#include "plan/plan.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
 #define MAPLE_SHM_VERSION  8

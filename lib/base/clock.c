@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include <time.h>
-#include "clock.h"
+#include "base/clock.h"
 
 /* maple_clock_now - seconds on the monotonic clock */
 double maple_clock_now(void)

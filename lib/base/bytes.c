@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "report/bytes.h"
+#include "base/bytes.h"
 
 /*
  * maple_bytes_utf8 - length of the valid UTF-8 character that @s begins with

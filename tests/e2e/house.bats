@@ -1,0 +1,92 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# The house: who includes whom. Arrows point down only; a room may include what
+# lies below it, and what stands beside it in one line of the picture not.
+
+load common
+
+setup() {
+	cd "$BATS_TEST_DIRNAME/../.." || return
+}
+
+# From the top, one line a floor.
+floors='
+cli daemon
+suite
+campaign
+report memo backend
+host image predict
+trace kmod
+agent bpf
+abi
+plan
+wire lib
+base
+include
+'
+
+# What is in two rooms' interest: form of what eBPF records.
+allowed='backend bpf'
+
+room_of() { # PATH
+	case $1 in
+	lib/*/*) room=${1#lib/} room=${room%%/*} ;;
+	*) room=${1%%/*} ;;
+	esac
+}
+
+# Each pair of rooms of which one includes the other, and how often: "A B N".
+arrows() {
+	local file name each from
+	local -A n=()
+
+	while IFS=: read -r file name; do
+		name=${name#*[<\"]} name=${name%%[>\"]*}
+		for each in "${file%/*}/$name" "lib/$name" "lib/include/$name" \
+			"$name" "bpf/$name"; do
+			[ -e "$each" ] || continue
+			room_of "$file"
+			from=$room
+			room_of "$(realpath -s --relative-to=. "$each")"
+			[ "$from" = "$room" ] ||
+				n[$from $room]=$((${n[$from $room]:-0} + 1))
+			break
+		done
+	done < <(grep -rE '^# *include *[<"]' --include='*.[chS]' \
+		lib cli daemon kmod bpf)
+	for each in "${!n[@]}"; do
+		echo "$each ${n[$each]}"
+	done | sort
+}
+
+@test "arrows point down only" {
+	local from to n up=
+	local -A floor=()
+	local at=0
+
+	while read -r line; do
+		at=$((at + 1))
+		for from in $line; do
+			floor[$from]=$at
+		done
+	done <<<"$floors"
+	arrows >"$BATS_TEST_TMPDIR/arrows"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/arrows")" -gt 30 ]
+	while read -r from to n; do
+		echo "$from -> $to ($n)"
+		[ "$from $to" != "$allowed" ] || continue
+		[ -n "${floor[$from]:-}" ] && [ -n "${floor[$to]:-}" ] &&
+			[ "${floor[$to]}" -gt "${floor[$from]}" ] ||
+			up="$up $from->$to"
+	done <"$BATS_TEST_TMPDIR/arrows"
+	[ -z "$up" ] || {
+		echo "not down:$up"
+		return 1
+	}
+}
+
+@test "cli and daemon include nothing but public headers of lib" {
+	arrows | grep -E '^(cli|daemon) ' >"$BATS_TEST_TMPDIR/arrows"
+	! grep -vE '^(cli|daemon) include ' "$BATS_TEST_TMPDIR/arrows"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/arrows")" = 2 ]
+}
