@@ -100,10 +100,11 @@ tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
 .DEFAULT_GOAL := all
 include tests/fuzz/fuzz.mk
 
-.PHONY: all tests demo test check deps deps-check install style lint bench bench-readme clean \
+.PHONY: all quick tests demo test check deps deps-check install style lint bench bench-readme clean \
 	module modules-qemu check-debug-kernel check-headers check-packages deb
 all: $(programs)
-tests: all $(units) $(targets) $(statics) $(helpers) $(tools) $(fuzzers)
+quick: all $(units) $(targets) $(helpers) $(tools)
+tests: quick $(statics) $(fuzzers)
 
 $(O)/lib/%.o: %.c
 	@mkdir -p $(@D)
@@ -401,7 +402,7 @@ QUICK := ^(check_selftest|unit/|oracle/|simulate|e2e/(targets|search|deadlock|$\
 	cli|compare|docs|house|hot|lists|names|variables|wakeups))
 
 test: deps-check
-	@$(MAKE) --no-print-directory tests
+	@$(MAKE) --no-print-directory quick
 	@MAPLE_CHECK_ONLY='$(QUICK)' tests/check $(O)
 
 check: deps-check

@@ -321,16 +321,6 @@ void maple_report_text(FILE *out, const struct maple_finding *finding,
 	print_title(out, RED, "SUMMARY: maple: ", finding->title, style);
 }
 
-char *maple_report_title(const struct maple_finding *finding)
-{
-	char *title;
-
-	if (asprintf(&title, "BUG: maple: %s",
-		     maple_clean(finding->title, true).text) < 0)
-		return NULL;
-	return title;
-}
-
 void maple_report_dmesg(FILE *out, double seconds, const char *text)
 {
 	fprintf(out, "[%12.6f] maple: %s\n", seconds,

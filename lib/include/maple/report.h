@@ -213,13 +213,6 @@ void maple_report_suite(FILE *out, const struct maple_suite *suite,
 /* maple_report_dmesg - "[   12.345678] maple: BUG: ..." with a newline */
 void maple_report_dmesg(FILE *out, double seconds, const char *text);
 
-/*
- * maple_report_title - "BUG: maple: " and the finding's title
- *
- * Returns a string to be freed.
- */
-char *maple_report_title(const struct maple_finding *finding);
-
 /* maple_report_json - a campaign as one JSON object and a newline */
 int maple_report_json(FILE *out, const struct maple_campaign_result *result,
 		      struct maple_error *err);
