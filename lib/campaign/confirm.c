@@ -48,6 +48,7 @@ static void copy_order(struct maple_trial *to, const struct maple_trial *from,
 	memcpy(to->then, from->then, sizeof(to->then));
 	to->seed = from->seed;
 	to->fill = from->fill;
+	to->rounds = from->rounds;
 	to->flip = flip;
 	for (i = 0; flip && i < to->nthen; i++)
 		maple_plan_flip(&to->then[i]);
@@ -245,13 +246,15 @@ int maple_confirm_again(struct maple_campaign *c,
 enum control { FORCED, FLIPPED, SERIAL };
 
 /* Each thread runs until it waits or is through, the older ones first. */
-static void order_serial(struct maple_campaign *c, struct maple_trial *to)
+static void order_serial(struct maple_campaign *c,
+			 const struct maple_trial *order, struct maple_trial *to)
 {
 	*to = (struct maple_trial){
 		.kind = MAPLE_RUN_PROFILE,
 		.memo_kind = "confirm",
 		.schedule = MAPLE_SCHEDULE_OLDER,
 		.seed = maple_campaign_seed(c, ++c->run_number),
+		.rounds = order->rounds,
 	};
 	maple_change_begin(&c->lanes.turn->sample);
 }
@@ -273,7 +276,7 @@ static int repeat(struct maple_campaign *c, const struct maple_finding *finding,
 		if (maple_campaign_over(c) || maple_interrupt_asked())
 			break;
 		if (control == SERIAL)
-			order_serial(c, &trial);
+			order_serial(c, order, &trial);
 		else
 			copy_order(&trial, order, control == FLIPPED);
 		e = maple_trial_run(c, &trial);

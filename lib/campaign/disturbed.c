@@ -49,6 +49,7 @@ struct control {
 	enum maple_schedule schedule;
 	const uint8_t *alone; /* sites that are not patched, by number */
 	uint32_t nalone;
+	unsigned int rounds; /* of requests, as in the run that failed */
 	unsigned int runs, fails;
 	uint64_t space; /* its RLIMIT_AS */
 	bool ask_call;
@@ -63,6 +64,7 @@ static int run_once(struct maple_campaign *c, struct control *how)
 		.schedule = how->schedule,
 		.space = how->space,
 		.ask_call = how->ask_call,
+		.rounds = how->rounds,
 		.seed = maple_campaign_seed(c, ++c->run_number),
 	};
 	int e;
@@ -111,9 +113,11 @@ static int run_as(struct maple_campaign *c, struct control *how,
 }
 
 /* Never without us? */
-static int passes_natively(struct maple_campaign *c, bool *passes)
+static int passes_natively(struct maple_campaign *c,
+			   const struct maple_trial *trial, bool *passes)
 {
-	struct control native = { .kind = MAPLE_RUN_NATIVE };
+	struct control native = { .kind = MAPLE_RUN_NATIVE,
+				  .rounds = trial->rounds };
 	bool done;
 	int e = run_as(c, &native, RUNS, RUNS, NONE, &done);
 
@@ -196,6 +200,7 @@ static int by_presence(struct maple_campaign *c, const struct maple_trial *trial
 {
 	struct control idle = { .kind = presence[level].kind,
 				.schedule = presence[level].schedule,
+				.rounds = trial->rounds,
 				.space = RLIM_INFINITY };
 	char cause[256];
 	bool done;
@@ -204,7 +209,7 @@ static int by_presence(struct maple_campaign *c, const struct maple_trial *trial
 	*idles = !e && done && !idle.fails;
 	if (e || !done || idle.fails < MOST)
 		return e;
-	e = passes_natively(c, is);
+	e = passes_natively(c, trial, is);
 	if (e || !*is)
 		return e;
 	say_cause(c, trial, &idle, cause, sizeof(cause));
@@ -227,14 +232,15 @@ static bool runs_into_a_patch(const struct maple_trial *trial)
 }
 
 /* Whether it fails in each run whatever the schedule. */
-static int fails_patched(struct maple_campaign *c, const uint8_t *alone,
-			 uint32_t nalone, bool *fails)
+static int fails_patched(struct maple_campaign *c, unsigned int rounds,
+			 const uint8_t *alone, uint32_t nalone, bool *fails)
 {
 	static const enum maple_schedule schedules[] = {
 		MAPLE_SCHEDULE_NATIVE, MAPLE_SCHEDULE_OLDER,
 		MAPLE_SCHEDULE_YOUNGER
 	};
 	struct control patched = { .kind = MAPLE_RUN_PROFILE,
+				   .rounds = rounds,
 				   .alone = alone,
 				   .nalone = nalone };
 	bool done = true;
@@ -304,7 +310,7 @@ static int find_image(struct maple_campaign *c, const struct maple_trial *trial,
 			if (!alone)
 				return maple_error_set(c->err, ENOMEM,
 						       "out of memory");
-			e = fails_patched(c, alone, n, &fails);
+			e = fails_patched(c, trial->rounds, alone, n, &fails);
 			free(alone);
 			if (e)
 				return e;
@@ -329,10 +335,10 @@ static int by_patch(struct maple_campaign *c, const struct maple_trial *trial,
 {
 	const char *image;
 	bool fails;
-	int e = fails_patched(c, NULL, 0, &fails);
+	int e = fails_patched(c, trial->rounds, NULL, 0, &fails);
 
 	if (!e && fails)
-		e = passes_natively(c, is);
+		e = passes_natively(c, trial, is);
 	if (e || !*is)
 		return e;
 	e = find_image(c, trial, &image);

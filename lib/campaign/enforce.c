@@ -9,7 +9,8 @@
 #include <string.h>
 #include "internal.h"
 
-#define SLICE_LEAST_MS 10
+#define SLICE_LEAST_MS	     10
+#define ROUND_SLICE_LEAST_MS 1 /* start-up and end are no part of a round */
 
 struct verdict {
 	struct maple_campaign *c;
@@ -193,15 +194,18 @@ static int record(struct maple_campaign *c, struct maple_trial *trial, void *ctx
 
 /*
  * A wait that ends by itself ends within the time that a native run takes, or
- * else nothing good comes of waiting for it: ten slices make two native runs.
+ * else nothing good comes of waiting for it: ten slices make a native run, or
+ * a round of requests.
  */
 static uint32_t slice_ms(const struct maple_campaign *c)
 {
-	double ms = c->native_seconds * 1000 / 10;
+	double seconds = c->between ? c->round_seconds : c->native_seconds;
+	double least = c->between ? ROUND_SLICE_LEAST_MS : SLICE_LEAST_MS;
+	double ms = seconds * 1000 / 10;
 
 	if (ms > MAPLE_PLAN_SLICE_MS)
 		return MAPLE_PLAN_SLICE_MS;
-	return ms < SLICE_LEAST_MS ? SLICE_LEAST_MS : (uint32_t)ms;
+	return ms < least ? least : (uint32_t)ms;
 }
 
 /* What may be tried in the same run, should its turn come. */

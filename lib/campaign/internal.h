@@ -45,16 +45,24 @@ struct maple_judgement {
 
 struct maple_campaign;
 
-/* One round of requests to a server, while the run lasts: round.c. */
+/* Rounds of requests to one server, while the run lasts: round.c. */
 struct maple_round {
 	const char *text;      /* of the command; NULL: no rounds */
 	unsigned int *listens; /* sockets; 0: not known yet */
 	double began, next;    /* the run; when it may be tried again */
-	double ended;	       /* the command; 0: not yet */
+	double driven, ended;  /* the command's start and end; 0: not yet */
+	double spent;	       /* in commands that have ended */
 	pid_t job;	       /* the command, while it runs */
 	int words;	       /* what it prints; -1: nothing */
 	int status;	       /* as the shell says it */
 	bool done, unready;    /* the latter: it can never be told */
+	unsigned int number;   /* of rounds that this server has had */
+	unsigned int exactly;  /* so many are wanted; 0: as many as pay, */
+	unsigned int most;     /* ... but no more than that */
+	bool native;	       /* they pay whatever happens; a failure of a
+				  later one is no verdict */
+	int spoilt;	       /* ... its status, if there was one */
+	bool moved;	       /* some plan has gone on in this round */
 };
 
 /* One run as the campaign sees it. */
@@ -107,7 +115,8 @@ struct maple_trial {
 		      void *ctx);
 	void *settle_ctx;
 
-	struct maple_round round; /* --between */
+	struct maple_round round; /* --between, */
+	unsigned int rounds;	  /* ... the order's; 0: as many as pay */
 
 	/* Of the log. */
 	struct maple_event *log;
@@ -141,6 +150,8 @@ struct maple_campaign {
 	char *between;	      /* the command of its rounds, or NULL */
 	unsigned int listens; /* its sockets when it is ready; 0: not known */
 	double native_seconds;
+	double round_seconds; /* ... what the command takes, */
+	unsigned int rounds;  /* ... and how often a server bears it */
 
 	/* Memo. */
 	int64_t memo_campaign, memo_program;
@@ -256,8 +267,9 @@ int maple_shell(struct maple_campaign *c, const struct maple_command *command);
 int maple_shell_start(const struct maple_command *command, pid_t *pid);
 
 /* round.c */
-void maple_round_begin(struct maple_round *round, const char *text,
-		       unsigned int *listens);
+void maple_round_begin(struct maple_campaign *c, struct maple_trial *trial);
+void maple_round_event(struct maple_round *round,
+		       const struct maple_event *event);
 bool maple_round_over(struct maple_round *round, pid_t pid);
 void maple_round_end(struct maple_round *round, char **words);
 void maple_round_judge(struct maple_campaign *c, struct maple_trial *trial);

@@ -13,7 +13,8 @@
  *                      "event", "pre", "occurrence", "gates": []}],
  *           "guards": [], "covers": []},
  *  "then": [plans that follow it], if there are,
- *  "between": the command of a server's round, if there is}
+ *  "between": the command of a server's round, if there is,
+ *  "rounds": how many of them the server has, if not one}
  *
  * All that names a site is an index into "sites". In another build of an
  * image its sites are found again by their fingerprints, which a finding's
@@ -138,6 +139,8 @@ char *maple_planfile_write(struct maple_campaign *c,
 	if (c->between)
 		json_object_set_new(root, "between",
 				    maple_bytes_encode(c->between));
+	if (trial->rounds > 1)
+		json_object_set_new(root, "rounds", json_integer(trial->rounds));
 	text = json_dumps(root, JSON_COMPACT);
 	json_decref(root);
 	json_decref(w.numbers);
@@ -350,15 +353,15 @@ static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)
 	json_t *sites, *changes, *plan, *site, *then;
 	json_int_t seed, hit;
 	const char *kind;
-	int schedule, fill = false, e = 0;
+	int schedule, fill = false, rounds = 1, e = 0;
 	size_t i;
 
 	/* Those of before knew nothing of filling. */
-	if (json_unpack(root, "{s:s,s:i,s:I,s?b,s:i,s:f,s:o,s:o,s:o}", "kind",
-			&kind, "schedule", &schedule, "seed", &seed, "fill",
-			&fill, "expected", &r->file->expected, "timeout",
-			&r->file->timeout, "changes", &changes, "sites", &sites,
-			"plan", &plan))
+	if (json_unpack(root, "{s:s,s:i,s:I,s?b,s?i,s:i,s:f,s:o,s:o,s:o}",
+			"kind", &kind, "schedule", &schedule, "seed", &seed,
+			"fill", &fill, "rounds", &rounds, "expected",
+			&r->file->expected, "timeout", &r->file->timeout,
+			"changes", &changes, "sites", &sites, "plan", &plan))
 		return -EBADMSG;
 	r->n = json_array_size(sites);
 	r->number = calloc(r->n + 1, sizeof(*r->number));
@@ -371,6 +374,7 @@ static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)
 	trial->seed = seed;
 	trial->schedule = schedule;
 	trial->fill = fill;
+	trial->rounds = rounds > 0 ? rounds : 1;
 	trial->kind = strcmp(kind, "profile") ? MAPLE_RUN_ENFORCE
 					      : MAPLE_RUN_PROFILE;
 	for (i = 0; i < json_array_size(changes) && i < MAPLE_RUN_CHANGES; i++) {

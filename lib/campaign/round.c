@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Rounds of a server (--between): the program is started, a command of the
- * user's drives one round of requests, and the run is over when the command
- * has ended and the server is quiet. Then the server is killed where it
- * stands: no shutdown is tested, and the next round has a fresh server, which
- * the agent forks from before main().
+ * user's drives one round of requests, which is over when the command has
+ * ended and the server is quiet. Then the server is killed where it stands: no
+ * shutdown is tested, and the next run has a fresh server, which the agent
+ * forks from before main().
+ *
+ * To start a server takes longer than most rounds, and what one has left the
+ * next may trip over. So a server gets two, and an enforced run, which has
+ * several plans, one round after another as long as each makes some plan go on.
+ * How many it bears by itself the native runs say. What a server has had before
+ * a round that fails is part of the order: it is driven as often when that is
+ * repeated.
  *
  * The server is ready when it listens at as many sockets as it had when the
  * command first succeeded. Until then, in the first native run, the command is
@@ -27,6 +34,9 @@
 #define RETRY_AFTER  0.02    /* ... between two tries */
 #define QUIET_WITHIN 0.2     /* ... for what the last request has left to do */
 #define DEATH_WITHIN 0.05    /* ... to be seen dead, when the command failed */
+#define ROUNDS_LEAST 2	     /* of one server, if it bears them, */
+#define ROUNDS_MOST  16	     /* ... at most, */
+#define ROUNDS_TIME  0.5     /* ... which begin within so many seconds */
 #define SOCKETS	     64	     /* that are looked at */
 #define LISTENS_TCP  "0A"    /* states, in /proc/net */
 #define LISTENS_UNIX 0x10000 /* a flag there */
@@ -126,7 +136,10 @@ static void begin(struct maple_round *r, pid_t pid)
 	if (r->words >= 0)
 		close(r->words);
 	r->words = memfd_create("maple-between", MFD_CLOEXEC);
+	r->moved = false;
+	r->number++;
 	command.words = r->words;
+	r->driven = maple_clock_now();
 	if (maple_shell_start(&command, &r->job)) {
 		r->job = 0;
 		r->status = 127;
@@ -162,6 +175,7 @@ static bool learns(struct maple_round *r, pid_t pid, double at)
 	}
 	if (at - r->began < READY_WITHIN) {
 		r->ended = 0;
+		r->number--;
 		r->next = at + RETRY_AFTER;
 		return false;
 	}
@@ -178,23 +192,45 @@ static bool is_quiet(const struct maple_round *r, pid_t pid, double at)
 	return since > QUIET_WITHIN || !maple_process_wants_cpu(pid);
 }
 
-/*
- * maple_round_begin - a round of its own for a run
- * @listens: how many sockets the server listens at once it is ready; 0: not
- *           known yet, then set
- */
-void maple_round_begin(struct maple_round *r, const char *text,
-		       unsigned int *listens)
+/* maple_round_begin - before a run of @trial: its server has had none */
+void maple_round_begin(struct maple_campaign *c, struct maple_trial *trial)
 {
-	*r = (struct maple_round){
-		.text = text,
-		.listens = listens,
+	bool native = trial->kind == MAPLE_RUN_NATIVE;
+
+	trial->round = (struct maple_round){
+		.text = c->between,
+		.listens = &c->listens,
 		.words = -1,
 		.began = maple_clock_now(),
+		.native = native,
+		.exactly = trial->rounds,
+		.most = native ? ROUNDS_MOST : c->rounds,
 	};
 }
 
-/* maple_round_over - drives it; whether that is done, server @pid alive */
+/* maple_round_event - what the log of the run says meanwhile */
+void maple_round_event(struct maple_round *r, const struct maple_event *event)
+{
+	r->moved |= event->kind == MAPLE_EV_STEP ||
+		    event->kind == MAPLE_EV_GIVEUP ||
+		    event->kind == MAPLE_EV_EXPOSED ||
+		    event->kind == MAPLE_EV_NEXT;
+}
+
+/* A round is over: whether the same server has another one. */
+static bool another(struct maple_round *r, double at)
+{
+	r->spent += r->ended - r->driven;
+	if (r->status || r->unready)
+		return false;
+	if (r->exactly)
+		return r->number < r->exactly;
+	return r->number < r->most &&
+	       (r->number < ROUNDS_LEAST ||
+		((r->native || r->moved) && at - r->began < ROUNDS_TIME));
+}
+
+/* maple_round_over - drives them; whether that is done, server @pid alive */
 bool maple_round_over(struct maple_round *r, pid_t pid)
 {
 	double at = maple_clock_now();
@@ -208,7 +244,20 @@ bool maple_round_over(struct maple_round *r, pid_t pid)
 		return false;
 	if (!r->done)
 		r->done = learns(r, pid, at);
-	return r->done && is_quiet(r, pid, at);
+	if (!r->done || !is_quiet(r, pid, at))
+		return false;
+	if (another(r, at)) {
+		r->done = false;
+		r->ended = 0;
+		begin(r, pid);
+		return false;
+	}
+	if (r->native && !r->exactly && r->status && r->number > 1) {
+		r->spoilt = r->status;
+		r->status = 0;
+		r->number--;
+	}
+	return true;
 }
 
 /* maple_round_end - nothing of its command is left; @words: what it printed */
@@ -229,12 +278,31 @@ void maple_round_end(struct maple_round *r, char **words)
 
 /* ---- the verdict ---- */
 
+/* What a native run says of those that come after it. */
+static void learn(struct maple_campaign *c, const struct maple_round *r)
+{
+	double seconds = r->spent / (r->number + (r->spoilt != 0));
+
+	if (seconds > c->round_seconds)
+		c->round_seconds = seconds;
+	if (r->spoilt && c->rounds != r->number)
+		maple_campaign_notice(
+			c,
+			"a second round on one server may fail by itself, "
+			"number %u had status %d: a server has no more than %u",
+			r->number + 1, r->spoilt, r->number);
+	if (!c->rounds || r->number < c->rounds)
+		c->rounds = r->number;
+}
+
 /* maple_round_judge - what the status of its command means for @trial */
 void maple_round_judge(struct maple_campaign *c, struct maple_trial *trial)
 {
 	struct maple_judgement *j = &trial->judgement;
 	int status = trial->round.status;
 
+	if (trial->kind == MAPLE_RUN_NATIVE)
+		learn(c, &trial->round);
 	if (trial->round.unready) {
 		if (status)
 			maple_campaign_give_up(

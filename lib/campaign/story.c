@@ -291,6 +291,19 @@ static void say_together(struct maple_finding *f,
 	free(title);
 }
 
+/* What it had been asked before was still there. */
+static void say_round(struct maple_finding *f, const struct maple_trial *trial)
+{
+	char *title = f->title;
+
+	if (!title || trial->rounds < 2)
+		return;
+	if (asprintf(&f->title, "%s, in round %u of one server", title,
+		     trial->rounds) < 0)
+		f->title = NULL;
+	free(title);
+}
+
 static char *copy(const char *s)
 {
 	return s ? strdup(s) : NULL;
@@ -356,6 +369,7 @@ struct maple_finding *maple_story_tell(struct maple_campaign *c,
 	name(c, f);
 	identify(c, f, trial);
 	say_together(f, trial);
+	say_round(f, trial);
 	tell_how(c, f, trial);
 	if (f->id && f->title && f->what && (f->replay || f->attached))
 		return f;

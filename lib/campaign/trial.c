@@ -162,6 +162,7 @@ static void on_event(void *ctx, const struct maple_event *event)
 			maple_predict_event(trial->predict, event);
 		return;
 	}
+	maple_round_event(&trial->round, event);
 	if (trial->nlog < trial->log_room || grow_log(trial))
 		trial->log[trial->nlog++] = *event;
 }
@@ -334,11 +335,13 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 			maple_sharing_choose(c, trial->seed, &trial->nalone);
 	order.alone = trial->alone;
 	order.nalone = trial->nalone;
-	maple_round_begin(&trial->round, c->between, &c->listens);
+	maple_round_begin(c, trial);
 	maple_lane_leave(c);
 	e = maple_pair_run(lane->pair, &order, &sink, &trial->run, lane->err);
 	maple_round_end(&trial->round, &trial->oracle);
+	trial->rounds = trial->round.number;
 	maple_lane_enter(lane);
+	c->result->runs.rounds += trial->rounds;
 	if (!e)
 		e = under_way.error;
 	if (!e && !under_way.row)

@@ -128,8 +128,8 @@ static json_t *result_object(const struct maple_campaign_result *r)
 {
 	return json_pack(
 		"{s:i, s:s, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:I, s:I,"
-		" s:i, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:b, s:o, s:o, s:o,"
-		" s:o}",
+		" s:i, s:i, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:b, s:o, s:o,"
+		" s:o, s:o}",
 		"schema", MAPLE_REPORT_SCHEMA, "version", MAPLE_VERSION,
 		"verdict", maple_outcome_name(r->outcome), "seed",
 		maple_fields_number(r->seed), "seconds", r->seconds, "runs",
@@ -140,9 +140,9 @@ static json_t *result_object(const struct maple_campaign_result *r)
 		maple_bytes_encode(r->undelivered), "candidates_left",
 		(json_int_t)r->candidates_left, "candidates_resting",
 		(json_int_t)r->candidates_resting, "again", (int)r->runs.again,
-		"dry_runs", (int)r->dry_runs, "exhausted", r->exhausted,
-		"interrupted", r->interrupted, "backends",
-		backends_object(&r->backends), "delivery",
+		"rounds", (int)r->runs.rounds, "dry_runs", (int)r->dry_runs,
+		"exhausted", r->exhausted, "interrupted", r->interrupted,
+		"backends", backends_object(&r->backends), "delivery",
 		delivery_object(&r->delivery), "prediction",
 		prediction_object(&r->prediction), "suppressed",
 		findings_array(r->suppressed, r->nsuppressed), "stop",

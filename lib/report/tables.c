@@ -374,6 +374,9 @@ void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 		runs->baseline, runs->profile, runs->enforced, runs->confirm,
 		result->seconds, result->seed,
 		result->interrupted ? ", interrupted" : "");
+	if (runs->rounds)
+		fprintf(out, "%u rounds of requests in these runs\n",
+			runs->rounds);
 	if (result->backends.observe)
 		print_backends(out, &result->backends, style);
 	if (result->outcome != MAPLE_UNDELIVERED)

@@ -65,3 +65,78 @@ server() {
 	mapletest attach --between "$round" 1
 	ended_with 2
 }
+
+# MODE [COMMAND]: another server, see till_server.c.
+till() {
+	port=$((23200 + BATS_TEST_NUMBER))
+	server=("$E2E/till_server" "$port" "$1")
+	round="exec '$E2E/till_server' $port ${2:-drive}"
+}
+
+@test "a command that fails under a forced order only" {
+	till lost
+	limit=120 campaign --seed 1 --max-time 60s --between "$round" -- \
+		"${server[@]}"
+	ended_with 66
+	holds '.findings | length == 1'
+	holds '.findings[0] | .kind == "oracle" and .status == 1'
+	holds '.findings[0] | .title | test("pay")'
+	# Rounds share a server: there are more of them than runs.
+	holds '.rounds > ([.runs[]] | add)'
+}
+
+@test "a failure that takes an earlier round on the same server" {
+	till later
+	limit=120 campaign --seed 1 --max-time 60s --between "$round" -- \
+		"${server[@]}"
+	ended_with 66
+	holds '.findings[0] | .title | test("in round [2-9][0-9]* of one server")'
+	holds '.findings[0] | (.plan | fromjson).rounds >= 2'
+	holds '.findings[0] | .forced.fails == .forced.runs'
+	id=$(jq -r '.findings[0].id' "$json")
+	mapletest replay "$id" --db "$db" --times 3
+	ended_with 0
+}
+
+@test "a server that bears one round only has one" {
+	till once
+	limit=60 campaign --seed 1 --max-runs 20 --between "$round" -- \
+		"${server[@]}"
+	ended_with 66 125 0
+	says "a second round .*status 1"
+	holds '[.findings[] | select(.title | test("of one server"))] == []'
+}
+
+@test "a deadlock in a server is one, and named" {
+	till locks
+	limit=120 campaign --seed 1 --max-time 60s --between "DRAW=1 $round" \
+		-- "${server[@]}"
+	ended_with 66
+	holds '.findings[0].kind == "deadlock"'
+	holds '.findings[0] | [.cycle[] | tostring] | join(" ") |
+		test("pay") and test("draw")'
+}
+
+@test "an oracle beside the command" {
+	till lost order
+	limit=120 campaign --seed 1 --max-time 60s --between "$round" \
+		--oracle '! grep -m 1 lost "$MAPLE_STDOUT"' -- "${server[@]}"
+	ended_with 66
+	holds '.findings[0] | .kind == "oracle" and .oracle == "lost\n"'
+}
+
+@test "a server that ends by itself under a forced order only" {
+	till leaves
+	limit=120 campaign --seed 1 --max-time 60s --between "$round" -- \
+		"${server[@]}"
+	ended_with 66
+	holds '.findings[0] | .kind == "exit" and .status == 3'
+}
+
+@test "a server that always ends by itself" {
+	till rude
+	limit=60 campaign --seed 1 --max-runs 4 --between "$round" -- \
+		"${server[@]}"
+	ended_with 125
+	says "the server ended before the round was over, with status 3"
+}

@@ -126,7 +126,8 @@ const char *maple_phase_name(enum maple_phase phase);
 
 struct maple_runs {
 	unsigned int baseline, profile, enforced, confirm;
-	unsigned int again; /* enforced ones of an order exposed before */
+	unsigned int again;  /* enforced ones of an order exposed before */
+	unsigned int rounds; /* of requests, --between, in all of them */
 };
 
 struct maple_progress {
