@@ -94,7 +94,8 @@ tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
 	$(O)/tests/bench/predict $(O)/tests/bench/sqlite_threads \
 	$(O)/tests/bench/price $(O)/tests/bench/hits $(O)/tests/bench/slowdown \
 	$(O)/tests/bench/budget_runs $(O)/tests/bench/startup_costs \
-	$(O)/tests/bench/load $(O)/tests/bench/work $(kernels) \
+	$(O)/tests/bench/load $(O)/tests/bench/requests \
+	$(O)/tests/bench/work $(kernels) \
 	$(O)/tests/bench/runs $(O)/tests/bench/two_threads
 
 .DEFAULT_GOAL := all
@@ -334,7 +335,8 @@ $(O)/tests/bench/slowdown: $(wildcard tests/bench/slowdown/*.c) \
 	$(Q)$(CC) $(BASE) $(INCS) $(CFLAGS) -MF $@.d -o $@ \
 		$(filter %.c %.a,$^) $(LIBS)
 
-$(O)/tests/bench/load: tests/bench/load.c
+$(O)/tests/bench/load $(O)/tests/bench/requests: $(O)/tests/bench/%: \
+		tests/bench/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -o $@ $<

@@ -170,3 +170,16 @@ times() { # N PATTERN
 	ended_with 2
 	grep -q "no target 'no-such-target'" <<<"$stderr"
 }
+
+@test "rounds a second, beside native ones" {
+	local figure
+
+	MAPLE_BENCH_QUICK=1 bench rounds
+	ended_with 0 1 # the limit may be missed
+	for figure in cache_server memcached; do
+		grep -qP "^$figure( +\d+\.\d){3}$" <<<"$output" ||
+			fail "$output $stderr"
+		grep -qP "^figure rounds\.$figure [1-9][\d.]* rounds/s \w" \
+			<<<"$output" || fail "$output"
+	done
+}
