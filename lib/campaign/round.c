@@ -36,7 +36,7 @@
 #define DEATH_WITHIN 0.05    /* ... to be seen dead, when the command failed */
 #define ROUNDS_LEAST 2	     /* of one server, if it bears them, */
 #define ROUNDS_MOST  16	     /* ... at most, */
-#define ROUNDS_TIME  0.5     /* ... which begin within so many seconds */
+#define ROUNDS_TIME  0.5     /* ... until they have taken so many seconds */
 #define SOCKETS	     64	     /* that are looked at */
 #define LISTENS_TCP  "0A"    /* states, in /proc/net */
 #define LISTENS_UNIX 0x10000 /* a flag there */
@@ -225,9 +225,8 @@ static bool another(struct maple_round *r, double at)
 		return false;
 	if (r->exactly)
 		return r->number < r->exactly;
-	return r->number < r->most &&
-	       (r->number < ROUNDS_LEAST ||
-		((r->native || r->moved) && at - r->began < ROUNDS_TIME));
+	return r->number < r->most && r->spent < ROUNDS_TIME &&
+	       (r->number < ROUNDS_LEAST || r->native || r->moved);
 }
 
 /* maple_round_over - drives them; whether that is done, server @pid alive */

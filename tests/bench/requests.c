@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static const char *const request[] = {
-	"set a 0 0 3\r\none\r\n", "get a\r\n",	    "append a 0 0 3\r\ntwo\r\n",
+	"set a 0 0 3\r\none\r\n", "get a\r\n",	  "append a 0 0 3\r\ntwo\r\n",
 	"delete a\r\n",		  "incr a 1\r\n",
 };
 

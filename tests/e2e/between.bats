@@ -107,6 +107,14 @@ till() {
 	holds '[.findings[] | select(.title | test("of one server"))] == []'
 }
 
+@test "a command that takes long drives one round a run" {
+	till lost
+	limit=60 campaign --seed 1 --max-runs 2 --confirm 1 \
+		--between "sleep 0.6; $round" -- "${server[@]}"
+	ended_with 0 66 125
+	holds '.rounds >= 5 and .rounds == ([.runs[]] | add)'
+}
+
 @test "a deadlock in a server is one, and named" {
 	till locks
 	limit=120 campaign --seed 1 --max-time 60s --between "DRAW=1 $round" \
