@@ -58,23 +58,31 @@ static int make_place(const struct passwd *pw, uid_t uid, char **db)
 }
 
 /*
- * What is learned of a user's process is that user's. One that has no home, as
- * services have none, gets a place from root.
+ * What is learned of a user's process is that user's, unless the user may not
+ * look into it. One that has no home, as services have none, gets a place from
+ * root.
  */
 static int find_place(struct maple_settings *settings)
 {
 	const struct passwd *pw;
 	char *db;
-	uid_t uid;
 	int e;
 
-	if (geteuid() || settings->db)
+	if (!settings->user || settings->db)
 		return 0;
-	e = maple_attach_user(settings->campaign.attached, &uid);
-	pw = e || !uid ? NULL : getpwuid(uid);
-	if (e || !uid || (pw && is_folder_of(pw->pw_dir, uid)))
+	if (settings->hidden) {
+		settings->db = ":memory:";
+		maple_say_notice("what is learned is not kept: it would be "
+				 "read by user %u, who process %s runs as, but "
+				 "who may not trace it; --db FILE keeps it all "
+				 "the same, where that user may write",
+				 settings->user, settings->argv[0]);
 		return 0;
-	e = make_place(pw, uid, &db);
+	}
+	pw = getpwuid(settings->user);
+	if (pw && is_folder_of(pw->pw_dir, settings->user))
+		return 0;
+	e = make_place(pw, settings->user, &db);
 	if (e)
 		return maple_say_error(MAPLE_STATUS_FAILED,
 				       "there is no place for the memo of %s, "
@@ -128,7 +136,13 @@ int maple_command_attach(struct maple_settings *settings)
 				       err.text);
 	settings->campaign.attached = attached;
 	settings->campaign.argv = maple_attach_argv(attached);
-	ret = maple_run_campaign(settings);
+	if (!geteuid() &&
+	    maple_attach_user(attached, &settings->user, &settings->hidden))
+		ret = maple_say_error(MAPLE_STATUS_FAILED,
+				      "it is not known who process %d runs as",
+				      pid);
+	else
+		ret = maple_run_campaign(settings);
 	maple_attach_close(attached);
 	return ret;
 }

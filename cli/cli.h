@@ -50,6 +50,9 @@ struct maple_settings {
 	unsigned int times;
 	bool quiet, verbose, skip_unsupported, flip, all, help, version;
 	bool no_daemon, follow, wall, foreign;
+	/* attach: whose rights root takes on, 0: none; who may not see it */
+	uid_t user;
+	bool hidden;
 	int argc;
 	char **argv;
 };

@@ -32,7 +32,8 @@ FILE *maple_out_open(const struct maple_settings *settings, FILE *fallback)
 	 */
 	if (file < 0)
 		file = open(settings->output,
-			    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+			    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+			    settings->hidden ? 0600 : 0666);
 	fd = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, 0);
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out) {

@@ -52,11 +52,15 @@ static bool says_whose(const char *line)
 	return false;
 }
 
-/* The lines of its status that say whose it is; NULL: it is gone. */
+/*
+ * The lines of its status that say whose it is, and whose its files are: root's
+ * when it is not dumpable. NULL: it is gone.
+ */
 static char *read_rights(pid_t pid)
 {
 	char path[64], *line = NULL, *text = NULL;
 	size_t room = 0, size;
+	struct stat st;
 	FILE *file, *to;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
@@ -65,6 +69,8 @@ static char *read_rights(pid_t pid)
 	while (to && getline(&line, &room, file) > 0)
 		if (says_whose(line))
 			fputs(line, to);
+	if (to && !fstat(fileno(file), &st))
+		fprintf(to, "Files: %u\n", st.st_uid);
 	free(line);
 	if (file)
 		fclose(file);
@@ -96,17 +102,23 @@ int maple_identify(pid_t pid, int pidfd, struct maple_identity *identity)
 	return -ESRCH;
 }
 
-/* To be asked after something was read: then it was the same before, too. */
-static int unchanged(struct warden *w)
+/* maple_identify_again - -EPERM: it is not what it @was */
+int maple_identify_again(pid_t pid, int pidfd, const struct maple_identity *was)
 {
 	struct maple_identity is;
-	int e = maple_identify(w->pid, w->pidfd, &is);
+	int e = maple_identify(pid, pidfd, &is);
 
-	if (!e && (is.dev != w->was.dev || is.ino != w->was.ino ||
-		   strcmp(is.rights, w->was.rights)))
+	if (!e && (is.dev != was->dev || is.ino != was->ino ||
+		   strcmp(is.rights, was->rights)))
 		e = -EPERM;
 	free(is.rights);
 	return e;
+}
+
+/* To be asked after something was read: then it was the same before, too. */
+static int unchanged(const struct warden *w)
+{
+	return maple_identify_again(w->pid, w->pidfd, &w->was);
 }
 
 /* ---- files ---- */

@@ -53,10 +53,12 @@ struct maple_warden_answer {
 struct maple_identity {
 	dev_t dev;
 	ino_t ino;
-	char *rights; /* lines of its status: Uid, Gid, Groups, CapPrm */
+	/* lines of its status: Uid, Gid, Groups, CapPrm; Files: its owner */
+	char *rights;
 };
 
 int maple_identify(pid_t pid, int pidfd, struct maple_identity *identity);
+int maple_identify_again(pid_t pid, int pidfd, const struct maple_identity *was);
 _Noreturn void maple_warden_serve(int sock, pid_t pid, int pidfd,
 				  const struct maple_identity *identity);
 

@@ -180,7 +180,7 @@ static char *link_of(pid_t pid, const char *name)
 
 static bool is_program(const struct maple_attached *a, const struct stat *st)
 {
-	return st->st_dev == a->dev && st->st_ino == a->ino;
+	return st->st_dev == a->was.dev && st->st_ino == a->was.ino;
 }
 
 /* What cannot be read by its name is not what runs. */
@@ -197,8 +197,8 @@ static int look_at_program(struct maple_attached *a, struct maple_error *err)
 	if (!a->exe || stat(path, &st))
 		return maple_error_set(err, errno == ENOENT ? ESRCH : EPERM,
 				       "%s: %m; run it as root", path);
-	a->dev = st.st_dev;
-	a->ino = st.st_ino;
+	if (maple_identify(pid, a->joined.pidfd, &a->was))
+		return no_process(pid, err);
 	e = maple_campaign_check_program(path, NULL, err);
 	if (e)
 		return e;
@@ -298,6 +298,7 @@ void maple_attach_close(struct maple_attached *a)
 	free(a->cwd);
 	free(a->argv);
 	free(a->words);
+	free(a->was.rights);
 	free(a);
 }
 

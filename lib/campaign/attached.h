@@ -8,6 +8,7 @@
 #include <maple/attach.h>
 #include <maple/event.h>
 #include "../backend/backend.h"
+#include "../backend/warden.h"
 
 struct maple_campaign;
 
@@ -15,8 +16,7 @@ struct maple_campaign;
 struct maple_attached {
 	struct maple_joined joined;
 	unsigned long long started; /* clock ticks after boot */
-	dev_t dev;		    /* its program, by the file */
-	ino_t ino;
+	struct maple_identity was;
 	char *exe, *cwd;
 	char **argv, *words;
 	int name;  /* socket whose name says that it is ours, or -1 */

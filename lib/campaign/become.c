@@ -123,22 +123,15 @@ static void change_environment(uid_t uid)
 	setenv("LOGNAME", pw->pw_name, 1);
 }
 
-static int become(struct maple_attached *a,
-		  const struct maple_identity *identity, struct owner *owner,
+static int become(struct maple_attached *a, const struct owner *owner,
 		  struct maple_error *err)
 {
 	pid_t pid = a->joined.pid;
 	int e;
 
-	if (identity->dev != a->dev || identity->ino != a->ino ||
-	    read_owner(identity->rights, owner))
-		return maple_error_set(err, ESRCH,
-				       "process %d has executed another "
-				       "program: attach to it again",
-				       pid);
 	/* Each probe may take an open file, and more take root. */
 	maple_attach_limit();
-	e = maple_door_warden(pid, a->joined.pidfd, identity, err);
+	e = maple_door_warden(pid, a->joined.pidfd, &a->was, err);
 	if (e)
 		return e;
 	e = change(owner);
@@ -156,36 +149,67 @@ static int become(struct maple_attached *a,
 			       a->exe, owner->uid, pid);
 }
 
-/* maple_attach_user - see maple/attach.h */
-int maple_attach_user(const struct maple_attached *a, uid_t *uid)
+/* Whether real, effective, saved and file system id are one. */
+static bool is_one(const char *rights, const char *name)
 {
-	struct maple_identity identity = { 0 };
-	struct owner owner = { 0 };
-	int e = maple_identify(a->joined.pid, a->joined.pidfd, &identity);
+	const char *at = strstr(rights, name);
+	unsigned int id[4];
 
-	if (!e)
-		e = read_owner(identity.rights, &owner);
-	*uid = owner.uid;
-	free(identity.rights);
+	return at &&
+	       sscanf(at + strlen(name), "%u %u %u %u", &id[0], &id[1], &id[2],
+		      &id[3]) == 4 &&
+	       id[0] == id[1] && id[0] == id[2] && id[0] == id[3];
+}
+
+/* Whether ptrace(2) would be refused to a program that the user starts. */
+static bool is_hidden(const char *rights, uid_t uid)
+{
+	const char *caps = strstr(rights, "CapPrm:");
+	const char *files = strstr(rights, "Files:");
+	unsigned long long cap;
+	unsigned int owner;
+
+	return !caps || sscanf(caps, "CapPrm: %llx", &cap) != 1 || cap ||
+	       !files || sscanf(files, "Files: %u", &owner) != 1 ||
+	       owner != uid || !is_one(rights, "Uid:") ||
+	       !is_one(rights, "Gid:");
+}
+
+/* maple_attach_user - see maple/attach.h */
+int maple_attach_user(const struct maple_attached *a, uid_t *uid, bool *hidden)
+{
+	const char *rights = a->was.rights;
+	struct owner owner = { 0 };
+	int e = rights ? read_owner(rights, &owner) : -ESRCH;
+
 	free(owner.groups);
-	return e;
+	if (e)
+		return e;
+	*uid = owner.uid;
+	*hidden = owner.uid && is_hidden(rights, owner.uid);
+	return 0;
 }
 
 /* maple_attach_become - see maple/attach.h */
 int maple_attach_become(struct maple_attached *a, struct maple_error *err)
 {
-	struct maple_identity identity = { 0 };
+	pid_t pid = a->joined.pid;
 	struct owner owner = { 0 };
 	int e;
 
 	if (geteuid())
 		return 0;
-	e = maple_identify(a->joined.pid, a->joined.pidfd, &identity);
-	e = e ? maple_error_set(err, ESRCH,
-				"process %d has ended: start it again",
-				a->joined.pid)
-	      : become(a, &identity, &owner, err);
-	free(identity.rights);
+	e = maple_identify_again(pid, a->joined.pidfd, &a->was);
+	if (e == -EPERM || (!e && read_owner(a->was.rights, &owner)))
+		e = maple_error_set(err, ESRCH,
+				    "process %d has executed another program, "
+				    "or changed its rights: attach to it again",
+				    pid);
+	else if (e)
+		e = maple_error_set(err, ESRCH,
+				    "process %d has ended: start it again", pid);
+	else
+		e = become(a, &owner, err);
 	free(owner.groups);
 	return e;
 }

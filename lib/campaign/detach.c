@@ -39,10 +39,11 @@ static socklen_t address(const struct maple_attached *a,
 static bool is_taken(const struct maple_attached *a, int fd, struct ucred *by)
 {
 	socklen_t size = sizeof(*by);
+	bool hidden;
 	uid_t uid;
 
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, by, &size) && by->uid &&
-	       (maple_attach_user(a, &uid) || by->uid != uid);
+	       (maple_attach_user(a, &uid, &hidden) || by->uid != uid);
 }
 
 static int refuse_taken(const struct maple_attached *a, const struct ucred *by,
@@ -195,10 +196,12 @@ int maple_attach_end(pid_t pid, struct maple_error *err)
 				       "maple-attached-%d` says who that is",
 				       pid, pid);
 	a.joined.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	maple_identify(pid, a.joined.pidfd, &a.was);
 	e = is_taken(&a, fd, &by) ? refuse_taken(&a, &by, err)
 				  : ask(fd, pid, err);
 	if (a.joined.pidfd >= 0)
 		close(a.joined.pidfd);
+	free(a.was.rights);
 	close(fd);
 	return e;
 }

@@ -65,7 +65,7 @@ user='
 uid=54321
 mkdir /tmp/user && chmod 1777 /tmp /tmp/user
 for try in 1 2 3 4 5; do
-	rm -rf /var/lib/maple
+	rm -rf /var/lib/maple /tmp/json
 	case $1 in
 	begun) serve_as="setpriv --reuid $uid --regid $uid --clear-groups"
 		serve crash ;;
@@ -92,7 +92,9 @@ echo $(cat /tmp/tool)
 echo $(cat /tmp/user/oracle)
 jq -c ".findings[0] | [.kind, .attached, ([.stacks[] | select(.failed) |
 	.frames[] | .function] | index(\"use\") != null)]" /tmp/json
-stat -c "%u %a" /var/lib/maple/$uid /var/lib/maple/$uid/memo.db
+stat -c "%u %a" /tmp/json
+find /var/lib/maple /root /home /tmp /nonexistent -name "memo.db*" \
+	-printf "%U %m %p\n" 2>/tmp/none
 cat /tmp/words >&2
 pgrep -x maple-warden
 exit 0'
@@ -111,18 +113,54 @@ as_its_user() { # begun|become
 0000000000000000 CapAmb: 0000000000000000 NoNewPrivs: 1 "*"ermission denied" ]] ||
 		fail "what it executes has other rights"
 	[ "${lines[3]}" = '["signal",true,true]' ] || fail "not that finding"
-	[ "${lines[4]}" = "54321 700" ] || fail "no folder of the user's"
-	[ "${lines[5]}" = "54321 600" ] || fail "no memo of the user's"
-	[ -z "${lines[6]-}" ] || fail "the warden is left"
-	says "/var/lib/maple/54321/memo.db"
 }
 
 @test "root attaches as the user that the process runs as" {
 	as_its_user begun
+	[ "${lines[4]}" = "0 644" ] || fail "the report is not as ever"
+	[ "${lines[5]}" = "54321 600 /var/lib/maple/54321/memo.db" ] ||
+		fail "no memo of the user's"
+	[ -z "${lines[6]-}" ] || fail "something is left"
+	says "what is learned is kept in /var/lib/maple/54321/memo.db"
 }
 
 @test "a server that has given up root, which its user may not trace" {
 	as_its_user become
+	[ "${lines[4]}" = "0 600" ] || fail "the report is there for the user"
+	[ -z "${lines[5]-}" ] || fail "something is left"
+	says "what is learned is not kept"
+}
+
+# Of those who may not be traced; a memo is the user's if it is named.
+hidden='
+uid=54321
+user="--reuid $uid --regid $uid --clear-groups"
+mkdir /tmp/user && chown $uid /tmp/user
+try_on() {
+	serve clean
+	mapletest attach --max-time 3s --output /tmp/out "$@" $server 2>/tmp/words
+	kill $server
+	echo "$what: $(find /var/lib/maple /root /home /tmp \
+		/nonexistent -name memo.db -printf "%U %p" 2>/tmp/none) $(
+		stat -c %a /tmp/out) $(grep -c "is not kept" /tmp/words)"
+	rm -rf /tmp/out /var/lib/maple
+}
+what=plain serve_as="setpriv $user" try_on
+cap=+net_bind_service
+what=capable serve_as="setpriv $user --inh-caps $cap --ambient-caps $cap" try_on
+what=group serve_as="setpriv --reuid $uid --rgid 1 --egid $uid --clear-groups" \
+	try_on
+serve_as="setpriv $user --inh-caps $cap --ambient-caps $cap"
+what=named try_on --db /tmp/user/memo.db
+exit 0'
+
+@test "what is learned of who may not be traced is kept where that is said" {
+	guest -t 500 -- bash -c "$lib$hidden"
+	status_is 0
+	[ "$output" = "plain: 54321 /var/lib/maple/54321/memo.db 644 0
+capable:  600 1
+group:  600 1
+named: 54321 /tmp/user/memo.db 600 0" ] || fail
 }
 
 clean='

@@ -13,6 +13,7 @@
 #ifndef MAPLE_ATTACH_H
 #define MAPLE_ATTACH_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 #include <maple/error.h>
 
@@ -44,14 +45,23 @@ int maple_attach_open(pid_t pid, struct maple_attached **attached,
  *
  * For who is not root there is nothing to do. Context: the calling process has
  * one thread and is about this campaign alone; its files are open. Errors:
- * -ESRCH the process is another by now; -EACCES the user cannot read the
- * program; what the kernel refuses. After an error the process had best end.
+ * -ESRCH the process has another program or other rights by now; -EACCES the
+ * user cannot read the program; what the kernel refuses. After an error the
+ * process had best end.
  */
 int maple_attach_become(struct maple_attached *attached,
 			struct maple_error *err);
 
-/* maple_attach_user - by whose rights it acts; -ESRCH: it is gone */
-int maple_attach_user(const struct maple_attached *attached, uid_t *uid);
+/*
+ * maple_attach_user - by whose rights it acted when it was opened
+ * @hidden: a user other than root, who may not trace it: it has capabilities,
+ *          or other ids as well, or is not dumpable. What is learned of it is
+ *          then not that user's to read.
+ *
+ * Returns 0 or -errno.
+ */
+int maple_attach_user(const struct maple_attached *attached, uid_t *uid,
+		      bool *hidden);
 
 /* maple_attach_argv - its command line, as long as @attached lives */
 char *const *maple_attach_argv(const struct maple_attached *attached);
