@@ -2,43 +2,24 @@
 #ifndef MAPLE_DAEMON_ASIDE_H
 #define MAPLE_DAEMON_ASIDE_H
 
-#include <stdio.h>
 #include "client.h"
 #include "limits.h"
 
-/*
- * A request that reads, and what it says: not yet to its client, since it may
- * be done in another thread.
- */
-struct maple_reply {
-	struct maple_memo *memo;
-	struct maple_wire_buffer out; /* frames */
-	uint32_t serial;
-	uint64_t most; /* bytes of out */
-	uint64_t over; /* bytes that there was no room for, with out; or 0 */
-	FILE *file;    /* DUMP's */
+/* The head of something to do. */
+struct maple_aside_job {
+	struct maple_aside_job *next;
+	void (*work)(struct maple_aside_job *job); /* aside */
+	void (*done)(struct maple_aside_job *job); /* in the loop, after that */
 };
 
-int maple_reply_say(struct maple_reply *reply, unsigned int type,
-		    const void *message);
-
-/* As maple_handler, and MAPLE_ANSWERED when nothing is to be said any more. */
-typedef int (*maple_reader)(struct maple_reply *reply,
-			    const union maple_wire_message *message,
-			    int64_t *number, struct maple_error *err);
-
 int maple_aside_init(struct maple_server *server, struct maple_error *err);
-int maple_aside_read(struct maple_client *client, maple_reader read,
-		     unsigned int type, const void *data, size_t size,
-		     struct maple_error *err);
-void maple_aside_cancel(struct maple_client *client);
+struct maple_aside *maple_aside_create(int niceness);
+struct maple_aside *maple_aside_of(struct maple_account *account);
+void maple_aside_do(struct maple_aside *aside, struct maple_aside_job *job);
 void maple_aside_close(struct maple_account *account, int fd);
 bool maple_aside_is_stuck(struct maple_aside *aside);
 bool maple_aside_is_idle(struct maple_aside *aside);
 void maple_aside_deinit(void);
 void maple_aside_end(struct maple_aside *aside);
-
-/* pour.c */
-FILE *maple_pour_open(int pipe, int (*stop)(void *ctx), void *ctx);
 
 #endif

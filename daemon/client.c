@@ -137,6 +137,12 @@ static size_t unread(const struct maple_client *c)
 	return c->in.size - c->done;
 }
 
+/* With a request that is under way aside. */
+static bool is_busy(const struct maple_client *c)
+{
+	return c->reading || c->asks;
+}
+
 /* Whether there is a request, or what is none, in what has been read. */
 static bool has_frame(const struct maple_client *c)
 {
@@ -153,7 +159,7 @@ static bool has_frame(const struct maple_client *c)
 /* maple_client_is_served - it waits for us, and not we for it */
 bool maple_client_is_served(const struct maple_client *client)
 {
-	return client->job || (has_frame(client) && !client->out.size);
+	return is_busy(client) || (has_frame(client) && !client->out.size);
 }
 
 /* maple_client_is_halfway - with a request or with an answer */
@@ -213,7 +219,7 @@ static void next_frame(struct maple_client *c)
 	struct maple_error err = { "" };
 	ssize_t n;
 
-	if (c->closing || c->job || c->out.size || !has_frame(c))
+	if (c->closing || is_busy(c) || c->out.size || !has_frame(c))
 		return;
 	n = one_frame(c, &err);
 	if (n < 0) {
@@ -262,7 +268,7 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *ctx)
 /* For what is to come next. Its end is always heard of. */
 static int listen_to(struct maple_client *c)
 {
-	uint32_t events = c->out.size ? EPOLLOUT : c->job ? 0 : EPOLLIN;
+	uint32_t events = c->out.size ? EPOLLOUT : is_busy(c) ? 0 : EPOLLIN;
 	int e = sd_event_source_set_io_events(c->source, events);
 
 	return e < 0 ? e
@@ -271,7 +277,7 @@ static int listen_to(struct maple_client *c)
 
 static int take_turn(struct maple_client *c)
 {
-	bool hears = !c->closing && !c->job && !has_frame(c);
+	bool hears = !c->closing && !is_busy(c) && !has_frame(c);
 	uint32_t events = c->events;
 	int e = 0;
 
@@ -296,7 +302,7 @@ void maple_client_turn(struct maple_client *client)
 {
 	int e = take_turn(client);
 
-	if (!e && !client->job && maple_client_is_served(client))
+	if (!e && !is_busy(client) && maple_client_is_served(client))
 		maple_turns_ask(client);
 	else if (!e)
 		e = listen_to(client);
@@ -361,16 +367,29 @@ int maple_client_create(struct maple_server *server, int sock,
 }
 
 /*
+ * Its sessions have ended. What it says of its targets goes to target.c, which
+ * keeps the CPU as long as one of them is there.
+ */
+static void finish(struct maple_client *client)
+{
+	maple_module_deinit(client);
+	maple_target_leave(client);
+	maple_queue_leave(client);
+	maple_limits_part(client);
+	free(client);
+}
+
+/*
  * maple_client_destroy - the connection is over: what was lent comes back
  *
- * What it says of its targets goes to target.c, which keeps the CPU as long as
- * one of them is there.
+ * From then on @client is no client, but may be there for some time, while its
+ * sessions end.
  */
 void maple_client_destroy(struct maple_client *client)
 {
 	struct maple_server *server = client->server;
 
-	maple_aside_cancel(client);
+	maple_reading_cancel(client);
 	if (client->account)
 		maple_turns_leave(client);
 	sd_event_source_disable_unref(client->source);
@@ -382,11 +401,9 @@ void maple_client_destroy(struct maple_client *client)
 	if (client->next)
 		client->next->before = client->before;
 	server->nclients--;
-	maple_request_forget(client);
 	if (!server->closing)
 		maple_lending_end(client);
-	maple_target_leave(client);
-	maple_queue_leave(client);
+	maple_queue_cancel(client);
 	drop_fds(client, client->in_fds, &client->nin_fds);
 	drop_fds(client, client->fds, &client->nfds);
 	if (client->out_fd >= 0)
@@ -396,6 +413,5 @@ void maple_client_destroy(struct maple_client *client)
 	close(client->sock);
 	free(client->in.data);
 	free(client->out.data);
-	maple_limits_part(client);
-	free(client);
+	maple_module_end(client, finish);
 }

@@ -41,7 +41,7 @@ struct maple_client {
 	uint32_t events; /* that have come, for its next turn */
 	bool ready;	 /* and waits for it; turns.c */
 	struct maple_client *next_ready;
-	struct maple_aside_job *job; /* that its request is about; aside.c */
+	struct maple_reading *reading; /* that its request is; reading.c */
 	int in_fds[2 * MAPLE_WIRE_FDS];
 	unsigned int nin_fds;
 	int out_fd; /* goes with byte out_fd_at of out; -1: none */
@@ -70,6 +70,8 @@ struct maple_client {
 	unsigned int ntargets;
 
 	/* module.c */
+	struct maple_command *command; /* NULL: there was none yet */
+	bool asks;		       /* one is under way */
 	struct maple_client_session {
 		int64_t name;
 		struct maple_module *module; /* NULL: free */

@@ -85,13 +85,21 @@ MAPLE_HANDLER(lease)
 	return MAPLE_ANSWERED;
 }
 
+static void give_back(struct maple_client *client)
+{
+	const struct maple_wire_number done = { 0 };
+
+	maple_target_leave(client);
+	maple_queue_leave(client);
+	maple_client_say(client, MAPLE_WIRE_NUMBER, &done, client->serial, -1);
+	maple_client_wake(client);
+}
+
 MAPLE_HANDLER(give_back)
 {
 	/* Nothing of it runs there when the next one comes. */
-	maple_module_forget(client);
-	maple_target_leave(client);
-	maple_queue_leave(client);
-	return 0;
+	maple_module_end(client, give_back);
+	return MAPLE_ANSWERED;
 }
 
 MAPLE_HANDLER(target)

@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "aside.h"
+#include "reading.h"
 
 #define LOOK_MS	    200	  /* how often it is asked whether to go on */
 #define PATIENCE_MS 30000 /* with a reader that does not read */

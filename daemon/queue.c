@@ -202,11 +202,17 @@ int maple_queue_hold(struct maple_client *client, int cpu, int lock,
 				 &client->lease, err);
 }
 
-/* maple_queue_leave - @client waits no more, and gives back what it has */
-void maple_queue_leave(struct maple_client *client)
+/* maple_queue_cancel - @client waits no more */
+void maple_queue_cancel(struct maple_client *client)
 {
 	if (client->waits)
 		unlink_waiting(client);
+}
+
+/* maple_queue_leave - @client waits no more, and gives back what it has */
+void maple_queue_leave(struct maple_client *client)
+{
+	maple_queue_cancel(client);
 	maple_lease_end(client->server, &client->lease);
 	maple_queue_serve(client->server);
 }

@@ -9,6 +9,7 @@ int maple_queue_join(struct maple_client *client, const void *cpus, size_t size,
 		     struct maple_error *err);
 int maple_queue_hold(struct maple_client *client, int cpu, int lock,
 		     struct maple_error *err);
+void maple_queue_cancel(struct maple_client *client);
 void maple_queue_leave(struct maple_client *client);
 void maple_queue_serve(struct maple_server *server);
 

@@ -195,8 +195,8 @@ int maple_request(struct maple_client *client, unsigned int type,
 	*client->unsaid.text = 0;
 	e = may(client, type, &why);
 	if (!e && readers[type])
-		e = maple_aside_read(client, readers[type], type, data, size,
-				     &why);
+		e = maple_reading_begin(client, readers[type], type, data, size,
+					&why);
 	else if (!e && maple_wire_kind(type) == MAPLE_WIRE_ONCE)
 		e = once(client, type, size, &message, &done.number, &why);
 	else if (!e)
@@ -212,10 +212,4 @@ int maple_request(struct maple_client *client, unsigned int type,
 				    : *client->unsaid.text ? client->unsaid.text
 							   : strerror(-e));
 	return 0;
-}
-
-/* maple_request_forget - what handlers keep of @client */
-void maple_request_forget(struct maple_client *client)
-{
-	maple_module_forget(client);
 }

@@ -7,8 +7,8 @@
 #ifndef MAPLE_DAEMON_REQUEST_H
 #define MAPLE_DAEMON_REQUEST_H
 
-#include "aside.h"
 #include "client.h"
+#include "reading.h"
 
 #define MAPLE_ANSWERED 1
 
@@ -18,7 +18,6 @@ typedef int (*maple_handler)(struct maple_client *client,
 
 int maple_request(struct maple_client *client, unsigned int type,
 		  const void *data, size_t size, struct maple_error *err);
-void maple_request_forget(struct maple_client *client);
 
 /* The handlers, by MAPLE_WIRE_NAME in lower case. */
 #define MAPLE_HANDLER(name)                                              \
@@ -36,7 +35,9 @@ void maple_lending_end(struct maple_client *client);
 
 /* module.c */
 MAPLE_HANDLER(module);
-void maple_module_forget(struct maple_client *client);
+void maple_module_end(struct maple_client *client,
+		      void (*then)(struct maple_client *client));
+void maple_module_deinit(struct maple_client *client);
 
 /* memo.c */
 MAPLE_HANDLER(campaign);

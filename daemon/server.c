@@ -22,6 +22,7 @@
 #include "lease.h"
 #include "limits.h"
 #include "queue.h"
+#include "reading.h"
 #include "server.h"
 #include "target.h"
 #include "turns.h"
@@ -197,6 +198,7 @@ static int open_loop(struct maple_server *s, int sock, struct maple_error *err)
 	e = maple_queue_init(s, err);
 	if (!e)
 		e = maple_turns_init(s, err);
+	maple_reading_init(s);
 	return e ? e : maple_aside_init(s, err);
 }
 

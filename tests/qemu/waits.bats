@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Who waits in maple.ko keeps nobody else waiting: generic netlink goes on. See
-# programs/neighbours.c.
+# Who waits in maple.ko keeps nobody else waiting: generic netlink goes on, and
+# so does mapled. See programs/neighbours.c and programs/stuck.c.
 
 load common.bash
 
@@ -30,4 +30,21 @@ neighbours() { # probe|close
 
 @test "a socket whose session waits for its target's memory when it is closed" {
 	neighbours close
+}
+
+# mapled, by hand, lends CPU 1.
+mapled='
+. tests/e2e/mapled.bash
+open_folder
+printf "%s\n" "group = 54399" "cpus = 1" >"$conf"
+start_mapled || exit 1
+"$BUILD/tests/qemu/stuck" "$socket" "$1" || { cat "$dir/log"; exit 1; }
+kill "$mapled" && wait "$mapled"
+echo "mapled: $?"'
+
+@test "a session of mapled's that waits: the others get on, its CPU is not lent" {
+	guest -t 300 -- bash -c "cd '$ROOT'; $mapled" - "$MODULES/holder.ko"
+	status_is 0
+	[ "$output" = "got on
+mapled: 0" ] || fail
 }
