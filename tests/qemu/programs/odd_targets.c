@@ -3,7 +3,7 @@
  * Targets that are not as others:  odd_targets WHAT...
  *   deadline  a thread is scheduled by SCHED_DEADLINE
  *   leader    the main thread has ended, others go on
- *   worker    a thread is the kernel's own, of io_uring
+ *   worker    threads are the kernel's own, of io_uring
  *   jumps     a probed function jumps to another one
  */
 #include <linux/io_uring.h>
@@ -179,7 +179,7 @@ static void leader(void)
 
 /* ---- worker ---- */
 
-static void run_with_worker(void)
+static void make_ring(void)
 {
 	struct io_uring_params params = {
 		.flags = IORING_SETUP_SQPOLL,
@@ -188,39 +188,91 @@ static void run_with_worker(void)
 
 	if (syscall(SYS_io_uring_setup, 4, &params) < 0)
 		_exit(2);
-	for (page->ready = 1;; page->rounds++)
+}
+
+/* One worker is there before the session, and one comes later. */
+static void run_with_worker(void)
+{
+	make_ring();
+	for (page->ready = 1;; page->rounds++) {
+		if (page->go && !page->inside) {
+			make_ring();
+			page->inside = 1;
+		}
 		usleep(1000);
+	}
+}
+
+/* How a thread is scheduled, in words. */
+static void describe(pid_t tid, char *text, size_t size)
+{
+	struct sched_param param;
+	int policy = sched_getscheduler(tid);
+
+	if (policy < 0 || sched_getparam(tid, &param))
+		fail("scheduling of %d: %s", tid, strerror(errno));
+	snprintf(text, size, "policy %d, priority %d, %d CPUs", policy,
+		 param.sched_priority, ncpus_of(tid));
+}
+
+/* All that are not the main thread are as @usual; returns how many. */
+static unsigned int look_at_workers(pid_t pid, const char *usual)
+{
+	char path[64], text[128];
+	unsigned int n = 0;
+	struct dirent *e;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir))) {
+		if (e->d_name[0] == '.' || atoi(e->d_name) == pid)
+			continue;
+		n++;
+		describe(atoi(e->d_name), text, sizeof(text));
+		if (strcmp(text, usual) != 0)
+			fail("worker %s: %s, not %s", e->d_name, text, usual);
+	}
+	if (dir)
+		closedir(dir);
+	return n;
 }
 
 static void worker(void)
 {
 	pid_t pid = start_target(run_with_worker);
-	struct maple_control *c = begin(pid, MAPLE_UAPI_PCTLARGE, CPU);
 	struct maple_control_status status;
+	unsigned int before, during;
+	struct maple_control *c;
+	char usual[128], forced[128];
 	struct maple_error err;
-	struct dirent *e;
-	char path[64];
-	DIR *dir;
-	int n = 0;
 
+	describe(pid, usual, sizeof(usual));
+	before = look_at_workers(pid, usual);
+	c = begin(pid, MAPLE_UAPI_PCTLARGE, CPU);
+	page->go = 1;
+	for (int ms = 0; !page->inside; ms++) {
+		if (ms == PATIENCE)
+			fail("the target makes no progress");
+		nap(1000);
+	}
+	rounds_go_on();
+	describe(pid, forced, sizeof(forced));
+	if (!strcmp(forced, usual))
+		fail("the target is not scheduled: %s", forced);
+	during = look_at_workers(pid, usual);
 	if (maple_control_status(c, true, &status, &err))
 		fail("status: %s", err.text);
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	while (dir && (e = readdir(dir))) {
-		if (e->d_name[0] == '.')
-			continue;
-		n++;
-		if (atoi(e->d_name) != pid && ncpus_of(atoi(e->d_name)) == 1)
-			fail("the worker is pinned");
-	}
-	if (dir)
-		closedir(dir);
-	if (n != 2 || status.nthreads != 1)
-		fail("%d threads, %u of the session's", n, status.nthreads);
+	if (before != 1 || during != 2 || status.nthreads != 1)
+		fail("%u workers and then %u, %u threads of the session's",
+		     before, during, status.nthreads);
 	free(status.threads);
-	rounds_go_on();
 	end(c);
+	rounds_go_on();
+	describe(pid, forced, sizeof(forced));
+	if (strcmp(forced, usual) != 0)
+		fail("the target is left: %s", forced);
+	look_at_workers(pid, usual);
 	end_target(pid);
 }
 
