@@ -58,11 +58,12 @@ static void copy_order(struct maple_trial *to, const struct maple_trial *from,
 
 /* ---- which of a run's plans it was ---- */
 
-/* Plan @i of @from alone, as it would have been ordered. */
+/* Plan @i of @from alone, as it would have been ordered, in so many rounds. */
 static void order_alone(struct maple_trial *to, const struct maple_trial *from,
-			unsigned int i)
+			unsigned int i, unsigned int rounds)
 {
 	copy_order(to, from, false);
+	to->rounds = rounds;
 	to->memo_kind = "attribute";
 	to->names = true;
 	to->nthen = 0;
@@ -95,7 +96,7 @@ static bool was_exposed(const struct maple_trial *trial, unsigned int i)
  * becomes the first run that fails as @trial did.
  */
 static int try_each(struct maple_campaign *c, const struct maple_trial *trial,
-		    struct maple_trial *alone)
+		    unsigned int rounds, struct maple_trial *alone)
 {
 	unsigned int i, round;
 	int e;
@@ -107,7 +108,7 @@ static int try_each(struct maple_campaign *c, const struct maple_trial *trial,
 				continue;
 			if (maple_campaign_over(c) || maple_interrupt_asked())
 				return 0;
-			order_alone(alone, trial, i);
+			order_alone(alone, trial, i, rounds);
 			e = maple_trial_run(c, alone);
 			if (e)
 				return e;
@@ -120,25 +121,27 @@ static int try_each(struct maple_campaign *c, const struct maple_trial *trial,
 }
 
 /*
- * maple_confirm_attribute - a run that forced several plans has failed: which
- * of them was it?
+ * maple_confirm_attribute - a run that forced several plans, or several rounds
+ * of a server, has failed: which plan was it, and does one round do?
  *
  * *@trial becomes a run of that one alone that failed in the same way. If
- * there is none, it stays: then it takes all of its plans.
+ * there is none, it stays: then it takes all of its plans and rounds.
  */
 int maple_confirm_attribute(struct maple_campaign *c, struct maple_trial *trial)
 {
 	struct maple_trial alone = { 0 };
-	int e;
+	int e = 0;
 
-	if (!trial->nthen)
+	if (trial->kind != MAPLE_RUN_ENFORCE)
 		return 0;
 	if (!trial->run.begun) { /* the others were not there */
 		trial->nthen = 0;
 		trial->plan.flags &= ~MAPLE_PLAN_FOLLOWED;
-		return 0;
 	}
-	e = try_each(c, trial, &alone);
+	if (trial->rounds > 1)
+		e = try_each(c, trial, 1, &alone);
+	if (!e && !alone.judgement.failure && trial->nthen)
+		e = try_each(c, trial, trial->rounds, &alone);
 	if (!e && alone.judgement.failure) {
 		maple_trial_deinit(trial);
 		*trial = alone;

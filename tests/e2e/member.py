@@ -142,7 +142,15 @@ def granted(answer, name="NUMBER"):
 
 
 def eventually(true, seconds=20):
+    """Who is refused at once may find nobody to say HELLO to."""
     until = time.monotonic() + seconds
-    while not true():
+
+    def is_so():
+        try:
+            return true()
+        except (BrokenPipeError, ConnectionResetError):
+            return False
+
+    while not is_so():
         assert time.monotonic() < until, "it does not happen"
         time.sleep(0.05)

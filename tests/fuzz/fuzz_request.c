@@ -24,10 +24,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <maple/module.h>
+#include "daemon/aside.h"
 #include "daemon/client.h"
 #include "daemon/queue.h"
 #include "daemon/request.h"
 #include "daemon/target.h"
+#include "daemon/turns.h"
 
 #define CLIENTS 5
 
@@ -43,7 +45,7 @@ struct maple_module {
 	int target; /* pidfd */
 };
 
-static unsigned int modules, sessions;
+static _Atomic unsigned int modules, sessions; /* counted aside as well */
 
 int __wrap_maple_module_open(struct maple_module **module,
 			     struct maple_error *err);
@@ -159,6 +161,13 @@ static void give_fds(struct maple_client *client, unsigned int type,
 			client->fds[client->nfds++] = dup(fds[which & 3]);
 }
 
+/* What is done aside comes back through the loop. */
+static void turn_loop(void)
+{
+	if (sd_event_run(server.event, 1000000) < 0)
+		abort();
+}
+
 static void request(struct maple_client *client, unsigned int type,
 		    unsigned int fds, const void *data, size_t size)
 {
@@ -172,8 +181,11 @@ static void request(struct maple_client *client, unsigned int type,
 	client->serial++;
 	give_fds(client, type, fds);
 	e = maple_request(client, type, data, size, &err);
-	/* Either it is none, or it has been answered. */
-	assert(e ? !!*err.text : client->out.size > 0);
+	/* Either it is none, or it has been answered, or will be. */
+	assert(e && e != MAPLE_ANSWERED ? !!*err.text
+					: client->out.size > 0 || client->asks);
+	while (client->asks)
+		turn_loop();
 	client->out.size = client->said = 0;
 	if (client->out_fd >= 0)
 		close(client->out_fd);
@@ -283,7 +295,8 @@ static void open_server(void)
 	if (maple_settings_init(&server.settings) ||
 	    sd_event_default(&server.event) < 0 ||
 	    maple_memo_open(":memory:", 0, &server.memo, &err) ||
-	    maple_queue_init(&server, &err))
+	    maple_queue_init(&server, &err) || maple_turns_init(&server, &err) ||
+	    maple_aside_init(&server, &err))
 		abort();
 	living = make_process(true);
 	ended = make_process(false);
@@ -311,9 +324,15 @@ static void connect_one(unsigned int i)
 	client[i]->greeted = i > 0;
 }
 
+/* Its sessions end aside, and it is there until then. */
 static void disconnect(unsigned int i)
 {
+	struct maple_account *account = client[i]->account;
+	uint32_t clients = account ? account->clients : 0;
+
 	maple_client_destroy(client[i]);
+	while (account && account->clients == clients)
+		turn_loop();
 	close(other[i]);
 }
 
