@@ -295,8 +295,8 @@ static void open_server(void)
 	if (maple_settings_init(&server.settings) ||
 	    sd_event_default(&server.event) < 0 ||
 	    maple_memo_open(":memory:", 0, &server.memo, &err) ||
-	    maple_queue_init(&server, &err) || maple_turns_init(&server, &err) ||
-	    maple_aside_init(&server, &err))
+	    maple_queue_init(&server, &err) ||
+	    maple_turns_init(&server, &err) || maple_aside_init(&server, &err))
 		abort();
 	living = make_process(true);
 	ended = make_process(false);
