@@ -201,6 +201,14 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libmaple.a
 	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $< $(O)/libmaple.a $(LIBS) \
 		-lcmocka
 
+# What the oracle reads its traces with.
+$(O)/tests/unit/test_oracle_trace: tests/unit/test_oracle_trace.c \
+		tests/oracle/trace.c $(O)/libmaple.a
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -MF $@.d -Itests -o $@ $(filter %.c %.a,$^) \
+		$(LIBS) -lcmocka
+
 # Slots as the agent makes them, executed.
 $(O)/tests/unit/test_agent_split: tests/unit/test_agent_split.c \
 		$(O)/agent/lib/agent/slot.o $(O)/libmaple.a

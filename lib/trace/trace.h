@@ -5,10 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <maple/error.h>
 #include <maple/event.h>
-#include <maple/iroot.h>
 
 struct maple_shm;
 
@@ -39,27 +36,5 @@ bool maple_trace_ring_next(struct maple_trace_ring *ring, bool ended,
 			   struct maple_event *event);
 void maple_trace_ring_stats(const struct maple_trace_ring *ring,
 			    struct maple_trace_stats *stats);
-
-/* One line `expect ...` of the text form. */
-struct maple_trace_expect {
-	bool predicted; /* false: observed */
-	struct maple_iroot iroot;
-};
-
-/* One block of the text form, from `trace N` to `end`. */
-struct maple_trace_block {
-	unsigned int number;
-	bool deadlock;
-	size_t nevents, nexpects;
-	struct maple_event *events;
-	struct maple_trace_expect *expects;
-};
-
-int maple_trace_text_read(FILE *in, unsigned int *line,
-			  struct maple_trace_block **block,
-			  struct maple_error *err);
-int maple_trace_text_write(FILE *out, const struct maple_trace_block *block);
-void maple_trace_text_print_iroot(FILE *out, const struct maple_iroot *iroot);
-void maple_trace_block_destroy(struct maple_trace_block *block);
 
 #endif

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "predict/predict.h"
-#include "trace/trace.h"
+#include "trace.h"
 
 struct answers {
-	struct maple_trace_expect *list;
+	struct trace_expect *list;
 	size_t n, room;
 };
 
@@ -49,7 +49,7 @@ static void predicted(void *ctx, const struct maple_iroot *iroot,
 
 static int order(const void *a, const void *b)
 {
-	const struct maple_trace_expect *x = a, *y = b;
+	const struct trace_expect *x = a, *y = b;
 
 	if (x->predicted != y->predicted)
 		return x->predicted - y->predicted;
@@ -57,11 +57,11 @@ static int order(const void *a, const void *b)
 }
 
 static void say(unsigned int number, const char *what,
-		const struct maple_trace_expect *line)
+		const struct trace_expect *line)
 {
 	printf("trace %u: %s: %s ", number, what,
 	       line->predicted ? "predicted" : "observed");
-	maple_trace_text_print_iroot(stdout, &line->iroot);
+	trace_print_iroot(stdout, &line->iroot);
 	putchar('\n');
 }
 
@@ -92,7 +92,7 @@ static bool compare(unsigned int number, struct answers *want,
 	return agree;
 }
 
-static bool run(const struct maple_trace_block *block, struct answers *want,
+static bool run(const struct trace *block, struct answers *want,
 		uint32_t collect)
 {
 	struct answers got = { 0 };
@@ -120,13 +120,13 @@ static bool run(const struct maple_trace_block *block, struct answers *want,
 	return agree;
 }
 
-static bool check(const struct maple_trace_block *block)
+static bool check(const struct trace *block)
 {
 	struct answers want = { 0 };
 	bool agree;
 
 	for (size_t i = 0; i < block->nexpects; i++) {
-		const struct maple_trace_expect *line = &block->expects[i];
+		const struct trace_expect *line = &block->expects[i];
 
 		add(&want, line->predicted, &line->iroot);
 	}
@@ -137,7 +137,7 @@ static bool check(const struct maple_trace_block *block)
 
 int main(int argc, char **argv)
 {
-	struct maple_trace_block *block;
+	struct trace *block;
 	unsigned int line = 0, traces = 0, agree = 0;
 	struct maple_error err = { "" };
 	FILE *in;
@@ -152,10 +152,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "oracle: %s: %s\n", argv[1], strerror(errno));
 		return 1;
 	}
-	while ((ret = maple_trace_text_read(in, &line, &block, &err)) > 0) {
+	while ((ret = trace_read(in, &line, &block, &err)) > 0) {
 		traces++;
 		agree += check(block);
-		maple_trace_block_destroy(block);
+		trace_destroy(block);
 	}
 	if (ret)
 		fprintf(stderr, "oracle: %s: %s\n", argv[1], err.text);

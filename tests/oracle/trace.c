@@ -11,14 +11,23 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "text.h"
+#include "trace.h"
 
 #define LINE_MAX_CHARS 256
 #define WORDS	       8
 #define RANGE_MAX      (1u << 24)
+#define SPACING	       64 /* bytes from x1 to x2 */
+#define OBJECTS	       (1u << 20)
 
-/* An event is written with the first form of its kind. */
-const struct maple_text_form maple_text_forms[] = {
+/* How an event of a kind is written. */
+struct form {
+	const char *word;
+	uint8_t kind;
+	bool site;   /* a site follows */
+	char object; /* letter of its object, 'T' for a thread, 0 for none */
+};
+
+static const struct form forms[] = {
 	{ "R", MAPLE_EV_READ, true, 'x' },
 	{ "W", MAPLE_EV_WRITE, true, 'x' },
 	{ "RW", MAPLE_EV_UPDATE, true, 'x' },
@@ -45,7 +54,10 @@ const struct maple_text_form maple_text_forms[] = {
 	{ NULL, 0, false, 0 },
 };
 
-const struct maple_text_flag maple_text_flags[] = {
+static const struct {
+	const char *word;
+	uint8_t flag;
+} flags[] = {
 	{ "shared", MAPLE_EVF_SHARED },	  { "timeout", MAPLE_EVF_TIMEOUT },
 	{ "atomic", MAPLE_EVF_ATOMIC },	  { "exact", MAPLE_EVF_EXACT },
 	{ "pending", MAPLE_EVF_PENDING }, { NULL, 0 },
@@ -55,7 +67,7 @@ struct reader {
 	FILE *in;
 	unsigned int *line;
 	struct maple_error *err;
-	struct maple_trace_block *block;
+	struct trace *block;
 	size_t events_room, expects_room;
 	uint32_t clock[MAPLE_THREADS];
 	char text[LINE_MAX_CHARS];
@@ -127,17 +139,25 @@ static bool thread_word(const char *word, uint32_t *thread)
 	return true;
 }
 
+/* Objects of each letter have 4 GiB to themselves. */
+static uint64_t base_of(char letter)
+{
+	static const char letters[] = "xmcbqo";
+
+	return (uint64_t)(strchr(letters, letter) - letters + 1) << 32;
+}
+
 /* `x3`, `x3+4`, `x3:8`, `x3+4:8` */
 static bool object_word(const char *word, char letter, struct maple_event *event)
 {
 	const char *at = word + 1;
 	uint32_t n, offset = 0, size = 4;
 
-	if (word[0] != letter || !number(&at, MAPLE_TEXT_OBJECTS - 1, &n))
+	if (word[0] != letter || !number(&at, OBJECTS - 1, &n))
 		return false;
 	if (letter == 'x' && *at == '+') {
 		at++;
-		if (!number(&at, MAPLE_TEXT_SPACING - 1, &offset))
+		if (!number(&at, SPACING - 1, &offset))
 			return false;
 	}
 	if (letter == 'x' && *at == ':') {
@@ -145,8 +165,7 @@ static bool object_word(const char *word, char letter, struct maple_event *event
 		if (!number(&at, RANGE_MAX, &size) || !size)
 			return false;
 	}
-	event->addr = maple_text_base(letter) +
-		      (uint64_t)n * MAPLE_TEXT_SPACING + offset;
+	event->addr = base_of(letter) + (uint64_t)n * SPACING + offset;
 	event->size = size;
 	if (event->kind == MAPLE_EV_FREE || event->kind == MAPLE_EV_ALLOC)
 		event->value = size;
@@ -178,9 +197,9 @@ static int append(struct reader *r, const struct maple_event *event)
 	return 0;
 }
 
-static const struct maple_text_form *form_of(const char *word)
+static const struct form *form_of(const char *word)
 {
-	const struct maple_text_form *form = maple_text_forms;
+	const struct form *form = forms;
 
 	while (form->word && strcmp(form->word, word))
 		form++;
@@ -189,18 +208,18 @@ static const struct maple_text_form *form_of(const char *word)
 
 static bool flag_word(const char *word, struct maple_event *event)
 {
-	const struct maple_text_flag *flag = maple_text_flags;
+	unsigned int i = 0;
 
-	while (flag->word && strcmp(flag->word, word))
-		flag++;
-	event->flags |= flag->flag;
-	return flag->word;
+	while (flags[i].word && strcmp(flags[i].word, word))
+		i++;
+	event->flags |= flags[i].flag;
+	return flags[i].word;
 }
 
 static int event_line(struct reader *r)
 {
 	struct maple_event event = { .site = MAPLE_SITE_NONE }, start;
-	const struct maple_text_form *form;
+	const struct form *form;
 	unsigned int at = 2;
 	uint32_t thread;
 	int ret;
@@ -262,7 +281,7 @@ static int iroot_event(struct reader *r, const char *word,
 
 static int expect_line(struct reader *r)
 {
-	struct maple_trace_expect expect = { 0 }, *more;
+	struct trace_expect expect = { 0 }, *more;
 	const char *at = r->nwords > 2 ? r->word[2] : "";
 	unsigned int n, locks = 0;
 
@@ -326,16 +345,15 @@ static int read_block(struct reader *r)
 }
 
 /*
- * maple_trace_text_read - reads the next block
+ * trace_read - reads the next block
  * @line: number of the line last read; begin with 0
- * @block: to be freed with maple_trace_block_destroy()
+ * @block: to be freed with trace_destroy()
  *
  * Returns 1 with a block, 0 at the end of @in. Errors: -EINVAL with the line
  * in @err, -EIO, -ENOMEM.
  */
-int maple_trace_text_read(FILE *in, unsigned int *line,
-			  struct maple_trace_block **block,
-			  struct maple_error *err)
+int trace_read(FILE *in, unsigned int *line, struct trace **block,
+	       struct maple_error *err)
 {
 	struct reader *r;
 	int ret;
@@ -356,16 +374,32 @@ int maple_trace_text_read(FILE *in, unsigned int *line,
 	if (ret > 0)
 		*block = r->block;
 	else
-		maple_trace_block_destroy(r->block);
+		trace_destroy(r->block);
 	free(r);
 	return ret;
 }
 
-void maple_trace_block_destroy(struct maple_trace_block *block)
+void trace_destroy(struct trace *block)
 {
 	if (!block)
 		return;
 	free(block->events);
 	free(block->expects);
 	free(block);
+}
+
+/* trace_print_iroot - `1 W7 R5`, without a newline */
+void trace_print_iroot(FILE *out, const struct maple_iroot *iroot)
+{
+	static const char letters[] = "?RW?LU";
+	unsigned int idiom = iroot->idiom;
+
+	fprintf(out, "%u",
+		idiom == MAPLE_IDIOM_DEADLOCK ? MAPLE_IDIOM_5 : idiom);
+	for (unsigned int i = 0; i < maple_iroot_events(idiom); i++) {
+		uint32_t kind = iroot->e[i].kind;
+
+		fprintf(out, " %c%u", kind < 6 ? letters[kind] : '?',
+			iroot->e[i].site);
+	}
 }
