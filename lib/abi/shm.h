@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <maple/event.h>
+#include "abi/schedule.h"
 #include "plan/plan.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
@@ -41,18 +42,6 @@ enum maple_shm_mode {
 	MAPLE_SHM_OBSERVE, /* record events at all sites of the images */
 	MAPLE_SHM_ENFORCE, /* patch the plan's sites, run the automaton */
 	MAPLE_SHM_SCHED,   /* priorities and thread events only */
-};
-
-/* How threads get their priorities in a run that enforces nothing. */
-enum maple_shm_sched {
-	MAPLE_SCHED_NATIVE,    /* left alone, not pinned */
-	MAPLE_SCHED_OLDER,     /* SCHED_FIFO, older threads first */
-	MAPLE_SCHED_YOUNGER,   /* SCHED_FIFO, younger threads first */
-	MAPLE_SCHED_PCT,       /* SCHED_FIFO, random, with change points */
-	MAPLE_SCHED_PCTLARGE,  /* nice values, random, with change points */
-	MAPLE_SCHED_TURNS,     /* SCHED_FIFO, one level, turns at locks */
-	MAPLE_SCHED_RANDDELAY, /* as NATIVE, but sleeps at change points */
-	MAPLE_SCHED_PLAN,      /* as the automaton says */
 };
 
 /* Where the agent in the process that runs the program under test stands. */
@@ -203,7 +192,7 @@ struct maple_shm {
 
 	/* The order of this run. All [c], set before the program starts. */
 	uint32_t mode;	    /* enum maple_shm_mode */
-	uint32_t sched;	    /* enum maple_shm_sched */
+	uint32_t sched;	    /* enum maple_schedule */
 	int32_t cpu;	    /* to pin to, or -1 */
 	uint32_t budget;    /* events a site may record; 0: no limit */
 	uint32_t trap_rest; /* trap at observed sites that no jump reaches */
@@ -274,8 +263,8 @@ struct maple_shm {
 /* Whether the run decides about priorities and the CPU. */
 static inline bool maple_shm_owns_sched(const struct maple_shm *shm)
 {
-	return shm->sched != MAPLE_SCHED_NATIVE &&
-	       shm->sched != MAPLE_SCHED_RANDDELAY;
+	return shm->sched != MAPLE_SCHEDULE_NATIVE &&
+	       shm->sched != MAPLE_SCHEDULE_RANDDELAY;
 }
 
 #endif

@@ -42,7 +42,8 @@ static void shuffle(uint64_t seed, unsigned int n)
 
 static bool real_time(const struct maple_shm *shm)
 {
-	return maple_shm_owns_sched(shm) && shm->sched != MAPLE_SCHED_PCTLARGE;
+	return maple_shm_owns_sched(shm) &&
+	       shm->sched != MAPLE_SCHEDULE_PCTLARGE;
 }
 
 /* PCT: above the levels that its change points lead to. */
@@ -123,15 +124,15 @@ unsigned int maple_sched_first(uint32_t number)
 	unsigned int n = number < LEVELS ? number : LEVELS - 1;
 
 	switch (shm->sched) {
-	case MAPLE_SCHED_OLDER:
+	case MAPLE_SCHEDULE_OLDER:
 		return MAPLE_PRIO_NORM_LAST - n;
-	case MAPLE_SCHED_YOUNGER:
+	case MAPLE_SCHEDULE_YOUNGER:
 		return MAPLE_PRIO_NORM_FIRST + n;
-	case MAPLE_SCHED_PCT:
+	case MAPLE_SCHEDULE_PCT:
 		return pct_first(shm) + shuffled[number % pct_levels(shm)];
-	case MAPLE_SCHED_TURNS: /* above those that have met change points */
+	case MAPLE_SCHEDULE_TURNS: /* above those that have met change points */
 		return pct_first(shm);
-	case MAPLE_SCHED_PLAN:
+	case MAPLE_SCHEDULE_PLAN:
 		return maple_agent_enforces ? 0 : MAPLE_PRIO_NORM_LAST - n;
 	default:
 		return 0;
@@ -143,7 +144,7 @@ void maple_sched_begin(uint32_t number)
 {
 	struct maple_shm *shm = maple_shm;
 
-	if (shm->sched == MAPLE_SCHED_PCTLARGE)
+	if (shm->sched == MAPLE_SCHEDULE_PCTLARGE)
 		set_nice(0, -20 + shuffled[number % NICES]);
 	else if (shm->thread[number].prio)
 		maple_sched_set(0, shm->thread[number].prio);
@@ -168,9 +169,9 @@ void maple_sched_change(unsigned int change)
 	struct maple_shm *shm = maple_shm;
 	unsigned int left = change < shm->nchanges ? shm->nchanges - change : 1;
 
-	if (shm->sched == MAPLE_SCHED_RANDDELAY)
+	if (shm->sched == MAPLE_SCHEDULE_RANDDELAY)
 		delay(shm->seed, change);
-	else if (shm->sched == MAPLE_SCHED_PCTLARGE)
+	else if (shm->sched == MAPLE_SCHEDULE_PCTLARGE)
 		set_nice(0, left >= 2 ? 18 : 19);
 	else if (real_time(shm))
 		maple_sched_level(maple_self.number, left);
@@ -198,7 +199,7 @@ void maple_agent_yield(void)
 
 void maple_agent_turn(void)
 {
-	if (maple_shm->sched == MAPLE_SCHED_TURNS)
+	if (maple_shm->sched == MAPLE_SCHEDULE_TURNS)
 		raw0(SYS_sched_yield);
 }
 
@@ -239,7 +240,7 @@ void maple_sched_put_back(struct maple_shm *shm, int tid)
 	if (raw_failed(raw3(SYS_sched_setscheduler, tid, shm->old_policy, &p)))
 		raw3(SYS_sched_setscheduler, tid,
 		     shm->old_policy | SCHED_RESET_ON_FORK, &p);
-	if (shm->sched == MAPLE_SCHED_PCTLARGE)
+	if (shm->sched == MAPLE_SCHEDULE_PCTLARGE)
 		raw3(SYS_setpriority, PRIO_PROCESS, tid, shm->old_nice);
 	raw3(SYS_sched_setaffinity, tid, sizeof(shm->old_affinity),
 	     shm->old_affinity);
@@ -279,5 +280,5 @@ void maple_sched_start(void)
 		raise_limit(RLIMIT_NICE, 40);
 	}
 	shuffle(shm->seed,
-		shm->sched == MAPLE_SCHED_PCTLARGE ? NICES : pct_levels(shm));
+		shm->sched == MAPLE_SCHEDULE_PCTLARGE ? NICES : pct_levels(shm));
 }

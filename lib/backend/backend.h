@@ -19,6 +19,7 @@
 #include <maple/error.h>
 #include <maple/event.h>
 #include <maple/finding.h>
+#include "../abi/schedule.h"
 #include "../image/registry.h"
 #include "../plan/automaton.h"
 #include "cpu.h"
@@ -29,17 +30,6 @@ enum maple_run_kind {
 	MAPLE_RUN_ENFORCE,
 	/* only priorities, beside one that observes and cannot set them */
 	MAPLE_RUN_SCHEDULE,
-};
-
-/* How threads get their priorities where no plan says so. */
-enum maple_schedule {
-	MAPLE_SCHEDULE_NATIVE,
-	MAPLE_SCHEDULE_OLDER, /* SCHED_FIFO, older threads first */
-	MAPLE_SCHEDULE_YOUNGER,
-	MAPLE_SCHEDULE_PCT,	  /* SCHED_FIFO, random, with change points */
-	MAPLE_SCHEDULE_PCTLARGE,  /* nice values, random, with change points */
-	MAPLE_SCHEDULE_TURNS,	  /* SCHED_FIFO, one level, turns at locks */
-	MAPLE_SCHEDULE_RANDDELAY, /* as NATIVE, but sleeps at change points */
 };
 
 #define MAPLE_RUN_CHANGES 64

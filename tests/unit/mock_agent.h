@@ -86,7 +86,7 @@ static void mock_reset(void)
 	}
 	maple_self = (struct maple_agent_thread){ .inside = 1 };
 	mock_yields = 0;
-	maple_shm->sched = MAPLE_SCHED_NATIVE;
+	maple_shm->sched = MAPLE_SCHEDULE_NATIVE;
 	maple_shm->cpu = -1;
 	maple_shm->stats.pinned = 0;
 	maple_shm->nthreads = 1;

@@ -58,7 +58,7 @@ static int set_up(void **state)
 {
 	drive_open(&drive);
 	drive.shm->mode = MAPLE_SHM_OBSERVE;
-	drive.shm->sched = MAPLE_SCHED_OLDER;
+	drive.shm->sched = MAPLE_SCHEDULE_OLDER;
 	drive.shm->cpu = last_cpu();
 	return 0;
 }
@@ -127,13 +127,13 @@ static void test_observe(void **state)
 
 static void test_priorities(void **state)
 {
-	drive.shm->sched = MAPLE_SCHED_YOUNGER;
+	drive.shm->sched = MAPLE_SCHEDULE_YOUNGER;
 	assert_int_equal(run_pair("read_write"), 0);
 	assert_true(drive.shm->thread[2].prio > drive.shm->thread[1].prio);
-	drive.shm->sched = MAPLE_SCHED_OLDER;
+	drive.shm->sched = MAPLE_SCHEDULE_OLDER;
 	assert_int_equal(run_pair("read_write"), 0);
 	assert_true(drive.shm->thread[2].prio < drive.shm->thread[1].prio);
-	drive.shm->sched = MAPLE_SCHED_PCTLARGE;
+	drive.shm->sched = MAPLE_SCHEDULE_PCTLARGE;
 	assert_int_equal(run_pair("read_write") & ~1, 0);
 }
 
@@ -154,7 +154,7 @@ static void test_turns(void **state)
 	turns = turn_of = 0;
 	assert_int_equal(run_scene("lockers"), 0);
 	assert_in_range(turns, 2, 3);
-	drive.shm->sched = MAPLE_SCHED_TURNS;
+	drive.shm->sched = MAPLE_SCHEDULE_TURNS;
 	turns = turn_of = 0;
 	assert_int_equal(run_scene("lockers"), 0);
 	assert_int_equal(drive.shm->thread[1].prio, drive.shm->thread[2].prio);
@@ -256,7 +256,7 @@ static void test_retire(void **state)
 	wanted_site = site_in(turn, MAPLE_EV_WRITE);
 	drive.event = look_for;
 	drive.shm->budget = 100;
-	for (int sched = MAPLE_SCHED_OLDER; sched <= MAPLE_SCHED_PCTLARGE;
+	for (int sched = MAPLE_SCHEDULE_OLDER; sched <= MAPLE_SCHEDULE_PCTLARGE;
 	     sched++) {
 		drive.shm->sched = sched;
 		wanted_seen = 0;
@@ -264,12 +264,12 @@ static void test_retire(void **state)
 		assert_in_range(wanted_seen, 300, 400);
 		assert_true(drive.shm->stats.retired >= 1);
 	}
-	drive.shm->sched = MAPLE_SCHED_OLDER;
+	drive.shm->sched = MAPLE_SCHEDULE_OLDER;
 	wanted_seen = 0;
 	assert_int_equal(run_scene("turn_again"), 0);
 	assert_int_equal(wanted_seen, 300);
 	assert_true(drive.shm->stats.retired >= 3);
-	drive.shm->sched = MAPLE_SCHED_NATIVE; /* may run side by side */
+	drive.shm->sched = MAPLE_SCHEDULE_NATIVE; /* may run side by side */
 	wanted_seen = 0;
 	assert_int_equal(run_scene("turn_again"), 0);
 	assert_in_range(wanted_seen, 200, 400);
@@ -300,7 +300,7 @@ static void test_call_budget(void **state)
 static void test_change_point(void **state)
 {
 	assert_int_equal(run_scene("turn"), 0);
-	drive.shm->sched = MAPLE_SCHED_PCT;
+	drive.shm->sched = MAPLE_SCHEDULE_PCT;
 	drive.shm->nchanges = 1;
 	drive.shm->change[0].site = site_in(turn, MAPLE_EV_WRITE);
 	drive.shm->change[0].hit = 5000;
@@ -318,7 +318,7 @@ static void test_random_delay(void **state)
 	uint32_t i;
 
 	assert_int_equal(run_scene("turn"), 0);
-	drive.shm->sched = MAPLE_SCHED_RANDDELAY;
+	drive.shm->sched = MAPLE_SCHEDULE_RANDDELAY;
 	drive.shm->nchanges = 10;
 	for (i = 0; i < 10; i++) {
 		drive.shm->change[i].site = site_in(turn, MAPLE_EV_WRITE);
@@ -337,7 +337,7 @@ static void test_deep(void **state)
 	uint32_t i;
 
 	assert_int_equal(run_scene("turn"), 0);
-	drive.shm->sched = MAPLE_SCHED_PCT;
+	drive.shm->sched = MAPLE_SCHEDULE_PCT;
 	drive.shm->nchanges = 15;
 	for (i = 0; i < 15; i++) {
 		drive.shm->change[i].site = site_in(turn, MAPLE_EV_WRITE);
@@ -461,7 +461,7 @@ static void force(const char *scene, unsigned int first, unsigned int second,
 	iroot.e[1].kind = second;
 	for (unsigned int i = 0; i < times; i++) {
 		shm->mode = MAPLE_SHM_ENFORCE;
-		shm->sched = MAPLE_SCHED_PLAN;
+		shm->sched = MAPLE_SCHEDULE_PLAN;
 		assert_int_equal(
 			maple_plan_init(&shm->plan, &iroot, 1 + i % 4, 0, i), 0);
 		shm->plan.guard[0] = w;
@@ -504,7 +504,7 @@ static void order_write_read(void)
 	};
 
 	drive.shm->mode = MAPLE_SHM_ENFORCE;
-	drive.shm->sched = MAPLE_SCHED_PLAN;
+	drive.shm->sched = MAPLE_SCHEDULE_PLAN;
 	assert_int_equal(maple_plan_init(&drive.shm->plan, &iroot, 1, 0, 1), 0);
 }
 
@@ -608,7 +608,7 @@ static void order_split(unsigned int attempt)
 	};
 
 	drive.shm->mode = MAPLE_SHM_ENFORCE;
-	drive.shm->sched = MAPLE_SCHED_PLAN;
+	drive.shm->sched = MAPLE_SCHEDULE_PLAN;
 	assert_int_equal(
 		maple_plan_init(&drive.shm->plan, &iroot, attempt, 0, attempt),
 		0);
@@ -698,7 +698,7 @@ static void test_force_traps(void **state)
 	force("write_read", MAPLE_EV_READ, MAPLE_EV_WRITE, 0, 10);
 	assert_true(drive.shm->stats.hits[MAPLE_WAY_TRAP] > 0);
 	drive.shm->mode = MAPLE_SHM_OBSERVE;
-	drive.shm->sched = MAPLE_SCHED_OLDER;
+	drive.shm->sched = MAPLE_SCHEDULE_OLDER;
 	assert_int_equal(run_scene("handler"), 0);
 	assert_int_equal(run_scene("library"), 0);
 }

@@ -65,7 +65,8 @@ static void test_observed(void **state)
 	const uint64_t *kinds = drive.kinds;
 	unsigned int sched;
 
-	for (sched = MAPLE_SCHED_NATIVE; sched < MAPLE_SCHED_PLAN; sched++) {
+	for (sched = MAPLE_SCHEDULE_NATIVE; sched < MAPLE_SCHEDULE_PLAN;
+	     sched++) {
 		run_same(MAPLE_SHM_OBSERVE, sched, sched + 1);
 		assert_int_equal(kinds[MAPLE_EV_CREATE], 13);
 		assert_int_equal(kinds[MAPLE_EV_START], 14);
@@ -88,10 +89,10 @@ static void test_scheduled(void **state)
 	unsigned int seed;
 
 	for (seed = 1; seed <= 4; seed++)
-		run_same(MAPLE_SHM_SCHED, MAPLE_SCHED_PCT, seed);
+		run_same(MAPLE_SHM_SCHED, MAPLE_SCHEDULE_PCT, seed);
 	assert_int_equal(drive.kinds[MAPLE_EV_ALLOC], 0);
 	drive.shm->names = true;
-	run_same(MAPLE_SHM_SCHED, MAPLE_SCHED_PCT, 5);
+	run_same(MAPLE_SHM_SCHED, MAPLE_SCHEDULE_PCT, 5);
 	drive.shm->names = false;
 	assert_in_range(drive.kinds[MAPLE_EV_ALLOC], 8000, 9000);
 }
@@ -102,7 +103,7 @@ static void test_unprivileged(void **state)
 	if (geteuid() == 0)
 		assert_int_equal(prctl(PR_CAPBSET_DROP, CAP_SYS_NICE, 0, 0, 0),
 				 0);
-	run_same(MAPLE_SHM_OBSERVE, MAPLE_SCHED_OLDER, 1);
+	run_same(MAPLE_SHM_OBSERVE, MAPLE_SCHEDULE_OLDER, 1);
 	assert_true(drive.shm->stats.refused > 0);
 	assert_int_equal(drive.shm->stats.refused_errno, EPERM);
 	assert_int_equal(drive.kinds[MAPLE_EV_EXIT], 13);

@@ -138,7 +138,7 @@ static void check(const char *scene)
 	locks = 0;
 	drive_open(&drive);
 	drive.shm->mode = MAPLE_SHM_OBSERVE;
-	drive.shm->sched = MAPLE_SCHED_OLDER;
+	drive.shm->sched = MAPLE_SCHEDULE_OLDER;
 	drive.shm->cpu = sysconf(_SC_NPROCESSORS_ONLN) - 1;
 	drive.event = count_locks;
 	status = drive_run(&drive, argv, SLOW);

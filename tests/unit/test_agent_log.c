@@ -137,7 +137,7 @@ static void force(const char *scene, uint32_t e0, unsigned int kind0,
 	};
 
 	drive.shm->mode = MAPLE_SHM_ENFORCE;
-	drive.shm->sched = MAPLE_SCHED_PLAN;
+	drive.shm->sched = MAPLE_SCHEDULE_PLAN;
 	assert_int_equal(maple_plan_init(&drive.shm->plan, &iroot, 1, 0, 1), 0);
 	run_scene(scene);
 	assert_int_equal(drive.shm->stats.lost, 0);
@@ -148,7 +148,7 @@ static int set_up(void **state)
 	drive_open(&drive);
 	killed_by = 0;
 	drive.shm->mode = MAPLE_SHM_OBSERVE;
-	drive.shm->sched = MAPLE_SCHED_OLDER;
+	drive.shm->sched = MAPLE_SCHEDULE_OLDER;
 	drive.shm->cpu = sysconf(_SC_NPROCESSORS_ONLN) - 1;
 	drive.shm->budget = BUDGET;
 	return 0;

@@ -83,7 +83,7 @@ static void check(char *const *argv)
 	n = run_native(argv, want, sizeof(want));
 	assert_in_range(n, 1, sizeof(want) - 1);
 
-	drive.shm->sched = MAPLE_SCHED_OLDER;
+	drive.shm->sched = MAPLE_SCHEDULE_OLDER;
 	drive.shm->trap_rest = 1;
 	run_same(argv, want, n);
 	jumps = stats->hits[MAPLE_WAY_JUMP] +
@@ -99,8 +99,8 @@ static void check(char *const *argv)
 	drive.shm->lossless = 1;
 	for (unsigned int i = 1; i < RUNS; i++) {
 		drive.shm->seed = i;
-		drive.shm->sched = i % 2 ? MAPLE_SCHED_PCT
-					 : MAPLE_SCHED_PCTLARGE;
+		drive.shm->sched = i % 2 ? MAPLE_SCHEDULE_PCT
+					 : MAPLE_SCHEDULE_PCTLARGE;
 		run_same(argv, want, n);
 		assert_true(drive.shm->head > 0);
 		assert_int_equal(taken(), drive.shm->head);

@@ -213,7 +213,7 @@ static int set_up(void **state)
 {
 	drive_open(&drive);
 	drive.shm->mode = MAPLE_SHM_OBSERVE;
-	drive.shm->sched = MAPLE_SCHED_OLDER;
+	drive.shm->sched = MAPLE_SCHEDULE_OLDER;
 	drive.shm->cpu = sysconf(_SC_NPROCESSORS_ONLN) - 1;
 	drive.shm->budget = BUDGET;
 	drive.event = listen;

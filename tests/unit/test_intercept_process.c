@@ -75,7 +75,7 @@ static void own_everything(void)
 	cpu_set_t cpus;
 
 	maple_self.inside = 1;
-	maple_shm->sched = MAPLE_SCHED_OLDER;
+	maple_shm->sched = MAPLE_SCHEDULE_OLDER;
 	maple_shm->cpu = 0;
 	maple_shm->stats.pinned = 1;
 	maple_shm->pid = maple_agent_pid = getpid();

@@ -158,7 +158,7 @@ static void test_spin(void **state)
 	same(pthread_spin_unlock(&spin), 0);
 	expect("<lock lock> <lock/Y lock!/Y <unlock unlock>");
 	/* Under real-time priorities a round that fails is a yield. */
-	maple_shm->sched = MAPLE_SCHED_OLDER;
+	maple_shm->sched = MAPLE_SCHEDULE_OLDER;
 	maple_self.inside = 1;
 	pthread_spin_lock(&spin);
 	pthread_create(&t, NULL, release_spin, NULL);
@@ -565,7 +565,7 @@ static void test_create_attr(void **state)
 	pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
 	same(pthread_create(&t, &attr, show_attr, &size), EINVAL);
 	expect("create drop");
-	maple_shm->sched = MAPLE_SCHED_OLDER;
+	maple_shm->sched = MAPLE_SCHEDULE_OLDER;
 	same(pthread_create(&t, &attr, show_attr, &size), 0);
 	same(pthread_join(t, &policy), 0);
 	same((int)(intptr_t)policy, SCHED_OTHER);

@@ -11,9 +11,6 @@
 #include <unistd.h>
 #include "agent.h"
 
-static_assert((int)MAPLE_SCHEDULE_OLDER == MAPLE_SCHED_OLDER &&
-		      (int)MAPLE_SCHEDULE_RANDDELAY == MAPLE_SCHED_RANDDELAY,
-	      "one order, two names");
 static_assert(MAPLE_RUN_THEN >= MAPLE_SHM_THEN, "they fit");
 static_assert(MAPLE_RUN_CHANGES <= MAPLE_SHM_CHANGES, "they fit");
 static_assert(sizeof(struct maple_auto_result) <=
@@ -168,7 +165,7 @@ bool maple_agent_share(struct maple_agent_backend *a,
 	switch (order->kind) {
 	case MAPLE_RUN_ENFORCE:
 		shm->mode = MAPLE_SHM_ENFORCE;
-		shm->sched = MAPLE_SCHED_PLAN;
+		shm->sched = MAPLE_SCHEDULE_PLAN;
 		known = share_plan(a, &shm->plan, order->plan);
 		shm->nthen = 0;
 		for (i = 0; i < order->nthen && i < MAPLE_SHM_THEN; i++)
