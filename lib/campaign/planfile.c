@@ -351,17 +351,19 @@ static int read_plan(const struct reader *r, json_t *object,
 static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)
 {
 	json_t *sites, *changes, *plan, *site, *then;
-	json_int_t seed, hit;
+	json_int_t schedule, seed, hit;
 	const char *kind;
-	int schedule, fill = false, rounds = 1, e = 0;
+	int fill = false, rounds = 1, e = 0;
 	size_t i;
 
 	/* Those of before knew nothing of filling. */
-	if (json_unpack(root, "{s:s,s:i,s:I,s?b,s?i,s:i,s:f,s:o,s:o,s:o}",
+	if (json_unpack(root, "{s:s,s:I,s:I,s?b,s?i,s:i,s:f,s:o,s:o,s:o}",
 			"kind", &kind, "schedule", &schedule, "seed", &seed,
 			"fill", &fill, "rounds", &rounds, "expected",
 			&r->file->expected, "timeout", &r->file->timeout,
-			"changes", &changes, "sites", &sites, "plan", &plan))
+			"changes", &changes, "sites", &sites, "plan", &plan) ||
+	    schedule < 0 || schedule >= MAPLE_SCHEDULE_PLAN ||
+	    r->file->timeout <= 0)
 		return -EBADMSG;
 	r->n = json_array_size(sites);
 	r->number = calloc(r->n + 1, sizeof(*r->number));
