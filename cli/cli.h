@@ -128,7 +128,6 @@ void maple_again_complete(const struct maple_settings *settings,
 			  struct maple_finding *finding);
 
 /* host.c */
-const char *maple_host_socket(const struct maple_settings *settings);
 int maple_host_find(struct maple_settings *settings);
 void maple_host_probe(struct maple_settings *settings,
 		      struct maple_probe *probe);

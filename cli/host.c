@@ -6,8 +6,8 @@
 #include <maple/wire.h>
 #include "cli.h"
 
-/* maple_host_socket - where mapled is to be; NULL: it is not wanted */
-const char *maple_host_socket(const struct maple_settings *settings)
+/* Where mapled is to be; NULL: it is not wanted. */
+static const char *socket_of(const struct maple_settings *settings)
 {
 	const char *never = getenv("MAPLE_NO_DAEMON");
 
@@ -24,7 +24,7 @@ const char *maple_host_socket(const struct maple_settings *settings)
  */
 int maple_host_find(struct maple_settings *settings)
 {
-	const char *path = maple_host_socket(settings);
+	const char *path = socket_of(settings);
 	struct maple_error err = { "" };
 	int e;
 
@@ -46,7 +46,7 @@ int maple_host_find(struct maple_settings *settings)
 /* maple_host_probe - what doctor says of mapled */
 void maple_host_probe(struct maple_settings *settings, struct maple_probe *probe)
 {
-	const char *path = maple_host_socket(settings);
+	const char *path = socket_of(settings);
 	const struct maple_host_info *info;
 	struct maple_error err = { "" };
 

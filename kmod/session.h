@@ -71,9 +71,6 @@ u32 maple_session_features(void);
 #define MAPLE_RETURNS	     16	   /* open at a time that are known */
 #define MAPLE_SESSION_LOG    65536 /* entries */
 
-int maple_session_init(void); /* of the module: tracepoints and the like */
-void maple_session_exit(void);
-
 /* netlink.c */
 int maple_netlink_init(void);
 void maple_netlink_exit(void);

@@ -157,9 +157,8 @@ struct guard {
 	pid_t pid;     /* 0: it rests */
 	struct maple_tracer tracer;
 };
-
-/* maple_guard_traces - whether it is a tracer as well */
-bool maple_guard_traces(const struct maple_launch_order *order)
+/* Whether the guard is a tracer as well. */
+static bool traces(const struct maple_launch_order *order)
 {
 	return order->stop_at_entry || order->ask_call;
 }
@@ -167,7 +166,7 @@ bool maple_guard_traces(const struct maple_launch_order *order)
 /* maple_guard_stays - whether it is there for other runs of @order as well */
 bool maple_guard_stays(const struct maple_launch_order *order)
 {
-	return !order->stem && !maple_guard_traces(order);
+	return !order->stem && !traces(order);
 }
 
 static void tell_crash(struct guard *g)
@@ -293,10 +292,10 @@ static void begin(struct guard *g, int orders)
 	ssize_t n;
 
 	if (pipe2(failed, O_CLOEXEC) ||
-	    (maple_guard_traces(order) && pipe2(held, O_CLOEXEC)))
+	    (traces(order) && pipe2(held, O_CLOEXEC)))
 		guard_fail(g, MAPLE_NEWS_FAILED, errno);
 	/* What we need not attach to meanwhile may do without a copy of us. */
-	pid = maple_guard_traces(order) ? fork() : vfork();
+	pid = traces(order) ? fork() : vfork();
 	if (pid == 0)
 		program(order, failed[1], held[0], orders, &g->mask, self);
 	e = errno;
@@ -306,7 +305,7 @@ static void begin(struct guard *g, int orders)
 		close(orders);
 	if (g->pid < 0)
 		guard_fail(g, MAPLE_NEWS_FAILED, e);
-	if (maple_guard_traces(order))
+	if (traces(order))
 		guard_trace(g, held[1]);
 	do
 		n = read(failed[0], &e, sizeof(e));

@@ -45,7 +45,6 @@ struct maple_news {
 	};
 };
 
-bool maple_guard_traces(const struct maple_launch_order *order);
 bool maple_guard_stays(const struct maple_launch_order *order);
 _Noreturn void maple_guard_run(const struct maple_launch_order *order,
 			       int control, int news, int orders);

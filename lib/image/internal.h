@@ -145,8 +145,6 @@ const struct maple_unit *maple_units(struct maple_image *image, size_t *n);
 Dwarf_Die *maple_units_find(struct maple_image *image, uint64_t addr,
 			    Dwarf_Addr *bias);
 bool maple_image_debug(struct maple_image *image);
-Dwarf_Die *maple_image_unit(struct maple_image *image, uint64_t addr,
-			    Dwarf_Addr *bias);
 void maple_image_place_deinit(struct maple_image *image);
 void maple_image_prints_deinit(struct maple_image *image);
 void maple_image_discard(struct maple_image *image);

@@ -28,8 +28,6 @@ struct maple_scopes {
 };
 
 /* units.c */
-const struct maple_unit *maple_scopes_units(struct maple_scopes *scopes,
-					    Dwfl_Module *module, size_t *n);
 void maple_scopes_units_forget(struct maple_scopes *scopes);
 Dwarf_Die *maple_scopes_unit(struct maple_scopes *scopes, Dwfl_Module *module,
 			     Dwarf_Addr addr, Dwarf_Addr *bias);

@@ -239,8 +239,8 @@ static void name_inner(Dwarf_Die *type, char *buf, size_t size,
 		maple_text_add(buf, size, "void");
 }
 
-/* maple_type_name - as the source would write it */
-void maple_type_name(Dwarf_Die *type, char *buf, size_t size)
+/* As the source would write it. */
+static void write_type(Dwarf_Die *type, char *buf, size_t size)
 {
 	*buf = '\0';
 	name_type(type, buf, size, 0);
@@ -376,7 +376,7 @@ void maple_type_walk(Dwarf_Die *type, const struct maple_part *part,
 	v->scalar = false;
 	for (unsigned int depth = 0; more && depth < DEPTH; depth++) {
 		if (!w.hidden)
-			maple_type_name(&w.at, v->type, sizeof(v->type));
+			write_type(&w.at, v->type, sizeof(v->type));
 		if (dwarf_peel_type(&w.at, &w.at))
 			break;
 		if (maple_type_is_object(&w.at)) {

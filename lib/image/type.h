@@ -18,7 +18,6 @@ void maple_text_add(char *buf, size_t size, const char *fmt, ...)
 bool maple_type_of(Dwarf_Die *die, Dwarf_Die *type);
 bool maple_type_is_object(Dwarf_Die *peeled);
 bool maple_name_reserved(const char *name);
-void maple_type_name(Dwarf_Die *type, char *buf, size_t size);
 void maple_type_walk(Dwarf_Die *type, const struct maple_part *part,
 		     struct maple_variable *v);
 

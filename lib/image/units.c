@@ -43,9 +43,9 @@ static void read_units(struct maple_module *m)
 		      compare_units);
 }
 
-/* maple_scopes_units - the code of all @n units of @module, by address */
-const struct maple_unit *maple_scopes_units(struct maple_scopes *scopes,
-					    Dwfl_Module *module, size_t *n)
+/* The code of all @n units of @module, by address. */
+static const struct maple_unit *units_of(struct maple_scopes *scopes,
+					 Dwfl_Module *module, size_t *n)
 {
 	struct maple_module *m;
 
@@ -83,7 +83,7 @@ Dwarf_Die *maple_scopes_unit(struct maple_scopes *scopes, Dwfl_Module *module,
 			     Dwarf_Addr addr, Dwarf_Addr *bias)
 {
 	size_t lo = 0, hi;
-	const struct maple_unit *unit = maple_scopes_units(scopes, module, &hi);
+	const struct maple_unit *unit = units_of(scopes, module, &hi);
 
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
@@ -104,7 +104,7 @@ const struct maple_unit *maple_units(struct maple_image *image, size_t *n)
 {
 	*n = 0;
 	return maple_image_debug(image)
-		       ? maple_scopes_units(&image->scopes, image->module, n)
+		       ? units_of(&image->scopes, image->module, n)
 		       : NULL;
 }
 

@@ -85,14 +85,14 @@ static int make_room(struct maple_recent *recent, uint32_t window,
 }
 
 /*
- * maple_recent_push - the thread's next record
+ * The thread's next record.
  * @record: its location, access (0: its own), before, site, clock and kind
  *
  * Returns 0 with its index in *@index, or -ENOMEM.
  */
-int maple_recent_push(struct maple_recent *recent, uint32_t window,
-		      const struct maple_record *record, uint64_t *index,
-		      struct maple_predict_stats *stats)
+static int push(struct maple_recent *recent, uint32_t window,
+		const struct maple_record *record, uint64_t *index,
+		struct maple_predict_stats *stats)
 {
 	struct maple_record *slot, *before;
 	struct maple_successor *successors;
@@ -175,7 +175,7 @@ bool maple_recent_succeed(struct maple_recent *recent,
 	return true;
 }
 
-void maple_recent_deinit(struct maple_recent *recent)
+static void recent_deinit(struct maple_recent *recent)
 {
 	while (recent->size && recent->first <= recent->last)
 		drop_oldest(recent);
@@ -185,7 +185,7 @@ void maple_recent_deinit(struct maple_recent *recent)
 	memset(recent, 0, sizeof(*recent));
 }
 
-/* maple_window_push - as maple_recent_push(), of @thread */
+/* maple_window_push - the next record of @thread, as push() has it */
 int maple_window_push(struct maple_window *window, uint32_t thread,
 		      const struct maple_record *record, uint64_t *index)
 {
@@ -195,8 +195,7 @@ int maple_window_push(struct maple_window *window, uint32_t thread,
 		*recent = calloc(1, sizeof(**recent));
 	if (!*recent)
 		return -ENOMEM;
-	return maple_recent_push(*recent, window->events, record, index,
-				 window->stats);
+	return push(*recent, window->events, record, index, window->stats);
 }
 
 /* maple_window_leave - @thread has done its last access */
@@ -204,7 +203,7 @@ void maple_window_leave(struct maple_window *window, uint32_t thread)
 {
 	if (!window->thread[thread])
 		return;
-	maple_recent_deinit(window->thread[thread]);
+	recent_deinit(window->thread[thread]);
 	free(window->thread[thread]);
 	window->thread[thread] = NULL;
 }

@@ -58,13 +58,9 @@ int maple_window_push(struct maple_window *window, uint32_t thread,
 		      const struct maple_record *record, uint64_t *index);
 void maple_window_leave(struct maple_window *window, uint32_t thread);
 void maple_window_deinit(struct maple_window *window);
-int maple_recent_push(struct maple_recent *recent, uint32_t window,
-		      const struct maple_record *record, uint64_t *index,
-		      struct maple_predict_stats *stats);
 bool maple_recent_succeed(struct maple_recent *recent,
 			  struct maple_record *record,
 			  const struct maple_successor *successor);
-void maple_recent_deinit(struct maple_recent *recent);
 
 static inline bool maple_record_is_memory(const struct maple_record *record)
 {

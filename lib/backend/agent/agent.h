@@ -8,8 +8,6 @@
 #include "../backend.h"
 #include "../launch.h"
 
-#define MAPLE_SPINNERS 64
-
 /* A thread that may be spinning: CPU used since its last event. */
 struct maple_spinner {
 	uint64_t cpu; /* ns when last seen with a new event */

@@ -87,7 +87,6 @@ void maple_kernel_say(struct maple_kernel_events *e, struct maple_event event)
 	    maple_event_is_memory(e->held.kind) &&
 	    !(e->held.flags & MAPLE_EVF_EXACT)) {
 		e->held.flags |= MAPLE_EVF_PENDING;
-		e->pending++;
 	}
 	if (e->holding)
 		hand_out(e);
@@ -271,7 +270,7 @@ void maple_kernel_events_start(struct maple_kernel_events *e)
 	forget_calls(e);
 	e->holding = e->loaded = e->renewed = false;
 	e->nthreads = e->nspins = 0;
-	e->pending = e->bad = 0;
+	e->bad = 0;
 	memset(e->thread, 0, sizeof(e->thread));
 }
 
@@ -281,7 +280,6 @@ void maple_kernel_events_end(struct maple_kernel_events *e)
 	if (!e->holding)
 		return;
 	e->held.flags |= MAPLE_EVF_PENDING;
-	e->pending++;
 	hand_out(e);
 }
 

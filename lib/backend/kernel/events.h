@@ -39,7 +39,7 @@ struct maple_kernel_events {
 	bool renewed; /* a new thread has renewed the budgets */
 	bool loaded;  /* the set of images may have changed */
 	uint32_t nthreads;
-	uint64_t pending, bad;
+	uint64_t bad;
 	unsigned int nspins;
 	uint64_t spin[MAPLE_KERNEL_SPINS]; /* locks of that kind that are held */
 	struct maple_kernel_call *calls;

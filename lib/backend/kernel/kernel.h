@@ -85,7 +85,6 @@ enum maple_function_form {
 	MAPLE_FN_STRNCPY, /* (to, from, n), all of n written */
 	MAPLE_FN_STRCAT,
 	MAPLE_FN_STRNCAT,
-	MAPLE_FN_FORMS
 };
 
 struct maple_function {
