@@ -183,6 +183,7 @@ struct maple_backend;
  */
 struct maple_backend_ops {
 	const char *name;
+	bool inside; /* works in the program's own threads */
 	/* holds a crashed program itself; if nobody does, the guard will */
 	bool keeps_crashed;
 	/* plans that may follow the first in a run; to MAPLE_RUN_THEN */

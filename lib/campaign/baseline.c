@@ -44,7 +44,7 @@ static int run(struct maple_campaign *c, struct baseline *b)
 		memset(trial, 0, sizeof(*trial));
 		trial->kind = MAPLE_RUN_NATIVE;
 		trial->schedule = MAPLE_SCHEDULE_NATIVE;
-		trial->memo_kind = "baseline";
+		trial->purpose = MAPLE_FOR_BASELINE;
 		e = maple_trial_run(c, trial);
 		if (e || !trial->judgement.unjudged ||
 		    !maple_campaign_may_go_on(c))

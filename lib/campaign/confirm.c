@@ -39,7 +39,7 @@ static void copy_order(struct maple_trial *to, const struct maple_trial *from,
 
 	memset(to, 0, sizeof(*to));
 	to->kind = from->kind;
-	to->memo_kind = "confirm";
+	to->purpose = MAPLE_FOR_CONFIRM;
 	to->schedule = from->schedule;
 	to->nchanges = from->nchanges;
 	memcpy(to->change, from->change, sizeof(to->change));
@@ -64,7 +64,7 @@ static void order_alone(struct maple_trial *to, const struct maple_trial *from,
 {
 	copy_order(to, from, false);
 	to->rounds = rounds;
-	to->memo_kind = "attribute";
+	to->purpose = MAPLE_FOR_ATTRIBUTE;
 	to->names = true;
 	to->nthen = 0;
 	to->candidate = i ? from->beside[i - 1] : from->candidate;
@@ -157,7 +157,7 @@ int maple_confirm_attribute(struct maple_campaign *c, struct maple_trial *trial)
 static void order_again(struct maple_trial *to, const struct maple_trial *from)
 {
 	copy_order(to, from, false);
-	to->memo_kind = "attribute";
+	to->purpose = MAPLE_FOR_ATTRIBUTE;
 	to->names = true;
 }
 
@@ -239,7 +239,7 @@ int maple_confirm_again(struct maple_campaign *c,
 	int e;
 
 	copy_order(trial, order, false);
-	trial->memo_kind = "known";
+	trial->purpose = MAPLE_FOR_KNOWN;
 	trial->names = true;
 	e = maple_trial_run(c, trial);
 	c->result->runs.confirm += !e && !trial->stopped;
@@ -254,7 +254,7 @@ static void order_serial(struct maple_campaign *c,
 {
 	*to = (struct maple_trial){
 		.kind = MAPLE_RUN_PROFILE,
-		.memo_kind = "confirm",
+		.purpose = MAPLE_FOR_CONFIRM,
 		.schedule = MAPLE_SCHEDULE_OLDER,
 		.seed = maple_campaign_seed(c, ++c->run_number),
 		.rounds = order->rounds,

@@ -60,7 +60,7 @@ static int run_once(struct maple_campaign *c, struct control *how)
 {
 	struct maple_trial trial = {
 		.kind = how->kind,
-		.memo_kind = "confirm",
+		.purpose = MAPLE_FOR_CONFIRM,
 		.schedule = how->schedule,
 		.space = how->space,
 		.ask_call = how->ask_call,
@@ -146,9 +146,7 @@ static void say_cause(struct maple_campaign *c, const struct maple_trial *trial,
 		      const struct control *how, char *text, size_t size)
 {
 	const struct maple_pair *pair = c->lanes.turn->pair;
-	bool agent = !strcmp(pair->observe->ops->name, "agent") ||
-		     !strcmp(pair->enforce->ops->name, "agent");
-
+	bool agent = pair->observe->ops->inside || pair->enforce->ops->inside;
 	const char *call = trial->judgement.signo == SIGSYS
 				   ? forbidden_call(c, how)
 				   : NULL;

@@ -294,7 +294,7 @@ int maple_enforce_run(struct maple_campaign *c,
 	int e;
 
 	trial->kind = MAPLE_RUN_ENFORCE;
-	trial->memo_kind = "enforced";
+	trial->purpose = MAPLE_FOR_ENFORCED;
 	trial->candidate = candidate;
 	trial->rested = maple_strategy_rests(c, candidate);
 	trial->settle = record;

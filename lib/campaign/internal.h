@@ -65,10 +65,20 @@ struct maple_round {
 	bool moved;	       /* some plan has gone on in this round */
 };
 
+/* What a run is for; the memo keeps its name. */
+enum maple_purpose {
+	MAPLE_FOR_BASELINE,
+	MAPLE_FOR_PROFILE,
+	MAPLE_FOR_ENFORCED,
+	MAPLE_FOR_CONFIRM,
+	MAPLE_FOR_ATTRIBUTE, /* to find out which order it was */
+	MAPLE_FOR_KNOWN,     /* whether what was found once is still there */
+};
+
 /* One run as the campaign sees it. */
 struct maple_trial {
 	enum maple_run_kind kind;
-	const char *memo_kind; /* "baseline", "profile", ... */
+	enum maple_purpose purpose;
 	enum maple_schedule schedule;
 	uint32_t nchanges;
 	struct maple_change change[MAPLE_RUN_CHANGES];

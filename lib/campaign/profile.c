@@ -365,7 +365,7 @@ int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
 	int e;
 
 	trial->kind = MAPLE_RUN_PROFILE;
-	trial->memo_kind = "profile";
+	trial->purpose = MAPLE_FOR_PROFILE;
 	trial->settle = harvest;
 	trial->settle_ctx = &s;
 	trial->seed = maple_campaign_seed(c, ++c->run_number);

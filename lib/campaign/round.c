@@ -349,6 +349,7 @@ void maple_round_left(struct maple_trial *trial)
 int maple_round_check(struct maple_campaign *c)
 {
 	const struct maple_campaign_options *o = c->options;
+	struct maple_pair_choice pair;
 	const char *with = o->attached	    ? "attach"
 			   : o->jobs > 1    ? "--jobs: the servers would "
 					      "have one port"
@@ -360,9 +361,9 @@ int maple_round_check(struct maple_campaign *c)
 	if (with)
 		return maple_error_set(c->err, EINVAL,
 				       "--between does not go with %s", with);
-	if (o->backend && strcmp(o->backend, "auto") &&
-	    strncmp(o->backend, "agent", strlen("agent") + 1) &&
-	    strcmp(o->backend, "agent+agent"))
+	if (o->backend && !maple_pair_parse(o->backend, &pair) &&
+	    (pair.observe != MAPLE_HALF_AGENT ||
+	     pair.enforce != MAPLE_HALF_AGENT))
 		return maple_error_set(c->err, EINVAL,
 				       "--between needs --backend agent");
 	return 0;

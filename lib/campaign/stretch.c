@@ -114,7 +114,7 @@ bool maple_stretch_over(struct maple_campaign *c, struct maple_trial *trial)
 	if (c->ended)
 		return true;
 	trial->kind = MAPLE_RUN_PROFILE;
-	trial->memo_kind = "profile";
+	trial->purpose = MAPLE_FOR_PROFILE;
 	if (observer->ops->ended)
 		observer->ops->ended(observer, &trial->run.status);
 	maple_stretch_judge(c, trial);

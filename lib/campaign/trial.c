@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -88,6 +87,12 @@ static int close_memo(struct maple_campaign *c, int e)
 	return e;
 }
 
+static const char *const purposes[] = {
+	[MAPLE_FOR_BASELINE] = "baseline",   [MAPLE_FOR_PROFILE] = "profile",
+	[MAPLE_FOR_ENFORCED] = "enforced",   [MAPLE_FOR_CONFIRM] = "confirm",
+	[MAPLE_FOR_ATTRIBUTE] = "attribute", [MAPLE_FOR_KNOWN] = "known",
+};
+
 /*
  * As soon as the run has begun, and while it lasts: it needs not wait for
  * that. It counts from there on, so that a crash is no free try.
@@ -99,7 +104,7 @@ static int memo_begin(struct maple_campaign *c, struct maple_trial *trial,
 			     ? maple_planfile_write(c, trial, false)
 			     : NULL;
 	struct maple_memo_run run = {
-		.kind = trial->memo_kind,
+		.kind = purposes[trial->purpose],
 		.iroot = trial->candidate ? trial->candidate->row : 0,
 		.plan = plan,
 		.seed = trial->seed,
@@ -306,9 +311,9 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.out = io->out,
 		.err = io->err,
 		.own_group = !isatty(STDIN_FILENO),
-		.fresh = strcmp(trial->memo_kind, "confirm") == 0 ||
-			 strcmp(trial->memo_kind, "known") == 0,
-		.stacks = strcmp(trial->memo_kind, "confirm") != 0,
+		.fresh = trial->purpose == MAPLE_FOR_CONFIRM ||
+			 trial->purpose == MAPLE_FOR_KNOWN,
+		.stacks = trial->purpose != MAPLE_FOR_CONFIRM,
 		.ask_call = trial->ask_call,
 		.outsiders = c->options->setup != NULL,
 	};

@@ -69,7 +69,7 @@ static int read_with(const char *schedule, const char *timeout)
 static void test_damaged(void **state)
 {
 	static const char *const schedules[] = {
-		"-1",	      "7",    "8", "2147483647", "-2147483648",
+		"-1",	      "7",     "8",   "2147483647", "-2147483648",
 		"4294967297", "\"1\"", "1.0", "null",
 	};
 	static const char *const timeouts[] = { "0.0", "-1.0", "1e999",

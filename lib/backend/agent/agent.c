@@ -347,6 +347,7 @@ static void destroy(struct maple_backend *b)
 
 static const struct maple_backend_ops agent_ops = {
 	.name = "agent",
+	.inside = true,
 	.keeps_crashed = true,
 	.follow = MAPLE_SHM_THEN,
 	.conditions = true,
