@@ -70,8 +70,8 @@ struct maple_client {
 	unsigned int ntargets;
 
 	/* module.c */
-	struct maple_command *command; /* NULL: there was none yet */
-	bool asks;		       /* one is under way */
+	struct maple_module_command *command; /* NULL: there was none yet */
+	bool asks;			      /* one is under way */
 	struct maple_client_session {
 		int64_t name;
 		struct maple_module *module; /* NULL: free */

@@ -59,8 +59,8 @@ static int help(void)
 }
 
 /* The default need not be there; what is asked for has to. */
-static int read_settings(struct maple_settings *settings, const char *file,
-			 struct maple_error *err)
+static int read_settings(struct maple_daemon_settings *settings,
+			 const char *file, struct maple_error *err)
 {
 	int e = maple_settings_read(settings, file ? file : MAPLE_SETTINGS_FILE,
 				    err);

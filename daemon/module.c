@@ -18,7 +18,7 @@
 #include "aside.h"
 #include "request.h"
 
-struct maple_command {
+struct maple_module_command {
 	struct maple_aside_job job;
 	struct maple_aside *aside;
 	struct maple_client *client;
@@ -138,7 +138,7 @@ static int check_file(const struct maple_client *client, unsigned int command,
 
 static void ask(struct maple_aside_job *job)
 {
-	struct maple_command *c = (struct maple_command *)job;
+	struct maple_module_command *c = (struct maple_module_command *)job;
 
 	c->error = maple_module_ask(c->session->module, &c->request, &c->answer,
 				    &c->why);
@@ -146,7 +146,7 @@ static void ask(struct maple_aside_job *job)
 
 static void end(struct maple_aside_job *job)
 {
-	struct maple_command *c = (struct maple_command *)job;
+	struct maple_module_command *c = (struct maple_module_command *)job;
 
 	for (int i = 0; i < MAPLE_SESSIONS; i++)
 		if (c->ends[i])
@@ -155,7 +155,7 @@ static void end(struct maple_aside_job *job)
 
 /* ---- in the loop ---- */
 
-static void begin(struct maple_command *c,
+static void begin(struct maple_module_command *c,
 		  void (*work)(struct maple_aside_job *job),
 		  void (*done)(struct maple_aside_job *job))
 {
@@ -165,7 +165,7 @@ static void begin(struct maple_command *c,
 	maple_aside_do(c->aside, &c->job);
 }
 
-static void go_on(struct maple_command *c)
+static void go_on(struct maple_module_command *c)
 {
 	void (*parting)(struct maple_client * client) = c->parting;
 
@@ -178,7 +178,7 @@ static void go_on(struct maple_command *c)
 }
 
 /* Those of c->ends count no more. */
-static void forget(struct maple_command *c)
+static void forget(struct maple_module_command *c)
 {
 	struct maple_client *client = c->client;
 
@@ -196,13 +196,13 @@ static void forget(struct maple_command *c)
 
 static void ended(struct maple_aside_job *job)
 {
-	struct maple_command *c = (struct maple_command *)job;
+	struct maple_module_command *c = (struct maple_module_command *)job;
 
 	forget(c);
 	go_on(c);
 }
 
-static void end_one(struct maple_command *c,
+static void end_one(struct maple_module_command *c,
 		    const struct maple_client_session *session)
 {
 	c->ends[session - c->client->session] = true;
@@ -218,7 +218,7 @@ static void end_one(struct maple_command *c,
 void maple_module_end(struct maple_client *client,
 		      void (*then)(struct maple_client *client))
 {
-	struct maple_command *c = client->command;
+	struct maple_module_command *c = client->command;
 	bool any = false;
 
 	if (client->asks) {
@@ -245,7 +245,7 @@ void maple_module_end(struct maple_client *client,
 /* maple_module_deinit - @client has no sessions any more */
 void maple_module_deinit(struct maple_client *client)
 {
-	struct maple_command *c = client->command;
+	struct maple_module_command *c = client->command;
 
 	if (!c)
 		return;
@@ -271,7 +271,7 @@ static void say(struct maple_client *client,
 
 static void answer(struct maple_client *client)
 {
-	struct maple_command *c = client->command;
+	struct maple_module_command *c = client->command;
 	const struct maple_wire_answer answer = {
 		.error = (uint32_t)-c->error,
 		.text = c->error ? c->why.text : NULL,
@@ -284,7 +284,7 @@ static void answer(struct maple_client *client)
 
 static void asked(struct maple_aside_job *job)
 {
-	struct maple_command *c = (struct maple_command *)job;
+	struct maple_module_command *c = (struct maple_module_command *)job;
 	struct maple_client *client = c->client;
 	unsigned int command = c->request.command;
 	int fd = c->request.fd;
@@ -307,7 +307,7 @@ static void asked(struct maple_aside_job *job)
 /* The thread of a client. */
 static int get_command(struct maple_client *client, struct maple_error *err)
 {
-	struct maple_command *c;
+	struct maple_module_command *c;
 
 	if (client->command)
 		return 0;
@@ -325,7 +325,7 @@ static int get_command(struct maple_client *client, struct maple_error *err)
 }
 
 /* What was asked before is forgotten. */
-static int set_command(struct maple_command *c,
+static int set_command(struct maple_module_command *c,
 		       const struct maple_module_request *request,
 		       struct maple_error *err)
 {
@@ -350,7 +350,7 @@ static int prepare(struct maple_client *client, int64_t name,
 		   struct maple_error *err)
 {
 	struct maple_module_need need;
-	struct maple_command *c;
+	struct maple_module_command *c;
 	int e = check_file(client, request->command, request->fd, err);
 
 	if (!e)

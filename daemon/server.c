@@ -61,7 +61,8 @@ static bool is_served(const struct sockaddr_un *addr)
 }
 
 /* Who may connect: as the unit's SocketMode= and SocketGroup=. */
-static void set_owner(const struct maple_settings *settings, const char *path)
+static void set_owner(const struct maple_daemon_settings *settings,
+		      const char *path)
 {
 	const struct group *group = getgrnam(settings->group);
 	char *end;
@@ -77,7 +78,7 @@ static void set_owner(const struct maple_settings *settings, const char *path)
 /* It gets its name when all is right, so that nobody is refused before. */
 static int listen_at(struct maple_server *server, struct maple_error *err)
 {
-	const struct maple_settings *settings = &server->settings;
+	const struct maple_daemon_settings *settings = &server->settings;
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	mode_t before;
 	int fd, e = 0;
@@ -143,7 +144,8 @@ static int get_socket(struct maple_server *server, struct maple_error *err)
  * maple_server_cpus - fills in what the settings leave open: all but the first
  * CPU, if there is another; -EINVAL when none of those in them can be had
  */
-int maple_server_cpus(struct maple_settings *settings, struct maple_error *err)
+int maple_server_cpus(struct maple_daemon_settings *settings,
+		      struct maple_error *err)
 {
 	cpu_set_t ours;
 
@@ -206,7 +208,7 @@ static int open_loop(struct maple_server *s, int sock, struct maple_error *err)
  * What is lent is lent whole: we ourselves run elsewhere, if there is a CPU
  * that is not for lending.
  */
-static void leave_cpus(const struct maple_settings *settings)
+static void leave_cpus(const struct maple_daemon_settings *settings)
 {
 	cpu_set_t ours, lent;
 

@@ -14,7 +14,7 @@ struct maple_leftover;
 struct maple_account;
 
 struct maple_server {
-	struct maple_settings settings;
+	struct maple_daemon_settings settings;
 	sd_event *event;
 	struct maple_memo *memo;
 	struct maple_client *clients; /* in order of coming, newest first */
@@ -33,7 +33,8 @@ struct maple_server {
 	struct stat made; /* the socket's file, if we have made it; else 0 */
 };
 
-int maple_server_cpus(struct maple_settings *settings, struct maple_error *err);
+int maple_server_cpus(struct maple_daemon_settings *settings,
+		      struct maple_error *err);
 int maple_server_open(struct maple_server *server, struct maple_error *err);
 int maple_server_run(struct maple_server *server, struct maple_error *err);
 void maple_server_close(struct maple_server *server);

@@ -98,16 +98,17 @@ static const struct setting {
 	const char *(*take)(const char *value, void *to);
 	size_t offset;
 } settings_known[] = {
-	{ "socket", take_path, offsetof(struct maple_settings, socket) },
-	{ "database", take_path, offsetof(struct maple_settings, database) },
-	{ "group", take_group, offsetof(struct maple_settings, group) },
-	{ "cpus", take_cpus, offsetof(struct maple_settings, cpus) },
+	{ "socket", take_path, offsetof(struct maple_daemon_settings, socket) },
+	{ "database", take_path,
+	  offsetof(struct maple_daemon_settings, database) },
+	{ "group", take_group, offsetof(struct maple_daemon_settings, group) },
+	{ "cpus", take_cpus, offsetof(struct maple_daemon_settings, cpus) },
 	{ "max-clients", take_count,
-	  offsetof(struct maple_settings, max_clients) },
+	  offsetof(struct maple_daemon_settings, max_clients) },
 };
 
 /* maple_settings_init - what holds without a file; -ENOMEM */
-int maple_settings_init(struct maple_settings *settings)
+int maple_settings_init(struct maple_daemon_settings *settings)
 {
 	memset(settings, 0, sizeof(*settings));
 	settings->socket = strdup(MAPLE_WIRE_SOCKET);
@@ -120,7 +121,7 @@ int maple_settings_init(struct maple_settings *settings)
 		       : -ENOMEM;
 }
 
-void maple_settings_deinit(struct maple_settings *settings)
+void maple_settings_deinit(struct maple_daemon_settings *settings)
 {
 	free(settings->socket);
 	free(settings->database);
@@ -146,7 +147,7 @@ static int wants(const char *where, const char *name, const char *expected,
 			       where, name, expected, value);
 }
 
-static int take_line(struct maple_settings *settings, char *line,
+static int take_line(struct maple_daemon_settings *settings, char *line,
 		     const char *where, struct maple_error *err)
 {
 	char *name, *value, *equals;
@@ -194,8 +195,8 @@ static int take_line(struct maple_settings *settings, char *line,
  *
  * Errors: -ENOENT ... it cannot be read; -EINVAL with file and line.
  */
-int maple_settings_read(struct maple_settings *settings, const char *path,
-			struct maple_error *err)
+int maple_settings_read(struct maple_daemon_settings *settings,
+			const char *path, struct maple_error *err)
 {
 	FILE *file = fopen(path, "re");
 	char where[256];

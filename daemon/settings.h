@@ -8,7 +8,7 @@
 
 #define MAPLE_SETTINGS_FILE "/etc/mapled/mapled.conf"
 
-struct maple_settings {
+struct maple_daemon_settings {
 	char *socket;	/* where we listen, unless systemd does */
 	char *database; /* path, or ":memory:" */
 	char *group;	/* whose members may use us */
@@ -17,9 +17,9 @@ struct maple_settings {
 	uint64_t limit[MAPLE_LIMITS]; /* of each user */
 };
 
-int maple_settings_init(struct maple_settings *settings);
-int maple_settings_read(struct maple_settings *settings, const char *path,
-			struct maple_error *err);
-void maple_settings_deinit(struct maple_settings *settings);
+int maple_settings_init(struct maple_daemon_settings *settings);
+int maple_settings_read(struct maple_daemon_settings *settings,
+			const char *path, struct maple_error *err);
+void maple_settings_deinit(struct maple_daemon_settings *settings);
 
 #endif

@@ -57,7 +57,7 @@ static unsigned int event_flags(const struct maple_uapi_probe *p)
 	return flags;
 }
 
-static bool has_inner_calls(const struct maple_point *p)
+static bool has_inner_calls(const struct maple_probe_point *p)
 {
 	const struct maple_uapi_probe *probe =
 		&list_first_entry(&p->spots, struct maple_spot, list)->probe;
@@ -330,7 +330,7 @@ unsigned int maple_session_returns(struct maple_session *s, unsigned int number,
 }
 
 /* maple_call_enter - @t, the caller, is at the first instruction of @p */
-void maple_call_enter(struct maple_point *p, struct maple_thread *t,
+void maple_call_enter(struct maple_probe_point *p, struct maple_thread *t,
 		      struct pt_regs *regs)
 {
 	struct maple_call_frame now = { .point = p, .sp = regs->sp };
@@ -376,7 +376,7 @@ void maple_call_enter(struct maple_point *p, struct maple_thread *t,
 }
 
 /* maple_call_leave - @t, the caller, has returned from @p */
-void maple_call_leave(struct maple_point *p, struct maple_thread *t,
+void maple_call_leave(struct maple_probe_point *p, struct maple_thread *t,
 		      struct pt_regs *regs)
 {
 	struct maple_call_frame f;

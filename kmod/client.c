@@ -20,13 +20,13 @@ static DEFINE_XARRAY(clients); /* by port id; its own lock protects it */
 
 static void free_client(struct kref *ref)
 {
-	kfree(container_of(ref, struct maple_client, ref));
+	kfree(container_of(ref, struct maple_netlink_client, ref));
 }
 
 /* The client of a port, locked, its session alive; NULL if it has none. */
-static struct maple_client *find(u32 portid)
+static struct maple_netlink_client *find(u32 portid)
 {
-	struct maple_client *client;
+	struct maple_netlink_client *client;
 
 	xa_lock(&clients);
 	client = xa_load(&clients, portid);
@@ -46,9 +46,9 @@ static struct maple_client *find(u32 portid)
  * maple_client_get - the client of the message's socket, locked, its session
  * alive; the way back is maple_client_put()
  */
-struct maple_client *maple_client_get(struct genl_info *info)
+struct maple_netlink_client *maple_client_get(struct genl_info *info)
 {
-	struct maple_client *client = find(info->snd_portid);
+	struct maple_netlink_client *client = find(info->snd_portid);
 
 	if (client)
 		return client;
@@ -57,7 +57,7 @@ struct maple_client *maple_client_get(struct genl_info *info)
 	return ERR_PTR(-ENOTCONN);
 }
 
-void maple_client_put(struct maple_client *client)
+void maple_client_put(struct maple_netlink_client *client)
 {
 	mutex_unlock(&client->lock);
 	kref_put(&client->ref, free_client);
@@ -71,7 +71,7 @@ void maple_client_put(struct maple_client *client)
 int maple_client_start(struct genl_info *info,
 		       const struct maple_session_order *order)
 {
-	struct maple_client *client;
+	struct maple_netlink_client *client;
 	int e = -ENOMEM;
 
 	if (!try_module_get(THIS_MODULE)) {
@@ -116,7 +116,7 @@ err_module:
  * they then see that there is no session. The module's reference goes last:
  * our caller has one of its own.
  */
-void maple_client_end(struct maple_client *client, u32 portid)
+void maple_client_end(struct maple_netlink_client *client, u32 portid)
 {
 	lockdep_assert_held(&client->lock);
 	maple_session_destroy(client->session);
@@ -129,7 +129,7 @@ void maple_client_end(struct maple_client *client, u32 portid)
 /* ---- sockets that are closed ---- */
 
 /* The end of a client that is in no table any more, nor in any message. */
-static void end(struct maple_client *client)
+static void end(struct maple_netlink_client *client)
 {
 	mutex_lock(&client->lock);
 	maple_session_destroy(client->session);
@@ -141,12 +141,12 @@ static void end(struct maple_client *client)
 
 static void end_by_closer(struct callback_head *work)
 {
-	end(container_of(work, struct maple_client, by_closer));
+	end(container_of(work, struct maple_netlink_client, by_closer));
 }
 
 static void end_by_worker(struct work_struct *work)
 {
-	end(container_of(work, struct maple_client, by_worker));
+	end(container_of(work, struct maple_netlink_client, by_worker));
 }
 
 /*
@@ -159,7 +159,7 @@ static void end_by_worker(struct work_struct *work)
 static int on_netlink(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct netlink_notify *n = data;
-	struct maple_client *client;
+	struct maple_netlink_client *client;
 
 	if (event != NETLINK_URELEASE || n->protocol != NETLINK_GENERIC ||
 	    !net_eq(n->net, &init_net))

@@ -10,7 +10,7 @@
 #include <net/genetlink.h>
 #include "session.h"
 
-struct maple_client {
+struct maple_netlink_client {
 	struct kref ref;
 	struct mutex lock; /* protects session; held while it is used */
 	struct maple_session *session;	/* NULL before and after its life */
@@ -20,9 +20,9 @@ struct maple_client {
 
 int maple_client_start(struct genl_info *info,
 		       const struct maple_session_order *order);
-struct maple_client *maple_client_get(struct genl_info *info);
-void maple_client_put(struct maple_client *client);
-void maple_client_end(struct maple_client *client, u32 portid);
+struct maple_netlink_client *maple_client_get(struct genl_info *info);
+void maple_client_put(struct maple_netlink_client *client);
+void maple_client_end(struct maple_netlink_client *client, u32 portid);
 
 int maple_client_init(void);
 void maple_client_exit(void);

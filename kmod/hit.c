@@ -263,7 +263,7 @@ static void hit_before(struct maple_thread *t, struct maple_spot *spot,
 	maple_hit_emit(t, &op);
 }
 
-static void hit_access(struct maple_point *p, struct maple_thread *t,
+static void hit_access(struct maple_probe_point *p, struct maple_thread *t,
 		       struct pt_regs *regs)
 {
 	struct maple_spot *spot;
@@ -282,7 +282,7 @@ static void hit_access(struct maple_point *p, struct maple_thread *t,
  * A thread of the target, and a session that may see it. A step that did
  * not come to its end was broken off by a signal: the access has not happened.
  */
-static struct maple_thread *hit_thread(struct maple_point *p)
+static struct maple_thread *hit_thread(struct maple_probe_point *p)
 {
 	struct maple_thread *t = maple_thread_find(p->session, current);
 	struct maple_op op;
@@ -300,8 +300,8 @@ static struct maple_thread *hit_thread(struct maple_point *p)
 
 MAPLE_HANDLER(maple_hit_handler)
 {
-	struct maple_point *p =
-		container_of(consumer, struct maple_point, consumer);
+	struct maple_probe_point *p =
+		container_of(consumer, struct maple_probe_point, consumer);
 	struct maple_session *s = p->session;
 	struct maple_thread *t = hit_thread(p);
 
@@ -323,8 +323,8 @@ MAPLE_HANDLER(maple_hit_handler)
 
 MAPLE_RET_HANDLER(maple_hit_ret_handler)
 {
-	struct maple_point *p =
-		container_of(consumer, struct maple_point, consumer);
+	struct maple_probe_point *p =
+		container_of(consumer, struct maple_probe_point, consumer);
 	struct maple_thread *t = hit_thread(p);
 
 	if (!t)

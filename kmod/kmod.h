@@ -75,7 +75,7 @@ struct maple_op {
 };
 
 struct maple_call_frame {
-	const struct maple_point *point;
+	const struct maple_probe_point *point;
 	u64 caller;
 	u64 sp;
 	u64 arg[MAPLE_ARGS];
@@ -138,13 +138,14 @@ struct maple_thread {
 	/* The thread's own. */
 	bool stale;    /* at a site it has been at very often */
 	bool stepping; /* may have an out-of-line slot */
-	const struct maple_point *at_point; /* whose instruction it steps over */
-	bool repeats;	/* ... and which has not come to its end */
-	bool watch_off; /* watch_lock: its own watch rests while it steps */
-	u64 watched;	/* address that its watch saw written */
-	int signo;	/* that it crashes by */
-	u64 fault;	/* ... and where */
-	u32 site;	/* of the call that creates threads */
+	const struct maple_probe_point
+		*at_point; /* whose instruction it steps over */
+	bool repeats;	   /* ... and which has not come to its end */
+	bool watch_off;	   /* watch_lock: its own watch rests while it steps */
+	u64 watched;	   /* address that its watch saw written */
+	int signo;	   /* that it crashes by */
+	u64 fault;	   /* ... and where */
+	u32 site;	   /* of the call that creates threads */
 	u64 site_caller;
 	unsigned int nops, nopen, ncalls;
 	struct maple_op op[MAPLE_OPS];
@@ -369,7 +370,7 @@ struct maple_spot {
 	atomic_t hits;
 };
 
-struct maple_point {
+struct maple_probe_point {
 	struct uprobe_consumer consumer;
 	struct uprobe *uprobe; /* where the kernel has them */
 	struct maple_session *session;
@@ -404,9 +405,9 @@ bool maple_operand_valid(const struct maple_uapi_probe *p);
 
 /* call.c */
 unsigned int maple_call_ops(const struct maple_uapi_probe *p);
-void maple_call_enter(struct maple_point *p, struct maple_thread *t,
+void maple_call_enter(struct maple_probe_point *p, struct maple_thread *t,
 		      struct pt_regs *regs);
-void maple_call_leave(struct maple_point *p, struct maple_thread *t,
+void maple_call_leave(struct maple_probe_point *p, struct maple_thread *t,
 		      struct pt_regs *regs);
 
 /* site.c */

@@ -204,7 +204,7 @@ static int returns_in(struct maple_session *session, struct maple_message *m)
 
 static int stop(struct maple_message *m)
 {
-	struct maple_client *client = maple_client_get(&m->info);
+	struct maple_netlink_client *client = maple_client_get(&m->info);
 
 	if (IS_ERR(client))
 		return PTR_ERR(client);
@@ -225,7 +225,7 @@ static int use(struct maple_message *m)
 		[MAPLE_CMD_STATUS] = status_in,
 		[MAPLE_CMD_RETURNS] = returns_in,
 	};
-	struct maple_client *client = maple_client_get(&m->info);
+	struct maple_netlink_client *client = maple_client_get(&m->info);
 	int e;
 
 	if (IS_ERR(client))

@@ -20,7 +20,8 @@
 static MAPLE_FILTER(point_filter)
 {
 	struct maple_session *s =
-		container_of(consumer, struct maple_point, consumer)->session;
+		container_of(consumer, struct maple_probe_point, consumer)
+			->session;
 
 	if (READ_ONCE(s->ended))
 		return false;
@@ -29,7 +30,7 @@ static MAPLE_FILTER(point_filter)
 		maple_rights_kept(s, mm));
 }
 
-static void point_destroy(struct maple_point *p)
+static void point_destroy(struct maple_probe_point *p)
 {
 	struct maple_spot *spot, *next;
 
@@ -39,12 +40,12 @@ static void point_destroy(struct maple_point *p)
 	kfree(p);
 }
 
-static struct maple_point *point_get(struct maple_session *s,
-				     struct list_head *points,
-				     const struct path *path, u64 offset,
-				     bool call)
+static struct maple_probe_point *point_get(struct maple_session *s,
+					   struct list_head *points,
+					   const struct path *path, u64 offset,
+					   bool call)
 {
-	struct maple_point *p;
+	struct maple_probe_point *p;
 
 	list_for_each_entry_reverse(p, points, list)
 		if (p->offset == offset && p->call == call)
@@ -70,7 +71,7 @@ static int spot_add(struct maple_session *s, struct list_head *points,
 		    const struct maple_uapi_probe *probe, bool after)
 {
 	bool call = probe->flags & MAPLE_PROBE_CALL;
-	struct maple_point *p;
+	struct maple_probe_point *p;
 	struct maple_spot *spot;
 
 	p = point_get(s, points, path, after ? probe->next : probe->offset,
@@ -112,10 +113,10 @@ static int spots_of(struct maple_session *s, struct list_head *points,
 }
 
 /* What one hit where @p is may lead to, by the points in @points. */
-static unsigned int ops_at(const struct maple_point *p,
+static unsigned int ops_at(const struct maple_probe_point *p,
 			   const struct list_head *points)
 {
-	const struct maple_point *other;
+	const struct maple_probe_point *other;
 	unsigned int n = 0;
 
 	list_for_each_entry(other, points, list)
@@ -128,7 +129,7 @@ static unsigned int ops_at(const struct maple_point *p,
 static int points_fit(struct maple_session *s, struct list_head *points,
 		      struct netlink_ext_ack *extack)
 {
-	struct maple_point *p;
+	struct maple_probe_point *p;
 
 	list_for_each_entry(p, points, list) {
 		if (ops_at(p, points) + ops_at(p, &s->points) <= MAPLE_OPS)
@@ -151,7 +152,7 @@ static bool cannot_be(int err)
 
 static void points_unregister(struct list_head *points)
 {
-	struct maple_point *p;
+	struct maple_probe_point *p;
 
 	list_for_each_entry(p, points, list) {
 		if (p->registered)
@@ -164,7 +165,7 @@ static void points_unregister(struct list_head *points)
 
 static void points_destroy(struct list_head *points)
 {
-	struct maple_point *p, *next;
+	struct maple_probe_point *p, *next;
 
 	list_for_each_entry_safe(p, next, points, list) {
 		list_del(&p->list);
@@ -173,7 +174,7 @@ static void points_destroy(struct list_head *points)
 }
 
 /* The kernel would step some instructions, and step them wrongly. */
-static int point_register(struct maple_point *p, struct file *file)
+static int point_register(struct maple_probe_point *p, struct file *file)
 {
 	u8 code[MAPLE_STEP_BYTES] = { 0 };
 	loff_t at = p->offset;
@@ -190,7 +191,7 @@ static int points_register(struct maple_session *s, struct list_head *points,
 			   struct file *file, struct netlink_ext_ack *extack)
 {
 	unsigned int placed = 0, unreached = 0;
-	struct maple_point *p;
+	struct maple_probe_point *p;
 	int err;
 
 	list_for_each_entry(p, points, list) {
@@ -218,7 +219,7 @@ static int probes_add(struct maple_session *s, struct file *file,
 		      const struct maple_uapi_probe *probes, unsigned int n,
 		      struct netlink_ext_ack *extack)
 {
-	struct maple_point *p;
+	struct maple_probe_point *p;
 	LIST_HEAD(points);
 	unsigned int i;
 	int err = 0;

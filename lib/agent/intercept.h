@@ -96,7 +96,7 @@ static inline bool maple_owns_cpu(void)
 }
 
 /* What a thread would run with natively, which its children inherit. */
-struct maple_native {
+struct maple_native_sched {
 	bool known;
 	int policy, priority, nice;
 	int run_nice; /* what it has instead */
@@ -104,9 +104,9 @@ struct maple_native {
 };
 
 /* intercept_sched.c */
-struct maple_native maple_native_get(void);
-void maple_native_set(const struct maple_native *native);
-void maple_native_unset(const struct maple_native *native);
+struct maple_native_sched maple_native_get(void);
+void maple_native_set(const struct maple_native_sched *native);
+void maple_native_unset(const struct maple_native_sched *native);
 void maple_native_inherit(uint32_t number, const pthread_attr_t *attr);
 
 /* intercept_environ.c */

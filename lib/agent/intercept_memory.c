@@ -49,7 +49,8 @@ static void copy_bytes(void *to, const void *from, size_t n)
 
 static void copy(uint32_t site, void *to, const void *from, size_t n)
 {
-	struct maple_range r = maple_read(from, n), w = maple_write(to, n);
+	struct maple_memory_range r = maple_read(from, n),
+				  w = maple_write(to, n);
 
 	maple_range_before(site, r);
 	maple_range_before(site, w);
@@ -127,7 +128,7 @@ static void fill_bytes(void *to, int byte, size_t n)
 
 static void fill(uint32_t site, void *to, int byte, size_t n)
 {
-	struct maple_range w = maple_write(to, n);
+	struct maple_memory_range w = maple_write(to, n);
 
 	maple_range_before(site, w);
 	fill_bytes(to, byte, n);
@@ -185,7 +186,7 @@ static int compare_bytes(const void *a, const void *b, size_t n)
 
 static int compare(uint32_t site, const void *a, const void *b, size_t n)
 {
-	struct maple_range x = maple_read(a, n), y = maple_read(b, n);
+	struct maple_memory_range x = maple_read(a, n), y = maple_read(b, n);
 	int ret;
 
 	maple_range_before(site, x);
@@ -232,7 +233,7 @@ static void *find_byte(const void *s, int byte, size_t n)
 MAPLE_EXPORT void *memchr(const void *s, int byte, size_t n)
 {
 	void *found = find_byte(s, byte, n);
-	struct maple_range r;
+	struct maple_memory_range r;
 	uint32_t site;
 
 	if (!COUNTS(MAPLE_EV_READ))
@@ -263,7 +264,7 @@ MAPLE_EXPORT void *memrchr(const void *s, int byte, size_t n)
 {
 	char *found = find_last_byte(s, byte, n);
 	const char *from = found ? found : s;
-	struct maple_range r;
+	struct maple_memory_range r;
 	uint32_t site;
 
 	if (!COUNTS(MAPLE_EV_READ))

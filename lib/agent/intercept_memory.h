@@ -16,7 +16,7 @@
 /* Keeps the compiler from making a loop into a call of what it defines. */
 #define PLAIN_LOOP() __asm__ volatile("" ::: "memory")
 
-struct maple_range {
+struct maple_memory_range {
 	unsigned int kind; /* READ or WRITE */
 	const void *addr;
 	size_t size;
@@ -33,28 +33,29 @@ static inline bool maple_memory_counts(const void *ret, unsigned int kind)
 /* maple_agent_on() for a memory function; only in the function itself. */
 #define COUNTS(kind) maple_memory_counts(CALLER, (kind))
 
-static inline void maple_range_before(uint32_t site, struct maple_range r)
+static inline void maple_range_before(uint32_t site, struct maple_memory_range r)
 {
 	if (r.size)
 		maple_agent_before(site, r.kind, r.addr, r.size,
 				   MAPLE_EVF_MEMFN);
 }
 
-static inline void maple_range_after(uint32_t site, struct maple_range r)
+static inline void maple_range_after(uint32_t site, struct maple_memory_range r)
 {
 	if (r.size)
 		maple_agent_after(site, r.kind, r.addr, r.size, MAPLE_EVF_MEMFN,
 				  true);
 }
 
-static inline struct maple_range maple_read(const void *addr, size_t size)
+static inline struct maple_memory_range maple_read(const void *addr, size_t size)
 {
-	return (struct maple_range){ MAPLE_EV_READ, addr, size };
+	return (struct maple_memory_range){ MAPLE_EV_READ, addr, size };
 }
 
-static inline struct maple_range maple_write(const void *addr, size_t size)
+static inline struct maple_memory_range maple_write(const void *addr,
+						    size_t size)
 {
-	return (struct maple_range){ MAPLE_EV_WRITE, addr, size };
+	return (struct maple_memory_range){ MAPLE_EV_WRITE, addr, size };
 }
 
 #endif

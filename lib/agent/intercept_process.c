@@ -33,7 +33,7 @@ MAPLE_REAL_VERSION(quick_exit, "GLIBC_2.24");
 /* Also keeps what the program itself has asked for. */
 void maple_process_leave(void)
 {
-	struct maple_native native = maple_native_get();
+	struct maple_native_sched native = maple_native_get();
 
 	maple_agent_detach();
 	maple_native_set(&native);
@@ -82,9 +82,9 @@ MAPLE_EXPORT pid_t _Fork(void)
  * BLOCK, since the caller waits until the child has called exec. Until then
  * it may be on another CPU, where it must not record.
  */
-static struct maple_native spawn_begin(uint32_t site)
+static struct maple_native_sched spawn_begin(uint32_t site)
 {
-	struct maple_native native = maple_native_get();
+	struct maple_native_sched native = maple_native_get();
 
 	maple_agent_note(MAPLE_EV_BLOCK, site, NULL, 0, 0, 0);
 	maple_agent_enter();
@@ -92,7 +92,7 @@ static struct maple_native spawn_begin(uint32_t site)
 	return native;
 }
 
-static void spawn_end(const struct maple_native *native)
+static void spawn_end(const struct maple_native_sched *native)
 {
 	maple_agent_leave();
 	if (native->known)
@@ -102,7 +102,7 @@ static void spawn_end(const struct maple_native *native)
 #define SPAWN(type, name, params, first, args)              \
 	MAPLE_EXPORT type name params                       \
 	{                                                   \
-		struct maple_native native;                 \
+		struct maple_native_sched native;           \
 		type ret;                                   \
                                                             \
 		first;                                      \

@@ -321,9 +321,9 @@ MAPLE_EXPORT int pthread_getaffinity_np(pthread_t thread, size_t size,
  * What processes that the calling thread starts are to inherit, and should
  * exec leave in place. Not known while the run owns nothing.
  */
-struct maple_native maple_native_get(void)
+struct maple_native_sched maple_native_get(void)
 {
-	struct maple_native native = { .known = false };
+	struct maple_native_sched native = { .known = false };
 	struct wish *w = wish_of(maple_self.number);
 
 	if (!w || !(maple_owns_sched() || maple_owns_cpu()))
@@ -343,7 +343,7 @@ struct maple_native maple_native_get(void)
  * To the other CPUs first: on the run's CPU a thread without priority would
  * wait for all others.
  */
-void maple_native_set(const struct maple_native *native)
+void maple_native_set(const struct maple_native_sched *native)
 {
 	struct sched_param param = { .sched_priority = native->priority };
 
@@ -358,7 +358,7 @@ void maple_native_set(const struct maple_native *native)
 }
 
 /* The calling thread is the run's again; priority first, as above. */
-void maple_native_unset(const struct maple_native *native)
+void maple_native_unset(const struct maple_native_sched *native)
 {
 	unsigned int prio = maple_shm->thread[maple_self.number].prio;
 	struct sched_param param = { .sched_priority = (int)prio };

@@ -51,7 +51,7 @@ static size_t extent(const char *s, size_t max)
 /* The length, as an access of the caller. */
 static size_t read_length(uint32_t site, const char *s, size_t max)
 {
-	struct maple_range r = maple_read(s, extent(s, max));
+	struct maple_memory_range r = maple_read(s, extent(s, max));
 	size_t n;
 
 	maple_range_before(site, r);
@@ -82,7 +82,7 @@ MAPLE_EXPORT size_t strnlen(const char *s, size_t max)
 	MAPLE_REAL(name);                                    \
 	MAPLE_EXPORT type name params                        \
 	{                                                    \
-		struct maple_range x, y;                     \
+		struct maple_memory_range x, y;              \
 		uint32_t site;                               \
 		type ret;                                    \
                                                              \

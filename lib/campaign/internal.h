@@ -265,7 +265,7 @@ void maple_change_deinit(struct maple_sample *s);
 #define MAPLE_SHELL_STOPPED -2
 
 /* A command of the user's. */
-struct maple_command {
+struct maple_shell_command {
 	const char *option, *text;
 	char *const *more; /* settings, NAME=VALUE, for its environment */
 	unsigned int nmore;
@@ -273,8 +273,9 @@ struct maple_command {
 	double grace; /* seconds to end in, when the campaign is over */
 };
 
-int maple_shell(struct maple_campaign *c, const struct maple_command *command);
-int maple_shell_start(const struct maple_command *command, pid_t *pid);
+int maple_shell(struct maple_campaign *c,
+		const struct maple_shell_command *command);
+int maple_shell_start(const struct maple_shell_command *command, pid_t *pid);
 
 /* round.c */
 void maple_round_begin(struct maple_campaign *c, struct maple_trial *trial);

@@ -36,7 +36,7 @@ int maple_judge_oracle(struct maple_campaign *c, char *const *more,
 		       unsigned int n, char **words)
 {
 	int out = memfd_create("maple-oracle", MFD_CLOEXEC), status;
-	const struct maple_command command = {
+	const struct maple_shell_command command = {
 		.option = "--oracle",
 		.text = c->options->oracle,
 		.more = more,

@@ -125,7 +125,7 @@ static void begin(struct maple_round *r, pid_t pid)
 {
 	char number[32];
 	char *const more[] = { number };
-	struct maple_command command = {
+	struct maple_shell_command command = {
 		.option = "--between",
 		.text = r->text,
 		.more = more,

@@ -55,7 +55,7 @@ static char **environment(char *const *more, unsigned int n)
 }
 
 /* maple_shell_start - the same without waiting for it; returns an errno */
-int maple_shell_start(const struct maple_command *command, pid_t *pid)
+int maple_shell_start(const struct maple_shell_command *command, pid_t *pid)
 {
 	char *const argv[] = { "sh", "-c", (char *)command->text, NULL };
 	char **envp = environment(command->more, command->nmore);
@@ -97,8 +97,8 @@ static void give_terminal(pid_t group)
 	close(tty);
 }
 
-static void hurry(struct maple_campaign *c, const struct maple_command *command,
-		  struct job *job)
+static void hurry(struct maple_campaign *c,
+		  const struct maple_shell_command *command, struct job *job)
 {
 	double at = maple_clock_now();
 
@@ -114,8 +114,8 @@ static void hurry(struct maple_campaign *c, const struct maple_command *command,
 }
 
 /* Returns its wait status. */
-static int await(struct maple_campaign *c, const struct maple_command *command,
-		 struct job *job)
+static int await(struct maple_campaign *c,
+		 const struct maple_shell_command *command, struct job *job)
 {
 	struct pollfd pfd = { .fd = (int)syscall(SYS_pidfd_open, job->pid, 0),
 			      .events = POLLIN };
@@ -144,7 +144,7 @@ static int await(struct maple_campaign *c, const struct maple_command *command,
 }
 
 static int note_stopped(struct maple_campaign *c,
-			const struct maple_command *command)
+			const struct maple_shell_command *command)
 {
 	struct maple_campaign_result *r = c->result;
 
@@ -163,7 +163,8 @@ static int note_stopped(struct maple_campaign *c,
  * status; -1 when there was no shell; MAPLE_SHELL_STOPPED when it had not done
  * what it was to do, and the campaign was over.
  */
-int maple_shell(struct maple_campaign *c, const struct maple_command *command)
+int maple_shell(struct maple_campaign *c,
+		const struct maple_shell_command *command)
 {
 	struct maple_lane *lane = maple_lane_leave(c);
 	struct job job = { 0 };

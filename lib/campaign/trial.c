@@ -25,8 +25,8 @@
 
 static_assert(MAPLE_LOG_MAX % LOG_FIRST == 0, "all of it can be used");
 
-static int failed(struct maple_campaign *c, const struct maple_command *command,
-		  int status)
+static int failed(struct maple_campaign *c,
+		  const struct maple_shell_command *command, int status)
 {
 	return maple_error_set(
 		c->err, ECANCELED, "%s '%s' failed (%s %d)", command->option,
@@ -37,7 +37,7 @@ static int failed(struct maple_campaign *c, const struct maple_command *command,
 /* Without a verdict, or in vain, if the command says so or is cut short. */
 static int set_up(struct maple_campaign *c, struct maple_trial *trial)
 {
-	const struct maple_command command = {
+	const struct maple_shell_command command = {
 		.option = "--setup",
 		.text = c->options->setup,
 		.words = -1,
@@ -62,7 +62,7 @@ static int set_up(struct maple_campaign *c, struct maple_trial *trial)
 
 static int tear_down(struct maple_campaign *c)
 {
-	const struct maple_command command = {
+	const struct maple_shell_command command = {
 		.option = "--teardown",
 		.text = c->options->teardown,
 		.words = -1,

@@ -58,7 +58,8 @@ static void take_displacement(const struct maple_prints *prints,
 
 static void take_immediate(const struct maple_prints *prints,
 			   const ZydisDecodedInstruction *insn, uint64_t next,
-			   const struct maple_range *range, struct taken *taken)
+			   const struct maple_code_range *range,
+			   struct taken *taken)
 {
 	uint64_t value = insn->raw.imm[0].value.u;
 
@@ -99,7 +100,7 @@ static void note_line(const ZydisDecodedInstruction *insn,
 /* Hashes the last of @array, whose bytes are at @bytes. */
 static void hash_one(const struct maple_prints *prints,
 		     const ZydisDecodedInstruction *insn, const uint8_t *bytes,
-		     const struct maple_range *range,
+		     const struct maple_code_range *range,
 		     const struct maple_array *array, struct line_number *line)
 {
 	struct maple_print *print = array->at, *now = &print[array->n - 1];
@@ -118,7 +119,8 @@ static void hash_one(const struct maple_prints *prints,
 		print[line->at - 1].hash = line->hash;
 }
 
-static int decode(struct maple_prints *prints, const struct maple_range *range,
+static int decode(struct maple_prints *prints,
+		  const struct maple_code_range *range,
 		  struct maple_array *array)
 {
 	const uint8_t *bytes = maple_image_bytes(&prints->code, range->lo,
@@ -205,7 +207,7 @@ static void settle(struct maple_body *body)
  */
 int maple_body_hash(struct maple_prints *prints, size_t range)
 {
-	const struct maple_range *ranges = prints->code.ranges.at;
+	const struct maple_code_range *ranges = prints->code.ranges.at;
 	struct maple_body *body = &prints->body[range];
 	struct maple_array array = { 0 };
 	int ret;

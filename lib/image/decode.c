@@ -160,7 +160,7 @@ static void note_frame(struct maple_decoder *d)
 /* maple_decoder_in_rseq - asked in ascending order of address */
 bool maple_decoder_in_rseq(struct maple_decoder *d)
 {
-	const struct maple_range *rseq = d->image->rseqs.at;
+	const struct maple_code_range *rseq = d->image->rseqs.at;
 
 	while (d->rseq < d->image->rseqs.n && rseq[d->rseq].hi <= d->addr)
 		d->rseq++;
@@ -293,7 +293,8 @@ static bool in_step(const struct maple_image *image, size_t decoded,
 	return true;
 }
 
-static int decode_range(struct maple_decoder *d, const struct maple_range *range)
+static int decode_range(struct maple_decoder *d,
+			const struct maple_code_range *range)
 {
 	struct maple_image *image = d->image;
 	size_t decoded = image->decoded.n, sites = image->sites.n;
@@ -347,7 +348,7 @@ static int decode_range(struct maple_decoder *d, const struct maple_range *range
 int maple_image_decode(struct maple_image *image,
 		       const struct maple_image_way *way)
 {
-	const struct maple_range *range = image->ranges.at;
+	const struct maple_code_range *range = image->ranges.at;
 	struct maple_decoder d = { .image = image };
 
 	if (!ZYAN_SUCCESS(ZydisDecoderInit(&d.zydis, ZYDIS_MACHINE_MODE_LONG_64,

@@ -27,7 +27,7 @@
 void maple_image_prints_deinit(struct maple_image *image)
 {
 	struct maple_prints *p = image->prints;
-	struct maple_source *source;
+	struct maple_print_source *source;
 
 	if (!p)
 		return;
@@ -108,7 +108,7 @@ static char *read_source(const struct maple_image *image, const char *path)
 
 static const char *source_text(struct maple_image *image, const char *path)
 {
-	struct maple_source *s;
+	struct maple_print_source *s;
 
 	for (s = image->prints->sources; s; s = s->more)
 		if (!strcmp(s->path, path))
@@ -163,7 +163,7 @@ static uint32_t hash_line(struct maple_image *image, uint64_t offset,
 /* The range that has @addr, or -1. */
 static ssize_t find_range(const struct maple_image *code, uint64_t addr)
 {
-	const struct maple_range *range = code->ranges.at;
+	const struct maple_code_range *range = code->ranges.at;
 	size_t lo = 0, hi = code->ranges.n;
 
 	while (lo < hi) {
@@ -238,7 +238,7 @@ int maple_image_fingerprint(struct maple_image *image, uint64_t offset,
 
 static int compare_found(const void *a, const void *b)
 {
-	const struct maple_found *x = a, *y = b;
+	const struct maple_print_found *x = a, *y = b;
 
 	return x->hash < y->hash ? -1 : x->hash > y->hash;
 }
@@ -262,7 +262,7 @@ static int find_all(struct maple_prints *p)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->code.ranges.n; i++)
 		for (uint32_t j = 0; j < p->body[i].n; j++)
-			p->found[p->nfound++] = (struct maple_found){
+			p->found[p->nfound++] = (struct maple_print_found){
 				p->body[i].print[j].hash,
 				p->body[i].print[j].offset,
 				p->body[i].print[j].next
@@ -271,8 +271,8 @@ static int find_all(struct maple_prints *p)
 	return 0;
 }
 
-static const struct maple_found *find_hash(const struct maple_prints *p,
-					   uint64_t hash, size_t *n)
+static const struct maple_print_found *find_hash(const struct maple_prints *p,
+						 uint64_t hash, size_t *n)
 {
 	size_t lo = 0, hi = p->nfound;
 
@@ -302,7 +302,7 @@ int maple_image_refind(struct maple_image *image, const char *text,
 		       bool is_call, uint64_t *offset)
 {
 	const char *at = strchr(text, ' ');
-	const struct maple_found *found;
+	const struct maple_print_found *found;
 	uint64_t hash;
 	uint32_t line, now;
 	size_t n;

@@ -154,8 +154,8 @@ static void read_cie(struct cie *cie, struct maple_cursor c)
 static int read_fde(struct maple_image *image, const struct cie *cie,
 		    struct maple_cursor c)
 {
-	struct maple_range range = { .framed = true };
-	struct maple_range *new;
+	struct maple_code_range range = { .framed = true };
+	struct maple_code_range *new;
 	uint64_t size;
 
 	range.lo = encoded(&c, cie->pointer);
@@ -245,7 +245,7 @@ int maple_image_frames(struct maple_image *image)
  * landing pads in its language-specific data
  */
 void maple_image_landings(struct maple_image *image,
-			  const struct maple_range *range)
+			  const struct maple_code_range *range)
 {
 	struct maple_cursor c = cursor_at(image, range->lsda);
 	uint64_t base = range->lo, size;

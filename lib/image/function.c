@@ -18,7 +18,7 @@
 static int add_symbol(struct maple_image *image, const GElf_Sym *sym,
 		      const char *name)
 {
-	struct maple_range *range;
+	struct maple_code_range *range;
 	uint64_t lo = sym->st_value;
 	unsigned int type = GELF_ST_TYPE(sym->st_info);
 
@@ -33,7 +33,7 @@ static int add_symbol(struct maple_image *image, const GElf_Sym *sym,
 	range = maple_array_more(&image->ranges, sizeof(*range));
 	if (!range)
 		return -ENOMEM;
-	*range = (struct maple_range){
+	*range = (struct maple_code_range){
 		.lo = lo,
 		.hi = lo + sym->st_size,
 		.foreign = name && !maple_image_function_wanted(name),
@@ -69,7 +69,7 @@ static int read_symbols(struct maple_image *image)
  */
 static int compare_ranges(const void *a, const void *b)
 {
-	const struct maple_range *x = a, *y = b;
+	const struct maple_code_range *x = a, *y = b;
 
 	if (x->lo != y->lo)
 		return x->lo < y->lo ? -1 : 1;
@@ -83,7 +83,7 @@ static int compare_ranges(const void *a, const void *b)
 /* Sorts, and drops what begins inside another range. */
 static void settle(struct maple_image *image)
 {
-	struct maple_range *range = image->ranges.at;
+	struct maple_code_range *range = image->ranges.at;
 	uint64_t end = image->text_lo, kept = 0;
 
 	if (image->ranges.n)
@@ -102,7 +102,7 @@ static void settle(struct maple_image *image)
 /* Counts the bytes from @lo to @hi, and those of them in no range. */
 static void count_span(struct maple_image *image, uint64_t lo, uint64_t hi)
 {
-	const struct maple_range *range = image->ranges.at;
+	const struct maple_code_range *range = image->ranges.at;
 	uint64_t end = lo;
 
 	image->stats.text += hi - lo;
@@ -157,7 +157,7 @@ int maple_image_functions(struct maple_image *image)
 
 static int compare_lo(const void *a, const void *b)
 {
-	const struct maple_range *x = a, *y = b;
+	const struct maple_code_range *x = a, *y = b;
 
 	return x->lo < y->lo ? -1 : x->lo > y->lo;
 }
@@ -181,7 +181,7 @@ int maple_image_rseq(struct maple_image *image)
 	if (!image->elf || elf_getshdrstrndx(image->elf, &names))
 		return 0;
 	while ((scn = elf_nextscn(image->elf, scn))) {
-		struct maple_range *range;
+		struct maple_code_range *range;
 		const uint8_t *at;
 		const char *name;
 		GElf_Shdr sh;
@@ -204,7 +204,7 @@ int maple_image_rseq(struct maple_image *image)
 			range = maple_array_more(&image->rseqs, sizeof(*range));
 			if (!range)
 				return -ENOMEM;
-			*range = (struct maple_range){
+			*range = (struct maple_code_range){
 				.lo = cs.start, .hi = cs.start + cs.length
 			};
 			maple_image_mark(image, cs.start);
@@ -214,6 +214,6 @@ int maple_image_rseq(struct maple_image *image)
 	}
 	if (image->rseqs.n)
 		qsort(image->rseqs.at, image->rseqs.n,
-		      sizeof(struct maple_range), compare_lo);
+		      sizeof(struct maple_code_range), compare_lo);
 	return 0;
 }

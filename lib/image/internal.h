@@ -18,7 +18,7 @@ struct maple_segment {
 };
 
 /* A piece of text that is decoded from its first byte on. */
-struct maple_range {
+struct maple_code_range {
 	uint64_t lo, hi;
 	uint64_t lsda; /* language-specific data area, or 0 */
 	bool framed;   /* from .eh_frame, not from a symbol */
@@ -79,8 +79,8 @@ struct maple_image {
 	uint64_t *targets; /* a bit for each byte of text */
 	uint64_t *starts;  /* ... where an instruction begins */
 
-	struct maple_array ranges;  /* struct maple_range, ascending */
-	struct maple_array rseqs;   /* struct maple_range */
+	struct maple_array ranges;  /* struct maple_code_range, ascending */
+	struct maple_array rseqs;   /* struct maple_code_range */
 	struct maple_array decoded; /* struct maple_decoded, ascending */
 	struct maple_array leas;    /* uint64_t: what LEAs refer to */
 	struct maple_array sites;   /* struct maple_table_site, ascending */
@@ -126,7 +126,7 @@ bool maple_image_read_only(const struct maple_image *image, uint64_t addr);
 int maple_image_functions(struct maple_image *image);
 int maple_image_frames(struct maple_image *image);
 void maple_image_landings(struct maple_image *image,
-			  const struct maple_range *range);
+			  const struct maple_code_range *range);
 int maple_image_relocate(struct maple_image *image);
 int maple_image_rseq(struct maple_image *image);
 int maple_image_decode(struct maple_image *image,

@@ -26,14 +26,14 @@ struct maple_body {
 	struct maple_print *print;
 };
 
-struct maple_found {
+struct maple_print_found {
 	uint64_t hash;
 	uint32_t offset, next;
 };
 
-struct maple_source {
+struct maple_print_source {
 	char *path, *text; /* text is NULL if it cannot be relied on */
-	struct maple_source *more;
+	struct maple_print_source *more;
 };
 
 /* What fingerprints of an image need; made at the first question. */
@@ -43,9 +43,9 @@ struct maple_prints {
 	struct maple_array objects;   /* the same */
 	struct maple_array imports;   /* the same; addr is a slot of the GOT */
 	struct maple_body *body;      /* of each range */
-	struct maple_found *found;    /* of the whole image, by hash */
+	struct maple_print_found *found; /* of the whole image, by hash */
 	size_t nfound;
-	struct maple_source *sources;
+	struct maple_print_source *sources;
 };
 
 int maple_names_read(struct maple_prints *prints, Elf *elf);

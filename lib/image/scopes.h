@@ -23,7 +23,7 @@ struct maple_unit {
 
 /* What was found out of modules and their units; zeroed at first. */
 struct maple_scopes {
-	struct maple_module *modules;
+	struct maple_unit_module *modules;
 	struct unit *units;
 };
 

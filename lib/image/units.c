@@ -9,7 +9,7 @@
 #include "internal.h"
 
 /* Of a module, at the first question. */
-struct maple_module {
+struct maple_unit_module {
 	Dwfl_Module *module;	  /* the key */
 	struct maple_array units; /* struct maple_unit, ascending */
 	UT_hash_handle hh;
@@ -22,7 +22,7 @@ static int compare_units(const void *a, const void *b)
 	return x->lo < y->lo ? -1 : x->lo > y->lo;
 }
 
-static void read_units(struct maple_module *m)
+static void read_units(struct maple_unit_module *m)
 {
 	Dwarf_Addr bias = 0, base, lo, hi;
 	struct maple_unit *slot;
@@ -47,7 +47,7 @@ static void read_units(struct maple_module *m)
 static const struct maple_unit *units_of(struct maple_scopes *scopes,
 					 Dwfl_Module *module, size_t *n)
 {
-	struct maple_module *m;
+	struct maple_unit_module *m;
 
 	*n = 0;
 	HASH_FIND_PTR(scopes->modules, &module, m);
@@ -66,7 +66,7 @@ static const struct maple_unit *units_of(struct maple_scopes *scopes,
 /* maple_scopes_units_forget - frees what was found out of modules */
 void maple_scopes_units_forget(struct maple_scopes *scopes)
 {
-	struct maple_module *m, *next;
+	struct maple_unit_module *m, *next;
 
 	HASH_ITER (hh, scopes->modules, m, next) {
 		HASH_DEL(scopes->modules, m);

@@ -46,8 +46,8 @@ struct correlation {
 };
 
 /* The first stretch of @s that is not over before @epoch. */
-static const struct maple_stretch *earliest(const struct maple_digest *s,
-					    const struct maple_epoch *epoch)
+static const struct maple_spell *earliest(const struct maple_digest *s,
+					  const struct maple_epoch *epoch)
 {
 	for (uint32_t i = 0; i < s->nstretches; i++)
 		if (!maple_epoch_before(s->stretches[i].epoch, epoch))
@@ -56,8 +56,8 @@ static const struct maple_stretch *earliest(const struct maple_digest *s,
 }
 
 /* The last stretch of @q that does not begin only after @epoch. */
-static const struct maple_stretch *latest(const struct maple_digest *q,
-					  const struct maple_epoch *epoch)
+static const struct maple_spell *latest(const struct maple_digest *q,
+					const struct maple_epoch *epoch)
 {
 	for (uint32_t i = q->nstretches; i-- > 0;)
 		if (!maple_epoch_before(epoch, q->stretches[i].epoch))
@@ -65,14 +65,14 @@ static const struct maple_stretch *latest(const struct maple_digest *q,
 	return NULL;
 }
 
-static const struct maple_stretch *last_of(const struct maple_digest *d)
+static const struct maple_spell *last_of(const struct maple_digest *d)
 {
 	return d->nstretches ? &d->stretches[d->nstretches - 1] : NULL;
 }
 
 /* How many events after @from's first @to's last comes. */
-static int32_t after(const struct maple_stretch *from,
-		     const struct maple_stretch *to)
+static int32_t after(const struct maple_spell *from,
+		     const struct maple_spell *to)
 {
 	return (int32_t)(to->last_clock - from->first_clock);
 }
@@ -81,8 +81,8 @@ static int32_t after(const struct maple_stretch *from,
 static bool between(const struct correlation *c, const struct maple_digest *s,
 		    const struct maple_digest *q, int32_t distance)
 {
-	const struct maple_stretch *from = earliest(s, c->first->epoch);
-	const struct maple_stretch *to = latest(q, c->last->epoch);
+	const struct maple_spell *from = earliest(s, c->first->epoch);
+	const struct maple_spell *to = latest(q, c->last->epoch);
 
 	return from && to && after(from, to) >= distance;
 }
@@ -91,7 +91,7 @@ static bool between(const struct correlation *c, const struct maple_digest *s,
 static bool across(const struct correlation *c, const struct maple_digest *s,
 		   const struct maple_digest *q)
 {
-	const struct maple_stretch *to = last_of(s), *from;
+	const struct maple_spell *to = last_of(s), *from;
 
 	if (!to || maple_epoch_before(to->epoch, c->first->epoch) ||
 	    !q->nstretches)
@@ -105,8 +105,8 @@ static bool across(const struct correlation *c, const struct maple_digest *s,
 static bool behind(const struct correlation *c, const struct maple_digest *s,
 		   const struct maple_digest *q)
 {
-	const struct maple_stretch *from = earliest(s, c->first->epoch);
-	const struct maple_stretch *to = last_of(q);
+	const struct maple_spell *from = earliest(s, c->first->epoch);
+	const struct maple_spell *to = last_of(q);
 
 	return from && to && !maple_epoch_before(to->epoch, c->last->epoch) &&
 	       after(from, to) > 0;
@@ -124,7 +124,7 @@ static bool one_access(const struct maple_digest *s,
 /* Whether all that @early stands for was known when all of @late was done. */
 static bool knew(const struct correlation *c, uint32_t early_thread,
 		 uint32_t early_clock, uint32_t late_thread,
-		 uint32_t late_clock, const struct maple_edge *edge)
+		 uint32_t late_clock, const struct maple_link *edge)
 {
 	struct maple_cause_span early = { early_thread, early_clock,
 					  early_clock };
@@ -141,13 +141,13 @@ static bool knew(const struct correlation *c, uint32_t early_thread,
  * order: s before q, or in idiom 5 the other way round.
  */
 static bool against(const struct correlation *c, enum maple_idiom idiom,
-		    const struct maple_edge *s, const struct maple_edge *q)
+		    const struct maple_link *s, const struct maple_link *q)
 {
-	const struct maple_stretch *from = NULL, *to = NULL;
+	const struct maple_spell *from = NULL, *to = NULL;
 	uint32_t p_thread = c->first->epoch->thread, i;
 
 	for (i = 0; i < s->end->nstretches; i++) {
-		const struct maple_stretch *at = &s->end->stretches[i];
+		const struct maple_spell *at = &s->end->stretches[i];
 
 		if (knew(c, s->end->thread, at->last_clock, p_thread,
 			 c->first->first_clock, s))
@@ -159,7 +159,7 @@ static bool against(const struct correlation *c, enum maple_idiom idiom,
 		break;
 	}
 	for (i = q->end->nstretches; i-- > 0 && !to;) {
-		const struct maple_stretch *at = &q->end->stretches[i];
+		const struct maple_spell *at = &q->end->stretches[i];
 		bool over = idiom == MAPLE_IDIOM_6
 				    ? knew(c, q->end->thread, at->last_clock,
 					   p_thread, c->last->first_clock, q)
@@ -181,7 +181,7 @@ static bool against(const struct correlation *c, enum maple_idiom idiom,
 static void predict(const struct correlation *c, enum maple_idiom idiom,
 		    const struct maple_digest *e0, const struct maple_digest *e1,
 		    const struct maple_digest *e2, const struct maple_digest *e3,
-		    const struct maple_edge *one, const struct maple_edge *two)
+		    const struct maple_link *one, const struct maple_link *two)
 {
 	const struct maple_digest *const d[] = { e0, e1, e2, e3 };
 	const struct maple_brief how = {
@@ -199,7 +199,7 @@ static void predict(const struct correlation *c, enum maple_idiom idiom,
 /* Idioms 2 to 4, s and q of one thread. */
 static void enclosed(const struct correlation *c, const struct maple_digest *p,
 		     const struct maple_digest *last,
-		     const struct maple_edge *s, const struct maple_edge *q)
+		     const struct maple_link *s, const struct maple_link *q)
 {
 	bool same = p->location == last->location;
 
@@ -238,7 +238,7 @@ static bool sections_exclude(const struct maple_annotated *held, uint64_t other)
 
 static void crossing(struct correlation *c, const struct maple_digest *p,
 		     const struct maple_digest *last,
-		     const struct maple_edge *s, const struct maple_edge *q)
+		     const struct maple_link *s, const struct maple_link *q)
 {
 	struct maple_tally_item *item;
 
@@ -270,8 +270,8 @@ static void inward(struct correlation *c, const struct maple_digest *p,
 
 	for (uint32_t i = 0; i < p->after.n; i++)
 		for (uint32_t j = 0; j < last->before.n; j++) {
-			const struct maple_edge *s = &p->after.edge[i];
-			const struct maple_edge *q = &last->before.edge[j];
+			const struct maple_link *s = &p->after.edge[i];
+			const struct maple_link *q = &last->before.edge[j];
 
 			if (s->end->thread != q->end->thread)
 				continue;
@@ -288,8 +288,8 @@ static void outward(const struct correlation *c, const struct maple_digest *p,
 {
 	for (uint32_t i = 0; i < p->after.n; i++)
 		for (uint32_t j = 0; j < last->after.n; j++) {
-			const struct maple_edge *s = &p->after.edge[i];
-			const struct maple_edge *q = &last->after.edge[j];
+			const struct maple_link *s = &p->after.edge[i];
+			const struct maple_link *q = &last->after.edge[j];
 
 			if (s->end->thread == q->end->thread &&
 			    behind(c, s->end, q->end))

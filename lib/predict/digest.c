@@ -118,11 +118,11 @@ static void attach(struct maple_pairs *pairs, struct maple_digest *digest,
 }
 
 /* A place for one more stretch, or NULL. */
-static struct maple_stretch *stretch_new(struct maple_pairs *pairs,
-					 struct maple_digest *digest)
+static struct maple_spell *stretch_new(struct maple_pairs *pairs,
+				       struct maple_digest *digest)
 {
 	uint32_t room = digest->room ? digest->room * 2 : 4;
-	struct maple_stretch *more;
+	struct maple_spell *more;
 
 	if (digest->nstretches == STRETCHES_MAX) {
 		maple_epoch_put(digest->stretches[0].epoch);
@@ -150,7 +150,7 @@ static struct maple_stretch *stretch_new(struct maple_pairs *pairs,
 int maple_digest_extend(struct maple_pairs *pairs, struct maple_digest *digest,
 			const struct maple_span *span)
 {
-	struct maple_stretch *last = digest->stretches;
+	struct maple_spell *last = digest->stretches;
 
 	if (span->point && span->generation == pairs->generation)
 		attach(pairs, digest, span->point);
@@ -164,7 +164,7 @@ int maple_digest_extend(struct maple_pairs *pairs, struct maple_digest *digest,
 	last = stretch_new(pairs, digest);
 	if (!last)
 		return -ENOMEM;
-	*last = (struct maple_stretch){
+	*last = (struct maple_spell){
 		.epoch = maple_epoch_get(span->epoch),
 		.first_clock = span->first_clock,
 		.last_clock = span->last_clock,
@@ -172,7 +172,7 @@ int maple_digest_extend(struct maple_pairs *pairs, struct maple_digest *digest,
 	return 0;
 }
 
-static struct maple_edge *edge_to(const struct maple_edges *edges,
+static struct maple_link *edge_to(const struct maple_edges *edges,
 				  const struct maple_digest *end)
 {
 	for (uint32_t i = 0; i < edges->n; i++)
@@ -181,7 +181,7 @@ static struct maple_edge *edge_to(const struct maple_edges *edges,
 	return NULL;
 }
 
-static void edge_better(struct maple_edge *edge,
+static void edge_better(struct maple_link *edge,
 			const struct maple_dependency *d)
 {
 	if (!edge)
@@ -197,7 +197,7 @@ static int edge_add(struct maple_pairs *pairs, struct maple_edges *edges,
 		    struct maple_digest *end, const struct maple_dependency *d)
 {
 	uint32_t room = edges->room ? edges->room * 2 : 4;
-	struct maple_edge *edge;
+	struct maple_link *edge;
 
 	if (edges->n == EDGES_MAX) {
 		pairs->stats->cut_edges++;
@@ -215,7 +215,7 @@ static int edge_add(struct maple_pairs *pairs, struct maple_edges *edges,
 		edges->room = room;
 	}
 	pairs->nedges++;
-	edges->edge[edges->n++] = (struct maple_edge){
+	edges->edge[edges->n++] = (struct maple_link){
 		.end = end,
 		.disjoint = d->disjoint,
 		.ordered = d->ordered,
@@ -232,7 +232,7 @@ static int edge_add(struct maple_pairs *pairs, struct maple_edges *edges,
 bool maple_digest_connected(const struct maple_digest *from,
 			    const struct maple_digest *to, bool ordered)
 {
-	const struct maple_edge *edge = edge_to(&from->after, to);
+	const struct maple_link *edge = edge_to(&from->after, to);
 
 	/* Whether locks exclude the two is the same every time. */
 	return edge && !edge->against && (ordered || !edge->ordered);
@@ -248,7 +248,7 @@ int maple_digest_connect(struct maple_pairs *pairs, struct maple_digest *from,
 			 struct maple_digest *to,
 			 const struct maple_dependency *d)
 {
-	struct maple_edge *after = edge_to(&from->after, to), *before = NULL;
+	struct maple_link *after = edge_to(&from->after, to), *before = NULL;
 	int ret;
 
 	if (after || from->after.n == EDGES_MAX)

@@ -24,9 +24,10 @@
 
 #define SITES_MAX (1u << 24)
 
-static struct maple_thread *thread_of(struct maple_predict *p, uint32_t number)
+static struct maple_predict_thread *thread_of(struct maple_predict *p,
+					      uint32_t number)
 {
-	struct maple_thread *thread = p->thread[number];
+	struct maple_predict_thread *thread = p->thread[number];
 
 	if (!thread) {
 		thread = calloc(1, sizeof(*thread));
@@ -87,11 +88,11 @@ static int close_range(struct maple_predict *p, uint64_t addr, uint64_t size)
 
 /* What @access does to one cell. */
 static int touch(struct maple_predict *p, struct maple_cell *cell,
-		 const struct maple_access *access,
-		 const struct maple_event *event, enum maple_verdict verdict,
+		 const struct maple_latest *access,
+		 const struct maple_event *event, enum maple_fate verdict,
 		 struct maple_entry **recent)
 {
-	struct maple_thread *thread = p->thread[event->thread];
+	struct maple_predict_thread *thread = p->thread[event->thread];
 	struct maple_point *point = NULL;
 	struct maple_entry *entry;
 	int ret = 0;
@@ -124,7 +125,7 @@ static int touch(struct maple_predict *p, struct maple_cell *cell,
 }
 
 /* Counts the execution of a site, and tells the ones before what followed. */
-static int execute(struct maple_predict *p, struct maple_thread *thread,
+static int execute(struct maple_predict *p, struct maple_predict_thread *thread,
 		   const struct maple_event *event, uint32_t *occurrence)
 {
 	struct maple_executions *executed;
@@ -192,11 +193,11 @@ static int remember(struct maple_predict *p, const struct maple_event *event,
 }
 
 /* An access to @n cells found; takes over the reference to @set. */
-static int access(struct maple_predict *p, struct maple_thread *thread,
+static int access(struct maple_predict *p, struct maple_predict_thread *thread,
 		  const struct maple_event *event, struct maple_lockset *set,
-		  uint32_t occurrence, enum maple_verdict verdict, int n)
+		  uint32_t occurrence, enum maple_fate verdict, int n)
 {
-	struct maple_access access = {
+	struct maple_latest access = {
 		.set = set,
 		.site = event->site,
 		.clock = event->clock,
@@ -254,10 +255,11 @@ static bool trim(struct maple_predict *p, struct maple_event *event,
 	return event->size;
 }
 
-static int data_event(struct maple_predict *p, struct maple_thread *thread,
+static int data_event(struct maple_predict *p,
+		      struct maple_predict_thread *thread,
 		      struct maple_event *event)
 {
-	enum maple_verdict verdict = MAPLE_APPLY;
+	enum maple_fate verdict = MAPLE_APPLY;
 	uint32_t occurrence, cut;
 	int ret;
 
@@ -277,7 +279,8 @@ static int data_event(struct maple_predict *p, struct maple_thread *thread,
  * Memory ends. Where others have touched it, that is as if all of it were
  * written: who comes later finds what is not theirs any more.
  */
-static int end_event(struct maple_predict *p, struct maple_thread *thread,
+static int end_event(struct maple_predict *p,
+		     struct maple_predict_thread *thread,
 		     const struct maple_event *event)
 {
 	struct maple_event write = *event;
@@ -327,7 +330,8 @@ static int lock_cell(struct maple_predict *p, uint64_t addr)
 }
 
 /* An event of a mutex is under the locks around it, not under itself. */
-static int lock_event(struct maple_predict *p, struct maple_thread *thread,
+static int lock_event(struct maple_predict *p,
+		      struct maple_predict_thread *thread,
 		      const struct maple_event *event)
 {
 	struct maple_lockset *set = NULL;
@@ -386,7 +390,8 @@ static int settle(struct maple_predict *p, uint32_t thread)
 }
 
 /* A thread's stack is new when it starts and gone when it ends. */
-static int stack_event(struct maple_predict *p, struct maple_thread *thread,
+static int stack_event(struct maple_predict *p,
+		       struct maple_predict_thread *thread,
 		       const struct maple_event *event)
 {
 	if (event->kind == MAPLE_EV_START) {
@@ -398,7 +403,8 @@ static int stack_event(struct maple_predict *p, struct maple_thread *thread,
 	return close_range(p, thread->stack, thread->stack_size);
 }
 
-static int cond_event(struct maple_predict *p, struct maple_thread *thread,
+static int cond_event(struct maple_predict *p,
+		      struct maple_predict_thread *thread,
 		      const struct maple_event *event)
 {
 	struct maple_locks *locks = &thread->locks;
@@ -416,7 +422,7 @@ static int cond_event(struct maple_predict *p, struct maple_thread *thread,
 				 p->observer.sleeper[event->thread].mutex);
 }
 
-static int dispatch(struct maple_predict *p, struct maple_thread *thread,
+static int dispatch(struct maple_predict *p, struct maple_predict_thread *thread,
 		    struct maple_event *event)
 {
 	int ret;
@@ -472,7 +478,7 @@ static int dispatch(struct maple_predict *p, struct maple_thread *thread,
  */
 int maple_predict_take(struct maple_predict *p, struct maple_event *event)
 {
-	struct maple_thread *thread;
+	struct maple_predict_thread *thread;
 	int ret = 0, err;
 
 	p->stats.events++;

@@ -50,7 +50,7 @@ static bool room_for(struct maple_slab *slab, void **array, uint32_t *room,
 }
 
 static bool same(const struct maple_summary *summary,
-		 const struct maple_access *access, uint8_t kind,
+		 const struct maple_latest *access, uint8_t kind,
 		 const struct maple_annotated *annotated)
 {
 	return summary->site == access->site && summary->kind == kind &&
@@ -116,7 +116,7 @@ static int make(struct maple_history *history, struct maple_cell *cell,
 static int add_span(struct maple_history *history, struct maple_entry *entry,
 		    struct maple_summary *summary)
 {
-	const struct maple_access *access = &entry->access;
+	const struct maple_latest *access = &entry->access;
 
 	if (summary->nspans) {
 		if (!room_for(history->slab, (void **)&summary->older,
@@ -201,7 +201,7 @@ int maple_history_settle(struct maple_history *history, struct maple_cell *cell,
 			 struct maple_entry *entry,
 			 const struct maple_lockset *now)
 {
-	struct maple_access *access = &entry->access;
+	struct maple_latest *access = &entry->access;
 	const struct maple_annotated *annotated;
 	int ret;
 
@@ -230,9 +230,9 @@ int maple_history_settle(struct maple_history *history, struct maple_cell *cell,
  */
 int maple_history_access(struct maple_history *history, struct maple_cell *cell,
 			 struct maple_entry *entry,
-			 const struct maple_access *access)
+			 const struct maple_latest *access)
 {
-	struct maple_access old = entry->access;
+	struct maple_latest old = entry->access;
 	uint32_t ngroups = entry->ngroups;
 	int ret = maple_history_settle(history, cell, entry, access->set);
 

@@ -14,7 +14,7 @@ struct maple_digest;
 struct maple_point;
 
 /* One access on its way into the history. */
-struct maple_access {
+struct maple_latest {
 	struct maple_epoch *epoch; /* owned, as is set */
 	struct maple_lockset *set;
 	uint64_t first; /* by index in set: first of its section */
@@ -71,7 +71,7 @@ struct maple_entry {
 	struct maple_summary **summaries; /* at first, few */
 	struct maple_summary *few[3];
 
-	struct maple_access access;  /* the latest one */
+	struct maple_latest access;  /* the latest one */
 	struct maple_entry **recent; /* who will set access.class */
 	uint64_t record;	     /* of the latest access, in the window */
 	uint32_t nfolded;
@@ -127,7 +127,7 @@ maple_entry_group(const struct maple_entry *entry, uint32_t i)
 
 int maple_history_access(struct maple_history *history, struct maple_cell *cell,
 			 struct maple_entry *entry,
-			 const struct maple_access *access);
+			 const struct maple_latest *access);
 int maple_history_close(struct maple_history *history, struct maple_cell *cell);
 int maple_history_settle(struct maple_history *history, struct maple_cell *cell,
 			 struct maple_entry *entry,

@@ -22,7 +22,7 @@
 #define PREDICTED 2u
 
 /* Besides, once it was claimed or predicted. */
-struct maple_found {
+struct maple_iroot_found {
 	uint64_t claimed; /* seen, when sites were quiet, at this event */
 	uint32_t places;  /* where it was predicted */
 	struct maple_brief brief;
@@ -59,12 +59,12 @@ static struct maple_iroot unpack(const uint64_t key[3])
 }
 
 /* What is known besides of @item, which is about to be known. */
-static struct maple_found *found_of(struct maple_iroots *iroots,
-				    const struct maple_tally_item *item)
+static struct maple_iroot_found *found_of(struct maple_iroots *iroots,
+					  const struct maple_tally_item *item)
 {
 	uint32_t i = (uint32_t)(item - iroots->tally.item);
 	uint32_t room = iroots->tally.room;
-	struct maple_found *more;
+	struct maple_iroot_found *more;
 
 	if (i >= iroots->room) {
 		more = reallocarray(iroots->found, room, sizeof(*more));
@@ -112,7 +112,7 @@ void maple_iroots_observed(struct maple_iroots *iroots,
 			   const struct maple_iroot *iroot)
 {
 	struct maple_tally_item *item;
-	struct maple_found *found;
+	struct maple_iroot_found *found;
 
 	if (!(iroots->idioms & 1u << iroot->idiom))
 		return;
@@ -165,7 +165,7 @@ bool maple_iroots_enough(const struct maple_iroots *iroots,
 			 const struct maple_brief *brief)
 {
 	const struct maple_tally_item *item;
-	const struct maple_found *found;
+	const struct maple_iroot_found *found;
 	uint64_t key[3];
 
 	pack(iroot, key);
@@ -190,7 +190,7 @@ bool maple_iroots_predicted(struct maple_iroots *iroots,
 	uint32_t *n = &iroots->npredicted[iroot->idiom];
 	uint8_t against = brief->against;
 	struct maple_tally_item *item;
-	struct maple_found *found;
+	struct maple_iroot_found *found;
 	bool known, better = false;
 
 	if (!(iroots->idioms & 1u << iroot->idiom))

@@ -8,7 +8,7 @@
 #include "tally.h"
 
 /* What is known of an iRoot that this run exposed or predicted. */
-struct maple_found;
+struct maple_iroot_found;
 
 /* Where an iRoot was predicted. */
 struct maple_brief {
@@ -20,8 +20,9 @@ struct maple_brief {
 };
 
 struct maple_iroots {
-	struct maple_tally tally;  /* by iRoot */
-	struct maple_found *found; /* ... as its items, if there are so many */
+	struct maple_tally tally; /* by iRoot */
+	struct maple_iroot_found
+		*found; /* ... as its items, if there are so many */
 	uint32_t room;
 	unsigned int idioms; /* wanted, as bits */
 	bool quiet; /* some site has gone quiet: claims need a second look */

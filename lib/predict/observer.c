@@ -44,9 +44,9 @@ static bool overlap(const struct maple_event *event, uint64_t addr,
  *                        looked at
  * @cut: bytes behind @event that are not
  */
-enum maple_verdict maple_observer_judge(struct maple_observer *observer,
-					const struct maple_event *event,
-					uint32_t cut)
+enum maple_fate maple_observer_judge(struct maple_observer *observer,
+				     const struct maple_event *event,
+				     uint32_t cut)
 {
 	bool pending = event->flags & MAPLE_EVF_PENDING, unsure = false;
 	struct maple_doubt *more;

@@ -30,7 +30,7 @@ struct maple_sleeper {
 	uint64_t mutex;
 };
 
-enum maple_verdict {
+enum maple_fate {
 	MAPLE_APPLY, /* it happened just here */
 	MAPLE_HOLD,  /* it comes again, from maple_observer_settle() */
 	MAPLE_SPOIL, /* its order is not known */
@@ -55,9 +55,9 @@ struct maple_observer {
 	struct maple_sleeper sleeper[MAPLE_THREADS];
 };
 
-enum maple_verdict maple_observer_judge(struct maple_observer *observer,
-					const struct maple_event *event,
-					uint32_t cut);
+enum maple_fate maple_observer_judge(struct maple_observer *observer,
+				     const struct maple_event *event,
+				     uint32_t cut);
 bool maple_observer_settle(struct maple_observer *observer, uint32_t thread,
 			   struct maple_doubt *settled);
 void maple_observer_forget(struct maple_observer *observer, uint64_t addr,

@@ -108,7 +108,7 @@ static void renew(const struct maple_pairs *pairs, struct maple_entry *entry)
  * there is none. *@point stays NULL if there can be no more.
  */
 static int point_of(struct maple_pairs *pairs, struct maple_entry *entry,
-		    const struct maple_access *access, uint64_t first,
+		    const struct maple_latest *access, uint64_t first,
 		    struct maple_point **point)
 {
 	const struct maple_annotated *annotated = maple_annotations_get(
@@ -170,7 +170,7 @@ static bool wanted(const struct maple_pairs *pairs,
 struct walker {
 	struct maple_pairs *pairs;
 	struct maple_entry *entry;
-	const struct maple_access *access; /* not yet the entry's latest */
+	const struct maple_latest *access; /* not yet the entry's latest */
 	const struct maple_record *record;
 	struct maple_point *point; /* once there is a pair */
 	bool fresh;
@@ -179,7 +179,7 @@ struct walker {
 /* The point of @entry's latest access, which may be in the history already. */
 static int point_latest(struct maple_pairs *pairs, struct maple_entry *entry)
 {
-	const struct maple_access *access = &entry->access;
+	const struct maple_latest *access = &entry->access;
 	int ret;
 
 	renew(pairs, entry);
@@ -195,7 +195,7 @@ static int point_latest(struct maple_pairs *pairs, struct maple_entry *entry)
 static int add(struct walker *w, struct maple_entry *entry, uint64_t *quota)
 {
 	const struct maple_annotated *held = NULL;
-	const struct maple_access *access = &entry->access;
+	const struct maple_latest *access = &entry->access;
 	struct maple_pairs *pairs = w->pairs;
 	struct maple_tally_item *pair;
 	int ret = point_latest(pairs, entry);
@@ -310,7 +310,7 @@ static bool full(const struct maple_pairs *pairs)
  * Returns 0 or -ENOMEM.
  */
 int maple_pairs_access(struct maple_pairs *pairs, struct maple_entry *entry,
-		       const struct maple_access *access,
+		       const struct maple_latest *access,
 		       struct maple_point **point, bool *fresh)
 {
 	struct walker w = { .pairs = pairs, .entry = entry, .access = access };

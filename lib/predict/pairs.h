@@ -22,7 +22,7 @@
 struct maple_digest;
 
 /* A dependency of idiom 1 that can happen, seen from one of its ends. */
-struct maple_edge {
+struct maple_link {
 	struct maple_digest *end; /* the other one */
 	bool disjoint, ordered;
 	uint8_t against; /* enum maple_against */
@@ -30,10 +30,10 @@ struct maple_edge {
 
 struct maple_edges {
 	uint32_t n, room;
-	struct maple_edge *edge;
+	struct maple_link *edge;
 };
 
-struct maple_stretch {
+struct maple_spell {
 	struct maple_epoch *epoch;
 	uint32_t first_clock, last_clock;
 };
@@ -49,7 +49,7 @@ struct maple_digest {
 	uint8_t kind; /* never UPDATE */
 	bool shared, update;
 	uint32_t nstretches, room;
-	struct maple_stretch *stretches; /* ascending */
+	struct maple_spell *stretches; /* ascending */
 	struct maple_edges after, before;
 };
 
@@ -98,7 +98,7 @@ bool maple_pairs_wanted(struct maple_pairs *pairs,
 			uint32_t *curious);
 void maple_pairs_walked(struct maple_executions *executed, bool fresh);
 int maple_pairs_access(struct maple_pairs *pairs, struct maple_entry *entry,
-		       const struct maple_access *access,
+		       const struct maple_latest *access,
 		       struct maple_point **point, bool *fresh);
 int maple_pairs_fold(struct maple_pairs *pairs, struct maple_entry *entry,
 		     struct maple_summary *summary);

@@ -21,7 +21,7 @@
 #define MAPLE_AHEAD  8 /* events that wait for what they need */
 #define MAPLE_RECENT 4 /* cells of one access that learn its class */
 
-struct maple_thread {
+struct maple_predict_thread {
 	struct maple_locks locks;
 	struct maple_sitemap executed; /* struct maple_executions */
 	struct maple_executions *last; /* of the site executed last */
@@ -64,7 +64,7 @@ struct maple_predict {
 	bool serves; /* a connection has been accepted */
 	bool finished;
 	int error; /* while closing cells */
-	struct maple_thread *thread[MAPLE_THREADS];
+	struct maple_predict_thread *thread[MAPLE_THREADS];
 };
 
 int maple_predict_take(struct maple_predict *p, struct maple_event *event);

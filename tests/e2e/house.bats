@@ -90,3 +90,11 @@ arrows() {
 	! grep -vE '^(cli|daemon) include ' "$BATS_TEST_TMPDIR/arrows"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/arrows")" = 2 ]
 }
+
+@test "no tag of a type is two types'" {
+	grep -rhoE '^(struct|union|enum) maple_\w+ \{' --include='*.[ch]' \
+		lib cli daemon kmod bpf >"$BATS_TEST_TMPDIR/tags"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/tags")" -gt 200 ]
+	run -0 sh -c "sort '$BATS_TEST_TMPDIR/tags' | uniq -d"
+	[ -z "$output" ]
+}

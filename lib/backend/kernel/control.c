@@ -11,7 +11,7 @@
 static int simple(struct maple_control *control, enum maple_cmd command,
 		  const char *what, struct maple_error *err)
 {
-	struct maple_answer answer = { 0 };
+	struct maple_exchange_answer answer = { 0 };
 
 	return maple_exchange(control,
 			      maple_exchange_message(control, command, 0),
@@ -58,7 +58,7 @@ static void take_info(void *ctx, struct nlattr **attrs)
 int maple_control_info(struct maple_control *control,
 		       struct maple_control_info *info, struct maple_error *err)
 {
-	struct maple_answer answer = { .take = take_info, .ctx = info };
+	struct maple_exchange_answer answer = { .take = take_info, .ctx = info };
 	int e;
 
 	memset(info, 0, sizeof(*info));
@@ -86,7 +86,7 @@ int maple_control_start(struct maple_control *control,
 {
 	struct nl_msg *msg = maple_exchange_message(control, MAPLE_CMD_START,
 						    sizeof(*order->plan));
-	struct maple_answer answer = { 0 };
+	struct maple_exchange_answer answer = { 0 };
 
 	if (msg &&
 	    (nla_put_u32(msg, MAPLE_A_VERSION, MAPLE_GENL_VERSION) ||
@@ -111,7 +111,7 @@ static int send_array(struct maple_control *control, int fd,
 {
 	struct nl_msg *msg =
 		maple_exchange_message(control, MAPLE_CMD_PROBE, size);
-	struct maple_answer answer = { 0 };
+	struct maple_exchange_answer answer = { 0 };
 
 	if (msg && (nla_put_s32(msg, MAPLE_A_FD, fd) ||
 		    nla_put(msg, attr, (int)size, array))) {
@@ -229,8 +229,8 @@ int maple_control_status(struct maple_control *control, bool threads,
 
 	memset(status, 0, sizeof(*status));
 	do {
-		struct maple_answer answer = { .take = take_status,
-					       .ctx = &take };
+		struct maple_exchange_answer answer = { .take = take_status,
+							.ctx = &take };
 
 		take.got = 0;
 		msg = maple_exchange_message(control, MAPLE_CMD_STATUS, 0);
@@ -277,7 +277,7 @@ int maple_control_log(struct maple_control *control,
 		      struct maple_error *err)
 {
 	struct log_take take = { .entries = entries };
-	struct maple_answer answer = { .take = take_log, .ctx = &take };
+	struct maple_exchange_answer answer = { .take = take_log, .ctx = &take };
 	int e = maple_exchange(
 		control, maple_exchange_message(control, MAPLE_CMD_LOG, 0),
 		&answer, "cannot read the log", err);
@@ -317,7 +317,8 @@ int maple_control_returns(struct maple_control *control, uint32_t thread,
 	struct nl_msg *msg =
 		maple_exchange_message(control, MAPLE_CMD_RETURNS, 0);
 	struct returns_take take = { .returns = returns };
-	struct maple_answer answer = { .take = take_returns, .ctx = &take };
+	struct maple_exchange_answer answer = { .take = take_returns,
+						.ctx = &take };
 	int e;
 
 	if (msg)

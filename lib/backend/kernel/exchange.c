@@ -20,7 +20,7 @@
 static int on_valid(struct nl_msg *msg, void *arg)
 {
 	struct nlattr *attrs[MAPLE_A_MAX + 1];
-	struct maple_answer *answer = arg;
+	struct maple_exchange_answer *answer = arg;
 
 	if (!genlmsg_parse(nlmsg_hdr(msg), 0, attrs, MAPLE_A_MAX, NULL) &&
 	    answer->take)
@@ -30,7 +30,7 @@ static int on_valid(struct nl_msg *msg, void *arg)
 
 static int on_ack(struct nl_msg *msg, void *arg)
 {
-	((struct maple_answer *)arg)->done = true;
+	((struct maple_exchange_answer *)arg)->done = true;
 	return NL_STOP;
 }
 
@@ -41,7 +41,7 @@ static int on_ack(struct nl_msg *msg, void *arg)
 static int on_error(struct sockaddr_nl *from, struct nlmsgerr *error, void *arg)
 {
 	struct nlmsghdr *head = (struct nlmsghdr *)error - 1;
-	struct maple_answer *answer = arg;
+	struct maple_exchange_answer *answer = arg;
 	size_t skip = sizeof(*error);
 	struct nlattr *attr;
 
@@ -70,7 +70,7 @@ static int on_error(struct sockaddr_nl *from, struct nlmsgerr *error, void *arg)
  * do not understand each other at all.
  */
 int maple_exchange(struct maple_control *control, struct nl_msg *msg,
-		   struct maple_answer *answer, const char *what,
+		   struct maple_exchange_answer *answer, const char *what,
 		   struct maple_error *err)
 {
 	struct nl_cb *cb = NULL;

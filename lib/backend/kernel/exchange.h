@@ -15,7 +15,7 @@ struct maple_control {
 };
 
 /* What comes of an exchange. */
-struct maple_answer {
+struct maple_exchange_answer {
 	void (*take)(void *ctx, struct nlattr **attrs); /* a reply; or NULL */
 	void *ctx;
 	bool done;
@@ -26,12 +26,12 @@ struct maple_answer {
 struct nl_msg *maple_exchange_message(struct maple_control *control,
 				      enum maple_cmd command, size_t size);
 int maple_exchange(struct maple_control *control, struct nl_msg *msg,
-		   struct maple_answer *answer, const char *what,
+		   struct maple_exchange_answer *answer, const char *what,
 		   struct maple_error *err);
 
 /* forward.c */
 int maple_forward(struct maple_control *control, struct nl_msg *msg,
-		  struct maple_answer *answer, const char *what,
+		  struct maple_exchange_answer *answer, const char *what,
 		  struct maple_error *err);
 void maple_forward_close(struct maple_control *control);
 

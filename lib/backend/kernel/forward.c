@@ -129,7 +129,7 @@ int maple_module_ask(struct maple_module *module,
 		     struct maple_wire_buffer *answer, struct maple_error *err)
 {
 	struct answer_take to = { .to = answer };
-	struct maple_answer a = { .take = take, .ctx = &to };
+	struct maple_exchange_answer a = { .take = take, .ctx = &to };
 	struct nlattr *attrs[MAPLE_A_MAX + 1];
 	struct nl_msg *msg;
 	bool starts = request->command == MAPLE_CMD_START;
@@ -228,7 +228,7 @@ static int by_warden(struct maple_control *control, unsigned int command,
  * Does not free @msg.
  */
 int maple_forward(struct maple_control *control, struct nl_msg *msg,
-		  struct maple_answer *answer, const char *what,
+		  struct maple_exchange_answer *answer, const char *what,
 		  struct maple_error *err)
 {
 	const struct genlmsghdr *head = nlmsg_data(nlmsg_hdr(msg));

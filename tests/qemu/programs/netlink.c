@@ -483,7 +483,7 @@ static const struct refusal {
 
 static void check_refusal(const struct refusal *refusal, struct request *r)
 {
-	struct maple_answer answer = { 0 };
+	struct maple_exchange_answer answer = { 0 };
 	struct maple_error err = { "" };
 
 	r->msg = maple_exchange_message(r->control, refusal->command, 4096);
