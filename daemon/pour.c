@@ -7,8 +7,8 @@
 #include <unistd.h>
 #include "reading.h"
 
-#define LOOK_MS	    200	  /* how often it is asked whether to go on */
-#define PATIENCE_MS 30000 /* with a reader that does not read */
+#define LOOK_MS	  200	/* how often it is asked whether to go on */
+#define READER_MS 30000 /* with a reader that does not read */
 
 struct pour {
 	int pipe;
@@ -21,7 +21,7 @@ static bool wait_for_room(const struct pour *p)
 {
 	struct pollfd pfd = { .fd = p->pipe, .events = POLLOUT };
 
-	for (int ms = 0; ms < PATIENCE_MS && !p->stop(p->ctx); ms += LOOK_MS)
+	for (int ms = 0; ms < READER_MS && !p->stop(p->ctx); ms += LOOK_MS)
 		if (poll(&pfd, 1, LOOK_MS) > 0)
 			return pfd.revents & POLLOUT;
 	return false;

@@ -25,7 +25,7 @@
 #include "raw.h"
 
 /* Quiet hits that cost about as much as two calls of mprotect(), ... */
-#define PATIENCE 2000
+#define QUIET_HITS 2000
 /* ... and those that cost as much as it does to go out beside another. */
 #define BESIDE 200
 
@@ -48,7 +48,7 @@ static void unlock(void)
 /* maple_retire_later - @site has just gone quiet */
 void maple_retire_later(struct maple_agent_site *site)
 {
-	site->left = PATIENCE;
+	site->left = QUIET_HITS;
 }
 
 static struct maple_patched *find(const struct maple_agent_site *site)
@@ -106,7 +106,7 @@ static bool may_follow(const struct maple_patched *p,
 	const struct maple_patch_group *g = &p->group[site->group];
 
 	return site->group < p->ngroups && !site->live &&
-	       site->left <= PATIENCE - BESIDE && g->addr >= lo &&
+	       site->left <= QUIET_HITS - BESIDE && g->addr >= lo &&
 	       end_of(g) <= hi && site->pc - g->addr < g->length &&
 	       may_retire(p, g) && all_quiet(p, site);
 }
@@ -129,7 +129,7 @@ void maple_retire_site(struct maple_agent_site *site)
 		return;
 	}
 	if (!all_quiet(p, site)) {
-		site->left = PATIENCE;
+		site->left = QUIET_HITS;
 		unlock();
 		return;
 	}

@@ -14,7 +14,7 @@
 #include "process.h"
 #include "stop.h"
 
-#define PATIENCE_MS 10000 /* for all threads to stop */
+#define STOP_MS 10000 /* for all threads to stop */
 
 /* Asks the threads of @pid to stop; returns how many did not know of it yet. */
 static int interrupt_all(pid_t pid, struct maple_stopped *at, int *kept)
@@ -67,7 +67,7 @@ int maple_stop_all(pid_t pid, struct maple_stopped *at)
 	int kept = 0, ms = 0;
 
 	while (interrupt_all(pid, at, &kept) || count_running(at, kept)) {
-		if (ms++ == PATIENCE_MS)
+		if (ms++ == STOP_MS)
 			return -kept;
 		usleep(1000);
 	}

@@ -17,7 +17,8 @@
 #include "internal.h"
 
 #define AGENT_FILE "libmaple-agent.so"
-#define PATIENCE   120 /* seconds to wait for a CPU, unless --max-time is less */
+#define CPU_WAIT_S \
+	120 /* seconds to wait for a CPU, unless --max-time is less */
 
 static bool is_file(const char *path)
 {
@@ -256,7 +257,7 @@ static int open_backends(struct maple_campaign *c)
 	const struct maple_campaign_options *o = c->options;
 	double left = o->patience > 0 ? o->patience
 				      : maple_campaign_time_left(c);
-	double patience = left >= 0 && left < PATIENCE ? left : PATIENCE;
+	double patience = left >= 0 && left < CPU_WAIT_S ? left : CPU_WAIT_S;
 	struct maple_backend_options backend = {
 		.program = c->program,
 		.argv = o->argv,

@@ -13,7 +13,7 @@
 #include "host/host.h"
 
 #define ANSWER_MS 60000 /* a database that others write to, and a slow disk */
-#define PATIENCE  15.0	/* seconds that mapled has to come back */
+#define RETURN_S  15.0	/* seconds that mapled has to come back */
 
 /* Whether it is the connection that failed, not the request. */
 static bool is_lost(int e)
@@ -26,7 +26,7 @@ static bool is_lost(int e)
 int maple_host_return(struct maple_host *host, struct maple_error *err)
 {
 	const struct timespec slice = { .tv_nsec = 100 * 1000 * 1000 };
-	double until = maple_clock_now() + PATIENCE;
+	double until = maple_clock_now() + RETURN_S;
 	struct maple_error why = { "" };
 	int e;
 

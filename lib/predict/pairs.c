@@ -38,7 +38,7 @@
 #define STEPS_EACH   1
 #define STEPS_VISIT  8
 #define STEPS_REST   (1u << 15)
-#define PATIENCE     8
+#define FRUITLESS    8
 #define SKIP_BITS    6
 #define NOVEL	     64
 #define ENTRY_POINTS 32
@@ -85,12 +85,12 @@ void maple_pairs_walked(struct maple_executions *executed, bool fresh)
 {
 	if (fresh)
 		executed->fruitless = 0;
-	else if (executed->fruitless < PATIENCE + SKIP_BITS)
+	else if (executed->fruitless < FRUITLESS + SKIP_BITS)
 		executed->fruitless++;
 	executed->skip = 0;
-	if (executed->fruitless > PATIENCE)
+	if (executed->fruitless > FRUITLESS)
 		executed->skip =
-			(uint8_t)((1u << (executed->fruitless - PATIENCE)) - 1);
+			(uint8_t)((1u << (executed->fruitless - FRUITLESS)) - 1);
 }
 
 /* Points of former generations are no more. */
