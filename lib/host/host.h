@@ -7,6 +7,7 @@
 #include <maple/host.h>
 #include <maple/wire.h>
 #include "base/patience.h"
+#include "host/calls.h"
 
 struct maple_host {
 	char *path;
@@ -93,64 +94,12 @@ int maple_host_keep(struct maple_host *host, unsigned int type,
 		    struct maple_error *err);
 
 /* memo.c, learn.c, read.c: as in maple/memo.h */
-int maple_host_check(struct maple_host *host, struct maple_error *err);
-int maple_host_campaign_begin(struct maple_host *host,
-			      const struct maple_memo_campaign *campaign,
-			      int64_t *id, struct maple_error *err);
-int maple_host_campaign_end(struct maple_host *host, int64_t campaign,
-			    const char *outcome, const char *unobserved,
-			    struct maple_error *err);
-int maple_host_program(struct maple_host *host, int64_t campaign,
-		       const char *build_id, const char *path, int64_t *program,
-		       struct maple_error *err);
-int maple_host_learn(struct maple_host *host, int64_t program,
-		     struct maple_memo_lesson *lessons, size_t n,
-		     struct maple_error *err);
-int maple_host_mark(struct maple_host *host, int64_t program, int64_t iroot,
-		    enum maple_memo_mark mark, struct maple_error *err);
-int maple_host_run_begin(struct maple_host *host, int64_t campaign,
-			 const struct maple_memo_run *start, int64_t *run,
-			 struct maple_error *err);
-int maple_host_run_end(struct maple_host *host, int64_t run,
-		       const struct maple_memo_run_end *end,
-		       struct maple_error *err);
-int maple_host_sample(struct maple_host *host, int64_t run,
-		      const struct maple_coverage *coverage,
-		      struct maple_error *err);
-int maple_host_samples(struct maple_host *host, int64_t program, int64_t since,
-		       struct maple_memo_sample **samples, size_t *n,
-		       struct maple_error *err);
-int maple_host_coverage(struct maple_host *host, int64_t program,
-			struct maple_coverage *coverage,
-			struct maple_error *err);
-int maple_host_success(struct maple_host *host, int64_t program,
-		       struct maple_memo_success *success,
-		       struct maple_error *err);
-int maple_host_programs(struct maple_host *host,
-			struct maple_memo_program_info **programs, size_t *n,
-			struct maple_error *err);
+#define MAPLE_HOST_CALL(name, arguments, names)        \
+	int maple_host_##name(struct maple_host *host, \
+			      MAPLE_MEMO_ARGUMENTS arguments);
+MAPLE_MEMO_CALLS(MAPLE_HOST_CALL)
 int maple_host_findings(struct maple_host *host, int64_t program, bool known,
 			struct maple_finding ***findings, size_t *n,
 			struct maple_error *err);
-int maple_host_finding_load(struct maple_host *host, const char *id,
-			    int64_t owner, struct maple_finding **finding,
-			    struct maple_error *err);
-int maple_host_finding_store(struct maple_host *host, int64_t campaign,
-			     const struct maple_finding *finding,
-			     struct maple_error *err);
-int maple_host_forget_program(struct maple_host *host, int64_t program,
-			      int64_t keep, struct maple_error *err);
-int maple_host_forget_finding(struct maple_host *host, const char *id,
-			      uid_t owner, struct maple_error *err);
-int maple_host_forget_all(struct maple_host *host, struct maple_error *err);
-int maple_host_export(struct maple_host *host, FILE *out,
-		      struct maple_error *err);
-int maple_host_older(struct maple_host *host, const char *build_id,
-		     const char *path, struct maple_memo_old *old,
-		     struct maple_error *err);
-int maple_host_carried(struct maple_host *host, const char *build_id,
-		       const char *path,
-		       const struct maple_memo_carried *carried,
-		       unsigned int *count, struct maple_error *err);
 
 #endif

@@ -33,123 +33,16 @@ const char *maple_memo_full(const struct maple_memo *memo)
 						    : NULL;
 }
 
-int maple_memo_check(struct maple_memo *memo, struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_check(memo->host, err);
-	return maple_store_check(memo, err);
-}
-
-int maple_memo_campaign_begin(struct maple_memo *memo,
-			      const struct maple_memo_campaign *campaign,
-			      int64_t *id, struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_campaign_begin(memo->host, campaign, id, err);
-	return maple_store_campaign_begin(memo, campaign, id, err);
-}
-
-int maple_memo_campaign_end(struct maple_memo *memo, int64_t campaign,
-			    const char *outcome, const char *unobserved,
-			    struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_campaign_end(memo->host, campaign, outcome,
-					       unobserved, err);
-	return maple_store_campaign_end(memo, campaign, outcome, unobserved,
-					err);
-}
-
-int maple_memo_program(struct maple_memo *memo, int64_t campaign,
-		       const char *build_id, const char *path, int64_t *program,
-		       struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_program(memo->host, campaign, build_id, path,
-					  program, err);
-	return maple_store_program(memo, campaign, build_id, path, program, err);
-}
-
-int maple_memo_learn(struct maple_memo *memo, int64_t program,
-		     struct maple_memo_lesson *lessons, size_t n,
-		     struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_learn(memo->host, program, lessons, n, err);
-	return maple_store_learn(memo, program, lessons, n, err);
-}
-
-int maple_memo_mark(struct maple_memo *memo, int64_t program, int64_t iroot,
-		    enum maple_memo_mark mark, struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_mark(memo->host, program, iroot, mark, err);
-	return maple_store_mark(memo, program, iroot, mark, err);
-}
-
-int maple_memo_run_begin(struct maple_memo *memo, int64_t campaign,
-			 const struct maple_memo_run *start, int64_t *run,
-			 struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_run_begin(memo->host, campaign, start, run,
-					    err);
-	return maple_store_run_begin(memo, campaign, start, run, err);
-}
-
-int maple_memo_run_end(struct maple_memo *memo, int64_t run,
-		       const struct maple_memo_run_end *end,
-		       struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_run_end(memo->host, run, end, err);
-	return maple_store_run_end(memo, run, end, err);
-}
-
-int maple_memo_sample(struct maple_memo *memo, int64_t run,
-		      const struct maple_coverage *coverage,
-		      struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_sample(memo->host, run, coverage, err);
-	return maple_store_sample(memo, run, coverage, err);
-}
-
-int maple_memo_samples(struct maple_memo *memo, int64_t program, int64_t since,
-		       struct maple_memo_sample **samples, size_t *n,
-		       struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_samples(memo->host, program, since, samples,
-					  n, err);
-	return maple_store_samples(memo, program, since, samples, n, err);
-}
-
-int maple_memo_coverage(struct maple_memo *memo, int64_t program,
-			struct maple_coverage *coverage, struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_coverage(memo->host, program, coverage, err);
-	return maple_store_coverage(memo, program, coverage, err);
-}
-
-int maple_memo_success(struct maple_memo *memo, int64_t program,
-		       struct maple_memo_success *success,
-		       struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_success(memo->host, program, success, err);
-	return maple_store_success(memo, program, success, err);
-}
-
-int maple_memo_programs(struct maple_memo *memo,
-			struct maple_memo_program_info **programs, size_t *n,
-			struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_programs(memo->host, programs, n, err);
-	return maple_store_programs(memo, programs, n, err);
-}
+#define MEMO_CALL(name, arguments, names)                                     \
+	int maple_memo_##name(struct maple_memo *memo,                        \
+			      MAPLE_MEMO_ARGUMENTS arguments)                 \
+	{                                                                     \
+		if (memo->host)                                               \
+			return maple_host_##name(memo->host,                  \
+						 MAPLE_MEMO_ARGUMENTS names); \
+		return maple_store_##name(memo, MAPLE_MEMO_ARGUMENTS names);  \
+	}
+MAPLE_MEMO_CALLS(MEMO_CALL)
 
 int maple_memo_findings(struct maple_memo *memo, int64_t program,
 			struct maple_finding ***findings, size_t *n,
@@ -169,77 +62,6 @@ int maple_memo_known(struct maple_memo *memo, int64_t program,
 		return maple_host_findings(memo->host, program, true, findings,
 					   n, err);
 	return maple_store_findings(memo, program, true, findings, n, err);
-}
-
-int maple_memo_finding_load(struct maple_memo *memo, const char *id,
-			    int64_t owner, struct maple_finding **finding,
-			    struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_finding_load(memo->host, id, owner, finding,
-					       err);
-	return maple_store_finding_load(memo, id, owner, finding, err);
-}
-
-int maple_memo_finding_store(struct maple_memo *memo, int64_t campaign,
-			     const struct maple_finding *finding,
-			     struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_finding_store(memo->host, campaign, finding,
-						err);
-	return maple_store_finding_store(memo, campaign, finding, err);
-}
-
-int maple_memo_forget_program(struct maple_memo *memo, int64_t program,
-			      int64_t keep, struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_forget_program(memo->host, program, keep, err);
-	return maple_store_forget_program(memo, program, keep, err);
-}
-
-int maple_memo_forget_finding(struct maple_memo *memo, const char *id,
-			      uid_t owner, struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_forget_finding(memo->host, id, owner, err);
-	return maple_store_forget_finding(memo, id, owner, err);
-}
-
-int maple_memo_forget_all(struct maple_memo *memo, struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_forget_all(memo->host, err);
-	return maple_store_forget_all(memo, err);
-}
-
-int maple_memo_older(struct maple_memo *memo, const char *build_id,
-		     const char *path, struct maple_memo_old *old,
-		     struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_older(memo->host, build_id, path, old, err);
-	return maple_store_older(memo, build_id, path, old, err);
-}
-
-int maple_memo_carried(struct maple_memo *memo, const char *build_id,
-		       const char *path,
-		       const struct maple_memo_carried *carried,
-		       unsigned int *count, struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_carried(memo->host, build_id, path, carried,
-					  count, err);
-	return maple_store_carried(memo, build_id, path, carried, count, err);
-}
-
-int maple_memo_export(struct maple_memo *memo, FILE *out,
-		      struct maple_error *err)
-{
-	if (memo->host)
-		return maple_host_export(memo->host, out, err);
-	return maple_store_export(memo, out, err);
 }
 
 int maple_memo_merge(struct maple_memo *memo, const char *path,
