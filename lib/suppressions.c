@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <maple/suppressions.h>
+#include "base/array.h"
 
 enum type { RACE, RACE_TOP, DEADLOCK, MUTEX, THREAD, SIGNAL, FROM_LIB, TYPES };
 
@@ -252,7 +253,6 @@ static int parse_line(struct maple_suppressions *s, char *line, const char *path
 		      unsigned int number, struct maple_error *err)
 {
 	char *text = trim(line), *colon = strchr(text, ':');
-	struct entry *more;
 	int type;
 
 	if (!*text || *text == '#')
@@ -270,17 +270,15 @@ static int parse_line(struct maple_suppressions *s, char *line, const char *path
 				       "race, race_top, deadlock, mutex, thread,"
 				       " signal and called_from_lib",
 				       path, number, (int)(colon - text), text);
-	more = reallocarray(s->entry, s->n + 1, sizeof(*more));
-	if (!more)
-		return maple_error_set(err, ENOMEM, "out of memory");
-	s->entry = more;
 	text = strdup(text);
-	if (!text)
+	if (!text || !maple_array_resize(s->entry, s->n + 1)) {
+		free((char *)text);
 		return maple_error_set(err, ENOMEM, "out of memory");
-	more[s->n++] = (struct entry){ .type = (enum type)type,
-				       .text = text,
-				       .pattern = strchr(text, ':') + 1,
-				       .line = number };
+	}
+	s->entry[s->n++] = (struct entry){ .type = (enum type)type,
+					   .text = text,
+					   .pattern = strchr(text, ':') + 1,
+					   .line = number };
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <maple/wire.h>
+#include "base/array.h"
 #include "door.h"
 #include "kernel/uprobe.h"
 #include "warden.h"
@@ -156,7 +157,6 @@ int maple_door_stat(pid_t pid, const char *name, struct stat *st)
 /* The one that there is of this file, instead of @fd, which is taken. */
 static int keep(int fd)
 {
-	struct kept *grown;
 	struct stat st;
 
 	if (fstat(fd, &st)) {
@@ -170,16 +170,13 @@ static int keep(int fd)
 		close(fd);
 		return warden.files[i].fd;
 	}
-	grown = warden.nfiles < FILES_MOST
-			? reallocarray(warden.files, warden.nfiles + 1,
-				       sizeof(*grown))
-			: NULL;
-	if (!grown) {
+	if (warden.nfiles == FILES_MOST ||
+	    !maple_array_resize(warden.files, warden.nfiles + 1)) {
 		close(fd);
 		return -ENOMEM;
 	}
-	warden.files = grown;
-	grown[warden.nfiles++] = (struct kept){ st.st_dev, st.st_ino, fd };
+	warden.files[warden.nfiles++] =
+		(struct kept){ st.st_dev, st.st_ino, fd };
 	return fd;
 }
 

@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "../backend/door.h"
 #include "../backend/kernel/attach.h"
 #include "../backend/warden.h"
@@ -29,13 +30,9 @@ struct owner {
 
 static int add_group(struct owner *owner, gid_t gid)
 {
-	gid_t *grown =
-		reallocarray(owner->groups, owner->ngroups + 1, sizeof(*grown));
-
-	if (!grown)
+	if (!maple_array_resize(owner->groups, owner->ngroups + 1))
 		return -ENOMEM;
-	owner->groups = grown;
-	grown[owner->ngroups++] = gid;
+	owner->groups[owner->ngroups++] = gid;
 	return 0;
 }
 

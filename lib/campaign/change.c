@@ -6,20 +6,17 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "internal.h"
 
 static uint32_t *counter(struct maple_hits *hits, uint32_t index)
 {
-	uint32_t *grown, n;
+	uint32_t n = index + index / 2 + 1024;
 
 	if (index < hits->n)
 		return &hits->count[index];
-	n = index + index / 2 + 1024;
-	grown = realloc(hits->count, n * sizeof(*grown));
-	if (!grown)
+	if (!maple_array_extend(hits->count, hits->n, n))
 		return NULL;
-	memset(grown + hits->n, 0, (n - hits->n) * sizeof(*grown));
-	hits->count = grown;
 	hits->n = n;
 	return &hits->count[index];
 }

@@ -12,6 +12,7 @@
  * meanwhile held nothing.
  */
 #include <stdlib.h>
+#include "base/array.h"
 #include "../predict/predict.h"
 #include "early.h"
 
@@ -55,16 +56,11 @@ static void note(struct maple_early *early, const struct maple_event *event)
 static bool has_room(struct maple_early *early)
 {
 	uint32_t size = early->size ? 2 * early->size : 4096;
-	struct maple_event *grown;
 
 	if (early->n < early->size)
 		return true;
-	if (size > EVENTS_MAX)
+	if (size > EVENTS_MAX || !maple_array_resize(early->event, size))
 		return false;
-	grown = reallocarray(early->event, size, sizeof(*grown));
-	if (!grown)
-		return false;
-	early->event = grown;
 	early->size = size;
 	return true;
 }

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "internal.h"
 
 #define SEARCH_RUNS 20
@@ -146,17 +147,15 @@ int maple_findings_store(struct maple_campaign *c,
 static int keep(struct maple_campaign *c, struct maple_finding *finding,
 		struct maple_finding ***list, unsigned int *n)
 {
-	struct maple_finding **grown;
 	int e = maple_findings_store(c, finding);
 
-	grown = realloc(*list, (*n + 1) * sizeof(*grown));
-	if (grown)
-		*list = grown;
-	if (e || !grown) {
+	if (!e && !maple_array_resize(*list, *n + 1))
+		e = maple_error_set(c->err, ENOMEM, "out of memory");
+	if (e) {
 		maple_finding_destroy(finding);
-		return e ? e : maple_error_set(c->err, ENOMEM, "out of memory");
+		return e;
 	}
-	grown[(*n)++] = finding;
+	(*list)[(*n)++] = finding;
 	return 0;
 }
 

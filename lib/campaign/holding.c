@@ -8,6 +8,7 @@
  * next one's LOCK before that is recorded.
  */
 #include <stdlib.h>
+#include "base/array.h"
 #include "holding.h"
 
 #define HELD_MAX  65536 /* at once; beyond them a lock's holder is not known */
@@ -27,21 +28,14 @@ static uint32_t find(const struct maple_holding *h, uint64_t lock,
 static void acquire(struct maple_holding *h, const struct maple_event *e)
 {
 	uint32_t i = find(h, e->addr, e->thread);
-	struct maple_held *grown;
 
 	if (i < h->n) {
 		h->held[i].depth++;
 		return;
 	}
-	if (h->n == h->size) {
-		if (h->size >= HELD_MAX)
-			return;
-		grown = realloc(h->held, (2 * h->size + 64) * sizeof(*grown));
-		if (!grown)
-			return;
-		h->held = grown;
-		h->size = 2 * h->size + 64;
-	}
+	if ((h->n == h->size && h->size >= HELD_MAX) ||
+	    !maple_array_reserve(h->held, h->n, h->size))
+		return;
 	h->held[h->n++] = (struct maple_held){ e->addr, e->site, e->thread, 1 };
 }
 

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "internal.h"
 
 static bool same(const char *a, const char *b)
@@ -47,12 +48,9 @@ static bool is_open(const struct maple_campaign *c,
 static int add(struct maple_campaign *c, struct maple_finding *f,
 	       struct maple_finding ***list, unsigned int *n)
 {
-	struct maple_finding **grown = realloc(*list, (*n + 1) * sizeof(*grown));
-
-	if (!grown)
+	if (!maple_array_resize(*list, *n + 1))
 		return maple_error_set(c->err, ENOMEM, "out of memory");
-	*list = grown;
-	grown[(*n)++] = f;
+	(*list)[(*n)++] = f;
 	return 0;
 }
 

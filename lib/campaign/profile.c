@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "../image/image.h"
 #include "internal.h"
 
@@ -28,18 +29,9 @@ struct harvest {
 
 static bool will_tell(struct harvest *h, struct maple_candidate *k)
 {
-	struct maple_candidate **grown;
-
-	if (h->n == h->room) {
-		grown = reallocarray(h->told, 2 * h->room + 256,
-				     sizeof(struct maple_candidate *));
-		if (!grown) {
-			h->error = maple_error_set(h->c->err, ENOMEM,
-						   "out of memory");
-			return false;
-		}
-		h->told = grown;
-		h->room = 2 * h->room + 256;
+	if (!maple_array_reserve(h->told, h->n, h->room)) {
+		h->error = maple_error_set(h->c->err, ENOMEM, "out of memory");
+		return false;
 	}
 	h->told[h->n++] = k;
 	k->told = true;
@@ -131,17 +123,9 @@ struct seen {
 static void note_observed(void *ctx, const struct maple_iroot *iroot)
 {
 	struct seen *seen = ctx;
-	struct maple_iroot *grown;
 
-	if (seen->n == seen->size) {
-		grown = realloc(seen->iroots,
-				(2 * seen->size + 256) * sizeof(*grown));
-		if (!grown)
-			return;
-		seen->iroots = grown;
-		seen->size = 2 * seen->size + 256;
-	}
-	seen->iroots[seen->n++] = *iroot;
+	if (maple_array_reserve(seen->iroots, seen->n, seen->size))
+		seen->iroots[seen->n++] = *iroot;
 }
 
 /* The predictor's sink changes its meaning: first seen, then harvest. */

@@ -12,6 +12,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "internal.h"
 
 #define LONE_RUNS   2 /* profile runs alone before a site is left alone */
@@ -23,15 +24,11 @@
 static uint8_t *state_of(struct maple_sharing *s, uint32_t site)
 {
 	uint32_t n = site + site / 2 + 1024;
-	uint8_t *grown;
 
 	if (site < s->n)
 		return &s->state[site];
-	grown = realloc(s->state, n);
-	if (!grown)
+	if (!maple_array_extend(s->state, s->n, n))
 		return NULL;
-	memset(grown + s->n, 0, n - s->n);
-	s->state = grown;
 	s->n = n;
 	return &s->state[site];
 }

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "internal.h"
 #include "interrupt.h"
 
@@ -137,14 +138,9 @@ struct under_way {
 static bool grow_log(struct maple_trial *trial)
 {
 	uint32_t room = trial->log_room ? 2 * trial->log_room : LOG_FIRST;
-	struct maple_event *grown;
 
-	if (room > MAPLE_LOG_MAX)
+	if (room > MAPLE_LOG_MAX || !maple_array_resize(trial->log, room))
 		return false;
-	grown = reallocarray(trial->log, room, sizeof(*grown));
-	if (!grown)
-		return false;
-	trial->log = grown;
 	trial->log_room = room;
 	return true;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "host/host.h"
 
 #define PARCEL (8u << 10) /* bytes, about; others wait for one at a time */
@@ -114,21 +115,19 @@ int maple_host_learn(struct maple_host *host, int64_t program,
 static int take_prints(struct maple_wire_bytes prints,
 		       struct maple_memo_old *old, struct maple_error *err)
 {
-	struct maple_memo_print *grown;
+	struct maple_memo_print *print;
 	struct maple_wire_print p;
 	int got;
 
 	while ((got = maple_wire_part(&prints, MAPLE_WIRE_PRINT, &p, err)) > 0) {
 		if (!p.fingerprint)
 			continue;
-		grown = reallocarray(old->prints, old->n + 1, sizeof(*grown));
-		if (!grown)
+		if (!maple_array_resize(old->prints, old->n + 1))
 			return maple_error_set(err, ENOMEM, "out of memory");
-		old->prints = grown;
-		grown += old->n;
-		*grown = (struct maple_memo_print){ p.site, p.call,
+		print = &old->prints[old->n];
+		*print = (struct maple_memo_print){ p.site, p.call,
 						    strdup(p.fingerprint) };
-		if (!grown->fingerprint)
+		if (!print->fingerprint)
 			return maple_error_set(err, ENOMEM, "out of memory");
 		old->n++;
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <maple/report.h>
+#include "base/array.h"
 #include "host/host.h"
 
 /* ---- structures, as they are ---- */
@@ -55,16 +56,13 @@ static int take_samples(void *ctx, const struct maple_host_answer *answer,
 {
 	struct maple_wire_bytes counts = answer->message.counts.counts;
 	size_t n = counts.size / sizeof(struct maple_memo_sample);
-	struct maple_memo_sample *grown;
 	struct samples *s = ctx;
 
 	if (!n)
 		return 0;
-	grown = reallocarray(s->sample, s->n + n, sizeof(*grown));
-	if (!grown)
+	if (!maple_array_resize(s->sample, s->n + n))
 		return maple_error_set(err, ENOMEM, "out of memory");
-	memcpy(grown + s->n, counts.data, n * sizeof(*grown));
-	s->sample = grown;
+	memcpy(s->sample + s->n, counts.data, n * sizeof(*s->sample));
 	s->n += n;
 	return 0;
 }
@@ -104,13 +102,11 @@ static int take_program(void *ctx, const struct maple_host_answer *answer,
 {
 	const struct maple_wire_info *m = &answer->message.info;
 	struct programs *p = ctx;
-	struct maple_memo_program_info *info =
-		reallocarray(p->info, p->n + 1, sizeof(*info));
+	struct maple_memo_program_info *info;
 
-	if (!info)
+	if (!maple_array_resize(p->info, p->n + 1))
 		return maple_error_set(err, ENOMEM, "out of memory");
-	p->info = info;
-	info += p->n++;
+	info = &p->info[p->n++];
 	*info = (struct maple_memo_program_info){
 		.id = m->id,
 		.build_id = copy(m->build_id),
@@ -170,14 +166,11 @@ static int take_finding(void *ctx, const struct maple_host_answer *answer,
 			struct maple_error *err)
 {
 	struct found *f = ctx;
-	struct maple_finding **grown;
 	int e;
 
-	grown = reallocarray(f->finding, f->n + 1, sizeof(*grown));
-	if (!grown)
+	if (!maple_array_resize(f->finding, f->n + 1))
 		return maple_error_set(err, ENOMEM, "out of memory");
-	f->finding = grown;
-	e = decode(&answer->message.found, &grown[f->n], err);
+	e = decode(&answer->message.found, &f->finding[f->n], err);
 	if (!e)
 		f->n++;
 	return e;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <uthash.h>
+#include "base/array.h"
 #include "registry.h"
 
 /* Room for the numbers of call sites above those of sites. */
@@ -106,17 +107,14 @@ static struct entry *find_file(const struct maple_registry *reg,
 static int insert(struct maple_registry *reg, struct maple_image *image,
 		  const struct stat *st, uint32_t *index)
 {
-	struct entry **entries, *entry;
+	struct entry *entry;
 	uint32_t nsites;
 
 	maple_image_sites(image, &nsites);
 	if (nsites > SITES_MAX - reg->nsites)
 		return -EOVERFLOW;
-	entries =
-		reallocarray(reg->entries, reg->nentries + 1, sizeof(*entries));
-	if (!entries)
+	if (!maple_array_resize(reg->entries, reg->nentries + 1))
 		return -ENOMEM;
-	reg->entries = entries;
 	entry = calloc(1, sizeof(*entry));
 	if (!entry)
 		return -ENOMEM;
@@ -125,7 +123,7 @@ static int insert(struct maple_registry *reg, struct maple_image *image,
 				 .base = reg->nsites,
 				 .image = image,
 				 .st = *st };
-	entries[reg->nentries++] = entry;
+	reg->entries[reg->nentries++] = entry;
 	reg->nsites += nsites;
 	HASH_ADD_KEYPTR(hh, reg->by_key, entry->key, strlen(entry->key), entry);
 	*index = entry->index;
@@ -282,11 +280,9 @@ uint32_t maple_registry_base(const struct maple_registry *reg, uint32_t index)
 static int grow_calls(struct maple_registry *reg)
 {
 	uint32_t n = reg->calls_room ? reg->calls_room * 2 : 1024;
-	struct call **calls = reallocarray(reg->calls, n, sizeof(*calls));
 
-	if (!calls)
+	if (!maple_array_resize(reg->calls, n))
 		return -ENOMEM;
-	reg->calls = calls;
 	reg->calls_room = n;
 	return 0;
 }
@@ -500,7 +496,6 @@ void maple_registry_leave_out(struct maple_registry *reg, const char *path,
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
-	char **grown = NULL;
 	uint32_t i = 0;
 
 	if (!maple_image_wanted(path, is_main, NULL, NULL))
@@ -508,12 +503,9 @@ void maple_registry_leave_out(struct maple_registry *reg, const char *path,
 	lock(reg);
 	while (i < reg->nleft && strcmp(reg->left[i], name))
 		i++;
-	if (i == reg->nleft)
-		grown = reallocarray(reg->left, i + 1, sizeof(*grown));
-	if (grown) {
-		reg->left = grown;
-		grown[i] = strdup(name);
-		reg->nleft += grown[i] != NULL;
+	if (i == reg->nleft && maple_array_resize(reg->left, i + 1)) {
+		reg->left[i] = strdup(name);
+		reg->nleft += reg->left[i] != NULL;
 	}
 	unlock(reg);
 }

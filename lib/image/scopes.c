@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
+#include "base/array.h"
 #include "demangle.h"
 #include "scopes.h"
 
@@ -63,13 +64,9 @@ static void add_function(struct unit *unit, Dwarf_Die *die)
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0) {
-		struct code *more =
-			reallocarray(unit->code, unit->n + 1, sizeof(*more));
-
-		if (!more)
+		if (!maple_array_resize(unit->code, unit->n + 1))
 			return;
-		unit->code = more;
-		more[unit->n++] = (struct code){ lo, hi, *die };
+		unit->code[unit->n++] = (struct code){ lo, hi, *die };
 	}
 }
 

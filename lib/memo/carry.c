@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "memo/sql.h"
 #include "memo/store.h"
 
@@ -51,17 +52,15 @@ static int list_prints(struct maple_memo *memo, struct maple_memo_old *old,
 				old->image);
 
 	while (!ret && (ret = maple_sql_step(memo, s, err)) > 0) {
-		struct maple_memo_print *p =
-			reallocarray(old->prints, old->n + 1, sizeof(*p));
+		struct maple_memo_print *p = NULL;
 
-		ret = 0;
-		if (p) {
-			old->prints = p;
-			p += old->n;
+		if (maple_array_resize(old->prints, old->n + 1)) {
+			p = &old->prints[old->n];
 			p->site = sqlite3_column_int64(s, 0);
 			p->call = sqlite3_column_int(s, 1);
 			p->fingerprint = maple_sql_string(s, 2);
 		}
+		ret = 0;
 		if (!p || !p->fingerprint)
 			ret = maple_error_set(err, ENOMEM, "out of memory");
 		else

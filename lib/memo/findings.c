@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <maple/report.h>
+#include "base/array.h"
 #include "memo/sql.h"
 #include "memo/store.h"
 
@@ -113,21 +114,16 @@ int maple_store_findings(struct maple_memo *memo, int64_t program, bool known,
 	*findings = NULL;
 	*n = 0;
 	while (!ret) {
-		struct maple_finding **more;
-
 		ret = maple_sql_step(memo, statement, err);
 		if (!ret)
 			return 0;
 		if (ret < 0)
 			break;
-		more = reallocarray(*findings, *n + 1,
-				    sizeof(struct maple_finding *));
-		if (!more) {
+		if (!maple_array_resize(*findings, *n + 1)) {
 			ret = maple_error_set(err, ENOMEM, "out of memory");
 			break;
 		}
-		*findings = more;
-		ret = decode_row(memo, statement, &more[*n], err);
+		ret = decode_row(memo, statement, &(*findings)[*n], err);
 		if (!ret)
 			++*n;
 	}

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <jansson.h>
+#include "base/array.h"
 #include "memo/sql.h"
 #include "memo/store.h"
 #include "base/bytes.h"
@@ -14,12 +15,9 @@ static int add_program(struct maple_memo *memo, sqlite3_stmt *statement,
 {
 	struct maple_memo_program_info *p;
 
-	p = reallocarray(*programs, *n + 1, sizeof(*p));
-	if (!p)
+	if (!maple_array_extend(*programs, *n, *n + 1))
 		return maple_error_set(err, ENOMEM, "out of memory");
-	*programs = p;
-	p += (*n)++;
-	memset(p, 0, sizeof(*p));
+	p = &(*programs)[(*n)++];
 	p->id = sqlite3_column_int64(statement, 0);
 	p->build_id = maple_sql_string(statement, 1);
 	p->path = maple_sql_string(statement, 2);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <jansson.h>
+#include "base/array.h"
 #include "memo/sql.h"
 #include "memo/store.h"
 #include "base/bytes.h"
@@ -142,12 +143,9 @@ static int add_row(sqlite3_stmt *statement, struct maple_memo_sample **samples,
 	struct maple_memo_sample *s;
 
 	if (!*n || (*samples)[*n - 1].run != run) {
-		s = reallocarray(*samples, *n + 1, sizeof(*s));
-		if (!s)
+		if (!maple_array_extend(*samples, *n, *n + 1))
 			return -ENOMEM;
-		*samples = s;
-		s[*n] = (struct maple_memo_sample){ .run = run };
-		++*n;
+		(*samples)[(*n)++].run = run;
 	}
 	s = &(*samples)[*n - 1];
 	if (idiom < 1 || idiom >= MAPLE_IDIOMS)

@@ -26,6 +26,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "causes.h"
 
 #define WRITES	   (1u << 15)
@@ -86,21 +87,11 @@ static struct maple_cause_thread *thread_of(struct maple_causes *causes,
 
 static bool grow(struct maple_cause_thread *t, uint32_t n)
 {
-	struct knowledge *of;
-	uint32_t *knows;
-
 	if (n <= t->n)
 		return true;
-	knows = reallocarray(t->knows, n, sizeof(*knows));
-	if (!knows)
+	if (!maple_array_extend(t->knows, t->n, n) ||
+	    !maple_array_extend(t->of, t->n, n))
 		return false;
-	t->knows = knows;
-	of = reallocarray(t->of, n, sizeof(*of));
-	if (!of)
-		return false;
-	t->of = of;
-	memset(&knows[t->n], 0, (n - t->n) * sizeof(*knows));
-	memset(&of[t->n], 0, (n - t->n) * sizeof(*of));
 	t->n = n;
 	return true;
 }
@@ -134,20 +125,12 @@ static void changed(struct maple_cause_thread *t)
 static int note(struct maple_causes *causes, struct maple_cause_thread *t,
 		struct knowledge *of, const struct learned *learned)
 {
-	struct learned *grown;
-
 	if (of->n == LEARNED) {
 		causes->stats->cut_causes++;
 		return 0;
 	}
-	if (of->n == of->room) {
-		grown = reallocarray(of->learned, of->room ? 2 * of->room : 4,
-				     sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		of->room = of->room ? 2 * of->room : 4;
-		of->learned = grown;
-	}
+	if (!maple_array_reserve(of->learned, of->n, of->room))
+		return -ENOMEM;
 	of->learned[of->n++] = *learned;
 	t->nopen += learned->until == OPEN;
 	return 0;

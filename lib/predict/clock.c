@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "clock.h"
 
 void maple_clocks_init(struct maple_clocks *clocks,
@@ -19,16 +20,11 @@ void maple_clocks_init(struct maple_clocks *clocks,
 
 static int vector_size(struct maple_vector *v, uint32_t n)
 {
-	uint32_t *more;
-
 	if (n <= v->n)
 		return 0;
 	n = (n + 7) & ~7u;
-	more = realloc(v->c, n * sizeof(*more));
-	if (!more)
+	if (!maple_array_extend(v->c, v->n, n))
 		return -ENOMEM;
-	memset(more + v->n, 0, (n - v->n) * sizeof(*more));
-	v->c = more;
 	v->n = n;
 	return 0;
 }

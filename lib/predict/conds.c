@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "conds.h"
 #include "table.h"
 
@@ -74,8 +75,6 @@ static struct happened *happened_of(struct maple_conds *conds,
 				    struct maple_cond *cond, uint8_t kind,
 				    const struct maple_event *event)
 {
-	struct happened *more;
-
 	for (uint32_t i = 0; i < cond->n; i++)
 		if (cond->event[i].site == event->site &&
 		    cond->event[i].thread == event->thread &&
@@ -85,14 +84,9 @@ static struct happened *happened_of(struct maple_conds *conds,
 		conds->stats->cut_syncs++;
 		return NULL;
 	}
-	if (cond->n == cond->room) {
-		more = reallocarray(cond->event, cond->room + 8, sizeof(*more));
-		if (!more) {
-			conds->stats->no_memory++;
-			return NULL;
-		}
-		cond->event = more;
-		cond->room += 8;
+	if (!maple_array_reserve(cond->event, cond->n, cond->room)) {
+		conds->stats->no_memory++;
+		return NULL;
 	}
 	cond->event[cond->n] = (struct happened){ .site = event->site,
 						  .thread = event->thread,

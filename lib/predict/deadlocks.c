@@ -16,6 +16,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include "base/array.h"
 #include "pairs.h"
 
 #define HALVES_MAX 4096
@@ -60,16 +61,8 @@ static void compare(struct maple_pairs *pairs, const struct half *p,
 static int add(struct halves *h, const struct maple_tally_item *pair,
 	       const struct maple_digest *a, const struct maple_digest *b)
 {
-	uint32_t room = h->room ? h->room * 2 : 64;
-	struct half *more;
-
-	if (h->n == h->room) {
-		more = reallocarray(h->half, room, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		h->half = more;
-		h->room = room;
-	}
+	if (!maple_array_reserve(h->half, h->n, h->room))
+		return -ENOMEM;
 	h->half[h->n++] = (struct half){
 		.first = maple_pair_first(pair),
 		.last = maple_pair_last(pair),

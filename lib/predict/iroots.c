@@ -11,6 +11,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "iroots.h"
 
 #define IROOTS_MAX   (1u << 20)
@@ -64,17 +65,12 @@ static struct maple_iroot_found *found_of(struct maple_iroots *iroots,
 {
 	uint32_t i = (uint32_t)(item - iroots->tally.item);
 	uint32_t room = iroots->tally.room;
-	struct maple_iroot_found *more;
 
 	if (i >= iroots->room) {
-		more = reallocarray(iroots->found, room, sizeof(*more));
-		if (!more) {
+		if (!maple_array_extend(iroots->found, iroots->room, room)) {
 			iroots->stats->no_memory++;
 			return NULL;
 		}
-		memset(more + iroots->room, 0,
-		       (room - iroots->room) * sizeof(*more));
-		iroots->found = more;
 		iroots->room = room;
 	}
 	return &iroots->found[i];

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "history.h"
 #include "location.h"
 #include "table.h"
@@ -180,27 +181,13 @@ static struct maple_cell *cell_at(struct maple_space *space,
 	return cell;
 }
 
-static bool found_room(struct maple_space *space, size_t n)
-{
-	struct maple_cell **more;
-
-	if (n < space->room)
-		return true;
-	more = reallocarray(space->found, space->room + 256, sizeof(*more));
-	if (!more)
-		return false;
-	space->found = more;
-	space->room += 256;
-	return true;
-}
-
 static int find_in_block(struct maple_space *space, struct maple_block *block,
 			 unsigned int pos, unsigned int end, size_t *n)
 {
 	struct maple_cell *cell;
 
 	while (pos < end) {
-		if (!found_room(space, *n))
+		if (!maple_array_reserve(space->found, *n, space->room))
 			return -ENOMEM;
 		cell = cell_at(space, block, pos, end);
 		if (!cell) {
@@ -399,7 +386,7 @@ static bool shared_in_block(struct maple_space *space,
 		if (cell->mutex || !cell->nvisits ||
 		    (cell->nvisits == 1 && cell->visit[0].thread == thread))
 			continue;
-		if (!found_room(space, *n))
+		if (!maple_array_reserve(space->found, *n, space->room))
 			return false;
 		space->found[(*n)++] = cell;
 	}

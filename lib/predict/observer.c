@@ -31,6 +31,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include "base/array.h"
 #include "observer.h"
 
 static bool overlap(const struct maple_event *event, uint64_t addr,
@@ -49,7 +50,6 @@ enum maple_fate maple_observer_judge(struct maple_observer *observer,
 				     uint32_t cut)
 {
 	bool pending = event->flags & MAPLE_EVF_PENDING, unsure = false;
-	struct maple_doubt *more;
 
 	for (uint32_t i = 0; i < observer->ndoubts; i++) {
 		struct maple_doubt *doubt = &observer->doubts[i];
@@ -60,17 +60,11 @@ enum maple_fate maple_observer_judge(struct maple_observer *observer,
 			unsure = true;
 		}
 	}
-	if (pending && observer->ndoubts == observer->room) {
-		more = reallocarray(observer->doubts, observer->room + 16,
-				    sizeof(*more));
-		if (more) {
-			observer->doubts = more;
-			observer->room += 16;
-		} else {
-			observer->stats->no_memory++;
-			pending = false;
-			unsure = true;
-		}
+	if (pending && !maple_array_reserve(observer->doubts, observer->ndoubts,
+					    observer->room)) {
+		observer->stats->no_memory++;
+		pending = false;
+		unsure = true;
 	}
 	if (pending)
 		observer->doubts[observer->ndoubts++] = (struct maple_doubt){

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "history.h"
 #include "sites.h"
 #include "table.h"
@@ -53,16 +54,11 @@ void *maple_sitemap_at(struct maple_sitemap *map, uint32_t site)
 {
 	uint32_t index = site << 1 | site >> 31;
 	uint32_t chunk = index / CHUNK, n;
-	void **more;
 
 	if (chunk >= map->nchunks) {
 		n = chunk + 1 > 2 * map->nchunks ? chunk + 1 : 2 * map->nchunks;
-		more = reallocarray(map->chunk, n, sizeof(*more));
-		if (!more)
+		if (!maple_array_extend(map->chunk, map->nchunks, n))
 			return NULL;
-		memset(more + map->nchunks, 0,
-		       (n - map->nchunks) * sizeof(*more));
-		map->chunk = more;
 		map->nchunks = n;
 	}
 	if (!map->chunk[chunk])
@@ -174,11 +170,8 @@ static long collect(struct maple_sites *sites, const struct maple_cell *cell)
 	size_t n = 0, kept = 0;
 
 	if (sites->room < cell->nsummaries) {
-		uint32_t *more = reallocarray(sites->scratch, cell->nsummaries,
-					      sizeof(*more));
-		if (!more)
+		if (!maple_array_resize(sites->scratch, cell->nsummaries))
 			return -ENOMEM;
-		sites->scratch = more;
 		sites->room = cell->nsummaries;
 	}
 	for (uint32_t i = 0; i < cell->nvisits; i++) {
@@ -270,19 +263,10 @@ int maple_sites_index(struct maple_sites *sites)
 		for (uint32_t i = 0; i < set->n; i++) {
 			struct maple_setlist *list =
 				maple_sitemap_at(&sites->in, set->site[i]);
-			const struct maple_siteset **more;
 
-			if (!list)
+			if (!list || !maple_array_reserve(list->set, list->n,
+							  list->room))
 				return -ENOMEM;
-			if (list->n == list->room) {
-				more = reallocarray(list->set,
-						    list->room * 2 + 2,
-						    sizeof(*more));
-				if (!more)
-					return -ENOMEM;
-				list->set = more;
-				list->room = list->room * 2 + 2;
-			}
 			list->set[list->n++] = set;
 		}
 	return 0;

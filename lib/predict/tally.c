@@ -8,6 +8,7 @@
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#include "base/array.h"
 #include "tally.h"
 
 #define ROOM_MIN 256
@@ -34,13 +35,10 @@ static uint64_t *place(const struct maple_tally *tally, const uint64_t key[3],
 static int grow(struct maple_tally *tally)
 {
 	uint32_t room = tally->room ? tally->room * 2 : ROOM_MIN;
-	struct maple_tally_item *item;
 	uint64_t *slot, tag;
 
-	item = reallocarray(tally->item, room, sizeof(*item));
-	if (!item)
+	if (!maple_array_resize(tally->item, room))
 		return -1;
-	tally->item = item;
 	slot = calloc(2 * (size_t)room, sizeof(*slot));
 	if (!slot)
 		return -1;
@@ -48,7 +46,7 @@ static int grow(struct maple_tally *tally)
 	tally->slot = slot;
 	tally->room = room;
 	for (uint32_t i = 0; i < tally->n; i++) {
-		slot = place(tally, item[i].key, &tag);
+		slot = place(tally, tally->item[i].key, &tag);
 		*slot = tag | (i + 1);
 	}
 	return 0;

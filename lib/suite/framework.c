@@ -18,21 +18,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "suite/framework.h"
 
 /* maple_names_add - the @length bytes at @name; twice the same counts once */
 int maple_names_add(struct maple_names *names, const char *name, size_t length)
 {
-	char **grown, *copy;
+	char *copy;
 
 	for (unsigned int i = 0; i < names->n; i++)
 		if (!strncmp(names->at[i], name, length) &&
 		    !names->at[i][length])
 			return 0;
-	grown = reallocarray(names->at, names->n + 1, sizeof(*grown));
-	if (!grown)
+	if (!maple_array_resize(names->at, names->n + 1))
 		return -ENOMEM;
-	names->at = grown;
 	copy = strndup(name, length);
 	if (!copy)
 		return -ENOMEM;

@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
+#include "base/array.h"
 #include "../door.h"
 #include "attach.h"
 
@@ -133,17 +134,9 @@ unsigned int maple_attach_limit(void)
 
 static int keep(struct maple_attachments *a, int fd)
 {
-	int *grown;
-
-	if (a->n == a->room) {
-		grown = reallocarray(a->fd, a->room ? 2 * a->room : 64,
-				     sizeof(*grown));
-		if (!grown) {
-			close(fd);
-			return -ENOMEM;
-		}
-		a->fd = grown;
-		a->room = a->room ? 2 * a->room : 64;
+	if (!maple_array_reserve(a->fd, a->n, a->room)) {
+		close(fd);
+		return -ENOMEM;
 	}
 	a->fd[a->n++] = fd;
 	return 0;

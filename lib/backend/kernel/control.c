@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "exchange.h"
 
 static int simple(struct maple_control *control, enum maple_cmd command,
@@ -187,14 +188,12 @@ static void take_threads(struct status_take *take, struct nlattr *attr)
 {
 	struct maple_control_status *status = take->status;
 	uint32_t n = attr ? nla_len(attr) / sizeof(*status->threads) : 0;
-	struct maple_uapi_thread *grown;
 
-	grown = realloc(status->threads, (take->from + n + 1) * sizeof(*grown));
-	if (!grown)
+	if (!maple_array_resize(status->threads, take->from + n + 1))
 		return;
-	status->threads = grown;
 	if (n)
-		memcpy(grown + take->from, nla_data(attr), n * sizeof(*grown));
+		memcpy(status->threads + take->from, nla_data(attr),
+		       n * sizeof(*status->threads));
 	take->got = n;
 }
 

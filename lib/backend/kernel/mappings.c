@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "../door.h"
 #include "kernel.h"
 
@@ -50,22 +51,14 @@ static bool parse(const char *text, struct line *line)
 
 static struct maple_mapped *image_of(struct maple_mappings *m, const char *path)
 {
-	struct maple_mapped *grown;
-
 	/* Its parts stand together, as a rule behind each other. */
 	for (unsigned int i = m->n; i-- > 0;)
 		if (!strcmp(m->image[i].path, path))
 			return &m->image[i];
 	if (m->n == IMAGES_MAX)
 		return NULL;
-	if (!(m->n & (m->n - 1))) {
-		grown = realloc(m->image,
-				(m->n ? 2 * m->n : 1) * sizeof(*grown));
-		if (!grown)
-			return NULL;
-		m->image = grown;
-	}
-	memset(&m->image[m->n], 0, sizeof(m->image[m->n]));
+	if (!maple_array_extend(m->image, m->n, m->n + 1))
+		return NULL;
 	snprintf(m->image[m->n].path, sizeof(m->image[m->n].path), "%s", path);
 	return &m->image[m->n++];
 }

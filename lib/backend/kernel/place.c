@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "../../image/image.h"
 #include "ebpf.h"
 #include "images.h"
@@ -188,14 +189,10 @@ static void say_limit(struct maple_ebpf *o)
 int maple_ebpf_place(struct maple_ebpf *o, struct maple_error *err)
 {
 	const struct maple_mapped *mapped = o->mappings.image;
-	struct maple_placed *grown;
 	int e = 0;
 
-	grown = reallocarray(o->placed, o->nplaced + o->mappings.n,
-			     sizeof(*grown));
-	if (!grown)
+	if (!maple_array_resize(o->placed, o->nplaced + o->mappings.n))
 		return maple_error_set(err, ENOMEM, "out of memory");
-	o->placed = grown;
 	for (unsigned int i = 0; is_sparing(o) && i < o->mappings.n; i++)
 		if (!mapped[i].is_runtime)
 			maple_functions_imported(maple_ebpf_path(&mapped[i]),

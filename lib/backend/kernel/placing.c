@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "placing.h"
 
 #define NAMED_MAX                                                        \
@@ -81,15 +82,9 @@ static void name_all(struct named *named, const struct maple_plan *plan)
 static struct maple_probe_maker *maker_of(struct maple_placing *p,
 					  uint32_t index)
 {
-	struct maple_probe_maker **grown;
-
 	if (index >= p->nmakers) {
-		grown = realloc(p->maker, (index + 1) * sizeof(*grown));
-		if (!grown)
+		if (!maple_array_extend(p->maker, p->nmakers, index + 1))
 			return NULL;
-		memset(grown + p->nmakers, 0,
-		       (index + 1 - p->nmakers) * sizeof(*grown));
-		p->maker = grown;
 		p->nmakers = index + 1;
 	}
 	if (!p->maker[index])
@@ -106,16 +101,9 @@ static struct maple_probe_maker *maker_of(struct maple_placing *p,
 static int add_probe(struct parcel *parcel, const struct maple_uapi_probe *probe)
 {
 	size_t at = parcel->nprobes;
-	struct maple_uapi_probe *grown;
 
-	if (parcel->nprobes == parcel->room) {
-		grown = realloc(parcel->probe,
-				(2 * parcel->room + 64) * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		parcel->probe = grown;
-		parcel->room = 2 * parcel->room + 64;
-	}
+	if (!maple_array_reserve(parcel->probe, at, parcel->room))
+		return -ENOMEM;
 	while (at > 0 && parcel->probe[at - 1].offset > probe->offset)
 		at--;
 	memmove(parcel->probe + at + 1, parcel->probe + at,

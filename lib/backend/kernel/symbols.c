@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <elfutils/libdwelf.h>
+#include "base/array.h"
 #include "kernel.h"
 
 struct search {
@@ -125,15 +126,9 @@ static void add(struct search *s, const struct maple_function *function,
 			at->function = function;
 		return;
 	}
-	if (s->n == s->size) {
-		at = reallocarray(s->found, s->size ? 2 * s->size : 64,
-				  sizeof(*at));
-		if (!at) {
-			s->no_memory = true;
-			return;
-		}
-		s->found = at;
-		s->size = s->size ? 2 * s->size : 64;
+	if (!maple_array_reserve(s->found, s->n, s->size)) {
+		s->no_memory = true;
+		return;
 	}
 	s->found[s->n++] =
 		(struct maple_function_at){ function, offset, address, false };
