@@ -16,6 +16,7 @@
  * point, and it has to be taken out before those bytes change.
  */
 #include <sys/mman.h>
+#include "base/array.h"
 #include "core.h"
 #include "patch.h"
 #include "raw.h"
@@ -27,17 +28,8 @@ static const struct maple_table_split *split_of(const struct maple_table *t,
 						uint32_t i)
 {
 	const struct maple_table_split *split = maple_table_splits(t);
-	uint32_t lo = 0, hi = t->nsplits;
 
-	while (hi - lo > 1) {
-		uint32_t mid = (lo + hi) / 2;
-
-		if (split[mid].site <= i)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return &split[lo];
+	return &split[maple_array_lead(t->nsplits, k, split[k].site <= i) - 1];
 }
 
 /* Moves one instruction with its hooks to the slot being filled. */
@@ -111,18 +103,11 @@ void maple_patch_lead_in(struct maple_patched *p, struct maple_patch_group *g)
 /* Groups whose bytes the jump of @pun has in its displacement stay as is. */
 static void mark_under(struct maple_patched *p, struct maple_patch_group *pun)
 {
-	uint32_t lo = 0, hi = p->njumps;
+	uint32_t k =
+		maple_array_lead(p->njumps, i, p->group[i].addr <= pun->addr);
 
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-
-		if (p->group[mid].addr <= pun->addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (; lo < p->njumps && p->group[lo].addr < pun->addr + 5; lo++)
-		p->group[lo].under = true;
+	for (; k < p->njumps && p->group[k].addr < pun->addr + 5; k++)
+		p->group[k].under = true;
 }
 
 /* Patches one group by @way; false if its slot has no room in reach. */

@@ -29,4 +29,21 @@
 	((n) < (room) || (maple_array_resize(array, (room) ? 2 * (room) : 4) && \
 			  ((room) = (room) ? 2 * (room) : 4)))
 
+/*
+ * maple_array_lead - of @n elements, how many stand before the first of which
+ * @holds is false; @i is its index there, and it is false of all behind
+ */
+#define maple_array_lead(n, i, holds)               \
+	({                                          \
+		size_t lo_ = 0, hi_ = (n);          \
+		while (lo_ < hi_) {                 \
+			size_t i = (lo_ + hi_) / 2; \
+			if (holds)                  \
+				lo_ = i + 1;        \
+			else                        \
+				hi_ = i;            \
+		}                                   \
+		lo_;                                \
+	})
+
 #endif

@@ -13,6 +13,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "internal.h"
 
 /* Mangled names; what each of them changes belongs to the program. */
@@ -117,17 +118,9 @@ static int read_stretches(struct maple_image *image,
 static bool inside(const struct maple_array *stretches, uint64_t offset)
 {
 	const struct maple_stretch *at = stretches->at;
-	size_t lo = 0, hi = stretches->n;
+	size_t n = maple_array_lead(stretches->n, i, at[i].hi <= offset);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (at[mid].hi <= offset)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < stretches->n && offset >= at[lo].lo;
+	return n < stretches->n && offset >= at[n].lo;
 }
 
 /* Keeps the sites inside @stretches; @number: what each is from now on. */

@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "internal.h"
 
 /* No compiler makes larger tables; keeps hostile files cheap. */
@@ -72,19 +73,12 @@ static void mark_tables(struct maple_image *image)
 static struct maple_decoded *around(struct maple_image *image, uint64_t addr)
 {
 	struct maple_decoded *decoded = image->decoded.at;
-	size_t lo = 0, hi = image->decoded.n;
+	size_t n =
+		maple_array_lead(image->decoded.n, i, decoded[i].offset < addr);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (decoded[mid].offset < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || addr - decoded[lo - 1].offset >= decoded[lo - 1].length)
+	if (!n || addr - decoded[n - 1].offset >= decoded[n - 1].length)
 		return NULL;
-	return &decoded[lo - 1];
+	return &decoded[n - 1];
 }
 
 /* Branches over a LOCK prefix land in an instruction: it must stay whole. */

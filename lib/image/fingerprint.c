@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <xxhash.h>
+#include "base/array.h"
 #include "prints.h"
 
 #define SOURCE_MAX (16 << 20) /* bytes of a source file that is looked at */
@@ -164,37 +165,25 @@ static uint32_t hash_line(struct maple_image *image, uint64_t offset,
 static ssize_t find_range(const struct maple_image *code, uint64_t addr)
 {
 	const struct maple_code_range *range = code->ranges.at;
-	size_t lo = 0, hi = code->ranges.n;
+	size_t n = maple_array_lead(code->ranges.n, i, range[i].lo <= addr);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
+	return n && addr < range[n - 1].hi ? (ssize_t)n - 1 : -1;
+}
 
-		if (range[mid].lo <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && addr < range[lo - 1].hi ? (ssize_t)lo - 1 : -1;
+static uint32_t place_of(const struct maple_print *print, bool is_call)
+{
+	return is_call ? print->next : print->offset;
 }
 
 static const struct maple_print *find_print(const struct maple_body *body,
 					    uint64_t offset, bool is_call)
 {
-	uint32_t lo = 0, hi = body->n;
+	size_t at = maple_array_lead(
+		body->n, i, place_of(&body->print[i], is_call) < offset);
 
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-		uint32_t at = is_call ? body->print[mid].next
-				      : body->print[mid].offset;
-
-		if (at == offset)
-			return &body->print[mid];
-		if (at < offset)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	return at < body->n && place_of(&body->print[at], is_call) == offset
+		       ? &body->print[at]
+		       : NULL;
 }
 
 /*
@@ -274,19 +263,10 @@ static int find_all(struct maple_prints *p)
 static const struct maple_print_found *find_hash(const struct maple_prints *p,
 						 uint64_t hash, size_t *n)
 {
-	size_t lo = 0, hi = p->nfound;
+	size_t first = maple_array_lead(p->nfound, i, p->found[i].hash < hash);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (p->found[mid].hash < hash)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (*n = 0; lo + *n < p->nfound && p->found[lo + *n].hash == hash;)
-		++*n;
-	return &p->found[lo];
+	*n = maple_array_lead(p->nfound, i, p->found[i].hash <= hash) - first;
+	return &p->found[first];
 }
 
 /*

@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <elfutils/libdwelf.h>
 #include <xxhash.h>
+#include "base/array.h"
 #include "internal.h"
 
 #define BUILD_ID_MAX 64 /* bytes; 20 are usual */
@@ -250,20 +251,13 @@ int64_t maple_image_find(const struct maple_image *image, uint64_t offset,
 			 bool second)
 {
 	const struct maple_table_site *sites = image->sites.at;
-	size_t lo = 0, hi = image->sites.n;
+	size_t at =
+		maple_array_lead(image->sites.n, i, sites[i].offset < offset);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (sites[mid].offset < offset)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	lo += second;
-	if (lo >= image->sites.n || sites[lo].offset != offset)
+	at += second;
+	if (at >= image->sites.n || sites[at].offset != offset)
 		return -1;
-	return lo;
+	return at;
 }
 
 /* maple_left_out_name - what the reason is called in reports */

@@ -6,6 +6,7 @@
  * the address, so that they say there what they say at the site.
  */
 #include <errno.h>
+#include "base/array.h"
 #include "decode.h"
 
 #define PASSES_ON                                                          \
@@ -119,19 +120,10 @@ bool maple_image_locked(const struct maple_image *image, uint32_t index,
 			struct maple_locked *locked)
 {
 	const struct maple_locked *all = image->locked.at;
-	size_t lo = 0, hi = image->locked.n;
+	size_t at = maple_array_lead(image->locked.n, i, all[i].site < index);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (all[mid].site == index) {
-			*locked = all[mid];
-			return true;
-		}
-		if (all[mid].site < index)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return false;
+	if (at == image->locked.n || all[at].site != index)
+		return false;
+	*locked = all[at];
+	return true;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+#include "base/array.h"
 #include "prints.h"
 
 #define STRING_MAX 256 /* of a constant's text */
@@ -118,17 +119,8 @@ int maple_names_read(struct maple_prints *prints, Elf *elf)
 static size_t upto(const struct maple_array *array, uint64_t addr)
 {
 	const struct maple_name *name = array->at;
-	size_t lo = 0, hi = array->n;
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (name[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return maple_array_lead(array->n, i, name[i].addr <= addr);
 }
 
 /* The first by the alphabet of those that are exactly at @addr. */

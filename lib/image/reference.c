@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <Zydis/Zydis.h>
+#include "base/array.h"
 #include "internal.h"
 #include "type.h"
 
@@ -162,17 +163,9 @@ fail:
 /* The instruction at ELF address @pc; code->n: none. */
 static size_t find_insn(const struct code *code, uint64_t pc)
 {
-	size_t lo = 0, hi = code->n;
+	size_t at = maple_array_lead(code->n, i, code->lo + code->at[i] < pc);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (code->lo + code->at[mid] < pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < code->n && code->lo + code->at[lo] == pc ? lo : code->n;
+	return at < code->n && code->lo + code->at[at] == pc ? at : code->n;
 }
 
 /* ---- pointers ---- */

@@ -334,19 +334,11 @@ uint32_t maple_registry_call(struct maple_registry *reg, uint32_t index,
 static struct entry *entry_of_site(const struct maple_registry *reg,
 				   uint32_t number)
 {
-	uint32_t lo = 0, hi = reg->nentries;
-
 	if (number >= reg->nsites)
 		return NULL;
-	while (hi - lo > 1) {
-		uint32_t mid = (lo + hi) / 2;
-
-		if (reg->entries[mid]->base <= number)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return reg->entries[lo];
+	return reg->entries[maple_array_lead(reg->nentries, i,
+					     reg->entries[i]->base <= number) -
+			    1];
 }
 
 static struct call *call_of_site(const struct maple_registry *reg,

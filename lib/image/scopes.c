@@ -123,19 +123,12 @@ static bool find_function(struct maple_scopes *scopes, Dwarf_Die *die,
 			  Dwarf_Addr addr, Dwarf_Die *found)
 {
 	const struct unit *unit = read_unit(scopes, die);
-	size_t lo = 0, hi = unit ? unit->n : 0;
+	size_t n = maple_array_lead(unit ? unit->n : 0, i,
+				    unit->code[i].lo <= addr);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (unit->code[mid].lo <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || addr >= unit->code[lo - 1].hi)
+	if (!n || addr >= unit->code[n - 1].hi)
 		return false;
-	*found = unit->code[lo - 1].die;
+	*found = unit->code[n - 1].die;
 	return true;
 }
 

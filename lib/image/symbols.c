@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "internal.h"
 
 static int compare_symbols(const void *a, const void *b)
@@ -82,17 +83,8 @@ void maple_symbols_read(struct maple_image *image)
 static size_t upto(const struct maple_array *array, uint64_t addr)
 {
 	const struct maple_symbol *symbol = array->at;
-	size_t lo = 0, hi = array->n;
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (symbol[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return maple_array_lead(array->n, i, symbol[i].addr <= addr);
 }
 
 /*

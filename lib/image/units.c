@@ -6,6 +6,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 #include <uthash.h>
+#include "base/array.h"
 #include "internal.h"
 
 /* Of a module, at the first question. */
@@ -82,21 +83,14 @@ void maple_scopes_units_forget(struct maple_scopes *scopes)
 Dwarf_Die *maple_scopes_unit(struct maple_scopes *scopes, Dwfl_Module *module,
 			     Dwarf_Addr addr, Dwarf_Addr *bias)
 {
-	size_t lo = 0, hi;
-	const struct maple_unit *unit = units_of(scopes, module, &hi);
+	size_t n;
+	const struct maple_unit *unit = units_of(scopes, module, &n);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (unit[mid].lo <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || addr >= unit[lo - 1].hi)
+	n = maple_array_lead(n, i, unit[i].lo <= addr);
+	if (!n || addr >= unit[n - 1].hi)
 		return NULL;
-	*bias = unit[lo - 1].bias;
-	return unit[lo - 1].die;
+	*bias = unit[n - 1].bias;
+	return unit[n - 1].die;
 }
 
 /* maple_units - the same of all of @image */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "internal.h"
 #include "type.h"
 
@@ -124,25 +125,17 @@ bool maple_image_global(struct maple_image *image, uint64_t offset,
 			uint32_t size, struct maple_variable *v)
 {
 	const struct global *global;
-	size_t lo = 0, hi;
+	size_t n;
 	Dwarf_Die die, type;
 
 	if (!maple_image_debug(image))
 		return false;
 	read_globals(image);
 	global = image->globals.at;
-	hi = image->globals.n;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (global[mid].lo <= offset)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || offset - global[lo - 1].lo >= global[lo - 1].size)
+	n = maple_array_lead(image->globals.n, i, global[i].lo <= offset);
+	if (!n || offset - global[n - 1].lo >= global[n - 1].size)
 		return false;
-	global += lo - 1;
+	global += n - 1;
 	die = global->die;
 	if (!dwarf_diename(&die) || !maple_type_of(&die, &type))
 		return false;

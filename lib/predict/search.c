@@ -20,6 +20,7 @@
  * its own read lies between. But for one thing: a write that no lock keeps away
  * may, on another CPU, come between the two.
  */
+#include "base/array.h"
 #include "history.h"
 
 #define FETCHED 4 /* summaries of each entry, before a search */
@@ -163,18 +164,11 @@ int maple_history_search(struct maple_history *history,
 static const struct maple_group *latest(const struct maple_entry *entry,
 					const struct maple_epoch *epoch)
 {
-	uint32_t low = 0, high = entry->ngroups;
+	uint32_t n = maple_array_lead(
+		entry->ngroups, i,
+		maple_epoch_before(maple_entry_group(entry, i)->epoch, epoch));
 
-	while (low < high) {
-		uint32_t mid = (low + high) / 2;
-
-		if (maple_epoch_before(maple_entry_group(entry, mid)->epoch,
-				       epoch))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? maple_entry_group(entry, low - 1) : NULL;
+	return n ? maple_entry_group(entry, n - 1) : NULL;
 }
 
 /* Whether another thread's group lies between @group and @epoch. */

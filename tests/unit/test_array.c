@@ -52,12 +52,28 @@ static void test_no_memory(void **state)
 	free(array);
 }
 
+static void test_lead(void **state)
+{
+	static const uint32_t array[] = { 1, 3, 3, 7 };
+
+	for (uint32_t n = 0; n <= 4; n++)
+		for (uint32_t value = 0; value < 9; value++) {
+			size_t want = 0;
+
+			while (want < n && array[want] < value)
+				want++;
+			assert_int_equal(
+				maple_array_lead(n, i, array[i] < value), want);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reserve),
 		cmocka_unit_test(test_extend),
 		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_lead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
