@@ -146,7 +146,7 @@ void maple_engine_before(struct maple_thread *t, struct maple_op *op,
 	struct maple_session *s = t->session;
 	enum maple_verdict verdict;
 	bool held = false, moved;
-	enum maple_wait_end wait;
+	struct maple_waits waits;
 	u32 n;
 
 	if (!maple_engine_wanted(s, op->acc.site)) {
@@ -177,10 +177,10 @@ void maple_engine_before(struct maple_thread *t, struct maple_op *op,
 			break;
 		}
 		raw_spin_unlock(&s->lock);
-		wait = maple_task_wait(s, t);
+		maple_task_waits(s, t, &waits);
 		maple_turn_begin(s);
 		maple_turn_tick(s);
-		verdict = maple_auto_resumed(s->automaton, t->number, wait);
+		verdict = maple_auto_resumed(s->automaton, t->number, &waits);
 	}
 	if (held) {
 		maple_log_event(t, MAPLE_EV_RELEASE, &op->acc, 0, 0, 0,

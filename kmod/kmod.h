@@ -323,8 +323,8 @@ void maple_task_begin(struct maple_thread *t);
 void maple_tasks_draw(struct maple_session *s, u64 seed, u32 changes);
 u64 maple_task_cpu(const struct task_struct *task);
 bool maple_task_clones(struct maple_session *s);
-enum maple_wait_end maple_task_wait(struct maple_session *s,
-				    struct maple_thread *self);
+void maple_task_waits(struct maple_session *s, struct maple_thread *self,
+		      struct maple_waits *waits);
 
 /* thread.c */
 struct maple_thread *maple_thread_find(struct maple_session *s,

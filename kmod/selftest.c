@@ -138,6 +138,7 @@ static void drive(struct maple_auto *a, const struct maple_plan *plan)
 {
 	struct maple_access w = { 0, MAPLE_EV_WRITE, 0x1000, 8 };
 	struct maple_access r = { 1, MAPLE_EV_READ, 0x1000, 8 };
+	const struct maple_waits none = { 0 };
 	struct maple_auto_result result;
 	u64 addr, size;
 
@@ -155,7 +156,7 @@ static void drive(struct maple_auto *a, const struct maple_plan *plan)
 	CHECK(maple_auto_watched(a, &addr, &size));
 	CHECK(addr == 0x1000 && size == 8);
 	CHECK(levels(a, 2, 1) == MAPLE_PRIO_HIGH);
-	CHECK(maple_auto_resumed(a, 1, 0) == MAPLE_GO);
+	CHECK(maple_auto_resumed(a, 1, &none) == MAPLE_GO);
 	maple_auto_after(a, 1, &r, 1);
 	maple_auto_result(a, &result);
 	CHECK(result.exposed && result.finished && !result.attempts);

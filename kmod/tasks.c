@@ -426,33 +426,29 @@ static enum maple_wait_end task_ends(struct task_struct *task, u32 slice_ms)
 }
 
 /*
- * maple_task_wait - the best that can be said of the waits that other threads
- * than @self, the caller, are in
+ * maple_task_waits - the waits that other threads than @self, the caller, are in
  *
  * A thread takes the lock on its way out, so that while we have it, the
  * stacks of those that are there stay.
  */
-enum maple_wait_end maple_task_wait(struct maple_session *s,
-				    struct maple_thread *self)
+void maple_task_waits(struct maple_session *s, struct maple_thread *self,
+		      struct maple_waits *waits)
 {
-	enum maple_wait_end wait, best = MAPLE_ENDS_NEVER;
+	enum maple_wait_end end;
 	u32 i;
 
-	for (i = 0;
-	     i < smp_load_acquire(&s->nthreads) && best != MAPLE_ENDS_SOON;
-	     i++) {
+	*waits = (struct maple_waits){ 0 };
+	for (i = 0; i < smp_load_acquire(&s->nthreads); i++) {
 		struct maple_thread *t = s->thread[i];
 
 		raw_spin_lock(&s->threads_lock);
-		wait = t == self || !t->alive || !t->task ||
-				       READ_ONCE(t->asleep)
-			       ? MAPLE_ENDS_NEVER
-			       : task_ends(t->task, s->plan->slice_ms);
+		end = t == self || !t->alive || !t->task ||
+				      READ_ONCE(t->asleep)
+			      ? MAPLE_ENDS_NEVER
+			      : task_ends(t->task, s->plan->slice_ms);
 		raw_spin_unlock(&s->threads_lock);
-		if (wait != MAPLE_ENDS_NEVER)
-			best = wait;
+		maple_waits_add(waits, t->number, end);
 	}
-	return best;
 }
 
 /* The kernel enters each system call with -ENOSYS for its result. */

@@ -263,6 +263,7 @@ static void ask(const struct maple_access *acc)
 {
 	unsigned int t = maple_self.number;
 	enum maple_verdict verdict;
+	struct maple_waits waits;
 	bool held = false;
 	uint32_t n;
 	int next;
@@ -287,8 +288,8 @@ static void ask(const struct maple_access *acc)
 			break;
 		enter();
 		tick();
-		verdict = maple_auto_resumed(automaton, t,
-					     maple_enforce_wait(&moves));
+		maple_enforce_waits(&moves, &waits);
+		verdict = maple_auto_resumed(automaton, t, &waits);
 	}
 	if (held)
 		log_event(MAPLE_EV_RELEASE, acc, 0, 0);

@@ -7,7 +7,7 @@
 #include "../plan/wait.h"
 
 /* waits.c */
-enum maple_wait_end maple_enforce_wait(const uint32_t *hold);
+void maple_enforce_waits(const uint32_t *hold, struct maple_waits *waits);
 uint64_t maple_enforce_cpu_ms(void);
 
 #endif

@@ -122,18 +122,18 @@ bool maple_waits_live(const struct maple_shm *shm, uint32_t ms, bool *all_wait)
 }
 
 /*
- * maple_enforce_wait - the best that can be said of the others' waits
+ * maple_enforce_waits - the waits that the others are in
  * @hold: the futex that the automaton's own sleepers wait on
  */
-enum maple_wait_end maple_enforce_wait(const uint32_t *hold)
+void maple_enforce_waits(const uint32_t *hold, struct maple_waits *waits)
 {
 	const struct maple_shm *shm = maple_shm;
 	const struct maple_wait_view view = { (uintptr_t)hold,
 					      shm->plan.slice_ms, time_peek,
 					      time_now };
-	enum maple_wait_end wait, best = MAPLE_ENDS_NEVER;
 	char line[128];
 
+	*waits = (struct maple_waits){ 0 };
 	for (uint32_t i = 0; i < shm->nthreads; i++) {
 		/* Who joins waits for one of the others, and need not be asked. */
 		if (i == maple_self.number || !shm->thread[i].alive ||
@@ -141,13 +141,8 @@ enum maple_wait_end maple_enforce_wait(const uint32_t *hold)
 			continue;
 		if (!read_line(shm->thread[i].tid, line, sizeof(line))[0])
 			continue;
-		wait = line_ends(line, &view);
-		if (wait == MAPLE_ENDS_SOON)
-			return wait;
-		if (wait == MAPLE_ENDS_PERHAPS)
-			best = wait;
+		maple_waits_add(waits, i, line_ends(line, &view));
 	}
-	return best;
 }
 
 /* maple_enforce_cpu_ms - CPU time of the target so far */

@@ -25,6 +25,12 @@
  */
 #define PATIENCE 3
 /*
+ * Slices slept in a run, in all plans, for the waits of one thread, without its
+ * coming to anything of a plan: a thread that polls waits for ever. So many make
+ * two native runs.
+ */
+#define WAITED (2 * MAPLE_AUTO_SLICES)
+/*
  * How often a step's wait gives spinners another chance, 10 ms of CPU each.
  * Of the simulator's programs that spin 0 exposes 91.3 %, 1 to 6 98.2 %; more
  * than one because what they wait for may take several turns.
@@ -107,6 +113,7 @@ enum maple_verdict maple_auto_before(struct maple_auto *a, unsigned int t,
 	hold = maple_hold_work_out(a, t, &thread->acc);
 	mark_reached(a, hold);
 	if (hold.reason != MAPLE_REASON_FREE) {
+		thread->waited = 0;
 		wake_others(a, t);
 		a->spent += MAPLE_AUTO_HOLD_US * a->nlive;
 		if (a->spent / SPENT_A_MS >= a->plan.slice_ms)
@@ -151,12 +158,30 @@ static bool others_asleep(const struct maple_auto *a, int t)
 	return false;
 }
 
-static bool may_sleep(struct maple_auto *a, int t, enum maple_wait_end wait)
+/* Whether some thread's wait ends by itself, and that may bring something. */
+static bool wait_pays(struct maple_auto *a, const struct maple_waits *waits)
+{
+	bool pays = false;
+
+	for (uint32_t n = 0; n < a->nlive; n++) {
+		unsigned int u = a->live[n];
+
+		if (!(waits->soon[u / 64] >> u % 64 & 1) ||
+		    a->thread[u].waited >= WAITED)
+			continue;
+		a->thread[u].waited++;
+		pays = true;
+	}
+	return pays;
+}
+
+static bool may_sleep(struct maple_auto *a, int t,
+		      const struct maple_waits *waits)
 {
 	if (a->slept_step >= MAPLE_AUTO_SLICES || a->result.slept >= SLEEPS_RUN)
 		return false;
-	if (wait != MAPLE_ENDS_SOON && !others_asleep(a, t)) {
-		if (wait == MAPLE_ENDS_NEVER || a->hoped >= PATIENCE)
+	if (!wait_pays(a, waits) && !others_asleep(a, t)) {
+		if (!waits->perhaps || a->hoped >= PATIENCE)
 			return false;
 		a->hoped++;
 	}
@@ -256,7 +281,7 @@ static enum maple_verdict candidate_runs(struct maple_auto *a, int t, int step)
 }
 
 enum maple_verdict maple_auto_resumed(struct maple_auto *a, unsigned int t,
-				      enum maple_wait_end wait)
+				      const struct maple_waits *waits)
 {
 	struct maple_auto_thread *thread;
 	struct maple_hold hold;
@@ -274,7 +299,7 @@ enum maple_verdict maple_auto_resumed(struct maple_auto *a, unsigned int t,
 		maple_level_plain(a, t);
 		return go(a, t);
 	}
-	if (may_sleep(a, t, wait)) {
+	if (may_sleep(a, t, waits)) {
 		thread->asleep = 1;
 		return MAPLE_SLEEP;
 	}

@@ -114,13 +114,12 @@ int maple_auto_skimmed(struct maple_auto *a, unsigned int t,
  * (the mutex that a condition wait took back): it may be a step, or break one.
  * Of two accesses made at once, before() is called for both, then after().
  *
- * @wait (resumed): the best that can be said of the waits that the target's
- * other threads are in.
+ * @waits (resumed): those that the target's other threads are in.
  */
 enum maple_verdict maple_auto_before(struct maple_auto *a, unsigned int t,
 				     const struct maple_access *acc);
 enum maple_verdict maple_auto_resumed(struct maple_auto *a, unsigned int t,
-				      enum maple_wait_end wait);
+				      const struct maple_waits *waits);
 int maple_auto_moved(const struct maple_auto *a, unsigned int t);
 void maple_auto_after(struct maple_auto *a, unsigned int t,
 		      const struct maple_access *acc, int happened);

@@ -62,7 +62,8 @@ struct maple_auto_thread {
 	uint8_t failed; /* its last attempt at a step did not happen */
 	uint8_t asleep; /* was told to sleep a slice */
 	uint8_t spinning;
-	uint8_t roles; /* hinted for these */
+	uint8_t waited; /* slices slept for it, since it came to anything */
+	uint8_t roles;	/* hinted for these */
 	uint8_t norm;
 	uint8_t want;	 /* level it should have */
 	uint8_t given;	 /* level the caller was told */

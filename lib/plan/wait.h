@@ -41,6 +41,21 @@ struct maple_wait_view {
 	void (*now)(int clock, struct maple_wait_time *time);
 };
 
+/* The waits that the other threads are in, all in all. */
+struct maple_waits {
+	uint32_t perhaps;		   /* some end PERHAPS */
+	uint64_t soon[MAPLE_THREADS / 64]; /* bit t: that of thread t, SOON */
+};
+
+/* maple_waits_add - thread @t's wait ends so */
+static inline void maple_waits_add(struct maple_waits *waits, unsigned int t,
+				   enum maple_wait_end end)
+{
+	if (end == MAPLE_ENDS_SOON)
+		waits->soon[t / 64] |= 1ull << t % 64;
+	waits->perhaps |= end == MAPLE_ENDS_PERHAPS;
+}
+
 /* maple_wait_ends - how a thread's wait ends that blocks in @call */
 enum maple_wait_end maple_wait_ends(const struct maple_wait_call *call,
 				    const struct maple_wait_view *view);

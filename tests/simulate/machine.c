@@ -149,14 +149,16 @@ static void next_plan(struct machine *m, uint32_t site)
 	}
 }
 
-static enum maple_wait_end others_wait(const struct machine *m, int self)
+static struct maple_waits others_wait(const struct machine *m, int self)
 {
+	struct maple_waits waits = { 0 };
+
 	for (int t = 0; t < m->p->nthreads; t++) {
 		if (t != self && m->thread[t].state == ASLEEP &&
 		    !m->thread[t].slice)
-			return MAPLE_ENDS_SOON;
+			maple_waits_add(&waits, t, MAPLE_ENDS_SOON);
 	}
-	return MAPLE_ENDS_NEVER;
+	return waits;
 }
 
 static struct maple_access access_of(const struct op *op)
@@ -208,7 +210,9 @@ static bool agent_before(struct machine *m, int t, const struct op *op)
 	}
 	while (thread->owes &&
 	       (thread->verdict != MAPLE_GO || maple_auto_moved(m->a, t))) {
-		thread->verdict = maple_auto_resumed(m->a, t, others_wait(m, t));
+		struct maple_waits waits = others_wait(m, t);
+
+		thread->verdict = maple_auto_resumed(m->a, t, &waits);
 		apply_changes(m, t);
 		if (thread->verdict == MAPLE_SLEEP) {
 			thread->state = ASLEEP;

@@ -95,9 +95,15 @@ static inline int before(unsigned int t, uint32_t site, uint32_t kind,
 	return verdict;
 }
 
+static unsigned int waiting = 1; /* the thread whose wait resumed() tells */
+
 static inline int resumed(unsigned int t, enum maple_wait_end wait)
 {
-	int verdict = maple_auto_resumed(a, t, wait);
+	struct maple_waits waits = { 0 };
+	int verdict;
+
+	maple_waits_add(&waits, waiting, wait);
+	verdict = maple_auto_resumed(a, t, &waits);
 
 	apply(t);
 	return verdict;

@@ -284,14 +284,16 @@ static void test_runs_sleep_budget(void **state)
 	int slept = 0;
 
 	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
-	rig_start(2);
+	rig_start(5);
 	for (int i = 0; i < 20; i++) {
+		waiting = 2 + i % 3;
 		assert_int_equal(before(0, E0, W, X), HELD);
 		while (resumed(0, MAPLE_ENDS_SOON) == SLEEP)
 			slept++;
 		after(0, E0, W, X);
 		watched(1, W, X); /* give up, begin anew */
 	}
+	waiting = 1;
 	assert_int_equal(slept, 50);
 }
 
@@ -312,6 +314,37 @@ static void test_runs_sleep_perhaps(void **state)
 	assert_int_equal(slept, 3);
 	assert_int_equal(before(0, E0, W, X), HELD);
 	assert_int_equal(resumed(0, MAPLE_ENDS_SOON), SLEEP);
+}
+
+/*
+ * Rule 4 (a): for one thread twenty a run; twenty more after it has come to
+ * something, but not when another one has.
+ */
+static void test_runs_sleep_polls(void **state)
+{
+	int slept = 0;
+
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	rig_start(3);
+	waiting = 2;
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(before(0, E0, W, X), HELD);
+		while (resumed(0, MAPLE_ENDS_SOON) == SLEEP)
+			slept++;
+		after(0, E0, W, X);
+		watched(1, W, X); /* give up, begin anew */
+	}
+	assert_int_equal(slept, 20);
+	assert_int_equal(before(0, E0, W, X), HELD);
+	assert_int_equal(before(1, E0, W, X), HELD);
+	assert_int_equal(resumed(0, MAPLE_ENDS_SOON), GO);
+
+	rig_start(3);
+	assert_int_equal(before(0, E0, W, X), HELD);
+	a->thread[2].waited = 20;
+	assert_int_equal(before(2, E0, W, X), HELD);
+	assert_int_equal(resumed(0, MAPLE_ENDS_SOON), SLEEP);
+	waiting = 1;
 }
 
 /* Rule 4 (b): of two candidates on two ranges one may go on: 0.7. */
@@ -550,6 +583,7 @@ int main(void)
 		cmocka_unit_test(test_runs_sleep),
 		cmocka_unit_test(test_runs_sleep_budget),
 		cmocka_unit_test(test_runs_sleep_perhaps),
+		cmocka_unit_test(test_runs_sleep_polls),
 		cmocka_unit_test(test_runs_coin),
 		cmocka_unit_test(test_runs_candidate_passes),
 		cmocka_unit_test(test_runs_guard_gives_up),
