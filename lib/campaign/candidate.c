@@ -132,7 +132,7 @@ void maple_candidate_rank(const struct maple_candidates *all,
 		[TERM_UNSERIALIZABLE] = c->facts.unserializable,
 		[TERM_TURNED] = reverse_exposed(all, &c->iroot),
 		[TERM_BROKE] = c->broke,
-		[TERM_ENDS] = maple_candidate_ends(c),
+		[TERM_ENDS] = c->ends,
 		[TERM_ENDED] = c->facts.e[n - 1].frees,
 	};
 
@@ -149,26 +149,19 @@ void maple_candidate_rank(const struct maple_candidates *all,
 			c->score += terms[i].points;
 }
 
-/* maple_candidate_ends - whether it is about the end of memory */
-bool maple_candidate_ends(const struct maple_candidate *c)
+/* maple_candidate_know - what profiling says of it */
+void maple_candidate_know(struct maple_candidate *c,
+			  const struct maple_predict_facts *facts)
 {
 	unsigned int i, n = maple_iroot_events(c->iroot.idiom);
 
-	for (i = 0; i < n; i++)
-		if (c->facts.e[i].frees)
-			return true;
-	return false;
-}
-
-/* maple_candidate_gated - whether gates tell its tries apart */
-bool maple_candidate_gated(const struct maple_candidate *c)
-{
-	unsigned int i, n = maple_iroot_events(c->iroot.idiom);
-
-	for (i = 0; i < n; i++)
-		if (c->facts.e[i].ngates)
-			return true;
-	return false;
+	c->facts_known = true;
+	c->facts = *facts;
+	c->ends = c->gated = false;
+	for (i = 0; i < n; i++) {
+		c->ends |= facts->e[i].frees;
+		c->gated |= facts->e[i].ngates != 0;
+	}
 }
 
 static void add_guard(struct maple_plan *plan, uint32_t site)

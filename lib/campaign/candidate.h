@@ -14,32 +14,40 @@
 
 #define MAPLE_CANDIDATE_GUARDS 64
 
-/* An iRoot that some run predicted or exposed, and what is known of it. */
+/*
+ * An iRoot that some run predicted or exposed, and what is known of it. Before
+ * each run all are gone through: what that takes comes first.
+ */
 struct maple_candidate {
 	struct maple_iroot iroot; /* the key */
-	int64_t row;		  /* in the memo database */
 	bool predicted, exposed;
 	bool broke; /* a run failed of it, in an earlier campaign, */
 	bool found; /* ... or in this one: there is a finding */
 	bool facts_known;
-	unsigned int rides; /* in runs of others */
-	bool busy;	    /* a try of it is under way */
+	bool busy;	       /* a try of it is under way */
+	bool ends, gated;      /* the facts: memory's end, some gate */
+	bool application;      /* both ends in the program itself */
+	unsigned int rides;    /* in runs of others */
+	unsigned int attempts; /* with this input */
+	unsigned int looks;    /* ... once it had been exposed */
+	unsigned int failed;   /* tries that failed, over all inputs */
+	int score;
+	unsigned int order; /* in which it was found */
+	UT_hash_handle hh;
+	/* its dependencies, when there were so many candidates; choice.c */
+	const struct maple_candidate *part[2];
+	unsigned int linked;
+
+	struct maple_predict_facts facts;
+	int64_t row;	    /* in the memo database */
 	bool guarded;	    /* guards and covers were asked for */
 	bool told;	    /* the memo will be told of it, */
 	unsigned int marks; /* ... and this: bits, enum maple_memo_mark */
-	struct maple_predict_facts facts;
 	char name[MAPLE_IROOT_EVENTS][MAPLE_PLAN_NAME]; /* threads */
 	uint32_t nguards;
 	uint32_t guard[MAPLE_CANDIDATE_GUARDS];
 	uint32_t ncovers;
 	uint32_t cover[MAPLE_PLAN_COVERS];
-	unsigned int attempts; /* with this input */
-	unsigned int looks;    /* ... once it had been exposed */
-	unsigned int failed;   /* tries that failed, over all inputs */
-	int score;
-	bool application;   /* both ends in the program itself */
-	unsigned int order; /* in which it was found */
-	UT_hash_handle hh;
 };
 
 /* A site that some exposed iRoot has. */
@@ -60,8 +68,8 @@ struct maple_candidate *maple_candidate_get(struct maple_candidates *all,
 					    const struct maple_iroot *iroot);
 void maple_candidate_exposed(struct maple_candidates *all,
 			     struct maple_candidate *c);
-bool maple_candidate_ends(const struct maple_candidate *c);
-bool maple_candidate_gated(const struct maple_candidate *c);
+void maple_candidate_know(struct maple_candidate *c,
+			  const struct maple_predict_facts *facts);
 void maple_candidate_rank(const struct maple_candidates *all,
 			  struct maple_candidate *c,
 			  const struct maple_registry *reg, uint32_t main_image);

@@ -37,7 +37,7 @@ static unsigned int tries_of(const struct maple_candidate *c,
 			     const struct maple_choice_limits *limits)
 {
 	return limits->attempts - (limits->attempts == MAPLE_PLAN_WAYS &&
-				   !maple_candidate_gated(c));
+				   !c->gated);
 }
 
 static bool tried_out(const struct maple_candidate *c,
@@ -54,7 +54,7 @@ static bool tries_left(const struct maple_candidate *c,
 }
 
 /* The idiom 1 candidate that is @iroot's dependency of @from, if known. */
-static const struct maple_candidate *part(const struct maple_candidates *all,
+static const struct maple_candidate *find(const struct maple_candidates *all,
 					  const struct maple_iroot *iroot,
 					  unsigned int from)
 {
@@ -67,65 +67,66 @@ static const struct maple_candidate *part(const struct maple_candidates *all,
 	return found;
 }
 
-/*
- * The dependencies of an iRoot that are to be exposed by themselves first, in
- * @parts; NULL where there is nothing to wait for
- */
-static void parts_of(const struct maple_candidates *all,
-		     const struct maple_iroot *iroot,
-		     const struct maple_candidate *parts[2])
+/* Finds the dependencies of @c that are candidates, too. */
+static void link_parts(const struct maple_candidates *all,
+		       struct maple_candidate *c)
 {
 	/* Where the dependencies of each idiom begin; all end one later. */
 	static const int second[MAPLE_IDIOMS] = {
 		[MAPLE_IDIOM_2] = 1, [MAPLE_IDIOM_3] = 2, [MAPLE_IDIOM_4] = 2,
 		[MAPLE_IDIOM_5] = 2, [MAPLE_IDIOM_6] = 2,
 	};
-	int i;
 
-	parts[0] = parts[1] = NULL;
-	if (!second[iroot->idiom])
+	if (c->linked == all->n || !second[c->iroot.idiom])
 		return;
-	parts[0] = part(all, iroot, 0);
-	parts[1] = part(all, iroot, second[iroot->idiom]);
-	for (i = 0; i < 2; i++)
-		if (parts[i] && (parts[i]->exposed || !parts[i]->predicted))
-			parts[i] = NULL;
+	c->part[0] = find(all, &c->iroot, 0);
+	c->part[1] = find(all, &c->iroot, second[c->iroot.idiom]);
+	c->linked = all->n;
 }
 
-/* Whether nothing is known against the parts of an iRoot. */
-static bool parts_exposed(const struct maple_candidates *all,
-			  const struct maple_iroot *iroot)
+/* The @i-th dependency of @c that is to be exposed by itself first, or NULL */
+static const struct maple_candidate *part(const struct maple_candidates *all,
+					  struct maple_candidate *c,
+					  unsigned int i)
 {
-	const struct maple_candidate *parts[2];
-
-	parts_of(all, iroot, parts);
-	return !parts[0] && !parts[1];
+	link_parts(all, c);
+	return c->part[i] && !c->part[i]->exposed && c->part[i]->predicted
+		       ? c->part[i]
+		       : NULL;
 }
 
-/* Whether a part of an iRoot will never be exposed by itself. */
+/* Whether nothing is known against the parts of @c. */
+static bool parts_exposed(const struct maple_candidates *all,
+			  struct maple_candidate *c)
+{
+	return !part(all, c, 0) && !part(all, c, 1);
+}
+
+/* Whether a part of @c will never be exposed by itself. */
 static bool barred(const struct maple_candidates *all,
-		   const struct maple_iroot *iroot,
+		   struct maple_candidate *c,
 		   const struct maple_choice_limits *limits)
 {
-	const struct maple_candidate *parts[2];
-	int i;
+	const struct maple_candidate *its;
+	unsigned int i;
 
 	if (limits->order == MAPLE_ORDER_PAPER)
 		return false;
-	parts_of(all, iroot, parts);
-	for (i = 0; i < 2; i++)
-		if (parts[i] && !tries_left(parts[i], limits))
+	for (i = 0; i < 2; i++) {
+		its = part(all, c, i);
+		if (its && !tries_left(its, limits))
 			return true;
+	}
 	return false;
 }
 
 /* maple_choice_allows - whether @c may be tried now */
 bool maple_choice_allows(const struct maple_candidates *all,
-			 const struct maple_candidate *c,
+			 struct maple_candidate *c,
 			 const struct maple_choice_limits *limits)
 {
 	return tries_left(c, limits) && (limits->order == MAPLE_ORDER_PAPER ||
-					 parts_exposed(all, &c->iroot));
+					 parts_exposed(all, c));
 }
 
 /* maple_choice_rests - whether @c comes after all that do not rest */
@@ -279,7 +280,7 @@ maple_choice_beside(const struct maple_candidates *all,
 	HASH_ITER (hh, all->table, c, next) {
 		if (c->busy || c->iroot.idiom == MAPLE_IDIOM_DEADLOCK ||
 		    maple_event_is_condition(c->iroot.e[0].kind) ||
-		    maple_candidate_ends(c) ||
+		    c->ends ||
 		    (best && c->rides > best->rides) ||
 		    (best && c->rides == best->rides &&
 		     !before(c, best, limits->order)) ||
@@ -314,7 +315,7 @@ void maple_choice_count(const struct maple_candidates *all,
 			continue;
 		if (tried_out(c, limits))
 			coverage->failed[idiom]++;
-		else if (barred(all, &c->iroot, limits))
+		else if (barred(all, c, limits))
 			coverage->barred[idiom]++;
 		else
 			coverage->left[idiom]++;

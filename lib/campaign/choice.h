@@ -20,7 +20,7 @@ maple_choice_beside(const struct maple_candidates *all,
 		    const struct maple_choice_limits *limits,
 		    struct maple_candidate *const *chosen, unsigned int n);
 bool maple_choice_allows(const struct maple_candidates *all,
-			 const struct maple_candidate *c,
+			 struct maple_candidate *c,
 			 const struct maple_choice_limits *limits);
 void maple_choice_count(const struct maple_candidates *all,
 			const struct maple_choice_limits *limits,

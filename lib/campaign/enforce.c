@@ -263,7 +263,7 @@ static unsigned int attempt_of(const struct maple_candidate *k)
 	static const unsigned int plain[] = { 1, 2, 3, 4, 5 };
 	static const unsigned int gated[] = { 1, 5, 2, 3, 4 };
 	static const unsigned int again[] = { 3, 4, 2, 1, 5 };
-	bool gates = maple_candidate_gated(k);
+	bool gates = k->gated;
 
 	if (k->exposed)
 		return again[k->looks % (MAPLE_PLAN_WAYS - !gates)];
@@ -277,7 +277,7 @@ static unsigned int attempt_of(const struct maple_candidate *k)
  */
 static bool fills(const struct maple_candidate *k)
 {
-	return maple_candidate_ends(k) || k->attempts || k->exposed;
+	return k->ends || k->attempts || k->exposed;
 }
 
 /*

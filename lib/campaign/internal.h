@@ -242,7 +242,7 @@ void maple_strategy_count(const struct maple_campaign *c,
 			  struct maple_coverage *coverage);
 uint64_t maple_strategy_resting(const struct maple_campaign *c);
 bool maple_strategy_eligible(const struct maple_campaign *c,
-			     const struct maple_candidate *k);
+			     struct maple_candidate *k);
 bool maple_strategy_rests(const struct maple_campaign *c,
 			  const struct maple_candidate *k);
 enum maple_phase maple_strategy_next(struct maple_campaign *c,

@@ -105,8 +105,7 @@ static void harvest_predicted(void *ctx, const struct maple_iroot *iroot,
 	}
 	if (k->facts_known && (k->facts.disjoint || !facts->disjoint))
 		return;
-	k->facts_known = true;
-	k->facts = *facts;
+	maple_candidate_know(k, facts);
 	k->facts.against = against;
 	for (i = 0; i < MAPLE_IROOT_EVENTS; i++)
 		if (facts->e[i].thread < run->nthreads)

@@ -150,7 +150,7 @@ bool maple_strategy_rests(const struct maple_campaign *c,
 
 /* maple_strategy_eligible - whether @k may be tried now */
 bool maple_strategy_eligible(const struct maple_campaign *c,
-			     const struct maple_candidate *k)
+			     struct maple_candidate *k)
 {
 	struct maple_choice_limits limits = limits_of(c);
 
