@@ -73,8 +73,11 @@ struct maple_run_sink {
 	void (*event)(void *ctx, const struct maple_event *event);
 	/* a few hundred times a second; false ends the run */
 	bool (*tick)(void *ctx, pid_t pid);
-	/* as often: whether the run has done what it is for; NULL: it ends */
-	bool (*enough)(void *ctx, pid_t pid);
+	/*
+	 * as often, and when *@news, a descriptor or -1, may be read: whether
+	 * the run has done what it is for; NULL: it ends
+	 */
+	bool (*enough)(void *ctx, pid_t pid, int *news);
 };
 
 enum maple_end {

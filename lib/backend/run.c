@@ -254,9 +254,10 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 		      const struct maple_run_sink *sink, struct maple_run *run,
 		      struct maple_error *err)
 {
-	struct pollfd pfd = { .fd = w->joined ? w->joined->pidfd
-					      : w->launch->news,
-			      .events = POLLIN };
+	struct pollfd news[2] = {
+		{ w->joined ? w->joined->pidfd : w->launch->news, POLLIN, 0 },
+		{ -1, POLLIN, 0 },
+	};
 	double at;
 	pid_t pid;
 	int e;
@@ -291,11 +292,12 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 			run->end = MAPLE_END_STOPPED;
 			break;
 		}
-		if (sink->enough && sink->enough(sink->ctx, w->launch->pid)) {
+		if (sink->enough &&
+		    sink->enough(sink->ctx, w->launch->pid, &news[1].fd)) {
 			run->end = MAPLE_END_ENOUGH;
 			break;
 		}
-		poll(&pfd, 1, sink->enough ? 1 : nap(at - w->began));
+		poll(news, 2, sink->enough ? 1 : nap(at - w->began));
 	}
 	return 0;
 }

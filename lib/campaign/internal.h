@@ -52,7 +52,8 @@ struct maple_round {
 	double began, next;    /* the run; when it may be tried again */
 	double driven, ended;  /* the command's start and end; 0: not yet */
 	double spent;	       /* in commands that have ended */
-	pid_t job;	       /* the command, while it runs */
+	pid_t job;	       /* the command, while it runs; */
+	int ends;	       /* ... a descriptor that tells its end; or -1 */
 	int words;	       /* what it prints; -1: nothing */
 	int status;	       /* as the shell says it */
 	bool done, unready;    /* the latter: it can never be told */
@@ -286,7 +287,11 @@ void maple_round_end(struct maple_round *round, char **words);
 void maple_round_judge(struct maple_campaign *c, struct maple_trial *trial);
 void maple_round_left(struct maple_trial *trial);
 int maple_round_check(struct maple_campaign *c);
-unsigned long maple_round_listens(const char *line, bool local);
+
+/* sockets.c */
+unsigned int maple_sockets_listening(pid_t pid);
+unsigned int maple_sockets_in_tables(pid_t pid);
+unsigned long maple_sockets_line(const char *line, bool local);
 
 /* trial.c */
 int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial);

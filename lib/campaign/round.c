@@ -18,7 +18,6 @@
  * tried again.
  */
 #include <errno.h>
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,87 +36,6 @@
 #define ROUNDS_LEAST 2	     /* of one server, if it bears them, */
 #define ROUNDS_MOST  16	     /* ... at most, */
 #define ROUNDS_TIME  0.5     /* ... until they have taken so many seconds */
-#define SOCKETS	     64	     /* that are looked at */
-#define LISTENS_TCP  "0A"    /* states, in /proc/net */
-#define LISTENS_UNIX 0x10000 /* a flag there */
-
-/* ---- which sockets the server listens at ---- */
-
-static unsigned int own_sockets(pid_t pid, unsigned long *inode)
-{
-	char path[64], name[320], to[64];
-	struct dirent *entry;
-	unsigned int n = 0;
-	ssize_t length;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-	dir = opendir(path);
-	while (dir && n < SOCKETS && (entry = readdir(dir))) {
-		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
-		length = readlink(name, to, sizeof(to) - 1);
-		if (length <= 0)
-			continue;
-		to[length] = '\0';
-		n += sscanf(to, "socket:[%lu]", &inode[n]) == 1;
-	}
-	if (dir)
-		closedir(dir);
-	return n;
-}
-
-static bool is_one(unsigned long what, const unsigned long *inode,
-		   unsigned int n)
-{
-	while (n--)
-		if (inode[n] == what)
-			return true;
-	return false;
-}
-
-/* maple_round_listens - the inode of the listening socket of @line; or 0 */
-unsigned long maple_round_listens(const char *line, bool local)
-{
-	unsigned long inode = 0;
-	unsigned int flags;
-	char state[3];
-
-	if (local)
-		return sscanf(line, "%*s %*x %*x %x %*x %*x %lu", &flags,
-			      &inode) == 2 &&
-				       flags & LISTENS_UNIX
-			       ? inode
-			       : 0;
-	return sscanf(line, " %*d: %*s %*s %2s %*s %*s %*s %*u %*u %lu", state,
-		      &inode) == 2 &&
-			       !strcmp(state, LISTENS_TCP)
-		       ? inode
-		       : 0;
-}
-
-/* How many sockets process @pid listens at. */
-static unsigned int listens(pid_t pid)
-{
-	static const char *const tables[] = { "tcp", "tcp6", "unix" };
-	unsigned long inode[SOCKETS], found;
-	unsigned int n = own_sockets(pid, inode), count = 0;
-	char path[64], *line = NULL;
-	size_t size = 0;
-	FILE *file;
-
-	for (unsigned int i = 0; n && i < 3; i++) {
-		snprintf(path, sizeof(path), "/proc/%d/net/%s", pid, tables[i]);
-		file = fopen(path, "re");
-		while (file && getline(&line, &size, file) > 0) {
-			found = maple_round_listens(line, i == 2);
-			count += found && is_one(found, inode, n);
-		}
-		if (file)
-			fclose(file);
-	}
-	free(line);
-	return count;
-}
 
 /* ---- the command ---- */
 
@@ -144,7 +62,18 @@ static void begin(struct maple_round *r, pid_t pid)
 		r->job = 0;
 		r->status = 127;
 		r->ended = maple_clock_now();
+		return;
 	}
+	r->ends = (int)syscall(SYS_pidfd_open, r->job, 0);
+}
+
+/* The command is no more. */
+static void forget(struct maple_round *r)
+{
+	r->job = 0;
+	if (r->ends >= 0)
+		close(r->ends);
+	r->ends = -1;
 }
 
 /* Whether it has ended; then, how. */
@@ -156,7 +85,7 @@ static bool reap(struct maple_round *r)
 		return r->ended != 0;
 	if (waitpid(r->job, &status, WNOHANG) != r->job)
 		return false;
-	r->job = 0;
+	forget(r);
 	r->ended = maple_clock_now();
 	r->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status)
 					: WEXITSTATUS(status);
@@ -169,7 +98,7 @@ static bool learns(struct maple_round *r, pid_t pid, double at)
 	if (*r->listens)
 		return true;
 	if (!r->status) {
-		*r->listens = listens(pid);
+		*r->listens = maple_sockets_listening(pid);
 		r->unready = !*r->listens;
 		return true;
 	}
@@ -201,6 +130,7 @@ void maple_round_begin(struct maple_campaign *c, struct maple_trial *trial)
 		.text = c->between,
 		.listens = &c->listens,
 		.words = -1,
+		.ends = -1,
 		.began = maple_clock_now(),
 		.native = native,
 		.exactly = trial->rounds,
@@ -237,7 +167,7 @@ bool maple_round_over(struct maple_round *r, pid_t pid)
 	if (!r->text || pid <= 0)
 		return false;
 	if (!r->job && !r->ended && at >= r->next &&
-	    (!*r->listens || listens(pid) >= *r->listens))
+	    (!*r->listens || maple_sockets_listening(pid) >= *r->listens))
 		begin(r, pid);
 	if (!reap(r))
 		return false;
@@ -267,7 +197,7 @@ void maple_round_end(struct maple_round *r, char **words)
 		while (waitpid(r->job, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
-	r->job = 0;
+	forget(r);
 	if (r->words >= 0) {
 		*words = r->status ? maple_io_tail(r->words) : NULL;
 		close(r->words);

@@ -189,9 +189,13 @@ static bool on_tick(void *ctx, pid_t pid)
 	       !maple_lane_lost(lane);
 }
 
-static bool on_enough(void *ctx, pid_t pid)
+static bool on_enough(void *ctx, pid_t pid, int *news)
 {
-	return maple_round_over(&((struct under_way *)ctx)->trial->round, pid);
+	struct maple_round *round = &((struct under_way *)ctx)->trial->round;
+	bool over = maple_round_over(round, pid);
+
+	*news = round->ends;
+	return over;
 }
 
 /* ---- how it ended ---- */
