@@ -442,8 +442,7 @@ void maple_task_waits(struct maple_session *s, struct maple_thread *self,
 		struct maple_thread *t = s->thread[i];
 
 		raw_spin_lock(&s->threads_lock);
-		end = t == self || !t->alive || !t->task ||
-				      READ_ONCE(t->asleep)
+		end = t == self || !t->alive || !t->task || READ_ONCE(t->asleep)
 			      ? MAPLE_ENDS_NEVER
 			      : task_ends(t->task, s->plan->slice_ms);
 		raw_spin_unlock(&s->threads_lock);

@@ -36,8 +36,8 @@ static bool wanted(const struct maple_candidate *c)
 static unsigned int tries_of(const struct maple_candidate *c,
 			     const struct maple_choice_limits *limits)
 {
-	return limits->attempts - (limits->attempts == MAPLE_PLAN_WAYS &&
-				   !c->gated);
+	return limits->attempts -
+	       (limits->attempts == MAPLE_PLAN_WAYS && !c->gated);
 }
 
 static bool tried_out(const struct maple_candidate *c,
@@ -103,8 +103,7 @@ static bool parts_exposed(const struct maple_candidates *all,
 }
 
 /* Whether a part of @c will never be exposed by itself. */
-static bool barred(const struct maple_candidates *all,
-		   struct maple_candidate *c,
+static bool barred(const struct maple_candidates *all, struct maple_candidate *c,
 		   const struct maple_choice_limits *limits)
 {
 	const struct maple_candidate *its;
@@ -125,8 +124,8 @@ bool maple_choice_allows(const struct maple_candidates *all,
 			 struct maple_candidate *c,
 			 const struct maple_choice_limits *limits)
 {
-	return tries_left(c, limits) && (limits->order == MAPLE_ORDER_PAPER ||
-					 parts_exposed(all, c));
+	return tries_left(c, limits) &&
+	       (limits->order == MAPLE_ORDER_PAPER || parts_exposed(all, c));
 }
 
 /* maple_choice_rests - whether @c comes after all that do not rest */
@@ -279,8 +278,7 @@ maple_choice_beside(const struct maple_candidates *all,
 			return NULL;
 	HASH_ITER (hh, all->table, c, next) {
 		if (c->busy || c->iroot.idiom == MAPLE_IDIOM_DEADLOCK ||
-		    maple_event_is_condition(c->iroot.e[0].kind) ||
-		    c->ends ||
+		    maple_event_is_condition(c->iroot.e[0].kind) || c->ends ||
 		    (best && c->rides > best->rides) ||
 		    (best && c->rides == best->rides &&
 		     !before(c, best, limits->order)) ||

@@ -29,13 +29,13 @@
 #include "../backend/process.h"
 #include "internal.h"
 
-#define READY_WITHIN 10.0    /* seconds, for the first success */
-#define RETRY_AFTER  0.02    /* ... between two tries */
-#define QUIET_WITHIN 0.2     /* ... for what the last request has left to do */
-#define DEATH_WITHIN 0.05    /* ... to be seen dead, when the command failed */
-#define ROUNDS_LEAST 2	     /* of one server, if it bears them, */
-#define ROUNDS_MOST  16	     /* ... at most, */
-#define ROUNDS_TIME  0.5     /* ... until they have taken so many seconds */
+#define READY_WITHIN 10.0 /* seconds, for the first success */
+#define RETRY_AFTER  0.02 /* ... between two tries */
+#define QUIET_WITHIN 0.2  /* ... for what the last request has left to do */
+#define DEATH_WITHIN 0.05 /* ... to be seen dead, when the command failed */
+#define ROUNDS_LEAST 2	  /* of one server, if it bears them, */
+#define ROUNDS_MOST  16	  /* ... at most, */
+#define ROUNDS_TIME  0.5  /* ... until they have taken so many seconds */
 
 /* ---- the command ---- */
 

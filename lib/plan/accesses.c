@@ -26,8 +26,8 @@
 #define PATIENCE 3
 /*
  * Slices slept in a run, in all plans, for the waits of one thread, without its
- * coming to anything of a plan: a thread that polls waits for ever. So many make
- * two native runs.
+ * coming to anything of a plan: a thread that polls waits for ever. So many
+ * make two native runs.
  */
 #define WAITED (2 * MAPLE_AUTO_SLICES)
 /*

@@ -14,20 +14,19 @@ static void test_tcp(void **state)
 {
 	assert_int_equal(
 		maple_sockets_line("   0: 0100007F:0CEA 00000000:0000 0A "
-				    "00000000:00000000 00:00000000 00000000"
-				    "     0        0 18441 1 0000000000000000",
-				    false),
+				   "00000000:00000000 00:00000000 00000000"
+				   "     0        0 18441 1 0000000000000000",
+				   false),
 		18441);
 	/* Established. */
 	assert_int_equal(
 		maple_sockets_line("   1: 0100007F:0CEA 0100007F:9C40 01 "
-				    "00000000:00000000 00:00000000 00000000"
-				    "     0        0 18442 1 0000000000000000",
-				    false),
+				   "00000000:00000000 00:00000000 00000000"
+				   "     0        0 18442 1 0000000000000000",
+				   false),
 		0);
 	assert_int_equal(
-		maple_sockets_line("  sl  local_address rem_address", false),
-		0);
+		maple_sockets_line("  sl  local_address rem_address", false), 0);
 }
 
 static void test_tcp6(void **state)
@@ -44,18 +43,18 @@ static void test_tcp6(void **state)
 static void test_unix(void **state)
 {
 	assert_int_equal(maple_sockets_line("0000000000000000: 00000002 "
-					     "00000000 00010000 0001 01 "
-					     "20210 /run/x.sock",
-					     true),
+					    "00000000 00010000 0001 01 "
+					    "20210 /run/x.sock",
+					    true),
 			 20210);
 	/* Connected. */
 	assert_int_equal(maple_sockets_line("0000000000000000: 00000003 "
-					     "00000000 00000000 0001 03 20211",
-					     true),
+					    "00000000 00000000 0001 03 20211",
+					    true),
 			 0);
 	assert_int_equal(maple_sockets_line("Num       RefCount Protocol "
-					     "Flags    Type St Inode Path",
-					     true),
+					    "Flags    Type St Inode Path",
+					    true),
 			 0);
 }
 
@@ -82,9 +81,8 @@ static void test_process(void **state)
 	assert_int_equal(maple_sockets_in_tables(getpid()), 1);
 	fd[2] = made(AF_INET, true);
 	fd[3] = made(AF_UNIX, false);
-	assert_int_equal(bind(fd[3], (const struct sockaddr *)&local,
-			      sizeof(local)),
-			 0);
+	assert_int_equal(
+		bind(fd[3], (const struct sockaddr *)&local, sizeof(local)), 0);
 	assert_int_equal(maple_sockets_listening(getpid()), 2);
 	assert_int_equal(listen(fd[3], 1), 0);
 	assert_int_equal(maple_sockets_listening(getpid()), 3);
