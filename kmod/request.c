@@ -98,10 +98,9 @@ int maple_request_order(struct genl_info *info,
 		return maple_request_refuse(
 			info, MAPLE_A_SCHED, -EINVAL,
 			"MAPLE_UAPI_PLAN takes a plan, and a plan takes MAPLE_UAPI_PLAN");
-	if (order->plan && !maple_plan_valid(order->plan))
-		return maple_request_refuse(
-			info, MAPLE_A_PLAN, -EINVAL,
-			"the plan is none that maple_plan_init() makes");
+	why = order->plan ? maple_plan_fault(order->plan) : NULL;
+	if (why)
+		return maple_request_refuse(info, MAPLE_A_PLAN, -EINVAL, why);
 	if (order->cpu >= (int)nr_cpu_ids ||
 	    (order->cpu >= 0 && !cpu_online(order->cpu)))
 		return maple_request_refuse(

@@ -408,6 +408,17 @@ void maple_enforce_ahead(void)
 	maple_watch_start();
 }
 
+/* Those that may follow are looked through before their turn comes. */
+static bool plans_valid(void)
+{
+	for (uint32_t i = 0; i < maple_shm->nthen; i++) {
+		if (i == MAPLE_SHM_THEN ||
+		    !maple_plan_valid(&maple_shm->then[i]))
+			return false;
+	}
+	return maple_plan_valid(plan_now);
+}
+
 /* maple_enforce_start - the automaton for the plan of this run */
 void maple_enforce_start(void)
 {
@@ -415,7 +426,7 @@ void maple_enforce_start(void)
 	result_now = maple_shm->auto_result;
 	if (!automaton)
 		maple_enforce_ahead();
-	if (!automaton) {
+	if (!automaton || !plans_valid()) {
 		maple_agent_enforces = false;
 		return;
 	}

@@ -318,6 +318,7 @@ static int read_plan(const struct reader *r, json_t *object,
 	json_t *steps, *guards, *covers;
 	const char *p, *q;
 	int idiom, flags, attempt, slice;
+	struct maple_iroot iroot;
 	size_t i;
 
 	if (json_unpack(object, "{s:i,s:i,s:i,s:i,s:[s,s],s:o,s:o,s:o}",
@@ -345,7 +346,9 @@ static int read_plan(const struct reader *r, json_t *object,
 	for (i = 0; i < json_array_size(covers); i++)
 		plan->cover[plan->ncovers++] =
 			number_of(r, json_array_get(covers, i));
-	return maple_plan_valid(plan) ? check_halves(r, plan) : -EBADMSG;
+	if (!maple_plan_valid(plan) || maple_plan_iroot(plan, &iroot))
+		return -EBADMSG;
+	return check_halves(r, plan);
 }
 
 static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)

@@ -74,7 +74,7 @@ struct maple_auto_thread {
 
 struct maple_auto {
 	struct maple_plan plan;
-	bool dead; /* a deadlock plan: all it wants is both in their 2nd lock */
+	bool dead; /* a deadlock plan: all it wants is each in its last lock */
 
 	/* The attempt. */
 	uint32_t done;
@@ -111,7 +111,7 @@ struct maple_auto {
 	uint32_t nlive;
 	uint32_t ndirty; /* threads whose level the caller has to change */
 	/* Not cleared: the first nlive of the one, and their entries, count. */
-	uint16_t live[MAPLE_THREADS];
+	uint16_t live[MAPLE_THREADS] __attribute__((aligned(8)));
 	struct maple_auto_thread thread[MAPLE_THREADS];
 };
 
@@ -149,7 +149,11 @@ static inline int maple_auto_current(const struct maple_auto *a)
 
 static inline int maple_auto_role(const struct maple_auto *a, int t)
 {
-	return a->role[0] == t ? 0 : a->role[1] == t ? 1 : -1;
+	for (int r = 0; r < MAPLE_PLAN_ROLES; r++) {
+		if (a->role[r] == t)
+			return r;
+	}
+	return -1;
 }
 
 static inline bool maple_auto_performs(const struct maple_auto *a, int t)

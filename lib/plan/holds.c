@@ -80,6 +80,16 @@ static bool pair_spoiled(const struct maple_auto *a, int i,
 	       !maple_range_overlap(&a->step_range[step->pair], acc);
 }
 
+static bool is_other_variable(const struct maple_auto *a, int var,
+			      const struct maple_access *acc)
+{
+	for (int v = 0; v < MAPLE_PLAN_VARS; v++) {
+		if (v != var && maple_range_overlap(&a->var[v], acc))
+			return true;
+	}
+	return false;
+}
+
 static bool range_agrees(const struct maple_auto *a, int t, int i,
 			 const struct maple_access *acc)
 {
@@ -88,7 +98,7 @@ static bool range_agrees(const struct maple_auto *a, int t, int i,
 
 	if (var->size && !maple_range_overlap(var, acc))
 		return false;
-	if (maple_range_overlap(&a->var[!step->var], acc))
+	if (is_other_variable(a, step->var, acc))
 		return false;
 	if (maple_hold_guard_active(a, i)) {
 		if (!maple_range_overlap(&a->step_range[step->dep], acc))
@@ -304,17 +314,17 @@ int maple_hold_arrived(const struct maple_auto *a, int role)
 void maple_hold_count_arrival(struct maple_auto *a, int t,
 			      const struct maple_access *acc)
 {
-	bool first[MAPLE_PLAN_ROLES] = { true, true };
+	bool later[MAPLE_PLAN_ROLES] = { false };
 
 	if (maple_auto_role(a, t) >= 0)
 		return;
 	for (int i = 0; i < (int)a->plan.nsteps; i++) {
 		const struct maple_plan_step *step = &a->plan.step[i];
 
-		if (first[step->role] && site_agrees(step, acc) &&
+		if (!later[step->role] && site_agrees(step, acc) &&
 		    maple_hold_hint_agrees(a, t, step->role))
 			a->arrivals[i]++;
-		first[step->role] = false;
+		later[step->role] = true;
 	}
 }
 

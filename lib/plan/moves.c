@@ -40,10 +40,10 @@ static bool state_sound(const struct maple_auto *a)
 		if ((a->done >> i & 1) && !maple_auto_pre_done(a, i))
 			return false;
 	}
-	if (a->role[0] >= 0 && a->role[0] == a->role[1])
-		return false;
 	for (int r = 0; r < MAPLE_PLAN_ROLES; r++) {
-		if (a->role[r] >= 0 && !maple_auto_knows(a, a->role[r]))
+		/* It lives, and has no role before this one. */
+		if (a->role[r] >= 0 && (!maple_auto_knows(a, a->role[r]) ||
+					maple_auto_role(a, a->role[r]) != r))
 			return false;
 	}
 	if (a->executing >= 0) {
@@ -172,6 +172,16 @@ void maple_move_execute(struct maple_auto *a, int step, bool watch_mode)
 	move_end(a);
 }
 
+/* Whether no later step has the role of @step. */
+static bool is_last(const struct maple_auto *a, int step)
+{
+	for (int i = step + 1; i < (int)a->plan.nsteps; i++) {
+		if (a->plan.step[i].role == a->plan.step[step].role)
+			return false;
+	}
+	return true;
+}
+
 /* maple_move_executed - @acc, which is @step, has happened */
 void maple_move_executed(struct maple_auto *a, int t, int step,
 			 const struct maple_access *acc)
@@ -193,17 +203,21 @@ void maple_move_executed(struct maple_auto *a, int t, int step,
 	a->spent += MAPLE_AUTO_STEP_US * a->nlive;
 	a->moves++;
 	maple_hold_note(a, t, acc);
-	if (a->dead && step >= 2) /* it got its second lock */
+	if (a->dead && is_last(a, step)) /* it got its last lock */
 		maple_move_give_up(a);
 }
 
-/* Both have their first lock and stand at, or block in, their second one. */
+/* All have their first locks and stand at, or block in, their last one. */
 static bool deadlocked(const struct maple_auto *a)
 {
-	if (!a->dead || (a->done & 3) != 3)
+	if (!a->dead)
 		return false;
-	for (int i = 2; i < 4; i++) {
-		if (a->executing != i &&
+	for (int i = 0; i < (int)a->plan.nsteps; i++) {
+		bool last = is_last(a, i);
+
+		if (!last && !(a->done >> i & 1))
+			return false;
+		if (last && a->executing != i &&
 		    maple_hold_arrived(a, a->plan.step[i].role) != i)
 			return false;
 	}

@@ -209,7 +209,7 @@ void maple_plan_flip(struct maple_plan *plan)
 
 int maple_plan_begins(const struct maple_plan *plan, uint32_t site)
 {
-	int seen[MAPLE_PLAN_ROLES] = { 0, 0 };
+	int seen[MAPLE_PLAN_ROLES] = { 0 };
 
 	for (unsigned int i = 0; i < plan->nsteps; i++) {
 		const struct maple_plan_step *step = &plan->step[i];
@@ -253,12 +253,14 @@ static int step_equal(const struct maple_plan_step *a,
 	       a->dep == b->dep && a->pair == b->pair && a->pre == b->pre;
 }
 
-/* The steps of a sound plan are those that its idiom and its kinds give. */
-static int steps_valid(const struct maple_plan *plan)
+/* Whether @plan has the steps that its idiom and its kinds give. */
+static int has_form(const struct maple_plan *plan)
 {
 	const struct form *form = form_of(plan->idiom, plan->flags);
 	int flipped = !!(plan->flags & MAPLE_PLAN_FLIPPED);
 
+	if ((plan->flags & MAPLE_PLAN_ROTATED) && plan->idiom != MAPLE_IDIOM_5)
+		return 0;
 	if (plan->nsteps != (flipped ? 2 : form->nsteps))
 		return 0;
 	for (unsigned int i = 0; i < plan->nsteps; i++) {
@@ -283,40 +285,22 @@ static int steps_valid(const struct maple_plan *plan)
 			want.pre = i;
 		}
 		if (!step_equal(step, &want) ||
-		    !kind_is_event(step->kind, plan->idiom) ||
-		    step->ngates > MAPLE_PLAN_GATES)
+		    !kind_is_event(step->kind, plan->idiom))
 			return 0;
 	}
 	return 1;
 }
 
-void maple_plan_iroot(const struct maple_plan *plan, struct maple_iroot *iroot)
+int maple_plan_iroot(const struct maple_plan *plan, struct maple_iroot *iroot)
 {
 	uint32_t i;
 
+	if (!maple_iroot_events(plan->idiom) || !has_form(plan))
+		return -1;
 	*iroot = (struct maple_iroot){ .idiom = plan->idiom };
 	for (i = 0; i < plan->nsteps; i++) {
 		iroot->e[plan->step[i].event].site = plan->step[i].site;
 		iroot->e[plan->step[i].event].kind = plan->step[i].kind;
 	}
-}
-
-int maple_plan_valid(const struct maple_plan *plan)
-{
-	const uint32_t known = MAPLE_PLAN_GATED | MAPLE_PLAN_HINTED |
-			       MAPLE_PLAN_YOUNGER | MAPLE_PLAN_Q_FIRST |
-			       MAPLE_PLAN_ROTATED | MAPLE_PLAN_FLIPPED |
-			       MAPLE_PLAN_TURNING | MAPLE_PLAN_FOLLOWED;
-
-	if (!maple_iroot_events(plan->idiom) || (plan->flags & ~known) ||
-	    plan->nguards > MAPLE_PLAN_GUARDS ||
-	    plan->ncovers > MAPLE_PLAN_COVERS)
-		return 0;
-	if ((plan->flags & MAPLE_PLAN_ROTATED) && plan->idiom != MAPLE_IDIOM_5)
-		return 0;
-	for (unsigned int r = 0; r < MAPLE_PLAN_ROLES; r++) {
-		if (plan->hint[r][MAPLE_PLAN_NAME - 1])
-			return 0;
-	}
-	return steps_valid(plan);
+	return 0;
 }

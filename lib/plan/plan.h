@@ -40,12 +40,14 @@ enum maple_plan_flag {
 struct maple_plan_step {
 	uint32_t site;
 	uint8_t kind;	     /* READ, WRITE, LOCK, UNLOCK */
-	uint8_t role;	     /* 0 is P, 1 is Q */
-	uint8_t var;	     /* 0 is X, 1 is Y */
-	int8_t dep;	     /* step it depends on immediately, or -1 */
-	int8_t pair;	     /* step that its local pair starts with, or -1 */
+	uint8_t role;	     /* of an iRoot: 0 is P, 1 is Q */
+	uint8_t var;	     /* of an iRoot: 0 is X, 1 is Y */
+	int8_t dep;	     /* earlier step it depends on immediately, or -1 */
+	int8_t pair;	     /* earlier step, of the same role, that its local
+				pair starts with, or -1 */
 	uint8_t event;	     /* its index in the iRoot */
-	uint16_t pre;	     /* bit i: step i must be done before */
+	uint16_t pre;	     /* bit i: step i, an earlier one, must be done
+				before; dep is among them */
 	uint32_t occurrence; /* hint: how-manieth execution by the thread,
 				from 1; 0: any */
 	uint32_t ngates;
@@ -53,7 +55,7 @@ struct maple_plan_step {
 };
 
 struct maple_plan {
-	uint32_t idiom;
+	uint32_t idiom; /* of the iRoot; 0: it is no iRoot's */
 	uint32_t nsteps;
 	uint32_t flags;	  /* enum maple_plan_flag */
 	uint32_t attempt; /* which try this is, from 1 */
@@ -103,8 +105,12 @@ void maple_plan_flip(struct maple_plan *plan);
  */
 int maple_plan_begins(const struct maple_plan *plan, uint32_t site);
 
-/* maple_plan_iroot - the iRoot that @plan was made of */
-void maple_plan_iroot(const struct maple_plan *plan, struct maple_iroot *iroot);
+/*
+ * maple_plan_iroot - the iRoot that @plan was made of; -1 if *@plan, which is
+ * well-formed, has not the steps that maple_plan_init() and maple_plan_flip()
+ * make of one
+ */
+int maple_plan_iroot(const struct maple_plan *plan, struct maple_iroot *iroot);
 
 /*
  * maple_plan_splits - whether *@plan is about what comes between the two halves
@@ -113,7 +119,15 @@ void maple_plan_iroot(const struct maple_plan *plan, struct maple_iroot *iroot);
  */
 int maple_plan_splits(const struct maple_plan *plan, uint32_t site);
 
-/* maple_plan_valid - whether @plan could have come from maple_plan_init */
-int maple_plan_valid(const struct maple_plan *plan);
+/*
+ * maple_plan_fault - why the automaton must not be given *@plan, as a sentence
+ * without its full stop; NULL if @plan is well-formed, of whatever shape
+ */
+const char *maple_plan_fault(const struct maple_plan *plan);
+
+static inline int maple_plan_valid(const struct maple_plan *plan)
+{
+	return !maple_plan_fault(plan);
+}
 
 #endif

@@ -36,7 +36,7 @@ unsigned int maple_way_norm(const struct maple_auto *a, unsigned int t)
 	if (a->plan.flags & MAPLE_PLAN_HINTED) {
 		if (a->thread[t].roles & 1)
 			return q_first ? first : last;
-		if (a->thread[t].roles & 2)
+		if (a->thread[t].roles)
 			return q_first ? last : first;
 		return last - 1 - t % (levels - 2);
 	}
@@ -45,12 +45,21 @@ unsigned int maple_way_norm(const struct maple_auto *a, unsigned int t)
 	return last - t % levels;
 }
 
+static bool any_bound(const struct maple_auto *a)
+{
+	for (int r = 0; r < MAPLE_PLAN_ROLES; r++) {
+		if (a->role[r] >= 0)
+			return true;
+	}
+	return false;
+}
+
 /* maple_way_stuck - whether it is time to turn, and nothing has begun */
 bool maple_way_stuck(const struct maple_auto *a)
 {
 	return (a->plan.flags & MAPLE_PLAN_TURNING) && !a->finished &&
 	       a->setbacks >= SETBACKS && !a->done && a->executing < 0 &&
-	       a->role[0] < 0 && a->role[1] < 0;
+	       !any_bound(a);
 }
 
 static void let_go(struct maple_auto *a, int t)

@@ -11,10 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../any_plan.h"
 #include "simulate.h"
 
 #define CAP	  4 /* iRoots of an idiom tested per program */
 #define TRIES	  4
+#define SHAPES	  20 /* runs with plans of any shape, a program */
 #define THRESHOLD 97 /* percent exposed in two tries, without sleeps */
 
 struct counts {
@@ -32,6 +34,11 @@ struct options {
 static struct {
 	long runs, begun, exposed, first, false_claims, held, livelocks, broken;
 } together;
+
+/* Of runs with plans that are no iRoot's. */
+static struct {
+	long runs, exposed, steps, held, livelocks, broken;
+} shapes;
 
 static struct counts by_idiom[MAPLE_IDIOMS], by_family[FAMILIES];
 
@@ -159,6 +166,47 @@ static void test_together(const struct program *p, const struct run *plain,
 	}
 }
 
+/*
+ * Plans of any shape, of what @p does: nothing is promised of them but that
+ * each run comes to its end, and leaves nobody held. Two follow each other.
+ */
+static void test_shapes(const struct program *p, uint64_t seed)
+{
+	struct maple_iroot_event at[MAX_THREADS * MAX_OPS];
+	static struct maple_plan plan[2];
+	static struct run run;
+	unsigned int n = 0;
+
+	for (int t = 0; t < p->nthreads; t++) {
+		for (int i = 0; i < p->nops[t]; i++) {
+			const struct op *op = &p->op[t][i];
+
+			if (op_is_access(op))
+				at[n++] = (struct maple_iroot_event){
+					op->site, op->access
+				};
+		}
+	}
+	for (int i = 0; i < SHAPES && n; i++) {
+		for (int k = 0; k < 2; k++) {
+			any_plan(&plan[k], &seed, at, n);
+			if (!maple_plan_valid(&plan[k]))
+				abort();
+		}
+		machine_run(p, plan, 2, false, &run);
+		shapes.runs++;
+		shapes.held += run.held;
+		shapes.livelocks += run.end == LIVELOCK;
+		for (int k = 0; k < 2; k++) {
+			if (!(run.begun >> k & 1))
+				continue;
+			shapes.exposed += run.all[k].exposed;
+			shapes.steps += run.all[k].executed;
+			shapes.broken += run.all[k].broken;
+		}
+	}
+}
+
 static bool test_program(const struct options *o, long number, int family)
 {
 	static struct run plain[2];
@@ -194,6 +242,7 @@ static bool test_program(const struct options *o, long number, int family)
 	}
 	if (nsome > 1)
 		test_together(&p, plain, some, nsome, o, number);
+	test_shapes(&p, o->seed * 41 + (uint64_t)number);
 	return true;
 }
 
@@ -236,6 +285,10 @@ static struct counts print_tables(void)
 	       together.runs, MAX_PLANS, together.begun, together.exposed,
 	       together.first, together.false_claims, together.held,
 	       together.livelocks, together.broken);
+	printf("in %ld runs with plans of any shape: %ld steps, %ld exposed, "
+	       "%ld held, %ld livelocks, %ld broken\n",
+	       shapes.runs, shapes.steps, shapes.exposed, shapes.held,
+	       shapes.livelocks, shapes.broken);
 	return sum;
 }
 
@@ -313,6 +366,14 @@ static bool passes(const struct options *o, const struct counts *sum)
 	}
 	if (together.exposed <= together.first) {
 		printf("simulate: no plan that follows was exposed\n");
+		good = false;
+	}
+	if (shapes.held || shapes.livelocks || shapes.broken) {
+		printf("simulate: nor any of that with plans of any shape\n");
+		good = false;
+	}
+	if (!shapes.exposed || shapes.steps < shapes.runs) {
+		printf("simulate: too little came of plans of any shape\n");
 		good = false;
 	}
 	if (!sleepy && 100 * sum->two < THRESHOLD * sum->feasible) {

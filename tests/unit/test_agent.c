@@ -508,6 +508,27 @@ static void order_write_read(void)
 	assert_int_equal(maple_plan_init(&drive.shm->plan, &iroot, 1, 0, 1), 0);
 }
 
+/* The agent forces no plan that is not well-formed: the program just runs. */
+static void test_unsound(void **state)
+{
+	const struct maple_auto_result *r = (void *)drive.shm->auto_result;
+	struct maple_plan *then = drive.shm->then;
+
+	run_pair("write_read");
+	order_write_read();
+	assert_int_equal(run_pair("write_read"), 1);
+	assert_int_equal(r->exposed, 1);
+	drive.shm->plan.step[1].role = 200;
+	run_pair("write_read");
+	assert_int_equal(drive.kinds[MAPLE_EV_STEP], 0);
+	order_write_read();
+	then[0] = drive.shm->plan;
+	then[0].step[1].dep = 100;
+	drive.shm->nthen = 1;
+	run_pair("write_read");
+	assert_int_equal(drive.kinds[MAPLE_EV_STEP], 0);
+}
+
 /*
  * What no hook sees between the two steps is seen by a watchpoint, where one
  * may be had; where not, the automaton believes that they were adjacent.
@@ -708,22 +729,23 @@ static void test_force_traps(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_observe),	   TEST(test_priorities),
-		TEST(test_turns),	   TEST(test_buried),
-		TEST(test_full_ring),	   TEST(test_waits_for_room),
-		TEST(test_reader_stops),   TEST(test_budget),
-		TEST(test_call_budget),	   TEST(test_retire),
-		TEST(test_change_point),   TEST(test_random_delay),
-		TEST(test_deep),	   TEST(test_crash),
-		TEST(test_handler),	   TEST(test_other_processes),
-		TEST(test_stays_out),	   TEST(test_end_of_stack),
-		TEST(test_spin),	   TEST(test_close),
-		TEST(test_exec),	   TEST(test_library),
-		TEST(test_force),	   TEST(test_force_back),
-		TEST(test_unseen_write),   TEST(test_force_hot),
-		TEST(test_force_sleeper),  TEST(test_force_traps),
-		TEST(test_force_hot_call), TEST(test_force_split),
-		TEST(test_force_whole),	   TEST(test_split_fault),
+		TEST(test_observe),	 TEST(test_priorities),
+		TEST(test_turns),	 TEST(test_buried),
+		TEST(test_full_ring),	 TEST(test_waits_for_room),
+		TEST(test_reader_stops), TEST(test_budget),
+		TEST(test_call_budget),	 TEST(test_retire),
+		TEST(test_change_point), TEST(test_random_delay),
+		TEST(test_deep),	 TEST(test_crash),
+		TEST(test_handler),	 TEST(test_other_processes),
+		TEST(test_stays_out),	 TEST(test_end_of_stack),
+		TEST(test_spin),	 TEST(test_close),
+		TEST(test_exec),	 TEST(test_library),
+		TEST(test_force),	 TEST(test_force_back),
+		TEST(test_unsound),	 TEST(test_unseen_write),
+		TEST(test_force_hot),	 TEST(test_force_sleeper),
+		TEST(test_force_traps),	 TEST(test_force_hot_call),
+		TEST(test_force_split),	 TEST(test_force_whole),
+		TEST(test_split_fault),
 	};
 
 	if (argc == 2)

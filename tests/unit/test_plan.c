@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <cmocka.h>
+#include "any_plan.h"
 #include "plan/plan.h"
 
 static struct maple_iroot iroot_of(uint32_t idiom, uint32_t kind)
@@ -186,37 +187,105 @@ static void test_flip(void **state)
 	}
 }
 
-/* Whatever maple_plan_init cannot have made is refused. */
+/* Each way in which a plan is not well-formed is refused, and said. */
 static void test_invalid(void **state)
 {
 	const struct maple_plan good = plan_of(MAPLE_IDIOM_3, 1);
 	struct maple_plan plan;
 
-#define REFUSES(change)                                \
-	do {                                           \
-		plan = good;                           \
-		change;                                \
-		assert_false(maple_plan_valid(&plan)); \
+#define REFUSES(change, why)                                           \
+	do {                                                           \
+		plan = good;                                           \
+		change;                                                \
+		assert_false(maple_plan_valid(&plan));                 \
+		assert_non_null(strstr(maple_plan_fault(&plan), why)); \
 	} while (0)
-	REFUSES(plan.idiom = 0);
-	REFUSES(plan.idiom = MAPLE_IDIOMS);
-	REFUSES(plan.nsteps = 3);
-	REFUSES(plan.nsteps = 1000);
-	REFUSES(plan.flags |= 1u << 31);
-	REFUSES(plan.flags |= MAPLE_PLAN_ROTATED);
-	REFUSES(plan.flags |= MAPLE_PLAN_FLIPPED);
-	REFUSES(plan.step[1].role = 2);
-	REFUSES(plan.step[1].var = 9);
-	REFUSES(plan.step[1].dep = 5);
-	REFUSES(plan.step[3].pair = 3);
-	REFUSES(plan.step[0].pre = 8);
-	REFUSES(plan.step[0].kind = MAPLE_EV_UPDATE);
-	REFUSES(plan.step[2].ngates = MAPLE_PLAN_GATES + 1);
-	REFUSES(plan.nguards = MAPLE_PLAN_GUARDS + 1);
-	REFUSES(plan.ncovers = MAPLE_PLAN_COVERS + 1);
-	REFUSES(memset(plan.hint[1], 'x', MAPLE_PLAN_NAME));
+	REFUSES(plan.idiom = MAPLE_IDIOMS, "of no idiom");
+	REFUSES(plan.nsteps = 0, "has no step");
+	REFUSES(plan.nsteps = MAPLE_PLAN_STEPS + 1, "MAPLE_PLAN_STEPS");
+	REFUSES(plan.nsteps = UINT32_MAX, "MAPLE_PLAN_STEPS");
+	REFUSES(plan.flags |= 1u << 31, "flags");
+	REFUSES(plan.flags |= MAPLE_PLAN_FOLLOWED << 1, "flags");
+	REFUSES(plan.step[1].role = MAPLE_PLAN_ROLES, "role");
+	REFUSES(plan.step[1].role = 255, "role");
+	REFUSES(plan.step[1].var = MAPLE_PLAN_VARS, "variable");
+	REFUSES(plan.step[1].event = MAPLE_PLAN_STEPS, "event");
+	REFUSES(plan.step[1].dep = 1, "depends on no earlier step");
+	REFUSES(plan.step[1].dep = 127, "depends on no earlier step");
+	REFUSES(plan.step[1].dep = -2, "depends on no earlier step");
+	REFUSES(plan.step[1].dep = -128, "depends on no earlier step");
+	REFUSES(plan.step[1].pre = 0, "what it depends on");
+	REFUSES(plan.step[3].pair = 3, "begins with no earlier step");
+	REFUSES(plan.step[3].pair = 127, "begins with no earlier step");
+	REFUSES(plan.step[3].pair = -2, "begins with no earlier step");
+	REFUSES(plan.step[3].pair = 1, "another role");
+	REFUSES(plan.step[0].pre = 1, "later step");
+	REFUSES(plan.step[3].pre |= 1u << 3, "later step");
+	REFUSES(plan.step[3].pre |= 1u << 15, "later step");
+	REFUSES(plan.step[0].kind = MAPLE_EV_UPDATE, "kind");
+	REFUSES(plan.step[0].kind = 0, "kind");
+	REFUSES(plan.step[0].kind = MAPLE_EV_FREE, "kind");
+	REFUSES(plan.step[0].kind = 255, "kind");
+	REFUSES(plan.step[2].ngates = MAPLE_PLAN_GATES + 1, "gates");
+	REFUSES(plan.nguards = MAPLE_PLAN_GUARDS + 1, "guards");
+	REFUSES(plan.ncovers = MAPLE_PLAN_COVERS + 1, "covers");
+	REFUSES(memset(plan.hint[1], 'x', MAPLE_PLAN_NAME), "name");
 #undef REFUSES
 	assert_true(maple_plan_valid(&good));
+	assert_null(maple_plan_fault(&good));
+}
+
+/* What no iRoot becomes is well-formed all the same, but no iRoot's plan. */
+static void test_other_shapes(void **state)
+{
+	const struct maple_plan good = plan_of(MAPLE_IDIOM_3, 1);
+	struct maple_iroot iroot;
+	struct maple_plan plan;
+
+#define OTHER(change)                                                  \
+	do {                                                           \
+		plan = good;                                           \
+		change;                                                \
+		assert_null(maple_plan_fault(&plan));                  \
+		assert_int_equal(maple_plan_iroot(&plan, &iroot), -1); \
+	} while (0)
+	OTHER(plan.idiom = 0);
+	OTHER(plan.nsteps = 3);
+	OTHER(plan.flags |= MAPLE_PLAN_ROTATED);
+	OTHER(plan.flags |= MAPLE_PLAN_FLIPPED);
+	OTHER(plan.step[3].var = 1);
+	OTHER(plan.step[2].dep = 1; plan.step[2].pre |= 2);
+	OTHER(plan.step[0].role = 1; plan.step[3].pair = -1);
+#undef OTHER
+	assert_int_equal(maple_plan_iroot(&good, &iroot), 0);
+	assert_int_equal(iroot.idiom, MAPLE_IDIOM_3);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(iroot.e[i].site, 100 + i);
+}
+
+/* Random ones are what the other tests run, so they must be well-formed. */
+static void test_random_shapes(void **state)
+{
+	const struct maple_iroot_event at[] = {
+		{ 1, MAPLE_EV_READ },
+		{ 2, MAPLE_EV_UPDATE },
+		{ 3, MAPLE_EV_LOCK },
+		{ 4, MAPLE_EV_SLEEP },
+	};
+	unsigned int steps[MAPLE_PLAN_STEPS + 1] = { 0 }, iroots = 0;
+	struct maple_iroot iroot;
+	struct maple_plan plan;
+	uint64_t seed = 1;
+
+	for (int i = 0; i < 10000; i++) {
+		any_plan(&plan, &seed, at, 4);
+		assert_null(maple_plan_fault(&plan));
+		steps[plan.nsteps]++;
+		iroots += !maple_plan_iroot(&plan, &iroot);
+	}
+	for (int n = 1; n <= MAPLE_PLAN_STEPS; n++)
+		assert_true(steps[n] > 10);
+	assert_true(iroots < 1000);
 }
 
 /* Which instruction must not be one access. */
@@ -252,9 +321,14 @@ static void test_splits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_forms),  cmocka_unit_test(test_rotated),
-		cmocka_unit_test(test_tries),  cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_flip),   cmocka_unit_test(test_invalid),
+		cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_rotated),
+		cmocka_unit_test(test_tries),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_flip),
+		cmocka_unit_test(test_invalid),
+		cmocka_unit_test(test_other_shapes),
+		cmocka_unit_test(test_random_shapes),
 		cmocka_unit_test(test_splits),
 	};
 

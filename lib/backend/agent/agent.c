@@ -88,11 +88,28 @@ static char **environment(struct maple_agent_backend *a)
 	return envp;
 }
 
+/* What is wrong with one of the plans of @order. */
+static const char *plan_fault(const struct maple_run_order *order)
+{
+	const char *fault = NULL;
+	uint32_t i;
+
+	if (order->kind != MAPLE_RUN_ENFORCE)
+		return NULL;
+	fault = maple_plan_fault(order->plan);
+	for (i = 0; i < order->nthen && !fault; i++)
+		fault = maple_plan_fault(&order->then[i]);
+	return fault;
+}
+
 static int prepare(struct maple_backend *b, const struct maple_run_order *order,
 		   char ***envp, struct maple_error *err)
 {
 	struct maple_agent_backend *a = agent_of(b);
+	const char *fault = plan_fault(order);
 
+	if (fault)
+		return maple_error_set(err, EINVAL, "%s", fault);
 	*envp = environment(a);
 	if (!*envp)
 		return maple_error_set(err, ENOMEM, "out of memory");

@@ -27,6 +27,7 @@
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
 #include <netlink/genl/genl.h>
+#include "../../any_plan.h"
 #include "backend/kernel/exchange.h"
 #include "draw.h"
 #include "erratic.h"
@@ -49,7 +50,6 @@ static struct {
 } targets[TARGETS];
 
 static int family, code_fd, own_fd;
-static struct maple_plan plan;
 static uint64_t sent, answered, refused, agreed, started, placed, silent;
 static uint64_t met[STATES]; /* messages to a session in that state */
 
@@ -87,6 +87,18 @@ static void put32(struct message *m, int type, uint32_t value)
 	put(m, type, &value, sizeof(value));
 }
 
+/* Of any shape that is well-formed. */
+static void put_plan(struct message *m)
+{
+	static const struct maple_iroot_event at[] = { { 1, MAPLE_EV_WRITE },
+						       { 2, MAPLE_EV_READ } };
+	uint64_t seed = draw(UINT32_MAX);
+	struct maple_plan plan;
+
+	any_plan(&plan, &seed, at, 2);
+	put(m, MAPLE_A_PLAN, &plan, sizeof(plan));
+}
+
 static void fill_start(struct message *m)
 {
 	static const uint32_t scheds[] = { MAPLE_UAPI_NATIVE, MAPLE_UAPI_OLDER,
@@ -101,7 +113,7 @@ static void fill_start(struct message *m)
 	put(m, MAPLE_A_SEED, &value, sizeof(value));
 	put32(m, MAPLE_A_DEADLINE, 1 + draw(chance(4) ? 20 : 4000));
 	if (sched == MAPLE_UAPI_PLAN)
-		put(m, MAPLE_A_PLAN, &plan, sizeof(plan));
+		put_plan(m);
 	if (chance(2))
 		put(m, MAPLE_A_STRICT, NULL, 0);
 }
@@ -489,19 +501,6 @@ static void make_code(void)
 	close(from);
 }
 
-static void make_plan(void)
-{
-	struct maple_iroot iroot = {
-		.idiom = MAPLE_IDIOM_1,
-		.e = { { 1, MAPLE_EV_WRITE }, { 2, MAPLE_EV_READ } },
-	};
-
-	if (maple_plan_init(&plan, &iroot, 1, 0, 1)) {
-		fprintf(stderr, "no plan\n");
-		exit(1);
-	}
-}
-
 /* The module is as sound as it was: it says what it is, and has a session. */
 static void check_alive(void)
 {
@@ -590,7 +589,6 @@ int main(int argc, char **argv)
 	n = strtoull(argv[1], NULL, 10);
 	draw_seed(strtoull(argv[2], NULL, 10));
 	own_fd = open(target_self, O_RDONLY | O_CLOEXEC);
-	make_plan();
 	make_code();
 	check_alive();
 	fuzz(n);

@@ -4,6 +4,7 @@
 #define MAPLE_TESTS_HOSTILE_SESSIONS_H
 
 #include <sys/mman.h>
+#include "../../any_plan.h"
 #include "hostile_targets.h"
 
 /* ---- what comes of them ---- */
@@ -214,17 +215,19 @@ static void name_sites(struct held *h)
 
 /* ---- their begin ---- */
 
+/* Of any shape that is well-formed. */
 static void make_plan(struct maple_plan *plan)
 {
 	static const unsigned int kinds[] = { MAPLE_EV_WRITE, MAPLE_EV_READ,
 					      MAPLE_EV_UPDATE };
-	struct maple_iroot iroot = { .idiom = MAPLE_IDIOM_1 };
+	struct maple_iroot_event at[3];
+	uint64_t seed = draw(UINT32_MAX);
 
-	for (int i = 0; i < 2; i++) {
-		iroot.e[i].site = (uint32_t)draw(3);
-		iroot.e[i].kind = kinds[draw(3)];
+	for (int i = 0; i < 3; i++) {
+		at[i].site = (uint32_t)i;
+		at[i].kind = kinds[draw(3)];
 	}
-	maple_plan_init(plan, &iroot, 1 + (int)draw(3), 0, 1);
+	any_plan(plan, &seed, at, 3);
 }
 
 /* What takes a CPU that it does not have is refused, so seldom asked for. */

@@ -281,6 +281,22 @@ static void plan_unsound(struct request *r)
 	nla_put(r->msg, MAPLE_A_PLAN, sizeof(plan), &plan);
 }
 
+/* Its steps point out of the table. */
+static void plan_outside(struct request *r)
+{
+	struct maple_plan plan = {
+		.nsteps = 2,
+		.step = { { .kind = MAPLE_EV_WRITE, .dep = -1, .pair = -1 },
+			  { .kind = MAPLE_EV_READ,
+			    .dep = 100,
+			    .pair = -1,
+			    .pre = 1 } },
+	};
+
+	start_all(r, r->pidfd, CPU, MAPLE_UAPI_PLAN);
+	nla_put(r->msg, MAPLE_A_PLAN, sizeof(plan), &plan);
+}
+
 static void plan_short(struct request *r)
 {
 	start_all(r, r->pidfd, CPU, MAPLE_UAPI_PLAN);
@@ -440,7 +456,8 @@ static const struct refusal {
 	{ far_cpu, START, false, EINVAL, "that CPU is not online" },
 	{ odd_sched, START, false, ERANGE, "" },
 	{ plan_missing, START, false, EINVAL, "MAPLE_UAPI_PLAN takes" },
-	{ plan_unsound, START, false, EINVAL, "none that maple_plan_init()" },
+	{ plan_unsound, START, false, EINVAL, "the plan is of no idiom" },
+	{ plan_outside, START, false, EINVAL, "depends on no earlier step" },
 	{ plan_short, START, false, ERANGE, "" },
 	{ no_pidfd, START, false, EINVAL, "is no pidfd" },
 	{ no_file, START, false, EBADF, "no open file of the sender" },
