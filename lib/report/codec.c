@@ -39,14 +39,16 @@ static const struct maple_field moment_fields[] = {
 	MAPLE_FIELD(maple_moment, was, STRING),
 	MAPLE_FIELD(maple_moment, order, UNSIGNED),
 	MAPLE_FIELD(maple_moment, event, UNSIGNED),
-	MAPLE_FIELD(maple_moment, from, INTEGER),
+	MAPLE_FIELD(maple_moment, from, INDEX),
 	MAPLE_FIELD(maple_moment, half, FLAG),
 	MAPLE_FIELD(maple_moment, frees, FLAG),
+	MAPLE_FIELD_STRUCT(maple_moment, place, HERE, place_fields),
 	MAPLE_FIELD_END,
 };
 
 static const struct maple_field frame_fields[] = {
 	MAPLE_FIELD(maple_frame, pc, HEX),
+	MAPLE_FIELD_STRUCT(maple_frame, place, HERE, place_fields),
 	MAPLE_FIELD_END,
 };
 
@@ -56,6 +58,7 @@ static const struct maple_field stack_fields[] = {
 	MAPLE_FIELD(maple_stack, failed, FLAG),
 	MAPLE_FIELD(maple_stack, state, STRING),
 	MAPLE_FIELD(maple_stack, before, STRING),
+	MAPLE_FIELD_STRUCTS(maple_stack, "frames", frames, frame_fields),
 	MAPLE_FIELD_END,
 };
 
@@ -64,10 +67,15 @@ static const struct maple_field edge_fields[] = {
 	MAPLE_FIELD(maple_edge, variable, STRING),
 	MAPLE_FIELD(maple_edge, address, HEX),
 	MAPLE_FIELD(maple_edge, holder, STRING),
+	MAPLE_FIELD_STRUCT(maple_edge, place, HERE, place_fields),
+	MAPLE_FIELD_STRUCT(maple_edge, since, OBJECT, place_fields),
 	MAPLE_FIELD_END,
 };
 
 static const struct maple_field finding_fields[] = {
+	MAPLE_FIELD_STRUCTS(maple_finding, "moments", moments, moment_fields),
+	MAPLE_FIELD_STRUCTS(maple_finding, "stacks", stacks, stack_fields),
+	MAPLE_FIELD_STRUCTS(maple_finding, "cycle", edges, edge_fields),
 	MAPLE_FIELD(maple_finding, id, STRING),
 	MAPLE_FIELD(maple_finding, title, STRING),
 	MAPLE_FIELD(maple_finding, what, STRING),
@@ -97,64 +105,6 @@ static const struct maple_field finding_fields[] = {
 	MAPLE_FIELD_END,
 };
 
-static json_t *encode_moment(const struct maple_moment *moment)
-{
-	json_t *object = json_object();
-
-	if (maple_fields_encode(object, moment_fields, moment) ||
-	    maple_fields_encode(object, place_fields, &moment->place) ||
-	    json_object_set_new(object, "reached",
-				json_string(maple_reach_name(moment->reach)))) {
-		json_decref(object);
-		return NULL;
-	}
-	return object;
-}
-
-static json_t *encode_stack(const struct maple_stack *stack)
-{
-	json_t *object = json_object(), *frames = json_array();
-
-	for (unsigned int i = 0; i < stack->nframes; i++) {
-		json_t *frame = json_object();
-
-		if (maple_fields_encode(frame, frame_fields,
-					&stack->frames[i]) ||
-		    maple_fields_encode(frame, place_fields,
-					&stack->frames[i].place) ||
-		    json_array_append(frames, frame)) {
-			json_decref(frame);
-			goto fail;
-		}
-		json_decref(frame);
-	}
-	if (maple_fields_encode(object, stack_fields, stack) ||
-	    json_object_set(object, "frames", frames))
-		goto fail;
-	json_decref(frames);
-	return object;
-fail:
-	json_decref(frames);
-	json_decref(object);
-	return NULL;
-}
-
-static json_t *encode_edge(const struct maple_edge *edge)
-{
-	json_t *object = json_object(), *since = json_object();
-
-	if (maple_fields_encode(object, edge_fields, edge) ||
-	    maple_fields_encode(object, place_fields, &edge->place) ||
-	    maple_fields_encode(since, place_fields, &edge->since) ||
-	    json_object_set(object, "since", since)) {
-		json_decref(since);
-		json_decref(object);
-		return NULL;
-	}
-	json_decref(since);
-	return object;
-}
-
 /* "libfoo.so.1+0x1234": short, and still a site. */
 static json_t *encode_site(const struct maple_place *place)
 {
@@ -169,7 +119,6 @@ static json_t *encode_site(const struct maple_place *place)
 	return site;
 }
 
-/* The iRoot's events in their own order, not in the executed one. */
 /* NULL, which no object takes, where there was no such control. */
 static json_t *encode_serial(const struct maple_finding *finding)
 {
@@ -179,6 +128,7 @@ static json_t *encode_serial(const struct maple_finding *finding)
 		       : NULL;
 }
 
+/* The iRoot's events in their own order, not in the executed one. */
 static json_t *encode_iroot(const struct maple_finding *finding)
 {
 	json_t *events = json_array();
@@ -222,33 +172,32 @@ static json_t *encode_argv(char *const *argv)
 	return array;
 }
 
-/* As it is kept and passed on: nothing that its reader makes of it. */
-static json_t *encode_finding(const struct maple_finding *finding)
+static int encode_reach(json_t *object, const struct maple_finding *finding)
 {
-	json_t *object, *moments = json_array(), *stacks = json_array();
-	json_t *cycle = json_array();
+	json_t *moments = json_object_get(object, "moments");
 	int bad = 0;
 
 	for (unsigned int i = 0; i < finding->nmoments; i++)
-		bad |= json_array_append_new(
-			moments, encode_moment(&finding->moments[i]));
-	for (unsigned int i = 0; i < finding->nstacks; i++)
-		bad |= json_array_append_new(stacks,
-					     encode_stack(&finding->stacks[i]));
-	for (unsigned int i = 0; i < finding->nedges; i++)
-		bad |= json_array_append_new(cycle,
-					     encode_edge(&finding->edges[i]));
-	object = json_pack(
-		"{s:s, s:o, s:{s:[i,i], s:[i,i], s:o*}, s:o, s:o, s:o, s:o}",
-		"kind", maple_failure_name(finding->kind), "iroot",
+		bad |= json_object_set_new(json_array_get(moments, i), "reached",
+					   json_string(maple_reach_name(
+						   finding->moments[i].reach)));
+	return bad;
+}
+
+/* As it is kept and passed on: nothing that its reader makes of it. */
+static json_t *encode_finding(const struct maple_finding *finding)
+{
+	json_t *object = json_pack(
+		"{s:s, s:o, s:{s:[i,i], s:[i,i], s:o*}, s:o}", "kind",
+		maple_failure_name(finding->kind), "iroot",
 		encode_iroot(finding), "confirm", "forced",
 		(int)finding->forced_fails, (int)finding->forced_runs,
 		"flipped", (int)finding->flipped_fails,
 		(int)finding->flipped_runs, "serial", encode_serial(finding),
-		"argv", encode_argv(finding->argv), "moments", moments,
-		"stacks", stacks, "cycle", cycle);
-	if (bad || !object ||
-	    maple_fields_encode(object, finding_fields, finding)) {
+		"argv", encode_argv(finding->argv));
+
+	if (!object || maple_fields_encode(object, finding_fields, finding) ||
+	    encode_reach(object, finding)) {
 		json_decref(object);
 		return NULL;
 	}
@@ -304,94 +253,14 @@ static int decode_reach(const json_t *object, const struct maple_finding *f,
 
 static int decode_moments(const json_t *array, struct maple_finding *finding)
 {
-	size_t n = json_array_size(array);
-	int ret = 0;
+	int n = (int)finding->nmoments, ret = 0;
 
-	finding->moments = calloc(n + 1, sizeof(*finding->moments));
-	if (!finding->moments)
-		return -ENOMEM;
-	finding->nmoments = (unsigned int)n;
-	for (size_t i = 0; i < n && !ret; i++) {
+	for (int i = 0; i < n && !ret; i++) {
 		struct maple_moment *m = &finding->moments[i];
-		const json_t *object = json_array_get(array, i);
 
-		m->from = -1;
-		ret = maple_fields_decode(object, moment_fields, m);
-		if (!ret)
-			ret = maple_fields_decode(object, place_fields,
-						  &m->place);
-		if (!ret)
-			ret = decode_reach(object, finding, m);
-		if (!ret && (m->role > 1 || m->from < -1 || m->from >= (int)n))
+		ret = decode_reach(json_array_get(array, i), finding, m);
+		if (m->role > 1 || m->from < -1 || m->from >= n)
 			ret = -EBADMSG;
-	}
-	return ret;
-}
-
-static int decode_frames(const json_t *array, struct maple_stack *stack)
-{
-	size_t n = json_array_size(array);
-	int ret = 0;
-
-	stack->frames = calloc(n + 1, sizeof(*stack->frames));
-	if (!stack->frames)
-		return -ENOMEM;
-	stack->nframes = (unsigned int)n;
-	for (size_t i = 0; i < n && !ret; i++) {
-		const json_t *object = json_array_get(array, i);
-
-		ret = maple_fields_decode(object, frame_fields,
-					  &stack->frames[i]);
-		if (!ret)
-			ret = maple_fields_decode(object, place_fields,
-						  &stack->frames[i].place);
-	}
-	return ret;
-}
-
-static int decode_stacks(const json_t *array, struct maple_finding *finding)
-{
-	size_t n = json_array_size(array);
-	int ret = 0;
-
-	finding->stacks = calloc(n + 1, sizeof(*finding->stacks));
-	if (!finding->stacks)
-		return -ENOMEM;
-	finding->nstacks = (unsigned int)n;
-	for (size_t i = 0; i < n && !ret; i++) {
-		const json_t *object = json_array_get(array, i);
-
-		ret = maple_fields_decode(object, stack_fields,
-					  &finding->stacks[i]);
-		if (!ret)
-			ret = decode_frames(json_object_get(object, "frames"),
-					    &finding->stacks[i]);
-	}
-	return ret;
-}
-
-/* Findings of earlier versions have no cycle. */
-static int decode_cycle(const json_t *array, struct maple_finding *finding)
-{
-	size_t n = json_array_size(array);
-	int ret = 0;
-
-	finding->edges = calloc(n + 1, sizeof(*finding->edges));
-	if (!finding->edges)
-		return -ENOMEM;
-	finding->nedges = (unsigned int)n;
-	for (size_t i = 0; i < n && !ret; i++) {
-		struct maple_edge *edge = &finding->edges[i];
-		const json_t *object = json_array_get(array, i);
-		const json_t *since = json_object_get(object, "since");
-
-		ret = maple_fields_decode(object, edge_fields, edge);
-		if (!ret)
-			ret = maple_fields_decode(object, place_fields,
-						  &edge->place);
-		if (!ret && since)
-			ret = maple_fields_decode(since, place_fields,
-						  &edge->since);
 	}
 	return ret;
 }
@@ -447,10 +316,6 @@ static int decode_finding(json_t *object, struct maple_finding *finding)
 	if (!ret)
 		ret = decode_moments(json_object_get(object, "moments"),
 				     finding);
-	if (!ret)
-		ret = decode_stacks(json_object_get(object, "stacks"), finding);
-	if (!ret)
-		ret = decode_cycle(json_object_get(object, "cycle"), finding);
 	return ret;
 }
 

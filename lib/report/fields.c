@@ -23,6 +23,33 @@ json_t *maple_fields_number(uint64_t number)
 	return json_integer((json_int_t)number);
 }
 
+static json_t *encode_struct(const struct maple_field *fields, const void *base)
+{
+	json_t *object = json_object();
+
+	if (!maple_fields_encode(object, fields, base))
+		return object;
+	json_decref(object);
+	return NULL;
+}
+
+static json_t *encode_array(const struct maple_field *field, const void *base)
+{
+	unsigned int n =
+		*(const unsigned int *)((const char *)base + field->count);
+	const char *at = *(char *const *)((const char *)base + field->offset);
+	json_t *array = json_array();
+
+	for (unsigned int i = 0; i < n; i++)
+		if (json_array_append_new(
+			    array,
+			    encode_struct(field->of, at + i * field->size))) {
+			json_decref(array);
+			return NULL;
+		}
+	return array;
+}
+
 static json_t *encode_field(const struct maple_field *field, const void *base)
 {
 	const void *p = (const char *)base + field->offset;
@@ -37,11 +64,18 @@ static json_t *encode_field(const struct maple_field *field, const void *base)
 	case MAPLE_FIELD_UNSIGNED:
 		return json_integer(*(const unsigned int *)p);
 	case MAPLE_FIELD_INTEGER:
+	case MAPLE_FIELD_INDEX:
 		return json_integer(*(const int *)p);
 	case MAPLE_FIELD_FLAG:
 		return json_boolean(*(const bool *)p);
 	case MAPLE_FIELD_LETTER:
 		return json_stringn(p, *(const char *)p ? 1 : 0);
+	case MAPLE_FIELD_OBJECT:
+		return encode_struct(field->of, p);
+	case MAPLE_FIELD_ARRAY:
+		return encode_array(field, base);
+	case MAPLE_FIELD_HERE:
+		break; /* has no value of its own */
 	}
 	return NULL;
 }
@@ -55,8 +89,16 @@ int maple_fields_encode(json_t *object, const struct maple_field *fields,
 			const void *base)
 {
 	for (; fields->name; fields++) {
-		json_t *value = encode_field(fields, base);
+		json_t *value;
 
+		if (fields->type == MAPLE_FIELD_HERE) {
+			if (maple_fields_encode(object, fields->of,
+						(const char *)base +
+							fields->offset))
+				return -1;
+			continue;
+		}
+		value = encode_field(fields, base);
 		if (json_is_null(value))
 			continue;
 		if (json_object_set_new(object, fields->name, value))
@@ -90,6 +132,26 @@ static int decode_integer(const json_t *value, int64_t low, int64_t high,
 	return *number < low || *number > high ? -EBADMSG : 0;
 }
 
+/* What is there when it fails is as long as its count says. */
+static int decode_array(const struct maple_field *field, const json_t *array,
+			void *base)
+{
+	size_t n = json_array_size(array);
+	char *at = calloc(n + 1, field->size);
+	int ret = 0;
+
+	if (!json_is_array(array) || !at) {
+		free(at);
+		return at ? -EBADMSG : -ENOMEM;
+	}
+	*(char **)((char *)base + field->offset) = at;
+	*(unsigned int *)((char *)base + field->count) = (unsigned int)n;
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = maple_fields_decode(json_array_get(array, i), field->of,
+					  at + i * field->size);
+	return ret;
+}
+
 static int decode_field(const struct maple_field *field, const json_t *value,
 			void *base)
 {
@@ -111,6 +173,7 @@ static int decode_field(const struct maple_field *field, const json_t *value,
 		*(unsigned int *)p = (unsigned int)number;
 		return ret;
 	case MAPLE_FIELD_INTEGER:
+	case MAPLE_FIELD_INDEX:
 		ret = decode_integer(value, INT32_MIN, INT32_MAX, &number);
 		*(int *)p = (int)number;
 		return ret;
@@ -122,6 +185,11 @@ static int decode_field(const struct maple_field *field, const json_t *value,
 			return -EBADMSG;
 		*(char *)p = *json_string_value(value);
 		return 0;
+	case MAPLE_FIELD_HERE:
+	case MAPLE_FIELD_OBJECT:
+		return maple_fields_decode(value, field->of, p);
+	case MAPLE_FIELD_ARRAY:
+		return decode_array(field, value, base);
 	}
 	return -EBADMSG;
 }
@@ -129,7 +197,8 @@ static int decode_field(const struct maple_field *field, const json_t *value,
 /*
  * maple_fields_decode - fills the struct at @base from @object
  *
- * What is missing keeps its value. Returns 0, -EBADMSG or -ENOMEM.
+ * What is missing keeps its value, unless it is an index. Returns 0, -EBADMSG
+ * or -ENOMEM.
  */
 int maple_fields_decode(const json_t *object, const struct maple_field *fields,
 			void *base)
@@ -139,10 +208,15 @@ int maple_fields_decode(const json_t *object, const struct maple_field *fields,
 	if (!json_is_object(object))
 		return -EBADMSG;
 	for (; fields->name && !ret; fields++) {
-		const json_t *value = json_object_get(object, fields->name);
+		const json_t *value =
+			fields->type == MAPLE_FIELD_HERE
+				? object
+				: json_object_get(object, fields->name);
 
 		if (value && !json_is_null(value))
 			ret = decode_field(fields, value, base);
+		else if (fields->type == MAPLE_FIELD_INDEX)
+			*(int *)((char *)base + fields->offset) = -1;
 	}
 	return ret;
 }
