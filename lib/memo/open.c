@@ -370,6 +370,26 @@ int maple_memo_limit(struct maple_memo *memo, uint64_t bytes,
 	return maple_sql_exec(memo, sql, err);
 }
 
+/* maple_memo_room - see maple/memo.h */
+int maple_memo_room(struct maple_memo *memo, uint64_t bytes,
+		    struct maple_error *err)
+{
+	int64_t size = 0, most = 0, now = 0, unused = 0;
+	int ret = ask(memo, "PRAGMA page_size", &size, err);
+
+	if (!ret)
+		ret = ask(memo, "PRAGMA max_page_count", &most, err);
+	if (!ret)
+		ret = ask(memo, "PRAGMA page_count", &now, err);
+	if (!ret)
+		ret = ask(memo, "PRAGMA freelist_count", &unused, err);
+	if (ret)
+		return ret;
+	return (uint64_t)((most - now + unused) * size) < bytes
+		       ? maple_sql_fail(memo, SQLITE_FULL, err)
+		       : 0;
+}
+
 #define STEPS 1000 /* of SQLite's machine, between two questions */
 
 /* maple_memo_watch - see maple/memo.h */

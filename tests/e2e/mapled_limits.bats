@@ -183,6 +183,30 @@ assert abs(fill(a, campaign)[0] - n) <= 1
 	[[ $output$stderr != *user-memo* ]] || fail "root has no limit"
 }
 
+@test "the last tenth of the memo is for findings, and what has begun can end" {
+	limit max-memo 1M
+	start_mapled
+	member '
+become_member()
+a = Member(path)
+campaign, program = a.campaign()
+for n in range(1000):
+    answer = a.ask("RUN", campaign=campaign, kind="profile", plan="x" * 4000)
+    if answer["type"] == "REFUSED":
+        break
+refused(answer, "as big as it may be", "max-memo")
+assert n > 20, n
+refused(a.ask("LEARN", program=program, lessons=b"x" * 8000), "max-memo")
+for run in range(1, n + 1):
+    granted(a.ask("RUN_END", run=run, verdict="pass"))
+granted(a.ask("END", campaign=campaign, outcome="clean"))
+granted(a.ask("FORGET", program=program))
+a.campaign("f" * 16)
+'
+	pages=$(sqlite3 "$memo" "PRAGMA page_count")
+	((pages * 4096 <= 1024 * 1024 * 95 / 100)) || fail "$pages pages"
+}
+
 @test "a campaign for which the memo has no room has its verdict all the same" {
 	for limits in 'user-memo 8K' 'user-memo 1' 'max-memo 1'; do
 		echo "group = 54399" >"$conf"

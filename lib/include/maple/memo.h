@@ -452,6 +452,7 @@ int maple_memo_merge(struct maple_memo *memo, const char *path,
  * maple_memo_usage - what campaigns and findings of @owner take, about
  * maple_memo_limit - the database grows no bigger than @bytes; what does not
  * fit fails with -ENOSPC
+ * maple_memo_room - that, unless so many @bytes more would fit
  * maple_memo_run_campaign - whose run it is; 0: nobody's
  * maple_memo_foreign - how many campaigns on @program's executable, and
  * findings of it, others own
@@ -469,6 +470,8 @@ int maple_memo_usage(struct maple_memo *memo, uid_t owner, uint64_t *bytes,
 		     struct maple_error *err);
 int maple_memo_limit(struct maple_memo *memo, uint64_t bytes,
 		     struct maple_error *err);
+int maple_memo_room(struct maple_memo *memo, uint64_t bytes,
+		    struct maple_error *err);
 int maple_memo_run_campaign(struct maple_memo *memo, int64_t run,
 			    int64_t *campaign, struct maple_error *err);
 int maple_memo_foreign(struct maple_memo *memo, int64_t program, uint64_t owner,
