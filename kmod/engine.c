@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The automaton (lib/plan) at work in the kernel; lib/agent/enforce.c is the
- * same in the target. A thread that comes to one of the plan's accesses asks
- * it; what it answers is carried out by real priorities: a held thread is
- * only lowered, and sleeps only where the one it waits for sleeps itself.
- *
- *	lock
- *	before(), or resumed()
- *	all new levels; log; unlock
- *	here the CPU may go, and come back later
- *	GO and nobody has moved? then the access happens
+ * The automaton (lib/plan, driven by drive.c) at work in the kernel;
+ * lib/agent/enforce.c is the same in the target.
  */
 #include <linux/bitmap.h>
 #include <linux/hash.h>
@@ -39,7 +31,8 @@ static void want(struct maple_session *s, u32 site)
  */
 bool maple_engine_wanted(const struct maple_session *s, u32 site)
 {
-	if (!s->automaton || READ_ONCE(s->native) || site == MAPLE_SITE_NONE)
+	if (!s->drive.automaton || READ_ONCE(s->native) ||
+	    site == MAPLE_SITE_NONE)
 		return false;
 	return !(site & MAPLE_SITE_CALL) ||
 	       test_bit(want_hash(site), s->wanted);
@@ -84,8 +77,8 @@ bool maple_engine_glance(struct maple_thread *t, struct maple_op *op)
 	if (!maple_engine_wanted(s, op->acc.site))
 		return true;
 	maple_turn_begin(s);
-	free = s->said.finished || READ_ONCE(s->native) ||
-	       maple_auto_glance(s->automaton, t->number, &op->acc);
+	free = s->drive.said.finished || READ_ONCE(s->native) ||
+	       maple_auto_glance(s->drive.automaton, t->number, &op->acc);
 	raw_spin_unlock(&s->lock);
 	return free;
 }
@@ -107,8 +100,8 @@ bool maple_engine_did(struct maple_thread *t, const struct maple_op *op)
 		return true;
 	}
 	maple_turn_begin(s);
-	minds = !s->said.finished && !READ_ONCE(s->native) &&
-		maple_auto_minds(s->automaton, t->number, &op->acc);
+	minds = !s->drive.said.finished && !READ_ONCE(s->native) &&
+		maple_auto_minds(s->drive.automaton, t->number, &op->acc);
 	raw_spin_unlock(&s->lock);
 	if (minds)
 		return false;
@@ -116,22 +109,6 @@ bool maple_engine_did(struct maple_thread *t, const struct maple_op *op)
 	if (op->happened && (!t->stale || !maple_event_is_memory(op->acc.kind)))
 		maple_engine_log_access(t, op);
 	return true;
-}
-
-/* A slice, or until others move: who is waited for sleeps itself. */
-static void sleep_slice(struct maple_thread *t, u32 moves)
-{
-	struct maple_session *s = t->session;
-	long left;
-
-	WRITE_ONCE(t->asleep, true);
-	maple_count(s, holds);
-	left = wait_event_killable_timeout(
-		s->moved, READ_ONCE(s->moves) != moves || READ_ONCE(s->native),
-		msecs_to_jiffies(clamp(s->plan->slice_ms, 1u, 1000u)));
-	WRITE_ONCE(t->asleep, false);
-	if (!left)
-		maple_count(s, timeouts);
 }
 
 /*
@@ -143,51 +120,12 @@ static void sleep_slice(struct maple_thread *t, u32 moves)
 void maple_engine_before(struct maple_thread *t, struct maple_op *op,
 			 bool may_arm)
 {
-	struct maple_session *s = t->session;
-	enum maple_verdict verdict;
-	bool held = false, moved;
-	struct maple_waits waits;
-	u32 n;
-
-	if (!maple_engine_wanted(s, op->acc.site)) {
+	if (!maple_engine_wanted(t->session, op->acc.site)) {
 		maple_engine_pass(t, op);
 		return;
 	}
 	WRITE_ONCE(t->at, op->acc.site + 1);
-	maple_turn_begin(s);
-	maple_turn_tick(s);
-	verdict = maple_auto_before(s->automaton, t->number, &op->acc);
-	for (;;) {
-		if (verdict != MAPLE_GO && !held) {
-			maple_log_event(t, MAPLE_EV_HOLD, &op->acc, 0, 0,
-					verdict, op->caller);
-			trace_maple_hold(s->tgid, t->number, op->acc.site,
-					 op->acc.addr);
-			held = true;
-		}
-		n = maple_turn_end(t, may_arm);
-		if (verdict == MAPLE_SLEEP)
-			sleep_slice(t, n);
-		if (READ_ONCE(s->native) || fatal_signal_pending(current))
-			break;
-		maple_turn_begin(s);
-		moved = maple_auto_moved(s->automaton, t->number);
-		if (verdict == MAPLE_GO && !moved) {
-			raw_spin_unlock(&s->lock);
-			break;
-		}
-		raw_spin_unlock(&s->lock);
-		maple_task_waits(s, t, &waits);
-		maple_turn_begin(s);
-		maple_turn_tick(s);
-		verdict = maple_auto_resumed(s->automaton, t->number, &waits);
-	}
-	if (held) {
-		maple_log_event(t, MAPLE_EV_RELEASE, &op->acc, 0, 0, 0,
-				op->caller);
-		trace_maple_release(s->tgid, t->number, op->acc.site,
-				    op->acc.addr);
-	}
+	maple_turn_before(t, op, may_arm);
 	WRITE_ONCE(t->at, 0);
 }
 
@@ -202,7 +140,7 @@ void maple_engine_after(struct maple_thread *t, struct maple_op *op,
 	maple_turn_begin(s);
 	if (op->happened)
 		maple_engine_log_access(t, op);
-	maple_auto_after(s->automaton, t->number, &op->acc, op->happened);
+	maple_auto_after(s->drive.automaton, t->number, &op->acc, op->happened);
 	maple_turn_end(t, may_arm);
 }
 
@@ -213,10 +151,10 @@ void maple_engine_written(struct maple_thread *t, u64 addr, u64 size)
 				    size };
 	struct maple_session *s = t->session;
 
-	if (!s->automaton || READ_ONCE(s->native))
+	if (!s->drive.automaton || READ_ONCE(s->native))
 		return;
 	maple_turn_begin(s);
-	maple_auto_watch(s->automaton, t->number, &acc);
+	maple_auto_watch(s->drive.automaton, t->number, &acc);
 	maple_turn_end(t, true);
 }
 
@@ -230,14 +168,14 @@ void maple_engine_freed(struct maple_thread *t, u64 addr, u64 size, bool may_arm
 				    size };
 	struct maple_session *s = t->session;
 
-	if (!s->automaton || READ_ONCE(s->native) || !size)
+	if (!s->drive.automaton || READ_ONCE(s->native) || !size)
 		return;
 	maple_turn_begin(s);
-	if (!maple_auto_concerns(s->automaton, addr, size)) {
+	if (!maple_auto_concerns(s->drive.automaton, addr, size)) {
 		raw_spin_unlock(&s->lock);
 		return;
 	}
-	maple_auto_watch(s->automaton, t->number, &acc);
+	maple_auto_watch(s->drive.automaton, t->number, &acc);
 	maple_turn_end(t, may_arm);
 }
 
@@ -247,12 +185,12 @@ int maple_engine_create(struct maple_session *s, const struct maple_plan *plan)
 	u32 i, g;
 
 	s->plan = kvmalloc(sizeof(*plan), MAPLE_GFP);
-	s->automaton = kvzalloc(maple_auto_size(MAPLE_THREADS), MAPLE_GFP);
+	s->drive.automaton = kvzalloc(maple_auto_size(MAPLE_THREADS), MAPLE_GFP);
 	s->wanted = bitmap_zalloc(1 << WANT_BITS, MAPLE_GFP);
-	if (!s->plan || !s->automaton || !s->wanted)
+	if (!s->plan || !s->drive.automaton || !s->wanted)
 		return -ENOMEM;
 	memcpy(s->plan, plan, sizeof(*plan));
-	maple_auto_init(s->automaton, plan);
+	maple_drive_start(&s->drive, s->drive.automaton, plan);
 	for (i = 0; i < plan->nsteps; i++) {
 		want(s, plan->step[i].site);
 		for (g = 0; g < plan->step[i].ngates; g++)

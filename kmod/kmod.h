@@ -21,6 +21,7 @@
 #include <linux/workqueue.h>
 #include "compat.h"
 #include "session.h"
+#include "../lib/plan/drive.h"
 
 #define MAPLE_OPEN   8 /* accesses begun and not done: two operands, ... */
 #define MAPLE_CALLS  8 /* functions entered and not left */
@@ -202,18 +203,15 @@ struct maple_session {
 	 * nobody comes in between.
 	 */
 	raw_spinlock_t lock;
-	struct maple_auto *automaton;
-	struct maple_auto_result said;
-	u32 state;     /* enum maple_session_state */
-	bool native;   /* nobody's policy is changed any more */
-	bool ended;    /* ... and nothing is told any more */
-	bool restored; /* everyone has its own scheduling back */
-	bool left;     /* ... and its owner; children in the making are left */
-	u32 asked;     /* state to end in, asked of the watchdog; 0: none */
-	u32 cut;       /* state that it has ended in, before its owner knew */
-	u64 attempt_began, ticked; /* ns of CPU */
+	struct maple_drive drive; /* its automaton NULL: none */
+	u32 state;		  /* enum maple_session_state */
+	bool native;		  /* nobody's policy is changed any more */
+	bool ended;		  /* ... and nothing is told any more */
+	bool restored;		  /* everyone has its own scheduling back */
+	bool left; /* ... and its owner; children in the making are left */
+	u32 asked; /* state to end in, asked of the watchdog; 0: none */
+	u32 cut;   /* state that it has ended in, before its owner knew */
 	u64 ticked_at;
-	u32 tick_attempts, tick_steps;
 	u64 watch_addr, watch_size; /* wanted */
 	u32 watch_generation;
 	bool watch_born; /* a thread that is not watched yet */
@@ -434,8 +432,9 @@ int maple_engine_create(struct maple_session *s, const struct maple_plan *plan);
 
 /* turn.c */
 void maple_turn_begin(struct maple_session *s);
-void maple_turn_tick(struct maple_session *s);
-u32 maple_turn_end(struct maple_thread *t, bool may_arm);
+void maple_turn_end(struct maple_thread *t, bool may_arm);
+void maple_turn_before(struct maple_thread *t, const struct maple_op *op,
+		       bool may_arm);
 void maple_turn_born(struct maple_thread *t);
 void maple_turn_gone(struct maple_thread *t, bool may_arm);
 void maple_turn_spins(struct maple_thread *t, bool spins);

@@ -71,7 +71,7 @@ static void session_free(struct kref *refs)
 	maple_sites_free(s);
 	maple_log_deinit(&s->log);
 	bitmap_free(s->wanted);
-	kvfree(s->automaton);
+	kvfree(s->drive.automaton);
 	kvfree(s->plan);
 	kvfree(s);
 	atomic_inc(&maple_destroyed);

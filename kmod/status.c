@@ -25,10 +25,10 @@ const char *maple_session_why(struct maple_session *s)
 bool maple_session_result(struct maple_session *s,
 			  struct maple_auto_result *result)
 {
-	if (!s->automaton)
+	if (!s->drive.automaton)
 		return false;
 	raw_spin_lock(&s->lock);
-	maple_auto_result(s->automaton, result);
+	maple_auto_result(s->drive.automaton, result);
 	raw_spin_unlock(&s->lock);
 	return true;
 }

@@ -13,38 +13,47 @@
 #include "kmod.h"
 #include "trace.h"
 
-#define TICK_NS \
-	(MAPLE_SLOW * 10 * NSEC_PER_MSEC) /* a spinner's slice (rule 10) */
 #define LOOK_NS NSEC_PER_MSEC /* the target's CPU time is added up anew */
 
-static const struct maple_access none = { .site = MAPLE_SITE_NONE };
+/* Who has the turn. */
+struct turn {
+	struct maple_thread *thread;
+	const struct maple_op *op; /* that it stands before; NULL: none */
+	bool may_arm;
+	bool arms; /* the watchpoints have to follow */
+};
 
-/* Says what has become of the plan since the last move. */
-static void log_moves(struct maple_thread *t)
+static void log_move(void *who, unsigned int kind,
+		     const struct maple_access *acc, u32 aux)
 {
+	static const struct maple_access none = { .site = MAPLE_SITE_NONE };
+	const struct turn *turn = who;
+	struct maple_thread *t = turn->thread;
 	struct maple_session *s = t->session;
-	struct maple_auto_result now;
 
-	maple_auto_result(s->automaton, &now);
-	/* The caller's access has been logged right before. */
-	if (now.executed != s->said.executed) {
-		maple_log_event(t, MAPLE_EV_STEP, &none, 0, 0, now.last_step, 0);
-		trace_maple_step(s->tgid, t->number, now.last_step);
+	maple_log_event(t, kind, acc ? acc : &none, 0, 0, aux,
+			acc ? turn->op->caller : 0);
+	switch (kind) {
+	case MAPLE_EV_STEP:
+		trace_maple_step(s->tgid, t->number, aux);
+		break;
+	case MAPLE_EV_GIVEUP:
+		trace_maple_giveup(s->tgid, t->number, aux);
+		break;
+	case MAPLE_EV_EXPOSED:
+		trace_maple_expose(s->tgid, t->number, s->drive.said.attempts);
+		break;
+	case MAPLE_EV_HOLD:
+		trace_maple_hold(s->tgid, t->number, acc->site, acc->addr);
+		break;
+	case MAPLE_EV_RELEASE:
+		trace_maple_release(s->tgid, t->number, acc->site, acc->addr);
+		break;
 	}
-	if (now.attempts != s->said.attempts) {
-		maple_log_event(t, MAPLE_EV_GIVEUP, &none, 0, 0, now.attempts,
-				0);
-		trace_maple_giveup(s->tgid, t->number, now.attempts);
-	}
-	if (now.exposed && !s->said.exposed) {
-		maple_log_event(t, MAPLE_EV_EXPOSED, &none, 0, 0, 0, 0);
-		trace_maple_expose(s->tgid, t->number, now.attempts);
-	}
-	s->said = now;
 }
 
-/* maple_turn_tick - the CPU time since the last step bounds the attempt */
-void maple_turn_tick(struct maple_session *s)
+/* The CPU time since the last step bounds the attempt. */
+static void turn_tick(struct maple_session *s)
 {
 	u64 wall = ktime_get_ns(), now = 0;
 	u32 i, n = smp_load_acquire(&s->nthreads);
@@ -66,17 +75,7 @@ void maple_turn_tick(struct maple_session *s)
 			t->cpu_seen = cpu;
 		}
 	}
-	if (!s->attempt_began || s->tick_attempts != s->said.attempts ||
-	    s->tick_steps != s->said.steps) {
-		s->attempt_began = now;
-		s->tick_attempts = s->said.attempts;
-		s->tick_steps = s->said.steps;
-	}
-	if (now - s->ticked < TICK_NS)
-		return;
-	s->ticked = now;
-	maple_auto_tick(s->automaton, div_u64(now - s->attempt_began,
-					      MAPLE_SLOW * NSEC_PER_MSEC));
+	maple_drive_tick(&s->drive, div_u64(now, MAPLE_SLOW * NSEC_PER_MSEC));
 }
 
 /* maple_turn_begin - nobody else has the automaton until the turn ends */
@@ -86,12 +85,9 @@ void maple_turn_begin(struct maple_session *s)
 }
 
 /* The range that must be watched now; true if there is something to arm. */
-static bool watch_changed(struct maple_session *s)
+static bool watch_changed(struct maple_session *s, u64 addr, u64 size)
 {
-	u64 addr = 0, size = 0;
-
-	if (READ_ONCE(s->native) ||
-	    !maple_auto_watched(s->automaton, &addr, &size))
+	if (READ_ONCE(s->native))
 		size = 0;
 	if (size == s->watch_size && (!size || addr == s->watch_addr)) {
 		bool born = size && s->watch_born;
@@ -104,16 +100,6 @@ static bool watch_changed(struct maple_session *s)
 	s->watch_size = size;
 	s->watch_generation++;
 	return true;
-}
-
-/* What the automaton has decided, told by who is no thread of the target. */
-static void set_levels(struct maple_session *s)
-{
-	unsigned int n, prio;
-
-	lockdep_assert_held(&s->lock);
-	while (maple_auto_change(s->automaton, MAPLE_THREAD_NONE, &n, &prio))
-		maple_task_level(s->thread[n], prio);
 }
 
 static void arm_work(struct callback_head *work)
@@ -142,37 +128,136 @@ static void arm(struct maple_thread *t, bool may_arm)
 	raw_spin_unlock(&s->lock);
 }
 
-/*
- * maple_turn_end - carries out what the automaton has decided; @t, the caller,
- * may lose the CPU here; returns the number of moves so far
- */
-u32 maple_turn_end(struct maple_thread *t, bool may_arm)
+static void set_watch(void *who, u64 addr, u64 size)
 {
-	struct maple_session *s = t->session;
-	unsigned int n, prio;
-	bool arms;
-	u32 moves;
+	struct turn *turn = who;
 
-	lockdep_assert_held(&s->lock);
-	log_moves(t);
-	arms = watch_changed(s);
-	if (arms && may_arm)
-		maple_task_hook(t);
-	while (maple_auto_change(s->automaton, t->number, &n, &prio)) {
-		if (n == t->number && arms && may_arm)
-			t->prio = prio;
-		else
-			maple_task_level(s->thread[n], prio);
-	}
-	moves = s->moves + 1;
+	turn->arms = watch_changed(turn->thread->session, addr, size);
+	if (turn->arms && turn->may_arm)
+		maple_task_hook(turn->thread);
+}
+
+static void set_level(void *who, unsigned int n, unsigned int prio)
+{
+	const struct turn *turn = who;
+	struct maple_thread *t = turn->thread;
+
+	lockdep_assert_held(&t->session->lock);
+	if (n == t->number && turn->arms && turn->may_arm)
+		t->prio = prio;
+	else
+		maple_task_level(t->session->thread[n], prio);
+}
+
+/* The thread may lose the CPU here. */
+static u32 leave(void *who)
+{
+	const struct turn *turn = who;
+	struct maple_session *s = turn->thread->session;
+	u32 moves = s->moves + 1;
+
 	WRITE_ONCE(s->moves, moves);
 	raw_spin_unlock(&s->lock);
 	wake_up_all(&s->moved);
-	if (arms)
-		arm(t, may_arm);
+	if (turn->arms)
+		arm(turn->thread, turn->may_arm);
 	if (need_resched())
 		schedule();
 	return moves;
+}
+
+/* A slice, or until others move: who is waited for sleeps itself. */
+static void sleep_slice(void *who, u32 moves)
+{
+	struct maple_thread *t = ((const struct turn *)who)->thread;
+	struct maple_session *s = t->session;
+	long left;
+
+	WRITE_ONCE(t->asleep, true);
+	maple_count(s, holds);
+	left = wait_event_killable_timeout(
+		s->moved, READ_ONCE(s->moves) != moves || READ_ONCE(s->native),
+		msecs_to_jiffies(clamp(s->plan->slice_ms, 1u, 1000u)));
+	WRITE_ONCE(t->asleep, false);
+	if (!left)
+		maple_count(s, timeouts);
+}
+
+static bool stands(void *who, enum maple_verdict verdict)
+{
+	struct maple_thread *t = ((const struct turn *)who)->thread;
+	struct maple_session *s = t->session;
+	bool moved;
+
+	if (READ_ONCE(s->native) || fatal_signal_pending(current))
+		return true;
+	if (verdict != MAPLE_GO)
+		return false;
+	maple_turn_begin(s);
+	moved = maple_auto_moved(s->drive.automaton, t->number);
+	raw_spin_unlock(&s->lock);
+	return !moved;
+}
+
+static void begin_again(void *who, struct maple_waits *waits)
+{
+	struct maple_thread *t = ((const struct turn *)who)->thread;
+
+	maple_task_waits(t->session, t, waits);
+	maple_turn_begin(t->session);
+	turn_tick(t->session);
+}
+
+static const struct maple_drive_ops ops = {
+	.again = begin_again,
+	.watch = set_watch,
+	.level = set_level,
+	.log = log_move,
+	.leave = leave,
+	.sleep = sleep_slice,
+	.stands = stands,
+};
+
+/*
+ * maple_turn_end - carries out what the automaton has decided; @t, the caller,
+ * may lose the CPU here
+ */
+void maple_turn_end(struct maple_thread *t, bool may_arm)
+{
+	struct turn turn = { .thread = t, .may_arm = may_arm };
+
+	lockdep_assert_held(&t->session->lock);
+	maple_drive_leave(&t->session->drive, t->number, &ops, &turn);
+}
+
+/*
+ * maple_turn_before - @t, the caller, stands before @op; returns when that is
+ * to happen, or the session is over
+ */
+void maple_turn_before(struct maple_thread *t, const struct maple_op *op,
+		       bool may_arm)
+{
+	struct turn turn = { .thread = t, .op = op, .may_arm = may_arm };
+
+	maple_turn_begin(t->session);
+	turn_tick(t->session);
+	maple_drive_before(&t->session->drive, t->number, &op->acc, &ops, &turn);
+}
+
+/* Of @t, by who is no thread of the target. */
+static void tell(struct maple_thread *t)
+{
+	struct turn turn = { .thread = t };
+
+	maple_drive_tell(&t->session->drive, &ops, &turn);
+}
+
+/* What the automaton has decided, told by who is no thread of the target. */
+static void set_levels(struct maple_thread *t)
+{
+	struct turn turn = { .thread = t };
+
+	maple_drive_levels(&t->session->drive, MAPLE_THREAD_NONE, &ops, &turn);
 }
 
 /*
@@ -185,7 +270,6 @@ void maple_turn_born(struct maple_thread *t)
 {
 	struct maple_session *s = t->session;
 	struct maple_thread *self = maple_thread_find(s, current);
-	unsigned int roles = 0, r;
 
 	maple_turn_begin(s);
 	if (t->born_done || t->gone_done || READ_ONCE(s->native)) {
@@ -193,23 +277,21 @@ void maple_turn_born(struct maple_thread *t)
 		return;
 	}
 	t->born_done = true;
-	if (!s->automaton) {
+	if (!s->drive.automaton) {
 		maple_task_begin(t);
 		raw_spin_unlock(&s->lock);
 		if (self && need_resched())
 			schedule();
 		return;
 	}
-	for (r = 0; r < MAPLE_PLAN_ROLES; r++)
-		if (s->plan->hint[r][0] && !strcmp(s->plan->hint[r], t->name))
-			roles |= 1u << r;
-	maple_auto_start(s->automaton, t->number, roles);
+	maple_auto_start(s->drive.automaton, t->number,
+			 maple_plan_roles(s->plan, t->name));
 	if (self) {
 		s->watch_born = true;
 		maple_turn_end(self, true);
 		return;
 	}
-	set_levels(s);
+	set_levels(t);
 	raw_spin_unlock(&s->lock);
 }
 
@@ -225,20 +307,20 @@ void maple_turn_gone(struct maple_thread *t, bool may_arm)
 	struct maple_thread *self = maple_thread_find(s, current);
 
 	maple_turn_begin(s);
-	if (t->gone_done || !s->automaton) {
+	if (t->gone_done || !s->drive.automaton) {
 		t->gone_done = true;
 		raw_spin_unlock(&s->lock);
 		return;
 	}
 	t->gone_done = true;
 	if (t->born_done)
-		maple_auto_exit(s->automaton, t->number);
+		maple_auto_exit(s->drive.automaton, t->number);
 	if (self) {
 		maple_turn_end(self, may_arm);
 		return;
 	}
-	log_moves(t);
-	set_levels(s);
+	tell(t);
+	set_levels(t);
 	raw_spin_unlock(&s->lock);
 }
 
@@ -253,15 +335,15 @@ void maple_turn_spins(struct maple_thread *t, bool spins)
 	struct maple_session *s = t->session;
 
 	lockdep_assert_held(&s->lock);
-	if (s->automaton) {
+	if (s->drive.automaton) {
 		if (spins)
-			maple_auto_spin(s->automaton, t->number);
+			maple_auto_spin(s->drive.automaton, t->number);
 		else
-			maple_auto_tick(s->automaton, 0);
-		log_moves(t);
+			maple_auto_tick(s->drive.automaton, 0);
+		tell(t);
 	}
 	maple_task_demote(t, spins);
-	if (s->automaton)
-		set_levels(s);
+	if (s->drive.automaton)
+		set_levels(t);
 	WRITE_ONCE(s->moves, s->moves + 1);
 }

@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The automaton (lib/plan) at work in the target. A thread that comes to one
- * of the plan's accesses asks it; what it answers is carried out by real
- * priorities: a held thread is only lowered, and sleeps only where the one it
- * waits for sleeps itself.
- *
- *	raise to HOOK, lock
- *	before(), or resumed()
- *	others' new levels; log; unlock
- *	own level: here the CPU may go, and come back later
- *	GO and nobody has moved? then the access happens
+ * The automaton (lib/plan, driven by drive.c) at work in the target.
  *
  * Whoever has the lock stands at HOOK, above every other thread of the
  * target, and does not sleep: on one CPU a thread that runs below HOOK knows
@@ -17,19 +8,19 @@
  */
 #include "core.h"
 #include "enforce.h"
+#include "../plan/drive.h"
 #include "raw.h"
 
-#define TICK_MS 10 /* of CPU time: a spinner's slice (rule 10) */
-#define OPEN	4  /* accesses begun and not done: handlers nest */
+#define OPEN 4 /* accesses begun and not done: handlers nest */
 
 /* Of so many accesses that could pass quickly one is not, to see the time. */
 #define SELDOM 4096
 
-static struct maple_auto *automaton;
+static struct maple_drive drive;
 static uint32_t lock;
-static uint32_t moves;		      /* futex word: raised by each move */
-static uint32_t quick;		      /* accesses that passed, since a tick */
-static struct maple_auto_result said; /* what the log has said of it */
+static uint32_t moves; /* futex word: raised by each move */
+static uint32_t quick; /* accesses that passed, since a tick */
+static bool over;      /* maple_enforce_over(), and locks know */
 static const struct maple_plan *plan_now;
 static void *result_now; /* where its result goes */
 
@@ -56,8 +47,8 @@ void maple_agent_open(const struct maple_access *acc)
 	open = &open_access[maple_self.nopen++];
 	open->acc = *acc;
 	open->was = 0;
-	if (!said.finished &&
-	    maple_auto_minds(automaton, maple_self.number, acc))
+	if (!drive.said.finished &&
+	    maple_auto_minds(drive.automaton, maple_self.number, acc))
 		open->was = maple_ring_peek(acc->addr, acc->size);
 }
 
@@ -101,27 +92,7 @@ bool maple_enforce_over(void)
 {
 	uint64_t all = (1ull << maple_shm->nthen) - 1;
 
-	return said.finished && !(all & ~maple_shm->begun);
-}
-
-/* Says what has become of the plan since the last move. */
-static void log_moves(void)
-{
-	struct maple_auto_result *now = result_now;
-	bool over = maple_enforce_over();
-
-	static_assert(sizeof(*now) <= sizeof(maple_shm->auto_result), "fits");
-	maple_auto_result(automaton, now);
-	/* The caller's access has been logged right before. */
-	if (now->executed != said.executed)
-		log_event(MAPLE_EV_STEP, NULL, was, now->last_step);
-	if (now->attempts != said.attempts)
-		log_event(MAPLE_EV_GIVEUP, NULL, 0, now->attempts);
-	if (now->exposed && !said.exposed)
-		log_event(MAPLE_EV_EXPOSED, NULL, 0, 0);
-	said = *now;
-	if (!over && maple_enforce_over())
-		maple_section_start();
+	return drive.said.finished && !(all & ~maple_shm->begun);
 }
 
 static void enter(void)
@@ -130,66 +101,81 @@ static void enter(void)
 	maple_lock_take(&lock);
 }
 
-/*
- * Carries out what the automaton has decided, and leaves it. Returns the
- * number of moves so far.
- */
-static uint32_t leave(void)
+static void set_watch(void *who, uint64_t addr, uint64_t size)
 {
-	unsigned int self = maple_self.number, t, prio;
-	uint64_t addr = 0, size = 0;
+	maple_watch_arm(addr, size);
+}
+
+static void set_level(void *who, unsigned int t, unsigned int prio)
+{
+	if (t != maple_self.number)
+		maple_sched_level(t, prio);
+	else
+		maple_shm->thread[t].prio = prio;
+}
+
+static void log_move(void *who, unsigned int kind,
+		     const struct maple_access *acc, uint32_t aux)
+{
+	log_event(kind, acc, kind == MAPLE_EV_STEP ? was : 0, aux);
+}
+
+static uint32_t leave_it(void *who)
+{
+	struct maple_auto_result *result = result_now;
 	uint32_t n;
 
-	while (maple_auto_change(automaton, self, &t, &prio)) {
-		if (t != self)
-			maple_sched_level(t, prio);
-		else
-			maple_shm->thread[self].prio = prio;
+	static_assert(sizeof(*result) <= sizeof(maple_shm->auto_result), "fits");
+	*result = drive.said;
+	if (!over && maple_enforce_over()) {
+		over = true;
+		maple_section_start();
 	}
-	log_moves();
-	if (!maple_auto_watched(automaton, &addr, &size))
-		size = 0;
-	maple_watch_arm(addr, size);
 	n = __atomic_add_fetch(&moves, 1, __ATOMIC_RELAXED);
 	raw_futex_wake(&moves);
 	maple_lock_give(&lock);
-	if (self != MAPLE_THREAD_NONE)
+	if (maple_self.number != MAPLE_THREAD_NONE)
 		maple_sched_settle();
 	return n;
 }
 
-/* The CPU time since the last step bounds the attempt. */
-static void tick(void)
+static void sleep_slice(void *who, uint32_t n)
 {
-	static uint64_t began_ms, last_ms;
-	static uint32_t attempts, steps;
-	uint64_t now = maple_enforce_cpu_ms();
+	raw_futex_wait(&moves, n, maple_shm->plan.slice_ms);
+}
 
-	if (!began_ms || attempts != said.attempts || steps != said.steps) {
-		began_ms = now;
-		attempts = said.attempts;
-		steps = said.steps;
-	}
-	if (now - last_ms < TICK_MS)
-		return;
-	last_ms = now;
-	maple_auto_tick(automaton, now - began_ms);
+static bool stands(void *who, enum maple_verdict verdict)
+{
+	return verdict == MAPLE_GO &&
+	       !maple_auto_moved(drive.automaton, maple_self.number);
+}
+
+static void enter_again(void *who, struct maple_waits *waits)
+{
+	enter();
+	maple_drive_tick(&drive, maple_enforce_cpu_ms());
+	maple_enforce_waits(&moves, waits);
+}
+
+static const struct maple_drive_ops ops = {
+	.again = enter_again,
+	.watch = set_watch,
+	.level = set_level,
+	.log = log_move,
+	.leave = leave_it,
+	.sleep = sleep_slice,
+	.stands = stands,
+};
+
+static void leave(void)
+{
+	maple_drive_leave(&drive, maple_self.number, &ops, NULL);
 }
 
 /* For which roles of the plan thread @number is the hint. */
 static unsigned int roles_of(uint32_t number)
 {
-	const char *name = maple_shm->thread[number].name, *hint;
-	unsigned int roles = 0, i;
-
-	for (unsigned int r = 0; r < MAPLE_PLAN_ROLES; r++) {
-		hint = plan_now->hint[r];
-		for (i = 0; hint[i] && hint[i] == name[i]; i++)
-			;
-		if (i && hint[i] == name[i])
-			roles |= 1u << r;
-	}
-	return roles;
+	return maple_plan_roles(plan_now, maple_shm->thread[number].name);
 }
 
 /* Which of the plans that follow can begin at @site; -1: none. */
@@ -213,10 +199,9 @@ static void follow(int i)
 	log_event(MAPLE_EV_NEXT, NULL, 0, (uint32_t)i);
 	plan_now = &maple_shm->then[i];
 	result_now = maple_shm->then_result[i];
-	maple_auto_next(automaton, plan_now);
-	maple_auto_result(automaton, &said);
+	maple_drive_follow(&drive, plan_now);
 	for (uint32_t t = 0; t < maple_shm->nthreads && t < MAPLE_THREADS; t++)
-		maple_auto_hint(automaton, t, roles_of(t));
+		maple_auto_hint(drive.automaton, t, roles_of(t));
 }
 
 /* With what is there now; a lock has no value. */
@@ -246,8 +231,8 @@ static bool passes(const struct maple_access *acc)
 	unsigned int t = maple_self.number;
 
 	if (++quick < SELDOM)
-		return maple_auto_glance(automaton, t, acc) ||
-		       maple_auto_skim(automaton, t, acc);
+		return maple_auto_glance(drive.automaton, t, acc) ||
+		       maple_auto_skim(drive.automaton, t, acc);
 	quick = 0;
 	return false;
 }
@@ -261,38 +246,15 @@ void maple_enforce_passed(uint32_t hits)
 /* Returns when @acc may happen. */
 static void ask(const struct maple_access *acc)
 {
-	unsigned int t = maple_self.number;
-	enum maple_verdict verdict;
-	struct maple_waits waits;
-	bool held = false;
-	uint32_t n;
-	int next;
+	int next = drive.said.finished ? follower(acc->site) : -1;
 
-	next = said.finished ? follower(acc->site) : -1;
-	if (next < 0 && (said.finished || passes(acc)))
+	if (next < 0 && (drive.said.finished || passes(acc)))
 		return;
 	enter();
 	if (next >= 0)
 		follow(next);
-	tick();
-	verdict = maple_auto_before(automaton, t, acc);
-	for (;;) {
-		if (verdict != MAPLE_GO && !held) {
-			log_event(MAPLE_EV_HOLD, acc, 0, verdict);
-			held = true;
-		}
-		n = leave();
-		if (verdict == MAPLE_SLEEP)
-			raw_futex_wait(&moves, n, maple_shm->plan.slice_ms);
-		if (verdict == MAPLE_GO && !maple_auto_moved(automaton, t))
-			break;
-		enter();
-		tick();
-		maple_enforce_waits(&moves, &waits);
-		verdict = maple_auto_resumed(automaton, t, &waits);
-	}
-	if (held)
-		log_event(MAPLE_EV_RELEASE, acc, 0, 0);
+	maple_drive_tick(&drive, maple_enforce_cpu_ms());
+	maple_drive_before(&drive, maple_self.number, acc, &ops, NULL);
 }
 
 /*
@@ -329,13 +291,14 @@ void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
 			log_access(acc, flags);
 		return;
 	}
-	if (!said.finished &&
-	    maple_auto_skimmed(automaton, maple_self.number, acc, happened)) {
+	if (!drive.said.finished &&
+	    maple_auto_skimmed(drive.automaton, maple_self.number, acc,
+			       happened)) {
 		log_done(acc, flags);
 		return;
 	}
-	if (said.finished ||
-	    !maple_auto_minds(automaton, maple_self.number, acc)) {
+	if (drive.said.finished ||
+	    !maple_auto_minds(drive.automaton, maple_self.number, acc)) {
 		/* A hot site must not fill the log with what matters not. */
 		if (happened &&
 		    (!maple_self.stale || !maple_event_is_memory(acc->kind)))
@@ -345,7 +308,7 @@ void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
 	enter();
 	if (happened)
 		log_done(acc, flags);
-	maple_auto_after(automaton, maple_self.number, acc, happened);
+	maple_auto_after(drive.automaton, maple_self.number, acc, happened);
 	leave();
 }
 
@@ -356,7 +319,7 @@ void maple_enforce_unannounced(uint64_t addr, uint64_t size)
 				    size };
 
 	enter();
-	maple_auto_watch(automaton, maple_self.number, &acc);
+	maple_auto_watch(drive.automaton, maple_self.number, &acc);
 	leave();
 }
 
@@ -366,7 +329,7 @@ void maple_enforce_unannounced(uint64_t addr, uint64_t size)
  */
 void maple_enforce_freed(uint64_t addr, uint64_t size)
 {
-	if (size && maple_auto_concerns(automaton, addr, size))
+	if (size && maple_auto_concerns(drive.automaton, addr, size))
 		maple_enforce_unannounced(addr, size);
 }
 
@@ -374,7 +337,7 @@ void maple_enforce_freed(uint64_t addr, uint64_t size)
 void maple_enforce_born(uint32_t number)
 {
 	enter();
-	maple_auto_start(automaton, number, roles_of(number));
+	maple_auto_start(drive.automaton, number, roles_of(number));
 	leave();
 }
 
@@ -382,28 +345,28 @@ void maple_enforce_exit(uint32_t number)
 {
 	enter();
 	maple_watch_drop(number);
-	maple_auto_exit(automaton, number);
+	maple_auto_exit(drive.automaton, number);
 	leave();
 }
 
 void maple_enforce_spin(void)
 {
 	enter();
-	maple_auto_spin(automaton, maple_self.number);
+	maple_auto_spin(drive.automaton, maple_self.number);
 	leave();
 	enter();
-	maple_auto_tick(automaton, 0);
+	maple_auto_tick(drive.automaton, 0);
 	leave();
 }
 
 /* maple_enforce_ahead - what an enforced run needs, whatever its plan */
 void maple_enforce_ahead(void)
 {
-	automaton = maple_lock_memory(maple_auto_size(MAPLE_THREADS));
-	if (!automaton)
+	drive.automaton = maple_lock_memory(maple_auto_size(MAPLE_THREADS));
+	if (!drive.automaton)
 		return;
-	maple_lock_populate((uint64_t)automaton,
-			    (uint64_t)automaton +
+	maple_lock_populate((uint64_t)drive.automaton,
+			    (uint64_t)drive.automaton +
 				    maple_auto_size(MAPLE_AGENT_FEW));
 	maple_watch_start();
 }
@@ -424,14 +387,14 @@ void maple_enforce_start(void)
 {
 	plan_now = &maple_shm->plan;
 	result_now = maple_shm->auto_result;
-	if (!automaton)
+	if (!drive.automaton)
 		maple_enforce_ahead();
-	if (!automaton || !plans_valid()) {
+	if (!drive.automaton || !plans_valid()) {
 		maple_agent_enforces = false;
 		return;
 	}
-	maple_auto_init(automaton, plan_now);
-	maple_pass_start(automaton);
+	maple_drive_start(&drive, drive.automaton, plan_now);
+	maple_pass_start(drive.automaton);
 	if (!maple_wanted_start())
 		maple_section_start();
 }

@@ -207,6 +207,21 @@ void maple_plan_flip(struct maple_plan *plan)
 	plan->flags &= ~MAPLE_PLAN_TURNING;
 }
 
+unsigned int maple_plan_roles(const struct maple_plan *plan, const char *name)
+{
+	unsigned int roles = 0, i;
+
+	for (unsigned int r = 0; r < MAPLE_PLAN_ROLES; r++) {
+		const char *hint = plan->hint[r];
+
+		for (i = 0; hint[i] && hint[i] == name[i]; i++)
+			;
+		if (i && hint[i] == name[i])
+			roles |= 1u << r;
+	}
+	return roles;
+}
+
 int maple_plan_begins(const struct maple_plan *plan, uint32_t site)
 {
 	int seen[MAPLE_PLAN_ROLES] = { 0 };

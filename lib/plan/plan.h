@@ -88,6 +88,9 @@ struct maple_plan {
 int maple_plan_init(struct maple_plan *plan, const struct maple_iroot *iroot,
 		    unsigned int attempt, int paper, uint64_t seed);
 
+/* maple_plan_roles - bit r: @name is the hint for role r */
+unsigned int maple_plan_roles(const struct maple_plan *plan, const char *name);
+
 /* maple_plan_way - the flags of try @attempt, from 1, that are its way */
 uint32_t maple_plan_way(unsigned int attempt);
 

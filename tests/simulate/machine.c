@@ -2,19 +2,22 @@
 /*
  * The machine: one CPU, strict priorities, first in first out among equals,
  * as SCHED_FIFO has it (a raised thread goes to the end of its new level, a
- * lowered one to the head). With an automaton it plays the agent's part: it
- * makes the calls that automaton.h asks for around each access and applies
- * the level changes, in no other way.
+ * lowered one to the head). With an automaton it plays the agent's part, by the
+ * driver that agent and module have as well. A thread that is in it has a
+ * stack of its own there, so that it may lose the CPU inside.
  */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
+#include "../../lib/plan/drive.h"
 #include "simulate.h"
 
 #define MAX_STEPS 20000
 #define SLICE	  10 /* machine time for the automaton's 100 ms */
 #define SPIN_MAX  50 /* steps until a spinner is noticed */
 #define SPIN_TIME 40
+#define STACK	  (64 * 1024)
 
 enum state { NEW, READY, BLOCKED, ASLEEP, DONE };
 
@@ -24,9 +27,10 @@ struct thread {
 	int prio;
 	long queued; /* order within its level */
 	long wake;
-	bool asked; /* before() was called for the access at pc */
-	bool owes;  /* ... and after() is to come */
-	enum maple_verdict verdict;
+	bool asked;  /* before() was called for the access at pc */
+	bool owes;   /* ... and after() is to come */
+	bool inside; /* in the driver, there: */
+	ucontext_t context;
 	bool slice; /* asleep by the automaton's verdict */
 	bool in_barrier;
 	int spins;
@@ -43,7 +47,11 @@ struct machine {
 	const struct program *p;
 	const struct maple_plan *plan; /* nplans of them */
 	unsigned int nplans, now_plan;
-	struct maple_auto *a;
+	struct maple_auto *a; /* NULL: none */
+	struct maple_drive drive;
+	uint64_t watch_addr, watch_size;
+	uint32_t moves, exposed; /* plans said to be */
+	ucontext_t machine;	 /* outside of all threads */
 	struct run *run;
 	struct thread thread[MAX_THREADS];
 	struct lock lock[MAX_LOCKS];
@@ -86,35 +94,125 @@ static void ready(struct machine *m, int t)
 	m->thread[t].queued = ++m->tail;
 }
 
-static void apply_changes(struct machine *m, int self)
+/* Who is in the driver. */
+struct turn {
+	struct machine *m;
+	int t;	    /* -1: no thread */
+	int last;   /* change of a level */
+	bool stays; /* does not lose the CPU before it is out again */
+};
+
+static void set_watch(void *who, uint64_t addr, uint64_t size)
 {
-	unsigned int t, prio;
-	int last = 1000;
+	struct turn *turn = who;
 
-	while (maple_auto_change(m->a, self, &t, &prio)) {
-		bool raise = (int)prio > m->thread[t].prio;
+	turn->m->watch_addr = addr;
+	turn->m->watch_size = size;
+	turn->last = 1000;
+}
 
-		/* The contract: raises first, then the rest, self last. */
-		assert(last > 0 || !raise);
-		assert(last >= 0);
-		last = raise ? 1 : (int)t == self ? -1 : 0;
-		set_prio(m, t, prio);
-		if (m->thread[t].slice && raise) { /* no use to sleep on */
-			m->thread[t].slice = false;
-			ready(m, t);
-		}
+static void set_level(void *who, unsigned int t, unsigned int prio)
+{
+	struct turn *turn = who;
+	struct machine *m = turn->m;
+	bool raise = (int)prio > m->thread[t].prio;
+
+	/* The contract: raises first, then the rest, self last. */
+	assert(turn->last > 0 || !raise);
+	assert(turn->last >= 0);
+	turn->last = raise ? 1 : (int)t == turn->t ? -1 : 0;
+	set_prio(m, (int)t, (int)prio);
+	if (m->thread[t].slice && raise) { /* no use to sleep on */
+		m->thread[t].slice = false;
+		ready(m, (int)t);
 	}
+}
+
+static void log_move(void *who, unsigned int kind,
+		     const struct maple_access *acc, uint32_t aux)
+{
+	struct turn *turn = who;
+	bool of_access = kind == MAPLE_EV_HOLD || kind == MAPLE_EV_RELEASE;
+
+	assert(of_access == !!acc);
+	assert(kind != MAPLE_EV_STEP || aux < MAPLE_PLAN_STEPS);
+	turn->m->exposed += kind == MAPLE_EV_EXPOSED;
+}
+
+/* Until it is the thread's turn again. */
+static void lose_cpu(struct machine *m, int t)
+{
+	swapcontext(&m->thread[t].context, &m->machine);
+}
+
+static uint32_t leave_it(void *who)
+{
+	struct turn *turn = who;
+	uint32_t moves = ++turn->m->moves;
+
+	if (!turn->stays && pick(turn->m) != turn->t)
+		lose_cpu(turn->m, turn->t);
+	return moves;
+}
+
+static void sleep_slice(void *who, uint32_t moves)
+{
+	struct turn *turn = who;
+	struct thread *thread = &turn->m->thread[turn->t];
+
+	if (turn->m->moves != moves)
+		return;
+	thread->state = ASLEEP;
+	thread->slice = true;
+	thread->wake = turn->m->now + SLICE;
+	lose_cpu(turn->m, turn->t);
+}
+
+static bool stands(void *who, enum maple_verdict verdict)
+{
+	struct turn *turn = who;
+
+	return verdict == MAPLE_GO &&
+	       !maple_auto_moved(turn->m->a, (unsigned int)turn->t);
+}
+
+static void enter_again(void *who, struct maple_waits *waits)
+{
+	const struct turn *turn = who;
+	const struct machine *m = turn->m;
+
+	*waits = (struct maple_waits){ 0 };
+	for (int t = 0; t < m->p->nthreads; t++) {
+		if (t != turn->t && m->thread[t].state == ASLEEP &&
+		    !m->thread[t].slice)
+			maple_waits_add(waits, t, MAPLE_ENDS_SOON);
+	}
+}
+
+static const struct maple_drive_ops ops = {
+	.again = enter_again,
+	.watch = set_watch,
+	.level = set_level,
+	.log = log_move,
+	.leave = leave_it,
+	.sleep = sleep_slice,
+	.stands = stands,
+};
+
+/* After a call of the automaton's that was not about an access to come. */
+static void leave(struct machine *m, int self)
+{
+	struct turn turn = { .m = m, .t = self, .stays = true };
+
+	maple_drive_leave(&m->drive, (unsigned int)self, &ops, &turn);
 }
 
 static unsigned int roles_of(const struct machine *m, int t)
 {
 	char name[MAPLE_PLAN_NAME];
-	unsigned int roles = 0;
 
 	profile_name(name, t);
-	for (int r = 0; r < MAPLE_PLAN_ROLES; r++)
-		roles |= !strcmp(name, m->plan[m->now_plan].hint[r]) << r;
-	return roles;
+	return maple_plan_roles(&m->plan[m->now_plan], name);
 }
 
 static void start(struct machine *m, int t)
@@ -125,7 +223,7 @@ static void start(struct machine *m, int t)
 		return;
 	}
 	maple_auto_start(m->a, t, roles_of(m, t));
-	apply_changes(m, m->current);
+	leave(m, m->current);
 }
 
 /* As in the agent: whose first step somebody comes to, once one is over. */
@@ -142,23 +240,11 @@ static void next_plan(struct machine *m, uint32_t site)
 			continue;
 		m->run->begun |= 1u << i;
 		m->now_plan = i;
-		maple_auto_next(m->a, &m->plan[i]);
+		maple_drive_follow(&m->drive, &m->plan[i]);
 		for (int t = 0; t < m->p->nthreads; t++)
 			maple_auto_hint(m->a, t, roles_of(m, t));
 		return;
 	}
-}
-
-static struct maple_waits others_wait(const struct machine *m, int self)
-{
-	struct maple_waits waits = { 0 };
-
-	for (int t = 0; t < m->p->nthreads; t++) {
-		if (t != self && m->thread[t].state == ASLEEP &&
-		    !m->thread[t].slice)
-			maple_waits_add(&waits, t, MAPLE_ENDS_SOON);
-	}
-	return waits;
 }
 
 static struct maple_access access_of(const struct op *op)
@@ -184,6 +270,33 @@ static bool ignored(struct machine *m, int t, const struct maple_access *acc)
 	return true;
 }
 
+static struct machine *running;
+
+/* On a stack of its own: the thread that has the CPU is about to access. */
+static void stand_before(void)
+{
+	struct machine *m = running;
+	int t = m->current;
+	struct maple_access acc = access_of(&m->p->op[t][m->thread[t].pc]);
+	struct turn turn = { .m = m, .t = t };
+
+	maple_drive_before(&m->drive, (unsigned int)t, &acc, &ops, &turn);
+	m->thread[t].inside = false;
+}
+
+static void enter(struct machine *m, int t)
+{
+	static char stack[MAX_THREADS][STACK];
+	ucontext_t *context = &m->thread[t].context;
+
+	getcontext(context);
+	context->uc_stack.ss_sp = stack[t];
+	context->uc_stack.ss_size = STACK;
+	context->uc_link = &m->machine;
+	makecontext(context, stand_before, 0);
+	m->thread[t].inside = true;
+}
+
 /* The agent's part before an access; false if the thread must not do it. */
 static bool agent_before(struct machine *m, int t, const struct op *op)
 {
@@ -196,34 +309,16 @@ static bool agent_before(struct machine *m, int t, const struct op *op)
 			next_plan(m, op->site);
 		thread->owes = op->kind != OP_CWAKE &&
 			       maple_auto_hooked(m->a, op->site);
-		thread->verdict = MAPLE_GO;
 		if (thread->owes && ignored(m, t, &acc))
 			thread->owes = false;
-		if (!thread->owes)
-			return true;
-		thread->verdict = maple_auto_skim(m->a, t, &acc)
-					  ? MAPLE_GO
-					  : maple_auto_before(m->a, t, &acc);
-		apply_changes(m, t);
-		if (pick(m) != t)
-			return false;
+		if (thread->owes && !maple_auto_skim(m->a, t, &acc))
+			enter(m, t);
 	}
-	while (thread->owes &&
-	       (thread->verdict != MAPLE_GO || maple_auto_moved(m->a, t))) {
-		struct maple_waits waits = others_wait(m, t);
-
-		thread->verdict = maple_auto_resumed(m->a, t, &waits);
-		apply_changes(m, t);
-		if (thread->verdict == MAPLE_SLEEP) {
-			thread->state = ASLEEP;
-			thread->slice = true;
-			thread->wake = m->now + SLICE;
-			return false;
-		}
-		if (pick(m) != t)
-			return false;
+	if (thread->inside) {
+		running = m;
+		swapcontext(&m->machine, &thread->context);
 	}
-	return true;
+	return !thread->inside;
 }
 
 static void agent_after(struct machine *m, int t, const struct op *op,
@@ -231,7 +326,6 @@ static void agent_after(struct machine *m, int t, const struct op *op,
 {
 	struct thread *thread = &m->thread[t];
 	struct maple_access acc = access_of(op);
-	uint64_t addr, size;
 
 	thread->asked = false;
 	if (!m->a)
@@ -242,12 +336,13 @@ static void agent_after(struct machine *m, int t, const struct op *op,
 	} else if (op->kind == OP_CWAKE) {
 		if (maple_auto_hooked(m->a, op->site))
 			maple_auto_after(m->a, t, &acc, happened);
-	} else if (maple_auto_watched(m->a, &addr, &size) &&
-		   ranges_meet(addr, size, op->addr, op->size) && happened) {
+	} else if (ranges_meet(m->watch_addr, m->watch_size, op->addr,
+			       op->size) &&
+		   happened) {
 		maple_auto_watch(m->a, t, &acc);
 	}
 	thread->owes = false;
-	apply_changes(m, t);
+	leave(m, t);
 }
 
 static void happened(struct machine *m, int t, const struct op *op)
@@ -341,7 +436,7 @@ static void spin(struct machine *m, int t)
 	thread->spin_end = m->now + SPIN_TIME;
 	if (m->a) {
 		maple_auto_spin(m->a, t);
-		apply_changes(m, t);
+		leave(m, t);
 		m->tick = thread->spin_end;
 	} else {
 		thread->spin_prio = thread->spin_prio ? thread->spin_prio
@@ -427,7 +522,7 @@ static void step(struct machine *m, int t)
 		wake_all(m, 1u << OP_JOIN);
 		if (m->a) {
 			maple_auto_exit(m->a, t);
-			apply_changes(m, t);
+			leave(m, t);
 		}
 		return;
 	}
@@ -463,7 +558,7 @@ static void time_passes(struct machine *m)
 	if (m->a && m->tick && m->tick <= m->now) {
 		m->tick = 0;
 		maple_auto_tick(m->a, 0);
-		apply_changes(m, -1);
+		leave(m, -1);
 	}
 }
 
@@ -514,8 +609,7 @@ static void conclude(struct machine *m)
 			continue;
 		if (m->run->end == ENDED)
 			m->run->end = DEADLOCK;
-		if (thread->owes && thread->verdict != MAPLE_GO)
-			m->run->held++;
+		m->run->held += thread->inside;
 	}
 	for (int i = 0; i < MAX_LOCKS; i++)
 		m->run->owner[i] = m->lock[i].writer;
@@ -536,7 +630,7 @@ void machine_run(const struct program *p, const struct maple_plan *plan,
 	if (plan) {
 		m.a = malloc(maple_auto_size(MAPLE_THREADS));
 		assert(m.a);
-		maple_auto_init(m.a, plan);
+		maple_drive_start(&m.drive, m.a, plan);
 	}
 	run->end = ENDED;
 	run->held = 0;
@@ -563,6 +657,9 @@ void machine_run(const struct program *p, const struct maple_plan *plan,
 	conclude(&m);
 	if (m.a)
 		maple_auto_result(m.a, &run->all[m.now_plan]);
+	for (unsigned int i = 0; i < nplans; i++)
+		m.exposed -= run->all[i].exposed;
+	assert(!m.exposed); /* each was told */
 	run->result = run->all[0];
 	free(m.a);
 }
