@@ -33,8 +33,8 @@ struct maple_drive_ops {
 	void (*watch)(void *who, uint64_t addr, uint64_t size);
 	void (*level)(void *who, unsigned int thread, unsigned int prio);
 	/* STEP, GIVEUP, EXPOSED, without @acc; HOLD and RELEASE */
-	void (*log)(void *who, unsigned int kind, const struct maple_access *acc,
-		    uint32_t aux);
+	void (*log)(void *who, unsigned int kind,
+		    const struct maple_access *acc, uint32_t aux);
 	/* here the CPU may go, and come back later; the number of moves so far */
 	uint32_t (*leave)(void *who);
 	/* a slice, or until there have been more than @moves */
