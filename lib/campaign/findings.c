@@ -5,11 +5,11 @@
  * campaign has what it was after.
  *
  * Two findings are one when their ids are, or when they fail alike and are
- * about one variable. A finding is settled when its order tells the failure
- * from a pass: forced it fails, reversed it does not. One that is not settled
- * is no answer yet: the campaign goes on for SEARCH_RUNS runs, or to its end if
- * the program fails by itself, to find what differs. What it finds then takes
- * the place of the first.
+ * about one variable, or one has no order and they fail in one place. A finding
+ * is settled when its order tells the failure  from a pass: forced it fails,
+ * reversed it does not. One that is not settled  is no answer yet: the campaign
+ * goes on for SEARCH_RUNS runs, or to its end if  the program fails by itself,
+ * to find what differs. What it finds then takes  the place of the first.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -50,14 +50,45 @@ static bool about_one_variable(const struct maple_finding *a,
 	return false;
 }
 
-/* What failed without an order may have failed of any. */
-static bool is_same(const struct maple_finding *a, const struct maple_finding *b)
+static const struct maple_stack *failed_stack(const struct maple_finding *f)
+{
+	for (unsigned int i = 0; i < f->nstacks; i++)
+		if (f->stacks[i].failed)
+			return &f->stacks[i];
+	return NULL;
+}
+
+/* Whether the same calls, from the same functions, led to both failures. */
+static bool fail_in_one_place(const struct maple_finding *a,
+			      const struct maple_finding *b)
+{
+	const struct maple_stack *of = failed_stack(a), *to = failed_stack(b);
+	unsigned int i = 0;
+
+	if (!of || !to || !of->nframes || of->nframes != to->nframes)
+		return false;
+	while (i < of->nframes &&
+	       of->frames[i].place.offset == to->frames[i].place.offset)
+		i++;
+	return i == of->nframes;
+}
+
+/*
+ * What failed without an order may have failed of any: of the one that is
+ * looked for, if it failed where that does. With --keep-going others are looked
+ * for as well; and what is suppressed hides nothing but itself.
+ */
+static bool is_same(const struct maple_campaign *c,
+		    const struct maple_finding *a, const struct maple_finding *b)
 {
 	if (a->id && b->id && !strcmp(a->id, b->id))
 		return true;
 	if (a->kind != b->kind || a->signo != b->signo || a->status != b->status)
 		return false;
-	return a->native_fails || b->native_fails || about_one_variable(a, b);
+	if (a->native_fails || b->native_fails || about_one_variable(a, b))
+		return true;
+	return !c->options->keep_going && !a->suppressed &&
+	       (!a->idiom || !b->idiom) && fail_in_one_place(a, b);
 }
 
 static struct maple_finding **look_up(struct maple_campaign *c,
@@ -68,13 +99,13 @@ static struct maple_finding **look_up(struct maple_campaign *c,
 
 	for (i = 0; i < c->lanes.n; i++)
 		if (c->lanes.lane[i].confirming &&
-		    is_same(c->lanes.lane[i].confirming, f))
+		    is_same(c, c->lanes.lane[i].confirming, f))
 			return &c->lanes.lane[i].confirming;
 	for (i = 0; i < r->nfindings; i++)
-		if (is_same(r->findings[i], f))
+		if (is_same(c, r->findings[i], f))
 			return &r->findings[i];
 	for (i = 0; i < r->nsuppressed; i++)
-		if (is_same(r->suppressed[i], f))
+		if (is_same(c, r->suppressed[i], f))
 			return &r->suppressed[i];
 	return NULL;
 }

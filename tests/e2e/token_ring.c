@@ -15,7 +15,7 @@ static int passed;
 /* What a station does before the token is its own. */
 static void work(int much)
 {
-	for (volatile int i = 0; i < much * 4000000; i++)
+	for (volatile int i = 0; i < much * 12000000; i++)
 		;
 }
 
