@@ -128,8 +128,9 @@ int maple_request_file(struct genl_info *info, struct file *file)
 }
 
 /* What a probe may be, whatever its file holds; a reason if it is not. */
-static const char *probe_fault(const struct maple_uapi_probe *p)
+static const char *probe_fault(const void *probe)
 {
+	const struct maple_uapi_probe *p = probe;
 	bool call = p->flags & MAPLE_PROBE_CALL;
 
 	if (p->reserved)
@@ -165,8 +166,10 @@ static const char *probe_fault(const struct maple_uapi_probe *p)
 	return NULL;
 }
 
-static const char *site_fault(const struct maple_uapi_site *s)
+static const char *site_fault(const void *site)
 {
+	const struct maple_uapi_site *s = site;
+
 	if (s->reserved)
 		return "a reserved field of a site is not 0: send 0";
 	if (!(s->number & MAPLE_SITE_CALL) || s->number == MAPLE_SITE_NONE)
@@ -175,53 +178,42 @@ static const char *site_fault(const struct maple_uapi_site *s)
 }
 
 /*
- * maple_request_probes - a copy of the probes that came, each of them sound
- *
- * A copy, because an attribute is not aligned for them. To be freed with
- * kfree(), or an error with its text.
+ * A copy of the elements of attribute @type, each of them without a @fault; an
+ * attribute is not aligned for them. To be freed with kfree(), or an error
+ * with its text.
  */
+static void *copy_sound(struct genl_info *info, unsigned int type, size_t size,
+			const char *(*fault)(const void *), unsigned int *n)
+{
+	const struct nlattr *attr = info->attrs[type];
+	const char *why = NULL;
+	unsigned int i;
+	char *copy;
+
+	copy = kmemdup(nla_data(attr), nla_len(attr), MAPLE_GFP);
+	if (!copy)
+		return ERR_PTR(-ENOMEM);
+	*n = nla_len(attr) / size;
+	for (i = 0; i < *n && !why; i++)
+		why = fault(copy + i * size);
+	if (!why)
+		return copy;
+	kfree(copy);
+	return ERR_PTR(maple_request_refuse(info, type, -EINVAL, why));
+}
+
+/* maple_request_probes - a copy of the probes that came, as copy_sound() */
 struct maple_uapi_probe *maple_request_probes(struct genl_info *info,
 					      unsigned int *n)
 {
-	const struct nlattr *attr = info->attrs[MAPLE_A_PROBES];
-	struct maple_uapi_probe *probes;
-	const char *why = NULL;
-	unsigned int i;
-
-	probes = kmemdup(nla_data(attr), nla_len(attr), MAPLE_GFP);
-	if (!probes)
-		return ERR_PTR(-ENOMEM);
-	*n = nla_len(attr) / sizeof(*probes);
-	for (i = 0; i < *n && !why; i++)
-		why = probe_fault(&probes[i]);
-	if (!why)
-		return probes;
-	kfree(probes);
-	return ERR_PTR(maple_request_refuse(info, MAPLE_A_PROBES, -EINVAL, why));
+	return copy_sound(info, MAPLE_A_PROBES, sizeof(struct maple_uapi_probe),
+			  probe_fault, n);
 }
 
-/*
- * maple_request_sites - a copy of the sites that came, each of them sound
- *
- * A copy, because an attribute is not aligned for them. To be freed with
- * kfree(), or an error with its text.
- */
+/* maple_request_sites - a copy of the sites that came, as copy_sound() */
 struct maple_uapi_site *maple_request_sites(struct genl_info *info,
 					    unsigned int *n)
 {
-	const struct nlattr *attr = info->attrs[MAPLE_A_SITES];
-	struct maple_uapi_site *sites;
-	const char *why = NULL;
-	unsigned int i;
-
-	sites = kmemdup(nla_data(attr), nla_len(attr), MAPLE_GFP);
-	if (!sites)
-		return ERR_PTR(-ENOMEM);
-	*n = nla_len(attr) / sizeof(*sites);
-	for (i = 0; i < *n && !why; i++)
-		why = site_fault(&sites[i]);
-	if (!why)
-		return sites;
-	kfree(sites);
-	return ERR_PTR(maple_request_refuse(info, MAPLE_A_SITES, -EINVAL, why));
+	return copy_sound(info, MAPLE_A_SITES, sizeof(struct maple_uapi_site),
+			  site_fault, n);
 }

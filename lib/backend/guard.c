@@ -33,6 +33,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <maple/wire.h>
 #include "abi/shm.h"
 #include "base/clock.h"
 #include "backend.h"
@@ -367,29 +368,16 @@ static bool guard_reap(struct guard *g)
 /* What our maker says, and the files that come with it; 0: he is gone. */
 static char listen_to(struct guard *g)
 {
+	unsigned int nfiles = 0;
 	int files[3];
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(files))];
-	} control = { 0 };
 	char say = 0;
-	struct iovec iov = { &say, 1 };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
-	ssize_t n;
 
-	do
-		n = recvmsg(g->control, &msg, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	if (n != 1)
+	if (maple_wire_receive(g->control, &say, 1, files, &nfiles, 3) != 1)
 		return 0;
 	if (say != MAPLE_SAY_AGAIN)
 		return say;
-	if (control.head.cmsg_len != CMSG_LEN(sizeof(files)))
+	if (nfiles != 3)
 		return 0;
-	memcpy(files, CMSG_DATA(&control.head), sizeof(files));
 	g->order.in = files[0];
 	g->order.out = files[1];
 	g->order.err = files[2];

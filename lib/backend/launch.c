@@ -22,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <maple/wire.h>
 #include "abi/shm.h"
 #include "base/clock.h"
 #include "guard.h"
@@ -222,21 +223,8 @@ static bool send_files(int socket, void *what, size_t size,
 		       const struct maple_launch_order *order)
 {
 	const int fds[3] = { order->in, order->out, order->err };
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(fds))];
-	} control = { 0 };
-	struct iovec iov = { what, size };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
 
-	control.head.cmsg_level = SOL_SOCKET;
-	control.head.cmsg_type = SCM_RIGHTS;
-	control.head.cmsg_len = CMSG_LEN(sizeof(fds));
-	memcpy(CMSG_DATA(&control.head), fds, sizeof(fds));
-	return sendmsg(socket, &msg, MSG_NOSIGNAL) == (ssize_t)size;
+	return maple_wire_send(socket, what, size, fds, 3) == (ssize_t)size;
 }
 
 /* Forks a guard that starts the program; -errno and a message, or 0. */

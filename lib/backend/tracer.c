@@ -40,6 +40,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/fault.h"
 #include "backend.h"
 #include "process.h"
 #include "tracer.h"
@@ -150,17 +151,11 @@ static bool at_entry(struct maple_tracer *t, pid_t tid, int signo)
 /* Whether nothing of the program takes signal @signo. */
 static bool is_fatal(pid_t tid, int signo)
 {
-	static const int cores[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL,
-				     SIGABRT, SIGSYS, SIGTRAP };
 	unsigned long long ignored = 0, caught = 0;
 	char path[64], line[256];
-	unsigned int i;
 	FILE *file;
 
-	for (i = 0; i < sizeof(cores) / sizeof(*cores); i++)
-		if (cores[i] == signo)
-			break;
-	if (i == sizeof(cores) / sizeof(*cores))
+	if (!maple_fault_is(signo))
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
 	file = fopen(path, "re");

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include "base/fault.h"
 #include "internal.h"
 
 #define OBSERVE	   2.0	/* seconds */
@@ -121,22 +122,6 @@ bool maple_stretch_over(struct maple_campaign *c, struct maple_trial *trial)
 	return true;
 }
 
-/* What a thread brings on itself; else somebody has ended the process. */
-static bool is_fault(int signo)
-{
-	switch (signo) {
-	case SIGSEGV:
-	case SIGBUS:
-	case SIGFPE:
-	case SIGILL:
-	case SIGABRT:
-	case SIGTRAP:
-	case SIGSYS:
-		return true;
-	}
-	return false;
-}
-
 static void add_past(const struct maple_campaign *c, struct maple_judgement *j)
 {
 	size_t used = strlen(j->what);
@@ -154,7 +139,8 @@ static void judge_end(struct maple_campaign *c, struct maple_trial *trial)
 	int status = run->status;
 
 	c->ended = true;
-	if (run->signo || (WIFSIGNALED(status) && is_fault(WTERMSIG(status)))) {
+	if (run->signo ||
+	    (WIFSIGNALED(status) && maple_fault_is(WTERMSIG(status)))) {
 		maple_judge_death(run, j);
 	} else if (run->automaton.exposed && WIFEXITED(status) &&
 		   WEXITSTATUS(status)) {
