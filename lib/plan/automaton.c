@@ -140,34 +140,6 @@ void maple_auto_exit(struct maple_auto *a, unsigned int t)
 	maple_move_next(a);
 }
 
-static bool listed(const uint32_t *list, uint32_t n, uint32_t site)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		if (list[i] == site)
-			return true;
-	}
-	return false;
-}
-
-int maple_auto_hooked(const struct maple_auto *a, uint32_t site)
-{
-	const struct maple_plan *plan = &a->plan;
-
-	bool gated = plan->flags & MAPLE_PLAN_GATED;
-
-	if (a->finished)
-		return 0;
-	for (uint32_t i = 0; i < plan->nsteps; i++) {
-		const struct maple_plan_step *step = &plan->step[i];
-
-		if (step->site == site ||
-		    (gated && listed(step->gate, step->ngates, site)))
-			return 1;
-	}
-	return listed(plan->guard, plan->nguards, site) ||
-	       (gated && listed(plan->cover, plan->ncovers, site));
-}
-
 int maple_auto_concerns(const struct maple_auto *a, uint64_t addr, uint64_t size)
 {
 	struct maple_access acc = { .addr = addr, .size = size };

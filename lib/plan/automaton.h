@@ -66,9 +66,6 @@ void maple_auto_exit(struct maple_auto *a, unsigned int t);
 void maple_auto_next(struct maple_auto *a, const struct maple_plan *plan);
 void maple_auto_hint(struct maple_auto *a, unsigned int t, unsigned int roles);
 
-/* maple_auto_hooked - whether accesses at @site must be reported at all */
-int maple_auto_hooked(const struct maple_auto *a, uint32_t site);
-
 /*
  * The quick way past the machine, for a site that is executed over and over:
  * when glance() says yes, the access may happen at once, and after() is told

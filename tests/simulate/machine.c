@@ -11,6 +11,7 @@
 #include <string.h>
 #include <ucontext.h>
 #include "../../lib/plan/drive.h"
+#include "../hooked_site.h"
 #include "simulate.h"
 
 #define MAX_STEPS 20000
@@ -308,7 +309,7 @@ static bool agent_before(struct machine *m, int t, const struct op *op)
 		if (op->kind != OP_CWAKE)
 			next_plan(m, op->site);
 		thread->owes = op->kind != OP_CWAKE &&
-			       maple_auto_hooked(m->a, op->site);
+			       site_is_hooked(m->a, op->site);
 		if (thread->owes && ignored(m, t, &acc))
 			thread->owes = false;
 		if (thread->owes && !maple_auto_skim(m->a, t, &acc))
@@ -334,7 +335,7 @@ static void agent_after(struct machine *m, int t, const struct op *op,
 		if (!maple_auto_skimmed(m->a, t, &acc, happened))
 			maple_auto_after(m->a, t, &acc, happened);
 	} else if (op->kind == OP_CWAKE) {
-		if (maple_auto_hooked(m->a, op->site))
+		if (site_is_hooked(m->a, op->site))
 			maple_auto_after(m->a, t, &acc, happened);
 	} else if (ranges_meet(m->watch_addr, m->watch_size, op->addr,
 			       op->size) &&

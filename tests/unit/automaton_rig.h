@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "hooked_site.h"
 #include "plan/automaton_state.h"
 
 enum {

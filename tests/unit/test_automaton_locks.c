@@ -17,7 +17,7 @@ static void test_gate(void **state)
 {
 	gated_plan(MAPLE_IDIOM_1);
 	rig_start(3);
-	assert_true(maple_auto_hooked(a, GATE));
+	assert_true(site_is_hooked(a, GATE));
 	assert_int_equal(before(1, GATE, L, Z), HELD);
 	assert_int_equal(prio[1], LOW);
 	assert_int_equal(result().reached, 0);
@@ -52,7 +52,7 @@ static void test_gate_ungated(void **state)
 	passes(1, GATE, R, Z);
 	plan.flags &= ~MAPLE_PLAN_GATED;
 	rig_start(2);
-	assert_false(maple_auto_hooked(a, GATE));
+	assert_false(site_is_hooked(a, GATE));
 	passes(1, GATE, L, Z);
 }
 
@@ -71,7 +71,7 @@ static void test_gate_cover(void **state)
 	/* A lock that leads to none of the steps, but to a guard. */
 	plan.cover[plan.ncovers++] = GATE + 1;
 	rig_start(3);
-	assert_true(maple_auto_hooked(a, GATE + 1));
+	assert_true(site_is_hooked(a, GATE + 1));
 	passes(2, GATE + 1, L, Z); /* no guard at work yet */
 	e0_done(W, R);
 	assert_int_equal(before(2, GATE + 1, L, Z), HELD);

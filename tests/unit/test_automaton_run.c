@@ -10,14 +10,14 @@ static void test_hooked(void **state)
 	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
 	plan.guard[plan.nguards++] = GUARD;
 	rig_start(2);
-	assert_true(maple_auto_hooked(a, E0));
-	assert_true(maple_auto_hooked(a, E1));
-	assert_true(maple_auto_hooked(a, GUARD));
-	assert_false(maple_auto_hooked(a, E2));
+	assert_true(site_is_hooked(a, E0));
+	assert_true(site_is_hooked(a, E1));
+	assert_true(site_is_hooked(a, GUARD));
+	assert_false(site_is_hooked(a, E2));
 	e0_done(W, R);
 	assert_int_equal(resumed(1, 0), GO);
 	after(1, E1, R, X);
-	assert_false(maple_auto_hooked(a, E0)); /* over */
+	assert_false(site_is_hooked(a, E0)); /* over */
 }
 
 /* One plan is over, another begins with the threads that there are. */
@@ -44,8 +44,8 @@ static void test_next_plan(void **state)
 		assert_int_equal(prio[t], norm(t)); /* nobody is ahead */
 	assert_false(result().finished);
 	assert_int_equal(result().steps, 0);
-	assert_true(maple_auto_hooked(a, 100));
-	assert_false(maple_auto_hooked(a, E0));
+	assert_true(site_is_hooked(a, 100));
+	assert_false(site_is_hooked(a, E0));
 	/* The old one's sites are nothing to it; its own are. */
 	passes(2, E0, W, X);
 	assert_int_equal(before(2, 101, W, Y), HELD);
