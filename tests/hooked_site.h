@@ -5,7 +5,8 @@
 
 #include "plan/automaton_state.h"
 
-static inline bool site_is_listed(const uint32_t *list, uint32_t n, uint32_t site)
+static inline bool site_is_listed(const uint32_t *list, uint32_t n,
+				  uint32_t site)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		if (list[i] == site)

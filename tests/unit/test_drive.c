@@ -45,8 +45,8 @@ static void on_level(void *who, unsigned int t, unsigned int p)
 	prio[t] = p;
 }
 
-static void on_log(void *who, unsigned int kind,
-		   const struct maple_access *acc, uint32_t aux)
+static void on_log(void *who, unsigned int kind, const struct maple_access *acc,
+		   uint32_t aux)
 {
 	bool of_access = kind == MAPLE_EV_HOLD || kind == MAPLE_EV_RELEASE;
 

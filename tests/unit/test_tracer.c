@@ -27,6 +27,7 @@
 static const char source[] =
 	"#define _GNU_SOURCE\n"
 	"#include <sched.h>\n"
+	"#include <dirent.h>\n"
 	"#include <pthread.h>\n"
 	"#include <setjmp.h>\n"
 	"#include <signal.h>\n"
@@ -73,11 +74,36 @@ static const char source[] =
 	"		pthread_join(t[i], NULL);\n"
 	"	return ticks == 30 ? 11 : 3;\n"
 	"}\n"
+	/* All but the caller: where they are going to stay. */
+	"static int asleep(void) {\n"
+	"	char path[300], state;\n"
+	"	struct dirent *d;\n"
+	"	int yes = 1;\n"
+	"	DIR *dir = opendir(\"/proc/self/task\");\n"
+	"	while ((d = readdir(dir))) {\n"
+	"		if (d->d_name[0] == '.' || atoi(d->d_name) == gettid())\n"
+	"			continue;\n"
+	"		snprintf(path, sizeof(path), \"/proc/self/task/%s/stat\",\n"
+	"			 d->d_name);\n"
+	"		FILE *f = fopen(path, \"r\");\n"
+	"		yes &= f && fscanf(f, \"%*d %*s %c\", &state) == 1 &&\n"
+	"		       state == 'S';\n"
+	"		if (f)\n"
+	"			fclose(f);\n"
+	"	}\n"
+	"	closedir(dir);\n"
+	"	return yes;\n"
+	"}\n"
+	"static void *fault_last(void *p) {\n"
+	"	while (!asleep())\n"
+	"		usleep(1000);\n"
+	"	return fault(p);\n"
+	"}\n"
 	"static int crash(void) {\n"
 	"	pthread_t t[4];\n"
 	"	for (int i = 0; i < 3; i++)\n"
 	"		pthread_create(&t[i], NULL, forever, NULL);\n"
-	"	pthread_create(&t[3], NULL, fault, NULL);\n"
+	"	pthread_create(&t[3], NULL, fault_last, NULL);\n"
 	"	return pthread_join(t[3], NULL);\n"
 	"}\n"
 	"static int children(void) {\n"
@@ -685,24 +711,34 @@ static void finish_takes_it_down(void **state)
 	}
 }
 
+/* What a test that failed has left. */
+static int take_down(void **state)
+{
+	if (launch.guard > 0)
+		maple_launch_finish(&launch);
+	return 0;
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, take_down)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_kind_stops_at_its_entry),
-		cmocka_unit_test(it_runs_as_if_alone),
-		cmocka_unit_test(job_control_still_works),
-		cmocka_unit_test(crashed_thread_is_kept),
-		cmocka_unit_test(abort_is_kept),
-		cmocka_unit_test(script_starts_the_program),
-		cmocka_unit_test(a_crash_under_a_script_is_kept),
-		cmocka_unit_test(nothing_matches),
-		cmocka_unit_test(what_cannot_be_loaded_never_stops),
-		cmocka_unit_test(schedule_is_left_alone),
-		cmocka_unit_test(exec_failure_is_told),
-		cmocka_unit_test(set_user_id_of_another),
-		cmocka_unit_test(killed_guard_takes_it_down),
-		cmocka_unit_test(killed_maker_takes_it_down),
-		cmocka_unit_test(finish_takes_it_down),
+		TEST(every_kind_stops_at_its_entry),
+		TEST(it_runs_as_if_alone),
+		TEST(job_control_still_works),
+		TEST(crashed_thread_is_kept),
+		TEST(abort_is_kept),
+		TEST(script_starts_the_program),
+		TEST(a_crash_under_a_script_is_kept),
+		TEST(nothing_matches),
+		TEST(what_cannot_be_loaded_never_stops),
+		TEST(schedule_is_left_alone),
+		TEST(exec_failure_is_told),
+		TEST(set_user_id_of_another),
+		TEST(killed_guard_takes_it_down),
+		TEST(killed_maker_takes_it_down),
+		TEST(finish_takes_it_down),
 	};
 
 	return cmocka_run_group_tests(tests, build, clean);
