@@ -314,6 +314,7 @@ void maple_task_hook(struct maple_thread *t);
 void maple_task_settle(struct maple_thread *t);
 void maple_task_wishes(struct maple_thread *t, struct task_struct *task);
 bool maple_task_keep(struct maple_thread *t);
+int maple_task_take(struct maple_thread *t, struct task_struct *task);
 void maple_task_pin(struct maple_thread *t);
 void maple_task_loose(struct maple_thread *t);
 void maple_task_demote(struct maple_thread *t, bool demote);

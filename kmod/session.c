@@ -246,7 +246,7 @@ static void thread_take(struct maple_session *s, struct maple_thread *t,
 
 	maple_log_event(t, MAPLE_EV_START, &none, 0, 0, 0, 0);
 	if (!READ_ONCE(s->native) && s->cpu >= 0) {
-		if (set_cpus_allowed_ptr(task, cpumask_of(s->cpu)))
+		if (maple_task_take(t, task))
 			maple_count(s, refused);
 		else
 			maple_count(s, pinned);

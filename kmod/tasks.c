@@ -288,6 +288,22 @@ bool maple_task_keep(struct maple_thread *t)
 	return strays;
 }
 
+/*
+ * maple_task_take - @task, which is @t, to the session's CPU; what the program
+ * has made of its affinity until now is what it gets back
+ *
+ * Context: may sleep.
+ */
+int maple_task_take(struct maple_thread *t, struct task_struct *task)
+{
+	struct maple_session *s = t->session;
+
+	raw_spin_lock(&s->lock);
+	maple_task_wishes(t, task);
+	raw_spin_unlock(&s->lock);
+	return set_cpus_allowed_ptr(task, cpumask_of(s->cpu));
+}
+
 /* maple_task_pin - back to the session's CPU; Context: may sleep */
 void maple_task_pin(struct maple_thread *t)
 {
@@ -299,7 +315,7 @@ void maple_task_pin(struct maple_thread *t)
 	mutex_lock(&s->end_lock);
 	if (!READ_ONCE(s->native) && s->cpu >= 0 &&
 	    !cpumask_equal(&task->cpus_mask, cpumask_of(s->cpu)))
-		set_cpus_allowed_ptr(task, cpumask_of(s->cpu));
+		maple_task_take(t, task);
 	mutex_unlock(&s->end_lock);
 	put_task_struct(task);
 }

@@ -86,6 +86,15 @@ echo "$2 killed"'
 	[ "${#lines[@]}" = 6 ] || fail "not all of it"
 }
 
+# It was lost when it came after the look at its thread, and before all threads
+# were put in their places since one of them was not.
+@test "what a thread asks for while others are put in their places is kept" {
+	echo "seed $SEED"
+	guest -t 300 -- sh -c 'cd "$BUILD/tests/qemu" &&
+		./disturbed strays $1 $2 ./victim' - "$(halved 60)" "$SEED"
+	status_is 0
+}
+
 @test "two plans are enforced at once" {
 	local n=$(times 10)
 

@@ -4,6 +4,7 @@
  *   disturbed HOW N SEED VICTIM
  * HOW:
  *   wishes   the target changes its own policies, nice values and CPUs
+ *   strays   ... while one thread has to be put in its place all the time
  *   stops    it is stopped and continued, again and again
  *   traced   every thread is traced, stopped, stepped and let go
  *   debugged every system call of all threads stops for a tracer, who was
@@ -60,14 +61,14 @@ static unsigned int forced(const struct victim *v)
 	return n;
 }
 
-static unsigned int wishes(unsigned int how, const char *path)
+static unsigned int changes(const char *mode, unsigned int how, const char *path)
 {
 	struct maple_control *c;
 	unsigned int told;
 	struct victim v;
 	int ms;
 
-	victim_start(&v, path, "wishes");
+	victim_start(&v, path, mode);
 	told = v.page->n;
 	c = session_on(&v, how, 60000);
 	victim_go(&v);
@@ -83,6 +84,16 @@ static unsigned int wishes(unsigned int how, const char *path)
 	if (ms == PATIENCE)
 		fail("the threads are not put in their places again");
 	return finish(c, &v);
+}
+
+static unsigned int wishes(unsigned int how, const char *path)
+{
+	return changes("wishes", how, path);
+}
+
+static unsigned int strays(unsigned int how, const char *path)
+{
+	return changes("strays", how, path);
 }
 
 static unsigned int stops(unsigned int how, const char *path)
@@ -264,8 +275,9 @@ static const struct {
 	const char *name;
 	unsigned int (*run)(unsigned int how, const char *path);
 } ways[] = {
-	{ "wishes", wishes },	  { "stops", stops }, { "traced", traced },
-	{ "debugged", debugged }, { "execs", execs }, { "two", two },
+	{ "wishes", wishes }, { "strays", strays },	{ "stops", stops },
+	{ "traced", traced }, { "debugged", debugged }, { "execs", execs },
+	{ "two", two },
 };
 
 int main(int argc, char **argv)

@@ -68,8 +68,13 @@ static void begin(struct maple_control *c, pid_t pid, unsigned int sched,
 		.deadline_ms = 100000,
 	};
 	struct maple_error err;
+	int e, tries = 20;
 
-	if (maple_control_start(c, &order, &err))
+	/* A slow host may see more threads come and go than there is room for. */
+	do
+		e = maple_control_start(c, &order, &err);
+	while (e == -ENOSPC && --tries);
+	if (e)
 		fail("start: %s", err.text);
 	close(order.pidfd);
 }

@@ -8,6 +8,7 @@
  * Modes:
  *   wishes   without new threads; instead each thread asks for another
  *            scheduling once more, and says so
+ *   strays   the same, and one of them asks for its CPUs again and again
  *   exec     each continuation ends with an exec of itself, which stops again
  */
 #include <errno.h>
@@ -34,7 +35,7 @@ static volatile long value, count;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t barrier;
 static char **args;
-static bool wishes, execs;
+static bool wishes, strays, execs;
 
 static __attribute__((noinline)) void store(volatile long *to)
 {
@@ -102,18 +103,24 @@ static void tell(const struct victim_native *native, bool process)
 	page->thread[i].tid = (int)syscall(SYS_gettid);
 }
 
-static void become(const struct victim_native *native)
+static bool go_to(unsigned long numbers)
 {
-	struct sched_param param = { native->priority };
 	cpu_set_t cpus;
 
 	CPU_ZERO(&cpus);
 	for (int i = 0; i < 2; i++)
-		if (native->cpus >> i & 1)
+		if (numbers >> i & 1)
 			CPU_SET(i, &cpus);
+	return !sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
+static void become(const struct victim_native *native)
+{
+	struct sched_param param = { native->priority };
+
 	if (sched_setscheduler(0, native->policy, &param) ||
 	    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), native->nice) ||
-	    sched_setaffinity(0, sizeof(cpus), &cpus))
+	    !go_to(native->cpus))
 		die("scheduling");
 	tell(native, false);
 }
@@ -154,12 +161,17 @@ static void breed(long i, unsigned int *seed)
 }
 
 /* The native one after the next, which is another one each time. */
+static const struct victim_native *wished_by(long i)
+{
+	return &victim_natives[(i + 2) % VICTIM_NATIVES];
+}
+
 static void wish(long i)
 {
 	static _Atomic unsigned int wished[WORKERS];
 
 	if (wished[i]++ == 0)
-		become(&victim_natives[(i + 2) % VICTIM_NATIVES]);
+		become(wished_by(i));
 }
 
 static void *work(void *arg)
@@ -185,6 +197,8 @@ static void *work(void *arg)
 			wish(i);
 		else if (!wishes && rand_r(&seed) % 8 == 0)
 			breed(i % VICTIM_NATIVES, &seed);
+		if (strays && i == 0 && round > 20)
+			go_to(wished_by(i)->cpus);
 		if (execs && i == 0 && round == 40)
 			execv("/proc/self/exe", args);
 		if (rand_r(&seed) % 4 == 0)
@@ -198,7 +212,8 @@ int main(int argc, char **argv)
 	pthread_t thread[WORKERS];
 
 	args = argv;
-	wishes = argc > 2 && !strcmp(argv[2], "wishes");
+	strays = argc > 2 && !strcmp(argv[2], "strays");
+	wishes = strays || (argc > 2 && !strcmp(argv[2], "wishes"));
 	execs = argc > 2 && !strcmp(argv[2], "exec");
 	page = argc > 1 ? mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE,
 			       MAP_SHARED, atoi(argv[1]), 0)
