@@ -12,10 +12,13 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int first = 1, second = 2, third = 3;
 static int passed;
 
-/* What a station does before the token is its own. */
+/*
+ * What a station does before the token is its own: so much more than the one
+ * before it that it comes later even if that has a third of a CPU.
+ */
 static void work(int much)
 {
-	for (volatile int i = 0; i < much * 12000000; i++)
+	for (volatile int i = 0; i < much * 4000000; i++)
 		;
 }
 
@@ -42,7 +45,7 @@ static void *pass_second(void *arg)
 
 static void *pass_third(void *arg)
 {
-	work(2);
+	work(4);
 	pthread_mutex_lock(&lock);
 	third = second;
 	passed++;
@@ -52,7 +55,7 @@ static void *pass_third(void *arg)
 
 static void *inspect(void *arg)
 {
-	work(3);
+	work(12);
 	pthread_mutex_lock(&lock);
 	if (passed == 3)
 		assert(first == second && second == third);
