@@ -301,8 +301,9 @@ static int threads_take(struct maple_session *s, struct task_struct *leader,
 }
 
 /*
- * maple_session_create - a session as @order says, on a target that stands
- * still; its threads have their places when this returns
+ * maple_session_create - a session as @order says, which maple_request_order()
+ * has let pass, on a target that stands still; its threads have their places
+ * when this returns
  *
  * The caller owns *@session, and ends it by maple_session_destroy(), which no
  * other call on it may be concurrent with. Context: may sleep.
@@ -320,16 +321,6 @@ int maple_session_create(const struct maple_session_order *order,
 		return -ESRCH;
 	}
 	err = -EINVAL;
-	if (order->cpu >= (int)nr_cpu_ids ||
-	    (order->cpu >= 0 && !cpu_online(order->cpu))) {
-		NL_SET_ERR_MSG(extack, "this CPU is not online");
-		goto put_leader;
-	}
-	if (!order->plan != (order->sched != MAPLE_UAPI_PLAN) ||
-	    (order->plan && !maple_plan_valid(order->plan))) {
-		NL_SET_ERR_MSG(extack, "the plan is none");
-		goto put_leader;
-	}
 	if (order->sched != MAPLE_UAPI_NATIVE &&
 	    order->sched != MAPLE_UAPI_PCTLARGE && !maple_task_may_run(leader)) {
 		NL_SET_ERR_MSG(

@@ -158,6 +158,7 @@ struct guard {
 	pid_t pid;     /* 0: it rests */
 	struct maple_tracer tracer;
 };
+
 /* Whether the guard is a tracer as well. */
 static bool traces(const struct maple_launch_order *order)
 {

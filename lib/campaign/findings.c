@@ -6,10 +6,10 @@
  *
  * Two findings are one when their ids are, or when they fail alike and are
  * about one variable, or one has no order and they fail in one place. A finding
- * is settled when its order tells the failure  from a pass: forced it fails,
- * reversed it does not. One that is not settled  is no answer yet: the campaign
- * goes on for SEARCH_RUNS runs, or to its end if  the program fails by itself,
- * to find what differs. What it finds then takes  the place of the first.
+ * is settled when its order tells the failure from a pass: forced it fails,
+ * reversed it does not. One that is not settled is no answer yet: the campaign
+ * goes on for SEARCH_RUNS runs, or to its end if the program fails by itself,
+ * to find what differs. What it finds then takes the place of the first.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -74,12 +74,15 @@ static bool fail_in_one_place(const struct maple_finding *a,
 }
 
 /*
+ * maple_findings_are_one - whether @b is @a once more
+ *
  * What failed without an order may have failed of any: of the one that is
  * looked for, if it failed where that does. With --keep-going others are looked
  * for as well; and what is suppressed hides nothing but itself.
  */
-static bool is_same(const struct maple_campaign *c,
-		    const struct maple_finding *a, const struct maple_finding *b)
+bool maple_findings_are_one(const struct maple_campaign *c,
+			    const struct maple_finding *a,
+			    const struct maple_finding *b)
 {
 	if (a->id && b->id && !strcmp(a->id, b->id))
 		return true;
@@ -99,13 +102,13 @@ static struct maple_finding **look_up(struct maple_campaign *c,
 
 	for (i = 0; i < c->lanes.n; i++)
 		if (c->lanes.lane[i].confirming &&
-		    is_same(c, c->lanes.lane[i].confirming, f))
+		    maple_findings_are_one(c, c->lanes.lane[i].confirming, f))
 			return &c->lanes.lane[i].confirming;
 	for (i = 0; i < r->nfindings; i++)
-		if (is_same(c, r->findings[i], f))
+		if (maple_findings_are_one(c, r->findings[i], f))
 			return &r->findings[i];
 	for (i = 0; i < r->nsuppressed; i++)
-		if (is_same(c, r->suppressed[i], f))
+		if (maple_findings_are_one(c, r->suppressed[i], f))
 			return &r->suppressed[i];
 	return NULL;
 }

@@ -340,6 +340,9 @@ int maple_judge_oracle(struct maple_campaign *c, char *const *more,
 void maple_judge_death(const struct maple_run *run, struct maple_judgement *j);
 
 /* findings.c */
+bool maple_findings_are_one(const struct maple_campaign *c,
+			    const struct maple_finding *a,
+			    const struct maple_finding *b);
 int maple_findings_add(struct maple_campaign *c, struct maple_trial *trial);
 int maple_findings_take(struct maple_campaign *c, struct maple_finding *finding,
 			struct maple_trial *trial);

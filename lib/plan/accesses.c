@@ -17,13 +17,13 @@
  */
 #include "automaton_state.h"
 
-#define SLEEPS_RUN 50 /* slices of 100 ms at most: 5 s a run (rule 4) */
+#define SLEEPS_PLAN 50 /* slices of 100 ms at most: 5 s a plan (rule 4) */
 /*
  * Slices slept in a run for what may never end: a request of somebody's, or
  * input. A server that serves natively for a second waits for nothing most of
  * the time, and would be held for five.
  */
-#define PATIENCE 3
+#define HOPES 3
 /*
  * Slices slept in a run, in all plans, for the waits of one thread, without its
  * coming to anything of a plan: a thread that polls waits for ever. So many
@@ -178,10 +178,10 @@ static bool wait_pays(struct maple_auto *a, const struct maple_waits *waits)
 static bool may_sleep(struct maple_auto *a, int t,
 		      const struct maple_waits *waits)
 {
-	if (a->slept_step >= MAPLE_AUTO_SLICES || a->result.slept >= SLEEPS_RUN)
+	if (a->slept_step >= MAPLE_AUTO_SLICES || a->result.slept >= SLEEPS_PLAN)
 		return false;
 	if (!wait_pays(a, waits) && !others_asleep(a, t)) {
-		if (!waits->perhaps || a->hoped >= PATIENCE)
+		if (!waits->perhaps || a->hoped >= HOPES)
 			return false;
 		a->hoped++;
 	}

@@ -93,6 +93,7 @@ echo "$2 killed"'
 	guest -t 300 -- sh -c 'cd "$BUILD/tests/qemu" &&
 		./disturbed strays $1 $2 ./victim' - "$(halved 60)" "$SEED"
 	status_is 0
+	[[ $output = "strays: $(halved 60) times, "* ]] || fail "not all of it"
 }
 
 @test "two plans are enforced at once" {

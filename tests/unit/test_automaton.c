@@ -278,7 +278,7 @@ static void test_runs_sleep(void **state)
 	assert_int_equal(a->watch_mode, 0);
 }
 
-/* Rule 4 (a): and no more than 5 s a run. */
+/* Rule 4 (a): and no more than 5 s a plan. */
 static void test_runs_sleep_budget(void **state)
 {
 	int slept = 0;
