@@ -5,7 +5,8 @@
  *   lifetimes threads N   sessions on a process that makes threads all the time
  *   lifetimes file DIR    probes and sites in a file system that is unmounted
  *   lifetimes crowd       probes at one offset, more than fit
- *   lifetimes refused DIR a message that is refused when half of it is in place
+ *   lifetimes refused DIR N   messages that are refused when half of each is
+ *                         in place
  *   lifetimes forks N     of a target, and what the kernel has left of them
  */
 #include <linux/userfaultfd.h>
@@ -378,7 +379,7 @@ static int half_of_it(struct maple_control *c, struct maple_error *err)
 	return add(c, code_path, probe, n, err);
 }
 
-static void refuse(const char *folder)
+static void refuse(const char *folder, unsigned int times)
 {
 	struct maple_uapi_probe on_inner =
 		call_at((void *)inner, MAPLE_EV_LOCK, MAPLE_EV_LOCK);
@@ -401,7 +402,7 @@ static void refuse(const char *folder)
 	begin(c, pid, MAPLE_UAPI_PCTLARGE, -1);
 	if (add(c, "/proc/self/exe", &on_inner, 1, &err))
 		fail("probes: %s", err.text);
-	for (i = 0; i < 20; i++) {
+	for (i = 0; i < times; i++) {
 		int e = half_of_it(c, &err);
 
 		if (e != -EFAULT)
@@ -497,8 +498,8 @@ int main(int argc, char **argv)
 		file(with);
 	else if (!strcmp(what, "crowd"))
 		crowd();
-	else if (!strcmp(what, "refused"))
-		refuse(with);
+	else if (!strcmp(what, "refused") && argc > 3)
+		refuse(argv[2], (unsigned int)atoi(with));
 	else if (!strcmp(what, "forks"))
 		forks((unsigned int)atoi(with));
 	else
