@@ -80,7 +80,7 @@ void maple_thread_refill(struct maple_session *s)
 			return;
 		raw_spin_lock(&s->threads_lock);
 		list_add(&t->list, &s->spare);
-		s->nspare++;
+		WRITE_ONCE(s->nspare, s->nspare + 1);
 		raw_spin_unlock(&s->threads_lock);
 	}
 }
@@ -98,7 +98,7 @@ static void record_return(struct maple_thread *t)
 	spare = s->nspare < MAPLE_SPARE;
 	if (spare) {
 		list_add(&t->list, &s->spare);
-		s->nspare++;
+		WRITE_ONCE(s->nspare, s->nspare + 1);
 	}
 	raw_spin_unlock(&s->threads_lock);
 	if (!spare)
@@ -168,7 +168,7 @@ struct maple_thread *maple_thread_record(struct maple_session *s,
 		return t;
 	}
 	list_del(&t->list);
-	s->nspare--;
+	WRITE_ONCE(s->nspare, s->nspare - 1);
 	t->native = *native;
 	t->pid = get_pid(task_pid(task));
 	t->task = get_task_struct(task);

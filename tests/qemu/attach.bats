@@ -24,7 +24,7 @@ state() {
 	done
 }
 attach() {
-	timeout -s KILL 150 mapletest attach --db /tmp/memo.db --seed ${try:-1} "$@"
+	timeout -s KILL 400 mapletest attach --db /tmp/memo.db --seed ${try:-1} "$@"
 }
 '
 
@@ -178,7 +178,8 @@ mapletest log
 exit 0'
 
 @test "nothing is found in a clean one, which runs on as it was" {
-	guest -t 200 -- bash -c "$lib$clean" - ${MAPLE_FULL:+6}15
+	guest -t 200 -- bash -c "$lib$clean" - \
+		"$(longer $((${MAPLE_FULL:+4 *} 15)))"
 	status_is 0
 	echo "$output"
 	[ "${lines[0]}" = "status 0" ] || fail "not clean"

@@ -21,6 +21,11 @@ times() { # COUNT
 	echo $((($1 + SLOW - 1) / SLOW))
 }
 
+# So many seconds for a campaign, on a slow kernel more: a run takes longer.
+longer() { # SECONDS
+	echo $(($1 * (SLOW > 1 ? 5 : 1)))
+}
+
 # So often with MAPLE_FULL=1, else half as often.
 halved() { # COUNT
 	times $((${MAPLE_FULL:+2 *} $1 / 2))

@@ -8,7 +8,8 @@
 load common.bash
 
 @test "a user with no rights finds the bug, with the agent and with maple.ko" {
-	guest -t 300 -- bash "$ROOT/tests/qemu/programs/mapled.sh"
+	guest -t 300 -- bash "$ROOT/tests/qemu/programs/mapled.sh" \
+		"$(longer 12)"
 	status_is 0
 	[ "$(grep -c '^pass' <<<"$output")" = 7 ] || fail "not all of it"
 }

@@ -9,13 +9,13 @@
 load common.bash
 
 # In the guest: "STATUS NAME" for each campaign, and what it said of a failure.
-campaigns='
+campaigns="limit=$(longer 120)"'
 export MAPLE_NO_DAEMON=1
 try() { # WANTED NAME ARGUMENT...
 	local wanted=$1 name=$2 status
 
 	shift 2
-	timeout -s KILL 120 mapletest run --backend kernel --db :memory: \
+	timeout -s KILL $limit mapletest run --backend kernel --db :memory: \
 		--seed 1 --max-runs "${runs:-20}" --baseline-fails "$@" \
 		>/tmp/said 2>&1
 	status=$?

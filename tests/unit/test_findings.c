@@ -26,9 +26,9 @@ static int set_up(void **state)
 	for (int i = 0; i < 2; i++) {
 		frames[i][0].place.offset = 0x100;
 		frames[i][1].place.offset = 0x200;
-		stacks[i][1] = (struct maple_stack){
-			.failed = true, .nframes = 2, .frames = frames[i]
-		};
+		stacks[i][1] = (struct maple_stack){ .failed = true,
+						     .nframes = 2,
+						     .frames = frames[i] };
 		*of[i] = (struct maple_finding){
 			.kind = MAPLE_FAILURE_SIGNAL,
 			.signo = SIGABRT,

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # What tests/qemu/mapled.bats does in the guest.
+#   mapled.sh SECONDS   of a campaign under which mapled is killed
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 export BUILD=${BUILD:-$here/../../../build}
@@ -77,7 +78,7 @@ pass "nothing outlives its client"
 # middle of one, between two.
 before=$(sql 'SELECT count(*) FROM campaigns')
 as_user "$BUILD/mapletest" run --fresh --socket "$socket" \
-	--backend agent+module --max-time 12 \
+	--backend agent+module --max-time "$1" \
 	-- "$BUILD/tests/targets/clean/spin_wait" &
 client=$!
 until [ "$(sql 'SELECT count(*) FROM campaigns')" -gt "$before" ]; do
