@@ -38,6 +38,7 @@
 #define SOCKETS	 4
 #define TARGETS	 4
 #define STATES	 (MAPLE_SESSION_BARRED + 1)
+#define MORE	 100000 /* messages at most, until all states were met */
 
 static const char *const state_names[STATES] = {
 	"armed",    "running", "crashed", "released",
@@ -547,7 +548,7 @@ static void fuzz(uint64_t n)
 		fd[i] = open_socket();
 	for (unsigned int i = 0; i < TARGETS; i++)
 		start_target(i);
-	while (sent < n || (!all_met() && sent < 10 * n)) {
+	while (sent < n || (!all_met() && sent < n + MORE)) {
 		unsigned int i = (unsigned int)draw(SOCKETS);
 
 		send_one(fd[i]);
