@@ -172,12 +172,10 @@ const char *maple_value_order(const char *text, void *out)
 
 const char *maple_value_strategy(const char *text, void *out)
 {
-	enum maple_strategy s = MAPLE_STRATEGY_MAPLE;
-
-	for (; maple_strategy_name(s); s++) {
-		if (strcmp(text, maple_strategy_name(s)))
+	for (unsigned int i = 0; maple_strategy_name(i); i++) {
+		if (strcmp(text, maple_strategy_name(i)))
 			continue;
-		*(enum maple_strategy *)out = s;
+		*(const char **)out = maple_strategy_name(i);
 		return NULL;
 	}
 	return "maple, native, pct, pctlarge or randdelay";

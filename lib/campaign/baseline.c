@@ -42,8 +42,8 @@ static int run(struct maple_campaign *c, struct baseline *b)
 
 	for (;;) {
 		memset(trial, 0, sizeof(*trial));
-		trial->kind = MAPLE_RUN_NATIVE;
-		trial->schedule = MAPLE_SCHEDULE_NATIVE;
+		trial->job.kind = MAPLE_RUN_NATIVE;
+		trial->job.schedule = MAPLE_SCHEDULE_NATIVE;
 		trial->purpose = MAPLE_FOR_BASELINE;
 		e = maple_trial_run(c, trial);
 		if (e || !trial->judgement.unjudged ||

@@ -10,6 +10,9 @@
 #include "internal.h"
 #include "interrupt.h"
 
+#define QUIET_LEAST  1.0  /* seconds without news before a campaign ends, */
+#define QUIET_UNSEEN 10.0 /* ... where some thread has never run */
+
 static bool runs_used_up(const struct maple_campaign *c)
 {
 	const struct maple_runs *runs = &c->result->runs;
@@ -21,13 +24,12 @@ static bool runs_used_up(const struct maple_campaign *c)
 
 /* ---- main loop ---- */
 
-static int after_run(struct maple_campaign *c, struct maple_trial *trial,
-		     bool news)
+static int after_run(struct maple_campaign *c, struct maple_trial *trial)
 {
 	int e = 0;
 
-	c->dry_runs = news ? 0 : c->dry_runs + 1;
-	if (news)
+	c->dry_runs = trial->job.news ? 0 : c->dry_runs + 1;
+	if (trial->job.news)
 		c->last_news = maple_clock_now();
 	/* Before what the run gives rise to. */
 	maple_campaign_progress(c, true);
@@ -42,50 +44,34 @@ static void run_ended(struct maple_campaign *c)
 	pthread_cond_broadcast(&c->lanes.ended);
 }
 
-static int profile(struct maple_campaign *c)
+static void count_run(struct maple_campaign *c, const struct maple_job *job)
 {
-	struct maple_trial trial;
-	bool news = false;
-	int e;
+	struct maple_runs *runs = &c->result->runs;
 
-	c->since_profile = c->looks = 0;
-	maple_campaign_enter(c, MAPLE_PHASE_PROFILE);
-	memset(&trial, 0, sizeof(trial));
-	c->lanes.underway++;
-	e = maple_profile_run(c, &trial, &news);
-	run_ended(c);
-	if (!e && !trial.stopped) {
-		c->result->runs.profile++;
-		c->dry_profiles = trial.new_candidates ? 0
-						       : c->dry_profiles + 1;
-		e = after_run(c, &trial, news);
-	}
-	maple_trial_deinit(&trial);
-	return e;
+	runs->profile += job->kind == MAPLE_RUN_PROFILE;
+	runs->enforced += job->kind == MAPLE_RUN_ENFORCE;
+	runs->again += job->again;
 }
 
-static int enforce(struct maple_campaign *c, struct maple_candidate *candidate)
+/* Carries out what the strategy has asked for. */
+static int carry_out(struct maple_campaign *c, struct maple_trial *trial)
 {
-	struct maple_trial trial;
-	bool news = false;
+	enum maple_phase phase = trial->job.kind == MAPLE_RUN_PROFILE
+					 ? MAPLE_PHASE_PROFILE
+					 : MAPLE_PHASE_ENFORCE;
 	int e;
 
-	if (c->phase != MAPLE_PHASE_ENFORCE)
-		maple_campaign_enter(c, MAPLE_PHASE_ENFORCE);
-	memset(&trial, 0, sizeof(trial));
+	if (phase == MAPLE_PHASE_PROFILE || c->phase != phase)
+		maple_campaign_enter(c, phase);
+	if (phase == MAPLE_PHASE_PROFILE && c->attached)
+		maple_stretch_rest(c, trial->job.dry);
 	c->lanes.underway++;
-	candidate->busy = true;
-	e = maple_enforce_run(c, candidate, &trial, &news);
-	candidate->busy = false;
+	e = maple_trial_run(c, trial);
 	run_ended(c);
-	if (!e && !trial.stopped) {
-		c->result->runs.enforced++;
-		c->result->runs.again += trial.again;
-		c->since_profile++;
-		e = after_run(c, &trial, news);
-	}
-	maple_trial_deinit(&trial);
-	return e;
+	if (e || trial->stopped)
+		return e;
+	count_run(c, &trial->job);
+	return after_run(c, trial);
 }
 
 /* Whether a joined program is gone; that may be a failure, too. */
@@ -120,10 +106,49 @@ static bool over(struct maple_campaign *c)
 	return true;
 }
 
+/*
+ * Whether nothing new can be expected. That nothing is left to try says little:
+ * what is rare comes up in another schedule. So half of the campaign has to
+ * have passed without news. Of a thread that has never run nothing is known:
+ * it gets longer to do so.
+ */
+static bool saturated(const struct maple_campaign *c)
+{
+	double now = maple_clock_now(), dry = now - c->last_news;
+	double least = maple_unseen_any(c) ? QUIET_UNSEEN : QUIET_LEAST;
+
+	return dry >= least && dry >= (now - c->explored) / 2;
+}
+
+/*
+ * One run, or a wait for the others to end; *@done: nothing is left to try. Of
+ * a joined program there always is: its load goes on, and may do something new.
+ */
+static int step(struct maple_campaign *c, bool *done)
+{
+	struct maple_trial trial;
+	enum maple_next next;
+	int e = maple_study_next(c, &trial, &next);
+
+	if (!e && next == MAPLE_NEXT_RUN && trial.job.idle && !c->attached &&
+	    saturated(c))
+		next = MAPLE_NEXT_DONE;
+	if (!e && next == MAPLE_NEXT_RUN) {
+		e = carry_out(c, &trial);
+	} else if (!e) {
+		*done = next == MAPLE_NEXT_DONE && !c->lanes.underway;
+		/* What is under way may bring more. */
+		if (!*done)
+			maple_lane_wait(c);
+	}
+	maple_trial_deinit(&trial);
+	return e;
+}
+
 /* What each lane does. */
 static int explore(struct maple_campaign *c)
 {
-	struct maple_candidate *candidate;
+	bool done = false;
 	int e = 0;
 
 	while (!e && !over(c)) {
@@ -140,22 +165,10 @@ static int explore(struct maple_campaign *c)
 			e = maple_known_replay(c);
 			continue;
 		}
-		switch (maple_strategy_next(c, &candidate)) {
-		case MAPLE_PHASE_PROFILE:
-			if (c->attached)
-				maple_stretch_rest(c);
-			e = profile(c);
+		e = step(c, &done);
+		if (!e && done) {
+			c->result->stop = MAPLE_STOP_SATURATED;
 			break;
-		case MAPLE_PHASE_ENFORCE:
-			e = enforce(c, candidate);
-			break;
-		default:
-			if (!c->lanes.underway) {
-				c->result->stop = MAPLE_STOP_SATURATED;
-				return 0;
-			}
-			/* What is under way may bring more. */
-			maple_lane_wait(c);
 		}
 	}
 	return e;
@@ -175,19 +188,19 @@ static int know_program(struct maple_campaign *c)
 		return maple_error_set(c->err, errno, "%s: %m", c->program);
 	e = maple_registry_add(c->registry, path, &image, c->err);
 	free(path);
-	return e ? e : maple_profile_program(c, image);
+	return e ? e : maple_study_program(c, image);
 }
 
-/*
- * maple_campaign_run - see maple/campaign.h
- */
-int maple_campaign_run(const struct maple_campaign_options *options,
-		       struct maple_memo *memo,
-		       struct maple_campaign_result **result,
-		       struct maple_error *err)
+/* maple_campaign_run_by - a campaign of @strategy's; NULL: of the options' */
+int maple_campaign_run_by(const struct maple_strategy *strategy,
+			  const struct maple_campaign_options *options,
+			  struct maple_memo *memo,
+			  struct maple_campaign_result **result,
+			  struct maple_error *err)
 {
 	struct maple_campaign c = {
 		.options = options,
+		.strategy = strategy,
 		.attached = options->attached,
 		.memo = memo,
 		.err = err,
@@ -233,4 +246,13 @@ int maple_campaign_run(const struct maple_campaign_options *options,
 	}
 	*result = c.result;
 	return 0;
+}
+
+/* maple_campaign_run - see maple/campaign.h */
+int maple_campaign_run(const struct maple_campaign_options *options,
+		       struct maple_memo *memo,
+		       struct maple_campaign_result **result,
+		       struct maple_error *err)
+{
+	return maple_campaign_run_by(NULL, options, memo, result, err);
 }

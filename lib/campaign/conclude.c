@@ -76,8 +76,8 @@ static const char *not_run(const struct maple_campaign *c, char *text,
 	return text;
 }
 
-static const char *why_undelivered(struct maple_campaign *c, char *text,
-				   size_t size)
+static const char *why_undelivered(struct maple_campaign *c, bool untried,
+				   char *text, size_t size)
 {
 	const struct maple_campaign_result *r = c->result;
 
@@ -102,14 +102,13 @@ static const char *why_undelivered(struct maple_campaign *c, char *text,
 		return single(c, text, size);
 	if (r->runs.enforced && !c->enforced)
 		return c->why_not;
-	if (!maple_strategy_enforces(c))
+	if (!c->strategy->forces)
 		return NULL;
 	if (r->stop == MAPLE_STOP_SATURATED)
 		return r->unseen ? not_run(c, text, size) : NULL;
 	/* A limit that came when there was nothing to try is none. */
 	if ((r->stop == MAPLE_STOP_TIME || r->stop == MAPLE_STOP_RUNS) &&
-	    !c->enforced &&
-	    (r->candidates_left || c->dry_profiles < MAPLE_DRY_PROFILES))
+	    !c->enforced && (r->candidates_left || untried))
 		return not_forced(c, text, size);
 	return NULL;
 }
@@ -155,6 +154,7 @@ static char *unobserved(const struct maple_campaign *c)
 int maple_conclude(struct maple_campaign *c)
 {
 	struct maple_campaign_result *r = c->result;
+	struct maple_standing standing;
 	const char *why;
 	char text[768];
 
@@ -162,18 +162,20 @@ int maple_conclude(struct maple_campaign *c)
 	r->dry_runs = c->dry_runs;
 	maple_campaign_count(c);
 	r->candidates_left = maple_iroot_total(r->coverage.left);
-	r->candidates_resting = maple_strategy_resting(c);
+	c->strategy->standing(c->system, &standing);
+	r->candidates_resting = standing.resting;
+	r->delivery.not_split = standing.not_split;
 	r->exhausted = r->stop == MAPLE_STOP_SATURATED;
 	r->unseen = maple_unseen_names(c);
 	r->unobserved = unobserved(c);
-	r->delivery.left_out = maple_profile_left_out(c);
-	maple_profile_splits(c, &r->delivery);
+	r->delivery.left_out = maple_delivery_left_out(c, standing.unshared);
+	maple_delivery_splits(c, &r->delivery);
 	maple_findings_tell(c);
 	if (r->nfindings) {
 		r->outcome = MAPLE_FOUND;
 		return 0;
 	}
-	why = why_undelivered(c, text, sizeof(text));
+	why = why_undelivered(c, standing.untried, text, sizeof(text));
 	r->outcome = why ? MAPLE_UNDELIVERED : MAPLE_CLEAN;
 	r->single_threaded = why && c->observed && !c->threads_seen &&
 			     !r->interrupted;

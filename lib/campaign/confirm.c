@@ -38,22 +38,29 @@ static void copy_order(struct maple_trial *to, const struct maple_trial *from,
 	unsigned int i;
 
 	memset(to, 0, sizeof(*to));
-	to->kind = from->kind;
+	to->job.kind = from->job.kind;
 	to->purpose = MAPLE_FOR_CONFIRM;
-	to->schedule = from->schedule;
-	to->nchanges = from->nchanges;
-	memcpy(to->change, from->change, sizeof(to->change));
-	to->plan = from->plan;
-	to->nthen = from->nthen;
-	memcpy(to->then, from->then, sizeof(to->then));
-	to->seed = from->seed;
-	to->fill = from->fill;
+	to->job.schedule = from->job.schedule;
+	to->job.nchanges = from->job.nchanges;
+	memcpy(to->job.change, from->job.change, sizeof(to->job.change));
+	to->job.plan = from->job.plan;
+	to->job.nthen = from->job.nthen;
+	memcpy(to->job.then, from->job.then, sizeof(to->job.then));
+	to->job.seed = from->job.seed;
+	to->job.fill = from->job.fill;
+	/* A change point is where it was if the same sites are looked at. */
+	if (from->job.alone)
+		to->job.alone = malloc(from->job.nalone + 1);
+	if (to->job.alone) {
+		to->job.nalone = from->job.nalone;
+		memcpy(to->job.alone, from->job.alone, to->job.nalone);
+	}
 	to->rounds = from->rounds;
 	to->flip = flip;
-	for (i = 0; flip && i < to->nthen; i++)
-		maple_plan_flip(&to->then[i]);
+	for (i = 0; flip && i < to->job.nthen; i++)
+		maple_plan_flip(&to->job.then[i]);
 	if (flip)
-		maple_plan_flip(&to->plan);
+		maple_plan_flip(&to->job.plan);
 }
 
 /* ---- which of a run's plans it was ---- */
@@ -66,12 +73,12 @@ static void order_alone(struct maple_trial *to, const struct maple_trial *from,
 	to->rounds = rounds;
 	to->purpose = MAPLE_FOR_ATTRIBUTE;
 	to->names = true;
-	to->nthen = 0;
-	to->candidate = i ? from->beside[i - 1] : from->candidate;
+	to->job.nthen = 0;
+	to->job.goal = i ? from->job.beside[i - 1] : from->job.goal;
 	if (i)
-		to->plan = from->then[i - 1];
-	to->plan.flags &= ~MAPLE_PLAN_FOLLOWED;
-	to->seed = to->plan.seed;
+		to->job.plan = from->job.then[i - 1];
+	to->job.plan.flags &= ~MAPLE_PLAN_FOLLOWED;
+	to->job.seed = to->job.plan.seed;
 }
 
 static bool fails_alike(const struct maple_trial *a, const struct maple_trial *b)
@@ -102,7 +109,7 @@ static int try_each(struct maple_campaign *c, const struct maple_trial *trial,
 	int e;
 
 	for (round = 0; round < 2; round++)
-		for (i = trial->nthen + 1; i-- > 0;) {
+		for (i = trial->job.nthen + 1; i-- > 0;) {
 			if (!had_its_turn(trial, i) ||
 			    was_exposed(trial, i) == (round > 0))
 				continue;
@@ -132,15 +139,15 @@ int maple_confirm_attribute(struct maple_campaign *c, struct maple_trial *trial)
 	struct maple_trial alone = { 0 };
 	int e = 0;
 
-	if (trial->kind != MAPLE_RUN_ENFORCE)
+	if (trial->job.kind != MAPLE_RUN_ENFORCE)
 		return 0;
 	if (!trial->run.begun) { /* the others were not there */
-		trial->nthen = 0;
-		trial->plan.flags &= ~MAPLE_PLAN_FOLLOWED;
+		trial->job.nthen = 0;
+		trial->job.plan.flags &= ~MAPLE_PLAN_FOLLOWED;
 	}
 	if (trial->rounds > 1)
 		e = try_each(c, trial, 1, &alone);
-	if (!e && !alone.judgement.failure && trial->nthen)
+	if (!e && !alone.judgement.failure && trial->job.nthen)
 		e = try_each(c, trial, trial->rounds, &alone);
 	if (!e && alone.judgement.failure) {
 		maple_trial_deinit(trial);
@@ -194,7 +201,7 @@ int maple_confirm_details(struct maple_campaign *c,
 			  struct maple_finding **finding)
 {
 	bool names = trial->unnamed && !trial->names;
-	bool past = trial->kind == MAPLE_RUN_ENFORCE &&
+	bool past = trial->job.kind == MAPLE_RUN_ENFORCE &&
 		    !c->options->no_confirm && !c->attached &&
 		    maple_past_wanted(*finding);
 	/* A hang takes all its time again. */
@@ -210,7 +217,7 @@ int maple_confirm_details(struct maple_campaign *c,
 			break;
 		order_again(&again, trial);
 		if (past)
-			maple_past_watch(c, first, &again.plan);
+			maple_past_watch(c, first, &again.job.plan);
 		e = maple_trial_run(c, &again);
 		c->result->runs.confirm += !e && !again.stopped;
 		if (!e && fails_alike(trial, &again))
@@ -253,13 +260,12 @@ static void order_serial(struct maple_campaign *c,
 			 const struct maple_trial *order, struct maple_trial *to)
 {
 	*to = (struct maple_trial){
-		.kind = MAPLE_RUN_PROFILE,
+		.job.kind = MAPLE_RUN_PROFILE,
+		.job.schedule = MAPLE_SCHEDULE_OLDER,
+		.job.seed = maple_campaign_seed(c, ++c->run_number),
 		.purpose = MAPLE_FOR_CONFIRM,
-		.schedule = MAPLE_SCHEDULE_OLDER,
-		.seed = maple_campaign_seed(c, ++c->run_number),
 		.rounds = order->rounds,
 	};
-	maple_change_begin(&c->lanes.turn->sample);
 }
 
 /*
@@ -307,7 +313,7 @@ int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 	int e = repeat(c, finding, trial, times, FORCED, &finding->forced_fails,
 		       &finding->forced_runs);
 
-	if (!e && trial->kind == MAPLE_RUN_ENFORCE)
+	if (!e && trial->job.kind == MAPLE_RUN_ENFORCE)
 		e = repeat(c, finding, trial, times, FLIPPED,
 			   &finding->flipped_fails, &finding->flipped_runs);
 	if (!e && finding->flipped_runs && !maple_finding_is_cause(finding))
@@ -334,7 +340,7 @@ static int replay(struct maple_campaign *c, const struct maple_finding *finding,
 				      "places of the order were found again "
 				      "in functions that are the same",
 				      file.refound);
-	if (flip && order.kind != MAPLE_RUN_ENFORCE)
+	if (flip && order.job.kind != MAPLE_RUN_ENFORCE)
 		return maple_error_set(c->err, EINVAL,
 				       "this finding has no order to flip: it "
 				       "came up in a profile run");

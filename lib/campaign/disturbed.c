@@ -59,25 +59,23 @@ struct control {
 static int run_once(struct maple_campaign *c, struct control *how)
 {
 	struct maple_trial trial = {
-		.kind = how->kind,
+		.job.kind = how->kind,
+		.job.schedule = how->schedule,
+		.job.seed = maple_campaign_seed(c, ++c->run_number),
 		.purpose = MAPLE_FOR_CONFIRM,
-		.schedule = how->schedule,
 		.space = how->space,
 		.ask_call = how->ask_call,
 		.rounds = how->rounds,
-		.seed = maple_campaign_seed(c, ++c->run_number),
 	};
 	int e;
 
 	if (how->alone) {
-		trial.alone = malloc(how->nalone + 1);
-		if (!trial.alone)
+		trial.job.alone = malloc(how->nalone + 1);
+		if (!trial.job.alone)
 			return maple_error_set(c->err, ENOMEM, "out of memory");
-		memcpy(trial.alone, how->alone, how->nalone);
-		trial.nalone = how->nalone;
+		memcpy(trial.job.alone, how->alone, how->nalone);
+		trial.job.nalone = how->nalone;
 	}
-	if (how->kind == MAPLE_RUN_PROFILE)
-		maple_change_begin(&c->lanes.turn->sample);
 	e = maple_trial_run(c, &trial);
 	if (!e && !trial.stopped) {
 		c->result->runs.confirm++;
@@ -361,9 +359,9 @@ static bool is_unforced(const struct maple_trial *trial)
 {
 	uint32_t steps = trial->run.automaton.steps;
 
-	if (trial->kind != MAPLE_RUN_ENFORCE)
-		return trial->kind == MAPLE_RUN_PROFILE;
-	for (unsigned int i = 0; i < trial->nthen; i++)
+	if (trial->job.kind != MAPLE_RUN_ENFORCE)
+		return trial->job.kind == MAPLE_RUN_PROFILE;
+	for (unsigned int i = 0; i < trial->job.nthen; i++)
 		if (trial->run.begun >> i & 1)
 			steps |= trial->run.then[i].steps;
 	return !steps;
@@ -441,7 +439,7 @@ int maple_disturbed_control(struct maple_campaign *c,
 				      "a run is not judged: %s, and in none of "
 				      "%u more of its order",
 				      f->what, f->forced_runs);
-	} else if (trial->kind == MAPLE_RUN_ENFORCE && !is_unforced(trial) &&
+	} else if (trial->job.kind == MAPLE_RUN_ENFORCE && !is_unforced(trial) &&
 		   f->flipped_runs && f->flipped_fails == f->flipped_runs) {
 		e = examine(c, trial, refuted);
 		if (!e && *refuted)

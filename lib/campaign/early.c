@@ -5,7 +5,7 @@
  * be predicted that cannot be.
  *
  * That a thread held a lock is known when it lets go of it without having
- * taken it. So the events of a stretch are kept, and told to the predictor at
+ * taken it. So the events of a stretch are kept, and told to the strategy at
  * its end, with a LOCK before the first event of each thread for what it let
  * go of. A lock that is held throughout the stretch is not known; but then
  * nobody else was in its critical sections either. Threads that were born
@@ -13,7 +13,6 @@
  */
 #include <stdlib.h>
 #include "base/array.h"
-#include "../predict/predict.h"
 #include "early.h"
 
 #define EVENTS_MAX (1u << 20) /* 40 bytes each */
@@ -66,20 +65,20 @@ static bool has_room(struct maple_early *early)
 }
 
 /*
- * maple_early_event - the next event of a stretch, for @p
+ * maple_early_event - the next event of a stretch
  *
  * When there are too many to be kept, they are told with what is known by
  * then.
  */
-void maple_early_event(struct maple_early *early, struct maple_predict *p,
+void maple_early_event(struct maple_early *early,
 		       const struct maple_event *event)
 {
 	if (!early->full && !has_room(early)) {
-		maple_early_tell(early, p);
+		maple_early_tell(early);
 		early->full = true;
 	}
 	if (early->full) {
-		maple_predict_event(p, event);
+		early->tell(early->ctx, event);
 		return;
 	}
 	early->event[early->n++] = *event;
@@ -87,8 +86,7 @@ void maple_early_event(struct maple_early *early, struct maple_predict *p,
 }
 
 /* What @thread held, before its first event. */
-static void tell_held(struct maple_early *early, struct maple_predict *p,
-		      uint16_t thread)
+static void tell_held(struct maple_early *early, uint16_t thread)
 {
 	struct maple_early_lock *lock, *next;
 	struct maple_event event;
@@ -104,14 +102,14 @@ static void tell_held(struct maple_early *early, struct maple_predict *p,
 			.flags = lock->flags & MAPLE_EVF_SHARED,
 		};
 		while (lock->early) {
-			maple_predict_event(p, &event);
+			early->tell(early->ctx, &event);
 			lock->early--;
 		}
 	}
 }
 
-/* maple_early_tell - tells @p what was kept; nothing is left */
-void maple_early_tell(struct maple_early *early, struct maple_predict *p)
+/* maple_early_tell - tells what was kept; nothing is left */
+void maple_early_tell(struct maple_early *early)
 {
 	bool seen[MAPLE_THREADS] = { false };
 
@@ -125,9 +123,9 @@ void maple_early_tell(struct maple_early *early, struct maple_predict *p)
 		if (thread < MAPLE_THREADS && !seen[thread] &&
 		    event->kind != MAPLE_EV_START) {
 			seen[thread] = true;
-			tell_held(early, p, thread);
+			tell_held(early, thread);
 		}
-		maple_predict_event(p, event);
+		early->tell(early->ctx, event);
 	}
 	early->n = 0;
 }

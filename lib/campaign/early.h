@@ -7,8 +7,6 @@
 #include <uthash.h>
 #include <maple/event.h>
 
-struct maple_predict;
-
 /* What @thread has of a lock, as far as it was seen. */
 struct maple_early_lock {
 	struct {
@@ -27,11 +25,14 @@ struct maple_early {
 	struct maple_event *event;
 	struct maple_early_lock *locks;
 	bool full; /* what comes is handed on at once */
+	/* Who is told. */
+	void (*tell)(void *ctx, const struct maple_event *event);
+	void *ctx;
 };
 
-void maple_early_event(struct maple_early *early, struct maple_predict *p,
+void maple_early_event(struct maple_early *early,
 		       const struct maple_event *event);
-void maple_early_tell(struct maple_early *early, struct maple_predict *p);
+void maple_early_tell(struct maple_early *early);
 void maple_early_deinit(struct maple_early *early);
 
 #endif

@@ -248,7 +248,7 @@ static bool may_confirm(const struct maple_campaign *c,
 			const struct maple_trial *trial)
 {
 	return !c->options->no_confirm && !c->attached &&
-	       trial->kind != MAPLE_RUN_NATIVE;
+	       trial->job.kind != MAPLE_RUN_NATIVE;
 }
 
 /* The control of @finding; *@refuted: it was none. */
@@ -401,11 +401,11 @@ static void put_aside(const struct maple_trial *trial)
 {
 	unsigned int i;
 
-	if (trial->candidate)
-		trial->candidate->found = true;
-	for (i = 0; i < trial->nthen; i++)
-		if (trial->beside[i] && trial->run.begun >> i & 1)
-			trial->beside[i]->found = true;
+	if (trial->job.goal)
+		trial->job.goal->found = true;
+	for (i = 0; i < trial->job.nthen; i++)
+		if (trial->job.beside[i] && trial->run.begun >> i & 1)
+			trial->job.beside[i]->found = true;
 }
 
 /* maple_findings_take - keeps @finding, which is new, unless it is suppressed */

@@ -75,13 +75,13 @@ static void find_orders(const struct maple_trial *trial, struct orders *o)
 	struct order *now;
 
 	o->n = 0;
-	begin_order(o, &trial->plan);
+	begin_order(o, &trial->job.plan);
 	for (int64_t i = 0; i < (int64_t)trial->nlog; i++) {
 		e = &trial->log[i];
 		now = &o->at[o->n - 1];
-		if (e->kind == MAPLE_EV_NEXT && e->aux < trial->nthen &&
-		    o->n <= trial->nthen)
-			begin_order(o, &trial->then[e->aux]);
+		if (e->kind == MAPLE_EV_NEXT && e->aux < trial->job.nthen &&
+		    o->n <= trial->job.nthen)
+			begin_order(o, &trial->job.then[e->aux]);
 		if (e->kind == MAPLE_EV_GIVEUP)
 			now->again = true;
 		if (e->kind != MAPLE_EV_STEP || e->aux >= now->plan->nsteps)

@@ -10,28 +10,17 @@
 #include "base/clock.h"
 #include "../image/registry.h"
 #include "../plan/plan.h"
-#include "../predict/predict.h"
+#include "../strategy/strategy.h"
 #include "attached.h"
-#include "candidate.h"
 #include "early.h"
 #include "holding.h"
 #include "io.h"
 #include "lane.h"
 
 #define MAPLE_BASELINE_RUNS 3
-#define MAPLE_FAIL_LIMIT    6 /* failed tries of an iRoot in all */
-#define MAPLE_DRY_PROFILES \
-	3 /* profile runs in a row that add nothing, at least */
-#define MAPLE_ENFORCE_BATCH 8 /* enforced runs between two profile runs */
 /* Events that a site records, until a thread appears: tests/bench/budget. */
 #define MAPLE_BUDGET  300
 #define MAPLE_LOG_MAX (1u << 20) /* events kept of an enforced run */
-
-/* What is known of the sites' sharing: a byte each, see sharing.c. */
-struct maple_sharing {
-	uint8_t *state;
-	uint32_t n, left;
-};
 
 /* What a run came to. */
 struct maple_judgement {
@@ -78,53 +67,26 @@ enum maple_purpose {
 
 /* One run as the campaign sees it. */
 struct maple_trial {
-	enum maple_run_kind kind;
+	struct maple_job job;
+	struct maple_campaign *campaign;
+	bool studied; /* the strategy's, and not ours for a control */
+	bool told;    /* ... which has heard what came of it */
 	enum maple_purpose purpose;
-	enum maple_schedule schedule;
-	uint32_t nchanges;
-	struct maple_change change[MAPLE_RUN_CHANGES];
-	struct maple_plan plan;
 	bool flip;
-	struct maple_candidate *candidate; /* ENFORCE; may be NULL */
-	bool attempt; /* the memo is told that it was tried */
-	bool again;   /* it had been exposed before */
-	/* Plans that follow it; their candidates may be NULL. */
-	unsigned int nthen;
-	struct maple_plan then[MAPLE_RUN_THEN];
-	struct maple_candidate *beside[MAPLE_RUN_THEN];
-	uint64_t seed;
 
 	struct maple_run run;
 	struct maple_judgement judgement;
-	bool claimed; /* the automaton says that it exposed it */
-	bool exposed; /* the observer says so */
-	bool refused; /* claimed, and the observer does not */
-	enum maple_memo_reason reason;
-	bool rested;  /* its candidate was put to rest before */
 	bool stopped; /* cut short by us: to be ignored */
-	bool fill;    /* freed memory is filled, and kept for a while */
 	bool names;   /* the log says where memory comes from, */
 	bool unnamed; /* ... and does not, but somebody has asked */
 	char *output; /* what it printed, the last 64 KiB */
 	char *oracle; /* what --oracle printed of it, if it has failed */
 	char *report; /* ... of that, what a sanitizer reported; or NULL */
 	bool threads_seen;
-	bool ran[MAPLE_THREADS];       /* threads that did anything */
-	struct maple_predict *predict; /* PROFILE; may be NULL */
-	struct maple_early early;      /* ... attached: not told to it yet */
-	uint8_t *alone; /* sites that are not looked at, by number */
-	uint32_t nalone;
-	uint64_t space; /* if asked for, nonzero: its RLIMIT_AS */
-	bool ask_call;	/* run.call is wanted */
-	unsigned int new_candidates;
-
-	/*
-	 * What the run, judged and not stopped, means: called before the memo
-	 * is told how it ended. NULL: nothing more.
-	 */
-	int (*settle)(struct maple_campaign *c, struct maple_trial *trial,
-		      void *ctx);
-	void *settle_ctx;
+	bool ran[MAPLE_THREADS];  /* threads that did anything */
+	struct maple_early early; /* attached: not told to the strategy yet */
+	uint64_t space;		  /* if asked for, nonzero: its RLIMIT_AS */
+	bool ask_call;		  /* run.call is wanted */
 
 	struct maple_round round; /* --between, */
 	unsigned int rounds;	  /* ... the order's; 0: as many as pay */
@@ -142,7 +104,6 @@ struct maple_campaign {
 	struct maple_error *err;
 
 	struct maple_attached *attached; /* or NULL */
-	bool alone;			 /* attached: nobody enforces */
 	bool ended;			 /* ... a stretch has seen it end */
 	unsigned int exposed_before;	 /* ... orders forced so far */
 	char *program;			 /* resolved path of argv[0] */
@@ -166,23 +127,18 @@ struct maple_campaign {
 
 	/* Memo. */
 	int64_t memo_campaign, memo_program;
-	bool told_full;	     /* that the memo keeps no more of it */
-	uint32_t main_image; /* in the registry; NONE until it was seen */
-	uint32_t carried;    /* images that were looked up in older builds */
+	bool told_full;	  /* that the memo keeps no more of it */
+	uint32_t carried; /* images that were looked up in older builds */
 	struct maple_known_site *known; /* memory.c */
 
-	/* Predicting. */
-	struct maple_candidates candidates;
-	struct maple_predict *predict; /* of the last profile run */
-	struct maple_sample sample;    /* of the last profile run */
+	const struct maple_strategy *strategy;
+	struct maple_study study;
+	void *system; /* the strategy's own; NULL: not open */
 
 	unsigned int run_number;
-	unsigned int profile_runs, dry_profiles, since_profile;
-	unsigned int looks; /* at exposed orders, since the last profile run */
 	unsigned int dry_runs;
-	double explored, last_news; /* when it began, when there was any */
-	unsigned int search_until;  /* runs: for what differs; 0: no search */
-	struct maple_sharing sharing;
+	double explored, last_news;  /* when it began, when there was any */
+	unsigned int search_until;   /* runs: for what differs; 0: no search */
 	struct maple_unseen *unseen; /* threads, and whether they have run */
 	bool threads_seen;	     /* some run had a second thread */
 	bool delivered;		     /* some run was, and judged, */
@@ -203,6 +159,13 @@ struct maple_campaign {
 	unsigned int ngone;
 };
 
+/* campaign.c */
+int maple_campaign_run_by(const struct maple_strategy *strategy,
+			  const struct maple_campaign_options *options,
+			  struct maple_memo *memo,
+			  struct maple_campaign_result **result,
+			  struct maple_error *err);
+
 /* pace.c */
 void maple_campaign_notice(struct maple_campaign *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -222,7 +185,7 @@ int maple_baseline(struct maple_campaign *c);
 int maple_stretch_begin(struct maple_campaign *c);
 double maple_stretch_seconds(const struct maple_campaign *c,
 			     enum maple_run_kind kind);
-void maple_stretch_rest(struct maple_campaign *c);
+void maple_stretch_rest(struct maple_campaign *c, unsigned int dry);
 bool maple_stretch_over(struct maple_campaign *c, struct maple_trial *trial);
 void maple_stretch_judge(struct maple_campaign *c, struct maple_trial *trial);
 const char *maple_stretch_undelivered(struct maple_campaign *c);
@@ -236,31 +199,6 @@ int maple_campaign_find_program(const char *name, char **path,
 				struct maple_error *err);
 int maple_campaign_check_program(const char *path, const char *exe,
 				 struct maple_error *err);
-
-/* strategy.c */
-bool maple_strategy_enforces(const struct maple_campaign *c);
-void maple_strategy_count(const struct maple_campaign *c,
-			  struct maple_coverage *coverage);
-uint64_t maple_strategy_resting(const struct maple_campaign *c);
-bool maple_strategy_eligible(const struct maple_campaign *c,
-			     struct maple_candidate *k);
-bool maple_strategy_rests(const struct maple_campaign *c,
-			  const struct maple_candidate *k);
-enum maple_phase maple_strategy_next(struct maple_campaign *c,
-				     struct maple_candidate **candidate);
-struct maple_candidate *
-maple_strategy_beside(const struct maple_campaign *c,
-		      struct maple_candidate *const *chosen, unsigned int n);
-void maple_strategy_schedule(struct maple_campaign *c,
-			     struct maple_trial *trial);
-
-/* change.c */
-void maple_change_begin(struct maple_sample *s);
-void maple_change_note(const struct maple_campaign *c, struct maple_sample *s,
-		       const struct maple_event *event);
-void maple_change_draw(struct maple_campaign *c, struct maple_trial *trial,
-		       unsigned int n);
-void maple_change_deinit(struct maple_sample *s);
 
 /* shell.c */
 #define MAPLE_SHELL_STOPPED -2
@@ -297,34 +235,26 @@ unsigned long maple_sockets_line(const char *line, bool local);
 int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial);
 void maple_trial_deinit(struct maple_trial *trial);
 
-/* profile.c */
-int maple_profile_program(struct maple_campaign *c, uint32_t image);
-int maple_profile_run(struct maple_campaign *c, struct maple_trial *trial,
-		      bool *news);
-void maple_profile_guards(const struct maple_campaign *c,
-			  struct maple_candidate *k);
-void maple_profile_forget(struct maple_campaign *c);
-char *maple_profile_left_out(const struct maple_campaign *c);
-void maple_profile_splits(const struct maple_campaign *c,
-			  struct maple_delivery *delivery);
+/* study.c */
+void maple_study_init(struct maple_campaign *c);
+int maple_study_open(struct maple_campaign *c);
+void maple_study_close(struct maple_campaign *c);
+int maple_study_program(struct maple_campaign *c, uint32_t image);
+void maple_study_take(struct maple_campaign *c, struct maple_trial *trial);
+int maple_study_next(struct maple_campaign *c, struct maple_trial *trial,
+		     enum maple_next *next);
+void maple_study_event(void *ctx, const struct maple_event *event);
+int maple_study_ended(struct maple_campaign *c, struct maple_trial *trial);
+void maple_study_drop(struct maple_campaign *c, struct maple_trial *trial);
 
-/* sharing.c */
-void maple_sharing_learn(struct maple_campaign *c);
-void maple_prediction_add(struct maple_prediction *prediction,
-			  const struct maple_predict *p);
-bool maple_sharing_is_shared(const struct maple_sharing *s, uint32_t site);
-uint8_t *maple_sharing_choose(struct maple_campaign *c, uint64_t seed,
-			      uint32_t *n);
-void maple_sharing_deinit(struct maple_sharing *s);
-
-/* enforce.c */
-int maple_enforce_run(struct maple_campaign *c,
-		      struct maple_candidate *candidate,
-		      struct maple_trial *trial, bool *news);
+/* delivery.c */
+char *maple_delivery_left_out(const struct maple_campaign *c, uint32_t unshared);
+void maple_delivery_splits(const struct maple_campaign *c,
+			   struct maple_delivery *delivery);
 
 /* memory.c */
 int maple_campaign_learn(struct maple_campaign *c,
-			 struct maple_candidate *const *candidates, size_t n);
+			 struct maple_goal *const *goals, size_t n);
 const char *maple_campaign_print(struct maple_campaign *c, uint32_t site,
 				 const char **function);
 int maple_campaign_carry(struct maple_campaign *c);

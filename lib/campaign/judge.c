@@ -150,8 +150,8 @@ static void judge_words(struct maple_campaign *c, struct maple_trial *trial,
 static bool is_killed(const struct maple_campaign *c,
 		      const struct maple_trial *trial)
 {
-	return trial->run.outside &&
-	       (trial->kind != MAPLE_RUN_NATIVE || !c->options->baseline_fails);
+	return trial->run.outside && (trial->job.kind != MAPLE_RUN_NATIVE ||
+				      !c->options->baseline_fails);
 }
 
 /* A sanitizer that ends the program does so by exit() or by one of these. */

@@ -73,16 +73,16 @@ static int mended(struct maple_campaign *c, struct maple_finding **f)
 /* Its orders count as exposed again when they are. */
 static int forgive(struct maple_campaign *c, const struct maple_trial *order)
 {
-	struct maple_candidate k, *one = &k;
-	const struct maple_plan *plan;
+	const struct maple_job *job = &order->job;
+	struct maple_goal goal, *one = &goal;
 	unsigned int i;
 	int e = 0;
 
-	for (i = 0; i <= order->nthen && !e; i++) {
-		plan = i ? &order->then[i - 1] : &order->plan;
-		memset(&k, 0, sizeof(k));
-		maple_plan_iroot(plan, &k.iroot);
-		k.marks = 1u << MAPLE_MEMO_MENDED;
+	for (i = 0; i <= job->nthen && !e; i++) {
+		if (maple_goal_of_plan(i ? &job->then[i - 1] : &job->plan,
+				       &goal))
+			continue;
+		goal.marks = 1u << MAPLE_MEMO_MENDED;
 		e = maple_campaign_learn(c, &one, 1);
 	}
 	return e;
@@ -147,7 +147,7 @@ static int replay(struct maple_campaign *c, struct maple_finding **f,
 				      (*f)->id, times);
 		return 0;
 	}
-	if (order->kind == MAPLE_RUN_ENFORCE)
+	if (order->job.kind == MAPLE_RUN_ENFORCE)
 		e = forgive(c, order);
 	return e ? e : mended(c, f);
 }
@@ -205,7 +205,7 @@ int maple_known_replay(struct maple_campaign *c)
 	int e;
 
 	c->replayed = true;
-	if (c->attached || !maple_strategy_enforces(c))
+	if (c->attached || !c->strategy->forces)
 		return 0;
 	e = maple_memo_known(c->memo, c->memo_program, &known, &n, c->err);
 	if (e)

@@ -388,7 +388,6 @@ void maple_lanes_close(struct maple_campaign *c)
 		return;
 	for (i = 0; i < l->n; i++) {
 		maple_pair_destroy(l->lane[i].pair);
-		maple_change_deinit(&l->lane[i].sample);
 		maple_host_close(l->lane[i].host);
 	}
 	maple_lane_leave(c);
@@ -396,15 +395,4 @@ void maple_lanes_close(struct maple_campaign *c)
 	pthread_cond_destroy(&l->ended);
 	free(l->lane);
 	memset(l, 0, sizeof(*l));
-}
-
-/*
- * maple_lane_splits - whether whoever enforces can let an order come in the
- *                     middle of one instruction
- */
-bool maple_lane_splits(const struct maple_campaign *c)
-{
-	const struct maple_backend *enforce = c->lanes.turn->pair->enforce;
-
-	return enforce && enforce->ops->splits;
 }

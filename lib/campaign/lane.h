@@ -11,26 +11,11 @@
 
 struct maple_campaign;
 
-/* By number, without MAPLE_SITE_CALL. */
-struct maple_hits {
-	uint32_t *count;
-	uint32_t n;
-};
-
-/* Of the accesses of a profile run, those that a change may be put at. */
-struct maple_sample {
-	struct maple_change change[MAPLE_RUN_CHANGES];
-	uint32_t n;
-	uint64_t seen;		   /* accesses it was drawn from */
-	struct maple_hits hits[2]; /* sites and calls */
-};
-
 /* One of the targets that run at once, and the thread that looks after it. */
 struct maple_lane {
 	struct maple_campaign *c;
 	struct maple_host *host; /* a connection of its own, or NULL */
 	struct maple_pair *pair;
-	struct maple_sample sample; /* of the profile run under way */
 	struct maple_interrupts passed;
 	struct maple_finding *confirming;
 	struct maple_error own, *err; /* the second is where errors go */
@@ -45,8 +30,7 @@ struct maple_lanes {
 	pthread_mutex_t lock; /* protects the campaign, but no lane's run */
 	pthread_cond_t ended; /* a run did */
 	struct maple_lane *turn;
-	unsigned int underway;	   /* profile and enforced runs, */
-	unsigned int profiles;	   /* ... profile runs among them */
+	unsigned int underway;	   /* runs that the strategy has asked for */
 	struct maple_lane *winner; /* all others are to stop */
 	struct maple_lane *holder; /* ... for as long as this one confirms */
 };
@@ -67,6 +51,5 @@ void maple_lane_win(struct maple_campaign *c);
 void maple_lane_hold(struct maple_campaign *c, struct maple_lane *lane);
 bool maple_lane_lost(const struct maple_lane *lane);
 bool maple_lane_waits(const struct maple_lane *lane);
-bool maple_lane_splits(const struct maple_campaign *c);
 
 #endif

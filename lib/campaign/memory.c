@@ -79,15 +79,14 @@ const char *maple_campaign_print(struct maple_campaign *c, uint32_t site,
 						 : NULL;
 }
 
-static int fill_key(struct maple_campaign *c,
-		    const struct maple_candidate *candidate,
+static int fill_key(struct maple_campaign *c, const struct maple_goal *goal,
 		    struct maple_memo_iroot_key *key)
 {
-	unsigned int i, n = maple_iroot_events(candidate->iroot.idiom);
+	unsigned int i, n = maple_iroot_events(goal->key.idiom);
 
-	key->idiom = candidate->iroot.idiom;
+	key->idiom = goal->key.idiom;
 	for (i = 0; i < n; i++) {
-		const struct maple_iroot_event *event = &candidate->iroot.e[i];
+		const struct maple_iroot_event *event = &goal->key.e[i];
 		const struct maple_known_site *known = know(c, event->site);
 
 		if (!known)
@@ -112,23 +111,6 @@ static int fill_key(struct maple_campaign *c,
 	return 0;
 }
 
-static void take_over(struct maple_campaign *c, struct maple_candidate *k,
-		      const struct maple_memo_lesson *lesson)
-{
-	/* Its exposure is no news. */
-	if (lesson->state.exposed)
-		k->marks &= ~(1u << MAPLE_MEMO_OBSERVED);
-	if (k->row)
-		return;
-	k->row = lesson->iroot;
-	k->broke = lesson->state.broke;
-	/* What broke a run is worth all its tries anew. */
-	k->attempts = k->broke ? 0 : lesson->state.attempts;
-	k->failed = k->broke ? 0 : lesson->state.failed;
-	if (lesson->state.exposed)
-		maple_candidate_exposed(&c->candidates, k);
-}
-
 /* The limit, and a little: what a run has cost is worth keeping. */
 static bool is_late(struct maple_campaign *c)
 {
@@ -137,13 +119,12 @@ static bool is_late(struct maple_campaign *c)
 }
 
 /*
- * Some of @candidates, in one question to the memo. @done: how many of the
+ * Some of @goals, in one question to the memo. @done: how many of the
  * @n; the first of those whose sites would have to be looked up too late is
  * the last.
  */
-static int learn_some(struct maple_campaign *c,
-		      struct maple_candidate *const *candidates, size_t n,
-		      size_t *done)
+static int learn_some(struct maple_campaign *c, struct maple_goal *const *goals,
+		      size_t n, size_t *done)
 {
 	struct maple_memo_lesson *lessons = calloc(n, sizeof(*lessons));
 	size_t i, filled = 0;
@@ -152,34 +133,36 @@ static int learn_some(struct maple_campaign *c,
 	if (!lessons)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
 	while (filled < n && !e && !is_late(c)) {
-		lessons[filled].marks = candidates[filled]->marks;
-		e = fill_key(c, candidates[filled], &lessons[filled].key);
+		lessons[filled].marks = goals[filled]->marks;
+		e = fill_key(c, goals[filled], &lessons[filled].key);
 		filled++;
 	}
 	if (!e && filled)
 		e = maple_memo_learn(c->memo, c->memo_program, lessons, filled,
 				     c->err);
-	for (i = 0; i < filled && !e; i++)
-		take_over(c, candidates[i], &lessons[i]);
+	for (i = 0; i < filled && !e; i++) {
+		goals[i]->row = lessons[i].iroot;
+		goals[i]->known = lessons[i].state;
+	}
 	free(lessons);
 	*done = filled;
 	return e;
 }
 
 /*
- * maple_campaign_learn - tells the memo of @candidates and their marks, and
- * takes over what is known of them; needs the program to be known
+ * maple_campaign_learn - tells the memo of @goals and their marks, and fills in
+ * what is known of them; needs the program to be known
  *
  * When time is up the rest is left: nobody will try it in this campaign.
  */
 int maple_campaign_learn(struct maple_campaign *c,
-			 struct maple_candidate *const *candidates, size_t n)
+			 struct maple_goal *const *goals, size_t n)
 {
 	size_t at = 0, done = 1;
 	int e = 0;
 
 	for (; at < n && done && !e; at += done)
-		e = learn_some(c, candidates + at,
+		e = learn_some(c, goals + at,
 			       n - at < LESSONS ? n - at : LESSONS, &done);
 	return e;
 }

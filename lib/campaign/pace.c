@@ -35,7 +35,7 @@ uint64_t maple_campaign_seed(const struct maple_campaign *c, uint64_t salt)
 /* maple_campaign_count - brings the result's coverage up to date */
 void maple_campaign_count(struct maple_campaign *c)
 {
-	maple_strategy_count(c, &c->result->coverage);
+	c->strategy->count(c->system, &c->result->coverage);
 }
 
 /* maple_campaign_progress - tells the caller how far we are */

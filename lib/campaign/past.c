@@ -255,22 +255,21 @@ void maple_past_watch(struct maple_campaign *c, const struct maple_finding *f,
 {
 	uint32_t shared[MAPLE_PLAN_GUARDS], more[MAPLE_PLAN_GUARDS];
 	uint32_t room = MAPLE_PLAN_GUARDS - plan->nguards, n = 0;
+	uint32_t sites = c->strategy->around ? c->strategy->sites(c->system)
+					     : 0;
 
-	for (uint32_t site = 0; site < c->sharing.n; site++) {
-		struct maple_iroot same = { MAPLE_IDIOM_1,
-					    { { site, MAPLE_EV_READ },
-					      { site, MAPLE_EV_WRITE } } };
+	for (uint32_t site = 0; site < sites; site++) {
 		unsigned int nmore;
 
-		if (!maple_sharing_is_shared(&c->sharing, site))
+		if (!c->strategy->around(c->system, site, more, 1))
 			continue;
 		if (n < MAPLE_PLAN_GUARDS)
 			shared[n] = site;
 		n++;
-		if (!c->predict || !is_near(c, f, site))
+		if (!is_near(c, f, site))
 			continue;
-		nmore = maple_predict_guards(c->predict, &same, more,
-					     MAPLE_PLAN_GUARDS);
+		nmore = c->strategy->around(c->system, site, more,
+					    MAPLE_PLAN_GUARDS);
 		for (unsigned int i = 0; i < nmore; i++)
 			add_guard(plan, more[i]);
 	}

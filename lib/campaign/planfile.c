@@ -117,23 +117,24 @@ char *maple_planfile_write(struct maple_campaign *c,
 	char *text;
 	uint32_t i;
 
-	for (i = 0; i < trial->nchanges; i++)
+	for (i = 0; i < trial->job.nchanges; i++)
 		json_array_append_new(
 			changes,
 			json_pack("{s:o,s:I}", "site",
-				  site_index(&w, trial->change[i].site), "hit",
-				  (json_int_t)trial->change[i].hit));
-	if (trial->kind == MAPLE_RUN_ENFORCE)
-		plan = write_plan(&w, &trial->plan);
-	root = json_pack(
-		"{s:s,s:i,s:I,s:b,s:i,s:f,s:o,s:o,s:o}", "kind",
-		trial->kind == MAPLE_RUN_ENFORCE ? "enforced" : "profile",
-		"schedule", trial->schedule, "seed", (json_int_t)trial->seed,
-		"fill", trial->fill, "expected", c->expected, "timeout",
-		c->timeout, "changes", changes, "sites", w.sites, "plan", plan);
-	for (i = 0; i < trial->nthen; i++)
-		json_array_append_new(then, write_plan(&w, &trial->then[i]));
-	if (trial->nthen)
+				  site_index(&w, trial->job.change[i].site),
+				  "hit", (json_int_t)trial->job.change[i].hit));
+	if (trial->job.kind == MAPLE_RUN_ENFORCE)
+		plan = write_plan(&w, &trial->job.plan);
+	root = json_pack("{s:s,s:i,s:I,s:b,s:i,s:f,s:o,s:o,s:o}", "kind",
+			 trial->job.kind == MAPLE_RUN_ENFORCE ? "enforced"
+							      : "profile",
+			 "schedule", trial->job.schedule, "seed",
+			 (json_int_t)trial->job.seed, "fill", trial->job.fill,
+			 "expected", c->expected, "timeout", c->timeout,
+			 "changes", changes, "sites", w.sites, "plan", plan);
+	for (i = 0; i < trial->job.nthen; i++)
+		json_array_append_new(then, write_plan(&w, &trial->job.then[i]));
+	if (trial->job.nthen)
 		json_object_set(root, "then", then);
 	json_decref(then);
 	if (c->between)
@@ -296,7 +297,7 @@ static int check_halves(const struct reader *r, const struct maple_plan *plan)
 		site = plan->step[i].site;
 		if (!maple_plan_splits(plan, site))
 			continue;
-		if (!maple_lane_splits(r->c))
+		if (!r->c->study.splits)
 			return maple_error_set(
 				r->c->err, ENOTSUP,
 				"the order comes in the middle of one "
@@ -376,30 +377,30 @@ static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)
 		e = read_site(r, json_array_get(sites, i), &r->number[i]);
 	if (e)
 		return e;
-	trial->seed = seed;
-	trial->schedule = schedule;
-	trial->fill = fill;
+	trial->job.seed = seed;
+	trial->job.schedule = schedule;
+	trial->job.fill = fill;
 	trial->rounds = rounds > 0 ? rounds : 1;
-	trial->kind = strcmp(kind, "profile") ? MAPLE_RUN_ENFORCE
-					      : MAPLE_RUN_PROFILE;
+	trial->job.kind = strcmp(kind, "profile") ? MAPLE_RUN_ENFORCE
+						  : MAPLE_RUN_PROFILE;
 	for (i = 0; i < json_array_size(changes) && i < MAPLE_RUN_CHANGES; i++) {
 		if (json_unpack(json_array_get(changes, i), "{s:o,s:I}", "site",
 				&site, "hit", &hit))
 			return -EBADMSG;
-		trial->change[trial->nchanges].site = number_of(r, site);
-		trial->change[trial->nchanges++].hit = hit;
+		trial->job.change[trial->job.nchanges].site = number_of(r, site);
+		trial->job.change[trial->job.nchanges++].hit = hit;
 	}
-	trial->plan.seed = seed;
-	if (trial->kind != MAPLE_RUN_ENFORCE)
+	trial->job.plan.seed = seed;
+	if (trial->job.kind != MAPLE_RUN_ENFORCE)
 		return 0;
-	e = read_plan(r, plan, &trial->plan);
+	e = read_plan(r, plan, &trial->job.plan);
 	then = json_object_get(root, "then");
 	if (json_array_size(then) > MAPLE_RUN_THEN)
 		return -EBADMSG;
 	for (i = 0; i < json_array_size(then) && !e; i++) {
-		trial->then[i].seed = seed + i + 1;
-		e = read_plan(r, json_array_get(then, i), &trial->then[i]);
-		trial->nthen++;
+		trial->job.then[i].seed = seed + i + 1;
+		e = read_plan(r, json_array_get(then, i), &trial->job.then[i]);
+		trial->job.nthen++;
 	}
 	return e;
 }

@@ -124,7 +124,7 @@ static bool is_quiet(const struct maple_round *r, pid_t pid, double at)
 /* maple_round_begin - before a run of @trial: its server has had none */
 void maple_round_begin(struct maple_campaign *c, struct maple_trial *trial)
 {
-	bool native = trial->kind == MAPLE_RUN_NATIVE;
+	bool native = trial->job.kind == MAPLE_RUN_NATIVE;
 
 	trial->round = (struct maple_round){
 		.text = c->between,
@@ -230,7 +230,7 @@ void maple_round_judge(struct maple_campaign *c, struct maple_trial *trial)
 	struct maple_judgement *j = &trial->judgement;
 	int status = trial->round.status;
 
-	if (trial->kind == MAPLE_RUN_NATIVE)
+	if (trial->job.kind == MAPLE_RUN_NATIVE)
 		learn(c, &trial->round);
 	if (trial->round.unready) {
 		if (status)

@@ -186,8 +186,7 @@ static int begin_memo(struct maple_campaign *c)
 		.input = maple_campaign_input(c),
 		.apart = o->apart,
 		.exe = o->exe,
-		.strategy = !maple_strategy_enforces(c)
-				    ? maple_strategy_name(o->strategy)
+		.strategy = !c->strategy->forces	    ? c->strategy->name
 			    : o->order == MAPLE_ORDER_PAPER ? "paper"
 							    : "ranked",
 		.seed = c->seed,
@@ -224,31 +223,24 @@ bool maple_campaign_knows_backend(const char *name)
 	return !strcmp(name, "auto") || !maple_pair_parse(name, &choice);
 }
 
-/* Priorities that change at accesses are the agent's alone. */
-static bool needs_agent(const struct maple_campaign_options *o)
-{
-	return o->strategy != MAPLE_STRATEGY_MAPLE &&
-	       o->strategy != MAPLE_STRATEGY_NATIVE;
-}
-
 static int choose(struct maple_campaign *c,
 		  const struct maple_backend_options *backend,
 		  struct maple_pair_choice *choice)
 {
-	const struct maple_campaign_options *o = c->options;
-	const char *wanted = o->backend;
+	/* Priorities that change at accesses are the agent's alone. */
+	bool needs_agent = c->strategy->needs & MAPLE_NEEDS_CHANGES;
+	const char *wanted = c->options->backend;
 	int e;
 
 	if (c->attached)
 		return maple_pair_choose_joined(backend, choice, c->err);
-	if ((needs_agent(o) || c->between) &&
-	    (!wanted || !strcmp(wanted, "auto")))
+	if ((needs_agent || c->between) && (!wanted || !strcmp(wanted, "auto")))
 		wanted = "agent";
 	e = maple_pair_choose(wanted, backend, choice, c->err);
-	if (!e && needs_agent(o) && choice->observe != MAPLE_HALF_AGENT)
+	if (!e && needs_agent && choice->observe != MAPLE_HALF_AGENT)
 		e = maple_error_set(c->err, EINVAL,
 				    "--strategy %s needs --backend agent",
-				    maple_strategy_name(o->strategy));
+				    c->strategy->name);
 	return e;
 }
 
@@ -281,7 +273,6 @@ static int open_backends(struct maple_campaign *c)
 	for (unsigned int i = 0; i < c->lanes.n; i++)
 		c->result->shared_cpu |= c->lanes.lane[i].pair->cpu.shared;
 	c->backend = maple_pair_name(&choice);
-	c->alone = choice.alone;
 	c->result->backends = (struct maple_backends){
 		.observe = maple_half_name(choice.observe),
 		.enforce = choice.alone ? "none"
@@ -291,7 +282,7 @@ static int open_backends(struct maple_campaign *c)
 	/* What cannot be forced is for everybody to know. */
 	if (choice.alone)
 		maple_campaign_notice(c, "%s", choice.why);
-	return 0;
+	return maple_study_open(c);
 }
 
 /* Nothing is started: no agent, no priorities of ours, no output. */
@@ -314,7 +305,12 @@ int maple_campaign_open(struct maple_campaign *c)
 	const struct maple_campaign_options *o = c->options;
 	int e;
 
-	c->main_image = MAPLE_REGISTRY_NONE;
+	maple_study_init(c);
+	if (!c->strategy)
+		c->strategy = maple_strategy_find(o->strategy);
+	if (!c->strategy || o->depth > MAPLE_DEPTH_MAX)
+		return maple_error_set(c->err, EINVAL,
+				       "no such strategy or depth");
 	c->seed = o->seed;
 	while (!c->seed)
 		if (getrandom(&c->seed, 4, 0) < 0)
@@ -330,9 +326,6 @@ int maple_campaign_open(struct maple_campaign *c)
 		return open_attached(c);
 	if (!o->argv || !o->argv[0])
 		return maple_error_set(c->err, EINVAL, "no program given");
-	if (!maple_strategy_name(o->strategy) || o->depth > MAPLE_DEPTH_MAX)
-		return maple_error_set(c->err, EINVAL,
-				       "no such strategy or depth");
 	e = maple_campaign_find_program(o->argv[0], &c->program, c->err);
 	if (!e)
 		e = maple_campaign_check_program(c->program, o->exe, c->err);
@@ -364,16 +357,13 @@ void maple_campaign_close(struct maple_campaign *c)
 {
 	maple_lanes_close(c);
 	maple_launch_dismiss();
-	maple_profile_forget(c);
-	maple_candidate_destroy(&c->candidates);
+	maple_study_close(c);
 	maple_known_deinit(c);
 	maple_unseen_deinit(c);
 	maple_campaign_unknow(c);
 	maple_registry_destroy(c->registry);
-	maple_sharing_deinit(&c->sharing);
 	if (!c->attached)
 		maple_io_deinit(&c->io);
-	maple_change_deinit(&c->sample);
 	free(c->program);
 	free(c->agent);
 	free(c->between);

@@ -255,8 +255,8 @@ static void identify(struct maple_campaign *c, struct maple_finding *f,
 	n = snprintf(text, sizeof(text), "%d %d %s %s", f->kind,
 		     reported ? 0 : f->signo, a ? a : "", basename(c->program));
 	XXH64_update(state, text, n < (int)sizeof(text) ? n : 511);
-	for (i = 0; !reported && f->idiom && i < trial->plan.nsteps; i++) {
-		const struct maple_plan_step *step = &trial->plan.step[i];
+	for (i = 0; !reported && f->idiom && i < trial->job.plan.nsteps; i++) {
+		const struct maple_plan_step *step = &trial->job.plan.step[i];
 
 		if (maple_registry_site(c->registry, step->site, &info))
 			continue;
@@ -325,8 +325,8 @@ static void tell_how(struct maple_campaign *c, struct maple_finding *f,
 	f->exe = copy(o->exe);
 	f->input = copy(maple_campaign_input(c));
 	f->backend = copy(c->backend);
-	f->seed = trial->seed;
-	f->attempt = trial->plan.attempt;
+	f->seed = trial->job.seed;
+	f->attempt = trial->job.plan.attempt;
 	f->plan = maple_planfile_write(c, trial, true);
 	f->output = trial->output;
 	trial->output = NULL;
@@ -359,8 +359,8 @@ struct maple_finding *maple_story_tell(struct maple_campaign *c,
 	f->status = trial->judgement.status;
 	f->address = trial->run.fault;
 	f->what = strdup(trial->judgement.what);
-	if (trial->kind == MAPLE_RUN_ENFORCE) {
-		f->idiom = trial->plan.idiom;
+	if (trial->job.kind == MAPLE_RUN_ENFORCE) {
+		f->idiom = trial->job.plan.idiom;
 		maple_story_order(c, f, trial);
 	}
 	tell_stacks(c, f, trial);

@@ -75,16 +75,19 @@ double maple_stretch_seconds(const struct maple_campaign *c,
 	return seconds;
 }
 
-/* maple_stretch_rest - before one that will hardly bring anything new */
-void maple_stretch_rest(struct maple_campaign *c)
+/*
+ * maple_stretch_rest - before one that will hardly bring anything new, as the
+ * last @dry ones did not
+ */
+void maple_stretch_rest(struct maple_campaign *c, unsigned int dry)
 {
 	struct pollfd pfd = { .fd = c->attached->joined.pidfd,
 			      .events = POLLIN };
 	double seconds = REST_FIRST, until;
 
-	if (!c->dry_profiles)
+	if (!dry)
 		return;
-	for (unsigned int i = 1; i < c->dry_profiles; i++)
+	for (unsigned int i = 1; i < dry; i++)
 		if (seconds < REST_MOST)
 			seconds *= 2;
 	until = maple_clock_now() + (seconds < REST_MOST ? seconds : REST_MOST);
@@ -114,7 +117,7 @@ bool maple_stretch_over(struct maple_campaign *c, struct maple_trial *trial)
 	/* A stretch in which it ended has been judged. */
 	if (c->ended)
 		return true;
-	trial->kind = MAPLE_RUN_PROFILE;
+	trial->job.kind = MAPLE_RUN_PROFILE;
 	trial->purpose = MAPLE_FOR_PROFILE;
 	if (observer->ops->ended)
 		observer->ops->ended(observer, &trial->run.status);
@@ -202,11 +205,11 @@ void maple_stretch_judge(struct maple_campaign *c, struct maple_trial *trial)
 		else
 			judge_life(c, trial);
 	}
-	if (j->failure && trial->kind == MAPLE_RUN_PROFILE)
+	if (j->failure && trial->job.kind == MAPLE_RUN_PROFILE)
 		add_past(c, j);
 	c->exposed_before += trial->run.automaton.exposed != 0;
 	/* An order that had not been forced when we left was not tried. */
-	trial->stopped |= trial->kind == MAPLE_RUN_ENFORCE &&
+	trial->stopped |= trial->job.kind == MAPLE_RUN_ENFORCE &&
 			  trial->run.end == MAPLE_END_STOPPED &&
 			  !trial->run.automaton.exposed && !j->failure;
 }
@@ -230,10 +233,11 @@ const char *maple_stretch_undelivered(struct maple_campaign *c)
 	if (r->runs.enforced)
 		return c->why_not;
 	snprintf(text, sizeof(text), "%s",
-		 c->alone ? r->backends.why
-			  : "no order was forced: there was nothing to try, or "
-			    "no time for it");
-	c->unsupported = c->alone;
+		 c->study.alone
+			 ? r->backends.why
+			 : "no order was forced: there was nothing to try, or "
+			   "no time for it");
+	c->unsupported = c->study.alone;
 	snprintf(c->why_not, sizeof(c->why_not),
 		 "observed only, %llu iRoots predicted; %.200s", predicted,
 		 text);

@@ -101,22 +101,22 @@ static const char *const purposes[] = {
 static int memo_begin(struct maple_campaign *c, struct maple_trial *trial,
 		      int64_t *row)
 {
-	char *plan = trial->kind == MAPLE_RUN_ENFORCE
+	char *plan = trial->job.kind == MAPLE_RUN_ENFORCE
 			     ? maple_planfile_write(c, trial, false)
 			     : NULL;
 	struct maple_memo_run run = {
 		.kind = purposes[trial->purpose],
-		.iroot = trial->candidate ? trial->candidate->row : 0,
+		.iroot = trial->job.goal ? trial->job.goal->row : 0,
 		.plan = plan,
-		.seed = trial->seed,
-		.attempt = trial->plan.attempt,
+		.seed = trial->job.seed,
+		.attempt = trial->job.plan.attempt,
 		.flip = trial->flip,
 	};
 	int e = maple_memo_begin(c->memo, c->err);
 
-	if (!e && trial->attempt)
+	if (!e && trial->job.attempt)
 		e = maple_memo_mark(c->memo, c->memo_program,
-				    trial->candidate->row, MAPLE_MEMO_ATTEMPT,
+				    trial->job.goal->row, MAPLE_MEMO_ATTEMPT,
 				    c->err);
 	if (!e)
 		e = maple_memo_run_begin(c->memo, c->memo_campaign, &run, row,
@@ -155,12 +155,11 @@ static void on_event(void *ctx, const struct maple_event *event)
 	if (event->thread < MAPLE_THREADS)
 		trial->ran[event->thread] = true;
 	maple_holding_event(&trial->holding, event);
-	if (trial->kind == MAPLE_RUN_PROFILE) {
-		maple_change_note(lane->c, &lane->sample, event);
-		if (trial->predict && lane->c->attached)
-			maple_early_event(&trial->early, trial->predict, event);
-		else if (trial->predict)
-			maple_predict_event(trial->predict, event);
+	if (trial->job.kind == MAPLE_RUN_PROFILE) {
+		if (trial->studied && lane->c->attached)
+			maple_early_event(&trial->early, event);
+		else if (trial->studied)
+			maple_study_event(trial, event);
 		return;
 	}
 	maple_round_event(&trial->round, event);
@@ -226,17 +225,17 @@ static int memo_end(struct maple_campaign *c, struct maple_trial *trial,
 		.seconds = trial->run.seconds,
 		.cpu_seconds = trial->run.cpu_seconds,
 		.delivered = trial->run.delivered,
-		.exposed = trial->exposed,
-		.claimed = trial->claimed,
-		.reason = trial->reason,
-		.rested = trial->rested,
+		.exposed = trial->job.exposed,
+		.claimed = trial->job.claimed,
+		.reason = trial->job.reason,
+		.rested = trial->job.rested,
 	};
 	int e = maple_memo_run_end(c->memo, row, &end, c->err);
 
 	tell_full(c);
 	maple_campaign_count(c);
 	/* Runs that confirm something add nothing to it. */
-	if (!e && c->memo_program && trial->settle)
+	if (!e && c->memo_program && trial->studied)
 		e = maple_memo_sample(c->memo, row, &c->result->coverage,
 				      c->err);
 	return e;
@@ -247,11 +246,11 @@ static int settle(struct maple_campaign *c, struct maple_trial *trial,
 		  int64_t row)
 {
 	/* What a profile run teaches takes longer than others should wait. */
-	bool at_once = trial->kind == MAPLE_RUN_ENFORCE;
+	bool at_once = trial->job.kind == MAPLE_RUN_ENFORCE;
 	int e = at_once ? maple_memo_begin(c->memo, c->err) : 0;
 
-	if (!e && !trial->stopped && trial->settle)
-		e = trial->settle(c, trial, trial->settle_ctx);
+	if (!e && !trial->stopped && trial->studied)
+		e = maple_study_ended(c, trial);
 	if (!e)
 		e = memo_end(c, trial, row);
 	return at_once ? close_memo(c, e) : e;
@@ -268,7 +267,8 @@ static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 	if (*run->stranger)
 		memcpy(c->stranger, run->stranger, sizeof(c->stranger));
 	/* These neither observe nor force anything. */
-	if (trial->kind == MAPLE_RUN_NATIVE || trial->kind == MAPLE_RUN_SCHEDULE)
+	if (trial->job.kind == MAPLE_RUN_NATIVE ||
+	    trial->job.kind == MAPLE_RUN_SCHEDULE)
 		return;
 	if (trial->stopped)
 		return;
@@ -278,8 +278,10 @@ static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 		c->unsupported = run->unsupported;
 	} else {
 		c->delivered = true;
-		c->observed |= trial->settle && trial->kind == MAPLE_RUN_PROFILE;
-		c->enforced |= trial->settle && trial->kind == MAPLE_RUN_ENFORCE;
+		c->observed |= trial->studied &&
+			       trial->job.kind == MAPLE_RUN_PROFILE;
+		c->enforced |= trial->studied &&
+			       trial->job.kind == MAPLE_RUN_ENFORCE;
 	}
 	if (run->sites > d->sites)
 		d->sites = run->sites;
@@ -294,15 +296,15 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		     struct maple_io_run *io, int64_t *row)
 {
 	struct maple_run_order order = {
-		.kind = trial->kind,
-		.schedule = trial->schedule,
-		.plan = &trial->plan,
-		.then = trial->then,
-		.nthen = trial->nthen,
-		.seed = trial->seed,
-		.nchanges = trial->nchanges,
+		.kind = trial->job.kind,
+		.schedule = trial->job.schedule,
+		.plan = &trial->job.plan,
+		.then = trial->job.then,
+		.nthen = trial->job.nthen,
+		.seed = trial->job.seed,
+		.nchanges = trial->job.nchanges,
 		.budget = MAPLE_BUDGET,
-		.lossless = trial->kind == MAPLE_RUN_PROFILE,
+		.lossless = trial->job.kind == MAPLE_RUN_PROFILE,
 		.timeout = c->timeout,
 		.grace = c->attached ? 0
 				     : GRACE_LEAST +
@@ -327,19 +329,16 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 	struct maple_lane *lane = c->lanes.turn;
 	int e;
 
-	trial->names |= trial->kind != MAPLE_RUN_ENFORCE ||
+	trial->names |= trial->job.kind != MAPLE_RUN_ENFORCE ||
 			!lane->pair->enforce->ops->heeds_names ||
 			c->options->no_confirm || c->attached;
 	order.names = trial->names;
-	order.fill = trial->fill;
+	order.fill = trial->job.fill;
 	if (c->attached)
-		order.timeout = maple_stretch_seconds(c, trial->kind);
-	memcpy(order.change, trial->change, sizeof(order.change));
-	if (trial->kind == MAPLE_RUN_PROFILE && !trial->alone)
-		trial->alone =
-			maple_sharing_choose(c, trial->seed, &trial->nalone);
-	order.alone = trial->alone;
-	order.nalone = trial->nalone;
+		order.timeout = maple_stretch_seconds(c, trial->job.kind);
+	memcpy(order.change, trial->job.change, sizeof(order.change));
+	order.alone = trial->job.alone;
+	order.nalone = trial->job.nalone;
 	maple_round_begin(c, trial);
 	maple_lane_leave(c);
 	e = maple_pair_run(lane->pair, &order, &sink, &trial->run, lane->err);
@@ -364,7 +363,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 {
 	const struct maple_campaign_options *o = c->options;
-	bool show = trial->kind == MAPLE_RUN_NATIVE && !o->quiet_target &&
+	bool show = trial->job.kind == MAPLE_RUN_NATIVE && !o->quiet_target &&
 		    c->result->runs.baseline == 0;
 	struct maple_io_run io = { .in = -1, .out = -1, .err = -1 };
 	int64_t row;
@@ -405,12 +404,13 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 	return e ? e : tear_down(c);
 }
 
-/* maple_trial_deinit - frees what the trial holds */
+/* maple_trial_deinit - frees what the trial holds; it may never have run */
 void maple_trial_deinit(struct maple_trial *trial)
 {
 	maple_run_deinit(&trial->run);
-	maple_predict_destroy(trial->predict);
-	free(trial->alone);
+	if (trial->campaign)
+		maple_study_drop(trial->campaign, trial);
+	free(trial->job.alone);
 	free(trial->output);
 	free(trial->oracle);
 	free(trial->report);

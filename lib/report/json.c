@@ -177,8 +177,8 @@ int maple_report_jsonl_start(FILE *out,
 		json_pack("{s:i, s:s, s:s, s:o, s:s, s:o}", "schema",
 			  MAPLE_REPORT_SCHEMA, "event", "start", "version",
 			  MAPLE_VERSION, "argv", argv_array(options->argv),
-			  "strategy", maple_strategy_name(options->strategy),
-			  "seed",
+			  "strategy",
+			  options->strategy ?: maple_strategy_name(0), "seed",
 			  options->seed ? maple_fields_number(options->seed)
 					: json_null()),
 		err);

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "campaign/internal.h"
+#include "strategy/maple/maple.h"
 
 #define RUNS	   10 /* of each kind, in a round */
 #define ROUNDS_MAX 1000
@@ -56,18 +57,40 @@ static void spawn(struct maple_campaign *c)
 	sched_setaffinity(0, sizeof(ours), &ours);
 }
 
-static void enforce(struct maple_campaign *c, struct maple_candidate *k)
+/* The first try of @k, each time. */
+static bool exposes(struct maple_campaign *c, struct maple_candidate *k)
 {
-	struct maple_trial trial = { 0 };
-	bool news;
+	struct maple_search *m = c->system;
+	struct maple_trial trial = { .job.seed = 1 };
+	bool exposed;
 
-	k->attempts = 0; /* the same plan each time */
-	if (maple_enforce_run(c, k, &trial, &news))
+	k->attempts = 0;
+	k->exposed = false;
+	if (maple_enforce_begin(&m->profiling, &trial.job, k, c->err))
+		die("an enforced run", c->err->text);
+	maple_study_take(c, &trial);
+	if (maple_trial_run(c, &trial))
 		die("an enforced run", c->err->text);
 	if (!trial.run.delivered)
 		die("an enforced run", trial.run.why_not);
-	if (!trial.exposed || trial.judgement.failure)
+	exposed = trial.job.exposed && !trial.judgement.failure;
+	maple_trial_deinit(&trial);
+	return exposed;
+}
+
+static void enforce(struct maple_campaign *c, struct maple_candidate *k)
+{
+	if (!exposes(c, k))
 		die("an enforced run", "it did not expose what it should");
+}
+
+static void profile(struct maple_campaign *c)
+{
+	struct maple_trial trial;
+	enum maple_next next;
+
+	if (maple_study_next(c, &trial, &next) || maple_trial_run(c, &trial))
+		die("a profile run", c->err->text);
 	maple_trial_deinit(&trial);
 }
 
@@ -90,19 +113,12 @@ static double measure(struct maple_campaign *c, struct maple_candidate *k,
 /* The first candidate that can be forced. */
 static struct maple_candidate *choose(struct maple_campaign *c)
 {
+	struct maple_search *m = c->system;
 	struct maple_candidate *k, *next;
-	struct maple_trial trial;
-	bool news, exposed;
 
-	HASH_ITER (hh, c->candidates.table, k, next) {
-		memset(&trial, 0, sizeof(trial));
-		if (!k->predicted || maple_enforce_run(c, k, &trial, &news))
-			continue;
-		exposed = trial.exposed && !trial.judgement.failure;
-		maple_trial_deinit(&trial);
-		if (exposed)
+	HASH_ITER (hh, m->profiling.candidates.table, k, next)
+		if (k->predicted && exposes(c, k))
 			return k;
-	}
 	die("a campaign", "nothing can be enforced");
 	return NULL;
 }
@@ -119,9 +135,9 @@ int main(int argc, char **argv)
 	struct maple_campaign_options options = { .seed = 1,
 						  .quiet_target = true,
 						  .backend = "agent",
+						  .together = 1,
 						  .notice = on_notice };
 	struct maple_campaign_result result = { 0 };
-	struct maple_trial trial = { 0 };
 	struct maple_error err = { 0 };
 	struct maple_campaign c = { .options = &options,
 				    .result = &result,
@@ -129,7 +145,6 @@ int main(int argc, char **argv)
 	const char *memo = getenv("MEMO");
 	struct maple_candidate *k;
 	int i, way, rounds;
-	bool news;
 
 	rounds = argc == 4 ? atoi(argv[3]) : 0;
 	if (rounds < 1 || rounds > ROUNDS_MAX)
@@ -138,10 +153,9 @@ int main(int argc, char **argv)
 	options.agent = argv[2];
 	c.began = maple_clock_now();
 	if (maple_memo_open(memo ? memo : ":memory:", 0, &c.memo, &err) ||
-	    maple_campaign_open(&c) || maple_baseline(&c) ||
-	    maple_profile_run(&c, &trial, &news))
+	    maple_campaign_open(&c) || maple_baseline(&c))
 		die(argv[1], err.text);
-	maple_trial_deinit(&trial);
+	profile(&c);
 	k = choose(&c);
 	for (i = 0; i < rounds; i++)
 		for (way = 0; way < WAYS; way++)

@@ -14,6 +14,7 @@ floors='
 cli daemon
 suite
 campaign
+strategy
 report memo backend
 host image predict
 trace kmod

@@ -40,6 +40,11 @@ static struct maple_event event(uint16_t thread, uint8_t kind, uint64_t addr,
 				     .site = site };
 }
 
+static void tell(void *ctx, const struct maple_event *event)
+{
+	assert_int_equal(maple_predict_event(ctx, event), 0);
+}
+
 /*
  * Thread 0 writes X twice in the critical section that it was in, thread 1
  * reads it in one of its own: the read can stand before both writes or behind
@@ -49,17 +54,18 @@ static unsigned int orders_of(const struct maple_event *events, unsigned int n,
 			      bool early)
 {
 	struct maple_predict_options options = { 0 };
-	struct maple_early kept = { 0 };
+	struct maple_early kept = { .tell = tell };
 	struct maple_predict *p;
 
 	predicted = 0;
 	assert_int_equal(maple_predict_create(&options, &sink, &p), 0);
+	kept.ctx = p;
 	for (unsigned int i = 0; i < n; i++)
 		if (early)
-			maple_early_event(&kept, p, &events[i]);
+			maple_early_event(&kept, &events[i]);
 		else
 			maple_predict_event(p, &events[i]);
-	maple_early_tell(&kept, p);
+	maple_early_tell(&kept);
 	assert_int_equal(kept.n, 0);
 	maple_early_deinit(&kept);
 	assert_int_equal(maple_predict_finish(p), 0);

@@ -33,18 +33,18 @@ static void test_there_and_back(void **state)
 	for (int schedule = MAPLE_SCHEDULE_NATIVE;
 	     schedule < MAPLE_SCHEDULE_PLAN; schedule++) {
 		struct maple_trial from = {
-			.kind = MAPLE_RUN_PROFILE,
-			.schedule = schedule,
-			.seed = 77,
+			.job.kind = MAPLE_RUN_PROFILE,
+			.job.schedule = schedule,
+			.job.seed = 77,
 			.rounds = 4,
 		};
 		char *text = maple_planfile_write(&c, &from, false);
 
 		assert_non_null(text);
 		assert_int_equal(read_text(text), 0);
-		assert_int_equal(trial.kind, MAPLE_RUN_PROFILE);
-		assert_int_equal(trial.schedule, schedule);
-		assert_int_equal(trial.seed, 77);
+		assert_int_equal(trial.job.kind, MAPLE_RUN_PROFILE);
+		assert_int_equal(trial.job.schedule, schedule);
+		assert_int_equal(trial.job.seed, 77);
 		assert_int_equal(trial.rounds, 4);
 		assert_int_equal(file.expected, 3);
 		assert_true(file.timeout == 2.5);
@@ -77,7 +77,7 @@ static void test_damaged(void **state)
 
 	assert_int_equal(MAPLE_SCHEDULE_PLAN, 7); /* as these numbers have it */
 	assert_int_equal(read_with("6", "1.0"), 0);
-	assert_int_equal(trial.schedule, MAPLE_SCHEDULE_RANDDELAY);
+	assert_int_equal(trial.job.schedule, MAPLE_SCHEDULE_RANDDELAY);
 	for (size_t i = 0; i < sizeof(schedules) / sizeof(*schedules); i++) {
 		assert_int_equal(read_with(schedules[i], "1.0"), -EBADMSG);
 		assert_string_equal(err.text, "the stored plan is damaged");

@@ -25,20 +25,14 @@ struct maple_progress;
 
 enum maple_order { MAPLE_ORDER_RANKED, MAPLE_ORDER_PAPER };
 
-/* What decides which run is next; all but MAPLE only make profile runs. */
-enum maple_strategy {
-	MAPLE_STRATEGY_MAPLE,	  /* predict, then enforce */
-	MAPLE_STRATEGY_NATIVE,	  /* no priorities, all CPUs */
-	MAPLE_STRATEGY_PCT,	  /* random priorities with change points */
-	MAPLE_STRATEGY_PCTLARGE,  /* the same with nice values */
-	MAPLE_STRATEGY_RANDDELAY, /* native, with random delays */
-};
-
 #define MAPLE_DEPTH_MAX 16
 #define MAPLE_JOBS_MAX	256
 
-/* maple_strategy_name - "maple", "native", ...; NULL behind the last one */
-const char *maple_strategy_name(enum maple_strategy strategy);
+/*
+ * maple_strategy_name - what may decide which run is next, the @i-th: "maple",
+ * the default, "native", ...; NULL behind the last one
+ */
+const char *maple_strategy_name(unsigned int i);
 
 /* Zero is the default of every field but those that say otherwise. */
 struct maple_campaign_options {
@@ -62,7 +56,7 @@ struct maple_campaign_options {
 	const char *agent;	   /* path of libmaple-agent.so; NULL: search */
 	const char *backend;	   /* --backend; NULL: the best there is, of a
 				      replay: those of the finding */
-	enum maple_strategy strategy;
+	const char *strategy;	   /* a name of these; NULL: the default */
 	enum maple_order order;
 	unsigned int depth;  /* PCT's, to MAPLE_DEPTH_MAX; 0: 3 */
 	unsigned int idioms; /* bit i: idiom i; 0: all there are */

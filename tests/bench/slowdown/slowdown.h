@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sched.h>
 #include "backend/pair.h"
-#include "campaign/candidate.h"
+#include "strategy/maple/candidate.h"
 
 #define BENCH_PEERS 8
 

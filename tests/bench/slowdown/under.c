@@ -11,11 +11,12 @@
 #include <unistd.h>
 #include "backend/agent/agent.h"
 #include "campaign/internal.h"
+#include "strategy/maple/profile.h"
 #include "slowdown.h"
 
 #define LEAST_TIMEOUT 10.0 /* seconds; a campaign's own limits */
 #define TIMES_TIMEOUT 20.0
-#define LEAST_SLICE   10 /* ms, as in campaign/enforce.c */
+#define LEAST_SLICE   10 /* ms, as in campaign/study.c */
 
 struct reader {
 	struct maple_predict *predict; /* or NULL */
@@ -183,13 +184,13 @@ static void draw(struct bench *b)
 void bench_learn(struct bench *b)
 {
 	struct reader reader = { .all = &b->candidate };
-	struct maple_campaign c = { 0 };
+	struct maple_profiling p = { 0 };
 
 	if (profile(b, "first", 0, &reader)) {
 		draw(b);
-		c.predict = reader.predict;
+		p.predict = reader.predict;
 		for (unsigned int i = 0; i < b->ndraw; i++)
-			maple_profile_guards(&c, b->draw[i]);
+			maple_profiling_guards(&p, b->draw[i]);
 	}
 	maple_predict_destroy(reader.predict);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-#ifndef MAPLE_CAMPAIGN_CANDIDATE_H
-#define MAPLE_CAMPAIGN_CANDIDATE_H
+#ifndef MAPLE_STRATEGY_CANDIDATE_H
+#define MAPLE_STRATEGY_CANDIDATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <uthash.h>
 #include <maple/campaign.h>
 #include <maple/iroot.h>
-#include "../image/registry.h"
-#include "../plan/plan.h"
-#include "../predict/predict.h"
+#include "../../image/registry.h"
+#include "../../plan/plan.h"
+#include "../../predict/predict.h"
+#include "../goal.h"
 #include "odds.h"
 
 #define MAPLE_CANDIDATE_GUARDS 64
@@ -21,8 +22,7 @@
 struct maple_candidate {
 	struct maple_iroot iroot; /* the key */
 	bool predicted, exposed;
-	bool broke; /* a run failed of it, in an earlier campaign, */
-	bool found; /* ... or in this one: there is a finding */
+	bool broke; /* a run failed of it, in an earlier campaign */
 	bool facts_known;
 	bool busy;	       /* a try of it is under way */
 	bool ends, gated;      /* the facts: memory's end, some gate */
@@ -33,16 +33,15 @@ struct maple_candidate {
 	unsigned int failed;   /* tries that failed, over all inputs */
 	int score;
 	unsigned int order; /* in which it was found */
+	struct maple_goal goal;
 	UT_hash_handle hh;
 	/* its dependencies, when there were so many candidates; choice.c */
 	const struct maple_candidate *part[2];
 	unsigned int linked;
 
 	struct maple_predict_facts facts;
-	int64_t row;	    /* in the memo database */
-	bool guarded;	    /* guards and covers were asked for */
-	bool told;	    /* the memo will be told of it, */
-	unsigned int marks; /* ... and this: bits, enum maple_memo_mark */
+	bool guarded; /* guards and covers were asked for */
+	bool told;    /* the memo will be told of it, and of goal.marks */
 	char name[MAPLE_IROOT_EVENTS][MAPLE_PLAN_NAME]; /* threads */
 	uint32_t nguards;
 	uint32_t guard[MAPLE_CANDIDATE_GUARDS];
@@ -66,6 +65,7 @@ struct maple_candidates {
 
 struct maple_candidate *maple_candidate_get(struct maple_candidates *all,
 					    const struct maple_iroot *iroot);
+struct maple_candidate *maple_candidate_of(struct maple_goal *goal);
 void maple_candidate_exposed(struct maple_candidates *all,
 			     struct maple_candidate *c);
 void maple_candidate_know(struct maple_candidate *c,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-#ifndef MAPLE_CAMPAIGN_CHOICE_H
-#define MAPLE_CAMPAIGN_CHOICE_H
+#ifndef MAPLE_STRATEGY_CHOICE_H
+#define MAPLE_STRATEGY_CHOICE_H
 
 #include "candidate.h"
 
@@ -11,6 +11,8 @@ struct maple_choice_limits {
 	unsigned int failures; /* over all inputs */
 };
 
+struct maple_choice_limits
+maple_choice_limits_of(const struct maple_campaign_options *options);
 struct maple_candidate *
 maple_choice_next(struct maple_candidates *all,
 		  const struct maple_choice_limits *limits);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* What the caps of observer and predictor let go, added up over runs. */
 #include <stddef.h>
-#include "internal.h"
+#include "profile.h"
 
 #define CUT(name)                                                       \
 	{                                                               \

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
-#include "internal.h"
+#include "profile.h"
+
+#define DEPTH_DEFAULT 3 /* the choice of Maple's paper */
 
 static uint32_t *counter(struct maple_hits *hits, uint32_t index)
 {
@@ -33,7 +35,7 @@ static bool counts(const struct maple_event *event)
 }
 
 /* maple_change_note - @event of a profile run may become a change point */
-void maple_change_note(const struct maple_campaign *c, struct maple_sample *s,
+void maple_change_note(const struct maple_study *study, struct maple_sample *s,
 		       const struct maple_event *event)
 {
 	bool call = event->site & MAPLE_SITE_CALL;
@@ -49,7 +51,7 @@ void maple_change_note(const struct maple_campaign *c, struct maple_sample *s,
 	/* A reservoir: every access is as likely to be in the sample. */
 	at = s->seen++;
 	if (at >= MAPLE_RUN_CHANGES)
-		at = maple_campaign_seed(c, s->seen) % s->seen;
+		at = study->random(study, s->seen) % s->seen;
 	if (at >= MAPLE_RUN_CHANGES)
 		return;
 	s->change[at].site = event->site;
@@ -58,35 +60,30 @@ void maple_change_note(const struct maple_campaign *c, struct maple_sample *s,
 		s->n = at + 1;
 }
 
-/* maple_change_begin - a profile run begins: forget the one before */
-void maple_change_begin(struct maple_sample *s)
+/* maple_change_draw - @n different change points for @job, if there are */
+void maple_change_draw(const struct maple_study *study, struct maple_sample *s,
+		       struct maple_job *job, unsigned int n)
 {
-	unsigned int i;
-
-	s->n = s->seen = 0;
-	for (i = 0; i < 2; i++)
-		if (s->hits[i].count)
-			memset(s->hits[i].count, 0,
-			       s->hits[i].n * sizeof(*s->hits[i].count));
-}
-
-/* maple_change_draw - @n different change points for @trial, if there are */
-void maple_change_draw(struct maple_campaign *c, struct maple_trial *trial,
-		       unsigned int n)
-{
-	struct maple_sample *s = &c->sample;
 	struct maple_change swap;
 	uint32_t i, j;
 
 	if (n > s->n)
 		n = s->n;
 	for (i = 0; i < n; i++) {
-		j = i + maple_campaign_seed(c, trial->seed + i) % (s->n - i);
+		j = i + study->random(study, job->seed + i) % (s->n - i);
 		swap = s->change[j];
 		s->change[j] = s->change[i];
 		s->change[i] = swap;
-		trial->change[trial->nchanges++] = swap;
+		job->change[job->nchanges++] = swap;
 	}
+}
+
+/* maple_change_depth - how many a run of PCT has */
+unsigned int maple_change_depth(const struct maple_study *study)
+{
+	unsigned int depth = study->options->depth;
+
+	return (depth ? depth : DEPTH_DEFAULT) - 1;
 }
 
 /* maple_change_deinit - frees what counted the hits */

@@ -3,7 +3,7 @@
  * The choice: which candidate is tried next (algorithms.md 6).
  *
  * Left out: what was exposed already, what a finding of this campaign is
- * about, what failed MAPLE_FAIL_LIMIT times in all, what was tried often enough
+ * about, what failed FAIL_LIMIT times in all, what was tried often enough
  * with this input. An attempt counts when it starts, so that a crash is no free
  * try.
  *
@@ -23,13 +23,30 @@
 #include <string.h>
 #include "choice.h"
 
+#define FAIL_LIMIT 6 /* failed tries of an iRoot in all */
+
+/* maple_choice_limits_of - as the user has said, or as is usual */
+struct maple_choice_limits
+maple_choice_limits_of(const struct maple_campaign_options *options)
+{
+	bool paper = options->order == MAPLE_ORDER_PAPER;
+
+	return (struct maple_choice_limits){
+		.order = options->order,
+		.attempts = options->attempts ? options->attempts
+			    : paper	      ? 2
+					      : MAPLE_PLAN_WAYS,
+		.failures = FAIL_LIMIT,
+	};
+}
+
 /* Turns in a round, idiom 1 to 6 and deadlock (algorithms.md 6). */
 static const unsigned int weight[MAPLE_IDIOMS] = { 0, 4, 3, 2, 2, 2, 1, 2 };
 
 /* Whether @c is one to be tried, sooner or later, or was. */
 static bool wanted(const struct maple_candidate *c)
 {
-	return c->predicted && c->facts_known && !c->exposed && !c->found;
+	return c->predicted && c->facts_known && !c->exposed && !c->goal.found;
 }
 
 /* Where no step has a gate, the last way is the first once more. */
@@ -221,7 +238,7 @@ struct maple_candidate *maple_choice_again(const struct maple_candidates *all)
 	struct maple_candidate *best = NULL, *c, *next;
 
 	HASH_ITER (hh, all->table, c, next) {
-		if (!c->exposed || c->found || c->busy || !c->row ||
+		if (!c->exposed || c->goal.found || c->busy || !c->goal.row ||
 		    !c->facts_known)
 			continue;
 		if (!best || c->looks < best->looks ||

@@ -6,6 +6,7 @@
  * Not decided here: whether an iRoot is feasible (predict/), which one is tried
  * next (choice.c), how it is forced (plan/).
  */
+#include <stddef.h>
 #include <string.h>
 #include "candidate.h"
 
@@ -54,10 +55,18 @@ struct maple_candidate *maple_candidate_get(struct maple_candidates *all,
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return NULL;
-	c->iroot = *iroot;
+	c->iroot = c->goal.key = *iroot;
 	c->order = all->n++;
 	HASH_ADD(hh, all->table, iroot, sizeof(c->iroot), c);
 	return c;
+}
+
+/* maple_candidate_of - the one whose goal @goal is */
+struct maple_candidate *maple_candidate_of(struct maple_goal *goal)
+{
+	return (struct maple_candidate *)((char *)goal -
+					  offsetof(struct maple_candidate,
+						   goal));
 }
 
 static bool reverse_exposed(const struct maple_candidates *all,

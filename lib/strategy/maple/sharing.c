@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
-#include "internal.h"
+#include "profile.h"
 
 #define LONE_RUNS   2 /* profile runs alone before a site is left alone */
 #define SAMPLED_ONE 4 /* one run in so many looks at it all the same */
@@ -34,21 +34,21 @@ static uint8_t *state_of(struct maple_sharing *s, uint32_t site)
 }
 
 /* maple_sharing_learn - what the profile run that just ended says */
-void maple_sharing_learn(struct maple_campaign *c)
+void maple_sharing_learn(struct maple_sharing *s,
+			 const struct maple_sample *sample,
+			 const struct maple_predict *predict)
 {
-	const struct maple_hits *hits = &c->sample.hits[0];
+	const struct maple_hits *hits = &sample->hits[0];
 	uint8_t *state;
 	uint32_t i;
 
-	if (!maple_strategy_enforces(c))
-		return; /* the others look at everything in each run */
 	for (i = 0; i < hits->n; i++) {
 		if (!hits->count[i])
 			continue;
-		state = state_of(&c->sharing, i);
+		state = state_of(s, i);
 		if (!state)
 			return;
-		if (maple_predict_shared(c->predict, i))
+		if (maple_predict_shared(predict, i))
 			*state = SHARED;
 		else if (*state < LONE_RUNS)
 			++*state;
@@ -67,10 +67,10 @@ bool maple_sharing_is_shared(const struct maple_sharing *s, uint32_t site)
  * Returns bytes by site number, to be freed; @n: how many, 0 for want of
  * memory.
  */
-uint8_t *maple_sharing_choose(struct maple_campaign *c, uint64_t seed,
+uint8_t *maple_sharing_choose(struct maple_sharing *s,
+			      const struct maple_study *study, uint64_t seed,
 			      uint32_t *n)
 {
-	struct maple_sharing *s = &c->sharing;
 	uint8_t *alone = malloc(s->n + 1);
 	uint32_t i;
 
@@ -78,7 +78,7 @@ uint8_t *maple_sharing_choose(struct maple_campaign *c, uint64_t seed,
 	*n = alone ? s->n : 0;
 	for (i = 0; i < *n; i++) {
 		alone[i] = s->state[i] == LONE_RUNS &&
-			   maple_campaign_seed(c, seed ^ i) % SAMPLED_ONE;
+			   study->random(study, seed ^ i) % SAMPLED_ONE;
 		s->left += alone[i];
 	}
 	return alone;

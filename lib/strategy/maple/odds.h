@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-#ifndef MAPLE_CAMPAIGN_ODDS_H
-#define MAPLE_CAMPAIGN_ODDS_H
+#ifndef MAPLE_STRATEGY_ODDS_H
+#define MAPLE_STRATEGY_ODDS_H
 
 #include <stdbool.h>
 #include <maple/iroot.h>
-#include "../predict/predict.h"
+#include "../../predict/predict.h"
 
 #define MAPLE_ODDS_CLASSES 24 /* of each idiom */
 

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The campaign as its strategy sees it: what the strategy may ask, and the way
+ * of a job from it and back to it.
+ */
+#include <errno.h>
+#include <string.h>
+#include "internal.h"
+
+#define SLICE_LEAST_MS	     10
+#define ROUND_SLICE_LEAST_MS 1 /* start-up and end are no part of a round */
+
+/* ---- what it may ask ---- */
+
+static uint64_t random_of(const struct maple_study *study, uint64_t salt)
+{
+	return maple_campaign_seed(study->ctx, salt);
+}
+
+static int learn(struct maple_study *study, struct maple_goal *const *goals,
+		 size_t n, struct maple_error *err)
+{
+	return maple_campaign_learn(study->ctx, goals, n);
+}
+
+static int mark(struct maple_study *study, const struct maple_goal *goal,
+		enum maple_memo_mark mark, struct maple_error *err)
+{
+	struct maple_campaign *c = study->ctx;
+
+	return maple_memo_mark(c->memo, c->memo_program, goal->row, mark, err);
+}
+
+/* maple_study_open - the strategy begins; the lanes have their backends */
+int maple_study_open(struct maple_campaign *c)
+{
+	const struct maple_pair *pair = c->lanes.lane[0].pair;
+	const struct maple_backend_ops *enforce =
+		pair->enforce ? pair->enforce->ops : NULL;
+
+	c->study.registry = c->registry;
+	c->study.lanes = c->lanes.n;
+	c->study.alone = !enforce;
+	c->study.turns = enforce && maple_pair_turns(pair);
+	if (enforce) {
+		c->study.splits = enforce->splits;
+		c->study.conditions = enforce->conditions;
+		c->study.ends = enforce->ends;
+		c->study.most = enforce->follow;
+	}
+	return c->strategy->open(c->strategy, &c->study, &c->system, c->err);
+}
+
+/* maple_study_init - what it may ask before anything is open */
+void maple_study_init(struct maple_campaign *c)
+{
+	c->study = (struct maple_study){
+		.options = c->options,
+		.main_image = MAPLE_REGISTRY_NONE,
+		.prediction = &c->result->prediction,
+		.ctx = c,
+		.random = random_of,
+		.over = maple_campaign_enough,
+		.learn = learn,
+		.mark = mark,
+	};
+}
+
+/* maple_study_close - the strategy ends, if it ever began */
+void maple_study_close(struct maple_campaign *c)
+{
+	if (c->system)
+		c->strategy->close(c->system);
+	c->system = NULL;
+}
+
+/* ---- a job's way ---- */
+
+/*
+ * A wait that ends by itself ends within the time that a native run takes, or
+ * else nothing good comes of waiting for it: ten slices make a native run, or
+ * a round of requests.
+ */
+static uint32_t slice_ms(const struct maple_campaign *c)
+{
+	double seconds = c->between ? c->round_seconds : c->native_seconds;
+	double least = c->between ? ROUND_SLICE_LEAST_MS : SLICE_LEAST_MS;
+	double ms = seconds * 1000 / 10;
+
+	if (ms > MAPLE_PLAN_SLICE_MS)
+		return MAPLE_PLAN_SLICE_MS;
+	return ms < least ? least : (uint32_t)ms;
+}
+
+/* maple_study_take - @trial has a job of the strategy's: what else it needs */
+void maple_study_take(struct maple_campaign *c, struct maple_trial *trial)
+{
+	struct maple_job *job = &trial->job;
+
+	trial->studied = true;
+	trial->campaign = c;
+	trial->early.tell = maple_study_event;
+	trial->early.ctx = trial;
+	trial->purpose = job->kind == MAPLE_RUN_PROFILE ? MAPLE_FOR_PROFILE
+							: MAPLE_FOR_ENFORCED;
+	job->plan.slice_ms = slice_ms(c);
+	for (unsigned int i = 0; i < job->nthen; i++)
+		job->then[i].slice_ms = job->plan.slice_ms;
+}
+
+/* maple_study_next - what is run next, as @trial, which is to be freed */
+int maple_study_next(struct maple_campaign *c, struct maple_trial *trial,
+		     enum maple_next *next)
+{
+	int e = 0;
+
+	memset(trial, 0, sizeof(*trial));
+	c->study.searching = c->search_until > 0;
+	trial->job.seed = maple_campaign_seed(c, c->run_number + 1);
+	*next = c->strategy->next(c->system, &trial->job, c->err, &e);
+	if (e || *next != MAPLE_NEXT_RUN)
+		return e;
+	c->run_number++;
+	maple_study_take(c, trial);
+	return 0;
+}
+
+/* maple_study_event - one of the run of @ctx, a studied trial, which lasts */
+void maple_study_event(void *ctx, const struct maple_event *event)
+{
+	struct maple_trial *trial = ctx;
+	struct maple_campaign *c = trial->campaign;
+
+	c->strategy->event(c->system, &trial->job, event);
+}
+
+/*
+ * maple_study_program - @image is the program under test: its build-id says
+ * which one this is
+ */
+int maple_study_program(struct maple_campaign *c, uint32_t image)
+{
+	struct maple_image *program = maple_registry_image(c->registry, image);
+	int e;
+
+	c->study.main_image = image;
+	e = maple_memo_program(
+		c->memo, c->memo_campaign, maple_image_build_id(program),
+		maple_image_path(program), &c->memo_program, c->err);
+	if (!e && c->options->fresh)
+		e = maple_memo_forget_program(c->memo, c->memo_program,
+					      c->memo_campaign, c->err);
+	return e;
+}
+
+static int know_program(struct maple_campaign *c, const struct maple_run *run)
+{
+	unsigned int i;
+	int e = 0;
+
+	for (i = 0; i < run->nimages && !c->memo_program && !e; i++)
+		if (run->images[i].is_main)
+			e = maple_study_program(c, run->images[i].index);
+	return e;
+}
+
+/* Before the strategy hears of it: whose run it was, and all of its events. */
+static int know_run(struct maple_campaign *c, struct maple_trial *trial)
+{
+	int e = know_program(c, &trial->run);
+
+	if (e || !c->memo_program)
+		return e;
+	maple_early_tell(&trial->early);
+	return maple_campaign_carry(c);
+}
+
+/* maple_study_ended - the strategy hears what came of @trial, judged */
+int maple_study_ended(struct maple_campaign *c, struct maple_trial *trial)
+{
+	bool profile = trial->job.kind == MAPLE_RUN_PROFILE;
+	struct maple_job_end end = {
+		.run = &trial->run,
+		.failed = trial->judgement.failure != MAPLE_FAILURE_NONE,
+		.log = trial->log,
+		.nlog = trial->nlog,
+	};
+	int e = profile ? know_run(c, trial) : 0;
+
+	if (e)
+		return e;
+	end.absent = !c->memo_program;
+	trial->told = true;
+	e = c->strategy->ended(c->system, &trial->job, &end, c->err);
+	if (e || !profile || end.absent || maple_campaign_over(c))
+		return e;
+	return maple_unseen_learn(c, trial);
+}
+
+/* maple_study_drop - the strategy hears that nothing came of @trial */
+void maple_study_drop(struct maple_campaign *c, struct maple_trial *trial)
+{
+	if (trial->studied && !trial->told)
+		c->strategy->drop(c->system, &trial->job);
+	trial->told = true;
+}

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Enforced runs: one try of one candidate. The automaton says whether it
+ * exposed the iRoot; the observer reads the log of the run and has the last
+ * word.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "maple.h"
+
+struct verdict {
+	struct maple_profiling *p;
+	struct maple_job *job;
+	const struct maple_job_end *end;
+	struct maple_error *err;
+	bool seen[1 + MAPLE_RUN_THEN]; /* by plan of the run */
+};
+
+static struct maple_candidate *of(const struct maple_job *job, unsigned int i)
+{
+	return maple_candidate_of(i ? job->beside[i - 1] : job->goal);
+}
+
+static bool begun(const struct verdict *v, unsigned int i)
+{
+	return !i || v->end->run->begun >> (i - 1) & 1;
+}
+
+static void on_observed(void *ctx, const struct maple_iroot *iroot)
+{
+	struct verdict *v = ctx;
+	struct maple_study *study = v->p->study;
+	struct maple_candidate *k;
+	unsigned int i;
+
+	for (i = 0; i <= v->job->nthen; i++) {
+		if (memcmp(iroot, &of(v->job, i)->iroot, sizeof(*iroot)))
+			continue;
+		v->seen[i] = true;
+		if (begun(v, i))
+			return;
+		break; /* its plan never began: for free */
+	}
+	/* What a failing run did does no good. */
+	if (v->end->failed)
+		return;
+	/* Exposed on the way, for free. */
+	HASH_FIND(hh, v->p->candidates.table, iroot, sizeof(*iroot), k);
+	if (!k || k->exposed)
+		return;
+	maple_candidate_exposed(&v->p->candidates, k);
+	study->mark(study, &k->goal, MAPLE_MEMO_OBSERVED, NULL);
+	v->job->news = true;
+}
+
+static int read_log(struct verdict *v)
+{
+	/* Between two events of the log, any number may be missing. */
+	struct maple_predict_options options = {
+		.no_predict = true,
+		.no_observe = v->end->run->lost > 0,
+		.ends = true,
+	};
+	struct maple_predict_sink sink = { .observed = on_observed, .ctx = v };
+	struct maple_predict *p;
+	uint32_t i;
+	int e = maple_predict_create(&options, &sink, &p);
+
+	if (e)
+		return maple_error_set(v->err, -e, "no observer: %s",
+				       strerror(-e));
+	for (i = 0; i < v->end->nlog; i++)
+		maple_predict_event(p, &v->end->log[i]);
+	maple_predict_finish(p);
+	maple_prediction_add(v->p->study->prediction, p);
+	maple_predict_destroy(p);
+	return 0;
+}
+
+/*
+ * A deadlock that was forced leaves no dependency to observe: its last two
+ * steps never happen. The kernel's word, every thread waiting, stands in.
+ */
+static bool confirmed(const struct verdict *v)
+{
+	if (of(v->job, 0)->iroot.idiom == MAPLE_IDIOM_DEADLOCK)
+		return v->end->run->end == MAPLE_END_DEADLOCK;
+	return v->seen[0];
+}
+
+/* Why the try came to what it did: the first cause that holds. */
+static enum maple_memo_reason reason(const struct verdict *v)
+{
+	const struct maple_auto_result *r = &v->end->run->automaton;
+	uint32_t all = (1u << v->job->plan.nsteps) - 1;
+
+	if (v->job->exposed)
+		return MAPLE_MEMO_REASON_EXPOSED;
+	if (v->job->refused)
+		return MAPLE_MEMO_REASON_REFUSED;
+	if (!v->end->run->delivered)
+		return MAPLE_MEMO_REASON_UNDELIVERED;
+	if (v->end->failed)
+		return MAPLE_MEMO_REASON_FAILED;
+	if (all & ~r->reached)
+		return MAPLE_MEMO_REASON_UNREACHED;
+	return r->attempts && r->steps ? MAPLE_MEMO_REASON_GAVE_UP
+				       : MAPLE_MEMO_REASON_UNMET;
+}
+
+/*
+ * The same of a plan that followed. It had its chance if a thread stood before
+ * each of its steps while it was its turn; else much lay behind already, and
+ * nobody has learned anything.
+ */
+static bool had_chance(const struct verdict *v, unsigned int i)
+{
+	uint32_t all = (1u << v->job->then[i].nsteps) - 1;
+
+	return begun(v, 1 + i) && !(all & ~v->end->run->then[i].reached);
+}
+
+static int mark(struct verdict *v, const struct maple_candidate *k,
+		enum maple_memo_mark what)
+{
+	struct maple_study *study = v->p->study;
+
+	return study->mark(study, &k->goal, what, v->err);
+}
+
+static void exposed(struct verdict *v, struct maple_candidate *k)
+{
+	v->job->news |= !k->exposed;
+	maple_candidate_exposed(&v->p->candidates, k);
+}
+
+static int record_next(struct verdict *v, unsigned int i)
+{
+	struct maple_candidate *k = of(v->job, 1 + i);
+	bool done = v->seen[1 + i] && begun(v, 1 + i);
+	int e;
+
+	if (!done && !had_chance(v, i))
+		return 0;
+	k->attempts++;
+	maple_odds_tried(&v->p->candidates.odds, &k->iroot, &k->facts,
+			 k->attempts == 1, done);
+	if (done)
+		exposed(v, k);
+	else
+		k->failed++;
+	e = mark(v, k, MAPLE_MEMO_ATTEMPT);
+	return e ? e
+		 : mark(v, k, done ? MAPLE_MEMO_EXPOSED : MAPLE_MEMO_FAILED);
+}
+
+/*
+ * The run has failed. Which of its orders did it is found out later; none of
+ * them is taken for a harmless one, in this campaign or in a later one.
+ */
+static int record_broken(struct verdict *v)
+{
+	int e = 0;
+
+	for (unsigned int i = 0; i <= v->job->nthen && !e; i++)
+		if (begun(v, i))
+			e = mark(v, of(v->job, i), MAPLE_MEMO_BROKE);
+	return e;
+}
+
+static int record(struct verdict *v)
+{
+	struct maple_job *job = v->job;
+	struct maple_candidate *k = of(job, 0);
+	unsigned int i;
+	int e = read_log(v);
+
+	if (e)
+		return e;
+	job->claimed = v->end->run->automaton.exposed;
+	job->exposed = confirmed(v);
+	job->refused = job->claimed && !job->exposed;
+	job->reason = reason(v);
+	if (!job->again && (job->exposed || v->end->run->delivered))
+		maple_odds_tried(&v->p->candidates.odds, &k->iroot, &k->facts,
+				 k->attempts == 1, job->exposed);
+	if (v->end->failed)
+		return record_broken(v);
+	if (job->again)
+		return 0;
+	if (job->exposed)
+		exposed(v, k);
+	else if (v->end->run->delivered)
+		k->failed++;
+	else
+		return 0; /* says nothing about the iRoot */
+	e = mark(v, k, job->exposed ? MAPLE_MEMO_EXPOSED : MAPLE_MEMO_FAILED);
+	for (i = 0; i < job->nthen && !e; i++)
+		e = record_next(v, i);
+	return e;
+}
+
+/* Nothing of @job is under way any more. */
+static void leave(struct maple_job *job)
+{
+	for (unsigned int i = 0; i <= job->nthen; i++)
+		of(job, i)->busy = false;
+}
+
+/* maple_enforce_ended - what the run of @job says about its orders */
+int maple_enforce_ended(struct maple_profiling *p, struct maple_job *job,
+			const struct maple_job_end *end, struct maple_error *err)
+{
+	struct verdict v = { .p = p, .job = job, .end = end, .err = err };
+
+	leave(job);
+	return record(&v);
+}
+
+/* maple_enforce_drop - the run of @job says nothing: it was no try */
+void maple_enforce_drop(struct maple_job *job)
+{
+	struct maple_candidate *k = of(job, 0);
+
+	leave(job);
+	--*(job->again ? &k->looks : &k->attempts);
+}
+
+/* What may be tried in the same run, should its turn come. */
+static int add_followers(struct maple_profiling *p, struct maple_job *job)
+{
+	struct maple_study *study = p->study;
+	struct maple_candidate *chosen[1 + MAPLE_RUN_THEN] = { of(job, 0) };
+	unsigned int most = study->most, together = study->options->together;
+	struct maple_candidate *k;
+	struct maple_plan *plan;
+
+	if (p->limits.order == MAPLE_ORDER_PAPER)
+		return 0;
+	if (together && together - 1 < most)
+		most = together - 1;
+	while (job->nthen < most) {
+		k = maple_choice_beside(&p->candidates, &p->limits, chosen,
+					1 + job->nthen);
+		if (!k)
+			break;
+		maple_profiling_guards(p, k);
+		plan = &job->then[job->nthen];
+		if (maple_candidate_plan(k, k->attempts + 1, false,
+					 job->seed + job->nthen + 1, plan))
+			return -EINVAL;
+		plan->flags |= MAPLE_PLAN_FOLLOWED;
+		job->beside[job->nthen++] = &k->goal;
+		chosen[job->nthen] = k;
+		k->busy = true;
+		k->rides++;
+	}
+	if (!job->nthen)
+		return 0;
+	job->plan.flags |= MAPLE_PLAN_FOLLOWED;
+	job->then[job->nthen - 1].flags &= ~MAPLE_PLAN_FOLLOWED;
+	return 0;
+}
+
+/*
+ * Of a program that was joined: which of its workers gets which request, and
+ * how often it has done so, is another thing each time.
+ */
+static void forget_hints(struct maple_plan *plan)
+{
+	memset(plan->hint, 0, sizeof(plan->hint));
+	for (uint32_t i = 0; i < plan->nsteps; i++)
+		plan->step[i].occurrence = 0;
+}
+
+/*
+ * Which try the next one of @k is. Of an order that was exposed, without hints
+ * first: they have it come about as it did before.
+ */
+static unsigned int attempt_of(const struct maple_candidate *k)
+{
+	static const unsigned int plain[] = { 1, 2, 3, 4, 5 };
+	static const unsigned int gated[] = { 1, 5, 2, 3, 4 };
+	static const unsigned int again[] = { 3, 4, 2, 1, 5 };
+	bool gates = k->gated;
+
+	if (k->exposed)
+		return again[k->looks % (MAPLE_PLAN_WAYS - !gates)];
+	return (gates ? gated : plain)[k->attempts % MAPLE_PLAN_WAYS];
+}
+
+/*
+ * Whether freed memory is filled in the next try of @k. What a block held may
+ * itself make the program fail (a count that is zero is freed again), so other
+ * orders are tried with memory as it is first.
+ */
+static bool fills(const struct maple_candidate *k)
+{
+	return k->ends || k->attempts || k->exposed;
+}
+
+/*
+ * maple_enforce_begin - @job is the next try of @candidate; to be ended or
+ * dropped
+ */
+int maple_enforce_begin(struct maple_profiling *p, struct maple_job *job,
+			struct maple_candidate *candidate,
+			struct maple_error *err)
+{
+	const struct maple_campaign_options *options = p->study->options;
+	bool paper = options->order == MAPLE_ORDER_PAPER;
+
+	job->kind = MAPLE_RUN_ENFORCE;
+	job->goal = &candidate->goal;
+	job->rested = maple_choice_rests(&p->candidates, candidate, &p->limits);
+	maple_profiling_guards(p, candidate);
+	job->again = candidate->exposed;
+	job->attempt = !job->again;
+	job->fill = !options->no_heap_fill && fills(candidate);
+	if (maple_candidate_plan(candidate, attempt_of(candidate), paper,
+				 job->seed, &job->plan))
+		return maple_error_set(err, EINVAL, "no plan for idiom %u",
+				       candidate->iroot.idiom);
+	if (options->attached)
+		forget_hints(&job->plan);
+	candidate->busy = true;
+	++*(job->again ? &candidate->looks : &candidate->attempts);
+	if (job->again || !add_followers(p, job))
+		return 0;
+	maple_enforce_drop(job);
+	return maple_error_set(err, EINVAL, "no plan that follows");
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * maple: profile runs say what could happen, enforced runs make it happen; the
+ * two take turns (algorithms.md 8).
+ *
+ * The first profile run has the older threads first. The others see different
+ * things: on one CPU the first of several workers serves every request, unless
+ * threads take turns. Change points come from the run before, so the first run
+ * has none.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "maple.h"
+
+#define BATCH 8 /* enforced runs between two profile runs */
+#define LOOKS 4 /* at exposed orders, after each profile run */
+
+static int open_maple(const struct maple_strategy *strategy,
+		      struct maple_study *study, void **self,
+		      struct maple_error *err)
+{
+	struct maple_search *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	maple_profiling_init(&m->profiling, study, true);
+	*self = m;
+	return 0;
+}
+
+/*
+ * What was exposed and is forced once more now; NULL: nothing. What a finding
+ * differs by is looked for among orders that say more than one of its parts.
+ * Of orders that have come again in each way, one between two profile runs:
+ * another schedule is more likely to bring news.
+ */
+static struct maple_candidate *look_next(const struct maple_search *m)
+{
+	const struct maple_study *study = m->profiling.study;
+	struct maple_candidate *k;
+
+	if (m->profiling.limits.order == MAPLE_ORDER_PAPER ||
+	    study->options->attached || study->searching || m->looks >= LOOKS)
+		return NULL;
+	k = maple_choice_again(&m->profiling.candidates);
+	return k && m->looks && k->looks >= MAPLE_PLAN_WAYS ? NULL : k;
+}
+
+static bool is_dry(const struct maple_search *m)
+{
+	return m->profiling.dry >= MAPLE_DRY_PROFILES;
+}
+
+/* Whether some candidate is left that does not rest. */
+static bool any_fresh(const struct maple_search *m)
+{
+	return maple_choice_fresh(&m->profiling.candidates,
+				  &m->profiling.limits);
+}
+
+/* Whether it is the turn of a profile run, though there may be candidates. */
+static bool profile_next(const struct maple_search *m)
+{
+	if (!m->profiling.runs)
+		return true;
+	if (is_dry(m))
+		return false;
+	if (m->profiling.limits.order == MAPLE_ORDER_PAPER)
+		return true;
+	if (!any_fresh(m))
+		return !look_next(m);
+	return m->since_profile >= BATCH && !m->profiling.underway;
+}
+
+static enum maple_schedule schedule_of(const struct maple_study *study,
+				       unsigned int before)
+{
+	static const enum maple_schedule then[] = {
+		MAPLE_SCHEDULE_TURNS,
+		MAPLE_SCHEDULE_PCT,
+		MAPLE_SCHEDULE_PCTLARGE,
+	};
+	enum maple_schedule schedule;
+
+	if (!before)
+		return MAPLE_SCHEDULE_OLDER;
+	schedule = then[(before - 1) % (sizeof(then) / sizeof(*then))];
+	return schedule == MAPLE_SCHEDULE_TURNS && !study->turns
+		       ? MAPLE_SCHEDULE_PCT
+		       : schedule;
+}
+
+static int profile(struct maple_search *m, struct maple_job *job,
+		   struct maple_error *err)
+{
+	struct maple_profiling *p = &m->profiling;
+	unsigned int before = p->runs + p->underway;
+
+	m->since_profile = m->looks = 0;
+	if (p->study->options->attached) {
+		job->schedule = MAPLE_SCHEDULE_NATIVE;
+	} else {
+		job->schedule = schedule_of(p->study, before);
+		if (before)
+			maple_change_draw(p->study, &p->sample, job,
+					  maple_change_depth(p->study));
+	}
+	return maple_profiling_begin(p, job, err);
+}
+
+static enum maple_next next(void *self, struct maple_job *job,
+			    struct maple_error *err, int *e)
+{
+	struct maple_search *m = self;
+	struct maple_profiling *p = &m->profiling;
+	struct maple_candidate *k = NULL;
+
+	if (p->study->alone || profile_next(m)) {
+		*e = profile(m, job, err);
+		return MAPLE_NEXT_RUN;
+	}
+	/* What rests comes after the dry profile runs, looks between these. */
+	if (is_dry(m) || any_fresh(m))
+		k = maple_choice_next(&p->candidates, &p->limits);
+	if (!k) {
+		job->idle = is_dry(m);
+		k = look_next(m);
+		m->looks += k != NULL;
+	}
+	*e = k ? maple_enforce_begin(p, job, k, err) : profile(m, job, err);
+	return MAPLE_NEXT_RUN;
+}
+
+static void event(void *self, struct maple_job *job,
+		  const struct maple_event *event)
+{
+	maple_profiling_event(job, event);
+}
+
+static int ended(void *self, struct maple_job *job,
+		 const struct maple_job_end *end, struct maple_error *err)
+{
+	struct maple_search *m = self;
+
+	if (job->kind == MAPLE_RUN_PROFILE)
+		return maple_profiling_ended(&m->profiling, job, end, err);
+	m->since_profile++;
+	return maple_enforce_ended(&m->profiling, job, end, err);
+}
+
+static void drop(void *self, struct maple_job *job)
+{
+	struct maple_search *m = self;
+
+	if (job->kind == MAPLE_RUN_PROFILE)
+		maple_profiling_drop(&m->profiling, job);
+	else
+		maple_enforce_drop(job);
+}
+
+static void count(const void *self, struct maple_coverage *coverage)
+{
+	const struct maple_search *m = self;
+
+	maple_choice_count(&m->profiling.candidates, &m->profiling.limits,
+			   coverage);
+}
+
+static void standing(const void *self, struct maple_standing *standing)
+{
+	const struct maple_search *m = self;
+
+	*standing = (struct maple_standing){
+		.resting = maple_choice_resting(&m->profiling.candidates,
+						&m->profiling.limits),
+		.not_split = m->profiling.not_split,
+		.unshared = m->profiling.sharing.left,
+		.untried = !is_dry(m),
+	};
+}
+
+static unsigned int around(const void *self, uint32_t site, uint32_t *list,
+			   unsigned int most)
+{
+	const struct maple_search *m = self;
+
+	return maple_profiling_around(&m->profiling, site, list, most);
+}
+
+static uint32_t sites(const void *self)
+{
+	const struct maple_search *m = self;
+
+	return m->profiling.sharing.n;
+}
+
+static void close_maple(void *self)
+{
+	struct maple_search *m = self;
+
+	maple_profiling_deinit(&m->profiling);
+	free(m);
+}
+
+const struct maple_strategy maple_strategy_maple = {
+	.name = "maple",
+	.forces = true,
+	.open = open_maple,
+	.next = next,
+	.event = event,
+	.ended = ended,
+	.drop = drop,
+	.count = count,
+	.standing = standing,
+	.around = around,
+	.sites = sites,
+	.close = close_maple,
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Maple: predict, then enforce; internal to this folder. */
+#ifndef MAPLE_STRATEGY_MAPLE_H
+#define MAPLE_STRATEGY_MAPLE_H
+
+#include "profile.h"
+
+/* Its own. */
+struct maple_search {
+	struct maple_profiling profiling;
+	unsigned int since_profile; /* enforced runs */
+	unsigned int looks; /* at exposed orders, since the last profile run */
+};
+
+/* enforce.c */
+int maple_enforce_begin(struct maple_profiling *p, struct maple_job *job,
+			struct maple_candidate *candidate,
+			struct maple_error *err);
+int maple_enforce_ended(struct maple_profiling *p, struct maple_job *job,
+			const struct maple_job_end *end,
+			struct maple_error *err);
+void maple_enforce_drop(struct maple_job *job);
+
+#endif

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Profile runs: what did this order expose, and what could another one? How
+ * their threads are scheduled is for whoever asks for one to say.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/array.h"
+#include "profile.h"
+
+#define GUARDS_ASKED 500 /* candidates, after one profile run */
+
+/* Seen during the run, before the program is known: noted at its end. */
+struct seen {
+	struct maple_iroot *iroots;
+	size_t n, size;
+};
+
+/*
+ * A profile run. What its predictor says is kept until the run's threads are
+ * known. What the memo is to be told of it is collected, and told at the end.
+ */
+struct profile {
+	struct maple_profiling *p;
+	struct maple_predict *predict;
+	struct maple_sample sample;
+	struct seen seen;
+	/* At its end: */
+	const struct maple_run *run;
+	struct maple_error *err;
+	struct maple_candidate **told;
+	size_t n, room;
+	uint64_t not_split; /* left alone, see needs_split() */
+	unsigned int fresh; /* candidates that are new */
+	bool news;
+	int error;
+};
+
+static int no_memory(struct profile *h)
+{
+	return h->error = maple_error_set(h->err, ENOMEM, "out of memory");
+}
+
+static bool will_tell(struct profile *h, struct maple_candidate *k)
+{
+	if (!maple_array_reserve(h->told, h->n, h->room)) {
+		no_memory(h);
+		return false;
+	}
+	h->told[h->n++] = k;
+	k->told = true;
+	return true;
+}
+
+static struct maple_candidate *take(struct profile *h,
+				    const struct maple_iroot *iroot)
+{
+	struct maple_candidate *k =
+		maple_candidate_get(&h->p->candidates, iroot);
+
+	if (!k) {
+		no_memory(h);
+		return NULL;
+	}
+	if (!k->goal.row && !k->told && !will_tell(h, k))
+		return NULL;
+	return h->error ? NULL : k;
+}
+
+static void mark(struct profile *h, struct maple_candidate *k,
+		 enum maple_memo_mark mark)
+{
+	if (!h->error && (k->told || will_tell(h, k)))
+		k->goal.marks |= 1u << mark;
+}
+
+static bool can_split(void *ctx, uint32_t site)
+{
+	const struct maple_study *study = ctx;
+	struct maple_site_info info;
+
+	return !maple_registry_site(study->registry, site, &info) && info.splits;
+}
+
+/* What only a split instruction exposes, and nobody here can split one. */
+static bool needs_split(const struct maple_study *study,
+			const struct maple_iroot *iroot)
+{
+	struct maple_plan plan;
+
+	return !study->splits && !maple_plan_init(&plan, iroot, 1, 0, 0) &&
+	       maple_plan_splits(&plan, iroot->e[0].site);
+}
+
+static void on_predicted(void *ctx, const struct maple_iroot *iroot,
+			 const struct maple_predict_facts *facts)
+{
+	struct profile *h = ctx;
+	struct maple_candidate *k;
+	const struct maple_run *run = h->run;
+	uint8_t against = facts->against;
+	unsigned int i;
+
+	if (needs_split(h->p->study, iroot)) {
+		h->not_split++;
+		return;
+	}
+	k = take(h, iroot);
+	if (!k)
+		return;
+	if (k->facts_known && k->facts.against < against)
+		against = k->facts.against; /* once open, open */
+	k->facts.against = against;
+	if (!k->predicted) {
+		k->predicted = true;
+		mark(h, k, MAPLE_MEMO_PREDICTED);
+		h->news = true;
+	}
+	if (k->facts_known && (k->facts.disjoint || !facts->disjoint))
+		return;
+	maple_candidate_know(k, facts);
+	k->facts.against = against;
+	for (i = 0; i < MAPLE_IROOT_EVENTS; i++)
+		if (facts->e[i].thread < run->nthreads)
+			memcpy(k->name[i], run->threads[facts->e[i].thread].name,
+			       MAPLE_PLAN_NAME);
+}
+
+static void on_observed(void *ctx, const struct maple_iroot *iroot)
+{
+	struct seen *seen = &((struct profile *)ctx)->seen;
+
+	if (maple_array_reserve(seen->iroots, seen->n, seen->size))
+		seen->iroots[seen->n++] = *iroot;
+}
+
+static void harvest_observed(struct profile *h)
+{
+	struct maple_candidate *k;
+	size_t i;
+
+	for (i = 0; i < h->seen.n; i++) {
+		k = take(h, &h->seen.iroots[i]);
+		if (!k)
+			return;
+		if (k->exposed)
+			continue;
+		maple_candidate_exposed(&h->p->candidates, k);
+		mark(h, k, MAPLE_MEMO_OBSERVED);
+	}
+}
+
+/* Adds to *@count sites at @list what is new in @sites, as far as it fits. */
+static void merge(uint32_t *list, uint32_t *count, uint32_t max,
+		  const uint32_t *sites, unsigned int n)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < n && *count < max; i++) {
+		for (j = 0; j < *count; j++)
+			if (list[j] == sites[i])
+				break;
+		if (j == *count)
+			list[(*count)++] = sites[i];
+	}
+}
+
+/*
+ * maple_profiling_guards - adds to @k what the last profile run saw around its
+ * locations, for its plans
+ */
+void maple_profiling_guards(const struct maple_profiling *p,
+			    struct maple_candidate *k)
+{
+	uint32_t guards[MAPLE_CANDIDATE_GUARDS], covers[MAPLE_PLAN_COVERS];
+	unsigned int n;
+
+	if (!p->predict)
+		return;
+	n = maple_predict_guards(p->predict, &k->iroot, guards,
+				 MAPLE_CANDIDATE_GUARDS);
+	merge(k->guard, &k->nguards, MAPLE_CANDIDATE_GUARDS, guards, n);
+	n = maple_predict_covers(p->predict, &k->iroot, covers,
+				 MAPLE_PLAN_COVERS);
+	merge(k->cover, &k->ncovers, MAPLE_PLAN_COVERS, covers, n);
+}
+
+/*
+ * maple_profiling_around - the sites on the memory that @site was seen on,
+ * @site first, up to @most; 0: no other thread was seen there
+ */
+unsigned int maple_profiling_around(const struct maple_profiling *p,
+				    uint32_t site, uint32_t *sites,
+				    unsigned int most)
+{
+	struct maple_iroot same = { MAPLE_IDIOM_1,
+				    { { site, MAPLE_EV_READ },
+				      { site, MAPLE_EV_WRITE } } };
+
+	if (!most || !maple_sharing_is_shared(&p->sharing, site))
+		return 0;
+	sites[0] = site;
+	if (most == 1 || !p->predict)
+		return 1;
+	return 1 + maple_predict_guards(p->predict, &same, sites + 1, most - 1);
+}
+
+/*
+ * There can be tens of thousands of candidates, and the question costs a
+ * search. So only some are asked about after each run, in case that no later
+ * one meets their sites; all are once more when their turn comes.
+ */
+static void harvest_guards(struct maple_profiling *p)
+{
+	struct maple_candidate *k, *next;
+	unsigned int asked = 0;
+
+	HASH_ITER (hh, p->candidates.table, k, next) {
+		if ((k->guarded && !k->attempts) || asked == GUARDS_ASKED ||
+		    !maple_choice_allows(&p->candidates, k, &p->limits))
+			continue;
+		asked++;
+		k->guarded = true;
+		maple_profiling_guards(p, k);
+	}
+}
+
+/* What the memo knew of @k before is taken over. */
+static void take_over(struct maple_profiling *p, struct maple_candidate *k)
+{
+	const struct maple_memo_state *known = &k->goal.known;
+
+	k->broke = known->broke;
+	/* What broke a run is worth all its tries anew. */
+	k->attempts = k->broke ? 0 : known->attempts;
+	k->failed = k->broke ? 0 : known->failed;
+	if (known->exposed)
+		maple_candidate_exposed(&p->candidates, k);
+}
+
+static int tell(struct profile *h)
+{
+	struct maple_study *study = h->p->study;
+	struct maple_goal **goals = calloc(h->n + 1, sizeof(*goals));
+	struct maple_candidate *k;
+	bool *fresh = calloc(h->n + 1, sizeof(*fresh));
+	size_t i;
+	int e;
+
+	if (!goals || !fresh) {
+		free(goals);
+		free(fresh);
+		return no_memory(h);
+	}
+	for (i = 0; i < h->n; i++) {
+		goals[i] = &h->told[i]->goal;
+		fresh[i] = !goals[i]->row;
+	}
+	e = study->learn(study, goals, h->n, h->err);
+	/* Now it is known what was exposed long ago. */
+	for (i = 0; i < h->n; i++) {
+		k = h->told[i];
+		if (fresh[i] && k->goal.row)
+			take_over(h->p, k);
+		if (k->goal.marks & 1u << MAPLE_MEMO_PREDICTED && !k->exposed)
+			h->fresh++;
+		/* An exposure that the memo knew of is no news. */
+		if (k->goal.marks & 1u << MAPLE_MEMO_OBSERVED &&
+		    !k->goal.known.exposed)
+			h->news = true;
+		k->goal.marks = 0;
+		k->told = false;
+	}
+	free(goals);
+	free(fresh);
+	return e;
+}
+
+static int harvest(struct profile *h, const struct maple_job_end *end)
+{
+	struct maple_profiling *p = h->p;
+	struct maple_candidate *k, *next;
+	/* What a failing run did is not taken for harmless. */
+	bool whole = !end->run->lost && !end->failed;
+	int e;
+
+	if (whole)
+		harvest_observed(h);
+	if (maple_predict_finish(p->predict) && !h->error)
+		no_memory(h);
+	maple_prediction_add(p->study->prediction, p->predict);
+	/* Some exposures are certain only now; without all events, none is. */
+	if (whole)
+		harvest_observed(h);
+	if (h->error)
+		return h->error;
+	/* Most are predicted again by each run. */
+	if (h->not_split > p->not_split)
+		p->not_split = h->not_split;
+	e = tell(h);
+	if (e || !p->listens || p->study->over(p->study->ctx))
+		return e;
+	harvest_guards(p);
+	maple_sharing_learn(&p->sharing, &p->sample, p->predict);
+	HASH_ITER (hh, p->candidates.table, k, next)
+		maple_candidate_rank(&p->candidates, k, p->study->registry,
+				     p->study->main_image);
+	return 0;
+}
+
+/* What the last profile run saw is not asked any more. */
+static void forget(struct maple_profiling *p)
+{
+	maple_predict_destroy(p->predict);
+	p->predict = NULL;
+}
+
+/*
+ * maple_profiling_ended - the run of @job is over: its predictions become
+ * candidates, and what it brought is @p's from here on
+ */
+int maple_profiling_ended(struct maple_profiling *p, struct maple_job *job,
+			  const struct maple_job_end *end,
+			  struct maple_error *err)
+{
+	struct profile *h = job->own;
+	int e;
+
+	forget(p);
+	p->predict = h->predict;
+	h->predict = NULL;
+	maple_change_deinit(&p->sample);
+	p->sample = h->sample;
+	memset(&h->sample, 0, sizeof(h->sample));
+	h->run = end->run;
+	h->err = err;
+	p->runs++;
+	e = end->absent ? 0 : harvest(h, end);
+	if (e || end->absent)
+		forget(p); /* it knows nothing yet */
+	p->dry = h->fresh ? 0 : p->dry + 1;
+	job->news = h->news;
+	maple_profiling_drop(p, job);
+	return e;
+}
+
+/* maple_profiling_drop - the run of @job, if any, says nothing */
+void maple_profiling_drop(struct maple_profiling *p, struct maple_job *job)
+{
+	struct profile *h = job->own;
+
+	if (!h)
+		return;
+	p->underway--;
+	maple_predict_destroy(h->predict);
+	maple_change_deinit(&h->sample);
+	free(h->seen.iroots);
+	free(h->told);
+	free(h);
+	job->own = NULL;
+}
+
+/* maple_profiling_event - while the run of @job lasts */
+void maple_profiling_event(struct maple_job *job,
+			   const struct maple_event *event)
+{
+	struct profile *h = job->own;
+
+	maple_change_note(h->p->study, &h->sample, event);
+	maple_predict_event(h->predict, event);
+}
+
+/*
+ * maple_profiling_begin - @job is to be a profile run, whose schedule is the
+ * caller's to say; to be ended or dropped
+ */
+int maple_profiling_begin(struct maple_profiling *p, struct maple_job *job,
+			  struct maple_error *err)
+{
+	struct maple_study *study = p->study;
+	struct maple_predict_options options = {
+		.idioms = study->options->idioms,
+		.over = study->over,
+		.ctx = study->ctx,
+		.splits = can_split,
+		.splits_ctx = study,
+		.no_conditions = !study->conditions,
+		.ends = study->ends,
+	};
+	struct profile *h = calloc(1, sizeof(*h));
+	struct maple_predict_sink sink = {
+		.observed = on_observed,
+		.predicted = p->listens ? on_predicted : NULL,
+		.ctx = h,
+	};
+	int e;
+
+	if (!h)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	h->p = p;
+	if (study->lanes == 1)
+		forget(p); /* two of them take much memory */
+	e = maple_predict_create(&options, &sink, &h->predict);
+	if (e) {
+		free(h);
+		return maple_error_set(err, -e, "no predictor: %s",
+				       strerror(-e));
+	}
+	p->underway++;
+	job->kind = MAPLE_RUN_PROFILE;
+	job->own = h;
+	job->dry = p->dry;
+	job->alone = maple_sharing_choose(&p->sharing, study, job->seed,
+					  &job->nalone);
+	return 0;
+}
+
+/* maple_profiling_init - for as long as @study is there */
+void maple_profiling_init(struct maple_profiling *p, struct maple_study *study,
+			  bool listens)
+{
+	*p = (struct maple_profiling){ .study = study, .listens = listens };
+	p->limits = maple_choice_limits_of(study->options);
+}
+
+/* maple_profiling_deinit - no job of it is under way any more */
+void maple_profiling_deinit(struct maple_profiling *p)
+{
+	forget(p);
+	maple_candidate_destroy(&p->candidates);
+	maple_sharing_deinit(&p->sharing);
+	maple_change_deinit(&p->sample);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Profile runs: what a run exposed, and what another order of it could. maple
+ * predicts from them; the strategies that it is compared with only count.
+ */
+#ifndef MAPLE_STRATEGY_PROFILE_H
+#define MAPLE_STRATEGY_PROFILE_H
+
+#include "../strategy.h"
+#include "candidate.h"
+#include "choice.h"
+
+#define MAPLE_DRY_PROFILES \
+	3 /* profile runs in a row that add nothing, at least */
+
+/* By number, without MAPLE_SITE_CALL. */
+struct maple_hits {
+	uint32_t *count;
+	uint32_t n;
+};
+
+/* Of the accesses of a profile run, those that a change may be put at. */
+struct maple_sample {
+	struct maple_change change[MAPLE_RUN_CHANGES];
+	uint32_t n;
+	uint64_t seen;		   /* accesses it was drawn from */
+	struct maple_hits hits[2]; /* sites and calls */
+};
+
+/* What is known of the sites' sharing: a byte each, see sharing.c. */
+struct maple_sharing {
+	uint8_t *state;
+	uint32_t n, left;
+};
+
+struct maple_profiling {
+	struct maple_study *study;
+	bool listens; /* to what is predicted */
+	struct maple_choice_limits limits;
+	struct maple_candidates candidates;
+	struct maple_predict *predict; /* of the last run; may be NULL */
+	struct maple_sample sample;    /* of the last run */
+	struct maple_sharing sharing;
+	unsigned int runs, dry; /* the latter: without candidates, in a row */
+	unsigned int underway;
+	uint64_t not_split; /* the most that a run left alone */
+};
+
+/* profile.c */
+void maple_profiling_init(struct maple_profiling *p, struct maple_study *study,
+			  bool listens);
+int maple_profiling_begin(struct maple_profiling *p, struct maple_job *job,
+			  struct maple_error *err);
+void maple_profiling_event(struct maple_job *job,
+			   const struct maple_event *event);
+int maple_profiling_ended(struct maple_profiling *p, struct maple_job *job,
+			  const struct maple_job_end *end,
+			  struct maple_error *err);
+void maple_profiling_drop(struct maple_profiling *p, struct maple_job *job);
+void maple_profiling_guards(const struct maple_profiling *p,
+			    struct maple_candidate *k);
+unsigned int maple_profiling_around(const struct maple_profiling *p,
+				    uint32_t site, uint32_t *sites,
+				    unsigned int most);
+void maple_profiling_deinit(struct maple_profiling *p);
+
+/* change.c */
+void maple_change_note(const struct maple_study *study, struct maple_sample *s,
+		       const struct maple_event *event);
+void maple_change_draw(const struct maple_study *study, struct maple_sample *s,
+		       struct maple_job *job, unsigned int n);
+void maple_change_deinit(struct maple_sample *s);
+unsigned int maple_change_depth(const struct maple_study *study);
+
+/* sharing.c */
+void maple_sharing_learn(struct maple_sharing *s,
+			 const struct maple_sample *sample,
+			 const struct maple_predict *predict);
+bool maple_sharing_is_shared(const struct maple_sharing *s, uint32_t site);
+uint8_t *maple_sharing_choose(struct maple_sharing *s,
+			      const struct maple_study *study, uint64_t seed,
+			      uint32_t *n);
+void maple_sharing_deinit(struct maple_sharing *s);
+
+/* cuts.c */
+void maple_prediction_add(struct maple_prediction *prediction,
+			  const struct maple_predict *p);
+
+#endif

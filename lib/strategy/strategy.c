@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* The systems there are, the default first. */
+#include <string.h>
+#include "strategy.h"
+
+static const struct maple_strategy *const all[] = {
+	&maple_strategy_maple,	  &maple_strategy_native,
+	&maple_strategy_pct,	  &maple_strategy_pctlarge,
+	&maple_strategy_randdelay,
+};
+
+#define ALL (sizeof(all) / sizeof(*all))
+
+/* maple_strategy_name - see maple/campaign.h */
+const char *maple_strategy_name(unsigned int i)
+{
+	return i < ALL ? all[i]->name : NULL;
+}
+
+/* maple_strategy_find - by name, NULL: the default; NULL if there is none */
+const struct maple_strategy *maple_strategy_find(const char *name)
+{
+	for (unsigned int i = 0; i < ALL; i++)
+		if (!name || !strcmp(all[i]->name, name))
+			return all[i];
+	return NULL;
+}
+
+/* maple_goal_of_plan - the goal that @plan is for; -EBADMSG: there is none */
+int maple_goal_of_plan(const struct maple_plan *plan, struct maple_goal *goal)
+{
+	memset(goal, 0, sizeof(*goal));
+	return maple_plan_iroot(plan, &goal->key);
+}
