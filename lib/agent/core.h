@@ -292,6 +292,7 @@ void maple_wanted_rearm(void);
 bool maple_wanted(uint32_t site);
 
 /* watch.c */
+void maple_watch_try(void);
 void maple_watch_start(void);
 void maple_watch_arm(uint64_t at, uint64_t size);
 void maple_watch_drop(uint32_t number);

@@ -137,6 +137,7 @@ static void branch_off(struct maple_shm *shm)
 	maple_image_start();
 	maple_image_keep();
 	maple_call_start();
+	maple_watch_try();
 	maple_stem_serve(shm);
 	shm->pid = raw0(SYS_getpid);
 	own_run(shm);

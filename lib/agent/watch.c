@@ -40,6 +40,8 @@ static uint64_t addr; /* watched now; len is 0 if nothing is */
 static uint64_t len;
 static uint32_t generation; /* of addr and len */
 static bool off;	    /* not permitted, or too expensive */
+/* Whether a watchpoint sees anything here; found out once, forked runs know. */
+static enum { UNTRIED, SEES, BLIND } sight;
 
 static void fill_attr(void)
 {
@@ -121,12 +123,48 @@ static void arm_all(void)
 	}
 }
 
+static bool sees(void)
+{
+	static volatile uint64_t word;
+	struct perf_event_attr on_word = {
+		.type = PERF_TYPE_BREAKPOINT,
+		.size = sizeof(on_word),
+		.bp_type = HW_BREAKPOINT_W,
+		.bp_addr = (uint64_t)&word,
+		.bp_len = sizeof(word),
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	uint64_t count = 0;
+	long fd = raw6(SYS_perf_event_open, &on_word, 0, -1, -1,
+		       PERF_FLAG_FD_CLOEXEC, 0);
+
+	if (raw_failed(fd))
+		return false;
+	word++;
+	if (raw3(SYS_read, fd, &count, sizeof(count)) != sizeof(count))
+		count = 0;
+	raw1(SYS_close, fd);
+	return count > 0;
+}
+
+/*
+ * maple_watch_try - finds out whether watchpoints work; some virtual machines
+ * hand them out, and never tell of a hit
+ */
+void maple_watch_try(void)
+{
+	if (sight == UNTRIED)
+		sight = sees() ? SEES : BLIND;
+}
+
 /*
  * maple_watch_start - makes room for the descriptors, while there is one
  * thread: growing a table that threads share takes the kernel 10 ms and more
  */
 void maple_watch_start(void)
 {
+	maple_watch_try();
 	for (int any = 0; any <= 2; any++) {
 		long fd = raw3(SYS_fcntl, any, DUPFD_CLOEXEC,
 			       FD_FIRST + THREADS - 1);
@@ -151,6 +189,10 @@ static uint64_t part_of(uint64_t at, uint64_t size)
 /* maple_watch_arm - from now on @size bytes at @at are watched; 0: none */
 void maple_watch_arm(uint64_t at, uint64_t size)
 {
+	if (sight == BLIND) {
+		maple_shm->stats.watches_refused += size > 0;
+		return;
+	}
 	if (off && !len)
 		return;
 	if (off || maple_shm->stats.watch_hits > HITS_MAX)
