@@ -7,7 +7,7 @@
 
 /* maple_delivery_splits - which instructions could be split, for @delivery */
 void maple_delivery_splits(const struct maple_campaign *c,
-			  struct maple_delivery *delivery)
+			   struct maple_delivery *delivery)
 {
 	uint32_t i, n = c->registry ? maple_registry_images(c->registry) : 0;
 	const struct maple_image_stats *stats;

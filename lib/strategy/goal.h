@@ -14,10 +14,10 @@
 struct maple_plan;
 
 struct maple_goal {
-	bool found;	    /* a finding of this campaign is about it */
-	unsigned int marks; /* that the memo will be told of, bits */
-	int64_t row;	    /* in the memo; 0: not told yet */
-	struct maple_iroot key;	       /* class, and what is done where */
+	bool found;		/* a finding of this campaign is about it */
+	unsigned int marks;	/* that the memo will be told of, bits */
+	int64_t row;		/* in the memo; 0: not told yet */
+	struct maple_iroot key; /* class, and what is done where */
 	struct maple_memo_state known; /* by the memo, before this campaign */
 };
 

@@ -4,8 +4,8 @@
 #include "strategy.h"
 
 static const struct maple_strategy *const all[] = {
-	&maple_strategy_maple,	  &maple_strategy_native,
-	&maple_strategy_pct,	  &maple_strategy_pctlarge,
+	&maple_strategy_maple,	   &maple_strategy_native,
+	&maple_strategy_pct,	   &maple_strategy_pctlarge,
 	&maple_strategy_randdelay,
 };
 

@@ -87,11 +87,11 @@ struct maple_study {
 	uint32_t main_image; /* in the registry; NONE until it was seen */
 	unsigned int lanes;  /* runs at once */
 	/* What this machine's pair of backends can do. */
-	bool alone;	   /* nobody enforces */
-	bool turns;	   /* profile runs may have threads take turns */
-	bool splits;	   /* an order may come in the middle of an instruction */
-	bool conditions;   /* ... be about signals and waits */
-	bool ends;	   /* ... and about the end of memory */
+	bool alone;	 /* nobody enforces */
+	bool turns;	 /* profile runs may have threads take turns */
+	bool splits;	 /* an order may come in the middle of an instruction */
+	bool conditions; /* ... be about signals and waits */
+	bool ends;	 /* ... and about the end of memory */
 	unsigned int most; /* plans that may follow the first in a run */
 	bool searching; /* a finding is there, and what differs is looked for */
 	struct maple_prediction *prediction; /* sums, to be added to */
@@ -161,8 +161,8 @@ struct maple_strategy {
 	 * seen on, @site first, as far as threads share it; 0: nobody does.
 	 * NULL: never known.
 	 */
-	unsigned int (*around)(const void *self, uint32_t site,
-			       uint32_t *sites, unsigned int most);
+	unsigned int (*around)(const void *self, uint32_t site, uint32_t *sites,
+			       unsigned int most);
 	uint32_t (*sites)(const void *self); /* that it can be asked about */
 	void (*close)(void *self);
 };

@@ -330,8 +330,7 @@ struct scene {
 	struct maple_predict *predict;
 };
 
-static void feed(struct scene *c, uint16_t thread, uint32_t site,
-		 uint64_t addr)
+static void feed(struct scene *c, uint16_t thread, uint32_t site, uint64_t addr)
 {
 	struct maple_event event = { .kind = MAPLE_EV_WRITE,
 				     .size = 4,
@@ -471,12 +470,10 @@ static void change_points_differ_and_follow_the_seed(void **state)
 		assert_int_equal(job[run].nchanges, 15);
 		maple_change_deinit(&sample);
 	}
-	assert_memory_equal(job[0].change, job[1].change,
-			    sizeof(job[0].change));
+	assert_memory_equal(job[0].change, job[1].change, sizeof(job[0].change));
 	for (i = 0; i < 15; i++)
 		for (j = 0; j < i; j++)
-			assert_memory_not_equal(&job->change[i],
-						&job->change[j],
+			assert_memory_not_equal(&job->change[i], &job->change[j],
 						sizeof(job->change[i]));
 }
 
@@ -534,8 +531,7 @@ static void asks(const struct wish *want, struct maple_study *of)
 		job = (struct maple_job){ .seed = i + 1 };
 		if (i == 3 && s->forces)
 			break;
-		assert_int_equal(s->next(self, &job, &err, &e),
-				 MAPLE_NEXT_RUN);
+		assert_int_equal(s->next(self, &job, &err, &e), MAPLE_NEXT_RUN);
 		assert_int_equal(e, 0);
 		assert_int_equal(job.kind, MAPLE_RUN_PROFILE);
 		assert_false(job.idle);
@@ -559,24 +555,29 @@ static void asks(const struct wish *want, struct maple_study *of)
 
 static void a_strategy_says_what_is_next(void **state)
 {
-#define THRICE(SCHEDULE) \
-	{ MAPLE_SCHEDULE_##SCHEDULE, MAPLE_SCHEDULE_##SCHEDULE, \
-	  MAPLE_SCHEDULE_##SCHEDULE }
+#define THRICE(SCHEDULE)                                              \
+	{                                                             \
+		MAPLE_SCHEDULE_##SCHEDULE, MAPLE_SCHEDULE_##SCHEDULE, \
+			MAPLE_SCHEDULE_##SCHEDULE                     \
+	}
 	static const struct wish want[] = {
-		{ "maple", MAPLE_SCHEDULE_OLDER,
+		{ "maple",
+		  MAPLE_SCHEDULE_OLDER,
 		  { MAPLE_SCHEDULE_TURNS, MAPLE_SCHEDULE_PCT,
-		    MAPLE_SCHEDULE_PCTLARGE }, 3 },
+		    MAPLE_SCHEDULE_PCTLARGE },
+		  3 },
 		{ "native", MAPLE_SCHEDULE_NATIVE, THRICE(NATIVE), 0 },
 		{ "pct", MAPLE_SCHEDULE_PCT, THRICE(PCT), 3 },
 		{ "pctlarge", MAPLE_SCHEDULE_PCTLARGE, THRICE(PCTLARGE), 3 },
 		{ "randdelay", MAPLE_SCHEDULE_RANDDELAY, THRICE(RANDDELAY), 5 },
 	};
 	/* What schedules from outside knows of no turns. */
-	static const struct wish outside = {
-		"maple", MAPLE_SCHEDULE_OLDER,
-		{ MAPLE_SCHEDULE_PCT, MAPLE_SCHEDULE_PCT,
-		  MAPLE_SCHEDULE_PCTLARGE }, 3
-	};
+	static const struct wish outside = { "maple",
+					     MAPLE_SCHEDULE_OLDER,
+					     { MAPLE_SCHEDULE_PCT,
+					       MAPLE_SCHEDULE_PCT,
+					       MAPLE_SCHEDULE_PCTLARGE },
+					     3 };
 	struct maple_campaign_options options = { .depth = 4 };
 	struct maple_study of = { .options = &options,
 				  .random = number,

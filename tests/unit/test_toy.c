@@ -141,8 +141,8 @@ static void a_system_is_one_file(void **state)
 	struct maple_memo *memo;
 	struct maple_error err;
 
-	snprintf(program, sizeof(program), "%s/tests/targets/clean/mutex_counter",
-		 build);
+	snprintf(program, sizeof(program),
+		 "%s/tests/targets/clean/mutex_counter", build);
 	snprintf(agent, sizeof(agent), "%s/libmaple-agent.so", build);
 	assert_int_equal(maple_memo_open(":memory:", 0, &memo, &err), 0);
 	if (maple_campaign_run_by(&strategy, &options, memo, &result, &err))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * What Maple's paper compares it with (6.1, 6.2.1): the program is run again and
- * again, each time in a schedule of its own, and what counts is which iRoots
- * that exposed. What the predictor says is not listened to, but it runs: its
- * history tells the observer what is certain where sites went quiet.
+ * What Maple's paper compares it with (6.1, 6.2.1): the program is run again
+ * and again, each time in a schedule of its own, and what counts is which
+ * iRoots that exposed. What the predictor says is not listened to, but it runs:
+ * its history tells the observer what is certain where sites went quiet.
  *
  *   native     left alone: no priorities, no CPU of ours
  *   pct        random strict priorities, depth - 1 change points that drop
@@ -117,19 +117,12 @@ static void close_random(void *self)
 }
 
 /* One of the four, by how its runs are scheduled. */
-#define RANDOM(its_name, its_needs, SCHEDULE)        \
-	{                                            \
-		.name = its_name,                    \
-		.needs = its_needs,                  \
-		.variant = MAPLE_SCHEDULE_##SCHEDULE, \
-		.open = open_random,                 \
-		.next = next,                        \
-		.event = event,                      \
-		.ended = ended,                      \
-		.drop = drop,                        \
-		.count = count,                      \
-		.standing = standing,                \
-		.close = close_random,               \
+#define RANDOM(its_name, its_needs, SCHEDULE)                                \
+	{                                                                    \
+		.name = its_name, .needs = its_needs,                        \
+		.variant = MAPLE_SCHEDULE_##SCHEDULE, .open = open_random,   \
+		.next = next, .event = event, .ended = ended, .drop = drop,  \
+		.count = count, .standing = standing, .close = close_random, \
 	}
 
 const struct maple_strategy maple_strategy_native = RANDOM("native", 0, NATIVE);
