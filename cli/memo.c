@@ -8,6 +8,7 @@
 
 static void print_program(FILE *out, const struct maple_memo_program_info *p)
 {
+	struct maple_class_count all = maple_coverage_sum(&p->coverage);
 	time_t when = (time_t)p->last_used;
 	char date[32] = "never";
 
@@ -15,8 +16,7 @@ static void print_program(FILE *out, const struct maple_memo_program_info *p)
 		strftime(date, sizeof(date), "%F %R", localtime(&when));
 	fprintf(out,
 		"%4" PRId64 "  %-16s  %5u  %9" PRIu64 "  %7" PRIu64 "  %8u  ",
-		p->id, date, p->runs, maple_iroot_total(p->coverage.predicted),
-		maple_iroot_total(p->coverage.exposed), p->findings);
+		p->id, date, p->runs, all.predicted, all.exposed, p->findings);
 	maple_database_name(out, p);
 	putc('\n', out);
 }

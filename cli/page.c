@@ -64,7 +64,8 @@ int maple_page_write(struct maple_memo *memo,
 	report->programs = NULL;
 	report->nprograms = 0;
 	for (size_t i = 0; i < done; i++)
-		free((void *)grown[i].samples);
+		maple_memo_samples_destroy((void *)grown[i].samples,
+					   grown[i].nsamples);
 	free(grown);
 	maple_memo_programs_destroy(programs, n);
 	return ret;

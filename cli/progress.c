@@ -32,29 +32,6 @@ __attribute__((format(printf, 3, 4))) static void add(char *line, size_t room,
 		sprintf(line + used, "%s%s", used ? ", " : "", field);
 }
 
-static void add_coverage(char *line, size_t room,
-			 const struct maple_coverage *coverage)
-{
-	char text[128] = "exposed";
-	size_t used = strlen(text);
-
-	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++) {
-		const char *name = i == MAPLE_IDIOM_DEADLOCK ? "dl" : NULL;
-
-		if (!coverage->predicted[i] && !coverage->exposed[i])
-			continue;
-		if (name)
-			snprintf(text + used, sizeof(text) - used,
-				 " %s:%" PRIu64, name, coverage->exposed[i]);
-		else
-			snprintf(text + used, sizeof(text) - used,
-				 " %u:%" PRIu64, i, coverage->exposed[i]);
-		used = strlen(text);
-	}
-	if (used > strlen("exposed"))
-		add(line, room, "%s", text);
-}
-
 static void add_time_left(char *line, size_t room, double seconds)
 {
 	unsigned int s = (unsigned int)seconds;
@@ -72,6 +49,7 @@ static void add_time_left(char *line, size_t room, double seconds)
 static void compose(char *line, size_t room, const char *about,
 		    const struct maple_progress *p)
 {
+	struct maple_class_count all = maple_coverage_sum(&p->coverage);
 	const struct maple_runs *r = &p->runs;
 	unsigned int runs = r->baseline + r->profile + r->enforced + r->confirm;
 
@@ -86,7 +64,9 @@ static void compose(char *line, size_t room, const char *about,
 	add_time_left(line, room, p->seconds_left);
 	if (runs && p->seconds > 0)
 		add(line, room, "%.1f runs/s", runs / p->seconds);
-	add_coverage(line, room, &p->coverage);
+	if (all.predicted || all.exposed)
+		add(line, room, "%" PRIu64 " of %" PRIu64 " exposed",
+		    all.exposed, all.predicted);
 }
 
 /* maple_live_about - a campaign on @about begins; not owned */

@@ -73,50 +73,74 @@ int maple_command_report(struct maple_settings *settings)
 	return out ? maple_out_close(out, ret) : ret;
 }
 
-static int print_coverage(struct maple_memo *memo,
-			  const struct maple_settings *settings,
+static int print_coverage(const struct maple_settings *settings,
 			  const struct maple_memo_program_info *program,
+			  const struct maple_memo_success *success,
+			  const struct maple_memo_sample *samples, size_t n,
 			  FILE *out)
 {
 	struct maple_report_style style = maple_out_style(out, settings);
-	struct maple_error err = { "" };
-	struct maple_memo_success success;
-	struct maple_memo_sample *samples;
+	struct maple_class_count all = maple_coverage_sum(&program->coverage);
+	uint64_t *curve = calloc(n + 1, sizeof(*curve));
 	unsigned int dry = 0;
-	uint64_t *curve;
-	size_t n;
 
-	if (maple_memo_success(memo, program->id, &success, &err) ||
-	    maple_memo_samples(memo, program->id, (int64_t)settings->since,
-			       &samples, &n, &err))
-		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
-	curve = calloc(n + 1, sizeof(*curve));
-	if (!curve) {
-		free(samples);
+	if (!curve)
 		return maple_say_error(MAPLE_STATUS_FAILED, "out of memory");
-	}
 	for (size_t i = 0; i < n; i++)
-		curve[i] = maple_iroot_total(samples[i].coverage.exposed);
+		curve[i] = maple_coverage_sum(&samples[i].coverage).exposed;
 	for (size_t i = n; i > 1 && curve[i - 1] == curve[i - 2]; i--)
 		dry++;
 	if (settings->format) {
-		maple_report_json_coverage(out, program, &success, samples, n,
+		maple_report_json_coverage(out, program, success, samples, n,
 					   NULL);
 	} else {
 		maple_database_name(out, program);
 		fputs("\n\n", out);
 		maple_report_coverage(out, &program->coverage, &style);
 		putc('\n', out);
-		maple_report_success(out, &success, &style);
+		maple_report_success(out, success, &style);
 		putc('\n', out);
 		maple_report_curve(out, curve, n, &style);
-		maple_report_saturation(
-			out, maple_iroot_total(program->coverage.exposed),
-			maple_iroot_total(program->coverage.left), dry);
+		maple_report_saturation(out, all.exposed, all.left, dry);
 	}
 	free(curve);
-	free(samples);
 	return 0;
+}
+
+/* Classes that were never tried have their place as well. */
+static int add_classes(struct maple_memo_success *success,
+		       const struct maple_coverage *coverage)
+{
+	for (unsigned int i = 0; i < coverage->nclasses; i++)
+		if (!maple_memo_tries(success, coverage->class[i].name))
+			return maple_say_error(MAPLE_STATUS_FAILED,
+					       "out of memory");
+	return 0;
+}
+
+static int load_coverage(struct maple_memo *memo,
+			 const struct maple_settings *settings,
+			 const struct maple_memo_program_info *program,
+			 FILE *out)
+{
+	struct maple_memo_success success = { 0 };
+	struct maple_memo_sample *samples = NULL;
+	struct maple_error err = { "" };
+	size_t n = 0;
+	int ret;
+
+	if (maple_memo_success(memo, program->id, &success, &err) ||
+	    maple_memo_samples(memo, program->id, (int64_t)settings->since,
+			       &samples, &n, &err))
+		ret = maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+	else
+		ret = add_classes(&success, &program->coverage);
+	if (!ret)
+		ret = print_coverage(settings, program, &success, samples, n,
+				     out);
+	maple_memo_success_deinit(&success);
+	maple_memo_samples_destroy(samples, n);
+	return ret;
 }
 
 static int coverage(struct maple_memo *memo,
@@ -131,7 +155,7 @@ static int coverage(struct maple_memo *memo,
 		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
 	if (!maple_database_select(settings->argc ? settings->argv[0] : NULL,
 				   programs, n, &which))
-		ret = print_coverage(memo, settings, &programs[which], out);
+		ret = load_coverage(memo, settings, &programs[which], out);
 	else if (settings->argc)
 		ret = maple_say_error(MAPLE_STATUS_FAILED,
 				      "the memo database knows no program "

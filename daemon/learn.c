@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* iRoots by the hundred, and what is carried over from older builds. */
+/* Goals by the hundred, and what is carried over from older builds. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +28,7 @@ static int take_event(struct maple_wire_bytes *parts,
 		.file = m.file,
 		.line = m.line,
 		.fingerprint = m.fingerprint,
+		.context = m.context,
 	};
 	*old = m.old;
 	return 1;
@@ -36,28 +37,31 @@ static int take_event(struct maple_wire_bytes *parts,
 static int take_lesson(const struct maple_wire_lesson *m,
 		       struct maple_memo_lesson *lesson, struct maple_error *err)
 {
-	unsigned int n = maple_iroot_events(m->idiom);
+	struct maple_memo_goal_key *key = &lesson->key;
 	struct maple_wire_bytes events = m->events;
+	struct maple_memo_event *use;
 	int64_t old;
 	int got = 1;
 
-	if (!n || m->marks >> MAPLE_MEMO_MARKS)
-		return maple_error_set(err, EINVAL, "no idiom %u, or marks %#x",
-				       m->idiom, m->marks);
+	if (!maple_class_is_name(m->class) || m->marks >> MAPLE_MEMO_MARKS)
+		return maple_error_set(err, EINVAL,
+				       "no class '%s', or marks %#x",
+				       m->class ? m->class : "", m->marks);
 	memset(lesson, 0, sizeof(*lesson));
-	lesson->key.idiom = m->idiom;
+	key->class = m->class;
 	lesson->marks = m->marks;
-	for (unsigned int i = 0; i < n && got > 0; i++) {
-		got = take_event(&events, &lesson->key.e[i], &old, err);
-		if (got > 0 && (!lesson->key.e[i].kind ||
-				!strchr("RWLUSC", lesson->key.e[i].kind)))
+	while (events.size && key->n < MAPLE_GOAL_USES && got > 0) {
+		use = &key->use[key->n++];
+		got = take_event(&events, use, &old, err);
+		if (got > 0 && (!use->kind || !strchr("RWLUSC", use->kind)))
 			got = 0;
 	}
-	if (got > 0 && !events.size)
+	if (got > 0 && key->n && !events.size)
 		return 0;
 	return got < 0 ? got
-		       : maple_error_set(err, EINVAL, "idiom %u has %u events",
-					 m->idiom, n);
+		       : maple_error_set(err, EINVAL,
+					 "a goal uses 1 to %d sites of a kind",
+					 MAPLE_GOAL_USES);
 }
 
 static int take_lessons(struct maple_wire_bytes parts,
@@ -94,7 +98,7 @@ static int say_known(struct maple_client *client,
 
 	for (size_t i = 0; i < n && !e; i++) {
 		const struct maple_wire_known k = {
-			.iroot = lessons[i].iroot,
+			.goal = lessons[i].goal,
 			.predicted = lessons[i].state.predicted,
 			.exposed = lessons[i].state.exposed,
 			.broke = lessons[i].state.broke,
@@ -113,7 +117,7 @@ static int say_known(struct maple_client *client,
 	return e;
 }
 
-/* So much of @size as is about iRoots that the program did not have. */
+/* So much of @size as is about goals that the program did not have. */
 static uint64_t share_of_new(const struct maple_memo_lesson *lessons, size_t n,
 			     size_t size)
 {

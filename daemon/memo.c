@@ -151,7 +151,7 @@ MAPLE_HANDLER(mark)
 	if (!e && m->mark >= MAPLE_MEMO_MARKS)
 		e = maple_error_set(err, EINVAL, "there is no mark %u", m->mark);
 	return e ? e
-		 : maple_memo_mark(memo_of(client), m->program, m->iroot,
+		 : maple_memo_mark(memo_of(client), m->program, m->goal,
 				   m->mark, err);
 }
 
@@ -160,7 +160,7 @@ MAPLE_HANDLER(run)
 	const struct maple_wire_run *m = &message->run;
 	const struct maple_memo_run run = {
 		.kind = m->kind,
-		.iroot = m->iroot,
+		.goal = m->goal,
 		.plan = m->plan,
 		.seed = m->seed,
 		.attempt = m->attempt,
@@ -204,13 +204,13 @@ MAPLE_HANDLER(sample)
 	struct maple_coverage coverage;
 	int e = own_run(client, m->run, err);
 
-	if (!e && m->coverage.size != sizeof(coverage))
-		e = maple_error_set(err, EINVAL, "a coverage has %zu bytes",
-				    sizeof(coverage));
+	if (!e)
+		e = maple_wire_get_coverage(m->classes, &coverage, err);
 	if (e)
 		return e;
-	memcpy(&coverage, m->coverage.data, sizeof(coverage));
-	return maple_memo_sample(memo_of(client), m->run, &coverage, err);
+	e = maple_memo_sample(memo_of(client), m->run, &coverage, err);
+	maple_coverage_deinit(&coverage);
+	return e;
 }
 
 MAPLE_HANDLER(store)

@@ -9,14 +9,46 @@
 #include <maple/report.h>
 #include "request.h"
 
-#define SAMPLES_AT_ONCE 1024
-
-static int say_counts(struct maple_reply *reply, const void *data, size_t size)
+static int say_counts(struct maple_reply *reply, int64_t run,
+		      const struct maple_coverage *coverage,
+		      struct maple_error *err)
 {
-	const struct maple_wire_counts m = { { data, (uint32_t)size } };
-	int e = maple_reply_say(reply, MAPLE_WIRE_COUNTS, &m);
+	struct maple_wire_buffer classes = { 0 };
+	struct maple_wire_counts m = { .run = run };
+	int e = maple_wire_put_coverage(&classes, coverage, err);
 
-	return e ? e : MAPLE_ANSWERED;
+	m.classes = (struct maple_wire_bytes){ classes.data,
+					       (uint32_t)classes.size };
+	if (!e)
+		e = maple_reply_say(reply, MAPLE_WIRE_COUNTS, &m);
+	free(classes.data);
+	return e;
+}
+
+static int say_program(struct maple_reply *reply,
+		       const struct maple_memo_program_info *p,
+		       struct maple_error *err)
+{
+	struct maple_wire_buffer classes = { 0 };
+	struct maple_wire_info m = {
+		.id = p->id,
+		.build_id = p->build_id,
+		.path = p->path,
+		.input = p->input,
+		.campaigns = p->campaigns,
+		.runs = p->runs,
+		.findings = p->findings,
+		.last_used = p->last_used,
+		.unobserved = p->unobserved,
+	};
+	int e = maple_wire_put_coverage(&classes, &p->coverage, err);
+
+	m.classes = (struct maple_wire_bytes){ classes.data,
+					       (uint32_t)classes.size };
+	if (!e)
+		e = maple_reply_say(reply, MAPLE_WIRE_INFO, &m);
+	free(classes.data);
+	return e;
 }
 
 MAPLE_READER(programs)
@@ -27,22 +59,8 @@ MAPLE_READER(programs)
 
 	if (e)
 		return e;
-	for (size_t i = 0; i < n && !e; i++) {
-		const struct maple_wire_info m = {
-			.id = p[i].id,
-			.build_id = p[i].build_id,
-			.path = p[i].path,
-			.input = p[i].input,
-			.campaigns = p[i].campaigns,
-			.runs = p[i].runs,
-			.findings = p[i].findings,
-			.last_used = p[i].last_used,
-			.unobserved = p[i].unobserved,
-			.coverage = { &p[i].coverage, sizeof(p[i].coverage) },
-		};
-
-		e = maple_reply_say(reply, MAPLE_WIRE_INFO, &m);
-	}
+	for (size_t i = 0; i < n && !e; i++)
+		e = say_program(reply, &p[i], err);
 	maple_memo_programs_destroy(p, n);
 	*number = (int64_t)n;
 	return e;
@@ -103,19 +121,17 @@ MAPLE_READER(samples)
 {
 	const struct maple_wire_samples *m = &message->samples;
 	struct maple_memo_sample *samples;
-	size_t i, n, k;
+	size_t n;
 	int e = maple_memo_samples(reply->memo, m->program, m->since, &samples,
 				   &n, err);
 
 	if (e)
 		return e;
-	for (i = 0; i < n && e >= 0; i += k) {
-		k = n - i < SAMPLES_AT_ONCE ? n - i : SAMPLES_AT_ONCE;
-		e = say_counts(reply, samples + i, k * sizeof(*samples));
-	}
-	free(samples);
+	for (size_t i = 0; i < n && !e; i++)
+		e = say_counts(reply, samples[i].run, &samples[i].coverage, err);
+	maple_memo_samples_destroy(samples, n);
 	*number = (int64_t)n;
-	return e < 0 ? e : 0;
+	return e;
 }
 
 MAPLE_READER(coverage)
@@ -124,16 +140,29 @@ MAPLE_READER(coverage)
 	int e = maple_memo_coverage(reply->memo, message->coverage.program,
 				    &coverage, err);
 
-	return e ? e : say_counts(reply, &coverage, sizeof(coverage));
+	if (e)
+		return e;
+	e = say_counts(reply, 0, &coverage, err);
+	maple_coverage_deinit(&coverage);
+	return e ? e : MAPLE_ANSWERED;
 }
 
 MAPLE_READER(success)
 {
+	struct maple_wire_buffer tries = { 0 };
 	struct maple_memo_success success;
+	struct maple_wire_tried m;
 	int e = maple_memo_success(reply->memo, message->success.program,
 				   &success, err);
 
-	return e ? e : say_counts(reply, &success, sizeof(success));
+	if (e)
+		return e;
+	e = maple_wire_put_success(&tries, &success, &m, err);
+	if (!e)
+		e = maple_reply_say(reply, MAPLE_WIRE_TRIED, &m);
+	free(tries.data);
+	maple_memo_success_deinit(&success);
+	return e ? e : MAPLE_ANSWERED;
 }
 
 MAPLE_READER(check)

@@ -161,7 +161,7 @@ int maple_conclude(struct maple_campaign *c)
 	r->seconds = maple_clock_now() - c->began;
 	r->dry_runs = c->dry_runs;
 	maple_campaign_count(c);
-	r->candidates_left = maple_iroot_total(r->coverage.left);
+	r->candidates_left = maple_coverage_sum(&r->coverage).left;
 	c->strategy->standing(c->system, &standing);
 	r->candidates_resting = standing.resting;
 	r->delivery.not_split = standing.not_split;

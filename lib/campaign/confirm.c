@@ -402,6 +402,7 @@ int maple_campaign_replay(const struct maple_campaign_options *options,
 	if (!e)
 		e = replay(&c, finding, times, flip, fails);
 	maple_campaign_close(&c);
+	maple_coverage_deinit(&result.coverage);
 	maple_interrupt_end();
 	maple_memo_close(c.memo);
 	free(between);

@@ -80,32 +80,33 @@ const char *maple_campaign_print(struct maple_campaign *c, uint32_t site,
 }
 
 static int fill_key(struct maple_campaign *c, const struct maple_goal *goal,
-		    struct maple_memo_iroot_key *key)
+		    struct maple_memo_goal_key *key)
 {
-	unsigned int i, n = maple_iroot_events(goal->key.idiom);
+	unsigned int i;
 
-	key->idiom = goal->key.idiom;
-	for (i = 0; i < n; i++) {
-		const struct maple_iroot_event *event = &goal->key.e[i];
-		const struct maple_known_site *known = know(c, event->site);
+	key->class = goal->class;
+	key->n = goal->n;
+	for (i = 0; i < goal->n; i++) {
+		const struct maple_goal_use *use = &goal->use[i];
+		const struct maple_known_site *known = know(c, use->site);
 
 		if (!known)
 			return maple_error_set(c->err, EBADMSG,
-					       "site %u is unknown",
-					       event->site);
-		key->e[i] = (struct maple_memo_event){
+					       "site %u is unknown", use->site);
+		key->use[i] = (struct maple_memo_event){
 			.build_id = known->info.build_id ? known->info.build_id
 							 : "none",
 			.image = known->info.path,
 			.offset = known->info.offset,
 			.call = known->info.is_call,
-			.kind = letters[event->kind],
+			.kind = letters[use->kind],
 			.function = known->place.function,
 			.file = known->place.file,
 			.line = known->place.line,
 			.fingerprint = *known->fingerprint.text
 					       ? known->fingerprint.text
 					       : NULL,
+			.context = use->context,
 		};
 	}
 	return 0;
@@ -141,7 +142,7 @@ static int learn_some(struct maple_campaign *c, struct maple_goal *const *goals,
 		e = maple_memo_learn(c->memo, c->memo_program, lessons, filled,
 				     c->err);
 	for (i = 0; i < filled && !e; i++) {
-		goals[i]->row = lessons[i].iroot;
+		goals[i]->row = lessons[i].goal;
 		goals[i]->known = lessons[i].state;
 	}
 	free(lessons);

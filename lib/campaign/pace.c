@@ -58,7 +58,7 @@ void maple_campaign_progress(struct maple_campaign *c, bool run_ended)
 		return;
 	c->last_progress = at;
 	p.coverage = c->result->coverage;
-	p.candidates = maple_iroot_total(p.coverage.left);
+	p.candidates = maple_coverage_sum(&p.coverage).left;
 	o->progress(o->ctx, &p);
 }
 

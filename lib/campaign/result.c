@@ -26,6 +26,7 @@ void maple_campaign_result_destroy(struct maple_campaign_result *result)
 	free(result->cut_short);
 	free(result->delivery.left_out);
 	free(result->undelivered);
+	maple_coverage_deinit(&result->coverage);
 	free(result);
 }
 
@@ -54,19 +55,32 @@ static int add_findings(struct maple_finding ***list, unsigned int *n,
 	return 0;
 }
 
-static void add_coverage(struct maple_coverage *coverage,
-			 const struct maple_coverage *later)
+static uint64_t more(uint64_t a, uint64_t b)
 {
-	uint64_t *const sums[] = { coverage->predicted, coverage->exposed,
-				   coverage->failed };
-	const uint64_t *const more[] = { later->predicted, later->exposed,
-					 later->failed };
+	return a > b ? a : b;
+}
 
-	/* The later one met much of what the first one has met. */
-	for (unsigned int k = 0; k < 3; k++)
-		for (unsigned int i = 0; i < MAPLE_IDIOMS; i++)
-			if (more[k][i] > sums[k][i])
-				sums[k][i] = more[k][i];
+/* What is left, the later one has to say, if @last; -ENOMEM, or 0. */
+static int add_coverage(struct maple_coverage *coverage,
+			const struct maple_coverage *later, bool last)
+{
+	for (unsigned int i = 0; i < later->nclasses; i++) {
+		const struct maple_class_count *l = &later->class[i];
+		struct maple_class_count *c =
+			maple_coverage_class(coverage, l->name);
+
+		if (!c)
+			return -ENOMEM;
+		/* It met much of what the first one has met. */
+		c->predicted = more(c->predicted, l->predicted);
+		c->exposed = more(c->exposed, l->exposed);
+		c->failed = more(c->failed, l->failed);
+		if (last) {
+			c->left = l->left;
+			c->barred = l->barred;
+		}
+	}
+	return 0;
 }
 
 /* What the later one has to say, if anything. */
@@ -139,9 +153,11 @@ int maple_campaign_result_add(struct maple_campaign_result *r,
 	if (!e)
 		e = add_findings(&r->fixed, &r->nfixed, later->fixed,
 				 later->nfixed);
+	if (!e)
+		e = add_coverage(&r->coverage, &later->coverage,
+				 rank[later->outcome] >= rank[r->outcome]);
 	if (e)
 		return e;
-	add_coverage(&r->coverage, &later->coverage);
 	add_delivery(&r->delivery, &later->delivery);
 	r->prediction.events += later->prediction.events;
 	for (unsigned int i = 0; i < MAPLE_CUTS; i++)
@@ -156,9 +172,6 @@ int maple_campaign_result_add(struct maple_campaign_result *r,
 	r->undelivered = later->undelivered;
 	later->undelivered = why;
 	r->single_threaded = later->single_threaded;
-	memcpy(r->coverage.left, later->coverage.left, sizeof(r->coverage.left));
-	memcpy(r->coverage.barred, later->coverage.barred,
-	       sizeof(r->coverage.barred));
 	r->candidates_left = later->candidates_left;
 	r->candidates_resting = later->candidates_resting;
 	r->stop = later->stop;

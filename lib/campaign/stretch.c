@@ -218,7 +218,8 @@ void maple_stretch_judge(struct maple_campaign *c, struct maple_trial *trial)
 const char *maple_stretch_undelivered(struct maple_campaign *c)
 {
 	const struct maple_campaign_result *r = c->result;
-	unsigned long long predicted = maple_iroot_total(r->coverage.predicted);
+	unsigned long long predicted =
+		maple_coverage_sum(&r->coverage).predicted;
 	char text[sizeof(c->why_not)];
 
 	if (!r->runs.profile)

@@ -48,6 +48,8 @@ int maple_study_open(struct maple_campaign *c)
 		c->study.ends = enforce->ends;
 		c->study.most = enforce->follow;
 	}
+	if (maple_coverage_init(&c->result->coverage, c->strategy->classes))
+		return maple_error_set(c->err, ENOMEM, "out of memory");
 	return c->strategy->open(c->strategy, &c->study, &c->system, c->err);
 }
 

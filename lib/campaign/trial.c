@@ -106,7 +106,7 @@ static int memo_begin(struct maple_campaign *c, struct maple_trial *trial,
 			     : NULL;
 	struct maple_memo_run run = {
 		.kind = purposes[trial->purpose],
-		.iroot = trial->job.goal ? trial->job.goal->row : 0,
+		.goal = trial->job.goal ? trial->job.goal->row : 0,
 		.plan = plan,
 		.seed = trial->job.seed,
 		.attempt = trial->job.plan.attempt,

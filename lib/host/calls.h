@@ -20,8 +20,8 @@
 	  (campaign, build_id, path, program, err)) \
 	C(learn, (int64_t program, struct maple_memo_lesson *lessons, \
 	  size_t n, struct maple_error *err), (program, lessons, n, err)) \
-	C(mark, (int64_t program, int64_t iroot, enum maple_memo_mark mark, \
-	  struct maple_error *err), (program, iroot, mark, err)) \
+	C(mark, (int64_t program, int64_t goal, enum maple_memo_mark mark, \
+	  struct maple_error *err), (program, goal, mark, err)) \
 	C(run_begin, (int64_t campaign, const struct maple_memo_run *start, \
 	  int64_t *run, struct maple_error *err), (campaign, start, run, err)) \
 	C(run_end, (int64_t run, const struct maple_memo_run_end *end, \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* iRoots go to mapled's memo many at a time: a word a message would cost. */
+/* Goals go to mapled's memo many at a time: a word a message would cost. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +22,7 @@ static int put_event(struct maple_wire_buffer *to,
 		.file = event->file,
 		.line = event->line,
 		.fingerprint = event->fingerprint,
+		.context = event->context,
 		.old = old,
 	};
 
@@ -32,14 +33,13 @@ static int put_lesson(struct maple_wire_buffer *to,
 		      const struct maple_memo_lesson *lesson,
 		      struct maple_error *err)
 {
-	unsigned int n = maple_iroot_events(lesson->key.idiom);
-	struct maple_wire_lesson m = { .idiom = lesson->key.idiom,
+	struct maple_wire_lesson m = { .class = lesson->key.class,
 				       .marks = lesson->marks };
 	struct maple_wire_buffer events = { 0 };
 	int e = 0;
 
-	for (unsigned int i = 0; i < n && !e; i++)
-		e = put_event(&events, &lesson->key.e[i], 0, err);
+	for (unsigned int i = 0; i < lesson->key.n && !e; i++)
+		e = put_event(&events, &lesson->key.use[i], 0, err);
 	m.events =
 		(struct maple_wire_bytes){ events.data, (uint32_t)events.size };
 	if (!e)
@@ -58,7 +58,7 @@ static int take_known(struct maple_wire_bytes known,
 		if (maple_wire_part(&known, MAPLE_WIRE_KNOWN, &k, err) != 1)
 			return maple_error_set(err, EPROTO,
 					       "mapled learnt too little");
-		lessons[i].iroot = k.iroot;
+		lessons[i].goal = k.goal;
 		lessons[i].state = (struct maple_memo_state){
 			.predicted = k.predicted,
 			.exposed = k.exposed,
@@ -103,7 +103,7 @@ int maple_host_learn(struct maple_host *host, int64_t program,
 				       lessons + first, i - first, err);
 	}
 	for (; first < n && !e; first++) {
-		lessons[first].iroot = MAPLE_MEMO_UNKEPT;
+		lessons[first].goal = MAPLE_MEMO_UNKEPT;
 		lessons[first].state = (struct maple_memo_state){ 0 };
 	}
 	free(parcel.data);

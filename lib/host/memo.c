@@ -114,12 +114,12 @@ int maple_host_program(struct maple_host *host, int64_t campaign,
 			       err);
 }
 
-int maple_host_mark(struct maple_host *host, int64_t program, int64_t iroot,
+int maple_host_mark(struct maple_host *host, int64_t program, int64_t goal,
 		    enum maple_memo_mark mark, struct maple_error *err)
 {
-	const struct maple_wire_mark m = { program, iroot, mark };
+	const struct maple_wire_mark m = { program, goal, mark };
 
-	return maple_host_keep(host, MAPLE_WIRE_MARK, &m, iroot, NULL, err);
+	return maple_host_keep(host, MAPLE_WIRE_MARK, &m, goal, NULL, err);
 }
 
 int maple_host_run_begin(struct maple_host *host, int64_t campaign,
@@ -129,7 +129,7 @@ int maple_host_run_begin(struct maple_host *host, int64_t campaign,
 	const struct maple_wire_run m = {
 		.campaign = campaign,
 		.kind = start->kind,
-		.iroot = start->iroot,
+		.goal = start->goal,
 		.plan = start->plan,
 		.seed = start->seed,
 		.attempt = start->attempt,
@@ -164,12 +164,16 @@ int maple_host_sample(struct maple_host *host, int64_t run,
 		      const struct maple_coverage *coverage,
 		      struct maple_error *err)
 {
-	const struct maple_wire_sample m = {
-		.run = run,
-		.coverage = { coverage, sizeof(*coverage) },
-	};
+	struct maple_wire_sample m = { .run = run };
+	struct maple_wire_buffer classes = { 0 };
+	int e = maple_wire_put_coverage(&classes, coverage, err);
 
-	return maple_host_keep(host, MAPLE_WIRE_SAMPLE, &m, run, NULL, err);
+	m.classes = (struct maple_wire_bytes){ classes.data,
+					       (uint32_t)classes.size };
+	if (!e)
+		e = maple_host_keep(host, MAPLE_WIRE_SAMPLE, &m, run, NULL, err);
+	free(classes.data);
+	return e;
 }
 
 int maple_host_finding_store(struct maple_host *host, int64_t campaign,

@@ -8,20 +8,7 @@
 #include "base/array.h"
 #include "host/host.h"
 
-/* ---- structures, as they are ---- */
-
-static int take_struct(const struct maple_host_answer *answer, void *to,
-		       size_t size, struct maple_error *err)
-{
-	struct maple_wire_bytes counts = answer->message.counts.counts;
-
-	if (counts.size != size)
-		return maple_error_set(err, EPROTO,
-				       "mapled answers with %u bytes for %zu",
-				       counts.size, size);
-	memcpy(to, counts.data, size);
-	return 0;
-}
+/* ---- counts ---- */
 
 int maple_host_coverage(struct maple_host *host, int64_t program,
 			struct maple_coverage *coverage, struct maple_error *err)
@@ -31,7 +18,9 @@ int maple_host_coverage(struct maple_host *host, int64_t program,
 	int e = maple_host_ask(host, MAPLE_WIRE_COVERAGE, &m, MAPLE_WIRE_COUNTS,
 			       &answer, err);
 
-	return e ? e : take_struct(&answer, coverage, sizeof(*coverage), err);
+	return e ? e
+		 : maple_wire_get_coverage(answer.message.counts.classes,
+					   coverage, err);
 }
 
 int maple_host_success(struct maple_host *host, int64_t program,
@@ -40,10 +29,11 @@ int maple_host_success(struct maple_host *host, int64_t program,
 {
 	const struct maple_wire_success m = { program };
 	struct maple_host_answer answer;
-	int e = maple_host_ask(host, MAPLE_WIRE_SUCCESS, &m, MAPLE_WIRE_COUNTS,
+	int e = maple_host_ask(host, MAPLE_WIRE_SUCCESS, &m, MAPLE_WIRE_TRIED,
 			       &answer, err);
 
-	return e ? e : take_struct(&answer, success, sizeof(*success), err);
+	return e ? e
+		 : maple_wire_get_success(&answer.message.tried, success, err);
 }
 
 struct samples {
@@ -51,20 +41,17 @@ struct samples {
 	size_t n;
 };
 
-static int take_samples(void *ctx, const struct maple_host_answer *answer,
-			struct maple_error *err)
+static int take_sample(void *ctx, const struct maple_host_answer *answer,
+		       struct maple_error *err)
 {
-	struct maple_wire_bytes counts = answer->message.counts.counts;
-	size_t n = counts.size / sizeof(struct maple_memo_sample);
+	const struct maple_wire_counts *m = &answer->message.counts;
 	struct samples *s = ctx;
 
-	if (!n)
-		return 0;
-	if (!maple_array_resize(s->sample, s->n + n))
+	if (!maple_array_extend(s->sample, s->n, s->n + 1))
 		return maple_error_set(err, ENOMEM, "out of memory");
-	memcpy(s->sample + s->n, counts.data, n * sizeof(*s->sample));
-	s->n += n;
-	return 0;
+	s->sample[s->n].run = m->run;
+	return maple_wire_get_coverage(m->classes, &s->sample[s->n++].coverage,
+				       err);
 }
 
 int maple_host_samples(struct maple_host *host, int64_t program, int64_t since,
@@ -74,10 +61,10 @@ int maple_host_samples(struct maple_host *host, int64_t program, int64_t since,
 	const struct maple_wire_samples m = { program, since };
 	struct samples s = { 0 };
 	int e = maple_host_ask_all(host, MAPLE_WIRE_SAMPLES, &m,
-				   MAPLE_WIRE_COUNTS, take_samples, &s, err);
+				   MAPLE_WIRE_COUNTS, take_sample, &s, err);
 
 	if (e) {
-		free(s.sample);
+		maple_memo_samples_destroy(s.sample, s.n);
 		s = (struct samples){ 0 };
 	}
 	*samples = s.sample;
@@ -118,10 +105,9 @@ static int take_program(void *ctx, const struct maple_host_answer *answer,
 		.last_used = m->last_used,
 		.unobserved = copy(m->unobserved),
 	};
-	if (!info->build_id || m->coverage.size != sizeof(info->coverage))
+	if (!info->build_id)
 		return maple_error_set(err, EPROTO, "mapled tells half of it");
-	memcpy(&info->coverage, m->coverage.data, sizeof(info->coverage));
-	return 0;
+	return maple_wire_get_coverage(m->classes, &info->coverage, err);
 }
 
 int maple_host_programs(struct maple_host *host,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * What is known outlives a rebuild: sites of older builds are found in the
- * new one by their fingerprints, and an iRoot all of whose sites are found
- * has its marks under the new sites. Marks under an older executable stay
+ * new one by their fingerprints, and a goal all of whose sites are found has
+ * its marks under the new sites. Marks under an older executable stay
  * there as well, since it is another program; those under an older library
  * move, since the program is the same and would have them twice.
  */
@@ -15,9 +15,9 @@
 
 static const char tables[] = "CREATE TEMP TABLE IF NOT EXISTS carry_site("
 			     " old INTEGER PRIMARY KEY, new INTEGER NOT NULL);"
-			     "CREATE TEMP TABLE IF NOT EXISTS carry_iroot("
+			     "CREATE TEMP TABLE IF NOT EXISTS carry_goal("
 			     " old INTEGER PRIMARY KEY, new INTEGER NOT NULL);"
-			     "DELETE FROM carry_site; DELETE FROM carry_iroot";
+			     "DELETE FROM carry_site; DELETE FROM carry_goal";
 
 static int carry_marks(struct maple_memo *memo, int64_t old, int64_t new,
 		       unsigned int *carried, struct maple_error *err)
@@ -26,7 +26,7 @@ static int carry_marks(struct maple_memo *memo, int64_t old, int64_t new,
 	int ret = maple_sql_run(memo, MAPLE_SQL_CARRY_MAKE, err, "i", old);
 
 	if (!ret)
-		ret = maple_sql_run(memo, MAPLE_SQL_CARRY_IROOTS, err, "i", old);
+		ret = maple_sql_run(memo, MAPLE_SQL_CARRY_GOALS, err, "i", old);
 	if (!ret)
 		ret = maple_sql_run(memo, MAPLE_SQL_CARRY_LIBRARIES, err, "i",
 				    old);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* iRoots and what happened to them: the memo proper. */
+/* Goals and what happened to them: the memo proper. */
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "memo/sql.h"
 #include "memo/store.h"
 
@@ -51,42 +54,90 @@ int maple_marks_site(struct maple_memo *memo,
 		       : 0;
 }
 
-int maple_memo_iroot(struct maple_memo *memo,
-		     const struct maple_memo_iroot_key *key, int64_t *iroot,
-		     struct maple_error *err)
+/* maple_marks_class - the row of the class @name, made if it is new */
+int maple_marks_class(struct maple_memo *memo, const char *name, int64_t *class,
+		      struct maple_error *err)
 {
-	unsigned int n = maple_iroot_events(key->idiom);
-	char kinds[MAPLE_IROOT_EVENTS + 1] = "";
-	int64_t site[MAPLE_IROOT_EVENTS] = { 0 };
+	int ret;
+
+	if (!maple_class_is_name(name))
+		return maple_error_set(err, EINVAL, "there is no class '%s'",
+				       name ? name : "");
+	ret = maple_sql_find(memo, MAPLE_SQL_CLASS_FIND, class, err, "s", name);
+	if (!ret && !*class)
+		ret = maple_sql_find(memo, MAPLE_SQL_CLASS_ADD, class, err, "s",
+				     name);
+	return ret;
+}
+
+/* A goal's columns; lists are [1,2], as SQLite's json_group_array() has them */
+struct goal_row {
+	int64_t class;
+	char kinds[MAPLE_GOAL_USES + 1];
+	char sites[MAPLE_GOAL_USES * 21 + 2];
+	char contexts[MAPLE_GOAL_USES * 21 + 2];
+};
+
+static void append(char *list, unsigned int i, unsigned int n, int64_t number)
+{
+	sprintf(list + strlen(list), "%c%" PRId64 "%s", i ? ',' : '[', number,
+		i + 1 == n ? "]" : "");
+}
+
+static int fill_row(struct maple_memo *memo,
+		    const struct maple_memo_goal_key *key, struct goal_row *row,
+		    struct maple_error *err)
+{
+	bool contexts = false;
+	int64_t site = 0;
+	int ret = maple_marks_class(memo, key->class, &row->class, err);
+
+	for (unsigned int i = 0; i < key->n && !ret; i++) {
+		const struct maple_memo_event *use = &key->use[i];
+
+		assert(use->build_id && strchr("RWLUSC", use->kind));
+		row->kinds[i] = use->kind;
+		ret = maple_marks_site(memo, use, &site, err);
+		append(row->sites, i, key->n, site);
+		append(row->contexts, i, key->n, (int64_t)use->context);
+		contexts |= use->context;
+	}
+	if (!contexts)
+		*row->contexts = '\0';
+	return ret;
+}
+
+int maple_memo_goal(struct maple_memo *memo,
+		    const struct maple_memo_goal_key *key, int64_t *goal,
+		    struct maple_error *err)
+{
+	struct goal_row row = { 0 };
 	bool ours;
 	int ret;
 
-	if (!n)
-		return maple_error_set(err, EINVAL, "there is no idiom %u",
-				       key->idiom);
+	if (!key->n || key->n > MAPLE_GOAL_USES)
+		return maple_error_set(err, EINVAL,
+				       "a goal uses 1 to %d sites, not %u",
+				       MAPLE_GOAL_USES, key->n);
 	ret = maple_sql_enter(memo, &ours, err);
 	if (ret)
 		return ret;
-	for (unsigned int i = 0; i < n && !ret; i++) {
-		assert(key->e[i].build_id && strchr("RWLUSC", key->e[i].kind));
-		kinds[i] = key->e[i].kind;
-		ret = maple_marks_site(memo, &key->e[i], &site[i], err);
-	}
+	ret = fill_row(memo, key, &row, err);
 	if (!ret)
-		ret = maple_sql_find(memo, MAPLE_SQL_IROOT_FIND, iroot, err,
-				     "usiiii", key->idiom, kinds, site[0],
-				     site[1], site[2], site[3]);
-	if (!ret && !*iroot)
-		ret = maple_sql_find(memo, MAPLE_SQL_IROOT_ADD, iroot, err,
-				     "usiiii", key->idiom, kinds, site[0],
-				     site[1], site[2], site[3]);
+		ret = maple_sql_find(memo, MAPLE_SQL_GOAL_FIND, goal, err,
+				     "isss", row.class, row.kinds, row.sites,
+				     row.contexts);
+	if (!ret && !*goal)
+		ret = maple_sql_find(memo, MAPLE_SQL_GOAL_ADD, goal, err,
+				     "isss", row.class, row.kinds, row.sites,
+				     row.contexts);
 	return maple_sql_leave(memo, ours, ret, err);
 }
 
-int maple_store_mark(struct maple_memo *memo, int64_t program, int64_t iroot,
+int maple_store_mark(struct maple_memo *memo, int64_t program, int64_t goal,
 		     enum maple_memo_mark mark, struct maple_error *err)
 {
-	return maple_sql_run(memo, MAPLE_SQL_MARK, err, "iiu", program, iroot,
+	return maple_sql_run(memo, MAPLE_SQL_MARK, err, "iiu", program, goal,
 			     (unsigned int)mark);
 }
 
@@ -103,25 +154,25 @@ int maple_store_learn(struct maple_memo *memo, int64_t program,
 	for (size_t i = 0; i < n && !ret; i++) {
 		struct maple_memo_lesson *l = &lessons[i];
 
-		ret = maple_memo_iroot(memo, &l->key, &l->iroot, err);
+		ret = maple_memo_goal(memo, &l->key, &l->goal, err);
 		if (!ret)
-			ret = maple_memo_state(memo, program, l->iroot,
+			ret = maple_memo_state(memo, program, l->goal,
 					       &l->state, err);
 		for (unsigned int mark = 0; mark < MAPLE_MEMO_MARKS && !ret;
 		     mark++)
 			if (l->marks & 1u << mark)
-				ret = maple_store_mark(memo, program, l->iroot,
+				ret = maple_store_mark(memo, program, l->goal,
 						       mark, err);
 	}
 	return maple_sql_leave(memo, ours, ret, err);
 }
 
-int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t iroot,
+int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t goal,
 		     struct maple_memo_state *state, struct maple_error *err)
 {
 	sqlite3_stmt *statement;
 	int ret = maple_sql_get(memo, MAPLE_SQL_STATE, &statement, err, "ii",
-				program, iroot);
+				program, goal);
 
 	if (!ret)
 		ret = maple_sql_step(memo, statement, err);
@@ -138,70 +189,59 @@ int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t iroot,
 	return 0;
 }
 
-static int add_left(struct maple_memo *memo, int64_t program,
-		    struct maple_coverage *coverage, struct maple_error *err)
-{
-	sqlite3_stmt *s;
-	int64_t idiom;
-	int ret = maple_sql_get(memo, MAPLE_SQL_LEFT, &s, err, "i", program);
-
-	while (!ret && (ret = maple_sql_step(memo, s, err)) > 0) {
-		ret = 0;
-		idiom = sqlite3_column_int64(s, 0);
-		if (idiom < 1 || idiom >= MAPLE_IDIOMS)
-			continue;
-		coverage->left[idiom] = (uint64_t)sqlite3_column_int64(s, 1);
-		coverage->barred[idiom] = (uint64_t)sqlite3_column_int64(s, 2);
-	}
-	return ret;
-}
-
 int maple_store_coverage(struct maple_memo *memo, int64_t program,
 			 struct maple_coverage *coverage,
 			 struct maple_error *err)
 {
-	sqlite3_stmt *statement;
-	int ret = maple_sql_get(memo, MAPLE_SQL_COVERAGE, &statement, err, "i",
-				program);
+	sqlite3_stmt *s;
+	int ret = maple_sql_get(memo, MAPLE_SQL_COVERAGE, &s, err, "i", program);
 
-	memset(coverage, 0, sizeof(*coverage));
-	while (!ret) {
-		int64_t idiom;
-
-		ret = maple_sql_step(memo, statement, err);
-		if (ret < 0)
-			return ret;
-		if (!ret)
-			return add_left(memo, program, coverage, err);
-		ret = 0;
-		idiom = sqlite3_column_int64(statement, 0);
-		if (idiom < 1 || idiom >= MAPLE_IDIOMS)
-			continue;
-		coverage->predicted[idiom] =
-			(uint64_t)sqlite3_column_int64(statement, 1);
-		coverage->exposed[idiom] =
-			(uint64_t)sqlite3_column_int64(statement, 2);
-		coverage->failed[idiom] =
-			(uint64_t)sqlite3_column_int64(statement, 3);
+	*coverage = (struct maple_coverage){ 0 };
+	while (!ret && (ret = maple_sql_step(memo, s, err)) > 0) {
+		ret = maple_runs_counts(s, coverage);
+		if (ret)
+			maple_error_set(err, ENOMEM, "out of memory");
 	}
+	sqlite3_reset(s);
+	if (ret)
+		maple_coverage_deinit(coverage);
 	return ret;
 }
 
-static void add_success(struct maple_memo_success *success, int64_t idiom,
-			bool forced, const char *reason, bool rested, uint64_t n)
+struct maple_class_tries *maple_memo_tries(struct maple_memo_success *success,
+					   const char *name)
+{
+	unsigned int n = success->nclasses, i;
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(success->class[i].name, name))
+			return &success->class[i];
+	if (n == MAPLE_CLASSES || !maple_class_is_name(name) ||
+	    !maple_array_extend(success->class, n, n + 1))
+		return NULL;
+	strcpy(success->class[n].name, name);
+	return &success->class[success->nclasses++];
+}
+
+void maple_memo_success_deinit(struct maple_memo_success *success)
+{
+	free(success->class);
+	*success = (struct maple_memo_success){ 0 };
+}
+
+static void add_tries(struct maple_class_tries *tries, bool forced,
+		      const char *reason, bool rested, uint64_t n)
 {
 	unsigned int which = MAPLE_MEMO_REASONS;
 
-	if (idiom < 1 || idiom >= MAPLE_IDIOMS)
-		return;
 	if (rested) {
-		success->rested[idiom] += n;
-		success->rested_forced[idiom] += forced ? n : 0;
+		tries->rested += n;
+		tries->rested_forced += forced ? n : 0;
 		return;
 	}
-	success->attempted[idiom] += n;
+	tries->attempted += n;
 	if (forced) {
-		success->forced[idiom] += n;
+		tries->forced += n;
 		return;
 	}
 	while (reason && --which > MAPLE_MEMO_REASON_NONE)
@@ -209,7 +249,24 @@ static void add_success(struct maple_memo_success *success, int64_t idiom,
 			break;
 	if (!reason)
 		which = MAPLE_MEMO_REASON_NONE;
-	success->failures[which][idiom] += n;
+	tries->failures[which] += n;
+}
+
+static int add_success(struct maple_memo_success *success, sqlite3_stmt *s)
+{
+	const char *name = (const char *)sqlite3_column_text(s, 0);
+	struct maple_class_tries *tries;
+
+	if (!maple_class_is_name(name) || success->nclasses == MAPLE_CLASSES)
+		return 0;
+	tries = maple_memo_tries(success, name);
+	if (!tries)
+		return -ENOMEM;
+	add_tries(tries, sqlite3_column_int(s, 1),
+		  (const char *)sqlite3_column_text(s, 2),
+		  sqlite3_column_int(s, 3),
+		  (uint64_t)sqlite3_column_int64(s, 4));
+	return 0;
 }
 
 int maple_store_success(struct maple_memo *memo, int64_t program,
@@ -219,22 +276,22 @@ int maple_store_success(struct maple_memo *memo, int64_t program,
 	sqlite3_stmt *s;
 	int ret = maple_sql_get(memo, MAPLE_SQL_SUCCESS, &s, err, "i", program);
 
-	memset(success, 0, sizeof(*success));
+	*success = (struct maple_memo_success){ 0 };
 	while (!ret && (ret = maple_sql_step(memo, s, err)) > 0) {
-		add_success(success, sqlite3_column_int64(s, 0),
-			    sqlite3_column_int(s, 1),
-			    (const char *)sqlite3_column_text(s, 2),
-			    sqlite3_column_int(s, 3),
-			    (uint64_t)sqlite3_column_int64(s, 4));
-		ret = 0;
+		ret = add_success(success, s);
+		if (ret)
+			maple_error_set(err, ENOMEM, "out of memory");
 	}
+	sqlite3_reset(s);
 	if (!ret)
 		ret = maple_sql_get(memo, MAPLE_SQL_CLAIMS, &s, err, "i",
 				    program);
 	if (!ret)
 		ret = maple_sql_step(memo, s, err);
-	if (ret < 0)
+	if (ret < 0) {
+		maple_memo_success_deinit(success);
 		return ret;
+	}
 	success->claims = (uint64_t)sqlite3_column_int64(s, 0);
 	success->refused = (uint64_t)sqlite3_column_int64(s, 1);
 	sqlite3_reset(s);

@@ -22,7 +22,6 @@ static const char images[] =
 			       " FROM other.rebuilds o JOIN merge_image a ON a.old = o.old"
 			       " JOIN merge_image b ON b.old = o.new";
 
-/* An unused event has site 0 in both. */
 static const char sites[] =
 	"INSERT INTO main.sites(image, offset, is_call, function, file, line,"
 	" fingerprint) SELECT x.new, o.offset, o.is_call, o.function, o.file,"
@@ -35,24 +34,26 @@ static const char sites[] =
 	" fingerprint = coalesce(fingerprint, excluded.fingerprint);" NUMBERS(
 		"merge_site") "INSERT INTO merge_site SELECT o.id, m.id FROM other.sites o"
 			      " JOIN merge_image x ON x.old = o.image JOIN main.sites m"
-			      " ON m.image = x.new AND m.offset = o.offset AND m.is_call = o.is_call;"
-			      "INSERT INTO merge_site VALUES(0, 0)";
+			      " ON m.image = x.new AND m.offset = o.offset AND m.is_call = o.is_call";
 
-#define OUR_SITES                               \
-	" FROM other.iroots o"                  \
-	" JOIN merge_site a ON a.old = o.site0" \
-	" JOIN merge_site b ON b.old = o.site1" \
-	" JOIN merge_site c ON c.old = o.site2" \
-	" JOIN merge_site d ON d.old = o.site3"
+/* The sites of goal o; CROSS keeps their order. */
+#define OUR_SITES                                                   \
+	"(SELECT json_group_array(x.new) FROM json_each(o.sites) u" \
+	" CROSS JOIN merge_site x ON x.old = u.value)"
 
-static const char iroots[] =
-	"INSERT OR IGNORE INTO main.iroots(idiom, kinds, site0, site1, site2,"
-	" site3) SELECT o.idiom, o.kinds, a.new, b.new, c.new, d.new" OUR_SITES
-	";" NUMBERS(
-		"merge_iroot") "INSERT INTO merge_iroot SELECT o.id, m.id" OUR_SITES
-			       " JOIN main.iroots m ON m.idiom = o.idiom AND m.kinds = o.kinds"
-			       " AND m.site0 = a.new AND m.site1 = b.new AND m.site2 = c.new"
-			       " AND m.site3 = d.new";
+static const char goals[] =
+	"INSERT OR IGNORE INTO main.classes(name)"
+	" SELECT name FROM other.classes ORDER BY id;" NUMBERS(
+		"merge_class") "INSERT INTO merge_class SELECT o.id, m.id FROM other.classes o"
+			       " JOIN main.classes m ON m.name = o.name;"
+			       "INSERT OR IGNORE INTO main.goals(class, kinds, sites, contexts)"
+			       " SELECT k.new, o.kinds, " OUR_SITES
+			       ", o.contexts"
+			       " FROM other.goals o JOIN merge_class k ON k.old = o.class;" NUMBERS(
+				       "merge_goal") "INSERT INTO merge_goal SELECT o.id, m.id FROM other.goals o"
+						     " JOIN merge_class k ON k.old = o.class JOIN main.goals m"
+						     " ON m.class = k.new AND m.kinds = o.kinds"
+						     " AND m.contexts = o.contexts AND m.sites = " OUR_SITES;
 
 static const char marks[] =
 	"INSERT INTO main.programs(build_id, input, path, apart)"
@@ -62,12 +63,12 @@ static const char marks[] =
 		"merge_program") "INSERT INTO merge_program SELECT o.id, m.id FROM other.programs o"
 				 " JOIN main.programs m ON m.build_id = o.build_id"
 				 " AND m.input = o.input;"
-				 "INSERT INTO main.memo(program, iroot, predicted, observed, exposed,"
+				 "INSERT INTO main.memo(program, goal, predicted, observed, exposed,"
 				 " failed, attempts, broke) SELECT p.new, i.new, o.predicted, o.observed,"
 				 " o.exposed, o.failed, o.attempts, o.broke FROM other.memo o"
 				 " JOIN merge_program p ON p.old = o.program"
-				 " JOIN merge_iroot i ON i.old = o.iroot WHERE true"
-				 " ON CONFLICT(program, iroot) DO UPDATE SET" MAPLE_SQL_UNION_OF_MARKS;
+				 " JOIN merge_goal i ON i.old = o.goal WHERE true"
+				 " ON CONFLICT(program, goal) DO UPDATE SET" MAPLE_SQL_UNION_OF_MARKS;
 
 static const char campaigns[] =
 	"INSERT INTO main.campaigns(program, argv, cwd, input, exe, strategy,"
@@ -91,24 +92,25 @@ static const char runs[] =
 	" row_number() OVER (PARTITION BY r.campaign ORDER BY r.id) AS nth,"
 	" (SELECT count(*) FROM main.runs h WHERE h.campaign = x.new) AS had"
 	" FROM other.runs r JOIN merge_campaign x ON x.old = r.campaign;"
-	"INSERT INTO main.runs(campaign, kind, iroot, plan, seed, attempt,"
+	"INSERT INTO main.runs(campaign, kind, goal, plan, seed, attempt,"
 	" flip, began, ended, verdict, signo, status, seconds, cpu_seconds,"
 	" delivered, exposed, claimed, reason, rested) SELECT x.campaign, r.kind,"
 	" i.new, r.plan, r.seed, r.attempt, r.flip, r.began, r.ended,"
 	" r.verdict, r.signo, r.status, r.seconds, r.cpu_seconds, r.delivered,"
 	" r.exposed, r.claimed, r.reason, r.rested FROM merge_run x"
 	" JOIN other.runs r"
-	" ON r.id = x.old LEFT JOIN merge_iroot i ON i.old = r.iroot"
+	" ON r.id = x.old LEFT JOIN merge_goal i ON i.old = r.goal"
 	" WHERE x.nth > x.had ORDER BY r.id;"
 	"CREATE TEMP TABLE merge_ours AS SELECT id, campaign, row_number()"
 	" OVER (PARTITION BY campaign ORDER BY id) AS nth FROM main.runs"
 	" WHERE campaign IN (SELECT new FROM merge_campaign);"
 	"CREATE UNIQUE INDEX temp.merge_ours_nth ON merge_ours(campaign, nth);"
 	"CREATE UNIQUE INDEX temp.merge_run_old ON merge_run(old);"
-	"INSERT OR IGNORE INTO main.samples(run, idiom, predicted, exposed,"
-	" failed, left, barred) SELECT m.id, s.idiom, s.predicted, s.exposed,"
+	"INSERT OR IGNORE INTO main.samples(run, class, predicted, exposed,"
+	" failed, left, barred) SELECT m.id, k.new, s.predicted, s.exposed,"
 	" s.failed, s.left, s.barred"
 	" FROM other.samples s JOIN merge_run x ON x.old = s.run"
+	" JOIN merge_class k ON k.old = s.class"
 	" JOIN merge_ours m ON m.campaign = x.campaign AND m.nth = x.nth";
 
 static const char findings[] =
@@ -126,7 +128,8 @@ static const char findings[] =
 
 static const char forget[] = "DROP TABLE IF EXISTS temp.merge_image;"
 			     "DROP TABLE IF EXISTS temp.merge_site;"
-			     "DROP TABLE IF EXISTS temp.merge_iroot;"
+			     "DROP TABLE IF EXISTS temp.merge_class;"
+			     "DROP TABLE IF EXISTS temp.merge_goal;"
 			     "DROP TABLE IF EXISTS temp.merge_program;"
 			     "DROP TABLE IF EXISTS temp.merge_campaign;"
 			     "DROP TABLE IF EXISTS temp.merge_run;"
@@ -135,7 +138,7 @@ static const char forget[] = "DROP TABLE IF EXISTS temp.merge_image;"
 static int unite(struct maple_memo *memo, struct maple_error *err)
 {
 	static const char *const steps[] = {
-		images, sites, iroots, marks, campaigns, runs, findings, forget
+		images, sites, goals, marks, campaigns, runs, findings, forget
 	};
 	int ret = maple_memo_begin(memo, err);
 

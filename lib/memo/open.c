@@ -199,11 +199,13 @@ static int open_writable(struct maple_memo *memo, struct maple_error *err)
 	if (!ret)
 		ret = maple_sql_exec(memo,
 				     "PRAGMA journal_mode = WAL;"
-				     "PRAGMA synchronous = NORMAL;"
-				     "PRAGMA foreign_keys = ON",
+				     "PRAGMA synchronous = NORMAL",
 				     err);
+	/* A table that others refer to is replaced without these knowing. */
 	if (!ret && version < maple_sql_version)
 		ret = migrate(memo, err);
+	if (!ret)
+		ret = maple_sql_exec(memo, "PRAGMA foreign_keys = ON", err);
 	return ret;
 }
 

@@ -65,6 +65,7 @@ void maple_memo_programs_destroy(struct maple_memo_program_info *programs,
 		free(programs[i].path);
 		free(programs[i].input);
 		free(programs[i].unobserved);
+		maple_coverage_deinit(&programs[i].coverage);
 	}
 	free(programs);
 }
@@ -94,10 +95,10 @@ int maple_store_forget_program(struct maple_memo *memo, int64_t program,
 	return maple_sql_leave(memo, ours, ret, err);
 }
 
-/* Children first, because of the foreign keys. */
+/* Children first, because of the foreign keys; the last is never forgotten. */
 static const char *const tables[] = {
 	"samples", "findings", "memo",	   "runs",   "campaigns", "programs",
-	"iroots",  "sites",    "rebuilds", "images", NULL,
+	"goals",   "sites",    "rebuilds", "images", "classes",	  NULL,
 };
 
 int maple_store_forget_all(struct maple_memo *memo, struct maple_error *err)
@@ -107,7 +108,7 @@ int maple_store_forget_all(struct maple_memo *memo, struct maple_error *err)
 
 	if (ret)
 		return ret;
-	for (int i = 0; tables[i] && !ret; i++) {
+	for (int i = 0; tables[i + 1] && !ret; i++) {
 		char sql[64];
 		int rc;
 
@@ -119,6 +120,18 @@ int maple_store_forget_all(struct maple_memo *memo, struct maple_error *err)
 	if (!ret)
 		ret = maple_sql_exec(memo, "DELETE FROM usage", err);
 	return maple_sql_leave(memo, ours, ret, err);
+}
+
+/* Whether column @name is JSON, where it can be read as that. */
+static bool is_json(const char *name)
+{
+	static const char *const names[] = { "json", "argv", "plan", "sites",
+					     "contexts" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
 }
 
 static json_t *column_value(sqlite3_stmt *statement, int i)
@@ -139,8 +152,7 @@ static json_t *column_value(sqlite3_stmt *statement, int i)
 		return json_null();
 	default:
 		text = (const char *)sqlite3_column_text(statement, i);
-		if (!strcmp(name, "json") || !strcmp(name, "argv") ||
-		    !strcmp(name, "plan"))
+		if (is_json(name))
 			value = json_loads(text, 0, NULL);
 		return value ? value : maple_bytes_encode(text);
 	}

@@ -77,7 +77,7 @@ int maple_store_run_begin(struct maple_memo *memo, int64_t campaign,
 			  struct maple_error *err)
 {
 	return maple_sql_find(memo, MAPLE_SQL_RUN_BEGIN, run, err, "isisiuu",
-			      campaign, start->kind, start->iroot, start->plan,
+			      campaign, start->kind, start->goal, start->plan,
 			      (int64_t)start->seed, start->attempt,
 			      (unsigned int)start->flip);
 }
@@ -123,15 +123,41 @@ int maple_store_sample(struct maple_memo *memo, int64_t run,
 
 	if (ret)
 		return ret;
-	/* All idioms, so that a run without any iRoot has its sample too. */
-	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS && !ret; i++)
-		ret = maple_sql_run(memo, MAPLE_SQL_SAMPLE, err, "iuiiiii", run,
-				    i, (int64_t)coverage->predicted[i],
-				    (int64_t)coverage->exposed[i],
-				    (int64_t)coverage->failed[i],
-				    (int64_t)coverage->left[i],
-				    (int64_t)coverage->barred[i]);
+	for (unsigned int i = 0; i < coverage->nclasses && !ret; i++) {
+		const struct maple_class_count *c = &coverage->class[i];
+		int64_t class;
+
+		ret = maple_marks_class(memo, c->name, &class, err);
+		if (!ret)
+			ret = maple_sql_run(
+				memo, MAPLE_SQL_SAMPLE, err, "iiiiiii", run,
+				class, (int64_t)c->predicted,
+				(int64_t)c->exposed, (int64_t)c->failed,
+				(int64_t)c->left, (int64_t)c->barred);
+	}
 	return maple_sql_leave(memo, ours, ret, err);
+}
+
+/*
+ * maple_runs_counts - adds the row at hand, a class and its counts from column
+ * 1 on, to @coverage; -ENOMEM, or 0. What is no class's is left out.
+ */
+int maple_runs_counts(sqlite3_stmt *statement, struct maple_coverage *coverage)
+{
+	const char *name = (const char *)sqlite3_column_text(statement, 1);
+	struct maple_class_count *c;
+
+	if (!maple_class_is_name(name) || coverage->nclasses == MAPLE_CLASSES)
+		return 0;
+	c = maple_coverage_class(coverage, name);
+	if (!c)
+		return -ENOMEM;
+	c->predicted = (uint64_t)sqlite3_column_int64(statement, 2);
+	c->exposed = (uint64_t)sqlite3_column_int64(statement, 3);
+	c->failed = (uint64_t)sqlite3_column_int64(statement, 4);
+	c->left = (uint64_t)sqlite3_column_int64(statement, 5);
+	c->barred = (uint64_t)sqlite3_column_int64(statement, 6);
+	return 0;
 }
 
 /* Adds the row at hand to the last sample or to a new one. */
@@ -139,25 +165,20 @@ static int add_row(sqlite3_stmt *statement, struct maple_memo_sample **samples,
 		   size_t *n)
 {
 	int64_t run = sqlite3_column_int64(statement, 0);
-	int64_t idiom = sqlite3_column_int64(statement, 1);
-	struct maple_memo_sample *s;
 
 	if (!*n || (*samples)[*n - 1].run != run) {
 		if (!maple_array_extend(*samples, *n, *n + 1))
 			return -ENOMEM;
 		(*samples)[(*n)++].run = run;
 	}
-	s = &(*samples)[*n - 1];
-	if (idiom < 1 || idiom >= MAPLE_IDIOMS)
-		return 0;
-	s->coverage.predicted[idiom] =
-		(uint64_t)sqlite3_column_int64(statement, 2);
-	s->coverage.exposed[idiom] =
-		(uint64_t)sqlite3_column_int64(statement, 3);
-	s->coverage.failed[idiom] = (uint64_t)sqlite3_column_int64(statement, 4);
-	s->coverage.left[idiom] = (uint64_t)sqlite3_column_int64(statement, 5);
-	s->coverage.barred[idiom] = (uint64_t)sqlite3_column_int64(statement, 6);
-	return 0;
+	return maple_runs_counts(statement, &(*samples)[*n - 1].coverage);
+}
+
+void maple_memo_samples_destroy(struct maple_memo_sample *samples, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		maple_coverage_deinit(&samples[i].coverage);
+	free(samples);
 }
 
 int maple_store_samples(struct maple_memo *memo, int64_t program, int64_t since,
@@ -181,7 +202,7 @@ int maple_store_samples(struct maple_memo *memo, int64_t program, int64_t since,
 		}
 	}
 	sqlite3_reset(statement);
-	free(*samples);
+	maple_memo_samples_destroy(*samples, *n);
 	*samples = NULL;
 	*n = 0;
 	return ret;

@@ -28,8 +28,10 @@ enum maple_statement {
 	MAPLE_SQL_SITE_FIND,
 	MAPLE_SQL_SITE_ADD,
 	MAPLE_SQL_SITE_PRINT,
-	MAPLE_SQL_IROOT_FIND,
-	MAPLE_SQL_IROOT_ADD,
+	MAPLE_SQL_CLASS_FIND,
+	MAPLE_SQL_CLASS_ADD,
+	MAPLE_SQL_GOAL_FIND,
+	MAPLE_SQL_GOAL_ADD,
 	MAPLE_SQL_MARK,
 	MAPLE_SQL_STATE,
 	MAPLE_SQL_RUN_BEGIN,
@@ -42,7 +44,6 @@ enum maple_statement {
 	MAPLE_SQL_SAMPLE,
 	MAPLE_SQL_SAMPLES,
 	MAPLE_SQL_COVERAGE,
-	MAPLE_SQL_LEFT,
 	MAPLE_SQL_PROGRAMS,
 	MAPLE_SQL_FORGET_MEMO,
 	MAPLE_SQL_FORGET_FINDINGS,
@@ -55,7 +56,7 @@ enum maple_statement {
 	MAPLE_SQL_CARRY_SITES,
 	MAPLE_SQL_CARRY_SITE,
 	MAPLE_SQL_CARRY_MAKE,
-	MAPLE_SQL_CARRY_IROOTS,
+	MAPLE_SQL_CARRY_GOALS,
 	MAPLE_SQL_CARRY_LIBRARIES,
 	MAPLE_SQL_CARRY_PROGRAMS,
 	MAPLE_SQL_CARRY_COUNT,
@@ -66,7 +67,7 @@ enum maple_statement {
 	MAPLE_SQL_MAX,
 };
 
-/* Of two rows of memo on one program and iRoot. */
+/* Of two rows of memo on one program and goal. */
 #define MAPLE_SQL_UNION_OF_MARKS                           \
 	" predicted = max(predicted, excluded.predicted)," \
 	" observed = max(observed, excluded.observed),"    \
@@ -117,7 +118,12 @@ int maple_sql_backup(struct maple_memo *to, const char *schema,
 int maple_marks_site(struct maple_memo *memo,
 		     const struct maple_memo_event *event, int64_t *site,
 		     struct maple_error *err);
+int maple_marks_class(struct maple_memo *memo, const char *name, int64_t *class,
+		      struct maple_error *err);
 int maple_marks_image(struct maple_memo *memo, const char *build_id,
 		      const char *path, int64_t *image, struct maple_error *err);
+
+/* runs.c */
+int maple_runs_counts(sqlite3_stmt *statement, struct maple_coverage *coverage);
 
 #endif

@@ -3,8 +3,11 @@
  * The schema and every statement. A new version of the schema is one more
  * entry of maple_sql_migrations; those that were released never change.
  *
- * An unused event of an iRoot has site 0. A program is an executable (by
- * build-id) with one input ('' if none was named): attempts are counted for
+ * A goal is told from others by its class, the kinds and the sites of what it
+ * uses, a JSON list of numbers, and the contexts of these, another list; '' if
+ * none has any. The numbers of classes are the order in which they are shown; 1
+ * to 7 are those that all goals had up to schema 9. A program is an executable
+ * (by build-id) with one input ('' if none was named): attempts are counted for
  * each input, exposure and failures hold for the executable, but for inputs
  * that stand apart: what is known with them is known for each alone. What broke
  * a run is not exposed, whatever else it is: that it does no harm is not known.
@@ -126,6 +129,29 @@ const char *const maple_sql_migrations[] = {
 								  "UPDATE campaigns SET bytes = 512 + length(argv) + coalesce((SELECT"
 								  " sum(512 + coalesce(length(plan), 0)) FROM runs"
 								  " WHERE campaign = campaigns.id), 0);",
+	/* 10: goals of any class, in place of iRoots; foreign keys follow */
+	("CREATE TABLE classes(id INTEGER PRIMARY KEY,"
+	 " name TEXT NOT NULL UNIQUE);"
+	 "INSERT INTO classes VALUES(1, 'idiom 1'), (2, 'idiom 2'),"
+	 " (3, 'idiom 3'), (4, 'idiom 4'), (5, 'idiom 5'), (6, 'idiom 6'),"
+	 " (7, 'deadlock');"
+	 "CREATE TABLE keys(id INTEGER PRIMARY KEY,"
+	 " class INTEGER NOT NULL REFERENCES classes, kinds TEXT NOT NULL,"
+	 " sites TEXT NOT NULL, contexts TEXT NOT NULL,"
+	 " UNIQUE(sites, class, kinds, contexts));"
+	 "INSERT INTO keys SELECT id, idiom, kinds, '[' || site0 || ','"
+	 " || site1 || iif(site2, ',' || site2, '')"
+	 " || iif(site3, ',' || site3, '') || ']', '' FROM iroots;"
+	 "DROP TABLE iroots;"
+	 "ALTER TABLE keys RENAME TO iroots;"
+	 "ALTER TABLE iroots RENAME TO goals;"
+	 "ALTER TABLE memo RENAME COLUMN iroot TO goal;"
+	 "ALTER TABLE runs RENAME COLUMN iroot TO goal;"
+	 "ALTER TABLE samples RENAME COLUMN idiom TO class;"
+	 "DROP INDEX memo_iroot;"
+	 "DROP INDEX runs_iroot;"
+	 "CREATE INDEX memo_goal ON memo(goal);"
+	 "CREATE INDEX runs_goal ON runs(goal);"),
 };
 
 const int maple_sql_version =
@@ -140,44 +166,40 @@ const int maple_sql_version =
 #define STANDS_APART \
 	"EXISTS(SELECT 1 FROM programs t WHERE t.apart AND t.id IN "
 
-/* Whether iRoot @i, a number, has its events in libraries alone. */
-#define IN_LIBRARIES(i)                                    \
-	"NOT EXISTS(SELECT 1 FROM iroots l JOIN sites s"   \
-	" ON s.id IN (l.site0, l.site1, l.site2, l.site3)" \
-	" JOIN images g ON g.id = s.image"                 \
+/* Whether goal @i, a number, uses sites in libraries alone. */
+#define IN_LIBRARIES(i)                                                   \
+	"NOT EXISTS(SELECT 1 FROM goals l, json_each(l.sites) u"          \
+	" JOIN sites s ON s.id = u.value JOIN images g ON g.id = s.image" \
 	" JOIN programs e ON e.build_id = g.build_id WHERE l.id = " i ")"
 
-/* Whether what is known of iRoot @i, a number, with program holds for ?1. */
+/* Whether what is known of goal @i, a number, with program holds for ?1. */
 #define INHERITED(i)                                                           \
 	"(NOT " STANDS_APART "(program, ?1)) AND (program IN " SAME_EXECUTABLE \
 	" OR " IN_LIBRARIES(i) "))"
 
-/* Whether row @m of memo is of an iRoot that was exposed at all. */
+/* Whether row @m of memo is of a goal that was exposed at all. */
 #define EXPOSED                                                        \
 	"(NOT m.broke AND (m.exposed OR m.observed OR"                 \
 	" EXISTS(SELECT 1 FROM memo o"                                 \
-	" WHERE o.iroot = m.iroot AND (o.exposed OR o.observed)"       \
+	" WHERE o.goal = m.goal AND (o.exposed OR o.observed)"         \
 	" AND NOT o.broke"                                             \
 	" AND NOT " STANDS_APART "(o.program, m.program))"             \
 	" AND ((SELECT build_id FROM programs WHERE id = o.program) =" \
 	" (SELECT build_id FROM programs WHERE id = m.program)"        \
-	" OR " IN_LIBRARIES("m.iroot") "))))"
+	" OR " IN_LIBRARIES("m.goal") "))))"
 
-/* Whether site @k of an iRoot i lies in image ?1, and is not found again. */
-#define LOST(k)                                        \
-	"(c" k ".new IS NULL AND EXISTS(SELECT 1 FROM" \
-	" sites s WHERE s.id = i.site" k " AND s.image = ?1))"
+/* The sites of goal i, in the new build where they were found again. */
+#define SITES_NOW                                                      \
+	"(SELECT json_group_array(coalesce(c.new, u.value))"           \
+	" FROM json_each(i.sites) u LEFT JOIN carry_site c ON c.old =" \
+	" u.value)"
 
-/* The iRoots that have a site in ?1, and all of them found again. */
-#define CARRIED                                                      \
-	" FROM iroots i LEFT JOIN carry_site c0 ON c0.old = i.site0" \
-	" LEFT JOIN carry_site c1 ON c1.old = i.site1"               \
-	" LEFT JOIN carry_site c2 ON c2.old = i.site2"               \
-	" LEFT JOIN carry_site c3 ON c3.old = i.site3"
-#define ALL_FOUND                                                        \
-	" WHERE coalesce(c0.new, c1.new, c2.new, c3.new)"                \
-	" IS NOT NULL AND NOT (" LOST("0") " OR " LOST("1") " OR " LOST( \
-		"2") " OR " LOST("3") ")"
+/* Whether goal i uses a site in ?1, and all of these are found again. */
+#define ALL_FOUND                                                     \
+	"EXISTS(SELECT 1 FROM json_each(i.sites) u JOIN carry_site c" \
+	" ON c.old = u.value) AND NOT EXISTS(SELECT 1"                \
+	" FROM json_each(i.sites) u JOIN sites s ON s.id = u.value"   \
+	" WHERE s.image = ?1 AND s.id NOT IN (SELECT old FROM carry_site))"
 
 /* The programs that have image ?1 for their executable. */
 #define BUILT_AS_OLD                                \
@@ -185,13 +207,13 @@ const int maple_sql_version =
 	" (SELECT build_id FROM images WHERE id = ?1))"
 
 /*
- * What the marks of a program add up to. An iRoot counts as failed while it
+ * What the marks of a program add up to. A goal counts as failed while it
  * was never exposed.
  */
-#define COUNTS                                  \
-	" count(*) FILTER (WHERE m.predicted)," \
-	" count(*) FILTER (WHERE " EXPOSED ")," \
-	" count(*) FILTER (WHERE m.failed AND NOT " EXPOSED ")"
+#define COUNTS                                               \
+	" count(*) FILTER (WHERE m.predicted) AS predicted," \
+	" count(*) FILTER (WHERE " EXPOSED ") AS exposed,"   \
+	" count(*) FILTER (WHERE m.failed AND NOT " EXPOSED ") AS failed"
 
 const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -244,18 +266,20 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" RETURNING id",
 	[MAPLE_SQL_SITE_PRINT] = "UPDATE sites SET fingerprint = ?2"
 				 " WHERE id = ?1 AND fingerprint IS NULL",
-	[MAPLE_SQL_IROOT_FIND] =
-		"SELECT id FROM iroots WHERE idiom = ? AND kinds = ?"
-		" AND site0 = ? AND site1 = ? AND site2 = ? AND site3 = ?",
-	[MAPLE_SQL_IROOT_ADD] =
-		"INSERT INTO iroots(idiom, kinds, site0, site1, site2, site3)"
-		" VALUES(?, ?, ?, ?, ?, ?) RETURNING id",
+	[MAPLE_SQL_CLASS_FIND] = "SELECT id FROM classes WHERE name = ?",
+	[MAPLE_SQL_CLASS_ADD] = "INSERT INTO classes(name) VALUES(?)"
+				" RETURNING id",
+	[MAPLE_SQL_GOAL_FIND] =
+		"SELECT id FROM goals WHERE class = ? AND kinds = ?"
+		" AND sites = ? AND contexts = ?",
+	[MAPLE_SQL_GOAL_ADD] = "INSERT INTO goals(class, kinds, sites, contexts)"
+			       " VALUES(?, ?, ?, ?) RETURNING id",
 
 	[MAPLE_SQL_MARK] =
-		"INSERT INTO memo(program, iroot, predicted, observed, exposed,"
+		"INSERT INTO memo(program, goal, predicted, observed, exposed,"
 		" failed, attempts, broke) VALUES(?1, ?2, ?3 = 0, ?3 = 1, ?3 = 3,"
 		" ?3 = 4, ?3 = 2, ?3 = 5)"
-		" ON CONFLICT(program, iroot) DO UPDATE SET"
+		" ON CONFLICT(program, goal) DO UPDATE SET"
 		" predicted = predicted OR ?3 = 0,"
 		" observed = observed OR ?3 = 1,"
 		" exposed = exposed OR ?3 = 3,"
@@ -274,10 +298,10 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 			      " coalesce(max(broke) FILTER (WHERE"
 			      " program = ?1 OR " INHERITED(
 				      "?2") "), 0)"
-					    " FROM memo WHERE iroot = ?2",
+					    " FROM memo WHERE goal = ?2",
 
 	[MAPLE_SQL_RUN_BEGIN] =
-		"INSERT INTO runs(campaign, kind, iroot, plan, seed, attempt,"
+		"INSERT INTO runs(campaign, kind, goal, plan, seed, attempt,"
 		" flip, began) VALUES(?, ?, nullif(?, 0), ?, ?, ?, ?,"
 		" unixepoch()) RETURNING id",
 	[MAPLE_SQL_RUN_END] =
@@ -315,24 +339,27 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 				     " AND ?2 IN (owner, whose(owner))",
 
 	[MAPLE_SQL_SAMPLE] =
-		"INSERT INTO samples(run, idiom, predicted, exposed, failed,"
+		"INSERT INTO samples(run, class, predicted, exposed, failed,"
 		" left, barred) VALUES(?, ?, ?, ?, ?, ?, ?)",
 	[MAPLE_SQL_SAMPLES] =
-		"SELECT s.run, s.idiom, s.predicted, s.exposed, s.failed,"
+		"SELECT s.run, k.name, s.predicted, s.exposed, s.failed,"
 		" s.left, s.barred FROM samples s JOIN runs r ON r.id = s.run"
 		" JOIN campaigns c ON c.id = r.campaign"
+		" JOIN classes k ON k.id = s.class"
 		/* Confirming runs cannot add to it: no part of the curve. */
-		" WHERE c.program = ?1 AND s.run >= ?2"
-		" AND r.kind NOT IN ('baseline', 'confirm') ORDER BY s.run",
-	[MAPLE_SQL_COVERAGE] =
-		"SELECT i.idiom," COUNTS " FROM memo m"
-		" JOIN iroots i ON i.id = m.iroot WHERE m.program = ?"
-		" GROUP BY i.idiom",
+		" WHERE c.program = ?1 AND s.run >= ?2 AND r.kind"
+		" NOT IN ('baseline', 'confirm') ORDER BY s.run, s.class",
 	/* What the last campaign left is what its last run left. */
-	[MAPLE_SQL_LEFT] =
-		"SELECT idiom, left, barred FROM samples WHERE run ="
+	[MAPLE_SQL_COVERAGE] =
+		"SELECT 0, k.name, t.predicted, t.exposed, t.failed, s.left,"
+		" s.barred FROM classes k LEFT JOIN"
+		" (SELECT g.class," COUNTS " FROM memo m"
+		" JOIN goals g ON g.id = m.goal WHERE m.program = ?1"
+		" GROUP BY g.class) t ON t.class = k.id"
+		" LEFT JOIN samples s ON s.class = k.id AND s.run ="
 		" (SELECT max(s.run) FROM samples s JOIN runs r ON r.id = s.run"
-		" JOIN campaigns c ON c.id = r.campaign WHERE c.program = ?)",
+		" JOIN campaigns c ON c.id = r.campaign WHERE c.program = ?1)"
+		" WHERE t.class OR s.class ORDER BY k.id",
 	[MAPLE_SQL_PROGRAMS] =
 		"SELECT p.id, p.build_id, p.path, p.input,"
 		" (SELECT count(*) FROM campaigns c WHERE c.program = p.id),"
@@ -358,16 +385,17 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" WHERE program IS NOT NULL)",
 
 	[MAPLE_SQL_SUCCESS] =
-		"SELECT i.idiom, m.exposed, (SELECT r.reason FROM runs r"
+		"SELECT k.name, m.exposed, (SELECT r.reason FROM runs r"
 		" JOIN campaigns c ON c.id = r.campaign"
-		" WHERE r.iroot = m.iroot AND c.program = m.program"
+		" WHERE r.goal = m.goal AND c.program = m.program"
 		" AND r.kind = 'enforced' ORDER BY r.id DESC LIMIT 1) AS why,"
 		" (SELECT min(ifnull(r.rested, 0)) FROM runs r"
 		" JOIN campaigns c ON c.id = r.campaign"
-		" WHERE r.iroot = m.iroot AND c.program = m.program"
+		" WHERE r.goal = m.goal AND c.program = m.program"
 		" AND r.kind = 'enforced') AS rested,"
-		" count(*) FROM memo m JOIN iroots i ON i.id = m.iroot"
-		" WHERE m.program = ? AND m.attempts GROUP BY 1, 2, 3, 4",
+		" count(*) FROM memo m JOIN goals g ON g.id = m.goal"
+		" JOIN classes k ON k.id = g.class"
+		" WHERE m.program = ? AND m.attempts GROUP BY k.id, 2, 3, 4",
 	[MAPLE_SQL_CLAIMS] = "SELECT count(*) FILTER (WHERE r.claimed),"
 			     " count(*) FILTER (WHERE r.reason = 'refused')"
 			     " FROM runs r JOIN campaigns c ON c.id = r.campaign"
@@ -391,49 +419,44 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"INSERT OR IGNORE INTO carry_site(old, new)"
 		" SELECT id, ?2 FROM sites WHERE id = ?1 AND image = ?3",
 	[MAPLE_SQL_CARRY_MAKE] =
-		"INSERT OR IGNORE INTO iroots(idiom, kinds, site0, site1,"
-		" site2, site3) SELECT i.idiom, i.kinds,"
-		" coalesce(c0.new, i.site0), coalesce(c1.new, i.site1),"
-		" coalesce(c2.new, i.site2), coalesce(c3.new, i.site3)" CARRIED
-			ALL_FOUND,
-	[MAPLE_SQL_CARRY_IROOTS] =
-		"INSERT INTO carry_iroot(old, new) SELECT i.id, n.id" CARRIED
-		" JOIN iroots n ON n.idiom = i.idiom"
-		" AND n.kinds = i.kinds"
-		" AND n.site0 = coalesce(c0.new, i.site0)"
-		" AND n.site1 = coalesce(c1.new, i.site1)"
-		" AND n.site2 = coalesce(c2.new, i.site2)"
-		" AND n.site3 = coalesce(c3.new, i.site3)" ALL_FOUND,
+		"INSERT OR IGNORE INTO goals(class, kinds, sites, contexts)"
+		" SELECT i.class, i.kinds, " SITES_NOW ", i.contexts"
+		" FROM goals i WHERE " ALL_FOUND,
+	[MAPLE_SQL_CARRY_GOALS] =
+		"INSERT INTO carry_goal(old, new) SELECT i.id, n.id FROM goals i"
+		" JOIN goals n ON n.class = i.class AND n.kinds = i.kinds"
+		" AND n.contexts = i.contexts AND n.sites = " SITES_NOW
+		" WHERE " ALL_FOUND,
 	[MAPLE_SQL_CARRY_LIBRARIES] =
-		"INSERT OR IGNORE INTO carry_iroot(old, new)"
-		" SELECT i.id, i.id FROM iroots i WHERE i.id IN"
-		" (SELECT iroot FROM memo WHERE program IN " BUILT_AS_OLD ")"
-		" AND NOT EXISTS(SELECT 1 FROM sites s WHERE s.image = ?1"
-		" AND s.id IN (i.site0, i.site1, i.site2, i.site3))",
+		"INSERT OR IGNORE INTO carry_goal(old, new)"
+		" SELECT i.id, i.id FROM goals i WHERE i.id IN"
+		" (SELECT goal FROM memo WHERE program IN " BUILT_AS_OLD ")"
+		" AND NOT EXISTS(SELECT 1 FROM json_each(i.sites) u"
+		" JOIN sites s ON s.id = u.value WHERE s.image = ?1)",
 	[MAPLE_SQL_CARRY_PROGRAMS] =
 		"INSERT OR IGNORE INTO programs(build_id, input, path, apart)"
 		" SELECT g.build_id, p.input, g.path, p.apart FROM programs p"
 		" JOIN images g ON g.id = ?2 WHERE p.id IN " BUILT_AS_OLD
-		" AND EXISTS(SELECT 1 FROM memo m JOIN carry_iroot c"
-		"  ON c.old = m.iroot WHERE m.program = p.id)",
+		" AND EXISTS(SELECT 1 FROM memo m JOIN carry_goal c"
+		"  ON c.old = m.goal WHERE m.program = p.id)",
 	[MAPLE_SQL_CARRY_COUNT] =
-		"SELECT count(DISTINCT m.iroot) FROM memo m JOIN carry_iroot c"
-		" ON c.old = m.iroot AND c.old != c.new"
+		"SELECT count(DISTINCT m.goal) FROM memo m JOIN carry_goal c"
+		" ON c.old = m.goal AND c.old != c.new"
 		" WHERE m.exposed OR m.observed OR m.attempts",
 	[MAPLE_SQL_CARRY_MARKS] =
-		"INSERT INTO memo(program, iroot, predicted, observed,"
+		"INSERT INTO memo(program, goal, predicted, observed,"
 		" exposed, failed, attempts, broke) SELECT"
 		" coalesce(q.id, p.id),"
 		" c.new, m.predicted, m.observed, m.exposed, m.failed,"
-		" m.attempts, m.broke FROM memo m JOIN carry_iroot c ON c.old = m.iroot"
+		" m.attempts, m.broke FROM memo m JOIN carry_goal c ON c.old = m.goal"
 		" JOIN programs p ON p.id = m.program LEFT JOIN programs q"
 		" ON p.id IN " BUILT_AS_OLD " AND q.input = p.input"
 		" AND q.build_id = (SELECT build_id FROM images WHERE id = ?2)"
 		" WHERE coalesce(q.id, p.id) != p.id OR c.old != c.new"
-		" ON CONFLICT(program, iroot) DO UPDATE SET" MAPLE_SQL_UNION_OF_MARKS,
+		" ON CONFLICT(program, goal) DO UPDATE SET" MAPLE_SQL_UNION_OF_MARKS,
 	/* What uses the image goes on with the new one. */
 	[MAPLE_SQL_CARRY_LEAVE] =
-		"DELETE FROM memo WHERE iroot IN (SELECT old FROM carry_iroot"
+		"DELETE FROM memo WHERE goal IN (SELECT old FROM carry_goal"
 		" WHERE old != new) AND program NOT IN " BUILT_AS_OLD,
 	[MAPLE_SQL_CARRY_DONE] = "INSERT OR IGNORE INTO rebuilds VALUES(?, ?)",
 

@@ -110,7 +110,7 @@ static void add_result(struct maple_case *c,
 {
 	unsigned int n = result->nfindings;
 	char more[32] = "";
-	uint64_t exposed = maple_iroot_total(result->coverage.exposed);
+	uint64_t exposed = maple_coverage_sum(&result->coverage).exposed;
 
 	c->result = result;
 	c->seconds = result->seconds;

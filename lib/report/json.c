@@ -5,6 +5,8 @@
  * not when something is added.
  */
 #include <errno.h>
+#include <stddef.h>
+#include <string.h>
 #include <maple/report.h>
 #include <maple/version.h>
 #include "base/bytes.h"
@@ -33,30 +35,45 @@ static json_t *runs_object(const struct maple_runs *runs)
 			 (int)runs->enforced, "confirm", (int)runs->confirm);
 }
 
-/* By idiom; "deadlock" is the deadlock form of idiom 5. */
-static json_t *counts_object(const uint64_t *counts)
+/*
+ * Schema 1 was made when all classes were idioms: those go by their numbers,
+ * all others by their names.
+ */
+static const char *key_of(const char *class)
+{
+	static const char old[] = "idiom ";
+
+	return strncmp(class, old, strlen(old)) ? class : class + strlen(old);
+}
+
+/* Of @n classes, each @size bytes behind the last, the count at @offset. */
+static json_t *counts_object(const void *classes, unsigned int n, size_t size,
+			     size_t offset)
 {
 	json_t *object = json_object();
+	const char *class = classes;
 
-	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++) {
-		char name[16];
+	/* The name comes first in each. */
+	for (unsigned int i = 0; i < n; i++, class += size) {
+		uint64_t count;
 
-		snprintf(name, sizeof(name), "%u", i);
-		json_object_set_new(
-			object, i == MAPLE_IDIOM_DEADLOCK ? "deadlock" : name,
-			json_integer((json_int_t)counts[i]));
+		memcpy(&count, class + offset, sizeof(count));
+		json_object_set_new(object, key_of(class),
+				    json_integer((json_int_t)count));
 	}
 	return object;
 }
 
-static json_t *coverage_object(const struct maple_coverage *coverage)
+static json_t *coverage_object(const struct maple_coverage *c)
 {
+#define COUNTS(field)                                           \
+	counts_object(c->class, c->nclasses, sizeof(*c->class), \
+		      offsetof(struct maple_class_count, field))
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "predicted",
-			 counts_object(coverage->predicted), "exposed",
-			 counts_object(coverage->exposed), "failed",
-			 counts_object(coverage->failed), "left",
-			 counts_object(coverage->left), "barred",
-			 counts_object(coverage->barred));
+			 COUNTS(predicted), "exposed", COUNTS(exposed),
+			 "failed", COUNTS(failed), "left", COUNTS(left),
+			 "barred", COUNTS(barred));
+#undef COUNTS
 }
 
 static json_t *findings_array(struct maple_finding *const *findings, size_t n)
@@ -242,7 +259,7 @@ static json_t *program_object(const struct maple_memo_program_info *p)
 		maple_bytes_encode(p->input), "campaigns", (int)p->campaigns,
 		"runs", (int)p->runs, "findings", (int)p->findings, "last_used",
 		(json_int_t)p->last_used, "candidates_left",
-		(json_int_t)maple_iroot_total(p->coverage.left), "coverage",
+		(json_int_t)maple_coverage_sum(&p->coverage).left, "coverage",
 		coverage_object(&p->coverage));
 }
 
@@ -250,19 +267,22 @@ static json_t *scheduler_object(const struct maple_memo_success *s)
 {
 	json_t *failures = json_object();
 
+#define COUNTS(field)                                           \
+	counts_object(s->class, s->nclasses, sizeof(*s->class), \
+		      offsetof(struct maple_class_tries, field))
 	for (unsigned int r = 0; r < MAPLE_MEMO_REASONS; r++)
 		if (r != MAPLE_MEMO_REASON_EXPOSED)
 			json_object_set_new(failures,
 					    r ? maple_memo_reason_name(r)
 					      : "not known",
-					    counts_object(s->failures[r]));
+					    COUNTS(failures[r]));
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "attempted",
-			 counts_object(s->attempted), "exposed",
-			 counts_object(s->forced), "failures", failures,
-			 "rested_attempted", counts_object(s->rested),
-			 "rested_exposed", counts_object(s->rested_forced),
-			 "claims", (json_int_t)s->claims, "refused",
-			 (json_int_t)s->refused);
+			 COUNTS(attempted), "exposed", COUNTS(forced),
+			 "failures", failures, "rested_attempted",
+			 COUNTS(rested), "rested_exposed",
+			 COUNTS(rested_forced), "claims", (json_int_t)s->claims,
+			 "refused", (json_int_t)s->refused);
+#undef COUNTS
 }
 
 int maple_report_json_coverage(FILE *out,

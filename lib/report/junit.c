@@ -53,7 +53,7 @@ static void print_properties(FILE *out, const struct maple_report *report)
 		print_number(out, "runs.profile", r->runs.profile);
 		print_number(out, "runs.enforced", r->runs.enforced);
 		print_number(out, "exposed",
-			     maple_iroot_total(r->coverage.exposed));
+			     maple_coverage_sum(&r->coverage).exposed);
 		print_number(out, "candidates_left", r->candidates_left);
 		print_property(out, "stop", maple_stop_name(r->stop));
 		print_number(out, "fixed", r->nfixed);

@@ -16,7 +16,9 @@ enum curve { PREDICTED, EXPOSED };
 
 static uint64_t value(const struct maple_coverage *c, enum curve curve)
 {
-	return maple_iroot_total(curve == EXPOSED ? c->exposed : c->predicted);
+	struct maple_class_count all = maple_coverage_sum(c);
+
+	return curve == EXPOSED ? all.exposed : all.predicted;
 }
 
 static uint64_t highest(const struct maple_report_program *p)
@@ -71,35 +73,32 @@ static void print_curve(FILE *out, const struct maple_report_program *p)
 		p->nsamples, p->nsamples == 1 ? "" : "s");
 }
 
-static void print_row(FILE *out, const char *class, const char *name,
-		      uint64_t predicted, uint64_t exposed, uint64_t failed)
+static void print_row(FILE *out, const char *class,
+		      const struct maple_class_count *c)
 {
 	fprintf(out, "<tr%s>", class);
-	maple_page_element(out, "td", NULL, "%s", name);
-	maple_page_element(out, "td", "num", "%" PRIu64, predicted);
-	maple_page_element(out, "td", "num", "%" PRIu64, exposed);
-	maple_page_element(out, "td", "num", "%" PRIu64, failed);
+	maple_page_element(out, "td", NULL, "%s", c->name);
+	maple_page_element(out, "td", "num", "%" PRIu64, c->predicted);
+	maple_page_element(out, "td", "num", "%" PRIu64, c->exposed);
+	maple_page_element(out, "td", "num", "%" PRIu64, c->failed);
 	fputs("</tr>\n", out);
 }
 
-static void print_coverage(FILE *out, const struct maple_coverage *c)
+static void print_coverage(FILE *out, const struct maple_coverage *coverage)
 {
-	fputs("<div class=\"scroll\"><table><thead><tr><th>idiom</th>"
+	struct maple_class_count all = maple_coverage_sum(coverage);
+	const struct maple_class_count *c;
+
+	fputs("<div class=\"scroll\"><table><thead><tr><th>class</th>"
 	      "<th class=\"num\">predicted</th><th class=\"num\">exposed</th>"
 	      "<th class=\"num\">failed</th></tr></thead><tbody>\n",
 	      out);
-	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++) {
-		char name[16];
-
-		if (!c->predicted[i] && !c->exposed[i] && !c->failed[i])
-			continue;
-		snprintf(name, sizeof(name), "%u", i);
-		print_row(out, "", i == MAPLE_IDIOM_DEADLOCK ? "deadlock" : name,
-			  c->predicted[i], c->exposed[i], c->failed[i]);
+	for (unsigned int i = 0; i < coverage->nclasses; i++) {
+		c = &coverage->class[i];
+		if (c->predicted || c->exposed || c->failed)
+			print_row(out, "", c);
 	}
-	print_row(out, " class=\"total\"", "all",
-		  maple_iroot_total(c->predicted),
-		  maple_iroot_total(c->exposed), maple_iroot_total(c->failed));
+	print_row(out, " class=\"total\"", &all);
 	fputs("</tbody></table></div>\n", out);
 }
 
@@ -118,7 +117,8 @@ static void print_saturation(FILE *out, const struct maple_report_program *p)
 		    value(&p->samples[i - 2].coverage, EXPOSED))
 			break;
 	maple_report_saturation(memory, value(&p->info->coverage, EXPOSED),
-				maple_iroot_total(p->info->coverage.left), dry);
+				maple_coverage_sum(&p->info->coverage).left,
+				dry);
 	if (!fclose(memory))
 		maple_page_element(out, "p", NULL, "%.*s",
 				   (int)strcspn(text, "\n"), text);

@@ -234,8 +234,8 @@ static json_t *properties_object(const struct maple_report *report)
 			object,
 			json_pack("{s:s, s:I, s:I, s:b, s:f}", "verdict",
 				  maple_outcome_name(r->outcome), "exposed",
-				  (json_int_t)maple_iroot_total(
-					  r->coverage.exposed),
+				  (json_int_t)maple_coverage_sum(&r->coverage)
+					  .exposed,
 				  "candidates_left",
 				  (json_int_t)r->candidates_left, "exhausted",
 				  r->exhausted, "seconds", r->seconds));

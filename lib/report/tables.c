@@ -41,35 +41,35 @@ void maple_report_list(FILE *out, struct maple_finding *const *findings,
 	}
 }
 
-static void print_row(FILE *out, const char *name, uint64_t predicted,
-		      uint64_t exposed, uint64_t failed)
+static void print_row(FILE *out, const struct maple_class_count *c, int width)
 {
-	fprintf(out, "  %-8s  %9" PRIu64 "  %9" PRIu64 "  %9" PRIu64 "\n", name,
-		predicted, exposed, failed);
+	fprintf(out, "  %-*s  %9" PRIu64 "  %9" PRIu64 "  %9" PRIu64 "\n",
+		width, c->name, c->predicted, c->exposed, c->failed);
+}
+
+/* Columns that the name of a class takes. */
+static int wider(int width, const char *name)
+{
+	return (int)strlen(name) > width ? (int)strlen(name) : width;
 }
 
 void maple_report_coverage(FILE *out, const struct maple_coverage *coverage,
 			   const struct maple_report_style *style)
 {
-	uint64_t predicted = 0, exposed = 0, failed = 0;
+	struct maple_class_count all = maple_coverage_sum(coverage);
+	const struct maple_class_count *c;
+	int width = 8;
 
-	fprintf(out, "  %-8s  %9s  %9s  %9s\n", "idiom", "predicted", "exposed",
-		"failed");
-	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++) {
-		char name[16];
-
-		predicted += coverage->predicted[i];
-		exposed += coverage->exposed[i];
-		failed += coverage->failed[i];
-		if (!(coverage->predicted[i] | coverage->exposed[i] |
-		      coverage->failed[i]))
-			continue;
-		snprintf(name, sizeof(name), "%u", i);
-		print_row(out, i == MAPLE_IDIOM_DEADLOCK ? "deadlock" : name,
-			  coverage->predicted[i], coverage->exposed[i],
-			  coverage->failed[i]);
+	for (unsigned int i = 0; i < coverage->nclasses; i++)
+		width = wider(width, coverage->class[i].name);
+	fprintf(out, "  %-*s  %9s  %9s  %9s\n", width, "class", "predicted",
+		"exposed", "failed");
+	for (unsigned int i = 0; i < coverage->nclasses; i++) {
+		c = &coverage->class[i];
+		if (c->predicted | c->exposed | c->failed)
+			print_row(out, c, width);
 	}
-	print_row(out, "all", predicted, exposed, failed);
+	print_row(out, &all, width);
 }
 
 /* The columns of maple_report_success(), and what each counts. */
@@ -96,53 +96,67 @@ static unsigned int why_of(unsigned int reason)
 	return WHYS - 1;
 }
 
-static void print_success(FILE *out, const char *name, uint64_t tried,
+static void print_success(FILE *out, int width, const char *name, uint64_t tried,
 			  uint64_t forced, const uint64_t why[WHYS])
 {
-	fprintf(out, "  %-8s %5" PRIu64 " %8" PRIu64 " %3.0f %%", name, tried,
-		forced, tried ? 100.0 * forced / tried : 0.0);
+	fprintf(out, "  %-*s %5" PRIu64 " %8" PRIu64 " %3.0f %%", width, name,
+		tried, forced, tried ? 100.0 * forced / tried : 0.0);
 	for (unsigned int w = 0; w < WHYS; w++)
 		fprintf(out, " %*" PRIu64, (int)strlen(whys[w].head) + 1,
 			why[w]);
 	putc('\n', out);
 }
 
-void maple_report_success(FILE *out, const struct maple_memo_success *success,
-			  const struct maple_report_style *style)
+/* A line for each class that was tried. @all: counts of all of them. */
+static void print_tries(FILE *out, const struct maple_memo_success *success,
+			const struct maple_class_tries *all)
 {
-	uint64_t tried = maple_iroot_total(success->attempted);
-	uint64_t rested = maple_iroot_total(success->rested);
-	uint64_t all[WHYS] = { 0 };
+	uint64_t whole[WHYS] = { 0 };
+	int width = 8;
 
-	if (!tried && !rested) {
-		fputs("the scheduler was tried on nothing yet\n", out);
-		return;
-	}
-	fprintf(out, "  %-8s %5s %8s %5s", "idiom", "tried", "exposed", "rate");
+	for (unsigned int i = 0; i < success->nclasses; i++)
+		width = wider(width, success->class[i].name);
+	fprintf(out, "  %-*s %5s %8s %5s", width, "class", "tried", "exposed",
+		"rate");
 	for (unsigned int w = 0; w < WHYS; w++)
 		fprintf(out, "  %s", whys[w].head);
 	putc('\n', out);
-	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++) {
+	for (unsigned int i = 0; i < success->nclasses; i++) {
+		const struct maple_class_tries *t = &success->class[i];
 		uint64_t why[WHYS] = { 0 };
-		char name[16];
 
-		if (!success->attempted[i])
-			continue;
 		for (unsigned int r = 0; r < MAPLE_MEMO_REASONS; r++) {
-			why[why_of(r)] += success->failures[r][i];
-			all[why_of(r)] += success->failures[r][i];
+			why[why_of(r)] += t->failures[r];
+			whole[why_of(r)] += t->failures[r];
 		}
-		snprintf(name, sizeof(name), "%u", i);
-		print_success(out, i == MAPLE_IDIOM_DEADLOCK ? "deadlock" : name,
-			      success->attempted[i], success->forced[i], why);
+		if (t->attempted)
+			print_success(out, width, t->name, t->attempted,
+				      t->forced, why);
 	}
-	print_success(out, "all", tried, maple_iroot_total(success->forced),
-		      all);
-	if (rested)
+	print_success(out, width, "all", all->attempted, all->forced, whole);
+}
+
+void maple_report_success(FILE *out, const struct maple_memo_success *success,
+			  const struct maple_report_style *style)
+{
+	struct maple_class_tries all = { 0 };
+
+	for (unsigned int i = 0; i < success->nclasses; i++) {
+		all.attempted += success->class[i].attempted;
+		all.forced += success->class[i].forced;
+		all.rested += success->class[i].rested;
+		all.rested_forced += success->class[i].rested_forced;
+	}
+	if (!all.attempted && !all.rested) {
+		fputs("the scheduler was tried on nothing yet\n", out);
+		return;
+	}
+	print_tries(out, success, &all);
+	if (all.rested)
 		fprintf(out,
 			"%" PRIu64 " more tried last, put to rest as unlikely: "
 			"%" PRIu64 " exposed\n",
-			rested, maple_iroot_total(success->rested_forced));
+			all.rested, all.rested_forced);
 	fprintf(out,
 		"%" PRIu64 " exposure%s claimed, %" PRIu64
 		" refused by the observer (%.1f %%)\n",
@@ -209,14 +223,13 @@ void maple_report_saturation(FILE *out, uint64_t exposed, uint64_t left,
 /* How far the campaign came, and why it ended. */
 static void print_end(FILE *out, const struct maple_campaign_result *r)
 {
-	uint64_t barred = maple_iroot_total(r->coverage.barred);
+	struct maple_class_count all = maple_coverage_sum(&r->coverage);
 
 	if (!r->runs.profile && r->nfindings) {
 		fputs("nothing new was looked for: --keep-going does\n", out);
 		return;
 	}
-	print_counts(out, maple_iroot_total(r->coverage.exposed),
-		     r->candidates_left);
+	print_counts(out, all.exposed, r->candidates_left);
 	switch (r->stop) {
 	case MAPLE_STOP_SATURATED:
 		fprintf(out, "saturated: %u runs without a new iRoot\n",
@@ -238,11 +251,11 @@ static void print_end(FILE *out, const struct maple_campaign_result *r)
 			"%" PRIu64 " of the candidates left were put to rest: "
 			"they come last, what is like them failed\n",
 			r->candidates_resting);
-	if (barred)
+	if (all.barred)
 		fprintf(out,
 			"%" PRIu64 " more rest: a part of each could not be "
 			"exposed by itself\n",
-			barred);
+			all.barred);
 	if (r->unseen)
 		fprintf(out, "never ran, though created: thread %s\n",
 			r->unseen);

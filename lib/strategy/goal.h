@@ -8,16 +8,25 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <maple/iroot.h>
+#include <maple/goal.h>
 #include <maple/memo.h>
 
 struct maple_plan;
 
+struct maple_goal_use {
+	uint64_t context; /* hash of who called; 0: whoever did */
+	uint32_t site;
+	uint32_t kind; /* READ, WRITE, LOCK, UNLOCK, NOTIFY or SLEEP */
+};
+
 struct maple_goal {
-	bool found;		/* a finding of this campaign is about it */
-	unsigned int marks;	/* that the memo will be told of, bits */
-	int64_t row;		/* in the memo; 0: not told yet */
-	struct maple_iroot key; /* class, and what is done where */
+	bool found;	    /* a finding of this campaign is about it */
+	unsigned int marks; /* that the memo will be told of, bits */
+	int64_t row;	    /* in the memo; 0: not told yet */
+	const char *class;  /* one of its strategy's; not owned */
+	/* What is done where, in the order that tells it from others. */
+	unsigned int n;
+	struct maple_goal_use use[MAPLE_GOAL_USES];
 	struct maple_memo_state known; /* by the memo, before this campaign */
 };
 

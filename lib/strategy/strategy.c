@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The systems there are, the default first. */
 #include <string.h>
+#include "maple/classes.h"
 #include "strategy.h"
 
 static const struct maple_strategy *const all[] = {
@@ -29,6 +30,11 @@ const struct maple_strategy *maple_strategy_find(const char *name)
 /* maple_goal_of_plan - the goal that @plan is for; -EBADMSG: there is none */
 int maple_goal_of_plan(const struct maple_plan *plan, struct maple_goal *goal)
 {
+	struct maple_iroot iroot;
+	int e = maple_plan_iroot(plan, &iroot);
+
 	memset(goal, 0, sizeof(*goal));
-	return maple_plan_iroot(plan, &goal->key);
+	if (!e)
+		maple_goal_of_iroot(&iroot, goal);
+	return e;
 }

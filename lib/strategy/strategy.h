@@ -129,6 +129,11 @@ struct maple_standing {
 
 struct maple_strategy {
 	const char *name;
+	/*
+	 * Of its goals, by name, in the order in which they are shown, with
+	 * NULL behind the last; count() counts by them. NULL: it has none.
+	 */
+	const char *const *classes;
 	unsigned int needs; /* MAPLE_NEEDS_: of whoever runs its jobs */
 	bool forces;	    /* orders: a campaign without one tested nothing */
 	unsigned int variant; /* of a folder's; what it says is its own */
@@ -153,7 +158,7 @@ struct maple_strategy {
 		     const struct maple_job_end *end, struct maple_error *err);
 	/* It was cut short, says nothing, or was never begun. */
 	void (*drop)(void *self, struct maple_job *job);
-	/* What became of its goals so far. */
+	/* What became of its goals so far; @coverage has its classes. */
 	void (*count)(const void *self, struct maple_coverage *coverage);
 	void (*standing)(const void *self, struct maple_standing *standing);
 	/*

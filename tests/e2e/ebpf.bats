@@ -53,9 +53,8 @@ predicts() { # BACKEND PROGRAM
 	holds ".runs.profile == 1 and .backends.observe == \"${1%+*}\""
 	mapletest memo export --db "$db"
 	jq -S '(.sites | map({(.id | tostring): [.offset, .is_call]}) | add)
-		as $site | [.iroots[] | [.idiom, .kinds,
-			([.site0, .site1, .site2, .site3][] | tostring |
-			$site[.])]] | sort' <<<"$output"
+		as $site | [.goals[] | [.class, .kinds,
+			(.sites[] | tostring | $site[.])]] | sort' <<<"$output"
 }
 
 @test "event for event what the agent sees" {

@@ -62,7 +62,7 @@ uses() { # COMMAND...
 	uses report --html "$dir/page.html"
 	xmllint --noout "$dir/page.html"
 	uses coverage
-	grep -qE '^ +idiom +predicted' <<<"$output"
+	grep -qE '^ +class +predicted' <<<"$output"
 	uses coverage --format json --output "$json"
 	holds '[.coverage.predicted[]] | add > 0'
 	holds '(.samples | length) >= 1'
@@ -81,7 +81,7 @@ uses() { # COMMAND...
 	start_mapled
 	campaign --max-runs 6 -- "$TARGETS/clean/mutex_counter"
 	ended_with 0
-	before=$(sql 'SELECT count(*) FROM iroots')
+	before=$(sql 'SELECT count(*) FROM goals')
 	[ "$before" -gt 0 ]
 	campaign --max-runs 6 -- "$TARGETS/clean/mutex_counter"
 	ended_with 0

@@ -103,7 +103,7 @@ for child in children:
 def event(offset):
     return PROTOCOL.encode("EVENT", {"build_id": "b" * 40, "image": "/i",
         "offset": offset, "kind": ord("W")})[1]
-lessons = b"".join(PROTOCOL.encode("LESSON", {"idiom": 1, "marks": 1,
+lessons = b"".join(PROTOCOL.encode("LESSON", {"class": "idiom 1", "marks": 1,
     "events": event(i) + event(i + 1)})[1] for i in range(1000))
 def enemy():
     all = [Member(path) for i in range(4)]

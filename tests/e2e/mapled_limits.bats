@@ -105,9 +105,11 @@ eventually(again)
 become_member()
 a = Member(path)
 campaign, program = a.campaign()
+classes = b"".join(PROTOCOL.encode("CLASS", {"name": "idiom %d" % i})[1]
+    for i in range(1, 7))
 for i in range(400):
     run = a.ask("RUN", campaign=campaign, kind="profile")["number"]
-    granted(a.ask("SAMPLE", run=run, coverage=bytes(320)))
+    granted(a.ask("SAMPLE", run=run, classes=classes))
 a.send("SAMPLES", program=program)
 seen = []
 while not seen or seen[-1]["type"] == "COUNTS":

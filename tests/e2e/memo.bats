@@ -38,7 +38,7 @@ input() { # KEY CHARACTERS [OPTION...]
 	input 1 a1B2c
 	mapletest coverage --db "$db"
 	ended_with 0
-	grep -qE '^ +idiom +tried +exposed +rate +missed' <<<"$output"
+	grep -qE '^ +class +tried +exposed +rate +missed' <<<"$output"
 	grep -qE '[0-9]+ exposures? claimed, [0-9]+ refused' <<<"$output"
 	mapletest coverage --format json --output "$json" --db "$db"
 	ended_with 0
@@ -78,7 +78,7 @@ input() { # KEY CHARACTERS [OPTION...]
 	input 1 a1B2c
 	here=$(sqlite3 "$db" "ATTACH '$BATS_TEST_TMPDIR/merged.db' AS old;
 		SELECT sum(now.attempts - was.attempts) FROM memo AS now
-		JOIN old.memo AS was USING (program, iroot)")
+		JOIN old.memo AS was USING (program, goal)")
 	echo "tries of what was not exposed: $there there, $here of the same here"
 	[ "$there" -ge 30 ]
 	[ "$here" -le 2 ]

@@ -14,6 +14,38 @@
 
 static void parts(struct maple_wire_bytes list, unsigned int type);
 
+/* What can be read is put as it was, up to classes that are said twice. */
+static void counts(struct maple_wire_bytes classes)
+{
+	struct maple_wire_buffer again = { 0 };
+	struct maple_coverage coverage;
+	struct maple_error err;
+
+	if (maple_wire_get_coverage(classes, &coverage, &err))
+		return;
+	assert(coverage.nclasses <= MAPLE_CLASSES);
+	assert(!maple_wire_put_coverage(&again, &coverage, &err));
+	assert(again.size <= classes.size);
+	free(again.data);
+	maple_coverage_deinit(&coverage);
+}
+
+static void tries(const struct maple_wire_tried *tried)
+{
+	struct maple_wire_buffer again = { 0 };
+	struct maple_memo_success success;
+	struct maple_wire_tried same;
+	struct maple_error err;
+
+	if (maple_wire_get_success(tried, &success, &err))
+		return;
+	assert(!maple_wire_put_success(&again, &success, &same, &err));
+	assert(same.tries.size <= tried->tries.size &&
+	       same.claims == tried->claims);
+	free(again.data);
+	maple_memo_success_deinit(&success);
+}
+
 static void look_into(unsigned int type, const union maple_wire_message *m)
 {
 	char **words;
@@ -30,6 +62,18 @@ static void look_into(unsigned int type, const union maple_wire_message *m)
 		break;
 	case MAPLE_WIRE_LESSON:
 		parts(m->lesson.events, MAPLE_WIRE_EVENT);
+		break;
+	case MAPLE_WIRE_SAMPLE:
+		counts(m->sample.classes);
+		break;
+	case MAPLE_WIRE_INFO:
+		counts(m->info.classes);
+		break;
+	case MAPLE_WIRE_COUNTS:
+		counts(m->counts.classes);
+		break;
+	case MAPLE_WIRE_TRIED:
+		tries(&m->tried);
 		break;
 	case MAPLE_WIRE_LEARNT:
 		parts(m->learnt.known, MAPLE_WIRE_KNOWN);
@@ -101,14 +145,16 @@ static void ask(struct maple_host *host, unsigned int question)
 
 	switch (question) {
 	case 0:
-		maple_host_coverage(host, 1, &coverage, &err);
+		if (!maple_host_coverage(host, 1, &coverage, &err))
+			maple_coverage_deinit(&coverage);
 		break;
 	case 1:
-		maple_host_success(host, 1, &success, &err);
+		if (!maple_host_success(host, 1, &success, &err))
+			maple_memo_success_deinit(&success);
 		break;
 	case 2:
 		if (!maple_host_samples(host, 1, 0, &samples, &n, &err))
-			free(samples);
+			maple_memo_samples_destroy(samples, n);
 		break;
 	case 3:
 		if (!maple_host_programs(host, &programs, &n, &err))

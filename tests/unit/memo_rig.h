@@ -42,6 +42,30 @@ static inline int64_t begin_campaign(struct maple_memo *memo, const char *input)
 	return id;
 }
 
+/* The counts of class @name in @coverage; zero if it has none. */
+static inline struct maple_class_count
+class_of(const struct maple_coverage *coverage, const char *name)
+{
+	for (unsigned int i = 0; i < coverage->nclasses; i++)
+		if (!strcmp(coverage->class[i].name, name))
+			return coverage->class[i];
+	return (struct maple_class_count){ "" };
+}
+
+/* As maple_memo_coverage(), of one class, or of "all" */
+static inline struct maple_class_count
+counts_of(struct maple_memo *memo, int64_t program, const char *name)
+{
+	struct maple_coverage c;
+	struct maple_class_count counts;
+
+	OK(maple_memo_coverage(memo, program, &c, &err));
+	counts = strcmp(name, "all") ? class_of(&c, name)
+				     : maple_coverage_sum(&c);
+	maple_coverage_deinit(&c);
+	return counts;
+}
+
 static inline int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));

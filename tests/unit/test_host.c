@@ -118,11 +118,12 @@ static struct maple_memo_lesson lesson(const char *build_id, uint64_t offset,
 				       unsigned int marks)
 {
 	return (struct maple_memo_lesson){
-		.key = { .idiom = MAPLE_IDIOM_1,
-			 .e = { { build_id, "/lib/p", offset, false, 'R', "f",
-				  "f.c", 7, offset == 16 ? "print" : NULL },
-				{ build_id, "/lib/p", offset + 8, true,
-				  'W' } } },
+		.key = { .class = "idiom 1",
+			 .n = 2,
+			 .use = { { build_id, "/lib/p", offset, false, 'R', "f",
+				    "f.c", 7, offset == 16 ? "print" : NULL },
+				  { build_id, "/lib/p", offset + 8, true,
+				    'W' } } },
 		.marks = marks,
 	};
 }
@@ -140,16 +141,16 @@ static int find(void *ctx, const char *fingerprint, bool call,
 struct story {
 	int64_t runs, carried, samples, programs, findings;
 	struct maple_memo_state before, after;
-	struct maple_coverage coverage;
-	struct maple_memo_success success;
+	struct maple_class_count coverage[2], sample;
+	struct maple_class_tries success[1];
 	int found;
 };
 
-static void tell_runs(struct maple_memo *memo, int64_t campaign, int64_t iroot,
+static void tell_runs(struct maple_memo *memo, int64_t campaign, int64_t goal,
 		      struct story *story)
 {
 	const struct maple_memo_run run = { .kind = "enforced",
-					    .iroot = iroot,
+					    .goal = goal,
 					    .plan = "{}",
 					    .seed = 3,
 					    .attempt = 1 };
@@ -159,7 +160,9 @@ static void tell_runs(struct maple_memo *memo, int64_t campaign, int64_t iroot,
 		.delivered = true,
 		.reason = MAPLE_MEMO_REASON_UNMET,
 	};
-	struct maple_coverage c = { .predicted[1] = 9 };
+	struct maple_class_count counts[] = { { "idiom 1", 9, 8, 7, 6, 5 },
+					      { "pattern 4", .left = 3 } };
+	struct maple_coverage c = { 2, counts };
 	int64_t row;
 
 	for (int i = 0; i < 3; i++) {
@@ -184,21 +187,41 @@ static void tell_finding(struct maple_memo *memo, int64_t campaign)
 	OK(maple_memo_finding_store(memo, campaign, &f, &err));
 }
 
+/* Both its classes, in their order, with all that is said of each. */
+static void read_counts(struct maple_memo *memo, int64_t program,
+			struct story *story)
+{
+	struct maple_memo_success success;
+	struct maple_memo_sample *samples;
+	struct maple_coverage coverage;
+	size_t n;
+
+	OK(maple_memo_coverage(memo, program, &coverage, &err));
+	assert_int_equal(coverage.nclasses, 2);
+	memcpy(story->coverage, coverage.class, sizeof(story->coverage));
+	maple_coverage_deinit(&coverage);
+	OK(maple_memo_success(memo, program, &success, &err));
+	assert_int_equal(success.nclasses, 1);
+	assert_int_equal(success.claims, 0);
+	memcpy(story->success, success.class, sizeof(*story->success));
+	maple_memo_success_deinit(&success);
+	OK(maple_memo_samples(memo, program, 0, &samples, &n, &err));
+	assert_int_equal(samples[n - 1].coverage.nclasses, 2);
+	story->sample = samples[n - 1].coverage.class[0];
+	assert_string_equal(samples[n - 1].coverage.class[1].name, "pattern 4");
+	maple_memo_samples_destroy(samples, n);
+	story->samples = (int64_t)n;
+}
+
 static void read_back(struct maple_memo *memo, int64_t program,
 		      struct story *story)
 {
 	struct maple_memo_program_info *programs;
 	struct maple_finding **findings, *finding;
-	struct maple_memo_sample *samples;
 	size_t n;
 
 	OK(maple_memo_check(memo, &err));
-	OK(maple_memo_coverage(memo, program, &story->coverage, &err));
-	OK(maple_memo_success(memo, program, &story->success, &err));
-	OK(maple_memo_samples(memo, program, 0, &samples, &n, &err));
-	assert_int_equal(samples[n - 1].coverage.predicted[1], 9);
-	free(samples);
-	story->samples = (int64_t)n;
+	read_counts(memo, program, story);
 	OK(maple_memo_programs(memo, &programs, &n, &err));
 	assert_string_equal(programs[0].path, "/lib/p");
 	maple_memo_programs_destroy(programs, n);
@@ -233,14 +256,14 @@ static void tell(struct maple_memo *memo, struct story *story)
 	lessons[0].marks |= 1u << MAPLE_MEMO_OBSERVED;
 	OK(maple_memo_learn(memo, program, lessons, 2000, &err));
 	story->before = lessons[0].state;
-	OK(maple_memo_mark(memo, program, lessons[5].iroot, MAPLE_MEMO_ATTEMPT,
+	OK(maple_memo_mark(memo, program, lessons[5].goal, MAPLE_MEMO_ATTEMPT,
 			   &err));
-	OK(maple_memo_mark(memo, program, lessons[5].iroot, MAPLE_MEMO_FAILED,
+	OK(maple_memo_mark(memo, program, lessons[5].goal, MAPLE_MEMO_FAILED,
 			   &err));
 	lessons[5].marks = 0;
 	OK(maple_memo_learn(memo, program, lessons + 5, 1, &err));
 	story->after = lessons[5].state;
-	tell_runs(memo, campaign, lessons[5].iroot, story);
+	tell_runs(memo, campaign, lessons[5].goal, story);
 	tell_finding(memo, campaign);
 	OK(maple_memo_carry(memo, &build, &carried, &err));
 	story->carried = carried;
@@ -266,7 +289,11 @@ static void it_says_what_a_database_says(void **state)
 	assert_false(here.before.predicted);
 	assert_int_equal(here.after.attempts, 1);
 	assert_int_equal(here.after.failed, 1);
-	assert_int_equal(here.coverage.predicted[1], 2000);
+	assert_int_equal(here.coverage[0].predicted, 2000);
+	assert_int_equal(here.coverage[1].left, 3);
+	assert_int_equal(here.sample.predicted, 9);
+	assert_int_equal(here.sample.barred, 5);
+	assert_int_equal(here.success[0].attempted, 1);
 	assert_int_equal(here.samples, 3);
 	assert_memory_equal(&here, &there, sizeof(here));
 	OK(maple_memo_forget_program(memo, 1, 0, &err));
@@ -294,7 +321,7 @@ static void a_request_is_done_once(void **state)
 	assert_true(first != again);
 	OK(maple_memo_learn(memo, program, &l, 1, &err));
 	for (int i = 0; i < 3; i++) {
-		OK(maple_memo_mark(memo, program, l.iroot, MAPLE_MEMO_ATTEMPT,
+		OK(maple_memo_mark(memo, program, l.goal, MAPLE_MEMO_ATTEMPT,
 				   &err));
 		host->serial--;
 	}
@@ -354,7 +381,7 @@ static void what_is_anothers_is_refused(void **state)
 	REFUSED(EPERM, maple_memo_learn(b, program, &l, 1, &err));
 	two->campaign = mine;
 	REFUSED(EPERM,
-		maple_memo_mark(b, program, l.iroot, MAPLE_MEMO_EXPOSED, &err));
+		maple_memo_mark(b, program, l.goal, MAPLE_MEMO_EXPOSED, &err));
 	/* Not even by its number, without its name. */
 	two->campaign = theirs;
 	maple_host_disconnect(two);

@@ -9,40 +9,81 @@
 
 static int64_t iroot(struct fixture *f, uint64_t first, uint64_t second)
 {
-	struct maple_memo_iroot_key key = {
-		.idiom = 1,
-		.e = { { "aa", "/bin/p", first, false, 'R', "f", "p.c", 3 },
-		       { "bb", "/lib/l", second, true, 'W', NULL, NULL, 0 } },
+	struct maple_memo_goal_key key = {
+		.class = "idiom 1",
+		.n = 2,
+		.use = { { "aa", "/bin/p", first, false, 'R', "f", "p.c", 3 },
+			 { "bb", "/lib/l", second, true, 'W', NULL, NULL, 0 } },
 	};
 	int64_t row;
 
-	OK(maple_memo_iroot(f->memo, &key, &row, &err));
+	OK(maple_memo_goal(f->memo, &key, &row, &err));
 	return row;
 }
 
-static void an_iroot_is_its_idiom_sites_and_kinds(void **state)
+static void a_goal_is_its_class_sites_kinds_and_contexts(void **state)
 {
 	struct fixture *f = *state;
 	int64_t row = iroot(f, 1, 2);
-	struct maple_memo_iroot_key key = {
-		.idiom = 1,
-		.e = { { "aa", NULL, 1, false, 'W' },
-		       { "bb", NULL, 2, true, 'W' } },
+	struct maple_memo_goal_key key = {
+		.class = "idiom 1",
+		.n = 2,
+		.use = { { "aa", NULL, 1, false, 'W' },
+			 { "bb", NULL, 2, true, 'W' } },
 	};
 	int64_t other;
 
 	assert_int_equal(iroot(f, 1, 2), row);
 	assert_int_not_equal(iroot(f, 1, 3), row);
-	OK(maple_memo_iroot(f->memo, &key, &other, &err));
+	OK(maple_memo_goal(f->memo, &key, &other, &err));
 	assert_int_not_equal(other, row); /* the kind */
-	key.e[0].kind = 'R';
-	OK(maple_memo_iroot(f->memo, &key, &other, &err));
+	key.use[0].kind = 'R';
+	OK(maple_memo_goal(f->memo, &key, &other, &err));
 	assert_int_equal(other, row);
-	key.e[1].call = false;
-	OK(maple_memo_iroot(f->memo, &key, &other, &err));
+	key.use[1].call = false;
+	OK(maple_memo_goal(f->memo, &key, &other, &err));
 	assert_int_not_equal(other, row);
-	key.idiom = 99;
-	assert_int_equal(maple_memo_iroot(f->memo, &key, &other, NULL), -EINVAL);
+	key.use[1].call = true;
+	key.use[1].context = 1ull << 63;
+	OK(maple_memo_goal(f->memo, &key, &other, &err));
+	assert_int_not_equal(other, row);
+	OK(maple_memo_goal(f->memo, &key, &row, &err));
+	assert_int_equal(other, row);
+	key.class = "pattern 4";
+	OK(maple_memo_goal(f->memo, &key, &other, &err));
+	assert_int_not_equal(other, row);
+	key.class = "Pattern 4";
+	assert_int_equal(maple_memo_goal(f->memo, &key, &other, NULL), -EINVAL);
+}
+
+/* A class that no iRoot has, and more sites than one has. */
+static void any_class_is_kept_and_counted(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo_goal_key key = { .class = "list 8",
+					   .n = MAPLE_GOAL_USES };
+	struct maple_class_count c;
+	int64_t row, other;
+
+	for (unsigned int i = 0; i < MAPLE_GOAL_USES; i++)
+		key.use[i] = (struct maple_memo_event){ "aa", NULL, 7,
+							.kind = 'W',
+							.context = i };
+	OK(maple_memo_goal(f->memo, &key, &row, &err));
+	OK(maple_memo_mark(f->memo, f->program, row, MAPLE_MEMO_PREDICTED,
+			   &err));
+	OK(maple_memo_mark(f->memo, f->program, row, MAPLE_MEMO_ATTEMPT, &err));
+	key.n--;
+	OK(maple_memo_goal(f->memo, &key, &other, &err));
+	assert_int_not_equal(other, row);
+	c = counts_of(f->memo, f->program, "list 8");
+	assert_int_equal(c.predicted, 1);
+	assert_int_equal(c.exposed, 0);
+	assert_int_equal(counts_of(f->memo, f->program, "all").predicted, 1);
+	key.n = MAPLE_GOAL_USES + 1;
+	assert_int_equal(maple_memo_goal(f->memo, &key, &other, NULL), -EINVAL);
+	key.n = 0;
+	assert_int_equal(maple_memo_goal(f->memo, &key, &other, NULL), -EINVAL);
 }
 
 static struct maple_memo_state state_of(struct fixture *f, int64_t program,
@@ -110,15 +151,16 @@ static int64_t begin_apart(struct maple_memo *memo, const char *input)
 
 static int64_t library_iroot(struct fixture *f, const char *first)
 {
-	struct maple_memo_iroot_key key = {
-		.idiom = 2,
-		.e = { { first, "/lib/l", 1, false, 'R' },
-		       { "bb", "/lib/l", 2, false, 'W' },
-		       { "dd", "/lib/m", 3, true, 'R' } },
+	struct maple_memo_goal_key key = {
+		.class = "idiom 2",
+		.n = 3,
+		.use = { { first, "/lib/l", 1, false, 'R' },
+			 { "bb", "/lib/l", 2, false, 'W' },
+			 { "dd", "/lib/m", 3, true, 'R' } },
 	};
 	int64_t row;
 
-	OK(maple_memo_iroot(f->memo, &key, &row, &err));
+	OK(maple_memo_goal(f->memo, &key, &row, &err));
 	return row;
 }
 
@@ -128,7 +170,6 @@ static void what_stands_apart_inherits_nothing(void **state)
 	struct fixture *f = *state;
 	int64_t rows[] = { iroot(f, 1, 2), library_iroot(f, "bb") };
 	int64_t one, two;
-	struct maple_coverage coverage;
 	struct maple_memo_state s;
 
 	OK(maple_memo_program(f->memo, begin_apart(f->memo, "one"), "aa",
@@ -147,11 +188,9 @@ static void what_stands_apart_inherits_nothing(void **state)
 		s = state_of(f, f->program, rows[i]);
 		assert_true(s.exposed && !s.failed);
 	}
-	OK(maple_memo_coverage(f->memo, two, &coverage, &err));
-	assert_int_equal(maple_iroot_total(coverage.predicted), 2);
-	assert_int_equal(maple_iroot_total(coverage.exposed), 0);
-	OK(maple_memo_coverage(f->memo, one, &coverage, &err));
-	assert_int_equal(maple_iroot_total(coverage.exposed), 2);
+	assert_int_equal(counts_of(f->memo, two, "all").predicted, 2);
+	assert_int_equal(counts_of(f->memo, two, "all").exposed, 0);
+	assert_int_equal(counts_of(f->memo, one, "all").exposed, 2);
 	/* Once apart, always: what was known before is nobody's to inherit. */
 	OK(maple_memo_program(f->memo, begin_campaign(f->memo, "two"), "aa",
 			      "/bin/p", &two, &err));
@@ -165,7 +204,7 @@ static void programs_share_what_lies_in_libraries(void **state)
 	int64_t across = library_iroot(f, "aa");
 	int64_t stranger, campaign = begin_campaign(f->memo, NULL);
 	struct maple_memo_state s;
-	struct maple_coverage c;
+	struct maple_class_count c;
 
 	OK(maple_memo_program(f->memo, campaign, "cc", "/bin/q", &stranger,
 			      &err));
@@ -184,15 +223,15 @@ static void programs_share_what_lies_in_libraries(void **state)
 	assert_int_equal(s.failed + s.attempts, 0);
 	s = state_of(f, stranger, across);
 	assert_false(s.exposed);
-	OK(maple_memo_coverage(f->memo, stranger, &c, &err));
-	assert_int_equal(c.predicted[2], 2);
-	assert_int_equal(c.exposed[2], 1);
+	c = counts_of(f->memo, stranger, "idiom 2");
+	assert_int_equal(c.predicted, 2);
+	assert_int_equal(c.exposed, 1);
 }
 
 static void coverage_adds_up_the_marks(void **state)
 {
 	struct fixture *f = *state;
-	struct maple_coverage c;
+	struct maple_class_count c;
 	int64_t a = iroot(f, 1, 2), b = iroot(f, 1, 3);
 
 	mark(f, f->program, a, MAPLE_MEMO_PREDICTED);
@@ -200,37 +239,36 @@ static void coverage_adds_up_the_marks(void **state)
 	mark(f, f->program, b, MAPLE_MEMO_PREDICTED);
 	mark(f, f->program, b, MAPLE_MEMO_FAILED);
 	mark(f, f->program, b, MAPLE_MEMO_EXPOSED);
-	OK(maple_memo_coverage(f->memo, f->program, &c, &err));
-	assert_int_equal(c.predicted[1], 2);
-	assert_int_equal(c.exposed[1], 1);
-	assert_int_equal(c.failed[1], 1);
-	assert_int_equal(c.predicted[2], 0);
+	c = counts_of(f->memo, f->program, "idiom 1");
+	assert_int_equal(c.predicted, 2);
+	assert_int_equal(c.exposed, 1);
+	assert_int_equal(c.failed, 1);
+	assert_int_equal(counts_of(f->memo, f->program, "idiom 2").predicted, 0);
 }
 
 static void a_batch_is_all_or_nothing(void **state)
 {
 	struct fixture *f = *state;
-	struct maple_coverage c;
 
 	OK(maple_memo_begin(f->memo, &err));
 	for (unsigned int i = 0; i < 2000; i++)
 		mark(f, f->program, iroot(f, i, i), MAPLE_MEMO_PREDICTED);
 	maple_memo_rollback(f->memo);
-	OK(maple_memo_coverage(f->memo, f->program, &c, &err));
-	assert_int_equal(c.predicted[1], 0);
+	assert_int_equal(counts_of(f->memo, f->program, "idiom 1").predicted, 0);
 	OK(maple_memo_begin(f->memo, &err));
 	for (unsigned int i = 0; i < 2000; i++)
 		mark(f, f->program, iroot(f, i, i), MAPLE_MEMO_PREDICTED);
 	OK(maple_memo_commit(f->memo, &err));
-	OK(maple_memo_coverage(f->memo, f->program, &c, &err));
-	assert_int_equal(c.predicted[1], 2000);
+	assert_int_equal(counts_of(f->memo, f->program, "idiom 1").predicted,
+			 2000);
 }
 
 static int64_t run(struct fixture *f, const char *kind, uint64_t exposed)
 {
 	struct maple_memo_run start = { kind, 0, "{\"a\":1}", 7, 1, false };
 	struct maple_memo_run_end end = { "pass", 0, 0, .5, .25, true, false };
-	struct maple_coverage c = { .exposed[1] = exposed };
+	struct maple_class_count one = { "idiom 1", .exposed = exposed };
+	struct maple_coverage c = { 1, &one };
 	int64_t id;
 
 	OK(maple_memo_run_begin(f->memo, f->campaign, &start, &id, &err));
@@ -277,12 +315,13 @@ static void what_rested_is_counted_apart(void **state)
 	try_at(f, c, MAPLE_MEMO_REASON_UNREACHED, false, false);
 	try_at(f, c, MAPLE_MEMO_REASON_EXPOSED, true, true);
 	OK(maple_memo_success(f->memo, f->program, &s, &err));
-	assert_int_equal(s.attempted[1], 1);
-	assert_int_equal(s.forced[1], 1);
-	assert_int_equal(s.rested[1], 2);
-	assert_int_equal(s.rested_forced[1], 1);
-	assert_int_equal(s.failures[MAPLE_MEMO_REASON_UNREACHED][1], 0);
+	assert_int_equal(s.class[0].attempted, 1);
+	assert_int_equal(s.class[0].forced, 1);
+	assert_int_equal(s.class[0].rested, 2);
+	assert_int_equal(s.class[0].rested_forced, 1);
+	assert_int_equal(s.class[0].failures[MAPLE_MEMO_REASON_UNREACHED], 0);
 	assert_int_equal(s.claims, 2);
+	maple_memo_success_deinit(&s);
 }
 
 static void success_is_counted_by_the_last_reason(void **state)
@@ -302,15 +341,17 @@ static void success_is_counted_by_the_last_reason(void **state)
 	/* From an older build, whose runs are not this program's. */
 	mark(f, f->program, library_iroot(f, "bb"), MAPLE_MEMO_ATTEMPT);
 	OK(maple_memo_success(f->memo, f->program, &s, &err));
-	assert_int_equal(s.attempted[1], 3);
-	assert_int_equal(s.forced[1], 1);
-	assert_int_equal(s.failures[MAPLE_MEMO_REASON_REFUSED][1], 1);
-	assert_int_equal(s.failures[MAPLE_MEMO_REASON_GAVE_UP][1], 1);
-	assert_int_equal(s.failures[MAPLE_MEMO_REASON_UNREACHED][1], 0);
-	assert_int_equal(s.attempted[2], 1);
-	assert_int_equal(s.failures[MAPLE_MEMO_REASON_NONE][2], 1);
+	assert_int_equal(s.class[0].attempted, 3);
+	assert_int_equal(s.class[0].forced, 1);
+	assert_int_equal(s.class[0].failures[MAPLE_MEMO_REASON_REFUSED], 1);
+	assert_int_equal(s.class[0].failures[MAPLE_MEMO_REASON_GAVE_UP], 1);
+	assert_int_equal(s.class[0].failures[MAPLE_MEMO_REASON_UNREACHED], 0);
+	assert_int_equal(s.class[1].attempted, 1);
+	assert_int_equal(s.class[1].failures[MAPLE_MEMO_REASON_NONE], 1);
 	assert_int_equal(s.claims, 2);
 	assert_int_equal(s.refused, 1);
+	assert_string_equal(s.class[1].name, "idiom 2");
+	maple_memo_success_deinit(&s);
 }
 
 static void samples_come_back_in_order(void **state)
@@ -325,13 +366,13 @@ static void samples_come_back_in_order(void **state)
 	second = run(f, "enforced", 5);
 	OK(maple_memo_samples(f->memo, f->program, 0, &samples, &n, &err));
 	assert_int_equal(n, 2);
-	assert_int_equal(samples[0].coverage.exposed[1], 3);
-	assert_int_equal(samples[1].coverage.exposed[1], 5);
-	free(samples);
+	assert_int_equal(samples[0].coverage.class->exposed, 3);
+	assert_int_equal(samples[1].coverage.class->exposed, 5);
+	maple_memo_samples_destroy(samples, n);
 	OK(maple_memo_samples(f->memo, f->program, second, &samples, &n, &err));
 	assert_int_equal(n, 1);
 	assert_int_equal(samples[0].run, second);
-	free(samples);
+	maple_memo_samples_destroy(samples, n);
 }
 
 static void a_killed_run_stays_without_an_end(void **state)
@@ -513,9 +554,10 @@ static void forgetting_keeps_the_campaign_under_way(void **state)
 static void the_export_is_json_with_every_table(void **state)
 {
 	struct fixture *f = *state;
-	static const char *const tables[] = { "images", "sites",    "iroots",
+	static const char *const tables[] = { "images", "sites",    "goals",
 					      "memo",	"programs", "campaigns",
-					      "runs",	"findings", "samples" };
+					      "runs",	"findings", "samples",
+					      "classes" };
 	char *text;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -546,12 +588,13 @@ static void the_export_is_json_with_every_table(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(an_iroot_is_its_idiom_sites_and_kinds),
+		TEST(a_goal_is_its_class_sites_kinds_and_contexts),
 		TEST(attempts_are_of_the_input_the_rest_of_the_executable),
 		TEST(what_stands_apart_inherits_nothing),
 		TEST(programs_share_what_lies_in_libraries),
 		TEST(success_is_counted_by_the_last_reason),
 		TEST(what_rested_is_counted_apart),
+		TEST(any_class_is_kept_and_counted),
 		TEST(coverage_adds_up_the_marks),
 		TEST(a_batch_is_all_or_nothing),
 		TEST(samples_come_back_in_order),

@@ -10,6 +10,7 @@
 #include "memo/sql.h"
 #include "memo_rig.h"
 
+#define GETTER	     "94303620749244f41f47c56e3c5b42040ba23e05"
 #define FIRST_SCHEMA 0xadcf05506e779397ull
 
 static void spoil(const char *path, off_t at, const char *bytes, size_t n)
@@ -22,9 +23,10 @@ static void spoil(const char *path, off_t at, const char *bytes, size_t n)
 
 static char *slurp(const char *path, size_t *size)
 {
-	char *data = malloc(1 << 20);
+	char *data = malloc((1 << 20) + 1);
 	FILE *in = fopen(path, "r");
 
+	assert_non_null(in);
 	*size = fread(data, 1, 1 << 20, in);
 	fclose(in);
 	return data;
@@ -75,7 +77,7 @@ static void bad_files_are_refused_and_kept(void **state)
 	sqlite3_close(db);
 	refused(f->path, ENOTSUP, "newer");
 	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-	sqlite3_exec(db, "PRAGMA user_version = 9", NULL, NULL, NULL);
+	sqlite3_exec(db, "PRAGMA user_version = 10", NULL, NULL, NULL);
 	sqlite3_close(db);
 	OK(maple_memo_open(f->path, 0, &f->memo, &err));
 	maple_memo_close(f->memo);
@@ -130,6 +132,20 @@ static int64_t number(const char *path, const char *sql)
 	return n;
 }
 
+/* A database at @path by the SQL in @file. */
+static void read_sql(const char *path, const char *file)
+{
+	size_t size;
+	char *sql = slurp(file, &size);
+	sqlite3 *db;
+
+	sql[size] = '\0';
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	free(sql);
+}
+
 /* What was released must stay as it was, to the letter. */
 static void the_first_schema_never_changes(void **state)
 {
@@ -141,10 +157,12 @@ static void the_first_schema_never_changes(void **state)
 static void the_first_version_is_brought_up_to_date(void **state)
 {
 	struct fixture *f = *state;
-	struct maple_memo_iroot_key key = {
-		.idiom = 1,
-		.e = { { "aa", "/bin/p", 16, false, 'R', .fingerprint = "x" },
-		       { "aa", "/bin/p", 32, false, 'W', .fingerprint = "y" } },
+	struct maple_memo_goal_key key = {
+		.class = "idiom 1",
+		.n = 2,
+		.use = { { "aa", "/bin/p", 16, false, 'R', .fingerprint = "x" },
+			 { "aa", "/bin/p", 32, false, 'W',
+			   .fingerprint = "y" } },
 	};
 	struct maple_memo_state s;
 	struct maple_memo *memo;
@@ -157,14 +175,14 @@ static void the_first_version_is_brought_up_to_date(void **state)
 			 -ENOTSUP);
 	OK(maple_memo_open(path, 0, &memo, &err));
 	OK(maple_memo_check(memo, &err));
-	OK(maple_memo_iroot(memo, &key, &row, &err));
+	OK(maple_memo_goal(memo, &key, &row, &err));
 	assert_int_equal(row, 1);
 	OK(maple_memo_state(memo, 1, row, &s, &err));
 	assert_true(s.predicted && s.exposed);
 	assert_int_equal(s.failed, 2);
 	assert_int_equal(s.attempts, 3);
 	maple_memo_close(memo);
-	assert_int_equal(number(path, "PRAGMA user_version"), 9);
+	assert_int_equal(number(path, "PRAGMA user_version"), 10);
 	/* What was there is charged to its owner, and given back with it. */
 	assert_int_equal(number(path, "SELECT sum(bytes) FROM campaigns"),
 			 2 * 514 + 512);
@@ -177,6 +195,74 @@ static void the_first_version_is_brought_up_to_date(void **state)
 	assert_int_equal(number(path, "SELECT count(*) FROM sites WHERE"
 				      " fingerprint IN ('x', 'y')"),
 			 2);
+}
+
+static int64_t getters_goal(struct maple_memo *memo)
+{
+	const struct maple_memo_goal_key key = {
+		.class = "idiom 2",
+		.n = 3,
+		.use = { { GETTER, NULL, 4429, .kind = 'R' },
+			 { GETTER, NULL, 4497, .kind = 'W' },
+			 { GETTER, NULL, 4429, .kind = 'R' } },
+	};
+	int64_t row;
+
+	OK(maple_memo_goal(memo, &key, &row, &err));
+	return row;
+}
+
+/* As two campaigns left it, of iRoots; counted by the version that did so. */
+static void iroots_become_goals_of_their_classes(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo_program_info *programs;
+	struct maple_memo_sample *samples;
+	struct maple_memo_success tries;
+	struct maple_class_count c;
+	struct maple_memo *memo;
+	char path[64];
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/old.db", f->dir);
+	read_sql(path, "tests/data/memo_9.sql");
+	OK(maple_memo_open(path, 0, &memo, &err));
+	OK(maple_memo_check(memo, &err));
+	assert_int_equal(getters_goal(memo), 21); /* it is there */
+	OK(maple_memo_programs(memo, &programs, &n, &err));
+	assert_int_equal(n, 2);
+	maple_memo_programs_destroy(programs, n);
+	c = counts_of(memo, 1, "idiom 1");
+	assert_int_equal(c.predicted, 12);
+	assert_int_equal(c.exposed, 12);
+	c = counts_of(memo, 1, "idiom 5");
+	assert_int_equal(c.predicted, 2);
+	assert_int_equal(c.left, 2);
+	assert_int_equal(counts_of(memo, 1, "deadlock").predicted, 2);
+	c = counts_of(memo, 1, "all");
+	assert_int_equal(c.predicted, 18);
+	assert_int_equal(c.exposed, 14);
+	assert_int_equal(c.left, 4);
+	OK(maple_memo_success(memo, 1, &tries, &err));
+	assert_int_equal(tries.nclasses, 3);
+	assert_string_equal(tries.class[2].name, "deadlock");
+	assert_int_equal(tries.class[0].forced, 4);
+	maple_memo_success_deinit(&tries);
+	OK(maple_memo_samples(memo, 1, 0, &samples, &n, &err));
+	assert_int_equal(n, 2);
+	assert_int_equal(samples[0].coverage.nclasses, 7);
+	assert_int_equal(class_of(&samples[0].coverage, "idiom 1").exposed, 5);
+	assert_int_equal(maple_coverage_sum(&samples[1].coverage).exposed, 14);
+	maple_memo_samples_destroy(samples, n);
+	OK(maple_memo_forget_all(memo, &err));
+	maple_memo_close(memo);
+	assert_int_equal(number(path, "SELECT count(*) FROM"
+				      " pragma_foreign_key_check"),
+			 0);
+	assert_int_equal(number(path, "SELECT count(*) FROM sqlite_schema"
+				      " WHERE sql LIKE '%iroot%'"),
+			 0);
+	assert_int_equal(number(path, "SELECT count(*) FROM goals"), 0);
 }
 
 static void findings_get_the_owners_of_their_campaigns(void **state)
@@ -285,7 +371,6 @@ static void a_full_disk_loses_nothing_that_was_written(void **state)
 	struct fixture *f = *state;
 	struct fixture small = { "" };
 	struct maple_error err = { "" };
-	struct maple_coverage c;
 	char dir[64], path[80];
 	unsigned int kept = 0;
 	int ret = 0;
@@ -298,14 +383,15 @@ static void a_full_disk_loses_nothing_that_was_written(void **state)
 	OK(maple_memo_program(small.memo, small.campaign, "aa", "/bin/p",
 			      &small.program, &err));
 	for (unsigned int i = 0; i < 100000 && !ret; i++) {
-		struct maple_memo_iroot_key key = {
-			.idiom = 1,
-			.e = { { "aa", NULL, i, false, 'R' },
-			       { "aa", NULL, i + 1, false, 'W' } },
+		struct maple_memo_goal_key key = {
+			.class = "idiom 1",
+			.n = 2,
+			.use = { { "aa", NULL, i, false, 'R' },
+				 { "aa", NULL, i + 1, false, 'W' } },
 		};
 		int64_t row;
 
-		ret = maple_memo_iroot(small.memo, &key, &row, &err);
+		ret = maple_memo_goal(small.memo, &key, &row, &err);
 		if (!ret)
 			ret = maple_memo_mark(small.memo, small.program, row,
 					      MAPLE_MEMO_EXPOSED, &err);
@@ -317,8 +403,8 @@ static void a_full_disk_loses_nothing_that_was_written(void **state)
 	maple_memo_close(small.memo);
 	OK(maple_memo_open(path, MAPLE_MEMO_READONLY, &small.memo, &err));
 	OK(maple_memo_check(small.memo, &err));
-	OK(maple_memo_coverage(small.memo, small.program, &c, &err));
-	assert_int_equal(c.exposed[1], kept);
+	assert_int_equal(counts_of(small.memo, small.program, "all").exposed,
+			 kept);
 	maple_memo_close(small.memo);
 	assert_int_equal(umount(dir), 0);
 }
@@ -459,6 +545,7 @@ int main(void)
 		TEST(bad_files_are_refused_and_kept),
 		TEST(the_first_schema_never_changes),
 		TEST(the_first_version_is_brought_up_to_date),
+		TEST(iroots_become_goals_of_their_classes),
 		TEST(findings_get_the_owners_of_their_campaigns),
 		TEST(a_failed_migration_leaves_no_trace),
 		TEST(a_missing_file_is_made_only_for_writing),

@@ -45,14 +45,15 @@ static void open_side(struct side *s, const char *name, const char *build_id)
 
 static int64_t iroot(struct side *s, uint64_t first, uint64_t second)
 {
-	struct maple_memo_iroot_key key = {
-		.idiom = 1,
-		.e = { { "aa", "/bin/p", first, false, 'R' },
-		       { "bb", "/lib/l", second, true, 'W' } },
+	struct maple_memo_goal_key key = {
+		.class = "idiom 1",
+		.n = 2,
+		.use = { { "aa", "/bin/p", first, false, 'R' },
+			 { "bb", "/lib/l", second, true, 'W' } },
 	};
 	int64_t row;
 
-	OK(maple_memo_iroot(s->memo, &key, &row, &err));
+	OK(maple_memo_goal(s->memo, &key, &row, &err));
 	return row;
 }
 
@@ -76,7 +77,8 @@ static void run(struct side *s, int64_t row, uint64_t exposed)
 	struct maple_memo_run start = { "enforced", row, NULL, 7, 1, false };
 	struct maple_memo_run_end end = { .verdict = "pass",
 					  .reason = MAPLE_MEMO_REASON_GAVE_UP };
-	struct maple_coverage c = { .exposed[1] = exposed };
+	struct maple_class_count one = { "idiom 1", .exposed = exposed };
+	struct maple_coverage c = { 1, &one };
 	int64_t id;
 
 	OK(maple_memo_run_begin(s->memo, s->campaign, &start, &id, &err));
@@ -190,8 +192,8 @@ static void merging_twice_changes_nothing(void **state)
 
 	OK(maple_memo_samples(ours->memo, ours->program, 0, &samples, &n, &err));
 	assert_int_equal(n, 3);
-	assert_int_equal(samples[2].coverage.exposed[1], 3);
-	free(samples);
+	assert_int_equal(samples[2].coverage.class->exposed, 3);
+	maple_memo_samples_destroy(samples, n);
 	OK(maple_memo_finding_load(ours->memo, "b1", MAPLE_MEMO_ANYBODY,
 				   &finding, &err));
 	assert_string_equal(finding->title, "late");
@@ -200,6 +202,39 @@ static void merging_twice_changes_nothing(void **state)
 	OK(maple_memo_finding_load(ours->memo, "b2", MAPLE_MEMO_ANYBODY,
 				   &finding, &err));
 	maple_finding_destroy(finding);
+}
+
+static int64_t list(struct side *s, const char *class, uint64_t context)
+{
+	struct maple_memo_goal_key key = {
+		.class = class,
+		.n = 5,
+		.use = { { "bb", "/lib/l", 3, false, 'R' },
+			 { "aa", "/bin/p", 1, false, 'W', .context = context },
+			 { "bb", "/lib/l", 3, false, 'R' },
+			 { "aa", "/bin/p", 2, false, 'L' },
+			 { "bb", "/lib/l", 9, false, 'U' } },
+	};
+	int64_t row;
+
+	OK(maple_memo_goal(s->memo, &key, &row, &err));
+	return row;
+}
+
+/* Classes, too, have other numbers there. */
+static void goals_of_any_class_are_merged(void **state)
+{
+	struct side *ours = *state, *theirs = ours + 1;
+	int64_t row;
+
+	list(ours, "one", 0);
+	list(theirs, "two", 0);
+	row = list(theirs, "one", 7);
+	mark(theirs, row, MAPLE_MEMO_EXPOSED, 1);
+	OK(maple_memo_merge(ours->memo, theirs->path, &err));
+	assert_false(state_of(ours, list(ours, "one", 0)).exposed);
+	assert_false(state_of(ours, list(ours, "two", 7)).exposed);
+	assert_true(state_of(ours, list(ours, "one", 7)).exposed);
 }
 
 /* A copy made while a campaign went on has its beginning only. */
@@ -226,8 +261,8 @@ static void a_campaign_goes_on_where_the_copy_ends(void **state)
 	OK(maple_memo_merge(old, ours->path, &err));
 	OK(maple_memo_samples(old, ours->program, 0, &samples, &n, &err));
 	assert_int_equal(n, 3);
-	assert_int_equal(samples[2].coverage.exposed[1], 3);
-	free(samples);
+	assert_int_equal(samples[2].coverage.class->exposed, 3);
+	maple_memo_samples_destroy(samples, n);
 	maple_memo_close(old);
 }
 
@@ -319,6 +354,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(what_either_knows_is_known),
 		TEST(merging_twice_changes_nothing),
+		TEST(goals_of_any_class_are_merged),
 		TEST(a_campaign_goes_on_where_the_copy_ends),
 		TEST(an_older_schema_is_read_and_left_as_it_is),
 		TEST(a_bad_file_is_refused_and_changes_nothing),

@@ -168,30 +168,30 @@ static int64_t ask(const char *name, const char *sql, int64_t program,
 	return n;
 }
 
-/* The exposed iRoots of the old build, without or with an event in ?2. */
-#define EXPOSED(not )                                                                                           \
-	" FROM memo m JOIN iroots i ON i.id = m.iroot WHERE m.program = 1"                                      \
-	" AND (m.exposed OR m.observed) AND " not " EXISTS(SELECT 1 FROM"                                       \
-						  " sites s WHERE s.id IN (i.site0, i.site1, i.site2, i.site3)" \
+/* The exposed goals of the old build, without or with a site in ?2. */
+#define EXPOSED(not )                                                                                             \
+	" FROM memo m JOIN goals i ON i.id = m.goal WHERE m.program = 1"                                          \
+	" AND (m.exposed OR m.observed) AND " not " EXISTS(SELECT 1 FROM"                                         \
+						  " sites s WHERE s.id IN (SELECT value FROM json_each(i.sites))" \
 						  " AND s.function = ?2)"
 
 /* ... that are known in the new build, each site four lines further down. */
 static const char still_known[] = "SELECT count(*)" EXPOSED(
-	"NOT") " AND EXISTS(SELECT 1 FROM memo n JOIN iroots j ON j.id = n.iroot"
+	"NOT") " AND EXISTS(SELECT 1 FROM memo n JOIN goals j ON j.id = n.goal"
 	       " WHERE n.program = ?1 AND (n.exposed OR n.observed)"
 	       " AND n.attempts = m.attempts AND n.failed = m.failed"
-	       " AND j.idiom = i.idiom AND j.kinds = i.kinds"
-	       " AND NOT EXISTS(SELECT 1 FROM (SELECT i.site0 AS o, j.site0 AS n"
-	       " UNION ALL SELECT i.site1, j.site1 UNION ALL SELECT i.site2, j.site2"
-	       " UNION ALL SELECT i.site3, j.site3) x WHERE x.o != x.n AND NOT"
-	       " EXISTS(SELECT 1 FROM sites a JOIN sites b ON a.id = x.o"
-	       " AND b.id = x.n WHERE a.function = b.function"
+	       " AND j.class = i.class AND j.kinds = i.kinds"
+	       " AND NOT EXISTS(SELECT 1 FROM json_each(i.sites) o"
+	       " LEFT JOIN json_each(j.sites) n ON n.key = o.key"
+	       " WHERE o.value IS NOT n.value AND NOT"
+	       " EXISTS(SELECT 1 FROM sites a JOIN sites b ON a.id = o.value"
+	       " AND b.id = n.value WHERE a.function = b.function"
 	       " AND a.is_call = b.is_call AND b.line = a.line + 4)))";
 
 static const char now_with[] =
-	"SELECT count(*) FROM memo m JOIN iroots i ON i.id = m.iroot"
+	"SELECT count(*) FROM memo m JOIN goals i ON i.id = m.goal"
 	" WHERE m.program = ?1 AND EXISTS(SELECT 1 FROM sites s WHERE s.id IN"
-	" (i.site0, i.site1, i.site2, i.site3) AND s.function = ?2)";
+	" (SELECT value FROM json_each(i.sites)) AND s.function = ?2)";
 
 struct target {
 	const char *name, *edited;

@@ -578,6 +578,10 @@ static void json_has_the_fields_of_the_schema(void **state)
 static void a_campaign_is_one_object_of_the_schema(void **state)
 {
 	struct maple_finding *findings[] = { &finding };
+	struct maple_class_count counts[] = {
+		{ "idiom 1", .predicted = 8, .exposed = 2 },
+		{ "pattern 1", .failed = 6 },
+	};
 	struct maple_campaign_result result = {
 		.outcome = MAPLE_FOUND,
 		.seed = 42,
@@ -587,7 +591,7 @@ static void a_campaign_is_one_object_of_the_schema(void **state)
 		.first_finding_seconds = .5,
 		.nfindings = 1,
 		.findings = findings,
-		.coverage = { .predicted = { [1] = 8 }, .exposed = { [1] = 2 } },
+		.coverage = { 2, counts },
 	};
 	int schema, seed, runs[4], first, predicted, exposed, failed;
 	double seconds, first_seconds;
@@ -610,8 +614,8 @@ static void a_campaign_is_one_object_of_the_schema(void **state)
 			    "confirm", &runs[3], "to_first_finding", "runs",
 			    &first, "seconds", &first_seconds, "findings",
 			    &array, "coverage", "predicted", "1", &predicted,
-			    "exposed", "1", &exposed, "failed", "1", &failed,
-			    "undelivered", &undelivered),
+			    "exposed", "1", &exposed, "failed", "pattern 1",
+			    &failed, "undelivered", &undelivered),
 		0);
 	assert_int_equal(schema, 1);
 	assert_string_equal(verdict, "finding");
@@ -619,6 +623,7 @@ static void a_campaign_is_one_object_of_the_schema(void **state)
 	assert_int_equal(runs[3], 10);
 	assert_int_equal(first, 3);
 	assert_int_equal(predicted, 8);
+	assert_int_equal(failed, 6);
 	assert_int_equal(json_array_size(array), 1);
 	assert_true(json_is_null(undelivered));
 	json_decref(object);
@@ -797,13 +802,22 @@ static void saturation_is_said_only_when_nothing_is_left(void **state)
 
 static void success_is_a_table_of_rates_and_reasons(void **state)
 {
+	struct maple_class_tries tries[] = {
+		{ "idiom 1",
+		  10,
+		  7,
+		  { [MAPLE_MEMO_REASON_UNREACHED] = 2,
+		    [MAPLE_MEMO_REASON_REFUSED] = 1 } },
+		{ "idiom 4" },
+		{ "idiom 5",
+		  3,
+		  1,
+		  { [MAPLE_MEMO_REASON_GAVE_UP] = 1,
+		    [MAPLE_MEMO_REASON_UNDELIVERED] = 1 } },
+	};
 	struct maple_memo_success s = {
-		.attempted = { [1] = 10, [5] = 3 },
-		.forced = { [1] = 7, [5] = 1 },
-		.failures = { [MAPLE_MEMO_REASON_UNREACHED] = { [1] = 2 },
-			      [MAPLE_MEMO_REASON_GAVE_UP] = { [5] = 1 },
-			      [MAPLE_MEMO_REASON_UNDELIVERED] = { [5] = 1 },
-			      [MAPLE_MEMO_REASON_REFUSED] = { [1] = 1 } },
+		.nclasses = 3,
+		.class = tries,
 		.claims = 9,
 		.refused = 1,
 	};
@@ -814,16 +828,16 @@ static void success_is_a_table_of_rates_and_reasons(void **state)
 	json_t *object;
 
 	maple_report_success(out, &s, &style);
-	s.attempted[1] = s.attempted[5] = 0;
+	tries[0].attempted = tries[2].attempted = 0;
 	maple_report_success(out, &s, &style);
 	fclose(out);
 	assert_string_equal(
 		buffer,
-		"  idiom    tried  exposed  rate  missed  gave up  unmet"
+		"  class    tried  exposed  rate  missed  gave up  unmet"
 		"  refused  failed  other\n"
-		"  1           10        7  70 %       2        0      0"
+		"  idiom 1     10        7  70 %       2        0      0"
 		"        1       0      0\n"
-		"  5            3        1  33 %       0        1      0"
+		"  idiom 5      3        1  33 %       0        1      0"
 		"        0       0      1\n"
 		"  all         13        8  62 %       2        1      0"
 		"        1       0      1\n"
@@ -847,9 +861,12 @@ static void success_is_a_table_of_rates_and_reasons(void **state)
 
 static void coverage_is_a_table_with_a_total(void **state)
 {
-	struct maple_coverage c = { .predicted = { [1] = 12, [7] = 2 },
-				    .exposed = { [1] = 9 },
-				    .failed = { [1] = 3 } };
+	struct maple_class_count counts[] = {
+		{ "idiom 1", .predicted = 12, .exposed = 9, .failed = 3 },
+		{ "idiom 2" },
+		{ "the longest pattern", .predicted = 2 },
+	};
+	struct maple_coverage c = { 3, counts };
 	struct maple_report_style style = { 0 };
 	uint64_t curve[] = { 1, 4, 6 };
 	FILE *out = open_buffer();
@@ -857,18 +874,19 @@ static void coverage_is_a_table_with_a_total(void **state)
 	maple_report_coverage(out, &c, &style);
 	maple_report_curve(out, curve, 3, &style);
 	fclose(out);
-	assert_string_equal(buffer,
-			    "  idiom     predicted    exposed     failed\n"
-			    "  1                12          9          3\n"
-			    "  deadlock          2          0          0\n"
-			    "  all              14          9          3\n"
-			    "        6   #\n"
-			    "            #\n"
-			    "           ##\n"
-			    "           ##\n"
-			    "           ##\n"
-			    "          ###\n"
-			    "          exposed iRoots over 3 runs\n");
+	assert_string_equal(
+		buffer,
+		"  class                predicted    exposed     failed\n"
+		"  idiom 1                     12          9          3\n"
+		"  the longest pattern          2          0          0\n"
+		"  all                         14          9          3\n"
+		"        6   #\n"
+		"            #\n"
+		"           ##\n"
+		"           ##\n"
+		"           ##\n"
+		"          ###\n"
+		"          exposed iRoots over 3 runs\n");
 }
 
 static void dmesg_lines_have_a_stamp(void **state)

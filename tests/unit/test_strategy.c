@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "strategy/maple/classes.h"
 #include "strategy/maple/maple.h"
 
 static const struct maple_choice_limits ranked = { MAPLE_ORDER_RANKED, 4, 6 };
@@ -41,9 +42,13 @@ static uint64_t left_of(struct maple_candidates *all,
 			const struct maple_choice_limits *limits)
 {
 	struct maple_coverage coverage;
+	uint64_t left;
 
+	assert_int_equal(maple_coverage_init(&coverage, maple_classes), 0);
 	maple_choice_count(all, limits, &coverage);
-	return maple_iroot_total(coverage.left);
+	left = maple_coverage_sum(&coverage).left;
+	maple_coverage_deinit(&coverage);
+	return left;
 }
 
 static void limits_are_kept(void **state)

@@ -102,7 +102,9 @@ static int toy_ended(void *self, struct maple_job *job,
 
 static void toy_count(const void *self, struct maple_coverage *coverage)
 {
-	memset(coverage, 0, sizeof(*coverage));
+	const struct toy *t = self;
+
+	coverage->class->exposed = t->pairs;
 }
 
 static void toy_standing(const void *self, struct maple_standing *standing)
@@ -115,8 +117,11 @@ static void toy_close(void *self)
 	closed = true;
 }
 
+static const char *const classes[] = { "pair", NULL };
+
 static const struct maple_strategy strategy = {
 	.name = "toy",
+	.classes = classes,
 	.open = toy_open,
 	.next = toy_next,
 	.event = toy_event,
@@ -156,6 +161,9 @@ static void a_system_is_one_file(void **state)
 	assert_int_equal(toy.came, toy.asked);
 	assert_int_equal(result->dry_runs, DRY);
 	assert_true(closed);
+	assert_int_equal(result->coverage.nclasses, 1);
+	assert_string_equal(result->coverage.class->name, "pair");
+	assert_int_equal(result->coverage.class->exposed, toy.pairs);
 	maple_campaign_result_destroy(result);
 	maple_memo_close(memo);
 }

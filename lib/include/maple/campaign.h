@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <maple/error.h>
 #include <maple/finding.h>
+#include <maple/goal.h>
 #include <maple/iroot.h>
 #include <maple/memo.h>
 #include <maple/suppressions.h>
@@ -128,10 +129,10 @@ struct maple_progress {
 	enum maple_phase phase;
 	bool run_ended; /* a run ended; false: a sign of life */
 	struct maple_runs runs;
-	double seconds;	     /* since the campaign began */
-	double seconds_left; /* until max_time; negative: no limit */
-	uint64_t candidates; /* left to try */
-	struct maple_coverage coverage;
+	double seconds;			/* since the campaign began */
+	double seconds_left;		/* until max_time; negative: no limit */
+	uint64_t candidates;		/* left to try */
+	struct maple_coverage coverage; /* not owned */
 	unsigned int findings;
 	unsigned int dry_runs; /* runs in a row without a new iRoot */
 };
@@ -233,7 +234,7 @@ struct maple_campaign_result {
 	struct maple_finding **suppressed; /* owned; not confirmed */
 	unsigned int nfixed;		   /* known ones that fail no more */
 	struct maple_finding **fixed;	   /* owned */
-	struct maple_coverage coverage;
+	struct maple_coverage coverage;	   /* owned */
 	/* The sum of coverage.left; and of these: what is like them failed. */
 	uint64_t candidates_left, candidates_resting;
 	unsigned int dry_runs;

@@ -58,25 +58,4 @@ static inline unsigned int maple_iroot_events(unsigned int idiom)
 	}
 }
 
-/* How many iRoots of each idiom a campaign or a database has. */
-struct maple_coverage {
-	uint64_t predicted[MAPLE_IDIOMS]; /* by idiom */
-	uint64_t exposed[MAPLE_IDIOMS];
-	uint64_t failed[MAPLE_IDIOMS]; /* tried as often as it is done */
-	/* Predicted, and none of these: what may still be tried, ... */
-	uint64_t left[MAPLE_IDIOMS];
-	/* ... and what is not, since a part of it could not be exposed. */
-	uint64_t barred[MAPLE_IDIOMS];
-};
-
-/* maple_iroot_total - counts of one kind over all idioms */
-static inline uint64_t maple_iroot_total(const uint64_t counts[MAPLE_IDIOMS])
-{
-	uint64_t total = 0;
-
-	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++)
-		total += counts[i];
-	return total;
-}
-
 #endif

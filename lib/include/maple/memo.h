@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The memo database: what is known of programs, iRoots, runs and findings,
+ * The memo database: what is known of programs, goals, runs and findings,
  * kept in SQLite (algorithms.md 9).
  *
  * Every change is a transaction of its own unless it stands between
@@ -28,7 +28,7 @@
 #include <stdio.h>
 #include <maple/error.h>
 #include <maple/finding.h>
-#include <maple/iroot.h>
+#include <maple/goal.h>
 
 struct maple_memo;
 
@@ -104,7 +104,7 @@ int maple_memo_program(struct maple_memo *memo, int64_t campaign,
 		       const char *build_id, const char *path, int64_t *program,
 		       struct maple_error *err);
 
-/* An event of an iRoot in the form that lasts. Unknown strings are NULL. */
+/* A site that a goal uses, in the form that lasts. Unknown strings are NULL. */
 struct maple_memo_event {
 	const char *build_id; /* of the image, hex; required */
 	const char *image;    /* its path */
@@ -115,21 +115,25 @@ struct maple_memo_event {
 	const char *file;
 	unsigned int line;
 	const char *fingerprint; /* what lasts of it over a rebuild */
+	uint64_t context;	 /* hash of who called; 0: whoever did */
 };
 
-struct maple_memo_iroot_key {
-	unsigned int idiom; /* enum maple_idiom */
-	struct maple_memo_event e[MAPLE_IROOT_EVENTS];
+/* A goal is its class and what it uses, in that order. */
+struct maple_memo_goal_key {
+	const char *class; /* by name; not owned */
+	unsigned int n;	   /* 1 to MAPLE_GOAL_USES */
+	struct maple_memo_event use[MAPLE_GOAL_USES];
 };
 
 /*
- * maple_memo_iroot - the row of an iRoot, made if it is new
+ * maple_memo_goal - the row of a goal, made if it is new
  *
  * This and maple_memo_state() are not for mapled's: maple_memo_learn() is.
+ * Errors: -EINVAL it is no class, or it uses nothing, or too much.
  */
-int maple_memo_iroot(struct maple_memo *memo,
-		     const struct maple_memo_iroot_key *key, int64_t *iroot,
-		     struct maple_error *err);
+int maple_memo_goal(struct maple_memo *memo,
+		    const struct maple_memo_goal_key *key, int64_t *goal,
+		    struct maple_error *err);
 
 /* A build of an image, for maple_memo_carry(). */
 struct maple_memo_build {
@@ -147,12 +151,12 @@ struct maple_memo_build {
 
 /*
  * maple_memo_carry - takes over what is known of older builds of an image
- * @carried: how many iRoots were, for @build's sites in place of the old ones
+ * @carried: how many goals were, for @build's sites in place of the old ones
  *
  * An older build is another image of the same path; if there is none, one of
  * the same name elsewhere with at least half of its sites found in this one.
- * An iRoot is taken over when each of its sites in the older build is found;
- * so none is that has an event in an edited function. Done once for each pair
+ * A goal is taken over when each of its sites in the older build is found; so
+ * none is that uses a site in an edited function. Done once for each pair
  * of builds. With a NULL find nothing is taken over, now or later.
  */
 int maple_memo_carry(struct maple_memo *memo,
@@ -166,7 +170,7 @@ int maple_memo_carry(struct maple_memo *memo,
  * maple_memo_older - the newest older build not yet seen, and its sites
  * @old: image 0 if there is none; free with maple_memo_old_deinit()
  * maple_memo_carried - which of its sites this build has; takes over the rest
- * @count: how many iRoots were
+ * @count: how many goals were
  */
 struct maple_memo_print {
 	int64_t site;
@@ -209,8 +213,8 @@ enum maple_memo_mark {
 	MAPLE_MEMO_MARKS,
 };
 
-/* maple_memo_mark - notes what happened to @iroot in @program */
-int maple_memo_mark(struct maple_memo *memo, int64_t program, int64_t iroot,
+/* maple_memo_mark - notes what happened to @goal in @program */
+int maple_memo_mark(struct maple_memo *memo, int64_t program, int64_t goal,
 		    enum maple_memo_mark mark, struct maple_error *err);
 
 /* Of an input that stands apart, what is known with it alone. */
@@ -223,26 +227,26 @@ struct maple_memo_state {
 };
 
 /*
- * maple_memo_state - what is known of @iroot for @program's executable
+ * maple_memo_state - what is known of @goal for @program's executable
  *
- * One whose events all lie in libraries is exposed when it was in any program
- * that uses them. An iRoot never marked has an all-zero state.
+ * One whose sites all lie in libraries is exposed when it was in any program
+ * that uses them. A goal never marked has an all-zero state.
  */
-int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t iroot,
+int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t goal,
 		     struct maple_memo_state *state, struct maple_error *err);
 
-/* What a run has taught about an iRoot. */
+/* What a run has taught about a goal. */
 struct maple_memo_lesson {
-	struct maple_memo_iroot_key key;
+	struct maple_memo_goal_key key;
 	unsigned int marks;	       /* a bit for each enum maple_memo_mark */
-	int64_t iroot;		       /* out: its row */
+	int64_t goal;		       /* out: its row */
 	struct maple_memo_state state; /* out: what was known before */
 };
 
 /*
- * maple_memo_learn - iRoots, what is known of them, and marks on them, at once
+ * maple_memo_learn - goals, what is known of them, and marks on them, at once
  *
- * The same as maple_memo_iroot(), _state() and _mark() one by one, and much
+ * The same as maple_memo_goal(), _state() and _mark() one by one, and much
  * less to say. Either all of it is kept or, with an error, perhaps part.
  */
 int maple_memo_learn(struct maple_memo *memo, int64_t program,
@@ -251,7 +255,7 @@ int maple_memo_learn(struct maple_memo *memo, int64_t program,
 
 struct maple_memo_run {
 	const char *kind; /* "baseline", "profile", "enforced", "confirm" */
-	int64_t iroot;	  /* the one that is forced, or 0 */
+	int64_t goal;	  /* the one that is forced, or 0 */
 	const char *plan; /* JSON, or NULL */
 	uint64_t seed;
 	unsigned int attempt;
@@ -364,34 +368,52 @@ struct maple_memo_sample {
 
 /*
  * maple_memo_samples - the samples of @program's runs from @since on
- * @samples: free with free()
+ * @samples: free with maple_memo_samples_destroy()
  */
 int maple_memo_samples(struct maple_memo *memo, int64_t program, int64_t since,
 		       struct maple_memo_sample **samples, size_t *n,
 		       struct maple_error *err);
+void maple_memo_samples_destroy(struct maple_memo_sample *samples, size_t n);
 
-/* maple_memo_coverage - what the marks of @program add up to now */
+/*
+ * maple_memo_coverage - what the marks of @program add up to now
+ * @coverage: free with maple_coverage_deinit()
+ */
 int maple_memo_coverage(struct maple_memo *memo, int64_t program,
 			struct maple_coverage *coverage,
 			struct maple_error *err);
 
-/* How well the scheduler did what it was asked, by idiom. */
-struct maple_memo_success {
-	uint64_t attempted[MAPLE_IDIOMS]; /* candidates it was tried on */
-	uint64_t forced[MAPLE_IDIOMS];	  /* ... and exposed */
+/* How well the scheduler did what it was asked, of goals of one class. */
+struct maple_class_tries {
+	char name[MAPLE_CLASS_NAME];
+	uint64_t attempted; /* goals it was tried on */
+	uint64_t forced;    /* ... and exposed */
 	/* ... and did not, by the last try; NONE: no run is known */
-	uint64_t failures[MAPLE_MEMO_REASONS][MAPLE_IDIOMS];
-	/* candidates tried only when put to rest, as unlikely; not in these */
-	uint64_t rested[MAPLE_IDIOMS];
-	uint64_t rested_forced[MAPLE_IDIOMS];
+	uint64_t failures[MAPLE_MEMO_REASONS];
+	/* goals tried only when put to rest, as unlikely; not in these */
+	uint64_t rested;
+	uint64_t rested_forced;
+};
+
+struct maple_memo_success {
+	unsigned int nclasses;
+	struct maple_class_tries *class;
 	uint64_t claims;  /* runs in which it said to have exposed it */
 	uint64_t refused; /* ... and the observer disagreed */
 };
 
-/* maple_memo_success - what the tries with @program came to */
+/*
+ * maple_memo_success - what the tries with @program came to
+ * @success: free with maple_memo_success_deinit()
+ */
 int maple_memo_success(struct maple_memo *memo, int64_t program,
 		       struct maple_memo_success *success,
 		       struct maple_error *err);
+void maple_memo_success_deinit(struct maple_memo_success *success);
+
+/* maple_memo_tries - as maple_coverage_class() */
+struct maple_class_tries *maple_memo_tries(struct maple_memo_success *success,
+					   const char *name);
 
 struct maple_memo_program_info {
 	int64_t id;

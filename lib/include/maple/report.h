@@ -176,13 +176,13 @@ void maple_report_list(FILE *out, struct maple_finding *const *findings,
 void maple_report_probe(FILE *out, const struct maple_probe *probe,
 			const struct maple_report_style *style);
 
-/* maple_report_coverage - exposed, predicted, failed by idiom, as a table */
+/* maple_report_coverage - exposed, predicted, failed by class, as a table */
 void maple_report_coverage(FILE *out, const struct maple_coverage *coverage,
 			   const struct maple_report_style *style);
 
 /*
  * maple_report_success - how often the scheduler exposed what it tried, by
- * idiom, and why it did not
+ * class, and why it did not
  */
 void maple_report_success(FILE *out, const struct maple_memo_success *success,
 			  const struct maple_report_style *style);

@@ -23,7 +23,7 @@
 #include <sys/types.h>
 #include <maple/memo.h>
 
-#define MAPLE_WIRE_VERSION 5 /* both sides must have the same */
+#define MAPLE_WIRE_VERSION 6 /* both sides must have the same */
 #define MAPLE_WIRE_SOCKET  "/run/mapled.sock"
 #define MAPLE_WIRE_LEASES  "/run/mapled" /* claims on CPUs */
 #define MAPLE_WIRE_MAX	   (4u << 20)	 /* bytes of a message */
@@ -84,18 +84,20 @@
 	F(TEXT, build_id, MAPLE_WIRE_WORD) F(TEXT, image, MAPLE_WIRE_LINE) \
 	F(U64, offset, 0) F(FLAG, call, 0) F(U32, kind, 0) \
 	F(TEXT, function, MAPLE_WIRE_LINE) F(TEXT, file, MAPLE_WIRE_LINE) \
-	F(U32, line, 0) F(TEXT, fingerprint, MAPLE_WIRE_WORD) F(I64, old, 0)
+	F(U32, line, 0) F(TEXT, fingerprint, MAPLE_WIRE_WORD) \
+	F(U64, context, 0) F(I64, old, 0)
 #define MAPLE_WIRE_lesson(F) \
-	F(U32, idiom, 0) F(U32, marks, 0) F(PARTS, events, 1u << 18)
+	F(TEXT, class, MAPLE_CLASS_NAME) F(U32, marks, 0) \
+	F(PARTS, events, 1u << 19)
 #define MAPLE_WIRE_learn(F) F(I64, program, 0) F(PARTS, lessons, 1u << 20)
 #define MAPLE_WIRE_known(F) \
-	F(I64, iroot, 0) F(FLAG, predicted, 0) F(FLAG, exposed, 0) \
+	F(I64, goal, 0) F(FLAG, predicted, 0) F(FLAG, exposed, 0) \
 	F(FLAG, broke, 0) \
 	F(U32, failed, 0) F(U32, attempts, 0)
 #define MAPLE_WIRE_learnt(F) F(PARTS, known, MAPLE_WIRE_MAX)
-#define MAPLE_WIRE_mark(F) F(I64, program, 0) F(I64, iroot, 0) F(U32, mark, 0)
+#define MAPLE_WIRE_mark(F) F(I64, program, 0) F(I64, goal, 0) F(U32, mark, 0)
 #define MAPLE_WIRE_run(F) \
-	F(I64, campaign, 0) F(TEXT, kind, MAPLE_WIRE_WORD) F(I64, iroot, 0) \
+	F(I64, campaign, 0) F(TEXT, kind, MAPLE_WIRE_WORD) F(I64, goal, 0) \
 	F(TEXT, plan, 1u << 20) F(U64, seed, 0) F(U32, attempt, 0) \
 	F(FLAG, flip, 0)
 #define MAPLE_WIRE_run_end(F) \
@@ -104,7 +106,10 @@
 	F(FLAG, delivered, 0) F(FLAG, exposed, 0) F(FLAG, claimed, 0) \
 	F(U32, reason, 0) F(FLAG, rested, 0)
 #define MAPLE_WIRE_sample(F) \
-	F(I64, run, 0) F(BYTES, coverage, sizeof(struct maple_coverage))
+	F(I64, run, 0) F(PARTS, classes, 1u << 14)
+#define MAPLE_WIRE_class(F) \
+	F(TEXT, name, MAPLE_CLASS_NAME) F(U64, predicted, 0) \
+	F(U64, exposed, 0) F(U64, failed, 0) F(U64, left, 0) F(U64, barred, 0)
 #define MAPLE_WIRE_store(F) F(I64, campaign, 0) F(TEXT, finding, 2u << 20)
 #define MAPLE_WIRE_older(F) \
 	F(TEXT, build_id, MAPLE_WIRE_WORD) F(TEXT, path, MAPLE_WIRE_LINE)
@@ -124,7 +129,7 @@
 	F(TEXT, path, MAPLE_WIRE_LINE) F(TEXT, input, MAPLE_WIRE_LINE) \
 	F(U32, campaigns, 0) F(U32, runs, 0) F(U32, findings, 0) \
 	F(U64, last_used, 0) F(TEXT, unobserved, MAPLE_WIRE_LINE) \
-	F(BYTES, coverage, sizeof(struct maple_coverage))
+	F(PARTS, classes, 1u << 14)
 #define MAPLE_WIRE_findings(F) F(I64, program, 0) F(FLAG, known, 0)
 #define MAPLE_WIRE_load(F) F(TEXT, id, MAPLE_WIRE_WORD) F(I64, owner, 0)
 #define MAPLE_WIRE_found(F) \
@@ -133,7 +138,13 @@
 #define MAPLE_WIRE_samples(F) F(I64, program, 0) F(I64, since, 0)
 #define MAPLE_WIRE_coverage(F) F(I64, program, 0)
 #define MAPLE_WIRE_success(F) F(I64, program, 0)
-#define MAPLE_WIRE_counts(F) F(BYTES, counts, MAPLE_WIRE_MAX)
+#define MAPLE_WIRE_counts(F) F(I64, run, 0) F(PARTS, classes, 1u << 14)
+#define MAPLE_WIRE_tried(F) \
+	F(PARTS, tries, 1u << 15) F(U64, claims, 0) F(U64, refused, 0)
+#define MAPLE_WIRE_tries(F) \
+	F(TEXT, name, MAPLE_CLASS_NAME) F(U64, attempted, 0) F(U64, forced, 0) \
+	F(U64, rested, 0) F(U64, rested_forced, 0) F(PARTS, failures, 256)
+#define MAPLE_WIRE_failures(F) F(U32, reason, 0) F(U64, number, 0)
 #define MAPLE_WIRE_check(F) MAPLE_WIRE_NOTHING(F)
 #define MAPLE_WIRE_dump(F) MAPLE_WIRE_NOTHING(F)
 #define MAPLE_WIRE_forget(F) F(I64, program, 0) F(I64, keep, 0)
@@ -171,23 +182,23 @@
 	M(END, end, ONCE, 0, "the campaign ends -> NUMBER")                    \
 	M(PROGRAM, program, ONCE, 0, "what it tests -> NUMBER, its id")        \
 	M(LEARN, learn, USE, 0,                                                \
-	  "iRoots with their marks -> LEARNT, what was known before")          \
-	M(MARK, mark, ONCE, 0, "what happened to an iRoot -> NUMBER")          \
+	  "goals with their marks -> LEARNT, what was known before")           \
+	M(MARK, mark, ONCE, 0, "what happened to a goal -> NUMBER")            \
 	M(RUN, run, ONCE, 0, "a run begins -> NUMBER, its id")                 \
 	M(RUN_END, run_end, ONCE, 0, "a run has ended -> NUMBER")              \
 	M(SAMPLE, sample, ONCE, 0, "the coverage after a run -> NUMBER")       \
 	M(STORE, store, ONCE, 0, "a finding, as JSON -> NUMBER")               \
 	M(OLDER, older, USE, 0, "an older build of this image -> OLD")         \
 	M(CARRY, carry, ONCE, 0,                                               \
-	  "sites of an older build that this one has -> NUMBER, of iRoots")    \
+	  "sites of an older build that this one has -> NUMBER, of goals")     \
 	M(PROGRAMS, programs, USE, 0, "-> INFO ..., NUMBER")                   \
 	M(FINDINGS, findings, USE, 0,                                          \
 	  "of a program, or 0; known: of other builds of it, too "             \
 	  "-> FOUND ..., NUMBER")                                              \
 	M(LOAD, load, USE, 0, "a finding; owner: a uid, -1 anybody's -> FOUND") \
-	M(SAMPLES, samples, USE, 0, "-> COUNTS, struct maple_memo_sample")     \
-	M(COVERAGE, coverage, USE, 0, "-> COUNTS, struct maple_coverage")      \
-	M(SUCCESS, success, USE, 0, "-> COUNTS, struct maple_memo_success")    \
+	M(SAMPLES, samples, USE, 0, "-> COUNTS ..., NUMBER")                   \
+	M(COVERAGE, coverage, USE, 0, "-> COUNTS")                             \
+	M(SUCCESS, success, USE, 0, "-> TRIED")                                \
 	M(CHECK, check, USE, 0, "the database's integrity -> NUMBER")          \
 	M(DUMP, dump, USE, 0, "all of it as JSON -> NUMBER, with a file to read it from; NUMBER")        \
 	M(FORGET, forget, USE, 0, "a program, if it is all mine -> NUMBER")    \
@@ -203,10 +214,14 @@
 	M(OLD, old, SAY, 0, "a build and its sites; image 0: there is none")   \
 	M(INFO, info, SAY, 0, "a program")                                     \
 	M(FOUND, found, SAY, 0, "a finding, as JSON, and the uid of its owner") \
-	M(COUNTS, counts, SAY, 0, "a structure, or several")                   \
-	M(EVENT, event, PART, 0, "an event of an iRoot; old: found for it")    \
-	M(LESSON, lesson, PART, 0, "an iRoot, a bit for each mark")            \
-	M(KNOWN, known, PART, 0, "of an iRoot")                                \
+	M(COUNTS, counts, SAY, 0, "a coverage; of a sample, its run")          \
+	M(TRIED, tried, SAY, 0, "what the tries of a program came to")         \
+	M(EVENT, event, PART, 0, "a site that a goal uses; old: found for it") \
+	M(LESSON, lesson, PART, 0, "a goal, a bit for each mark")              \
+	M(KNOWN, known, PART, 0, "of a goal")                                  \
+	M(CLASS, class, PART, 0, "of goals: how many")                         \
+	M(TRIES, tries, PART, 0, "with goals of a class")                      \
+	M(FAILURES, failures, PART, 0, "of tries, for this reason")            \
 	M(PRINT, print, PART, 0, "a site and its fingerprint")
 
 /* clang-format on */
@@ -328,6 +343,26 @@ int maple_wire_part(struct maple_wire_bytes *parts, unsigned int type,
  */
 char **maple_wire_words(const struct maple_wire_bytes *list);
 struct maple_wire_bytes maple_wire_list(char *const *words);
+
+/*
+ * maple_wire_put_coverage, maple_wire_get_coverage - CLASS parts; what is got
+ * is @coverage's to free, unless it fails: -EPROTO, -ENOMEM
+ * maple_wire_put_success, maple_wire_get_success - the same of a TRIED; what
+ * it points to is @buffer's
+ */
+int maple_wire_put_coverage(struct maple_wire_buffer *buffer,
+			    const struct maple_coverage *coverage,
+			    struct maple_error *err);
+int maple_wire_get_coverage(struct maple_wire_bytes classes,
+			    struct maple_coverage *coverage,
+			    struct maple_error *err);
+int maple_wire_put_success(struct maple_wire_buffer *buffer,
+			   const struct maple_memo_success *success,
+			   struct maple_wire_tried *tried,
+			   struct maple_error *err);
+int maple_wire_get_success(const struct maple_wire_tried *tried,
+			   struct maple_memo_success *success,
+			   struct maple_error *err);
 
 /* maple_wire_describe - the protocol as text, a message a paragraph */
 void maple_wire_describe(FILE *out);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "candidate.h"
+#include "classes.h"
 
 enum term {
 	TERM_DISJOINT,
@@ -55,7 +56,8 @@ struct maple_candidate *maple_candidate_get(struct maple_candidates *all,
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return NULL;
-	c->iroot = c->goal.key = *iroot;
+	c->iroot = *iroot;
+	maple_goal_of_iroot(iroot, &c->goal);
 	c->order = all->n++;
 	HASH_ADD(hh, all->table, iroot, sizeof(c->iroot), c);
 	return c;

@@ -22,6 +22,7 @@
  */
 #include <string.h>
 #include "choice.h"
+#include "classes.h"
 
 #define FAIL_LIMIT 6 /* failed tries of an iRoot in all */
 
@@ -311,29 +312,29 @@ maple_choice_beside(const struct maple_candidates *all,
 }
 
 /*
- * maple_choice_count - what became of the candidates, by idiom: the one place
- * where it is said what is left
+ * maple_choice_count - what became of the candidates, by class: the one place
+ * where it is said what is left; @coverage was made with maple_classes
  */
 void maple_choice_count(const struct maple_candidates *all,
 			const struct maple_choice_limits *limits,
 			struct maple_coverage *coverage)
 {
 	struct maple_candidate *c, *next;
-	unsigned int idiom;
+	struct maple_class_count *counts;
 
-	memset(coverage, 0, sizeof(*coverage));
+	maple_coverage_clear(coverage);
 	HASH_ITER (hh, all->table, c, next) {
-		idiom = c->iroot.idiom;
-		coverage->predicted[idiom] += c->predicted;
-		coverage->exposed[idiom] += c->exposed;
+		counts = maple_class_counts(coverage, c->iroot.idiom);
+		counts->predicted += c->predicted;
+		counts->exposed += c->exposed;
 		if (!wanted(c))
 			continue;
 		if (tried_out(c, limits))
-			coverage->failed[idiom]++;
+			counts->failed++;
 		else if (barred(all, c, limits))
-			coverage->barred[idiom]++;
+			counts->barred++;
 		else
-			coverage->left[idiom]++;
+			counts->left++;
 	}
 }
 

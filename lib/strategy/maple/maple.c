@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include "classes.h"
 #include "maple.h"
 
 #define BATCH 8 /* enforced runs between two profile runs */
@@ -204,6 +205,7 @@ static void close_maple(void *self)
 
 const struct maple_strategy maple_strategy_maple = {
 	.name = "maple",
+	.classes = maple_classes,
 	.forces = true,
 	.open = open_maple,
 	.next = next,

@@ -15,6 +15,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include "../maple/classes.h"
 #include "../maple/profile.h"
 
 #define DELAY_EVERY  50000 /* RandDelay: events between two sleeps ... */
@@ -117,12 +118,13 @@ static void close_random(void *self)
 }
 
 /* One of the four, by how its runs are scheduled. */
-#define RANDOM(its_name, its_needs, SCHEDULE)                                \
-	{                                                                    \
-		.name = its_name, .needs = its_needs,                        \
-		.variant = MAPLE_SCHEDULE_##SCHEDULE, .open = open_random,   \
-		.next = next, .event = event, .ended = ended, .drop = drop,  \
-		.count = count, .standing = standing, .close = close_random, \
+#define RANDOM(its_name, its_needs, SCHEDULE)                             \
+	{                                                                 \
+		.name = its_name, .classes = maple_classes,               \
+		.needs = its_needs, .variant = MAPLE_SCHEDULE_##SCHEDULE, \
+		.open = open_random, .next = next, .event = event,        \
+		.ended = ended, .drop = drop, .count = count,             \
+		.standing = standing, .close = close_random,              \
 	}
 
 const struct maple_strategy maple_strategy_native = RANDOM("native", 0, NATIVE);

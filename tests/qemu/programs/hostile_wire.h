@@ -67,6 +67,16 @@ static const char *wire_finding(const char *id)
 	return text;
 }
 
+/* A class, mostly one that there is, and that others have. */
+static const char *wire_class(void)
+{
+	static const char *const classes[] = { "idiom 1",  "idiom 2",
+					       "deadlock", "pattern 4",
+					       "mine",	   "No name" };
+
+	return classes[draw(sizeof(classes) / sizeof(*classes))];
+}
+
 static const char *wire_text(const char *field, size_t most)
 {
 	static const char *const mine[] = { "",	     "mine",   "mine-as-well",
@@ -75,6 +85,9 @@ static const char *wire_text(const char *field, size_t most)
 
 	if (wire_nwords && !chance(3))
 		word = wire_words[draw(wire_nwords)];
+	if (!strcmp(field, "class") ||
+	    (!strcmp(field, "name") && most == MAPLE_CLASS_NAME))
+		return wire_class();
 	if (!strcmp(field, "finding"))
 		return chance(20) ? word : wire_finding(*word ? word : "mine");
 	/* a campaign's own, which is to be hard to guess */
@@ -109,9 +122,7 @@ static struct maple_wire_bytes wire_bytes(const char *field, size_t most)
 	size_t size = draw(300);
 	unsigned char *data;
 
-	if (!strcmp(field, "coverage") && !chance(10))
-		size = sizeof(struct maple_coverage);
-	else if (!strcmp(field, "cpus") && !chance(10))
+	if (!strcmp(field, "cpus") && !chance(10))
 		size = sizeof(cpu_set_t);
 	if (size > most)
 		size = most;
@@ -132,7 +143,10 @@ static struct maple_wire_bytes wire_parts(const char *field)
 		   { "events", MAPLE_WIRE_EVENT },
 		   { "prints", MAPLE_WIRE_PRINT },
 		   { "found", MAPLE_WIRE_EVENT },
-		   { "known", MAPLE_WIRE_KNOWN } };
+		   { "known", MAPLE_WIRE_KNOWN },
+		   { "classes", MAPLE_WIRE_CLASS },
+		   { "tries", MAPLE_WIRE_TRIES },
+		   { "failures", MAPLE_WIRE_FAILURES } };
 	struct maple_wire_buffer parts = { 0 };
 	union maple_wire_message message;
 
