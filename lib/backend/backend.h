@@ -63,6 +63,7 @@ struct maple_run_order {
 	bool names;  /* where memory comes from is to be in the log */
 	bool fill;   /* ENFORCE: freed memory is filled, and kept for a while */
 	bool ask_call;	/* run.call is wanted, whatever that costs */
+	bool narrow;	/* all that it may run on is the campaign's CPU */
 	bool outsiders; /* commands of the user's may send it signals */
 };
 

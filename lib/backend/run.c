@@ -321,9 +321,19 @@ static void end(struct watch *w)
 		maple_launch_finish(w->launch);
 }
 
+static cpu_set_t only(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return set;
+}
+
 static int start(struct watch *w, const struct maple_backend *b, char **envp,
 		 const struct maple_run_order *order, struct maple_error *err)
 {
+	const cpu_set_t one = only(b->options.cpu->number);
 	bool native = !w->halves.half[0], kept = false;
 	struct maple_launch_order start = {
 		.path = b->options.program,
@@ -335,7 +345,7 @@ static int start(struct watch *w, const struct maple_backend *b, char **envp,
 		.own_group = order->own_group,
 		.realtime = !native,
 		.linger = !native,
-		.cpus = &b->options.cpu->before,
+		.cpus = order->narrow ? &one : &b->options.cpu->before,
 		.exe = b->options.exe,
 		.ask_call = order->ask_call,
 		.cpu = order->schedule == MAPLE_SCHEDULE_NATIVE &&
@@ -359,7 +369,9 @@ static int start(struct watch *w, const struct maple_backend *b, char **envp,
 	}
 	start.stop_at_entry = w->stops;
 	start.keep_crashed = w->stops && !kept;
-	w->launch = native || order->ask_call ? NULL : branch_off(w, &start);
+	w->launch = native || order->ask_call || order->narrow
+			    ? NULL
+			    : branch_off(w, &start);
 	w->began = w->looked = maple_clock_now();
 	if (w->launch) {
 		e = 0;

@@ -87,6 +87,7 @@ struct maple_trial {
 	struct maple_early early; /* attached: not told to the strategy yet */
 	uint64_t space;		  /* if asked for, nonzero: its RLIMIT_AS */
 	bool ask_call;		  /* run.call is wanted */
+	bool narrow;		  /* on one CPU, as the kernel schedules it */
 
 	struct maple_round round; /* --between, */
 	unsigned int rounds;	  /* ... the order's; 0: as many as pay */

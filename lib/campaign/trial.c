@@ -317,6 +317,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 			 trial->purpose == MAPLE_FOR_KNOWN,
 		.stacks = trial->purpose != MAPLE_FOR_CONFIRM,
 		.ask_call = trial->ask_call,
+		.narrow = trial->narrow,
 		.outsiders = c->options->setup != NULL,
 	};
 	struct under_way under_way = { .lane = c->lanes.turn, .trial = trial };

@@ -79,6 +79,17 @@ disturbed() { # REGEX
 	ended_with 125
 }
 
+@test "... but not one whose threads only meet more often with it" {
+	local seed
+
+	for seed in 1 2 3; do
+		rm -f "$db"*
+		campaign --seed $seed --max-runs 9 -- "$E2E/overlaps"
+		ended_with 66
+		holds '.undelivered == null and .findings[0].signo == 6'
+	done
+}
+
 @test "... where its code is changed: the image is named" {
 	campaign --seed 1 --max-runs 9 -- "$J" patched
 	disturbed 'every schedule.*--exclude judged'
