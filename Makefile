@@ -46,11 +46,12 @@ AGENT_FLAGS := -fPIC -fvisibility=hidden -mgeneral-regs-only -fno-plt \
 	-fno-stack-protector -fcf-protection=none -ftls-model=initial-exec \
 	-fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin
 
-rooms := base image trace predict plan wire host backend backend/agent backend/kernel memo \
+rooms := base image trace predict plan policy wire host backend backend/agent backend/kernel memo \
 	strategy strategy/maple strategy/random campaign suite report
 lib_src := $(wildcard $(addprefix lib/,$(addsuffix /*.c,$(rooms)))) \
 	$(wildcard lib/*.c)
-agent_src := $(wildcard lib/agent/*.c lib/agent/*.S lib/plan/*.c)
+agent_src := $(wildcard lib/agent/*.c lib/agent/*.S lib/plan/*.c \
+	lib/policy/*.c)
 cli_src := $(wildcard cli/*.c)
 VERSION = $(shell sed -n 's/.*MAPLE_VERSION "\(.*\)"/\1/p' \
 	lib/include/maple/version.h)

@@ -22,6 +22,7 @@
 #include "../abi/schedule.h"
 #include "../image/registry.h"
 #include "../plan/automaton.h"
+#include "../policy/policy.h"
 #include "cpu.h"
 
 enum maple_run_kind {
@@ -30,6 +31,8 @@ enum maple_run_kind {
 	MAPLE_RUN_ENFORCE,
 	/* only priorities, beside one that observes and cannot set them */
 	MAPLE_RUN_SCHEDULE,
+	/* at each point a policy says which thread goes on: ops->controls */
+	MAPLE_RUN_CONTROL,
 };
 
 #define MAPLE_RUN_CHANGES 64
@@ -38,6 +41,32 @@ enum maple_run_kind {
 struct maple_change {
 	uint32_t site;
 	uint32_t hit; /* how-manieth hit of the site in the whole run */
+};
+
+/*
+ * What a controlled run is to do. Its points are the sites that the order does
+ * not leave alone, and all calls that synchronise. With LIST no order says what
+ * to leave alone: those are the sites of the list's entries, ARRIVED included.
+ * What it points to is the caller's, and outlives the run.
+ */
+struct maple_run_control {
+	struct maple_policy_order order;
+	/*
+	 * LIST: thread and next of the entries are indices of @names. Entries
+	 * of one thread stand in the order in which it comes to them, as in a
+	 * log; those of different threads may stand in any.
+	 */
+	const struct maple_policy_switch *list;
+	uint32_t nlist; /* MAPLE_POLICY_ENTRIES at most; else the run is refused */
+	/* lasting names, for the list and for weights */
+	const struct maple_policy_name *names;
+	uint32_t nnames; /* MAPLE_THREADS at most */
+	/*
+	 * SURW: for each name how many interesting accesses it will make; NULL:
+	 * none. A name that is not born counts for who is to create it.
+	 */
+	const uint32_t *weight;
+	bool log; /* events of points and calls go to sink->event, as in PROFILE */
 };
 
 struct maple_run_order {
@@ -51,7 +80,8 @@ struct maple_run_order {
 	struct maple_change change[MAPLE_RUN_CHANGES];
 	uint32_t budget; /* events a site records; 0: no limit */
 	bool lossless; /* threads on one CPU wait for whoever takes its events */
-	/* PROFILE: bytes by site number; sites to leave alone are nonzero */
+	const struct maple_run_control *control; /* CONTROL */
+	/* PROFILE, CONTROL: by site number; sites to leave alone are nonzero */
 	const uint8_t *alone;
 	uint32_t nalone;
 	double timeout; /* seconds until it counts as hung */
@@ -146,6 +176,18 @@ struct maple_run {
 	unsigned int nimages;
 	struct maple_run_image *images;
 	uint64_t sites, hits[MAPLE_WAYS], calls, lost, unreached, spins;
+
+	/*
+	 * CONTROL: the schedule that the run had, in the order of its choices,
+	 * and the names of its threads by number: to follow it, give both to
+	 * another order as list and names. It is all of it if counts.over and
+	 * counts.uncounted are 0.
+	 */
+	struct maple_policy_counts counts;
+	uint32_t ndecided;
+	struct maple_policy_switch *decided;
+	uint32_t nnames;
+	struct maple_policy_name *names;
 };
 
 struct maple_host;
@@ -198,6 +240,11 @@ struct maple_backend_ops {
 	/* sets the priorities of profile runs; else somebody beside it does */
 	bool schedules;
 	bool turns; /* ... TURNS as well */
+	/*
+	 * carries out CONTROL; not where another campaign has the CPU, too
+	 * (cpu->shared): its threads would stall ours at any point
+	 */
+	bool controls;
 	/* can let a plan come between the halves of one instruction */
 	bool splits;
 	/* before the program starts; may set *@envp, to be freed */

@@ -68,5 +68,7 @@ void maple_run_deinit(struct maple_run *run)
 	free(run->threads);
 	free(run->waits);
 	free(run->images);
+	free(run->decided);
+	free(run->names);
 	memset(run, 0, sizeof(*run));
 }

@@ -337,6 +337,20 @@ bool maple_pair_turns(const struct maple_pair *pair)
 	return scheduler_of(pair)->ops->turns;
 }
 
+/* The half that carries out controlled runs, or will say that it cannot. */
+static struct maple_backend *controller_of(const struct maple_pair *pair)
+{
+	return pair->enforce->ops->controls ? pair->enforce : pair->observe;
+}
+
+/* maple_pair_controls - whether controlled runs can be had */
+bool maple_pair_controls(const struct maple_pair *pair)
+{
+	const struct maple_backend *b = controller_of(pair);
+
+	return b->ops->controls && !b->options.cpu->shared;
+}
+
 /*
  * maple_pair_run - carries out @order by the half that can
  *
@@ -354,6 +368,8 @@ int maple_pair_run(struct maple_pair *pair, const struct maple_run_order *order,
 		b = pair->enforce;
 	else if (order->kind == MAPLE_RUN_SCHEDULE)
 		b = scheduler_of(pair);
+	else if (order->kind == MAPLE_RUN_CONTROL)
+		b = controller_of(pair);
 	else if (order->kind == MAPLE_RUN_PROFILE && scheduler_of(pair) != b)
 		beside = scheduler_of(pair);
 	e = maple_backend_run(b, beside, order, sink, run, err);

@@ -45,6 +45,7 @@ int maple_pair_create(const struct maple_pair_choice *choice,
 		      struct maple_error *err);
 void maple_pair_destroy(struct maple_pair *pair);
 bool maple_pair_turns(const struct maple_pair *pair);
+bool maple_pair_controls(const struct maple_pair *pair);
 int maple_pair_run(struct maple_pair *pair, const struct maple_run_order *order,
 		   const struct maple_run_sink *sink, struct maple_run *run,
 		   struct maple_error *err);

@@ -452,6 +452,35 @@ static void finish(struct watch *w, const struct maple_run_sink *sink,
 			 b->options.argv[0]);
 }
 
+/* Why @b cannot carry out @order, which is a controlled run's. */
+static int control_refused(const struct maple_backend *b,
+			   const struct maple_run_order *order,
+			   struct maple_error *err)
+{
+	const struct maple_run_control *control = order->control;
+
+	if (!b->ops->controls)
+		return maple_error_set(err, ENOTSUP,
+				       "%s carries out no controlled runs: they "
+				       "need --backend agent",
+				       b->ops->name);
+	if (b->options.cpu->shared)
+		return maple_error_set(
+			err, EBUSY,
+			"no controlled runs on a CPU that another "
+			"campaign has as well: its threads stall "
+			"ours");
+	if (!control || control->order.policy >= MAPLE_POLICIES ||
+	    control->order.base >= MAPLE_POLICY_BASES ||
+	    control->order.nchanges > MAPLE_POLICY_CHANGES ||
+	    control->nlist > MAPLE_POLICY_ENTRIES ||
+	    control->nnames > MAPLE_THREADS)
+		return maple_error_set(err, EINVAL,
+				       "the schedule of a controlled run is not "
+				       "well-formed");
+	return 0;
+}
+
 /*
  * maple_backend_run - carries out @order on the backend's program
  * @beside: sets the priorities of a profile run that @b only observes; or
@@ -474,6 +503,10 @@ int maple_backend_run(struct maple_backend *b, struct maple_backend *beside,
 
 	assert(!beside || (beside != b && order->kind == MAPLE_RUN_PROFILE));
 	memset(run, 0, sizeof(*run));
+	e = order->kind == MAPLE_RUN_CONTROL ? control_refused(b, order, err)
+					     : 0;
+	if (e)
+		return e;
 	e = maple_halves_prepare(&w.halves, order, &envp, err);
 	if (!e) {
 		e = start(&w, b, envp, order, err);

@@ -20,7 +20,7 @@ host image predict
 trace kmod
 agent bpf
 abi
-plan
+plan policy
 wire lib
 base
 include
