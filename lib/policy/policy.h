@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Controlled runs (algorithms.md 15): which of the threads that stand at their
+ * Controlled runs (algorithms.md 10): which of the threads that stand at their
  * points goes on. Freestanding like lib/plan: no system call, no clock, no
  * memory of its own, so that agent, kernel and tests decide alike.
  *

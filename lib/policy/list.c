@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * LIST: what was logged, or what is left of it, once more.
+ *
+ * An entry says who goes on when its thread comes to its place, whatever
+ * happened elsewhere. Where no entry says anything, or names who does not
+ * stand at a point, a thread goes on as long as it can, and then the one that
+ * is first in number. Whether the one that is named would block is not asked:
+ * it did so in the run that the entry is of.
+ *
+ * Entries of one thread and site hang together and are passed in the order of
+ * their hits, so what to look up at a point is in the table that its hits are
+ * counted in.
+ */
+#include "state.h"
+
+static void start(struct maple_policy *p)
+{
+	const struct maple_policy_setup *s = &p->setup;
+	const struct maple_policy_switch *e;
+	struct maple_policy_hits *hits;
+	struct maple_policy_hit *hit;
+
+	p->by_name = s->ops->memory((s->nnames + 1) * sizeof(*p->by_name));
+	p->thread_of = s->ops->memory((s->nnames + 1) * sizeof(*p->thread_of));
+	p->follows = s->ops->memory((s->nlist + 1) * sizeof(*p->follows));
+	if (!p->by_name || !p->thread_of || !p->follows) {
+		s->counts->uncounted++;
+		p->thread_of = NULL;
+		return;
+	}
+	for (uint32_t i = 0; i < s->nnames; i++)
+		p->thread_of[i] = MAPLE_POLICY_NONE;
+	for (uint32_t i = s->nlist; i-- > 0;) {
+		e = &s->list[i];
+		if (e->what == MAPLE_POLICY_ARRIVED || e->thread >= s->nnames)
+			continue;
+		hits = p->by_name[e->thread];
+		if (!hits)
+			hits = s->ops->memory(sizeof(*hits));
+		p->by_name[e->thread] = hits;
+		hit = hits ? maple_policy_hit(p, hits, e->site) : NULL;
+		if (!hit) {
+			s->counts->uncounted++;
+			continue;
+		}
+		p->follows[i] = hit->entry;
+		hit->entry = i;
+	}
+}
+
+static void born(struct maple_policy *p, uint32_t t, uint32_t by)
+{
+	uint32_t name = p->thread[t].name;
+
+	if (!p->thread_of || name == MAPLE_POLICY_NONE)
+		return;
+	p->thread_of[name] = t;
+	if (p->by_name[name])
+		p->thread[t].hits = p->by_name[name];
+}
+
+/* The entry of @t's last point that is due, which is then passed; or NULL. */
+static const struct maple_policy_switch *
+take(struct maple_policy *p, uint32_t t, enum maple_policy_what what)
+{
+	struct maple_policy_thread *at = &p->thread[t];
+	struct maple_policy_hit *hit =
+		maple_policy_hit(p, at->hits, at->op.site);
+	const struct maple_policy_switch *e;
+
+	while (hit && hit->entry != MAPLE_POLICY_NONE) {
+		e = &p->setup.list[hit->entry];
+		if (e->hit > at->hit || (e->hit == at->hit && e->what > what))
+			break;
+		hit->entry = p->follows[hit->entry];
+		if (e->hit == at->hit && e->what == what)
+			return e;
+	}
+	return NULL;
+}
+
+static uint32_t pick(struct maple_policy *p, uint32_t t,
+		     enum maple_policy_what what)
+{
+	const struct maple_policy_switch *e = p->thread_of ? take(p, t, what)
+							   : NULL;
+	uint32_t next, low = MAPLE_POLICY_NONE;
+
+	if (e) {
+		next = e->next < p->setup.nnames ? p->thread_of[e->next]
+						 : MAPLE_POLICY_NONE;
+		if (next != MAPLE_POLICY_NONE &&
+		    (maple_policy_is_parked(p, next) ||
+		     (next == t && what == MAPLE_POLICY_AT))) {
+			p->setup.counts->followed++;
+			return next;
+		}
+		p->setup.counts->missed++;
+	}
+	for (uint32_t i = 0; i < p->ncandidates; i++) {
+		if (p->candidate[i] == t && what == MAPLE_POLICY_AT)
+			return t;
+		if (p->candidate[i] < low)
+			low = p->candidate[i];
+	}
+	return low;
+}
+
+const struct maple_policy_kind_ops maple_policy_list = {
+	.start = start,
+	.born = born,
+	.pick = pick,
+};

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Between the files of lib/policy; contracts stand at the definitions. */
+#ifndef MAPLE_POLICY_STATE_H
+#define MAPLE_POLICY_STATE_H
+
+#include "policy.h"
+
+#define MAPLE_POLICY_SEEN  16 /* places whose values a thread remembers */
+#define MAPLE_POLICY_FIRST 16 /* sites of a thread that need no more memory */
+#define MAPLE_POLICY_WORDS (MAPLE_THREADS / 64)
+#define MAPLE_POLICY_NONE  0xffffffffu /* no thread, no name, no entry */
+
+/* How often a thread was at a site, and what a list says of it there. */
+struct maple_policy_hit {
+	uint32_t site;
+	uint32_t count;
+	uint32_t entry; /* LIST: of this site, not passed yet; or NONE */
+	uint32_t used;
+};
+
+struct maple_policy_hits {
+	uint32_t n, mask; /* mask 0: none yet */
+	struct maple_policy_hit *slot;
+	struct maple_policy_hit first[2 * MAPLE_POLICY_FIRST];
+};
+
+struct maple_policy_thread {
+	struct maple_policy_op op; /* its last point */
+	uint32_t hit;		   /* ... was its how-manieth of op.site */
+	bool live;
+	bool due;	 /* it is to give way */
+	bool gave;	 /* ... by a call, and not for what it reads */
+	uint32_t name;	 /* index in the setup's, or NONE */
+	uint64_t random; /* of its own: nobody's coming changes it */
+	int64_t priority;
+	/* SURW: interesting accesses to come, its own and of the unborn */
+	uint32_t weight, unborn;
+	/* spin.c */
+	uint32_t repeats, patience, nseen;
+	uint64_t seen[MAPLE_POLICY_SEEN], value[MAPLE_POLICY_SEEN];
+	struct maple_policy_hits *hits;
+	struct maple_policy_hits own;
+};
+
+struct maple_policy {
+	struct maple_policy_setup setup;
+	const struct maple_policy_kind_ops *kind;
+	uint32_t chosen;
+	uint32_t nlive;
+	uint32_t nwords; /* of parked, that may have a bit set */
+	uint64_t parked[MAPLE_POLICY_WORDS];
+	uint64_t random; /* for who decides */
+	uint32_t ncandidates;
+	uint32_t candidate[MAPLE_THREADS];
+	/* PCT */
+	uint64_t total;	 /* points so far */
+	int64_t lowest;	 /* below every priority so far */
+	uint32_t change; /* the next one */
+	uint32_t rank[MAPLE_POLICY_CHANGES];
+	/* SURW */
+	uint32_t intended;
+	/* LIST: the entry of the same thread and site that follows; by name */
+	uint32_t *follows;
+	struct maple_policy_hits **by_name;
+	uint32_t *thread_of; /* by name; NONE: not born */
+	struct maple_policy_thread thread[MAPLE_THREADS];
+};
+
+/* Where the policies differ; each may be NULL but pick. */
+struct maple_policy_kind_ops {
+	void (*start)(struct maple_policy *p);
+	void (*born)(struct maple_policy *p, uint32_t t, uint32_t by);
+	void (*announce)(struct maple_policy *p, uint32_t t);
+	/* one more point of the run, @t's, before the choice there */
+	void (*point)(struct maple_policy *p, uint32_t t);
+	/* @t spins, and others are candidates */
+	void (*spin)(struct maple_policy *p, uint32_t t);
+	/* of candidate[], at a point of @t's, or since it has blocked */
+	uint32_t (*pick)(struct maple_policy *p, uint32_t t,
+			 enum maple_policy_what what);
+	void (*execute)(struct maple_policy *p, uint32_t t);
+};
+
+/* Nobody of this CPU comes between, nor do we pay for other CPUs. */
+static inline void maple_policy_add(uint64_t *to)
+{
+	__asm__ volatile("incq %0" : "+m"(*to) : : "cc");
+}
+
+/* rank.c: POS and PCT; walk.c, surw.c, list.c */
+extern const struct maple_policy_kind_ops maple_policy_walk, maple_policy_pos,
+	maple_policy_pct, maple_policy_surw, maple_policy_list;
+
+/* random.c */
+uint64_t maple_policy_draw(uint64_t *state);
+uint64_t maple_policy_below(uint64_t *state, uint64_t n);
+uint64_t maple_policy_seed(uint64_t seed, uint64_t stream);
+
+/* rank.c */
+uint32_t maple_policy_highest(const struct maple_policy *p, uint32_t n);
+
+/* hits.c */
+struct maple_policy_hit *maple_policy_hit(struct maple_policy *p,
+					  struct maple_policy_hits *hits,
+					  uint32_t site);
+
+/* spin.c */
+bool maple_policy_spins(struct maple_policy *p, uint32_t t);
+void maple_policy_gave_way(struct maple_policy *p, uint32_t t);
+
+#endif

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Schedules of controlled runs: what is logged is followed, whatever else is
+ * controlled, and entries hold without each other. And who only waits gives
+ * way.
+ */
+#include "policy_rig.h"
+
+#define SEEDS 2000
+
+/* Loops over few sites, reads and writes, with a lock around some. */
+static void loops(struct rig_program *program, unsigned int seed)
+{
+	struct rig_op *op;
+
+	*program = (struct rig_program){ .nthreads = 3 };
+	srand(seed);
+	for (unsigned int t = 0; t < 3; t++) {
+		program->nops[t] = 12 + rand() % 12;
+		for (unsigned int i = 0; i < program->nops[t]; i++) {
+			op = &program->op[t][i];
+			op->site = 40 + rand() % 20;
+			op->kind = rand() % 2 ? MAPLE_EV_READ : MAPLE_EV_WRITE;
+			op->addr = op->site & 3;
+		}
+		op = program->op[t];
+		op[2] = (struct rig_op){ 30, MAPLE_EV_LOCK, 5, 1 };
+		op[5] = (struct rig_op){ 31, MAPLE_EV_UNLOCK, 5 };
+	}
+}
+
+/* What one run was, to be held against others. */
+struct was {
+	struct maple_policy_switch log[1024];
+	uint32_t nlog;
+	unsigned int step[RIG_STEPS], nsteps;
+	struct maple_policy_name name[RIG_THREADS + 1];
+};
+
+static void keep(struct was *was)
+{
+	memcpy(was->log, rig.log, sizeof(was->log));
+	memcpy(was->step, rig.step, sizeof(was->step));
+	memcpy(was->name, rig.name, sizeof(was->name));
+	was->nlog = rig.nlog;
+	was->nsteps = rig.nsteps;
+	assert_int_equal(rig.counts.over + rig.counts.uncounted, 0);
+}
+
+static void follow(const struct rig_program *program, const struct was *was)
+{
+	rig_order(MAPLE_POLICY_LIST, 0);
+	rig.setup.list = was->log;
+	rig.setup.nlist = was->nlog;
+	rig.setup.name = was->name;
+	rig.setup.nnames = RIG_THREADS + 1;
+	rig_run(program);
+}
+
+static void assert_same(const struct was *was)
+{
+	assert_int_equal(rig.counts.missed, 0);
+	assert_int_equal(rig.nsteps, was->nsteps);
+	assert_memory_equal(rig.step, was->step,
+			    was->nsteps * sizeof(*was->step));
+}
+
+static const enum maple_policy_kind explorers[] = { MAPLE_POLICY_RW,
+						    MAPLE_POLICY_POS,
+						    MAPLE_POLICY_PCT };
+
+static void explore(const struct rig_program *program, unsigned int seed,
+		    struct was *was)
+{
+	struct maple_policy_order *o = rig_order(explorers[seed % 3], seed);
+
+	o->nchanges = 2;
+	o->change[0] = 1 + seed % 10;
+	o->change[1] = o->change[0] + seed % 7;
+	rig_run(program);
+	keep(was);
+}
+
+static void test_log_is_followed(void **state)
+{
+	struct rig_program program;
+	struct was was;
+
+	for (unsigned int seed = 0; seed < SEEDS; seed++) {
+		loops(&program, seed);
+		explore(&program, seed, &was);
+		follow(&program, &was);
+		assert_same(&was);
+		/* Its own log is the same schedule. */
+		assert_int_equal(rig.nlog, was.nlog);
+		assert_memory_equal(rig.log, was.log,
+				    was.nlog * sizeof(*was.log));
+	}
+}
+
+/* Sites that no entry names are points no more; calls stay what they are. */
+static void leave_out(struct rig_program *program, const struct was *was)
+{
+	struct rig_op *op;
+	bool named;
+
+	for (unsigned int t = 0; t < program->nthreads; t++) {
+		for (unsigned int i = 0; i < program->nops[t]; i++) {
+			op = &program->op[t][i];
+			named = op->site < 40;
+			for (unsigned int k = 0; k < was->nlog; k++)
+				named |= was->log[k].site == op->site;
+			if (!named)
+				op->flags |= RIG_UNCONTROLLED;
+		}
+	}
+}
+
+static void test_other_sites_do_not_matter(void **state)
+{
+	struct rig_program program;
+	unsigned int fewer = 0;
+	struct was was;
+	uint64_t points;
+
+	for (unsigned int seed = 0; seed < SEEDS; seed++) {
+		loops(&program, seed);
+		explore(&program, seed, &was);
+		points = rig.counts.points;
+		leave_out(&program, &was);
+		follow(&program, &was);
+		assert_same(&was);
+		fewer += rig.counts.points < points;
+	}
+	assert_true(fewer > SEEDS / 4);
+}
+
+/* How many steps the two have in common from the beginning. */
+static unsigned int common(const struct was *was)
+{
+	unsigned int n = 0;
+
+	while (n < was->nsteps && n < rig.nsteps && was->step[n] == rig.step[n])
+		n++;
+	return n;
+}
+
+/*
+ * An entry that is taken away has no effect on what comes before its place,
+ * and all others whose places come are still carried out.
+ */
+static void test_entries_hold_without_each_other(void **state)
+{
+	struct was was, less;
+	struct rig_program program;
+	unsigned int gone, before, reached = 0, switches;
+
+	for (unsigned int seed = 0; seed < SEEDS; seed++) {
+		loops(&program, seed);
+		explore(&program, seed, &was);
+		less = was;
+		gone = seed % was.nlog;
+		if (was.log[gone].what == MAPLE_POLICY_ARRIVED)
+			continue;
+		less.nlog--;
+		memmove(less.log + gone, less.log + gone + 1,
+			(less.nlog - gone) * sizeof(*less.log));
+		follow(&program, &less);
+		switches = 0;
+		for (unsigned int i = 0; i < less.nlog; i++)
+			switches += less.log[i].what != MAPLE_POLICY_ARRIVED;
+		/* Of the entries before, each was carried out. */
+		before = 0;
+		for (unsigned int i = 0; i < gone; i++)
+			before += was.log[i].what != MAPLE_POLICY_ARRIVED;
+		assert_true(rig.counts.followed >= before);
+		assert_true(rig.counts.followed + rig.counts.missed <= switches);
+		assert_int_equal(rig.nsteps, was.nsteps);
+		assert_true(common(&was) >= before);
+		reached += rig.counts.followed == switches;
+	}
+	assert_true(reached > SEEDS / 10);
+}
+
+/* Thread numbers are of the run, names last: 1 and 2 have changed places. */
+static void test_threads_are_known_by_name(void **state)
+{
+	struct rig_program program;
+	struct was was;
+	struct maple_policy_name name;
+
+	for (unsigned int seed = 0; seed < 100; seed++) {
+		loops(&program, seed);
+		explore(&program, seed, &was);
+		for (unsigned int i = 0; i < was.nlog; i++) {
+			uint16_t *t = &was.log[i].thread, *n = &was.log[i].next;
+
+			*t = *t == 1 ? 2 : *t == 2 ? 1 : *t;
+			*n = *n == 1 ? 2 : *n == 2 ? 1 : *n;
+		}
+		name = was.name[1];
+		was.name[1] = was.name[2];
+		was.name[2] = name;
+		follow(&program, &was);
+		assert_same(&was);
+	}
+}
+
+/* What is named may be anything, in a file of the user's. */
+static void test_strange_lists_do_no_harm(void **state)
+{
+	struct rig_program program;
+	struct was was;
+
+	for (unsigned int seed = 0; seed < SEEDS; seed++) {
+		loops(&program, seed);
+		explore(&program, seed, &was);
+		for (unsigned int i = 0; i < was.nlog; i++) {
+			was.log[i].thread = rand();
+			was.log[i].next = rand();
+			was.log[i].what = rand() % 3;
+			was.log[i].hit = rand() % 20;
+		}
+		follow(&program, &was);
+		assert_int_equal(rig.nsteps, was.nsteps);
+	}
+}
+
+/* More sites than a thread has room for at first. */
+static void test_many_sites(void **state)
+{
+	struct rig_program program = { .nthreads = 2, .nops = { 60, 60 } };
+	struct was was;
+
+	for (unsigned int t = 0; t < 2; t++)
+		for (unsigned int i = 0; i < 60; i++)
+			program.op[t][i] = (struct rig_op){ 1000 * i + t,
+							    MAPLE_EV_READ, 1 };
+	for (unsigned int seed = 0; seed < 200; seed++) {
+		explore(&program, seed, &was);
+		assert_true(rig.nmemory > 0);
+		follow(&program, &was);
+		assert_same(&was);
+	}
+}
+
+/*
+ * Two threads without a program: 1 stands, is chosen, and is at a read of @addr
+ * again and again, while 2 stands somewhere. After how many of these 2 goes on;
+ * 0: it never does.
+ */
+static unsigned int reads_until_way(unsigned int most, bool writes)
+{
+	struct maple_policy_op op = { 10, MAPLE_EV_READ, 1, 1, 0 };
+	struct maple_policy_op own = { 11, MAPLE_EV_WRITE, 2, 1, 0 };
+
+	for (unsigned int i = 1; i <= most; i++) {
+		maple_policy_announce(rig.p, 1, &op);
+		if (maple_policy_decide(rig.p, 1) != 1)
+			return i;
+		maple_policy_execute(rig.p, 1);
+		if (!writes)
+			continue;
+		maple_policy_announce(rig.p, 1, &own);
+		if (maple_policy_decide(rig.p, 1) != 1)
+			return i;
+	}
+	return 0;
+}
+
+/* 1 is above 2, and chosen. */
+static void two_threads(enum maple_policy_kind policy)
+{
+	static const struct rig_program none = { .nthreads = 2,
+						 .nops = { 1, 1 } };
+	uint64_t seed = 0;
+
+	do {
+		rig_order(policy, seed++);
+		rig_birth(&none);
+	} while (maple_policy_fall(rig.p) != 1);
+}
+
+/* Who gave way goes on: 2 has come to where it stays. */
+static void back_to_1(void)
+{
+	struct maple_policy_op op = { 20, MAPLE_EV_NONE, 0, 0, 0 };
+
+	assert_int_equal(maple_policy_chosen(rig.p), 2);
+	maple_policy_announce(rig.p, 2, &op);
+	assert_int_equal(maple_policy_decide(rig.p, 2), 1);
+}
+
+static void test_spinner_gives_way(void **state)
+{
+	two_threads(MAPLE_POLICY_PCT);
+	/* The first read is no repeat. */
+	assert_int_equal(reads_until_way(1000, false), 25);
+	back_to_1();
+	/* What it does again and again may be work. */
+	assert_int_equal(reads_until_way(1000, false), 48);
+	back_to_1();
+	assert_int_equal(reads_until_way(1000, false), 96);
+	back_to_1();
+	/* What it waited for has come: it did spin. */
+	rig.value[1]++;
+	assert_int_equal(reads_until_way(1000, false), 25);
+	assert_int_equal(rig.counts.yields, 7);
+}
+
+static void test_worker_goes_on(void **state)
+{
+	two_threads(MAPLE_POLICY_PCT);
+	assert_int_equal(reads_until_way(10000, true), 0);
+	assert_int_equal(rig.counts.yields, 0);
+}
+
+/* Nobody can take its place: it is due until somebody can. */
+static void test_stays_due(void **state)
+{
+	struct maple_policy_op op = { 21, MAPLE_EV_LOCK, 1, 1, 1 };
+
+	two_threads(MAPLE_POLICY_PCT);
+	maple_policy_exit(rig.p, 2);
+	maple_policy_born(rig.p, 3, "0.3", 0);
+	maple_policy_announce(rig.p, 3, &op);
+	maple_policy_arrive(rig.p, 3);
+	rig.owner[1] = 1;
+	assert_int_equal(reads_until_way(200, false), 0);
+	rig.owner[1] = 0;
+	assert_int_equal(reads_until_way(200, false), 1);
+}
+
+/* A list that leads elsewhere ends all the same. */
+static void test_list_has_patience(void **state)
+{
+	unsigned int n;
+
+	rig_order(MAPLE_POLICY_LIST, 0);
+	rig_birth(
+		&(const struct rig_program){ .nthreads = 2, .nops = { 1, 1 } });
+	assert_int_equal(maple_policy_fall(rig.p), 1);
+	n = reads_until_way(100000, false);
+	assert_true(n > 1000 && n < 10000);
+}
+
+static int teardown(void **state)
+{
+	rig_clear();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_log_is_followed),
+		cmocka_unit_test(test_other_sites_do_not_matter),
+		cmocka_unit_test(test_entries_hold_without_each_other),
+		cmocka_unit_test(test_threads_are_known_by_name),
+		cmocka_unit_test(test_strange_lists_do_no_harm),
+		cmocka_unit_test(test_many_sites),
+		cmocka_unit_test(test_spinner_gives_way),
+		cmocka_unit_test(test_worker_goes_on),
+		cmocka_unit_test(test_stays_due),
+		cmocka_unit_test(test_list_has_patience),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, teardown);
+}
