@@ -68,6 +68,8 @@ targets := $(patsubst tests/targets/%.c,$(O)/tests/targets/%, \
 	$(wildcard tests/targets/*.c tests/targets/clean/*.c)) \
 	$(patsubst tests/targets/%.cc,$(O)/tests/targets/%, \
 	$(wildcard tests/targets/*.cc tests/targets/clean/*.cc))
+controls := $(patsubst tests/control/%.c,$(O)/tests/control/%, \
+	$(wildcard tests/control/*.c))
 statics := $(addprefix $(O)/tests/targets/static/,bank_account queue_free \
 	lock_order log_sweep clean/mutex_counter clean/c11_pipeline)
 helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
@@ -105,7 +107,7 @@ include tests/fuzz/fuzz.mk
 .PHONY: all quick tests demo test check deps deps-check install style lint bench bench-readme clean \
 	module modules-qemu check-debug-kernel check-headers check-packages deb
 all: $(programs)
-quick: all $(units) $(targets) $(helpers) $(tools)
+quick: all $(units) $(targets) $(controls) $(helpers) $(tools)
 tests: quick $(statics) $(fuzzers)
 
 $(O)/lib/%.o: %.c
@@ -234,6 +236,11 @@ $(O)/tests/targets/%: tests/targets/%.c
 	$(call say,CC,$<)
 	$(Q)$(CC) -std=gnu11 $(WARN) -Wno-missing-prototypes $(OPTIMISE) -g \
 		-pthread -o $@ $<
+
+$(O)/tests/control/%: tests/control/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O0 -g -pthread -o $@ $<
 
 # The same as nothing can be preloaded into.
 $(O)/tests/targets/static/%: tests/targets/%.c

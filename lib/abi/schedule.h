@@ -15,6 +15,7 @@ enum maple_schedule {
 	MAPLE_SCHEDULE_TURNS,	  /* SCHED_FIFO, one level, turns at locks */
 	MAPLE_SCHEDULE_RANDDELAY, /* as NATIVE, but sleeps at change points */
 	MAPLE_SCHEDULE_PLAN,	  /* as the automaton says; no order names it */
+	MAPLE_SCHEDULE_CONTROL,	  /* as the policy says; nor this */
 };
 
 #endif

@@ -18,9 +18,10 @@
 #include <maple/event.h>
 #include "abi/schedule.h"
 #include "plan/plan.h"
+#include "policy/policy.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
-#define MAPLE_SHM_VERSION  8
+#define MAPLE_SHM_VERSION  9
 #define MAPLE_SHM_ENV	   "MAPLE_AGENT"  /* /proc/PID/fd/N of the file */
 #define MAPLE_SHM_ASAN	   "ASAN_OPTIONS" /* with --exe */
 #define MAPLE_SHM_MARK	   "MAPLE_" /* before the name of the user's own */
@@ -29,7 +30,7 @@
 #define MAPLE_SHM_CALLS	   65536
 #define MAPLE_SHM_PATH	   1024
 #define MAPLE_SHM_BUILD_ID 32
-#define MAPLE_SHM_NAME	   MAPLE_PLAN_NAME
+#define MAPLE_SHM_NAME	   MAPLE_PLAN_NAME /* and MAPLE_POLICY_NAME */
 #define MAPLE_SHM_EXE	   256
 #define MAPLE_SHM_RING	   (1u << 19) /* events, 20 MB: RLIMIT_AS counts them all */
 #define MAPLE_SHM_CHANGES  64
@@ -42,6 +43,7 @@ enum maple_shm_mode {
 	MAPLE_SHM_OBSERVE, /* record events at all sites of the images */
 	MAPLE_SHM_ENFORCE, /* patch the plan's sites, run the automaton */
 	MAPLE_SHM_SCHED,   /* priorities and thread events only */
+	MAPLE_SHM_CONTROL, /* decide at each point who goes on */
 };
 
 /* Where the agent in the process that runs the program under test stands. */
@@ -177,6 +179,28 @@ struct maple_shm_stats {
 	uint64_t sealed;	  /* it filters its system calls: we left */
 };
 
+/* Runs that are forked from one process: what is patched in it differs. */
+enum maple_shm_stem {
+	MAPLE_SHM_STEM_PROFILE,
+	MAPLE_SHM_STEM_CONTROL,
+	MAPLE_SHM_STEM_OTHER,
+	MAPLE_SHM_STEMS
+};
+
+/* CONTROL: what the run is to do, and did. */
+struct maple_shm_control {
+	struct maple_policy_order order;   /* [c] */
+	uint32_t nlist, nnames, nweights;  /* [c] */
+	uint32_t log;			   /* [c] accesses are recorded, too */
+	struct maple_policy_counts counts; /* [a] */
+	uint32_t ndecided;		   /* [a] */
+	uint32_t pad;
+	struct maple_policy_name name[MAPLE_THREADS];	       /* [c] */
+	uint32_t weight[MAPLE_THREADS];			       /* [c] by name */
+	struct maple_policy_switch list[MAPLE_POLICY_ENTRIES]; /* [c] */
+	struct maple_policy_switch decided[MAPLE_POLICY_ENTRIES]; /* [a] */
+};
+
 struct maple_shm {
 	/* Handshake. */
 	uint64_t magic;	  /* [c] */
@@ -184,11 +208,12 @@ struct maple_shm {
 	uint32_t size;	  /* [c] sizeof(struct maple_shm) */
 
 	/*
-	 * [a] Of the stem of profile runs, and of that of others: the run that
-	 * it has forked ahead and nobody has ordered yet; -1: it is being
-	 * forked, 0: none. A futex word, which guards read: on the first page.
+	 * [a] Of the stem of profile runs, of controlled ones, and of that of
+	 * others: the run that it has forked ahead and nobody has ordered yet;
+	 * -1: it is being forked, 0: none. A futex word, which guards read: on
+	 * the first page.
 	 */
-	int32_t spare[2];
+	int32_t spare[MAPLE_SHM_STEMS];
 
 	/* The order of this run. All [c], set before the program starts. */
 	uint32_t mode;	    /* enum maple_shm_mode */
@@ -248,6 +273,7 @@ struct maple_shm {
 	struct maple_shm_held held[MAPLE_THREADS];
 	struct maple_shm_image image[MAPLE_SHM_IMAGES];
 	struct maple_shm_call call[MAPLE_SHM_CALLS];
+	struct maple_shm_control control;
 
 	/*
 	 * The ring. A writer takes a slot by adding to head, fills it, and
@@ -259,6 +285,14 @@ struct maple_shm {
 	uint64_t tail __attribute__((aligned(128))); /* [c] */
 	struct maple_event ring[MAPLE_SHM_RING] __attribute__((aligned(128)));
 };
+
+/* Which stem a run of this kind is forked from. */
+static inline enum maple_shm_stem maple_shm_stem_of(const struct maple_shm *shm)
+{
+	return shm->mode == MAPLE_SHM_OBSERVE	? MAPLE_SHM_STEM_PROFILE
+	       : shm->mode == MAPLE_SHM_CONTROL ? MAPLE_SHM_STEM_CONTROL
+						: MAPLE_SHM_STEM_OTHER;
+}
 
 /* Whether the run decides about priorities and the CPU. */
 static inline bool maple_shm_owns_sched(const struct maple_shm *shm)

@@ -73,7 +73,7 @@ struct maple_table_site {
 	uint8_t length; /* of the instruction */
 	uint8_t alone;	/* set by the campaign: not to be observed this time */
 	uint16_t size;	/* bytes accessed */
-	uint16_t pad2;
+	uint16_t kept;	/* the campaign's own: in the stem of controlled runs */
 	int64_t disp;
 };
 

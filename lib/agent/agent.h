@@ -129,6 +129,36 @@ void maple_agent_condition(uint32_t site, unsigned int kind, const void *cond,
 			   bool done);
 
 /*
+ * In a controlled run, what tells whether a LOCK that is announced would block:
+ * in the flags of maple_agent_before(), above those of an event.
+ */
+enum maple_agent_peek {
+	MAPLE_PEEK_NONE, /* it does not; or nobody knows */
+	MAPLE_PEEK_MUTEX,
+	MAPLE_PEEK_RDLOCK,
+	MAPLE_PEEK_WRLOCK,
+	MAPLE_PEEK_SPIN,
+	MAPLE_PEEK_SEM,
+};
+
+#define MAPLE_PEEK_SHIFT 8
+
+/*
+ * maple_agent_point - the caller is about to do @kind to @addr, which is no
+ * access; in a controlled run it returns when it was chosen for that
+ */
+extern bool maple_agent_controls;
+void maple_agent_point(uint32_t site, unsigned int kind, const void *addr,
+		       enum maple_agent_peek peek);
+
+/*
+ * maple_agent_above, maple_agent_back - between them the caller of a controlled
+ * run sleeps, and nobody comes between until it does so
+ */
+void maple_agent_above(void);
+void maple_agent_back(void);
+
+/*
  * maple_agent_locked, maple_agent_unlocks - the lock @addr was acquired, or is
  * about to be released, by a call that nobody wants
  */

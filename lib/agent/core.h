@@ -58,6 +58,21 @@ void maple_agent_heap(void);
 /* main.c */
 extern bool maple_agent_enforces;
 
+/* control.c */
+void maple_control_ahead(void);
+void maple_control_start(void);
+void maple_control_born(uint32_t number);
+void maple_control_exit(uint32_t number);
+void maple_control_yield(void);
+void maple_control_access(const struct maple_access *acc, unsigned int flags);
+void maple_hook_point(uint64_t addr, struct maple_agent_site *site,
+		      const struct maple_agent_frame *frame);
+
+/* peek.c */
+void maple_peek_start(void);
+bool maple_peek_enabled(uint32_t thread, const struct maple_policy_op *op);
+uint64_t maple_peek_value(const struct maple_policy_op *op);
+
 /* image.c */
 void maple_image_start(void);
 void maple_image_scan(void);
@@ -147,11 +162,14 @@ void maple_slot_jump(struct maple_slot *s, uint64_t to);
 
 void maple_stub_before(void);
 void maple_stub_after(void);
+void maple_stub_point(void);
 void maple_stub_asked(void);
 void maple_stub_asked_after(void);
 void maple_stub_asked_between(void);
 unsigned int maple_stub_load(uint64_t addr);
 void maple_stub_loaded(void);
+uint32_t maple_stub_load_word(uint64_t addr);
+void maple_stub_loaded_word(void);
 
 /* hook.c */
 void maple_hook_before(uint64_t addr, struct maple_agent_site *site,

@@ -161,6 +161,11 @@ static bool own(int signo, const siginfo_t *info, ucontext_t *uc)
 		regs[REG_RAX] = 0;
 		return true;
 	}
+	if (regs[REG_RIP] == (greg_t)maple_stub_load_word) {
+		regs[REG_RIP] = (greg_t)maple_stub_loaded_word;
+		regs[REG_RAX] = 0;
+		return true;
+	}
 	if (!maple_patch_origin(regs[REG_RIP], &origin))
 		return false;
 	maple_patch_remove(origin.pc);

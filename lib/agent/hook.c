@@ -30,6 +30,13 @@ static bool observes(const struct maple_shm *shm)
 	return shm->mode == MAPLE_SHM_OBSERVE;
 }
 
+/* Accesses and locks go into the ring without being asked for. */
+static bool records(const struct maple_shm *shm)
+{
+	return observes(shm) ||
+	       (shm->mode == MAPLE_SHM_CONTROL && shm->control.log);
+}
+
 static void put_quiet(struct maple_shm *shm, uint32_t site)
 {
 	shm->stats.quieted++;
@@ -202,6 +209,12 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 		put_quiet(shm, site);
 	if (maple_agent_enforces) {
 		call_enforced(&acc, flags);
+	} else if (maple_agent_controls) {
+		maple_control_access(&acc, flags);
+		if (shm->control.log)
+			maple_ring_put(kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK
+							     : kind,
+				       &acc, 0, flags, 0, sp);
 	} else if (observes(shm)) {
 		if (shm->nchanges)
 			count_change(shm, site);
@@ -230,7 +243,7 @@ void maple_agent_after(uint32_t site, unsigned int kind, const void *addr,
 		if (maple_event_is_memory(kind))
 			maple_agent_close(site, &open);
 		maple_enforce_after(&acc, flags, happened);
-	} else if (happened && kind == MAPLE_EV_LOCK && observes(maple_shm)) {
+	} else if (happened && kind == MAPLE_EV_LOCK && records(maple_shm)) {
 		flags |= MAPLE_EVF_EXACT;
 		if (!maple_section_begins(&acc, flags, sp,
 					  maple_call_quiet(site)))
@@ -321,7 +334,8 @@ void maple_agent_freed(const void *ret, const void *addr, uint64_t size)
 		maple_enforce_freed((uint64_t)addr, size);
 		maple_agent_leave();
 	}
-	if (!maple_agent_enforces || maple_shm->names ||
+	if ((!maple_agent_enforces && !maple_agent_controls) ||
+	    records(maple_shm) || maple_shm->names ||
 	    maple_touched_find((uint64_t)addr, size))
 		note_memory(MAPLE_EV_FREE, ret, addr, size);
 	else

@@ -247,6 +247,12 @@ static void patch_ready(void)
 		unmap_tables();
 }
 
+static bool patches(const struct maple_shm *shm)
+{
+	return shm->mode == MAPLE_SHM_OBSERVE ||
+	       shm->mode == MAPLE_SHM_ENFORCE || shm->mode == MAPLE_SHM_CONTROL;
+}
+
 /*
  * maple_image_scan - brings the list up to date, asks for what is missing,
  * patches what is ready
@@ -270,7 +276,7 @@ void maple_image_scan(void)
 	}
 	if (any_new)
 		ask();
-	if (shm->mode == MAPLE_SHM_OBSERVE || shm->mode == MAPLE_SHM_ENFORCE)
+	if (patches(shm))
 		patch_ready();
 	maple_lock_give(&scanning);
 }
@@ -326,8 +332,7 @@ void maple_image_again(void)
 		im->patched = kept[i].patched;
 		im->unpatched = kept[i].unpatched;
 	}
-	if (maple_shm->mode == MAPLE_SHM_OBSERVE ||
-	    maple_shm->mode == MAPLE_SHM_ENFORCE)
+	if (patches(maple_shm))
 		patch_ready();
 }
 

@@ -20,27 +20,41 @@ static bool acquired(int ret)
 	return ret == 0 || ret == EOWNERDEAD;
 }
 
-#define ACQUIRE_BY(name, params, args, flags, call)                           \
-	MAPLE_REAL(name);                                                     \
-	MAPLE_EXPORT int name params                                          \
-	{                                                                     \
-		uint32_t site;                                                \
-		int ret;                                                      \
-                                                                              \
-		if (!maple_agent_on())                                        \
-			return REAL(name) args;                               \
-		maple_agent_turn();                                           \
-		if (!maple_agent_wants(CALLER, MAPLE_EV_LOCK, &site)) {       \
-			ret = call;                                           \
-			if (acquired(ret))                                    \
-				maple_agent_locked(site, (void *)l, flags);   \
-			return ret;                                           \
-		}                                                             \
-		maple_agent_before(site, MAPLE_EV_LOCK, (void *)l, 1, flags); \
-		ret = call;                                                   \
-		maple_agent_after(site, MAPLE_EV_LOCK, (void *)l, 1, flags,   \
-				  acquired(ret));                             \
-		return ret;                                                   \
+/* What tells whether it can be had; a trylock always returns. */
+#define PEEK(l, flags)                                                      \
+	((flags)&MAPLE_EVF_MAYFAIL                                          \
+		 ? MAPLE_PEEK_NONE                                          \
+		 : _Generic((l), pthread_mutex_t *                          \
+			    : MAPLE_PEEK_MUTEX, mtx_t *                     \
+			    : MAPLE_PEEK_MUTEX, pthread_rwlock_t *          \
+			    : (flags)&MAPLE_EVF_SHARED ? MAPLE_PEEK_RDLOCK  \
+						       : MAPLE_PEEK_WRLOCK, \
+			      default                                       \
+			    : MAPLE_PEEK_SPIN))
+
+#define ACQUIRE_BY(name, params, args, flags, call)                         \
+	MAPLE_REAL(name);                                                   \
+	MAPLE_EXPORT int name params                                        \
+	{                                                                   \
+		uint32_t site;                                              \
+		int ret;                                                    \
+                                                                            \
+		if (!maple_agent_on())                                      \
+			return REAL(name) args;                             \
+		maple_agent_turn();                                         \
+		if (!maple_agent_wants(CALLER, MAPLE_EV_LOCK, &site)) {     \
+			ret = call;                                         \
+			if (acquired(ret))                                  \
+				maple_agent_locked(site, (void *)l, flags); \
+			return ret;                                         \
+		}                                                           \
+		maple_agent_before(site, MAPLE_EV_LOCK, (void *)l, 1,       \
+				   (flags) | PEEK(l, flags)                 \
+						     << MAPLE_PEEK_SHIFT);  \
+		ret = call;                                                 \
+		maple_agent_after(site, MAPLE_EV_LOCK, (void *)l, 1, flags, \
+				  acquired(ret));                           \
+		return ret;                                                 \
 	}
 
 #define ACQUIRE(name, params, args, flags) \

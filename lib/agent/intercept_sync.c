@@ -20,6 +20,7 @@ MAPLE_EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 	if (!maple_agent_on())
 		return REAL(pthread_barrier_wait)(b);
 	site = SITE(MAPLE_EV_BARRIER_IN);
+	maple_agent_point(site, MAPLE_EV_BARRIER_IN, b, MAPLE_PEEK_NONE);
 	maple_agent_note(MAPLE_EV_BARRIER_IN, site, b, 0, 0, 0);
 	maple_agent_note(MAPLE_EV_BLOCK, site, NULL, 0, 0, 0);
 	ret = REAL(pthread_barrier_wait)(b);
@@ -30,13 +31,18 @@ MAPLE_EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 
 MAPLE_EXPORT int sem_post(sem_t *s)
 {
-	if (maple_agent_on())
-		maple_agent_note(MAPLE_EV_POST, SITE(MAPLE_EV_POST), s, 0, 0, 0);
+	uint32_t site;
+
+	if (maple_agent_on()) {
+		site = SITE(MAPLE_EV_POST);
+		maple_agent_point(site, MAPLE_EV_POST, s, MAPLE_PEEK_NONE);
+		maple_agent_note(MAPLE_EV_POST, site, s, 0, 0, 0);
+	}
 	return REAL(sem_post)(s);
 }
 
 /* A failed attempt takes nothing. */
-#define TAKE(name, params, args, flags)                                        \
+#define TAKE(name, params, args, flags, peek)                                  \
 	MAPLE_REAL(name);                                                      \
 	MAPLE_EXPORT int name params                                           \
 	{                                                                      \
@@ -47,6 +53,7 @@ MAPLE_EXPORT int sem_post(sem_t *s)
 			return REAL(name) args;                                \
 		maple_agent_turn();                                            \
 		site = SITE(MAPLE_EV_TAKE);                                    \
+		maple_agent_point(site, MAPLE_EV_TAKE, s, peek);               \
 		maple_agent_note(MAPLE_EV_BLOCK, site, NULL, 0, 0, 0);         \
 		ret = REAL(name) args;                                         \
 		if (ret == 0)                                                  \
@@ -54,11 +61,12 @@ MAPLE_EXPORT int sem_post(sem_t *s)
 		return ret;                                                    \
 	}
 
-TAKE(sem_wait, (sem_t * s), (s), 0)
-TAKE(sem_trywait, (sem_t * s), (s), 0)
-TAKE(sem_timedwait, (sem_t * s, until_t t), (s, t), MAPLE_EVF_MAYWAIT)
+TAKE(sem_wait, (sem_t * s), (s), 0, MAPLE_PEEK_SEM)
+TAKE(sem_trywait, (sem_t * s), (s), 0, MAPLE_PEEK_NONE)
+TAKE(sem_timedwait, (sem_t * s, until_t t), (s, t), MAPLE_EVF_MAYWAIT,
+     MAPLE_PEEK_SEM)
 TAKE(sem_clockwait, (sem_t * s, clockid_t c, until_t t), (s, c, t),
-     MAPLE_EVF_MAYWAIT)
+     MAPLE_EVF_MAYWAIT, MAPLE_PEEK_SEM)
 
 /*
  * Which of the callers runs the initialiser is known only inside it. What it

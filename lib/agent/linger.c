@@ -8,6 +8,8 @@
  * leaving the run's CPU until they have ended, or wait for what will not come,
  * or 20 ms are over: some never come to an end.
  *
+ * In a controlled run exit() comes when the policy lets it come, and is the end.
+ *
  * By a handler of exit()'s, as main() returns to a place in libc that calls no
  * function of ours. It is registered with the first thread, so it comes before
  * what the program's own constructors have registered.
@@ -29,7 +31,8 @@ static void linger(void *arg)
 	bool all_wait;
 
 	if (!maple_agent_on() || raw0(SYS_getpid) != shm->pid ||
-	    !maple_shm_owns_sched(shm) || !maple_waits_live(shm, 0, &all_wait))
+	    !maple_shm_owns_sched(shm) || maple_agent_controls ||
+	    !maple_waits_live(shm, 0, &all_wait))
 		return;
 	maple_agent_enter();
 	maple_sched_put_back(shm, 0);

@@ -122,7 +122,9 @@ static void own_run(struct maple_shm *shm)
 	maple_agent_enforces = shm->mode == MAPLE_SHM_ENFORCE;
 	maple_agent_pid = shm->pid;
 	come_to(shm, MAPLE_AGENT_ASKING);
-	if (maple_agent_enforces) {
+	if (shm->mode == MAPLE_SHM_CONTROL) {
+		maple_control_start();
+	} else if (maple_agent_enforces) {
 		maple_agent_heap();
 		maple_enforce_start();
 	} else if (shm->mode == MAPLE_SHM_OBSERVE) {

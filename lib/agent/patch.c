@@ -311,6 +311,9 @@ static struct maple_patched *allocate(const struct maple_shm_image *image,
 			? (struct maple_slot_hooks){ maple_stub_asked,
 						     maple_stub_asked_after,
 						     maple_stub_asked_between }
+		: maple_shm->mode == MAPLE_SHM_CONTROL
+			? (struct maple_slot_hooks){ maple_stub_point,
+						     maple_stub_after, NULL }
 			: (struct maple_slot_hooks){ maple_stub_before,
 						     maple_stub_after, NULL };
 	p->site = (struct maple_agent_site *)(at +

@@ -132,6 +132,8 @@ unsigned int maple_sched_first(uint32_t number)
 		return pct_first(shm) + shuffled[number % pct_levels(shm)];
 	case MAPLE_SCHEDULE_TURNS: /* above those that have met change points */
 		return pct_first(shm);
+	case MAPLE_SCHEDULE_CONTROL: /* in transit, but for the first one */
+		return number ? MAPLE_PRIO_HIGH : MAPLE_PRIO_NORM_FIRST;
 	case MAPLE_SCHEDULE_PLAN:
 		return maple_agent_enforces ? 0 : MAPLE_PRIO_NORM_LAST - n;
 	default:
@@ -182,7 +184,13 @@ void maple_agent_yield(void)
 	struct maple_shm *shm = maple_shm;
 	unsigned int prio;
 
-	if (!maple_agent_on() || ++maple_self.yields < YIELDS)
+	if (!maple_agent_on())
+		return;
+	if (maple_agent_controls) {
+		maple_control_yield();
+		return;
+	}
+	if (++maple_self.yields < YIELDS)
 		return;
 	maple_agent_enter();
 	maple_self.yields = 0;

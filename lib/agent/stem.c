@@ -282,9 +282,10 @@ static void become_spare(struct maple_shm *shm, int32_t *word, long guard)
 		raw2(SYS_set_robust_list, thread.robust, thread.robust_size);
 	maple_warm_up();
 	maple_lock_populate_shared(shm, &shm->thread[MAPLE_AGENT_FEW]);
-	/* The other stem is for profile runs only. */
-	if (word == &shm->spare[1])
+	if (word == &shm->spare[MAPLE_SHM_STEM_OTHER])
 		maple_enforce_ahead();
+	else if (word == &shm->spare[MAPLE_SHM_STEM_CONTROL])
+		maple_control_ahead();
 	go_to(shm->cpu);
 }
 
@@ -340,7 +341,7 @@ static void refuse(int32_t *word, long why)
 void maple_stem_serve(struct maple_shm *shm)
 {
 	const uint64_t all = ~0ull;
-	int32_t *word = &shm->spare[shm->mode != MAPLE_SHM_OBSERVE];
+	int32_t *word = &shm->spare[maple_shm_stem_of(shm)];
 	long guard = raw0(SYS_getppid), pid;
 	struct maple_stem_order order;
 	enum maple_stem ready = look();

@@ -238,7 +238,11 @@
 	.size	\name, . - \name
 	.endm
 
+	.macro	nothing
+	.endm
+
 	stub	maple_stub_before, maple_hook_before, record
+	stub	maple_stub_point, maple_hook_point, nothing
 	stub	maple_stub_after, maple_hook_after
 	stub	maple_stub_asked, maple_hook_before, pass
 	stub	maple_stub_asked_after, maple_hook_after, pass_after
@@ -255,5 +259,17 @@ maple_stub_loaded:
 	ret
 	.cfi_endproc
 	.size	maple_stub_load, . - maple_stub_load
+
+/* The same of four bytes, which are aligned. */
+	.globl	maple_stub_load_word, maple_stub_loaded_word
+	.hidden	maple_stub_load_word, maple_stub_loaded_word
+	.type	maple_stub_load_word, @function
+maple_stub_load_word:
+	.cfi_startproc
+	mov	(%rdi), %eax
+maple_stub_loaded_word:
+	ret
+	.cfi_endproc
+	.size	maple_stub_load_word, . - maple_stub_load_word
 
 	.section .note.GNU-stack, "", @progbits

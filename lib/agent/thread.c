@@ -86,7 +86,9 @@ uint32_t maple_agent_thread_new(void)
 	t->parent = maple_self.number;
 	name_child(t, &shm->thread[maple_self.number]);
 	t->prio = maple_sched_first(n);
-	if (maple_agent_enforces)
+	if (maple_agent_controls)
+		maple_control_born(n);
+	else if (maple_agent_enforces)
 		maple_enforce_born(n);
 	else if (shm->budget && (n < ARMED || !(n & (n - 1))))
 		rearm();
@@ -103,6 +105,8 @@ void maple_agent_thread_drop(uint32_t number)
 		maple_enforce_exit(number);
 		maple_agent_leave();
 	}
+	if (maple_agent_controls)
+		maple_control_exit(number);
 	maple_retire_dropped();
 	maple_shm->thread[number].prio = 0;
 }
@@ -151,6 +155,8 @@ void maple_agent_thread_exit(void)
 	maple_shm->thread[number].alive = 0;
 	if (maple_agent_enforces)
 		maple_enforce_exit(number);
+	if (maple_agent_controls)
+		maple_control_exit(number);
 	maple_self.number = MAPLE_THREAD_NONE;
 	maple_fault_stack_drop();
 	maple_agent_leave();

@@ -21,7 +21,9 @@
 #include "stack.h"
 #include "wakers.h"
 
-#define STUCK_EVERY   0.2  /* seconds between two looks; stuck in both: dead */
+#define STUCK_EVERY 0.2 /* seconds between two looks; stuck in both: dead */
+/* The same of a controlled run, where whoever can go on does so at once. */
+#define PARKED_EVERY  0.005
 #define SLOW_TIMES    10   /* the time limit, while a slow observer is busy */
 #define LEAST_CPU     0.25 /* of the limit: whoever wants more must have it */
 #define STARVED_TIMES 3	   /* the time limit, for whoever has not had that */
@@ -66,13 +68,15 @@ static bool may_be_woken(const struct watch *w, pid_t pid, bool outsiders)
 }
 
 /* Twice stuck, nothing has run in between, and nobody can help. */
-static bool deadlocked(struct watch *w, pid_t pid, double at, bool outsiders,
-		       bool server)
+static bool deadlocked(struct watch *w, pid_t pid, double at,
+		       const struct maple_run_order *order, bool server)
 {
+	double every = order->kind == MAPLE_RUN_CONTROL ? PARKED_EVERY
+							: STUCK_EVERY;
 	bool was = w->stuck;
 	uint64_t stamp = w->stamp;
 
-	if (at - w->looked < STUCK_EVERY)
+	if (at - w->looked < every)
 		return false;
 	w->looked = at;
 	if (w->exe)
@@ -81,7 +85,7 @@ static bool deadlocked(struct watch *w, pid_t pid, double at, bool outsiders,
 	w->stuck = pid && (maple_process_stuck(pid, &w->stamp) ||
 			   (server && maple_process_cycle(pid, &w->stamp)));
 	return was && w->stuck && stamp == w->stamp &&
-	       !may_be_woken(w, pid, outsiders);
+	       !may_be_woken(w, pid, order->outsiders);
 }
 
 static bool has_ended(const struct maple_joined *joined)
@@ -282,7 +286,7 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 			break;
 		}
 		run->end = MAPLE_END_ITSELF;
-		if (deadlocked(w, pid, maple_clock_now(), order->outsiders,
+		if (deadlocked(w, pid, maple_clock_now(), order,
 			       w->joined || sink->enough)) {
 			collect_stacks(w, run, order, pid);
 			run->end = MAPLE_END_DEADLOCK;
@@ -349,7 +353,8 @@ static int start(struct watch *w, const struct maple_backend *b, char **envp,
 		.exe = b->options.exe,
 		.ask_call = order->ask_call,
 		.cpu = order->schedule == MAPLE_SCHEDULE_NATIVE &&
-				       order->kind != MAPLE_RUN_ENFORCE
+				       order->kind != MAPLE_RUN_ENFORCE &&
+				       order->kind != MAPLE_RUN_CONTROL
 			       ? -1
 			       : b->options.cpu->number,
 	};

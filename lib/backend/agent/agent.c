@@ -114,9 +114,11 @@ static int prepare(struct maple_backend *b, const struct maple_run_order *order,
 	if (!*envp)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	if (!maple_agent_share(a, order))
-		return maple_error_set(err, ENOENT,
-				       "the plan names a call from outside all "
-				       "images that the agent knows");
+		return maple_error_set(
+			err, ENOENT,
+			"the %s names a call from outside all "
+			"images that the agent knows",
+			order->kind == MAPLE_RUN_CONTROL ? "schedule" : "plan");
 	return 0;
 }
 
@@ -338,6 +340,8 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 	run->lost = trace.lost;
 	run->spins = a->spins;
 	run->outside = was_killed(a, run);
+	if (a->shm->mode == MAPLE_SHM_CONTROL)
+		maple_agent_control_finish(a, run);
 	judge_delivery(a, run);
 }
 
@@ -372,6 +376,7 @@ static const struct maple_backend_ops agent_ops = {
 	.heeds_names = true,
 	.schedules = true,
 	.turns = true,
+	.controls = true,
 	.splits = true,
 	.prepare = prepare,
 	.fork = maple_agent_fork,

@@ -51,7 +51,14 @@ struct maple_agent_backend {
 	char *users[2];		     /* ... the user's own of the first two */
 	char *path_ahead; /* ... of a process that is executed ahead */
 
-	struct maple_agent_stem stem[2]; /* of profile runs, of others */
+	struct maple_agent_stem stem[MAPLE_SHM_STEMS];
+	unsigned int wasted; /* controlled runs whose stem has too many sites */
+
+	/* Sites that this run leaves alone: by number, and those beyond. */
+	const uint8_t *alone;
+	uint32_t nalone;
+	bool alone_rest;
+	uint8_t *alone_own; /* what alone is, if it is ours */
 	unsigned int stems_lost;
 	unsigned int forked; /* runs since the last executed one */
 	bool never_fork;
@@ -71,6 +78,12 @@ void maple_agent_share_destroy(struct maple_agent_backend *a);
 bool maple_agent_share(struct maple_agent_backend *a,
 		       const struct maple_run_order *order);
 
+/* control.c */
+bool maple_agent_control_share(struct maple_agent_backend *a,
+			       const struct maple_run_control *control);
+void maple_agent_control_finish(struct maple_agent_backend *a,
+				struct maple_run *run);
+
 /* preload.c */
 char *maple_agent_preload(const struct maple_backend_options *options);
 char *maple_agent_asan(void);
@@ -80,6 +93,8 @@ void maple_agent_tables_answer(struct maple_agent_backend *a);
 void maple_agent_tables_calls(struct maple_agent_backend *a);
 void maple_agent_tables_alone(struct maple_agent_backend *a,
 			      const struct maple_run_order *order);
+void maple_agent_tables_keep(struct maple_agent_backend *a);
+bool maple_agent_tables_kept(struct maple_agent_backend *a, bool *many_more);
 uint32_t maple_agent_tables_number(struct maple_agent_backend *a, uint32_t site);
 uint32_t maple_agent_tables_inside(struct maple_agent_backend *a,
 				   uint32_t number);

@@ -19,7 +19,8 @@ static_assert(sizeof(struct maple_auto_result) <=
 
 #define PAGE 4096
 
-static_assert(offsetof(struct maple_shm, spare[2]) <= PAGE, "guards see it");
+static_assert(offsetof(struct maple_shm, spare[MAPLE_SHM_STEMS]) <= PAGE,
+	      "guards see it");
 
 /*
  * maple_agent_share_create - the files, with what is the same in all runs
@@ -71,6 +72,7 @@ void maple_agent_share_destroy(struct maple_agent_backend *a)
 		close(a->tables_fd);
 	free(a->path);
 	free(a->path_ahead);
+	free(a->alone_own);
 }
 
 /* What the last run left; images and call sites keep their places. */
@@ -101,6 +103,8 @@ static void wipe(struct maple_agent_backend *a)
 	memset(shm->auto_result, 0, sizeof(shm->auto_result));
 	memset(shm->then_result, 0, sizeof(shm->then_result));
 	shm->begun = 0;
+	memset(&shm->control.counts, 0, sizeof(shm->control.counts));
+	shm->control.ndecided = 0;
 	maple_trace_ring_reset(&a->ring);
 	maple_agent_spin_reset(a);
 	a->crash_seen = a->released = false;
@@ -137,7 +141,7 @@ static bool share_plan(struct maple_agent_backend *a, struct maple_plan *to,
 
 /*
  * maple_agent_share - empties the shared file and writes @order into it;
- * false if the plan names a call that the agent has no number for
+ * false if plan or list name a call that the agent has no number for
  */
 bool maple_agent_share(struct maple_agent_backend *a,
 		       const struct maple_run_order *order)
@@ -174,6 +178,15 @@ bool maple_agent_share(struct maple_agent_backend *a,
 		break;
 	case MAPLE_RUN_SCHEDULE:
 		shm->mode = MAPLE_SHM_SCHED;
+		break;
+	case MAPLE_RUN_CONTROL:
+		shm->mode = MAPLE_SHM_CONTROL;
+		shm->sched = MAPLE_SCHEDULE_CONTROL;
+		shm->budget = 0;
+		shm->nchanges = 0;
+		shm->lossless = order->control->log;
+		known = maple_agent_control_share(a, order->control);
+		maple_agent_tables_alone(a, order);
 		break;
 	default:
 		shm->mode = MAPLE_SHM_OBSERVE;

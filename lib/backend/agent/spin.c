@@ -14,9 +14,14 @@
 
 #define SPIN_NS	   (10 * 1000 * 1000ull)
 #define SPIN_TIMES 20 /* where accesses are observed by others, and slowly */
-#define SPIN_SLICE 0.010
-#define LOOK_EVERY 0.004
-#define LOOK_NS	   (SPIN_NS / 4) /* of CPU: with less, nobody can have spun */
+/*
+ * Where all who stand at points could run, whoever computes looks like a
+ * spinner, and to demote him is a choice that no replay repeats.
+ */
+#define PARKED_TIMES 100
+#define SPIN_SLICE   0.010
+#define LOOK_EVERY   0.004
+#define LOOK_NS	     (SPIN_NS / 4) /* of CPU: with less, nobody can have spun */
 
 /* Of a thread that has ended, somebody else may have the number. */
 static void set_policy(pid_t pid, pid_t tid, int policy, unsigned int prio)
@@ -80,6 +85,8 @@ static void look(struct maple_agent_backend *a, uint32_t i, double now)
 	}
 	if (a->shm->mode == MAPLE_SHM_SCHED)
 		limit *= SPIN_TIMES;
+	if (a->shm->mode == MAPLE_SHM_CONTROL)
+		limit *= PARKED_TIMES;
 	if (state != 'R' || cpu - s->cpu < limit || !other_ready(a, t->tid))
 		return;
 	a->spins++;

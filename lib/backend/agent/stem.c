@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Runs that are forked. A stem (lib/agent/stem.c) is the program under test,
- * made ready once; there are two, since what profile runs have in common is a
+ * made ready once; there are three, since what profile runs have in common is a
  * patched program, and what enforced runs have in common is one that is not.
+ * What controlled runs have in common are the sites that threads are thought to
+ * share: theirs is made anew when a run has others, or far fewer.
  *
  * Now and then a run is executed all the same: forked ones have one address
  * layout, and what depends on that would never be seen.
@@ -17,6 +19,7 @@
 
 #define EXEC_EVERY 64	/* of as many runs one is executed */
 #define LOST_MAX   3	/* stems that may die before we do without */
+#define WASTED_MAX 16	/* runs in a row that pass by most of their sites */
 #define UP_WITHIN  10.0 /* seconds of the program's own, before main() */
 
 static const char *const why_not[MAPLE_STEMS] = {
@@ -113,15 +116,20 @@ static bool grow(struct maple_agent_backend *a, struct maple_agent_stem *stem,
 		 const struct maple_launch_order *run)
 {
 	struct maple_run_order order = {
-		.kind = a->base.order->kind == MAPLE_RUN_PROFILE
-				? MAPLE_RUN_PROFILE
-				: MAPLE_RUN_SCHEDULE
+		.kind = stem == &a->stem[MAPLE_SHM_STEM_OTHER]
+				? MAPLE_RUN_SCHEDULE
+				: a->base.order->kind
 	};
 	off_t in = lseek(run->in, 0, SEEK_CUR);
 	struct maple_launch_order start = *run;
 	cpu_set_t own = { 0 };
 	int what;
 
+	if (order.kind == MAPLE_RUN_CONTROL) {
+		order.control = a->base.order->control;
+		order.alone = a->base.order->alone;
+		order.nalone = a->base.order->nalone;
+	}
 	start.stem = true;
 	start.spare = &a->shm->spare[stem - a->stem];
 	maple_agent_share(a, &order);
@@ -148,13 +156,26 @@ static bool grow(struct maple_agent_backend *a, struct maple_agent_stem *stem,
 	return stem->up;
 }
 
+/* Whether the controlled run that is due is better not forked from @stem. */
+static bool outgrown(struct maple_agent_backend *a,
+		     const struct maple_agent_stem *stem)
+{
+	bool many_more;
+
+	if (!stem->up)
+		return false;
+	if (!maple_agent_tables_kept(a, &many_more))
+		return true;
+	a->wasted = many_more ? a->wasted + 1 : 0;
+	return a->wasted > WASTED_MAX;
+}
+
 /* maple_agent_fork - as the operation fork says */
 struct maple_launch *maple_agent_fork(struct maple_backend *b,
 				      const struct maple_launch_order *start)
 {
 	struct maple_agent_backend *a = (struct maple_agent_backend *)b;
-	struct maple_agent_stem *stem =
-		&a->stem[b->order->kind != MAPLE_RUN_PROFILE];
+	struct maple_agent_stem *stem = &a->stem[maple_shm_stem_of(a->shm)];
 	int e;
 
 	/* With --exe the program that is started is not the one. */
@@ -168,8 +189,12 @@ struct maple_launch *maple_agent_fork(struct maple_backend *b,
 		a->forked = 0;
 		return NULL;
 	}
+	if (stem == &a->stem[MAPLE_SHM_STEM_CONTROL] && outgrown(a, stem))
+		drop(stem);
 	if (!stem->up) {
-		grow(a, stem, start);
+		if (grow(a, stem, start) &&
+		    stem == &a->stem[MAPLE_SHM_STEM_CONTROL])
+			maple_agent_tables_keep(a);
 		maple_agent_share(a, b->order);
 	}
 	if (!stem->up)
@@ -187,7 +212,7 @@ void maple_agent_stems_end(struct maple_agent_backend *a)
 {
 	unsigned int i;
 
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < MAPLE_SHM_STEMS; i++)
 		if (a->stem[i].up)
 			drop(&a->stem[i]);
 }

@@ -15,6 +15,8 @@
 #include "../../image/image.h"
 #include "agent.h"
 
+#define MORE 64 /* sites that a stem may have without a use */
+
 static bool append(struct maple_agent_backend *a, const void *blob, size_t size,
 		   uint64_t *at)
 {
@@ -32,6 +34,34 @@ static bool append(struct maple_agent_backend *a, const void *blob, size_t size,
 	*at = offset;
 	a->tables_size = offset + size;
 	return true;
+}
+
+static struct maple_table_site *sites_of(struct maple_table *t)
+{
+	return (void *)((char *)t + t->sites_at);
+}
+
+static bool is_alone(const struct maple_agent_backend *a, uint32_t number)
+{
+	return number < a->nalone ? a->alone[number] : a->alone_rest;
+}
+
+/* Image @i's table has what this run leaves alone; false: it was not written. */
+static bool mark_alone(struct maple_agent_backend *a, uint32_t i)
+{
+	struct maple_table *t = a->table[i];
+	struct maple_table_site *site = sites_of(t);
+	bool changed = false;
+	uint8_t alone;
+	uint32_t k;
+
+	for (k = 0; k < t->nsites; k++) {
+		alone = is_alone(a, a->shm->image[i].site_base + k);
+		changed |= site[k].alone != alone;
+		site[k].alone = alone;
+	}
+	return !changed || pwrite(a->tables_fd, site, t->nsites * sizeof(*site),
+				  a->shm->image[i].table_at + t->sites_at) >= 0;
 }
 
 static uint32_t answer_image(struct maple_agent_backend *a, uint32_t i)
@@ -79,6 +109,7 @@ static uint32_t answer_image(struct maple_agent_backend *a, uint32_t i)
 	}
 	a->table[i] = blob;
 	shared->table_at = at;
+	mark_alone(a, i);
 	return MAPLE_IMAGE_READY;
 }
 
@@ -100,6 +131,34 @@ void maple_agent_tables_answer(struct maple_agent_backend *a)
 	syscall(SYS_futex, &shm->answers, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* All but the sites of @control's list; false: there is no memory. */
+static bool only_listed(struct maple_agent_backend *a,
+			const struct maple_run_control *control)
+{
+	struct maple_site_info info;
+	uint32_t i, site, n = 0;
+
+	for (i = 0; i < control->nlist; i++) {
+		site = control->list[i].site;
+		if (!(site & MAPLE_SITE_CALL) && site >= n &&
+		    !maple_registry_site(a->base.options.registry, site, &info))
+			n = site + 1;
+	}
+	a->alone_own = malloc(n + 1);
+	if (!a->alone_own)
+		return false;
+	memset(a->alone_own, 1, n);
+	for (i = 0; i < control->nlist; i++) {
+		site = control->list[i].site;
+		if (site < n)
+			a->alone_own[site] = 0;
+	}
+	a->alone = a->alone_own;
+	a->nalone = n;
+	a->alone_rest = true;
+	return true;
+}
+
 /*
  * maple_agent_tables_alone - marks the sites that the next run leaves alone
  *
@@ -109,29 +168,60 @@ void maple_agent_tables_answer(struct maple_agent_backend *a)
 void maple_agent_tables_alone(struct maple_agent_backend *a,
 			      const struct maple_run_order *order)
 {
+	const struct maple_run_control *control = order->control;
+	uint32_t i;
+
+	free(a->alone_own);
+	a->alone_own = NULL;
+	a->alone = order->alone;
+	a->nalone = order->alone ? order->nalone : 0;
+	a->alone_rest = false;
+	if (order->kind == MAPLE_RUN_CONTROL &&
+	    control->order.policy == MAPLE_POLICY_LIST)
+		only_listed(a, control); /* else more is patched than need be */
+	for (i = 0; i < MAPLE_SHM_IMAGES; i++)
+		if (a->table[i] && !mark_alone(a, i))
+			return; /* then more is observed than need be */
+}
+
+/* maple_agent_tables_keep - a stem is made, which has the sites of this run */
+void maple_agent_tables_keep(struct maple_agent_backend *a)
+{
 	struct maple_table_site *site;
 	struct maple_table *t;
-	uint32_t i, k, number;
-	bool changed;
-	uint8_t alone;
+	uint32_t i, k;
 
 	for (i = 0; i < MAPLE_SHM_IMAGES; i++) {
 		t = a->table[i];
-		if (!t)
-			continue;
-		site = (void *)((char *)t + t->sites_at);
-		changed = false;
-		for (k = 0; k < t->nsites; k++) {
-			number = a->shm->image[i].site_base + k;
-			alone = number < order->nalone && order->alone[number];
-			changed |= site[k].alone != alone;
-			site[k].alone = alone;
-		}
-		if (changed &&
-		    pwrite(a->tables_fd, site, t->nsites * sizeof(*site),
-			   a->shm->image[i].table_at + t->sites_at) < 0)
-			return; /* then more is observed than need be */
+		site = t ? sites_of(t) : NULL;
+		for (k = 0; t && k < t->nsites; k++)
+			site[k].kept = !site[k].alone;
 	}
+}
+
+/*
+ * maple_agent_tables_kept - whether that stem has all sites of this run
+ * @many_more: and more than twice as many
+ */
+bool maple_agent_tables_kept(struct maple_agent_backend *a, bool *many_more)
+{
+	const struct maple_table_site *site;
+	uint64_t has = 0, needs = 0;
+	struct maple_table *t;
+	bool all = true;
+	uint32_t i, k;
+
+	for (i = 0; i < MAPLE_SHM_IMAGES; i++) {
+		t = a->table[i];
+		site = t ? sites_of(t) : NULL;
+		for (k = 0; t && k < t->nsites; k++) {
+			all &= site[k].kept || site[k].alone;
+			has += site[k].kept;
+			needs += !site[k].alone;
+		}
+	}
+	*many_more = has > 2 * needs + MORE;
+	return all;
 }
 
 /*

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Controlled runs: the policy (lib/policy) at work in the target. The rules are
+ * algorithms.md 10; here are those about levels.
+ *
+ *	HOOK	decides in the name of all; is about to wait on a condition
+ *	HIGH	in transit: new, or woken; runs to its next point
+ *	MID	the chosen one
+ *	LOW	stands at a point, runnable
+ *
+ * While the chosen one runs nobody in transit can, for they stand above it: so
+ * at its next point all others that matter are at LOW, and it decides at MID,
+ * with no lock and no system call. Whoever gets the CPU at LOW without being
+ * chosen knows by that that nobody above can run: the chosen one has blocked,
+ * or ended. Then he decides. So nobody says anything before he blocks, and
+ * mutexes, raw futexes, page faults and system calls are all the same.
+ *
+ * No wake-up can be lost: nobody who stands at a point sleeps.
+ */
+#include "core.h"
+#include "raw.h"
+
+#define LOW  MAPLE_PRIO_LOW
+#define MID  MAPLE_PRIO_NORM_FIRST
+#define HIGH MAPLE_PRIO_HIGH
+
+bool maple_agent_controls;
+
+static struct maple_policy *policy;
+/* From before a thread lowers itself until it goes on. */
+static volatile uint8_t stands[MAPLE_THREADS];
+
+/* maple_control_ahead - what a controlled run needs, whatever it is to do */
+void maple_control_ahead(void)
+{
+	policy = maple_lock_memory(maple_policy_size());
+	if (policy)
+		maple_lock_populate((uint64_t)policy,
+				    (uint64_t)policy + maple_policy_size() /
+							       MAPLE_THREADS *
+							       MAPLE_AGENT_FEW);
+}
+
+/* maple_control_start - the policy of this run, before its first thread */
+void maple_control_start(void)
+{
+	static const struct maple_policy_ops ops = {
+		.enabled = maple_peek_enabled,
+		.value = maple_peek_value,
+		.memory = maple_lock_memory,
+	};
+	struct maple_shm_control *c = &maple_shm->control;
+	const struct maple_policy_setup setup = {
+		.order = &c->order,
+		.name = c->name,
+		.nnames = c->nnames,
+		.weight = c->nweights ? c->weight : NULL,
+		.list = c->list,
+		.nlist = c->nlist,
+		.log = c->decided,
+		.nlog = &c->ndecided,
+		.counts = &c->counts,
+		.ops = &ops,
+	};
+
+	if (!policy)
+		maple_control_ahead();
+	if (!policy)
+		return;
+	maple_peek_start();
+	maple_policy_start(policy, &setup);
+	maple_agent_controls = true;
+}
+
+/* maple_control_born - the caller is about to create thread @number */
+void maple_control_born(uint32_t number)
+{
+	stands[number] = false;
+	maple_policy_born(policy, number, maple_shm->thread[number].name,
+			  maple_self.number);
+}
+
+void maple_control_exit(uint32_t number)
+{
+	maple_policy_exit(policy, number);
+}
+
+/* The caller's own. */
+static void take_level(unsigned int prio)
+{
+	maple_shm->thread[maple_self.number].prio = prio;
+	maple_sched_settle();
+}
+
+/* The former chosen one is asleep, or never came to run (rules 5, 10). */
+static void set_aside(uint32_t was)
+{
+	if (maple_policy_is_parked(policy, was) || !maple_shm->thread[was].alive)
+		return;
+	if (stands[was]) {
+		maple_sched_level(was, LOW);
+		maple_policy_park(policy, was);
+	} else {
+		maple_sched_level(was, HIGH);
+	}
+}
+
+/* We have the CPU without being chosen: nobody above LOW can run. */
+static void fall_through(uint32_t self)
+{
+	uint32_t was, next;
+
+	maple_sched_set(0, MAPLE_PRIO_HOOK);
+	was = next = maple_policy_chosen(policy);
+	if (was != self) {
+		set_aside(was);
+		next = maple_policy_fall(policy);
+	}
+	if (next != self)
+		maple_sched_level(next, MID);
+	take_level(next == self ? MID : LOW);
+}
+
+/* Returns when the caller, which is parked or chosen again, is to go on. */
+static void stand(uint32_t self)
+{
+	stands[self] = true;
+	take_level(LOW);
+	while (maple_policy_chosen(policy) != self && !maple_agent_sealed)
+		fall_through(self);
+	stands[self] = false;
+}
+
+/*
+ * The calling thread stands before @op; returns when it goes on. Equals do not
+ * preempt each other, so when the next one has its level the CPU is still ours,
+ * and goes when we lower ourselves (rule 4).
+ */
+static void point(const struct maple_policy_op *op)
+{
+	uint32_t self = maple_self.number, next;
+
+	maple_agent_gets_on();
+	if (maple_policy_alone(policy)) {
+		maple_policy_count(policy, self, op->site);
+		return;
+	}
+	maple_policy_announce(policy, self, op);
+	if (maple_policy_chosen(policy) != self) {
+		maple_policy_arrive(policy, self);
+		stand(self);
+	} else {
+		next = maple_policy_decide(policy, self);
+		if (next != self) {
+			maple_sched_level(next, MID);
+			stand(self);
+		}
+	}
+	maple_policy_execute(policy, self);
+}
+
+/* maple_control_access - the caller, inside, is about to do @acc */
+void maple_control_access(const struct maple_access *acc, unsigned int flags)
+{
+	struct maple_policy_op op = { acc->site, acc->kind, acc->addr,
+				      acc->size, flags >> MAPLE_PEEK_SHIFT };
+
+	/* A release commutes with all that comes before the next point. */
+	if (acc->kind != MAPLE_EV_UNLOCK)
+		point(&op);
+}
+
+void maple_agent_point(uint32_t site, unsigned int kind, const void *addr,
+		       enum maple_agent_peek peek)
+{
+	struct maple_policy_op op = { site, kind, (uint64_t)addr, 1, peek };
+
+	if (!maple_agent_controls || !maple_agent_on())
+		return;
+	maple_agent_enter();
+	point(&op);
+	maple_agent_leave();
+}
+
+/* maple_control_yield - the program gives way */
+void maple_control_yield(void)
+{
+	maple_agent_point(MAPLE_SITE_NONE, MAPLE_EV_NONE, NULL, MAPLE_PEEK_NONE);
+}
+
+void maple_agent_above(void)
+{
+	if (!maple_agent_on())
+		return;
+	maple_agent_enter();
+	take_level(MAPLE_PRIO_HOOK);
+	maple_agent_leave();
+}
+
+void maple_agent_back(void)
+{
+	if (!maple_agent_on())
+		return;
+	maple_agent_enter();
+	take_level(maple_policy_chosen(policy) == maple_self.number ? MID
+								    : HIGH);
+	maple_agent_leave();
+}
+
+/*
+ * maple_hook_point - called by a slot before its instruction, in a controlled
+ *                    run; as maple_hook_before()
+ */
+void maple_hook_point(uint64_t addr, struct maple_agent_site *site,
+		      const struct maple_agent_frame *frame)
+{
+	struct maple_agent_thread *self = &maple_self;
+	struct maple_shm *shm = maple_shm;
+	struct maple_access acc = { site->number, site->kind, addr, site->size };
+
+	if (!shm || self->number == MAPLE_THREAD_NONE || !maple_agent_controls)
+		return;
+	if (self->inside) {
+		shm->stats.nested++;
+		return;
+	}
+	if (!maple_agent_ours())
+		return;
+	if (site->flags & MAPLE_SITEF_REP) {
+		acc.size *= frame->rcx;
+		if (!acc.size)
+			return;
+	}
+	maple_agent_enter();
+	shm->thread[self->number].at = site->number + 1;
+	if (!site->live) {
+		maple_retire_site(site);
+	} else {
+		shm->stats.hits[site->way]++;
+		maple_control_access(&acc, 0);
+		if (shm->control.log)
+			maple_ring_put(acc.kind, &acc, 0, site->event_flags, 0,
+				       (uint64_t)(frame + 1));
+	}
+	shm->thread[self->number].at = 0;
+	maple_agent_leave();
+}
