@@ -185,6 +185,21 @@ void maple_agent_ended(uint32_t site, const void *addr, uint64_t size)
 {
 }
 
+bool maple_agent_controls;
+
+void maple_agent_point(uint32_t site, unsigned int kind, const void *addr,
+		       enum maple_agent_peek peek)
+{
+}
+
+void maple_agent_above(void)
+{
+}
+
+void maple_agent_back(void)
+{
+}
+
 void maple_agent_condition(uint32_t site, unsigned int kind, const void *cond,
 			   bool done)
 {

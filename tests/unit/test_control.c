@@ -191,6 +191,66 @@ static void test_pos_finds_and_lists_repeat(void **state)
 	}
 }
 
+/* A few runs of each policy; none of them fails, and all of them repeat. */
+static void stay_clean(const char *program, unsigned int runs)
+{
+	static const enum maple_policy_kind policies[] = { MAPLE_POLICY_RW,
+							   MAPLE_POLICY_POS,
+							   MAPLE_POLICY_PCT,
+							   MAPLE_POLICY_SURW };
+	struct maple_run_control c = { 0 };
+	struct stage s;
+
+	open_stage(&s, program, NULL);
+	for (unsigned int i = 0; i < 4 * runs; i++) {
+		order_by(&c.order, policies[i % 4], i);
+		c.order.blind = i / 4 % 2;
+		c.log = i / 8 % 2;
+		control(&s, &c, false);
+		if (s.run.end != MAPLE_END_ITSELF || s.run.status)
+			fail_msg("%s, policy %u, seed %u: end %d, status %x",
+				 program, policies[i % 4], i, s.run.end,
+				 s.run.status);
+	}
+	close_stage(&s);
+}
+
+static void test_clean_ones_stay_clean(void **state)
+{
+	stay_clean("targets/clean/all_locks", 20);
+	stay_clean("targets/clean/c11_pipeline", 20);
+	stay_clean("targets/clean/mutex_counter", 20);
+	stay_clean("targets/clean/signal_fork", 20);
+	stay_clean("targets/clean/spin_wait", 20);
+	stay_clean("targets/clean/timed_queue", 20);
+	stay_clean("control/cond_ends", 20);
+	stay_clean("control/exit_parked", 20);
+}
+
+/* What nothing from outside ends has the same decisions again. */
+static void test_whole_schedules_repeat(void **state)
+{
+	static const char *const programs[] = { "targets/clean/all_locks",
+						"targets/clean/c11_pipeline",
+						"targets/clean/mutex_counter",
+						"targets/clean/spin_wait",
+						"control/cond_ends" };
+	struct maple_run_control c = { 0 };
+	struct stage s;
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		open_stage(&s, programs[i], NULL);
+		order_by(&c.order, MAPLE_POLICY_POS, 3);
+		control(&s, &c, false);
+		print_message("%s: %u switches, %llu points, %llu yields\n",
+			      programs[i], s.run.ndecided,
+			      (unsigned long long)s.run.counts.points,
+			      (unsigned long long)s.run.counts.yields);
+		replay(&s);
+		close_stage(&s);
+	}
+}
+
 static void test_each_policy_finds(void **state)
 {
 	static const enum maple_policy_kind policies[] = { MAPLE_POLICY_RW,
@@ -205,9 +265,183 @@ static void test_each_policy_finds(void **state)
 	}
 }
 
+/* The number that the second stage has for what the first calls @site. */
+static uint32_t number_in(struct stage *first, struct stage *second,
+			  uint32_t site)
+{
+	struct maple_registry *to = second->alone.options.registry;
+	struct maple_site_info info;
+	uint32_t index;
+
+	if (site == MAPLE_SITE_NONE)
+		return site;
+	assert_int_equal(
+		maple_registry_site(first->alone.options.registry, site, &info),
+		0);
+	assert_int_equal(maple_registry_add(to, info.path, &index, NULL), 0);
+	if (info.is_call)
+		return maple_registry_call(to, index, info.offset);
+	return maple_registry_find(to, info.build_id, info.offset, false,
+				   info.second);
+}
+
+/* One run's list by a backend that has not met the program's calls yet. */
+static void test_list_outlives_its_backend(void **state)
+{
+	struct stage first, second;
+	struct maple_run_control c;
+	struct maple_run was;
+
+	open_stage(&first, "control/account", NULL);
+	assert_in_range(search(&first, MAPLE_POLICY_POS, 200), 1, 200);
+	c = schedule_of(&first, &was);
+	/* There is one CPU for the two. */
+	maple_cpu_give_back(&first.alone.cpu);
+	open_stage(&second, "control/account", NULL);
+	for (uint32_t i = 0; i < was.ndecided; i++)
+		was.decided[i].site =
+			number_in(&first, &second, was.decided[i].site);
+	for (unsigned int i = 0; i < REPLAYS; i++) {
+		control(&second, &c, false);
+		assert_true(failed(&second.run));
+		assert_int_equal(second.run.counts.missed, 0);
+	}
+	maple_run_deinit(&was);
+	close_stage(&second);
+	maple_run_deinit(&first.run);
+	maple_backend_destroy(first.alone.backend);
+	maple_registry_destroy(first.alone.options.registry);
+}
+
+/* All wait: that is known at once, and not after some looks. */
+static void test_deadlock_is_known_at_once(void **state)
+{
+	double before, least = LIMIT;
+	struct maple_run_control c;
+	struct maple_run was;
+	struct stage s;
+
+	open_stage(&s, "targets/lock_order", NULL);
+	assert_in_range(search(&s, MAPLE_POLICY_POS, 100), 1, 100);
+	assert_int_equal(s.run.end, MAPLE_END_DEADLOCK);
+	c = schedule_of(&s, &was);
+	for (unsigned int i = 0; i < 10; i++) {
+		before = maple_clock_now();
+		control(&s, &c, false);
+		assert_int_equal(s.run.end, MAPLE_END_DEADLOCK);
+		if (maple_clock_now() - before < least)
+			least = maple_clock_now() - before;
+	}
+	print_message("deadlock: %.1f ms\n", least * 1e3);
+	assert_true(least < 0.1);
+	maple_run_deinit(&was);
+	close_stage(&s);
+}
+
+/* With the log on, each point that is an access is an event, at least. */
+static void test_log_has_the_accesses(void **state)
+{
+	struct maple_run_control c = { .log = true };
+	struct stage s;
+	uint64_t all;
+
+	open_stage(&s, "control/the_queue", NULL);
+	control(&s, &c, false);
+	all = s.events;
+	assert_true(all >= s.run.counts.points);
+	c.log = false;
+	control(&s, &c, false);
+	assert_true(s.events < all / 2);
+	close_stage(&s);
+}
+
+/* Sites that are left alone are no points; the stem is made anew for others. */
+static void test_sites_can_be_left_alone(void **state)
+{
+	struct maple_run_control c = { 0 };
+	struct maple_run_sink sink = { 0 };
+	struct maple_run_order order = {
+		.kind = MAPLE_RUN_CONTROL,
+		.control = &c,
+		.timeout = LIMIT,
+	};
+	uint64_t points;
+	uint8_t alone[4096];
+	struct stage s;
+	struct maple_error err;
+
+	memset(alone, 1, sizeof(alone));
+	open_stage(&s, "control/the_queue", NULL);
+	control(&s, &c, false);
+	points = s.run.counts.points;
+	order.in = order.out = order.err = open("/dev/null", O_RDWR);
+	for (unsigned int i = 0; i < 40; i++) {
+		order.alone = i % 20 < 10 ? NULL : alone;
+		order.nalone = sizeof(alone);
+		maple_run_deinit(&s.run);
+		assert_int_equal(maple_backend_run(s.alone.backend, NULL,
+						   &order, &sink, &s.run, &err),
+				 0);
+		if (order.alone)
+			assert_true(s.run.counts.points < points / 2);
+		else
+			assert_int_equal(s.run.counts.points, points);
+	}
+	close(order.in);
+	close_stage(&s);
+}
+
+static void refuse(struct stage *s, const struct maple_run_control *control,
+		   int error)
+{
+	const struct maple_run_sink sink = { 0 };
+	struct maple_run_order order = { .kind = MAPLE_RUN_CONTROL,
+					 .control = control };
+	struct maple_error err;
+
+	assert_int_equal(maple_backend_run(s->alone.backend, NULL, &order,
+					   &sink, &s->run, &err),
+			 -error);
+	assert_true(strlen(err.text) > 10);
+}
+
+static void test_what_cannot_be_is_refused(void **state)
+{
+	struct maple_policy_switch call = { .site = MAPLE_SITE_CALL | 77,
+					    .hit = 1 };
+	struct maple_run_control c = { 0 };
+	struct stage s;
+
+	open_stage(&s, "control/account", NULL);
+	c.order.policy = MAPLE_POLICIES;
+	refuse(&s, &c, EINVAL);
+	c.order.policy = MAPLE_POLICY_PCT;
+	c.order.nchanges = MAPLE_POLICY_CHANGES + 1;
+	refuse(&s, &c, EINVAL);
+	refuse(&s, NULL, EINVAL);
+	/* Of a call that nobody knows. */
+	c = (struct maple_run_control){ .order.policy = MAPLE_POLICY_LIST,
+					.list = &call,
+					.nlist = 1 };
+	refuse(&s, &c, ENOENT);
+	c.nlist = 0;
+	s.alone.cpu.shared = true;
+	refuse(&s, &c, EBUSY);
+	s.alone.cpu.shared = false;
+	control(&s, &c, false);
+	close_stage(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_clean_ones_stay_clean),
+		cmocka_unit_test(test_whole_schedules_repeat),
+		cmocka_unit_test(test_list_outlives_its_backend),
+		cmocka_unit_test(test_deadlock_is_known_at_once),
+		cmocka_unit_test(test_log_has_the_accesses),
+		cmocka_unit_test(test_sites_can_be_left_alone),
+		cmocka_unit_test(test_what_cannot_be_is_refused),
 		cmocka_unit_test(test_pos_finds_and_lists_repeat),
 		cmocka_unit_test(test_each_policy_finds),
 	};
