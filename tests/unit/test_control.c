@@ -124,11 +124,22 @@ static struct maple_run_control schedule_of(struct stage *s,
 	};
 }
 
+/* Where the other one was last may be a site that no entry names. */
+static bool same_switch(const struct maple_policy_switch *a,
+			const struct maple_policy_switch *b)
+{
+	return a->thread == b->thread && a->next == b->next &&
+	       a->what == b->what && a->site == b->site && a->hit == b->hit;
+}
+
 static bool same_decisions(const struct maple_run *a, const struct maple_run *b)
 {
-	return a->ndecided == b->ndecided &&
-	       !memcmp(a->decided, b->decided,
-		       a->ndecided * sizeof(*a->decided));
+	if (a->ndecided != b->ndecided)
+		return false;
+	for (uint32_t i = 0; i < a->ndecided; i++)
+		if (!same_switch(&a->decided[i], &b->decided[i]))
+			return false;
+	return true;
 }
 
 /* The last run again, @REPLAYS times, half of them executed. */
