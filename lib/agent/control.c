@@ -159,6 +159,17 @@ static void point(const struct maple_policy_op *op)
 	maple_policy_execute(policy, self);
 }
 
+/*
+ * Whether a schedule can name @site: a call from code of no known image, as the
+ * unwinder that libc loads when a thread is cancelled, is elsewhere in each
+ * process.
+ */
+static bool has_name(uint32_t site)
+{
+	return site == MAPLE_SITE_NONE || !(site & MAPLE_SITE_CALL) ||
+	       maple_shm->call[site & ~MAPLE_SITE_CALL].image != ~0u;
+}
+
 /* maple_control_access - the caller, inside, is about to do @acc */
 void maple_control_access(const struct maple_access *acc, unsigned int flags)
 {
@@ -166,7 +177,7 @@ void maple_control_access(const struct maple_access *acc, unsigned int flags)
 				      acc->size, flags >> MAPLE_PEEK_SHIFT };
 
 	/* A release commutes with all that comes before the next point. */
-	if (acc->kind != MAPLE_EV_UNLOCK)
+	if (acc->kind != MAPLE_EV_UNLOCK && has_name(acc->site))
 		point(&op);
 }
 
@@ -175,7 +186,7 @@ void maple_agent_point(uint32_t site, unsigned int kind, const void *addr,
 {
 	struct maple_policy_op op = { site, kind, (uint64_t)addr, 1, peek };
 
-	if (!maple_agent_controls || !maple_agent_on())
+	if (!maple_agent_controls || !maple_agent_on() || !has_name(site))
 		return;
 	maple_agent_enter();
 	point(&op);
