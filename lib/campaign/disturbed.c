@@ -15,9 +15,9 @@
  * that is made for priorities, or to observe.) With as many native runs that
  * pass as there are, and those of the baseline, three of five are no chance
  * (below 5 %), whatever the rate at which the program fails by itself. But
- * loaded with us its threads start later and meet elsewhere, and the rate may be
- * another one. So it is asked once more on one CPU, where threads hardly meet:
- * what comes again there is no matter of when they do.
+ * loaded with us its threads start later and meet elsewhere, and the rate may
+ * be another one. So it is asked once more on one CPU, where threads hardly
+ * meet: what comes again there is no matter of when they do.
  *
  * What runs into instructions that nobody has written (SIGTRAP, SIGILL), when
  * patched, in every schedule, and never when idle or natively, has been patched
@@ -198,8 +198,7 @@ static const struct {
 };
 
 /* On one CPU as well, where it passes without us. */
-static int fails_alone(struct maple_campaign *c,
-		       const struct maple_trial *trial,
+static int fails_alone(struct maple_campaign *c, const struct maple_trial *trial,
 		       const struct control *idle, bool *is)
 {
 	struct control narrow = *idle;
