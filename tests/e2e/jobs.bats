@@ -85,10 +85,10 @@ counted() {
 		(.exhausted and .runs.profile + .runs.enforced < 13)'
 	counted
 	# What was exposed may come again.
-	[ "$(sql 'SELECT count(*) FROM (SELECT iroot, attempt FROM runs AS r
+	[ "$(sql 'SELECT count(*) FROM (SELECT goal, attempt FROM runs AS r
 		WHERE kind = "enforced" AND NOT EXISTS (SELECT * FROM runs
-			WHERE iroot = r.iroot AND exposed AND id < r.id)
-		GROUP BY iroot, attempt
+			WHERE goal = r.goal AND exposed AND id < r.id)
+		GROUP BY goal, attempt
 		HAVING count(*) > 1)')" = 0 ] || fail "a try was made twice"
 }
 
