@@ -47,7 +47,8 @@ AGENT_FLAGS := -fPIC -fvisibility=hidden -mgeneral-regs-only -fno-plt \
 	-fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin
 
 rooms := base image trace predict plan policy wire host backend backend/agent backend/kernel memo \
-	strategy strategy/maple strategy/random campaign suite report
+	strategy strategy/maple strategy/random \
+	strategy/control campaign suite report
 lib_src := $(wildcard $(addprefix lib/,$(addsuffix /*.c,$(rooms)))) \
 	$(wildcard lib/*.c)
 agent_src := $(wildcard lib/agent/*.c lib/agent/*.S lib/plan/*.c \

@@ -68,7 +68,7 @@ static void try_canary(struct maple_host *host, struct maple_probe *probe)
 	} else {
 		snprintf(probe->text, sizeof(probe->text),
 			 "its bug was NOT found in %u runs%s%.200s",
-			 result->runs.profile + result->runs.enforced,
+			 maple_runs_made(&result->runs),
 			 result->undelivered ? ": " : "",
 			 result->undelivered ? result->undelivered : "");
 	}

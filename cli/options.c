@@ -33,7 +33,7 @@ static const struct option_entry table[] = {
 	{ "max-time", "TIME", RUN | ATTACH, SETS(campaign.max_time, duration),
 	  "end the campaign after TIME (30s, 10m, 1h)" },
 	{ "max-runs", "N", RUN, SETS(campaign.max_runs, count),
-	  "end it after N profile and enforced runs" },
+	  "end it after N runs, but for those that confirm" },
 	{ "timeout", "TIME", RERUN | ATTACH, SETS(campaign.timeout, duration),
 	  "a run longer than TIME hangs (default: 10s or 20 times the"
 	  " program's own, whichever is more); attach: how long an order is"
@@ -49,7 +49,8 @@ static const struct option_entry table[] = {
 	  " (paper)" },
 	{ "strategy", "NAME", RUN, SETS(campaign.strategy, strategy),
 	  "what decides the next run: maple (the default), or, to compare it"
-	  " with: native, pct, pctlarge, randdelay" },
+	  " with: native, pct, pctlarge, randdelay; rw and pos control"
+	  " each choice of the schedule" },
 	{ "depth", "N", RUN, SETS(campaign.depth, depth),
 	  "PCT's depth: N - 1 change points in a run (default 3)" },
 	{ "together", "N", RUN, SETS(campaign.together, together),

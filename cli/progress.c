@@ -51,7 +51,7 @@ static void compose(char *line, size_t room, const char *about,
 {
 	struct maple_class_count all = maple_coverage_sum(&p->coverage);
 	const struct maple_runs *r = &p->runs;
-	unsigned int runs = r->baseline + r->profile + r->enforced + r->confirm;
+	unsigned int runs = r->baseline + maple_runs_made(r) + r->confirm;
 
 	*line = 0;
 	if (about)

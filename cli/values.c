@@ -178,7 +178,7 @@ const char *maple_value_strategy(const char *text, void *out)
 		*(const char **)out = maple_strategy_name(i);
 		return NULL;
 	}
-	return "maple, native, pct, pctlarge or randdelay";
+	return "maple, native, pct, pctlarge, randdelay, rw or pos";
 }
 
 /* Sets what says that something is not to be. */

@@ -18,8 +18,7 @@ static bool runs_used_up(const struct maple_campaign *c)
 	const struct maple_runs *runs = &c->result->runs;
 
 	return c->options->max_runs &&
-	       runs->profile + runs->enforced + c->lanes.underway >=
-		       c->options->max_runs;
+	       maple_runs_made(runs) + c->lanes.underway >= c->options->max_runs;
 }
 
 /* ---- main loop ---- */
@@ -50,15 +49,19 @@ static void count_run(struct maple_campaign *c, const struct maple_job *job)
 
 	runs->profile += job->kind == MAPLE_RUN_PROFILE;
 	runs->enforced += job->kind == MAPLE_RUN_ENFORCE;
+	runs->controlled += job->kind == MAPLE_RUN_CONTROL;
 	runs->again += job->again;
 }
 
 /* Carries out what the strategy has asked for. */
 static int carry_out(struct maple_campaign *c, struct maple_trial *trial)
 {
-	enum maple_phase phase = trial->job.kind == MAPLE_RUN_PROFILE
-					 ? MAPLE_PHASE_PROFILE
-					 : MAPLE_PHASE_ENFORCE;
+	static const enum maple_phase phases[] = {
+		[MAPLE_RUN_PROFILE] = MAPLE_PHASE_PROFILE,
+		[MAPLE_RUN_ENFORCE] = MAPLE_PHASE_ENFORCE,
+		[MAPLE_RUN_CONTROL] = MAPLE_PHASE_CONTROL,
+	};
+	enum maple_phase phase = phases[trial->job.kind];
 	int e;
 
 	if (phase == MAPLE_PHASE_PROFILE || c->phase != phase)

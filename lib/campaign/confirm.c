@@ -32,8 +32,27 @@ bool maple_confirm_same(const struct maple_finding *finding,
 	return true;
 }
 
-static void copy_order(struct maple_trial *to, const struct maple_trial *from,
-		       bool flip)
+/* A controlled run is done again by the schedule that it had. */
+static int copy_schedule(struct maple_campaign *c, struct maple_job *to,
+			 const struct maple_trial *from)
+{
+	struct maple_switches was = maple_trial_switches(from);
+
+	to->policy = from->job.policy;
+	/* Too long to be kept: the same choices come of the same seed. */
+	if (!was.nnames)
+		return 0;
+	to->policy.policy = MAPLE_POLICY_LIST;
+	free(to->alone);
+	to->alone = NULL;
+	to->nalone = 0;
+	return maple_switches_copy(&to->switches, &was)
+		       ? maple_error_set(c->err, ENOMEM, "out of memory")
+		       : 0;
+}
+
+static int copy_order(struct maple_campaign *c, struct maple_trial *to,
+		      const struct maple_trial *from, bool flip)
 {
 	unsigned int i;
 
@@ -61,15 +80,19 @@ static void copy_order(struct maple_trial *to, const struct maple_trial *from,
 		maple_plan_flip(&to->job.then[i]);
 	if (flip)
 		maple_plan_flip(&to->job.plan);
+	return from->job.kind == MAPLE_RUN_CONTROL
+		       ? copy_schedule(c, &to->job, from)
+		       : 0;
 }
 
 /* ---- which of a run's plans it was ---- */
 
 /* Plan @i of @from alone, as it would have been ordered, in so many rounds. */
-static void order_alone(struct maple_trial *to, const struct maple_trial *from,
-			unsigned int i, unsigned int rounds)
+static void order_alone(struct maple_campaign *c, struct maple_trial *to,
+			const struct maple_trial *from, unsigned int i,
+			unsigned int rounds)
 {
-	copy_order(to, from, false);
+	copy_order(c, to, from, false);
 	to->rounds = rounds;
 	to->purpose = MAPLE_FOR_ATTRIBUTE;
 	to->names = true;
@@ -115,7 +138,7 @@ static int try_each(struct maple_campaign *c, const struct maple_trial *trial,
 				continue;
 			if (maple_campaign_over(c) || maple_interrupt_asked())
 				return 0;
-			order_alone(alone, trial, i, rounds);
+			order_alone(c, alone, trial, i, rounds);
 			e = maple_trial_run(c, alone);
 			if (e)
 				return e;
@@ -161,11 +184,14 @@ int maple_confirm_attribute(struct maple_campaign *c, struct maple_trial *trial)
 /* ---- what the log did not have ---- */
 
 /* The same order once more, with a log that has more. */
-static void order_again(struct maple_trial *to, const struct maple_trial *from)
+static int order_again(struct maple_campaign *c, struct maple_trial *to,
+		       const struct maple_trial *from)
 {
-	copy_order(to, from, false);
+	int e = copy_order(c, to, from, false);
+
 	to->purpose = MAPLE_FOR_ATTRIBUTE;
 	to->names = true;
+	return e;
 }
 
 /* What @again tells of *@finding, if it is the same one. */
@@ -215,10 +241,11 @@ int maple_confirm_details(struct maple_campaign *c,
 	for (unsigned int i = 0; i < tries && *finding == first && !e; i++) {
 		if (maple_campaign_over(c) || maple_interrupt_asked())
 			break;
-		order_again(&again, trial);
+		e = order_again(c, &again, trial);
 		if (past)
 			maple_past_watch(c, first, &again.job.plan);
-		e = maple_trial_run(c, &again);
+		if (!e)
+			e = maple_trial_run(c, &again);
 		c->result->runs.confirm += !e && !again.stopped;
 		if (!e && fails_alike(trial, &again))
 			take_over(c, finding, &again);
@@ -243,12 +270,12 @@ int maple_confirm_again(struct maple_campaign *c,
 			const struct maple_trial *order,
 			struct maple_trial *trial)
 {
-	int e;
+	int e = copy_order(c, trial, order, false);
 
-	copy_order(trial, order, false);
 	trial->purpose = MAPLE_FOR_KNOWN;
 	trial->names = true;
-	e = maple_trial_run(c, trial);
+	if (!e)
+		e = maple_trial_run(c, trial);
 	c->result->runs.confirm += !e && !trial->stopped;
 	return e;
 }
@@ -287,8 +314,9 @@ static int repeat(struct maple_campaign *c, const struct maple_finding *finding,
 		if (control == SERIAL)
 			order_serial(c, order, &trial);
 		else
-			copy_order(&trial, order, control == FLIPPED);
-		e = maple_trial_run(c, &trial);
+			e = copy_order(c, &trial, order, control == FLIPPED);
+		if (!e)
+			e = maple_trial_run(c, &trial);
 		/* Once more; how often is bounded. */
 		if (trial.judgement.unjudged)
 			i--;
@@ -322,29 +350,22 @@ int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 	return e;
 }
 
-static int replay(struct maple_campaign *c, const struct maple_finding *finding,
-		  unsigned int times, bool flip, unsigned int *fails)
+static int replay_order(struct maple_campaign *c,
+			const struct maple_finding *finding,
+			const struct maple_trial *order, unsigned int times,
+			bool flip, unsigned int *fails)
 {
-	struct maple_trial order = { 0 };
-	struct maple_planfile file;
 	unsigned int runs;
-	int e = maple_planfile_read(c, finding->plan, &order, &file);
+	int e;
 
-	if (e)
-		return e;
-	c->expected = file.expected;
-	c->timeout = file.timeout;
-	if (file.refound)
-		maple_campaign_notice(c,
-				      "the program was rebuilt since: %u "
-				      "places of the order were found again "
-				      "in functions that are the same",
-				      file.refound);
-	if (flip && order.job.kind != MAPLE_RUN_ENFORCE)
+	if (flip && order->job.kind != MAPLE_RUN_ENFORCE)
 		return maple_error_set(c->err, EINVAL,
 				       "this finding has no order to flip: it "
-				       "came up in a profile run");
-	e = repeat(c, finding, &order, times, flip ? FLIPPED : FORCED, fails,
+				       "came up in a %s run",
+				       order->job.kind == MAPLE_RUN_CONTROL
+					       ? "controlled"
+					       : "profile");
+	e = repeat(c, finding, order, times, flip ? FLIPPED : FORCED, fails,
 		   &runs);
 	if (!e && maple_campaign_gave_up(c))
 		e = maple_error_set(c->err, ECANCELED, "%s", c->given_up);
@@ -355,6 +376,29 @@ static int replay(struct maple_campaign *c, const struct maple_finding *finding,
 	if (!e && !c->delivered)
 		e = maple_error_set(c->err, ENODATA, "nothing was replayed: %s",
 				    c->why_not);
+	return e;
+}
+
+static int replay(struct maple_campaign *c, const struct maple_finding *finding,
+		  unsigned int times, bool flip, unsigned int *fails)
+{
+	struct maple_trial order = { 0 };
+	struct maple_planfile file;
+	int e = maple_planfile_read(c, finding->plan, &order, &file);
+
+	if (!e) {
+		c->expected = file.expected;
+		c->timeout = file.timeout;
+		if (file.refound)
+			maple_campaign_notice(
+				c,
+				"the program was rebuilt since: %u places of "
+				"the order were found again in functions that "
+				"are the same",
+				file.refound);
+		e = replay_order(c, finding, &order, times, flip, fails);
+	}
+	maple_trial_deinit(&order);
 	return e;
 }
 

@@ -383,7 +383,7 @@ static bool is_unforced(const struct maple_trial *trial)
 	uint32_t steps = trial->run.automaton.steps;
 
 	if (trial->job.kind != MAPLE_RUN_ENFORCE)
-		return trial->job.kind == MAPLE_RUN_PROFILE;
+		return trial->job.kind != MAPLE_RUN_NATIVE;
 	for (unsigned int i = 0; i < trial->job.nthen; i++)
 		if (trial->run.begun >> i & 1)
 			steps |= trial->run.then[i].steps;

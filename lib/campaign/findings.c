@@ -138,7 +138,7 @@ static bool is_settled(const struct maple_campaign *c,
 
 static unsigned int runs_made(const struct maple_campaign *c)
 {
-	return c->result->runs.profile + c->result->runs.enforced;
+	return maple_runs_made(&c->result->runs);
 }
 
 /* maple_findings_enough - whether the campaign may end with what it has */

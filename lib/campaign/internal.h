@@ -60,6 +60,7 @@ enum maple_purpose {
 	MAPLE_FOR_BASELINE,
 	MAPLE_FOR_PROFILE,
 	MAPLE_FOR_ENFORCED,
+	MAPLE_FOR_CONTROLLED,
 	MAPLE_FOR_CONFIRM,
 	MAPLE_FOR_ATTRIBUTE, /* to find out which order it was */
 	MAPLE_FOR_KNOWN,     /* whether what was found once is still there */
@@ -233,6 +234,7 @@ unsigned int maple_sockets_in_tables(pid_t pid);
 unsigned long maple_sockets_line(const char *line, bool local);
 
 /* trial.c */
+struct maple_switches maple_trial_switches(const struct maple_trial *trial);
 int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial);
 void maple_trial_deinit(struct maple_trial *trial);
 

@@ -157,13 +157,15 @@ static int take_up(struct maple_campaign *c, struct maple_finding **f)
 	struct maple_planfile file;
 	struct maple_trial order = { 0 };
 	struct maple_error why, *err = c->err;
-	int e;
+	int unread, e;
 
 	c->err = &why;
-	e = maple_planfile_read(c, (*f)->plan, &order, &file);
+	unread = maple_planfile_read(c, (*f)->plan, &order, &file);
 	c->err = err;
-	if (!e)
-		return replay(c, f, &order, file.refound > 0);
+	e = unread ? unread : replay(c, f, &order, file.refound > 0);
+	maple_trial_deinit(&order);
+	if (!unread)
+		return e;
 	if (e == -ENOMEM)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
 	maple_campaign_notice(c,

@@ -11,6 +11,8 @@ const char *maple_phase_name(enum maple_phase phase)
 		return "profile";
 	case MAPLE_PHASE_ENFORCE:
 		return "enforce";
+	case MAPLE_PHASE_CONTROL:
+		return "control";
 	case MAPLE_PHASE_CONFIRM:
 		return "confirm";
 	case MAPLE_PHASE_DONE:

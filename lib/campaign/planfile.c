@@ -4,17 +4,17 @@
  * offset instead of this campaign's numbers. Kept with every run and every
  * finding; read back by a replay.
  *
- * {"kind": "enforced", "schedule": 0, "seed": 1, "expected": 0,
- *  "timeout": 10.0, "changes": [{"site": 0, "hit": 3}],
- *  "sites": [{"image": path, "build_id": hex, "offset": 1, "call": false,
- *             "second": false, "function": name, "print": fingerprint}, ...],
- *  "plan": {"idiom", "flags", "attempt", "slice", "hints": ["0.1", "0.2"],
- *           "steps": [{"site", "kind", "role", "var", "dep", "pair",
- *                      "event", "pre", "occurrence", "gates": []}],
- *           "guards": [], "covers": []},
- *  "then": [plans that follow it], if there are,
- *  "between": the command of a server's round, if there is,
- *  "rounds": how many of them the server has, if not one}
+ * {"kind": "enforced", "profile" or "controlled", "schedule": 0, "seed": 1,
+ * "expected": 0, "timeout": 10.0, "changes": [{"site": 0, "hit": 3}], "sites":
+ * [{"image": path, "build_id": hex, "offset": 1, "call": false, "second":
+ * false, "function": name, "print": fingerprint}, ...], "plan": {"idiom",
+ * "flags", "attempt", "slice", "hints": ["0.1", "0.2"], "steps": [{"site",
+ * "kind", "role", "var", "dep", "pair", "event", "pre", "occurrence", "gates":
+ * []}], "guards": [], "covers": []}, "then": [plans that follow it], if there
+ * are, "policy": {"policy": 4, "blind": 0, "threads": ["0", "0.1"], "switches":
+ * [{"thread": 1, "next": 0, "what": 0, "site": 0 or null, "hit": 1}]}, if it is
+ * controlled, "between": the command of a server's round, if there is, "rounds":
+ * how many of them the server has, if not one}
  *
  * All that names a site is an index into "sites". In another build of an
  * image its sites are found again by their fingerprints, which a finding's
@@ -103,6 +103,35 @@ static json_t *write_plan(const struct writer *w, const struct maple_plan *plan)
 			 guards, "covers", covers);
 }
 
+static json_t *write_switch(const struct writer *w,
+			    const struct maple_policy_switch *s)
+{
+	return json_pack("{s:i,s:i,s:i,s:o,s:I}", "thread", s->thread, "next",
+			 s->next, "what", s->what, "site",
+			 s->site == MAPLE_SITE_NONE ? json_null()
+						    : site_index(w, s->site),
+			 "hit", (json_int_t)s->hit);
+}
+
+/* By the schedule, where all of it is known; else by what chose it. */
+static json_t *write_policy(const struct writer *w,
+			    const struct maple_trial *trial)
+{
+	struct maple_switches had = maple_trial_switches(trial);
+	json_t *threads = json_array(), *switches = json_array();
+	uint32_t i;
+
+	for (i = 0; i < had.nnames; i++)
+		json_array_append_new(threads, json_string(had.name[i].text));
+	for (i = 0; i < had.n; i++)
+		json_array_append_new(switches, write_switch(w, &had.entry[i]));
+	return json_pack("{s:i,s:i,s:o,s:o}", "policy",
+			 had.nnames ? MAPLE_POLICY_LIST
+				    : trial->job.policy.policy,
+			 "blind", trial->job.policy.blind, "threads", threads,
+			 "switches", switches);
+}
+
 /*
  * maple_planfile_write - the order of @trial as JSON; to be freed
  * @lasts: it may be asked for in another build; to find out what lasts of a
@@ -111,6 +140,12 @@ static json_t *write_plan(const struct writer *w, const struct maple_plan *plan)
 char *maple_planfile_write(struct maple_campaign *c,
 			   const struct maple_trial *trial, bool lasts)
 {
+	static const char *const kinds[] = {
+		[MAPLE_RUN_NATIVE] = "profile",
+		[MAPLE_RUN_PROFILE] = "profile",
+		[MAPLE_RUN_ENFORCE] = "enforced",
+		[MAPLE_RUN_CONTROL] = "controlled",
+	};
 	struct writer w = { c, lasts, json_array(), json_array() };
 	json_t *changes = json_array(), *plan = json_null(), *root;
 	json_t *then = json_array();
@@ -126,9 +161,8 @@ char *maple_planfile_write(struct maple_campaign *c,
 	if (trial->job.kind == MAPLE_RUN_ENFORCE)
 		plan = write_plan(&w, &trial->job.plan);
 	root = json_pack("{s:s,s:i,s:I,s:b,s:i,s:f,s:o,s:o,s:o}", "kind",
-			 trial->job.kind == MAPLE_RUN_ENFORCE ? "enforced"
-							      : "profile",
-			 "schedule", trial->job.schedule, "seed",
+			 kinds[trial->job.kind], "schedule",
+			 trial->job.schedule, "seed",
 			 (json_int_t)trial->job.seed, "fill", trial->job.fill,
 			 "expected", c->expected, "timeout", c->timeout,
 			 "changes", changes, "sites", w.sites, "plan", plan);
@@ -137,6 +171,8 @@ char *maple_planfile_write(struct maple_campaign *c,
 	if (trial->job.nthen)
 		json_object_set(root, "then", then);
 	json_decref(then);
+	if (trial->job.kind == MAPLE_RUN_CONTROL)
+		json_object_set_new(root, "policy", write_policy(&w, trial));
 	if (c->between)
 		json_object_set_new(root, "between",
 				    maple_bytes_encode(c->between));
@@ -352,6 +388,96 @@ static int read_plan(const struct reader *r, json_t *object,
 	return check_halves(r, plan);
 }
 
+static int read_switch(const struct reader *r, json_t *object,
+		       uint32_t nthreads, struct maple_policy_switch *s)
+{
+	int thread, next, what;
+	json_int_t hit;
+	json_t *site;
+
+	if (json_unpack(object, "{s:i,s:i,s:i,s:o,s:I}", "thread", &thread,
+			"next", &next, "what", &what, "site", &site, "hit",
+			&hit) ||
+	    thread < 0 || (uint32_t)thread >= nthreads || next < 0 ||
+	    (uint32_t)next >= nthreads || what < MAPLE_POLICY_AT ||
+	    what > MAPLE_POLICY_ARRIVED || hit < 0 || hit > UINT32_MAX)
+		return -EBADMSG;
+	*s = (struct maple_policy_switch){
+		.thread = thread,
+		.next = next,
+		.what = what,
+		.site = json_is_null(site) ? MAPLE_SITE_NONE
+					   : number_of(r, site),
+		.hit = hit,
+		.next_site = MAPLE_SITE_NONE,
+	};
+	return json_is_null(site) || s->site != MAPLE_SITE_NONE ? 0 : -EBADMSG;
+}
+
+static int read_threads(json_t *threads, struct maple_switches *to)
+{
+	const char *name;
+	size_t i, n = json_array_size(threads);
+
+	if (n > MAPLE_THREADS)
+		return -EBADMSG;
+	to->name = calloc(n + 1, sizeof(*to->name));
+	if (!to->name)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		name = json_string_value(json_array_get(threads, i));
+		if (!name || strlen(name) >= sizeof(to->name[i].text))
+			return -EBADMSG;
+		strcpy(to->name[i].text, name);
+	}
+	to->nnames = n;
+	return 0;
+}
+
+static int read_policy(const struct reader *r, json_t *object,
+		       struct maple_job *job)
+{
+	struct maple_switches *to = &job->switches;
+	json_t *threads, *switches;
+	int policy, blind, e;
+	size_t i, n;
+
+	if (json_unpack(object, "{s:i,s:i,s:o,s:o}", "policy", &policy, "blind",
+			&blind, "threads", &threads, "switches", &switches) ||
+	    policy < 0 || policy >= MAPLE_POLICIES)
+		return -EBADMSG;
+	job->policy.policy = policy;
+	job->policy.blind = blind != 0;
+	job->policy.seed = job->seed;
+	n = json_array_size(switches);
+	if (n > MAPLE_POLICY_ENTRIES)
+		return -EBADMSG;
+	e = read_threads(threads, to);
+	if (e)
+		return e;
+	to->entry = calloc(n + 1, sizeof(*to->entry));
+	if (!to->entry)
+		return -ENOMEM;
+	for (i = 0; i < n && !e; i++)
+		e = read_switch(r, json_array_get(switches, i), to->nnames,
+				&to->entry[i]);
+	to->n = n;
+	return e;
+}
+
+static int read_kind(const char *text, enum maple_run_kind *kind)
+{
+	if (!strcmp(text, "profile"))
+		*kind = MAPLE_RUN_PROFILE;
+	else if (!strcmp(text, "controlled"))
+		*kind = MAPLE_RUN_CONTROL;
+	else if (!strcmp(text, "enforced"))
+		*kind = MAPLE_RUN_ENFORCE;
+	else
+		return -EBADMSG;
+	return 0;
+}
+
 static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)
 {
 	json_t *sites, *changes, *plan, *site, *then;
@@ -381,8 +507,8 @@ static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)
 	trial->job.schedule = schedule;
 	trial->job.fill = fill;
 	trial->rounds = rounds > 0 ? rounds : 1;
-	trial->job.kind = strcmp(kind, "profile") ? MAPLE_RUN_ENFORCE
-						  : MAPLE_RUN_PROFILE;
+	if (read_kind(kind, &trial->job.kind))
+		return -EBADMSG;
 	for (i = 0; i < json_array_size(changes) && i < MAPLE_RUN_CHANGES; i++) {
 		if (json_unpack(json_array_get(changes, i), "{s:o,s:I}", "site",
 				&site, "hit", &hit))
@@ -391,6 +517,9 @@ static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)
 		trial->job.change[trial->job.nchanges++].hit = hit;
 	}
 	trial->job.plan.seed = seed;
+	if (trial->job.kind == MAPLE_RUN_CONTROL)
+		return read_policy(r, json_object_get(root, "policy"),
+				   &trial->job);
 	if (trial->job.kind != MAPLE_RUN_ENFORCE)
 		return 0;
 	e = read_plan(r, plan, &trial->job.plan);

@@ -110,8 +110,8 @@ static void add_delivery(struct maple_delivery *d, struct maple_delivery *later)
 static void add_runs(struct maple_campaign_result *r,
 		     const struct maple_campaign_result *later)
 {
-	unsigned int before = r->runs.profile + r->runs.enforced;
-	unsigned int more = later->runs.profile + later->runs.enforced;
+	unsigned int before = maple_runs_made(&r->runs);
+	unsigned int more = maple_runs_made(&later->runs);
 
 	if (!r->nfindings && later->nfindings) {
 		r->first_finding_runs = before + later->first_finding_runs;
@@ -123,6 +123,7 @@ static void add_runs(struct maple_campaign_result *r,
 	r->runs.baseline += later->runs.baseline;
 	r->runs.profile += later->runs.profile;
 	r->runs.enforced += later->runs.enforced;
+	r->runs.controlled += later->runs.controlled;
 	r->runs.again += later->runs.again;
 	r->runs.confirm += later->runs.confirm;
 	r->seconds += later->seconds;

@@ -227,8 +227,9 @@ static int choose(struct maple_campaign *c,
 		  const struct maple_backend_options *backend,
 		  struct maple_pair_choice *choice)
 {
-	/* Priorities that change at accesses are the agent's alone. */
-	bool needs_agent = c->strategy->needs & MAPLE_NEEDS_CHANGES;
+	/* What changes priorities at accesses is the agent's alone. */
+	bool needs_agent = c->strategy->needs &
+			   (MAPLE_NEEDS_CHANGES | MAPLE_NEEDS_CONTROL);
 	const char *wanted = c->options->backend;
 	int e;
 

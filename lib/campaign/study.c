@@ -50,6 +50,12 @@ int maple_study_open(struct maple_campaign *c)
 	}
 	if (maple_coverage_init(&c->result->coverage, c->strategy->classes))
 		return maple_error_set(c->err, ENOMEM, "out of memory");
+	if (c->strategy->needs & MAPLE_NEEDS_CONTROL &&
+	    !maple_pair_controls(pair))
+		return maple_error_set(c->err, EBUSY,
+				       "--strategy %s needs a CPU that no other "
+				       "campaign has: wait for it, or end that",
+				       c->strategy->name);
 	return c->strategy->open(c->strategy, &c->study, &c->system, c->err);
 }
 
@@ -103,8 +109,9 @@ void maple_study_take(struct maple_campaign *c, struct maple_trial *trial)
 	trial->campaign = c;
 	trial->early.tell = maple_study_event;
 	trial->early.ctx = trial;
-	trial->purpose = job->kind == MAPLE_RUN_PROFILE ? MAPLE_FOR_PROFILE
-							: MAPLE_FOR_ENFORCED;
+	trial->purpose = job->kind == MAPLE_RUN_PROFILE	  ? MAPLE_FOR_PROFILE
+			 : job->kind == MAPLE_RUN_CONTROL ? MAPLE_FOR_CONTROLLED
+							  : MAPLE_FOR_ENFORCED;
 	job->plan.slice_ms = slice_ms(c);
 	for (unsigned int i = 0; i < job->nthen; i++)
 		job->then[i].slice_ms = job->plan.slice_ms;
@@ -180,7 +187,7 @@ static int know_run(struct maple_campaign *c, struct maple_trial *trial)
 /* maple_study_ended - the strategy hears what came of @trial, judged */
 int maple_study_ended(struct maple_campaign *c, struct maple_trial *trial)
 {
-	bool profile = trial->job.kind == MAPLE_RUN_PROFILE;
+	bool profile = trial->job.kind != MAPLE_RUN_ENFORCE;
 	struct maple_job_end end = {
 		.run = &trial->run,
 		.failed = trial->judgement.failure != MAPLE_FAILURE_NONE,

@@ -89,9 +89,13 @@ static int close_memo(struct maple_campaign *c, int e)
 }
 
 static const char *const purposes[] = {
-	[MAPLE_FOR_BASELINE] = "baseline",   [MAPLE_FOR_PROFILE] = "profile",
-	[MAPLE_FOR_ENFORCED] = "enforced",   [MAPLE_FOR_CONFIRM] = "confirm",
-	[MAPLE_FOR_ATTRIBUTE] = "attribute", [MAPLE_FOR_KNOWN] = "known",
+	[MAPLE_FOR_BASELINE] = "baseline",
+	[MAPLE_FOR_PROFILE] = "profile",
+	[MAPLE_FOR_ENFORCED] = "enforced",
+	[MAPLE_FOR_CONFIRM] = "confirm",
+	[MAPLE_FOR_CONTROLLED] = "controlled",
+	[MAPLE_FOR_ATTRIBUTE] = "attribute",
+	[MAPLE_FOR_KNOWN] = "known",
 };
 
 /*
@@ -155,7 +159,7 @@ static void on_event(void *ctx, const struct maple_event *event)
 	if (event->thread < MAPLE_THREADS)
 		trial->ran[event->thread] = true;
 	maple_holding_event(&trial->holding, event);
-	if (trial->job.kind == MAPLE_RUN_PROFILE) {
+	if (trial->job.kind != MAPLE_RUN_ENFORCE) {
 		if (trial->studied && lane->c->attached)
 			maple_early_event(&trial->early, event);
 		else if (trial->studied)
@@ -279,7 +283,7 @@ static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 	} else {
 		c->delivered = true;
 		c->observed |= trial->studied &&
-			       trial->job.kind == MAPLE_RUN_PROFILE;
+			       trial->job.kind != MAPLE_RUN_ENFORCE;
 		c->enforced |= trial->studied &&
 			       trial->job.kind == MAPLE_RUN_ENFORCE;
 	}
@@ -303,7 +307,8 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.nthen = trial->job.nthen,
 		.seed = trial->job.seed,
 		.nchanges = trial->job.nchanges,
-		.budget = MAPLE_BUDGET,
+		.budget = trial->job.kind == MAPLE_RUN_CONTROL ? 0
+							       : MAPLE_BUDGET,
 		.lossless = trial->job.kind == MAPLE_RUN_PROFILE,
 		.timeout = c->timeout,
 		.grace = c->attached ? 0
@@ -319,6 +324,14 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.ask_call = trial->ask_call,
 		.narrow = trial->narrow,
 		.outsiders = c->options->setup != NULL,
+	};
+	struct maple_run_control control = {
+		.order = trial->job.policy,
+		.list = trial->job.switches.entry,
+		.nlist = trial->job.switches.n,
+		.names = trial->job.switches.name,
+		.nnames = trial->job.switches.nnames,
+		.log = trial->studied,
 	};
 	struct under_way under_way = { .lane = c->lanes.turn, .trial = trial };
 	struct maple_run_sink sink = {
@@ -338,6 +351,8 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 	if (c->attached)
 		order.timeout = maple_stretch_seconds(c, trial->job.kind);
 	memcpy(order.change, trial->job.change, sizeof(order.change));
+	if (trial->job.kind == MAPLE_RUN_CONTROL)
+		order.control = &control;
 	order.alone = trial->job.alone;
 	order.nalone = trial->job.nalone;
 	maple_round_begin(c, trial);
@@ -353,6 +368,26 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		e = memo_begin(c, trial, &under_way.row);
 	*row = under_way.row;
 	return e;
+}
+
+/*
+ * maple_trial_switches - the schedule of a controlled run: the one that it was
+ * told to follow, or had; @trial's. Empty: there was no room to keep all of it
+ */
+struct maple_switches maple_trial_switches(const struct maple_trial *trial)
+{
+	const struct maple_run *run = &trial->run;
+
+	if (trial->job.switches.nnames)
+		return trial->job.switches;
+	if (run->counts.over || run->counts.uncounted)
+		return (struct maple_switches){ 0 };
+	return (struct maple_switches){
+		.n = run->ndecided,
+		.nnames = run->nnames,
+		.entry = run->decided,
+		.name = run->names,
+	};
 }
 
 /*
@@ -412,6 +447,7 @@ void maple_trial_deinit(struct maple_trial *trial)
 	if (trial->campaign)
 		maple_study_drop(trial->campaign, trial);
 	free(trial->job.alone);
+	maple_switches_deinit(&trial->job.switches);
 	free(trial->output);
 	free(trial->oracle);
 	free(trial->report);

@@ -30,9 +30,10 @@ static int write_object(FILE *out, json_t *object, struct maple_error *err)
 
 static json_t *runs_object(const struct maple_runs *runs)
 {
-	return json_pack("{s:i, s:i, s:i, s:i}", "baseline", (int)runs->baseline,
-			 "profile", (int)runs->profile, "enforced",
-			 (int)runs->enforced, "confirm", (int)runs->confirm);
+	return json_pack("{s:i, s:i, s:i, s:i, s:i}", "baseline",
+			 (int)runs->baseline, "profile", (int)runs->profile,
+			 "enforced", (int)runs->enforced, "controlled",
+			 (int)runs->controlled, "confirm", (int)runs->confirm);
 }
 
 /*

@@ -52,6 +52,7 @@ static void print_properties(FILE *out, const struct maple_report *report)
 		print_property(out, "backends.enforce", r->backends.enforce);
 		print_number(out, "runs.profile", r->runs.profile);
 		print_number(out, "runs.enforced", r->runs.enforced);
+		print_number(out, "runs.controlled", r->runs.controlled);
 		print_number(out, "exposed",
 			     maple_coverage_sum(&r->coverage).exposed);
 		print_number(out, "candidates_left", r->candidates_left);

@@ -382,9 +382,11 @@ void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 
 	print_found(out, result, style);
 	fprintf(out,
-		"%u baseline, %u profile, %u enforced, %u confirming runs in "
+		"%u baseline, %u profile, %u %s, %u confirming runs in "
 		"%.1f s, seed %" PRIu64 "%s\n",
-		runs->baseline, runs->profile, runs->enforced, runs->confirm,
+		runs->baseline, runs->profile,
+		runs->controlled ? runs->controlled : runs->enforced,
+		runs->controlled ? "controlled" : "enforced", runs->confirm,
 		result->seconds, result->seed,
 		result->interrupted ? ", interrupted" : "");
 	if (runs->rounds)

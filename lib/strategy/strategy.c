@@ -7,7 +7,8 @@
 static const struct maple_strategy *const all[] = {
 	&maple_strategy_maple,	   &maple_strategy_native,
 	&maple_strategy_pct,	   &maple_strategy_pctlarge,
-	&maple_strategy_randdelay,
+	&maple_strategy_randdelay, &maple_strategy_rw,
+	&maple_strategy_pos,
 };
 
 #define ALL (sizeof(all) / sizeof(*all))

@@ -24,6 +24,7 @@
 #include "../image/registry.h"
 #include "../plan/plan.h"
 #include "goal.h"
+#include "switches.h"
 
 /*
  * What a run is to do, and what it came to. The campaign hands out a job that
@@ -40,7 +41,10 @@ struct maple_job {
 	unsigned int nthen;
 	struct maple_plan then[MAPLE_RUN_THEN];
 	bool fill; /* freed memory is filled, and kept for a while */
-	/* PROFILE: sites that are left alone, by number. Owned. */
+	/* CONTROL: who chooses; and LIST's schedule, owned, with what is named */
+	struct maple_policy_order policy;
+	struct maple_switches switches;
+	/* PROFILE, CONTROL: sites that are left alone, by number. Owned. */
 	uint8_t *alone;
 	uint32_t nalone;
 
@@ -126,6 +130,7 @@ struct maple_standing {
 };
 
 #define MAPLE_NEEDS_CHANGES 1u /* priorities that change at accesses */
+#define MAPLE_NEEDS_CONTROL 2u /* controlled runs, which a CPU is for alone */
 
 struct maple_strategy {
 	const char *name;
@@ -147,7 +152,7 @@ struct maple_strategy {
 	 */
 	enum maple_next (*next)(void *self, struct maple_job *job,
 				struct maple_error *err, int *e);
-	/* An event of a PROFILE run, in order, while it lasts. */
+	/* An event of a PROFILE or CONTROL run, in order, while it lasts. */
 	void (*event)(void *self, struct maple_job *job,
 		      const struct maple_event *event);
 	/*
@@ -173,7 +178,8 @@ struct maple_strategy {
 };
 
 extern const struct maple_strategy maple_strategy_maple, maple_strategy_native,
-	maple_strategy_pct, maple_strategy_pctlarge, maple_strategy_randdelay;
+	maple_strategy_pct, maple_strategy_pctlarge, maple_strategy_randdelay,
+	maple_strategy_rw, maple_strategy_pos;
 
 const struct maple_strategy *maple_strategy_find(const char *name);
 

@@ -59,8 +59,8 @@ static unsigned int weigh(const struct maple_suite_case *c,
 {
 	if (maple_suite_judge(c) == MAPLE_SUITE_UNTESTED)
 		return WEIGHT_UNTESTED;
-	return r->dry_runs < r->runs.profile + r->runs.enforced ? WEIGHT_NEWS
-								: WEIGHT_DRY;
+	return r->dry_runs < maple_runs_made(&r->runs) ? WEIGHT_NEWS
+						       : WEIGHT_DRY;
 }
 
 static bool runs_used_up(const struct sharing *s,
@@ -69,7 +69,7 @@ static bool runs_used_up(const struct sharing *s,
 	const struct maple_runs *runs = &c->result->runs;
 
 	return s->options->max_runs &&
-	       runs->profile + runs->enforced >= s->options->max_runs;
+	       maple_runs_made(runs) >= s->options->max_runs;
 }
 
 static int take_over(struct sharing *s, unsigned int i,
@@ -114,8 +114,7 @@ static int test(struct sharing *s, unsigned int i, double slice)
 	options.max_time = slice;
 	options.patience = s->until - maple_clock_now();
 	if (options.max_runs && c->result)
-		options.max_runs -=
-			c->result->runs.profile + c->result->runs.enforced;
+		options.max_runs -= maple_runs_made(&c->result->runs);
 	/* It is the whole program that is forgotten. */
 	options.fresh = s->options->fresh && !s->known;
 	if (s->begin)

@@ -520,6 +520,14 @@ static void run(const struct maple_strategy *s, void *self,
 	end(s, self, job);
 }
 
+/* The first two of controlled runs are profile runs. */
+static enum maple_run_kind kind_of(const struct maple_strategy *s,
+				   unsigned int i)
+{
+	return s->needs & MAPLE_NEEDS_CONTROL && i >= 2 ? MAPLE_RUN_CONTROL
+							: MAPLE_RUN_PROFILE;
+}
+
 static void asks(const struct wish *want, struct maple_study *of)
 {
 	const struct maple_strategy *s = maple_strategy_find(want->name);
@@ -538,7 +546,7 @@ static void asks(const struct wish *want, struct maple_study *of)
 			break;
 		assert_int_equal(s->next(self, &job, &err, &e), MAPLE_NEXT_RUN);
 		assert_int_equal(e, 0);
-		assert_int_equal(job.kind, MAPLE_RUN_PROFILE);
+		assert_int_equal(job.kind, kind_of(s, i));
 		assert_false(job.idle);
 		assert_int_equal(job.dry, i);
 		assert_int_equal(job.schedule,
@@ -575,6 +583,8 @@ static void a_strategy_says_what_is_next(void **state)
 		{ "pct", MAPLE_SCHEDULE_PCT, THRICE(PCT), 3 },
 		{ "pctlarge", MAPLE_SCHEDULE_PCTLARGE, THRICE(PCTLARGE), 3 },
 		{ "randdelay", MAPLE_SCHEDULE_RANDDELAY, THRICE(RANDDELAY), 5 },
+		{ "rw", MAPLE_SCHEDULE_OLDER, { MAPLE_SCHEDULE_PCT, 0, 0 }, 0 },
+		{ "pos", MAPLE_SCHEDULE_OLDER, { MAPLE_SCHEDULE_PCT, 0, 0 }, 0 },
 	};
 	/* What schedules from outside knows of no turns. */
 	static const struct wish outside = { "maple",

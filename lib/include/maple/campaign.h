@@ -65,7 +65,7 @@ struct maple_campaign_options {
 	double max_time;     /* seconds; 0: no limit */
 	/* To wait for a CPU; up to 0: max_time, but 120 at most. */
 	double patience;
-	unsigned int max_runs; /* profile and enforced; 0: no limit */
+	unsigned int max_runs; /* but baseline and confirming; 0: no limit */
 	double timeout;	       /* of one run, seconds; 0: from baseline */
 	/*
 	 * Targets that run at once, each on a CPU of its own; 0: 1. With more
@@ -112,6 +112,7 @@ enum maple_phase {
 	MAPLE_PHASE_BASELINE,
 	MAPLE_PHASE_PROFILE,
 	MAPLE_PHASE_ENFORCE,
+	MAPLE_PHASE_CONTROL,
 	MAPLE_PHASE_CONFIRM,
 	MAPLE_PHASE_DONE,
 };
@@ -120,10 +121,16 @@ enum maple_phase {
 const char *maple_phase_name(enum maple_phase phase);
 
 struct maple_runs {
-	unsigned int baseline, profile, enforced, confirm;
+	unsigned int baseline, profile, enforced, controlled, confirm;
 	unsigned int again;  /* enforced ones of an order exposed before */
 	unsigned int rounds; /* of requests, --between, in all of them */
 };
+
+/* maple_runs_made - those that look for something: --max-runs counts these */
+static inline unsigned int maple_runs_made(const struct maple_runs *runs)
+{
+	return runs->profile + runs->enforced + runs->controlled;
+}
 
 struct maple_progress {
 	enum maple_phase phase;

@@ -1,0 +1,83 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Controlled runs as campaigns: each choice of the schedule is a policy's, and
+# what fails is done again by the switches that it had.
+
+load common
+
+CONTROL=$BUILD/tests/control
+
+# Found by $1 within $2 controlled runs, by each of three seeds.
+found() { # STRATEGY MOST PROGRAM [ARG...]
+	local seed
+
+	for seed in 1 2 3; do
+		rm -f "$db"*
+		campaign --strategy "$1" --seed $seed --max-runs "$2" -- "${@:3}"
+		ended_with 66
+		holds '.runs.controlled > 0 and .runs.enforced == 0'
+		holds '.findings[0].confirm.forced == [5, 5]'
+	done
+}
+
+@test "pos finds what no candidate describes, and replays it" {
+	found pos 200 "$CONTROL/reorder" 10
+	found pos 200 "$CONTROL/account"
+	found pos 300 "$CONTROL/stolen_wakeup"
+	found pos 200 "$CONTROL/the_queue"
+}
+
+@test "so does rw" {
+	found rw 200 "$CONTROL/reorder" 3
+	found rw 200 "$TARGETS/bank_account"
+}
+
+@test "a deadlock is one" {
+	found pos 100 "$TARGETS/lock_order"
+	holds '.findings[0].kind == "deadlock"'
+}
+
+@test "a finding replays from the memo, and is known to the next campaign" {
+	local id
+
+	campaign --strategy pos --seed 1 --max-runs 200 -- "$CONTROL/reorder" 10
+	ended_with 66
+	id=$(jq -r '.findings[0].id' "$json")
+	jq -e '.findings[0].plan | fromjson | .kind == "controlled" and
+		(.policy.switches | length) > 0 and
+		(.policy.threads | index("0.1"))' "$json"
+	mapletest replay "$id" --db "$db" --times 20
+	ended_with 0
+	[[ $output$stderr == *20/20* ]] || fail "not 20 of 20"
+	mapletest replay "$id" --db "$db" --flip
+	ended_with 2 125
+	[[ $stderr == *"controlled run"* ]] || fail "why it cannot is not said"
+	# The default strategy begins with what is known to fail.
+	campaign --seed 2 --max-runs 30 -- "$CONTROL/reorder" 10
+	ended_with 66
+	holds '.findings[0].id == "'"$id"'" and .findings[0].known'
+}
+
+@test "what is right stays right, is observed and counted" {
+	local strategy
+
+	for strategy in rw pos; do
+		campaign --strategy $strategy --seed 1 --max-runs 60 -- \
+			"$TARGETS/clean/mutex_counter"
+		ended_with 0
+		holds '.verdict == "clean" and .stop == "run limit"'
+		holds '.runs.profile == 2 and .runs.controlled == 58'
+		holds '[.coverage.exposed[]] | add > 0'
+		holds '.delivery.undelivered_runs == 0'
+	done
+}
+
+@test "who cannot control says so" {
+	campaign --strategy pos --backend ebpf+agent -- \
+		"$TARGETS/clean/mutex_counter"
+	ended_with 2 125
+	[[ $stderr == *"agent"* ]] || fail "the mend is not said"
+	mapletest run --strategy sup -- "$TARGETS/clean/mutex_counter"
+	ended_with 2
+	[[ $stderr == *"rw or pos"* ]] || fail "the names are not said"
+}
