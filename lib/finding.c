@@ -131,5 +131,6 @@ void maple_finding_destroy(struct maple_finding *finding)
 	free(finding->output);
 	free(finding->oracle);
 	free(finding->report);
+	free(finding->switches);
 	free(finding);
 }

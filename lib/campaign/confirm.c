@@ -32,9 +32,12 @@ bool maple_confirm_same(const struct maple_finding *finding,
 	return true;
 }
 
-/* A controlled run is done again by the schedule that it had. */
+/*
+ * A controlled run is done again by the schedule that it had; its control is
+ * that without the last switch.
+ */
 static int copy_schedule(struct maple_campaign *c, struct maple_job *to,
-			 const struct maple_trial *from)
+			 const struct maple_trial *from, bool flip)
 {
 	struct maple_switches was = maple_trial_switches(from);
 
@@ -46,9 +49,11 @@ static int copy_schedule(struct maple_campaign *c, struct maple_job *to,
 	free(to->alone);
 	to->alone = NULL;
 	to->nalone = 0;
-	return maple_switches_copy(&to->switches, &was)
-		       ? maple_error_set(c->err, ENOMEM, "out of memory")
-		       : 0;
+	if (maple_switches_copy(&to->switches, &was))
+		return maple_error_set(c->err, ENOMEM, "out of memory");
+	if (flip)
+		maple_switches_drop_last(&to->switches);
+	return 0;
 }
 
 static int copy_order(struct maple_campaign *c, struct maple_trial *to,
@@ -81,7 +86,7 @@ static int copy_order(struct maple_campaign *c, struct maple_trial *to,
 	if (flip)
 		maple_plan_flip(&to->job.plan);
 	return from->job.kind == MAPLE_RUN_CONTROL
-		       ? copy_schedule(c, &to->job, from)
+		       ? copy_schedule(c, &to->job, from, flip)
 		       : 0;
 }
 
@@ -152,7 +157,8 @@ static int try_each(struct maple_campaign *c, const struct maple_trial *trial,
 
 /*
  * maple_confirm_attribute - a run that forced several plans, or several rounds
- * of a server, has failed: which plan was it, and does one round do?
+ * of a server, has failed: which plan was it, and does one round do? Of a
+ * controlled one: which switches were it?
  *
  * *@trial becomes a run of that one alone that failed in the same way. If
  * there is none, it stays: then it takes all of its plans and rounds.
@@ -162,6 +168,8 @@ int maple_confirm_attribute(struct maple_campaign *c, struct maple_trial *trial)
 	struct maple_trial alone = { 0 };
 	int e = 0;
 
+	if (trial->job.kind == MAPLE_RUN_CONTROL)
+		return maple_shorten(c, trial);
 	if (trial->job.kind != MAPLE_RUN_ENFORCE)
 		return 0;
 	if (!trial->run.begun) { /* the others were not there */
@@ -333,6 +341,14 @@ static int repeat(struct maple_campaign *c, const struct maple_finding *finding,
 	return e;
 }
 
+/* Whether there is an order to reverse, or a switch to leave out. */
+static bool has_control(const struct maple_trial *order)
+{
+	return order->job.kind == MAPLE_RUN_ENFORCE ||
+	       (order->job.kind == MAPLE_RUN_CONTROL &&
+		maple_trial_switches(order).n);
+}
+
 /* maple_confirm - fills in the control of @finding, which @trial found */
 int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 		  struct maple_trial *trial)
@@ -341,10 +357,11 @@ int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 	int e = repeat(c, finding, trial, times, FORCED, &finding->forced_fails,
 		       &finding->forced_runs);
 
-	if (!e && trial->job.kind == MAPLE_RUN_ENFORCE)
+	if (!e && has_control(trial))
 		e = repeat(c, finding, trial, times, FLIPPED,
 			   &finding->flipped_fails, &finding->flipped_runs);
-	if (!e && finding->flipped_runs && !maple_finding_is_cause(finding))
+	if (!e && trial->job.kind == MAPLE_RUN_ENFORCE &&
+	    finding->flipped_runs && !maple_finding_is_cause(finding))
 		e = repeat(c, finding, trial, times, SERIAL,
 			   &finding->serial_fails, &finding->serial_runs);
 	return e;
@@ -358,13 +375,10 @@ static int replay_order(struct maple_campaign *c,
 	unsigned int runs;
 	int e;
 
-	if (flip && order->job.kind != MAPLE_RUN_ENFORCE)
+	if (flip && !has_control(order))
 		return maple_error_set(c->err, EINVAL,
 				       "this finding has no order to flip: it "
-				       "came up in a %s run",
-				       order->job.kind == MAPLE_RUN_CONTROL
-					       ? "controlled"
-					       : "profile");
+				       "came up in a profile run");
 	e = repeat(c, finding, order, times, flip ? FLIPPED : FORCED, fails,
 		   &runs);
 	if (!e && maple_campaign_gave_up(c))

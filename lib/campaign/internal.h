@@ -63,6 +63,7 @@ enum maple_purpose {
 	MAPLE_FOR_CONTROLLED,
 	MAPLE_FOR_CONFIRM,
 	MAPLE_FOR_ATTRIBUTE, /* to find out which order it was */
+	MAPLE_FOR_SHORTENED, /* which switches it takes */
 	MAPLE_FOR_KNOWN,     /* whether what was found once is still there */
 };
 
@@ -340,6 +341,11 @@ int maple_confirm_details(struct maple_campaign *c,
 			  struct maple_finding **finding);
 bool maple_confirm_same(const struct maple_finding *finding,
 			const struct maple_trial *trial);
+
+/* shorten.c */
+int maple_shorten(struct maple_campaign *c, struct maple_trial *trial);
+char *maple_shorten_tell(struct maple_campaign *c,
+			 const struct maple_trial *trial);
 
 /* planfile.c */
 struct maple_planfile {

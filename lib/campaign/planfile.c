@@ -13,8 +13,8 @@
  * []}], "guards": [], "covers": []}, "then": [plans that follow it], if there
  * are, "policy": {"policy": 4, "blind": 0, "threads": ["0", "0.1"], "switches":
  * [{"thread": 1, "next": 0, "what": 0, "site": 0 or null, "hit": 1}]}, if it is
- * controlled, "between": the command of a server's round, if there is, "rounds":
- * how many of them the server has, if not one}
+ * controlled, "between": the command of a server's round, if there is,
+ * "rounds": how many of them the server has, if not one}
  *
  * All that names a site is an index into "sites". In another build of an
  * image its sites are found again by their fingerprints, which a finding's

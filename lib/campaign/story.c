@@ -359,6 +359,8 @@ struct maple_finding *maple_story_tell(struct maple_campaign *c,
 	f->status = trial->judgement.status;
 	f->address = trial->run.fault;
 	f->what = strdup(trial->judgement.what);
+	if (trial->job.kind == MAPLE_RUN_CONTROL)
+		f->switches = maple_shorten_tell(c, trial);
 	if (trial->job.kind == MAPLE_RUN_ENFORCE) {
 		f->idiom = trial->job.plan.idiom;
 		maple_story_order(c, f, trial);

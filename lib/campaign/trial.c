@@ -94,6 +94,7 @@ static const char *const purposes[] = {
 	[MAPLE_FOR_ENFORCED] = "enforced",
 	[MAPLE_FOR_CONFIRM] = "confirm",
 	[MAPLE_FOR_CONTROLLED] = "controlled",
+	[MAPLE_FOR_SHORTENED] = "shorten",
 	[MAPLE_FOR_ATTRIBUTE] = "attribute",
 	[MAPLE_FOR_KNOWN] = "known",
 };
@@ -320,7 +321,8 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.own_group = !isatty(STDIN_FILENO),
 		.fresh = trial->purpose == MAPLE_FOR_CONFIRM ||
 			 trial->purpose == MAPLE_FOR_KNOWN,
-		.stacks = trial->purpose != MAPLE_FOR_CONFIRM,
+		.stacks = trial->purpose != MAPLE_FOR_CONFIRM &&
+			  trial->purpose != MAPLE_FOR_SHORTENED,
 		.ask_call = trial->ask_call,
 		.narrow = trial->narrow,
 		.outsiders = c->options->setup != NULL,

@@ -93,6 +93,7 @@ static const struct maple_field finding_fields[] = {
 	MAPLE_FIELD(maple_finding, output, STRING),
 	MAPLE_FIELD(maple_finding, oracle, STRING),
 	MAPLE_FIELD(maple_finding, report, STRING),
+	MAPLE_FIELD(maple_finding, switches, STRING),
 	MAPLE_FIELD(maple_finding, run, UNSIGNED),
 	MAPLE_FIELD(maple_finding, found_at, NUMBER),
 	MAPLE_FIELD(maple_finding, times_seen, UNSIGNED),

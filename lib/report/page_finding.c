@@ -121,6 +121,9 @@ static void print_control(FILE *out, const struct maple_finding *f)
 		   f->forced_fails, f->forced_runs);
 	if (f->idiom)
 		print_runs(out, "reversed", f->flipped_fails, f->flipped_runs);
+	else if (f->flipped_runs)
+		print_runs(out, "without the last switch", f->flipped_fails,
+			   f->flipped_runs);
 	if (f->serial_runs)
 		print_runs(out, "one thread after the other", f->serial_fails,
 			   f->serial_runs);
@@ -128,7 +131,7 @@ static void print_control(FILE *out, const struct maple_finding *f)
 	if (maple_words_no_cause(f))
 		maple_page_element(out, "p", "note", "%s",
 				   maple_words_no_cause(f));
-	if (f->idiom)
+	if (f->idiom || f->flipped_runs)
 		return;
 	maple_page_element(
 		out, "p", "note", "It failed without any order being forced%s",
@@ -195,6 +198,14 @@ static void print_report(FILE *out, const struct maple_finding *f)
 	maple_page_element(out, "pre", NULL, "%s", f->report);
 }
 
+static void print_switches(FILE *out, const struct maple_finding *f)
+{
+	if (!f->switches)
+		return;
+	maple_page_element(out, "h3", NULL, "By these switches");
+	maple_page_element(out, "pre", NULL, "%s", f->switches);
+}
+
 /* maple_page_finding - what stands in the finding's card */
 void maple_page_finding(FILE *out, const struct maple_report *report,
 			const struct maple_finding *f)
@@ -209,6 +220,7 @@ void maple_page_finding(FILE *out, const struct maple_report *report,
 	else
 		maple_page_element(out, "h3", NULL, "What happened");
 	maple_page_order(out, report, f);
+	print_switches(out, f);
 	print_happened(out, report, f);
 	print_cycle(out, report, f);
 	print_report(out, f);

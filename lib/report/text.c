@@ -285,6 +285,13 @@ static void print_orders(FILE *out, const struct maple_finding *f,
 	}
 	if (maple_words_split(f))
 		fprintf(out, "%s\n\n", maple_words_split(f));
+	if (f->switches) {
+		fputs("By these switches, each thread as far as it can "
+		      "besides:\n",
+		      out);
+		print_lines(out, f->switches, UINT_MAX, style);
+		putc('\n', out);
+	}
 	print_variables(out, f, style);
 	if (freed)
 		fprintf(out, "  %s\n\n",

@@ -216,6 +216,12 @@ static void say_replays(const struct maple_finding *f, char *buffer, size_t size
 		snprintf(buffer, size,
 			 "It failed without any order being forced: there is "
 			 "nothing to reverse.");
+	else if (f->flipped_runs)
+		snprintf(buffer, size,
+			 "Control: by these switches %u/%u fails, without the "
+			 "last of them %u/%u",
+			 f->forced_fails, f->forced_runs, f->flipped_fails,
+			 f->flipped_runs);
 	else
 		snprintf(buffer, size,
 			 "It failed without any order being forced. Replayed: "
@@ -230,7 +236,7 @@ static void say_replays(const struct maple_finding *f, char *buffer, size_t size
  */
 const char *maple_words_no_cause(const struct maple_finding *f)
 {
-	if (maple_finding_is_cause(f))
+	if (!f->idiom || maple_finding_is_cause(f))
 		return NULL;
 	if (!f->serial_runs)
 		return "The reversed order fails as well: it is not the cause.";

@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Schedules that outlive the run that had them. */
+/*
+ * Schedules that outlive the run that had them, and which of their switches a
+ * failure takes (algorithms.md 10).
+ *
+ * An entry names no global time, so one that is taken away moves no other. So
+ * halves are taken away, then quarters, down to single entries, and what still
+ * fails alike is kept (delta debugging, complements only). What is left may
+ * have detours: a thread goes on, only to make room for a third one. So of two
+ * entries the first one is tried with the second one's thread, without what
+ * stands between them; then halves once more.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "switches.h"
+
+#define DETOURS 12 /* entries, at most, that are gone through in pairs */
 
 /* maple_switches_copy - @to, which is empty, becomes the same; -ENOMEM or 0 */
 int maple_switches_copy(struct maple_switches *to,
@@ -32,4 +44,135 @@ void maple_switches_deinit(struct maple_switches *s)
 	free(s->entry);
 	free(s->name);
 	*s = (struct maple_switches){ 0 };
+}
+
+/* maple_switches_chose - whether @entry is a choice, and no arrival */
+bool maple_switches_chose(const struct maple_policy_switch *entry)
+{
+	return entry->what != MAPLE_POLICY_ARRIVED;
+}
+
+static void cut(struct maple_switches *s, uint32_t at, uint32_t n)
+{
+	if (n > s->n - at)
+		n = s->n - at;
+	memmove(s->entry + at, s->entry + at + n,
+		(s->n - at - n) * sizeof(*s->entry));
+	s->n -= n;
+}
+
+/* maple_switches_drop_last - without its last choice, if it has one */
+void maple_switches_drop_last(struct maple_switches *s)
+{
+	for (uint32_t i = s->n; i-- > 0;)
+		if (maple_switches_chose(&s->entry[i])) {
+			cut(s, i, 1);
+			return;
+		}
+}
+
+/* ---- shortening ---- */
+
+struct shortening {
+	struct maple_switches *now; /* fails */
+	bool (*fails)(void *ctx, const struct maple_switches *list);
+	bool (*may_go_on)(void *ctx);
+	void *ctx;
+	int error;
+};
+
+static bool may_go_on(const struct shortening *s)
+{
+	return !s->error && s->may_go_on(s->ctx);
+}
+
+/*
+ * Whether it fails without @n entries from @at, the one before them with @next,
+ * if given; then it is without them from now on.
+ */
+static bool fails_without(struct shortening *s, uint32_t at, uint32_t n,
+			  const uint16_t *next)
+{
+	struct maple_switches list;
+
+	s->error = maple_switches_copy(&list, s->now);
+	if (s->error)
+		return false;
+	if (next)
+		list.entry[at - 1].next = *next;
+	cut(&list, at, n);
+	if (s->fails(s->ctx, &list)) {
+		maple_switches_deinit(s->now);
+		*s->now = list;
+		return true;
+	}
+	maple_switches_deinit(&list);
+	return false;
+}
+
+/* One pass over all parts of @size; whether any could go. */
+static bool pass(struct shortening *s, uint32_t size)
+{
+	bool less = false;
+	uint32_t at = 0;
+
+	while (at < s->now->n && may_go_on(s)) {
+		if (fails_without(s, at, size, NULL))
+			less = true;
+		else
+			at += size;
+	}
+	return less;
+}
+
+static void halve(struct shortening *s)
+{
+	uint32_t size = (s->now->n + 1) / 2;
+
+	for (; size > 1 && may_go_on(s); size = (size + 1) / 2)
+		pass(s, size);
+	while (may_go_on(s) && pass(s, 1))
+		;
+}
+
+/* Whether some detour could go. */
+static bool straighten(struct shortening *s)
+{
+	const struct maple_policy_switch *e;
+	uint16_t next;
+
+	for (uint32_t i = 0; i + 1 < s->now->n; i++)
+		for (uint32_t j = i + 1; j < s->now->n; j++) {
+			e = s->now->entry;
+			if (!maple_switches_chose(&e[i]) ||
+			    !maple_switches_chose(&e[j]) ||
+			    e[i].thread == e[j].next)
+				continue;
+			if (!may_go_on(s))
+				return false;
+			next = e[j].next;
+			if (fails_without(s, i + 1, j - i, &next))
+				return true;
+		}
+	return false;
+}
+
+/*
+ * maple_switches_shorten - takes out of @s, which fails, what its failure does
+ * not take, as long as @may_go_on(); @fails: whether a run by a list fails alike
+ *
+ * Returns 0, or -ENOMEM; @s fails in any case.
+ */
+int maple_switches_shorten(struct maple_switches *s,
+			   bool (*fails)(void *ctx,
+					 const struct maple_switches *list),
+			   bool (*may_go_on)(void *ctx), void *ctx)
+{
+	struct shortening work = { s, fails, may_go_on, ctx, 0 };
+
+	halve(&work);
+	if (s->n <= DETOURS)
+		while (may_go_on(ctx) && !work.error && straighten(&work))
+			halve(&work);
+	return work.error;
 }

@@ -2,6 +2,7 @@
 #ifndef MAPLE_STRATEGY_SWITCHES_H
 #define MAPLE_STRATEGY_SWITCHES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "../policy/policy.h"
 
@@ -15,5 +16,11 @@ struct maple_switches {
 int maple_switches_copy(struct maple_switches *to,
 			const struct maple_switches *from);
 void maple_switches_deinit(struct maple_switches *s);
+bool maple_switches_chose(const struct maple_policy_switch *entry);
+void maple_switches_drop_last(struct maple_switches *s);
+int maple_switches_shorten(struct maple_switches *s,
+			   bool (*fails)(void *ctx,
+					 const struct maple_switches *list),
+			   bool (*may_go_on)(void *ctx), void *ctx);
 
 #endif

@@ -16,7 +16,11 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 		campaign --strategy "$1" --seed $seed --max-runs "$2" -- "${@:3}"
 		ended_with 66
 		holds '.runs.controlled > 0 and .runs.enforced == 0'
-		holds '.findings[0].confirm.forced == [5, 5]'
+		holds '.findings[0].confirm | .forced == [5, 5] and
+			.flipped == [0, 5]'
+		holds '.findings[0] | .plan | fromjson | .policy.switches |
+			map(select(.what < 2)) | length | . > 0 and . <= 3'
+		holds '.findings[0].switches | split("\n") | length <= 3'
 	done
 }
 
@@ -49,13 +53,25 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 	mapletest replay "$id" --db "$db" --times 20
 	ended_with 0
 	[[ $output$stderr == *20/20* ]] || fail "not 20 of 20"
-	mapletest replay "$id" --db "$db" --flip
-	ended_with 2 125
-	[[ $stderr == *"controlled run"* ]] || fail "why it cannot is not said"
+	mapletest replay "$id" --db "$db" --times 5 --flip
+	[[ $output$stderr == *0/5* ]] || fail "not 0 of 5"
 	# The default strategy begins with what is known to fail.
 	campaign --seed 2 --max-runs 30 -- "$CONTROL/reorder" 10
 	ended_with 66
 	holds '.findings[0].id == "'"$id"'" and .findings[0].known'
+}
+
+@test "what it takes is told, as text and as a page" {
+	mapletest run --strategy pos --seed 1 --max-runs 200 --db "$db" -- \
+		"$CONTROL/account"
+	ended_with 66
+	[[ $output == *"By these switches"*"thread 0"*"goes on"* ]] ||
+		fail "no switches"
+	[[ $output == *"by these switches 5/5 fails, without the last of them 0/5"* ]] ||
+		fail "no control"
+	mapletest report --db "$db" --html "$BATS_TEST_TMPDIR/found.html"
+	grep -q "By these switches" "$BATS_TEST_TMPDIR/found.html"
+	xmllint --noout "$BATS_TEST_TMPDIR/found.html"
 }
 
 @test "what is right stays right, is observed and counted" {

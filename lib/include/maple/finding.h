@@ -132,7 +132,16 @@ struct maple_finding {
 	unsigned int nedges; /* 0: no cycle of locks is known */
 	struct maple_edge *edges;
 
-	/* The control; attached: there is none, it ran before maple came. */
+	/*
+	 * Of a controlled run: the switches that its failure takes, a sentence
+	 * a line; or NULL
+	 */
+	char *switches;
+
+	/*
+	 * The control; attached: there is none, it ran before maple came. Of a
+	 * controlled run flipped is all of its switches but the last.
+	 */
 	bool attached;
 	unsigned int forced_fails, forced_runs;
 	unsigned int flipped_fails, flipped_runs;

@@ -112,20 +112,13 @@ static void close_control(void *self)
 }
 
 /* One of the two, by its policy. */
-#define CONTROL(its_name, POLICY)                \
-	{                                        \
-		.name = its_name,                \
-		.classes = maple_classes,        \
-		.needs = MAPLE_NEEDS_CONTROL,    \
-		.variant = MAPLE_POLICY_##POLICY, \
-		.open = open_control,            \
-		.next = next,                    \
-		.event = event,                  \
-		.ended = ended,                  \
-		.drop = drop,                    \
-		.count = count,                  \
-		.standing = standing,            \
-		.close = close_control,          \
+#define CONTROL(its_name, POLICY)                                             \
+	{                                                                     \
+		.name = its_name, .classes = maple_classes,                   \
+		.needs = MAPLE_NEEDS_CONTROL,                                 \
+		.variant = MAPLE_POLICY_##POLICY, .open = open_control,       \
+		.next = next, .event = event, .ended = ended, .drop = drop,   \
+		.count = count, .standing = standing, .close = close_control, \
 	}
 
 const struct maple_strategy maple_strategy_rw = CONTROL("rw", RW);

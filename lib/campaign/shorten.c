@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Shortening: which of the switches of a controlled run does its failure take?
+ * What is tried is strategy/switches.c's to say.
+ *
+ * A run takes milliseconds: it is forked, and no stacks are taken. The last one
+ * is told from, so it has them. What comes of MOST runs or SECONDS is taken as
+ * it is: it fails, and may be longer than it has to be.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "internal.h"
+#include "interrupt.h"
+#include "story.h"
+
+#define MOST	50  /* runs */
+#define SECONDS 1.0 /* after which none begins */
+#define TOLD	20  /* entries that are told */
+
+struct shortening {
+	struct maple_campaign *c;
+	const struct maple_trial *failed;
+	unsigned int runs;
+	double until;
+	int error;
+};
+
+static bool may_go_on(void *ctx)
+{
+	const struct shortening *s = ctx;
+
+	return !s->error && s->runs < MOST && maple_clock_now() < s->until &&
+	       !maple_campaign_over(s->c) && !maple_interrupt_asked() &&
+	       !maple_lane_lost(s->c->lanes.turn);
+}
+
+static bool alike(const struct maple_trial *a, const struct maple_trial *b)
+{
+	return a->judgement.failure == b->judgement.failure &&
+	       a->judgement.signo == b->judgement.signo &&
+	       a->judgement.status == b->judgement.status;
+}
+
+/* Runs @list for @purpose, as @trial, which is to be freed; whether it fails. */
+static bool run(struct shortening *s, const struct maple_switches *list,
+		enum maple_purpose purpose, struct maple_trial *trial)
+{
+	*trial = (struct maple_trial){
+		.job.kind = MAPLE_RUN_CONTROL,
+		.job.seed = s->failed->job.seed,
+		.job.policy.policy = MAPLE_POLICY_LIST,
+		.job.policy.blind = s->failed->job.policy.blind,
+		.purpose = purpose,
+		.rounds = s->failed->rounds,
+	};
+	if (maple_switches_copy(&trial->job.switches, list))
+		s->error = maple_error_set(s->c->err, ENOMEM, "out of memory");
+	else
+		s->error = maple_trial_run(s->c, trial);
+	if (s->error || trial->stopped)
+		return false;
+	s->runs++;
+	s->c->result->runs.confirm++;
+	return alike(trial, s->failed);
+}
+
+static bool fails(void *ctx, const struct maple_switches *list)
+{
+	struct maple_trial trial;
+	bool fails = run(ctx, list, MAPLE_FOR_SHORTENED, &trial);
+
+	maple_trial_deinit(&trial);
+	return fails;
+}
+
+/*
+ * maple_shorten - *@trial, a controlled run, has failed: by which switches?
+ *
+ * *@trial becomes a run of those alone that failed in the same way. If there is
+ * none, it stays.
+ */
+int maple_shorten(struct maple_campaign *c, struct maple_trial *trial)
+{
+	struct shortening s = { .c = c,
+				.failed = trial,
+				.until = maple_clock_now() + SECONDS };
+	struct maple_switches had = maple_trial_switches(trial), now;
+	struct maple_trial last;
+
+	if (!had.nnames || c->options->no_confirm)
+		return 0;
+	if (maple_switches_copy(&now, &had) ||
+	    maple_switches_shorten(&now, fails, may_go_on, &s))
+		return maple_error_set(c->err, ENOMEM, "out of memory");
+	if (!s.error && now.n < had.n && !maple_campaign_over(c)) {
+		if (run(&s, &now, MAPLE_FOR_ATTRIBUTE, &last)) {
+			maple_trial_deinit(trial);
+			*trial = last;
+		} else {
+			maple_trial_deinit(&last);
+		}
+	}
+	maple_switches_deinit(&now);
+	return s.error;
+}
+
+/* ---- as sentences ---- */
+
+static void tell_where(struct maple_campaign *c,
+		       const struct maple_policy_switch *s, FILE *out)
+{
+	struct maple_place place = { 0 };
+	char text[256];
+
+	if (s->site != MAPLE_SITE_NONE &&
+	    !maple_registry_place(c->registry, s->site, &place) &&
+	    *maple_story_place(&place, text, sizeof(text))) {
+		fprintf(out,
+			s->what == MAPLE_POLICY_AT
+				? " stops before %s"
+				: " waits, or ends, behind %s",
+			text);
+		if (s->hit > 1)
+			fprintf(out, ", its %u. time there", s->hit);
+	} else {
+		fputs(s->what == MAPLE_POLICY_AT ? " stops" : " waits, or ends",
+		      out);
+	}
+	maple_place_deinit(&place);
+}
+
+/*
+ * maple_shorten_tell - the switches of @trial, a sentence a line, to be freed;
+ * NULL: it has none, or there is no memory
+ */
+char *maple_shorten_tell(struct maple_campaign *c,
+			 const struct maple_trial *trial)
+{
+	struct maple_switches had = maple_trial_switches(trial);
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (uint32_t i = 0; i < had.n && i < TOLD; i++) {
+		const struct maple_policy_switch *s = &had.entry[i];
+
+		if (!maple_switches_chose(s))
+			continue;
+		fprintf(out, "%sthread %s", ftell(out) ? "\n" : "",
+			had.name[s->thread].text);
+		tell_where(c, s, out);
+		fprintf(out, ": %s goes on", had.name[s->next].text);
+	}
+	if (had.n > TOLD)
+		fprintf(out, "\nand so on, %u in all", had.n);
+	if (!fclose(out) && *text)
+		return text;
+	free(text);
+	return NULL;
+}
