@@ -115,9 +115,15 @@ static struct maple_finding **look_up(struct maple_campaign *c,
 
 /* ---- whether it is the answer ---- */
 
+/* Something that a control can leave out. */
+static bool has_order(const struct maple_finding *f)
+{
+	return f->idiom || f->switches;
+}
+
 static bool tells_apart(const struct maple_finding *f)
 {
-	return f->idiom && f->flipped_runs &&
+	return has_order(f) && f->flipped_runs &&
 	       f->forced_fails * 2 > f->forced_runs &&
 	       maple_finding_is_cause(f);
 }
@@ -130,7 +136,7 @@ static bool is_settled(const struct maple_campaign *c,
 	if (f->native_fails)
 		return tells_apart(f);
 	/* Without an order it answers nothing that was asked. */
-	if (!f->idiom)
+	if (!has_order(f))
 		return !c->search_until;
 	/* Where there is no control, nothing can be asked of it. */
 	return !f->flipped_runs || tells_apart(f);
@@ -370,7 +376,7 @@ static int found_again(struct maple_campaign *c, struct maple_finding **place,
 
 	first->times_seen++;
 	if (first->suppressed || first->told || is_settled(c, first) ||
-	    !finding->idiom || c->options->no_confirm)
+	    !has_order(finding) || c->options->no_confirm)
 		goto drop;
 	e = maple_confirm_details(c, trial, &finding);
 	if (!e)

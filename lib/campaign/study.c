@@ -42,6 +42,9 @@ int maple_study_open(struct maple_campaign *c)
 	c->study.lanes = c->lanes.n;
 	c->study.alone = !enforce;
 	c->study.turns = enforce && maple_pair_turns(pair);
+	/* A round's end is not the program's: no schedule has it. */
+	c->study.controls = enforce && !c->attached && !c->between &&
+			    maple_pair_controls(pair);
 	if (enforce) {
 		c->study.splits = enforce->splits;
 		c->study.conditions = enforce->conditions;
@@ -50,12 +53,13 @@ int maple_study_open(struct maple_campaign *c)
 	}
 	if (maple_coverage_init(&c->result->coverage, c->strategy->classes))
 		return maple_error_set(c->err, ENOMEM, "out of memory");
-	if (c->strategy->needs & MAPLE_NEEDS_CONTROL &&
-	    !maple_pair_controls(pair))
-		return maple_error_set(c->err, EBUSY,
-				       "--strategy %s needs a CPU that no other "
-				       "campaign has: wait for it, or end that",
-				       c->strategy->name);
+	if (c->strategy->needs & MAPLE_NEEDS_CONTROL && !c->study.controls)
+		return maple_error_set(
+			c->err, EBUSY,
+			"--strategy %s needs a CPU that no other "
+			"campaign has, and no --between: wait for "
+			"it, or end that one",
+			c->strategy->name);
 	return c->strategy->open(c->strategy, &c->study, &c->system, c->err);
 }
 

@@ -381,13 +381,12 @@ void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 	const struct maple_runs *runs = &result->runs;
 
 	print_found(out, result, style);
-	fprintf(out,
-		"%u baseline, %u profile, %u %s, %u confirming runs in "
-		"%.1f s, seed %" PRIu64 "%s\n",
-		runs->baseline, runs->profile,
-		runs->controlled ? runs->controlled : runs->enforced,
-		runs->controlled ? "controlled" : "enforced", runs->confirm,
-		result->seconds, result->seed,
+	fprintf(out, "%u baseline, %u profile, %u enforced, ", runs->baseline,
+		runs->profile, runs->enforced);
+	if (runs->controlled)
+		fprintf(out, "%u controlled, ", runs->controlled);
+	fprintf(out, "%u confirming runs in %.1f s, seed %" PRIu64 "%s\n",
+		runs->confirm, result->seconds, result->seed,
 		result->interrupted ? ", interrupted" : "");
 	if (runs->rounds)
 		fprintf(out, "%u rounds of requests in these runs\n",

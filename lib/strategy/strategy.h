@@ -92,6 +92,7 @@ struct maple_study {
 	unsigned int lanes;  /* runs at once */
 	/* What this machine's pair of backends can do. */
 	bool alone;	 /* nobody enforces */
+	bool controls;	 /* controlled runs can be had */
 	bool turns;	 /* profile runs may have threads take turns */
 	bool splits;	 /* an order may come in the middle of an instruction */
 	bool conditions; /* ... be about signals and waits */

@@ -31,6 +31,19 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 	found pos 200 "$CONTROL/the_queue"
 }
 
+@test "maple looks for it by controlled runs when nothing is left to try" {
+	local seed
+
+	for seed in 1 2 3; do
+		rm -f "$db"*
+		campaign --seed $seed --max-runs 150 -- "$CONTROL/account"
+		ended_with 66
+		holds '.runs.controlled > 0 and .runs.enforced > 0'
+		holds '.findings[0].confirm | .forced == [5, 5] and
+			.flipped == [0, 5]'
+	done
+}
+
 @test "so does rw" {
 	found rw 200 "$CONTROL/reorder" 3
 	found rw 200 "$TARGETS/bank_account"

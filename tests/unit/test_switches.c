@@ -69,9 +69,9 @@ static struct maple_switches make(uint32_t n)
 static void what_it_takes_is_left(void **state)
 {
 	static const struct oracle oracles[] = {
-		{ { 1 }, 1 },	     { { 200 }, 1 },
-		{ { 77, 78 }, 2 },   { { 3, 100, 199 }, 3 },
-		{ { 0 }, 0 },	     { { 9, 60, 61, 150, 151, 190 }, 6 },
+		{ { 1 }, 1 },	   { { 200 }, 1 },
+		{ { 77, 78 }, 2 }, { { 3, 100, 199 }, 3 },
+		{ { 0 }, 0 },	   { { 9, 60, 61, 150, 151, 190 }, 6 },
 	};
 
 	for (size_t i = 0; i < sizeof(oracles) / sizeof(*oracles); i++) {
@@ -79,9 +79,8 @@ static void what_it_takes_is_left(void **state)
 		struct oracle o = oracles[i];
 
 		o.most = 1000;
-		assert_int_equal(maple_switches_shorten(&s, fails, may_go_on,
-							&o),
-				 0);
+		assert_int_equal(
+			maple_switches_shorten(&s, fails, may_go_on, &o), 0);
 		assert_int_equal(s.n, o.n);
 		for (unsigned int k = 0; k < o.n; k++)
 			assert_int_equal(s.entry[k].hit, o.hit[k]);
@@ -95,9 +94,8 @@ static void one_of_two_hundred_takes_few_runs(void **state)
 		struct maple_switches s = make(200);
 		struct oracle o = { { hit }, 1, .most = 1000 };
 
-		assert_int_equal(maple_switches_shorten(&s, fails, may_go_on,
-							&o),
-				 0);
+		assert_int_equal(
+			maple_switches_shorten(&s, fails, may_go_on, &o), 0);
 		assert_int_equal(s.n, 1);
 		assert_in_range(o.runs, 1, 25);
 		maple_switches_deinit(&s);
@@ -110,9 +108,8 @@ static void a_limit_is_kept_and_what_is_left_fails(void **state)
 		struct maple_switches s = make(200);
 		struct oracle o = { { 3, 100, 199 }, 3, .most = most };
 
-		assert_int_equal(maple_switches_shorten(&s, fails, may_go_on,
-							&o),
-				 0);
+		assert_int_equal(
+			maple_switches_shorten(&s, fails, may_go_on, &o), 0);
 		assert_in_range(o.runs, 0, most);
 		assert_true(fails(&o, &s));
 		maple_switches_deinit(&s);

@@ -49,18 +49,12 @@ static enum maple_next next(void *self, struct maple_job *job,
 	struct maple_profiling *p = &s->profiling;
 	unsigned int before = p->runs + p->underway;
 
-	if (before < PROFILES)
+	if (before < PROFILES) {
 		job->schedule = first[before];
-	*e = maple_profiling_begin(p, job, err);
-	if (*e || before < PROFILES)
-		return MAPLE_NEXT_RUN;
-	job->kind = MAPLE_RUN_CONTROL;
-	job->policy = (struct maple_policy_order){
-		.policy = s->policy,
-		.seed = job->seed,
-		/* Whether who waits for a lock may be chosen (rule 8). */
-		.blind = p->study->random(p->study, job->seed) & 1,
-	};
+		*e = maple_profiling_begin(p, job, err);
+	} else {
+		*e = maple_profiling_control(p, job, s->policy, err);
+	}
 	return MAPLE_NEXT_RUN;
 }
 

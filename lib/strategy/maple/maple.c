@@ -6,7 +6,8 @@
  * The first profile run has the older threads first. The others see different
  * things: on one CPU the first of several workers serves every request, unless
  * threads take turns. Change points come from the run before, so the first run
- * has none.
+ * has none. Where nothing is left to try, controlled runs look for what no
+ * candidate describes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 
 #define BATCH 8 /* enforced runs between two profile runs */
 #define LOOKS 4 /* at exposed orders, after each profile run */
+#define ROUND 4 /* of the runs that look for news, the first is a profile run */
 
 static int open_maple(const struct maple_strategy *strategy,
 		      struct maple_study *study, void **self,
@@ -91,6 +93,17 @@ static enum maple_schedule schedule_of(const struct maple_study *study,
 		       : schedule;
 }
 
+/*
+ * Where nothing is left to try, what no candidate describes is looked for: by
+ * controlled runs, which make schedules that priorities alone do not.
+ */
+static bool control_next(struct maple_search *m)
+{
+	return m->profiling.study->controls && is_dry(m) &&
+	       m->profiling.limits.order != MAPLE_ORDER_PAPER &&
+	       m->idle++ % ROUND;
+}
+
 static int profile(struct maple_search *m, struct maple_job *job,
 		   struct maple_error *err)
 {
@@ -98,6 +111,8 @@ static int profile(struct maple_search *m, struct maple_job *job,
 	unsigned int before = p->runs + p->underway;
 
 	m->since_profile = m->looks = 0;
+	if (control_next(m))
+		return maple_profiling_control(p, job, MAPLE_POLICY_POS, err);
 	if (p->study->options->attached) {
 		job->schedule = MAPLE_SCHEDULE_NATIVE;
 	} else {
@@ -143,7 +158,7 @@ static int ended(void *self, struct maple_job *job,
 {
 	struct maple_search *m = self;
 
-	if (job->kind == MAPLE_RUN_PROFILE)
+	if (job->kind != MAPLE_RUN_ENFORCE)
 		return maple_profiling_ended(&m->profiling, job, end, err);
 	m->since_profile++;
 	return maple_enforce_ended(&m->profiling, job, end, err);
@@ -153,7 +168,7 @@ static void drop(void *self, struct maple_job *job)
 {
 	struct maple_search *m = self;
 
-	if (job->kind == MAPLE_RUN_PROFILE)
+	if (job->kind != MAPLE_RUN_ENFORCE)
 		maple_profiling_drop(&m->profiling, job);
 	else
 		maple_enforce_drop(job);

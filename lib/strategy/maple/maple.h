@@ -10,6 +10,7 @@ struct maple_search {
 	struct maple_profiling profiling;
 	unsigned int since_profile; /* enforced runs */
 	unsigned int looks; /* at exposed orders, since the last profile run */
+	unsigned int idle; /* runs since nothing is left to try, but for looks */
 };
 
 /* enforce.c */

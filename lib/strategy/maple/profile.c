@@ -416,6 +416,26 @@ int maple_profiling_begin(struct maple_profiling *p, struct maple_job *job,
 	return 0;
 }
 
+/*
+ * maple_profiling_control - the same, with each choice of the schedule made by
+ * @policy
+ */
+int maple_profiling_control(struct maple_profiling *p, struct maple_job *job,
+			    enum maple_policy_kind policy,
+			    struct maple_error *err)
+{
+	int e = maple_profiling_begin(p, job, err);
+
+	job->kind = MAPLE_RUN_CONTROL;
+	job->policy = (struct maple_policy_order){
+		.policy = policy,
+		.seed = job->seed,
+		/* Whether who waits for a lock may be chosen (rule 8). */
+		.blind = p->study->random(p->study, job->seed) & 1,
+	};
+	return e;
+}
+
 /* maple_profiling_init - for as long as @study is there */
 void maple_profiling_init(struct maple_profiling *p, struct maple_study *study,
 			  bool listens)
