@@ -28,9 +28,9 @@ teardown() {
 # The database and the result tell of the same runs, and each of these ended.
 counted() {
 	memo_is_whole
-	[ "$(sql "SELECT count(*) FROM runs WHERE kind IN ('profile', 'enforced')
+	[ "$(sql "SELECT count(*) FROM runs WHERE kind IN ('profile', 'enforced', 'controlled')
 		AND verdict <> 'stopped'")" = \
-		"$(jq '.runs.profile + .runs.enforced' "$json")" ] ||
+		"$(jq '.runs.profile + .runs.enforced + .runs.controlled' "$json")" ] ||
 		fail "runs in the memo: $(sql 'SELECT kind, verdict FROM runs')"
 }
 
@@ -81,8 +81,8 @@ counted() {
 @test "as many runs as asked for, and no candidate is tried too often" {
 	campaign --jobs 2 --max-runs 13 --keep-going --confirm 0 \
 		-- "$TARGETS/write_skew"
-	holds '.runs.profile + .runs.enforced == 13 or
-		(.exhausted and .runs.profile + .runs.enforced < 13)'
+	holds '.runs.profile + .runs.enforced + .runs.controlled == 13 or
+		(.exhausted and .runs.profile + .runs.enforced + .runs.controlled < 13)'
 	counted
 	# What was exposed may come again.
 	[ "$(sql 'SELECT count(*) FROM (SELECT goal, attempt FROM runs AS r

@@ -154,7 +154,7 @@ hangs_when_forced() {
 	ended_with 66
 	holds '.findings[0] | .idiom == 0 and .kind == "exit"'
 	holds '.findings[0] | .native_fails == 1 and .native_runs == 3'
-	holds '.runs.profile + .runs.enforced == 12 and .stop == "run limit"'
+	holds '.runs.profile + .runs.enforced + .runs.controlled == 12 and .stop == "run limit"'
 	holds '.findings | length == 1'
 	mapletest report --db "$db" "$(jq -r '.findings[0].id' "$json")"
 	grep -q 'fails by itself, 1 of 3 native runs' <<<"$output"
