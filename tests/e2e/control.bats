@@ -32,16 +32,20 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 }
 
 @test "maple looks for it by controlled runs when nothing is left to try" {
-	local seed
+	local seed by=0
 
-	for seed in 1 2 3; do
+	# Another candidate's run may fail by chance before it is their turn.
+	for seed in 1 2 3 4 5 6; do
 		rm -f "$db"*
 		campaign --seed $seed --max-runs 150 -- "$CONTROL/account"
 		ended_with 66
-		holds '.runs.controlled > 0 and .runs.enforced > 0'
+		holds '.runs.enforced > 0'
+		jq -e '.runs.controlled > 0' "$json" || continue
+		by=$((by + 1))
 		holds '.findings[0].confirm | .forced == [5, 5] and
 			.flipped == [0, 5]'
 	done
+	[ $by -gt 0 ] || fail "no controlled run found it"
 }
 
 @test "so does rw" {
@@ -78,9 +82,9 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 	mapletest run --strategy pos --seed 1 --max-runs 200 --db "$db" -- \
 		"$CONTROL/account"
 	ended_with 66
-	[[ $output == *"By these switches"*"thread 0"*"goes on"* ]] ||
+	[[ $output$stderr == *"By these switches"*"thread 0"*"goes on"* ]] ||
 		fail "no switches"
-	[[ $output == *"by these switches 5/5 fails, without the last of them 0/5"* ]] ||
+	[[ $output$stderr == *"by these switches 5/5 fails, without the last of them 0/5"* ]] ||
 		fail "no control"
 	mapletest report --db "$db" --html "$BATS_TEST_TMPDIR/found.html"
 	grep -q "By these switches" "$BATS_TEST_TMPDIR/found.html"

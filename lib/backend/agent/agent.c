@@ -302,7 +302,9 @@ static void judge_delivery(struct maple_agent_backend *a, struct maple_run *run)
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "real-time priorities were refused in the target: it "
 			 "ended before it asked for them");
-	else if (!hits && a->shm->mode != MAPLE_SHM_SCHED)
+	else if (!hits && a->shm->mode != MAPLE_SHM_SCHED &&
+		 !(a->shm->mode == MAPLE_SHM_CONTROL &&
+		   !maple_agent_control_has_sites(a)))
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "no access was %s: no site of %s was reached",
 			 a->shm->mode == MAPLE_SHM_ENFORCE ? "enforced"

@@ -43,6 +43,23 @@ bool maple_agent_control_share(struct maple_agent_backend *a,
 	return true;
 }
 
+/*
+ * maple_agent_control_has_sites - false for a list without one: such a run stops
+ * nowhere, and has done as it was told
+ */
+bool maple_agent_control_has_sites(const struct maple_agent_backend *a)
+{
+	const struct maple_shm_control *shared = &a->shm->control;
+	uint32_t i;
+
+	if (shared->order.policy != MAPLE_POLICY_LIST)
+		return true;
+	for (i = 0; i < shared->nlist; i++)
+		if (shared->list[i].site != MAPLE_SITE_NONE)
+			return true;
+	return false;
+}
+
 /* maple_agent_control_finish - the schedule that the run had */
 void maple_agent_control_finish(struct maple_agent_backend *a,
 				struct maple_run *run)
