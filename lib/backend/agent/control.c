@@ -44,8 +44,8 @@ bool maple_agent_control_share(struct maple_agent_backend *a,
 }
 
 /*
- * maple_agent_control_has_sites - false for a list without one: such a run stops
- * nowhere, and has done as it was told
+ * maple_agent_control_has_sites - false for a list without one: such a run
+ * stops nowhere, and has done as it was told
  */
 bool maple_agent_control_has_sites(const struct maple_agent_backend *a)
 {
