@@ -139,6 +139,7 @@ enum maple_agent_peek {
 	MAPLE_PEEK_WRLOCK,
 	MAPLE_PEEK_SPIN,
 	MAPLE_PEEK_SEM,
+	MAPLE_PEEK_WAITER, /* of a condition: it was signalled */
 };
 
 #define MAPLE_PEEK_SHIFT 8
@@ -150,6 +151,43 @@ enum maple_agent_peek {
 extern bool maple_agent_controls;
 void maple_agent_point(uint32_t site, unsigned int kind, const void *addr,
 		       enum maple_agent_peek peek);
+
+/*
+ * maple_agent_await - as maple_agent_point(), before a wait that ends by
+ * @until, in the run's time, whatever others do; 0: it does not
+ *
+ * Return: what @peek looks at is there; or else time is up, or, with @until 0,
+ * all others wait as well.
+ */
+bool maple_agent_await(uint32_t site, unsigned int kind, const void *addr,
+		       enum maple_agent_peek peek, uint64_t until);
+
+/*
+ * Conditions of controlled runs: who waits stands on a list between begin and
+ * end, and at a point of the kind WAITER. end() tells whether it was woken;
+ * wake() whether there was somebody on the list who was not yet.
+ */
+void maple_waiters_begin(const void *cond);
+bool maple_waiters_end(void);
+bool maple_agent_wake(const void *cond, bool all);
+
+/*
+ * The time of a controlled run, in nanoseconds from 1 on.
+ *
+ * own: a wait ends when that says so, and not when the kernel does
+ * machine: it is the machine's from here on, for others outside are with us
+ * ask: what @clock says; false: what it says outside
+ * in, at: the run's time so much later, and when @clock says @t
+ * real: what @clock says outside at @t; @t itself, or in @room
+ */
+struct timespec;
+bool maple_time_own(void);
+void maple_time_machine(void);
+bool maple_time_ask(int clock, struct timespec *t);
+uint64_t maple_time_in(uint64_t ns);
+uint64_t maple_time_at(int clock, const struct timespec *t);
+const struct timespec *maple_time_real(int clock, const struct timespec *t,
+				       struct timespec *room);
 
 /*
  * maple_agent_above, maple_agent_back - between them the caller of a controlled

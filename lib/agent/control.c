@@ -41,12 +41,23 @@ void maple_control_ahead(void)
 							       MAPLE_AGENT_FEW);
 }
 
+static bool is_parked(uint32_t t)
+{
+	return maple_policy_is_parked(policy, t);
+}
+
+static bool outside(void)
+{
+	return !maple_time_stands(is_parked);
+}
+
 /* maple_control_start - the policy of this run, before its first thread */
 void maple_control_start(void)
 {
 	static const struct maple_policy_ops ops = {
 		.enabled = maple_peek_enabled,
 		.value = maple_peek_value,
+		.outside = outside,
 		.memory = maple_lock_memory,
 	};
 	struct maple_shm_control *c = &maple_shm->control;
@@ -69,6 +80,7 @@ void maple_control_start(void)
 		return;
 	maple_peek_start();
 	maple_policy_start(policy, &setup);
+	maple_time_start(policy);
 	maple_agent_controls = true;
 }
 
@@ -110,10 +122,15 @@ static void fall_through(uint32_t self)
 {
 	uint32_t was, next;
 
+	if (maple_policy_waits(policy, MAPLE_POLICY_NOBODY)) {
+		maple_time_go_by();
+		return;
+	}
 	maple_sched_set(0, MAPLE_PRIO_HOOK);
 	was = next = maple_policy_chosen(policy);
 	if (was != self) {
-		set_aside(was);
+		if (was != MAPLE_POLICY_NOBODY)
+			set_aside(was);
 		next = maple_policy_fall(policy);
 	}
 	if (next != self)
@@ -149,6 +166,9 @@ static void point(const struct maple_policy_op *op)
 	if (maple_policy_chosen(policy) != self) {
 		maple_policy_arrive(policy, self);
 		stand(self);
+	} else if (maple_policy_waits(policy, self)) {
+		maple_policy_rest(policy, self);
+		stand(self);
 	} else {
 		next = maple_policy_decide(policy, self);
 		if (next != self) {
@@ -173,8 +193,13 @@ static bool has_name(uint32_t site)
 /* maple_control_access - the caller, inside, is about to do @acc */
 void maple_control_access(const struct maple_access *acc, unsigned int flags)
 {
-	struct maple_policy_op op = { acc->site, acc->kind, acc->addr,
-				      acc->size, flags >> MAPLE_PEEK_SHIFT };
+	struct maple_policy_op op = {
+		.site = acc->site,
+		.kind = acc->kind,
+		.addr = acc->addr,
+		.size = acc->size,
+		.peek = flags >> MAPLE_PEEK_SHIFT,
+	};
 
 	/* A release commutes with all that comes before the next point. */
 	if (acc->kind != MAPLE_EV_UNLOCK && has_name(acc->site))
@@ -184,13 +209,43 @@ void maple_control_access(const struct maple_access *acc, unsigned int flags)
 void maple_agent_point(uint32_t site, unsigned int kind, const void *addr,
 		       enum maple_agent_peek peek)
 {
-	struct maple_policy_op op = { site, kind, (uint64_t)addr, 1, peek };
+	struct maple_policy_op op = {
+		.site = site,
+		.kind = kind,
+		.addr = (uint64_t)addr,
+		.size = 1,
+		.peek = peek,
+	};
 
 	if (!maple_agent_controls || !maple_agent_on() || !has_name(site))
 		return;
 	maple_agent_enter();
 	point(&op);
 	maple_agent_leave();
+}
+
+bool maple_agent_await(uint32_t site, unsigned int kind, const void *addr,
+		       enum maple_agent_peek peek, uint64_t until)
+{
+	struct maple_policy_op op = {
+		.site = has_name(site) ? site : MAPLE_SITE_NONE,
+		.kind = kind,
+		.addr = (uint64_t)addr,
+		.size = 1,
+		.peek = peek,
+		.event = true,
+		.until = until,
+	};
+	uint32_t self = maple_self.number;
+	bool there;
+
+	maple_agent_enter();
+	point(&op);
+	there = peek && maple_peek_enabled(self, &op);
+	if (!there && until)
+		maple_policy_expire(policy, self, until);
+	maple_agent_leave();
+	return there;
 }
 
 /* maple_control_yield - the program gives way */

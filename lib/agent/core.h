@@ -68,6 +68,18 @@ void maple_control_access(const struct maple_access *acc, unsigned int flags);
 void maple_hook_point(uint64_t addr, struct maple_agent_site *site,
 		      const struct maple_agent_frame *frame);
 
+/* virtual.c */
+void maple_time_start(struct maple_policy *p);
+bool maple_time_stands(bool (*parked)(uint32_t thread));
+void maple_time_go_by(void);
+
+/* waits.c */
+bool maple_waits_outside(const struct maple_shm *shm,
+			 bool (*parked)(uint32_t thread));
+
+/* waiters.c */
+bool maple_waiters_woken(uint32_t thread);
+
 /* peek.c */
 void maple_peek_start(void);
 bool maple_peek_enabled(uint32_t thread, const struct maple_policy_op *op);

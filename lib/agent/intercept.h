@@ -18,7 +18,8 @@
  *   kill     kill, killpg, raise, sigqueue, tgkill, pthread_kill
  *   image    dlopen, dlmopen, dlclose
  *   filter   prctl and syscall, for seccomp
- *   block    sleeps, poll and its kin, read, recv, accept, wait
+ *   block    sleeps, poll and its kin, read, recv, socket, accept, wait
+ *   time     clock_gettime, gettimeofday, time, timespec_get
  *
  * Left alone because nothing is to be learnt: pthread_detach, thrd_detach,
  * pthread_cancel, abort, *_init; vfork (see intercept_process.c). Covered by

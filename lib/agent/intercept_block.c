@@ -4,8 +4,14 @@
  * that what it did before has happened, whoever runs next. One row each;
  * calls inside libc (system(), getline()) are not seen. To sleep for no time is
  * to yield: with a real-time priority it returns at once.
+ *
+ * In a controlled run that has a time of its own, who sleeps stands at a point,
+ * and who looks whether something has come by a certain time looks before and
+ * after it. What may come from outside (standard input; a socket, with which
+ * time is the machine's) is waited for as ever.
  */
 #include <poll.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -15,19 +21,33 @@
 #include <unistd.h>
 #include "intercept.h"
 
-#define SLEEPING(type, name, params, args, yields)                             \
-	MAPLE_REAL(name);                                                      \
-	MAPLE_EXPORT type name params                                          \
-	{                                                                      \
-		if (maple_agent_on() && (yields))                              \
-			maple_agent_yield();                                   \
-		else if (maple_agent_on())                                     \
-			maple_agent_note(MAPLE_EV_BLOCK, SITE(MAPLE_EV_BLOCK), \
-					 NULL, 0, 0, 0);                       \
-		return REAL(name) args;                                        \
+#define MS 1000000ll
+
+/* Until then; false: time is not the run's own. */
+static bool sleeps(uint32_t site, uint64_t until)
+{
+	maple_agent_note(MAPLE_EV_BLOCK, site, NULL, 0, 0, 0);
+	if (!until)
+		return false;
+	maple_agent_await(site, MAPLE_EV_BLOCK, NULL, MAPLE_PEEK_NONE, until);
+	pthread_testcancel();
+	return true;
+}
+
+/* @until: in the run's time, if it has one and that will do; else 0. */
+#define SLEEPING(type, name, params, args, yields, until)     \
+	MAPLE_REAL(name);                                     \
+	MAPLE_EXPORT type name params                         \
+	{                                                     \
+		if (maple_agent_on() && (yields))             \
+			maple_agent_yield();                  \
+		else if (maple_agent_on() &&                  \
+			 sleeps(SITE(MAPLE_EV_BLOCK), until)) \
+			return 0;                             \
+		return REAL(name) args;                       \
 	}
 #define BLOCKING(type, name, params, args) \
-	SLEEPING(type, name, params, args, false)
+	SLEEPING(type, name, params, args, false, 0)
 
 typedef const struct timespec *time_in_t;
 typedef struct timespec *time_out_t;
@@ -37,37 +57,106 @@ static bool is_no_time(time_in_t t)
 	return t && !t->tv_sec && !t->tv_nsec;
 }
 
-SLEEPING(unsigned int, sleep, (unsigned int seconds), (seconds), !seconds)
-SLEEPING(int, usleep, (useconds_t us), (us), !us)
+static bool is_time(time_in_t t)
+{
+	return t && t->tv_sec >= 0 && t->tv_nsec >= 0 && t->tv_nsec < 1000 * MS;
+}
+
+static uint64_t in(uint64_t ns)
+{
+	return maple_time_own() ? maple_time_in(ns) : 0;
+}
+
+static uint64_t in_time(time_in_t t)
+{
+	return is_time(t) ? in(t->tv_sec * 1000 * MS + t->tv_nsec) : 0;
+}
+
+/* CPU time does not go by for who sleeps. */
+static uint64_t at_time(clockid_t clock, int flags, time_in_t t)
+{
+	if (!maple_time_own() || !is_time(t) ||
+	    (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC &&
+	     clock != CLOCK_BOOTTIME))
+		return 0;
+	return flags & TIMER_ABSTIME ? maple_time_at(clock, t) : in_time(t);
+}
+
+SLEEPING(unsigned int, sleep, (unsigned int seconds), (seconds), !seconds,
+	 in(seconds * 1000 * MS))
+SLEEPING(int, usleep, (useconds_t us), (us), !us, in(us * 1000ll))
 SLEEPING(int, nanosleep, (time_in_t t, time_out_t left), (t, left),
-	 is_no_time(t))
+	 is_no_time(t), in_time(t))
 SLEEPING(int, clock_nanosleep,
 	 (clockid_t clock, int flags, time_in_t t, time_out_t left),
-	 (clock, flags, t, left), is_no_time(t))
+	 (clock, flags, t, left), is_no_time(t), at_time(clock, flags, t))
 SLEEPING(int, thrd_sleep, (time_in_t t, time_out_t left), (t, left),
-	 is_no_time(t))
+	 is_no_time(t), in_time(t))
 BLOCKING(int, pause, (void), ())
 
-BLOCKING(int, poll, (struct pollfd * fds, nfds_t n, int ms), (fds, n, ms))
-BLOCKING(int, ppoll,
-	 (struct pollfd * fds, nfds_t n, time_in_t t, const sigset_t *mask),
-	 (fds, n, t, mask))
-BLOCKING(int, select,
+/* Whether none of them is standard input, output or error. */
+static bool are_inside(const struct pollfd *fds, nfds_t n)
+{
+	for (nfds_t i = 0; i < n; i++)
+		if (fds[i].fd >= 0 && fds[i].fd <= STDERR_FILENO)
+			return false;
+	return true;
+}
+
+/* As SLEEPING; @now: the same call, which looks and does not wait. */
+#define LOOKING(type, name, params, args, until, now)          \
+	MAPLE_REAL(name);                                      \
+	MAPLE_EXPORT type name params                          \
+	{                                                      \
+		uint64_t end = maple_time_own() ? (until) : 0; \
+		type ret;                                      \
+                                                               \
+		if (!maple_agent_on())                         \
+			return REAL(name) args;                \
+		if (end) {                                     \
+			ret = REAL(name) now;                  \
+			if (ret != 0)                          \
+				return ret;                    \
+		}                                              \
+		if (sleeps(SITE(MAPLE_EV_BLOCK), end))         \
+			return REAL(name) now;                 \
+		return REAL(name) args;                        \
+	}
+
+static const struct timespec no_time;
+
+LOOKING(int, poll, (struct pollfd * fds, nfds_t n, int ms), (fds, n, ms),
+	ms > 0 && are_inside(fds, n) ? in(ms * MS) : 0, (fds, n, 0))
+LOOKING(int, ppoll,
+	(struct pollfd * fds, nfds_t n, time_in_t t, const sigset_t *mask),
+	(fds, n, t, mask), are_inside(fds, n) && !mask ? in_time(t) : 0,
+	(fds, n, &no_time, mask))
+SLEEPING(int, select,
 	 (int n, fd_set *r, fd_set *w, fd_set *x, struct timeval *t),
-	 (n, r, w, x, t))
-BLOCKING(int, pselect,
+	 (n, r, w, x, t), false,
+	 !r && !w && !x && t ? in(t->tv_sec * 1000 * MS + t->tv_usec * 1000) : 0)
+SLEEPING(int, pselect,
 	 (int n, fd_set *r, fd_set *w, fd_set *x, time_in_t t,
 	  const sigset_t *mask),
-	 (n, r, w, x, t, mask))
-BLOCKING(int, epoll_wait, (int fd, struct epoll_event *e, int n, int ms),
-	 (fd, e, n, ms))
-BLOCKING(int, epoll_pwait,
-	 (int fd, struct epoll_event *e, int n, int ms, const sigset_t *mask),
-	 (fd, e, n, ms, mask))
+	 (n, r, w, x, t, mask), false, !r && !w && !x && !mask ? in_time(t) : 0)
+LOOKING(int, epoll_wait, (int fd, struct epoll_event *e, int n, int ms),
+	(fd, e, n, ms), ms > 0 ? in(ms * MS) : 0, (fd, e, n, 0))
+LOOKING(int, epoll_pwait,
+	(int fd, struct epoll_event *e, int n, int ms, const sigset_t *mask),
+	(fd, e, n, ms, mask), ms > 0 && !mask ? in(ms * MS) : 0,
+	(fd, e, n, 0, mask))
 
 BLOCKING(ssize_t, read, (int fd, void *buf, size_t n), (fd, buf, n))
 BLOCKING(ssize_t, recv, (int fd, void *buf, size_t n, int flags),
 	 (fd, buf, n, flags))
+
+MAPLE_REAL(socket);
+
+MAPLE_EXPORT int socket(int domain, int type, int protocol)
+{
+	maple_time_machine();
+	return REAL(socket)(domain, type, protocol);
+}
 
 /* A server serves from its first connection on. */
 static int accepted(int fd, const void *caller)

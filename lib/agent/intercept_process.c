@@ -47,8 +47,10 @@ static void leave_if_on(void)
 
 static void say_if_on(void)
 {
-	if (maple_agent_on())
-		maple_agent_forking();
+	if (!maple_agent_on())
+		return;
+	maple_time_machine();
+	maple_agent_forking();
 }
 
 /* What pthread_atfork() calls with the handle of its caller's image. */
@@ -86,6 +88,7 @@ static struct maple_native_sched spawn_begin(uint32_t site)
 {
 	struct maple_native_sched native = maple_native_get();
 
+	maple_time_machine();
 	maple_agent_note(MAPLE_EV_BLOCK, site, NULL, 0, 0, 0);
 	maple_agent_enter();
 	maple_native_set(&native);

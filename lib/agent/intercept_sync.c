@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Barriers, semaphores, and what runs once. */
+#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <threads.h>
@@ -41,8 +42,29 @@ MAPLE_EXPORT int sem_post(sem_t *s)
 	return REAL(sem_post)(s);
 }
 
+/* Until then, in the run's time, if it has one; @t is not NULL. */
+static uint64_t until(clockid_t clock, until_t t)
+{
+	return maple_time_own() && t->tv_nsec >= 0 && t->tv_nsec < 1000000000
+		       ? maple_time_at(clock, t)
+		       : 0;
+}
+
+/* The caller is before @s; false: its time is up. */
+static bool comes_to(uint32_t site, sem_t *s, enum maple_agent_peek peek,
+		     uint64_t end)
+{
+	if (!end)
+		maple_agent_point(site, MAPLE_EV_TAKE, s, peek);
+	else if (!maple_agent_await(site, MAPLE_EV_TAKE, s, peek, end))
+		errno = ETIMEDOUT;
+	else
+		return true;
+	return !end;
+}
+
 /* A failed attempt takes nothing. */
-#define TAKE(name, params, args, flags, peek)                                  \
+#define TAKE(name, params, args, flags, peek, end)                             \
 	MAPLE_REAL(name);                                                      \
 	MAPLE_EXPORT int name params                                           \
 	{                                                                      \
@@ -53,7 +75,8 @@ MAPLE_EXPORT int sem_post(sem_t *s)
 			return REAL(name) args;                                \
 		maple_agent_turn();                                            \
 		site = SITE(MAPLE_EV_TAKE);                                    \
-		maple_agent_point(site, MAPLE_EV_TAKE, s, peek);               \
+		if (!comes_to(site, s, peek, end))                             \
+			return -1;                                             \
 		maple_agent_note(MAPLE_EV_BLOCK, site, NULL, 0, 0, 0);         \
 		ret = REAL(name) args;                                         \
 		if (ret == 0)                                                  \
@@ -61,12 +84,14 @@ MAPLE_EXPORT int sem_post(sem_t *s)
 		return ret;                                                    \
 	}
 
-TAKE(sem_wait, (sem_t * s), (s), 0, MAPLE_PEEK_SEM)
-TAKE(sem_trywait, (sem_t * s), (s), 0, MAPLE_PEEK_NONE)
-TAKE(sem_timedwait, (sem_t * s, until_t t), (s, t), MAPLE_EVF_MAYWAIT,
-     MAPLE_PEEK_SEM)
-TAKE(sem_clockwait, (sem_t * s, clockid_t c, until_t t), (s, c, t),
-     MAPLE_EVF_MAYWAIT, MAPLE_PEEK_SEM)
+#define OUTSIDE(clock, t) maple_time_real(clock, t, &(struct timespec){ 0 })
+
+TAKE(sem_wait, (sem_t * s), (s), 0, MAPLE_PEEK_SEM, 0)
+TAKE(sem_trywait, (sem_t * s), (s), 0, MAPLE_PEEK_NONE, 0)
+TAKE(sem_timedwait, (sem_t * s, until_t t), (s, OUTSIDE(CLOCK_REALTIME, t)),
+     MAPLE_EVF_MAYWAIT, MAPLE_PEEK_SEM, until(CLOCK_REALTIME, t))
+TAKE(sem_clockwait, (sem_t * s, clockid_t c, until_t t), (s, c, OUTSIDE(c, t)),
+     MAPLE_EVF_MAYWAIT, MAPLE_PEEK_SEM, until(c, t))
 
 /*
  * Which of the callers runs the initialiser is known only inside it. What it

@@ -55,6 +55,8 @@ static bool is_free(unsigned int peek, uint64_t addr, int tid)
 /* maple_peek_enabled - whether @op, of thread @thread, would not block now */
 bool maple_peek_enabled(uint32_t thread, const struct maple_policy_op *op)
 {
+	if (op->peek == MAPLE_PEEK_WAITER)
+		return maple_waiters_woken(thread);
 	return op->addr & 3 || op->peek > MAPLE_PEEK_SEM || !known[op->peek] ||
 	       is_free(op->peek, op->addr, maple_shm->thread[thread].tid);
 }

@@ -121,6 +121,39 @@ bool maple_waits_live(const struct maple_shm *shm, uint32_t ms, bool *all_wait)
 	return found;
 }
 
+/* Whether it is a wait for another thread: a futex, without a timeout. */
+static bool is_inside(const char *line)
+{
+	uint64_t nr, arg = 0;
+
+	if (*line < '0' || *line > '9')
+		return false;
+	line = get_number(line, &nr);
+	for (int i = 0; i < 4; i++)
+		line = get_number(line, &arg);
+	return nr == SYS_futex && !arg;
+}
+
+/*
+ * maple_waits_outside - whether a thread that is not @parked is in a system
+ * call that may end by what happens outside, or on its way
+ */
+bool maple_waits_outside(const struct maple_shm *shm,
+			 bool (*parked)(uint32_t thread))
+{
+	const struct maple_shm_thread *t;
+	char line[128];
+
+	for (uint32_t i = 0; i < shm->nthreads; i++) {
+		t = &shm->thread[i];
+		if (i == maple_self.number || !t->alive || t->joins || parked(i))
+			continue;
+		if (!is_inside(read_line(t->tid, line, sizeof(line))) && line[0])
+			return true;
+	}
+	return false;
+}
+
 /*
  * maple_enforce_waits - the waits that the others are in
  * @hold: the futex that the automaton's own sleepers wait on

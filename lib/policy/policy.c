@@ -97,6 +97,7 @@ void maple_policy_start(struct maple_policy *p,
 	p->random = maple_policy_seed(setup->order->seed, 0);
 	p->intended = MAPLE_POLICY_NONE;
 	*setup->nlog = 0;
+	maple_policy_time_start(p);
 	if (p->kind->start)
 		p->kind->start(p);
 	maple_policy_born(p, 0, "0", 0);
@@ -129,6 +130,7 @@ void maple_policy_announce(struct maple_policy *p, uint32_t t,
 
 	at->op = *op;
 	maple_policy_count(p, t, op->site);
+	maple_policy_time_announce(p, t);
 	if (p->kind->announce)
 		p->kind->announce(p, t);
 	at->due = maple_policy_spins(p, t);
@@ -169,12 +171,15 @@ static void note(struct maple_policy *p, uint32_t t,
 
 /* ---- Choices. ---- */
 
-static bool may_go(const struct maple_policy *p, uint32_t t, bool any)
+static bool may_go(struct maple_policy *p, uint32_t t, bool any)
 {
 	const struct maple_policy_op *op = &p->thread[t].op;
 
-	return any || !op->peek || p->setup.order->blind ||
-	       p->setup.ops->enabled(t, op);
+	if (any || maple_policy_timed_out(p, t))
+		return true;
+	if (!op->event && !op->until && p->setup.order->blind)
+		return true;
+	return op->peek ? p->setup.ops->enabled(t, op) : !op->event;
 }
 
 /* Who is parked, and @self unless it is NONE; with @any, who would block, too. */
@@ -183,6 +188,7 @@ static void collect(struct maple_policy *p, uint32_t self, bool any)
 	uint64_t bits;
 	uint32_t t;
 
+	p->outside = MAPLE_POLICY_UNASKED;
 	p->ncandidates = 0;
 	for (uint32_t w = 0; w < p->nwords; w++) {
 		for (bits = p->parked[w]; bits; bits &= bits - 1) {
@@ -195,11 +201,15 @@ static void collect(struct maple_policy *p, uint32_t self, bool any)
 		p->candidate[p->ncandidates++] = self;
 }
 
-/* If nobody can go on, somebody is to block where all can see it. */
+/*
+ * If nobody can go on, time does, and if that helps nobody, somebody is to
+ * block where all can see it.
+ */
 static void collect_some(struct maple_policy *p, uint32_t self)
 {
+	p->jumped = MAPLE_POLICY_NONE;
 	collect(p, self, false);
-	if (p->ncandidates)
+	if (p->ncandidates || maple_policy_next_timeout(p, self))
 		return;
 	p->setup.counts->disabled++;
 	collect(p, self, true);
@@ -238,8 +248,12 @@ uint32_t maple_policy_decide(struct maple_policy *p, uint32_t t)
 	next = p->ncandidates > 1 || p->kind == &maple_policy_list
 		       ? p->kind->pick(p, t, MAPLE_POLICY_AT)
 		       : p->candidate[0];
-	if (next == t)
+	if (next == t) {
+		/* A list would not let it go on by itself. */
+		if (maple_policy_is_early(p, t))
+			note(p, t, MAPLE_POLICY_AT, t);
 		return t;
+	}
 	p->setup.counts->switches++;
 	note(p, t, MAPLE_POLICY_AT, next);
 	set_parked(p, t);
@@ -248,9 +262,35 @@ uint32_t maple_policy_decide(struct maple_policy *p, uint32_t t)
 	return next;
 }
 
+/* Who is chosen, or was so before nobody is. */
+static uint32_t chosen_last(const struct maple_policy *p)
+{
+	uint32_t now = maple_policy_chosen(p);
+
+	return now == MAPLE_POLICY_NONE ? p->last : now;
+}
+
+bool maple_policy_waits(struct maple_policy *p, uint32_t self)
+{
+	if (!p->ntimed)
+		return false;
+	collect(p, self, false);
+	return !p->ncandidates && maple_policy_next_timeout(p, self) &&
+	       p->thread[p->jumped].op.until > p->now &&
+	       p->setup.ops->outside();
+}
+
+void maple_policy_rest(struct maple_policy *p, uint32_t t)
+{
+	one_more(p, t);
+	p->last = t;
+	set_parked(p, t);
+	*(volatile uint32_t *)&p->chosen = MAPLE_POLICY_NONE;
+}
+
 uint32_t maple_policy_fall(struct maple_policy *p)
 {
-	uint32_t was = p->chosen, next;
+	uint32_t was = chosen_last(p), next;
 
 	p->setup.counts->falls++;
 	collect_some(p, MAPLE_POLICY_NONE);
@@ -270,12 +310,13 @@ void maple_policy_arrive(struct maple_policy *p, uint32_t t)
 {
 	one_more(p, t);
 	maple_policy_add(&p->setup.counts->transits);
-	note(p, t, MAPLE_POLICY_ARRIVED, p->chosen);
+	note(p, t, MAPLE_POLICY_ARRIVED, chosen_last(p));
 	set_parked(p, t);
 }
 
 void maple_policy_execute(struct maple_policy *p, uint32_t t)
 {
+	maple_policy_time_execute(p, t);
 	if (p->kind->execute)
 		p->kind->execute(p, t);
 }

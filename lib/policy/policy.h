@@ -43,7 +43,10 @@ enum maple_policy_base {
 };
 
 enum maple_policy_what {
-	/* thread stands before its hit-th execution of site */
+	/*
+	 * thread stands before its hit-th execution of site; if next is the
+	 * same one, its wait there times out early
+	 */
 	MAPLE_POLICY_AT,
 	/* thread has blocked or ended, and that was its last point before */
 	MAPLE_POLICY_BLOCKED,
@@ -104,6 +107,12 @@ struct maple_policy_order {
 	 * it from the run that it repeats.
 	 */
 	uint32_t blind;
+	/*
+	 * Time is the machine's. Else it is the run's own: it stands still
+	 * while threads run, and jumps to the end of a wait that is over.
+	 */
+	uint32_t real_time;
+	uint32_t pad;
 	uint64_t change[MAPLE_POLICY_CHANGES];
 };
 
@@ -116,6 +125,9 @@ struct maple_policy_counts {
 	uint64_t transits; /* points that were come to without being chosen */
 	uint64_t yields; /* spins, and yields, at which another one was there */
 	uint64_t disabled; /* choices at which everybody's lock was taken */
+	uint64_t jumps;	   /* ... at which time went on to the next timeout */
+	/* waits that timed out while somebody else could go on */
+	uint64_t early;
 	uint64_t followed; /* LIST: entries (no ARRIVED) that were carried out */
 	uint64_t missed;   /* ... whose next was no candidate then */
 	/* entries that found no room in the log: it is no schedule to follow */
@@ -128,12 +140,20 @@ struct maple_policy_counts {
 
 struct maple_policy;
 
+#define MAPLE_POLICY_NOBODY 0xffffffffu
+
 /* An operation that a thread stands before. */
 struct maple_policy_op {
 	uint32_t site;
 	uint32_t kind; /* enum maple_event_kind; NONE: a yield */
 	uint64_t addr, size;
 	uint32_t peek; /* for enabled(): what its lock is; 0: it never blocks */
+	/*
+	 * It waits for what somebody else does, or for time to go by, so it is
+	 * no candidate until then, blind or not. peek 0: for time alone.
+	 */
+	bool event;
+	uint64_t until; /* when it ends by itself, in the run's time; 0: never */
 };
 
 struct maple_policy_ops {
@@ -141,6 +161,11 @@ struct maple_policy_ops {
 	bool (*enabled)(uint32_t thread, const struct maple_policy_op *op);
 	/* up to 8 bytes that @op reads */
 	uint64_t (*value)(const struct maple_policy_op *op);
+	/*
+	 * whether a thread that is not parked waits for what is not the run's,
+	 * or is on its way: time does not jump then
+	 */
+	bool (*outside)(void);
 	/* zeroed memory that is never given back; NULL: there is none */
 	void *(*memory)(uint64_t size);
 };
@@ -187,6 +212,7 @@ void maple_policy_exit(struct maple_policy *p, uint32_t t);
 /* maple_policy_alone - no other thread is alive: a point decides nothing */
 bool maple_policy_alone(const struct maple_policy *p);
 
+/* maple_policy_chosen - NOBODY: all wait for time to go by */
 uint32_t maple_policy_chosen(const struct maple_policy *p);
 
 /* maple_policy_count - @t is at @site once more, alone: it passes by */
@@ -218,6 +244,32 @@ uint32_t maple_policy_decide(struct maple_policy *p, uint32_t t);
  * somebody is parked
  */
 uint32_t maple_policy_fall(struct maple_policy *p);
+
+/*
+ * Time, in nanoseconds since the run began, from 1 on. Nobody is due just
+ * because it went by: who has timed out is a candidate like any other, and some
+ * waits, drawn at random, are so from their beginning: natively a machine may
+ * be slow. If nobody else can go on, the next one to end is chosen.
+ */
+uint64_t maple_policy_now(const struct maple_policy *p);
+
+/* maple_policy_pass - @ns go by */
+void maple_policy_pass(struct maple_policy *p, uint64_t ns);
+
+/*
+ * maple_policy_waits - whether nobody that is parked, nor @self if it is no
+ * NOBODY, can go on before time has gone by, and that cannot jump
+ */
+bool maple_policy_waits(struct maple_policy *p, uint32_t self);
+
+/*
+ * maple_policy_rest - @t, the chosen one, has announced, and nobody goes on
+ * yet: it is parked, and whoever calls fall() chooses
+ */
+void maple_policy_rest(struct maple_policy *p, uint32_t t);
+
+/* maple_policy_expire - @t, which was chosen, goes on since its wait is over */
+void maple_policy_expire(struct maple_policy *p, uint32_t t, uint64_t until);
 
 /* maple_policy_execute - @t, the chosen one, carries out what it announced */
 void maple_policy_execute(struct maple_policy *p, uint32_t t);

@@ -8,7 +8,7 @@
 #define MAPLE_POLICY_SEEN  16 /* places whose values a thread remembers */
 #define MAPLE_POLICY_FIRST 16 /* sites of a thread that need no more memory */
 #define MAPLE_POLICY_WORDS (MAPLE_THREADS / 64)
-#define MAPLE_POLICY_NONE  0xffffffffu /* no thread, no name, no entry */
+#define MAPLE_POLICY_NONE  MAPLE_POLICY_NOBODY /* no thread, no name, no entry */
 
 /* How often a thread was at a site, and what a list says of it there. */
 struct maple_policy_hit {
@@ -30,6 +30,7 @@ struct maple_policy_thread {
 	bool live;
 	bool due;	 /* it is to give way */
 	bool gave;	 /* ... by a call, and not for what it reads */
+	bool hasty;	 /* its wait may time out at any time */
 	uint32_t name;	 /* index in the setup's, or NONE */
 	uint64_t random; /* of its own: nobody's coming changes it */
 	int64_t priority;
@@ -45,11 +46,21 @@ struct maple_policy_thread {
 struct maple_policy {
 	struct maple_policy_setup setup;
 	const struct maple_policy_kind_ops *kind;
-	uint32_t chosen;
+	uint32_t chosen; /* or NOBODY */
+	uint32_t last;	 /* who was it before NOBODY */
 	uint32_t nlive;
 	uint32_t nwords; /* of parked, that may have a bit set */
 	uint64_t parked[MAPLE_POLICY_WORDS];
 	uint64_t random; /* for who decides */
+	/* time.c: now; threads before what ends by itself; who was let go for it */
+	uint64_t now;
+	uint32_t ntimed;
+	uint32_t jumped;
+	enum {
+		MAPLE_POLICY_UNASKED,
+		MAPLE_POLICY_NO,
+		MAPLE_POLICY_YES
+	} outside;
 	uint32_t ncandidates;
 	uint32_t candidate[MAPLE_THREADS];
 	/* PCT */
@@ -103,6 +114,14 @@ uint32_t maple_policy_highest(const struct maple_policy *p, uint32_t n);
 struct maple_policy_hit *maple_policy_hit(struct maple_policy *p,
 					  struct maple_policy_hits *hits,
 					  uint32_t site);
+
+/* time.c */
+void maple_policy_time_start(struct maple_policy *p);
+void maple_policy_time_announce(struct maple_policy *p, uint32_t t);
+void maple_policy_time_execute(struct maple_policy *p, uint32_t t);
+bool maple_policy_timed_out(struct maple_policy *p, uint32_t t);
+bool maple_policy_is_early(const struct maple_policy *p, uint32_t t);
+bool maple_policy_next_timeout(struct maple_policy *p, uint32_t self);
 
 /* spin.c */
 bool maple_policy_spins(struct maple_policy *p, uint32_t t);

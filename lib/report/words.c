@@ -216,7 +216,7 @@ static void say_replays(const struct maple_finding *f, char *buffer, size_t size
 		snprintf(buffer, size,
 			 "It failed without any order being forced: there is "
 			 "nothing to reverse.");
-	else if (f->flipped_runs)
+	else if (f->switches && f->flipped_runs)
 		snprintf(buffer, size,
 			 "Control: by these switches %u/%u fails, without the "
 			 "last of them %u/%u",

@@ -192,6 +192,60 @@ void maple_agent_point(uint32_t site, unsigned int kind, const void *addr,
 {
 }
 
+/* No controlled run: nobody waits on a list, and time is the machine's. */
+bool maple_agent_await(uint32_t site, unsigned int kind, const void *addr,
+		       enum maple_agent_peek peek, uint64_t until)
+{
+	fail_msg("not in a controlled run");
+	return false;
+}
+
+void maple_waiters_begin(const void *cond)
+{
+	fail_msg("not in a controlled run");
+}
+
+bool maple_waiters_end(void)
+{
+	fail_msg("not in a controlled run");
+	return false;
+}
+
+bool maple_agent_wake(const void *cond, bool all)
+{
+	return false;
+}
+
+bool maple_time_own(void)
+{
+	return false;
+}
+
+void maple_time_machine(void)
+{
+}
+
+bool maple_time_ask(int clock, struct timespec *t)
+{
+	return false;
+}
+
+uint64_t maple_time_in(uint64_t ns)
+{
+	return 0;
+}
+
+uint64_t maple_time_at(int clock, const struct timespec *t)
+{
+	return 0;
+}
+
+const struct timespec *maple_time_real(int clock, const struct timespec *t,
+				       struct timespec *room)
+{
+	return t;
+}
+
 void maple_agent_above(void)
 {
 }

@@ -71,7 +71,13 @@ static uint64_t rig_value(const struct maple_policy_op *op)
 	return rig.value[op->addr];
 }
 
+static bool rig_outside(void)
+{
+	return false;
+}
+
 static const struct maple_policy_ops rig_ops = {
+	.outside = rig_outside,
 	.enabled = rig_enabled,
 	.value = rig_value,
 	.memory = rig_memory,

@@ -182,6 +182,8 @@ static const struct bug bugs[] = {
 	{ "control/two_stage", "2", 200 },
 	{ "control/two_stage", "5", 200 },
 	{ "control/wrong_lock", "3", 100 },
+	{ "control/timed_out", NULL, 300 },
+	{ "control/which_waiter", NULL, 200 },
 };
 
 static void test_pos_finds_and_lists_repeat(void **state)
@@ -203,7 +205,7 @@ static void test_pos_finds_and_lists_repeat(void **state)
 }
 
 /* A few runs of each policy; none of them fails, and all of them repeat. */
-static void stay_clean(const char *program, unsigned int runs)
+static void stay_clean(const char *program, const char *arg, unsigned int runs)
 {
 	static const enum maple_policy_kind policies[] = { MAPLE_POLICY_RW,
 							   MAPLE_POLICY_POS,
@@ -212,7 +214,7 @@ static void stay_clean(const char *program, unsigned int runs)
 	struct maple_run_control c = { 0 };
 	struct stage s;
 
-	open_stage(&s, program, NULL);
+	open_stage(&s, program, arg);
 	for (unsigned int i = 0; i < 4 * runs; i++) {
 		order_by(&c.order, policies[i % 4], i);
 		c.order.blind = i / 4 % 2;
@@ -228,14 +230,67 @@ static void stay_clean(const char *program, unsigned int runs)
 
 static void test_clean_ones_stay_clean(void **state)
 {
-	stay_clean("targets/clean/all_locks", 20);
-	stay_clean("targets/clean/c11_pipeline", 20);
-	stay_clean("targets/clean/mutex_counter", 20);
-	stay_clean("targets/clean/signal_fork", 20);
-	stay_clean("targets/clean/spin_wait", 20);
-	stay_clean("targets/clean/timed_queue", 20);
-	stay_clean("control/cond_ends", 20);
-	stay_clean("control/exit_parked", 20);
+	stay_clean("targets/clean/all_locks", NULL, 20);
+	stay_clean("targets/clean/c11_pipeline", NULL, 20);
+	stay_clean("targets/clean/mutex_counter", NULL, 20);
+	stay_clean("targets/clean/signal_fork", NULL, 20);
+	stay_clean("targets/clean/spin_wait", NULL, 20);
+	stay_clean("targets/clean/timed_queue", NULL, 20);
+	stay_clean("control/cond_ends", NULL, 20);
+	stay_clean("control/exit_parked", NULL, 20);
+}
+
+/*
+ * Some 20 s natively, and a run may take 5. What is outside takes its time, and
+ * so do those who sleep meanwhile.
+ */
+static void test_time_is_the_runs_own(void **state)
+{
+	struct maple_run_control c = { 0 };
+	struct stage s;
+
+	stay_clean("control/two_pollers", NULL, 20);
+	open_stage(&s, "control/two_pollers", NULL);
+	order_by(&c.order, MAPLE_POLICY_POS, 1);
+	control(&s, &c, false);
+	assert_true(s.run.counts.jumps >= 10);
+	replay(&s);
+	close_stage(&s);
+	stay_clean("control/outside", "child", 2);
+	/* Without haste, which is the policies'. */
+	open_stage(&s, "control/outside", "timer");
+	c.order.policy = MAPLE_POLICY_LIST;
+	control(&s, &c, false);
+	assert_false(failed(&s.run));
+	close_stage(&s);
+}
+
+/* A timeout that comes early is an order like any other, and is told apart. */
+static void test_timeouts_may_come_early(void **state)
+{
+	struct stage s;
+
+	open_stage(&s, "control/timed_out", NULL);
+	assert_in_range(search(&s, MAPLE_POLICY_RW, 300), 1, 300);
+	assert_int_equal(s.run.counts.early, 1);
+	replay(&s);
+	assert_int_equal(s.run.counts.early, 1);
+	close_stage(&s);
+}
+
+/* With the machine's time a run that waits for a second does so. */
+static void test_real_time_goes_by(void **state)
+{
+	struct maple_run_control c = { 0 };
+	struct stage s;
+
+	open_stage(&s, "control/outside", "timer");
+	order_by(&c.order, MAPLE_POLICY_POS, 1);
+	c.order.real_time = true;
+	control(&s, &c, false);
+	assert_int_equal(s.run.counts.jumps + s.run.counts.early, 0);
+	assert_false(failed(&s.run));
+	close_stage(&s);
 }
 
 /* What nothing from outside ends has the same decisions again. */
@@ -447,6 +502,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_clean_ones_stay_clean),
+		cmocka_unit_test(test_time_is_the_runs_own),
+		cmocka_unit_test(test_timeouts_may_come_early),
+		cmocka_unit_test(test_real_time_goes_by),
 		cmocka_unit_test(test_whole_schedules_repeat),
 		cmocka_unit_test(test_list_outlives_its_backend),
 		cmocka_unit_test(test_deadlock_is_known_at_once),
