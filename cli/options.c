@@ -87,6 +87,9 @@ static const struct option_entry table[] = {
 	{ "exec", NULL, RUN, FLAG(campaign.exec),
 	  "execute the program for each run, also where it could be forked"
 	  " from one that stands before main()" },
+	{ "real-time", NULL, RUN, FLAG(campaign.real_time),
+	  "controlled runs wait as long as the program says; else time jumps"
+	  " where all of its threads wait" },
 	{ "heap-fill", "WHAT", RUN, SETS(campaign.no_heap_fill, no),
 	  "yes: enforced runs fill what was freed, so that its use fails"
 	  " (default), or no" },

@@ -25,8 +25,7 @@ static uint64_t clock; /* of the above; counts both */
 /* maple_waiters_begin - the caller waits on @cond */
 void maple_waiters_begin(const void *cond)
 {
-	waiters[maple_self.number] =
-		(struct waiter){ (uint64_t)cond, ++clock };
+	waiters[maple_self.number] = (struct waiter){ (uint64_t)cond, ++clock };
 }
 
 /* The first signal that @w may take; nsent: none. */

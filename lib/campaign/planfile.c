@@ -11,7 +11,8 @@
  * "flags", "attempt", "slice", "hints": ["0.1", "0.2"], "steps": [{"site",
  * "kind", "role", "var", "dep", "pair", "event", "pre", "occurrence", "gates":
  * []}], "guards": [], "covers": []}, "then": [plans that follow it], if there
- * are, "policy": {"policy": 4, "blind": 0, "threads": ["0", "0.1"], "switches":
+ * are, "policy": {"policy": 4, "blind": 0, "real_time": 0, "threads": ["0",
+ * "0.1"], "switches":
  * [{"thread": 1, "next": 0, "what": 0, "site": 0 or null, "hit": 1}]}, if it is
  * controlled, "between": the command of a server's round, if there is,
  * "rounds": how many of them the server has, if not one}
@@ -125,10 +126,11 @@ static json_t *write_policy(const struct writer *w,
 		json_array_append_new(threads, json_string(had.name[i].text));
 	for (i = 0; i < had.n; i++)
 		json_array_append_new(switches, write_switch(w, &had.entry[i]));
-	return json_pack("{s:i,s:i,s:o,s:o}", "policy",
+	return json_pack("{s:i,s:i,s:i,s:o,s:o}", "policy",
 			 had.nnames ? MAPLE_POLICY_LIST
 				    : trial->job.policy.policy,
-			 "blind", trial->job.policy.blind, "threads", threads,
+			 "blind", trial->job.policy.blind, "real_time",
+			 trial->job.policy.real_time, "threads", threads,
 			 "switches", switches);
 }
 
@@ -439,15 +441,17 @@ static int read_policy(const struct reader *r, json_t *object,
 {
 	struct maple_switches *to = &job->switches;
 	json_t *threads, *switches;
-	int policy, blind, e;
+	int policy, blind, real_time, e;
 	size_t i, n;
 
-	if (json_unpack(object, "{s:i,s:i,s:o,s:o}", "policy", &policy, "blind",
-			&blind, "threads", &threads, "switches", &switches) ||
+	if (json_unpack(object, "{s:i,s:i,s:i,s:o,s:o}", "policy", &policy,
+			"blind", &blind, "real_time", &real_time, "threads",
+			&threads, "switches", &switches) ||
 	    policy < 0 || policy >= MAPLE_POLICIES)
 		return -EBADMSG;
 	job->policy.policy = policy;
 	job->policy.blind = blind != 0;
+	job->policy.real_time = real_time != 0;
 	job->policy.seed = job->seed;
 	n = json_array_size(switches);
 	if (n > MAPLE_POLICY_ENTRIES)

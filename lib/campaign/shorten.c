@@ -52,6 +52,7 @@ static bool run(struct shortening *s, const struct maple_switches *list,
 		.job.seed = s->failed->job.seed,
 		.job.policy.policy = MAPLE_POLICY_LIST,
 		.job.policy.blind = s->failed->job.policy.blind,
+		.job.policy.real_time = s->failed->job.policy.real_time,
 		.purpose = purpose,
 		.rounds = s->failed->rounds,
 	};
@@ -153,10 +154,18 @@ char *maple_shorten_tell(struct maple_campaign *c,
 		fprintf(out, "%sthread %s", ftell(out) ? "\n" : "",
 			had.name[s->thread].text);
 		tell_where(c, s, out);
-		fprintf(out, ": %s goes on", had.name[s->next].text);
+		fprintf(out,
+			s->next == s->thread ? ": that times out early, %s"
+					       " goes on"
+					     : ": %s goes on",
+			had.name[s->next].text);
 	}
 	if (had.n > TOLD)
 		fprintf(out, "\nand so on, %u in all", had.n);
+	if (trial->run.counts.early)
+		fputs("\na wait timed out before others had come as far as "
+		      "they could: natively where a machine is slow",
+		      out);
 	if (!fclose(out) && *text)
 		return text;
 	free(text);

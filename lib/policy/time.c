@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The run's own time. Threads that sleep, or wait with a timeout, stand at a
- * point like all others, so nothing depends on when a timer of the kernel fires.
+ * point like all others, so nothing depends on when a timer of the kernel
+ * fires.
  *
- * Whose timeout is over is a candidate. Of all waits one in HASTY is, too, before
- * that: a machine that is slow enough shows that order. The others are none, as a
- * timeout of seconds hardly ever ends before what takes microseconds. Where
- * nobody else is a candidate, time jumps to the next end.
+ * Whose timeout is over is a candidate. Of all waits one in HASTY is, too,
+ * before that: a machine that is slow enough shows that order. The others are
+ * none, as a timeout of seconds hardly ever ends before what takes
+ * microseconds. Where nobody else is a candidate, time jumps to the next end.
  */
 #include "state.h"
 
@@ -63,8 +64,8 @@ bool maple_policy_timed_out(struct maple_policy *p, uint32_t t)
 {
 	const struct maple_policy_thread *at = &p->thread[t];
 
-	return at->op.until && (at->op.until <= p->now ||
-				(at->hasty && may_hurry(p)));
+	return at->op.until &&
+	       (at->op.until <= p->now || (at->hasty && may_hurry(p)));
 }
 
 /* maple_policy_is_early - whether @t, which goes on, only does so in haste */
@@ -81,9 +82,9 @@ static void earlier(struct maple_policy *p, uint32_t t)
 	uint64_t until = p->thread[t].op.until;
 	uint32_t best = p->jumped;
 
-	if (until && (best == MAPLE_POLICY_NONE ||
-		      until < p->thread[best].op.until ||
-		      (until == p->thread[best].op.until && t < best)))
+	if (until &&
+	    (best == MAPLE_POLICY_NONE || until < p->thread[best].op.until ||
+	     (until == p->thread[best].op.until && t < best)))
 		p->jumped = t;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Two threads that wait for each other by looking once a second, ten times each.
- * Natively that takes some 20 s; in a controlled run time jumps.
+ * Two threads that wait for each other by looking once a second, ten times
+ * each. Natively that takes some 20 s; in a controlled run time jumps.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -83,6 +83,7 @@ struct maple_campaign_options {
 	unsigned int expect_exit;
 	bool fresh;	   /* forget what the memo knows of it first */
 	bool no_heap_fill; /* freed memory is left as it is */
+	bool real_time;	   /* controlled runs have no time of their own */
 	bool exec;	   /* --exec: execute each run, fork none */
 	bool quiet_target; /* its output goes nowhere but findings */
 	/*

@@ -432,6 +432,7 @@ int maple_profiling_control(struct maple_profiling *p, struct maple_job *job,
 		.seed = job->seed,
 		/* Whether who waits for a lock may be chosen (rule 8). */
 		.blind = p->study->random(p->study, job->seed) & 1,
+		.real_time = p->study->options->real_time,
 	};
 	return e;
 }
