@@ -55,7 +55,7 @@ static int setup(void **state)
 		.kind = MAPLE_FAILURE_SIGNAL,
 		.title = HOSTILE,
 		.what = HOSTILE,
-		.idiom = 1,
+		.class = "idiom 1",
 		.nmoments = 2,
 		.moments = moments,
 		.nstacks = 1,

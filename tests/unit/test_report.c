@@ -47,7 +47,7 @@ static int setup(void **state)
 		.what = "signal 11 (SIGSEGV), address 0x8",
 		.signo = 11,
 		.address = UINT64_MAX,
-		.idiom = 2,
+		.class = "idiom 2",
 		.nmoments = 3,
 		.moments = moments,
 		.nstacks = 2,
@@ -130,7 +130,7 @@ static void crossing_arrows_in_ascii(void **state)
 		place("f", 4), 'L', 0, "0.1", "b", 0, 3, 1, 0, MAPLE_REACH_NOW
 	};
 	finding.nmoments = 4;
-	finding.idiom = MAPLE_IDIOM_DEADLOCK;
+	finding.class = "deadlock";
 	finding.kind = MAPLE_FAILURE_DEADLOCK;
 	finding.what = "deadlock";
 	finding.flipped_fails = 2;
@@ -139,7 +139,7 @@ static void crossing_arrows_in_ascii(void **state)
 		text(&style),
 		"BUG: maple: SIGSEGV in consume / close_queue\n"
 		"\n"
-		"In this order, deadlock idiom:\n"
+		"In this order, deadlock:\n"
 		"\n"
 		"  thread 0.1                              thread 0.2\n"
 		"\n"
@@ -258,7 +258,8 @@ static void replays_without_an_order_are_told(void **state)
 	struct maple_finding *const list[] = { &finding };
 	FILE *out;
 
-	finding.idiom = finding.nmoments = 0;
+	finding.class = NULL;
+	finding.nmoments = 0;
 	finding.forced_fails = 0;
 	assert_non_null(strstr(text(&style),
 			       "without any order being forced. Replayed: 0/5 "
@@ -318,7 +319,7 @@ static void set_cycle(void)
 	edges[1] = (struct maple_edge){ "0.2",		"a",   0x1000,
 					place("g", 22), "0.1", place("f", 12) };
 	finding.kind = MAPLE_FAILURE_DEADLOCK;
-	finding.idiom = 0;
+	finding.class = NULL;
 	finding.nmoments = 0;
 	finding.title = "deadlock in f / g";
 	finding.what = "deadlock: every thread waits for another";
@@ -532,6 +533,7 @@ static void an_older_deadlock_still_waits(void **state)
 		0);
 	assert_int_equal(back->moments[0].reach, MAPLE_REACH_DONE);
 	assert_int_equal(back->moments[1].reach, MAPLE_REACH_NOW);
+	assert_string_equal(back->class, "deadlock");
 	maple_finding_destroy(back);
 	assert_int_equal(
 		maple_report_finding_decode(
@@ -586,7 +588,10 @@ static void a_campaign_is_one_object_of_the_schema(void **state)
 		.outcome = MAPLE_FOUND,
 		.seed = 42,
 		.seconds = 1.5,
-		.runs = { 3, 2, 1, 10 },
+		.runs = { .baseline = 3,
+			  .profile = 2,
+			  .enforced = 1,
+			  .confirm = 10 },
 		.first_finding_runs = 3,
 		.first_finding_seconds = .5,
 		.nfindings = 1,
@@ -735,7 +740,7 @@ static void what_is_no_finding_is_refused(void **state)
 		"{\"id\":\"a\",\"title\":\"t\",\"kind\":\"exit\","
 		"\"moments\":[{\"from\":1}]}",
 		"{\"id\":\"a\",\"title\":\"t\",\"kind\":\"exit\","
-		"\"moments\":[{\"role\":2}]}",
+		"\"moments\":[{\"role\":64}]}",
 		"{\"id\":\"a\",\"title\":\"t\",\"kind\":\"exit\","
 		"\"confirm\":{\"forced\":[1]}}",
 	};
