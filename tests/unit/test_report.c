@@ -417,6 +417,54 @@ static void a_finding_comes_back_from_json_as_it_was(void **state)
 }
 
 /* Two orders of one run; of the second, a step that died and one that waits. */
+/* Three threads, and no column is wide enough for what they do. */
+static void a_column_for_each_thread(void **state)
+{
+	static const struct maple_report_style style = { .unicode = true };
+	static const struct maple_report_style wide = { .width = 120 };
+
+	moments[0] = (struct maple_moment){ place("put", 1), 'W', 0, "0.1",
+					    "size",	     0,	  0, -1 };
+	moments[1] = (struct maple_moment){ place("get", 2), 'R', 1, "0.2",
+					    "size",	     0,	  1, 0 };
+	moments[2] = (struct maple_moment){ place("drop", 3), 'W', 2, "0",
+					    "entries",	      0,   2, 1 };
+	moments[3] = (struct maple_moment){ place("put", 4), 'R', 0, "0.1",
+					    "entries",	     0,	  3, 2 };
+	finding.nmoments = 4;
+	finding.class = "pattern 9";
+	assert_non_null(strstr(
+		text(&style),
+		"In this order, pattern 9:\n"
+		"\n"
+		"  thread 0.1              thread 0.2              thread 0"
+		" (main)\n"
+		"\n"
+		"  1 queue.c:1 put\n"
+		"    writes size\n"
+		"      └─────────────────▶ 2 queue.c:2 get\n"
+		"                            reads size\n"
+		"                              └─────────────────▶ 3 queue.c:3"
+		" drop\n"
+		"                                                    writes"
+		" entries\n"
+		"      ▼───────────────────────────────────────────────┘\n"
+		"  4 queue.c:4 put\n"
+		"    reads entries\n"));
+	assert_non_null(strstr(
+		text(&wide),
+		"                                              "
+		"`---------------------------------> 3 queue.c:3 drop\n"
+		"                                                             "
+		"                       writes entries\n"
+		"  4 queue.c:4 put <-------------------------------------------"
+		"------------------------'\n"
+		"    reads entries\n"));
+	/* Forty stand further to the right than a terminal is wide. */
+	moments[3].role = 39;
+	assert_non_null(strstr(text(&style), " 4 queue.c:4 put\n"));
+}
+
 static void set_two_orders(void)
 {
 	moments[0] = (struct maple_moment){ place("f", 1), 'R',	   0, "0.1",
@@ -910,6 +958,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(a_finding_in_unicode),
 		TEST(crossing_arrows_in_ascii),
+		TEST(a_column_for_each_thread),
 		TEST(all_orders_of_a_run_with_what_was_reached),
 		TEST(names_too_long_for_a_column_keep_end_and_value),
 		TEST(orders_come_back_from_json),
