@@ -80,7 +80,7 @@ const char *maple_value_number(const char *text, void *out);
 const char *maple_value_string(const char *text, void *out);
 const char *maple_value_command(const char *text, void *out);
 const char *maple_value_list(const char *text, void *out);
-const char *maple_value_idioms(const char *text, void *out);
+const char *maple_value_classes(const char *text, void *out);
 const char *maple_value_strategy(const char *text, void *out);
 const char *maple_value_depth(const char *text, void *out);
 const char *maple_value_no(const char *text, void *out);

@@ -55,7 +55,7 @@ static const struct option_entry table[] = {
 	  "PCT's depth: N - 1 change points in a run (default 3)" },
 	{ "together", "N", RUN, SETS(campaign.together, together),
 	  "force up to N orders in one run, one after the other (default 8)" },
-	{ "idioms", "LIST", RUN | ATTACH, SETS(campaign.idioms, idioms),
+	{ "idioms", "LIST", RUN | ATTACH, SETS(campaign.classes, classes),
 	  "the idioms to try; all, 1-6, unless given" },
 	{ "backend", "NAME", RERUN, SETS(campaign.backend, backend),
 	  "auto, agent, kernel, ebpf+agent, ebpf+module, agent+module or"

@@ -117,36 +117,9 @@ const char *maple_value_list(const char *text, void *out)
 	return NULL;
 }
 
-/* The deadlock is a form of idiom 5. */
-const char *maple_value_idioms(const char *text, void *out)
+const char *maple_value_classes(const char *text, void *out)
 {
-	static const char expected[] = "a list of numbers from 1 to 6, "
-				       "such as 1-3,5";
-	unsigned int bits = 0;
-
-	do {
-		unsigned int first, last;
-
-		if (*text < '1' || *text > '6')
-			return expected;
-		first = last = (unsigned int)(*text++ - '0');
-		if (*text == '-') {
-			if (text[1] < '1' || text[1] > '6')
-				return expected;
-			last = (unsigned int)(text[1] - '0');
-			text += 2;
-		}
-		if (last < first)
-			return expected;
-		for (; first <= last; first++)
-			bits |= 1u << first;
-	} while (*text++ == ',');
-	if (text[-1])
-		return expected;
-	if (bits & 1u << MAPLE_IDIOM_5)
-		bits |= 1u << MAPLE_IDIOM_DEADLOCK;
-	*(unsigned int *)out = bits;
-	return NULL;
+	return maple_campaign_classes(text, out);
 }
 
 static int choose(const char *text, const char *const *names)

@@ -120,6 +120,7 @@ void maple_finding_destroy(struct maple_finding *finding)
 	free(finding->argv);
 	free(finding->suppressed);
 	free(finding->id);
+	free(finding->class);
 	free(finding->title);
 	free(finding->what);
 	free(finding->plan);

@@ -20,6 +20,30 @@ bool maple_class_is_name(const char *text)
 	return before != ' ';
 }
 
+const char *maple_class_numbered(unsigned int number)
+{
+	static const char *const names[] = {
+		"idiom 1", "idiom 2", "idiom 3",  "idiom 4",
+		"idiom 5", "idiom 6", "deadlock",
+	};
+
+	return number && number <= sizeof(names) / sizeof(*names)
+		       ? names[number - 1]
+		       : NULL;
+}
+
+unsigned int maple_class_number(const char *name)
+{
+	const char *each;
+	unsigned int i = 1;
+
+	if (!name)
+		return 0;
+	while ((each = maple_class_numbered(i)) && strcmp(each, name))
+		i++;
+	return each ? i : 0;
+}
+
 int maple_coverage_init(struct maple_coverage *coverage,
 			const char *const *names)
 {

@@ -4,9 +4,9 @@
  * is a program of its own, and small: a backend that works from outside has
  * little to probe.
  *
- * The bug: a worker looks whether there is an item and then uses it,
- * while main takes the item away in between (idiom 1: main's write before the
- * worker's second read). By itself it never fails, because main waits first.
+ * The bug: a worker looks whether there is an item and then uses it, while main
+ * takes the item away in between. By itself it never fails, because main waits
+ * first.
  */
 #pragma GCC optimize("O0")
 

@@ -91,7 +91,7 @@ bool maple_findings_are_one(const struct maple_campaign *c,
 	if (a->native_fails || b->native_fails || about_one_variable(a, b))
 		return true;
 	return !c->options->keep_going && !a->suppressed &&
-	       (!a->idiom || !b->idiom) && fail_in_one_place(a, b);
+	       (!a->class || !b->class) && fail_in_one_place(a, b);
 }
 
 static struct maple_finding **look_up(struct maple_campaign *c,
@@ -118,7 +118,7 @@ static struct maple_finding **look_up(struct maple_campaign *c,
 /* Something that a control can leave out. */
 static bool has_order(const struct maple_finding *f)
 {
-	return f->idiom || f->switches;
+	return f->class || f->switches;
 }
 
 static bool tells_apart(const struct maple_finding *f)

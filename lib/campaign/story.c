@@ -195,7 +195,7 @@ static const char *failing_function(const struct maple_campaign *c,
 static void name(const struct maple_campaign *c, struct maple_finding *f)
 {
 	const char *a = failing_function(c, f), *b = NULL, *what;
-	const char *fn[2] = { NULL, NULL };
+	const char *fn[MAPLE_ROLES] = { NULL };
 	char text[64];
 	unsigned int i;
 
@@ -212,7 +212,7 @@ static void name(const struct maple_campaign *c, struct maple_finding *f)
 		a = fn[1] ? fn[1] : fn[0];
 	if (f->nedges > 1)
 		fn[0] = function_of(&f->edges[1].place);
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < MAPLE_ROLES; i++)
 		if (fn[i] && (!b || !strcmp(b, a)))
 			b = fn[i];
 	a = title_of(a);
@@ -234,7 +234,7 @@ static void name(const struct maple_campaign *c, struct maple_finding *f)
 }
 
 /*
- * Stable over runs, address layouts and rebuilds: kind, functions, iRoot. What
+ * Stable over runs, address layouts and rebuilds: kind, functions, goal. What
  * a sanitizer reports is the same bug whatever order brings it about.
  */
 static void identify(struct maple_campaign *c, struct maple_finding *f,
@@ -251,11 +251,11 @@ static void identify(struct maple_campaign *c, struct maple_finding *f,
 
 	if (reported)
 		a = f->title;
-	XXH64_reset(state, reported ? 0 : f->idiom);
+	XXH64_reset(state, reported ? 0 : maple_class_number(f->class));
 	n = snprintf(text, sizeof(text), "%d %d %s %s", f->kind,
 		     reported ? 0 : f->signo, a ? a : "", basename(c->program));
 	XXH64_update(state, text, n < (int)sizeof(text) ? n : 511);
-	for (i = 0; !reported && f->idiom && i < trial->job.plan.nsteps; i++) {
+	for (i = 0; !reported && f->class && i < trial->job.plan.nsteps; i++) {
 		const struct maple_plan_step *step = &trial->job.plan.step[i];
 
 		if (maple_registry_site(c->registry, step->site, &info))
@@ -351,6 +351,7 @@ struct maple_finding *maple_story_tell(struct maple_campaign *c,
 				       struct maple_trial *trial)
 {
 	struct maple_finding *f = calloc(1, sizeof(*f));
+	struct maple_goal goal;
 
 	if (!f)
 		return NULL;
@@ -362,7 +363,8 @@ struct maple_finding *maple_story_tell(struct maple_campaign *c,
 	if (trial->job.kind == MAPLE_RUN_CONTROL)
 		f->switches = maple_shorten_tell(c, trial);
 	if (trial->job.kind == MAPLE_RUN_ENFORCE) {
-		f->idiom = trial->job.plan.idiom;
+		if (!maple_goal_of_plan(&trial->job.plan, &goal))
+			f->class = copy(goal.class);
 		maple_story_order(c, f, trial);
 	}
 	tell_stacks(c, f, trial);

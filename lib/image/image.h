@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <maple/error.h>
+#include <maple/event.h>
 #include <maple/finding.h>
 #include "abi/table.h"
 

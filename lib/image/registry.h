@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <maple/error.h>
+#include <maple/event.h>
 #include <maple/finding.h>
 #include "image.h"
 

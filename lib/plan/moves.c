@@ -9,7 +9,7 @@
 
 /*
  * In one run. A loop that comes to its first step a hundred times before
- * another thread comes to anything needs many; what they cost, HOLDS bounds.
+ * another thread comes to anything needs many; SLEEPS_PLAN bounds their cost.
  */
 #define MAX_ATTEMPTS 1000
 

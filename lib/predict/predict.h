@@ -33,7 +33,7 @@ struct maple_predict_options {
 	uint32_t max_spans;	/* clocks kept per summary; 0: 256 */
 	uint32_t max_bytes;	/* looked at per access; 0: 65536 */
 	uint32_t max_pairs;	/* local pairs, at about 300 bytes; 0: 524288 */
-	uint32_t collect;	/* prune after so many new epochs; 0: 8 */
+	uint32_t collect;	/* prune after so many new epochs; 0: 4 */
 	bool (*over)(void *ctx); /* whether what takes longer is to come to an
 				    end; NULL: it takes its time */
 	void *ctx;		 /* ... of over() */

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * A finding as a JSON object and back. Besides the fields of the tables there
- * are "iroot" and "confirm", which the schema wants in a form of their own;
- * "iroot" follows from the moments and is not read back.
+ * are "idiom", "iroot" and "confirm", which the schema wants in a form of their
+ * own. "iroot" follows from the moments and is not read back, "idiom" from the
+ * class.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <maple/goal.h>
 #include <maple/report.h>
 #include "base/bytes.h"
 #include "report/codec.h"
@@ -82,7 +84,7 @@ static const struct maple_field finding_fields[] = {
 	MAPLE_FIELD(maple_finding, signo, INTEGER),
 	MAPLE_FIELD(maple_finding, status, INTEGER),
 	MAPLE_FIELD(maple_finding, address, HEX),
-	MAPLE_FIELD(maple_finding, idiom, UNSIGNED),
+	MAPLE_FIELD(maple_finding, class, STRING),
 	MAPLE_FIELD(maple_finding, plan, STRING),
 	MAPLE_FIELD(maple_finding, seed, HEX),
 	MAPLE_FIELD(maple_finding, attempt, UNSIGNED),
@@ -134,7 +136,7 @@ static json_t *encode_iroot(const struct maple_finding *finding)
 {
 	json_t *events = json_array();
 
-	for (unsigned int e = 0; e < MAPLE_IROOT_EVENTS; e++) {
+	for (unsigned int e = 0; e < MAPLE_GOAL_USES; e++) {
 		const struct maple_moment *m = NULL;
 		json_t *event;
 
@@ -142,7 +144,7 @@ static json_t *encode_iroot(const struct maple_finding *finding)
 			if (finding->moments[i].event == e &&
 			    !finding->moments[i].order)
 				m = &finding->moments[i];
-		if (!m || !finding->idiom)
+		if (!m || !finding->class)
 			continue;
 		event = json_pack("{s:o, s:o, s:o, s:o, s:i, s:o}", "site",
 				  encode_site(&m->place), "kind",
@@ -189,8 +191,9 @@ static int encode_reach(json_t *object, const struct maple_finding *finding)
 static json_t *encode_finding(const struct maple_finding *finding)
 {
 	json_t *object = json_pack(
-		"{s:s, s:o, s:{s:[i,i], s:[i,i], s:o*}, s:o}", "kind",
-		maple_failure_name(finding->kind), "iroot",
+		"{s:s, s:i, s:o, s:{s:[i,i], s:[i,i], s:o*}, s:o}", "kind",
+		maple_failure_name(finding->kind), "idiom",
+		(int)maple_class_number(finding->class), "iroot",
 		encode_iroot(finding), "confirm", "forced",
 		(int)finding->forced_fails, (int)finding->forced_runs,
 		"flipped", (int)finding->flipped_fails,
@@ -240,8 +243,8 @@ static int decode_reach(const json_t *object, const struct maple_finding *f,
 {
 	const json_t *name = json_object_get(object, "reached");
 
-	if (!name && f->kind == MAPLE_FAILURE_DEADLOCK &&
-	    f->idiom == MAPLE_IDIOM_DEADLOCK && m->event % 2)
+	if (!name && f->kind == MAPLE_FAILURE_DEADLOCK && f->class &&
+	    !strcmp(f->class, "deadlock") && m->event % 2)
 		m->reach = MAPLE_REACH_NOW;
 	if (!name)
 		return 0;
@@ -260,7 +263,7 @@ static int decode_moments(const json_t *array, struct maple_finding *finding)
 		struct maple_moment *m = &finding->moments[i];
 
 		ret = decode_reach(json_array_get(array, i), finding, m);
-		if (m->role > 1 || m->from < -1 || m->from >= n)
+		if (m->role >= MAPLE_ROLES || m->from < -1 || m->from >= n)
 			ret = -EBADMSG;
 	}
 	return ret;
@@ -294,12 +297,28 @@ static int decode_kind(const json_t *object, struct maple_finding *finding)
 	return -EBADMSG;
 }
 
+/* Findings of earlier versions have a number for it, nothing else. */
+static int decode_class(json_t *object, struct maple_finding *finding)
+{
+	json_int_t number = json_integer_value(json_object_get(object, "idiom"));
+	const char *class = NULL;
+
+	if (finding->class)
+		return maple_class_is_name(finding->class) ? 0 : -EBADMSG;
+	if (number > 0 && number <= MAPLE_CLASSES)
+		class = maple_class_numbered((unsigned int)number);
+	finding->class = class ? strdup(class) : NULL;
+	return class && !finding->class ? -ENOMEM : 0;
+}
+
 static int decode_finding(json_t *object, struct maple_finding *finding)
 {
 	int ret = maple_fields_decode(object, finding_fields, finding);
 
 	if (!ret)
 		ret = decode_kind(object, finding);
+	if (!ret)
+		ret = decode_class(object, finding);
 	if (!ret && (!finding->id || !maple_finding_is_id(finding->id) ||
 		     !finding->title))
 		ret = -EBADMSG;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The interleaving in two columns, P left and Q right, in executed order:
+ * The interleaving in a column for each thread, in executed order:
  *
  *	thread 0                        thread 0.1
  *
@@ -13,9 +13,22 @@
  *
  * A moment takes two rows, or three if a library's code has been inlined into
  * its line; the dependency that enters it is drawn on its first. Where the
- *moment it comes from is not the last one in its column, the arrow bears that
- *one's number. It is drawn on a canvas first, because arrows cross rows that
- *are already written.
+ * moment it comes from is not the last one in its column, the arrow bears that
+ * one's number. It is drawn on a canvas first, because arrows cross rows that
+ * are already written.
+ *
+ * Of many threads no column is wide enough. Then a moment's text goes on over
+ * the columns to its right, and an arrow from there has a row above it:
+ *
+ *	0.1     0.2     0.3
+ *
+ *	        1 bank.c:17 deposit
+ *	          reads balance
+ *	            └─▶ 2 bank.c:25 withdraw
+ *	                  writes balance
+ *	    ▼───────────────┘
+ *	3 bank.c:19 deposit
+ *	  writes balance
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -24,8 +37,11 @@
 #include "report/columns.h"
 #include "report/words.h"
 
-#define MARGIN	2 /* columns left of everything */
-#define STEM	4 /* an arrow starts this far into its column */
+#define MARGIN	2  /* columns left of everything */
+#define STEM	4  /* an arrow starts this far into its column */
+#define ENOUGH	30 /* columns for a moment's text */
+#define HEADED	17 /* ... for "thread 0 (main)" */
+#define LEAST	8  /* from one column to the next, wherever that ends */
 
 #define INLINED "  inlined "
 
@@ -33,17 +49,28 @@
 struct canvas {
 	unsigned int first, end;
 	unsigned int rows, width;
+	unsigned int columns, step; /* from one to the next */
+	bool narrow;		    /* a step is not enough for the text */
 	bool unicode;
 	char (*cell)[5]; /* a character of up to four bytes each, or "" */
 };
 
 /* The characters of a drawing, in both alphabets. */
-enum ink { ALONG, DOWN, TO_RIGHT, TO_LEFT, HEAD_RIGHT, HEAD_LEFT, CUT };
+enum ink {
+	ALONG,
+	DOWN,
+	TO_RIGHT,
+	TO_LEFT,
+	HEAD_RIGHT,
+	HEAD_LEFT,
+	HEAD_DOWN,
+	CUT
+};
 static const char *const inks[][2] = {
 	[ALONG] = { "-", "─" },	     [DOWN] = { "|", "│" },
 	[TO_RIGHT] = { "`", "└" },   [TO_LEFT] = { "'", "┘" },
 	[HEAD_RIGHT] = { ">", "▶" }, [HEAD_LEFT] = { "<", "◀" },
-	[CUT] = { "~", "…" },
+	[HEAD_DOWN] = { "v", "▼" },  [CUT] = { "~", "…" },
 };
 
 static char *at(struct canvas *c, unsigned int row, unsigned int x)
@@ -75,47 +102,80 @@ static unsigned int put_text(struct canvas *c, unsigned int row, unsigned int x,
 	return x;
 }
 
+static void set_columns(struct canvas *c)
+{
+	unsigned int most =
+		c->width - MARGIN - ENOUGH; /* the last one's edge */
+
+	c->step = c->width / c->columns;
+	c->narrow = c->step < ENOUGH + MARGIN + 1;
+	if (!c->narrow)
+		return;
+	c->step = most / (c->columns - 1);
+	if (c->step < LEAST)
+		c->step = LEAST;
+	if (c->step * (c->columns - 1) > most)
+		c->width += c->step * (c->columns - 1) - most;
+}
+
 /* Left edge of a role's column. */
 static unsigned int column_x(const struct canvas *c, unsigned int role)
 {
-	return role ? MARGIN + c->width / 2 : MARGIN;
+	return MARGIN + role * c->step;
 }
 
-static unsigned int column_room(const struct canvas *c)
+static unsigned int column_room(const struct canvas *c, unsigned int role)
 {
-	return c->width / 2 - MARGIN - 1;
+	return c->narrow ? c->width - column_x(c, role) : c->step - MARGIN - 1;
 }
 
-static unsigned int moment_rows(const struct maple_moment *m)
+/* The moment in another column from which an arrow leads to moment @i, or -1 */
+static int arrow_from(const struct canvas *c, const struct maple_finding *f,
+		      unsigned int i)
 {
-	return m->place.inlined ? 3 : 2;
+	const struct maple_moment *m = &f->moments[i];
+
+	return m->from >= (int)c->first && m->from < (int)i &&
+			       f->moments[m->from].role != m->role
+		       ? m->from
+		       : -1;
 }
 
-/* Row of a moment's first line: headings and a blank line stand above. */
+/* Rows above moment @i's text. */
+static unsigned int rows_above(const struct canvas *c,
+			       const struct maple_finding *f, unsigned int i)
+{
+	int from = c->narrow && i < c->end ? arrow_from(c, f, i) : -1;
+
+	return from >= 0 && f->moments[from].role > f->moments[i].role;
+}
+
+/* A moment's first row: headings and a blank line stand above. */
 static unsigned int moment_row(const struct canvas *c,
 			       const struct maple_finding *f, unsigned int i)
 {
 	unsigned int row = 2;
 
-	while (i > c->first)
-		row += moment_rows(&f->moments[--i]);
+	while (i-- > c->first)
+		row += rows_above(c, f, i) +
+		       (f->moments[i].place.inlined ? 3 : 2);
 	return row;
 }
 
 static void draw_headings(struct canvas *c, const struct maple_finding *f)
 {
-	for (unsigned int role = 0; role < 2; role++) {
-		const char *thread = NULL;
+	bool brief = c->step < HEADED;
+
+	for (unsigned int role = 0; role < c->columns; role++) {
+		const char *thread =
+			maple_words_thread(f, c->first, c->end, role);
 		char text[64];
 
-		for (unsigned int i = c->first; i < c->end && !thread; i++)
-			if (f->moments[i].role == role)
-				thread = f->moments[i].thread;
 		if (!thread)
 			continue;
-		snprintf(text, sizeof(text), "thread %s%s", thread,
-			 strcmp(thread, "0") ? "" : " (main)");
-		put_text(c, 0, column_x(c, role), column_room(c), text);
+		snprintf(text, sizeof(text), "%s%s%s", brief ? "" : "thread ",
+			 thread, brief || strcmp(thread, "0") ? "" : " (main)");
+		put_text(c, 0, column_x(c, role), c->step - 1, text);
 	}
 }
 
@@ -144,7 +204,7 @@ static void draw_access(struct canvas *c, unsigned int row, unsigned int x,
 {
 	struct maple_clean name = maple_clean(m->variable, c->unicode);
 	struct maple_clean value = maple_words_value(m, c->unicode);
-	unsigned int room = column_room(c) - 2;
+	unsigned int room = column_room(c, m->role) - 2;
 	struct maple_moment alone = *m;
 	const char *half = maple_words_half(m);
 	char text[2 * MAPLE_CLEAN_MAX + 16];
@@ -165,8 +225,8 @@ static unsigned int draw_moment(struct canvas *c, const struct maple_finding *f,
 				unsigned int i)
 {
 	const struct maple_moment *m = &f->moments[i];
-	unsigned int x = column_x(c, m->role), room = column_room(c);
-	unsigned int row = moment_row(c, f, i), end;
+	unsigned int x = column_x(c, m->role), room = column_room(c, m->role);
+	unsigned int row = moment_row(c, f, i) + rows_above(c, f, i), end;
 	char text[MAPLE_CLEAN_MAX + 32];
 	int n = snprintf(text, sizeof(text), "%u ", i - c->first + 1);
 
@@ -190,10 +250,12 @@ static void draw_arrow(struct canvas *c, const struct maple_finding *f,
 		       unsigned int j, unsigned int i, unsigned int end)
 {
 	bool right = f->moments[i].role > f->moments[j].role;
+	unsigned int above = rows_above(c, f, i);
 	unsigned int row = moment_row(c, f, i);
 	unsigned int stem = column_x(c, f->moments[j].role) + STEM;
-	unsigned int first = right ? stem + 1 : end + 2;
-	unsigned int last = right ? column_x(c, 1) - 3 : stem - 1;
+	unsigned int to = column_x(c, f->moments[i].role);
+	unsigned int first = right ? stem + 1 : above ? to + STEM + 1 : end + 2;
+	unsigned int last = right ? to - 3 : stem - 1;
 	bool named = false;
 
 	for (unsigned int k = j + 1; k < i; k++)
@@ -207,12 +269,13 @@ static void draw_arrow(struct canvas *c, const struct maple_finding *f,
 	if (right)
 		put(c, row, last + 1, HEAD_RIGHT);
 	else
-		put(c, row, first - 1, HEAD_LEFT);
+		put(c, row, first - 1, above ? HEAD_DOWN : HEAD_LEFT);
 	if (named) {
 		char number[16];
 
 		snprintf(number, sizeof(number), "%u", j - c->first + 1);
-		put_text(c, row, (first + last) / 2, 8, number);
+		put_text(c, row, (first + last) / 2,
+			 last + 1 - (first + last) / 2, number);
 	}
 }
 
@@ -244,6 +307,8 @@ unsigned int maple_columns_draw(FILE *out, const struct maple_finding *finding,
 		.unicode = style->unicode,
 	};
 
+	c.columns = maple_words_columns(finding, first, c.end);
+	set_columns(&c);
 	c.rows = moment_row(&c, finding, c.end);
 	c.cell = calloc((size_t)c.rows * c.width, sizeof(*c.cell));
 	if (!c.cell) {
@@ -252,12 +317,11 @@ unsigned int maple_columns_draw(FILE *out, const struct maple_finding *finding,
 	}
 	draw_headings(&c, finding);
 	for (unsigned int i = first; i < c.end; i++) {
-		const struct maple_moment *m = &finding->moments[i];
 		unsigned int end = draw_moment(&c, finding, i);
+		int from = arrow_from(&c, finding, i);
 
-		if (m->from >= (int)first && (unsigned int)m->from < i &&
-		    finding->moments[m->from].role != m->role)
-			draw_arrow(&c, finding, (unsigned int)m->from, i, end);
+		if (from >= 0)
+			draw_arrow(&c, finding, (unsigned int)from, i, end);
 	}
 	print(out, &c);
 	free(c.cell);

@@ -37,14 +37,14 @@ static json_t *runs_object(const struct maple_runs *runs)
 }
 
 /*
- * Schema 1 was made when all classes were idioms: those go by their numbers,
- * all others by their names.
+ * Schema 1 was made when classes had numbers: a name that ends with its own
+ * goes by it, all others by themselves.
  */
 static const char *key_of(const char *class)
 {
-	static const char old[] = "idiom ";
+	const char *blank = strrchr(class, ' ');
 
-	return strncmp(class, old, strlen(old)) ? class : class + strlen(old);
+	return blank && maple_class_number(class) ? blank + 1 : class;
 }
 
 /* Of @n classes, each @size bytes behind the last, the count at @offset. */

@@ -117,11 +117,11 @@ static void print_control(FILE *out, const struct maple_finding *f)
 		return;
 	}
 	fputs("<dl class=\"control\">\n", out);
-	print_runs(out, f->idiom ? "this order forced" : "replayed",
+	print_runs(out, f->class ? "this order forced" : "replayed",
 		   f->forced_fails, f->forced_runs);
-	if (f->idiom)
+	if (f->class)
 		print_runs(out, "reversed", f->flipped_fails, f->flipped_runs);
-	else if (f->flipped_runs)
+	else if (f->switches && f->flipped_runs)
 		print_runs(out, "without the last switch", f->flipped_fails,
 			   f->flipped_runs);
 	if (f->serial_runs)
@@ -131,7 +131,7 @@ static void print_control(FILE *out, const struct maple_finding *f)
 	if (maple_words_no_cause(f))
 		maple_page_element(out, "p", "note", "%s",
 				   maple_words_no_cause(f));
-	if (f->idiom || f->flipped_runs)
+	if (f->class || f->switches)
 		return;
 	maple_page_element(
 		out, "p", "note", "It failed without any order being forced%s",
@@ -211,12 +211,9 @@ void maple_page_finding(FILE *out, const struct maple_report *report,
 			const struct maple_finding *f)
 {
 	print_title(out, report, f);
-	if (f->idiom == MAPLE_IDIOM_DEADLOCK)
-		maple_page_element(out, "h3", NULL,
-				   "In this order, deadlock idiom");
-	else if (f->idiom && f->nmoments)
-		maple_page_element(out, "h3", NULL, "In this order, idiom %u",
-				   f->idiom);
+	if (f->class && f->nmoments)
+		maple_page_element(out, "h3", NULL, "In this order, %s",
+				   f->class);
 	else
 		maple_page_element(out, "h3", NULL, "What happened");
 	maple_page_order(out, report, f);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The interleaving on the page: a grid with a column for each thread and a
- * row for each step, and between the columns a drawing as high as all rows,
+ * row for each step, and between two columns a drawing as high as all rows,
  * whose arrows lead from the middle of one row to the middle of another. It
- * stretches with the rows, so it needs no measuring. Then the stacks.
+ * stretches with the rows, so it needs no measuring. An arrow to a column
+ * farther off reaches its row in the first drawing, and goes straight on over
+ * the columns in between: they have no step in that row. Then the stacks.
  */
 #include <stdlib.h>
 #include <inttypes.h>
@@ -24,30 +26,34 @@
 struct order {
 	const struct maple_finding *f;
 	unsigned int first, end;
+	unsigned int columns;
 };
+
+/* The grid's column of the thread with @role; behind it is a drawing. */
+static unsigned int grid_column(unsigned int role)
+{
+	return 2 * role + 1;
+}
 
 static void print_threads(FILE *out, const struct order *o)
 {
-	const struct maple_finding *f = o->f;
+	for (unsigned int role = 0; role < o->columns; role++) {
+		unsigned int column = grid_column(role);
+		const char *thread =
+			maple_words_thread(o->f, o->first, o->end, role);
 
-	for (unsigned int role = 0; role < 2; role++) {
-		const char *thread = NULL;
-
-		for (unsigned int i = o->first; i < o->end && !thread; i++)
-			if (f->moments[i].role == role)
-				thread = f->moments[i].thread;
 		if (!thread)
 			continue;
 		fprintf(out,
-			"<div class=\"thread\" style=\"grid-area:1/%d\">thread ",
-			role ? 3 : 1);
+			"<div class=\"thread\" style=\"grid-area:1/%u\">thread ",
+			column);
 		maple_xml_text(out, thread);
 		fprintf(out, "%s</div>",
 			strcmp(thread, "0") ? "" : " <small>main</small>");
 		fprintf(out,
-			"<div class=\"lane\" style=\"grid-area:2/%d/span %u\">"
+			"<div class=\"lane\" style=\"grid-area:2/%u/span %u\">"
 			"</div>\n",
-			role ? 3 : 1, o->end - o->first);
+			column, o->end - o->first);
 	}
 }
 
@@ -83,8 +89,8 @@ static void print_step(FILE *out, const struct maple_report *report,
 	char where[512];
 
 	maple_page_where(report, &m->place, where, sizeof(where));
-	fprintf(out, "<div class=\"step %s\" style=\"grid-area:%u/%d\"",
-		step_class(m), i - o->first + 2, m->role ? 3 : 1);
+	fprintf(out, "<div class=\"step %s\" style=\"grid-area:%u/%u\"",
+		step_class(m), i - o->first + 2, grid_column(m->role));
 	maple_xml_attribute(out, "title", "%s %s%s%s%s%s in %s, %s", access,
 			    m->variable ? m->variable : "?",
 			    m->type ? ", " : "", m->type ? m->type : "",
@@ -108,7 +114,7 @@ static void print_step(FILE *out, const struct maple_report *report,
 	fputs("</div>\n", out);
 }
 
-/* Whether an arrow leads to step @i from the other thread. */
+/* Whether an arrow leads to step @i from another thread. */
 static bool depends(const struct order *o, unsigned int i)
 {
 	const struct maple_moment *m = &o->f->moments[i];
@@ -117,35 +123,61 @@ static bool depends(const struct order *o, unsigned int i)
 	       o->f->moments[m->from].role != m->role;
 }
 
-static void print_arrow(FILE *out, const struct order *o, unsigned int i)
+/* What drawing @at, from 0, has of the arrow to step @i. */
+static void print_arrow(FILE *out, const struct order *o, unsigned int i,
+			unsigned int at)
 {
 	const struct maple_moment *m = &o->f->moments[i];
 	unsigned int from = (unsigned int)m->from - o->first;
-	bool right = m->role;
+	unsigned int source = o->f->moments[m->from].role, target = m->role;
+	bool right = target > source;
+	/* The first drawing that it crosses, and the last. */
+	unsigned int first = right ? source : source - 1;
+	unsigned int last = right ? target - 1 : target;
 	int a = (int)from * ROW + ROW / 2;
 	int b = (int)(i - o->first) * ROW + ROW / 2;
 	int start = right ? 0 : GUTTER, end = right ? GUTTER : 0;
-	int back = right ? -HEAD : HEAD;
+	int back = at != last ? 0 : right ? -HEAD : HEAD;
 
-	fprintf(out,
-		"<path%s d=\"M%d %dC%d %d %d %d %d %d\"/>"
-		"<path class=\"head\" d=\"M%d %dl%d -6v12z\"/>"
-		"<circle cx=\"%d\" cy=\"%d\" r=\"3.5\"/>",
-		m->reach == MAPLE_REACH_NOT ? " class=\"not\"" : "", start, a,
-		GUTTER / 2, a, GUTTER / 2, b, end + back, b, end, b, back,
-		start, a);
+	if (right ? at < first || at > last : at > first || at < last)
+		return;
+	fprintf(out, "<path%s d=\"M%d %d",
+		m->reach == MAPLE_REACH_NOT ? " class=\"not\"" : "", start,
+		at == first ? a : b);
+	if (at == first)
+		fprintf(out, "C%d %d %d %d %d %d\"/>", GUTTER / 2, a,
+			GUTTER / 2, b, end + back, b);
+	else
+		fprintf(out, "H%d\"/>", end + back);
+	if (at == last)
+		fprintf(out, "<path class=\"head\" d=\"M%d %dl%d -6v12z\"/>",
+			end, b, back);
+	if (at == first)
+		fprintf(out, "<circle cx=\"%d\" cy=\"%d\" r=\"3.5\"/>", start,
+			a);
 }
 
-static void print_arrows(FILE *out, const struct order *o)
+/* The arrow to step @i, over the columns in between. */
+static void print_across(FILE *out, const struct order *o, unsigned int i)
 {
-	unsigned int n = o->end - o->first;
+	const struct maple_moment *m = &o->f->moments[i];
+	unsigned int a = o->f->moments[m->from].role, b = m->role;
+
+	for (unsigned int role = (a < b ? a : b) + 1; role < a || role < b;
+	     role++)
+		fprintf(out,
+			"<div class=\"across%s\" style=\"grid-area:%u/%u\">"
+			"</div>\n",
+			m->reach == MAPLE_REACH_NOT ? " not" : "",
+			i - o->first + 2, grid_column(role));
+}
+
+/* What a reader hears; said once, of the first drawing. */
+static void print_label(FILE *out, const struct order *o)
+{
 	bool first = true;
 
-	fprintf(out,
-		"<svg class=\"arrows\" style=\"grid-area:2/2/span %u\" "
-		"viewBox=\"0 0 %d %u\" preserveAspectRatio=\"none\" "
-		"role=\"img\" aria-label=\"",
-		n, GUTTER, n * ROW);
+	fputs("role=\"img\" aria-label=\"", out);
 	for (unsigned int i = o->first; i < o->end; i++) {
 		if (!depends(o, i))
 			continue;
@@ -155,13 +187,35 @@ static void print_arrows(FILE *out, const struct order *o)
 		first = false;
 	}
 	fputs("\">", out);
-	for (unsigned int i = o->first; i < o->end; i++)
-		if (depends(o, i))
-			print_arrow(out, o, i);
-	fputs("</svg>\n", out);
 }
 
-/* maple_page_order - the orders, in two columns; nothing if there are none */
+static void print_arrows(FILE *out, const struct order *o)
+{
+	unsigned int n = o->end - o->first;
+
+	for (unsigned int at = 0; at + 1 < o->columns; at++) {
+		fprintf(out,
+			"<svg class=\"arrows\" style=\"grid-area:2/%u/span %u\" "
+			"viewBox=\"0 0 %d %u\" preserveAspectRatio=\"none\" ",
+			grid_column(at) + 1, n, GUTTER, n * ROW);
+		if (at)
+			fputs("aria-hidden=\"true\">", out);
+		else
+			print_label(out, o);
+		for (unsigned int i = o->first; i < o->end; i++)
+			if (depends(o, i))
+				print_arrow(out, o, i, at);
+		fputs("</svg>\n", out);
+	}
+	for (unsigned int i = o->first; i < o->end; i++)
+		if (depends(o, i))
+			print_across(out, o, i);
+}
+
+/*
+ * maple_page_order - the orders, with a column for each thread; nothing if
+ * there are none
+ */
 void maple_page_order(FILE *out, const struct maple_report *report,
 		      const struct maple_finding *f)
 {
@@ -174,7 +228,9 @@ void maple_page_order(FILE *out, const struct maple_report *report,
 			maple_page_element(out, "h3", NULL,
 					   "Then, in the same run, in this "
 					   "order");
-		fputs("<div class=\"order\">\n", out);
+		o.columns = maple_words_columns(f, o.first, o.end);
+		fprintf(out, "<div class=\"order%s\" style=\"--more:%u\">\n",
+			o.columns > 2 ? " many" : "", o.columns - 1);
 		print_threads(out, &o);
 		for (unsigned int i = o.first; i < o.end; i++)
 			print_step(out, report, &o, i);

@@ -273,10 +273,8 @@ static void print_orders(FILE *out, const struct maple_finding *f,
 	char *freed = maple_words_freed(f);
 	unsigned int next = 0;
 
-	if (f->nmoments && f->idiom == MAPLE_IDIOM_DEADLOCK)
-		fputs("In this order, deadlock idiom:\n\n", out);
-	else if (f->nmoments && f->idiom)
-		fprintf(out, "In this order, idiom %u:\n\n", f->idiom);
+	if (f->nmoments && f->class)
+		fprintf(out, "In this order, %s:\n\n", f->class);
 	while (next < f->nmoments) {
 		if (next)
 			fputs("Then, in the same run, in this order:\n\n", out);

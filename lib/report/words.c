@@ -63,6 +63,31 @@ unsigned int maple_words_order(const struct maple_finding *f, unsigned int first
 	return end;
 }
 
+/* maple_words_columns - columns of the order of moments [@first, @end) of @f */
+unsigned int maple_words_columns(const struct maple_finding *f,
+				 unsigned int first, unsigned int end)
+{
+	unsigned int n = 2;
+
+	for (; first < end; first++)
+		if (f->moments[first].role >= n)
+			n = f->moments[first].role + 1;
+	return n;
+}
+
+/*
+ * maple_words_thread - the thread of @role in the order of moments [@first,
+ * @end) of @f; NULL: it has no moment there
+ */
+const char *maple_words_thread(const struct maple_finding *f, unsigned int first,
+			       unsigned int end, unsigned int role)
+{
+	for (; first < end; first++)
+		if (f->moments[first].role == role && f->moments[first].thread)
+			return f->moments[first].thread;
+	return NULL;
+}
+
 /* "2026-11-22" */
 static void print_day(FILE *out, uint64_t seconds)
 {
@@ -201,7 +226,7 @@ void maple_words_count(const struct maple_finding *f, char *buffer, size_t size)
 		snprintf(buffer, size, "attached");
 	else if (!f->forced_runs)
 		snprintf(buffer, size, "not replayed");
-	else if (!f->idiom)
+	else if (!f->class)
 		snprintf(buffer, size, "replayed %u/%u", f->forced_fails,
 			 f->forced_runs);
 	else
@@ -236,7 +261,7 @@ static void say_replays(const struct maple_finding *f, char *buffer, size_t size
  */
 const char *maple_words_no_cause(const struct maple_finding *f)
 {
-	if (!f->idiom || maple_finding_is_cause(f))
+	if (!f->class || maple_finding_is_cause(f))
 		return NULL;
 	if (!f->serial_runs)
 		return "The reversed order fails as well: it is not the cause.";
@@ -267,7 +292,7 @@ static void say_control(const struct maple_finding *f, char *buffer, size_t size
 void maple_words_control(const struct maple_finding *f, char *buffer,
 			 size_t size)
 {
-	if (!f->idiom)
+	if (!f->class)
 		say_replays(f, buffer, size);
 	else if (f->attached)
 		snprintf(buffer, size,

@@ -14,6 +14,11 @@ struct maple_clean maple_words_value(const struct maple_moment *moment,
 				     bool unicode);
 unsigned int maple_words_order(const struct maple_finding *finding,
 			       unsigned int first);
+unsigned int maple_words_columns(const struct maple_finding *finding,
+				 unsigned int first, unsigned int end);
+const char *maple_words_thread(const struct maple_finding *finding,
+			       unsigned int first, unsigned int end,
+			       unsigned int role);
 char *maple_words_history(const struct maple_finding *f);
 const char *maple_words_no_cause(const struct maple_finding *f);
 bool maple_words_speaks(const struct maple_finding *finding);

@@ -55,7 +55,7 @@ static int setup(void **state)
 		.kind = MAPLE_FAILURE_SIGNAL,
 		.title = HOSTILE,
 		.what = HOSTILE,
-		.idiom = 1,
+		.class = "idiom 1",
 		.nmoments = 2,
 		.moments = moments,
 		.nstacks = 1,
@@ -290,6 +290,31 @@ static void names_stay_in_their_place_in_xml(void **state)
 	assert_false(has("<script"));
 	assert_true(has("&lt;script&gt;"));
 	assert_true(has("thread 0&lt;1"));
+}
+
+/* The arrow from the first to the third goes over the second's column. */
+static void the_page_has_a_column_for_each_thread(void **state)
+{
+	FILE *out;
+
+	free(buffer);
+	out = open_memstream(&buffer, &size);
+	moments[1].role = 2;
+	assert_int_equal(maple_report_html(out, &report, NULL), 0);
+	fclose(out);
+	assert_true(has("<div class=\"order many\" style=\"--more:2\">"));
+	assert_true(has("style=\"grid-area:1/5\">thread 0&gt;2"));
+	assert_true(has("<path d=\"M0 48C28 48 28 144 56 144\"/>"
+			"<circle cx=\"0\" cy=\"48\" r=\"3.5\"/></svg>"));
+	assert_true(has("<path d=\"M0 144H47\"/>"
+			"<path class=\"head\" d=\"M56 144l-9 -6v12z\"/></svg>"));
+	assert_true(has("<div class=\"across\" style=\"grid-area:3/3\">"));
+	moments[0].role = 3;
+	free(buffer);
+	out = open_memstream(&buffer, &size);
+	assert_int_equal(maple_report_html(out, &report, NULL), 0);
+	fclose(out);
+	assert_true(has("<path d=\"M56 48C28 48 28 144 9 144\"/>"));
 }
 
 /* What the runner would read: its trick is to look at every line's start. */
@@ -537,6 +562,7 @@ int main(void)
 		TEST(a_suppressed_finding_is_shown_as_such),
 		TEST(a_replay_passes_when_it_reproduces),
 		TEST(names_stay_in_their_place_in_xml),
+		TEST(the_page_has_a_column_for_each_thread),
 		TEST(names_give_no_commands_to_github),
 		TEST(names_make_no_results_in_tap),
 		TEST(names_end_no_fence_in_markdown),

@@ -47,7 +47,7 @@ static int setup(void **state)
 		.what = "signal 11 (SIGSEGV), address 0x8",
 		.signo = 11,
 		.address = UINT64_MAX,
-		.idiom = 2,
+		.class = "idiom 2",
 		.nmoments = 3,
 		.moments = moments,
 		.nstacks = 2,
@@ -130,7 +130,7 @@ static void crossing_arrows_in_ascii(void **state)
 		place("f", 4), 'L', 0, "0.1", "b", 0, 3, 1, 0, MAPLE_REACH_NOW
 	};
 	finding.nmoments = 4;
-	finding.idiom = MAPLE_IDIOM_DEADLOCK;
+	finding.class = "deadlock";
 	finding.kind = MAPLE_FAILURE_DEADLOCK;
 	finding.what = "deadlock";
 	finding.flipped_fails = 2;
@@ -139,7 +139,7 @@ static void crossing_arrows_in_ascii(void **state)
 		text(&style),
 		"BUG: maple: SIGSEGV in consume / close_queue\n"
 		"\n"
-		"In this order, deadlock idiom:\n"
+		"In this order, deadlock:\n"
 		"\n"
 		"  thread 0.1                              thread 0.2\n"
 		"\n"
@@ -258,7 +258,8 @@ static void replays_without_an_order_are_told(void **state)
 	struct maple_finding *const list[] = { &finding };
 	FILE *out;
 
-	finding.idiom = finding.nmoments = 0;
+	finding.class = NULL;
+	finding.nmoments = 0;
 	finding.forced_fails = 0;
 	assert_non_null(strstr(text(&style),
 			       "without any order being forced. Replayed: 0/5 "
@@ -318,7 +319,7 @@ static void set_cycle(void)
 	edges[1] = (struct maple_edge){ "0.2",		"a",   0x1000,
 					place("g", 22), "0.1", place("f", 12) };
 	finding.kind = MAPLE_FAILURE_DEADLOCK;
-	finding.idiom = 0;
+	finding.class = NULL;
 	finding.nmoments = 0;
 	finding.title = "deadlock in f / g";
 	finding.what = "deadlock: every thread waits for another";
@@ -416,6 +417,54 @@ static void a_finding_comes_back_from_json_as_it_was(void **state)
 }
 
 /* Two orders of one run; of the second, a step that died and one that waits. */
+/* Three threads, and no column is wide enough for what they do. */
+static void a_column_for_each_thread(void **state)
+{
+	static const struct maple_report_style style = { .unicode = true };
+	static const struct maple_report_style wide = { .width = 120 };
+
+	moments[0] = (struct maple_moment){ place("put", 1), 'W', 0, "0.1",
+					    "size",	     0,	  0, -1 };
+	moments[1] = (struct maple_moment){ place("get", 2), 'R', 1, "0.2",
+					    "size",	     0,	  1, 0 };
+	moments[2] = (struct maple_moment){ place("drop", 3), 'W', 2, "0",
+					    "entries",	      0,   2, 1 };
+	moments[3] = (struct maple_moment){ place("put", 4), 'R', 0, "0.1",
+					    "entries",	     0,	  3, 2 };
+	finding.nmoments = 4;
+	finding.class = "pattern 9";
+	assert_non_null(strstr(
+		text(&style),
+		"In this order, pattern 9:\n"
+		"\n"
+		"  thread 0.1              thread 0.2              thread 0"
+		" (main)\n"
+		"\n"
+		"  1 queue.c:1 put\n"
+		"    writes size\n"
+		"      └─────────────────▶ 2 queue.c:2 get\n"
+		"                            reads size\n"
+		"                              └─────────────────▶ 3 queue.c:3"
+		" drop\n"
+		"                                                    writes"
+		" entries\n"
+		"      ▼───────────────────────────────────────────────┘\n"
+		"  4 queue.c:4 put\n"
+		"    reads entries\n"));
+	assert_non_null(strstr(
+		text(&wide),
+		"                                              "
+		"`---------------------------------> 3 queue.c:3 drop\n"
+		"                                                             "
+		"                       writes entries\n"
+		"  4 queue.c:4 put <-------------------------------------------"
+		"------------------------'\n"
+		"    reads entries\n"));
+	/* Forty stand further to the right than a terminal is wide. */
+	moments[3].role = 39;
+	assert_non_null(strstr(text(&style), " 4 queue.c:4 put\n"));
+}
+
 static void set_two_orders(void)
 {
 	moments[0] = (struct maple_moment){ place("f", 1), 'R',	   0, "0.1",
@@ -532,6 +581,7 @@ static void an_older_deadlock_still_waits(void **state)
 		0);
 	assert_int_equal(back->moments[0].reach, MAPLE_REACH_DONE);
 	assert_int_equal(back->moments[1].reach, MAPLE_REACH_NOW);
+	assert_string_equal(back->class, "deadlock");
 	maple_finding_destroy(back);
 	assert_int_equal(
 		maple_report_finding_decode(
@@ -738,7 +788,7 @@ static void what_is_no_finding_is_refused(void **state)
 		"{\"id\":\"a\",\"title\":\"t\",\"kind\":\"exit\","
 		"\"moments\":[{\"from\":1}]}",
 		"{\"id\":\"a\",\"title\":\"t\",\"kind\":\"exit\","
-		"\"moments\":[{\"role\":2}]}",
+		"\"moments\":[{\"role\":64}]}",
 		"{\"id\":\"a\",\"title\":\"t\",\"kind\":\"exit\","
 		"\"confirm\":{\"forced\":[1]}}",
 	};
@@ -908,6 +958,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(a_finding_in_unicode),
 		TEST(crossing_arrows_in_ascii),
+		TEST(a_column_for_each_thread),
 		TEST(all_orders_of_a_run_with_what_was_reached),
 		TEST(names_too_long_for_a_column_keep_end_and_value),
 		TEST(orders_come_back_from_json),

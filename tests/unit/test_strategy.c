@@ -614,6 +614,28 @@ static void a_strategy_says_what_is_next(void **state)
 			 maple_strategy_find("maple"));
 }
 
+/* Reports of schema 1 and the ids of findings go by them. */
+static void classes_keep_the_numbers_that_they_had(void **state)
+{
+	unsigned int i, classes = 0;
+
+	for (i = 0; maple_classes[i]; i++) {
+		assert_string_equal(maple_class_numbered(i + 1),
+				    maple_classes[i]);
+		assert_int_equal(maple_class_number(maple_classes[i]), i + 1);
+	}
+	assert_int_equal(i, 7);
+	assert_null(maple_class_numbered(0));
+	assert_null(maple_class_numbered(8));
+	assert_int_equal(maple_class_number("pattern 1"), 0);
+	assert_int_equal(maple_class_number(NULL), 0);
+	assert_null(maple_campaign_classes("1-2,5", &classes));
+	assert_int_equal(classes, 1u << 1 | 1u << 2 | 1u << 5 | 1u << 7);
+	assert_non_null(maple_campaign_classes("2-1", &classes));
+	assert_non_null(maple_campaign_classes("1,", &classes));
+	assert_non_null(maple_campaign_classes("7", &classes));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -635,6 +657,7 @@ int main(void)
 		cmocka_unit_test(change_points_are_what_the_agent_counts),
 		cmocka_unit_test(change_points_differ_and_follow_the_seed),
 		cmocka_unit_test(a_strategy_says_what_is_next),
+		cmocka_unit_test(classes_keep_the_numbers_that_they_had),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,7 +90,7 @@ static int setup(void **state)
 					.since = place("grab") };
 	edges[1] = edges[0];
 	race = (struct maple_finding){ .kind = MAPLE_FAILURE_SIGNAL,
-				       .idiom = 1,
+				       .class = "idiom 1",
 				       .nmoments = 2,
 				       .moments = moments,
 				       .nstacks = 1,

@@ -35,6 +35,14 @@ enum maple_order { MAPLE_ORDER_RANKED, MAPLE_ORDER_PAPER };
  */
 const char *maple_strategy_name(unsigned int i);
 
+/*
+ * maple_campaign_classes - reads a list of the default strategy's classes, such
+ * as "1-3,5", for the field of this name
+ *
+ * Returns NULL, or what was expected.
+ */
+const char *maple_campaign_classes(const char *text, unsigned int *classes);
+
 /* Zero is the default of every field but those that say otherwise. */
 struct maple_campaign_options {
 	char *const *argv; /* program and arguments; required */
@@ -59,10 +67,10 @@ struct maple_campaign_options {
 				      replay: those of the finding */
 	const char *strategy;	   /* a name of these; NULL: the default */
 	enum maple_order order;
-	unsigned int depth;  /* PCT's, to MAPLE_DEPTH_MAX; 0: 3 */
-	unsigned int idioms; /* bit i: idiom i; 0: all there are */
-	uint64_t seed;	     /* 0: from the system */
-	double max_time;     /* seconds; 0: no limit */
+	unsigned int depth;   /* PCT's, to MAPLE_DEPTH_MAX; 0: 3 */
+	unsigned int classes; /* of goals: bit i, the i-th from 1; 0: all */
+	uint64_t seed;	      /* 0: from the system */
+	double max_time;      /* seconds; 0: no limit */
 	/* To wait for a CPU; up to 0: max_time, but 120 at most. */
 	double patience;
 	unsigned int max_runs; /* but baseline and confirming; 0: no limit */
@@ -215,7 +223,7 @@ enum maple_cut {
 	MAPLE_CUT_STRETCHES,	/* epochs of accesses in local pairs */
 	MAPLE_CUT_EDGES,	/* dependencies of these */
 	MAPLE_CUT_CORRELATIONS, /* of local pairs with dependencies */
-	MAPLE_CUT_SEQUENCES,	/* searches for exposed compound idioms */
+	MAPLE_CUT_SEQUENCES,	/* searches for what has several dependencies */
 	MAPLE_CUT_CAUSES,	/* what threads knew of each other */
 	MAPLE_CUTS,
 };

@@ -14,7 +14,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <maple/error.h>
-#include <maple/iroot.h>
 
 enum maple_failure {
 	MAPLE_FAILURE_NONE,
@@ -55,6 +54,8 @@ enum maple_reach {
 	MAPLE_REACH_NOT,
 };
 
+#define MAPLE_ROLES 64 /* threads that a finding tells of, at most */
+
 /* maple_reach_name - "done", "now", "not" as in the JSON schema */
 const char *maple_reach_name(enum maple_reach reach);
 
@@ -65,11 +66,11 @@ const char *maple_reach_name(enum maple_reach reach);
 struct maple_moment {
 	struct maple_place place;
 	char kind;	   /* 'R', 'W', 'L', 'U', 'S', 'C' */
-	unsigned int role; /* column: 0 is P, 1 is Q */
+	unsigned int role; /* column, from 0, below MAPLE_ROLES */
 	char *thread;	   /* "0.2" */
 	char *variable;	   /* "balance", "cache->size", "main: sum[2]" */
 	uint64_t address;
-	unsigned int event; /* index in the iRoot */
+	unsigned int event; /* index in the goal */
 	int from;	    /* moment on which it immediately depends, or -1 */
 	unsigned int order; /* which of the run's orders, from 0 */
 	enum maple_reach reach;
@@ -124,7 +125,11 @@ struct maple_finding {
 	int status;	  /* EXIT, SANITIZER: exit status; ORACLE: its own */
 	uint64_t address; /* SIGNAL: faulting address */
 
-	unsigned int idiom; /* 0: found without enforcing anything */
+	/*
+	 * The class of the goal whose order was forced, "idiom 1", as its
+	 * strategy names it; NULL: found without forcing an order
+	 */
+	char *class;
 	unsigned int nmoments;
 	struct maple_moment *moments;
 	unsigned int nstacks;
@@ -151,7 +156,7 @@ struct maple_finding {
 	unsigned int native_fails, native_runs;
 
 	/* How to do it again. */
-	char *plan; /* JSON of the plan; NULL with idiom 0 */
+	char *plan; /* JSON of the plan; or NULL */
 	uint64_t seed;
 	unsigned int attempt;
 	char **argv; /* NULL-terminated */

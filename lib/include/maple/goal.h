@@ -40,6 +40,14 @@ struct maple_coverage {
 bool maple_class_is_name(const char *text);
 
 /*
+ * maple_class_number - what @name, or NULL, was before classes had names; 0:
+ * none was. Schema 1 and the ids of findings keep these numbers.
+ */
+unsigned int maple_class_number(const char *name);
+/* maple_class_numbered - the class that had @number; NULL: none had */
+const char *maple_class_numbered(unsigned int number);
+
+/*
  * maple_coverage_init - all classes of the list @names, which NULL ends, with
  * nothing counted yet; NULL is none. -ENOMEM, or 0
  */

@@ -155,8 +155,8 @@ int maple_report_html(FILE *out, const struct maple_report *report,
 /*
  * maple_report_text - a finding in full
  *
- * Title, interleaving in two columns, what happened, the control, the replay
- * command, SUMMARY line.
+ * Title, interleaving with a column a thread, what happened, the control, the
+ * replay command, SUMMARY line.
  */
 void maple_report_text(FILE *out, const struct maple_finding *finding,
 		       const struct maple_report_style *style);

@@ -2,6 +2,7 @@
 /* The goals of whoever predicts iRoots, and their classes: the idioms. */
 #include <assert.h>
 #include <stddef.h>
+#include <maple/campaign.h>
 #include "classes.h"
 
 /* In the order of enum maple_idiom, in which they are shown. */
@@ -35,4 +36,36 @@ struct maple_class_count *maple_class_counts(struct maple_coverage *coverage,
 {
 	assert(idiom && idiom <= coverage->nclasses);
 	return &coverage->class[idiom - 1];
+}
+
+/* maple_campaign_classes - see maple/campaign.h; deadlock is a form of idiom 5 */
+const char *maple_campaign_classes(const char *text, unsigned int *classes)
+{
+	static const char expected[] = "a list of numbers from 1 to 6, "
+				       "such as 1-3,5";
+	unsigned int bits = 0;
+
+	do {
+		unsigned int first, last;
+
+		if (*text < '1' || *text > '6')
+			return expected;
+		first = last = (unsigned int)(*text++ - '0');
+		if (*text == '-') {
+			if (text[1] < '1' || text[1] > '6')
+				return expected;
+			last = (unsigned int)(text[1] - '0');
+			text += 2;
+		}
+		if (last < first)
+			return expected;
+		for (; first <= last; first++)
+			bits |= 1u << first;
+	} while (*text++ == ',');
+	if (text[-1])
+		return expected;
+	if (bits & 1u << MAPLE_IDIOM_5)
+		bits |= 1u << MAPLE_IDIOM_DEADLOCK;
+	*classes = bits;
+	return NULL;
 }

@@ -380,7 +380,7 @@ int maple_profiling_begin(struct maple_profiling *p, struct maple_job *job,
 {
 	struct maple_study *study = p->study;
 	struct maple_predict_options options = {
-		.idioms = study->options->idioms,
+		.idioms = study->options->classes,
 		.over = study->over,
 		.ctx = study->ctx,
 		.splits = can_split,
