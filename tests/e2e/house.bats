@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # The house: who includes whom. Arrows point down only; a room may include what
 # lies below it, and what stands beside it in one line of the picture not.
+#
+# It only reads the tree.
+# beside: guests
 
 load common
 
