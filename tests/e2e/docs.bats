@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # What is written about the code: files that it names are there, and so are the
 # sections and rules that the code cites.
+#
+# It only reads the tree.
+# beside: guests
 
 load common
 

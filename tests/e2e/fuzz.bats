@@ -1,6 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # The fuzzers, for a moment each; `make fuzz` runs them for longer.
+#
+# A fuzzer that has less of the CPU tries less, and fails no more.
+# beside: guests
 
 load common.bash
 

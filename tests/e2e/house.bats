@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # The house: who includes whom. Arrows point down only; a room may include what
 # lies below it, and what stands beside it in one line of the picture not.
+#
+# It only reads the tree.
+# beside: guests
 
 load common
 
@@ -29,35 +32,11 @@ include
 # What is in two rooms' interest: form of what eBPF records.
 allowed='backend bpf'
 
-room_of() { # PATH
-	case $1 in
-	lib/*/*) room=${1#lib/} room=${room%%/*} ;;
-	*) room=${1%%/*} ;;
-	esac
-}
-
 # Each pair of rooms of which one includes the other, and how often: "A B N".
 arrows() {
-	local file name each from
-	local -A n=()
-
-	while IFS=: read -r file name; do
-		name=${name#*[<\"]} name=${name%%[>\"]*}
-		for each in "${file%/*}/$name" "lib/$name" "lib/include/$name" \
-			"$name" "bpf/$name"; do
-			[ -e "$each" ] || continue
-			room_of "$file"
-			from=$room
-			room_of "$(realpath -s --relative-to=. "$each")"
-			[ "$from" = "$room" ] ||
-				n[$from $room]=$((${n[$from $room]:-0} + 1))
-			break
-		done
-	done < <(grep -rE '^# *include *[<"]' --include='*.[chS]' \
-		lib cli daemon kmod bpf)
-	for each in "${!n[@]}"; do
-		echo "$each ${n[$each]}"
-	done | sort
+	grep -rE '^# *include *[<"]' --include='*.[chS]' \
+		lib cli daemon kmod bpf |
+		awk -f "$BATS_TEST_DIRNAME/arrows.awk" | sort
 }
 
 @test "arrows point down only" {

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # The netlink family is said three times: in <maple/uapi.h> for compilers, in
 # kmod/maple.yaml for tools, in the policies of kmod/netlink.c for the kernel.
+#
+# It only reads and compiles.
+# beside: guests
 
 load common
 

@@ -2,31 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # A running server is joined, orders are forced on it under its own load, and
 # it is left as it was: tests/e2e/server.c. Killed at three moments, at twenty
-# with MAPLE_FULL=1.
+# with MAPLE_FULL=1. With whose rights: attach_rights.bats.
 
 load common.bash
-
-# What the scripts in the guest share.
-lib='
-serve() {
-	: >/tmp/said
-	$serve_as "$BUILD/tests/e2e/server" "$@" >/tmp/said &
-	until [ -s /tmp/said ]; do sleep 0.1; done
-	server=$(cat /tmp/said)
-}
-state() {
-	local task
-
-	for task in /proc/$server/task/*; do
-		echo ${task##*/} $(ps -L -o cls=,rtprio=,ni= -q ${task##*/} |
-			head -1) $(grep -E "^(State:.[TtZ]|TracerPid|Cpus_allowed:)" \
-			$task/status) $(chrt -p ${task##*/})
-	done
-}
-attach() {
-	timeout -s KILL 400 mapletest attach --db /tmp/memo.db --seed ${try:-1} "$@"
-}
-'
+load attach.bash
 
 # On a busy host requests pile up, and a server may crash before its order is
 # forced; then another one is joined.
@@ -56,111 +35,6 @@ exit 0'
 	[[ ${lines[2]} == *"SIGSEGV in use"*"(attached, seen 1)"* ]] ||
 		fail "not remembered"
 	[[ $output != *alive* ]] || fail "it did not crash"
-}
-
-# A server that was begun as an ordinary user, and one that becomes that user by
-# itself, which nobody but root may trace. The oracle is a program that mapletest
-# executes.
-user='
-uid=54321
-mkdir /tmp/user && chmod 1777 /tmp /tmp/user
-for try in 1 2 3 4 5; do
-	rm -rf /var/lib/maple /tmp/json
-	case $1 in
-	begun) serve_as="setpriv --reuid $uid --regid $uid --clear-groups"
-		serve crash ;;
-	become) serve crash 3 $uid ;;
-	esac
-	timeout -s KILL 150 mapletest attach --seed $try --max-time 60s \
-		--format json --output /tmp/json --oracle "
-		{ grep -E \"^(Uid|CapEff|CapAmb|NoNewPrivs):\" /proc/self/status
-		ls -l /root/secret; } >/tmp/user/oracle 2>&1; true" \
-		$server 2>/tmp/words &
-	attached=$!
-	until tool=$(pgrep -x mapletest); do sleep 0.05; done
-	until grep -q "Uid:.$uid" /proc/$tool/status || ! kill -0 $tool; do
-		sleep 0.05
-	done
-	grep -E "^(Uid|Gid|Groups|CapPrm|CapAmb|NoNewPrivs):" /proc/$tool/status \
-		>/tmp/tool
-	wait $attached
-	status=$?
-	jq -e ".findings[0].moments | length > 1" /tmp/json >/dev/null && break
-done
-echo "status $status"
-echo $(cat /tmp/tool)
-echo $(cat /tmp/user/oracle)
-jq -c ".findings[0] | [.kind, .attached, ([.stacks[] | select(.failed) |
-	.frames[] | .function] | index(\"use\") != null)]" /tmp/json
-stat -c "%u %a" /tmp/json
-find /var/lib/maple /root /home /tmp /nonexistent -name "memo.db*" \
-	-printf "%U %m %p\n" 2>/tmp/none
-cat /tmp/words >&2
-pgrep -x maple-warden
-exit 0'
-
-# As root, all of it would be read with root's rights; 0xc000800000 are
-# CAP_BPF, CAP_PERFMON and CAP_SYS_NICE.
-as_its_user() { # begun|become
-	guest -t 500 -- bash -c "$lib$user" - "$1"
-	status_is 0
-	echo "$output"
-	[ "${lines[0]}" = "status 66" ] || fail "no finding"
-	[ "${lines[1]}" = "Uid: 54321 54321 54321 54321 Gid: 54321 54321 54321\
- 54321 Groups: CapPrm: 000000c000800000 CapAmb: 0000000000000000\
- NoNewPrivs: 1" ] || fail "it has other rights"
-	[[ ${lines[2]} == "Uid: 54321 54321 54321 54321 CapEff: \
-0000000000000000 CapAmb: 0000000000000000 NoNewPrivs: 1 "*"ermission denied" ]] ||
-		fail "what it executes has other rights"
-	[ "${lines[3]}" = '["signal",true,true]' ] || fail "not that finding"
-}
-
-@test "root attaches as the user that the process runs as" {
-	as_its_user begun
-	[ "${lines[4]}" = "0 644" ] || fail "the report is not as ever"
-	[ "${lines[5]}" = "54321 600 /var/lib/maple/54321/memo.db" ] ||
-		fail "no memo of the user's"
-	[ -z "${lines[6]-}" ] || fail "something is left"
-	says "what is learned is kept in /var/lib/maple/54321/memo.db"
-}
-
-@test "a server that has given up root, which its user may not trace" {
-	as_its_user become
-	[ "${lines[4]}" = "0 600" ] || fail "the report is there for the user"
-	[ -z "${lines[5]-}" ] || fail "something is left"
-	says "what is learned is not kept"
-}
-
-# Of those who may not be traced; a memo is the user's if it is named.
-hidden='
-uid=54321
-user="--reuid $uid --regid $uid --clear-groups"
-mkdir /tmp/user && chown $uid /tmp/user
-try_on() {
-	serve clean
-	mapletest attach --max-time 3s --output /tmp/out "$@" $server 2>/tmp/words
-	kill $server
-	echo "$what: $(find /var/lib/maple /root /home /tmp \
-		/nonexistent -name memo.db -printf "%U %p" 2>/tmp/none) $(
-		stat -c %a /tmp/out) $(grep -c "is not kept" /tmp/words)"
-	rm -rf /tmp/out /var/lib/maple
-}
-what=plain serve_as="setpriv $user" try_on
-cap=+net_bind_service
-what=capable serve_as="setpriv $user --inh-caps $cap --ambient-caps $cap" try_on
-what=group serve_as="setpriv --reuid $uid --rgid 1 --egid $uid --clear-groups" \
-	try_on
-serve_as="setpriv $user --inh-caps $cap --ambient-caps $cap"
-what=named try_on --db /tmp/user/memo.db
-exit 0'
-
-@test "what is learned of who may not be traced is kept where that is said" {
-	guest -t 500 -- bash -c "$lib$hidden"
-	status_is 0
-	[ "$output" = "plain: 54321 /var/lib/maple/54321/memo.db 644 0
-capable:  600 1
-group:  600 1
-named: 54321 /tmp/user/memo.db 600 0" ] || fail
 }
 
 clean='
@@ -236,8 +110,13 @@ for ((i = 0; i < $1; i++)); do
 	[ "$before" = "$(state)" ] || { echo "$i: other"; state; }
 done 2>/dev/null
 echo "killed $i, $forced while forcing"
-attach --max-time 20s $server >/tmp/words 2>&1
-echo "status $?"
+# On a busy host the first one may have no time left to force an order.
+for seconds in 20 100; do
+	attach --max-time ${seconds}s $server >/tmp/words 2>&1
+	status=$?
+	[ $status = 125 ] || break
+done
+echo "status $status"
 cat /tmp/words >&2'
 
 @test "killed at any moment, it leaves the server as it was" {

@@ -55,11 +55,15 @@ found() { # TARGET STATUS VERDICT RUNS KIND IDIOM FORCED REVERSED FRAMES
 		[ "${line[7]}" -le 1 ] || fail "$output"
 }
 
+# Where both orders do harm, nothing is asked of the confirming runs. circular_list
+# makes 73 of them, a minute and more; the search for what differs, of which most
+# are, goes on in queue_free and torn_pair.
 @test "every buggy target is found, and its order is what does it" {
-	local line bad=0 targets
+	local line bad=0 targets once=circular_list
 
+	[ -z "${MAPLE_FULL:-}" ] || once=
 	targets=$(names "$ROOT/tests/targets")
-	guest -t 1000 -- "$ROOT/tests/qemu/campaigns" $BACKEND $targets
+	guest -t 1000 -- env MAPLE_CAMPAIGN_ONCE=$once "$ROOT/tests/qemu/campaigns" $BACKEND $targets
 	echo "$output"
 	echo "$stderr"
 	status_is 0

@@ -3,6 +3,9 @@
  * Fingerprints: what they survive, what they must not survive. Each test
  * compiles two versions of a program and looks for the sites of one in the
  * other.
+ *
+ * It runs no program under orders, so that neighbours do not disturb it.
+ * beside: guests
  */
 #include <errno.h>
 #include <setjmp.h>

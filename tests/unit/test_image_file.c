@@ -2,6 +2,9 @@
 /*
  * lib/image and files of every kind: built in different ways, stripped, cut
  * off, damaged, and no programs at all.
+ *
+ * It runs no program under orders, so that neighbours do not disturb it.
+ * beside: guests
  */
 #include <errno.h>
 #include <setjmp.h>

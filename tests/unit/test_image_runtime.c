@@ -2,6 +2,9 @@
 /*
  * Which code of a static program is libc's, with debug information and with
  * no more than symbols; and of one whose functions have names like libc's.
+ *
+ * It runs no program under orders, so that neighbours do not disturb it.
+ * beside: guests
  */
 #include <setjmp.h>
 #include <stdarg.h>

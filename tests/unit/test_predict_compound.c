@@ -7,6 +7,9 @@
  * dependency of it one that idiom 1's rules allow, between accesses of two
  * threads that stand in the order that the idiom asks, in a local pair that
  * the trace has, and not against happens-before.
+ *
+ * It runs no program under orders, so that neighbours do not disturb it.
+ * beside: guests
  */
 #include <setjmp.h>
 #include <stdarg.h>

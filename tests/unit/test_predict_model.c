@@ -6,6 +6,9 @@
  * programs with locks, read sides, semaphores, barriers, overlapping ranges
  * and memory that is freed, in random legal orders. Idiom 1 is compared;
  * for the others, which are on, see test_predict_compound.c.
+ *
+ * It runs no program under orders, so that neighbours do not disturb it.
+ * beside: guests
  */
 #include <setjmp.h>
 #include <stdarg.h>

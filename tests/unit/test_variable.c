@@ -3,6 +3,9 @@
  * Variables by their debug information: which member or element is at an
  * address, what an instruction refers to, and how values are written. Of
  * programs by both compilers, with optimisation and without.
+ *
+ * It runs no program under orders, so that neighbours do not disturb it.
+ * beside: guests
  */
 #include <setjmp.h>
 #include <stdarg.h>
