@@ -12,7 +12,7 @@
 
 #define QUIET_LEAST  1.0  /* seconds without news before a campaign ends, */
 #define QUIET_UNSEEN 10.0 /* ... where some thread has never run */
-#define QUIET_MOST   30.0 /* ... though controlled runs are wanted */
+#define QUIET_MOST   10.0 /* ... though controlled runs are wanted */
 
 static bool runs_used_up(const struct maple_campaign *c)
 {
@@ -114,8 +114,8 @@ static bool over(struct maple_campaign *c)
  * Whether nothing new can be expected. That nothing is left to try says little:
  * what is rare comes up in another schedule. So half of the campaign has to
  * have passed without news. Of a thread that has never run nothing is known:
- * it gets longer to do so. So do controlled runs, as many as the strategy wants,
- * but for no longer than half a minute: of a slow program they take hours.
+ * it gets longer to do so. So do controlled runs, as many as the strategy
+ * wants, but for no longer than ten seconds: of a slow program they take hours.
  */
 static bool saturated(const struct maple_campaign *c,
 		      const struct maple_job *job)

@@ -19,20 +19,20 @@
 #include "base/array.h"
 #include "expect.h"
 
-#define GRANULE	      8
-#define VARIABLES     (1u << 16) /* those that come first; the others never */
-#define SITES	      64	 /* of a variable, that tell its class */
-#define GRANULES      8		 /* of one access */
-#define OUTLIER	      4		 /* times the mean, at most */
-#define MEAN	      8		 /* runs that a mean is of, about */
-#define MANY	      100000	 /* points: a hand-over at each takes too long */
+#define GRANULE	  8
+#define VARIABLES (1u << 16) /* those that come first; the others never */
+#define SITES	  64	     /* of a variable, that tell its class */
+#define GRANULES  8	     /* of one access */
+#define OUTLIER	  4	     /* times the mean, at most */
+#define MEAN	  8	     /* runs that a mean is of, about */
+#define MANY	  100000     /* points: a hand-over at each takes too long */
 
 struct thread_count {
 	uint32_t thread, n;
 };
 
 struct maple_variable {
-	uint64_t addr; /* the key */
+	uint64_t addr;	/* the key */
 	uint64_t class; /* sum over its sites */
 	uint32_t order;
 	bool changes; /* some access does more than read */
