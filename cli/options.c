@@ -49,8 +49,8 @@ static const struct option_entry table[] = {
 	  " (paper)" },
 	{ "strategy", "NAME", RUN, SETS(campaign.strategy, strategy),
 	  "what decides the next run: maple (the default), or, to compare it"
-	  " with: native, pct, pctlarge, randdelay; rw and pos control"
-	  " each choice of the schedule" },
+	  " with: native, pctlarge, randdelay; rw, pos, surw and pct"
+	  " control each choice of the schedule" },
 	{ "depth", "N", RUN, SETS(campaign.depth, depth),
 	  "PCT's depth: N - 1 change points in a run (default 3)" },
 	{ "together", "N", RUN, SETS(campaign.together, together),

@@ -151,7 +151,7 @@ const char *maple_value_strategy(const char *text, void *out)
 		*(const char **)out = maple_strategy_name(i);
 		return NULL;
 	}
-	return "maple, native, pct, pctlarge, randdelay, rw or pos";
+	return "maple, native, pctlarge, randdelay, rw, pos, surw or pct";
 }
 
 /* Sets what says that something is not to be. */

@@ -12,6 +12,7 @@
 
 #define QUIET_LEAST  1.0  /* seconds without news before a campaign ends, */
 #define QUIET_UNSEEN 10.0 /* ... where some thread has never run */
+#define QUIET_MOST   10.0 /* ... though controlled runs are wanted */
 
 static bool runs_used_up(const struct maple_campaign *c)
 {
@@ -113,13 +114,17 @@ static bool over(struct maple_campaign *c)
  * Whether nothing new can be expected. That nothing is left to try says little:
  * what is rare comes up in another schedule. So half of the campaign has to
  * have passed without news. Of a thread that has never run nothing is known:
- * it gets longer to do so.
+ * it gets longer to do so. So do controlled runs, as many as the strategy
+ * wants, but for no longer than ten seconds: of a slow program they take hours.
  */
-static bool saturated(const struct maple_campaign *c)
+static bool saturated(const struct maple_campaign *c,
+		      const struct maple_job *job)
 {
 	double now = maple_clock_now(), dry = now - c->last_news;
 	double least = maple_unseen_any(c) ? QUIET_UNSEEN : QUIET_LEAST;
 
+	if (job->wanted && dry < QUIET_MOST)
+		return false;
 	return dry >= least && dry >= (now - c->explored) / 2;
 }
 
@@ -134,7 +139,7 @@ static int step(struct maple_campaign *c, bool *done)
 	int e = maple_study_next(c, &trial, &next);
 
 	if (!e && next == MAPLE_NEXT_RUN && trial.job.idle && !c->attached &&
-	    saturated(c))
+	    saturated(c, &trial.job))
 		next = MAPLE_NEXT_DONE;
 	if (!e && next == MAPLE_NEXT_RUN) {
 		e = carry_out(c, &trial);

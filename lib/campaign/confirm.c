@@ -32,6 +32,22 @@ bool maple_confirm_same(const struct maple_finding *finding,
 	return true;
 }
 
+/* What a policy was told of the run, it is told again. */
+static int copy_expected(struct maple_campaign *c, struct maple_expected *to,
+			 const struct maple_expected *from)
+{
+	if (!from->weight)
+		return 0;
+	to->name = malloc((from->n + 1) * sizeof(*to->name));
+	to->weight = malloc((from->n + 1) * sizeof(*to->weight));
+	if (!to->name || !to->weight)
+		return maple_error_set(c->err, ENOMEM, "out of memory");
+	to->n = from->n;
+	memcpy(to->name, from->name, to->n * sizeof(*to->name));
+	memcpy(to->weight, from->weight, to->n * sizeof(*to->weight));
+	return 0;
+}
+
 /*
  * A controlled run is done again by the schedule that it had; its control is
  * that without the last switch.
@@ -44,7 +60,7 @@ static int copy_schedule(struct maple_campaign *c, struct maple_job *to,
 	to->policy = from->job.policy;
 	/* Too long to be kept: the same choices come of the same seed. */
 	if (!was.nnames)
-		return 0;
+		return copy_expected(c, &to->expected, &from->job.expected);
 	to->policy.policy = MAPLE_POLICY_LIST;
 	free(to->alone);
 	to->alone = NULL;

@@ -333,6 +333,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.nlist = trial->job.switches.n,
 		.names = trial->job.switches.name,
 		.nnames = trial->job.switches.nnames,
+		.weight = trial->job.expected.weight,
 		.log = trial->studied,
 	};
 	struct under_way under_way = { .lane = c->lanes.turn, .trial = trial };
@@ -353,6 +354,10 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 	if (c->attached)
 		order.timeout = maple_stretch_seconds(c, trial->job.kind);
 	memcpy(order.change, trial->job.change, sizeof(order.change));
+	if (control.weight) {
+		control.names = trial->job.expected.name;
+		control.nnames = trial->job.expected.n;
+	}
 	if (trial->job.kind == MAPLE_RUN_CONTROL)
 		order.control = &control;
 	order.alone = trial->job.alone;
@@ -450,6 +455,8 @@ void maple_trial_deinit(struct maple_trial *trial)
 		maple_study_drop(trial->campaign, trial);
 	free(trial->job.alone);
 	maple_switches_deinit(&trial->job.switches);
+	free(trial->job.expected.name);
+	free(trial->job.expected.weight);
 	free(trial->output);
 	free(trial->oracle);
 	free(trial->report);

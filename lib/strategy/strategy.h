@@ -26,6 +26,13 @@
 #include "goal.h"
 #include "switches.h"
 
+/* SURW: how many accesses the threads of these names will make; both owned. */
+struct maple_expected {
+	uint32_t n;
+	struct maple_policy_name *name;
+	uint32_t *weight;
+};
+
 /*
  * What a run is to do, and what it came to. The campaign hands out a job that
  * is zero but for its seed; next() fills in the rest.
@@ -44,6 +51,7 @@ struct maple_job {
 	/* CONTROL: who chooses; and LIST's schedule, owned, with what is named */
 	struct maple_policy_order policy;
 	struct maple_switches switches;
+	struct maple_expected expected;
 	/* PROFILE, CONTROL: sites that are left alone, by number. Owned. */
 	uint8_t *alone;
 	uint32_t nalone;
@@ -55,11 +63,14 @@ struct maple_job {
 	bool again;   /* @goal had been exposed before */
 	bool rested;  /* ... had been put to rest */
 	/*
-	 * Runs of this kind that brought nothing, the last ones in a row; and
-	 * whether nothing is left to try, so that this one looks for news only.
+	 * Runs of this kind that brought nothing, the last ones in a row;
+	 * whether nothing is left to try, so that this one looks for news only;
+	 * and controlled runs that are still to bring nothing before it can be
+	 * said that there is no news.
 	 */
 	unsigned int dry;
 	bool idle;
+	unsigned int wanted;
 	void *own; /* the strategy's; gone after ended() or drop() */
 
 	/* Filled in by ended(). */
@@ -179,8 +190,8 @@ struct maple_strategy {
 };
 
 extern const struct maple_strategy maple_strategy_maple, maple_strategy_native,
-	maple_strategy_pct, maple_strategy_pctlarge, maple_strategy_randdelay,
-	maple_strategy_rw, maple_strategy_pos;
+	maple_strategy_pctlarge, maple_strategy_randdelay, maple_strategy_rw,
+	maple_strategy_pos, maple_strategy_surw, maple_strategy_pct;
 
 const struct maple_strategy *maple_strategy_find(const char *name);
 

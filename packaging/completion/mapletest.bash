@@ -38,7 +38,7 @@ _mapletest_values() # TOOL COMMAND OPTION CURRENT
 		mapfile -t COMPREPLY < <(compgen -W 'yes no' -- "$4")
 		;;
 	--strategy)
-		mapfile -t COMPREPLY < <(compgen -W 'maple native pct pctlarge randdelay rw pos' \
+		mapfile -t COMPREPLY < <(compgen -W 'maple native pctlarge randdelay rw pos surw pct' \
 			-- "$4")
 		;;
 	--db | --socket | --output | --html | --suppressions | --expect-output | --exe | \

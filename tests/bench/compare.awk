@@ -23,6 +23,7 @@ $1 == "first" {
 	key = $2 SUBSEP $3
 	i = ++nfirst[key]
 	first_runs[key, i] = $5 == "-" ? NEVER : $5
+	found[key] += $5 != "-"
 	first_seconds[key, i] = $6 == "-" ? NEVER : $6
 }
 

@@ -16,10 +16,11 @@ function rank(own, best, less)
 
 function first_failures(    p, s, key, n, own, best, runs_of, place)
 {
-	print "First failure: runs, seconds; median over the seeds"
+	print "First failure: runs, seconds, seeds that found it; " \
+		"median over the seeds"
 	printf "%-16s", ""
 	for (s = 1; s <= nstrategies; s++)
-		printf "%16s", strategy[s]
+		printf "%20s", strategy[s]
 	print ""
 	for (p = 1; p <= nprograms; p++) {
 		printf "%-16s", program[p]
@@ -28,8 +29,9 @@ function first_failures(    p, s, key, n, own, best, runs_of, place)
 			key = program[p] SUBSEP strategy[s]
 			n = nfirst[key]
 			runs_of = median(first_runs, key, n)
-			printf "%7s %8s", number(runs_of, "%d"),
-				number(median(first_seconds, key, n), "%.2f")
+			printf "%7s %8s %3d", number(runs_of, "%d"),
+				number(median(first_seconds, key, n), "%.2f"),
+				found[key]
 			if (strategy[s] == "maple")
 				own = runs_of
 			else if (runs_of < best)

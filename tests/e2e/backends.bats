@@ -168,10 +168,10 @@ foreseen() {
 }
 
 @test "strategies that need the agent say so" {
-	mapletest run --strategy pct --backend ebpf+agent --db "$db" \
+	mapletest run --strategy pctlarge --backend ebpf+agent --db "$db" \
 		-- "$TARGETS/bank_account"
 	ended_with 125
-	campaign --strategy pct --max-runs 3 -- "$TARGETS/bank_account"
+	campaign --strategy pctlarge --max-runs 3 -- "$TARGETS/bank_account"
 	ended_with 0 66
 	backends_are agent agent
 }

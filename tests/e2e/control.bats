@@ -130,3 +130,60 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 	ended_with 0
 	holds '.runs.controlled > 0'
 }
+
+@test "so does surw, which knows the accesses of the runs before" {
+	found surw 300 "$CONTROL/reorder" 3
+	found surw 300 "$CONTROL/account"
+	found surw 300 "$TARGETS/bank_account"
+	found surw 500 "$TARGETS/fiftieth"
+}
+
+@test "so does pct, at the depth that is asked for" {
+	found pct 400 "$CONTROL/reorder" 3
+	found pct 400 "$CONTROL/account"
+	found pct 400 "$TARGETS/bank_account"
+	found pct 400 "$TARGETS/lock_order"
+	rm -f "$db"*
+	campaign --strategy pct --depth 2 --seed 1 --max-runs 400 -- \
+		"$TARGETS/bank_account"
+	ended_with 66
+}
+
+@test "surw and pct leave right what is right, and count it" {
+	local strategy
+
+	for strategy in surw pct; do
+		campaign --strategy $strategy --seed 1 --max-runs 60 -- \
+			"$TARGETS/clean/mutex_counter"
+		ended_with 0
+		holds '.verdict == "clean" and .stop == "run limit"'
+		holds '.runs.profile == 2 and .runs.controlled == 58'
+		holds '.delivery.undelivered_runs == 0'
+	done
+}
+
+# The run of its first failure and the switches of $3..., by --strategy $1 with
+# seed $2.
+first_failure() {
+	rm -f "$db"*
+	campaign --strategy "$1" --seed "$2" --max-runs 400 -- "${@:3}"
+	ended_with 66
+	jq -c '[.to_first_finding.runs, .findings[0].switches]' "$json"
+}
+
+@test "a seed is a campaign, whatever the policy" {
+	local strategy once
+
+	for strategy in rw pos surw pct; do
+		once=$(first_failure $strategy 3 "$CONTROL/account")
+		[ "$once" = "$(first_failure $strategy 3 "$CONTROL/account")" ] ||
+			fail "$strategy: another failure"
+	done
+}
+
+@test "a campaign without a limit ends when controlled runs bring no news" {
+	campaign --seed 1 -- "$TARGETS/clean/mutex_counter"
+	ended_with 0
+	holds '.stop == "saturated" and .exhausted'
+	holds '.runs.controlled >= 1000 or .seconds >= 10'
+}

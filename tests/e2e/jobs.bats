@@ -93,7 +93,7 @@ counted() {
 }
 
 @test "max-time ends both" {
-	campaign --jobs 2 --max-time 2s --strategy pct \
+	campaign --jobs 2 --max-time 2s --strategy pctlarge \
 		-- "$TARGETS/clean/timed_queue"
 	ended_with 0
 	holds '.seconds < 20'
@@ -105,7 +105,7 @@ counted() {
 	for signal in INT KILL; do
 		rm -f "$db"*
 		timeout -s KILL 120 "$BUILD/mapletest" run --jobs 2 \
-			--strategy pct --db "$db" \
+			--strategy pctlarge --db "$db" \
 			-- "$TARGETS/clean/timed_queue" >"$dir/out" 2>&1 3>&- &
 		for _ in {1..300}; do
 			[ "$(sql "SELECT count(*) FROM runs

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "strategy/control/expect.h"
 #include "strategy/maple/classes.h"
 #include "strategy/maple/maple.h"
 
@@ -504,6 +505,8 @@ static void end(const struct maple_strategy *s, void *self,
 	assert_int_equal(s->ended(self, job, &end, &err), 0);
 	assert_null(job->own);
 	free(job->alone);
+	free(job->expected.name);
+	free(job->expected.weight);
 }
 
 /* Accesses enough for each change point that there may be. */
@@ -580,11 +583,12 @@ static void a_strategy_says_what_is_next(void **state)
 		    MAPLE_SCHEDULE_PCTLARGE },
 		  3 },
 		{ "native", MAPLE_SCHEDULE_NATIVE, THRICE(NATIVE), 0 },
-		{ "pct", MAPLE_SCHEDULE_PCT, THRICE(PCT), 3 },
 		{ "pctlarge", MAPLE_SCHEDULE_PCTLARGE, THRICE(PCTLARGE), 3 },
 		{ "randdelay", MAPLE_SCHEDULE_RANDDELAY, THRICE(RANDDELAY), 5 },
 		{ "rw", MAPLE_SCHEDULE_OLDER, { MAPLE_SCHEDULE_PCT, 0, 0 }, 0 },
 		{ "pos", MAPLE_SCHEDULE_OLDER, { MAPLE_SCHEDULE_PCT, 0, 0 }, 0 },
+		{ "surw", MAPLE_SCHEDULE_OLDER, { MAPLE_SCHEDULE_PCT, 0, 0 }, 0 },
+		{ "pct", MAPLE_SCHEDULE_OLDER, { MAPLE_SCHEDULE_PCT, 0, 0 }, 0 },
 	};
 	/* What schedules from outside knows of no turns. */
 	static const struct wish outside = { "maple",
@@ -636,6 +640,172 @@ static void classes_keep_the_numbers_that_they_had(void **state)
 	assert_non_null(maple_campaign_classes("7", &classes));
 }
 
+/* ---- what controlled runs expect ---- */
+
+static void came(struct maple_variables *v, unsigned int kind, uint16_t thread,
+		 uint32_t site, uint64_t addr)
+{
+	struct maple_event event = { .kind = kind,
+				     .size = 4,
+				     .thread = thread,
+				     .site = site,
+				     .addr = addr };
+
+	maple_variables_note(v, &event);
+}
+
+/*
+ * A whole run of threads 0, 0.1, 0.2: two words of an array that both workers
+ * are at, a flag, what is only read, and what is one thread's.
+ */
+static void expect_of(struct maple_expect *x, uint64_t points)
+{
+	static struct maple_run_thread threads[3] = { { .name = "0" },
+						      { .name = "0.1" },
+						      { .name = "0.2" } };
+	struct maple_run run = { .nthreads = 3,
+				 .threads = threads,
+				 .counts.points = points };
+	struct maple_variables v = { 0 };
+
+	came(&v, MAPLE_EV_WRITE, 0, 9, 0x3000); /* nobody else was there */
+	came(&v, MAPLE_EV_CREATE, 0, 8, 0);
+	for (uint16_t t = 1; t < 3; t++) {
+		came(&v, MAPLE_EV_READ, t, 1, 0x1000);
+		came(&v, MAPLE_EV_WRITE, t, 2, 0x1004);
+		came(&v, MAPLE_EV_READ, t, 1, 0x1008);
+		came(&v, MAPLE_EV_WRITE, t, 2, 0x100c);
+		came(&v, MAPLE_EV_READ, t, 3, 0x4000);
+		came(&v, MAPLE_EV_WRITE, t, 5, 0x5000 + 8 * t);
+	}
+	came(&v, MAPLE_EV_READ, 0, 3, 0x3000);
+	came(&v, MAPLE_EV_LOCK, 1, MAPLE_SITE_CALL | 4, 0x3000);
+	maple_expect_learn(x, &v, &run);
+	assert_null(v.table);
+	maple_variables_deinit(&v);
+}
+
+static void surw_draws_a_class_and_is_told_its_counts(void **state)
+{
+	struct maple_expect x = { 0 };
+	unsigned int array = 0, flag = 0, base[MAPLE_POLICY_BASES] = { 0 };
+	struct maple_job job;
+
+	/* Before any run nothing is interesting. */
+	job = (struct maple_job){ .seed = 1 };
+	assert_int_equal(
+		maple_expect_order(&x, &study, &job, MAPLE_POLICY_SURW, 2), 0);
+	assert_int_equal(job.policy.size, 0);
+	assert_null(job.expected.weight);
+	expect_of(&x, 20);
+	for (uint64_t seed = 0; seed < 600; seed++) {
+		job = (struct maple_job){ .seed = seed << 8 };
+		assert_int_equal(maple_expect_order(&x, &study, &job,
+						    MAPLE_POLICY_SURW, 2),
+				 0);
+		assert_int_equal(job.kind, MAPLE_RUN_CONTROL);
+		assert_int_equal(job.policy.size, 8);
+		assert_int_equal(job.expected.n, 3);
+		assert_string_equal(job.expected.name[2].text, "0.2");
+		base[job.policy.base]++;
+		if (job.policy.addr == 0x3000) {
+			flag++;
+			assert_int_equal(job.expected.weight[0], 1);
+			assert_int_equal(job.expected.weight[1], 1);
+			assert_int_equal(job.expected.weight[2], 0);
+		} else {
+			assert_in_range(job.policy.addr, 0x1000, 0x1008);
+			array++;
+			assert_int_equal(job.expected.weight[0], 0);
+			assert_int_equal(job.expected.weight[1], 2);
+			assert_int_equal(job.expected.weight[2], 2);
+		}
+		free(job.expected.name);
+		free(job.expected.weight);
+	}
+	assert_in_range(flag, 240, 360);
+	assert_int_equal(flag + array, 600);
+	for (unsigned int i = 0; i < MAPLE_POLICY_BASES; i++)
+		assert_in_range(base[i], 150, 250);
+	maple_expect_deinit(&x);
+}
+
+static void pct_spreads_its_change_points_over_a_run(void **state)
+{
+	struct maple_expect x = { .points = 7000 }; /* of a profile run */
+	uint64_t high = 0, low = ~0ull;
+	struct maple_job job;
+
+	expect_of(&x, 1000);
+	assert_int_equal(x.points, 1000);
+	/* One that spun is no reason to change them much. */
+	expect_of(&x, 60000000);
+	assert_in_range(x.points, 1000, 1500);
+	for (unsigned int i = 0; i < 100; i++)
+		expect_of(&x, 1000);
+	assert_in_range(x.points, 1000, 1010);
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		job = (struct maple_job){ .seed = seed << 8 };
+		assert_int_equal(maple_expect_order(&x, &study, &job,
+						    MAPLE_POLICY_PCT, 3),
+				 0);
+		assert_int_equal(job.policy.nchanges, 3);
+		assert_true(job.policy.change[0] <= job.policy.change[1] &&
+			    job.policy.change[1] <= job.policy.change[2]);
+		if (job.policy.change[0] < low)
+			low = job.policy.change[0];
+		if (job.policy.change[2] > high)
+			high = job.policy.change[2];
+	}
+	assert_in_range(low, 1, 30);
+	assert_in_range(high, 970, x.points);
+	maple_expect_deinit(&x);
+}
+
+/* Each policy's first runs come in turns; then who brings news has more. */
+static void policies_have_runs_by_their_news(void **state)
+{
+	const struct maple_strategy *s = maple_strategy_find("maple");
+	struct maple_campaign_options options = { 0 };
+	struct maple_study of = { .options = &options,
+				  .random = number,
+				  .over = never,
+				  .lanes = 1,
+				  .controls = true };
+	unsigned int by[MAPLE_POLICIES] = { 0 }, controlled = 0;
+	struct maple_search *m;
+	struct maple_job job;
+	struct maple_error err;
+	int e;
+
+	assert_int_equal(s->open(s, &of, (void **)&m, &err), 0);
+	for (unsigned int i = 0; i < 403; i++) {
+		job = (struct maple_job){ .seed = i };
+		assert_int_equal(s->next(m, &job, &err, &e), MAPLE_NEXT_RUN);
+		assert_int_equal(job.idle, i >= 3);
+		if (job.kind == MAPLE_RUN_CONTROL) {
+			controlled++;
+			by[job.policy.policy]++;
+		}
+		end(s, m, &job);
+		/* As if it had: nothing is harvested of an absent program. */
+		if (job.kind == MAPLE_RUN_CONTROL &&
+		    job.policy.policy == MAPLE_POLICY_SURW)
+			m->by[MAPLE_POLICY_SURW].news = 2;
+	}
+	assert_int_equal(controlled, 300);
+	assert_int_equal(by[MAPLE_POLICY_RW], 0);
+	assert_in_range(by[MAPLE_POLICY_POS], 58, 62);
+	assert_in_range(by[MAPLE_POLICY_PCT], 58, 62);
+	assert_in_range(by[MAPLE_POLICY_SURW], 178, 182);
+	job = (struct maple_job){ .seed = 9 };
+	assert_int_equal(s->next(m, &job, &err, &e), MAPLE_NEXT_RUN);
+	assert_int_equal(job.wanted, 700);
+	s->drop(m, &job);
+	free(job.alone);
+	s->close(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -658,6 +828,9 @@ int main(void)
 		cmocka_unit_test(change_points_differ_and_follow_the_seed),
 		cmocka_unit_test(a_strategy_says_what_is_next),
 		cmocka_unit_test(classes_keep_the_numbers_that_they_had),
+		cmocka_unit_test(surw_draws_a_class_and_is_told_its_counts),
+		cmocka_unit_test(pct_spreads_its_change_points_over_a_run),
+		cmocka_unit_test(policies_have_runs_by_their_news),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

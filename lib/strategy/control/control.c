@@ -7,7 +7,11 @@
  *   rw   each candidate is as likely as the others, at each point
  *   pos  an operation has a random priority; what is in conflict with the one
  *        that is executed draws anew
+ *   surw all orders of the accesses to one variable are as likely as each other
+ *   pct  a thread has a random priority, and goes below the others at depth - 1
+ *        points of the run
  *
+ * What surw and pct expect of a run, earlier runs say (expect.c).
  * The first runs are profile runs: they tell which sites share memory. Sites
  * that do not are no points in most runs (sharing.c). A controlled run observes
  * as well, so it counts and teaches what a profile run does.
@@ -105,7 +109,7 @@ static void close_control(void *self)
 	free(s);
 }
 
-/* One of the two, by its policy. */
+/* One of the four, by its policy. */
 #define CONTROL(its_name, POLICY)                                             \
 	{                                                                     \
 		.name = its_name, .classes = maple_classes,                   \
@@ -117,3 +121,5 @@ static void close_control(void *self)
 
 const struct maple_strategy maple_strategy_rw = CONTROL("rw", RW);
 const struct maple_strategy maple_strategy_pos = CONTROL("pos", POS);
+const struct maple_strategy maple_strategy_surw = CONTROL("surw", SURW);
+const struct maple_strategy maple_strategy_pct = CONTROL("pct", PCT);

@@ -7,15 +7,17 @@
  * things: on one CPU the first of several workers serves every request, unless
  * threads take turns. Change points come from the run before, so the first run
  * has none. Where nothing is left to try, controlled runs look for what no
- * candidate describes.
+ * candidate describes, by several policies: each has as many of these runs as
+ * it brought news, and one more.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include "classes.h"
 #include "maple.h"
 
-#define BATCH 8 /* enforced runs between two profile runs */
-#define LOOKS 4 /* at exposed orders, after each profile run */
+#define BATCH 8	   /* enforced runs between two profile runs */
+#define LOOKS 4	   /* at exposed orders, after each profile run */
+#define QUIET 1000 /* controlled runs without news, before a campaign ends */
 #define ROUND 4 /* of the runs that look for news, the first is a profile run */
 
 static int open_maple(const struct maple_strategy *strategy,
@@ -97,11 +99,28 @@ static enum maple_schedule schedule_of(const struct maple_study *study,
  * Where nothing is left to try, what no candidate describes is looked for: by
  * controlled runs, which make schedules that priorities alone do not.
  */
-static bool control_next(struct maple_search *m)
+static bool controls(const struct maple_search *m)
 {
 	return m->profiling.study->controls && is_dry(m) &&
-	       m->profiling.limits.order != MAPLE_ORDER_PAPER &&
-	       m->idle++ % ROUND;
+	       m->profiling.limits.order != MAPLE_ORDER_PAPER;
+}
+
+/* Whose turn it is: the first one with the fewest runs for its news. */
+static enum maple_policy_kind policy_next(struct maple_search *m)
+{
+	static const enum maple_policy_kind kinds[] = { MAPLE_POLICY_POS,
+							MAPLE_POLICY_SURW,
+							MAPLE_POLICY_PCT };
+	enum maple_policy_kind best = kinds[0], k;
+
+	for (unsigned int i = 1; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		k = kinds[i];
+		if ((uint64_t)m->by[k].runs * (m->by[best].news + 1) <
+		    (uint64_t)m->by[best].runs * (m->by[k].news + 1))
+			best = k;
+	}
+	m->by[best].runs++;
+	return best;
 }
 
 static int profile(struct maple_search *m, struct maple_job *job,
@@ -110,9 +129,10 @@ static int profile(struct maple_search *m, struct maple_job *job,
 	struct maple_profiling *p = &m->profiling;
 	unsigned int before = p->runs + p->underway;
 
-	m->since_profile = m->looks = 0;
-	if (control_next(m))
-		return maple_profiling_control(p, job, MAPLE_POLICY_POS, err);
+	m->since_profile = 0;
+	if (controls(m) && m->idle++ % ROUND)
+		return maple_profiling_control(p, job, policy_next(m), err);
+	m->looks = 0;
 	if (p->study->options->attached) {
 		job->schedule = MAPLE_SCHEDULE_NATIVE;
 	} else {
@@ -140,6 +160,8 @@ static enum maple_next next(void *self, struct maple_job *job,
 		k = maple_choice_next(&p->candidates, &p->limits);
 	if (!k) {
 		job->idle = is_dry(m);
+		job->wanted = controls(m) && m->quiet < QUIET ? QUIET - m->quiet
+							      : 0;
 		k = look_next(m);
 		m->looks += k != NULL;
 	}
@@ -157,11 +179,19 @@ static int ended(void *self, struct maple_job *job,
 		 const struct maple_job_end *end, struct maple_error *err)
 {
 	struct maple_search *m = self;
+	bool controlled = job->kind == MAPLE_RUN_CONTROL;
+	int e;
 
-	if (job->kind != MAPLE_RUN_ENFORCE)
-		return maple_profiling_ended(&m->profiling, job, end, err);
-	m->since_profile++;
-	return maple_enforce_ended(&m->profiling, job, end, err);
+	if (job->kind == MAPLE_RUN_ENFORCE) {
+		m->since_profile++;
+		e = maple_enforce_ended(&m->profiling, job, end, err);
+	} else {
+		e = maple_profiling_ended(&m->profiling, job, end, err);
+	}
+	m->quiet = job->news ? 0 : m->quiet + controlled;
+	if (controlled)
+		m->by[job->policy.policy].news += job->news;
+	return e;
 }
 
 static void drop(void *self, struct maple_job *job)

@@ -11,6 +11,11 @@ struct maple_search {
 	unsigned int since_profile; /* enforced runs */
 	unsigned int looks; /* at exposed orders, since the last profile run */
 	unsigned int idle; /* runs since nothing is left to try, but for looks */
+	/* Controlled runs, the last ones, without news; and by policies. */
+	unsigned int quiet;
+	struct {
+		unsigned int runs, news;
+	} by[MAPLE_POLICIES];
 };
 
 /* enforce.c */

@@ -25,6 +25,8 @@ struct profile {
 	struct maple_profiling *p;
 	struct maple_predict *predict;
 	struct maple_sample sample;
+	bool controlled;
+	struct maple_variables variables; /* CONTROL */
 	struct seen seen;
 	/* At its end: */
 	const struct maple_run *run;
@@ -317,6 +319,22 @@ static void forget(struct maple_profiling *p)
 }
 
 /*
+ * What controlled runs are to expect. A run that failed, or was not seen whole,
+ * says too little. Until there is one, a profile run's accesses are about its
+ * points.
+ */
+static void learn_expected(struct maple_profiling *p, struct profile *h,
+			   const struct maple_job_end *end)
+{
+	if (end->absent || end->failed || end->run->lost)
+		return;
+	if (h->controlled)
+		maple_expect_learn(&p->expect, &h->variables, end->run);
+	else if (!p->expect.controlled)
+		p->expect.points = p->sample.seen;
+}
+
+/*
  * maple_profiling_ended - the run of @job is over: its predictions become
  * candidates, and what it brought is @p's from here on
  */
@@ -336,6 +354,7 @@ int maple_profiling_ended(struct maple_profiling *p, struct maple_job *job,
 	h->run = end->run;
 	h->err = err;
 	p->runs++;
+	learn_expected(p, h, end);
 	e = end->absent ? 0 : harvest(h, end);
 	if (e || end->absent)
 		forget(p); /* it knows nothing yet */
@@ -355,6 +374,7 @@ void maple_profiling_drop(struct maple_profiling *p, struct maple_job *job)
 	p->underway--;
 	maple_predict_destroy(h->predict);
 	maple_change_deinit(&h->sample);
+	maple_variables_deinit(&h->variables);
 	free(h->seen.iroots);
 	free(h->told);
 	free(h);
@@ -368,6 +388,8 @@ void maple_profiling_event(struct maple_job *job,
 	struct profile *h = job->own;
 
 	maple_change_note(h->p->study, &h->sample, event);
+	if (h->controlled)
+		maple_variables_note(&h->variables, event);
 	maple_predict_event(h->predict, event);
 }
 
@@ -425,16 +447,16 @@ int maple_profiling_control(struct maple_profiling *p, struct maple_job *job,
 			    struct maple_error *err)
 {
 	int e = maple_profiling_begin(p, job, err);
+	struct profile *h = job->own;
 
-	job->kind = MAPLE_RUN_CONTROL;
-	job->policy = (struct maple_policy_order){
-		.policy = policy,
-		.seed = job->seed,
-		/* Whether who waits for a lock may be chosen (rule 8). */
-		.blind = p->study->random(p->study, job->seed) & 1,
-		.real_time = p->study->options->real_time,
-	};
-	return e;
+	if (e)
+		return e;
+	h->controlled = true;
+	if (!maple_expect_order(&p->expect, p->study, job, policy,
+				maple_change_depth(p->study)))
+		return 0;
+	maple_profiling_drop(p, job);
+	return maple_error_set(err, ENOMEM, "out of memory");
 }
 
 /* maple_profiling_init - for as long as @study is there */
@@ -451,5 +473,6 @@ void maple_profiling_deinit(struct maple_profiling *p)
 	forget(p);
 	maple_candidate_destroy(&p->candidates);
 	maple_sharing_deinit(&p->sharing);
+	maple_expect_deinit(&p->expect);
 	maple_change_deinit(&p->sample);
 }

@@ -6,6 +6,7 @@
 #ifndef MAPLE_STRATEGY_PROFILE_H
 #define MAPLE_STRATEGY_PROFILE_H
 
+#include "../control/expect.h"
 #include "../strategy.h"
 #include "candidate.h"
 #include "choice.h"
@@ -41,6 +42,7 @@ struct maple_profiling {
 	struct maple_predict *predict; /* of the last run; may be NULL */
 	struct maple_sample sample;    /* of the last run */
 	struct maple_sharing sharing;
+	struct maple_expect expect; /* of controlled runs */
 	unsigned int runs, dry; /* the latter: without candidates, in a row */
 	unsigned int underway;
 	uint64_t not_split; /* the most that a run left alone */

@@ -6,12 +6,12 @@
  * its history tells the observer what is certain where sites went quiet.
  *
  *   native     left alone: no priorities, no CPU of ours
- *   pct        random strict priorities, depth - 1 change points that drop
- *              the thread which meets them
- *   pctlarge   the same with nice values
+ *   pctlarge   random nice values, depth - 1 change points that drop the
+ *              thread which meets them
  *   randdelay  left alone, but each change point sleeps for a random time
  *
- * Change points come from the run before, so the first run has none.
+ * Change points come from the run before, so the first run has none. PCT with
+ * strict priorities is a policy of controlled runs (strategy/control).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -117,7 +117,7 @@ static void close_random(void *self)
 	free(r);
 }
 
-/* One of the four, by how its runs are scheduled. */
+/* One of the three, by how its runs are scheduled. */
 #define RANDOM(its_name, its_needs, SCHEDULE)                             \
 	{                                                                 \
 		.name = its_name, .classes = maple_classes,               \
@@ -128,8 +128,6 @@ static void close_random(void *self)
 	}
 
 const struct maple_strategy maple_strategy_native = RANDOM("native", 0, NATIVE);
-const struct maple_strategy maple_strategy_pct =
-	RANDOM("pct", MAPLE_NEEDS_CHANGES, PCT);
 const struct maple_strategy maple_strategy_pctlarge =
 	RANDOM("pctlarge", MAPLE_NEEDS_CHANGES, PCTLARGE);
 const struct maple_strategy maple_strategy_randdelay =

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * What policies are told of the run to come (algorithms.md 10).
+ *
+ * PCT: a mean of the points of the runs so far. One that spun counts as four
+ * times the mean: else all change points move behind the end of the others.
+ *
+ * SURW: a variable is a granule of 8 bytes that two threads were at, one of
+ * them not to read; a lock is its first byte's. It is drawn by classes first,
+ * those of the same sites, so that an array is no likelier than a flag. Its
+ * counts are those of the last controlled run, begun when a second thread is
+ * created. Runs are forked from one process, so addresses are the same; where
+ * they are not, nothing is interesting, and the base alone decides.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+#include "base/array.h"
+#include "expect.h"
+
+#define GRANULE	  8
+#define VARIABLES (1u << 16) /* those that come first; the others never */
+#define SITES	  64	     /* of a variable, that tell its class */
+#define GRANULES  8	     /* of one access */
+#define OUTLIER	  4	     /* times the mean, at most */
+#define MEAN	  8	     /* runs that a mean is of, about */
+#define MANY	  100000     /* points: a hand-over at each takes too long */
+
+struct thread_count {
+	uint32_t thread, n;
+};
+
+struct maple_variable {
+	uint64_t addr;	/* the key */
+	uint64_t class; /* sum over its sites */
+	uint32_t order;
+	bool changes; /* some access does more than read */
+	uint32_t nsites, room_sites, nthreads, room_threads;
+	uint32_t *site;
+	struct thread_count *count;
+	UT_hash_handle hh;
+};
+
+static uint64_t mixed(uint64_t z)
+{
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
+static struct maple_variable *get(struct maple_variables *v, uint64_t addr)
+{
+	struct maple_variable *found;
+
+	HASH_FIND(hh, v->table, &addr, sizeof(addr), found);
+	if (found || HASH_COUNT(v->table) >= VARIABLES)
+		return found;
+	found = calloc(1, sizeof(*found));
+	if (!found)
+		return NULL;
+	found->addr = addr;
+	found->order = HASH_COUNT(v->table);
+	HASH_ADD(hh, v->table, addr, sizeof(addr), found);
+	return found;
+}
+
+static void add_site(struct maple_variable *at, uint32_t site)
+{
+	for (uint32_t i = 0; i < at->nsites; i++)
+		if (at->site[i] == site)
+			return;
+	if (at->nsites == SITES ||
+	    !maple_array_reserve(at->site, at->nsites, at->room_sites))
+		return;
+	at->site[at->nsites++] = site;
+	at->class += mixed(site + 1ull);
+}
+
+static void add_count(struct maple_variable *at, uint32_t thread)
+{
+	for (uint32_t i = 0; i < at->nthreads; i++) {
+		if (at->count[i].thread == thread) {
+			at->count[i].n++;
+			return;
+		}
+	}
+	if (maple_array_reserve(at->count, at->nthreads, at->room_threads))
+		at->count[at->nthreads++] = (struct thread_count){ thread, 1 };
+}
+
+/* What is a point of a controlled run, and has an address. */
+static bool is_point(const struct maple_event *event)
+{
+	switch (event->kind) {
+	case MAPLE_EV_READ:
+	case MAPLE_EV_WRITE:
+	case MAPLE_EV_UPDATE:
+	case MAPLE_EV_LOCK:
+	case MAPLE_EV_SIGNAL:
+	case MAPLE_EV_BROADCAST:
+	case MAPLE_EV_WAIT:
+	case MAPLE_EV_BARRIER_IN:
+	case MAPLE_EV_POST:
+	case MAPLE_EV_TAKE:
+		return event->addr && event->site != MAPLE_SITE_NONE;
+	default:
+		return false;
+	}
+}
+
+/* maple_variables_note - @event of a controlled run, in order */
+void maple_variables_note(struct maple_variables *v,
+			  const struct maple_event *event)
+{
+	uint64_t first = event->addr / GRANULE, last = first;
+	struct maple_variable *at;
+
+	v->begun |= event->kind == MAPLE_EV_CREATE;
+	if (!v->begun || !is_point(event))
+		return;
+	if (maple_event_is_memory(event->kind) && event->size)
+		last = (event->addr + event->size - 1) / GRANULE;
+	for (uint64_t i = first; i <= last && i < first + GRANULES; i++) {
+		at = get(v, i * GRANULE);
+		if (!at)
+			return;
+		at->changes |= event->kind != MAPLE_EV_READ;
+		add_site(at, event->site);
+		add_count(at, event->thread);
+	}
+}
+
+/* maple_variables_deinit - frees what it is made of */
+void maple_variables_deinit(struct maple_variables *v)
+{
+	struct maple_variable *at, *next;
+
+	HASH_ITER (hh, v->table, at, next) {
+		HASH_DEL(v->table, at);
+		free(at->site);
+		free(at->count);
+		free(at);
+	}
+	memset(v, 0, sizeof(*v));
+}
+
+static void learn_points(struct maple_expect *x, uint64_t points)
+{
+	uint64_t most = x->points * OUTLIER;
+
+	if (!x->controlled || !x->points)
+		x->points = points;
+	else
+		x->points = (x->points * (MEAN - 1) +
+			     (points < most ? points : most) + MEAN - 1) /
+			    MEAN;
+	x->controlled = true;
+}
+
+/*
+ * maple_expect_learn - @run was a controlled one, and whole: what it did is
+ * expected of the next. Takes @v over.
+ */
+void maple_expect_learn(struct maple_expect *x, struct maple_variables *v,
+			const struct maple_run *run)
+{
+	learn_points(x, run->counts.points);
+	maple_variables_deinit(&x->variables);
+	x->nnames = 0;
+	if (!maple_array_resize(x->names, run->nthreads + 1))
+		return;
+	x->variables = *v;
+	memset(v, 0, sizeof(*v));
+	x->nnames = run->nthreads;
+	for (uint32_t i = 0; i < x->nnames; i++)
+		memcpy(x->names[i].text, run->threads[i].name,
+		       MAPLE_POLICY_NAME);
+}
+
+/* Each class is as likely as the others, and so is each variable of one. */
+static const struct maple_variable *draw(const struct maple_expect *x,
+					 const struct maple_study *study,
+					 uint64_t seed)
+{
+	const struct maple_variable *best = NULL;
+	uint64_t class, own, best_class = 0, best_own = 0;
+
+	for (const struct maple_variable *v = x->variables.table; v;
+	     v = v->hh.next) {
+		if (v->nthreads < 2 || !v->changes)
+			continue;
+		class = study->random(study, seed ^ v->class);
+		own = study->random(study, seed + v->order);
+		if (best && (class > best_class ||
+			     (class == best_class && own >= best_own)))
+			continue;
+		best = v;
+		best_class = class;
+		best_own = own;
+	}
+	return best;
+}
+
+static int order_surw(const struct maple_expect *x,
+		      const struct maple_study *study, struct maple_job *job)
+{
+	uint64_t seed = study->random(study, job->seed + 1);
+	const struct maple_variable *v = draw(x, study, seed);
+	const struct thread_count *count;
+
+	job->policy.base = x->points > MANY ? MAPLE_POLICY_STRAIGHT
+					    : seed % MAPLE_POLICY_BASES;
+	if (!v)
+		return 0;
+	job->policy.addr = v->addr;
+	job->policy.size = GRANULE;
+	job->expected.name = calloc(x->nnames + 1, sizeof(*x->names));
+	job->expected.weight = calloc(x->nnames + 1, sizeof(uint32_t));
+	if (!job->expected.name || !job->expected.weight)
+		return -ENOMEM;
+	job->expected.n = x->nnames;
+	memcpy(job->expected.name, x->names, x->nnames * sizeof(*x->names));
+	for (uint32_t i = 0; i < v->nthreads; i++) {
+		count = &v->count[i];
+		if (count->thread < x->nnames)
+			job->expected.weight[count->thread] = count->n;
+	}
+	return 0;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void order_pct(const struct maple_expect *x,
+		      const struct maple_study *study, struct maple_job *job,
+		      unsigned int changes)
+{
+	struct maple_policy_order *o = &job->policy;
+	uint64_t points = x->points ? x->points : 1;
+	uint64_t seed = study->random(study, job->seed + 1);
+
+	o->nchanges = changes < MAPLE_POLICY_CHANGES ? changes
+						     : MAPLE_POLICY_CHANGES;
+	for (uint32_t i = 0; i < o->nchanges; i++)
+		o->change[i] = 1 + study->random(study, seed + i) % points;
+	qsort(o->change, o->nchanges, sizeof(*o->change), ascending);
+}
+
+/*
+ * maple_expect_order - @job is to be a controlled run by @policy
+ * @changes: PCT's depth - 1
+ *
+ * Returns 0 or -ENOMEM; what is in @job is the campaign's in any case.
+ */
+int maple_expect_order(const struct maple_expect *x,
+		       const struct maple_study *study, struct maple_job *job,
+		       enum maple_policy_kind policy, unsigned int changes)
+{
+	job->kind = MAPLE_RUN_CONTROL;
+	job->policy = (struct maple_policy_order){
+		.policy = policy,
+		.seed = job->seed,
+		/* Whether who waits for a lock may be chosen (rule 8). */
+		.blind = study->random(study, job->seed) & 1,
+		.real_time = study->options->real_time,
+	};
+	if (policy == MAPLE_POLICY_PCT)
+		order_pct(x, study, job, changes);
+	return policy == MAPLE_POLICY_SURW ? order_surw(x, study, job) : 0;
+}
+
+/* maple_expect_deinit - frees what it is made of */
+void maple_expect_deinit(struct maple_expect *x)
+{
+	maple_variables_deinit(&x->variables);
+	free(x->names);
+	memset(x, 0, sizeof(*x));
+}
