@@ -327,7 +327,8 @@ static uint64_t number(const struct maple_study *study, uint64_t salt)
 	return z ^ (z >> 31);
 }
 
-static struct maple_study study = { .random = number };
+static const struct maple_campaign_options plain;
+static struct maple_study study = { .random = number, .options = &plain };
 
 /* A profile run as far as sharing goes. */
 struct scene {
