@@ -384,11 +384,13 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" AND id NOT IN (SELECT program FROM campaigns"
 		" WHERE program IS NOT NULL)",
 
+	/* What was exposed unforced may be forced later, which is no try. */
 	[MAPLE_SQL_SUCCESS] =
 		"SELECT k.name, m.exposed, (SELECT r.reason FROM runs r"
 		" JOIN campaigns c ON c.id = r.campaign"
 		" WHERE r.goal = m.goal AND c.program = m.program"
-		" AND r.kind = 'enforced' ORDER BY r.id DESC LIMIT 1) AS why,"
+		" AND r.kind = 'enforced' AND r.reason IS NOT 'exposed'"
+		" ORDER BY r.id DESC LIMIT 1) AS why,"
 		" (SELECT min(ifnull(r.rested, 0)) FROM runs r"
 		" JOIN campaigns c ON c.id = r.campaign"
 		" WHERE r.goal = m.goal AND c.program = m.program"
