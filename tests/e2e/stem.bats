@@ -173,12 +173,14 @@ waiting() {
 }
 
 @test "kill -9 of the run that is forked ahead: another one is" {
-	local spare try
+	local spare before= try
 
 	start_slow 3
+	# The last that came: a new stem has one that waits after a moment.
 	for ((try = 0; try < 100; try++)); do
-		spare=$(waiting | tail -n +2)
-		[ -z "$spare" ] || break
+		spare=$(waiting | tail -n +2 | tail -n 1)
+		[ -z "$spare" ] || [ "$spare" != "$before" ] || break
+		before=$spare
 		sleep 0.05
 	done
 	[ -n "$spare" ] || fail "nothing is forked ahead"
