@@ -6,7 +6,7 @@ load common
 
 # The first finding of a campaign; its report, as text, goes to $output.
 finding() {
-	limit=90 campaign --seed 1 --confirm 1 --max-runs 60 "$@"
+	limit=90 campaign --seed "${seed:-1}" --confirm 1 --max-runs 60 "$@"
 	ended_with 66
 	mapletest report --db "$db" "$(jq -r '.findings[0].id' "$json")"
 	ended_with 0
@@ -30,7 +30,14 @@ shows() {
 }
 
 @test "two globals of a torn pair have each their own value" {
-	finding -- "$TARGETS/torn_pair"
+	local seed
+
+	# By switches, and not by an order, it may be found as well.
+	for seed in 1 2 3 4 5 6; do
+		rm -f "$db"*
+		finding -- "$TARGETS/torn_pair"
+		! jq -e '.findings[0].moments | length > 0' "$json" || break
+	done
 	holds '.findings[0].moments | length == 4 and all(.reached == "done")'
 	holds '[.findings[0].moments[] | select(.variable == "width").value] |
 		unique == ["1280"]'
