@@ -37,10 +37,11 @@ within() { # RUNS PROGRAM [ARG...]
 
 @test "a token ring of four; where no order decides, the serial control does" {
 	local seed undecided='.findings[0].confirm |
-		.forced == [5, 5] and .serial == [0, 5] and .flipped[0] >= 2'
+		.forced[0] >= 1 and .serial == [0, 5] and .flipped[0] >= 2'
 
 	within 10 "$E2E/token_ring"
-	# Some of its orders do decide, or half so: which is found first is open.
+	# Which of its orders is found first is open, and how much it decides is
+	# the machine's; some do.
 	for seed in 1 2 3 4 5 6 7 8; do
 		rm -f "$db"*
 		campaign --seed $seed --max-runs 10 -- "$E2E/token_ring"
