@@ -163,7 +163,7 @@ ends() { # STATUS
 	holds '.verdict == "clean" and .runs.enforced > 0'
 }
 
-# Those that have the stem's socket: it, and what it has forked ahead.
+# Those that have a stem's socket: it, and what it has forked ahead.
 waiting() {
 	local pid
 
@@ -172,13 +172,22 @@ waiting() {
 	done
 }
 
+# The last that was forked ahead: of the children of a guard that wait, the
+# first is the stem.
+spare() {
+	local pids
+
+	pids=$(waiting | paste -sd,)
+	[ -z "$pids" ] || ps -o ppid=,pid= --sort=start_time -p "$pids" |
+		awk 'seen[$1]++ { last = $2 } END { print last }'
+}
+
 @test "kill -9 of the run that is forked ahead: another one is" {
 	local spare try
 
 	start_slow 3
-	# The last that came: there may be a second stem.
 	for ((try = 0; try < 100; try++)); do
-		spare=$(waiting | tail -n +2 | tail -n 1)
+		spare=$(spare)
 		[ -z "$spare" ] || break
 		sleep 0.05
 	done
