@@ -31,7 +31,7 @@ struct thread_count {
 	uint32_t thread, n;
 };
 
-struct maple_variable {
+struct maple_expect_variable {
 	uint64_t addr;	/* the key */
 	uint64_t class; /* sum over its sites */
 	uint32_t order;
@@ -49,9 +49,10 @@ static uint64_t mixed(uint64_t z)
 	return z ^ z >> 31;
 }
 
-static struct maple_variable *get(struct maple_variables *v, uint64_t addr)
+static struct maple_expect_variable *get(struct maple_variables *v,
+					 uint64_t addr)
 {
-	struct maple_variable *found;
+	struct maple_expect_variable *found;
 
 	HASH_FIND(hh, v->table, &addr, sizeof(addr), found);
 	if (found || HASH_COUNT(v->table) >= VARIABLES)
@@ -65,7 +66,7 @@ static struct maple_variable *get(struct maple_variables *v, uint64_t addr)
 	return found;
 }
 
-static void add_site(struct maple_variable *at, uint32_t site)
+static void add_site(struct maple_expect_variable *at, uint32_t site)
 {
 	for (uint32_t i = 0; i < at->nsites; i++)
 		if (at->site[i] == site)
@@ -77,7 +78,7 @@ static void add_site(struct maple_variable *at, uint32_t site)
 	at->class += mixed(site + 1ull);
 }
 
-static void add_count(struct maple_variable *at, uint32_t thread)
+static void add_count(struct maple_expect_variable *at, uint32_t thread)
 {
 	for (uint32_t i = 0; i < at->nthreads; i++) {
 		if (at->count[i].thread == thread) {
@@ -114,7 +115,7 @@ void maple_variables_note(struct maple_variables *v,
 			  const struct maple_event *event)
 {
 	uint64_t first = event->addr / GRANULE, last = first;
-	struct maple_variable *at;
+	struct maple_expect_variable *at;
 
 	v->begun |= event->kind == MAPLE_EV_CREATE;
 	if (!v->begun || !is_point(event))
@@ -134,7 +135,7 @@ void maple_variables_note(struct maple_variables *v,
 /* maple_variables_deinit - frees what it is made of */
 void maple_variables_deinit(struct maple_variables *v)
 {
-	struct maple_variable *at, *next;
+	struct maple_expect_variable *at, *next;
 
 	HASH_ITER (hh, v->table, at, next) {
 		HASH_DEL(v->table, at);
@@ -179,14 +180,14 @@ void maple_expect_learn(struct maple_expect *x, struct maple_variables *v,
 }
 
 /* Each class is as likely as the others, and so is each variable of one. */
-static const struct maple_variable *draw(const struct maple_expect *x,
-					 const struct maple_study *study,
-					 uint64_t seed)
+static const struct maple_expect_variable *draw(const struct maple_expect *x,
+						const struct maple_study *study,
+						uint64_t seed)
 {
-	const struct maple_variable *best = NULL;
+	const struct maple_expect_variable *best = NULL;
 	uint64_t class, own, best_class = 0, best_own = 0;
 
-	for (const struct maple_variable *v = x->variables.table; v;
+	for (const struct maple_expect_variable *v = x->variables.table; v;
 	     v = v->hh.next) {
 		if (v->nthreads < 2 || !v->changes)
 			continue;
@@ -206,7 +207,7 @@ static int order_surw(const struct maple_expect *x,
 		      const struct maple_study *study, struct maple_job *job)
 {
 	uint64_t seed = study->random(study, job->seed + 1);
-	const struct maple_variable *v = draw(x, study, seed);
+	const struct maple_expect_variable *v = draw(x, study, seed);
 	const struct thread_count *count;
 
 	job->policy.base = x->points > MANY ? MAPLE_POLICY_STRAIGHT

@@ -9,12 +9,13 @@
 
 #include "../strategy.h"
 
-struct maple_variable;
+struct maple_expect_variable;
 
 /* Of one run: the memory that its threads came to at points. Owned. */
 struct maple_variables {
-	struct maple_variable *table; /* in the order of their first accesses */
-	bool begun;		      /* a second thread was created */
+	struct maple_expect_variable
+		*table; /* in the order of their first accesses */
+	bool begun;	/* a second thread was created */
 };
 
 struct maple_expect {
