@@ -169,7 +169,7 @@ bool maple_agent_await(uint32_t site, unsigned int kind, const void *addr,
  */
 void maple_waiters_begin(const void *cond);
 bool maple_waiters_end(void);
-bool maple_agent_wake(const void *cond, bool all);
+bool maple_waiters_wake(const void *cond, bool all);
 
 /*
  * The time of a controlled run, in nanoseconds from 1 on.

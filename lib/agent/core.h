@@ -68,7 +68,7 @@ void maple_control_access(const struct maple_access *acc, unsigned int flags);
 void maple_hook_point(uint64_t addr, struct maple_agent_site *site,
 		      const struct maple_agent_frame *frame);
 
-/* virtual.c */
+/* time.c */
 void maple_time_start(struct maple_policy *p);
 bool maple_time_stands(bool (*parked)(uint32_t thread));
 void maple_time_go_by(void);

@@ -250,7 +250,7 @@ static bool c11_slept(int ret)
 /* A signal that somebody on the list gets is not libc's. */
 static bool wakes_listed(const void *cond, unsigned int kind)
 {
-	return maple_agent_wake(cond, kind == MAPLE_EV_BROADCAST) &&
+	return maple_waiters_wake(cond, kind == MAPLE_EV_BROADCAST) &&
 	       kind == MAPLE_EV_SIGNAL;
 }
 

@@ -91,7 +91,7 @@ bool maple_waiters_end(void)
 	return woken;
 }
 
-bool maple_agent_wake(const void *cond, bool all)
+bool maple_waiters_wake(const void *cond, bool all)
 {
 	uint64_t at = (uint64_t)cond;
 	uint32_t waiting, signals = 0;

@@ -22,7 +22,7 @@ static void print_case(FILE *out, const struct maple_suite_case *c,
 	if (r)
 		fprintf(out, " (%u runs, %.1f s)",
 			r->runs.baseline + r->runs.profile + r->runs.enforced +
-				r->runs.confirm,
+				r->runs.controlled + r->runs.confirm,
 			r->seconds);
 	if (verdict == MAPLE_SUITE_UNTESTED)
 		fprintf(out, ": %s",

@@ -6,15 +6,15 @@
 
 load common
 
-# Tests input $1, the characters $2, to the end.
+# Tests input $1, the characters $2, until no candidate is left.
 input() { # KEY CHARACTERS [OPTION...]
 	local key=$1 characters=$2
 
 	shift 2
-	limit=120 campaign --quiet --seed 1 --max-time 100s --input "$key" \
+	limit=120 campaign --quiet --seed 1 --max-runs 300 --input "$key" \
 		"$@" -- "$E2E/eight_inputs" "$characters"
 	ended_with 0
-	holds '.verdict == "clean" and .exhausted'
+	holds '.verdict == "clean" and .candidates_left == 0'
 }
 
 @test "with the memo of seven inputs the eighth needs 15 % of the runs" {
@@ -93,12 +93,12 @@ input() { # KEY CHARACTERS [OPTION...]
 
 	cp "$ROOT/tests/e2e/eight_inputs.c" "$dir/p.c"
 	cc -O0 -g -pthread -o "$dir/p" "$dir/p.c"
-	campaign --seed 1 --max-time 60s -- "$dir/p" a1B2c
+	campaign --seed 1 --max-runs 300 -- "$dir/p" a1B2c
 	ended_with 0
 	before=$(jq '.runs.enforced - .again' "$json")
 	sed -i '1i /* new */\nint more(int n) { return n * 3; }' "$dir/p.c"
 	cc -O0 -g -pthread -o "$dir/p" "$dir/p.c"
-	campaign --seed 1 --max-time 60s -- "$dir/p" a1B2c
+	campaign --seed 1 --max-runs 300 -- "$dir/p" a1B2c
 	ended_with 0
 	says "[0-9]+ iRoots are known from an older build of $dir/p"
 	after=$(jq '.runs.enforced - .again' "$json")
@@ -106,7 +106,7 @@ input() { # KEY CHARACTERS [OPTION...]
 	[ "$before" -ge 30 ]
 	[ $((after * 100)) -le $((before * 30)) ]
 	# Asked to forget, it starts anew, and the older build is no help.
-	campaign --seed 1 --max-time 60s --fresh -- "$dir/p" a1B2c
+	campaign --seed 1 --max-runs 300 --fresh -- "$dir/p" a1B2c
 	ended_with 0
 	[ "$(jq '.runs.enforced - .again' "$json")" -gt "$after" ]
 }

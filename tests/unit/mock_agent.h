@@ -211,7 +211,7 @@ bool maple_waiters_end(void)
 	return false;
 }
 
-bool maple_agent_wake(const void *cond, bool all)
+bool maple_waiters_wake(const void *cond, bool all)
 {
 	return false;
 }

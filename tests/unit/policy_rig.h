@@ -27,6 +27,7 @@ struct rig_op {
 	uint64_t addr;
 	uint32_t peek; /* LOCK: 1, while it may have to wait */
 	unsigned int flags;
+	uint64_t until; /* it waits for that time alone; 0: for none */
 };
 
 struct rig_program {
@@ -51,6 +52,7 @@ static struct rig {
 	uint32_t owner[64];	     /* of a lock; 0: free */
 	bool waits[RIG_THREADS + 1]; /* for a lock, in the kernel */
 	unsigned int blocked;	     /* how often somebody did */
+	bool outside;		     /* somebody waits for what is not the run's */
 	void *memory[64];	     /* that the policy was given */
 	unsigned int nmemory;
 } rig;
@@ -73,7 +75,7 @@ static uint64_t rig_value(const struct maple_policy_op *op)
 
 static bool rig_outside(void)
 {
-	return false;
+	return rig.outside;
 }
 
 static const struct maple_policy_ops rig_ops = {
@@ -126,6 +128,8 @@ static void rig_announce(unsigned int t)
 				      .addr = op->addr,
 				      .size = 1,
 				      .peek = op->peek,
+				      .event = op->until != 0,
+				      .until = op->until,
 			      });
 }
 
@@ -194,6 +198,8 @@ static void rig_wake(void)
 static void rig_go_on(unsigned int t)
 {
 	while (!rig_blocks(t)) {
+		if (rig_next(t)->until)
+			maple_policy_expire(rig.p, t, rig_next(t)->until);
 		maple_policy_execute(rig.p, t);
 		rig_execute(t);
 		rig_wake();
@@ -207,12 +213,18 @@ static void rig_go_on(unsigned int t)
 	}
 }
 
-/* Runs @program by rig.order, to its end or until all who are left wait. */
+/* To the end, or until all who are left wait. */
+static void rig_finish(void)
+{
+	while (rig_anyone())
+		rig_go_on(maple_policy_fall(rig.p));
+}
+
+/* Runs @program by rig.order. */
 static void rig_run(const struct rig_program *program)
 {
 	rig_birth(program);
-	while (rig_anyone())
-		rig_go_on(maple_policy_fall(rig.p));
+	rig_finish();
 }
 
 static void rig_clear(void)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "strategy/control/expect.h"
+#include "strategy/expect.h"
 #include "strategy/maple/classes.h"
 #include "strategy/maple/maple.h"
 

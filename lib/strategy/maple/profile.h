@@ -6,7 +6,7 @@
 #ifndef MAPLE_STRATEGY_PROFILE_H
 #define MAPLE_STRATEGY_PROFILE_H
 
-#include "../control/expect.h"
+#include "../expect.h"
 #include "../strategy.h"
 #include "candidate.h"
 #include "choice.h"

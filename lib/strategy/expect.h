@@ -7,7 +7,7 @@
 #ifndef MAPLE_STRATEGY_EXPECT_H
 #define MAPLE_STRATEGY_EXPECT_H
 
-#include "../strategy.h"
+#include "strategy.h"
 
 struct maple_expect_variable;
 
