@@ -6,7 +6,7 @@
  * The first profile run has the older threads first. The others see different
  * things: on one CPU the first of several workers serves every request, unless
  * threads take turns. Change points come from the run before, so the first run
- * has none. Where nothing is left to try, controlled runs look for what no
+ * has none. Before each but the first, controlled runs look for what no
  * candidate describes, by several policies: each has as many of these runs as
  * it brought news, and one more.
  */
@@ -18,7 +18,9 @@
 #define BATCH 8	   /* enforced runs between two profile runs */
 #define LOOKS 4	   /* at exposed orders, after each profile run */
 #define QUIET 1000 /* controlled runs without news, before a campaign ends */
-#define ROUND 4 /* of the runs that look for news, the first is a profile run */
+#define ROUND 8 /* of the runs that look for news, the last is a profile run */
+/* Seconds that controlled runs may take before they may not take the most. */
+#define CHEAP 1.0
 
 static int open_maple(const struct maple_strategy *strategy,
 		      struct maple_study *study, void **self,
@@ -63,10 +65,23 @@ static bool any_fresh(const struct maple_search *m)
 				  &m->profiling.limits);
 }
 
+/*
+ * Whether controlled runs, which make schedules that priorities alone do not,
+ * may look for what no candidate describes. As long as something is left to try
+ * they take no more time than all else.
+ */
+static bool controls(const struct maple_search *m)
+{
+	return m->profiling.study->controls && m->profiling.runs &&
+	       m->profiling.limits.order != MAPLE_ORDER_PAPER &&
+	       (is_dry(m) || m->controlled < CHEAP ||
+		m->controlled <= m->seconds - m->controlled);
+}
+
 /* Whether it is the turn of a profile run, though there may be candidates. */
 static bool profile_next(const struct maple_search *m)
 {
-	if (!m->profiling.runs)
+	if (!m->profiling.runs || m->round % ROUND)
 		return true;
 	if (is_dry(m))
 		return false;
@@ -96,16 +111,9 @@ static enum maple_schedule schedule_of(const struct maple_study *study,
 }
 
 /*
- * Where nothing is left to try, what no candidate describes is looked for: by
- * controlled runs, which make schedules that priorities alone do not.
+ * Whose turn it is: the first one with the fewest runs for its news, which is
+ * pos as long as something is left to try.
  */
-static bool controls(const struct maple_search *m)
-{
-	return m->profiling.study->controls && is_dry(m) &&
-	       m->profiling.limits.order != MAPLE_ORDER_PAPER;
-}
-
-/* Whose turn it is: the first one with the fewest runs for its news. */
 static enum maple_policy_kind policy_next(struct maple_search *m)
 {
 	static const enum maple_policy_kind kinds[] = { MAPLE_POLICY_POS,
@@ -113,7 +121,8 @@ static enum maple_policy_kind policy_next(struct maple_search *m)
 							MAPLE_POLICY_PCT };
 	enum maple_policy_kind best = kinds[0], k;
 
-	for (unsigned int i = 1; i < sizeof(kinds) / sizeof(*kinds); i++) {
+	for (unsigned int i = 1;
+	     is_dry(m) && i < sizeof(kinds) / sizeof(*kinds); i++) {
 		k = kinds[i];
 		if ((uint64_t)m->by[k].runs * (m->by[best].news + 1) <
 		    (uint64_t)m->by[best].runs * (m->by[k].news + 1))
@@ -130,8 +139,9 @@ static int profile(struct maple_search *m, struct maple_job *job,
 	unsigned int before = p->runs + p->underway;
 
 	m->since_profile = 0;
-	if (controls(m) && m->idle++ % ROUND)
+	if (controls(m) && ++m->round % ROUND)
 		return maple_profiling_control(p, job, policy_next(m), err);
+	m->round = 0;
 	m->looks = 0;
 	if (p->study->options->attached) {
 		job->schedule = MAPLE_SCHEDULE_NATIVE;
@@ -160,8 +170,9 @@ static enum maple_next next(void *self, struct maple_job *job,
 		k = maple_choice_next(&p->candidates, &p->limits);
 	if (!k) {
 		job->idle = is_dry(m);
-		job->wanted = controls(m) && m->quiet < QUIET ? QUIET - m->quiet
-							      : 0;
+		job->wanted = is_dry(m) && controls(m) && m->quiet < QUIET
+				      ? QUIET - m->quiet
+				      : 0;
 		k = look_next(m);
 		m->looks += k != NULL;
 	}
@@ -189,8 +200,11 @@ static int ended(void *self, struct maple_job *job,
 		e = maple_profiling_ended(&m->profiling, job, end, err);
 	}
 	m->quiet = job->news ? 0 : m->quiet + controlled;
-	if (controlled)
+	m->seconds += end->run->seconds;
+	if (controlled) {
+		m->controlled += end->run->seconds;
 		m->by[job->policy.policy].news += job->news;
+	}
 	return e;
 }
 
