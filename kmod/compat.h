@@ -81,7 +81,7 @@ static inline struct pid *maple_pidfd_pid(struct file *file)
 #define MAPLE_ON_EXIT(name) void name(void *data, struct task_struct *task)
 #endif
 
-/* 6.18, edd3cb05c00a: flags of clone() that no other call has */
+/* 6.18: what clone() is told has 64 bits wherever it goes */
 #ifdef MAPLE_HAS_NEWTASK_U64
 #define MAPLE_ON_NEWTASK(name) \
 	void name(void *data, struct task_struct *task, u64 flags)
