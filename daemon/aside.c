@@ -10,7 +10,6 @@
  * has, and the descriptors that its user hands over from then on; so they are
  * counted.
  */
-#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,8 +20,7 @@
 #include <unistd.h>
 #include "aside.h"
 
-#define UNCLOSED  1024 /* descriptors of a user: STUCK, and all clients' */
-#define STUCK	  64   /* ... with which no more are taken */
+#define STUCK	  64 /* descriptors of a user, with which no more are taken */
 #define STACK	  (512u << 10)
 #define NICENESS  10 /* below the loop */
 #define PARTING_S 2
@@ -34,8 +32,8 @@ struct maple_aside {
 	bool ends;
 	int niceness;
 	struct maple_aside_job *first, *last;
-	int unclosed[UNCLOSED];
-	unsigned int nunclosed;
+	int *unclosed; /* STUCK, and as many as all clients of a user had */
+	unsigned int nunclosed, room;
 };
 
 /* For all users. */
@@ -74,6 +72,7 @@ static void put(struct maple_aside *a)
 		return;
 	pthread_mutex_destroy(&a->lock);
 	pthread_cond_destroy(&a->wake);
+	free(a->unclosed);
 	free(a);
 }
 
@@ -218,20 +217,38 @@ void maple_aside_do(struct maple_aside *aside, struct maple_aside_job *job)
 	pthread_mutex_unlock(&aside->lock);
 }
 
+/* Room for one more; false: there is no memory. */
+static bool reserve(struct maple_aside *a)
+{
+	unsigned int room = a->room ? 2 * a->room : STUCK;
+	int *more;
+
+	if (a->nunclosed < a->room)
+		return true;
+	more = reallocarray(a->unclosed, room, sizeof(*more));
+	if (!more)
+		return false;
+	a->unclosed = more;
+	a->room = room;
+	return true;
+}
+
 /* maple_aside_close - closes @fd, which the user has opened */
 void maple_aside_close(struct maple_account *account, int fd)
 {
 	struct maple_aside *a = account ? maple_aside_of(account) : NULL;
+	bool taken = false;
 
-	if (!a) {
-		close(fd);
-		return;
+	if (a) {
+		pthread_mutex_lock(&a->lock);
+		taken = reserve(a);
+		if (taken)
+			a->unclosed[a->nunclosed++] = fd;
+		pthread_cond_signal(&a->wake);
+		pthread_mutex_unlock(&a->lock);
 	}
-	pthread_mutex_lock(&a->lock);
-	assert(a->nunclosed < UNCLOSED);
-	a->unclosed[a->nunclosed++] = fd;
-	pthread_cond_signal(&a->wake);
-	pthread_mutex_unlock(&a->lock);
+	if (!taken)
+		close(fd);
 }
 
 static unsigned int unclosed(struct maple_aside *a)

@@ -231,6 +231,17 @@ static void next_frame(struct maple_client *c)
 	maple_limit_hold(c, MAPLE_LIMIT_IN, unread(c), NULL);
 }
 
+/* Descriptors that its user has handed over are not to be got rid of. */
+static int check_stuck(const struct maple_client *c, struct maple_error *err)
+{
+	if (!maple_aside_is_stuck(c->account->aside))
+		return 0;
+	return maple_error_set(err, EDQUOT,
+			       "files of user %d cannot be closed: the file "
+			       "system they are on does not answer",
+			       (int)c->peer.uid);
+}
+
 static int hear(struct maple_client *c)
 {
 	struct maple_error err = { "" };
@@ -244,11 +255,8 @@ static int hear(struct maple_client *c)
 	if (n <= 0)
 		return -EPIPE;
 	e = maple_limit_hold(c, MAPLE_LIMIT_IN, unread(c) + n, &err);
-	if (!e && c->nin_fds && maple_aside_is_stuck(c->account->aside))
-		e = maple_error_set(&err, EDQUOT,
-				    "files of user %d cannot be closed: the "
-				    "file system they are on does not answer",
-				    (int)c->peer.uid);
+	if (!e && c->nin_fds)
+		e = check_stuck(c, &err);
 	if (e) {
 		send_away(c, e, &err);
 		return 0;
@@ -353,7 +361,10 @@ int maple_client_create(struct maple_server *server, int sock,
 					strerror(-e));
 	}
 	if (e >= 0) {
-		e = maple_places_begin(c, err);
+		/* However often it comes, nothing that it sends is taken. */
+		e = check_stuck(c, err);
+		if (e >= 0)
+			e = maple_places_begin(c, err);
 		if (e >= 0)
 			e = maple_places_take(c, err);
 		if (e < 0) {

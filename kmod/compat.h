@@ -16,6 +16,7 @@
 	defined(MAPLE_HAS_FILTER_CTX) == defined(MAPLE_HAS_FILTER_MM) ||      \
 	defined(MAPLE_HAS_HANDLER_DATA) == defined(MAPLE_HAS_HANDLER_REGS) || \
 	defined(MAPLE_HAS_EXIT_TASK) == defined(MAPLE_HAS_EXIT_DEAD) ||       \
+	defined(MAPLE_HAS_NEWTASK_LONG) == defined(MAPLE_HAS_NEWTASK_U64) ||  \
 	defined(MAPLE_HAS_DUMPABLE_FLAGS) +                                   \
 			defined(MAPLE_HAS_DUMPABLE_BITMAP) +                  \
 			defined(MAPLE_HAS_DUMPABLE_TASK) !=                   \
@@ -78,6 +79,15 @@ static inline struct pid *maple_pidfd_pid(struct file *file)
 	void name(void *data, struct task_struct *task, bool group_dead)
 #else
 #define MAPLE_ON_EXIT(name) void name(void *data, struct task_struct *task)
+#endif
+
+/* 6.18: what clone() is told has 64 bits wherever it goes */
+#ifdef MAPLE_HAS_NEWTASK_U64
+#define MAPLE_ON_NEWTASK(name) \
+	void name(void *data, struct task_struct *task, u64 flags)
+#else
+#define MAPLE_ON_NEWTASK(name) \
+	void name(void *data, struct task_struct *task, unsigned long flags)
 #endif
 
 /* 6.13, da09a9e0c3ea: handlers share a word between entry and return */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Births, deaths and changes of program, told by the scheduler's tracepoints.
+ * Births, deaths and changes of program, told by the kernel's tracepoints.
  *
  * These run with preemption off, so all that may sleep is left to works: a
  * thread's birth is told to the automaton by its parent before that returns
@@ -147,6 +147,59 @@ static void on_fork(void *data, struct task_struct *task,
 	rcu_read_unlock();
 }
 
+static void worker_work(struct callback_head *work)
+{
+	struct maple_thread *t =
+		container_of(work, struct maple_thread, birth_by_parent);
+	struct task_struct *task = maple_thread_task(t);
+
+	maple_thread_refill(t->session);
+	if (task) {
+		maple_thread_restore(t, task);
+		put_task_struct(task);
+	}
+	maple_thread_ended(t);
+	maple_work_done(t, MAPLE_WORK_PARENT);
+}
+
+/*
+ * The kernel's own threads in a process have its CPUs, policy and nice value,
+ * and no user space: who makes one puts it right before its own next
+ * instruction.
+ */
+static void worker_born(struct maple_thread *parent, struct task_struct *child)
+{
+	struct maple_session *s = parent->session;
+	struct maple_native native;
+	struct maple_thread *t;
+
+	inherit(parent, &native);
+	if (!native.known)
+		return;
+	if (s->sched != MAPLE_UAPI_PCTLARGE)
+		set_user_nice(child, native.nice);
+	t = maple_thread_record(s, child, NULL, &native, false);
+	if (!t || maple_work_add(t, current, &t->birth_by_parent, worker_work,
+				 MAPLE_WORK_PARENT))
+		maple_native_restore_new(&native, child);
+}
+
+/* Of all others the fork tracepoint tells, and only of them. */
+static MAPLE_ON_NEWTASK(on_newtask)
+{
+	struct maple_thread *parent;
+	struct maple_session *s;
+
+	if (!(task->flags & MAPLE_PF_WORKER))
+		return;
+	rcu_read_lock();
+	s = maple_session_of(current);
+	parent = s ? maple_thread_find(s, current) : NULL;
+	if (parent)
+		worker_born(parent, task);
+	rcu_read_unlock();
+}
+
 static void end_work(struct callback_head *work)
 {
 	struct maple_thread *t = container_of(work, struct maple_thread, end);
@@ -211,6 +264,7 @@ static struct {
 	struct tracepoint *tp;
 } points[] = {
 	{ "sched_process_fork", on_fork },
+	{ "task_newtask", on_newtask },
 	{ "sched_process_exit", on_exit },
 	{ "sched_process_exec", on_exec },
 };

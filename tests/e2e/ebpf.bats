@@ -86,6 +86,19 @@ predicts() { # BACKEND PROGRAM
 	! cmp -s "$BATS_TEST_TMPDIR/one" "$BATS_TEST_TMPDIR/two"
 }
 
+# It knows of eight calls at a time where they return.
+@test "a return that is not told is counted as lost" {
+	local depth
+
+	needs_ebpf
+	for depth in 8 12; do
+		run timeout -s KILL 60 "$BUILD/tests/events" ebpf \
+			"$BUILD/tests/e2e/nested" $depth
+		grep -q " $((depth - 8)) lost" <<<"$output" ||
+			fail "$depth: $output"
+	done
+}
+
 # Linux takes some vector instructions for others when it steps them.
 @test "what is observed does what it does otherwise" {
 	needs_ebpf

@@ -96,7 +96,8 @@ class Member:
         if fds:
             sent = socket.send_fds(self.sock, [data], list(fds))
             data = data[sent:]
-        self.sock.sendall(data)
+        if data:  # or who has been answered already may find nobody
+            self.sock.sendall(data)
 
     def read(self):
         """The next answer; None at the end of the connection."""

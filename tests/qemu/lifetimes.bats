@@ -56,3 +56,27 @@ leader: as it was
 worker: as it was
 jumps: as it was" ] || fail
 }
+
+# vhost's workers are threads of their process from Linux 6.4 on.
+@test "threads that vhost makes" {
+	local dir file files=() names=()
+
+	case $MAPLE_QEMU_KERNEL in
+	6.1 | debug | kcsan) skip "its workers are the kernel's own processes" ;;
+	esac
+	dir=$("$ROOT/tests/qemu/kernels" "$MAPLE_QEMU_KERNEL")
+	while read -r _ file; do
+		names+=("$(basename "${file%.xz}")")
+		files+=(-f "$TMPDIR/${names[-1]}")
+		xz -dc "$file" >"$TMPDIR/${names[-1]}"
+		chmod +x "$TMPDIR/${names[-1]}" # so that PATH has it
+	done < <(/sbin/modprobe -d "$dir/root" -S "$(<"$dir/release")" \
+		--show-depends vhost_net)
+	guest "${files[@]}" -- bash -c 'for name; do
+			insmod "$(type -P "$name")" || exit 3
+		done
+		[ -c /dev/vhost-net ] || mknod /dev/vhost-net c 10 238
+		exec "$BUILD/tests/qemu/odd_targets" vhost' - "${names[@]}"
+	status_is 0
+	[ "$output" = "vhost: as it was" ] || fail
+}

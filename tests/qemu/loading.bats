@@ -140,7 +140,7 @@ not_built() { # TEXT COMMAND
 
 	built :
 	[ "$status" = 0 ] || fail "not built as it is"
-	for form in uprobe filter handler exit dumpable; do
+	for form in uprobe filter handler exit newtask dumpable; do
 		not_built 'the compiler that it was built with' \
 			"echo '#error' | tee -a kmod/has/${form}_*.c >/dev/null"
 	done

@@ -4,11 +4,14 @@
  *   deadline  a thread is scheduled by SCHED_DEADLINE
  *   leader    the main thread has ended, others go on
  *   worker    threads are the kernel's own, of io_uring
+ *   vhost     ... of vhost, which is loaded
  *   jumps     a probed function jumps to another one
  */
 #include <linux/io_uring.h>
+#include <linux/vhost.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/ioctl.h>
 #include "victims.h"
 
 extern const char __ehdr_start[];
@@ -190,17 +193,38 @@ static void make_ring(void)
 		_exit(2);
 }
 
-/* One worker is there before the session, and one comes later. */
-static void run_with_worker(void)
+/* It has its maker's CPUs and nice value, unless somebody sees to that. */
+static void make_vhost(void)
 {
-	make_ring();
+	int fd = open("/dev/vhost-net", O_RDWR);
+
+	if (fd < 0 || ioctl(fd, VHOST_SET_OWNER))
+		_exit(2);
+}
+
+/* One worker is there before the session, and one comes later. */
+static void run_with_workers(void (*make)(void))
+{
+	if (setpriority(PRIO_PROCESS, 0, 5))
+		_exit(2);
+	make();
 	for (page->ready = 1;; page->rounds++) {
 		if (page->go && !page->inside) {
-			make_ring();
+			make();
 			page->inside = 1;
 		}
 		usleep(1000);
 	}
+}
+
+static void run_with_rings(void)
+{
+	run_with_workers(make_ring);
+}
+
+static void run_with_vhost(void)
+{
+	run_with_workers(make_vhost);
 }
 
 /* How a thread is scheduled, in words. */
@@ -211,8 +235,9 @@ static void describe(pid_t tid, char *text, size_t size)
 
 	if (policy < 0 || sched_getparam(tid, &param))
 		fail("scheduling of %d: %s", tid, strerror(errno));
-	snprintf(text, size, "policy %d, priority %d, %d CPUs", policy,
-		 param.sched_priority, ncpus_of(tid));
+	snprintf(text, size, "policy %d, priority %d, nice %d, %d CPUs", policy,
+		 param.sched_priority, getpriority(PRIO_PROCESS, (id_t)tid),
+		 ncpus_of(tid));
 }
 
 /* All that are not the main thread are as @usual; returns how many. */
@@ -238,9 +263,9 @@ static unsigned int look_at_workers(pid_t pid, const char *usual)
 	return n;
 }
 
-static void worker(void)
+static void workers(void (*run)(void), unsigned int sched)
 {
-	pid_t pid = start_target(run_with_worker);
+	pid_t pid = start_target(run);
 	struct maple_control_status status;
 	unsigned int before, during;
 	struct maple_control *c;
@@ -249,7 +274,7 @@ static void worker(void)
 
 	describe(pid, usual, sizeof(usual));
 	before = look_at_workers(pid, usual);
-	c = begin(pid, MAPLE_UAPI_PCTLARGE, CPU);
+	c = begin(pid, sched, CPU);
 	page->go = 1;
 	for (int ms = 0; !page->inside; ms++) {
 		if (ms == PATIENCE)
@@ -274,6 +299,18 @@ static void worker(void)
 		fail("the target is left: %s", forced);
 	look_at_workers(pid, usual);
 	end_target(pid);
+}
+
+static void worker(void)
+{
+	workers(run_with_rings, MAPLE_UAPI_PCTLARGE);
+	workers(run_with_rings, MAPLE_UAPI_OLDER);
+}
+
+static void vhost(void)
+{
+	workers(run_with_vhost, MAPLE_UAPI_PCTLARGE);
+	workers(run_with_vhost, MAPLE_UAPI_OLDER);
 }
 
 /* ---- jumps ---- */
@@ -390,6 +427,7 @@ int main(int argc, char **argv)
 	} tests[] = { { "deadline", deadline },
 		      { "leader", leader },
 		      { "worker", worker },
+		      { "vhost", vhost },
 		      { "jumps", jumps } };
 
 	unsigned int i, n = sizeof(tests) / sizeof(tests[0]);
