@@ -103,6 +103,35 @@ static void exposed_ones_come_again(void **state)
 	maple_candidate_destroy(&all);
 }
 
+static void a_missed_look_comes_again_once(void **state)
+{
+	struct maple_candidates all = { 0 };
+	struct maple_candidate *one = add(&all, 1, 1, 2);
+	struct maple_candidate *two = add(&all, 1, 3, 4);
+
+	one->goal.row = two->goal.row = 1;
+	two->score = 9;
+	maple_candidate_exposed(&all, one);
+	maple_candidate_exposed(&all, two);
+	one->looks = 1; /* the first is begun */
+	maple_choice_looked(one, true);
+	assert_int_equal(one->looks, 0);
+	assert_ptr_equal(maple_choice_again(&all), one);
+	one->looks++;
+	maple_choice_looked(one, true);
+	assert_int_equal(one->looks, 1);
+	assert_ptr_equal(maple_choice_again(&all), two);
+	two->looks++;
+	maple_choice_looked(two, false);
+	assert_int_equal(two->looks, 1);
+	/* The next look may be missed once as well. */
+	one->looks++;
+	maple_choice_looked(one, true);
+	assert_int_equal(one->looks, 1);
+	assert_ptr_equal(maple_choice_again(&all), one);
+	maple_candidate_destroy(&all);
+}
+
 static void none_is_tried_twice_at_once(void **state)
 {
 	struct maple_candidates all = { 0 };
@@ -814,6 +843,7 @@ int main(void)
 		cmocka_unit_test(one_candidate_an_iroot),
 		cmocka_unit_test(limits_are_kept),
 		cmocka_unit_test(exposed_ones_come_again),
+		cmocka_unit_test(a_missed_look_comes_again_once),
 		cmocka_unit_test(none_is_tried_twice_at_once),
 		cmocka_unit_test(ranked_tries_each_once_first),
 		cmocka_unit_test(paper_goes_by_idiom_then_application),

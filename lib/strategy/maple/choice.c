@@ -226,13 +226,40 @@ maple_choice_next(struct maple_candidates *all,
 	return best[idiom];
 }
 
+/* Whether @a comes again before @b. */
+static bool looked_before(const struct maple_candidate *a,
+			  const struct maple_candidate *b)
+{
+	if (a->missed != b->missed)
+		return a->missed;
+	if (a->looks != b->looks)
+		return a->looks < b->looks;
+	if (a->score != b->score)
+		return a->score > b->score;
+	return a->order < b->order;
+}
+
+/*
+ * maple_choice_looked - @c has been forced once more, and the run did not fail
+ * @missed: its order came about, but not by the plan
+ *
+ * A plan can lose its try to the machine: a wait took too long. Then nothing
+ * was seen in the way that was meant, so it is the same look once more; but
+ * only once, or a plan that never comes to its end would keep all others back.
+ */
+void maple_choice_looked(struct maple_candidate *c, bool missed)
+{
+	c->missed = missed && !c->missed;
+	c->looks -= c->missed;
+}
+
 /*
  * maple_choice_again - the one to force once more, though it was exposed in a
  * run that did not fail; NULL if there is none
  *
  * Whether an order fails may depend on what else has happened: which of several
  * threads it was, or whether another had written already. So each comes again,
- * those first that have come again least often.
+ * those first that have come again least often, but a missed look at once.
  */
 struct maple_candidate *maple_choice_again(const struct maple_candidates *all)
 {
@@ -242,10 +269,7 @@ struct maple_candidate *maple_choice_again(const struct maple_candidates *all)
 		if (!c->exposed || c->goal.found || c->busy || !c->goal.row ||
 		    !c->facts_known)
 			continue;
-		if (!best || c->looks < best->looks ||
-		    (c->looks == best->looks &&
-		     (c->score > best->score ||
-		      (c->score == best->score && c->order < best->order))))
+		if (!best || looked_before(c, best))
 			best = c;
 	}
 	return best;

@@ -185,6 +185,9 @@ static int ended(void *self, struct maple_job *job,
 	if (job->kind == MAPLE_RUN_ENFORCE) {
 		m->since_profile++;
 		e = maple_enforce_ended(&m->profiling, job, end, err);
+		/* The same look once more is no further one. */
+		if (m->looks && maple_candidate_of(job->goal)->missed)
+			m->looks--;
 	} else {
 		e = maple_profiling_ended(&m->profiling, job, end, err);
 	}
