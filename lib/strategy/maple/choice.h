@@ -9,6 +9,7 @@ struct maple_choice_limits {
 	enum maple_order order;
 	unsigned int attempts; /* with one input */
 	unsigned int failures; /* over all inputs */
+	bool serving; /* what a server does before it serves is left out */
 };
 
 struct maple_choice_limits
@@ -17,7 +18,9 @@ struct maple_candidate *
 maple_choice_next(struct maple_candidates *all,
 		  const struct maple_choice_limits *limits);
 void maple_choice_looked(struct maple_candidate *c, bool missed);
-struct maple_candidate *maple_choice_again(const struct maple_candidates *all);
+struct maple_candidate *
+maple_choice_again(const struct maple_candidates *all,
+		   const struct maple_choice_limits *limits);
 struct maple_candidate *
 maple_choice_beside(const struct maple_candidates *all,
 		    const struct maple_choice_limits *limits,
@@ -33,6 +36,8 @@ bool maple_choice_rests(const struct maple_candidates *all,
 			const struct maple_choice_limits *limits);
 uint64_t maple_choice_fresh(const struct maple_candidates *all,
 			    const struct maple_choice_limits *limits);
+uint64_t maple_choice_startup(const struct maple_candidates *all,
+			      const struct maple_choice_limits *limits);
 uint64_t maple_choice_resting(const struct maple_candidates *all,
 			      const struct maple_choice_limits *limits);
 
