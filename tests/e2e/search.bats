@@ -73,6 +73,10 @@ within() { # RUNS PROGRAM [ARG...]
 	holds '.findings == [] and .runs.enforced > 0'
 }
 
+@test "one late look among thousands of uses of a pool's memory" {
+	within 60 "$E2E/recycled"
+}
+
 @test "with the memo, what was exposed is looked at again" {
 	campaign --seed 1 --max-runs 6 --confirm 0 -- "$E2E/setters" 20
 	holds '.findings == []'
