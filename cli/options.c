@@ -72,6 +72,9 @@ static const struct option_entry table[] = {
 	{ "between", "CMD", RERUN, SETS(campaign.between, string),
 	  "PROG is a server: each run is a round of requests, driven by this"
 	  " shell command; its status, and whether the server lives, judge it" },
+	{ "whole", NULL, RUN, FLAG(campaign.whole),
+	  "with --between: also try orders of the server's start-up, which are"
+	  " left out else" },
 	{ "exe", "GLOB", RUN, SETS(campaign.exe, string),
 	  "PROG only starts the program under test: the executable to test" },
 	{ "each-test", "[=CMD]", RUN, SETS(each_test, command),

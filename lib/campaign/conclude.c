@@ -164,6 +164,7 @@ int maple_conclude(struct maple_campaign *c)
 	r->candidates_left = maple_coverage_sum(&r->coverage).left;
 	c->strategy->standing(c->system, &standing);
 	r->candidates_resting = standing.resting;
+	r->delivery.startup = standing.startup;
 	r->delivery.not_split = standing.not_split;
 	r->exhausted = r->stop == MAPLE_STOP_SATURATED;
 	r->unseen = maple_unseen_names(c);

@@ -17,6 +17,14 @@
  *   P         [ r     f ]        f under r's lock: not before, the sections
  *                                themselves may come the other way round
  *
+ * Memory of a pool is handed on: who takes it knows all that was done with it
+ * before, since the list that it hangs on was written and read under a lock.
+ * It goes round, so no two accesses are once and for all one before the other,
+ * and what is above says nothing. So it is asked at each change of hands
+ * whether the new one knew of the latest access of the old one. Where this was
+ * so each time, and GOES_ROUND times at least, a pair of accesses without a
+ * common lock is one use after another, and as the program makes the order.
+ *
  * This is a hint, not a proof: what is read may not matter. Hence it decides
  * what is tried first, never what is predicted. So what is kept of it may be
  * coarse: writes in a cache of fixed size, by four bytes, of the first 64 of
@@ -28,10 +36,12 @@
 #include <string.h>
 #include "base/array.h"
 #include "causes.h"
+#include "location.h"
 
 #define WRITES	   (1u << 15)
 #define UNITS	   16		/* of four bytes, looked at per access */
 #define LEARNED	   (1u << 16)	/* for each two threads */
+#define GOES_ROUND 2		/* changes of hands: there, and on or back */
 #define OPEN	   UINT32_MAX	/* the section has not ended */
 #define EVERYTHING UINT32_MAX	/* of a thread: it is over */
 #define SYNC_KEY   (1ull << 63) /* no data has such an address */
@@ -408,6 +418,32 @@ bool maple_causes_before(const struct maple_causes *causes,
 					  early->thread, exclusive);
 
 	return upto && upto >= early->last;
+}
+
+/* maple_causes_owner - the thread of @event comes to what @hands are of */
+void maple_causes_owner(const struct maple_causes *causes,
+			struct maple_hands *hands,
+			const struct maple_event *event)
+{
+	uint32_t upto;
+
+	if (hands->clock && hands->thread != event->thread) {
+		upto = maple_causes_upto(causes, event->thread, event->clock,
+					 hands->thread, false);
+		if (upto < hands->clock)
+			hands->loose = true;
+		else if (hands->handed < GOES_ROUND)
+			hands->handed++;
+	}
+	hands->thread = event->thread;
+	hands->clock = event->clock;
+	hands->site = event->site;
+}
+
+/* maple_hands_round - whether it was handed on from one to the other */
+bool maple_hands_round(const struct maple_hands *hands)
+{
+	return hands->handed >= GOES_ROUND && !hands->loose;
 }
 
 void maple_causes_deinit(struct maple_causes *causes)

@@ -11,6 +11,7 @@
 struct maple_cause_thread;
 struct maple_dependency;
 struct maple_cause_write;
+struct maple_hands;
 
 /* What one thread can know of the others, by their event clocks. */
 struct maple_causes {
@@ -38,6 +39,10 @@ bool maple_causes_before(const struct maple_causes *causes,
 			 const struct maple_cause_span *late, bool exclusive);
 enum maple_against maple_causes_against(const struct maple_causes *causes,
 					const struct maple_dependency *d);
+void maple_causes_owner(const struct maple_causes *causes,
+			struct maple_hands *hands,
+			const struct maple_event *event);
+bool maple_hands_round(const struct maple_hands *hands);
 void maple_causes_deinit(struct maple_causes *causes);
 
 #endif

@@ -192,6 +192,34 @@ static int remember(struct maple_predict *p, const struct maple_event *event,
 	return 0;
 }
 
+static void mark_loose(struct maple_predict *p, uint32_t thread, uint32_t site)
+{
+	struct maple_executions *executed =
+		site == MAPLE_SITE_NONE || !p->thread[thread]
+			? NULL
+			: maple_sitemap_find(&p->thread[thread]->executed, site);
+
+	if (executed)
+		executed->loose = true;
+}
+
+/* Who had the memory that @cell stands for, and whether its sites are fine. */
+static void hand_on(struct maple_predict *p, struct maple_cell *cell,
+		    const struct maple_event *event)
+{
+	struct maple_executions *executed;
+	struct maple_hands was = cell->hands;
+
+	maple_causes_owner(&p->causes, &cell->hands, event);
+	if (cell->hands.loose && !was.loose)
+		mark_loose(p, was.thread, was.site);
+	if (event->site == MAPLE_SITE_NONE)
+		return;
+	executed = p->thread[event->thread]->last;
+	executed->loose |= cell->hands.loose;
+	executed->handed |= maple_hands_round(&cell->hands);
+}
+
 /* An access to @n cells found; takes over the reference to @set. */
 static int access(struct maple_predict *p, struct maple_predict_thread *thread,
 		  const struct maple_event *event, struct maple_lockset *set,
@@ -219,6 +247,8 @@ static int access(struct maple_predict *p, struct maple_predict_thread *thread,
 	for (int i = 0; i < n && !ret; i++) {
 		if (p->space.found[i]->mutex == memory)
 			continue;
+		if (memory && !p->options.no_predict)
+			hand_on(p, p->space.found[i], event);
 		ret = touch(p, p->space.found[i], &access, event, verdict,
 			    recent < MAPLE_RECENT ? &thread->recent[recent]
 						  : NULL);

@@ -158,6 +158,7 @@ static struct maple_cell *cell_split(struct maple_space *space,
 	rest->writes = cell->writes;
 	rest->nsummaries = cell->nsummaries;
 	rest->kinds = cell->kinds;
+	rest->hands = cell->hands;
 	cell->end = (uint16_t)pos;
 	block_index(block);
 	return rest;

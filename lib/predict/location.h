@@ -33,6 +33,14 @@ struct maple_visit {
 };
 
 /* Bytes that were never accessed but all together. */
+/* Who has it, and how it came from one thread to another (causes.c). */
+struct maple_hands {
+	uint32_t clock, site; /* of the latest access; clock 0: none yet */
+	uint16_t thread;
+	uint8_t handed; /* so often the next one knew of it; at most twice */
+	bool loose;	/* once the next one did not */
+};
+
 struct maple_cell {
 	uint16_t start, end; /* in its block */
 	uint16_t nvisits, room;
@@ -44,7 +52,8 @@ struct maple_cell {
 	struct maple_seen writer;  /* the last one */
 	bool mutex;		   /* a lock's first byte, never data */
 	uint8_t kinds;		   /* of all summaries ever, as bits */
-	struct maple_visit first;  /* where visit points at first */
+	struct maple_hands hands;
+	struct maple_visit first; /* where visit points at first */
 };
 
 struct maple_block;

@@ -271,6 +271,33 @@ static bool is_startup(const struct maple_predict *p, uint32_t site)
 	return seen;
 }
 
+/* Whether all that was done at @site was done to memory that is handed on. */
+static bool is_handed_on(const struct maple_predict *p, uint32_t site)
+{
+	const struct maple_executions *executed;
+	bool handed = false;
+
+	for (unsigned int i = 0; i < MAPLE_THREADS; i++) {
+		if (!p->thread[i])
+			continue;
+		executed = maple_sitemap_find(&p->thread[i]->executed, site);
+		if (executed && executed->loose)
+			return false;
+		handed |= executed && executed->handed;
+	}
+	return handed;
+}
+
+static bool is_recycling(const struct maple_predict *p,
+			 const struct maple_iroot *iroot)
+{
+	for (unsigned int i = 0; i < maple_iroot_events(iroot->idiom); i++)
+		if (!maple_event_is_memory(iroot->e[i].kind) ||
+		    !is_handed_on(p, iroot->e[i].site))
+			return false;
+	return true;
+}
+
 static void complete(void *ctx, const struct maple_iroot *iroot,
 		     const struct maple_brief *brief,
 		     struct maple_predict_facts *facts)
@@ -279,6 +306,8 @@ static void complete(void *ctx, const struct maple_iroot *iroot,
 	facts->disjoint = brief->disjoint;
 	facts->ordered = brief->ordered;
 	facts->against = brief->against;
+	if (facts->disjoint && is_recycling(ctx, iroot))
+		facts->against = MAPLE_AGAINST;
 	facts->unserializable = unserializable(iroot);
 	for (unsigned int i = 0; i < maple_iroot_events(iroot->idiom); i++) {
 		facts->e[i].thread = brief->e[i].thread;

@@ -67,7 +67,8 @@ struct maple_predict_end {
 enum maple_against {
 	MAPLE_OPEN,	/* not at all, at least once */
 	MAPLE_INFORMED, /* in a section that read what the other's wrote */
-	MAPLE_AGAINST,	/* before: another order would read something else */
+	MAPLE_AGAINST,	/* before: another order would read something else; or
+			   all of it is memory that is handed on */
 };
 
 struct maple_predict_facts {

@@ -29,6 +29,8 @@ struct maple_executions {
 	uint8_t skip;	   /* accesses from which not to walk */
 	bool frees;
 	bool served; /* at least once after MAPLE_EV_SERVE */
+	bool handed; /* on memory that goes round, */
+	bool loose;  /* ... and that somebody came to who knew nothing of it */
 	uint32_t class_site[MAPLE_PREDICT_CLASSES];
 	uint32_t class_occurrence[MAPLE_PREDICT_CLASSES];
 };

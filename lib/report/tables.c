@@ -337,6 +337,11 @@ static void print_delivery(FILE *out, const struct maple_delivery *d)
 		"plain read-modify-writes: %" PRIu64 " can be split, %" PRIu64
 		" cannot\n",
 		d->splits, d->whole);
+	if (d->startup)
+		fprintf(out,
+			"not tried: %" PRIu64 " orders of the server's "
+			"start-up; --whole tries them\n",
+			d->startup);
 	if (d->not_split)
 		fprintf(out,
 			"not tried: %" PRIu64 " orders that come in the middle "

@@ -136,6 +136,7 @@ enum maple_next {
 /* What is left at a campaign's end, besides what count() says. */
 struct maple_standing {
 	uint64_t resting;   /* of what is left: what is like it failed */
+	uint64_t startup;   /* left alone: of a server's start-up */
 	uint64_t not_split; /* left alone: only a split instruction does it */
 	uint32_t unshared;  /* sites left alone, not shared so far */
 	bool untried; /* it has not seen enough to say what there is to try */

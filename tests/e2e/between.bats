@@ -148,3 +148,19 @@ till() {
 	ended_with 125
 	says "the server ended before the round was over, with status 3"
 }
+
+@test "orders of its start-up are left out, and told, unless --whole" {
+	till warm
+	limit=120 campaign --seed 1 --max-runs 12 --between "$round" -- \
+		"${server[@]}"
+	ended_with 0 125
+	holds '.findings == [] and .delivery.startup > 0'
+	mapletest run --db "$db" --fresh --seed 1 --max-runs 6 --verbose \
+		--between "$round" -- "${server[@]}"
+	grep -q "not tried: [0-9]* orders of the server's start-up; --whole" \
+		<<<"$output$stderr"
+	limit=120 campaign --seed 1 --max-runs 12 --fresh --whole \
+		--between "$round" -- "${server[@]}"
+	ended_with 0 125
+	holds '.findings == [] and .delivery.startup == 0'
+}

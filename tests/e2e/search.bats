@@ -73,6 +73,20 @@ within() { # RUNS PROGRAM [ARG...]
 	holds '.findings == [] and .runs.enforced > 0'
 }
 
+@test "one late look among thousands of uses of a pool's memory" {
+	local seed found=0
+
+	# Of five seeds one finds it where all of these pairs are alike.
+	for seed in 1 2 3 4 5; do
+		rm -f "$db"*
+		campaign --seed "$seed" --max-runs 60 --confirm 0 -- \
+			"$E2E/recycled"
+		ended_with 0 66
+		[ "$status" != 66 ] || found=$((found + 1))
+	done
+	[ "$found" -ge 3 ] || fail "found by $found of 5 seeds"
+}
+
 @test "with the memo, what was exposed is looked at again" {
 	campaign --seed 1 --max-runs 6 --confirm 0 -- "$E2E/setters" 20
 	holds '.findings == []'

@@ -234,6 +234,62 @@ static void test_once(void **state)
 	assert_false(against(W, 4, W, 1));
 }
 
+/* @thread takes what hangs on the list at FLAG, or puts it back. */
+static void takes(unsigned int thread)
+{
+	lock(thread, M);
+	data(thread, R, 20, FLAG);
+	data(thread, W, 21, FLAG);
+	unlock(thread, M);
+}
+
+static void uses(unsigned int thread)
+{
+	takes(thread);
+	data(thread, W, 1, X);
+	data(thread, R, 2, X);
+	locked(thread, M, W, 22, FLAG);
+}
+
+/* X goes from one to the other, each time by the list. */
+static void test_pool(void **state)
+{
+	begin(1u << MAPLE_IDIOM_1);
+	uses(1);
+	uses(2);
+	uses(1);
+	uses(2);
+	end();
+	assert_true(against(W, 1, R, 2));
+	assert_true(against(R, 2, W, 1));
+	/* What is under the list's lock is no memory of a pool. */
+	assert_false(against(W, 22, R, 20));
+}
+
+/* Who has put it back reads it: the next one knew nothing of that. */
+static void test_pool_late(void **state)
+{
+	begin(1u << MAPLE_IDIOM_1);
+	uses(1);
+	uses(2);
+	uses(1);
+	data(1, R, 3, X);
+	uses(2);
+	end();
+	assert_false(against(R, 3, W, 1));
+	assert_false(against(W, 1, R, 3));
+}
+
+/* Once from one to the other is no pool: it may have been chance. */
+static void test_pool_once(void **state)
+{
+	begin(1u << MAPLE_IDIOM_1);
+	uses(1);
+	uses(2);
+	end();
+	assert_false(against(R, 2, W, 1));
+}
+
 /* A timeout taught nothing, a signal did. */
 static void wake(uint8_t flags)
 {
@@ -354,6 +410,9 @@ int main(void)
 		cmocka_unit_test(test_met),
 		cmocka_unit_test(test_once),
 		cmocka_unit_test(test_wake),
+		cmocka_unit_test(test_pool),
+		cmocka_unit_test(test_pool_late),
+		cmocka_unit_test(test_pool_once),
 		cmocka_unit_test(test_post),
 		cmocka_unit_test(test_compound),
 		cmocka_unit_test(test_sections_crosswise),

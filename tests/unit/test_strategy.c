@@ -82,24 +82,53 @@ static void exposed_ones_come_again(void **state)
 
 	one->goal.row = two->goal.row = 1;
 	two->score = 9;
-	assert_null(maple_choice_again(&all));
+	assert_null(maple_choice_again(&all, &ranked));
 	maple_candidate_exposed(&all, one);
-	assert_ptr_equal(maple_choice_again(&all), one);
+	assert_ptr_equal(maple_choice_again(&all, &ranked), one);
 	/* The most promising, but all others before any a second time. */
 	maple_candidate_exposed(&all, two);
-	assert_ptr_equal(maple_choice_again(&all), two);
+	assert_ptr_equal(maple_choice_again(&all, &ranked), two);
 	two->looks = 1;
-	assert_ptr_equal(maple_choice_again(&all), one);
+	assert_ptr_equal(maple_choice_again(&all, &ranked), one);
 	one->looks = 1;
-	assert_ptr_equal(maple_choice_again(&all), two);
+	assert_ptr_equal(maple_choice_again(&all, &ranked), two);
 	/* What a finding is about, is under way, or cannot be planned. */
 	two->goal.found = true;
-	assert_ptr_equal(maple_choice_again(&all), one);
+	assert_ptr_equal(maple_choice_again(&all, &ranked), one);
 	one->busy = true;
-	assert_null(maple_choice_again(&all));
+	assert_null(maple_choice_again(&all, &ranked));
 	one->busy = false;
 	one->facts_known = false;
-	assert_null(maple_choice_again(&all));
+	assert_null(maple_choice_again(&all, &ranked));
+	maple_candidate_destroy(&all);
+}
+
+static void a_missed_look_comes_again_once(void **state)
+{
+	struct maple_candidates all = { 0 };
+	struct maple_candidate *one = add(&all, 1, 1, 2);
+	struct maple_candidate *two = add(&all, 1, 3, 4);
+
+	one->goal.row = two->goal.row = 1;
+	two->score = 9;
+	maple_candidate_exposed(&all, one);
+	maple_candidate_exposed(&all, two);
+	one->looks = 1; /* the first is begun */
+	maple_choice_looked(one, true);
+	assert_int_equal(one->looks, 0);
+	assert_ptr_equal(maple_choice_again(&all, &ranked), one);
+	one->looks++;
+	maple_choice_looked(one, true);
+	assert_int_equal(one->looks, 1);
+	assert_ptr_equal(maple_choice_again(&all, &ranked), two);
+	two->looks++;
+	maple_choice_looked(two, false);
+	assert_int_equal(two->looks, 1);
+	/* The next look may be missed once as well. */
+	one->looks++;
+	maple_choice_looked(one, true);
+	assert_int_equal(one->looks, 1);
+	assert_ptr_equal(maple_choice_again(&all, &ranked), one);
 	maple_candidate_destroy(&all);
 }
 
@@ -223,6 +252,31 @@ static void startup_rests(void **state)
 	assert_ptr_equal(maple_choice_next(&all, &ranked), other);
 	other->attempts = 4;
 	assert_ptr_equal(maple_choice_next(&all, &ranked), startup);
+	maple_candidate_destroy(&all);
+}
+
+static void startup_of_a_driven_server_is_left_out(void **state)
+{
+	struct maple_campaign_options options = { .between = "true" };
+	struct maple_choice_limits serving = maple_choice_limits_of(&options);
+	struct maple_choice_limits whole;
+	struct maple_candidates all = { 0 };
+	struct maple_candidate *c = add(&all, 1, 1, 2);
+
+	options.whole = true;
+	whole = maple_choice_limits_of(&options);
+	c->goal.row = 1;
+	assert_int_equal(maple_choice_startup(&all, &serving), 0);
+	c->facts.startup = true;
+	assert_null(maple_choice_next(&all, &serving));
+	assert_int_equal(left_of(&all, &serving), 0);
+	assert_int_equal(maple_choice_startup(&all, &serving), 1);
+	assert_ptr_equal(maple_choice_next(&all, &whole), c);
+	assert_int_equal(left_of(&all, &whole), 1);
+	assert_int_equal(maple_choice_startup(&all, &whole), 0);
+	maple_candidate_exposed(&all, c);
+	assert_null(maple_choice_again(&all, &serving));
+	assert_ptr_equal(maple_choice_again(&all, &whole), c);
 	maple_candidate_destroy(&all);
 }
 
@@ -814,6 +868,7 @@ int main(void)
 		cmocka_unit_test(one_candidate_an_iroot),
 		cmocka_unit_test(limits_are_kept),
 		cmocka_unit_test(exposed_ones_come_again),
+		cmocka_unit_test(a_missed_look_comes_again_once),
 		cmocka_unit_test(none_is_tried_twice_at_once),
 		cmocka_unit_test(ranked_tries_each_once_first),
 		cmocka_unit_test(paper_goes_by_idiom_then_application),
@@ -821,6 +876,7 @@ int main(void)
 		cmocka_unit_test(ranked_tries_all_once_before_any_twice),
 		cmocka_unit_test(against_comes_last),
 		cmocka_unit_test(startup_rests),
+		cmocka_unit_test(startup_of_a_driven_server_is_left_out),
 		cmocka_unit_test(failures_put_to_rest),
 		cmocka_unit_test(whole_waits_for_its_parts),
 		cmocka_unit_test(plan_has_what_profiling_saw),

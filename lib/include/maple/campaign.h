@@ -91,6 +91,7 @@ struct maple_campaign_options {
 	unsigned int expect_exit;
 	bool fresh;	   /* forget what the memo knows of it first */
 	bool no_heap_fill; /* freed memory is left as it is */
+	bool whole;	   /* a server's start-up is tried as well */
 	bool real_time;	   /* controlled runs have no time of their own */
 	bool exec;	   /* --exec: execute each run, fork none */
 	bool quiet_target; /* its output goes nowhere but findings */
@@ -199,6 +200,7 @@ struct maple_delivery {
 	/* Plain read-modify-write instructions of what was decoded, ... */
 	uint64_t splits;    /* ... that an order can come in the middle of, */
 	uint64_t whole;	    /* ... that it cannot; */
+	uint64_t startup;   /* orders not tried: of a server's start-up */
 	uint64_t not_split; /* orders not tried: maple.ko splits nothing */
 };
 

@@ -30,6 +30,7 @@ struct maple_candidate {
 	unsigned int rides;    /* in runs of others */
 	unsigned int attempts; /* with this input */
 	unsigned int looks;    /* ... once it had been exposed */
+	bool missed;	       /* the last look was none, and comes again */
 	unsigned int failed;   /* tries that failed, over all inputs */
 	int score;
 	unsigned int order; /* in which it was found */

@@ -5,7 +5,9 @@
  * Left out: what was exposed already, what a finding of this campaign is
  * about, what failed FAIL_LIMIT times in all, what was tried often enough
  * with this input. An attempt counts when it starts, so that a crash is no free
- * try.
+ * try. Of a server that is driven by rounds, what is about its start-up: each
+ * run goes through it, and no request shows what came of it (--whole: not left
+ * out).
  *
  * Order `paper`: idiom 1 first, application before library, fewest attempts,
  * then the order in which they were found. Order `ranked`: fewest attempts,
@@ -38,6 +40,7 @@ maple_choice_limits_of(const struct maple_campaign_options *options)
 			    : paper	      ? 2
 					      : MAPLE_PLAN_WAYS,
 		.failures = FAIL_LIMIT,
+		.serving = options->between && !options->whole && !paper,
 	};
 }
 
@@ -65,10 +68,17 @@ static bool tried_out(const struct maple_candidate *c,
 	       c->failed >= limits->failures;
 }
 
+/* Whether @c is about what a server does before it serves, which is no part. */
+static bool apart(const struct maple_candidate *c,
+		  const struct maple_choice_limits *limits)
+{
+	return limits->serving && c->facts.startup;
+}
+
 static bool tries_left(const struct maple_candidate *c,
 		       const struct maple_choice_limits *limits)
 {
-	return wanted(c) && !tried_out(c, limits);
+	return wanted(c) && !apart(c, limits) && !tried_out(c, limits);
 }
 
 /* The idiom 1 candidate that is @iroot's dependency of @from, if known. */
@@ -226,26 +236,52 @@ maple_choice_next(struct maple_candidates *all,
 	return best[idiom];
 }
 
+/* Whether @a comes again before @b. */
+static bool looked_before(const struct maple_candidate *a,
+			  const struct maple_candidate *b)
+{
+	if (a->missed != b->missed)
+		return a->missed;
+	if (a->looks != b->looks)
+		return a->looks < b->looks;
+	if (a->score != b->score)
+		return a->score > b->score;
+	return a->order < b->order;
+}
+
+/*
+ * maple_choice_looked - @c has been forced once more, and the run did not fail
+ * @missed: its order came about, but not by the plan
+ *
+ * A plan can lose its try to the machine: a wait took too long. Then nothing
+ * was seen in the way that was meant, so it is the same look once more; but
+ * only once, or a plan that never comes to its end would keep all others back.
+ */
+void maple_choice_looked(struct maple_candidate *c, bool missed)
+{
+	c->missed = missed && !c->missed;
+	c->looks -= c->missed;
+}
+
 /*
  * maple_choice_again - the one to force once more, though it was exposed in a
  * run that did not fail; NULL if there is none
  *
  * Whether an order fails may depend on what else has happened: which of several
  * threads it was, or whether another had written already. So each comes again,
- * those first that have come again least often.
+ * those first that have come again least often, but a missed look at once.
  */
-struct maple_candidate *maple_choice_again(const struct maple_candidates *all)
+struct maple_candidate *
+maple_choice_again(const struct maple_candidates *all,
+		   const struct maple_choice_limits *limits)
 {
 	struct maple_candidate *best = NULL, *c, *next;
 
 	HASH_ITER (hh, all->table, c, next) {
 		if (!c->exposed || c->goal.found || c->busy || !c->goal.row ||
-		    !c->facts_known)
+		    !c->facts_known || apart(c, limits))
 			continue;
-		if (!best || c->looks < best->looks ||
-		    (c->looks == best->looks &&
-		     (c->score > best->score ||
-		      (c->score == best->score && c->order < best->order))))
+		if (!best || looked_before(c, best))
 			best = c;
 	}
 	return best;
@@ -327,7 +363,7 @@ void maple_choice_count(const struct maple_candidates *all,
 		counts = maple_class_counts(coverage, c->iroot.idiom);
 		counts->predicted += c->predicted;
 		counts->exposed += c->exposed;
-		if (!wanted(c))
+		if (!wanted(c) || apart(c, limits))
 			continue;
 		if (tried_out(c, limits))
 			counts->failed++;
@@ -336,6 +372,18 @@ void maple_choice_count(const struct maple_candidates *all,
 		else
 			counts->left++;
 	}
+}
+
+/* maple_choice_startup - how many are left out as a server's start-up */
+uint64_t maple_choice_startup(const struct maple_candidates *all,
+			      const struct maple_choice_limits *limits)
+{
+	struct maple_candidate *c, *next;
+	uint64_t n = 0;
+
+	HASH_ITER (hh, all->table, c, next)
+		n += wanted(c) && apart(c, limits);
+	return n;
 }
 
 /* maple_choice_fresh - how many can be tried now and do not rest */

@@ -9,6 +9,7 @@ struct maple_choice_limits {
 	enum maple_order order;
 	unsigned int attempts; /* with one input */
 	unsigned int failures; /* over all inputs */
+	bool serving; /* what a server does before it serves is left out */
 };
 
 struct maple_choice_limits
@@ -16,7 +17,10 @@ maple_choice_limits_of(const struct maple_campaign_options *options);
 struct maple_candidate *
 maple_choice_next(struct maple_candidates *all,
 		  const struct maple_choice_limits *limits);
-struct maple_candidate *maple_choice_again(const struct maple_candidates *all);
+void maple_choice_looked(struct maple_candidate *c, bool missed);
+struct maple_candidate *
+maple_choice_again(const struct maple_candidates *all,
+		   const struct maple_choice_limits *limits);
 struct maple_candidate *
 maple_choice_beside(const struct maple_candidates *all,
 		    const struct maple_choice_limits *limits,
@@ -32,6 +36,8 @@ bool maple_choice_rests(const struct maple_candidates *all,
 			const struct maple_choice_limits *limits);
 uint64_t maple_choice_fresh(const struct maple_candidates *all,
 			    const struct maple_choice_limits *limits);
+uint64_t maple_choice_startup(const struct maple_candidates *all,
+			      const struct maple_choice_limits *limits);
 uint64_t maple_choice_resting(const struct maple_candidates *all,
 			      const struct maple_choice_limits *limits);
 

@@ -187,8 +187,10 @@ static int record(struct verdict *v)
 				 k->attempts == 1, job->exposed);
 	if (v->end->failed)
 		return record_broken(v);
-	if (job->again)
+	if (job->again) {
+		maple_choice_looked(k, job->exposed && !job->claimed);
 		return 0;
+	}
 	if (job->exposed)
 		exposed(v, k);
 	else if (v->end->run->delivered)

@@ -49,7 +49,7 @@ static struct maple_candidate *look_next(const struct maple_search *m)
 	if (m->profiling.limits.order == MAPLE_ORDER_PAPER ||
 	    study->options->attached || study->searching || m->looks >= LOOKS)
 		return NULL;
-	k = maple_choice_again(&m->profiling.candidates);
+	k = maple_choice_again(&m->profiling.candidates, &m->profiling.limits);
 	return k && m->looks && k->looks >= MAPLE_PLAN_WAYS ? NULL : k;
 }
 
@@ -196,6 +196,9 @@ static int ended(void *self, struct maple_job *job,
 	if (job->kind == MAPLE_RUN_ENFORCE) {
 		m->since_profile++;
 		e = maple_enforce_ended(&m->profiling, job, end, err);
+		/* The same look once more is no further one. */
+		if (m->looks && maple_candidate_of(job->goal)->missed)
+			m->looks--;
 	} else {
 		e = maple_profiling_ended(&m->profiling, job, end, err);
 	}
@@ -232,6 +235,8 @@ static void standing(const void *self, struct maple_standing *standing)
 
 	*standing = (struct maple_standing){
 		.resting = maple_choice_resting(&m->profiling.candidates,
+						&m->profiling.limits),
+		.startup = maple_choice_startup(&m->profiling.candidates,
 						&m->profiling.limits),
 		.not_split = m->profiling.not_split,
 		.unshared = m->profiling.sharing.left,

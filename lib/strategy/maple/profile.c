@@ -102,6 +102,7 @@ static void on_predicted(void *ctx, const struct maple_iroot *iroot,
 	struct maple_candidate *k;
 	const struct maple_run *run = h->run;
 	uint8_t against = facts->against;
+	bool startup = facts->startup;
 	unsigned int i;
 
 	if (needs_split(h->p->study, iroot)) {
@@ -112,8 +113,10 @@ static void on_predicted(void *ctx, const struct maple_iroot *iroot,
 	if (!k)
 		return;
 	if (k->facts_known && k->facts.against < against)
-		against = k->facts.against; /* once open, open */
+		against = k->facts.against;		/* once open, open */
+	startup &= !k->facts_known || k->facts.startup; /* served once */
 	k->facts.against = against;
+	k->facts.startup = startup;
 	if (!k->predicted) {
 		k->predicted = true;
 		mark(h, k, MAPLE_MEMO_PREDICTED);
@@ -123,6 +126,7 @@ static void on_predicted(void *ctx, const struct maple_iroot *iroot,
 		return;
 	maple_candidate_know(k, facts);
 	k->facts.against = against;
+	k->facts.startup = startup;
 	for (i = 0; i < MAPLE_IROOT_EVENTS; i++)
 		if (facts->e[i].thread < run->nthreads)
 			memcpy(k->name[i], run->threads[facts->e[i].thread].name,
