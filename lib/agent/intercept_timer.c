@@ -22,9 +22,9 @@
 #include "intercept.h"
 #include "raw.h"
 
-#define TIMERS 16
-#define NSEC   1000000000ull
-#define IN_VAIN 1000 /* so often nobody else got anywhere */
+#define TIMERS	  16
+#define NSEC	  1000000000ull
+#define IN_VAIN	  1000 /* so often nobody else got anywhere */
 
 #define SET_TICKS _IOW('T', 0, uint64_t) /* <linux/timerfd.h> */
 
@@ -295,8 +295,7 @@ static struct itimerspec told(const struct timer *t)
 	};
 }
 
-MAPLE_EXPORT int timerfd_settime(int fd, int flags,
-				 const struct itimerspec *new,
+MAPLE_EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *new,
 				 struct itimerspec *old)
 {
 	struct timer *t = timer_of(fd);

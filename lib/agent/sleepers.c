@@ -3,9 +3,9 @@
  * Who sleeps by the run's time, and the signals that end a sleep.
  *
  * The signals that the program has handlers for are blocked while a thread
- * stands and sleeps. They are let in when it was chosen, so a handler runs where
- * the policy lets its thread go on, as all else of the program. Who sends one
- * within the process says so here: the sleeper is a candidate from then on.
+ * stands and sleeps. They are let in when it was chosen, so a handler runs
+ * where the policy lets its thread go on, as all else of the program. Who sends
+ * one within the process says so here: the sleeper is a candidate from then on.
  */
 #include <errno.h>
 #include <signal.h>

@@ -27,6 +27,8 @@ struct rig_op {
 	uint64_t addr;
 	uint32_t peek; /* LOCK: 1, while it may have to wait */
 	unsigned int flags;
+	uint64_t until; /* a sleep */
+	bool patient;
 };
 
 struct rig_program {
@@ -126,6 +128,9 @@ static void rig_announce(unsigned int t)
 				      .addr = op->addr,
 				      .size = 1,
 				      .peek = op->peek,
+				      .event = op->until != 0,
+				      .until = op->until,
+				      .patient = op->patient,
 			      });
 }
 

@@ -321,6 +321,34 @@ static void test_waits_for_locks(void **state)
 	assert_true(blind > 100);
 }
 
+/* In how many of 200 runs a sleeper goes on before the other one has ended. */
+static unsigned int early_runs(bool patient)
+{
+	struct rig_program program = { 2, { 1, 5 } };
+	unsigned int early = 0;
+
+	program.op[0][0] = (struct rig_op){ .site = 1,
+					    .kind = MAPLE_EV_BLOCK,
+					    .until = 1000,
+					    .patient = patient };
+	for (unsigned int i = 0; i < 5; i++)
+		program.op[1][i] =
+			(struct rig_op){ .site = 2 + i, .kind = MAPLE_EV_READ };
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		rig_order(MAPLE_POLICY_RW, seed);
+		rig_run(&program);
+		assert_int_equal(rig.nsteps, 6);
+		early += rig.step[5] != 1;
+	}
+	return early;
+}
+
+static void test_who_is_patient_is_never_early(void **state)
+{
+	assert_in_range(early_runs(false), 5, 40);
+	assert_int_equal(early_runs(true), 0);
+}
+
 static int teardown(void **state)
 {
 	rig_clear();
@@ -338,6 +366,7 @@ int main(void)
 		cmocka_unit_test(test_surw_is_even_at_its_variable),
 		cmocka_unit_test(test_surw_does_without_counts),
 		cmocka_unit_test(test_waits_for_locks),
+		cmocka_unit_test(test_who_is_patient_is_never_early),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, teardown);
