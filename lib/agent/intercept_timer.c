@@ -5,9 +5,9 @@
  * sleeps until then and does what the kernel would do: a point and a choice like
  * any other sleep. The kernel's own timer is off meanwhile.
  *
- * They are the kernel's again when time is the machine's, and one that goes off
- * over and over, while nobody else gets anywhere, is so as well: else nobody
- * would see that all others wait for each other.
+ * They are the kernel's again when time is the machine's. One that went off over
+ * and over because nobody else could go on is so as well: else nobody would see
+ * that all others wait for each other.
  *
  * CPU time (ITIMER_VIRTUAL, ITIMER_PROF), and timer_create(), are the machine's.
  */
@@ -24,7 +24,7 @@
 
 #define TIMERS	  16
 #define NSEC	  1000000000ull
-#define IN_VAIN	  1000 /* so often nobody else got anywhere */
+#define IN_VAIN	  1000 /* so often all others waited for timers */
 
 #define SET_TICKS _IOW('T', 0, uint64_t) /* <linux/timerfd.h> */
 
@@ -39,7 +39,7 @@ static struct timer {
 	bool kernel; /* it is the kernel's, from now on */
 	int fd;
 	int clock;
-	uint64_t points; /* of the run, when it went off last */
+	uint64_t jumps; /* of the run's time, when it went off last */
 	uint32_t in_vain;
 } timers[TIMERS + 1];
 
@@ -164,7 +164,7 @@ static void tick(struct timer *t, uint64_t n)
 
 static void expire(struct timer *t, uint64_t due)
 {
-	uint64_t points = maple_shm->control.counts.points, n = 1;
+	uint64_t jumps = maple_shm->control.counts.jumps, n = 1;
 
 	if (t->every) {
 		n += (maple_time_in(0) - due) / t->every;
@@ -172,8 +172,12 @@ static void expire(struct timer *t, uint64_t due)
 	} else {
 		t->due = 0;
 	}
-	t->in_vain = points - t->points <= nbegun ? t->in_vain + 1 : 0;
-	t->points = points;
+	/* Another wait has ended by time as well: that is progress. */
+	if (jumps - t->jumps > nbegun)
+		t->in_vain = 0;
+	else
+		t->in_vain += jumps != t->jumps;
+	t->jumps = jumps;
 	if (t->in_vain >= IN_VAIN)
 		hand_over(t);
 	if (t == process_alarm)

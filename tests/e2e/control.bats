@@ -166,6 +166,12 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 	[[ $output$stderr == *20/20* ]] || fail "not 20 of 20"
 }
 
+@test "a timer that goes off all the time hides no deadlock" {
+	campaign --strategy pos --seed 1 --max-runs 100 -- "$CONTROL/dead_timer"
+	ended_with 66
+	holds '.findings[0].kind == "deadlock"'
+}
+
 @test "time jumps where all wait, and goes by where somebody outside is waited for" {
 	campaign --strategy pos --seed 1 --max-runs 8 -- "$CONTROL/outside" child
 	ended_with 0
