@@ -139,10 +139,16 @@ enum maple_agent_peek {
 	MAPLE_PEEK_WRLOCK,
 	MAPLE_PEEK_SPIN,
 	MAPLE_PEEK_SEM,
-	MAPLE_PEEK_WAITER, /* of a condition: it was signalled */
+	MAPLE_PEEK_WAITER,  /* of a condition: it was signalled */
+	MAPLE_PEEK_SLEEPER, /* a signal has come */
+	MAPLE_PEEK_TIMER,   /* at @addr it is not due when it was */
+	MAPLE_PEEK_DEATH,   /* ... and it never goes off early: it kills */
 };
 
 #define MAPLE_PEEK_SHIFT 8
+
+/* Besides: the caller has stood at its point, by maple_agent_await(). */
+#define MAPLE_AGENT_CAME (1u << 16)
 
 /*
  * maple_agent_point - the caller is about to do @kind to @addr, which is no
@@ -172,12 +178,43 @@ bool maple_waiters_end(void);
 bool maple_waiters_wake(const void *cond, bool all);
 
 /*
+ * Sleepers of controlled runs, and signals. The program has a handler for
+ * @signo: handle(). A thread sleeps by the run's time, at a point of the kind
+ * SLEEPER, between begin() and end(), which tells whether a handler ran in it;
+ * that is where handlers run. @signo is about to be sent to @thread, or, with
+ * MAPLE_THREAD_NONE, to the process: wake() returns the tid of the sleeper that
+ * it is to be sent to, or 0.
+ */
+void maple_sleepers_handle(int signo);
+bool maple_sleepers_handled(int signo);
+void maple_sleepers_begin(void);
+bool maple_sleepers_end(void);
+uint32_t maple_sleepers_wake(uint32_t thread, int signo);
+
+/*
+ * Timers of controlled runs (intercept_timer.c): machine() gives them back to
+ * the kernel, has() tells whether @fd is one that is set, end() is told when a
+ * thread has ended.
+ */
+void maple_timers_machine(void);
+bool maple_timers_has(int fd);
+void maple_timers_end(void);
+
+/*
+ * maple_agent_let_handle - @thread, if it stands at a point, runs the handlers
+ * of signals that have come; returns when it has
+ */
+void maple_agent_let_handle(uint32_t thread);
+
+/*
  * The time of a controlled run, in nanoseconds from 1 on.
  *
  * own: a wait ends when that says so, and not when the kernel does
  * machine: it is the machine's from here on, for others outside are with us
  * ask: what @clock says; false: what it says outside
  * in, at: the run's time so much later, and when @clock says @t
+ * until: as at, where a wait until then ends by the run's time; else 0
+ * left: how long it is until then
  * real: what @clock says outside at @t; @t itself, or in @room
  */
 struct timespec;
@@ -186,6 +223,8 @@ void maple_time_machine(void);
 bool maple_time_ask(int clock, struct timespec *t);
 uint64_t maple_time_in(uint64_t ns);
 uint64_t maple_time_at(int clock, const struct timespec *t);
+uint64_t maple_time_until(int clock, const struct timespec *t);
+uint64_t maple_time_left(uint64_t until);
 const struct timespec *maple_time_real(int clock, const struct timespec *t,
 				       struct timespec *room);
 
@@ -259,6 +298,7 @@ bool maple_agent_settle(void);
  * is to be born with (by explicit attributes), 0 for none.
  */
 uint32_t maple_agent_thread_new(void);
+uint32_t maple_agent_helper_new(void); /* ... is one of the agent's own */
 void maple_agent_thread_drop(uint32_t number);
 unsigned int maple_agent_thread_prio(uint32_t number);
 void maple_agent_thread_start(uint32_t number, const void *stack, uint64_t size);

@@ -29,6 +29,8 @@ bool maple_agent_controls;
 static struct maple_policy *policy;
 /* From before a thread lowers itself until it goes on. */
 static volatile uint8_t stands[MAPLE_THREADS];
+/* It was raised for its signals' handlers alone. */
+static volatile uint8_t handles[MAPLE_THREADS];
 
 /* maple_control_ahead - what a controlled run needs, whatever it is to do */
 void maple_control_ahead(void)
@@ -117,16 +119,30 @@ static void set_aside(uint32_t was)
 	}
 }
 
+/* Whether the caller was only to run its handlers, which it has. */
+static bool has_handled(uint32_t self)
+{
+	if (!handles[self])
+		return false;
+	handles[self] = false;
+	take_level(LOW);
+	return true;
+}
+
 /* We have the CPU without being chosen: nobody above LOW can run. */
 static void fall_through(uint32_t self)
 {
 	uint32_t was, next;
 
+	if (has_handled(self))
+		return;
 	if (maple_policy_waits(policy, MAPLE_POLICY_NOBODY)) {
 		maple_time_go_by();
 		return;
 	}
 	maple_sched_set(0, MAPLE_PRIO_HOOK);
+	if (has_handled(self))
+		return;
 	was = next = maple_policy_chosen(policy);
 	if (was != self) {
 		if (was != MAPLE_POLICY_NOBODY)
@@ -146,6 +162,17 @@ static void stand(uint32_t self)
 	while (maple_policy_chosen(policy) != self && !maple_agent_sealed)
 		fall_through(self);
 	stands[self] = false;
+}
+
+void maple_agent_let_handle(uint32_t thread)
+{
+	if (!maple_agent_on() || thread == maple_self.number ||
+	    !maple_policy_is_parked(policy, thread))
+		return;
+	maple_agent_enter();
+	handles[thread] = true;
+	maple_sched_level(thread, HIGH);
+	maple_agent_leave();
 }
 
 /*
@@ -201,6 +228,8 @@ void maple_control_access(const struct maple_access *acc, unsigned int flags)
 		.peek = flags >> MAPLE_PEEK_SHIFT,
 	};
 
+	if (flags & MAPLE_AGENT_CAME)
+		return;
 	/* A release commutes with all that comes before the next point. */
 	if (acc->kind != MAPLE_EV_UNLOCK && has_name(acc->site))
 		point(&op);
@@ -235,6 +264,7 @@ bool maple_agent_await(uint32_t site, unsigned int kind, const void *addr,
 		.peek = peek,
 		.event = true,
 		.until = until,
+		.patient = peek == MAPLE_PEEK_DEATH,
 	};
 	uint32_t self = maple_self.number;
 	bool there;

@@ -80,6 +80,9 @@ bool maple_waits_outside(const struct maple_shm *shm,
 /* waiters.c */
 bool maple_waiters_woken(uint32_t thread);
 
+/* sleepers.c */
+bool maple_sleepers_woken(uint32_t thread);
+
 /* peek.c */
 void maple_peek_start(void);
 bool maple_peek_enabled(uint32_t thread, const struct maple_policy_op *op);

@@ -20,6 +20,7 @@
  *   filter   prctl and syscall, for seccomp
  *   block    sleeps, poll and its kin, read, recv, socket, accept, wait
  *   time     clock_gettime, gettimeofday, time, timespec_get
+ *   timer    timerfd_*, setitimer, getitimer, alarm
  *
  * Left alone because nothing is to be learnt: pthread_detach, thrd_detach,
  * pthread_cancel, abort, *_init; vfork (see intercept_process.c). Covered by
@@ -113,6 +114,12 @@ void maple_native_inherit(uint32_t number, const pthread_attr_t *attr);
 /* intercept_environ.c */
 size_t maple_environment_room(char *const *envp);
 char *const *maple_environment_add(char *const *envp, char **room);
+
+/*
+ * intercept_thread.c: a thread of the agent's own, which takes no signals and
+ * is joined by nobody; false: there is none
+ */
+bool maple_thread_helper(uint32_t site, void *(*start)(void *), void *arg);
 
 /* intercept_process.c: leave the run, as the child of a fork, or for exec. */
 void maple_process_leave(void);

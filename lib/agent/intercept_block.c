@@ -7,9 +7,11 @@
  *
  * In a controlled run that has a time of its own, who sleeps stands at a point,
  * and who looks whether something has come by a certain time looks before and
- * after it. What may come from outside (standard input; a socket, with which
- * time is the machine's) is waited for as ever.
+ * after it. A signal handler that runs there ends either (sleepers.c). What may
+ * come from outside (standard input; a socket, with which time is the
+ * machine's) is waited for as ever.
  */
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -23,31 +25,54 @@
 
 #define MS 1000000ll
 
-/* Until then; false: time is not the run's own. */
-static bool sleeps(uint32_t site, uint64_t until)
+enum slept {
+	NOT, /* time is not the run's own */
+	OVER,
+	CUT, /* short, by a signal */
+};
+
+static enum slept sleeps(uint32_t site, uint64_t until)
 {
+	bool early, handled;
+
 	maple_agent_note(MAPLE_EV_BLOCK, site, NULL, 0, 0, 0);
 	if (!until)
-		return false;
-	maple_agent_await(site, MAPLE_EV_BLOCK, NULL, MAPLE_PEEK_NONE, until);
+		return NOT;
+	maple_sleepers_begin();
+	early = maple_agent_await(site, MAPLE_EV_BLOCK, NULL,
+				  MAPLE_PEEK_SLEEPER, until);
+	handled = maple_sleepers_end();
 	pthread_testcancel();
-	return true;
+	return early && handled ? CUT : OVER;
 }
 
-/* @until: in the run's time, if it has one and that will do; else 0. */
-#define SLEEPING(type, name, params, args, yields, until)     \
-	MAPLE_REAL(name);                                     \
-	MAPLE_EXPORT type name params                         \
-	{                                                     \
-		if (maple_agent_on() && (yields))             \
-			maple_agent_yield();                  \
-		else if (maple_agent_on() &&                  \
-			 sleeps(SITE(MAPLE_EV_BLOCK), until)) \
-			return 0;                             \
-		return REAL(name) args;                       \
+/*
+ * @until: in the run's time, if it has one and that will do; else 0. @cut: what
+ * it returns when a signal comes before @end, which is that.
+ */
+#define SLEEPING(type, name, params, args, yields, until, cut)       \
+	MAPLE_REAL(name);                                            \
+	MAPLE_EXPORT type name params                                \
+	{                                                            \
+		uint64_t end;                                        \
+                                                                     \
+		if (maple_agent_on() && (yields)) {                  \
+			maple_agent_yield();                         \
+		} else if (maple_agent_on()) {                       \
+			end = until;                                 \
+			switch (sleeps(SITE(MAPLE_EV_BLOCK), end)) { \
+			case OVER:                                   \
+				return 0;                            \
+			case CUT:                                    \
+				return cut;                          \
+			case NOT:                                    \
+				break;                               \
+			}                                            \
+		}                                                    \
+		return REAL(name) args;                              \
 	}
 #define BLOCKING(type, name, params, args) \
-	SLEEPING(type, name, params, args, false, 0)
+	SLEEPING(type, name, params, args, false, 0, 0)
 
 typedef const struct timespec *time_in_t;
 typedef struct timespec *time_out_t;
@@ -82,16 +107,43 @@ static uint64_t at_time(clockid_t clock, int flags, time_in_t t)
 	return flags & TIMER_ABSTIME ? maple_time_at(clock, t) : in_time(t);
 }
 
+static int interrupted(void)
+{
+	errno = EINTR;
+	return -1;
+}
+
+/* @left: what is to be told of the time up to @end, or NULL. */
+static int interrupted_before(uint64_t end, time_out_t left)
+{
+	uint64_t ns = maple_time_left(end);
+
+	if (left) {
+		left->tv_sec = ns / (1000 * MS);
+		left->tv_nsec = ns % (1000 * MS);
+	}
+	return interrupted();
+}
+
+/* What clock_nanosleep() hands on. */
+static time_in_t outside(clockid_t clock, int flags, time_in_t t,
+			 time_out_t room)
+{
+	return flags & TIMER_ABSTIME ? maple_time_real(clock, t, room) : t;
+}
+
 SLEEPING(unsigned int, sleep, (unsigned int seconds), (seconds), !seconds,
-	 in(seconds * 1000 * MS))
-SLEEPING(int, usleep, (useconds_t us), (us), !us, in(us * 1000ll))
+	 in(seconds * 1000 * MS), maple_time_left(end) / (1000 * MS))
+SLEEPING(int, usleep, (useconds_t us), (us), !us, in(us * 1000ll), interrupted())
 SLEEPING(int, nanosleep, (time_in_t t, time_out_t left), (t, left),
-	 is_no_time(t), in_time(t))
+	 is_no_time(t), in_time(t), interrupted_before(end, left))
 SLEEPING(int, clock_nanosleep,
 	 (clockid_t clock, int flags, time_in_t t, time_out_t left),
-	 (clock, flags, t, left), is_no_time(t), at_time(clock, flags, t))
+	 (clock, flags, outside(clock, flags, t, &(struct timespec){ 0 }), left),
+	 is_no_time(t), at_time(clock, flags, t),
+	 (interrupted_before(end, flags &TIMER_ABSTIME ? NULL : left), EINTR))
 SLEEPING(int, thrd_sleep, (time_in_t t, time_out_t left), (t, left),
-	 is_no_time(t), in_time(t))
+	 is_no_time(t), in_time(t), interrupted_before(end, left))
 BLOCKING(int, pause, (void), ())
 
 /* Whether none of them is standard input, output or error. */
@@ -104,23 +156,26 @@ static bool are_inside(const struct pollfd *fds, nfds_t n)
 }
 
 /* As SLEEPING; @now: the same call, which looks and does not wait. */
-#define LOOKING(type, name, params, args, until, now)          \
-	MAPLE_REAL(name);                                      \
-	MAPLE_EXPORT type name params                          \
-	{                                                      \
-		uint64_t end = maple_time_own() ? (until) : 0; \
-		type ret;                                      \
-                                                               \
-		if (!maple_agent_on())                         \
-			return REAL(name) args;                \
-		if (end) {                                     \
-			ret = REAL(name) now;                  \
-			if (ret != 0)                          \
-				return ret;                    \
-		}                                              \
-		if (sleeps(SITE(MAPLE_EV_BLOCK), end))         \
-			return REAL(name) now;                 \
-		return REAL(name) args;                        \
+#define LOOKING(type, name, params, args, until, now)                  \
+	MAPLE_REAL(name);                                              \
+	MAPLE_EXPORT type name params                                  \
+	{                                                              \
+		uint64_t end = maple_time_own() ? (until) : 0;         \
+		enum slept slept;                                      \
+		type ret;                                              \
+                                                                       \
+		if (!maple_agent_on())                                 \
+			return REAL(name) args;                        \
+		if (end) {                                             \
+			ret = REAL(name) now;                          \
+			if (ret != 0)                                  \
+				return ret;                            \
+		}                                                      \
+		slept = sleeps(SITE(MAPLE_EV_BLOCK), end);             \
+		if (slept == NOT)                                      \
+			return REAL(name) args;                        \
+		ret = REAL(name) now;                                  \
+		return ret == 0 && slept == CUT ? interrupted() : ret; \
 	}
 
 static const struct timespec no_time;
@@ -134,11 +189,13 @@ LOOKING(int, ppoll,
 SLEEPING(int, select,
 	 (int n, fd_set *r, fd_set *w, fd_set *x, struct timeval *t),
 	 (n, r, w, x, t), false,
-	 !r && !w && !x && t ? in(t->tv_sec * 1000 * MS + t->tv_usec * 1000) : 0)
+	 !r && !w && !x && t ? in(t->tv_sec * 1000 * MS + t->tv_usec * 1000) : 0,
+	 interrupted())
 SLEEPING(int, pselect,
 	 (int n, fd_set *r, fd_set *w, fd_set *x, time_in_t t,
 	  const sigset_t *mask),
-	 (n, r, w, x, t, mask), false, !r && !w && !x && !mask ? in_time(t) : 0)
+	 (n, r, w, x, t, mask), false, !r && !w && !x && !mask ? in_time(t) : 0,
+	 interrupted())
 LOOKING(int, epoll_wait, (int fd, struct epoll_event *e, int n, int ms),
 	(fd, e, n, ms), ms > 0 ? in(ms * MS) : 0, (fd, e, n, 0))
 LOOKING(int, epoll_pwait,

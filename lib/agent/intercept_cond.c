@@ -142,10 +142,7 @@ static void wait_listed(struct wait *w)
 static void choose_list(struct wait *w, int clock, const struct timespec *t)
 {
 	w->listed = maple_agent_controls && !(bits_of(w->cond) & COND_SHARED) &&
-		    (!t || (maple_time_own() && t->tv_nsec >= 0 &&
-			    t->tv_nsec < 1000000000));
-	if (w->listed && t)
-		w->until = maple_time_at(clock, t);
+		    (!t || (w->until = maple_time_until(clock, t)));
 }
 
 static void wait_begin(struct wait *w)

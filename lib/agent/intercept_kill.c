@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Signals that the program sends to itself, its children included: noted, so
- * that a death by any other one is known to come from outside.
+ * that a death by any other one is known to come from outside. In a controlled
+ * run they wake who sleeps by the run's time.
  */
 #include <signal.h>
 #include <unistd.h>
@@ -27,8 +28,13 @@ static void note(pid_t pid, int signo)
 
 MAPLE_EXPORT int kill(pid_t pid, int signo)
 {
+	pid_t tid;
+
 	note(pid, signo);
-	return REAL(kill)(pid, signo);
+	tid = pid > 0 && pid == getpid()
+		      ? (pid_t)maple_sleepers_wake(MAPLE_THREAD_NONE, signo)
+		      : 0;
+	return tid ? REAL(tgkill)(pid, tid, signo) : REAL(kill)(pid, signo);
 }
 
 MAPLE_EXPORT int killpg(pid_t group, int signo)
@@ -52,12 +58,25 @@ MAPLE_EXPORT int sigqueue(pid_t pid, int signo, const union sigval value)
 MAPLE_EXPORT int tgkill(pid_t pid, pid_t tid, int signo)
 {
 	note(pid, signo);
+	if (maple_shm && pid == getpid())
+		for (uint32_t i = 0; i < maple_shm->nthreads; i++)
+			if (maple_shm->thread[i].tid == tid)
+				maple_sleepers_wake(i, signo);
 	return REAL(tgkill)(pid, tid, signo);
+}
+
+static void wake(pthread_t thread, int signo)
+{
+	uint32_t number = maple_agent_thread_find(thread);
+
+	if (number != MAPLE_THREAD_NONE)
+		maple_sleepers_wake(number, signo);
 }
 
 MAPLE_EXPORT int pthread_kill(pthread_t thread, int signo)
 {
 	note(getpid(), signo);
+	wake(thread, signo);
 	return REAL(pthread_kill)(thread, signo);
 }
 
@@ -65,5 +84,6 @@ MAPLE_EXPORT int pthread_sigqueue(pthread_t thread, int signo,
 				  const union sigval value)
 {
 	note(getpid(), signo);
+	wake(thread, signo);
 	return REAL(pthread_sigqueue)(thread, signo, value);
 }

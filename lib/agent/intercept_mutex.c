@@ -4,7 +4,9 @@
  *
  * LOCK is an acquisition that succeeded, also of a robust mutex whose owner
  * died; an attempt that failed is told to the automaton and changes nothing
- * else. Each function below is one row: name, parameters, arguments, flags.
+ * else. Each function below is one row: name, parameters, arguments, flags; and
+ * until when it waits. In a controlled run that has a time of its own that is
+ * for the policy to end, before it is attempted.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -32,33 +34,46 @@ static bool acquired(int ret)
 			      default                                       \
 			    : MAPLE_PEEK_SPIN))
 
-#define ACQUIRE_BY(name, params, args, flags, call)                         \
-	MAPLE_REAL(name);                                                   \
-	MAPLE_EXPORT int name params                                        \
-	{                                                                   \
-		uint32_t site;                                              \
-		int ret;                                                    \
-                                                                            \
-		if (!maple_agent_on())                                      \
-			return REAL(name) args;                             \
-		maple_agent_turn();                                         \
-		if (!maple_agent_wants(CALLER, MAPLE_EV_LOCK, &site)) {     \
-			ret = call;                                         \
-			if (acquired(ret))                                  \
-				maple_agent_locked(site, (void *)l, flags); \
-			return ret;                                         \
-		}                                                           \
-		maple_agent_before(site, MAPLE_EV_LOCK, (void *)l, 1,       \
-				   (flags) | PEEK(l, flags)                 \
-						     << MAPLE_PEEK_SHIFT);  \
-		ret = call;                                                 \
-		maple_agent_after(site, MAPLE_EV_LOCK, (void *)l, 1, flags, \
-				  acquired(ret));                           \
-		return ret;                                                 \
+#define ACQUIRE_BY(name, params, args, flags, call, until, timed_out)           \
+	MAPLE_REAL(name);                                                       \
+	MAPLE_EXPORT int name params                                            \
+	{                                                                       \
+		uint64_t end;                                                   \
+		uint32_t site;                                                  \
+		int ret;                                                        \
+                                                                                \
+		if (!maple_agent_on())                                          \
+			return REAL(name) args;                                 \
+		maple_agent_turn();                                             \
+		end = until;                                                    \
+		if (!maple_agent_wants(CALLER, MAPLE_EV_LOCK, &site) && !end) { \
+			ret = call;                                             \
+			if (acquired(ret))                                      \
+				maple_agent_locked(site, (void *)l, flags);     \
+			return ret;                                             \
+		}                                                               \
+		if (end && !maple_agent_await(site, MAPLE_EV_LOCK, (void *)l,   \
+					      PEEK(l, flags), end))             \
+			return timed_out;                                       \
+		maple_agent_before(                                             \
+			site, MAPLE_EV_LOCK, (void *)l, 1,                      \
+			(flags) | (end ? MAPLE_AGENT_CAME                       \
+				       : PEEK(l, flags) << MAPLE_PEEK_SHIFT));  \
+		ret = call;                                                     \
+		maple_agent_after(site, MAPLE_EV_LOCK, (void *)l, 1, flags,     \
+				  acquired(ret));                               \
+		return ret;                                                     \
 	}
 
 #define ACQUIRE(name, params, args, flags) \
-	ACQUIRE_BY(name, params, args, flags, REAL(name) args)
+	ACQUIRE_BY(name, params, args, flags, REAL(name) args, 0, 0)
+
+/* @clock says when the time @t is up. */
+#define ACQUIRE_TIMED(name, params, args, flags, clock, timed_out) \
+	ACQUIRE_BY(name, params, args, flags, REAL(name) args,     \
+		   maple_time_until(clock, t), timed_out)
+
+#define OUTSIDE(clock, t) maple_time_real(clock, t, &(struct timespec){ 0 })
 
 #define RELEASE(name, type, shared)                                             \
 	MAPLE_REAL(name);                                                       \
@@ -86,29 +101,35 @@ typedef const struct timespec *until_t;
 
 ACQUIRE(pthread_mutex_lock, (pthread_mutex_t * l), (l), 0)
 ACQUIRE(pthread_mutex_trylock, (pthread_mutex_t * l), (l), MAPLE_EVF_MAYFAIL)
-ACQUIRE(pthread_mutex_timedlock, (pthread_mutex_t * l, until_t t), (l, t), 0)
-ACQUIRE(pthread_mutex_clocklock, (pthread_mutex_t * l, clockid_t c, until_t t),
-	(l, c, t), 0)
+ACQUIRE_TIMED(pthread_mutex_timedlock, (pthread_mutex_t * l, until_t t),
+	      (l, OUTSIDE(CLOCK_REALTIME, t)), 0, CLOCK_REALTIME, ETIMEDOUT)
+ACQUIRE_TIMED(pthread_mutex_clocklock,
+	      (pthread_mutex_t * l, clockid_t c, until_t t),
+	      (l, c, OUTSIDE(c, t)), 0, c, ETIMEDOUT)
 RELEASE(pthread_mutex_unlock, pthread_mutex_t, false)
 
 ACQUIRE(mtx_lock, (mtx_t * l), (l), 0)
 ACQUIRE(mtx_trylock, (mtx_t * l), (l), MAPLE_EVF_MAYFAIL)
-ACQUIRE(mtx_timedlock, (mtx_t * l, until_t t), (l, t), 0)
+ACQUIRE_TIMED(mtx_timedlock, (mtx_t * l, until_t t),
+	      (l, OUTSIDE(CLOCK_REALTIME, t)), 0, CLOCK_REALTIME, thrd_timedout)
 RELEASE(mtx_unlock, mtx_t, false)
 
 ACQUIRE(pthread_rwlock_wrlock, (pthread_rwlock_t * l), (l), 0)
 ACQUIRE(pthread_rwlock_trywrlock, (pthread_rwlock_t * l), (l), MAPLE_EVF_MAYFAIL)
-ACQUIRE(pthread_rwlock_timedwrlock, (pthread_rwlock_t * l, until_t t), (l, t), 0)
-ACQUIRE(pthread_rwlock_clockwrlock,
-	(pthread_rwlock_t * l, clockid_t c, until_t t), (l, c, t), 0)
+ACQUIRE_TIMED(pthread_rwlock_timedwrlock, (pthread_rwlock_t * l, until_t t),
+	      (l, OUTSIDE(CLOCK_REALTIME, t)), 0, CLOCK_REALTIME, ETIMEDOUT)
+ACQUIRE_TIMED(pthread_rwlock_clockwrlock,
+	      (pthread_rwlock_t * l, clockid_t c, until_t t),
+	      (l, c, OUTSIDE(c, t)), 0, c, ETIMEDOUT)
 ACQUIRE(pthread_rwlock_rdlock, (pthread_rwlock_t * l), (l), MAPLE_EVF_SHARED)
 ACQUIRE(pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), (l),
 	MAPLE_EVF_SHARED | MAPLE_EVF_MAYFAIL)
-ACQUIRE(pthread_rwlock_timedrdlock, (pthread_rwlock_t * l, until_t t), (l, t),
-	MAPLE_EVF_SHARED)
-ACQUIRE(pthread_rwlock_clockrdlock,
-	(pthread_rwlock_t * l, clockid_t c, until_t t), (l, c, t),
-	MAPLE_EVF_SHARED)
+ACQUIRE_TIMED(pthread_rwlock_timedrdlock, (pthread_rwlock_t * l, until_t t),
+	      (l, OUTSIDE(CLOCK_REALTIME, t)), MAPLE_EVF_SHARED, CLOCK_REALTIME,
+	      ETIMEDOUT)
+ACQUIRE_TIMED(pthread_rwlock_clockrdlock,
+	      (pthread_rwlock_t * l, clockid_t c, until_t t),
+	      (l, c, OUTSIDE(c, t)), MAPLE_EVF_SHARED, c, ETIMEDOUT)
 
 /*
  * Which side is released: whoever holds a side knows the current writer, and
@@ -123,7 +144,8 @@ RELEASE(pthread_rwlock_unlock, pthread_rwlock_t, l->__data.__cur_writer == 0)
  */
 static int spin_lock(pthread_spinlock_t *lock);
 
-ACQUIRE_BY(pthread_spin_lock, (pthread_spinlock_t * l), (l), 0, spin_lock(l))
+ACQUIRE_BY(pthread_spin_lock, (pthread_spinlock_t * l), (l), 0, spin_lock(l), 0,
+	   0)
 ACQUIRE(pthread_spin_trylock, (pthread_spinlock_t * l), (l), MAPLE_EVF_MAYFAIL)
 RELEASE(pthread_spin_unlock, pthread_spinlock_t, false)
 

@@ -21,9 +21,17 @@ MAPLE_REAL(pthread_attr_setsigmask_np);
 /* The calling thread believes that it has SIGTRAP blocked. */
 static __thread bool trap_blocked __attribute__((tls_model("initial-exec")));
 
+static void note_handler(int signo, sighandler_t handler)
+{
+	if (handler != SIG_DFL && handler != SIG_IGN && handler != SIG_ERR)
+		maple_sleepers_handle(signo);
+}
+
 MAPLE_EXPORT int sigaction(int signo, const struct sigaction *act,
 			   struct sigaction *old)
 {
+	if (act && !maple_agent_fault_owns(signo))
+		note_handler(signo, act->sa_handler);
 	if (!maple_agent_fault_owns(signo))
 		return REAL(sigaction)(signo, act, old);
 	return maple_agent_fault_action(signo, act, old);
@@ -51,8 +59,10 @@ static sighandler_t act_plainly(int signo, sighandler_t handler, int flags)
 
 MAPLE_EXPORT sighandler_t signal(int signo, sighandler_t handler)
 {
-	if (!maple_agent_fault_owns(signo))
+	if (!maple_agent_fault_owns(signo)) {
+		note_handler(signo, handler);
 		return REAL(signal)(signo, handler);
+	}
 	return act_plainly(signo, handler, SA_RESTART);
 }
 
@@ -63,8 +73,10 @@ MAPLE_EXPORT sighandler_t bsd_signal(int signo, sighandler_t handler)
 
 static sighandler_t signal_once(int signo, sighandler_t handler)
 {
-	if (!maple_agent_fault_owns(signo))
+	if (!maple_agent_fault_owns(signo)) {
+		note_handler(signo, handler);
 		return REAL(__sysv_signal)(signo, handler);
+	}
 	return act_plainly(signo, handler, SA_RESETHAND | SA_NODEFER);
 }
 

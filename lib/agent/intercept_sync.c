@@ -42,14 +42,6 @@ MAPLE_EXPORT int sem_post(sem_t *s)
 	return REAL(sem_post)(s);
 }
 
-/* Until then, in the run's time, if it has one; @t is not NULL. */
-static uint64_t until(clockid_t clock, until_t t)
-{
-	return maple_time_own() && t->tv_nsec >= 0 && t->tv_nsec < 1000000000
-		       ? maple_time_at(clock, t)
-		       : 0;
-}
-
 /* The caller is before @s; false: its time is up. */
 static bool comes_to(uint32_t site, sem_t *s, enum maple_agent_peek peek,
 		     uint64_t end)
@@ -89,9 +81,9 @@ static bool comes_to(uint32_t site, sem_t *s, enum maple_agent_peek peek,
 TAKE(sem_wait, (sem_t * s), (s), 0, MAPLE_PEEK_SEM, 0)
 TAKE(sem_trywait, (sem_t * s), (s), 0, MAPLE_PEEK_NONE, 0)
 TAKE(sem_timedwait, (sem_t * s, until_t t), (s, OUTSIDE(CLOCK_REALTIME, t)),
-     MAPLE_EVF_MAYWAIT, MAPLE_PEEK_SEM, until(CLOCK_REALTIME, t))
+     MAPLE_EVF_MAYWAIT, MAPLE_PEEK_SEM, maple_time_until(CLOCK_REALTIME, t))
 TAKE(sem_clockwait, (sem_t * s, clockid_t c, until_t t), (s, c, OUTSIDE(c, t)),
-     MAPLE_EVF_MAYWAIT, MAPLE_PEEK_SEM, until(c, t))
+     MAPLE_EVF_MAYWAIT, MAPLE_PEEK_SEM, maple_time_until(c, t))
 
 /*
  * Which of the callers runs the initialiser is known only inside it. What it

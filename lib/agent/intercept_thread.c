@@ -34,6 +34,14 @@ static struct birth {
 static pthread_key_t exit_key;
 static bool exit_key_made;
 
+static void end_now(void)
+{
+	if (!maple_agent_on())
+		return;
+	maple_agent_thread_exit();
+	maple_timers_end();
+}
+
 static void end_round(void *value)
 {
 	uintptr_t round = (uintptr_t)value;
@@ -41,8 +49,7 @@ static void end_round(void *value)
 	if (round < PTHREAD_DESTRUCTOR_ITERATIONS &&
 	    pthread_setspecific(exit_key, (void *)(round + 1)) == 0)
 		return;
-	if (maple_agent_on())
-		maple_agent_thread_exit();
+	end_now();
 }
 
 __attribute__((constructor(102))) static void make_exit_key(void)
@@ -60,8 +67,8 @@ static void watch_end(void)
 /* Without a key the end by return, and by pthread_exit(), is left. */
 static void end_without_key(void)
 {
-	if (!exit_key_made && maple_agent_on())
-		maple_agent_thread_exit();
+	if (!exit_key_made)
+		end_now();
 }
 
 /* Of a thread with these attributes; NULL: the default ones. */
@@ -198,6 +205,28 @@ MAPLE_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 	if (number >= MAPLE_THREADS)
 		return REAL(pthread_create)(thread, attr, start, arg);
 	return create(SITE(MAPLE_EV_CREATE), number, thread, attr, b);
+}
+
+bool maple_thread_helper(uint32_t site, void *(*start)(void *), void *arg)
+{
+	struct birth b = { .start = start, .arg = arg };
+	uint32_t number = MAPLE_THREAD_NONE;
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all;
+	int ret;
+
+	if (maple_agent_settle())
+		number = maple_agent_helper_new();
+	if (number >= MAPLE_THREADS)
+		return false;
+	sigfillset(&all);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setsigmask_np(&attr, &all);
+	ret = create(site, number, &thread, &attr, b);
+	pthread_attr_destroy(&attr);
+	return ret == 0;
 }
 
 MAPLE_REAL(thrd_create);

@@ -15,11 +15,14 @@
 
 /* Words of an int each, from a lock's first byte. */
 #define MUTEX_OWNER   2
+#define MUTEX_KIND    4
 #define RWLOCK_WRITER 6
 #define READERS_SHIFT 3
 #define OWNER_DIED    0x40000000u /* of a robust mutex: it can be had */
 
 static_assert(offsetof(pthread_mutex_t, __data.__owner) == 4 * MUTEX_OWNER &&
+		      offsetof(pthread_mutex_t, __data.__kind) ==
+			      4 * MUTEX_KIND &&
 		      offsetof(pthread_rwlock_t, __data.__cur_writer) ==
 			      4 * RWLOCK_WRITER,
 	      "as glibc has it");
@@ -32,18 +35,32 @@ static uint32_t word(uint64_t addr, unsigned int i)
 	return maple_stub_load_word(addr + 4 * i);
 }
 
+/* Whether its owner does not wait for itself. */
+static bool is_had_again(uint64_t mutex)
+{
+	uint32_t kind = word(mutex, MUTEX_KIND) & 3;
+
+	return kind == PTHREAD_MUTEX_RECURSIVE ||
+	       kind == PTHREAD_MUTEX_ERRORCHECK;
+}
+
 static bool is_free(unsigned int peek, uint64_t addr, int tid)
 {
 	uint32_t first = word(addr, 0);
+	int writer = peek == MAPLE_PEEK_RDLOCK || peek == MAPLE_PEEK_WRLOCK
+			     ? (int)word(addr, RWLOCK_WRITER)
+			     : 0;
 
 	switch (peek) {
 	case MAPLE_PEEK_MUTEX:
 		return !first || first & OWNER_DIED ||
-		       (int)word(addr, MUTEX_OWNER) == tid;
+		       ((int)word(addr, MUTEX_OWNER) == tid &&
+			is_had_again(addr));
+	/* Its writer is told that it is. */
 	case MAPLE_PEEK_RDLOCK:
-		return !word(addr, RWLOCK_WRITER);
+		return !writer || writer == tid;
 	case MAPLE_PEEK_WRLOCK:
-		return !word(addr, RWLOCK_WRITER) && !(first >> READERS_SHIFT);
+		return writer == tid || (!writer && !(first >> READERS_SHIFT));
 	case MAPLE_PEEK_SPIN:
 		return first == spin_free;
 	case MAPLE_PEEK_SEM:
@@ -57,6 +74,10 @@ bool maple_peek_enabled(uint32_t thread, const struct maple_policy_op *op)
 {
 	if (op->peek == MAPLE_PEEK_WAITER)
 		return maple_waiters_woken(thread);
+	if (op->peek == MAPLE_PEEK_SLEEPER)
+		return maple_sleepers_woken(thread);
+	if (op->peek == MAPLE_PEEK_TIMER || op->peek == MAPLE_PEEK_DEATH)
+		return *(volatile uint64_t *)op->addr != op->until;
 	return op->addr & 3 || op->peek > MAPLE_PEEK_SEM || !known[op->peek] ||
 	       is_free(op->peek, op->addr, maple_shm->thread[thread].tid);
 }
@@ -73,7 +94,8 @@ uint64_t maple_peek_value(const struct maple_policy_op *op)
 
 static void try_mutex(void)
 {
-	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+	pthread_mutex_t m = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+	pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
 	int self = raw0(SYS_gettid);
 	bool right = is_free(MAPLE_PEEK_MUTEX, (uint64_t)&m, -1);
 
@@ -81,6 +103,9 @@ static void try_mutex(void)
 	right &= !is_free(MAPLE_PEEK_MUTEX, (uint64_t)&m, -1) &&
 		 is_free(MAPLE_PEEK_MUTEX, (uint64_t)&m, self);
 	pthread_mutex_unlock(&m);
+	pthread_mutex_lock(&once);
+	right &= !is_free(MAPLE_PEEK_MUTEX, (uint64_t)&once, self);
+	pthread_mutex_unlock(&once);
 	known[MAPLE_PEEK_MUTEX] = right;
 }
 
@@ -88,16 +113,16 @@ static void try_rwlock(void)
 {
 	pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
 	uint64_t at = (uint64_t)&l;
-	bool right = is_free(MAPLE_PEEK_WRLOCK, at, 0) &&
-		     is_free(MAPLE_PEEK_RDLOCK, at, 0);
+	bool right = is_free(MAPLE_PEEK_WRLOCK, at, -1) &&
+		     is_free(MAPLE_PEEK_RDLOCK, at, -1);
 
 	pthread_rwlock_rdlock(&l);
-	right &= !is_free(MAPLE_PEEK_WRLOCK, at, 0) &&
-		 is_free(MAPLE_PEEK_RDLOCK, at, 0);
+	right &= !is_free(MAPLE_PEEK_WRLOCK, at, -1) &&
+		 is_free(MAPLE_PEEK_RDLOCK, at, -1);
 	pthread_rwlock_unlock(&l);
 	pthread_rwlock_wrlock(&l);
-	right &= !is_free(MAPLE_PEEK_WRLOCK, at, 0) &&
-		 !is_free(MAPLE_PEEK_RDLOCK, at, 0);
+	right &= !is_free(MAPLE_PEEK_WRLOCK, at, -1) &&
+		 !is_free(MAPLE_PEEK_RDLOCK, at, -1);
 	pthread_rwlock_unlock(&l);
 	known[MAPLE_PEEK_WRLOCK] = known[MAPLE_PEEK_RDLOCK] = right;
 }

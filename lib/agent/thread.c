@@ -27,9 +27,13 @@ static unsigned int put_number(char *to, unsigned int n)
 	return len;
 }
 
-/* "0.2" is the second child of "0"; a name that is too long ends in '+'. */
+/*
+ * "0.2" is the second child of "0", and "0.t1" the first that is none of the
+ * program's; a name that is too long ends in '+'.
+ */
 static void name_child(struct maple_shm_thread *t,
-		       struct maple_shm_thread *parent)
+		       struct maple_shm_thread *parent, uint32_t *born,
+		       bool helper)
 {
 	unsigned int n = 0;
 
@@ -37,14 +41,16 @@ static void name_child(struct maple_shm_thread *t,
 		t->name[n] = parent->name[n];
 		n++;
 	}
-	if (n + 12 >= MAPLE_SHM_NAME) {
+	if (n + 13 >= MAPLE_SHM_NAME) {
 		t->name[MAPLE_SHM_NAME - 2] = '+';
 		t->name[MAPLE_SHM_NAME - 1] = 0;
 		return;
 	}
 	t->name[n++] = '.';
+	if (helper)
+		t->name[n++] = 't';
 	n += put_number(t->name + n,
-			__atomic_add_fetch(&parent->born, 1, __ATOMIC_RELAXED));
+			__atomic_add_fetch(born, 1, __ATOMIC_RELAXED));
 	t->name[n] = 0;
 }
 
@@ -56,14 +62,16 @@ static void rearm(void)
 	maple_wanted_rearm();
 }
 
-uint32_t maple_agent_thread_new(void)
+static uint32_t new_thread(bool helper)
 {
+	static uint32_t helpers[MAPLE_THREADS]; /* born so far, by parent */
 	struct maple_shm *shm = maple_shm;
-	struct maple_shm_thread *t;
+	struct maple_shm_thread *t, *parent;
 	uint32_t n;
 
 	if (!maple_agent_on())
 		return MAPLE_THREAD_NONE;
+	parent = &shm->thread[maple_self.number];
 	n = __atomic_load_n(&shm->nthreads, __ATOMIC_RELAXED);
 	do {
 		if (n >= MAPLE_THREADS) {
@@ -84,7 +92,8 @@ uint32_t maple_agent_thread_new(void)
 	t->born = 0;
 	t->pthread = 0;
 	t->parent = maple_self.number;
-	name_child(t, &shm->thread[maple_self.number]);
+	name_child(t, parent,
+		   helper ? &helpers[maple_self.number] : &parent->born, helper);
 	t->prio = maple_sched_first(n);
 	if (maple_agent_controls)
 		maple_control_born(n);
@@ -94,6 +103,16 @@ uint32_t maple_agent_thread_new(void)
 		rearm();
 	maple_agent_leave();
 	return n;
+}
+
+uint32_t maple_agent_thread_new(void)
+{
+	return new_thread(false);
+}
+
+uint32_t maple_agent_helper_new(void)
+{
+	return new_thread(true);
 }
 
 void maple_agent_thread_drop(uint32_t number)

@@ -68,6 +68,7 @@ void maple_time_machine(void)
 
 	if (whose != OWN)
 		return;
+	maple_timers_machine();
 	now = maple_policy_now(policy);
 	for (int i = 0; i < CLOCKS; i++)
 		offset[i] += now - machine(i);
@@ -102,6 +103,22 @@ uint64_t maple_time_at(int clock, const struct timespec *t)
 	int64_t at = in_ns(t) - (is_ours(clock) ? offset[clock] : 0);
 
 	return at > 1 ? at : 1;
+}
+
+uint64_t maple_time_until(int clock, const struct timespec *t)
+{
+	return maple_time_own() && t && t->tv_nsec >= 0 && t->tv_nsec < NSEC
+		       ? maple_time_at(clock, t)
+		       : 0;
+}
+
+uint64_t maple_time_left(uint64_t until)
+{
+	uint64_t now;
+
+	maple_policy_pass(policy, ASK_NS);
+	now = maple_policy_now(policy);
+	return until > now ? until - now : 0;
 }
 
 const struct timespec *maple_time_real(int clock, const struct timespec *t,

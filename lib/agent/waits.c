@@ -121,17 +121,21 @@ bool maple_waits_live(const struct maple_shm *shm, uint32_t ms, bool *all_wait)
 	return found;
 }
 
-/* Whether it is a wait for another thread: a futex, without a timeout. */
+/*
+ * Whether it is a wait for another thread: a futex, without a timeout; or for a
+ * timer of the run's.
+ */
 static bool is_inside(const char *line)
 {
-	uint64_t nr, arg = 0;
+	uint64_t nr, arg[4];
 
 	if (*line < '0' || *line > '9')
 		return false;
 	line = get_number(line, &nr);
 	for (int i = 0; i < 4; i++)
-		line = get_number(line, &arg);
-	return nr == SYS_futex && !arg;
+		line = get_number(line, &arg[i]);
+	return (nr == SYS_futex && !arg[3]) ||
+	       (nr == SYS_read && maple_timers_has(arg[0]));
 }
 
 /*

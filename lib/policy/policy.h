@@ -153,6 +153,7 @@ struct maple_policy_op {
 	 * no candidate until then, blind or not. peek 0: for time alone.
 	 */
 	bool event;
+	bool patient;	/* it does not end by itself before its time */
 	uint64_t until; /* when it ends by itself, in the run's time; 0: never */
 };
 

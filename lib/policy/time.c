@@ -39,7 +39,7 @@ void maple_policy_time_announce(struct maple_policy *p, uint32_t t)
 	if (!at->op.until)
 		return;
 	__atomic_fetch_add(&p->ntimed, 1, __ATOMIC_RELAXED);
-	at->hasty = p->kind != &maple_policy_list &&
+	at->hasty = p->kind != &maple_policy_list && !at->op.patient &&
 		    !maple_policy_below(&at->random, HASTY);
 }
 

@@ -126,6 +126,53 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 	ended_with 0
 }
 
+@test "so does who waits for a lock until a certain time" {
+	local kind
+
+	for kind in mutex rwlock; do
+		found pos 300 "$CONTROL/timed_lock" $kind
+		jq -e '.findings[0].switches | test("times out early")' \
+			"$json" || fail "it is not told"
+	done
+}
+
+@test "a signal cuts a sleep short" {
+	local whose
+
+	for whose in thread process; do
+		rm -f "$db"*
+		campaign --strategy pos --seed 1 --max-runs 12 -- \
+			"$CONTROL/cut_short" $whose
+		ended_with 0
+		holds '.runs.controlled > 0'
+	done
+}
+
+@test "timers go off when the policy lets them" {
+	local kind
+
+	for kind in fd alarm watchdog; do
+		rm -f "$db"*
+		campaign --strategy pos --seed 1 --max-runs 60 -- \
+			"$CONTROL/timers" $kind
+		ended_with 0
+		holds '.runs.controlled > 50'
+	done
+	# A minute before anybody expects it to: another order.
+	found pos 300 "$CONTROL/timers" race
+	jq -e '.findings[0].switches | test("0\\.t1")' "$json" ||
+		fail "the timer is not named"
+	mapletest replay "$(jq -r '.findings[0].id' "$json")" --db "$db" \
+		--times 20
+	[[ $output$stderr == *20/20* ]] || fail "not 20 of 20"
+}
+
+@test "a timer that goes off all the time hides no deadlock" {
+	campaign --strategy pos --seed 1 --max-runs 100 -- "$CONTROL/dead_timer"
+	ended_with 66
+	holds '.findings[0].kind == "deadlock"'
+}
+
 @test "time jumps where all wait, and goes by where somebody outside is waited for" {
 	campaign --strategy pos --seed 1 --max-runs 8 -- "$CONTROL/outside" child
 	ended_with 0

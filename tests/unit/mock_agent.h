@@ -216,6 +216,33 @@ bool maple_waiters_wake(const void *cond, bool all)
 	return false;
 }
 
+void maple_sleepers_handle(int signo)
+{
+}
+
+bool maple_sleepers_handled(int signo)
+{
+	return false;
+}
+
+void maple_agent_let_handle(uint32_t thread)
+{
+}
+
+void maple_sleepers_begin(void)
+{
+}
+
+bool maple_sleepers_end(void)
+{
+	return false;
+}
+
+uint32_t maple_sleepers_wake(uint32_t thread, int signo)
+{
+	return 0;
+}
+
 bool maple_time_own(void)
 {
 	return false;
@@ -236,6 +263,16 @@ uint64_t maple_time_in(uint64_t ns)
 }
 
 uint64_t maple_time_at(int clock, const struct timespec *t)
+{
+	return 0;
+}
+
+uint64_t maple_time_until(int clock, const struct timespec *t)
+{
+	return 0;
+}
+
+uint64_t maple_time_left(uint64_t until)
 {
 	return 0;
 }
@@ -282,6 +319,11 @@ void maple_agent_forking(void)
 bool maple_agent_settle(void)
 {
 	return maple_agent_on();
+}
+
+uint32_t maple_agent_helper_new(void)
+{
+	return MAPLE_THREAD_NONE;
 }
 
 uint32_t maple_agent_thread_new(void)

@@ -28,6 +28,7 @@ struct rig_op {
 	uint32_t peek; /* LOCK: 1, while it may have to wait */
 	unsigned int flags;
 	uint64_t until; /* it waits for that time alone; 0: for none */
+	bool patient;
 };
 
 struct rig_program {
@@ -130,6 +131,7 @@ static void rig_announce(unsigned int t)
 				      .peek = op->peek,
 				      .event = op->until != 0,
 				      .until = op->until,
+				      .patient = op->patient,
 			      });
 }
 

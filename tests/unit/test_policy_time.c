@@ -71,6 +71,19 @@ static void test_one_wait_in_eight_may_be_over_early(void **state)
 	assert_true(chi_square(early, SEEDS / 16.) < CHI_1);
 }
 
+static void test_who_is_patient_is_never_early(void **state)
+{
+	struct rig_program program = waits(sleeper, 2);
+
+	program.op[0][0].patient = true;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		rig_order(MAPLE_POLICY_RW, seed);
+		rig_run(&program);
+		assert_int_equal(rig.step[0], 2);
+		assert_int_equal(rig.counts.early, 0);
+	}
+}
+
 static void test_nobody_hurries_while_others_are_outside(void **state)
 {
 	struct rig_program program = waits(sleeper, 2);
@@ -162,6 +175,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_time_jumps_to_the_next_end),
 		cmocka_unit_test(test_one_wait_in_eight_may_be_over_early),
+		cmocka_unit_test(test_who_is_patient_is_never_early),
 		cmocka_unit_test(test_nobody_hurries_while_others_are_outside),
 		cmocka_unit_test(test_whose_time_has_come_is_a_candidate),
 		cmocka_unit_test(test_a_list_lets_go_early_where_it_says_so),
