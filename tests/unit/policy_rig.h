@@ -53,7 +53,7 @@ static struct rig {
 	uint32_t owner[64];	     /* of a lock; 0: free */
 	bool waits[RIG_THREADS + 1]; /* for a lock, in the kernel */
 	unsigned int blocked;	     /* how often somebody did */
-	bool outside;		     /* somebody waits for what is not the run's */
+	bool outside;		     /* somebody is not parked */
 	void *memory[64];	     /* that the policy was given */
 	unsigned int nmemory;
 } rig;

@@ -18,7 +18,7 @@
 #define BATCH 8	   /* enforced runs between two profile runs */
 #define LOOKS 4	   /* at exposed orders, after each profile run */
 #define QUIET 1000 /* controlled runs without news, before a campaign ends */
-#define ROUND 8 /* of the runs that look for news, the last is a profile run */
+#define ROUND 7	   /* controlled runs before each profile run but the first */
 /* Seconds that controlled runs may take before they may not take the most. */
 #define CHEAP 1.0
 
@@ -81,10 +81,12 @@ static bool controls(const struct maple_search *m)
 /* Whether it is the turn of a profile run, though there may be candidates. */
 static bool profile_next(const struct maple_search *m)
 {
-	if (!m->profiling.runs || m->round % ROUND)
+	if (!m->profiling.runs)
 		return true;
 	if (is_dry(m))
 		return false;
+	if (m->round)
+		return true;
 	if (m->profiling.limits.order == MAPLE_ORDER_PAPER)
 		return true;
 	if (!any_fresh(m))
@@ -139,8 +141,10 @@ static int profile(struct maple_search *m, struct maple_job *job,
 	unsigned int before = p->runs + p->underway;
 
 	m->since_profile = 0;
-	if (controls(m) && ++m->round % ROUND)
+	if (controls(m) && m->round < ROUND) {
+		m->round++;
 		return maple_profiling_control(p, job, policy_next(m), err);
+	}
 	m->round = 0;
 	m->looks = 0;
 	if (p->study->options->attached) {

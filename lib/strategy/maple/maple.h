@@ -10,7 +10,7 @@ struct maple_search {
 	struct maple_profiling profiling;
 	unsigned int since_profile; /* enforced runs */
 	unsigned int looks; /* at exposed orders, since the last profile run */
-	unsigned int round; /* the place in ROUND of the last run that is no try */
+	unsigned int round; /* controlled runs since the last profile run */
 	double seconds, controlled; /* of all runs, and of controlled ones */
 	/* Controlled runs, the last ones, without news; and by policies. */
 	unsigned int quiet;
