@@ -32,7 +32,6 @@ struct maple_visit {
 	uint8_t kinds; /* of its summaries ever, as bits */
 };
 
-/* Bytes that were never accessed but all together. */
 /* Who has it, and how it came from one thread to another (causes.c). */
 struct maple_hands {
 	uint32_t clock, site; /* of the latest access; clock 0: none yet */
@@ -41,6 +40,7 @@ struct maple_hands {
 	bool loose;	/* once the next one did not */
 };
 
+/* Bytes that were never accessed but all together. */
 struct maple_cell {
 	uint16_t start, end; /* in its block */
 	uint16_t nvisits, room;
