@@ -3,6 +3,9 @@
  * Signals that the agent needs for itself: the program may believe that its
  * handlers are installed, and that SIGTRAP is blocked. A forked child keeps
  * the agent's handlers, and so this, too.
+ *
+ * Who is told to end by a signal serves no more, so the handlers of such signals
+ * are called by the agent's own, which notes it. That, too, nobody sees.
  */
 #include <errno.h>
 #include <signal.h>
@@ -27,14 +30,106 @@ static void note_handler(int signo, sighandler_t handler)
 		maple_sleepers_handle(signo);
 }
 
+static const int ends[] = { SIGTERM, SIGINT, SIGQUIT };
+
+#define ENDS (sizeof(ends) / sizeof(*ends))
+
+/* Each form of a handler as the old one. */
+#define HANDLER(fn) ((sighandler_t)(void (*)(void))(fn))
+
+static sighandler_t called[ENDS]; /* what the program has installed last */
+
+/* Where the program's handler of @signo is; NULL: it does not end a server. */
+static sighandler_t *called_for(int signo)
+{
+	for (unsigned int i = 0; i < ENDS; i++)
+		if (ends[i] == signo)
+			return &called[i];
+	return NULL;
+}
+
+static void note_stop(int signo)
+{
+	if (called_for(signo) && maple_agent_on())
+		maple_agent_note(MAPLE_EV_STOP, MAPLE_SITE_NONE, NULL, 0, 0, 0);
+}
+
+/* All three are there, whatever the handler was installed as. */
+static void on_end(int signo, siginfo_t *info, void *context)
+{
+	struct sigaction act = { .sa_handler = *called_for(signo) };
+
+	note_stop(signo);
+	act.sa_sigaction(signo, info, context);
+}
+
+/*
+ * What the kernel is to call for @handler, and what the program is to believe
+ * that it called before. The one that is remembered may be called a little
+ * before it is installed.
+ */
+static sighandler_t wrap(int signo, sighandler_t handler)
+{
+	sighandler_t *of = called_for(signo);
+
+	if (!of || handler == SIG_DFL || handler == SIG_IGN ||
+	    handler == SIG_ERR)
+		return handler;
+	if (handler != HANDLER(on_end))
+		*of = handler;
+	return HANDLER(on_end);
+}
+
+static sighandler_t unwrap(sighandler_t handler, sighandler_t was)
+{
+	return handler == HANDLER(on_end) ? was : handler;
+}
+
+/* What is remembered of @signo now. */
+static sighandler_t remembered(int signo)
+{
+	return called_for(signo) ? *called_for(signo) : SIG_DFL;
+}
+
+static void remember(int signo, sighandler_t handler)
+{
+	if (called_for(signo))
+		*called_for(signo) = handler;
+}
+
 MAPLE_EXPORT int sigaction(int signo, const struct sigaction *act,
 			   struct sigaction *old)
 {
-	if (act && !maple_agent_fault_owns(signo))
+	sighandler_t was = remembered(signo);
+	struct sigaction ours;
+	int ret;
+
+	if (maple_agent_fault_owns(signo))
+		return maple_agent_fault_action(signo, act, old);
+	if (act) {
 		note_handler(signo, act->sa_handler);
-	if (!maple_agent_fault_owns(signo))
-		return REAL(sigaction)(signo, act, old);
-	return maple_agent_fault_action(signo, act, old);
+		ours = *act;
+		ours.sa_handler = wrap(signo, act->sa_handler);
+		act = &ours;
+	}
+	ret = REAL(sigaction)(signo, act, old);
+	if (ret < 0)
+		remember(signo, was);
+	else if (old)
+		old->sa_handler = unwrap(old->sa_handler, was);
+	return ret;
+}
+
+static sighandler_t install(int signo, sighandler_t handler,
+			    sighandler_t (*real)(int, sighandler_t))
+{
+	sighandler_t was = remembered(signo), had;
+
+	note_handler(signo, handler);
+	had = real(signo, wrap(signo, handler));
+	if (had == SIG_ERR)
+		remember(signo, was);
+	return unwrap(had, was);
 }
 
 /*
@@ -59,10 +154,8 @@ static sighandler_t act_plainly(int signo, sighandler_t handler, int flags)
 
 MAPLE_EXPORT sighandler_t signal(int signo, sighandler_t handler)
 {
-	if (!maple_agent_fault_owns(signo)) {
-		note_handler(signo, handler);
-		return REAL(signal)(signo, handler);
-	}
+	if (!maple_agent_fault_owns(signo))
+		return install(signo, handler, REAL(signal));
 	return act_plainly(signo, handler, SA_RESTART);
 }
 
@@ -73,10 +166,8 @@ MAPLE_EXPORT sighandler_t bsd_signal(int signo, sighandler_t handler)
 
 static sighandler_t signal_once(int signo, sighandler_t handler)
 {
-	if (!maple_agent_fault_owns(signo)) {
-		note_handler(signo, handler);
-		return REAL(__sysv_signal)(signo, handler);
-	}
+	if (!maple_agent_fault_owns(signo))
+		return install(signo, handler, REAL(__sysv_signal));
 	return act_plainly(signo, handler, SA_RESETHAND | SA_NODEFER);
 }
 
@@ -90,8 +181,58 @@ MAPLE_EXPORT sighandler_t __sysv_signal(int signo, sighandler_t handler)
 	return signal_once(signo, handler);
 }
 
+/* ---- Signals that are waited for. ---- */
+
+static void about_to_wait(const void *caller)
+{
+	if (maple_agent_on())
+		maple_agent_note(MAPLE_EV_BLOCK,
+				 maple_agent_call(caller, MAPLE_EV_BLOCK), NULL,
+				 0, 0, 0);
+}
+
+MAPLE_REAL(sigwait);
+MAPLE_REAL(sigwaitinfo);
+MAPLE_REAL(sigtimedwait);
+
+MAPLE_EXPORT int sigwait(const sigset_t *set, int *signo)
+{
+	int ret;
+
+	about_to_wait(CALLER);
+	ret = REAL(sigwait)(set, signo);
+	if (ret == 0)
+		note_stop(*signo);
+	return ret;
+}
+
+MAPLE_EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+	int ret;
+
+	about_to_wait(CALLER);
+	ret = REAL(sigwaitinfo)(set, info);
+	if (ret > 0)
+		note_stop(ret);
+	return ret;
+}
+
+MAPLE_EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info,
+			      const struct timespec *timeout)
+{
+	int ret;
+
+	about_to_wait(CALLER);
+	ret = REAL(sigtimedwait)(set, info, timeout);
+	if (ret > 0)
+		note_stop(ret);
+	return ret;
+}
+
+/* ---- Masks. ---- */
+
 /*
- * Masks. *@set is what to ask for instead of @from: without SIGTRAP, where
+ * *@set is what to ask for instead of @from: without SIGTRAP, where
  * it would come to be blocked.
  */
 static const sigset_t *without_trap(sigset_t *set, const sigset_t *from)

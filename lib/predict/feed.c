@@ -479,7 +479,10 @@ static int dispatch(struct maple_predict *p, struct maple_predict_thread *thread
 		ret = stack_event(p, thread, event);
 		return ret ? ret : maple_clocks_event(&p->clocks, event);
 	case MAPLE_EV_SERVE:
-		p->serves = true;
+		p->served = p->serves = true;
+		return 0;
+	case MAPLE_EV_STOP:
+		p->serves = false;
 		return 0;
 	case MAPLE_EV_NOTIFY:
 	case MAPLE_EV_SLEEP:

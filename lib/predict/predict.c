@@ -251,14 +251,14 @@ static void complete_end(const struct maple_predict *p,
 	}
 }
 
-/* Whether a server has executed @site before it served, and no more since. */
+/* Whether a server has executed @site, but never while it served. */
 static bool is_startup(const struct maple_predict *p, uint32_t site)
 {
 	const struct maple_executions *executed;
 	const uint64_t *quiet = maple_sitemap_find(&p->sites.quiet, site);
 	bool seen = false;
 
-	if (!p->serves || (quiet && *quiet))
+	if (!p->served || (quiet && *quiet))
 		return false;
 	for (unsigned int i = 0; i < MAPLE_THREADS; i++) {
 		if (!p->thread[i])

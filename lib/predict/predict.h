@@ -77,7 +77,7 @@ struct maple_predict_facts {
 	bool ordered;	     /* happens-before forces some dependency */
 	bool unserializable; /* idioms 2, 3: W-W-W or one of AVIO's four */
 	bool gates_cut;	     /* there were more gates than fit */
-	bool startup;	     /* some event is of a server's start-up alone */
+	bool startup;	     /* some event is of a server's start-up or end */
 	uint8_t against;     /* enum maple_against, the least of all places */
 };
 

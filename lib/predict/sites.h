@@ -28,7 +28,7 @@ struct maple_executions {
 	uint8_t fruitless; /* walks in a row that brought no local pair */
 	uint8_t skip;	   /* accesses from which not to walk */
 	bool frees;
-	bool served; /* at least once after MAPLE_EV_SERVE */
+	bool served; /* at least once between SERVE and STOP */
 	bool handed; /* on memory that goes round, */
 	bool loose;  /* ... and that somebody came to who knew nothing of it */
 	uint32_t class_site[MAPLE_PREDICT_CLASSES];

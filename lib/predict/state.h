@@ -61,7 +61,8 @@ struct maple_predict {
 	uint64_t sections;
 	bool compound; /* some idiom of more than one dependency is wanted */
 	struct maple_ahead ahead;
-	bool serves; /* a connection has been accepted */
+	bool served; /* a connection has been accepted, */
+	bool serves; /* ... and nobody has told the server to end since */
 	bool finished;
 	int error; /* while closing cells */
 	struct maple_predict_thread *thread[MAPLE_THREADS];

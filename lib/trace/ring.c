@@ -94,7 +94,7 @@ static void skip_unfilled(struct maple_trace_ring *ring, uint64_t head)
 static bool known_kind(unsigned int kind)
 {
 	return maple_event_is_access(kind) ||
-	       (kind >= MAPLE_EV_CREATE && kind <= MAPLE_EV_SERVE) ||
+	       (kind >= MAPLE_EV_CREATE && kind <= MAPLE_EV_STOP) ||
 	       kind == MAPLE_EV_ALLOC || kind == MAPLE_EV_FREE ||
 	       kind == MAPLE_EV_BLOCK || kind == MAPLE_EV_QUIET ||
 	       (kind >= MAPLE_EV_STEP && kind <= MAPLE_EV_NEXT);

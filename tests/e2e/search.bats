@@ -93,3 +93,17 @@ within() { # RUNS PROGRAM [ARG...]
 	campaign --seed 2 --max-runs 10 --confirm 0 -- "$E2E/setters" 20
 	ended_with 66
 }
+
+@test "what a server does when it was told to end comes last" {
+	local ends
+
+	# SIGTERM, and one that says nothing of the kind.
+	campaign --seed 1 --max-runs 2 -- "$E2E/told_to_end" 15
+	ended_with 0
+	ends=$(jq .candidates_resting "$json")
+	rm -f "$db"*
+	campaign --seed 1 --max-runs 2 -- "$E2E/told_to_end" 10
+	ended_with 0
+	[ "$ends" -gt "$(jq .candidates_resting "$json")" ] ||
+		fail "as many rest: $ends"
+}

@@ -35,6 +35,7 @@ static const char *const kinds[] = {
 	[MAPLE_EV_ONCE] = "ONCE",
 	[MAPLE_EV_ONCED] = "ONCED",
 	[MAPLE_EV_SERVE] = "SERVE",
+	[MAPLE_EV_STOP] = "STOP",
 	[MAPLE_EV_ALLOC] = "ALLOC",
 	[MAPLE_EV_FREE] = "FREE",
 	[MAPLE_EV_BLOCK] = "BLOCK",

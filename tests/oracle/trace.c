@@ -47,6 +47,7 @@ static const struct form forms[] = {
 	{ "once", MAPLE_EV_ONCE, false, 'o' },
 	{ "onced", MAPLE_EV_ONCED, false, 'o' },
 	{ "serve", MAPLE_EV_SERVE, false, 0 },
+	{ "stop", MAPLE_EV_STOP, false, 0 },
 	{ "alloc", MAPLE_EV_ALLOC, false, 'x' },
 	{ "free", MAPLE_EV_FREE, false, 'x' },
 	{ "block", MAPLE_EV_BLOCK, false, 0 },

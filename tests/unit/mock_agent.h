@@ -61,7 +61,9 @@ static void mock_keep(struct mock_call c)
 {
 	unsigned int i;
 
-	if (c.what != OTHER && c.site == MAPLE_SITE_NONE)
+	/* A signal comes from nowhere. */
+	if (c.what != OTHER && c.kind != MAPLE_EV_STOP &&
+	    c.site == MAPLE_SITE_NONE)
 		return;
 	i = __atomic_fetch_add(&mock_n, 1, __ATOMIC_SEQ_CST);
 	if (i >= MOCK_CALLS)
@@ -469,6 +471,7 @@ static const char *mock_text(unsigned int number)
 		[MAPLE_EV_ONCE] = "once",
 		[MAPLE_EV_ONCED] = "onced",
 		[MAPLE_EV_SERVE] = "serve",
+		[MAPLE_EV_STOP] = "stop",
 		[MAPLE_EV_ALLOC] = "alloc",
 		[MAPLE_EV_FREE] = "free",
 		[MAPLE_EV_BLOCK] = "block",

@@ -335,6 +335,73 @@ static void test_signals(void **state)
 	expect("");
 }
 
+static int handled;
+static siginfo_t *told;
+
+static void on_end(int signo, siginfo_t *info, void *context)
+{
+	handled = signo;
+	told = info;
+}
+
+/* As the old form of a handler. */
+#define ON_END ((sighandler_t)(void (*)(void))on_end)
+
+static sighandler_t in_kernel(int signo)
+{
+	struct {
+		sighandler_t handler;
+		unsigned long flags, restorer, mask;
+	} act;
+
+	assert_int_equal(syscall(SYS_rt_sigaction, signo, NULL, &act, 8), 0);
+	return act.handler;
+}
+
+/* Who is told to end is called by the agent, and never sees that. */
+static void test_signals_that_end(void **state)
+{
+	struct sigaction act = { .sa_sigaction = on_end,
+				 .sa_flags = SA_SIGINFO },
+			 old;
+	sigset_t set;
+	int signo = 0;
+
+	assert_int_equal(sigaction(SIGTERM, &act, &old), 0);
+	assert_ptr_equal(old.sa_handler, SIG_DFL);
+	assert_ptr_not_equal(in_kernel(SIGTERM), ON_END);
+	expect("");
+	raise(SIGTERM);
+	assert_int_equal(handled, SIGTERM);
+	assert_non_null(told);
+	expect("stop");
+	/* Somebody who puts back what he found. */
+	assert_ptr_equal(signal(SIGTERM, on_signal), ON_END);
+	assert_int_equal(sigaction(SIGTERM, &act, &old), 0);
+	assert_ptr_equal(old.sa_handler, on_signal);
+	act = old;
+	assert_int_equal(sigaction(SIGTERM, &act, &old), 0);
+	assert_ptr_equal(old.sa_handler, ON_END);
+	/* What is refused changes nothing. */
+	assert_int_equal(sigaction(SIGKILL, &act, NULL), -1);
+	handled = 0;
+	assert_int_equal(sigaction(SIGTERM, &old, NULL), 0);
+	assert_ptr_equal(signal(SIGTERM, SIG_IGN), ON_END);
+	raise(SIGTERM);
+	assert_int_equal(handled, 0);
+	expect("");
+	assert_ptr_equal(signal(SIGTERM, SIG_DFL), SIG_IGN);
+	/* One that it waits for. */
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	raise(SIGINT);
+	assert_int_equal(sigwait(&set, &signo), 0);
+	assert_int_equal(signo, SIGINT);
+	expect("block stop");
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static bool really_blocked(int signo)
 {
 	uint64_t set = 0;
@@ -388,9 +455,11 @@ static void test_images(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_fork),	  T(test_vfork),  T(test_spawn),
-		T(test_exec),	  T(test_exit),	  T(test_priorities),
-		T(test_affinity), T(test_yield),  T(test_signals),
+		T(test_fork),	  T(test_vfork),
+		T(test_spawn),	  T(test_exec),
+		T(test_exit),	  T(test_priorities),
+		T(test_affinity), T(test_yield),
+		T(test_signals),  T(test_signals_that_end),
 		T(test_masks),	  T(test_images),
 	};
 

@@ -264,6 +264,29 @@ static void free_block(unsigned int t, uint32_t site, uint64_t addr,
 				  .value = size });
 }
 
+/* What a server does only when it was told to end is none of its service. */
+static void test_shutdown(void **state)
+{
+	for (int stops = 0; stops < 2; stops++) {
+		begin(NULL);
+		create(1);
+		create(2);
+		sync(1, MAPLE_EV_SERVE, MAPLE_SITE_NONE, 0, 0);
+		data(0, W, 1, X, 4);
+		data(1, R, 3, X + 8, 4);
+		if (stops)
+			sync(0, MAPLE_EV_STOP, MAPLE_SITE_NONE, 0, 0);
+		data(2, W, 2, X, 4);
+		data(2, W, 4, X + 8, 4);
+		data(2, W, 1, X + 16, 4); /* served before as well */
+		data(0, R, 3, X + 16, 4);
+		end();
+		assert_int_equal(facts_of(W, 2, W, 1)->startup, stops);
+		assert_int_equal(facts_of(W, 4, R, 3)->startup, stops);
+		assert_false(facts_of(R, 3, W, 1)->startup);
+	}
+}
+
 /* What a server does no more once it serves is its start-up. */
 static void test_startup(void **state)
 {
@@ -884,6 +907,7 @@ int main(void)
 		cmocka_unit_test(test_best_facts),
 		cmocka_unit_test(test_guards),
 		cmocka_unit_test(test_startup),
+		cmocka_unit_test(test_shutdown),
 		cmocka_unit_test(test_end_of_memory),
 		cmocka_unit_test(test_end_of_a_mapping),
 		cmocka_unit_test(test_lock_is_no_data),

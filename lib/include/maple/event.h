@@ -63,6 +63,7 @@ enum maple_event_kind {
 	MAPLE_EV_ONCE = 20,  /* has run the initialiser of once-control addr */
 	MAPLE_EV_ONCED = 21, /* returned from once-control addr */
 	MAPLE_EV_SERVE = 22, /* the first connection was accepted: a server */
+	MAPLE_EV_STOP = 23,  /* a signal came that tells the program to end */
 
 	/* The life of memory. */
 	MAPLE_EV_ALLOC = 24, /* [addr, addr + value) was allocated */
