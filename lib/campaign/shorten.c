@@ -76,22 +76,43 @@ static bool fails(void *ctx, const struct maple_switches *list)
 	return fails;
 }
 
+/* Whether *@trial has become a run by all of its switches that ends otherwise. */
+static bool came_to_an_end(struct shortening *s,
+			   const struct maple_switches *had,
+			   struct maple_trial *trial)
+{
+	struct maple_trial again;
+
+	if (trial->judgement.failure != MAPLE_FAILURE_HANG)
+		return false;
+	run(s, had, MAPLE_FOR_ATTRIBUTE, &again);
+	if (s->error || again.stopped || !again.judgement.failure ||
+	    again.judgement.failure == MAPLE_FAILURE_HANG) {
+		maple_trial_deinit(&again);
+		return false;
+	}
+	maple_trial_deinit(trial);
+	*trial = again;
+	return true;
+}
+
 /*
  * maple_shorten - *@trial, a controlled run, has failed: by which switches?
  *
  * *@trial becomes a run of those alone that failed in the same way. If there is
- * none, it stays.
+ * none, it stays. If it hung, and ends in another failure by itself, it is that.
  */
 int maple_shorten(struct maple_campaign *c, struct maple_trial *trial)
 {
-	struct shortening s = { .c = c,
-				.failed = trial,
-				.until = maple_clock_now() + SECONDS };
+	struct shortening s = { .c = c, .failed = trial };
 	struct maple_switches had = maple_trial_switches(trial), now;
 	struct maple_trial last;
 
 	if (!had.nnames || c->options->no_confirm)
 		return 0;
+	if (came_to_an_end(&s, &had, trial))
+		had = maple_trial_switches(trial);
+	s.until = maple_clock_now() + SECONDS;
 	if (maple_switches_copy(&now, &had) ||
 	    maple_switches_shorten(&now, fails, may_go_on, &s))
 		return maple_error_set(c->err, ENOMEM, "out of memory");

@@ -156,7 +156,7 @@ ends() { # STATUS
 }
 
 @test "kill -9 of the process that runs are forked from: said, and it goes on" {
-	start_slow 3 --order paper # another profile run comes next
+	start_slow 3
 	kill -KILL "$(processes | head -n 1)"
 	ends 0
 	says 'executed, not forked: .* is dead'

@@ -6,7 +6,7 @@
  * The first profile run has the older threads first. The others see different
  * things: on one CPU the first of several workers serves every request, unless
  * threads take turns. Change points come from the run before, so the first run
- * has none. Before each but the first, controlled runs look for what no
+ * has none. Where nothing is left to try, controlled runs look for what no
  * candidate describes, by several policies: each has as many of these runs as
  * it brought news, and one more.
  */
@@ -18,9 +18,7 @@
 #define BATCH 8	   /* enforced runs between two profile runs */
 #define LOOKS 4	   /* at exposed orders, after each profile run */
 #define QUIET 1000 /* controlled runs without news, before a campaign ends */
-#define ROUND 7	   /* controlled runs before each profile run but the first */
-/* Seconds that controlled runs may take before they may not take the most. */
-#define CHEAP 1.0
+#define ROUND 4 /* of the runs that look for news, the first is a profile run */
 
 static int open_maple(const struct maple_strategy *strategy,
 		      struct maple_study *study, void **self,
@@ -65,19 +63,6 @@ static bool any_fresh(const struct maple_search *m)
 				  &m->profiling.limits);
 }
 
-/*
- * Whether controlled runs, which make schedules that priorities alone do not,
- * may look for what no candidate describes. As long as something is left to try
- * they take no more time than all else.
- */
-static bool controls(const struct maple_search *m)
-{
-	return m->profiling.study->controls && m->profiling.runs &&
-	       m->profiling.limits.order != MAPLE_ORDER_PAPER &&
-	       (is_dry(m) || m->controlled < CHEAP ||
-		m->controlled <= m->seconds - m->controlled);
-}
-
 /* Whether it is the turn of a profile run, though there may be candidates. */
 static bool profile_next(const struct maple_search *m)
 {
@@ -85,8 +70,6 @@ static bool profile_next(const struct maple_search *m)
 		return true;
 	if (is_dry(m))
 		return false;
-	if (m->round)
-		return true;
 	if (m->profiling.limits.order == MAPLE_ORDER_PAPER)
 		return true;
 	if (!any_fresh(m))
@@ -113,9 +96,16 @@ static enum maple_schedule schedule_of(const struct maple_study *study,
 }
 
 /*
- * Whose turn it is: the first one with the fewest runs for its news, which is
- * pos as long as something is left to try.
+ * Where nothing is left to try, what no candidate describes is looked for: by
+ * controlled runs, which make schedules that priorities alone do not.
  */
+static bool controls(const struct maple_search *m)
+{
+	return m->profiling.study->controls && is_dry(m) &&
+	       m->profiling.limits.order != MAPLE_ORDER_PAPER;
+}
+
+/* Whose turn it is: the first one with the fewest runs for its news. */
 static enum maple_policy_kind policy_next(struct maple_search *m)
 {
 	static const enum maple_policy_kind kinds[] = { MAPLE_POLICY_POS,
@@ -123,8 +113,7 @@ static enum maple_policy_kind policy_next(struct maple_search *m)
 							MAPLE_POLICY_PCT };
 	enum maple_policy_kind best = kinds[0], k;
 
-	for (unsigned int i = 1;
-	     is_dry(m) && i < sizeof(kinds) / sizeof(*kinds); i++) {
+	for (unsigned int i = 1; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		k = kinds[i];
 		if ((uint64_t)m->by[k].runs * (m->by[best].news + 1) <
 		    (uint64_t)m->by[best].runs * (m->by[k].news + 1))
@@ -141,11 +130,8 @@ static int profile(struct maple_search *m, struct maple_job *job,
 	unsigned int before = p->runs + p->underway;
 
 	m->since_profile = 0;
-	if (controls(m) && m->round < ROUND) {
-		m->round++;
+	if (controls(m) && m->idle++ % ROUND)
 		return maple_profiling_control(p, job, policy_next(m), err);
-	}
-	m->round = 0;
 	m->looks = 0;
 	if (p->study->options->attached) {
 		job->schedule = MAPLE_SCHEDULE_NATIVE;
@@ -174,9 +160,8 @@ static enum maple_next next(void *self, struct maple_job *job,
 		k = maple_choice_next(&p->candidates, &p->limits);
 	if (!k) {
 		job->idle = is_dry(m);
-		job->wanted = is_dry(m) && controls(m) && m->quiet < QUIET
-				      ? QUIET - m->quiet
-				      : 0;
+		job->wanted = controls(m) && m->quiet < QUIET ? QUIET - m->quiet
+							      : 0;
 		k = look_next(m);
 		m->looks += k != NULL;
 	}
@@ -207,11 +192,8 @@ static int ended(void *self, struct maple_job *job,
 		e = maple_profiling_ended(&m->profiling, job, end, err);
 	}
 	m->quiet = job->news ? 0 : m->quiet + controlled;
-	m->seconds += end->run->seconds;
-	if (controlled) {
-		m->controlled += end->run->seconds;
+	if (controlled)
 		m->by[job->policy.policy].news += job->news;
-	}
 	return e;
 }
 

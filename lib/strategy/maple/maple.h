@@ -10,8 +10,7 @@ struct maple_search {
 	struct maple_profiling profiling;
 	unsigned int since_profile; /* enforced runs */
 	unsigned int looks; /* at exposed orders, since the last profile run */
-	unsigned int round; /* controlled runs since the last profile run */
-	double seconds, controlled; /* of all runs, and of controlled ones */
+	unsigned int idle; /* runs since nothing is left to try, but for looks */
 	/* Controlled runs, the last ones, without news; and by policies. */
 	unsigned int quiet;
 	struct {

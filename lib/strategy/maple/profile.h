@@ -43,8 +43,7 @@ struct maple_profiling {
 	struct maple_sample sample;    /* of the last run */
 	struct maple_sharing sharing;
 	struct maple_expect expect; /* of controlled runs */
-	/* The latter: profile runs without candidates, in a row. */
-	unsigned int runs, dry;
+	unsigned int runs, dry; /* the latter: without candidates, in a row */
 	unsigned int underway;
 	uint64_t not_split; /* the most that a run left alone */
 };
