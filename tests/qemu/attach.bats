@@ -3,6 +3,8 @@
 # A running server is joined, orders are forced on it under its own load, and
 # it is left as it was: tests/e2e/server.c. Killed at three moments, at twenty
 # with MAPLE_FULL=1. With whose rights: attach_rights.bats.
+#
+# beside: guests
 
 load common.bash
 load attach.bash

@@ -5,6 +5,8 @@
 # kernel few targets are enough; on the others a target is
 # tested on one kernel, every second one on 6.1; with MAPLE_FULL=1 on each, and
 # the clean ones for longer.
+#
+# beside: guests
 
 load common.bash
 

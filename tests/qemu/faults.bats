@@ -8,6 +8,8 @@
 # MAPLE_FAULTS  moments at which each end is killed; 200 for a full run
 #               [10; 20 with MAPLE_FULL=1; a tenth on a slow kernel]
 # MAPLE_SEED    of all that is random
+#
+# beside: guests
 
 load common.bash
 

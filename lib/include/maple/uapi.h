@@ -178,7 +178,7 @@ enum maple_session_state {
 	MAPLE_SESSION_BARRED,	/* the target runs with other rights */
 };
 
-#define MAPLE_CRASH_MS	 2000
+#define MAPLE_CRASH_MS	 6000
 
 #define MAPLE_REG_ABSENT 0xff /* instead of a register */
 
