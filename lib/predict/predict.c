@@ -251,41 +251,45 @@ static void complete_end(const struct maple_predict *p,
 	}
 }
 
+/* What @site was to all threads, as far as that is asked here. */
+static struct maple_executions executed_by_any(const struct maple_predict *p,
+					       uint32_t site)
+{
+	struct maple_executions all = { 0 };
+	const struct maple_executions *by;
+
+	for (unsigned int i = 0; i < MAPLE_THREADS; i++) {
+		by = p->thread[i]
+			     ? maple_sitemap_find(&p->thread[i]->executed, site)
+			     : NULL;
+		if (!by)
+			continue;
+		all.n += by->n;
+		all.served |= by->served;
+		all.handed |= by->handed;
+		all.loose |= by->loose;
+	}
+	return all;
+}
+
 /* Whether a server has executed @site, but never while it served. */
 static bool is_startup(const struct maple_predict *p, uint32_t site)
 {
-	const struct maple_executions *executed;
 	const uint64_t *quiet = maple_sitemap_find(&p->sites.quiet, site);
-	bool seen = false;
+	struct maple_executions all;
 
 	if (!p->served || (quiet && *quiet))
 		return false;
-	for (unsigned int i = 0; i < MAPLE_THREADS; i++) {
-		if (!p->thread[i])
-			continue;
-		executed = maple_sitemap_find(&p->thread[i]->executed, site);
-		if (executed && executed->served)
-			return false;
-		seen |= executed && executed->n;
-	}
-	return seen;
+	all = executed_by_any(p, site);
+	return all.n && !all.served;
 }
 
 /* Whether all that was done at @site was done to memory that is handed on. */
 static bool is_handed_on(const struct maple_predict *p, uint32_t site)
 {
-	const struct maple_executions *executed;
-	bool handed = false;
+	struct maple_executions all = executed_by_any(p, site);
 
-	for (unsigned int i = 0; i < MAPLE_THREADS; i++) {
-		if (!p->thread[i])
-			continue;
-		executed = maple_sitemap_find(&p->thread[i]->executed, site);
-		if (executed && executed->loose)
-			return false;
-		handed |= executed && executed->handed;
-	}
-	return handed;
+	return all.handed && !all.loose;
 }
 
 static bool is_recycling(const struct maple_predict *p,

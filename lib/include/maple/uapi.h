@@ -168,7 +168,8 @@ enum maple_session_state {
 	/*
 	 * A fatal signal: the thread that it is for stands before it, above
 	 * all others, until RESUME, a tracer's coming (PTRACE_SEIZE), or
-	 * MAPLE_CRASH_MS.
+	 * MAPLE_CRASH_MS: whoever is to look may be decoding a library, for
+	 * seconds where that is slow, since the log named a call from it.
 	 */
 	MAPLE_SESSION_CRASHED,
 	MAPLE_SESSION_RELEASED, /* native again, on request */
