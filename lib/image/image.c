@@ -136,7 +136,8 @@ static int understand(struct maple_image *image,
 
 	if (ret)
 		return ret;
-	if (!parent || !maple_image_cache_read(image, parent, &content)) {
+	if (!way->names &&
+	    (!parent || !maple_image_cache_read(image, parent, &content))) {
 		ret = decode(image, way);
 		if (parent && !ret)
 			maple_image_cache_write(image, parent, content);

@@ -63,6 +63,7 @@ struct maple_image_way {
 				    own in this one, and taken from there */
 	bool (*over)(void *ctx); /* asked while it takes long: enough? */
 	void *ctx;
+	bool names; /* it is not decoded: it has names and no sites */
 };
 
 int maple_image_open_by(const char *path, const struct maple_image_way *way,

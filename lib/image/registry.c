@@ -14,8 +14,10 @@
 struct entry {
 	const char *key; /* build-id, or what stands for it */
 	uint32_t index;
-	uint32_t base;
+	uint32_t base; /* MAPLE_SITE_NONE: it has names alone */
 	struct maple_image *image;
+	struct maple_image *before; /* what had names alone, or NULL; its
+				       users and its key keep it */
 	struct stat st;	   /* of the file when it was opened */
 	UT_hash_handle hh; /* by key */
 };
@@ -38,6 +40,8 @@ struct maple_registry {
 	pthread_mutex_t lock;	    /* protects all below, but no image */
 	struct entry **entries, *by_key;
 	uint32_t nentries;
+	struct entry **numbered; /* those with sites, by base */
+	uint32_t nnumbered;
 	uint32_t nsites; /* numbers given out */
 	struct call **calls, *by_where;
 	uint32_t ncalls, calls_room;
@@ -74,6 +78,7 @@ void maple_registry_destroy(struct maple_registry *reg)
 	HASH_CLEAR(hh, reg->by_where);
 	for (uint32_t i = 0; i < reg->nentries; i++) {
 		maple_image_destroy(reg->entries[i]->image);
+		maple_image_destroy(reg->entries[i]->before);
 		free(reg->entries[i]);
 	}
 	for (uint32_t k = 0; k < reg->ncalls; k++)
@@ -82,6 +87,7 @@ void maple_registry_destroy(struct maple_registry *reg)
 		free(reg->left[i]);
 	free(reg->left);
 	free(reg->entries);
+	free(reg->numbered);
 	free(reg->kept);
 	free(reg->calls);
 	pthread_mutex_destroy(&reg->lock);
@@ -104,15 +110,31 @@ static struct entry *find_file(const struct maple_registry *reg,
 	return NULL;
 }
 
-static int insert(struct maple_registry *reg, struct maple_image *image,
-		  const struct stat *st, uint32_t *index)
+/* @image is @entry's from now on, and its sites get their numbers. */
+static int number_sites(struct maple_registry *reg, struct entry *entry,
+			struct maple_image *image)
 {
-	struct entry *entry;
 	uint32_t nsites;
 
 	maple_image_sites(image, &nsites);
 	if (nsites > SITES_MAX - reg->nsites)
 		return -EOVERFLOW;
+	if (!maple_array_resize(reg->numbered, reg->nnumbered + 1))
+		return -ENOMEM;
+	entry->before = entry->image;
+	entry->image = image;
+	entry->base = reg->nsites;
+	reg->numbered[reg->nnumbered++] = entry;
+	reg->nsites += nsites;
+	return 0;
+}
+
+static int insert(struct maple_registry *reg, struct maple_image *image,
+		  const struct stat *st, bool names, uint32_t *index)
+{
+	struct entry *entry;
+	int ret = 0;
+
 	if (!maple_array_resize(reg->entries, reg->nentries + 1))
 		return -ENOMEM;
 	entry = calloc(1, sizeof(*entry));
@@ -120,22 +142,32 @@ static int insert(struct maple_registry *reg, struct maple_image *image,
 		return -ENOMEM;
 	*entry = (struct entry){ .key = maple_image_build_id(image),
 				 .index = reg->nentries,
-				 .base = reg->nsites,
-				 .image = image,
+				 .base = MAPLE_SITE_NONE,
 				 .st = *st };
+	if (names)
+		entry->image = image;
+	else
+		ret = number_sites(reg, entry, image);
+	if (ret) {
+		free(entry);
+		return ret;
+	}
 	reg->entries[reg->nentries++] = entry;
-	reg->nsites += nsites;
 	HASH_ADD_KEYPTR(hh, reg->by_key, entry->key, strlen(entry->key), entry);
 	*index = entry->index;
 	return 0;
 }
 
 static int open_image(const struct maple_registry *reg, const char *path,
-		      struct maple_image **image, struct maple_error *err)
+		      bool names, struct maple_image **image,
+		      struct maple_error *err)
 {
-	int ret = maple_image_open_by(path, &reg->way, image, err);
+	struct maple_image_way way = reg->way;
+	int ret;
 
-	if (ret || !maple_image_in_parts(path, reg->include))
+	way.names = names;
+	ret = maple_image_open_by(path, &way, image, err);
+	if (ret || names || !maple_image_in_parts(path, reg->include))
 		return ret;
 	ret = maple_image_keep_containers(*image);
 	if (!ret)
@@ -144,8 +176,14 @@ static int open_image(const struct maple_registry *reg, const char *path,
 	return maple_error_set(err, -ret, "%s: out of memory", path);
 }
 
-static int add(struct maple_registry *reg, const char *path, uint32_t *index,
-	       struct maple_error *err)
+/* Whether @entry is all that is asked for. */
+static bool serves(const struct entry *entry, bool names)
+{
+	return entry && (names || entry->base != MAPLE_SITE_NONE);
+}
+
+static int add(struct maple_registry *reg, const char *path, bool names,
+	       uint32_t *index, struct maple_error *err)
 {
 	struct stat st = { 0 };
 	struct maple_image *image;
@@ -153,25 +191,43 @@ static int add(struct maple_registry *reg, const char *path, uint32_t *index,
 	int ret;
 
 	known = stat(path, &st) ? NULL : find_file(reg, &st);
-	if (known) {
+	if (serves(known, names)) {
 		*index = known->index;
 		return 0;
 	}
-	ret = open_image(reg, path, &image, err);
+	ret = open_image(reg, path, names, &image, err);
 	if (ret)
 		return ret;
 	HASH_FIND_STR(reg->by_key, maple_image_build_id(image), known);
-	if (known) {
+	if (serves(known, names)) {
 		*index = known->index;
-	} else {
-		ret = insert(reg, image, &st, index);
-		if (!ret)
-			return 0;
-		maple_error_set(err, -ret, "%s: cannot number its sites: %s",
-				path, strerror(-ret));
+		maple_image_destroy(image);
+		return 0;
 	}
-	maple_image_destroy(image);
-	return ret;
+	if (known)
+		ret = number_sites(reg, known, image);
+	else
+		ret = insert(reg, image, &st, names, index);
+	if (ret) {
+		maple_image_destroy(image);
+		return maple_error_set(err, -ret,
+				       "%s: cannot number its sites: %s", path,
+				       strerror(-ret));
+	}
+	if (known)
+		*index = known->index;
+	return 0;
+}
+
+static int locked_add(struct maple_registry *reg, const char *path, bool names,
+		      uint32_t *index, struct maple_error *err)
+{
+	int e;
+
+	lock(reg);
+	e = add(reg, path, names, index, err);
+	unlock(reg);
+	return e;
 }
 
 /*
@@ -185,12 +241,18 @@ static int add(struct maple_registry *reg, const char *path, uint32_t *index,
 int maple_registry_add(struct maple_registry *reg, const char *path,
 		       uint32_t *index, struct maple_error *err)
 {
-	int e;
+	return locked_add(reg, path, false, index, err);
+}
 
-	lock(reg);
-	e = add(reg, path, index, err);
-	unlock(reg);
-	return e;
+/*
+ * maple_registry_add_names - the same for an image that is only called from:
+ * it is not decoded, which can take seconds, and has no sites until
+ * maple_registry_add() asks for them; its @index stays
+ */
+int maple_registry_add_names(struct maple_registry *reg, const char *path,
+			     uint32_t *index)
+{
+	return locked_add(reg, path, true, index, NULL);
 }
 
 /*
@@ -265,7 +327,10 @@ uint32_t maple_registry_namesake(const struct maple_registry *reg,
 	return index;
 }
 
-/* maple_registry_base - number of the first site of image @index */
+/*
+ * maple_registry_base - number of the first site of image @index;
+ * MAPLE_SITE_NONE if it has names alone
+ */
 uint32_t maple_registry_base(const struct maple_registry *reg, uint32_t index)
 {
 	uint32_t base;
@@ -336,9 +401,10 @@ static struct entry *entry_of_site(const struct maple_registry *reg,
 {
 	if (number >= reg->nsites)
 		return NULL;
-	return reg->entries[maple_array_lead(reg->nentries, i,
-					     reg->entries[i]->base <= number) -
-			    1];
+	return reg->numbered[maple_array_lead(reg->nnumbered, i,
+					      reg->numbered[i]->base <=
+						      number) -
+			     1];
 }
 
 static struct call *call_of_site(const struct maple_registry *reg,

@@ -38,6 +38,8 @@ void maple_registry_destroy(struct maple_registry *reg);
 
 int maple_registry_add(struct maple_registry *reg, const char *path,
 		       uint32_t *index, struct maple_error *err);
+int maple_registry_add_names(struct maple_registry *reg, const char *path,
+			     uint32_t *index);
 uint32_t maple_registry_images(const struct maple_registry *reg);
 struct maple_image *maple_registry_image(const struct maple_registry *reg,
 					 uint32_t index);

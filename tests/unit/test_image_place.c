@@ -355,6 +355,57 @@ static void test_registry(void **state)
 	maple_registry_destroy(reg);
 }
 
+/* Of what is only called from, sites are there once they are asked for. */
+static void test_registry_names(void **state)
+{
+	struct maple_registry *reg = maple_registry_create();
+	struct maple_image *early;
+	struct maple_site_info info;
+	uint32_t a, b, call, n, m;
+	char path[128];
+	const char *id;
+
+	assert_non_null(reg);
+	run("cc -O1 -g -o first program.c && cp first copy && cc -O0 %s"
+	    " -o second program.c",
+	    "-Wl,--build-id=none");
+	snprintf(path, sizeof(path), "%s/first", dir);
+	assert_int_equal(maple_registry_add_names(reg, path, &a), 0);
+	call = maple_registry_call(reg, a, 0x1234);
+	early = maple_registry_image(reg, a);
+	id = maple_image_build_id(early);
+	maple_image_sites(early, &n);
+	assert_int_equal(n, 0);
+	assert_int_equal(maple_registry_base(reg, a), MAPLE_SITE_NONE);
+	assert_int_equal(maple_registry_site(reg, 0, &info), -ENOENT);
+
+	b = add_image(reg, "second");
+	assert_int_equal(b, a + 1);
+	assert_int_equal(maple_registry_base(reg, b), 0);
+	maple_image_sites(maple_registry_image(reg, b), &m);
+
+	assert_int_equal(add_image(reg, "copy"), a); /* same build-id */
+	assert_int_equal(maple_registry_images(reg), 2);
+	assert_int_equal(maple_registry_base(reg, a), m);
+	maple_image_sites(maple_registry_image(reg, a), &n);
+	assert_true(n > 0);
+	assert_int_equal(maple_registry_add_names(reg, path, &b), 0);
+	assert_int_equal(b, a);
+	for (uint32_t number = m; number < m + n; number++) {
+		assert_int_equal(maple_registry_site(reg, number, &info), 0);
+		assert_int_equal(info.image, a);
+		assert_int_equal(maple_registry_find(reg, id, info.offset,
+						     false, info.second),
+				 number);
+	}
+	assert_int_equal(maple_registry_site(reg, m + n, &info), -ENOENT);
+	/* Who asked early has what lasts. */
+	assert_int_equal(maple_registry_find(reg, id, 0x1234, true, false),
+			 call);
+	assert_string_equal(id, maple_image_build_id(early));
+	maple_registry_destroy(reg);
+}
+
 static void test_registry_calls(void **state)
 {
 	struct maple_registry *reg = maple_registry_create();
@@ -430,6 +481,7 @@ int main(void)
 		cmocka_unit_test(test_inlined),
 		cmocka_unit_test(test_whose_files),
 		cmocka_unit_test(test_registry),
+		cmocka_unit_test(test_registry_names),
 		cmocka_unit_test(test_registry_calls),
 		cmocka_unit_test(test_registry_stand_in),
 	};

@@ -243,9 +243,9 @@ void maple_agent_tables_calls(struct maple_agent_backend *a)
 		if (call->image < MAPLE_SHM_IMAGES) {
 			image = a->registered[call->image];
 			if (image == MAPLE_REGISTRY_NONE &&
-			    !maple_registry_add(reg,
-						a->shm->image[call->image].path,
-						&image, NULL))
+			    !maple_registry_add_names(
+				    reg, a->shm->image[call->image].path,
+				    &image))
 				a->registered[call->image] = image;
 		}
 		a->call[a->ncalls] =
