@@ -14,7 +14,8 @@
  *   process  fork, posix_spawn*, system, popen; exit and its kin
  *   exec     execve and its family
  *   environ  nothing: what the others pass on
- *   signal   sigaction, signal and its kin, sigprocmask, pthread_sigmask
+ *   signal   sigaction, signal and its kin, sigwait and its kin, signalfd,
+ *            sigprocmask, pthread_sigmask
  *   kill     kill, killpg, raise, sigqueue, tgkill, pthread_kill
  *   image    dlopen, dlmopen, dlclose
  *   filter   prctl and syscall, for seccomp
@@ -45,6 +46,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include "agent.h"
 
 /*
@@ -73,6 +75,9 @@ static inline void *maple_real_get(struct maple_real *real)
 		__attribute__((section("maple_real"), used)) = { #symbol, ver, \
 								 NULL }
 #define MAPLE_REAL(symbol) MAPLE_REAL_VERSION(symbol, NULL)
+
+/* The program has read @n bytes at @buf from @fd: signals, perhaps. */
+void maple_signals_read(int fd, const void *buf, ssize_t n);
 
 /* Where operator delete was called that frees now; NULL: it is not. */
 extern __thread const void *maple_deleter

@@ -203,7 +203,20 @@ LOOKING(int, epoll_pwait,
 	(fd, e, n, ms, mask), ms > 0 && !mask ? in(ms * MS) : 0,
 	(fd, e, n, 0, mask))
 
-BLOCKING(ssize_t, read, (int fd, void *buf, size_t n), (fd, buf, n))
+MAPLE_REAL(read);
+
+MAPLE_EXPORT ssize_t read(int fd, void *buf, size_t n)
+{
+	ssize_t got;
+
+	if (maple_agent_on())
+		maple_agent_note(MAPLE_EV_BLOCK, SITE(MAPLE_EV_BLOCK), NULL, 0,
+				 0, 0);
+	got = REAL(read)(fd, buf, n);
+	maple_signals_read(fd, buf, got);
+	return got;
+}
+
 BLOCKING(ssize_t, recv, (int fd, void *buf, size_t n, int flags),
 	 (fd, buf, n, flags))
 

@@ -9,6 +9,10 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 #include "intercept.h"
 
 /* No header of today declares it. */
@@ -227,6 +231,49 @@ MAPLE_EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info,
 	if (ret > 0)
 		note_stop(ret);
 	return ret;
+}
+
+/* ---- Signals that are read. ---- */
+
+#define FDS 1024 /* beyond, they are not looked at */
+
+static bool reads_signals[FDS]; /* was made by signalfd() once */
+
+MAPLE_REAL(signalfd);
+
+MAPLE_EXPORT int signalfd(int fd, const sigset_t *set, int flags)
+{
+	int made = REAL(signalfd)(fd, set, flags);
+
+	if (made >= 0 && made < FDS)
+		reads_signals[made] = true;
+	return made;
+}
+
+/* The program may have closed it, and have another file by this number. */
+static bool still_reads_signals(int fd)
+{
+	static const char what[] = "anon_inode:[signalfd]";
+	char link[32], target[sizeof(what)];
+	int saved = errno;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, target, sizeof(target));
+	errno = saved;
+	return n == sizeof(what) - 1 && !memcmp(target, what, n);
+}
+
+/* maple_signals_read - the program has read @n bytes at @buf from @fd */
+void maple_signals_read(int fd, const void *buf, ssize_t n)
+{
+	const struct signalfd_siginfo *info = buf;
+
+	if (fd < 0 || fd >= FDS || !reads_signals[fd] ||
+	    n < (ssize_t)sizeof(*info) || !still_reads_signals(fd))
+		return;
+	for (size_t i = 0; i < n / sizeof(*info); i++)
+		note_stop(info[i].ssi_signo);
 }
 
 /* ---- Masks. ---- */

@@ -18,8 +18,8 @@ struct entry {
 	struct maple_image *image;
 	struct maple_image *before; /* what had names alone, or NULL; its
 				       users and its key keep it */
-	struct stat st;	   /* of the file when it was opened */
-	UT_hash_handle hh; /* by key */
+	struct stat st;		    /* of the file when it was opened */
+	UT_hash_handle hh;	    /* by key */
 };
 
 struct place_key {
@@ -402,8 +402,7 @@ static struct entry *entry_of_site(const struct maple_registry *reg,
 	if (number >= reg->nsites)
 		return NULL;
 	return reg->numbered[maple_array_lead(reg->nnumbered, i,
-					      reg->numbered[i]->base <=
-						      number) -
+					      reg->numbered[i]->base <= number) -
 			     1];
 }
 

@@ -95,15 +95,18 @@ within() { # RUNS PROGRAM [ARG...]
 }
 
 @test "what a server does when it was told to end comes last" {
-	local ends
+	local how ends
 
 	# SIGTERM, and one that says nothing of the kind.
-	campaign --seed 1 --max-runs 2 -- "$E2E/told_to_end" 15
-	ended_with 0
-	ends=$(jq .candidates_resting "$json")
-	rm -f "$db"*
-	campaign --seed 1 --max-runs 2 -- "$E2E/told_to_end" 10
-	ended_with 0
-	[ "$ends" -gt "$(jq .candidates_resting "$json")" ] ||
-		fail "as many rest: $ends"
+	for how in "" fd; do
+		rm -f "$db"*
+		campaign --seed 1 --max-runs 2 -- "$E2E/told_to_end" 15 $how
+		ended_with 0
+		ends=$(jq .candidates_resting "$json")
+		rm -f "$db"*
+		campaign --seed 1 --max-runs 2 -- "$E2E/told_to_end" 10 $how
+		ended_with 0
+		[ "$ends" -gt "$(jq .candidates_resting "$json")" ] ||
+			fail "as many rest with '$how': $ends"
+	done
 }

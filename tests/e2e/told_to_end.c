@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * A server that answers one client, gets a signal (its number is the argument),
- * and then ends: two threads write down how it went, without a lock. That is a
- * race, but harmless, and no client ever sees it.
+ * A server that answers one client, gets a signal, and then ends:
+ *   told_to_end SIGNO [FD]
+ * With FD it reads the signal from a signalfd, else it has a handler. Two
+ * threads write down how it went, without a lock. That is a race, but harmless,
+ * and no client ever sees it.
  */
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -42,9 +45,22 @@ static void *second(void *arg)
 	return arg;
 }
 
+/* Where the signal can be read. */
+static int block(int signo)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
 int main(int argc, char **argv)
 {
 	int signo = argc > 1 ? atoi(argv[1]) : SIGTERM;
+	int fd = argc > 2 ? block(signo) : -1;
+	struct signalfd_siginfo info;
 	pthread_t t[2];
 
 	signal(signo, on_signal);
@@ -59,6 +75,8 @@ int main(int argc, char **argv)
 	served++;
 	pthread_join(t[0], NULL);
 	raise(signo);
+	if (fd >= 0 && read(fd, &info, sizeof(info)) == sizeof(info))
+		told = info.ssi_signo;
 	if (told != signo)
 		return 1;
 	pthread_create(&t[0], NULL, first, NULL);
