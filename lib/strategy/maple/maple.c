@@ -6,19 +6,25 @@
  * The first profile run has the older threads first. The others see different
  * things: on one CPU the first of several workers serves every request, unless
  * threads take turns. Change points come from the run before, so the first run
- * has none. Where nothing is left to try, controlled runs look for what no
- * candidate describes, by several policies: each has as many of these runs as
- * it brought news, and one more.
+ * has none.
+ *
+ * Controlled runs look for what no candidate describes, as many as enforced
+ * ones: what either of the two finds takes twice as long at most. They take
+ * turns where many candidates are left; few are tried first, and controlled runs
+ * come before the next profile run. Where none is left, they are by several
+ * policies: each has as many of these runs as it brought news, and one more.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include "classes.h"
 #include "maple.h"
 
-#define BATCH 8	   /* enforced runs between two profile runs */
-#define LOOKS 4	   /* at exposed orders, after each profile run */
-#define QUIET 1000 /* controlled runs without news, before a campaign ends */
-#define ROUND 4 /* of the runs that look for news, the first is a profile run */
+#define BATCH	     8 /* enforced runs between two profile runs */
+#define LOOKS	     4 /* at exposed orders, after each profile run */
+#define QUIET	     1000 /* controlled runs without news, before a campaign ends */
+#define ROUND	     4 /* of the runs that look for news, the first is a profile run */
+#define MANY	     10 /* candidates, to be tried by turns with controlled runs */
+#define FREE_SECONDS 1.0 /* that controlled runs have, whatever others took */
 
 static int open_maple(const struct maple_strategy *strategy,
 		      struct maple_study *study, void **self,
@@ -123,13 +129,28 @@ static enum maple_policy_kind policy_next(struct maple_search *m)
 	return best;
 }
 
+/*
+ * Whether it is the turn of a controlled run, though there are candidates, or a
+ * profile run is @due. They may be slow, or hang where others do not.
+ */
+static bool mixes(const struct maple_search *m, bool due)
+{
+	const struct maple_profiling *p = &m->profiling;
+
+	return p->study->controls && !p->study->searching && !m->hung &&
+	       p->limits.order != MAPLE_ORDER_PAPER && !is_dry(m) &&
+	       m->mixed < m->since_profile &&
+	       (m->controlled < FREE_SECONDS || m->controlled < m->enforced) &&
+	       (due || maple_choice_fresh(&p->candidates, &p->limits) > MANY);
+}
+
 static int profile(struct maple_search *m, struct maple_job *job,
 		   struct maple_error *err)
 {
 	struct maple_profiling *p = &m->profiling;
 	unsigned int before = p->runs + p->underway;
 
-	m->since_profile = 0;
+	m->since_profile = m->mixed = 0;
 	if (controls(m) && m->idle++ % ROUND)
 		return maple_profiling_control(p, job, policy_next(m), err);
 	m->looks = 0;
@@ -150,8 +171,14 @@ static enum maple_next next(void *self, struct maple_job *job,
 	struct maple_search *m = self;
 	struct maple_profiling *p = &m->profiling;
 	struct maple_candidate *k = NULL;
+	bool due = p->study->alone || profile_next(m);
 
-	if (p->study->alone || profile_next(m)) {
+	if (mixes(m, due)) {
+		m->mixed++;
+		*e = maple_profiling_control(p, job, MAPLE_POLICY_POS, err);
+		return MAPLE_NEXT_RUN;
+	}
+	if (due) {
 		*e = profile(m, job, err);
 		return MAPLE_NEXT_RUN;
 	}
@@ -182,8 +209,13 @@ static int ended(void *self, struct maple_job *job,
 	bool controlled = job->kind == MAPLE_RUN_CONTROL;
 	int e;
 
+	if (controlled) {
+		m->controlled += end->run->seconds;
+		m->hung |= end->run->end == MAPLE_END_HANG;
+	}
 	if (job->kind == MAPLE_RUN_ENFORCE) {
 		m->since_profile++;
+		m->enforced += end->run->seconds;
 		e = maple_enforce_ended(&m->profiling, job, end, err);
 		/* The same look once more is no further one. */
 		if (m->looks && maple_candidate_of(job->goal)->missed)

@@ -357,12 +357,12 @@ int maple_profiling_ended(struct maple_profiling *p, struct maple_job *job,
 	memset(&h->sample, 0, sizeof(h->sample));
 	h->run = end->run;
 	h->err = err;
-	p->runs++;
+	p->runs += !h->controlled;
 	learn_expected(p, h, end);
 	e = end->absent ? 0 : harvest(h, end);
 	if (e || end->absent)
 		forget(p); /* it knows nothing yet */
-	p->dry = h->fresh ? 0 : p->dry + 1;
+	p->dry = h->fresh ? 0 : p->dry + !h->controlled;
 	job->news = h->news;
 	maple_profiling_drop(p, job);
 	return e;
