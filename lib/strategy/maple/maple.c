@@ -9,10 +9,10 @@
  * has none.
  *
  * Controlled runs look for what no candidate describes, as many as enforced
- * ones: what either of the two finds takes twice as long at most. They take
- * turns where many candidates are left; few are tried first, and controlled runs
- * come before the next profile run. Where none is left, they are by several
- * policies: each has as many of these runs as it brought news, and one more.
+ * ones, by turns: what either of the two finds takes twice as long at most. If
+ * the first profile run brings few candidates, all of them come first. Where
+ * none is left, controlled runs are by several policies: each has as many of
+ * these runs as it brought news, and one more.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -141,7 +141,8 @@ static bool mixes(const struct maple_search *m, bool due)
 	       p->limits.order != MAPLE_ORDER_PAPER && !is_dry(m) &&
 	       m->mixed < m->since_profile &&
 	       (m->controlled < FREE_SECONDS || m->controlled < m->enforced) &&
-	       (due || maple_choice_fresh(&p->candidates, &p->limits) > MANY);
+	       (due || p->runs > 1 ||
+		maple_choice_fresh(&p->candidates, &p->limits) > MANY);
 }
 
 static int profile(struct maple_search *m, struct maple_job *job,
