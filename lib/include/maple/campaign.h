@@ -62,6 +62,11 @@ struct maple_campaign_options {
 	const char *setup;	   /* --setup CMD, before each run */
 	const char *teardown;	   /* --teardown CMD, after each run */
 	const char *between;	   /* --between CMD, drives a server's round */
+	/*
+	 * --under CMD, of a replay: a gdb that stops at each of its switches;
+	 * it has our terminal, and SIGINT and SIGQUIT are ignored here
+	 */
+	const char *under;
 	const char *agent;	   /* path of libmaple-agent.so; NULL: search */
 	const char *backend;	   /* --backend; NULL: the best there is, of a
 				      replay: those of the finding */
