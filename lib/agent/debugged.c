@@ -10,7 +10,6 @@
  * claimed the decision before. And a thread that was created is to have begun,
  * as it would have at once.
  */
-#include <signal.h>
 #include <sys/prctl.h>
 #include "core.h"
 #include "raw.h"
@@ -18,8 +17,8 @@
 #define NAP_NS	  1000000
 #define BORN_NAPS 1000 /* for a thread that has not begun */
 
-/* By thread: it waits for others to be let go, and has not blocked. */
-static volatile uint8_t waits[MAPLE_THREADS];
+/* By thread: it sleeps here, and has not blocked. */
+static volatile uint8_t naps[MAPLE_THREADS];
 static uint32_t claimed; /* who decides for who has blocked, + 1 */
 
 /* Where the debugger stops. It has what they are called with in registers. */
@@ -65,7 +64,7 @@ static bool is_under_way(uint32_t i, bool (*parked)(uint32_t thread))
 		return false;
 	state = maple_waits_state(t->tid);
 	return state == 't' ||
-	       (!parked(i) && ((state == 'R' && !t->demoted) || waits[i]));
+	       (!parked(i) && ((state == 'R' && !t->demoted) || naps[i]));
 }
 
 static bool is_unborn(uint32_t i)
@@ -81,26 +80,23 @@ static bool all_settled(bool (*parked)(uint32_t thread), bool born)
 	return true;
 }
 
+/* maple_debugged_nap - some time goes by for the debugger */
 void maple_debugged_nap(void)
 {
 	struct timespec nap = { 0, NAP_NS };
 
+	naps[maple_self.number] = true;
 	raw2(SYS_nanosleep, &nap, NULL);
+	naps[maple_self.number] = false;
 }
 
 /* maple_debugged_settle - the chosen one returns when it may decide */
 void maple_debugged_settle(bool (*parked)(uint32_t thread))
 {
-	uint32_t self = maple_self.number, naps = 0;
+	uint32_t n = 0;
 
-	if (!is_there())
-		return;
-	waits[self] = true;
-	while (is_there() && !all_settled(parked, naps < BORN_NAPS)) {
+	while (is_there() && !all_settled(parked, n++ < BORN_NAPS))
 		maple_debugged_nap();
-		naps++;
-	}
-	waits[self] = false;
 }
 
 /*
@@ -145,9 +141,9 @@ void maple_debugged_follows(uint32_t at, uint32_t thread, uint32_t next)
 		maple_debugged_switch(at, tid_of(thread), tid_of(next));
 }
 
-/* maple_debugged_fails - the caller dies of @signo; abort() gdb sees itself */
+/* maple_debugged_fails - the caller is about to die of @signo */
 void maple_debugged_fails(int signo)
 {
-	if (is_there() && signo != SIGABRT)
+	if (is_there())
 		maple_debugged_failure(signo);
 }

@@ -73,8 +73,7 @@ static _Noreturn void become(const char *shell, int script, pid_t target,
 {
 	char file[32], pid[16];
 
-	/* Asked, not killed: it puts the terminal back. */
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(NOT_THERE);
 	signal(SIGINT, SIG_DFL);

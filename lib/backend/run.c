@@ -176,7 +176,8 @@ static void call_debugger(struct watch *w, const struct maple_run_order *order,
 {
 	char why[64];
 
-	if (!pid || w->debugger.held)
+	/* Let go of, nobody would take the signal away from it. */
+	if (!pid || w->debugger.held || !maple_process_tracer(pid))
 		return;
 	if (deadlocked(w, pid, at, order, false)) {
 		maple_debugger_call(&w->debugger, order->debugger,
