@@ -65,8 +65,8 @@ enum maple_shm_image_state {
 
 /* Whether the run is under a debugger. */
 enum maple_shm_debugger {
-	MAPLE_DEBUGGER_NONE,   /* [c] no, or not any more */
-	MAPLE_DEBUGGER_WANTED, /* [c] it is to be, from before main() on */
+	MAPLE_DEBUGGER_NONE,	/* [c] no, or not any more */
+	MAPLE_DEBUGGER_WANTED,	/* [c] it is to be, from before main() on */
 	MAPLE_DEBUGGER_AWAITED, /* [a] the process waits for it */
 	MAPLE_DEBUGGER_THERE,	/* [c] it traces the process */
 };
@@ -249,8 +249,8 @@ struct maple_shm {
 
 	/*
 	 * Control. `state` is [a]'s, `go` is [c]'s; both are futex words, and
-	 * so is `debugger`. The agent raises `asks` when it sees an image in state NEW, and waits
-	 * until `answers` has caught up (ten seconds at most).
+	 * so is `debugger`. The agent raises `asks` when it sees an image in state
+	 * NEW, and waits until `answers` has caught up (ten seconds at most).
 	 */
 	uint32_t state;	      /* enum maple_shm_state */
 	uint32_t asks;	      /* [a] */

@@ -49,8 +49,7 @@ void maple_debugged_await(void)
 	/* It is no ancestor of ours, which Yama may ask for. */
 	raw2(SYS_prctl, PR_SET_PTRACER, PR_SET_PTRACER_ANY);
 	__atomic_store_n(word, MAPLE_DEBUGGER_AWAITED, __ATOMIC_RELEASE);
-	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) ==
-	       MAPLE_DEBUGGER_AWAITED)
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == MAPLE_DEBUGGER_AWAITED)
 		raw_futex_wait(word, MAPLE_DEBUGGER_AWAITED, 0);
 }
 
@@ -110,9 +109,9 @@ bool maple_debugged_claim(bool (*parked)(uint32_t thread))
 	if (!is_there())
 		return true;
 	maple_sched_set(0, MAPLE_PRIO_HOOK);
-	if (!__atomic_compare_exchange_n(&claimed, &none,
-					 maple_self.number + 1, false,
-					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	if (!__atomic_compare_exchange_n(&claimed, &none, maple_self.number + 1,
+					 false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
 		return false;
 	if (all_settled(parked, true))
 		return true;

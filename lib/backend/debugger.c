@@ -110,16 +110,15 @@ static int start(struct maple_debugger *d,
 }
 
 /* What its end means: -errno and why, unless it was there and went by itself. */
-static int judge(const struct maple_debugger *d, const char *command, int status,
-		 struct maple_error *err)
+static int judge(const struct maple_debugger *d, const char *command,
+		 int status, struct maple_error *err)
 {
 	if (WIFEXITED(status) && d->came)
 		return 0;
 	if (WIFSIGNALED(status))
-		return maple_error_set(err, ECANCELED,
-				       "the debugger '%s' was killed (SIG%s)",
-				       command,
-				       sigabbrev_np(WTERMSIG(status)) ?: "?");
+		return maple_error_set(
+			err, ECANCELED, "the debugger '%s' was killed (SIG%s)",
+			command, sigabbrev_np(WTERMSIG(status)) ?: "?");
 	if (WEXITSTATUS(status) == NOT_THERE)
 		return maple_error_set(err, ENOTSUP,
 				       "the debugger '%s' cannot be run: sudo "

@@ -13,8 +13,8 @@ struct maple_debugger {
 	bool came;     /* it traces that, or has */
 	bool held;     /* it holds it now */
 	double seen;   /* when that was looked at */
-	int terminal;	/* -1: there is none; what it was like: */
-	pid_t group;	/* in the foreground */
+	int terminal;  /* -1: there is none; what it was like: */
+	pid_t group;   /* in the foreground */
 	struct termios modes;
 };
 

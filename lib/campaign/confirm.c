@@ -341,9 +341,13 @@ static int repeat(struct maple_campaign *c, const struct maple_finding *finding,
 			e = copy_order(c, &trial, order, control == FLIPPED);
 		if (!e)
 			e = maple_trial_run(c, &trial);
-		/* Once more; how often is bounded. A user has had enough. */
+		/* Once more; how often is bounded. */
 		if (trial.judgement.unjudged && !c->options->under)
 			i--;
+		else if (trial.judgement.unjudged)
+			e = maple_error_set(c->err, ECANCELED,
+					    "the program did not come to its "
+					    "end under the debugger");
 		if (!e && !trial.stopped) {
 			c->result->runs.confirm++;
 			*runs += 1;

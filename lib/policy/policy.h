@@ -170,8 +170,8 @@ struct maple_policy_ops {
 	/* zeroed memory that is never given back; NULL: there is none */
 	void *(*memory)(uint64_t size);
 	/*
-	 * LIST: entry @at of the list is about to be carried out, @thread is its
-	 * and @next will go on. NULL: nobody asks
+	 * LIST: entry @at of the list is about to be carried out, @thread is
+	 * its and @next will go on. NULL: nobody asks
 	 */
 	void (*follows)(uint32_t at, uint32_t thread, uint32_t next);
 };

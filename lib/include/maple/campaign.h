@@ -67,10 +67,10 @@ struct maple_campaign_options {
 	 * it has our terminal, and SIGINT and SIGQUIT are ignored here
 	 */
 	const char *under;
-	const char *agent;	   /* path of libmaple-agent.so; NULL: search */
-	const char *backend;	   /* --backend; NULL: the best there is, of a
-				      replay: those of the finding */
-	const char *strategy;	   /* a name of these; NULL: the default */
+	const char *agent;    /* path of libmaple-agent.so; NULL: search */
+	const char *backend;  /* --backend; NULL: the best there is, of a
+				 replay: those of the finding */
+	const char *strategy; /* a name of these; NULL: the default */
 	enum maple_order order;
 	unsigned int depth;   /* PCT's, to MAPLE_DEPTH_MAX; 0: 3 */
 	unsigned int classes; /* of goals: bit i, the i-th from 1; 0: all */
