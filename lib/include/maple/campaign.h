@@ -62,15 +62,11 @@ struct maple_campaign_options {
 	const char *setup;	   /* --setup CMD, before each run */
 	const char *teardown;	   /* --teardown CMD, after each run */
 	const char *between;	   /* --between CMD, drives a server's round */
-	/*
-	 * --under CMD, of a replay: a gdb that stops at each of its switches;
-	 * it has our terminal, and SIGINT and SIGQUIT are ignored here
-	 */
-	const char *under;
-	const char *agent;    /* path of libmaple-agent.so; NULL: search */
-	const char *backend;  /* --backend; NULL: the best there is, of a
-				 replay: those of the finding */
-	const char *strategy; /* a name of these; NULL: the default */
+	const char *under;	   /* --under CMD, the debugger of a replay */
+	const char *agent;	   /* path of libmaple-agent.so; NULL: search */
+	const char *backend;	   /* --backend; NULL: the best there is, of a
+				      replay: those of the finding */
+	const char *strategy;	   /* a name of these; NULL: the default */
 	enum maple_order order;
 	unsigned int depth;   /* PCT's, to MAPLE_DEPTH_MAX; 0: 3 */
 	unsigned int classes; /* of goals: bit i, the i-th from 1; 0: all */
@@ -307,6 +303,12 @@ void maple_campaign_result_destroy(struct maple_campaign_result *result);
  * maple_campaign_replay - reruns what @finding recorded, @times times
  * @flip: run its control instead: the first dependency reversed
  * @fails: how many of the runs failed as the finding did
+ *
+ * With options->under each run is under a gdb that stops at each switch of the
+ * schedule. It has the caller's terminal; SIGINT and SIGQUIT are ignored here,
+ * and there is no time limit for what it holds. Errors: -ENOTSUP the finding
+ * has no switches, or there is no such gdb; -ECANCELED the debugger was killed,
+ * or has killed the program.
  */
 int maple_campaign_replay(const struct maple_campaign_options *options,
 			  const struct maple_finding *finding,
