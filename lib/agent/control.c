@@ -146,8 +146,8 @@ static void fall_through(uint32_t self)
 		return;
 	}
 	if (maple_policy_waits(policy, MAPLE_POLICY_NOBODY)) {
-		maple_debugged_disclaim();
-		take_level(LOW);
+		if (maple_debugged_disclaim())
+			take_level(LOW);
 		maple_time_go_by();
 		return;
 	}

@@ -75,7 +75,7 @@ MAPLE_EXPORT void maple_debugged_failure(int signo);
 void maple_debugged_await(void);
 void maple_debugged_settle(bool (*parked)(uint32_t thread));
 bool maple_debugged_claim(bool (*parked)(uint32_t thread));
-void maple_debugged_disclaim(void);
+bool maple_debugged_disclaim(void);
 void maple_debugged_nap(void);
 void maple_debugged_follows(uint32_t at, uint32_t thread, uint32_t next);
 void maple_debugged_fails(int signo);

@@ -119,10 +119,13 @@ bool maple_debugged_claim(bool (*parked)(uint32_t thread))
 	return false;
 }
 
-void maple_debugged_disclaim(void)
+/* maple_debugged_disclaim - whether the caller had claimed it, so is at HOOK */
+bool maple_debugged_disclaim(void)
 {
-	if (claimed == maple_self.number + 1)
-		claimed = 0;
+	if (claimed != maple_self.number + 1)
+		return false;
+	claimed = 0;
+	return true;
 }
 
 /* 0: it has ended */
