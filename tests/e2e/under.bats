@@ -72,6 +72,20 @@ nothing_left() { # PROGRAM
 		fail "they differ"
 }
 
+@test "breakpoints, steps and watchpoints of the user's change nothing" {
+	find_in "$BUILD/tests/control/account"
+	limit=120 under "-ex 'break account.c:16' -ex 'break account.c:35' \
+		-ex 'watch w' -ex c -ex next $(printf -- '-ex c %.0s' {1..10})" \
+		--times 5
+	ended_with 0
+	says 'forced 5/5 fails'
+	[ "$(grep -cE 'hit Breakpoint .*account\.c:16' <<<"$output")" = 5 ]
+	[ "$(grep -cE 'hit Breakpoint .*account\.c:35' <<<"$output")" = 5 ]
+	[ "$(grep -cE 'hit Hardware watchpoint [0-9]+: w' <<<"$output")" = 5 ]
+	[ "$(grep -c '^switch' <<<"$output")" = \
+		"$((5 * $(jq -r '.findings[0].switches' "$json" | wc -l)))" ]
+}
+
 @test "a fault is seen where the program has made it" {
 	find_in "$TARGETS/keyring"
 	under "-ex c -ex c -ex 'info symbol \$pc' -ex c"
