@@ -110,6 +110,9 @@ static const struct option_entry table[] = {
 	  "replay N times (default 1)" },
 	{ "flip", NULL, MAPLE_CMD_REPLAY, FLAG(flip),
 	  "run the control: the first dependency reversed" },
+	{ "under", "CMD", MAPLE_CMD_REPLAY, SETS(campaign.under, string),
+	  "stop at each switch of the schedule in a debugger: gdb, or a shell"
+	  " command that runs gdb with more options" },
 	{ "foreign", NULL, MAPLE_CMD_REPLAY, FLAG(foreign),
 	  "also what another user has found: it runs his command as you" },
 	{ "since", "RUN", MAPLE_CMD_COVERAGE, SETS(since, number),

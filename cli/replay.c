@@ -100,6 +100,10 @@ int maple_command_replay(struct maple_settings *settings)
 	if (!settings->times)
 		return maple_say_error(MAPLE_STATUS_USAGE,
 				       "--times wants a number from 1 on");
+	if (settings->campaign.under && settings->format && !settings->output)
+		return maple_say_error(MAPLE_STATUS_USAGE,
+				       "--under has standard output: a report "
+				       "in this format needs --output FILE");
 	/* The replay runs in the finding's directory. */
 	if (expected) {
 		absolute = realpath(expected, NULL);

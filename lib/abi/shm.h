@@ -21,7 +21,7 @@
 #include "policy/policy.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
-#define MAPLE_SHM_VERSION  9
+#define MAPLE_SHM_VERSION  10
 #define MAPLE_SHM_ENV	   "MAPLE_AGENT"  /* /proc/PID/fd/N of the file */
 #define MAPLE_SHM_ASAN	   "ASAN_OPTIONS" /* with --exe */
 #define MAPLE_SHM_MARK	   "MAPLE_" /* before the name of the user's own */
@@ -61,6 +61,14 @@ enum maple_shm_image_state {
 	MAPLE_IMAGE_LEFT,   /* [c] not to be patched */
 	MAPLE_IMAGE_READY,  /* [c] table stands at table_at */
 	MAPLE_IMAGE_FAILED, /* [c] could not be decoded */
+};
+
+/* Whether the run is under a debugger. */
+enum maple_shm_debugger {
+	MAPLE_DEBUGGER_NONE,	/* [c] no, or not any more */
+	MAPLE_DEBUGGER_WANTED,	/* [c] it is to be, from before main() on */
+	MAPLE_DEBUGGER_AWAITED, /* [a] the process waits for it */
+	MAPLE_DEBUGGER_THERE,	/* [c] it traces the process */
 };
 
 /* Whether the process is to be one that runs are forked from, stem.c. */
@@ -240,14 +248,15 @@ struct maple_shm {
 	struct maple_plan then[MAPLE_SHM_THEN];
 
 	/*
-	 * Control. `state` is [a]'s, `go` is [c]'s; both are futex words. The
-	 * agent raises `asks` when it sees an image in state NEW, and waits
-	 * until `answers` has caught up (ten seconds at most).
+	 * Control. `state` is [a]'s, `go` is [c]'s; both are futex words, and
+	 * so is `debugger`. The agent raises `asks` when it sees an image in state
+	 * NEW, and waits until `answers` has caught up (ten seconds at most).
 	 */
 	uint32_t state;	      /* enum maple_shm_state */
 	uint32_t asks;	      /* [a] */
 	uint32_t answers;     /* [c] */
 	uint32_t go;	      /* [c] CRASHED may go on */
+	uint32_t debugger;    /* enum maple_shm_debugger */
 	int32_t pid;	      /* [a] the process under test */
 	int32_t settled;      /* [a] pid of the one that made threads, or 0 */
 	uint32_t standbys;    /* [a] forked children that might yet */

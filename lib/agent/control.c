@@ -61,6 +61,7 @@ void maple_control_start(void)
 		.value = maple_peek_value,
 		.outside = outside,
 		.memory = maple_lock_memory,
+		.follows = maple_debugged_follows,
 	};
 	struct maple_shm_control *c = &maple_shm->control;
 	const struct maple_policy_setup setup = {
@@ -129,29 +130,40 @@ static bool has_handled(uint32_t self)
 	return true;
 }
 
-/* We have the CPU without being chosen: nobody above LOW can run. */
+/*
+ * We have the CPU without being chosen: nobody above LOW can run. Unless a
+ * debugger holds them, or has just let them go.
+ */
 static void fall_through(uint32_t self)
 {
 	uint32_t was, next;
 
 	if (has_handled(self))
 		return;
+	if (!maple_debugged_claim(is_parked)) {
+		take_level(LOW);
+		maple_debugged_nap();
+		return;
+	}
 	if (maple_policy_waits(policy, MAPLE_POLICY_NOBODY)) {
+		if (maple_debugged_disclaim())
+			take_level(LOW);
 		maple_time_go_by();
 		return;
 	}
 	maple_sched_set(0, MAPLE_PRIO_HOOK);
-	if (has_handled(self))
-		return;
-	was = next = maple_policy_chosen(policy);
-	if (was != self) {
-		if (was != MAPLE_POLICY_NOBODY)
-			set_aside(was);
-		next = maple_policy_fall(policy);
+	if (!has_handled(self)) {
+		was = next = maple_policy_chosen(policy);
+		if (was != self) {
+			if (was != MAPLE_POLICY_NOBODY)
+				set_aside(was);
+			next = maple_policy_fall(policy);
+		}
+		if (next != self)
+			maple_sched_level(next, MID);
+		take_level(next == self ? MID : LOW);
 	}
-	if (next != self)
-		maple_sched_level(next, MID);
-	take_level(next == self ? MID : LOW);
+	maple_debugged_disclaim();
 }
 
 /* Returns when the caller, which is parked or chosen again, is to go on. */
@@ -190,6 +202,8 @@ static void point(const struct maple_policy_op *op)
 		return;
 	}
 	maple_policy_announce(policy, self, op);
+	if (maple_policy_chosen(policy) == self)
+		maple_debugged_settle(is_parked);
 	if (maple_policy_chosen(policy) != self) {
 		maple_policy_arrive(policy, self);
 		stand(self);

@@ -68,6 +68,18 @@ void maple_control_access(const struct maple_access *acc, unsigned int flags);
 void maple_hook_point(uint64_t addr, struct maple_agent_site *site,
 		      const struct maple_agent_frame *frame);
 
+/* debugged.c; the first two are for the debugger to find */
+MAPLE_EXPORT void maple_debugged_switch(uint32_t at, int32_t leaves,
+					int32_t goes_on);
+MAPLE_EXPORT void maple_debugged_failure(int signo);
+void maple_debugged_await(void);
+void maple_debugged_settle(bool (*parked)(uint32_t thread));
+bool maple_debugged_claim(bool (*parked)(uint32_t thread));
+bool maple_debugged_disclaim(void);
+void maple_debugged_nap(void);
+void maple_debugged_follows(uint32_t at, uint32_t thread, uint32_t next);
+void maple_debugged_fails(int signo);
+
 /* time.c */
 void maple_time_start(struct maple_policy *p);
 bool maple_time_stands(bool (*parked)(uint32_t thread));
@@ -76,6 +88,7 @@ void maple_time_go_by(void);
 /* waits.c */
 bool maple_waits_outside(const struct maple_shm *shm,
 			 bool (*parked)(uint32_t thread));
+char maple_waits_state(int tid);
 
 /* waiters.c */
 bool maple_waiters_woken(uint32_t thread);

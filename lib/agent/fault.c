@@ -91,12 +91,14 @@ static bool is_sent(int code)
 static void report(int signo, const siginfo_t *info, const ucontext_t *uc)
 {
 	struct maple_shm *shm = maple_shm;
-	uint64_t end = raw_now_ms() + WAIT_MS;
 	uint32_t go = __atomic_load_n(&shm->go, __ATOMIC_ACQUIRE);
+	uint64_t end;
 
 	/* No other thread of the target runs from here on. */
 	if (maple_shm_owns_sched(shm))
 		maple_sched_set(0, MAPLE_PRIO_HOOK);
+	maple_debugged_fails(signo);
+	end = raw_now_ms() + WAIT_MS;
 	shm->crash.signo = signo;
 	shm->crash.tid = raw0(SYS_gettid);
 	shm->crash.thread = maple_self.number;

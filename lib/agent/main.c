@@ -160,6 +160,7 @@ static void work(struct maple_shm *shm)
 		maple_call_start();
 	}
 	maple_leave_start();
+	maple_debugged_await();
 	maple_thread_main();
 	shm->entered = raw_now();
 	come_to(shm, MAPLE_AGENT_RUNNING);

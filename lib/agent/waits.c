@@ -15,7 +15,7 @@ static char *put_text(char *at, const char *text)
 	return at;
 }
 
-static void put_path(char *at, int tid)
+static void put_path(char *at, int tid, const char *file)
 {
 	char digits[12];
 	unsigned int n = 0;
@@ -27,7 +27,7 @@ static void put_path(char *at, int tid)
 	} while (tid);
 	while (n)
 		*at++ = digits[--n];
-	at = put_text(at, "/syscall");
+	at = put_text(at, file);
 	*at = 0;
 }
 
@@ -79,13 +79,13 @@ static enum maple_wait_end line_ends(const char *line,
 	return maple_wait_ends(&call, view);
 }
 
-/* What /proc says of thread @tid; empty: nothing any more. */
-static const char *read_line(int tid, char *line, size_t size)
+/* What /proc/.../@file says of thread @tid; empty: nothing any more. */
+static const char *read_file(int tid, const char *file, char *line, size_t size)
 {
 	char path[48];
 	long fd, n;
 
-	put_path(path, tid);
+	put_path(path, tid, file);
 	line[0] = 0;
 	fd = raw3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
 	if (raw_failed(fd))
@@ -94,6 +94,11 @@ static const char *read_line(int tid, char *line, size_t size)
 	raw1(SYS_close, fd);
 	line[raw_failed(n) ? 0 : n] = 0;
 	return line;
+}
+
+static const char *read_line(int tid, char *line, size_t size)
+{
+	return read_file(tid, "/syscall", line, size);
 }
 
 /*
@@ -156,6 +161,19 @@ bool maple_waits_outside(const struct maple_shm *shm,
 			return true;
 	}
 	return false;
+}
+
+/* maple_waits_state - what thread @tid does, as ps(1) has it; 0: not known */
+char maple_waits_state(int tid)
+{
+	const char *at, *name = NULL;
+	char line[128];
+
+	/* Behind the last ')', which ends its name. */
+	for (at = read_file(tid, "/stat", line, sizeof(line)); *at; at++)
+		if (*at == ')')
+			name = at;
+	return name && name[1] ? name[2] : 0;
 }
 
 /*

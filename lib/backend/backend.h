@@ -69,6 +69,18 @@ struct maple_run_control {
 	bool log; /* events of points and calls go to sink->event, as in PROFILE */
 };
 
+/*
+ * The debugger that a run is under. It is started when the program stands
+ * before main(), is to trace it, and lets it go when it likes; as long as it
+ * traces it there is no time limit.
+ */
+struct maple_run_debugger {
+	const char *command; /* of a shell, which gets options of gdb's more */
+	int script; /* a descriptor: what gdb is to do first, with MAPLE_PID */
+	void (*notice)(void *ctx, const char *text);
+	void *ctx;
+};
+
 struct maple_run_order {
 	enum maple_run_kind kind;
 	enum maple_schedule schedule;  /* PROFILE, SCHEDULE */
@@ -81,6 +93,8 @@ struct maple_run_order {
 	uint32_t budget; /* events a site records; 0: no limit */
 	bool lossless; /* threads on one CPU wait for whoever takes its events */
 	const struct maple_run_control *control; /* CONTROL */
+	/* CONTROL: where ops->awaits, or NULL */
+	const struct maple_run_debugger *debugger;
 	/* PROFILE, CONTROL: by site number; sites to leave alone are nonzero */
 	const uint8_t *alone;
 	uint32_t nalone;
@@ -102,7 +116,10 @@ struct maple_run_sink {
 	void *ctx;
 	/* an event happened */
 	void (*event)(void *ctx, const struct maple_event *event);
-	/* a few hundred times a second; false ends the run */
+	/*
+	 * a few hundred times a second; false ends the run. @pid is 0 when the
+	 * program has ended, and its debugger not
+	 */
 	bool (*tick)(void *ctx, pid_t pid);
 	/*
 	 * as often, and when *@news, a descriptor or -1, may be read: whether
@@ -270,6 +287,10 @@ struct maple_backend_ops {
 		       const struct maple_run_sink *sink, struct maple_run *run);
 	/* whether what is left of an ended program matters; NULL: no */
 	bool (*lingers)(struct maple_backend *b, double since);
+	/* the process that waits for its debugger, or 0; NULL: none does */
+	pid_t (*awaits)(struct maple_backend *b);
+	/* that is there, or there no more */
+	void (*debugged)(struct maple_backend *b, bool there);
 	/* the program is gone, whether it was attached to or not */
 	void (*finish)(struct maple_backend *b,
 		       const struct maple_run_sink *sink, struct maple_run *run);

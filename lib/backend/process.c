@@ -282,8 +282,7 @@ static uint64_t switches(pid_t pid, pid_t tid)
 	return n;
 }
 
-/* maple_process_wants_cpu - whether some thread of @pid runs, or would */
-bool maple_process_wants_cpu(pid_t pid)
+static bool has_thread_in(pid_t pid, char wanted)
 {
 	pid_t tids[1024];
 	int n = maple_process_threads(pid, tids, 1024);
@@ -291,9 +290,33 @@ bool maple_process_wants_cpu(pid_t pid)
 	char state;
 
 	while (n--)
-		if (maple_process_cpu(pid, tids[n], &ns, &state) && state == 'R')
+		if (maple_process_cpu(pid, tids[n], &ns, &state) &&
+		    state == wanted)
 			return true;
 	return false;
+}
+
+/* maple_process_wants_cpu - whether some thread of @pid runs, or would */
+bool maple_process_wants_cpu(pid_t pid)
+{
+	return has_thread_in(pid, 'R');
+}
+
+/* maple_process_held - whether a tracer holds some thread of @pid */
+bool maple_process_held(pid_t pid)
+{
+	return has_thread_in(pid, 't');
+}
+
+/* maple_process_tracer - who traces @pid; 0: nobody */
+pid_t maple_process_tracer(pid_t pid)
+{
+	char buf[4096], *at;
+
+	if (slurp(pid, pid, "status", buf, sizeof(buf)) < 0)
+		return 0;
+	at = strstr(buf, "\nTracerPid:");
+	return at ? atoi(strchr(at, ':') + 1) : 0;
 }
 
 /*

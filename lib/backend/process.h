@@ -26,6 +26,8 @@ int maple_process_threads(pid_t pid, pid_t *tids, int max);
 bool maple_process_cpu(pid_t pid, pid_t tid, uint64_t *ns, char *state);
 uint64_t maple_process_used(pid_t pid);
 bool maple_process_wants_cpu(pid_t pid);
+bool maple_process_held(pid_t pid);
+pid_t maple_process_tracer(pid_t pid);
 bool maple_process_stuck(pid_t pid, uint64_t *stamp);
 bool maple_process_cycle(pid_t pid, uint64_t *stamp);
 

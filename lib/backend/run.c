@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "../host/host.h"
 #include "backend.h"
+#include "debugger.h"
 #include "halves.h"
 #include "launch.h"
 #include "process.h"
@@ -28,6 +29,7 @@
 #define LEAST_CPU     0.25 /* of the limit: whoever wants more must have it */
 #define STARVED_TIMES 3	   /* the time limit, for whoever has not had that */
 #define AFTERMATH     0.5 /* seconds in which a forced order shows what it does */
+#define HELD_MS	      20 /* between two looks at what a debugger holds */
 
 struct watch {
 	struct maple_launch own, *launch;  /* the latter may be a stem's */
@@ -47,6 +49,7 @@ struct watch {
 	bool released;
 	uint64_t stamp;
 	const struct maple_run_sink *sink; /* the caller's */
+	struct maple_debugger debugger;
 };
 
 /* Locks that are held in a ring stay so; else somebody may come and help. */
@@ -167,6 +170,28 @@ static bool exceeds(struct watch *w, const struct maple_run_order *order,
 	return elapsed > STARVED_TIMES * order->timeout + order->grace;
 }
 
+/* What would end the run, its debugger is called for. */
+static void call_debugger(struct watch *w, const struct maple_run_order *order,
+			  pid_t pid, double at)
+{
+	char why[64];
+
+	/* Let go of, nobody would take the signal away from it. */
+	if (!pid || w->debugger.held || !maple_process_tracer(pid))
+		return;
+	if (deadlocked(w, pid, at, order, false)) {
+		maple_debugger_call(&w->debugger, order->debugger,
+				    "deadlock: every thread waits for another");
+		w->stuck = false;
+		w->looked = at + STUCK_EVERY;
+	} else if (order->timeout > 0 && at - w->began > order->timeout) {
+		snprintf(why, sizeof(why), "the program has run for %.1f s",
+			 at - w->began);
+		maple_debugger_call(&w->debugger, order->debugger, why);
+		w->began = at;
+	}
+}
+
 static void hear(void *ctx, const struct maple_event *event)
 {
 	struct watch *w = ctx;
@@ -274,7 +299,15 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 		at = w->served = maple_clock_now();
 		pid = serve(w, order, sink, run);
 		look_at_crash(w, order, run);
-		if (w->joined) {
+		e = order->debugger ? maple_debugger_look(&w->debugger,
+							  w->halves.half[0],
+							  &w->began, err)
+				    : 0;
+		if (e)
+			return e;
+		if (w->debugger.pid) {
+			call_debugger(w, order, pid, at);
+		} else if (w->joined) {
 			if (leaves(w, order, at)) {
 				run->end = MAPLE_END_LEFT;
 				break;
@@ -286,7 +319,8 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 			break;
 		}
 		run->end = MAPLE_END_ITSELF;
-		if (deadlocked(w, pid, maple_clock_now(), order,
+		if (!w->debugger.pid &&
+		    deadlocked(w, pid, maple_clock_now(), order,
 			       w->joined || sink->enough)) {
 			collect_stacks(w, run, order, pid);
 			run->end = MAPLE_END_DEADLOCK;
@@ -301,7 +335,10 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 			run->end = MAPLE_END_ENOUGH;
 			break;
 		}
-		poll(news, 2, sink->enough ? 1 : nap(at - w->began));
+		poll(news, 2,
+		     w->debugger.held ? HELD_MS
+		     : sink->enough   ? 1
+				      : nap(at - w->began));
 	}
 	return 0;
 }
@@ -517,6 +554,8 @@ int maple_backend_run(struct maple_backend *b, struct maple_backend *beside,
 		e = start(&w, b, envp, order, err);
 		if (!e) {
 			e = watch_over(&w, order, sink, run, err);
+			maple_debugger_end(&w.debugger, sink,
+					   e || run->end != MAPLE_END_ITSELF);
 			conclude(&w, run);
 		}
 		finish(&w, sink, run);

@@ -342,8 +342,12 @@ static int repeat(struct maple_campaign *c, const struct maple_finding *finding,
 		if (!e)
 			e = maple_trial_run(c, &trial);
 		/* Once more; how often is bounded. */
-		if (trial.judgement.unjudged)
+		if (trial.judgement.unjudged && !c->options->under)
 			i--;
+		else if (trial.judgement.unjudged)
+			e = maple_error_set(c->err, ECANCELED,
+					    "the program did not come to its "
+					    "end under the debugger");
 		if (!e && !trial.stopped) {
 			c->result->runs.confirm++;
 			*runs += 1;
@@ -395,8 +399,10 @@ static int replay_order(struct maple_campaign *c,
 		return maple_error_set(c->err, EINVAL,
 				       "this finding has no order to flip: it "
 				       "came up in a profile run");
-	e = repeat(c, finding, order, times, flip ? FLIPPED : FORCED, fails,
-		   &runs);
+	e = c->options->under ? maple_under_check(c, order) : 0;
+	if (!e)
+		e = repeat(c, finding, order, times, flip ? FLIPPED : FORCED,
+			   fails, &runs);
 	if (!e && maple_campaign_gave_up(c))
 		e = maple_error_set(c->err, ECANCELED, "%s", c->given_up);
 	if (!e && runs < times)
@@ -472,6 +478,8 @@ int maple_campaign_replay(const struct maple_campaign_options *options,
 	if (!with.between)
 		with.between = between;
 	maple_interrupt_begin();
+	if (with.under)
+		maple_interrupt_leave_keys();
 	e = maple_campaign_open(&c);
 	if (!e)
 		e = replay(&c, finding, times, flip, fails);

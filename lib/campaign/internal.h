@@ -342,8 +342,16 @@ int maple_confirm_details(struct maple_campaign *c,
 bool maple_confirm_same(const struct maple_finding *finding,
 			const struct maple_trial *trial);
 
+/* under.c */
+int maple_under_check(struct maple_campaign *c, const struct maple_trial *order);
+int maple_under_begin(struct maple_campaign *c, const struct maple_trial *trial,
+		      struct maple_run_debugger *debugger);
+void maple_under_end(struct maple_run_debugger *debugger);
+
 /* shorten.c */
 int maple_shorten(struct maple_campaign *c, struct maple_trial *trial);
+char *maple_shorten_sentence(struct maple_campaign *c,
+			     const struct maple_switches *list, uint32_t at);
 char *maple_shorten_tell(struct maple_campaign *c,
 			 const struct maple_trial *trial);
 

@@ -53,6 +53,13 @@ void maple_interrupt_begin(void)
 	}
 }
 
+/* maple_interrupt_leave_keys - what is typed is for a debugger, as in system() */
+void maple_interrupt_leave_keys(void)
+{
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+}
+
 /* maple_interrupt_end - puts back what was there */
 void maple_interrupt_end(void)
 {

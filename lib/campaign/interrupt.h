@@ -13,6 +13,7 @@ struct maple_interrupts {
 };
 
 void maple_interrupt_begin(void);
+void maple_interrupt_leave_keys(void);
 void maple_interrupt_end(void);
 void maple_interrupt_forward(struct maple_interrupts *passed, pid_t pid);
 bool maple_interrupt_asked(void);

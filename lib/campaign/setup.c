@@ -259,7 +259,7 @@ static int open_backends(struct maple_campaign *c)
 		.exclude = o->exclude,
 		.agent = c->agent,
 		.exec = o->exec,
-		.on_time = o->setup || o->teardown,
+		.on_time = o->setup || o->teardown || o->under,
 		.registry = c->registry,
 		.host = o->host,
 		.joined = c->attached ? &c->attached->joined : NULL,

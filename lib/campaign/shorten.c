@@ -153,6 +153,34 @@ static void tell_where(struct maple_campaign *c,
 	maple_place_deinit(&place);
 }
 
+static void tell_switch(struct maple_campaign *c,
+			const struct maple_switches *list, uint32_t at,
+			FILE *out)
+{
+	const struct maple_policy_switch *s = &list->entry[at];
+
+	fprintf(out, "thread %s", list->name[s->thread].text);
+	tell_where(c, s, out);
+	fprintf(out,
+		s->next == s->thread ? ": that times out early, %s goes on"
+				     : ": %s goes on",
+		list->name[s->next].text);
+}
+
+/* maple_shorten_sentence - entry @at of @list, a choice; to be freed; or NULL */
+char *maple_shorten_sentence(struct maple_campaign *c,
+			     const struct maple_switches *list, uint32_t at)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	tell_switch(c, list, at, out);
+	return fclose(out) ? NULL : text;
+}
+
 /*
  * maple_shorten_tell - the switches of @trial, a sentence a line, to be freed;
  * NULL: it has none, or there is no memory
@@ -168,18 +196,11 @@ char *maple_shorten_tell(struct maple_campaign *c,
 	if (!out)
 		return NULL;
 	for (uint32_t i = 0; i < had.n && i < TOLD; i++) {
-		const struct maple_policy_switch *s = &had.entry[i];
-
-		if (!maple_switches_chose(s))
+		if (!maple_switches_chose(&had.entry[i]))
 			continue;
-		fprintf(out, "%sthread %s", ftell(out) ? "\n" : "",
-			had.name[s->thread].text);
-		tell_where(c, s, out);
-		fprintf(out,
-			s->next == s->thread ? ": that times out early, %s"
-					       " goes on"
-					     : ": %s goes on",
-			had.name[s->next].text);
+		if (ftell(out))
+			fputc('\n', out);
+		tell_switch(c, &had, i, out);
 	}
 	if (had.n > TOLD)
 		fprintf(out, "\nand so on, %u in all", had.n);

@@ -179,7 +179,7 @@ static bool on_tick(void *ctx, pid_t pid)
 
 	struct rlimit limit;
 
-	if (!lane->c->attached)
+	if (!lane->c->attached && pid > 0)
 		maple_interrupt_forward(&lane->passed, pid);
 	if (u->trial->space && pid > 0 && !prlimit(pid, RLIMIT_AS, NULL, &limit))
 		u->trial->space = limit.rlim_cur;
@@ -297,6 +297,18 @@ static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 		d->hits[i] += run->hits[i];
 }
 
+/* @order's run goes under @debugger, which has the terminal. */
+static int put_under(struct maple_campaign *c, const struct maple_trial *trial,
+		     struct maple_run_order *order,
+		     struct maple_run_debugger *debugger)
+{
+	order->debugger = debugger;
+	order->own_group = true;
+	if (isatty(order->in))
+		order->in = c->io.null;
+	return maple_under_begin(c, trial, debugger);
+}
+
 static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		     struct maple_io_run *io, int64_t *row)
 {
@@ -344,6 +356,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.enough = c->between ? on_enough : NULL,
 	};
 	struct maple_lane *lane = c->lanes.turn;
+	struct maple_run_debugger debugger;
 	int e;
 
 	trial->names |= trial->job.kind != MAPLE_RUN_ENFORCE ||
@@ -362,12 +375,17 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		order.control = &control;
 	order.alone = trial->job.alone;
 	order.nalone = trial->job.nalone;
+	e = c->options->under ? put_under(c, trial, &order, &debugger) : 0;
+	if (e)
+		return e;
 	maple_round_begin(c, trial);
 	maple_lane_leave(c);
 	e = maple_pair_run(lane->pair, &order, &sink, &trial->run, lane->err);
 	maple_round_end(&trial->round, &trial->oracle);
 	trial->rounds = trial->round.number;
 	maple_lane_enter(lane);
+	if (order.debugger)
+		maple_under_end(&debugger);
 	c->result->runs.rounds += trial->rounds;
 	if (!e)
 		e = under_way.error;

@@ -94,6 +94,9 @@ static uint32_t pick(struct maple_policy *p, uint32_t t,
 		    (maple_policy_is_parked(p, next) ||
 		     (next == t && what == MAPLE_POLICY_AT))) {
 			p->setup.counts->followed++;
+			if (p->setup.ops->follows)
+				p->setup.ops->follows(e - p->setup.list, t,
+						      next);
 			return next;
 		}
 		p->setup.counts->missed++;

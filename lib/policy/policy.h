@@ -169,6 +169,11 @@ struct maple_policy_ops {
 	bool (*outside)(void);
 	/* zeroed memory that is never given back; NULL: there is none */
 	void *(*memory)(uint64_t size);
+	/*
+	 * LIST: entry @at of the list is about to be carried out, @thread is
+	 * its and @next will go on. NULL: nobody asks
+	 */
+	void (*follows)(uint32_t at, uint32_t thread, uint32_t next);
 };
 
 /*

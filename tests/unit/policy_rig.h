@@ -56,6 +56,7 @@ static struct rig {
 	bool outside;		     /* somebody is not parked */
 	void *memory[64];	     /* that the policy was given */
 	unsigned int nmemory;
+	uint64_t follows; /* entries of a list that were about to be done */
 } rig;
 
 static void *rig_memory(uint64_t size)
@@ -79,7 +80,22 @@ static bool rig_outside(void)
 	return rig.outside;
 }
 
+static void rig_follows(uint32_t at, uint32_t thread, uint32_t next)
+{
+	const struct maple_policy_switch *e = &rig.setup.list[at];
+
+	assert_true(at < rig.setup.nlist && e->what != MAPLE_POLICY_ARRIVED);
+	assert_string_equal(rig.setup.name[e->thread].text,
+			    rig.name[thread].text);
+	assert_string_equal(rig.setup.name[e->next].text, rig.name[next].text);
+	/* Nobody goes on yet. */
+	assert_int_not_equal(maple_policy_chosen(rig.p),
+			     next == thread ? MAPLE_POLICY_NOBODY : next);
+	rig.follows++;
+}
+
 static const struct maple_policy_ops rig_ops = {
+	.follows = rig_follows,
 	.outside = rig_outside,
 	.enabled = rig_enabled,
 	.value = rig_value,

@@ -60,6 +60,7 @@ static void follow(const struct rig_program *program, const struct was *was)
 static void assert_same(const struct was *was)
 {
 	assert_int_equal(rig.counts.missed, 0);
+	assert_int_equal(rig.follows, rig.counts.followed);
 	assert_int_equal(rig.nsteps, was->nsteps);
 	assert_memory_equal(rig.step, was->step,
 			    was->nsteps * sizeof(*was->step));

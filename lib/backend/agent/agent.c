@@ -347,6 +347,26 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 	judge_delivery(a, run);
 }
 
+static pid_t awaits(struct maple_backend *b)
+{
+	const struct maple_shm *shm = agent_of(b)->shm;
+
+	return __atomic_load_n(&shm->debugger, __ATOMIC_ACQUIRE) ==
+			       MAPLE_DEBUGGER_AWAITED
+		       ? shm->pid
+		       : 0;
+}
+
+static void debugged(struct maple_backend *b, bool there)
+{
+	struct maple_shm *shm = agent_of(b)->shm;
+
+	__atomic_store_n(&shm->debugger,
+			 there ? MAPLE_DEBUGGER_THERE : MAPLE_DEBUGGER_NONE,
+			 __ATOMIC_RELEASE);
+	syscall(SYS_futex, &shm->debugger, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 static void release(struct maple_backend *b)
 {
 	agent_of(b)->released = true;
@@ -384,6 +404,8 @@ static const struct maple_backend_ops agent_ops = {
 	.fork = maple_agent_fork,
 	.serve = serve,
 	.lingers = lingers,
+	.awaits = awaits,
+	.debugged = debugged,
 	.finish = finish,
 	.release = release,
 	.destroy = destroy,

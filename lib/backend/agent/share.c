@@ -159,6 +159,8 @@ bool maple_agent_share(struct maple_agent_backend *a,
 	shm->fill = order->fill;
 	shm->seed = order->seed;
 	shm->trap_rest = 0;
+	shm->debugger = order->debugger ? MAPLE_DEBUGGER_WANTED
+					: MAPLE_DEBUGGER_NONE;
 	shm->nchanges = order->nchanges;
 	for (i = 0; i < order->nchanges; i++) {
 		shm->change[i].site =

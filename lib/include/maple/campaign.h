@@ -62,6 +62,7 @@ struct maple_campaign_options {
 	const char *setup;	   /* --setup CMD, before each run */
 	const char *teardown;	   /* --teardown CMD, after each run */
 	const char *between;	   /* --between CMD, drives a server's round */
+	const char *under;	   /* --under CMD, the debugger of a replay */
 	const char *agent;	   /* path of libmaple-agent.so; NULL: search */
 	const char *backend;	   /* --backend; NULL: the best there is, of a
 				      replay: those of the finding */
@@ -302,6 +303,12 @@ void maple_campaign_result_destroy(struct maple_campaign_result *result);
  * maple_campaign_replay - reruns what @finding recorded, @times times
  * @flip: run its control instead: the first dependency reversed
  * @fails: how many of the runs failed as the finding did
+ *
+ * With options->under each run is under a gdb that stops at each switch of the
+ * schedule. It has the caller's terminal; SIGINT and SIGQUIT are ignored here,
+ * and there is no time limit for what it holds. Errors: -ENOTSUP the finding
+ * has no switches, or there is no such gdb; -ECANCELED the debugger was killed,
+ * or has killed the program.
  */
 int maple_campaign_replay(const struct maple_campaign_options *options,
 			  const struct maple_finding *finding,
