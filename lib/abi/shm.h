@@ -21,7 +21,7 @@
 #include "policy/policy.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
-#define MAPLE_SHM_VERSION  9
+#define MAPLE_SHM_VERSION  10
 #define MAPLE_SHM_ENV	   "MAPLE_AGENT"  /* /proc/PID/fd/N of the file */
 #define MAPLE_SHM_ASAN	   "ASAN_OPTIONS" /* with --exe */
 #define MAPLE_SHM_MARK	   "MAPLE_" /* before the name of the user's own */
@@ -194,7 +194,11 @@ struct maple_shm_control {
 	uint32_t log;			   /* [c] accesses are recorded, too */
 	struct maple_policy_counts counts; /* [a] */
 	uint32_t ndecided;		   /* [a] */
-	uint32_t pad;
+	/*
+	 * [c] LIST, with log: accesses are recorded with values, at sites that
+	 * no entry is about as well, which are no points
+	 */
+	uint32_t values;
 	struct maple_policy_name name[MAPLE_THREADS];	       /* [c] */
 	uint32_t weight[MAPLE_THREADS];			       /* [c] by name */
 	struct maple_policy_switch list[MAPLE_POLICY_ENTRIES]; /* [c] */

@@ -272,6 +272,9 @@ void maple_policy_rest(struct maple_policy *p, uint32_t t);
 /* maple_policy_expire - @t, which was chosen, goes on since its wait is over */
 void maple_policy_expire(struct maple_policy *p, uint32_t t, uint64_t until);
 
+/* maple_policy_entry - LIST: which the last choice followed, or NOBODY: none */
+uint32_t maple_policy_entry(const struct maple_policy *p);
+
 /* maple_policy_execute - @t, the chosen one, carries out what it announced */
 void maple_policy_execute(struct maple_policy *p, uint32_t t);
 

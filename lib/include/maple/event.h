@@ -81,13 +81,19 @@ enum maple_event_kind {
 	 */
 	MAPLE_EV_QUIET = 29,
 
-	/* What the automaton says, in the log of an enforced run. */
+	/*
+	 * What the automaton says, in the log of an enforced run. Some are said
+	 * of controlled runs with values as well: STEP of each access.
+	 */
 	MAPLE_EV_STEP = 32,    /* aux: the step that was executed */
 	MAPLE_EV_GIVEUP = 33,  /* an attempt ended */
 	MAPLE_EV_EXPOSED = 34, /* all steps done */
-	MAPLE_EV_HOLD = 35,    /* the thread was held; aux: the reason */
+	/* aux: the reason; controlled: before an access of kind aux */
+	MAPLE_EV_HOLD = 35,    /* the thread was held */
 	MAPLE_EV_RELEASE = 36, /* a held thread runs on */
-	MAPLE_EV_NEXT = 37,    /* plan aux of those that follow begins */
+	/* plan aux of those that follow begins; controlled: entry aux of the
+	   list is followed, as the thread stands there or by who sees it */
+	MAPLE_EV_NEXT = 37,
 };
 
 enum maple_event_flag {
