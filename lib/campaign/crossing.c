@@ -6,8 +6,8 @@
  * At a switch a thread stands, and others go on until it does. What it had done
  * before is crossed where they touch it next, and what it does then where they
  * have touched it last: so a switch has up to four moments, the nearest ones.
- * Memory comes first, then locks, then conditions; of a deadlock locks do. Where
- * nothing is crossed, what the thread stands before is told.
+ * Memory comes first, then locks, then conditions; of a deadlock locks do.
+ * Where nothing is crossed, what the threads stand before is told.
  *
  * On: the log of a run with values (MAPLE_EV_NEXT, HOLD, RELEASE). Without one
  * there are sentences alone, without variables.
@@ -18,8 +18,8 @@
 #include "story.h"
 
 #define TOLD   20   /* entries that are told */
-#define LOOK   4096 /* events of a log that are gone through, each way */
-#define STOPS  256  /* of threads, that are looked at */
+#define LOOK   1024 /* events of a log that are gone through, each way */
+#define STOPS  64   /* of threads, that are looked at */
 #define BEFORE 64   /* ... of the thread itself, back from its switch */
 
 enum about { MEMORY, LOCKS, CONDITIONS, ABOUTS, NOTHING = ABOUTS };
@@ -43,7 +43,7 @@ struct crossing {
 	int64_t n;
 	int64_t stands[MAPLE_THREADS]; /* its HOLD; -1: it goes on */
 	unsigned int npicks;
-	struct pick pick[4 * TOLD];
+	struct pick pick[MAPLE_ROLES]; /* each may have a thread of its own */
 	struct maple_switches had;
 	struct told told[TOLD]; /* by entry */
 };
@@ -101,7 +101,7 @@ static bool conflict(const struct maple_event *a, const struct maple_event *b)
 	    b->addr >= a->addr + bytes(a))
 		return false;
 	if (k == MAPLE_EV_LOCK || l == MAPLE_EV_LOCK)
-		return true;
+		return !(a->flags & b->flags & MAPLE_EVF_SHARED);
 	if (k >= MAPLE_EV_SIGNAL && k <= MAPLE_EV_WAIT)
 		return (k == MAPLE_EV_WAIT) != (l == MAPLE_EV_WAIT);
 	return k != MAPLE_EV_READ || l != MAPLE_EV_READ;
@@ -274,25 +274,26 @@ static void follow(struct crossing *x, uint32_t i, int64_t n)
 {
 	const struct maple_policy_switch *entry = &x->had.entry[i];
 	struct told *told = &x->told[i];
+	int64_t hold;
 	struct stop s;
 
 	told->followed = true;
 	if (entry->what != MAPLE_POLICY_AT) {
-		told->followed = cross_standing(
-			x, n, x->had.name[entry->next].text);
+		told->followed =
+			cross_standing(x, n, x->had.name[entry->next].text);
 		return;
 	}
-	s = stop_at(x, find(x, n, x->log[n].thread, MAPLE_EV_HOLD));
-	if (s.hold >= x->n)
+	hold = find(x, n, x->log[n].thread, MAPLE_EV_HOLD);
+	if (hold == x->n)
 		return;
+	s = stop_at(x, hold);
 	told->before = access_of(x, &s);
-	if (pick_stop(x, &s) < 0 && about(x, told->before) != NOTHING)
-		pick(x, told->before, -1);
+	pick_stop(x, &s);
 }
 
 /*
- * Entry @i was not followed, or nobody stood where its thread blocked. Then what
- * it does is that its place is a point: the thread, new, has stood there.
+ * Entry @i was not followed, or nobody stood where its thread blocked. Then
+ * what it does is that its place is a point: the thread, new, has stood there.
  */
 static void came_to(struct crossing *x, uint32_t i)
 {
@@ -331,6 +332,7 @@ static void cross_all(struct crossing *x)
 {
 	unsigned int stops = 0;
 	struct stop s;
+	bool none;
 
 	memset(x->stands, -1, sizeof(x->stands));
 	for (unsigned int i = 0; i < TOLD; i++)
@@ -346,14 +348,20 @@ static void cross_all(struct crossing *x)
 		if (e->kind != MAPLE_EV_HOLD)
 			continue;
 		x->stands[e->thread] = i;
+		if (!is_listed(x, e->site) || stops++ >= STOPS)
+			continue;
 		s = stop_at(x, i);
-		if (is_listed(x, e->site) && stops++ < STOPS)
-			pick_stop(x, &s);
+		pick_stop(x, &s);
 	}
 	for (uint32_t i = 0; i < x->had.n && i < TOLD; i++)
 		if (maple_switches_chose(&x->had.entry[i]) &&
 		    !x->told[i].followed)
 			came_to(x, i);
+	none = !x->npicks;
+	for (uint32_t i = 0; none && i < TOLD; i++)
+		if (x->told[i].before >= 0 &&
+		    about(x, x->told[i].before) != NOTHING)
+			pick(x, x->told[i].before, -1);
 }
 
 /* ---- as moments ---- */
@@ -362,7 +370,8 @@ static void cross_all(struct crossing *x)
 static int by_time(const void *a, const void *b, void *log)
 {
 	const struct maple_event *e = log;
-	int64_t i = ((const struct pick *)a)->at, k = ((const struct pick *)b)->at;
+	int64_t i = ((const struct pick *)a)->at,
+		k = ((const struct pick *)b)->at;
 	bool p = e[i].kind == MAPLE_EV_HOLD || e[i].kind == MAPLE_EV_BLOCK;
 	bool q = e[k].kind == MAPLE_EV_HOLD || e[k].kind == MAPLE_EV_BLOCK;
 
@@ -503,7 +512,8 @@ static void tell_where(const struct crossing *x, const struct maple_finding *f,
 		fputs(stops ? " stops" : " waits, or ends", out);
 	} else {
 		fprintf(out,
-			stops ? " stops before %s" : " waits, or ends, behind %s",
+			stops ? " stops before %s"
+			      : " waits, or ends, behind %s",
 			text);
 		if (s->hit > 1)
 			fprintf(out, ", its %u. time there", s->hit);

@@ -56,8 +56,11 @@ static struct maple_event *put(uint16_t thread, uint8_t kind, uint32_t site,
 	struct maple_event *e = &log_[trial.nlog++];
 
 	assert_true(trial.nlog < MOST);
-	*e = (struct maple_event){ .thread = thread, .kind = kind, .site = site,
-				   .addr = addr, .size = 4 };
+	*e = (struct maple_event){ .thread = thread,
+				   .kind = kind,
+				   .site = site,
+				   .addr = addr,
+				   .size = 4 };
 	return e;
 }
 
@@ -76,10 +79,12 @@ static void access_to(uint16_t thread, uint8_t kind, uint32_t site,
 static void entry(uint16_t thread, enum maple_policy_what what, uint32_t site,
 		  uint16_t next)
 {
-	entries[trial.job.switches.n++] = (struct maple_policy_switch){
-		.thread = thread, .next = next, .what = what, .site = site,
-		.hit = 1
-	};
+	entries[trial.job.switches.n++] =
+		(struct maple_policy_switch){ .thread = thread,
+					      .next = next,
+					      .what = what,
+					      .site = site,
+					      .hit = 1 };
 }
 
 /* The next entry, of @thread before an access; it is followed. */
@@ -268,10 +273,10 @@ static void test_no_log(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_lost_update),	   TEST(test_torn),
-		TEST(test_deadlock),	   TEST(test_released),
-		TEST(test_arrival),	   TEST(test_who_goes_first),
-		TEST(test_freed),	   TEST(test_no_log),
+		TEST(test_lost_update), TEST(test_torn),
+		TEST(test_deadlock),	TEST(test_released),
+		TEST(test_arrival),	TEST(test_who_goes_first),
+		TEST(test_freed),	TEST(test_no_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
