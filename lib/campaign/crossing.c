@@ -328,40 +328,55 @@ static bool is_listed(const struct crossing *x, uint32_t site)
 	return false;
 }
 
-static void cross_all(struct crossing *x)
+/* Others may have stood at a place that an entry has made a point. */
+static void cross_others(struct crossing *x)
 {
 	unsigned int stops = 0;
 	struct stop s;
-	bool none;
 
+	for (int64_t i = 0; i < x->n && stops < STOPS; i++) {
+		if (x->log[i].kind != MAPLE_EV_HOLD ||
+		    !is_listed(x, x->log[i].site))
+			continue;
+		s = stop_at(x, i);
+		pick_stop(x, &s);
+		stops++;
+	}
+}
+
+/* What the threads of entries stand before, though nothing comes across. */
+static void take_stops(struct crossing *x)
+{
+	for (uint32_t i = 0; i < TOLD; i++)
+		if (x->told[i].before >= 0 &&
+		    about(x, x->told[i].before) != NOTHING)
+			pick(x, x->told[i].before, -1);
+}
+
+static void cross_all(struct crossing *x)
+{
 	memset(x->stands, -1, sizeof(x->stands));
 	for (unsigned int i = 0; i < TOLD; i++)
 		x->told[i] = (struct told){ -1, MAPLE_THREAD_NONE, false };
 	for (int64_t i = 0; i < x->n; i++) {
 		const struct maple_event *e = &x->log[i];
 
-		if (e->kind == MAPLE_EV_RELEASE)
+		if (e->kind == MAPLE_EV_HOLD)
+			x->stands[e->thread] = i;
+		else if (e->kind == MAPLE_EV_RELEASE)
 			x->stands[e->thread] = -1;
-		if (e->kind == MAPLE_EV_NEXT && e->aux < x->had.n &&
-		    e->aux < TOLD)
+		else if (e->kind == MAPLE_EV_NEXT && e->aux < x->had.n &&
+			 e->aux < TOLD)
 			follow(x, e->aux, i);
-		if (e->kind != MAPLE_EV_HOLD)
-			continue;
-		x->stands[e->thread] = i;
-		if (!is_listed(x, e->site) || stops++ >= STOPS)
-			continue;
-		s = stop_at(x, i);
-		pick_stop(x, &s);
 	}
 	for (uint32_t i = 0; i < x->had.n && i < TOLD; i++)
 		if (maple_switches_chose(&x->had.entry[i]) &&
 		    !x->told[i].followed)
 			came_to(x, i);
-	none = !x->npicks;
-	for (uint32_t i = 0; none && i < TOLD; i++)
-		if (x->told[i].before >= 0 &&
-		    about(x, x->told[i].before) != NOTHING)
-			pick(x, x->told[i].before, -1);
+	if (!x->npicks)
+		cross_others(x);
+	if (!x->npicks)
+		take_stops(x);
 }
 
 /* ---- as moments ---- */
