@@ -174,8 +174,9 @@ static int64_t pick_after(struct crossing *x, const struct stop *s,
 		if (x->log[i].thread != s->thread ||
 		    x->log[i].kind >= MAPLE_EV_STEP || about(x, i) != what)
 			continue;
-		other = crossed(x, i, s->end - 1, s->hold, what);
-		if (other < 0)
+		/* Of what came last it depends. */
+		other = crossed(x, i, i - 1, s->hold, what);
+		if (other < s->from || other >= s->end)
 			continue;
 		pick(x, other, -1);
 		pick(x, i, other);
@@ -212,9 +213,9 @@ static int64_t pick_before(struct crossing *x, const struct stop *s,
 		if (about(x, i) != what)
 			continue;
 		/* Who waits for a lock may do so later. */
-		other = crossed(x, i, s->from, what == LOCKS ? x->n : s->end,
+		other = crossed(x, i, i + 1, what == LOCKS ? x->n : s->end,
 				what);
-		if (other < 0)
+		if (other < s->from)
 			continue;
 		pick(x, i, -1);
 		pick(x, other, i);
