@@ -250,8 +250,10 @@ int maple_confirm_details(struct maple_campaign *c,
 		    maple_past_wanted(*finding);
 	bool values = trial->job.kind == MAPLE_RUN_CONTROL && !trial->values &&
 		      !c->options->no_confirm && maple_trial_switches(trial).n;
-	/* A hang takes all its time again. */
-	unsigned int tries = trial->run.end == MAPLE_END_HANG ? 1 : TRIES;
+	/* A hang takes all its time again; so may who is watched everywhere. */
+	bool slow = trial->run.end == MAPLE_END_HANG ||
+		    (values && !trial->job.alone);
+	unsigned int tries = slow ? 1 : TRIES;
 	struct maple_finding *first = *finding;
 	struct maple_trial again;
 	int e = 0;

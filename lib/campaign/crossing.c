@@ -317,7 +317,8 @@ static void came_to(struct crossing *x, uint32_t i)
 	if (other < 0)
 		return;
 	x->told[i].before = access_of(x, &s);
-	x->told[i].crosses = x->log[other].thread;
+	if (x->log[other].thread < run->nthreads)
+		x->told[i].crosses = x->log[other].thread;
 }
 
 /* Whether some entry has made a point of @site. */

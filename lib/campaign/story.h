@@ -26,10 +26,9 @@ struct maple_making {
 	enum maple_reach reach;
 	unsigned int role;
 	const char *thread;
-	const struct maple_event *e; /* its event; NULL: there is none, */
-	const struct maple_event
-		*until; /* ... which is not of the log; or NULL */
-	uint64_t was;	/* before it, where e is VALUED */
+	/* Its event, or NULL; until when, if that is not of the log, or NULL. */
+	const struct maple_event *e, *until;
+	uint64_t was; /* what stood there before, where e is VALUED */
 };
 
 void maple_story_moment(struct maple_campaign *c, struct maple_trial *trial,

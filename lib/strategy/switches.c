@@ -10,7 +10,7 @@
  * entries the first one is tried with the second one's thread, without what
  * stands between them; then halves once more. And threads that do the same may
  * have changed places: an entry says that another one goes first, where all
- * would be the same with their names exchanged in the entries after it.
+ * would be the same with their names exchanged in all other entries.
  */
 #include <errno.h>
 #include <stdlib.h>

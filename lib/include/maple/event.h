@@ -82,18 +82,17 @@ enum maple_event_kind {
 	MAPLE_EV_QUIET = 29,
 
 	/*
-	 * What the automaton says, in the log of an enforced run. Some are said
-	 * of controlled runs with values as well: STEP of each access.
+	 * What the automaton says, in the log of an enforced run. In that of a
+	 * controlled run with values: STEP, of each access; HOLD, of who stands
+	 * before an access of kind aux, and RELEASE; NEXT, entry aux of the list
+	 * is followed: its thread stands there, or the one that saw it block.
 	 */
 	MAPLE_EV_STEP = 32,    /* aux: the step that was executed */
 	MAPLE_EV_GIVEUP = 33,  /* an attempt ended */
 	MAPLE_EV_EXPOSED = 34, /* all steps done */
-	/* aux: the reason; controlled: before an access of kind aux */
-	MAPLE_EV_HOLD = 35,    /* the thread was held */
+	MAPLE_EV_HOLD = 35,    /* the thread was held; aux: the reason */
 	MAPLE_EV_RELEASE = 36, /* a held thread runs on */
-	/* plan aux of those that follow begins; controlled: entry aux of the
-	   list is followed, as the thread stands there or by who sees it */
-	MAPLE_EV_NEXT = 37,
+	MAPLE_EV_NEXT = 37,    /* plan aux of those that follow begins */
 };
 
 enum maple_event_flag {
