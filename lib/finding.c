@@ -47,7 +47,7 @@ void maple_place_deinit(struct maple_place *place)
 	free(place->inlined_file);
 }
 
-static void moment_deinit(struct maple_moment *moment)
+void maple_moment_deinit(struct maple_moment *moment)
 {
 	maple_place_deinit(&moment->place);
 	free(moment->thread);
@@ -107,7 +107,7 @@ void maple_finding_destroy(struct maple_finding *finding)
 	if (!finding)
 		return;
 	for (unsigned int i = 0; i < finding->nmoments; i++)
-		moment_deinit(&finding->moments[i]);
+		maple_moment_deinit(&finding->moments[i]);
 	for (unsigned int i = 0; i < finding->nstacks; i++)
 		stack_deinit(&finding->stacks[i]);
 	for (unsigned int i = 0; i < finding->nedges; i++)

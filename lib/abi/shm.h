@@ -202,7 +202,11 @@ struct maple_shm_control {
 	uint32_t log;			   /* [c] accesses are recorded, too */
 	struct maple_policy_counts counts; /* [a] */
 	uint32_t ndecided;		   /* [a] */
-	uint32_t pad;
+	/*
+	 * [c] LIST, with log: accesses are recorded with values, at sites that
+	 * no entry is about as well, which are no points
+	 */
+	uint32_t values;
 	struct maple_policy_name name[MAPLE_THREADS];	       /* [c] */
 	uint32_t weight[MAPLE_THREADS];			       /* [c] by name */
 	struct maple_policy_switch list[MAPLE_POLICY_ENTRIES]; /* [c] */

@@ -24,7 +24,7 @@
 #define MID  MAPLE_PRIO_NORM_FIRST
 #define HIGH MAPLE_PRIO_HIGH
 
-bool maple_agent_controls;
+bool maple_agent_controls, maple_control_values;
 
 static struct maple_policy *policy;
 /* From before a thread lowers itself until it goes on. */
@@ -61,7 +61,6 @@ void maple_control_start(void)
 		.value = maple_peek_value,
 		.outside = outside,
 		.memory = maple_lock_memory,
-		.follows = maple_debugged_follows,
 	};
 	struct maple_shm_control *c = &maple_shm->control;
 	const struct maple_policy_setup setup = {
@@ -85,6 +84,7 @@ void maple_control_start(void)
 	maple_policy_start(policy, &setup);
 	maple_time_start(policy);
 	maple_agent_controls = true;
+	maple_control_values = c->values;
 }
 
 /* maple_control_born - the caller is about to create thread @number */
@@ -118,6 +118,35 @@ static void set_aside(uint32_t was)
 	} else {
 		maple_sched_level(was, HIGH);
 	}
+}
+
+/* Of the caller, for who tells of the run. */
+static void say(unsigned int kind, const struct maple_policy_op *op,
+		uint32_t aux)
+{
+	struct maple_access acc = { MAPLE_SITE_NONE, 0, 0, 0 };
+
+	if (!maple_control_values)
+		return;
+	if (op)
+		acc = (struct maple_access){ op->site, op->kind, op->addr,
+					     op->size };
+	maple_ring_put(kind, &acc, 0, 0, aux,
+		       (uint64_t)__builtin_frame_address(0));
+}
+
+/*
+ * The last choice may have been an entry's of the list: @leaves, who stands
+ * before @op, if it is not blocked.
+ */
+static void say_entry(uint32_t leaves, const struct maple_policy_op *op)
+{
+	uint32_t entry = maple_policy_entry(policy);
+
+	if (entry == MAPLE_POLICY_NOBODY)
+		return;
+	say(MAPLE_EV_NEXT, op, entry);
+	maple_debugged_follows(entry, leaves, maple_policy_chosen(policy));
 }
 
 /* Whether the caller was only to run its handlers, which it has. */
@@ -158,6 +187,7 @@ static void fall_through(uint32_t self)
 			if (was != MAPLE_POLICY_NOBODY)
 				set_aside(was);
 			next = maple_policy_fall(policy);
+			say_entry(was, NULL);
 		}
 		if (next != self)
 			maple_sched_level(next, MID);
@@ -166,14 +196,19 @@ static void fall_through(uint32_t self)
 	maple_debugged_disclaim();
 }
 
-/* Returns when the caller, which is parked or chosen again, is to go on. */
-static void stand(uint32_t self)
+/*
+ * Returns when the caller, which is parked or chosen again, and stands before
+ * @op, is to go on.
+ */
+static void stand(uint32_t self, const struct maple_policy_op *op)
 {
+	say(MAPLE_EV_HOLD, op, op->kind);
 	stands[self] = true;
 	take_level(LOW);
 	while (maple_policy_chosen(policy) != self && !maple_agent_sealed)
 		fall_through(self);
 	stands[self] = false;
+	say(MAPLE_EV_RELEASE, op, 0);
 }
 
 void maple_agent_let_handle(uint32_t thread)
@@ -206,15 +241,16 @@ static void point(const struct maple_policy_op *op)
 		maple_debugged_settle(is_parked);
 	if (maple_policy_chosen(policy) != self) {
 		maple_policy_arrive(policy, self);
-		stand(self);
+		stand(self, op);
 	} else if (maple_policy_waits(policy, self)) {
 		maple_policy_rest(policy, self);
-		stand(self);
+		stand(self, op);
 	} else {
 		next = maple_policy_decide(policy, self);
+		say_entry(self, op);
 		if (next != self) {
 			maple_sched_level(next, MID);
-			stand(self);
+			stand(self, op);
 		}
 	}
 	maple_policy_execute(policy, self);
@@ -347,8 +383,11 @@ void maple_hook_point(uint64_t addr, struct maple_agent_site *site,
 		maple_retire_site(site);
 	} else {
 		shm->stats.hits[site->way]++;
-		maple_control_access(&acc, 0);
-		if (shm->control.log)
+		if (!maple_control_values || site->wanted)
+			maple_control_access(&acc, 0);
+		if (maple_control_values)
+			maple_agent_open(&acc);
+		else if (shm->control.log)
 			maple_ring_put(acc.kind, &acc, 0, site->event_flags, 0,
 				       (uint64_t)(frame + 1));
 	}

@@ -20,7 +20,7 @@ struct maple_agent_site {
 	uint8_t flags;	     /* enum maple_site_flag; SPLIT: in this run */
 	uint8_t live;	/* 0: the slot passes it by, but for the left-th time */
 	uint8_t way;	/* enum maple_way */
-	uint8_t wanted; /* the plan names it */
+	uint8_t wanted; /* the plan names it, or the list */
 	uint8_t alone;	/* never seen on shared memory: not this time */
 	uint8_t slow;	/* its events are not to be made by stub.S */
 	uint32_t group; /* of its image's, if it has a hook */
@@ -59,6 +59,7 @@ void maple_agent_heap(void);
 extern bool maple_agent_enforces;
 
 /* control.c */
+extern bool maple_control_values; /* the run's accesses have values */
 void maple_control_ahead(void);
 void maple_control_start(void);
 void maple_control_born(uint32_t number);
@@ -318,6 +319,7 @@ void maple_stranger_tell(void);
 /* enforce.c */
 void maple_agent_open(const struct maple_access *acc);
 bool maple_agent_close(uint32_t site, struct maple_access *acc);
+void maple_agent_log(const struct maple_access *acc, unsigned int flags);
 void maple_enforce_ahead(void);
 void maple_enforce_start(void);
 bool maple_enforce_over(void);

@@ -128,12 +128,13 @@ bool maple_debugged_disclaim(void)
 	return true;
 }
 
-/* 0: it has ended */
+/* 0: it has ended, or there is none */
 static int32_t tid_of(uint32_t thread)
 {
-	const struct maple_shm_thread *t = &maple_shm->thread[thread];
-
-	return t->alive ? t->tid : 0;
+	if (thread >= MAPLE_THREADS)
+		return 0;
+	return maple_shm->thread[thread].alive ? maple_shm->thread[thread].tid
+					       : 0;
 }
 
 /* maple_debugged_follows - entry @at of the list is about to be carried out */

@@ -26,7 +26,7 @@ static void *result_now; /* where its result goes */
 
 struct open {
 	struct maple_access acc;
-	uint64_t was; /* what stood there, if the plan is about it */
+	uint64_t was; /* what stood there, if plan or list is about it */
 };
 
 static __thread struct open open_access[OPEN]
@@ -47,8 +47,9 @@ void maple_agent_open(const struct maple_access *acc)
 	open = &open_access[maple_self.nopen++];
 	open->acc = *acc;
 	open->was = 0;
-	if (!drive.said.finished &&
-	    maple_auto_minds(drive.automaton, maple_self.number, acc))
+	if (maple_agent_controls ||
+	    (!drive.said.finished &&
+	     maple_auto_minds(drive.automaton, maple_self.number, acc)))
 		open->was = maple_ring_peek(acc->addr, acc->size);
 }
 
@@ -221,6 +222,16 @@ static void log_access(const struct maple_access *acc, unsigned int flags)
 	    maple_section_ends(acc, maple_call_quiet(acc->site)))
 		return;
 	maple_ring_put(acc->kind, acc, value, flags, 0, sp);
+}
+
+/*
+ * maple_agent_log - @acc, which was closed right before, with what stood there
+ *                   before and stands there now
+ */
+void maple_agent_log(const struct maple_access *acc, unsigned int flags)
+{
+	log_access(acc, flags);
+	log_event(MAPLE_EV_STEP, NULL, was, 0);
 }
 
 /*

@@ -143,12 +143,16 @@ static void hook_done(const struct maple_agent_site *site, bool goes_on)
 {
 	struct maple_agent_thread *self = &maple_self;
 	struct maple_access acc;
+	bool open;
 
 	if (!maple_shm || self->number == MAPLE_THREAD_NONE || self->inside)
 		return;
 	maple_agent_enter();
 	maple_shm->thread[self->number].at = site->number + 1;
-	if (maple_agent_close(site->number, &acc)) {
+	open = maple_agent_close(site->number, &acc);
+	if (open && maple_agent_controls) {
+		maple_agent_log(&acc, site->event_flags);
+	} else if (open) {
 		maple_enforce_after(&acc, site->event_flags, true);
 		acc.kind = MAPLE_EV_WRITE;
 		if (goes_on && maple_enforce_before(&acc, 0))
@@ -168,7 +172,10 @@ void maple_hook_between(uint64_t addr, struct maple_agent_site *site,
 	hook_done(site, true);
 }
 
-/* maple_hook_after - called by a slot after its instruction, if enforced */
+/*
+ * maple_hook_after - called by a slot after its instruction, if enforced, or if
+ *                    its value is wanted
+ */
 void maple_hook_after(uint64_t addr, struct maple_agent_site *site,
 		      const struct maple_agent_frame *frame)
 {
@@ -211,7 +218,9 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 		call_enforced(&acc, flags);
 	} else if (maple_agent_controls) {
 		maple_control_access(&acc, flags);
-		if (shm->control.log)
+		if (maple_control_values && maple_event_is_memory(kind))
+			maple_agent_open(&acc);
+		else if (shm->control.log)
 			maple_ring_put(kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK
 							     : kind,
 				       &acc, 0, flags, 0, sp);
@@ -243,6 +252,9 @@ void maple_agent_after(uint32_t site, unsigned int kind, const void *addr,
 		if (maple_event_is_memory(kind))
 			maple_agent_close(site, &open);
 		maple_enforce_after(&acc, flags, happened);
+	} else if (maple_control_values && maple_event_is_memory(kind)) {
+		if (maple_agent_close(site, &open) && happened)
+			maple_agent_log(&acc, flags);
 	} else if (happened && kind == MAPLE_EV_LOCK && records(maple_shm)) {
 		flags |= MAPLE_EVF_EXACT;
 		if (!maple_section_begins(&acc, flags, sp,

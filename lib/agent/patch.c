@@ -72,7 +72,8 @@ static void move_insn(struct maple_patched *p, struct maple_slot *s,
 		maple_slot_insn(s, insn, (void *)(p->bias + insn->offset));
 	}
 	for (i = insn->site; i < t->nsites; i++) {
-		if (p->site[i].wanted && !(insn->flags & MAPLE_INSN_STOP))
+		if ((p->site[i].wanted || maple_control_values) &&
+		    p->site[i].live && !(insn->flags & MAPLE_INSN_STOP))
 			maple_slot_after(s, &p->site[i]);
 		if (!(site[i].flags & MAPLE_SITEF_MORE))
 			break;
@@ -266,11 +267,26 @@ void maple_patch_changes(struct maple_patched *p, uint32_t base)
 	}
 }
 
+/* Where more is patched than the list names, that alone has points. */
+static void want_list(struct maple_patched *p, uint32_t base)
+{
+	const struct maple_shm_control *c = &maple_shm->control;
+	uint32_t at;
+
+	for (uint32_t i = 0; i < c->nlist; i++) {
+		at = c->list[i].site;
+		if (!(at & MAPLE_SITE_CALL) && at - base < p->nsites)
+			p->site[at - base].wanted = 1;
+	}
+}
+
 static void fill_sites(struct maple_patched *p, const struct maple_table *t,
 		       uint32_t base)
 {
 	for (uint32_t i = 0; i < p->nsites; i++)
 		fill_site(p, t, base, i);
+	if (maple_control_values)
+		want_list(p, base);
 	maple_patch_changes(p, base);
 }
 
@@ -349,7 +365,8 @@ void maple_patch_image(struct maple_shm_image *image,
 {
 	const struct maple_table_group *group = maple_table_groups(t);
 	struct maple_patched *p = allocate(image, t);
-	bool may_trap = maple_agent_enforces || maple_shm->trap_rest;
+	bool may_trap = maple_agent_enforces || maple_control_values ||
+			maple_shm->trap_rest;
 
 	image->patched = 0;
 	image->unpatched = 0;

@@ -67,6 +67,12 @@ struct maple_run_control {
 	 */
 	const uint32_t *weight;
 	bool log; /* events of points and calls go to sink->event, as in PROFILE */
+	/*
+	 * LIST: ... and of all sites that the order does not leave alone, which
+	 * are no points, with values, and what else <maple/event.h> has of such
+	 * runs. It has to be executed: order->fresh.
+	 */
+	bool values;
 };
 
 /*

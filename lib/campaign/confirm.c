@@ -62,9 +62,6 @@ static int copy_schedule(struct maple_campaign *c, struct maple_job *to,
 	if (!was.nnames)
 		return copy_expected(c, &to->expected, &from->job.expected);
 	to->policy.policy = MAPLE_POLICY_LIST;
-	free(to->alone);
-	to->alone = NULL;
-	to->nalone = 0;
 	if (maple_switches_copy(&to->switches, &was))
 		return maple_error_set(c->err, ENOMEM, "out of memory");
 	if (flip)
@@ -89,12 +86,7 @@ static int copy_order(struct maple_campaign *c, struct maple_trial *to,
 	to->job.seed = from->job.seed;
 	to->job.fill = from->job.fill;
 	/* A change point is where it was if the same sites are looked at. */
-	if (from->job.alone)
-		to->job.alone = malloc(from->job.nalone + 1);
-	if (to->job.alone) {
-		to->job.nalone = from->job.nalone;
-		memcpy(to->job.alone, from->job.alone, to->job.nalone);
-	}
+	(void)maple_job_leave(&to->job, from->job.alone, from->job.nalone);
 	to->rounds = from->rounds;
 	to->flip = flip;
 	for (i = 0; flip && i < to->job.nthen; i++)
@@ -215,6 +207,7 @@ static int order_again(struct maple_campaign *c, struct maple_trial *to,
 
 	to->purpose = MAPLE_FOR_ATTRIBUTE;
 	to->names = true;
+	to->values = from->job.kind == MAPLE_RUN_CONTROL;
 	return e;
 }
 
@@ -241,7 +234,8 @@ static void take_over(struct maple_campaign *c, struct maple_finding **finding,
 /*
  * maple_confirm_details - runs @trial's order again if its *@finding is about
  * what only logs of such runs tell, since that takes time: where memory came
- * from, and what a thread had read before it waited
+ * from, what a thread had read before it waited, and, by switches, what was
+ * read and written across them
  *
  * *@finding becomes the same one as told from a run that failed alike. If
  * there is none, it stays: then it has addresses instead of names.
@@ -254,13 +248,17 @@ int maple_confirm_details(struct maple_campaign *c,
 	bool past = trial->job.kind == MAPLE_RUN_ENFORCE &&
 		    !c->options->no_confirm && !c->attached &&
 		    maple_past_wanted(*finding);
-	/* A hang takes all its time again. */
-	unsigned int tries = trial->run.end == MAPLE_END_HANG ? 1 : TRIES;
+	bool values = trial->job.kind == MAPLE_RUN_CONTROL && !trial->values &&
+		      !c->options->no_confirm && maple_trial_switches(trial).n;
+	/* A hang takes all its time again; so may who is watched everywhere. */
+	bool slow = trial->run.end == MAPLE_END_HANG ||
+		    (values && !trial->job.alone);
+	unsigned int tries = slow ? 1 : TRIES;
 	struct maple_finding *first = *finding;
 	struct maple_trial again;
 	int e = 0;
 
-	if (!names && !past)
+	if (!names && !past && !values)
 		return 0;
 	for (unsigned int i = 0; i < tries && *finding == first && !e; i++) {
 		if (maple_campaign_over(c) || maple_interrupt_asked())

@@ -74,13 +74,8 @@ static int run_once(struct maple_campaign *c, struct control *how)
 	};
 	int e;
 
-	if (how->alone) {
-		trial.job.alone = malloc(how->nalone + 1);
-		if (!trial.job.alone)
-			return maple_error_set(c->err, ENOMEM, "out of memory");
-		memcpy(trial.job.alone, how->alone, how->nalone);
-		trial.job.nalone = how->nalone;
-	}
+	if (maple_job_leave(&trial.job, how->alone, how->nalone))
+		return maple_error_set(c->err, ENOMEM, "out of memory");
 	e = maple_trial_run(c, &trial);
 	if (!e && !trial.stopped) {
 		c->result->runs.confirm++;

@@ -213,17 +213,16 @@ static char *value_of(const struct maple_naming *n, uint64_t value,
 }
 
 /* What was read or written, where the log has it. */
-static void tell_values(struct maple_moment *moment, const struct making *m,
-			const struct maple_event *e,
-			const struct maple_naming *n)
+static void tell_values(struct maple_moment *moment, const struct maple_event *e,
+			uint64_t was, const struct maple_naming *n)
 {
-	uint64_t mask, was;
+	uint64_t mask;
 
 	if (!(e->flags & MAPLE_EVF_VALUED) || !maple_event_is_memory(e->kind) ||
 	    !e->size || e->size > sizeof(mask))
 		return;
 	mask = UINT64_MAX >> (64 - 8 * e->size);
-	was = m->trial->log[m->order->step[m->s]].value & mask;
+	was &= mask;
 	/* What an UPDATE has read stands there no more. */
 	if (moment->kind == 'R')
 		moment->value = value_of(
@@ -235,32 +234,47 @@ static void tell_values(struct maple_moment *moment, const struct making *m,
 		moment->was = value_of(n, was, e->size);
 }
 
-/* @e: its event; NULL: there is none */
-static void tell_variable(struct maple_moment *moment, struct making *m,
-			  const struct maple_event *e)
+static void tell_variable(struct maple_campaign *c, struct maple_trial *trial,
+			  const struct maple_making *making,
+			  struct maple_moment *moment)
 {
-	const struct maple_trial *trial = m->trial;
+	const struct maple_event *e = making->e;
 	struct maple_asked asked = {
 		.addr = e ? e->addr : 0,
 		.size = e && e->size ? e->size : 1,
-		.site = m->order->plan->step[m->s].site,
-		.until = e,
+		.site = making->site,
+		.until = making->until ? making->until : e,
 	};
 	struct maple_naming n;
 
-	/* What is not in the log itself never came to its end. */
-	if (e == &m->wait && trial->log)
-		asked.until = trial->log + trial->nlog;
-	maple_story_name(m->c, m->trial, &asked, &n);
+	maple_story_name(c, trial, &asked, &n);
 	moment->address = asked.addr;
 	moment->variable = n.name || !moment->frees ? n.name : strdup("memory");
 	moment->origin = n.origin;
 	if (n.typed)
 		moment->type = strdup(n.variable.type);
-	if (e && e != &m->wait)
-		tell_values(moment, m, e, &n);
+	if (e)
+		tell_values(moment, e, making->was, &n);
 	n.name = n.origin = NULL;
 	maple_naming_deinit(&n);
+}
+
+/*
+ * maple_story_moment - @moment, which is zero, becomes what @making says;
+ * event, from and order are the caller's
+ */
+void maple_story_moment(struct maple_campaign *c, struct maple_trial *trial,
+			const struct maple_making *making,
+			struct maple_moment *moment)
+{
+	maple_registry_place(c->registry, making->site, &moment->place);
+	moment->kind = maple_story_letter[making->kind];
+	moment->half = making->half;
+	moment->frees = making->frees;
+	moment->role = making->role;
+	moment->reach = making->reach;
+	moment->thread = strdup(making->thread);
+	tell_variable(c, trial, making, moment);
 }
 
 /* Whether the write at @site is the end of memory: the log says it beside. */
@@ -276,21 +290,29 @@ static bool is_end(const struct maple_trial *trial, uint32_t site)
 static void add_moment(struct maple_finding *f, struct making *m,
 		       unsigned int first)
 {
-	const struct maple_plan_step *step = &m->order->plan->step[m->s];
+	const struct maple_plan *plan = m->order->plan;
+	const struct maple_plan_step *step = &plan->step[m->s];
+	const struct maple_trial *trial = m->trial;
 	struct maple_moment *moment = &f->moments[f->nmoments++];
-	const struct maple_event *e;
+	struct maple_making making = {
+		.site = step->site,
+		.kind = step->kind,
+		.half = maple_plan_splits(plan, step->site),
+		.frees = step->kind == MAPLE_EV_WRITE &&
+			 is_end(trial, step->site),
+		.role = step->role,
+		.thread = thread_of(m, step->role),
+	};
 
-	maple_registry_place(m->c->registry, step->site, &moment->place);
-	moment->kind = maple_story_letter[step->kind];
-	moment->half = maple_plan_splits(m->order->plan, step->site);
-	moment->frees = step->kind == MAPLE_EV_WRITE &&
-			is_end(m->trial, step->site);
-	moment->role = step->role;
+	making.reach = reach(m, &making.e);
+	/* What is not in the log itself never came to its end. */
+	if (making.e == &m->wait && trial->log)
+		making.until = trial->log + trial->nlog;
+	if (m->order->step[m->s] >= 0)
+		making.was = trial->log[m->order->step[m->s]].value;
+	maple_story_moment(m->c, m->trial, &making, moment);
 	moment->event = step->event;
 	moment->from = step->dep >= 0 ? (int)first + step->dep : -1;
-	moment->reach = reach(m, &e);
-	moment->thread = strdup(thread_of(m, step->role));
-	tell_variable(moment, m, e);
 }
 
 static bool replace(char **to, const char *from)
@@ -311,22 +333,23 @@ static bool is_better(const struct maple_moment *a, const struct maple_moment *b
 }
 
 /*
- * Steps that are about one variable call it by one name, though each of their
- * functions may have its own for it: the best one, of the first step.
+ * maple_story_share_names - moments that are about one variable call it by one
+ * name, though each of their functions may have its own for it: the best one,
+ * of the first moment
+ * @plan: whose steps they are, in order; NULL: of none
  */
-static void share_names(const struct order *order, struct maple_moment *moments)
+void maple_story_share_names(struct maple_moment *moments, unsigned int n,
+			     const struct maple_plan *plan)
 {
-	const struct maple_plan *plan = order->plan;
-
-	for (unsigned int i = 0; i < plan->nsteps; i++) {
+	for (unsigned int i = 0; i < n; i++) {
 		struct maple_moment *m = &moments[i], *best = m;
 
-		for (unsigned int k = 0; k < plan->nsteps; k++) {
+		for (unsigned int k = 0; k < n; k++) {
 			struct maple_moment *other = &moments[k];
 			bool same = m->address && other->address
 					    ? m->address == other->address
-					    : plan->step[i].var ==
-						      plan->step[k].var;
+					    : plan && plan->step[i].var ==
+							      plan->step[k].var;
 
 			if (same && other->address &&
 			    (is_better(other, best) ||
@@ -359,6 +382,7 @@ void maple_story_order(struct maple_campaign *c, struct maple_finding *f,
 			f->moments[f->nmoments].order = i;
 			add_moment(f, &m, first);
 		}
-		share_names(m.order, f->moments + first);
+		maple_story_share_names(f->moments + first, f->nmoments - first,
+					m.order->plan);
 	}
 }

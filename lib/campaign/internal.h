@@ -81,6 +81,7 @@ struct maple_trial {
 	bool stopped; /* cut short by us: to be ignored */
 	bool names;   /* the log says where memory comes from, */
 	bool unnamed; /* ... and does not, but somebody has asked */
+	bool values;  /* CONTROL, LIST: there is a log, with values */
 	char *output; /* what it printed, the last 64 KiB */
 	char *oracle; /* what --oracle printed of it, if it has failed */
 	char *report; /* ... of that, what a sanitizer reported; or NULL */
@@ -350,10 +351,6 @@ void maple_under_end(struct maple_run_debugger *debugger);
 
 /* shorten.c */
 int maple_shorten(struct maple_campaign *c, struct maple_trial *trial);
-char *maple_shorten_sentence(struct maple_campaign *c,
-			     const struct maple_switches *list, uint32_t at);
-char *maple_shorten_tell(struct maple_campaign *c,
-			 const struct maple_trial *trial);
 
 /* planfile.c */
 struct maple_planfile {

@@ -97,7 +97,9 @@ static int still_fails(struct maple_campaign *c, const struct maple_finding *f,
 
 	if (!again)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
-	e = maple_findings_replace(again, f, c->err);
+	e = maple_confirm_details(c, trial, &again);
+	if (!e)
+		e = maple_findings_replace(again, f, c->err);
 	if (e) {
 		maple_finding_destroy(again);
 		return e;

@@ -13,11 +13,9 @@
 #include <string.h>
 #include "internal.h"
 #include "interrupt.h"
-#include "story.h"
 
 #define MOST	50  /* runs */
 #define SECONDS 1.0 /* after which none begins */
-#define TOLD	20  /* entries that are told */
 
 struct shortening {
 	struct maple_campaign *c;
@@ -56,7 +54,9 @@ static bool run(struct shortening *s, const struct maple_switches *list,
 		.purpose = purpose,
 		.rounds = s->failed->rounds,
 	};
-	if (maple_switches_copy(&trial->job.switches, list))
+	if (maple_switches_copy(&trial->job.switches, list) ||
+	    maple_job_leave(&trial->job, s->failed->job.alone,
+			    s->failed->job.nalone))
 		s->error = maple_error_set(s->c->err, ENOMEM, "out of memory");
 	else
 		s->error = maple_trial_run(s->c, trial);
@@ -126,90 +126,4 @@ int maple_shorten(struct maple_campaign *c, struct maple_trial *trial)
 	}
 	maple_switches_deinit(&now);
 	return s.error;
-}
-
-/* ---- as sentences ---- */
-
-static void tell_where(struct maple_campaign *c,
-		       const struct maple_policy_switch *s, FILE *out)
-{
-	struct maple_place place = { 0 };
-	char text[256];
-
-	if (s->site != MAPLE_SITE_NONE &&
-	    !maple_registry_place(c->registry, s->site, &place) &&
-	    *maple_story_place(&place, text, sizeof(text))) {
-		fprintf(out,
-			s->what == MAPLE_POLICY_AT
-				? " stops before %s"
-				: " waits, or ends, behind %s",
-			text);
-		if (s->hit > 1)
-			fprintf(out, ", its %u. time there", s->hit);
-	} else {
-		fputs(s->what == MAPLE_POLICY_AT ? " stops" : " waits, or ends",
-		      out);
-	}
-	maple_place_deinit(&place);
-}
-
-static void tell_switch(struct maple_campaign *c,
-			const struct maple_switches *list, uint32_t at,
-			FILE *out)
-{
-	const struct maple_policy_switch *s = &list->entry[at];
-
-	fprintf(out, "thread %s", list->name[s->thread].text);
-	tell_where(c, s, out);
-	fprintf(out,
-		s->next == s->thread ? ": that times out early, %s goes on"
-				     : ": %s goes on",
-		list->name[s->next].text);
-}
-
-/* maple_shorten_sentence - entry @at of @list, a choice; to be freed; or NULL */
-char *maple_shorten_sentence(struct maple_campaign *c,
-			     const struct maple_switches *list, uint32_t at)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	tell_switch(c, list, at, out);
-	return fclose(out) ? NULL : text;
-}
-
-/*
- * maple_shorten_tell - the switches of @trial, a sentence a line, to be freed;
- * NULL: it has none, or there is no memory
- */
-char *maple_shorten_tell(struct maple_campaign *c,
-			 const struct maple_trial *trial)
-{
-	struct maple_switches had = maple_trial_switches(trial);
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	for (uint32_t i = 0; i < had.n && i < TOLD; i++) {
-		if (!maple_switches_chose(&had.entry[i]))
-			continue;
-		if (ftell(out))
-			fputc('\n', out);
-		tell_switch(c, &had, i, out);
-	}
-	if (had.n > TOLD)
-		fprintf(out, "\nand so on, %u in all", had.n);
-	if (trial->run.counts.early)
-		fputs("\na wait timed out before others had come as far as "
-		      "they could: natively where a machine is slow",
-		      out);
-	if (!fclose(out) && *text)
-		return text;
-	free(text);
-	return NULL;
 }

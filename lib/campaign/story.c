@@ -361,7 +361,7 @@ struct maple_finding *maple_story_tell(struct maple_campaign *c,
 	f->address = trial->run.fault;
 	f->what = strdup(trial->judgement.what);
 	if (trial->job.kind == MAPLE_RUN_CONTROL)
-		f->switches = maple_shorten_tell(c, trial);
+		maple_story_switches(c, f, trial);
 	if (trial->job.kind == MAPLE_RUN_ENFORCE) {
 		if (!maple_goal_of_plan(&trial->job.plan, &goal))
 			f->class = copy(goal.class);

@@ -18,6 +18,31 @@ uint64_t maple_story_address(const struct maple_campaign *c,
 void maple_story_order(struct maple_campaign *c, struct maple_finding *f,
 		       struct maple_trial *trial);
 
+/* What a moment is told from. */
+struct maple_making {
+	uint32_t site;
+	uint8_t kind; /* of an event of an iRoot */
+	bool half, frees;
+	enum maple_reach reach;
+	unsigned int role;
+	const char *thread;
+	/* Its event, or NULL; until when, if that is not of the log, or NULL. */
+	const struct maple_event *e, *until;
+	uint64_t was; /* what stood there before, where e is VALUED */
+};
+
+void maple_story_moment(struct maple_campaign *c, struct maple_trial *trial,
+			const struct maple_making *making,
+			struct maple_moment *moment);
+void maple_story_share_names(struct maple_moment *moments, unsigned int n,
+			     const struct maple_plan *plan);
+
+/* crossing.c */
+void maple_story_switches(struct maple_campaign *c, struct maple_finding *f,
+			  struct maple_trial *trial);
+char *maple_story_switch(struct maple_campaign *c,
+			 const struct maple_switches *list, uint32_t at);
+
 /* waits.c */
 bool maple_story_waiting(const struct maple_stack *stack);
 void maple_story_waits(struct maple_campaign *c, struct maple_finding *f,

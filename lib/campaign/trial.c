@@ -165,7 +165,8 @@ static void on_event(void *ctx, const struct maple_event *event)
 			maple_early_event(&trial->early, event);
 		else if (trial->studied)
 			maple_study_event(trial, event);
-		return;
+		if (!trial->values)
+			return;
 	}
 	maple_round_event(&trial->round, event);
 	if (trial->nlog < trial->log_room || grow_log(trial))
@@ -332,7 +333,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.err = io->err,
 		.own_group = !isatty(STDIN_FILENO),
 		.fresh = trial->purpose == MAPLE_FOR_CONFIRM ||
-			 trial->purpose == MAPLE_FOR_KNOWN,
+			 trial->purpose == MAPLE_FOR_KNOWN || trial->values,
 		.stacks = trial->purpose != MAPLE_FOR_CONFIRM &&
 			  trial->purpose != MAPLE_FOR_SHORTENED,
 		.ask_call = trial->ask_call,
@@ -347,6 +348,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.nnames = trial->job.switches.nnames,
 		.weight = trial->job.expected.weight,
 		.log = trial->studied,
+		.values = trial->values,
 	};
 	struct under_way under_way = { .lane = c->lanes.turn, .trial = trial };
 	struct maple_run_sink sink = {

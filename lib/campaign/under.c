@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "base/bytes.h"
 #include "internal.h"
+#include "story.h"
 
 /* "switches" is a list in JSON, which is Python as well: see write_switch(). */
 static const char script[] =
@@ -98,7 +99,7 @@ static json_t *write_switch(struct maple_campaign *c,
 
 	if (!maple_switches_chose(s))
 		return object;
-	text = maple_shorten_sentence(c, list, at);
+	text = maple_story_switch(c, list, at);
 	json_array_append_new(object, maple_bytes_encode(text ? text : ""));
 	json_array_append_new(object, json_string(list->name[s->thread].text));
 	json_array_append_new(object, json_string(list->name[s->next].text));

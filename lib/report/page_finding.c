@@ -211,9 +211,10 @@ void maple_page_finding(FILE *out, const struct maple_report *report,
 			const struct maple_finding *f)
 {
 	print_title(out, report, f);
-	if (f->class && f->nmoments)
-		maple_page_element(out, "h3", NULL, "In this order, %s",
-				   f->class);
+	if (f->nmoments)
+		maple_page_element(out, "h3", NULL, "In this order%s%s",
+				   f->class ? ", " : "",
+				   f->class ? f->class : "");
 	else
 		maple_page_element(out, "h3", NULL, "What happened");
 	maple_page_order(out, report, f);

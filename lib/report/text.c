@@ -273,8 +273,9 @@ static void print_orders(FILE *out, const struct maple_finding *f,
 	char *freed = maple_words_freed(f);
 	unsigned int next = 0;
 
-	if (f->nmoments && f->class)
-		fprintf(out, "In this order, %s:\n\n", f->class);
+	if (f->nmoments)
+		fprintf(out, "In this order%s%s:\n\n", f->class ? ", " : "",
+			f->class ? f->class : "");
 	while (next < f->nmoments) {
 		if (next)
 			fputs("Then, in the same run, in this order:\n\n", out);

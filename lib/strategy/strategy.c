@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The systems there are, the default first. */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "maple/classes.h"
 #include "strategy.h"
@@ -26,6 +28,18 @@ const struct maple_strategy *maple_strategy_find(const char *name)
 		if (!name || !strcmp(all[i]->name, name))
 			return all[i];
 	return NULL;
+}
+
+int maple_job_leave(struct maple_job *job, const uint8_t *alone, uint32_t n)
+{
+	if (!alone)
+		return 0;
+	job->alone = malloc(n + 1);
+	if (!job->alone)
+		return -ENOMEM;
+	job->nalone = n;
+	memcpy(job->alone, alone, n);
+	return 0;
 }
 
 /* maple_goal_of_plan - the goal that @plan is for; -EBADMSG: there is none */

@@ -127,6 +127,12 @@ struct maple_study {
 		    enum maple_memo_mark mark, struct maple_error *err);
 };
 
+/*
+ * maple_job_leave - @job leaves the sites alone that are nonzero in @alone, of
+ * which it takes a copy; NULL: none. 0 or -ENOMEM.
+ */
+int maple_job_leave(struct maple_job *job, const uint8_t *alone, uint32_t n);
+
 enum maple_next {
 	MAPLE_NEXT_RUN,	 /* the job is to be run */
 	MAPLE_NEXT_WAIT, /* until some other run has ended */

@@ -8,14 +8,16 @@
  * fails alike is kept (delta debugging, complements only). What is left may
  * have detours: a thread goes on, only to make room for a third one. So of two
  * entries the first one is tried with the second one's thread, without what
- * stands between them; then halves once more.
+ * stands between them; then halves once more. And threads that do the same may
+ * have changed places: an entry says that another one goes first, where all
+ * would be the same with their names exchanged in all other entries.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "switches.h"
 
-#define DETOURS 12 /* entries, at most, that are gone through in pairs */
+#define DETOURS 12 /* entries, or threads, that are gone through in pairs */
 
 /* maple_switches_copy - @to, which is empty, becomes the same; -ENOMEM or 0 */
 int maple_switches_copy(struct maple_switches *to,
@@ -86,6 +88,20 @@ static bool may_go_on(const struct shortening *s)
 	return !s->error && s->may_go_on(s->ctx);
 }
 
+/* Whether it fails by @list, which is taken over, and then is the one to go by. */
+static bool fails_by(struct shortening *s, struct maple_switches *list)
+{
+	bool fails = s->fails(s->ctx, list);
+
+	if (fails) {
+		maple_switches_deinit(s->now);
+		*s->now = *list;
+	} else {
+		maple_switches_deinit(list);
+	}
+	return fails;
+}
+
 /*
  * Whether it fails without @n entries from @at, the one before them with @next,
  * if given; then it is without them from now on.
@@ -101,13 +117,7 @@ static bool fails_without(struct shortening *s, uint32_t at, uint32_t n,
 	if (next)
 		list.entry[at - 1].next = *next;
 	cut(&list, at, n);
-	if (s->fails(s->ctx, &list)) {
-		maple_switches_deinit(s->now);
-		*s->now = list;
-		return true;
-	}
-	maple_switches_deinit(&list);
-	return false;
+	return fails_by(s, &list);
 }
 
 /* One pass over all parts of @size; whether any could go. */
@@ -157,6 +167,40 @@ static bool straighten(struct shortening *s)
 	return false;
 }
 
+static void exchange(struct maple_switches *s, uint16_t a, uint16_t b)
+{
+	struct maple_policy_switch *e = s->entry;
+
+	for (uint32_t i = 0; i < s->n; i++, e++) {
+		e->thread = e->thread == a ? b : e->thread == b ? a : e->thread;
+		e->next = e->next == a ? b : e->next == b ? a : e->next;
+	}
+}
+
+/* Whether some thread could change places with the one that an entry names. */
+static bool exchange_some(struct shortening *s)
+{
+	struct maple_switches list;
+
+	for (uint32_t i = 0; i < s->now->n; i++)
+		for (uint32_t k = 0;
+		     k < s->now->nnames && k < DETOURS && may_go_on(s); k++) {
+			const struct maple_policy_switch *e = &s->now->entry[i];
+
+			if (e->what != MAPLE_POLICY_BLOCKED || k == e->next ||
+			    k == e->thread)
+				continue;
+			s->error = maple_switches_copy(&list, s->now);
+			if (s->error)
+				return false;
+			cut(&list, i, 1);
+			exchange(&list, e->next, (uint16_t)k);
+			if (fails_by(s, &list))
+				return true;
+		}
+	return false;
+}
+
 /*
  * maple_switches_shorten - takes out of @s, which fails, what its failure does
  * not take, as long as @may_go_on(); @fails: whether a run by a list fails alike
@@ -172,7 +216,8 @@ int maple_switches_shorten(struct maple_switches *s,
 
 	halve(&work);
 	if (s->n <= DETOURS)
-		while (may_go_on(ctx) && !work.error && straighten(&work))
+		while (may_go_on(ctx) && !work.error &&
+		       (straighten(&work) || exchange_some(&work)))
 			halve(&work);
 	return work.error;
 }

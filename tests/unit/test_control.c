@@ -421,6 +421,94 @@ static void test_log_has_the_accesses(void **state)
 	close_stage(&s);
 }
 
+/* A log with values, and what it says of one thread after the other. */
+struct values {
+	struct maple_event last[2]; /* the last access, and what stood there */
+	unsigned int accesses, writes, holds, releases, entries;
+	uint64_t addr, value; /* of the variable that is written most */
+};
+
+static void take_value(void *ctx, const struct maple_event *event)
+{
+	struct values *v = ctx;
+
+	v->holds += event->kind == MAPLE_EV_HOLD;
+	v->releases += event->kind == MAPLE_EV_RELEASE;
+	v->entries += event->kind == MAPLE_EV_NEXT;
+	if (event->kind == MAPLE_EV_STEP) {
+		assert_true(maple_event_is_memory(v->last[0].kind));
+		assert_int_equal(event->thread, v->last[0].thread);
+		if (v->addr == v->last[0].addr)
+			assert_int_equal((int)event->value, (int)v->value);
+		if (v->last[0].kind == MAPLE_EV_READ)
+			assert_int_equal(event->value, v->last[0].value);
+		if (v->last[0].kind != MAPLE_EV_READ) {
+			v->writes++;
+			v->addr = v->last[0].addr;
+			v->value = v->last[0].value;
+		}
+	}
+	if (maple_event_is_memory(event->kind)) {
+		assert_true(event->flags & MAPLE_EVF_EXACT);
+		v->accesses++;
+	}
+	v->last[0] = *event;
+}
+
+/*
+ * With values the list makes the same run, though more is patched, and each
+ * access says what stood there before and after.
+ */
+static void test_values(void **state)
+{
+	struct values v = { 0 };
+	const struct maple_run_sink sink = { .ctx = &v, .event = take_value };
+	struct maple_run_control c;
+	struct maple_run_order order = {
+		.kind = MAPLE_RUN_CONTROL,
+		.control = &c,
+		.timeout = LIMIT,
+		.fresh = true,
+	};
+	struct maple_run was, plain;
+	struct maple_error err;
+	struct stage s;
+
+	open_stage(&s, "targets/bank_account", NULL);
+	assert_in_range(search(&s, MAPLE_POLICY_POS, 200), 1, 200);
+	c = schedule_of(&s, &was);
+	control(&s, &c, true);
+	plain = s.run;
+	s.run = (struct maple_run){ 0 };
+	c.values = true;
+	order.in = order.out = order.err = open("/dev/null", O_RDWR);
+	for (unsigned int i = 0; i < REPLAYS; i++) {
+		v = (struct values){ 0 };
+		maple_run_deinit(&s.run);
+		assert_int_equal(maple_backend_run(s.alone.backend, NULL,
+						   &order, &sink, &s.run, &err),
+				 0);
+		assert_true(failed(&s.run));
+		assert_true(same_decisions(&plain, &s.run));
+		assert_true(v.accesses >= 4 && v.writes >= 2);
+		assert_true(v.holds && v.holds >= v.releases);
+		assert_int_equal(v.entries, s.run.counts.followed);
+	}
+	/* And the next one has none. */
+	c.values = order.fresh = false;
+	v = (struct values){ 0 };
+	maple_run_deinit(&s.run);
+	assert_int_equal(maple_backend_run(s.alone.backend, NULL, &order, &sink,
+					   &s.run, &err),
+			 0);
+	assert_true(failed(&s.run));
+	assert_int_equal(v.accesses + v.holds + v.entries, 0);
+	close(order.in);
+	maple_run_deinit(&plain);
+	maple_run_deinit(&was);
+	close_stage(&s);
+}
+
 /* Sites that are left alone are no points; the stem is made anew for others. */
 static void test_sites_can_be_left_alone(void **state)
 {
@@ -509,6 +597,7 @@ int main(void)
 		cmocka_unit_test(test_list_outlives_its_backend),
 		cmocka_unit_test(test_deadlock_is_known_at_once),
 		cmocka_unit_test(test_log_has_the_accesses),
+		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_sites_can_be_left_alone),
 		cmocka_unit_test(test_what_cannot_be_is_refused),
 		cmocka_unit_test(test_pos_finds_and_lists_repeat),

@@ -158,6 +158,42 @@ static void a_detour_goes(void **state)
 	maple_switches_deinit(&s);
 }
 
+/* Fails when who goes first, 1 unless it is said, gives way to 3 - it, or so. */
+static bool gives_way(void *ctx, const struct maple_switches *list)
+{
+	uint16_t first = 1;
+
+	for (uint32_t i = 0; i < list->n; i++)
+		if (list->entry[i].what == MAPLE_POLICY_BLOCKED)
+			first = list->entry[i].next;
+	for (uint32_t i = 0; i < list->n; i++)
+		if (list->entry[i].what == MAPLE_POLICY_AT &&
+		    list->entry[i].thread == first &&
+		    list->entry[i].next == 3 - first)
+			return true;
+	return false;
+}
+
+/* Threads that do the same change places, and nobody has to go first. */
+static void who_goes_first_goes(void **state)
+{
+	struct maple_switches s = make(2);
+
+	s.nnames = 3;
+	s.name = realloc(s.name, 3 * sizeof(*s.name));
+	memset(s.name, 0, 3 * sizeof(*s.name));
+	s.entry[0] = (struct maple_policy_switch){
+		.thread = 0, .next = 2, .what = MAPLE_POLICY_BLOCKED
+	};
+	s.entry[1] = (struct maple_policy_switch){ .thread = 2, .next = 1 };
+	assert_true(gives_way(NULL, &s));
+	assert_int_equal(maple_switches_shorten(&s, gives_way, always, NULL), 0);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.entry[0].thread, 1);
+	assert_int_equal(s.entry[0].next, 2);
+	maple_switches_deinit(&s);
+}
+
 static void the_last_choice_is_the_control(void **state)
 {
 	struct maple_switches s = make(3), copy;
@@ -187,6 +223,7 @@ int main(void)
 		cmocka_unit_test(a_limit_is_kept_and_what_is_left_fails),
 		cmocka_unit_test(an_unsteady_failure_is_never_lost),
 		cmocka_unit_test(a_detour_goes),
+		cmocka_unit_test(who_goes_first_goes),
 		cmocka_unit_test(the_last_choice_is_the_control),
 	};
 

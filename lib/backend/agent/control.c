@@ -20,7 +20,8 @@ bool maple_agent_control_share(struct maple_agent_backend *a,
 	uint32_t i, n = control->nnames;
 
 	shared->order = control->order;
-	shared->log = control->log;
+	shared->log = control->log || control->values;
+	shared->values = control->values;
 	shared->nnames = n;
 	shared->nweights = control->weight ? n : 0;
 	shared->nlist = control->nlist;

@@ -81,7 +81,12 @@ enum maple_event_kind {
 	 */
 	MAPLE_EV_QUIET = 29,
 
-	/* What the automaton says, in the log of an enforced run. */
+	/*
+	 * What the automaton says, in the log of an enforced run. In that of a
+	 * controlled run with values: STEP, of each access; HOLD, of who stands
+	 * before an access of kind aux, and RELEASE; NEXT, entry aux of the list
+	 * is followed: its thread stands there, or the one that saw it block.
+	 */
 	MAPLE_EV_STEP = 32,    /* aux: the step that was executed */
 	MAPLE_EV_GIVEUP = 33,  /* an attempt ended */
 	MAPLE_EV_EXPOSED = 34, /* all steps done */

@@ -60,8 +60,9 @@ enum maple_reach {
 const char *maple_reach_name(enum maple_reach reach);
 
 /*
- * A step of an order that was forced, in the order of the plan. Of what was
- * not reached, address and values are not known.
+ * A step of an order: one that was forced, in the order of the plan, or one
+ * that switches made, in the order of time. Of what was not reached values are
+ * not known, nor, if it was forced, its address.
  */
 struct maple_moment {
 	struct maple_place place;
@@ -196,6 +197,9 @@ bool maple_finding_is_cause(const struct maple_finding *finding);
 
 /* maple_finding_is_id - letters and digits alone, so that any shell takes it */
 bool maple_finding_is_id(const char *text);
+
+/* maple_moment_deinit - frees the strings of @moment, not @moment */
+void maple_moment_deinit(struct maple_moment *moment);
 
 /* maple_place_deinit - frees the strings of @place, not @place */
 void maple_place_deinit(struct maple_place *place);
