@@ -48,6 +48,30 @@ static bool is_parked(uint32_t t)
 	return maple_policy_is_parked(policy, t);
 }
 
+/* Of the caller, for who tells of the run. */
+static void say(unsigned int kind, const struct maple_policy_op *op,
+		uint32_t aux)
+{
+	struct maple_access acc = { MAPLE_SITE_NONE, 0, 0, 0 };
+
+	if (!maple_control_values)
+		return;
+	if (op)
+		acc = (struct maple_access){ op->site, op->kind, op->addr,
+					     op->size };
+	maple_ring_put(kind, &acc, 0, 0, aux,
+		       (uint64_t)__builtin_frame_address(0));
+}
+
+/* What who decides stands before; NULL: it has the CPU without being chosen. */
+static const struct maple_policy_op *decides_at;
+
+static void follows(uint32_t at, uint32_t thread, uint32_t next)
+{
+	say(MAPLE_EV_NEXT, decides_at, at);
+	maple_debugged_follows(at, thread, next);
+}
+
 static bool outside(void)
 {
 	return !maple_time_stands(is_parked);
@@ -61,6 +85,7 @@ void maple_control_start(void)
 		.value = maple_peek_value,
 		.outside = outside,
 		.memory = maple_lock_memory,
+		.follows = follows,
 	};
 	struct maple_shm_control *c = &maple_shm->control;
 	const struct maple_policy_setup setup = {
@@ -120,35 +145,6 @@ static void set_aside(uint32_t was)
 	}
 }
 
-/* Of the caller, for who tells of the run. */
-static void say(unsigned int kind, const struct maple_policy_op *op,
-		uint32_t aux)
-{
-	struct maple_access acc = { MAPLE_SITE_NONE, 0, 0, 0 };
-
-	if (!maple_control_values)
-		return;
-	if (op)
-		acc = (struct maple_access){ op->site, op->kind, op->addr,
-					     op->size };
-	maple_ring_put(kind, &acc, 0, 0, aux,
-		       (uint64_t)__builtin_frame_address(0));
-}
-
-/*
- * The last choice may have been an entry's of the list: @leaves, who stands
- * before @op, if it is not blocked.
- */
-static void say_entry(uint32_t leaves, const struct maple_policy_op *op)
-{
-	uint32_t entry = maple_policy_entry(policy);
-
-	if (entry == MAPLE_POLICY_NOBODY)
-		return;
-	say(MAPLE_EV_NEXT, op, entry);
-	maple_debugged_follows(entry, leaves, maple_policy_chosen(policy));
-}
-
 /* Whether the caller was only to run its handlers, which it has. */
 static bool has_handled(uint32_t self)
 {
@@ -186,8 +182,8 @@ static void fall_through(uint32_t self)
 		if (was != self) {
 			if (was != MAPLE_POLICY_NOBODY)
 				set_aside(was);
+			decides_at = NULL;
 			next = maple_policy_fall(policy);
-			say_entry(was, NULL);
 		}
 		if (next != self)
 			maple_sched_level(next, MID);
@@ -246,8 +242,8 @@ static void point(const struct maple_policy_op *op)
 		maple_policy_rest(policy, self);
 		stand(self, op);
 	} else {
+		decides_at = op;
 		next = maple_policy_decide(policy, self);
-		say_entry(self, op);
 		if (next != self) {
 			maple_sched_level(next, MID);
 			stand(self, op);

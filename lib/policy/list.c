@@ -87,7 +87,6 @@ static uint32_t pick(struct maple_policy *p, uint32_t t,
 							   : NULL;
 	uint32_t next, low = MAPLE_POLICY_NONE;
 
-	p->entry = MAPLE_POLICY_NONE;
 	if (e) {
 		next = e->next < p->setup.nnames ? p->thread_of[e->next]
 						 : MAPLE_POLICY_NONE;
@@ -95,7 +94,9 @@ static uint32_t pick(struct maple_policy *p, uint32_t t,
 		    (maple_policy_is_parked(p, next) ||
 		     (next == t && what == MAPLE_POLICY_AT))) {
 			p->setup.counts->followed++;
-			p->entry = (uint32_t)(e - p->setup.list);
+			if (p->setup.ops->follows)
+				p->setup.ops->follows(e - p->setup.list, t,
+						      next);
 			return next;
 		}
 		p->setup.counts->missed++;

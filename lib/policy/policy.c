@@ -97,7 +97,6 @@ void maple_policy_start(struct maple_policy *p,
 	p->random = maple_policy_seed(setup->order->seed, 0);
 	p->intended = MAPLE_POLICY_NONE;
 	*setup->nlog = 0;
-	p->entry = MAPLE_POLICY_NONE;
 	maple_policy_time_start(p);
 	if (p->kind->start)
 		p->kind->start(p);
@@ -313,11 +312,6 @@ void maple_policy_arrive(struct maple_policy *p, uint32_t t)
 	maple_policy_add(&p->setup.counts->transits);
 	note(p, t, MAPLE_POLICY_ARRIVED, chosen_last(p));
 	set_parked(p, t);
-}
-
-uint32_t maple_policy_entry(const struct maple_policy *p)
-{
-	return p->entry;
 }
 
 void maple_policy_execute(struct maple_policy *p, uint32_t t)

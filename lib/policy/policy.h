@@ -169,6 +169,11 @@ struct maple_policy_ops {
 	bool (*outside)(void);
 	/* zeroed memory that is never given back; NULL: there is none */
 	void *(*memory)(uint64_t size);
+	/*
+	 * LIST: entry @at of the list is about to be carried out, @thread is
+	 * its and @next will go on. NULL: nobody asks
+	 */
+	void (*follows)(uint32_t at, uint32_t thread, uint32_t next);
 };
 
 /*
@@ -271,9 +276,6 @@ void maple_policy_rest(struct maple_policy *p, uint32_t t);
 
 /* maple_policy_expire - @t, which was chosen, goes on since its wait is over */
 void maple_policy_expire(struct maple_policy *p, uint32_t t, uint64_t until);
-
-/* maple_policy_entry - LIST: which the last choice followed, or NOBODY: none */
-uint32_t maple_policy_entry(const struct maple_policy *p);
 
 /* maple_policy_execute - @t, the chosen one, carries out what it announced */
 void maple_policy_execute(struct maple_policy *p, uint32_t t);

@@ -70,7 +70,6 @@ struct maple_policy {
 	uint32_t rank[MAPLE_POLICY_CHANGES];
 	/* SURW */
 	uint32_t intended;
-	uint32_t entry; /* LIST: that the last choice followed, or NONE */
 	/* LIST: the entry of the same thread and site that follows; by name */
 	uint32_t *follows;
 	struct maple_policy_hits **by_name;

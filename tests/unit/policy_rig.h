@@ -56,7 +56,7 @@ static struct rig {
 	bool outside;		     /* somebody is not parked */
 	void *memory[64];	     /* that the policy was given */
 	unsigned int nmemory;
-	uint64_t follows; /* choices by an entry of a list */
+	uint64_t follows; /* entries of a list that were about to be done */
 } rig;
 
 static void *rig_memory(uint64_t size)
@@ -80,23 +80,22 @@ static bool rig_outside(void)
 	return rig.outside;
 }
 
-/* @thread has stopped or blocked, and @next was chosen: by the list? */
-static void rig_chosen(uint32_t thread, uint32_t next)
+static void rig_follows(uint32_t at, uint32_t thread, uint32_t next)
 {
-	uint32_t at = maple_policy_entry(rig.p);
 	const struct maple_policy_switch *e = &rig.setup.list[at];
 
-	if (at == MAPLE_POLICY_NOBODY)
-		return;
 	assert_true(at < rig.setup.nlist && e->what != MAPLE_POLICY_ARRIVED);
-	if (thread != MAPLE_POLICY_NOBODY) /* it has not ended */
-		assert_string_equal(rig.setup.name[e->thread].text,
-				    rig.name[thread].text);
+	assert_string_equal(rig.setup.name[e->thread].text,
+			    rig.name[thread].text);
 	assert_string_equal(rig.setup.name[e->next].text, rig.name[next].text);
+	/* Nobody goes on yet. */
+	assert_int_not_equal(maple_policy_chosen(rig.p),
+			     next == thread ? MAPLE_POLICY_NOBODY : next);
 	rig.follows++;
 }
 
 static const struct maple_policy_ops rig_ops = {
+	.follows = rig_follows,
 	.outside = rig_outside,
 	.enabled = rig_enabled,
 	.value = rig_value,
@@ -216,8 +215,6 @@ static void rig_wake(void)
 /* @t is chosen, and goes on until it blocks or ends. */
 static void rig_go_on(unsigned int t)
 {
-	unsigned int self;
-
 	while (!rig_blocks(t)) {
 		if (rig_next(t)->until)
 			maple_policy_expire(rig.p, t, rig_next(t)->until);
@@ -229,9 +226,7 @@ static void rig_go_on(unsigned int t)
 			break;
 		}
 		rig_announce(t);
-		self = t;
 		t = maple_policy_decide(rig.p, t);
-		rig_chosen(self, t);
 		assert_int_equal(maple_policy_chosen(rig.p), t);
 	}
 }
@@ -239,14 +234,8 @@ static void rig_go_on(unsigned int t)
 /* To the end, or until all who are left wait. */
 static void rig_finish(void)
 {
-	uint32_t was, next;
-
-	while (rig_anyone()) {
-		was = maple_policy_chosen(rig.p);
-		next = maple_policy_fall(rig.p);
-		rig_chosen(was, next);
-		rig_go_on(next);
-	}
+	while (rig_anyone())
+		rig_go_on(maple_policy_fall(rig.p));
 }
 
 /* Runs @program by rig.order. */
