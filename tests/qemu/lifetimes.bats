@@ -26,6 +26,14 @@ lifetimes() { # PATTERN ARGUMENT...
 	lifetimes unmounted file /tmp/files
 }
 
+# The kernel would forget a probe there, and say so on 6.12.
+@test "a probe in a file that is cut off before it goes when the kernel can do it" {
+	guest -t 300 -- sh -c 'mkdir /tmp/files && cd "$BUILD/tests/qemu" &&
+		./lifetimes cut /tmp/files && ! dmesg | grep "leaking uprobe"'
+	status_is 0
+	[ "$output" = removed ] || fail
+}
+
 @test "more probes at one offset than there is room for are refused" {
 	lifetimes "12 at one offset" crowd
 }

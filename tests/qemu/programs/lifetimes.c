@@ -4,6 +4,8 @@
  * its target forks.
  *   lifetimes threads N   sessions on a process that makes threads all the time
  *   lifetimes file DIR    probes and sites in a file system that is unmounted
+ *   lifetimes cut DIR     probes in a file that is cut off before them, while the
+ *                         target has it mapped
  *   lifetimes crowd       probes at one offset, more than fit
  *   lifetimes refused DIR N   messages that are refused when half of each is
  *                         in place
@@ -219,6 +221,104 @@ static void file(const char *folder)
 	maple_control_close(c);
 	end_target(pid);
 	printf("unmounted\n");
+}
+
+/* ---- cut ---- */
+
+static const char *cut_path;
+static _Atomic int *cut_order; /* 1: no more, 2: done */
+
+/* Writes by the code of the file that will be cut off. */
+static void touch_mapped(void)
+{
+	int fd = open(cut_path, O_RDONLY);
+	struct stat st;
+	char *map;
+	void (*mapped)(volatile long *to);
+
+	if (fd < 0 || fstat(fd, &st))
+		_exit(2);
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_EXEC, MAP_PRIVATE,
+		   fd, 0);
+	if (map == MAP_FAILED)
+		_exit(2);
+	close(fd);
+	mapped = (void (*)(volatile long *))(
+		map + ((const char *)touch - __ehdr_start));
+	while (!*cut_order)
+		mapped(&value);
+	*cut_order = 2;
+	sleep_on();
+}
+
+static unsigned int lingering(void)
+{
+	FILE *f = fopen("/sys/kernel/debug/maple/lingering", "r");
+	unsigned int n;
+
+	if (!f || fscanf(f, "%u", &n) != 1)
+		fail("lingering cannot be read");
+	fclose(f);
+	return n;
+}
+
+static void await_lingering(unsigned int n)
+{
+	for (int ms = 0; ms < PATIENCE; ms++) {
+		if (lingering() == n)
+			return;
+		nap(1000);
+	}
+	fail("%u linger, not %u", lingering(), n);
+}
+
+/* A probe whose file ends before it; the session is over. */
+static pid_t cut_off(struct maple_control *c)
+{
+	pid_t pid;
+
+	copy_self(cut_path);
+	*cut_order = 0;
+	pid = start_target(touch_mapped);
+	begin(c, pid, MAPLE_UAPI_PCTLARGE, -1);
+	refer(c, cut_path, false);
+	await_hits(c);
+	*cut_order = 1;
+	for (int ms = 0; ms < PATIENCE && *cut_order != 2; ms++)
+		nap(1000);
+	if (truncate(cut_path, 0))
+		fail("%s cannot be cut off: %s", cut_path, strerror(errno));
+	stop(c);
+	await_lingering(1);
+	return pid;
+}
+
+static void cut(const char *folder)
+{
+	struct maple_control *c = session_open();
+	char path[256];
+	pid_t pid;
+
+	if (mount("lifetimes", folder, "tmpfs", 0, NULL))
+		fail("mount: %s", strerror(errno));
+	snprintf(path, sizeof(path), "%s/program", folder);
+	cut_path = path;
+	cut_order = mmap(NULL, sizeof(*cut_order), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (cut_order == MAP_FAILED)
+		fail("no memory");
+	pid = cut_off(c);
+	end_target(pid);
+	await_lingering(0);
+	pid = cut_off(c);
+	if (truncate(path, 10 << 20))
+		fail("it cannot be made longer: %s", strerror(errno));
+	await_lingering(0);
+	end_target(pid);
+	if (umount(folder))
+		fail("in use afterwards: %s", strerror(errno));
+	maple_control_close(c);
+	printf("removed\n");
 }
 
 /* ---- crowd ---- */
@@ -496,6 +596,8 @@ int main(int argc, char **argv)
 		threads((unsigned int)atoi(with));
 	else if (!strcmp(what, "file"))
 		file(with);
+	else if (!strcmp(what, "cut"))
+		cut(with);
 	else if (!strcmp(what, "crowd"))
 		crowd();
 	else if (!strcmp(what, "refused") && argc > 3)
@@ -503,6 +605,6 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "forks"))
 		forks((unsigned int)atoi(with));
 	else
-		fail("usage: lifetimes threads|file|crowd|refused|forks ...");
+		fail("usage: lifetimes threads|file|cut|crowd|refused|forks ...");
 	return 0;
 }
