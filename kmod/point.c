@@ -357,6 +357,15 @@ static int probes_add(struct maple_session *s, struct file *file,
 }
 
 /*
+ * Whether a program answers for what is in the file. While the kernel reads
+ * there to put a probe in place, it lets nobody fork.
+ */
+static bool is_served(const struct inode *inode)
+{
+	return !strncmp(inode->i_sb->s_type->name, "fuse", 4);
+}
+
+/*
  * maple_session_probe - adds @probes of @file, all of one message
  *
  * Where the kernel can put no probe (LOCK prefixes, some of AVX), the others
@@ -378,6 +387,13 @@ int maple_session_probe(struct maple_session *s, struct file *file,
 	if (!(file->f_mode & FMODE_READ)) {
 		NL_SET_ERR_MSG(extack, "the file is not open for reading");
 		return -EBADF;
+	}
+	if (s->rights && is_served(inode)) {
+		NL_SET_ERR_MSG(extack,
+			       "the file is some program's (FUSE), which could "
+			       "have all of the machine wait for it: only root "
+			       "may probe it");
+		return -EPERM;
 	}
 	mutex_lock(&s->probes_lock);
 	if (READ_ONCE(s->native)) {
