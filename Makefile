@@ -224,6 +224,12 @@ $(O)/tests/unit/test_agent_split: tests/unit/test_agent_split.c \
 	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $< $(filter %.o %.a,$^) \
 		$(LIBS) -lcmocka
 
+# Some of mapled that needs nothing else of it.
+$(O)/tests/unit/test_talk: tests/unit/test_talk.c $(O)/cli/daemon/talk.o
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $^ -lcmocka
+
 # The interposed functions, with a core that only keeps what it is told.
 $(O)/tests/unit/test_intercept_%: tests/unit/test_intercept_%.c \
 		$(filter $(O)/agent/lib/agent/intercept_%,$(agent_obj))

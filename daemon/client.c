@@ -328,16 +328,44 @@ void maple_client_wake(struct maple_client *client)
 
 /* ---- life ---- */
 
+static int begin(struct maple_client *c, struct maple_error *err)
+{
+	int e = maple_access_peer(c, err);
+
+	if (!e)
+		e = maple_limits_join(c, err);
+	if (e)
+		return e;
+	e = sd_event_add_io(c->server->event, &c->source, c->sock, EPOLLIN,
+			    on_io, c);
+	if (e >= 0)
+		e = listen_to(c);
+	if (e < 0)
+		return maple_error_set(err, -e, "a client is not heard: %s",
+				       strerror(-e));
+	/* However often it comes, nothing that it sends is taken. */
+	e = check_stuck(c, err);
+	if (!e)
+		e = maple_places_begin(c, err);
+	if (!e)
+		e = maple_places_take(c, err);
+	if (e) {
+		maple_client_refuse(c, 0, e, err->text);
+		flush(c);
+	}
+	return e;
+}
+
 /* maple_client_create - takes @sock over, whatever comes of it */
-int maple_client_create(struct maple_server *server, int sock,
-			struct maple_error *err)
+void maple_client_create(struct maple_server *server, int sock)
 {
 	struct maple_client *c = calloc(1, sizeof(*c));
-	int e;
+	struct maple_error err = { "" };
 
 	if (!c) {
 		close(sock);
-		return maple_error_set(err, ENOMEM, "out of memory");
+		maple_journal(LOG_WARNING, NULL, "out of memory");
+		return;
 	}
 	c->server = server;
 	c->sock = sock;
@@ -348,33 +376,11 @@ int maple_client_create(struct maple_server *server, int sock,
 		c->next->before = c;
 	server->clients = c;
 	server->nclients++;
-	e = maple_access_peer(c, err);
-	if (!e)
-		e = maple_limits_join(c, err);
-	if (!e) {
-		e = sd_event_add_io(server->event, &c->source, sock, EPOLLIN,
-				    on_io, c);
-		if (e >= 0)
-			e = listen_to(c);
-		if (e < 0)
-			maple_error_set(err, -e, "a client is not heard: %s",
-					strerror(-e));
-	}
-	if (e >= 0) {
-		/* However often it comes, nothing that it sends is taken. */
-		e = check_stuck(c, err);
-		if (e >= 0)
-			e = maple_places_begin(c, err);
-		if (e >= 0)
-			e = maple_places_take(c, err);
-		if (e < 0) {
-			maple_client_refuse(c, 0, e, err->text);
-			flush(c);
-		}
-	}
-	if (e < 0)
-		maple_client_destroy(c);
-	return e < 0 ? e : 0;
+	if (!begin(c, &err))
+		return;
+	maple_journal(LOG_WARNING, c, "process %d of user %d: %s", c->peer.pid,
+		      (int)c->peer.uid, err.text);
+	maple_client_destroy(c);
 }
 
 /*

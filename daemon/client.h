@@ -79,8 +79,7 @@ struct maple_client {
 	} session[MAPLE_SESSIONS];
 };
 
-int maple_client_create(struct maple_server *server, int sock,
-			struct maple_error *err);
+void maple_client_create(struct maple_server *server, int sock);
 void maple_client_destroy(struct maple_client *client);
 void maple_client_turn(struct maple_client *client);
 void maple_client_wake(struct maple_client *client);

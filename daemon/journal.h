@@ -5,10 +5,15 @@
 #include <syslog.h>
 
 struct maple_client;
+struct maple_error;
+struct maple_server;
 
 /* About a client, or NULL. */
 __attribute__((format(printf, 3, 4))) void
 maple_journal(int priority, const struct maple_client *client, const char *fmt,
 	      ...);
+
+int maple_journal_init(struct maple_server *server, struct maple_error *err);
+void maple_journal_deinit(struct maple_server *server);
 
 #endif

@@ -36,13 +36,11 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events,
 			 void *ctx)
 {
 	struct maple_server *s = ctx;
-	struct maple_error err = { "" };
 	int sock = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (sock < 0)
 		return 0;
-	if (maple_client_create(s, sock, &err))
-		maple_journal(LOG_WARNING, NULL, "%s", err.text);
+	maple_client_create(s, sock);
 	return 0;
 }
 
@@ -197,7 +195,9 @@ static int open_loop(struct maple_server *s, int sock, struct maple_error *err)
 	if (e < 0)
 		return maple_error_set(err, -e, "no event loop: %s",
 				       strerror(-e));
-	e = maple_queue_init(s, err);
+	e = maple_journal_init(s, err);
+	if (!e)
+		e = maple_queue_init(s, err);
 	if (!e)
 		e = maple_turns_init(s, err);
 	maple_reading_init(s);
@@ -278,6 +278,7 @@ void maple_server_close(struct maple_server *server)
 		maple_client_destroy(server->clients);
 	maple_target_close(server);
 	maple_limits_close(server);
+	maple_journal_deinit(server);
 	sd_event_source_disable_unref(server->retry);
 	sd_event_source_disable_unref(server->turn);
 	sd_event_source_disable_unref(server->pause);

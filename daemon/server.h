@@ -8,6 +8,7 @@
 #include <systemd/sd-event.h>
 #include <maple/memo.h>
 #include "settings.h"
+#include "talk.h"
 
 struct maple_client;
 struct maple_leftover;
@@ -29,6 +30,8 @@ struct maple_server {
 	uint64_t since;		/* that we are there, seconds since boot */
 	sd_event_source *retry; /* while somebody waits */
 	struct maple_leftover *leftovers;
+	struct maple_talk talk;	  /* journal.c */
+	sd_event_source *missing; /* what it did not say is to be told */
 	bool closing;	  /* what is lent is for the next of us to take back */
 	struct stat made; /* the socket's file, if we have made it; else 0 */
 };

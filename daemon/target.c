@@ -115,13 +115,13 @@ static bool put_down(const struct maple_leftover *left, unsigned int i)
 	if (e == -ESRCH)
 		return false;
 	if (e) {
-		maple_journal(LOG_WARNING, NULL,
+		maple_journal(LOG_WARNING, &left->whose,
 			      "it has outlived its campaign, and is left "
 			      "alone: %s",
 			      err.text);
 		return false;
 	}
-	maple_journal(LOG_WARNING, NULL,
+	maple_journal(LOG_WARNING, &left->whose,
 		      "process %d has outlived its campaign: killed",
 		      maple_access_pid(left->process[i]));
 	syscall(SYS_pidfd_send_signal, left->process[i], SIGKILL, NULL, 0);
@@ -166,6 +166,9 @@ void maple_target_leave(struct maple_client *client)
 	left->server = client->server;
 	left->whose.peer = client->peer;
 	left->whose.is_root = client->is_root;
+	left->whose.server = client->server;
+	left->whose.campaign = client->campaign;
+	left->whose.lease = client->lease;
 	left->n = client->ntargets;
 	memcpy(left->process, client->target, sizeof(left->process));
 	client->ntargets = 0;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* /sys/kernel/debug/maple/sessions, for whoever looks into a session. */
+/*
+ * /sys/kernel/debug/maple/sessions, for whoever looks into a session, and
+ * lingering, how many probes of sessions that are over are still in place.
+ */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 #include "kmod.h"
@@ -44,6 +47,7 @@ void maple_debug_init(void)
 {
 	dir = debugfs_create_dir("maple", NULL);
 	debugfs_create_file("sessions", 0400, dir, NULL, &sessions_fops);
+	debugfs_create_u32("lingering", 0400, dir, &maple_lingering);
 }
 
 void maple_debug_exit(void)

@@ -282,15 +282,15 @@ static void hit_access(struct maple_probe_point *p, struct maple_thread *t,
  * A thread of the target, and a session that may see it. A step that did
  * not come to its end was broken off by a signal: the access has not happened.
  */
-static struct maple_thread *hit_thread(struct maple_probe_point *p)
+static struct maple_thread *hit_thread(struct maple_probe_point *p,
+				       struct maple_session *s)
 {
-	struct maple_thread *t = maple_thread_find(p->session, current);
+	struct maple_thread *t = maple_thread_find(s, current);
 	struct maple_op op;
 
-	if (!t || !maple_rights_kept(p->session, current->mm) ||
-	    READ_ONCE(p->off))
+	if (!t || !maple_rights_kept(s, current->mm) || READ_ONCE(p->off))
 		return NULL;
-	maple_session_run(p->session);
+	maple_session_run(s);
 	maple_hit_unstep(t);
 	t->repeats &= t->at_point == p;
 	while (!t->repeats && open_take_stepped(t, &op))
@@ -298,13 +298,14 @@ static struct maple_thread *hit_thread(struct maple_probe_point *p)
 	return t;
 }
 
-MAPLE_HANDLER(maple_hit_handler)
+static int hit(struct maple_probe_point *p, struct pt_regs *regs)
 {
-	struct maple_probe_point *p =
-		container_of(consumer, struct maple_probe_point, consumer);
-	struct maple_session *s = p->session;
-	struct maple_thread *t = hit_thread(p);
+	struct maple_session *s = READ_ONCE(p->session);
+	struct maple_thread *t;
 
+	if (!s)
+		return UPROBE_HANDLER_REMOVE;
+	t = hit_thread(p, s);
 	if (!t) {
 		/* A vforked child has its parent's probes. */
 		return READ_ONCE(s->cut) || (!maple_session_has(s, current) &&
@@ -321,15 +322,33 @@ MAPLE_HANDLER(maple_hit_handler)
 	return 0;
 }
 
-MAPLE_RET_HANDLER(maple_hit_ret_handler)
+static void hit_return(struct maple_probe_point *p, struct pt_regs *regs)
 {
-	struct maple_probe_point *p =
-		container_of(consumer, struct maple_probe_point, consumer);
-	struct maple_thread *t = hit_thread(p);
+	struct maple_session *s = READ_ONCE(p->session);
+	struct maple_thread *t = s ? hit_thread(p, s) : NULL;
 
 	if (!t)
-		return 0;
+		return;
 	maple_call_leave(p, t, regs);
 	dispatch(t);
+}
+
+MAPLE_HANDLER(maple_hit_handler)
+{
+	int verdict, idx = srcu_read_lock(&maple_handlers);
+
+	verdict = hit(container_of(consumer, struct maple_probe_point, consumer),
+		      regs);
+	srcu_read_unlock(&maple_handlers, idx);
+	return verdict;
+}
+
+MAPLE_RET_HANDLER(maple_hit_ret_handler)
+{
+	int idx = srcu_read_lock(&maple_handlers);
+
+	hit_return(container_of(consumer, struct maple_probe_point, consumer),
+		   regs);
+	srcu_read_unlock(&maple_handlers, idx);
 	return 0;
 }

@@ -353,7 +353,10 @@ int maple_life_init(void);
 void maple_life_exit(void);
 
 /* point.c */
+extern struct srcu_struct maple_handlers;
+extern u32 maple_lingering;
 void maple_points_remove(struct maple_session *s);
+void maple_points_exit(void);
 
 /* The address space of the program under test, now. */
 static inline struct mm_struct *maple_session_mm(const struct maple_session *s)
@@ -371,11 +374,11 @@ struct maple_spot {
 
 struct maple_probe_point {
 	struct uprobe_consumer consumer;
-	struct uprobe *uprobe; /* where the kernel has them */
-	struct maple_session *session;
-	struct list_head list;	/* in session->points */
-	struct list_head spots; /* constant once registered */
-	struct path path;	/* keeps what the file is on mounted, and it: */
+	struct uprobe *uprobe;	       /* where the kernel has them */
+	struct maple_session *session; /* NULL: it has ended; maple_handlers */
+	struct list_head list;	       /* in session->points, or lingering */
+	struct list_head spots;	       /* constant once registered */
+	struct path path; /* keeps what the file is on mounted, and it: */
 	struct inode *inode;
 	u64 offset;
 	unsigned int ops; /* that one hit leads to, at most */

@@ -101,6 +101,7 @@ static void __exit maple_exit(void)
 {
 	maple_debug_exit();
 	maple_netlink_exit();
+	maple_points_exit();
 	maple_step_exit();
 	maple_crash_exit();
 	maple_life_exit();

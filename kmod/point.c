@@ -7,27 +7,53 @@
  * Points are added while a session lives and removed all at once at its end,
  * also those of a message that was refused when some of it was in place already:
  * threads may have been there, and to take a probe away waits for them.
+ *
+ * Where a file has been cut off before a probe, and somebody has it mapped, the
+ * kernel cannot take the probe away, and forgets it where it is: 6.12 says
+ * "failed to unregister, leaking uprobe", 6.1 nothing. Whose file has its inode
+ * at the same place later would be stepped with this one's instruction. So such
+ * a point lingers when its session is over: it tells nothing, and keeps its file,
+ * until nobody has that mapped, or it is long enough again.
  */
 #include <linux/fs.h>
 #include <linux/netlink.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/srcu.h>
+#include <linux/workqueue.h>
 #include "plan/step.h"
 #include "kmod.h"
 #include "rights.h"
 
-/* Existing mappings are the session's; new ones are mapped by the target. */
-static MAPLE_FILTER(point_filter)
-{
-	struct maple_session *s =
-		container_of(consumer, struct maple_probe_point, consumer)
-			->session;
+#define LINGER_MS  100	/* how often those that linger are looked at */
+#define LINGER_MAX 4096 /* of all users; the kernel forgets the others */
 
-	if (READ_ONCE(s->ended))
+/* What is called at a point holds it: the session may be freed afterwards. */
+DEFINE_SRCU(maple_handlers);
+
+static LIST_HEAD(lingering); /* lingering_lock */
+static DEFINE_MUTEX(lingering_lock);
+u32 maple_lingering;
+
+/* Existing mappings are the session's; new ones are mapped by the target. */
+static bool concerns(struct maple_session *s, struct mm_struct *mm)
+{
+	if (!s || READ_ONCE(s->ended))
 		return false;
 	return mm == maple_session_mm(s) ||
 	       (current->mm == mm && maple_session_has(s, current) &&
 		maple_rights_kept(s, mm));
+}
+
+static MAPLE_FILTER(point_filter)
+{
+	struct maple_probe_point *p =
+		container_of(consumer, struct maple_probe_point, consumer);
+	int idx = srcu_read_lock(&maple_handlers);
+	bool is_so = concerns(READ_ONCE(p->session), mm);
+
+	srcu_read_unlock(&maple_handlers, idx);
+	return is_so;
 }
 
 static void point_destroy(struct maple_probe_point *p)
@@ -150,19 +176,6 @@ static bool cannot_be(int err)
 	       err == -EINVAL;
 }
 
-static void points_unregister(struct list_head *points)
-{
-	struct maple_probe_point *p;
-
-	list_for_each_entry(p, points, list) {
-		if (p->registered)
-			maple_uprobe_remove(p->inode, p->offset, &p->consumer,
-					    p->uprobe);
-		p->registered = false;
-	}
-	maple_uprobe_sync();
-}
-
 static void points_destroy(struct list_head *points)
 {
 	struct maple_probe_point *p, *next;
@@ -171,6 +184,107 @@ static void points_destroy(struct list_head *points)
 		list_del(&p->list);
 		point_destroy(p);
 	}
+}
+
+static void point_unregister(struct maple_probe_point *p)
+{
+	if (p->registered)
+		maple_uprobe_remove(p->inode, p->offset, &p->consumer,
+				    p->uprobe);
+	p->registered = false;
+}
+
+/* False if that has to wait. Nobody cuts the file off meanwhile. */
+static bool point_remove(struct maple_probe_point *p)
+{
+	bool can;
+
+	if (!p->registered)
+		return true;
+	if (!inode_trylock_shared(p->inode))
+		return false;
+	can = p->offset < PAGE_ALIGN(i_size_read(p->inode)) ||
+	      !mapping_mapped(p->inode->i_mapping);
+	if (can)
+		point_unregister(p);
+	inode_unlock_shared(p->inode);
+	return can;
+}
+
+static void linger(struct work_struct *work);
+static DECLARE_DELAYED_WORK(linger_work, linger);
+
+static void linger(struct work_struct *work)
+{
+	struct maple_probe_point *p, *next;
+	unsigned int n = 0;
+	LIST_HEAD(done);
+
+	mutex_lock(&lingering_lock);
+	list_for_each_entry_safe(p, next, &lingering, list)
+		if (point_remove(p)) {
+			list_move(&p->list, &done);
+			n++;
+		}
+	if (!list_empty(&lingering))
+		schedule_delayed_work(&linger_work, msecs_to_jiffies(LINGER_MS));
+	mutex_unlock(&lingering_lock);
+	if (!n)
+		return;
+	maple_uprobe_sync();
+	points_destroy(&done);
+	mutex_lock(&lingering_lock);
+	maple_lingering -= n;
+	mutex_unlock(&lingering_lock);
+}
+
+/* From now on @points linger, of a session that is over; but for too many. */
+static void points_leave(struct list_head *points)
+{
+	struct maple_probe_point *p, *next;
+
+	synchronize_srcu(&maple_handlers);
+	mutex_lock(&lingering_lock);
+	list_for_each_entry_safe(p, next, points, list)
+		if (maple_lingering < LINGER_MAX) {
+			list_move(&p->list, &lingering);
+			maple_lingering++;
+		} else {
+			point_unregister(p);
+		}
+	schedule_delayed_work(&linger_work, msecs_to_jiffies(LINGER_MS));
+	mutex_unlock(&lingering_lock);
+	maple_uprobe_sync();
+	points_destroy(points);
+}
+
+/* Those that cannot be removed yet linger. */
+static void points_remove(struct list_head *points)
+{
+	struct maple_probe_point *p, *next;
+	LIST_HEAD(left);
+
+	list_for_each_entry_safe(p, next, points, list)
+		if (!point_remove(p)) {
+			WRITE_ONCE(p->session, NULL);
+			list_move(&p->list, &left);
+		}
+	maple_uprobe_sync();
+	points_destroy(points);
+	if (!list_empty(&left))
+		points_leave(&left);
+}
+
+/* maple_points_exit - whatever becomes of them; there are no sessions */
+void maple_points_exit(void)
+{
+	struct maple_probe_point *p;
+
+	cancel_delayed_work_sync(&linger_work);
+	list_for_each_entry(p, &lingering, list)
+		point_unregister(p);
+	maple_uprobe_sync();
+	points_destroy(&lingering);
 }
 
 /* The kernel would step some instructions, and step them wrongly. */
@@ -243,6 +357,15 @@ static int probes_add(struct maple_session *s, struct file *file,
 }
 
 /*
+ * Whether a program answers for what is in the file. While the kernel reads
+ * there to put a probe in place, it lets nobody fork.
+ */
+static bool is_served(const struct inode *inode)
+{
+	return !strncmp(inode->i_sb->s_type->name, "fuse", 4);
+}
+
+/*
  * maple_session_probe - adds @probes of @file, all of one message
  *
  * Where the kernel can put no probe (LOCK prefixes, some of AVX), the others
@@ -264,6 +387,13 @@ int maple_session_probe(struct maple_session *s, struct file *file,
 	if (!(file->f_mode & FMODE_READ)) {
 		NL_SET_ERR_MSG(extack, "the file is not open for reading");
 		return -EBADF;
+	}
+	if (s->rights && is_served(inode)) {
+		NL_SET_ERR_MSG(extack,
+			       "the file is some program's (FUSE), which could "
+			       "have all of the machine wait for it: only root "
+			       "may probe it");
+		return -EPERM;
 	}
 	mutex_lock(&s->probes_lock);
 	if (READ_ONCE(s->native)) {
@@ -288,7 +418,6 @@ int maple_session_probe(struct maple_session *s, struct file *file,
 void maple_points_remove(struct maple_session *s)
 {
 	mutex_lock(&s->probes_lock);
-	points_unregister(&s->points);
-	points_destroy(&s->points);
+	points_remove(&s->points);
 	mutex_unlock(&s->probes_lock);
 }

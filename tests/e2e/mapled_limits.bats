@@ -69,6 +69,31 @@ eventually(lambda: Member(path).welcome["type"] == "WELCOME")
 	answers # others are not meant
 }
 
+@test "who is refused again and again does not fill the journal" {
+	limit user-clients 3
+	start_mapled
+	member '
+become_member()
+kept = [Member(path) for i in range(3)]
+for i in range(200):
+    refused(Member(path, hello=False).read(), "user-clients")
+# Nor does what is no request.
+for c in kept:
+    c.sock.close()
+eventually(lambda: Member(path).welcome["type"] == "WELCOME")
+for i in range(200):
+    c = Member(path, hello=False)
+    c.sock.sendall(bytes([255] * 64))
+    refused(c.read())
+'
+	end_mapled # then it tells how much was left out
+	lines=$(grep -c "process .* of user 54321: " "$dir/log")
+	[ "$lines" = 5 ] || fail "$lines lines"
+	lines=$(sed -n 's/.*: \([0-9]*\) lines more about user 54321 .*/\1/p' \
+		"$dir/log")
+	[ "${lines:-0}" -ge 395 ] || fail "$(tail -n 3 "$dir/log")"
+}
+
 @test "requests that are not all there take so many bytes, then no more" {
 	limit user-in 1M
 	start_mapled

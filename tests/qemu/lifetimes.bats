@@ -26,6 +26,34 @@ lifetimes() { # PATTERN ARGUMENT...
 	lifetimes unmounted file /tmp/files
 }
 
+# The kernel would forget a probe there, and say so on 6.12.
+@test "a probe in a file that is cut off before it goes when the kernel can do it" {
+	guest -t 300 -- sh -c 'mkdir /tmp/files && cd "$BUILD/tests/qemu" &&
+		./lifetimes cut /tmp/files && ! dmesg | grep "leaking uprobe"'
+	status_is 0
+	[ "$output" = removed ] || fail
+}
+
+@test "only root may probe a file that is some program's" {
+	local dir file=()
+
+	case $MAPLE_QEMU_KERNEL in
+	debug | kcsan) skip "they have no FUSE" ;;
+	6.1)
+		dir=$("$ROOT/tests/qemu/kernels" 6.1)
+		cp "$(/sbin/modprobe -d "$dir/root" -S "$(<"$dir/release")" \
+			--show-depends fuse | awk '{ print $2 }')" "$TMPDIR"
+		chmod +x "$TMPDIR/fuse.ko" # so that PATH has it
+		file=(-f "$TMPDIR/fuse.ko") ;;
+	esac
+	guest "${file[@]}" -- bash -c '
+		! file=$(type -P fuse.ko) || insmod "$file" || exit 3
+		[ -c /dev/fuse ] || mknod /dev/fuse c 10 229
+		exec "$BUILD/tests/qemu/lifetimes" served /tmp/served'
+	status_is 0
+	[ "$output" = refused ] || fail
+}
+
 @test "more probes at one offset than there is room for are refused" {
 	lifetimes "12 at one offset" crowd
 }

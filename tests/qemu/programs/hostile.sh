@@ -123,6 +123,12 @@ sessions()
 	cat /sys/kernel/debug/maple/sessions 2>/dev/null
 }
 
+# How many probes are left of sessions that are over.
+lingering()
+{
+	cat /sys/kernel/debug/maple/lingering 2>/dev/null || echo 0
+}
+
 # Nothing is left of the enemy, and of nobody but the enemy anything is missing.
 check()
 {
@@ -134,6 +140,11 @@ check()
 		sleep 0.1
 	done
 	[ -z "$(sessions)" ] || fail "sessions: $(sessions)"
+	for ((tries = 0; tries < 300 && $(lingering); tries++)); do
+		sleep 0.1
+	done
+	[ "$(lingering)" = 0 ] || fail "$(lingering) probes linger"
+	! dmesg | grep "leaking uprobe" || fail "the kernel has lost a probe"
 	[ -z "$(realtime)" ] || fail "real-time: $(realtime)"
 	kill -0 "$(<"$dir/pid")" || fail "mapled is dead"
 	state >"$dir/after"

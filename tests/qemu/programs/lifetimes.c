@@ -4,11 +4,16 @@
  * its target forks.
  *   lifetimes threads N   sessions on a process that makes threads all the time
  *   lifetimes file DIR    probes and sites in a file system that is unmounted
+ *   lifetimes cut DIR     probes in a file that is cut off before them, while the
+ *                         target has it mapped
+ *   lifetimes served FILE probes in a file that is a program's (FUSE)
  *   lifetimes crowd       probes at one offset, more than fit
  *   lifetimes refused DIR N   messages that are refused when half of each is
  *                         in place
  *   lifetimes forks N     of a target, and what the kernel has left of them
  */
+#include <linux/capability.h>
+#include <linux/fuse.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -219,6 +224,227 @@ static void file(const char *folder)
 	maple_control_close(c);
 	end_target(pid);
 	printf("unmounted\n");
+}
+
+/* ---- cut ---- */
+
+static const char *cut_path;
+static _Atomic int *cut_order; /* 1: no more, 2: done */
+
+/* Writes by the code of the file that will be cut off. */
+static void touch_mapped(void)
+{
+	int fd = open(cut_path, O_RDONLY);
+	struct stat st;
+	char *map;
+	void (*mapped)(volatile long *to);
+
+	if (fd < 0 || fstat(fd, &st))
+		_exit(2);
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_EXEC, MAP_PRIVATE,
+		   fd, 0);
+	if (map == MAP_FAILED)
+		_exit(2);
+	close(fd);
+	mapped = (void (*)(volatile long *))(
+		map + ((const char *)touch - __ehdr_start));
+	while (!*cut_order)
+		mapped(&value);
+	*cut_order = 2;
+	sleep_on();
+}
+
+static unsigned int lingering(void)
+{
+	FILE *f = fopen("/sys/kernel/debug/maple/lingering", "r");
+	unsigned int n;
+
+	if (!f || fscanf(f, "%u", &n) != 1)
+		fail("lingering cannot be read");
+	fclose(f);
+	return n;
+}
+
+static void await_lingering(unsigned int n)
+{
+	for (int ms = 0; ms < PATIENCE; ms++) {
+		if (lingering() == n)
+			return;
+		nap(1000);
+	}
+	fail("%u linger, not %u", lingering(), n);
+}
+
+/* A probe whose file ends before it; the session is over. */
+static pid_t cut_off(struct maple_control *c)
+{
+	pid_t pid;
+
+	copy_self(cut_path);
+	*cut_order = 0;
+	pid = start_target(touch_mapped);
+	begin(c, pid, MAPLE_UAPI_PCTLARGE, -1);
+	refer(c, cut_path, false);
+	await_hits(c);
+	*cut_order = 1;
+	for (int ms = 0; ms < PATIENCE && *cut_order != 2; ms++)
+		nap(1000);
+	if (truncate(cut_path, 0))
+		fail("%s cannot be cut off: %s", cut_path, strerror(errno));
+	stop(c);
+	await_lingering(1);
+	return pid;
+}
+
+static void cut(const char *folder)
+{
+	struct maple_control *c = session_open();
+	char path[256];
+	pid_t pid;
+
+	if (mount("lifetimes", folder, "tmpfs", 0, NULL))
+		fail("mount: %s", strerror(errno));
+	snprintf(path, sizeof(path), "%s/program", folder);
+	cut_path = path;
+	cut_order = mmap(NULL, sizeof(*cut_order), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (cut_order == MAP_FAILED)
+		fail("no memory");
+	pid = cut_off(c);
+	end_target(pid);
+	await_lingering(0);
+	pid = cut_off(c);
+	if (truncate(path, 10 << 20))
+		fail("it cannot be made longer: %s", strerror(errno));
+	await_lingering(0);
+	end_target(pid);
+	if (umount(folder))
+		fail("in use afterwards: %s", strerror(errno));
+	maple_control_close(c);
+	printf("removed\n");
+}
+
+/* ---- served ---- */
+
+static void answer(int fd, const struct fuse_in_header *in, int error,
+		   const void *body, size_t size)
+{
+	char data[256];
+	struct fuse_out_header out = {
+		.len = (uint32_t)(sizeof(out) + size),
+		.error = error,
+		.unique = in->unique,
+	};
+
+	memcpy(data, &out, sizeof(out));
+	memcpy(data + sizeof(out), body, size);
+	if (write(fd, data, out.len) < 0 && errno != ENOENT)
+		_exit(2);
+}
+
+/* One file, the root of its file system, that nobody can read. */
+static void *serve(void *fuse)
+{
+	static char data[1 << 17];
+	const struct fuse_in_header *in = (const void *)data;
+	const struct fuse_init_out init = { .major = 7, .minor = 31 };
+	const struct fuse_open_out opened = { .fh = 1 };
+	const struct fuse_attr_out attr = {
+		.attr_valid = 1000,
+		.attr = { .ino = 1,
+			  .size = 1 << 20,
+			  .mode = S_IFREG | 0755,
+			  .nlink = 1,
+			  .blksize = 4096 },
+	};
+	int fd = *(int *)fuse;
+
+	while (read(fd, data, sizeof(data)) > 0)
+		switch (in->opcode) {
+		case FUSE_INIT:
+			answer(fd, in, 0, &init, sizeof(init));
+			break;
+		case FUSE_GETATTR:
+			answer(fd, in, 0, &attr, sizeof(attr));
+			break;
+		case FUSE_OPEN:
+			answer(fd, in, 0, &opened, sizeof(opened));
+			break;
+		case FUSE_FORGET:
+		case FUSE_RELEASE:
+			break;
+		default:
+			answer(fd, in, -EIO, "", 0);
+		}
+	return NULL;
+}
+
+/* Whether we may trace everybody, as root does. */
+static void may_trace(bool may)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &head, data))
+		fail("capget: %s", strerror(errno));
+	data[0].effective &= ~(1u << CAP_SYS_PTRACE);
+	data[0].effective |= (uint32_t)may << CAP_SYS_PTRACE;
+	if (syscall(SYS_capset, &head, data))
+		fail("capset: %s", strerror(errno));
+}
+
+/* Root may, but not who only may trace what is his. */
+static void served(const char *path)
+{
+	struct maple_uapi_probe probe = probe_of_touch();
+	struct maple_control *c;
+	int fuse = open("/dev/fuse", O_RDWR), fd, e;
+	pid_t pid = start_target(sleep_on);
+	struct maple_control_order order = {
+		.pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
+		.cpu = CPU,
+		.sched = MAPLE_UAPI_PCTLARGE,
+		.deadline_ms = 100000,
+	};
+	struct maple_error err;
+	struct stat st;
+	pthread_t server;
+	char options[80];
+
+	snprintf(options, sizeof(options),
+		 "fd=%d,rootmode=100755,user_id=0,group_id=0", fuse);
+	close(open(path, O_WRONLY | O_CREAT, 0755));
+	if (fuse < 0 || mount("lifetimes", path, "fuse", 0, options) ||
+	    pthread_create(&server, NULL, serve, &fuse))
+		fail("fuse: %s", strerror(errno));
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || fstat(fd, &st) || !st.st_size)
+		fail("%s: %s", path, strerror(errno));
+	may_trace(false);
+	c = session_open();
+	if (maple_control_start(c, &order, &err))
+		fail("start: %s", err.text);
+	e = maple_control_probes(c, fd, &probe, 1, &err);
+	if (e != -EPERM || !strstr(err.text, "FUSE"))
+		fail("not refused, but %d: %s", e, e ? err.text : "in place");
+	stop(c);
+	maple_control_close(c);
+	may_trace(true);
+	c = session_open();
+	if (maple_control_start(c, &order, &err))
+		fail("start: %s", err.text);
+	/* It cannot be read, so that there is no probe. */
+	e = maple_control_probes(c, fd, &probe, 1, &err);
+	if (e != -EIO)
+		fail("not tried, but %d: %s", e, e ? err.text : "in place");
+	stop(c);
+	maple_control_close(c);
+	close(fd);
+	umount2(path, MNT_DETACH);
+	end_target(pid);
+	printf("refused\n");
 }
 
 /* ---- crowd ---- */
@@ -496,6 +722,10 @@ int main(int argc, char **argv)
 		threads((unsigned int)atoi(with));
 	else if (!strcmp(what, "file"))
 		file(with);
+	else if (!strcmp(what, "cut"))
+		cut(with);
+	else if (!strcmp(what, "served"))
+		served(with);
 	else if (!strcmp(what, "crowd"))
 		crowd();
 	else if (!strcmp(what, "refused") && argc > 3)
@@ -503,6 +733,6 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "forks"))
 		forks((unsigned int)atoi(with));
 	else
-		fail("usage: lifetimes threads|file|crowd|refused|forks ...");
+		fail("usage: lifetimes threads|file|cut|served|crowd|refused|forks ...");
 	return 0;
 }
