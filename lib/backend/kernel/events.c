@@ -104,8 +104,7 @@ static uint32_t number_call(struct maple_kernel_events *e, uint64_t caller)
 	uint32_t index = MAPLE_REGISTRY_NONE;
 	uint64_t offset = caller;
 
-	if (image &&
-	    !maple_registry_add_names(e->registry, image->path, &index))
+	if (image && !maple_registry_add_names(e->registry, image->path, &index))
 		offset = caller - image->bias;
 	return maple_registry_call(e->registry, index, offset);
 }
