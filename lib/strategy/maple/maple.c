@@ -19,11 +19,13 @@
 #include "classes.h"
 #include "maple.h"
 
-#define BATCH	     8 /* enforced runs between two profile runs */
-#define LOOKS	     4 /* at exposed orders, after each profile run */
-#define QUIET	     1000 /* controlled runs without news, before a campaign ends */
-#define ROUND	     4 /* of the runs that look for news, the first is a profile run */
-#define MANY	     10 /* candidates, to be tried by turns with controlled runs */
+#define BATCH 8	   /* enforced runs between two profile runs */
+#define LOOKS 4	   /* at exposed orders, after each profile run */
+#define QUIET 1000 /* controlled runs without news, before a campaign ends */
+#define ROUND 4 /* of the runs that look for news, the first is a profile run */
+#define MANY  10 /* candidates, to be tried by turns with controlled runs */
+#define SHORT \
+	0.1 /* seconds of a profile run, for controlled ones to be short */
 #define FREE_SECONDS 1.0 /* that controlled runs have, whatever others took */
 
 static int open_maple(const struct maple_strategy *strategy,
@@ -131,15 +133,16 @@ static enum maple_policy_kind policy_next(struct maple_search *m)
 
 /*
  * Whether it is the turn of a controlled run, though there are candidates, or a
- * profile run is @due. They may be slow, or hang where others do not.
+ * profile run is @due. One of a program that does much can take a campaign's
+ * time, and some hang where others do not.
  */
 static bool mixes(const struct maple_search *m, bool due)
 {
 	const struct maple_profiling *p = &m->profiling;
 
 	return p->study->controls && !p->study->searching && !m->hung &&
-	       p->limits.order != MAPLE_ORDER_PAPER && !is_dry(m) &&
-	       m->mixed < m->since_profile &&
+	       m->profiled < SHORT && p->limits.order != MAPLE_ORDER_PAPER &&
+	       !is_dry(m) && m->mixed < m->since_profile &&
 	       (m->controlled < FREE_SECONDS || m->controlled < m->enforced) &&
 	       (due || p->runs > 1 ||
 		maple_choice_fresh(&p->candidates, &p->limits) > MANY);
@@ -222,6 +225,8 @@ static int ended(void *self, struct maple_job *job,
 		if (m->looks && maple_candidate_of(job->goal)->missed)
 			m->looks--;
 	} else {
+		if (!controlled && end->run->seconds > m->profiled)
+			m->profiled = end->run->seconds;
 		e = maple_profiling_ended(&m->profiling, job, end, err);
 	}
 	m->quiet = job->news ? 0 : m->quiet + controlled;

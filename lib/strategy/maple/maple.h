@@ -13,6 +13,7 @@ struct maple_search {
 	unsigned int idle; /* runs since nothing is left to try, but for looks */
 	unsigned int mixed; /* controlled runs since the last profile run */
 	double enforced, controlled; /* seconds of runs so far */
+	double profiled;	     /* ... of the longest profile run */
 	bool hung;		     /* a controlled run */
 	/* Controlled runs, the last ones, without news; and by policies. */
 	unsigned int quiet;
