@@ -132,14 +132,15 @@ int __wrap_maple_module_ask(struct maple_module *module,
 
 static struct maple_client *make_client(uid_t uid, int *other)
 {
-	struct maple_error err = { "" };
 	struct stat st;
 	int pair[2];
 
 	/* As after HELLO of one with our namespace and no capabilities. */
 	if (stat("/proc/self/ns/user", &st) ||
-	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) ||
-	    maple_client_create(&server, pair[0], &err))
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair))
+		abort();
+	maple_client_create(&server, pair[0]);
+	if (!server.clients)
 		abort();
 	*other = pair[1];
 	server.clients->peer.uid = uid;
