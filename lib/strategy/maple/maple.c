@@ -211,6 +211,7 @@ static int ended(void *self, struct maple_job *job,
 {
 	struct maple_search *m = self;
 	bool controlled = job->kind == MAPLE_RUN_CONTROL;
+	unsigned int dry = m->profiling.dry;
 	int e;
 
 	if (controlled) {
@@ -228,6 +229,9 @@ static int ended(void *self, struct maple_job *job,
 		if (!controlled && end->run->seconds > m->profiled)
 			m->profiled = end->run->seconds;
 		e = maple_profiling_ended(&m->profiling, job, end, err);
+		/* Few controlled runs bring candidates: that says nothing. */
+		if (controlled && m->profiling.dry)
+			m->profiling.dry = dry;
 	}
 	m->quiet = job->news ? 0 : m->quiet + controlled;
 	if (controlled)

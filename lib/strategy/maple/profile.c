@@ -362,7 +362,7 @@ int maple_profiling_ended(struct maple_profiling *p, struct maple_job *job,
 	e = end->absent ? 0 : harvest(h, end);
 	if (e || end->absent)
 		forget(p); /* it knows nothing yet */
-	p->dry = h->fresh ? 0 : p->dry + !h->controlled;
+	p->dry = h->fresh ? 0 : p->dry + 1;
 	job->news = h->news;
 	maple_profiling_drop(p, job);
 	return e;

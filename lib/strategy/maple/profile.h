@@ -43,8 +43,8 @@ struct maple_profiling {
 	struct maple_sample sample;    /* of the last run */
 	struct maple_sharing sharing;
 	struct maple_expect expect; /* of controlled runs */
-	/* Profile runs, but controlled ones; without candidates, in a row. */
-	unsigned int runs, dry;
+	unsigned int runs;	    /* but controlled ones */
+	unsigned int dry;	    /* runs without candidates, in a row */
 	unsigned int underway;
 	uint64_t not_split; /* the most that a run left alone */
 };
