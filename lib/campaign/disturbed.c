@@ -285,6 +285,8 @@ static uint32_t leave_others(const struct maple_campaign *c,
 			base = maple_registry_base(c->registry,
 						   run->images[i].index);
 			maple_image_sites(image, &sites);
+			if (!sites) /* it has no numbers, either */
+				continue;
 			if (round && i >= from && i < to)
 				memset(*alone + base, 0, sites);
 			else if (!round && base + sites > most)

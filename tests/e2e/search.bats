@@ -87,6 +87,11 @@ within() { # RUNS PROGRAM [ARG...]
 	[ "$found" -ge 3 ] || fail "found by $found of 5 seeds"
 }
 
+@test "what no candidate describes is found between those that are tried" {
+	within 20 "$BUILD/tests/control/the_queue"
+	holds '.runs.controlled > 0 and .runs.enforced > 0'
+}
+
 @test "with the memo, what was exposed is looked at again" {
 	campaign --seed 1 --max-runs 6 --confirm 0 -- "$E2E/setters" 20
 	holds '.findings == []'
