@@ -318,15 +318,15 @@ headers() {
 	ended_with 0
 }
 
+# What is left of a budget goes to orders that came about before ("again"), so
+# the candidates that were tried are the enforced runs without those.
 @test "the memo remembers what was exposed: a second campaign has less to do" {
-	local first
-
 	campaign --seed 1 --max-runs 60 -- "$TARGETS/clean/mutex_counter"
 	ended_with 0
-	first=$(jq '.runs.enforced' "$json")
+	holds '.runs.enforced - .again >= 1'
 	campaign --seed 2 --max-runs 60 -- "$TARGETS/clean/mutex_counter"
 	ended_with 0
-	holds ".runs.enforced <= $first"
+	holds '.runs.enforced >= 1 and .runs.enforced == .again'
 }
 
 @test "the demo shows the bank account's bug, and fails where there is none" {
