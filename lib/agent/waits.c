@@ -4,6 +4,9 @@
  * threads are, and how much CPU time went by.
  */
 #include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
+#include <unistd.h>
 #include "core.h"
 #include "enforce.h"
 #include "raw.h"
@@ -15,20 +18,18 @@ static char *put_text(char *at, const char *text)
 	return at;
 }
 
-static void put_path(char *at, int tid, const char *file)
+static char *put_number(char *at, unsigned int number)
 {
 	char digits[12];
 	unsigned int n = 0;
 
-	at = put_text(at, "/proc/self/task/");
 	do {
-		digits[n++] = '0' + tid % 10;
-		tid /= 10;
-	} while (tid);
+		digits[n++] = '0' + number % 10;
+		number /= 10;
+	} while (number);
 	while (n)
 		*at++ = digits[--n];
-	at = put_text(at, file);
-	*at = 0;
+	return at;
 }
 
 static const char *get_number(const char *at, uint64_t *number)
@@ -82,10 +83,11 @@ static enum maple_wait_end line_ends(const char *line,
 /* What /proc/.../@file says of thread @tid; empty: nothing any more. */
 static const char *read_file(int tid, const char *file, char *line, size_t size)
 {
-	char path[48];
+	char path[48], *at = put_text(path, "/proc/self/task/");
 	long fd, n;
 
-	put_path(path, tid, file);
+	at = put_text(put_number(at, tid), file);
+	*at = 0;
 	line[0] = 0;
 	fd = raw3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
 	if (raw_failed(fd))
@@ -126,10 +128,64 @@ bool maple_waits_live(const struct maple_shm *shm, uint32_t ms, bool *all_wait)
 	return found;
 }
 
+/* ---- Whether a wait is for another thread, or for a timer of the run's. ---- */
+
+/* Whether the @n of @fds, in the target's memory, have a timer that is set. */
+static bool polls_timer(uint64_t fds, uint64_t n)
+{
+	bool has = false;
+	int fd;
+
+	for (uint64_t i = 0; i < n; i++) {
+		fd = (int)maple_ring_peek(fds + i * sizeof(struct pollfd) +
+						  offsetof(struct pollfd, fd),
+					  sizeof(fd));
+		if (fd >= 0 && fd <= STDERR_FILENO)
+			return false;
+		has |= maple_timers_has(fd);
+	}
+	return has;
+}
+
 /*
- * Whether it is a wait for another thread: a futex, without a timeout; or for a
- * timer of the run's.
+ * Whether epoll's @fd has a timer that is set. The kernel says what is in it,
+ * one line each: "tfd: 5 events: ...".
  */
+static bool epolls_timer(uint64_t fd)
+{
+	static const char tfd[] = "tfd:";
+	char text[256], *at = put_text(text, "/proc/self/fdinfo/");
+	long info, n = 0, i = 0;
+	uint64_t number = 0;
+	unsigned int seen = 0; /* of "tfd:" */
+	bool has = false;
+
+	*put_number(at, fd) = 0;
+	info = raw3(SYS_open, text, O_RDONLY | O_CLOEXEC, 0);
+	if (raw_failed(info))
+		return false;
+	while (!has) {
+		if (i == n) {
+			n = raw3(SYS_read, info, text, sizeof(text));
+			if (raw_failed(n) || !n)
+				break;
+			i = 0;
+		}
+		at = &text[i++];
+		if (tfd[seen]) {
+			seen = *at == tfd[seen] ? seen + 1 : 0;
+			number = 0;
+		} else if (*at >= '0' && *at <= '9') {
+			number = number * 10 + (*at - '0');
+		} else if (number || *at != ' ') {
+			has = maple_timers_has(number);
+			seen = 0;
+		}
+	}
+	raw1(SYS_close, info);
+	return has;
+}
+
 static bool is_inside(const char *line)
 {
 	uint64_t nr, arg[4];
@@ -139,8 +195,21 @@ static bool is_inside(const char *line)
 	line = get_number(line, &nr);
 	for (int i = 0; i < 4; i++)
 		line = get_number(line, &arg[i]);
-	return (nr == SYS_futex && !arg[3]) ||
-	       (nr == SYS_read && maple_timers_has(arg[0]));
+	switch (nr) {
+	case SYS_futex:
+		return !arg[3];
+	case SYS_read:
+		return maple_timers_has(arg[0]);
+	case SYS_poll:
+		return (int)arg[2] < 0 && polls_timer(arg[0], arg[1]);
+	case SYS_ppoll:
+		return !arg[2] && polls_timer(arg[0], arg[1]);
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+		return (int)arg[3] < 0 && epolls_timer(arg[0]);
+	default:
+		return false;
+	}
 }
 
 /*
