@@ -193,11 +193,12 @@ uint32_t maple_sleepers_wake(uint32_t thread, int signo);
 
 /*
  * Timers of controlled runs (intercept_timer.c): machine() gives them back to
- * the kernel, has() tells whether @fd is one that is set, end() is told when a
- * thread has ended.
+ * the kernel, has() tells whether @fd is one that is set, ring() whether the
+ * alarm is, end() is told when a thread has ended.
  */
 void maple_timers_machine(void);
 bool maple_timers_has(int fd);
+bool maple_timers_ring(void);
 void maple_timers_end(void);
 
 /*

@@ -102,6 +102,11 @@ bool maple_timers_has(int fd)
 	return false;
 }
 
+bool maple_timers_ring(void)
+{
+	return process_alarm->due;
+}
+
 /* ---- A timer's thread. ---- */
 
 static bool is_timer(uint32_t thread)

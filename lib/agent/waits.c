@@ -207,6 +207,11 @@ static bool is_inside(const char *line)
 	case SYS_epoll_wait:
 	case SYS_epoll_pwait:
 		return (int)arg[3] < 0 && epolls_timer(arg[0]);
+	case SYS_rt_sigtimedwait:
+		return !arg[2] && maple_timers_ring();
+	case SYS_pause:
+	case SYS_rt_sigsuspend:
+		return maple_timers_ring();
 	default:
 		return false;
 	}

@@ -5,6 +5,9 @@
  *	timers poll	one who polls it before, with an event that nobody sends
  *	timers epoll	the same by epoll
  *	timers alarm	a handler, which cuts a sleep short and sets it again
+ *	timers pause	the same handler, but waited for by pause()
+ *	timers suspend	... by sigsuspend()
+ *	timers sigwait	no handler, but sigwait()
  *	timers race	what is expected to be there long before an alarm
  *	timers watchdog	an alarm that ends what takes too long
  */
@@ -107,15 +110,54 @@ static void ring(int signo)
 		setitimer(ITIMER_REAL, &again, NULL);
 }
 
-static void hear(void)
+static void sleep_long(void)
+{
+	sleep(100);
+}
+
+static void sleep_paused(void)
+{
+	pause();
+}
+
+static void suspend(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigsuspend(&none);
+}
+
+static void wait_for_alarm(void)
+{
+	sigset_t set;
+	int signo;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	assert(sigwait(&set, &signo) == 0 && signo == SIGALRM);
+	atomic_fetch_add(&rings, 1);
+}
+
+static void count(int signo)
+{
+	atomic_fetch_add(&rings, 1);
+}
+
+/* Rings ten times, all by itself or set again by its handler. */
+static void hear(void (*handler)(int signo), void (*wait)(void))
 {
 	struct itimerval in = { .it_value.tv_usec = UNIT / 1000 }, left;
 
-	signal(SIGALRM, ring);
+	if (handler != ring)
+		in.it_interval = in.it_value;
+	if (handler)
+		signal(SIGALRM, handler);
 	assert(setitimer(ITIMER_REAL, &in, NULL) == 0);
 	assert(getitimer(ITIMER_REAL, &left) == 0);
 	while (atomic_load(&rings) < 10)
-		sleep(100);
+		wait();
+	alarm(0);
 	assert(alarm(1000) == 0 && alarm(0) == 1000);
 }
 
@@ -133,27 +175,43 @@ static void *work(void *arg)
 
 int main(int argc, char **argv)
 {
+	const char *mode = argv[1];
+	sigset_t blocked;
 	pthread_t other;
 
-	if (!strcmp(argv[1], "race") || !strcmp(argv[1], "watchdog")) {
-		if (!strcmp(argv[1], "race"))
+	if (!strcmp(mode, "race") || !strcmp(mode, "watchdog")) {
+		if (!strcmp(mode, "race"))
 			signal(SIGALRM, note);
 		alarm(60);
 		pthread_create(&other, NULL, work, NULL);
 		while (!atomic_load(&done))
 			usleep(UNIT / 10000);
-	} else {
-		pthread_create(&other, NULL, sleep_on, NULL);
-		if (!strcmp(argv[1], "fd"))
-			read_timer(no_wait);
-		else if (!strcmp(argv[1], "poll"))
-			read_timer(wait_by_poll);
-		else if (!strcmp(argv[1], "epoll"))
-			read_timer(wait_by_epoll);
-		else
-			hear();
-		atomic_store(&done, 1);
+		pthread_join(other, NULL);
+		return 0;
 	}
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+	pthread_create(&other, NULL, sleep_on, NULL);
+	if (strcmp(mode, "suspend") && strcmp(mode, "sigwait"))
+		pthread_sigmask(SIG_UNBLOCK, &blocked, NULL);
+	if (!strcmp(mode, "fd"))
+		read_timer(no_wait);
+	else if (!strcmp(mode, "poll"))
+		read_timer(wait_by_poll);
+	else if (!strcmp(mode, "epoll"))
+		read_timer(wait_by_epoll);
+	else if (!strcmp(mode, "alarm"))
+		hear(ring, sleep_long);
+	else if (!strcmp(mode, "pause"))
+		hear(count, sleep_paused);
+	else if (!strcmp(mode, "suspend"))
+		hear(ring, suspend);
+	else if (!strcmp(mode, "sigwait"))
+		hear(NULL, wait_for_alarm);
+	else
+		return 2;
+	atomic_store(&done, 1);
 	pthread_join(other, NULL);
 	return 0;
 }

@@ -151,7 +151,7 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 @test "timers go off when the policy lets them" {
 	local kind
 
-	for kind in fd poll epoll alarm watchdog; do
+	for kind in fd poll epoll alarm pause suspend sigwait watchdog; do
 		rm -f "$db"*
 		campaign --strategy pos --seed 1 --max-runs 60 -- \
 			"$CONTROL/timers" $kind
