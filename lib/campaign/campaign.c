@@ -182,7 +182,10 @@ static int explore(struct maple_campaign *c)
 	return e;
 }
 
-/* A script's program is known when it has run. */
+/*
+ * A script's program is known when it has run. If time is up while it is
+ * decoded, so is the campaign, and says so.
+ */
 static int know_program(struct maple_campaign *c)
 {
 	char *path;
@@ -196,6 +199,8 @@ static int know_program(struct maple_campaign *c)
 		return maple_error_set(c->err, errno, "%s: %m", c->program);
 	e = maple_registry_add(c->registry, path, &image, c->err);
 	free(path);
+	if (e == -ECANCELED)
+		return 0;
 	return e ? e : maple_study_program(c, image);
 }
 

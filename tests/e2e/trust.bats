@@ -126,6 +126,14 @@ hangs_when_forced() {
 	holds '.delivery.undelivered_runs == 0'
 }
 
+@test "time that is over before the program was read is no error in it" {
+	XDG_CACHE_HOME=$BATS_TEST_TMPDIR/none campaign --max-time 0.001 -- \
+		"$TARGETS/clean/mutex_counter"
+	ended_with 125
+	holds '.verdict == "undelivered" and .runs.profile == 0'
+	holds '.undelivered | test("^the time was over before .*--max-time")'
+}
+
 @test "an interrupted campaign is not clean in any form" {
 	(until [ -e "$BATS_TEST_TMPDIR/flag" ]; do sleep 0.2; done; sleep 1
 	pkill -INT -f "^$BUILD/mapletest .*$BATS_TEST_TMPDIR") 3>&- &
