@@ -197,9 +197,9 @@ enum maple_shm_stem {
 
 /* CONTROL: what the run is to do, and did. */
 struct maple_shm_control {
-	struct maple_policy_order order;   /* [c] */
-	uint32_t nlist, nnames, nweights;  /* [c] */
-	uint32_t log;			   /* [c] accesses are recorded, too */
+	struct maple_policy_order order;  /* [c] */
+	uint32_t nlist, nnames, nweights; /* [c] */
+	uint32_t log; /* [c] accesses are recorded, so many of each site */
 	struct maple_policy_counts counts; /* [a] */
 	uint32_t ndecided;		   /* [a] */
 	/*

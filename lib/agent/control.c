@@ -383,7 +383,7 @@ void maple_hook_point(uint64_t addr, struct maple_agent_site *site,
 			maple_control_access(&acc, 0);
 		if (maple_control_values)
 			maple_agent_open(&acc);
-		else if (shm->control.log)
+		else if (maple_hook_logs(site->number, site->count++))
 			maple_ring_put(acc.kind, &acc, 0, site->event_flags, 0,
 				       (uint64_t)(frame + 1));
 	}

@@ -56,6 +56,19 @@ static bool in_budget(struct maple_shm *shm, struct maple_agent_site *site)
 	return false;
 }
 
+/*
+ * maple_hook_logs - whether @site records an access in a controlled run, after
+ *                   @before of them
+ */
+bool maple_hook_logs(uint32_t site, uint32_t before)
+{
+	uint32_t most = maple_shm->control.log;
+
+	if (most && before == most)
+		put_quiet(maple_shm, site);
+	return before < most;
+}
+
 /* Opens @site if the stub has shut it: all hits but this one are lost. */
 static bool opens(struct maple_shm *shm, struct maple_agent_site *site)
 {
@@ -220,7 +233,9 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 		maple_control_access(&acc, flags);
 		if (maple_control_values && maple_event_is_memory(kind))
 			maple_agent_open(&acc);
-		else if (shm->control.log)
+		else if (!maple_event_is_memory(kind)
+				 ? shm->control.log
+				 : maple_hook_logs(site, n ? n - 1 : 0))
 			maple_ring_put(kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK
 							     : kind,
 				       &acc, 0, flags, 0, sp);

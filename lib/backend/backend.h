@@ -96,7 +96,7 @@ struct maple_run_order {
 	uint64_t seed;
 	uint32_t nchanges;
 	struct maple_change change[MAPLE_RUN_CHANGES];
-	uint32_t budget; /* events a site records; 0: no limit */
+	uint32_t budget; /* events of accesses a site records; 0: no limit */
 	bool lossless; /* threads on one CPU wait for whoever takes its events */
 	const struct maple_run_control *control; /* CONTROL */
 	/* CONTROL: where ops->awaits, or NULL */

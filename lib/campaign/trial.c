@@ -321,8 +321,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.nthen = trial->job.nthen,
 		.seed = trial->job.seed,
 		.nchanges = trial->job.nchanges,
-		.budget = trial->job.kind == MAPLE_RUN_CONTROL ? 0
-							       : MAPLE_BUDGET,
+		.budget = MAPLE_BUDGET,
 		.lossless = trial->job.kind == MAPLE_RUN_PROFILE,
 		.timeout = c->timeout,
 		.grace = c->attached ? 0

@@ -14,14 +14,18 @@
 #include "bench/alone.h"
 
 #define REPLAYS 20
+#define SITES	4096
 #define LIMIT	5 /* seconds for a run */
 
 struct stage {
 	struct alone alone;
 	char *argv[4];
 	char program[4096];
+	uint32_t budget;
 	struct maple_run run; /* the last one */
 	uint64_t events;      /* ... of it */
+	uint64_t quiet;
+	uint32_t accesses[SITES]; /* by site, calls left out */
 };
 
 /* @name and its argument, or NULL. */
@@ -49,6 +53,9 @@ static void count_event(void *ctx, const struct maple_event *event)
 	struct stage *s = ctx;
 
 	s->events++;
+	s->quiet += event->kind == MAPLE_EV_QUIET;
+	if (maple_event_is_memory(event->kind) && event->site < SITES)
+		s->accesses[event->site]++;
 }
 
 static void control(struct stage *s, const struct maple_run_control *control,
@@ -58,6 +65,7 @@ static void control(struct stage *s, const struct maple_run_control *control,
 	struct maple_run_order order = {
 		.kind = MAPLE_RUN_CONTROL,
 		.control = control,
+		.budget = s->budget,
 		.timeout = LIMIT,
 		.fresh = fresh,
 		.in = open("/dev/null", O_RDWR | O_CLOEXEC),
@@ -65,7 +73,8 @@ static void control(struct stage *s, const struct maple_run_control *control,
 	struct maple_error err;
 
 	order.out = order.err = order.in;
-	s->events = 0;
+	s->events = s->quiet = 0;
+	memset(s->accesses, 0, sizeof(s->accesses));
 	maple_run_deinit(&s->run);
 	if (maple_backend_run(s->alone.backend, NULL, &order, &sink, &s->run,
 			      &err))
@@ -435,6 +444,37 @@ static void test_log_has_the_accesses(void **state)
 	close_stage(&s);
 }
 
+static uint32_t most_of_a_site(const struct stage *s)
+{
+	uint32_t most = 0;
+
+	for (unsigned int i = 0; i < SITES; i++)
+		if (s->accesses[i] > most)
+			most = s->accesses[i];
+	return most;
+}
+
+/* What is executed often is a point each time, and logged some times. */
+static void test_log_has_a_budget(void **state)
+{
+	struct maple_run_control c = { .log = true };
+	struct stage s;
+	uint64_t points;
+
+	open_stage(&s, "targets/fiftieth", NULL);
+	order_by(&c.order, MAPLE_POLICY_RW, 1);
+	control(&s, &c, false);
+	points = s.run.counts.points;
+	assert_true(most_of_a_site(&s) > 10);
+	assert_int_equal(s.quiet, 0);
+	s.budget = 10;
+	control(&s, &c, false);
+	assert_int_equal(s.run.counts.points, points);
+	assert_int_equal(most_of_a_site(&s), 10);
+	assert_true(s.quiet >= 1);
+	close_stage(&s);
+}
+
 /* A log with values, and what it says of one thread after the other. */
 struct values {
 	struct maple_event last[2]; /* the last access, and what stood there */
@@ -611,6 +651,7 @@ int main(void)
 		cmocka_unit_test(test_list_outlives_its_backend),
 		cmocka_unit_test(test_deadlock_is_known_at_once),
 		cmocka_unit_test(test_log_has_the_accesses),
+		cmocka_unit_test(test_log_has_a_budget),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_sites_can_be_left_alone),
 		cmocka_unit_test(test_what_cannot_be_is_refused),

@@ -80,7 +80,7 @@ bool maple_agent_share(struct maple_agent_backend *a,
 
 /* control.c */
 bool maple_agent_control_share(struct maple_agent_backend *a,
-			       const struct maple_run_control *control);
+			       const struct maple_run_order *order);
 bool maple_agent_control_has_sites(const struct maple_agent_backend *a);
 void maple_agent_control_finish(struct maple_agent_backend *a,
 				struct maple_run *run);

@@ -14,13 +14,17 @@ static_assert(MAPLE_POLICY_NAME == MAPLE_SHM_NAME, "names fit");
  * no number for
  */
 bool maple_agent_control_share(struct maple_agent_backend *a,
-			       const struct maple_run_control *control)
+			       const struct maple_run_order *order)
 {
+	const struct maple_run_control *control = order->control;
 	struct maple_shm_control *shared = &a->shm->control;
 	uint32_t i, n = control->nnames;
 
 	shared->order = control->order;
-	shared->log = control->log || control->values;
+	if (control->values || (control->log && !order->budget))
+		shared->log = UINT32_MAX;
+	else
+		shared->log = control->log ? order->budget : 0;
 	shared->values = control->values;
 	shared->nnames = n;
 	shared->nweights = control->weight ? n : 0;

@@ -186,8 +186,8 @@ bool maple_agent_share(struct maple_agent_backend *a,
 		shm->sched = MAPLE_SCHEDULE_CONTROL;
 		shm->budget = 0;
 		shm->nchanges = 0;
-		known = maple_agent_control_share(a, order->control);
-		shm->lossless = shm->control.log;
+		known = maple_agent_control_share(a, order);
+		shm->lossless = shm->control.log != 0;
 		maple_agent_tables_alone(a, order);
 		break;
 	default:
