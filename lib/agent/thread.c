@@ -54,6 +54,13 @@ static void name_child(struct maple_shm_thread *t,
 	t->name[n] = 0;
 }
 
+static bool has_budgets(const struct maple_shm *shm)
+{
+	if (maple_agent_controls)
+		return shm->control.log;
+	return !maple_agent_enforces && shm->budget;
+}
+
 /* What is shared from now on may be seen at sites that went quiet. */
 static void rearm(void)
 {
@@ -99,7 +106,7 @@ static uint32_t new_thread(bool helper)
 		maple_control_born(n);
 	else if (maple_agent_enforces)
 		maple_enforce_born(n);
-	else if (shm->budget && (n < ARMED || !(n & (n - 1))))
+	if (has_budgets(shm) && (n < ARMED || !(n & (n - 1))))
 		rearm();
 	maple_agent_leave();
 	return n;

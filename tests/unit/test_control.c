@@ -25,6 +25,7 @@ struct stage {
 	struct maple_run run; /* the last one */
 	uint64_t events;      /* ... of it */
 	uint64_t quiet;
+	uint64_t born;		  /* accesses that main() has not made */
 	uint32_t accesses[SITES]; /* by site, calls left out */
 };
 
@@ -54,8 +55,10 @@ static void count_event(void *ctx, const struct maple_event *event)
 
 	s->events++;
 	s->quiet += event->kind == MAPLE_EV_QUIET;
-	if (maple_event_is_memory(event->kind) && event->site < SITES)
-		s->accesses[event->site]++;
+	if (!maple_event_is_memory(event->kind) || event->site >= SITES)
+		return;
+	s->accesses[event->site]++;
+	s->born += event->thread > 0;
 }
 
 static void control(struct stage *s, const struct maple_run_control *control,
@@ -73,7 +76,7 @@ static void control(struct stage *s, const struct maple_run_control *control,
 	struct maple_error err;
 
 	order.out = order.err = order.in;
-	s->events = s->quiet = 0;
+	s->events = s->quiet = s->born = 0;
 	memset(s->accesses, 0, sizeof(s->accesses));
 	maple_run_deinit(&s->run);
 	if (maple_backend_run(s->alone.backend, NULL, &order, &sink, &s->run,
@@ -472,6 +475,13 @@ static void test_log_has_a_budget(void **state)
 	assert_int_equal(s.run.counts.points, points);
 	assert_int_equal(most_of_a_site(&s), 10);
 	assert_true(s.quiet >= 1);
+	close_stage(&s);
+	/* What went quiet before there was a second thread is heard again. */
+	open_stage(&s, "control/often", NULL);
+	s.budget = 10;
+	order_by(&c.order, MAPLE_POLICY_RW, 1);
+	control(&s, &c, false);
+	assert_true(s.born >= 10);
 	close_stage(&s);
 }
 
