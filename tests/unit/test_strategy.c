@@ -416,6 +416,8 @@ static void profile_once(struct scene *c, bool late)
 	feed(c, 0, 1, 0x1000); /* shared */
 	feed(c, 1, 2, 0x1000);
 	feed(c, 0, 3, 0x2000); /* alone */
+	for (unsigned int i = 0; i < 40; i++)
+		feed(c, 0, 5, 0x3000); /* often */
 	if (late)
 		feed(c, 1, 3, 0x1000);
 	maple_predict_finish(c->predict);
@@ -445,18 +447,24 @@ static void cuts_add_up(void **state)
 		assert_int_equal(prediction.cut[i], 0);
 }
 
-static unsigned int times_alone(struct scene *c, uint32_t site)
+static unsigned int times_left(struct scene *c, uint32_t site, bool controlled)
 {
 	unsigned int seed, sum = 0;
 	uint8_t *alone;
 	uint32_t n;
 
 	for (seed = 0; seed < 400; seed++) {
-		alone = maple_sharing_choose(&c->sharing, &study, seed << 8, &n);
+		alone = maple_sharing_choose(&c->sharing, &study, seed << 8,
+					     controlled, &n);
 		sum += site < n && alone[site];
 		free(alone);
 	}
 	return sum;
+}
+
+static unsigned int times_alone(struct scene *c, uint32_t site)
+{
+	return times_left(c, site, false);
 }
 
 static void lonely_sites_are_sampled(void **state)
@@ -466,8 +474,13 @@ static void lonely_sites_are_sampled(void **state)
 	assert_int_equal(times_alone(&c, 3), 0);
 	profile_once(&c, false);
 	assert_int_equal(times_alone(&c, 3), 0); /* one run says little */
+	assert_int_equal(times_alone(&c, 5), 0);
+	/* Of what would be a point often it says enough. */
+	assert_int_equal(times_left(&c, 3, true), 0);
+	assert_in_range(times_left(&c, 5, true), 370, 399);
 	profile_once(&c, false);
 	assert_in_range(times_alone(&c, 3), 240, 360); /* three of four */
+	assert_in_range(times_alone(&c, 5), 240, 360);
 	assert_int_equal(times_alone(&c, 1), 0);
 	assert_int_equal(times_alone(&c, 2), 0);
 	assert_int_equal(times_alone(&c, 4), 0); /* never executed */

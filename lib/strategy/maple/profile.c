@@ -397,12 +397,8 @@ void maple_profiling_event(struct maple_job *job,
 	maple_predict_event(h->predict, event);
 }
 
-/*
- * maple_profiling_begin - @job is to be a profile run, whose schedule is the
- * caller's to say; to be ended or dropped
- */
-int maple_profiling_begin(struct maple_profiling *p, struct maple_job *job,
-			  struct maple_error *err)
+static int begin(struct maple_profiling *p, struct maple_job *job,
+		 bool controlled, struct maple_error *err)
 {
 	struct maple_study *study = p->study;
 	struct maple_predict_options options = {
@@ -425,6 +421,7 @@ int maple_profiling_begin(struct maple_profiling *p, struct maple_job *job,
 	if (!h)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	h->p = p;
+	h->controlled = controlled;
 	if (study->lanes == 1)
 		forget(p); /* two of them take much memory */
 	e = maple_predict_create(&options, &sink, &h->predict);
@@ -438,8 +435,18 @@ int maple_profiling_begin(struct maple_profiling *p, struct maple_job *job,
 	job->own = h;
 	job->dry = p->dry;
 	job->alone = maple_sharing_choose(&p->sharing, study, job->seed,
-					  &job->nalone);
+					  controlled, &job->nalone);
 	return 0;
+}
+
+/*
+ * maple_profiling_begin - @job is to be a profile run, whose schedule is the
+ * caller's to say; to be ended or dropped
+ */
+int maple_profiling_begin(struct maple_profiling *p, struct maple_job *job,
+			  struct maple_error *err)
+{
+	return begin(p, job, false, err);
 }
 
 /*
@@ -450,12 +457,10 @@ int maple_profiling_control(struct maple_profiling *p, struct maple_job *job,
 			    enum maple_policy_kind policy,
 			    struct maple_error *err)
 {
-	int e = maple_profiling_begin(p, job, err);
-	struct profile *h = job->own;
+	int e = begin(p, job, true, err);
 
 	if (e)
 		return e;
-	h->controlled = true;
 	if (!maple_expect_order(&p->expect, p->study, job, policy,
 				maple_change_depth(p->study)))
 		return 0;

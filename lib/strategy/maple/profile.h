@@ -85,7 +85,7 @@ void maple_sharing_learn(struct maple_sharing *s,
 bool maple_sharing_is_shared(const struct maple_sharing *s, uint32_t site);
 uint8_t *maple_sharing_choose(struct maple_sharing *s,
 			      const struct maple_study *study, uint64_t seed,
-			      uint32_t *n);
+			      bool controlled, uint32_t *n);
 void maple_sharing_deinit(struct maple_sharing *s);
 
 /* cuts.c */

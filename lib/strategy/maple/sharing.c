@@ -7,6 +7,10 @@
  * the sites of their plan.) The original Maple learns the same over its runs;
  * unlike there, nothing is lost before a location becomes shared.
  *
+ * In controlled runs such a site is a point each time. There one that is
+ * executed often is left alone after the first profile run, and nearly always:
+ * profile runs tell if that was wrong.
+ *
  * On: what the predictor saw in each profile run. Not for: what is shared by
  * the kernel or by another process.
  */
@@ -15,10 +19,14 @@
 #include "base/array.h"
 #include "profile.h"
 
-#define LONE_RUNS   2 /* profile runs alone before a site is left alone */
-#define SAMPLED_ONE 4 /* one run in so many looks at it all the same */
+#define LONE_RUNS   2  /* profile runs alone before a site is left alone */
+#define SAMPLED_ONE 4  /* one run in so many looks at it all the same */
+#define OFTEN	    30 /* times in a run */
+#define OFTEN_ONE   32 /* the same of controlled runs, for what is OFTEN */
 
-/* One byte a site: runs in which it was executed alone, or SHARED. */
+/* One byte a site: runs in which it was executed alone, and how, or SHARED. */
+#define RUNS   15
+#define HOT    16
 #define SHARED 255
 
 static uint8_t *state_of(struct maple_sharing *s, uint32_t site)
@@ -48,10 +56,14 @@ void maple_sharing_learn(struct maple_sharing *s,
 		state = state_of(s, i);
 		if (!state)
 			return;
-		if (maple_predict_shared(predict, i))
+		if (maple_predict_shared(predict, i)) {
 			*state = SHARED;
-		else if (*state < LONE_RUNS)
-			++*state;
+		} else if (*state != SHARED) {
+			if ((*state & RUNS) < LONE_RUNS)
+				++*state;
+			if (hits->count[i] >= OFTEN)
+				*state |= HOT;
+		}
 	}
 }
 
@@ -61,15 +73,25 @@ bool maple_sharing_is_shared(const struct maple_sharing *s, uint32_t site)
 	return site < s->n && s->state[site] == SHARED;
 }
 
+static bool is_left(uint8_t state, uint64_t drawn, bool controlled)
+{
+	if (state == SHARED)
+		return false;
+	if (controlled && state & HOT)
+		return drawn % OFTEN_ONE;
+	return (state & RUNS) == LONE_RUNS && drawn % SAMPLED_ONE;
+}
+
 /*
- * maple_sharing_choose - which sites the profile run with @seed leaves alone
+ * maple_sharing_choose - which sites the run with @seed leaves alone: a profile
+ *                        run, or one that is @controlled
  *
  * Returns bytes by site number, to be freed; @n: how many, 0 for want of
  * memory.
  */
 uint8_t *maple_sharing_choose(struct maple_sharing *s,
 			      const struct maple_study *study, uint64_t seed,
-			      uint32_t *n)
+			      bool controlled, uint32_t *n)
 {
 	uint8_t *alone = malloc(s->n + 1);
 	uint32_t i;
@@ -77,8 +99,8 @@ uint8_t *maple_sharing_choose(struct maple_sharing *s,
 	s->left = 0;
 	*n = alone ? s->n : 0;
 	for (i = 0; i < *n; i++) {
-		alone[i] = s->state[i] == LONE_RUNS &&
-			   study->random(study, seed ^ i) % SAMPLED_ONE;
+		alone[i] = is_left(s->state[i], study->random(study, seed ^ i),
+				   controlled);
 		s->left += alone[i];
 	}
 	return alone;
