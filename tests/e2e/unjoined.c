@@ -23,7 +23,7 @@ static void *charge(void *arg)
 {
 	int *at;
 
-	for (volatile int i = 0; i < 100000; i++)
+	for (volatile int i = 0; i < 1000000; i++)
 		;
 	at = __atomic_load_n(&account, __ATOMIC_SEQ_CST);
 	if (at || !careful)
