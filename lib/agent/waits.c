@@ -128,7 +128,7 @@ bool maple_waits_live(const struct maple_shm *shm, uint32_t ms, bool *all_wait)
 	return found;
 }
 
-/* ---- Whether a wait is for another thread, or for a timer of the run's. ---- */
+/* ---- What may end a wait. ---- */
 
 /* Whether the @n of @fds, in the target's memory, have a timer that is set. */
 static bool polls_timer(uint64_t fds, uint64_t n)
@@ -186,6 +186,10 @@ static bool epolls_timer(uint64_t fd)
 	return has;
 }
 
+/*
+ * Whether what /proc says is a wait that another thread ends (a futex, without
+ * a timeout), or a timer of the run's.
+ */
 static bool is_inside(const char *line)
 {
 	uint64_t nr, arg[4];

@@ -26,7 +26,7 @@
 
 /* One byte a site: runs in which it was executed alone, and how, or SHARED. */
 #define RUNS   15
-#define HOT    16
+#define HOT    16 /* OFTEN in one of them */
 #define SHARED 255
 
 static uint8_t *state_of(struct maple_sharing *s, uint32_t site)
