@@ -285,6 +285,16 @@ unsigned int maple_confirm_times(const struct maple_campaign *c)
 }
 
 /*
+ * maple_confirm_is_needed - whether @trial's failure counts only if it comes
+ * again: under control a program may be slow rather than stuck
+ */
+bool maple_confirm_is_needed(const struct maple_trial *trial)
+{
+	return trial->judgement.failure == MAPLE_FAILURE_HANG &&
+	       trial->job.kind == MAPLE_RUN_CONTROL;
+}
+
+/*
  * maple_confirm_again - one more run of @order, in @trial, which is to be
  * freed in any case
  */
@@ -371,10 +381,13 @@ static bool has_control(const struct maple_trial *order)
 int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 		  struct maple_trial *trial)
 {
-	unsigned int times = maple_confirm_times(c);
+	unsigned int times = c->options->no_confirm ? 1
+						    : maple_confirm_times(c);
 	int e = repeat(c, finding, trial, times, FORCED, &finding->forced_fails,
 		       &finding->forced_runs);
 
+	if (c->options->no_confirm)
+		return e;
 	if (!e && has_control(trial))
 		e = repeat(c, finding, trial, times, FLIPPED,
 			   &finding->flipped_fails, &finding->flipped_runs);

@@ -440,25 +440,34 @@ int maple_disturbed(struct maple_campaign *c,
  * found and which has been run
  * @refuted: it is none
  *
- * A hang that does not come again has been one of the machine's. Where the
- * reversed order fails each time as well, no order explains it.
+ * A hang that does not come again has been one of the machine's. One under
+ * control may be slow as well, so it has no verdict where there was no time to
+ * see it again. Where the reversed order fails each time as well, no order
+ * explains it.
  */
 int maple_disturbed_control(struct maple_campaign *c,
 			    const struct maple_finding *f,
 			    const struct maple_trial *trial, bool *refuted)
 {
+	bool hung = f->kind == MAPLE_FAILURE_HANG && !f->forced_fails;
+	bool asked = f->forced_runs && !maple_campaign_over(c) &&
+		     !maple_interrupt_asked();
 	int e = 0;
 
-	*refuted = false;
-	if (f->kind == MAPLE_FAILURE_HANG && f->forced_runs &&
-	    !f->forced_fails && !maple_campaign_over(c) &&
-	    !maple_interrupt_asked()) {
-		*refuted = true;
+	*refuted = hung && (asked || trial->job.kind == MAPLE_RUN_CONTROL);
+	if (*refuted) {
 		c->result->delivery.unjudged[MAPLE_UNJUDGED_HUNG]++;
-		maple_campaign_notice(c,
-				      "a run is not judged: %s, and in none of "
-				      "%u more of its order",
-				      f->what, f->forced_runs);
+		if (f->forced_runs)
+			maple_campaign_notice(c,
+					      "a run is not judged: %s, and in "
+					      "none of %u more of its order",
+					      f->what, f->forced_runs);
+		else
+			maple_campaign_notice(c,
+					      "a run is not judged: %s, and the "
+					      "time was over before it could "
+					      "come again",
+					      f->what);
 	} else if (trial->job.kind == MAPLE_RUN_ENFORCE && !is_unforced(trial) &&
 		   f->flipped_runs && f->flipped_fails == f->flipped_runs) {
 		e = examine(c, trial, refuted);

@@ -250,11 +250,14 @@ void maple_findings_tell(struct maple_campaign *c)
 			tell(c, r->findings[i]);
 }
 
+/* Whoever wants no control wants to know all the same that it was no accident. */
 static bool may_confirm(const struct maple_campaign *c,
 			const struct maple_trial *trial)
 {
-	return !c->options->no_confirm && !c->attached &&
-	       trial->job.kind != MAPLE_RUN_NATIVE;
+	bool wanted = !c->options->no_confirm ||
+		      maple_confirm_is_needed(trial);
+
+	return wanted && !c->attached && trial->job.kind != MAPLE_RUN_NATIVE;
 }
 
 /* The control of @finding; *@refuted: it was none. */

@@ -333,6 +333,7 @@ struct maple_finding *maple_story_tell(struct maple_campaign *c,
 int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 		  struct maple_trial *trial);
 unsigned int maple_confirm_times(const struct maple_campaign *c);
+bool maple_confirm_is_needed(const struct maple_trial *trial);
 int maple_confirm_again(struct maple_campaign *c,
 			const struct maple_trial *order,
 			struct maple_trial *trial);

@@ -196,6 +196,23 @@ disturbed() { # REGEX
 	says 'not judged: hang'
 }
 
+# The baseline has three runs, and pos profiles twice.
+@test "a hang under control for which there was no time to come again is none" {
+	from_run 5 on 'touch flag'
+	campaign --strategy pos --seed 1 --timeout 500ms --max-time 4s \
+		--setup "$setup" -- "$J" hangs "$flag"
+	no_finding
+	unjudged hung 1
+	says 'not judged: hang.*the time was over before it could come again'
+}
+
+@test "a hang under control comes again even if no control is wanted" {
+	campaign --strategy pos --seed 1 --timeout 300ms --max-runs 40 \
+		--confirm 0 -- "$J" spins
+	ended_with 66
+	holds '.findings[0] | .kind == "hang" and .confirm.forced == [1, 1]'
+}
+
 # It may only run when nobody else wants its CPU, and somebody always does.
 @test "no CPU is no hang" {
 	local idle=$BATS_TEST_TMPDIR/idle

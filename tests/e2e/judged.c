@@ -16,6 +16,10 @@
  *   busy       takes 0.15 s of a CPU
  *   dies N     sends itself signal N, if the agent is loaded
  *   hangs F    once, if file F is there: removes it, and never ends
+ *
+ * And one that is wrong, and never waits:
+ *
+ *   spins      a thread says too early that it can be told to stop
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -192,6 +196,29 @@ static void hang(void)
 		sem_wait(&never);
 }
 
+static int begun, stop;
+
+static void *spin(void *arg)
+{
+	__atomic_store_n(&begun, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&stop, 0, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE))
+		;
+	return NULL;
+}
+
+static int stop_spinning(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, spin, NULL))
+		abort();
+	while (!__atomic_load_n(&begun, __ATOMIC_ACQUIRE))
+		;
+	__atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
+	return pthread_join(thread, NULL);
+}
+
 static int work(char **argv)
 {
 	pthread_t threads[2];
@@ -227,6 +254,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (argc > 2)
 		later_ms = atol(argv[2]);
+	if (!strcmp(argv[1], "spins"))
+		return stop_spinning();
 	if (!strcmp(argv[1], "alarm"))
 		set_alarm();
 	else if (!strcmp(argv[1], "timer"))
