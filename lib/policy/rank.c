@@ -12,8 +12,9 @@
  * drawn before, and the thread that gets there goes down to its priority, 1 to
  * d - 1, which are assigned at random. A bug of depth d in a run of n threads
  * and k points is found with a probability of at least 1 / (n k^(d-1)).
- * A thread that spins goes below all of these: else each time that it gives way
- * the other one makes one step, and no more.
+ *
+ * Where priorities are those of threads, one that spins goes below all others:
+ * else each time that it gives way the other one makes one step, and no more.
  */
 #include "state.h"
 
@@ -29,6 +30,12 @@ uint32_t maple_policy_highest(const struct maple_policy *p, uint32_t n)
 		    p->thread[best].priority)
 			best = p->candidate[i];
 	return best;
+}
+
+/* maple_policy_sink - @t goes below all others */
+void maple_policy_sink(struct maple_policy *p, uint32_t t)
+{
+	p->thread[t].priority = p->lowest--;
 }
 
 static uint32_t pick(struct maple_policy *p, uint32_t t,
@@ -96,11 +103,6 @@ static void pct_point(struct maple_policy *p, uint32_t t)
 		p->thread[t].priority = p->rank[p->change++];
 }
 
-static void pct_spin(struct maple_policy *p, uint32_t t)
-{
-	p->thread[t].priority = p->lowest--;
-}
-
 const struct maple_policy_kind_ops maple_policy_pos = {
 	.announce = pos_announce,
 	.pick = pick,
@@ -111,6 +113,6 @@ const struct maple_policy_kind_ops maple_policy_pct = {
 	.start = pct_start,
 	.born = pct_born,
 	.point = pct_point,
-	.spin = pct_spin,
+	.spin = maple_policy_sink,
 	.pick = pick,
 };

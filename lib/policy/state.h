@@ -109,6 +109,7 @@ uint64_t maple_policy_seed(uint64_t seed, uint64_t stream);
 
 /* rank.c */
 uint32_t maple_policy_highest(const struct maple_policy *p, uint32_t n);
+void maple_policy_sink(struct maple_policy *p, uint32_t t);
 
 /* hits.c */
 struct maple_policy_hit *maple_policy_hit(struct maple_policy *p,

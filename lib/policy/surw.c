@@ -163,6 +163,7 @@ static uint32_t pick(struct maple_policy *p, uint32_t t,
 static void spin(struct maple_policy *p, uint32_t t)
 {
 	p->thread[t].weight = 0;
+	maple_policy_sink(p, t);
 	p->intended =
 		p->candidate[maple_policy_below(&p->random, p->ncandidates)];
 }

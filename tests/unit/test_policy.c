@@ -321,6 +321,33 @@ static void test_waits_for_locks(void **state)
 	assert_true(blind > 100);
 }
 
+/* Two give way to each other, and both wait for the third. */
+static void test_those_who_spin_let_the_third_one_go_on(void **state)
+{
+	static const enum maple_policy_kind kinds[] = { MAPLE_POLICY_PCT,
+							MAPLE_POLICY_SURW };
+	struct rig_program program = { .nthreads = 3, .nops = { 20, 20, 4 } };
+	struct maple_policy_order *o;
+	unsigned int last;
+
+	for (unsigned int i = 0; i < 20; i++)
+		program.op[0][i] = program.op[1][i] =
+			(struct rig_op){ 10, MAPLE_EV_NONE };
+	for (unsigned int i = 0; i < 4; i++)
+		program.op[2][i] = (struct rig_op){ 20 + i, MAPLE_EV_WRITE, 2 };
+	for (unsigned int seed = 0; seed < 400; seed++) {
+		o = rig_order(kinds[seed % 2], seed);
+		o->base = MAPLE_POLICY_RANKED;
+		o->addr = 3; /* nobody's */
+		o->size = 1;
+		rig_run(&program);
+		last = rig.nsteps;
+		while (last && rig.step[last - 1] != 3)
+			last--;
+		assert_true(last >= 4 && last <= 6);
+	}
+}
+
 static int teardown(void **state)
 {
 	rig_clear();
@@ -338,6 +365,7 @@ int main(void)
 		cmocka_unit_test(test_surw_is_even_at_its_variable),
 		cmocka_unit_test(test_surw_does_without_counts),
 		cmocka_unit_test(test_waits_for_locks),
+		cmocka_unit_test(test_those_who_spin_let_the_third_one_go_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, teardown);
