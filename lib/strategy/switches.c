@@ -63,14 +63,23 @@ static void cut(struct maple_switches *s, uint32_t at, uint32_t n)
 	s->n -= n;
 }
 
-/* maple_switches_drop_last - without its last choice, if it has one */
+/*
+ * maple_switches_drop_last - without its last preemption or, if it has none,
+ * without the last choice where a thread waits or ends: of several who could
+ * go on there, another one may do the same
+ */
 void maple_switches_drop_last(struct maple_switches *s)
 {
-	for (uint32_t i = s->n; i-- > 0;)
-		if (maple_switches_chose(&s->entry[i])) {
-			cut(s, i, 1);
-			return;
-		}
+	uint32_t last = s->n;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->entry[i].what == MAPLE_POLICY_AT ||
+		    (maple_switches_chose(&s->entry[i]) &&
+		     (last == s->n ||
+		      s->entry[last].what != MAPLE_POLICY_AT)))
+			last = i;
+	if (last < s->n)
+		cut(s, last, 1);
 }
 
 /* ---- shortening ---- */

@@ -215,6 +215,21 @@ static void the_last_choice_is_the_control(void **state)
 	maple_switches_deinit(&copy);
 }
 
+/* Who goes on where a thread waits may have been the only one. */
+static void a_preemption_is_the_control_before_all_else(void **state)
+{
+	struct maple_switches s = make(3);
+
+	s.entry[1].what = s.entry[2].what = MAPLE_POLICY_BLOCKED;
+	maple_switches_drop_last(&s);
+	assert_int_equal(s.n, 2);
+	assert_int_equal(s.entry[0].hit, 2);
+	maple_switches_drop_last(&s);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.entry[0].hit, 2);
+	maple_switches_deinit(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +240,7 @@ int main(void)
 		cmocka_unit_test(a_detour_goes),
 		cmocka_unit_test(who_goes_first_goes),
 		cmocka_unit_test(the_last_choice_is_the_control),
+		cmocka_unit_test(a_preemption_is_the_control_before_all_else),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
