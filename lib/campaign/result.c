@@ -104,6 +104,9 @@ static void add_delivery(struct maple_delivery *d, struct maple_delivery *later)
 		d->unreached = later->unreached;
 	d->lost += later->lost;
 	d->undelivered_runs += later->undelivered_runs;
+	d->let_go += later->let_go;
+	for (unsigned int i = 0; i < MAPLE_UNJUDGEDS; i++)
+		d->unjudged[i] += later->unjudged[i];
 	take_text(&d->left_out, &later->left_out);
 }
 

@@ -197,6 +197,15 @@ disturbed() { # REGEX
 }
 
 # The baseline has three runs, and pos profiles twice.
+@test "who is over its time, and is over when let go, is told to be" {
+	campaign --strategy pos --seed 1 --timeout 300ms --max-runs 4 -- \
+		"$J" many
+	ended_with 0
+	no_finding
+	holds '.runs.controlled == 2 and .delivery.let_go_runs == 2'
+	says 'not over after 0.3 s, and was when it was let go: see --timeout'
+}
+
 @test "a hang under control for which there was no time to come again is none" {
 	from_run 5 on 'touch flag'
 	campaign --strategy pos --seed 1 --timeout 500ms --max-time 4s \

@@ -16,6 +16,7 @@
  *   busy       takes 0.15 s of a CPU
  *   dies N     sends itself signal N, if the agent is loaded
  *   hangs F    once, if file F is there: removes it, and never ends
+ *   many       three million accesses a thread: slow where each is a point
  *
  * And one that is wrong, and never waits:
  *
@@ -26,6 +27,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,6 +198,19 @@ static void hang(void)
 		sem_wait(&never);
 }
 
+/* All of them by one instruction. */
+static __attribute__((noinline)) void add(int times)
+{
+	while (times--)
+		__atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED);
+}
+
+static void *add_many(void *arg)
+{
+	add(3000000);
+	return NULL;
+}
+
 static int begun, stop;
 
 static void *spin(void *arg)
@@ -221,11 +236,14 @@ static int stop_spinning(void)
 
 static int work(char **argv)
 {
+	bool many = !strcmp(argv[1], "many");
 	pthread_t threads[2];
 	int i;
 
+	add(many);
 	for (i = 0; i < 2; i++)
-		if (pthread_create(&threads[i], NULL, count, NULL))
+		if (pthread_create(&threads[i], NULL, many ? add_many : count,
+				   NULL))
 			abort();
 	for (i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);

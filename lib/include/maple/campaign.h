@@ -196,6 +196,7 @@ struct maple_delivery {
 	uint64_t unreached;	 /* sites no jump leads to */
 	uint64_t lost;		 /* events dropped */
 	uint64_t undelivered_runs;
+	uint64_t let_go; /* runs over their time, native from then on */
 	uint64_t unjudged[MAPLE_UNJUDGEDS]; /* runs, by reason */
 	char *left_out; /* sites left out by reason, as text */
 	/* Plain read-modify-write instructions of what was decoded, ... */

@@ -216,7 +216,8 @@ static int ended(void *self, struct maple_job *job,
 
 	if (controlled) {
 		m->controlled += end->run->seconds;
-		m->hung |= end->run->end == MAPLE_END_HANG;
+		m->hung |= end->run->end == MAPLE_END_HANG ||
+			   end->run->released;
 	}
 	if (job->kind == MAPLE_RUN_ENFORCE) {
 		m->since_profile++;

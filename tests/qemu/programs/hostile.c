@@ -25,10 +25,11 @@
 #include "hostile_requests.h"
 
 #define ACTORS	 4   /* at once */
-#define LIFETIME 10  /* s; then one is killed */
+#define LIFETIME 10  /* s, SLOW times; then one is killed */
 #define PARTING	 120 /* seconds for what is not done yet, once told to end */
 
 static volatile sig_atomic_t over; /* SIGTERM */
+static double slow;
 
 /* ---- actors ---- */
 
@@ -266,7 +267,7 @@ static void rage(double seconds, double minutes, uint64_t seed)
 		}
 		if (past > most || (past > seconds && done_enough(minutes)))
 			break;
-		if (actor[i] > 0 && now() - born[i] > LIFETIME && chance(4)) {
+		if (actor[i] > 0 && now() - born[i] > LIFETIME * slow && chance(4)) {
 			kill(actor[i], SIGKILL);
 			count(KILLED);
 		}
@@ -322,7 +323,8 @@ int main(int argc, char **argv)
 	}
 	socket_path = argv[1];
 	seconds = atof(argv[2]);
-	minutes = seconds / 60 / atof(argv[4]);
+	slow = atof(argv[4]);
+	minutes = seconds / 60 / slow;
 	for (int i = 5; i < argc && nforeign < 8; i++)
 		foreign[nforeign++] = atoi(argv[i]);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
