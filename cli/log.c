@@ -92,7 +92,7 @@ static int add_matches(sd_journal *j)
 					"SYSLOG_IDENTIFIER=mapled",
 					"_UID=0",
 					NULL,
-					"SYSLOG_IDENTIFIER=" IDENTIFIER,
+					("SYSLOG_IDENTIFIER=" IDENTIFIER),
 					"_UID=0",
 					us,
 					NULL,

@@ -142,10 +142,11 @@ static void take_turn(struct maple_server *s, struct maple_account *a)
 {
 	uint64_t began = clock_us(CLOCK_THREAD_CPUTIME_ID);
 	struct maple_client *client = a->first;
+	bool more = client->next_ready;
 
 	maple_turns_leave(client);
 	/* Behind the others. */
-	if (a->first) {
+	if (more) {
 		leave_circle(s, a);
 		join_circle(s, a);
 	}

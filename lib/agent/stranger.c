@@ -16,7 +16,7 @@ void maple_stranger_note(const char *path)
 {
 	unsigned int i;
 
-	for (i = 0; path[i] && i < sizeof(file) - 1; i++)
+	for (i = 0; i < sizeof(file) - 1 && path[i]; i++)
 		file[i] = path[i];
 	if (path[i])
 		i = 0;

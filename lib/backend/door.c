@@ -58,7 +58,7 @@ static ssize_t exchange(const struct maple_warden_question *question,
 	if (!out)
 		return -ENOMEM;
 	memcpy(out, question, sizeof(*question));
-	if (question->size)
+	if (bytes)
 		memcpy(out + sizeof(*question), bytes, question->size);
 	*got = -1;
 	pthread_mutex_lock(&warden.lock);

@@ -202,10 +202,11 @@ static bool secure_boot(const char *root)
 static bool is_there(const char *root, const char *what)
 {
 	FILE *file = open_in(root, "%s", what);
+	bool is = file;
 
-	if (file)
+	if (is)
 		fclose(file);
-	return file;
+	return is;
 }
 
 static void probe_signatures(struct maple_answers *a, const char *root)

@@ -514,7 +514,7 @@ static bool name_slot(struct code *code, size_t i, const struct operand *op,
 static bool name_operand(struct code *code, size_t i, const struct operand *op,
 			 unsigned int depth, struct maple_variable *v)
 {
-	struct pointer p;
+	struct pointer p = { 0 };
 
 	if (op->base == ZYDIS_REGISTER_RIP || op->base == ZYDIS_REGISTER_NONE)
 		return op->index == ZYDIS_REGISTER_NONE &&

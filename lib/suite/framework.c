@@ -293,9 +293,9 @@ static void doctest_write(FILE *out, const char *name)
  *	    other
  */
 struct boost_line {
-	unsigned int level;
 	const char *name;
 	size_t length;
+	unsigned int level;
 	bool on;
 };
 

@@ -4,7 +4,7 @@
 bats_require_minimum_version 1.5.0
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-BUILD=${BUILD:-$ROOT/build}
+export BUILD=${BUILD:-$ROOT/build}
 E2E=$BUILD/tests/e2e
 TARGETS=$BUILD/tests/targets
 

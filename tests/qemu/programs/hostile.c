@@ -267,7 +267,8 @@ static void rage(double seconds, double minutes, uint64_t seed)
 		}
 		if (past > most || (past > seconds && done_enough(minutes)))
 			break;
-		if (actor[i] > 0 && now() - born[i] > LIFETIME * slow && chance(4)) {
+		if (actor[i] > 0 && now() - born[i] > LIFETIME * slow &&
+		    chance(4)) {
 			kill(actor[i], SIGKILL);
 			count(KILLED);
 		}
