@@ -254,8 +254,7 @@ void maple_findings_tell(struct maple_campaign *c)
 static bool may_confirm(const struct maple_campaign *c,
 			const struct maple_trial *trial)
 {
-	bool wanted = !c->options->no_confirm ||
-		      maple_confirm_is_needed(trial);
+	bool wanted = !c->options->no_confirm || maple_confirm_is_needed(trial);
 
 	return wanted && !c->attached && trial->job.kind != MAPLE_RUN_NATIVE;
 }

@@ -328,8 +328,7 @@ static void print_delivery(FILE *out, const struct maple_delivery *d)
 		" events lost, %" PRIu64 " runs undelivered\n",
 		d->unreached, d->lost, d->undelivered_runs);
 	if (d->let_go)
-		fprintf(out,
-			"runs over their time, and let go: %" PRIu64 "\n",
+		fprintf(out, "runs over their time, and let go: %" PRIu64 "\n",
 			d->let_go);
 	print_unjudged(out, d);
 	if (d->left_out && *d->left_out) {

@@ -75,8 +75,7 @@ void maple_switches_drop_last(struct maple_switches *s)
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->entry[i].what == MAPLE_POLICY_AT ||
 		    (maple_switches_chose(&s->entry[i]) &&
-		     (last == s->n ||
-		      s->entry[last].what != MAPLE_POLICY_AT)))
+		     (last == s->n || s->entry[last].what != MAPLE_POLICY_AT)))
 			last = i;
 	if (last < s->n)
 		cut(s, last, 1);
