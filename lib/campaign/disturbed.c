@@ -414,11 +414,21 @@ static int examine(struct maple_campaign *c, const struct maple_trial *trial,
 }
 
 /*
+ * Stuck, or slow, since each access is a point? Where there were more switches
+ * than are kept, to do it again takes as long again, and tells nothing.
+ */
+static bool may_be_slow(const struct maple_trial *trial)
+{
+	return maple_confirm_is_needed(trial) &&
+	       !maple_trial_switches(trial).nnames;
+}
+
+/*
  * maple_disturbed - whether @trial, which @finding tells of, failed because of
  * us
  *
  * Then the campaign gives up, and says why; the finding is none, and if the
- * memo knows it, it does not any more.
+ * memo knows it, it does not any more. What may only be slow has no verdict.
  */
 int maple_disturbed(struct maple_campaign *c,
 		    const struct maple_finding *finding,
@@ -426,7 +436,16 @@ int maple_disturbed(struct maple_campaign *c,
 {
 	int e = 0;
 
-	*is = false;
+	*is = may_be_slow(trial);
+	if (*is) {
+		c->result->delivery.unjudged[MAPLE_UNJUDGED_HUNG]++;
+		maple_campaign_notice(c,
+				      "a run is not judged: %s, and may be slow "
+				      "under control rather than stuck: see "
+				      "--timeout",
+				      finding->what);
+		return 0;
+	}
 	if (!c->attached && is_unforced(trial))
 		e = examine(c, trial, is);
 	if (!e && *is && finding->known)

@@ -292,7 +292,7 @@ static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 	if (run->released && run->end == MAPLE_END_ITSELF && !d->let_go++)
 		maple_campaign_notice(c,
 				      "a run was not over after %.1f s, and was "
-				      "when it was let go: see --timeout",
+				      "over when it was let go: see --timeout",
 				      c->timeout);
 	if (run->sites > d->sites)
 		d->sites = run->sites;
