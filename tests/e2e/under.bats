@@ -74,18 +74,33 @@ nothing_left() { # PROGRAM
 		fail "they differ"
 }
 
-@test "breakpoints, steps and watchpoints of the user's change nothing" {
+# With $1 besides.
+stops_of_the_users() {
 	find_in "$BUILD/tests/control/account"
 	limit=120 under "-ex 'break account.c:16' -ex 'break account.c:35' \
-		-ex 'watch w' -ex c -ex next $(printf -- '-ex c %.0s' {1..10})" \
+		$1 -ex c -ex next $(printf -- '-ex c %.0s' {1..10})" \
 		--times 5
 	ended_with 0
 	says 'forced 5/5 fails'
 	[ "$(grep -cE 'hit Breakpoint .*account\.c:16' <<<"$output")" = 5 ]
 	[ "$(grep -cE 'hit Breakpoint .*account\.c:35' <<<"$output")" = 5 ]
-	[ "$(grep -cE 'hit Hardware watchpoint [0-9]+: w' <<<"$output")" = 5 ]
 	[ "$(grep -c '^switch' <<<"$output")" = \
 		"$((5 * $(jq -r '.findings[0].switches' "$json" | wc -l)))" ]
+}
+
+@test "breakpoints and steps of the user's change nothing" {
+	stops_of_the_users
+}
+
+# Virtual machines may offer debug registers in which nothing ever fires.
+@test "a watchpoint of the user's changes nothing" {
+	gdb -batch -ex 'break main' -ex run -ex 'watch w' -ex c \
+		"$BUILD/tests/control/account" \
+		>"$BATS_TEST_TMPDIR/gdb" 2>&1 || true
+	grep -q 'hit Hardware watchpoint' "$BATS_TEST_TMPDIR/gdb" ||
+		skip "hardware watchpoints do not fire here, under gdb alone"
+	stops_of_the_users "-ex 'watch w'"
+	[ "$(grep -cE 'hit Hardware watchpoint [0-9]+: w' <<<"$output")" = 5 ]
 }
 
 @test "a fault is seen where the program has made it" {
