@@ -413,6 +413,14 @@ static int examine(struct maple_campaign *c, const struct maple_trial *trial,
 	return e;
 }
 
+static void not_judged(struct maple_campaign *c, const struct maple_finding *f,
+		       const char *why)
+{
+	c->result->delivery.unjudged[MAPLE_UNJUDGED_HUNG]++;
+	maple_campaign_notice(c, "a run is not judged: %s, and %s", f->what,
+			      why);
+}
+
 /*
  * Stuck, or slow, since each access is a point? Where there were more switches
  * than are kept, to do it again takes as long again, and tells nothing.
@@ -438,12 +446,9 @@ int maple_disturbed(struct maple_campaign *c,
 
 	*is = may_be_slow(trial);
 	if (*is) {
-		c->result->delivery.unjudged[MAPLE_UNJUDGED_HUNG]++;
-		maple_campaign_notice(c,
-				      "a run is not judged: %s, and may be slow "
-				      "under control rather than stuck: see "
-				      "--timeout",
-				      finding->what);
+		not_judged(c, finding,
+			   "may be slow under control rather than stuck: see "
+			   "--timeout");
 		return 0;
 	}
 	if (!c->attached && is_unforced(trial))
@@ -471,22 +476,17 @@ int maple_disturbed_control(struct maple_campaign *c,
 	bool hung = f->kind == MAPLE_FAILURE_HANG && !f->forced_fails;
 	bool asked = f->forced_runs && !maple_campaign_over(c) &&
 		     !maple_interrupt_asked();
+	char why[64];
 	int e = 0;
 
 	*refuted = hung && (asked || trial->job.kind == MAPLE_RUN_CONTROL);
 	if (*refuted) {
-		c->result->delivery.unjudged[MAPLE_UNJUDGED_HUNG]++;
-		if (f->forced_runs)
-			maple_campaign_notice(c,
-					      "a run is not judged: %s, and in "
-					      "none of %u more of its order",
-					      f->what, f->forced_runs);
-		else
-			maple_campaign_notice(c,
-					      "a run is not judged: %s, and the "
-					      "time was over before it could "
-					      "come again",
-					      f->what);
+		snprintf(why, sizeof(why), "in none of %u more of its order",
+			 f->forced_runs);
+		not_judged(c, f,
+			   f->forced_runs ? why
+					  : "the time was over before it could "
+					    "come again");
 	} else if (trial->job.kind == MAPLE_RUN_ENFORCE && !is_unforced(trial) &&
 		   f->flipped_runs && f->flipped_fails == f->flipped_runs) {
 		e = examine(c, trial, refuted);

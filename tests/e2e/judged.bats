@@ -196,7 +196,6 @@ disturbed() { # REGEX
 	says 'not judged: hang'
 }
 
-# The baseline has three runs, and pos profiles twice.
 # On a busy machine it is not over when let go, either, as long as we wait.
 @test "who is slow where each access is a point is told to be" {
 	campaign --strategy pos --seed 1 --timeout 300ms --max-runs 4 -- \
@@ -207,6 +206,7 @@ disturbed() { # REGEX
 	says '(over when it was let go|slow under control).*: see --timeout'
 }
 
+# The baseline has three runs, and pos profiles twice.
 @test "a hang under control for which there was no time to come again is none" {
 	from_run 5 on 'touch flag'
 	campaign --strategy pos --seed 1 --timeout 500ms --max-time 7s \
