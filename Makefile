@@ -48,9 +48,10 @@ AGENT_FLAGS := -fPIC -fvisibility=hidden -mgeneral-regs-only -fno-plt \
 	-fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin \
 	-fno-sanitize=all
 
-rooms := base image trace predict plan policy wire host backend backend/agent backend/kernel memo \
-	strategy strategy/maple strategy/random \
-	strategy/control campaign suite report
+# A strategy is a folder.
+rooms := base image trace predict order plan policy wire host backend \
+	backend/agent backend/kernel memo strategy \
+	$(patsubst lib/%/,%,$(wildcard lib/strategy/*/)) campaign suite report
 lib_src := $(wildcard $(addprefix lib/,$(addsuffix /*.c,$(rooms)))) \
 	$(wildcard lib/*.c)
 agent_src := $(wildcard lib/agent/*.c lib/agent/*.S lib/plan/*.c \

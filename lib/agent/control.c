@@ -43,6 +43,13 @@ void maple_control_ahead(void)
 							       MAPLE_AGENT_FEW);
 }
 
+uint32_t maple_control_hits(uint32_t site)
+{
+	return maple_agent_controls
+		       ? maple_policy_hits(policy, maple_self.number, site)
+		       : 0;
+}
+
 static bool is_parked(uint32_t t)
 {
 	return maple_policy_is_parked(policy, t);
@@ -384,7 +391,8 @@ void maple_hook_point(uint64_t addr, struct maple_agent_site *site,
 		if (maple_control_values)
 			maple_agent_open(&acc);
 		else if (maple_hook_logs(site->number, site->count++))
-			maple_ring_put(acc.kind, &acc, 0, site->event_flags, 0,
+			maple_ring_put(acc.kind, &acc, 0, site->event_flags,
+				       maple_control_hits(acc.site),
 				       (uint64_t)(frame + 1));
 	}
 	shm->thread[self->number].at = 0;

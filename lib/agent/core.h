@@ -64,6 +64,8 @@ void maple_control_ahead(void);
 void maple_control_start(void);
 void maple_control_born(uint32_t number);
 void maple_control_exit(uint32_t number);
+/* which hit of @site the caller's last point was; 0: of another one, or none */
+uint32_t maple_control_hits(uint32_t site);
 void maple_control_yield(void);
 void maple_control_access(const struct maple_access *acc, unsigned int flags);
 void maple_hook_point(uint64_t addr, struct maple_agent_site *site,

@@ -238,7 +238,8 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 				 : maple_hook_logs(site, n ? n - 1 : 0))
 			maple_ring_put(kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK
 							     : kind,
-				       &acc, 0, flags, 0, sp);
+				       &acc, 0, flags, maple_control_hits(site),
+				       sp);
 	} else if (observes(shm)) {
 		if (shm->nchanges)
 			count_change(shm, site);
@@ -274,7 +275,8 @@ void maple_agent_after(uint32_t site, unsigned int kind, const void *addr,
 		flags |= MAPLE_EVF_EXACT;
 		if (!maple_section_begins(&acc, flags, sp,
 					  maple_call_quiet(site)))
-			maple_ring_put(kind, &acc, 0, flags, 0, sp);
+			maple_ring_put(kind, &acc, 0, flags,
+				       maple_control_hits(site), sp);
 	}
 	maple_agent_leave();
 }
@@ -332,7 +334,8 @@ void maple_agent_note(unsigned int kind, uint32_t site, const void *addr,
 	if (!maple_agent_on())
 		return;
 	maple_agent_enter();
-	maple_ring_put(kind, &acc, value, flags, aux, sp);
+	maple_ring_put(kind, &acc, value, flags,
+		       aux ? aux : maple_control_hits(site), sp);
 	maple_agent_leave();
 }
 

@@ -45,8 +45,9 @@ struct maple_change {
 
 /*
  * What a controlled run is to do. Its points are the sites that the order does
- * not leave alone, and all calls that synchronise. With LIST no order says what
- * to leave alone: those are the sites of the list's entries, ARRIVED included.
+ * not leave alone, and all calls that synchronise. With LIST, and no log, no
+ * order says what to leave alone: its points are the sites of the list's
+ * entries, ARRIVED included.
  * What it points to is the caller's, and outlives the run.
  */
 struct maple_run_control {

@@ -326,7 +326,8 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.nthen = trial->job.nthen,
 		.seed = trial->job.seed,
 		.nchanges = trial->job.nchanges,
-		.budget = MAPLE_BUDGET,
+		.budget = trial->job.budget ? trial->job.budget
+					    : MAPLE_BUDGET,
 		.lossless = trial->job.kind == MAPLE_RUN_PROFILE,
 		.timeout = c->timeout,
 		.grace = c->attached ? 0
@@ -409,7 +410,8 @@ struct maple_switches maple_trial_switches(const struct maple_trial *trial)
 {
 	const struct maple_run *run = &trial->run;
 
-	if (trial->job.switches.nnames)
+	/* A strategy's own is what it wanted: other sites are points as well. */
+	if (trial->job.switches.nnames && !trial->studied)
 		return trial->job.switches;
 	if (run->counts.over || run->counts.uncounted)
 		return (struct maple_switches){ 0 };

@@ -60,24 +60,45 @@ static void born(struct maple_policy *p, uint32_t t, uint32_t by)
 		p->thread[t].hits = p->by_name[name];
 }
 
-/* The entry of @t's last point that is due, which is then passed; or NULL. */
-static const struct maple_policy_switch *
-take(struct maple_policy *p, uint32_t t, enum maple_policy_what what)
+/*
+ * The entry of @t for its @hits-th time at @site that is due, which is then
+ * passed; or NULL.
+ */
+static const struct maple_policy_switch *take_at(struct maple_policy *p,
+						 uint32_t t, uint32_t site,
+						 uint32_t hits,
+						 enum maple_policy_what what)
 {
-	struct maple_policy_thread *at = &p->thread[t];
 	struct maple_policy_hit *hit =
-		maple_policy_hit(p, at->hits, at->op.site);
+		maple_policy_hit(p, p->thread[t].hits, site);
 	const struct maple_policy_switch *e;
 
 	while (hit && hit->entry != MAPLE_POLICY_NONE) {
 		e = &p->setup.list[hit->entry];
-		if (e->hit > at->hit || (e->hit == at->hit && e->what > what))
+		if (e->hit > hits || (e->hit == hits && e->what > what))
 			break;
 		hit->entry = p->follows[hit->entry];
-		if (e->hit == at->hit && e->what == what)
+		if (e->hit == hits && e->what == what)
 			return e;
 	}
 	return NULL;
+}
+
+/* That it has gone on from a point is told before where it has come to. */
+static const struct maple_policy_switch *
+take(struct maple_policy *p, uint32_t t, enum maple_policy_what what)
+{
+	const struct maple_policy_thread *at = &p->thread[t];
+	const struct maple_policy_switch *e;
+
+	if (what == MAPLE_POLICY_BLOCKED) {
+		e = take_at(p, t, at->op.site, at->hit, what);
+		return e ? e
+			 : take_at(p, t, at->op.site, at->hit,
+				   MAPLE_POLICY_AFTER);
+	}
+	e = take_at(p, t, at->from, at->from_hit, MAPLE_POLICY_AFTER);
+	return e ? e : take_at(p, t, at->op.site, at->hit, what);
 }
 
 static uint32_t pick(struct maple_policy *p, uint32_t t,

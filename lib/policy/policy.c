@@ -79,7 +79,7 @@ void maple_policy_born(struct maple_policy *p, uint32_t t, const char *name,
 	child->name = find_name(p, name);
 	child->random = maple_policy_seed(p->setup.order->seed, t + 1);
 	child->hits = &child->own;
-	child->op.site = MAPLE_SITE_NONE;
+	child->op.site = child->from = MAPLE_SITE_NONE;
 	while (had < words &&
 	       !__atomic_compare_exchange_n(&p->nwords, &had, words, false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -112,6 +112,12 @@ void maple_policy_exit(struct maple_policy *p, uint32_t t)
 	clear_parked(p, t);
 }
 
+uint32_t maple_policy_hits(const struct maple_policy *p, uint32_t t,
+			   uint32_t site)
+{
+	return p->thread[t].op.site == site ? p->thread[t].hit : 0;
+}
+
 void maple_policy_count(struct maple_policy *p, uint32_t t, uint32_t site)
 {
 	struct maple_policy_thread *at = &p->thread[t];
@@ -128,6 +134,8 @@ void maple_policy_announce(struct maple_policy *p, uint32_t t,
 {
 	struct maple_policy_thread *at = &p->thread[t];
 
+	at->from = at->op.site;
+	at->from_hit = at->hit;
 	at->op = *op;
 	maple_policy_count(p, t, op->site);
 	maple_policy_time_announce(p, t);

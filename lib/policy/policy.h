@@ -56,6 +56,12 @@ enum maple_policy_what {
 	 * chosen one. A replay needs to know, so that it stops there again.
 	 */
 	MAPLE_POLICY_ARRIVED,
+	/*
+	 * In lists that were made, not logged: thread has gone on from there,
+	 * and stands at its next point, whichever it is, or has blocked or
+	 * ended.
+	 */
+	MAPLE_POLICY_AFTER,
 };
 
 /*
@@ -220,6 +226,13 @@ bool maple_policy_alone(const struct maple_policy *p);
 
 /* maple_policy_chosen - NOBODY: all wait for time to go by */
 uint32_t maple_policy_chosen(const struct maple_policy *p);
+
+/*
+ * maple_policy_hits - which hit of @site @t's last point was; 0: it was at
+ * another one
+ */
+uint32_t maple_policy_hits(const struct maple_policy *p, uint32_t t,
+			   uint32_t site);
 
 /* maple_policy_count - @t is at @site once more, alone: it passes by */
 void maple_policy_count(struct maple_policy *p, uint32_t t, uint32_t site);

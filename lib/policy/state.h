@@ -27,6 +27,7 @@ struct maple_policy_hits {
 struct maple_policy_thread {
 	struct maple_policy_op op; /* its last point */
 	uint32_t hit;		   /* ... was its how-manieth of op.site */
+	uint32_t from, from_hit;   /* the one before it */
 	bool live;
 	bool due;	 /* it is to give way */
 	bool gave;	 /* ... by a call, and not for what it reads */

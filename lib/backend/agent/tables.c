@@ -177,7 +177,8 @@ void maple_agent_tables_alone(struct maple_agent_backend *a,
 	a->nalone = order->alone ? order->nalone : 0;
 	a->alone_rest = false;
 	if (order->kind == MAPLE_RUN_CONTROL &&
-	    control->order.policy == MAPLE_POLICY_LIST && !control->values)
+	    control->order.policy == MAPLE_POLICY_LIST && !control->values &&
+	    !control->log)
 		only_listed(a, control); /* else more is patched than need be */
 	for (i = 0; i < MAPLE_SHM_IMAGES; i++)
 		if (a->table[i] && !mark_alone(a, i))

@@ -126,7 +126,11 @@ struct maple_event {
 	uint16_t thread; /* number of the thread in this run */
 	uint8_t kind;	 /* enum maple_event_kind; written last */
 	uint8_t flags;	 /* enum maple_event_flag */
-	uint32_t aux;	 /* by kind */
+	/*
+	 * By kind; of what a thread does at a point of a controlled run, and
+	 * has no other: that point's hit (maple_policy_switch).
+	 */
+	uint32_t aux;
 };
 
 static_assert(sizeof(struct maple_event) == 40, "the event's form is fixed");

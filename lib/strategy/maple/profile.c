@@ -10,6 +10,7 @@
 #include "profile.h"
 
 #define GUARDS_ASKED 500 /* candidates, after one profile run */
+#define KEPT_MOST    (1u << 20) /* events of a run */
 
 /* Seen during the run, before the program is known: noted at its end. */
 struct seen {
@@ -27,6 +28,7 @@ struct profile {
 	struct maple_sample sample;
 	bool controlled;
 	struct maple_variables variables; /* CONTROL */
+	struct maple_kept kept;		  /* ... if they are kept */
 	struct seen seen;
 	/* At its end: */
 	const struct maple_run *run;
@@ -355,6 +357,9 @@ int maple_profiling_ended(struct maple_profiling *p, struct maple_job *job,
 	maple_change_deinit(&p->sample);
 	p->sample = h->sample;
 	memset(&h->sample, 0, sizeof(h->sample));
+	free(p->kept.event);
+	p->kept = h->kept;
+	memset(&h->kept, 0, sizeof(h->kept));
 	h->run = end->run;
 	h->err = err;
 	p->runs += !h->controlled;
@@ -379,10 +384,19 @@ void maple_profiling_drop(struct maple_profiling *p, struct maple_job *job)
 	maple_predict_destroy(h->predict);
 	maple_change_deinit(&h->sample);
 	maple_variables_deinit(&h->variables);
+	free(h->kept.event);
 	free(h->seen.iroots);
 	free(h->told);
 	free(h);
 	job->own = NULL;
+}
+
+static void keep(struct maple_kept *kept, const struct maple_event *event)
+{
+	kept->cut |= kept->n == KEPT_MOST ||
+		     !maple_array_reserve(kept->event, kept->n, kept->room);
+	if (!kept->cut)
+		kept->event[kept->n++] = *event;
 }
 
 /* maple_profiling_event - while the run of @job lasts */
@@ -394,6 +408,8 @@ void maple_profiling_event(struct maple_job *job,
 	maple_change_note(h->p->study, &h->sample, event);
 	if (h->controlled)
 		maple_variables_note(&h->variables, event);
+	if (h->controlled && h->p->keeps)
+		keep(&h->kept, event);
 	maple_predict_event(h->predict, event);
 }
 
@@ -468,6 +484,27 @@ int maple_profiling_control(struct maple_profiling *p, struct maple_job *job,
 	return maple_error_set(err, ENOMEM, "out of memory");
 }
 
+/*
+ * maple_profiling_follow - the same, by @list, which becomes @job's; whatever
+ * comes of it
+ */
+int maple_profiling_follow(struct maple_profiling *p, struct maple_job *job,
+			   struct maple_switches *list,
+			   struct maple_error *err)
+{
+	int e = begin(p, job, true, err);
+
+	job->kind = MAPLE_RUN_CONTROL;
+	job->policy = (struct maple_policy_order){
+		.policy = MAPLE_POLICY_LIST,
+		.seed = job->seed,
+		.real_time = p->study->options->real_time,
+	};
+	job->switches = *list;
+	*list = (struct maple_switches){ 0 };
+	return e;
+}
+
 /* maple_profiling_init - for as long as @study is there */
 void maple_profiling_init(struct maple_profiling *p, struct maple_study *study,
 			  bool listens)
@@ -484,4 +521,5 @@ void maple_profiling_deinit(struct maple_profiling *p)
 	maple_sharing_deinit(&p->sharing);
 	maple_expect_deinit(&p->expect);
 	maple_change_deinit(&p->sample);
+	free(p->kept.event);
 }

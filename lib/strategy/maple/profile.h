@@ -34,13 +34,22 @@ struct maple_sharing {
 	uint32_t n, left;
 };
 
+/* The events of a run, in order. */
+struct maple_kept {
+	struct maple_event *event;
+	uint32_t n, room;
+	bool cut; /* there were more */
+};
+
 struct maple_profiling {
 	struct maple_study *study;
 	bool listens; /* to what is predicted */
+	bool keeps;   /* the events of controlled runs */
 	struct maple_choice_limits limits;
 	struct maple_candidates candidates;
 	struct maple_predict *predict; /* of the last run; may be NULL */
 	struct maple_sample sample;    /* of the last run */
+	struct maple_kept kept;	       /* of the last controlled run */
 	struct maple_sharing sharing;
 	struct maple_expect expect; /* of controlled runs */
 	unsigned int runs;	    /* but controlled ones */
@@ -57,6 +66,9 @@ int maple_profiling_begin(struct maple_profiling *p, struct maple_job *job,
 int maple_profiling_control(struct maple_profiling *p, struct maple_job *job,
 			    enum maple_policy_kind policy,
 			    struct maple_error *err);
+int maple_profiling_follow(struct maple_profiling *p, struct maple_job *job,
+			   struct maple_switches *list,
+			   struct maple_error *err);
 void maple_profiling_event(struct maple_job *job,
 			   const struct maple_event *event);
 int maple_profiling_ended(struct maple_profiling *p, struct maple_job *job,

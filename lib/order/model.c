@@ -1,0 +1,796 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The model of a run: which of its events count, what each read has read, which
+ * sections there were, and what had to come before what.
+ *
+ * Memory is looked at by words of 8 bytes, and bytes in them. The end of a block
+ * is a write to all of it; what lies there later are other words. Of words that
+ * one thread alone touched, or that nobody wrote to, nothing is kept.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/array.h"
+#include "model.h"
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#define BYTES	 8	    /* of a word */
+#define WIDEST	 4096u	    /* words of an access that are looked at */
+#define BLOCK	 65536u	    /* words of a block that ends */
+#define TOUCHES	 (1u << 22) /* in all */
+#define FRESH	 0xffffffffu
+#define SEVERAL	 0xfffffffeu
+
+/* A word while the run is read; the table has the present one at an address. */
+struct word {
+	uint64_t number; /* address / BYTES */
+	uint32_t id;	 /* in words[], and then among those that are kept */
+	UT_hash_handle hh;
+};
+
+struct seen {
+	uint32_t thread; /* who touched it: one, or SEVERAL */
+	uint32_t ended;	 /* the event that ended what lay there before; or NONE */
+	bool written, unsure;
+};
+
+/* A thing by its address: a lock, a condition, a semaphore, a barrier. */
+struct thing {
+	uint64_t addr;
+	uint32_t id;
+	UT_hash_handle hh;
+};
+
+struct things {
+	struct thing *table;
+	uint32_t n;
+};
+
+struct raw_touch {
+	uint32_t event; /* of the run */
+	uint32_t word;
+	uint8_t bytes;
+};
+
+struct reading {
+	const struct maple_event *event;
+	uint32_t n;
+	struct word *table;
+	struct seen *word;
+	uint32_t nwords, word_room;
+	struct raw_touch *touch;
+	uint32_t ntouch, touch_room;
+	uint32_t nthreads;
+};
+
+static void forget_words(struct word **table)
+{
+	struct word *w, *next;
+
+	HASH_ITER (hh, *table, w, next) {
+		HASH_DEL(*table, w);
+		free(w);
+	}
+}
+
+static void forget_things(struct things *t)
+{
+	struct thing *each, *next;
+
+	HASH_ITER (hh, t->table, each, next) {
+		HASH_DEL(t->table, each);
+		free(each);
+	}
+}
+
+/* The number of what is at @addr; NONE: no memory. */
+static uint32_t number_of(struct things *t, uint64_t addr)
+{
+	struct thing *it;
+
+	HASH_FIND(hh, t->table, &addr, sizeof(addr), it);
+	if (it)
+		return it->id;
+	it = calloc(1, sizeof(*it));
+	if (!it)
+		return MAPLE_ORDER_NONE;
+	it->addr = addr;
+	HASH_ADD(hh, t->table, addr, sizeof(addr), it);
+	if (!it->hh.tbl) {
+		free(it);
+		return MAPLE_ORDER_NONE;
+	}
+	return it->id = t->n++;
+}
+
+static struct word *find_word(struct reading *r, uint64_t number)
+{
+	struct word *w;
+
+	HASH_FIND(hh, r->table, &number, sizeof(number), w);
+	return w;
+}
+
+/* A new word at @number, which what ended at @ended had before. */
+static struct word *new_word(struct reading *r, uint64_t number)
+{
+	struct word *w = calloc(1, sizeof(*w));
+
+	if (!w || !maple_array_reserve(r->word, r->nwords, r->word_room)) {
+		free(w);
+		return NULL;
+	}
+	w->number = number;
+	HASH_ADD(hh, r->table, number, sizeof(number), w);
+	if (!w->hh.tbl) {
+		free(w);
+		return NULL;
+	}
+	w->id = r->nwords;
+	r->word[r->nwords++] = (struct seen){ .thread = FRESH,
+					      .ended = MAPLE_ORDER_NONE };
+	return w;
+}
+
+static bool touch(struct reading *r, uint32_t event, struct word *w,
+		  uint8_t bytes, bool writes)
+{
+	struct seen *seen = &r->word[w->id];
+	uint32_t thread = r->event[event].thread;
+
+	if (!maple_array_reserve(r->touch, r->ntouch, r->touch_room))
+		return false;
+	r->touch[r->ntouch++] = (struct raw_touch){ event, w->id, bytes };
+	seen->thread = seen->thread == FRESH || seen->thread == thread ? thread
+								       : SEVERAL;
+	seen->written |= writes;
+	return true;
+}
+
+static uint8_t bytes_of(uint64_t word, uint64_t addr, uint64_t end)
+{
+	unsigned int bytes = 0xff;
+
+	if (addr > word * BYTES)
+		bytes &= 0xffu << (addr - word * BYTES);
+	if (end < (word + 1) * BYTES)
+		bytes &= 0xffu >> ((word + 1) * BYTES - end);
+	return (uint8_t)bytes;
+}
+
+static bool read_access(struct reading *r, uint32_t i)
+{
+	const struct maple_event *e = &r->event[i];
+	uint64_t first = e->addr / BYTES;
+	uint64_t last = (e->addr + (e->size ? e->size : 1) - 1) / BYTES;
+
+	if (last - first >= WIDEST)
+		last = first + WIDEST - 1;
+	for (uint64_t at = first; at <= last; at++) {
+		struct word *w = find_word(r, at);
+
+		if (!w)
+			w = new_word(r, at);
+		if (!w || !touch(r, i, w,
+				 bytes_of(at, e->addr,
+					  e->addr + (e->size ? e->size : 1)),
+				 e->kind != MAPLE_EV_READ))
+			return false;
+	}
+	return true;
+}
+
+/* A block ends: who comes to that memory later comes to other words. */
+static bool read_end(struct reading *r, uint32_t i)
+{
+	const struct maple_event *e = &r->event[i];
+	uint64_t first = e->addr / BYTES, n = (e->value + BYTES - 1) / BYTES;
+
+	for (uint64_t at = first; at < first + n && at < first + BLOCK; at++) {
+		struct word *w = find_word(r, at), *now;
+
+		if (!w)
+			continue;
+		if (!touch(r, i, w, 0xff, true))
+			return false;
+		HASH_DEL(r->table, w);
+		free(w);
+		now = new_word(r, at);
+		if (!now)
+			return false;
+		r->word[now->id].ended = i;
+	}
+	return true;
+}
+
+/* From here on not all that @site does is seen: nobody knows what was read. */
+static void read_quiet(struct reading *r, uint32_t i)
+{
+	uint32_t site = r->event[i].site;
+
+	for (uint32_t k = 0; k < r->ntouch; k++)
+		if (r->event[r->touch[k].event].site == site)
+			r->word[r->touch[k].word].unsure = true;
+}
+
+static int read_run(struct reading *r)
+{
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct maple_event *e = &r->event[i];
+		bool ok = true;
+
+		if (e->thread >= r->nthreads)
+			r->nthreads = e->thread + 1;
+		if (maple_event_is_memory(e->kind))
+			ok = read_access(r, i);
+		else if (e->kind == MAPLE_EV_FREE)
+			ok = read_end(r, i);
+		else if (e->kind == MAPLE_EV_QUIET)
+			read_quiet(r, i);
+		if (!ok)
+			return -ENOMEM;
+		if (r->ntouch > TOUCHES)
+			r->n = i;
+	}
+	return 0;
+}
+
+static bool is_shared(const struct seen *w)
+{
+	return w->thread == SEVERAL && w->written;
+}
+
+/* ---- The model. ---- */
+
+struct building {
+	const struct reading *r;
+	struct maple_order_model *m;
+	uint32_t *kept; /* by event of the run: number in the model; or NONE */
+	uint32_t *word; /* by word of the reading: of the model; or NONE */
+	uint32_t *place, *hit; /* by thread, so far */
+	uint32_t *last;	       /* by thread: its last LOCK that may be open */
+	struct things locks, conds, others;
+};
+
+static bool synchronises(unsigned int kind)
+{
+	return (kind >= MAPLE_EV_LOCK && kind <= MAPLE_EV_UNLOCK) ||
+	       (kind >= MAPLE_EV_CREATE && kind <= MAPLE_EV_ONCED);
+}
+
+/* aux of these is something else; all others may be points. */
+static bool has_no_hit(unsigned int kind)
+{
+	return kind == MAPLE_EV_CREATE || kind == MAPLE_EV_JOIN ||
+	       kind == MAPLE_EV_START || kind == MAPLE_EV_EXIT;
+}
+
+static int allocate(struct building *b)
+{
+	const struct reading *r = b->r;
+	struct maple_order_model *m = b->m;
+	size_t threads = r->nthreads + 1u, words = 0, touches = 0;
+
+	for (uint32_t i = 0; i < r->nwords; i++)
+		words += is_shared(&r->word[i]);
+	for (uint32_t i = 0; i < r->ntouch; i++)
+		touches += is_shared(&r->word[r->touch[i].word]);
+	b->kept = malloc((r->n + 1u) * sizeof(*b->kept));
+	b->word = malloc((r->nwords + 1u) * sizeof(*b->word));
+	b->place = calloc(threads, sizeof(*b->place));
+	b->hit = calloc(threads, sizeof(*b->hit));
+	b->last = malloc(threads * sizeof(*b->last));
+	m->nthreads = r->nthreads;
+	m->chain_of = calloc(threads + 1, sizeof(*m->chain_of));
+	m->touch = calloc(touches + 1, sizeof(*m->touch));
+	m->at = calloc(touches + 1, sizeof(*m->at));
+	m->word = calloc(words + 1, sizeof(*m->word));
+	if (!b->kept || !b->word || !b->place || !b->hit || !b->last ||
+	    !m->chain_of || !m->touch || !m->at || !m->word)
+		return -ENOMEM;
+	memset(b->kept, 0xff, r->n * sizeof(*b->kept));
+	for (size_t t = 0; t < threads; t++)
+		b->place[t] = MAPLE_SITE_NONE;
+	memset(b->last, 0xff, threads * sizeof(*b->last));
+	for (uint32_t i = 0; i < r->nwords; i++)
+		b->word[i] = is_shared(&r->word[i]) ? m->nwords++
+						    : MAPLE_ORDER_NONE;
+	return 0;
+}
+
+/* Which events of the run are kept, in order. */
+static int keep(struct building *b)
+{
+	const struct reading *r = b->r;
+	struct maple_order_model *m = b->m;
+	struct maple_order_event *e;
+	uint32_t at = 0, room = 0;
+	bool shared;
+
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct maple_event *from = &r->event[i];
+		uint32_t first = at;
+
+		shared = false;
+		for (; at < r->ntouch && r->touch[at].event == i; at++)
+			shared |= b->word[r->touch[at].word] != MAPLE_ORDER_NONE;
+		if (from->aux && !has_no_hit(from->kind) &&
+		    from->kind < MAPLE_EV_STEP) {
+			b->place[from->thread] = from->site;
+			b->hit[from->thread] = from->aux;
+		}
+		if (!shared && !synchronises(from->kind))
+			continue;
+		if (m->n == MAPLE_ORDER_EVENTS)
+			break;
+		if (!maple_array_reserve(m->event, m->n, room))
+			return -ENOMEM;
+		b->kept[i] = m->n;
+		e = &m->event[m->n++];
+		*e = (struct maple_order_event){
+			.thread = from->thread,
+			.site = from->site,
+			.kind = from->kind == MAPLE_EV_FREE ? MAPLE_EV_WRITE
+							    : from->kind,
+			.shared_lock = from->flags & MAPLE_EVF_SHARED,
+			.place = b->place[from->thread],
+			.hit = b->hit[from->thread],
+			.writer = MAPLE_ORDER_UNSURE,
+			.mate = MAPLE_ORDER_NONE,
+			.held = MAPLE_ORDER_NONE,
+			.touch = m->ntouch,
+		};
+		for (uint32_t k = first; k < at; k++) {
+			uint32_t w = b->word[r->touch[k].word];
+
+			if (w == MAPLE_ORDER_NONE)
+				continue;
+			m->touch[m->ntouch++] = (struct maple_order_touch){
+				w, r->touch[k].bytes
+			};
+			m->word[w].n++;
+		}
+		e->ntouch = m->ntouch - e->touch;
+	}
+	return 0;
+}
+
+/* Each thread's events, and who touched each word. */
+static int arrange(struct building *b)
+{
+	struct maple_order_model *m = b->m;
+	uint32_t at = 0, *fill;
+
+	m->chain = malloc((m->n + 1u) * sizeof(*m->chain));
+	fill = calloc(m->nthreads + 1u, sizeof(*fill));
+	if (!m->chain || !fill) {
+		free(fill);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < m->n; i++)
+		m->chain_of[m->event[i].thread + 1]++;
+	for (uint32_t t = 0; t < m->nthreads; t++)
+		m->chain_of[t + 1] += m->chain_of[t];
+	for (uint32_t i = 0; i < m->n; i++) {
+		struct maple_order_event *e = &m->event[i];
+
+		e->index = fill[e->thread]++;
+		m->chain[m->chain_of[e->thread] + e->index] = i;
+	}
+	free(fill);
+	for (uint32_t w = 0; w < m->nwords; w++) {
+		m->word[w].at = at;
+		at += m->word[w].n;
+		m->word[w].n = 0;
+	}
+	for (uint32_t i = 0; i < m->n; i++) {
+		const struct maple_order_event *e = &m->event[i];
+
+		for (uint32_t k = 0; k < e->ntouch; k++) {
+			struct maple_order_word *w =
+				&m->word[m->touch[e->touch + k].word];
+
+			m->at[w->at + w->n++] = i;
+		}
+	}
+	return 0;
+}
+
+/* What each read has read. */
+static int read_from(struct building *b)
+{
+	struct maple_order_model *m = b->m;
+	uint32_t(*wrote)[BYTES] = malloc((m->nwords + 1u) * sizeof(*wrote));
+	bool *unsure = calloc(m->nwords + 1u, 1);
+
+	if (!wrote || !unsure) {
+		free(wrote);
+		free(unsure);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < b->r->nwords; i++)
+		if (b->word[i] != MAPLE_ORDER_NONE)
+			unsure[b->word[i]] = b->r->word[i].unsure;
+	for (uint32_t w = 0; w < m->nwords; w++)
+		for (int k = 0; k < BYTES; k++)
+			wrote[w][k] = MAPLE_ORDER_INITIAL;
+	for (uint32_t i = 0; i < m->n; i++) {
+		struct maple_order_event *e = &m->event[i];
+		uint32_t from = MAPLE_ORDER_NONE;
+
+		for (uint32_t k = 0; k < e->ntouch; k++) {
+			const struct maple_order_touch *t =
+				&m->touch[e->touch + k];
+
+			if (unsure[t->word])
+				from = MAPLE_ORDER_UNSURE;
+			for (int n = 0; n < BYTES; n++) {
+				uint32_t *last = &wrote[t->word][n];
+
+				if (!(t->bytes >> n & 1))
+					continue;
+				if (from == MAPLE_ORDER_NONE)
+					from = *last;
+				else if (from != *last)
+					from = MAPLE_ORDER_UNSURE;
+				if (maple_order_writes(e))
+					*last = i;
+			}
+		}
+		if (from != MAPLE_ORDER_NONE)
+			e->writer = from;
+	}
+	free(wrote);
+	free(unsure);
+	return 0;
+}
+
+static int needs(struct maple_order_model *m, uint32_t e, uint32_t before)
+{
+	struct maple_order_event *event = &m->event[e];
+
+	assert(before < e);
+	if (m->event[before].thread == event->thread)
+		return 0;
+	if (!event->nneed)
+		event->need = m->nneed;
+	/* All of one event are told in a row. */
+	assert(event->need + event->nneed == m->nneed);
+	if (!maple_array_reserve(m->need, m->nneed, m->need_room))
+		return -ENOMEM;
+	m->need[m->nneed++] = before;
+	event->nneed++;
+	return 0;
+}
+
+/* What a semaphore has, a condition's waiters, who is at a barrier: events. */
+struct queue {
+	uint32_t *event;
+	uint32_t first, n, room; /* first: of those that are still there */
+	uint32_t out;		 /* BARRIER: who has left this round */
+	uint32_t in;
+};
+
+struct linking {
+	struct building *b;
+	struct queue *queue; /* by number of thing */
+	uint32_t nqueues;
+	uint32_t *born;	 /* by thread: its CREATE */
+	uint32_t *ended; /* by thread: its EXIT */
+	uint32_t *woken; /* by thread in a wait: who signalled it; or NONE */
+};
+
+static struct queue *queue_of(struct linking *l, uint64_t addr)
+{
+	uint32_t id = number_of(&l->b->others, addr);
+
+	if (id == MAPLE_ORDER_NONE)
+		return NULL;
+	if (id >= l->nqueues) {
+		if (!maple_array_extend(l->queue, l->nqueues, 2 * id + 8))
+			return NULL;
+		l->nqueues = 2 * id + 8;
+	}
+	return &l->queue[id];
+}
+
+static int put(struct queue *q, uint32_t e)
+{
+	if (!maple_array_reserve(q->event, q->n, q->room))
+		return -ENOMEM;
+	q->event[q->n++] = e;
+	return 0;
+}
+
+/* The event that @thread has in @q, which is there no more; or NONE. */
+static uint32_t drop(struct queue *q, uint32_t thread, const struct linking *l)
+{
+	for (uint32_t i = q->first; i < q->n; i++) {
+		uint32_t e = q->event[i];
+
+		if (l->b->m->event[e].thread != thread)
+			continue;
+		q->event[i] = q->event[q->first++];
+		return e;
+	}
+	return MAPLE_ORDER_NONE;
+}
+
+/* Sections: a lock that is taken again by who has it is not. */
+static int link_lock(struct linking *l, uint32_t i, uint64_t addr)
+{
+	struct building *b = l->b;
+	struct maple_order_model *m = b->m;
+	struct maple_order_event *e = &m->event[i];
+	uint32_t open = b->last[e->thread], under = MAPLE_ORDER_NONE;
+
+	e->lock = number_of(&b->locks, addr);
+	if (e->lock == MAPLE_ORDER_NONE)
+		return -ENOMEM;
+	/* The innermost section of this lock that is open. */
+	for (; open != MAPLE_ORDER_NONE; open = m->event[open].held)
+		if (m->event[open].lock == e->lock &&
+		    m->event[open].mate == MAPLE_ORDER_NONE)
+			break;
+	e->held = b->last[e->thread];
+	if (e->kind == MAPLE_EV_LOCK) {
+		b->last[e->thread] = i;
+		return 0;
+	}
+	if (open != MAPLE_ORDER_NONE) {
+		e->mate = open;
+		m->event[open].mate = i;
+	}
+	/* Who is closed at the end of the list is asked no more. */
+	under = b->last[e->thread];
+	while (under != MAPLE_ORDER_NONE &&
+	       m->event[under].mate != MAPLE_ORDER_NONE)
+		under = m->event[under].held;
+	b->last[e->thread] = under;
+	return 0;
+}
+
+static int link_barrier(struct linking *l, struct queue *q, uint32_t i)
+{
+	const struct maple_order_event *e = &l->b->m->event[i];
+	int r = 0;
+
+	if (e->kind == MAPLE_EV_BARRIER_IN) {
+		if (q->out) { /* all have come before anyone left */
+			q->first = q->n;
+			q->out = 0;
+		}
+		return put(q, i);
+	}
+	q->out++;
+	for (uint32_t k = q->first; k < q->n && !r; k++)
+		r = needs(l->b->m, i, q->event[k]);
+	return r;
+}
+
+/*
+ * A wait ends by the last signal before that came while it lasted. Which waiter
+ * a signal is for is not told: any of them.
+ */
+static int link_condition(struct linking *l, struct queue *q, uint32_t i)
+{
+	struct maple_order_model *m = l->b->m;
+	struct maple_order_event *e = &m->event[i];
+
+	switch (e->kind) {
+	case MAPLE_EV_WAIT:
+		l->woken[e->thread] = MAPLE_ORDER_NONE;
+		return put(q, i);
+	case MAPLE_EV_WAKE:
+		e->mate = drop(q, e->thread, l);
+		return l->woken[e->thread] == MAPLE_ORDER_NONE
+			       ? 0
+			       : needs(m, i, l->woken[e->thread]);
+	default:
+		for (uint32_t k = q->first; k < q->n; k++)
+			l->woken[m->event[q->event[k]].thread] = i;
+		return 0;
+	}
+}
+
+static int link_one(struct linking *l, uint32_t i,
+		    const struct maple_event *from)
+{
+	struct maple_order_model *m = l->b->m;
+	struct maple_order_event *e = &m->event[i];
+	struct queue *q = NULL;
+
+	if (from->kind >= MAPLE_EV_SIGNAL && from->kind <= MAPLE_EV_ONCED) {
+		q = queue_of(l, from->addr);
+		if (!q)
+			return -ENOMEM;
+	}
+	switch (from->kind) {
+	case MAPLE_EV_CREATE:
+		if (from->aux < m->nthreads)
+			l->born[from->aux] = i;
+		return 0;
+	case MAPLE_EV_START:
+		return l->born[e->thread] == MAPLE_ORDER_NONE
+			       ? 0
+			       : needs(m, i, l->born[e->thread]);
+	case MAPLE_EV_EXIT:
+		l->ended[e->thread] = i;
+		return 0;
+	case MAPLE_EV_JOIN:
+		return from->aux >= m->nthreads ||
+				       l->ended[from->aux] == MAPLE_ORDER_NONE
+			       ? 0
+			       : needs(m, i, l->ended[from->aux]);
+	case MAPLE_EV_LOCK:
+	case MAPLE_EV_UNLOCK:
+		return link_lock(l, i, from->addr);
+	case MAPLE_EV_SIGNAL:
+	case MAPLE_EV_BROADCAST:
+	case MAPLE_EV_WAIT:
+	case MAPLE_EV_WAKE:
+		e->cond = number_of(&l->b->conds, from->addr);
+		return e->cond == MAPLE_ORDER_NONE ? -ENOMEM
+						   : link_condition(l, q, i);
+	case MAPLE_EV_BARRIER_IN:
+	case MAPLE_EV_BARRIER_OUT:
+		return link_barrier(l, q, i);
+	case MAPLE_EV_POST:
+	case MAPLE_EV_ONCE:
+		return put(q, i);
+	case MAPLE_EV_TAKE:
+		/* What was posted first is taken first; before, its own. */
+		return q->first < q->n ? needs(m, i, q->event[q->first++]) : 0;
+	case MAPLE_EV_ONCED:
+		return q->n ? needs(m, i, q->event[q->n - 1]) : 0;
+	default:
+		return 0;
+	}
+}
+
+/* Who comes to memory after it ended, and was another's, comes after that. */
+static int link_end(struct building *b, uint32_t i, uint32_t from,
+		    uint32_t *at)
+{
+	const struct reading *r = b->r;
+	uint32_t last = MAPLE_ORDER_NONE, ended;
+
+	for (; *at < r->ntouch && r->touch[*at].event < from; ++*at)
+		;
+	for (; *at < r->ntouch && r->touch[*at].event == from; ++*at) {
+		ended = r->word[r->touch[*at].word].ended;
+		if (ended == MAPLE_ORDER_NONE || ended == last ||
+		    b->kept[ended] == MAPLE_ORDER_NONE)
+			continue;
+		last = ended;
+		if (needs(b->m, i, b->kept[ended]))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int link_all(struct building *b)
+{
+	struct maple_order_model *m = b->m;
+	size_t bytes = (m->nthreads + 1u) * sizeof(uint32_t);
+	struct linking l = { .b = b };
+	uint32_t touch = 0;
+	int e = -ENOMEM;
+
+	l.born = malloc(bytes);
+	l.ended = malloc(bytes);
+	l.woken = malloc(bytes);
+	if (l.born && l.ended && l.woken) {
+		memset(l.born, 0xff, bytes);
+		memset(l.ended, 0xff, bytes);
+		memset(l.woken, 0xff, bytes);
+		e = 0;
+	}
+	for (uint32_t from = 0; from < b->r->n && !e; from++) {
+		uint32_t i = b->kept[from];
+
+		if (i == MAPLE_ORDER_NONE)
+			continue;
+		m->event[i].held = b->last[m->event[i].thread];
+		e = link_one(&l, i, &b->r->event[from]);
+		if (!e && m->event[i].ntouch)
+			e = link_end(b, i, from, &touch);
+	}
+	m->nlocks = b->locks.n;
+	m->nconds = b->conds.n;
+	for (uint32_t i = 0; i < l.nqueues; i++)
+		free(l.queue[i].event);
+	free(l.queue);
+	free(l.born);
+	free(l.ended);
+	free(l.woken);
+	return e;
+}
+
+int maple_order_model_build(const struct maple_event *event, uint32_t n,
+			    struct maple_order_model **model)
+{
+	struct reading r = { .event = event, .n = n };
+	struct maple_order_model *m = calloc(1, sizeof(*m));
+	struct building b = { .r = &r, .m = m };
+	int e = m ? read_run(&r) : -ENOMEM;
+
+	if (!e)
+		e = allocate(&b);
+	if (!e)
+		e = keep(&b);
+	if (!e)
+		e = arrange(&b);
+	if (!e)
+		e = read_from(&b);
+	if (!e)
+		e = link_all(&b);
+	forget_words(&r.table);
+	forget_things(&b.locks);
+	forget_things(&b.conds);
+	forget_things(&b.others);
+	free(r.word);
+	free(r.touch);
+	free(b.kept);
+	free(b.word);
+	free(b.place);
+	free(b.hit);
+	free(b.last);
+	if (e) {
+		maple_order_model_free(m);
+		m = NULL;
+	}
+	*model = m;
+	return e;
+}
+
+void maple_order_model_free(struct maple_order_model *m)
+{
+	if (!m)
+		return;
+	free(m->event);
+	free(m->chain_of);
+	free(m->chain);
+	free(m->need);
+	free(m->touch);
+	free(m->word);
+	free(m->at);
+	free(m);
+}
+
+bool maple_order_overlap(const struct maple_order_model *m, uint32_t a,
+			 uint32_t b)
+{
+	const struct maple_order_event *x = &m->event[a], *y = &m->event[b];
+
+	for (uint32_t i = 0; i < x->ntouch; i++)
+		for (uint32_t k = 0; k < y->ntouch; k++) {
+			const struct maple_order_touch *s =
+				&m->touch[x->touch + i];
+			const struct maple_order_touch *t =
+				&m->touch[y->touch + k];
+
+			if (s->word == t->word && s->bytes & t->bytes)
+				return true;
+		}
+	return false;
+}
+
+uint32_t maple_order_section(const struct maple_order_model *m, uint32_t e,
+			     uint32_t after)
+{
+	const struct maple_order_event *event = &m->event[e];
+	uint32_t lock;
+
+	if (after == MAPLE_ORDER_NONE)
+		lock = event->kind == MAPLE_EV_LOCK ? e : event->held;
+	else
+		lock = m->event[after].held;
+	while (lock != MAPLE_ORDER_NONE && m->event[lock].mate != MAPLE_ORDER_NONE &&
+	       m->event[lock].mate < e)
+		lock = m->event[lock].held;
+	return lock;
+}

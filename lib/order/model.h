@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Between the files of lib/order. */
+#ifndef MAPLE_ORDER_MODEL_H
+#define MAPLE_ORDER_MODEL_H
+
+#include "order.h"
+
+/* In place of an event's number. */
+#define MAPLE_ORDER_NONE    0xffffffffu
+#define MAPLE_ORDER_INITIAL 0xfffffffeu /* a read: no event wrote what it read */
+#define MAPLE_ORDER_UNSURE  0xfffffffdu /* ... several did, or nobody knows */
+
+struct maple_order_event {
+	uint32_t thread;
+	uint32_t index; /* in its thread */
+	uint32_t site;
+	uint8_t kind;
+	bool shared_lock; /* the read side of a rwlock */
+	/* The last point of its thread at or before it; hit 0: none so far. */
+	uint32_t place, hit;
+	uint32_t writer; /* reads and updates */
+	uint32_t mate;	 /* LOCK: its UNLOCK; UNLOCK: its LOCK; WAKE: its WAIT;
+			    or NONE */
+	uint32_t held;	 /* the last LOCK before it that may be open; or NONE */
+	uint32_t lock;	 /* LOCK, UNLOCK: number of the lock */
+	uint32_t cond;	 /* SIGNAL, BROADCAST, WAIT: of the condition */
+	/* What must come before it, of other threads: need[need ...]. */
+	uint32_t need, nneed;
+	/* Accesses: what it touches: touch[touch ...]. */
+	uint32_t touch, ntouch;
+};
+
+/* An access touches bytes of a word. */
+struct maple_order_touch {
+	uint32_t word;
+	uint8_t bytes; /* a bit each */
+};
+
+/* Who touched a word: at[at ...], in the order of the run. */
+struct maple_order_word {
+	uint32_t at, n;
+};
+
+struct maple_order_model {
+	uint32_t n, nthreads, nwords, nlocks, nconds;
+	struct maple_order_event *event;
+	uint32_t *chain_of, *chain; /* thread t's: chain[chain_of[t] ...] */
+	uint32_t *need, nneed, need_room;
+	struct maple_order_touch *touch;
+	uint32_t ntouch;
+	struct maple_order_word *word;
+	uint32_t *at; /* events */
+};
+
+static inline bool maple_order_reads(const struct maple_order_event *e)
+{
+	return e->kind == MAPLE_EV_READ || e->kind == MAPLE_EV_UPDATE;
+}
+
+static inline bool maple_order_writes(const struct maple_order_event *e)
+{
+	return e->kind == MAPLE_EV_WRITE || e->kind == MAPLE_EV_UPDATE;
+}
+
+static inline uint32_t maple_order_length(const struct maple_order_model *m,
+					  uint32_t thread)
+{
+	return m->chain_of[thread + 1] - m->chain_of[thread];
+}
+
+static inline uint32_t maple_order_of(const struct maple_order_model *m,
+				      uint32_t thread, uint32_t index)
+{
+	return m->chain[m->chain_of[thread] + index];
+}
+
+bool maple_order_overlap(const struct maple_order_model *m, uint32_t a,
+			 uint32_t b);
+
+/*
+ * The sections that @e is in, the last one that was begun first: pass NONE for
+ * the first, and what was returned for the next; NONE: there is none left. A
+ * LOCK is in its own.
+ */
+uint32_t maple_order_section(const struct maple_order_model *m, uint32_t e,
+			     uint32_t after);
+
+/* @lock's section of the same lock excludes @other's. */
+static inline bool maple_order_excludes(const struct maple_order_event *lock,
+					const struct maple_order_event *other)
+{
+	return lock->lock == other->lock &&
+	       !(lock->shared_lock && other->shared_lock);
+}
+
+/*
+ * What of a run is sure to happen when another order shows a goal: of each
+ * thread so many of its first events.
+ */
+struct maple_order_cone {
+	uint32_t *upto; /* by thread */
+	uint32_t n;	/* in all */
+	unsigned int sure; /* steps of the goal that are among them */
+	uint32_t changed;  /* the event that reads anew; or NONE */
+};
+
+/* FOUND: @cone is to be freed. REFUTED: no order of this run can show @goal. */
+enum maple_order_answer maple_order_cone(const struct maple_order_model *m,
+					 const struct maple_order_goal *goal,
+					 struct maple_order_cone *cone);
+
+#endif

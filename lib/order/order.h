@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Orders that another run of the same program can have (algorithms.md 11): a
+ * run's events become a model; patterns of accesses are read off it, those that
+ * it showed and those that another order would; and an order that shows one is
+ * solved for, and becomes a schedule.
+ *
+ * Pure: no run, no clock, no output. A model is read-only once it is built, and
+ * may be shared by threads; cones and orders are their caller's.
+ */
+#ifndef MAPLE_ORDER_H
+#define MAPLE_ORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <maple/event.h>
+#include "../policy/policy.h"
+
+#define MAPLE_PATTERN_STEPS 4
+#define MAPLE_PATTERNS	    20 /* numbers are 1 to 19 */
+
+/*
+ * A pattern: steps of two threads, the first step's and another one's, in this
+ * order. Numbers 1 to 17 are PCR's table 1: accesses at one place or at two;
+ * 18 is two critical sections that cross, 19 a signal before the wait. It is
+ * known by its number and sites: neither threads nor addresses count.
+ */
+struct maple_pattern {
+	uint32_t number;
+	uint32_t site[MAPLE_PATTERN_STEPS]; /* beyond its steps: 0 */
+};
+
+/* What step @i of patterns of @number does. */
+struct maple_pattern_step {
+	uint8_t kind;  /* READ, WRITE, LOCK, NOTIFY or SLEEP */
+	uint8_t other; /* it is the second thread's */
+	uint8_t place; /* 0: x, 1: y */
+};
+
+unsigned int maple_pattern_steps(uint32_t number);
+struct maple_pattern_step maple_pattern_step(uint32_t number, unsigned int i);
+
+/* ---- A run. ---- */
+
+struct maple_order_model;
+
+/*
+ * maple_order_model_build - the model of the @n events of a controlled run, in
+ * their order
+ *
+ * Of accesses those that threads share are in it, of all else what
+ * synchronises. A trace of more than MAPLE_ORDER_EVENTS of these is cut: what
+ * came first is a run as well. -ENOMEM, or 0.
+ */
+#define MAPLE_ORDER_EVENTS (1u << 17)
+int maple_order_model_build(const struct maple_event *event, uint32_t n,
+			    struct maple_order_model **model);
+void maple_order_model_free(struct maple_order_model *model);
+
+/* An occurrence of a pattern: its events, by number in the model. */
+struct maple_order_goal {
+	struct maple_pattern pattern;
+	uint32_t event[MAPLE_PATTERN_STEPS];
+};
+
+/* Gets patterns; false: it wants no more. */
+typedef bool (*maple_order_sink)(void *ctx, const struct maple_order_goal *goal);
+
+/*
+ * maple_order_shown - the patterns that this run showed: each dependency was
+ * immediate, and no other access of the same thread to the pattern's places
+ * came between two of its steps
+ */
+void maple_order_shown(const struct maple_order_model *model,
+		       maple_order_sink sink, void *ctx);
+
+/*
+ * maple_order_wanted - patterns that another order of these events may show.
+ * A key comes several times, with other events; which of them there is an
+ * order for is the solver's to say.
+ */
+void maple_order_wanted(const struct maple_order_model *model,
+			maple_order_sink sink, void *ctx);
+
+/* ---- An order. ---- */
+
+enum maple_order_answer {
+	MAPLE_ORDER_FOUND,
+	MAPLE_ORDER_REFUTED, /* no order of these events shows it */
+	MAPLE_ORDER_UNKNOWN, /* too much to search, or to keep in memory */
+};
+
+/*
+ * What is sure to happen: events up to the first one that reads what it had not
+ * read. The steps behind it, the tail, are likely.
+ */
+struct maple_order_found {
+	uint32_t n;
+	uint32_t *event;   /* numbers in the model, in the new order; owned */
+	unsigned int sure; /* steps of the pattern that are among them */
+	uint32_t branches; /* that were searched */
+};
+
+/*
+ * maple_order_solve - an order that shows @goal
+ *
+ * FOUND: @order is to be freed with maple_order_deinit().
+ */
+enum maple_order_answer maple_order_solve(const struct maple_order_model *model,
+					  const struct maple_order_goal *goal,
+					  struct maple_order_found *order);
+void maple_order_deinit(struct maple_order_found *order);
+
+/*
+ * maple_order_schedule - the schedule of @order, and of @goal's tail behind it
+ * @most: room in @list
+ *
+ * Entries are by number of thread in the run that the model is of. 0: it has
+ * more than @most, or a place of it was no point in that run.
+ */
+uint32_t maple_order_schedule(const struct maple_order_model *model,
+			      const struct maple_order_goal *goal,
+			      const struct maple_order_found *order,
+			      struct maple_policy_switch *list, uint32_t most);
+
+#endif

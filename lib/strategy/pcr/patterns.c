@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * What is known of the patterns of a program. A run shows some, and another
+ * order of it may show others: for these an order is solved for, of which two at
+ * a time wait to be run. A pattern that a run showed is done with, and so is one
+ * that two runs were made for.
+ *
+ * Pairs come first: most bugs take no more (design: what the paper does is the
+ * longest first).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/array.h"
+#include "base/clock.h"
+#include "patterns.h"
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#define TRIES	2   /* runs for a pattern that do not show it */
+#define WAITING 2   /* orders of a pattern that wait */
+#define ENTRIES 256 /* of a schedule */
+
+const char *const maple_pattern_classes[] = {
+	"pattern 1",  "pattern 2",  "pattern 3",  "pattern 4",	"pattern 5",
+	"pattern 6",  "pattern 7",  "pattern 8",  "pattern 9",	"pattern 10",
+	"pattern 11", "pattern 12", "pattern 13", "pattern 14", "pattern 15",
+	"pattern 16", "pattern 17", "pattern 18", "pattern 19", NULL,
+};
+
+struct maple_patterns_key {
+	struct maple_pattern pattern;
+	struct maple_goal goal;
+	bool predicted, covered;
+	unsigned int tries, waiting;
+	unsigned int refuted; /* times no order was there for it */
+	bool told;
+	UT_hash_handle hh;
+};
+
+struct learning {
+	struct maple_patterns *p;
+	struct maple_study *study;
+	const struct maple_order_model *model;
+	const struct maple_policy_name *names;
+	uint32_t nnames;
+	struct maple_patterns_key *aim;
+	bool harmless;
+	double until;
+	struct maple_patterns_news *news;
+	/* What the memo is to be told. */
+	struct maple_patterns_key **told;
+	uint32_t n, room;
+	int error;
+};
+
+struct maple_goal *maple_patterns_goal(struct maple_patterns_key *key)
+{
+	return &key->goal;
+}
+
+struct maple_patterns_key *maple_patterns_key_of(struct maple_goal *goal)
+{
+	return (struct maple_patterns_key *)((char *)goal -
+					     offsetof(struct maple_patterns_key,
+						      goal));
+}
+
+static void name_goal(struct maple_patterns_key *key)
+{
+	struct maple_goal *g = &key->goal;
+
+	g->class = maple_pattern_classes[key->pattern.number - 1];
+	g->n = maple_pattern_steps(key->pattern.number);
+	for (unsigned int i = 0; i < g->n; i++) {
+		g->use[i].site = key->pattern.site[i];
+		g->use[i].kind =
+			maple_pattern_step(key->pattern.number, i).kind;
+	}
+}
+
+static struct maple_patterns_key *get(struct learning *l,
+				      const struct maple_pattern *pattern)
+{
+	struct maple_patterns_key *key;
+
+	HASH_FIND(hh, l->p->keys, pattern, sizeof(*pattern), key);
+	if (key)
+		return key;
+	key = calloc(1, sizeof(*key));
+	if (key) {
+		key->pattern = *pattern;
+		name_goal(key);
+		HASH_ADD(hh, l->p->keys, pattern, sizeof(key->pattern), key);
+		if (key->hh.tbl)
+			return key;
+		free(key);
+	}
+	l->error = -ENOMEM;
+	return NULL;
+}
+
+static void mark(struct learning *l, struct maple_patterns_key *key,
+		 enum maple_memo_mark mark)
+{
+	if (!key->told && !maple_array_reserve(l->told, l->n, l->room)) {
+		l->error = -ENOMEM;
+		return;
+	}
+	if (!key->told)
+		l->told[l->n++] = key;
+	key->told = true;
+	key->goal.marks |= 1u << mark;
+}
+
+static bool on_shown(void *ctx, const struct maple_order_goal *goal)
+{
+	struct learning *l = ctx;
+	struct maple_patterns_key *key = get(l, &goal->pattern);
+
+	if (!key)
+		return false;
+	l->news->aim |= key == l->aim;
+	if (key->covered || !l->harmless)
+		return true;
+	key->covered = true;
+	mark(l, key, key == l->aim ? MAPLE_MEMO_EXPOSED : MAPLE_MEMO_OBSERVED);
+	return !l->error;
+}
+
+static bool is_left(const struct maple_patterns_key *key)
+{
+	return !key->covered && key->tries < TRIES;
+}
+
+static int put(struct learning *l, struct maple_patterns_key *key,
+	       const struct maple_policy_switch *list, uint32_t n)
+{
+	struct maple_patterns *p = l->p;
+	struct maple_switches from = {
+		.n = n,
+		.nnames = l->nnames,
+		.entry = (struct maple_policy_switch *)list,
+		.name = (struct maple_policy_name *)l->names,
+	};
+	struct maple_patterns_order *order;
+
+	if (!maple_array_reserve(p->order, p->norders, p->room))
+		return -ENOMEM;
+	order = &p->order[p->norders];
+	*order = (struct maple_patterns_order){ .key = key,
+						.number = p->found++ };
+	if (maple_switches_copy(&order->list, &from))
+		return -ENOMEM;
+	p->norders++;
+	key->waiting++;
+	return 0;
+}
+
+static bool on_wanted(void *ctx, const struct maple_order_goal *goal)
+{
+	struct learning *l = ctx;
+	struct maple_patterns_key *key = get(l, &goal->pattern);
+	struct maple_policy_switch list[ENTRIES];
+	struct maple_order_found order;
+	uint32_t n;
+
+	if (!key)
+		return false;
+	if (!is_left(key) || key->waiting >= WAITING)
+		return true;
+	l->p->asked++;
+	switch (maple_order_solve(l->model, goal, &order)) {
+	case MAPLE_ORDER_FOUND:
+		if (!key->predicted) {
+			key->predicted = true;
+			mark(l, key, MAPLE_MEMO_PREDICTED);
+			l->news->predicted = true;
+		}
+		n = maple_order_schedule(l->model, goal, &order, list, ENTRIES);
+		if (n && put(l, key, list, n))
+			l->error = -ENOMEM;
+		maple_order_deinit(&order);
+		break;
+	case MAPLE_ORDER_REFUTED:
+		l->p->refuted++;
+		key->refuted++;
+		break;
+	default:
+		l->p->unknown++;
+	}
+	return !l->error && maple_clock_now() < l->until;
+}
+
+/* The memo hears of it, and says what it knew. */
+static int tell(struct learning *l, struct maple_error *err)
+{
+	struct maple_goal **goals = calloc(l->n + 1u, sizeof(*goals));
+	int e;
+
+	if (!goals)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < l->n; i++)
+		goals[i] = &l->told[i]->goal;
+	e = l->study->learn(l->study, goals, l->n, err);
+	for (uint32_t i = 0; i < l->n; i++) {
+		struct maple_patterns_key *key = l->told[i];
+
+		if (key->covered && !key->goal.known.exposed)
+			l->news->covered = true;
+		if (key->goal.known.exposed)
+			key->covered = true;
+		key->goal.marks = 0;
+		key->told = false;
+	}
+	free(goals);
+	return e;
+}
+
+int maple_patterns_learn(struct maple_patterns *p, struct maple_study *study,
+			 const struct maple_event *event, uint32_t n,
+			 const struct maple_policy_name *names, uint32_t nnames,
+			 struct maple_patterns_key *aim, bool harmless,
+			 double until, struct maple_patterns_news *news,
+			 struct maple_error *err)
+{
+	struct learning l = { .p = p,
+			      .study = study,
+			      .names = names,
+			      .nnames = nnames,
+			      .aim = aim,
+			      .harmless = harmless,
+			      .until = until,
+			      .news = news };
+	struct maple_order_model *model;
+	double begun = maple_clock_now();
+
+	*news = (struct maple_patterns_news){ 0 };
+	l.error = maple_order_model_build(event, n, &model);
+	if (!l.error) {
+		l.model = model;
+		maple_order_shown(model, on_shown, &l);
+		if (!l.error)
+			maple_order_wanted(model, on_wanted, &l);
+		maple_order_model_free(model);
+	}
+	p->seconds += maple_clock_now() - begun;
+	if (l.error)
+		l.error = maple_error_set(err, ENOMEM, "out of memory");
+	else
+		l.error = tell(&l, err);
+	free(l.told);
+	return l.error;
+}
+
+/* Fewest tries, then fewest steps, then who was found first. */
+static bool is_better(const struct maple_patterns_order *a,
+		      const struct maple_patterns_order *b)
+{
+	unsigned int m = maple_pattern_steps(a->key->pattern.number);
+	unsigned int n = maple_pattern_steps(b->key->pattern.number);
+
+	if (a->key->tries != b->key->tries)
+		return a->key->tries < b->key->tries;
+	if (m != n)
+		return m < n;
+	return a->number < b->number;
+}
+
+/* What is no longer left is taken out. */
+static void sweep(struct maple_patterns *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->norders; i++) {
+		if (is_left(p->order[i].key)) {
+			p->order[n++] = p->order[i];
+			continue;
+		}
+		p->order[i].key->waiting--;
+		maple_switches_deinit(&p->order[i].list);
+	}
+	p->norders = n;
+}
+
+bool maple_patterns_next(struct maple_patterns *p,
+			 struct maple_patterns_order *order)
+{
+	uint32_t best = 0;
+
+	sweep(p);
+	if (!p->norders)
+		return false;
+	for (uint32_t i = 1; i < p->norders; i++)
+		if (is_better(&p->order[i], &p->order[best]))
+			best = i;
+	*order = p->order[best];
+	p->order[best] = p->order[--p->norders];
+	order->key->waiting--;
+	return true;
+}
+
+void maple_patterns_tried(struct maple_patterns_key *key, bool shown)
+{
+	key->tries++;
+	(void)shown;
+}
+
+bool maple_patterns_any(const struct maple_patterns *p)
+{
+	for (uint32_t i = 0; i < p->norders; i++)
+		if (is_left(p->order[i].key))
+			return true;
+	return false;
+}
+
+void maple_patterns_count(const struct maple_patterns *p,
+			  struct maple_coverage *coverage)
+{
+	const struct maple_patterns_key *key;
+
+	for (key = p->keys; key; key = key->hh.next) {
+		struct maple_class_count *c =
+			&coverage->class[key->pattern.number - 1];
+
+		if (!key->predicted && !key->covered) {
+			c->barred += key->refuted > 0;
+			continue;
+		}
+		c->predicted++;
+		if (key->covered)
+			c->exposed++;
+		else if (key->tries >= TRIES)
+			c->failed++;
+		else
+			c->left++;
+	}
+}
+
+void maple_patterns_deinit(struct maple_patterns *p)
+{
+	struct maple_patterns_key *key, *next;
+
+	for (uint32_t i = 0; i < p->norders; i++)
+		maple_switches_deinit(&p->order[i].list);
+	free(p->order);
+	HASH_ITER (hh, p->keys, key, next) {
+		HASH_DEL(p->keys, key);
+		free(key);
+	}
+	*p = (struct maple_patterns){ 0 };
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * pcr: schedules that are solved for, so that the runs show all patterns of
+ * accesses that two threads can make (algorithms.md 11).
+ *
+ * All runs are controlled. The first has the older threads first, the second
+ * random priorities; what each did says which patterns other orders of it would
+ * show. An order for one of them is the next schedule, as far as it is sure and
+ * one step beyond, and what that run does teaches the same. Where no pattern is
+ * left, what no trace has shown yet is looked for at random, by pos.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/clock.h"
+#include "../maple/profile.h"
+#include "patterns.h"
+
+#define FIRST	2     /* runs before any pattern is known */
+#define BUDGET	10000 /* events that a site records */
+#define SECONDS 2.0   /* of solving, after a run */
+#define QUIET	1000  /* runs without news, before a campaign ends */
+
+struct maple_pcr {
+	struct maple_profiling profiling;
+	struct maple_patterns patterns;
+	unsigned int runs, underway, quiet;
+};
+
+static int open_pcr(const struct maple_strategy *strategy,
+		    struct maple_study *study, void **self,
+		    struct maple_error *err)
+{
+	struct maple_pcr *s = calloc(1, sizeof(*s));
+
+	(void)strategy;
+	if (!s)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	maple_profiling_init(&s->profiling, study, true);
+	s->profiling.keeps = true;
+	*self = s;
+	return 0;
+}
+
+static enum maple_next next(void *self, struct maple_job *job,
+			    struct maple_error *err, int *e)
+{
+	struct maple_pcr *s = self;
+	struct maple_profiling *p = &s->profiling;
+	struct maple_patterns_order order = { 0 };
+	unsigned int before = s->runs + s->underway;
+
+	job->budget = BUDGET;
+	s->underway++;
+	if (!before || (before >= FIRST &&
+			maple_patterns_next(&s->patterns, &order))) {
+		*e = maple_profiling_follow(p, job, &order.list, err);
+		if (order.key)
+			job->goal = maple_patterns_goal(order.key);
+		return MAPLE_NEXT_RUN;
+	}
+	if (before < FIRST) {
+		*e = maple_profiling_control(p, job, MAPLE_POLICY_PCT, err);
+		job->policy.nchanges = 0;
+		return MAPLE_NEXT_RUN;
+	}
+	job->idle = !s->underway || before >= FIRST;
+	job->wanted = s->quiet < QUIET ? QUIET - s->quiet : 0;
+	*e = maple_profiling_control(p, job, MAPLE_POLICY_POS, err);
+	return MAPLE_NEXT_RUN;
+}
+
+static void event(void *self, struct maple_job *job,
+		  const struct maple_event *event)
+{
+	maple_profiling_event(job, event);
+}
+
+static int learn(struct maple_pcr *s, struct maple_job *job,
+		 const struct maple_job_end *end, struct maple_error *err)
+{
+	const struct maple_run *run = end->run;
+	const struct maple_kept *kept = &s->profiling.kept;
+	struct maple_study *study = s->profiling.study;
+	struct maple_patterns_key *aim =
+		job->goal ? maple_patterns_key_of(job->goal) : NULL;
+	double until = maple_clock_now() + SECONDS;
+	struct maple_patterns_news news;
+	int e;
+
+	if (end->absent || run->lost || !run->names || !kept->n)
+		return 0;
+	if (study->over(study->ctx))
+		return 0;
+	e = maple_patterns_learn(&s->patterns, study, kept->event, kept->n,
+				 run->names, run->nnames, aim, !end->failed,
+				 until, &news, err);
+	if (!e && aim)
+		maple_patterns_tried(aim, news.aim);
+	job->news |= news.covered || news.predicted;
+	return e;
+}
+
+static int ended(void *self, struct maple_job *job,
+		 const struct maple_job_end *end, struct maple_error *err)
+{
+	struct maple_pcr *s = self;
+	int e = maple_profiling_ended(&s->profiling, job, end, err);
+
+	s->underway--;
+	s->runs++;
+	if (!e)
+		e = learn(s, job, end, err);
+	s->quiet = job->news ? 0 : s->quiet + 1;
+	return e;
+}
+
+static void drop(void *self, struct maple_job *job)
+{
+	struct maple_pcr *s = self;
+
+	s->underway--;
+	maple_profiling_drop(&s->profiling, job);
+}
+
+static void count(const void *self, struct maple_coverage *coverage)
+{
+	const struct maple_pcr *s = self;
+
+	maple_patterns_count(&s->patterns, coverage);
+}
+
+static void standing(const void *self, struct maple_standing *standing)
+{
+	const struct maple_pcr *s = self;
+
+	*standing = (struct maple_standing){
+		.not_split = s->profiling.not_split,
+		.unshared = s->profiling.sharing.left,
+		.untried = s->runs < FIRST,
+	};
+}
+
+static void close_pcr(void *self)
+{
+	struct maple_pcr *s = self;
+
+	maple_patterns_deinit(&s->patterns);
+	maple_profiling_deinit(&s->profiling);
+	free(s);
+}
+
+const struct maple_strategy maple_strategy_pcr = {
+	.name = "pcr",
+	.classes = maple_pattern_classes,
+	.needs = MAPLE_NEEDS_CONTROL,
+	.open = open_pcr,
+	.next = next,
+	.event = event,
+	.ended = ended,
+	.drop = drop,
+	.count = count,
+	.standing = standing,
+	.close = close_pcr,
+};
