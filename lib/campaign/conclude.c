@@ -85,7 +85,7 @@ static const char *why_undelivered(struct maple_campaign *c, bool untried,
 		return c->given_up;
 	if (c->attached)
 		return maple_stretch_undelivered(c);
-	if (!r->runs.profile)
+	if (!r->runs.profile && !r->runs.controlled)
 		return r->interrupted ? "interrupted before the first run"
 				      : "the time was over before the first "
 					"run after the baseline: raise "

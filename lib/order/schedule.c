@@ -14,7 +14,7 @@ struct scheduling {
 	uint32_t n, most;
 	/* By thread: the point that it has gone on from. */
 	uint32_t *place, *hit;
-	uint32_t now; /* the event whose thread goes on; or NONE */
+	uint32_t now; /* the thread that goes on, main at first */
 };
 
 static bool is_done(const struct scheduling *s,
@@ -26,26 +26,23 @@ static bool is_done(const struct scheduling *s,
 /* @e is what happens next. */
 static bool then(struct scheduling *s, uint32_t e)
 {
-	const struct maple_order_event *to = &s->m->event[e], *from;
+	const struct maple_order_event *to = &s->m->event[e];
 
 	if (is_done(s, to))
 		return true;
-	if (s->now != MAPLE_ORDER_NONE) {
-		from = &s->m->event[s->now];
-		if (from->thread != to->thread) {
-			if (s->n == s->most)
-				return false;
-			s->list[s->n++] = (struct maple_policy_switch){
-				.thread = (uint16_t)from->thread,
-				.next = (uint16_t)to->thread,
-				.what = MAPLE_POLICY_AFTER,
-				.site = from->place,
-				.hit = from->hit,
-				.next_site = MAPLE_SITE_NONE,
-			};
-		}
+	if (s->now != to->thread) {
+		if (s->n == s->most)
+			return false;
+		s->list[s->n++] = (struct maple_policy_switch){
+			.thread = (uint16_t)s->now,
+			.next = (uint16_t)to->thread,
+			.what = MAPLE_POLICY_AFTER,
+			.site = s->place[s->now],
+			.hit = s->hit[s->now],
+			.next_site = MAPLE_SITE_NONE,
+		};
 	}
-	s->now = e;
+	s->now = to->thread;
 	s->place[to->thread] = to->place;
 	s->hit[to->thread] = to->hit;
 	return true;
@@ -56,10 +53,7 @@ uint32_t maple_order_schedule(const struct maple_order_model *model,
 			      const struct maple_order_found *order,
 			      struct maple_policy_switch *list, uint32_t most)
 {
-	struct scheduling s = { .m = model,
-				.list = list,
-				.most = most,
-				.now = MAPLE_ORDER_NONE };
+	struct scheduling s = { .m = model, .list = list, .most = most };
 	unsigned int steps = maple_pattern_steps(goal->pattern.number);
 	size_t threads = model->nthreads + 1u;
 	bool fits;

@@ -378,7 +378,24 @@ static bool carry_sections(struct solving *s, bool *right)
 	return possible;
 }
 
-/* Between two steps of the goal at one place nobody else writes there. */
+/*
+ * Whether @w, between @a and @b, takes away that b depends on a: a write does,
+ * and a read if it is what b depends on, or what depends on a, instead.
+ */
+static bool comes_between(const struct solving *s, uint32_t w, uint32_t a,
+			  uint8_t a_kind, uint32_t b, uint8_t b_kind)
+{
+	if (!event_of(s, w)->ntouch ||
+	    !maple_order_overlap(s->m, s->event[w], s->event[a]))
+		return false;
+	if (maple_order_writes(event_of(s, w)))
+		return true;
+	if (a_kind == MAPLE_EV_READ)
+		return dense(s, w) == dense(s, a);
+	return b_kind == MAPLE_EV_WRITE || dense(s, w) == dense(s, b);
+}
+
+/* Between two steps of the goal at one place nothing else counts there. */
 static bool carry_goal(struct solving *s)
 {
 	const struct maple_order_goal *goal = s->goal;
@@ -388,21 +405,19 @@ static bool carry_goal(struct solving *s)
 		struct maple_pattern_step to =
 			maple_pattern_step(goal->pattern.number, k);
 		uint32_t b = node_of(s, goal->event[k]), a = NONE;
+		struct maple_pattern_step from = to;
 
-		for (unsigned int i = k; i-- > 0 && a == NONE;)
-			if (maple_pattern_step(goal->pattern.number, i).place ==
-			    to.place)
+		for (unsigned int i = k; i-- > 0 && a == NONE;) {
+			from = maple_pattern_step(goal->pattern.number, i);
+			if (from.place == to.place)
 				a = node_of(s, goal->event[i]);
+		}
 		if (a == NONE || dense(s, a) == dense(s, b))
 			continue;
 		for (uint32_t i = s->place[a] + 1; i < s->place[b]; i++) {
 			uint32_t w = s->order[i];
 
-			if (!maple_order_writes(event_of(s, w)) ||
-			    dense(s, w) == dense(s, a) ||
-			    dense(s, w) == dense(s, b) ||
-			    !maple_order_overlap(s->m, s->event[w],
-						 s->event[a]))
+			if (!comes_between(s, w, a, from.kind, b, to.kind))
 				continue;
 			right = false;
 			tell(s, w, a, b, w);

@@ -94,6 +94,7 @@ struct maple_campaign_options {
 	bool no_heap_fill; /* freed memory is left as it is */
 	bool whole;	   /* a server's start-up is tried as well */
 	bool real_time;	   /* controlled runs have no time of their own */
+	bool until_covered; /* pcr: ends when no pattern is left */
 	bool exec;	   /* --exec: execute each run, fork none */
 	bool quiet_target; /* its output goes nowhere but findings */
 	/*

@@ -121,7 +121,6 @@ static bool on_shown(void *ctx, const struct maple_order_goal *goal)
 
 	if (!key)
 		return false;
-	l->news->aim |= key == l->aim;
 	if (key->covered || !l->harmless)
 		return true;
 	key->covered = true;
@@ -254,17 +253,24 @@ int maple_patterns_learn(struct maple_patterns *p, struct maple_study *study,
 	return l.error;
 }
 
-/* Fewest tries, then fewest steps, then who was found first. */
+/*
+ * Two steps, and what is about locks and conditions, take one dependency; all
+ * others more.
+ */
+static bool is_short(const struct maple_patterns_key *key)
+{
+	return maple_pattern_steps(key->pattern.number) == 2 ||
+	       key->pattern.number > 17;
+}
+
+/* Fewest tries, then what is short, then what was found first. */
 static bool is_better(const struct maple_patterns_order *a,
 		      const struct maple_patterns_order *b)
 {
-	unsigned int m = maple_pattern_steps(a->key->pattern.number);
-	unsigned int n = maple_pattern_steps(b->key->pattern.number);
-
 	if (a->key->tries != b->key->tries)
 		return a->key->tries < b->key->tries;
-	if (m != n)
-		return m < n;
+	if (is_short(a->key) != is_short(b->key))
+		return is_short(a->key);
 	return a->number < b->number;
 }
 
@@ -301,18 +307,9 @@ bool maple_patterns_next(struct maple_patterns *p,
 	return true;
 }
 
-void maple_patterns_tried(struct maple_patterns_key *key, bool shown)
+void maple_patterns_tried(struct maple_patterns_key *key)
 {
 	key->tries++;
-	(void)shown;
-}
-
-bool maple_patterns_any(const struct maple_patterns *p)
-{
-	for (uint32_t i = 0; i < p->norders; i++)
-		if (is_left(p->order[i].key))
-			return true;
-	return false;
 }
 
 void maple_patterns_count(const struct maple_patterns *p,

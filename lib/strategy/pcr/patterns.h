@@ -32,7 +32,6 @@ struct maple_patterns {
 /* What a run brought. */
 struct maple_patterns_news {
 	bool covered, predicted; /* some pattern, for the first time */
-	bool aim;		 /* it showed the one it was for */
 };
 
 /*
@@ -53,12 +52,11 @@ int maple_patterns_learn(struct maple_patterns *p, struct maple_study *study,
 bool maple_patterns_next(struct maple_patterns *p,
 			 struct maple_patterns_order *order);
 
-/* maple_patterns_tried - a run for @key was made, whole; did it show it? */
-void maple_patterns_tried(struct maple_patterns_key *key, bool shown);
+/* maple_patterns_tried - a run for @key was made, and seen whole */
+void maple_patterns_tried(struct maple_patterns_key *key);
 struct maple_goal *maple_patterns_goal(struct maple_patterns_key *key);
 struct maple_patterns_key *maple_patterns_key_of(struct maple_goal *goal);
 
-bool maple_patterns_any(const struct maple_patterns *p);
 void maple_patterns_count(const struct maple_patterns *p,
 			  struct maple_coverage *coverage);
 void maple_patterns_deinit(struct maple_patterns *p);

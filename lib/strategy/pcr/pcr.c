@@ -20,11 +20,14 @@
 #define BUDGET	10000 /* events that a site records */
 #define SECONDS 2.0   /* of solving, after a run */
 #define QUIET	1000  /* runs without news, before a campaign ends */
+#define DRY	3     /* ... at random, before all is said to be covered */
 
 struct maple_pcr {
 	struct maple_profiling profiling;
 	struct maple_patterns patterns;
-	unsigned int runs, underway, quiet;
+	unsigned int runs, underway;
+	unsigned int quiet; /* runs without news, in a row */
+	unsigned int dry;   /* ... of them at random */
 };
 
 static int open_pcr(const struct maple_strategy *strategy,
@@ -64,7 +67,11 @@ static enum maple_next next(void *self, struct maple_job *job,
 		job->policy.nchanges = 0;
 		return MAPLE_NEXT_RUN;
 	}
-	job->idle = !s->underway || before >= FIRST;
+	if (p->study->options->until_covered && s->dry >= DRY) {
+		s->underway--;
+		return s->underway ? MAPLE_NEXT_WAIT : MAPLE_NEXT_DONE;
+	}
+	job->idle = true;
 	job->wanted = s->quiet < QUIET ? QUIET - s->quiet : 0;
 	*e = maple_profiling_control(p, job, MAPLE_POLICY_POS, err);
 	return MAPLE_NEXT_RUN;
@@ -96,7 +103,7 @@ static int learn(struct maple_pcr *s, struct maple_job *job,
 				 run->names, run->nnames, aim, !end->failed,
 				 until, &news, err);
 	if (!e && aim)
-		maple_patterns_tried(aim, news.aim);
+		maple_patterns_tried(aim);
 	job->news |= news.covered || news.predicted;
 	return e;
 }
@@ -112,6 +119,7 @@ static int ended(void *self, struct maple_job *job,
 	if (!e)
 		e = learn(s, job, end, err);
 	s->quiet = job->news ? 0 : s->quiet + 1;
+	s->dry = job->news ? 0 : s->dry + job->idle;
 	return e;
 }
 
