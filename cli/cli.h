@@ -83,6 +83,7 @@ const char *maple_value_list(const char *text, void *out);
 const char *maple_value_classes(const char *text, void *out);
 const char *maple_value_strategy(const char *text, void *out);
 const char *maple_value_depth(const char *text, void *out);
+const char *maple_value_until(const char *text, void *out);
 const char *maple_value_no(const char *text, void *out);
 const char *maple_value_together(const char *text, void *out);
 const char *maple_value_jobs(const char *text, void *out);

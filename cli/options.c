@@ -50,7 +50,9 @@ static const struct option_entry table[] = {
 	{ "strategy", "NAME", RUN, SETS(campaign.strategy, strategy),
 	  "what decides the next run: maple (the default), or, to compare it"
 	  " with: native, pctlarge, randdelay; rw, pos, surw and pct"
-	  " control each choice of the schedule" },
+	  " control each choice of the schedule, pcr solves for it" },
+	{ "until", "covered", RUN, SETS(campaign.until_covered, until),
+	  "with --strategy pcr: end when no pattern is left to try" },
 	{ "depth", "N", RUN, SETS(campaign.depth, depth),
 	  "PCT's depth: N - 1 change points in a run (default 3)" },
 	{ "together", "N", RUN, SETS(campaign.together, together),

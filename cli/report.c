@@ -80,7 +80,6 @@ static int print_coverage(const struct maple_settings *settings,
 			  FILE *out)
 {
 	struct maple_report_style style = maple_out_style(out, settings);
-	struct maple_class_count all = maple_coverage_sum(&program->coverage);
 	uint64_t *curve = calloc(n + 1, sizeof(*curve));
 	unsigned int dry = 0;
 
@@ -101,7 +100,7 @@ static int print_coverage(const struct maple_settings *settings,
 		maple_report_success(out, success, &style);
 		putc('\n', out);
 		maple_report_curve(out, curve, n, &style);
-		maple_report_saturation(out, all.exposed, all.left, dry);
+		maple_report_saturation(out, &program->coverage, dry);
 	}
 	free(curve);
 	return 0;

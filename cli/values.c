@@ -151,10 +151,18 @@ const char *maple_value_strategy(const char *text, void *out)
 		*(const char **)out = maple_strategy_name(i);
 		return NULL;
 	}
-	return "maple, native, pctlarge, randdelay, rw, pos, surw or pct";
+	return "maple, native, pctlarge, randdelay, rw, pos, surw, pct or pcr";
 }
 
 /* Sets what says that something is not to be. */
+const char *maple_value_until(const char *text, void *out)
+{
+	if (strcmp(text, "covered"))
+		return "covered";
+	*(bool *)out = true;
+	return NULL;
+}
+
 const char *maple_value_no(const char *text, void *out)
 {
 	static const char *const names[] = { "yes", "no", NULL };

@@ -103,3 +103,22 @@ maple_coverage_sum(const struct maple_coverage *coverage)
 	}
 	return sum;
 }
+
+const char *maple_coverage_noun(const struct maple_coverage *coverage)
+{
+	bool iroots = false, patterns = false;
+
+	for (unsigned int i = 0; i < coverage->nclasses; i++) {
+		const struct maple_class_count *c = &coverage->class[i];
+
+		if (!c->predicted && !c->exposed)
+			continue;
+		if (maple_class_number(c->name))
+			iroots = true;
+		else
+			patterns = true;
+	}
+	if (!iroots && !patterns && coverage->nclasses)
+		patterns = !maple_class_number(coverage->class[0].name);
+	return !patterns ? "iRoot" : iroots ? "goal" : "pattern";
+}

@@ -129,9 +129,10 @@ static void add_result(struct maple_case *c,
 		say(c, strdup(""), "interrupted before it had a finding");
 	} else {
 		say(c, describe(result->suppressed, result->nsuppressed),
-		    "no finding; %llu iRoots exposed, %llu candidates left, "
+		    "no finding; %llu %ss exposed, %llu candidates left, "
 		    "%s; %u fixed",
 		    (unsigned long long)exposed,
+		    maple_coverage_noun(&result->coverage),
 		    (unsigned long long)result->candidates_left,
 		    maple_stop_name(result->stop), result->nfixed);
 	}

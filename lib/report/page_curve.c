@@ -116,9 +116,7 @@ static void print_saturation(FILE *out, const struct maple_report_program *p)
 		if (value(&p->samples[i - 1].coverage, EXPOSED) !=
 		    value(&p->samples[i - 2].coverage, EXPOSED))
 			break;
-	maple_report_saturation(memory, value(&p->info->coverage, EXPOSED),
-				maple_coverage_sum(&p->info->coverage).left,
-				dry);
+	maple_report_saturation(memory, &p->info->coverage, dry);
 	if (!fclose(memory))
 		maple_page_element(out, "p", NULL, "%.*s",
 				   (int)strcspn(text, "\n"), text);

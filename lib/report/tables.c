@@ -199,23 +199,28 @@ void maple_report_curve(FILE *out, const uint64_t *exposed, size_t n,
 		n == 1 ? "" : "s");
 }
 
-static void print_counts(FILE *out, uint64_t exposed, uint64_t left)
+static void print_counts(FILE *out, const char *noun, uint64_t exposed,
+			 uint64_t left)
 {
 	fprintf(out,
-		"%" PRIu64 " iRoot%s exposed, %" PRIu64 " candidate%s left; ",
-		exposed, exposed == 1 ? "" : "s", left, left == 1 ? "" : "s");
+		"%" PRIu64 " %s%s exposed, %" PRIu64 " candidate%s left; ",
+		exposed, noun, exposed == 1 ? "" : "s", left,
+		left == 1 ? "" : "s");
 }
 
-void maple_report_saturation(FILE *out, uint64_t exposed, uint64_t left,
+void maple_report_saturation(FILE *out, const struct maple_coverage *coverage,
 			     unsigned int dry_runs)
 {
-	print_counts(out, exposed, left);
-	if (dry_runs >= SATURATED && !left)
-		fprintf(out, "saturated: %u runs without a new iRoot\n",
-			dry_runs);
+	struct maple_class_count all = maple_coverage_sum(coverage);
+	const char *noun = maple_coverage_noun(coverage);
+
+	print_counts(out, noun, all.exposed, all.left);
+	if (dry_runs >= SATURATED && !all.left)
+		fprintf(out, "saturated: %u runs without a new %s\n", dry_runs,
+			noun);
 	else if (dry_runs)
-		fprintf(out, "not saturated: %u run%s without a new iRoot\n",
-			dry_runs, dry_runs == 1 ? "" : "s");
+		fprintf(out, "not saturated: %u run%s without a new %s\n",
+			dry_runs, dry_runs == 1 ? "" : "s", noun);
 	else
 		fputs("still growing\n", out);
 }
@@ -224,16 +229,17 @@ void maple_report_saturation(FILE *out, uint64_t exposed, uint64_t left,
 static void print_end(FILE *out, const struct maple_campaign_result *r)
 {
 	struct maple_class_count all = maple_coverage_sum(&r->coverage);
+	const char *noun = maple_coverage_noun(&r->coverage);
 
-	if (!r->runs.profile && r->nfindings) {
+	if (!r->runs.profile && !r->runs.controlled && r->nfindings) {
 		fputs("nothing new was looked for: --keep-going does\n", out);
 		return;
 	}
-	print_counts(out, all.exposed, r->candidates_left);
+	print_counts(out, noun, all.exposed, r->candidates_left);
 	switch (r->stop) {
 	case MAPLE_STOP_SATURATED:
-		fprintf(out, "saturated: %u runs without a new iRoot\n",
-			r->dry_runs);
+		fprintf(out, "saturated: %u runs without a new %s\n",
+			r->dry_runs, noun);
 		break;
 	case MAPLE_STOP_FOUND:
 		fputs("ended at the finding\n", out);
@@ -251,7 +257,12 @@ static void print_end(FILE *out, const struct maple_campaign_result *r)
 			"%" PRIu64 " of the candidates left were put to rest: "
 			"they come last, what is like them failed\n",
 			r->candidates_resting);
-	if (all.barred)
+	if (all.barred && !strcmp(noun, "pattern"))
+		fprintf(out,
+			"%" PRIu64 " more are refuted: no order of what the "
+			"runs did shows them\n",
+			all.barred);
+	else if (all.barred)
 		fprintf(out,
 			"%" PRIu64 " more rest: a part of each could not be "
 			"exposed by itself\n",

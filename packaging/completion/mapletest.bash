@@ -37,8 +37,11 @@ _mapletest_values() # TOOL COMMAND OPTION CURRENT
 	--heap-fill)
 		mapfile -t COMPREPLY < <(compgen -W 'yes no' -- "$4")
 		;;
+	--until)
+		mapfile -t COMPREPLY < <(compgen -W 'covered' -- "$4")
+		;;
 	--strategy)
-		mapfile -t COMPREPLY < <(compgen -W 'maple native pctlarge randdelay rw pos surw pct' \
+		mapfile -t COMPREPLY < <(compgen -W 'maple native pctlarge randdelay rw pos surw pct pcr' \
 			-- "$4")
 		;;
 	--db | --socket | --output | --html | --suppressions | --expect-output | --exe | \

@@ -24,7 +24,10 @@ struct maple_class_count {
 	uint64_t failed; /* tried as often as it is done */
 	/* Predicted, and none of these: what may still be tried, ... */
 	uint64_t left;
-	/* ... and what is not, since a part of it could not be exposed. */
+	/*
+	 * ... and what is not: a part of it could not be exposed. Of patterns:
+	 * no order of what the runs did shows it; these are not predicted.
+	 */
 	uint64_t barred;
 };
 
@@ -67,6 +70,12 @@ void maple_coverage_clear(struct maple_coverage *coverage);
  */
 struct maple_class_count *maple_coverage_class(struct maple_coverage *coverage,
 					       const char *name);
+
+/*
+ * maple_coverage_noun - what one of its goals is called: "iRoot", "pattern", or,
+ * where it counts both, "goal"
+ */
+const char *maple_coverage_noun(const struct maple_coverage *coverage);
 
 /* maple_coverage_sum - the counts of all classes together, as "all" */
 struct maple_class_count

@@ -199,7 +199,7 @@ void maple_report_curve(FILE *out, const uint64_t *exposed, size_t n,
  * @dry_runs: runs in a row without a new iRoot
  * @left: candidates not tried
  */
-void maple_report_saturation(FILE *out, uint64_t exposed, uint64_t left,
+void maple_report_saturation(FILE *out, const struct maple_coverage *coverage,
 			     unsigned int dry_runs);
 
 /* maple_report_summary - the end of a campaign in a few lines */

@@ -21,6 +21,8 @@
 #define TRIES	2   /* runs for a pattern that do not show it */
 #define WAITING 2   /* orders of a pattern that wait */
 #define ENTRIES 256 /* of a schedule */
+#define BUDGET	10000 /* events that a site records */
+#define SECONDS 2.0   /* of solving, after a run */
 
 const char *const maple_pattern_classes[] = {
 	"pattern 1",  "pattern 2",  "pattern 3",  "pattern 4",	"pattern 5",
@@ -39,6 +41,11 @@ struct maple_patterns_key {
 	UT_hash_handle hh;
 };
 
+/* What a run brought: some pattern, for the first time. */
+struct news {
+	bool covered, predicted;
+};
+
 struct learning {
 	struct maple_patterns *p;
 	struct maple_study *study;
@@ -48,19 +55,14 @@ struct learning {
 	struct maple_patterns_key *aim;
 	bool harmless;
 	double until;
-	struct maple_patterns_news *news;
+	struct news news;
 	/* What the memo is to be told. */
 	struct maple_patterns_key **told;
 	uint32_t n, room;
 	int error;
 };
 
-struct maple_goal *maple_patterns_goal(struct maple_patterns_key *key)
-{
-	return &key->goal;
-}
-
-struct maple_patterns_key *maple_patterns_key_of(struct maple_goal *goal)
+static struct maple_patterns_key *key_of(struct maple_goal *goal)
 {
 	return (struct maple_patterns_key *)((char *)goal -
 					     offsetof(struct maple_patterns_key,
@@ -175,7 +177,7 @@ static bool on_wanted(void *ctx, const struct maple_order_goal *goal)
 		if (!key->predicted) {
 			key->predicted = true;
 			mark(l, key, MAPLE_MEMO_PREDICTED);
-			l->news->predicted = true;
+			l->news.predicted = true;
 		}
 		n = maple_order_schedule(l->model, goal, &order, list, ENTRIES);
 		if (n && put(l, key, list, n))
@@ -207,7 +209,7 @@ static int tell(struct learning *l, struct maple_error *err)
 		struct maple_patterns_key *key = l->told[i];
 
 		if (key->covered && !key->goal.known.exposed)
-			l->news->covered = true;
+			l->news.covered = true;
 		if (key->goal.known.exposed)
 			key->covered = true;
 		key->goal.marks = 0;
@@ -217,40 +219,52 @@ static int tell(struct learning *l, struct maple_error *err)
 	return e;
 }
 
-int maple_patterns_learn(struct maple_patterns *p, struct maple_study *study,
-			 const struct maple_event *event, uint32_t n,
-			 const struct maple_policy_name *names, uint32_t nnames,
-			 struct maple_patterns_key *aim, bool harmless,
-			 double until, struct maple_patterns_news *news,
-			 struct maple_error *err)
+static int learn(struct learning *l, const struct maple_kept *kept,
+		 struct maple_error *err)
 {
-	struct learning l = { .p = p,
-			      .study = study,
-			      .names = names,
-			      .nnames = nnames,
-			      .aim = aim,
-			      .harmless = harmless,
-			      .until = until,
-			      .news = news };
 	struct maple_order_model *model;
 	double begun = maple_clock_now();
 
-	*news = (struct maple_patterns_news){ 0 };
-	l.error = maple_order_model_build(event, n, &model);
-	if (!l.error) {
-		l.model = model;
-		maple_order_shown(model, on_shown, &l);
-		if (!l.error)
-			maple_order_wanted(model, on_wanted, &l);
+	l->until = begun + SECONDS;
+	l->error = maple_order_model_build(kept->event, kept->n, &model);
+	if (!l->error) {
+		l->model = model;
+		maple_order_shown(model, on_shown, l);
+		if (!l->error)
+			maple_order_wanted(model, on_wanted, l);
 		maple_order_model_free(model);
 	}
-	p->seconds += maple_clock_now() - begun;
-	if (l.error)
-		l.error = maple_error_set(err, ENOMEM, "out of memory");
-	else
-		l.error = tell(&l, err);
+	l->p->seconds += maple_clock_now() - begun;
+	return l->error ? maple_error_set(err, ENOMEM, "out of memory")
+			: tell(l, err);
+}
+
+int maple_patterns_ended(struct maple_patterns *p,
+			 const struct maple_profiling *profiling,
+			 struct maple_job *job, const struct maple_job_end *end,
+			 struct maple_error *err)
+{
+	const struct maple_run *run = end->run;
+	struct maple_study *study = profiling->study;
+	struct learning l = {
+		.p = p,
+		.study = study,
+		.names = run->names,
+		.nnames = run->nnames,
+		.aim = job->goal ? key_of(job->goal) : NULL,
+		.harmless = !end->failed,
+	};
+	int e;
+
+	if (end->absent || run->lost || !run->names || !profiling->kept.n ||
+	    study->over(study->ctx))
+		return 0;
+	e = learn(&l, &profiling->kept, err);
 	free(l.told);
-	return l.error;
+	if (l.aim)
+		l.aim->tries++;
+	job->news |= l.news.covered || l.news.predicted;
+	return e;
 }
 
 /*
@@ -290,8 +304,8 @@ static void sweep(struct maple_patterns *p)
 	p->norders = n;
 }
 
-bool maple_patterns_next(struct maple_patterns *p,
-			 struct maple_patterns_order *order)
+static bool take_best(struct maple_patterns *p,
+		      struct maple_patterns_order *order)
 {
 	uint32_t best = 0;
 
@@ -307,9 +321,19 @@ bool maple_patterns_next(struct maple_patterns *p,
 	return true;
 }
 
-void maple_patterns_tried(struct maple_patterns_key *key)
+bool maple_patterns_begin(struct maple_patterns *p,
+			  struct maple_profiling *profiling,
+			  struct maple_job *job, struct maple_error *err,
+			  int *e)
 {
-	key->tries++;
+	struct maple_patterns_order order;
+
+	if (!take_best(p, &order))
+		return false;
+	job->budget = BUDGET;
+	job->goal = &order.key->goal;
+	*e = maple_profiling_follow(profiling, job, &order.list, err);
+	return true;
 }
 
 void maple_patterns_count(const struct maple_patterns *p,

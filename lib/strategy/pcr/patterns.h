@@ -7,7 +7,7 @@
 #define MAPLE_STRATEGY_PATTERNS_H
 
 #include "../../order/order.h"
-#include "../strategy.h"
+#include "../maple/profile.h"
 
 extern const char *const maple_pattern_classes[];
 
@@ -29,33 +29,23 @@ struct maple_patterns {
 	double seconds;
 };
 
-/* What a run brought. */
-struct maple_patterns_news {
-	bool covered, predicted; /* some pattern, for the first time */
-};
+/*
+ * maple_patterns_begin - @job becomes a run of the best order; false: there is
+ * none. @e: 0, or -errno
+ */
+bool maple_patterns_begin(struct maple_patterns *p,
+			  struct maple_profiling *profiling,
+			  struct maple_job *job, struct maple_error *err,
+			  int *e);
 
 /*
- * maple_patterns_learn - what the @n events of a controlled run say, whose
- * threads have @names
- * @aim: that it was run for; or NULL
- * @harmless: what it showed did no harm
- * @until: by maple_clock_now(): no more is solved then
+ * maple_patterns_ended - the run of @job, a controlled one, has ended, and
+ * @profiling, which keeps their events, has heard of it
  */
-int maple_patterns_learn(struct maple_patterns *p, struct maple_study *study,
-			 const struct maple_event *event, uint32_t n,
-			 const struct maple_policy_name *names, uint32_t nnames,
-			 struct maple_patterns_key *aim, bool harmless,
-			 double until, struct maple_patterns_news *news,
+int maple_patterns_ended(struct maple_patterns *p,
+			 const struct maple_profiling *profiling,
+			 struct maple_job *job, const struct maple_job_end *end,
 			 struct maple_error *err);
-
-/* maple_patterns_next - takes the best order out; false: there is none */
-bool maple_patterns_next(struct maple_patterns *p,
-			 struct maple_patterns_order *order);
-
-/* maple_patterns_tried - a run for @key was made, and seen whole */
-void maple_patterns_tried(struct maple_patterns_key *key);
-struct maple_goal *maple_patterns_goal(struct maple_patterns_key *key);
-struct maple_patterns_key *maple_patterns_key_of(struct maple_goal *goal);
 
 void maple_patterns_count(const struct maple_patterns *p,
 			  struct maple_coverage *coverage);

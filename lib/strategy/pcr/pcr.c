@@ -11,14 +11,9 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include "base/clock.h"
-#include "../maple/profile.h"
 #include "patterns.h"
 
 #define FIRST	2     /* runs before any pattern is known */
-#define BUDGET	10000 /* events that a site records */
-#define SECONDS 2.0   /* of solving, after a run */
 #define QUIET	1000  /* runs without news, before a campaign ends */
 #define DRY	3     /* ... at random, before all is said to be covered */
 
@@ -50,18 +45,17 @@ static enum maple_next next(void *self, struct maple_job *job,
 {
 	struct maple_pcr *s = self;
 	struct maple_profiling *p = &s->profiling;
-	struct maple_patterns_order order = { 0 };
+	struct maple_switches none = { 0 };
 	unsigned int before = s->runs + s->underway;
 
-	job->budget = BUDGET;
 	s->underway++;
-	if (!before || (before >= FIRST &&
-			maple_patterns_next(&s->patterns, &order))) {
-		*e = maple_profiling_follow(p, job, &order.list, err);
-		if (order.key)
-			job->goal = maple_patterns_goal(order.key);
+	if (!before) {
+		*e = maple_profiling_follow(p, job, &none, err);
 		return MAPLE_NEXT_RUN;
 	}
+	if (before >= FIRST &&
+	    maple_patterns_begin(&s->patterns, p, job, err, e))
+		return MAPLE_NEXT_RUN;
 	if (before < FIRST) {
 		*e = maple_profiling_control(p, job, MAPLE_POLICY_PCT, err);
 		job->policy.nchanges = 0;
@@ -83,31 +77,6 @@ static void event(void *self, struct maple_job *job,
 	maple_profiling_event(job, event);
 }
 
-static int learn(struct maple_pcr *s, struct maple_job *job,
-		 const struct maple_job_end *end, struct maple_error *err)
-{
-	const struct maple_run *run = end->run;
-	const struct maple_kept *kept = &s->profiling.kept;
-	struct maple_study *study = s->profiling.study;
-	struct maple_patterns_key *aim =
-		job->goal ? maple_patterns_key_of(job->goal) : NULL;
-	double until = maple_clock_now() + SECONDS;
-	struct maple_patterns_news news;
-	int e;
-
-	if (end->absent || run->lost || !run->names || !kept->n)
-		return 0;
-	if (study->over(study->ctx))
-		return 0;
-	e = maple_patterns_learn(&s->patterns, study, kept->event, kept->n,
-				 run->names, run->nnames, aim, !end->failed,
-				 until, &news, err);
-	if (!e && aim)
-		maple_patterns_tried(aim);
-	job->news |= news.covered || news.predicted;
-	return e;
-}
-
 static int ended(void *self, struct maple_job *job,
 		 const struct maple_job_end *end, struct maple_error *err)
 {
@@ -117,7 +86,8 @@ static int ended(void *self, struct maple_job *job,
 	s->underway--;
 	s->runs++;
 	if (!e)
-		e = learn(s, job, end, err);
+		e = maple_patterns_ended(&s->patterns, &s->profiling, job, end,
+					 err);
 	s->quiet = job->news ? 0 : s->quiet + 1;
 	s->dry = job->news ? 0 : s->dry + job->idle;
 	return e;
