@@ -236,10 +236,9 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 		else if (!maple_event_is_memory(kind)
 				 ? shm->control.log
 				 : maple_hook_logs(site, n ? n - 1 : 0))
-			maple_ring_put(kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK
-							     : kind,
-				       &acc, 0, flags, maple_control_hits(site),
-				       sp);
+			maple_ring_put(
+				kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK : kind,
+				&acc, 0, flags, maple_control_hits(site), sp);
 	} else if (observes(shm)) {
 		if (shm->nchanges)
 			count_change(shm, site);

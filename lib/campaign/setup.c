@@ -312,6 +312,11 @@ int maple_campaign_open(struct maple_campaign *c)
 	if (!c->strategy || o->depth > MAPLE_DEPTH_MAX)
 		return maple_error_set(c->err, EINVAL,
 				       "no such strategy or depth");
+	if (o->until_covered && !c->strategy->covers)
+		return maple_error_set(c->err, EINVAL,
+				       "--until covered: %s does not say what "
+				       "is left; --strategy pcr does",
+				       c->strategy->name);
 	c->seed = o->seed;
 	while (!c->seed)
 		if (getrandom(&c->seed, 4, 0) < 0)

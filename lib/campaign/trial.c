@@ -326,8 +326,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.nthen = trial->job.nthen,
 		.seed = trial->job.seed,
 		.nchanges = trial->job.nchanges,
-		.budget = trial->job.budget ? trial->job.budget
-					    : MAPLE_BUDGET,
+		.budget = trial->job.budget ? trial->job.budget : MAPLE_BUDGET,
 		.lossless = trial->job.kind == MAPLE_RUN_PROFILE,
 		.timeout = c->timeout,
 		.grace = c->attached ? 0

@@ -6,9 +6,10 @@
 #include "order.h"
 
 /* In place of an event's number. */
-#define MAPLE_ORDER_NONE    0xffffffffu
-#define MAPLE_ORDER_INITIAL 0xfffffffeu /* a read: no event wrote what it read */
-#define MAPLE_ORDER_UNSURE  0xfffffffdu /* ... several did, or nobody knows */
+#define MAPLE_ORDER_NONE 0xffffffffu
+#define MAPLE_ORDER_INITIAL \
+	0xfffffffeu		       /* a read: no event wrote what it read */
+#define MAPLE_ORDER_UNSURE 0xfffffffdu /* ... several did, or nobody knows */
 
 struct maple_order_event {
 	uint32_t thread;
@@ -98,8 +99,8 @@ static inline bool maple_order_excludes(const struct maple_order_event *lock,
  * thread so many of its first events.
  */
 struct maple_order_cone {
-	uint32_t *upto; /* by thread */
-	uint32_t n;	/* in all */
+	uint32_t *upto;	   /* by thread */
+	uint32_t n;	   /* in all */
 	unsigned int sure; /* steps of the goal that are among them */
 	uint32_t changed;  /* the event that reads anew; or NONE */
 };

@@ -94,7 +94,8 @@ static bool is_before(const struct solving *s, uint32_t a, uint32_t b)
 /* What comes before @a, and @a, comes before @b; whether that was news. */
 static bool join(struct solving *s, uint32_t a, uint32_t b)
 {
-	uint32_t *to = row(s, b), t = dense(s, a), index = event_of(s, a)->index;
+	uint32_t *to = row(s, b), t = dense(s, a),
+		 index = event_of(s, a)->index;
 	const uint32_t *from = row(s, a);
 	bool news = false;
 
@@ -477,9 +478,8 @@ static bool save(struct solving *s, struct state *state)
 	size_t rows = (size_t)s->n * s->nthreads * sizeof(*s->before);
 	size_t heads = s->n * sizeof(*s->head);
 
-	state->before = s->states + rows + heads > STATES
-				? NULL
-				: malloc(rows + heads);
+	state->before =
+		s->states + rows + heads > STATES ? NULL : malloc(rows + heads);
 	if (!state->before)
 		return false;
 	s->states += rows + heads;
@@ -641,9 +641,9 @@ static bool take(struct solving *s, struct maple_order_found *order)
 	for (uint32_t i = 0; i < s->n; i++)
 		event[i] = s->event[s->order[i]];
 	*order = (struct maple_order_found){ .n = s->n,
-				       .event = event,
-				       .sure = s->cone->sure,
-				       .branches = s->branches };
+					     .event = event,
+					     .sure = s->cone->sure,
+					     .branches = s->branches };
 	return true;
 }
 

@@ -202,8 +202,7 @@ void maple_report_curve(FILE *out, const uint64_t *exposed, size_t n,
 static void print_counts(FILE *out, const char *noun, uint64_t exposed,
 			 uint64_t left)
 {
-	fprintf(out,
-		"%" PRIu64 " %s%s exposed, %" PRIu64 " candidate%s left; ",
+	fprintf(out, "%" PRIu64 " %s%s exposed, %" PRIu64 " candidate%s left; ",
 		exposed, noun, exposed == 1 ? "" : "s", left,
 		left == 1 ? "" : "s");
 }

@@ -162,6 +162,7 @@ struct maple_strategy {
 	const char *const *classes;
 	unsigned int needs; /* MAPLE_NEEDS_: of whoever runs its jobs */
 	bool forces;	    /* orders: a campaign without one tested nothing */
+	bool covers;	    /* it can end when all its goals are done with */
 	unsigned int variant; /* of a folder's; what it says is its own */
 	/* *@self: its own; @study outlives it */
 	int (*open)(const struct maple_strategy *strategy,

@@ -19,7 +19,7 @@ suite
 campaign
 strategy
 report memo backend
-host image predict
+host image predict order
 trace kmod
 agent bpf
 abi

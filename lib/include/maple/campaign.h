@@ -90,13 +90,13 @@ struct maple_campaign_options {
 	bool baseline_fails; /* go on although the baseline fails */
 	/* What PROG exits with when all is well, plus one; 0: with status 0. */
 	unsigned int expect_exit;
-	bool fresh;	   /* forget what the memo knows of it first */
-	bool no_heap_fill; /* freed memory is left as it is */
-	bool whole;	   /* a server's start-up is tried as well */
-	bool real_time;	   /* controlled runs have no time of their own */
+	bool fresh;	    /* forget what the memo knows of it first */
+	bool no_heap_fill;  /* freed memory is left as it is */
+	bool whole;	    /* a server's start-up is tried as well */
+	bool real_time;	    /* controlled runs have no time of their own */
 	bool until_covered; /* pcr: ends when no pattern is left */
-	bool exec;	   /* --exec: execute each run, fork none */
-	bool quiet_target; /* its output goes nowhere but findings */
+	bool exec;	    /* --exec: execute each run, fork none */
+	bool quiet_target;  /* its output goes nowhere but findings */
 	/*
 	 * mapled, which lends CPU, priorities and maple.ko; or NULL: we have
 	 * to have them. The memo is another matter: maple_host_memo().

@@ -72,8 +72,8 @@ struct maple_class_count *maple_coverage_class(struct maple_coverage *coverage,
 					       const char *name);
 
 /*
- * maple_coverage_noun - what one of its goals is called: "iRoot", "pattern", or,
- * where it counts both, "goal"
+ * maple_coverage_noun - what one of its goals is called: "iRoot", "pattern",
+ * or, where it counts both, "goal"
  */
 const char *maple_coverage_noun(const struct maple_coverage *coverage);
 

@@ -37,6 +37,7 @@ static int open_maple(const struct maple_strategy *strategy,
 	if (!m)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	maple_profiling_init(&m->profiling, study, true);
+	m->profiling.keeps = study->controls;
 	*self = m;
 	return 0;
 }
@@ -148,6 +149,21 @@ static bool mixes(const struct maple_search *m, bool due)
 		maple_choice_fresh(&p->candidates, &p->limits) > MANY);
 }
 
+/*
+ * Every other one is of an order that was solved for, if there is one; what the
+ * others do teaches what may be solved for next.
+ */
+static int control(struct maple_search *m, struct maple_job *job,
+		   struct maple_error *err)
+{
+	int e;
+
+	if (m->idle % 2 &&
+	    maple_patterns_begin(&m->patterns, &m->profiling, job, err, &e))
+		return e;
+	return maple_profiling_control(&m->profiling, job, policy_next(m), err);
+}
+
 static int profile(struct maple_search *m, struct maple_job *job,
 		   struct maple_error *err)
 {
@@ -156,7 +172,7 @@ static int profile(struct maple_search *m, struct maple_job *job,
 
 	m->since_profile = m->mixed = 0;
 	if (controls(m) && m->idle++ % ROUND)
-		return maple_profiling_control(p, job, policy_next(m), err);
+		return control(m, job, err);
 	m->looks = 0;
 	if (p->study->options->attached) {
 		job->schedule = MAPLE_SCHEDULE_NATIVE;
@@ -230,6 +246,9 @@ static int ended(void *self, struct maple_job *job,
 		if (!controlled && end->run->seconds > m->profiled)
 			m->profiled = end->run->seconds;
 		e = maple_profiling_ended(&m->profiling, job, end, err);
+		if (!e && controlled)
+			e = maple_patterns_ended(&m->patterns, &m->profiling,
+						 job, end, err);
 		/* Few controlled runs bring candidates: that says nothing. */
 		if (controlled && m->profiling.dry)
 			m->profiling.dry = dry;
@@ -292,6 +311,7 @@ static void close_maple(void *self)
 {
 	struct maple_search *m = self;
 
+	maple_patterns_deinit(&m->patterns);
 	maple_profiling_deinit(&m->profiling);
 	free(m);
 }

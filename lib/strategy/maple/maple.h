@@ -3,12 +3,14 @@
 #ifndef MAPLE_STRATEGY_MAPLE_H
 #define MAPLE_STRATEGY_MAPLE_H
 
+#include "../pcr/patterns.h"
 #include "profile.h"
 
 /* Its own. */
 struct maple_search {
 	struct maple_profiling profiling;
-	unsigned int since_profile; /* enforced runs */
+	struct maple_patterns patterns; /* what controlled runs did */
+	unsigned int since_profile;	/* enforced runs */
 	unsigned int looks; /* at exposed orders, since the last profile run */
 	unsigned int idle; /* runs since nothing is left to try, but for looks */
 	unsigned int mixed; /* controlled runs since the last profile run */

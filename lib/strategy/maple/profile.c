@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "profile.h"
 
-#define GUARDS_ASKED 500 /* candidates, after one profile run */
+#define GUARDS_ASKED 500	/* candidates, after one profile run */
 #define KEPT_MOST    (1u << 20) /* events of a run */
 
 /* Seen during the run, before the program is known: noted at its end. */
@@ -489,8 +489,7 @@ int maple_profiling_control(struct maple_profiling *p, struct maple_job *job,
  * comes of it
  */
 int maple_profiling_follow(struct maple_profiling *p, struct maple_job *job,
-			   struct maple_switches *list,
-			   struct maple_error *err)
+			   struct maple_switches *list, struct maple_error *err)
 {
 	int e = begin(p, job, true, err);
 

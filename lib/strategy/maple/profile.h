@@ -67,8 +67,7 @@ int maple_profiling_control(struct maple_profiling *p, struct maple_job *job,
 			    enum maple_policy_kind policy,
 			    struct maple_error *err);
 int maple_profiling_follow(struct maple_profiling *p, struct maple_job *job,
-			   struct maple_switches *list,
-			   struct maple_error *err);
+			   struct maple_switches *list, struct maple_error *err);
 void maple_profiling_event(struct maple_job *job,
 			   const struct maple_event *event);
 int maple_profiling_ended(struct maple_profiling *p, struct maple_job *job,

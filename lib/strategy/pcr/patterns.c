@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * What is known of the patterns of a program. A run shows some, and another
- * order of it may show others: for these an order is solved for, of which two at
- * a time wait to be run. A pattern that a run showed is done with, and so is one
- * that two runs were made for.
+ * order of it may show others: for these an order is solved for, of which two
+ * at a time wait to be run. A pattern that a run showed is done with, and so is
+ * one that two runs were made for.
  *
  * Pairs come first: most bugs take no more (design: what the paper does is the
  * longest first).
@@ -15,12 +15,9 @@
 #include "base/clock.h"
 #include "patterns.h"
 
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-
-#define TRIES	2   /* runs for a pattern that do not show it */
-#define WAITING 2   /* orders of a pattern that wait */
-#define ENTRIES 256 /* of a schedule */
+#define TRIES	2     /* runs for a pattern that do not show it */
+#define WAITING 2     /* orders of a pattern that wait */
+#define ENTRIES 256   /* of a schedule */
 #define BUDGET	10000 /* events that a site records */
 #define SECONDS 2.0   /* of solving, after a run */
 
@@ -77,8 +74,7 @@ static void name_goal(struct maple_patterns_key *key)
 	g->n = maple_pattern_steps(key->pattern.number);
 	for (unsigned int i = 0; i < g->n; i++) {
 		g->use[i].site = key->pattern.site[i];
-		g->use[i].kind =
-			maple_pattern_step(key->pattern.number, i).kind;
+		g->use[i].kind = maple_pattern_step(key->pattern.number, i).kind;
 	}
 }
 
@@ -323,8 +319,7 @@ static bool take_best(struct maple_patterns *p,
 
 bool maple_patterns_begin(struct maple_patterns *p,
 			  struct maple_profiling *profiling,
-			  struct maple_job *job, struct maple_error *err,
-			  int *e)
+			  struct maple_job *job, struct maple_error *err, int *e)
 {
 	struct maple_patterns_order order;
 
@@ -341,6 +336,7 @@ void maple_patterns_count(const struct maple_patterns *p,
 {
 	const struct maple_patterns_key *key;
 
+	maple_coverage_clear(coverage);
 	for (key = p->keys; key; key = key->hh.next) {
 		struct maple_class_count *c =
 			&coverage->class[key->pattern.number - 1];
@@ -352,10 +348,10 @@ void maple_patterns_count(const struct maple_patterns *p,
 		c->predicted++;
 		if (key->covered)
 			c->exposed++;
-		else if (key->tries >= TRIES)
-			c->failed++;
-		else
+		else if (is_left(key) && key->waiting)
 			c->left++;
+		else
+			c->failed++;
 	}
 }
 

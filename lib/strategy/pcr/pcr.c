@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include "patterns.h"
 
-#define FIRST	2     /* runs before any pattern is known */
-#define QUIET	1000  /* runs without news, before a campaign ends */
-#define DRY	3     /* ... at random, before all is said to be covered */
+#define FIRST 2	   /* runs before any pattern is known */
+#define QUIET 1000 /* runs without news, before a campaign ends */
+#define DRY   3	   /* ... at random, before all is said to be covered */
 
 struct maple_pcr {
 	struct maple_profiling profiling;
@@ -132,6 +132,7 @@ const struct maple_strategy maple_strategy_pcr = {
 	.name = "pcr",
 	.classes = maple_pattern_classes,
 	.needs = MAPLE_NEEDS_CONTROL,
+	.covers = true,
 	.open = open_pcr,
 	.next = next,
 	.event = event,

@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Schedules that are solved for: how many runs they take, and what is said of
+# the patterns that they cover.
+
+load common
+
+CONTROL=$BUILD/tests/control
+
+# Found within $1 runs, all of them counted, by each of three seeds, and again by
+# its switches, at most three, five times of five.
+found() { # MOST PROGRAM [ARG...]
+	local seed
+
+	for seed in 1 2 3; do
+		rm -f "$db"*
+		campaign --strategy pcr --seed $seed --max-runs 60 -- "${@:2}"
+		ended_with 66
+		holds '.runs.profile == 0 and .runs.enforced == 0'
+		jq -e --argjson most "$1" '.to_first_finding.runs <= $most' \
+			"$json" ||
+			fail "$(jq .to_first_finding.runs "$json") runs, not $1"
+		holds '.findings[0].confirm | .forced == [5, 5] and
+			.flipped[0] <= 1'
+		holds '.findings[0] | .plan | fromjson | .policy.switches |
+			map(select(.what < 2)) | length | . > 0 and . <= 3'
+	done
+}
+
+@test "reorder and two stages, however many threads there are" {
+	found 6 "$CONTROL/reorder" 3
+	found 6 "$CONTROL/reorder" 10
+	found 6 "$CONTROL/reorder" 50
+	found 6 "$CONTROL/two_stage"
+	found 6 "$CONTROL/two_stage" 20
+}
+
+@test "a driver, a wrong lock, a queue, a string buffer" {
+	found 7 "$CONTROL/driver_stop"
+	found 6 "$CONTROL/wrong_lock"
+	found 12 "$CONTROL/the_queue"
+	found 7 "$TARGETS/string_buffer"
+}
+
+@test "what one dependency takes, and what two take" {
+	found 4 "$TARGETS/bank_account"
+	found 4 "$TARGETS/write_skew"
+	found 6 "$TARGETS/torn_pair"
+	found 4 "$TARGETS/getter"
+	found 6 "$TARGETS/fiftieth"
+	found 5 "$TARGETS/refcount"
+	found 4 "$TARGETS/publish_early"
+}
+
+@test "locks that cross, and a signal that is lost" {
+	found 8 "$TARGETS/lock_order"
+	holds '.findings[0].kind == "deadlock"'
+	found 12 "$TARGETS/lost_wakeup"
+}
+
+@test "what is right stays right until nothing is left, and is counted" {
+	campaign --strategy pcr --until covered --seed 1 -- \
+		"$TARGETS/clean/mutex_counter"
+	ended_with 0
+	holds '.verdict == "clean" and .stop == "saturated"'
+	holds '.coverage.exposed["pattern 2"] > 0'
+	holds '[.coverage.left[]] | add == 0'
+	holds '[.coverage.barred[]] | add > 0'
+	[[ $stderr == *"patterns exposed, 0 candidates left"* ]] ||
+		fail "the patterns are not told"
+	[[ $stderr == *"refuted"* ]] || fail "what is refuted is not told"
+	mapletest coverage --db "$db"
+	[[ $output == *"pattern 2"* ]] || fail "the memo does not know them"
+}
+
+@test "what was covered once is no news to the next campaign" {
+	campaign --strategy pcr --until covered --seed 1 -- \
+		"$TARGETS/clean/mutex_counter"
+	ended_with 0
+	cp "$json" "$BATS_TEST_TMPDIR/first"
+	campaign --strategy pcr --until covered --seed 1 -- \
+		"$TARGETS/clean/mutex_counter"
+	ended_with 0
+	jq -e --slurpfile first "$BATS_TEST_TMPDIR/first" \
+		'.runs.controlled <= $first[0].runs.controlled' "$json" ||
+		fail "it took more runs than the first"
+}
+
+@test "a seed is a campaign" {
+	local once again
+
+	for again in 1 2; do
+		rm -f "$db"*
+		campaign --strategy pcr --seed 7 --max-runs 60 -- \
+			"$CONTROL/account"
+		ended_with 66
+		once=${once:-$(jq -c .to_first_finding.runs "$json")}
+		holds ".to_first_finding.runs == $once"
+	done
+}
+
+@test "who does not say what is left says so" {
+	campaign --until covered -- "$TARGETS/clean/mutex_counter"
+	ended_with 2 125
+	[[ $stderr == *"--strategy pcr"* ]] || fail "the mend is not said"
+	mapletest run --until dawn -- "$TARGETS/clean/mutex_counter"
+	ended_with 2
+}
