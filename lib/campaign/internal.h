@@ -312,7 +312,10 @@ void maple_unjudged(struct maple_judgement *j, enum maple_unjudged why,
 bool maple_unjudged_says(int status);
 void maple_unjudged_death(const struct maple_run *run,
 			  struct maple_judgement *j);
+void maple_unjudged_not(struct maple_campaign *c);
 void maple_unjudged_take(struct maple_campaign *c, struct maple_trial *trial);
+void maple_unjudged_hang(struct maple_campaign *c,
+			 const struct maple_finding *finding, const char *why);
 void maple_campaign_give_up(struct maple_campaign *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 bool maple_campaign_gave_up(const struct maple_campaign *c);

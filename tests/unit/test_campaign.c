@@ -92,6 +92,33 @@ static void no_verdicts(void **state)
 	assert_int_equal(result.delivery.unjudged[MAPLE_UNJUDGED_KILLED], 5);
 }
 
+/* A hang has its verdict later: those that are none are a row like any other. */
+static void hangs_without_a_verdict(void **state)
+{
+	struct maple_campaign_options options = { 0 };
+	struct maple_campaign_result result = { 0 };
+	struct maple_campaign c = { .options = &options, .result = &result };
+	struct maple_finding f = { .kind = MAPLE_FAILURE_HANG, .what = "hung" };
+	struct maple_trial t = { .job.kind = MAPLE_RUN_CONTROL,
+				 .judgement.failure = MAPLE_FAILURE_HANG,
+				 .run.counts.over = 1 };
+	struct maple_trial passes = { 0 };
+	bool is;
+
+	for (int i = 0; i < 9; i++) {
+		assert_false(maple_campaign_gave_up(&c));
+		if (i == 4) /* the row begins anew */
+			maple_unjudged_take(&c, &passes);
+		maple_unjudged_take(&c, &t);
+		assert_false(t.stopped);
+		assert_int_equal(maple_disturbed(&c, &f, &t, &is), 0);
+		assert_true(is);
+	}
+	assert_true(maple_campaign_gave_up(&c));
+	assert_non_null(strstr(c.given_up, "slow under control"));
+	assert_int_equal(result.delivery.unjudged[MAPLE_UNJUDGED_HUNG], 9);
+}
+
 static void same_failure_or_not(void **state)
 {
 	struct maple_finding f = { .kind = MAPLE_FAILURE_SIGNAL,
@@ -238,6 +265,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verdicts),
 		cmocka_unit_test(no_verdicts),
+		cmocka_unit_test(hangs_without_a_verdict),
 		cmocka_unit_test(same_failure_or_not),
 		cmocka_unit_test(input_again_and_again),
 		cmocka_unit_test(silent_pipe_is_said),
