@@ -112,6 +112,8 @@ struct maple_run_order {
 	bool stacks; /* of all threads, when the run fails */
 	bool names;  /* where memory comes from is to be in the log */
 	bool fill;   /* ENFORCE: freed memory is filled, and kept for a while */
+	/* ENFORCE: how long a slice is (agent); 0: as the plan says, in ms */
+	uint32_t slice_us;
 	bool ask_call;	/* run.call is wanted, whatever that costs */
 	bool narrow;	/* all that it may run on is the campaign's CPU */
 	bool outsiders; /* commands of the user's may send it signals */

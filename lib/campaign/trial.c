@@ -370,6 +370,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 			c->options->no_confirm || c->attached;
 	order.names = trial->names;
 	order.fill = trial->job.fill;
+	order.slice_us = maple_round_slice_us(c);
 	if (c->attached)
 		order.timeout = maple_stretch_seconds(c, trial->job.kind);
 	memcpy(order.change, trial->job.change, sizeof(order.change));
