@@ -29,7 +29,7 @@
 #define LEAST_CPU     0.25 /* of the limit: whoever wants more must have it */
 #define STARVED_TIMES 3	   /* the time limit, for whoever has not had that */
 #define AFTERMATH     0.5 /* seconds in which a forced order shows what it does */
-#define HELD_MS	      20 /* between two looks at what a debugger holds */
+#define HELD_MS	      20     /* between two looks at what a debugger holds */
 #define LOOK_NS	      300000 /* ... at a server that comes up, or to rest */
 
 struct watch {
