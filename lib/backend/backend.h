@@ -119,6 +119,8 @@ struct maple_run_order {
 	bool outsiders; /* commands of the user's may send it signals */
 };
 
+#define MAPLE_RUN_SOON (-2)
+
 /* Called in the caller's thread while the run lasts. */
 struct maple_run_sink {
 	void *ctx;
@@ -130,8 +132,9 @@ struct maple_run_sink {
 	 */
 	bool (*tick)(void *ctx, pid_t pid);
 	/*
-	 * as often, and when *@news, a descriptor or -1, may be read: whether
-	 * the run has done what it is for; NULL: it ends
+	 * as often, and when *@news, a descriptor or -1, may be read; or soon
+	 * again, where it is MAPLE_RUN_SOON: whether the run has done what it
+	 * is for; NULL: it ends
 	 */
 	bool (*enough)(void *ctx, pid_t pid, int *news);
 };

@@ -30,7 +30,7 @@
 #define STARVED_TIMES 3	   /* the time limit, for whoever has not had that */
 #define AFTERMATH     0.5 /* seconds in which a forced order shows what it does */
 #define HELD_MS	      20     /* between two looks at what a debugger holds */
-#define LOOK_NS	      300000 /* ... at a server that comes up, or to rest */
+#define LOOK_NS	      300000 /* ... of a sink that asks for the next one soon */
 
 struct watch {
 	struct maple_launch own, *launch;  /* the latter may be a stem's */
@@ -348,7 +348,7 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 		     w->debugger.held ? HELD_MS
 		     : sink->enough   ? 1
 				      : nap(at - w->began),
-		     sink->enough && news[1].fd < 0);
+		     news[1].fd == MAPLE_RUN_SOON);
 	}
 	return 0;
 }
