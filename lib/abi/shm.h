@@ -246,9 +246,10 @@ struct maple_shm {
 		uint32_t hit;  /* ... how-manieth hit in the whole run */
 	} change[MAPLE_SHM_CHANGES];
 	struct maple_plan plan;
-	uint32_t nthen; /* plans that follow it, in what order sites say */
-	uint32_t names; /* where memory comes from is recorded, too */
-	uint32_t fill;	/* freed memory is filled and kept for a while */
+	uint32_t nthen;	   /* plans that follow it, in what order sites say */
+	uint32_t names;	   /* where memory comes from is recorded, too */
+	uint32_t fill;	   /* freed memory is filled and kept for a while */
+	uint32_t slice_us; /* how long a slice is; 0: as the plan says */
 	struct maple_plan then[MAPLE_SHM_THEN];
 
 	/*

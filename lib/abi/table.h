@@ -9,7 +9,9 @@
 #define MAPLE_AGENT_TABLE_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include "base/array.h"
 
 #define MAPLE_TABLE_MAGIC   0x314c4254u /* TBL1 */
 #define MAPLE_TABLE_VERSION 3
@@ -97,8 +99,9 @@ struct maple_table {
 	uint32_t ngroups;
 	uint32_t sites_at; /* byte offsets from the start of the blob */
 	uint32_t insns_at;
-	uint32_t groups_at; /* jumps, then traps, then puns in descending
-			       order of offset: patch them in this order */
+	uint32_t groups_at; /* jumps, then traps, then puns, those in
+			       descending order of offset: patch them in
+			       this order */
 	uint32_t text_lo;   /* executable range of the image */
 	uint32_t text_hi;
 	uint32_t nsplits;
@@ -111,5 +114,68 @@ static_assert(sizeof(struct maple_table_group) == 8, "form is fixed");
 static_assert(sizeof(struct maple_table_site) == 24, "form is fixed");
 static_assert(sizeof(struct maple_table_split) == 16, "form is fixed");
 static_assert(sizeof(struct maple_table) == 56, "form is fixed");
+
+static inline const struct maple_table_site *
+maple_table_sites(const struct maple_table *t)
+{
+	return (const void *)((const char *)t + t->sites_at);
+}
+
+static inline const struct maple_table_insn *
+maple_table_insns(const struct maple_table *t)
+{
+	return (const void *)((const char *)t + t->insns_at);
+}
+
+static inline const struct maple_table_split *
+maple_table_splits(const struct maple_table *t)
+{
+	return (const void *)((const char *)t + t->splits_at);
+}
+
+static inline const struct maple_table_group *
+maple_table_groups(const struct maple_table *t)
+{
+	return (const void *)((const char *)t + t->groups_at);
+}
+
+/* The group of @g, from number @lo to @hi, in which instruction @k moves. */
+static inline size_t maple_table_part(const struct maple_table_group *g,
+				      size_t lo, size_t hi, size_t k,
+				      bool descending)
+{
+	size_t n = hi - lo, at;
+
+	g += lo;
+	at = descending ? maple_array_lead(n, i, g[i].first > k)
+			: maple_array_lead(n, i, g[i].first + g[i].ninsns <= k);
+	return at < n && g[at].first <= k && k < g[at].first + g[at].ninsns
+		       ? lo + at
+		       : hi;
+}
+
+/*
+ * maple_table_group_of - the number of the group that @site is in; or ngroups
+ *
+ * It is looked up in each of the three parts of the table: to go through
+ * thousands of groups for the handful that a plan is about takes as long as
+ * many a run.
+ */
+static inline uint32_t maple_table_group_of(const struct maple_table *t,
+					    uint32_t site)
+{
+	const struct maple_table_insn *insn = maple_table_insns(t);
+	const struct maple_table_group *g = maple_table_groups(t);
+	uint32_t offset = maple_table_sites(t)[site].offset;
+	size_t k = maple_array_lead(t->ninsns, i, insn[i].offset < offset);
+	size_t traps = maple_array_lead(t->ngroups, i, g[i].way < MAPLE_WAY_PUN);
+	size_t puns = maple_array_lead(t->ngroups, i, g[i].way != MAPLE_WAY_PUN);
+	size_t at = maple_table_part(g, 0, traps, k, false);
+
+	if (at < traps)
+		return at;
+	at = maple_table_part(g, traps, puns, k, false);
+	return at < puns ? at : maple_table_part(g, puns, t->ngroups, k, true);
+}
 
 #endif

@@ -142,7 +142,9 @@ static uint32_t leave_it(void *who)
 
 static void sleep_slice(void *who, uint32_t n)
 {
-	raw_futex_wait(&moves, n, maple_shm->plan.slice_ms);
+	uint32_t us = maple_shm->slice_us ?: maple_shm->plan.slice_ms * 1000;
+
+	raw_futex_wait_us(&moves, n, us);
 }
 
 static bool stands(void *who, enum maple_verdict verdict)

@@ -165,21 +165,30 @@ static bool is_wanted(const struct maple_patched *p, uint32_t i)
 	return p->wanted[i / 8] >> i % 8 & 1;
 }
 
-/* Whether the run has a use for @group at all. */
-static bool chosen(const struct maple_patched *p, const struct maple_table *t,
+/* The next group from @i on that is picked, where a run picks some. */
+static uint32_t next_group(const struct maple_patched *p,
+			   const struct maple_table *t, uint32_t i)
+{
+	if (!maple_agent_enforces)
+		return i;
+	while (i < t->ngroups && !(p->picked[i / 8] >> i % 8 & 1))
+		i = p->picked[i / 8] >> i % 8 ? i + 1 : (i / 8 + 1) * 8;
+	return i;
+}
+
+/* Whether the run, which does not enforce, has a use for @group at all. */
+static bool chosen(const struct maple_table *t,
 		   const struct maple_table_group *group)
 {
 	const struct maple_table_insn *insn =
 		maple_table_insns(t) + group->first;
 	const struct maple_table_site *site = maple_table_sites(t);
 
-	if (!maple_agent_enforces && group->way == MAPLE_WAY_TRAP &&
-	    !maple_shm->trap_rest)
+	if (group->way == MAPLE_WAY_TRAP && !maple_shm->trap_rest)
 		return false;
 	for (unsigned int i = 0; i < group->ninsns; i++) {
 		for (uint32_t k = insn[i].site; k < t->nsites; k++) {
-			if (maple_agent_enforces ? is_wanted(p, k)
-						 : !site[k].alone)
+			if (!site[k].alone)
 				return true;
 			if (!(site[k].flags & MAPLE_SITEF_MORE))
 				break;
@@ -213,13 +222,16 @@ static void fill_site(struct maple_patched *p, const struct maple_table *t,
 static void want(struct maple_patched *p, const struct maple_table *t,
 		 uint32_t base, uint32_t number)
 {
-	uint32_t i = number - base;
+	uint32_t i = number - base, group;
 
 	if (number & MAPLE_SITE_CALL || i >= p->nsites || is_wanted(p, i))
 		return;
 	fill_site(p, t, base, i);
 	maple_pass_site(&p->site[i]);
 	p->wanted[i / 8] |= 1u << i % 8;
+	group = maple_table_group_of(t, i);
+	if (group < t->ngroups)
+		p->picked[group / 8] |= 1u << group % 8;
 }
 
 /* What comes first then is the read; hook.c has the write follow it. */
@@ -309,8 +321,9 @@ static struct maple_patched *allocate(const struct maple_shm_image *image,
 	p->bytes = maple_lock_memory(bytes);
 	p->retired = maple_lock_memory(t->ngroups * sizeof(*p->retired));
 	p->wanted = maple_lock_memory(t->nsites / 8 + 1);
+	p->picked = maple_lock_memory(t->ngroups / 8 + 1);
 	if (!p->moved || !p->group || !p->page || !p->bytes || !p->retired ||
-	    !p->wanted)
+	    !p->wanted || !p->picked)
 		return NULL;
 	code = maple_page_up(sizeof(struct maple_slot_hooks) +
 			     t->nsites * sizeof(*p->site));
@@ -382,14 +395,14 @@ void maple_patch_image(struct maple_shm_image *image,
 		fill_sites(p, t, image->site_base);
 	}
 	p->first_trap = p->first_pun = t->ninsns;
-	for (uint32_t i = 0; i < t->ngroups; i++) {
+	for (uint32_t i = next_group(p, t, 0); i < t->ngroups;
+	     i = next_group(p, t, i + 1)) {
 		if (group[i].way >= MAPLE_WAY_PUN && p->first_trap == t->ninsns)
 			p->first_trap = p->nmoved;
 		if (group[i].way == MAPLE_WAY_PUN && p->first_pun == t->ninsns)
 			p->first_pun = p->nmoved;
-		if (!chosen(p, t, &group[i])) {
-			image->unpatched += !maple_agent_enforces &&
-					    group[i].way == MAPLE_WAY_TRAP;
+		if (!maple_agent_enforces && !chosen(t, &group[i])) {
+			image->unpatched += group[i].way == MAPLE_WAY_TRAP;
 			continue;
 		}
 		if (place(p, t, &group[i], group[i].way) ||

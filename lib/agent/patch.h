@@ -42,7 +42,8 @@ struct maple_patched {
 	struct maple_patch_group *group;
 	struct maple_patch_page *page; /* of puns */
 	uint8_t *bytes;
-	uint8_t *wanted;   /* bits by site: the plan names it */
+	uint8_t *wanted;   /* bits by site: the plan names it, */
+	uint8_t *picked;   /* ... and by group of the table: it has such */
 	uint32_t *retired; /* groups that are out because they went quiet */
 	uint32_t nretired;
 	uint32_t njumps; /* these groups come first, ascending */
@@ -79,29 +80,5 @@ void maple_patch_add(struct maple_patched *p);
 void maple_patch_protect(uint64_t lo, uint64_t hi, int prot);
 void maple_patch_write(const struct maple_patched *p, uint64_t addr,
 		       const uint8_t *bytes, unsigned int n);
-
-static inline const struct maple_table_site *
-maple_table_sites(const struct maple_table *t)
-{
-	return (const void *)((const char *)t + t->sites_at);
-}
-
-static inline const struct maple_table_insn *
-maple_table_insns(const struct maple_table *t)
-{
-	return (const void *)((const char *)t + t->insns_at);
-}
-
-static inline const struct maple_table_split *
-maple_table_splits(const struct maple_table *t)
-{
-	return (const void *)((const char *)t + t->splits_at);
-}
-
-static inline const struct maple_table_group *
-maple_table_groups(const struct maple_table *t)
-{
-	return (const void *)((const char *)t + t->groups_at);
-}
 
 #endif

@@ -49,12 +49,18 @@ static inline void raw_futex_wake(uint32_t *word)
 	raw3(SYS_futex, word, FUTEX_WAKE, 0x7fffffff);
 }
 
-/* raw_futex_wait - waits while *@word is @value, @ms at most; 0: for good */
+/* raw_futex_wait_us - waits while *@word is @value, @us at most; 0: for good */
+static inline void raw_futex_wait_us(uint32_t *word, uint32_t value, long us)
+{
+	struct timespec t = { us / 1000000, us % 1000000 * 1000 };
+
+	raw4(SYS_futex, word, FUTEX_WAIT, value, us ? &t : NULL);
+}
+
+/* raw_futex_wait - the same, in milliseconds */
 static inline void raw_futex_wait(uint32_t *word, uint32_t value, long ms)
 {
-	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
-
-	raw4(SYS_futex, word, FUTEX_WAIT, value, ms ? &t : NULL);
+	raw_futex_wait_us(word, value, ms * 1000);
 }
 
 /* CLOCK_MONOTONIC, in nanoseconds */

@@ -113,10 +113,14 @@ struct maple_run_order {
 	bool stacks; /* of all threads, when the run fails */
 	bool names;  /* where memory comes from is to be in the log */
 	bool fill;   /* ENFORCE: freed memory is filled, and kept for a while */
+	/* ENFORCE: how long a slice is (agent); 0: as the plan says, in ms */
+	uint32_t slice_us;
 	bool ask_call;	/* run.call is wanted, whatever that costs */
 	bool narrow;	/* all that it may run on is the campaign's CPU */
 	bool outsiders; /* commands of the user's may send it signals */
 };
+
+#define MAPLE_RUN_SOON (-2)
 
 /* Called in the caller's thread while the run lasts. */
 struct maple_run_sink {
@@ -129,8 +133,9 @@ struct maple_run_sink {
 	 */
 	bool (*tick)(void *ctx, pid_t pid);
 	/*
-	 * as often, and when *@news, a descriptor or -1, may be read: whether
-	 * the run has done what it is for; NULL: it ends
+	 * as often, and when *@news, a descriptor or -1, may be read; or soon
+	 * again, where it is MAPLE_RUN_SOON: whether the run has done what it
+	 * is for; NULL: it ends
 	 */
 	bool (*enough)(void *ctx, pid_t pid, int *news);
 };

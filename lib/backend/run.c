@@ -29,7 +29,8 @@
 #define LEAST_CPU     0.25 /* of the limit: whoever wants more must have it */
 #define STARVED_TIMES 3	   /* the time limit, for whoever has not had that */
 #define AFTERMATH     0.5 /* seconds in which a forced order shows what it does */
-#define HELD_MS	      20 /* between two looks at what a debugger holds */
+#define HELD_MS	      20     /* between two looks at what a debugger holds */
+#define LOOK_NS	      300000 /* ... of a sink that asks for the next one soon */
 
 struct watch {
 	struct maple_launch own, *launch;  /* the latter may be a stem's */
@@ -117,6 +118,14 @@ static int nap(double elapsed)
 	if (elapsed < 0.05)
 		return 1;
 	return elapsed < 1 ? 2 : 5;
+}
+
+/* Until there is @news; not for long where only our next look can tell. */
+static void rest(struct pollfd news[2], int ms, bool short_of_news)
+{
+	const struct timespec t = { 0, short_of_news ? LOOK_NS : ms * 1000000L };
+
+	ppoll(news, 2, &t, NULL);
 }
 
 /* Whether a joined process has been observed, or forced, for long enough. */
@@ -335,10 +344,11 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 			run->end = MAPLE_END_ENOUGH;
 			break;
 		}
-		poll(news, 2,
+		rest(news,
 		     w->debugger.held ? HELD_MS
 		     : sink->enough   ? 1
-				      : nap(at - w->began));
+				      : nap(at - w->began),
+		     news[1].fd == MAPLE_RUN_SOON);
 	}
 	return 0;
 }

@@ -50,7 +50,7 @@ static int copy_expected(struct maple_campaign *c, struct maple_expected *to,
 
 /*
  * A controlled run is done again by the schedule that it had; its control is
- * that without the last preemption.
+ * that with one left out, see maple_switches_drop_last().
  */
 static int copy_schedule(struct maple_campaign *c, struct maple_job *to,
 			 const struct maple_trial *from, bool flip)

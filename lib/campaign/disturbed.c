@@ -413,14 +413,6 @@ static int examine(struct maple_campaign *c, const struct maple_trial *trial,
 	return e;
 }
 
-static void not_judged(struct maple_campaign *c, const struct maple_finding *f,
-		       const char *why)
-{
-	c->result->delivery.unjudged[MAPLE_UNJUDGED_HUNG]++;
-	maple_campaign_notice(c, "a run is not judged: %s, and %s", f->what,
-			      why);
-}
-
 /*
  * Stuck, or slow, since each access is a point? Where there were more switches
  * than are kept, to do it again takes as long again, and tells nothing.
@@ -446,9 +438,9 @@ int maple_disturbed(struct maple_campaign *c,
 
 	*is = may_be_slow(trial);
 	if (*is) {
-		not_judged(c, finding,
-			   "may be slow under control rather than stuck: see "
-			   "--timeout");
+		maple_unjudged_hang(c, finding,
+				    "may be slow under control rather than "
+				    "stuck: see --timeout");
 		return 0;
 	}
 	if (!c->attached && is_unforced(trial))
@@ -483,10 +475,10 @@ int maple_disturbed_control(struct maple_campaign *c,
 	if (*refuted) {
 		snprintf(why, sizeof(why), "in none of %u more of its order",
 			 f->forced_runs);
-		not_judged(c, f,
-			   f->forced_runs ? why
-					  : "the time was over before it could "
-					    "come again");
+		maple_unjudged_hang(c, f,
+				    f->forced_runs ? why
+						   : "the time was over before "
+						     "it could come again");
 	} else if (trial->job.kind == MAPLE_RUN_ENFORCE && !is_unforced(trial) &&
 		   f->flipped_runs && f->flipped_fails == f->flipped_runs) {
 		e = examine(c, trial, refuted);

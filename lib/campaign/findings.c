@@ -328,6 +328,7 @@ int maple_findings_keep(struct maple_campaign *c, struct maple_finding *finding,
 		maple_finding_destroy(finding);
 		return e;
 	}
+	maple_unjudged_not(c);
 	e = keep(c, finding, &r->findings, &r->nfindings);
 	if (!e)
 		settle(c, finding);
@@ -376,6 +377,7 @@ static int found_again(struct maple_campaign *c, struct maple_finding **place,
 	bool refuted;
 	int e = 0;
 
+	maple_unjudged_not(c);
 	first->times_seen++;
 	if (first->suppressed || first->told || is_settled(c, first) ||
 	    !has_order(finding) || c->options->no_confirm)

@@ -34,13 +34,20 @@ struct maple_judgement {
 
 struct maple_campaign;
 
+/* The shell of the next round, which waits: round.c. */
+struct maple_round_next {
+	pid_t pid; /* 0: there is none */
+	int go, words;
+};
+
 /* Rounds of requests to one server, while the run lasts: round.c. */
 struct maple_round {
 	const char *text;      /* of the command; NULL: no rounds */
 	unsigned int *listens; /* sockets; 0: not known yet */
+	struct maple_round_next *shell;
 	double began, next;    /* the run; when it may be tried again */
 	double driven, ended;  /* the command's start and end; 0: not yet */
-	double spent;	       /* in commands that have ended */
+	double spent, fastest; /* in commands that have ended; 0: in none */
 	pid_t job;	       /* the command, while it runs; */
 	int ends;	       /* ... a descriptor that tells its end; or -1 */
 	int words;	       /* what it prints; -1: nothing */
@@ -126,7 +133,8 @@ struct maple_campaign {
 	char *between;	      /* the command of its rounds, or NULL */
 	unsigned int listens; /* its sockets when it is ready; 0: not known */
 	double native_seconds;
-	double round_seconds; /* ... what the command takes, */
+	struct maple_round_next next_round;
+	double round_seconds; /* ... what the command takes at least, */
 	unsigned int rounds;  /* ... and how often a server bears it */
 
 	/* Memo. */
@@ -219,6 +227,9 @@ struct maple_shell_command {
 int maple_shell(struct maple_campaign *c,
 		const struct maple_shell_command *command);
 int maple_shell_start(const struct maple_shell_command *command, pid_t *pid);
+int maple_shell_ahead(const struct maple_shell_command *command, int *go,
+		      pid_t *pid);
+void maple_shell_go(int go, pid_t target);
 
 /* round.c */
 void maple_round_begin(struct maple_campaign *c, struct maple_trial *trial);
@@ -228,6 +239,8 @@ bool maple_round_over(struct maple_round *round, pid_t pid);
 void maple_round_end(struct maple_round *round, char **words);
 void maple_round_judge(struct maple_campaign *c, struct maple_trial *trial);
 void maple_round_left(struct maple_trial *trial);
+uint32_t maple_round_slice_us(const struct maple_campaign *c);
+void maple_round_close(struct maple_campaign *c);
 int maple_round_check(struct maple_campaign *c);
 
 /* sockets.c */
@@ -312,7 +325,10 @@ void maple_unjudged(struct maple_judgement *j, enum maple_unjudged why,
 bool maple_unjudged_says(int status);
 void maple_unjudged_death(const struct maple_run *run,
 			  struct maple_judgement *j);
+void maple_unjudged_not(struct maple_campaign *c);
 void maple_unjudged_take(struct maple_campaign *c, struct maple_trial *trial);
+void maple_unjudged_hang(struct maple_campaign *c,
+			 const struct maple_finding *finding, const char *why);
 void maple_campaign_give_up(struct maple_campaign *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 bool maple_campaign_gave_up(const struct maple_campaign *c);

@@ -29,42 +29,58 @@
 #include "../backend/process.h"
 #include "internal.h"
 
-#define READY_WITHIN 10.0 /* seconds, for the first success */
-#define RETRY_AFTER  0.02 /* ... between two tries */
-#define QUIET_WITHIN 0.2  /* ... for what the last request has left to do */
-#define DEATH_WITHIN 0.05 /* ... to be seen dead, when the command failed */
-#define ROUNDS_LEAST 2	  /* of one server, if it bears them, */
-#define ROUNDS_MOST  16	  /* ... at most, */
-#define ROUNDS_TIME  0.5  /* ... until they have taken so many seconds */
+#define READY_WITHIN 10.0  /* seconds, for the first success */
+#define RETRY_AFTER  0.02  /* ... between two tries */
+#define QUIET_WITHIN 0.2   /* ... for what the last request has left to do */
+#define READY_AFTER  0.003 /* ... for the command to have begun */
+#define DEATH_WITHIN 0.05  /* ... to be seen dead, when the command failed */
+#define SLICES	     10	   /* that make a round, */
+#define SLICE_LEAST  250   /* ... us each at least, */
+#define SLICE_MOST   1000  /* ... and at most: there plans have ms */
+#define ROUNDS_LEAST 2	   /* of one server, if it bears them, */
+#define ROUNDS_MOST  16	   /* ... at most, */
+#define ROUNDS_TIME  0.5   /* ... until they have taken so many seconds */
 
 /* ---- the command ---- */
 
-static void begin(struct maple_round *r, pid_t pid)
+/*
+ * To start a shell takes longer than a round's requests: it is done while a
+ * server comes up, or serves, and has nothing for us to do.
+ */
+static void get_ready(struct maple_round *r)
 {
-	char number[32];
-	char *const more[] = { number };
-	struct maple_shell_command command = {
+	const struct maple_shell_command command = {
 		.option = "--between",
 		.text = r->text,
-		.more = more,
-		.nmore = 1,
+		.words = memfd_create("maple-between", MFD_CLOEXEC),
 	};
 
-	snprintf(number, sizeof(number), "MAPLE_PID=%d", pid);
+	r->shell->words = command.words;
+	if (maple_shell_ahead(&command, &r->shell->go, &r->shell->pid)) {
+		r->shell->pid = 0;
+		close(command.words);
+	}
+}
+
+static void begin(struct maple_round *r, pid_t pid)
+{
+	if (!r->shell->pid)
+		get_ready(r);
 	if (r->words >= 0)
 		close(r->words);
-	r->words = memfd_create("maple-between", MFD_CLOEXEC);
+	r->words = r->shell->pid ? r->shell->words : -1;
 	r->moved = false;
 	r->number++;
-	command.words = r->words;
 	r->driven = maple_clock_now();
-	if (maple_shell_start(&command, &r->job)) {
-		r->job = 0;
+	r->job = r->shell->pid;
+	r->shell->pid = 0;
+	if (!r->job) {
 		r->status = 127;
 		r->ended = maple_clock_now();
 		return;
 	}
 	r->ends = (int)syscall(SYS_pidfd_open, r->job, 0);
+	maple_shell_go(r->shell->go, pid);
 }
 
 /* The command is no more. */
@@ -129,6 +145,7 @@ void maple_round_begin(struct maple_campaign *c, struct maple_trial *trial)
 	trial->round = (struct maple_round){
 		.text = c->between,
 		.listens = &c->listens,
+		.shell = &c->next_round,
 		.words = -1,
 		.ends = -1,
 		.began = maple_clock_now(),
@@ -150,9 +167,13 @@ void maple_round_event(struct maple_round *r, const struct maple_event *event)
 /* A round is over: whether the same server has another one. */
 static bool another(struct maple_round *r, double at)
 {
-	r->spent += r->ended - r->driven;
+	double took = r->ended - r->driven;
+
+	r->spent += took;
 	if (r->status || r->unready)
 		return false;
+	if (!r->fastest || took < r->fastest)
+		r->fastest = took;
 	if (r->exactly)
 		return r->number < r->exactly;
 	return r->number < r->most && r->spent < ROUNDS_TIME &&
@@ -169,6 +190,8 @@ bool maple_round_over(struct maple_round *r, pid_t pid)
 	if (!r->job && !r->ended && at >= r->next &&
 	    (!*r->listens || maple_sockets_listening(pid) >= *r->listens))
 		begin(r, pid);
+	if (!r->shell->pid && (!r->driven || at - r->driven > READY_AFTER))
+		get_ready(r);
 	if (!reap(r))
 		return false;
 	if (!r->done)
@@ -205,15 +228,28 @@ void maple_round_end(struct maple_round *r, char **words)
 	r->words = -1;
 }
 
+/* maple_round_close - no other round is to come */
+void maple_round_close(struct maple_campaign *c)
+{
+	struct maple_round_next *shell = &c->next_round;
+
+	if (!shell->pid)
+		return;
+	kill(-shell->pid, SIGKILL);
+	while (waitpid(shell->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	close(shell->go);
+	close(shell->words);
+	shell->pid = 0;
+}
+
 /* ---- the verdict ---- */
 
 /* What a native run says of those that come after it. */
 static void learn(struct maple_campaign *c, const struct maple_round *r)
 {
-	double seconds = r->spent / (r->number + (r->spoilt != 0));
-
-	if (seconds > c->round_seconds)
-		c->round_seconds = seconds;
+	if (r->fastest && (!c->round_seconds || r->fastest < c->round_seconds))
+		c->round_seconds = r->fastest;
 	if (r->spoilt && c->rounds != r->number)
 		maple_campaign_notice(
 			c,
@@ -222,6 +258,19 @@ static void learn(struct maple_campaign *c, const struct maple_round *r)
 			r->number + 1, r->spoilt, r->number);
 	if (!c->rounds || r->number < c->rounds)
 		c->rounds = r->number;
+}
+
+/*
+ * maple_round_slice_us - how long a slice is in a run of rounds; 0: as its plan
+ * says, which knows nothing below 1 ms
+ */
+uint32_t maple_round_slice_us(const struct maple_campaign *c)
+{
+	double us = c->round_seconds * 1e6 / SLICES;
+
+	if (!c->between || us <= 0 || us >= SLICE_MOST)
+		return 0;
+	return us < SLICE_LEAST ? SLICE_LEAST : (uint32_t)us;
 }
 
 /* maple_round_judge - what the status of its command means for @trial */

@@ -362,6 +362,7 @@ int maple_campaign_open(struct maple_campaign *c)
 void maple_campaign_close(struct maple_campaign *c)
 {
 	maple_lanes_close(c);
+	maple_round_close(c);
 	maple_launch_dismiss();
 	maple_study_close(c);
 	maple_known_deinit(c);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +25,11 @@
 
 #define LOOK_MS	   50  /* between two looks at the clock */
 #define KILL_AFTER 1.0 /* seconds from being asked to being killed */
+
+#define GATE	   9 /* a descriptor of a shell's that waits, and is named here: */
+static const char waits[] = "IFS= read -r MAPLE_PID <&9 || exit\n"
+			    "exec 9<&-; export MAPLE_PID\n"
+			    "eval \"shift\n$1\"";
 
 struct job {
 	pid_t pid;
@@ -54,10 +60,10 @@ static char **environment(char *const *more, unsigned int n)
 	return envp;
 }
 
-/* maple_shell_start - the same without waiting for it; returns an errno */
-int maple_shell_start(const struct maple_shell_command *command, pid_t *pid)
+/* Has /bin/sh run @argv for @command, with @gate as its GATE; -1: without. */
+static int start(const struct maple_shell_command *command, char *const *argv,
+		 int gate, pid_t *pid)
 {
-	char *const argv[] = { "sh", "-c", (char *)command->text, NULL };
 	char **envp = environment(command->more, command->nmore);
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
@@ -74,11 +80,54 @@ int maple_shell_start(const struct maple_shell_command *command, pid_t *pid)
 		posix_spawn_file_actions_adddup2(&files, command->words,
 						 STDERR_FILENO);
 	}
+	if (gate >= 0)
+		posix_spawn_file_actions_adddup2(&files, gate, GATE);
 	e = posix_spawn(pid, "/bin/sh", &files, &attr, argv, envp);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&files);
 	free(envp);
 	return e;
+}
+
+/* maple_shell_start - the same without waiting for it; returns an errno */
+int maple_shell_start(const struct maple_shell_command *command, pid_t *pid)
+{
+	char *const argv[] = { "sh", "-c", (char *)command->text, NULL };
+
+	return start(command, argv, -1, pid);
+}
+
+/*
+ * maple_shell_ahead - a shell that waits to be told to run @command, which is
+ * about a process that may not be there yet; returns an errno
+ * @go: for maple_shell_go(), or to be closed: then it ends
+ */
+int maple_shell_ahead(const struct maple_shell_command *command, int *go,
+		      pid_t *pid)
+{
+	char *const argv[] = {
+		"sh", "-c", (char *)waits, "sh", (char *)command->text, NULL
+	};
+	int ends[2], e;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return errno;
+	e = start(command, argv, ends[1], pid);
+	close(ends[1]);
+	*go = ends[0];
+	if (e)
+		close(ends[0]);
+	return e;
+}
+
+/* maple_shell_go - now; MAPLE_PID is @target. Its end tells if it was dead. */
+void maple_shell_go(int go, pid_t target)
+{
+	char line[32];
+	int n = snprintf(line, sizeof(line), "%d\n", target);
+
+	(void)!send(go, line, (size_t)n, MSG_NOSIGNAL);
+	close(go);
 }
 
 /* Whoever is not in the foreground may do this only with SIGTTOU blocked. */

@@ -199,7 +199,8 @@ static bool on_enough(void *ctx, pid_t pid, int *news)
 	struct maple_round *round = &((struct under_way *)ctx)->trial->round;
 	bool over = maple_round_over(round, pid);
 
-	*news = round->ends;
+	/* Until the server is quiet, which nothing tells but a look. */
+	*news = round->ended ? MAPLE_RUN_SOON : round->ends;
 	return over;
 }
 
@@ -370,6 +371,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 			c->options->no_confirm || c->attached;
 	order.names = trial->names;
 	order.fill = trial->job.fill;
+	order.slice_us = maple_round_slice_us(c);
 	if (c->attached)
 		order.timeout = maple_stretch_seconds(c, trial->job.kind);
 	memcpy(order.change, trial->job.change, sizeof(order.change));

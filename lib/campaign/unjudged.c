@@ -65,19 +65,8 @@ void maple_unjudged_death(const struct maple_run *run, struct maple_judgement *j
 		       signo == SIGKILL ? ", out of memory?" : "");
 }
 
-/*
- * maple_unjudged_take - the campaign hears of @trial, judged and not stopped:
- * to be ignored if it has no verdict
- */
-void maple_unjudged_take(struct maple_campaign *c, struct maple_trial *trial)
+static void count(struct maple_campaign *c, const struct maple_judgement *j)
 {
-	const struct maple_judgement *j = &trial->judgement;
-
-	if (!j->unjudged) {
-		c->unjudged = 0;
-		return;
-	}
-	trial->stopped = true;
 	if (!c->result->delivery.unjudged[j->why]++)
 		maple_campaign_notice(c, "a run is not judged: %s", j->what);
 	if (++c->unjudged < IN_A_ROW)
@@ -85,6 +74,41 @@ void maple_unjudged_take(struct maple_campaign *c, struct maple_trial *trial)
 	c->unsupported = j->why == MAPLE_UNJUDGED_SAID;
 	maple_campaign_give_up(c, "%d runs in a row could not be judged: %s",
 			       IN_A_ROW, j->what);
+}
+
+/* maple_unjudged_not - a run has a verdict, so those without are no row */
+void maple_unjudged_not(struct maple_campaign *c)
+{
+	c->unjudged = 0;
+}
+
+/*
+ * maple_unjudged_take - the campaign hears of @trial, judged and not stopped:
+ * to be ignored if it has no verdict
+ *
+ * Whether a hang is one shows later. Who finds out says maple_unjudged_not(),
+ * or maple_unjudged_hang().
+ */
+void maple_unjudged_take(struct maple_campaign *c, struct maple_trial *trial)
+{
+	const struct maple_judgement *j = &trial->judgement;
+
+	trial->stopped |= j->unjudged;
+	if (j->unjudged)
+		count(c, j);
+	else if (j->failure != MAPLE_FAILURE_HANG)
+		maple_unjudged_not(c);
+}
+
+/* maple_unjudged_hang - the run that @finding tells of has no verdict: @why */
+void maple_unjudged_hang(struct maple_campaign *c,
+			 const struct maple_finding *finding, const char *why)
+{
+	struct maple_judgement j = { 0 };
+
+	maple_unjudged(&j, MAPLE_UNJUDGED_HUNG, "%s, and %s", finding->what,
+		       why);
+	count(c, &j);
 }
 
 /* maple_campaign_give_up - no other run is to begin; the first reason stays */

@@ -366,6 +366,7 @@ int maple_memo_limit(struct maple_memo *memo, uint64_t bytes,
 
 	if (ret)
 		return ret;
+	assert(size > 0); /* SQLite knows none below 512 */
 	snprintf(sql, sizeof(sql), "PRAGMA max_page_count = %llu",
 		 (unsigned long long)(bytes / (uint64_t)size) + 1);
 	memo->limited = true;

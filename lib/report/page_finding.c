@@ -122,7 +122,7 @@ static void print_control(FILE *out, const struct maple_finding *f)
 	if (f->class)
 		print_runs(out, "reversed", f->flipped_fails, f->flipped_runs);
 	else if (f->switches && f->flipped_runs)
-		print_runs(out, "without the last switch", f->flipped_fails,
+		print_runs(out, "one switch left out", f->flipped_fails,
 			   f->flipped_runs);
 	if (f->serial_runs)
 		print_runs(out, "one thread after the other", f->serial_fails,

@@ -243,8 +243,8 @@ static void say_replays(const struct maple_finding *f, char *buffer, size_t size
 			 "nothing to reverse.");
 	else if (f->switches && f->flipped_runs)
 		snprintf(buffer, size,
-			 "Control: by these switches %u/%u fails, without the "
-			 "last of them %u/%u",
+			 "Control: by these switches %u/%u fails, with one "
+			 "of them left out %u/%u",
 			 f->forced_fails, f->forced_runs, f->flipped_fails,
 			 f->flipped_runs);
 	else

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* A question to a program: what it prints when it is called so. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -127,6 +128,7 @@ int maple_ask(char *const *argv, const char *const *more, double limit,
 	pid_t pid = -1;
 	int e = all ? 0 : -ENOMEM;
 
+	assert(*argv);
 	*answer = (struct maple_answer){ .late = true };
 	for (int i = 0; i < 2 && !e; i++) {
 		e = pipe2(pipes[i], O_CLOEXEC) ? -errno : 0;

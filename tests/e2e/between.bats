@@ -52,6 +52,10 @@ server() {
 	ended_with 0 66 125
 	holds '.runs.profile > 0'
 	holds '[.findings[] | select(.kind == "oracle")] == []'
+	# Not even the shell that waited for another round.
+	if pgrep -f "cache_server' $port drive"; then
+		fail "a shell is left"
+	fi
 }
 
 @test "what --between does not go with is refused" {

@@ -125,7 +125,7 @@ stops_of_the_users() {
 	nothing_left "$TARGETS/lock_order"
 }
 
-@test "without its last switch it passes, under gdb as well" {
+@test "with a switch left out it passes, under gdb as well" {
 	find_in "$BUILD/tests/control/account"
 	under "-ex c -ex c -ex c" --flip
 	ended_with 1

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -92,6 +93,33 @@ static void no_verdicts(void **state)
 	assert_int_equal(result.delivery.unjudged[MAPLE_UNJUDGED_KILLED], 5);
 }
 
+/* A hang has its verdict later: those that are none are a row like any other. */
+static void hangs_without_a_verdict(void **state)
+{
+	struct maple_campaign_options options = { 0 };
+	struct maple_campaign_result result = { 0 };
+	struct maple_campaign c = { .options = &options, .result = &result };
+	struct maple_finding f = { .kind = MAPLE_FAILURE_HANG, .what = "hung" };
+	struct maple_trial t = { .job.kind = MAPLE_RUN_CONTROL,
+				 .judgement.failure = MAPLE_FAILURE_HANG,
+				 .run.counts.over = 1 };
+	struct maple_trial passes = { 0 };
+	bool is;
+
+	for (int i = 0; i < 9; i++) {
+		assert_false(maple_campaign_gave_up(&c));
+		if (i == 4) /* the row begins anew */
+			maple_unjudged_take(&c, &passes);
+		maple_unjudged_take(&c, &t);
+		assert_false(t.stopped);
+		assert_int_equal(maple_disturbed(&c, &f, &t, &is), 0);
+		assert_true(is);
+	}
+	assert_true(maple_campaign_gave_up(&c));
+	assert_non_null(strstr(c.given_up, "slow under control"));
+	assert_int_equal(result.delivery.unjudged[MAPLE_UNJUDGED_HUNG], 9);
+}
+
 static void same_failure_or_not(void **state)
 {
 	struct maple_finding f = { .kind = MAPLE_FAILURE_SIGNAL,
@@ -104,6 +132,63 @@ static void same_failure_or_not(void **state)
 	assert_false(maple_confirm_same(&f, &t));
 	judge(&t, MAPLE_END_ITSELF, W_EXITCODE(0, 0));
 	assert_false(maple_confirm_same(&f, &t));
+}
+
+/* ---- rounds ---- */
+
+/* A shell that was started ahead runs the command as one that was not. */
+static void a_shell_that_waits(void **state)
+{
+	struct maple_shell_command command = {
+		.text = "echo $MAPLE_PID $# $0\n"
+			"sh -c 'echo $MAPLE_PID'; true <&9 || exit 3",
+		.words = memfd_create("words", MFD_CLOEXEC),
+	};
+	char *words;
+	int go, status;
+	pid_t pid;
+
+	assert_int_equal(maple_shell_ahead(&command, &go, &pid), 0);
+	usleep(50000);
+	assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
+	assert_null(maple_io_tail(command.words));
+	maple_shell_go(go, 42);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	words = maple_io_tail(command.words);
+	assert_non_null(words);
+	assert_ptr_equal(strstr(words, "42 0 sh\n42\n"), words);
+	assert_int_equal(WEXITSTATUS(status), 3); /* nobody's descriptor */
+	free(words);
+
+	/* Nobody will tell it any more. */
+	assert_int_equal(ftruncate(command.words, 0), 0);
+	assert_int_equal(maple_shell_ahead(&command, &go, &pid), 0);
+	close(go);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_null(maple_io_tail(command.words));
+
+	/* It is dead when it is told. */
+	assert_int_equal(maple_shell_ahead(&command, &go, &pid), 0);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	usleep(50000);
+	maple_shell_go(go, 42);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(WTERMSIG(status), SIGKILL);
+	close(command.words);
+}
+
+/* Ten make a round, where plans, which have ms, cannot say it. */
+static void slices_of_a_round(void **state)
+{
+	struct maple_campaign c = { .round_seconds = 0.004 };
+
+	assert_int_equal(maple_round_slice_us(&c), 0); /* no rounds */
+	c.between = "drive";
+	assert_int_equal(maple_round_slice_us(&c), 400);
+	c.round_seconds = 0.001;
+	assert_int_equal(maple_round_slice_us(&c), 250);
+	c.round_seconds = 0.02;
+	assert_int_equal(maple_round_slice_us(&c), 0);
 }
 
 /* ---- standard files ---- */
@@ -238,6 +323,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verdicts),
 		cmocka_unit_test(no_verdicts),
+		cmocka_unit_test(hangs_without_a_verdict),
+		cmocka_unit_test(a_shell_that_waits),
+		cmocka_unit_test(slices_of_a_round),
 		cmocka_unit_test(same_failure_or_not),
 		cmocka_unit_test(input_again_and_again),
 		cmocka_unit_test(silent_pipe_is_said),

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <dlfcn.h>
 #include <link.h>
 #include <cmocka.h>
 #include <maple/event.h>
@@ -315,12 +316,58 @@ static void test_rules(void **state)
 	assert_true(n >= 3);
 }
 
+/* What the agent looks up is what is found by going through all. */
+static void look_up(const struct maple_table *t)
+{
+	const struct maple_table_group *group = groups_of(t);
+	const struct maple_table_insn *insn = insns_of(t);
+	uint32_t *of = calloc(t->nsites, sizeof(*of));
+
+	assert_non_null(of);
+	for (uint32_t i = 0; i < t->nsites; i++)
+		of[i] = t->ngroups;
+	for (uint32_t g = 0; g < t->ngroups; g++)
+		for (unsigned int i = 0; i < group[g].ninsns; i++)
+			for (uint32_t s = insn[group[g].first + i].site;
+			     s < t->nsites; s++) {
+				of[s] = g;
+				if (!(sites_of(t)[s].flags & MAPLE_SITEF_MORE))
+					break;
+			}
+	for (uint32_t i = 0; i < t->nsites; i++)
+		assert_int_equal(maple_table_group_of(t, i), of[i]);
+	free(of);
+}
+
+static void test_look_up(void **state)
+{
+	struct maple_image *libc;
+	unsigned int ways[MAPLE_WAYS] = { 0 };
+	Dl_info info;
+	size_t size;
+	void *blob;
+
+	assert_true(table->nsites > 0);
+	look_up(table);
+	assert_true(dladdr((void *)qsort, &info));
+	assert_int_equal(maple_image_open(info.dli_fname, &libc, NULL), 0);
+	assert_int_equal(maple_image_table(libc, &blob, &size, NULL), 0);
+	for (uint32_t i = 0; i < ((struct maple_table *)blob)->ngroups; i++)
+		ways[groups_of(blob)[i].way]++;
+	assert_true(ways[MAPLE_WAY_JUMP] && ways[MAPLE_WAY_NEIGHBOURS] &&
+		    ways[MAPLE_WAY_PUN] && ways[MAPLE_WAY_TRAP]);
+	look_up(blob);
+	free(blob);
+	maple_image_destroy(libc);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_growth),	cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_targets), cmocka_unit_test(test_rseq),
 		cmocka_unit_test(test_flags),	cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_look_up),
 	};
 
 	return cmocka_run_group_tests(tests, open_self, close_self);

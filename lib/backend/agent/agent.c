@@ -22,7 +22,8 @@
 #define SETTLE_WITHIN 0.2 /* to create a thread */
 #define DAEMON_WITHIN 1.0 /* to end; most never do */
 
-#define DRAIN_MOST    65536 /* events: some 30 ms */
+#define DRAIN_MOST    65536 /* events: some 30 ms, or 100 with predictions */
+#define DRAIN_SOME    4096  /* ... where something else is to be begun */
 
 /* Where AddressSanitizer keeps what it knows of memory; nothing else is there. */
 #define SHADOW_LO 0x7fff7000ull
@@ -177,7 +178,7 @@ static pid_t serve(struct maple_backend *b, const struct maple_run_sink *sink,
 		maple_agent_spin_release(a);
 	else
 		maple_agent_spin_look(a, maple_clock_now());
-	drain(a, sink, false, DRAIN_MOST);
+	drain(a, sink, false, sink->enough ? DRAIN_SOME : DRAIN_MOST);
 	return __atomic_load_n(&a->shm->state, __ATOMIC_ACQUIRE) ==
 			       MAPLE_AGENT_RUNNING
 		       ? a->shm->pid

@@ -157,6 +157,7 @@ bool maple_agent_share(struct maple_agent_backend *a,
 	shm->lossless = order->lossless;
 	shm->names = order->names;
 	shm->fill = order->fill;
+	shm->slice_us = order->slice_us;
 	shm->seed = order->seed;
 	shm->trap_rest = 0;
 	shm->debugger = order->debugger ? MAPLE_DEBUGGER_WANTED

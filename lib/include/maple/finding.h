@@ -146,7 +146,8 @@ struct maple_finding {
 
 	/*
 	 * The control; attached: there is none, it ran before maple came. Of a
-	 * controlled run flipped is all of its switches but the last.
+	 * controlled run flipped is without its last preemption; where it has
+	 * none, without the last choice among those who may go on after a wait.
 	 */
 	bool attached;
 	unsigned int forced_fails, forced_runs;
