@@ -3,17 +3,16 @@
  * pcr: schedules that are solved for, so that the runs show all patterns of
  * accesses that two threads can make (algorithms.md 11).
  *
- * All runs are controlled. The first has the older threads first, the second
- * random priorities; what each did says which patterns other orders of it would
- * show. An order for one of them is the next schedule, as far as it is sure and
- * one step beyond, and what that run does teaches the same. Where no pattern is
- * left, what no trace has shown yet is looked for at random, by pos.
+ * All runs are controlled. The first has the older threads first; what it did
+ * says which patterns other orders of it would show. An order for one of them
+ * is the next schedule, as far as it is sure and one step beyond, and what that
+ * run does teaches the same. Where no pattern is left, what no trace has shown
+ * yet is looked for at random, by pos.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include "patterns.h"
 
-#define FIRST 2	   /* runs before any pattern is known */
 #define QUIET 1000 /* runs without news, before a campaign ends */
 #define DRY   3	   /* ... at random, before all is said to be covered */
 
@@ -46,21 +45,14 @@ static enum maple_next next(void *self, struct maple_job *job,
 	struct maple_pcr *s = self;
 	struct maple_profiling *p = &s->profiling;
 	struct maple_switches none = { 0 };
-	unsigned int before = s->runs + s->underway;
 
 	s->underway++;
-	if (!before) {
+	if (!s->runs && s->underway == 1) {
 		*e = maple_profiling_follow(p, job, &none, err);
 		return MAPLE_NEXT_RUN;
 	}
-	if (before >= FIRST &&
-	    maple_patterns_begin(&s->patterns, p, job, err, e))
+	if (maple_patterns_begin(&s->patterns, p, job, err, e))
 		return MAPLE_NEXT_RUN;
-	if (before < FIRST) {
-		*e = maple_profiling_control(p, job, MAPLE_POLICY_PCT, err);
-		job->policy.nchanges = 0;
-		return MAPLE_NEXT_RUN;
-	}
 	if (p->study->options->until_covered && s->dry >= DRY) {
 		s->underway--;
 		return s->underway ? MAPLE_NEXT_WAIT : MAPLE_NEXT_DONE;
@@ -115,7 +107,7 @@ static void standing(const void *self, struct maple_standing *standing)
 	*standing = (struct maple_standing){
 		.not_split = s->profiling.not_split,
 		.unshared = s->profiling.sharing.left,
-		.untried = s->runs < FIRST,
+		.untried = !s->runs,
 	};
 }
 
