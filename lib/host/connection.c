@@ -31,11 +31,43 @@ void maple_host_disconnect(struct maple_host *host)
 		close(host->fds[--host->nfds]);
 }
 
+static int gone(const struct maple_host *host, int e, struct maple_error *err)
+{
+	return maple_error_set(err, ECONNRESET, "mapled at %s has gone: %s",
+			       host->path, strerror(e));
+}
+
 static int lost(struct maple_host *host, int e, struct maple_error *err)
 {
 	maple_host_disconnect(host);
-	return maple_error_set(err, ECONNRESET, "mapled at %s has gone: %s",
-			       host->path, strerror(e));
+	return gone(host, e, err);
+}
+
+/*
+ * One request, under the present serial. -ECONNRESET when mapled listens no
+ * more: what it said before can still be received.
+ */
+static int put(struct maple_host *host, unsigned int type, const void *message,
+	       const int *fds, unsigned int nfds, struct maple_error *err)
+{
+	size_t done = 0;
+	ssize_t n;
+	int e;
+
+	host->out.size = 0;
+	e = maple_wire_frame(&host->out, type, message, host->serial, nfds, err);
+	if (e)
+		return e;
+	if (host->sock < 0)
+		return gone(host, EPIPE, err);
+	while (done < host->out.size) {
+		n = maple_wire_send(host->sock, host->out.data + done,
+				    host->out.size - done, fds, done ? 0 : nfds);
+		if (n <= 0)
+			return gone(host, n ? (int)-n : EPIPE, err);
+		done += n;
+	}
+	return 0;
 }
 
 /*
@@ -47,24 +79,11 @@ int maple_host_send(struct maple_host *host, unsigned int type,
 		    const void *message, const int *fds, unsigned int nfds,
 		    struct maple_error *err)
 {
-	size_t done = 0;
-	ssize_t n;
-	int e;
+	int e = put(host, type, message, fds, nfds, err);
 
-	host->out.size = 0;
-	e = maple_wire_frame(&host->out, type, message, host->serial, nfds, err);
-	if (e)
-		return e;
-	if (host->sock < 0)
-		return lost(host, EPIPE, err);
-	while (done < host->out.size) {
-		n = maple_wire_send(host->sock, host->out.data + done,
-				    host->out.size - done, fds, done ? 0 : nfds);
-		if (n <= 0)
-			return lost(host, n ? (int)-n : EPIPE, err);
-		done += n;
-	}
-	return 0;
+	if (e == -ECONNRESET)
+		maple_host_disconnect(host);
+	return e;
 }
 
 /* 0: there is something; -EINTR only where one waits without end. */
@@ -209,15 +228,18 @@ static int refused(const struct maple_host_answer *answer,
 		r->text ? r->text : "mapled refuses");
 }
 
-/* A request whose answer must be of @expected; not repeated. */
+/*
+ * A request whose answer must be of @expected; not repeated. Who is refused a
+ * connection may find nobody to say HELLO to, but was told why.
+ */
 static int exchange(struct maple_host *host, unsigned int type,
 		    const void *message, const int *fds, unsigned int nfds,
 		    unsigned int expected, struct maple_host_answer *answer,
 		    struct maple_error *err)
 {
-	int e = maple_host_send(host, type, message, fds, nfds, err);
+	int e = put(host, type, message, fds, nfds, err);
 
-	if (!e)
+	if (!e || e == -ECONNRESET)
 		e = maple_host_receive(host, HELLO_MS, answer, err);
 	if (!e && answer->head.type == MAPLE_WIRE_REFUSED)
 		e = refused(answer, err);

@@ -118,8 +118,14 @@ class Member:
             self.fds += fds
 
     def ask(self, name, /, fds=(), **values):
-        """The first answer to a request."""
-        self.send(name, fds, **values)
+        """The first answer to a request, or why it was sent away before."""
+        try:
+            self.send(name, fds, **values)
+        except BrokenPipeError:
+            answer = self.read()
+            if answer is None:
+                raise
+            return answer
         return self.read()
 
     def campaign(self, name="0123456789abcdef"):

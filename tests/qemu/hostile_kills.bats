@@ -20,7 +20,7 @@ kills() { # WHAT
 	echo "seed $seed"
 	guest -t $((n * 30 + 600)) -- \
 		bash "$ROOT/tests/qemu/programs/hostile.sh" kills \
-		"$1" "$n" "$seed"
+		"$1" "$n" "$seed" "$SLOW"
 	echo "$output"
 	status_is 0
 	[ "${lines[-1]}" = "as it was" ] || fail "not all of it"

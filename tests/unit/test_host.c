@@ -5,6 +5,7 @@
  * another's.
  */
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -440,6 +442,48 @@ static void a_pidfd_of_another_is_no_greeting(void **state)
 	close(pipes[1]);
 }
 
+/* Set: whoever connects comes back only when it was sent away. */
+static bool dawdles;
+
+int connect(int fd, const struct sockaddr *addr, socklen_t size)
+{
+	int e = (int)syscall(SYS_connect, fd, addr, size);
+	struct pollfd pfd = { .fd = fd, .events = POLLRDHUP };
+
+	if (!e && dawdles)
+		poll(&pfd, 1, 60000);
+	return e;
+}
+
+static void who_is_refused_at_once_is_told_why(void **state)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	struct maple_error err = { "" };
+	struct maple_host *host;
+	int sock = socket(AF_UNIX, SOCK_STREAM, 0), from = -1;
+	const struct maple_wire_refused why = { EDQUOT, "too many" };
+	struct maple_wire_buffer out = { 0 };
+	pid_t child;
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/other", dir);
+	assert_int_equal(bind(sock, (void *)&addr, sizeof(addr)), 0);
+	assert_int_equal(listen(sock, 1), 0);
+	OK(maple_wire_frame(&out, MAPLE_WIRE_REFUSED, &why, 0, 0, &err));
+	child = fork();
+	if (!child) {
+		from = accept(sock, NULL, NULL);
+		_exit(write(from, out.data, out.size) != (ssize_t)out.size);
+	}
+	dawdles = true;
+	assert_int_equal(maple_host_open(addr.sun_path, &host, &err), -EDQUOT);
+	dawdles = false;
+	assert_string_equal(err.text, "too many");
+	assert_int_equal(waitpid(child, &from, 0), child);
+	assert_int_equal(from, 0);
+	close(sock);
+	free(out.data);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -449,6 +493,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_is_anothers_is_refused),
 		cmocka_unit_test(descriptors_are_not_hoarded),
 		cmocka_unit_test(a_pidfd_of_another_is_no_greeting),
+		cmocka_unit_test(who_is_refused_at_once_is_told_why),
 	};
 	ssize_t n = readlink("/proc/self/exe", daemon_path,
 			     sizeof(daemon_path) - 32);

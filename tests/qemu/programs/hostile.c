@@ -13,7 +13,9 @@
  *
  * It goes on for that time and until it has done enough of everything, see
  * hostile_actor.h; where all takes SLOW times as long, that much less is
- * enough. What is still missing after ten times the time is failure, too.
+ * enough. When in ten times the time nothing comes to what is missing, that is
+ * failure, too. Where SECONDS is 0, it goes on until SIGTERM, and one of
+ * everything is enough.
  * "finds" is for another member, who has found something.
  *
  * Beside it lies "raised", a copy of it that is root's and set-user-id, and
@@ -26,10 +28,10 @@
 
 #define ACTORS	 4   /* at once */
 #define LIFETIME 10  /* s, SLOW times; then one is killed */
-#define PARTING	 120 /* seconds for what is not done yet, once told to end */
+#define PARTING	 120 /* s, SLOW times, for what is missing when told to end */
+#define FOREVER	 1e9 /* seconds */
 
 static volatile sig_atomic_t over; /* SIGTERM */
-static double slow;
 
 /* ---- actors ---- */
 
@@ -254,7 +256,9 @@ static void end_rage(int signo)
  */
 static void rage(double seconds, double minutes, uint64_t seed)
 {
-	double begun = now(), most = 10 * seconds, born[ACTORS] = { 0 };
+	double begun = now(), patience = 10 * seconds, born[ACTORS] = { 0 };
+	double got_on = begun;
+	unsigned long done = 0;
 	pid_t actor[ACTORS] = { 0 };
 
 	for (uint64_t number = 0; !shared->wrong;) {
@@ -263,9 +267,15 @@ static void rage(double seconds, double minutes, uint64_t seed)
 
 		if (over && seconds > 0) {
 			seconds = 0;
-			most = past + PARTING;
+			patience = PARTING * slow;
+			got_on = now();
 		}
-		if (past > most || (past > seconds && done_enough(minutes)))
+		if (done_of(minutes) > done) {
+			done = done_of(minutes);
+			got_on = now();
+		}
+		if (now() - got_on > patience ||
+		    (past > seconds && done_enough(minutes)))
 			break;
 		if (actor[i] > 0 && now() - born[i] > LIFETIME * slow &&
 		    chance(4)) {
@@ -326,6 +336,10 @@ int main(int argc, char **argv)
 	seconds = atof(argv[2]);
 	slow = atof(argv[4]);
 	minutes = seconds / 60 / slow;
+	if (seconds <= 0) {
+		seconds = FOREVER;
+		minutes = 1e-9;
+	}
 	for (int i = 5; i < argc && nforeign < 8; i++)
 		foreign[nforeign++] = atoi(argv[i]);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,

@@ -3,7 +3,8 @@
 # What tests/e2e/mapled_enemy.bats does; in a guest, with maple.ko as well:
 #
 #   hostile.sh rage SECONDS SEED [SLOW]    a member does its worst (hostile.c)
-#   hostile.sh kills WHAT COUNT SEED       ... while mapled, mapletest or its
+#   hostile.sh kills WHAT COUNT SEED [SLOW]
+#                                          ... while mapled, mapletest or its
 #                                          target is killed so often
 #
 # where all takes SLOW times as long. What is another member's or root's is
@@ -159,7 +160,7 @@ check()
 
 rage()
 {
-	limit=$(($1 * 11 + 100)) as $enemy "$dir/hostile/hostile" \
+	limit=$(($1 * 11 * ${3:-1} + 100)) as $enemy "$dir/hostile/hostile" \
 		"$socket" "$1" "$2" "${3:-1}" \
 		1 "$(<"$dir/pid")" "$onlooker" "$sleeper" ||
 		fail "status $?"
@@ -251,15 +252,15 @@ await_finding()
 	done
 }
 
-kills() # WHAT COUNT SEED
+kills() # WHAT COUNT SEED [SLOW]
 {
 	local killed=0 most=30 rager every=$(($2 / 20))
 
 	RANDOM=$3
 	[ "$1" = mapletest ] || most=10
 	[ $every -ge 3 ] || every=3
-	limit=10000 as $enemy nice "$dir/hostile/hostile" "$socket" 10000 "$3" \
-		10000 1 "$onlooker" "$sleeper" >"$dir/said" 2>&1 &
+	limit=10000 as $enemy nice "$dir/hostile/hostile" "$socket" 0 "$3" \
+		"${4:-1}" 1 "$onlooker" "$sleeper" >"$dir/said" 2>&1 &
 	rager=$!
 	until grep -q seed "$dir/said"; do sleep 0.1; done
 	while [ $killed -lt "$2" ]; do

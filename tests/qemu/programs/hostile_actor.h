@@ -60,6 +60,8 @@ static struct {
 	char what[256]; /* the first of it */
 } * shared;
 
+static double slow = 1; /* so many times the time for the same */
+
 static char folder[256]; /* where we lie, with raised and book */
 static pid_t foreign[8]; /* processes of others */
 static unsigned int nforeign;
@@ -117,6 +119,20 @@ static inline unsigned long deed_least(enum deed deed, double minutes)
 	if (least <= 0 || (!module && deed < LEASED))
 		return 0;
 	return least < 1 ? 1 : (unsigned long)least;
+}
+
+/* How much of what is to be done in @minutes has been. */
+static inline unsigned long done_of(double minutes)
+{
+	unsigned long sum = 0;
+
+	for (unsigned int i = 0; i < DEEDS; i++) {
+		unsigned long least = deed_least((enum deed)i, minutes);
+		unsigned long done = shared->done[i];
+
+		sum += done < least ? done : least;
+	}
+	return sum;
 }
 
 static inline bool done_enough(double minutes)

@@ -16,7 +16,7 @@ static const struct target_kind *kind_named(const char *name)
 /* Waits, not for long, until the end of its target was counted. */
 static void await_end(struct held *h)
 {
-	for (int i = 0; i < 20 && !h->over; i++) {
+	for (int i = 0; i < 20 * slow && !h->over; i++) {
 		usleep(10000);
 		look(h);
 	}
@@ -83,7 +83,7 @@ static void change_under(struct actor *a)
 	h = begin_on(a, dup(t->pidfd), false);
 	if (h && probe_file(h, fd)) {
 		if (chance(2))
-			target_nap(20000);
+			target_nap((unsigned int)(slow * 20000));
 		if (change_copy(number))
 			count(CHANGED);
 		if (chance(2))

@@ -140,8 +140,10 @@ static void lease(struct actor *a)
 	send_request(a, MAPLE_WIRE_LEASE, &message);
 	pfd.fd = a->host->sock;
 	/* It may be told its place, again and again, and its CPU at last. */
-	while (a->cpu < 0 && pfd.fd >= 0 && poll(&pfd, 1, 300) > 0) {
-		if (maple_host_receive(a->host, 1000, &answer, &err))
+	while (a->cpu < 0 && pfd.fd >= 0 &&
+	       poll(&pfd, 1, (int)(slow * 300)) > 0) {
+		if (maple_host_receive(a->host, (int)(slow * 1000), &answer,
+				       &err))
 			return;
 		if (answer.fd >= 0)
 			keep(a, answer.fd);

@@ -241,7 +241,7 @@ static struct maple_control_order any_order(struct actor *a,
 				: (uint32_t)draw(__MAPLE_UAPI_SCHED_MAX),
 		.seed = draw(1000),
 		.changes = (uint32_t)draw(4),
-		.deadline_ms = 1 + (uint32_t)draw(1000),
+		.deadline_ms = (uint32_t)(slow * (double)(1 + draw(1000))),
 	};
 
 	if (order.sched == MAPLE_UAPI_PLAN || (!native && chance(3))) {
@@ -326,7 +326,7 @@ static void strike(struct actor *a)
 		probe_file(h, fd);
 		close(fd);
 	}
-	target_nap(30000);
+	target_nap((unsigned int)(slow * 30000));
 	look(h);
 	if (chance(2))
 		read_log(h);

@@ -42,7 +42,7 @@ static struct target *add_target(struct actor *a,
 	pid = fork();
 	if (!pid) {
 		/* The actor may be killed, and it must not stay for ever. */
-		alarm(1 + (unsigned int)draw(3));
+		alarm((unsigned int)(slow * (double)(1 + draw(3))));
 		/* It leaves the CPU to those who ask. */
 		if (!chance(8) && nice(15) < 0)
 			_exit(1);
