@@ -208,6 +208,39 @@ static void test_threads_are_known_by_name(void **state)
 }
 
 /* What is named may be anything, in a file of the user's. */
+/*
+ * Behind a point, whichever comes next; and behind the last one, since a thread
+ * has ended.
+ */
+static void test_after_a_point(void **state)
+{
+	static const struct rig_program program = {
+		.nthreads = 2,
+		.nops = { 3, 2 },
+		.op = { { { 40, MAPLE_EV_READ, 1 },
+			  { 41, MAPLE_EV_READ, 1 },
+			  { 40, MAPLE_EV_READ, 1 } },
+			{ { 50, MAPLE_EV_READ, 1 }, { 51, MAPLE_EV_READ, 1 } } },
+	};
+	static const struct maple_policy_switch list[] = {
+		{ 1, 2, MAPLE_POLICY_AFTER, 41, 1 },
+		{ 2, 1, MAPLE_POLICY_AFTER, 50, 1 },
+		{ 1, 2, MAPLE_POLICY_AFTER, 40, 2 },
+	};
+	static const unsigned int wanted[] = { 1, 1, 2, 1, 2 };
+	struct was was = { .nlog = 3 };
+
+	for (unsigned int t = 0; t <= RIG_THREADS; t++)
+		snprintf(was.name[t].text, MAPLE_POLICY_NAME,
+			 t ? "0.%u" : "0", t);
+	memcpy(was.log, list, sizeof(list));
+	follow(&program, &was);
+	assert_int_equal(rig.counts.followed, 3);
+	assert_int_equal(rig.counts.missed, 0);
+	assert_int_equal(rig.nsteps, 5);
+	assert_memory_equal(rig.step, wanted, sizeof(wanted));
+}
+
 static void test_strange_lists_do_no_harm(void **state)
 {
 	struct rig_program program;
@@ -219,7 +252,7 @@ static void test_strange_lists_do_no_harm(void **state)
 		for (unsigned int i = 0; i < was.nlog; i++) {
 			was.log[i].thread = rand();
 			was.log[i].next = rand();
-			was.log[i].what = rand() % 3;
+			was.log[i].what = rand() % 4;
 			was.log[i].hit = rand() % 20;
 		}
 		follow(&program, &was);
@@ -358,6 +391,7 @@ int main(void)
 		cmocka_unit_test(test_other_sites_do_not_matter),
 		cmocka_unit_test(test_entries_hold_without_each_other),
 		cmocka_unit_test(test_threads_are_known_by_name),
+		cmocka_unit_test(test_after_a_point),
 		cmocka_unit_test(test_strange_lists_do_no_harm),
 		cmocka_unit_test(test_many_sites),
 		cmocka_unit_test(test_spinner_gives_way),

@@ -838,11 +838,21 @@ static void the_replay_line_is_its_readers(void **state)
 
 static void saturation_is_said_only_when_nothing_is_left(void **state)
 {
+	struct maple_class_count class[] = {
+		{ .name = "idiom 1", .exposed = 12 },
+		{ .name = "pattern 3" },
+	};
+	struct maple_coverage coverage = { 2, class };
 	FILE *out = open_buffer();
 
-	maple_report_saturation(out, 12, 0, 40);
-	maple_report_saturation(out, 12, 1, 40);
-	maple_report_saturation(out, 1, 3, 0);
+	maple_report_saturation(out, &coverage, 40);
+	class[0].left = 1;
+	maple_report_saturation(out, &coverage, 40);
+	class[1].exposed = 1;
+	maple_report_saturation(out, &coverage, 1);
+	class[0].exposed = 0;
+	class[0].left = 3;
+	maple_report_saturation(out, &coverage, 0);
 	fclose(out);
 	assert_string_equal(
 		buffer,
@@ -850,7 +860,9 @@ static void saturation_is_said_only_when_nothing_is_left(void **state)
 		"without a new iRoot\n"
 		"12 iRoots exposed, 1 candidate left; not saturated: 40 runs "
 		"without a new iRoot\n"
-		"1 iRoot exposed, 3 candidates left; still growing\n");
+		"13 goals exposed, 1 candidate left; not saturated: 1 run "
+		"without a new goal\n"
+		"1 pattern exposed, 3 candidates left; still growing\n");
 }
 
 static void success_is_a_table_of_rates_and_reasons(void **state)
