@@ -231,8 +231,8 @@ static void test_after_a_point(void **state)
 	struct was was = { .nlog = 3 };
 
 	for (unsigned int t = 0; t <= RIG_THREADS; t++)
-		snprintf(was.name[t].text, MAPLE_POLICY_NAME,
-			 t ? "0.%u" : "0", t);
+		snprintf(was.name[t].text, MAPLE_POLICY_NAME, t ? "0.%u" : "0",
+			 t);
 	memcpy(was.log, list, sizeof(list));
 	follow(&program, &was);
 	assert_int_equal(rig.counts.followed, 3);
