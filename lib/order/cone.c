@@ -2,8 +2,8 @@
 /*
  * The cone of a goal: what has to happen for its steps to, up to the first one
  * that reads what it had not read. Each thread in it reads what it read in the
- * run, so it does what it did; behind that step nobody knows, and the steps that
- * are left are tried all the same: the tail.
+ * run, so it does what it did; behind that step nobody knows, and the steps
+ * that are left are tried all the same: the tail.
  *
  * A thread is in it with its events up to the last one that is asked for. What
  * one of them read asks for who wrote it; and if both are sections of a lock,
@@ -81,8 +81,8 @@ static void grow(struct growing *g)
 }
 
 /*
- * Who writes what step @i reads, in the goal's order; UNSURE: whoever did in the
- * run, which is not one of the steps behind it; NONE: another one.
+ * Who writes what step @i reads, in the goal's order; UNSURE: whoever did in
+ * the run, which is not one of the steps behind it; NONE: another one.
  */
 static uint32_t writer_in(const struct maple_order_model *m,
 			  const struct maple_order_goal *goal, unsigned int i)
@@ -158,6 +158,7 @@ static bool is_spoiled(const struct maple_order_model *m,
 
 enum maple_order_answer maple_order_cone(const struct maple_order_model *m,
 					 const struct maple_order_goal *goal,
+					 const uint32_t *also, uint32_t nalso,
 					 struct maple_order_cone *cone)
 {
 	struct growing g = { .m = m, .cone = cone };
@@ -172,13 +173,15 @@ enum maple_order_answer maple_order_cone(const struct maple_order_model *m,
 		return MAPLE_ORDER_UNKNOWN;
 	}
 	cut(m, goal, cone);
+	for (uint32_t i = 0; i < nalso; i++)
+		ask(&g, also[i]);
 	for (unsigned int i = 0; i < cone->sure; i++) {
 		ask(&g, goal->event[i]);
 		for (unsigned int k = i + 1; k < cone->sure; k++)
 			close_sections(&g, goal->event[i], goal->event[k]);
 	}
 	grow(&g);
-	answer = g.unsure ? MAPLE_ORDER_UNKNOWN
+	answer = g.unsure			       ? MAPLE_ORDER_UNKNOWN
 		 : g.open || is_spoiled(m, goal, cone) ? MAPLE_ORDER_REFUTED
 						       : MAPLE_ORDER_FOUND;
 	for (uint32_t t = 0; t < m->nthreads; t++)

@@ -17,12 +17,12 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#define BYTES	 8	    /* of a word */
-#define WIDEST	 4096u	    /* words of an access that are looked at */
-#define BLOCK	 65536u	    /* words of a block that ends */
-#define TOUCHES	 (1u << 22) /* in all */
-#define FRESH	 0xffffffffu
-#define SEVERAL	 0xfffffffeu
+#define BYTES	8	   /* of a word */
+#define WIDEST	4096u	   /* words of an access that are looked at */
+#define BLOCK	65536u	   /* words of a block that ends */
+#define TOUCHES (1u << 22) /* in all */
+#define FRESH	0xffffffffu
+#define SEVERAL 0xfffffffeu
 
 /* A word while the run is read; the table has the present one at an address. */
 struct word {
@@ -33,7 +33,7 @@ struct word {
 
 struct seen {
 	uint32_t thread; /* who touched it: one, or SEVERAL */
-	uint32_t ended;	 /* the event that ended what lay there before; or NONE */
+	uint32_t ended; /* the event that ended what lay there before; or NONE */
 	bool written, unsure;
 };
 
@@ -130,8 +130,8 @@ static struct word *new_word(struct reading *r, uint64_t number)
 		return NULL;
 	}
 	w->id = r->nwords;
-	r->word[r->nwords++] = (struct seen){ .thread = FRESH,
-					      .ended = MAPLE_ORDER_NONE };
+	r->word[r->nwords++] =
+		(struct seen){ .thread = FRESH, .ended = MAPLE_ORDER_NONE };
 	return w;
 }
 
@@ -144,8 +144,9 @@ static bool touch(struct reading *r, uint32_t event, struct word *w,
 	if (!maple_array_reserve(r->touch, r->ntouch, r->touch_room))
 		return false;
 	r->touch[r->ntouch++] = (struct raw_touch){ event, w->id, bytes };
-	seen->thread = seen->thread == FRESH || seen->thread == thread ? thread
-								       : SEVERAL;
+	seen->thread = seen->thread == FRESH || seen->thread == thread
+			       ? thread
+			       : SEVERAL;
 	seen->written |= writes;
 	return true;
 }
@@ -348,9 +349,9 @@ static int keep(struct building *b)
 
 			if (w == MAPLE_ORDER_NONE)
 				continue;
-			m->touch[m->ntouch++] = (struct maple_order_touch){
-				w, r->touch[k].bytes
-			};
+			m->touch[m->ntouch++] =
+				(struct maple_order_touch){ w,
+							    r->touch[k].bytes };
 			m->word[w].n++;
 		}
 		e->ntouch = m->ntouch - e->touch;
@@ -652,8 +653,7 @@ static int link_one(struct linking *l, uint32_t i,
 }
 
 /* Who comes to memory after it ended, and was another's, comes after that. */
-static int link_end(struct building *b, uint32_t i, uint32_t from,
-		    uint32_t *at)
+static int link_end(struct building *b, uint32_t i, uint32_t from, uint32_t *at)
 {
 	const struct reading *r = b->r;
 	uint32_t last = MAPLE_ORDER_NONE, ended;
@@ -759,38 +759,4 @@ void maple_order_model_free(struct maple_order_model *m)
 	free(m->word);
 	free(m->at);
 	free(m);
-}
-
-bool maple_order_overlap(const struct maple_order_model *m, uint32_t a,
-			 uint32_t b)
-{
-	const struct maple_order_event *x = &m->event[a], *y = &m->event[b];
-
-	for (uint32_t i = 0; i < x->ntouch; i++)
-		for (uint32_t k = 0; k < y->ntouch; k++) {
-			const struct maple_order_touch *s =
-				&m->touch[x->touch + i];
-			const struct maple_order_touch *t =
-				&m->touch[y->touch + k];
-
-			if (s->word == t->word && s->bytes & t->bytes)
-				return true;
-		}
-	return false;
-}
-
-uint32_t maple_order_section(const struct maple_order_model *m, uint32_t e,
-			     uint32_t after)
-{
-	const struct maple_order_event *event = &m->event[e];
-	uint32_t lock;
-
-	if (after == MAPLE_ORDER_NONE)
-		lock = event->kind == MAPLE_EV_LOCK ? e : event->held;
-	else
-		lock = m->event[after].held;
-	while (lock != MAPLE_ORDER_NONE && m->event[lock].mate != MAPLE_ORDER_NONE &&
-	       m->event[lock].mate < e)
-		lock = m->event[lock].held;
-	return lock;
 }

@@ -3,8 +3,14 @@
 #include <assert.h>
 #include "order.h"
 
-#define A(KIND, PLACE)	{ MAPLE_EV_##KIND, 0, PLACE }
-#define B(KIND, PLACE)	{ MAPLE_EV_##KIND, 1, PLACE }
+#define A(KIND, PLACE)                    \
+	{                                 \
+		MAPLE_EV_##KIND, 0, PLACE \
+	}
+#define B(KIND, PLACE)                    \
+	{                                 \
+		MAPLE_EV_##KIND, 1, PLACE \
+	}
 
 #define X 0
 #define Y 1

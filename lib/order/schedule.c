@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * An order becomes a schedule. A thread can be stopped at its points alone: what
- * it does behind one of them, up to the next, it does with it. That are ends of
- * sections, creations and ends of threads, and what no other thread sees, so
- * nothing depends on when they are done.
+ * An order becomes a schedule. A thread can be stopped at its points alone:
+ * what it does behind one of them, up to the next, it does with it. That are
+ * ends of sections, creations and ends of threads, and what no other thread
+ * sees, so nothing depends on when they are done.
  */
 #include <stdlib.h>
 #include "model.h"

@@ -166,8 +166,8 @@ static void show_pairs(struct showing *s, const struct dependency *last)
 		for (uint32_t k = s->first[b]; k < s->first[b + 1]; k++) {
 			struct dependency d = s->on[k];
 
-			if (b != from && m->event[d.from].thread ==
-						 m->event[to].thread)
+			if (b != from &&
+			    m->event[d.from].thread == m->event[to].thread)
 				show_four(s, &d, last);
 		}
 	}
@@ -243,8 +243,7 @@ static bool show_access(struct showing *s, uint32_t e)
 	bool ok = true;
 
 	for (uint32_t i = 0; i < event->ntouch && ok; i++) {
-		struct place *p =
-			&s->place[s->m->touch[event->touch + i].word];
+		struct place *p = &s->place[s->m->touch[event->touch + i].word];
 
 		if (maple_order_reads(event))
 			ok = read_by(s, p, e);

@@ -13,13 +13,13 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#define NEAR	40	/* events between two steps of a thread, at most */
-#define FEW	4	/* events that stand for all of a thread, site, place */
-#define GROUPS	64	/* of these at a place */
-#define PER_KEY 8	/* occurrences of a pattern */
-#define PAIRS	1500	/* of steps of a thread */
-#define SAME	2	/* ... of which so many are at the same sites */
-#define MOST	20000	/* goals */
+#define NEAR	40    /* events between two steps of a thread, at most */
+#define FEW	4     /* events that stand for all of a thread, site, place */
+#define GROUPS	64    /* of these at a place */
+#define PER_KEY 8     /* occurrences of a pattern */
+#define PAIRS	1500  /* of steps of a thread */
+#define SAME	2     /* ... of which so many are at the same sites */
+#define MOST	20000 /* goals */
 #define NONE	MAPLE_ORDER_NONE
 
 struct group {
@@ -86,10 +86,24 @@ static void forget(struct key **keys)
 	}
 }
 
+/* Words are shared by what does not overlap: then there is no such place. */
+static bool meet(const struct wanting *w, uint32_t number, const uint32_t *event)
+{
+	for (unsigned int i = 1; i < maple_pattern_steps(number); i++)
+		for (unsigned int k = 0; k < i && number <= 17; k++)
+			if (maple_pattern_step(number, i).place ==
+				    maple_pattern_step(number, k).place &&
+			    !maple_order_overlap(w->m, event[k], event[i]))
+				return false;
+	return true;
+}
+
 static void want(struct wanting *w, uint32_t number, const uint32_t *event)
 {
 	struct maple_order_goal goal = { .pattern.number = number };
 
+	if (!meet(w, number, event))
+		return;
 	for (unsigned int i = 0; i < maple_pattern_steps(number); i++) {
 		goal.event[i] = event[i];
 		goal.pattern.site[i] = w->m->event[event[i]].site;
@@ -134,9 +148,9 @@ static void group_one(struct wanting *w, uint32_t e, uint8_t kind)
 
 	if (!can_be(event, kind))
 		return;
-	while (i < w->ngroups && (w->group[i].thread != event->thread ||
-				  w->group[i].site != event->site ||
-				  w->group[i].kind != kind))
+	while (i < w->ngroups &&
+	       (w->group[i].thread != event->thread ||
+		w->group[i].site != event->site || w->group[i].kind != kind))
 		i++;
 	if (i == GROUPS)
 		return;
@@ -174,8 +188,7 @@ static void want_three(struct wanting *w, uint32_t first, uint32_t then,
 
 	for (uint32_t p = 4; p <= 8 && !w->over; p++) {
 		if (!can_be(&e[first], kind_of(p, 0)) ||
-		    !can_be(&e[then], kind_of(p, 2)) ||
-		    b->kind != kind_of(p, 1))
+		    !can_be(&e[then], kind_of(p, 2)) || b->kind != kind_of(p, 1))
 			continue;
 		for (uint32_t k = 0; k < few(b); k++)
 			want(w, p, (uint32_t[]){ first, b->event[k], then });
@@ -245,9 +258,9 @@ static uint32_t word_of(const struct wanting *w, uint32_t e)
 static void put_pair(struct wanting *w, struct pair p)
 {
 	const struct maple_order_event *e = w->m->event;
-	struct maple_pattern what = { p.thread,
-				      { e[p.first].site, e[p.second].site,
-					p.kind } };
+	struct maple_pattern what = {
+		p.thread, { e[p.first].site, e[p.second].site, p.kind }
+	};
 
 	if (w->npairs < PAIRS && is_rare(&w->pair_keys, &what, SAME) &&
 	    maple_array_reserve(w->pair, w->npairs, w->room))
@@ -261,9 +274,8 @@ static void pairs_from(struct wanting *w, uint32_t first, uint8_t kind)
 	const struct maple_order_event *e = &m->event[first];
 	uint32_t seen[NEAR], n = 0, x = word_of(w, first), i, k, y;
 
-	for (i = e->index + 1;
-	     i < maple_order_length(m, e->thread) && n < NEAR &&
-	     i <= e->index + NEAR;
+	for (i = e->index + 1; i < maple_order_length(m, e->thread) &&
+			       n < NEAR && i <= e->index + NEAR;
 	     i++) {
 		uint32_t then = maple_order_of(m, e->thread, i);
 
@@ -342,11 +354,11 @@ static void want_crossed(struct wanting *w)
 		for (outer = maple_order_section(m, i, i); outer != NONE;
 		     outer = maple_order_section(m, i, outer))
 			if (m->event[outer].lock != m->event[i].lock)
-				put_pair(w, (struct pair){
-						    m->event[i].thread,
-						    m->event[outer].lock,
-						    m->event[i].lock, outer, i,
-						    MAPLE_EV_LOCK });
+				put_pair(w,
+					 (struct pair){ m->event[i].thread,
+							m->event[outer].lock,
+							m->event[i].lock, outer,
+							i, MAPLE_EV_LOCK });
 	}
 	for (uint32_t i = 0; i < w->npairs; i++)
 		for (uint32_t k = 0; k < w->npairs && !w->over; k++) {
@@ -369,8 +381,7 @@ static void want_lost(struct wanting *w)
 		const struct maple_order_event *e = &m->event[i];
 
 		if (e->kind == MAPLE_EV_WAKE && e->nneed && e->mate != NONE)
-			want(w, 19,
-			     (uint32_t[]){ m->need[e->need], e->mate });
+			want(w, 19, (uint32_t[]){ m->need[e->need], e->mate });
 	}
 }
 
