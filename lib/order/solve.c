@@ -26,6 +26,7 @@
 #define STATES	 (256u << 20) /* bytes of what is kept of guesses */
 #define ENDS	 32	      /* that a cone is made wider by */
 #define CONES	 200
+#define SHORTER	 64 /* tries to have fewer switches */
 #define NONE	 MAPLE_ORDER_NONE
 
 /* a before b, or c before d; c NONE: nothing else. Numbers of nodes. */
@@ -649,17 +650,44 @@ static void release(struct solving *s)
 	free(s->wrote);
 }
 
-/* The order that was found, with as few switches as it can be had. */
+/*
+ * The order that was found, with as few switches as it can be had: what goes
+ * wrong without them is told as it is in the one that was found.
+ */
+static void shorten(struct solving *s, const uint32_t *place)
+{
+	bool possible;
+
+	for (int i = 0; i < SHORTER; i++) {
+		const struct either *e;
+
+		linearise(s, true);
+		if (carry_out(s, &possible))
+			return;
+		if (!possible || s->gave_up)
+			break;
+		e = &s->either[s->broken];
+		if (place[e->a] < place[e->b] ? !add(s, e->a, e->b)
+					      : !add(s, e->c, e->d))
+			break;
+	}
+	for (uint32_t i = 0; i < s->n; i++)
+		s->order[place[i]] = i;
+}
+
 static bool take(struct solving *s, struct maple_order_found *order)
 {
 	uint32_t *event = malloc((s->n + 1u) * sizeof(*event));
-	bool possible;
+	uint32_t *place = malloc((s->n + 1u) * sizeof(*place));
 
-	if (!event)
+	if (!event || !place) {
+		free(event);
+		free(place);
 		return false;
-	linearise(s, true);
-	if (!carry_out(s, &possible))
-		linearise(s, false);
+	}
+	memcpy(place, s->place, s->n * sizeof(*place));
+	shorten(s, place);
+	free(place);
 	for (uint32_t i = 0; i < s->n; i++)
 		event[i] = s->event[s->order[i]];
 	*order = (struct maple_order_found){ .n = s->n,
