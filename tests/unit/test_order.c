@@ -288,6 +288,15 @@ static void test_shown_by_bytes(void **state)
 	assert_false(is_wanted(3, (uint32_t[]){ 1, 0 }));
 }
 
+static void test_shown_past_a_read(void **state)
+{
+	trace("0Wx 1Rx 1Wx 0Rx 0Rx 1Wx");
+	assert_false(is_shown(3, (uint32_t[]){ 0, 2 }));
+	assert_false(is_shown(1, (uint32_t[]){ 3, 5 }));
+	assert_true(is_shown(1, (uint32_t[]){ 4, 5 }));
+	assert_false(is_shown(2, (uint32_t[]){ 2, 4 }));
+}
+
 static void test_late_wait(void **state)
 {
 	trace("0sC 1wC");
@@ -384,6 +393,14 @@ static void test_kept_read(void **state)
 	trace("0Wx 1WG 1Rx 1Wy 2Wx 2WG 2Wy");
 	assert_found(9, (uint32_t[]){ 5, 1, 3, 6 },
 		     (uint32_t[]){ 4, 5, 0, 1, 2, 3, 6 }, 7, 4);
+}
+
+static void test_immediate(void **state)
+{
+	/* 1 goes on behind 2's y, so 2's x comes before both steps. */
+	trace("0Wx 2Wx 2Wy 1Ry 1Wx");
+	assert_found(3, (uint32_t[]){ 0, 4 }, (uint32_t[]){ 1, 2, 0, 3, 4 }, 5,
+		     2);
 }
 
 static void test_locks(void **state)
@@ -486,11 +503,13 @@ int main(void)
 		cmocka_unit_test_teardown(test_quiet, teardown),
 		cmocka_unit_test_teardown(test_shown, teardown),
 		cmocka_unit_test_teardown(test_shown_by_bytes, teardown),
+		cmocka_unit_test_teardown(test_shown_past_a_read, teardown),
 		cmocka_unit_test_teardown(test_late_wait, teardown),
 		cmocka_unit_test_teardown(test_wanted, teardown),
 		cmocka_unit_test_teardown(test_lost_update, teardown),
 		cmocka_unit_test_teardown(test_program_order, teardown),
 		cmocka_unit_test_teardown(test_kept_read, teardown),
+		cmocka_unit_test_teardown(test_immediate, teardown),
 		cmocka_unit_test_teardown(test_locks, teardown),
 		cmocka_unit_test_teardown(test_open_sections, teardown),
 		cmocka_unit_test_teardown(test_crossed_locks, teardown),
