@@ -650,26 +650,31 @@ static void release(struct solving *s)
 	free(s->wrote);
 }
 
+/* Of what may be either way the one that the order in @place has. */
+static bool tell_as(struct solving *s, uint32_t i, const uint32_t *place)
+{
+	struct either e = s->either[i];
+
+	return place[e.a] < place[e.b] ? add(s, e.a, e.b) : add(s, e.c, e.d);
+}
+
 /*
  * The order that was found, with as few switches as it can be had: what goes
  * wrong without them is told as it is in the one that was found.
  */
 static void shorten(struct solving *s, const uint32_t *place)
 {
-	bool possible;
+	bool possible, fits = true;
 
-	for (int i = 0; i < SHORTER; i++) {
-		const struct either *e;
+	for (int i = 0; i < SHORTER && fits; i++) {
+		uint32_t had = s->neither;
 
 		linearise(s, true);
 		if (carry_out(s, &possible))
 			return;
-		if (!possible || s->gave_up)
-			break;
-		e = &s->either[s->broken];
-		if (place[e->a] < place[e->b] ? !add(s, e->a, e->b)
-					      : !add(s, e->c, e->d))
-			break;
+		fits = possible && !s->gave_up && tell_as(s, s->broken, place);
+		for (uint32_t k = had; k < s->neither && fits; k++)
+			fits = tell_as(s, k, place);
 	}
 	for (uint32_t i = 0; i < s->n; i++)
 		s->order[place[i]] = i;

@@ -141,7 +141,7 @@ static void write_thread(struct program *g, uint32_t t)
 		write_body(&w, dice(3));
 		put(&w, MAPLE_EV_CREATE, false, i, 0);
 	}
-	write_body(&w, 2 + dice(8));
+	write_body(&w, 2 + dice(g->nvariables < 3 ? 14 : 8));
 	while (w.nheld)
 		write_unlock(&w);
 	for (uint32_t i = 1; i < g->nthreads && !t; i++)
@@ -157,7 +157,7 @@ static void make(struct program *g)
 {
 	*g = (struct program){ .nthreads = 2 + dice(THREADS - 1),
 			       .nlocks = dice(LOCKS + 1),
-			       .nvariables = 1 + dice(4),
+			       .nvariables = 1 + dice(dice(2) ? 2 : 4),
 			       .overlaps = dice(3) == 0 };
 	for (uint32_t i = 0; i < g->nvariables; i++) {
 		g->size[i] = 1 + dice(8);
