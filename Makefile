@@ -98,6 +98,7 @@ kernels += $(kernels:%=%.tsan)
 programs := $(O)/mapletest $(O)/mapled $(O)/libmaple.a $(O)/libmaple.so \
 	$(O)/libmaple-agent.so $(O)/maple-canary
 tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
+	$(O)/tests/order_z3 $(O)/tests/bench/order \
 	$(O)/tests/bench/predict $(O)/tests/bench/sqlite_threads \
 	$(O)/tests/bench/price $(O)/tests/bench/hits $(O)/tests/bench/slowdown \
 	$(O)/tests/bench/budget_runs $(O)/tests/bench/startup_costs \
@@ -328,6 +329,12 @@ $(O)/tests/oracle: $(wildcard tests/oracle/*.c) $(O)/libmaple.a
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -MF $@.d -o $@ $(filter %.c %.a,$^) $(LIBS)
 
+$(O)/tests/order_z3: $(wildcard tests/order/*.c) $(O)/libmaple.a
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -MF $@.d -o $@ $(filter %.c %.a,$^) \
+		$(LIBS) -lz3
+
 $(O)/tests/events: $(wildcard tests/events/*.c) $(O)/libmaple.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
@@ -349,6 +356,11 @@ $(O)/tests/bench/hits: tests/bench/hits.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -pthread -o $@ $<
+
+$(O)/tests/bench/order: tests/bench/order.c $(O)/libmaple.a
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
 
 $(O)/tests/bench/predict: tests/bench/predict.c $(O)/libmaple.a
 	@mkdir -p $(@D)
@@ -427,7 +439,7 @@ demo: deps
 
 # What a change is tried with: no packages, no guests, and of what takes long
 # the part that shows most.
-QUICK := ^(check_selftest|unit/|oracle/|simulate|e2e/(targets|search|deadlock|$\
+QUICK := ^(check_selftest|unit/|oracle/|simulate|order_z3|e2e/(targets|search|deadlock|$\
 	cli|compare|docs|house|hot|lists|names|variables|wakeups))
 
 test: deps-check

@@ -158,6 +158,7 @@ static bool is_spoiled(const struct maple_order_model *m,
 
 enum maple_order_answer maple_order_cone(const struct maple_order_model *m,
 					 const struct maple_order_goal *goal,
+					 const uint32_t *also, uint32_t nalso,
 					 struct maple_order_cone *cone)
 {
 	struct growing g = { .m = m, .cone = cone };
@@ -172,6 +173,8 @@ enum maple_order_answer maple_order_cone(const struct maple_order_model *m,
 		return MAPLE_ORDER_UNKNOWN;
 	}
 	cut(m, goal, cone);
+	for (uint32_t i = 0; i < nalso; i++)
+		ask(&g, also[i]);
 	for (unsigned int i = 0; i < cone->sure; i++) {
 		ask(&g, goal->event[i]);
 		for (unsigned int k = i + 1; k < cone->sure; k++)

@@ -760,38 +760,3 @@ void maple_order_model_free(struct maple_order_model *m)
 	free(m->at);
 	free(m);
 }
-
-bool maple_order_overlap(const struct maple_order_model *m, uint32_t a,
-			 uint32_t b)
-{
-	const struct maple_order_event *x = &m->event[a], *y = &m->event[b];
-
-	for (uint32_t i = 0; i < x->ntouch; i++)
-		for (uint32_t k = 0; k < y->ntouch; k++) {
-			const struct maple_order_touch *s =
-				&m->touch[x->touch + i];
-			const struct maple_order_touch *t =
-				&m->touch[y->touch + k];
-
-			if (s->word == t->word && s->bytes & t->bytes)
-				return true;
-		}
-	return false;
-}
-
-uint32_t maple_order_section(const struct maple_order_model *m, uint32_t e,
-			     uint32_t after)
-{
-	const struct maple_order_event *event = &m->event[e];
-	uint32_t lock;
-
-	if (after == MAPLE_ORDER_NONE)
-		lock = event->kind == MAPLE_EV_LOCK ? e : event->held;
-	else
-		lock = m->event[after].held;
-	while (lock != MAPLE_ORDER_NONE &&
-	       m->event[lock].mate != MAPLE_ORDER_NONE &&
-	       m->event[lock].mate < e)
-		lock = m->event[lock].held;
-	return lock;
-}

@@ -78,6 +78,10 @@ static inline uint32_t maple_order_of(const struct maple_order_model *m,
 bool maple_order_overlap(const struct maple_order_model *m, uint32_t a,
 			 uint32_t b);
 
+/* Whether @e touches bytes that both @a and @b do. */
+bool maple_order_meets(const struct maple_order_model *m, uint32_t e,
+		       uint32_t a, uint32_t b);
+
 /*
  * The sections that @e is in, the last one that was begun first: pass NONE for
  * the first, and what was returned for the next; NONE: there is none left. A
@@ -105,9 +109,13 @@ struct maple_order_cone {
 	uint32_t changed;  /* the event that reads anew; or NONE */
 };
 
-/* FOUND: @cone is to be freed. REFUTED: no order of this run can show @goal. */
+/*
+ * @also: events that are to be in it as well. FOUND: @cone->upto is to be
+ * freed. REFUTED: no order of this run, with @also, can show @goal.
+ */
 enum maple_order_answer maple_order_cone(const struct maple_order_model *m,
 					 const struct maple_order_goal *goal,
+					 const uint32_t *also, uint32_t nalso,
 					 struct maple_order_cone *cone);
 
 #endif

@@ -30,7 +30,7 @@ struct showing {
 	const struct maple_order_model *m;
 	maple_order_sink sink;
 	void *ctx;
-	struct place *place; /* by word */
+	struct place *place; /* by word and byte */
 	struct dependency *on;
 	uint32_t n, room;
 	uint32_t *first; /* by event: of what it depends on, on[first ...] */
@@ -192,7 +192,8 @@ static bool depend(struct showing *s, uint32_t from, uint8_t from_kind,
 	struct dependency d = { from, to, from_kind, to_kind };
 
 	for (uint32_t i = s->first[to]; i < s->n; i++)
-		if (!memcmp(&s->on[i], &d, sizeof(d)))
+		if (s->on[i].from == from && s->on[i].from_kind == from_kind &&
+		    s->on[i].to_kind == to_kind)
 			return true;
 	if (!maple_array_reserve(s->on, s->n, s->room))
 		return false;
@@ -219,7 +220,8 @@ static bool read_by(struct showing *s, struct place *p, uint32_t e)
 	       depend(s, p->writer, MAPLE_EV_WRITE, e, MAPLE_EV_READ);
 }
 
-static bool written_by(struct showing *s, struct place *p, uint32_t e)
+/* What an update reads itself is not in between. */
+static bool writes_over(struct showing *s, const struct place *p, uint32_t e)
 {
 	const struct maple_order_model *m = s->m;
 	uint32_t thread = m->event[e].thread;
@@ -232,8 +234,22 @@ static bool written_by(struct showing *s, struct place *p, uint32_t e)
 	if (ok && !p->n && p->writer != MAPLE_ORDER_NONE &&
 	    m->event[p->writer].thread != thread)
 		ok = depend(s, p->writer, MAPLE_EV_WRITE, e, MAPLE_EV_WRITE);
-	p->n = 0;
-	p->writer = e;
+	return ok;
+}
+
+static bool show_at(struct showing *s, struct place *p, uint32_t e)
+{
+	const struct maple_order_event *event = &s->m->event[e];
+	bool ok = true;
+
+	if (maple_order_writes(event))
+		ok = writes_over(s, p, e);
+	if (ok && maple_order_reads(event))
+		ok = read_by(s, p, e);
+	if (maple_order_writes(event)) {
+		p->n = 0;
+		p->writer = e;
+	}
 	return ok;
 }
 
@@ -242,13 +258,13 @@ static bool show_access(struct showing *s, uint32_t e)
 	const struct maple_order_event *event = &s->m->event[e];
 	bool ok = true;
 
-	for (uint32_t i = 0; i < event->ntouch && ok; i++) {
-		struct place *p = &s->place[s->m->touch[event->touch + i].word];
+	for (uint32_t i = 0; i < event->ntouch; i++) {
+		const struct maple_order_touch *t =
+			&s->m->touch[event->touch + i];
 
-		if (maple_order_reads(event))
-			ok = read_by(s, p, e);
-		if (ok && maple_order_writes(event))
-			ok = written_by(s, p, e);
+		for (uint32_t k = 0; k < 8 && ok; k++)
+			if (t->bytes >> k & 1)
+				ok = show_at(s, &s->place[8 * t->word + k], e);
 	}
 	s->first[e + 1] = s->n;
 	for (uint32_t i = s->first[e]; i < s->n && !s->over; i++) {
@@ -287,11 +303,11 @@ void maple_order_shown(const struct maple_order_model *model,
 	struct showing s = { .m = model, .sink = sink, .ctx = ctx };
 	uint32_t *signal = malloc((model->nconds + 1u) * sizeof(*signal));
 
-	s.place = calloc(model->nwords + 1u, sizeof(*s.place));
+	s.place = calloc(8 * (size_t)model->nwords + 1, sizeof(*s.place));
 	s.first = calloc(model->n + 2u, sizeof(*s.first));
 	if (signal && s.place && s.first) {
 		memset(signal, 0xff, (model->nconds + 1u) * sizeof(*signal));
-		for (uint32_t w = 0; w < model->nwords; w++)
+		for (uint32_t w = 0; w < 8 * model->nwords; w++)
 			s.place[w].writer = MAPLE_ORDER_NONE;
 		for (uint32_t e = 0; e < model->n && !s.over; e++) {
 			s.first[e + 1] = s.first[e];
@@ -299,7 +315,7 @@ void maple_order_shown(const struct maple_order_model *model,
 				break;
 			show_late_wait(&s, signal, e);
 		}
-		for (uint32_t w = 0; w < model->nwords; w++)
+		for (uint32_t w = 0; w < 8 * model->nwords; w++)
 			free(s.place[w].reader);
 	}
 	free(signal);

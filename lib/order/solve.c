@@ -10,6 +10,9 @@
  * If one of them is excluded, the other holds; if both are, there is no order
  * with what was assumed so far. So most goals take a few such rounds, and no
  * guess. An order is never answered that was not carried out without a fault.
+ *
+ * A section that is open in the cone comes after all others of its lock; if
+ * that cannot be, the cone is made wider by its end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +24,9 @@
 #define BRANCHES 10000
 #define ROUNDS	 10000
 #define STATES	 (256u << 20) /* bytes of what is kept of guesses */
+#define ENDS	 32	      /* that a cone is made wider by */
+#define CONES	 200
+#define SHORTER	 64 /* tries to have fewer switches */
 #define NONE	 MAPLE_ORDER_NONE
 
 /* a before b, or c before d; c NONE: nothing else. Numbers of nodes. */
@@ -59,6 +65,8 @@ struct solving {
 	uint32_t branches, rounds;
 	uint64_t states;
 	bool gave_up;
+	/* Ends of sections that the cone has not, and that might help. */
+	uint32_t missing[ENDS], nmissing;
 };
 
 static const struct maple_order_event *event_of(const struct solving *s,
@@ -301,6 +309,17 @@ static bool carry_access(struct solving *s, uint32_t node)
 	return right;
 }
 
+static void miss(struct solving *s, uint32_t end)
+{
+	for (uint32_t i = 0; i < s->nmissing; i++)
+		if (s->missing[i] == end)
+			return;
+	if (s->nmissing == ENDS)
+		s->gave_up = true;
+	else if (end != NONE)
+		s->missing[s->nmissing++] = end;
+}
+
 /* Two sections that exclude each other: one ends before the other begins. */
 static bool part(struct solving *s, uint32_t open, uint32_t lock)
 {
@@ -309,6 +328,10 @@ static bool part(struct solving *s, uint32_t open, uint32_t lock)
 	uint32_t a_end = a->mate == NONE ? NONE : node_of(s, a->mate);
 	uint32_t b_end = b->mate == NONE ? NONE : node_of(s, b->mate);
 
+	if (a_end == NONE)
+		miss(s, a->mate);
+	if (b_end == NONE)
+		miss(s, b->mate);
 	if (a_end == NONE && b_end == NONE)
 		return false;
 	if (a_end == NONE)
@@ -340,7 +363,7 @@ static bool carry_sections(struct solving *s, bool *right)
 		memset(last, 0xff, (s->m->nlocks + 1u) * sizeof(*last));
 	}
 	for (uint32_t i = 0; i < s->n && possible; i++) {
-		uint32_t node = s->order[i], *at, r;
+		uint32_t node = s->order[i], *at, r, reader;
 		const struct maple_order_event *e = event_of(s, node);
 
 		if (e->kind == MAPLE_EV_UNLOCK && e->mate != NONE) {
@@ -360,17 +383,18 @@ static bool carry_sections(struct solving *s, bool *right)
 			*right = false;
 			possible = part(s, r, node);
 		}
-		for (r = last[e->lock];
-		     r != NONE && !e->shared_lock && possible; r = under[r])
-			if (dense(s, r) != dense(s, node)) {
+		for (reader = last[e->lock];
+		     reader != NONE && !e->shared_lock && possible;
+		     reader = under[reader])
+			if (dense(s, reader) != dense(s, node)) {
 				*right = false;
-				possible = part(s, r, node);
+				possible = part(s, reader, node);
 			}
 		if (e->shared_lock) {
 			under[node] = last[e->lock];
 			last[e->lock] = node;
-		} else {
-			open[e->lock] = node;
+		} else if (r == NONE || dense(s, r) != dense(s, node)) {
+			open[e->lock] = node; /* the outermost */
 		}
 	}
 	free(open);
@@ -386,8 +410,7 @@ static bool carry_sections(struct solving *s, bool *right)
 static bool comes_between(const struct solving *s, uint32_t w, uint32_t a,
 			  uint8_t a_kind, uint32_t b, uint8_t b_kind)
 {
-	if (!event_of(s, w)->ntouch ||
-	    !maple_order_overlap(s->m, s->event[w], s->event[a]))
+	if (!maple_order_meets(s->m, s->event[w], s->event[a], s->event[b]))
 		return false;
 	if (maple_order_writes(event_of(s, w)))
 		return true;
@@ -627,17 +650,49 @@ static void release(struct solving *s)
 	free(s->wrote);
 }
 
-/* The order that was found, with as few switches as it can be had. */
+/* Of what may be either way the one that the order in @place has. */
+static bool tell_as(struct solving *s, uint32_t i, const uint32_t *place)
+{
+	struct either e = s->either[i];
+
+	return place[e.a] < place[e.b] ? add(s, e.a, e.b) : add(s, e.c, e.d);
+}
+
+/*
+ * The order that was found, with as few switches as it can be had: what goes
+ * wrong without them is told as it is in the one that was found.
+ */
+static void shorten(struct solving *s, const uint32_t *place)
+{
+	bool possible, fits = true;
+
+	for (int i = 0; i < SHORTER && fits; i++) {
+		uint32_t had = s->neither;
+
+		linearise(s, true);
+		if (carry_out(s, &possible))
+			return;
+		fits = possible && !s->gave_up && tell_as(s, s->broken, place);
+		for (uint32_t k = had; k < s->neither && fits; k++)
+			fits = tell_as(s, k, place);
+	}
+	for (uint32_t i = 0; i < s->n; i++)
+		s->order[place[i]] = i;
+}
+
 static bool take(struct solving *s, struct maple_order_found *order)
 {
 	uint32_t *event = malloc((s->n + 1u) * sizeof(*event));
-	bool possible;
+	uint32_t *place = malloc((s->n + 1u) * sizeof(*place));
 
-	if (!event)
+	if (!event || !place) {
+		free(event);
+		free(place);
 		return false;
-	linearise(s, true);
-	if (!carry_out(s, &possible))
-		linearise(s, false);
+	}
+	memcpy(place, s->place, s->n * sizeof(*place));
+	shorten(s, place);
+	free(place);
 	for (uint32_t i = 0; i < s->n; i++)
 		event[i] = s->event[s->order[i]];
 	*order = (struct maple_order_found){ .n = s->n,
@@ -647,28 +702,62 @@ static bool take(struct solving *s, struct maple_order_found *order)
 	return true;
 }
 
+/* What the cone is made wider by, and how often one was made. */
+struct widening {
+	uint32_t end[ENDS], n, cones;
+};
+
+static enum maple_order_answer solve_in(struct solving *s,
+					struct maple_order_found *order)
+{
+	enum maple_order_answer answer = MAPLE_ORDER_UNKNOWN;
+
+	if (s->cone->n <= EVENTS && allocate(s)) {
+		if (prepare(s) && search(s, 0))
+			answer = take(s, order) ? MAPLE_ORDER_FOUND
+						: MAPLE_ORDER_UNKNOWN;
+		else if (!s->gave_up)
+			answer = MAPLE_ORDER_REFUTED;
+	}
+	release(s);
+	return answer;
+}
+
+static enum maple_order_answer solve(const struct maple_order_model *m,
+				     const struct maple_order_goal *goal,
+				     struct widening *wide,
+				     struct maple_order_found *order)
+{
+	struct maple_order_cone cone;
+	struct solving s = { .m = m, .goal = goal, .cone = &cone };
+	enum maple_order_answer answer;
+
+	if (++wide->cones > CONES)
+		return MAPLE_ORDER_UNKNOWN;
+	answer = maple_order_cone(m, goal, wide->end, wide->n, &cone);
+	if (answer != MAPLE_ORDER_FOUND)
+		return answer;
+	answer = solve_in(&s, order);
+	free(cone.upto);
+	if (s.nmissing && wide->n == ENDS && answer == MAPLE_ORDER_REFUTED)
+		return MAPLE_ORDER_UNKNOWN;
+	for (uint32_t i = 0; i < s.nmissing && answer == MAPLE_ORDER_REFUTED;
+	     i++) {
+		wide->end[wide->n++] = s.missing[i];
+		answer = solve(m, goal, wide, order);
+		wide->n--;
+	}
+	return answer;
+}
+
 enum maple_order_answer maple_order_solve(const struct maple_order_model *model,
 					  const struct maple_order_goal *goal,
 					  struct maple_order_found *order)
 {
-	struct maple_order_cone cone;
-	struct solving s = { .m = model, .goal = goal, .cone = &cone };
-	enum maple_order_answer answer = maple_order_cone(model, goal, &cone);
+	struct widening wide = { .n = 0 };
 
 	*order = (struct maple_order_found){ 0 };
-	if (answer != MAPLE_ORDER_FOUND)
-		return answer;
-	answer = MAPLE_ORDER_UNKNOWN;
-	if (cone.n <= EVENTS && allocate(&s)) {
-		if (prepare(&s) && search(&s, 0))
-			answer = take(&s, order) ? MAPLE_ORDER_FOUND
-						 : MAPLE_ORDER_UNKNOWN;
-		else if (!s.gave_up)
-			answer = MAPLE_ORDER_REFUTED;
-	}
-	release(&s);
-	free(cone.upto);
-	return answer;
+	return solve(model, goal, &wide, order);
 }
 
 void maple_order_deinit(struct maple_order_found *order)

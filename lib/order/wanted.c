@@ -86,10 +86,24 @@ static void forget(struct key **keys)
 	}
 }
 
+/* Words are shared by what does not overlap: then there is no such place. */
+static bool meet(const struct wanting *w, uint32_t number, const uint32_t *event)
+{
+	for (unsigned int i = 1; i < maple_pattern_steps(number); i++)
+		for (unsigned int k = 0; k < i && number <= 17; k++)
+			if (maple_pattern_step(number, i).place ==
+				    maple_pattern_step(number, k).place &&
+			    !maple_order_overlap(w->m, event[k], event[i]))
+				return false;
+	return true;
+}
+
 static void want(struct wanting *w, uint32_t number, const uint32_t *event)
 {
 	struct maple_order_goal goal = { .pattern.number = number };
 
+	if (!meet(w, number, event))
+		return;
 	for (unsigned int i = 0; i < maple_pattern_steps(number); i++) {
 		goal.event[i] = event[i];
 		goal.pattern.site[i] = w->m->event[event[i]].site;
