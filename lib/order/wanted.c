@@ -16,7 +16,8 @@
 #define NEAR	40    /* events between two steps of a thread, at most */
 #define FEW	4     /* events that stand for all of a thread, site, place */
 #define GROUPS	64    /* of these at a place */
-#define PER_KEY 8     /* occurrences of a pattern */
+#define EQUAL	4     /* ... of which so many are threads at one site */
+#define PER_KEY 16    /* occurrences of a pattern */
 #define PAIRS	1500  /* of steps of a thread */
 #define SAME	2     /* ... of which so many are at the same sites */
 #define MOST	20000 /* goals */
@@ -30,7 +31,7 @@ struct group {
 
 /* Two steps of a thread, at places that differ. */
 struct pair {
-	uint32_t thread, x, y; /* words, or locks */
+	uint32_t thread, x, y; /* places, or locks */
 	uint32_t first, second;
 	uint8_t kind;
 };
@@ -141,24 +142,39 @@ static uint32_t few(const struct group *g)
 	return g->n < FEW ? g->n : FEW;
 }
 
+/* The group of @e, new if there is room; of equal threads the last one changes. */
+static struct group *group_of(struct wanting *w,
+			      const struct maple_order_event *e, uint8_t kind)
+{
+	struct group *last = NULL;
+	uint32_t same = 0;
+
+	for (uint32_t i = 0; i < w->ngroups; i++) {
+		struct group *g = &w->group[i];
+
+		if (g->site != e->site || g->kind != kind)
+			continue;
+		if (g->thread == e->thread)
+			return g;
+		last = g;
+		same++;
+	}
+	if (same < EQUAL) {
+		if (w->ngroups == GROUPS)
+			return NULL;
+		last = &w->group[w->ngroups++];
+	}
+	*last = (struct group){ e->thread, e->site, kind, 0, { 0 } };
+	return last;
+}
+
 static void group_one(struct wanting *w, uint32_t e, uint8_t kind)
 {
 	const struct maple_order_event *event = &w->m->event[e];
-	uint32_t i = 0;
+	struct group *g = can_be(event, kind) ? group_of(w, event, kind) : NULL;
 
-	if (!can_be(event, kind))
-		return;
-	while (i < w->ngroups &&
-	       (w->group[i].thread != event->thread ||
-		w->group[i].site != event->site || w->group[i].kind != kind))
-		i++;
-	if (i == GROUPS)
-		return;
-	if (i == w->ngroups)
-		w->group[w->ngroups++] = (struct group){
-			event->thread, event->site, kind, 0, { 0 }
-		};
-	put(&w->group[i], e);
+	if (g)
+		put(g, e);
 }
 
 static void want_pair(struct wanting *w, const struct group *a, uint32_t i,
@@ -238,6 +254,22 @@ static void want_threes(struct wanting *w, const struct maple_order_word *word)
 	}
 }
 
+/*
+ * Pattern 1: what @g's last event has read is to be written behind it. That it
+ * reads something new makes more of a difference than that another one writes
+ * later, so it comes before all others of its key; but only one, for the bug
+ * may take another event.
+ */
+static void want_anew(struct wanting *w, const struct group *g)
+{
+	const struct maple_order_event *event = w->m->event;
+	uint32_t e = g->event[few(g) - 1], writer = event[e].writer;
+
+	if (g->kind == MAPLE_EV_READ && writer < MAPLE_ORDER_UNSURE &&
+	    !w->over && event[writer].thread != g->thread)
+		want(w, 1, (uint32_t[]){ e, writer });
+}
+
 static void want_at(struct wanting *w, const struct maple_order_word *word)
 {
 	w->ngroups = 0;
@@ -245,6 +277,8 @@ static void want_at(struct wanting *w, const struct maple_order_word *word)
 		group_one(w, w->m->at[word->at + i], MAPLE_EV_READ);
 		group_one(w, w->m->at[word->at + i], MAPLE_EV_WRITE);
 	}
+	for (uint32_t i = 0; i < w->ngroups; i++)
+		want_anew(w, &w->group[i]);
 	for (uint32_t i = 0; i < w->ngroups; i++)
 		for (uint32_t k = 0; k < w->ngroups; k++)
 			if (w->group[i].thread != w->group[k].thread)
@@ -254,9 +288,12 @@ static void want_at(struct wanting *w, const struct maple_order_word *word)
 
 /* ---- Two places. ---- */
 
-static uint32_t word_of(const struct wanting *w, uint32_t e)
+/* A number for what @e touches first: a word, and bytes in it. */
+static uint32_t place_of(const struct wanting *w, uint32_t e)
 {
-	return w->m->touch[w->m->event[e].touch].word;
+	const struct maple_order_touch *t = &w->m->touch[w->m->event[e].touch];
+
+	return t->word << 8 | t->bytes;
 }
 
 static void put_pair(struct wanting *w, struct pair p)
@@ -271,30 +308,38 @@ static void put_pair(struct wanting *w, struct pair p)
 		w->pair[w->npairs++] = p;
 }
 
+/* Whether @e touches what one of the @n events does. */
+static bool was_touched(const struct wanting *w, const uint32_t *event,
+			uint32_t n, uint32_t e)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (maple_order_overlap(w->m, event[i], e))
+			return true;
+	return false;
+}
+
 /* What of its thread comes soon after @first, with nothing there in between. */
 static void pairs_from(struct wanting *w, uint32_t first, uint8_t kind)
 {
 	const struct maple_order_model *m = w->m;
 	const struct maple_order_event *e = &m->event[first];
-	uint32_t seen[NEAR], n = 0, x = word_of(w, first), i, k, y;
+	uint32_t seen[NEAR], n = 0, length = maple_order_length(m, e->thread);
 
-	for (i = e->index + 1; i < maple_order_length(m, e->thread) &&
-			       n < NEAR && i <= e->index + NEAR;
+	for (uint32_t i = e->index + 1; i < length && i <= e->index + NEAR;
 	     i++) {
 		uint32_t then = maple_order_of(m, e->thread, i);
 
 		if (!m->event[then].ntouch)
 			continue;
-		y = word_of(w, then);
-		if (y == x)
+		if (maple_order_overlap(m, first, then))
 			return;
-		for (k = 0; k < n && seen[k] != y; k++)
-			;
-		if (k == n)
-			seen[n++] = y;
-		if (k + 1 == n && can_be(&m->event[then], kind))
-			put_pair(w, (struct pair){ e->thread, x, y, first, then,
-						   kind });
+		if (was_touched(w, seen, n, then))
+			continue;
+		seen[n++] = then;
+		if (can_be(&m->event[then], kind))
+			put_pair(w, (struct pair){ e->thread, place_of(w, first),
+						   place_of(w, then), first,
+						   then, kind });
 	}
 }
 

@@ -486,13 +486,16 @@ int maple_profiling_control(struct maple_profiling *p, struct maple_job *job,
 
 /*
  * maple_profiling_follow - the same, by @list, which becomes @job's; whatever
- * comes of it
+ * comes of it. Its sites are points, shared or not
  */
 int maple_profiling_follow(struct maple_profiling *p, struct maple_job *job,
 			   struct maple_switches *list, struct maple_error *err)
 {
 	int e = begin(p, job, true, err);
 
+	for (uint32_t i = 0; i < list->n; i++)
+		if (list->entry[i].site < job->nalone)
+			job->alone[list->entry[i].site] = 0;
 	job->kind = MAPLE_RUN_CONTROL;
 	job->policy = (struct maple_policy_order){
 		.policy = MAPLE_POLICY_LIST,

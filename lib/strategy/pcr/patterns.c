@@ -2,11 +2,11 @@
 /*
  * What is known of the patterns of a program. A run shows some, and another
  * order of it may show others: for these an order is solved for, of which two
- * at a time wait to be run. A pattern that a run showed is done with, and so is
- * one that two runs were made for.
+ * at a time wait to be run. For a pattern that a run showed no more are solved
+ * for, and one that two runs were made for is done with.
  *
- * Pairs come first: most bugs take no more (design: what the paper does is the
- * longest first).
+ * Pairs come first: most bugs take no more, where the paper has the longest
+ * first.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -129,6 +129,15 @@ static bool on_shown(void *ctx, const struct maple_order_goal *goal)
 static bool is_left(const struct maple_patterns_key *key)
 {
 	return !key->covered && key->tries < TRIES;
+}
+
+/*
+ * Whether an order that waits is still to be run. One that was shown on the way
+ * may do harm elsewhere: it has one run of its own.
+ */
+static bool is_due(const struct maple_patterns_key *key)
+{
+	return key->tries < (key->covered ? 1 : TRIES);
 }
 
 static int put(struct learning *l, struct maple_patterns_key *key,
@@ -284,13 +293,13 @@ static bool is_better(const struct maple_patterns_order *a,
 	return a->number < b->number;
 }
 
-/* What is no longer left is taken out. */
+/* What is no longer due is taken out. */
 static void sweep(struct maple_patterns *p)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < p->norders; i++) {
-		if (is_left(p->order[i].key)) {
+		if (is_due(p->order[i].key)) {
 			p->order[n++] = p->order[i];
 			continue;
 		}
