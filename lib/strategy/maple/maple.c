@@ -37,7 +37,6 @@ static int open_maple(const struct maple_strategy *strategy,
 	if (!m)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	maple_profiling_init(&m->profiling, study, true);
-	m->profiling.keeps = study->controls;
 	*self = m;
 	return 0;
 }
@@ -158,6 +157,7 @@ static int control(struct maple_search *m, struct maple_job *job,
 {
 	int e;
 
+	m->profiling.keeps = true;
 	if (m->idle % 2 &&
 	    maple_patterns_begin(&m->patterns, &m->profiling, job, err, &e))
 		return e;
@@ -195,6 +195,7 @@ static enum maple_next next(void *self, struct maple_job *job,
 
 	if (mixes(m, due)) {
 		m->mixed++;
+		p->keeps = false;
 		*e = maple_profiling_control(p, job, MAPLE_POLICY_POS, err);
 		return MAPLE_NEXT_RUN;
 	}

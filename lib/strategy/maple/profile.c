@@ -26,7 +26,7 @@ struct profile {
 	struct maple_profiling *p;
 	struct maple_predict *predict;
 	struct maple_sample sample;
-	bool controlled;
+	bool controlled, keeps;
 	struct maple_variables variables; /* CONTROL */
 	struct maple_kept kept;		  /* ... if they are kept */
 	struct seen seen;
@@ -408,7 +408,7 @@ void maple_profiling_event(struct maple_job *job,
 	maple_change_note(h->p->study, &h->sample, event);
 	if (h->controlled)
 		maple_variables_note(&h->variables, event);
-	if (h->controlled && h->p->keeps)
+	if (h->keeps)
 		keep(&h->kept, event);
 	maple_predict_event(h->predict, event);
 }
@@ -438,6 +438,7 @@ static int begin(struct maple_profiling *p, struct maple_job *job,
 		return maple_error_set(err, ENOMEM, "out of memory");
 	h->p = p;
 	h->controlled = controlled;
+	h->keeps = controlled && p->keeps;
 	if (study->lanes == 1)
 		forget(p); /* two of them take much memory */
 	e = maple_predict_create(&options, &sink, &h->predict);

@@ -44,7 +44,7 @@ struct maple_kept {
 struct maple_profiling {
 	struct maple_study *study;
 	bool listens; /* to what is predicted */
-	bool keeps;   /* the events of controlled runs */
+	bool keeps;   /* the events of controlled runs that begin now */
 	struct maple_choice_limits limits;
 	struct maple_candidates candidates;
 	struct maple_predict *predict; /* of the last run; may be NULL */

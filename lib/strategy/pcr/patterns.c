@@ -19,7 +19,8 @@
 #define WAITING 2     /* orders of a pattern that wait */
 #define ENTRIES 256   /* of a schedule */
 #define BUDGET	10000 /* events that a site records */
-#define SECONDS 2.0   /* of solving, after a run */
+#define LEAST	0.25  /* seconds that are solved after a run, ... */
+#define MOST	2.0   /* ... and at most, or as many as it took */
 
 const char *const maple_pattern_classes[] = {
 	"pattern 1",  "pattern 2",  "pattern 3",  "pattern 4",	"pattern 5",
@@ -51,7 +52,7 @@ struct learning {
 	uint32_t nnames;
 	struct maple_patterns_key *aim;
 	bool harmless;
-	double until;
+	double seconds, until;
 	struct news news;
 	/* What the memo is to be told. */
 	struct maple_patterns_key **told;
@@ -230,7 +231,7 @@ static int learn(struct learning *l, const struct maple_kept *kept,
 	struct maple_order_model *model;
 	double begun = maple_clock_now();
 
-	l->until = begun + SECONDS;
+	l->until = begun + l->seconds;
 	l->error = maple_order_model_build(kept->event, kept->n, &model);
 	if (!l->error) {
 		l->model = model;
@@ -258,6 +259,9 @@ int maple_patterns_ended(struct maple_patterns *p,
 		.nnames = run->nnames,
 		.aim = job->goal ? key_of(job->goal) : NULL,
 		.harmless = !end->failed,
+		.seconds = run->seconds < LEAST	 ? LEAST
+			   : run->seconds > MOST ? MOST
+						 : run->seconds,
 	};
 	int e;
 
