@@ -674,11 +674,14 @@ static void a_strategy_says_what_is_next(void **state)
 	unsigned int i;
 
 	for (i = 0; maple_strategy_name(i); i++) {
-		assert_true(i < sizeof(want) / sizeof(*want));
+		if (i == sizeof(want) / sizeof(*want))
+			break;
 		assert_string_equal(maple_strategy_name(i), want[i].name);
 		asks(&want[i], &of);
 	}
-	assert_int_equal(i, sizeof(want) / sizeof(*want));
+	/* What it asks for its own test says. */
+	assert_string_equal(maple_strategy_name(i), "pcr");
+	assert_null(maple_strategy_name(i + 1));
 	of.turns = false;
 	asks(&outside, &of);
 	assert_null(maple_strategy_find("none"));
