@@ -132,7 +132,7 @@ start_slow() { # LEAST [OPTION...]
 	told=$BATS_TEST_TMPDIR/told
 	notices=$BATS_TEST_TMPDIR/notices
 	timeout -s KILL 60 "$BUILD/mapletest" run --backend agent --seed 1 \
-		--max-runs 8 --format json --output "$json" --db "$db" "$@" -- \
+		--max-runs 16 --format json --output "$json" --db "$db" "$@" -- \
 		"$E2E/where" "$told" 200 >/dev/null 2>"$notices" 3>&- &
 	limiter=$!
 	for ((try = 0; try < 300; try++)); do

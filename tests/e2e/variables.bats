@@ -30,14 +30,8 @@ shows() {
 }
 
 @test "two globals of a torn pair have each their own value" {
-	local seed
-
 	# By switches, and not by an order, it may be found as well.
-	for seed in 1 2 3 4 5 6; do
-		rm -f "$db"*
-		finding -- "$TARGETS/torn_pair"
-		! jq -e '.findings[0].class' "$json" || break
-	done
+	finding --order paper -- "$TARGETS/torn_pair"
 	holds '.findings[0].moments | length == 4 and all(.reached == "done")'
 	holds '[.findings[0].moments[] | select(.variable == "width").value] |
 		unique == ["1280"]'
