@@ -154,7 +154,7 @@ const char *maple_value_strategy(const char *text, void *out)
 	return "maple, native, pctlarge, randdelay, rw, pos, surw, pct or pcr";
 }
 
-/* Sets what says that something is not to be. */
+/* Until when a campaign runs, besides its limits. */
 const char *maple_value_until(const char *text, void *out)
 {
 	if (strcmp(text, "covered"))
@@ -163,6 +163,7 @@ const char *maple_value_until(const char *text, void *out)
 	return NULL;
 }
 
+/* Sets what says that something is not to be. */
 const char *maple_value_no(const char *text, void *out)
 {
 	static const char *const names[] = { "yes", "no", NULL };

@@ -5,6 +5,9 @@
 
 #include "order.h"
 
+/* Events between two steps of a thread, at most. */
+#define MAPLE_ORDER_NEAR 40
+
 /* In place of an event's number. */
 #define MAPLE_ORDER_NONE 0xffffffffu
 #define MAPLE_ORDER_INITIAL \

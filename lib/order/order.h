@@ -77,9 +77,10 @@ void maple_order_shown(const struct maple_order_model *model,
 /*
  * maple_order_wanted - patterns that another order of these events may show.
  * A key comes several times, with other events; which of them there is an
- * order for is the solver's to say.
+ * order for is the solver's to say. False: there were more than it looks for,
+ * or than @sink wanted.
  */
-void maple_order_wanted(const struct maple_order_model *model,
+bool maple_order_wanted(const struct maple_order_model *model,
 			maple_order_sink sink, void *ctx);
 
 /* ---- An order. ---- */

@@ -9,8 +9,6 @@
 #include "base/array.h"
 #include "model.h"
 
-#define NEAR 40 /* events between two steps of a thread, at most */
-
 struct dependency {
 	uint32_t from, to;
 	uint8_t from_kind, to_kind; /* READ or WRITE */
@@ -69,7 +67,7 @@ static bool is_left(const struct showing *s, uint32_t a, uint32_t b, uint32_t x)
 static bool is_near(const struct showing *s, uint32_t a, uint32_t b)
 {
 	return s->m->event[b].index > s->m->event[a].index &&
-	       s->m->event[b].index - s->m->event[a].index <= NEAR;
+	       s->m->event[b].index - s->m->event[a].index <= MAPLE_ORDER_NEAR;
 }
 
 /* Two, of one place: a, b, and a again. */
@@ -104,8 +102,8 @@ static bool leads(uint32_t number, unsigned int from, unsigned int to,
 }
 
 /*
- * Two, of two places, which end in @last: first x, then y in the first step's
- * thread. @x leads to b's step at x, @y to a's at y.
+ * Two, of two places: first x, then y in the first step's thread. @x leads to
+ * b's step at x, @y to a's at y.
  */
 static void show_four(struct showing *s, const struct dependency *x,
 		      const struct dependency *y)
@@ -154,7 +152,8 @@ static void show_pairs(struct showing *s, const struct dependency *last)
 	const struct maple_order_model *m = s->m;
 	uint32_t from = last->from, to = last->to;
 	uint32_t thread = m->event[from].thread, at = m->event[from].index;
-	uint32_t low = at > NEAR ? at - NEAR : 0, high = at + NEAR;
+	uint32_t low = at > MAPLE_ORDER_NEAR ? at - MAPLE_ORDER_NEAR : 0,
+		 high = at + MAPLE_ORDER_NEAR;
 	uint32_t i;
 
 	/* @last is y's: b's step at x is near its step at y. */

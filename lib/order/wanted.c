@@ -13,7 +13,6 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#define NEAR	40    /* events between two steps of a thread, at most */
 #define FEW	4     /* events that stand for all of a thread, site, place */
 #define GROUPS	64    /* of these at a place */
 #define EQUAL	4     /* ... of which so many are threads at one site */
@@ -236,7 +235,8 @@ static void want_threes(struct wanting *w, const struct maple_order_word *word)
 		uint32_t first = m->at[word->at + i], then = NONE;
 		uint32_t thread = m->event[first].thread, k;
 
-		for (k = i + 1; k < word->n && k <= i + 4 * NEAR; k++)
+		for (k = i + 1; k < word->n && k <= i + 4 * MAPLE_ORDER_NEAR;
+		     k++)
 			if (m->event[m->at[word->at + k]].thread == thread) {
 				then = m->at[word->at + k];
 				break;
@@ -323,10 +323,11 @@ static void pairs_from(struct wanting *w, uint32_t first, uint8_t kind)
 {
 	const struct maple_order_model *m = w->m;
 	const struct maple_order_event *e = &m->event[first];
-	uint32_t seen[NEAR], n = 0, length = maple_order_length(m, e->thread);
+	uint32_t seen[MAPLE_ORDER_NEAR],
+		n = 0, length = maple_order_length(m, e->thread);
 
-	for (uint32_t i = e->index + 1; i < length && i <= e->index + NEAR;
-	     i++) {
+	for (uint32_t i = e->index + 1;
+	     i < length && i <= e->index + MAPLE_ORDER_NEAR; i++) {
 		uint32_t then = maple_order_of(m, e->thread, i);
 
 		if (!m->event[then].ntouch)
@@ -434,7 +435,7 @@ static void want_lost(struct wanting *w)
 	}
 }
 
-void maple_order_wanted(const struct maple_order_model *model,
+bool maple_order_wanted(const struct maple_order_model *model,
 			maple_order_sink sink, void *ctx)
 {
 	struct wanting w = { .m = model, .sink = sink, .ctx = ctx };
@@ -449,4 +450,5 @@ void maple_order_wanted(const struct maple_order_model *model,
 	forget(&w.keys);
 	forget(&w.pair_keys);
 	free(w.pair);
+	return !w.over;
 }

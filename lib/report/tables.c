@@ -259,7 +259,7 @@ static void print_end(FILE *out, const struct maple_campaign_result *r)
 	if (all.barred && !strcmp(noun, "pattern"))
 		fprintf(out,
 			"%" PRIu64 " more are refuted: no order of what the "
-			"runs did shows them\n",
+			"runs did was found that shows them\n",
 			all.barred);
 	else if (all.barred)
 		fprintf(out,

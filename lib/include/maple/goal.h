@@ -26,7 +26,8 @@ struct maple_class_count {
 	uint64_t left;
 	/*
 	 * ... and what is not: a part of it could not be exposed. Of patterns:
-	 * no order of what the runs did shows it; these are not predicted.
+	 * for none of the occurrences that were asked about there was an order;
+	 * these are not predicted.
 	 */
 	uint64_t barred;
 };

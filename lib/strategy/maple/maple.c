@@ -149,8 +149,8 @@ static bool mixes(const struct maple_search *m, bool due)
 }
 
 /*
- * Every other one is of an order that was solved for, if there is one; what the
- * others do teaches what may be solved for next.
+ * One of three is of an order that was solved for, if there is one; what all of
+ * them do teaches what may be solved for next.
  */
 static int control(struct maple_search *m, struct maple_job *job,
 		   struct maple_error *err)

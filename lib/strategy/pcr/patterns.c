@@ -34,7 +34,8 @@ struct maple_patterns_key {
 	struct maple_goal goal;
 	bool predicted, covered;
 	unsigned int tries, waiting;
-	unsigned int refuted; /* times no order was there for it */
+	bool refuted; /* no order was there for it, some time; */
+	bool unknown; /* ... or it was too much to search */
 	bool told;
 	UT_hash_handle hh;
 };
@@ -177,7 +178,6 @@ static bool on_wanted(void *ctx, const struct maple_order_goal *goal)
 		return false;
 	if (!is_left(key) || key->waiting >= WAITING)
 		return true;
-	l->p->asked++;
 	switch (maple_order_solve(l->model, goal, &order)) {
 	case MAPLE_ORDER_FOUND:
 		if (!key->predicted) {
@@ -191,11 +191,10 @@ static bool on_wanted(void *ctx, const struct maple_order_goal *goal)
 		maple_order_deinit(&order);
 		break;
 	case MAPLE_ORDER_REFUTED:
-		l->p->refuted++;
-		key->refuted++;
+		key->refuted = true;
 		break;
 	default:
-		l->p->unknown++;
+		key->unknown = true;
 	}
 	return !l->error && maple_clock_now() < l->until;
 }
@@ -229,18 +228,17 @@ static int learn(struct learning *l, const struct maple_kept *kept,
 		 struct maple_error *err)
 {
 	struct maple_order_model *model;
-	double begun = maple_clock_now();
 
-	l->until = begun + l->seconds;
+	l->until = maple_clock_now() + l->seconds;
 	l->error = maple_order_model_build(kept->event, kept->n, &model);
 	if (!l->error) {
 		l->model = model;
 		maple_order_shown(model, on_shown, l);
 		if (!l->error)
-			maple_order_wanted(model, on_wanted, l);
+			l->p->cut = !maple_order_wanted(model, on_wanted, l) ||
+				    kept->cut;
 		maple_order_model_free(model);
 	}
-	l->p->seconds += maple_clock_now() - begun;
 	return l->error ? maple_error_set(err, ENOMEM, "out of memory")
 			: tell(l, err);
 }
@@ -265,6 +263,7 @@ int maple_patterns_ended(struct maple_patterns *p,
 	};
 	int e;
 
+	p->cut = true;
 	if (end->absent || run->lost || !run->names || !profiling->kept.n ||
 	    study->over(study->ctx))
 		return 0;
@@ -355,7 +354,7 @@ void maple_patterns_count(const struct maple_patterns *p,
 			&coverage->class[key->pattern.number - 1];
 
 		if (!key->predicted && !key->covered) {
-			c->barred += key->refuted > 0;
+			c->barred += key->refuted && !key->unknown;
 			continue;
 		}
 		c->predicted++;

@@ -24,9 +24,8 @@ struct maple_patterns {
 	struct maple_patterns_key *keys;
 	struct maple_patterns_order *order;
 	uint32_t norders, room, found;
-	/* Of all solving so far. */
-	uint64_t asked, refuted, unknown;
-	double seconds;
+	/* Of the last run not all was learned: there may be more patterns. */
+	bool cut;
 };
 
 /*

@@ -21,7 +21,7 @@ struct maple_pcr {
 	struct maple_patterns patterns;
 	unsigned int runs, underway;
 	unsigned int quiet; /* runs without news, in a row */
-	unsigned int dry;   /* ... of them at random */
+	unsigned int dry;   /* ... at random, from which all was learned */
 };
 
 static int open_pcr(const struct maple_strategy *strategy,
@@ -81,7 +81,7 @@ static int ended(void *self, struct maple_job *job,
 		e = maple_patterns_ended(&s->patterns, &s->profiling, job, end,
 					 err);
 	s->quiet = job->news ? 0 : s->quiet + 1;
-	s->dry = job->news ? 0 : s->dry + job->idle;
+	s->dry = job->news || s->patterns.cut ? 0 : s->dry + job->idle;
 	return e;
 }
 
