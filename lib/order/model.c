@@ -262,13 +262,6 @@ static bool synchronises(unsigned int kind)
 	       (kind >= MAPLE_EV_CREATE && kind <= MAPLE_EV_ONCED);
 }
 
-/* aux of these is something else; all others may be points. */
-static bool has_no_hit(unsigned int kind)
-{
-	return kind == MAPLE_EV_CREATE || kind == MAPLE_EV_JOIN ||
-	       kind == MAPLE_EV_START || kind == MAPLE_EV_EXIT;
-}
-
 static int allocate(struct building *b)
 {
 	const struct reading *r = b->r;
@@ -309,17 +302,17 @@ static int keep(struct building *b)
 	struct maple_order_model *m = b->m;
 	struct maple_order_event *e;
 	uint32_t at = 0, room = 0;
-	bool shared;
+	bool shared, point;
 
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct maple_event *from = &r->event[i];
 		uint32_t first = at;
 
-		shared = false;
+		shared = point = false;
 		for (; at < r->ntouch && r->touch[at].event == i; at++)
 			shared |= b->word[r->touch[at].word] != MAPLE_ORDER_NONE;
-		if (from->aux && !has_no_hit(from->kind) &&
-		    from->kind < MAPLE_EV_STEP) {
+		if (maple_order_has_hit(from)) {
+			point = true;
 			b->place[from->thread] = from->site;
 			b->hit[from->thread] = from->aux;
 		}
@@ -337,6 +330,10 @@ static int keep(struct building *b)
 			.kind = from->kind == MAPLE_EV_FREE ? MAPLE_EV_WRITE
 							    : from->kind,
 			.shared_lock = from->flags & MAPLE_EVF_SHARED,
+			.may_fail = from->kind == MAPLE_EV_LOCK &&
+				    from->flags & MAPLE_EVF_MAYFAIL,
+			.point = point,
+			.of_run = i,
 			.place = b->place[from->thread],
 			.hit = b->hit[from->thread],
 			.writer = MAPLE_ORDER_UNSURE,

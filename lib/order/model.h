@@ -8,8 +8,7 @@
 /* Events between two steps of a thread, at most. */
 #define MAPLE_ORDER_NEAR 40
 
-/* In place of an event's number. */
-#define MAPLE_ORDER_NONE 0xffffffffu
+/* In place of an event's number; or NONE. */
 #define MAPLE_ORDER_INITIAL \
 	0xfffffffeu		       /* a read: no event wrote what it read */
 #define MAPLE_ORDER_UNSURE 0xfffffffdu /* ... several did, or nobody knows */
@@ -20,6 +19,9 @@ struct maple_order_event {
 	uint32_t site;
 	uint8_t kind;
 	bool shared_lock; /* the read side of a rwlock */
+	bool may_fail;	  /* LOCK: a trylock's */
+	bool point;	  /* its thread stood there, at its own place and hit */
+	uint32_t of_run;  /* its number among the run's events */
 	/* The last point of its thread at or before it; hit 0: none so far. */
 	uint32_t place, hit;
 	uint32_t writer; /* reads and updates */
@@ -55,6 +57,14 @@ struct maple_order_model {
 	struct maple_order_word *word;
 	uint32_t *at; /* events */
 };
+
+/* Whether @e was at a point: aux of some kinds is something else. */
+static inline bool maple_order_has_hit(const struct maple_event *e)
+{
+	return e->aux && e->kind < MAPLE_EV_STEP && e->kind != MAPLE_EV_CREATE &&
+	       e->kind != MAPLE_EV_JOIN && e->kind != MAPLE_EV_START &&
+	       e->kind != MAPLE_EV_EXIT;
+}
 
 static inline bool maple_order_reads(const struct maple_order_event *e)
 {

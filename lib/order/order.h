@@ -19,6 +19,8 @@
 #define MAPLE_PATTERN_STEPS 4
 #define MAPLE_PATTERNS	    20 /* numbers are 1 to 19 */
 
+#define MAPLE_ORDER_NONE 0xffffffffu /* in place of a number */
+
 /*
  * A pattern: steps of two threads, the first step's and another one's, in this
  * order. Numbers 1 to 17 are PCR's table 1: accesses at one place or at two;
@@ -123,5 +125,71 @@ uint32_t maple_order_schedule(const struct maple_order_model *model,
 			      const struct maple_order_goal *goal,
 			      const struct maple_order_found *order,
 			      struct maple_policy_switch *list, uint32_t most);
+
+/* ---- Turns: a run, and what would be another one. ---- */
+
+/* Before event @at its thread could have stood still, and @next gone on. */
+struct maple_order_turn {
+	uint32_t at, next;
+	/* the race that it may reverse: @e came first; @f NONE: it is none */
+	uint32_t e, f;
+};
+
+/* Gets turns; false: it wants no more. */
+typedef bool (*maple_order_turn_sink)(void *ctx,
+				      const struct maple_order_turn *turn);
+
+/*
+ * maple_order_races - turns before an access, a lock or a condition that
+ * another thread comes to later, and before the thread got there. -ENOMEM, or 0.
+ */
+int maple_order_races(const struct maple_order_model *model,
+		      maple_order_turn_sink sink, void *ctx);
+
+/*
+ * maple_order_everywhere - turns at all places, with all threads that could go
+ * on there. -ENOMEM, or 0.
+ */
+int maple_order_everywhere(const struct maple_order_model *model,
+			   maple_order_turn_sink sink, void *ctx);
+
+/* Which of its choices a run had right before which of its events. */
+struct maple_order_choices {
+	uint32_t n;	/* of the run's log */
+	uint32_t *at;	/* by choice: the event that came next; or model's n */
+	uint32_t *last; /* by event: the last choice right before; or NONE */
+};
+
+/*
+ * maple_order_choices_find - @event, @n: what @model was made of; @log: the
+ * run's. To be freed with maple_order_choices_deinit(). -ENOMEM, or 0.
+ */
+int maple_order_choices_find(const struct maple_order_model *model,
+			     const struct maple_event *event, uint32_t n,
+			     const struct maple_policy_switch *log,
+			     uint32_t nlog, struct maple_order_choices *choices);
+void maple_order_choices_deinit(struct maple_order_choices *choices);
+
+/*
+ * maple_order_foresee - what a run by @list would do, if each thread did what
+ * it did in the run that @model is of
+ *
+ * @list is by number of thread in that run. @youngest: where no entry says
+ * anything it is the youngest thread that goes on, not the oldest.
+ * @order: room for all events of @model, which are in it if it is so. False:
+ * it comes to something that this run does not tell.
+ */
+bool maple_order_foresee(const struct maple_order_model *model,
+			 const struct maple_policy_switch *list, uint32_t nlist,
+			 bool youngest, uint32_t *order);
+
+/*
+ * maple_order_hash - of the order of all that depends on each other, in @order,
+ * or in the run itself if that is NULL: runs of one hash are the same but for
+ * what nobody can tell. 0: no memory.
+ * @thread: a number for each thread, which lasts
+ */
+uint64_t maple_order_hash(const struct maple_order_model *model,
+			  const uint32_t *order, const uint64_t *thread);
 
 #endif

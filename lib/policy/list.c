@@ -5,7 +5,7 @@
  * An entry says who goes on when its thread comes to its place, whatever
  * happened elsewhere. Where no entry says anything, or names who does not
  * stand at a point, a thread goes on as long as it can, and then the one that
- * is first in number. Whether the one that is named would block is not asked:
+ * is first in number, or last if the order says so. Whether the one that is named would block is not asked:
  * it did so in the run that the entry is of.
  *
  * Entries of one thread and site hang together and are passed in the order of
@@ -106,7 +106,8 @@ static uint32_t pick(struct maple_policy *p, uint32_t t,
 {
 	const struct maple_policy_switch *e = p->thread_of ? take(p, t, what)
 							   : NULL;
-	uint32_t next, low = MAPLE_POLICY_NONE;
+	bool youngest = p->setup.order->base == MAPLE_POLICY_YOUNGEST;
+	uint32_t next, first = MAPLE_POLICY_NONE;
 
 	if (e) {
 		next = e->next < p->setup.nnames ? p->thread_of[e->next]
@@ -125,10 +126,11 @@ static uint32_t pick(struct maple_policy *p, uint32_t t,
 	for (uint32_t i = 0; i < p->ncandidates; i++) {
 		if (p->candidate[i] == t && what == MAPLE_POLICY_AT)
 			return t;
-		if (p->candidate[i] < low)
-			low = p->candidate[i];
+		if (first == MAPLE_POLICY_NONE ||
+		    (p->candidate[i] > first) == youngest)
+			first = p->candidate[i];
 	}
-	return low;
+	return first;
 }
 
 const struct maple_policy_kind_ops maple_policy_list = {

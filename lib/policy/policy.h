@@ -42,6 +42,12 @@ enum maple_policy_base {
 	MAPLE_POLICY_BASES
 };
 
+/* LIST: who goes on where no entry says, and the one before cannot. */
+enum maple_policy_first {
+	MAPLE_POLICY_OLDEST,
+	MAPLE_POLICY_YOUNGEST,
+};
+
 enum maple_policy_what {
 	/*
 	 * thread stands before its hit-th execution of site; if next is the
@@ -94,7 +100,7 @@ struct maple_policy_name {
 /* What a policy needs to be told, but for its list, names and weights. */
 struct maple_policy_order {
 	uint32_t policy; /* enum maple_policy_kind */
-	uint32_t base;	 /* SURW: enum maple_policy_base */
+	uint32_t base;	 /* SURW: enum maple_policy_base; LIST: _first */
 	uint64_t seed;	 /* every random choice of the run flows from it */
 	/*
 	 * SURW: the bytes whose accesses are interesting; a lock, semaphore or

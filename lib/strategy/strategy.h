@@ -74,6 +74,7 @@ struct maple_job {
 	bool idle;
 	unsigned int wanted;
 	void *own; /* the strategy's; gone after ended() or drop() */
+	void *aim; /* ... as well */
 
 	/* Filled in by ended(). */
 	bool news;    /* something happened, or became known, first here */
@@ -202,7 +203,7 @@ struct maple_strategy {
 extern const struct maple_strategy maple_strategy_maple, maple_strategy_native,
 	maple_strategy_pctlarge, maple_strategy_randdelay, maple_strategy_rw,
 	maple_strategy_pos, maple_strategy_surw, maple_strategy_pct,
-	maple_strategy_pcr;
+	maple_strategy_pcr, maple_strategy_rank;
 
 const struct maple_strategy *maple_strategy_find(const char *name);
 

@@ -44,6 +44,13 @@ const char *maple_strategy_name(unsigned int i);
 const char *maple_campaign_classes(const char *text, unsigned int *classes);
 
 /* Zero is the default of every field but those that say otherwise. */
+/* What a schedule of rank may have at most of each; 0: what it has by itself. */
+struct maple_bounds {
+	unsigned int preemptions;
+	unsigned int variables; /* that threads stand before at these */
+	unsigned int threads;	/* that take part in them */
+};
+
 struct maple_campaign_options {
 	char *const *argv; /* program and arguments; required */
 	/*
@@ -95,6 +102,8 @@ struct maple_campaign_options {
 	bool whole;	    /* a server's start-up is tried as well */
 	bool real_time;	    /* controlled runs have no time of their own */
 	bool until_covered; /* pcr: ends when no pattern is left */
+	struct maple_bounds bounds; /* rank */
+	bool exhaust; /* rank: all schedules within bounds, and no others */
 	bool exec;	    /* --exec: execute each run, fork none */
 	bool quiet_target;  /* its output goes nowhere but findings */
 	/*

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Which list is next: the one that costs least. A turn costs one, and so does
+ * each doubling of the runs that reversed races of the same sites: a list that
+ * reverses something else comes before a list that does the same elsewhere.
+ *
+ * What a list costs grows while it waits, so that is asked again when its turn
+ * comes. When there are too many the new ones are dropped, and counted.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "base/array.h"
+#include "lists.h"
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#define MOST	 (1u << 18) /* lists */
+#define VARIABLE 0.1	    /* what one more variable costs */
+
+struct maple_rank_seen {
+	uint64_t number; /* the key */
+	uint32_t count;
+	UT_hash_handle hh;
+};
+
+/* maple_rank_count - of @number, 0 at first; NULL: no memory */
+uint32_t *maple_rank_count(struct maple_rank_seen **set, uint64_t number)
+{
+	struct maple_rank_seen *it;
+
+	HASH_FIND(hh, *set, &number, sizeof(number), it);
+	if (it)
+		return &it->count;
+	it = calloc(1, sizeof(*it));
+	if (!it)
+		return NULL;
+	it->number = number;
+	HASH_ADD(hh, *set, number, sizeof(it->number), it);
+	if (it->hh.tbl)
+		return &it->count;
+	free(it);
+	return NULL;
+}
+
+void maple_rank_forget(struct maple_rank_seen **set)
+{
+	struct maple_rank_seen *it, *next;
+
+	HASH_ITER (hh, *set, it, next) {
+		HASH_DEL(*set, it);
+		free(it);
+	}
+}
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	a = (a ^ b) * 0xff51afd7ed558ccdull;
+	return a ^ a >> 32;
+}
+
+/* What it does to races, whatever threads and hits they are of. */
+static uint64_t pairs_of(const struct maple_rank_list *list)
+{
+	uint64_t all = 1;
+
+	for (unsigned int i = 0; i < list->n; i++)
+		all = mix(all, list->turn[i].pair);
+	return all;
+}
+
+static uint64_t name_of(const struct maple_rank_list *list)
+{
+	uint64_t all = mix(1, list->youngest);
+
+	for (unsigned int i = 0; i < list->n; i++) {
+		const struct maple_policy_switch *e = &list->turn[i].entry;
+
+		all = mix(all, (uint64_t)e->site << 32 | e->hit);
+		all = mix(all, (uint64_t)e->thread << 32 |
+				       (uint64_t)e->next << 8 | e->what);
+	}
+	return all;
+}
+
+static unsigned int variables_of(const struct maple_rank_list *list)
+{
+	unsigned int n = 0, k;
+
+	for (unsigned int i = 0; i < list->n; i++) {
+		for (k = 0; k < i; k++)
+			if (list->turn[k].variable == list->turn[i].variable)
+				break;
+		n += k == i && list->turn[i].variable;
+	}
+	return n;
+}
+
+/* Threads that turns are about. */
+static unsigned int threads_of(const struct maple_rank_list *list)
+{
+	uint32_t seen[2 * MAPLE_RANK_TURNS];
+	unsigned int n = 0, k;
+
+	for (unsigned int i = 0; i < 2 * list->n; i++) {
+		const struct maple_policy_switch *e = &list->turn[i / 2].entry;
+		uint32_t t = i % 2 ? e->next : e->thread;
+
+		for (k = 0; k < n; k++)
+			if (seen[k] == t)
+				break;
+		if (k == n)
+			seen[n++] = t;
+	}
+	return n;
+}
+
+bool maple_rank_allows(const struct maple_bounds *bounds,
+		       const struct maple_rank_list *list)
+{
+	return (!bounds->preemptions || list->n <= bounds->preemptions) &&
+	       (!bounds->variables ||
+		variables_of(list) <= bounds->variables) &&
+	       (!bounds->threads || threads_of(list) <= bounds->threads);
+}
+
+/* log2(1 + @n), straight from each power of two to the next */
+static double doublings(uint32_t n)
+{
+	unsigned int whole = 63 - (unsigned int)__builtin_clzll(n + 1ull);
+
+	return whole + (double)(n + 1ull - (1ull << whole)) / (1ull << whole);
+}
+
+/* -1: no memory */
+static double key_of(struct maple_rank_lists *lists,
+		     const struct maple_rank_list *list)
+{
+	const uint32_t *tries = maple_rank_count(&lists->tries, pairs_of(list));
+
+	return tries ? list->n + doublings(*tries) +
+			       VARIABLE * variables_of(list)
+		     : -1;
+}
+
+/* ---- The queue: a heap, smallest key first, oldest of equals. ---- */
+
+static bool is_before(const struct maple_rank_list *a,
+		      const struct maple_rank_list *b)
+{
+	return a->key != b->key ? a->key < b->key : a->number < b->number;
+}
+
+static void swap(struct maple_rank_lists *l, uint32_t a, uint32_t b)
+{
+	struct maple_rank_list *was = l->heap[a];
+
+	l->heap[a] = l->heap[b];
+	l->heap[b] = was;
+}
+
+static void sink(struct maple_rank_lists *l)
+{
+	uint32_t at = 0, least = 0;
+
+	do {
+		at = least;
+		for (uint32_t i = 2 * at + 1; i <= 2 * at + 2 && i < l->n; i++)
+			if (is_before(l->heap[i], l->heap[least]))
+				least = i;
+		swap(l, at, least);
+	} while (least != at);
+}
+
+static void rise(struct maple_rank_lists *l)
+{
+	for (uint32_t at = l->n - 1;
+	     at && is_before(l->heap[at], l->heap[(at - 1) / 2]);
+	     at = (at - 1) / 2)
+		swap(l, at, (at - 1) / 2);
+}
+
+/* maple_rank_put - a copy of @list, unless it was there once; -ENOMEM, or 0 */
+int maple_rank_put(struct maple_rank_lists *lists,
+		   const struct maple_rank_list *list)
+{
+	uint32_t *seen = maple_rank_count(&lists->lists, name_of(list));
+	struct maple_rank_list *copy;
+
+	if (!seen)
+		return -ENOMEM;
+	if ((*seen)++)
+		return 0;
+	if (lists->n == MOST) {
+		lists->dropped++;
+		return 0;
+	}
+	copy = malloc(sizeof(*copy));
+	if (!copy ||
+	    !maple_array_reserve(lists->heap, lists->n, lists->room)) {
+		free(copy);
+		return -ENOMEM;
+	}
+	*copy = *list;
+	copy->key = key_of(lists, list);
+	copy->number = lists->put++;
+	if (copy->from)
+		copy->from->refs++;
+	lists->heap[lists->n++] = copy;
+	rise(lists);
+	return 0;
+}
+
+/* maple_rank_pop - the next one, which is the caller's; NULL: none is left */
+struct maple_rank_list *maple_rank_pop(struct maple_rank_lists *lists)
+{
+	struct maple_rank_list *list;
+	double key;
+
+	while (lists->n) {
+		list = lists->heap[0];
+		key = key_of(lists, list);
+		if (key <= list->key) {
+			lists->heap[0] = lists->heap[--lists->n];
+			sink(lists);
+			return list;
+		}
+		list->key = key;
+		sink(lists);
+	}
+	return NULL;
+}
+
+/* maple_rank_tried - @list is run; -ENOMEM, or 0 */
+int maple_rank_tried(struct maple_rank_lists *lists,
+		     const struct maple_rank_list *list)
+{
+	uint32_t *tries = maple_rank_count(&lists->tries, pairs_of(list));
+
+	if (!tries)
+		return -ENOMEM;
+	++*tries;
+	return 0;
+}
+
+void maple_rank_trace_put(struct maple_rank_trace *trace)
+{
+	if (!trace || --trace->refs)
+		return;
+	*trace->alive -= trace->model->n;
+	maple_order_model_free(trace->model);
+	free(trace->name);
+	free(trace);
+}
+
+void maple_rank_list_free(struct maple_rank_list *list)
+{
+	if (!list)
+		return;
+	maple_rank_trace_put(list->from);
+	free(list);
+}
+
+/* maple_rank_lists_clear - all that waits, and what was seen, is forgotten */
+void maple_rank_lists_clear(struct maple_rank_lists *lists)
+{
+	for (uint32_t i = 0; i < lists->n; i++)
+		maple_rank_list_free(lists->heap[i]);
+	free(lists->heap);
+	maple_rank_forget(&lists->lists);
+	maple_rank_forget(&lists->tries);
+	*lists = (struct maple_rank_lists){ 0 };
+}

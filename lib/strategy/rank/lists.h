@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Schedules that are still to be run: each is a run with the older, or the
+ * younger, threads first, but for a few turns.
+ */
+#ifndef MAPLE_STRATEGY_RANK_LISTS_H
+#define MAPLE_STRATEGY_RANK_LISTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <maple/campaign.h>
+#include "../../order/model.h"
+#include "../../policy/policy.h"
+
+#define MAPLE_RANK_TURNS 8 /* of a list */
+
+/* Names of threads, by the number that lists have for them. */
+struct maple_rank_names {
+	struct maple_policy_name *name;
+	uint32_t n, room;
+};
+
+/* What a run did, for as long as a list was made from it. */
+struct maple_rank_trace {
+	struct maple_order_model *model;
+	uint32_t *name; /* by number of thread: its number in the names */
+	uint32_t refs;
+	uint64_t *alive; /* events of all that are there */
+};
+
+struct maple_rank_turn {
+	struct maple_policy_switch entry; /* threads by number in the names */
+	uint64_t pair;	   /* the race it may reverse, by its sites; 0: none */
+	uint64_t variable; /* whose: an address; 0: none */
+};
+
+struct maple_rank_list {
+	struct maple_rank_turn turn[MAPLE_RANK_TURNS];
+	unsigned int n;
+	bool youngest;
+	double key;	 /* when it was put, or asked for, last */
+	uint64_t number; /* in the order in which they were put */
+	struct maple_rank_trace *from; /* may be NULL: nothing is foreseen */
+};
+
+struct maple_rank_seen;
+
+struct maple_rank_lists {
+	struct maple_rank_list **heap;
+	uint32_t n, room;
+	uint64_t put, dropped;	       /* dropped: no room was left */
+	struct maple_rank_seen *lists; /* that were put once */
+	struct maple_rank_seen *tries; /* runs, by what lists have of pairs */
+};
+
+bool maple_rank_allows(const struct maple_bounds *bounds,
+		       const struct maple_rank_list *list);
+int maple_rank_put(struct maple_rank_lists *lists,
+		   const struct maple_rank_list *list);
+struct maple_rank_list *maple_rank_pop(struct maple_rank_lists *lists);
+int maple_rank_tried(struct maple_rank_lists *lists,
+		     const struct maple_rank_list *list);
+void maple_rank_list_free(struct maple_rank_list *list);
+void maple_rank_lists_clear(struct maple_rank_lists *lists);
+
+/* A set of numbers, with a count for each. */
+uint32_t *maple_rank_count(struct maple_rank_seen **set, uint64_t number);
+void maple_rank_forget(struct maple_rank_seen **set);
+
+void maple_rank_trace_put(struct maple_rank_trace *trace);
+
+#endif
