@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "base/mix.h"
 #include "model.h"
 
 #define NONE MAPLE_ORDER_NONE
@@ -248,25 +249,18 @@ struct hashing {
 	uint64_t sum;
 };
 
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	a = (a ^ b) * 0xff51afd7ed558ccdull;
-	a = (a ^ a >> 33) * 0xc4ceb9fe1a85ec53ull;
-	return a ^ a >> 33;
-}
-
 static uint64_t name_of(const struct hashing *h, uint32_t e)
 {
 	const struct maple_order_event *event = &h->m->event[e];
 
-	return mix(mix(h->thread[event->thread], event->index + 1ull),
+	return maple_mix(maple_mix(h->thread[event->thread], event->index + 1ull),
 		   (uint64_t)event->site << 8 | event->kind);
 }
 
 /* @who comes to thing @i; what it depends on there. */
 static uint64_t come(struct hashing *h, size_t i, uint64_t who, bool changes)
 {
-	uint64_t on = mix(h->wrote[i] + 1, changes ? h->read[i] : 0);
+	uint64_t on = maple_mix(h->wrote[i] + 1, changes ? h->read[i] : 0);
 
 	if (changes) {
 		h->wrote[i] = who;
@@ -294,8 +288,8 @@ static void add(struct hashing *h, uint32_t e)
 		on += come(h, (size_t)m->nwords + m->nlocks + event->cond, who,
 			   true);
 	for (uint32_t k = 0; k < event->nneed; k++)
-		on += mix(name_of(h, m->need[event->need + k]), 1);
-	h->sum += mix(who, on);
+		on += maple_mix(name_of(h, m->need[event->need + k]), 1);
+	h->sum += maple_mix(who, on);
 }
 
 uint64_t maple_order_hash(const struct maple_order_model *model,

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "base/array.h"
+#include "base/mix.h"
 #include "lists.h"
 
 #define HASH_NONFATAL_OOM 1
@@ -53,31 +54,25 @@ void maple_rank_forget(struct maple_rank_seen **set)
 	}
 }
 
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	a = (a ^ b) * 0xff51afd7ed558ccdull;
-	return a ^ a >> 32;
-}
-
 /* What it does to races, whatever threads and hits they are of. */
 static uint64_t pairs_of(const struct maple_rank_list *list)
 {
 	uint64_t all = 1;
 
 	for (unsigned int i = 0; i < list->n; i++)
-		all = mix(all, list->turn[i].pair);
+		all = maple_mix(all, list->turn[i].pair);
 	return all;
 }
 
 static uint64_t name_of(const struct maple_rank_list *list)
 {
-	uint64_t all = mix(1, list->youngest);
+	uint64_t all = maple_mix(1, list->youngest);
 
 	for (unsigned int i = 0; i < list->n; i++) {
 		const struct maple_policy_switch *e = &list->turn[i].entry;
 
-		all = mix(all, (uint64_t)e->site << 32 | e->hit);
-		all = mix(all, (uint64_t)e->thread << 32 |
+		all = maple_mix(all, (uint64_t)e->site << 32 | e->hit);
+		all = maple_mix(all, (uint64_t)e->thread << 32 |
 				       (uint64_t)e->next << 8 | e->what);
 	}
 	return all;

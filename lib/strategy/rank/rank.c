@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
+#include "base/mix.h"
 #include "../maple/classes.h"
 #include "../maple/profile.h"
 #include "lists.h"
@@ -241,12 +242,6 @@ static enum maple_next next(void *self, struct maple_job *job,
 
 /* ---- What it did. ---- */
 
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	a = (a ^ b) * 0xff51afd7ed558ccdull;
-	return a ^ a >> 32;
-}
-
 /* A race is known by its sites, and by whether it is its own turn. */
 static uint64_t pair_of(const struct expanding *x,
 			const struct maple_order_turn *turn)
@@ -256,9 +251,9 @@ static uint64_t pair_of(const struct expanding *x,
 
 	if (turn->f == MAPLE_ORDER_NONE)
 		return 0;
-	pair = mix((uint64_t)e[turn->e].site << 8 | e[turn->e].kind,
+	pair = maple_mix((uint64_t)e[turn->e].site << 8 | e[turn->e].kind,
 		   (uint64_t)e[turn->f].site << 8 | e[turn->f].kind);
-	return mix(pair, turn->at == turn->e) | 1;
+	return maple_mix(pair, turn->at == turn->e) | 1;
 }
 
 /* What a thread stands before that is to stand still. */
@@ -304,6 +299,7 @@ static bool on_turn(void *ctx, const struct maple_order_turn *turn)
 	struct maple_rank *s = x->s;
 	struct maple_rank_list list = { .youngest = x->list->youngest };
 	uint32_t choice = x->choices.last[turn->at], *often;
+	if (getenv("RANKRUN") && atoi(getenv("RANKRUN")) == (int)s->begun) { const struct maple_order_event *ee = x->trace->model->event; fprintf(stderr, "turn at s%x h%u next %u e s%x h%u f s%x h%u\n", ee[turn->at].site, ee[turn->at].hit, turn->next, ee[turn->e].site, ee[turn->e].hit, ee[turn->f].site, ee[turn->f].hit); }
 	struct maple_rank_turn *last;
 
 	for (unsigned int i = 0; i < x->list->n; i++) {
@@ -332,6 +328,7 @@ static bool on_turn(void *ctx, const struct maple_order_turn *turn)
 	list.from = x->trace->model->n <= FORESEEN && s->alive <= KEPT
 			    ? x->trace
 			    : NULL;
+	if (getenv("RANKRUN") && atoi(getenv("RANKRUN")) == (int)s->begun) fprintf(stderr, "put n=%u last s%x h%u next %u what %u, put %lu q %u\n", list.n, last->entry.site, last->entry.hit, last->entry.next, last->entry.what, s->lists.put, s->lists.n);
 	x->error = maple_rank_put(&s->lists, &list);
 	return !x->error;
 }
@@ -442,6 +439,18 @@ static int ended(void *self, struct maple_job *job,
 	int e = maple_profiling_ended(&s->profiling, job, end, err);
 
 	s->underway--;
+	if (list && getenv("RANKDBG")) {
+		fprintf(stderr, "run y=%d key=%.2f:", list->youngest, list->key);
+		for (unsigned int i = 0; i < list->n; i++)
+			fprintf(stderr, " [%s w%u s%x h%u -> %s p%lx]", s->names.name[list->turn[i].entry.thread].text, list->turn[i].entry.what, list->turn[i].entry.site, list->turn[i].entry.hit, s->names.name[list->turn[i].entry.next].text, list->turn[i].pair & 0xffff);
+		fprintf(stderr, " | n=%u missed %lu followed %lu yields %lu points %lu fail %d q %u foreseen %lu ev %u\n", s->begun, run->counts.missed, run->counts.followed, run->counts.yields, run->counts.points, end->failed, s->lists.n, s->foreseen, s->profiling.kept.n);
+	}
+	if (list && getenv("RANKRUN") && atoi(getenv("RANKRUN")) == (int)s->begun) {
+		for (uint32_t i = 0; i < run->ndecided; i++) { const struct maple_policy_switch *d = &run->decided[i];
+			fprintf(stderr, "  %s w%u s%x h%u -> %s s%x h%u\n", run->names[d->thread].text, d->what, d->site, d->hit, run->names[d->next].text, d->next_site, d->next_hit); }
+		for (uint32_t i = 0; i < s->profiling.kept.n; i++) { const struct maple_event *d = &s->profiling.kept.event[i];
+			fprintf(stderr, "   ev t%u k%u s%x h%u a%lx\n", d->thread, d->kind, d->site, d->aux, d->addr); }
+	}
 	if (!e && list) {
 		if (end->absent || run->lost || run->counts.over ||
 		    !s->profiling.kept.n || s->profiling.kept.cut)
