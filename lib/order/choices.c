@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Where in a run its choices were. The thread that was chosen stands at a
- * place, which is named in the log; what it does there is its next event. What
- * has no event, a yield or a word of its own, is where the next choice is.
+ * Where in a run its choices were. What a thread did since it was chosen stands
+ * in a row, so the next choice is behind that; and before what it stood at, if
+ * that is an event. A yield is none.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "model.h"
 
 #define HASH_NONFATAL_OOM 1
@@ -61,42 +62,68 @@ static struct spot *collect(const struct maple_order_model *m,
 	return spot;
 }
 
-int maple_order_choices_find(const struct maple_order_model *model,
+/* A yield of @thread, its @hit-th, was before event @at. */
+static void gave_way(struct maple_order_model *m, uint32_t thread, uint32_t hit,
+		     uint32_t at)
+{
+	const uint32_t *chain;
+	size_t n;
+
+	if (thread >= m->nthreads)
+		return;
+	chain = &m->chain[m->chain_of[thread]];
+	n = maple_array_lead(maple_order_length(m, thread), i, chain[i] < at);
+	if (n)
+		m->event[chain[n - 1]].yield = hit;
+}
+
+/* The end of what @e's thread did, from event @at on. */
+static uint32_t end_of(const struct maple_order_model *m, struct spot *table,
+		       const struct maple_policy_switch *e, uint32_t at)
+{
+	const struct spot *s = e->what == MAPLE_POLICY_AT
+				       ? spot_of(table, e->thread, e->site, e->hit)
+				       : NULL;
+
+	while (at < m->n && (!s || at < s->at) &&
+	       (!m->event[at].point || m->event[at].thread == e->thread))
+		at++;
+	return at;
+}
+
+int maple_order_choices_find(struct maple_order_model *model,
 			     const struct maple_event *event, uint32_t n,
 			     const struct maple_policy_switch *log,
 			     uint32_t nlog, struct maple_order_choices *choices)
 {
 	struct maple_order_choices c = { .n = nlog };
 	struct spot *table = NULL, *spots = collect(model, event, n, &table);
-	uint32_t next = model->n;
+	uint32_t at = 0;
 
 	c.at = malloc((nlog + 1u) * sizeof(*c.at));
 	c.last = malloc((model->n + 1u) * sizeof(*c.last));
-	for (uint32_t i = nlog; i-- > 0 && spots && c.at && c.last;) {
-		const struct maple_policy_switch *e = &log[i];
-		const struct spot *s = spot_of(table, e->next, e->next_site,
-					       e->next_hit);
-
-		if (e->what != MAPLE_POLICY_ARRIVED && s && s->at < next)
-			next = s->at;
-		c.at[i] = next;
+	if (!spots || !c.at || !c.last) {
+		HASH_CLEAR(hh, table);
+		free(spots);
+		maple_order_choices_deinit(&c);
+		return -ENOMEM;
 	}
-	if (spots && c.at && c.last) {
-		memset(c.last, 0xff, (model->n + 1u) * sizeof(*c.last));
-		for (uint32_t i = 0; i < nlog; i++)
-			if (log[i].what != MAPLE_POLICY_ARRIVED)
-				c.last[c.at[i]] = i;
-		*choices = c;
+	memset(c.last, 0xff, (model->n + 1u) * sizeof(*c.last));
+	for (uint32_t i = 0; i < nlog; i++) {
+		const struct maple_policy_switch *e = &log[i];
+
+		if (e->what != MAPLE_POLICY_ARRIVED) {
+			at = end_of(model, table, e, at);
+			c.last[at] = i;
+		}
+		c.at[i] = at;
+		if (e->what == MAPLE_POLICY_AT && e->site == MAPLE_SITE_NONE)
+			gave_way(model, e->thread, e->hit, at);
 	}
 	HASH_CLEAR(hh, table);
-	if (spots && c.at && c.last) {
-		free(spots);
-		return 0;
-	}
 	free(spots);
-	free(c.at);
-	free(c.last);
-	return -ENOMEM;
+	*choices = c;
+	return 0;
 }
 
 void maple_order_choices_deinit(struct maple_order_choices *choices)

@@ -25,6 +25,7 @@ struct foreseeing {
 	uint32_t *order, n;
 	uint32_t *next;	  /* by thread: index of its next event */
 	uint32_t *place, *hit; /* ... its last point */
+	uint32_t *yield;  /* ... its how-manieth that it stands at; 0: at none */
 	uint32_t *owner;  /* by lock: its thread, or NONE */
 	uint32_t *depth;  /* ... and how often */
 	uint32_t *shares; /* by lock: readers */
@@ -89,6 +90,7 @@ static void carry_out(struct foreseeing *f, uint32_t thread)
 	f->unknown |= f->after[e] != NONE && !is_done(f, f->after[e]);
 	f->next[thread]++;
 	f->order[f->n++] = e;
+	f->yield[thread] = event->yield;
 	f->place[thread] = event->place;
 	f->hit[thread] = event->hit;
 	f->stirred |= event->kind == MAPLE_EV_CREATE ||
@@ -108,7 +110,8 @@ static void carry_out(struct foreseeing *f, uint32_t thread)
 /* Goes on to its next point, which nobody has a say in. */
 static void settle(struct foreseeing *f, uint32_t thread)
 {
-	while (is_ready(f, thread) && !f->m->event[now_of(f, thread)].point)
+	while (!f->yield[thread] && is_ready(f, thread) &&
+	       !f->m->event[now_of(f, thread)].point)
 		carry_out(f, thread);
 }
 
@@ -133,6 +136,13 @@ static uint32_t told(const struct foreseeing *f, uint32_t thread, uint32_t e)
 
 		if (s->thread != thread)
 			continue;
+		if (f->yield[thread]) {
+			if (s->what == MAPLE_POLICY_AT &&
+			    s->site == MAPLE_SITE_NONE &&
+			    s->hit == f->yield[thread])
+				return s->next;
+			continue;
+		}
 		if (s->what == MAPLE_POLICY_AT && event && event->point &&
 		    s->site == event->place && s->hit == event->hit)
 			return s->next;
@@ -152,13 +162,14 @@ static uint32_t choose(struct foreseeing *f, uint32_t thread)
 		return next;
 	/* Who is named and cannot go on would block, somewhere. */
 	f->unknown |= next != NONE;
-	if (is_ready(f, thread))
+	if (is_ready(f, thread) && !f->yield[thread])
 		return thread;
 	for (uint32_t t = 0; t < f->m->nthreads; t++)
 		if (t != thread && is_ready(f, t) &&
 		    (best == NONE || f->youngest))
 			best = t;
-	return best;
+	/* Nobody else is there to give way to. */
+	return best == NONE && is_ready(f, thread) ? thread : best;
 }
 
 static void carry_all(struct foreseeing *f)
@@ -171,7 +182,10 @@ static void carry_all(struct foreseeing *f)
 		now = choose(f, now);
 		if (now == NONE)
 			return;
-		carry_out(f, now);
+		f->yield[now] = 0;
+		settle(f, now);
+		if (is_ready(f, now) && !f->yield[now])
+			carry_out(f, now);
 		settle(f, now);
 		settle_all(f);
 	}
@@ -212,7 +226,7 @@ bool maple_order_foresee(const struct maple_order_model *model,
 			 bool youngest, uint32_t *order)
 {
 	size_t threads = model->nthreads + 1u, locks = model->nlocks + 1u;
-	uint32_t *mem = calloc(3 * (threads + locks), sizeof(*mem));
+	uint32_t *mem = calloc(4 * threads + 3 * locks, sizeof(*mem));
 	struct foreseeing f = {
 		.m = model,
 		.list = list,
@@ -226,7 +240,8 @@ bool maple_order_foresee(const struct maple_order_model *model,
 		f.next = mem;
 		f.place = f.next + threads;
 		f.hit = f.place + threads;
-		f.owner = f.hit + threads;
+		f.yield = f.hit + threads;
+		f.owner = f.yield + threads;
 		f.depth = f.owner + locks;
 		f.shares = f.depth + locks;
 		for (size_t t = 0; t < threads; t++)
@@ -244,18 +259,16 @@ bool maple_order_foresee(const struct maple_order_model *model,
 struct hashing {
 	const struct maple_order_model *m;
 	const uint64_t *thread;
-	/* by word, lock, condition: */
-	uint64_t *wrote, *read;
+	uint64_t *wrote, *read; /* by word, lock, condition */
+	uint64_t *name;		/* by event, so far */
+	struct last *last;	/* by thread */
 	uint64_t sum;
 };
 
-static uint64_t name_of(const struct hashing *h, uint32_t e)
-{
-	const struct maple_order_event *event = &h->m->event[e];
-
-	return maple_mix(maple_mix(h->thread[event->thread], event->index + 1ull),
-		   (uint64_t)event->site << 8 | event->kind);
-}
+/* What a thread did last, and what that depended on. */
+struct last {
+	uint64_t n, what, on;
+};
 
 /* @who comes to thing @i; what it depends on there. */
 static uint64_t come(struct hashing *h, size_t i, uint64_t who, bool changes)
@@ -271,25 +284,55 @@ static uint64_t come(struct hashing *h, size_t i, uint64_t who, bool changes)
 	return on;
 }
 
-/* Each event with what it depends on immediately: that is the whole order. */
-static void add(struct hashing *h, uint32_t e)
+static uint64_t depends(struct hashing *h, const struct maple_order_event *e,
+			uint64_t who)
 {
 	const struct maple_order_model *m = h->m;
-	const struct maple_order_event *event = &m->event[e];
-	uint64_t who = name_of(h, e), on = 0;
+	uint64_t on = 0;
 
-	for (uint32_t k = 0; k < event->ntouch; k++)
-		on += come(h, m->touch[event->touch + k].word, who,
-			   event->kind != MAPLE_EV_READ);
-	if (event->kind == MAPLE_EV_LOCK)
-		on += come(h, (size_t)m->nwords + event->lock, who,
-			   !event->shared_lock);
-	if (event->kind >= MAPLE_EV_SIGNAL && event->kind <= MAPLE_EV_WAIT)
-		on += come(h, (size_t)m->nwords + m->nlocks + event->cond, who,
-			   true);
-	for (uint32_t k = 0; k < event->nneed; k++)
-		on += maple_mix(name_of(h, m->need[event->need + k]), 1);
-	h->sum += maple_mix(who, on);
+	for (uint32_t k = 0; k < e->ntouch; k++)
+		on += come(h, m->touch[e->touch + k].word, who,
+			   e->kind != MAPLE_EV_READ);
+	if (e->kind == MAPLE_EV_LOCK)
+		on += come(h, (size_t)m->nwords + e->lock, who, !e->shared_lock);
+	if (e->kind >= MAPLE_EV_SIGNAL && e->kind <= MAPLE_EV_WAIT)
+		on += come(h, (size_t)m->nwords + m->nlocks + e->cond, who, true);
+	for (uint32_t k = 0; k < e->nneed; k++)
+		on += maple_mix(h->name[m->need[e->need + k]], 1);
+	return on;
+}
+
+/* Whether @e reads once more what its thread has just read there. */
+static bool repeats(const struct hashing *h, const struct maple_order_event *e,
+		    const struct last *last, uint64_t what)
+{
+	const struct maple_order_model *m = h->m;
+	uint64_t on = 0;
+
+	if (e->kind != MAPLE_EV_READ || !last->n || last->what != what)
+		return false;
+	for (uint32_t k = 0; k < e->ntouch; k++)
+		on += maple_mix(h->wrote[m->touch[e->touch + k].word] + 1, 0);
+	return on == last->on;
+}
+
+/*
+ * Each event with what it depends on immediately: that is the whole order. How
+ * often a thread looks while it waits is no difference.
+ */
+static void add(struct hashing *h, uint32_t e)
+{
+	const struct maple_order_event *event = &h->m->event[e];
+	struct last *last = &h->last[event->thread];
+	uint64_t what = (uint64_t)event->site << 8 | event->kind;
+
+	if (repeats(h, event, last, what))
+		return;
+	h->name[e] = maple_mix(maple_mix(h->thread[event->thread], ++last->n),
+			       what);
+	last->what = what;
+	last->on = depends(h, event, h->name[e]);
+	h->sum += maple_mix(h->name[e], last->on);
 }
 
 uint64_t maple_order_hash(const struct maple_order_model *model,
@@ -298,10 +341,16 @@ uint64_t maple_order_hash(const struct maple_order_model *model,
 	size_t things = (size_t)model->nwords + model->nlocks + model->nconds;
 	struct hashing h = { .m = model, .thread = thread };
 
-	h.wrote = calloc(2 * things + 1, sizeof(*h.wrote));
-	h.read = h.wrote ? h.wrote + things : NULL;
-	for (uint32_t i = 0; i < model->n && h.wrote; i++)
-		add(&h, order ? order[i] : i);
+	h.wrote = calloc(2 * things + model->n + 1, sizeof(*h.wrote));
+	h.last = calloc(model->nthreads + 1u, sizeof(*h.last));
+	if (h.wrote && h.last) {
+		h.read = h.wrote + things;
+		h.name = h.read + things;
+		for (uint32_t i = 0; i < model->n; i++)
+			add(&h, order ? order[i] : i);
+		h.sum |= 1;
+	}
 	free(h.wrote);
-	return h.wrote ? h.sum | 1 : 0;
+	free(h.last);
+	return h.sum;
 }

@@ -162,9 +162,9 @@ struct maple_order_choices {
 
 /*
  * maple_order_choices_find - @event, @n: what @model was made of; @log: the
- * run's. To be freed with maple_order_choices_deinit(). -ENOMEM, or 0.
+ * run's. The model is told where threads gave way. To be freed with maple_order_choices_deinit(). -ENOMEM, or 0.
  */
-int maple_order_choices_find(const struct maple_order_model *model,
+int maple_order_choices_find(struct maple_order_model *model,
 			     const struct maple_event *event, uint32_t n,
 			     const struct maple_policy_switch *log,
 			     uint32_t nlog, struct maple_order_choices *choices);

@@ -272,6 +272,20 @@ static uint32_t began(const struct turning *w, uint32_t e)
 	return at;
 }
 
+/* Whether its thread has just read the same there: it waits. */
+static bool looks_again(const struct turning *w, uint32_t e)
+{
+	const struct maple_order_event *event = &w->m->event[e], *before;
+
+	if (event->kind != MAPLE_EV_READ || !event->index)
+		return false;
+	before = &w->m->event[maple_order_of(w->m, event->thread,
+					     event->index - 1)];
+	return before->kind == MAPLE_EV_READ && before->site == event->site &&
+	       before->writer == event->writer &&
+	       event->writer != MAPLE_ORDER_UNSURE;
+}
+
 /* @e, and what of the @n events at @list, those behind it, is in conflict. */
 static void races_of(struct turning *w, uint32_t e, const uint32_t *list,
 		     uint32_t n)
@@ -341,7 +355,7 @@ int maple_order_races(const struct maple_order_model *model,
 		const struct maple_order_event *event = &model->event[e];
 		const uint32_t *first = w.lock_first;
 
-		if (!event->point)
+		if (!event->point || looks_again(&w, e))
 			continue;
 		for (uint32_t k = 0; k < event->ntouch; k++) {
 			const struct maple_order_word *word =

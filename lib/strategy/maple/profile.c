@@ -452,7 +452,7 @@ static int begin(struct maple_profiling *p, struct maple_job *job,
 	job->own = h;
 	job->dry = p->dry;
 	job->alone = maple_sharing_choose(&p->sharing, study, job->seed,
-					  controlled, &job->nalone);
+					  controlled, p->leaves, &job->nalone);
 	return 0;
 }
 

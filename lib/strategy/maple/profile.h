@@ -41,8 +41,16 @@ struct maple_kept {
 	bool cut; /* there were more */
 };
 
+/* Which sites that no two threads were seen at are left alone, later on. */
+enum maple_leaves {
+	MAPLE_LEAVES_LONE,
+	MAPLE_LEAVES_OFTEN, /* those that are executed often */
+	MAPLE_LEAVES_NONE,
+};
+
 struct maple_profiling {
 	struct maple_study *study;
+	enum maple_leaves leaves; /* in controlled runs */
 	bool listens; /* to what is predicted */
 	bool keeps;   /* the events of controlled runs that begin now */
 	struct maple_choice_limits limits;
@@ -96,7 +104,8 @@ void maple_sharing_learn(struct maple_sharing *s,
 bool maple_sharing_is_shared(const struct maple_sharing *s, uint32_t site);
 uint8_t *maple_sharing_choose(struct maple_sharing *s,
 			      const struct maple_study *study, uint64_t seed,
-			      bool controlled, uint32_t *n);
+			      bool controlled, enum maple_leaves leaves,
+			      uint32_t *n);
 void maple_sharing_deinit(struct maple_sharing *s);
 
 /* cuts.c */

@@ -73,25 +73,30 @@ bool maple_sharing_is_shared(const struct maple_sharing *s, uint32_t site)
 	return site < s->n && s->state[site] == SHARED;
 }
 
-static bool is_left(uint8_t state, uint64_t drawn, bool controlled)
+static bool is_left(uint8_t state, uint64_t drawn, bool controlled,
+		    enum maple_leaves leaves)
 {
-	if (state == SHARED)
+	if (state == SHARED || (controlled && leaves == MAPLE_LEAVES_NONE))
 		return false;
 	if (controlled && state & HOT)
 		return drawn % OFTEN_ONE;
+	if (controlled && leaves == MAPLE_LEAVES_OFTEN)
+		return false;
 	return (state & RUNS) == LONE_RUNS && drawn % SAMPLED_ONE;
 }
 
 /*
  * maple_sharing_choose - which sites the run with @seed leaves alone: a profile
- *                        run, or one that is @controlled
+ *                        run, or one that is @controlled, of which only some
+ *                        sites are left alone
  *
  * Returns bytes by site number, to be freed; @n: how many, 0 for want of
  * memory.
  */
 uint8_t *maple_sharing_choose(struct maple_sharing *s,
 			      const struct maple_study *study, uint64_t seed,
-			      bool controlled, uint32_t *n)
+			      bool controlled, enum maple_leaves leaves,
+			      uint32_t *n)
 {
 	uint8_t *alone = malloc(s->n + 1);
 	uint32_t i;
@@ -100,7 +105,7 @@ uint8_t *maple_sharing_choose(struct maple_sharing *s,
 	*n = alone ? s->n : 0;
 	for (i = 0; i < *n; i++) {
 		alone[i] = is_left(s->state[i], study->random(study, seed ^ i),
-				   controlled);
+				   controlled, leaves);
 		s->left += alone[i];
 	}
 	return alone;

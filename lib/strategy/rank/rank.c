@@ -72,6 +72,8 @@ static int open_rank(const struct maple_strategy *strategy,
 		return no_memory(err);
 	maple_profiling_init(&s->profiling, study, true);
 	s->profiling.keeps = true;
+	s->profiling.leaves = o->exhaust ? MAPLE_LEAVES_NONE
+					 : MAPLE_LEAVES_OFTEN;
 	s->bounds = o->bounds;
 	if (!s->bounds.preemptions)
 		s->bounds.preemptions = o->exhaust ? EXHAUSTED : PREEMPTIONS;
