@@ -50,9 +50,21 @@ static const struct option_entry table[] = {
 	{ "strategy", "NAME", RUN, SETS(campaign.strategy, strategy),
 	  "what decides the next run: maple (the default), or, to compare it"
 	  " with: native, pctlarge, randdelay; rw, pos, surw and pct"
-	  " control each choice of the schedule, pcr solves for it" },
+	  " control each choice of the schedule, pcr solves for it, rank"
+	  " reverses one race after the other" },
 	{ "until", "covered", RUN, SETS(campaign.until_covered, until),
 	  "with --strategy pcr: end when no pattern is left to try" },
+	{ "exhaust", NULL, RUN, FLAG(campaign.exhaust),
+	  "with --strategy rank: run all schedules within the bounds, and say"
+	  " so" },
+	{ "preemptions", "N", RUN, SETS(campaign.bounds.preemptions, turns),
+	  "rank: at most N preemptions in a schedule (default 5; with"
+	  " --exhaust 2)" },
+	{ "variables", "N", RUN, SETS(campaign.bounds.variables, count),
+	  "rank: ... at accesses to at most N variables (default 4; with"
+	  " --exhaust any)" },
+	{ "threads", "N", RUN, SETS(campaign.bounds.threads, count),
+	  "rank: ... of at most N threads (default any)" },
 	{ "depth", "N", RUN, SETS(campaign.depth, depth),
 	  "PCT's depth: N - 1 change points in a run (default 3)" },
 	{ "together", "N", RUN, SETS(campaign.together, together),

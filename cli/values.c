@@ -151,7 +151,8 @@ const char *maple_value_strategy(const char *text, void *out)
 		*(const char **)out = maple_strategy_name(i);
 		return NULL;
 	}
-	return "maple, native, pctlarge, randdelay, rw, pos, surw, pct or pcr";
+	return "maple, native, pctlarge, randdelay, rw, pos, surw, pct, pcr "
+	       "or rank";
 }
 
 /* Until when a campaign runs, besides its limits. */
@@ -190,6 +191,16 @@ const char *maple_value_together(const char *text, void *out)
 	uint64_t number;
 
 	if (parse_u64(text, &number) || !number || number > 8)
+		return "a number from 1 to 8";
+	*(unsigned int *)out = (unsigned int)number;
+	return NULL;
+}
+
+const char *maple_value_turns(const char *text, void *out)
+{
+	uint64_t number;
+
+	if (parse_u64(text, &number) || !number || number > MAPLE_TURNS_MAX)
 		return "a number from 1 to 8";
 	*(unsigned int *)out = (unsigned int)number;
 	return NULL;

@@ -76,6 +76,29 @@ static const char *not_run(const struct maple_campaign *c, char *text,
 	return text;
 }
 
+/* What was asked for is a statement about all schedules within bounds. */
+static const char *not_exhausted(const struct maple_campaign *c, char *text,
+				 size_t size)
+{
+	const struct maple_campaign_result *r = c->result;
+	const struct maple_bound *b = &r->bound;
+
+	if (r->exhausted)
+		snprintf(text, size,
+			 "%llu of %llu schedules did not do what they say, or "
+			 "were not seen to their end: what this program does is "
+			 "not its schedule's alone",
+			 (unsigned long long)b->unsure,
+			 (unsigned long long)b->schedules);
+	else
+		snprintf(text, size,
+			 "%s: not all schedules were run; raise --max-time and "
+			 "--max-runs, or ask for fewer --preemptions (%u) or "
+			 "--variables",
+			 maple_stop_name(r->stop), b->bounds.preemptions);
+	return text;
+}
+
 static const char *why_undelivered(struct maple_campaign *c, bool untried,
 				   char *text, size_t size)
 {
@@ -102,6 +125,8 @@ static const char *why_undelivered(struct maple_campaign *c, bool untried,
 		return single(c, text, size);
 	if (r->runs.enforced && !c->enforced)
 		return c->why_not;
+	if (c->options->exhaust && !r->bound.exhausted)
+		return not_exhausted(c, text, size);
 	if (!c->strategy->forces)
 		return NULL;
 	if (r->stop == MAPLE_STOP_SATURATED)
@@ -167,6 +192,9 @@ int maple_conclude(struct maple_campaign *c)
 	r->delivery.startup = standing.startup;
 	r->delivery.not_split = standing.not_split;
 	r->exhausted = r->stop == MAPLE_STOP_SATURATED;
+	r->bound = standing.bound;
+	r->bound.exhausted = c->options->exhaust && r->exhausted &&
+			     !r->bound.unsure;
 	r->unseen = maple_unseen_names(c);
 	r->unobserved = unobserved(c);
 	r->delivery.left_out = maple_delivery_left_out(c, standing.unshared);

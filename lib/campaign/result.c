@@ -180,6 +180,7 @@ int maple_campaign_result_add(struct maple_campaign_result *r,
 	r->candidates_resting = later->candidates_resting;
 	r->stop = later->stop;
 	r->exhausted = later->exhausted;
+	r->bound = later->bound;
 	r->unseen = later->unseen;
 	later->unseen = unseen;
 	r->backends = later->backends;

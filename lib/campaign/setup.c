@@ -317,6 +317,12 @@ int maple_campaign_open(struct maple_campaign *c)
 				       "--until covered: %s does not say what "
 				       "is left; --strategy pcr does",
 				       c->strategy->name);
+	if (o->exhaust && !c->strategy->exhausts)
+		return maple_error_set(c->err, EINVAL,
+				       "--exhaust: %s does not say which "
+				       "schedules there are; --strategy rank "
+				       "does",
+				       c->strategy->name);
 	c->seed = o->seed;
 	while (!c->seed)
 		if (getrandom(&c->seed, 4, 0) < 0)

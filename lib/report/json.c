@@ -144,12 +144,26 @@ static json_t *first_finding_object(const struct maple_campaign_result *result)
 			 "seconds", result->first_finding_seconds);
 }
 
+/* Of --exhaust; null: it was not asked for. */
+static json_t *bound_object(const struct maple_bound *b)
+{
+	if (!b->bounds.preemptions)
+		return json_null();
+	return json_pack("{s:b, s:i, s:i, s:i, s:I, s:I}", "exhausted",
+			 b->exhausted, "preemptions",
+			 (int)b->bounds.preemptions, "variables",
+			 (int)b->bounds.variables, "threads",
+			 (int)b->bounds.threads, "schedules",
+			 (json_int_t)b->schedules, "unsure",
+			 (json_int_t)b->unsure);
+}
+
 static json_t *result_object(const struct maple_campaign_result *r)
 {
 	return json_pack(
 		"{s:i, s:s, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:I, s:I,"
 		" s:i, s:i, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:b, s:o, s:o,"
-		" s:o, s:o}",
+		" s:o, s:o, s:o}",
 		"schema", MAPLE_REPORT_SCHEMA, "version", MAPLE_VERSION,
 		"verdict", maple_outcome_name(r->outcome), "seed",
 		maple_fields_number(r->seed), "seconds", r->seconds, "runs",
@@ -170,7 +184,8 @@ static json_t *result_object(const struct maple_campaign_result *r)
 		maple_bytes_encode(r->unseen), "unobserved",
 		maple_bytes_encode(r->unobserved), "cut_short",
 		maple_bytes_encode(r->cut_short), "fixed",
-		findings_array(r->fixed, r->nfixed));
+		findings_array(r->fixed, r->nfixed), "bound",
+		bound_object(&r->bound));
 }
 
 int maple_report_json(FILE *out, const struct maple_campaign_result *result,

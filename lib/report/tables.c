@@ -224,6 +224,19 @@ void maple_report_saturation(FILE *out, const struct maple_coverage *coverage,
 		fputs("still growing\n", out);
 }
 
+/* What a tester can say at most. */
+static void print_bound(FILE *out, const struct maple_bound *b)
+{
+	fprintf(out, "all schedules with at most %u preemption%s",
+		b->bounds.preemptions, b->bounds.preemptions == 1 ? "" : "s");
+	if (b->bounds.variables)
+		fprintf(out, " at at most %u variable%s", b->bounds.variables,
+			b->bounds.variables == 1 ? "" : "s");
+	if (b->bounds.threads)
+		fprintf(out, " of at most %u threads", b->bounds.threads);
+	fprintf(out, " were run, %" PRIu64 ": none fails\n", b->schedules);
+}
+
 /* How far the campaign came, and why it ended. */
 static void print_end(FILE *out, const struct maple_campaign_result *r)
 {
@@ -251,6 +264,8 @@ static void print_end(FILE *out, const struct maple_campaign_result *r)
 	default:
 		fprintf(out, "%s, not saturated\n", maple_stop_name(r->stop));
 	}
+	if (r->bound.exhausted && !r->nfindings)
+		print_bound(out, &r->bound);
 	if (r->candidates_resting)
 		fprintf(out,
 			"%" PRIu64 " of the candidates left were put to rest: "

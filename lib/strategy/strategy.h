@@ -149,6 +149,7 @@ struct maple_standing {
 	uint64_t not_split; /* left alone: only a split instruction does it */
 	uint32_t unshared;  /* sites left alone, not shared so far */
 	bool untried; /* it has not seen enough to say what there is to try */
+	struct maple_bound bound; /* of options->exhaust */
 };
 
 #define MAPLE_NEEDS_CHANGES 1u /* priorities that change at accesses */
@@ -164,6 +165,7 @@ struct maple_strategy {
 	unsigned int needs; /* MAPLE_NEEDS_: of whoever runs its jobs */
 	bool forces;	    /* orders: a campaign without one tested nothing */
 	bool covers;	    /* it can end when all its goals are done with */
+	bool exhausts;	    /* it can run all schedules within bounds */
 	unsigned int variant; /* of a folder's; what it says is its own */
 	/* *@self: its own; @study outlives it */
 	int (*open)(const struct maple_strategy *strategy,

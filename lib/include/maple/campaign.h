@@ -28,6 +28,7 @@ enum maple_order { MAPLE_ORDER_RANKED, MAPLE_ORDER_PAPER };
 
 #define MAPLE_DEPTH_MAX 16
 #define MAPLE_JOBS_MAX	256
+#define MAPLE_TURNS_MAX 8 /* preemptions of a schedule of rank */
 
 /*
  * maple_strategy_name - what may decide which run is next, the @i-th: "maple",
@@ -251,6 +252,15 @@ struct maple_prediction {
 	uint64_t cut[MAPLE_CUTS]; /* what cap, how often; 0: not at all */
 };
 
+/* What --exhaust came to: all schedules within bounds, or why not all. */
+struct maple_bound {
+	struct maple_bounds bounds; /* 0: none */
+	uint64_t schedules;	    /* that were run */
+	/* that did not do what they say, or were not seen to their end */
+	uint64_t unsure;
+	bool exhausted;
+};
+
 struct maple_campaign_result {
 	enum maple_outcome outcome;
 	uint64_t seed;
@@ -271,6 +281,7 @@ struct maple_campaign_result {
 	enum maple_stop stop;
 	bool exhausted;	  /* nothing was left to try: stop is SATURATED */
 	bool shared_cpu;  /* another campaign had the target's CPU as well */
+	struct maple_bound bound; /* of options->exhaust */
 	char *unseen;	  /* threads that never ran, "0.2, 0.3"; or NULL */
 	char *unobserved; /* images, programs, events, as text; or NULL */
 	char *cut_short;  /* "--setup 'X'", under way at the end; or NULL */

@@ -12,7 +12,7 @@
 #include "../../order/model.h"
 #include "../../policy/policy.h"
 
-#define MAPLE_RANK_TURNS 8 /* of a list */
+#define MAPLE_RANK_TURNS MAPLE_TURNS_MAX /* of a list */
 
 /* Names of threads, by the number that lists have for them. */
 struct maple_rank_names {

@@ -37,6 +37,7 @@ struct maple_rank {
 	struct maple_bounds bounds;
 	struct maple_rank_seen *traces; /* by hash: turns of its list, plus 1 */
 	unsigned int begun, underway, quiet;
+	uint64_t schedules; /* that were run, of all within bounds */
 	uint64_t alive; /* events of runs that are kept */
 	bool everywhere;
 	/* What may have been missed, so that a bound is not exhausted. */
@@ -77,8 +78,6 @@ static int open_rank(const struct maple_strategy *strategy,
 	s->bounds = o->bounds;
 	if (!s->bounds.preemptions)
 		s->bounds.preemptions = o->exhaust ? EXHAUSTED : PREEMPTIONS;
-	if (s->bounds.preemptions > MAPLE_RANK_TURNS)
-		s->bounds.preemptions = MAPLE_RANK_TURNS;
 	if (!s->bounds.variables && !o->exhaust)
 		s->bounds.variables = VARIABLES;
 	*self = s;
@@ -233,6 +232,9 @@ static enum maple_next next(void *self, struct maple_job *job,
 		return MAPLE_NEXT_DONE;
 	s->underway++;
 	if (list) {
+		s->schedules += s->everywhere;
+		/* There is always one more; it may be too much like these. */
+		job->idle = s->quiet >= QUIET && !o->exhaust;
 		*e = follow(s, job, list, err);
 		return MAPLE_NEXT_RUN;
 	}
@@ -301,7 +303,6 @@ static bool on_turn(void *ctx, const struct maple_order_turn *turn)
 	struct maple_rank *s = x->s;
 	struct maple_rank_list list = { .youngest = x->list->youngest };
 	uint32_t choice = x->choices.last[turn->at], *often;
-	if (getenv("RANKRUN") && atoi(getenv("RANKRUN")) == (int)s->begun) { const struct maple_order_event *ee = x->trace->model->event; fprintf(stderr, "turn at s%x h%u next %u e s%x h%u f s%x h%u\n", ee[turn->at].site, ee[turn->at].hit, turn->next, ee[turn->e].site, ee[turn->e].hit, ee[turn->f].site, ee[turn->f].hit); }
 	struct maple_rank_turn *last;
 
 	for (unsigned int i = 0; i < x->list->n; i++) {
@@ -330,7 +331,6 @@ static bool on_turn(void *ctx, const struct maple_order_turn *turn)
 	list.from = x->trace->model->n <= FORESEEN && s->alive <= KEPT
 			    ? x->trace
 			    : NULL;
-	if (getenv("RANKRUN") && atoi(getenv("RANKRUN")) == (int)s->begun) fprintf(stderr, "put n=%u last s%x h%u next %u what %u, put %lu q %u\n", list.n, last->entry.site, last->entry.hit, last->entry.next, last->entry.what, s->lists.put, s->lists.n);
 	x->error = maple_rank_put(&s->lists, &list);
 	return !x->error;
 }
@@ -441,18 +441,6 @@ static int ended(void *self, struct maple_job *job,
 	int e = maple_profiling_ended(&s->profiling, job, end, err);
 
 	s->underway--;
-	if (list && getenv("RANKDBG")) {
-		fprintf(stderr, "run y=%d key=%.2f:", list->youngest, list->key);
-		for (unsigned int i = 0; i < list->n; i++)
-			fprintf(stderr, " [%s w%u s%x h%u -> %s p%lx]", s->names.name[list->turn[i].entry.thread].text, list->turn[i].entry.what, list->turn[i].entry.site, list->turn[i].entry.hit, s->names.name[list->turn[i].entry.next].text, list->turn[i].pair & 0xffff);
-		fprintf(stderr, " | n=%u missed %lu followed %lu yields %lu points %lu fail %d q %u foreseen %lu ev %u\n", s->begun, run->counts.missed, run->counts.followed, run->counts.yields, run->counts.points, end->failed, s->lists.n, s->foreseen, s->profiling.kept.n);
-	}
-	if (list && getenv("RANKRUN") && atoi(getenv("RANKRUN")) == (int)s->begun) {
-		for (uint32_t i = 0; i < run->ndecided; i++) { const struct maple_policy_switch *d = &run->decided[i];
-			fprintf(stderr, "  %s w%u s%x h%u -> %s s%x h%u\n", run->names[d->thread].text, d->what, d->site, d->hit, run->names[d->next].text, d->next_site, d->next_hit); }
-		for (uint32_t i = 0; i < s->profiling.kept.n; i++) { const struct maple_event *d = &s->profiling.kept.event[i];
-			fprintf(stderr, "   ev t%u k%u s%x h%u a%lx\n", d->thread, d->kind, d->site, d->aux, d->addr); }
-	}
 	if (!e && list) {
 		if (end->absent || run->lost || run->counts.over ||
 		    !s->profiling.kept.n || s->profiling.kept.cut)
@@ -462,7 +450,7 @@ static int ended(void *self, struct maple_job *job,
 	}
 	maple_rank_list_free(list);
 	job->aim = NULL;
-	s->quiet = job->news ? 0 : s->quiet + job->idle;
+	s->quiet = job->news ? 0 : s->quiet + 1;
 	return e;
 }
 
@@ -493,6 +481,12 @@ static void standing(const void *self, struct maple_standing *standing)
 		.not_split = s->profiling.not_split,
 		.unshared = s->profiling.sharing.left,
 	};
+	if (s->profiling.study->options->exhaust)
+		standing->bound = (struct maple_bound){
+			.bounds = s->bounds,
+			.schedules = s->schedules,
+			.unsure = s->unsure + s->lists.dropped + !s->everywhere,
+		};
 }
 
 static void close_rank(void *self)
@@ -510,6 +504,7 @@ const struct maple_strategy maple_strategy_rank = {
 	.name = "rank",
 	.classes = maple_classes,
 	.needs = MAPLE_NEEDS_CONTROL,
+	.exhausts = true,
 	.open = open_rank,
 	.next = next,
 	.event = event,
