@@ -49,6 +49,7 @@ static struct rig {
 	unsigned int at[RIG_THREADS + 1];
 	/* who made the n-th operation of all */
 	unsigned int step[RIG_STEPS], nsteps;
+	uint32_t hit[RIG_STEPS]; /* ... and at which hit; 0: it was no point */
 	uint64_t value[64];	     /* by address */
 	uint32_t owner[64];	     /* of a lock; 0: free */
 	bool waits[RIG_THREADS + 1]; /* for a lock, in the kernel */
@@ -122,6 +123,9 @@ static void rig_execute(unsigned int t)
 		rig.owner[op->addr] = 0;
 	else if (op->kind == MAPLE_EV_WRITE)
 		rig.value[op->addr]++;
+	rig.hit[rig.nsteps] = op->flags & RIG_UNCONTROLLED
+				      ? 0
+				      : maple_policy_hits(rig.p, t, op->site);
 	rig.step[rig.nsteps++] = t;
 	rig.at[t]++;
 }

@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The strategy rank, held against programs of a few operations: each run that it
+ * asks for is carried out by the policy itself. What all schedules within a
+ * bound come to is worked out by trying all of them.
+ */
+#include "policy_rig.h"
+#include "study_rig.h"
+#include "order/model.h"
+
+#define PROGRAMS 60
+#define BOUND	 2
+#define MOST	 4096 /* orders of a program */
+
+enum { DATA = 1, LOCKED = 3 }; /* addresses: two of data, two of locks */
+
+/* ---- Programs. ---- */
+
+static void add(struct rig_program *program, unsigned int t, uint32_t kind,
+		uint64_t addr)
+{
+	unsigned int *n = &program->nops[t];
+
+	program->op[t][(*n)++] = (struct rig_op){
+		.site = 10 * (t + 1) + *n,
+		.kind = kind,
+		.addr = addr,
+		.peek = kind == MAPLE_EV_LOCK,
+		.flags = kind == MAPLE_EV_UNLOCK ? RIG_UNCONTROLLED : 0,
+	};
+}
+
+/* Two or three threads, with a section each, now and then. */
+static void make(struct rig_program *program, unsigned int seed)
+{
+	*program = (struct rig_program){ .nthreads = 2 + seed % 2 };
+	srand(seed);
+	for (unsigned int t = 0; t < program->nthreads; t++) {
+		bool locks = rand() % 2;
+		uint64_t lock = LOCKED + rand() % 2;
+
+		if (rand() % 2)
+			add(program, t, MAPLE_EV_READ + rand() % 2, DATA);
+		if (locks)
+			add(program, t, MAPLE_EV_LOCK, lock);
+		for (int i = 1 + rand() % 2; i; i--)
+			add(program, t, MAPLE_EV_READ + rand() % 2,
+			    DATA + rand() % 2);
+		if (locks)
+			add(program, t, MAPLE_EV_UNLOCK, lock);
+	}
+}
+
+/* ---- What an order comes to. ---- */
+
+static bool depend(const struct rig_op *a, const struct rig_op *b)
+{
+	return a->addr == b->addr &&
+	       (a->kind != MAPLE_EV_READ || b->kind != MAPLE_EV_READ);
+}
+
+/*
+ * The same for orders in which all that depends on each other comes in the same
+ * order, and for no others: how many operations, one after the other, each one
+ * waits for.
+ */
+static uint64_t signature(const struct rig_program *program,
+			  const unsigned int *step, unsigned int n)
+{
+	unsigned int level[RIG_STEPS], at[RIG_THREADS + 1] = { 0 };
+	const struct rig_op *op[RIG_STEPS];
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		op[i] = &program->op[step[i] - 1][at[step[i]]++];
+		level[i] = 0;
+		for (unsigned int k = 0; k < i; k++)
+			if ((step[k] == step[i] || depend(op[k], op[i])) &&
+			    level[k] >= level[i])
+				level[i] = level[k] + 1;
+		sum += (op[i]->site * 64ull + level[i]) * 0x9e3779b97f4a7c15ull ^
+		       op[i]->site;
+	}
+	return sum;
+}
+
+struct orders {
+	uint64_t sum[MOST];
+	unsigned int n;
+};
+
+static void note(struct orders *o, uint64_t sum)
+{
+	for (unsigned int i = 0; i < o->n; i++)
+		if (o->sum[i] == sum)
+			return;
+	assert_true(o->n < MOST);
+	o->sum[o->n++] = sum;
+}
+
+static bool has(const struct orders *o, uint64_t sum)
+{
+	for (unsigned int i = 0; i < o->n; i++)
+		if (o->sum[i] == sum)
+			return true;
+	return false;
+}
+
+/* ---- All schedules, by trying. ---- */
+
+struct trying {
+	const struct rig_program *program;
+	bool youngest;
+	unsigned int at[RIG_THREADS + 1], step[RIG_STEPS], n;
+	unsigned int owner[8];
+	struct orders *orders;
+};
+
+static const struct rig_op *next_op(const struct trying *t, unsigned int thread)
+{
+	return t->at[thread] < t->program->nops[thread - 1]
+		       ? &t->program->op[thread - 1][t->at[thread]]
+		       : NULL;
+}
+
+static bool can_go(const struct trying *t, unsigned int thread)
+{
+	const struct rig_op *op = thread ? next_op(t, thread) : NULL;
+
+	return op && (op->kind != MAPLE_EV_LOCK || !t->owner[op->addr]);
+}
+
+static void do_one(struct trying *t, unsigned int thread)
+{
+	const struct rig_op *op = next_op(t, thread);
+
+	if (op->kind == MAPLE_EV_LOCK)
+		t->owner[op->addr] = thread;
+	else if (op->kind == MAPLE_EV_UNLOCK)
+		t->owner[op->addr] = 0;
+	t->step[t->n++] = thread;
+	t->at[thread]++;
+}
+
+/* @now ran last, or none did; @left turns may be taken. */
+static void try_all(const struct trying *from, unsigned int now,
+		    unsigned int left)
+{
+	unsigned int usual = can_go(from, now) ? now : 0;
+
+	for (unsigned int i = 1; i <= from->program->nthreads && !usual; i++) {
+		unsigned int t = from->youngest
+					 ? from->program->nthreads + 1 - i
+					 : i;
+
+		if (can_go(from, t))
+			usual = t;
+	}
+	if (!usual) {
+		note(from->orders,
+		     signature(from->program, from->step, from->n));
+		return;
+	}
+	for (unsigned int t = 1; t <= from->program->nthreads; t++) {
+		struct trying then = *from;
+
+		if (!can_go(from, t) || (t != usual && !left))
+			continue;
+		do_one(&then, t);
+		/* What is no point goes with what is before it. */
+		while (next_op(&then, t) &&
+		       next_op(&then, t)->flags & RIG_UNCONTROLLED)
+			do_one(&then, t);
+		try_all(&then, t, t == usual ? left : left - 1);
+	}
+}
+
+static void brute_force(const struct rig_program *program,
+			struct orders *orders)
+{
+	orders->n = 0;
+	for (int youngest = 0; youngest < 2; youngest++) {
+		struct trying t = { .program = program,
+				    .youngest = youngest,
+				    .orders = orders };
+
+		try_all(&t, 0, BOUND);
+	}
+}
+
+/* ---- The strategy. ---- */
+
+static struct maple_event events[RIG_STEPS];
+static uint32_t nevents;
+
+static void put_event(unsigned int thread, uint32_t kind, uint32_t site,
+		      uint64_t addr, uint32_t aux)
+{
+	events[nevents++] = (struct maple_event){
+		.thread = (uint16_t)thread,
+		.kind = (uint8_t)kind,
+		.site = site,
+		.addr = 0x1000 + 8 * addr,
+		.size = 4,
+		.aux = aux,
+	};
+}
+
+/* What the rig's last run would have told. */
+static void tell_events(const struct rig_program *program)
+{
+	unsigned int at[RIG_THREADS + 1] = { 0 };
+
+	nevents = 0;
+	for (unsigned int t = 1; t <= program->nthreads; t++) {
+		put_event(0, MAPLE_EV_CREATE, 1, 0, t);
+		put_event(t, MAPLE_EV_START, 2, 0, 0);
+	}
+	for (unsigned int i = 0; i < rig.nsteps; i++) {
+		unsigned int t = rig.step[i];
+		const struct rig_op *op = &program->op[t - 1][at[t]++];
+
+		put_event(t, op->kind, op->site, op->addr, rig.hit[i]);
+		if (at[t] == program->nops[t - 1])
+			put_event(t, MAPLE_EV_EXIT, 2, 0, 0);
+	}
+}
+
+static void run_list(const struct rig_program *program,
+		     const struct maple_policy_order *order,
+		     const struct maple_switches *list)
+{
+	rig_order(MAPLE_POLICY_LIST, 1)->base = order->base;
+	rig.setup.list = list->entry;
+	rig.setup.nlist = list->n;
+	rig.setup.name = list->name;
+	rig.setup.nnames = list->nnames;
+	rig_run(program);
+	tell_events(program);
+}
+
+struct seat {
+	void *self;
+	struct maple_job job;
+	struct maple_error err;
+};
+
+static void sit(struct seat *s, bool exhaust)
+{
+	memset(s, 0, sizeof(*s));
+	options = (struct maple_campaign_options){
+		.exhaust = exhaust,
+		.bounds.preemptions = exhaust ? BOUND : 0,
+	};
+	study.registry = maple_registry_create();
+	assert_non_null(study.registry);
+	assert_int_equal(maple_strategy_rank.open(&maple_strategy_rank, &study,
+						  &s->self, &s->err),
+			 0);
+}
+
+static void stand_up(struct seat *s)
+{
+	maple_strategy_rank.close(s->self);
+	maple_registry_destroy(study.registry);
+}
+
+static enum maple_next ask(struct seat *s)
+{
+	enum maple_next next;
+	int e = 0;
+
+	s->job = (struct maple_job){ .seed = 1 };
+	next = maple_strategy_rank.next(s->self, &s->job, &s->err, &e);
+	assert_int_equal(e, 0);
+	return next;
+}
+
+/* The run that was asked for, and what is said of it; @lost events. */
+static void carry_out(struct seat *s, const struct rig_program *program,
+		      uint64_t lost)
+{
+	struct maple_run_thread threads[RIG_THREADS + 1] = { 0 };
+	struct maple_run run = { .delivered = true,
+				 .lost = lost,
+				 .threads = threads,
+				 .nthreads = program->nthreads + 1,
+				 .nnames = program->nthreads + 1 };
+	struct maple_job_end end = { .run = &run };
+
+	run_list(program, &s->job.policy, &s->job.switches);
+	run.names = rig.name;
+	run.decided = rig.log;
+	run.ndecided = rig.nlog;
+	run.counts = rig.counts;
+	for (unsigned int t = 0; t <= program->nthreads; t++)
+		memcpy(threads[t].name, rig.name[t].text, MAPLE_POLICY_NAME);
+	for (uint32_t i = 0; i < nevents; i++)
+		maple_strategy_rank.event(s->self, &s->job, &events[i]);
+	assert_int_equal(maple_strategy_rank.ended(s->self, &s->job, &end,
+						   &s->err),
+			 0);
+	maple_switches_deinit(&s->job.switches);
+	free(s->job.alone);
+}
+
+static struct maple_bound bound(struct seat *s)
+{
+	struct maple_standing standing;
+
+	maple_strategy_rank.standing(s->self, &standing);
+	return standing.bound;
+}
+
+static void a_bound_is_exhausted(void **state)
+{
+	static struct orders all, seen;
+	struct rig_program program;
+	unsigned int more = 0;
+
+	for (unsigned int seed = 0; seed < PROGRAMS; seed++) {
+		struct seat s;
+
+		make(&program, seed);
+		brute_force(&program, &all);
+		seen.n = 0;
+		sit(&s, true);
+		while (ask(&s) == MAPLE_NEXT_RUN) {
+			assert_false(s.job.idle);
+			carry_out(&s, &program, 0);
+			note(&seen,
+			     signature(&program, rig.step, rig.nsteps));
+		}
+		assert_int_equal(bound(&s).unsure, 0);
+		assert_true(bound(&s).schedules >= seen.n);
+		for (unsigned int i = 0; i < all.n; i++)
+			assert_true(has(&seen, all.sum[i]));
+		for (unsigned int i = 0; i < seen.n; i++)
+			assert_true(has(&all, seen.sum[i]));
+		more += all.n > 2;
+		stand_up(&s);
+	}
+	assert_true(more > PROGRAMS / 2);
+	rig_clear();
+}
+
+/* Nobody knows what a run did that was not seen to its end. */
+static void what_was_lost_is_not_exhausted(void **state)
+{
+	struct rig_program program;
+	struct seat s;
+	unsigned int runs = 0;
+
+	make(&program, 1);
+	sit(&s, true);
+	while (ask(&s) == MAPLE_NEXT_RUN)
+		carry_out(&s, &program, ++runs % 3 == 0);
+	assert_true(bound(&s).unsure > 0);
+	stand_up(&s);
+	rig_clear();
+}
+
+/* Fewer runs than there are schedules, and nearly all orders that there are. */
+static void races_come_first(void **state)
+{
+	static struct orders all, seen;
+	struct rig_program program;
+	unsigned int orders = 0, found = 0, runs = 0, schedules = 0;
+
+	for (unsigned int seed = 0; seed < PROGRAMS; seed++) {
+		struct seat s;
+
+		make(&program, seed);
+		brute_force(&program, &all);
+		seen.n = 0;
+		sit(&s, false);
+		while (ask(&s) == MAPLE_NEXT_RUN && !s.job.idle) {
+			carry_out(&s, &program, 0);
+			note(&seen,
+			     signature(&program, rig.step, rig.nsteps));
+			runs++;
+		}
+		/* It goes on at random. */
+		assert_int_equal(s.job.policy.policy, MAPLE_POLICY_POS);
+		assert_true(s.job.wanted > 0);
+		maple_strategy_rank.drop(s.self, &s.job);
+		free(s.job.alone);
+		stand_up(&s);
+		orders += all.n;
+		for (unsigned int i = 0; i < all.n; i++)
+			found += has(&seen, all.sum[i]);
+		sit(&s, true);
+		while (ask(&s) == MAPLE_NEXT_RUN)
+			carry_out(&s, &program, 0);
+		schedules += (unsigned int)bound(&s).schedules;
+		stand_up(&s);
+	}
+	print_message("# %u orders, %u found in %u runs; %u schedules\n",
+		      orders, found, runs, schedules);
+	assert_true(found * 10 >= orders * 9);
+	assert_true(runs * 2 < schedules);
+	rig_clear();
+}
+
+/* ---- What is foreseen. ---- */
+
+struct foretelling {
+	const struct rig_program *program;
+	struct maple_order_model *model;
+	struct maple_order_choices choices;
+	struct maple_policy_switch log[64];
+	uint32_t foreseen, turns;
+	bool youngest;
+};
+
+static uint64_t hash_of(const struct maple_order_model *model,
+			const uint32_t *order)
+{
+	static const uint64_t names[RIG_THREADS + 1] = { 1, 2, 3, 4, 5,
+							 6, 7, 8, 9 };
+
+	return maple_order_hash(model, order, names);
+}
+
+/* These programs have no branches: what is foreseen is what happens. */
+static bool on_turn(void *ctx, const struct maple_order_turn *turn)
+{
+	static struct maple_policy_name names[] = { { "0" },   { "0.1" },
+						    { "0.2" }, { "0.3" } };
+	struct foretelling *f = ctx;
+	uint32_t choice = f->choices.last[turn->at], order[RIG_STEPS];
+	struct maple_order_model *model;
+	uint64_t hash;
+	struct maple_policy_switch entry;
+	struct maple_switches list = {
+		.n = 1, .entry = &entry, .nnames = 4, .name = names
+	};
+	struct maple_policy_order how = { .base = f->youngest };
+
+	if (choice != MAPLE_ORDER_NONE)
+		entry = f->log[choice];
+	else
+		entry = (struct maple_policy_switch){
+			.thread = (uint16_t)f->model->event[turn->at].thread,
+			.what = MAPLE_POLICY_AT,
+			.site = f->model->event[turn->at].place,
+			.hit = f->model->event[turn->at].hit,
+		};
+	if (entry.next == turn->next || entry.thread == turn->next)
+		return true;
+	entry.next = (uint16_t)turn->next;
+	f->turns++;
+	if (!maple_order_foresee(f->model, &entry, 1, f->youngest, order))
+		return true;
+	f->foreseen++;
+	hash = hash_of(f->model, order);
+	run_list(f->program, &how, &list);
+	assert_int_equal(maple_order_model_build(events, nevents, &model), 0);
+	assert_int_equal(hash_of(model, NULL), hash);
+	maple_order_model_free(model);
+	return true;
+}
+
+static void what_is_foreseen_happens(void **state)
+{
+	struct rig_program program;
+	uint32_t foreseen = 0, turns = 0;
+
+	for (unsigned int seed = 0; seed < PROGRAMS; seed++) {
+		struct foretelling f = { .program = &program,
+					 .youngest = seed & 1 };
+		struct maple_policy_order how = { .base = f.youngest };
+		struct maple_switches none = { 0 };
+
+		make(&program, seed);
+		run_list(&program, &how, &none);
+		assert_true(rig.nlog < 64);
+		memcpy(f.log, rig.log, rig.nlog * sizeof(*rig.log));
+		assert_int_equal(maple_order_model_build(events, nevents,
+							 &f.model),
+				 0);
+		assert_int_equal(maple_order_choices_find(f.model, events,
+							  nevents, f.log,
+							  rig.nlog, &f.choices),
+				 0);
+		assert_int_equal(maple_order_everywhere(f.model, on_turn, &f),
+				 0);
+		foreseen += f.foreseen;
+		turns += f.turns;
+		maple_order_choices_deinit(&f.choices);
+		maple_order_model_free(f.model);
+	}
+	print_message("# %u turns, %u foreseen\n", turns, foreseen);
+	assert_true(foreseen * 2 > turns && turns > PROGRAMS);
+	rig_clear();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_bound_is_exhausted),
+		cmocka_unit_test(what_was_lost_is_not_exhausted),
+		cmocka_unit_test(races_come_first),
+		cmocka_unit_test(what_is_foreseen_happens),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
