@@ -50,7 +50,8 @@ static const struct option_entry table[] = {
 	{ "strategy", "NAME", RUN, SETS(campaign.strategy, strategy),
 	  "what decides the next run: maple (the default), or, to compare it"
 	  " with: native, pctlarge, randdelay; rw, pos, surw and pct"
-	  " control each choice of the schedule, pcr solves for it" },
+	  " control each choice of the schedule, pcr solves for it, grey goes"
+	  " on from what was rare" },
 	{ "until", "covered", RUN, SETS(campaign.until_covered, until),
 	  "with --strategy pcr: end when no pattern is left to try" },
 	{ "depth", "N", RUN, SETS(campaign.depth, depth),

@@ -151,7 +151,8 @@ const char *maple_value_strategy(const char *text, void *out)
 		*(const char **)out = maple_strategy_name(i);
 		return NULL;
 	}
-	return "maple, native, pctlarge, randdelay, rw, pos, surw, pct or pcr";
+	return "maple, native, pctlarge, randdelay, rw, pos, surw, pct, pcr "
+	       "or grey";
 }
 
 /* Until when a campaign runs, besides its limits. */

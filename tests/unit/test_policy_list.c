@@ -396,8 +396,8 @@ static void follow_and_go_on(const struct rig_program *program,
 }
 
 /*
- * The beginning is the list's, what follows another policy's, and the log of both
- * is followed as any other.
+ * The beginning is the list's, what follows another policy's, and the log of
+ * both is followed as any other.
  */
 static void test_a_policy_goes_on_behind(void **state)
 {
