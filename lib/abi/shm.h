@@ -21,7 +21,7 @@
 #include "policy/policy.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
-#define MAPLE_SHM_VERSION  10
+#define MAPLE_SHM_VERSION  11
 #define MAPLE_SHM_ENV	   "MAPLE_AGENT"  /* /proc/PID/fd/N of the file */
 #define MAPLE_SHM_ASAN	   "ASAN_OPTIONS" /* with --exe */
 #define MAPLE_SHM_MARK	   "MAPLE_" /* before the name of the user's own */
@@ -207,6 +207,8 @@ struct maple_shm_control {
 	 * no entry is about as well, which are no points
 	 */
 	uint32_t values;
+	uint32_t reads; /* [c] with log: what accesses read is recorded */
+	uint32_t pad;
 	struct maple_policy_name name[MAPLE_THREADS];	       /* [c] */
 	uint32_t weight[MAPLE_THREADS];			       /* [c] by name */
 	struct maple_policy_switch list[MAPLE_POLICY_ENTRIES]; /* [c] */

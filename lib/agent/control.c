@@ -25,6 +25,7 @@
 #define HIGH MAPLE_PRIO_HIGH
 
 bool maple_agent_controls, maple_control_values;
+static bool reads; /* what accesses read is recorded */
 
 static struct maple_policy *policy;
 /* From before a thread lowers itself until it goes on. */
@@ -117,6 +118,7 @@ void maple_control_start(void)
 	maple_time_start(policy);
 	maple_agent_controls = true;
 	maple_control_values = c->values;
+	reads = c->reads;
 }
 
 /* maple_control_born - the caller is about to create thread @number */
@@ -357,6 +359,23 @@ void maple_agent_back(void)
 }
 
 /*
+ * Into the ring, with what it reads: the caller was chosen, and comes to its
+ * access next.
+ */
+static void record(const struct maple_access *acc, unsigned int flags,
+		   uint64_t sp)
+{
+	uint64_t value = 0;
+
+	if (reads && acc->kind != MAPLE_EV_WRITE && acc->size <= sizeof(value)) {
+		value = maple_peek_memory(acc->addr, acc->size);
+		flags |= MAPLE_EVF_VALUED;
+	}
+	maple_ring_put(acc->kind, acc, value, flags,
+		       maple_control_hits(acc->site), sp);
+}
+
+/*
  * maple_hook_point - called by a slot before its instruction, in a controlled
  *                    run; as maple_hook_before()
  */
@@ -391,9 +410,7 @@ void maple_hook_point(uint64_t addr, struct maple_agent_site *site,
 		if (maple_control_values)
 			maple_agent_open(&acc);
 		else if (maple_hook_logs(site->number, site->count++))
-			maple_ring_put(acc.kind, &acc, 0, site->event_flags,
-				       maple_control_hits(acc.site),
-				       (uint64_t)(frame + 1));
+			record(&acc, site->event_flags, (uint64_t)(frame + 1));
 	}
 	shm->thread[self->number].at = 0;
 	maple_agent_leave();

@@ -103,6 +103,7 @@ bool maple_sleepers_woken(uint32_t thread);
 void maple_peek_start(void);
 bool maple_peek_enabled(uint32_t thread, const struct maple_policy_op *op);
 uint64_t maple_peek_value(const struct maple_policy_op *op);
+uint64_t maple_peek_memory(uint64_t addr, uint64_t size);
 
 /* image.c */
 void maple_image_start(void);

@@ -82,14 +82,20 @@ bool maple_peek_enabled(uint32_t thread, const struct maple_policy_op *op)
 	       is_free(op->peek, op->addr, maple_shm->thread[thread].tid);
 }
 
-/* maple_peek_value - up to 8 bytes that the caller is about to read */
+/* maple_peek_memory - up to 8 bytes that the caller is about to read */
+uint64_t maple_peek_memory(uint64_t addr, uint64_t size)
+{
+	if (size == 4 && !(addr & 3))
+		return word(addr, 0);
+	if (size == 8 && !(addr & 3))
+		return word(addr, 0) | (uint64_t)word(addr, 1) << 32;
+	return maple_ring_peek(addr, size);
+}
+
+/* maple_peek_value - the same, of what @op reads */
 uint64_t maple_peek_value(const struct maple_policy_op *op)
 {
-	if (op->size == 4 && !(op->addr & 3))
-		return word(op->addr, 0);
-	if (op->size == 8 && !(op->addr & 3))
-		return word(op->addr, 0) | (uint64_t)word(op->addr, 1) << 32;
-	return maple_ring_peek(op->addr, op->size);
+	return maple_peek_memory(op->addr, op->size);
 }
 
 static void try_mutex(void)

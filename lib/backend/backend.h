@@ -74,6 +74,8 @@ struct maple_run_control {
 	 * runs. It has to be executed: order->fresh.
 	 */
 	bool values;
+	/* ... with the values that are read, of up to 8 bytes */
+	bool reads;
 };
 
 /*

@@ -524,6 +524,7 @@ static int control_refused(const struct maple_backend *b,
 			"ours");
 	if (!control || control->order.policy >= MAPLE_POLICIES ||
 	    control->order.base >= MAPLE_POLICY_BASES ||
+	    !maple_policy_is_behind(control->order.behind) ||
 	    control->order.nchanges > MAPLE_POLICY_CHANGES ||
 	    control->nlist > MAPLE_POLICY_ENTRIES ||
 	    control->nnames > MAPLE_THREADS)

@@ -59,8 +59,12 @@ static int copy_schedule(struct maple_campaign *c, struct maple_job *to,
 
 	to->policy = from->job.policy;
 	/* Too long to be kept: the same choices come of the same seed. */
-	if (!was.nnames)
+	if (!was.nnames && from->job.switches.nnames)
+		was = from->job.switches;
+	else if (!was.nnames)
 		return copy_expected(c, &to->expected, &from->job.expected);
+	else
+		to->policy.behind = 0;
 	to->policy.policy = MAPLE_POLICY_LIST;
 	if (maple_switches_copy(&to->switches, &was))
 		return maple_error_set(c->err, ENOMEM, "out of memory");

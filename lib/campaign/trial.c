@@ -354,6 +354,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.weight = trial->job.expected.weight,
 		.log = trial->studied,
 		.values = trial->values,
+		.reads = trial->job.reads,
 	};
 	struct under_way under_way = { .lane = c->lanes.turn, .trial = trial };
 	struct maple_run_sink sink = {

@@ -326,6 +326,7 @@ static int keep(struct building *b)
 		e = &m->event[m->n++];
 		*e = (struct maple_order_event){
 			.thread = from->thread,
+			.from = i,
 			.site = from->site,
 			.kind = from->kind == MAPLE_EV_FREE ? MAPLE_EV_WRITE
 							    : from->kind,
@@ -756,4 +757,17 @@ void maple_order_model_free(struct maple_order_model *m)
 	free(m->word);
 	free(m->at);
 	free(m);
+}
+
+uint32_t maple_order_events(const struct maple_order_model *model)
+{
+	return model->n;
+}
+
+struct maple_order_origin
+maple_order_origin(const struct maple_order_model *model, uint32_t event)
+{
+	const struct maple_order_event *e = &model->event[event];
+
+	return (struct maple_order_origin){ e->from, e->place, e->hit };
 }

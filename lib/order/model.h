@@ -16,6 +16,7 @@
 struct maple_order_event {
 	uint32_t thread;
 	uint32_t index; /* in its thread */
+	uint32_t from;	/* its number in the run */
 	uint32_t site;
 	uint8_t kind;
 	bool shared_lock; /* the read side of a rwlock */

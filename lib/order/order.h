@@ -59,6 +59,38 @@ int maple_order_model_build(const struct maple_event *event, uint32_t n,
 			    struct maple_order_model **model);
 void maple_order_model_free(struct maple_order_model *model);
 
+/* Where an event of the model is from. */
+struct maple_order_origin {
+	uint32_t event;	    /* its number in the run */
+	uint32_t site, hit; /* the last point of its thread at or before it, as
+			       in a schedule; hit 0: there is none */
+};
+
+uint32_t maple_order_events(const struct maple_order_model *model);
+struct maple_order_origin
+maple_order_origin(const struct maple_order_model *model, uint32_t event);
+
+/*
+ * Two accesses of different threads: @to reads what @from wrote, for the first
+ * time in its thread, or writes over what @from read or, if nobody did, wrote.
+ */
+struct maple_order_dependency {
+	uint32_t from, to;	    /* events of the model */
+	uint8_t from_kind, to_kind; /* READ or WRITE */
+};
+
+/* All immediate dependencies of a run, those of event e at on[first[e]]. */
+struct maple_order_dependencies {
+	uint32_t n, room;
+	struct maple_order_dependency *on; /* by @to, ascending */
+	uint32_t *first;		   /* one more than there are events */
+};
+
+/* maple_order_depend - fills in @d, which is to be deinited; -ENOMEM, or 0 */
+int maple_order_depend(const struct maple_order_model *model,
+		       struct maple_order_dependencies *d);
+void maple_order_depend_deinit(struct maple_order_dependencies *d);
+
 /* An occurrence of a pattern: its events, by number in the model. */
 struct maple_order_goal {
 	struct maple_pattern pattern;

@@ -1,37 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The patterns that a run showed. Two accesses of different threads depend on
- * each other immediately if one reads what the other wrote, for the first time
- * in its thread, or writes over what the other read or, if nobody did, wrote. A
- * pattern is one such dependency or two, whose ends are close in each thread.
+ * The patterns that a run showed: one immediate dependency or two, whose ends
+ * are close in each thread.
  */
 #include <stdlib.h>
-#include "base/array.h"
+#include <string.h>
 #include "model.h"
-
-struct dependency {
-	uint32_t from, to;
-	uint8_t from_kind, to_kind; /* READ or WRITE */
-};
-
-struct reader {
-	uint32_t thread, event;
-};
-
-struct place {
-	uint32_t writer;
-	uint32_t n, room;
-	struct reader *reader; /* since then, the last of each thread */
-};
 
 struct showing {
 	const struct maple_order_model *m;
 	maple_order_sink sink;
 	void *ctx;
-	struct place *place; /* by word and byte */
-	struct dependency *on;
-	uint32_t n, room;
-	uint32_t *first; /* by event: of what it depends on, on[first ...] */
+	const struct maple_order_dependency *on;
+	const uint32_t
+		*first; /* by event: of what it depends on, on[first ...] */
 	bool over;
 };
 
@@ -71,13 +53,14 @@ static bool is_near(const struct showing *s, uint32_t a, uint32_t b)
 }
 
 /* Two, of one place: a, b, and a again. */
-static void show_three(struct showing *s, const struct dependency *second)
+static void show_three(struct showing *s,
+		       const struct maple_order_dependency *second)
 {
 	const struct maple_order_model *m = s->m;
 	uint32_t b = second->from, c = second->to;
 
 	for (uint32_t i = s->first[b]; i < s->first[b + 1]; i++) {
-		struct dependency d = s->on[i];
+		struct maple_order_dependency d = s->on[i];
 		uint32_t event[] = { d.from, b, c };
 
 		if (m->event[d.from].thread != m->event[c].thread ||
@@ -95,7 +78,7 @@ static void show_three(struct showing *s, const struct dependency *second)
 
 /* Whether @d leads from a step to a later one of @number at one place. */
 static bool leads(uint32_t number, unsigned int from, unsigned int to,
-		  const struct dependency *d)
+		  const struct maple_order_dependency *d)
 {
 	return kind_of(number, from) == d->from_kind &&
 	       kind_of(number, to) == d->to_kind;
@@ -105,8 +88,8 @@ static bool leads(uint32_t number, unsigned int from, unsigned int to,
  * Two, of two places: first x, then y in the first step's thread. @x leads to
  * b's step at x, @y to a's at y.
  */
-static void show_four(struct showing *s, const struct dependency *x,
-		      const struct dependency *y)
+static void show_four(struct showing *s, const struct maple_order_dependency *x,
+		      const struct maple_order_dependency *y)
 {
 	const struct maple_order_model *m = s->m;
 	uint32_t ax = x->from, bx = x->to, by = y->from, ay = y->to;
@@ -147,7 +130,8 @@ static void show_four(struct showing *s, const struct dependency *x,
 }
 
 /* @last is the newest: what other one stands beside it, in both threads? */
-static void show_pairs(struct showing *s, const struct dependency *last)
+static void show_pairs(struct showing *s,
+		       const struct maple_order_dependency *last)
 {
 	const struct maple_order_model *m = s->m;
 	uint32_t from = last->from, to = last->to;
@@ -163,7 +147,7 @@ static void show_pairs(struct showing *s, const struct dependency *last)
 		if (b >= to)
 			break;
 		for (uint32_t k = s->first[b]; k < s->first[b + 1]; k++) {
-			struct dependency d = s->on[k];
+			struct maple_order_dependency d = s->on[k];
 
 			if (b != from &&
 			    m->event[d.from].thread == m->event[to].thread)
@@ -177,7 +161,7 @@ static void show_pairs(struct showing *s, const struct dependency *last)
 		if (a >= to)
 			break;
 		for (uint32_t k = s->first[a]; k < s->first[a + 1]; k++) {
-			struct dependency d = s->on[k];
+			struct maple_order_dependency d = s->on[k];
 
 			if (m->event[d.from].thread == m->event[to].thread)
 				show_four(s, last, &d);
@@ -185,89 +169,10 @@ static void show_pairs(struct showing *s, const struct dependency *last)
 	}
 }
 
-static bool depend(struct showing *s, uint32_t from, uint8_t from_kind,
-		   uint32_t to, uint8_t to_kind)
+static void show_access(struct showing *s, uint32_t e)
 {
-	struct dependency d = { from, to, from_kind, to_kind };
-
-	for (uint32_t i = s->first[to]; i < s->n; i++)
-		if (s->on[i].from == from && s->on[i].from_kind == from_kind &&
-		    s->on[i].to_kind == to_kind)
-			return true;
-	if (!maple_array_reserve(s->on, s->n, s->room))
-		return false;
-	s->on[s->n++] = d;
-	return true;
-}
-
-static bool read_by(struct showing *s, struct place *p, uint32_t e)
-{
-	const struct maple_order_model *m = s->m;
-	uint32_t thread = m->event[e].thread, i = 0;
-
-	while (i < p->n && p->reader[i].thread != thread)
-		i++;
-	if (i < p->n) {
-		p->reader[i].event = e;
-		return true;
-	}
-	if (!maple_array_reserve(p->reader, p->n, p->room))
-		return false;
-	p->reader[p->n++] = (struct reader){ thread, e };
-	return p->writer == MAPLE_ORDER_NONE ||
-	       m->event[p->writer].thread == thread ||
-	       depend(s, p->writer, MAPLE_EV_WRITE, e, MAPLE_EV_READ);
-}
-
-/* What an update reads itself is not in between. */
-static bool writes_over(struct showing *s, const struct place *p, uint32_t e)
-{
-	const struct maple_order_model *m = s->m;
-	uint32_t thread = m->event[e].thread;
-	bool ok = true;
-
-	for (uint32_t i = 0; i < p->n && ok; i++)
-		if (p->reader[i].thread != thread)
-			ok = depend(s, p->reader[i].event, MAPLE_EV_READ, e,
-				    MAPLE_EV_WRITE);
-	if (ok && !p->n && p->writer != MAPLE_ORDER_NONE &&
-	    m->event[p->writer].thread != thread)
-		ok = depend(s, p->writer, MAPLE_EV_WRITE, e, MAPLE_EV_WRITE);
-	return ok;
-}
-
-static bool show_at(struct showing *s, struct place *p, uint32_t e)
-{
-	const struct maple_order_event *event = &s->m->event[e];
-	bool ok = true;
-
-	if (maple_order_writes(event))
-		ok = writes_over(s, p, e);
-	if (ok && maple_order_reads(event))
-		ok = read_by(s, p, e);
-	if (maple_order_writes(event)) {
-		p->n = 0;
-		p->writer = e;
-	}
-	return ok;
-}
-
-static bool show_access(struct showing *s, uint32_t e)
-{
-	const struct maple_order_event *event = &s->m->event[e];
-	bool ok = true;
-
-	for (uint32_t i = 0; i < event->ntouch; i++) {
-		const struct maple_order_touch *t =
-			&s->m->touch[event->touch + i];
-
-		for (uint32_t k = 0; k < 8 && ok; k++)
-			if (t->bytes >> k & 1)
-				ok = show_at(s, &s->place[8 * t->word + k], e);
-	}
-	s->first[e + 1] = s->n;
-	for (uint32_t i = s->first[e]; i < s->n && !s->over; i++) {
-		struct dependency d = s->on[i];
+	for (uint32_t i = s->first[e]; i < s->first[e + 1] && !s->over; i++) {
+		struct maple_order_dependency d = s->on[i];
 		uint32_t event_of[] = { d.from, d.to };
 
 		for (uint32_t p = 1; p <= 3; p++)
@@ -276,7 +181,6 @@ static bool show_access(struct showing *s, uint32_t e)
 		show_three(s, &d);
 		show_pairs(s, &d);
 	}
-	return ok;
 }
 
 /* A wait that begins after a signal of another thread, which it did not see. */
@@ -301,24 +205,17 @@ void maple_order_shown(const struct maple_order_model *model,
 {
 	struct showing s = { .m = model, .sink = sink, .ctx = ctx };
 	uint32_t *signal = malloc((model->nconds + 1u) * sizeof(*signal));
+	struct maple_order_dependencies d;
 
-	s.place = calloc(8 * (size_t)model->nwords + 1, sizeof(*s.place));
-	s.first = calloc(model->n + 2u, sizeof(*s.first));
-	if (signal && s.place && s.first) {
+	if (!maple_order_depend(model, &d) && signal) {
 		memset(signal, 0xff, (model->nconds + 1u) * sizeof(*signal));
-		for (uint32_t w = 0; w < 8 * model->nwords; w++)
-			s.place[w].writer = MAPLE_ORDER_NONE;
+		s.on = d.on;
+		s.first = d.first;
 		for (uint32_t e = 0; e < model->n && !s.over; e++) {
-			s.first[e + 1] = s.first[e];
-			if (model->event[e].ntouch && !show_access(&s, e))
-				break;
+			show_access(&s, e);
 			show_late_wait(&s, signal, e);
 		}
-		for (uint32_t w = 0; w < 8 * model->nwords; w++)
-			free(s.place[w].reader);
 	}
 	free(signal);
-	free(s.place);
-	free(s.first);
-	free(s.on);
+	maple_order_depend_deinit(&d);
 }

@@ -11,6 +11,9 @@
  * Entries of one thread and site hang together and are passed in the order of
  * their hits, so what to look up at a point is in the table that its hits are
  * counted in.
+ *
+ * A list may be the beginning of a run: then another policy takes over behind
+ * its last entry, or where the run goes another way than the list says.
  */
 #include "state.h"
 
@@ -46,7 +49,10 @@ static void start(struct maple_policy *p)
 		}
 		p->follows[i] = hit->entry;
 		hit->entry = i;
+		p->left++;
 	}
+	if (s->order->behind && !p->left)
+		maple_policy_take_over(p, MAPLE_POLICY_NONE);
 }
 
 static void born(struct maple_policy *p, uint32_t t, uint32_t by)
@@ -77,6 +83,9 @@ static const struct maple_policy_switch *take_at(struct maple_policy *p,
 		e = &p->setup.list[hit->entry];
 		if (e->hit > hits || (e->hit == hits && e->what > what))
 			break;
+		p->strays |= hit->entry < p->passed;
+		p->passed = hit->entry;
+		p->left--;
 		hit->entry = p->follows[hit->entry];
 		if (e->hit == hits && e->what == what)
 			return e;
@@ -101,13 +110,29 @@ take(struct maple_policy *p, uint32_t t, enum maple_policy_what what)
 	return e ? e : take_at(p, t, at->op.site, at->hit, what);
 }
 
-static uint32_t pick(struct maple_policy *p, uint32_t t,
-		     enum maple_policy_what what)
+/* Who is the first to go on where the list says nothing. */
+static uint32_t pick_first(const struct maple_policy *p, uint32_t t,
+			   enum maple_policy_what what)
 {
-	const struct maple_policy_switch *e = p->thread_of ? take(p, t, what)
-							   : NULL;
 	bool youngest = p->setup.order->base == MAPLE_POLICY_YOUNGEST;
-	uint32_t next, first = MAPLE_POLICY_NONE;
+	uint32_t first = MAPLE_POLICY_NONE;
+
+	for (uint32_t i = 0; i < p->ncandidates; i++) {
+		if (p->candidate[i] == t && what == MAPLE_POLICY_AT)
+			return t;
+		if (first == MAPLE_POLICY_NONE ||
+		    (p->candidate[i] > first) == youngest)
+			first = p->candidate[i];
+	}
+	return first;
+}
+
+/* Who @e says; NONE: there is no entry, or who it names does not stand. */
+static uint32_t follow(struct maple_policy *p, uint32_t t,
+		       enum maple_policy_what what,
+		       const struct maple_policy_switch *e)
+{
+	uint32_t next;
 
 	if (e) {
 		next = e->next < p->setup.nnames ? p->thread_of[e->next]
@@ -123,18 +148,35 @@ static uint32_t pick(struct maple_policy *p, uint32_t t,
 		}
 		p->setup.counts->missed++;
 	}
-	for (uint32_t i = 0; i < p->ncandidates; i++) {
-		if (p->candidate[i] == t && what == MAPLE_POLICY_AT)
-			return t;
-		if (first == MAPLE_POLICY_NONE ||
-		    (p->candidate[i] > first) == youngest)
-			first = p->candidate[i];
+	return MAPLE_POLICY_NONE;
+}
+
+static void spin(struct maple_policy *p, uint32_t t)
+{
+	p->spun = true;
+}
+
+static uint32_t pick(struct maple_policy *p, uint32_t t,
+		     enum maple_policy_what what)
+{
+	const struct maple_policy_switch *e = p->thread_of ? take(p, t, what)
+							   : NULL;
+	uint32_t next = follow(p, t, what, e);
+
+	p->strays |= (e || p->spun) && next == MAPLE_POLICY_NONE;
+	p->spun = false;
+	if (p->setup.order->behind && (p->strays || !p->left)) {
+		maple_policy_take_over(
+			p, what == MAPLE_POLICY_AT ? t : MAPLE_POLICY_NONE);
+		if (next == MAPLE_POLICY_NONE && p->ncandidates > 1)
+			return p->kind->pick(p, t, what);
 	}
-	return first;
+	return next == MAPLE_POLICY_NONE ? pick_first(p, t, what) : next;
 }
 
 const struct maple_policy_kind_ops maple_policy_list = {
 	.start = start,
 	.born = born,
+	.spin = spin,
 	.pick = pick,
 };

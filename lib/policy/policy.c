@@ -103,6 +103,29 @@ void maple_policy_start(struct maple_policy *p,
 	maple_policy_born(p, 0, "0", 0);
 }
 
+/*
+ * maple_policy_take_over - the list is over: from here on the policy behind it
+ *                          decides, with @t, or NONE, before its choice
+ *
+ * What it does at a thread's birth and points it does for those that are there.
+ * Who is in transit comes to its next point by itself.
+ */
+void maple_policy_take_over(struct maple_policy *p, uint32_t t)
+{
+	p->kind = kinds[p->setup.order->behind - 1];
+	if (p->kind->start)
+		p->kind->start(p);
+	for (uint32_t i = 0; i < p->nwords * 64; i++) {
+		if (!p->thread[i].live)
+			continue;
+		if (p->kind->born)
+			p->kind->born(p, i, i);
+		if (p->kind->announce &&
+		    (i == t || maple_policy_is_parked(p, i)))
+			p->kind->announce(p, i);
+	}
+}
+
 void maple_policy_exit(struct maple_policy *p, uint32_t t)
 {
 	if (p->thread[t].live) {

@@ -124,9 +124,21 @@ struct maple_policy_order {
 	 * while threads run, and jumps to the end of a wait that is over.
 	 */
 	uint32_t real_time;
-	uint32_t pad;
+	/*
+	 * LIST: 1 + the policy by which the run goes on behind its list, RW, POS
+	 * or PCT; 0: none. The list's entries then stand in the order in which
+	 * they come true, and one that does not is where that policy begins.
+	 */
+	uint32_t behind;
 	uint64_t change[MAPLE_POLICY_CHANGES];
 };
+
+/* maple_policy_is_behind - whether a list may have @behind behind it */
+static inline bool maple_policy_is_behind(uint32_t behind)
+{
+	return !behind || behind == 1 + MAPLE_POLICY_RW ||
+	       behind == 1 + MAPLE_POLICY_POS || behind == 1 + MAPLE_POLICY_PCT;
+}
 
 /* What came of it. */
 struct maple_policy_counts {

@@ -22,6 +22,8 @@
  * In a LIST this is for schedules that lead elsewhere than the one they were
  * taken from, which would wait forever. A replay sees fewer sites than the run
  * that it repeats, so that more looks like a spin: it takes much longer there.
+ * With a policy behind it, a spin that the list knows nothing of is where that
+ * one takes over.
  */
 #include "state.h"
 
@@ -32,8 +34,9 @@
 static uint32_t limit(const struct maple_policy *p,
 		      const struct maple_policy_thread *t)
 {
-	return SPIN << (t->patience +
-			(p->kind == &maple_policy_list ? LIST_SHIFT : 0));
+	bool replay = p->kind == &maple_policy_list && !p->setup.order->behind;
+
+	return SPIN << (t->patience + (replay ? LIST_SHIFT : 0));
 }
 
 /* The same value again is a repeat; whether there were enough of them. */

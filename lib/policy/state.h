@@ -71,7 +71,11 @@ struct maple_policy {
 	uint32_t rank[MAPLE_POLICY_CHANGES];
 	/* SURW */
 	uint32_t intended;
-	/* LIST: the entry of the same thread and site that follows; by name */
+	/* LIST: entries that are not passed yet; the last one that was */
+	uint32_t left, passed;
+	bool strays; /* it has not come to its entries in their order */
+	bool spun;   /* the choice is one that a spin has led to */
+	/* the entry of the same thread and site that follows; by name */
 	uint32_t *follows;
 	struct maple_policy_hits **by_name;
 	uint32_t *thread_of; /* by name; NONE: not born */
@@ -102,6 +106,9 @@ static inline void maple_policy_add(uint64_t *to)
 /* rank.c: POS and PCT; walk.c, surw.c, list.c */
 extern const struct maple_policy_kind_ops maple_policy_walk, maple_policy_pos,
 	maple_policy_pct, maple_policy_surw, maple_policy_list;
+
+/* policy.c */
+void maple_policy_take_over(struct maple_policy *p, uint32_t t);
 
 /* random.c */
 uint64_t maple_policy_draw(uint64_t *state);

@@ -52,6 +52,7 @@ struct maple_job {
 	struct maple_policy_order policy;
 	struct maple_switches switches;
 	struct maple_expected expected;
+	bool reads; /* CONTROL: events of reads have values */
 	/* CONTROL: events that a site records; 0: as many as in others */
 	uint32_t budget;
 	/* PROFILE, CONTROL: sites that are left alone, by number. Owned. */
@@ -205,7 +206,7 @@ struct maple_strategy {
 extern const struct maple_strategy maple_strategy_maple, maple_strategy_native,
 	maple_strategy_pctlarge, maple_strategy_randdelay, maple_strategy_rw,
 	maple_strategy_pos, maple_strategy_surw, maple_strategy_pct,
-	maple_strategy_pcr, maple_strategy_rank;
+	maple_strategy_pcr, maple_strategy_rank, maple_strategy_grey;
 
 const struct maple_strategy *maple_strategy_find(const char *name);
 

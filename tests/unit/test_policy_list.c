@@ -378,6 +378,131 @@ static void test_list_has_patience(void **state)
 	assert_true(n > 1000 && n < 10000);
 }
 
+static void follow_and_go_on(const struct rig_program *program,
+			     const struct was *was, uint32_t n,
+			     enum maple_policy_kind behind, uint64_t seed)
+{
+	struct maple_policy_order *o = rig_order(MAPLE_POLICY_LIST, seed);
+
+	o->behind = 1 + behind;
+	o->nchanges = 2;
+	o->change[0] = 2;
+	o->change[1] = 5;
+	rig.setup.list = was->log;
+	rig.setup.nlist = n;
+	rig.setup.name = was->name;
+	rig.setup.nnames = RIG_THREADS + 1;
+	rig_run(program);
+}
+
+/*
+ * The beginning is the list's, what follows another policy's, and the log of
+ * both is followed as any other.
+ */
+static void test_a_policy_goes_on_behind(void **state)
+{
+	struct rig_program program;
+	unsigned int others = 0;
+	struct was was, now;
+	uint32_t n, choices;
+
+	for (unsigned int seed = 0; seed < SEEDS; seed++) {
+		loops(&program, seed);
+		explore(&program, seed, &was);
+		n = seed / 3 % (was.nlog + 1);
+		choices = 0;
+		for (uint32_t i = 0; i < n; i++)
+			choices += was.log[i].what != MAPLE_POLICY_ARRIVED;
+		follow_and_go_on(&program, &was, n, explorers[seed % 3],
+				 seed + 7);
+		assert_int_equal(rig.counts.followed, choices);
+		assert_int_equal(rig.counts.missed, 0);
+		assert_true(common(&was) + 1 >= choices);
+		assert_memory_equal(rig.log, was.log, n * sizeof(*was.log));
+		others += common(&was) < was.nsteps;
+		keep(&now);
+		follow(&program, &now);
+		assert_same(&now);
+	}
+	assert_true(others > SEEDS / 2);
+}
+
+static void test_behind_nothing_is_the_policy_itself(void **state)
+{
+	static const struct was nothing;
+	struct rig_program program;
+	struct maple_policy_order *o;
+	struct was was;
+
+	for (unsigned int seed = 0; seed < 200; seed++) {
+		loops(&program, seed);
+		o = rig_order(explorers[seed % 3], seed);
+		o->nchanges = 2;
+		o->change[0] = 2;
+		o->change[1] = 5;
+		rig_run(&program);
+		keep(&was);
+		follow_and_go_on(&program, &nothing, 0, explorers[seed % 3],
+				 seed);
+		assert_same(&was);
+	}
+}
+
+/* Where what happens is not what the list says, nothing more is expected. */
+static void test_a_list_that_strays_is_over(void **state)
+{
+	struct rig_program program;
+	unsigned int early = 0;
+	struct was was;
+
+	for (unsigned int seed = 0; seed < SEEDS; seed++) {
+		struct maple_policy_switch *e = was.log;
+
+		loops(&program, seed);
+		explore(&program, seed, &was);
+		while (e->what == MAPLE_POLICY_ARRIVED)
+			e++;
+		e->next = RIG_THREADS; /* who is never born */
+		follow_and_go_on(&program, &was, was.nlog, MAPLE_POLICY_POS,
+				 seed);
+		assert_int_equal(rig.counts.missed, 1);
+		assert_int_equal(rig.counts.followed, 0);
+		early += common(&was) < was.nsteps;
+	}
+	assert_true(early > SEEDS / 2);
+}
+
+/* A spin that the list knows nothing of is no reason to wait for its end. */
+static void test_a_spin_ends_a_list(void **state)
+{
+	static const struct maple_policy_switch never = {
+		.thread = 1, .next = 2, .site = 99, .hit = 1
+	};
+	struct maple_policy_order *o = rig_order(MAPLE_POLICY_LIST, 0);
+	static const struct maple_policy_name name[] = { { "0" },
+							 { "0.1" },
+							 { "0.2" } };
+
+	o->behind = 1 + MAPLE_POLICY_POS;
+	rig.setup.list = &never;
+	rig.setup.nlist = 1;
+	rig.setup.name = name;
+	rig.setup.nnames = 3;
+	rig_birth(
+		&(const struct rig_program){ .nthreads = 2, .nops = { 1, 1 } });
+	assert_int_equal(maple_policy_fall(rig.p), 1);
+	assert_int_equal(reads_until_way(1000, false), 25);
+}
+
+static void test_what_may_stand_behind(void **state)
+{
+	assert_true(maple_policy_is_behind(0));
+	assert_true(maple_policy_is_behind(1 + MAPLE_POLICY_POS));
+	assert_false(maple_policy_is_behind(1 + MAPLE_POLICY_LIST));
+	assert_false(maple_policy_is_behind(1 + MAPLE_POLICY_SURW));
+	assert_false(maple_policy_is_behind(1 + MAPLE_POLICIES));
+}
+
 static int teardown(void **state)
 {
 	rig_clear();
@@ -398,6 +523,11 @@ int main(void)
 		cmocka_unit_test(test_worker_goes_on),
 		cmocka_unit_test(test_stays_due),
 		cmocka_unit_test(test_list_has_patience),
+		cmocka_unit_test(test_a_policy_goes_on_behind),
+		cmocka_unit_test(test_behind_nothing_is_the_policy_itself),
+		cmocka_unit_test(test_a_list_that_strays_is_over),
+		cmocka_unit_test(test_a_spin_ends_a_list),
+		cmocka_unit_test(test_what_may_stand_behind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, teardown);

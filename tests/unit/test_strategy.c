@@ -679,9 +679,10 @@ static void a_strategy_says_what_is_next(void **state)
 		assert_string_equal(maple_strategy_name(i), want[i].name);
 		asks(&want[i], &of);
 	}
-	/* What it asks for its own test says. */
+	/* What these two ask for their own tests say. */
 	assert_string_equal(maple_strategy_name(i), "pcr");
-	assert_null(maple_strategy_name(i + 1));
+	assert_string_equal(maple_strategy_name(i + 1), "grey");
+	assert_null(maple_strategy_name(i + 2));
 	of.turns = false;
 	asks(&outside, &of);
 	assert_null(maple_strategy_find("none"));

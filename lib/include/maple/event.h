@@ -115,8 +115,8 @@ enum maple_event_flag {
 struct maple_event {
 	uint64_t addr;
 	/*
-	 * VALUED: what stood there after the access. STEP: before the access
-	 * that it is about, if that one is VALUED.
+	 * VALUED: what stood there after the access or, without EXACT, before
+	 * it. STEP: before the access that it is about, if that one is VALUED.
 	 */
 	uint64_t value;
 	uint32_t site;

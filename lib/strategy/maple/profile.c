@@ -351,15 +351,19 @@ int maple_profiling_ended(struct maple_profiling *p, struct maple_job *job,
 	struct profile *h = job->own;
 	int e;
 
+	free(p->kept.event);
+	p->kept = h->kept;
+	memset(&h->kept, 0, sizeof(h->kept));
+	if (!h->predict) {
+		maple_profiling_drop(p, job);
+		return 0;
+	}
 	forget(p);
 	p->predict = h->predict;
 	h->predict = NULL;
 	maple_change_deinit(&p->sample);
 	p->sample = h->sample;
 	memset(&h->sample, 0, sizeof(h->sample));
-	free(p->kept.event);
-	p->kept = h->kept;
-	memset(&h->kept, 0, sizeof(h->kept));
 	h->run = end->run;
 	h->err = err;
 	p->runs += !h->controlled;
@@ -405,11 +409,13 @@ void maple_profiling_event(struct maple_job *job,
 {
 	struct profile *h = job->own;
 
+	if (h->keeps)
+		keep(&h->kept, event);
+	if (!h->predict)
+		return;
 	maple_change_note(h->p->study, &h->sample, event);
 	if (h->controlled)
 		maple_variables_note(&h->variables, event);
-	if (h->keeps)
-		keep(&h->kept, event);
 	maple_predict_event(h->predict, event);
 }
 
@@ -432,6 +438,7 @@ static int begin(struct maple_profiling *p, struct maple_job *job,
 		.predicted = p->listens ? on_predicted : NULL,
 		.ctx = h,
 	};
+	bool lean = controlled && p->lean;
 	int e;
 
 	if (!h)
@@ -439,9 +446,9 @@ static int begin(struct maple_profiling *p, struct maple_job *job,
 	h->p = p;
 	h->controlled = controlled;
 	h->keeps = controlled && p->keeps;
-	if (study->lanes == 1)
+	if (study->lanes == 1 && !lean)
 		forget(p); /* two of them take much memory */
-	e = maple_predict_create(&options, &sink, &h->predict);
+	e = lean ? 0 : maple_predict_create(&options, &sink, &h->predict);
 	if (e) {
 		free(h);
 		return maple_error_set(err, -e, "no predictor: %s",

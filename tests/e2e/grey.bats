@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Runs that begin as others did: how many it takes to find what nothing else
+# finds, and that what they find is an order like any other.
+
+load common
+
+CONTROL=$BUILD/tests/control
+
+# Found within $1 runs, all of them counted, by each of three seeds.
+found() { # MOST PROGRAM [ARG...]
+	local seed
+
+	for seed in 1 2 3; do
+		rm -f "$db"*
+		campaign --strategy grey --seed $seed --max-runs "$1" -- "${@:2}"
+		ended_with 66
+		holds '.runs.controlled > 0 and .runs.enforced == 0'
+		holds '.findings[0].confirm.forced == [5, 5]'
+		holds '.findings[0] | .plan | fromjson | .policy.switches |
+			map(select(.what < 2)) | length > 0'
+	done
+}
+
+@test "five preemptions of three threads, which POS takes 100,000 runs for" {
+	campaign --strategy grey --seed 5 --max-runs 5000 -- \
+		"$CONTROL/index_stack"
+	ended_with 66
+	holds '.findings[0].confirm.forced == [5, 5]'
+	holds '.findings[0] | .plan | fromjson | .policy.switches |
+		map(select(.what < 2)) | length >= 5'
+}
+
+@test "what POS finds it finds as well" {
+	found 200 "$CONTROL/reorder" 3
+	found 200 "$CONTROL/driver_stop"
+	found 200 "$CONTROL/the_queue"
+	found 300 "$CONTROL/two_stage"
+	found 200 "$TARGETS/string_buffer"
+	found 200 "$TARGETS/steal_queue"
+}
+
+@test "what is right stays right, and what it exposes is counted" {
+	campaign --strategy grey --seed 1 --max-runs 100 -- \
+		"$TARGETS/clean/mutex_counter"
+	ended_with 0
+	holds '.verdict == "clean" and .stop == "run limit"'
+	holds '.runs.profile == 2 and .runs.controlled == 98'
+	holds '[.coverage.exposed[]] | add > 0'
+	holds '.delivery.undelivered_runs == 0'
+}
+
+@test "a seed is a campaign" {
+	local once again
+
+	for again in 1 2; do
+		rm -f "$db"*
+		campaign --strategy grey --seed 7 --max-runs 300 -- \
+			"$CONTROL/account"
+		ended_with 66
+		once=${once:-$(jq -c .to_first_finding.runs "$json")}
+		holds ".to_first_finding.runs == $once"
+	done
+}
