@@ -38,9 +38,20 @@ misses() { # COUNT
 }
 
 # Runs tests/qemu/guest; afterwards as after bats's own run: $status, $output,
-# $stderr.
+# $stderr. The commands of a file share a guest as long as each leaves it as it was;
+# whoever changes what guest does not put back, such as /proc/sys, says --alone.
 guest() {
-	run --separate-stderr "$ROOT/tests/qemu/guest" "$@"
+	local kept=(--kept "$BATS_FILE_TMPDIR/guest")
+
+	if [ "$1" = --alone ]; then
+		kept=()
+		shift
+	fi
+	run --separate-stderr "$ROOT/tests/qemu/guest" "${kept[@]}" "$@"
+}
+
+teardown_file() {
+	"$ROOT/tests/qemu/guest" --end "$BATS_FILE_TMPDIR/guest"
 }
 
 # The status that guest must have ended with

@@ -119,7 +119,7 @@ sessions() { # PATTERN ARGUMENT...
 	local state=5
 
 	[ "${MAPLE_QEMU_KERNEL%-rt}" != 6.12 ] || state=1
-	guest -- sh -c "cd \$BUILD/tests/qemu &&
+	guest --alone -- sh -c "cd \$BUILD/tests/qemu &&
 		echo -1 >/proc/sys/kernel/sched_rt_runtime_us &&
 		echo 1000 >/sys/module/maple/parameters/starve_ms &&
 		exec ./session -o $state -q 3000 -- ./spinner forever"
