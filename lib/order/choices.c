@@ -81,9 +81,10 @@ static void gave_way(struct maple_order_model *m, uint32_t thread, uint32_t hit,
 static uint32_t end_of(const struct maple_order_model *m, struct spot *table,
 		       const struct maple_policy_switch *e, uint32_t at)
 {
-	const struct spot *s = e->what == MAPLE_POLICY_AT
-				       ? spot_of(table, e->thread, e->site, e->hit)
-				       : NULL;
+	const struct spot *s =
+		e->what == MAPLE_POLICY_AT
+			? spot_of(table, e->thread, e->site, e->hit)
+			: NULL;
 
 	while (at < m->n && (!s || at < s->at) &&
 	       (!m->event[at].point || m->event[at].thread == e->thread))

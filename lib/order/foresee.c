@@ -23,11 +23,11 @@ struct foreseeing {
 	bool unknown;
 	bool stirred; /* what somebody else may have waited for has happened */
 	uint32_t *order, n;
-	uint32_t *next;	  /* by thread: index of its next event */
+	uint32_t *next;	       /* by thread: index of its next event */
 	uint32_t *place, *hit; /* ... its last point */
-	uint32_t *yield;  /* ... its how-manieth that it stands at; 0: at none */
-	uint32_t *owner;  /* by lock: its thread, or NONE */
-	uint32_t *depth;  /* ... and how often */
+	uint32_t *yield; /* ... its how-manieth that it stands at; 0: at none */
+	uint32_t *owner; /* by lock: its thread, or NONE */
+	uint32_t *depth; /* ... and how often */
 	uint32_t *shares; /* by lock: readers */
 	/* by event: the one of its condition, or semaphores, before it; or NONE */
 	uint32_t *after;
@@ -128,8 +128,8 @@ static void settle_all(struct foreseeing *f)
 /* The list's word on @thread, which stands, or has blocked, where it is. */
 static uint32_t told(const struct foreseeing *f, uint32_t thread, uint32_t e)
 {
-	const struct maple_order_event *event =
-		e == NONE ? NULL : &f->m->event[e];
+	const struct maple_order_event *event = e == NONE ? NULL
+							  : &f->m->event[e];
 
 	for (uint32_t i = 0; i < f->nlist; i++) {
 		const struct maple_policy_switch *s = &f->list[i];
@@ -146,8 +146,9 @@ static uint32_t told(const struct foreseeing *f, uint32_t thread, uint32_t e)
 		if (s->what == MAPLE_POLICY_AT && event && event->point &&
 		    s->site == event->place && s->hit == event->hit)
 			return s->next;
-		if (s->what == MAPLE_POLICY_BLOCKED && !(event && event->point) &&
-		    s->site == f->place[thread] && s->hit == f->hit[thread])
+		if (s->what == MAPLE_POLICY_BLOCKED &&
+		    !(event && event->point) && s->site == f->place[thread] &&
+		    s->hit == f->hit[thread])
 			return s->next;
 	}
 	return NONE;
@@ -296,7 +297,8 @@ static uint64_t depends(struct hashing *h, const struct maple_order_event *e,
 	if (e->kind == MAPLE_EV_LOCK)
 		on += come(h, (size_t)m->nwords + e->lock, who, !e->shared_lock);
 	if (e->kind >= MAPLE_EV_SIGNAL && e->kind <= MAPLE_EV_WAIT)
-		on += come(h, (size_t)m->nwords + m->nlocks + e->cond, who, true);
+		on += come(h, (size_t)m->nwords + m->nlocks + e->cond, who,
+			   true);
 	for (uint32_t k = 0; k < e->nneed; k++)
 		on += maple_mix(h->name[m->need[e->need + k]], 1);
 	return on;
@@ -328,8 +330,8 @@ static void add(struct hashing *h, uint32_t e)
 
 	if (repeats(h, event, last, what))
 		return;
-	h->name[e] = maple_mix(maple_mix(h->thread[event->thread], ++last->n),
-			       what);
+	h->name[e] =
+		maple_mix(maple_mix(h->thread[event->thread], ++last->n), what);
 	last->what = what;
 	last->on = depends(h, event, h->name[e]);
 	h->sum += maple_mix(h->name[e], last->on);

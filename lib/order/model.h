@@ -23,7 +23,7 @@ struct maple_order_event {
 	bool may_fail;	  /* LOCK: a trylock's */
 	bool point;	  /* its thread stood there, at its own place and hit */
 	uint32_t of_run;  /* its number among the run's events */
-	uint32_t yield;	  /* then its thread gave way so many times in all; or 0 */
+	uint32_t yield; /* then its thread gave way so many times in all; or 0 */
 	/* The last point of its thread at or before it; hit 0: none so far. */
 	uint32_t place, hit;
 	uint32_t writer; /* reads and updates */
@@ -63,9 +63,9 @@ struct maple_order_model {
 /* Whether @e was at a point: aux of some kinds is something else. */
 static inline bool maple_order_has_hit(const struct maple_event *e)
 {
-	return e->aux && e->kind < MAPLE_EV_STEP && e->kind != MAPLE_EV_CREATE &&
-	       e->kind != MAPLE_EV_JOIN && e->kind != MAPLE_EV_START &&
-	       e->kind != MAPLE_EV_EXIT;
+	return e->aux && e->kind < MAPLE_EV_STEP &&
+	       e->kind != MAPLE_EV_CREATE && e->kind != MAPLE_EV_JOIN &&
+	       e->kind != MAPLE_EV_START && e->kind != MAPLE_EV_EXIT;
 }
 
 static inline bool maple_order_reads(const struct maple_order_event *e)

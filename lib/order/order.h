@@ -19,7 +19,7 @@
 #define MAPLE_PATTERN_STEPS 4
 #define MAPLE_PATTERNS	    20 /* numbers are 1 to 19 */
 
-#define MAPLE_ORDER_NONE 0xffffffffu /* in place of a number */
+#define MAPLE_ORDER_NONE    0xffffffffu /* in place of a number */
 
 /*
  * A pattern: steps of two threads, the first step's and another one's, in this
@@ -194,7 +194,8 @@ struct maple_order_choices {
 
 /*
  * maple_order_choices_find - @event, @n: what @model was made of; @log: the
- * run's. The model is told where threads gave way. To be freed with maple_order_choices_deinit(). -ENOMEM, or 0.
+ * run's. The model is told where threads gave way. To be freed with
+ * maple_order_choices_deinit(). -ENOMEM, or 0.
  */
 int maple_order_choices_find(struct maple_order_model *model,
 			     const struct maple_event *event, uint32_t n,

@@ -5,8 +5,8 @@
  * An entry says who goes on when its thread comes to its place, whatever
  * happened elsewhere. Where no entry says anything, or names who does not
  * stand at a point, a thread goes on as long as it can, and then the one that
- * is first in number, or last if the order says so. Whether the one that is named would block is not asked:
- * it did so in the run that the entry is of.
+ * is first in number, or last if the order says so. Whether the one that is
+ * named would block is not asked: it did so in the run that the entry is of.
  *
  * Entries of one thread and site hang together and are passed in the order of
  * their hits, so what to look up at a point is in the table that its hits are

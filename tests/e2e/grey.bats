@@ -4,22 +4,10 @@
 # finds, and that what they find is an order like any other.
 
 load common
+load found
 
-CONTROL=$BUILD/tests/control
-
-# Found within $1 runs, all of them counted, by each of three seeds.
 found() { # MOST PROGRAM [ARG...]
-	local seed
-
-	for seed in 1 2 3; do
-		rm -f "$db"*
-		campaign --strategy grey --seed $seed --max-runs "$1" -- "${@:2}"
-		ended_with 66
-		holds '.runs.controlled > 0 and .runs.enforced == 0'
-		holds '.findings[0].confirm.forced == [5, 5]'
-		holds '.findings[0] | .plan | fromjson | .policy.switches |
-			map(select(.what < 2)) | length > 0'
-	done
+	found_by grey "1 2 3" "$@"
 }
 
 @test "five preemptions of three threads, which POS takes 100,000 runs for" {

@@ -50,8 +50,8 @@ static struct rig {
 	/* who made the n-th operation of all */
 	unsigned int step[RIG_STEPS], nsteps;
 	uint32_t hit[RIG_STEPS]; /* ... and at which hit; 0: it was no point */
-	uint64_t value[64];	     /* by address */
-	uint32_t owner[64];	     /* of a lock; 0: free */
+	uint64_t value[64];	 /* by address */
+	uint32_t owner[64];	 /* of a lock; 0: free */
 	bool waits[RIG_THREADS + 1]; /* for a lock, in the kernel */
 	unsigned int blocked;	     /* how often somebody did */
 	bool outside;		     /* somebody is not parked */

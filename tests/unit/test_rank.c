@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The strategy rank, held against programs of a few operations: each run that it
- * asks for is carried out by the policy itself. What all schedules within a
+ * The strategy rank, held against programs of a few operations: each run that
+ * it asks for is carried out by the policy itself. What all schedules within a
  * bound come to is worked out by trying all of them.
  */
 #include "policy_rig.h"
@@ -149,9 +149,8 @@ static void try_all(const struct trying *from, unsigned int now,
 	unsigned int usual = can_go(from, now) ? now : 0;
 
 	for (unsigned int i = 1; i <= from->program->nthreads && !usual; i++) {
-		unsigned int t = from->youngest
-					 ? from->program->nthreads + 1 - i
-					 : i;
+		unsigned int t =
+			from->youngest ? from->program->nthreads + 1 - i : i;
 
 		if (can_go(from, t))
 			usual = t;
@@ -175,8 +174,7 @@ static void try_all(const struct trying *from, unsigned int now,
 	}
 }
 
-static void brute_force(const struct rig_program *program,
-			struct orders *orders)
+static void brute_force(const struct rig_program *program, struct orders *orders)
 {
 	orders->n = 0;
 	for (int youngest = 0; youngest < 2; youngest++) {
@@ -297,9 +295,8 @@ static void carry_out(struct seat *s, const struct rig_program *program,
 		memcpy(threads[t].name, rig.name[t].text, MAPLE_POLICY_NAME);
 	for (uint32_t i = 0; i < nevents; i++)
 		maple_strategy_rank.event(s->self, &s->job, &events[i]);
-	assert_int_equal(maple_strategy_rank.ended(s->self, &s->job, &end,
-						   &s->err),
-			 0);
+	assert_int_equal(
+		maple_strategy_rank.ended(s->self, &s->job, &end, &s->err), 0);
 	maple_switches_deinit(&s->job.switches);
 	free(s->job.alone);
 }
@@ -328,8 +325,7 @@ static void a_bound_is_exhausted(void **state)
 		while (ask(&s) == MAPLE_NEXT_RUN) {
 			assert_false(s.job.idle);
 			carry_out(&s, &program, 0);
-			note(&seen,
-			     signature(&program, rig.step, rig.nsteps));
+			note(&seen, signature(&program, rig.step, rig.nsteps));
 		}
 		assert_int_equal(bound(&s).unsure, 0);
 		assert_true(bound(&s).schedules >= seen.n);
@@ -376,8 +372,7 @@ static void races_come_first(void **state)
 		sit(&s, false);
 		while (ask(&s) == MAPLE_NEXT_RUN && !s.job.idle) {
 			carry_out(&s, &program, 0);
-			note(&seen,
-			     signature(&program, rig.step, rig.nsteps));
+			note(&seen, signature(&program, rig.step, rig.nsteps));
 			runs++;
 		}
 		/* It goes on at random. */
@@ -425,8 +420,9 @@ static uint64_t hash_of(const struct maple_order_model *model,
 /* These programs have no branches: what is foreseen is what happens. */
 static bool on_turn(void *ctx, const struct maple_order_turn *turn)
 {
-	static struct maple_policy_name names[] = { { "0" },   { "0.1" },
-						    { "0.2" }, { "0.3" } };
+	static struct maple_policy_name names[] = {
+		{ "0" }, { "0.1" }, { "0.2" }, { "0.3" }
+	};
 	struct foretelling *f = ctx;
 	uint32_t choice = f->choices.last[turn->at], order[RIG_STEPS];
 	struct maple_order_model *model;
@@ -476,9 +472,8 @@ static void what_is_foreseen_happens(void **state)
 		run_list(&program, &how, &none);
 		assert_true(rig.nlog < 64);
 		memcpy(f.log, rig.log, rig.nlog * sizeof(*rig.log));
-		assert_int_equal(maple_order_model_build(events, nevents,
-							 &f.model),
-				 0);
+		assert_int_equal(
+			maple_order_model_build(events, nevents, &f.model), 0);
 		assert_int_equal(maple_order_choices_find(f.model, events,
 							  nevents, f.log,
 							  rig.nlog, &f.choices),

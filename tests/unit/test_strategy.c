@@ -447,7 +447,8 @@ static void cuts_add_up(void **state)
 		assert_int_equal(prediction.cut[i], 0);
 }
 
-static unsigned int times_left(struct scene *c, uint32_t site, bool controlled)
+static unsigned int times_left(struct scene *c, uint32_t site, bool controlled,
+			       enum maple_leaves leaves)
 {
 	unsigned int seed, sum = 0;
 	uint8_t *alone;
@@ -455,7 +456,7 @@ static unsigned int times_left(struct scene *c, uint32_t site, bool controlled)
 
 	for (seed = 0; seed < 400; seed++) {
 		alone = maple_sharing_choose(&c->sharing, &study, seed << 8,
-					     controlled, &n);
+					     controlled, leaves, &n);
 		sum += site < n && alone[site];
 		free(alone);
 	}
@@ -464,7 +465,7 @@ static unsigned int times_left(struct scene *c, uint32_t site, bool controlled)
 
 static unsigned int times_alone(struct scene *c, uint32_t site)
 {
-	return times_left(c, site, false);
+	return times_left(c, site, false, MAPLE_LEAVES_LONE);
 }
 
 static void lonely_sites_are_sampled(void **state)
@@ -476,10 +477,13 @@ static void lonely_sites_are_sampled(void **state)
 	assert_int_equal(times_alone(&c, 3), 0); /* one run says little */
 	assert_int_equal(times_alone(&c, 5), 0);
 	/* Of what would be a point often it says enough. */
-	assert_int_equal(times_left(&c, 3, true), 0);
-	assert_in_range(times_left(&c, 5, true), 370, 399);
+	assert_int_equal(times_left(&c, 3, true, MAPLE_LEAVES_LONE), 0);
+	assert_in_range(times_left(&c, 5, true, MAPLE_LEAVES_LONE), 370, 399);
+	assert_in_range(times_left(&c, 5, true, MAPLE_LEAVES_OFTEN), 370, 399);
+	assert_int_equal(times_left(&c, 5, true, MAPLE_LEAVES_NONE), 0);
 	profile_once(&c, false);
 	assert_in_range(times_alone(&c, 3), 240, 360); /* three of four */
+	assert_int_equal(times_left(&c, 3, true, MAPLE_LEAVES_OFTEN), 0);
 	assert_in_range(times_alone(&c, 5), 240, 360);
 	assert_int_equal(times_alone(&c, 1), 0);
 	assert_int_equal(times_alone(&c, 2), 0);
@@ -679,10 +683,11 @@ static void a_strategy_says_what_is_next(void **state)
 		assert_string_equal(maple_strategy_name(i), want[i].name);
 		asks(&want[i], &of);
 	}
-	/* What these two ask for their own tests say. */
+	/* What these ask for their own tests say. */
 	assert_string_equal(maple_strategy_name(i), "pcr");
-	assert_string_equal(maple_strategy_name(i + 1), "grey");
-	assert_null(maple_strategy_name(i + 2));
+	assert_string_equal(maple_strategy_name(i + 1), "rank");
+	assert_string_equal(maple_strategy_name(i + 2), "grey");
+	assert_null(maple_strategy_name(i + 3));
 	of.turns = false;
 	asks(&outside, &of);
 	assert_null(maple_strategy_find("none"));

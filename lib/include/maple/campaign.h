@@ -105,8 +105,8 @@ struct maple_campaign_options {
 	bool until_covered; /* pcr: ends when no pattern is left */
 	struct maple_bounds bounds; /* rank */
 	bool exhaust; /* rank: all schedules within bounds, and no others */
-	bool exec;	    /* --exec: execute each run, fork none */
-	bool quiet_target;  /* its output goes nowhere but findings */
+	bool exec;    /* --exec: execute each run, fork none */
+	bool quiet_target; /* its output goes nowhere but findings */
 	/*
 	 * mapled, which lends CPU, priorities and maple.ko; or NULL: we have
 	 * to have them. The memo is another matter: maple_host_memo().
@@ -279,8 +279,8 @@ struct maple_campaign_result {
 	uint64_t candidates_left, candidates_resting;
 	unsigned int dry_runs;
 	enum maple_stop stop;
-	bool exhausted;	  /* nothing was left to try: stop is SATURATED */
-	bool shared_cpu;  /* another campaign had the target's CPU as well */
+	bool exhausted;	 /* nothing was left to try: stop is SATURATED */
+	bool shared_cpu; /* another campaign had the target's CPU as well */
 	struct maple_bound bound; /* of options->exhaust */
 	char *unseen;	  /* threads that never ran, "0.2, 0.3"; or NULL */
 	char *unobserved; /* images, programs, events, as text; or NULL */

@@ -51,9 +51,9 @@ enum maple_leaves {
 struct maple_profiling {
 	struct maple_study *study;
 	enum maple_leaves leaves; /* in controlled runs */
-	bool listens; /* to what is predicted */
-	bool keeps;   /* the events of controlled runs that begin now */
-	bool lean;    /* ... are all that they are for: nothing is predicted */
+	bool listens;		  /* to what is predicted */
+	bool keeps; /* the events of controlled runs that begin now */
+	bool lean;  /* ... are all that they are for: nothing is predicted */
 	struct maple_choice_limits limits;
 	struct maple_candidates candidates;
 	struct maple_predict *predict; /* of the last run; may be NULL */

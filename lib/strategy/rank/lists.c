@@ -73,7 +73,7 @@ static uint64_t name_of(const struct maple_rank_list *list)
 
 		all = maple_mix(all, (uint64_t)e->site << 32 | e->hit);
 		all = maple_mix(all, (uint64_t)e->thread << 32 |
-				       (uint64_t)e->next << 8 | e->what);
+					     (uint64_t)e->next << 8 | e->what);
 	}
 	return all;
 }
@@ -114,8 +114,7 @@ bool maple_rank_allows(const struct maple_bounds *bounds,
 		       const struct maple_rank_list *list)
 {
 	return (!bounds->preemptions || list->n <= bounds->preemptions) &&
-	       (!bounds->variables ||
-		variables_of(list) <= bounds->variables) &&
+	       (!bounds->variables || variables_of(list) <= bounds->variables) &&
 	       (!bounds->threads || threads_of(list) <= bounds->threads);
 }
 
@@ -191,8 +190,7 @@ int maple_rank_put(struct maple_rank_lists *lists,
 		return 0;
 	}
 	copy = malloc(sizeof(*copy));
-	if (!copy ||
-	    !maple_array_reserve(lists->heap, lists->n, lists->room)) {
+	if (!copy || !maple_array_reserve(lists->heap, lists->n, lists->room)) {
 		free(copy);
 		return -ENOMEM;
 	}

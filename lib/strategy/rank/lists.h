@@ -38,8 +38,8 @@ struct maple_rank_list {
 	struct maple_rank_turn turn[MAPLE_RANK_TURNS];
 	unsigned int n;
 	bool youngest;
-	double key;	 /* when it was put, or asked for, last */
-	uint64_t number; /* in the order in which they were put */
+	double key;		       /* when it was put, or asked for, last */
+	uint64_t number;	       /* in the order in which they were put */
 	struct maple_rank_trace *from; /* may be NULL: nothing is foreseen */
 };
 

@@ -21,14 +21,14 @@
 #include "../maple/profile.h"
 #include "lists.h"
 
-#define QUIET	    1000   /* runs without news, before a campaign ends */
-#define BUDGET	    10000  /* events that a site records */
-#define OFTEN	    64	   /* races of the same sites that one run brings */
-#define FORESEEN    20000  /* events of a run that others are foreseen from */
+#define QUIET	    1000  /* runs without news, before a campaign ends */
+#define BUDGET	    10000 /* events that a site records */
+#define OFTEN	    64	  /* races of the same sites that one run brings */
+#define FORESEEN    20000 /* events of a run that others are foreseen from */
 #define KEPT	    (1u << 22) /* ... of all such that are kept */
-#define PREEMPTIONS 5	   /* of a list, unless something else is asked for */
+#define PREEMPTIONS 5 /* of a list, unless something else is asked for */
 #define VARIABLES   4
-#define EXHAUSTED   2	   /* preemptions, with --exhaust */
+#define EXHAUSTED   2 /* preemptions, with --exhaust */
 
 struct maple_rank {
 	struct maple_profiling profiling;
@@ -38,7 +38,7 @@ struct maple_rank {
 	struct maple_rank_seen *traces; /* by hash: turns of its list, plus 1 */
 	unsigned int begun, underway, quiet;
 	uint64_t schedules; /* that were run, of all within bounds */
-	uint64_t alive; /* events of runs that are kept */
+	uint64_t alive;	    /* events of runs that are kept */
 	bool everywhere;
 	/* What may have been missed, so that a bound is not exhausted. */
 	uint64_t unsure;
@@ -116,7 +116,8 @@ static void by_run(const struct maple_rank_list *list,
 
 static uint64_t hash(const struct maple_rank_trace *t, const uint32_t *order)
 {
-	uint64_t *name = calloc(t->model->nthreads + 1u, sizeof(*name)), sum = 0;
+	uint64_t *name = calloc(t->model->nthreads + 1u, sizeof(*name)),
+		 sum = 0;
 
 	for (uint32_t i = 0; i < t->model->nthreads && name; i++)
 		name[i] = t->name[i] + 1ull;
@@ -256,7 +257,7 @@ static uint64_t pair_of(const struct expanding *x,
 	if (turn->f == MAPLE_ORDER_NONE)
 		return 0;
 	pair = maple_mix((uint64_t)e[turn->e].site << 8 | e[turn->e].kind,
-		   (uint64_t)e[turn->f].site << 8 | e[turn->f].kind);
+			 (uint64_t)e[turn->f].site << 8 | e[turn->f].kind);
 	return maple_mix(pair, turn->at == turn->e) | 1;
 }
 
@@ -372,8 +373,8 @@ static struct maple_rank_trace *make_trace(struct maple_rank *s,
 	t->refs = 1;
 	t->alive = &s->alive;
 	s->alive += t->model->n;
-	t->name = calloc(run->nnames + t->model->nthreads + 1u,
-			 sizeof(*t->name));
+	t->name =
+		calloc(run->nnames + t->model->nthreads + 1u, sizeof(*t->name));
 	for (uint32_t i = 0; i < run->nnames && t->name; i++) {
 		t->name[i] = number_of(&s->names, run->names[i].text);
 		if (t->name[i] == MAPLE_ORDER_NONE)
@@ -388,8 +389,7 @@ static struct maple_rank_trace *make_trace(struct maple_rank *s,
 /* Whether it is the first run of its kind, or had to be asked for less. */
 static bool is_new(struct expanding *x)
 {
-	uint32_t *turns = maple_rank_count(&x->s->traces,
-					   hash(x->trace, NULL));
+	uint32_t *turns = maple_rank_count(&x->s->traces, hash(x->trace, NULL));
 
 	if (!turns)
 		return !(x->error = -ENOMEM);
