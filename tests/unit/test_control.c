@@ -573,6 +573,91 @@ static void test_values(void **state)
 	close_stage(&s);
 }
 
+/* What a run's reads have found. */
+struct reads {
+	struct maple_event last; /* nobody has written there since */
+	unsigned int n, again, unknown;
+};
+
+static void take_read(void *ctx, const struct maple_event *event)
+{
+	struct reads *r = ctx;
+
+	if (!maple_event_is_memory(event->kind))
+		return;
+	assert_false(event->flags & MAPLE_EVF_EXACT);
+	if (event->kind != MAPLE_EV_READ) {
+		r->last.size = 0;
+		return;
+	}
+	r->n++;
+	r->unknown += !(event->flags & MAPLE_EVF_VALUED);
+	if (r->last.addr == event->addr && r->last.size == event->size) {
+		assert_int_equal(r->last.value, event->value);
+		r->again++;
+	}
+	r->last = *event;
+}
+
+/* What reads find is known when it is asked for, whoever else runs. */
+static void test_reads_have_values(void **state)
+{
+	struct reads r = { 0 };
+	const struct maple_run_sink sink = { .ctx = &r, .event = take_read };
+	struct maple_run_control c = { .log = true, .reads = true };
+	struct maple_run_order order = {
+		.kind = MAPLE_RUN_CONTROL,
+		.control = &c,
+		.timeout = LIMIT,
+	};
+	struct maple_error err;
+	struct stage s;
+
+	open_stage(&s, "control/index_stack", NULL);
+	order.in = order.out = order.err = open("/dev/null", O_RDWR);
+	for (unsigned int i = 0; i < 40; i++) {
+		order_by(&c.order, MAPLE_POLICY_POS, i);
+		c.reads = i < 30;
+		r.unknown = r.n = 0;
+		maple_run_deinit(&s.run);
+		assert_int_equal(maple_backend_run(s.alone.backend, NULL,
+						   &order, &sink, &s.run, &err),
+				 0);
+		assert_true(r.n > 10);
+		assert_int_equal(r.unknown, c.reads ? 0 : r.n);
+	}
+	assert_true(r.again > 10);
+	close(order.in);
+	close_stage(&s);
+}
+
+/* The beginning is the list's, and the log of all of it is a list like any. */
+static void test_a_policy_goes_on_behind(void **state)
+{
+	struct maple_run was;
+	struct maple_run_control c;
+	struct stage s;
+
+	open_stage(&s, "control/index_stack", NULL);
+	for (unsigned int i = 0; i < 10; i++) {
+		c = (struct maple_run_control){ 0 };
+		order_by(&c.order, MAPLE_POLICY_POS, i);
+		control(&s, &c, false);
+		c = schedule_of(&s, &was);
+		c.nlist = c.nlist * (i + 1) / 12;
+		order_by(&c.order, MAPLE_POLICY_LIST, i + 1000);
+		c.order.behind = 1 + MAPLE_POLICY_POS;
+		control(&s, &c, i & 1);
+		assert_int_equal(s.run.counts.missed, 0);
+		for (uint32_t k = 0; k < c.nlist; k++)
+			assert_true(same_switch(&s.run.decided[k],
+						&was.decided[k]));
+		replay(&s);
+		maple_run_deinit(&was);
+	}
+	close_stage(&s);
+}
+
 /* Sites that are left alone are no points; the stem is made anew for others. */
 static void test_sites_can_be_left_alone(void **state)
 {
@@ -637,6 +722,9 @@ static void test_what_cannot_be_is_refused(void **state)
 	c.order.nchanges = MAPLE_POLICY_CHANGES + 1;
 	refuse(&s, &c, EINVAL);
 	refuse(&s, NULL, EINVAL);
+	c.order = (struct maple_policy_order){ .policy = MAPLE_POLICY_LIST,
+					       .behind = 1 + MAPLE_POLICY_LIST };
+	refuse(&s, &c, EINVAL);
 	/* Of a call that nobody knows. */
 	c = (struct maple_run_control){ .order.policy = MAPLE_POLICY_LIST,
 					.list = &call,
@@ -663,6 +751,8 @@ int main(void)
 		cmocka_unit_test(test_log_has_the_accesses),
 		cmocka_unit_test(test_log_has_a_budget),
 		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_reads_have_values),
+		cmocka_unit_test(test_a_policy_goes_on_behind),
 		cmocka_unit_test(test_sites_can_be_left_alone),
 		cmocka_unit_test(test_what_cannot_be_is_refused),
 		cmocka_unit_test(test_pos_finds_and_lists_repeat),
