@@ -64,6 +64,7 @@ struct reading {
 	struct raw_touch *touch;
 	uint32_t ntouch, touch_room;
 	uint32_t nthreads;
+	bool cut;
 };
 
 static void forget_words(struct word **table)
@@ -168,8 +169,10 @@ static bool read_access(struct reading *r, uint32_t i)
 	uint64_t first = e->addr / BYTES;
 	uint64_t last = (e->addr + (e->size ? e->size : 1) - 1) / BYTES;
 
-	if (last - first >= WIDEST)
+	if (last - first >= WIDEST) {
+		r->cut = true;
 		last = first + WIDEST - 1;
+	}
 	for (uint64_t at = first; at <= last; at++) {
 		struct word *w = find_word(r, at);
 
@@ -212,6 +215,7 @@ static void read_quiet(struct reading *r, uint32_t i)
 {
 	uint32_t site = r->event[i].site;
 
+	r->cut = true;
 	for (uint32_t k = 0; k < r->ntouch; k++)
 		if (r->event[r->touch[k].event].site == site)
 			r->word[r->touch[k].word].unsure = true;
@@ -233,8 +237,10 @@ static int read_run(struct reading *r)
 			read_quiet(r, i);
 		if (!ok)
 			return -ENOMEM;
-		if (r->ntouch > TOUCHES)
+		if (r->ntouch > TOUCHES) {
+			r->cut = true;
 			r->n = i;
+		}
 	}
 	return 0;
 }
@@ -278,6 +284,7 @@ static int allocate(struct building *b)
 	b->hit = calloc(threads, sizeof(*b->hit));
 	b->last = malloc(threads * sizeof(*b->last));
 	m->nthreads = r->nthreads;
+	m->cut = r->cut;
 	m->chain_of = calloc(threads + 1, sizeof(*m->chain_of));
 	m->touch = calloc(touches + 1, sizeof(*m->touch));
 	m->at = calloc(touches + 1, sizeof(*m->at));
@@ -318,8 +325,10 @@ static int keep(struct building *b)
 		}
 		if (!shared && !synchronises(from->kind))
 			continue;
-		if (m->n == MAPLE_ORDER_EVENTS)
+		if (m->n == MAPLE_ORDER_EVENTS) {
+			m->cut = true;
 			break;
+		}
 		if (!maple_array_reserve(m->event, m->n, room))
 			return -ENOMEM;
 		b->kept[i] = m->n;

@@ -50,6 +50,7 @@ struct maple_order_word {
 };
 
 struct maple_order_model {
+	bool cut; /* not all that the run did is in it */
 	uint32_t n, nthreads, nwords, nlocks, nconds;
 	struct maple_order_event *event;
 	uint32_t *chain_of, *chain; /* thread t's: chain[chain_of[t] ...] */

@@ -190,6 +190,7 @@ static void brute_force(const struct rig_program *program, struct orders *orders
 
 static struct maple_event events[RIG_STEPS];
 static uint32_t nevents;
+static bool goes_quiet; /* the first site of thread 1 */
 
 static void put_event(unsigned int thread, uint32_t kind, uint32_t site,
 		      uint64_t addr, uint32_t aux)
@@ -214,6 +215,8 @@ static void tell_events(const struct rig_program *program)
 		put_event(0, MAPLE_EV_CREATE, 1, 0, t);
 		put_event(t, MAPLE_EV_START, 2, 0, 0);
 	}
+	if (goes_quiet)
+		put_event(1, MAPLE_EV_QUIET, program->op[0][0].site, 0, 0);
 	for (unsigned int i = 0; i < rig.nsteps; i++) {
 		unsigned int t = rig.step[i];
 		const struct rig_op *op = &program->op[t - 1][at[t]++];
@@ -341,7 +344,7 @@ static void a_bound_is_exhausted(void **state)
 }
 
 /* Nobody knows what a run did that was not seen to its end. */
-static void what_was_lost_is_not_exhausted(void **state)
+static void loses(uint64_t lost, bool quiet)
 {
 	struct rig_program program;
 	struct seat s;
@@ -349,11 +352,27 @@ static void what_was_lost_is_not_exhausted(void **state)
 
 	make(&program, 1);
 	sit(&s, true);
-	while (ask(&s) == MAPLE_NEXT_RUN)
-		carry_out(&s, &program, ++runs % 3 == 0);
+	while (ask(&s) == MAPLE_NEXT_RUN) {
+		bool now = ++runs % 3 == 0;
+
+		goes_quiet = quiet && now;
+		carry_out(&s, &program, now ? lost : 0);
+	}
+	goes_quiet = false;
 	assert_true(bound(&s).unsure > 0);
 	stand_up(&s);
 	rig_clear();
+}
+
+static void what_was_lost_is_not_exhausted(void **state)
+{
+	loses(1, false);
+}
+
+/* ... nor what a site did that has used up its budget. */
+static void what_went_quiet_is_not_exhausted(void **state)
+{
+	loses(0, true);
 }
 
 /* Fewer runs than there are schedules, and nearly all orders that there are. */
@@ -495,6 +514,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_bound_is_exhausted),
 		cmocka_unit_test(what_was_lost_is_not_exhausted),
+		cmocka_unit_test(what_went_quiet_is_not_exhausted),
 		cmocka_unit_test(races_come_first),
 		cmocka_unit_test(what_is_foreseen_happens),
 	};

@@ -42,7 +42,6 @@ struct maple_rank {
 	bool everywhere;
 	/* What may have been missed, so that a bound is not exhausted. */
 	uint64_t unsure;
-	uint64_t foreseen;
 };
 
 struct expanding {
@@ -159,8 +158,8 @@ static int follow(struct maple_rank *s, struct maple_job *job,
 
 	for (unsigned int i = 0; i < list->n; i++)
 		entry[i] = list->turn[i].entry;
-	if (maple_switches_copy(&made, &from) ||
-	    maple_rank_tried(&s->lists, list)) {
+	if (maple_rank_tried(&s->lists, list) ||
+	    maple_switches_copy(&made, &from)) {
 		maple_rank_list_free(list);
 		return no_memory(err);
 	}
@@ -201,7 +200,6 @@ static struct maple_rank_list *take(struct maple_rank *s)
 	struct maple_rank_list *list = maple_rank_pop(&s->lists);
 
 	while (list && is_known(s, list)) {
-		s->foreseen++;
 		maple_rank_list_free(list);
 		list = maple_rank_pop(&s->lists);
 	}
@@ -409,8 +407,7 @@ static int expand(struct maple_rank *s, const struct maple_rank_list *list,
 	if (!x.trace)
 		return -ENOMEM;
 	/* What did not come true was done by another list, or never can be. */
-	if (!find_turns(&x))
-		s->unsure += s->everywhere;
+	s->unsure += !find_turns(&x) || x.trace->model->cut;
 	if (is_new(&x) || s->everywhere) {
 		x.error = maple_order_choices_find(x.trace->model, kept->event,
 						   kept->n, run->decided,
