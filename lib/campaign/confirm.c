@@ -63,8 +63,8 @@ static int copy_schedule(struct maple_campaign *c, struct maple_job *to,
 		was = from->job.switches;
 	else if (!was.nnames)
 		return copy_expected(c, &to->expected, &from->job.expected);
-	else
-		to->policy.behind = 0;
+	else /* the log says all of it */
+		to->policy.behind = to->policy.base = 0;
 	to->policy.policy = MAPLE_POLICY_LIST;
 	if (maple_switches_copy(&to->switches, &was))
 		return maple_error_set(c->err, ENOMEM, "out of memory");

@@ -50,6 +50,16 @@ also() {
 	found 40 "$CONTROL/stolen_wakeup"
 }
 
+@test "the younger threads first is an order that replays like any" {
+	local id
+
+	found 3 "$CONTROL/lazy_init"
+	id=$(jq -r '.findings[0].id' "$json")
+	mapletest replay "$id" --db "$db" --times 5
+	ended_with 0
+	[[ $output$stderr == *5/5* ]] || fail "it did not fail each time"
+}
+
 @test "--exhaust: all schedules within a bound, and it says so" {
 	campaign --strategy rank --exhaust --preemptions 1 --seed 1 -- \
 		"$TARGETS/clean/mutex_counter"
