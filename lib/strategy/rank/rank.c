@@ -482,7 +482,7 @@ static void standing(const void *self, struct maple_standing *standing)
 		standing->bound = (struct maple_bound){
 			.bounds = s->bounds,
 			.schedules = s->schedules,
-			.unsure = s->unsure + s->lists.dropped + !s->everywhere,
+			.unsure = s->unsure + s->lists.dropped,
 		};
 }
 
