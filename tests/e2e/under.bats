@@ -67,7 +67,7 @@ nothing_left() { # PROGRAM
 	says 'forced 20/20 fails'
 	grep -E '^(switch|  0|the program fails|#)' <<<"$output" |
 		sed 's/0x[0-9a-f]*//' | grep -v '^#.*in_child' |
-		sed 's/^#[0-9]*//' | sort | uniq -c >"$BATS_TEST_TMPDIR/stops"
+		sed 's/^#[0-9]*//' | tr -s ' ' | sort | uniq -c >"$BATS_TEST_TMPDIR/stops"
 	[ "$(grep -c 'switch' "$BATS_TEST_TMPDIR/stops")" = \
 		"$(jq -r '.findings[0].switches' "$json" | wc -l)" ]
 	! awk '$1 % 20' "$BATS_TEST_TMPDIR/stops" | grep . ||
