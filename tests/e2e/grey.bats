@@ -10,7 +10,7 @@ found() { # MOST PROGRAM [ARG...]
 	found_by grey "1 2 3" "$@"
 }
 
-@test "five preemptions of three threads, which POS takes 100,000 runs for" {
+@test "five preemptions of three threads" {
 	campaign --strategy grey --seed 5 --max-runs 5000 -- \
 		"$CONTROL/index_stack"
 	ended_with 66

@@ -28,6 +28,8 @@ struct maple_controlling {
 	enum maple_policy_kind policy;
 };
 
+MAPLE_PROFILED(struct maple_controlling);
+
 static int open_control(const struct maple_strategy *strategy,
 			struct maple_study *study, void **self,
 			struct maple_error *err)
@@ -62,61 +64,17 @@ static enum maple_next next(void *self, struct maple_job *job,
 	return MAPLE_NEXT_RUN;
 }
 
-static void event(void *self, struct maple_job *job,
-		  const struct maple_event *event)
-{
-	maple_profiling_event(job, event);
-}
-
-static int ended(void *self, struct maple_job *job,
-		 const struct maple_job_end *end, struct maple_error *err)
-{
-	struct maple_controlling *s = self;
-
-	return maple_profiling_ended(&s->profiling, job, end, err);
-}
-
-static void drop(void *self, struct maple_job *job)
-{
-	struct maple_controlling *s = self;
-
-	maple_profiling_drop(&s->profiling, job);
-}
-
-static void count(const void *self, struct maple_coverage *coverage)
-{
-	const struct maple_controlling *s = self;
-
-	maple_choice_count(&s->profiling.candidates, &s->profiling.limits,
-			   coverage);
-}
-
-static void standing(const void *self, struct maple_standing *standing)
-{
-	const struct maple_controlling *s = self;
-
-	*standing = (struct maple_standing){
-		.not_split = s->profiling.not_split,
-		.unshared = s->profiling.sharing.left,
-	};
-}
-
-static void close_control(void *self)
-{
-	struct maple_controlling *s = self;
-
-	maple_profiling_deinit(&s->profiling);
-	free(s);
-}
-
 /* One of the four, by its policy. */
-#define CONTROL(its_name, POLICY)                                             \
-	{                                                                     \
-		.name = its_name, .classes = maple_classes,                   \
-		.needs = MAPLE_NEEDS_CONTROL,                                 \
-		.variant = MAPLE_POLICY_##POLICY, .open = open_control,       \
-		.next = next, .event = event, .ended = ended, .drop = drop,   \
-		.count = count, .standing = standing, .close = close_control, \
+#define CONTROL(its_name, POLICY)                                           \
+	{                                                                   \
+		.name = its_name, .classes = maple_classes,                 \
+		.needs = MAPLE_NEEDS_CONTROL,                               \
+		.variant = MAPLE_POLICY_##POLICY, .open = open_control,     \
+		.next = next, .event = maple_profiled_event,                \
+		.ended = maple_profiled_ended, .drop = maple_profiled_drop, \
+		.count = maple_profiled_count,                              \
+		.standing = maple_profiled_standing,                        \
+		.close = maple_profiled_close,                              \
 	}
 
 const struct maple_strategy maple_strategy_rw = CONTROL("rw", RW);

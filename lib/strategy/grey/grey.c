@@ -26,6 +26,8 @@ struct maple_grey {
 	uint64_t vain;	/* ... that found nothing since the corpus was empty */
 };
 
+MAPLE_PROFILED(struct maple_grey);
+
 static int open_grey(const struct maple_strategy *strategy,
 		     struct maple_study *study, void **self,
 		     struct maple_error *err)
@@ -84,12 +86,6 @@ static enum maple_next next(void *self, struct maple_job *job,
 	return MAPLE_NEXT_RUN;
 }
 
-static void event(void *self, struct maple_job *job,
-		  const struct maple_event *event)
-{
-	maple_profiling_event(job, event);
-}
-
 static int learn(struct maple_grey *s, struct maple_job *job,
 		 const struct maple_run *run, struct maple_error *err)
 {
@@ -126,31 +122,6 @@ static int ended(void *self, struct maple_job *job,
 	return learn(s, job, run, err);
 }
 
-static void drop(void *self, struct maple_job *job)
-{
-	struct maple_grey *s = self;
-
-	maple_profiling_drop(&s->profiling, job);
-}
-
-static void count(const void *self, struct maple_coverage *coverage)
-{
-	const struct maple_grey *s = self;
-
-	maple_choice_count(&s->profiling.candidates, &s->profiling.limits,
-			   coverage);
-}
-
-static void standing(const void *self, struct maple_standing *standing)
-{
-	const struct maple_grey *s = self;
-
-	*standing = (struct maple_standing){
-		.not_split = s->profiling.not_split,
-		.unshared = s->profiling.sharing.left,
-	};
-}
-
 static void close_grey(void *self)
 {
 	struct maple_grey *s = self;
@@ -166,10 +137,10 @@ const struct maple_strategy maple_strategy_grey = {
 	.needs = MAPLE_NEEDS_CONTROL,
 	.open = open_grey,
 	.next = next,
-	.event = event,
+	.event = maple_profiled_event,
 	.ended = ended,
-	.drop = drop,
-	.count = count,
-	.standing = standing,
+	.drop = maple_profiled_drop,
+	.count = maple_profiled_count,
+	.standing = maple_profiled_standing,
 	.close = close_grey,
 };

@@ -28,6 +28,8 @@
 	0.1 /* seconds of a profile run, for controlled ones to be short */
 #define FREE_SECONDS 1.0 /* that controlled runs have, whatever others took */
 
+MAPLE_PROFILED(struct maple_search);
+
 static int open_maple(const struct maple_strategy *strategy,
 		      struct maple_study *study, void **self,
 		      struct maple_error *err)
@@ -217,12 +219,6 @@ static enum maple_next next(void *self, struct maple_job *job,
 	return MAPLE_NEXT_RUN;
 }
 
-static void event(void *self, struct maple_job *job,
-		  const struct maple_event *event)
-{
-	maple_profiling_event(job, event);
-}
-
 static int ended(void *self, struct maple_job *job,
 		 const struct maple_job_end *end, struct maple_error *err)
 {
@@ -270,14 +266,6 @@ static void drop(void *self, struct maple_job *job)
 		maple_enforce_drop(job);
 }
 
-static void count(const void *self, struct maple_coverage *coverage)
-{
-	const struct maple_search *m = self;
-
-	maple_choice_count(&m->profiling.candidates, &m->profiling.limits,
-			   coverage);
-}
-
 static void standing(const void *self, struct maple_standing *standing)
 {
 	const struct maple_search *m = self;
@@ -323,10 +311,10 @@ const struct maple_strategy maple_strategy_maple = {
 	.forces = true,
 	.open = open_maple,
 	.next = next,
-	.event = event,
+	.event = maple_profiled_event,
 	.ended = ended,
 	.drop = drop,
-	.count = count,
+	.count = maple_profiled_count,
 	.standing = standing,
 	.around = around,
 	.sites = sites,

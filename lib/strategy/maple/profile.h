@@ -6,6 +6,7 @@
 #ifndef MAPLE_STRATEGY_PROFILE_H
 #define MAPLE_STRATEGY_PROFILE_H
 
+#include <stddef.h>
 #include "../expect.h"
 #include "../strategy.h"
 #include "candidate.h"
@@ -89,6 +90,19 @@ unsigned int maple_profiling_around(const struct maple_profiling *p,
 				    uint32_t site, uint32_t *sites,
 				    unsigned int most);
 void maple_profiling_deinit(struct maple_profiling *p);
+
+/* profiled.c; of who begins with its profiling, see there */
+#define MAPLE_PROFILED(type) \
+	static_assert(!offsetof(type, profiling), "its profiling comes first")
+void maple_profiled_event(void *self, struct maple_job *job,
+			  const struct maple_event *event);
+int maple_profiled_ended(void *self, struct maple_job *job,
+			 const struct maple_job_end *end,
+			 struct maple_error *err);
+void maple_profiled_drop(void *self, struct maple_job *job);
+void maple_profiled_count(const void *self, struct maple_coverage *coverage);
+void maple_profiled_standing(const void *self, struct maple_standing *standing);
+void maple_profiled_close(void *self);
 
 /* change.c */
 void maple_change_note(const struct maple_study *study, struct maple_sample *s,

@@ -24,6 +24,8 @@ struct maple_pcr {
 	unsigned int dry;   /* ... at random, from which all was learned */
 };
 
+MAPLE_PROFILED(struct maple_pcr);
+
 static int open_pcr(const struct maple_strategy *strategy,
 		    struct maple_study *study, void **self,
 		    struct maple_error *err)
@@ -61,12 +63,6 @@ static enum maple_next next(void *self, struct maple_job *job,
 	job->wanted = s->quiet < QUIET ? QUIET - s->quiet : 0;
 	*e = maple_profiling_control(p, job, MAPLE_POLICY_POS, err);
 	return MAPLE_NEXT_RUN;
-}
-
-static void event(void *self, struct maple_job *job,
-		  const struct maple_event *event)
-{
-	maple_profiling_event(job, event);
 }
 
 static int ended(void *self, struct maple_job *job,
@@ -127,7 +123,7 @@ const struct maple_strategy maple_strategy_pcr = {
 	.covers = true,
 	.open = open_pcr,
 	.next = next,
-	.event = event,
+	.event = maple_profiled_event,
 	.ended = ended,
 	.drop = drop,
 	.count = count,

@@ -26,6 +26,8 @@ struct maple_random {
 	enum maple_schedule schedule;
 };
 
+MAPLE_PROFILED(struct maple_random);
+
 static int open_random(const struct maple_strategy *strategy,
 		       struct maple_study *study, void **self,
 		       struct maple_error *err)
@@ -75,56 +77,16 @@ static enum maple_next next(void *self, struct maple_job *job,
 	return MAPLE_NEXT_RUN;
 }
 
-static void event(void *self, struct maple_job *job,
-		  const struct maple_event *event)
-{
-	maple_profiling_event(job, event);
-}
-
-static int ended(void *self, struct maple_job *job,
-		 const struct maple_job_end *end, struct maple_error *err)
-{
-	struct maple_random *r = self;
-
-	return maple_profiling_ended(&r->profiling, job, end, err);
-}
-
-static void drop(void *self, struct maple_job *job)
-{
-	struct maple_random *r = self;
-
-	maple_profiling_drop(&r->profiling, job);
-}
-
-static void count(const void *self, struct maple_coverage *coverage)
-{
-	const struct maple_random *r = self;
-
-	maple_choice_count(&r->profiling.candidates, &r->profiling.limits,
-			   coverage);
-}
-
-static void standing(const void *self, struct maple_standing *standing)
-{
-	*standing = (struct maple_standing){ 0 };
-}
-
-static void close_random(void *self)
-{
-	struct maple_random *r = self;
-
-	maple_profiling_deinit(&r->profiling);
-	free(r);
-}
-
 /* One of the three, by how its runs are scheduled. */
-#define RANDOM(its_name, its_needs, SCHEDULE)                             \
-	{                                                                 \
-		.name = its_name, .classes = maple_classes,               \
-		.needs = its_needs, .variant = MAPLE_SCHEDULE_##SCHEDULE, \
-		.open = open_random, .next = next, .event = event,        \
-		.ended = ended, .drop = drop, .count = count,             \
-		.standing = standing, .close = close_random,              \
+#define RANDOM(its_name, its_needs, SCHEDULE)                                 \
+	{                                                                     \
+		.name = its_name, .classes = maple_classes,                   \
+		.needs = its_needs, .variant = MAPLE_SCHEDULE_##SCHEDULE,     \
+		.open = open_random, .next = next,                            \
+		.event = maple_profiled_event, .ended = maple_profiled_ended, \
+		.drop = maple_profiled_drop, .count = maple_profiled_count,   \
+		.standing = maple_profiled_standing,                          \
+		.close = maple_profiled_close,                                \
 	}
 
 const struct maple_strategy maple_strategy_native = RANDOM("native", 0, NATIVE);

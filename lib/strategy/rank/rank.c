@@ -44,6 +44,8 @@ struct maple_rank {
 	uint64_t unsure;
 };
 
+MAPLE_PROFILED(struct maple_rank);
+
 struct expanding {
 	struct maple_rank *s;
 	const struct maple_rank_list *list; /* what the run was to do */
@@ -423,12 +425,6 @@ static int expand(struct maple_rank *s, const struct maple_rank_list *list,
 	return x.error;
 }
 
-static void event(void *self, struct maple_job *job,
-		  const struct maple_event *event)
-{
-	maple_profiling_event(job, event);
-}
-
 static int ended(void *self, struct maple_job *job,
 		 const struct maple_job_end *end, struct maple_error *err)
 {
@@ -462,22 +458,11 @@ static void drop(void *self, struct maple_job *job)
 	maple_profiling_drop(&s->profiling, job);
 }
 
-static void count(const void *self, struct maple_coverage *coverage)
-{
-	const struct maple_rank *s = self;
-
-	maple_choice_count(&s->profiling.candidates, &s->profiling.limits,
-			   coverage);
-}
-
 static void standing(const void *self, struct maple_standing *standing)
 {
 	const struct maple_rank *s = self;
 
-	*standing = (struct maple_standing){
-		.not_split = s->profiling.not_split,
-		.unshared = s->profiling.sharing.left,
-	};
+	maple_profiled_standing(self, standing);
 	if (s->profiling.study->options->exhaust)
 		standing->bound = (struct maple_bound){
 			.bounds = s->bounds,
@@ -504,10 +489,10 @@ const struct maple_strategy maple_strategy_rank = {
 	.exhausts = true,
 	.open = open_rank,
 	.next = next,
-	.event = event,
+	.event = maple_profiled_event,
 	.ended = ended,
 	.drop = drop,
-	.count = count,
+	.count = maple_profiled_count,
 	.standing = standing,
 	.close = close_rank,
 };
