@@ -42,7 +42,7 @@ static struct spot *collect(const struct maple_order_model *m,
 		const struct maple_event *e = &event[i];
 		struct spot *s = &spot[used];
 
-		while (at < m->n && m->event[at].of_run < i)
+		while (at < m->n && m->event[at].from < i)
 			at++;
 		if (!maple_order_has_hit(e) ||
 		    spot_of(*table, e->thread, e->site, e->aux))
@@ -97,7 +97,7 @@ int maple_order_choices_find(struct maple_order_model *model,
 			     const struct maple_policy_switch *log,
 			     uint32_t nlog, struct maple_order_choices *choices)
 {
-	struct maple_order_choices c = { .n = nlog };
+	struct maple_order_choices c = { 0 };
 	struct spot *table = NULL, *spots = collect(model, event, n, &table);
 	uint32_t at = 0;
 

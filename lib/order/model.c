@@ -343,7 +343,6 @@ static int keep(struct building *b)
 			.may_fail = from->kind == MAPLE_EV_LOCK &&
 				    from->flags & MAPLE_EVF_MAYFAIL,
 			.point = point,
-			.of_run = i,
 			.place = b->place[from->thread],
 			.hit = b->hit[from->thread],
 			.writer = MAPLE_ORDER_UNSURE,
@@ -766,6 +765,16 @@ void maple_order_model_free(struct maple_order_model *m)
 	free(m->word);
 	free(m->at);
 	free(m);
+}
+
+bool maple_order_is_cut(const struct maple_order_model *model)
+{
+	return model->cut;
+}
+
+uint32_t maple_order_threads(const struct maple_order_model *model)
+{
+	return model->nthreads;
 }
 
 uint32_t maple_order_events(const struct maple_order_model *model)

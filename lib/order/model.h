@@ -22,7 +22,6 @@ struct maple_order_event {
 	bool shared_lock; /* the read side of a rwlock */
 	bool may_fail;	  /* LOCK: a trylock's */
 	bool point;	  /* its thread stood there, at its own place and hit */
-	uint32_t of_run;  /* its number among the run's events */
 	uint32_t yield; /* then its thread gave way so many times in all; or 0 */
 	/* The last point of its thread at or before it; hit 0: none so far. */
 	uint32_t place, hit;

@@ -66,6 +66,9 @@ struct maple_order_origin {
 			       in a schedule; hit 0: there is none */
 };
 
+/* Whether not all that the run did is in it: a site went quiet, or too much. */
+bool maple_order_is_cut(const struct maple_order_model *model);
+uint32_t maple_order_threads(const struct maple_order_model *model);
 uint32_t maple_order_events(const struct maple_order_model *model);
 struct maple_order_origin
 maple_order_origin(const struct maple_order_model *model, uint32_t event);
@@ -187,7 +190,6 @@ int maple_order_everywhere(const struct maple_order_model *model,
 
 /* Which of its choices a run had right before which of its events. */
 struct maple_order_choices {
-	uint32_t n;	/* of the run's log */
 	uint32_t *at;	/* by choice: the event that came next; or model's n */
 	uint32_t *last; /* by event: the last choice right before; or NONE */
 };

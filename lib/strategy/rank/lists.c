@@ -240,7 +240,7 @@ void maple_rank_trace_put(struct maple_rank_trace *trace)
 {
 	if (!trace || --trace->refs)
 		return;
-	*trace->alive -= trace->model->n;
+	*trace->alive -= trace->n;
 	maple_order_model_free(trace->model);
 	free(trace->name);
 	free(trace);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <maple/campaign.h>
-#include "../../order/model.h"
+#include "../../order/order.h"
 #include "../../policy/policy.h"
 
 #define MAPLE_RANK_TURNS MAPLE_TURNS_MAX /* of a list */
@@ -23,7 +23,8 @@ struct maple_rank_names {
 /* What a run did, for as long as a list was made from it. */
 struct maple_rank_trace {
 	struct maple_order_model *model;
-	uint32_t *name; /* by number of thread: its number in the names */
+	uint32_t n, nthreads; /* of the model */
+	uint32_t *name;	      /* by number of thread: its number in the names */
 	uint32_t refs;
 	uint64_t *alive; /* events of all that are there */
 };

@@ -106,7 +106,7 @@ static void by_run(const struct maple_rank_list *list,
 
 	for (unsigned int i = 0; i < list->n; i++) {
 		entry[i] = list->turn[i].entry;
-		for (uint32_t k = 0; k < t->model->nthreads; k++) {
+		for (uint32_t k = 0; k < t->nthreads; k++) {
 			if (t->name[k] == list->turn[i].entry.thread)
 				entry[i].thread = (uint16_t)k;
 			if (t->name[k] == list->turn[i].entry.next)
@@ -117,10 +117,9 @@ static void by_run(const struct maple_rank_list *list,
 
 static uint64_t hash(const struct maple_rank_trace *t, const uint32_t *order)
 {
-	uint64_t *name = calloc(t->model->nthreads + 1u, sizeof(*name)),
-		 sum = 0;
+	uint64_t *name = calloc(t->nthreads + 1u, sizeof(*name)), sum = 0;
 
-	for (uint32_t i = 0; i < t->model->nthreads && name; i++)
+	for (uint32_t i = 0; i < t->nthreads && name; i++)
 		name[i] = t->name[i] + 1ull;
 	if (name)
 		sum = maple_order_hash(t->model, order, name);
@@ -137,7 +136,7 @@ static bool is_known(struct maple_rank *s, const struct maple_rank_list *list)
 
 	if (!list->from || s->everywhere)
 		return false;
-	order = malloc((list->from->model->n + 1u) * sizeof(*order));
+	order = malloc((list->from->n + 1u) * sizeof(*order));
 	by_run(list, entry);
 	if (order && maple_order_foresee(list->from->model, entry, list->n,
 					 list->youngest, order))
@@ -247,39 +246,47 @@ static enum maple_next next(void *self, struct maple_job *job,
 
 /* ---- What it did. ---- */
 
+/* What @e of the model was in the run. */
+static const struct maple_event *event_of(const struct expanding *x, uint32_t e)
+{
+	return &x->s->profiling.kept
+			.event[maple_order_origin(x->trace->model, e).event];
+}
+
 /* A race is known by its sites, and by whether it is its own turn. */
 static uint64_t pair_of(const struct expanding *x,
 			const struct maple_order_turn *turn)
 {
-	const struct maple_order_event *e = x->trace->model->event;
+	const struct maple_event *e, *f;
 	uint64_t pair;
 
 	if (turn->f == MAPLE_ORDER_NONE)
 		return 0;
-	pair = maple_mix((uint64_t)e[turn->e].site << 8 | e[turn->e].kind,
-			 (uint64_t)e[turn->f].site << 8 | e[turn->f].kind);
+	e = event_of(x, turn->e);
+	f = event_of(x, turn->f);
+	pair = maple_mix((uint64_t)e->site << 8 | e->kind,
+			 (uint64_t)f->site << 8 | f->kind);
 	return maple_mix(pair, turn->at == turn->e) | 1;
 }
 
 /* What a thread stands before that is to stand still. */
 static uint64_t variable_of(const struct expanding *x, uint32_t at)
 {
-	const struct maple_kept *kept = &x->s->profiling.kept;
-
-	return kept->event[x->trace->model->event[at].of_run].addr;
+	return event_of(x, at)->addr;
 }
 
 /* Where it is that @turn is taken; false: no entry can say so. */
 static bool place(const struct expanding *x, const struct maple_order_turn *turn,
 		  struct maple_policy_switch *entry)
 {
-	const struct maple_order_event *e = &x->trace->model->event[turn->at];
+	struct maple_order_origin at =
+		maple_order_origin(x->trace->model, turn->at);
 	uint32_t choice = x->choices.last[turn->at];
-	uint32_t thread = e->thread;
+	uint32_t thread = event_of(x, turn->at)->thread;
 
 	*entry = (struct maple_policy_switch){ .what = MAPLE_POLICY_AT,
-					       .site = e->place,
-					       .hit = e->hit,
+					       .site = at.site,
+					       .hit = at.hit,
 					       .next_site = MAPLE_SITE_NONE };
 	if (choice != MAPLE_ORDER_NONE) {
 		const struct maple_policy_switch *had = &x->run->decided[choice];
@@ -291,7 +298,7 @@ static bool place(const struct expanding *x, const struct maple_order_turn *turn
 		if (had->next == turn->next)
 			return false;
 	}
-	if (thread == turn->next || thread >= x->trace->model->nthreads)
+	if (thread == turn->next || thread >= x->trace->nthreads)
 		return false;
 	entry->thread = (uint16_t)x->trace->name[thread];
 	entry->next = (uint16_t)x->trace->name[turn->next];
@@ -329,9 +336,8 @@ static bool on_turn(void *ctx, const struct maple_order_turn *turn)
 		if (!often || (*often)++ >= OFTEN)
 			return often || !(x->error = -ENOMEM);
 	}
-	list.from = x->trace->model->n <= FORESEEN && s->alive <= KEPT
-			    ? x->trace
-			    : NULL;
+	list.from = x->trace->n <= FORESEEN && s->alive <= KEPT ? x->trace
+								: NULL;
 	x->error = maple_rank_put(&s->lists, &list);
 	return !x->error;
 }
@@ -365,22 +371,23 @@ static struct maple_rank_trace *make_trace(struct maple_rank *s,
 {
 	struct maple_rank_trace *t = calloc(1, sizeof(*t));
 	const struct maple_kept *kept = &s->profiling.kept;
+	bool named = true;
 
 	if (!t || maple_order_model_build(kept->event, kept->n, &t->model)) {
 		free(t);
 		return NULL;
 	}
+	t->n = maple_order_events(t->model);
+	t->nthreads = maple_order_threads(t->model);
 	t->refs = 1;
 	t->alive = &s->alive;
-	s->alive += t->model->n;
-	t->name =
-		calloc(run->nnames + t->model->nthreads + 1u, sizeof(*t->name));
+	s->alive += t->n;
+	t->name = calloc(run->nnames + t->nthreads + 1u, sizeof(*t->name));
 	for (uint32_t i = 0; i < run->nnames && t->name; i++) {
 		t->name[i] = number_of(&s->names, run->names[i].text);
-		if (t->name[i] == MAPLE_ORDER_NONE)
-			break;
+		named &= t->name[i] != MAPLE_ORDER_NONE;
 	}
-	if (t->name && run->nnames >= t->model->nthreads)
+	if (t->name && named && run->nnames >= t->nthreads)
 		return t;
 	maple_rank_trace_put(t);
 	return NULL;
@@ -409,7 +416,7 @@ static int expand(struct maple_rank *s, const struct maple_rank_list *list,
 	if (!x.trace)
 		return -ENOMEM;
 	/* What did not come true was done by another list, or never can be. */
-	s->unsure += !find_turns(&x) || x.trace->model->cut;
+	s->unsure += !find_turns(&x) || maple_order_is_cut(x.trace->model);
 	if (is_new(&x) || s->everywhere) {
 		x.error = maple_order_choices_find(x.trace->model, kept->event,
 						   kept->n, run->decided,
