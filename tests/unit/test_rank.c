@@ -191,6 +191,7 @@ static void brute_force(const struct rig_program *program, struct orders *orders
 static struct maple_event events[RIG_STEPS];
 static uint32_t nevents;
 static bool goes_quiet; /* the first site of thread 1 */
+static bool lets_go;	/* the run, which is native from then on */
 
 static void put_event(unsigned int thread, uint32_t kind, uint32_t site,
 		      uint64_t addr, uint32_t aux)
@@ -284,6 +285,7 @@ static void carry_out(struct seat *s, const struct rig_program *program,
 	struct maple_run_thread threads[RIG_THREADS + 1] = { 0 };
 	struct maple_run run = { .delivered = true,
 				 .lost = lost,
+				 .released = lets_go,
 				 .threads = threads,
 				 .nthreads = program->nthreads + 1,
 				 .nnames = program->nthreads + 1 };
@@ -367,6 +369,13 @@ static void loses(uint64_t lost, bool quiet)
 static void what_was_lost_is_not_exhausted(void **state)
 {
 	loses(1, false);
+}
+
+static void what_was_let_go_is_not_exhausted(void **state)
+{
+	lets_go = true;
+	loses(0, false);
+	lets_go = false;
 }
 
 /* ... nor what a site did that has used up its budget. */
@@ -514,6 +523,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_bound_is_exhausted),
 		cmocka_unit_test(what_was_lost_is_not_exhausted),
+		cmocka_unit_test(what_was_let_go_is_not_exhausted),
 		cmocka_unit_test(what_went_quiet_is_not_exhausted),
 		cmocka_unit_test(races_come_first),
 		cmocka_unit_test(what_is_foreseen_happens),

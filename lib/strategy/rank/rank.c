@@ -442,7 +442,8 @@ static int ended(void *self, struct maple_job *job,
 
 	s->underway--;
 	if (!e && list) {
-		if (end->absent || run->lost || run->counts.over ||
+		if (end->absent || run->lost || run->released ||
+		    run->counts.over || run->counts.uncounted ||
 		    !s->profiling.kept.n || s->profiling.kept.cut)
 			s->unsure++;
 		else if (expand(s, list, run))
