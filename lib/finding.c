@@ -128,6 +128,7 @@ void maple_finding_destroy(struct maple_finding *finding)
 	free(finding->exe);
 	free(finding->input);
 	free(finding->backend);
+	free(finding->strategy);
 	free(finding->replay);
 	free(finding->output);
 	free(finding->oracle);

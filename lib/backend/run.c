@@ -159,8 +159,11 @@ static bool exceeds(struct watch *w, const struct maple_run_order *order,
 		    pid_t pid, double at, enum maple_end *end)
 {
 	double elapsed = at - w->began;
+	double hold = order->hold > 0 && order->hold < order->timeout
+			      ? order->hold
+			      : order->timeout;
 
-	if (order->timeout <= 0 || elapsed <= order->timeout)
+	if (order->timeout <= 0 || elapsed <= hold)
 		return false;
 	*end = MAPLE_END_HANG;
 	if (w->halves.half[0]) {

@@ -54,6 +54,16 @@ static void count_run(struct maple_campaign *c, const struct maple_job *job)
 	runs->again += job->again;
 }
 
+static void count_part(struct maple_campaign *c,
+		       const struct maple_trial *trial)
+{
+	struct maple_part *part = maple_study_part(c, trial);
+
+	part->runs++;
+	part->news += trial->job.news;
+	part->seconds += trial->run.seconds;
+}
+
 /* Carries out what the strategy has asked for. */
 static int carry_out(struct maple_campaign *c, struct maple_trial *trial)
 {
@@ -75,6 +85,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial)
 	if (e || trial->stopped)
 		return e;
 	count_run(c, &trial->job);
+	count_part(c, trial);
 	return after_run(c, trial);
 }
 

@@ -288,7 +288,8 @@ static int confirm(struct maple_campaign *c, struct maple_finding *finding,
 }
 
 /* What is stored now survives us; the control is added later. */
-static int announce(struct maple_campaign *c, struct maple_finding *finding)
+static int announce(struct maple_campaign *c, struct maple_finding *finding,
+		    const struct maple_trial *trial)
 {
 	struct maple_campaign_result *r = c->result;
 
@@ -296,6 +297,8 @@ static int announce(struct maple_campaign *c, struct maple_finding *finding)
 		r->first_finding_runs = runs_made(c);
 		r->first_finding_seconds = maple_clock_now() - c->began;
 	}
+	if (trial->studied && !finding->known)
+		maple_study_part(c, trial)->findings++;
 	return maple_findings_store(c, finding);
 }
 
@@ -319,11 +322,11 @@ int maple_findings_keep(struct maple_campaign *c, struct maple_finding *finding,
 	e = maple_disturbed(c, finding, trial, &refuted);
 	lane->confirming = NULL;
 	if (!e && !refuted && !waits)
-		e = announce(c, finding);
+		e = announce(c, finding, trial);
 	if (!e && !refuted)
 		e = confirm(c, finding, trial, &refuted);
 	if (!e && !refuted && waits)
-		e = announce(c, finding);
+		e = announce(c, finding, trial);
 	if (e || refuted) {
 		maple_finding_destroy(finding);
 		return e;

@@ -26,6 +26,7 @@ void maple_campaign_result_destroy(struct maple_campaign_result *result)
 	free(result->cut_short);
 	free(result->delivery.left_out);
 	free(result->undelivered);
+	free(result->parts);
 	maple_coverage_deinit(&result->coverage);
 	free(result);
 }
@@ -110,6 +111,24 @@ static void add_delivery(struct maple_delivery *d, struct maple_delivery *later)
 	take_text(&d->left_out, &later->left_out);
 }
 
+/* Of one strategy, so they have the same parts, but for a result of none. */
+static void add_parts(struct maple_campaign_result *r,
+		      struct maple_campaign_result *later)
+{
+	if (!r->nparts) {
+		r->parts = later->parts;
+		r->nparts = later->nparts;
+		later->parts = NULL;
+		later->nparts = 0;
+	}
+	for (unsigned int i = 0; i < later->nparts; i++) {
+		r->parts[i].runs += later->parts[i].runs;
+		r->parts[i].news += later->parts[i].news;
+		r->parts[i].findings += later->parts[i].findings;
+		r->parts[i].seconds += later->parts[i].seconds;
+	}
+}
+
 static void add_runs(struct maple_campaign_result *r,
 		     const struct maple_campaign_result *later)
 {
@@ -149,6 +168,7 @@ int maple_campaign_result_add(struct maple_campaign_result *r,
 	int e;
 
 	add_runs(r, later);
+	add_parts(r, later);
 	e = add_findings(&r->findings, &r->nfindings, later->findings,
 			 later->nfindings);
 	if (!e)

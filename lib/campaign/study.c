@@ -4,6 +4,7 @@
  * of a job from it and back to it.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "internal.h"
 
@@ -31,6 +32,31 @@ static int mark(struct maple_study *study, const struct maple_goal *goal,
 	return maple_memo_mark(c->memo, c->memo_program, goal->row, mark, err);
 }
 
+/* Who may ask for runs: the strategy, or each of its parts. */
+static int name_parts(struct maple_campaign *c)
+{
+	const char *const *parts = c->strategy->parts;
+	struct maple_campaign_result *r = c->result;
+	unsigned int n = 0;
+
+	while (parts && parts[n])
+		n++;
+	r->nparts = parts ? n : 1;
+	r->parts = calloc(r->nparts, sizeof(*r->parts));
+	if (!r->parts)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < r->nparts; i++)
+		r->parts[i].name = parts ? parts[i] : c->strategy->name;
+	return 0;
+}
+
+/* maple_study_part - who asked for @trial, a studied one */
+struct maple_part *maple_study_part(struct maple_campaign *c,
+				    const struct maple_trial *trial)
+{
+	return &c->result->parts[trial->job.part];
+}
+
 /* maple_study_open - the strategy begins; the lanes have their backends */
 int maple_study_open(struct maple_campaign *c)
 {
@@ -51,7 +77,8 @@ int maple_study_open(struct maple_campaign *c)
 		c->study.ends = enforce->ends;
 		c->study.most = enforce->follow;
 	}
-	if (maple_coverage_init(&c->result->coverage, c->strategy->classes))
+	if (name_parts(c) ||
+	    maple_coverage_init(&c->result->coverage, c->strategy->classes))
 		return maple_error_set(c->err, ENOMEM, "out of memory");
 	if (c->strategy->needs & MAPLE_NEEDS_CONTROL && !c->study.controls)
 		return maple_error_set(
@@ -129,6 +156,7 @@ int maple_study_next(struct maple_campaign *c, struct maple_trial *trial,
 
 	memset(trial, 0, sizeof(*trial));
 	c->study.searching = c->search_until > 0;
+	c->study.native = c->native_seconds;
 	trial->job.seed = maple_campaign_seed(c, c->run_number + 1);
 	*next = c->strategy->next(c->system, &trial->job, c->err, &e);
 	if (e || *next != MAPLE_NEXT_RUN)

@@ -330,6 +330,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.budget = trial->job.budget ? trial->job.budget : MAPLE_BUDGET,
 		.lossless = trial->job.kind == MAPLE_RUN_PROFILE,
 		.timeout = c->timeout,
+		.hold = trial->job.hold,
 		.grace = c->attached ? 0
 				     : GRACE_LEAST +
 					       GRACE_TIMES * c->native_seconds,

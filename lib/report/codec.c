@@ -92,6 +92,7 @@ static const struct maple_field finding_fields[] = {
 	MAPLE_FIELD(maple_finding, exe, STRING),
 	MAPLE_FIELD(maple_finding, input, STRING),
 	MAPLE_FIELD(maple_finding, backend, STRING),
+	MAPLE_FIELD(maple_finding, strategy, STRING),
 	MAPLE_FIELD(maple_finding, output, STRING),
 	MAPLE_FIELD(maple_finding, oracle, STRING),
 	MAPLE_FIELD(maple_finding, report, STRING),

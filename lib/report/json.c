@@ -157,12 +157,30 @@ static json_t *bound_object(const struct maple_bound *b)
 		(json_int_t)b->unsure);
 }
 
+/* What each of a strategy's parts did. */
+static json_t *parts_array(const struct maple_campaign_result *r)
+{
+	json_t *array = json_array();
+
+	for (unsigned int i = 0; i < r->nparts; i++) {
+		const struct maple_part *p = &r->parts[i];
+
+		json_array_append_new(
+			array,
+			json_pack("{s:s, s:i, s:i, s:i, s:f}", "name", p->name,
+				  "runs", (int)p->runs, "news", (int)p->news,
+				  "findings", (int)p->findings, "seconds",
+				  p->seconds));
+	}
+	return array;
+}
+
 static json_t *result_object(const struct maple_campaign_result *r)
 {
 	return json_pack(
 		"{s:i, s:s, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:I, s:I,"
 		" s:i, s:i, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:b, s:o, s:o,"
-		" s:o, s:o, s:o}",
+		" s:o, s:o, s:o, s:o}",
 		"schema", MAPLE_REPORT_SCHEMA, "version", MAPLE_VERSION,
 		"verdict", maple_outcome_name(r->outcome), "seed",
 		maple_fields_number(r->seed), "seconds", r->seconds, "runs",
@@ -184,7 +202,7 @@ static json_t *result_object(const struct maple_campaign_result *r)
 		maple_bytes_encode(r->unobserved), "cut_short",
 		maple_bytes_encode(r->cut_short), "fixed",
 		findings_array(r->fixed, r->nfixed), "bound",
-		bound_object(&r->bound));
+		bound_object(&r->bound), "strategies", parts_array(r));
 }
 
 int maple_report_json(FILE *out, const struct maple_campaign_result *result,

@@ -167,6 +167,11 @@ static void print_facts(FILE *out, const struct maple_finding *f)
 		maple_page_element(out, "b", NULL, "%s", f->backend);
 		fputs("</li>", out);
 	}
+	if (f->strategy) {
+		fputs("<li>strategy ", out);
+		maple_page_element(out, "b", NULL, "%s", f->strategy);
+		fputs("</li>", out);
+	}
 	if (history && *history) {
 		fputs("<li>", out);
 		maple_page_element(out, "b", NULL, "%s", history);

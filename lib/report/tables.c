@@ -408,6 +408,21 @@ static void print_prediction(FILE *out, const struct maple_prediction *p)
 	fputs(*before == ';' ? "; nothing cut\n" : "\n", out);
 }
 
+static void print_parts(FILE *out, const struct maple_campaign_result *r)
+{
+	for (unsigned int i = 0; i < r->nparts; i++) {
+		const struct maple_part *p = &r->parts[i];
+
+		if (!p->runs)
+			continue;
+		fprintf(out,
+			"strategy %s: %u run%s in %.1f s, %u with news, %u "
+			"finding%s\n",
+			p->name, p->runs, p->runs == 1 ? "" : "s", p->seconds,
+			p->news, p->findings, p->findings == 1 ? "" : "s");
+	}
+}
+
 void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 			  const struct maple_report_style *style)
 {
@@ -435,6 +450,7 @@ void maple_report_summary(FILE *out, const struct maple_campaign_result *result,
 		fprintf(out, "not done in time: %s\n",
 			maple_clean(result->cut_short, style->unicode).text);
 	if (style->output) {
+		print_parts(out, result);
 		print_delivery(out, &result->delivery);
 		print_prediction(out, &result->prediction);
 	}

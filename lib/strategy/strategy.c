@@ -7,7 +7,8 @@
 #include "strategy.h"
 
 static const struct maple_strategy *const all[] = {
-	&maple_strategy_maple,	  &maple_strategy_native,
+	&maple_strategy_auto,	  &maple_strategy_maple,
+	&maple_strategy_native,
 	&maple_strategy_pctlarge, &maple_strategy_randdelay,
 	&maple_strategy_rw,	  &maple_strategy_pos,
 	&maple_strategy_surw,	  &maple_strategy_pct,

@@ -41,6 +41,7 @@ struct maple_job {
 	enum maple_run_kind kind;
 	enum maple_schedule schedule; /* PROFILE */
 	uint64_t seed;
+	unsigned int part; /* of the strategy, that asked for it */
 	uint32_t nchanges; /* PROFILE: where priorities change */
 	struct maple_change change[MAPLE_RUN_CHANGES];
 	/* ENFORCE: an order, and those that follow it. */
@@ -55,6 +56,8 @@ struct maple_job {
 	bool reads; /* CONTROL: events of reads have values */
 	/* CONTROL: events that a site records; 0: as many as in others */
 	uint32_t budget;
+	/* Seconds, after which its schedule is let go; 0: when it is a hang. */
+	double hold;
 	/* PROFILE, CONTROL: sites that are left alone, by number. Owned. */
 	uint8_t *alone;
 	uint32_t nalone;
@@ -105,6 +108,7 @@ struct maple_study {
 	struct maple_registry *registry;
 	uint32_t main_image; /* in the registry; NONE until it was seen */
 	unsigned int lanes;  /* runs at once */
+	double native;	     /* seconds that a native run takes; 0: unknown */
 	/* What this machine's pair of backends can do. */
 	bool alone;	 /* nobody enforces */
 	bool controls;	 /* controlled runs can be had */
@@ -163,6 +167,8 @@ struct maple_strategy {
 	 * NULL behind the last; count() counts by them. NULL: it has none.
 	 */
 	const char *const *classes;
+	/* Who of it asks for runs, by name, NULL behind; NULL: it does. */
+	const char *const *parts;
 	unsigned int needs; /* MAPLE_NEEDS_: of whoever runs its jobs */
 	bool forces;	    /* orders: a campaign without one tested nothing */
 	bool covers;	    /* it can end when all its goals are done with */
@@ -203,8 +209,8 @@ struct maple_strategy {
 	void (*close)(void *self);
 };
 
-extern const struct maple_strategy maple_strategy_maple, maple_strategy_native,
-	maple_strategy_pctlarge, maple_strategy_randdelay, maple_strategy_rw,
+extern const struct maple_strategy maple_strategy_auto, maple_strategy_maple,
+	maple_strategy_native, maple_strategy_pctlarge, maple_strategy_randdelay, maple_strategy_rw,
 	maple_strategy_pos, maple_strategy_surw, maple_strategy_pct,
 	maple_strategy_pcr, maple_strategy_rank, maple_strategy_grey;
 

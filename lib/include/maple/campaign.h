@@ -166,6 +166,15 @@ struct maple_progress {
 	unsigned int dry_runs; /* runs in a row without a new iRoot */
 };
 
+/* What one of the parts of a strategy did, or all of a strategy of one part. */
+struct maple_part {
+	const char *name;  /* "pcr"; not owned */
+	unsigned int runs; /* that were its own; but baseline and confirming */
+	unsigned int news; /* of these, runs that showed what no run had */
+	unsigned int findings; /* that its runs were the first to show */
+	double seconds;	       /* that its runs took */
+};
+
 enum maple_outcome {
 	MAPLE_CLEAN, /* delivered, nothing found */
 	MAPLE_FOUND,
@@ -275,6 +284,8 @@ struct maple_campaign_result {
 	unsigned int nfixed;		   /* known ones that fail no more */
 	struct maple_finding **fixed;	   /* owned */
 	struct maple_coverage coverage;	   /* owned */
+	unsigned int nparts;
+	struct maple_part *parts; /* of the strategy; owned */
 	/* The sum of coverage.left; and of these: what is like them failed. */
 	uint64_t candidates_left, candidates_resting;
 	unsigned int dry_runs;

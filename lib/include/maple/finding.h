@@ -166,6 +166,8 @@ struct maple_finding {
 	char *exe;     /* --exe, or NULL */
 	char *input;   /* --input, or NULL */
 	char *backend; /* the pair that found it, as for --backend; or NULL */
+	/* ... and the strategy, or the part of the default one; or NULL */
+	char *strategy;
 	char *replay;  /* the command line for that; made, never stored */
 	char *output;  /* the end of what it printed in the failed run */
 	char *oracle;  /* ... and of what --oracle printed of that run */

@@ -51,6 +51,7 @@ static enum maple_next next(void *self, struct maple_job *job,
 	static const enum maple_schedule first[PROFILES] = {
 		MAPLE_SCHEDULE_OLDER, MAPLE_SCHEDULE_PCT
 	};
+	static const struct maple_controlled how = { 0 };
 	struct maple_controlling *s = self;
 	struct maple_profiling *p = &s->profiling;
 	unsigned int before = p->runs + p->underway;
@@ -59,7 +60,7 @@ static enum maple_next next(void *self, struct maple_job *job,
 		job->schedule = first[before];
 		*e = maple_profiling_begin(p, job, err);
 	} else {
-		*e = maple_profiling_control(p, job, s->policy, err);
+		*e = maple_profiling_control(p, job, &how, s->policy, err);
 	}
 	return MAPLE_NEXT_RUN;
 }

@@ -236,6 +236,18 @@ maple_choice_next(struct maple_candidates *all,
 	return best[idiom];
 }
 
+/* maple_choice_any - whether maple_choice_next() has one */
+bool maple_choice_any(const struct maple_candidates *all,
+		      const struct maple_choice_limits *limits)
+{
+	struct maple_candidate *c, *next;
+
+	HASH_ITER (hh, all->table, c, next)
+		if (!c->busy && maple_choice_allows(all, c, limits))
+			return true;
+	return false;
+}
+
 /* Whether @a comes again before @b. */
 static bool looked_before(const struct maple_candidate *a,
 			  const struct maple_candidate *b)

@@ -8,11 +8,7 @@
  * threads take turns. Change points come from the run before, so the first run
  * has none.
  *
- * Controlled runs look for what no candidate describes, as many as enforced
- * ones, by turns: what either of the two finds takes twice as long at most. If
- * the first profile run brings few candidates, all of them come first. Where
- * none is left, controlled runs are by several policies: each has as many of
- * these runs as it brought news, and one more.
+ * It is a strategy of its own, and a part of the default one (../auto).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,27 +17,6 @@
 
 #define BATCH 8	   /* enforced runs between two profile runs */
 #define LOOKS 4	   /* at exposed orders, after each profile run */
-#define QUIET 1000 /* controlled runs without news, before a campaign ends */
-#define ROUND 4 /* of the runs that look for news, the first is a profile run */
-#define MANY  10 /* candidates, to be tried by turns with controlled runs */
-#define SHORT \
-	0.1 /* seconds of a profile run, for controlled ones to be short */
-#define FREE_SECONDS 1.0 /* that controlled runs have, whatever others took */
-
-MAPLE_PROFILED(struct maple_search);
-
-static int open_maple(const struct maple_strategy *strategy,
-		      struct maple_study *study, void **self,
-		      struct maple_error *err)
-{
-	struct maple_search *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return maple_error_set(err, ENOMEM, "out of memory");
-	maple_profiling_init(&m->profiling, study, true);
-	*self = m;
-	return 0;
-}
 
 /*
  * What was exposed and is forced once more now; NULL: nothing. What a finding
@@ -76,7 +51,7 @@ static bool any_fresh(const struct maple_search *m)
 /* Whether it is the turn of a profile run, though there may be candidates. */
 static bool profile_next(const struct maple_search *m)
 {
-	if (!m->profiling.runs)
+	if (!m->profiling.seen)
 		return true;
 	if (is_dry(m))
 		return false;
@@ -105,77 +80,13 @@ static enum maple_schedule schedule_of(const struct maple_study *study,
 		       : schedule;
 }
 
-/*
- * Where nothing is left to try, what no candidate describes is looked for: by
- * controlled runs, which make schedules that priorities alone do not.
- */
-static bool controls(const struct maple_search *m)
-{
-	return m->profiling.study->controls && is_dry(m) &&
-	       m->profiling.limits.order != MAPLE_ORDER_PAPER;
-}
-
-/* Whose turn it is: the first one with the fewest runs for its news. */
-static enum maple_policy_kind policy_next(struct maple_search *m)
-{
-	static const enum maple_policy_kind kinds[] = { MAPLE_POLICY_POS,
-							MAPLE_POLICY_SURW,
-							MAPLE_POLICY_PCT };
-	enum maple_policy_kind best = kinds[0], k;
-
-	for (unsigned int i = 1; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		k = kinds[i];
-		if ((uint64_t)m->by[k].runs * (m->by[best].news + 1) <
-		    (uint64_t)m->by[best].runs * (m->by[k].news + 1))
-			best = k;
-	}
-	m->by[best].runs++;
-	return best;
-}
-
-/*
- * Whether it is the turn of a controlled run, though there are candidates, or a
- * profile run is @due. One of a program that does much can take a campaign's
- * time, and some hang where others do not.
- */
-static bool mixes(const struct maple_search *m, bool due)
-{
-	const struct maple_profiling *p = &m->profiling;
-
-	return p->study->controls && !p->study->searching && !m->hung &&
-	       m->profiled < SHORT && p->limits.order != MAPLE_ORDER_PAPER &&
-	       !is_dry(m) && m->mixed < m->since_profile &&
-	       (m->controlled < FREE_SECONDS || m->controlled < m->enforced) &&
-	       (due || p->runs > 1 ||
-		maple_choice_fresh(&p->candidates, &p->limits) > MANY);
-}
-
-/*
- * One of three is of an order that was solved for, if there is one; what all of
- * them do teaches what may be solved for next.
- */
-static int control(struct maple_search *m, struct maple_job *job,
-		   struct maple_error *err)
-{
-	int e;
-
-	m->profiling.keeps = true;
-	if (m->idle % 2 &&
-	    maple_patterns_begin(&m->patterns, &m->profiling, job, err, &e))
-		return e;
-	return maple_profiling_control(&m->profiling, job, policy_next(m), err);
-}
-
 static int profile(struct maple_search *m, struct maple_job *job,
 		   struct maple_error *err)
 {
 	struct maple_profiling *p = &m->profiling;
 	unsigned int before = p->runs + p->underway;
 
-	m->since_profile = m->mixed = 0;
-	if (controls(m) && m->idle++ % ROUND)
-		return control(m, job, err);
-	m->looks = 0;
+	m->since_profile = m->looks = 0;
 	if (p->study->options->attached) {
 		job->schedule = MAPLE_SCHEDULE_NATIVE;
 	} else {
@@ -187,89 +98,73 @@ static int profile(struct maple_search *m, struct maple_job *job,
 	return maple_profiling_begin(p, job, err);
 }
 
-static enum maple_next next(void *self, struct maple_job *job,
-			    struct maple_error *err, int *e)
+/* What is forced next. What rests comes after the dry profile runs. */
+static struct maple_candidate *candidate_next(struct maple_search *m)
 {
-	struct maple_search *m = self;
 	struct maple_profiling *p = &m->profiling;
-	struct maple_candidate *k = NULL;
-	bool due = p->study->alone || profile_next(m);
 
-	if (mixes(m, due)) {
-		m->mixed++;
-		p->keeps = false;
-		*e = maple_profiling_control(p, job, MAPLE_POLICY_POS, err);
-		return MAPLE_NEXT_RUN;
-	}
-	if (due) {
-		*e = profile(m, job, err);
-		return MAPLE_NEXT_RUN;
-	}
-	/* What rests comes after the dry profile runs, looks between these. */
-	if (is_dry(m) || any_fresh(m))
-		k = maple_choice_next(&p->candidates, &p->limits);
+	return is_dry(m) || any_fresh(m)
+		       ? maple_choice_next(&p->candidates, &p->limits)
+		       : NULL;
+}
+
+/* maple_search_is_idle - nothing is left to try, but to look for news */
+bool maple_search_is_idle(const struct maple_search *m)
+{
+	const struct maple_profiling *p = &m->profiling;
+
+	return is_dry(m) && (p->study->alone ||
+			     !maple_choice_any(&p->candidates, &p->limits));
+}
+
+/* maple_search_begin - @job becomes a profile run, or an enforced one */
+int maple_search_begin(struct maple_search *m, struct maple_job *job,
+		       struct maple_error *err)
+{
+	struct maple_profiling *p = &m->profiling;
+	struct maple_candidate *k;
+
+	if (p->study->alone || profile_next(m))
+		return profile(m, job, err);
+	k = candidate_next(m);
 	if (!k) {
 		job->idle = is_dry(m);
-		job->wanted = controls(m) && m->quiet < QUIET ? QUIET - m->quiet
-							      : 0;
+		/* Looks come between profile runs. */
 		k = look_next(m);
 		m->looks += k != NULL;
 	}
-	*e = k ? maple_enforce_begin(p, job, k, err) : profile(m, job, err);
-	return MAPLE_NEXT_RUN;
+	return k ? maple_enforce_begin(p, job, k, err) : profile(m, job, err);
 }
 
-static int ended(void *self, struct maple_job *job,
-		 const struct maple_job_end *end, struct maple_error *err)
+/* maple_search_ended - the run of @job, begun here, has ended */
+int maple_search_ended(struct maple_search *m, struct maple_job *job,
+		       const struct maple_job_end *end, struct maple_error *err)
 {
-	struct maple_search *m = self;
-	bool controlled = job->kind == MAPLE_RUN_CONTROL;
-	unsigned int dry = m->profiling.dry;
 	int e;
 
-	if (controlled) {
-		m->controlled += end->run->seconds;
-		m->hung |= end->run->end == MAPLE_END_HANG ||
-			   end->run->released;
-	}
-	if (job->kind == MAPLE_RUN_ENFORCE) {
-		m->since_profile++;
-		m->enforced += end->run->seconds;
-		e = maple_enforce_ended(&m->profiling, job, end, err);
-		/* The same look once more is no further one. */
-		if (m->looks && maple_candidate_of(job->goal)->missed)
-			m->looks--;
-	} else {
-		if (!controlled && end->run->seconds > m->profiled)
-			m->profiled = end->run->seconds;
-		e = maple_profiling_ended(&m->profiling, job, end, err);
-		if (!e && controlled)
-			e = maple_patterns_ended(&m->patterns, &m->profiling,
-						 job, end, err);
-		/* Few controlled runs bring candidates: that says nothing. */
-		if (controlled && m->profiling.dry)
-			m->profiling.dry = dry;
-	}
-	m->quiet = job->news ? 0 : m->quiet + controlled;
-	if (controlled)
-		m->by[job->policy.policy].news += job->news;
+	if (job->kind != MAPLE_RUN_ENFORCE)
+		return maple_profiling_ended(&m->profiling, job, end, err);
+	m->since_profile++;
+	e = maple_enforce_ended(&m->profiling, job, end, err);
+	/* The same look once more is no further one. */
+	if (m->looks && maple_candidate_of(job->goal)->missed)
+		m->looks--;
 	return e;
 }
 
-static void drop(void *self, struct maple_job *job)
+/* maple_search_drop - the run of @job, begun here, says nothing */
+void maple_search_drop(struct maple_search *m, struct maple_job *job)
 {
-	struct maple_search *m = self;
-
 	if (job->kind != MAPLE_RUN_ENFORCE)
 		maple_profiling_drop(&m->profiling, job);
 	else
 		maple_enforce_drop(job);
 }
 
-static void standing(const void *self, struct maple_standing *standing)
+/* maple_search_standing - what is left */
+void maple_search_standing(const struct maple_search *m,
+			   struct maple_standing *standing)
 {
-	const struct maple_search *m = self;
-
 	*standing = (struct maple_standing){
 		.resting = maple_choice_resting(&m->profiling.candidates,
 						&m->profiling.limits),
@@ -281,28 +176,44 @@ static void standing(const void *self, struct maple_standing *standing)
 	};
 }
 
-static unsigned int around(const void *self, uint32_t site, uint32_t *list,
-			   unsigned int most)
-{
-	const struct maple_search *m = self;
+/* ---- by itself ---- */
 
-	return maple_profiling_around(&m->profiling, site, list, most);
+MAPLE_PROFILED(struct maple_search);
+
+static int open_maple(const struct maple_strategy *strategy,
+		      struct maple_study *study, void **self,
+		      struct maple_error *err)
+{
+	struct maple_search *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	maple_profiling_init(&m->profiling, study, true);
+	*self = m;
+	return 0;
 }
 
-static uint32_t sites(const void *self)
+static enum maple_next next(void *self, struct maple_job *job,
+			    struct maple_error *err, int *e)
 {
-	const struct maple_search *m = self;
-
-	return m->profiling.sharing.n;
+	*e = maple_search_begin(self, job, err);
+	return MAPLE_NEXT_RUN;
 }
 
-static void close_maple(void *self)
+static int ended(void *self, struct maple_job *job,
+		 const struct maple_job_end *end, struct maple_error *err)
 {
-	struct maple_search *m = self;
+	return maple_search_ended(self, job, end, err);
+}
 
-	maple_patterns_deinit(&m->patterns);
-	maple_profiling_deinit(&m->profiling);
-	free(m);
+static void drop(void *self, struct maple_job *job)
+{
+	maple_search_drop(self, job);
+}
+
+static void standing(const void *self, struct maple_standing *standing)
+{
+	maple_search_standing(self, standing);
 }
 
 const struct maple_strategy maple_strategy_maple = {
@@ -316,7 +227,7 @@ const struct maple_strategy maple_strategy_maple = {
 	.drop = drop,
 	.count = maple_profiled_count,
 	.standing = standing,
-	.around = around,
-	.sites = sites,
-	.close = close_maple,
+	.around = maple_profiled_around,
+	.sites = maple_profiled_sites,
+	.close = maple_profiled_close,
 };

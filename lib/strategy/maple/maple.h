@@ -3,26 +3,25 @@
 #ifndef MAPLE_STRATEGY_MAPLE_H
 #define MAPLE_STRATEGY_MAPLE_H
 
-#include "../pcr/patterns.h"
 #include "profile.h"
 
-/* Its own. */
+/* What it does, by itself or as a part of another; it begins with profiling. */
 struct maple_search {
 	struct maple_profiling profiling;
-	struct maple_patterns patterns; /* what controlled runs did */
-	unsigned int since_profile;	/* enforced runs */
+	unsigned int since_profile; /* enforced runs */
 	unsigned int looks; /* at exposed orders, since the last profile run */
-	unsigned int idle; /* runs since nothing is left to try, but for looks */
-	unsigned int mixed; /* controlled runs since the last profile run */
-	double enforced, controlled; /* seconds of runs so far */
-	double profiled;	     /* ... of the longest profile run */
-	bool hung;		     /* a controlled run */
-	/* Controlled runs, the last ones, without news; and by policies. */
-	unsigned int quiet;
-	struct {
-		unsigned int runs, news;
-	} by[MAPLE_POLICIES];
 };
+
+/* maple.c */
+int maple_search_begin(struct maple_search *m, struct maple_job *job,
+		       struct maple_error *err);
+int maple_search_ended(struct maple_search *m, struct maple_job *job,
+		       const struct maple_job_end *end,
+		       struct maple_error *err);
+void maple_search_drop(struct maple_search *m, struct maple_job *job);
+bool maple_search_is_idle(const struct maple_search *m);
+void maple_search_standing(const struct maple_search *m,
+			   struct maple_standing *standing);
 
 /* enforce.c */
 int maple_enforce_begin(struct maple_profiling *p, struct maple_job *job,

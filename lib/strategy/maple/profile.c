@@ -367,11 +367,13 @@ int maple_profiling_ended(struct maple_profiling *p, struct maple_job *job,
 	h->run = end->run;
 	h->err = err;
 	p->runs += !h->controlled;
+	p->seen |= !end->absent && !end->run->lost && !end->run->released;
 	learn_expected(p, h, end);
 	e = end->absent ? 0 : harvest(h, end);
 	if (e || end->absent)
 		forget(p); /* it knows nothing yet */
-	p->dry = h->fresh ? 0 : p->dry + 1;
+	/* Few controlled runs bring candidates: that says nothing. */
+	p->dry = h->fresh ? 0 : p->dry + !h->controlled;
 	job->news = h->news;
 	maple_profiling_drop(p, job);
 	return e;
@@ -419,8 +421,9 @@ void maple_profiling_event(struct maple_job *job,
 	maple_predict_event(h->predict, event);
 }
 
+/* @how: NULL: it is a profile run */
 static int begin(struct maple_profiling *p, struct maple_job *job,
-		 bool controlled, struct maple_error *err)
+		 const struct maple_controlled *how, struct maple_error *err)
 {
 	struct maple_study *study = p->study;
 	struct maple_predict_options options = {
@@ -438,14 +441,14 @@ static int begin(struct maple_profiling *p, struct maple_job *job,
 		.predicted = p->listens ? on_predicted : NULL,
 		.ctx = h,
 	};
-	bool lean = controlled && p->lean;
+	bool lean = how && how->lean;
 	int e;
 
 	if (!h)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	h->p = p;
-	h->controlled = controlled;
-	h->keeps = controlled && p->keeps;
+	h->controlled = how != NULL;
+	h->keeps = how && how->keeps;
 	if (study->lanes == 1 && !lean)
 		forget(p); /* two of them take much memory */
 	e = lean ? 0 : maple_predict_create(&options, &sink, &h->predict);
@@ -459,7 +462,9 @@ static int begin(struct maple_profiling *p, struct maple_job *job,
 	job->own = h;
 	job->dry = p->dry;
 	job->alone = maple_sharing_choose(&p->sharing, study, job->seed,
-					  controlled, p->leaves, &job->nalone);
+					  how != NULL,
+					  how ? how->leaves : MAPLE_LEAVES_LONE,
+					  &job->nalone);
 	return 0;
 }
 
@@ -470,7 +475,7 @@ static int begin(struct maple_profiling *p, struct maple_job *job,
 int maple_profiling_begin(struct maple_profiling *p, struct maple_job *job,
 			  struct maple_error *err)
 {
-	return begin(p, job, false, err);
+	return begin(p, job, NULL, err);
 }
 
 /*
@@ -478,10 +483,11 @@ int maple_profiling_begin(struct maple_profiling *p, struct maple_job *job,
  * @policy
  */
 int maple_profiling_control(struct maple_profiling *p, struct maple_job *job,
+			    const struct maple_controlled *how,
 			    enum maple_policy_kind policy,
 			    struct maple_error *err)
 {
-	int e = begin(p, job, true, err);
+	int e = begin(p, job, how, err);
 
 	if (e)
 		return e;
@@ -497,9 +503,10 @@ int maple_profiling_control(struct maple_profiling *p, struct maple_job *job,
  * comes of it. Its sites are points, shared or not
  */
 int maple_profiling_follow(struct maple_profiling *p, struct maple_job *job,
+			   const struct maple_controlled *how,
 			   struct maple_switches *list, struct maple_error *err)
 {
-	int e = begin(p, job, true, err);
+	int e = begin(p, job, how, err);
 
 	for (uint32_t i = 0; i < list->n; i++)
 		if (list->entry[i].site < job->nalone)

@@ -49,12 +49,16 @@ enum maple_leaves {
 	MAPLE_LEAVES_NONE,
 };
 
+/* What a controlled run is for. */
+struct maple_controlled {
+	enum maple_leaves leaves;
+	bool keeps; /* its events, */
+	bool lean;  /* ... which are all that it is for: nothing is predicted */
+};
+
 struct maple_profiling {
 	struct maple_study *study;
-	enum maple_leaves leaves; /* in controlled runs */
-	bool listens;		  /* to what is predicted */
-	bool keeps; /* the events of controlled runs that begin now */
-	bool lean;  /* ... are all that they are for: nothing is predicted */
+	bool listens; /* to what is predicted */
 	struct maple_choice_limits limits;
 	struct maple_candidates candidates;
 	struct maple_predict *predict; /* of the last run; may be NULL */
@@ -63,6 +67,7 @@ struct maple_profiling {
 	struct maple_sharing sharing;
 	struct maple_expect expect; /* of controlled runs */
 	unsigned int runs;	    /* but controlled ones */
+	bool seen;		    /* some run was seen whole */
 	unsigned int dry;	    /* runs without candidates, in a row */
 	unsigned int underway;
 	uint64_t not_split; /* the most that a run left alone */
@@ -74,9 +79,11 @@ void maple_profiling_init(struct maple_profiling *p, struct maple_study *study,
 int maple_profiling_begin(struct maple_profiling *p, struct maple_job *job,
 			  struct maple_error *err);
 int maple_profiling_control(struct maple_profiling *p, struct maple_job *job,
+			    const struct maple_controlled *how,
 			    enum maple_policy_kind policy,
 			    struct maple_error *err);
 int maple_profiling_follow(struct maple_profiling *p, struct maple_job *job,
+			   const struct maple_controlled *how,
 			   struct maple_switches *list, struct maple_error *err);
 void maple_profiling_event(struct maple_job *job,
 			   const struct maple_event *event);
@@ -102,6 +109,9 @@ int maple_profiled_ended(void *self, struct maple_job *job,
 void maple_profiled_drop(void *self, struct maple_job *job);
 void maple_profiled_count(const void *self, struct maple_coverage *coverage);
 void maple_profiled_standing(const void *self, struct maple_standing *standing);
+unsigned int maple_profiled_around(const void *self, uint32_t site,
+				   uint32_t *sites, unsigned int most);
+uint32_t maple_profiled_sites(const void *self);
 void maple_profiled_close(void *self);
 
 /* change.c */

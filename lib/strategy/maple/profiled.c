@@ -43,6 +43,19 @@ void maple_profiled_standing(const void *self, struct maple_standing *standing)
 	};
 }
 
+unsigned int maple_profiled_around(const void *self, uint32_t site,
+				   uint32_t *sites, unsigned int most)
+{
+	return maple_profiling_around(self, site, sites, most);
+}
+
+uint32_t maple_profiled_sites(const void *self)
+{
+	const struct maple_profiling *p = self;
+
+	return p->sharing.n;
+}
+
 void maple_profiled_close(void *self)
 {
 	maple_profiling_deinit(self);

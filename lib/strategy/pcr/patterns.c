@@ -29,6 +29,8 @@ const char *const maple_pattern_classes[] = {
 	"pattern 16", "pattern 17", "pattern 18", "pattern 19", NULL,
 };
 
+const struct maple_controlled maple_patterns_how = { .keeps = true };
+
 struct maple_patterns_key {
 	struct maple_pattern pattern;
 	struct maple_goal goal;
@@ -339,7 +341,8 @@ bool maple_patterns_begin(struct maple_patterns *p,
 		return false;
 	job->budget = BUDGET;
 	job->goal = &order.key->goal;
-	*e = maple_profiling_follow(profiling, job, &order.list, err);
+	*e = maple_profiling_follow(profiling, job, &maple_patterns_how,
+				    &order.list, err);
 	return true;
 }
 

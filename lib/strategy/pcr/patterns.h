@@ -11,6 +11,9 @@
 
 extern const char *const maple_pattern_classes[];
 
+/* Runs whose patterns are looked for. */
+extern const struct maple_controlled maple_patterns_how;
+
 struct maple_patterns_key;
 
 /* An order to be run. */

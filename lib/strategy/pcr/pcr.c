@@ -36,7 +36,6 @@ static int open_pcr(const struct maple_strategy *strategy,
 	if (!s)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	maple_profiling_init(&s->profiling, study, true);
-	s->profiling.keeps = true;
 	*self = s;
 	return 0;
 }
@@ -50,7 +49,8 @@ static enum maple_next next(void *self, struct maple_job *job,
 
 	s->underway++;
 	if (!s->runs && s->underway == 1) {
-		*e = maple_profiling_follow(p, job, &none, err);
+		*e = maple_profiling_follow(p, job, &maple_patterns_how, &none,
+					    err);
 		return MAPLE_NEXT_RUN;
 	}
 	if (maple_patterns_begin(&s->patterns, p, job, err, e))
@@ -61,7 +61,8 @@ static enum maple_next next(void *self, struct maple_job *job,
 	}
 	job->idle = true;
 	job->wanted = s->quiet < QUIET ? QUIET - s->quiet : 0;
-	*e = maple_profiling_control(p, job, MAPLE_POLICY_POS, err);
+	*e = maple_profiling_control(p, job, &maple_patterns_how,
+				     MAPLE_POLICY_POS, err);
 	return MAPLE_NEXT_RUN;
 }
 

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * auto: all of them, by what each of them brings (algorithms.md 14).
+ *
+ * maple predicts and enforces; pcr solves for patterns, and rank goes on from
+ * one schedule to those beside it; pos draws, and so do grey, surw and pct once
+ * nothing is left to enforce. What one learns all of them know: a run of
+ * any of them is predicted from, and a controlled one shows patterns to pcr.
+ * How many runs each of them has, shares.c says.
+ *
+ * A controlled run of a program that does much can take a campaign's time. As
+ * long as there is something to enforce there are none of such a program. In
+ * some a thread spins for one that is not let run; they are let go soon.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include "../grey/greybox.h"
+#include "../maple/classes.h"
+#include "../maple/maple.h"
+#include "../pcr/patterns.h"
+#include "../rank/ranking.h"
+#include "shares.h"
+
+#define QUIET 1000 /* controlled runs without news, before a campaign ends */
+#define SHORT \
+	0.1 /* seconds of a profile run, for controlled ones to be short */
+#define FREE_SECONDS 1.0 /* that controlled runs have, whatever others took */
+#define FADES	     0.1 /* of the mean, what a further run is */
+#define HOLD_LEAST   0.5 /* seconds, until a controlled run is let go, */
+#define HOLD_TIMES   10	 /* ... and so many times the longest so far */
+
+/* From GREY on: once nothing is left to enforce. */
+enum part { MAPLE, PCR, RANK, POS, GREY, SURW, PCT, PARTS };
+
+static const char *const names[PARTS + 1] = {
+	[MAPLE] = "maple", [PCR] = "pcr",   [RANK] = "rank", [POS] = "pos",
+	[GREY] = "grey",   [SURW] = "surw", [PCT] = "pct",
+};
+
+static const double weights[PARTS] = {
+	[MAPLE] = 4, [PCR] = 4,	 [RANK] = 2, [POS] = 1,
+	[GREY] = 4,  [SURW] = 1, [PCT] = 1,
+};
+
+struct maple_auto {
+	struct maple_search maple;
+	struct maple_patterns patterns;
+	struct maple_ranking ranking;
+	struct maple_greybox greybox;
+	struct maple_share share[PARTS];
+	double enforced, controlled; /* seconds of runs so far */
+	double profiled;	     /* ... of the longest profile run, */
+	double longest;		     /* ... and of any that was not let go */
+	double mean;		     /* ... of these, about */
+	unsigned int begun;
+	unsigned int quiet; /* controlled runs, the last ones, without news */
+};
+
+static_assert(!offsetof(struct maple_auto, maple), "its profiling comes first");
+
+static int open_auto(const struct maple_strategy *strategy,
+		     struct maple_study *study, void **self,
+		     struct maple_error *err)
+{
+	struct maple_auto *a = calloc(1, sizeof(*a));
+
+	(void)strategy;
+	if (!a)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	maple_profiling_init(&a->maple.profiling, study, true);
+	maple_ranking_init(&a->ranking, study->options);
+	for (int i = 0; i < PARTS; i++)
+		maple_share_init(&a->share[i], weights[i]);
+	*self = a;
+	return 0;
+}
+
+/* Whether controlled runs are to be had, while there is something to enforce. */
+static bool mixes(const struct maple_auto *a)
+{
+	const struct maple_profiling *p = &a->maple.profiling;
+
+	return !p->study->searching && a->profiled < SHORT &&
+	       (a->controlled < FREE_SECONDS || a->controlled < a->enforced);
+}
+
+/*
+ * Whether the first run can be a controlled one: it teaches all of them. What
+ * such a run costs is not known yet.
+ */
+static bool is_short(const struct maple_auto *a)
+{
+	const struct maple_study *study = a->maple.profiling.study;
+
+	return study->controls && study->native < SHORT &&
+	       a->maple.profiling.limits.order != MAPLE_ORDER_PAPER;
+}
+
+/* The parts whose turn it may be. Those that have no run left say so later. */
+static void ask(const struct maple_auto *a, bool idle, bool *wants)
+{
+	const struct maple_profiling *p = &a->maple.profiling;
+	bool controls = p->study->controls &&
+			p->limits.order != MAPLE_ORDER_PAPER &&
+			(idle || mixes(a));
+
+	for (int i = 0; i < PARTS; i++)
+		wants[i] = i == MAPLE ||
+			   (controls && (idle || i < GREY));
+}
+
+static int draw(struct maple_auto *a, struct maple_job *job,
+		enum maple_policy_kind policy, struct maple_error *err)
+{
+	return maple_profiling_control(&a->maple.profiling, job,
+				       &maple_patterns_how, policy, err);
+}
+
+/* Whether @part has a run, as @job. @e: 0, or -errno */
+static bool begin(struct maple_auto *a, enum part part, struct maple_job *job,
+		  struct maple_error *err, int *e)
+{
+	struct maple_profiling *p = &a->maple.profiling;
+
+	*e = 0;
+	job->part = part;
+	job->hold = part == MAPLE ? 0 : HOLD_LEAST + HOLD_TIMES * a->longest;
+	switch (part) {
+	case PCR:
+		return maple_patterns_begin(&a->patterns, p, job, err, e);
+	case RANK:
+		return maple_ranking_begin(&a->ranking, p, job, err, e) ==
+		       MAPLE_NEXT_RUN;
+	case GREY:
+		*e = maple_greybox_begin(&a->greybox, p, job, err);
+		break;
+	case POS:
+		*e = draw(a, job, MAPLE_POLICY_POS, err);
+		break;
+	case SURW:
+		*e = draw(a, job, MAPLE_POLICY_SURW, err);
+		break;
+	case PCT:
+		*e = draw(a, job, MAPLE_POLICY_PCT, err);
+		break;
+	default:
+		*e = maple_search_begin(&a->maple, job, err);
+	}
+	return true;
+}
+
+static enum maple_next next(void *self, struct maple_job *job,
+			    struct maple_error *err, int *e)
+{
+	struct maple_auto *a = self;
+	bool idle = maple_search_is_idle(&a->maple);
+	bool wants[PARTS];
+	unsigned int part;
+
+	if (!a->begun++ && is_short(a) && begin(a, RANK, job, err, e))
+		return MAPLE_NEXT_RUN;
+	ask(a, idle, wants);
+	for (;;) {
+		part = maple_shares_next(a->share, PARTS, wants);
+		if (begin(a, part, job, err, e))
+			break;
+		wants[part] = false;
+	}
+	maple_shares_begun(a->share, PARTS, part);
+	job->idle = idle;
+	job->wanted = idle && wants[POS] && a->quiet < QUIET ? QUIET - a->quiet
+							      : 0;
+	return MAPLE_NEXT_RUN;
+}
+
+/* How long @run took, over what others do. */
+static double cost(struct maple_auto *a, const struct maple_run *run)
+{
+	if (!run->released) {
+		if (run->seconds > a->longest)
+			a->longest = run->seconds;
+		a->mean += (run->seconds - a->mean) * (a->mean > 0 ? FADES : 1);
+	}
+	return a->mean > 0 ? run->seconds / a->mean : 1;
+}
+
+/* What a controlled run says to those that did not ask for it as well. */
+static int teach(struct maple_auto *a, struct maple_job *job,
+		 const struct maple_job_end *end, struct maple_error *err)
+{
+	struct maple_profiling *p = &a->maple.profiling;
+	bool shown = false;
+	int e = maple_profiling_ended(p, job, end, err);
+
+	if (job->part == RANK && e)
+		maple_ranking_drop(&a->ranking, job);
+	else if (job->part == RANK)
+		e = maple_ranking_ended(&a->ranking, p, job, end, err);
+	if (!e)
+		e = maple_patterns_ended(&a->patterns, p, job, end, err);
+	if (!e && job->part == GREY)
+		e = maple_greybox_ended(&a->greybox, p, job, end, &shown, err);
+	maple_shares_ended(&a->share[job->part], job->news || shown,
+			   cost(a, end->run));
+	return e;
+}
+
+static int ended(void *self, struct maple_job *job,
+		 const struct maple_job_end *end, struct maple_error *err)
+{
+	struct maple_auto *a = self;
+	const struct maple_run *run = end->run;
+	int e;
+
+	if (job->kind == MAPLE_RUN_CONTROL) {
+		a->controlled += run->seconds;
+		e = teach(a, job, end, err);
+		a->quiet = job->news ? 0 : a->quiet + 1;
+		return e;
+	}
+	if (job->kind == MAPLE_RUN_ENFORCE)
+		a->enforced += run->seconds;
+	else if (run->seconds > a->profiled)
+		a->profiled = run->seconds;
+	e = maple_search_ended(&a->maple, job, end, err);
+	maple_shares_ended(&a->share[MAPLE], job->news, cost(a, run));
+	if (job->news)
+		a->quiet = 0;
+	return e;
+}
+
+static void drop(void *self, struct maple_job *job)
+{
+	struct maple_auto *a = self;
+
+	if (job->part == RANK)
+		maple_ranking_drop(&a->ranking, job);
+	maple_search_drop(&a->maple, job);
+}
+
+static void standing(const void *self, struct maple_standing *standing)
+{
+	const struct maple_auto *a = self;
+
+	maple_search_standing(&a->maple, standing);
+}
+
+static void close_auto(void *self)
+{
+	struct maple_auto *a = self;
+
+	maple_patterns_deinit(&a->patterns);
+	maple_ranking_deinit(&a->ranking);
+	maple_greybox_deinit(&a->greybox);
+	maple_profiling_deinit(&a->maple.profiling);
+	free(a);
+}
+
+const struct maple_strategy maple_strategy_auto = {
+	.name = "auto",
+	.classes = maple_classes,
+	.parts = names,
+	.forces = true,
+	.open = open_auto,
+	.next = next,
+	.event = maple_profiled_event,
+	.ended = ended,
+	.drop = drop,
+	.count = maple_profiled_count,
+	.standing = standing,
+	.around = maple_profiled_around,
+	.sites = maple_profiled_sites,
+	.close = close_auto,
+};

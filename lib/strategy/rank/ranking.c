@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The runs of rank: which list is next, and what a run's own events say of
+ * lists that are one turn further.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/array.h"
+#include "base/mix.h"
+#include "ranking.h"
+
+#define BUDGET	    10000 /* events that a site records */
+#define OFTEN	    64	  /* races of the same sites that one run brings */
+#define FORESEEN    20000 /* events of a run that others are foreseen from */
+#define KEPT	    (1u << 22) /* ... of all such that are kept */
+#define PREEMPTIONS 5 /* of a list, unless something else is asked for */
+#define VARIABLES   4
+#define EXHAUSTED   2 /* preemptions, with --exhaust */
+
+struct expanding {
+	struct maple_ranking *s;
+	const struct maple_kept *kept;
+	const struct maple_rank_list *list; /* what the run was to do */
+	const struct maple_run *run;
+	struct maple_rank_trace *trace;
+	struct maple_order_choices choices;
+	uint32_t came[MAPLE_RANK_TURNS]; /* by turn: choice, or NONE */
+	struct maple_rank_seen *pairs;	 /* of this run */
+	int error;
+};
+
+static int no_memory(struct maple_error *err)
+{
+	return maple_error_set(err, ENOMEM, "out of memory");
+}
+
+void maple_ranking_init(struct maple_ranking *s,
+			const struct maple_campaign_options *o)
+{
+	*s = (struct maple_ranking){ .bounds = o->bounds };
+	s->how = (struct maple_controlled){
+		.keeps = true,
+		.leaves = o->exhaust ? MAPLE_LEAVES_NONE : MAPLE_LEAVES_OFTEN,
+	};
+	if (!s->bounds.preemptions)
+		s->bounds.preemptions = o->exhaust ? EXHAUSTED : PREEMPTIONS;
+	if (!s->bounds.variables && !o->exhaust)
+		s->bounds.variables = VARIABLES;
+}
+
+/* ---- What is run next. ---- */
+
+static uint32_t number_of(struct maple_rank_names *names, const char *name)
+{
+	for (uint32_t i = 0; i < names->n; i++)
+		if (!strncmp(names->name[i].text, name, MAPLE_POLICY_NAME))
+			return i;
+	if (!maple_array_reserve(names->name, names->n, names->room))
+		return MAPLE_ORDER_NONE;
+	snprintf(names->name[names->n].text, MAPLE_POLICY_NAME, "%s", name);
+	return names->n++;
+}
+
+/* In the numbers of the run that it was made from. */
+static void by_run(const struct maple_rank_list *list,
+		   struct maple_policy_switch *entry)
+{
+	const struct maple_rank_trace *t = list->from;
+
+	for (unsigned int i = 0; i < list->n; i++) {
+		entry[i] = list->turn[i].entry;
+		for (uint32_t k = 0; k < t->nthreads; k++) {
+			if (t->name[k] == list->turn[i].entry.thread)
+				entry[i].thread = (uint16_t)k;
+			if (t->name[k] == list->turn[i].entry.next)
+				entry[i].next = (uint16_t)k;
+		}
+	}
+}
+
+static uint64_t hash(const struct maple_rank_trace *t, const uint32_t *order)
+{
+	uint64_t *name = calloc(t->nthreads + 1u, sizeof(*name)), sum = 0;
+
+	for (uint32_t i = 0; i < t->nthreads && name; i++)
+		name[i] = t->name[i] + 1ull;
+	if (name)
+		sum = maple_order_hash(t->model, order, name);
+	free(name);
+	return sum;
+}
+
+/* Whether what it would do has been done, for no more turns. */
+static bool is_known(struct maple_ranking *s, const struct maple_rank_list *list)
+{
+	struct maple_policy_switch entry[MAPLE_RANK_TURNS];
+	const uint32_t *turns = NULL;
+	uint32_t *order;
+
+	if (!list->from || s->everywhere)
+		return false;
+	order = malloc((list->from->n + 1u) * sizeof(*order));
+	by_run(list, entry);
+	if (order && maple_order_foresee(list->from->model, entry, list->n,
+					 list->youngest, order))
+		turns = maple_rank_count(&s->traces, hash(list->from, order));
+	free(order);
+	return turns && *turns;
+}
+
+static int follow(struct maple_ranking *s, struct maple_profiling *p,
+		  struct maple_job *job, struct maple_rank_list *list,
+		  struct maple_error *err)
+{
+	struct maple_policy_switch entry[MAPLE_RANK_TURNS];
+	struct maple_switches from = {
+		.n = list->n,
+		.entry = entry,
+		.nnames = s->names.n,
+		.name = s->names.name,
+	}, made;
+	int e;
+
+	for (unsigned int i = 0; i < list->n; i++)
+		entry[i] = list->turn[i].entry;
+	if (maple_rank_tried(&s->lists, list) ||
+	    maple_switches_copy(&made, &from)) {
+		maple_rank_list_free(list);
+		return no_memory(err);
+	}
+	job->budget = BUDGET;
+	job->aim = list;
+	e = maple_profiling_follow(p, job, &s->how, &made, err);
+	/* The same beginning is to be the same again. */
+	job->policy.seed = 1;
+	job->policy.base = list->youngest ? MAPLE_POLICY_YOUNGEST
+					  : MAPLE_POLICY_OLDEST;
+	return e;
+}
+
+static int put_bases(struct maple_ranking *s)
+{
+	for (int youngest = 0; youngest < 2; youngest++) {
+		struct maple_rank_list base = { .youngest = youngest };
+
+		if (maple_rank_put(&s->lists, &base))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Everything again, with all turns. */
+static int widen(struct maple_ranking *s)
+{
+	maple_rank_lists_clear(&s->lists);
+	maple_rank_forget(&s->traces);
+	s->everywhere = true;
+	s->unsure = 0;
+	return put_bases(s);
+}
+
+/* The next list that is to be run; NULL: none is left. */
+static struct maple_rank_list *take(struct maple_ranking *s)
+{
+	struct maple_rank_list *list = maple_rank_pop(&s->lists);
+
+	while (list && is_known(s, list)) {
+		maple_rank_list_free(list);
+		list = maple_rank_pop(&s->lists);
+	}
+	return list;
+}
+
+enum maple_next maple_ranking_begin(struct maple_ranking *s,
+				    struct maple_profiling *p,
+				    struct maple_job *job,
+				    struct maple_error *err, int *e)
+{
+	bool exhausts = p->study->options->exhaust;
+	struct maple_rank_list *list;
+
+	*e = 0;
+	if (!s->begun && put_bases(s)) {
+		*e = no_memory(err);
+		return MAPLE_NEXT_RUN;
+	}
+	s->begun = true;
+	list = take(s);
+	if (!list && s->underway)
+		return MAPLE_NEXT_WAIT;
+	if (!list && exhausts && !s->everywhere) {
+		if (widen(s)) {
+			*e = no_memory(err);
+			return MAPLE_NEXT_RUN;
+		}
+		list = take(s);
+	}
+	if (!list)
+		return MAPLE_NEXT_DONE;
+	s->underway++;
+	s->schedules += s->everywhere;
+	*e = follow(s, p, job, list, err);
+	return MAPLE_NEXT_RUN;
+}
+
+/* ---- What it did. ---- */
+
+/* What @e of the model was in the run. */
+static const struct maple_event *event_of(const struct expanding *x, uint32_t e)
+{
+	return &x->kept->event[maple_order_origin(x->trace->model, e).event];
+}
+
+/* A race is known by its sites, and by whether it is its own turn. */
+static uint64_t pair_of(const struct expanding *x,
+			const struct maple_order_turn *turn)
+{
+	const struct maple_event *e, *f;
+	uint64_t pair;
+
+	if (turn->f == MAPLE_ORDER_NONE)
+		return 0;
+	e = event_of(x, turn->e);
+	f = event_of(x, turn->f);
+	pair = maple_mix((uint64_t)e->site << 8 | e->kind,
+			 (uint64_t)f->site << 8 | f->kind);
+	return maple_mix(pair, turn->at == turn->e) | 1;
+}
+
+/* What a thread stands before that is to stand still. */
+static uint64_t variable_of(const struct expanding *x, uint32_t at)
+{
+	return event_of(x, at)->addr;
+}
+
+/* Where it is that @turn is taken; false: no entry can say so. */
+static bool place(const struct expanding *x, const struct maple_order_turn *turn,
+		  struct maple_policy_switch *entry)
+{
+	struct maple_order_origin at =
+		maple_order_origin(x->trace->model, turn->at);
+	uint32_t choice = x->choices.last[turn->at];
+	uint32_t thread = event_of(x, turn->at)->thread;
+
+	*entry = (struct maple_policy_switch){ .what = MAPLE_POLICY_AT,
+					       .site = at.site,
+					       .hit = at.hit,
+					       .next_site = MAPLE_SITE_NONE };
+	if (choice != MAPLE_ORDER_NONE) {
+		const struct maple_policy_switch *had = &x->run->decided[choice];
+
+		entry->what = had->what;
+		entry->site = had->site;
+		entry->hit = had->hit;
+		thread = had->thread;
+		if (had->next == turn->next)
+			return false;
+	}
+	if (thread == turn->next || thread >= x->trace->nthreads)
+		return false;
+	entry->thread = (uint16_t)x->trace->name[thread];
+	entry->next = (uint16_t)x->trace->name[turn->next];
+	return true;
+}
+
+static bool on_turn(void *ctx, const struct maple_order_turn *turn)
+{
+	struct expanding *x = ctx;
+	struct maple_ranking *s = x->s;
+	struct maple_rank_list list = { .youngest = x->list->youngest };
+	uint32_t choice = x->choices.last[turn->at], *often;
+	struct maple_rank_turn *last;
+
+	for (unsigned int i = 0; i < x->list->n; i++) {
+		uint32_t came = x->came[i];
+
+		if (came == MAPLE_ORDER_NONE || came == choice ||
+		    x->choices.at[came] > turn->at)
+			continue;
+		list.turn[list.n++] = x->list->turn[i];
+	}
+	if (list.n == MAPLE_RANK_TURNS)
+		return true;
+	last = &list.turn[list.n];
+	if (!place(x, turn, &last->entry))
+		return true;
+	last->pair = pair_of(x, turn);
+	last->variable = variable_of(x, turn->at);
+	list.n++;
+	if (!maple_rank_allows(&s->bounds, &list))
+		return true;
+	if (last->pair) {
+		often = maple_rank_count(&x->pairs, last->pair);
+		if (!often || (*often)++ >= OFTEN)
+			return often || !(x->error = -ENOMEM);
+	}
+	list.from = x->trace->n <= FORESEEN && s->alive <= KEPT ? x->trace
+								: NULL;
+	x->error = maple_rank_put(&s->lists, &list);
+	return !x->error;
+}
+
+/* Which of its turns came true, and where. */
+static bool find_turns(struct expanding *x)
+{
+	bool all = true;
+
+	for (unsigned int i = 0; i < x->list->n; i++) {
+		const struct maple_policy_switch *e = &x->list->turn[i].entry;
+
+		x->came[i] = MAPLE_ORDER_NONE;
+		for (uint32_t k = 0; k < x->run->ndecided; k++) {
+			const struct maple_policy_switch *had =
+				&x->run->decided[k];
+
+			if (had->what == e->what && had->site == e->site &&
+			    had->hit == e->hit &&
+			    x->trace->name[had->thread] == e->thread &&
+			    x->trace->name[had->next] == e->next)
+				x->came[i] = k;
+		}
+		all &= x->came[i] != MAPLE_ORDER_NONE;
+	}
+	return all;
+}
+
+static struct maple_rank_trace *make_trace(struct maple_ranking *s,
+					   const struct maple_kept *kept,
+					   const struct maple_run *run)
+{
+	struct maple_rank_trace *t = calloc(1, sizeof(*t));
+	bool named = true;
+
+	if (!t || maple_order_model_build(kept->event, kept->n, &t->model)) {
+		free(t);
+		return NULL;
+	}
+	t->n = maple_order_events(t->model);
+	t->nthreads = maple_order_threads(t->model);
+	t->refs = 1;
+	t->alive = &s->alive;
+	s->alive += t->n;
+	t->name = calloc(run->nnames + t->nthreads + 1u, sizeof(*t->name));
+	for (uint32_t i = 0; i < run->nnames && t->name; i++) {
+		t->name[i] = number_of(&s->names, run->names[i].text);
+		named &= t->name[i] != MAPLE_ORDER_NONE;
+	}
+	if (t->name && named && run->nnames >= t->nthreads)
+		return t;
+	maple_rank_trace_put(t);
+	return NULL;
+}
+
+/* Whether it is the first run of its kind, or had to be asked for less. */
+static bool is_new(struct expanding *x)
+{
+	uint32_t *turns = maple_rank_count(&x->s->traces, hash(x->trace, NULL));
+
+	if (!turns)
+		return !(x->error = -ENOMEM);
+	if (*turns && *turns <= x->list->n + 1)
+		return false;
+	*turns = x->list->n + 1;
+	return true;
+}
+
+static int expand(struct maple_ranking *s, const struct maple_rank_list *list,
+		  const struct maple_kept *kept, const struct maple_run *run)
+{
+	struct expanding x = { .s = s, .kept = kept, .list = list, .run = run };
+
+	x.trace = make_trace(s, kept, run);
+	if (!x.trace)
+		return -ENOMEM;
+	/* What did not come true was done by another list, or never can be. */
+	s->unsure += !find_turns(&x) || maple_order_is_cut(x.trace->model);
+	if (is_new(&x) || s->everywhere) {
+		x.error = maple_order_choices_find(x.trace->model, kept->event,
+						   kept->n, run->decided,
+						   run->ndecided, &x.choices);
+		if (!x.error)
+			x.error = (s->everywhere ? maple_order_everywhere
+						 : maple_order_races)(
+				x.trace->model, on_turn, &x);
+		maple_order_choices_deinit(&x.choices);
+	}
+	maple_rank_forget(&x.pairs);
+	maple_rank_trace_put(x.trace);
+	return x.error;
+}
+
+int maple_ranking_ended(struct maple_ranking *s,
+			const struct maple_profiling *p, struct maple_job *job,
+			const struct maple_job_end *end,
+			struct maple_error *err)
+{
+	struct maple_rank_list *list = job->aim;
+	const struct maple_run *run = end->run;
+	int e = 0;
+
+	s->underway--;
+	job->aim = NULL;
+	if (end->absent || run->lost || run->released || run->counts.over ||
+	    run->counts.uncounted || !p->kept.n || p->kept.cut)
+		s->unsure++;
+	else if (expand(s, list, &p->kept, run))
+		e = no_memory(err);
+	maple_rank_list_free(list);
+	return e;
+}
+
+void maple_ranking_drop(struct maple_ranking *s, struct maple_job *job)
+{
+	s->underway--;
+	s->unsure++;
+	maple_rank_list_free(job->aim);
+	job->aim = NULL;
+}
+
+void maple_ranking_bound(const struct maple_ranking *s,
+			 struct maple_bound *bound)
+{
+	*bound = (struct maple_bound){
+		.bounds = s->bounds,
+		.schedules = s->schedules,
+		.unsure = s->unsure + s->lists.dropped,
+	};
+}
+
+void maple_ranking_deinit(struct maple_ranking *s)
+{
+	maple_rank_lists_clear(&s->lists);
+	maple_rank_forget(&s->traces);
+	free(s->names.name);
+	*s = (struct maple_ranking){ 0 };
+}
