@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
+#include "base/mix.h"
 #include "model.h"
 
 #define EVENTS	 (1u << 16) /* of a cone, at most */
@@ -27,6 +28,7 @@
 #define ENDS	 32	      /* that a cone is made wider by */
 #define CONES	 200
 #define SHORTER	 64 /* tries to have fewer switches */
+#define SLOTS	 64 /* a power of two */
 #define NONE	 MAPLE_ORDER_NONE
 
 /* a before b, or c before d; c NONE: nothing else. Numbers of nodes. */
@@ -58,6 +60,7 @@ struct solving {
 	uint32_t nedges, edge_room;
 	struct either *either;
 	uint32_t neither, either_room;
+	uint32_t *slot, nslots; /* by hash: its number, plus 1 */
 	uint32_t broken; /* the first of them that did not hold on paper */
 	/* Scratch. */
 	uint32_t *stack, *order, *next, *place;
@@ -243,24 +246,58 @@ static void linearise(struct solving *s, bool stays)
 	}
 }
 
+/* Where @told stands in the table of those that were told, or could. */
+static uint32_t *slot_of(const struct solving *s, const struct either *told)
+{
+	uint64_t at = maple_mix(maple_mix(told->a, told->b),
+				maple_mix(told->c, told->d));
+
+	for (;; at++) {
+		uint32_t *slot = &s->slot[at & (s->nslots - 1)];
+
+		if (!*slot || !memcmp(&s->either[*slot - 1], told, sizeof(*told)))
+			return slot;
+	}
+}
+
+/* A table that is never more than half full. */
+static bool widen(struct solving *s)
+{
+	uint32_t n = s->nslots ? 2 * s->nslots : SLOTS;
+	uint32_t *slot;
+
+	if (2 * (s->neither + 1) <= s->nslots)
+		return true;
+	slot = calloc(n, sizeof(*slot));
+	if (!slot)
+		return false;
+	free(s->slot);
+	s->slot = slot;
+	s->nslots = n;
+	for (uint32_t i = 0; i < s->neither; i++)
+		*slot_of(s, &s->either[i]) = i + 1;
+	return true;
+}
+
 /* Of what was carried out: it must be either way. */
 static void tell(struct solving *s, uint32_t a, uint32_t b, uint32_t c,
 		 uint32_t d)
 {
 	struct either told = { a, b, c, d };
-	uint32_t i;
+	uint32_t *slot;
 
-	for (i = 0; i < s->neither; i++)
-		if (!memcmp(&s->either[i], &told, sizeof(told)))
-			break;
-	if (s->broken == NONE)
-		s->broken = i;
-	if (i < s->neither)
-		return;
-	if (maple_array_reserve(s->either, s->neither, s->either_room))
-		s->either[s->neither++] = told;
-	else
+	if (!widen(s) ||
+	    !maple_array_reserve(s->either, s->neither, s->either_room)) {
 		s->gave_up = true;
+		return;
+	}
+	slot = slot_of(s, &told);
+	if (s->broken == NONE)
+		s->broken = *slot ? *slot - 1 : s->neither;
+	if (*slot)
+		return;
+	s->either[s->neither++] = told;
+	*slot = s->neither;
 }
 
 /* @node reads anew what it had from another: what it had must hold again. */
@@ -643,6 +680,7 @@ static void release(struct solving *s)
 	free(s->head);
 	free(s->edge);
 	free(s->either);
+	free(s->slot);
 	free(s->stack);
 	free(s->order);
 	free(s->place);

@@ -42,6 +42,7 @@ struct maple_job {
 	enum maple_schedule schedule; /* PROFILE */
 	uint64_t seed;
 	unsigned int part; /* of the strategy, that asked for it */
+	double since;	   /* ... at this time, if it says so */
 	uint32_t nchanges; /* PROFILE: where priorities change */
 	struct maple_change change[MAPLE_RUN_CHANGES];
 	/* ENFORCE: an order, and those that follow it. */

@@ -3,8 +3,7 @@
  * auto: all of them, by what each of them brings (algorithms.md 14).
  *
  * maple predicts and enforces; pcr solves for patterns, and rank goes on from
- * one schedule to those beside it; pos draws, and so do grey, surw and pct once
- * nothing is left to enforce. What one learns all of them know: a run of
+ * one schedule to those beside it; pos draws, and so do grey, surw and pct later on. What one learns all of them know: a run of
  * any of them is predicted from, and a controlled one shows patterns to pcr.
  * How many runs each of them has, shares.c says.
  *
@@ -16,6 +15,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include "base/clock.h"
 #include "../grey/greybox.h"
 #include "../maple/classes.h"
 #include "../maple/maple.h"
@@ -27,11 +27,12 @@
 #define SHORT \
 	0.1 /* seconds of a profile run, for controlled ones to be short */
 #define FREE_SECONDS 1.0 /* that controlled runs have, whatever others took */
+#define LATE	     200 /* runs, after which time counts, not runs */
 #define FADES	     0.1 /* of the mean, what a further run is */
 #define HOLD_LEAST   0.5 /* seconds, until a controlled run is let go, */
-#define HOLD_TIMES   10	 /* ... and so many times the longest so far */
+#define HOLD_TIMES   20	 /* ... and so many times what runs take */
 
-/* From GREY on: once nothing is left to enforce. */
+/* From GREY on: later. */
 enum part { MAPLE, PCR, RANK, POS, GREY, SURW, PCT, PARTS };
 
 static const char *const names[PARTS + 1] = {
@@ -51,10 +52,10 @@ struct maple_auto {
 	struct maple_greybox greybox;
 	struct maple_share share[PARTS];
 	double enforced, controlled; /* seconds of runs so far */
-	double profiled;	     /* ... of the longest profile run, */
-	double longest;		     /* ... and of any that was not let go */
-	double mean;		     /* ... of these, about */
+	double profiled;	     /* ... of the longest profile run */
+	double mean; /* ... about, that a run takes which is not let go */
 	unsigned int begun;
+	bool late;
 	unsigned int quiet; /* controlled runs, the last ones, without news */
 };
 
@@ -78,12 +79,13 @@ static int open_auto(const struct maple_strategy *strategy,
 }
 
 /* Whether controlled runs are to be had, while there is something to enforce. */
-static bool mixes(const struct maple_auto *a)
+static bool mixes(const struct maple_auto *a, bool late)
 {
 	const struct maple_profiling *p = &a->maple.profiling;
 
 	return !p->study->searching && a->profiled < SHORT &&
-	       (a->controlled < FREE_SECONDS || a->controlled < a->enforced);
+	       (late || a->controlled < FREE_SECONDS ||
+		a->controlled < a->enforced);
 }
 
 /*
@@ -99,16 +101,16 @@ static bool is_short(const struct maple_auto *a)
 }
 
 /* The parts whose turn it may be. Those that have no run left say so later. */
-static void ask(const struct maple_auto *a, bool idle, bool *wants)
+static void ask(const struct maple_auto *a, bool idle, bool late, bool *wants)
 {
 	const struct maple_profiling *p = &a->maple.profiling;
 	bool controls = p->study->controls &&
 			p->limits.order != MAPLE_ORDER_PAPER &&
-			(idle || mixes(a));
+			(idle || mixes(a, late));
 
 	for (int i = 0; i < PARTS; i++)
 		wants[i] = i == MAPLE ||
-			   (controls && (idle || i < GREY));
+			   (controls && (late || i < GREY));
 }
 
 static int draw(struct maple_auto *a, struct maple_job *job,
@@ -126,7 +128,7 @@ static bool begin(struct maple_auto *a, enum part part, struct maple_job *job,
 
 	*e = 0;
 	job->part = part;
-	job->hold = part == MAPLE ? 0 : HOLD_LEAST + HOLD_TIMES * a->longest;
+	job->hold = part == MAPLE ? 0 : HOLD_LEAST + HOLD_TIMES * a->mean;
 	switch (part) {
 	case PCR:
 		return maple_patterns_begin(&a->patterns, p, job, err, e);
@@ -156,12 +158,16 @@ static enum maple_next next(void *self, struct maple_job *job,
 {
 	struct maple_auto *a = self;
 	bool idle = maple_search_is_idle(&a->maple);
+	bool late = idle || a->begun >= LATE;
 	bool wants[PARTS];
 	unsigned int part;
 
+	job->since = maple_clock_now();
+	a->late = late;
+
 	if (!a->begun++ && is_short(a) && begin(a, RANK, job, err, e))
 		return MAPLE_NEXT_RUN;
-	ask(a, idle, wants);
+	ask(a, idle, late, wants);
 	for (;;) {
 		part = maple_shares_next(a->share, PARTS, wants);
 		if (begin(a, part, job, err, e))
@@ -175,15 +181,15 @@ static enum maple_next next(void *self, struct maple_job *job,
 	return MAPLE_NEXT_RUN;
 }
 
-/* How long @run took, over what others do. */
-static double cost(struct maple_auto *a, const struct maple_run *run)
+/* How long @job took, with all that was learned, over what others do. */
+static double cost(struct maple_auto *a, const struct maple_job *job,
+		   const struct maple_run *run)
 {
-	if (!run->released) {
-		if (run->seconds > a->longest)
-			a->longest = run->seconds;
-		a->mean += (run->seconds - a->mean) * (a->mean > 0 ? FADES : 1);
-	}
-	return a->mean > 0 ? run->seconds / a->mean : 1;
+	double seconds = maple_clock_now() - job->since;
+
+	if (!run->released)
+		a->mean += (seconds - a->mean) * (a->mean > 0 ? FADES : 1);
+	return a->mean > 0 && (a->late || run->released) ? seconds / a->mean : 1;
 }
 
 /* What a controlled run says to those that did not ask for it as well. */
@@ -198,12 +204,13 @@ static int teach(struct maple_auto *a, struct maple_job *job,
 		maple_ranking_drop(&a->ranking, job);
 	else if (job->part == RANK)
 		e = maple_ranking_ended(&a->ranking, p, job, end, err);
-	if (!e)
+	/* There are too many of them to look for patterns in each. */
+	if (!e && job->part != GREY)
 		e = maple_patterns_ended(&a->patterns, p, job, end, err);
-	if (!e && job->part == GREY)
+	else if (!e)
 		e = maple_greybox_ended(&a->greybox, p, job, end, &shown, err);
 	maple_shares_ended(&a->share[job->part], job->news || shown,
-			   cost(a, end->run));
+			   cost(a, job, end->run));
 	return e;
 }
 
@@ -225,7 +232,7 @@ static int ended(void *self, struct maple_job *job,
 	else if (run->seconds > a->profiled)
 		a->profiled = run->seconds;
 	e = maple_search_ended(&a->maple, job, end, err);
-	maple_shares_ended(&a->share[MAPLE], job->news, cost(a, run));
+	maple_shares_ended(&a->share[MAPLE], job->news, cost(a, job, run));
 	if (job->news)
 		a->quiet = 0;
 	return e;

@@ -47,9 +47,7 @@ void maple_shares_begun(struct maple_share *share, unsigned int n,
 
 void maple_shares_ended(struct maple_share *share, bool news, double cost)
 {
-	if (cost > 1)
-		share->at += (cost < DEAREST ? cost - 1 : DEAREST - 1) /
-			     worth(share);
+	share->at += (cost < DEAREST ? cost - 1 : DEAREST - 1) / worth(share);
 	share->runs = share->runs * FADING + 1;
 	share->news = share->news * FADING + news;
 }

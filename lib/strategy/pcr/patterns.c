@@ -19,8 +19,9 @@
 #define WAITING 2     /* orders of a pattern that wait */
 #define ENTRIES 256   /* of a schedule */
 #define BUDGET	10000 /* events that a site records */
-#define LEAST	0.25  /* seconds that are solved after a run, ... */
-#define MOST	2.0   /* ... and at most, or as many as it took */
+#define FREE	2.0   /* seconds that may be solved, whatever the runs took */
+#define MOST	2.0   /* ... after one run, */
+#define LEAST	0.002 /* ... and at least */
 
 const char *const maple_pattern_classes[] = {
 	"pattern 1",  "pattern 2",  "pattern 3",  "pattern 4",	"pattern 5",
@@ -259,17 +260,20 @@ int maple_patterns_ended(struct maple_patterns *p,
 		.nnames = run->nnames,
 		.aim = job->goal ? key_of(job->goal) : NULL,
 		.harmless = !end->failed,
-		.seconds = run->seconds < LEAST	 ? LEAST
-			   : run->seconds > MOST ? MOST
-						 : run->seconds,
 	};
+	double began = maple_clock_now();
 	int e;
 
+	if (!p->learned++)
+		p->credit = FREE;
+	p->credit += run->seconds;
+	l.seconds = p->credit < LEAST ? LEAST : p->credit > MOST ? MOST : p->credit;
 	p->cut = true;
 	if (end->absent || run->lost || !run->names || !profiling->kept.n ||
 	    study->over(study->ctx))
 		return 0;
 	e = learn(&l, &profiling->kept, err);
+	p->credit -= maple_clock_now() - began;
 	free(l.told);
 	if (l.aim)
 		l.aim->tries++;

@@ -27,6 +27,9 @@ struct maple_patterns {
 	struct maple_patterns_key *keys;
 	struct maple_patterns_order *order;
 	uint32_t norders, room, found;
+	/* Seconds that may be solved: all of them together as long as runs. */
+	double credit;
+	uint64_t learned; /* runs */
 	/* Of the last run not all was learned: there may be more patterns. */
 	bool cut;
 };
