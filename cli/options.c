@@ -51,7 +51,8 @@ static const struct option_entry table[] = {
 	  "what decides the next run: maple (the default), or, to compare it"
 	  " with: native, pctlarge, randdelay; rw, pos, surw and pct"
 	  " control each choice of the schedule, pcr solves for it, rank"
-	  " reverses one race after the other, grey goes on from what was rare" },
+	  " reverses one race after the other, grey goes on from what was rare,"
+	  " maptest looks for patterns at random" },
 	{ "until", "covered", RUN, SETS(campaign.until_covered, until),
 	  "with --strategy pcr: end when no pattern is left to try" },
 	{ "exhaust", NULL, RUN, FLAG(campaign.exhaust),

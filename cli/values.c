@@ -152,7 +152,7 @@ const char *maple_value_strategy(const char *text, void *out)
 		return NULL;
 	}
 	return "maple, native, pctlarge, randdelay, rw, pos, surw, pct, pcr, "
-	       "rank or grey";
+	       "rank, grey or maptest";
 }
 
 /* Until when a campaign runs, besides its limits. */

@@ -15,6 +15,7 @@ static const struct maple_policy_kind_ops *const kinds[MAPLE_POLICIES] = {
 	[MAPLE_POLICY_PCT] = &maple_policy_pct,
 	[MAPLE_POLICY_SURW] = &maple_policy_surw,
 	[MAPLE_POLICY_LIST] = &maple_policy_list,
+	[MAPLE_POLICY_SEEK] = &maple_policy_seek,
 };
 
 size_t maple_policy_size(void)

@@ -31,6 +31,7 @@ enum maple_policy_kind {
 	MAPLE_POLICY_PCT,  /* one for each thread, lowered at change points */
 	MAPLE_POLICY_SURW, /* uniform over the orders at one variable */
 	MAPLE_POLICY_LIST, /* as the list says */
+	MAPLE_POLICY_SEEK, /* as RW, but a pattern's steps wait for each other */
 	MAPLE_POLICIES
 };
 
@@ -111,6 +112,9 @@ struct maple_policy_order {
 	 * PCT: at the how-manieth point of the run a thread's priority is
 	 * lowered, ascending, from 1 to the expected number of points. d - 1 of
 	 * them for bugs of depth d.
+	 *
+	 * SEEK: the steps of its pattern, in order: twice the site, and 1 more
+	 * if it is not the thread of the first step that does it.
 	 */
 	uint32_t nchanges;
 	/*

@@ -67,9 +67,9 @@ struct maple_policy {
 	/* PCT */
 	uint64_t total;	 /* points so far */
 	int64_t lowest;	 /* below every priority so far */
-	uint32_t change; /* the next one */
+	uint32_t change; /* the next one; SEEK: the next step */
 	uint32_t rank[MAPLE_POLICY_CHANGES];
-	/* SURW */
+	/* SURW; SEEK: who did the first step */
 	uint32_t intended;
 	/* LIST: entries that are not passed yet; the last one that was */
 	uint32_t left, passed;
@@ -103,9 +103,10 @@ static inline void maple_policy_add(uint64_t *to)
 	__asm__ volatile("incq %0" : "+m"(*to) : : "cc");
 }
 
-/* rank.c: POS and PCT; walk.c, surw.c, list.c */
+/* rank.c: POS and PCT; walk.c, surw.c, list.c, seek.c */
 extern const struct maple_policy_kind_ops maple_policy_walk, maple_policy_pos,
-	maple_policy_pct, maple_policy_surw, maple_policy_list;
+	maple_policy_pct, maple_policy_surw, maple_policy_list,
+	maple_policy_seek;
 
 /* policy.c */
 void maple_policy_take_over(struct maple_policy *p, uint32_t t);

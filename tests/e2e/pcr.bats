@@ -45,6 +45,24 @@ also() {
 	found 10 "$CONTROL/account"
 }
 
+@test "collections and buffers that two threads use once, after a prefix" {
+	found 5 "$CONTROL/first_setting"
+	found 12 "$CONTROL/pool_restart"
+	found 4 "$CONTROL/stream_close"
+	found 4 "$CONTROL/growing_hash"
+	found 3 "$CONTROL/last_index"
+	found 3 "$CONTROL/copied_array"
+	found 10 "$CONTROL/axis_range"
+	found 4 "$CONTROL/sorted_series"
+	found 3 "$CONTROL/detached_list"
+	found 4 "$CONTROL/known_types"
+}
+
+@test "what goes round in a buffer, and what is popped from a stack" {
+	found 8 "$CONTROL/circular_buffer"
+	found 7 "$CONTROL/flagged_stack"
+}
+
 @test "locks that cross, and a signal that is lost" {
 	found 4 "$TARGETS/lock_order"
 	holds '.findings[0].kind == "deadlock"'
@@ -81,6 +99,14 @@ also() {
 	jq -e --slurpfile first "$BATS_TEST_TMPDIR/first" \
 		'.runs.controlled <= $first[0].runs.controlled' "$json" ||
 		fail "it took more runs than the first"
+}
+
+@test "maptest: the same patterns, met by chance" {
+	found_by maptest 1 60 "$CONTROL/detached_list"
+	holds '[.coverage.exposed[]] | add > 0'
+	campaign --strategy maptest --until covered -- \
+		"$TARGETS/clean/mutex_counter"
+	ended_with 2 125
 }
 
 @test "a seed is a campaign" {

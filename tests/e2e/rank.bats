@@ -43,6 +43,11 @@ also() {
 	found 12 "$TARGETS/keyring"
 }
 
+@test "two preemptions at one variable, and at two" {
+	found 20 "$CONTROL/free_block"
+	found 2000 "$CONTROL/region_owner"
+}
+
 @test "locks that cross, signals that are lost, or come to another" {
 	found 4 "$TARGETS/lock_order"
 	holds '.findings[0].kind == "deadlock"'

@@ -43,16 +43,20 @@ struct rig {
 	struct maple_error err;
 };
 
-static void begin(struct rig *r, bool until_covered)
+static void begin_with(struct rig *r, const struct maple_strategy *strategy,
+		       bool until_covered)
 {
 	memset(r, 0, sizeof(*r));
 	options = (struct maple_campaign_options){ .until_covered =
 							   until_covered };
 	study.registry = maple_registry_create();
 	assert_non_null(study.registry);
-	assert_int_equal(maple_strategy_pcr.open(&maple_strategy_pcr, &study,
-						 &r->self, &r->err),
-			 0);
+	assert_int_equal(strategy->open(strategy, &study, &r->self, &r->err), 0);
+}
+
+static void begin(struct rig *r, bool until_covered)
+{
+	begin_with(r, &maple_strategy_pcr, until_covered);
 }
 
 static void close_rig(struct rig *r)
@@ -226,6 +230,34 @@ static void what_was_lost_is_not_covered(void **state)
 	close_rig(&r);
 }
 
+/* No order is solved for: a random run gets the steps to hold threads at. */
+static void patterns_are_looked_for_at_random(void **state)
+{
+	struct rig r;
+	unsigned int other = 0;
+
+	begin_with(&r, &maple_strategy_maptest, false);
+	assert_int_equal(ask(&r), MAPLE_NEXT_RUN);
+	assert_int_equal(r.job.policy.policy, MAPLE_POLICY_SEEK);
+	assert_int_equal(r.job.policy.nchanges, 0);
+	assert_true(did(&r, first_1));
+	for (unsigned int run = 0; run < 20; run++) {
+		assert_int_equal(ask(&r), MAPLE_NEXT_RUN);
+		assert_int_equal(r.job.policy.policy, MAPLE_POLICY_SEEK);
+		assert_int_equal(r.job.switches.n, 0);
+		assert_non_null(r.job.goal);
+		assert_int_equal(r.job.policy.nchanges, r.job.goal->n);
+		assert_int_equal(r.job.policy.change[0],
+				 2 * r.job.goal->use[0].site);
+		assert_int_equal(r.job.policy.change[1],
+				 2 * r.job.goal->use[1].site + 1);
+		other += r.job.goal->use[0].site != READ_1;
+		did(&r, run % 2 ? both_read : first_1);
+	}
+	assert_in_range(other, 1, 19);
+	close_rig(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +265,7 @@ int main(void)
 		cmocka_unit_test(it_goes_on_at_random),
 		cmocka_unit_test(it_ends_when_all_is_covered),
 		cmocka_unit_test(what_was_lost_is_not_covered),
+		cmocka_unit_test(patterns_are_looked_for_at_random),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

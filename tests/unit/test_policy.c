@@ -290,6 +290,39 @@ static void test_surw_does_without_counts(void **state)
 			assert_true(count[i] > RUNS / 200);
 }
 
+/* The steps of the pattern wait for each other, and come in its order. */
+static void test_seek_meets_its_pattern(void **state)
+{
+	struct maple_policy_order *o;
+	struct rig_program program;
+	unsigned int met = 0;
+
+	writes(&program, 4, 1, 2);
+	for (unsigned int t = 0; t < 2; t++)
+		for (unsigned int i = 0; i < 4; i++)
+			program.op[t][i].site = 10 * (t + 1) + i;
+	for (unsigned int seed = 0; seed < 400; seed++) {
+		unsigned int at[3] = { 0 }, b = 0;
+
+		o = rig_order(MAPLE_POLICY_SEEK, seed);
+		o->nchanges = 3;
+		o->change[0] = 2 * 11;
+		o->change[1] = 2 * 22 + 1;
+		o->change[2] = 2 * 12;
+		rig_run(&program);
+		assert_int_equal(rig.nsteps, 8);
+		for (unsigned int i = 0; i < rig.nsteps; i++) {
+			unsigned int t = rig.step[i];
+
+			at[t]++;
+			if (t == 2 && at[2] == 3)
+				b = at[1];
+		}
+		met += b == 2;
+	}
+	assert_int_equal(met, 400);
+}
+
 /* A lock that another one has: who wants it is no candidate, unless blind. */
 static void test_waits_for_locks(void **state)
 {
@@ -364,6 +397,7 @@ int main(void)
 		cmocka_unit_test(test_pct_changes_where_it_is_told),
 		cmocka_unit_test(test_surw_is_even_at_its_variable),
 		cmocka_unit_test(test_surw_does_without_counts),
+		cmocka_unit_test(test_seek_meets_its_pattern),
 		cmocka_unit_test(test_waits_for_locks),
 		cmocka_unit_test(test_those_who_spin_let_the_third_one_go_on),
 	};

@@ -687,7 +687,8 @@ static void a_strategy_says_what_is_next(void **state)
 	assert_string_equal(maple_strategy_name(i), "pcr");
 	assert_string_equal(maple_strategy_name(i + 1), "rank");
 	assert_string_equal(maple_strategy_name(i + 2), "grey");
-	assert_null(maple_strategy_name(i + 3));
+	assert_string_equal(maple_strategy_name(i + 3), "maptest");
+	assert_null(maple_strategy_name(i + 4));
 	of.turns = false;
 	asks(&outside, &of);
 	assert_null(maple_strategy_find("none"));

@@ -37,8 +37,10 @@ struct maple_patterns_key {
 	struct maple_goal goal;
 	bool predicted, covered;
 	unsigned int tries, waiting;
-	bool refuted; /* no order was there for it, some time; */
-	bool unknown; /* ... or it was too much to search */
+	unsigned int shown; /* runs that showed it */
+	uint32_t last;	    /* ... of which the last one, by number */
+	bool refuted;	    /* no order was there for it, some time; */
+	bool unknown;	    /* ... or it was too much to search */
 	bool told;
 	UT_hash_handle hh;
 };
@@ -124,6 +126,8 @@ static bool on_shown(void *ctx, const struct maple_order_goal *goal)
 
 	if (!key)
 		return false;
+	key->shown += l->p->runs != key->last;
+	key->last = l->p->runs;
 	if (key->covered || !l->harmless)
 		return true;
 	key->covered = true;
@@ -169,6 +173,15 @@ static int put(struct learning *l, struct maple_patterns_key *key,
 	return 0;
 }
 
+static void predict(struct learning *l, struct maple_patterns_key *key)
+{
+	if (key->predicted)
+		return;
+	key->predicted = true;
+	mark(l, key, MAPLE_MEMO_PREDICTED);
+	l->news.predicted = true;
+}
+
 static bool on_wanted(void *ctx, const struct maple_order_goal *goal)
 {
 	struct learning *l = ctx;
@@ -179,15 +192,17 @@ static bool on_wanted(void *ctx, const struct maple_order_goal *goal)
 
 	if (!key)
 		return false;
+	if (l->p->seeks) {
+		/* Of locks and conditions the table has none. */
+		if (goal->pattern.number <= 17 && !key->covered)
+			predict(l, key);
+		return !l->error && maple_clock_now() < l->until;
+	}
 	if (!is_left(key) || key->waiting >= WAITING)
 		return true;
 	switch (maple_order_solve(l->model, goal, &order)) {
 	case MAPLE_ORDER_FOUND:
-		if (!key->predicted) {
-			key->predicted = true;
-			mark(l, key, MAPLE_MEMO_PREDICTED);
-			l->news.predicted = true;
-		}
+		predict(l, key);
 		n = maple_order_schedule(l->model, goal, &order, list, ENTRIES);
 		if (n && put(l, key, list, n))
 			l->error = -ENOMEM;
@@ -264,11 +279,10 @@ int maple_patterns_ended(struct maple_patterns *p,
 	double began = maple_clock_now();
 	int e;
 
-	if (!p->learned++)
-		p->credit = FREE;
-	p->credit += run->seconds;
+	p->credit += run->seconds + (p->runs ? 0 : FREE);
 	l.seconds = p->credit < LEAST ? LEAST : p->credit > MOST ? MOST : p->credit;
 	p->cut = true;
+	p->runs++;
 	if (end->absent || run->lost || !run->names || !profiling->kept.n ||
 	    study->over(study->ctx))
 		return 0;
@@ -350,6 +364,51 @@ bool maple_patterns_begin(struct maple_patterns *p,
 	return true;
 }
 
+/* Those that were shown, or looked for, least, are as likely as each other. */
+static struct maple_patterns_key *draw(const struct maple_patterns *p,
+				       const struct maple_study *study,
+				       uint64_t seed)
+{
+	struct maple_patterns_key *key, *best = NULL;
+	uint64_t n = 0;
+
+	for (key = p->keys; key; key = key->hh.next) {
+		unsigned int least = best ? best->shown + best->tries : ~0u,
+			     had = key->shown + key->tries;
+
+		if (key->pattern.number > 17 || had > least)
+			continue;
+		n = had < least ? 1 : n + 1;
+		if (!(study->random(study, seed + n) % n))
+			best = key;
+	}
+	return best;
+}
+
+int maple_patterns_seek(const struct maple_patterns *p,
+			struct maple_profiling *profiling,
+			struct maple_job *job, struct maple_error *err)
+{
+	struct maple_patterns_key *key = draw(p, profiling->study, job->seed);
+	int e = maple_profiling_control(profiling, job, &maple_patterns_how,
+					MAPLE_POLICY_SEEK, err);
+
+	job->budget = BUDGET;
+	if (!key || e)
+		return e;
+	job->goal = &key->goal;
+	job->policy.nchanges = key->goal.n;
+	for (unsigned int i = 0; i < key->goal.n; i++) {
+		uint32_t site = key->pattern.site[i];
+		bool other = maple_pattern_step(key->pattern.number, i).other;
+
+		job->policy.change[i] = 2ull * site + other;
+		if (site < job->nalone)
+			job->alone[site] = 0;
+	}
+	return 0;
+}
+
 void maple_patterns_count(const struct maple_patterns *p,
 			  struct maple_coverage *coverage)
 {
@@ -367,7 +426,7 @@ void maple_patterns_count(const struct maple_patterns *p,
 		c->predicted++;
 		if (key->covered)
 			c->exposed++;
-		else if (is_left(key) && key->waiting)
+		else if (p->seeks || (is_left(key) && key->waiting))
 			c->left++;
 		else
 			c->failed++;

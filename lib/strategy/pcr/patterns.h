@@ -29,7 +29,9 @@ struct maple_patterns {
 	uint32_t norders, room, found;
 	/* Seconds that may be solved: all of them together as long as runs. */
 	double credit;
-	uint64_t learned; /* runs */
+	uint32_t runs; /* that have ended */
+	/* They are looked for at random (SEEK), and none is solved for. */
+	bool seeks;
 	/* Of the last run not all was learned: there may be more patterns. */
 	bool cut;
 };
@@ -42,6 +44,14 @@ bool maple_patterns_begin(struct maple_patterns *p,
 			  struct maple_profiling *profiling,
 			  struct maple_job *job, struct maple_error *err,
 			  int *e);
+
+/*
+ * maple_patterns_seek - @job becomes a random run that looks for the pattern
+ * that was shown, or looked for, least. Returns 0, or -errno.
+ */
+int maple_patterns_seek(const struct maple_patterns *p,
+			struct maple_profiling *profiling,
+			struct maple_job *job, struct maple_error *err);
 
 /*
  * maple_patterns_ended - the run of @job, a controlled one, has ended, and

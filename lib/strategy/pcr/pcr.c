@@ -8,6 +8,10 @@
  * is the next schedule, as far as it is sure and one step beyond, and what that
  * run does teaches the same. Where no pattern is left, what no trace has shown
  * yet is looked for at random, by pos.
+ *
+ * maptest, to compare it with: all runs are random ones, each of which looks
+ * for one pattern, of those that were met least, by holding threads before its
+ * steps. Nothing is solved for, so whether there is such an order is not known.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,10 +36,10 @@ static int open_pcr(const struct maple_strategy *strategy,
 {
 	struct maple_pcr *s = calloc(1, sizeof(*s));
 
-	(void)strategy;
 	if (!s)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	maple_profiling_init(&s->profiling, study, true);
+	s->patterns.seeks = strategy->variant;
 	*self = s;
 	return 0;
 }
@@ -48,6 +52,10 @@ static enum maple_next next(void *self, struct maple_job *job,
 	struct maple_switches none = { 0 };
 
 	s->underway++;
+	if (s->patterns.seeks) {
+		*e = maple_patterns_seek(&s->patterns, p, job, err);
+		return MAPLE_NEXT_RUN;
+	}
 	if (!s->runs && s->underway == 1) {
 		*e = maple_profiling_follow(p, job, &maple_patterns_how, &none,
 					    err);
@@ -117,17 +125,15 @@ static void close_pcr(void *self)
 	free(s);
 }
 
-const struct maple_strategy maple_strategy_pcr = {
-	.name = "pcr",
-	.classes = maple_pattern_classes,
-	.needs = MAPLE_NEEDS_CONTROL,
-	.covers = true,
-	.open = open_pcr,
-	.next = next,
-	.event = maple_profiled_event,
-	.ended = ended,
-	.drop = drop,
-	.count = count,
-	.standing = standing,
-	.close = close_pcr,
-};
+/* Orders that are solved for, or patterns that are met by chance. */
+#define PATTERNS(its_name, SEEKS)                                            \
+	{                                                                    \
+		.name = its_name, .classes = maple_pattern_classes,          \
+		.needs = MAPLE_NEEDS_CONTROL, .covers = !(SEEKS),            \
+		.variant = SEEKS, .open = open_pcr, .next = next,            \
+		.event = maple_profiled_event, .ended = ended, .drop = drop, \
+		.count = count, .standing = standing, .close = close_pcr,    \
+	}
+
+const struct maple_strategy maple_strategy_pcr = PATTERNS("pcr", false);
+const struct maple_strategy maple_strategy_maptest = PATTERNS("maptest", true);
