@@ -840,50 +840,6 @@ static void pct_spreads_its_change_points_over_a_run(void **state)
 	maple_expect_deinit(&x);
 }
 
-/* Each policy's first runs come in turns; then who brings news has more. */
-static void policies_have_runs_by_their_news(void **state)
-{
-	const struct maple_strategy *s = maple_strategy_find("maple");
-	struct maple_campaign_options options = { 0 };
-	struct maple_study of = { .options = &options,
-				  .random = number,
-				  .over = never,
-				  .lanes = 1,
-				  .controls = true };
-	unsigned int by[MAPLE_POLICIES] = { 0 }, controlled = 0;
-	struct maple_search *m;
-	struct maple_job job;
-	struct maple_error err;
-	int e;
-
-	assert_int_equal(s->open(s, &of, (void **)&m, &err), 0);
-	for (unsigned int i = 0; i < 403; i++) {
-		job = (struct maple_job){ .seed = i };
-		assert_int_equal(s->next(m, &job, &err, &e), MAPLE_NEXT_RUN);
-		assert_int_equal(job.idle, i >= 3);
-		if (job.kind == MAPLE_RUN_CONTROL) {
-			controlled++;
-			by[job.policy.policy]++;
-		}
-		end(s, m, &job);
-		/* As if it had: nothing is harvested of an absent program. */
-		if (job.kind == MAPLE_RUN_CONTROL &&
-		    job.policy.policy == MAPLE_POLICY_SURW)
-			m->by[MAPLE_POLICY_SURW].news = 2;
-	}
-	assert_int_equal(controlled, 300);
-	assert_int_equal(by[MAPLE_POLICY_RW], 0);
-	assert_in_range(by[MAPLE_POLICY_POS], 58, 62);
-	assert_in_range(by[MAPLE_POLICY_PCT], 58, 62);
-	assert_in_range(by[MAPLE_POLICY_SURW], 178, 182);
-	job = (struct maple_job){ .seed = 9 };
-	assert_int_equal(s->next(m, &job, &err, &e), MAPLE_NEXT_RUN);
-	assert_int_equal(job.wanted, 700);
-	s->drop(m, &job);
-	free(job.alone);
-	s->close(m);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -910,7 +866,6 @@ int main(void)
 		cmocka_unit_test(classes_keep_the_numbers_that_they_had),
 		cmocka_unit_test(surw_draws_a_class_and_is_told_its_counts),
 		cmocka_unit_test(pct_spreads_its_change_points_over_a_run),
-		cmocka_unit_test(policies_have_runs_by_their_news),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
