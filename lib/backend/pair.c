@@ -98,6 +98,22 @@ int maple_pair_parse(const char *text, struct maple_pair_choice *choice)
 	return 0;
 }
 
+/* What @half says of itself, here and for the program in @options. */
+static void look_at(const struct maple_backend_options *options,
+		    enum maple_half half, struct maple_ability *ability)
+{
+	memset(ability, 0, sizeof(*ability));
+	if (half == MAPLE_HALF_AGENT)
+		maple_agent_probe(options, ability);
+	else if (halves[half].probe)
+		halves[half].probe(options->host, ability);
+	if (halves[half].create)
+		return;
+	ability->error = -ENOTSUP;
+	snprintf(ability->text, sizeof(ability->text),
+		 "%s is not in this version of maple", halves[half].name);
+}
+
 /*
  * maple_pair_look - fills what each half says of itself, here and for the
  * program in @options (no program: of the machine alone)
@@ -105,17 +121,8 @@ int maple_pair_parse(const char *text, struct maple_pair_choice *choice)
 void maple_pair_look(const struct maple_backend_options *options,
 		     struct maple_ability ability[MAPLE_HALVES])
 {
-	memset(ability, 0, MAPLE_HALVES * sizeof(*ability));
-	maple_agent_probe(options, &ability[MAPLE_HALF_AGENT]);
-	for (int i = 0; i < MAPLE_HALVES; i++) {
-		if (halves[i].probe)
-			halves[i].probe(options->host, &ability[i]);
-		if (halves[i].create)
-			continue;
-		ability[i].error = -ENOTSUP;
-		snprintf(ability[i].text, sizeof(ability[i].text),
-			 "%s is not in this version of maple", halves[i].name);
-	}
+	for (int i = 0; i < MAPLE_HALVES; i++)
+		look_at(options, i, &ability[i]);
 }
 
 /* "maple.ko is not loaded; to mend: sudo modprobe maple" */
@@ -145,6 +152,7 @@ static int refuse(const struct maple_pair_choice *choice, enum maple_half one,
 }
 
 static int choose_asked(struct maple_pair_choice *choice, const char *wanted,
+			const struct maple_backend_options *options,
 			struct maple_error *err)
 {
 	enum maple_half o, e;
@@ -154,6 +162,9 @@ static int choose_asked(struct maple_pair_choice *choice, const char *wanted,
 				       wanted);
 	o = choice->observe;
 	e = choice->enforce;
+	look_at(options, o, &choice->ability[o]);
+	if (e != o)
+		look_at(options, e, &choice->ability[e]);
 	snprintf(choice->why, sizeof(choice->why), "as asked for");
 	/* The module first: it is what most often is missing. */
 	if (choice->ability[o].error || choice->ability[e].error)
@@ -161,13 +172,23 @@ static int choose_asked(struct maple_pair_choice *choice, const char *wanted,
 	return 0;
 }
 
-static int choose_best(struct maple_pair_choice *choice, struct maple_error *err)
+/*
+ * The observer is loaded to see whether it can be, which costs the kernel's
+ * verifier a tenth of a second: not where no module could go with it.
+ */
+static int choose_best(struct maple_pair_choice *choice,
+		       const struct maple_backend_options *options,
+		       struct maple_error *err)
 {
-	const struct maple_ability *agent = &choice->ability[MAPLE_HALF_AGENT];
-	const struct maple_ability *ebpf = &choice->ability[MAPLE_HALF_EBPF];
-	const struct maple_ability *module = &choice->ability[MAPLE_HALF_MODULE];
+	struct maple_ability *agent = &choice->ability[MAPLE_HALF_AGENT];
+	struct maple_ability *ebpf = &choice->ability[MAPLE_HALF_EBPF];
+	struct maple_ability *module = &choice->ability[MAPLE_HALF_MODULE];
 	char text[SAID];
 
+	look_at(options, MAPLE_HALF_AGENT, agent);
+	look_at(options, MAPLE_HALF_MODULE, module);
+	if (!module->error || agent->error)
+		look_at(options, MAPLE_HALF_EBPF, ebpf);
 	if (!ebpf->error && !module->error) {
 		choice->observe = MAPLE_HALF_EBPF;
 		choice->enforce = MAPLE_HALF_MODULE;
@@ -199,10 +220,9 @@ int maple_pair_choose(const char *wanted,
 		      struct maple_pair_choice *choice, struct maple_error *err)
 {
 	memset(choice, 0, sizeof(*choice));
-	maple_pair_look(options, choice->ability);
 	if (wanted && strcmp(wanted, "auto"))
-		return choose_asked(choice, wanted, err);
-	return choose_best(choice, err);
+		return choose_asked(choice, wanted, options, err);
+	return choose_best(choice, options, err);
 }
 
 /*

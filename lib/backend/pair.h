@@ -11,8 +11,9 @@
 enum maple_half { MAPLE_HALF_AGENT, MAPLE_HALF_EBPF, MAPLE_HALF_MODULE };
 #define MAPLE_HALVES 3
 
-/* What the choice rests on; filled by maple_pair_choose(). */
+/* Filled by maple_pair_choose(). */
 struct maple_pair_choice {
+	/* What it rests on; of a half that was not asked, nothing. */
 	struct maple_ability ability[MAPLE_HALVES];
 	enum maple_half observe, enforce;
 	bool apart;    /* two of the same */

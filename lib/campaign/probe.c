@@ -160,11 +160,13 @@ static void probe_backends(struct maple_answers *a, const char *agent,
 	struct maple_pair_choice choice;
 	struct maple_error err = { "" };
 	int i, e = maple_pair_choose(NULL, &options, &choice, &err);
+	struct maple_ability ability[MAPLE_HALVES];
 	const struct maple_ability *half;
 
+	maple_pair_look(&options, ability);
 	/* What is not needed is no fault. */
 	for (i = 0; i < MAPLE_HALVES; i++) {
-		half = &choice.ability[i];
+		half = &ability[i];
 		maple_answer(a, names[i],
 			     !half->error ? MAPLE_PROBE_OK
 			     : e	  ? MAPLE_PROBE_MISSING

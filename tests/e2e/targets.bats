@@ -185,17 +185,16 @@ headers() {
 	# Whoever compiles it: that it is one instruction is what it is about.
 	objdump -d "$TARGETS/lost_update" | grep -A4 '<clerk>:' |
 		grep -qE '\b(add|inc)l? .*<sold>'
-	for seed in 1 2 3; do
+	for seed in ${MAPLE_FULL:+3 2} 1; do
+		rm -f "$db"*
 		finds lost_update signal
 		holds '.findings[0].idiom == 2'
 		holds '.findings[0].confirm == {forced: [5, 5], flipped: [0, 5]}'
 		holds '[.findings[0].moments[].kind] == ["R", "W", "W"]'
 		holds '.findings[0].moments | all(.half)'
 		holds '.delivery | .splits >= 1 and .not_split == 0'
-		rm -f "$db"*
 	done
 	unset seed
-	finds lost_update signal
 	id=$(jq -r '.findings[0].id' "$json")
 	mapletest replay --db "$db" "$id" --times 5
 	ended_with 0
@@ -274,7 +273,7 @@ headers() {
 
 @test "clean: spin_wait is not a hang" {
 	clean spin_wait
-	clean spin_wait 2
+	[ -z "${MAPLE_FULL:-}" ] || clean spin_wait 2
 }
 
 @test "clean: stop_pool" {
@@ -337,21 +336,23 @@ headers() {
 	[ "$status" = 1 ]
 }
 
-# The median of five seeds, without the control, which adds no such run.
+# The median of five seeds, without the control, which adds no such run: three of
+# them that are within the limit are as good as five, three beyond it as bad.
 @test "no target takes more runs to its finding than it may" {
-	local name most seed runs count=0
+	local name most seed runs within count=0
 
 	while read -r name most; do
 		case $name in '#'*) continue ;; esac
-		runs=
+		runs= within=0
 		for seed in 1 2 3 4 5; do
 			campaign --seed $seed --fresh --confirm 0 \
 				--max-runs 60 -- "$TARGETS/$name"
 			ended_with 66
-			runs+=$(jq .to_first_finding.runs "$json")$'\n'
+			runs+=" $(jq .to_first_finding.runs "$json")"
+			[ "${runs##* }" -gt "$most" ] || within=$((within + 1))
+			[ $within -lt 3 ] && [ $((seed - within)) -lt 3 ] || break
 		done
-		runs=$(printf %s "$runs" | sort -n | sed -n 3p)
-		[ "$runs" -le "$most" ] || fail "$name: $runs runs, not $most"
+		[ $within = 3 ] || fail "$name:$runs runs, not $most"
 		count=$((count + 1))
 	done <"$ROOT/tests/targets/limits"
 	[ "$count" = "$(ls "$ROOT"/tests/targets/*.c "$ROOT"/tests/targets/*.cc \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Claims of a CPU: one campaign each, patience, and who gives up waiting. */
 #include <errno.h>
+#include <maple/wire.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -157,6 +159,19 @@ static void a_signal_ends_the_wait(void **state)
 	give_all(cpus, n);
 }
 
+/*
+ * Nobody else's campaign is here to have the CPUs: names of sockets are a
+ * network namespace's, and what mapled lends is in a folder. Who may not have
+ * his own of both meets the others, which is why most tests bear them.
+ */
+static void keep_apart(void)
+{
+	if (unshare(CLONE_NEWNET | CLONE_NEWNS))
+		return;
+	mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);
+	mount("none", MAPLE_WIRE_LEASES, "tmpfs", 0, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,5 +182,6 @@ int main(void)
 		cmocka_unit_test(a_signal_ends_the_wait),
 	};
 
+	keep_apart();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

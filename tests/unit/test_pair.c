@@ -81,8 +81,12 @@ static void what_is_missing_is_named(void **state)
 	assert_int_equal(maple_pair_choose("agent", &options, &choice, &err), 0);
 	assert_int_equal(choice.observe, MAPLE_HALF_AGENT);
 	assert_int_equal(choice.enforce, MAPLE_HALF_AGENT);
+	/* Who is not needed is not asked: it costs each campaign. */
+	assert_false(*choice.ability[MAPLE_HALF_EBPF].text);
 	assert_int_equal(maple_pair_choose(NULL, &options, &choice, &err), 0);
 	assert_true(*choice.why);
+	assert_int_equal(!*choice.ability[MAPLE_HALF_EBPF].text,
+			 !!ability[MAPLE_HALF_MODULE].error);
 	outside = !ability[MAPLE_HALF_EBPF].error &&
 		  !ability[MAPLE_HALF_MODULE].error;
 	assert_int_equal(choice.observe,
