@@ -48,8 +48,9 @@ static const struct option_entry table[] = {
 	  "candidates best first (ranked, the default) or as in the paper"
 	  " (paper)" },
 	{ "strategy", "NAME", RUN, SETS(campaign.strategy, strategy),
-	  "what decides the next run: maple (the default), or, to compare it"
-	  " with: native, pctlarge, randdelay; rw, pos, surw and pct"
+	  "what decides the next run: auto (the default), all that follows by"
+	  " what it brings; maple predicts and enforces; to compare with:"
+	  " native, pctlarge, randdelay; rw, pos, surw and pct"
 	  " control each choice of the schedule, pcr solves for it, rank"
 	  " reverses one race after the other, grey goes on from what was rare,"
 	  " maptest looks for patterns at random" },

@@ -151,7 +151,7 @@ const char *maple_value_strategy(const char *text, void *out)
 		*(const char **)out = maple_strategy_name(i);
 		return NULL;
 	}
-	return "maple, native, pctlarge, randdelay, rw, pos, surw, pct, pcr, "
+	return "auto, maple, native, pctlarge, randdelay, rw, pos, surw, pct, pcr, "
 	       "rank, grey or maptest";
 }
 

@@ -54,8 +54,7 @@ static void count_run(struct maple_campaign *c, const struct maple_job *job)
 	runs->again += job->again;
 }
 
-static void count_part(struct maple_campaign *c,
-		       const struct maple_trial *trial)
+static void count_part(struct maple_campaign *c, const struct maple_trial *trial)
 {
 	struct maple_part *part = maple_study_part(c, trial);
 

@@ -255,7 +255,8 @@ static uint32_t *slot_of(const struct solving *s, const struct either *told)
 	for (;; at++) {
 		uint32_t *slot = &s->slot[at & (s->nslots - 1)];
 
-		if (!*slot || !memcmp(&s->either[*slot - 1], told, sizeof(*told)))
+		if (!*slot ||
+		    !memcmp(&s->either[*slot - 1], told, sizeof(*told)))
 			return slot;
 	}
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * SEEK: a random walk that looks for one pattern of accesses. Who stands before
- * a step that is not due is held as long as anybody else may go on; else all are
- * as likely as each other. Who did the first step is the one thread, and any
- * other may be the other. Whether the program comes to the steps, whether locks
- * allow this order, and what comes in between is chance.
+ * a step that is not due is held as long as anybody else may go on; else all
+ * are as likely as each other. Who did the first step is the one thread, and
+ * any other may be the other. Whether the program comes to the steps, whether
+ * locks allow this order, and what comes in between is chance.
  */
 #include "state.h"
 

@@ -222,7 +222,8 @@ static void all_of_them_look_for_news(void **state)
 		if (!strcmp(s->parts[i], "pcr"))
 			assert_int_equal(had[i], 0); /* it knows no pattern */
 		else if (!strcmp(s->parts[i], "rank"))
-			assert_int_equal(had[i], 2); /* the two that it begins with */
+			assert_int_equal(had[i],
+					 2); /* the two that it begins with */
 		else
 			assert_true(had[i] > 50);
 	}

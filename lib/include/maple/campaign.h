@@ -31,8 +31,8 @@ enum maple_order { MAPLE_ORDER_RANKED, MAPLE_ORDER_PAPER };
 #define MAPLE_TURNS_MAX 8 /* preemptions of a schedule of rank */
 
 /*
- * maple_strategy_name - what may decide which run is next, the @i-th: "maple",
- * the default, "native", ...; NULL behind the last one
+ * maple_strategy_name - what may decide which run is next, the @i-th: "auto",
+ * the default, "maple", ...; NULL behind the last one
  */
 const char *maple_strategy_name(unsigned int i);
 

@@ -168,10 +168,10 @@ struct maple_finding {
 	char *backend; /* the pair that found it, as for --backend; or NULL */
 	/* ... and the strategy, or the part of the default one; or NULL */
 	char *strategy;
-	char *replay;  /* the command line for that; made, never stored */
-	char *output;  /* the end of what it printed in the failed run */
-	char *oracle;  /* ... and of what --oracle printed of that run */
-	char *report;  /* SANITIZER: its text, as it was printed */
+	char *replay; /* the command line for that; made, never stored */
+	char *output; /* the end of what it printed in the failed run */
+	char *oracle; /* ... and of what --oracle printed of that run */
+	char *report; /* SANITIZER: its text, as it was printed */
 
 	unsigned int run;  /* number of the run in its campaign */
 	uint64_t found_at; /* first; seconds since the epoch */

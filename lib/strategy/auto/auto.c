@@ -3,9 +3,10 @@
  * auto: all of them, by what each of them brings (algorithms.md 14).
  *
  * maple predicts and enforces; pcr solves for patterns, and rank goes on from
- * one schedule to those beside it; pos draws, and so do grey, surw and pct later on. What one learns all of them know: a run of
- * any of them is predicted from, and a controlled one shows patterns to pcr.
- * How many runs each of them has, shares.c says.
+ * one schedule to those beside it; pos draws, and so do grey, surw and pct
+ * later on. What one learns all of them know: a run of any of them is predicted
+ * from, and a controlled one shows patterns to pcr. How many runs each of them
+ * has, shares.c says.
  *
  * A controlled run of a program that does much can take a campaign's time. As
  * long as there is something to enforce there are none of such a program. In
@@ -109,8 +110,7 @@ static void ask(const struct maple_auto *a, bool idle, bool late, bool *wants)
 			(idle || mixes(a, late));
 
 	for (int i = 0; i < PARTS; i++)
-		wants[i] = i == MAPLE ||
-			   (controls && (late || i < GREY));
+		wants[i] = i == MAPLE || (controls && (late || i < GREY));
 }
 
 static int draw(struct maple_auto *a, struct maple_job *job,
@@ -177,7 +177,7 @@ static enum maple_next next(void *self, struct maple_job *job,
 	maple_shares_begun(a->share, PARTS, part);
 	job->idle = idle;
 	job->wanted = idle && wants[POS] && a->quiet < QUIET ? QUIET - a->quiet
-							      : 0;
+							     : 0;
 	return MAPLE_NEXT_RUN;
 }
 
@@ -189,7 +189,8 @@ static double cost(struct maple_auto *a, const struct maple_job *job,
 
 	if (!run->released)
 		a->mean += (seconds - a->mean) * (a->mean > 0 ? FADES : 1);
-	return a->mean > 0 && (a->late || run->released) ? seconds / a->mean : 1;
+	return a->mean > 0 && (a->late || run->released) ? seconds / a->mean
+							 : 1;
 }
 
 /* What a controlled run says to those that did not ask for it as well. */

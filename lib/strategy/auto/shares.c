@@ -6,9 +6,9 @@
  */
 #include "shares.h"
 
-#define FLOOR  0.1  /* of its weight, that a share is worth without news */
-#define DEAREST 100 /* times what a run takes, that is made up for */
-#define FADING 0.95 /* of what runs count, after each further one */
+#define FLOOR	0.1  /* of its weight, that a share is worth without news */
+#define DEAREST 100  /* times what a run takes, that is made up for */
+#define FADING	0.95 /* of what runs count, after each further one */
 
 static double worth(const struct maple_share *s)
 {

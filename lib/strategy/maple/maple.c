@@ -15,8 +15,8 @@
 #include "classes.h"
 #include "maple.h"
 
-#define BATCH 8	   /* enforced runs between two profile runs */
-#define LOOKS 4	   /* at exposed orders, after each profile run */
+#define BATCH 8 /* enforced runs between two profile runs */
+#define LOOKS 4 /* at exposed orders, after each profile run */
 
 /*
  * What was exposed and is forced once more now; NULL: nothing. What a finding

@@ -16,8 +16,7 @@ struct maple_search {
 int maple_search_begin(struct maple_search *m, struct maple_job *job,
 		       struct maple_error *err);
 int maple_search_ended(struct maple_search *m, struct maple_job *job,
-		       const struct maple_job_end *end,
-		       struct maple_error *err);
+		       const struct maple_job_end *end, struct maple_error *err);
 void maple_search_drop(struct maple_search *m, struct maple_job *job);
 bool maple_search_is_idle(const struct maple_search *m);
 void maple_search_standing(const struct maple_search *m,

@@ -461,10 +461,9 @@ static int begin(struct maple_profiling *p, struct maple_job *job,
 	job->kind = MAPLE_RUN_PROFILE;
 	job->own = h;
 	job->dry = p->dry;
-	job->alone = maple_sharing_choose(&p->sharing, study, job->seed,
-					  how != NULL,
-					  how ? how->leaves : MAPLE_LEAVES_LONE,
-					  &job->nalone);
+	job->alone = maple_sharing_choose(
+		&p->sharing, study, job->seed, how != NULL,
+		how ? how->leaves : MAPLE_LEAVES_LONE, &job->nalone);
 	return 0;
 }
 

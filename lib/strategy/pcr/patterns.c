@@ -280,7 +280,9 @@ int maple_patterns_ended(struct maple_patterns *p,
 	int e;
 
 	p->credit += run->seconds + (p->runs ? 0 : FREE);
-	l.seconds = p->credit < LEAST ? LEAST : p->credit > MOST ? MOST : p->credit;
+	l.seconds = p->credit < LEAST  ? LEAST
+		    : p->credit > MOST ? MOST
+				       : p->credit;
 	p->cut = true;
 	p->runs++;
 	if (end->absent || run->lost || !run->names || !profiling->kept.n ||

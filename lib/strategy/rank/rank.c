@@ -49,8 +49,7 @@ static enum maple_next next(void *self, struct maple_job *job,
 	struct maple_rank *s = self;
 	struct maple_profiling *p = &s->profiling;
 	bool exhausts = p->study->options->exhaust;
-	enum maple_next next =
-		maple_ranking_begin(&s->ranking, p, job, err, e);
+	enum maple_next next = maple_ranking_begin(&s->ranking, p, job, err, e);
 
 	/* There is nearly always one more; it may be too much like these. */
 	if (next == MAPLE_NEXT_RUN)

@@ -392,8 +392,7 @@ static int expand(struct maple_ranking *s, const struct maple_rank_list *list,
 
 int maple_ranking_ended(struct maple_ranking *s,
 			const struct maple_profiling *p, struct maple_job *job,
-			const struct maple_job_end *end,
-			struct maple_error *err)
+			const struct maple_job_end *end, struct maple_error *err)
 {
 	struct maple_rank_list *list = job->aim;
 	const struct maple_run *run = end->run;

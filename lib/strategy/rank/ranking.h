@@ -40,9 +40,8 @@ enum maple_next maple_ranking_begin(struct maple_ranking *r,
  * maple_ranking_ended - the run of @job, begun here, has ended, and @p has
  * heard of it
  */
-int maple_ranking_ended(struct maple_ranking *r,
-			const struct maple_profiling *p, struct maple_job *job,
-			const struct maple_job_end *end,
+int maple_ranking_ended(struct maple_ranking *r, const struct maple_profiling *p,
+			struct maple_job *job, const struct maple_job_end *end,
 			struct maple_error *err);
 void maple_ranking_drop(struct maple_ranking *r, struct maple_job *job);
 
