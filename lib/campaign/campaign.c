@@ -56,7 +56,7 @@ static void count_run(struct maple_campaign *c, const struct maple_job *job)
 
 static void count_part(struct maple_campaign *c, const struct maple_trial *trial)
 {
-	struct maple_part *part = maple_study_part(c, trial);
+	struct maple_part_runs *part = maple_study_part(c, trial);
 
 	part->runs++;
 	part->news += trial->job.news;

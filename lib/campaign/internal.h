@@ -255,8 +255,8 @@ void maple_trial_deinit(struct maple_trial *trial);
 
 /* study.c */
 void maple_study_init(struct maple_campaign *c);
-struct maple_part *maple_study_part(struct maple_campaign *c,
-				    const struct maple_trial *trial);
+struct maple_part_runs *maple_study_part(struct maple_campaign *c,
+					 const struct maple_trial *trial);
 int maple_study_open(struct maple_campaign *c);
 void maple_study_close(struct maple_campaign *c);
 int maple_study_program(struct maple_campaign *c, uint32_t image);

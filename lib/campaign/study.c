@@ -51,8 +51,8 @@ static int name_parts(struct maple_campaign *c)
 }
 
 /* maple_study_part - who asked for @trial, a studied one */
-struct maple_part *maple_study_part(struct maple_campaign *c,
-				    const struct maple_trial *trial)
+struct maple_part_runs *maple_study_part(struct maple_campaign *c,
+					 const struct maple_trial *trial)
 {
 	return &c->result->parts[trial->job.part];
 }

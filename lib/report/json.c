@@ -163,7 +163,7 @@ static json_t *parts_array(const struct maple_campaign_result *r)
 	json_t *array = json_array();
 
 	for (unsigned int i = 0; i < r->nparts; i++) {
-		const struct maple_part *p = &r->parts[i];
+		const struct maple_part_runs *p = &r->parts[i];
 
 		json_array_append_new(
 			array,

@@ -411,7 +411,7 @@ static void print_prediction(FILE *out, const struct maple_prediction *p)
 static void print_parts(FILE *out, const struct maple_campaign_result *r)
 {
 	for (unsigned int i = 0; i < r->nparts; i++) {
-		const struct maple_part *p = &r->parts[i];
+		const struct maple_part_runs *p = &r->parts[i];
 
 		if (!p->runs)
 			continue;

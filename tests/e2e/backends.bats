@@ -47,7 +47,8 @@ backends_are() { # OBSERVE ENFORCE
 
 # What one profile run under --backend $1 predicts and exposes.
 foreseen() {
-	campaign --seed 7 --max-runs 1 --backend "$1" --fresh -- "$2"
+	campaign --strategy maple --seed 7 --max-runs 1 --backend "$1" \
+		--fresh -- "$2"
 	passed_once
 	jq -c '.coverage | [.predicted, .exposed]' "$json"
 }

@@ -167,7 +167,7 @@ struct maple_progress {
 };
 
 /* What one of the parts of a strategy did, or all of a strategy of one part. */
-struct maple_part {
+struct maple_part_runs {
 	const char *name;  /* "pcr"; not owned */
 	unsigned int runs; /* that were its own; but baseline and confirming */
 	unsigned int news; /* of these, runs that showed what no run had */
@@ -285,7 +285,7 @@ struct maple_campaign_result {
 	struct maple_finding **fixed;	   /* owned */
 	struct maple_coverage coverage;	   /* owned */
 	unsigned int nparts;
-	struct maple_part *parts; /* of the strategy; owned */
+	struct maple_part_runs *parts; /* of the strategy; owned */
 	/* The sum of coverage.left; and of these: what is like them failed. */
 	uint64_t candidates_left, candidates_resting;
 	unsigned int dry_runs;

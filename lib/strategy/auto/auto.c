@@ -46,7 +46,7 @@ static const double weights[PARTS] = {
 	[GREY] = 4,  [SURW] = 1, [PCT] = 1,
 };
 
-struct maple_auto {
+struct maple_portfolio {
 	struct maple_search maple;
 	struct maple_patterns patterns;
 	struct maple_ranking ranking;
@@ -60,13 +60,14 @@ struct maple_auto {
 	unsigned int quiet; /* controlled runs, the last ones, without news */
 };
 
-static_assert(!offsetof(struct maple_auto, maple), "its profiling comes first");
+static_assert(!offsetof(struct maple_portfolio, maple),
+	      "its profiling comes first");
 
 static int open_auto(const struct maple_strategy *strategy,
 		     struct maple_study *study, void **self,
 		     struct maple_error *err)
 {
-	struct maple_auto *a = calloc(1, sizeof(*a));
+	struct maple_portfolio *a = calloc(1, sizeof(*a));
 
 	(void)strategy;
 	if (!a)
@@ -80,7 +81,7 @@ static int open_auto(const struct maple_strategy *strategy,
 }
 
 /* Whether controlled runs are to be had, while there is something to enforce. */
-static bool mixes(const struct maple_auto *a, bool late)
+static bool mixes(const struct maple_portfolio *a, bool late)
 {
 	const struct maple_profiling *p = &a->maple.profiling;
 
@@ -93,7 +94,7 @@ static bool mixes(const struct maple_auto *a, bool late)
  * Whether the first run can be a controlled one: it teaches all of them. What
  * such a run costs is not known yet.
  */
-static bool is_short(const struct maple_auto *a)
+static bool is_short(const struct maple_portfolio *a)
 {
 	const struct maple_study *study = a->maple.profiling.study;
 
@@ -102,7 +103,8 @@ static bool is_short(const struct maple_auto *a)
 }
 
 /* The parts whose turn it may be. Those that have no run left say so later. */
-static void ask(const struct maple_auto *a, bool idle, bool late, bool *wants)
+static void ask(const struct maple_portfolio *a, bool idle, bool late,
+		bool *wants)
 {
 	const struct maple_profiling *p = &a->maple.profiling;
 	bool controls = p->study->controls &&
@@ -113,7 +115,7 @@ static void ask(const struct maple_auto *a, bool idle, bool late, bool *wants)
 		wants[i] = i == MAPLE || (controls && (late || i < GREY));
 }
 
-static int draw(struct maple_auto *a, struct maple_job *job,
+static int draw(struct maple_portfolio *a, struct maple_job *job,
 		enum maple_policy_kind policy, struct maple_error *err)
 {
 	return maple_profiling_control(&a->maple.profiling, job,
@@ -121,8 +123,8 @@ static int draw(struct maple_auto *a, struct maple_job *job,
 }
 
 /* Whether @part has a run, as @job. @e: 0, or -errno */
-static bool begin(struct maple_auto *a, enum part part, struct maple_job *job,
-		  struct maple_error *err, int *e)
+static bool begin(struct maple_portfolio *a, enum part part,
+		  struct maple_job *job, struct maple_error *err, int *e)
 {
 	struct maple_profiling *p = &a->maple.profiling;
 
@@ -156,7 +158,7 @@ static bool begin(struct maple_auto *a, enum part part, struct maple_job *job,
 static enum maple_next next(void *self, struct maple_job *job,
 			    struct maple_error *err, int *e)
 {
-	struct maple_auto *a = self;
+	struct maple_portfolio *a = self;
 	bool idle = maple_search_is_idle(&a->maple);
 	bool late = idle || a->begun >= LATE;
 	bool wants[PARTS];
@@ -182,7 +184,7 @@ static enum maple_next next(void *self, struct maple_job *job,
 }
 
 /* How long @job took, with all that was learned, over what others do. */
-static double cost(struct maple_auto *a, const struct maple_job *job,
+static double cost(struct maple_portfolio *a, const struct maple_job *job,
 		   const struct maple_run *run)
 {
 	double seconds = maple_clock_now() - job->since;
@@ -194,7 +196,7 @@ static double cost(struct maple_auto *a, const struct maple_job *job,
 }
 
 /* What a controlled run says to those that did not ask for it as well. */
-static int teach(struct maple_auto *a, struct maple_job *job,
+static int teach(struct maple_portfolio *a, struct maple_job *job,
 		 const struct maple_job_end *end, struct maple_error *err)
 {
 	struct maple_profiling *p = &a->maple.profiling;
@@ -218,7 +220,7 @@ static int teach(struct maple_auto *a, struct maple_job *job,
 static int ended(void *self, struct maple_job *job,
 		 const struct maple_job_end *end, struct maple_error *err)
 {
-	struct maple_auto *a = self;
+	struct maple_portfolio *a = self;
 	const struct maple_run *run = end->run;
 	int e;
 
@@ -241,7 +243,7 @@ static int ended(void *self, struct maple_job *job,
 
 static void drop(void *self, struct maple_job *job)
 {
-	struct maple_auto *a = self;
+	struct maple_portfolio *a = self;
 
 	if (job->part == RANK)
 		maple_ranking_drop(&a->ranking, job);
@@ -250,14 +252,14 @@ static void drop(void *self, struct maple_job *job)
 
 static void standing(const void *self, struct maple_standing *standing)
 {
-	const struct maple_auto *a = self;
+	const struct maple_portfolio *a = self;
 
 	maple_search_standing(&a->maple, standing);
 }
 
 static void close_auto(void *self)
 {
-	struct maple_auto *a = self;
+	struct maple_portfolio *a = self;
 
 	maple_patterns_deinit(&a->patterns);
 	maple_ranking_deinit(&a->ranking);

@@ -51,7 +51,7 @@ static bool any_fresh(const struct maple_search *m)
 /* Whether it is the turn of a profile run, though there may be candidates. */
 static bool profile_next(const struct maple_search *m)
 {
-	if (!m->profiling.seen)
+	if (!m->profiling.runs && !m->profiling.seen)
 		return true;
 	if (is_dry(m))
 		return false;

@@ -67,7 +67,7 @@ struct maple_profiling {
 	struct maple_sharing sharing;
 	struct maple_expect expect; /* of controlled runs */
 	unsigned int runs;	    /* but controlled ones */
-	bool seen;		    /* some run was seen whole */
+	bool seen;		    /* some run was, to its end */
 	unsigned int dry;	    /* runs without candidates, in a row */
 	unsigned int underway;
 	uint64_t not_split; /* the most that a run left alone */
