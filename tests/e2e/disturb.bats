@@ -20,7 +20,8 @@ undisturbed() {
 	campaign --seed 1 --max-runs "${runs:-8}" --max-time 30s -- "$@"
 	ended_with 0 125
 	holds '.findings | length == 0'
-	holds '.delivery.undelivered_runs == 0 and .runs.profile >= 1'
+	holds '.delivery.undelivered_runs == 0 and
+		.runs.profile + .runs.controlled >= 1'
 	holds '[.coverage.exposed[], .coverage.predicted[]] | add > 0'
 }
 

@@ -139,11 +139,13 @@ daemon_found() { # HOW
 }
 
 @test "late is not hung: over its limit a run goes on, scheduled natively" {
-	campaign --timeout 1s --max-runs 1 -- "$E2E/late" 1800
+	campaign --strategy maple --timeout 1s --max-runs 1 -- \
+		"$E2E/late" 1800
 	passed_once
 	holds '.seconds > 1.5'
 	# Only where the agent is, so it is not the program's own.
-	campaign --timeout 200ms --max-runs 1 -- "$E2E/late" 60000
+	campaign --strategy maple --timeout 200ms --max-runs 1 -- \
+		"$E2E/late" 60000
 	ended_with 125
 	holds '.findings == [] and
 		(.undelivered | test("maple disturbs this program: hang"))'
@@ -151,7 +153,7 @@ daemon_found() { # HOW
 }
 
 @test "events without end do not keep the tool from its clock" {
-	campaign --timeout 1s --max-runs 1 -- "$E2E/polls"
+	campaign --strategy maple --timeout 1s --max-runs 1 -- "$E2E/polls"
 	passed_once
 	holds '.seconds < 30'
 	none_left "$E2E/polls"

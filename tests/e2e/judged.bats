@@ -58,7 +58,7 @@ disturbed() { # REGEX
 		campaign --seed 1 --max-runs 4 -- "$J" "$how"
 		ended_with 0
 		no_finding
-		holds '.runs.profile > 0'
+		holds '.runs.profile + .runs.controlled > 0'
 	done
 }
 

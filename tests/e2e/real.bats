@@ -18,7 +18,7 @@ profiled() {
 	mkdir "$out"
 	timeout 60 "${program[@]}" </dev/null
 	mv "$product" "$out/native"
-	limit=90 campaign --seed 1 --max-runs 1 \
+	limit=90 campaign --strategy maple --seed 1 --max-runs 1 \
 		--teardown "mv $product $out/out.\$\$" "$@" -- "${program[@]}"
 	covered
 	holds '.runs.profile == 1 and .runs.enforced == 0'

@@ -44,7 +44,7 @@ clean() {
 		"$TARGETS/clean/$1"
 	ended_with 0
 	holds '.verdict == "clean" and (.findings | length == 0)'
-	holds '.runs.profile >= 1'
+	holds '.runs.profile + .runs.controlled >= 1'
 	holds '[.coverage.exposed[], .coverage.predicted[]] | add > 0'
 	none_left "$TARGETS/clean/$1"
 }
