@@ -113,8 +113,8 @@ disturbed() { # REGEX
 	for signo in KILL TERM; do
 		rm -f "$BATS_TEST_TMPDIR/runs"
 		from_run 3 only "(sleep 0.1; pkill -$signo -f '^$J slowly') &"
-		campaign --seed 1 --exec --max-runs 4 --setup "$setup" -- \
-			"$J" slowly
+		campaign --strategy maple --seed 1 --exec --max-runs 4 \
+			--setup "$setup" -- "$J" slowly
 		ended_with 0
 		no_finding
 		unjudged killed 1
@@ -122,7 +122,9 @@ disturbed() { # REGEX
 	done
 	rm -f "$BATS_TEST_TMPDIR/runs"
 	from_run 3 on "(sleep 0.1; pkill -KILL -f '^$J slowly') &"
-	campaign --seed 1 --exec --max-runs 9 --setup "$setup" -- "$J" slowly
+	# A controlled run does not sleep: it would be over before.
+	campaign --strategy maple --seed 1 --exec --max-runs 9 \
+		--setup "$setup" -- "$J" slowly
 	ended_with 125
 	no_finding
 	unjudged killed 5
