@@ -48,10 +48,11 @@ static struct table *made(void)
 static void *set_limits(void *p)
 {
 	int user = (int)(long)p;
+	struct table *mine = made();
 
 	put(idle, user, 5);
 	if (!active)
-		active = made(); /* bug: another one may be there by now */
+		active = mine; /* bug: another one may be there by now */
 	put(active, user, 10);
 	return 0;
 }
