@@ -115,8 +115,10 @@ static const char *why_undelivered(struct maple_campaign *c, bool untried,
 					"--max-time";
 	if (r->interrupted) {
 		snprintf(text, size,
-			 "interrupted after %u profile and %u enforced runs",
-			 r->runs.profile, r->runs.enforced);
+			 "interrupted after %u profile, %u enforced and %u "
+			 "controlled runs",
+			 r->runs.profile, r->runs.enforced,
+			 r->runs.controlled);
 		return text;
 	}
 	if (!c->observed)

@@ -142,7 +142,7 @@ hangs_when_forced() {
 	wait
 	ended_with 125
 	holds '.interrupted and .verdict == "undelivered"'
-	holds '.undelivered | test("^interrupted after 1 profile and 0 enf")'
+	holds '.undelivered | test("^interrupted after 0 profile, 0 enforced and 1 contr")'
 }
 
 @test "a program that always ends with another status wants --expect-exit" {
