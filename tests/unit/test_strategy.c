@@ -693,8 +693,7 @@ static void a_strategy_says_what_is_next(void **state)
 	of.turns = false;
 	asks(&outside, &of);
 	assert_null(maple_strategy_find("none"));
-	assert_ptr_equal(maple_strategy_find(NULL),
-			 maple_strategy_find("auto"));
+	assert_ptr_equal(maple_strategy_find(NULL), maple_strategy_find("auto"));
 }
 
 /* Reports of schema 1 and the ids of findings go by them. */
