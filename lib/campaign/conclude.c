@@ -117,8 +117,7 @@ static const char *why_undelivered(struct maple_campaign *c, bool untried,
 		snprintf(text, size,
 			 "interrupted after %u profile, %u enforced and %u "
 			 "controlled runs",
-			 r->runs.profile, r->runs.enforced,
-			 r->runs.controlled);
+			 r->runs.profile, r->runs.enforced, r->runs.controlled);
 		return text;
 	}
 	if (!c->observed)
