@@ -54,9 +54,9 @@ static void count_run(struct maple_campaign *c, const struct maple_job *job)
 	runs->again += job->again;
 }
 
-static void count_part(struct maple_campaign *c, const struct maple_trial *trial)
+static void count_part(const struct maple_trial *trial)
 {
-	struct maple_part_runs *part = maple_study_part(c, trial);
+	struct maple_part_runs *part = trial->part;
 
 	part->runs++;
 	part->news += trial->job.news;
@@ -84,7 +84,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial)
 	if (e || trial->stopped)
 		return e;
 	count_run(c, &trial->job);
-	count_part(c, trial);
+	count_part(trial);
 	return after_run(c, trial);
 }
 

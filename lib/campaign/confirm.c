@@ -79,6 +79,7 @@ static int copy_order(struct maple_campaign *c, struct maple_trial *to,
 	unsigned int i;
 
 	memset(to, 0, sizeof(*to));
+	to->part = from->part;
 	to->job.kind = from->job.kind;
 	to->purpose = MAPLE_FOR_CONFIRM;
 	to->job.schedule = from->job.schedule;

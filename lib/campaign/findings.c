@@ -297,8 +297,8 @@ static int announce(struct maple_campaign *c, struct maple_finding *finding,
 		r->first_finding_runs = runs_made(c);
 		r->first_finding_seconds = maple_clock_now() - c->began;
 	}
-	if (trial->studied && !finding->known)
-		maple_study_part(c, trial)->findings++;
+	if (trial->part && !finding->known)
+		trial->part->findings++;
 	return maple_findings_store(c, finding);
 }
 
@@ -344,11 +344,17 @@ int maple_findings_replace(struct maple_finding *finding,
 			   struct maple_error *err)
 {
 	char *id = strdup(of->id);
+	char *strategy = of->strategy ? strdup(of->strategy) : NULL;
 
-	if (!id)
+	if (!id || (of->strategy && !strategy)) {
+		free(id);
+		free(strategy);
 		return maple_error_set(err, ENOMEM, "out of memory");
+	}
 	free(finding->id);
 	finding->id = id;
+	free(finding->strategy);
+	finding->strategy = strategy;
 	if (maple_finding_line(finding))
 		return maple_error_set(err, ENOMEM, "out of memory");
 	finding->found_at = of->found_at;

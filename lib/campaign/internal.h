@@ -80,6 +80,7 @@ struct maple_trial {
 	struct maple_campaign *campaign;
 	bool studied; /* the strategy's, and not ours for a control */
 	bool told;    /* ... which has heard what came of it */
+	struct maple_part_runs *part; /* the failure is its; NULL: nobody's */
 	enum maple_purpose purpose;
 	bool flip;
 
@@ -255,8 +256,6 @@ void maple_trial_deinit(struct maple_trial *trial);
 
 /* study.c */
 void maple_study_init(struct maple_campaign *c);
-struct maple_part_runs *maple_study_part(struct maple_campaign *c,
-					 const struct maple_trial *trial);
 int maple_study_open(struct maple_campaign *c);
 void maple_study_close(struct maple_campaign *c);
 int maple_study_program(struct maple_campaign *c, uint32_t image);

@@ -52,6 +52,7 @@ static bool run(struct shortening *s, const struct maple_switches *list,
 		.job.policy.blind = s->failed->job.policy.blind,
 		.job.policy.real_time = s->failed->job.policy.real_time,
 		.purpose = purpose,
+		.part = s->failed->part,
 		.rounds = s->failed->rounds,
 	};
 	if (maple_switches_copy(&trial->job.switches, list) ||

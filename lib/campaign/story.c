@@ -325,8 +325,7 @@ static void tell_how(struct maple_campaign *c, struct maple_finding *f,
 	f->exe = copy(o->exe);
 	f->input = copy(maple_campaign_input(c));
 	f->backend = copy(c->backend);
-	f->strategy = trial->studied ? copy(maple_study_part(c, trial)->name)
-				     : NULL;
+	f->strategy = trial->part ? copy(trial->part->name) : NULL;
 	f->seed = trial->job.seed;
 	f->attempt = trial->job.plan.attempt;
 	f->plan = maple_planfile_write(c, trial, true);

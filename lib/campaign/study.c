@@ -50,13 +50,6 @@ static int name_parts(struct maple_campaign *c)
 	return 0;
 }
 
-/* maple_study_part - who asked for @trial, a studied one */
-struct maple_part_runs *maple_study_part(struct maple_campaign *c,
-					 const struct maple_trial *trial)
-{
-	return &c->result->parts[trial->job.part];
-}
-
 /* maple_study_open - the strategy begins; the lanes have their backends */
 int maple_study_open(struct maple_campaign *c)
 {
@@ -138,6 +131,7 @@ void maple_study_take(struct maple_campaign *c, struct maple_trial *trial)
 
 	trial->studied = true;
 	trial->campaign = c;
+	trial->part = &c->result->parts[job->part];
 	trial->early.tell = maple_study_event;
 	trial->early.ctx = trial;
 	trial->purpose = job->kind == MAPLE_RUN_PROFILE	  ? MAPLE_FOR_PROFILE

@@ -15,6 +15,9 @@ finds() {
 	holds '.findings | length >= 1'
 	holds '.findings[0] | .id and .title and .replay'
 	[ -z "${2-}" ] || holds ".findings[0].kind == \"$2\""
+	# The part of the strategy that found it has it to its account.
+	holds '.strategies as $parts | all(.findings[].strategy;
+		. as $name | any($parts[]; .name == $name and .findings > 0))'
 	controlled
 	[ "$(jq '.findings[0].idiom' "$json")" = 0 ] || placed "$1"
 	none_left "$TARGETS/$1"
