@@ -52,13 +52,13 @@ static const struct option_entry table[] = {
 	  " what it brings; maple predicts and enforces; to compare with:"
 	  " native, pctlarge, randdelay; rw, pos, surw and pct"
 	  " control each choice of the schedule, pcr solves for it, rank"
-	  " reverses one race after the other, grey goes on from what was rare,"
-	  " maptest looks for patterns at random" },
+	  " reverses one race after the other, grey goes on from what was rare;"
+	  " to compare with: chess, delay, rankchecker, maptest" },
 	{ "until", "covered", RUN, SETS(campaign.until_covered, until),
 	  "with --strategy pcr: end when no pattern is left to try" },
 	{ "exhaust", NULL, RUN, FLAG(campaign.exhaust),
-	  "with --strategy rank: run all schedules within the bounds, and say"
-	  " so" },
+	  "with --strategy rank, chess, delay or rankchecker: run all schedules"
+	  " within the bounds, and say so" },
 	{ "preemptions", "N", RUN, SETS(campaign.bounds.preemptions, turns),
 	  "rank: at most N preemptions in a schedule (default 5; with"
 	  " --exhaust 2)" },

@@ -152,7 +152,7 @@ const char *maple_value_strategy(const char *text, void *out)
 		return NULL;
 	}
 	return "auto, maple, native, pctlarge, randdelay, rw, pos, surw, pct, pcr, "
-	       "rank, grey or maptest";
+	       "rank, chess, delay, rankchecker, grey or maptest";
 }
 
 /* Until when a campaign runs, besides its limits. */

@@ -259,6 +259,8 @@ struct building {
 	uint32_t *word; /* by word of the reading: of the model; or NONE */
 	uint32_t *place, *hit; /* by thread, so far */
 	uint32_t *last;	       /* by thread: its last LOCK that may be open */
+	uint32_t *inside;      /* SECTIONS, by thread: locks that it holds, */
+	bool *stood;	       /* ... and whether it can stand there already */
 	struct things locks, conds, others;
 };
 
@@ -283,6 +285,8 @@ static int allocate(struct building *b)
 	b->place = calloc(threads, sizeof(*b->place));
 	b->hit = calloc(threads, sizeof(*b->hit));
 	b->last = malloc(threads * sizeof(*b->last));
+	b->inside = calloc(threads, sizeof(*b->inside));
+	b->stood = calloc(threads, sizeof(*b->stood));
 	m->nthreads = r->nthreads;
 	m->cut = r->cut;
 	m->chain_of = calloc(threads + 1, sizeof(*m->chain_of));
@@ -290,7 +294,8 @@ static int allocate(struct building *b)
 	m->at = calloc(touches + 1, sizeof(*m->at));
 	m->word = calloc(words + 1, sizeof(*m->word));
 	if (!b->kept || !b->word || !b->place || !b->hit || !b->last ||
-	    !m->chain_of || !m->touch || !m->at || !m->word)
+	    !b->inside || !b->stood || !m->chain_of || !m->touch || !m->at ||
+	    !m->word)
 		return -ENOMEM;
 	memset(b->kept, 0xff, r->n * sizeof(*b->kept));
 	for (size_t t = 0; t < threads; t++)
@@ -302,14 +307,33 @@ static int allocate(struct building *b)
 	return 0;
 }
 
+/*
+ * Whether @from, which no other thread has to do with, is where its thread can
+ * stand in a section behind what it has done there: at the end of a section
+ * there is no point.
+ */
+static bool is_inside(struct building *b, const struct maple_event *from,
+		      bool point, bool kept)
+{
+	uint32_t *inside = &b->inside[from->thread];
+	bool *stood = &b->stood[from->thread], is;
+
+	*inside += from->kind == MAPLE_EV_LOCK;
+	*inside -= from->kind == MAPLE_EV_UNLOCK && *inside;
+	is = !kept && point && *inside && !*stood;
+	if (kept || is)
+		*stood = is;
+	return is;
+}
+
 /* Which events of the run are kept, in order. */
-static int keep(struct building *b)
+static int keep(struct building *b, bool sections)
 {
 	const struct reading *r = b->r;
 	struct maple_order_model *m = b->m;
 	struct maple_order_event *e;
 	uint32_t at = 0, room = 0;
-	bool shared, point;
+	bool shared, point, kept;
 
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct maple_event *from = &r->event[i];
@@ -323,7 +347,9 @@ static int keep(struct building *b)
 			b->place[from->thread] = from->site;
 			b->hit[from->thread] = from->aux;
 		}
-		if (!shared && !synchronises(from->kind))
+		kept = shared || synchronises(from->kind);
+		kept |= sections && is_inside(b, from, point, kept);
+		if (!kept)
 			continue;
 		if (m->n == MAPLE_ORDER_EVENTS) {
 			m->cut = true;
@@ -717,7 +743,7 @@ static int link_all(struct building *b)
 }
 
 int maple_order_model_build(const struct maple_event *event, uint32_t n,
-			    struct maple_order_model **model)
+			    bool sections, struct maple_order_model **model)
 {
 	struct reading r = { .event = event, .n = n };
 	struct maple_order_model *m = calloc(1, sizeof(*m));
@@ -727,7 +753,7 @@ int maple_order_model_build(const struct maple_event *event, uint32_t n,
 	if (!e)
 		e = allocate(&b);
 	if (!e)
-		e = keep(&b);
+		e = keep(&b, sections);
 	if (!e)
 		e = arrange(&b);
 	if (!e)
@@ -745,6 +771,8 @@ int maple_order_model_build(const struct maple_event *event, uint32_t n,
 	free(b.place);
 	free(b.hit);
 	free(b.last);
+	free(b.inside);
+	free(b.stood);
 	if (e) {
 		maple_order_model_free(m);
 		m = NULL;

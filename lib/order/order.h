@@ -51,12 +51,14 @@ struct maple_order_model;
  * their order
  *
  * Of accesses those that threads share are in it, of all else what
- * synchronises. A trace of more than MAPLE_ORDER_EVENTS of these is cut: what
- * came first is a run as well. -ENOMEM, or 0.
+ * synchronises; and, with @sections, of each row of others while a lock is held
+ * the first one: a thread can stand there, with the lock. A trace of more than
+ * MAPLE_ORDER_EVENTS of these is cut: what came first is a run as well.
+ * -ENOMEM, or 0.
  */
 #define MAPLE_ORDER_EVENTS (1u << 17)
 int maple_order_model_build(const struct maple_event *event, uint32_t n,
-			    struct maple_order_model **model);
+			    bool sections, struct maple_order_model **model);
 void maple_order_model_free(struct maple_order_model *model);
 
 /* Where an event of the model is from. */
@@ -168,6 +170,9 @@ struct maple_order_turn {
 	uint32_t at, next;
 	/* the race that it may reverse: @e came first; @f NONE: it is none */
 	uint32_t e, f;
+	/* of those that could go on at @at, from its thread on, how many come
+	   before @next, itself included; everywhere only */
+	uint32_t over;
 };
 
 /* Gets turns; false: it wants no more. */

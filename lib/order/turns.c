@@ -397,12 +397,21 @@ int maple_order_everywhere(const struct maple_order_model *model,
 	int error = prepare(&w);
 
 	for (uint32_t e = 0; e < model->n && !error && !w.over; e++) {
+		uint32_t self = model->event[e].thread, over = 0;
+
 		if (!model->event[e].point)
 			continue;
-		for (uint32_t t = 0; t < model->nthreads && !w.over; t++)
-			if (t != model->event[e].thread &&
-			    is_born(model, t, e) && waits_for(&w, t, e) == t)
-				tell(&w, e, t, e, NONE);
+		for (uint32_t i = 1; i < model->nthreads && !w.over; i++) {
+			uint32_t t = (self + i) % model->nthreads;
+			struct maple_order_turn turn = {
+				.at = e, .next = t, .e = e, .f = NONE
+			};
+
+			if (!is_born(model, t, e) || waits_for(&w, t, e) != t)
+				continue;
+			turn.over = ++over;
+			w.over = !sink(ctx, &turn);
+		}
 	}
 	deinit(&w);
 	return error;

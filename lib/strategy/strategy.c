@@ -12,8 +12,9 @@ static const struct maple_strategy *const all[] = {
 	&maple_strategy_randdelay, &maple_strategy_rw,
 	&maple_strategy_pos,	   &maple_strategy_surw,
 	&maple_strategy_pct,	   &maple_strategy_pcr,
-	&maple_strategy_rank,	   &maple_strategy_grey,
-	&maple_strategy_maptest,
+	&maple_strategy_rank,	   &maple_strategy_chess,
+	&maple_strategy_delay,	   &maple_strategy_rankchecker,
+	&maple_strategy_grey,	   &maple_strategy_maptest,
 };
 
 #define ALL (sizeof(all) / sizeof(*all))

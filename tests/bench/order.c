@@ -147,7 +147,7 @@ static void measure(uint32_t events)
 		exit(1);
 	make_run(events);
 	start = now();
-	if (maple_order_model_build(event, n, &model))
+	if (maple_order_model_build(event, n, false, &model))
 		exit(1);
 	built = now();
 	maple_order_shown(model, count, &shown);

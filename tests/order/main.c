@@ -185,7 +185,7 @@ static void run(struct prover *z, struct sums *sums, uint32_t most)
 	const char *wrong;
 
 	paper_run(&p);
-	if (maple_order_model_build(p.event, p.n, &m)) {
+	if (maple_order_model_build(p.event, p.n, false, &m)) {
 		perror("order_z3");
 		exit(1);
 	}

@@ -112,7 +112,8 @@ static void features(struct told *told)
 	struct maple_order_model *model;
 
 	*told = (struct told){ 0 };
-	assert_int_equal(maple_order_model_build(event, nevents, &model), 0);
+	assert_int_equal(maple_order_model_build(event, nevents, false, &model),
+			 0);
 	assert_int_equal(maple_features(&run, event, model, on_feature, told),
 			 0);
 	maple_order_model_free(model);
@@ -218,7 +219,8 @@ static struct maple_trail *a_trail(void)
 	struct maple_trail *trail;
 	uint32_t *of;
 
-	assert_int_equal(maple_order_model_build(event, nevents, &model), 0);
+	assert_int_equal(maple_order_model_build(event, nevents, false, &model),
+			 0);
 	assert_int_equal(maple_trail_create(&run, event, model, &trail, &of), 0);
 	free(of);
 	maple_order_model_free(model);

@@ -88,7 +88,7 @@ static void put_text(const char *text)
 static void build(void)
 {
 	maple_order_model_free(model);
-	assert_int_equal(maple_order_model_build(event, n, &model), 0);
+	assert_int_equal(maple_order_model_build(event, n, false, &model), 0);
 }
 
 static void trace(const char *text)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The strategy rank, held against programs of a few operations: each run that
- * it asks for is carried out by the policy itself. What all schedules within a
- * bound come to is worked out by trying all of them.
+ * The strategy rank, and the published ones beside it, held against programs of
+ * a few operations: each run that is asked for is carried out by the policy
+ * itself. What all schedules within a bound come to is worked out by trying all
+ * of them.
  */
 #include "policy_rig.h"
 #include "study_rig.h"
@@ -108,6 +109,16 @@ static bool has(const struct orders *o, uint64_t sum)
 
 /* ---- All schedules, by trying. ---- */
 
+/* What it takes to go on with a thread that is not the usual one. */
+enum price {
+	EACH,	  /* one */
+	PREEMPTS, /* one, unless the last one cannot go on */
+	DELAYS,	  /* as many as are passed over */
+};
+
+static const struct maple_strategy *strategy = &maple_strategy_rank;
+static enum price price;
+
 struct trying {
 	const struct rig_program *program;
 	bool youngest;
@@ -142,7 +153,23 @@ static void do_one(struct trying *t, unsigned int thread)
 	t->at[thread]++;
 }
 
-/* @now ran last, or none did; @left turns may be taken. */
+static unsigned int price_of(const struct trying *t, unsigned int now,
+			     unsigned int usual, unsigned int next)
+{
+	unsigned int n = 0, all = t->program->nthreads;
+
+	if (next == usual || price == EACH)
+		return next != usual;
+	if (price == PREEMPTS)
+		return can_go(t, now);
+	for (unsigned int i = usual; i != next;) {
+		i = i % all + 1;
+		n += can_go(t, i);
+	}
+	return n;
+}
+
+/* @now ran last, or none did; @left is what turns may cost. */
 static void try_all(const struct trying *from, unsigned int now,
 		    unsigned int left)
 {
@@ -162,15 +189,16 @@ static void try_all(const struct trying *from, unsigned int now,
 	}
 	for (unsigned int t = 1; t <= from->program->nthreads; t++) {
 		struct trying then = *from;
+		unsigned int costs = price_of(from, now, usual, t);
 
-		if (!can_go(from, t) || (t != usual && !left))
+		if (!can_go(from, t) || costs > left)
 			continue;
 		do_one(&then, t);
 		/* What is no point goes with what is before it. */
 		while (next_op(&then, t) &&
 		       next_op(&then, t)->flags & RIG_UNCONTROLLED)
 			do_one(&then, t);
-		try_all(&then, t, t == usual ? left : left - 1);
+		try_all(&then, t, left - costs);
 	}
 }
 
@@ -256,14 +284,12 @@ static void sit(struct seat *s, bool exhaust)
 	};
 	study.registry = maple_registry_create();
 	assert_non_null(study.registry);
-	assert_int_equal(maple_strategy_rank.open(&maple_strategy_rank, &study,
-						  &s->self, &s->err),
-			 0);
+	assert_int_equal(strategy->open(strategy, &study, &s->self, &s->err), 0);
 }
 
 static void stand_up(struct seat *s)
 {
-	maple_strategy_rank.close(s->self);
+	strategy->close(s->self);
 	maple_registry_destroy(study.registry);
 }
 
@@ -273,7 +299,7 @@ static enum maple_next ask(struct seat *s)
 	int e = 0;
 
 	s->job = (struct maple_job){ .seed = 1 };
-	next = maple_strategy_rank.next(s->self, &s->job, &s->err, &e);
+	next = strategy->next(s->self, &s->job, &s->err, &e);
 	assert_int_equal(e, 0);
 	return next;
 }
@@ -299,9 +325,8 @@ static void carry_out(struct seat *s, const struct rig_program *program,
 	for (unsigned int t = 0; t <= program->nthreads; t++)
 		memcpy(threads[t].name, rig.name[t].text, MAPLE_POLICY_NAME);
 	for (uint32_t i = 0; i < nevents; i++)
-		maple_strategy_rank.event(s->self, &s->job, &events[i]);
-	assert_int_equal(
-		maple_strategy_rank.ended(s->self, &s->job, &end, &s->err), 0);
+		strategy->event(s->self, &s->job, &events[i]);
+	assert_int_equal(strategy->ended(s->self, &s->job, &end, &s->err), 0);
 	maple_switches_deinit(&s->job.switches);
 	free(s->job.alone);
 }
@@ -310,11 +335,11 @@ static struct maple_bound bound(struct seat *s)
 {
 	struct maple_standing standing;
 
-	maple_strategy_rank.standing(s->self, &standing);
+	strategy->standing(s->self, &standing);
 	return standing.bound;
 }
 
-static void a_bound_is_exhausted(void **state)
+static void exhausts(void)
 {
 	static struct orders all, seen;
 	struct rig_program program;
@@ -343,6 +368,31 @@ static void a_bound_is_exhausted(void **state)
 	}
 	assert_true(more > PROGRAMS / 2);
 	rig_clear();
+}
+
+static void a_bound_is_exhausted(void **state)
+{
+	exhausts();
+}
+
+static void a_published_bound_is_exhausted(void **state)
+{
+	static const struct {
+		const struct maple_strategy *strategy;
+		enum price price;
+	} all[] = {
+		{ &maple_strategy_chess, PREEMPTS },
+		{ &maple_strategy_delay, DELAYS },
+		{ &maple_strategy_rankchecker, PREEMPTS },
+	};
+
+	for (unsigned int i = 0; i < 3; i++) {
+		strategy = all[i].strategy;
+		price = all[i].price;
+		exhausts();
+	}
+	strategy = &maple_strategy_rank;
+	price = EACH;
 }
 
 /* Nobody knows what a run did that was not seen to its end. */
@@ -406,7 +456,7 @@ static void races_come_first(void **state)
 		/* It goes on at random. */
 		assert_int_equal(s.job.policy.policy, MAPLE_POLICY_POS);
 		assert_true(s.job.wanted > 0);
-		maple_strategy_rank.drop(s.self, &s.job);
+		strategy->drop(s.self, &s.job);
 		free(s.job.alone);
 		stand_up(&s);
 		orders += all.n;
@@ -479,7 +529,8 @@ static bool on_turn(void *ctx, const struct maple_order_turn *turn)
 	f->foreseen++;
 	hash = hash_of(f->model, order);
 	run_list(f->program, &how, &list);
-	assert_int_equal(maple_order_model_build(events, nevents, &model), 0);
+	assert_int_equal(
+		maple_order_model_build(events, nevents, false, &model), 0);
 	assert_int_equal(hash_of(model, NULL), hash);
 	maple_order_model_free(model);
 	return true;
@@ -500,8 +551,9 @@ static void what_is_foreseen_happens(void **state)
 		run_list(&program, &how, &none);
 		assert_true(rig.nlog < 64);
 		memcpy(f.log, rig.log, rig.nlog * sizeof(*rig.log));
-		assert_int_equal(
-			maple_order_model_build(events, nevents, &f.model), 0);
+		assert_int_equal(maple_order_model_build(events, nevents, false,
+							 &f.model),
+				 0);
 		assert_int_equal(maple_order_choices_find(f.model, events,
 							  nevents, f.log,
 							  rig.nlog, &f.choices),
@@ -522,6 +574,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_bound_is_exhausted),
+		cmocka_unit_test(a_published_bound_is_exhausted),
 		cmocka_unit_test(what_was_lost_is_not_exhausted),
 		cmocka_unit_test(what_was_let_go_is_not_exhausted),
 		cmocka_unit_test(what_went_quiet_is_not_exhausted),

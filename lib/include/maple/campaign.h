@@ -264,7 +264,9 @@ struct maple_prediction {
 /* What --exhaust came to: all schedules within bounds, or why not all. */
 struct maple_bound {
 	struct maple_bounds bounds; /* 0: none */
-	uint64_t schedules;	    /* that were run */
+	const char *counted; /* against bounds.preemptions: "preemption", or
+				"delay"; static */
+	uint64_t schedules;  /* that were run */
 	/* that did not do what they say, or were not seen to their end */
 	uint64_t unsure;
 	bool exhausted;

@@ -73,7 +73,7 @@ static int open_auto(const struct maple_strategy *strategy,
 	if (!a)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	maple_profiling_init(&a->maple.profiling, study, true);
-	maple_ranking_init(&a->ranking, study->options);
+	maple_ranking_init(&a->ranking, MAPLE_RANK_NEWS, study->options);
 	for (int i = 0; i < PARTS; i++)
 		maple_share_init(&a->share[i], weights[i]);
 	*self = a;

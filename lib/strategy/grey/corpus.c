@@ -114,7 +114,7 @@ int maple_corpus_learn(struct maple_corpus *c, const struct maple_run *run,
 		       uint32_t *news)
 {
 	struct maple_order_model *model;
-	int e = maple_order_model_build(kept->event, kept->n, &model);
+	int e = maple_order_model_build(kept->event, kept->n, false, &model);
 
 	*news = 0;
 	if (e)

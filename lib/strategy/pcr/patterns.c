@@ -248,7 +248,7 @@ static int learn(struct learning *l, const struct maple_kept *kept,
 	struct maple_order_model *model;
 
 	l->until = maple_clock_now() + l->seconds;
-	l->error = maple_order_model_build(kept->event, kept->n, &model);
+	l->error = maple_order_model_build(kept->event, kept->n, false, &model);
 	if (!l->error) {
 		l->model = model;
 		maple_order_shown(model, on_shown, l);

@@ -3,6 +3,7 @@
  * Which list is next: the one that costs least. A turn costs one, and so does
  * each doubling of the runs that reversed races of the same sites: a list that
  * reverses something else comes before a list that does the same elsewhere.
+ * Where a published order is asked for a list costs what that one counts.
  *
  * What a list costs grows while it waits, so that is asked again when its turn
  * comes. When there are too many the new ones are dropped, and counted.
@@ -78,16 +79,23 @@ static uint64_t name_of(const struct maple_rank_list *list)
 	return all;
 }
 
+/* Whether turn @i is the first one at its variable. */
+static bool is_first(const struct maple_rank_list *list, unsigned int i)
+{
+	unsigned int k;
+
+	for (k = 0; k < i; k++)
+		if (list->turn[k].variable == list->turn[i].variable)
+			break;
+	return k == i && list->turn[i].variable;
+}
+
 static unsigned int variables_of(const struct maple_rank_list *list)
 {
-	unsigned int n = 0, k;
+	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < list->n; i++) {
-		for (k = 0; k < i; k++)
-			if (list->turn[k].variable == list->turn[i].variable)
-				break;
-		n += k == i && list->turn[i].variable;
-	}
+	for (unsigned int i = 0; i < list->n; i++)
+		n += is_first(list, i);
 	return n;
 }
 
@@ -110,10 +118,46 @@ static unsigned int threads_of(const struct maple_rank_list *list)
 	return n;
 }
 
-bool maple_rank_allows(const struct maple_bounds *bounds,
+/* A set of variables, whatever the order in which its turns come. */
+uint64_t maple_rank_variables(const struct maple_rank_list *list)
+{
+	uint64_t all = 0;
+
+	for (unsigned int i = 0; i < list->n; i++)
+		if (is_first(list, i))
+			all += maple_mix(1, list->turn[i].variable);
+	return all;
+}
+
+static uint32_t accesses_of(const struct maple_rank_list *list)
+{
+	uint32_t all = 0;
+
+	for (unsigned int i = 0; i < list->n; i++)
+		if (is_first(list, i))
+			all += list->turn[i].accesses;
+	return all;
+}
+
+/* What counts against the bound. */
+static unsigned int preemptions_of(enum maple_rank_way way,
+				   const struct maple_rank_list *list)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < list->n; i++)
+		n += way == MAPLE_RANK_NEWS	? 1
+		     : way == MAPLE_RANK_DELAYS ? list->turn[i].over
+						: !list->turn[i].free;
+	return n;
+}
+
+bool maple_rank_allows(enum maple_rank_way way,
+		       const struct maple_bounds *bounds,
 		       const struct maple_rank_list *list)
 {
-	return (!bounds->preemptions || list->n <= bounds->preemptions) &&
+	return (!bounds->preemptions ||
+		preemptions_of(way, list) <= bounds->preemptions) &&
 	       (!bounds->variables || variables_of(list) <= bounds->variables) &&
 	       (!bounds->threads || threads_of(list) <= bounds->threads);
 }
@@ -126,12 +170,28 @@ static double doublings(uint32_t n)
 	return whole + (double)(n + 1ull - (1ull << whole)) / (1ull << whole);
 }
 
+/* Exact: 16 variables, 2^32 accesses and 32 preemptions take 41 bits. */
+static double published_key(enum maple_rank_way way,
+			    const struct maple_rank_list *list)
+{
+	double key = preemptions_of(way, list);
+
+	if (way == MAPLE_RANK_VARIABLES)
+		key = (variables_of(list) * 0x1p32 + accesses_of(list)) *
+			      MAPLE_RANK_TURNS * 2 +
+		      key;
+	return key;
+}
+
 /* -1: no memory */
 static double key_of(struct maple_rank_lists *lists,
 		     const struct maple_rank_list *list)
 {
-	const uint32_t *tries = maple_rank_count(&lists->tries, pairs_of(list));
+	const uint32_t *tries;
 
+	if (lists->way != MAPLE_RANK_NEWS)
+		return published_key(lists->way, list);
+	tries = maple_rank_count(&lists->tries, pairs_of(list));
 	return tries ? list->n + doublings(*tries) +
 			       VARIABLE * variables_of(list)
 		     : -1;
@@ -262,5 +322,5 @@ void maple_rank_lists_clear(struct maple_rank_lists *lists)
 	free(lists->heap);
 	maple_rank_forget(&lists->lists);
 	maple_rank_forget(&lists->tries);
-	*lists = (struct maple_rank_lists){ 0 };
+	*lists = (struct maple_rank_lists){ .way = lists->way };
 }

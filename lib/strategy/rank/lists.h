@@ -12,7 +12,16 @@
 #include "../../order/order.h"
 #include "../../policy/policy.h"
 
-#define MAPLE_RANK_TURNS MAPLE_TURNS_MAX /* of a list */
+#define MAPLE_RANK_TURNS (2 * MAPLE_TURNS_MAX) /* of a list, free ones too */
+
+/* Which list comes first, and what counts as a preemption. */
+enum maple_rank_way {
+	MAPLE_RANK_NEWS,   /* what was reversed least often; each turn */
+	MAPLE_RANK_CHESS,  /* fewest preemptions; not where a thread waits */
+	MAPLE_RANK_DELAYS, /* fewest threads that are passed over; each one */
+	MAPLE_RANK_VARIABLES, /* fewest variables, those of fewest accesses,
+				 then as CHESS */
+};
 
 /* Names of threads, by the number that lists have for them. */
 struct maple_rank_names {
@@ -33,6 +42,9 @@ struct maple_rank_turn {
 	struct maple_policy_switch entry; /* threads by number in the names */
 	uint64_t pair;	   /* the race it may reverse, by its sites; 0: none */
 	uint64_t variable; /* whose: an address; 0: none */
+	uint32_t accesses; /* ... of which there were, in the run it is from */
+	uint32_t over;	   /* threads that it passes over, its own included */
+	bool free;	   /* its own could not go on anyway */
 };
 
 struct maple_rank_list {
@@ -47,6 +59,7 @@ struct maple_rank_list {
 struct maple_rank_seen;
 
 struct maple_rank_lists {
+	enum maple_rank_way way;
 	struct maple_rank_list **heap;
 	uint32_t n, room;
 	uint64_t put, dropped;	       /* dropped: no room was left */
@@ -54,8 +67,10 @@ struct maple_rank_lists {
 	struct maple_rank_seen *tries; /* runs, by what lists have of pairs */
 };
 
-bool maple_rank_allows(const struct maple_bounds *bounds,
+bool maple_rank_allows(enum maple_rank_way way,
+		       const struct maple_bounds *bounds,
 		       const struct maple_rank_list *list);
+uint64_t maple_rank_variables(const struct maple_rank_list *list);
 int maple_rank_put(struct maple_rank_lists *lists,
 		   const struct maple_rank_list *list);
 struct maple_rank_list *maple_rank_pop(struct maple_rank_lists *lists);

@@ -12,6 +12,15 @@
  * With --exhaust, once no race is left within the bounds, all turns at all
  * places are taken; what all of them have done is no guess then. Without it,
  * what no list is left for is looked for by pos.
+ *
+ * Three more take all turns at all places from the start, in the orders that
+ * were published, so that rank can be compared with them:
+ *
+ *   chess        fewest preemptions first; who goes on when a thread waits or
+ *                ends is free
+ *   delay        fewest delays first: each passes over the thread that is due
+ *   rankchecker  fewest variables first, of these the rarest; of runs that
+ *                came out the same only the first is gone on from
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,11 +43,10 @@ static int open_rank(const struct maple_strategy *strategy,
 {
 	struct maple_rank *s = calloc(1, sizeof(*s));
 
-	(void)strategy;
 	if (!s)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	maple_profiling_init(&s->profiling, study, true);
-	maple_ranking_init(&s->ranking, study->options);
+	maple_ranking_init(&s->ranking, strategy->variant, study->options);
 	*self = s;
 	return 0;
 }
@@ -54,7 +62,8 @@ static enum maple_next next(void *self, struct maple_job *job,
 	/* There is nearly always one more; it may be too much like these. */
 	if (next == MAPLE_NEXT_RUN)
 		job->idle = s->quiet >= QUIET && !exhausts;
-	if (next != MAPLE_NEXT_DONE || exhausts)
+	if (next != MAPLE_NEXT_DONE || exhausts ||
+	    s->ranking.lists.way != MAPLE_RANK_NEWS)
 		return next;
 	job->idle = true;
 	job->wanted = s->quiet < QUIET ? QUIET - s->quiet : 0;
@@ -105,17 +114,19 @@ static void close_rank(void *self)
 	free(s);
 }
 
-const struct maple_strategy maple_strategy_rank = {
-	.name = "rank",
-	.classes = maple_classes,
-	.needs = MAPLE_NEEDS_CONTROL,
-	.exhausts = true,
-	.open = open_rank,
-	.next = next,
-	.event = maple_profiled_event,
-	.ended = ended,
-	.drop = drop,
-	.count = maple_profiled_count,
-	.standing = standing,
-	.close = close_rank,
-};
+/* One of the four, by what comes first. */
+#define SEARCH(its_name, WAY)                                                 \
+	{                                                                     \
+		.name = its_name, .classes = maple_classes,                   \
+		.needs = MAPLE_NEEDS_CONTROL, .exhausts = true,               \
+		.variant = MAPLE_RANK_##WAY, .open = open_rank, .next = next, \
+		.event = maple_profiled_event, .ended = ended, .drop = drop,  \
+		.count = maple_profiled_count, .standing = standing,          \
+		.close = close_rank,                                          \
+	}
+
+const struct maple_strategy maple_strategy_rank = SEARCH("rank", NEWS);
+const struct maple_strategy maple_strategy_chess = SEARCH("chess", CHESS);
+const struct maple_strategy maple_strategy_delay = SEARCH("delay", DELAYS);
+const struct maple_strategy maple_strategy_rankchecker =
+	SEARCH("rankchecker", VARIABLES);

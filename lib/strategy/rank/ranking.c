@@ -25,8 +25,9 @@ struct expanding {
 	const struct maple_run *run;
 	struct maple_rank_trace *trace;
 	struct maple_order_choices choices;
-	uint32_t came[MAPLE_RANK_TURNS]; /* by turn: choice, or NONE */
-	struct maple_rank_seen *pairs;	 /* of this run */
+	uint32_t came[MAPLE_RANK_TURNS];  /* by turn: choice, or NONE */
+	struct maple_rank_seen *pairs;	  /* of this run, and */
+	struct maple_rank_seen *accesses; /* VARIABLES: by address */
 	int error;
 };
 
@@ -35,17 +36,22 @@ static int no_memory(struct maple_error *err)
 	return maple_error_set(err, ENOMEM, "out of memory");
 }
 
-void maple_ranking_init(struct maple_ranking *s,
+void maple_ranking_init(struct maple_ranking *s, enum maple_rank_way way,
 			const struct maple_campaign_options *o)
 {
-	*s = (struct maple_ranking){ .bounds = o->bounds };
+	bool ours = way == MAPLE_RANK_NEWS;
+
+	*s = (struct maple_ranking){ .bounds = o->bounds,
+				     .exhausts = o->exhaust,
+				     .lists.way = way };
+	s->everywhere = !ours;
 	s->how = (struct maple_controlled){
 		.keeps = true,
 		.leaves = o->exhaust ? MAPLE_LEAVES_NONE : MAPLE_LEAVES_OFTEN,
 	};
-	if (!s->bounds.preemptions)
+	if (!s->bounds.preemptions && (ours || o->exhaust))
 		s->bounds.preemptions = o->exhaust ? EXHAUSTED : PREEMPTIONS;
-	if (!s->bounds.variables && !o->exhaust)
+	if (!s->bounds.variables && ours && !o->exhaust)
 		s->bounds.variables = VARIABLES;
 }
 
@@ -177,7 +183,6 @@ enum maple_next maple_ranking_begin(struct maple_ranking *s,
 				    struct maple_job *job,
 				    struct maple_error *err, int *e)
 {
-	bool exhausts = p->study->options->exhaust;
 	struct maple_rank_list *list;
 
 	*e = 0;
@@ -189,7 +194,7 @@ enum maple_next maple_ranking_begin(struct maple_ranking *s,
 	list = take(s);
 	if (!list && s->underway)
 		return MAPLE_NEXT_WAIT;
-	if (!list && exhausts && !s->everywhere) {
+	if (!list && s->exhausts && !s->everywhere) {
 		if (widen(s)) {
 			*e = no_memory(err);
 			return MAPLE_NEXT_RUN;
@@ -228,10 +233,33 @@ static uint64_t pair_of(const struct expanding *x,
 	return maple_mix(pair, turn->at == turn->e) | 1;
 }
 
-/* What a thread stands before that is to stand still. */
-static uint64_t variable_of(const struct expanding *x, uint32_t at)
+/* What a thread stands before that is to stand still: whose, and how often. */
+static void tell_variable(struct expanding *x, uint32_t at,
+			  struct maple_rank_turn *turn)
 {
-	return event_of(x, at)->addr;
+	const uint32_t *accesses;
+
+	turn->variable = event_of(x, at)->addr;
+	if (x->s->lists.way != MAPLE_RANK_VARIABLES)
+		return;
+	if (turn->free)
+		turn->variable = 0;
+	accesses = maple_rank_count(&x->accesses, event_of(x, at)->addr);
+	turn->accesses = accesses ? *accesses : 0;
+}
+
+/* How often the run came to what is at each address. -ENOMEM, or 0 */
+static int count_accesses(struct expanding *x)
+{
+	for (uint32_t i = 0; i < x->trace->n; i++) {
+		uint32_t *n =
+			maple_rank_count(&x->accesses, event_of(x, i)->addr);
+
+		if (!n)
+			return -ENOMEM;
+		++*n;
+	}
+	return 0;
 }
 
 /* Where it is that @turn is taken; false: no entry can say so. */
@@ -269,26 +297,37 @@ static bool on_turn(void *ctx, const struct maple_order_turn *turn)
 	struct expanding *x = ctx;
 	struct maple_ranking *s = x->s;
 	struct maple_rank_list list = { .youngest = x->list->youngest };
-	uint32_t choice = x->choices.last[turn->at], *often;
+	uint32_t choice = x->choices.last[turn->at], over = turn->over, *often;
+	/* Where the base chose somebody else, its thread could not go on. */
+	bool free = choice != MAPLE_ORDER_NONE;
 	struct maple_rank_turn *last;
 
 	for (unsigned int i = 0; i < x->list->n; i++) {
 		uint32_t came = x->came[i];
 
+		/* In its place: what it passed over is passed over again. */
+		if (came == choice && choice != MAPLE_ORDER_NONE) {
+			over += x->list->turn[i].over;
+			free = x->list->turn[i].free;
+		}
 		if (came == MAPLE_ORDER_NONE || came == choice ||
 		    x->choices.at[came] > turn->at)
 			continue;
 		list.turn[list.n++] = x->list->turn[i];
 	}
-	if (list.n == MAPLE_RANK_TURNS)
+	if (list.n == MAPLE_RANK_TURNS) {
+		s->lists.dropped++;
 		return true;
+	}
 	last = &list.turn[list.n];
 	if (!place(x, turn, &last->entry))
 		return true;
 	last->pair = pair_of(x, turn);
-	last->variable = variable_of(x, turn->at);
+	last->over = over;
+	last->free = free;
+	tell_variable(x, turn->at, last);
 	list.n++;
-	if (!maple_rank_allows(&s->bounds, &list))
+	if (!maple_rank_allows(s->lists.way, &s->bounds, &list))
 		return true;
 	if (last->pair) {
 		often = maple_rank_count(&x->pairs, last->pair);
@@ -332,7 +371,8 @@ static struct maple_rank_trace *make_trace(struct maple_ranking *s,
 	struct maple_rank_trace *t = calloc(1, sizeof(*t));
 	bool named = true;
 
-	if (!t || maple_order_model_build(kept->event, kept->n, &t->model)) {
+	if (!t || maple_order_model_build(kept->event, kept->n, s->everywhere,
+					  &t->model)) {
 		free(t);
 		return NULL;
 	}
@@ -355,7 +395,13 @@ static struct maple_rank_trace *make_trace(struct maple_ranking *s,
 /* Whether it is the first run of its kind, or had to be asked for less. */
 static bool is_new(struct expanding *x)
 {
-	uint32_t *turns = maple_rank_count(&x->s->traces, hash(x->trace, NULL));
+	uint64_t sum = hash(x->trace, NULL);
+	uint32_t *turns;
+
+	/* For each set of variables the search is another one. */
+	if (x->s->lists.way == MAPLE_RANK_VARIABLES)
+		sum = maple_mix(sum, maple_rank_variables(x->list));
+	turns = maple_rank_count(&x->s->traces, sum);
 
 	if (!turns)
 		return !(x->error = -ENOMEM);
@@ -363,6 +409,15 @@ static bool is_new(struct expanding *x)
 		return false;
 	*turns = x->list->n + 1;
 	return true;
+}
+
+/* Whether its lists are to be looked at: where nothing is left out, always. */
+static bool goes_on(struct expanding *x)
+{
+	bool all = x->s->everywhere &&
+		   (x->s->exhausts || x->s->lists.way != MAPLE_RANK_VARIABLES);
+
+	return is_new(x) || (all && !x->error);
 }
 
 static int expand(struct maple_ranking *s, const struct maple_rank_list *list,
@@ -375,7 +430,9 @@ static int expand(struct maple_ranking *s, const struct maple_rank_list *list,
 		return -ENOMEM;
 	/* What did not come true was done by another list, or never can be. */
 	s->unsure += !find_turns(&x) || maple_order_is_cut(x.trace->model);
-	if (is_new(&x) || s->everywhere) {
+	if (!x.error && s->lists.way == MAPLE_RANK_VARIABLES)
+		x.error = count_accesses(&x);
+	if (!x.error && goes_on(&x)) {
 		x.error = maple_order_choices_find(x.trace->model, kept->event,
 						   kept->n, run->decided,
 						   run->ndecided, &x.choices);
@@ -386,6 +443,7 @@ static int expand(struct maple_ranking *s, const struct maple_rank_list *list,
 		maple_order_choices_deinit(&x.choices);
 	}
 	maple_rank_forget(&x.pairs);
+	maple_rank_forget(&x.accesses);
 	maple_rank_trace_put(x.trace);
 	return x.error;
 }
@@ -422,6 +480,8 @@ void maple_ranking_bound(const struct maple_ranking *s,
 {
 	*bound = (struct maple_bound){
 		.bounds = s->bounds,
+		.counted = s->lists.way == MAPLE_RANK_DELAYS ? "delay"
+							     : "preemption",
 		.schedules = s->schedules,
 		.unsure = s->unsure + s->lists.dropped,
 	};

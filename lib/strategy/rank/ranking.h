@@ -19,11 +19,12 @@ struct maple_ranking {
 	uint64_t schedules; /* that were run, of all within bounds */
 	uint64_t alive;	    /* events of runs that are kept */
 	bool begun, everywhere;
+	bool exhausts; /* nothing may be left out */
 	/* What may have been missed, so that a bound is not exhausted. */
 	uint64_t unsure;
 };
 
-void maple_ranking_init(struct maple_ranking *r,
+void maple_ranking_init(struct maple_ranking *r, enum maple_rank_way way,
 			const struct maple_campaign_options *options);
 
 /*
