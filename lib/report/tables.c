@@ -227,9 +227,8 @@ void maple_report_saturation(FILE *out, const struct maple_coverage *coverage,
 /* What a tester can say at most. */
 static void print_bound(FILE *out, const struct maple_bound *b)
 {
-	fprintf(out, "all schedules with at most %u %s%s",
-		b->bounds.preemptions, b->counted,
-		b->bounds.preemptions == 1 ? "" : "s");
+	fprintf(out, "all schedules with at most %u %s%s", b->bounds.preemptions,
+		b->counted, b->bounds.preemptions == 1 ? "" : "s");
 	if (b->bounds.variables)
 		fprintf(out, " at at most %u variable%s", b->bounds.variables,
 			b->bounds.variables == 1 ? "" : "s");
