@@ -53,7 +53,7 @@ static const struct option_entry table[] = {
 	  " native, pctlarge, randdelay; rw, pos, surw and pct"
 	  " control each choice of the schedule, pcr solves for it, rank"
 	  " reverses one race after the other, grey goes on from what was rare;"
-	  " to compare with: chess, delay, rankchecker, maptest" },
+	  " to compare with: pctvb, chess, delay, rankchecker, maptest" },
 	{ "until", "covered", RUN, SETS(campaign.until_covered, until),
 	  "with --strategy pcr: end when no pattern is left to try" },
 	{ "exhaust", NULL, RUN, FLAG(campaign.exhaust),

@@ -151,8 +151,8 @@ const char *maple_value_strategy(const char *text, void *out)
 		*(const char **)out = maple_strategy_name(i);
 		return NULL;
 	}
-	return "auto, maple, native, pctlarge, randdelay, rw, pos, surw, pct, pcr, "
-	       "rank, chess, delay, rankchecker, grey or maptest";
+	return "auto, maple, native, pctlarge, randdelay, rw, pos, surw, pct, pctvb, "
+	       "pcr, rank, chess, delay, rankchecker, grey or maptest";
 }
 
 /* Until when a campaign runs, besides its limits. */

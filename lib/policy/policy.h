@@ -106,6 +106,7 @@ struct maple_policy_order {
 	/*
 	 * SURW: the bytes whose accesses are interesting; a lock, semaphore or
 	 * condition is its first byte. size 0: none are, and the base is WALK.
+	 * PCT: the bytes whose accesses are counted; size 0: all points are.
 	 */
 	uint64_t addr, size;
 	/*

@@ -11,7 +11,9 @@
  * change points. At the how-manieth point of the run a change point lies is
  * drawn before, and the thread that gets there goes down to its priority, 1 to
  * d - 1, which are assigned at random. A bug of depth d in a run of n threads
- * and k points is found with a probability of at least 1 / (n k^(d-1)).
+ * and k points is found with a probability of at least 1 / (n k^(d-1)). Where a
+ * variable is named only accesses to it count as points (PCTVB): of a bug that
+ * takes no others k is how many of those there are.
  *
  * Where priorities are those of threads, one that spins goes below all others:
  * else each time that it gives way the other one makes one step, and no more.
@@ -97,6 +99,8 @@ static void pct_point(struct maple_policy *p, uint32_t t)
 {
 	const struct maple_policy_order *o = p->setup.order;
 
+	if (o->size && !maple_policy_is_interesting(p, t))
+		return;
 	maple_policy_add(&p->total);
 	while (p->change < o->nchanges && p->change < MAPLE_POLICY_CHANGES &&
 	       p->total >= o->change[p->change])

@@ -103,6 +103,17 @@ static inline void maple_policy_add(uint64_t *to)
 	__asm__ volatile("incq %0" : "+m"(*to) : : "cc");
 }
 
+/* Whether @t stands before an access to the variable of the order. */
+static inline bool maple_policy_is_interesting(const struct maple_policy *p,
+					       uint32_t t)
+{
+	const struct maple_policy_order *o = p->setup.order;
+	const struct maple_policy_op *op = &p->thread[t].op;
+
+	return o->size && op->addr < o->addr + o->size &&
+	       o->addr < op->addr + op->size;
+}
+
 /* rank.c: POS and PCT; walk.c, surw.c, list.c, seek.c */
 extern const struct maple_policy_kind_ops maple_policy_walk, maple_policy_pos,
 	maple_policy_pct, maple_policy_surw, maple_policy_list,

@@ -16,15 +16,6 @@
  */
 #include "state.h"
 
-static bool interesting(const struct maple_policy *p, uint32_t t)
-{
-	const struct maple_policy_order *o = p->setup.order;
-	const struct maple_policy_op *op = &p->thread[t].op;
-
-	return o->size && op->addr < o->addr + o->size &&
-	       o->addr < op->addr + op->size;
-}
-
 static uint64_t weight(const struct maple_policy_thread *t)
 {
 	return t->live ? (uint64_t)t->weight + t->unborn : 0;
@@ -105,7 +96,7 @@ static uint32_t sort_out(struct maple_policy *p)
 
 	for (uint32_t i = 0; i < p->ncandidates; i++) {
 		t = p->candidate[i];
-		if (t != p->intended && interesting(p, t))
+		if (t != p->intended && maple_policy_is_interesting(p, t))
 			continue;
 		p->candidate[i] = p->candidate[free];
 		p->candidate[free++] = t;
@@ -120,7 +111,8 @@ static void expect_unexpected(struct maple_policy *p)
 	for (uint32_t i = 0; i < p->ncandidates; i++) {
 		struct maple_policy_thread *t = &p->thread[p->candidate[i]];
 
-		if (!t->weight && interesting(p, p->candidate[i]))
+		if (!t->weight &&
+		    maple_policy_is_interesting(p, p->candidate[i]))
 			t->weight = more = 1;
 	}
 	if (more)
@@ -170,7 +162,7 @@ static void spin(struct maple_policy *p, uint32_t t)
 
 static void execute(struct maple_policy *p, uint32_t t)
 {
-	if (!interesting(p, t))
+	if (!maple_policy_is_interesting(p, t))
 		return;
 	if (p->thread[t].weight)
 		p->thread[t].weight--;

@@ -4,6 +4,7 @@
  *
  * PCT: a mean of the points of the runs so far. One that spun counts as four
  * times the mean: else all change points move behind the end of the others.
+ * PCTVB: of the accesses to a variable, drawn as SURW's.
  *
  * SURW: a variable is a granule of 8 bytes that two threads were at, one of
  * them not to read; a lock is its first byte's. It is drawn by classes first,
@@ -237,14 +238,23 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* @v: all lie at accesses to it; NULL: anywhere. */
 static void order_pct(const struct maple_expect *x,
 		      const struct maple_study *study, struct maple_job *job,
+		      const struct maple_expect_variable *v,
 		      unsigned int changes)
 {
 	struct maple_policy_order *o = &job->policy;
 	uint64_t points = x->points ? x->points : 1;
 	uint64_t seed = study->random(study, job->seed + 1);
 
+	if (v) {
+		o->addr = v->addr;
+		o->size = GRANULE;
+		points = 0;
+		for (uint32_t i = 0; i < v->nthreads; i++)
+			points += v->count[i].n;
+	}
 	o->nchanges = changes < MAPLE_POLICY_CHANGES ? changes
 						     : MAPLE_POLICY_CHANGES;
 	for (uint32_t i = 0; i < o->nchanges; i++)
@@ -255,13 +265,17 @@ static void order_pct(const struct maple_expect *x,
 /*
  * maple_expect_order - @job is to be a controlled run by @policy
  * @changes: PCT's depth - 1
+ * @bound: PCT's change points are at one variable, 1 to @changes of them
  *
  * Returns 0 or -ENOMEM; what is in @job is the campaign's in any case.
  */
 int maple_expect_order(const struct maple_expect *x,
 		       const struct maple_study *study, struct maple_job *job,
-		       enum maple_policy_kind policy, unsigned int changes)
+		       enum maple_policy_kind policy, unsigned int changes,
+		       bool bound)
 {
+	uint64_t seed = study->random(study, job->seed + 2);
+
 	job->kind = MAPLE_RUN_CONTROL;
 	job->policy = (struct maple_policy_order){
 		.policy = policy,
@@ -271,7 +285,9 @@ int maple_expect_order(const struct maple_expect *x,
 		.real_time = study->options->real_time,
 	};
 	if (policy == MAPLE_POLICY_PCT)
-		order_pct(x, study, job, changes);
+		order_pct(x, study, job, bound ? draw(x, study, seed) : NULL,
+			  bound && changes ? 1 + (unsigned int)(seed % changes)
+					   : changes);
 	return policy == MAPLE_POLICY_SURW ? order_surw(x, study, job) : 0;
 }
 

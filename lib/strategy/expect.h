@@ -35,7 +35,8 @@ void maple_expect_learn(struct maple_expect *x, struct maple_variables *v,
 			const struct maple_run *run);
 int maple_expect_order(const struct maple_expect *x,
 		       const struct maple_study *study, struct maple_job *job,
-		       enum maple_policy_kind policy, unsigned int changes);
+		       enum maple_policy_kind policy, unsigned int changes,
+		       bool bound);
 void maple_expect_deinit(struct maple_expect *x);
 
 #endif

@@ -7,14 +7,15 @@
 #include "strategy.h"
 
 static const struct maple_strategy *const all[] = {
-	&maple_strategy_auto,	   &maple_strategy_maple,
-	&maple_strategy_native,	   &maple_strategy_pctlarge,
-	&maple_strategy_randdelay, &maple_strategy_rw,
-	&maple_strategy_pos,	   &maple_strategy_surw,
-	&maple_strategy_pct,	   &maple_strategy_pcr,
-	&maple_strategy_rank,	   &maple_strategy_chess,
-	&maple_strategy_delay,	   &maple_strategy_rankchecker,
-	&maple_strategy_grey,	   &maple_strategy_maptest,
+	&maple_strategy_auto,	     &maple_strategy_maple,
+	&maple_strategy_native,	     &maple_strategy_pctlarge,
+	&maple_strategy_randdelay,   &maple_strategy_rw,
+	&maple_strategy_pos,	     &maple_strategy_surw,
+	&maple_strategy_pct,	     &maple_strategy_pctvb,
+	&maple_strategy_pcr,	     &maple_strategy_rank,
+	&maple_strategy_chess,	     &maple_strategy_delay,
+	&maple_strategy_rankchecker, &maple_strategy_grey,
+	&maple_strategy_maptest,
 };
 
 #define ALL (sizeof(all) / sizeof(*all))

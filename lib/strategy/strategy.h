@@ -213,9 +213,10 @@ struct maple_strategy {
 extern const struct maple_strategy maple_strategy_auto, maple_strategy_maple,
 	maple_strategy_native, maple_strategy_pctlarge,
 	maple_strategy_randdelay, maple_strategy_rw, maple_strategy_pos,
-	maple_strategy_surw, maple_strategy_pct, maple_strategy_pcr,
-	maple_strategy_rank, maple_strategy_chess, maple_strategy_delay,
-	maple_strategy_rankchecker, maple_strategy_grey, maple_strategy_maptest;
+	maple_strategy_surw, maple_strategy_pct, maple_strategy_pctvb,
+	maple_strategy_pcr, maple_strategy_rank, maple_strategy_chess,
+	maple_strategy_delay, maple_strategy_rankchecker, maple_strategy_grey,
+	maple_strategy_maptest;
 
 const struct maple_strategy *maple_strategy_find(const char *name);
 

@@ -209,6 +209,34 @@ static void test_pct_changes_where_it_is_told(void **state)
 	assert_true(chi_square(count, half, 2, 1000) < CHI_1);
 }
 
+/* With a variable, only what is done to that one counts. */
+static void test_pct_changes_at_a_variable(void **state)
+{
+	struct maple_policy_order *o;
+	struct rig_program program;
+
+	writes(&program, 4, 1, 1);
+	for (unsigned int t = 0; t < 2; t++)
+		program.op[t][2].addr = 7;
+	for (unsigned int seed = 0; seed < 1000; seed++) {
+		o = rig_order(MAPLE_POLICY_PCT, seed);
+		o->addr = 7;
+		o->size = 1;
+		o->nchanges = 1;
+		o->change[0] = 1;
+		rig_run(&program);
+		/* Whoever goes first stands before its third operation then. */
+		assert_true(steps_mask() == 0x3c || steps_mask() == 0xc3);
+		o = rig_order(MAPLE_POLICY_PCT, seed);
+		o->addr = 8; /* which nobody is at */
+		o->size = 1;
+		o->nchanges = 1;
+		o->change[0] = 1;
+		rig_run(&program);
+		assert_true(steps_mask() == 0xf0 || steps_mask() == 0x0f);
+	}
+}
+
 /* Two interesting writes and three others; three, and one. */
 static void surw_program(struct rig_program *program)
 {
@@ -395,6 +423,7 @@ int main(void)
 		cmocka_unit_test(test_pos_lets_reads_be),
 		cmocka_unit_test(test_pct_keeps_its_bound),
 		cmocka_unit_test(test_pct_changes_where_it_is_told),
+		cmocka_unit_test(test_pct_changes_at_a_variable),
 		cmocka_unit_test(test_surw_is_even_at_its_variable),
 		cmocka_unit_test(test_surw_does_without_counts),
 		cmocka_unit_test(test_seek_meets_its_pattern),

@@ -677,6 +677,9 @@ static void a_strategy_says_what_is_next(void **state)
 				  .over = never,
 				  .lanes = 1,
 				  .turns = true };
+	static const char *const others[] = { "pctvb", "pcr",	 "rank",
+					      "chess", "delay",	 "rankchecker",
+					      "grey",  "maptest" };
 	unsigned int i;
 
 	for (i = 0; i < sizeof(want) / sizeof(*want); i++) {
@@ -685,11 +688,9 @@ static void a_strategy_says_what_is_next(void **state)
 	}
 	/* What these ask for their own tests say. */
 	assert_string_equal(maple_strategy_name(0), "auto");
-	assert_string_equal(maple_strategy_name(i + 1), "pcr");
-	assert_string_equal(maple_strategy_name(i + 2), "rank");
-	assert_string_equal(maple_strategy_name(i + 3), "grey");
-	assert_string_equal(maple_strategy_name(i + 4), "maptest");
-	assert_null(maple_strategy_name(i + 5));
+	for (unsigned int k = 0; k < sizeof(others) / sizeof(*others); k++)
+		assert_string_equal(maple_strategy_name(++i), others[k]);
+	assert_null(maple_strategy_name(i + 1));
 	of.turns = false;
 	asks(&outside, &of);
 	assert_null(maple_strategy_find("none"));
@@ -771,15 +772,16 @@ static void surw_draws_a_class_and_is_told_its_counts(void **state)
 
 	/* Before any run nothing is interesting. */
 	job = (struct maple_job){ .seed = 1 };
-	assert_int_equal(
-		maple_expect_order(&x, &study, &job, MAPLE_POLICY_SURW, 2), 0);
+	assert_int_equal(maple_expect_order(&x, &study, &job, MAPLE_POLICY_SURW,
+					    2, false),
+			 0);
 	assert_int_equal(job.policy.size, 0);
 	assert_null(job.expected.weight);
 	expect_of(&x, 20);
 	for (uint64_t seed = 0; seed < 600; seed++) {
 		job = (struct maple_job){ .seed = seed << 8 };
 		assert_int_equal(maple_expect_order(&x, &study, &job,
-						    MAPLE_POLICY_SURW, 2),
+						    MAPLE_POLICY_SURW, 2, false),
 				 0);
 		assert_int_equal(job.kind, MAPLE_RUN_CONTROL);
 		assert_int_equal(job.policy.size, 8);
@@ -825,7 +827,7 @@ static void pct_spreads_its_change_points_over_a_run(void **state)
 	for (uint64_t seed = 0; seed < 300; seed++) {
 		job = (struct maple_job){ .seed = seed << 8 };
 		assert_int_equal(maple_expect_order(&x, &study, &job,
-						    MAPLE_POLICY_PCT, 3),
+						    MAPLE_POLICY_PCT, 3, false),
 				 0);
 		assert_int_equal(job.policy.nchanges, 3);
 		assert_true(job.policy.change[0] <= job.policy.change[1] &&
@@ -837,6 +839,39 @@ static void pct_spreads_its_change_points_over_a_run(void **state)
 	}
 	assert_in_range(low, 1, 30);
 	assert_in_range(high, 970, x.points);
+	maple_expect_deinit(&x);
+}
+
+/* ... or over the accesses to one variable, of which there are few. */
+static void pctvb_changes_at_one_variable(void **state)
+{
+	struct maple_expect x = { 0 };
+	unsigned int depth[4] = { 0 }, flag = 0;
+	struct maple_job job;
+
+	/* Before any run there is none. */
+	job = (struct maple_job){ .seed = 1 };
+	assert_int_equal(
+		maple_expect_order(&x, &study, &job, MAPLE_POLICY_PCT, 3, true),
+		0);
+	assert_int_equal(job.policy.size, 0);
+	expect_of(&x, 1000);
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		job = (struct maple_job){ .seed = seed << 8 };
+		assert_int_equal(maple_expect_order(&x, &study, &job,
+						    MAPLE_POLICY_PCT, 3, true),
+				 0);
+		assert_int_equal(job.policy.size, 8);
+		assert_in_range(job.policy.nchanges, 1, 3);
+		depth[job.policy.nchanges]++;
+		flag += job.policy.addr == 0x3000;
+		for (uint32_t i = 0; i < job.policy.nchanges; i++)
+			assert_in_range(job.policy.change[i], 1,
+					job.policy.addr == 0x3000 ? 2 : 4);
+	}
+	assert_in_range(flag, 110, 190);
+	for (unsigned int i = 1; i <= 3; i++)
+		assert_in_range(depth[i], 60, 140);
 	maple_expect_deinit(&x);
 }
 
@@ -866,6 +901,7 @@ int main(void)
 		cmocka_unit_test(classes_keep_the_numbers_that_they_had),
 		cmocka_unit_test(surw_draws_a_class_and_is_told_its_counts),
 		cmocka_unit_test(pct_spreads_its_change_points_over_a_run),
+		cmocka_unit_test(pctvb_changes_at_one_variable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

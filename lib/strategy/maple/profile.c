@@ -491,7 +491,7 @@ int maple_profiling_control(struct maple_profiling *p, struct maple_job *job,
 	if (e)
 		return e;
 	if (!maple_expect_order(&p->expect, p->study, job, policy,
-				maple_change_depth(p->study)))
+				maple_change_depth(p->study), how->bound))
 		return 0;
 	maple_profiling_drop(p, job);
 	return maple_error_set(err, ENOMEM, "out of memory");

@@ -54,6 +54,7 @@ struct maple_controlled {
 	enum maple_leaves leaves;
 	bool keeps; /* its events, */
 	bool lean;  /* ... which are all that it is for: nothing is predicted */
+	bool bound; /* PCT changes at one variable */
 };
 
 struct maple_profiling {
