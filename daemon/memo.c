@@ -118,7 +118,8 @@ MAPLE_HANDLER(end)
 
 	if (!e)
 		e = maple_memo_campaign_end(memo_of(client), m->campaign,
-					    m->outcome, m->unobserved, err);
+					    m->outcome, m->unobserved, m->parts,
+					    err);
 	if (!e)
 		maple_journal(LOG_INFO, client, "campaign %lld: %s",
 			      (long long)m->campaign,

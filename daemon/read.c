@@ -40,6 +40,7 @@ static int say_program(struct maple_reply *reply,
 		.findings = p->findings,
 		.last_used = p->last_used,
 		.unobserved = p->unobserved,
+		.parts = p->parts,
 	};
 	int e = maple_wire_put_coverage(&classes, &p->coverage, err);
 

@@ -256,11 +256,15 @@ int maple_campaign_run_by(const struct maple_strategy *strategy,
 		c.phase = MAPLE_PHASE_DONE;
 		e = maple_conclude(&c);
 	}
-	if (c.memo_campaign)
+	if (c.memo_campaign) {
+		char *parts = maple_campaign_parts(c.result);
+
 		maple_memo_campaign_end(
 			memo, c.memo_campaign,
 			e ? "error" : maple_outcome_name(c.result->outcome),
-			c.result->unobserved, NULL);
+			c.result->unobserved, parts, NULL);
+		free(parts);
+	}
 	maple_campaign_close(&c);
 	maple_interrupt_end();
 	if (e) {

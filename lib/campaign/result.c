@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <jansson.h>
 #include "result.h"
 
 /* maple_campaign_result_destroy - see maple/campaign.h */
@@ -205,4 +206,25 @@ int maple_campaign_result_add(struct maple_campaign_result *r,
 	later->unseen = unseen;
 	r->backends = later->backends;
 	return 0;
+}
+
+/* maple_campaign_parts - see maple/campaign.h */
+char *maple_campaign_parts(const struct maple_campaign_result *result)
+{
+	json_t *array = json_array();
+	char *text;
+
+	for (unsigned int i = 0; i < result->nparts; i++) {
+		const struct maple_part_runs *p = &result->parts[i];
+
+		json_array_append_new(
+			array,
+			json_pack("{s:s, s:i, s:i, s:i, s:f}", "name", p->name,
+				  "runs", (int)p->runs, "news", (int)p->news,
+				  "findings", (int)p->findings, "seconds",
+				  p->seconds));
+	}
+	text = json_dumps(array, JSON_COMPACT);
+	json_decref(array);
+	return text;
 }

@@ -13,8 +13,9 @@
 	C(campaign_begin, (const struct maple_memo_campaign *campaign, \
 	  int64_t *id, struct maple_error *err), (campaign, id, err)) \
 	C(campaign_end, (int64_t campaign, const char *outcome, \
-	  const char *unobserved, struct maple_error *err), \
-	  (campaign, outcome, unobserved, err)) \
+	  const char *unobserved, const char *parts, \
+	  struct maple_error *err), \
+	  (campaign, outcome, unobserved, parts, err)) \
 	C(program, (int64_t campaign, const char *build_id, const char *path, \
 	  int64_t *program, struct maple_error *err), \
 	  (campaign, build_id, path, program, err)) \

@@ -95,9 +95,9 @@ int maple_host_campaign_begin(struct maple_host *host,
 
 int maple_host_campaign_end(struct maple_host *host, int64_t campaign,
 			    const char *outcome, const char *unobserved,
-			    struct maple_error *err)
+			    const char *parts, struct maple_error *err)
 {
-	const struct maple_wire_end m = { campaign, outcome, unobserved };
+	const struct maple_wire_end m = { campaign, outcome, unobserved, parts };
 	int e = maple_host_keep(host, MAPLE_WIRE_END, &m, campaign, NULL, err);
 
 	host->campaign = 0;

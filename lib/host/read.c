@@ -104,6 +104,7 @@ static int take_program(void *ctx, const struct maple_host_answer *answer,
 		.findings = m->findings,
 		.last_used = m->last_used,
 		.unobserved = copy(m->unobserved),
+		.parts = copy(m->parts),
 	};
 	if (!info->build_id)
 		return maple_error_set(err, EPROTO, "mapled tells half of it");

@@ -72,17 +72,19 @@ static const char marks[] =
 
 static const char campaigns[] =
 	"INSERT INTO main.campaigns(program, argv, cwd, input, exe, strategy,"
-	" seed, version, began, ended, outcome, uid, apart, unobserved)"
+	" seed, version, began, ended, outcome, uid, apart, unobserved, parts)"
 	" SELECT p.new,"
 	" o.argv, o.cwd, o.input, o.exe, o.strategy, o.seed, o.version,"
-	" o.began, o.ended, o.outcome, o.uid, o.apart, o.unobserved"
+	" o.began, o.ended, o.outcome, o.uid, o.apart, o.unobserved,"
+	" o.parts"
 	" FROM other.campaigns o"
 	" LEFT JOIN merge_program p ON p.old = o.program WHERE true"
 	" ORDER BY o.id ON CONFLICT(uid) DO UPDATE SET"
 	" program = coalesce(program, excluded.program),"
 	" ended = coalesce(ended, excluded.ended),"
 	" outcome = coalesce(outcome, excluded.outcome),"
-	" unobserved = coalesce(unobserved, excluded.unobserved);" NUMBERS(
+	" unobserved = coalesce(unobserved, excluded.unobserved),"
+	" parts = coalesce(parts, excluded.parts);" NUMBERS(
 		"merge_campaign") "INSERT INTO merge_campaign SELECT o.id, m.id FROM other.campaigns o"
 				  " JOIN main.campaigns m ON m.uid = o.uid";
 

@@ -29,6 +29,8 @@ static int add_program(struct maple_memo *memo, sqlite3_stmt *statement,
 	p->last_used = (uint64_t)sqlite3_column_int64(statement, 7);
 	if (sqlite3_column_bytes(statement, 8))
 		p->unobserved = maple_sql_string(statement, 8);
+	if (sqlite3_column_bytes(statement, 9))
+		p->parts = maple_sql_string(statement, 9);
 	if (!p->build_id)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	return maple_store_coverage(memo, p->id, &p->coverage, err);
@@ -65,6 +67,7 @@ void maple_memo_programs_destroy(struct maple_memo_program_info *programs,
 		free(programs[i].path);
 		free(programs[i].input);
 		free(programs[i].unobserved);
+		free(programs[i].parts);
 		maple_coverage_deinit(&programs[i].coverage);
 	}
 	free(programs);

@@ -49,10 +49,10 @@ int maple_store_campaign_begin(struct maple_memo *memo,
 
 int maple_store_campaign_end(struct maple_memo *memo, int64_t campaign,
 			     const char *outcome, const char *unobserved,
-			     struct maple_error *err)
+			     const char *parts, struct maple_error *err)
 {
-	return maple_sql_run(memo, MAPLE_SQL_CAMPAIGN_END, err, "iss", campaign,
-			     outcome, unobserved);
+	return maple_sql_run(memo, MAPLE_SQL_CAMPAIGN_END, err, "isss",
+			     campaign, outcome, unobserved, parts);
 }
 
 int maple_store_program(struct maple_memo *memo, int64_t campaign,

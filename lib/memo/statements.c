@@ -152,6 +152,8 @@ const char *const maple_sql_migrations[] = {
 	 "DROP INDEX runs_iroot;"
 	 "CREATE INDEX memo_goal ON memo(goal);"
 	 "CREATE INDEX runs_goal ON runs(goal);"),
+	/* 11: what each part of its strategy did */
+	"ALTER TABLE campaigns ADD COLUMN parts TEXT;",
 };
 
 const int maple_sql_version =
@@ -215,6 +217,25 @@ const int maple_sql_version =
 	" count(*) FILTER (WHERE " EXPOSED ") AS exposed,"   \
 	" count(*) FILTER (WHERE m.failed AND NOT " EXPOSED ") AS failed"
 
+/*
+ * What the parts of strategies did in all campaigns of program p. What a client
+ * has stored may be anything: it is no error, and not much.
+ */
+/* clang-format off */
+#define SUM(what) \
+	"CAST(min(total(j.value->>'" what "'), 1e15) AS INTEGER) AS " what ","
+#define PARTS                                                              \
+	"(SELECT nullif(json_group_array(json_object('name', name,"        \
+	" 'runs', runs, 'news', news, 'findings', findings,"               \
+	" 'seconds', seconds)), '[]') FROM (SELECT"                        \
+	" substr(j.value->>'name', 1, 32) AS name,"                        \
+	SUM("runs") SUM("news") SUM("findings")                            \
+	" min(total(j.value->>'seconds'), 1e15) AS seconds"                \
+	" FROM campaigns c, json_each(iif(json_valid(c.parts), c.parts,"   \
+	" '[]')) j WHERE c.program = p.id AND j.type = 'object'"           \
+	" GROUP BY 1 ORDER BY min(c.id), min(j.key) LIMIT 16))"
+/* clang-format on */
+
 const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_BEGIN] = "BEGIN IMMEDIATE",
 	[MAPLE_SQL_COMMIT] = "COMMIT",
@@ -244,7 +265,7 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		") + (SELECT count(*) FROM findings"
 		" WHERE owner IS NOT ?2 - 1 AND program IN " SAME_EXECUTABLE ")",
 	[MAPLE_SQL_CAMPAIGN_END] = "UPDATE campaigns SET ended = unixepoch(),"
-				   " outcome = ?2, unobserved = ?3"
+				   " outcome = ?2, unobserved = ?3, parts = ?4"
 				   " WHERE id = ?1",
 	[MAPLE_SQL_PROGRAM] =
 		"INSERT INTO programs(build_id, path, input, apart)"
@@ -370,7 +391,7 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"  FROM campaigns c WHERE c.program = p.id) AS used,"
 		" (SELECT c.unobserved FROM campaigns c WHERE c.program = p.id"
 		"  AND c.ended IS NOT NULL ORDER BY c.ended DESC, c.id DESC"
-		"  LIMIT 1)"
+		"  LIMIT 1), " PARTS
 		" FROM programs p ORDER BY used DESC, p.id DESC",
 
 	[MAPLE_SQL_FORGET_MEMO] =

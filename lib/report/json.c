@@ -161,18 +161,10 @@ static json_t *bound_object(const struct maple_bound *b)
 /* What each of a strategy's parts did. */
 static json_t *parts_array(const struct maple_campaign_result *r)
 {
-	json_t *array = json_array();
+	char *text = maple_campaign_parts(r);
+	json_t *array = text ? json_loads(text, 0, NULL) : NULL;
 
-	for (unsigned int i = 0; i < r->nparts; i++) {
-		const struct maple_part_runs *p = &r->parts[i];
-
-		json_array_append_new(
-			array,
-			json_pack("{s:s, s:i, s:i, s:i, s:f}", "name", p->name,
-				  "runs", (int)p->runs, "news", (int)p->news,
-				  "findings", (int)p->findings, "seconds",
-				  p->seconds));
-	}
+	free(text);
 	return array;
 }
 

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <jansson.h>
 #include "report/page.h"
 #include "report/xml.h"
 
@@ -102,6 +103,44 @@ static void print_coverage(FILE *out, const struct maple_coverage *coverage)
 	fputs("</tbody></table></div>\n", out);
 }
 
+static void print_part(FILE *out, json_t *part)
+{
+	static const char *const counts[] = { "runs", "news", "findings" };
+
+	fputs("<tr>", out);
+	maple_page_element(out, "td", NULL, "%s",
+			   json_string_value(json_object_get(part, "name")));
+	for (unsigned int i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+		maple_page_element(out, "td", "num", "%lld",
+				   (long long)json_integer_value(
+					   json_object_get(part, counts[i])));
+	maple_page_element(out, "td", "num", "%.1f s",
+			   json_number_value(json_object_get(part, "seconds")));
+	fputs("</tr>\n", out);
+}
+
+/* What the strategy's parts did, if it has several; @text: see the memo. */
+static void print_parts(FILE *out, const char *text)
+{
+	json_t *parts = text ? json_loads(text, 0, NULL) : NULL, *part;
+	size_t i;
+
+	if (json_array_size(parts) > 1) {
+		fputs("<div class=\"scroll\"><table><thead><tr>"
+		      "<th>strategy</th><th class=\"num\">runs</th>"
+		      "<th class=\"num\">with news</th>"
+		      "<th class=\"num\">findings</th>"
+		      "<th class=\"num\">time</th></tr></thead><tbody>\n",
+		      out);
+		json_array_foreach (parts, i, part) {
+			if (json_is_string(json_object_get(part, "name")))
+				print_part(out, part);
+		}
+		fputs("</tbody></table></div>\n", out);
+	}
+	json_decref(parts);
+}
+
 /* As `mapletest coverage` says it. */
 static void print_saturation(FILE *out, const struct maple_report_program *p)
 {
@@ -144,6 +183,7 @@ void maple_page_program(FILE *out, const struct maple_report_program *p)
 	if (p->nsamples)
 		print_curve(out, p);
 	print_coverage(out, &info->coverage);
+	print_parts(out, info->parts);
 	if (info->unobserved)
 		maple_page_element(out, "p", "note", "Not observed: %s.",
 				   info->unobserved);

@@ -331,6 +331,18 @@ headers() {
 
 # What is left of a budget goes to orders that came about before ("again"), so
 # the candidates that were tried are the enforced runs without those.
+@test "the page says what each part of the strategy ran and found" {
+	local page=$BATS_TEST_TMPDIR/page.html
+
+	finds keyring
+	mapletest report --db "$db" --html "$page"
+	xmllint --noout "$page"
+	grep -q '<th>strategy</th>' "$page" || fail "no table"
+	grep -q "<td>pcr</td><td class=\"num\">$(jq '.strategies[] |
+		select(.name == "pcr").runs' "$json")</td>" "$page" ||
+		fail "not its runs"
+}
+
 @test "the memo remembers what was exposed: a second campaign has less to do" {
 	campaign --seed 1 --max-runs 60 -- "$TARGETS/clean/mutex_counter"
 	ended_with 0

@@ -245,6 +245,8 @@ static void tell(struct maple_memo *memo, struct story *story)
 	static struct maple_memo_lesson lessons[2000];
 	const struct maple_memo_build build = { "new", "/lib/p", find,
 						&story->found };
+	static const char parts[] = "[{\"name\":\"pcr\",\"runs\":7,\"news\":2,"
+				    "\"findings\":1,\"seconds\":0.5}]";
 	int64_t campaign = begin(memo, "key"), program;
 	struct maple_memo_program_info *programs;
 	unsigned int carried;
@@ -270,9 +272,11 @@ static void tell(struct maple_memo *memo, struct story *story)
 	OK(maple_memo_carry(memo, &build, &carried, &err));
 	story->carried = carried;
 	read_back(memo, program, story);
-	OK(maple_memo_campaign_end(memo, campaign, "clean", "libx.so", &err));
+	OK(maple_memo_campaign_end(memo, campaign, "clean", "libx.so", parts,
+				   &err));
 	OK(maple_memo_programs(memo, &programs, &n, &err));
 	assert_string_equal(programs->unobserved, "libx.so");
+	assert_string_equal(programs->parts, parts);
 	maple_memo_programs_destroy(programs, n);
 }
 
@@ -379,7 +383,8 @@ static void what_is_anothers_is_refused(void **state)
 	mine = begin(b, NULL);
 	REFUSED(EPERM, maple_memo_run_begin(b, theirs, &run, &row, &err));
 	REFUSED(EPERM, maple_memo_program(b, theirs, "x", "/p", &row, &err));
-	REFUSED(EPERM, maple_memo_campaign_end(b, theirs, "clean", NULL, &err));
+	REFUSED(EPERM,
+		maple_memo_campaign_end(b, theirs, "clean", NULL, NULL, &err));
 	REFUSED(EPERM, maple_memo_learn(b, program, &l, 1, &err));
 	two->campaign = mine;
 	REFUSED(EPERM,

@@ -551,6 +551,61 @@ static void forgetting_keeps_the_campaign_under_way(void **state)
 	OK(maple_memo_forget_all(f->memo, &err));
 }
 
+/* Ends a campaign of the fixture's program that says this of its parts. */
+static void end_with(struct fixture *f, const char *parts)
+{
+	int64_t campaign = begin_campaign(f->memo, NULL), program;
+
+	OK(maple_memo_program(f->memo, campaign, "aa", "/bin/p", &program,
+			      &err));
+	OK(maple_memo_campaign_end(f->memo, campaign, "clean", NULL, parts,
+				   &err));
+}
+
+static void parts_say(struct fixture *f, const char *want)
+{
+	struct maple_memo_program_info *programs;
+	size_t n;
+
+	OK(maple_memo_programs(f->memo, &programs, &n, &err));
+	assert_int_equal(n, 1);
+	if (want)
+		assert_string_equal(programs->parts, want);
+	else
+		assert_null(programs->parts);
+	maple_memo_programs_destroy(programs, n);
+}
+
+static void what_parts_did_is_summed(void **state)
+{
+	static const char summed[] =
+		"[{\"name\":\"maple\",\"runs\":7,\"news\":2,\"findings\":1,"
+		"\"seconds\":1.5},{\"name\":\"pcr\",\"runs\":1,\"news\":0,"
+		"\"findings\":0,\"seconds\":0.25}]";
+	struct fixture *f = *state;
+
+	end_with(f, NULL);
+	parts_say(f, NULL);
+	end_with(f, "[{\"name\":\"maple\",\"runs\":3,\"news\":2,"
+		    "\"findings\":1,\"seconds\":0.5},{\"name\":\"pcr\","
+		    "\"runs\":1,\"news\":0,\"findings\":0,\"seconds\":0.25}]");
+	end_with(f, "[{\"name\":\"maple\",\"runs\":4,\"news\":0,"
+		    "\"findings\":0,\"seconds\":1}]");
+	parts_say(f, summed);
+	/* What is no such list says nothing, and is in nobody's way. */
+	end_with(f, "[{");
+	end_with(f, "7");
+	end_with(f, "[8, \"pcr\", [{\"runs\": 5}]]");
+	parts_say(f, summed);
+	end_with(f, "[{\"name\":\"pcr\",\"runs\":\"many\"},"
+		    "{\"name\":\"pcr\",\"runs\":9223372036854775807},"
+		    "{\"name\":\"pcr\",\"runs\":9223372036854775807}]");
+	parts_say(f, "[{\"name\":\"maple\",\"runs\":7,\"news\":2,\"findings\":1,"
+		     "\"seconds\":1.5},{\"name\":\"pcr\","
+		     "\"runs\":1000000000000000,\"news\":0,\"findings\":0,"
+		     "\"seconds\":0.25}]");
+}
+
 static void the_export_is_json_with_every_table(void **state)
 {
 	struct fixture *f = *state;
@@ -602,6 +657,7 @@ int main(void)
 		TEST(findings_are_found_by_a_unique_beginning),
 		TEST(nobody_changes_or_forgets_anothers_finding),
 		TEST(forgetting_keeps_the_campaign_under_way),
+		TEST(what_parts_did_is_summed),
 		TEST(the_export_is_json_with_every_table),
 	};
 

@@ -240,7 +240,10 @@ static void goals_of_any_class_are_merged(void **state)
 /* A copy made while a campaign went on has its beginning only. */
 static void a_campaign_goes_on_where_the_copy_ends(void **state)
 {
+	static const char parts[] = "[{\"name\":\"pcr\",\"runs\":3,\"news\":1,"
+				    "\"findings\":0,\"seconds\":0.5}]";
 	struct side *ours = *state;
+	struct maple_memo_program_info *programs;
 	struct maple_memo_sample *samples;
 	struct maple_memo *old;
 	char path[128], command[512];
@@ -256,13 +259,16 @@ static void a_campaign_goes_on_where_the_copy_ends(void **state)
 	OK(maple_memo_open(ours->path, 0, &ours->memo, &err));
 	run(ours, row, 3);
 	OK(maple_memo_campaign_end(ours->memo, ours->campaign, "clean", NULL,
-				   &err));
+				   parts, &err));
 	OK(maple_memo_open(path, 0, &old, &err));
 	OK(maple_memo_merge(old, ours->path, &err));
 	OK(maple_memo_samples(old, ours->program, 0, &samples, &n, &err));
 	assert_int_equal(n, 3);
 	assert_int_equal(samples[2].coverage.class->exposed, 3);
 	maple_memo_samples_destroy(samples, n);
+	OK(maple_memo_programs(old, &programs, &n, &err));
+	assert_string_equal(programs->parts, parts);
+	maple_memo_programs_destroy(programs, n);
 	maple_memo_close(old);
 }
 

@@ -335,6 +335,14 @@ int maple_campaign_run(const struct maple_campaign_options *options,
 void maple_campaign_result_destroy(struct maple_campaign_result *result);
 
 /*
+ * maple_campaign_parts - what each part of the strategy did, as a JSON array
+ *
+ * [{"name":"pcr","runs":7,"news":2,"findings":1,"seconds":0.4},...]; to be
+ * freed; NULL: no memory.
+ */
+char *maple_campaign_parts(const struct maple_campaign_result *result);
+
+/*
  * maple_campaign_replay - reruns what @finding recorded, @times times
  * @flip: run its control instead: the first dependency reversed
  * @fails: how many of the runs failed as the finding did

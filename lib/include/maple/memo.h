@@ -82,6 +82,7 @@ struct maple_memo_campaign {
  * maple_memo_campaign_begin, maple_memo_campaign_end - bracket a campaign
  * @outcome: maple_outcome_name(), or why it ended early
  * @unobserved: of the program, as its result says; or NULL
+ * @parts: of its strategy, as maple_campaign_parts() says it; or NULL
  *
  * A campaign without an end was killed.
  */
@@ -90,7 +91,7 @@ int maple_memo_campaign_begin(struct maple_memo *memo,
 			      int64_t *id, struct maple_error *err);
 int maple_memo_campaign_end(struct maple_memo *memo, int64_t campaign,
 			    const char *outcome, const char *unobserved,
-			    struct maple_error *err);
+			    const char *parts, struct maple_error *err);
 
 /*
  * maple_memo_program - the program that @campaign tests, once it is known
@@ -422,6 +423,8 @@ struct maple_memo_program_info {
 	unsigned int campaigns, runs, findings;
 	uint64_t last_used; /* seconds since the epoch */
 	char *unobserved;   /* by the last campaign that has ended, or NULL */
+	char *parts; /* of strategies, summed over all that have ended, as
+			maple_campaign_parts() says it; or NULL */
 	struct maple_coverage coverage;
 };
 

@@ -23,7 +23,7 @@
 #include <sys/types.h>
 #include <maple/memo.h>
 
-#define MAPLE_WIRE_VERSION 6 /* both sides must have the same */
+#define MAPLE_WIRE_VERSION 7 /* both sides must have the same */
 #define MAPLE_WIRE_SOCKET  "/run/mapled.sock"
 #define MAPLE_WIRE_LEASES  "/run/mapled" /* claims on CPUs */
 #define MAPLE_WIRE_MAX	   (4u << 20)	 /* bytes of a message */
@@ -76,7 +76,7 @@
 #define MAPLE_WIRE_resume(F) F(I64, campaign, 0) F(TEXT, name, MAPLE_WIRE_WORD)
 #define MAPLE_WIRE_end(F) \
 	F(I64, campaign, 0) F(TEXT, outcome, MAPLE_WIRE_WORD) \
-	F(TEXT, unobserved, MAPLE_WIRE_LINE)
+	F(TEXT, unobserved, MAPLE_WIRE_LINE) F(TEXT, parts, MAPLE_WIRE_LINE)
 #define MAPLE_WIRE_program(F) \
 	F(I64, campaign, 0) F(TEXT, build_id, MAPLE_WIRE_WORD) \
 	F(TEXT, path, MAPLE_WIRE_LINE)
@@ -129,7 +129,7 @@
 	F(TEXT, path, MAPLE_WIRE_LINE) F(TEXT, input, MAPLE_WIRE_LINE) \
 	F(U32, campaigns, 0) F(U32, runs, 0) F(U32, findings, 0) \
 	F(U64, last_used, 0) F(TEXT, unobserved, MAPLE_WIRE_LINE) \
-	F(PARTS, classes, 1u << 14)
+	F(TEXT, parts, MAPLE_WIRE_LINE) F(PARTS, classes, 1u << 14)
 #define MAPLE_WIRE_findings(F) F(I64, program, 0) F(FLAG, known, 0)
 #define MAPLE_WIRE_load(F) F(TEXT, id, MAPLE_WIRE_WORD) F(I64, owner, 0)
 #define MAPLE_WIRE_found(F) \
