@@ -106,10 +106,10 @@ static void print_coverage(FILE *out, const struct maple_coverage *coverage)
 static void print_part(FILE *out, json_t *part)
 {
 	static const char *const counts[] = { "runs", "news", "findings" };
+	const char *name = json_string_value(json_object_get(part, "name"));
 
 	fputs("<tr>", out);
-	maple_page_element(out, "td", NULL, "%s",
-			   json_string_value(json_object_get(part, "name")));
+	maple_page_element(out, "td", NULL, "%s", name ? name : "?");
 	for (unsigned int i = 0; i < sizeof(counts) / sizeof(*counts); i++)
 		maple_page_element(out, "td", "num", "%lld",
 				   (long long)json_integer_value(
@@ -133,7 +133,7 @@ static void print_parts(FILE *out, const char *text)
 		      "<th class=\"num\">time</th></tr></thead><tbody>\n",
 		      out);
 		json_array_foreach (parts, i, part) {
-			if (json_is_string(json_object_get(part, "name")))
+			if (json_integer_value(json_object_get(part, "runs")))
 				print_part(out, part);
 		}
 		fputs("</tbody></table></div>\n", out);
