@@ -38,8 +38,9 @@ open_folder() {
 	: >"$conf"
 }
 
+# mapled may be about to write.
 sql() {
-	sqlite3 "$memo" "$1"
+	sqlite3 -cmd '.timeout 10000' "$memo" "$1"
 }
 
 # The database is whole, and every campaign and run in it has an end.
