@@ -234,7 +234,9 @@ static void print_bound(FILE *out, const struct maple_bound *b)
 			b->bounds.variables == 1 ? "" : "s");
 	if (b->bounds.threads)
 		fprintf(out, " of at most %u threads", b->bounds.threads);
-	fprintf(out, " were run, %" PRIu64 ": none fails\n", b->schedules);
+	fprintf(out,
+		" were run, %" PRIu64 ", in %" PRIu64 " order%s: none fails\n",
+		b->schedules, b->orders, b->orders == 1 ? "" : "s");
 }
 
 /* How far the campaign came, and why it ended. */

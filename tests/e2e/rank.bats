@@ -71,7 +71,7 @@ also() {
 	ended_with 0
 	holds '.verdict == "clean" and .stop == "saturated"'
 	holds '.bound | .exhausted and .preemptions == 1 and .unsure == 0 and
-		.schedules > 100'
+		.schedules > 100 and .orders > 10 and .counted == "preemption"'
 	rm -f "$db"*
 	mapletest run --db "$db" --strategy rank --exhaust --preemptions 1 \
 		--seed 1 -- "$TARGETS/clean/mutex_counter"

@@ -7,6 +7,7 @@
  */
 #include "policy_rig.h"
 #include "study_rig.h"
+#include "base/mix.h"
 #include "order/model.h"
 
 #define PROGRAMS 60
@@ -79,8 +80,7 @@ static uint64_t signature(const struct rig_program *program,
 			if ((step[k] == step[i] || depend(op[k], op[i])) &&
 			    level[k] >= level[i])
 				level[i] = level[k] + 1;
-		sum += (op[i]->site * 64ull + level[i]) * 0x9e3779b97f4a7c15ull ^
-		       op[i]->site;
+		sum += maple_mix(op[i]->site, level[i]);
 	}
 	return sum;
 }
@@ -359,6 +359,8 @@ static void exhausts(void)
 		}
 		assert_int_equal(bound(&s).unsure, 0);
 		assert_true(bound(&s).schedules >= seen.n);
+		if (strategy != &maple_strategy_rankchecker)
+			assert_int_equal(bound(&s).orders, all.n);
 		for (unsigned int i = 0; i < all.n; i++)
 			assert_true(has(&seen, all.sum[i]));
 		for (unsigned int i = 0; i < seen.n; i++)

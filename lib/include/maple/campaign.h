@@ -267,6 +267,9 @@ struct maple_bound {
 	const char *counted; /* against bounds.preemptions: "preemption", or
 				"delay"; static */
 	uint64_t schedules;  /* that were run */
+	uint64_t orders; /* that these came to: of accesses that depend on each
+			    other, locks and the like; as far as they were
+			    seen to their end */
 	/* that did not do what they say, or were not seen to their end */
 	uint64_t unsure;
 	bool exhausted;

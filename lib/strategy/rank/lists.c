@@ -45,6 +45,12 @@ uint32_t *maple_rank_count(struct maple_rank_seen **set, uint64_t number)
 	return NULL;
 }
 
+/* maple_rank_numbers - how many there are */
+uint32_t maple_rank_numbers(const struct maple_rank_seen *set)
+{
+	return HASH_COUNT(set);
+}
+
 void maple_rank_forget(struct maple_rank_seen **set)
 {
 	struct maple_rank_seen *it, *next;

@@ -81,6 +81,7 @@ void maple_rank_lists_clear(struct maple_rank_lists *lists);
 
 /* A set of numbers, with a count for each. */
 uint32_t *maple_rank_count(struct maple_rank_seen **set, uint64_t number);
+uint32_t maple_rank_numbers(const struct maple_rank_seen *set);
 void maple_rank_forget(struct maple_rank_seen **set);
 
 void maple_rank_trace_put(struct maple_rank_trace *trace);

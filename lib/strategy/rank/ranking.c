@@ -483,6 +483,7 @@ void maple_ranking_bound(const struct maple_ranking *s,
 		.counted = s->lists.way == MAPLE_RANK_DELAYS ? "delay"
 							     : "preemption",
 		.schedules = s->schedules,
+		.orders = maple_rank_numbers(s->traces),
 		.unsure = s->unsure + s->lists.dropped,
 	};
 }
