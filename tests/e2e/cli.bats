@@ -131,7 +131,7 @@ failed() {
 	done
 	usage "--times wants a number from 1 on" replay --times 0 x
 	usage "--order wants ranked or paper" run --order random ./prog
-	usage "--strategy wants auto, maple, native," run --strategy chess ./prog
+	usage "--strategy wants auto, maple, native," run --strategy dice ./prog
 	for bad in 0 17 -1 x; do
 		usage "--depth wants a number" run --depth "$bad" ./prog
 	done
