@@ -21,7 +21,7 @@
 #include "policy/policy.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
-#define MAPLE_SHM_VERSION  11
+#define MAPLE_SHM_VERSION  12
 #define MAPLE_SHM_ENV	   "MAPLE_AGENT"  /* /proc/PID/fd/N of the file */
 #define MAPLE_SHM_ASAN	   "ASAN_OPTIONS" /* with --exe */
 #define MAPLE_SHM_MARK	   "MAPLE_" /* before the name of the user's own */
@@ -284,7 +284,7 @@ struct maple_shm {
 	uint32_t nthreads; /* [a] */
 	uint32_t nimages;  /* [a] appends, [c] may read */
 	uint32_t ncalls;   /* [a] appends */
-	uint32_t pad;
+	uint32_t let_go;   /* [c] it took too long: its threads are native */
 	struct maple_shm_thread thread[MAPLE_THREADS];
 	struct maple_shm_held held[MAPLE_THREADS];
 	struct maple_shm_image image[MAPLE_SHM_IMAGES];

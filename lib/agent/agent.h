@@ -158,6 +158,9 @@ extern bool maple_agent_controls;
 void maple_agent_point(uint32_t site, unsigned int kind, const void *addr,
 		       enum maple_agent_peek peek);
 
+/* maple_control_decides - the run is a controlled one, and was not let go */
+bool maple_control_decides(void);
+
 /*
  * maple_agent_await - as maple_agent_point(), before a wait that ends by
  * @until, in the run's time, whatever others do; 0: it does not

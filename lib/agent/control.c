@@ -16,6 +16,10 @@
  * mutexes, raw futexes, page faults and system calls are all the same.
  *
  * No wake-up can be lost: nobody who stands at a point sleeps.
+ *
+ * A run that took too long is let go: from there on its threads have no levels
+ * and preempt each other anywhere, so nobody decides any more. Who has begun to
+ * ends it alone, since all that come after it see that the run was let go.
  */
 #include "core.h"
 #include "raw.h"
@@ -32,6 +36,12 @@ static struct maple_policy *policy;
 static volatile uint8_t stands[MAPLE_THREADS];
 /* It was raised for its signals' handlers alone. */
 static volatile uint8_t handles[MAPLE_THREADS];
+
+bool maple_control_decides(void)
+{
+	return maple_agent_controls &&
+	       !__atomic_load_n(&maple_shm->let_go, __ATOMIC_ACQUIRE);
+}
 
 /* maple_control_ahead - what a controlled run needs, whatever it is to do */
 void maple_control_ahead(void)
@@ -186,7 +196,9 @@ static void fall_through(uint32_t self)
 		return;
 	}
 	maple_sched_set(0, MAPLE_PRIO_HOOK);
-	if (!has_handled(self)) {
+	if (!maple_control_decides()) {
+		take_level(LOW);
+	} else if (!has_handled(self)) {
 		was = next = maple_policy_chosen(policy);
 		if (was != self) {
 			if (was != MAPLE_POLICY_NOBODY)
@@ -210,7 +222,8 @@ static void stand(uint32_t self, const struct maple_policy_op *op)
 	say(MAPLE_EV_HOLD, op, op->kind);
 	stands[self] = true;
 	take_level(LOW);
-	while (maple_policy_chosen(policy) != self && !maple_agent_sealed)
+	while (maple_policy_chosen(policy) != self && !maple_agent_sealed &&
+	       maple_control_decides())
 		fall_through(self);
 	stands[self] = false;
 	say(MAPLE_EV_RELEASE, op, 0);
@@ -227,6 +240,15 @@ void maple_agent_let_handle(uint32_t thread)
 	maple_agent_leave();
 }
 
+/* Returns when what the caller waits for at @op is there, or its time is over. */
+static void wait_natively(uint32_t self, const struct maple_policy_op *op)
+{
+	while (!(op->peek && maple_peek_enabled(self, op)) &&
+	       !(op->until && op->until <= maple_policy_now(policy)) &&
+	       !maple_agent_sealed)
+		maple_time_go_by();
+}
+
 /*
  * The calling thread stands before @op; returns when it goes on. Equals do not
  * preempt each other, so when the next one has its level the CPU is still ours,
@@ -237,7 +259,7 @@ static void point(const struct maple_policy_op *op)
 	uint32_t self = maple_self.number, next;
 
 	maple_agent_gets_on();
-	if (maple_policy_alone(policy)) {
+	if (maple_policy_alone(policy) || !maple_control_decides()) {
 		maple_policy_count(policy, self, op->site);
 		return;
 	}
@@ -258,7 +280,8 @@ static void point(const struct maple_policy_op *op)
 			stand(self, op);
 		}
 	}
-	maple_policy_execute(policy, self);
+	if (maple_control_decides())
+		maple_policy_execute(policy, self);
 }
 
 /*
@@ -326,6 +349,8 @@ bool maple_agent_await(uint32_t site, unsigned int kind, const void *addr,
 
 	maple_agent_enter();
 	point(&op);
+	if (!maple_control_decides())
+		wait_natively(self, &op);
 	there = peek && maple_peek_enabled(self, &op);
 	if (!there && until)
 		maple_policy_expire(policy, self, until);

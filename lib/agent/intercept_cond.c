@@ -19,7 +19,8 @@
  * or the condition is shared with other processes, or time is the machine's,
  * the wait is libc's: with a mutex of the thread's own, the stand-in, and a
  * point before it locks the program's. From before the one is released until
- * the thread sleeps nobody comes between.
+ * the thread sleeps nobody comes between. Where a run was let go somebody
+ * might, so there a wait that begins is libc's alone.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -141,7 +142,8 @@ static void wait_listed(struct wait *w)
 /* Whether the list will do, until @t of @clock; NULL: for good. */
 static void choose_list(struct wait *w, int clock, const struct timespec *t)
 {
-	w->listed = maple_agent_controls && !(bits_of(w->cond) & COND_SHARED) &&
+	w->listed = maple_control_decides() &&
+		    !(bits_of(w->cond) & COND_SHARED) &&
 		    (!t || (w->until = maple_time_until(clock, t)));
 }
 
@@ -155,7 +157,7 @@ static void wait_begin(struct wait *w)
 	maple_agent_condition(w->site, MAPLE_EV_SLEEP, w->cond, true);
 	maple_agent_note(MAPLE_EV_BLOCK, w->site, NULL, 0, 0, 0);
 	w->with = w->mutex;
-	if (maple_agent_controls)
+	if (maple_control_decides())
 		leave_mutex(w);
 }
 

@@ -4,7 +4,8 @@
  * instead of sleeping, and a signal is there for any one of those that waited
  * when it was sent: which of them takes it is the policy's choice, like all else.
  *
- * Only the chosen thread calls these, and who asks for it.
+ * Only the chosen thread changes these, as long as there is one; once the run
+ * was let go any thread may, at any time.
  */
 #include "core.h"
 
@@ -19,13 +20,16 @@ static struct {
 	uint64_t sent;
 } sent[MAPLE_THREADS];
 
+static uint32_t lock; /* of the two */
 static uint32_t nsent;
 static uint64_t clock; /* of the above; counts both */
 
 /* maple_waiters_begin - the caller waits on @cond */
 void maple_waiters_begin(const void *cond)
 {
+	maple_lock_take(&lock);
 	waiters[maple_self.number] = (struct waiter){ (uint64_t)cond, ++clock };
+	maple_lock_give(&lock);
 }
 
 /* The first signal that @w may take; nsent: none. */
@@ -80,24 +84,25 @@ bool maple_waiters_end(void)
 {
 	struct waiter *w = &waiters[maple_self.number];
 	uint64_t cond = w->cond;
-	uint32_t i = signal_for(w);
-	bool woken = i < nsent;
+	uint32_t i;
+	bool woken;
 
+	maple_lock_take(&lock);
+	i = signal_for(w);
+	woken = i < nsent;
 	w->cond = 0;
 	if (woken)
 		take(i);
 	else
 		take_back(cond);
+	maple_lock_give(&lock);
 	return woken;
 }
 
-bool maple_waiters_wake(const void *cond, bool all)
+static bool wake(uint64_t at, bool all)
 {
-	uint64_t at = (uint64_t)cond;
 	uint32_t waiting, signals = 0;
 
-	if (!maple_agent_controls)
-		return false;
 	waiting = count(at, ++clock);
 	for (uint32_t i = 0; i < nsent; i++)
 		signals += sent[i].cond == at;
@@ -108,4 +113,16 @@ bool maple_waiters_wake(const void *cond, bool all)
 		sent[nsent++].sent = clock;
 	} while (all && ++signals < waiting);
 	return true;
+}
+
+bool maple_waiters_wake(const void *cond, bool all)
+{
+	bool woken;
+
+	if (!maple_agent_controls)
+		return false;
+	maple_lock_take(&lock);
+	woken = wake((uint64_t)cond, all);
+	maple_lock_give(&lock);
+	return woken;
 }

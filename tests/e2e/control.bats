@@ -107,6 +107,19 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 	done
 }
 
+@test "a run that is let go ends as it does natively" {
+	local strategy
+
+	for strategy in rank pcr pos pct surw rw; do
+		rm -f "$db"*
+		campaign --strategy $strategy --seed 1 --timeout 0.5s \
+			--max-runs 8 -- "$CONTROL/long_waits"
+		ended_with 0
+		holds '.delivery | .let_go_runs > 3 and
+			(.unjudged_runs | add) == 0'
+	done
+}
+
 @test "who cannot control says so" {
 	campaign --strategy pos --backend ebpf+agent -- \
 		"$TARGETS/clean/mutex_counter"

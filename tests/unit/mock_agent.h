@@ -189,6 +189,11 @@ void maple_agent_ended(uint32_t site, const void *addr, uint64_t size)
 
 bool maple_agent_controls;
 
+bool maple_control_decides(void)
+{
+	return maple_agent_controls;
+}
+
 void maple_agent_point(uint32_t site, unsigned int kind, const void *addr,
 		       enum maple_agent_peek peek)
 {

@@ -370,7 +370,10 @@ static void debugged(struct maple_backend *b, bool there)
 
 static void release(struct maple_backend *b)
 {
-	agent_of(b)->released = true;
+	struct maple_agent_backend *a = agent_of(b);
+
+	a->released = true;
+	__atomic_store_n(&a->shm->let_go, 1, __ATOMIC_RELEASE);
 }
 
 static void destroy(struct maple_backend *b)

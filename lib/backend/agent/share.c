@@ -97,7 +97,7 @@ static void wipe(struct maple_agent_backend *a)
 	shm->standbys = 0;
 	shm->stranger_pid = 0;
 	shm->stranger[0] = '\0';
-	shm->nthreads = 0;
+	shm->nthreads = shm->let_go = 0;
 	memset(&shm->crash, 0, sizeof(shm->crash));
 	memset(&shm->stats, 0, sizeof(shm->stats));
 	memset(shm->auto_result, 0, sizeof(shm->auto_result));
