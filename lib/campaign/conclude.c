@@ -83,7 +83,12 @@ static const char *not_exhausted(const struct maple_campaign *c, char *text,
 	const struct maple_campaign_result *r = c->result;
 	const struct maple_bound *b = &r->bound;
 
-	if (r->exhausted)
+	if (r->exhausted && b->dropped)
+		snprintf(text, size,
+			 "there was no room for %llu schedules: ask for fewer "
+			 "--preemptions (%u) or --variables",
+			 (unsigned long long)b->dropped, b->bounds.preemptions);
+	else if (r->exhausted)
 		snprintf(text, size,
 			 "%llu of %llu schedules did not do what they say, or "
 			 "were not seen to their end: what this program does is "
@@ -195,7 +200,7 @@ int maple_conclude(struct maple_campaign *c)
 	r->exhausted = r->stop == MAPLE_STOP_SATURATED;
 	r->bound = standing.bound;
 	r->bound.exhausted = c->options->exhaust && r->exhausted &&
-			     !r->bound.unsure;
+			     !r->bound.unsure && !r->bound.dropped;
 	r->unseen = maple_unseen_names(c);
 	r->unobserved = unobserved(c);
 	r->delivery.left_out = maple_delivery_left_out(c, standing.unshared);

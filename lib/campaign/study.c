@@ -41,10 +41,11 @@ static int name_parts(struct maple_campaign *c)
 
 	while (parts && parts[n])
 		n++;
-	r->nparts = parts ? n : 1;
-	r->parts = calloc(r->nparts, sizeof(*r->parts));
+	n = parts ? n : 1;
+	r->parts = calloc(n, sizeof(*r->parts));
 	if (!r->parts)
 		return -ENOMEM;
+	r->nparts = n;
 	for (unsigned int i = 0; i < r->nparts; i++)
 		r->parts[i].name = parts ? parts[i] : c->strategy->name;
 	return 0;

@@ -222,18 +222,19 @@ const int maple_sql_version =
  * has stored may be anything: it is no error, and not much.
  */
 /* clang-format off */
-#define SUM(what) \
-	"CAST(min(total(j.value->>'" what "'), 1e15) AS INTEGER) AS " what ","
+#define TOTAL(what)                                                        \
+	"total(max(0, min(CAST(j.value->>'" what "' AS REAL), 1e12)))"
+#define SUM(what) "CAST(min(" TOTAL(what) ", 1e15) AS INTEGER) AS " what ","
 #define PARTS                                                              \
 	"(SELECT nullif(json_group_array(json_object('name', name,"        \
 	" 'runs', runs, 'news', news, 'findings', findings,"               \
 	" 'seconds', seconds)), '[]') FROM (SELECT"                        \
 	" substr(j.value->>'name', 1, 32) AS name,"                        \
 	SUM("runs") SUM("news") SUM("findings")                            \
-	" min(total(j.value->>'seconds'), 1e15) AS seconds"                \
+	" min(" TOTAL("seconds") ", 1e15) AS seconds"                      \
 	" FROM campaigns c, json_each(iif(json_valid(c.parts), c.parts,"   \
 	" '[]')) j WHERE c.program = p.id AND j.type = 'object'"           \
-	" GROUP BY 1 ORDER BY min(c.id), min(j.key) LIMIT 16))"
+	" GROUP BY 1 ORDER BY min(c.id), min(j.key) LIMIT 64))"
 /* clang-format on */
 
 const char *const maple_sql_text[MAPLE_SQL_MAX] = {

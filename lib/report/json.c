@@ -149,13 +149,14 @@ static json_t *bound_object(const struct maple_bound *b)
 {
 	if (!b->bounds.preemptions)
 		return json_null();
-	return json_pack(
-		"{s:b, s:s, s:i, s:i, s:i, s:I, s:I, s:I}", "exhausted",
-		b->exhausted, "counted", b->counted, "preemptions",
-		(int)b->bounds.preemptions, "variables",
-		(int)b->bounds.variables, "threads", (int)b->bounds.threads,
-		"schedules", (json_int_t)b->schedules, "orders",
-		(json_int_t)b->orders, "unsure", (json_int_t)b->unsure);
+	return json_pack("{s:b, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:I}",
+			 "exhausted", b->exhausted, "counted", b->counted,
+			 "preemptions", (int)b->bounds.preemptions, "variables",
+			 (int)b->bounds.variables, "threads",
+			 (int)b->bounds.threads, "schedules",
+			 (json_int_t)b->schedules, "orders",
+			 (json_int_t)b->orders, "unsure", (json_int_t)b->unsure,
+			 "dropped", (json_int_t)b->dropped);
 }
 
 /* What each of a strategy's parts did. */

@@ -119,7 +119,20 @@ static void print_part(FILE *out, json_t *part)
 	fputs("</tr>\n", out);
 }
 
-/* What the strategy's parts did, if it has several; @text: see the memo. */
+static bool is_strategy(const char *name)
+{
+	const char *known = NULL;
+
+	for (unsigned int i = 0; (known = maple_strategy_name(i)); i++)
+		if (name && !strcmp(name, known))
+			break;
+	return known;
+}
+
+/*
+ * What the strategy's parts did, if it has several; @text: see the memo. Other
+ * users may have written it: what names no strategy is left out.
+ */
 static void print_parts(FILE *out, const char *text)
 {
 	json_t *parts = text ? json_loads(text, 0, NULL) : NULL, *part;
@@ -133,7 +146,9 @@ static void print_parts(FILE *out, const char *text)
 		      "<th class=\"num\">time</th></tr></thead><tbody>\n",
 		      out);
 		json_array_foreach (parts, i, part) {
-			if (json_integer_value(json_object_get(part, "runs")))
+			if (json_integer_value(json_object_get(part, "runs")) &&
+			    is_strategy(json_string_value(
+				    json_object_get(part, "name"))))
 				print_part(out, part);
 		}
 		fputs("</tbody></table></div>\n", out);

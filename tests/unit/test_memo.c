@@ -602,8 +602,15 @@ static void what_parts_did_is_summed(void **state)
 		    "{\"name\":\"pcr\",\"runs\":9223372036854775807}]");
 	parts_say(f, "[{\"name\":\"maple\",\"runs\":7,\"news\":2,\"findings\":1,"
 		     "\"seconds\":1.5},{\"name\":\"pcr\","
-		     "\"runs\":1000000000000000,\"news\":0,\"findings\":0,"
+		     "\"runs\":2000000000001,\"news\":0,\"findings\":0,"
 		     "\"seconds\":0.25}]");
+	/* Neither can somebody take away what others have done. */
+	end_with(f, "[{\"name\":\"maple\",\"runs\":-5,\"news\":-1e999,"
+		    "\"findings\":1e999,\"seconds\":\"-inf\"}]");
+	parts_say(f, "[{\"name\":\"maple\",\"runs\":7,\"news\":2,"
+		     "\"findings\":1000000000001,\"seconds\":1.5},"
+		     "{\"name\":\"pcr\",\"runs\":2000000000001,\"news\":0,"
+		     "\"findings\":0,\"seconds\":0.25}]");
 }
 
 static void the_export_is_json_with_every_table(void **state)

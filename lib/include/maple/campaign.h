@@ -272,6 +272,7 @@ struct maple_bound {
 			    seen to their end */
 	/* that did not do what they say, or were not seen to their end */
 	uint64_t unsure;
+	uint64_t dropped; /* that were not run, as there was no room for them */
 	bool exhausted;
 };
 

@@ -108,7 +108,7 @@ static unsigned int variables_of(const struct maple_rank_list *list)
 /* Threads that turns are about. */
 static unsigned int threads_of(const struct maple_rank_list *list)
 {
-	uint32_t seen[2 * MAPLE_RANK_TURNS];
+	uint32_t seen[2 * (MAPLE_RANK_TURNS + 1)];
 	unsigned int n = 0, k;
 
 	for (unsigned int i = 0; i < 2 * list->n; i++) {
@@ -255,12 +255,15 @@ int maple_rank_put(struct maple_rank_lists *lists,
 		lists->dropped++;
 		return 0;
 	}
-	copy = malloc(sizeof(*copy));
+	copy = malloc(sizeof(*copy) + list->n * sizeof(*list->turn));
 	if (!copy || !maple_array_reserve(lists->heap, lists->n, lists->room)) {
 		free(copy);
 		return -ENOMEM;
 	}
 	*copy = *list;
+	copy->turn = (struct maple_rank_turn *)(copy + 1);
+	for (unsigned int i = 0; i < list->n; i++)
+		copy->turn[i] = list->turn[i];
 	copy->key = key_of(lists, list);
 	copy->number = lists->put++;
 	if (copy->from)

@@ -47,8 +47,9 @@ struct maple_rank_turn {
 	bool free;	   /* its own could not go on anyway */
 };
 
+/* One that is put takes the room of its turns; who makes one has room for more. */
 struct maple_rank_list {
-	struct maple_rank_turn turn[MAPLE_RANK_TURNS];
+	struct maple_rank_turn *turn;
 	unsigned int n;
 	bool youngest;
 	double key;		       /* when it was put, or asked for, last */

@@ -296,7 +296,9 @@ static bool on_turn(void *ctx, const struct maple_order_turn *turn)
 {
 	struct expanding *x = ctx;
 	struct maple_ranking *s = x->s;
-	struct maple_rank_list list = { .youngest = x->list->youngest };
+	struct maple_rank_turn turns[MAPLE_RANK_TURNS + 1];
+	struct maple_rank_list list = { .turn = turns,
+					.youngest = x->list->youngest };
 	uint32_t choice = x->choices.last[turn->at], over = turn->over, *often;
 	/* Where the base chose somebody else, its thread could not go on. */
 	bool free = choice != MAPLE_ORDER_NONE;
@@ -315,10 +317,6 @@ static bool on_turn(void *ctx, const struct maple_order_turn *turn)
 			continue;
 		list.turn[list.n++] = x->list->turn[i];
 	}
-	if (list.n == MAPLE_RANK_TURNS) {
-		s->lists.dropped++;
-		return true;
-	}
 	last = &list.turn[list.n];
 	if (!place(x, turn, &last->entry))
 		return true;
@@ -329,6 +327,10 @@ static bool on_turn(void *ctx, const struct maple_order_turn *turn)
 	list.n++;
 	if (!maple_rank_allows(s->lists.way, &s->bounds, &list))
 		return true;
+	if (list.n > MAPLE_RANK_TURNS) {
+		s->lists.dropped++;
+		return true;
+	}
 	if (last->pair) {
 		often = maple_rank_count(&x->pairs, last->pair);
 		if (!often || (*often)++ >= OFTEN)
@@ -396,13 +398,13 @@ static struct maple_rank_trace *make_trace(struct maple_ranking *s,
 static bool is_new(struct expanding *x)
 {
 	uint64_t sum = hash(x->trace, NULL);
-	uint32_t *turns;
+	uint32_t *turns = maple_rank_count(&x->s->traces, sum);
 
 	/* For each set of variables the search is another one. */
-	if (x->s->lists.way == MAPLE_RANK_VARIABLES)
-		sum = maple_mix(sum, maple_rank_variables(x->list));
-	turns = maple_rank_count(&x->s->traces, sum);
-
+	if (turns && x->s->lists.way == MAPLE_RANK_VARIABLES)
+		turns = maple_rank_count(
+			&x->s->searched,
+			maple_mix(sum, maple_rank_variables(x->list)));
 	if (!turns)
 		return !(x->error = -ENOMEM);
 	if (*turns && *turns <= x->list->n + 1)
@@ -484,7 +486,8 @@ void maple_ranking_bound(const struct maple_ranking *s,
 							     : "preemption",
 		.schedules = s->schedules,
 		.orders = maple_rank_numbers(s->traces),
-		.unsure = s->unsure + s->lists.dropped,
+		.unsure = s->unsure,
+		.dropped = s->lists.dropped,
 	};
 }
 
@@ -492,6 +495,7 @@ void maple_ranking_deinit(struct maple_ranking *s)
 {
 	maple_rank_lists_clear(&s->lists);
 	maple_rank_forget(&s->traces);
+	maple_rank_forget(&s->searched);
 	free(s->names.name);
 	*s = (struct maple_ranking){ 0 };
 }

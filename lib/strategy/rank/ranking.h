@@ -15,6 +15,8 @@ struct maple_ranking {
 	struct maple_rank_names names;
 	struct maple_bounds bounds;
 	struct maple_rank_seen *traces; /* by hash: turns of its list, plus 1 */
+	/* VARIABLES: the same, by hash and what its list is about */
+	struct maple_rank_seen *searched;
 	unsigned int underway;
 	uint64_t schedules; /* that were run, of all within bounds */
 	uint64_t alive;	    /* events of runs that are kept */
