@@ -71,7 +71,17 @@ static bool may_be_woken(const struct watch *w, pid_t pid, bool outsiders)
 	return maple_wakers_exist(&wakers, pid);
 }
 
-/* Twice stuck, nothing has run in between, and nobody can help. */
+/* Of a server, some threads always wait for the world outside. */
+static bool stuck(struct watch *w, pid_t pid, bool server)
+{
+	return pid && (maple_process_stuck(pid, &w->stamp) ||
+		       (server && maple_process_cycle(pid, &w->stamp)));
+}
+
+/*
+ * Twice stuck, nothing has run in between, and nobody can help: nor has who
+ * could, and has ended since.
+ */
 static bool deadlocked(struct watch *w, pid_t pid, double at,
 		       const struct maple_run_order *order, bool server)
 {
@@ -85,11 +95,10 @@ static bool deadlocked(struct watch *w, pid_t pid, double at,
 	w->looked = at;
 	if (w->exe)
 		w->program = maple_process_find(w->launch->guard, w->exe);
-	/* Of a server, some threads always wait for the world outside. */
-	w->stuck = pid && (maple_process_stuck(pid, &w->stamp) ||
-			   (server && maple_process_cycle(pid, &w->stamp)));
+	w->stuck = stuck(w, pid, server);
 	return was && w->stuck && stamp == w->stamp &&
-	       !may_be_woken(w, pid, order->outsiders);
+	       !may_be_woken(w, pid, order->outsiders) &&
+	       stuck(w, pid, server) && stamp == w->stamp;
 }
 
 static bool has_ended(const struct maple_joined *joined)
