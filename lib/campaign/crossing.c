@@ -585,6 +585,45 @@ static char *tell_switches(const struct crossing *x,
 }
 
 /*
+ * Who is taken off the CPU at a point counts, also where it might have had to
+ * wait there: a bound is not to be too small.
+ */
+static void count_switches(const struct crossing *x, struct maple_finding *f)
+{
+	bool *seen = calloc(x->had.nnames + 1, sizeof(*seen));
+	uint64_t variable[TOLD];
+	bool known = seen;
+
+	f->preemptions = f->variables = f->threads = 0;
+	for (uint32_t i = 0; seen && i < x->had.n; i++) {
+		const struct maple_policy_switch *entry = &x->had.entry[i];
+		uint64_t addr = 0;
+		unsigned int k;
+
+		if (!maple_switches_chose(entry))
+			continue;
+		f->threads += !seen[entry->thread];
+		seen[entry->thread] = true;
+		f->threads += !seen[entry->next];
+		seen[entry->next] = true;
+		if (entry->what != MAPLE_POLICY_AT ||
+		    entry->next == entry->thread)
+			continue;
+		f->preemptions++;
+		known &= i < TOLD && x->told[i].before >= 0;
+		if (known)
+			addr = x->log[x->told[i].before].addr;
+		for (k = 0; k < f->variables && variable[k] != addr; k++)
+			;
+		if (addr && k == f->variables)
+			variable[f->variables++] = addr;
+	}
+	if (!known)
+		f->variables = 0;
+	free(seen);
+}
+
+/*
  * maple_story_switches - fills in @f's switches and, if @trial has values, its
  * moments: what each thread did across them
  */
@@ -603,6 +642,7 @@ void maple_story_switches(struct maple_campaign *c, struct maple_finding *f,
 	cross_all(x);
 	tell_moments(x, f);
 	f->switches = tell_switches(x, f);
+	count_switches(x, f);
 	free(x);
 }
 

@@ -205,10 +205,14 @@ static void print_report(FILE *out, const struct maple_finding *f)
 
 static void print_switches(FILE *out, const struct maple_finding *f)
 {
+	char text[128];
+
 	if (!f->switches)
 		return;
 	maple_page_element(out, "h3", NULL, "By these switches");
 	maple_page_element(out, "pre", NULL, "%s", f->switches);
+	if (maple_words_bounds(f, text, sizeof(text)))
+		maple_page_element(out, "p", NULL, "%s", text);
 }
 
 /* maple_page_finding - what stands in the finding's card */

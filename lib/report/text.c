@@ -270,7 +270,7 @@ static void print_variables(FILE *out, const struct maple_finding *f,
 static void print_orders(FILE *out, const struct maple_finding *f,
 			 const struct maple_report_style *style)
 {
-	char *freed = maple_words_freed(f);
+	char *freed = maple_words_freed(f), text[128];
 	unsigned int next = 0;
 
 	if (f->nmoments)
@@ -289,6 +289,8 @@ static void print_orders(FILE *out, const struct maple_finding *f,
 		      "besides:\n",
 		      out);
 		print_lines(out, f->switches, UINT_MAX, style);
+		if (maple_words_bounds(f, text, sizeof(text)))
+			fprintf(out, "%s\n", text);
 		putc('\n', out);
 	}
 	print_variables(out, f, style);

@@ -234,6 +234,25 @@ void maple_words_count(const struct maple_finding *f, char *buffer, size_t size)
 			 f->forced_runs, f->flipped_fails, f->flipped_runs);
 }
 
+/*
+ * maple_words_bounds - "That is 2 preemptions, at 1 variable, of 2 threads.";
+ * false: there is nothing to say
+ */
+bool maple_words_bounds(const struct maple_finding *f, char *buffer, size_t size)
+{
+	char at[32] = "";
+
+	if (!f->switches || !f->threads)
+		return false;
+	if (f->variables)
+		snprintf(at, sizeof(at), " at %u variable%s,", f->variables,
+			 f->variables == 1 ? "" : "s");
+	snprintf(buffer, size, "That is %u preemption%s,%s of %u thread%s.",
+		 f->preemptions, f->preemptions == 1 ? "" : "s", at, f->threads,
+		 f->threads == 1 ? "" : "s");
+	return true;
+}
+
 /* Of a finding for which no order was forced. */
 static void say_replays(const struct maple_finding *f, char *buffer, size_t size)
 {

@@ -29,6 +29,8 @@ void maple_words_count(const struct maple_finding *finding, char *buffer,
 void maple_words_control(const struct maple_finding *finding, char *buffer,
 			 size_t size);
 const char *maple_words_half(const struct maple_moment *moment);
+bool maple_words_bounds(const struct maple_finding *finding, char *buffer,
+			size_t size);
 const char *maple_words_split(const struct maple_finding *finding);
 char *maple_words_freed(const struct maple_finding *finding);
 char *maple_words_finding(const struct maple_finding *finding);

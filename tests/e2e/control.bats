@@ -220,6 +220,16 @@ first_failure() {
 	jq -c '[.to_first_finding.runs, .findings[0].switches]' "$json"
 }
 
+@test "pctvb finds what is at one variable" {
+	local program
+
+	for program in "$CONTROL/two_stage" "$TARGETS/string_buffer" \
+		"$CONTROL/driver_stop" "$TARGETS/bank_account" \
+		"$TARGETS/circular_list"; do
+		found pctvb 100 "$program"
+	done
+}
+
 @test "a seed is a campaign, whatever the policy" {
 	local strategy once
 

@@ -93,6 +93,37 @@ also() {
 	holds '.undelivered | contains("not all schedules were run")'
 }
 
+# Their own orders: fewest preemptions, delays, or variables first.
+@test "the published searches find what they should" {
+	local program
+
+	unset -f also
+	for program in "$CONTROL/two_stage" "$TARGETS/string_buffer" \
+		"$CONTROL/driver_stop" "$TARGETS/bank_account" \
+		"$TARGETS/circular_list"; do
+		found_by chess 1 24 "$program"
+		found_by delay 1 20 "$program"
+		found_by rankchecker 1 24 "$program"
+	done
+}
+
+@test "the bounds that a finding tells are those within which it is found" {
+	local bounds
+
+	found 8 "$CONTROL/driver_stop"
+	bounds=$(jq -r '.findings[0] | "--preemptions \(.preemptions) \
+		--variables \(.variables) --threads \(.threads)"' "$json")
+	holds '.findings[0] | .preemptions == 2 and .variables == 1 and
+		.threads == 2'
+	mapletest report --db "$db" "$(jq -r '.findings[0].id' "$json")"
+	[[ $output == *"That is 2 preemptions, at 1 variable, of 2 threads."* ]] ||
+		fail "it does not say so"
+	rm -f "$db"*
+	campaign --strategy chess --exhaust $bounds --seed 1 -- \
+		"$CONTROL/driver_stop"
+	ended_with 66
+}
+
 @test "what has no bounds says so" {
 	campaign --exhaust -- "$TARGETS/clean/mutex_counter"
 	ended_with 2 125

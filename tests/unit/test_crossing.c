@@ -106,6 +106,14 @@ static void tell(void)
 	maple_story_switches(&campaign, &finding, &trial);
 }
 
+static void counts(unsigned int preemptions, unsigned int variables,
+		   unsigned int threads)
+{
+	assert_int_equal(finding.preemptions, preemptions);
+	assert_int_equal(finding.variables, variables);
+	assert_int_equal(finding.threads, threads);
+}
+
 /* Moment @i is @kind, by @thread, with what it depends on. */
 static const struct maple_moment *is(unsigned int i, char kind,
 				     const char *thread, int from)
@@ -133,6 +141,7 @@ static void test_lost_update(void **state)
 	goes_on(1, 3);
 	access_to(1, MAPLE_EV_WRITE, 3, X, 150, 130);
 	tell();
+	counts(1, 1, 2);
 	assert_int_equal(finding.nmoments, 3);
 	m = is(0, 'R', "0.1", -1);
 	assert_string_equal(m->value, "100");
@@ -259,6 +268,40 @@ static void test_freed(void **state)
 	is(1, 'R', "0.1", 0);
 }
 
+/* What is no memory is a variable as well; who blocks is not preempted. */
+static void test_bounds(void **state)
+{
+	stops(0, 1, 1, MAPLE_EV_WRITE, X);
+	stops(1, 2, 0, MAPLE_EV_POST, Y);
+	goes_on(0, 1);
+	access_to(0, MAPLE_EV_WRITE, 1, X, 0, 1);
+	entry(0, MAPLE_POLICY_BLOCKED, 3, 2);
+	put(2, MAPLE_EV_NEXT, 3, 0)->aux = 2;
+	stops(2, 1, 1, MAPLE_EV_WRITE, X);
+	goes_on(1, 2);
+	tell();
+	counts(3, 2, 3);
+}
+
+/* Before nothing at all, there is no variable; an early end is no preemption. */
+static void test_bounds_of_nothing(void **state)
+{
+	stops(0, 1, 1, MAPLE_EV_NONE, 0);
+	entry(1, MAPLE_POLICY_ARRIVED, 1, 2);
+	stops(1, 2, 1, MAPLE_EV_BLOCK, 0);
+	tell();
+	counts(1, 0, 2);
+}
+
+/* An entry that was not followed: at which variable nobody knows. */
+static void test_bounds_unknown(void **state)
+{
+	stops(0, 1, 1, MAPLE_EV_WRITE, X);
+	entry(1, MAPLE_POLICY_AT, 2, 0);
+	tell();
+	counts(2, 0, 2);
+}
+
 /* A run without a log has its sentences. */
 static void test_no_log(void **state)
 {
@@ -273,10 +316,12 @@ static void test_no_log(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_lost_update), TEST(test_torn),
-		TEST(test_deadlock),	TEST(test_released),
-		TEST(test_arrival),	TEST(test_who_goes_first),
-		TEST(test_freed),	TEST(test_no_log),
+		TEST(test_lost_update),	   TEST(test_torn),
+		TEST(test_deadlock),	   TEST(test_released),
+		TEST(test_arrival),	   TEST(test_who_goes_first),
+		TEST(test_freed),	   TEST(test_no_log),
+		TEST(test_bounds),	   TEST(test_bounds_of_nothing),
+		TEST(test_bounds_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

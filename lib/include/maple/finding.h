@@ -140,9 +140,12 @@ struct maple_finding {
 
 	/*
 	 * Of a controlled run: the switches that its failure takes, a sentence
-	 * a line; or NULL
+	 * a line; or NULL. Preemptions among them, at how many variables (0:
+	 * unknown, or none), and of how many threads all are: bounds within
+	 * which a search of its own comes to it.
 	 */
 	char *switches;
+	unsigned int preemptions, variables, threads;
 
 	/*
 	 * The control; attached: there is none, it ran before maple came. Of a

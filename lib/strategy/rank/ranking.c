@@ -240,10 +240,12 @@ static void tell_variable(struct expanding *x, uint32_t at,
 	const uint32_t *accesses;
 
 	turn->variable = event_of(x, at)->addr;
+	/* Where these count no preemption they count no variable. */
+	if (turn->free && (x->s->lists.way == MAPLE_RANK_CHESS ||
+			   x->s->lists.way == MAPLE_RANK_VARIABLES))
+		turn->variable = 0;
 	if (x->s->lists.way != MAPLE_RANK_VARIABLES)
 		return;
-	if (turn->free)
-		turn->variable = 0;
 	accesses = maple_rank_count(&x->accesses, event_of(x, at)->addr);
 	turn->accesses = accesses ? *accesses : 0;
 }
