@@ -111,12 +111,12 @@ also() {
 	local bounds
 
 	found 8 "$CONTROL/driver_stop"
-	bounds=$(jq -r '.findings[0] | "--preemptions \(.preemptions) \
-		--variables \(.variables) --threads \(.threads)"' "$json")
-	holds '.findings[0] | .preemptions == 2 and .variables == 1 and
-		.threads == 2'
+	bounds=$(jq -r '.findings[0] | "--preemptions", .preemptions,
+		"--variables", .variables, "--threads", .threads' "$json")
+	holds '.findings[0] | .preemptions == 1 and .variables == 1 and
+		.threads == 3'
 	mapletest report --db "$db" "$(jq -r '.findings[0].id' "$json")"
-	[[ $output == *"That is 2 preemptions, at 1 variable, of 2 threads."* ]] ||
+	[[ $output == *"That is 1 preemption, at 1 variable, of 3 threads."* ]] ||
 		fail "it does not say so"
 	rm -f "$db"*
 	campaign --strategy chess --exhaust $bounds --seed 1 -- \
