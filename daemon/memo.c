@@ -235,6 +235,49 @@ MAPLE_HANDLER(store)
 	return e;
 }
 
+/* ---- what a strategy goes on with: its text is the client's to read ---- */
+
+static int has_strategy(const char *strategy, struct maple_error *err)
+{
+	return strategy && *strategy
+		       ? 0
+		       : maple_error_set(err, EINVAL, "a strategy has a name");
+}
+
+MAPLE_HANDLER(keep)
+{
+	const struct maple_wire_keep *m = &message->keep;
+	int e = own_campaign(client, m->campaign, err);
+
+	if (!e)
+		e = has_strategy(m->strategy, err);
+	if (!e && !m->lists)
+		e = maple_error_set(err, EINVAL, "nothing is kept");
+	return e ? e
+		 : maple_memo_corpus_keep(memo_of(client), m->campaign,
+					  m->strategy, m->lists, err);
+}
+
+MAPLE_HANDLER(recall)
+{
+	const struct maple_wire_recall *m = &message->recall;
+	struct maple_wire_kept kept;
+	char *text = NULL;
+	int e = own_campaign(client, m->campaign, err);
+
+	if (!e)
+		e = has_strategy(m->strategy, err);
+	if (!e)
+		e = maple_memo_corpus_recall(memo_of(client), m->campaign,
+					     m->strategy, &text, err);
+	if (e)
+		return e;
+	kept.lists = text;
+	e = maple_client_say(client, MAPLE_WIRE_KEPT, &kept, client->serial, -1);
+	free(text);
+	return e ? e : MAPLE_ANSWERED;
+}
+
 /* ---- forgetting ---- */
 
 /* What others have found out is not for one of them to throw away. */

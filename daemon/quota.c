@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * How much of the memo a user may fill. The database knows what each user's
- * campaigns and findings take; a campaign is charged with the size of what it
- * sends. The last tenth is for findings, and for the ends of what has begun:
- * runs and marks are refused before. So is the last tenth of the memo itself.
+ * campaigns, findings and corpora take; a campaign is charged with the size of
+ * what it sends. The last tenth is for findings, and for the ends of what has
+ * begun: runs and marks are refused before. So is the last tenth of the memo
+ * itself.
  */
 #include "limits.h"
 #include "quota.h"
@@ -20,8 +21,9 @@ static bool comes_last(unsigned int type)
 /* maple_quota_cost - the bytes that such a request adds, about */
 uint64_t maple_quota_cost(unsigned int type, size_t size)
 {
-	/* A finding is charged as it is stored: it may replace another. */
-	return type == MAPLE_WIRE_STORE ? 0 : size + ROW;
+	/* These are charged as they are stored: they may replace others. */
+	return type == MAPLE_WIRE_STORE || type == MAPLE_WIRE_KEEP ? 0
+								   : size + ROW;
 }
 
 /* Whether the memo has room for that, and for findings afterwards. */

@@ -49,6 +49,8 @@ MAPLE_HANDLER(run);
 MAPLE_HANDLER(run_end);
 MAPLE_HANDLER(sample);
 MAPLE_HANDLER(store);
+MAPLE_HANDLER(keep);
+MAPLE_HANDLER(recall);
 MAPLE_HANDLER(forget);
 MAPLE_HANDLER(forget_finding);
 MAPLE_HANDLER(forget_all);

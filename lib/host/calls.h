@@ -44,6 +44,12 @@
 	C(finding_store, (int64_t campaign, \
 	  const struct maple_finding *finding, struct maple_error *err), \
 	  (campaign, finding, err)) \
+	C(corpus_keep, (int64_t campaign, const char *strategy, \
+	  const char *text, struct maple_error *err), \
+	  (campaign, strategy, text, err)) \
+	C(corpus_recall, (int64_t campaign, const char *strategy, \
+	  char **text, struct maple_error *err), \
+	  (campaign, strategy, text, err)) \
 	C(forget_program, (int64_t program, int64_t keep, \
 	  struct maple_error *err), (program, keep, err)) \
 	C(forget_finding, (const char *id, uid_t owner, \

@@ -197,6 +197,34 @@ int maple_host_finding_store(struct maple_host *host, int64_t campaign,
 	return e;
 }
 
+int maple_host_corpus_keep(struct maple_host *host, int64_t campaign,
+			   const char *strategy, const char *text,
+			   struct maple_error *err)
+{
+	const struct maple_wire_keep m = { campaign, strategy, text };
+
+	return maple_host_keep(host, MAPLE_WIRE_KEEP, &m, campaign, NULL, err);
+}
+
+int maple_host_corpus_recall(struct maple_host *host, int64_t campaign,
+			     const char *strategy, char **text,
+			     struct maple_error *err)
+{
+	const struct maple_wire_recall m = { campaign, strategy };
+	struct maple_host_answer answer;
+	int e;
+
+	*text = NULL;
+	if (campaign == MAPLE_MEMO_UNKEPT)
+		return 0;
+	e = maple_host_ask(host, MAPLE_WIRE_RECALL, &m, MAPLE_WIRE_KEPT,
+			   &answer, err);
+	if (e || !answer.message.kept.lists)
+		return e;
+	*text = strdup(answer.message.kept.lists);
+	return *text ? 0 : maple_error_set(err, ENOMEM, "out of memory");
+}
+
 int maple_host_forget_program(struct maple_host *host, int64_t program,
 			      int64_t keep, struct maple_error *err)
 {

@@ -135,19 +135,23 @@ static const char forget[] = "DROP TABLE IF EXISTS temp.merge_image;"
 			     "DROP TABLE IF EXISTS temp.merge_program;"
 			     "DROP TABLE IF EXISTS temp.merge_campaign;"
 			     "DROP TABLE IF EXISTS temp.merge_run;"
-			     "DROP TABLE IF EXISTS temp.merge_ours";
+			     "DROP TABLE IF EXISTS temp.merge_ours;"
+			     "DROP TABLE IF EXISTS temp.merge_corpus";
 
 static int unite(struct maple_memo *memo, struct maple_error *err)
 {
-	static const char *const steps[] = {
-		images, sites, goals, marks, campaigns, runs, findings, forget
-	};
+	static const char *const steps[] = { images,	sites, goals,	marks,
+					     campaigns, runs,  findings };
 	int ret = maple_memo_begin(memo, err);
 
 	if (ret)
 		return ret;
 	for (unsigned int i = 0; i < sizeof(steps) / sizeof(*steps) && !ret; i++)
 		ret = maple_sql_exec(memo, steps[i], err);
+	if (!ret)
+		ret = maple_corpora_merge(memo, err);
+	if (!ret)
+		ret = maple_sql_exec(memo, forget, err);
 	/* A rollback takes the temporary tables with it. */
 	return maple_sql_leave(memo, true, ret, err);
 }
@@ -164,6 +168,8 @@ int maple_store_merge(struct maple_memo *memo, const char *path,
 			     "UPDATE OR REPLACE findings SET"
 			     " owner = whose(owner)",
 			     err);
+	if (!ret)
+		ret = maple_corpora_prepare(copy, err);
 	if (!ret)
 		ret = maple_sql_exec(memo, "ATTACH ':memory:' AS other", err);
 	if (!ret) {

@@ -87,6 +87,9 @@ int maple_store_forget_program(struct maple_memo *memo, int64_t program,
 		return ret;
 	ret = maple_sql_run(memo, MAPLE_SQL_FORGET_MEMO, err, "i", program);
 	if (!ret)
+		ret = maple_sql_run(memo, MAPLE_SQL_FORGET_CORPUS, err, "i",
+				    program);
+	if (!ret)
 		ret = maple_sql_run(memo, MAPLE_SQL_FORGET_FINDINGS, err, "i",
 				    program);
 	if (!ret)
@@ -98,7 +101,10 @@ int maple_store_forget_program(struct maple_memo *memo, int64_t program,
 	return maple_sql_leave(memo, ours, ret, err);
 }
 
-/* Children first, because of the foreign keys; the last is never forgotten. */
+/*
+ * Children first, because of the foreign keys; the last is never forgotten.
+ * What strategies keep is nobody's but its owner's, and no part of an export.
+ */
 static const char *const tables[] = {
 	"samples", "findings", "memo",	   "runs",   "campaigns", "programs",
 	"goals",   "sites",    "rebuilds", "images", "classes",	  NULL,
@@ -111,6 +117,7 @@ int maple_store_forget_all(struct maple_memo *memo, struct maple_error *err)
 
 	if (ret)
 		return ret;
+	ret = maple_sql_exec(memo, "DELETE FROM corpus", err);
 	for (int i = 0; tables[i + 1] && !ret; i++) {
 		char sql[64];
 		int rc;

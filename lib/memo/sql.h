@@ -41,11 +41,14 @@ enum maple_statement {
 	MAPLE_SQL_FINDINGS,
 	MAPLE_SQL_FINDINGS_KNOWN,
 	MAPLE_SQL_FINDING_FORGET,
+	MAPLE_SQL_CORPUS_KEEP,
+	MAPLE_SQL_CORPUS_RECALL,
 	MAPLE_SQL_SAMPLE,
 	MAPLE_SQL_SAMPLES,
 	MAPLE_SQL_COVERAGE,
 	MAPLE_SQL_PROGRAMS,
 	MAPLE_SQL_FORGET_MEMO,
+	MAPLE_SQL_FORGET_CORPUS,
 	MAPLE_SQL_FORGET_FINDINGS,
 	MAPLE_SQL_FORGET_CAMPAIGNS,
 	MAPLE_SQL_FORGET_PROGRAMS,
@@ -113,6 +116,10 @@ int maple_sql_copy(const char *path, struct maple_memo **copy,
 		   struct maple_error *err);
 int maple_sql_backup(struct maple_memo *to, const char *schema,
 		     struct maple_memo *from, struct maple_error *err);
+
+/* corpus.c */
+int maple_corpora_prepare(struct maple_memo *copy, struct maple_error *err);
+int maple_corpora_merge(struct maple_memo *memo, struct maple_error *err);
 
 /* marks.c */
 int maple_marks_site(struct maple_memo *memo,

@@ -17,6 +17,8 @@
 #define ADD	   " ON CONFLICT(owner) DO UPDATE SET bytes = bytes + excluded.bytes;"
 #define ADD_UP	   ADD " END;"
 #define SIZE_OF(f) "(256 + length(CAST(" f ".json AS BLOB)))"
+#define KEPT_SIZE(f) \
+	"(256 + length(CAST(" f ".strategy || " f ".text AS BLOB)))"
 
 const char *const maple_sql_migrations[] = {
 	/* 1 */
@@ -154,6 +156,23 @@ const char *const maple_sql_migrations[] = {
 	 "CREATE INDEX runs_goal ON runs(goal);"),
 	/* 11: what each part of its strategy did */
 	"ALTER TABLE campaigns ADD COLUMN parts TEXT;",
+	/* 12: schedules that a strategy goes on with; owner as in findings */
+	("CREATE TABLE corpus("
+	 " program INTEGER NOT NULL REFERENCES programs ON DELETE CASCADE,"
+	 " owner INTEGER NOT NULL, strategy TEXT NOT NULL,"
+	 " at INTEGER NOT NULL, text TEXT NOT NULL,"
+	 " PRIMARY KEY(program, owner, strategy));"
+	 "CREATE TRIGGER usage_corpus AFTER INSERT ON corpus BEGIN"
+	 " INSERT INTO usage VALUES(new.owner, " KEPT_SIZE(
+		 "new") ")" ADD_UP
+			"CREATE TRIGGER usage_corpus_changed AFTER UPDATE ON corpus BEGIN"
+			" INSERT INTO usage VALUES(old.owner, -" KEPT_SIZE(
+				"old") ")" ADD
+				       " INSERT INTO usage VALUES(new.owner, " KEPT_SIZE(
+					       "new") ")" ADD_UP
+						      "CREATE TRIGGER usage_no_corpus AFTER DELETE ON corpus BEGIN"
+						      " INSERT INTO usage VALUES(old.owner, -" KEPT_SIZE(
+							      "old") ")" ADD_UP),
 };
 
 const int maple_sql_version =
@@ -360,6 +379,23 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_FINDING_FORGET] = "DELETE FROM findings WHERE id = ?1"
 				     " AND ?2 IN (owner, whose(owner))",
 
+	[MAPLE_SQL_CORPUS_KEEP] =
+		"INSERT INTO corpus(program, owner, strategy, at, text)"
+		" SELECT program, coalesce(owner, ?2), ?3, unixepoch(), ?4"
+		" FROM campaigns WHERE id = ?1 AND program IS NOT NULL"
+		" ON CONFLICT(program, owner, strategy) DO UPDATE SET"
+		" at = excluded.at, text = excluded.text RETURNING program",
+	/* Of this build, else of the one that kept last. */
+	[MAPLE_SQL_CORPUS_RECALL] =
+		"SELECT x.text FROM campaigns c"
+		" JOIN programs p ON p.id = c.program JOIN programs q"
+		" ON q.id = p.id OR (q.path = p.path AND q.input = p.input)"
+		" JOIN corpus x ON x.program = q.id"
+		" WHERE c.id = ?1 AND x.strategy = ?2"
+		" AND whose(x.owner) = coalesce(c.owner, ?3)"
+		" AND length(CAST(x.text AS BLOB)) < ?4"
+		" ORDER BY q.id != p.id, x.at DESC, x.rowid DESC LIMIT 1",
+
 	[MAPLE_SQL_SAMPLE] =
 		"INSERT INTO samples(run, class, predicted, exposed, failed,"
 		" left, barred) VALUES(?, ?, ?, ?, ?, ?, ?)",
@@ -397,6 +433,8 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 
 	[MAPLE_SQL_FORGET_MEMO] =
 		"DELETE FROM memo WHERE program IN " SAME_EXECUTABLE,
+	[MAPLE_SQL_FORGET_CORPUS] =
+		"DELETE FROM corpus WHERE program IN " SAME_EXECUTABLE,
 	[MAPLE_SQL_FORGET_FINDINGS] =
 		"DELETE FROM findings WHERE program IN " SAME_EXECUTABLE,
 	[MAPLE_SQL_FORGET_CAMPAIGNS] = "DELETE FROM campaigns WHERE id != ?2"

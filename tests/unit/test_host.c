@@ -400,6 +400,77 @@ static void what_is_anothers_is_refused(void **state)
 	maple_host_close(two);
 }
 
+static void recalls(struct maple_memo *memo, int64_t campaign, const char *want)
+{
+	char *text;
+
+	OK(maple_memo_corpus_recall(memo, campaign, "grey", &text, &err));
+	assert_int_equal(!text, !want);
+	if (want)
+		assert_string_equal(text, want);
+	free(text);
+}
+
+static uint64_t usage(void)
+{
+	struct maple_memo *memo;
+	uint64_t bytes = 0;
+	char db[96];
+
+	snprintf(db, sizeof(db), "%s/memo.db", dir);
+	OK(maple_memo_open(db, MAPLE_MEMO_READONLY, &memo, &err));
+	OK(maple_memo_usage(memo, geteuid(), &bytes, &err));
+	maple_memo_close(memo);
+	return bytes;
+}
+
+/* It takes as much as there is, however often it was kept. */
+static void what_a_strategy_keeps_is_replaced(void **state)
+{
+	char *most = malloc(MAPLE_MEMO_CORPUS_TEXT + 1);
+	struct maple_memo *a, *b;
+	struct maple_host *one = connect_to(&a), *two = connect_to(&b);
+	int64_t mine = begin(a, NULL), later, program;
+	uint64_t before, after;
+
+	REFUSED(EINVAL, maple_memo_corpus_keep(a, mine, "grey", "[]", &err));
+	OK(maple_memo_program(a, mine, "keeps", "/k", &program, &err));
+	recalls(a, mine, NULL);
+	memset(most, 'x', MAPLE_MEMO_CORPUS_TEXT);
+	most[MAPLE_MEMO_CORPUS_TEXT] = '\0';
+	REFUSED(EMSGSIZE, maple_memo_corpus_keep(a, mine, "grey", most, &err));
+	most[MAPLE_MEMO_CORPUS_TEXT - 1] = '\0';
+	before = usage();
+	for (int i = 0; i < 8; i++)
+		OK(maple_memo_corpus_keep(a, mine, "grey", most, &err));
+	recalls(a, mine, most);
+	after = usage();
+	assert_int_equal(after - before,
+			 256 + strlen("grey") + MAPLE_MEMO_CORPUS_TEXT - 1);
+	OK(maple_memo_corpus_keep(a, mine, "grey", "[2]", &err));
+	assert_int_equal(usage() - before, 256 + strlen("grey") + 3);
+	REFUSED(EINVAL, maple_memo_corpus_keep(a, mine, "", "[]", &err));
+	REFUSED(EINVAL, maple_memo_corpus_keep(a, mine, NULL, "[]", &err));
+	REFUSED(EINVAL, maple_memo_corpus_keep(a, mine, "grey", NULL, &err));
+
+	/* Of one's own campaigns alone, but of all of these. */
+	later = begin(b, NULL);
+	recalls(b, later, NULL);
+	REFUSED(EPERM, maple_memo_corpus_keep(b, mine, "grey", "[3]", &err));
+	REFUSED(EPERM, maple_memo_corpus_recall(b, mine, "grey",
+						&(char *){ NULL }, &err));
+	OK(maple_memo_program(b, later, "rebuilt", "/k", &program, &err));
+	recalls(b, later, "[2]");
+	/* What mapled has no room for is neither kept nor an error. */
+	OK(maple_memo_corpus_keep(b, MAPLE_MEMO_UNKEPT, "grey", "[]", &err));
+	recalls(b, MAPLE_MEMO_UNKEPT, NULL);
+	free(most);
+	maple_memo_close(a);
+	maple_memo_close(b);
+	maple_host_close(one);
+	maple_host_close(two);
+}
+
 static void descriptors_are_not_hoarded(void **state)
 {
 	struct maple_wire_head head = { .type = MAPLE_WIRE_HELLO, .fds = 1 };
@@ -496,6 +567,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_request_is_done_once),
 		cmocka_unit_test(it_goes_on_with_the_next_mapled),
 		cmocka_unit_test(what_is_anothers_is_refused),
+		cmocka_unit_test(what_a_strategy_keeps_is_replaced),
 		cmocka_unit_test(descriptors_are_not_hoarded),
 		cmocka_unit_test(a_pidfd_of_another_is_no_greeting),
 		cmocka_unit_test(who_is_refused_at_once_is_told_why),

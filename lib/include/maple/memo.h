@@ -357,6 +357,31 @@ int maple_memo_known(struct maple_memo *memo, int64_t program,
 		     struct maple_error *err);
 void maple_memo_findings_destroy(struct maple_finding **findings, size_t n);
 
+#define MAPLE_MEMO_CORPUS_TEXT	(256u << 10) /* bytes, NUL included */
+#define MAPLE_MEMO_CORPUS_LISTS 64u
+
+/*
+ * maple_memo_corpus_keep - keeps @text, what @strategy is to go on with when
+ * @campaign's user tests its program again, in place of what was kept before
+ * @text: a JSON array, of up to MAPLE_MEMO_CORPUS_LISTS objects
+ *
+ * Errors: -EMSGSIZE it is too long; -EINVAL the campaign has no program yet.
+ *
+ * maple_memo_corpus_recall - what is kept of the program of @campaign; if there
+ * is nothing, of the build of it at the same path, with the same input, that
+ * something was kept of last
+ * @text: to be freed; NULL: there is nothing
+ *
+ * Only what the campaign's user has kept: what is in a file that belongs
+ * neither to root nor to us is its owner's.
+ */
+int maple_memo_corpus_keep(struct maple_memo *memo, int64_t campaign,
+			   const char *strategy, const char *text,
+			   struct maple_error *err);
+int maple_memo_corpus_recall(struct maple_memo *memo, int64_t campaign,
+			     const char *strategy, char **text,
+			     struct maple_error *err);
+
 /* maple_memo_sample - the coverage of the program after @run */
 int maple_memo_sample(struct maple_memo *memo, int64_t run,
 		      const struct maple_coverage *coverage,
@@ -439,7 +464,8 @@ void maple_memo_programs_destroy(struct maple_memo_program_info *programs,
 				 size_t n);
 
 /*
- * maple_memo_forget_program - drops marks, findings, runs and campaigns
+ * maple_memo_forget_program - drops marks, findings, runs, campaigns, and what
+ * strategies have kept
  * @keep: a campaign that stays, the one under way, or 0
  */
 int maple_memo_forget_program(struct maple_memo *memo, int64_t program,
@@ -455,7 +481,8 @@ int maple_memo_forget_all(struct maple_memo *memo, struct maple_error *err);
  * A union: what is exposed in either is exposed; of attempts, failures and
  * times seen the greater number counts, since the two may have them from one
  * origin; a finding stays its owner's; campaigns and runs come once, however
- * often they are merged. @path is only read; it may have an older schema, and
+ * often they are merged; of what strategies keep there is as much as has room,
+ * the newer first. @path is only read; it may have an older schema, and
  * it is copied to memory.
  *
  * Errors: as maple_memo_open() with MAPLE_MEMO_READONLY; @memo then is as it
@@ -511,7 +538,10 @@ void maple_memo_watch(struct maple_memo *memo, int (*stop)(void *ctx),
 		      void *ctx);
 void maple_memo_interrupt(struct maple_memo *memo);
 
-/* maple_memo_export - every table as one JSON object, to @out */
+/*
+ * maple_memo_export - every table as one JSON object, to @out, but for what
+ * strategies keep, which is its owner's alone
+ */
 int maple_memo_export(struct maple_memo *memo, FILE *out,
 		      struct maple_error *err);
 

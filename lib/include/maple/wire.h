@@ -23,7 +23,7 @@
 #include <sys/types.h>
 #include <maple/memo.h>
 
-#define MAPLE_WIRE_VERSION 7 /* both sides must have the same */
+#define MAPLE_WIRE_VERSION 8 /* both sides must have the same */
 #define MAPLE_WIRE_SOCKET  "/run/mapled.sock"
 #define MAPLE_WIRE_LEASES  "/run/mapled" /* claims on CPUs */
 #define MAPLE_WIRE_MAX	   (4u << 20)	 /* bytes of a message */
@@ -111,6 +111,12 @@
 	F(TEXT, name, MAPLE_CLASS_NAME) F(U64, predicted, 0) \
 	F(U64, exposed, 0) F(U64, failed, 0) F(U64, left, 0) F(U64, barred, 0)
 #define MAPLE_WIRE_store(F) F(I64, campaign, 0) F(TEXT, finding, 2u << 20)
+#define MAPLE_WIRE_keep(F) \
+	F(I64, campaign, 0) F(TEXT, strategy, MAPLE_WIRE_WORD) \
+	F(TEXT, lists, MAPLE_MEMO_CORPUS_TEXT)
+#define MAPLE_WIRE_recall(F) \
+	F(I64, campaign, 0) F(TEXT, strategy, MAPLE_WIRE_WORD)
+#define MAPLE_WIRE_kept(F) F(TEXT, lists, MAPLE_MEMO_CORPUS_TEXT)
 #define MAPLE_WIRE_older(F) \
 	F(TEXT, build_id, MAPLE_WIRE_WORD) F(TEXT, path, MAPLE_WIRE_LINE)
 #define MAPLE_WIRE_print(F) \
@@ -188,6 +194,10 @@
 	M(RUN_END, run_end, ONCE, 0, "a run has ended -> NUMBER")              \
 	M(SAMPLE, sample, ONCE, 0, "the coverage after a run -> NUMBER")       \
 	M(STORE, store, ONCE, 0, "a finding, as JSON -> NUMBER")               \
+	M(KEEP, keep, ONCE, 0,                                                 \
+	  "what a strategy goes on with, as JSON, for what was there -> "      \
+	  "NUMBER")                                                            \
+	M(RECALL, recall, USE, 0, "what I have kept of my program -> KEPT")    \
 	M(OLDER, older, USE, 0, "an older build of this image -> OLD")         \
 	M(CARRY, carry, ONCE, 0,                                               \
 	  "sites of an older build that this one has -> NUMBER, of goals")     \
@@ -211,6 +221,7 @@
 	M(LEASED, leased, SAY, 1, "the CPU, and what keeps it while open")     \
 	M(ANSWER, answer, SAY, 0, "maple.ko's")                                \
 	M(LEARNT, learnt, SAY, 0, "what was known, in the order of LEARN")     \
+	M(KEPT, kept, SAY, 0, "as KEEP had it; nothing: there is none")        \
 	M(OLD, old, SAY, 0, "a build and its sites; image 0: there is none")   \
 	M(INFO, info, SAY, 0, "a program")                                     \
 	M(FOUND, found, SAY, 0, "a finding, as JSON, and the uid of its owner") \

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * What strategies go on with: a text of each program, user and strategy, a JSON
+ * array. It is not looked into here but to merge it, which splits and joins.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "memo/sql.h"
+#include "memo/store.h"
+
+int maple_store_corpus_keep(struct maple_memo *memo, int64_t campaign,
+			    const char *strategy, const char *text,
+			    struct maple_error *err)
+{
+	int64_t program;
+	int ret;
+
+	if (strlen(text) >= MAPLE_MEMO_CORPUS_TEXT)
+		return maple_error_set(err, EMSGSIZE,
+				       "no more than %u bytes are kept",
+				       MAPLE_MEMO_CORPUS_TEXT - 1);
+	/* Whose it is: as with findings. */
+	ret = maple_sql_find(memo, MAPLE_SQL_CORPUS_KEEP, &program, err, "iiss",
+			     campaign,
+			     memo->owner == geteuid() ? -1 : (int64_t)geteuid(),
+			     strategy, text);
+	if (!ret && !program)
+		ret = maple_error_set(err, EINVAL,
+				      "the campaign has no program yet");
+	return ret;
+}
+
+int maple_store_corpus_recall(struct maple_memo *memo, int64_t campaign,
+			      const char *strategy, char **text,
+			      struct maple_error *err)
+{
+	sqlite3_stmt *statement;
+	int ret = maple_sql_get(memo, MAPLE_SQL_CORPUS_RECALL, &statement, err,
+				"isii", campaign, strategy, (int64_t)geteuid(),
+				(int64_t)MAPLE_MEMO_CORPUS_TEXT);
+
+	*text = NULL;
+	if (!ret)
+		ret = maple_sql_step(memo, statement, err);
+	if (ret <= 0)
+		return ret;
+	*text = maple_sql_string(statement, 0);
+	sqlite3_reset(statement);
+	return *text ? 0 : maple_error_set(err, ENOMEM, "out of memory");
+}
+
+/* ---- merging ---- */
+
+/*
+ * maple_corpora_prepare - in @copy, which is to be taken in, it is said whose
+ * each is, as far as its file is believed. Two may be one user's by that.
+ */
+int maple_corpora_prepare(struct maple_memo *copy, struct maple_error *err)
+{
+	return maple_sql_exec(copy,
+			      "ALTER TABLE corpus ADD COLUMN whose INTEGER;"
+			      "UPDATE corpus SET whose = whose(owner)",
+			      err);
+}
+
+/*
+ * All that both have of what the other one has, in one table; and of each list
+ * the first one that there is, the newer text's before the older's, and ours
+ * before theirs, so that to merge once more changes nothing.
+ */
+static const char both[] =
+	"CREATE TEMP TABLE merge_corpus AS SELECT p.new AS program,"
+	" iif(o.whose = whose(-1), -1, o.whose) AS owner, o.strategy, o.at,"
+	" CAST(o.text AS TEXT) AS text, 1 AS theirs FROM other.corpus o"
+	" JOIN merge_program p ON p.old = o.program;"
+	"INSERT INTO merge_corpus SELECT program, owner, strategy, at, text, 0"
+	" FROM main.corpus c WHERE EXISTS(SELECT 1 FROM merge_corpus m WHERE"
+	" m.program = c.program AND m.owner = c.owner"
+	" AND m.strategy = c.strategy)";
+
+static const char lists[] =
+	"SELECT program, owner, strategy, list, newest FROM (SELECT m.program,"
+	" m.owner, m.strategy, j.value AS list, max(m.at) OVER"
+	" (PARTITION BY m.program, m.owner, m.strategy) AS newest,"
+	" row_number() OVER (PARTITION BY m.program, m.owner, m.strategy"
+	" ORDER BY m.at DESC, m.theirs, m.rowid, j.id) AS nth"
+	" FROM merge_corpus m, json_each(iif(json_valid(m.text), m.text, '[]'))"
+	" j WHERE j.type = 'object')"
+	" GROUP BY program, owner, strategy, list"
+	" ORDER BY program, owner, strategy, min(nth)";
+
+static const char store[] =
+	"INSERT INTO main.corpus(program, owner, strategy, at, text)"
+	" VALUES(?, ?, ?, ?, ?) ON CONFLICT(program, owner, strategy)"
+	" DO UPDATE SET at = excluded.at, text = excluded.text"
+	" WHERE text != excluded.text OR at != excluded.at";
+
+/* The union for one program, user and strategy; text: without its end. */
+struct joined {
+	int64_t program, owner, newest;
+	char *strategy;
+	unsigned int n;
+	size_t size;
+	char text[MAPLE_MEMO_CORPUS_TEXT];
+};
+
+static int put(struct maple_memo *memo, struct joined *j, sqlite3_stmt *to,
+	       struct maple_error *err)
+{
+	int rc;
+
+	if (!j->n)
+		return 0;
+	j->text[j->size] = ']';
+	sqlite3_bind_int64(to, 1, j->program);
+	sqlite3_bind_int64(to, 2, j->owner);
+	sqlite3_bind_text(to, 3, j->strategy, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_int64(to, 4, j->newest);
+	sqlite3_bind_text(to, 5, j->text, (int)j->size + 1, SQLITE_TRANSIENT);
+	rc = sqlite3_step(to);
+	sqlite3_reset(to);
+	return rc == SQLITE_DONE ? 0 : maple_sql_fail(memo, rc, err);
+}
+
+static bool is_of(const struct joined *j, sqlite3_stmt *row)
+{
+	return j->strategy && j->program == sqlite3_column_int64(row, 0) &&
+	       j->owner == sqlite3_column_int64(row, 1) &&
+	       !strcmp(j->strategy, (const char *)sqlite3_column_text(row, 2));
+}
+
+/* What does not fit is left out; a shorter one may. */
+static void join(struct joined *j, sqlite3_stmt *row)
+{
+	const void *list = sqlite3_column_text(row, 3);
+	size_t size = (size_t)sqlite3_column_bytes(row, 3);
+
+	if (j->n == MAPLE_MEMO_CORPUS_LISTS ||
+	    j->size + 1 + size + sizeof("]") > sizeof(j->text))
+		return;
+	j->text[j->size++] = j->n++ ? ',' : '[';
+	memcpy(j->text + j->size, list, size);
+	j->size += size;
+}
+
+static int join_all(struct maple_memo *memo, struct joined *j,
+		    sqlite3_stmt *from, sqlite3_stmt *to,
+		    struct maple_error *err)
+{
+	int rc, ret = 0;
+
+	while (!ret && (rc = sqlite3_step(from)) == SQLITE_ROW) {
+		if (!is_of(j, from)) {
+			ret = put(memo, j, to, err);
+			free(j->strategy);
+			j->program = sqlite3_column_int64(from, 0);
+			j->owner = sqlite3_column_int64(from, 1);
+			j->strategy = maple_sql_string(from, 2);
+			j->newest = sqlite3_column_int64(from, 4);
+			j->n = 0;
+			j->size = 0;
+		}
+		if (!ret && !j->strategy)
+			ret = maple_error_set(err, ENOMEM, "out of memory");
+		if (!ret)
+			join(j, from);
+	}
+	if (!ret && rc != SQLITE_DONE)
+		ret = maple_sql_fail(memo, rc, err);
+	return ret ? ret : put(memo, j, to, err);
+}
+
+/*
+ * maple_corpora_merge - of each program, user and strategy that the other
+ * database knows, the lists of both, as many as there may be
+ */
+int maple_corpora_merge(struct maple_memo *memo, struct maple_error *err)
+{
+	sqlite3_stmt *from = NULL, *to = NULL;
+	struct joined *j = calloc(1, sizeof(*j));
+	int ret = maple_sql_exec(memo, both, err), rc;
+
+	if (!j)
+		ret = maple_error_set(err, ENOMEM, "out of memory");
+	if (!ret) {
+		rc = sqlite3_prepare_v2(memo->db, lists, -1, &from, NULL);
+		if (rc == SQLITE_OK)
+			rc = sqlite3_prepare_v2(memo->db, store, -1, &to, NULL);
+		ret = rc == SQLITE_OK ? join_all(memo, j, from, to, err)
+				      : maple_sql_fail(memo, rc, err);
+	}
+	sqlite3_finalize(from);
+	sqlite3_finalize(to);
+	if (j)
+		free(j->strategy);
+	free(j);
+	return ret;
+}
