@@ -256,6 +256,8 @@ int maple_campaign_run_by(const struct maple_strategy *strategy,
 		c.phase = MAPLE_PHASE_DONE;
 		e = maple_conclude(&c);
 	}
+	if (!e)
+		maple_study_leave(&c);
 	if (c.memo_campaign) {
 		char *parts = maple_campaign_parts(c.result);
 

@@ -257,6 +257,7 @@ void maple_trial_deinit(struct maple_trial *trial);
 /* study.c */
 void maple_study_init(struct maple_campaign *c);
 int maple_study_open(struct maple_campaign *c);
+void maple_study_leave(struct maple_campaign *c);
 void maple_study_close(struct maple_campaign *c);
 int maple_study_program(struct maple_campaign *c, uint32_t image);
 void maple_study_take(struct maple_campaign *c, struct maple_trial *trial);
@@ -276,6 +277,7 @@ int maple_campaign_learn(struct maple_campaign *c,
 			 struct maple_goal *const *goals, size_t n);
 const char *maple_campaign_print(struct maple_campaign *c, uint32_t site,
 				 const char **function);
+bool maple_campaign_is_late(const struct maple_campaign *c);
 int maple_campaign_carry(struct maple_campaign *c);
 void maple_campaign_unknow(struct maple_campaign *c);
 
@@ -380,6 +382,12 @@ struct maple_planfile {
 char *maple_planfile_between(const char *text);
 char *maple_planfile_write(struct maple_campaign *c,
 			   const struct maple_trial *trial, bool lasts);
+char *maple_planfile_write_lists(struct maple_campaign *c,
+				 const struct maple_switches *lists, size_t n,
+				 size_t most);
+size_t maple_planfile_read_lists(struct maple_campaign *c, const char *text,
+				 struct maple_switches **lists,
+				 size_t *left_out);
 int maple_planfile_read(struct maple_campaign *c, const char *text,
 			struct maple_trial *trial, struct maple_planfile *file);
 

@@ -112,8 +112,11 @@ static int fill_key(struct maple_campaign *c, const struct maple_goal *goal,
 	return 0;
 }
 
-/* The limit, and a little: what a run has cost is worth keeping. */
-static bool is_late(struct maple_campaign *c)
+/*
+ * maple_campaign_is_late - whether it is over the limit, and a little: what a
+ * run has cost is worth keeping
+ */
+bool maple_campaign_is_late(const struct maple_campaign *c)
 {
 	return maple_interrupt_stops() ||
 	       (c->deadline > 0 && maple_clock_now() > c->deadline + GRACE);
@@ -133,7 +136,7 @@ static int learn_some(struct maple_campaign *c, struct maple_goal *const *goals,
 
 	if (!lessons)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
-	while (filled < n && !e && !is_late(c)) {
+	while (filled < n && !e && !maple_campaign_is_late(c)) {
 		lessons[filled].marks = goals[filled]->marks;
 		e = fill_key(c, goals[filled], &lessons[filled].key);
 		filled++;
@@ -211,7 +214,7 @@ int maple_campaign_carry(struct maple_campaign *c)
 	unsigned int carried;
 	int e = 0;
 
-	for (; !e && !is_late(c) &&
+	for (; !e && !maple_campaign_is_late(c) &&
 	       c->carried < maple_registry_images(c->registry);
 	     c->carried++) {
 		struct refind r = {

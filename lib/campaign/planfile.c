@@ -20,6 +20,9 @@
  * All that names a site is an index into "sites". In another build of an
  * image its sites are found again by their fingerprints, which a finding's
  * order has; no order is forced in part.
+ *
+ * Schedules that a strategy goes on with are an array of {"sites": [...],
+ * "threads": [...], "switches": [[thread, next, what, site, hit], ...]}.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -186,6 +189,75 @@ char *maple_planfile_write(struct maple_campaign *c,
 	return text;
 }
 
+/* All that it names has a name, or there is no text. */
+static char *write_list(struct maple_campaign *c,
+			const struct maple_switches *list)
+{
+	/* To find out what lasts takes a while. */
+	struct writer w = { c, !maple_campaign_is_late(c), json_array(),
+			    json_array() };
+	json_t *threads = json_array(), *switches = json_array(), *root, *site;
+	char *text = NULL;
+	bool all;
+	size_t i;
+
+	for (i = 0; i < list->nnames; i++)
+		json_array_append_new(threads, json_string(list->name[i].text));
+	for (i = 0; i < list->n; i++) {
+		const struct maple_policy_switch *s = &list->entry[i];
+
+		json_array_append_new(
+			switches,
+			json_pack("[i,i,i,o,I]", s->thread, s->next, s->what,
+				  s->site == MAPLE_SITE_NONE
+					  ? json_null()
+					  : site_index(&w, s->site),
+				  (json_int_t)s->hit));
+	}
+	all = json_array_size(threads) == list->nnames &&
+	      json_array_size(switches) == list->n &&
+	      json_array_size(w.sites) == json_array_size(w.numbers);
+	json_array_foreach (w.sites, i, site)
+		all &= json_object_get(site, "image") &&
+		       json_object_get(site, "build_id");
+	root = json_pack("{s:o,s:o,s:o}", "sites", w.sites, "threads", threads,
+			 "switches", switches);
+	if (all)
+		text = json_dumps(root, JSON_COMPACT);
+	json_decref(root);
+	json_decref(w.numbers);
+	return text;
+}
+
+/*
+ * maple_planfile_write_lists - @lists as JSON of less than @most bytes, to be
+ * freed; one that does not fit is left out. NULL: none of them is there
+ */
+char *maple_planfile_write_lists(struct maple_campaign *c,
+				 const struct maple_switches *lists, size_t n,
+				 size_t most)
+{
+	char *all = malloc(most), *text;
+	size_t size = 0, length;
+
+	for (size_t i = 0; i < n && all; i++) {
+		text = write_list(c, &lists[i]);
+		length = text ? strlen(text) : most;
+		if (size + 1 + length + sizeof("]") <= most) {
+			all[size] = size ? ',' : '[';
+			memcpy(all + size + 1, text, length);
+			size += 1 + length;
+		}
+		free(text);
+	}
+	if (!size) {
+		free(all);
+		return NULL;
+	}
+	strcpy(all + size, "]");
+	return all;
+}
+
 /* ---- reading ---- */
 
 struct reader {
@@ -284,6 +356,19 @@ static int read_site(struct reader *r, json_t *object, uint32_t *number)
 				       "%s has no site at 0x%" PRIx64,
 				       maple_image_path(image), offset);
 	return 0;
+}
+
+static int read_sites(struct reader *r, json_t *sites)
+{
+	int e = 0;
+
+	r->n = json_array_size(sites);
+	r->number = calloc(r->n + 1, sizeof(*r->number));
+	if (!r->number)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->n && !e; i++)
+		e = read_site(r, json_array_get(sites, i), &r->number[i]);
+	return e;
 }
 
 static uint32_t number_of(const struct reader *r, json_t *index)
@@ -390,17 +475,22 @@ static int read_plan(const struct reader *r, json_t *object,
 	return check_halves(r, plan);
 }
 
-static int read_switch(const struct reader *r, json_t *object,
-		       uint32_t nthreads, struct maple_policy_switch *s)
+/* By names in an order, by places in a list. */
+static int read_switch(const struct reader *r, json_t *from, uint32_t nthreads,
+		       struct maple_policy_switch *s)
 {
-	int thread, next, what;
+	int thread, next, what, bad;
 	json_int_t hit;
 	json_t *site;
 
-	if (json_unpack(object, "{s:i,s:i,s:i,s:o,s:I}", "thread", &thread,
-			"next", &next, "what", &what, "site", &site, "hit",
-			&hit) ||
-	    thread < 0 || (uint32_t)thread >= nthreads || next < 0 ||
+	if (json_is_array(from))
+		bad = json_unpack(from, "[i,i,i,o,I]", &thread, &next, &what,
+				  &site, &hit);
+	else
+		bad = json_unpack(from, "{s:i,s:i,s:i,s:o,s:I}", "thread",
+				  &thread, "next", &next, "what", &what, "site",
+				  &site, "hit", &hit);
+	if (bad || thread < 0 || (uint32_t)thread >= nthreads || next < 0 ||
 	    (uint32_t)next >= nthreads || what < MAPLE_POLICY_AT ||
 	    what > MAPLE_POLICY_ARRIVED || hit < 0 || hit > UINT32_MAX)
 		return -EBADMSG;
@@ -436,24 +526,12 @@ static int read_threads(json_t *threads, struct maple_switches *to)
 	return 0;
 }
 
-static int read_policy(const struct reader *r, json_t *object,
-		       struct maple_job *job)
+static int read_switches(const struct reader *r, json_t *threads,
+			 json_t *switches, struct maple_switches *to)
 {
-	struct maple_switches *to = &job->switches;
-	json_t *threads, *switches;
-	int policy, blind, real_time, e;
-	size_t i, n;
+	size_t i, n = json_array_size(switches);
+	int e;
 
-	if (json_unpack(object, "{s:i,s:i,s:i,s:o,s:o}", "policy", &policy,
-			"blind", &blind, "real_time", &real_time, "threads",
-			&threads, "switches", &switches) ||
-	    policy < 0 || policy >= MAPLE_POLICIES)
-		return -EBADMSG;
-	job->policy.policy = policy;
-	job->policy.blind = blind != 0;
-	job->policy.real_time = real_time != 0;
-	job->policy.seed = job->seed;
-	n = json_array_size(switches);
 	if (n > MAPLE_POLICY_ENTRIES)
 		return -EBADMSG;
 	e = read_threads(threads, to);
@@ -467,6 +545,24 @@ static int read_policy(const struct reader *r, json_t *object,
 				&to->entry[i]);
 	to->n = n;
 	return e;
+}
+
+static int read_policy(const struct reader *r, json_t *object,
+		       struct maple_job *job)
+{
+	json_t *threads, *switches;
+	int policy, blind, real_time;
+
+	if (json_unpack(object, "{s:i,s:i,s:i,s:o,s:o}", "policy", &policy,
+			"blind", &blind, "real_time", &real_time, "threads",
+			&threads, "switches", &switches) ||
+	    policy < 0 || policy >= MAPLE_POLICIES)
+		return -EBADMSG;
+	job->policy.policy = policy;
+	job->policy.blind = blind != 0;
+	job->policy.real_time = real_time != 0;
+	job->policy.seed = job->seed;
+	return read_switches(r, threads, switches, &job->switches);
 }
 
 static int read_kind(const char *text, enum maple_run_kind *kind)
@@ -499,12 +595,7 @@ static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)
 	    schedule < 0 || schedule >= MAPLE_SCHEDULE_PLAN ||
 	    r->file->timeout <= 0)
 		return -EBADMSG;
-	r->n = json_array_size(sites);
-	r->number = calloc(r->n + 1, sizeof(*r->number));
-	if (!r->number)
-		return -ENOMEM;
-	for (i = 0; i < r->n && !e; i++)
-		e = read_site(r, json_array_get(sites, i), &r->number[i]);
+	e = read_sites(r, sites);
 	if (e)
 		return e;
 	trial->job.seed = seed;
@@ -564,6 +655,58 @@ int maple_planfile_read(struct maple_campaign *c, const char *text,
 	free(r.number);
 	json_decref(root);
 	return e;
+}
+
+static int read_list(struct reader *r, json_t *object,
+		     struct maple_switches *list)
+{
+	json_t *sites, *threads, *switches;
+	int e = -EBADMSG;
+
+	*list = (struct maple_switches){ 0 };
+	if (!json_unpack(object, "{s:o,s:o,s:o}", "sites", &sites, "threads",
+			 &threads, "switches", &switches))
+		e = read_sites(r, sites);
+	if (!e)
+		e = read_switches(r, threads, switches, list);
+	if (e)
+		maple_switches_deinit(list);
+	free(r->number);
+	r->number = NULL;
+	return e;
+}
+
+/*
+ * maple_planfile_read_lists - the way back; they and the array are to be freed
+ * @left_out: how many are damaged, or name what is not in this build any more
+ *
+ * Returns how many @lists there are.
+ */
+size_t maple_planfile_read_lists(struct maple_campaign *c, const char *text,
+				 struct maple_switches **lists, size_t *left_out)
+{
+	struct maple_planfile file = { 0 };
+	struct reader r = { .c = c, .file = &file };
+	json_t *root = json_loads(text, 0, NULL);
+	size_t n = 0, all = json_array_size(root);
+
+	if (all > MAPLE_MEMO_CORPUS_LISTS)
+		all = MAPLE_MEMO_CORPUS_LISTS;
+	if (!c->options->exe && c->program)
+		r.program = realpath(c->program, NULL);
+	*left_out = 0;
+	*lists = calloc(all + 1, sizeof(**lists));
+	for (size_t i = 0; i < all && *lists; i++) {
+		if (read_list(&r, json_array_get(root, i), &(*lists)[n]))
+			++*left_out;
+		else
+			n++;
+	}
+	/* Nobody is told why. */
+	c->err->text[0] = '\0';
+	free(r.program);
+	json_decref(root);
+	return n;
 }
 
 /* maple_planfile_between - the command of its round; to be freed; or NULL */

@@ -32,6 +32,56 @@ static int mark(struct maple_study *study, const struct maple_goal *goal,
 	return maple_memo_mark(c->memo, c->memo_program, goal->row, mark, err);
 }
 
+/* That something is not kept, or not recalled, is no failure of a campaign. */
+static void keep(struct maple_study *study, const char *name,
+		 const struct maple_switches *lists, size_t n)
+{
+	struct maple_campaign *c = study->ctx;
+	struct maple_error why = { "" };
+	char *text;
+
+	if (!c->memo_program)
+		return;
+	text = maple_planfile_write_lists(c, lists, n, MAPLE_MEMO_CORPUS_TEXT);
+	if (text &&
+	    maple_memo_corpus_keep(c->memo, c->memo_campaign, name, text, &why))
+		maple_campaign_notice(c,
+				      "the schedules that %s would go on with "
+				      "are not kept: %s",
+				      name, why.text);
+	free(text);
+}
+
+static size_t recall(struct maple_study *study, const char *name,
+		     struct maple_switches **lists)
+{
+	struct maple_campaign *c = study->ctx;
+	struct maple_error why = { "" };
+	size_t n = 0, left_out = 0;
+	char *text = NULL;
+
+	*lists = NULL;
+	if (!c->memo_program || c->options->fresh)
+		return 0;
+	if (maple_memo_corpus_recall(c->memo, c->memo_campaign, name, &text,
+				     &why))
+		maple_campaign_notice(c, "%s begins anew: %s", name, why.text);
+	else if (text)
+		n = maple_planfile_read_lists(c, text, lists, &left_out);
+	free(text);
+	if (n)
+		maple_campaign_notice(
+			c,
+			"%s goes on with %zu schedule%s of an earlier campaign",
+			name, n, n == 1 ? "" : "s");
+	else if (left_out)
+		maple_campaign_notice(c,
+				      "%s begins anew: what an earlier "
+				      "campaign kept is of another build",
+				      name);
+	return n;
+}
+
 /* Who may ask for runs: the strategy, or each of its parts. */
 static int name_parts(struct maple_campaign *c)
 {
@@ -96,7 +146,16 @@ void maple_study_init(struct maple_campaign *c)
 		.over = maple_campaign_enough,
 		.learn = learn,
 		.mark = mark,
+		.keep = keep,
+		.recall = recall,
 	};
+}
+
+/* maple_study_leave - the campaign is over, its memo still open */
+void maple_study_leave(struct maple_campaign *c)
+{
+	if (c->system && c->strategy->leave)
+		c->strategy->leave(c->system);
 }
 
 /* maple_study_close - the strategy ends, if it ever began */

@@ -134,6 +134,19 @@ struct maple_study {
 	/* Tells it of one mark, which then stands. Returns -errno. */
 	int (*mark)(struct maple_study *study, const struct maple_goal *goal,
 		    enum maple_memo_mark mark, struct maple_error *err);
+	/*
+	 * Keeps @lists, under @name, for a campaign on this program to come, in
+	 * place of those that were there: as many as there is room for, the
+	 * first ones first; none: what was there stays. NULL: nobody does.
+	 */
+	void (*keep)(struct maple_study *study, const char *name,
+		     const struct maple_switches *lists, size_t n);
+	/*
+	 * Those that this build can follow, once the program is known; they and
+	 * the array are the caller's. Returns how many. NULL: there are none.
+	 */
+	size_t (*recall)(struct maple_study *study, const char *name,
+			 struct maple_switches **lists);
 };
 
 /*
@@ -207,6 +220,8 @@ struct maple_strategy {
 	unsigned int (*around)(const void *self, uint32_t site, uint32_t *sites,
 			       unsigned int most);
 	uint32_t (*sites)(const void *self); /* that it can be asked about */
+	/* The campaign is over, and may keep something. NULL: nothing. */
+	void (*leave)(void *self);
 	void (*close)(void *self);
 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "strategy/grey/corpus.h"
+#include "strategy/grey/greybox.h"
 
 #define PLACE 0x5000u
 #define MOST  64
@@ -358,6 +358,36 @@ static void what_is_rare_is_drawn(void **state)
 	maple_corpus_forget(&c);
 }
 
+static void what_is_rarest_is_given_away_first(void **state)
+{
+	struct maple_switches list[MOST];
+	struct maple_corpus c = { 0 };
+	size_t n;
+
+	assert_int_equal(maple_corpus_rarest(&c, list, MOST), 0);
+	a_run();
+	for (uint64_t seed = 1; seed < 20; seed++)
+		learn(&c, seed, seed == 1 ? 3 : 0);
+	names[2] = (struct maple_policy_name){ "rare" };
+	event[8].value = 5;
+	learn(&c, 40, 1);
+	names[2] = (struct maple_policy_name){ "0.2" };
+	assert_int_equal(maple_corpus_rarest(&c, list, 0), 0);
+	assert_int_equal(maple_corpus_rarest(&c, list, 1), 1);
+	assert_string_equal(list[0].name[2].text, "rare");
+	assert_true(list[0].n > 0);
+	maple_switches_deinit(&list[0]);
+	/* No prefix twice, and of each feature one before a second. */
+	n = maple_corpus_rarest(&c, list, MOST);
+	assert_in_range(n, 4, 4 * MAPLE_CORPUS_PREFIXES);
+	assert_string_equal(list[0].name[2].text, "rare");
+	for (size_t i = 0; i < n; i++) {
+		assert_true(list[i].n > 0);
+		maple_switches_deinit(&list[i]);
+	}
+	maple_corpus_forget(&c);
+}
+
 /* ---- the strategy ---- */
 
 static struct maple_campaign_options options;
@@ -404,9 +434,9 @@ static struct maple_study study = {
 };
 
 /* One run of what was asked for, which did as ever. */
-static void carry_out(void *self, struct maple_job *job, bool failed)
+static void carry_out(const struct maple_strategy *s, void *self,
+		      struct maple_job *job, bool failed)
 {
-	const struct maple_strategy *s = &maple_strategy_grey;
 	struct maple_job_end end = { .run = &run, .failed = failed };
 	struct maple_error err;
 
@@ -415,6 +445,8 @@ static void carry_out(void *self, struct maple_job *job, bool failed)
 	assert_int_equal(s->ended(self, job, &end, &err), 0);
 	assert_null(job->own);
 	maple_switches_deinit(&job->switches);
+	free(job->expected.name);
+	free(job->expected.weight);
 	free(job->alone);
 }
 
@@ -437,7 +469,7 @@ static void it_goes_back_to_where_it_was(void **state)
 		assert_int_equal(e, 0);
 		if (seed <= 2) {
 			assert_int_equal(job.kind, MAPLE_RUN_PROFILE);
-			carry_out(self, &job, false);
+			carry_out(s, self, &job, false);
 			continue;
 		}
 		assert_int_equal(job.kind, MAPLE_RUN_CONTROL);
@@ -454,11 +486,155 @@ static void it_goes_back_to_where_it_was(void **state)
 		}
 		/* What fails teaches nothing. */
 		assert_true(begun == 0 || seed > 10);
-		carry_out(self, &job, seed <= 10);
+		carry_out(s, self, &job, seed <= 10);
 	}
 	assert_true(begun > 20 && anew > 20);
 	s->close(self);
 	maple_registry_destroy(study.registry);
+}
+
+/* ---- what an earlier campaign has kept ---- */
+
+#define RECALLED 5
+
+static unsigned int asked;	/* for what was kept, so often */
+static size_t recalled_n;	/* there are so many, */
+static uint32_t kept_hit[MOST]; /* what was kept, by the first entries' hits */
+static size_t kept_n;
+static unsigned int kept_times;
+
+/* Lists of one entry, with a hit that tells them apart; the third is empty. */
+static size_t recall(struct maple_study *s, const char *name,
+		     struct maple_switches **lists)
+{
+	assert_string_equal(name, "grey");
+	asked++;
+	*lists = calloc(recalled_n + 1, sizeof(**lists));
+	for (size_t i = 0; i < recalled_n; i++) {
+		struct maple_policy_switch one = { .thread = 1,
+						   .next = 2,
+						   .site = LOOK,
+						   .hit = 100 + (uint32_t)i };
+		struct maple_switches from = { i != 2, 3, &one, names };
+
+		assert_int_equal(maple_switches_copy(&(*lists)[i], &from), 0);
+	}
+	return recalled_n;
+}
+
+static void keep(struct maple_study *s, const char *name,
+		 const struct maple_switches *lists, size_t n)
+{
+	assert_string_equal(name, "grey");
+	assert_in_range(n, 1, MAPLE_MEMO_CORPUS_LISTS);
+	kept_times++;
+	kept_n = n;
+	for (size_t i = 0; i < n; i++) {
+		assert_true(lists[i].n > 0);
+		kept_hit[i] = lists[i].entry[0].hit;
+	}
+}
+
+/* A campaign of @runs by @s; how many of them began as was recalled. */
+static unsigned int a_campaign(const struct maple_strategy *s, uint64_t runs)
+{
+	struct maple_error err;
+	unsigned int had = 0;
+	void *self;
+	int e = 0;
+
+	asked = kept_times = 0;
+	kept_n = 0;
+	study.registry = maple_registry_create();
+	study.recall = recall;
+	study.keep = keep;
+	assert_int_equal(s->open(s, &study, &self, &err), 0);
+	a_run();
+	for (uint64_t seed = 1; seed <= runs; seed++) {
+		struct maple_job job = { .seed = seed };
+
+		assert_int_equal(s->next(self, &job, &err, &e), MAPLE_NEXT_RUN);
+		if (job.switches.n == 1 && job.switches.entry[0].hit >= 100) {
+			/* In their order, but for the empty one. */
+			assert_int_equal(job.switches.entry[0].hit,
+					 100 + had + (had >= 2));
+			assert_int_equal(job.policy.behind,
+					 1 + MAPLE_POLICY_POS);
+			had++;
+			if (s == &maple_strategy_grey)
+				assert_int_equal(seed, 2 + had);
+		}
+		carry_out(s, self, &job, false);
+	}
+	s->leave(self);
+	s->close(self);
+	maple_registry_destroy(study.registry);
+	study.recall = NULL;
+	study.keep = NULL;
+	return had;
+}
+
+static void it_goes_on_with_what_was_kept(void **state)
+{
+	const struct maple_strategy *s = &maple_strategy_grey;
+
+	recalled_n = RECALLED;
+	assert_int_equal(a_campaign(s, 30), RECALLED - 1);
+	assert_int_equal(asked, 1);
+	/* All of them had their runs; what is kept is what these showed. */
+	assert_int_equal(kept_times, 1);
+	assert_true(kept_n > 0);
+	for (size_t i = 0; i < kept_n; i++)
+		assert_true(kept_hit[i] < 100);
+}
+
+static void what_had_no_run_is_kept_first(void **state)
+{
+	const struct maple_strategy *s = &maple_strategy_grey;
+
+	recalled_n = RECALLED;
+	assert_int_equal(a_campaign(s, 4), 2);
+	assert_true(kept_n > 2);
+	assert_int_equal(kept_hit[0], 103);
+	assert_int_equal(kept_hit[1], 104);
+	assert_true(kept_hit[2] < 100);
+	/* But for the empty one, whose turn it was. */
+	assert_int_equal(a_campaign(s, 3), 1);
+	assert_int_equal(kept_hit[0], 101);
+	assert_int_equal(kept_hit[1], 103);
+	/* More than may be kept. */
+	recalled_n = 2 * MOST;
+	assert_int_equal(a_campaign(s, 3), 1);
+	assert_int_equal(kept_n, MAPLE_MEMO_CORPUS_LISTS);
+	assert_int_equal(kept_hit[MOST - 1], 100 + MOST + 1);
+}
+
+static void where_nothing_came_up_nothing_is_kept(void **state)
+{
+	const struct maple_strategy *s = &maple_strategy_grey;
+
+	recalled_n = RECALLED;
+	/* It never came to a run of its own: what was there stays. */
+	assert_int_equal(a_campaign(s, 2), 0);
+	assert_int_equal(asked, 0);
+	assert_int_equal(kept_times, 0);
+	recalled_n = 0;
+	assert_int_equal(a_campaign(s, 0), 0);
+	assert_int_equal(kept_times, 0);
+}
+
+/* It has a grey as well, which comes later. */
+static void the_portfolio_passes_it_on(void **state)
+{
+	const struct maple_strategy *s = &maple_strategy_auto;
+
+	recalled_n = RECALLED;
+	study.alone = true; /* no orders are forced here */
+	assert_int_equal(a_campaign(s, 1), 0);
+	assert_int_equal(kept_times, 0);
+	assert_int_equal(a_campaign(s, 800), RECALLED - 1);
+	assert_int_equal(asked, 1);
+	assert_int_equal(kept_times, 1);
 }
 
 int main(void)
@@ -471,7 +647,12 @@ int main(void)
 		cmocka_unit_test(a_trail_is_cut_behind_a_step),
 		cmocka_unit_test(a_corpus_grows_by_what_is_new),
 		cmocka_unit_test(what_is_rare_is_drawn),
+		cmocka_unit_test(what_is_rarest_is_given_away_first),
 		cmocka_unit_test(it_goes_back_to_where_it_was),
+		cmocka_unit_test(it_goes_on_with_what_was_kept),
+		cmocka_unit_test(what_had_no_run_is_kept_first),
+		cmocka_unit_test(where_nothing_came_up_nothing_is_kept),
+		cmocka_unit_test(the_portfolio_passes_it_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -257,6 +257,13 @@ static void standing(const void *self, struct maple_standing *standing)
 	maple_search_standing(&a->maple, standing);
 }
 
+static void leave(void *self)
+{
+	struct maple_portfolio *a = self;
+
+	maple_greybox_leave(&a->greybox, a->maple.profiling.study);
+}
+
 static void close_auto(void *self)
 {
 	struct maple_portfolio *a = self;
@@ -282,5 +289,6 @@ const struct maple_strategy maple_strategy_auto = {
 	.standing = standing,
 	.around = maple_profiled_around,
 	.sites = maple_profiled_sites,
+	.leave = leave,
 	.close = close_auto,
 };

@@ -20,6 +20,7 @@
 #define BARE_ONE  4	     /* of so many runs one has no prefix */
 #define DRAWS	  4	     /* features, of which the rarest is taken */
 #define CUT_BELOW 36	     /* steps */
+#define LONGEST	  (1u << 14) /* entries of a prefix that is given away */
 
 /* splitmix64, as for the runs themselves. */
 static uint64_t draw(uint64_t *state, uint64_t n)
@@ -147,6 +148,70 @@ int maple_corpus_draw(const struct maple_corpus *c, uint64_t seed,
 		       ? 0
 		       : maple_trail_cut(prefix->trail,
 					 prefix->step - (uint32_t)cut, list);
+}
+
+/* The rarest first; of equals those that were there last. */
+static int by_rarity(const void *a, const void *b)
+{
+	const struct maple_corpus_entry *x = *(void *const *)a;
+	const struct maple_corpus_entry *y = *(void *const *)b;
+
+	if (x->hits != y->hits)
+		return x->hits < y->hits ? -1 : 1;
+	if (x->last != y->last)
+		return x->last > y->last ? -1 : 1;
+	return memcmp(&x->feature, &y->feature, sizeof(x->feature));
+}
+
+struct giving {
+	struct maple_switches *lists;
+	const struct maple_corpus_prefix **given;
+	size_t n;
+};
+
+/* One run may have shown several features in one step. */
+static bool is_given(const struct giving *g,
+		     const struct maple_corpus_prefix *prefix)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (g->given[i]->trail == prefix->trail &&
+		    g->given[i]->step == prefix->step)
+			return true;
+	return false;
+}
+
+static void give(struct giving *g, const struct maple_corpus_prefix *prefix)
+{
+	struct maple_switches *list = &g->lists[g->n];
+
+	if (prefix->trail->step[prefix->step].entries >= LONGEST ||
+	    is_given(g, prefix) ||
+	    maple_trail_cut(prefix->trail, prefix->step, list))
+		return;
+	if (list->n)
+		g->given[g->n++] = prefix;
+	else
+		maple_switches_deinit(list);
+}
+
+size_t maple_corpus_rarest(const struct maple_corpus *c,
+			   struct maple_switches *lists, size_t most)
+{
+	struct maple_corpus_entry **all = calloc(c->n + 1, sizeof(*all));
+	struct giving g = { .lists = lists,
+			    .given = calloc(most + 1, sizeof(*g.given)) };
+
+	if (all && g.given && c->n) {
+		memcpy(all, c->all, c->n * sizeof(*all));
+		qsort(all, c->n, sizeof(*all), by_rarity);
+		for (unsigned int k = 0; k < MAPLE_CORPUS_PREFIXES; k++)
+			for (uint32_t i = 0; i < c->n && g.n < most; i++)
+				if (k < all[i]->n)
+					give(&g, &all[i]->prefix[k]);
+	}
+	free(g.given);
+	free(all);
+	return g.n;
 }
 
 void maple_corpus_forget(struct maple_corpus *c)

@@ -48,6 +48,14 @@ int maple_corpus_learn(struct maple_corpus *c, const struct maple_run *run,
 int maple_corpus_draw(const struct maple_corpus *c, uint64_t seed,
 		      struct maple_switches *list);
 
+/*
+ * maple_corpus_rarest - up to @most prefixes of the rarest features, each of
+ * another one as far as there are so many, as @lists, the rarest first; to be
+ * freed. Returns how many. What there is no memory for is left out.
+ */
+size_t maple_corpus_rarest(const struct maple_corpus *c,
+			   struct maple_switches *lists, size_t most);
+
 /* maple_corpus_forget - all of it */
 void maple_corpus_forget(struct maple_corpus *c);
 

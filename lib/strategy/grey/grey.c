@@ -68,6 +68,13 @@ static int ended(void *self, struct maple_job *job,
 	return e;
 }
 
+static void leave(void *self)
+{
+	struct maple_grey *s = self;
+
+	maple_greybox_leave(&s->greybox, s->profiling.study);
+}
+
 static void close_grey(void *self)
 {
 	struct maple_grey *s = self;
@@ -88,5 +95,6 @@ const struct maple_strategy maple_strategy_grey = {
 	.drop = maple_profiled_drop,
 	.count = maple_profiled_count,
 	.standing = maple_profiled_standing,
+	.leave = leave,
 	.close = close_grey,
 };

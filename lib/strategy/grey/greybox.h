@@ -9,6 +9,10 @@ struct maple_greybox {
 	struct maple_corpus corpus;
 	uint64_t begun;
 	uint64_t vain; /* runs that found nothing since the corpus was empty */
+	/* Prefixes that an earlier campaign kept; those before @used had runs. */
+	bool asked;
+	size_t nrecalled, used;
+	struct maple_switches *recalled;
 };
 
 /* maple_greybox_begin - @job becomes a run, to be ended. 0, or -errno */
@@ -24,6 +28,10 @@ int maple_greybox_ended(struct maple_greybox *g, const struct maple_profiling *p
 			const struct maple_job *job,
 			const struct maple_job_end *end, bool *news,
 			struct maple_error *err);
+
+/* maple_greybox_leave - keeps, for another campaign, what was rare */
+void maple_greybox_leave(const struct maple_greybox *g,
+			 struct maple_study *study);
 void maple_greybox_deinit(struct maple_greybox *g);
 
 #endif
