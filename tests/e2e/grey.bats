@@ -38,6 +38,44 @@ found() { # MOST PROGRAM [ARG...]
 	holds '.delivery.undelivered_runs == 0'
 }
 
+@test "a campaign goes on with what the one before kept" {
+	local lists
+
+	kept() { sqlite3 "$db" "$1 FROM corpus"; }
+	campaign --strategy grey --seed 1 --max-runs 60 -- \
+		"$CONTROL/index_stack"
+	ended_with 0
+	[[ "$stderr" != *"of an earlier campaign"* ]] || fail "of which one?"
+	[ "$(kept "SELECT strategy")" = grey ] || fail "$(kept "SELECT strategy")"
+	lists=$(kept "SELECT json_array_length(text)")
+	[ "$lists" -gt 10 ] && [ "$lists" -le 64 ] || fail "$lists lists"
+	[ "$(kept "SELECT length(text) < 262144")" = 1 ] || fail "too long"
+
+	# Each has a run, all that it names is there.
+	campaign --strategy grey --seed 2 --max-runs 80 -- \
+		"$CONTROL/index_stack"
+	ended_with 0
+	says "grey goes on with $lists schedules of an earlier campaign"
+	holds '.runs.profile == 2 and .runs.controlled == 78'
+	holds '.delivery.undelivered_runs == 0'
+	[ "$(kept "SELECT count(*)")" = 1 ] || fail "kept twice"
+
+	# The union, in another database.
+	mapletest memo merge --db "$BATS_TEST_TMPDIR/other.db" "$db"
+	ended_with 0
+	db=$BATS_TEST_TMPDIR/other.db
+	campaign --strategy grey --seed 3 --max-runs 10 -- \
+		"$CONTROL/index_stack"
+	says "grey goes on with [0-9]+ schedules of an earlier campaign"
+
+	campaign --strategy grey --seed 1 --max-runs 10 --fresh -- \
+		"$CONTROL/index_stack"
+	ended_with 0
+	[[ "$stderr" != *"of an earlier campaign"* ]] || fail "it was forgotten"
+	mapletest memo forget --db "$db" index_stack
+	[ "$(kept "SELECT count(*)")" = 0 ] || fail "it was not"
+}
+
 @test "a seed is a campaign" {
 	local once again
 
