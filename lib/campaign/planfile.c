@@ -242,8 +242,8 @@ char *maple_planfile_write_lists(struct maple_campaign *c,
 
 	for (size_t i = 0; i < n && all; i++) {
 		text = write_list(c, &lists[i]);
-		length = text ? strlen(text) : most;
-		if (size + 1 + length + sizeof("]") <= most) {
+		length = text ? strlen(text) : 0;
+		if (text && size + 1 + length + sizeof("]") <= most) {
 			all[size] = size ? ',' : '[';
 			memcpy(all + size + 1, text, length);
 			size += 1 + length;
