@@ -183,6 +183,11 @@ static void the_first_version_is_brought_up_to_date(void **state)
 	assert_int_equal(s.attempts, 3);
 	maple_memo_close(memo);
 	assert_int_equal(number(path, "PRAGMA user_version"), 12);
+	assert_int_equal(number(path, "SELECT count(*) FROM corpus"), 0);
+	assert_int_equal(number(path, "SELECT count(*) FROM sqlite_schema"
+				      " WHERE type = 'trigger'"
+				      " AND tbl_name = 'corpus'"),
+			 3);
 	/* What was there is charged to its owner, and given back with it. */
 	assert_int_equal(number(path, "SELECT sum(bytes) FROM campaigns"),
 			 2 * 514 + 512);
