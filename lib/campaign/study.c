@@ -38,7 +38,7 @@ static void keep(struct maple_study *study, const char *name,
 {
 	struct maple_campaign *c = study->ctx;
 	struct maple_error why = { "" };
-	const char *not = NULL;
+	const char *refused = NULL;
 	char *text;
 
 	if (!c->memo_program || maple_memo_full(c->memo))
@@ -46,14 +46,14 @@ static void keep(struct maple_study *study, const char *name,
 	text = maple_planfile_write_lists(c, lists, n, MAPLE_MEMO_CORPUS_TEXT);
 	if (text &&
 	    maple_memo_corpus_keep(c->memo, c->memo_campaign, name, text, &why))
-		not = why.text;
+		refused = why.text;
 	else
-		not = maple_memo_full(c->memo);
-	if (not )
+		refused = maple_memo_full(c->memo);
+	if (refused)
 		maple_campaign_notice(c,
 				      "the schedules that %s would go on with "
 				      "are not kept: %s",
-				      name, not );
+				      name, refused);
 	free(text);
 }
 

@@ -162,17 +162,15 @@ const char *const maple_sql_migrations[] = {
 	 " owner INTEGER NOT NULL, strategy TEXT NOT NULL,"
 	 " at INTEGER NOT NULL, text TEXT NOT NULL,"
 	 " PRIMARY KEY(program, owner, strategy));"
+	 /* clang-format off */
 	 "CREATE TRIGGER usage_corpus AFTER INSERT ON corpus BEGIN"
-	 " INSERT INTO usage VALUES(new.owner, " KEPT_SIZE(
-		 "new") ")" ADD_UP
-			"CREATE TRIGGER usage_corpus_changed AFTER UPDATE ON corpus BEGIN"
-			" INSERT INTO usage VALUES(old.owner, -" KEPT_SIZE(
-				"old") ")" ADD
-				       " INSERT INTO usage VALUES(new.owner, " KEPT_SIZE(
-					       "new") ")" ADD_UP
-						      "CREATE TRIGGER usage_no_corpus AFTER DELETE ON corpus BEGIN"
-						      " INSERT INTO usage VALUES(old.owner, -" KEPT_SIZE(
-							      "old") ")" ADD_UP),
+	 " INSERT INTO usage VALUES(new.owner, " KEPT_SIZE("new") ")" ADD_UP
+	 "CREATE TRIGGER usage_corpus_changed AFTER UPDATE ON corpus BEGIN"
+	 " INSERT INTO usage VALUES(old.owner, -" KEPT_SIZE("old") ")" ADD
+	 " INSERT INTO usage VALUES(new.owner, " KEPT_SIZE("new") ")" ADD_UP
+	 "CREATE TRIGGER usage_no_corpus AFTER DELETE ON corpus BEGIN"
+	 " INSERT INTO usage VALUES(old.owner, -" KEPT_SIZE("old") ")" ADD_UP),
+	/* clang-format on */
 };
 
 const int maple_sql_version =

@@ -433,13 +433,13 @@ stay() { # NUMBER SILENT|GREETED
 		            socket.send_fds(s, [head + hello], [os.pidfd_open(os.getpid())])
 		        except BrokenPipeError:
 		            pass # sent away before
-		        print(s.recv(4096), flush=True)
+		        print(s.recv(4096).decode("latin-1"), flush=True)
 		    kept.append(s)
 		print("done", flush=True)
 		time.sleep(60)
 	END
 	quiet=$!
-	until grep -q done "$dir/stay"; do
+	until grep -aq done "$dir/stay"; do
 		kill -0 $quiet || fail "they did not come"
 		sleep 0.1
 	done
@@ -461,7 +461,7 @@ stay() { # NUMBER SILENT|GREETED
 	start_mapled
 	stay 5 GREETED
 	# Somebody who has just asked whether it answers may still have one.
-	grep -q "[34] of the 8 connections that there may be are user 54321's" \
+	grep -aq "[34] of the 8 connections that there may be are user 54321's" \
 		"$dir/stay"
 	answers
 	kill $quiet
