@@ -20,7 +20,8 @@
  * the wait is libc's: with a mutex of the thread's own, the stand-in, and a
  * point before it locks the program's. From before the one is released until
  * the thread sleeps nobody comes between. Where a run was let go somebody
- * might, so there a wait that begins is libc's alone.
+ * might: there who is on the list and neither woken nor out of time wakes for
+ * nothing, and what cannot be on it is libc's, with the program's mutex.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -133,8 +134,10 @@ static void wait_listed(struct wait *w)
 		return;
 	}
 	pthread_testcancel();
-	if (w->until)
+	if (w->until && (maple_control_decides() || !maple_time_left(w->until)))
 		w->ending = TIMED_OUT;
+	else if (!maple_control_decides())
+		w->ending = WOKEN;
 	else
 		take_stand_in(w);
 }
@@ -142,8 +145,7 @@ static void wait_listed(struct wait *w)
 /* Whether the list will do, until @t of @clock; NULL: for good. */
 static void choose_list(struct wait *w, int clock, const struct timespec *t)
 {
-	w->listed = maple_control_decides() &&
-		    !(bits_of(w->cond) & COND_SHARED) &&
+	w->listed = maple_agent_controls && !(bits_of(w->cond) & COND_SHARED) &&
 		    (!t || (w->until = maple_time_until(clock, t)));
 }
 
@@ -157,7 +159,7 @@ static void wait_begin(struct wait *w)
 	maple_agent_condition(w->site, MAPLE_EV_SLEEP, w->cond, true);
 	maple_agent_note(MAPLE_EV_BLOCK, w->site, NULL, 0, 0, 0);
 	w->with = w->mutex;
-	if (maple_control_decides())
+	if (w->listed || maple_control_decides())
 		leave_mutex(w);
 }
 

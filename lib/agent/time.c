@@ -126,9 +126,12 @@ const struct timespec *maple_time_real(int clock, const struct timespec *t,
 {
 	int64_t at;
 
-	if (whose != MACHINES || !t || !is_ours(clock) || !offset[clock])
+	if (whose == NOBODYS || !t || !is_ours(clock) || t->tv_nsec < 0 ||
+	    t->tv_nsec >= NSEC)
 		return t;
 	at = in_ns(t) - offset[clock];
+	if (whose == OWN)
+		at += machine(clock) - (int64_t)maple_policy_now(policy);
 	room->tv_sec = at > 0 ? at / NSEC : 0;
 	room->tv_nsec = at > 0 ? at % NSEC : 0;
 	return room;

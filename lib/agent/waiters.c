@@ -119,7 +119,8 @@ bool maple_waiters_wake(const void *cond, bool all)
 {
 	bool woken;
 
-	if (!maple_agent_controls)
+	/* In a child nobody waits, and the lock may have been left taken. */
+	if (!maple_agent_controls || !maple_agent_ours())
 		return false;
 	maple_lock_take(&lock);
 	woken = wake((uint64_t)cond, all);
