@@ -20,7 +20,7 @@ static struct {
 	uint64_t sent;
 } sent[MAPLE_THREADS];
 
-static uint32_t lock; /* of the two */
+static uint32_t lock; /* of all that is here */
 static uint32_t nsent;
 static uint64_t clock; /* of the above; counts both */
 

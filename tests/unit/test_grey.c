@@ -325,6 +325,18 @@ static void a_corpus_grows_by_what_is_new(void **state)
 	maple_corpus_forget(&c);
 }
 
+/* Nineteen runs alike, and one in which a thread is another one. */
+static void learn_one_rare(struct maple_corpus *c)
+{
+	a_run();
+	for (uint64_t seed = 1; seed < 20; seed++)
+		learn(c, seed, seed == 1 ? 3 : 0);
+	names[2] = (struct maple_policy_name){ "rare" };
+	event[8].value = 5;
+	learn(c, 40, 1);
+	names[2] = (struct maple_policy_name){ "0.2" };
+}
+
 static void what_is_rare_is_drawn(void **state)
 {
 	unsigned int none = 0, rare = 0, often = 0;
@@ -333,13 +345,7 @@ static void what_is_rare_is_drawn(void **state)
 
 	assert_int_equal(maple_corpus_draw(&c, 1, &list), 0);
 	assert_int_equal(list.n, 0);
-	a_run();
-	for (uint64_t seed = 1; seed < 20; seed++)
-		learn(&c, seed, seed == 1 ? 3 : 0);
-	names[2] = (struct maple_policy_name){ "rare" };
-	event[8].value = 5;
-	learn(&c, 40, 1);
-	names[2] = (struct maple_policy_name){ "0.2" };
+	learn_one_rare(&c);
 	for (uint64_t seed = 1; seed < 4000; seed++) {
 		assert_int_equal(maple_corpus_draw(&c, seed, &list), 0);
 		if (!list.n)
@@ -365,13 +371,7 @@ static void what_is_rarest_is_given_away_first(void **state)
 	size_t n;
 
 	assert_int_equal(maple_corpus_rarest(&c, list, MOST), 0);
-	a_run();
-	for (uint64_t seed = 1; seed < 20; seed++)
-		learn(&c, seed, seed == 1 ? 3 : 0);
-	names[2] = (struct maple_policy_name){ "rare" };
-	event[8].value = 5;
-	learn(&c, 40, 1);
-	names[2] = (struct maple_policy_name){ "0.2" };
+	learn_one_rare(&c);
 	assert_int_equal(maple_corpus_rarest(&c, list, 0), 0);
 	assert_int_equal(maple_corpus_rarest(&c, list, 1), 1);
 	assert_string_equal(list[0].name[2].text, "rare");
