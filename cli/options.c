@@ -56,6 +56,9 @@ static const struct option_entry table[] = {
 	  " to compare with: pctvb, chess, delay, rankchecker, maptest" },
 	{ "until", "covered", RUN, SETS(campaign.until_covered, until),
 	  "with --strategy pcr: end when no pattern is left to try" },
+	{ "patterns", NULL, RUN, FLAG(campaign.patterns),
+	  "with --strategy rw, pos, surw, pct or pctvb: count patterns of accesses,"
+	  " as pcr does, in place of iRoots" },
 	{ "exhaust", NULL, RUN, FLAG(campaign.exhaust),
 	  "with --strategy rank, chess, delay or rankchecker: run all schedules"
 	  " within the bounds, and say so" },

@@ -312,6 +312,13 @@ int maple_campaign_open(struct maple_campaign *c)
 	if (!c->strategy || o->depth > MAPLE_DEPTH_MAX)
 		return maple_error_set(c->err, EINVAL,
 				       "no such strategy or depth");
+	if (o->patterns && !c->strategy->patterned)
+		return maple_error_set(c->err, EINVAL,
+				       "--patterns: %s does not count them; "
+				       "pcr, rw, pos, surw, pct and pctvb do",
+				       c->strategy->name);
+	if (o->patterns)
+		c->strategy = c->strategy->patterned;
 	if (o->until_covered && !c->strategy->covers)
 		return maple_error_set(c->err, EINVAL,
 				       "--until covered: %s does not say what "

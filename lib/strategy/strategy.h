@@ -181,6 +181,8 @@ struct maple_strategy {
 	 * NULL behind the last; count() counts by them. NULL: it has none.
 	 */
 	const char *const *classes;
+	/* The one that does the same, and counts patterns; NULL: there is none. */
+	const struct maple_strategy *patterned;
 	/* Who of it asks for runs, by name, NULL behind; NULL: it does. */
 	const char *const *parts;
 	unsigned int needs; /* MAPLE_NEEDS_: of whoever runs its jobs */

@@ -28,6 +28,7 @@ $1 == "first" {
 }
 
 $1 == "run" {
+	seen($2)
 	key = $2 SUBSEP $3 SUBSEP $4
 	n = ++nruns[key]
 	at[key, n] = $6
@@ -72,6 +73,18 @@ function exposed_after(key, run,    i, sum)
 	for (i = 1; i <= IDIOMS; i++)
 		sum += exposed[key, run, i]
 	return sum + 0
+}
+
+# The mean over the seeds after @run runs.
+function mean_after(name, who, run,    i, n, key, last, sum)
+{
+	n = nseeds[name, who]
+	for (i = 1; i <= n; i++) {
+		key = name SUBSEP who SUBSEP seed[name, who, i]
+		last = run < nruns[key] ? run : nruns[key]
+		sum += exposed_after(key, last)
+	}
+	return n ? sum / n : 0
 }
 
 # Coverage of @name by @who in the time that maple took with the same seed, or

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# The paper's figures 11, 12 and 13 as SVG; after compare.awk. Set from
-# outside: figure, and runs, the X axis of figure 12.
+# The paper's figures 11, 12 and 13 as SVG, and the patterns that runs show;
+# after compare.awk. Set from outside: figure, and runs, the X axis of figure 12.
 
 BEGIN {
-	split("#c0392b #7f8c8d #2980b9 #27ae60 #8e44ad", colour, " ")
+	split("#c0392b #7f8c8d #2980b9 #27ae60 #8e44ad #d68910", colour, " ")
 }
 
 function text(x, y, anchor, what, more)
@@ -76,19 +76,7 @@ function figure11(    p, s, left, bottom, high, group, own, part, x, wide)
 	print "</svg>"
 }
 
-# The mean over the seeds after @run runs.
-function mean_after(name, who, run,    i, n, key, last, sum)
-{
-	n = nseeds[name, who]
-	for (i = 1; i <= n; i++) {
-		key = name SUBSEP who SUBSEP seed[name, who, i]
-		last = run < nruns[key] ? run : nruns[key]
-		sum += exposed_after(key, last)
-	}
-	return n ? sum / n : 0
-}
-
-# A panel by program: iRoots exposed over runs.
+# A panel by program: what is exposed over runs.
 function panel(p, x, y, width, height,    s, run, most, value, points)
 {
 	for (s = 1; s <= nstrategies; s++) {
@@ -113,12 +101,12 @@ function panel(p, x, y, width, height,    s, run, most, value, points)
 	}
 }
 
-function figure12(    p, columns, rows)
+function over_runs(title,    p, columns, rows)
 {
 	columns = nprograms < 4 ? nprograms : 4
 	rows = int((nprograms + columns - 1) / columns)
 	open_svg(240 * columns < 520 ? 520 : 240 * columns + 20,
-		 70 + 190 * rows, "iRoots exposed over runs")
+		 70 + 190 * rows, title)
 	legend(40, 34)
 	for (p = 1; p <= nprograms; p++)
 		panel(p, 50 + 240 * ((p - 1) % columns),
@@ -169,7 +157,9 @@ END {
 	if (figure == 11)
 		figure11()
 	else if (figure == 12)
-		figure12()
+		over_runs("iRoots exposed over runs")
+	else if (figure == "patterns")
+		over_runs("patterns shown over controlled runs")
 	else
 		figure13()
 }

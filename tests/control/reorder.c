@@ -27,7 +27,7 @@ static void *check(void *p)
 int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 3;
-	pthread_t t[64];
+	pthread_t t[128];
 
 	for (int i = 0; i < n - 1; i++)
 		pthread_create(&t[i], 0, set, 0);

@@ -43,7 +43,7 @@ static void *rd(void *p)
 int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 2;
-	pthread_t t[64];
+	pthread_t t[128];
 
 	for (int i = 0; i < n - 1; i++)
 		pthread_create(&t[i], 0, two, 0);

@@ -20,10 +20,10 @@ also() {
 @test "reorder and two stages, however many threads there are" {
 	found 4 "$CONTROL/reorder" 3
 	found 4 "$CONTROL/reorder" 10
-	found 4 "$CONTROL/reorder" 50
+	found 4 "$CONTROL/reorder" 100
 	found 6 "$CONTROL/two_stage"
 	found 6 "$CONTROL/two_stage" 20
-	found 6 "$CONTROL/two_stage" 50
+	found 6 "$CONTROL/two_stage" 100
 }
 
 @test "a driver, a wrong lock, queues that are stolen from, a string buffer" {
@@ -107,6 +107,34 @@ also() {
 	campaign --strategy maptest --until covered -- \
 		"$TARGETS/clean/mutex_counter"
 	ended_with 2 125
+}
+
+@test "who draws counts the same patterns, if it is asked to" {
+	campaign --strategy pos --patterns --seed 1 --max-runs 8 -- \
+		"$TARGETS/clean/mutex_counter"
+	ended_with 0
+	holds '.coverage.exposed | has("pattern 1") and ([.[]] | add > 0)'
+	holds '.coverage.failed + .coverage.left | [.[]] | add == 0'
+	campaign --patterns -- "$TARGETS/clean/mutex_counter"
+	ended_with 2 125
+	[[ $stderr == *"auto does not count them"* ]] ||
+		fail "the cause is not said"
+}
+
+@test "the drawing of patterns over runs, and its table" {
+	local out=$BATS_TEST_TMPDIR/bench
+
+	run timeout -s KILL 60 "$ROOT/tests/bench/patterns" "$BUILD" --quick \
+		--out "$out"
+	[ "$status" = 0 ] || fail "$output"
+	# pcr's four figures, then pos's
+	grep -qE '^bank_account +([1-9][0-9]*\.[0-9] *){8}( behind)?$' \
+		<<<"$output" || fail "$output"
+	grep -q '^after all of these: on [01] of 1$' <<<"$output"
+	xmllint --noout "$out/patterns.svg"
+	[ "$(grep -c '<polyline' "$out/patterns.svg")" = 2 ]
+	run "$ROOT/tests/bench/patterns" "$BUILD" --quick --out "$out" /bin/true
+	[ "$status" = 1 ] || fail "$output"
 }
 
 @test "a seed is a campaign" {

@@ -102,6 +102,7 @@ struct maple_campaign_options {
 	bool no_heap_fill;  /* freed memory is left as it is */
 	bool whole;	    /* a server's start-up is tried as well */
 	bool real_time;	    /* controlled runs have no time of their own */
+	bool patterns;	    /* they are counted, in place of iRoots */
 	bool until_covered; /* pcr: ends when no pattern is left */
 	struct maple_bounds bounds; /* rank */
 	bool exhaust; /* rank: all schedules within bounds, and no others */

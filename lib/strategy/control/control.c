@@ -16,12 +16,15 @@
  * What surw and pct expect of a run, earlier runs say (expect.c).
  * The first runs are profile runs: they tell which sites share memory. Sites
  * that do not are no points in most runs (sharing.c). A controlled run observes
- * as well, so it counts and teaches what a profile run does.
+ * as well, so it counts and teaches what a profile run does. With --patterns
+ * the patterns that controlled runs show are counted in place of iRoots, so
+ * that they can be compared with pcr's.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include "../maple/classes.h"
 #include "../maple/profile.h"
+#include "../pcr/patterns.h"
 
 #define PROFILES 2 /* as many as it takes to know that a site is alone */
 #define BOUND	 MAPLE_POLICIES /* of a variant: at one variable */
@@ -29,7 +32,9 @@
 struct maple_controlling {
 	struct maple_profiling profiling;
 	enum maple_policy_kind policy;
-	bool bound; /* to one variable */
+	bool bound;  /* to one variable */
+	bool counts; /* patterns */
+	struct maple_patterns patterns;
 };
 
 MAPLE_PROFILED(struct maple_controlling);
@@ -46,6 +51,8 @@ static int open_control(const struct maple_strategy *strategy,
 	maple_profiling_init(&s->profiling, study, true);
 	s->policy = strategy->variant % BOUND;
 	s->bound = strategy->variant >= BOUND;
+	s->counts = strategy->classes == maple_pattern_classes;
+	s->patterns.mode = MAPLE_PATTERNS_COUNT;
 	*self = s;
 	return 0;
 }
@@ -57,7 +64,7 @@ static enum maple_next next(void *self, struct maple_job *job,
 		MAPLE_SCHEDULE_OLDER, MAPLE_SCHEDULE_PCT
 	};
 	struct maple_controlling *s = self;
-	struct maple_controlled how = { .bound = s->bound };
+	struct maple_controlled how = { .bound = s->bound, .keeps = s->counts };
 	struct maple_profiling *p = &s->profiling;
 	unsigned int before = p->runs + p->underway;
 
@@ -66,28 +73,63 @@ static enum maple_next next(void *self, struct maple_job *job,
 		*e = maple_profiling_begin(p, job, err);
 	} else {
 		*e = maple_profiling_control(p, job, &how, s->policy, err);
+		if (s->counts)
+			job->budget = MAPLE_PATTERNS_BUDGET;
 	}
 	return MAPLE_NEXT_RUN;
 }
 
-/* One of them, by its policy. */
-#define CONTROL(its_name, POLICY)                                             \
-	{                                                                     \
-		.name = its_name, .classes = maple_classes,                   \
-		.needs = MAPLE_NEEDS_CONTROL, .variant = POLICY,              \
-		.open = open_control, .next = next,                           \
-		.event = maple_profiled_event, .ended = maple_profiled_ended, \
-		.drop = maple_profiled_drop, .count = maple_profiled_count,   \
-		.standing = maple_profiled_standing,                          \
-		.close = maple_profiled_close,                                \
+static int ended(void *self, struct maple_job *job,
+		 const struct maple_job_end *end, struct maple_error *err)
+{
+	struct maple_controlling *s = self;
+	bool counted = s->counts && job->kind == MAPLE_RUN_CONTROL;
+	int e = maple_profiled_ended(self, job, end, err);
+
+	if (!e && counted)
+		e = maple_patterns_ended(&s->patterns, &s->profiling, job, end,
+					 err);
+	return e;
+}
+
+static void count(const void *self, struct maple_coverage *coverage)
+{
+	const struct maple_controlling *s = self;
+
+	if (s->counts)
+		maple_patterns_count(&s->patterns, coverage);
+	else
+		maple_profiled_count(self, coverage);
+}
+
+static void close_control(void *self)
+{
+	struct maple_controlling *s = self;
+
+	maple_patterns_deinit(&s->patterns);
+	maple_profiled_close(self);
+}
+
+#define TABLE(its_name, POLICY, CLASSES, PATTERNED)                          \
+	{                                                                    \
+		.name = its_name, .classes = CLASSES,                        \
+		.needs = MAPLE_NEEDS_CONTROL, .patterned = PATTERNED,        \
+		.variant = POLICY, .open = open_control, .next = next,       \
+		.event = maple_profiled_event, .ended = ended,               \
+		.drop = maple_profiled_drop, .count = count,                 \
+		.standing = maple_profiled_standing, .close = close_control, \
 	}
 
-const struct maple_strategy maple_strategy_rw = CONTROL("rw", MAPLE_POLICY_RW);
-const struct maple_strategy maple_strategy_pos =
-	CONTROL("pos", MAPLE_POLICY_POS);
-const struct maple_strategy maple_strategy_surw =
-	CONTROL("surw", MAPLE_POLICY_SURW);
-const struct maple_strategy maple_strategy_pct =
-	CONTROL("pct", MAPLE_POLICY_PCT);
-const struct maple_strategy maple_strategy_pctvb =
-	CONTROL("pctvb", BOUND + MAPLE_POLICY_PCT);
+/* One of them, by its policy; and the same, that counts patterns. */
+#define CONTROL(its_name, POLICY)                                 \
+	static const struct maple_strategy its_name##_patterned = \
+		TABLE(#its_name, POLICY, maple_pattern_classes,   \
+		      &its_name##_patterned);                     \
+	const struct maple_strategy maple_strategy_##its_name =   \
+		TABLE(#its_name, POLICY, maple_classes, &its_name##_patterned)
+
+CONTROL(rw, MAPLE_POLICY_RW);
+CONTROL(pos, MAPLE_POLICY_POS);
+CONTROL(surw, MAPLE_POLICY_SURW);
+CONTROL(pct, MAPLE_POLICY_PCT);
+CONTROL(pctvb, BOUND + MAPLE_POLICY_PCT);

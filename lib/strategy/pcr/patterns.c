@@ -18,7 +18,6 @@
 #define TRIES	2     /* runs for a pattern that do not show it */
 #define WAITING 2     /* orders of a pattern that wait */
 #define ENTRIES 256   /* of a schedule */
-#define BUDGET	10000 /* events that a site records */
 #define FREE	2.0   /* seconds that may be solved, whatever the runs took */
 #define MOST	2.0   /* ... after one run, */
 #define LEAST	0.002 /* ... and at least */
@@ -192,7 +191,7 @@ static bool on_wanted(void *ctx, const struct maple_order_goal *goal)
 
 	if (!key)
 		return false;
-	if (l->p->seeks) {
+	if (l->p->mode == MAPLE_PATTERNS_SEEK) {
 		/* Of locks and conditions the table has none. */
 		if (goal->pattern.number <= 17 && !key->covered)
 			predict(l, key);
@@ -252,9 +251,9 @@ static int learn(struct learning *l, const struct maple_kept *kept,
 	if (!l->error) {
 		l->model = model;
 		maple_order_shown(model, on_shown, l);
-		if (!l->error)
-			l->p->cut = !maple_order_wanted(model, on_wanted, l) ||
-				    kept->cut;
+		l->p->cut = kept->cut;
+		if (!l->error && l->p->mode != MAPLE_PATTERNS_COUNT)
+			l->p->cut |= !maple_order_wanted(model, on_wanted, l);
 		maple_order_model_free(model);
 	}
 	return l->error ? maple_error_set(err, ENOMEM, "out of memory")
@@ -359,7 +358,7 @@ bool maple_patterns_begin(struct maple_patterns *p,
 
 	if (!take_best(p, &order))
 		return false;
-	job->budget = BUDGET;
+	job->budget = MAPLE_PATTERNS_BUDGET;
 	job->goal = &order.key->goal;
 	*e = maple_profiling_follow(profiling, job, &maple_patterns_how,
 				    &order.list, err);
@@ -395,7 +394,7 @@ int maple_patterns_seek(const struct maple_patterns *p,
 	int e = maple_profiling_control(profiling, job, &maple_patterns_how,
 					MAPLE_POLICY_SEEK, err);
 
-	job->budget = BUDGET;
+	job->budget = MAPLE_PATTERNS_BUDGET;
 	if (!key || e)
 		return e;
 	job->goal = &key->goal;
@@ -421,14 +420,17 @@ void maple_patterns_count(const struct maple_patterns *p,
 		struct maple_class_count *c =
 			&coverage->class[key->pattern.number - 1];
 
-		if (!key->predicted && !key->covered) {
+		bool met = key->covered || key->shown;
+
+		if (!key->predicted && !met) {
 			c->barred += key->refuted && !key->unknown;
 			continue;
 		}
 		c->predicted++;
-		if (key->covered)
+		if (met)
 			c->exposed++;
-		else if (p->seeks || (is_left(key) && key->waiting))
+		else if (p->mode == MAPLE_PATTERNS_SEEK ||
+			 (is_left(key) && key->waiting))
 			c->left++;
 		else
 			c->failed++;

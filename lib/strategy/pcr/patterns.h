@@ -14,6 +14,9 @@ extern const char *const maple_pattern_classes[];
 /* Runs whose patterns are looked for. */
 extern const struct maple_controlled maple_patterns_how;
 
+/* Events that a site records in such a run, so that few patterns are missed. */
+#define MAPLE_PATTERNS_BUDGET 10000
+
 struct maple_patterns_key;
 
 /* An order to be run. */
@@ -23,6 +26,13 @@ struct maple_patterns_order {
 	uint32_t number; /* in the order in which they were found */
 };
 
+/* What is done about those that no run has shown. */
+enum maple_patterns_mode {
+	MAPLE_PATTERNS_SOLVE, /* an order is solved for, */
+	MAPLE_PATTERNS_SEEK,  /* they are looked for at random (SEEK), */
+	MAPLE_PATTERNS_COUNT, /* nothing: those that are shown are counted */
+};
+
 struct maple_patterns {
 	struct maple_patterns_key *keys;
 	struct maple_patterns_order *order;
@@ -30,8 +40,7 @@ struct maple_patterns {
 	/* Seconds that may be solved: all of them together as long as runs. */
 	double credit;
 	uint32_t runs; /* that have ended */
-	/* They are looked for at random (SEEK), and none is solved for. */
-	bool seeks;
+	enum maple_patterns_mode mode;
 	/* Of the last run not all was learned: there may be more patterns. */
 	bool cut;
 };

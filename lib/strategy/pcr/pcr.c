@@ -39,7 +39,7 @@ static int open_pcr(const struct maple_strategy *strategy,
 	if (!s)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	maple_profiling_init(&s->profiling, study, true);
-	s->patterns.seeks = strategy->variant;
+	s->patterns.mode = strategy->variant;
 	*self = s;
 	return 0;
 }
@@ -52,7 +52,7 @@ static enum maple_next next(void *self, struct maple_job *job,
 	struct maple_switches none = { 0 };
 
 	s->underway++;
-	if (s->patterns.seeks) {
+	if (s->patterns.mode == MAPLE_PATTERNS_SEEK) {
 		*e = maple_patterns_seek(&s->patterns, p, job, err);
 		return MAPLE_NEXT_RUN;
 	}
@@ -126,14 +126,23 @@ static void close_pcr(void *self)
 }
 
 /* Orders that are solved for, or patterns that are met by chance. */
-#define PATTERNS(its_name, SEEKS)                                            \
-	{                                                                    \
-		.name = its_name, .classes = maple_pattern_classes,          \
-		.needs = MAPLE_NEEDS_CONTROL, .covers = !(SEEKS),            \
-		.variant = SEEKS, .open = open_pcr, .next = next,            \
-		.event = maple_profiled_event, .ended = ended, .drop = drop, \
-		.count = count, .standing = standing, .close = close_pcr,    \
+#define PATTERNS(its_name, MODE)                                  \
+	const struct maple_strategy maple_strategy_##its_name = { \
+		.name = #its_name,                                \
+		.classes = maple_pattern_classes,                 \
+		.needs = MAPLE_NEEDS_CONTROL,                     \
+		.patterned = &maple_strategy_##its_name,          \
+		.covers = (MODE) == MAPLE_PATTERNS_SOLVE,         \
+		.variant = MODE,                                  \
+		.open = open_pcr,                                 \
+		.next = next,                                     \
+		.event = maple_profiled_event,                    \
+		.ended = ended,                                   \
+		.drop = drop,                                     \
+		.count = count,                                   \
+		.standing = standing,                             \
+		.close = close_pcr,                               \
 	}
 
-const struct maple_strategy maple_strategy_pcr = PATTERNS("pcr", false);
-const struct maple_strategy maple_strategy_maptest = PATTERNS("maptest", true);
+PATTERNS(pcr, MAPLE_PATTERNS_SOLVE);
+PATTERNS(maptest, MAPLE_PATTERNS_SEEK);
