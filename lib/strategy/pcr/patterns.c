@@ -15,12 +15,13 @@
 #include "base/clock.h"
 #include "patterns.h"
 
-#define TRIES	2     /* runs for a pattern that do not show it */
-#define WAITING 2     /* orders of a pattern that wait */
-#define ENTRIES 256   /* of a schedule */
-#define FREE	2.0   /* seconds that may be solved, whatever the runs took */
-#define MOST	2.0   /* ... after one run, */
-#define LEAST	0.002 /* ... and at least */
+#define TRIES	  2    /* runs for a pattern that do not show it */
+#define WAITING	  2    /* orders of a pattern that wait */
+#define PROMISING 4000 /* events of a run, whose orders are drawn up on paper */
+#define ENTRIES	  256  /* of a schedule */
+#define FREE	  2.0  /* seconds that may be solved, whatever the runs took */
+#define MOST	  2.0  /* ... after one run, */
+#define LEAST	  0.002 /* ... and at least */
 
 const char *const maple_pattern_classes[] = {
 	"pattern 1",  "pattern 2",  "pattern 3",  "pattern 4",	"pattern 5",
@@ -53,6 +54,7 @@ struct learning {
 	struct maple_patterns *p;
 	struct maple_study *study;
 	const struct maple_order_model *model;
+	const struct maple_event *event; /* that it is of */
 	const struct maple_policy_name *names;
 	uint32_t nnames;
 	struct maple_patterns_key *aim;
@@ -148,7 +150,67 @@ static bool is_due(const struct maple_patterns_key *key)
 	return key->tries < (key->covered ? 1 : TRIES);
 }
 
+struct promising {
+	struct learning *l;
+	struct maple_patterns_order *order;
+};
+
+static bool on_promised(void *ctx, const struct maple_order_goal *goal)
+{
+	struct promising *x = ctx;
+	struct maple_patterns_order *o = x->order;
+	struct maple_patterns_key *key = get(x->l, &goal->pattern);
+
+	if (!key || key->shown)
+		return key;
+	for (uint32_t i = 0; i < o->nshows; i++)
+		if (o->shows[i] == key)
+			return true;
+	if (!maple_array_reserve(o->shows, o->nshows, o->room))
+		return false;
+	o->shows[o->nshows++] = key;
+	return true;
+}
+
+/*
+ * What @found shows on paper, with all else behind it as the run had it: more
+ * than it was solved for. That locks may be held there is left aside.
+ */
+static void promise(struct learning *l, const struct maple_order_goal *goal,
+		    const struct maple_order_found *found,
+		    struct maple_patterns_order *order)
+{
+	struct promising x = { l, order };
+	uint32_t n = maple_order_events(l->model), at = 0;
+	unsigned int steps = maple_pattern_steps(goal->pattern.number);
+	struct maple_order_model *model = NULL;
+	struct maple_event *event;
+	bool *done;
+
+	if (n > PROMISING)
+		return;
+	event = malloc((n + 1u) * sizeof(*event));
+	done = calloc(n + 1u, sizeof(*done));
+	for (uint32_t i = 0; i < n + found->n + steps && event && done; i++) {
+		uint32_t e = i < found->n	    ? found->event[i]
+			     : i < found->n + steps ? goal->event[i - found->n]
+						    : i - found->n - steps;
+
+		if (done[e])
+			continue;
+		done[e] = true;
+		event[at++] = l->event[maple_order_origin(l->model, e).event];
+	}
+	if (event && done && !maple_order_model_build(event, at, false, &model))
+		maple_order_shown(model, on_promised, &x);
+	maple_order_model_free(model);
+	free(event);
+	free(done);
+}
+
 static int put(struct learning *l, struct maple_patterns_key *key,
+	       const struct maple_order_goal *goal,
+	       const struct maple_order_found *found,
 	       const struct maple_policy_switch *list, uint32_t n)
 {
 	struct maple_patterns *p = l->p;
@@ -167,6 +229,7 @@ static int put(struct learning *l, struct maple_patterns_key *key,
 						.number = p->found++ };
 	if (maple_switches_copy(&order->list, &from))
 		return -ENOMEM;
+	promise(l, goal, found, order);
 	p->norders++;
 	key->waiting++;
 	return 0;
@@ -203,7 +266,7 @@ static bool on_wanted(void *ctx, const struct maple_order_goal *goal)
 	case MAPLE_ORDER_FOUND:
 		predict(l, key);
 		n = maple_order_schedule(l->model, goal, &order, list, ENTRIES);
-		if (n && put(l, key, list, n))
+		if (n && put(l, key, goal, &order, list, n))
 			l->error = -ENOMEM;
 		maple_order_deinit(&order);
 		break;
@@ -250,6 +313,7 @@ static int learn(struct learning *l, const struct maple_kept *kept,
 	l->error = maple_order_model_build(kept->event, kept->n, false, &model);
 	if (!l->error) {
 		l->model = model;
+		l->event = kept->event;
 		maple_order_shown(model, on_shown, l);
 		l->p->cut = kept->cut;
 		if (!l->error && l->p->mode != MAPLE_PATTERNS_COUNT)
@@ -292,7 +356,8 @@ int maple_patterns_ended(struct maple_patterns *p,
 	free(l.told);
 	if (l.aim)
 		l.aim->tries++;
-	job->news |= l.news.covered || l.news.predicted;
+	p->barren = l.news.covered || l.news.predicted ? 0 : p->barren + 1;
+	job->news |= !p->barren;
 	return e;
 }
 
@@ -306,7 +371,16 @@ static bool is_short(const struct maple_patterns_key *key)
 	       key->pattern.number > 17;
 }
 
-/* Fewest tries, then what is short, then what was found first. */
+static uint32_t promised(const struct maple_patterns_order *o)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < o->nshows; i++)
+		n += !o->shows[i]->shown;
+	return n;
+}
+
+/* Fewest tries, then what is short, what promises most, was found first. */
 static bool is_better(const struct maple_patterns_order *a,
 		      const struct maple_patterns_order *b)
 {
@@ -314,7 +388,15 @@ static bool is_better(const struct maple_patterns_order *a,
 		return a->key->tries < b->key->tries;
 	if (is_short(a->key) != is_short(b->key))
 		return is_short(a->key);
+	if (promised(a) != promised(b))
+		return promised(a) > promised(b);
 	return a->number < b->number;
+}
+
+static void forget(struct maple_patterns_order *order)
+{
+	maple_switches_deinit(&order->list);
+	free(order->shows);
 }
 
 /* What is no longer due is taken out. */
@@ -328,7 +410,7 @@ static void sweep(struct maple_patterns *p)
 			continue;
 		}
 		p->order[i].key->waiting--;
-		maple_switches_deinit(&p->order[i].list);
+		forget(&p->order[i]);
 	}
 	p->norders = n;
 }
@@ -362,6 +444,7 @@ bool maple_patterns_begin(struct maple_patterns *p,
 	job->goal = &order.key->goal;
 	*e = maple_profiling_follow(profiling, job, &maple_patterns_how,
 				    &order.list, err);
+	free(order.shows);
 	return true;
 }
 
@@ -442,7 +525,7 @@ void maple_patterns_deinit(struct maple_patterns *p)
 	struct maple_patterns_key *key, *next;
 
 	for (uint32_t i = 0; i < p->norders; i++)
-		maple_switches_deinit(&p->order[i].list);
+		forget(&p->order[i]);
 	free(p->order);
 	HASH_ITER (hh, p->keys, key, next) {
 		HASH_DEL(p->keys, key);

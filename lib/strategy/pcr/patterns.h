@@ -23,6 +23,9 @@ struct maple_patterns_key;
 struct maple_patterns_order {
 	struct maple_patterns_key *key;
 	struct maple_switches list;
+	/* Patterns that it would show on paper, itself among them. */
+	uint32_t nshows, room;
+	struct maple_patterns_key **shows;
 	uint32_t number; /* in the order in which they were found */
 };
 
@@ -41,6 +44,7 @@ struct maple_patterns {
 	double credit;
 	uint32_t runs; /* that have ended */
 	enum maple_patterns_mode mode;
+	unsigned int barren; /* runs without news, in a row */
 	/* Of the last run not all was learned: there may be more patterns. */
 	bool cut;
 };

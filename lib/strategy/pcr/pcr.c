@@ -17,13 +17,15 @@
 #include <stdlib.h>
 #include "patterns.h"
 
-#define QUIET 1000 /* runs without news, before a campaign ends */
-#define DRY   3	   /* ... at random, before all is said to be covered */
+#define QUIET  1000 /* runs without news, before a campaign ends */
+#define BARREN 2    /* runs without news, before some are drawn */
+#define DRY    3    /* ... at random, before all is said to be covered */
 
 struct maple_pcr {
 	struct maple_profiling profiling;
 	struct maple_patterns patterns;
 	unsigned int runs, underway;
+	bool drew; /* the last one was drawn, though there are orders */
 	unsigned int quiet; /* runs without news, in a row */
 	unsigned int dry;   /* ... at random, from which all was learned */
 };
@@ -61,14 +63,16 @@ static enum maple_next next(void *self, struct maple_job *job,
 					    err);
 		return MAPLE_NEXT_RUN;
 	}
-	if (maple_patterns_begin(&s->patterns, p, job, err, e))
+	/* By turns with orders that bring nothing: orders are of what is known. */
+	s->drew = !s->drew && s->patterns.barren >= BARREN;
+	if (!s->drew && maple_patterns_begin(&s->patterns, p, job, err, e))
 		return MAPLE_NEXT_RUN;
 	if (p->study->options->until_covered && s->dry >= DRY) {
 		s->underway--;
 		return s->underway ? MAPLE_NEXT_WAIT : MAPLE_NEXT_DONE;
 	}
-	job->idle = true;
-	job->wanted = s->quiet < QUIET ? QUIET - s->quiet : 0;
+	job->idle = !s->patterns.norders;
+	job->wanted = job->idle && s->quiet < QUIET ? QUIET - s->quiet : 0;
 	*e = maple_profiling_control(p, job, &maple_patterns_how,
 				     MAPLE_POLICY_POS, err);
 	return MAPLE_NEXT_RUN;
