@@ -361,14 +361,15 @@ int maple_patterns_ended(struct maple_patterns *p,
 	return e;
 }
 
-/*
- * Two steps, and what is about locks and conditions, take one dependency; all
- * others more.
- */
+static bool syncs(const struct maple_patterns_key *key)
+{
+	return key->pattern.number > 17;
+}
+
+/* Two steps take one dependency, all others more. */
 static bool is_short(const struct maple_patterns_key *key)
 {
-	return maple_pattern_steps(key->pattern.number) == 2 ||
-	       key->pattern.number > 17;
+	return maple_pattern_steps(key->pattern.number) == 2;
 }
 
 static uint32_t promised(const struct maple_patterns_order *o)
@@ -380,12 +381,17 @@ static uint32_t promised(const struct maple_patterns_order *o)
 	return n;
 }
 
-/* Fewest tries, then what is short, what promises most, was found first. */
+/*
+ * Fewest tries, then locks and conditions, of which there are few, then what is
+ * short, what promises most, and what was found first.
+ */
 static bool is_better(const struct maple_patterns_order *a,
 		      const struct maple_patterns_order *b)
 {
 	if (a->key->tries != b->key->tries)
 		return a->key->tries < b->key->tries;
+	if (syncs(a->key) != syncs(b->key))
+		return syncs(a->key);
 	if (is_short(a->key) != is_short(b->key))
 		return is_short(a->key);
 	if (promised(a) != promised(b))
