@@ -25,7 +25,7 @@
 #define VARIABLES     MAPLE_SHM_NET
 #define THREADS	      64   /* threads watched; later ones are not */
 #define FD_FIRST      700  /* as in watch.c */
-#define HITS_MAX      1000 /* of one run, 20 us each */
+#define HITS_MAX      1000 /* of a variable, 20 us each */
 #define DUPFD_CLOEXEC 1030 /* F_ of that name */
 #define TRAP_IS_PERF  6
 #define ASYNC	      1 /* TRAP_PERF_FLAG_: it was blocked when it happened */
@@ -35,6 +35,7 @@ static struct variable {
 	uint32_t site; /* what accesses to it are called */
 	uint64_t addr;
 	uint64_t value; /* when it was last hit */
+	uint32_t hits;
 } variable[VARIABLES];
 
 static uint32_t nvariables;		 /* 0: there is no net */
@@ -173,14 +174,18 @@ void maple_net_begin(void)
 	}
 }
 
+static void disarm(uint32_t t, uint32_t i)
+{
+	if (is_ours(t, i))
+		raw1(SYS_close, fds[t][i] - 1);
+	fds[t][i] = 0;
+}
+
 /* maple_net_end - thread @t ends */
 void maple_net_end(uint32_t t)
 {
-	for (uint32_t i = 0; i < nvariables && t < THREADS; i++) {
-		if (is_ours(t, i))
-			raw1(SYS_close, fds[t][i] - 1);
-		fds[t][i] = 0;
-	}
+	for (uint32_t i = 0; i < nvariables && t < THREADS; i++)
+		disarm(t, i);
 }
 
 /* maple_net_forget - it belongs to another process */
@@ -244,8 +249,9 @@ bool maple_net_hit(int code, uint64_t data, uint32_t flags, uint64_t pc,
 		return true;
 	maple_agent_enter();
 	was = v->value;
-	if (maple_shm->stats.watch_hits > HITS_MAX) {
-		maple_net_end(maple_self.number);
+	/* Each by itself: what else is watched is not the same in a replay. */
+	if (v->hits++ >= HITS_MAX) {
+		disarm(maple_self.number, v - variable);
 	} else if (maple_net_read(v->addr, BYTES, &v->value) && !is_known(pc)) {
 		maple_shm->stats.watch_told++;
 		access(v, was, sp);
