@@ -21,7 +21,7 @@
 #include "policy/policy.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
-#define MAPLE_SHM_VERSION  12
+#define MAPLE_SHM_VERSION  13
 #define MAPLE_SHM_ENV	   "MAPLE_AGENT"  /* /proc/PID/fd/N of the file */
 #define MAPLE_SHM_ASAN	   "ASAN_OPTIONS" /* with --exe */
 #define MAPLE_SHM_MARK	   "MAPLE_" /* before the name of the user's own */
@@ -35,6 +35,7 @@
 #define MAPLE_SHM_RING	   (1u << 19) /* events, 20 MB: RLIMIT_AS counts them all */
 #define MAPLE_SHM_CHANGES  64
 #define MAPLE_SHM_THEN	   7 /* plans that may follow a run's first */
+#define MAPLE_SHM_NET	   4 /* variables that a controlled run watches */
 #define MAPLE_SHM_HELD	   8 /* locks of a thread that section.c follows */
 
 /* What the agent does in the target. */
@@ -120,7 +121,13 @@ struct maple_shm_image {
 	uint32_t unpatched; /* [a] groups that could not be reached */
 };
 
-/* The call site of an interposed function; its number is CALL | index. */
+/*
+ * The call site of an interposed function; its number is CALL | index. With
+ * VARIABLE in its offset it is none: it stands for all accesses to the 8 bytes
+ * there that code without sites makes.
+ */
+#define MAPLE_SHM_VARIABLE (1ull << 62)
+
 struct maple_shm_call {
 	uint32_t image;	 /* index, or ~0 outside all images */
 	uint32_t kind;	 /* enum maple_event_kind of its first event */
@@ -208,7 +215,8 @@ struct maple_shm_control {
 	 */
 	uint32_t values;
 	uint32_t reads; /* [c] with log: what accesses read is recorded */
-	uint32_t pad;
+	/* [c] what to watch, beside what its list is about: VARIABLE's calls */
+	uint32_t nnet, net[MAPLE_SHM_NET];
 	struct maple_policy_name name[MAPLE_THREADS];	       /* [c] */
 	uint32_t weight[MAPLE_THREADS];			       /* [c] by name */
 	struct maple_policy_switch list[MAPLE_POLICY_ENTRIES]; /* [c] */

@@ -384,6 +384,35 @@ void maple_agent_back(void)
 }
 
 /*
+ * maple_control_unknown - the caller, inside, has done @acc, which no hook
+ *                         announced; @value stands there now, @was before
+ * @before: how often it has done so there before
+ *
+ * The point is after the access. So the place where its thread can stand before
+ * it is the point after the one before, and that is the hit that is recorded.
+ */
+void maple_control_unknown(const struct maple_access *acc, uint64_t value,
+			   uint64_t was, uint32_t before, uint64_t sp)
+{
+	struct maple_access none = { MAPLE_SITE_NONE, 0, 0, 0 };
+	unsigned int flags = MAPLE_EVF_EXACT;
+	struct maple_policy_op op = {
+		.site = acc->site,
+		.kind = acc->kind,
+		.addr = acc->addr,
+		.size = acc->size,
+	};
+
+	if (maple_control_values || (reads && acc->kind == MAPLE_EV_READ))
+		flags |= MAPLE_EVF_VALUED;
+	if (maple_control_values || maple_hook_logs(acc->site, before))
+		maple_ring_put(acc->kind, acc, value, flags, before, sp);
+	if (maple_control_values)
+		maple_ring_put(MAPLE_EV_STEP, &none, was, 0, 0, sp);
+	point(&op);
+}
+
+/*
  * Into the ring, with what it reads: the caller was chosen, and comes to its
  * access next.
  */

@@ -68,6 +68,8 @@ void maple_control_exit(uint32_t number);
 uint32_t maple_control_hits(uint32_t site);
 void maple_control_yield(void);
 void maple_control_access(const struct maple_access *acc, unsigned int flags);
+void maple_control_unknown(const struct maple_access *acc, uint64_t value,
+			   uint64_t was, uint32_t before, uint64_t sp);
 void maple_hook_point(uint64_t addr, struct maple_agent_site *site,
 		      const struct maple_agent_frame *frame);
 
@@ -350,6 +352,18 @@ void maple_watch_arm(uint64_t at, uint64_t size);
 void maple_watch_drop(uint32_t number);
 void maple_watch_forget(void);
 bool maple_watch_hit(int code, uint64_t at, uint64_t data);
+
+bool maple_watch_sees(void);
+
+/* net.c */
+void maple_net_start(void);
+void maple_net_begin(void);
+void maple_net_end(uint32_t t);
+void maple_net_forget(void);
+bool maple_net_has(uint64_t addr, uint64_t size);
+bool maple_net_read(uint64_t addr, uint64_t size, uint64_t *value);
+bool maple_net_hit(int code, uint64_t data, uint32_t flags, uint64_t pc,
+		   uint64_t sp, bool room);
 
 /* fault.c */
 void maple_fault_start(void);

@@ -16,6 +16,7 @@
 #define SIGS	    8	 /* bytes of the kernel's signal set */
 #define SA_RESTORER 0x04000000
 #define STACK	    65536
+#define STAND	    16384 /* half of it or so is the frame of AMX */
 
 /* The kernel's struct sigaction. */
 struct action {
@@ -139,6 +140,12 @@ static void restore(greg_t *regs, const struct maple_patch_origin *origin)
 	regs[REG_RSP] += origin->stack;
 }
 
+/* Whether who stands in a handler has a stack for that. */
+static bool has_room(const stack_t *stack)
+{
+	return stack->ss_flags & SS_DISABLE || stack->ss_size >= STAND;
+}
+
 /* Whether a fault or trap belongs to a patch, and is dealt with. */
 static bool own(int signo, const siginfo_t *info, ucontext_t *uc)
 {
@@ -149,7 +156,12 @@ static bool own(int signo, const siginfo_t *info, ucontext_t *uc)
 	if (info->si_code <= 0)
 		return false; /* sent by somebody */
 	if (signo == SIGTRAP) {
-		/* si_perf_data, which libc has no name for. */
+		/* si_perf_data, _type and _flags, which libc has no name for. */
+		if (maple_net_hit(
+			    info->si_code, *((uint64_t *)&info->si_addr + 1),
+			    *((uint32_t *)&info->si_addr + 5), regs[REG_RIP],
+			    regs[REG_RSP], has_room(&uc->uc_stack)))
+			return true;
 		if (maple_watch_hit(info->si_code, (uint64_t)info->si_addr,
 				    *((uint64_t *)&info->si_addr + 1)))
 			return true;
@@ -253,8 +265,13 @@ void maple_fault_start(void)
 	struct action a = { on_signal, SA_SIGINFO | SA_ONSTACK | SA_RESTORER };
 
 	a.restorer = restorer = restorer_of_libc();
-	for (unsigned int i = 0; i < sizeof(owned) / sizeof(*owned); i++)
+	for (unsigned int i = 0; i < sizeof(owned) / sizeof(*owned); i++) {
+		/* Who stands in its handler (net.c) may run other handlers. */
+		a.flags &= ~(unsigned long)SA_NODEFER;
+		if (owned[i] == SIGTRAP)
+			a.flags |= SA_NODEFER;
 		raw4(SYS_rt_sigaction, owned[i], &a, &kept[owned[i]], SIGS);
+	}
 	installed = true;
 }
 

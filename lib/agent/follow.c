@@ -62,6 +62,7 @@ static void take_over(struct maple_shm *shm)
 	maple_self.events = &shm->thread[0].events;
 	maple_self.number = 0;
 	maple_watch_forget();
+	maple_net_forget();
 	maple_call_refresh();
 	maple_image_scan();
 	maple_sched_take();

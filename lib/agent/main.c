@@ -161,6 +161,8 @@ static void work(struct maple_shm *shm)
 	}
 	maple_leave_start();
 	maple_debugged_await();
+	if (maple_agent_controls)
+		maple_net_start();
 	maple_thread_main();
 	shm->entered = raw_now();
 	come_to(shm, MAPLE_AGENT_RUNNING);

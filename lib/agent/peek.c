@@ -85,6 +85,10 @@ bool maple_peek_enabled(uint32_t thread, const struct maple_policy_op *op)
 /* maple_peek_memory - up to 8 bytes that the caller is about to read */
 uint64_t maple_peek_memory(uint64_t addr, uint64_t size)
 {
+	uint64_t value;
+
+	if (maple_net_has(addr, size) && maple_net_read(addr, size, &value))
+		return value;
 	if (size == 4 && !(addr & 3))
 		return word(addr, 0);
 	if (size == 8 && !(addr & 3))

@@ -21,6 +21,7 @@ void maple_agent_seal(void)
 	maple_agent_sealed = true;
 	maple_agent_pid = 0;
 	maple_watch_forget();
+	maple_net_forget();
 	for (uint32_t i = 0; i < shm->nthreads && i < MAPLE_THREADS; i++)
 		if (shm->thread[i].alive)
 			maple_sched_put_back(shm, shm->thread[i].tid);

@@ -165,6 +165,8 @@ void maple_agent_thread_start(uint32_t number, const void *stack, uint64_t size)
 	t->alive = 1;
 	maple_sched_begin(number);
 	maple_fault_stack();
+	if (maple_agent_controls)
+		maple_net_begin();
 	maple_ring_put(MAPLE_EV_START, &acc, 0, 0, 0, 0);
 	maple_agent_leave();
 }
@@ -177,6 +179,8 @@ void maple_agent_thread_exit(void)
 	if (!maple_shm || number == MAPLE_THREAD_NONE)
 		return;
 	maple_agent_enter();
+	if (maple_agent_controls)
+		maple_net_end(number);
 	maple_ring_put(MAPLE_EV_EXIT, &acc, 0, 0, 0, 0);
 	maple_shm->thread[number].alive = 0;
 	if (maple_agent_enforces)

@@ -158,6 +158,12 @@ void maple_watch_try(void)
 		sight = sees() ? SEES : BLIND;
 }
 
+/* maple_watch_sees - whether it was found out that they do */
+bool maple_watch_sees(void)
+{
+	return sight == SEES;
+}
+
 /*
  * maple_watch_start - makes room for the descriptors, while there is one
  * thread: growing a table that threads share takes the kernel 10 ms and more

@@ -36,6 +36,7 @@ enum maple_run_kind {
 };
 
 #define MAPLE_RUN_CHANGES 64
+#define MAPLE_RUN_NET	  4 /* variables that a run watches */
 #define MAPLE_RUN_THEN	  7 /* plans that follow the first, at most */
 
 struct maple_change {
@@ -76,6 +77,13 @@ struct maple_run_control {
 	bool values;
 	/* ... with the values that are read, of up to 8 bytes */
 	bool reads;
+	/*
+	 * Variables (maple_registry_variable()) that are watched beside those
+	 * that the list is about; accesses that code without sites makes to
+	 * them are points
+	 */
+	const uint32_t *net;
+	uint32_t nnet; /* MAPLE_RUN_NET at most */
 };
 
 /*

@@ -356,6 +356,8 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.log = trial->studied,
 		.values = trial->values,
 		.reads = trial->job.reads,
+		.net = trial->job.net,
+		.nnet = trial->job.nnet,
 	};
 	struct under_way under_way = { .lane = c->lanes.turn, .trial = trial };
 	struct maple_run_sink sink = {

@@ -172,5 +172,15 @@ int maple_under_check(struct maple_campaign *c, const struct maple_trial *order)
 				       "the schedule of this finding was too "
 				       "long to be kept: it has no switches to "
 				       "stop at");
+	for (uint32_t i = 0; i < order->job.switches.n; i++) {
+		if (maple_registry_is_variable(
+			    c->registry, order->job.switches.entry[i].site))
+			return maple_error_set(
+				c->err, ENOTSUP,
+				"this finding has a switch within code that "
+				"has no sites, which a watchpoint of maple's "
+				"stops, and a debugger takes its traps: "
+				"replay it without --under");
+	}
 	return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -414,6 +415,16 @@ static struct call *call_of_site(const struct maple_registry *reg,
 	return k < reg->ncalls ? reg->calls[k] : NULL;
 }
 
+/*
+ * maple_registry_variable - the number for what unknown code does with the 8
+ * bytes at @offset of image @index, an ELF address
+ */
+uint32_t maple_registry_variable(struct maple_registry *reg, uint32_t index,
+				 uint64_t offset)
+{
+	return maple_registry_call(reg, index, offset | MAPLE_REGISTRY_VARIABLE);
+}
+
 static int look_up(const struct maple_registry *reg, uint32_t number,
 		   struct maple_site_info *info)
 {
@@ -466,6 +477,17 @@ int maple_registry_site(const struct maple_registry *reg, uint32_t number,
 	e = look_up(reg, number, info);
 	unlock(reg);
 	return e;
+}
+
+/* maple_registry_is_variable - whether @number is one of those */
+bool maple_registry_is_variable(const struct maple_registry *reg,
+				uint32_t number)
+{
+	struct maple_site_info info;
+
+	return number & MAPLE_SITE_CALL && number != MAPLE_SITE_NONE &&
+	       !maple_registry_site(reg, number, &info) &&
+	       info.offset & MAPLE_REGISTRY_VARIABLE;
 }
 
 static uint32_t find(const struct maple_registry *reg, const char *build_id,
@@ -533,6 +555,8 @@ int maple_registry_place(const struct maple_registry *reg, uint32_t number,
 {
 	struct maple_site_info info;
 	int ret = maple_registry_site(reg, number, &info);
+	struct maple_image *image;
+	char name[64];
 
 	*place = (struct maple_place){ 0 };
 	if (ret)
@@ -540,8 +564,24 @@ int maple_registry_place(const struct maple_registry *reg, uint32_t number,
 	place->offset = info.offset;
 	if (info.image == MAPLE_REGISTRY_NONE)
 		return 0;
-	return maple_image_place(maple_registry_image(reg, info.image),
-				 info.offset, info.is_call, place);
+	image = maple_registry_image(reg, info.image);
+	if (!(info.is_call && info.offset & MAPLE_REGISTRY_VARIABLE))
+		return maple_image_place(image, info.offset, info.is_call,
+					 place);
+	/* Whose code it is nobody knows; what is there is no code. */
+	info.offset &= ~MAPLE_REGISTRY_VARIABLE;
+	ret = maple_image_place(image, info.offset, false, place);
+	if (ret)
+		return ret;
+	free(place->function);
+	place->function = NULL;
+	if (!maple_image_data(image, info.offset, name, sizeof(name)))
+		snprintf(name, sizeof(name), "static data");
+	if (asprintf(&place->function, "unknown code at %s", name) >= 0)
+		return 0;
+	place->function = NULL;
+	maple_place_deinit(place);
+	return -ENOMEM;
 }
 
 /*

@@ -15,6 +15,12 @@
 
 #define MAPLE_REGISTRY_NONE 0xffffffffu /* outside all images */
 
+/*
+ * In the offset of what is numbered as a call: it stands for the accesses to
+ * the 8 bytes there by code that has no sites.
+ */
+#define MAPLE_REGISTRY_VARIABLE (1ull << 62)
+
 struct maple_site_info {
 	uint32_t image;	 /* index, or MAPLE_REGISTRY_NONE */
 	uint64_t offset; /* ELF address; of the return address for a call */
@@ -54,6 +60,11 @@ const char *maple_registry_left_out(const struct maple_registry *reg,
 
 uint32_t maple_registry_call(struct maple_registry *reg, uint32_t index,
 			     uint64_t offset);
+
+uint32_t maple_registry_variable(struct maple_registry *reg, uint32_t index,
+				 uint64_t offset);
+bool maple_registry_is_variable(const struct maple_registry *reg,
+				uint32_t number);
 
 int maple_registry_site(const struct maple_registry *reg, uint32_t number,
 			struct maple_site_info *info);

@@ -133,6 +133,22 @@ void maple_variables_note(struct maple_variables *v,
 	}
 }
 
+/* maple_variables_visit - each of them, in the order of their first accesses */
+void maple_variables_visit(const struct maple_variables *v,
+			   void (*visit)(void *ctx, uint64_t addr,
+					 uint32_t threads, uint32_t accesses),
+			   void *ctx)
+{
+	for (const struct maple_expect_variable *at = v->table; at;
+	     at = at->hh.next) {
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < at->nthreads; i++)
+			n += at->count[i].n;
+		visit(ctx, at->addr, at->nthreads, n);
+	}
+}
+
 /* maple_variables_deinit - frees what it is made of */
 void maple_variables_deinit(struct maple_variables *v)
 {

@@ -29,6 +29,10 @@ struct maple_expect {
 
 void maple_variables_note(struct maple_variables *v,
 			  const struct maple_event *event);
+void maple_variables_visit(const struct maple_variables *v,
+			   void (*visit)(void *ctx, uint64_t addr,
+					 uint32_t threads, uint32_t accesses),
+			   void *ctx);
 void maple_variables_deinit(struct maple_variables *v);
 
 void maple_expect_learn(struct maple_expect *x, struct maple_variables *v,

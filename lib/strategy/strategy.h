@@ -54,6 +54,8 @@ struct maple_job {
 	struct maple_policy_order policy;
 	struct maple_switches switches;
 	struct maple_expected expected;
+	/* CONTROL: variables whose unknown accesses are points, net.h */
+	uint32_t nnet, net[MAPLE_RUN_NET];
 	bool reads; /* CONTROL: events of reads have values */
 	/* CONTROL: events that a site records; 0: as many as in others */
 	uint32_t budget;

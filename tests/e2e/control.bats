@@ -32,6 +32,15 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 	found pos 200 "$CONTROL/the_queue"
 }
 
+@test "what a JIT compiler's code does is a point where it is watched" {
+	found pos 60 "$CONTROL/jit_cell"
+	found pct 60 "$CONTROL/jit_cell"
+	holds '[.findings[0].switches | test("counter")] | all'
+	campaign --strategy pos --seed 1 --max-runs 60 -- \
+		"$CONTROL/jit_cell" locked
+	ended_with 0
+}
+
 @test "maple looks for it by controlled runs when nothing is left to try" {
 	local seed by=0
 

@@ -43,6 +43,10 @@ also() {
 	found 12 "$TARGETS/keyring"
 }
 
+@test "code that has no sites, once it was seen" {
+	found 20 "$CONTROL/jit_cell"
+}
+
 @test "two preemptions at one variable, and at two" {
 	found 20 "$CONTROL/free_block"
 	found 2000 "$CONTROL/region_owner"

@@ -60,6 +60,13 @@ nothing_left() { # PROGRAM
 	nothing_left "$BUILD/tests/control/account"
 }
 
+@test "what a watchpoint stops is not for a debugger, and it says so" {
+	find_in "$BUILD/tests/control/jit_cell"
+	under "-ex c"
+	ended_with 125
+	[[ $output$stderr == *"replay it without --under"* ]]
+}
+
 @test "20 of 20 replays stop in the same places, and fail" {
 	find_in "$BUILD/tests/control/account"
 	limit=300 under "-ex c -ex c -ex c -ex c" --times 20

@@ -652,6 +652,111 @@ static void test_reads_have_values(void **state)
 	close_stage(&s);
 }
 
+/* The last write that another thread than main() made to 8 static bytes. */
+static void take_static(void *ctx, const struct maple_event *event)
+{
+	if (event->kind == MAPLE_EV_WRITE && event->thread &&
+	    event->size == 8 && !(event->site & MAPLE_SITE_CALL))
+		*(uint64_t *)ctx = event->addr;
+}
+
+/* What such a run is to watch: what "jit_cell" has in common with made code. */
+static uint32_t find_variable(struct stage *s)
+{
+	uint64_t addr = 0;
+	const struct maple_run_sink sink = { .ctx = &addr,
+					     .event = take_static };
+	struct maple_run_control c = { .log = true };
+	struct maple_run_order order = {
+		.kind = MAPLE_RUN_CONTROL,
+		.control = &c,
+		.timeout = LIMIT,
+		.in = open("/dev/null", O_RDWR | O_CLOEXEC),
+	};
+	const struct maple_run_image *image;
+	struct maple_error err;
+
+	order.out = order.err = order.in;
+	maple_run_deinit(&s->run);
+	assert_int_equal(maple_backend_run(s->alone.backend, NULL, &order,
+					   &sink, &s->run, &err),
+			 0);
+	close(order.in);
+	for (unsigned int i = 0; i < s->run.nimages; i++) {
+		image = &s->run.images[i];
+		if (image->is_main && addr >= image->lo && addr < image->hi)
+			return maple_registry_variable(
+				s->alone.options.registry, image->index,
+				addr - image->bias);
+	}
+	fail_msg("no static variable was written");
+	return MAPLE_SITE_NONE;
+}
+
+/* Microseconds a run of a program that cannot fail takes, the least of many. */
+static double price(struct stage *s, struct maple_run_control *c)
+{
+	double least = 1, at;
+
+	for (unsigned int i = 0; i < 100; i++) {
+		order_by(&c->order, MAPLE_POLICY_POS, i);
+		at = maple_clock_now();
+		control(s, c, false);
+		at = maple_clock_now() - at;
+		least = at < least ? at : least;
+		assert_false(failed(&s->run));
+	}
+	return least * 1e6;
+}
+
+/* The clean twin, with and without a net. */
+static void test_net_finds_nothing(void **state)
+{
+	struct maple_run_control c = { 0 };
+	struct stage s;
+	uint32_t net;
+	double without;
+
+	open_stage(&s, "control/jit_cell", "locked");
+	net = find_variable(&s);
+	c.net = &net;
+	without = price(&s, &c);
+	c.nnet = 1;
+	print_message("a run without a net, with one: %.0f, %.0f us\n", without,
+		      price(&s, &c));
+	replay(&s);
+	close_stage(&s);
+}
+
+/*
+ * What code without sites does to a variable is a point where that is watched,
+ * and a schedule that stops there repeats in another process. Not watched, it
+ * is none, and nothing fails.
+ */
+static void test_unknown_code_is_a_point(void **state)
+{
+	struct maple_run_control c = { 0 };
+	struct stage s;
+	uint32_t net;
+	unsigned int i;
+
+	open_stage(&s, "control/jit_cell", NULL);
+	net = find_variable(&s);
+	c.net = &net;
+	for (c.nnet = 0; c.nnet < 2; c.nnet++) {
+		for (i = 0; i < 60; i++) {
+			order_by(&c.order, MAPLE_POLICY_POS, i);
+			control(&s, &c, false);
+			if (failed(&s.run))
+				break;
+		}
+		assert_int_equal(i < 60, c.nnet);
+	}
+	print_message("jit_cell: run %u, %u switches\n", i + 1, s.run.ndecided);
+	replay(&s);
+	close_stage(&s);
+}
+
 /* The beginning is the list's, and the log of all of it is a list like any. */
 static void test_a_policy_goes_on_behind(void **state)
 {
@@ -773,6 +878,8 @@ int main(void)
 		cmocka_unit_test(test_log_has_a_budget),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_reads_have_values),
+		cmocka_unit_test(test_unknown_code_is_a_point),
+		cmocka_unit_test(test_net_finds_nothing),
 		cmocka_unit_test(test_a_policy_goes_on_behind),
 		cmocka_unit_test(test_sites_can_be_left_alone),
 		cmocka_unit_test(test_what_cannot_be_is_refused),

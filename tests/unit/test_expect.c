@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "strategy/expect.h"
+#include "strategy/net.h"
 
 static uint64_t number(const struct maple_study *study, uint64_t salt)
 {
@@ -175,12 +176,61 @@ static void pctvb_changes_at_one_variable(void **state)
 	maple_expect_deinit(&x);
 }
 
+/* Runs, of @most, that watch @site. */
+static unsigned int watched(struct maple_net *net, uint32_t site,
+			    unsigned int most)
+{
+	unsigned int n = 0;
+
+	for (unsigned int run = 0; run < most; run++) {
+		struct maple_job job = { 0 };
+
+		maple_net_order(net, &job);
+		assert_in_range(job.nnet, 0, MAPLE_RUN_NET);
+		for (uint32_t i = 0; i < job.nnet; i++)
+			n += job.net[i] == site;
+	}
+	return n;
+}
+
+/*
+ * Each variable has its turn, twice; what would trap too often has none, and
+ * where something was seen it is watched in all runs.
+ */
+static void nets_take_turns(void **state)
+{
+	struct maple_net_variable v[] = {
+		{ .site = 1, .threads = 1, .accesses = 5 },
+		{ .site = 2, .threads = 2, .accesses = 5 },
+		{ .site = 3, .threads = 2, .accesses = 5000 },
+		{ .site = 4, .threads = 1, .accesses = 6 },
+		{ .site = 5, .threads = 1, .accesses = 7 },
+		{ .site = 6, .threads = 1, .accesses = 8 },
+	};
+	struct maple_net net = { .n = 6, .variable = v };
+	struct maple_job job = { 0 };
+
+	maple_net_order(&net, &job);
+	assert_int_equal(job.nnet, MAPLE_RUN_NET);
+	assert_int_equal(job.net[0], 2); /* most threads first */
+	assert_int_equal(watched(&net, 6, 100), 2);
+	assert_int_equal(watched(&net, 1, 100), 0);
+	assert_int_equal(v[0].tried + v[1].tried + v[3].tried + v[4].tried, 8);
+	assert_int_equal(v[2].tried, 0);
+	maple_net_tell(&net, 4);
+	maple_net_tell(&net, 4);
+	maple_net_tell(&net, 99);
+	assert_int_equal(net.told, 1);
+	assert_int_equal(watched(&net, 4, 50), 50);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(surw_draws_a_class_and_is_told_its_counts),
 		cmocka_unit_test(pct_spreads_its_change_points_over_a_run),
 		cmocka_unit_test(pctvb_changes_at_one_variable),
+		cmocka_unit_test(nets_take_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -271,7 +271,7 @@ static bool was_killed(const struct maple_agent_backend *a,
 static void judge_delivery(struct maple_agent_backend *a, struct maple_run *run)
 {
 	struct maple_shm_stats *stats = &a->shm->stats;
-	uint64_t hits = stats->calls;
+	uint64_t hits = stats->calls + stats->watch_told;
 	unsigned int i;
 
 	for (i = 0; i < MAPLE_WAYS; i++)

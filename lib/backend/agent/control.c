@@ -7,6 +7,9 @@
 #include <string.h>
 #include "agent.h"
 
+static_assert(MAPLE_RUN_NET <= MAPLE_SHM_NET &&
+		      MAPLE_REGISTRY_VARIABLE == MAPLE_SHM_VARIABLE,
+	      "as the agent has it");
 static_assert(MAPLE_POLICY_NAME == MAPLE_SHM_NAME, "names fit");
 
 /*
@@ -45,6 +48,12 @@ bool maple_agent_control_share(struct maple_agent_backend *a,
 			maple_agent_tables_inside(a, control->list[i].site);
 		if (shared->list[i].site == MAPLE_SITE_NONE)
 			return false;
+	}
+	shared->nnet = 0;
+	for (i = 0; i < control->nnet; i++) {
+		n = maple_agent_tables_inside(a, control->net[i]);
+		if (n != MAPLE_SITE_NONE)
+			shared->net[shared->nnet++] = n;
 	}
 	return true;
 }

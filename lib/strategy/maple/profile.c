@@ -27,6 +27,7 @@ struct profile {
 	struct maple_predict *predict;
 	struct maple_sample sample;
 	bool controlled, keeps;
+	uint8_t caught; /* bit i: the job's net[i] saw something */
 	struct maple_variables variables; /* CONTROL */
 	struct maple_kept kept;		  /* ... if they are kept */
 	struct seen seen;
@@ -335,6 +336,9 @@ static void learn_expected(struct maple_profiling *p, struct profile *h,
 	if (end->absent || end->failed || end->run->lost)
 		return;
 	if (h->controlled)
+		maple_net_learn(&p->net, p->study->registry, &h->variables,
+				end->run);
+	if (h->controlled)
 		maple_expect_learn(&p->expect, &h->variables, end->run);
 	else if (!p->expect.controlled)
 		p->expect.points = p->sample.seen;
@@ -351,6 +355,9 @@ int maple_profiling_ended(struct maple_profiling *p, struct maple_job *job,
 	struct profile *h = job->own;
 	int e;
 
+	for (uint32_t i = 0; i < job->nnet; i++)
+		if (h->caught >> i & 1)
+			maple_net_tell(&p->net, job->net[i]);
 	free(p->kept.event);
 	p->kept = h->kept;
 	memset(&h->kept, 0, sizeof(h->kept));
@@ -411,6 +418,8 @@ void maple_profiling_event(struct maple_job *job,
 {
 	struct profile *h = job->own;
 
+	for (uint32_t i = 0; i < job->nnet; i++)
+		h->caught |= (event->site == job->net[i]) << i;
 	if (h->keeps)
 		keep(&h->kept, event);
 	if (!h->predict)
@@ -464,6 +473,8 @@ static int begin(struct maple_profiling *p, struct maple_job *job,
 	job->alone = maple_sharing_choose(
 		&p->sharing, study, job->seed, how != NULL,
 		how ? how->leaves : MAPLE_LEAVES_LONE, &job->nalone);
+	if (how)
+		maple_net_order(&p->net, job);
 	return 0;
 }
 
@@ -536,6 +547,7 @@ void maple_profiling_deinit(struct maple_profiling *p)
 	maple_candidate_destroy(&p->candidates);
 	maple_sharing_deinit(&p->sharing);
 	maple_expect_deinit(&p->expect);
+	maple_net_deinit(&p->net);
 	maple_change_deinit(&p->sample);
 	free(p->kept.event);
 }

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include "../expect.h"
+#include "../net.h"
 #include "../strategy.h"
 #include "candidate.h"
 #include "choice.h"
@@ -67,6 +68,7 @@ struct maple_profiling {
 	struct maple_kept kept;	       /* of the last controlled run */
 	struct maple_sharing sharing;
 	struct maple_expect expect; /* of controlled runs */
+	struct maple_net net;	    /* ... as well */
 	unsigned int runs;	    /* but controlled ones */
 	bool seen;		    /* some run was, to its end */
 	unsigned int dry;	    /* runs without candidates, in a row */

@@ -186,6 +186,9 @@ enum maple_next maple_ranking_begin(struct maple_ranking *s,
 	struct maple_rank_list *list;
 
 	*e = 0;
+	/* Where unknown code was seen there are events that no run had. */
+	s->begun &= s->told == p->net.told;
+	s->told = p->net.told;
 	if (!s->begun && put_bases(s)) {
 		*e = no_memory(err);
 		return MAPLE_NEXT_RUN;

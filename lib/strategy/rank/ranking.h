@@ -24,6 +24,7 @@ struct maple_ranking {
 	bool exhausts; /* nothing may be left out */
 	/* What may have been missed, so that a bound is not exhausted. */
 	uint64_t unsure;
+	uint32_t told; /* variables of the net, when it was begun */
 };
 
 void maple_ranking_init(struct maple_ranking *r, enum maple_rank_way way,
