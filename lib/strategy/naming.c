@@ -32,7 +32,7 @@ struct count {
 	UT_hash_handle hh;
 };
 
-struct maple_names {
+struct maple_locations {
 	const struct maple_run *run;
 	const struct maple_event *event;
 	uint32_t next;	     /* the first one that was not looked at */
@@ -50,7 +50,7 @@ static uint64_t named(enum what what, uint64_t whose, uint64_t offset)
 }
 
 /* Of a thread's lasting name; where it has none, its number. */
-static uint64_t thread_of(const struct maple_names *n, uint32_t thread)
+static uint64_t thread_of(const struct maple_locations *n, uint32_t thread)
 {
 	const struct maple_run *run = n->run;
 	const char *name = thread < run->nnames	    ? run->names[thread].text
@@ -64,13 +64,13 @@ static uint64_t thread_of(const struct maple_names *n, uint32_t thread)
 }
 
 /* How many blocks begin before @addr. */
-static uint32_t lead(const struct maple_names *n, uint64_t addr)
+static uint32_t lead(const struct maple_locations *n, uint64_t addr)
 {
 	return (uint32_t)maple_array_lead(n->n, i, n->block[i].addr < addr);
 }
 
 /* All that begin in [@addr, @addr + @size), or at @addr. */
-static void end_blocks(struct maple_names *n, uint64_t addr, uint64_t size)
+static void end_blocks(struct maple_locations *n, uint64_t addr, uint64_t size)
 {
 	uint32_t from = lead(n, addr);
 	uint32_t to = lead(n, addr + (size ? size : 1));
@@ -82,7 +82,7 @@ static void end_blocks(struct maple_names *n, uint64_t addr, uint64_t size)
 }
 
 /* Counts the call of @e; NULL: no memory */
-static struct count *count_call(struct maple_names *n,
+static struct count *count_call(struct maple_locations *n,
 				const struct maple_event *e)
 {
 	uint64_t key = (uint64_t)e->thread << 32 | e->site;
@@ -104,7 +104,7 @@ static struct count *count_call(struct maple_names *n,
 	return it;
 }
 
-static int begin_block(struct maple_names *n, const struct maple_event *e)
+static int begin_block(struct maple_locations *n, const struct maple_event *e)
 {
 	const struct count *count = count_call(n, e);
 	uint64_t whose;
@@ -126,7 +126,7 @@ static int begin_block(struct maple_names *n, const struct maple_event *e)
 }
 
 /* A new stack may be where one was that is over. */
-static void begin_stack(struct maple_names *n, const struct maple_event *e)
+static void begin_stack(struct maple_locations *n, const struct maple_event *e)
 {
 	for (unsigned int t = 0; t < MAPLE_THREADS && e->size; t++)
 		if (n->stack[t].addr < e->addr + e->size &&
@@ -136,10 +136,10 @@ static void begin_stack(struct maple_names *n, const struct maple_event *e)
 		(struct block){ e->addr, e->size, thread_of(n, e->thread) };
 }
 
-struct maple_names *maple_names_create(const struct maple_run *run,
-				       const struct maple_event *event)
+struct maple_locations *maple_locations_create(const struct maple_run *run,
+					       const struct maple_event *event)
 {
-	struct maple_names *n = calloc(1, sizeof(*n));
+	struct maple_locations *n = calloc(1, sizeof(*n));
 
 	if (n) {
 		n->run = run;
@@ -148,7 +148,7 @@ struct maple_names *maple_names_create(const struct maple_run *run,
 	return n;
 }
 
-int maple_names_go_on(struct maple_names *n, uint32_t upto)
+int maple_locations_go_on(struct maple_locations *n, uint32_t upto)
 {
 	int e = 0;
 
@@ -165,7 +165,7 @@ int maple_names_go_on(struct maple_names *n, uint32_t upto)
 	return e;
 }
 
-uint64_t maple_names_of(const struct maple_names *n, uint64_t addr)
+uint64_t maple_locations_of(const struct maple_locations *n, uint64_t addr)
 {
 	const struct maple_run *run = n->run;
 	uint32_t at = lead(n, addr + 1);
@@ -187,7 +187,7 @@ uint64_t maple_names_of(const struct maple_names *n, uint64_t addr)
 	return named(ADDRESS, 0, addr);
 }
 
-void maple_names_destroy(struct maple_names *n)
+void maple_locations_destroy(struct maple_locations *n)
 {
 	struct count *it, *next;
 

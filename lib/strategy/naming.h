@@ -5,18 +5,18 @@
 
 #include "strategy.h"
 
-struct maple_names;
+struct maple_locations;
 
-/* maple_names_create - of @run, whose events are @event; NULL: no memory */
-struct maple_names *maple_names_create(const struct maple_run *run,
-				       const struct maple_event *event);
+/* maple_locations_create - of @run, whose events are @event; NULL: no memory */
+struct maple_locations *maple_locations_create(const struct maple_run *run,
+					       const struct maple_event *event);
 
-/* maple_names_go_on - up to before event @upto, forwards; -ENOMEM, or 0 */
-int maple_names_go_on(struct maple_names *n, uint32_t upto);
+/* maple_locations_go_on - up to before event @upto, forwards; -ENOMEM, or 0 */
+int maple_locations_go_on(struct maple_locations *n, uint32_t upto);
 
-/* maple_names_of - the name of what is at @addr then, hashed */
-uint64_t maple_names_of(const struct maple_names *n, uint64_t addr);
+/* maple_locations_of - the name of what is at @addr then, hashed */
+uint64_t maple_locations_of(const struct maple_locations *n, uint64_t addr);
 
-void maple_names_destroy(struct maple_names *n);
+void maple_locations_destroy(struct maple_locations *n);
 
 #endif

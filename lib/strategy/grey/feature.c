@@ -26,7 +26,7 @@ int maple_features(const struct maple_run *run, const struct maple_event *event,
 		   const struct maple_order_model *model,
 		   maple_feature_sink sink, void *ctx)
 {
-	struct maple_names *n = maple_names_create(run, event);
+	struct maple_locations *n = maple_locations_create(run, event);
 	struct maple_order_dependencies d;
 	int e = maple_order_depend(model, &d);
 
@@ -40,18 +40,18 @@ int maple_features(const struct maple_run *run, const struct maple_event *event,
 		const struct maple_event *at = &event[b.event];
 		struct maple_feature feature;
 
-		e = maple_names_go_on(n, b.event);
+		e = maple_locations_go_on(n, b.event);
 		if (e)
 			break;
 		memset(&feature, 0, sizeof(feature));
-		feature.location = maple_names_of(n, at->addr);
+		feature.location = maple_locations_of(n, at->addr);
 		feature.a = event[a.event].site;
 		feature.b = at->site;
 		feature.value = value_of(at);
 		if (!sink(ctx, &feature, to))
 			break;
 	}
-	maple_names_destroy(n);
+	maple_locations_destroy(n);
 	maple_order_depend_deinit(&d);
 	return e;
 }

@@ -255,7 +255,8 @@ static void tell_variable(struct expanding *x, uint32_t at,
 /* What each event of the model is at, by a name. -ENOMEM, or 0 */
 static int name_variables(struct expanding *x)
 {
-	struct maple_names *n = maple_names_create(x->run, x->kept->event);
+	struct maple_locations *n =
+		maple_locations_create(x->run, x->kept->event);
 	int e = n ? 0 : -ENOMEM;
 
 	x->variable = calloc(x->trace->n + 1u, sizeof(*x->variable));
@@ -264,11 +265,11 @@ static int name_variables(struct expanding *x)
 	for (uint32_t i = 0; i < x->trace->n && !e; i++) {
 		uint64_t addr = event_of(x, i)->addr;
 
-		e = maple_names_go_on(
+		e = maple_locations_go_on(
 			n, maple_order_origin(x->trace->model, i).event);
-		x->variable[i] = addr ? maple_names_of(n, addr) : 0;
+		x->variable[i] = addr ? maple_locations_of(n, addr) : 0;
 	}
-	maple_names_destroy(n);
+	maple_locations_destroy(n);
 	return e;
 }
 
