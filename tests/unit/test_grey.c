@@ -213,6 +213,57 @@ static void a_location_has_a_name(void **state)
 	assert_int_not_equal(location(0x800f08), stack);
 }
 
+/* Thread @t allocates 64 bytes at @addr; it is event @at. */
+static void allocates(uint32_t at, uint16_t t, uint64_t addr)
+{
+	event[at] = (struct maple_event){ .kind = MAPLE_EV_ALLOC,
+					  .thread = t,
+					  .addr = addr,
+					  .value = 64,
+					  .site = CALLED };
+}
+
+/* Whoever allocates first: blocks are told apart by whose they are. */
+static void a_block_is_its_threads(void **state)
+{
+	uint64_t one, two;
+
+	a_run();
+	allocates(0, 1, 0x100000);
+	allocates(2, 2, 0x200000);
+	one = location(0x100010);
+	two = location(0x200010);
+	assert_int_not_equal(one, two);
+	allocates(0, 2, 0x100000);
+	allocates(2, 1, 0x200000);
+	assert_int_equal(location(0x200010), one);
+	assert_int_equal(location(0x100010), two);
+	/* A second one of one thread is another one, at one address too. */
+	allocates(0, 1, 0x100000);
+	one = location(0x100010);
+	allocates(2, 1, 0x100000);
+	assert_int_not_equal(location(0x100010), one);
+	/* What was freed has no name but its address. */
+	event[2].kind = MAPLE_EV_FREE;
+	two = location(0x100010);
+	allocates(0, 2, 0x100000);
+	assert_int_equal(location(0x100010), two);
+}
+
+/* A thread by its lasting name, on a stack that another one had. */
+static void a_stack_is_whose_it_was_last(void **state)
+{
+	uint64_t stack;
+
+	a_run();
+	event[3].addr = 0x700000;
+	event[3].size = 0x1000;
+	stack = location(0x700f00);
+	event[1].addr = 0x700000;
+	event[1].size = 0x1000;
+	assert_int_equal(location(0x700f00), stack);
+}
+
 static struct maple_trail *a_trail(void)
 {
 	struct maple_order_model *model;
@@ -643,6 +694,8 @@ int main(void)
 		cmocka_unit_test(a_feature_is_a_dependency_and_a_value),
 		cmocka_unit_test(a_value_is_small_or_large_or_not_known),
 		cmocka_unit_test(a_location_has_a_name),
+		cmocka_unit_test(a_block_is_its_threads),
+		cmocka_unit_test(a_stack_is_whose_it_was_last),
 		cmocka_unit_test(a_step_knows_what_was_chosen_before),
 		cmocka_unit_test(a_trail_is_cut_behind_a_step),
 		cmocka_unit_test(a_corpus_grows_by_what_is_new),

@@ -41,7 +41,7 @@ struct maple_rank_trace {
 struct maple_rank_turn {
 	struct maple_policy_switch entry; /* threads by number in the names */
 	uint64_t pair;	   /* the race it may reverse, by its sites; 0: none */
-	uint64_t variable; /* whose: an address; 0: none */
+	uint64_t variable; /* whose: a name, hashed; 0: none */
 	uint32_t accesses; /* ... of which there were, in the run it is from */
 	uint32_t over;	   /* threads that it passes over, its own included */
 	bool free;	   /* its own could not go on anyway */

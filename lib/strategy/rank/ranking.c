@@ -8,6 +8,7 @@
 #include <string.h>
 #include "base/array.h"
 #include "base/mix.h"
+#include "../naming.h"
 #include "ranking.h"
 
 #define BUDGET	    10000 /* events that a site records */
@@ -27,7 +28,8 @@ struct expanding {
 	struct maple_order_choices choices;
 	uint32_t came[MAPLE_RANK_TURNS];  /* by turn: choice, or NONE */
 	struct maple_rank_seen *pairs;	  /* of this run, and */
-	struct maple_rank_seen *accesses; /* VARIABLES: by address */
+	struct maple_rank_seen *accesses; /* VARIABLES: by variable */
+	uint64_t *variable;		  /* by event of the model: its name */
 	int error;
 };
 
@@ -242,23 +244,43 @@ static void tell_variable(struct expanding *x, uint32_t at,
 {
 	const uint32_t *accesses;
 
-	turn->variable = event_of(x, at)->addr;
+	turn->variable = x->variable[at];
 	/* Where these count no preemption they count no variable. */
 	if (turn->free && (x->s->lists.way == MAPLE_RANK_CHESS ||
 			   x->s->lists.way == MAPLE_RANK_VARIABLES))
 		turn->variable = 0;
 	if (x->s->lists.way != MAPLE_RANK_VARIABLES)
 		return;
-	accesses = maple_rank_count(&x->accesses, event_of(x, at)->addr);
+	accesses = maple_rank_count(&x->accesses, x->variable[at]);
 	turn->accesses = accesses ? *accesses : 0;
 }
 
-/* How often the run came to what is at each address. -ENOMEM, or 0 */
+/* What each event of the model is at, by a name. -ENOMEM, or 0 */
+static int name_variables(struct expanding *x)
+{
+	struct maple_locations *n =
+		maple_locations_create(x->run, x->kept->event);
+	int e = n ? 0 : -ENOMEM;
+
+	x->variable = calloc(x->trace->n + 1u, sizeof(*x->variable));
+	if (!x->variable)
+		e = -ENOMEM;
+	for (uint32_t i = 0; i < x->trace->n && !e; i++) {
+		uint64_t addr = event_of(x, i)->addr;
+
+		e = maple_locations_go_on(
+			n, maple_order_origin(x->trace->model, i).event);
+		x->variable[i] = addr ? maple_locations_of(n, addr) : 0;
+	}
+	maple_locations_destroy(n);
+	return e;
+}
+
+/* How often the run came to each variable. -ENOMEM, or 0 */
 static int count_accesses(struct expanding *x)
 {
 	for (uint32_t i = 0; i < x->trace->n; i++) {
-		uint32_t *n =
-			maple_rank_count(&x->accesses, event_of(x, i)->addr);
+		uint32_t *n = maple_rank_count(&x->accesses, x->variable[i]);
 
 		if (!n)
 			return -ENOMEM;
@@ -437,6 +459,8 @@ static int expand(struct maple_ranking *s, const struct maple_rank_list *list,
 		return -ENOMEM;
 	/* What did not come true was done by another list, or never can be. */
 	s->unsure += !find_turns(&x) || maple_order_is_cut(x.trace->model);
+	if (!x.error)
+		x.error = name_variables(&x);
 	if (!x.error && s->lists.way == MAPLE_RANK_VARIABLES)
 		x.error = count_accesses(&x);
 	if (!x.error && goes_on(&x)) {
@@ -451,6 +475,7 @@ static int expand(struct maple_ranking *s, const struct maple_rank_list *list,
 	}
 	maple_rank_forget(&x.pairs);
 	maple_rank_forget(&x.accesses);
+	free(x.variable);
 	maple_rank_trace_put(x.trace);
 	return x.error;
 }
