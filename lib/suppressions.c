@@ -13,6 +13,7 @@
 #include <string.h>
 #include <maple/suppressions.h>
 #include "base/array.h"
+#include "base/which.h"
 
 enum type { RACE, RACE_TOP, DEADLOCK, MUTEX, THREAD, SIGNAL, FROM_LIB, TYPES };
 
@@ -87,6 +88,28 @@ static bool matches_place(const char *pattern, const struct maple_place *p)
 	       matches(pattern, p->file) || matches(pattern, p->image);
 }
 
+/* The name of a variable; of a block also without which one it is. */
+static bool matches_name(const char *pattern, const char *name)
+{
+	size_t size, before;
+	const char *which;
+	char *bare;
+	bool matched;
+
+	if (matches(pattern, name))
+		return true;
+	which = maple_which(name, &size);
+	bare = which ? strdup(name) : NULL;
+	if (!bare)
+		return false;
+	before = (size_t)(which - name);
+	memmove(bare + before, bare + before + size,
+		strlen(bare + before + size) + 1);
+	matched = matches(pattern, bare);
+	free(bare);
+	return matched;
+}
+
 /* ---- what a finding offers ---- */
 
 enum which { FAILED, ALL, INNERMOST };
@@ -113,8 +136,8 @@ static bool matches_moments(const char *pattern, const struct maple_finding *f)
 {
 	for (unsigned int i = 0; i < f->nmoments; i++)
 		if (matches_place(pattern, &f->moments[i].place) ||
-		    matches(pattern, f->moments[i].variable) ||
-		    matches(pattern, f->moments[i].origin))
+		    matches_name(pattern, f->moments[i].variable) ||
+		    matches_name(pattern, f->moments[i].origin))
 			return true;
 	return false;
 }
@@ -124,7 +147,7 @@ static bool matches_locks(const char *pattern, const struct maple_finding *f)
 	for (unsigned int i = 0; i < f->nedges; i++)
 		if (matches_place(pattern, &f->edges[i].place) ||
 		    matches_place(pattern, &f->edges[i].since) ||
-		    matches(pattern, f->edges[i].variable))
+		    matches_name(pattern, f->edges[i].variable))
 			return true;
 	return matches_moments(pattern, f) || matches_stacks(pattern, f, ALL);
 }

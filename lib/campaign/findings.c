@@ -16,17 +16,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
+#include "base/which.h"
 #include "internal.h"
 
 #define SEARCH_RUNS 20
 
 /* ---- which are one ---- */
 
-/* "list" of "list", "list+72", "list.head", "list[3]"; or who allocated it. */
+/*
+ * "list" of "list", "list+72", "list.head", "list[3]"; or who allocated it, but
+ * not which block of those: that is another one in each run.
+ */
 static size_t base_of(const char *variable)
 {
 	const char *plus = strstr(variable, " + ");
+	size_t size;
 
+	if (maple_which(variable, &size))
+		return (size_t)(maple_which(variable, &size) - variable);
 	if (!strncmp(variable, "malloc", 6))
 		return plus ? (size_t)(plus - variable) : strlen(variable);
 	return strcspn(variable, "+.[-");

@@ -104,10 +104,38 @@ static bool by_site(struct maple_campaign *c, const struct maple_asked *asked,
 	       take(n);
 }
 
-static char *allocated(struct maple_campaign *c, const struct maple_event *e,
-		       uint64_t addr)
+/*
+ * Which one of its call a block is, where the run made several there: by @e,
+ * " (2nd by 0.1)". Calls are counted for each thread, as in strategy/naming.c,
+ * and over the whole run, so that all moments call it by one name.
+ */
+static void say_which(const struct maple_trial *trial,
+		      const struct maple_event *e, char *text, size_t size)
+{
+	static const char *const ends[] = { "th", "st", "nd", "rd" };
+	unsigned int all = 0, n = 0;
+
+	*text = 0;
+	for (uint32_t i = 0; i < trial->nlog; i++) {
+		const struct maple_event *other = &trial->log[i];
+
+		if (other->kind != MAPLE_EV_ALLOC || other->site != e->site)
+			continue;
+		all++;
+		n += other <= e && other->thread == e->thread;
+	}
+	if (all < 2 || e->thread >= trial->run.nthreads)
+		return;
+	snprintf(text, size, " (%u%s by %s)", n,
+		 n % 10 > 3 || n / 10 % 10 == 1 ? "th" : ends[n % 10],
+		 trial->run.threads[e->thread].name);
+}
+
+static char *allocated(struct maple_campaign *c, const struct maple_trial *trial,
+		       const struct maple_event *e, uint64_t addr)
 {
 	struct maple_place place = { 0 };
+	char which[MAPLE_PLAN_NAME + 32];
 	const char *file;
 	char *text;
 	int n;
@@ -117,14 +145,15 @@ static char *allocated(struct maple_campaign *c, const struct maple_event *e,
 		maple_place_deinit(&place);
 		return NULL;
 	}
+	say_which(trial, e, which, sizeof(which));
 	file = place.file ? strrchr(place.file, '/') : NULL;
 	file = file ? file + 1 : place.file;
 	if (place.line)
-		n = asprintf(&text, "malloc at %s:%u + %llu", file, place.line,
-			     (unsigned long long)(addr - e->addr));
+		n = asprintf(&text, "malloc at %s:%u%s + %llu", file, place.line,
+			     which, (unsigned long long)(addr - e->addr));
 	else
-		n = asprintf(&text, "malloc in %s + %llu",
-			     place.function ? place.function : "??",
+		n = asprintf(&text, "malloc in %s%s + %llu",
+			     place.function ? place.function : "??", which,
 			     (unsigned long long)(addr - e->addr));
 	maple_place_deinit(&place);
 	return n < 0 ? NULL : text;
@@ -139,7 +168,7 @@ static char *origin(struct maple_campaign *c, struct maple_trial *trial,
 
 	for (e = until; e && e-- > trial->log;) {
 		if (e->kind == MAPLE_EV_ALLOC && addr - e->addr < e->value)
-			return allocated(c, e, addr);
+			return allocated(c, trial, e, addr);
 		if (e->kind != MAPLE_EV_START || !e->size ||
 		    addr - e->addr >= e->size ||
 		    e->thread >= trial->run.nthreads)

@@ -129,6 +129,24 @@ switches() {
 	holds '.findings[0].moments | all(.type | IN("int", "State"))'
 }
 
+@test "of several blocks of one call, which one it was" {
+	local call
+
+	call="same_call.c:$(grep -n 'calloc(' "$ROOT/tests/e2e/same_call.c" |
+		cut -d: -f1)"
+	finding -- "$E2E/same_call"
+	holds ".findings[0].moments | length > 0 and all(.origin ==
+		\"malloc at $call (2nd by 0) + 8\")"
+	shows "malloc at $call (2nd by 0) + 8"
+	# A suppression need not say which one.
+	echo "race:^malloc at $call + 8\$" >"$BATS_TEST_TMPDIR/known"
+	rm -f "$db"*
+	limit=90 campaign --seed 1 --max-runs 20 \
+		--suppressions "$BATS_TEST_TMPDIR/known" -- "$E2E/same_call"
+	ended_with 0
+	holds '.suppressed | length >= 1'
+}
+
 @test "what JSON has of variables, the page and SARIF have as well" {
 	finding -- "$TARGETS/bank_account"
 	mapletest report --db "$db" --format sarif

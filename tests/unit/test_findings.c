@@ -84,6 +84,26 @@ static void test_orders(void **state)
 	assert_true(are_one());
 }
 
+/* Another block of the same call is the same bug; that of another call is not. */
+static void test_blocks(void **state)
+{
+	two.class = "idiom 2";
+	moments[0].variable = "malloc at q.c:12 (2nd by 0.1) + 8";
+	moments[1].variable = "malloc at q.c:12 (11th by 0.2) + 16";
+	one.moments = &moments[0];
+	two.moments = &moments[1];
+	one.nmoments = two.nmoments = 1;
+	assert_true(are_one());
+	moments[1].variable = "malloc at q.c:12 + 8"; /* the only one */
+	assert_true(are_one());
+	moments[1].variable = "malloc at q.c:1 (2nd by 0.1) + 8";
+	assert_false(are_one());
+	moments[0].variable = "malloc in (anonymous namespace)::a + 8";
+	moments[1].variable =
+		"malloc in (anonymous namespace)::b (1st by 0) + 8";
+	assert_false(are_one());
+}
+
 static void test_keep_going(void **state)
 {
 	options.keep_going = true;
@@ -103,6 +123,7 @@ int main(void)
 		cmocka_unit_test_setup(test_depth, set_up),
 		cmocka_unit_test_setup(test_failure, set_up),
 		cmocka_unit_test_setup(test_orders, set_up),
+		cmocka_unit_test_setup(test_blocks, set_up),
 		cmocka_unit_test_setup(test_keep_going, set_up),
 		cmocka_unit_test_setup(test_suppressed, set_up),
 	};

@@ -155,6 +155,17 @@ static void race_looks_at_accesses_and_failed_stacks(void **state)
 	assert_false(suppressed("race:*", &hang));
 }
 
+static void a_block_need_not_be_said_which_one(void **state)
+{
+	moments[0].origin = "malloc at q.c:12 (2nd by 0.1) + 8";
+	assert_true(suppressed("race:^malloc at q.c:12 + 8$", &race));
+	assert_true(suppressed("race:q.c:12 (2nd by 0.1)", &race));
+	assert_false(suppressed("race:q.c:12 (1st by 0.1)", &race));
+	assert_false(suppressed("race:^malloc at q.c:12 + 16$", &race));
+	edges[0].variable = moments[0].origin;
+	assert_true(suppressed("deadlock:^malloc at q.c:12 + 8$", &deadlock));
+}
+
 static void race_top_leaves_the_callers_out(void **state)
 {
 	assert_true(suppressed("race_top:consume", &race));
@@ -272,6 +283,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(patterns_match_anywhere_but_for_anchors),
 		TEST(race_looks_at_accesses_and_failed_stacks),
+		TEST(a_block_need_not_be_said_which_one),
 		TEST(race_top_leaves_the_callers_out),
 		TEST(deadlock_looks_at_locks_and_all_stacks),
 		TEST(mutex_is_a_lock_taken_twice_or_an_order_of_locks),

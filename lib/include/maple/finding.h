@@ -75,10 +75,14 @@ struct maple_moment {
 	int from;	    /* moment on which it immediately depends, or -1 */
 	unsigned int order; /* which of the run's orders, from 0 */
 	enum maple_reach reach;
-	char *type;   /* of the variable: "unsigned int" */
-	char *origin; /* "malloc at q.c:12 + 8", "stack of thread 0.1" */
-	char *value;  /* read or written: "100", "0x55d0", "'a'" */
-	char *was;    /* ... what stood there before it was written */
+	char *type; /* of the variable: "unsigned int" */
+	/*
+	 * "stack of thread 0.1", "malloc at q.c:12 + 8"; where the run made
+	 * several blocks there, "malloc at q.c:12 (2nd by 0.1) + 8".
+	 */
+	char *origin;
+	char *value; /* read or written: "100", "0x55d0", "'a'" */
+	char *was;   /* ... what stood there before it was written */
 	bool half; /* of one instruction, which the order came in the middle of */
 	bool frees; /* the write is the end of the memory: free(), munmap() */
 };

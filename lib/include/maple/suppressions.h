@@ -6,7 +6,8 @@
  * anything, '^' at the beginning and '$' at the end tie it to the ends.
  *
  * A function is matched by its short name, "store::Cache::put", and by its
- * whole one, "store::Cache<int>::put(int const&)".
+ * whole one, "store::Cache<int>::put(int const&)". So is a block of memory,
+ * "malloc at q.c:12 + 8", that is "malloc at q.c:12 (2nd by 0.1) + 8".
  *
  * What is matched, by type:
  *
