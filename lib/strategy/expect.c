@@ -10,8 +10,10 @@
  * them not to read; a lock is its first byte's. It is drawn by classes first,
  * those of the same sites, so that an array is no likelier than a flag. Its
  * counts are those of the last controlled run, begun when a second thread is
- * created. Runs are forked from one process, so addresses are the same; where
- * they are not, nothing is interesting, and the base alone decides.
+ * created. A lane's runs are forked from one process, so addresses are the
+ * same; where they are not, nothing is interesting, and the base alone decides.
+ * A run that was executed for itself lay elsewhere: it says nothing of where
+ * the next one has its variables.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -176,24 +178,53 @@ static void learn_points(struct maple_expect *x, uint64_t points)
 	x->controlled = true;
 }
 
+/* Whether images lay elsewhere in @run than in the last one learnt from. */
+static bool has_moved(const struct maple_expect_lane *l,
+		      const struct maple_run *run)
+{
+	for (uint32_t i = 0; i < l->nimages; i++)
+		for (unsigned int k = 0; k < run->nimages; k++)
+			if (l->images[i].index == run->images[k].index &&
+			    l->images[i].bias != run->images[k].bias)
+				return true;
+	return false;
+}
+
 /*
- * maple_expect_learn - @run was a controlled one, and whole: what it did is
- * expected of the next. Takes @v over.
+ * maple_expect_learn - @run was a controlled one of @lane, and whole: what it
+ * did is expected of the next, unless its images had moved. If those of the
+ * next have as well, that is learnt from: runs are forked from another process.
+ * Takes @v over, or leaves it.
  */
 void maple_expect_learn(struct maple_expect *x, struct maple_variables *v,
-			const struct maple_run *run)
+			const struct maple_run *run, unsigned int lane)
 {
+	struct maple_expect_lane *l = &x->lane[lane % MAPLE_EXPECT_LANES];
+
 	learn_points(x, run->counts.points);
-	maple_variables_deinit(&x->variables);
-	x->nnames = 0;
-	if (!maple_array_resize(x->names, run->nthreads + 1))
+	l->moved = !l->moved && has_moved(l, run);
+	if (l->moved)
 		return;
-	x->variables = *v;
+	maple_variables_deinit(&l->variables);
+	l->nnames = l->nimages = 0;
+	if (!maple_array_resize(l->names, run->nthreads + 1) ||
+	    !maple_array_resize(l->images, run->nimages + 1))
+		return;
+	l->variables = *v;
 	memset(v, 0, sizeof(*v));
-	x->nnames = run->nthreads;
-	for (uint32_t i = 0; i < x->nnames; i++)
-		memcpy(x->names[i].text, run->threads[i].name,
+	l->nimages = run->nimages;
+	if (l->nimages)
+		memcpy(l->images, run->images, l->nimages * sizeof(*l->images));
+	l->nnames = run->nthreads;
+	for (uint32_t i = 0; i < l->nnames; i++)
+		memcpy(l->names[i].text, run->threads[i].name,
 		       MAPLE_POLICY_NAME);
+}
+
+static const struct maple_expect_lane *lane_of(const struct maple_expect *x,
+					       const struct maple_study *study)
+{
+	return &x->lane[study->lane % MAPLE_EXPECT_LANES];
 }
 
 /* Each class is as likely as the others, and so is each variable of one. */
@@ -204,8 +235,9 @@ static const struct maple_expect_variable *draw(const struct maple_expect *x,
 	const struct maple_expect_variable *best = NULL;
 	uint64_t class, own, best_class = 0, best_own = 0;
 
-	for (const struct maple_expect_variable *v = x->variables.table; v;
-	     v = v->hh.next) {
+	for (const struct maple_expect_variable *v =
+		     lane_of(x, study)->variables.table;
+	     v; v = v->hh.next) {
 		if (v->nthreads < 2 || !v->changes)
 			continue;
 		class = study->random(study, seed ^ v->class);
@@ -225,6 +257,7 @@ static int order_surw(const struct maple_expect *x,
 {
 	uint64_t seed = study->random(study, job->seed + 1);
 	const struct maple_expect_variable *v = draw(x, study, seed);
+	const struct maple_expect_lane *l = lane_of(x, study);
 	const struct thread_count *count;
 
 	job->policy.base = x->points > MANY ? MAPLE_POLICY_STRAIGHT
@@ -233,15 +266,15 @@ static int order_surw(const struct maple_expect *x,
 		return 0;
 	job->policy.addr = v->addr;
 	job->policy.size = GRANULE;
-	job->expected.name = calloc(x->nnames + 1, sizeof(*x->names));
-	job->expected.weight = calloc(x->nnames + 1, sizeof(uint32_t));
+	job->expected.name = calloc(l->nnames + 1, sizeof(*l->names));
+	job->expected.weight = calloc(l->nnames + 1, sizeof(uint32_t));
 	if (!job->expected.name || !job->expected.weight)
 		return -ENOMEM;
-	job->expected.n = x->nnames;
-	memcpy(job->expected.name, x->names, x->nnames * sizeof(*x->names));
+	job->expected.n = l->nnames;
+	memcpy(job->expected.name, l->names, l->nnames * sizeof(*l->names));
 	for (uint32_t i = 0; i < v->nthreads; i++) {
 		count = &v->count[i];
-		if (count->thread < x->nnames)
+		if (count->thread < l->nnames)
 			job->expected.weight[count->thread] = count->n;
 	}
 	return 0;
@@ -310,7 +343,10 @@ int maple_expect_order(const struct maple_expect *x,
 /* maple_expect_deinit - frees what it is made of */
 void maple_expect_deinit(struct maple_expect *x)
 {
-	maple_variables_deinit(&x->variables);
-	free(x->names);
+	for (unsigned int i = 0; i < MAPLE_EXPECT_LANES; i++) {
+		maple_variables_deinit(&x->lane[i].variables);
+		free(x->lane[i].names);
+		free(x->lane[i].images);
+	}
 	memset(x, 0, sizeof(*x));
 }

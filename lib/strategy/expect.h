@@ -18,13 +18,24 @@ struct maple_variables {
 	bool begun;	/* a second thread was created */
 };
 
-struct maple_expect {
-	uint64_t points; /* a mean; 0: not known yet */
-	bool controlled; /* ... of controlled runs */
-	/* Of the last controlled run that was whole, and its threads' names. */
+#define MAPLE_EXPECT_LANES 16 /* those beyond share them */
+
+/* Of one lane, whose runs are forked from one process. */
+struct maple_expect_lane {
+	/* Of its last controlled run that was whole, and its threads' names. */
 	struct maple_variables variables;
 	uint32_t nnames;
 	struct maple_policy_name *names;
+	/* Where that run's images lay; whether the run after had them moved. */
+	uint32_t nimages;
+	struct maple_run_image *images;
+	bool moved;
+};
+
+struct maple_expect {
+	uint64_t points; /* a mean; 0: not known yet */
+	bool controlled; /* ... of controlled runs */
+	struct maple_expect_lane lane[MAPLE_EXPECT_LANES];
 };
 
 void maple_variables_note(struct maple_variables *v,
@@ -36,7 +47,7 @@ void maple_variables_visit(const struct maple_variables *v,
 void maple_variables_deinit(struct maple_variables *v);
 
 void maple_expect_learn(struct maple_expect *x, struct maple_variables *v,
-			const struct maple_run *run);
+			const struct maple_run *run, unsigned int lane);
 int maple_expect_order(const struct maple_expect *x,
 		       const struct maple_study *study, struct maple_job *job,
 		       enum maple_policy_kind policy, unsigned int changes,

@@ -111,6 +111,7 @@ struct maple_study {
 	struct maple_registry *registry;
 	uint32_t main_image; /* in the registry; NONE until it was seen */
 	unsigned int lanes;  /* runs at once */
+	unsigned int lane;   /* next(), ended(): of these, whose run it is */
 	double native;	     /* seconds that a native run takes; 0: unknown */
 	/* What this machine's pair of backends can do. */
 	bool alone;	 /* nobody enforces */

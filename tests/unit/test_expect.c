@@ -60,9 +60,70 @@ static void expect_of(struct maple_expect *x, uint64_t points)
 	}
 	came(&v, MAPLE_EV_READ, 0, 3, 0x3000);
 	came(&v, MAPLE_EV_LOCK, 1, MAPLE_SITE_CALL | 4, 0x3000);
-	maple_expect_learn(x, &v, &run);
+	maple_expect_learn(x, &v, &run, 0);
 	assert_null(v.table);
 	maple_variables_deinit(&v);
+}
+
+/* A run of @lane with an image at @bias, and a flag in it. */
+static void ran_at(struct maple_expect *x, unsigned int lane, uint64_t bias)
+{
+	struct maple_run_thread threads[2] = { { .name = "0" },
+					       { .name = "0.1" } };
+	struct maple_run_image image = { .index = 3, .bias = bias };
+	struct maple_run run = { .nthreads = 2,
+				 .threads = threads,
+				 .nimages = 1,
+				 .images = &image };
+	struct maple_variables v = { 0 };
+
+	came(&v, MAPLE_EV_CREATE, 0, 8, 0);
+	came(&v, MAPLE_EV_WRITE, 0, 1, bias + 0x10);
+	came(&v, MAPLE_EV_READ, 1, 2, bias + 0x10);
+	maple_expect_learn(x, &v, &run, lane);
+	maple_variables_deinit(&v);
+}
+
+/* What is interesting in the next run of @lane, by @policy. */
+static uint64_t drawn(const struct maple_expect *x, unsigned int lane,
+		      enum maple_policy_kind policy)
+{
+	struct maple_job job = { .seed = 1 };
+
+	study.lane = lane;
+	assert_int_equal(maple_expect_order(x, &study, &job, policy, 2, true),
+			 0);
+	study.lane = 0;
+	free(job.expected.name);
+	free(job.expected.weight);
+	return job.policy.addr;
+}
+
+/* One run in many is executed for itself, and lies elsewhere. */
+static void addresses_are_those_of_the_runs_before(void **state)
+{
+	static const enum maple_policy_kind policy[] = { MAPLE_POLICY_SURW,
+							 MAPLE_POLICY_PCT };
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct maple_expect x = { 0 };
+
+		ran_at(&x, 0, 0x10000);
+		ran_at(&x, 0, 0x70000);
+		assert_int_equal(drawn(&x, 0, policy[i]), 0x10010);
+		ran_at(&x, 0, 0x10000);
+		ran_at(&x, 0, 0x80000);
+		assert_int_equal(drawn(&x, 0, policy[i]), 0x10010);
+		/* Forked from another process from now on. */
+		ran_at(&x, 0, 0x80000);
+		assert_int_equal(drawn(&x, 0, policy[i]), 0x80010);
+		/* Each lane forks from a process of its own. */
+		assert_int_equal(drawn(&x, 1, policy[i]), 0);
+		ran_at(&x, 1, 0x30000);
+		assert_int_equal(drawn(&x, 1, policy[i]), 0x30010);
+		assert_int_equal(drawn(&x, 0, policy[i]), 0x80010);
+		maple_expect_deinit(&x);
+	}
 }
 
 static void surw_draws_a_class_and_is_told_its_counts(void **state)
@@ -227,6 +288,7 @@ static void nets_take_turns(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(addresses_are_those_of_the_runs_before),
 		cmocka_unit_test(surw_draws_a_class_and_is_told_its_counts),
 		cmocka_unit_test(pct_spreads_its_change_points_over_a_run),
 		cmocka_unit_test(pctvb_changes_at_one_variable),

@@ -339,7 +339,8 @@ static void learn_expected(struct maple_profiling *p, struct profile *h,
 		maple_net_learn(&p->net, p->study->registry, &h->variables,
 				end->run);
 	if (h->controlled)
-		maple_expect_learn(&p->expect, &h->variables, end->run);
+		maple_expect_learn(&p->expect, &h->variables, end->run,
+				   p->study->lane);
 	else if (!p->expect.controlled)
 		p->expect.points = p->sample.seen;
 }
