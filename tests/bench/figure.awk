@@ -23,6 +23,7 @@ function line(x1, y1, x2, y2, stroke)
 function open_svg(width, height, title)
 {
 	print "<?xml version=\"1.0\" encoding=\"UTF-8\"?>"
+	print "<!-- SPDX-License-Identifier: GPL-2.0-only OR MIT -->"
 	printf "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" " \
 		"height=\"%d\" font-family=\"sans-serif\" font-size=\"11\">\n",
 		width, height

@@ -56,7 +56,7 @@ struct maple_portfolio {
 	double profiled;	     /* ... of the longest profile run */
 	double mean; /* ... about, that a run takes which is not let go */
 	unsigned int begun;
-	bool late, drew;
+	bool late;
 	unsigned int quiet; /* controlled runs, the last ones, without news */
 };
 
@@ -76,7 +76,6 @@ static int open_auto(const struct maple_strategy *strategy,
 	maple_ranking_init(&a->ranking, MAPLE_RANK_NEWS, study->options);
 	for (int i = 0; i < PARTS; i++)
 		maple_share_init(&a->share[i], weights[i]);
-	a->share[POS].at = a->share[PCR].at;
 	*self = a;
 	return 0;
 }
@@ -142,9 +141,7 @@ static bool begin(struct maple_portfolio *a, enum part part,
 		*e = maple_greybox_begin(&a->greybox, p, job, err);
 		break;
 	case POS:
-		*e = draw(a, job, a->drew ? MAPLE_POLICY_POS : MAPLE_POLICY_RW,
-			  err);
-		a->drew = true;
+		*e = draw(a, job, MAPLE_POLICY_POS, err);
 		break;
 	case SURW:
 		*e = draw(a, job, MAPLE_POLICY_SURW, err);

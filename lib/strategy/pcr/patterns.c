@@ -229,7 +229,8 @@ static int put(struct learning *l, struct maple_patterns_key *key,
 						.number = p->found++ };
 	if (maple_switches_copy(&order->list, &from))
 		return -ENOMEM;
-	promise(l, goal, found, order);
+	if (p->promises)
+		promise(l, goal, found, order);
 	p->norders++;
 	key->waiting++;
 	return 0;

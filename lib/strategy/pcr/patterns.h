@@ -44,6 +44,7 @@ struct maple_patterns {
 	double credit;
 	uint32_t runs; /* that have ended */
 	enum maple_patterns_mode mode;
+	bool promises; /* what else an order shows says which one is next */
 	unsigned int barren; /* runs without news, in a row */
 	/* Of the last run not all was learned: there may be more patterns. */
 	bool cut;
