@@ -66,6 +66,7 @@ headers() {
 		sed 's/.*\///; s/\.c$//'
 }
 
+# Where memory comes from is told by one more run of the order.
 @test "memory from the heap has a name, in the story and in suppressions" {
 	limit=90 campaign --seed 1 --max-runs 60 -- "$TARGETS/refcount"
 	ended_with 66
@@ -73,6 +74,7 @@ headers() {
 		"$ROOT/tests/targets/refcount.c" | cut -d: -f1) + 64"
 	holds ".findings[0].moments | all(.origin == \"$name\")"
 	holds '.findings[0].moments | all(.variable == "object->refs")'
+	holds '.runs.confirm == 11'
 	echo "race:malloc at refcount.c:*" >"$BATS_TEST_TMPDIR/known"
 	db=$BATS_TEST_TMPDIR/another.db
 	limit=90 campaign --seed 1 --max-runs 4 \

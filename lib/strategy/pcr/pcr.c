@@ -6,8 +6,8 @@
  * All runs are controlled. The first has the older threads first; what it did
  * says which patterns other orders of it would show. An order for one of them
  * is the next schedule, as far as it is sure and one step beyond, and what that
- * run does teaches the same. Where no pattern is left, what no trace has shown
- * yet is looked for at random, by pos.
+ * run does teaches the same. Where no pattern is left, and by turns where two
+ * runs brought nothing, what no trace has shown yet is looked for by pos.
  *
  * maptest, to compare it with: all runs are random ones, each of which looks
  * for one pattern, of those that were met least, by holding threads before its
