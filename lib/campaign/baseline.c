@@ -65,6 +65,9 @@ static int run(struct maple_campaign *c, struct baseline *b)
 	if (trial->run.end != MAPLE_END_HANG &&
 	    trial->run.seconds > c->native_seconds)
 		c->native_seconds = trial->run.seconds;
+	if (trial->run.end != MAPLE_END_HANG &&
+	    trial->run.cpu_seconds > c->native_cpu)
+		c->native_cpu = trial->run.cpu_seconds;
 	limit(c);
 	maple_campaign_progress(c, true);
 	return 0;
@@ -215,6 +218,7 @@ int maple_baseline(struct maple_campaign *c)
 	maple_campaign_enter(c, MAPLE_PHASE_BASELINE);
 	c->expected = (int)c->options->expect_exit - 1;
 	c->native_seconds = 0;
+	c->native_cpu = 0;
 	limit(c);
 	for (i = 0; i < MAPLE_BASELINE_RUNS && !e; i++)
 		if (maple_campaign_may_go_on(c))

@@ -133,7 +133,7 @@ struct maple_campaign {
 	bool undefined;	      /* UBSan may be in the program */
 	char *between;	      /* the command of its rounds, or NULL */
 	unsigned int listens; /* its sockets when it is ready; 0: not known */
-	double native_seconds;
+	double native_seconds, native_cpu;
 	struct maple_round_next next_round;
 	double round_seconds; /* ... what the command takes at least, */
 	unsigned int rounds;  /* ... and how often a server bears it */

@@ -216,6 +216,7 @@ int maple_study_next(struct maple_campaign *c, struct maple_trial *trial,
 	memset(trial, 0, sizeof(*trial));
 	c->study.searching = c->search_until > 0;
 	c->study.native = c->native_seconds;
+	c->study.native_cpu = c->native_cpu;
 	c->study.lane = (unsigned int)(c->lanes.turn - c->lanes.lane);
 	trial->job.seed = maple_campaign_seed(c, c->run_number + 1);
 	*next = c->strategy->next(c->system, &trial->job, c->err, &e);

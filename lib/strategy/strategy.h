@@ -42,7 +42,7 @@ struct maple_job {
 	enum maple_schedule schedule; /* PROFILE */
 	uint64_t seed;
 	unsigned int part; /* of the strategy, that asked for it */
-	double since;	   /* ... at this time, if it says so */
+	double choice;	   /* ... after so many seconds, if it says so */
 	uint32_t nchanges; /* PROFILE: where priorities change */
 	struct maple_change change[MAPLE_RUN_CHANGES];
 	/* ENFORCE: an order, and those that follow it. */
@@ -112,7 +112,8 @@ struct maple_study {
 	uint32_t main_image; /* in the registry; NONE until it was seen */
 	unsigned int lanes;  /* runs at once */
 	unsigned int lane;   /* next(), ended(): of these, whose run it is */
-	double native;	     /* seconds that a native run takes; 0: unknown */
+	/* seconds that a native run takes, and of the CPU; 0: unknown */
+	double native, native_cpu;
 	/* What this machine's pair of backends can do. */
 	bool alone;	 /* nobody enforces */
 	bool controls;	 /* controlled runs can be had */

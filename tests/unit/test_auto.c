@@ -100,6 +100,21 @@ static void who_wanted_none_has_nothing_to_catch_up_on(void **state)
 		wants[i] = true;
 }
 
+static void what_draws_is_worth_its_weight(void **state)
+{
+	unsigned int had[N];
+
+	shares_of(4, 4, 1);
+	share[2].blind = true;
+	take_turns(900, 0, 1, had);
+	assert_in_range(had[0], 550, 700);
+	assert_in_range(had[2], 130, 190);
+	/* Without news the others' 4 are worth some 0.6 each. */
+	take_turns(200, N, 1, had);
+	take_turns(900, N, 1, had);
+	assert_in_range(had[2], 380, 460);
+}
+
 /* ---- the strategy ---- */
 
 static const struct maple_strategy *s;
@@ -121,7 +136,7 @@ static void close_auto(void)
 	s->close(self);
 	maple_registry_destroy(study.registry);
 	options = (struct maple_campaign_options){ 0 };
-	study.native = 0;
+	study.native = study.native_cpu = 0;
 	study.controls = true;
 }
 
@@ -182,6 +197,20 @@ static void a_program_that_does_much_is_controlled_last(void **state)
 	}
 	assert_int_equal(before, 3); /* dry profile runs */
 	close_auto();
+}
+
+/* In a controlled run nobody waits for time to pass, unless it is to. */
+static void a_program_that_waits_is_a_short_one(void **state)
+{
+	for (int real = 0; real < 2; real++) {
+		study.native = 1;
+		study.native_cpu = 0.001;
+		options.real_time = real != 0;
+		open_auto();
+		assert_string_equal(ask(1), real ? "maple" : "rank");
+		nothing_came_of_it(1);
+		close_auto();
+	}
 }
 
 static void where_no_run_can_be_controlled_none_is(void **state)
@@ -252,8 +281,10 @@ int main(void)
 		cmocka_unit_test(news_bring_turns_and_nobody_is_left_out),
 		cmocka_unit_test(what_takes_long_has_fewer_turns),
 		cmocka_unit_test(who_wanted_none_has_nothing_to_catch_up_on),
+		cmocka_unit_test(what_draws_is_worth_its_weight),
 		cmocka_unit_test(the_first_run_teaches_all_of_them),
 		cmocka_unit_test(a_program_that_does_much_is_controlled_last),
+		cmocka_unit_test(a_program_that_waits_is_a_short_one),
 		cmocka_unit_test(where_no_run_can_be_controlled_none_is),
 		cmocka_unit_test(all_of_them_look_for_news),
 		cmocka_unit_test(a_run_that_was_cut_short_is_forgotten),

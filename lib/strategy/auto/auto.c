@@ -53,8 +53,8 @@ struct maple_portfolio {
 	struct maple_greybox greybox;
 	struct maple_share share[PARTS];
 	double enforced, controlled; /* seconds of runs so far */
-	double profiled;	     /* ... of the longest profile run */
-	double mean; /* ... about, that a run takes which is not let go */
+	double profiled; /* ... that the longest profile run would take then */
+	double mean;	 /* ... about, that a run takes which is not let go */
 	unsigned int begun;
 	bool late;
 	unsigned int quiet; /* controlled runs, the last ones, without news */
@@ -76,18 +76,34 @@ static int open_auto(const struct maple_strategy *strategy,
 	maple_ranking_init(&a->ranking, MAPLE_RANK_NEWS, study->options);
 	for (int i = 0; i < PARTS; i++)
 		maple_share_init(&a->share[i], weights[i]);
+	/* Its first runs come before the others': they are what bugs take most. */
+	a->share[POS].blind = true;
+	a->share[MAPLE].at = -1 / weights[MAPLE];
 	*self = a;
 	return 0;
 }
 
-/* Whether controlled runs are to be had, while there is something to enforce. */
+/*
+ * How long a run that took so many @seconds, @cpu of the CPU, is where it is
+ * controlled, as far as can be known: a clock of its own leaves out its waits.
+ */
+static double length(const struct maple_portfolio *a, double seconds, double cpu)
+{
+	const struct maple_study *study = a->maple.profiling.study;
+
+	return study->options->real_time || !(cpu > 0) ? seconds : cpu;
+}
+
+/*
+ * Whether controlled runs are to be had while there is something to enforce.
+ * Later on each part pays for the time that its runs take.
+ */
 static bool mixes(const struct maple_portfolio *a, bool late)
 {
-	const struct maple_profiling *p = &a->maple.profiling;
-
-	return !p->study->searching && a->profiled < SHORT &&
-	       (late || a->controlled < FREE_SECONDS ||
-		a->controlled < a->enforced);
+	if (a->maple.profiling.study->searching)
+		return false;
+	return late || (a->profiled < SHORT && (a->controlled < FREE_SECONDS ||
+						a->controlled < a->enforced));
 }
 
 /*
@@ -98,7 +114,8 @@ static bool is_short(const struct maple_portfolio *a)
 {
 	const struct maple_study *study = a->maple.profiling.study;
 
-	return study->controls && study->native < SHORT &&
+	return study->controls &&
+	       length(a, study->native, study->native_cpu) < SHORT &&
 	       a->maple.profiling.limits.order != MAPLE_ORDER_PAPER;
 }
 
@@ -162,11 +179,10 @@ static enum maple_next next(void *self, struct maple_job *job,
 	bool idle = maple_search_is_idle(&a->maple);
 	bool late = idle || a->begun >= LATE;
 	bool wants[PARTS];
+	double since = maple_clock_now();
 	unsigned int part;
 
-	job->since = maple_clock_now();
 	a->late = late;
-
 	if (!a->begun++ && is_short(a) && begin(a, RANK, job, err, e))
 		return MAPLE_NEXT_RUN;
 	ask(a, idle, late, wants);
@@ -177,17 +193,21 @@ static enum maple_next next(void *self, struct maple_job *job,
 		wants[part] = false;
 	}
 	maple_shares_begun(a->share, PARTS, part);
+	job->choice = maple_clock_now() - since;
 	job->idle = idle;
 	job->wanted = idle && wants[POS] && a->quiet < QUIET ? QUIET - a->quiet
 							     : 0;
 	return MAPLE_NEXT_RUN;
 }
 
-/* How long @job took, with all that was learned, over what others do. */
+/*
+ * How long @job took, over what others do, with what was learned from it
+ * @since; not with the runs of other lanes that it has waited for.
+ */
 static double cost(struct maple_portfolio *a, const struct maple_job *job,
-		   const struct maple_run *run)
+		   const struct maple_run *run, double since)
 {
-	double seconds = maple_clock_now() - job->since;
+	double seconds = job->choice + run->seconds + maple_clock_now() - since;
 
 	if (!run->released)
 		a->mean += (seconds - a->mean) * (a->mean > 0 ? FADES : 1);
@@ -200,6 +220,7 @@ static int teach(struct maple_portfolio *a, struct maple_job *job,
 		 const struct maple_job_end *end, struct maple_error *err)
 {
 	struct maple_profiling *p = &a->maple.profiling;
+	double since = maple_clock_now();
 	bool shown = false;
 	int e = maple_profiling_ended(p, job, end, err);
 
@@ -213,7 +234,7 @@ static int teach(struct maple_portfolio *a, struct maple_job *job,
 	else if (!e)
 		e = maple_greybox_ended(&a->greybox, p, job, end, &shown, err);
 	maple_shares_ended(&a->share[job->part], job->news || shown,
-			   cost(a, job, end->run));
+			   cost(a, job, end->run, since));
 	return e;
 }
 
@@ -222,6 +243,7 @@ static int ended(void *self, struct maple_job *job,
 {
 	struct maple_portfolio *a = self;
 	const struct maple_run *run = end->run;
+	double taken, since = maple_clock_now();
 	int e;
 
 	if (job->kind == MAPLE_RUN_CONTROL) {
@@ -230,12 +252,14 @@ static int ended(void *self, struct maple_job *job,
 		a->quiet = job->news ? 0 : a->quiet + 1;
 		return e;
 	}
+	taken = length(a, run->seconds, run->cpu_seconds);
 	if (job->kind == MAPLE_RUN_ENFORCE)
 		a->enforced += run->seconds;
-	else if (run->seconds > a->profiled)
-		a->profiled = run->seconds;
+	else if (taken > a->profiled)
+		a->profiled = taken;
 	e = maple_search_ended(&a->maple, job, end, err);
-	maple_shares_ended(&a->share[MAPLE], job->news, cost(a, job, run));
+	maple_shares_ended(&a->share[MAPLE], job->news,
+			   cost(a, job, run, since));
 	if (job->news)
 		a->quiet = 0;
 	return e;

@@ -15,7 +15,7 @@ static double worth(const struct maple_share *s)
 	/* Unknown ones are expected to bring news. */
 	double rate = (s->news + 1) / (s->runs + 1);
 
-	return s->weight * (FLOOR + (1 - FLOOR) * rate);
+	return s->blind ? s->weight : s->weight * (FLOOR + (1 - FLOOR) * rate);
 }
 
 void maple_share_init(struct maple_share *share, double weight)

@@ -10,6 +10,7 @@
 
 struct maple_share {
 	double weight;
+	bool blind;	   /* draws: what its last runs brought says nothing */
 	double runs, news; /* those further back count less */
 	double at;	   /* when it has its next run, in the time of turns */
 };
