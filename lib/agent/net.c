@@ -16,20 +16,15 @@
  * known access is two system calls for each thread, and no known access is
  * worth them: its trap is ignored, and so many traps are the end of the net.
  */
-#include <linux/hw_breakpoint.h>
-#include <linux/perf_event.h>
 #include <sys/uio.h>
 #include "core.h"
 #include "raw.h"
+#include "watchpoint.h"
 
-#define VARIABLES     MAPLE_SHM_NET
-#define THREADS	      64   /* threads watched; later ones are not */
-#define FD_FIRST      700  /* as in watch.c */
-#define HITS_MAX      1000 /* of a variable, 20 us each */
-#define DUPFD_CLOEXEC 1030 /* F_ of that name */
-#define TRAP_IS_PERF  6
-#define ASYNC	      1 /* TRAP_PERF_FLAG_: it was blocked when it happened */
-#define BYTES	      8
+#define VARIABLES MAPLE_SHM_NET
+#define HITS_MAX  1000 /* of a variable, 20 us each */
+#define ASYNC	  1    /* TRAP_PERF_FLAG_: it was blocked when it happened */
+#define BYTES	  8
 
 static struct variable {
 	uint32_t site; /* what accesses to it are called */
@@ -38,9 +33,8 @@ static struct variable {
 	uint32_t hits;
 } variable[VARIABLES];
 
-static uint32_t nvariables;		 /* 0: there is no net */
-static int32_t fds[THREADS][VARIABLES];	 /* + 1 */
-static uint64_t ids[THREADS][VARIABLES]; /* by which they are still ours */
+static uint32_t nvariables; /* 0: there is no net */
+static struct maple_watchpoint point[WATCHED_THREADS][VARIABLES];
 /* Accesses of the calling thread so far. */
 static __thread uint32_t seen[VARIABLES]
 	__attribute__((tls_model("initial-exec")));
@@ -121,43 +115,13 @@ void maple_net_start(void)
 	libc = maple_image_of((uint64_t)maple_agent_real("sigaction"), &offset);
 }
 
-static bool is_ours(uint32_t t, uint32_t i)
-{
-	uint64_t id = 0;
-
-	return fds[t][i] &&
-	       !raw_failed(raw3(SYS_ioctl, fds[t][i] - 1, PERF_EVENT_IOC_ID,
-				&id)) &&
-	       id == ids[t][i];
-}
-
 static bool arm(uint32_t t, uint32_t i)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_BREAKPOINT,
-		.size = sizeof(attr),
-		.sample_period = 1,
-		.bp_type = HW_BREAKPOINT_RW,
-		.bp_addr = variable[i].addr,
-		.bp_len = BYTES,
-		.sigtrap = 1,
-		.sig_data = (uint64_t)&variable[i],
-		.remove_on_exec = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-	};
-	long low = raw6(SYS_perf_event_open, &attr, 0, -1, -1,
-			PERF_FLAG_FD_CLOEXEC, 0);
-	long fd;
+	struct perf_event_attr attr;
 
-	if (raw_failed(low))
-		return false;
-	fd = raw3(SYS_fcntl, low, DUPFD_CLOEXEC, FD_FIRST);
-	raw1(SYS_close, low);
-	if (raw_failed(fd))
-		return false;
-	fds[t][i] = fd + 1;
-	return !raw_failed(raw3(SYS_ioctl, fd, PERF_EVENT_IOC_ID, &ids[t][i]));
+	maple_watchpoint_attr(&attr, HW_BREAKPOINT_RW, variable[i].addr, BYTES,
+			      &variable[i]);
+	return maple_watchpoint_open(&point[t][i], &attr, 0);
 }
 
 /* maple_net_begin - the calling thread is a thread of the run from here on */
@@ -167,31 +131,24 @@ void maple_net_begin(void)
 
 	for (uint32_t i = 0; i < nvariables; i++) {
 		seen[i] = 0;
-		if (t < THREADS && arm(t, i))
+		if (t < WATCHED_THREADS && arm(t, i))
 			maple_shm->stats.watches++;
 		else
 			maple_shm->stats.watches_refused++;
 	}
 }
 
-static void disarm(uint32_t t, uint32_t i)
-{
-	if (is_ours(t, i))
-		raw1(SYS_close, fds[t][i] - 1);
-	fds[t][i] = 0;
-}
-
 /* maple_net_end - thread @t ends */
 void maple_net_end(uint32_t t)
 {
-	for (uint32_t i = 0; i < nvariables && t < THREADS; i++)
-		disarm(t, i);
+	for (uint32_t i = 0; i < nvariables && t < WATCHED_THREADS; i++)
+		maple_watchpoint_close(&point[t][i]);
 }
 
 /* maple_net_forget - it belongs to another process */
 void maple_net_forget(void)
 {
-	for (uint32_t t = 0; t < THREADS; t++)
+	for (uint32_t t = 0; t < WATCHED_THREADS; t++)
 		maple_net_end(t);
 	nvariables = 0;
 }
@@ -239,7 +196,7 @@ bool maple_net_hit(int code, uint64_t data, uint32_t flags, uint64_t pc,
 	struct variable *v = (struct variable *)data;
 	uint64_t was;
 
-	if (code != TRAP_IS_PERF || data < (uint64_t)variable ||
+	if (code != WATCHED_TRAP || data < (uint64_t)variable ||
 	    data >= (uint64_t)(variable + VARIABLES))
 		return false;
 	if (!maple_shm)
@@ -251,7 +208,9 @@ bool maple_net_hit(int code, uint64_t data, uint32_t flags, uint64_t pc,
 	was = v->value;
 	/* Each by itself: what else is watched is not the same in a replay. */
 	if (v->hits++ >= HITS_MAX) {
-		disarm(maple_self.number, v - variable);
+		if (maple_self.number < WATCHED_THREADS)
+			maple_watchpoint_close(
+				&point[maple_self.number][v - variable]);
 	} else if (maple_net_read(v->addr, BYTES, &v->value) && !is_known(pc)) {
 		maple_shm->stats.watch_told++;
 		access(v, was, sp);

@@ -10,30 +10,21 @@
  * from range to range. SIGTRAP comes in the thread that wrote. Of the range,
  * the largest aligned part that a debug register holds is watched: what hits
  * is never a neighbour. Reads are not watched: the trap does not tell them
- * from writes. Writes by the kernel are not seen.
- *
- * The descriptors are the target's: high up, so that its own keep their
- * numbers, and each is known to be still ours before anything is done to it.
+ * from writes.
  *
  * maple_watch_arm(), maple_watch_drop() and maple_watch_forget() are called
  * with the automaton's lock.
  */
-#include <linux/hw_breakpoint.h>
-#include <linux/perf_event.h>
 #include "core.h"
 #include "raw.h"
+#include "watchpoint.h"
 
-#define THREADS	      64   /* threads watched; later ones are not */
-#define FD_FIRST      700  /* descriptors from here on; below the usual 1024 */
-#define HITS_MAX      1000 /* of one run, 25 us each: then the net comes in */
-#define DUPFD_CLOEXEC 1030 /* F_ of that name */
-#define TRAP_IS_PERF  6
+#define HITS_MAX 1000 /* of one run, 25 us each: then the net comes in */
 
 static struct watcher {
-	int32_t fd;	/* + 1; 0: none */
+	struct maple_watchpoint point;
 	uint32_t armed; /* generation that it is armed for */
-	uint64_t id;
-} watchers[THREADS];
+} watchers[WATCHED_THREADS];
 
 static struct perf_event_attr attr;
 static uint64_t addr; /* watched now; len is 0 if nothing is */
@@ -43,63 +34,25 @@ static bool off;	    /* not permitted, or too expensive */
 /* Whether a watchpoint sees anything here; found out once, forked runs know. */
 static enum { UNTRIED, SEES, BLIND } sight;
 
-static void fill_attr(void)
-{
-	attr.type = PERF_TYPE_BREAKPOINT;
-	attr.size = sizeof(attr);
-	attr.sample_period = 1;
-	attr.bp_type = HW_BREAKPOINT_W;
-	attr.bp_addr = addr;
-	attr.bp_len = len;
-	attr.sigtrap = 1;
-	attr.sig_data = (uint64_t)&attr;
-	attr.remove_on_exec = 1;
-	attr.exclude_kernel = 1;
-	attr.exclude_hv = 1;
-}
-
-static bool still_ours(const struct watcher *w)
-{
-	uint64_t id = 0;
-
-	return w->fd &&
-	       !raw_failed(raw3(SYS_ioctl, w->fd - 1, PERF_EVENT_IOC_ID, &id)) &&
-	       id == w->id;
-}
-
-static bool open_watcher(struct watcher *w, int tid)
-{
-	long low = raw6(SYS_perf_event_open, &attr, tid, -1, -1,
-			PERF_FLAG_FD_CLOEXEC, 0);
-	long fd;
-
-	if (raw_failed(low))
-		return false;
-	fd = raw3(SYS_fcntl, low, DUPFD_CLOEXEC, FD_FIRST);
-	raw1(SYS_close, low);
-	if (raw_failed(fd))
-		return false;
-	w->fd = fd + 1;
-	return !raw_failed(raw3(SYS_ioctl, fd, PERF_EVENT_IOC_ID, &w->id));
-}
-
 /* On the current range; false if that is not to be had. */
 static bool arm_one(struct watcher *w, int tid)
 {
-	if (w->fd && !still_ours(w))
-		w->fd = 0; /* the program has closed it */
-	if (!w->fd)
-		return open_watcher(w, tid);
-	return !raw_failed(raw3(SYS_ioctl, w->fd - 1,
+	const struct maple_watchpoint *point = &w->point;
+
+	if (!maple_watchpoint_is_ours(point))
+		return maple_watchpoint_open(&w->point, &attr, tid);
+	return !raw_failed(raw3(SYS_ioctl, point->fd - 1,
 				PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr)) &&
-	       !raw_failed(raw3(SYS_ioctl, w->fd - 1, PERF_EVENT_IOC_ENABLE, 0));
+	       !raw_failed(raw3(SYS_ioctl, point->fd - 1, PERF_EVENT_IOC_ENABLE,
+				0));
 }
 
 static void disarm_all(void)
 {
-	for (uint32_t i = 0; i < THREADS; i++) {
-		if (watchers[i].armed && still_ours(&watchers[i]))
-			raw3(SYS_ioctl, watchers[i].fd - 1,
+	for (uint32_t i = 0; i < WATCHED_THREADS; i++) {
+		if (watchers[i].armed &&
+		    maple_watchpoint_is_ours(&watchers[i].point))
+			raw3(SYS_ioctl, watchers[i].point.fd - 1,
 			     PERF_EVENT_IOC_DISABLE, 0);
 		watchers[i].armed = 0;
 	}
@@ -109,8 +62,8 @@ static void arm_all(void)
 {
 	struct maple_shm *shm = maple_shm;
 
-	fill_attr();
-	for (uint32_t i = 0; i < shm->nthreads && i < THREADS; i++) {
+	maple_watchpoint_attr(&attr, HW_BREAKPOINT_W, addr, len, &attr);
+	for (uint32_t i = 0; i < shm->nthreads && i < WATCHED_THREADS; i++) {
 		if (!shm->thread[i].alive || watchers[i].armed == generation)
 			continue;
 		watchers[i].armed = generation;
@@ -172,8 +125,8 @@ void maple_watch_start(void)
 {
 	maple_watch_try();
 	for (int any = 0; any <= 2; any++) {
-		long fd = raw3(SYS_fcntl, any, DUPFD_CLOEXEC,
-			       FD_FIRST + THREADS - 1);
+		long fd = raw3(SYS_fcntl, any, WATCHED_FD_DUP,
+			       WATCHED_FD_FIRST + WATCHED_THREADS - 1);
 
 		if (raw_failed(fd))
 			continue;
@@ -222,17 +175,16 @@ void maple_watch_arm(uint64_t at, uint64_t size)
 /* maple_watch_drop - thread @number has ended */
 void maple_watch_drop(uint32_t number)
 {
-	if (number >= THREADS)
+	if (number >= WATCHED_THREADS)
 		return;
-	if (still_ours(&watchers[number]))
-		raw1(SYS_close, watchers[number].fd - 1);
-	watchers[number] = (struct watcher){ 0 };
+	maple_watchpoint_close(&watchers[number].point);
+	watchers[number].armed = 0;
 }
 
 /* maple_watch_forget - they belong to the threads of another process */
 void maple_watch_forget(void)
 {
-	for (uint32_t i = 0; i < THREADS; i++)
+	for (uint32_t i = 0; i < WATCHED_THREADS; i++)
 		maple_watch_drop(i);
 	len = 0;
 }
@@ -245,7 +197,7 @@ void maple_watch_forget(void)
  */
 bool maple_watch_hit(int code, uint64_t at, uint64_t data)
 {
-	if (code != TRAP_IS_PERF || data != (uint64_t)&attr)
+	if (code != WATCHED_TRAP || data != (uint64_t)&attr)
 		return false;
 	if (!maple_shm)
 		return true;
