@@ -17,10 +17,18 @@
 #define SITES	4096
 #define LIMIT	5 /* seconds for a run */
 
-struct stage {
+/* A program and its CPU, as long as a test needs them: see leave_stages(). */
+struct play {
 	struct alone alone;
 	char *argv[4];
 	char program[4096];
+	bool open;
+};
+
+static struct play plays[2];
+
+struct stage {
+	struct play *play;
 	uint32_t budget;
 	struct maple_run run; /* the last one */
 	uint64_t events;      /* ... of it */
@@ -32,21 +40,40 @@ struct stage {
 /* @name and its argument, or NULL. */
 static void open_stage(struct stage *s, const char *name, const char *arg)
 {
+	struct play *play = &plays[plays[0].open];
 	char *end;
 
-	*s = (struct stage){ 0 };
-	snprintf(s->program, sizeof(s->program), "%s", alone_agent());
-	end = strrchr(s->program, '/');
-	snprintf(end, s->program + sizeof(s->program) - end, "/tests/%s", name);
-	s->argv[0] = s->program;
-	s->argv[1] = (char *)arg;
-	alone_open(&s->alone, s->argv);
+	assert_false(play->open);
+	*s = (struct stage){ .play = play };
+	snprintf(play->program, sizeof(play->program), "%s", alone_agent());
+	end = strrchr(play->program, '/');
+	snprintf(end, play->program + sizeof(play->program) - end, "/tests/%s",
+		 name);
+	play->argv[0] = play->program;
+	play->argv[1] = (char *)arg;
+	alone_open(&play->alone, play->argv);
+	play->open = true;
+}
+
+static void close_play(struct play *play)
+{
+	alone_close(&play->alone);
+	play->open = false;
 }
 
 static void close_stage(struct stage *s)
 {
 	maple_run_deinit(&s->run);
-	alone_close(&s->alone);
+	close_play(s->play);
+}
+
+/* A test that fails keeps no CPU: the next one would wait for it. */
+static int leave_stages(void **state)
+{
+	for (size_t i = 0; i < sizeof(plays) / sizeof(*plays); i++)
+		if (plays[i].open)
+			close_play(&plays[i]);
+	return 0;
 }
 
 static void count_event(void *ctx, const struct maple_event *event)
@@ -79,8 +106,8 @@ static void control(struct stage *s, const struct maple_run_control *control,
 	s->events = s->quiet = s->born = 0;
 	memset(s->accesses, 0, sizeof(s->accesses));
 	maple_run_deinit(&s->run);
-	if (maple_backend_run(s->alone.backend, NULL, &order, &sink, &s->run,
-			      &err))
+	if (maple_backend_run(s->play->alone.backend, NULL, &order, &sink,
+			      &s->run, &err))
 		fail_msg("%s", err.text);
 	close(order.in);
 	if (!s->run.delivered)
@@ -361,15 +388,15 @@ static void test_each_policy_finds(void **state)
 static uint32_t number_in(struct stage *first, struct stage *second,
 			  uint32_t site)
 {
-	struct maple_registry *to = second->alone.options.registry;
+	struct maple_registry *to = second->play->alone.options.registry;
 	struct maple_site_info info;
 	uint32_t index;
 
 	if (site == MAPLE_SITE_NONE)
 		return site;
-	assert_int_equal(
-		maple_registry_site(first->alone.options.registry, site, &info),
-		0);
+	assert_int_equal(maple_registry_site(first->play->alone.options.registry,
+					     site, &info),
+			 0);
 	assert_int_equal(maple_registry_add(to, info.path, &index, NULL), 0);
 	if (info.is_call)
 		return maple_registry_call(to, index, info.offset);
@@ -388,7 +415,7 @@ static void test_list_outlives_its_backend(void **state)
 	assert_in_range(search(&first, MAPLE_POLICY_POS, 200), 1, 200);
 	c = schedule_of(&first, &was);
 	/* There is one CPU for the two. */
-	maple_cpu_give_back(&first.alone.cpu);
+	maple_cpu_give_back(&first.play->alone.cpu);
 	open_stage(&second, "control/account", NULL);
 	for (uint32_t i = 0; i < was.ndecided; i++)
 		was.decided[i].site =
@@ -400,9 +427,7 @@ static void test_list_outlives_its_backend(void **state)
 	}
 	maple_run_deinit(&was);
 	close_stage(&second);
-	maple_run_deinit(&first.run);
-	maple_backend_destroy(first.alone.backend);
-	maple_registry_destroy(first.alone.options.registry);
+	close_stage(&first);
 }
 
 /* What the shortest of ten runs takes that end like that. */
@@ -570,7 +595,7 @@ static void test_values(void **state)
 	for (unsigned int i = 0; i < REPLAYS; i++) {
 		v = (struct values){ 0 };
 		maple_run_deinit(&s.run);
-		assert_int_equal(maple_backend_run(s.alone.backend, NULL,
+		assert_int_equal(maple_backend_run(s.play->alone.backend, NULL,
 						   &order, &sink, &s.run, &err),
 				 0);
 		assert_true(failed(&s.run));
@@ -583,8 +608,8 @@ static void test_values(void **state)
 	c.values = order.fresh = false;
 	v = (struct values){ 0 };
 	maple_run_deinit(&s.run);
-	assert_int_equal(maple_backend_run(s.alone.backend, NULL, &order, &sink,
-					   &s.run, &err),
+	assert_int_equal(maple_backend_run(s.play->alone.backend, NULL, &order,
+					   &sink, &s.run, &err),
 			 0);
 	assert_true(failed(&s.run));
 	assert_int_equal(v.accesses + v.holds + v.entries, 0);
@@ -641,7 +666,7 @@ static void test_reads_have_values(void **state)
 		c.reads = i < 30;
 		r.unknown = r.n = 0;
 		maple_run_deinit(&s.run);
-		assert_int_equal(maple_backend_run(s.alone.backend, NULL,
+		assert_int_equal(maple_backend_run(s.play->alone.backend, NULL,
 						   &order, &sink, &s.run, &err),
 				 0);
 		assert_true(r.n > 10);
@@ -678,7 +703,7 @@ static uint32_t find_variable(struct stage *s)
 
 	order.out = order.err = order.in;
 	maple_run_deinit(&s->run);
-	assert_int_equal(maple_backend_run(s->alone.backend, NULL, &order,
+	assert_int_equal(maple_backend_run(s->play->alone.backend, NULL, &order,
 					   &sink, &s->run, &err),
 			 0);
 	close(order.in);
@@ -686,7 +711,7 @@ static uint32_t find_variable(struct stage *s)
 		image = &s->run.images[i];
 		if (image->is_main && addr >= image->lo && addr < image->hi)
 			return maple_registry_variable(
-				s->alone.options.registry, image->index,
+				s->play->alone.options.registry, image->index,
 				addr - image->bias);
 	}
 	fail_msg("no static variable was written");
@@ -808,7 +833,7 @@ static void test_sites_can_be_left_alone(void **state)
 		order.alone = i % 20 < 10 ? NULL : alone;
 		order.nalone = sizeof(alone);
 		maple_run_deinit(&s.run);
-		assert_int_equal(maple_backend_run(s.alone.backend, NULL,
+		assert_int_equal(maple_backend_run(s.play->alone.backend, NULL,
 						   &order, &sink, &s.run, &err),
 				 0);
 		if (order.alone)
@@ -828,7 +853,7 @@ static void refuse(struct stage *s, const struct maple_run_control *control,
 					 .control = control };
 	struct maple_error err;
 
-	assert_int_equal(maple_backend_run(s->alone.backend, NULL, &order,
+	assert_int_equal(maple_backend_run(s->play->alone.backend, NULL, &order,
 					   &sink, &s->run, &err),
 			 -error);
 	assert_true(strlen(err.text) > 10);
@@ -857,34 +882,36 @@ static void test_what_cannot_be_is_refused(void **state)
 					.nlist = 1 };
 	refuse(&s, &c, ENOENT);
 	c.nlist = 0;
-	s.alone.cpu.shared = true;
+	s.play->alone.cpu.shared = true;
 	refuse(&s, &c, EBUSY);
-	s.alone.cpu.shared = false;
+	s.play->alone.cpu.shared = false;
 	control(&s, &c, false);
 	close_stage(&s);
 }
 
+#define T(name) cmocka_unit_test_teardown(name, leave_stages)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_clean_ones_stay_clean),
-		cmocka_unit_test(test_time_is_the_runs_own),
-		cmocka_unit_test(test_timeouts_may_come_early),
-		cmocka_unit_test(test_real_time_goes_by),
-		cmocka_unit_test(test_whole_schedules_repeat),
-		cmocka_unit_test(test_list_outlives_its_backend),
-		cmocka_unit_test(test_deadlock_is_known_at_once),
-		cmocka_unit_test(test_log_has_the_accesses),
-		cmocka_unit_test(test_log_has_a_budget),
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_reads_have_values),
-		cmocka_unit_test(test_unknown_code_is_a_point),
-		cmocka_unit_test(test_net_finds_nothing),
-		cmocka_unit_test(test_a_policy_goes_on_behind),
-		cmocka_unit_test(test_sites_can_be_left_alone),
-		cmocka_unit_test(test_what_cannot_be_is_refused),
-		cmocka_unit_test(test_pos_finds_and_lists_repeat),
-		cmocka_unit_test(test_each_policy_finds),
+		T(test_clean_ones_stay_clean),
+		T(test_time_is_the_runs_own),
+		T(test_timeouts_may_come_early),
+		T(test_real_time_goes_by),
+		T(test_whole_schedules_repeat),
+		T(test_list_outlives_its_backend),
+		T(test_deadlock_is_known_at_once),
+		T(test_log_has_the_accesses),
+		T(test_log_has_a_budget),
+		T(test_values),
+		T(test_reads_have_values),
+		T(test_unknown_code_is_a_point),
+		T(test_net_finds_nothing),
+		T(test_a_policy_goes_on_behind),
+		T(test_sites_can_be_left_alone),
+		T(test_what_cannot_be_is_refused),
+		T(test_pos_finds_and_lists_repeat),
+		T(test_each_policy_finds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
