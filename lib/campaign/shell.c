@@ -49,7 +49,8 @@ static char **environment(char *const *more, unsigned int n)
 	envp = calloc(ours + n + 1, sizeof(*envp));
 	if (!envp)
 		return NULL;
-	memcpy(envp, more, n * sizeof(*envp));
+	for (i = 0; i < n; i++)
+		envp[i] = more[i];
 	for (e = environ; *e; e++) {
 		for (i = 0; i < n; i++)
 			if (!strncmp(*e, more[i], strcspn(more[i], "=") + 1))

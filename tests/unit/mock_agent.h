@@ -107,6 +107,17 @@ static unsigned int mock_stop(void)
 	return mock_n;
 }
 
+/*
+ * LeakSanitizer lets the dynamic linker's blocks be, since it hides where they
+ * are, but tells them by who has called malloc(): that is our version here.
+ */
+const char *__lsan_default_suppressions(void);
+
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:/ld-linux-x86-64.so\n";
+}
+
 extern char __executable_start[], etext[];
 
 /* Calls from elsewhere (libc, the unwinder) are up to their versions. */
@@ -335,11 +346,14 @@ uint32_t maple_agent_helper_new(void)
 
 uint32_t maple_agent_thread_new(void)
 {
-	uint32_t n =
-		__atomic_fetch_add(&maple_shm->nthreads, 1, __ATOMIC_SEQ_CST);
+	uint32_t n = __atomic_load_n(&maple_shm->nthreads, __ATOMIC_SEQ_CST);
 
-	if (n >= MAPLE_THREADS)
-		return MAPLE_THREAD_NONE;
+	do {
+		if (n >= MAPLE_THREADS)
+			return MAPLE_THREAD_NONE;
+	} while (!__atomic_compare_exchange_n(&maple_shm->nthreads, &n, n + 1,
+					      false, __ATOMIC_SEQ_CST,
+					      __ATOMIC_SEQ_CST));
 	maple_shm->thread[n].tid = 0;
 	return n;
 }

@@ -166,7 +166,10 @@ static void opens_what_a_campaign_reads(void **state)
 	assert_true(st.st_dev == self.st_dev && st.st_ino == self.st_ino);
 	maps = maple_door_read(target, "maps");
 	assert_non_null(maps);
-	assert_non_null(fgets(line, sizeof(line), maps));
+	/* What a sanitizer has below the program is no file's. */
+	do {
+		assert_non_null(fgets(line, sizeof(line), maps));
+	} while (!strstr(line, "/test_warden\n"));
 	fclose(maps);
 	assert_int_equal(sscanf(line, "%lx-%lx", &lo, &hi), 2);
 	snprintf(name, sizeof(name), "map_files/%lx-%lx", lo, hi);
