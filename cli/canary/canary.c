@@ -8,7 +8,11 @@
  * takes the item away in between. By itself it never fails, because main waits
  * first.
  */
+#ifdef __clang__
+#pragma clang optimize off
+#else
 #pragma GCC optimize("O0")
+#endif
 
 #include <pthread.h>
 #include <sys/resource.h>

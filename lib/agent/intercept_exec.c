@@ -61,12 +61,18 @@ MAPLE_EXPORT int execvp(const char *file, strings_t argv)
 	return execvpe(file, argv, environ);
 }
 
+#ifdef __clang__
+#define NOT_INTO __attribute__((optnone, noinline))
+#else
+#define NOT_INTO __attribute__((noipa))
+#endif
+
 /*
  * The forms with a list call those with an array; @tail takes what follows
  * the list's NULL. A list may be empty, whatever the prototypes say, so the
  * compiler must not conclude anything here.
  */
-__attribute__((noipa)) static size_t count_args(const char *arg0, va_list args)
+NOT_INTO static size_t count_args(const char *arg0, va_list args)
 {
 	size_t n;
 

@@ -18,7 +18,11 @@
 #define BUDGET 100
 #define OFTEN  1000
 
-#define NOTE   __attribute__((noinline, noclone, used)) static
+#ifdef __clang__ /* makes no clones */
+#define NOTE __attribute__((noinline, used)) static
+#else
+#define NOTE __attribute__((noinline, noclone, used)) static
+#endif
 
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t b = PTHREAD_MUTEX_INITIALIZER;

@@ -184,7 +184,7 @@ static struct maple_pair *pair_of(const char *name,
 {
 	struct maple_pair_choice choice;
 	struct maple_error err = { "" };
-	struct maple_pair *pair;
+	struct maple_pair *pair = NULL;
 
 	options->agent = library;
 	options->registry = maple_registry_create();
