@@ -5,7 +5,7 @@
 # make demo       install what is missing, build, find a real bug
 # make test       the quick tests: units, oracle, simulator, the agent
 # make check      install what the tests need, build, run all of them
-# make check-sanitizers  the units, under ASan and UBSan
+# make check-sanitizers  all units under ASan and UBSan, some under TSan
 # make check-debug-kernel  the tests in guests, on kernels that watch themselves
 # make check-headers  maple.ko for each kernel that Debian 12 has headers of
 # make check-packages  Debian's packages, installed and purged in guests
@@ -43,10 +43,11 @@ LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lZydis -liberty -lpthread -ldl
 
 # The agent runs inside the target's accesses: general registers only, no
 # stack protector, nothing exported that is not marked.
+AGENT_SANE := -fno-sanitize=all
 AGENT_FLAGS := -fPIC -fvisibility=hidden -mgeneral-regs-only -fno-plt \
 	-fno-stack-protector -fcf-protection=none -ftls-model=initial-exec \
 	-fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin \
-	-fno-sanitize=all
+	$(AGENT_SANE)
 
 # A strategy is a folder.
 rooms := base image trace predict order plan policy wire host backend \
@@ -109,7 +110,7 @@ tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
 .DEFAULT_GOAL := all
 include tests/fuzz/fuzz.mk
 
-.PHONY: all units quick tests demo test check check-sanitizers deps deps-check install style lint bench bench-readme clean \
+.PHONY: all units quick tests demo test check check-sanitizers builds-sanitizers units_started deps deps-check install style lint bench bench-readme clean \
 	module modules-qemu check-debug-kernel check-headers check-packages deb
 all: $(programs)
 units: all $(units)
@@ -447,20 +448,54 @@ test: deps-check
 	@MAPLE_CHECK_ONLY='$(QUICK)' tests/check $(O)
 
 check: deps-check
-	@$(MAKE) --no-print-directory tests modules-qemu deb
-	@tests/check $(O)
+	@$(MAKE) --no-print-directory tests modules-qemu deb builds-sanitizers
+	@MAPLE_CHECK_SANE='$(asan_some:%=asan/%) $(trap_units:%=trap/%) \
+		$(tsan_units:%=tsan/%) tsan/jobs.bats' tests/check $(O)
 
-# A program under the agent has no room for ASan, and a hook none for its calls.
+# The units under sanitizers, in three builds.
+# asan: ASan and UBSan; all but the four that are themselves the program under
+#       the agent. They count its accesses, and their heap would be ASan's.
+# trap: UBSan in the agent, by traps, since a hook has no room for a runtime:
+#       those four, and all others of the agent. The agent stores to code, and
+#       may be asked about any address: alignment is no matter. The library is
+#       the usual one.
+# tsan: what has threads of ours, and their surroundings. Not the units that look
+#       at the threads of a process like themselves (process, tracer, warden):
+#       TSan has one in each.
 SANE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined
+TRAP := -fsanitize=undefined -fno-sanitize=alignment \
+	-fsanitize-undefined-trap-on-error
+RACE := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
+unit_names := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
+under_agent := agent agent_fork agent_log agent_sections
+asan_units := $(filter-out $(under_agent),$(unit_names))
+trap_units := $(filter agent agent_% intercept_%,$(unit_names))
+tsan_units := rebuild campaign host launch talk wire
+trapped := $(patsubst %,$(O)/trap/tests/unit/test_%, \
+	$(filter intercept_%,$(unit_names)))
+# Those of them that 'make check' has: parsers, store, wire, image, order, log.
+asan_some := array campaign demangle expect findings fingerprint formats host \
+	image image_cache image_file image_group image_place kernel_events launch \
+	machine memo memo_corpus memo_file memo_merge oracle_trace order pcr \
+	plan planfile report report_campaign sanitizer sockets suite \
+	suppressions talk trace variable warden wire
+started := $(targets) $(controls) $(O)/tests/e2e/spinner $(O)/tests/e2e/calls
+units_started: units $(started)
 
-check-sanitizers: deps-check
-	@$(MAKE) --no-print-directory O=$(O)/sanitize CFLAGS='$(SANE)' units \
-		$(addprefix $(O)/sanitize/tests/,targets/lock_order \
-		targets/clean/mutex_counter e2e/spinner e2e/calls)
-	@ASAN_OPTIONS=allocator_may_return_null=1 MAPLE_CHECK_TIME=600 \
-		MAPLE_CHECK_ONLY='^unit/test_([^ai]|a[^g]|i[^n])' \
-		tests/check $(O)/sanitize
+builds-sanitizers:
+	@$(MAKE) --no-print-directory O=$(O)/asan CFLAGS='$(SANE)' units_started
+	@$(MAKE) --no-print-directory O=$(O)/trap AGENT_SANE='$(TRAP)' \
+		$(O)/trap/libmaple-agent.so $(O)/trap/tests/e2e/calls $(trapped)
+	@$(MAKE) --no-print-directory units_started
+	@ln -f $(filter $(O)/tests/unit/test_agent%,$(units)) $(O)/trap/tests/unit
+	@$(MAKE) --no-print-directory O=$(O)/tsan CFLAGS='$(RACE)' \
+		units_started $(O)/tsan/tests/bench/work
+
+check-sanitizers: deps-check builds-sanitizers
+	@MAPLE_CHECK_SANE='$(asan_units:%=asan/%) $(trap_units:%=trap/%) \
+		$(tsan_units:%=tsan/%) tsan/jobs.bats' MAPLE_CHECK_TIME=600 \
+		MAPLE_CHECK_ONLY='^(asan|trap|tsan)/' tests/check $(O)
 
 check-debug-kernel: deps-check
 	@tools/deps debug-kernel
