@@ -49,15 +49,21 @@ static void enlist(struct maple_launch *launch)
 	pthread_mutex_unlock(&guarded_lock);
 }
 
-static void strike_off(struct maple_launch *launch)
+/* Under the lock. */
+static void take_out(struct maple_launch *launch)
 {
 	struct maple_launch **at = &guarded;
 
-	pthread_mutex_lock(&guarded_lock);
 	while (*at && *at != launch)
 		at = &(*at)->next;
 	if (*at)
 		*at = launch->next;
+}
+
+static void strike_off(struct maple_launch *launch)
+{
+	pthread_mutex_lock(&guarded_lock);
+	take_out(launch);
 	pthread_mutex_unlock(&guarded_lock);
 }
 
@@ -173,13 +179,16 @@ static bool rest(struct maple_launch *launch)
 	if (!resting)
 		return false;
 	close_orders(launch);
+	/* Other lanes never see the guard without a launch. */
+	pthread_mutex_lock(&guarded_lock);
+	take_out(launch);
 	*resting = *launch;
 	resting->resting = true;
+	put_first(resting);
 	launch->key = NULL;
 	launch->guard = 0;
 	launch->control = launch->news = -1;
-	enlist(resting);
-	strike_off(launch);
+	pthread_mutex_unlock(&guarded_lock);
 	return true;
 }
 
