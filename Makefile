@@ -450,7 +450,7 @@ test: deps-check
 check: deps-check
 	@$(MAKE) --no-print-directory tests modules-qemu deb builds-sanitizers
 	@MAPLE_CHECK_SANE='$(asan_some:%=asan/%) $(trap_units:%=trap/%) \
-		$(tsan_units:%=tsan/%) tsan/jobs.bats' tests/check $(O)
+		$(tsan_units:%=tsan/%)' tests/check $(O)
 
 # The units under sanitizers, in three builds.
 # asan: ASan and UBSan; all but the four that are themselves the program under

@@ -42,13 +42,6 @@ static void put_first(struct maple_launch *launch)
 	guarded = launch;
 }
 
-static void enlist(struct maple_launch *launch)
-{
-	pthread_mutex_lock(&guarded_lock);
-	put_first(launch);
-	pthread_mutex_unlock(&guarded_lock);
-}
-
 /* Under the lock. */
 static void take_out(struct maple_launch *launch)
 {
