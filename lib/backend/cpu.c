@@ -171,7 +171,7 @@ int maple_cpu_count(void)
 static void tell_wait(const struct maple_patience *patience,
 		      const cpu_set_t *cpus, double waited, unsigned int *told)
 {
-	char who[192], text[256], limit[48] = "";
+	char who[192], text[320], limit[48] = "";
 
 	if (*told == 2 ||
 	    (*told && (waited < MAPLE_PATIENCE_SILENT || !patience->waits)))
