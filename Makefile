@@ -449,8 +449,7 @@ test: deps-check
 
 check: deps-check
 	@$(MAKE) --no-print-directory tests modules-qemu deb builds-sanitizers
-	@MAPLE_CHECK_SANE='$(asan_some:%=asan/%) $(trap_units:%=trap/%) \
-		$(tsan_units:%=tsan/%)' tests/check $(O)
+	@MAPLE_CHECK_SANE='$(sane_some)' tests/check $(O)
 
 # The units under sanitizers, in three builds.
 # asan: ASan and UBSan; all but the four that are themselves the program under
@@ -480,6 +479,9 @@ asan_some := array campaign demangle expect findings fingerprint formats host \
 	machine memo memo_corpus memo_file memo_merge oracle_trace order pcr \
 	plan planfile report report_campaign sanitizer sockets suite \
 	suppressions talk trace variable warden wire
+sane_else := $(trap_units:%=trap/%) $(tsan_units:%=tsan/%)
+sane_some := $(asan_some:%=asan/%) $(sane_else)
+sane_all := $(asan_units:%=asan/%) $(sane_else) tsan/jobs.bats
 started := $(targets) $(controls) $(O)/tests/e2e/spinner $(O)/tests/e2e/calls
 units_started: units $(started)
 
@@ -493,8 +495,7 @@ builds-sanitizers:
 		units_started $(O)/tsan/tests/bench/work
 
 check-sanitizers: deps-check builds-sanitizers
-	@MAPLE_CHECK_SANE='$(asan_units:%=asan/%) $(trap_units:%=trap/%) \
-		$(tsan_units:%=tsan/%) tsan/jobs.bats' MAPLE_CHECK_TIME=600 \
+	@MAPLE_CHECK_SANE='$(sane_all)' MAPLE_CHECK_TIME=600 \
 		MAPLE_CHECK_ONLY='^(asan|trap|tsan)/' tests/check $(O)
 
 check-debug-kernel: deps-check
