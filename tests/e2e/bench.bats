@@ -167,7 +167,7 @@ times() { # N PATTERN
 	grep -qx 'bank_account  *ok  *66 66 66 66 66 66, 0, fixed: 1, .*' \
 		<<<"$output" || fail "$output"
 	grep -q '2 of 2 clients' <<<"$output" || fail "$output"
-	bench trust --clients 0 $(most 8) clean/signal_fork
+	bench trust --clients 0 $(most 12) clean/signal_fork
 	ended_with 1
 	grep -q '^clean/signal_fork *FAIL 0 0 0 0 0 0, -' <<<"$output" ||
 		fail "$output"
