@@ -5,7 +5,7 @@
 # make demo       install what is missing, build, find a real bug
 # make test       the quick tests: units, oracle, simulator, the agent
 # make check      install what the tests need, build, run all of them
-# make check-sanitizers  all units under ASan and UBSan, some under TSan
+# make check-sanitizers  the units under ASan, UBSan and TSan
 # make check-debug-kernel  the tests in guests, on kernels that watch themselves
 # make check-headers  maple.ko for each kernel that Debian 12 has headers of
 # make check-packages  Debian's packages, installed and purged in guests
@@ -110,7 +110,7 @@ tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
 .DEFAULT_GOAL := all
 include tests/fuzz/fuzz.mk
 
-.PHONY: all units quick tests demo test check check-sanitizers builds-sanitizers units_started deps deps-check install style lint bench bench-readme clean \
+.PHONY: all units quick tests demo test check check-sanitizers builds-sanitizers deps deps-check install style lint bench bench-readme clean \
 	module modules-qemu check-debug-kernel check-headers check-packages deb
 all: $(programs)
 units: all $(units)
@@ -482,17 +482,19 @@ asan_some := array campaign demangle expect findings fingerprint formats host \
 sane_else := $(trap_units:%=trap/%) $(tsan_units:%=tsan/%)
 sane_some := $(asan_some:%=asan/%) $(sane_else)
 sane_all := $(asan_units:%=asan/%) $(sane_else) tsan/jobs.bats
-started := $(targets) $(controls) $(O)/tests/e2e/spinner $(O)/tests/e2e/calls
-units_started: units $(started)
+# What units start is as it is elsewhere.
+started := $(targets) $(controls) $(O)/tests/e2e/spinner $(O)/tests/e2e/calls \
+	$(O)/tests/bench/work
 
-builds-sanitizers:
-	@$(MAKE) --no-print-directory O=$(O)/asan CFLAGS='$(SANE)' units_started
+builds-sanitizers: units $(started)
+	@$(MAKE) --no-print-directory O=$(O)/asan CFLAGS='$(SANE)' units
 	@$(MAKE) --no-print-directory O=$(O)/trap AGENT_SANE='$(TRAP)' \
-		$(O)/trap/libmaple-agent.so $(O)/trap/tests/e2e/calls $(trapped)
-	@$(MAKE) --no-print-directory units_started
+		$(O)/trap/libmaple-agent.so $(trapped)
+	@$(MAKE) --no-print-directory O=$(O)/tsan CFLAGS='$(RACE)' units
 	@ln -f $(filter $(O)/tests/unit/test_agent%,$(units)) $(O)/trap/tests/unit
-	@$(MAKE) --no-print-directory O=$(O)/tsan CFLAGS='$(RACE)' \
-		units_started $(O)/tsan/tests/bench/work
+	@for build in asan trap tsan; do \
+		(cd $(O) && cp -lf --parents $(started:$(O)/%=%) $$build) || exit; \
+	done
 
 check-sanitizers: deps-check builds-sanitizers
 	@MAPLE_CHECK_SANE='$(sane_all)' MAPLE_CHECK_TIME=600 \
