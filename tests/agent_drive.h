@@ -23,6 +23,13 @@
 #include "abi/shm.h"
 #include "image/image.h"
 
+/* A function that is called, by its name; clang makes no clones. */
+#ifdef __clang__ /* makes no clones */
+#define NOTE __attribute__((noinline, used)) static
+#else
+#define NOTE __attribute__((noinline, noclone, used)) static
+#endif
+
 struct drive {
 	int fd, tables;
 	uint64_t tables_size;

@@ -20,11 +20,6 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#ifdef __clang__ /* makes no clones */
-#define NOTE __attribute__((noinline, used)) static
-#else
-#define NOTE __attribute__((noinline, noclone, used)) static
-#endif
 static volatile int shared, seen, spins;
 
 NOTE void *write_it(void *arg)

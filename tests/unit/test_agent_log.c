@@ -21,12 +21,6 @@
 #define BLOCKS 200
 #define NEVER  0x7000 /* sites that nobody comes to */
 
-#ifdef __clang__ /* makes no clones */
-#define NOTE __attribute__((noinline, used)) static
-#else
-#define NOTE __attribute__((noinline, noclone, used)) static
-#endif
-
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER;
 
 NOTE void take(void)

@@ -18,12 +18,6 @@
 #define BUDGET 100
 #define OFTEN  1000
 
-#ifdef __clang__ /* makes no clones */
-#define NOTE __attribute__((noinline, used)) static
-#else
-#define NOTE __attribute__((noinline, noclone, used)) static
-#endif
-
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t b = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
