@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The model of a run: which of its events count, what each read has read, which
- * sections there were, and what had to come before what.
- *
- * Memory is looked at by words of 8 bytes, and bytes in them. The end of a block
- * is a write to all of it; what lies there later are other words. Of words that
- * one thread alone touched, or that nobody wrote to, nothing is kept.
+ * sections there were, and what had to come before what. Of words that one
+ * thread alone touched, or that nobody wrote to, nothing is kept.
  */
 #include <assert.h>
 #include <errno.h>
@@ -13,29 +10,12 @@
 #include <string.h>
 #include "base/array.h"
 #include "model.h"
+#include "words.h"
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#define BYTES	8	   /* of a word */
-#define WIDEST	4096u	   /* words of an access that are looked at */
-#define BLOCK	65536u	   /* words of a block that ends */
-#define TOUCHES (1u << 22) /* in all */
-#define FRESH	0xffffffffu
-#define SEVERAL 0xfffffffeu
-
-/* A word while the run is read; the table has the present one at an address. */
-struct word {
-	uint64_t number; /* address / BYTES */
-	uint32_t id;	 /* in words[], and then among those that are kept */
-	UT_hash_handle hh;
-};
-
-struct seen {
-	uint32_t thread; /* who touched it: one, or SEVERAL */
-	uint32_t ended; /* the event that ended what lay there before; or NONE */
-	bool written, unsure;
-};
+#define BYTES MAPLE_ORDER_BYTES
 
 /* A thing by its address: a lock, a condition, a semaphore, a barrier. */
 struct thing {
@@ -48,34 +28,6 @@ struct things {
 	struct thing *table;
 	uint32_t n;
 };
-
-struct raw_touch {
-	uint32_t event; /* of the run */
-	uint32_t word;
-	uint8_t bytes;
-};
-
-struct reading {
-	const struct maple_event *event;
-	uint32_t n;
-	struct word *table;
-	struct seen *word;
-	uint32_t nwords, word_room;
-	struct raw_touch *touch;
-	uint32_t ntouch, touch_room;
-	uint32_t nthreads;
-	bool cut;
-};
-
-static void forget_words(struct word **table)
-{
-	struct word *w, *next;
-
-	HASH_ITER (hh, *table, w, next) {
-		HASH_DEL(*table, w);
-		free(w);
-	}
-}
 
 static void forget_things(struct things *t)
 {
@@ -107,153 +59,10 @@ static uint32_t number_of(struct things *t, uint64_t addr)
 	return it->id = t->n++;
 }
 
-static struct word *find_word(struct reading *r, uint64_t number)
-{
-	struct word *w;
-
-	HASH_FIND(hh, r->table, &number, sizeof(number), w);
-	return w;
-}
-
-/* A new word at @number, which what ended at @ended had before. */
-static struct word *new_word(struct reading *r, uint64_t number)
-{
-	struct word *w = calloc(1, sizeof(*w));
-
-	if (!w || !maple_array_reserve(r->word, r->nwords, r->word_room)) {
-		free(w);
-		return NULL;
-	}
-	w->number = number;
-	HASH_ADD(hh, r->table, number, sizeof(number), w);
-	if (!w->hh.tbl) {
-		free(w);
-		return NULL;
-	}
-	w->id = r->nwords;
-	r->word[r->nwords++] =
-		(struct seen){ .thread = FRESH, .ended = MAPLE_ORDER_NONE };
-	return w;
-}
-
-static bool touch(struct reading *r, uint32_t event, struct word *w,
-		  uint8_t bytes, bool writes)
-{
-	struct seen *seen = &r->word[w->id];
-	uint32_t thread = r->event[event].thread;
-
-	if (!maple_array_reserve(r->touch, r->ntouch, r->touch_room))
-		return false;
-	r->touch[r->ntouch++] = (struct raw_touch){ event, w->id, bytes };
-	seen->thread = seen->thread == FRESH || seen->thread == thread
-			       ? thread
-			       : SEVERAL;
-	seen->written |= writes;
-	return true;
-}
-
-static uint8_t bytes_of(uint64_t word, uint64_t addr, uint64_t end)
-{
-	unsigned int bytes = 0xff;
-
-	if (addr > word * BYTES)
-		bytes &= 0xffu << (addr - word * BYTES);
-	if (end < (word + 1) * BYTES)
-		bytes &= 0xffu >> ((word + 1) * BYTES - end);
-	return (uint8_t)bytes;
-}
-
-static bool read_access(struct reading *r, uint32_t i)
-{
-	const struct maple_event *e = &r->event[i];
-	uint64_t first = e->addr / BYTES;
-	uint64_t last = (e->addr + (e->size ? e->size : 1) - 1) / BYTES;
-
-	if (last - first >= WIDEST) {
-		r->cut = true;
-		last = first + WIDEST - 1;
-	}
-	for (uint64_t at = first; at <= last; at++) {
-		struct word *w = find_word(r, at);
-
-		if (!w)
-			w = new_word(r, at);
-		if (!w || !touch(r, i, w,
-				 bytes_of(at, e->addr,
-					  e->addr + (e->size ? e->size : 1)),
-				 e->kind != MAPLE_EV_READ))
-			return false;
-	}
-	return true;
-}
-
-/* A block ends: who comes to that memory later comes to other words. */
-static bool read_end(struct reading *r, uint32_t i)
-{
-	const struct maple_event *e = &r->event[i];
-	uint64_t first = e->addr / BYTES, n = (e->value + BYTES - 1) / BYTES;
-
-	for (uint64_t at = first; at < first + n && at < first + BLOCK; at++) {
-		struct word *w = find_word(r, at), *now;
-
-		if (!w)
-			continue;
-		if (!touch(r, i, w, 0xff, true))
-			return false;
-		HASH_DEL(r->table, w);
-		free(w);
-		now = new_word(r, at);
-		if (!now)
-			return false;
-		r->word[now->id].ended = i;
-	}
-	return true;
-}
-
-/* From here on not all that @site does is seen: nobody knows what was read. */
-static void read_quiet(struct reading *r, uint32_t i)
-{
-	uint32_t site = r->event[i].site;
-
-	r->cut = true;
-	for (uint32_t k = 0; k < r->ntouch; k++)
-		if (r->event[r->touch[k].event].site == site)
-			r->word[r->touch[k].word].unsure = true;
-}
-
-static int read_run(struct reading *r)
-{
-	for (uint32_t i = 0; i < r->n; i++) {
-		const struct maple_event *e = &r->event[i];
-		bool ok = true;
-
-		if (e->thread >= r->nthreads)
-			r->nthreads = e->thread + 1;
-		if (maple_event_is_memory(e->kind))
-			ok = read_access(r, i);
-		else if (e->kind == MAPLE_EV_FREE)
-			ok = read_end(r, i);
-		else if (e->kind == MAPLE_EV_QUIET)
-			read_quiet(r, i);
-		if (!ok)
-			return -ENOMEM;
-		if (r->ntouch > TOUCHES) {
-			r->cut = true;
-			r->n = i;
-		}
-	}
-	return 0;
-}
-
-static bool is_shared(const struct seen *w)
-{
-	return w->thread == SEVERAL && w->written;
-}
-
 /* ---- The model. ---- */
 
 struct building {
-	const struct reading *r;
+	const struct maple_order_reading *r;
 	struct maple_order_model *m;
 	uint32_t *kept; /* by event of the run: number in the model; or NONE */
 	uint32_t *word; /* by word of the reading: of the model; or NONE */
@@ -272,14 +81,14 @@ static bool synchronises(unsigned int kind)
 
 static int allocate(struct building *b)
 {
-	const struct reading *r = b->r;
+	const struct maple_order_reading *r = b->r;
 	struct maple_order_model *m = b->m;
 	size_t threads = r->nthreads + 1u, words = 0, touches = 0;
 
 	for (uint32_t i = 0; i < r->nwords; i++)
-		words += is_shared(&r->word[i]);
+		words += maple_order_is_shared(&r->word[i]);
 	for (uint32_t i = 0; i < r->ntouch; i++)
-		touches += is_shared(&r->word[r->touch[i].word]);
+		touches += maple_order_is_shared(&r->word[r->touch[i].word]);
 	b->kept = malloc((r->n + 1u) * sizeof(*b->kept));
 	b->word = malloc((r->nwords + 1u) * sizeof(*b->word));
 	b->place = calloc(threads, sizeof(*b->place));
@@ -302,8 +111,9 @@ static int allocate(struct building *b)
 		b->place[t] = MAPLE_SITE_NONE;
 	memset(b->last, 0xff, threads * sizeof(*b->last));
 	for (uint32_t i = 0; i < r->nwords; i++)
-		b->word[i] = is_shared(&r->word[i]) ? m->nwords++
-						    : MAPLE_ORDER_NONE;
+		b->word[i] = maple_order_is_shared(&r->word[i])
+				     ? m->nwords++
+				     : MAPLE_ORDER_NONE;
 	return 0;
 }
 
@@ -329,7 +139,7 @@ static bool is_inside(struct building *b, const struct maple_event *from,
 /* Which events of the run are kept, in order. */
 static int keep(struct building *b, bool sections)
 {
-	const struct reading *r = b->r;
+	const struct maple_order_reading *r = b->r;
 	struct maple_order_model *m = b->m;
 	struct maple_order_event *e;
 	uint32_t at = 0, room = 0;
@@ -687,7 +497,7 @@ static int link_one(struct linking *l, uint32_t i,
 /* Who comes to memory after it ended, and was another's, comes after that. */
 static int link_end(struct building *b, uint32_t i, uint32_t from, uint32_t *at)
 {
-	const struct reading *r = b->r;
+	const struct maple_order_reading *r = b->r;
 	uint32_t last = MAPLE_ORDER_NONE, ended;
 
 	for (; *at < r->ntouch && r->touch[*at].event < from; ++*at)
@@ -745,10 +555,10 @@ static int link_all(struct building *b)
 int maple_order_model_build(const struct maple_event *event, uint32_t n,
 			    bool sections, struct maple_order_model **model)
 {
-	struct reading r = { .event = event, .n = n };
+	struct maple_order_reading r = { .event = event, .n = n };
 	struct maple_order_model *m = calloc(1, sizeof(*m));
 	struct building b = { .r = &r, .m = m };
-	int e = m ? read_run(&r) : -ENOMEM;
+	int e = m ? maple_order_read(&r) : -ENOMEM;
 
 	if (!e)
 		e = allocate(&b);
@@ -760,12 +570,10 @@ int maple_order_model_build(const struct maple_event *event, uint32_t n,
 		e = read_from(&b);
 	if (!e)
 		e = link_all(&b);
-	forget_words(&r.table);
+	maple_order_reading_deinit(&r);
 	forget_things(&b.locks);
 	forget_things(&b.conds);
 	forget_things(&b.others);
-	free(r.word);
-	free(r.touch);
 	free(b.kept);
 	free(b.word);
 	free(b.place);
