@@ -21,7 +21,7 @@ for try in 1 2 3 4 5; do
 		serve crash ;;
 	become) serve crash 3 $uid ;;
 	esac
-	timeout -s KILL 150 mapletest attach --seed $try --max-time 60s \
+	timeout -s KILL $((2 * $2 + 30)) mapletest attach --seed $try --max-time ${2}s \
 		--format json --output /tmp/json --oracle "
 		{ grep -E \"^(Uid|CapEff|CapAmb|NoNewPrivs):\" /proc/self/status
 		ls -l /root/secret; } >/tmp/user/oracle 2>&1; true" \
@@ -51,7 +51,7 @@ exit 0'
 # As root, all of it would be read with root's rights; 0xc000800000 are
 # CAP_BPF, CAP_PERFMON and CAP_SYS_NICE.
 as_its_user() { # begun|become
-	guest -t 500 -- bash -c "$lib$user" - "$1"
+	guest -t 500 -- bash -c "$lib$user" - "$1" "$(longer 60)"
 	status_is 0
 	echo "$output"
 	[ "${lines[0]}" = "status 66" ] || fail "no finding"

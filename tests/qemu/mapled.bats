@@ -16,9 +16,10 @@ load common.bash
 
 # In the guest, where systemd keeps a journal.
 log='
+limit=$1
 target=$BUILD/tests/targets/bank_account
 run() {
-	timeout -s KILL 120 mapletest run --socket /run/m.sock --fresh \
+	timeout -s KILL $limit mapletest run --socket /run/m.sock --fresh \
 		--backend agent+module -- "$target" >/dev/null 2>/tmp/words
 	echo "status $?"
 }
@@ -26,7 +27,7 @@ systemd-run -q "$BUILD/mapled" --socket /run/m.sock --db /tmp/m.db
 until [ -S /run/m.sock ]; do sleep 0.1; done
 run
 mapletest log
-timeout 100 mapletest log -f >/tmp/followed &
+timeout $limit mapletest log -f >/tmp/followed &
 follower=$!
 until [ -s /tmp/followed ]; do sleep 0.1; done
 run
@@ -36,7 +37,8 @@ kill $follower'
 @test "the log has maple.ko's words and mapled's, from the journal, as they come" {
 	local at='\[\ +[0-9]+\.[0-9]{6}\]\ maple:\ '
 
-	guest -t 300 --systemd -- timeout 250 bash -c "$log"
+	guest -t 300 --systemd -- timeout $((2 * $(longer 120) + 10)) \
+		bash -c "$log" - "$(longer 120)"
 	status_is 0
 	echo "$output"
 	[[ $output =~ ^status\ 66.*${at}loaded.*${at}ready.*${at}campaign\ 1:\ process.*${at}campaign\ 1:\ finding.*status\ 66.*${at}campaign\ 2:\ finding ]] ||

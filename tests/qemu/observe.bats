@@ -8,11 +8,13 @@ load common.bash
 # In the guest, for each program: three tries, since real-time throttling may
 # take the CPU from a run; whoever never agrees is named.
 compare='
+limit=$1
+shift
 for target; do
 	for try in 1 2 3; do
-		timeout -s KILL 60 "$BUILD/tests/events" agent "$target" \
+		timeout -s KILL $limit "$BUILD/tests/events" agent "$target" \
 			>/tmp/one 2>/tmp/said.one &&
-		timeout -s KILL 60 "$BUILD/tests/events" ebpf+agent "$target" \
+		timeout -s KILL $limit "$BUILD/tests/events" ebpf+agent "$target" \
 			>/tmp/two 2>/tmp/said.two && [ -s /tmp/one ] &&
 		cmp -s /tmp/one /tmp/two && continue 2
 	done
@@ -27,7 +29,7 @@ exit ${bad:-0}'
 @test "event for event what the agent sees" {
 	local t=$BUILD/tests/targets
 
-	guest --no-module -t 400 -- env BUILD="$BUILD" bash -c "$compare" - \
+	guest --no-module -t 400 -- env BUILD="$BUILD" bash -c "$compare" - "$(longer 60)" \
 		"$t/bank_account" "$t/lock_order" "$t/log_sweep" \
 		"$t/string_buffer" "$t/refcount" "$t/clean/c11_pipeline"
 	status_is 0
