@@ -2,6 +2,8 @@
 /*
  * The policies of controlled runs, each held against the probabilities that it
  * promises. Seeds are fixed, so what is tested is arithmetic, not luck.
+ *
+ * beside: guests
  */
 #include "policy_rig.h"
 

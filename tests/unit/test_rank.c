@@ -4,6 +4,8 @@
  * a few operations: each run that is asked for is carried out by the policy
  * itself. What all schedules within a bound come to is worked out by trying all
  * of them.
+ *
+ * beside: guests
  */
 #include "policy_rig.h"
 #include "study_rig.h"
