@@ -443,12 +443,16 @@ demo: deps
 QUICK := ^(check_selftest|unit/|oracle/|simulate|order_z3|e2e/(targets|search|deadlock|$\
 	cli|compare|docs|house|hot|lists|names|variables|wakeups))
 
+# As many jobs as there are CPUs, if not told otherwise.
+jobs = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 test: deps-check
-	@$(MAKE) --no-print-directory quick
+	@$(MAKE) --no-print-directory $(jobs) quick
 	@MAPLE_CHECK_ONLY='$(QUICK)' tests/check $(O)
 
 check: deps-check
-	@$(MAKE) --no-print-directory tests modules-qemu deb builds-sanitizers
+	@$(MAKE) --no-print-directory $(jobs) tests modules-qemu deb \
+		builds-sanitizers
 	@MAPLE_CHECK_SANE='$(sane_some)' tests/check $(O)
 
 # The units under sanitizers, in three builds.
