@@ -3,6 +3,9 @@
  * A mapled of the test's own, spoken to by the library: its memo says what a
  * database of ours says, nothing is done twice, and nobody gets at what is
  * another's.
+ *
+ * It runs no program under orders, so that neighbours do not disturb it.
+ * beside: guests
  */
 #include <errno.h>
 #include <poll.h>
