@@ -5,32 +5,10 @@
 
 load common.bash
 load mapled.bash
-
-setup() {
-	[ "$(id -u)" = 0 ] || skip "becoming another user takes root"
-	open_folder
-	echo "group = 54399" >"$conf"
-}
-
-teardown() {
-	end_mapled KILL
-	rm -rf "$dir"
-}
+load member.bash
 
 limit() { # NAME VALUE...
 	printf '%s = %s\n' "$@" >>"$conf"
-}
-
-# Python as a member of the group, with $socket as "path".
-member() {
-	run --separate-stderr timeout -s KILL 100 python3 - "$socket" <<-END
-		import sys
-		sys.path.insert(0, "$BATS_TEST_DIRNAME")
-		from member import *
-		path = sys.argv[1]
-		$1
-	END
-	[ "$status" = 0 ] || fail "status $status: $stderr $(tail -5 "$dir/log")"
 }
 
 @test "every limit is documented, and its default is what the page says" {
@@ -143,18 +121,6 @@ refused(seen[-1], "user-out")
 granted(a.ask("COVERAGE", program=program), "COUNTS")
 '
 	grep -q "no answer to SAMPLES for process .*user-out" "$dir/log"
-}
-
-@test "half a request has its time, and whoever else is there is served" {
-	start_mapled
-	member '
-become_member()
-a, b = Member(path), Member(path)
-b.sock.sendall(bytes(8))
-assert b.read() is None
-granted(a.ask("PROGRAMS"))
-'
-	grep -q 'sent half a request: it is sent away' "$dir/log"
 }
 
 @test "real-time priorities: no more than targets need, and back afterwards" {
