@@ -452,7 +452,7 @@ test: deps-check
 
 check: deps-check
 	@$(MAKE) --no-print-directory $(jobs) tests modules-qemu deb \
-		builds-sanitizers
+		builds-sanitizers asan_units='$(asan_some)'
 	@MAPLE_CHECK_SANE='$(sane_some)' tests/check $(O)
 
 # The units under sanitizers, in three builds.
@@ -491,10 +491,12 @@ started := $(targets) $(controls) $(O)/tests/e2e/spinner $(O)/tests/e2e/calls \
 	$(O)/tests/bench/work
 
 builds-sanitizers: units $(started)
-	@$(MAKE) --no-print-directory O=$(O)/asan CFLAGS='$(SANE)' units
+	@$(MAKE) --no-print-directory O=$(O)/asan CFLAGS='$(SANE)' all \
+		$(asan_units:%=$(O)/asan/tests/unit/test_%)
 	@$(MAKE) --no-print-directory O=$(O)/trap AGENT_SANE='$(TRAP)' \
 		$(O)/trap/libmaple-agent.so $(trapped)
-	@$(MAKE) --no-print-directory O=$(O)/tsan CFLAGS='$(RACE)' units
+	@$(MAKE) --no-print-directory O=$(O)/tsan CFLAGS='$(RACE)' all \
+		$(tsan_units:%=$(O)/tsan/tests/unit/test_%)
 	@ln -f $(filter $(O)/tests/unit/test_agent%,$(units)) $(O)/trap/tests/unit
 	@for build in asan trap tsan; do \
 		(cd $(O) && cp -lf --parents $(started:$(O)/%=%) $$build) || exit; \
