@@ -58,7 +58,7 @@ sessions() { # PATTERN ARGUMENT...
 }
 
 @test "1000 threads, forks, vforks, programs" {
-	local n=$(times 2)
+	local n=$(halved 2)
 
 	sessions "$n runs, 0 exposed, 0 failed, 0 unclean" \
 		-n "$n" -s older -- ./storm "$(times 1000)"
@@ -150,8 +150,10 @@ sessions() { # PATTERN ARGUMENT...
 
 # Children that were begun under the session come out of it after its end.
 @test "a session ends while many are forking, which takes them long" {
-	sessions "2 runs, 0 exposed, 0 failed, 0 unclean" \
-		-n 2 -s older -q 4000 -r 2000 -- ./slow_fork
+	local n=$(halved 2)
+
+	sessions "$n runs, 0 exposed, 0 failed, 0 unclean" \
+		-n "$n" -s older -q 4000 -r 2000 -- ./slow_fork
 }
 
 @test "who holds the session is killed, at 200 random moments" {
