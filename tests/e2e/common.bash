@@ -30,6 +30,11 @@ mapletest() {
 	[ "$status" != 137 ] || fail "killed, or not done after $most s"
 }
 
+# So often with MAPLE_FULL=1, else half as often.
+halved() { # COUNT
+	echo $((${MAPLE_FULL:+2 *} $1 / 2))
+}
+
 # A campaign whose result goes to $json.
 campaign() {
 	rm -f "$json"

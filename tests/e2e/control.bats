@@ -12,7 +12,7 @@ CONTROL=$BUILD/tests/control
 found() { # STRATEGY MOST PROGRAM [ARG...]
 	local seed
 
-	for seed in 1 2 3; do
+	for seed in ${seeds:-1 2 3}; do
 		rm -f "$db"*
 		campaign --strategy "$1" --seed $seed --max-runs "$2" -- "${@:3}"
 		ended_with 66
@@ -25,14 +25,22 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 	done
 }
 
+# One seed for what follows, unless MAPLE_FULL=1: each policy has had three of them.
+one_seed() {
+	seeds=${MAPLE_FULL:+1 2 3}
+	seeds=${seeds:-3}
+}
+
 @test "pos finds what no candidate describes, and replays it" {
 	found pos 200 "$CONTROL/reorder" 10
+	one_seed
 	found pos 200 "$CONTROL/account"
 	found pos 300 "$CONTROL/stolen_wakeup"
 	found pos 200 "$CONTROL/the_queue"
 }
 
 @test "what a JIT compiler's code does is a point where it is watched" {
+	one_seed
 	found pos 60 "$CONTROL/jit_cell"
 	found pct 60 "$CONTROL/jit_cell"
 	holds '[.findings[0].switches | test("counter")] | all'
@@ -60,10 +68,12 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 
 @test "so does rw" {
 	found rw 200 "$CONTROL/reorder" 3
+	one_seed
 	found rw 200 "$TARGETS/bank_account"
 }
 
 @test "a deadlock is one" {
+	one_seed
 	found pos 100 "$TARGETS/lock_order"
 	holds '.findings[0].kind == "deadlock"'
 }
@@ -103,14 +113,14 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 }
 
 @test "what is right stays right, is observed and counted" {
-	local strategy
+	local strategy most=$(halved 60)
 
 	for strategy in rw pos surw pct; do
-		campaign --strategy $strategy --seed 1 --max-runs 60 -- \
+		campaign --strategy $strategy --seed 1 --max-runs $most -- \
 			"$TARGETS/clean/mutex_counter"
 		ended_with 0
 		holds '.verdict == "clean" and .stop == "run limit"'
-		holds '.runs.profile == 2 and .runs.controlled == 58'
+		holds ".runs.profile == 2 and .runs.controlled == $most - 2"
 		holds '[.coverage.exposed[]] | add > 0'
 		holds '.delivery.undelivered_runs == 0'
 	done
@@ -122,7 +132,7 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 	for strategy in rank pcr pos pct surw rw; do
 		rm -f "$db"*
 		campaign --strategy $strategy --seed 1 --timeout 0.5s \
-			--max-runs 8 -- "$CONTROL/long_waits"
+			--max-runs $(halved 8) -- "$CONTROL/long_waits"
 		ended_with 0
 		holds '.delivery | .let_go_runs > 0 and
 			(.unjudged_runs | add) == 0'
@@ -140,6 +150,7 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 }
 
 @test "a timeout that comes early is told; with the machine's time there is none" {
+	one_seed
 	found pos 300 "$CONTROL/timed_out"
 	jq -e '.findings[0].switches | test("times? out early|timed out before")' \
 		"$json" || fail "it is not told"
@@ -152,6 +163,7 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 @test "so does who waits for a lock until a certain time" {
 	local kind
 
+	one_seed
 	for kind in mutex rwlock; do
 		found pos 300 "$CONTROL/timed_lock" $kind
 		jq -e '.findings[0].switches | test("times out early")' \
@@ -164,24 +176,25 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 
 	for whose in thread process; do
 		rm -f "$db"*
-		campaign --strategy pos --seed 1 --max-runs 12 -- \
-			"$CONTROL/cut_short" $whose
+		campaign --strategy pos --seed 1 \
+			--max-runs $(halved 12) -- "$CONTROL/cut_short" $whose
 		ended_with 0
 		holds '.runs.controlled > 0'
 	done
 }
 
 @test "timers go off when the policy lets them" {
-	local kind
+	local kind most=$(halved 60)
 
 	for kind in fd poll epoll alarm pause suspend sigwait watchdog; do
 		rm -f "$db"*
-		campaign --strategy pos --seed 1 --max-runs 60 -- \
+		campaign --strategy pos --seed 1 --max-runs $most -- \
 			"$CONTROL/timers" $kind
 		ended_with 0
-		holds '.runs.controlled > 50'
+		holds ".runs.controlled > $most - 10"
 	done
 	# A minute before anybody expects it to: another order.
+	one_seed
 	found pos 300 "$CONTROL/timers" race
 	jq -e '.findings[0].switches | test("0\\.t1")' "$json" ||
 		fail "the timer is not named"
@@ -204,6 +217,7 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 
 @test "so does surw, which knows the accesses of the runs before" {
 	found surw 300 "$CONTROL/reorder" 3
+	one_seed
 	found surw 300 "$CONTROL/account"
 	found surw 300 "$TARGETS/bank_account"
 	found surw 500 "$TARGETS/fiftieth"
@@ -211,6 +225,7 @@ found() { # STRATEGY MOST PROGRAM [ARG...]
 
 @test "so does pct, at the depth that is asked for" {
 	found pct 400 "$CONTROL/reorder" 3
+	one_seed
 	found pct 400 "$CONTROL/account"
 	found pct 400 "$TARGETS/bank_account"
 	found pct 400 "$TARGETS/lock_order"
@@ -236,6 +251,7 @@ first_failure() {
 		"$CONTROL/driver_stop" "$TARGETS/bank_account" \
 		"$TARGETS/circular_list"; do
 		found pctvb 100 "$program"
+		one_seed
 	done
 }
 
