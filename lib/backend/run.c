@@ -479,6 +479,16 @@ static void conclude(struct watch *w, struct maple_run *run)
 		(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1e-6;
 }
 
+/* Whether the automaton has found one of its plans' states unsound. */
+static bool is_broken(const struct maple_run *run)
+{
+	uint32_t broken = run->automaton.broken;
+
+	for (unsigned int i = 0; i < MAPLE_RUN_THEN; i++)
+		broken |= run->then[i].broken;
+	return broken != 0;
+}
+
 /* What came of it, and whether it counts. */
 static void finish(struct watch *w, const struct maple_run_sink *sink,
 		   struct maple_run *run)
@@ -494,6 +504,13 @@ static void finish(struct watch *w, const struct maple_run_sink *sink,
 		return;
 	}
 	maple_halves_finish(&w->halves, sink, run);
+	if (is_broken(run)) {
+		run->delivered = false;
+		snprintf(run->why_not, sizeof(run->why_not),
+			 "the automaton has contradicted itself, and let all "
+			 "threads go: a bug of maple's; please report the "
+			 "command");
+	}
 	if (run->end == MAPLE_END_SLOW) {
 		run->delivered = false;
 		snprintf(run->why_not, sizeof(run->why_not),

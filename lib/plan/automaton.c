@@ -49,10 +49,23 @@ void maple_auto_init(struct maple_auto *a, const struct maple_plan *plan)
 		a->role[r] = -1;
 		a->result.role[r] = MAPLE_THREAD_NONE;
 	}
+	MAPLE_INVARIANT(a, maple_plan_valid(&a->plan));
+}
+
+/* Nothing is under way, as when it is over. */
+static bool is_idle(const struct maple_auto *a)
+{
+	for (int r = 0; r < MAPLE_PLAN_ROLES; r++) {
+		if (a->role[r] >= 0)
+			return false;
+	}
+	return !a->done && a->executing < 0;
 }
 
 void maple_auto_next(struct maple_auto *a, const struct maple_plan *plan)
 {
+	bool idle = a->finished && is_idle(a);
+
 	words_copy((uint64_t *)&a->plan, (const uint64_t *)plan, sizeof(*plan));
 	words_copy((uint64_t *)&a->result, 0, sizeof(a->result) & ~7ul);
 	a->dead = plan->idiom == MAPLE_IDIOM_DEADLOCK &&
@@ -82,6 +95,7 @@ void maple_auto_next(struct maple_auto *a, const struct maple_plan *plan)
 		thread->passes = 0;
 	}
 	a->moves++;
+	MAPLE_INVARIANT(a, idle && maple_plan_valid(&a->plan));
 }
 
 void maple_auto_hint(struct maple_auto *a, unsigned int t, unsigned int roles)
@@ -99,6 +113,8 @@ void maple_auto_start(struct maple_auto *a, unsigned int t, unsigned int roles)
 
 	if (t >= MAPLE_THREADS || maple_auto_knows(a, t))
 		return;
+	if (!MAPLE_INVARIANT(a, a->nlive < MAPLE_THREADS))
+		return;
 	thread = &a->thread[t];
 	*thread = (struct maple_auto_thread){
 		.live_at = a->nlive,
@@ -112,8 +128,11 @@ void maple_auto_start(struct maple_auto *a, unsigned int t, unsigned int roles)
 static void live_remove(struct maple_auto *a, unsigned int t)
 {
 	struct maple_auto_thread *thread = &a->thread[t];
-	uint16_t moved = a->live[--a->nlive];
+	uint16_t moved = a->live[a->nlive - 1];
 
+	if (!MAPLE_INVARIANT(a, maple_auto_knows(a, moved)))
+		return;
+	a->nlive--;
 	a->live[thread->live_at] = moved;
 	a->thread[moved].live_at = thread->live_at;
 	a->ndirty -= thread->want != thread->given;
@@ -214,6 +233,22 @@ void maple_auto_tick(struct maple_auto *a, unsigned int cpu_ms)
 		maple_move_give_up(a);
 		maple_move_next(a);
 	}
+}
+
+bool maple_auto_broken(struct maple_auto *a)
+{
+	a->result.broken++;
+	if (!a->finished)
+		maple_move_finish(a, false);
+	a->result.exposed = 0;
+	/* Whatever the count was: each new level is to be told. */
+	a->ndirty = 0;
+	for (uint32_t n = 0; n < a->nlive && n < MAPLE_THREADS; n++) {
+		const struct maple_auto_thread *thread = &a->thread[a->live[n]];
+
+		a->ndirty += thread->want != thread->given;
+	}
+	return false;
 }
 
 void maple_auto_result(const struct maple_auto *a, struct maple_auto_result *r)

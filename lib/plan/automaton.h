@@ -11,6 +11,9 @@
 #ifndef MAPLE_AUTOMATON_H
 #define MAPLE_AUTOMATON_H
 
+#ifndef __KERNEL__
+#include <stdbool.h>
+#endif
 #include "plan.h"
 #include "wait.h"
 
@@ -172,5 +175,20 @@ struct maple_auto_result {
 };
 
 void maple_auto_result(const struct maple_auto *a, struct maple_auto_result *r);
+
+/*
+ * What the automaton relies on, whatever its threads do; false if it does not
+ * hold. It is in somebody else's program, or in the kernel, and neither may end
+ * for a bug of ours: its result says so, it has finished, and everyone is let
+ * go. Where other threads may be inside the machine nothing is checked.
+ */
+#define MAPLE_INVARIANT(a, holds)                                \
+	({                                                       \
+		bool holds_ = __builtin_expect(!!(holds), true); \
+		holds_ || maple_auto_broken(a);                  \
+	})
+
+/* maple_auto_broken - *@a contradicts itself: it ends; false */
+bool maple_auto_broken(struct maple_auto *a);
 
 #endif

@@ -50,6 +50,12 @@ void maple_drive_tell(struct maple_drive *d, const struct maple_drive_ops *ops,
 	uint32_t exposed = d->said.exposed;
 
 	maple_auto_result(d->automaton, &d->said);
+	/* Of two steps at once the log would have only the last. */
+	if (!MAPLE_INVARIANT(d->automaton,
+			     d->said.executed - executed <= 1 &&
+				     d->said.attempts >= attempts &&
+				     d->said.exposed >= exposed))
+		maple_auto_result(d->automaton, &d->said);
 	/* The caller's access has been logged right before. */
 	if (d->said.executed != executed)
 		ops->log(who, MAPLE_EV_STEP, NULL, d->said.last_step);

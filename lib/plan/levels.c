@@ -104,6 +104,9 @@ void maple_level_set(struct maple_auto *a, int t, unsigned int prio)
 
 	if (!maple_auto_knows(a, t))
 		return;
+	if (!MAPLE_INVARIANT(a,
+			     prio >= MAPLE_PRIO_MIN && prio <= MAPLE_PRIO_HIGH))
+		return;
 	a->ndirty -= thread->want != thread->given;
 	thread->want = prio;
 	a->ndirty += thread->want != thread->given;
@@ -139,25 +142,34 @@ static bool change_is_due(const struct maple_auto_thread *thread, bool raise)
 		     : thread->want < thread->given;
 }
 
-int maple_auto_change(struct maple_auto *a, unsigned int self, unsigned int *t,
-		      unsigned int *prio)
+/* Whose level to tell next: raises first, @self last; -1: nobody's. */
+static int change_next(const struct maple_auto *a, unsigned int self)
 {
-	int found = -1;
-
-	if (!a->ndirty)
-		return 0;
-	for (int raise = 1; raise >= 0 && found < 0; raise--) {
+	for (int raise = 1; raise >= 0; raise--) {
 		for (uint32_t n = 0; n < a->nlive; n++) {
 			if (!change_is_due(&a->thread[a->live[n]], raise))
 				continue;
-			if (raise || a->live[n] != self) {
-				found = a->live[n];
-				break;
-			}
+			if (raise || a->live[n] != self)
+				return a->live[n];
 		}
 	}
+	if (maple_auto_knows(a, self) && change_is_due(&a->thread[self], false))
+		return (int)self;
+	return -1;
+}
+
+int maple_auto_change(struct maple_auto *a, unsigned int self, unsigned int *t,
+		      unsigned int *prio)
+{
+	int found;
+
+	if (!a->ndirty)
+		return 0;
+	found = change_next(a, self);
+	if (!MAPLE_INVARIANT(a, found >= 0))
+		found = change_next(a, self);
 	if (found < 0)
-		found = self;
+		return 0;
 	*t = found;
 	*prio = a->thread[found].want;
 	a->thread[found].given = a->thread[found].want;

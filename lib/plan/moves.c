@@ -13,14 +13,26 @@
  */
 #define MAX_ATTEMPTS 1000
 
+static bool levels_sound(const struct maple_auto_thread *thread)
+{
+	return thread->norm >= MAPLE_PRIO_NORM_FIRST &&
+	       thread->norm <= MAPLE_PRIO_NORM_LAST &&
+	       thread->want >= MAPLE_PRIO_MIN &&
+	       thread->want <= MAPLE_PRIO_HIGH &&
+	       thread->given <= MAPLE_PRIO_HIGH;
+}
+
 static bool thread_sound(const struct maple_auto *a, int t)
 {
 	const struct maple_auto_thread *thread = &a->thread[t];
 	bool lowered = thread->want < MAPLE_PRIO_NORM_FIRST;
 
-	if (!maple_auto_knows(a, t))
+	if (!maple_auto_knows(a, t) || !levels_sound(thread))
 		return false;
 	if (thread->stands && !thread->acc.size)
+		return false;
+	/* What it failed at was a step of its role. */
+	if (thread->failed && maple_auto_role(a, t) < 0)
 		return false;
 	if (!lowered || thread->spinning)
 		return true;
@@ -34,37 +46,74 @@ static bool thread_sound(const struct maple_auto *a, int t)
 	return maple_auto_role(a, t) >= 0 && a->cool[maple_auto_role(a, t)];
 }
 
-static bool state_sound(const struct maple_auto *a)
+/* Step @i was done after what it needs, somewhere, and the result has it. */
+static bool done_sound(const struct maple_auto *a, int i)
 {
-	for (int i = 0; i < (int)a->plan.nsteps; i++) {
-		if ((a->done >> i & 1) && !maple_auto_pre_done(a, i))
-			return false;
-	}
+	return maple_auto_pre_done(a, i) && a->step_range[i].size &&
+	       a->var[a->plan.step[i].var].size && (a->result.steps >> i & 1) &&
+	       a->step_thread[i] < MAPLE_THREADS;
+}
+
+static bool roles_sound(const struct maple_auto *a)
+{
 	for (int r = 0; r < MAPLE_PLAN_ROLES; r++) {
 		/* It lives, and has no role before this one. */
 		if (a->role[r] >= 0 && (!maple_auto_knows(a, a->role[r]) ||
 					maple_auto_role(a, a->role[r]) != r))
 			return false;
-	}
-	if (a->executing >= 0) {
-		int t = a->role[a->plan.step[a->executing].role];
-
-		if (t < 0 || a->thread[t].stands ||
-		    (a->done >> a->executing & 1))
-			return false;
-	}
-	for (uint32_t n = 0; n < a->nlive; n++) {
-		if (!thread_sound(a, a->live[n]))
+		/* One more than there is room for: what did not fit. */
+		if (a->ntouched[r] > MAPLE_AUTO_TOUCHED + 1)
 			return false;
 	}
 	return true;
 }
 
+/* The thread that does its step now, and only that one, need not stand. */
+static bool executing_sound(const struct maple_auto *a)
+{
+	int i = a->executing, t;
+
+	if (i < 0)
+		return !a->watch_mode;
+	if (i >= (int)a->plan.nsteps || (a->done >> i & 1) ||
+	    !maple_auto_pre_done(a, i))
+		return false;
+	t = a->role[a->plan.step[i].role];
+	return t >= 0 && !a->thread[t].stands;
+}
+
+static bool state_sound(const struct maple_auto *a)
+{
+	uint32_t dirty = 0;
+
+	if (a->finished || a->result.finished || a->result.exposed ||
+	    a->nlive > MAPLE_THREADS || a->done >> a->plan.nsteps)
+		return false;
+	for (int i = 0; i < (int)a->plan.nsteps; i++) {
+		if ((a->done >> i & 1) && !done_sound(a, i))
+			return false;
+	}
+	if (!roles_sound(a) || !executing_sound(a))
+		return false;
+	for (uint32_t n = 0; n < a->nlive; n++) {
+		const struct maple_auto_thread *thread;
+
+		if (!thread_sound(a, a->live[n]))
+			return false;
+		thread = &a->thread[a->live[n]];
+		dirty += thread->want != thread->given;
+	}
+	return dirty == a->ndirty;
+}
+
 static void attempt_clear(struct maple_auto *a)
 {
+	int t = a->executing < 0 ? -1
+				 : a->role[a->plan.step[a->executing].role];
+
 	/* The performer stands before its access still, or is in it. */
-	if (a->executing >= 0)
-		a->thread[a->role[a->plan.step[a->executing].role]].stands = 1;
+	if (t >= 0)
+		a->thread[t].stands = 1;
 	a->done = 0;
 	a->executing = -1;
 	a->watch_mode = false;
@@ -144,6 +193,8 @@ static void var_set(struct maple_auto *a, int step,
 /* maple_move_bind - @t, which stands before @step, has its role from now */
 void maple_move_bind(struct maple_auto *a, int t, int step)
 {
+	if (!MAPLE_INVARIANT(a, maple_hold_candidate(a, t, step)))
+		return;
 	a->role[a->plan.step[step].role] = t;
 	var_set(a, step, &a->thread[t].acc);
 }
@@ -153,10 +204,7 @@ static void move_end(struct maple_auto *a)
 {
 	a->moves++;
 	maple_level_update(a);
-	if (!state_sound(a)) {
-		a->result.broken++;
-		maple_move_finish(a, false);
-	}
+	MAPLE_INVARIANT(a, state_sound(a));
 }
 
 /* maple_move_execute - @step's bound performer does its access now */
@@ -164,6 +212,11 @@ void maple_move_execute(struct maple_auto *a, int step, bool watch_mode)
 {
 	int t = a->role[a->plan.step[step].role];
 
+	/* One step at a time, each once, after what it needs. */
+	if (!MAPLE_INVARIANT(a, !a->finished && t >= 0 && a->executing < 0 &&
+					!(a->done >> step & 1) &&
+					maple_auto_pre_done(a, step)))
+		return;
 	var_set(a, step, &a->thread[t].acc);
 	a->thread[t].stands = 0;
 	a->thread[t].failed = 0;
@@ -188,6 +241,10 @@ void maple_move_executed(struct maple_auto *a, int t, int step,
 {
 	int role = a->plan.step[step].role;
 
+	if (!MAPLE_INVARIANT(a, !a->finished && a->role[role] == t &&
+					!(a->done >> step & 1) &&
+					maple_auto_pre_done(a, step)))
+		return;
 	var_set(a, step, acc);
 	a->step_range[step] = (struct maple_range){ acc->addr, acc->size };
 	a->step_thread[step] = t;

@@ -77,8 +77,11 @@ static void let_go(struct maple_auto *a, int t)
 /* maple_way_turn - the run goes on in the way of the next try */
 void maple_way_turn(struct maple_auto *a)
 {
-	unsigned int attempt = a->plan.attempt + ++a->turns;
+	unsigned int attempt;
 
+	if (!MAPLE_INVARIANT(a, maple_way_stuck(a)))
+		return;
+	attempt = a->plan.attempt + ++a->turns;
 	a->setbacks = 0;
 	if ((a->plan.flags & MAPLE_PLAN_FOLLOWED) &&
 	    a->turns >= MAPLE_PLAN_WAYS) {

@@ -232,6 +232,19 @@ static void test_follow(void **state)
 	assert_string_equal(r.calls, "l");
 }
 
+/* Two steps between two calls: the log would have one of them. */
+static void test_broken(void **state)
+{
+	struct recorder r = { 0 };
+
+	start(&r);
+	stand(0, E0, W);
+	a->result.executed += 2;
+	leave();
+	assert_int_equal(drive.said.broken, 1);
+	assert_int_equal(drive.said.finished, 1);
+}
+
 static int tear_down(void **state)
 {
 	rig_done();
@@ -245,6 +258,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_passes), TEST(test_held), TEST(test_sleeps),
 		TEST(test_moved),  TEST(test_tick), TEST(test_follow),
+		TEST(test_broken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
