@@ -10,6 +10,7 @@
  * Nothing is decided here. What has changed when an event's turn comes is
  * looked at then as if there were no line.
  */
+#include <assert.h>
 #include <errno.h>
 #include "state.h"
 
@@ -153,6 +154,7 @@ int maple_predict_event(struct maple_predict *p, const struct maple_event *event
 	if (ahead->in - ahead->out == MAPLE_AHEAD)
 		ret = maple_predict_take(p,
 					 &in_line(ahead, ahead->out++)->event);
+	assert(ahead->in - ahead->out < MAPLE_AHEAD);
 	in_line(ahead, ahead->in)->event = *event;
 	look_ahead(ahead, &p->space, ahead->in++);
 	return ret;

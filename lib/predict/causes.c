@@ -31,6 +31,7 @@
  * each; locks as bits; knowledge of 65,536 times for each two threads, after
  * which nothing is learned (cut_causes).
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,7 @@ struct learned {
 
 struct knowledge {
 	uint32_t n, room;
+	uint32_t nopen; /* of learned, whose section has not ended */
 	struct learned *learned;
 };
 
@@ -70,7 +72,7 @@ struct maple_cause_thread {
 	uint32_t *knows;
 	struct knowledge *of;
 	struct snapshot *snapshot; /* of knows; NULL: to be made */
-	uint32_t nopen;
+	uint32_t nopen;		   /* of all */
 };
 
 struct maple_cause_write {
@@ -81,6 +83,7 @@ struct maple_cause_write {
 
 static void put(struct snapshot *snapshot)
 {
+	assert(!snapshot || snapshot->refs);
 	if (snapshot && !--snapshot->refs)
 		free(snapshot);
 }
@@ -143,6 +146,7 @@ static int note(struct maple_causes *causes, struct maple_cause_thread *t,
 		return -ENOMEM;
 	of->learned[of->n++] = *learned;
 	t->nopen += learned->until == OPEN;
+	of->nopen += learned->until == OPEN;
 	return 0;
 }
 
@@ -163,6 +167,7 @@ static int learn(struct maple_causes *causes, const struct maple_event *event,
 		return -ENOMEM;
 	if (t->knows[other] >= upto)
 		return 0;
+	assert(upto > t->knows[other]);
 	t->knows[other] = upto;
 	changed(t);
 	return note(causes, t, &t->of[other], &learned);
@@ -280,13 +285,17 @@ void maple_causes_release(struct maple_causes *causes,
 	}
 	for (uint32_t i = 0; t && t->nopen && i < t->n; i++) {
 		of = &t->of[i];
-		for (uint32_t j = of->n; j-- > 0;) {
-			if (of->learned[j].until != OPEN)
-				break;
+		/* What was learned by a wait in between is not open. */
+		for (uint32_t j = of->n; of->nopen;) {
+			assert(j && t->nopen);
+			if (of->learned[--j].until != OPEN)
+				continue;
 			of->learned[j].until = event->clock;
+			of->nopen--;
 			t->nopen--;
 		}
 	}
+	assert(!t || !t->nopen);
 }
 
 /* A child knows what its parent does; it has no clock of its own yet. */

@@ -5,6 +5,7 @@
  * run, which is what prediction is about. Creating and joining threads is
  * here, objects that threads synchronise through are in sync.c.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +57,10 @@ static void changed(struct maple_clock *clock)
 
 static struct maple_clock *clock_of(struct maple_clocks *clocks, uint32_t thread)
 {
-	struct maple_clock *clock = clocks->thread[thread];
+	struct maple_clock *clock;
 
+	assert(thread < MAPLE_THREADS);
+	clock = clocks->thread[thread];
 	if (clock)
 		return clock;
 	clock = calloc(1, sizeof(*clock));
@@ -101,6 +104,9 @@ struct maple_epoch *maple_clocks_epoch(struct maple_clocks *clocks,
 		memcpy(epoch->c, clock->now.c, n * sizeof(epoch->c[0]));
 		clock->epoch = epoch;
 	}
+	/* Or else somebody has changed now without telling. */
+	assert(clock->epoch->own == clock->now.c[thread] &&
+	       clock->epoch->serial == clock->serial);
 	return maple_epoch_get(clock->epoch);
 }
 
@@ -137,6 +143,7 @@ int maple_clock_join(struct maple_clock *clock, const uint32_t *c, uint32_t n)
 /* maple_clock_step - what the thread did so far is now visible to others */
 void maple_clock_step(struct maple_clock *clock, uint32_t thread)
 {
+	assert(thread < clock->now.n);
 	clock->now.c[thread]++;
 	changed(clock);
 }

@@ -2,6 +2,7 @@
 #ifndef MAPLE_PREDICT_CLOCK_H
 #define MAPLE_PREDICT_CLOCK_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,12 +65,14 @@ void maple_syncs_deinit(struct maple_clocks *clocks);
 
 static inline struct maple_epoch *maple_epoch_get(struct maple_epoch *epoch)
 {
+	assert(epoch->refs);
 	epoch->refs++;
 	return epoch;
 }
 
 static inline void maple_epoch_put(struct maple_epoch *epoch)
 {
+	assert(!epoch || epoch->refs);
 	if (epoch && !--epoch->refs)
 		free(epoch);
 }

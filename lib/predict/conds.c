@@ -18,6 +18,7 @@
  * and the locks of the last time. Bounded: EVENTS_MAX of a condition, CONDS_MAX
  * conditions; what is beyond is counted (cut_syncs).
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,7 @@ static void propose(struct maple_conds *conds, const struct happened *signal,
 		.disjoint = true,
 	};
 
+	assert(signal->n && sleep->n);
 	if (signal->thread == sleep->thread ||
 	    maple_epoch_before(signal->epoch, sleep->epoch) ||
 	    maple_epoch_before(sleep->epoch, signal->epoch) ||

@@ -27,6 +27,7 @@
  * the last flush. Of each pair of sites one place comes before all others,
  * so that what is cut (cut_correlations, in pairs) is more of the same.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include "pairs.h"
@@ -225,6 +226,7 @@ static uint64_t held_always(uint64_t before, const struct maple_annotated *held)
 {
 	uint64_t now = held ? (uintptr_t)held : HELD_NOTHING;
 
+	assert(!held || now != HELD_NOTHING);
 	return !before || before == now ? now : HELD_NOTHING;
 }
 
@@ -340,6 +342,8 @@ static void pass(struct correlation *c, bool first_only)
 		c->first = maple_pair_first(pair);
 		c->last = maple_pair_last(pair);
 		c->held = maple_pair_held(pair);
+		/* A pair is one thread's. */
+		assert(c->first->epoch->thread == c->last->epoch->thread);
 		if (maple_late_is(c->pairs->late)) {
 			c->pairs->stats->cut_correlations++;
 			continue;

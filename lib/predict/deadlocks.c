@@ -14,6 +14,7 @@
  * Halves are compared by location; one of more than 4096 on the same two
  * locks is not (cut_correlations).
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include "base/array.h"
@@ -133,6 +134,8 @@ static void cross(const struct halves *h)
 
 		if (!other)
 			continue;
+		assert(list->count && list->count <= h->n);
+		assert(other->count && other->count <= h->n);
 		for (const struct half *p = &h->half[list->count - 1]; p;
 		     p = p->next)
 			for (const struct half *q = &h->half[other->count - 1];

@@ -5,6 +5,7 @@
  * memory freed. A digest has the summary's stretches of time and the
  * dependencies that were predicted with it at one end.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,7 @@ static struct maple_spell *stretch_new(struct maple_pairs *pairs,
 		digest->stretches = more;
 		digest->room = room;
 	}
+	assert(digest->nstretches < digest->room);
 	pairs->nstretches++;
 	return &digest->stretches[digest->nstretches++];
 }
@@ -214,6 +216,7 @@ static int edge_add(struct maple_pairs *pairs, struct maple_edges *edges,
 		edges->edge = edge;
 		edges->room = room;
 	}
+	assert(edges->n < edges->room);
 	pairs->nedges++;
 	edges->edge[edges->n++] = (struct maple_link){
 		.end = end,
@@ -251,6 +254,7 @@ int maple_digest_connect(struct maple_pairs *pairs, struct maple_digest *from,
 	struct maple_link *after = edge_to(&from->after, to), *before = NULL;
 	int ret;
 
+	assert(from->thread != to->thread);
 	if (after || from->after.n == EDGES_MAX)
 		before = edge_to(&to->before, from);
 	edge_better(after, d);
@@ -280,11 +284,17 @@ void maple_digests_free(struct maple_pairs *pairs)
 {
 	struct maple_digest *digest;
 
+	uint32_t n = 0;
+	uint64_t nstretches = 0;
+
 	for (uint32_t i = 0; pairs->digests && i < BUCKETS; i++)
 		while ((digest = pairs->digests[i])) {
 			pairs->digests[i] = digest->next;
+			nstretches += digest->nstretches;
+			n++;
 			digest_deinit(pairs->slab, digest);
 		}
+	assert(n == pairs->ndigests && nstretches == pairs->nstretches);
 	free(pairs->digests);
 	maple_pool_clear(&pairs->digest_pool);
 	pairs->digests = NULL;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* What a thread did to a cell: making, copying, cutting and freeing it. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ static bool visits_room(struct maple_slab *slab, struct maple_cell *cell,
 		return true;
 	while (room < n)
 		room = room ? room * 2 : 1;
+	assert(room <= UINT16_MAX); /* MAPLE_THREADS visits at most */
 	if (room == 1) {
 		more = &cell->first;
 	} else {
@@ -85,6 +87,8 @@ struct maple_entry *maple_entry_to_front(struct maple_space *space,
 		memmove(&cell->visit[1], &cell->visit[0], i * sizeof(visit));
 		cell->visit[0] = visit;
 	}
+	assert(cell->visit[0].thread == thread &&
+	       cell->visit[0].entry->thread == thread);
 	return cell->visit[0].entry;
 }
 
@@ -120,6 +124,7 @@ void maple_entries_destroy(struct maple_space *space, struct maple_cell *cell)
 {
 	for (uint32_t i = 0; i < cell->nvisits; i++)
 		entry_free(space->slab, cell->visit[i].entry);
+	assert(space->nentries >= cell->nvisits);
 	space->nentries -= cell->nvisits;
 	visits_free(space->slab, cell);
 	cell->visit = NULL;
@@ -158,8 +163,9 @@ static struct maple_summary *twin(const struct maple_entry *from,
 {
 	uint32_t i = 0;
 
-	while (from->summaries[i] != summary)
+	while (i < from->nsummaries && from->summaries[i] != summary)
 		i++;
+	assert(i < from->nsummaries && i < to->nsummaries);
 	return to->summaries[i];
 }
 
@@ -241,6 +247,7 @@ no_memory:
 int maple_entries_clone(struct maple_space *space,
 			const struct maple_cell *from, struct maple_cell *to)
 {
+	assert(!to->nvisits && from->serial != to->serial);
 	if (!visits_room(space->slab, to, from->nvisits))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < from->nvisits; i++) {
@@ -264,6 +271,7 @@ static void summary_cut(struct maple_summary *summary, uint32_t serial,
 {
 	uint32_t old = 0;
 
+	assert(summary->nspans); /* else it would have gone before */
 	while (old + keep < summary->nspans &&
 	       maple_summary_span(summary, old)->epoch->serial < serial)
 		maple_epoch_put(maple_summary_span(summary, old++)->epoch);
@@ -281,9 +289,10 @@ static void summary_cut(struct maple_summary *summary, uint32_t serial,
 void maple_entry_drop(struct maple_slab *slab, struct maple_cell *cell,
 		      struct maple_entry *entry, uint32_t ngroups, uint32_t keep)
 {
-	uint32_t serial = maple_entry_group(entry, ngroups)->epoch->serial;
-	uint32_t kept = 0;
+	uint32_t kept = 0, serial;
 
+	assert(ngroups && ngroups < entry->ngroups && keep <= 1);
+	serial = maple_entry_group(entry, ngroups)->epoch->serial;
 	for (uint32_t i = 0; i < ngroups; i++)
 		maple_epoch_put(entry->older[i].epoch);
 	entry->ngroups -= ngroups;
@@ -300,6 +309,7 @@ void maple_entry_drop(struct maple_slab *slab, struct maple_cell *cell,
 			entry->summaries[kept++] = summary;
 		} else {
 			summary_free(slab, summary);
+			assert(cell->nsummaries);
 			cell->nsummaries--;
 		}
 	}

@@ -17,6 +17,7 @@
  * (recent), from which the observer (sequences) and the predictor (pairs,
  * digest, correlate, deadlocks) take local pairs.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,7 @@ static int touch(struct maple_predict *p, struct maple_cell *cell,
 	if (!ret)
 		ret = maple_history_access(&p->history, cell, entry, access);
 	entry->point = point;
+	assert(!recent || !*recent);
 	if (recent) {
 		entry->recent = recent;
 		*recent = entry;
@@ -216,6 +218,9 @@ static void hand_on(struct maple_predict *p, struct maple_cell *cell,
 	if (event->site == MAPLE_SITE_NONE)
 		return;
 	executed = p->thread[event->thread]->last;
+	assert(executed ==
+	       maple_sitemap_find(&p->thread[event->thread]->executed,
+				  event->site));
 	executed->loose |= cell->hands.loose;
 	executed->handed |= maple_hands_round(&cell->hands);
 }
@@ -244,6 +249,8 @@ static int access(struct maple_predict *p, struct maple_predict_thread *thread,
 		ret = -ENOMEM;
 	if (p->compound && !ret)
 		ret = remember(p, event, n);
+	/* The latest one's class is learned: the next one tells. */
+	assert(!thread->recent[0]);
 	for (int i = 0; i < n && !ret; i++) {
 		if (p->space.found[i]->mutex == memory)
 			continue;
@@ -355,6 +362,7 @@ static int lock_cell(struct maple_predict *p, uint64_t addr)
 			return n;
 	}
 	cell = p->space.found[0];
+	assert(n == 1 && !cell->nvisits);
 	cell->mutex = true;
 	return n;
 }

@@ -20,6 +20,7 @@
  * each summary. Both are counted. Predictions get fewer by the first; by the
  * second, some neighbours may turn up that others lie between.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +120,7 @@ static int add_span(struct maple_history *history, struct maple_entry *entry,
 	const struct maple_latest *access = &entry->access;
 
 	if (summary->nspans) {
+		assert(summary->latest.epoch->serial < access->epoch->serial);
 		if (!room_for(history->slab, (void **)&summary->older,
 			      &summary->older_room, summary->nspans - 1,
 			      sizeof(summary->latest), NULL))
@@ -146,6 +148,7 @@ static int add_group(struct maple_history *history, struct maple_cell *cell,
 		return 0;
 	}
 	if (entry->ngroups) {
+		assert(entry->latest.epoch->serial < epoch->serial);
 		if (!room_for(history->slab, (void **)&entry->older,
 			      &entry->older_room, entry->ngroups - 1,
 			      sizeof(entry->latest), NULL))
@@ -161,6 +164,30 @@ static int add_group(struct maple_history *history, struct maple_cell *cell,
 		history->stats->cut_spans++;
 	}
 	return 0;
+}
+
+/*
+ * maple_cell_is_sound - whether the counts of @cell and of its visits agree
+ *
+ * For when it goes, is split or cut: not for each access.
+ */
+bool maple_cell_is_sound(const struct maple_cell *cell)
+{
+	uint32_t nsummaries = 0;
+
+	if (cell->start >= cell->end || cell->end > MAPLE_BLOCK_BYTES ||
+	    cell->nvisits > cell->room)
+		return false;
+	for (uint32_t i = 0; i < cell->nvisits; i++) {
+		const struct maple_entry *e = cell->visit[i].entry;
+
+		if (e->thread != cell->visit[i].thread ||
+		    e->nsearched > e->ngroups ||
+		    e->nsummaries > e->summaries_room)
+			return false;
+		nsummaries += e->nsummaries;
+	}
+	return nsummaries == cell->nsummaries;
 }
 
 /* Puts the waiting access, as @kind, into its summary. */
@@ -185,6 +212,7 @@ static int fold(struct maple_history *history, struct maple_cell *cell,
 	}
 	summary->latest.last_clock = entry->access.clock;
 	ret = add_group(history, cell, entry, summary);
+	assert(entry->nfolded < sizeof(entry->folded) / sizeof(summary));
 	entry->folded[entry->nfolded++] = summary;
 	if (!ret && history->folded)
 		ret = history->folded(history->ctx, entry, summary);
@@ -207,6 +235,7 @@ int maple_history_settle(struct maple_history *history, struct maple_cell *cell,
 
 	if (!entry->waiting)
 		return 0;
+	assert(access->set && access->epoch->thread == entry->thread);
 	entry->waiting = false;
 	entry->nfolded = 0;
 	annotated = maple_annotations_get(
@@ -236,6 +265,7 @@ int maple_history_access(struct maple_history *history, struct maple_cell *cell,
 	uint32_t ngroups = entry->ngroups;
 	int ret = maple_history_settle(history, cell, entry, access->set);
 
+	assert(!entry->waiting);
 	entry->access = *access;
 	entry->access.first = maple_lockset_outside(access->set, old.set);
 	entry->access.set->refs++;
@@ -259,6 +289,7 @@ int maple_history_close(struct maple_history *history, struct maple_cell *cell)
 {
 	int ret = 0, err;
 
+	assert(maple_cell_is_sound(cell));
 	for (uint32_t i = 0; i < cell->nvisits; i++) {
 		err = maple_history_settle(history, cell, cell->visit[i].entry,
 					   NULL);

@@ -146,6 +146,7 @@ struct maple_entry *maple_entry_to_front(struct maple_space *space,
 void maple_entry_drop(struct maple_slab *slab, struct maple_cell *cell,
 		      struct maple_entry *entry, uint32_t ngroups,
 		      uint32_t keep);
+bool maple_cell_is_sound(const struct maple_cell *cell);
 void maple_entries_destroy(struct maple_space *space, struct maple_cell *cell);
 int maple_entries_clone(struct maple_space *space,
 			const struct maple_cell *from, struct maple_cell *to);

@@ -9,6 +9,7 @@
  * An array of a million elements has a million places for one iRoot. After
  * 256 more are worth a look only if they can be better than those so far.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
@@ -40,6 +41,8 @@ static void pack(const struct maple_iroot *iroot, uint64_t key[3])
 	key[0] = (uint64_t)e[0].site << 32 | e[1].site;
 	key[1] = (uint64_t)e[2].site << 32 | e[3].site;
 	key[2] = iroot->idiom;
+	/* Or else two iRoots would be one. */
+	assert(!((e[0].kind | e[1].kind | e[2].kind | e[3].kind) & ~KIND_MASK));
 	for (unsigned int i = 0; i < MAPLE_IROOT_EVENTS; i++)
 		key[2] = key[2] << KIND_BITS | e[i].kind;
 }
@@ -66,6 +69,7 @@ static struct maple_iroot_found *found_of(struct maple_iroots *iroots,
 	uint32_t i = (uint32_t)(item - iroots->tally.item);
 	uint32_t room = iroots->tally.room;
 
+	assert(i < iroots->tally.n && iroots->room <= room);
 	if (i >= iroots->room) {
 		if (!maple_array_extend(iroots->found, iroots->room, room)) {
 			iroots->stats->no_memory++;
@@ -97,6 +101,7 @@ static void observed(struct maple_iroots *iroots, struct maple_tally_item *item)
 {
 	struct maple_iroot iroot = unpack(item->key);
 
+	assert(!(item->count & OBSERVED)); /* each once */
 	item->count |= OBSERVED;
 	iroots->stats->observed++;
 	if (iroots->sink->observed)
@@ -168,6 +173,7 @@ bool maple_iroots_enough(const struct maple_iroots *iroots,
 	item = maple_tally_find(&iroots->tally, key[0], key[1], key[2]);
 	if (!item || !(item->count & PREDICTED))
 		return false;
+	assert(item - iroots->tally.item < iroots->room);
 	found = &iroots->found[item - iroots->tally.item];
 	return found->places >= PLACES && found->brief.against == MAPLE_OPEN &&
 	       worth(brief) <= worth(&found->brief);
@@ -184,11 +190,15 @@ bool maple_iroots_predicted(struct maple_iroots *iroots,
 			    const struct maple_brief *brief)
 {
 	uint32_t *n = &iroots->npredicted[iroot->idiom];
+	unsigned int nevents = maple_iroot_events(iroot->idiom);
 	uint8_t against = brief->against;
 	struct maple_tally_item *item;
 	struct maple_iroot_found *found;
 	bool known, better = false;
 
+	assert(nevents);
+	for (unsigned int i = 0; i < nevents; i++)
+		assert(brief->e[i].thread < MAPLE_THREADS);
 	if (!(iroots->idioms & 1u << iroot->idiom))
 		return true;
 	item = get(iroots, iroot,
@@ -237,6 +247,7 @@ void maple_iroots_report(struct maple_iroots *iroots,
 
 		if (!(item->count & PREDICTED))
 			continue;
+		assert(i < iroots->room);
 		complete(ctx, &iroot, &iroots->found[i].brief, &facts);
 		iroots->sink->predicted(iroots->sink->ctx, &iroot, &facts);
 	}

@@ -13,6 +13,7 @@
  * Cells live in blocks of 256 bytes and never cross one, so a large copy
  * costs a cell per block, not per byte.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,7 @@ static struct maple_cell *cell_make(struct maple_space *space,
 	cell->end = (uint16_t)end;
 	cell->next = *at;
 	*at = cell;
+	assert(start < end && end <= MAPLE_BLOCK_BYTES);
 	space->ncells++;
 	block_index(block);
 	return cell;
@@ -133,6 +135,7 @@ static struct maple_cell *cell_make(struct maple_space *space,
 static void cell_free(struct maple_space *space, struct maple_cell *cell)
 {
 	maple_entries_destroy(space, cell);
+	assert(space->ncells);
 	space->ncells--;
 	space->gone++;
 	maple_slab_put(space->slab, cell, sizeof(*cell));
@@ -143,8 +146,10 @@ static struct maple_cell *cell_split(struct maple_space *space,
 				     struct maple_block *block,
 				     struct maple_cell *cell, unsigned int pos)
 {
-	struct maple_cell *rest = cell_make(space, block, pos, cell->end);
+	struct maple_cell *rest;
 
+	assert(cell->start < pos && pos < cell->end);
+	rest = cell_make(space, block, pos, cell->end);
 	if (!rest)
 		return NULL;
 	if (maple_entries_clone(space, cell, rest)) {
@@ -160,6 +165,8 @@ static struct maple_cell *cell_split(struct maple_space *space,
 	rest->kinds = cell->kinds;
 	rest->hands = cell->hands;
 	cell->end = (uint16_t)pos;
+	assert(cell->next == rest && maple_cell_is_sound(cell) &&
+	       maple_cell_is_sound(rest));
 	block_index(block);
 	return rest;
 }
@@ -195,6 +202,9 @@ static int find_in_block(struct maple_space *space, struct maple_block *block,
 			space->stats->cut_locations++;
 			return 0;
 		}
+		/* It covers the access from here on, and nothing else. */
+		assert(cell->start == pos && cell->end > pos &&
+		       cell->end <= end);
 		space->found[(*n)++] = cell;
 		pos = cell->end;
 	}
@@ -279,8 +289,9 @@ static void close_in_block(struct maple_space *space, struct maple_block *block,
 	if (cell && cell->start < pos && cell_split(space, block, cell, pos))
 		cell = cell->next;
 	at = &block->cells;
-	while (*at != cell)
+	while (*at && *at != cell)
 		at = &(*at)->next;
+	assert(*at == cell);
 	while ((cell = *at) && cell->start < end) {
 		if (cell->end > end)
 			cell_split(space, block, cell, end);
@@ -409,6 +420,7 @@ int maple_space_shared(struct maple_space *space, uint64_t addr, uint64_t size,
 	bool room = true;
 	size_t n = 0;
 
+	assert(size <= UINT64_MAX - addr);
 	if (!size || !space->table)
 		return 0;
 	if (size / MAPLE_BLOCK_BYTES > HASH_COUNT(space->table)) {
@@ -418,7 +430,8 @@ int maple_space_shared(struct maple_space *space, uint64_t addr, uint64_t size,
 				room &= shared_in_block(space, block, addr, end,
 							thread, &n);
 	} else {
-		for (; at * MAPLE_BLOCK_BYTES < end; at++) {
+		/* Not by address, which is 0 behind the last block there is. */
+		for (; at <= (end - 1) / MAPLE_BLOCK_BYTES; at++) {
 			block = block_find(space, at);
 			if (block)
 				room &= shared_in_block(space, block, addr, end,

@@ -9,6 +9,7 @@
  * A lock taken again by its holder (recursive mutex, second read side) is one
  * critical section from the first acquisition to the last release.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,18 @@ struct maple_annotated {
 
 static struct maple_lockset *lockset_get(struct maple_lockset *set)
 {
+	assert(set->refs);
 	set->refs++;
 	return set;
+}
+
+/* Ascending, none twice: what looks through two of them relies on it. */
+static bool is_sound(const struct maple_lockset *set)
+{
+	for (uint32_t i = 1; i < set->n; i++)
+		if (set->held[i - 1].lock >= set->held[i].lock)
+			return false;
+	return set->refs && set->n <= MAPLE_LOCKS_HELD;
 }
 
 static void changed(struct maple_locks *locks)
@@ -75,6 +86,7 @@ bool maple_locks_release(struct maple_locks *locks,
 	for (unsigned int i = 0; i < locks->nheld; i++) {
 		if (locks->held[i].lock != event->addr)
 			continue;
+		assert(locks->held[i].depth);
 		if (--locks->held[i].depth)
 			return false;
 		locks->nheld--;
@@ -119,6 +131,8 @@ struct maple_lockset *maple_locks_set(struct maple_locks *locks)
 
 	if (!set && !locks->nheld && locks->none)
 		set = locks->set = lockset_get(locks->none);
+	/* Or else held has changed without changed(). */
+	assert(!set || set->n == locks->nheld);
 	if (set)
 		return lockset_get(set);
 	set = calloc(1, sizeof(*set) + locks->nheld * sizeof(set->held[0]));
@@ -136,6 +150,7 @@ struct maple_lockset *maple_locks_set(struct maple_locks *locks)
 		set->held[at].shared = locks->held[i].shared;
 		set->n++;
 	}
+	assert(is_sound(set));
 	locks->set = set;
 	if (!locks->nheld)
 		locks->none = lockset_get(set);
@@ -180,6 +195,8 @@ static struct maple_annotated *find(struct maple_annotations *annotations,
 		return NULL;
 	annotated->n = n;
 	memcpy(annotated->lock, lock, size);
+	for (uint32_t i = 1; i < n; i++)
+		assert(lock[i - 1].lock < lock[i].lock);
 	HASH_ADD_KEYPTR(hh, annotations->table, annotated->lock, size,
 			annotated);
 	if (annotated->hh.tbl)
@@ -204,6 +221,7 @@ maple_annotations_get(struct maple_annotations *annotations,
 	struct maple_annotated_lock lock[MAPLE_LOCKS_HELD];
 	struct maple_annotated **cached = NULL, *annotated;
 
+	assert(set->n <= MAPLE_LOCKS_HELD && !((first | last) & ~all));
 	if ((first == all || !first) && (last == all || !last))
 		cached = &set->annotated[!!first + 2 * !!last];
 	if (cached && *cached)

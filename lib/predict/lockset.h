@@ -2,6 +2,7 @@
 #ifndef MAPLE_PREDICT_LOCKSET_H
 #define MAPLE_PREDICT_LOCKSET_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,6 +10,8 @@
 #include "predict.h"
 
 #define MAPLE_LOCKS_HELD 64 /* by one thread; more exclude nothing */
+
+static_assert(MAPLE_LOCKS_HELD <= 64, "sets of them are bits of one word");
 
 enum maple_lock_flag {
 	MAPLE_LOCK_FIRST = 1,  /* first access to its location in the section */
@@ -80,6 +83,7 @@ bool maple_annotated_feasible(const struct maple_annotated *from,
 
 static inline void maple_lockset_put(struct maple_lockset *set)
 {
+	assert(!set || set->refs);
 	if (set && !--set->refs)
 		free(set);
 }

@@ -29,6 +29,7 @@
  * under it, the first in the critical section that the wait ended. Semaphores,
  * barriers and joins remember, so there both orders come to the same.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include "base/array.h"
@@ -54,6 +55,8 @@ enum maple_fate maple_observer_judge(struct maple_observer *observer,
 	for (uint32_t i = 0; i < observer->ndoubts; i++) {
 		struct maple_doubt *doubt = &observer->doubts[i];
 
+		/* Its thread goes on: maple_observer_settle() came first. */
+		assert(doubt->event.thread != event->thread);
 		if (((doubt->event.kind | event->kind) & MAPLE_EV_WRITE) &&
 		    overlap(&doubt->event, event->addr, event->size)) {
 			doubt->unsure = true;
@@ -170,6 +173,7 @@ static void depends(struct maple_observer *observer,
 		observer->stats->cut_sequences++;
 		return;
 	}
+	assert(from->kind != MAPLE_EV_UPDATE && to->kind != MAPLE_EV_UPDATE);
 	observer->precedent[observer->nprecedents++] =
 		(struct maple_precedent){ .from = *from, .kind = to->kind };
 }
@@ -213,6 +217,27 @@ static void apply_write(struct maple_observer *observer,
 }
 
 /*
+ * The record of @event in its thread's window; 0: none. One that was pending
+ * may come to cells that there was no room for when it was remembered, or
+ * that had others' bounds: what @entry has is an older access's then.
+ */
+static uint64_t record_of(const struct maple_observer *observer,
+			  const struct maple_entry *entry,
+			  const struct maple_event *event)
+{
+	const struct maple_record *record;
+
+	if (!(event->flags & MAPLE_EVF_PENDING) || !observer->window)
+		return entry->record;
+	record = maple_window_find(observer->window, event->thread,
+				   entry->record);
+	return record && record->clock == event->clock &&
+			       record->site == event->site
+		       ? entry->record
+		       : 0;
+}
+
+/*
  * maple_observer_apply - @event, an access by the latest visit of @cell
  * @locks: what its thread holds
  */
@@ -226,9 +251,11 @@ void maple_observer_apply(struct maple_observer *observer,
 		.thread = event->thread,
 		.kind = event->kind,
 		.clock = event->clock,
-		.record = cell->visit[0].entry->record,
+		.record = record_of(observer, cell->visit[0].entry, event),
 	};
 
+	assert(cell->visit[0].thread == event->thread);
+	assert(cell->mutex != maple_event_is_memory(event->kind));
 	observer->locks = locks;
 	observer->nprecedents = 0;
 	switch (event->kind) {

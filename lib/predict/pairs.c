@@ -29,6 +29,7 @@
  *    edges; at the cap all is correlated and begins anew (pairs forgotten:
  *    cut_pairs). 32 points of a thread on a cell.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,6 +208,7 @@ static int add(struct walker *w, struct maple_entry *entry, uint64_t *quota)
 			       &w->point);
 	if (ret || !entry->point || !w->point)
 		return ret;
+	assert(entry->generation == pairs->generation);
 	if (access->set->n && w->access->set->n)
 		ret = maple_annotations_common(pairs->annotations, access->set,
 					       w->access->set, &held);
@@ -228,6 +230,7 @@ static uint64_t end_key(const struct maple_record *record)
 {
 	uint64_t site = record->site & ~MAPLE_SITE_CALL;
 
+	assert(!(site >> 24) && record->kind < 8);
 	return site << 4 | (record->site & MAPLE_SITE_CALL ? 8 : 0) |
 	       record->kind;
 }
@@ -281,6 +284,7 @@ static int walk(struct walker *w, const struct maple_recent *recent)
 
 	while (i > w->record->before) {
 		first = maple_recent_find(recent, i);
+		assert(first && first->latest);
 		if (!visit(w, first, &ret))
 			return ret;
 		i = first->older;
@@ -385,6 +389,7 @@ void maple_pairs_predict(struct maple_pairs *pairs, enum maple_idiom idiom,
 	struct maple_brief brief = *how;
 
 	for (unsigned int i = 0; i < maple_iroot_events(idiom); i++) {
+		assert(d[i]->kind && d[i]->kind != MAPLE_EV_UPDATE);
 		iroot.e[i].site = d[i]->site;
 		iroot.e[i].kind = d[i]->kind;
 		brief.e[i].thread = d[i]->thread;
@@ -397,11 +402,14 @@ void maple_pairs_predict(struct maple_pairs *pairs, enum maple_idiom idiom,
 static void clear(struct maple_pairs *pairs)
 {
 	struct maple_point *point;
+	uint32_t n = 0;
 
 	while ((point = pairs->points)) {
 		pairs->points = point->next;
 		maple_epoch_put(point->epoch);
+		n++;
 	}
+	assert(n == pairs->npoints);
 	maple_pool_clear(&pairs->point_pool);
 	pairs->npoints = 0;
 	maple_digests_free(pairs);

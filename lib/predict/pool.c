@@ -3,6 +3,7 @@
  * Memory for up to half a million small things of which none goes before the
  * others: they need no headers, and chunks are freed instead of things.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include "pool.h"
 
@@ -17,6 +18,7 @@ void *maple_pool_make(struct maple_pool *pool, size_t size)
 {
 	void **chunk;
 
+	assert(size && !(size % 8) && size <= CHUNK - HEADER);
 	if (!pool->chunk || pool->used + size > CHUNK) {
 		chunk = calloc(1, CHUNK);
 		if (!chunk)

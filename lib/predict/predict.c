@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The predictor's life: made, fed (feed.c), finished, asked, freed. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,7 @@ static int found(void *ctx, const struct maple_dependency *found)
 	};
 	bool ends, new;
 
+	assert(d.from->thread != d.to->thread);
 	if (d.from->site == MAPLE_SITE_NONE || d.to->site == MAPLE_SITE_NONE)
 		return 0;
 	ends = p->compound && (maple_pairs_end(&p->pairs, d.from_span) ||
@@ -239,7 +241,9 @@ static void complete_end(const struct maple_predict *p,
 	end->class_occurrence[0] = end->occurrence;
 	if (maple_event_is_condition(event->kind))
 		return; /* counted by itself, not by its site */
+	assert(p->thread[end->thread]);
 	executions = maple_sitemap_find(&p->thread[end->thread]->executed, site);
+	assert(executions && executions->n);
 	end->frees = executions->frees;
 	for (uint32_t i = 0; i < executions->nclasses; i++) {
 		if (executions->class_site[i] == end->class ||
@@ -346,6 +350,7 @@ int maple_predict_finish(struct maple_predict *p)
 		return -EINVAL;
 	p->finished = true;
 	p->error = maple_predict_drain(p);
+	assert(p->ahead.in == p->ahead.out);
 	maple_space_walk(&p->space, maple_predict_close, p);
 	ret = maple_sites_index(&p->sites);
 	if (ret)
@@ -416,6 +421,7 @@ void maple_predict_destroy(struct maple_predict *p)
 	maple_pairs_deinit(&p->pairs);
 	maple_window_deinit(&p->window);
 	maple_space_deinit(&p->space);
+	assert(!p->space.ncells && !p->space.nentries);
 	for (unsigned int i = 0; i < MAPLE_THREADS; i++) {
 		if (!p->thread[i])
 			continue;

@@ -9,6 +9,7 @@
  *  - every other thread's accesses to the cell so far have been searched;
  *  - what happens-before forces between the groups there are is worked out.
  */
+#include <assert.h>
 #include "history.h"
 
 /*
@@ -42,6 +43,7 @@ int maple_history_collect(struct maple_history *history,
 	uint32_t keep = entry->ngroups;
 	int ret;
 
+	assert(cell->visit[0].entry == entry);
 	for (uint32_t i = 0; i < cell->nvisits; i++) {
 		struct maple_entry *e = cell->visit[i].entry;
 
@@ -56,6 +58,7 @@ int maple_history_collect(struct maple_history *history,
 	ret = maple_history_neighbours(history, cell);
 	if (ret)
 		return ret;
+	assert(cell->nvisits < 2 || entry->nsearched == entry->ngroups);
 	while (keep-- > 1)
 		if (maple_clocks_passed(history->clocks,
 					maple_entry_group(entry, keep)->epoch)) {

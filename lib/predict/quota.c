@@ -3,6 +3,7 @@
  * Counts of small keys, eight bytes each: half a million of them are asked
  * for with nearly every local pair, and have to stay in the CPU's cache.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include "quota.h"
@@ -16,6 +17,7 @@ static uint64_t *place(const struct maple_quotas *quotas, uint64_t key)
 	uint32_t mask = quotas->room - 1;
 	uint32_t i = (uint32_t)(hash >> 32) & mask;
 
+	assert(quotas->n < quotas->room); /* a free one ends the search */
 	while (quotas->slot[i] && quotas->slot[i] >> 8 != key)
 		i = (i + 1) & mask;
 	return &quotas->slot[i];
@@ -49,6 +51,7 @@ uint64_t *maple_quotas_at(struct maple_quotas *quotas, uint64_t key)
 {
 	uint64_t *slot;
 
+	assert(key && !(key >> 56));
 	if (2 * quotas->n >= quotas->room && grow(quotas))
 		return NULL;
 	slot = place(quotas, key);

@@ -10,6 +10,7 @@
  * while still in the vulnerability window is counted: it takes accesses of
  * many cells each for that.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static void unlink_latest(struct maple_recent *recent,
 {
 	if (!record->latest)
 		return;
+	assert((recent->newest == record->index) == !record->newer);
 	if (record->newer)
 		maple_recent_at(recent, record->newer)->older = record->older;
 	else
@@ -37,6 +39,7 @@ static void unlink_source(struct maple_recent *recent,
 {
 	if (!record->nsuccessors)
 		return;
+	assert((recent->sources == record->index) == !record->later);
 	if (record->later)
 		maple_recent_at(recent, record->later)->sooner = record->sooner;
 	else
@@ -51,6 +54,7 @@ static int grow(struct maple_recent *recent)
 	uint32_t size = recent->size ? recent->size * 2 : SIZE_MIN;
 	struct maple_record *slot = calloc(size, sizeof(*slot));
 
+	assert(size <= MAPLE_RECENT_MAX);
 	if (!slot)
 		return -ENOMEM;
 	for (uint64_t i = recent->first; recent->size && i <= recent->last; i++)
@@ -63,10 +67,11 @@ static int grow(struct maple_recent *recent)
 
 static void drop_oldest(struct maple_recent *recent)
 {
-	struct maple_record *oldest = maple_recent_at(recent, recent->first++);
+	struct maple_record *oldest = maple_recent_at(recent, recent->first);
 
 	unlink_latest(recent, oldest);
 	unlink_source(recent, oldest);
+	recent->first++;
 }
 
 /* Makes room for one more record; the ring is full. */
@@ -108,7 +113,9 @@ static int push(struct maple_recent *recent, uint32_t window,
 	}
 	before = maple_recent_find(recent, record->before);
 	*index = ++recent->last;
+	assert(recent->last - recent->first < recent->size);
 	if (before && before->location == record->location) {
+		assert(before->latest && !before->after);
 		before->after = *index;
 		before->entry = NULL;
 		unlink_latest(recent, before);
@@ -138,6 +145,7 @@ static void link_source(struct maple_recent *recent, struct maple_record *record
 		later = sooner;
 		sooner = maple_recent_at(recent, sooner)->sooner;
 	}
+	assert(record->index > sooner && (!later || record->index < later));
 	record->later = later;
 	record->sooner = sooner;
 	if (later)
@@ -171,6 +179,7 @@ bool maple_recent_succeed(struct maple_recent *recent,
 	}
 	if (!record->nsuccessors)
 		link_source(recent, record);
+	assert(record->nsuccessors < record->room);
 	record->successors[record->nsuccessors++] = *successor;
 	return true;
 }

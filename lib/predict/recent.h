@@ -2,6 +2,7 @@
 #ifndef MAPLE_PREDICT_RECENT_H
 #define MAPLE_PREDICT_RECENT_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,6 +10,9 @@
 #include "predict.h"
 
 #define MAPLE_RECENT_MAX 4096 /* records kept per thread */
+
+static_assert(!(MAPLE_RECENT_MAX & (MAPLE_RECENT_MAX - 1)),
+	      "the ring doubles up to it");
 
 struct maple_entry;
 
@@ -70,6 +74,7 @@ static inline bool maple_record_is_memory(const struct maple_record *record)
 static inline struct maple_record *
 maple_recent_at(const struct maple_recent *recent, uint64_t index)
 {
+	assert(index >= recent->first && index <= recent->last);
 	return &recent->slot[index & (recent->size - 1)];
 }
 

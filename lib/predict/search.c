@@ -20,6 +20,7 @@
  * its own read lies between. But for one thing: a write that no lock keeps away
  * may, on another CPU, come between the two.
  */
+#include <assert.h>
 #include "base/array.h"
 #include "history.h"
 
@@ -56,6 +57,7 @@ static int propose(struct maple_history *history, const struct maple_cell *cell,
 		.ordered = ordered,
 	};
 
+	assert(from->thread != to->thread && from->location == to->location);
 	if (!conflict(from, to) ||
 	    !maple_annotated_feasible(from->annotated, to->annotated,
 				      &dependency.disjoint))
@@ -125,6 +127,7 @@ int maple_history_search(struct maple_history *history,
 	const struct maple_span *other;
 	int ret;
 
+	assert(span->epoch->thread == summary->thread);
 	history->stats->searches += cell->nvisits > 1;
 	if (summary->kind == MAPLE_EV_READ &&
 	    !(cell->kinds & 1u << MAPLE_EV_WRITE))

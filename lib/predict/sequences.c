@@ -23,6 +23,7 @@
  * Work is bounded by steps, of which each dependency brings some and a run
  * has many from the start; what there is no step for is counted.
  */
+#include <assert.h>
 #include "observer.h"
 
 #define STEPS_FIRST (1u << 24)
@@ -199,6 +200,7 @@ void maple_observer_sequences(struct maple_observer *observer,
 
 	if (!c)
 		return;
+	assert(c->site == seen->site && c->clock == seen->clock);
 	observer->steps += STEPS_EACH;
 	end_pairs(observer, seen->thread, c);
 	for (uint32_t i = 0; i < observer->nprecedents; i++) {

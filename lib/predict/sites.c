@@ -9,6 +9,7 @@
  * sites behind when it is closed. Equal sets are one, so an array of a
  * million elements leaves what a single variable does.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +152,7 @@ bool maple_executions_class(struct maple_executions *executions, uint32_t next)
 			return false;
 	if (n == MAPLE_PREDICT_CLASSES)
 		return false;
+	assert(executions->n);
 	executions->class_site[n] = next;
 	executions->class_occurrence[n] = executions->n - 1;
 	executions->nclasses++;
@@ -181,6 +183,7 @@ static long collect(struct maple_sites *sites, const struct maple_cell *cell)
 			if (e->summaries[j]->site != MAPLE_SITE_NONE)
 				sites->scratch[n++] = e->summaries[j]->site;
 	}
+	assert(n <= cell->nsummaries);
 	if (!n)
 		return 0;
 	qsort(sites->scratch, n, sizeof(sites->scratch[0]), by_number);
@@ -222,6 +225,7 @@ int maple_sites_cell(struct maple_sites *sites, const struct maple_cell *cell)
 		return -ENOMEM;
 	}
 	sites->kept += (uint64_t)n;
+	assert(sites->kept <= KEPT_MAX);
 	return 0;
 }
 

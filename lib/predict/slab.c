@@ -8,6 +8,7 @@
  * Chunks double from 4 KiB to 8 MiB, so what is unused of the newest is
  * bounded. Larger things than 1 KiB are rare and left to malloc().
  */
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,10 @@
 #define CHUNK_MIN 4096
 #define CHUNK_MAX (8u << 20)
 #define PAGE	  4096
+
+static_assert(MAPLE_SLAB_GRAIN * MAPLE_SLAB_CLASSES <=
+		      CHUNK_MIN - MAPLE_SLAB_GRAIN,
+	      "the largest fits the smallest chunk");
 
 /* Asks for huge pages; without them it is only slower. */
 static void advise(void *chunk, size_t size)
@@ -52,6 +57,7 @@ void *maple_slab_get(struct maple_slab *slab, size_t size)
 	size_t class = (size - 1) / MAPLE_SLAB_GRAIN;
 	void **at;
 
+	assert(size);
 	if (class >= MAPLE_SLAB_CLASSES)
 		return malloc(size);
 	at = slab->given_back[class];
@@ -63,6 +69,7 @@ void *maple_slab_get(struct maple_slab *slab, size_t size)
 	if ((!slab->chunk || slab->used + size > slab->size) && chunk_make(slab))
 		return NULL;
 	slab->used += size;
+	assert(slab->used <= slab->size);
 	return (char *)slab->chunk + slab->used - size;
 }
 
@@ -81,6 +88,7 @@ void maple_slab_put(struct maple_slab *slab, void *at, size_t size)
 
 	if (!at)
 		return;
+	assert(size);
 	if (class >= MAPLE_SLAB_CLASSES) {
 		free(at);
 		return;

@@ -10,6 +10,7 @@
  * A semaphore's posts are taken in the order in which they came; what was
  * there from the start (a TAKE without a POST) draws no edge.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,10 +94,13 @@ static void drop_signal(struct maple_sync *sync, struct signal **at)
 {
 	struct signal *signal = *at;
 
+	assert(sync->nsignals &&
+	       (!signal->next) == (sync->last == &signal->next));
 	*at = signal->next;
 	if (!*at)
 		sync->last = at;
 	sync->nsignals--;
+	assert(!sync->nsignals == !sync->first);
 	maple_epoch_put(signal->epoch);
 	free(signal);
 }
@@ -129,6 +133,7 @@ static int add_signal(struct maple_clocks *clocks, struct maple_sync *sync,
 	}
 	signal->next = NULL;
 	signal->id = ++sync->ids;
+	assert(!*sync->last);
 	*sync->last = signal;
 	sync->last = &signal->next;
 	sync->nsignals++;

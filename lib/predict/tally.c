@@ -4,6 +4,7 @@
  * slot has some of the hash besides the item's index: a look into the items,
  * which are many more than the CPU's caches hold, is nearly always a hit.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
@@ -23,6 +24,7 @@ static uint64_t *place(const struct maple_tally *tally, const uint64_t key[3],
 	uint32_t i = (uint32_t)hash & mask;
 	uint64_t slot;
 
+	assert(tally->n <= tally->room); /* a free one ends the search */
 	*tag = hash & TAG;
 	for (; (slot = tally->slot[i]); i = (i + 1) & mask)
 		if ((slot & TAG) == *tag &&
@@ -60,6 +62,7 @@ struct maple_tally_item *maple_tally_find(const struct maple_tally *tally,
 	uint64_t tag;
 	uint32_t at = tally->room ? (uint32_t)*place(tally, key, &tag) : 0;
 
+	assert(at <= tally->n);
 	return at ? &tally->item[at - 1] : NULL;
 }
 
@@ -80,6 +83,7 @@ struct maple_tally_item *maple_tally_at(struct maple_tally *tally, uint64_t a,
 			return NULL;
 		slot = place(tally, key, &tag);
 	}
+	assert(!*slot && tally->n < tally->room);
 	memcpy(tally->item[tally->n].key, key, sizeof(key));
 	tally->item[tally->n].count = 0;
 	*slot = tag | ++tally->n;

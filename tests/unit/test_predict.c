@@ -240,6 +240,15 @@ static void test_end_of_a_mapping(void **state)
 	assert_int_equal(nobs, 2);
 	assert_true(find(obs, nobs, W, 2, W, CALL | 5) >= 0);
 	assert_true(find(obs, nobs, W, CALL | 5, R, 2) >= 0);
+
+	/* To the end of the address space, behind which comes its beginning. */
+	begin(&ends);
+	create(1);
+	for (unsigned int i = 0; i < 16; i++)
+		data(1, W, 2, X + i * 4096, 4);
+	free_block(0, CALL | 5, UINT64_MAX - 300, UINT64_MAX);
+	end();
+	assert_int_equal(nobs + npred, 0);
 }
 
 /* A lock's first byte is no data, neither before nor after. */
