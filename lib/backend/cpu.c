@@ -8,6 +8,7 @@
  * takes back when we die. That anybody may take; so root, in whose place
  * mapled lends CPUs, also locks the file by which mapled has one.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -93,6 +94,7 @@ static unsigned int claim_some(struct maple_cpu *cpus, unsigned int n, int first
 	for (i = CPU_SETSIZE - 1; i >= first && got < n; i--) {
 		if (!CPU_ISSET(i, &cpus->before))
 			continue;
+		assert(cpus[got].lock < 0);
 		got += claim(&cpus[got], i);
 	}
 	return got;
@@ -231,6 +233,7 @@ int maple_cpu_take_some(struct maple_cpu *cpus, unsigned int n,
 				 "it, expect fewer exposures");
 		got = 1;
 	}
+	assert(got <= n && (cpus->shared || cpus[got - 1].lock >= 0));
 	share_out(cpus, got);
 	return got;
 }

@@ -240,6 +240,7 @@ static void guard_clear(struct guard *g)
 	unsigned int n;
 	int status;
 
+	assert(g->order.stem);
 	while (others_left(g) && maple_clock_now() < until) {
 		n = others(g, pids, MAPLE_PROCESS_CHILDREN);
 		while (n)
@@ -293,6 +294,7 @@ static void begin(struct guard *g, int orders)
 	pid_t self = getpid(), pid;
 	ssize_t n;
 
+	assert(!g->pid); /* it rests, or has just come */
 	if (pipe2(failed, O_CLOEXEC) ||
 	    (traces(order) && pipe2(held, O_CLOEXEC)))
 		guard_fail(g, MAPLE_NEWS_FAILED, errno);
@@ -325,6 +327,7 @@ static void begin(struct guard *g, int orders)
 /* Nothing of the run is left; whether there may be another. */
 static bool rest(struct guard *g)
 {
+	assert(g->pid >= 0);
 	if (g->pid)
 		tell(g->news, MAPLE_NEWS_CLEARED, 0);
 	g->pid = 0;

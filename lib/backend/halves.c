@@ -4,6 +4,7 @@
  * or enforces; a second one, of a profile run, sets the priorities that the
  * first cannot.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include "halves.h"
@@ -22,17 +23,21 @@ int maple_halves_prepare(struct maple_halves *h,
 
 	if (!first)
 		return 0;
+	/* One run at a time, each with the order that it was prepared for. */
+	assert(!first->order && (!second || !second->order));
 	e = first->ops->prepare(first, order, envp, err);
-	first->order = order;
+	first->order = e ? NULL : order;
 	if (e || !second)
 		return e;
 	h->schedule = *order;
 	h->schedule.kind = MAPLE_RUN_SCHEDULE;
 	e = second->ops->prepare(second, &h->schedule, &more, err);
-	if (e)
+	if (e) {
 		first->ops->finish(first, &silent, &unused);
+		first->order = NULL;
+	}
 	maple_run_deinit(&unused);
-	second->order = &h->schedule;
+	second->order = e ? NULL : &h->schedule;
 	/* One environment: at most one of them is at work inside. */
 	if (more) {
 		free(*envp);
@@ -49,7 +54,9 @@ int maple_halves_attach(struct maple_halves *h, pid_t pid,
 	unsigned int i;
 	int e = 0;
 
+	assert(pid > 0);
 	for (i = 0; i < 2 && h->half[i] && !e; i++) {
+		assert(h->half[i]->order);
 		ops = h->half[i]->ops;
 		if (ops->attach)
 			e = ops->attach(h->half[i], pid, err);
@@ -144,6 +151,7 @@ void maple_halves_finish(struct maple_halves *h,
 {
 	struct maple_backend *first = h->half[0], *second = h->half[1];
 
+	assert(first->order && (!second || second->order == &h->schedule));
 	first->ops->finish(first, sink, run);
 	first->order = NULL;
 	if (!second)

@@ -38,6 +38,7 @@ static pthread_mutex_t guarded_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Under the lock. */
 static void put_first(struct maple_launch *launch)
 {
+	assert(guarded != launch);
 	launch->next = guarded;
 	guarded = launch;
 }
@@ -51,6 +52,7 @@ static void take_out(struct maple_launch *launch)
 		at = &(*at)->next;
 	if (*at)
 		*at = launch->next;
+	launch->next = NULL;
 }
 
 static void strike_off(struct maple_launch *launch)
@@ -144,6 +146,10 @@ static bool find_resting(struct maple_launch *launch)
 		at = &(*at)->next;
 	found = *at;
 	if (found) {
+		/* It has told all of its last run, and nothing of another. */
+		assert(found->guard > 0 && found->control >= 0 &&
+		       found->news >= 0 && found->orders < 0);
+		assert(!found->stem && found->cleared);
 		*at = found->next;
 		launch->guard = found->guard;
 		launch->control = found->control;
@@ -169,6 +175,8 @@ static bool rest(struct maple_launch *launch)
 {
 	struct maple_launch *resting = malloc(sizeof(*resting));
 
+	assert(launch->key && launch->guard > 0 && launch->cleared);
+	assert(!launch->stem && !launch->resting && !launch->orphaned);
 	if (!resting)
 		return false;
 	close_orders(launch);
@@ -329,6 +337,7 @@ int maple_launch_start(struct maple_launch *launch,
 /* The guard was killed, and so the program is. */
 static void lose_guard(struct maple_launch *launch)
 {
+	assert(launch->guard > 0);
 	strike_off(launch);
 	while (waitpid(launch->guard, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -467,6 +476,7 @@ static void clear(struct maple_launch *launch)
 
 	say(launch, MAPLE_SAY_CLEAR);
 	while (!launch->cleared) {
+		assert(launch->guard > 0); /* or nobody would ever say it */
 		poll(&pfd, 1, -1);
 		look(launch);
 	}
@@ -542,6 +552,7 @@ bool maple_launch_take(struct maple_launch *launch,
 	struct maple_stem_order say = { order->own_group };
 	bool taken;
 
+	assert(launch->orders >= 0 && !launch->stem);
 	look(launch);
 	taken = !launch->ended &&
 		send_files(launch->orders, &say, sizeof(say), order);
@@ -579,6 +590,8 @@ int maple_launch_fork(struct maple_launch *launch,
 	struct maple_stem_order say = { order->own_group };
 	int32_t pid;
 
+	assert(launch->stem > 0 && launch->orders >= 0);
+	assert(!launch->pid); /* the run before was cleared */
 	launch->pid = 0;
 	look(launch);
 	launch->ended = launch->left = launch->cleared = false;
@@ -597,6 +610,7 @@ int maple_launch_fork(struct maple_launch *launch,
 /* maple_launch_clear - takes down what is left of a stem's run */
 void maple_launch_clear(struct maple_launch *launch)
 {
+	assert(launch->stem > 0);
 	look(launch);
 	if (!launch->ended || launch->left)
 		clear(launch);

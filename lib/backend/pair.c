@@ -11,6 +11,7 @@
  * Both halves number sites by the one registry and threads in order of
  * creation, so that what one predicts the other can force.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,8 +68,10 @@ const char *maple_pair_name(const struct maple_pair_choice *choice)
 				      [MAPLE_HALF_MODULE] = "ebpf+module" },
 	};
 
+	assert(choice->observe < MAPLE_HALVES && choice->enforce < MAPLE_HALVES);
 	if (choice->alone)
 		return halves[choice->observe].name;
+	assert(choice->apart || names[choice->observe][choice->enforce]);
 	return choice->apart ? "agent+agent"
 			     : names[choice->observe][choice->enforce];
 }
@@ -264,6 +267,9 @@ static int open_halves(struct maple_pair *pair,
 	struct maple_backend_options with = *options;
 	int e;
 
+	assert(halves[choice->observe].observes &&
+	       (choice->alone || halves[choice->enforce].enforces));
+	assert(!choice->apart || choice->observe == choice->enforce);
 	with.cpu = &pair->cpu;
 	e = halves[choice->observe].create(&with, &pair->observe, err);
 	if (e || choice->alone)
@@ -329,6 +335,7 @@ int maple_pair_create(const struct maple_pair_choice *choice,
 		maple_pair_destroy(pair);
 		return maple_backend_errno(e);
 	}
+	assert(pair->observe && !pair->enforce == choice->alone);
 	*made = pair;
 	return 0;
 }
@@ -354,7 +361,9 @@ static struct maple_backend *scheduler_of(const struct maple_pair *pair)
 /* maple_pair_turns - whether profile runs may have threads take turns */
 bool maple_pair_turns(const struct maple_pair *pair)
 {
-	return scheduler_of(pair)->ops->turns;
+	const struct maple_backend *b = scheduler_of(pair);
+
+	return b && b->ops->turns;
 }
 
 /* The half that carries out controlled runs, or will say that it cannot. */
@@ -392,6 +401,7 @@ int maple_pair_run(struct maple_pair *pair, const struct maple_run_order *order,
 		b = controller_of(pair);
 	else if (order->kind == MAPLE_RUN_PROFILE && scheduler_of(pair) != b)
 		beside = scheduler_of(pair);
+	assert(b); /* who observes alone is asked for nothing else */
 	e = maple_backend_run(b, beside, order, sink, run, err);
 	if (!e && run->end == MAPLE_END_ITSELF && pair->observe->ops->ended)
 		pair->observe->ops->ended(pair->observe, &run->status);

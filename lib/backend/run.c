@@ -260,6 +260,7 @@ static int attach(struct watch *w, struct maple_error *err)
 
 	if (!pid)
 		return 0;
+	assert(w->stops && !w->attached);
 	e = maple_halves_attach(&w->halves, pid, err);
 	w->attached = true;
 	/* What all this took is not the program's. */
@@ -312,6 +313,7 @@ static int watch_over(struct watch *w, const struct maple_run_order *order,
 	pid_t pid;
 	int e;
 
+	assert(w->joined || w->launch->guard > 0 || w->launch->gone);
 	run->end = MAPLE_END_ITSELF;
 	while (!over(w, maple_clock_now())) {
 		e = w->stops && !w->attached ? attach(w, err) : 0;
@@ -378,6 +380,7 @@ static struct maple_launch *branch_off(struct watch *w,
 /* Nothing of the run is left after that. */
 static void end(struct watch *w)
 {
+	assert(!w->joined); /* which nothing of ours takes down */
 	if (w->launch->stem)
 		maple_launch_clear(w->launch);
 	else
@@ -584,6 +587,9 @@ int maple_backend_run(struct maple_backend *b, struct maple_backend *beside,
 	int e;
 
 	assert(!beside || (beside != b && order->kind == MAPLE_RUN_PROFILE));
+	assert(order->kind != MAPLE_RUN_ENFORCE || order->plan);
+	assert(order->nthen <= MAPLE_RUN_THEN &&
+	       order->nchanges <= MAPLE_RUN_CHANGES);
 	memset(run, 0, sizeof(*run));
 	e = order->kind == MAPLE_RUN_CONTROL ? control_refused(b, order, err)
 					     : 0;
@@ -599,7 +605,10 @@ int maple_backend_run(struct maple_backend *b, struct maple_backend *beside,
 			conclude(&w, run);
 		}
 		finish(&w, sink, run);
+		/* Nobody is left without a reason. */
+		assert(run->delivered || *run->why_not);
 	}
+	assert(!b->order && (!beside || !beside->order));
 	free(envp);
 	return e;
 }

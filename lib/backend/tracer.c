@@ -27,6 +27,7 @@
  *
  * PTRACE_O_EXITKILL: nothing that is traced survives the guard.
  */
+#include <assert.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -76,6 +77,29 @@ int maple_tracer_begin(struct maple_tracer *t,
 	return 0;
 }
 
+/* Whether what each phase stands for is there: a target, its entry, a crash. */
+static bool is_sound(const struct maple_tracer *t)
+{
+	switch (t->phase) {
+	case MAPLE_TRACER_OFF:
+	case MAPLE_TRACER_SEEKS:
+	case MAPLE_TRACER_ASKS:
+		return !t->target;
+	case MAPLE_TRACER_LOADS:
+	case MAPLE_TRACER_STANDS:
+		return t->target && t->entry;
+	case MAPLE_TRACER_RUNS:
+		return t->target && t->order->keep_crashed;
+	case MAPLE_TRACER_FREEZES:
+	case MAPLE_TRACER_FROZEN:
+		return t->target && t->order->keep_crashed && t->crash.tid &&
+		       t->crash.pid == t->target && t->crash.signo > 0;
+	case MAPLE_TRACER_LEFT:
+		return t->target;
+	}
+	return false;
+}
+
 static bool of_target(const struct maple_tracer *t, pid_t tid)
 {
 	return t->target && !syscall(SYS_tgkill, t->target, tid, 0);
@@ -119,6 +143,7 @@ static void executed(struct maple_tracer *t, pid_t pid)
 	if (t->phase != MAPLE_TRACER_SEEKS ||
 	    (t->order->exe && !maple_process_runs(pid, t->order->exe)))
 		return;
+	assert(!t->target); /* a program is sought once */
 	t->target = pid;
 	if (t->order->keep_crashed)
 		options |= PTRACE_O_TRACECLONE;
@@ -236,6 +261,7 @@ bool maple_tracer_froze(struct maple_tracer *t)
 	if (i < n && t->patience--)
 		return false;
 	t->phase = MAPLE_TRACER_FROZEN;
+	assert(is_sound(t));
 	return true;
 }
 
@@ -244,6 +270,7 @@ void maple_tracer_let_die(struct maple_tracer *t)
 {
 	if (t->phase != MAPLE_TRACER_FREEZES && t->phase != MAPLE_TRACER_FROZEN)
 		return;
+	assert(is_sound(t));
 	t->phase = MAPLE_TRACER_LEFT;
 	/* Before any other thread does anything more. */
 	if (t->order->realtime)
@@ -350,12 +377,15 @@ void maple_tracer_stop(struct maple_tracer *t, pid_t tid, int status)
 	int signo = WSTOPSIG(status), event = status >> 16;
 	bool jobs = event == PTRACE_EVENT_STOP && stops_jobs(signo);
 
+	assert(WIFSTOPPED(status) && t->phase != MAPLE_TRACER_OFF);
+	assert(is_sound(t));
 	if (t->phase == MAPLE_TRACER_ASKS)
 		look_for_call(t, tid, signo, event);
 	else if (event == PTRACE_EVENT_EXEC)
 		executed(t, tid);
 	else if (!event && (at_entry(t, tid, signo) || crashes(t, tid, signo)))
 		return;
+	assert(is_sound(t));
 	if (event)
 		signo = 0;
 	if (!wanted(t, tid))

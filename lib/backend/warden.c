@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The warden's side: see warden.h. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -239,6 +240,7 @@ static int stop(struct warden *w, int *n)
 	int e;
 
 	let_go(w);
+	assert(!w->nstopped);
 	*n = maple_stop_all(w->pid, w->stopped);
 	w->nstopped = abs(*n);
 	e = unchanged(w);
@@ -298,6 +300,7 @@ static int module(struct warden *w, const struct packet *p, int fd,
 				       "process %d is another than it was: "
 				       "attach to it again",
 				       w->pid);
+	assert(s->number == q->session);
 	if (!s->module)
 		e = maple_module_open(&s->module, err);
 	return e ? e : maple_module_ask(s->module, &request, to, err);

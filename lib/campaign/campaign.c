@@ -3,6 +3,7 @@
  * The campaign: baseline, then profile and enforce in turns until there is a
  * finding or nothing left to try (algorithms.md 8).
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,7 @@ static int after_run(struct maple_campaign *c, struct maple_trial *trial)
 
 static void run_ended(struct maple_campaign *c)
 {
+	assert(maple_lane_has_turn(c) && c->lanes.underway);
 	c->lanes.underway--;
 	pthread_cond_broadcast(&c->lanes.ended);
 }
@@ -58,6 +60,7 @@ static void count_part(const struct maple_trial *trial)
 {
 	struct maple_part_runs *part = trial->part;
 
+	assert(part && trial->told);
 	part->runs++;
 	part->news += trial->job.news;
 	part->seconds += trial->run.seconds;
@@ -74,11 +77,14 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial)
 	enum maple_phase phase = phases[trial->job.kind];
 	int e;
 
+	/* The baseline's runs, and those beside others, are not a strategy's. */
+	assert(phase && trial->studied);
 	if (phase == MAPLE_PHASE_PROFILE || c->phase != phase)
 		maple_campaign_enter(c, phase);
 	if (phase == MAPLE_PHASE_PROFILE && c->attached)
 		maple_stretch_rest(c, trial->job.dry);
 	c->lanes.underway++;
+	assert(c->lanes.underway <= c->lanes.n);
 	e = maple_trial_run(c, trial);
 	run_ended(c);
 	if (e || trial->stopped)
@@ -252,6 +258,7 @@ int maple_campaign_run_by(const struct maple_strategy *strategy,
 	c.explored = c.last_news = maple_clock_now();
 	if (!e)
 		e = maple_lanes_run(&c, explore);
+	assert(maple_lane_has_turn(&c) && !c.lanes.underway);
 	if (!e) {
 		c.phase = MAPLE_PHASE_DONE;
 		e = maple_conclude(&c);

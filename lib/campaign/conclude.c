@@ -6,6 +6,7 @@
  * reached after at least one order was forced. All else is "undelivered", with
  * what it would take.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,6 +190,7 @@ int maple_conclude(struct maple_campaign *c)
 	const char *why;
 	char text[768];
 
+	assert(maple_lane_has_turn(c) && c->phase == MAPLE_PHASE_DONE);
 	r->seconds = maple_clock_now() - c->began;
 	r->dry_runs = c->dry_runs;
 	maple_campaign_count(c);
@@ -206,6 +208,9 @@ int maple_conclude(struct maple_campaign *c)
 	r->delivery.left_out = maple_delivery_left_out(c, standing.unshared);
 	maple_delivery_splits(c, &r->delivery);
 	maple_findings_tell(c);
+	/* Each was found in some run, and told. */
+	for (unsigned int i = 0; i < r->nfindings; i++)
+		assert(r->findings[i]->told);
 	if (r->nfindings) {
 		r->outcome = MAPLE_FOUND;
 		return 0;
@@ -217,6 +222,7 @@ int maple_conclude(struct maple_campaign *c)
 	r->undelivered = why ? strdup(why) : NULL;
 	r->unsupported = (why == c->given_up || why == c->why_not) &&
 			 c->unsupported;
+	assert(r->outcome != MAPLE_CLEAN || c->observed || c->attached);
 	if (why && !r->undelivered)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
 	return why ? 0 : maple_known_mended(c);

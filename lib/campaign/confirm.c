@@ -6,6 +6,7 @@
  * fails as well, so many runs have one thread after the other: they tell
  * whether threads have to come in between each other for it to fail.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,13 @@ static int copy_schedule(struct maple_campaign *c, struct maple_job *to,
 	return 0;
 }
 
+static void flip_plan(struct maple_plan *plan)
+{
+	assert(plan->nsteps >= 2);
+	maple_plan_flip(plan);
+	assert(maple_plan_valid(plan));
+}
+
 static int copy_order(struct maple_campaign *c, struct maple_trial *to,
 		      const struct maple_trial *from, bool flip)
 {
@@ -95,9 +103,9 @@ static int copy_order(struct maple_campaign *c, struct maple_trial *to,
 	to->rounds = from->rounds;
 	to->flip = flip;
 	for (i = 0; flip && i < to->job.nthen; i++)
-		maple_plan_flip(&to->job.then[i]);
-	if (flip)
-		maple_plan_flip(&to->job.plan);
+		flip_plan(&to->job.then[i]);
+	if (flip && to->job.kind == MAPLE_RUN_ENFORCE)
+		flip_plan(&to->job.plan);
 	return from->job.kind == MAPLE_RUN_CONTROL
 		       ? copy_schedule(c, &to->job, from, flip)
 		       : 0;
@@ -110,6 +118,7 @@ static void order_alone(struct maple_campaign *c, struct maple_trial *to,
 			const struct maple_trial *from, unsigned int i,
 			unsigned int rounds)
 {
+	assert(from->job.kind == MAPLE_RUN_ENFORCE && i <= from->job.nthen);
 	copy_order(c, to, from, false);
 	to->rounds = rounds;
 	to->purpose = MAPLE_FOR_ATTRIBUTE;
@@ -193,6 +202,8 @@ int maple_confirm_attribute(struct maple_campaign *c, struct maple_trial *trial)
 		e = try_each(c, trial, 1, &alone);
 	if (!e && !alone.judgement.failure && trial->job.nthen)
 		e = try_each(c, trial, trial->rounds, &alone);
+	/* What it becomes is nobody's job any more. */
+	assert(!alone.studied && (!trial->studied || trial->told));
 	if (!e && alone.judgement.failure) {
 		maple_trial_deinit(trial);
 		*trial = alone;
@@ -232,6 +243,7 @@ static void take_over(struct maple_campaign *c, struct maple_finding **finding,
 	told->plan = (*finding)->plan;
 	(*finding)->plan = plan;
 	told->run = (*finding)->run;
+	assert(!(*finding)->told); /* nobody has it yet */
 	maple_finding_destroy(*finding);
 	*finding = told;
 }
@@ -371,6 +383,7 @@ static int repeat(struct maple_campaign *c, const struct maple_finding *finding,
 		}
 		maple_trial_deinit(&trial);
 	}
+	assert(*fails <= *runs && *runs <= times);
 	return e;
 }
 

@@ -12,6 +12,7 @@
  * On: the log of a run with values (MAPLE_EV_NEXT, HOLD, RELEASE). Without one
  * there are sentences alone, without variables.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -471,6 +472,7 @@ static void tell_moments(struct crossing *x, struct maple_finding *f)
 		making.role = role_of(x, i);
 		while (--from >= 0 && x->pick[from].at != x->pick[i].from)
 			;
+		assert(x->pick[i].at < (int64_t)x->trial->nlog);
 		maple_story_moment(x->c, x->trial, &making, &f->moments[i]);
 		f->moments[i].from = from;
 		f->nmoments++;

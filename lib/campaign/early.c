@@ -11,6 +11,7 @@
  * nobody else was in its critical sections either. Threads that were born
  * meanwhile held nothing.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include "base/array.h"
 #include "early.h"
@@ -47,6 +48,7 @@ static void note(struct maple_early *early, const struct maple_event *event)
 	lock->depth += event->kind == MAPLE_EV_LOCK ? 1 : -1;
 	if (lock->depth >= 0)
 		return;
+	assert(lock->depth == -1);
 	lock->depth = 0;
 	lock->early++;
 	lock->flags = event->flags;
@@ -81,6 +83,7 @@ void maple_early_event(struct maple_early *early,
 		early->tell(early->ctx, event);
 		return;
 	}
+	assert(early->n < early->size);
 	early->event[early->n++] = *event;
 	note(early, event);
 }

@@ -11,6 +11,7 @@
  * goes on for SEARCH_RUNS runs, or to its end if the program fails by itself,
  * to find what differs. What it finds then takes the place of the first.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,6 +121,15 @@ static struct maple_finding **look_up(struct maple_campaign *c,
 	return NULL;
 }
 
+/* Whether @place, which look_up() gave, is one of those kept and told. */
+static bool is_kept(const struct maple_campaign *c,
+		    struct maple_finding *const *place)
+{
+	const struct maple_campaign_result *r = c->result;
+
+	return place >= r->findings && place < r->findings + r->nfindings;
+}
+
 /* ---- whether it is the answer ---- */
 
 /* Something that a control can leave out. */
@@ -194,8 +204,12 @@ int maple_findings_store(struct maple_campaign *c,
 static int keep(struct maple_campaign *c, struct maple_finding *finding,
 		struct maple_finding ***list, unsigned int *n)
 {
-	int e = maple_findings_store(c, finding);
+	int e;
 
+	assert(maple_lane_has_turn(c) && finding->id);
+	for (unsigned int i = 0; i < *n; i++)
+		assert((*list)[i] != finding);
+	e = maple_findings_store(c, finding);
 	if (!e && !maple_array_resize(*list, *n + 1))
 		e = maple_error_set(c->err, ENOMEM, "out of memory");
 	if (e) {
@@ -223,6 +237,7 @@ static int suppress(struct maple_campaign *c, struct maple_finding *finding,
 
 static void tell(struct maple_campaign *c, struct maple_finding *finding)
 {
+	assert(!finding->told && !finding->suppressed); /* once */
 	finding->told = true;
 	if (c->options->finding)
 		c->options->finding(c->options->ctx, finding);
@@ -277,11 +292,16 @@ static int confirm(struct maple_campaign *c, struct maple_finding *finding,
 	*refuted = false;
 	if (!may_confirm(c, trial))
 		return 0;
+	assert(maple_lane_has_turn(c) && !lane->confirming);
 	maple_campaign_enter(c, MAPLE_PHASE_CONFIRM);
 	lane->confirming = finding;
 	if (!c->options->keep_going)
 		maple_lane_hold(c, lane);
 	e = maple_confirm(c, finding, trial);
+	assert(lane == c->lanes.turn && lane->confirming == finding);
+	assert(finding->forced_fails <= finding->forced_runs &&
+	       finding->flipped_fails <= finding->flipped_runs &&
+	       finding->serial_fails <= finding->serial_runs);
 	if (!e)
 		e = maple_disturbed_control(c, finding, trial, refuted);
 	if (!e && !*refuted && is_settled(c, finding) &&
@@ -325,6 +345,7 @@ int maple_findings_keep(struct maple_campaign *c, struct maple_finding *finding,
 	int e;
 
 	/* Of other lanes' findings, it may be one again. */
+	assert(!lane->confirming);
 	lane->confirming = finding;
 	e = maple_disturbed(c, finding, trial, &refuted);
 	lane->confirming = NULL;
@@ -358,6 +379,7 @@ int maple_findings_replace(struct maple_finding *finding,
 		free(strategy);
 		return maple_error_set(err, ENOMEM, "out of memory");
 	}
+	assert(finding != of);
 	free(finding->id);
 	finding->id = id;
 	free(finding->strategy);
@@ -379,6 +401,7 @@ static int suppress_kept(struct maple_campaign *c, struct maple_finding **place,
 	struct maple_campaign_result *r = c->result;
 	struct maple_finding *finding = *place;
 
+	assert(is_kept(c, place));
 	memmove(place, place + 1,
 		(char *)(r->findings + --r->nfindings) - (char *)place);
 	return suppress(c, finding, by);
@@ -403,9 +426,13 @@ static int found_again(struct maple_campaign *c, struct maple_finding **place,
 		e = maple_findings_replace(finding, first, c->err);
 	if (!e)
 		e = confirm(c, finding, trial, &refuted);
-	/* The turn was given away: the list may have moved. */
+	/*
+	 * The turn was given away: the list may have moved, or the lane that
+	 * confirms it is not done with it.
+	 */
 	place = look_up(c, first);
-	if (e || !place || *place != first || !tells_apart(finding))
+	if (e || !place || *place != first || !is_kept(c, place) ||
+	    !tells_apart(finding))
 		goto drop;
 	e = maple_findings_store(c, finding);
 	if (e)
@@ -441,6 +468,7 @@ int maple_findings_take(struct maple_campaign *c, struct maple_finding *finding,
 	const char *by =
 		maple_suppressions_match(c->options->suppressions, finding);
 
+	assert(finding->id && !finding->told && !finding->suppressed);
 	return by ? suppress(c, finding, by)
 		  : maple_findings_keep(c, finding, trial);
 }
@@ -449,8 +477,10 @@ int maple_findings_take(struct maple_campaign *c, struct maple_finding *finding,
 int maple_findings_add(struct maple_campaign *c, struct maple_trial *trial)
 {
 	struct maple_finding *finding, **again;
-	int e = maple_confirm_attribute(c, trial);
+	int e;
 
+	assert(trial->judgement.failure && !trial->judgement.unjudged);
+	e = maple_confirm_attribute(c, trial);
 	if (e || maple_lane_lost(c->lanes.turn))
 		return e;
 	put_aside(trial);

@@ -7,6 +7,7 @@
  * UNLOCK is matched by thread: who releases a lock may be overtaken by the
  * next one's LOCK before that is recorded.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include "base/array.h"
 #include "holding.h"
@@ -36,6 +37,7 @@ static void acquire(struct maple_holding *h, const struct maple_event *e)
 	if ((h->n == h->size && h->size >= HELD_MAX) ||
 	    !maple_array_reserve(h->held, h->n, h->size))
 		return;
+	assert(h->n < h->size);
 	h->held[h->n++] = (struct maple_held){ e->addr, e->site, e->thread, 1 };
 }
 

@@ -3,6 +3,7 @@
  * What happened in which order: the plan's steps as the log of the run has
  * them. The automaton says in the log when a step has been executed.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include "story.h"
@@ -61,6 +62,7 @@ static void forget_steps(struct order *order)
 
 static void begin_order(struct orders *o, const struct maple_plan *plan)
 {
+	assert(o->n < sizeof(o->at) / sizeof(*o->at));
 	o->at[o->n].plan = plan;
 	forget_steps(&o->at[o->n++]);
 }

@@ -11,6 +11,7 @@
  *
  * A single lane has no thread of its own, and never waits for its turn.
  */
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -23,14 +24,38 @@
 
 /* ---- turns ---- */
 
+/* Whose turn it is, if it is this thread that has it. */
+static _Thread_local const struct maple_lane *mine;
+
+/*
+ * maple_lane_has_turn - whether the calling thread may touch the campaign: it
+ * has the turn, or there are no lanes yet, or no more
+ */
+bool maple_lane_has_turn(const struct maple_campaign *c)
+{
+	return !c->lanes.lane || (mine && mine == c->lanes.turn);
+}
+
+/* The lock is ours: nobody has the turn. */
+static void begin_turn(struct maple_lane *lane)
+{
+	struct maple_campaign *c = lane->c;
+
+	assert(!c->lanes.turn && !mine);
+	assert(lane >= c->lanes.lane && lane < c->lanes.lane + c->lanes.n);
+	c->lanes.turn = lane;
+	c->err = lane->err;
+	mine = lane;
+}
+
 /* maple_lane_enter - waits until it is @lane's turn */
 void maple_lane_enter(struct maple_lane *lane)
 {
 	struct maple_campaign *c = lane->c;
 
+	assert(mine != lane); /* it would wait for itself */
 	pthread_mutex_lock(&c->lanes.lock);
-	c->lanes.turn = lane;
-	c->err = lane->err;
+	begin_turn(lane);
 }
 
 /* maple_lane_try - whether it could be @lane's turn at once; then it is */
@@ -40,8 +65,7 @@ bool maple_lane_try(struct maple_lane *lane)
 
 	if (pthread_mutex_trylock(&c->lanes.lock))
 		return false;
-	c->lanes.turn = lane;
-	c->err = lane->err;
+	begin_turn(lane);
 	return true;
 }
 
@@ -50,7 +74,9 @@ struct maple_lane *maple_lane_leave(struct maple_campaign *c)
 {
 	struct maple_lane *lane = c->lanes.turn;
 
+	assert(lane && mine == lane);
 	c->lanes.turn = NULL;
+	mine = NULL;
 	pthread_mutex_unlock(&c->lanes.lock);
 	return lane;
 }
@@ -61,18 +87,21 @@ void maple_lane_wait(struct maple_campaign *c)
 	struct maple_lane *lane = c->lanes.turn;
 	struct timespec at;
 
+	assert(lane && mine == lane);
 	clock_gettime(CLOCK_REALTIME, &at);
 	at.tv_nsec += WAIT_NS;
 	at.tv_sec += at.tv_nsec / 1000000000;
 	at.tv_nsec %= 1000000000;
+	c->lanes.turn = NULL;
+	mine = NULL;
 	pthread_cond_timedwait(&c->lanes.ended, &c->lanes.lock, &at);
-	c->lanes.turn = lane;
-	c->err = lane->err;
+	begin_turn(lane);
 }
 
 /* maple_lane_win - whoever has the turn ends the campaign: the others stop */
 void maple_lane_win(struct maple_campaign *c)
 {
+	assert(maple_lane_has_turn(c) && c->lanes.turn);
 	if (!c->lanes.winner)
 		__atomic_store_n(&c->lanes.winner, c->lanes.turn,
 				 __ATOMIC_RELEASE);
@@ -84,6 +113,8 @@ void maple_lane_win(struct maple_campaign *c)
  */
 void maple_lane_hold(struct maple_campaign *c, struct maple_lane *lane)
 {
+	assert(maple_lane_has_turn(c));
+	assert(!lane || !c->lanes.holder || c->lanes.holder == lane);
 	__atomic_store_n(&c->lanes.holder, lane, __ATOMIC_RELEASE);
 	pthread_cond_broadcast(&c->lanes.ended);
 }
@@ -114,13 +145,13 @@ bool maple_lane_lost(const struct maple_lane *lane)
 static void pass_notice(void *ctx, const char *text)
 {
 	struct maple_lane *lane = ctx;
-	bool mine = lane->c->lanes.turn == lane;
+	bool entered = mine != lane;
 
 	/* Backends speak while a run lasts, too. */
-	if (!mine)
+	if (entered)
 		maple_lane_enter(lane);
 	maple_campaign_notice(lane->c, "%s", text);
-	if (!mine)
+	if (entered)
 		maple_lane_leave(lane->c);
 }
 
@@ -251,6 +282,7 @@ static int open_pairs(struct maple_campaign *c,
 	unsigned int i;
 	int e = 0;
 
+	assert(got && got <= c->lanes.n);
 	for (i = 0; i < got; i++) {
 		lane = &c->lanes.lane[i];
 		with.cpu = &cpus[i];
@@ -292,6 +324,8 @@ int maple_lanes_open(struct maple_campaign *c,
 	cpus = calloc(l->n, sizeof(*cpus));
 	if (!l->lane || !cpus) {
 		l->n = 0;
+		free(l->lane);
+		l->lane = NULL;
 		free(cpus);
 		return maple_error_set(c->err, ENOMEM, "out of memory");
 	}
@@ -367,6 +401,7 @@ int maple_lanes_run(struct maple_campaign *c,
 	maple_lane_leave(c);
 	for (i = 0; i < n; i++)
 		pthread_join(l->lane[i].thread, NULL);
+	assert(!l->turn);
 	l->lane[0].err = err;
 	maple_lane_enter(&l->lane[0]);
 	/* The one that failed first stopped the others. */
@@ -386,7 +421,9 @@ void maple_lanes_close(struct maple_campaign *c)
 
 	if (!l->lane)
 		return;
+	assert(maple_lane_has_turn(c) && !l->underway);
 	for (i = 0; i < l->n; i++) {
+		assert(!l->lane[i].confirming);
 		maple_pair_destroy(l->lane[i].pair);
 		maple_host_close(l->lane[i].host);
 	}

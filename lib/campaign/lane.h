@@ -43,6 +43,7 @@ int maple_lanes_run(struct maple_campaign *c,
 		    int (*work)(struct maple_campaign *c));
 void maple_lanes_close(struct maple_campaign *c);
 
+bool maple_lane_has_turn(const struct maple_campaign *c);
 void maple_lane_enter(struct maple_lane *lane);
 bool maple_lane_try(struct maple_lane *lane);
 struct maple_lane *maple_lane_leave(struct maple_campaign *c);

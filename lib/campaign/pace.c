@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* How far a campaign is, whether it may go on, and what the caller hears. */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,7 @@ void maple_campaign_notice(struct maple_campaign *c, const char *fmt, ...)
 	char text[1024];
 	va_list ap;
 
+	assert(maple_lane_has_turn(c));
 	if (!c->options->notice)
 		return;
 	va_start(ap, fmt);
@@ -35,6 +37,7 @@ uint64_t maple_campaign_seed(const struct maple_campaign *c, uint64_t salt)
 /* maple_campaign_count - brings the result's coverage up to date */
 void maple_campaign_count(struct maple_campaign *c)
 {
+	assert(maple_lane_has_turn(c) && c->system);
 	c->strategy->count(c->system, &c->result->coverage);
 }
 
@@ -65,6 +68,7 @@ void maple_campaign_progress(struct maple_campaign *c, bool run_ended)
 /* maple_campaign_enter - a new phase begins */
 void maple_campaign_enter(struct maple_campaign *c, enum maple_phase phase)
 {
+	assert(maple_lane_has_turn(c));
 	c->phase = phase;
 	c->last_progress = 0;
 	maple_campaign_progress(c, false);

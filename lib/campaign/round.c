@@ -17,6 +17,7 @@
  * command first succeeded. Until then, in the first native run, the command is
  * tried again.
  */
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -64,6 +65,7 @@ static void get_ready(struct maple_round *r)
 
 static void begin(struct maple_round *r, pid_t pid)
 {
+	assert(!r->job && r->ends < 0 && !r->ended);
 	if (!r->shell->pid)
 		get_ready(r);
 	if (r->words >= 0)
@@ -119,6 +121,7 @@ static bool learns(struct maple_round *r, pid_t pid, double at)
 		return true;
 	}
 	if (at - r->began < READY_WITHIN) {
+		assert(r->number);
 		r->ended = 0;
 		r->number--;
 		r->next = at + RETRY_AFTER;
@@ -142,6 +145,7 @@ void maple_round_begin(struct maple_campaign *c, struct maple_trial *trial)
 {
 	bool native = trial->job.kind == MAPLE_RUN_NATIVE;
 
+	assert(!trial->round.job);
 	trial->round = (struct maple_round){
 		.text = c->between,
 		.listens = &c->listens,
@@ -169,6 +173,7 @@ static bool another(struct maple_round *r, double at)
 {
 	double took = r->ended - r->driven;
 
+	assert(!r->job && r->ended >= r->driven);
 	r->spent += took;
 	if (r->status || r->unready)
 		return false;

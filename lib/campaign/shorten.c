@@ -7,6 +7,7 @@
  * is told from, so it has them. What comes of MOST runs or SECONDS is taken as
  * it is: it fails, and may be longer than it has to be.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +118,7 @@ int maple_shorten(struct maple_campaign *c, struct maple_trial *trial)
 	if (maple_switches_copy(&now, &had) ||
 	    maple_switches_shorten(&now, fails, may_go_on, &s))
 		return maple_error_set(c->err, ENOMEM, "out of memory");
+	assert(now.n <= had.n); /* it is to be shorter */
 	if (!s.error && now.n < had.n && !maple_campaign_over(c)) {
 		if (run(&s, &now, MAPLE_FOR_ATTRIBUTE, &last)) {
 			maple_trial_deinit(trial);

@@ -3,6 +3,7 @@
  * The campaign as its strategy sees it: what the strategy may ask, and the way
  * of a job from it and back to it.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +195,8 @@ void maple_study_take(struct maple_campaign *c, struct maple_trial *trial)
 {
 	struct maple_job *job = &trial->job;
 
+	assert(!trial->studied && job->part < c->result->nparts);
+	assert(job->nthen <= c->study.most);
 	trial->studied = true;
 	trial->campaign = c;
 	trial->part = &c->result->parts[job->part];
@@ -213,6 +216,7 @@ int maple_study_next(struct maple_campaign *c, struct maple_trial *trial,
 {
 	int e = 0;
 
+	assert(maple_lane_has_turn(c) && c->system);
 	memset(trial, 0, sizeof(*trial));
 	c->study.searching = c->search_until > 0;
 	c->study.native = c->native_seconds;
@@ -245,6 +249,7 @@ int maple_study_program(struct maple_campaign *c, uint32_t image)
 	struct maple_image *program = maple_registry_image(c->registry, image);
 	int e;
 
+	assert(maple_lane_has_turn(c) && !c->memo_program);
 	c->study.main_image = image;
 	e = maple_memo_program(
 		c->memo, c->memo_campaign, maple_image_build_id(program),
@@ -291,6 +296,7 @@ int maple_study_ended(struct maple_campaign *c, struct maple_trial *trial)
 
 	if (e)
 		return e;
+	assert(maple_lane_has_turn(c) && trial->studied && !trial->told);
 	end.absent = !c->memo_program;
 	trial->told = true;
 	c->study.lane = (unsigned int)(c->lanes.turn - c->lanes.lane);
@@ -303,6 +309,7 @@ int maple_study_ended(struct maple_campaign *c, struct maple_trial *trial)
 /* maple_study_drop - the strategy hears that nothing came of @trial */
 void maple_study_drop(struct maple_campaign *c, struct maple_trial *trial)
 {
+	assert(trial->campaign == c && maple_lane_has_turn(c));
 	if (trial->studied && !trial->told)
 		c->strategy->drop(c->system, &trial->job);
 	trial->told = true;

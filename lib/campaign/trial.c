@@ -117,8 +117,11 @@ static int memo_begin(struct maple_campaign *c, struct maple_trial *trial,
 		.attempt = trial->job.plan.attempt,
 		.flip = trial->flip,
 	};
-	int e = maple_memo_begin(c->memo, c->err);
+	int e;
 
+	assert(maple_lane_has_turn(c) && run.kind);
+	assert(!trial->job.attempt || (trial->job.goal && trial->job.goal->row));
+	e = maple_memo_begin(c->memo, c->err);
 	if (!e && trial->job.attempt)
 		e = maple_memo_mark(c->memo, c->memo_program,
 				    trial->job.goal->row, MAPLE_MEMO_ATTEMPT,
@@ -169,6 +172,7 @@ static void on_event(void *ctx, const struct maple_event *event)
 			return;
 	}
 	maple_round_event(&trial->round, event);
+	assert(trial->nlog <= trial->log_room);
 	if (trial->nlog < trial->log_room || grow_log(trial))
 		trial->log[trial->nlog++] = *event;
 }
@@ -237,8 +241,10 @@ static int memo_end(struct maple_campaign *c, struct maple_trial *trial,
 		.reason = trial->job.reason,
 		.rested = trial->job.rested,
 	};
-	int e = maple_memo_run_end(c->memo, row, &end, c->err);
+	int e;
 
+	assert(row > 0); /* memo_begin() came before */
+	e = maple_memo_run_end(c->memo, row, &end, c->err);
 	tell_full(c);
 	maple_campaign_count(c);
 	/* Runs that confirm something add nothing to it. */
@@ -270,6 +276,7 @@ static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 	const struct maple_run *run = &trial->run;
 	unsigned int i;
 
+	assert(maple_lane_has_turn(c));
 	c->threads_seen |= trial->threads_seen;
 	if (*run->stranger)
 		memcpy(c->stranger, run->stranger, sizeof(c->stranger));
@@ -396,6 +403,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 	maple_round_end(&trial->round, &trial->oracle);
 	trial->rounds = trial->round.number;
 	maple_lane_enter(lane);
+	assert(!trial->round.job && trial->round.ends < 0);
 	if (order.debugger)
 		maple_under_end(&debugger);
 	c->result->runs.rounds += trial->rounds;
@@ -443,6 +451,12 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 	int64_t row;
 	int e;
 
+	assert(maple_lane_has_turn(c) && c->lanes.turn);
+	assert(trial->job.nthen <= MAPLE_RUN_THEN &&
+	       trial->job.nchanges <= MAPLE_RUN_CHANGES &&
+	       trial->job.nnet <= MAPLE_RUN_NET);
+	assert(!trial->log && !trial->run.threads); /* it has had no run yet */
+	assert(trial->studied == (trial->campaign == c));
 	e = set_up(c, trial);
 	if (trial->stopped) {
 		/* Of what was not done not all can be undone. */
@@ -473,6 +487,7 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 		count_run(c, trial);
 		e = settle(c, trial, row);
 	}
+	assert(maple_lane_has_turn(c));
 	if (!c->attached)
 		maple_io_end(&c->io, &io);
 	return e ? e : tear_down(c);

@@ -6,6 +6,7 @@
  * told. Several in a row, and nothing can be said of the program here: that
  * ends the campaign without a verdict of its own.
  */
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -45,6 +46,7 @@ void maple_unjudged(struct maple_judgement *j, enum maple_unjudged why,
 {
 	va_list ap;
 
+	assert(why < MAPLE_UNJUDGEDS);
 	j->unjudged = true;
 	j->why = why;
 	va_start(ap, fmt);
@@ -67,6 +69,7 @@ void maple_unjudged_death(const struct maple_run *run, struct maple_judgement *j
 
 static void count(struct maple_campaign *c, const struct maple_judgement *j)
 {
+	assert(maple_lane_has_turn(c) && j->unjudged);
 	if (!c->result->delivery.unjudged[j->why]++)
 		maple_campaign_notice(c, "a run is not judged: %s", j->what);
 	if (++c->unjudged < IN_A_ROW)
@@ -116,6 +119,7 @@ void maple_campaign_give_up(struct maple_campaign *c, const char *fmt, ...)
 {
 	va_list ap;
 
+	assert(maple_lane_has_turn(c));
 	if (c->gave_up)
 		return;
 	va_start(ap, fmt);

@@ -7,6 +7,7 @@
  * is part of follows from the run's events: a lock that somebody holds, a
  * condition or a barrier that the thread has come to, or the end of a thread.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +164,8 @@ static void add_edge(struct waits *w, uint16_t self)
 	struct maple_edge *edge = &f->edges[f->nedges++];
 	const struct maple_run *run = &w->trial->run;
 
+	assert(link->held && self < run->nthreads);
+	assert(link->held->thread < run->nthreads);
 	edge->thread = strdup(run->threads[self].name);
 	edge->holder = strdup(run->threads[link->held->thread].name);
 	edge->variable = name_of(w, link->held->lock);

@@ -3,6 +3,7 @@
  * The agent backend: the campaign's side of the shared memory file. The other
  * side, in the target, is lib/agent.
  */
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -237,6 +238,7 @@ static void fill_images(struct maple_agent_backend *a, struct maple_run *run)
 			continue;
 		if (image->state == MAPLE_IMAGE_READY)
 			run->sites += image->nsites;
+		assert(run->nimages < MAPLE_SHM_IMAGES);
 		out = &run->images[run->nimages++];
 		out->index = a->registered[i];
 		out->is_main = image->is_main;

@@ -3,6 +3,7 @@
  * The files that are shared with the agent: made once, and before each run
  * the first one is emptied and given its order.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +128,9 @@ static bool share_plan(struct maple_agent_backend *a, struct maple_plan *to,
 	bool known = true;
 	uint32_t i;
 
+	assert(own.nsteps <= MAPLE_PLAN_STEPS &&
+	       own.nguards <= MAPLE_PLAN_GUARDS &&
+	       own.ncovers <= MAPLE_PLAN_COVERS);
 	for (i = 0; i < own.nsteps; i++) {
 		step = &own.step[i];
 		step->site = maple_agent_tables_inside(a, step->site);
@@ -150,6 +154,7 @@ bool maple_agent_share(struct maple_agent_backend *a,
 	bool known = true;
 	uint32_t i;
 
+	assert(order->nchanges <= MAPLE_SHM_CHANGES);
 	wipe(a);
 	shm->stem = MAPLE_STEM_NONE;
 	shm->cpu = a->base.options.cpu->number;
@@ -173,6 +178,7 @@ bool maple_agent_share(struct maple_agent_backend *a,
 	case MAPLE_RUN_ENFORCE:
 		shm->mode = MAPLE_SHM_ENFORCE;
 		shm->sched = MAPLE_SCHEDULE_PLAN;
+		assert(maple_plan_valid(order->plan)); /* prepare() has looked */
 		known = share_plan(a, &shm->plan, order->plan);
 		shm->nthen = 0;
 		for (i = 0; i < order->nthen && i < MAPLE_SHM_THEN; i++)

@@ -9,6 +9,7 @@
  * Now and then a run is executed all the same: forked ones have one address
  * layout, and what depends on that would never be seen.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,6 +53,7 @@ static void lose(struct maple_agent_backend *a, struct maple_agent_stem *stem,
 {
 	char text[256];
 
+	assert(stem->up && a->stems_lost < LOST_MAX);
 	drop(stem);
 	if (++a->stems_lost == LOST_MAX) {
 		never(a, what);
@@ -125,6 +127,8 @@ static bool grow(struct maple_agent_backend *a, struct maple_agent_stem *stem,
 	cpu_set_t own = { 0 };
 	int what;
 
+	assert(!stem->up && stem - a->stem < MAPLE_SHM_STEMS);
+	assert(!run->exe); /* the program that is started is the one */
 	if (order.kind == MAPLE_RUN_CONTROL) {
 		order.control = a->base.order->control;
 		order.alone = a->base.order->alone;

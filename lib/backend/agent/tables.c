@@ -4,6 +4,7 @@
  * wanted, once per campaign, and append their patch tables to the file that
  * the agent maps. All parsing of the user's files happens here, none there.
  */
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -55,6 +56,7 @@ static bool mark_alone(struct maple_agent_backend *a, uint32_t i)
 	uint8_t alone;
 	uint32_t k;
 
+	assert(t && i < MAPLE_SHM_IMAGES);
 	for (k = 0; k < t->nsites; k++) {
 		alone = is_alone(a, a->shm->image[i].site_base + k);
 		changed |= site[k].alone != alone;
@@ -77,6 +79,7 @@ static uint32_t answer_image(struct maple_agent_backend *a, uint32_t i)
 	void *blob;
 	int e;
 
+	assert(i < MAPLE_SHM_IMAGES);
 	shared->path[MAPLE_SHM_PATH - 1] = '\0';
 	a->registered[i] = MAPLE_REGISTRY_NONE;
 	a->wanted[i] = maple_image_wanted(shared->path, shared->is_main,
@@ -107,6 +110,8 @@ static uint32_t answer_image(struct maple_agent_backend *a, uint32_t i)
 		free(blob);
 		return MAPLE_IMAGE_FAILED;
 	}
+	/* As many as the agent is told of, or it would patch others. */
+	assert(((struct maple_table *)blob)->nsites == shared->nsites);
 	a->table[i] = blob;
 	shared->table_at = at;
 	mark_alone(a, i);
@@ -147,6 +152,7 @@ static bool only_listed(struct maple_agent_backend *a,
 	a->alone_own = malloc(n + 1);
 	if (!a->alone_own)
 		return false;
+	assert(control->nlist <= MAPLE_POLICY_ENTRIES);
 	memset(a->alone_own, 1, n);
 	for (i = 0; i < control->nlist; i++) {
 		site = control->list[i].site;
@@ -237,6 +243,7 @@ void maple_agent_tables_calls(struct maple_agent_backend *a)
 	struct maple_shm_call *call;
 	uint32_t n, image;
 
+	assert(a->ncalls <= MAPLE_SHM_CALLS);
 	n = __atomic_load_n(&a->shm->ncalls, __ATOMIC_ACQUIRE);
 	for (; a->ncalls < n && a->ncalls < MAPLE_SHM_CALLS; a->ncalls++) {
 		call = &a->shm->call[a->ncalls];
@@ -279,7 +286,8 @@ static uint32_t share_image(struct maple_agent_backend *a, uint32_t index)
 	unsigned int byte;
 	uint32_t i;
 
-	for (i = 0; i < a->shm->nimages; i++)
+	/* The last target may have written anything there. */
+	for (i = 0; i < a->shm->nimages && i < MAPLE_SHM_IMAGES; i++)
 		if (a->registered[i] == index)
 			return i;
 	if (i == MAPLE_SHM_IMAGES)
