@@ -28,6 +28,7 @@ LLVM_STRIP ?= llvm-strip
 BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
 PKG_CONFIG ?= pkg-config
 Q := $(if $(V),,@)
+comma := ,
 say = $(if $(V),@:,@printf '  %-7s %s\n' $(1) $(2))
 
 PKGS := libdw libelf sqlite3 jansson libxxhash libnl-genl-3.0 libbpf
@@ -36,10 +37,14 @@ CPPFLAGS ?=
 LDFLAGS ?=
 WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes \
 	-Wno-unused-parameter -Wno-missing-field-initializers
+# Assertions stay on in every build.
 BASE := -std=gnu11 -D_GNU_SOURCE $(WARN) -MMD -MP -Ilib/include -Ilib \
-	$(CPPFLAGS)
+	$(CPPFLAGS) -UNDEBUG
 INCS := $(shell $(PKG_CONFIG) --cflags $(PKGS))
-LIBS = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lZydis -liberty -lpthread -ldl
+# What is needed and no more, whatever the compiler's habit: libraries have
+# constructors, and those take locks in programs under the agent.
+LIBS = -Wl,--as-needed $(shell $(PKG_CONFIG) --libs $(PKGS)) -lZydis -liberty \
+	-lpthread -ldl
 
 # The agent runs inside the target's accesses: general registers only, no
 # stack protector, nothing exported that is not marked.
@@ -233,12 +238,16 @@ $(O)/tests/unit/test_talk: tests/unit/test_talk.c $(O)/cli/daemon/talk.o
 	$(call say,CC,$<)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $^ -lcmocka
 
-# The interposed functions, with a core that only keeps what it is told.
+# The interposed functions, with a core that only keeps what it is told. What
+# the compiler copies of its own accord goes where the agent's copies go; but
+# for the test of memcpy() itself.
 $(O)/tests/unit/test_intercept_%: tests/unit/test_intercept_%.c \
-		$(filter $(O)/agent/lib/agent/intercept_%,$(agent_obj))
+		$(filter $(O)/agent/lib/agent/intercept_%,$(agent_obj)) \
+		$(O)/agent/lib/agent/lock.o
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -fno-builtin -U_FORTIFY_SOURCE -Itests \
+		$(if $(filter memory,$*),,-Wl$(comma)--wrap=memcpy$(comma)--wrap=memset) \
 		-o $@ $< $(filter %.o,$^) -lcmocka -lpthread -ldl
 
 # The bug must be in the binary: no optimisation, but where that is the bug.

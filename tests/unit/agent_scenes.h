@@ -59,8 +59,13 @@ NOTE int touch(volatile int *at)
 
 NOTE void turn(volatile int *at, int times)
 {
-	for (int i = 0; i < times; i++)
-		*at += i;
+	ROLLED
+	for (int i = 0; i < times; i++) {
+		int was = *at;
+
+		__asm__ volatile("" : "+r"(was)); /* a read and a write */
+		*at = was + i;
+	}
 }
 
 /* Calls, not instructions: the size is not known here. */
@@ -68,8 +73,12 @@ NOTE void copy(volatile int *size, int times)
 {
 	static char from[64], to[64];
 
-	for (int i = 0; i < times; i++)
+	ROLLED
+	for (int i = 0; i < times; i++) {
 		memcpy(to, from, *size);
+		/* What is copied, and the copy, are somebody's. */
+		__asm__ volatile("" : : "r"(from), "r"(to) : "memory");
+	}
 }
 
 /* The second thread has the quiet call speak again. */
@@ -135,6 +144,7 @@ NOTE void put(volatile int *aside, int value, volatile size_t *size, int times)
 {
 	volatile int *to = aside;
 
+	ROLLED
 	for (int i = 0; i <= times; i++) {
 		if (i == times) {
 			sem_post(&written);
