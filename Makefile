@@ -115,7 +115,7 @@ tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
 .DEFAULT_GOAL := all
 include tests/fuzz/fuzz.mk
 
-.PHONY: all units quick tests demo test check check-sanitizers builds-sanitizers deps deps-check install style lint bench bench-readme clean \
+.PHONY: all units quick tests demo test check check-sanitizers builds-sanitizers builds-clang deps deps-check install style lint bench bench-readme clean \
 	module modules-qemu check-debug-kernel check-headers check-packages deb
 all: $(programs)
 units: all $(units)
@@ -461,7 +461,7 @@ test: deps-check
 
 check: deps-check
 	@$(MAKE) --no-print-directory $(jobs) tests modules-qemu deb \
-		builds-sanitizers asan_units='$(asan_some)'
+		builds-sanitizers builds-clang asan_units='$(asan_some)'
 	@MAPLE_CHECK_SANE='$(sane_some)' tests/check $(O)
 
 # The units under sanitizers, in three builds.
@@ -493,7 +493,11 @@ asan_some := array campaign demangle expect findings fingerprint formats host \
 	plan planfile report report_campaign sanitizer sockets suite \
 	suppressions talk trace variable warden wire
 sane_else := $(trap_units:%=trap/%) $(tsan_units:%=tsan/%)
-sane_some := $(asan_some:%=asan/%) $(sane_else)
+# What depends on the compiler: the agent as clang makes it, in programs that
+# clang has made. The library is the usual one.
+clang_units := agent agent_log agent_sections intercept_process \
+	intercept_threads
+sane_some := $(asan_some:%=asan/%) $(sane_else) $(clang_units:%=clang/%)
 sane_all := $(asan_units:%=asan/%) $(sane_else) tsan/jobs.bats
 # What units start is as it is elsewhere.
 started := $(targets) $(controls) $(O)/tests/e2e/spinner $(O)/tests/e2e/calls \
@@ -510,6 +514,13 @@ builds-sanitizers: units $(started)
 	@for build in asan trap tsan; do \
 		(cd $(O) && cp -lf --parents $(started:$(O)/%=%) $$build) || exit; \
 	done
+
+builds-clang: units $(started)
+	@mkdir -p $(O)/clang && ln -f $(O)/libmaple.a $(O)/clang
+	@$(MAKE) --no-print-directory O=$(O)/clang CC=$(CLANG) \
+		-o $(O)/clang/libmaple.a $(O)/clang/libmaple-agent.so \
+		$(clang_units:%=$(O)/clang/tests/unit/test_%)
+	@cd $(O) && cp -lf --parents $(started:$(O)/%=%) clang
 
 check-sanitizers: deps-check builds-sanitizers
 	@MAPLE_CHECK_SANE='$(sane_all)' MAPLE_CHECK_TIME=600 \
