@@ -8,6 +8,7 @@
  * thread's record may not have happened when that did: it is held back until
  * it is known what follows, and then marked PENDING (as in lib/trace/ring.c).
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +72,7 @@ static void name_early(struct maple_kernel_events *e,
 
 static void hand_out(struct maple_kernel_events *e)
 {
+	assert(e->holding); /* each once */
 	if (e->sink && e->sink->event)
 		e->sink->event(e->sink->ctx, &e->held);
 	e->holding = false;
@@ -82,6 +84,7 @@ static void hand_out(struct maple_kernel_events *e)
  */
 void maple_kernel_say(struct maple_kernel_events *e, struct maple_event event)
 {
+	assert(event.thread < MAPLE_THREADS && event.kind);
 	event.clock = ++e->thread[event.thread].clock;
 	if (e->holding && e->held.thread != event.thread && e->pinned &&
 	    maple_event_is_memory(e->held.kind) &&

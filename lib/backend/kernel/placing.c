@@ -110,6 +110,8 @@ static int add_probe(struct parcel *parcel, const struct maple_uapi_probe *probe
 		(parcel->nprobes - at) * sizeof(*probe));
 	parcel->probe[at] = *probe;
 	parcel->nprobes++;
+	/* Ascending, as the module wants them. */
+	assert(!at || parcel->probe[at - 1].offset <= probe->offset);
 	return 0;
 }
 
@@ -133,6 +135,7 @@ static int add_named(struct maple_placing *p, struct parcel *parcel,
 		if (!maker)
 			return -ENOMEM;
 		if (info.is_call) {
+			assert(parcel->nsites < NAMED_MAX);
 			if (maple_probe_offset(maker, info.offset, &offset))
 				parcel->site[parcel->nsites++] =
 					(struct maple_uapi_site){
@@ -142,6 +145,7 @@ static int add_named(struct maple_placing *p, struct parcel *parcel,
 				p->unreached++;
 			continue;
 		}
+		assert(named->site[i] >= base);
 		if (maple_probe_make(maker, named->site[i] - base,
 				     named->site[i], &probe)) {
 			p->unreached++;

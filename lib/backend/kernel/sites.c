@@ -36,6 +36,9 @@ static int rank(const struct maple_uapi_probe *p)
 					      : 1;
 }
 
+static_assert(MAPLE_OBSERVE_PROBES % MAPLE_OBSERVE_BATCH == 0,
+	      "an image that begins with a new batch begins in the array");
+
 static int compare_probes(const void *a, const void *b)
 {
 	const struct maple_uapi_probe *x = a, *y = b;
@@ -89,6 +92,7 @@ static int make_probes(struct maple_ebpf *o, struct maple_placed *placed,
 			continue;
 		}
 		probe.aux = 0;
+		assert(o->nprobes < MAPLE_OBSERVE_PROBES);
 		probes[o->nprobes++] = probe;
 	}
 	maple_probe_maker_destroy(maker);
@@ -134,6 +138,8 @@ static int make_places(struct maple_ebpf *o, struct maple_placed *placed)
 			batch->sites.multi = o->observer.multi;
 		}
 		batch->n++;
+		assert(placed->nplaces < n &&
+		       placed->nbatches <= n / MAPLE_OBSERVE_BATCH + 1);
 		placed->offset[placed->nplaces] = probe[i].offset;
 		placed->at[placed->nplaces++] = i;
 	}
@@ -203,6 +209,7 @@ static uint64_t idle_hits(const struct maple_ebpf *o,
 	for (k = placed->at[i];; k++) {
 		if (b->count[k].epoch != epoch || b->count[k].n <= budget)
 			return 0;
+		assert(k < placed->first + placed->nprobes);
 		if (!b->probe[k].aux)
 			return b->count[k].n - budget;
 	}
@@ -216,6 +223,7 @@ static void replace(struct maple_ebpf *o, struct maple_placed *placed,
 	uint32_t number = batch_of(placed->at[batch->first]);
 	struct maple_error err;
 
+	assert(batch->sites.multi && batch->n);
 	batch->generation++;
 	if (put(o, placed, batch, &next, &err)) {
 		/* Then it goes on as it was. */
@@ -245,6 +253,7 @@ static void change(struct maple_ebpf *o, struct maple_placed *placed,
 		.cookie = &cookie,
 	};
 
+	assert(i - batch->first < batch->n && !batch->sites.multi);
 	if (placed->silent[i])
 		maple_attach_drop(&batch->sites, i - batch->first);
 	else
@@ -335,6 +344,7 @@ int maple_ebpf_keep(struct maple_ebpf *o)
 
 	if (!o->observer.session->budget)
 		return 0;
+	assert(!o->kept); /* one thread for each run */
 	o->renewed = o->ends = false;
 	sem_init(&o->ask, 0, 0);
 	pthread_mutex_init(&o->lock, NULL);
