@@ -171,7 +171,7 @@ static bool has_depth_3(void)
 
 static void test_pct_keeps_its_bound(void **state)
 {
-	const unsigned int n = 2, k = 20, runs = 5 * RUNS;
+	const unsigned int n = 2, k = 20, runs = 100000;
 	unsigned int found = 0, a, b;
 	struct maple_policy_order *o;
 	struct rig_program program;
