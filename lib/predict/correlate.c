@@ -342,8 +342,6 @@ static void pass(struct correlation *c, bool first_only)
 		c->first = maple_pair_first(pair);
 		c->last = maple_pair_last(pair);
 		c->held = maple_pair_held(pair);
-		/* A pair is one thread's. */
-		assert(c->first->epoch->thread == c->last->epoch->thread);
 		if (maple_late_is(c->pairs->late)) {
 			c->pairs->stats->cut_correlations++;
 			continue;

@@ -17,7 +17,6 @@ static uint64_t *place(const struct maple_quotas *quotas, uint64_t key)
 	uint32_t mask = quotas->room - 1;
 	uint32_t i = (uint32_t)(hash >> 32) & mask;
 
-	assert(quotas->n < quotas->room); /* a free one ends the search */
 	while (quotas->slot[i] && quotas->slot[i] >> 8 != key)
 		i = (i + 1) & mask;
 	return &quotas->slot[i];
@@ -36,6 +35,7 @@ static int grow(struct maple_quotas *quotas)
 	for (uint32_t i = 0; i < quotas->room; i++)
 		if (quotas->slot[i])
 			*place(&more, quotas->slot[i] >> 8) = quotas->slot[i];
+	assert(more.n < more.room); /* a free one ends each search */
 	free(quotas->slot);
 	*quotas = more;
 	return 0;

@@ -74,7 +74,6 @@ static inline bool maple_record_is_memory(const struct maple_record *record)
 static inline struct maple_record *
 maple_recent_at(const struct maple_recent *recent, uint64_t index)
 {
-	assert(index >= recent->first && index <= recent->last);
 	return &recent->slot[index & (recent->size - 1)];
 }
 

@@ -24,7 +24,6 @@ static uint64_t *place(const struct maple_tally *tally, const uint64_t key[3],
 	uint32_t i = (uint32_t)hash & mask;
 	uint64_t slot;
 
-	assert(tally->n <= tally->room); /* a free one ends the search */
 	*tag = hash & TAG;
 	for (; (slot = tally->slot[i]); i = (i + 1) & mask)
 		if ((slot & TAG) == *tag &&
@@ -47,6 +46,7 @@ static int grow(struct maple_tally *tally)
 	free(tally->slot);
 	tally->slot = slot;
 	tally->room = room;
+	assert(tally->n <= tally->room); /* a free one ends each search */
 	for (uint32_t i = 0; i < tally->n; i++) {
 		slot = place(tally, tally->item[i].key, &tag);
 		*slot = tag | (i + 1);
@@ -62,7 +62,6 @@ struct maple_tally_item *maple_tally_find(const struct maple_tally *tally,
 	uint64_t tag;
 	uint32_t at = tally->room ? (uint32_t)*place(tally, key, &tag) : 0;
 
-	assert(at <= tally->n);
 	return at ? &tally->item[at - 1] : NULL;
 }
 
