@@ -142,7 +142,8 @@ bool maple_lane_lost(const struct maple_lane *lane)
 
 /* ---- from beginning to end ---- */
 
-static void pass_notice(void *ctx, const char *text)
+/* maple_lane_notice - one sentence for the user, of lane @ctx, at any time */
+void maple_lane_notice(void *ctx, const char *text)
 {
 	struct maple_lane *lane = ctx;
 	bool entered = mine != lane;
@@ -215,7 +216,7 @@ static int take_cpus(struct maple_campaign *c,
 	struct maple_lanes *l = &c->lanes;
 	struct maple_patience with = {
 		.seconds = patience,
-		.notice = pass_notice,
+		.notice = maple_lane_notice,
 		.waits = pass_wait,
 		.ctx = &l->lane[0],
 	};
@@ -287,7 +288,7 @@ static int open_pairs(struct maple_campaign *c,
 		lane = &c->lanes.lane[i];
 		with.cpu = &cpus[i];
 		with.host = lane->host ? lane->host : backend->host;
-		with.notice = pass_notice;
+		with.notice = maple_lane_notice;
 		with.ctx = lane;
 		if (e)
 			maple_cpu_give_back(&cpus[i]);
@@ -341,8 +342,8 @@ int maple_lanes_open(struct maple_campaign *c,
 		say_cpus(c, cpus, got);
 		e = open_pairs(c, choice, backend, cpus, got);
 		if (!e && !choice->alone)
-			e = maple_cpu_leave(&l->lane[0].pair->cpu, pass_notice,
-					    &l->lane[0]);
+			e = maple_cpu_leave(&l->lane[0].pair->cpu,
+					    maple_lane_notice, &l->lane[0]);
 	}
 	free(cpus);
 	return e;
@@ -359,7 +360,7 @@ static void *live(void *ctx)
 	struct maple_lane *lane = start->lane;
 
 	lane->err = &lane->own;
-	lane->error = maple_cpu_leave(&lane->pair->cpu, pass_notice, lane);
+	lane->error = maple_cpu_leave(&lane->pair->cpu, maple_lane_notice, lane);
 	maple_lane_enter(lane);
 	if (!lane->error)
 		lane->error = start->work(lane->c);

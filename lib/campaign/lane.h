@@ -48,6 +48,7 @@ void maple_lane_enter(struct maple_lane *lane);
 bool maple_lane_try(struct maple_lane *lane);
 struct maple_lane *maple_lane_leave(struct maple_campaign *c);
 void maple_lane_wait(struct maple_campaign *c);
+void maple_lane_notice(void *ctx, const char *text);
 void maple_lane_win(struct maple_campaign *c);
 void maple_lane_hold(struct maple_campaign *c, struct maple_lane *lane);
 bool maple_lane_lost(const struct maple_lane *lane);

@@ -127,11 +127,6 @@ static int write_script(struct maple_campaign *c,
 	return fd;
 }
 
-static void on_notice(void *ctx, const char *text)
-{
-	maple_campaign_notice(ctx, "%s", text);
-}
-
 /*
  * maple_under_begin - the debugger of @trial's run, to be ended with
  * maple_under_end() if this returned 0
@@ -142,8 +137,8 @@ int maple_under_begin(struct maple_campaign *c, const struct maple_trial *trial,
 	*debugger = (struct maple_run_debugger){
 		.command = c->options->under,
 		.script = write_script(c, &trial->job.switches),
-		.notice = on_notice,
-		.ctx = c,
+		.notice = maple_lane_notice,
+		.ctx = c->lanes.turn,
 	};
 	return debugger->script < 0
 		       ? maple_error_set(c->err, ENOMEM, "no file for gdb")
