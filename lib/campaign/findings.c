@@ -8,8 +8,10 @@
  * about one variable, or one has no order and they fail in one place. A finding
  * is settled when its order tells the failure from a pass: forced it fails,
  * reversed it does not. One that is not settled is no answer yet: the campaign
- * goes on for SEARCH_RUNS runs, or to its end if the program fails by itself,
- * to find what differs. What it finds then takes the place of the first.
+ * goes on for SEARCH_RUNS runs to find what differs; or to its end if the
+ * program fails by itself, or if the failure came again in none of the runs
+ * that were to confirm it: that is a run that failed, and nothing is known of
+ * why. What it finds then takes the place of the first.
  */
 #include <assert.h>
 #include <errno.h>
@@ -81,12 +83,30 @@ static bool fail_in_one_place(const struct maple_finding *a,
 	return i == of->nframes;
 }
 
+/* Where each failed is known, and it is not the same place. */
+static bool fail_elsewhere(const struct maple_finding *a,
+			   const struct maple_finding *b)
+{
+	const struct maple_stack *of = failed_stack(a), *to = failed_stack(b);
+
+	return of && to && of->nframes && to->nframes &&
+	       !fail_in_one_place(a, b);
+}
+
+/* It was run again, and passed each time. */
+static bool never_again(const struct maple_finding *f)
+{
+	return f->forced_runs && !f->forced_fails;
+}
+
 /*
  * maple_findings_are_one - whether @b is @a once more
  *
  * What failed without an order may have failed of any: of the one that is
  * looked for, if it failed where that does. With --keep-going others are looked
- * for as well; and what is suppressed hides nothing but itself.
+ * for as well; and what is suppressed hides nothing but itself. What never
+ * failed again has failed of what nobody knows: of this, unless it failed
+ * elsewhere.
  */
 bool maple_findings_are_one(const struct maple_campaign *c,
 			    const struct maple_finding *a,
@@ -98,6 +118,8 @@ bool maple_findings_are_one(const struct maple_campaign *c,
 		return false;
 	if (a->native_fails || b->native_fails || about_one_variable(a, b))
 		return true;
+	if (never_again(a) && !a->known)
+		return !fail_elsewhere(a, b);
 	return !c->options->keep_going && !a->suppressed &&
 	       (!a->class || !b->class) && fail_in_one_place(a, b);
 }
@@ -152,6 +174,8 @@ static bool is_settled(const struct maple_campaign *c,
 		return true;
 	if (f->native_fails)
 		return tells_apart(f);
+	if (never_again(f))
+		return false;
 	/* Without an order it answers nothing that was asked. */
 	if (!has_order(f))
 		return !c->search_until;
@@ -246,6 +270,13 @@ static void tell(struct maple_campaign *c, struct maple_finding *finding)
 /* What is not settled is told when the search for what differs is over. */
 static void settle(struct maple_campaign *c, struct maple_finding *finding)
 {
+	if (!is_settled(c, finding) && never_again(finding)) {
+		maple_campaign_notice(c,
+				      "%s: it did not fail again in %u runs; "
+				      "looking for an order that does",
+				      finding->title, finding->forced_runs);
+		return;
+	}
 	if (is_settled(c, finding) || c->options->keep_going) {
 		if (!c->options->keep_going)
 			maple_lane_win(c);
@@ -281,6 +312,18 @@ static bool may_confirm(const struct maple_campaign *c,
 	return wanted && !c->attached && trial->job.kind != MAPLE_RUN_NATIVE;
 }
 
+/* Whether its orders are to be tried again in this campaign: not, if @found. */
+static void put_aside(const struct maple_trial *trial, bool found)
+{
+	unsigned int i;
+
+	if (trial->job.goal)
+		trial->job.goal->found = found;
+	for (i = 0; i < trial->job.nthen; i++)
+		if (trial->job.beside[i] && trial->run.begun >> i & 1)
+			trial->job.beside[i]->found = found;
+}
+
 /* The control of @finding; *@refuted: it was none. */
 static int confirm(struct maple_campaign *c, struct maple_finding *finding,
 		   struct maple_trial *trial, bool *refuted)
@@ -302,6 +345,8 @@ static int confirm(struct maple_campaign *c, struct maple_finding *finding,
 	assert(finding->forced_fails <= finding->forced_runs &&
 	       finding->flipped_fails <= finding->flipped_runs &&
 	       finding->serial_fails <= finding->serial_runs);
+	if (!e && never_again(finding)) /* in another way, it may */
+		put_aside(trial, false);
 	if (!e)
 		e = maple_disturbed_control(c, finding, trial, refuted);
 	if (!e && !*refuted && is_settled(c, finding) &&
@@ -407,6 +452,14 @@ static int suppress_kept(struct maple_campaign *c, struct maple_finding **place,
 	return suppress(c, finding, by);
 }
 
+/* Whether @finding, which was confirmed, says more than @first. */
+static bool is_better(const struct maple_finding *finding,
+		      const struct maple_finding *first)
+{
+	return tells_apart(finding) ||
+	       (never_again(first) && !never_again(finding));
+}
+
 /* Another failure of what was found: perhaps it is told better by this one. */
 static int found_again(struct maple_campaign *c, struct maple_finding **place,
 		       struct maple_finding *finding, struct maple_trial *trial)
@@ -419,7 +472,8 @@ static int found_again(struct maple_campaign *c, struct maple_finding **place,
 	maple_unjudged_not(c);
 	first->times_seen++;
 	if (first->suppressed || first->told || is_settled(c, first) ||
-	    !has_order(finding) || c->options->no_confirm)
+	    (!has_order(finding) && !never_again(first)) ||
+	    c->options->no_confirm)
 		goto drop;
 	e = maple_confirm_details(c, trial, &finding);
 	if (!e)
@@ -432,7 +486,7 @@ static int found_again(struct maple_campaign *c, struct maple_finding **place,
 	 */
 	place = look_up(c, first);
 	if (e || !place || *place != first || !is_kept(c, place) ||
-	    !tells_apart(finding))
+	    !is_better(finding, first))
 		goto drop;
 	e = maple_findings_store(c, finding);
 	if (e)
@@ -447,18 +501,6 @@ static int found_again(struct maple_campaign *c, struct maple_finding **place,
 drop:
 	maple_finding_destroy(finding);
 	return e;
-}
-
-/* None of its orders is to be tried again in this campaign. */
-static void put_aside(const struct maple_trial *trial)
-{
-	unsigned int i;
-
-	if (trial->job.goal)
-		trial->job.goal->found = true;
-	for (i = 0; i < trial->job.nthen; i++)
-		if (trial->job.beside[i] && trial->run.begun >> i & 1)
-			trial->job.beside[i]->found = true;
 }
 
 /* maple_findings_take - keeps @finding, which is new, unless it is suppressed */
@@ -483,7 +525,7 @@ int maple_findings_add(struct maple_campaign *c, struct maple_trial *trial)
 	e = maple_confirm_attribute(c, trial);
 	if (e || maple_lane_lost(c->lanes.turn))
 		return e;
-	put_aside(trial);
+	put_aside(trial, true);
 	finding = maple_story_tell(c, trial);
 	if (!finding)
 		return maple_error_set(c->err, ENOMEM, "out of memory");

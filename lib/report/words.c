@@ -256,6 +256,8 @@ bool maple_words_bounds(const struct maple_finding *f, char *buffer, size_t size
 /* Of a finding for which no order was forced. */
 static void say_replays(const struct maple_finding *f, char *buffer, size_t size)
 {
+	const char *not = maple_words_no_cause(f);
+
 	if (f->attached || !f->forced_runs)
 		snprintf(buffer, size,
 			 "It failed without any order being forced: there is "
@@ -263,9 +265,9 @@ static void say_replays(const struct maple_finding *f, char *buffer, size_t size
 	else if (f->switches && f->flipped_runs)
 		snprintf(buffer, size,
 			 "Control: by these switches %u/%u fails, with one "
-			 "of them left out %u/%u",
+			 "of them left out %u/%u%s%s",
 			 f->forced_fails, f->forced_runs, f->flipped_fails,
-			 f->flipped_runs);
+			 f->flipped_runs, not ? "\n" : "", not ? not : "");
 	else
 		snprintf(buffer, size,
 			 "It failed without any order being forced. Replayed: "
@@ -280,6 +282,10 @@ static void say_replays(const struct maple_finding *f, char *buffer, size_t size
  */
 const char *maple_words_no_cause(const struct maple_finding *f)
 {
+	if (!f->class && !f->switches)
+		return NULL;
+	if (f->forced_runs && !f->forced_fails)
+		return "It did not fail again: not reproduced.";
 	if (!f->class || maple_finding_is_cause(f))
 		return NULL;
 	if (!f->serial_runs)

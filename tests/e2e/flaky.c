@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Fails by itself in every third run, as the file that it is given counts them,
- * whatever its threads do; with a second argument in the second run alone, and
- * whenever an increment is lost.
+ * whatever its threads do. With RUN in that run alone, and whenever an
+ *increment is lost; with FROM not before that run.
+ *
+ *	flaky FILE [RUN [FROM]]
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -34,5 +36,8 @@ int main(int argc, char **argv)
 	pthread_create(&thread, NULL, other, NULL);
 	shared++;
 	pthread_join(thread, NULL);
-	return argc > 2 ? runs == 2 || shared != 2 : runs % 3 == 2;
+	if (argc < 3)
+		return runs % 3 == 2;
+	return runs == strtoul(argv[2], NULL, 0) ||
+	       (shared != 2 && (argc < 4 || runs >= strtoul(argv[3], NULL, 0)));
 }

@@ -190,7 +190,7 @@ hangs_when_forced() {
 
 @test "what fails by itself now and then gets the order that makes it fail" {
 	campaign --seed 1 --max-runs 60 -- "$E2E/flaky" \
-		"$BATS_TEST_TMPDIR/runs" once
+		"$BATS_TEST_TMPDIR/runs" 2
 	ended_with 66
 	holds '.findings | length == 1'
 	holds '.findings[0] | .idiom >= 1 and .native_fails == 1'
@@ -201,11 +201,29 @@ hangs_when_forced() {
 	rm -f "$db" "$BATS_TEST_TMPDIR/runs"
 	campaign --seed 1 --max-runs 60 \
 		--suppressions "$BATS_TEST_TMPDIR/known" -- "$E2E/flaky" \
-		"$BATS_TEST_TMPDIR/runs" once
+		"$BATS_TEST_TMPDIR/runs" 2
 	holds '.findings == [] and (.suppressed | length >= 1)'
 	# ... and is no reason to end.
 	holds '.stop == "run limit"'
 	ended_with 0
+}
+
+@test "what fails once and by no order again is no reason to stop looking" {
+	campaign --seed 1 --max-runs 400 -- "$E2E/flaky" \
+		"$BATS_TEST_TMPDIR/runs" 6 120
+	ended_with 66
+	says 'did not fail again in 5 runs'
+	holds '.stop == "finding" and .findings[0].times_seen == 2'
+	holds 'all(.findings[]; .confirm.forced[0] > 0)'
+	# Where there is none it is told all the same, as what it is.
+	rm -f "$db" "$BATS_TEST_TMPDIR/runs"
+	campaign --seed 1 --max-runs 60 -- "$E2E/flaky" \
+		"$BATS_TEST_TMPDIR/runs" 6 1000
+	ended_with 66
+	holds '.stop == "run limit" and (.findings | length) == 1'
+	holds '.findings[0].confirm.forced == [0, 5]'
+	mapletest report --db "$db" "$(jq -r '.findings[0].id' "$json")"
+	grep -q 'not reproduced' <<<"$output" || fail "$output"
 }
 
 @test "run, coverage and page tell one number of what is left" {

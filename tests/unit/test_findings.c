@@ -110,6 +110,43 @@ static void test_keep_going(void **state)
 	assert_false(are_one());
 }
 
+/* What never failed again has failed of anything that fails there. */
+static void test_never_again(void **state)
+{
+	two.class = "idiom 2";
+	assert_false(are_one());
+	one.forced_runs = 5;
+	assert_true(are_one());
+	frames[1][1].place.offset++; /* called from elsewhere */
+	assert_false(are_one());
+	two.nstacks = 0; /* nobody knows where */
+	assert_true(are_one());
+	one.forced_fails = 1;
+	assert_false(are_one());
+}
+
+/* ... and is no reason to end a campaign. */
+static void test_enough(void **state)
+{
+	struct maple_finding *list[] = { &one };
+	struct maple_campaign_result result = { .findings = list };
+
+	campaign.result = &result;
+	assert_false(maple_findings_enough(&campaign));
+	result.nfindings = 1;
+	assert_true(maple_findings_enough(&campaign)); /* not confirmed */
+	one.forced_runs = one.flipped_runs = 5;
+	assert_false(maple_findings_enough(&campaign));
+	one.class = NULL; /* of a profile run */
+	one.flipped_runs = 0;
+	assert_false(maple_findings_enough(&campaign));
+	one.forced_fails = 1;
+	assert_true(maple_findings_enough(&campaign));
+	one.forced_fails = 0;
+	one.known = true; /* it failed in two campaigns */
+	assert_true(maple_findings_enough(&campaign));
+}
+
 static void test_suppressed(void **state)
 {
 	one.suppressed = "race:deposit";
@@ -126,6 +163,8 @@ int main(void)
 		cmocka_unit_test_setup(test_blocks, set_up),
 		cmocka_unit_test_setup(test_keep_going, set_up),
 		cmocka_unit_test_setup(test_suppressed, set_up),
+		cmocka_unit_test_setup(test_never_again, set_up),
+		cmocka_unit_test_setup(test_enough, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -204,6 +204,22 @@ static void replays_without_an_order_are_told(void **state)
 	assert_non_null(strstr(text(&style), "there is nothing to reverse.\n"));
 }
 
+static void an_order_that_does_not_fail_again_is_told(void **state)
+{
+	static const struct maple_report_style style = { .unicode = true };
+
+	assert_null(strstr(text(&style), "not reproduced"));
+	finding.forced_fails = 0;
+	assert_non_null(strstr(text(&style),
+			       "Control: forced 0/5 fails, reversed 0/5\n"
+			       "It did not fail again: not reproduced.\n"));
+	finding.class = NULL;
+	finding.switches = "0.1 goes on";
+	assert_non_null(strstr(text(&style),
+			       "with one of them left out 0/5\n"
+			       "It did not fail again: not reproduced.\n"));
+}
+
 /* Of what says itself what is wrong, the end; of the rest, when asked. */
 static void what_was_printed_is_shown(void **state)
 {
@@ -534,6 +550,7 @@ int main(void)
 		TEST(nothing_of_the_target_reaches_the_terminal_raw),
 		TEST(what_was_inlined_stands_below_the_users_line),
 		TEST(replays_without_an_order_are_told),
+		TEST(an_order_that_does_not_fail_again_is_told),
 		TEST(what_was_printed_is_shown),
 		TEST(colour_only_when_asked),
 		TEST(a_cycle_of_locks),
