@@ -68,17 +68,23 @@ int maple_corpora_prepare(struct maple_memo *copy, struct maple_error *err)
 /*
  * All that both have of what the other one has, in one table; and of each list
  * the first one that there is, the newer text's before the older's, and ours
- * before theirs, so that to merge once more changes nothing.
+ * before theirs, so that to merge once more changes nothing. His whose the file
+ * is may have one under his name as well, by way of mapled: they become one.
  */
+#define OURS "iif(c.owner = whose(-1), -1, c.owner)"
+
 static const char both[] =
 	"CREATE TEMP TABLE merge_corpus AS SELECT p.new AS program,"
 	" iif(o.whose = whose(-1), -1, o.whose) AS owner, o.strategy, o.at,"
 	" CAST(o.text AS TEXT) AS text, 1 AS theirs FROM other.corpus o"
 	" JOIN merge_program p ON p.old = o.program;"
-	"INSERT INTO merge_corpus SELECT program, owner, strategy, at, text, 0"
-	" FROM main.corpus c WHERE EXISTS(SELECT 1 FROM merge_corpus m WHERE"
-	" m.program = c.program AND m.owner = c.owner"
-	" AND m.strategy = c.strategy)";
+	"INSERT INTO merge_corpus SELECT program, " OURS ", strategy, at, text,"
+	" 0 FROM main.corpus c WHERE EXISTS(SELECT 1 FROM merge_corpus m WHERE"
+	" m.program = c.program AND m.owner = " OURS
+	" AND m.strategy = c.strategy);"
+	"DELETE FROM main.corpus AS c WHERE owner = whose(-1) AND EXISTS("
+	"SELECT 1 FROM merge_corpus m WHERE m.program = c.program"
+	" AND m.owner = -1 AND m.strategy = c.strategy)";
 
 static const char lists[] =
 	"SELECT program, owner, strategy, list, newest FROM (SELECT m.program,"

@@ -118,7 +118,9 @@ static const char runs[] =
 static const char findings[] =
 	"INSERT INTO main.findings(owner, id, program, campaign, json,"
 	" first_seen, last_seen, times_seen) SELECT"
-	" iif(o.owner = whose(-1), -1, o.owner), o.id, p.new, c.new, o.json,"
+	" iif(o.owner = whose(-1), coalesce((SELECT owner FROM main.findings f"
+	" WHERE f.owner = whose(-1) AND f.id = o.id), -1), o.owner),"
+	" o.id, p.new, c.new, o.json,"
 	" o.first_seen, o.last_seen, o.times_seen FROM other.findings o"
 	" LEFT JOIN merge_program p ON p.old = o.program"
 	" LEFT JOIN merge_campaign c ON c.old = o.campaign WHERE true"

@@ -314,6 +314,34 @@ static void two_rows_may_be_one_users(void **state)
 	maple_memo_close(o.memo);
 }
 
+/* The same in ours, as mapled's has what root kept by way of it. */
+static void two_of_ours_may_be_one_users(void **state)
+{
+	struct fixture *f = *state;
+	struct other o;
+	int64_t named;
+
+	open_other(f, &o);
+	named = campaign_of(f->memo, (uint64_t)geteuid() + 1, NULL, "aa",
+			    "/bin/p");
+	keep(f->memo, named, "[{\"a\":1}]");
+	older(f->memo);
+	keep(o.memo, o.campaign, "[{\"a\":2}]");
+	for (int i = 0; i < 2; i++) {
+		merge(f, &o);
+		recalls(f->memo, named, "[{\"a\":2},{\"a\":1}]");
+		recalls(f->memo, f->campaign, "[{\"a\":2},{\"a\":1}]");
+	}
+	/* Until he keeps something else. */
+	keep(f->memo, named, "[{\"a\":3}]");
+	number(f->memo, "UPDATE corpus SET at = at + (owner >= 0) RETURNING at");
+	recalls(f->memo, f->campaign, "[{\"a\":3}]");
+	merge(f, &o);
+	recalls(f->memo, named, "[{\"a\":3},{\"a\":2},{\"a\":1}]");
+	assert_int_equal(number(f->memo, "SELECT count(*) FROM corpus"), 1);
+	maple_memo_close(o.memo);
+}
+
 /* A text of @n lists from number @first on, each of @size bytes. */
 static char *many(unsigned int first, unsigned int n, int size)
 {
@@ -403,6 +431,7 @@ int main(void)
 		TEST(the_newer_ones_come_first),
 		TEST(what_only_one_has_stays),
 		TEST(two_rows_may_be_one_users),
+		TEST(two_of_ours_may_be_one_users),
 		TEST(no_more_than_there_may_be),
 		TEST(what_is_no_list_is_left_out),
 	};

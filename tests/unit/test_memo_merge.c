@@ -204,6 +204,35 @@ static void merging_twice_changes_nothing(void **state)
 	maple_finding_destroy(finding);
 }
 
+/* Root's has his name in mapled's memo, and none in one that he has written. */
+static void a_finding_of_the_files_owner_is_one(void **state)
+{
+	static char *const argv[] = { "prog", NULL };
+	struct maple_memo_campaign named = { argv,
+					     "/tmp",
+					     NULL,
+					     NULL,
+					     "ranked",
+					     7,
+					     .owner = (uint64_t)geteuid() + 1 };
+	struct side *ours = *state, *theirs = ours + 1;
+	struct maple_finding **list;
+	size_t n;
+
+	OK(maple_memo_campaign_begin(ours->memo, &named, &ours->campaign, &err));
+	OK(maple_memo_program(ours->memo, ours->campaign, "aa", "/bin/p",
+			      &ours->program, &err));
+	find_bug(ours, "b1", 40, 1);
+	find_bug(theirs, "b1", 60, 1);
+	find_bug(theirs, "b2", 60, 1);
+	OK(maple_memo_merge(ours->memo, theirs->path, &err));
+	OK(maple_memo_findings(ours->memo, 0, &list, &n, &err));
+	assert_int_equal(n, 2);
+	assert_string_equal(list[0]->id, "b1");
+	assert_string_equal(list[0]->title, "late");
+	maple_memo_findings_destroy(list, n);
+}
+
 static int64_t list(struct side *s, const char *class, uint64_t context)
 {
 	struct maple_memo_goal_key key = {
@@ -360,6 +389,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(what_either_knows_is_known),
 		TEST(merging_twice_changes_nothing),
+		TEST(a_finding_of_the_files_owner_is_one),
 		TEST(goals_of_any_class_are_merged),
 		TEST(a_campaign_goes_on_where_the_copy_ends),
 		TEST(an_older_schema_is_read_and_left_as_it_is),
