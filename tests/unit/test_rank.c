@@ -11,6 +11,7 @@
 #include "study_rig.h"
 #include "base/mix.h"
 #include "order/model.h"
+#include "strategy/rank/lists.h"
 
 #define PROGRAMS 60
 #define BOUND	 2
@@ -438,6 +439,28 @@ static void what_went_quiet_is_not_exhausted(void **state)
 	loses(0, true);
 }
 
+/* However often it comes up. */
+static void what_has_no_room_is_counted_once(void **state)
+{
+	struct maple_rank_turn turns[MAPLE_RANK_TURNS + 1] = { 0 };
+	struct maple_rank_list list = { .turn = turns,
+					.n = MAPLE_RANK_TURNS + 1 };
+	struct maple_rank_lists lists = { .way = MAPLE_RANK_CHESS };
+
+	assert_int_equal(maple_rank_put(&lists, &list), 0);
+	assert_int_equal(maple_rank_put(&lists, &list), 0);
+	assert_int_equal(lists.dropped, 1);
+	turns[0].entry.hit = 1;
+	assert_int_equal(maple_rank_put(&lists, &list), 0);
+	assert_int_equal(lists.dropped, 2);
+	assert_null(maple_rank_pop(&lists));
+	list.n--;
+	assert_int_equal(maple_rank_put(&lists, &list), 0);
+	assert_int_equal(lists.dropped, 2);
+	maple_rank_list_free(maple_rank_pop(&lists));
+	maple_rank_lists_clear(&lists);
+}
+
 /* Fewer runs than there are schedules, and nearly all orders that there are. */
 static void races_come_first(void **state)
 {
@@ -582,6 +605,7 @@ int main(void)
 		cmocka_unit_test(what_was_lost_is_not_exhausted),
 		cmocka_unit_test(what_was_let_go_is_not_exhausted),
 		cmocka_unit_test(what_went_quiet_is_not_exhausted),
+		cmocka_unit_test(what_has_no_room_is_counted_once),
 		cmocka_unit_test(races_come_first),
 		cmocka_unit_test(what_is_foreseen_happens),
 	};

@@ -6,7 +6,8 @@
  * Where a published order is asked for a list costs what that one counts.
  *
  * What a list costs grows while it waits, so that is asked again when its turn
- * comes. When there are too many the new ones are dropped, and counted.
+ * comes. When there are too many the new ones are dropped, and counted; so are
+ * those of too many turns.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -251,7 +252,7 @@ int maple_rank_put(struct maple_rank_lists *lists,
 		return -ENOMEM;
 	if ((*seen)++)
 		return 0;
-	if (lists->n == MOST) {
+	if (lists->n == MOST || list->n > MAPLE_RANK_TURNS) {
 		lists->dropped++;
 		return 0;
 	}

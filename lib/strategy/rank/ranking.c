@@ -354,10 +354,6 @@ static bool on_turn(void *ctx, const struct maple_order_turn *turn)
 	list.n++;
 	if (!maple_rank_allows(s->lists.way, &s->bounds, &list))
 		return true;
-	if (list.n > MAPLE_RANK_TURNS) {
-		s->lists.dropped++;
-		return true;
-	}
 	if (last->pair) {
 		often = maple_rank_count(&x->pairs, last->pair);
 		if (!often || (*often)++ >= OFTEN)
