@@ -11,7 +11,7 @@
 #include "study_rig.h"
 #include "base/mix.h"
 #include "order/model.h"
-#include "strategy/rank/lists.h"
+#include "strategy/rank/ranking.h"
 
 #define PROGRAMS 60
 #define BOUND	 2
@@ -461,6 +461,50 @@ static void what_has_no_room_is_counted_once(void **state)
 	maple_rank_lists_clear(&lists);
 }
 
+/* Runs, which nobody carries out, until none is left. */
+static unsigned int runs_left(struct maple_ranking *r, struct maple_profiling *p)
+{
+	unsigned int n = 0;
+
+	for (;; n++) {
+		struct maple_job job = { .seed = 1 };
+		struct maple_error err;
+		int e;
+
+		if (maple_ranking_begin(r, p, &job, &err, &e) != MAPLE_NEXT_RUN)
+			return n;
+		assert_int_equal(e, 0);
+		maple_ranking_drop(r, &job);
+		maple_profiling_drop(p, &job);
+		maple_switches_deinit(&job.switches);
+		free(job.alone);
+	}
+}
+
+/* What was run is to be run again when a variable turns out to be shared. */
+static void what_the_net_tells_begins_all_anew(void **state)
+{
+	for (int exhaust = 0; exhaust < 2; exhaust++) {
+		struct maple_profiling p;
+		struct maple_ranking r;
+
+		options = (struct maple_campaign_options){ .exhaust = exhaust };
+		study.registry = maple_registry_create();
+		maple_profiling_init(&p, &study, true);
+		maple_ranking_init(&r, MAPLE_RANK_NEWS, &options);
+		/* The two bases, and all turns of them. */
+		assert_int_equal(runs_left(&r, &p), exhaust ? 4 : 2);
+		assert_int_equal(runs_left(&r, &p), 0);
+		p.net.told++;
+		assert_int_equal(runs_left(&r, &p), 2);
+		assert_int_equal(r.schedules, exhaust ? 2 : 0);
+		assert_int_equal(runs_left(&r, &p), 0);
+		maple_ranking_deinit(&r);
+		maple_profiling_deinit(&p);
+		maple_registry_destroy(study.registry);
+	}
+}
+
 /* Fewer runs than there are schedules, and nearly all orders that there are. */
 static void races_come_first(void **state)
 {
@@ -606,6 +650,7 @@ int main(void)
 		cmocka_unit_test(what_was_let_go_is_not_exhausted),
 		cmocka_unit_test(what_went_quiet_is_not_exhausted),
 		cmocka_unit_test(what_has_no_room_is_counted_once),
+		cmocka_unit_test(what_the_net_tells_begins_all_anew),
 		cmocka_unit_test(races_come_first),
 		cmocka_unit_test(what_is_foreseen_happens),
 	};

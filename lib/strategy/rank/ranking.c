@@ -158,14 +158,20 @@ static int put_bases(struct maple_ranking *s)
 	return 0;
 }
 
-/* Everything again, with all turns. */
-static int widen(struct maple_ranking *s)
+/* Everything again. */
+static int begin_anew(struct maple_ranking *s)
 {
 	maple_rank_lists_clear(&s->lists);
 	maple_rank_forget(&s->traces);
-	s->everywhere = true;
-	s->unsure = 0;
+	s->unsure = s->schedules = 0;
 	return put_bases(s);
+}
+
+/* ... with all turns. */
+static int widen(struct maple_ranking *s)
+{
+	s->everywhere = true;
+	return begin_anew(s);
 }
 
 /* The next list that is to be run; NULL: none is left. */
@@ -191,7 +197,7 @@ enum maple_next maple_ranking_begin(struct maple_ranking *s,
 	/* Where unknown code was seen there are events that no run had. */
 	s->begun &= s->told == p->net.told;
 	s->told = p->net.told;
-	if (!s->begun && put_bases(s)) {
+	if (!s->begun && begin_anew(s)) {
 		*e = no_memory(err);
 		return MAPLE_NEXT_RUN;
 	}
