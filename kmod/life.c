@@ -233,9 +233,18 @@ static MAPLE_ON_EXIT(on_exit)
 	rcu_read_unlock();
 }
 
+/* What it is over by; by an exec, if it was not over before. */
+static u32 exec_ends(struct maple_session *s)
+{
+	u32 state = READ_ONCE(s->state);
+
+	return state < MAPLE_SESSION_RELEASED ? MAPLE_SESSION_GONE : state;
+}
+
 /*
  * The program under test begins with the exec that comes before anything was
- * seen of it, and ends with one that comes later, or of other rights.
+ * seen of it, and ends with one that comes later, or of other rights. What is
+ * executed when the session is over is none of its.
  */
 static void on_exec(void *data, struct task_struct *task, pid_t old_pid,
 		    struct linux_binprm *bprm)
@@ -253,7 +262,7 @@ static void on_exec(void *data, struct task_struct *task, pid_t old_pid,
 		smp_store_release(&s->nmm, s->nmm + 1);
 		maple_sites_forget(s);
 	} else {
-		maple_session_cut(s, MAPLE_SESSION_GONE);
+		maple_session_cut(s, exec_ends(s));
 	}
 	rcu_read_unlock();
 }

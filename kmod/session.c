@@ -430,7 +430,8 @@ void maple_session_cut(struct maple_session *s, u32 state)
 		return;
 	WRITE_ONCE(s->native, true);
 	WRITE_ONCE(s->ended, true);
-	WRITE_ONCE(s->asked, state);
+	if (READ_ONCE(s->state) != state) /* or it has ended in that already */
+		WRITE_ONCE(s->asked, state);
 	t = maple_thread_find(s, current);
 	if (t)
 		maple_work_add(t, current, &t->cut, cut_work, MAPLE_WORK_CUT);

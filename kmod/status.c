@@ -5,14 +5,15 @@
 
 u32 maple_session_state(struct maple_session *s)
 {
-	u32 cut = READ_ONCE(s->cut);
+	u32 cut = READ_ONCE(s->cut), state = READ_ONCE(s->state);
 
-	if (cut)
+	/* Whatever was cut may have ended since; of other rights we say no more. */
+	if (cut && (cut == MAPLE_SESSION_BARRED || state != MAPLE_SESSION_GONE))
 		return cut;
 	return READ_ONCE(s->crashed) && !READ_ONCE(s->resumed) &&
-			       READ_ONCE(s->state) < MAPLE_SESSION_RELEASED
+			       state < MAPLE_SESSION_RELEASED
 		       ? MAPLE_SESSION_CRASHED
-		       : READ_ONCE(s->state);
+		       : state;
 }
 
 /* maple_session_why - what bars it from the target; NULL: nothing */

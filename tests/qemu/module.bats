@@ -73,12 +73,19 @@ sessions() { # PATTERN ARGUMENT...
 		-n "$n" -s older -- ./spinner
 }
 
-# The deadline counts from before exec, which on a slow kernel takes long: one that
-# has passed by then gives GONE, since the session is not about that program.
 @test "a session outlives its deadline by nothing" {
 	sessions "2 runs, 0 exposed, 0 failed, 0 unclean" \
 		-n 2 -d $((SLOW * 500)) -o 4 -q $((SLOW * 1000)) -- \
 		./spinner forever
+}
+
+# ... which counts from before exec, and that may take long.
+@test "a deadline that passes before the program is executed is told as one" {
+	sessions "1 runs, 0 exposed, 0 failed, 0 unclean" \
+		-d 100 -l 600 -o 4 -q $((SLOW * 300)) -- ./spinner forever
+	# Also of one that ends, which is told then.
+	sessions "1 runs, 0 exposed, 0 failed, 0 unclean" \
+		-d 100 -l 600 -o 6 -- ./spinner
 }
 
 @test "a program that sets its own policy and CPUs stays where it is" {

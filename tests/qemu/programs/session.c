@@ -14,8 +14,9 @@
  *     -q MS         end the session after so long; the target must then be as
  *                   it was natively, and is killed
  *     -x MS         run it in a process that is killed within so long; the same
- *     -r MS         ... when it has run on for so long, without an end of its own
+ *     -r MS         ... when it has run on for so long, with no end of its own
  *     -o STATE      the session must end in that state
+ *     -l MS         it is executed so long after the session has begun
  *     -w            a watchpoint must tell of a write, and end an attempt
  *     -v            print the log
  *
@@ -43,7 +44,7 @@
 
 static struct {
 	int runs, sched, try, deadline, kill_ms, quit_ms, end_ms, rest_ms,
-		state, misses;
+		late_ms, state, misses;
 	bool expose, fail, told, verbose;
 	const char *iroot;
 	char **argv;
@@ -291,6 +292,14 @@ static void end_target(pid_t pid)
 	}
 }
 
+static void look(struct maple_control *c, struct maple_control_status *st)
+{
+	struct maple_error err;
+
+	if (maple_control_status(c, true, st, &err))
+		die("status", err.text);
+}
+
 static void run_once(void)
 {
 	struct maple_control_status st;
@@ -307,13 +316,20 @@ static void run_once(void)
 	if (target_pipe >= 0 && write(target_pipe, &pid, sizeof(pid)) < 0)
 		die("write", strerror(errno));
 	start(c, pid, &err);
+	nap(opt.late_ms);
 	if (write(go[1], "", 1) != 1)
 		die("write", strerror(errno));
 	close(go[1]);
 	status = follow(c, pid);
 	print_log(c);
-	if (maple_control_status(c, true, &st, &err))
-		die("status", err.text);
+	look(c, &st);
+	/* The watchdog may not have seen its end yet. */
+	for (int ms = 0; status >= 0 && (int)st.state < opt.state && ms < 1000;
+	     ms++) {
+		nap(1);
+		free(st.threads);
+		look(c, &st);
+	}
 	exposed += st.result.exposed;
 	failed += status > 0;
 	unclean += st.counters.lost || st.counters.refused ||
@@ -377,7 +393,7 @@ int main(int argc, char **argv)
 					      "plan" };
 	int o;
 
-	while ((o = getopt(argc, argv, "+n:s:i:d:t:k:q:x:r:o:m:efwv")) > 0) {
+	while ((o = getopt(argc, argv, "+n:s:i:d:t:k:q:x:r:o:l:m:efwv")) > 0) {
 		switch (o) {
 		case 'n':
 			opt.runs = atoi(optarg);
@@ -410,6 +426,9 @@ int main(int argc, char **argv)
 			break;
 		case 'o':
 			opt.state = atoi(optarg);
+			break;
+		case 'l':
+			opt.late_ms = atoi(optarg);
 			break;
 		case 'm':
 			opt.misses = atoi(optarg);
