@@ -553,6 +553,7 @@ static size_t recalled_n;	/* there are so many, */
 static uint32_t kept_hit[MOST]; /* what was kept, by the first entries' hits */
 static size_t kept_n;
 static unsigned int kept_times;
+static uint64_t cut_short; /* the run that nobody hears of; 0: none */
 
 /* Lists of one entry, with a hit that tells them apart; the third is empty. */
 static size_t recall(struct maple_study *s, const char *name,
@@ -590,7 +591,7 @@ static void keep(struct maple_study *s, const char *name,
 static unsigned int a_campaign(const struct maple_strategy *s, uint64_t runs)
 {
 	struct maple_error err;
-	unsigned int had = 0;
+	unsigned int had = 0, cut = 0;
 	void *self;
 	int e = 0;
 
@@ -608,12 +609,19 @@ static unsigned int a_campaign(const struct maple_strategy *s, uint64_t runs)
 		if (job.switches.n == 1 && job.switches.entry[0].hit >= 100) {
 			/* In their order, but for the empty one. */
 			assert_int_equal(job.switches.entry[0].hit,
-					 100 + had + (had >= 2));
+					 100 + had + cut + (had + cut >= 2));
 			assert_int_equal(job.policy.behind,
 					 1 + MAPLE_POLICY_POS);
-			had++;
+			cut += seed == cut_short;
+			had += seed != cut_short;
 			if (s == &maple_strategy_grey)
-				assert_int_equal(seed, 2 + had);
+				assert_int_equal(seed, 2 + had + cut);
+		}
+		if (seed == cut_short) {
+			s->drop(self, &job);
+			maple_switches_deinit(&job.switches);
+			free(job.alone);
+			continue;
 		}
 		carry_out(s, self, &job, false);
 	}
@@ -660,6 +668,28 @@ static void what_had_no_run_is_kept_first(void **state)
 	assert_int_equal(kept_hit[MOST - 1], 100 + MOST + 1);
 }
 
+/* A run that is cut short has shown nothing. */
+static void what_was_cut_short_had_no_run(void **state)
+{
+	const struct maple_strategy *s = &maple_strategy_grey;
+
+	recalled_n = RECALLED;
+	cut_short = 5; /* the last one of the campaign */
+	assert_int_equal(a_campaign(s, 5), 2);
+	assert_int_equal(kept_hit[0], 103);
+	assert_int_equal(kept_hit[1], 104);
+	assert_true(kept_hit[2] < 100);
+	/* It may be cut short each time: the others come to their runs. */
+	assert_int_equal(a_campaign(s, 30), RECALLED - 2);
+	assert_int_equal(kept_hit[0], 103);
+	assert_true(kept_hit[1] < 100);
+	/* What none was recalled for is nothing to keep. */
+	cut_short = 20;
+	assert_int_equal(a_campaign(s, 30), RECALLED - 1);
+	assert_true(kept_hit[0] < 100);
+	cut_short = 0;
+}
+
 static void where_nothing_came_up_nothing_is_kept(void **state)
 {
 	const struct maple_strategy *s = &maple_strategy_grey;
@@ -678,6 +708,7 @@ static void where_nothing_came_up_nothing_is_kept(void **state)
 static void the_portfolio_passes_it_on(void **state)
 {
 	const struct maple_strategy *s = &maple_strategy_auto;
+	bool once = false;
 
 	recalled_n = RECALLED;
 	study.alone = true; /* no orders are forced here */
@@ -686,6 +717,16 @@ static void the_portfolio_passes_it_on(void **state)
 	assert_int_equal(a_campaign(s, 800), RECALLED - 1);
 	assert_int_equal(asked, 1);
 	assert_int_equal(kept_times, 1);
+	/* They come somewhere here: which of them is cut short is kept. */
+	for (cut_short = 8; cut_short < 24; cut_short++) {
+		unsigned int had = a_campaign(s, 800);
+
+		assert_in_range(had, RECALLED - 2, RECALLED - 1);
+		assert_int_equal(kept_hit[0] >= 100, had == RECALLED - 2);
+		once |= had == RECALLED - 2;
+	}
+	assert_true(once);
+	cut_short = 0;
 }
 
 int main(void)
@@ -704,6 +745,7 @@ int main(void)
 		cmocka_unit_test(it_goes_back_to_where_it_was),
 		cmocka_unit_test(it_goes_on_with_what_was_kept),
 		cmocka_unit_test(what_had_no_run_is_kept_first),
+		cmocka_unit_test(what_was_cut_short_had_no_run),
 		cmocka_unit_test(where_nothing_came_up_nothing_is_kept),
 		cmocka_unit_test(the_portfolio_passes_it_on),
 	};

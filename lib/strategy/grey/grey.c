@@ -68,6 +68,14 @@ static int ended(void *self, struct maple_job *job,
 	return e;
 }
 
+static void drop(void *self, struct maple_job *job)
+{
+	struct maple_grey *s = self;
+
+	maple_greybox_drop(&s->greybox, job);
+	maple_profiling_drop(&s->profiling, job);
+}
+
 static void leave(void *self)
 {
 	struct maple_grey *s = self;
@@ -92,7 +100,7 @@ const struct maple_strategy maple_strategy_grey = {
 	.next = next,
 	.event = maple_profiled_event,
 	.ended = ended,
-	.drop = maple_profiled_drop,
+	.drop = drop,
 	.count = maple_profiled_count,
 	.standing = maple_profiled_standing,
 	.leave = leave,

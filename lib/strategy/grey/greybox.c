@@ -47,10 +47,12 @@ int maple_greybox_begin(struct maple_greybox *g, struct maple_profiling *p,
 		.lean = g->begun >= WHOLE && g->begun % WHOLE_ONE,
 	};
 	struct maple_switches prefix;
+	bool recalled;
 	int e = 0;
 
 	recall(g, p->study);
-	if (!take(g, &prefix))
+	recalled = take(g, &prefix);
+	if (!recalled)
 		e = maple_corpus_draw(&g->corpus,
 				      study->random(study, job->seed + 1),
 				      &prefix);
@@ -67,7 +69,21 @@ int maple_greybox_begin(struct maple_greybox *g, struct maple_profiling *p,
 	}
 	job->reads = true;
 	job->budget = BUDGET;
+	job->aim = recalled ? g : NULL;
 	return e;
+}
+
+/*
+ * What was recalled for a run that never was, or was cut short, has had none. It
+ * is kept, and not tried again here: the run may be cut short by what it does.
+ */
+void maple_greybox_drop(struct maple_greybox *g, struct maple_job *job)
+{
+	if (!job->aim)
+		return;
+	g->recalled[g->cut++] = job->switches;
+	job->switches = (struct maple_switches){ 0 };
+	job->aim = NULL;
 }
 
 static int learn(struct maple_greybox *g, const struct maple_profiling *p,
@@ -113,8 +129,8 @@ void maple_greybox_leave(const struct maple_greybox *g,
 
 	if (!g->asked || !study->keep)
 		return;
-	for (size_t i = g->used;
-	     i < g->nrecalled && n < MAPLE_MEMO_CORPUS_LISTS; i++)
+	/* Those that had a run are empty. */
+	for (size_t i = 0; i < g->nrecalled && n < MAPLE_MEMO_CORPUS_LISTS; i++)
 		if (g->recalled[i].n)
 			list[n++] = g->recalled[i];
 	first = n; /* of those that are ours */
@@ -128,7 +144,7 @@ void maple_greybox_leave(const struct maple_greybox *g,
 
 void maple_greybox_deinit(struct maple_greybox *g)
 {
-	for (size_t i = g->used; i < g->nrecalled; i++)
+	for (size_t i = 0; i < g->nrecalled; i++)
 		maple_switches_deinit(&g->recalled[i]);
 	free(g->recalled);
 	maple_corpus_forget(&g->corpus);

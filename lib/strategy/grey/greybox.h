@@ -9,13 +9,16 @@ struct maple_greybox {
 	struct maple_corpus corpus;
 	uint64_t begun;
 	uint64_t vain; /* runs that found nothing since the corpus was empty */
-	/* Prefixes that an earlier campaign kept; those before @used had runs. */
+	/*
+	 * Prefixes that an earlier campaign kept: the first @cut had runs that
+	 * were cut short, those up to @used had theirs, and are not here.
+	 */
 	bool asked;
-	size_t nrecalled, used;
+	size_t nrecalled, used, cut;
 	struct maple_switches *recalled;
 };
 
-/* maple_greybox_begin - @job becomes a run, to be ended. 0, or -errno */
+/* maple_greybox_begin - @job becomes a run, to be ended or dropped. 0, or -errno */
 int maple_greybox_begin(struct maple_greybox *g, struct maple_profiling *p,
 			struct maple_job *job, struct maple_error *err);
 
@@ -28,6 +31,8 @@ int maple_greybox_ended(struct maple_greybox *g, const struct maple_profiling *p
 			const struct maple_job *job,
 			const struct maple_job_end *end, bool *news,
 			struct maple_error *err);
+
+void maple_greybox_drop(struct maple_greybox *g, struct maple_job *job);
 
 /* maple_greybox_leave - keeps, for another campaign, what was rare */
 void maple_greybox_leave(const struct maple_greybox *g,
