@@ -281,6 +281,9 @@ $(O)/tests/e2e/%: tests/e2e/%.c
 	$(call say,CC,$<)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O0 -g -pthread -o $@ $<
 
+$(addprefix $(O)/tests/,control/token_ring control/lazy_init \
+	control/which_waiter e2e/token_ring e2e/unjoined): tests/ends_first.h
+
 $(O)/tests/e2e/%: tests/e2e/%.cc
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)

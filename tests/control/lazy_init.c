@@ -5,6 +5,7 @@
  */
 #include <assert.h>
 #include <pthread.h>
+#include "../ends_first.h"
 
 static pthread_mutex_t l = PTHREAD_MUTEX_INITIALIZER;
 static volatile int data;
@@ -38,6 +39,7 @@ int main(void)
 	pthread_t t[3];
 
 	pthread_create(&t[2], 0, three, 0);
+	ends_first(t[2], ENDS_FIRST_MS);
 	pthread_create(&t[0], 0, one, 0);
 	pthread_create(&t[1], 0, two, 0);
 	for (int i = 0; i < 3; i++)

@@ -5,6 +5,7 @@
  */
 #include <assert.h>
 #include <pthread.h>
+#include "../ends_first.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t come = PTHREAD_COND_INITIALIZER;
@@ -24,29 +25,31 @@ static void *wait_here(void *arg)
 	return NULL;
 }
 
-static int all_there(void)
+static int are_there(void)
 {
-	int all;
+	int n;
 
 	pthread_mutex_lock(&lock);
-	all = arrived == 2;
+	n = arrived;
 	pthread_mutex_unlock(&lock);
-	return all;
+	return n;
 }
 
 int main(void)
 {
 	pthread_t waiter[2];
 
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		pthread_create(&waiter[i], NULL, wait_here, NULL);
-	while (!all_there())
-		;
+		while (are_there() <= i)
+			;
+	}
 	for (int i = 0; i < 2; i++) {
 		pthread_mutex_lock(&lock);
 		permits++;
 		pthread_cond_signal(&come);
 		pthread_mutex_unlock(&lock);
+		ends_first(waiter[i], ENDS_FIRST_MS);
 	}
 	for (int i = 0; i < 2; i++)
 		pthread_join(waiter[i], NULL);

@@ -7,20 +7,12 @@
  */
 #include <assert.h>
 #include <pthread.h>
+#include "../ends_first.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int first = 1, second = 2, third = 3;
 static int passed;
-
-/*
- * What a station does before the token is its own: so much more than the one
- * before it that it comes later even if that has a third of a CPU.
- */
-static void work(int much)
-{
-	for (volatile int i = 0; i < much * 4000000; i++)
-		;
-}
+static pthread_t thread[4]; /* each comes later than the one before it */
 
 static void *pass_first(void *arg)
 {
@@ -35,7 +27,7 @@ static void *pass_first(void *arg)
 
 static void *pass_second(void *arg)
 {
-	work(1);
+	ends_first(thread[0], ENDS_FIRST_MS);
 	pthread_mutex_lock(&lock);
 	second = first;
 	passed++;
@@ -45,7 +37,7 @@ static void *pass_second(void *arg)
 
 static void *pass_third(void *arg)
 {
-	work(4);
+	ends_first(thread[1], ENDS_FIRST_MS);
 	pthread_mutex_lock(&lock);
 	third = second;
 	passed++;
@@ -55,7 +47,7 @@ static void *pass_third(void *arg)
 
 static void *inspect(void *arg)
 {
-	work(12);
+	ends_first(thread[2], ENDS_FIRST_MS);
 	pthread_mutex_lock(&lock);
 	if (passed == 3)
 		assert(first == second && second == third);
@@ -67,7 +59,6 @@ int main(void)
 {
 	void *(*const station[])(void *) = { pass_first, pass_second,
 					     pass_third, inspect };
-	pthread_t thread[4];
 
 	for (int i = 0; i < 4; i++)
 		pthread_create(&thread[i], NULL, station[i], NULL);
