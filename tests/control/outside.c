@@ -21,7 +21,7 @@ static atomic_int come;
 
 static void *sleep_on(void *arg)
 {
-	usleep(300000);
+	usleep(1000000); /* a busy machine lets the child wait */
 	assert(atomic_load(&come));
 	return NULL;
 }
