@@ -484,6 +484,14 @@ static struct maple_study study = {
 	.mark = mark,
 };
 
+static void free_job(struct maple_job *job)
+{
+	maple_switches_deinit(&job->switches);
+	free(job->expected.name);
+	free(job->expected.weight);
+	free(job->alone);
+}
+
 /* One run of what was asked for, which did as ever. */
 static void carry_out(const struct maple_strategy *s, void *self,
 		      struct maple_job *job, bool failed)
@@ -495,10 +503,7 @@ static void carry_out(const struct maple_strategy *s, void *self,
 		s->event(self, job, &event[i]);
 	assert_int_equal(s->ended(self, job, &end, &err), 0);
 	assert_null(job->own);
-	maple_switches_deinit(&job->switches);
-	free(job->expected.name);
-	free(job->expected.weight);
-	free(job->alone);
+	free_job(job);
 }
 
 static void it_goes_back_to_where_it_was(void **state)
@@ -619,8 +624,7 @@ static unsigned int a_campaign(const struct maple_strategy *s, uint64_t runs)
 		}
 		if (seed == cut_short) {
 			s->drop(self, &job);
-			maple_switches_deinit(&job.switches);
-			free(job.alone);
+			free_job(&job);
 			continue;
 		}
 		carry_out(s, self, &job, false);
