@@ -174,7 +174,8 @@ static bool is_settled(const struct maple_campaign *c,
 		return true;
 	if (f->native_fails)
 		return tells_apart(f);
-	if (never_again(f))
+	/* Random schedules alone have no order to look for. */
+	if (never_again(f) && (has_order(f) || c->strategy->forces))
 		return false;
 	/* Without an order it answers nothing that was asked. */
 	if (!has_order(f))

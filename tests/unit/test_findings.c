@@ -9,7 +9,9 @@
 #include "campaign/internal.h"
 
 static struct maple_campaign_options options;
-static struct maple_campaign campaign = { .options = &options };
+static struct maple_strategy strategy = { .forces = true };
+static struct maple_campaign campaign = { .options = &options,
+					  .strategy = &strategy };
 static struct maple_moment moments[2];
 static struct maple_frame frames[2][2];
 static struct maple_stack stacks[2][2];
@@ -140,6 +142,9 @@ static void test_enough(void **state)
 	one.class = NULL; /* of a profile run */
 	one.flipped_runs = 0;
 	assert_false(maple_findings_enough(&campaign));
+	strategy.forces = false;
+	assert_true(maple_findings_enough(&campaign));
+	strategy.forces = true;
 	one.forced_fails = 1;
 	assert_true(maple_findings_enough(&campaign));
 	one.forced_fails = 0;
