@@ -136,10 +136,9 @@ enum maple_order_answer {
  */
 struct maple_order_found {
 	uint32_t n;
-	uint32_t *event;    /* numbers in the model, in the new order; owned */
-	unsigned int sure;  /* steps of the pattern that are among them */
-	uint32_t beginning; /* of a whole one: what it was made of */
-	uint32_t branches;  /* that were searched */
+	uint32_t *event;   /* numbers in the model, in the new order; owned */
+	unsigned int sure; /* steps of the pattern that are among them */
+	uint32_t branches; /* that were searched */
 };
 
 /*
@@ -153,24 +152,11 @@ enum maple_order_answer maple_order_solve(const struct maple_order_model *model,
 void maple_order_deinit(struct maple_order_found *order);
 
 /*
- * maple_order_whole - @order, @goal's tail, and all other events of the run
- * @turns: these by turns of the threads; else as the run had them
- * @whole: to be freed with maple_order_deinit()
- *
- * -ENOMEM, or 0.
- */
-int maple_order_whole(const struct maple_order_model *model,
-		      const struct maple_order_goal *goal,
-		      const struct maple_order_found *order, bool turns,
-		      struct maple_order_found *whole);
-
-/*
  * maple_order_schedule - the schedule of @order, and of @goal's tail behind it
  * @most: room in @list
  *
- * Entries are by number of thread in the run that the model is of. A whole one
- * is cut where there is no more room, behind its beginning. 0: it has more than
- * @most.
+ * Entries are by number of thread in the run that the model is of. 0: it has
+ * more than @most, or a place of it was no point in that run.
  */
 uint32_t maple_order_schedule(const struct maple_order_model *model,
 			      const struct maple_order_goal *goal,

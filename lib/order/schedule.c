@@ -64,10 +64,7 @@ uint32_t maple_order_schedule(const struct maple_order_model *model,
 	for (size_t t = 0; t < threads && fits; t++)
 		s.place[t] = MAPLE_SITE_NONE;
 	for (uint32_t i = 0; i < order->n && fits; i++)
-		if (!then(&s, order->event[i])) {
-			fits = order->beginning && i >= order->beginning;
-			break;
-		}
+		fits = then(&s, order->event[i]);
 	for (unsigned int i = order->sure; i < steps && fits; i++)
 		fits = then(&s, goal->event[i]);
 	free(s.place);

@@ -480,7 +480,7 @@ static void test_between_points(void **state)
 {
 	struct maple_order_goal goal = { { 3 }, { 1, 2 } };
 	uint32_t as[] = { 0, 2, 1 };
-	struct maple_order_found order = { 3, as, 2, 0, 0 };
+	struct maple_order_found order = { 3, as, 2, 0 };
 	struct maple_policy_switch list[8];
 
 	/* The unlock is no point: it is done with what was before it. */
@@ -490,40 +490,6 @@ static void test_between_points(void **state)
 	assert_int_equal(at(1)->place, event[0].site);
 	assert_int_equal(maple_order_schedule(model, &goal, &order, list, 8), 1);
 	assert_int_equal(list[0].site, event[0].site);
-}
-
-/* What is behind an order: as the run had it, or point by point by turns. */
-static void test_whole(void **state)
-{
-	struct maple_order_goal goal = { { 3 }, { 4, 1 } };
-	uint32_t as[] = { 4 };
-	struct maple_order_found order = { 1, as, 1, 0, 0 }, whole;
-	struct maple_policy_switch list[8];
-	const uint32_t run[] = { 4, 1, 0, 2, 3, 5, 6, 7 };
-	const uint32_t turns[] = { 4, 1, 5, 0, 6, 2, 3, 7 };
-
-	trace("0Wx 0Wx 0Wx 0uL 1Wx 1Wx 1Wx 1Wx");
-	event[3].aux = 0;
-	build();
-	assert_int_equal(maple_order_whole(model, &goal, &order, false, &whole),
-			 0);
-	assert_int_equal(whole.n, n);
-	assert_memory_equal(whole.event, run, sizeof(run));
-	maple_order_deinit(&whole);
-
-	assert_int_equal(maple_order_whole(model, &goal, &order, true, &whole),
-			 0);
-	assert_int_equal(whole.n, n);
-	assert_int_equal(whole.sure, 2);
-	assert_memory_equal(whole.event, turns, sizeof(turns));
-	/* The unlock is no point: it comes with the write before it. */
-	assert_int_equal(maple_order_schedule(model, &goal, &whole, list, 8), 7);
-	assert_int_equal(list[6].thread, 0);
-	assert_int_equal(list[6].site, event[2].site);
-	/* It is cut behind what was solved for, and never in it. */
-	assert_int_equal(maple_order_schedule(model, &goal, &whole, list, 3), 3);
-	assert_int_equal(maple_order_schedule(model, &goal, &whole, list, 1), 0);
-	maple_order_deinit(&whole);
 }
 
 int main(void)
@@ -549,7 +515,6 @@ int main(void)
 		cmocka_unit_test_teardown(test_crossed_locks, teardown),
 		cmocka_unit_test_teardown(test_lost_signal, teardown),
 		cmocka_unit_test_teardown(test_schedule, teardown),
-		cmocka_unit_test_teardown(test_whole, teardown),
 		cmocka_unit_test_teardown(test_between_points, teardown),
 	};
 

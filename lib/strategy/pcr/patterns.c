@@ -172,102 +172,66 @@ static bool on_promised(void *ctx, const struct maple_order_goal *goal)
 	return true;
 }
 
-/* What the run's events would show in the order of @whole. */
-static void promise(struct learning *l, const struct maple_order_found *whole,
+/*
+ * What @found shows on paper, with all else behind it as the run had it: more
+ * than it was solved for. That locks may be held there is left aside.
+ */
+static void promise(struct learning *l, const struct maple_order_goal *goal,
+		    const struct maple_order_found *found,
 		    struct maple_patterns_order *order)
 {
 	struct promising x = { l, order };
+	uint32_t n = maple_order_events(l->model), at = 0;
+	unsigned int steps = maple_pattern_steps(goal->pattern.number);
 	struct maple_order_model *model = NULL;
-	struct maple_event *event = malloc((whole->n + 1u) * sizeof(*event));
+	struct maple_event *event;
+	bool *done;
 
-	for (uint32_t i = 0; i < whole->n && event; i++) {
-		uint32_t at =
-			maple_order_origin(l->model, whole->event[i]).event;
+	if (n > PROMISING)
+		return;
+	event = malloc((n + 1u) * sizeof(*event));
+	done = calloc(n + 1u, sizeof(*done));
+	for (uint32_t i = 0; i < n + found->n + steps && event && done; i++) {
+		uint32_t e = i < found->n	    ? found->event[i]
+			     : i < found->n + steps ? goal->event[i - found->n]
+						    : i - found->n - steps;
 
-		event[i] = l->event[at];
+		if (done[e])
+			continue;
+		done[e] = true;
+		event[at++] = l->event[maple_order_origin(l->model, e).event];
 	}
-	if (event && !maple_order_model_build(event, whole->n, false, &model))
+	if (event && done && !maple_order_model_build(event, at, false, &model))
 		maple_order_shown(model, on_promised, &x);
 	maple_order_model_free(model);
 	free(event);
-}
-
-/* Its schedule; none, where that is too long. */
-static int lay_down(struct learning *l, const struct maple_order_goal *goal,
-		    const struct maple_order_found *found,
-		    struct maple_patterns_order *order)
-{
-	struct maple_policy_switch list[ENTRIES];
-	struct maple_switches from = {
-		.n = maple_order_schedule(l->model, goal, found, list, ENTRIES),
-		.nnames = l->nnames,
-		.entry = list,
-		.name = (struct maple_policy_name *)l->names,
-	};
-
-	return from.n ? maple_switches_copy(&order->list, &from) : 0;
-}
-
-static void forget(struct maple_patterns_order *order)
-{
-	maple_switches_deinit(&order->list);
-	free(order->shows);
-}
-
-/*
- * What @found shows more than it was solved for, on paper, with all else behind
- * it: by turns, which the schedule says then as well, or as the run had it, if
- * that is as much. That locks may be held there is left aside.
- */
-static int add_rest(struct learning *l, const struct maple_order_goal *goal,
-		    const struct maple_order_found *found,
-		    struct maple_patterns_order *order)
-{
-	struct maple_patterns_order turns = { .key = order->key,
-					      .number = order->number };
-	struct maple_order_found whole;
-	int e = maple_order_whole(l->model, goal, found, false, &whole);
-
-	if (e)
-		return e;
-	promise(l, &whole, order);
-	maple_order_deinit(&whole);
-	e = maple_order_whole(l->model, goal, found, true, &whole);
-	if (e)
-		return e;
-	promise(l, &whole, &turns);
-	if (turns.nshows > order->nshows)
-		e = lay_down(l, goal, &whole, &turns);
-	maple_order_deinit(&whole);
-	if (turns.list.n) {
-		forget(order);
-		*order = turns;
-	} else {
-		forget(&turns);
-	}
-	return e;
+	free(done);
 }
 
 static int put(struct learning *l, struct maple_patterns_key *key,
 	       const struct maple_order_goal *goal,
-	       const struct maple_order_found *found)
+	       const struct maple_order_found *found,
+	       const struct maple_policy_switch *list, uint32_t n)
 {
 	struct maple_patterns *p = l->p;
-	struct maple_patterns_order order = { .key = key };
-	int e = lay_down(l, goal, found, &order);
+	struct maple_switches from = {
+		.n = n,
+		.nnames = l->nnames,
+		.entry = (struct maple_policy_switch *)list,
+		.name = (struct maple_policy_name *)l->names,
+	};
+	struct maple_patterns_order *order;
 
-	if (!e && !order.list.n)
-		return 0;
-	order.number = p->found++;
-	if (!e && p->promises && maple_order_events(l->model) <= PROMISING)
-		e = add_rest(l, goal, found, &order);
-	if (!e && !maple_array_reserve(p->order, p->norders, p->room))
-		e = -ENOMEM;
-	if (e) {
-		forget(&order);
-		return e;
-	}
-	p->order[p->norders++] = order;
+	if (!maple_array_reserve(p->order, p->norders, p->room))
+		return -ENOMEM;
+	order = &p->order[p->norders];
+	*order = (struct maple_patterns_order){ .key = key,
+						.number = p->found++ };
+	if (maple_switches_copy(&order->list, &from))
+		return -ENOMEM;
+	if (p->promises)
+		promise(l, goal, found, order);
+	p->norders++;
 	key->waiting++;
 	return 0;
 }
@@ -285,7 +249,9 @@ static bool on_wanted(void *ctx, const struct maple_order_goal *goal)
 {
 	struct learning *l = ctx;
 	struct maple_patterns_key *key = get(l, &goal->pattern);
+	struct maple_policy_switch list[ENTRIES];
 	struct maple_order_found order;
+	uint32_t n;
 
 	if (!key)
 		return false;
@@ -300,7 +266,8 @@ static bool on_wanted(void *ctx, const struct maple_order_goal *goal)
 	switch (maple_order_solve(l->model, goal, &order)) {
 	case MAPLE_ORDER_FOUND:
 		predict(l, key);
-		if (put(l, key, goal, &order))
+		n = maple_order_schedule(l->model, goal, &order, list, ENTRIES);
+		if (n && put(l, key, goal, &order, list, n))
 			l->error = -ENOMEM;
 		maple_order_deinit(&order);
 		break;
@@ -431,6 +398,12 @@ static bool is_better(const struct maple_patterns_order *a,
 	if (promised(a) != promised(b))
 		return promised(a) > promised(b);
 	return a->number < b->number;
+}
+
+static void forget(struct maple_patterns_order *order)
+{
+	maple_switches_deinit(&order->list);
+	free(order->shows);
 }
 
 /* What is no longer due is taken out. */
