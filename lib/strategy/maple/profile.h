@@ -10,15 +10,11 @@
 #include "../expect.h"
 #include "../net.h"
 #include "../strategy.h"
-#include "predict/races.h"
 #include "candidate.h"
 #include "choice.h"
 
 #define MAPLE_DRY_PROFILES \
 	3 /* profile runs in a row that add nothing, at least */
-
-/* In a count: and more, of which there were no events. */
-#define MAPLE_HITS_MORE 0x80000000u
 
 /* By number, without MAPLE_SITE_CALL. */
 struct maple_hits {
@@ -132,8 +128,7 @@ unsigned int maple_change_depth(const struct maple_study *study);
 /* sharing.c */
 void maple_sharing_learn(struct maple_sharing *s,
 			 const struct maple_sample *sample,
-			 const struct maple_predict *predict,
-			 const struct maple_races *races);
+			 const struct maple_predict *predict);
 bool maple_sharing_is_shared(const struct maple_sharing *s, uint32_t site);
 uint8_t *maple_sharing_choose(struct maple_sharing *s,
 			      const struct maple_study *study, uint64_t seed,
