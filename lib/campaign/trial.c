@@ -120,7 +120,6 @@ static int memo_begin(struct maple_campaign *c, struct maple_trial *trial,
 	int e;
 
 	assert(maple_lane_has_turn(c) && run.kind);
-	assert(!trial->job.attempt || (trial->job.goal && trial->job.goal->row));
 	e = maple_memo_begin(c->memo, c->err);
 	if (!e && trial->job.attempt)
 		e = maple_memo_mark(c->memo, c->memo_program,
@@ -243,7 +242,6 @@ static int memo_end(struct maple_campaign *c, struct maple_trial *trial,
 	};
 	int e;
 
-	assert(row > 0); /* memo_begin() came before */
 	e = maple_memo_run_end(c->memo, row, &end, c->err);
 	tell_full(c);
 	maple_campaign_count(c);
