@@ -24,7 +24,6 @@
  * Schedules that a strategy goes on with are an array of {"sites": [...],
  * "threads": [...], "switches": [[thread, next, what, site, hit], ...]}.
  */
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -468,8 +467,6 @@ static int read_plan(const struct reader *r, json_t *object,
 	for (i = 0; i < json_array_size(guards); i++)
 		plan->guard[plan->nguards++] =
 			number_of(r, json_array_get(guards, i));
-	assert(plan->nsteps <= MAPLE_PLAN_STEPS &&
-	       plan->nguards <= MAPLE_PLAN_GUARDS);
 	for (i = 0; i < json_array_size(covers); i++)
 		plan->cover[plan->ncovers++] =
 			number_of(r, json_array_get(covers, i));

@@ -240,9 +240,8 @@ static int memo_end(struct maple_campaign *c, struct maple_trial *trial,
 		.reason = trial->job.reason,
 		.rested = trial->job.rested,
 	};
-	int e;
+	int e = maple_memo_run_end(c->memo, row, &end, c->err);
 
-	e = maple_memo_run_end(c->memo, row, &end, c->err);
 	tell_full(c);
 	maple_campaign_count(c);
 	/* Runs that confirm something add nothing to it. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Fails by itself in every third run, as the file that it is given counts them,
- * whatever its threads do. With RUN in that run alone, and whenever an
- *increment is lost; with FROM not before that run.
+ * whatever its threads do. With RUN it fails in that run, and whenever an
+ * increment is lost; with FROM that is so from run FROM on.
  *
  *	flaky FILE [RUN [FROM]]
  */

@@ -73,7 +73,7 @@ static uint32_t answer_image(struct maple_agent_backend *a, uint32_t i)
 	struct maple_registry *reg = options->registry;
 	struct maple_error err;
 	char text[MAPLE_SHM_PATH + MAPLE_ERROR_MAX + 32];
-	uint32_t index;
+	uint32_t index, nsites;
 	uint64_t at;
 	size_t size;
 	void *blob;
@@ -105,13 +105,14 @@ static uint32_t answer_image(struct maple_agent_backend *a, uint32_t i)
 	}
 	a->registered[i] = index;
 	shared->site_base = maple_registry_base(reg, index);
-	maple_image_sites(maple_registry_image(reg, index), &shared->nsites);
+	maple_image_sites(maple_registry_image(reg, index), &nsites);
+	shared->nsites = nsites;
 	if (!append(a, blob, size, &at)) {
 		free(blob);
 		return MAPLE_IMAGE_FAILED;
 	}
 	/* As many as the agent is told of, or it would patch others. */
-	assert(((struct maple_table *)blob)->nsites == shared->nsites);
+	assert(((struct maple_table *)blob)->nsites == nsites);
 	a->table[i] = blob;
 	shared->table_at = at;
 	mark_alone(a, i);
