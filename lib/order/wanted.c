@@ -102,7 +102,7 @@ static void want(struct wanting *w, uint32_t number, const uint32_t *event)
 {
 	struct maple_order_goal goal = { .pattern.number = number };
 
-	if (!meet(w, number, event))
+	if (w->over || !meet(w, number, event))
 		return;
 	for (unsigned int i = 0; i < maple_pattern_steps(number); i++) {
 		goal.event[i] = event[i];

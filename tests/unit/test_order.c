@@ -365,6 +365,34 @@ static void test_wanted(void **state)
 	}
 }
 
+struct patience {
+	unsigned int told, most;
+};
+
+static bool tell_some(void *ctx, const struct maple_order_goal *goal)
+{
+	struct patience *p = ctx;
+
+	return ++p->told < p->most;
+}
+
+/* Who wants no more is told no more. */
+static void test_wanted_no_more(void **state)
+{
+	struct patience p = { 0, ~0u };
+	unsigned int all;
+
+	trace("0LL 0Wx 0Ry 0Wx 0uL 1LL 1Rx 1Wy 1Rx 1uL 2Wx 2Wy 2Rx 0Rx 1Wx");
+	assert_true(maple_order_wanted(model, tell_some, &p));
+	all = p.told;
+	assert_true(all > 20);
+	for (unsigned int most = 1; most < all; most++) {
+		p = (struct patience){ 0, most };
+		assert_false(maple_order_wanted(model, tell_some, &p));
+		assert_int_equal(p.told, most);
+	}
+}
+
 static void test_lost_update(void **state)
 {
 	/* a reads, b reads; what b then reads is as it was: only x's order. */
@@ -506,6 +534,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_shown_past_a_read, teardown),
 		cmocka_unit_test_teardown(test_late_wait, teardown),
 		cmocka_unit_test_teardown(test_wanted, teardown),
+		cmocka_unit_test_teardown(test_wanted_no_more, teardown),
 		cmocka_unit_test_teardown(test_lost_update, teardown),
 		cmocka_unit_test_teardown(test_program_order, teardown),
 		cmocka_unit_test_teardown(test_kept_read, teardown),
