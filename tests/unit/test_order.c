@@ -382,7 +382,10 @@ static void test_wanted_no_more(void **state)
 	struct patience p = { 0, ~0u };
 	unsigned int all;
 
-	trace("0LL 0Wx 0Ry 0Wx 0uL 1LL 1Rx 1Wy 1Rx 1uL 2Wx 2Wy 2Rx 0Rx 1Wx");
+	trace("0Wx 0Rx 1Wx 1Rx 1Wx 1Rx 1Wx 0Rx 0Wx 2Wx 2Wx 2Rx 2Wx 1Rx");
+	for (uint32_t i = 0; i < n; i++)
+		event[i].site = event[i].kind; /* in loops */
+	build();
 	assert_true(maple_order_wanted(model, tell_some, &p));
 	all = p.told;
 	assert_true(all > 20);
