@@ -203,7 +203,7 @@ void maple_retire_dropped(void)
 /*
  * maple_retire_rearm - quiet sites record again
  *
- * Context: a thread is about to be created by the caller.
+ * Context: a thread is about to be created by the caller, or the caller begins.
  */
 void maple_retire_rearm(void)
 {

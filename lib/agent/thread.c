@@ -61,9 +61,20 @@ static bool has_budgets(const struct maple_shm *shm)
 	return !maple_agent_enforces && shm->budget;
 }
 
-/* What is shared from now on may be seen at sites that went quiet. */
-static void rearm(void)
+/*
+ * What thread @n shares may be seen at sites that went quiet: before it is
+ * created, and when it begins, which may be long after.
+ */
+static void rearm(uint32_t n)
 {
+	static uint64_t quieted; /* sites, when this was done last */
+	const struct maple_shm *shm = maple_shm;
+
+	if (!has_budgets(shm) || (n >= ARMED && n & (n - 1)))
+		return;
+	if (maple_self.number == n && quieted == shm->stats.quieted)
+		return;
+	quieted = shm->stats.quieted;
 	maple_retire_rearm();
 	maple_call_rearm();
 	maple_wanted_rearm();
@@ -106,8 +117,7 @@ static uint32_t new_thread(bool helper)
 		maple_control_born(n);
 	else if (maple_agent_enforces)
 		maple_enforce_born(n);
-	if (has_budgets(shm) && (n < ARMED || !(n & (n - 1))))
-		rearm();
+	rearm(n);
 	maple_agent_leave();
 	return n;
 }
@@ -167,6 +177,7 @@ void maple_agent_thread_start(uint32_t number, const void *stack, uint64_t size)
 	maple_fault_stack();
 	if (maple_agent_controls)
 		maple_net_begin();
+	rearm(number);
 	maple_ring_put(MAPLE_EV_START, &acc, 0, 0, 0, 0);
 	maple_agent_leave();
 }

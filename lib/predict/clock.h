@@ -41,6 +41,7 @@ struct maple_sync;
 struct maple_clocks {
 	struct maple_clock *thread[MAPLE_THREADS];
 	uint32_t nthreads; /* one past the highest */
+	bool locks;	   /* draw edges as well, in the order of the run */
 	struct maple_sync *syncs;
 	struct maple_predict_stats *stats;
 };

@@ -22,7 +22,13 @@
 /* Kept per object until somebody took them; the oldest are looked at first. */
 #define SIGNALS_MAX 1024
 
-enum sync_type { SYNC_COND, SYNC_BARRIER, SYNC_SEMAPHORE, SYNC_ONCE };
+enum sync_type {
+	SYNC_COND,
+	SYNC_BARRIER,
+	SYNC_SEMAPHORE,
+	SYNC_ONCE,
+	SYNC_LOCK,
+};
 
 struct signal {
 	struct signal *next;
@@ -49,10 +55,11 @@ struct maple_sync {
 	struct signal *first, **last; /* COND, SEMAPHORE: not used up yet */
 	unsigned int nsignals;
 	uint64_t ids;
-	struct waiter *waiters;	      /* COND */
-	struct maple_vector phase[2]; /* BARRIER: alternate; ONCE: the first */
-	uint32_t generation;	      /* BARRIER: which phase now */
-	bool leaving;		      /* BARRIER: somebody is out already */
+	struct waiter *waiters; /* COND */
+	/* BARRIER: alternate; ONCE: the first; LOCK: those who wrote, and read */
+	struct maple_vector phase[2];
+	uint32_t generation; /* BARRIER: which phase now */
+	bool leaving;	     /* BARRIER: somebody is out already */
 	uint8_t entered[MAPLE_THREADS / 8]; /* BARRIER: parity of the phase */
 };
 
@@ -277,6 +284,18 @@ static int semaphore_take(struct maple_sync *sync, struct maple_clock *clock)
 	return ret;
 }
 
+/* Readers are not ordered among each other. */
+static int lock(struct maple_sync *sync, struct maple_clock *clock,
+		const struct maple_event *event)
+{
+	unsigned int reads = event->flags & MAPLE_EVF_SHARED;
+	int ret = maple_clock_join(clock, sync->phase[0].c, sync->phase[0].n);
+
+	return ret || reads ? ret
+			    : maple_clock_join(clock, sync->phase[1].c,
+					       sync->phase[1].n);
+}
+
 static int sync_event(struct maple_clocks *clocks, struct maple_clock *clock,
 		      const struct maple_event *event, enum sync_type type)
 {
@@ -301,6 +320,8 @@ static int sync_event(struct maple_clocks *clocks, struct maple_clock *clock,
 	case MAPLE_EV_ONCED:
 		return maple_clock_join(clock, sync->phase[0].c,
 					sync->phase[0].n);
+	case MAPLE_EV_LOCK:
+		return lock(sync, clock, event);
 	case MAPLE_EV_SIGNAL:
 		return cond_signal(clocks, sync, clock, thread);
 	case MAPLE_EV_BROADCAST:
@@ -309,8 +330,10 @@ static int sync_event(struct maple_clocks *clocks, struct maple_clock *clock,
 		ret = add_signal(clocks, sync, thread);
 		break;
 	case MAPLE_EV_ONCE:
-		ret = maple_vector_join(&sync->phase[0], clock->now.c,
-					clock->now.n, &more);
+	case MAPLE_EV_UNLOCK:
+		ret = maple_vector_join(
+			&sync->phase[event->flags & MAPLE_EVF_SHARED],
+			clock->now.c, clock->now.n, &more);
 		break;
 	}
 	maple_clock_step(clock, thread);
@@ -342,6 +365,11 @@ int maple_syncs_event(struct maple_clocks *clocks, struct maple_clock *clock,
 	case MAPLE_EV_ONCE:
 	case MAPLE_EV_ONCED:
 		return sync_event(clocks, clock, event, SYNC_ONCE);
+	case MAPLE_EV_LOCK:
+	case MAPLE_EV_UNLOCK:
+		return clocks->locks
+			       ? sync_event(clocks, clock, event, SYNC_LOCK)
+			       : 0;
 	default:
 		return 0;
 	}

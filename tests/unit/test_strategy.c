@@ -33,7 +33,15 @@ struct scene {
 	struct maple_sample sample;
 	struct maple_sharing sharing;
 	struct maple_predict *predict;
+	struct maple_races *races;
 };
+
+static void tell(struct scene *c, const struct maple_event *event)
+{
+	maple_change_note(&study, &c->sample, event);
+	assert_int_equal(maple_predict_event(c->predict, event), 0);
+	maple_races_event(c->races, event);
+}
 
 static void feed(struct scene *c, uint16_t thread, uint32_t site, uint64_t addr)
 {
@@ -43,21 +51,31 @@ static void feed(struct scene *c, uint16_t thread, uint32_t site, uint64_t addr)
 				     .site = site,
 				     .addr = addr };
 
-	maple_change_note(&study, &c->sample, &event);
-	assert_int_equal(maple_predict_event(c->predict, &event), 0);
+	tell(c, &event);
 }
 
-static void profile_once(struct scene *c, bool late)
+/* @seen: all of it */
+static void profile(struct scene *c, bool late, bool seen)
 {
 	struct maple_event event = { .kind = MAPLE_EV_CREATE, .aux = 1 };
 
 	maple_change_deinit(&c->sample);
 	memset(&c->sample, 0, sizeof(c->sample));
 	assert_int_equal(maple_predict_create(NULL, NULL, &c->predict), 0);
-	maple_predict_event(c->predict, &event);
+	c->races = maple_races_create();
+	assert_non_null(c->races);
+	for (uint32_t i = 0; i < 40; i++)
+		feed(c, 0, 6, 0x4000); /* handed on to the thread below, */
+	for (uint32_t i = 0; i < 40; i++)
+		feed(c, 0, 8, 0x5000);
+	tell(c, &event);
 	event = (struct maple_event){ .kind = MAPLE_EV_START, .thread = 1 };
-	maple_predict_event(c->predict, &event);
-	feed(c, 0, 1, 0x1000); /* shared */
+	tell(c, &event);
+	feed(c, 1, 7, 0x4000);
+	feed(c, 1, 7, 0x5000);
+	if (late)
+		feed(c, 0, 8, 0x5000); /* ... and taken back unasked */
+	feed(c, 0, 1, 0x1000);	       /* shared */
 	feed(c, 1, 2, 0x1000);
 	feed(c, 0, 3, 0x2000); /* alone */
 	for (unsigned int i = 0; i < 40; i++)
@@ -65,8 +83,15 @@ static void profile_once(struct scene *c, bool late)
 	if (late)
 		feed(c, 1, 3, 0x1000);
 	maple_predict_finish(c->predict);
-	maple_sharing_learn(&c->sharing, &c->sample, c->predict);
+	maple_sharing_learn(&c->sharing, &c->sample, c->predict,
+			    seen ? c->races : NULL);
 	maple_predict_destroy(c->predict);
+	maple_races_destroy(c->races);
+}
+
+static void profile_once(struct scene *c, bool late)
+{
+	profile(c, late, true);
 }
 
 static void cuts_add_up(void **state)
@@ -137,6 +162,32 @@ static void lonely_sites_are_sampled(void **state)
 	profile_once(&c, false);
 	profile_once(&c, false);
 	assert_int_equal(times_alone(&c, 3), 0);
+	maple_sharing_deinit(&c.sharing);
+	maple_change_deinit(&c.sample);
+}
+
+/* Of what is shared, and executed often, what does not race is left as well. */
+static void ordered_sites_are_no_points(void **state)
+{
+	struct scene c = { 0 };
+
+	profile_once(&c, false);
+	assert_int_equal(times_left(&c, 6, true, MAPLE_LEAVES_ORDERED), 0);
+	profile(&c, false, false);
+	assert_int_equal(times_left(&c, 6, true, MAPLE_LEAVES_ORDERED), 0);
+	profile_once(&c, false);
+	assert_in_range(times_left(&c, 6, true, MAPLE_LEAVES_ORDERED), 370, 399);
+	assert_in_range(times_left(&c, 8, true, MAPLE_LEAVES_ORDERED), 370, 399);
+	assert_int_equal(times_left(&c, 6, true, MAPLE_LEAVES_LONE), 0);
+	assert_int_equal(times_left(&c, 6, true, MAPLE_LEAVES_OFTEN), 0);
+	assert_int_equal(times_left(&c, 6, true, MAPLE_LEAVES_NONE), 0);
+	assert_int_equal(times_alone(&c, 6), 0); /* profile runs see it all */
+	assert_int_equal(times_left(&c, 7, true, MAPLE_LEAVES_ORDERED), 0);
+	assert_int_equal(times_left(&c, 1, true, MAPLE_LEAVES_ORDERED), 0);
+	profile_once(&c, true);
+	assert_int_equal(times_left(&c, 8, true, MAPLE_LEAVES_ORDERED), 0);
+	profile_once(&c, false);
+	assert_int_equal(times_left(&c, 8, true, MAPLE_LEAVES_ORDERED), 0);
 	maple_sharing_deinit(&c.sharing);
 	maple_change_deinit(&c.sample);
 }
@@ -368,6 +419,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cuts_add_up),
 		cmocka_unit_test(lonely_sites_are_sampled),
+		cmocka_unit_test(ordered_sites_are_no_points),
 		cmocka_unit_test(change_points_are_what_the_agent_counts),
 		cmocka_unit_test(change_points_differ_and_follow_the_seed),
 		cmocka_unit_test(a_strategy_says_what_is_next),

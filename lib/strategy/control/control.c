@@ -64,10 +64,12 @@ static enum maple_next next(void *self, struct maple_job *job,
 		MAPLE_SCHEDULE_OLDER, MAPLE_SCHEDULE_PCT
 	};
 	struct maple_controlling *s = self;
-	struct maple_controlled how = { .bound = s->bound, .keeps = s->counts };
+	struct maple_controlled how =
+		s->counts ? maple_patterns_how : (struct maple_controlled){ 0 };
 	struct maple_profiling *p = &s->profiling;
 	unsigned int before = p->runs + p->underway;
 
+	how.bound = s->bound;
 	if (before < PROFILES) {
 		job->schedule = first[before];
 		*e = maple_profiling_begin(p, job, err);

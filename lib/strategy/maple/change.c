@@ -42,11 +42,15 @@ void maple_change_note(const struct maple_study *study, struct maple_sample *s,
 	uint32_t *hits;
 	uint64_t at;
 
-	if (!counts(event))
+	if (!counts(event) && event->kind != MAPLE_EV_QUIET)
 		return;
 	hits = counter(&s->hits[call], event->site & ~MAPLE_SITE_CALL);
 	if (!hits)
 		return;
+	if (event->kind == MAPLE_EV_QUIET) {
+		*hits |= MAPLE_HITS_MORE;
+		return;
+	}
 	++*hits;
 	/* A reservoir: every access is as likely to be in the sample. */
 	at = s->seen++;

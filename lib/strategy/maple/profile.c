@@ -25,6 +25,7 @@ struct seen {
 struct profile {
 	struct maple_profiling *p;
 	struct maple_predict *predict;
+	struct maple_races *races; /* beside it */
 	struct maple_sample sample;
 	bool controlled, keeps;
 	uint8_t caught; /* bit i: the job's net[i] saw something */
@@ -311,7 +312,8 @@ static int harvest(struct profile *h, const struct maple_job_end *end)
 	if (e || !p->listens || p->study->over(p->study->ctx))
 		return e;
 	harvest_guards(p);
-	maple_sharing_learn(&p->sharing, &p->sample, p->predict);
+	maple_sharing_learn(&p->sharing, &p->sample, p->predict,
+			    end->run->lost ? NULL : h->races);
 	HASH_ITER (hh, p->candidates.table, k, next)
 		maple_candidate_rank(&p->candidates, k, p->study->registry,
 				     p->study->main_image);
@@ -396,6 +398,7 @@ void maple_profiling_drop(struct maple_profiling *p, struct maple_job *job)
 		return;
 	p->underway--;
 	maple_predict_destroy(h->predict);
+	maple_races_destroy(h->races);
 	maple_change_deinit(&h->sample);
 	maple_variables_deinit(&h->variables);
 	free(h->kept.event);
@@ -429,6 +432,7 @@ void maple_profiling_event(struct maple_job *job,
 	if (h->controlled)
 		maple_variables_note(&h->variables, event);
 	maple_predict_event(h->predict, event);
+	maple_races_event(h->races, event);
 }
 
 /* @how: NULL: it is a profile run */
@@ -462,7 +466,12 @@ static int begin(struct maple_profiling *p, struct maple_job *job,
 	if (study->lanes == 1 && !lean)
 		forget(p); /* two of them take much memory */
 	e = lean ? 0 : maple_predict_create(&options, &sink, &h->predict);
+	if (!e && !lean) {
+		h->races = maple_races_create();
+		e = h->races ? 0 : -ENOMEM;
+	}
 	if (e) {
+		maple_predict_destroy(h->predict);
 		free(h);
 		return maple_error_set(err, -e, "no predictor: %s",
 				       strerror(-e));

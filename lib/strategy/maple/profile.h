@@ -10,8 +10,12 @@
 #include "../expect.h"
 #include "../net.h"
 #include "../strategy.h"
+#include "predict/races.h"
 #include "candidate.h"
 #include "choice.h"
+
+/* In a count: and more, of which there were no events. */
+#define MAPLE_HITS_MORE 0x80000000u
 
 #define MAPLE_DRY_PROFILES \
 	3 /* profile runs in a row that add nothing, at least */
@@ -43,10 +47,11 @@ struct maple_kept {
 	bool cut; /* there were more */
 };
 
-/* Which sites that no two threads were seen at are left alone, later on. */
+/* Which sites are left alone, later on. */
 enum maple_leaves {
-	MAPLE_LEAVES_LONE,
-	MAPLE_LEAVES_OFTEN, /* those that are executed often */
+	MAPLE_LEAVES_ORDERED, /* the same, and shared ones that never race, */
+	MAPLE_LEAVES_LONE,    /* those whose memory one thread uses, */
+	MAPLE_LEAVES_OFTEN,   /* ... if they are executed often */
 	MAPLE_LEAVES_NONE,
 };
 
@@ -128,7 +133,8 @@ unsigned int maple_change_depth(const struct maple_study *study);
 /* sharing.c */
 void maple_sharing_learn(struct maple_sharing *s,
 			 const struct maple_sample *sample,
-			 const struct maple_predict *predict);
+			 const struct maple_predict *predict,
+			 const struct maple_races *races);
 bool maple_sharing_is_shared(const struct maple_sharing *s, uint32_t site);
 uint8_t *maple_sharing_choose(struct maple_sharing *s,
 			      const struct maple_study *study, uint64_t seed,

@@ -30,7 +30,10 @@ const char *const maple_pattern_classes[] = {
 	"pattern 16", "pattern 17", "pattern 18", "pattern 19", NULL,
 };
 
-const struct maple_controlled maple_patterns_how = { .keeps = true };
+const struct maple_controlled maple_patterns_how = {
+	.leaves = MAPLE_LEAVES_LONE, /* who is left alone has no patterns */
+	.keeps = true,
+};
 
 struct maple_patterns_key {
 	struct maple_pattern pattern;
