@@ -457,6 +457,10 @@ void maple_hook_point(uint64_t addr, struct maple_agent_site *site,
 	shm->thread[self->number].at = site->number + 1;
 	if (!site->live) {
 		maple_retire_site(site);
+	} else if (!maple_control_decides()) {
+		/* Let go, it is to end as soon as it does natively. */
+		shm->stats.hits[site->way]++;
+		maple_hook_quiet(site);
 	} else {
 		shm->stats.hits[site->way]++;
 		if (!maple_control_values || site->wanted)

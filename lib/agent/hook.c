@@ -44,15 +44,21 @@ static void put_quiet(struct maple_shm *shm, uint32_t site)
 		       0, 0, 0, 0);
 }
 
+/* maple_hook_quiet - the caller, inside, wants nothing more of @site */
+void maple_hook_quiet(struct maple_agent_site *site)
+{
+	site->live = 0;
+	maple_retire_later(site);
+	put_quiet(maple_shm, site->number);
+}
+
 /* Whether @site may record once more. */
-static bool in_budget(struct maple_shm *shm, struct maple_agent_site *site)
+static bool in_budget(struct maple_agent_site *site)
 {
 	site->count++;
 	if (!maple_ring_budget || site->count <= maple_ring_budget)
 		return true;
-	site->live = 0;
-	maple_retire_later(site);
-	put_quiet(shm, site->number);
+	maple_hook_quiet(site);
 	return false;
 }
 
@@ -137,7 +143,7 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 			maple_agent_open(&acc);
 		if (self->stale)
 			maple_pass_look(site, acc.addr);
-	} else if (observes(shm) && in_budget(shm, site)) {
+	} else if (observes(shm) && in_budget(site)) {
 		shm->stats.hits[site->way]++;
 		if (shm->nchanges)
 			count_change(shm, acc.site);

@@ -141,6 +141,7 @@ struct maple_campaign {
 	/* Memo. */
 	int64_t memo_campaign, memo_program;
 	bool told_full;	  /* that the memo keeps no more of it */
+	bool told_let_go; /* that a run was over its time */
 	uint32_t carried; /* images that were looked up in older builds */
 	struct maple_known_site *known; /* memory.c */
 

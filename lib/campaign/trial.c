@@ -266,6 +266,21 @@ static int settle(struct maple_campaign *c, struct maple_trial *trial,
 	return at_once ? close_memo(c, e) : e;
 }
 
+/* That a strategy lets a run go sooner than --timeout says is its own affair. */
+static void tell_let_go(struct maple_campaign *c,
+			const struct maple_trial *trial)
+{
+	bool sooner = trial->job.hold > 0 && trial->job.hold < c->timeout;
+
+	if (sooner || c->told_let_go)
+		return;
+	c->told_let_go = true;
+	maple_campaign_notice(c,
+			      "a run was not over after %.1f s, and was over "
+			      "when it was let go: see --timeout",
+			      c->timeout);
+}
+
 /* Called when it has been judged: what was cut short has delivered nothing. */
 static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 {
@@ -294,11 +309,10 @@ static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 		c->enforced |= trial->studied &&
 			       trial->job.kind == MAPLE_RUN_ENFORCE;
 	}
-	if (run->released && run->end == MAPLE_END_ITSELF && !d->let_go++)
-		maple_campaign_notice(c,
-				      "a run was not over after %.1f s, and was "
-				      "over when it was let go: see --timeout",
-				      c->timeout);
+	if (run->released && run->end == MAPLE_END_ITSELF) {
+		d->let_go++;
+		tell_let_go(c, trial);
+	}
 	if (run->sites > d->sites)
 		d->sites = run->sites;
 	if (run->unreached > d->unreached)

@@ -137,6 +137,14 @@ static bool is_inside(struct building *b, const struct maple_event *from,
 }
 
 /* Which events of the run are kept, in order. */
+static int by_word(const void *a, const void *b)
+{
+	uint32_t x = ((const struct maple_order_touch *)a)->word;
+	uint32_t y = ((const struct maple_order_touch *)b)->word;
+
+	return (x > y) - (x < y);
+}
+
 static int keep(struct building *b, bool sections)
 {
 	const struct maple_order_reading *r = b->r;
@@ -197,6 +205,8 @@ static int keep(struct building *b, bool sections)
 			m->word[w].n++;
 		}
 		e->ntouch = m->ntouch - e->touch;
+		qsort(&m->touch[e->touch], e->ntouch, sizeof(*m->touch),
+		      by_word);
 	}
 	return 0;
 }

@@ -33,7 +33,7 @@ struct maple_order_event {
 	uint32_t cond;	 /* SIGNAL, BROADCAST, WAIT: of the condition */
 	/* What must come before it, of other threads: need[need ...]. */
 	uint32_t need, nneed;
-	/* Accesses: what it touches: touch[touch ...]. */
+	/* Accesses: what it touches: touch[touch ...], by word. */
 	uint32_t touch, ntouch;
 };
 

@@ -2,38 +2,67 @@
 /* How events stand to each other: bytes that they share, sections they are in. */
 #include "model.h"
 
-/* Of @bytes of a word those that @e touches. */
-static uint8_t touched(const struct maple_order_model *m, uint32_t e,
-		       uint32_t word, uint8_t bytes)
+/* What is left of an event's touches, by word: one access may have many. */
+struct walk {
+	const struct maple_order_touch *at, *end;
+};
+
+static struct walk walk_over(const struct maple_order_model *m, uint32_t e)
 {
 	const struct maple_order_event *event = &m->event[e];
-	uint8_t of_it = 0;
+	const struct maple_order_touch *at = &m->touch[event->touch];
 
-	for (uint32_t i = 0; i < event->ntouch; i++)
-		if (m->touch[event->touch + i].word == word)
-			of_it |= m->touch[event->touch + i].bytes;
-	return bytes & of_it;
+	return (struct walk){ at, at + event->ntouch };
+}
+
+/* To @word, or the next one behind it; false: there is none. */
+static bool go_to(struct walk *w, uint32_t word)
+{
+	const struct maple_order_touch *end = w->end;
+
+	while (w->at < end) {
+		const struct maple_order_touch *half = w->at + (end - w->at) / 2;
+
+		if (w->at->word >= word)
+			break;
+		if (half->word < word)
+			w->at = half + 1;
+		else
+			end = half;
+	}
+	return w->at < w->end;
+}
+
+bool maple_order_meets(const struct maple_order_model *m, uint32_t e,
+		       uint32_t a, uint32_t b)
+{
+	struct walk walk[] = { walk_over(m, e), walk_over(m, a),
+			       walk_over(m, b) };
+	uint32_t word = 0;
+
+	for (;;) {
+		unsigned int have = 0;
+		uint8_t bytes = 0xff;
+
+		for (int i = 0; i < 3; i++) {
+			if (!go_to(&walk[i], word))
+				return false;
+			have = walk[i].at->word == word ? have + 1 : 1;
+			word = walk[i].at->word;
+			bytes &= walk[i].at->bytes;
+		}
+		if (have < 3)
+			continue;
+		if (bytes)
+			return true;
+		word++;
+	}
 }
 
 bool maple_order_overlap(const struct maple_order_model *m, uint32_t a,
 			 uint32_t b)
 {
 	return maple_order_meets(m, a, a, b);
-}
-
-bool maple_order_meets(const struct maple_order_model *m, uint32_t e,
-		       uint32_t a, uint32_t b)
-{
-	const struct maple_order_event *event = &m->event[e];
-
-	for (uint32_t i = 0; i < event->ntouch; i++) {
-		const struct maple_order_touch *t = &m->touch[event->touch + i];
-		uint8_t bytes = touched(m, a, t->word, t->bytes);
-
-		if (bytes && touched(m, b, t->word, bytes))
-			return true;
-	}
-	return false;
 }
 
 uint32_t maple_order_section(const struct maple_order_model *m, uint32_t e,

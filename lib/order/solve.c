@@ -23,6 +23,7 @@
 #define DEPTH	 200
 #define BRANCHES 10000
 #define ROUNDS	 10000
+#define WORK	 10000000     /* events of all rounds, for a goal */
 #define STATES	 (256u << 20) /* bytes of what is kept of guesses */
 #define CONES	 200
 #define SHORTER	 64 /* tries to have fewer switches */
@@ -180,7 +181,10 @@ static bool search(struct maple_solving *s, unsigned int depth)
 	uint32_t had, i;
 
 	for (;;) {
-		if (!saturate(s))
+		s->work += s->n;
+		if (s->work > WORK)
+			s->gave_up = true;
+		if (s->gave_up || !saturate(s))
 			return false;
 		maple_paper_lay(s, false);
 		had = s->neither;
@@ -351,9 +355,10 @@ static bool take(struct maple_solving *s, struct maple_order_found *order)
 	return true;
 }
 
-/* What the cone is made wider by, and how often one was made. */
+/* What the cone is made wider by, and what that has taken so far. */
 struct widening {
 	uint32_t end[MAPLE_ORDER_ENDS], n, cones;
+	uint64_t work;
 };
 
 static enum maple_order_answer solve_in(struct maple_solving *s,
@@ -386,7 +391,9 @@ static enum maple_order_answer solve(const struct maple_order_model *m,
 	answer = maple_order_cone(m, goal, wide->end, wide->n, &cone);
 	if (answer != MAPLE_ORDER_FOUND)
 		return answer;
+	s.work = wide->work;
 	answer = solve_in(&s, order);
+	wide->work = s.work;
 	free(cone.upto);
 	if (s.nmissing && wide->n == MAPLE_ORDER_ENDS &&
 	    answer == MAPLE_ORDER_REFUTED)

@@ -37,6 +37,7 @@ struct maple_solving {
 	uint32_t *stack, *order, *next, *place;
 	uint32_t *wrote; /* by word and byte */
 	uint32_t branches, rounds;
+	uint64_t work; /* events of all rounds */
 	uint64_t states;
 	bool gave_up;
 	/* Ends of sections that the cone has not, and that might help. */

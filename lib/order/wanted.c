@@ -12,6 +12,7 @@
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
+#include <xxhash.h>
 
 #define FEW	4     /* events that stand for all of a thread, site, place */
 #define GROUPS	64    /* of these at a place */
@@ -42,11 +43,18 @@ struct key {
 	UT_hash_handle hh;
 };
 
+/* The events of a word that was looked at. */
+struct looked {
+	uint64_t hash;
+	UT_hash_handle hh;
+};
+
 struct wanting {
 	const struct maple_order_model *m;
 	maple_order_sink sink;
 	void *ctx;
 	struct key *keys, *pair_keys;
+	struct looked *looked;
 	uint32_t told;
 	bool over;
 	uint32_t n, ngroups;
@@ -270,8 +278,45 @@ static void want_anew(struct wanting *w, const struct group *g)
 		want(w, 1, (uint32_t[]){ e, writer });
 }
 
+/*
+ * Whether no word had the events of @word: what is accessed as a whole, as
+ * memcpy() does, has many words, and nothing new in them. No memory: it has.
+ */
+static bool is_new(struct wanting *w, const struct maple_order_word *word)
+{
+	uint64_t hash =
+		XXH3_64bits(&w->m->at[word->at], word->n * sizeof(*w->m->at));
+	struct looked *looked;
+
+	HASH_FIND(hh, w->looked, &hash, sizeof(hash), looked);
+	if (looked)
+		return false;
+	looked = calloc(1, sizeof(*looked));
+	if (!looked)
+		return false;
+	looked->hash = hash;
+	HASH_ADD(hh, w->looked, hash, sizeof(looked->hash), looked);
+	if (!looked->hh.tbl) {
+		free(looked);
+		return false;
+	}
+	return true;
+}
+
+static void forget_looked(struct wanting *w)
+{
+	struct looked *looked, *next;
+
+	HASH_ITER (hh, w->looked, looked, next) {
+		HASH_DEL(w->looked, looked);
+		free(looked);
+	}
+}
+
 static void want_at(struct wanting *w, const struct maple_order_word *word)
 {
+	if (!is_new(w, word))
+		return;
 	w->ngroups = 0;
 	for (uint32_t i = 0; i < word->n; i++) {
 		group_one(w, w->m->at[word->at + i], MAPLE_EV_READ);
@@ -449,6 +494,7 @@ bool maple_order_wanted(const struct maple_order_model *model,
 		want_fours(&w);
 	forget(&w.keys);
 	forget(&w.pair_keys);
+	forget_looked(&w);
 	free(w.pair);
 	return !w.over;
 }

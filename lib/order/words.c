@@ -132,39 +132,58 @@ static bool read_end(struct maple_order_reading *r, uint32_t i)
 	return true;
 }
 
-/* From here on not all that @site does is seen: nobody knows what was read. */
-static void read_quiet(struct maple_order_reading *r, uint32_t i)
+static int by_site(const void *a, const void *b)
 {
-	uint32_t site = r->event[i].site;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
+	return (x > y) - (x < y);
+}
+
+/*
+ * Not all that the @n @sites did was seen: nobody knows what was read where
+ * they were.
+ */
+static void read_quiet(struct maple_order_reading *r, uint32_t *sites,
+		       uint32_t n)
+{
+	if (!n)
+		return;
 	r->cut = true;
+	qsort(sites, n, sizeof(*sites), by_site);
 	for (uint32_t k = 0; k < r->ntouch; k++)
-		if (r->event[r->touch[k].event].site == site)
+		if (bsearch(&r->event[r->touch[k].event].site, sites, n,
+			    sizeof(*sites), by_site))
 			r->word[r->touch[k].word].unsure = true;
 }
 
 int maple_order_read(struct maple_order_reading *r)
 {
-	for (uint32_t i = 0; i < r->n; i++) {
+	uint32_t *quiet = NULL, nquiet = 0, room = 0;
+	bool ok = true;
+
+	for (uint32_t i = 0; i < r->n && ok; i++) {
 		const struct maple_event *e = &r->event[i];
-		bool ok = true;
 
 		if (e->thread >= r->nthreads)
 			r->nthreads = e->thread + 1;
-		if (maple_event_is_memory(e->kind))
+		if (maple_event_is_memory(e->kind)) {
 			ok = read_access(r, i);
-		else if (e->kind == MAPLE_EV_FREE)
+		} else if (e->kind == MAPLE_EV_FREE) {
 			ok = read_end(r, i);
-		else if (e->kind == MAPLE_EV_QUIET)
-			read_quiet(r, i);
-		if (!ok)
-			return -ENOMEM;
+		} else if (e->kind == MAPLE_EV_QUIET) {
+			ok = maple_array_reserve(quiet, nquiet, room);
+			if (ok)
+				quiet[nquiet++] = e->site;
+		}
 		if (r->ntouch > TOUCHES) {
 			r->cut = true;
 			r->n = i;
 		}
 	}
-	return 0;
+	if (ok)
+		read_quiet(r, quiet, nquiet);
+	free(quiet);
+	return ok ? 0 : -ENOMEM;
 }
 
 void maple_order_reading_deinit(struct maple_order_reading *r)

@@ -35,3 +35,12 @@ events() { # BUDGET
 		same_candidates "$name"
 	done
 }
+
+# Both threads are created before one of them adds to the counter, often; the
+# other one comes when the budget is used up.
+@test "a thread that begins late is seen at sites that are used up" {
+	campaign --strategy pos --seed 1 --max-runs 2 -- \
+		"$E2E/judged" many
+	ended_with 0
+	holds '.runs.profile == 2 and .coverage.predicted["3"] > 0'
+}

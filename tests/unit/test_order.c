@@ -206,6 +206,10 @@ static void test_quiet(void **state)
 	build();
 	assert_int_equal(at(1)->writer, MAPLE_ORDER_UNSURE);
 	assert_int_equal(at(3)->writer, 2);
+	put(0, MAPLE_EV_QUIET, 0)->site = event[2].site;
+	put(0, MAPLE_EV_QUIET, 0)->site = event[1].site;
+	build();
+	assert_int_equal(at(3)->writer, MAPLE_ORDER_UNSURE);
 }
 
 /* ---- Patterns. ---- */
@@ -396,6 +400,65 @@ static void test_wanted_no_more(void **state)
 	}
 }
 
+/* The goals of two threads that read and write @size bytes, at X and at @y. */
+static unsigned int goals_of(uint32_t size, uint64_t y)
+{
+	struct patience p = { 0, ~0u };
+
+	trace("0Wx 0Wx 0Rx 1Wx 1Wx 1Rx 0Wx 1Rx");
+	for (uint32_t i = 0; i < n; i++) {
+		event[i].size = size;
+		event[i].addr = i % 3 == 1 ? y : X;
+	}
+	build();
+	assert_true(maple_order_wanted(model, tell_some, &p));
+	return p.told;
+}
+
+/* Memory that is accessed as a whole is one place, however large it is. */
+static void test_wanted_of_blocks(void **state)
+{
+	unsigned int few = goals_of(8, X + 4096);
+
+	assert_true(few > 8);
+	assert_int_equal(goals_of(2048, X + 4096), few);
+	assert_int_equal(goals_of(2048, X + 2048), few);
+	assert_int_equal(goals_of(8, X), goals_of(2048, X));
+	assert_true(goals_of(8, X) != few);
+	/* In part the same: each part is a place. */
+	assert_true(goals_of(2048, X + 1024) > few);
+}
+
+/* Words are numbered as they are come to, here from above. */
+static void test_overlap_of_blocks(void **state)
+{
+	n = 0;
+	for (uint64_t i = 8; i-- > 0;)
+		put(i % 2, MAPLE_EV_WRITE, X + 8 * i)->size = 8;
+	for (uint16_t t = 0; t < 2; t++)
+		put(t, MAPLE_EV_WRITE, X)->size = 64;
+	put(0, MAPLE_EV_WRITE, X + 20)->size = 24;
+	put(1, MAPLE_EV_WRITE, X + 44)->size = 20;
+	put(1, MAPLE_EV_WRITE, X + 64)->size = 8;
+	put(0, MAPLE_EV_WRITE, X + 64)->size = 8;
+	build();
+	for (uint32_t i = 0; i < 8; i++) {
+		uint64_t addr = event[i].addr;
+
+		assert_true(maple_order_overlap(model, i, 8));
+		assert_true(maple_order_overlap(model, 9, i));
+		assert_int_equal(maple_order_overlap(model, i, 10),
+				 addr + 8 > X + 20 && addr < X + 44);
+		assert_int_equal(maple_order_meets(model, 8, i, 11),
+				 addr + 8 > X + 44);
+		assert_false(maple_order_overlap(model, i, 12));
+	}
+	assert_true(maple_order_meets(model, 8, 9, 10));
+	assert_false(maple_order_overlap(model, 10, 11));
+	assert_false(maple_order_overlap(model, 9, 12));
+	assert_true(maple_order_overlap(model, 13, 12));
+}
+
 static void test_lost_update(void **state)
 {
 	/* a reads, b reads; what b then reads is as it was: only x's order. */
@@ -538,6 +601,8 @@ int main(void)
 		cmocka_unit_test_teardown(test_late_wait, teardown),
 		cmocka_unit_test_teardown(test_wanted, teardown),
 		cmocka_unit_test_teardown(test_wanted_no_more, teardown),
+		cmocka_unit_test_teardown(test_wanted_of_blocks, teardown),
+		cmocka_unit_test_teardown(test_overlap_of_blocks, teardown),
 		cmocka_unit_test_teardown(test_lost_update, teardown),
 		cmocka_unit_test_teardown(test_program_order, teardown),
 		cmocka_unit_test_teardown(test_kept_read, teardown),

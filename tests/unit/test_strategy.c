@@ -68,6 +68,14 @@ static void profile(struct scene *c, bool late, bool seen)
 		feed(c, 0, 6, 0x4000); /* handed on to the thread below, */
 	for (uint32_t i = 0; i < 40; i++)
 		feed(c, 0, 8, 0x5000);
+	feed(c, 0, 9, 0x2800);
+	feed(c, 0, 10, 0x4000);
+	for (uint32_t site = 9; site <= 10; site++) {
+		struct maple_event quiet = { .kind = MAPLE_EV_QUIET,
+					     .site = site };
+
+		tell(c, &quiet);
+	}
 	tell(c, &event);
 	event = (struct maple_event){ .kind = MAPLE_EV_START, .thread = 1 };
 	tell(c, &event);
@@ -181,6 +189,15 @@ static void ordered_sites_are_no_points(void **state)
 	assert_int_equal(times_left(&c, 6, true, MAPLE_LEAVES_LONE), 0);
 	assert_int_equal(times_left(&c, 6, true, MAPLE_LEAVES_OFTEN), 0);
 	assert_int_equal(times_left(&c, 6, true, MAPLE_LEAVES_NONE), 0);
+	/* What used up its budget is nearly never looked at. */
+	for (uint32_t site = 9; site <= 10; site++) {
+		assert_in_range(times_left(&c, site, true, MAPLE_LEAVES_ORDERED),
+				395, 400);
+		assert_in_range(times_left(&c, site, true, MAPLE_LEAVES_OFTEN),
+				395, 400);
+		assert_int_equal(times_left(&c, site, true, MAPLE_LEAVES_NONE),
+				 0);
+	}
 	assert_int_equal(times_alone(&c, 6), 0); /* profile runs see it all */
 	assert_int_equal(times_left(&c, 7, true, MAPLE_LEAVES_ORDERED), 0);
 	assert_int_equal(times_left(&c, 1, true, MAPLE_LEAVES_ORDERED), 0);

@@ -135,8 +135,11 @@ static void ask(const struct maple_portfolio *a, bool idle, bool late,
 static int draw(struct maple_portfolio *a, struct maple_job *job,
 		enum maple_policy_kind policy, struct maple_error *err)
 {
-	return maple_profiling_control(&a->maple.profiling, job,
-				       &maple_patterns_how, policy, err);
+	/* All events, from which the others learn. */
+	static const struct maple_controlled how = { .keeps = true };
+
+	return maple_profiling_control(&a->maple.profiling, job, &how, policy,
+				       err);
 }
 
 /* Whether @part has a run, as @job. @e: 0, or -errno */

@@ -49,10 +49,10 @@ struct maple_kept {
 
 /* Which sites are left alone, later on. */
 enum maple_leaves {
-	MAPLE_LEAVES_ORDERED, /* the same, and shared ones that never race, */
+	MAPLE_LEAVES_ORDERED, /* often executed ones that never raced, and */
 	MAPLE_LEAVES_LONE,    /* those whose memory one thread uses, */
-	MAPLE_LEAVES_OFTEN,   /* ... if they are executed often */
-	MAPLE_LEAVES_NONE,
+	MAPLE_LEAVES_OFTEN,   /* ... if they are executed often, */
+	MAPLE_LEAVES_NONE,    /* not even what never raced, and is busy */
 };
 
 /* What a controlled run is for. */

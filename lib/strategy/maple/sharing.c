@@ -89,10 +89,11 @@ static bool is_left(uint8_t state, uint64_t drawn, bool controlled,
 {
 	bool known = (state & RUNS) == LONE_RUNS;
 
-	if (state & SHARED && (!controlled || leaves != MAPLE_LEAVES_ORDERED ||
-			       state & RACED || !known))
-		return false;
 	if (controlled && leaves == MAPLE_LEAVES_NONE)
+		return false;
+	if (state & SHARED &&
+	    (!controlled || state & RACED || !known ||
+	     (leaves != MAPLE_LEAVES_ORDERED && !(state & BUSY))))
 		return false;
 	if (controlled && state & HOT)
 		return drawn % (state & BUSY ? BUSY_ONE : OFTEN_ONE);
