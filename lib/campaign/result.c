@@ -107,6 +107,11 @@ static void add_delivery(struct maple_delivery *d, struct maple_delivery *later)
 	d->lost += later->lost;
 	d->undelivered_runs += later->undelivered_runs;
 	d->let_go += later->let_go;
+	d->control.runs += later->control.runs;
+	d->control.points += later->control.points;
+	d->control.open += later->control.open;
+	d->control.switches += later->control.switches;
+	d->control.seconds += later->control.seconds;
 	for (unsigned int i = 0; i < MAPLE_UNJUDGEDS; i++)
 		d->unjudged[i] += later->unjudged[i];
 	take_text(&d->left_out, &later->left_out);

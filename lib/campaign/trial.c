@@ -281,6 +281,16 @@ static void tell_let_go(struct maple_campaign *c,
 			      c->timeout);
 }
 
+static void add_control(struct maple_control_sum *sum,
+			const struct maple_run *run)
+{
+	sum->runs++;
+	sum->points += run->counts.points;
+	sum->open += run->counts.open;
+	sum->switches += run->counts.switches;
+	sum->seconds += run->ended - run->entered;
+}
+
 /* Called when it has been judged: what was cut short has delivered nothing. */
 static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 {
@@ -313,6 +323,9 @@ static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 		d->let_go++;
 		tell_let_go(c, trial);
 	}
+	if (trial->job.kind == MAPLE_RUN_CONTROL && !run->released &&
+	    run->entered > 0)
+		add_control(&d->control, run);
 	if (run->sites > d->sites)
 		d->sites = run->sites;
 	if (run->unreached > d->unreached)

@@ -7,7 +7,7 @@
  * each lock need not stand there (algorithms.md 10).
  *
  * On: each word of 8 bytes, what each site of each thread did there last. More
- * words, or more of these for a word, than are kept: their sites race. What
+ * memory, or more of these for a word, than is kept: their sites race. What
  * lies in memory that was freed is another thing. Not for: candidates, which
  * are about the orders that another turn of the locks would bring.
  */
@@ -20,9 +20,11 @@
 #include "table.h"
 
 #define BYTES	8	   /* of a word */
+#define WORDS	64	   /* of a block */
 #define WIDEST	4096u	   /* words of an access that are looked at */
-#define BLOCK	65536u	   /* words of memory that is freed */
-#define WORDS	(1u << 18) /* at a time, at 100 bytes and their records */
+#define FREED	65536u	   /* words of memory that is freed */
+#define BLOCKS	(1u << 16) /* at a time, at 650 bytes each, */
+#define TOUCHED (1u << 18) /* ... and of their words that were accessed */
 #define RECORDS 64	   /* of a word */
 
 /* What a site did to a word, for the last time in a thread. */
@@ -33,10 +35,10 @@ struct record {
 	bool writes;
 };
 
-struct word {
-	uint64_t number; /* address / BYTES */
-	struct record *first;
-	unsigned int n;
+struct block {
+	uint64_t number; /* address / BYTES / WORDS */
+	struct record *first[WORDS];
+	uint8_t n[WORDS];
 	UT_hash_handle hh;
 };
 
@@ -44,8 +46,9 @@ struct maple_races {
 	struct maple_predict_stats stats;
 	struct maple_clocks clocks;
 	struct maple_slab slab;
-	struct word *table;
-	uint8_t *raced; /* by site */
+	struct block *table, *last; /* looked for last; or NULL */
+	uint32_t touched;	    /* words that have a record */
+	uint8_t *raced;		    /* by site */
 	uint32_t n;
 	int error; /* from there on nothing was looked at */
 };
@@ -99,13 +102,13 @@ static bool is_ordered(const struct record *before,
 	return before->thread < now->n && now->c[before->thread] >= before->own;
 }
 
-/* @now is after what is in @w, or races with it. */
-static int compare(struct maple_races *r, const struct word *w,
+/* @now is after @it and what follows, or races with it. */
+static int compare(struct maple_races *r, const struct record *it,
 		   const struct record *now)
 {
 	const struct maple_vector *v = &r->clocks.thread[now->thread]->now;
 
-	for (const struct record *it = w->first; it; it = it->next) {
+	for (; it; it = it->next) {
 		if (it->thread == now->thread || is_ordered(it, v) ||
 		    (!it->writes && !now->writes))
 			continue;
@@ -115,87 +118,99 @@ static int compare(struct maple_races *r, const struct word *w,
 	return 0;
 }
 
-/* For who comes later. */
-static int keep(struct maple_races *r, struct word *w, const struct record *now)
+/* For who comes later to word @i of @b. */
+static int keep(struct maple_races *r, struct block *b, unsigned int i,
+		const struct record *now)
 {
 	struct record *it;
 
-	for (it = w->first; it; it = it->next)
+	for (it = b->first[i]; it; it = it->next)
 		if (it->thread == now->thread && it->site == now->site) {
 			it->own = now->own;
 			it->writes |= now->writes;
 			return 0;
 		}
-	if (w->n == RECORDS)
+	if (b->n[i] == RECORDS || (!b->n[i] && r->touched == TOUCHED))
 		return race(r, now->site);
 	it = maple_slab_get(&r->slab, sizeof(*it));
 	if (!it)
 		return -ENOMEM;
 	*it = *now;
-	it->next = w->first;
-	w->first = it;
-	w->n++;
+	it->next = b->first[i];
+	b->first[i] = it;
+	r->touched += !b->n[i]++;
 	return 0;
 }
 
-static struct word *word_at(struct maple_races *r, uint64_t number)
+static struct block *block_at(struct maple_races *r, uint64_t number)
 {
-	struct word *w;
-
-	HASH_FIND(hh, r->table, &number, sizeof(number), w);
-	return w;
+	if (!r->last || r->last->number != number)
+		HASH_FIND(hh, r->table, &number, sizeof(number), r->last);
+	return r->last;
 }
 
-static int access_to(struct maple_races *r, uint64_t number,
+static struct block *new_block(struct maple_races *r, uint64_t number)
+{
+	struct block *b = maple_slab_zero(&r->slab, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	b->number = number;
+	HASH_ADD(hh, r->table, number, sizeof(number), b);
+	if (!b->hh.tbl) {
+		maple_slab_put(&r->slab, b, sizeof(*b));
+		return NULL;
+	}
+	r->last = b;
+	return b;
+}
+
+static int access_to(struct maple_races *r, uint64_t word,
 		     const struct record *now)
 {
-	struct word *w = word_at(r, number);
+	struct block *b = block_at(r, word / WORDS);
 	int e;
 
-	if (!w) {
-		if (HASH_COUNT(r->table) >= WORDS)
-			return race(r, now->site);
-		w = maple_slab_zero(&r->slab, sizeof(*w));
-		if (!w)
-			return -ENOMEM;
-		w->number = number;
-		HASH_ADD(hh, r->table, number, sizeof(number), w);
-		if (!w->hh.tbl) {
-			maple_slab_put(&r->slab, w, sizeof(*w));
-			return -ENOMEM;
-		}
-	}
-	e = compare(r, w, now);
-	return e ? e : keep(r, w, now);
+	if (!b && HASH_COUNT(r->table) == BLOCKS)
+		return race(r, now->site);
+	if (!b)
+		b = new_block(r, word / WORDS);
+	if (!b)
+		return -ENOMEM;
+	e = compare(r, b->first[word % WORDS], now);
+	return e ? e : keep(r, b, word % WORDS, now);
 }
 
-static void forget(struct maple_races *r, struct word *w)
+static void forget(struct maple_races *r, struct block *b, unsigned int i)
 {
 	struct record *it, *next;
 
-	HASH_DELETE(hh, r->table, w);
-	for (it = w->first; it; it = next) {
+	for (it = b->first[i]; it; it = next) {
 		next = it->next;
 		maple_slab_put(&r->slab, it, sizeof(*it));
 	}
-	maple_slab_put(&r->slab, w, sizeof(*w));
+	r->touched -= b->n[i] != 0;
+	b->first[i] = NULL;
+	b->n[i] = 0;
 }
 
 /* Whoever uses memory at its end races with the end of it. */
 static int end_of(struct maple_races *r, const struct maple_event *event,
 		  const struct record *now)
 {
-	uint64_t first = event->addr / BYTES;
+	uint64_t at = event->addr / BYTES, end;
 	uint64_t n = (event->value + BYTES - 1) / BYTES;
 
-	for (uint64_t at = first; at < first + n && at < first + BLOCK; at++) {
-		struct word *w = word_at(r, at);
+	for (end = at + (n < FREED ? n : FREED); at < end; at++) {
+		struct block *b = block_at(r, at / WORDS);
 
-		if (!w)
+		if (!b) {
+			at |= WORDS - 1; /* the block's last word */
 			continue;
-		if (compare(r, w, now))
+		}
+		if (compare(r, b->first[at % WORDS], now))
 			return -ENOMEM;
-		forget(r, w);
+		forget(r, b, at % WORDS);
 	}
 	return 0;
 }

@@ -101,11 +101,19 @@ static json_t *unjudged_object(const struct maple_delivery *d)
 	return object;
 }
 
+static json_t *control_object(const struct maple_control_sum *c)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:f}", "runs",
+			 (json_int_t)c->runs, "points", (json_int_t)c->points,
+			 "open", (json_int_t)c->open, "switches",
+			 (json_int_t)c->switches, "seconds", c->seconds);
+}
+
 static json_t *delivery_object(const struct maple_delivery *d)
 {
 	return json_pack(
 		"{s:I, s:{s:I, s:I, s:I, s:I}, s:I, s:I, s:I, s:I, s:o,"
-		" s:o, s:I, s:I, s:I, s:I}",
+		" s:o, s:o, s:I, s:I, s:I, s:I}",
 		"sites", (json_int_t)d->sites, "hits", "jump",
 		(json_int_t)d->hits[0], "neighbours", (json_int_t)d->hits[1],
 		"pun", (json_int_t)d->hits[2], "trap", (json_int_t)d->hits[3],
@@ -113,10 +121,10 @@ static json_t *delivery_object(const struct maple_delivery *d)
 		(json_int_t)d->lost, "undelivered_runs",
 		(json_int_t)d->undelivered_runs, "let_go_runs",
 		(json_int_t)d->let_go, "unjudged_runs", unjudged_object(d),
-		"left_out", maple_bytes_encode(d->left_out), "splits",
-		(json_int_t)d->splits, "whole", (json_int_t)d->whole,
-		"not_split", (json_int_t)d->not_split, "startup",
-		(json_int_t)d->startup);
+		"control", control_object(&d->control), "left_out",
+		maple_bytes_encode(d->left_out), "splits", (json_int_t)d->splits,
+		"whole", (json_int_t)d->whole, "not_split",
+		(json_int_t)d->not_split, "startup", (json_int_t)d->startup);
 }
 
 static json_t *backends_object(const struct maple_backends *b)

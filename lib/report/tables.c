@@ -341,6 +341,19 @@ static void print_unjudged(FILE *out, const struct maple_delivery *d)
 	putc('\n', out);
 }
 
+static void print_control(FILE *out, const struct maple_control_sum *c)
+{
+	if (!c->runs)
+		return;
+	fprintf(out,
+		"controlled runs: a mean of %.0f points, %.0f with a choice, "
+		"and %.0f switches in %.3f s\n",
+		(double)c->points / (double)c->runs,
+		(double)c->open / (double)c->runs,
+		(double)c->switches / (double)c->runs,
+		c->seconds / (double)c->runs);
+}
+
 static void print_delivery(FILE *out, const struct maple_delivery *d)
 {
 	static const char *const ways[] = { "jump", "neighbours", "pun",
@@ -357,6 +370,7 @@ static void print_delivery(FILE *out, const struct maple_delivery *d)
 	if (d->let_go)
 		fprintf(out, "runs over their time, and let go: %" PRIu64 "\n",
 			d->let_go);
+	print_control(out, &d->control);
 	print_unjudged(out, d);
 	if (d->left_out && *d->left_out) {
 		fputs("left out: ", out);

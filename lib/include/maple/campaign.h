@@ -211,6 +211,15 @@ enum maple_unjudged {
 /* maple_unjudged_name - "killed", "said", "starved", "hung" */
 const char *maple_unjudged_name(enum maple_unjudged why);
 
+/* What controlled runs came to, all together: those that were not let go. */
+struct maple_control_sum {
+	uint64_t runs;
+	uint64_t points;   /* while another thread was alive, */
+	uint64_t open;	   /* ... with more than one that could go on */
+	uint64_t switches; /* ... at which another one was chosen */
+	double seconds;	   /* from main() to their ends */
+};
+
 /* What was and was not observed, for --verbose. */
 struct maple_delivery {
 	uint64_t sites, hits[4]; /* by way: jump, neighbours, pun, trap */
@@ -219,6 +228,7 @@ struct maple_delivery {
 	uint64_t undelivered_runs;
 	uint64_t let_go; /* runs over their time, native from then on */
 	uint64_t unjudged[MAPLE_UNJUDGEDS]; /* runs, by reason */
+	struct maple_control_sum control;
 	char *left_out; /* sites left out by reason, as text */
 	/* Plain read-modify-write instructions of what was decoded, ... */
 	uint64_t splits;    /* ... that an order can come in the middle of, */
