@@ -23,23 +23,36 @@
 #define WORDS	64	   /* of a block */
 #define WIDEST	4096u	   /* words of an access that are looked at */
 #define FREED	65536u	   /* words of memory that is freed */
-#define BLOCKS	(1u << 16) /* at a time, at 650 bytes each, */
+#define BLOCKS	(1u << 16) /* at a time, at 600 bytes each, */
 #define TOUCHED (1u << 18) /* ... and of their words that were accessed */
-#define RECORDS 64	   /* of a word */
+#define SITES	1000	   /* of a thread at a word */
 
-/* What a site did to a word, for the last time in a thread. */
+/* What a site did to a word, for the last time. */
 struct record {
 	struct record *next;
-	uint32_t site, own; /* the thread's own clock then */
-	uint16_t thread;
+	uint32_t site, own; /* its thread's own clock then */
 	bool writes;
+};
+
+/* What a thread did to a word, the last first: then own goes down. */
+struct owner {
+	struct owner *next;
+	struct record *first;
+	uint32_t n;
+	uint16_t thread;
 };
 
 struct block {
 	uint64_t number; /* address / BYTES / WORDS */
-	struct record *first[WORDS];
-	uint8_t n[WORDS];
+	struct owner *owner[WORDS];
 	UT_hash_handle hh;
+};
+
+/* An access, or the end of memory. */
+struct now {
+	uint32_t site, own;
+	uint16_t thread;
+	bool writes;
 };
 
 struct maple_races {
@@ -47,7 +60,7 @@ struct maple_races {
 	struct maple_clocks clocks;
 	struct maple_slab slab;
 	struct block *table, *last; /* looked for last; or NULL */
-	uint32_t touched;	    /* words that have a record */
+	uint32_t touched;	    /* words that have an owner */
 	uint8_t *raced;		    /* by site */
 	uint32_t n;
 	int error; /* from there on nothing was looked at */
@@ -96,50 +109,80 @@ static int race(struct maple_races *r, uint32_t site)
 	return 0;
 }
 
-static bool is_ordered(const struct record *before,
-		       const struct maple_vector *now)
-{
-	return before->thread < now->n && now->c[before->thread] >= before->own;
-}
-
-/* @now is after @it and what follows, or races with it. */
-static int compare(struct maple_races *r, const struct record *it,
-		   const struct record *now)
+/* @now is after what @owner and the next ones did, or races with it. */
+static int compare(struct maple_races *r, const struct owner *owner,
+		   const struct now *now)
 {
 	const struct maple_vector *v = &r->clocks.thread[now->thread]->now;
 
-	for (; it; it = it->next) {
-		if (it->thread == now->thread || is_ordered(it, v) ||
-		    (!it->writes && !now->writes))
+	for (; owner; owner = owner->next) {
+		uint32_t passed = owner->thread < v->n ? v->c[owner->thread]
+						       : 0;
+
+		if (owner->thread == now->thread)
 			continue;
-		if (race(r, it->site) || race(r, now->site))
-			return -ENOMEM;
+		for (const struct record *it = owner->first;
+		     it && it->own > passed; it = it->next)
+			if ((it->writes || now->writes) &&
+			    (race(r, it->site) || race(r, now->site)))
+				return -ENOMEM;
 	}
 	return 0;
 }
 
-/* For who comes later to word @i of @b. */
-static int keep(struct maple_races *r, struct block *b, unsigned int i,
-		const struct record *now)
+/* The one of @site, out of its place; or NULL. */
+static struct record *take_out(struct owner *owner, uint32_t site)
 {
-	struct record *it;
+	struct record **at = &owner->first, *it;
 
-	for (it = b->first[i]; it; it = it->next)
-		if (it->thread == now->thread && it->site == now->site) {
-			it->own = now->own;
-			it->writes |= now->writes;
-			return 0;
-		}
-	if (b->n[i] == RECORDS || (!b->n[i] && r->touched == TOUCHED))
+	while ((it = *at) && it->site != site)
+		at = &it->next;
+	if (it)
+		*at = it->next;
+	return it;
+}
+
+static int record(struct maple_races *r, struct owner *owner,
+		  const struct now *now)
+{
+	struct record *it = take_out(owner, now->site);
+
+	if (!it && owner->n == SITES)
 		return race(r, now->site);
-	it = maple_slab_get(&r->slab, sizeof(*it));
-	if (!it)
-		return -ENOMEM;
-	*it = *now;
-	it->next = b->first[i];
-	b->first[i] = it;
-	r->touched += !b->n[i]++;
+	if (!it) {
+		it = maple_slab_zero(&r->slab, sizeof(*it));
+		if (!it)
+			return -ENOMEM;
+		it->site = now->site;
+		owner->n++;
+	}
+	it->own = now->own;
+	it->writes |= now->writes;
+	it->next = owner->first;
+	owner->first = it;
 	return 0;
+}
+
+/* For who comes later to the word whose first owner is *@first. */
+static int keep(struct maple_races *r, struct owner **first,
+		const struct now *now)
+{
+	struct owner *owner = *first;
+
+	while (owner && owner->thread != now->thread)
+		owner = owner->next;
+	if (owner)
+		return record(r, owner, now);
+	if (!*first && r->touched == TOUCHED)
+		return race(r, now->site);
+	owner = maple_slab_zero(&r->slab, sizeof(*owner));
+	if (!owner)
+		return -ENOMEM;
+	r->touched += !*first;
+	owner->thread = now->thread;
+	owner->next = *first;
+	*first = owner;
+	return record(r, owner, now);
 }
 
 static struct block *block_at(struct maple_races *r, uint64_t number)
@@ -165,8 +208,7 @@ static struct block *new_block(struct maple_races *r, uint64_t number)
 	return b;
 }
 
-static int access_to(struct maple_races *r, uint64_t word,
-		     const struct record *now)
+static int access_to(struct maple_races *r, uint64_t word, const struct now *now)
 {
 	struct block *b = block_at(r, word / WORDS);
 	int e;
@@ -177,26 +219,29 @@ static int access_to(struct maple_races *r, uint64_t word,
 		b = new_block(r, word / WORDS);
 	if (!b)
 		return -ENOMEM;
-	e = compare(r, b->first[word % WORDS], now);
-	return e ? e : keep(r, b, word % WORDS, now);
+	e = compare(r, b->owner[word % WORDS], now);
+	return e ? e : keep(r, &b->owner[word % WORDS], now);
 }
 
-static void forget(struct maple_races *r, struct block *b, unsigned int i)
+static void forget(struct maple_races *r, struct owner **first)
 {
-	struct record *it, *next;
+	struct owner *owner;
+	struct record *it;
 
-	for (it = b->first[i]; it; it = next) {
-		next = it->next;
-		maple_slab_put(&r->slab, it, sizeof(*it));
+	r->touched -= *first != NULL;
+	while ((owner = *first)) {
+		*first = owner->next;
+		while ((it = owner->first)) {
+			owner->first = it->next;
+			maple_slab_put(&r->slab, it, sizeof(*it));
+		}
+		maple_slab_put(&r->slab, owner, sizeof(*owner));
 	}
-	r->touched -= b->n[i] != 0;
-	b->first[i] = NULL;
-	b->n[i] = 0;
 }
 
 /* Whoever uses memory at its end races with the end of it. */
 static int end_of(struct maple_races *r, const struct maple_event *event,
-		  const struct record *now)
+		  const struct now *now)
 {
 	uint64_t at = event->addr / BYTES, end;
 	uint64_t n = (event->value + BYTES - 1) / BYTES;
@@ -208,15 +253,15 @@ static int end_of(struct maple_races *r, const struct maple_event *event,
 			at |= WORDS - 1; /* the block's last word */
 			continue;
 		}
-		if (compare(r, b->first[at % WORDS], now))
+		if (compare(r, b->owner[at % WORDS], now))
 			return -ENOMEM;
-		forget(r, b, at % WORDS);
+		forget(r, &b->owner[at % WORDS]);
 	}
 	return 0;
 }
 
 static int touch(struct maple_races *r, const struct maple_event *event,
-		 const struct record *now)
+		 const struct now *now)
 {
 	uint64_t first = event->addr / BYTES;
 	uint64_t bytes = event->size ? event->size : 1;
@@ -234,7 +279,7 @@ static int touch(struct maple_races *r, const struct maple_event *event,
 
 void maple_races_event(struct maple_races *r, const struct maple_event *event)
 {
-	struct record now = {
+	struct now now = {
 		.site = event->site,
 		.thread = event->thread,
 		.writes = event->kind != MAPLE_EV_READ,

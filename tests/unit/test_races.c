@@ -140,6 +140,24 @@ static void test_creation_orders(void **state)
 	assert_none(8);
 }
 
+/* What came before the last thing that is ordered is ordered as well. */
+static void test_many_sites(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++)
+		event(0, MAPLE_EV_WRITE, X, i);
+	event(0, MAPLE_EV_CREATE, 0, 1);
+	event(1, MAPLE_EV_START, 0, MAPLE_SITE_NONE);
+	event(0, MAPLE_EV_READ, X, 3);
+	event(0, MAPLE_EV_READ, X, 1); /* once more: it only wrote before */
+	event(1, MAPLE_EV_WRITE, X, 4);
+	assert_races(1);
+	assert_races(3);
+	assert_races(4);
+	assert_false(maple_races_has(races, 0));
+	assert_false(maple_races_has(races, 2));
+}
+
 /* Who comes to memory behind its end came to another thing. */
 static void test_end_of_memory(void **state)
 {
@@ -157,13 +175,13 @@ static void test_end_of_memory(void **state)
 static void test_bounds(void **state)
 {
 	(void)state;
-	for (uint32_t i = 0; i < 100; i++)
+	for (uint32_t i = 0; i < 1001; i++)
 		event(0, MAPLE_EV_WRITE, X, i);
-	assert_false(maple_races_has(races, 0));
-	assert_races(99);
+	assert_false(maple_races_has(races, 999));
+	assert_races(1000);
 	for (uint64_t i = 0; i <= 1u << 18; i++)
-		event(0, MAPLE_EV_WRITE, 0x100000 + 8 * i, 200);
-	assert_races(200);
+		event(0, MAPLE_EV_WRITE, 0x100000 + 8 * i, 2000);
+	assert_races(2000);
 }
 
 /* ---- All schedules of a program. ---- */
@@ -372,6 +390,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_end_of_memory, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_sites, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_no_order_is_lost, setup,
 						teardown),
 	};
