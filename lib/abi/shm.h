@@ -21,7 +21,7 @@
 #include "policy/policy.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
-#define MAPLE_SHM_VERSION  13
+#define MAPLE_SHM_VERSION  14
 #define MAPLE_SHM_ENV	   "MAPLE_AGENT"  /* /proc/PID/fd/N of the file */
 #define MAPLE_SHM_ASAN	   "ASAN_OPTIONS" /* with --exe */
 #define MAPLE_SHM_MARK	   "MAPLE_" /* before the name of the user's own */
@@ -130,7 +130,8 @@ struct maple_shm_image {
 
 struct maple_shm_call {
 	uint32_t image;	 /* index, or ~0 outside all images */
-	uint32_t kind;	 /* enum maple_event_kind of its first event */
+	uint16_t kind;	 /* enum maple_event_kind of its first event */
+	uint16_t alone;	 /* [c] a controlled run passes its accesses by */
 	uint64_t offset; /* of the return address, an ELF address */
 };
 

@@ -79,7 +79,7 @@ static uint32_t find_place(uint64_t ret, unsigned int kind)
 	n = by_place[h];
 	if (!n && shm->ncalls < MAPLE_SHM_CALLS) {
 		shm->call[shm->ncalls] = (struct maple_shm_call){
-			.image = image, .kind = kind, .offset = offset
+			.image = image, .kind = (uint16_t)kind, .offset = offset
 		};
 		n = shm->ncalls + 1;
 		__atomic_store_n(&shm->ncalls, n, __ATOMIC_RELEASE);

@@ -215,6 +215,14 @@ static void call_enforced(const struct maple_access *acc, unsigned int flags)
 		maple_pass_called(acc);
 }
 
+/* Whether call @site is made as if nobody looked. */
+static bool is_left(uint32_t site, unsigned int kind)
+{
+	return !maple_control_values && maple_event_is_memory(kind) &&
+	       site != MAPLE_SITE_NONE &&
+	       maple_shm->call[site & ~MAPLE_SITE_CALL].alone;
+}
+
 void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 			uint64_t size, unsigned int flags)
 {
@@ -236,6 +244,10 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 	if (maple_agent_enforces) {
 		call_enforced(&acc, flags);
 	} else if (maple_agent_controls) {
+		if (is_left(site, kind)) {
+			maple_agent_leave();
+			return;
+		}
 		maple_control_access(&acc, flags);
 		if (maple_control_values && maple_event_is_memory(kind))
 			maple_agent_open(&acc);

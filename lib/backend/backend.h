@@ -39,14 +39,20 @@ enum maple_run_kind {
 #define MAPLE_RUN_NET	  4 /* variables that a run watches */
 #define MAPLE_RUN_THEN	  7 /* plans that follow the first, at most */
 
+/*
+ * What a run leaves alone, of what has a number: the site, and the accesses
+ * that functions do for the call. Calls of controlled runs only.
+ */
+enum maple_alone { MAPLE_ALONE_SITE = 1, MAPLE_ALONE_CALL = 2 };
+
 struct maple_change {
 	uint32_t site;
 	uint32_t hit; /* how-manieth hit of the site in the whole run */
 };
 
 /*
- * What a controlled run is to do. Its points are the sites that the order does
- * not leave alone, and all calls that synchronise. With LIST, and no log, no
+ * What a controlled run is to do. Its points are what the order does not leave
+ * alone, and all calls that synchronise. With LIST, and no log, no
  * order says what to leave alone: its points are the sites of the list's
  * entries, ARRIVED included.
  * What it points to is the caller's, and outlives the run.
@@ -112,7 +118,7 @@ struct maple_run_order {
 	const struct maple_run_control *control; /* CONTROL */
 	/* CONTROL: where ops->awaits, or NULL */
 	const struct maple_run_debugger *debugger;
-	/* PROFILE, CONTROL: by site number; sites to leave alone are nonzero */
+	/* PROFILE, CONTROL: by number, what is left alone: enum maple_alone */
 	const uint8_t *alone;
 	uint32_t nalone;
 	double timeout; /* seconds until it counts as hung */

@@ -61,9 +61,11 @@ struct maple_races {
 	struct maple_slab slab;
 	struct block *table, *last; /* looked for last; or NULL */
 	uint32_t touched;	    /* words that have an owner */
-	uint8_t *raced;		    /* by site */
-	uint32_t n;
-	int error; /* from there on nothing was looked at */
+	struct raced {
+		uint8_t *is; /* by number */
+		uint32_t n;
+	} raced[2]; /* sites and calls */
+	int error;  /* from there on nothing was looked at */
 };
 
 struct maple_races *maple_races_create(void)
@@ -84,28 +86,34 @@ void maple_races_destroy(struct maple_races *r)
 	HASH_CLEAR(hh, r->table);
 	maple_slab_deinit(&r->slab);
 	maple_clocks_deinit(&r->clocks);
-	free(r->raced);
+	for (int i = 0; i < 2; i++)
+		free(r->raced[i].is);
 	free(r);
 }
 
 bool maple_races_has(const struct maple_races *r, uint32_t site)
 {
-	return r->error || (site < r->n && r->raced[site]);
+	const struct raced *raced = &r->raced[!!(site & MAPLE_SITE_CALL)];
+	uint32_t number = site & ~MAPLE_SITE_CALL;
+
+	return r->error || (number < raced->n && raced->is[number]);
 }
 
-/* What functions do for a call, nobody asks about. */
+/* What is no site races unheard. */
 static int race(struct maple_races *r, uint32_t site)
 {
-	uint32_t n = site + site / 2 + 1024;
+	struct raced *raced = &r->raced[!!(site & MAPLE_SITE_CALL)];
+	uint32_t number = site & ~MAPLE_SITE_CALL;
+	uint32_t n = number + number / 2 + 1024;
 
-	if (site & MAPLE_SITE_CALL)
+	if (site == MAPLE_SITE_NONE)
 		return 0;
-	if (site >= r->n) {
-		if (!maple_array_extend(r->raced, r->n, n))
+	if (number >= raced->n) {
+		if (!maple_array_extend(raced->is, raced->n, n))
 			return -ENOMEM;
-		r->n = n;
+		raced->n = n;
 	}
-	r->raced[site] = 1;
+	raced->is[number] = 1;
 	return 0;
 }
 

@@ -47,6 +47,16 @@ int maple_job_leave(struct maple_job *job, const uint8_t *alone, uint32_t n)
 	return 0;
 }
 
+void maple_job_keep(struct maple_job *job, uint32_t site)
+{
+	uint32_t number = site & ~MAPLE_SITE_CALL;
+
+	if (number < job->nalone)
+		job->alone[number] &= ~(site & MAPLE_SITE_CALL
+						? MAPLE_ALONE_CALL
+						: MAPLE_ALONE_SITE);
+}
+
 /* maple_goal_of_plan - the goal that @plan is for; -EBADMSG: there is none */
 int maple_goal_of_plan(const struct maple_plan *plan, struct maple_goal *goal)
 {

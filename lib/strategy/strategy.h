@@ -61,7 +61,7 @@ struct maple_job {
 	uint32_t budget;
 	/* Seconds, after which its schedule is let go; 0: when it is a hang. */
 	double hold;
-	/* PROFILE, CONTROL: sites that are left alone, by number. Owned. */
+	/* PROFILE, CONTROL: what is left alone, as in the run's order. Owned. */
 	uint8_t *alone;
 	uint32_t nalone;
 
@@ -154,10 +154,13 @@ struct maple_study {
 };
 
 /*
- * maple_job_leave - @job leaves the sites alone that are nonzero in @alone, of
- * which it takes a copy; NULL: none. 0 or -ENOMEM.
+ * maple_job_leave - @job leaves alone what is in @alone, of which it takes a
+ * copy; NULL: nothing. 0 or -ENOMEM.
  */
 int maple_job_leave(struct maple_job *job, const uint8_t *alone, uint32_t n);
+
+/* maple_job_keep - but not @site, or call */
+void maple_job_keep(struct maple_job *job, uint32_t site);
 
 enum maple_next {
 	MAPLE_NEXT_RUN,	 /* the job is to be run */

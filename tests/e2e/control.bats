@@ -271,3 +271,23 @@ first_failure() {
 	holds '.stop == "saturated" and .exhausted'
 	holds '.runs.controlled >= 1000 or .seconds >= 10'
 }
+
+# 20,000 times each of its threads copies and compares memory; 100 times they
+# take a lock.
+@test "what never races is no point, neither a site nor a call" {
+	local strategy
+
+	for strategy in pos pct surw rw; do
+		rm -f "$db"*
+		campaign --strategy $strategy --seed 1 --max-runs 12 -- \
+			"$E2E/copies"
+		ended_with 0
+		holds '.delivery.control | .runs == 10 and
+			.points > 100 * .runs and .points < 2000 * .runs'
+	done
+	# All schedules are those at all accesses.
+	campaign --fresh --strategy rank --exhaust --preemptions 1 --seed 1 \
+		--max-runs 3 -- "$E2E/copies"
+	ended_with 125
+	holds '.delivery.control | .points > 20000 * .runs'
+}

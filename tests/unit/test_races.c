@@ -87,6 +87,13 @@ static void test_unordered(void **state)
 	event(0, MAPLE_EV_WRITE, X + 8, 4);
 	event(1, MAPLE_EV_WRITE, X + 16, 5);
 	assert_false(maple_races_has(races, 4));
+	/* What functions do for a call; calls have numbers of their own. */
+	event(1, MAPLE_EV_WRITE, X + 8, MAPLE_SITE_CALL | 5);
+	event(1, MAPLE_EV_WRITE, X + 24, MAPLE_SITE_CALL | 4);
+	assert_races(4);
+	assert_races(MAPLE_SITE_CALL | 5);
+	assert_false(maple_races_has(races, 5));
+	assert_false(maple_races_has(races, MAPLE_SITE_CALL | 4));
 }
 
 static void test_lock_orders(void **state)

@@ -70,6 +70,10 @@ static void profile(struct scene *c, bool late, bool seen)
 		feed(c, 0, 8, 0x5000);
 	feed(c, 0, 9, 0x2800);
 	feed(c, 0, 10, 0x4000);
+	for (uint32_t i = 0; i < 40; i++) {
+		feed(c, 0, MAPLE_SITE_CALL | 1, 0x2c00); /* alone */
+		feed(c, 0, MAPLE_SITE_CALL | 3, 0x4000); /* in order */
+	}
 	for (uint32_t site = 9; site <= 10; site++) {
 		struct maple_event quiet = { .kind = MAPLE_EV_QUIET,
 					     .site = site };
@@ -85,6 +89,8 @@ static void profile(struct scene *c, bool late, bool seen)
 		feed(c, 0, 8, 0x5000); /* ... and taken back unasked */
 	feed(c, 0, 1, 0x1000);	       /* shared */
 	feed(c, 1, 2, 0x1000);
+	for (uint32_t i = 0; i < 40; i++)
+		feed(c, 1, MAPLE_SITE_CALL | 2, 0x1000);
 	feed(c, 0, 3, 0x2000); /* alone */
 	for (unsigned int i = 0; i < 40; i++)
 		feed(c, 0, 5, 0x3000); /* often */
@@ -129,12 +135,16 @@ static unsigned int times_left(struct scene *c, uint32_t site, bool controlled,
 {
 	unsigned int seed, sum = 0;
 	uint8_t *alone;
-	uint32_t n;
+	uint32_t n, number;
 
 	for (seed = 0; seed < 400; seed++) {
 		alone = maple_sharing_choose(&c->sharing, &study, seed << 8,
 					     controlled, leaves, &n);
-		sum += site < n && alone[site];
+		number = site & ~MAPLE_SITE_CALL;
+		sum += number < n &&
+		       alone[number] &
+			       (site & MAPLE_SITE_CALL ? MAPLE_ALONE_CALL
+						       : MAPLE_ALONE_SITE);
 		free(alone);
 	}
 	return sum;
@@ -207,6 +217,40 @@ static void ordered_sites_are_no_points(void **state)
 	assert_int_equal(times_left(&c, 8, true, MAPLE_LEAVES_ORDERED), 0);
 	maple_sharing_deinit(&c.sharing);
 	maple_change_deinit(&c.sample);
+}
+
+/* What functions do for calls is learnt as what sites do is. */
+static void calls_are_left_as_sites_are(void **state)
+{
+	const uint32_t call = MAPLE_SITE_CALL;
+	uint8_t both[] = { 3, 3, 3 };
+	struct maple_job job = { 0 };
+	struct scene c = { 0 };
+
+	profile_once(&c, false);
+	profile_once(&c, false);
+	assert_in_range(times_left(&c, call | 1, true, MAPLE_LEAVES_LONE), 370,
+			399);
+	assert_int_equal(times_left(&c, call | 2, true, MAPLE_LEAVES_ORDERED),
+			 0);
+	assert_in_range(times_left(&c, call | 3, true, MAPLE_LEAVES_ORDERED),
+			370, 399);
+	assert_int_equal(times_left(&c, call | 3, true, MAPLE_LEAVES_LONE), 0);
+	assert_int_equal(times_left(&c, call | 9, true, MAPLE_LEAVES_LONE), 0);
+	assert_true(maple_sharing_is_shared(&c.sharing, call | 3));
+	assert_false(maple_sharing_is_shared(&c.sharing, call | 1));
+	maple_sharing_deinit(&c.sharing);
+	maple_change_deinit(&c.sample);
+	/* What a schedule names is a point all the same. */
+	assert_int_equal(maple_job_leave(&job, both, 3), 0);
+	maple_job_keep(&job, call | 1);
+	maple_job_keep(&job, 2);
+	maple_job_keep(&job, 3);
+	maple_job_keep(&job, MAPLE_SITE_NONE);
+	assert_int_equal(job.alone[0], 3);
+	assert_int_equal(job.alone[1], MAPLE_ALONE_SITE);
+	assert_int_equal(job.alone[2], MAPLE_ALONE_CALL);
+	free(job.alone);
 }
 
 /* ---- change points ---- */
@@ -437,6 +481,7 @@ int main(void)
 		cmocka_unit_test(cuts_add_up),
 		cmocka_unit_test(lonely_sites_are_sampled),
 		cmocka_unit_test(ordered_sites_are_no_points),
+		cmocka_unit_test(calls_are_left_as_sites_are),
 		cmocka_unit_test(change_points_are_what_the_agent_counts),
 		cmocka_unit_test(change_points_differ_and_follow_the_seed),
 		cmocka_unit_test(a_strategy_says_what_is_next),

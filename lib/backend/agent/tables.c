@@ -44,7 +44,8 @@ static struct maple_table_site *sites_of(struct maple_table *t)
 
 static bool is_alone(const struct maple_agent_backend *a, uint32_t number)
 {
-	return number < a->nalone ? a->alone[number] : a->alone_rest;
+	return number < a->nalone ? a->alone[number] & MAPLE_ALONE_SITE
+				  : a->alone_rest;
 }
 
 /* Image @i's table has what this run leaves alone; false: it was not written. */
@@ -166,6 +167,22 @@ static bool only_listed(struct maple_agent_backend *a,
 	return true;
 }
 
+/* Of the calls that the agent has met those that this run leaves alone. */
+static void mark_calls(struct maple_agent_backend *a,
+		       const struct maple_run_order *order)
+{
+	bool leaves = order->kind == MAPLE_RUN_CONTROL && order->alone;
+
+	for (uint32_t k = 0; k < a->ncalls; k++) {
+		uint32_t number = a->call[k] & ~MAPLE_SITE_CALL;
+
+		a->shm->call[k].alone = leaves &&
+					a->call[k] != MAPLE_SITE_NONE &&
+					number < order->nalone &&
+					order->alone[number] & MAPLE_ALONE_CALL;
+	}
+}
+
 /*
  * maple_agent_tables_alone - marks the sites that the next run leaves alone
  *
@@ -183,6 +200,7 @@ void maple_agent_tables_alone(struct maple_agent_backend *a,
 	a->alone = order->alone;
 	a->nalone = order->alone ? order->nalone : 0;
 	a->alone_rest = false;
+	mark_calls(a, order);
 	if (order->kind == MAPLE_RUN_CONTROL &&
 	    control->order.policy == MAPLE_POLICY_LIST && !control->values &&
 	    !control->log)

@@ -529,8 +529,7 @@ int maple_profiling_follow(struct maple_profiling *p, struct maple_job *job,
 	int e = begin(p, job, how, err);
 
 	for (uint32_t i = 0; i < list->n; i++)
-		if (list->entry[i].site < job->nalone)
-			job->alone[list->entry[i].site] = 0;
+		maple_job_keep(job, list->entry[i].site);
 	job->kind = MAPLE_RUN_CONTROL;
 	job->policy = (struct maple_policy_order){
 		.policy = MAPLE_POLICY_LIST,

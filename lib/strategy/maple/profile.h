@@ -36,8 +36,11 @@ struct maple_sample {
 
 /* What is known of the sites' sharing: a byte each, see sharing.c. */
 struct maple_sharing {
-	uint8_t *state;
-	uint32_t n, left;
+	struct maple_known {
+		uint8_t *state;
+		uint32_t n;
+	} known[2];    /* sites and calls, by number */
+	uint32_t left; /* sites, by the run that was chosen for last */
 };
 
 /* The events of a run, in order. */

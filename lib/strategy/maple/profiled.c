@@ -53,7 +53,7 @@ uint32_t maple_profiled_sites(const void *self)
 {
 	const struct maple_profiling *p = self;
 
-	return p->sharing.n;
+	return p->sharing.known[0].n;
 }
 
 void maple_profiled_close(void *self)

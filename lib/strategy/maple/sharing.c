@@ -27,23 +27,40 @@
 #define OFTEN_ONE   32	 /* the same of controlled runs, for what is OFTEN, */
 #define BUSY_ONE    1024 /* ... or used up its budget */
 
-/* One byte a site: runs in which it was executed, since it is SHARED, and how. */
+/* One byte each: runs in which it was executed, since it is SHARED, and how. */
 #define RUNS   15
 #define HOT    16 /* OFTEN in one of them */
 #define SHARED 32 /* another thread was seen at its memory, */
 #define RACED  64 /* ... unordered with it */
 #define BUSY   128
 
-static uint8_t *state_of(struct maple_sharing *s, uint32_t site)
+static uint8_t *state_of(struct maple_known *k, uint32_t number)
 {
-	uint32_t n = site + site / 2 + 1024;
+	uint32_t n = number + number / 2 + 1024;
 
-	if (site < s->n)
-		return &s->state[site];
-	if (!maple_array_extend(s->state, s->n, n))
+	if (number < k->n)
+		return &k->state[number];
+	if (!maple_array_extend(k->state, k->n, n))
 		return NULL;
-	s->n = n;
-	return &s->state[site];
+	k->n = n;
+	return &k->state[number];
+}
+
+/* @count: its hits */
+static void learn(uint8_t *state, uint32_t site, uint32_t count,
+		  const struct maple_predict *predict,
+		  const struct maple_races *races)
+{
+	if (!(*state & SHARED) && maple_predict_shared(predict, site))
+		*state = SHARED | (*state & (HOT | BUSY));
+	if ((*state & RUNS) < LONE_RUNS && (races || !(*state & SHARED)))
+		++*state;
+	if (count >= OFTEN)
+		*state |= HOT;
+	if (count & MAPLE_HITS_MORE)
+		*state |= BUSY;
+	if (races && maple_races_has(races, site))
+		*state |= RACED;
 }
 
 /*
@@ -55,33 +72,28 @@ void maple_sharing_learn(struct maple_sharing *s,
 			 const struct maple_predict *predict,
 			 const struct maple_races *races)
 {
-	const struct maple_hits *hits = &sample->hits[0];
-	uint8_t *state;
-	uint32_t i;
+	for (int call = 0; call < 2; call++) {
+		const struct maple_hits *hits = &sample->hits[call];
 
-	for (i = 0; i < hits->n; i++) {
-		if (!hits->count[i])
-			continue;
-		state = state_of(s, i);
-		if (!state)
-			return;
-		if (!(*state & SHARED) && maple_predict_shared(predict, i))
-			*state = SHARED | (*state & (HOT | BUSY));
-		if ((*state & RUNS) < LONE_RUNS && (races || !(*state & SHARED)))
-			++*state;
-		if (hits->count[i] >= OFTEN)
-			*state |= HOT;
-		if (hits->count[i] & MAPLE_HITS_MORE)
-			*state |= BUSY;
-		if (races && maple_races_has(races, i))
-			*state |= RACED;
+		for (uint32_t i = 0; i < hits->n; i++) {
+			uint8_t *state = hits->count[i]
+						 ? state_of(&s->known[call], i)
+						 : NULL;
+
+			if (state)
+				learn(state, call ? i | MAPLE_SITE_CALL : i,
+				      hits->count[i], predict, races);
+		}
 	}
 }
 
 /* maple_sharing_is_shared - whether some profile run saw @site on shared memory */
 bool maple_sharing_is_shared(const struct maple_sharing *s, uint32_t site)
 {
-	return site < s->n && s->state[site] & SHARED;
+	const struct maple_known *k = &s->known[!!(site & MAPLE_SITE_CALL)];
+	uint32_t number = site & ~MAPLE_SITE_CALL;
+
+	return number < k->n && k->state[number] & SHARED;
 }
 
 static bool is_left(uint8_t state, uint64_t drawn, bool controlled,
@@ -103,34 +115,43 @@ static bool is_left(uint8_t state, uint64_t drawn, bool controlled,
 }
 
 /*
- * maple_sharing_choose - which sites the run with @seed leaves alone: a profile
- *                        run, or one that is @controlled, of which only some
- *                        sites are left alone
+ * maple_sharing_choose - what the run with @seed leaves alone: a profile run,
+ * or one that is @controlled, of which only some is left alone
  *
- * Returns bytes by site number, to be freed; @n: how many, 0 for want of
- * memory.
+ * Returns bytes by number, enum maple_alone, to be freed; @n: how many, 0 for
+ * want of memory.
  */
 uint8_t *maple_sharing_choose(struct maple_sharing *s,
 			      const struct maple_study *study, uint64_t seed,
 			      bool controlled, enum maple_leaves leaves,
 			      uint32_t *n)
 {
-	uint8_t *alone = malloc(s->n + 1);
+	const struct maple_known *sites = &s->known[0], *calls = &s->known[1];
+	uint32_t most = sites->n > calls->n ? sites->n : calls->n;
+	uint8_t *alone = calloc(most + 1u, 1);
 	uint32_t i;
 
 	s->left = 0;
-	*n = alone ? s->n : 0;
-	for (i = 0; i < *n; i++) {
-		alone[i] = is_left(s->state[i], study->random(study, seed ^ i),
-				   controlled, leaves);
-		s->left += alone[i];
+	*n = alone ? most : 0;
+	for (i = 0; i < *n && i < sites->n; i++) {
+		if (!is_left(sites->state[i], study->random(study, seed ^ i),
+			     controlled, leaves))
+			continue;
+		alone[i] |= MAPLE_ALONE_SITE;
+		s->left++;
 	}
+	for (i = 0; i < *n && i < calls->n; i++)
+		if (is_left(calls->state[i],
+			    study->random(study, seed ^ i ^ MAPLE_SITE_CALL),
+			    controlled, leaves))
+			alone[i] |= MAPLE_ALONE_CALL;
 	return alone;
 }
 
 /* maple_sharing_deinit - forgets all of it */
 void maple_sharing_deinit(struct maple_sharing *s)
 {
-	free(s->state);
+	free(s->known[0].state);
+	free(s->known[1].state);
 	memset(s, 0, sizeof(*s));
 }

@@ -497,8 +497,7 @@ int maple_patterns_seek(const struct maple_patterns *p,
 		bool other = maple_pattern_step(key->pattern.number, i).other;
 
 		job->policy.change[i] = 2ull * site + other;
-		if (site < job->nalone)
-			job->alone[site] = 0;
+		maple_job_keep(job, site);
 	}
 	return 0;
 }

@@ -70,7 +70,7 @@ static unsigned int changes(const char *mode, unsigned int how, const char *path
 
 	victim_start(&v, path, mode);
 	told = v.page->n;
-	c = session_on(&v, how, 60000);
+	c = session_on(&v, how, LONG);
 	victim_go(&v);
 	/* Everyone but main asks once more. */
 	for (ms = 0; ms < PATIENCE && v.page->n < 2 * told - 1; ms++)
@@ -102,7 +102,7 @@ static unsigned int stops(unsigned int how, const char *path)
 	struct victim v;
 
 	victim_start(&v, path, NULL);
-	c = session_on(&v, how, 60000);
+	c = session_on(&v, how, LONG);
 	victim_go(&v);
 	for (int i = 0; i < 10; i++) {
 		nap(any(20000));
@@ -144,7 +144,7 @@ static unsigned int traced(unsigned int how, const char *path)
 	unsigned int i;
 
 	victim_start(&v, path, NULL);
-	c = session_on(&v, how, 60000);
+	c = session_on(&v, how, LONG);
 	victim_go(&v);
 	for (int round = 0; round < 3; round++) {
 		nap(any(20000));
@@ -204,7 +204,7 @@ static unsigned int debugged(unsigned int how, const char *path)
 	for (i = 0; i < n; i++)
 		if (ptrace(PTRACE_SEIZE, v.page->thread[i].tid, NULL, options))
 			fail("seize: %s", strerror(errno));
-	c = session_on(&v, how, 60000);
+	c = session_on(&v, how, LONG);
 	victim_go(&v);
 	if (!debug(500 + any(200)))
 		fail("it does not run under a tracer and a session");
@@ -228,7 +228,7 @@ static unsigned int execs(unsigned int how, const char *path)
 	int status, ms;
 
 	victim_start(&v, path, "exec");
-	c = session_on(&v, how, 60000);
+	c = session_on(&v, how, LONG);
 	victim_go(&v);
 	if (how % 4 == 3) /* whatever comes first, the exec or the end */
 		nap(any(100000));
@@ -259,7 +259,7 @@ static unsigned int two(unsigned int how, const char *path)
 
 	for (int i = 0; i < 2; i++) {
 		victim_start(&v[i], path, NULL);
-		c[i] = session_on(&v[i], how + (unsigned int)i, 60000);
+		c[i] = session_on(&v[i], how + (unsigned int)i, LONG);
 	}
 	for (int i = 0; i < 2; i++)
 		victim_go(&v[i]);

@@ -66,7 +66,7 @@ static void kill_target(unsigned int n, const char *path)
 
 	for (i = 0; i < n; i++) {
 		victim_start(&v, path, NULL);
-		c = session_on(&v, i, 60000);
+		c = session_on(&v, i, LONG);
 		victim_go(&v);
 		nap(any(80000));
 		kill(v.pid, SIGKILL);

@@ -69,7 +69,7 @@ static void outside(const char *path)
 	struct stat st;
 
 	victim_start(&v, path, NULL);
-	c = session_on(&v, 0, 60000);
+	c = session_on(&v, 0, LONG);
 	if (stat(path, &st))
 		fail("%s: %s", path, strerror(errno));
 	victim_probe(&v, &probe, VICTIM_STORE);
@@ -98,7 +98,7 @@ static void on_lock(const char *path)
 	struct victim v;
 
 	victim_start(&v, path, NULL);
-	c = session_on(&v, 0, 60000);
+	c = session_on(&v, 0, LONG);
 	victim_probe(&v, &probe, VICTIM_LOCK);
 	if (try_probe(c, path, &probe, &err))
 		fail("a LOCK prefix fails the message: %s", err.text);
@@ -148,7 +148,7 @@ static void replaced(const char *path)
 		copy(path, here);
 		copy(path, there);
 		victim_start(&v, here, NULL);
-		c = session_on(&v, (unsigned int)round, 60000);
+		c = session_on(&v, (unsigned int)round, LONG);
 		if (round % 2)
 			victim_go(&v);
 		if (round / 2 ? rename(there, here) : unlink(here))

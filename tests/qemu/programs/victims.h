@@ -25,8 +25,9 @@
 #include "backend/kernel/control.h"
 #include "victim.h"
 
-#define CPU	 1     /* that sessions pin to */
-#define PATIENCE 60000 /* ms until what must happen has not */
+#define CPU	 1	/* that sessions pin to */
+#define PATIENCE 60000	/* ms until what must happen has not */
+#define LONG	 600000 /* ms that no session lasts, on no kernel */
 
 struct victim {
 	pid_t pid; /* and process group */
