@@ -220,7 +220,8 @@ static void collect(struct maple_policy *p, uint32_t self, bool any)
 	uint64_t bits;
 	uint32_t t;
 
-	p->outside = MAPLE_POLICY_UNASKED;
+	if (self == MAPLE_POLICY_NONE)
+		p->outside = MAPLE_POLICY_UNASKED;
 	p->ncandidates = 0;
 	for (uint32_t w = 0; w < p->nwords; w++) {
 		for (bits = p->parked[w]; bits; bits &= bits - 1) {

@@ -62,6 +62,7 @@ struct maple_policy {
 		MAPLE_POLICY_NO,
 		MAPLE_POLICY_YES
 	} outside;
+	uint32_t asker, asked; /* who came to the last point; points since */
 	uint32_t ncandidates;
 	uint32_t candidate[MAPLE_THREADS];
 	/* PCT */

@@ -12,6 +12,7 @@
 #include "state.h"
 
 #define HASTY 8
+#define ASKED 64 /* points of a thread in a row, until it is asked again */
 
 /* Time 0 would be no end of a wait. */
 void maple_policy_time_start(struct maple_policy *p)
@@ -34,7 +35,12 @@ void maple_policy_pass(struct maple_policy *p, uint64_t ns)
 void maple_policy_time_announce(struct maple_policy *p, uint32_t t)
 {
 	struct maple_policy_thread *at = &p->thread[t];
+	bool went_on = p->asker == t && maple_event_is_memory(at->op.kind);
 
+	/* Between accesses of a thread hardly anybody is woken. */
+	if (!went_on || ++p->asked % ASKED == 0)
+		p->outside = MAPLE_POLICY_UNASKED;
+	p->asker = t;
 	at->hasty = false;
 	if (!at->op.until)
 		return;

@@ -55,6 +55,7 @@ static struct rig {
 	bool waits[RIG_THREADS + 1]; /* for a lock, in the kernel */
 	unsigned int blocked;	     /* how often somebody did */
 	bool outside;		     /* somebody is not parked */
+	unsigned int asked;	     /* how often about that */
 	void *memory[64];	     /* that the policy was given */
 	unsigned int nmemory;
 	uint64_t follows; /* entries of a list that were about to be done */
@@ -78,6 +79,7 @@ static uint64_t rig_value(const struct maple_policy_op *op)
 
 static bool rig_outside(void)
 {
+	rig.asked++;
 	return rig.outside;
 }
 

@@ -102,6 +102,36 @@ static void test_nobody_hurries_while_others_are_outside(void **state)
 	}
 }
 
+/* How often it is asked who is outside while a thread does @n things in a row. */
+static unsigned int asked(unsigned int n, uint32_t kind)
+{
+	struct rig_program program = waits(sleeper, 2);
+	unsigned int sum = 0;
+
+	program.nops[1] = n;
+	for (unsigned int i = 0; i < n; i++)
+		program.op[1][i] =
+			(struct rig_op){ .site = 2 + i, .kind = kind };
+	for (uint64_t seed = 0; seed < 1000; seed++) {
+		rig_order(MAPLE_POLICY_RW, seed);
+		rig.outside = true; /* nobody is early */
+		rig_run(&program);
+		sum += rig.asked;
+	}
+	return sum;
+}
+
+/* Only the kernel knows, and to ask it takes longer than all the rest. */
+static void test_accesses_in_a_row_ask_rarely(void **state)
+{
+	unsigned int none = asked(1, MAPLE_EV_READ);
+	unsigned int reads = asked(RIG_OPS, MAPLE_EV_READ) - none;
+	unsigned int signals = asked(RIG_OPS, MAPLE_EV_SIGNAL) - none;
+
+	assert_true(signals > 1000);
+	assert_true(reads * 8 < signals);
+}
+
 static void test_whose_time_has_come_is_a_candidate(void **state)
 {
 	struct rig_program program = waits(sleeper, 2);
@@ -177,6 +207,7 @@ int main(void)
 		cmocka_unit_test(test_one_wait_in_eight_may_be_over_early),
 		cmocka_unit_test(test_who_is_patient_is_never_early),
 		cmocka_unit_test(test_nobody_hurries_while_others_are_outside),
+		cmocka_unit_test(test_accesses_in_a_row_ask_rarely),
 		cmocka_unit_test(test_whose_time_has_come_is_a_candidate),
 		cmocka_unit_test(test_a_list_lets_go_early_where_it_says_so),
 	};
