@@ -160,6 +160,7 @@ struct maple_shm_held {
 		uint32_t clock;
 		uint32_t sp;
 		uint32_t flags;
+		uint32_t aux;
 	} lock[MAPLE_SHM_HELD];
 };
 

@@ -145,6 +145,17 @@ bool maple_call_quiet(uint32_t site)
 	return maple_shm->budget && count_of(site) > maple_shm->budget;
 }
 
+/*
+ * maple_call_left - whether a controlled run passes by what @kind does for call
+ *                   @site
+ */
+bool maple_call_left(uint32_t site, unsigned int kind)
+{
+	return !maple_control_values && maple_event_is_memory(kind) &&
+	       site != MAPLE_SITE_NONE &&
+	       maple_shm->call[site & ~MAPLE_SITE_CALL].alone;
+}
+
 /* maple_call_often - whether @site's calls mean no progress any more */
 bool maple_call_often(uint32_t site)
 {

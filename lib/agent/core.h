@@ -280,6 +280,7 @@ void maple_call_start(void);
 void maple_call_refresh(void);
 uint32_t maple_call_count(uint32_t site);
 bool maple_call_quiet(uint32_t site);
+bool maple_call_left(uint32_t site, unsigned int kind);
 bool maple_call_often(uint32_t site);
 void maple_call_rearm(void);
 

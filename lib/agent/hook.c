@@ -215,12 +215,12 @@ static void call_enforced(const struct maple_access *acc, unsigned int flags)
 		maple_pass_called(acc);
 }
 
-/* Whether call @site is made as if nobody looked. */
-static bool is_left(uint32_t site, unsigned int kind)
+/* Whether the @n-th call from its site that does @acc comes into the ring now. */
+static bool logs_call(const struct maple_access *acc, uint32_t n)
 {
-	return !maple_control_values && maple_event_is_memory(kind) &&
-	       site != MAPLE_SITE_NONE &&
-	       maple_shm->call[site & ~MAPLE_SITE_CALL].alone;
+	return call_in_budget(maple_shm, acc->kind, n) &&
+	       (acc->kind != MAPLE_EV_UNLOCK ||
+		!maple_section_ends(acc, maple_call_quiet(acc->site)));
 }
 
 void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
@@ -239,30 +239,28 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 	maple_self.stale = n > MAPLE_AGENT_OFTEN;
 	shm->stats.calls++;
 	if (maple_sections && n == shm->budget + 1 &&
-	    (!maple_agent_enforces || !maple_event_is_memory(kind)))
+	    (observes(shm) || !maple_event_is_memory(kind)))
 		put_quiet(shm, site);
 	if (maple_agent_enforces) {
 		call_enforced(&acc, flags);
 	} else if (maple_agent_controls) {
-		if (is_left(site, kind)) {
+		if (maple_call_left(site, kind)) {
 			maple_agent_leave();
 			return;
 		}
 		maple_control_access(&acc, flags);
 		if (maple_control_values && maple_event_is_memory(kind))
 			maple_agent_open(&acc);
-		else if (!maple_event_is_memory(kind)
-				 ? shm->control.log
-				 : maple_hook_logs(site, n ? n - 1 : 0))
+		else if (maple_event_is_memory(kind)
+				 ? maple_hook_logs(site, n ? n - 1 : 0)
+				 : shm->control.log && logs_call(&acc, n))
 			maple_ring_put(
 				kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK : kind,
 				&acc, 0, flags, maple_control_hits(site), sp);
 	} else if (observes(shm)) {
 		if (shm->nchanges)
 			count_change(shm, site);
-		if (call_in_budget(shm, kind, n) &&
-		    (kind != MAPLE_EV_UNLOCK ||
-		     !maple_section_ends(&acc, maple_call_quiet(site))))
+		if (logs_call(&acc, n))
 			maple_ring_put(kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK
 							     : kind,
 				       &acc, 0, flags, 0, sp);

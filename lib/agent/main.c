@@ -124,6 +124,7 @@ static void own_run(struct maple_shm *shm)
 	come_to(shm, MAPLE_AGENT_ASKING);
 	if (shm->mode == MAPLE_SHM_CONTROL) {
 		maple_control_start();
+		maple_section_start();
 	} else if (maple_agent_enforces) {
 		maple_agent_heap();
 		maple_enforce_start();

@@ -2,10 +2,10 @@
 /*
  * Critical sections under which nothing is recorded: once both their call sites
  * are over their budget they tell nothing new, and a program may have ten of
- * them a microsecond apart. So it is in runs that observe, and in enforced ones
- * where no plan is about locks, or once all plans are done. So a LOCK from
- * there is late: it comes into the ring before its thread's next event, unless
- * that is its UNLOCK, and then neither comes.
+ * them a microsecond apart. So it is in runs that observe, in controlled ones
+ * that are logged, and in enforced ones where no plan is about locks, or once
+ * all plans are done. So a LOCK from there is late: it comes into the ring before
+ * its thread's next event, unless that is its UNLOCK, and then neither comes.
  *
  * Locks within locks are what deadlocks are predicted from, and functions that
  * wrap a lock are one call site for all of a program's locks. So each way to
@@ -84,7 +84,7 @@ void maple_section_late(void)
 		maple_ring_put(MAPLE_EV_LOCK,
 			       &(struct maple_access){ lock->site, MAPLE_EV_LOCK,
 						       lock->addr, 1 },
-			       0, lock->flags, 0, lock->sp);
+			       0, lock->flags, lock->aux, lock->sp);
 	}
 }
 
@@ -117,6 +117,7 @@ bool maple_section_begins(const struct maple_access *acc, unsigned int flags,
 	lock->clock = self->clock + held->late + 1;
 	lock->sp = (uint32_t)sp;
 	lock->flags = flags;
+	lock->aux = maple_control_hits(acc->site);
 	late = quiet && !is_new_way(held);
 	if (!late)
 		maple_section_late();

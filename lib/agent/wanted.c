@@ -5,10 +5,10 @@
  * millions of memcpy(), each as short as what we would do about it. So those
  * pass straight on where no plan names a memory function, and else those whose
  * return address is known not to be named; in a run that observes, those whose
- * call site is over its budget. The end of memory is announced as a write to
- * it where a plan names the call, and nowhere else. Locks that are called often
- * go a short way when their critical sections can be left out (section.c) and
- * no plan is about them.
+ * call site is over its budget; in a controlled one, those that are left alone.
+ * The end of memory is announced as a write to it where a plan names the call,
+ * and nowhere else. Locks that are called often go a short way when their
+ * critical sections can be left out (section.c) and no plan is about them.
  */
 #include "core.h"
 
@@ -90,6 +90,8 @@ static bool passes(uint32_t site, unsigned int kind)
 {
 	bool about = maple_agent_enforces && maple_wanted(site);
 
+	if (maple_agent_controls)
+		return maple_call_left(site, kind);
 	if (maple_event_is_memory(kind))
 		return maple_agent_enforces ? !about : maple_call_quiet(site);
 	return maple_sections && !maple_shm->nchanges &&

@@ -124,6 +124,7 @@ static bool take_late(struct maple_trace_ring *ring, struct maple_event *event)
 			.size = 1,
 			.clock = lock->clock,
 			.sp = lock->sp,
+			.aux = lock->aux,
 			.thread = ring->thread,
 			.kind = MAPLE_EV_LOCK,
 			.flags = lock->flags,

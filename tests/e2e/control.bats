@@ -291,3 +291,11 @@ first_failure() {
 	ended_with 125
 	holds '.delivery.control | .points > 20000 * .runs'
 }
+
+# It takes its lock 1,000 times before there are two threads, and then 60 times.
+@test "a lock that is over its budget is a point, and tells nothing more" {
+	campaign --strategy pos --seed 1 --max-runs 8 -- "$CONTROL/often"
+	ended_with 0
+	holds '.delivery.control | .runs == 6 and .points >= 60 * .runs'
+	holds '.prediction.events < 8 * 2000'
+}

@@ -191,9 +191,10 @@ bool maple_agent_share(struct maple_agent_backend *a,
 	case MAPLE_RUN_CONTROL:
 		shm->mode = MAPLE_SHM_CONTROL;
 		shm->sched = MAPLE_SCHEDULE_CONTROL;
-		shm->budget = 0;
 		shm->nchanges = 0;
 		known = maple_agent_control_share(a, order);
+		shm->budget = shm->control.log == UINT32_MAX ? 0
+							     : shm->control.log;
 		shm->lossless = shm->control.log != 0;
 		maple_agent_tables_alone(a, order);
 		break;
