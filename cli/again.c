@@ -9,33 +9,12 @@
 #include <unistd.h>
 #include "cli.h"
 
-/* @word as the shell reads it back. */
-static void print_word(FILE *out, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789%+,-./:=@_";
-
-	if (*word && !word[strspn(word, plain)]) {
-		fputs(word, out);
-		return;
-	}
-	putc('\'', out);
-	for (; *word; word++) {
-		if (*word == '\'')
-			fputs("'\\''", out);
-		else
-			putc(*word, out);
-	}
-	putc('\'', out);
-}
-
 static void add(FILE *out, const char *option, const char *value)
 {
 	if (!value)
 		return;
 	fprintf(out, " %s ", option);
-	print_word(out, value);
+	maple_report_word(out, value);
 }
 
 /* maple_again_complete - @finding's command line, for a reader of @settings */
@@ -54,7 +33,7 @@ void maple_again_complete(const struct maple_settings *settings,
 		return;
 	/* As this program was called, so that the line works as it stands. */
 	if (strchr(program_invocation_name, '/'))
-		print_word(out, program_invocation_name);
+		maple_report_word(out, program_invocation_name);
 	else
 		fputs("mapletest", out);
 	fputs(" replay ", out);

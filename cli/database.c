@@ -104,11 +104,21 @@ int maple_database_open(struct maple_settings *settings, unsigned int flags,
 /* maple_database_name - what @p is called, by whoever has run it */
 void maple_database_name(FILE *out, const struct maple_memo_program_info *p)
 {
+	const char *command = maple_memo_command(p->input);
+	const char *slash = p->path ? strrchr(p->path, '/') : NULL;
+	size_t n = slash ? strlen(slash + 1) : 0;
+
 	maple_report_clean(out, p->path ? p->path : p->build_id);
 	if (!p->input)
 		return;
-	fputs(", input ", out);
-	maple_report_clean(out, p->input);
+	/* The program's own name is said already, unless it was another one. */
+	if (command && n && !strncmp(command, slash + 1, n) &&
+	    (!command[n] || command[n] == ' ')) {
+		maple_report_clean(out, command + n);
+		return;
+	}
+	fputs(command ? ": " : ", input ", out);
+	maple_report_clean(out, command ? command : p->input);
 }
 
 /* The user in front of "USER:ID"; @id is what follows, or all of it. */

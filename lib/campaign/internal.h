@@ -132,6 +132,7 @@ struct maple_campaign {
 	int expected;	      /* exit status */
 	bool undefined;	      /* UBSan may be in the program */
 	char *between;	      /* the command of its rounds, or NULL */
+	char *input;	      /* --input, or what stands for it in the memo */
 	unsigned int listens; /* its sockets when it is ready; 0: not known */
 	double native_seconds, native_cpu;
 	struct maple_round_next next_round;
@@ -207,7 +208,6 @@ const char *maple_stretch_undelivered(struct maple_campaign *c);
 /* setup.c */
 int maple_campaign_open(struct maple_campaign *c);
 void maple_campaign_close(struct maple_campaign *c);
-const char *maple_campaign_input(const struct maple_campaign *c);
 char *maple_campaign_find_agent(const char *given);
 int maple_campaign_find_program(const char *name, char **path,
 				struct maple_error *err);

@@ -164,27 +164,17 @@ char *maple_campaign_find_agent(const char *given)
 	return NULL;
 }
 
-/* maple_campaign_input - what attempts are counted for; NULL: nothing said */
-const char *maple_campaign_input(const struct maple_campaign *c)
-{
-	if (!c->options->input && c->attached)
-		return "attached";
-	/* Other requests are another input. */
-	if (!c->options->input && c->between)
-		return c->between;
-	return c->options->input;
-}
-
 static int begin_memo(struct maple_campaign *c)
 {
 	const struct maple_campaign_options *o = c->options;
+	/* Other requests are another input as well. */
+	const char *requests = c->attached ? "attached" : c->between;
 	char *cwd = c->attached ? strdup(c->attached->cwd ?: "")
 				: get_current_dir_name();
 	struct maple_memo_campaign campaign = {
 		.argv = o->argv,
 		.cwd = cwd ? cwd : "",
-		.input = maple_campaign_input(c),
-		.apart = o->apart,
+		.apart = o->apart || !o->input,
 		.exe = o->exe,
 		.strategy = !c->strategy->forces	    ? c->strategy->name
 			    : o->order == MAPLE_ORDER_PAPER ? "paper"
@@ -192,9 +182,14 @@ static int begin_memo(struct maple_campaign *c)
 		.seed = c->seed,
 		.version = MAPLE_VERSION,
 	};
-	int e = maple_memo_campaign_begin(c->memo, &campaign, &c->memo_campaign,
-					  c->err);
+	int e;
 
+	c->input = o->input ? strdup(o->input)
+			    : maple_memo_input(o->argv, requests);
+	campaign.input = c->input;
+	e = c->input ? maple_memo_campaign_begin(c->memo, &campaign,
+						 &c->memo_campaign, c->err)
+		     : maple_error_set(c->err, ENOMEM, "out of memory");
 	free(cwd);
 	return e;
 }
@@ -387,4 +382,5 @@ void maple_campaign_close(struct maple_campaign *c)
 	free(c->program);
 	free(c->agent);
 	free(c->between);
+	free(c->input);
 }

@@ -234,8 +234,9 @@ static void name(const struct maple_campaign *c, struct maple_finding *f)
 }
 
 /*
- * Stable over runs, address layouts and rebuilds: kind, functions, goal. What
- * a sanitizer reports is the same bug whatever order brings it about.
+ * Stable over runs, address layouts and rebuilds: kind, functions, goal, and
+ * the input, with which it is replayed. What a sanitizer reports is the same
+ * bug whatever order brings it about.
  */
 static void identify(struct maple_campaign *c, struct maple_finding *f,
 		     const struct maple_trial *trial)
@@ -271,6 +272,8 @@ static void identify(struct maple_campaign *c, struct maple_finding *f,
 				     maple_story_letter[step->kind]);
 		XXH64_update(state, text, n);
 	}
+	if (c->options->input || c->options->argv[1] || c->between)
+		XXH64_update(state, c->input, strlen(c->input));
 	if (asprintf(&f->id, "%012llx",
 		     (unsigned long long)XXH64_digest(state) >> 16) < 0)
 		f->id = NULL;
@@ -323,7 +326,7 @@ static void tell_how(struct maple_campaign *c, struct maple_finding *f,
 	f->attached = c->attached != NULL;
 	f->cwd = c->attached ? copy(c->attached->cwd) : get_current_dir_name();
 	f->exe = copy(o->exe);
-	f->input = copy(maple_campaign_input(c));
+	f->input = copy(o->input);
 	f->backend = copy(c->backend);
 	f->strategy = trial->part ? copy(trial->part->name) : NULL;
 	f->seed = trial->job.seed;

@@ -42,6 +42,8 @@ static int know_owner(struct maple_memo *memo, struct maple_error *err)
 	rc = sqlite3_create_function(memo->db, "whose", 1,
 				     SQLITE_UTF8 | SQLITE_DIRECTONLY, memo,
 				     whose, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = maple_sql_inputs(memo);
 	return rc == SQLITE_OK ? 0 : maple_sql_fail(memo, rc, err);
 }
 

@@ -117,6 +117,9 @@ int maple_sql_copy(const char *path, struct maple_memo **copy,
 int maple_sql_backup(struct maple_memo *to, const char *schema,
 		     struct maple_memo *from, struct maple_error *err);
 
+/* input.c */
+int maple_sql_inputs(struct maple_memo *memo);
+
 /* corpus.c */
 int maple_corpora_prepare(struct maple_memo *copy, struct maple_error *err);
 int maple_corpora_merge(struct maple_memo *memo, struct maple_error *err);

@@ -7,9 +7,10 @@
  * uses, a JSON list of numbers, and the contexts of these, another list; '' if
  * none has any. The numbers of classes are the order in which they are shown; 1
  * to 7 are those that all goals had up to schema 9. A program is an executable
- * (by build-id) with one input ('' if none was named): attempts are counted for
- * each input, exposure and failures hold for the executable, but for inputs
- * that stand apart: what is known with them is known for each alone. What broke
+ * (by build-id) with one input (its name, or maple_memo_input()): attempts are
+ * counted for each input, exposure and failures hold for the executable with
+ * every one that was named, but for inputs that stand apart, as those without a
+ * name do: what is known with them is known for each alone. What broke
  * a run is not exposed, whatever else it is: that it does no harm is not known.
  */
 #include "memo/sql.h"
@@ -171,6 +172,42 @@ const char *const maple_sql_migrations[] = {
 	 "CREATE TRIGGER usage_no_corpus AFTER DELETE ON corpus BEGIN"
 	 " INSERT INTO usage VALUES(old.owner, -" KEPT_SIZE("old") ")" ADD_UP),
 	/* clang-format on */
+	/*
+	 * 13: an input without a name is known by its command. What had been
+	 * learned of all of them together is of none, and forgotten; what was
+	 * run and found goes to the command that did so.
+	 */
+	("CREATE TABLE told(campaign INTEGER, finding INTEGER,"
+	 " program INTEGER, input TEXT);"
+	 "INSERT INTO told SELECT c.id, NULL, c.program,"
+	 " input_of(c.argv, iif(c.apart, NULL, c.input)) FROM campaigns c"
+	 " WHERE c.program IS NOT NULL AND (c.input IS NULL OR c.apart"
+	 " OR c.input = 'attached' OR EXISTS(SELECT 1 FROM runs r"
+	 "  WHERE r.campaign = c.id AND instr(r.plan, '\"between\":')));"
+	 "INSERT INTO told SELECT NULL, f.rowid, p.id, input_of(f.json, NULL)"
+	 " FROM findings f JOIN programs p ON p.id = f.program"
+	 " WHERE f.campaign IS NULL AND p.input = '';"
+	 "INSERT OR IGNORE INTO programs(build_id, input, path, apart)"
+	 " SELECT p.build_id, t.input, p.path, 1 FROM told t"
+	 " JOIN programs p ON p.id = t.program;"
+	 "UPDATE campaigns SET program = q.id, input = t.input, apart = 1"
+	 " FROM told t JOIN programs p ON p.id = t.program JOIN programs q"
+	 " ON q.build_id = p.build_id AND q.input = t.input"
+	 " WHERE campaigns.id = t.campaign;"
+	 "UPDATE findings SET program = c.program FROM campaigns c"
+	 " JOIN told t ON t.campaign = c.id WHERE findings.campaign = c.id;"
+	 "UPDATE findings SET program = q.id FROM told t"
+	 " JOIN programs p ON p.id = t.program JOIN programs q"
+	 " ON q.build_id = p.build_id AND q.input = t.input"
+	 " WHERE findings.rowid = t.finding;"
+	 "INSERT INTO told(program) SELECT id FROM programs WHERE input = '';"
+	 "DELETE FROM memo WHERE program IN (SELECT program FROM told);"
+	 "DELETE FROM corpus WHERE program IN (SELECT program FROM told);"
+	 "DELETE FROM programs WHERE id IN (SELECT program FROM told)"
+	 " AND NOT EXISTS(SELECT 1 FROM campaigns c WHERE c.program ="
+	 " programs.id) AND NOT EXISTS(SELECT 1 FROM findings f"
+	 " WHERE f.program = programs.id);"
+	 "DROP TABLE told;"),
 };
 
 const int maple_sql_version =

@@ -289,11 +289,14 @@ int maple_report_json_findings(FILE *out, struct maple_finding *const *findings,
 
 static json_t *program_object(const struct maple_memo_program_info *p)
 {
+	const char *command = maple_memo_command(p->input);
+
 	return json_pack(
-		"{s:I, s:o, s:o, s:o, s:i, s:i, s:i, s:I, s:I, s:o}", "id",
+		"{s:I, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:I, s:I, s:o}", "id",
 		(json_int_t)p->id, "build_id", maple_bytes_encode(p->build_id),
 		"path", maple_bytes_encode(p->path), "input",
-		maple_bytes_encode(p->input), "campaigns", (int)p->campaigns,
+		maple_bytes_encode(command ? NULL : p->input), "command",
+		maple_bytes_encode(command), "campaigns", (int)p->campaigns,
 		"runs", (int)p->runs, "findings", (int)p->findings, "last_used",
 		(json_int_t)p->last_used, "candidates_left",
 		(json_int_t)maple_coverage_sum(&p->coverage).left, "coverage",

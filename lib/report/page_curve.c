@@ -184,11 +184,15 @@ void maple_page_program(FILE *out, const struct maple_report_program *p)
 	const struct maple_memo_program_info *info = p->info;
 	const char *path = info->path ? info->path : info->build_id;
 	const char *slash = strrchr(path, '/');
+	const char *command = maple_memo_command(info->input);
+	bool named = info->input && !command;
 
 	fputs("<section class=\"card\"><div class=\"title\">", out);
-	maple_page_element(
-		out, "h2", NULL, "Coverage of %s%s%s", slash ? slash + 1 : path,
-		info->input ? ", input " : "", info->input ? info->input : "");
+	maple_page_element(out, "h2", NULL, "Coverage of %s%s%s",
+			   command ? command
+			   : slash ? slash + 1
+				   : path,
+			   named ? ", input " : "", named ? info->input : "");
 	fputs("</div>\n<ul class=\"facts\"><li>", out);
 	maple_page_element(out, "b", "mono", "%s", path);
 	fputs("</li><li>build ", out);

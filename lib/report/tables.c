@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "report/cases.h"
 #include "report/clean.h"
 #include "report/words.h"
 
@@ -22,22 +23,21 @@ void maple_report_list(FILE *out, struct maple_finding *const *findings,
 	for (size_t i = 0; i < n; i++) {
 		const struct maple_finding *f = findings[i];
 		struct maple_clean title = maple_clean(f->title, style->unicode);
-		struct maple_clean program = maple_clean(f->exe ? f->exe
-							 : f->argv && *f->argv
-								 ? *f->argv
-								 : "?",
-							 style->unicode);
-
+		char *command = maple_cases_command(f->argv);
 		char control[64];
 
 		maple_words_count(f, control, sizeof(control));
-		fprintf(out, "%s  %s  %s (%s, seen %u)%s%s\n",
-			maple_clean(f->id, false).text, program.text,
-			title.text, control, f->times_seen,
+		fprintf(out, "%s  %s%s%s  %s (%s, seen %u)%s%s\n",
+			maple_clean(f->id, false).text,
+			f->exe ? maple_clean(f->exe, style->unicode).text : "",
+			f->exe ? " by " : "",
+			maple_clean(command, style->unicode).text, title.text,
+			control, f->times_seen,
 			f->suppressed ? ", suppressed by " : "",
 			f->suppressed
 				? maple_clean(f->suppressed, style->unicode).text
 				: "");
+		free(command);
 	}
 }
 

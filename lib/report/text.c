@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include "report/cases.h"
 #include "report/clean.h"
 #include "report/columns.h"
 #include "report/words.h"
@@ -300,6 +301,19 @@ static void print_orders(FILE *out, const struct maple_finding *f,
 	free(freed);
 }
 
+/* What it was found with, and is replayed with; without any it is plain. */
+static void print_arguments(FILE *out, const struct maple_finding *f,
+			    const struct maple_report_style *style)
+{
+	char *command;
+
+	if (!f->argv || !*f->argv || !f->argv[1])
+		return;
+	command = maple_cases_command(f->argv);
+	fprintf(out, "Command: %s\n", maple_clean(command, style->unicode).text);
+	free(command);
+}
+
 void maple_report_text(FILE *out, const struct maple_finding *finding,
 		       const struct maple_report_style *style)
 {
@@ -323,6 +337,7 @@ void maple_report_text(FILE *out, const struct maple_finding *finding,
 	putc('\n', out);
 	print_control(out, finding);
 	print_history(out, finding);
+	print_arguments(out, finding, style);
 	if (finding->replay)
 		fprintf(out, "Replay: %s\n",
 			maple_clean(finding->replay, style->unicode).text);

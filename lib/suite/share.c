@@ -42,17 +42,6 @@ struct sharing {
 	struct maple_error *err;
 };
 
-static char *input_of(const struct sharing *s, const struct maple_suite_case *c)
-{
-	char *input;
-
-	if (!s->options->input)
-		return strdup(c->name);
-	return asprintf(&input, "%s %s", s->options->input, c->name) < 0
-		       ? NULL
-		       : input;
-}
-
 /* What its next slice should be, seen from @r, what it just had. */
 static unsigned int weigh(const struct maple_suite_case *c,
 			  const struct maple_campaign_result *r)
@@ -103,10 +92,11 @@ static int test(struct sharing *s, unsigned int i, double slice)
 	struct maple_suite_case *c = &s->suite->cases[i];
 	struct maple_campaign_options options = *s->options;
 	struct maple_campaign_result *r;
-	char *input = input_of(s, c);
+	char *input = NULL; /* the case is in the arguments */
 	int e;
 
-	if (!input)
+	if (options.input &&
+	    asprintf(&input, "%s %s", options.input, c->name) < 0)
 		return maple_error_set(s->err, ENOMEM, "out of memory");
 	options.argv = c->argv;
 	options.input = input;

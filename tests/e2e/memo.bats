@@ -34,6 +34,62 @@ input() { # KEY CHARACTERS [OPTION...]
 	[ $((with * 100)) -le $((without * 15)) ]
 }
 
+# Runs until the finding, and candidates left then, of by_argument $1.
+argument() { # ARGUMENT [OPTION...]
+	limit=120 campaign --quiet --seed 1 "${@:2}" -- "$E2E/by_argument" "$1"
+	ended_with 66
+	jq -c '[.to_first_finding.runs, .candidates_left > 0]' "$json"
+}
+
+@test "what was tried with one argument says nothing about another" {
+	local strategy with without
+	local empty=$BATS_TEST_TMPDIR/empty.db
+
+	for strategy in maple pcr; do
+		limit=120 campaign --quiet --seed 1 --max-runs 100 \
+			--strategy $strategy -- "$E2E/by_argument" a
+		ended_with 0
+		holds '.verdict == "clean" and .candidates_left == 0'
+		with=$(argument b --strategy $strategy)
+		without=$(db=$empty argument b --strategy $strategy)
+		echo "$strategy: $with with what a has shown, $without without"
+		[ "$with" = "$without" ]
+		[[ $with = *true* ]]
+		rm "$db" "$empty"
+	done
+}
+
+@test "a finding is one of its arguments, and replayed with them" {
+	local argument id
+
+	for argument in b c b; do
+		campaign --seed 1 --strategy maple -- "$E2E/by_argument" $argument
+		ended_with 66
+		holds '.findings | length == 1 and
+			.[0].argv[-1] == "'$argument'" and .[0].input == null'
+	done
+	holds '.findings[0] | .known and .times_seen == 2'
+	[ "$("$BUILD/mapletest" report --db "$db" | grep -c .)" = 2 ]
+	"$BUILD/mapletest" report --db "$db" >"$BATS_TEST_TMPDIR/list"
+	"$BUILD/mapletest" memo list --db "$db" | grep "by_argument b$"
+	"$BUILD/mapletest" coverage --db "$db" 1 | grep "by_argument b$"
+	for argument in b c; do
+		id=$(sed -n "s/ .*by_argument $argument .*//p" \
+			"$BATS_TEST_TMPDIR/list")
+		[ "$id" ]
+		mapletest replay --db "$db" --times 3 "$id"
+		ended_with 0
+		"$BUILD/mapletest" report --db "$db" "$id" |
+			grep "^Command: .*by_argument $argument$"
+	done
+	mapletest memo list --db "$db" --format json --output "$json"
+	ended_with 0
+	holds '[.programs[] | .input == null and
+		(.command | startswith("by_argument "))] | all'
+	"$ROOT/tests/validate" --strict \
+		"$ROOT/packaging/schema/maple-report-1.schema.json" "$json"
+}
+
 @test "the scheduler's success is shown, and each failure has its reason" {
 	input 1 a1B2c
 	mapletest coverage --db "$db"

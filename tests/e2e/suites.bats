@@ -14,8 +14,9 @@ found_one() { # NAME CASES DISABLED
 		fail "not the case $1"
 	[ "$(jq '.cases | length' "$json")" = "$2" ]
 	[ "$(jq .disabled "$json")" = "$3" ]
-	jq -e --arg name "$1" '.cases[] | select(.verdict == "finding") |
-		.result.findings | length >= 1 and all(.[]; .input == $name)' "$json"
+	jq -e '.cases[] | select(.verdict == "finding") |
+		.argv as $argv | .result.findings |
+		length >= 1 and all(.[]; .argv == $argv)' "$json"
 }
 
 validate() {
@@ -34,7 +35,7 @@ validate() {
 	# Known for each case: again, and no case takes over another's.
 	campaign --each-test --seed 4 --max-runs 12 -- "$SUITES/gtest"
 	ended_with 66
-	"$BUILD/mapletest" memo list --db "$db" | grep -q 'input Account.HasAll$'
+	"$BUILD/mapletest" memo list --db "$db" | grep -q 'gtest --gtest_filter=Account.HasAll$'
 	id=$("$BUILD/mapletest" report --db "$db" | sed -n '1s/ .*//p')
 	mapletest replay --db "$db" --times 3 "$id"
 	ended_with 0
@@ -154,5 +155,5 @@ validate() {
 		"$ROOT/packaging/schema/maple-report-1.schema.json" "$d/run.jsonl"
 	"$BUILD/mapletest" report --db "$d/jsonl.db" --html "$d/page.html"
 	xmllint --noout "$d/page.html"
-	grep -q 'input.*Account.HasAll' "$d/page.html"
+	grep -q 'Coverage of gtest .*--gtest_filter=Account.HasAll' "$d/page.html"
 }

@@ -149,6 +149,57 @@ static int64_t begin_apart(struct maple_memo *memo, const char *input)
 	return id;
 }
 
+static void named(char *const *argv, const char *requests, const char *wanted)
+{
+	char *input = maple_memo_input(argv, requests);
+
+	assert_string_equal(input, wanted);
+	assert_string_equal(maple_memo_command(input), wanted + 2);
+	free(input);
+}
+
+static void without_a_name_an_input_is_its_command(void **state)
+{
+	static char *const plain[] = { "./p", NULL };
+	static char *const words[] = {
+		"/bin/p", "a b", "", "it's", "-x=1", NULL
+	};
+	static char *const other[] = { "p", "a", "b", NULL };
+
+	named(plain, NULL, "$ p");
+	named(plain, "curl -s x", "$ p & curl -s x");
+	named(words, NULL, "$ p 'a b' '' 'it'\\''s' -x=1");
+	named(other, NULL, "$ p a b");
+	assert_null(maple_memo_command("p"));
+	assert_null(maple_memo_command(NULL));
+}
+
+static void of_a_long_command_the_end_is_a_hash(void **state)
+{
+	char longer[600], *argv[] = { "p", longer, NULL }, *one, *two;
+
+	memset(longer, 'x', sizeof(longer));
+	longer[sizeof(longer) - 1] = '\0';
+	one = maple_memo_input(argv, NULL);
+	longer[sizeof(longer) - 2] = 'y';
+	two = maple_memo_input(argv, NULL);
+	assert_int_equal(strlen(one), strlen(two));
+	assert_true(strlen(one) < 256);
+	assert_int_equal(strncmp(one, "$ p xxx", 7), 0);
+	assert_string_not_equal(one, two);
+	free(one);
+	free(two);
+	/* No character is cut in two. */
+	for (unsigned int i = 0; i + 2 < sizeof(longer); i += 2)
+		memcpy(longer + i, "\xc3\xa4", 2);
+	for (unsigned int i = 0; i < 2; i++) {
+		argv[0] = i ? "p" : "pp";
+		one = maple_memo_input(argv, NULL);
+		assert_int_equal((unsigned char)strstr(one, "... ")[-1], 0xa4);
+		free(one);
+	}
+}
+
 static int64_t library_iroot(struct fixture *f, const char *first)
 {
 	struct maple_memo_goal_key key = {
@@ -653,6 +704,8 @@ int main(void)
 		TEST(a_goal_is_its_class_sites_kinds_and_contexts),
 		TEST(attempts_are_of_the_input_the_rest_of_the_executable),
 		TEST(what_stands_apart_inherits_nothing),
+		TEST(without_a_name_an_input_is_its_command),
+		TEST(of_a_long_command_the_end_is_a_hash),
 		TEST(programs_share_what_lies_in_libraries),
 		TEST(success_is_counted_by_the_last_reason),
 		TEST(what_rested_is_counted_apart),

@@ -77,7 +77,7 @@ static void bad_files_are_refused_and_kept(void **state)
 	sqlite3_close(db);
 	refused(f->path, ENOTSUP, "newer");
 	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-	sqlite3_exec(db, "PRAGMA user_version = 12", NULL, NULL, NULL);
+	sqlite3_exec(db, "PRAGMA user_version = 13", NULL, NULL, NULL);
 	sqlite3_close(db);
 	OK(maple_memo_open(f->path, 0, &f->memo, &err));
 	maple_memo_close(f->memo);
@@ -98,11 +98,11 @@ static void make_first_version(const char *path)
 		"INSERT INTO sites VALUES(1, 1, 16, 0, 'f', 'p.c', 3, NULL),"
 		" (2, 1, 32, 0, 'g', 'p.c', 9, NULL);"
 		"INSERT INTO iroots VALUES(1, 1, 'RW', 1, 2, 0, 0);"
-		"INSERT INTO programs VALUES(1, 'aa', '', '/bin/p');"
+		"INSERT INTO programs VALUES(1, 'aa', 'in', '/bin/p');"
 		"INSERT INTO memo VALUES(1, 1, 1, 0, 1, 2, 3);"
-		"INSERT INTO campaigns VALUES(1, 1, '[]', '', NULL, NULL,"
+		"INSERT INTO campaigns VALUES(1, 1, '[]', '', 'in', NULL,"
 		" 'ranked', 7, '0.1', 100, 200, 'clean'),"
-		" (2, 1, '[]', '', NULL, NULL, 'ranked', 7, '0.1', 100, 200,"
+		" (2, 1, '[]', '', 'in', NULL, 'ranked', 7, '0.1', 100, 200,"
 		" 'clean');"
 		"INSERT INTO runs(id, campaign, kind, seed, attempt, flip,"
 		" began) VALUES(1, 1, 'profile', 1, 0, 0, 100);"
@@ -182,7 +182,7 @@ static void the_first_version_is_brought_up_to_date(void **state)
 	assert_int_equal(s.failed, 2);
 	assert_int_equal(s.attempts, 3);
 	maple_memo_close(memo);
-	assert_int_equal(number(path, "PRAGMA user_version"), 12);
+	assert_int_equal(number(path, "PRAGMA user_version"), 13);
 	assert_int_equal(number(path, "SELECT count(*) FROM corpus"), 0);
 	assert_int_equal(number(path, "SELECT count(*) FROM sqlite_schema"
 				      " WHERE type = 'trigger'"
@@ -217,6 +217,15 @@ static int64_t getters_goal(struct maple_memo *memo)
 	return row;
 }
 
+static void execute(const char *path, const char *sql)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
 /* As two campaigns left it, of iRoots; counted by the version that did so. */
 static void iroots_become_goals_of_their_classes(void **state)
 {
@@ -231,6 +240,9 @@ static void iroots_become_goals_of_their_classes(void **state)
 
 	snprintf(path, sizeof(path), "%s/old.db", f->dir);
 	read_sql(path, "tests/data/memo_9.sql");
+	/* What has no name is forgotten, by the thirteenth version. */
+	execute(path, "UPDATE programs SET input = 'in';"
+		      "UPDATE campaigns SET input = 'in'");
 	OK(maple_memo_open(path, 0, &memo, &err));
 	OK(maple_memo_check(memo, &err));
 	assert_int_equal(getters_goal(memo), 21); /* it is there */
@@ -268,6 +280,78 @@ static void iroots_become_goals_of_their_classes(void **state)
 				      " WHERE sql LIKE '%iroot%'"),
 			 0);
 	assert_int_equal(number(path, "SELECT count(*) FROM goals"), 0);
+}
+
+/* Of the inputs that schema 12 told apart by their names alone. */
+static void what_had_no_name_goes_to_its_command(void **state)
+{
+	static const char rows[] =
+		"INSERT INTO images VALUES(1, 'aa', '/bin/p');"
+		"INSERT INTO sites VALUES(1, 1, 16, 0, 'f', 'p.c', 3, NULL);"
+		"INSERT INTO goals VALUES(1, 1, 'R', '[1]', '');"
+		"INSERT INTO programs VALUES(1, 'aa', '', '/bin/p', 0),"
+		" (2, 'aa', 'in', '/bin/p', 0), (3, 'aa', 'case', '/bin/p', 1),"
+		" (4, 'aa', 'ask it', '/bin/p', 0);"
+		"INSERT INTO memo(program, goal, predicted, observed, exposed,"
+		" failed, attempts) VALUES(1, 1, 1, 1, 0, 0, 1),"
+		" (2, 1, 1, 1, 0, 0, 1), (3, 1, 1, 1, 0, 0, 1),"
+		" (4, 1, 1, 1, 0, 0, 1);"
+		"INSERT INTO campaigns(id, program, argv, input, seed, began,"
+		" apart) VALUES(1, 1, '[\"./p\",\"a b\"]', NULL, 0, 0, 0),"
+		" (2, 1, '[\"p\",\"c\"]', NULL, 0, 0, 0),"
+		" (3, 2, '[\"p\",\"c\"]', 'in', 0, 0, 0),"
+		" (4, 3, '[\"p\",\"--case\"]', 'case', 0, 0, 1),"
+		" (5, 4, '[\"p\",\"c\"]', 'ask it', 0, 0, 0);"
+		"INSERT INTO runs(campaign, kind, plan, seed, attempt, flip,"
+		" began) VALUES(5, 'enforced', '{\"between\":\"ask it\"}', 0,"
+		" 0, 0, 0);"
+		"INSERT INTO findings VALUES(-1, 'f1', 1, 1, '{}', 1, 1, 1),"
+		" (-1, 'f2', 1, 2, '{}', 1, 1, 1),"
+		" (-1, 'f3', 2, 3, '{}', 1, 1, 1),"
+		" (-1, 'f4', 3, 4, '{}', 1, 1, 1),"
+		" (-1, 'f5', 4, 5, '{}', 1, 1, 1),"
+		" (-1, 'f6', 1, NULL, '{\"argv\":[\"p\",\"d\"]}', 1, 1, 1),"
+		" (-1, 'f7', 1, NULL, 'nonsense', 1, 1, 1);"
+		"INSERT INTO corpus VALUES(1, -1, 'grey', 0, '[]'),"
+		" (2, -1, 'grey', 0, '[]');"
+		"PRAGMA application_id = 0x6d61706c; PRAGMA user_version = 12";
+	static const char *const inputs[] = {
+		"$ p ''a b''",	  "$ p c", "in", "$ p --case",
+		"$ p c & ask it", "$ p d", ""
+	};
+	struct fixture *f = *state;
+	struct maple_memo *memo;
+	char path[64], sql[256];
+
+	snprintf(path, sizeof(path), "%s/old.db", f->dir);
+	for (int i = 0; i < 12; i++)
+		execute(path, maple_sql_migrations[i]);
+	execute(path, rows);
+	OK(maple_memo_open(path, 0, &memo, &err));
+	OK(maple_memo_check(memo, &err));
+	maple_memo_close(memo);
+	for (int i = 0; i < 7; i++) {
+		snprintf(sql, sizeof(sql),
+			 "SELECT count(*) FROM findings f JOIN programs p"
+			 " ON p.id = f.program WHERE f.id = 'f%d'"
+			 " AND p.input = '%s'",
+			 i + 1, inputs[i]);
+		assert_int_equal(number(path, sql), 1);
+	}
+	assert_int_equal(number(path, "SELECT sum(program) FROM memo"), 2);
+	assert_int_equal(number(path, "SELECT sum(program) FROM corpus"), 2);
+	assert_int_equal(number(path, "SELECT count(*) FROM programs"), 7);
+	assert_int_equal(number(path, "SELECT count(*) FROM programs WHERE"
+				      " apart = (input LIKE '$ %')"),
+			 7);
+	assert_int_equal(number(path, "SELECT count(*) FROM campaigns c"
+				      " JOIN programs p ON p.id = c.program"
+				      " AND p.input = c.input"
+				      " AND p.apart = c.apart"),
+			 5);
+	assert_int_equal(number(path, "SELECT count(*) FROM"
+				      " pragma_foreign_key_check"),
+			 0);
 }
 
 static void findings_get_the_owners_of_their_campaigns(void **state)
@@ -552,6 +636,7 @@ int main(void)
 		TEST(the_first_schema_never_changes),
 		TEST(the_first_version_is_brought_up_to_date),
 		TEST(iroots_become_goals_of_their_classes),
+		TEST(what_had_no_name_goes_to_its_command),
 		TEST(findings_get_the_owners_of_their_campaigns),
 		TEST(a_failed_migration_leaves_no_trace),
 		TEST(a_missing_file_is_made_only_for_writing),

@@ -304,8 +304,10 @@ static void a_campaign_goes_on_where_the_copy_ends(void **state)
 static void an_older_schema_is_read_and_left_as_it_is(void **state)
 {
 	struct side *ours = *state;
-	char path[128], sql[1024];
+	struct maple_memo_program_info *programs;
+	char path[128], sql[2048];
 	struct maple_memo *old;
+	size_t n;
 	sqlite3 *db;
 
 	snprintf(path, sizeof(path), "%s/first.db", dir);
@@ -314,8 +316,14 @@ static void an_older_schema_is_read_and_left_as_it_is(void **state)
 		 "INSERT INTO sites VALUES(3, 5, 1, 0, 'f', 'p.c', 3, NULL),"
 		 " (4, 9, 2, 1, 'g', NULL, NULL, NULL);"
 		 "INSERT INTO iroots VALUES(8, 1, 'RW', 3, 4, 0, 0);"
-		 "INSERT INTO programs VALUES(6, 'aa', '', '/bin/p');"
-		 "INSERT INTO memo VALUES(6, 8, 1, 0, 1, 0, 1);"
+		 "INSERT INTO iroots VALUES(7, 1, 'WW', 3, 4, 0, 0);"
+		 "INSERT INTO programs VALUES(6, 'aa', 'in', '/bin/p'),"
+		 " (7, 'aa', '', '/bin/p');"
+		 "INSERT INTO memo VALUES(6, 8, 1, 0, 1, 0, 1),"
+		 " (7, 7, 1, 0, 1, 0, 1);"
+		 "INSERT INTO campaigns VALUES(1, 7, '[\"p\",\"b\"]', '', NULL,"
+		 " NULL, 'ranked', 7, '0.1', 100, 200, 'clean');"
+		 "INSERT INTO findings VALUES('b1', 7, 1, '{}', 1, 1, 1);"
 		 "PRAGMA application_id = 0x6d61706c; PRAGMA user_version = 1");
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	assert_int_equal(
@@ -325,6 +333,21 @@ static void an_older_schema_is_read_and_left_as_it_is(void **state)
 	sqlite3_close(db);
 	OK(maple_memo_merge(ours->memo, path, &err));
 	assert_true(state_of(ours, iroot(ours, 1, 2)).exposed);
+	/* Of what had no name, what was found goes to its command. */
+	OK(maple_memo_programs(ours->memo, &programs, &n, &err));
+	assert_int_equal(n, 3);
+	for (size_t i = 0; i < n; i++) {
+		bool named = programs[i].input &&
+			     !strcmp(programs[i].input, "in");
+		bool found = programs[i].input &&
+			     !strcmp(programs[i].input, "$ p b");
+
+		assert_int_equal(programs[i].findings, found);
+		assert_int_equal(
+			maple_coverage_sum(&programs[i].coverage).predicted,
+			named);
+	}
+	maple_memo_programs_destroy(programs, n);
 	assert_int_equal(maple_memo_open(path, MAPLE_MEMO_READONLY, &old, NULL),
 			 -ENOTSUP);
 }

@@ -128,10 +128,12 @@ static int64_t carry(const char *name)
 		.registry = maple_registry_create(),
 		.err = &err,
 	};
-	struct maple_memo_campaign begin = { .argv = argv };
+	struct maple_memo_campaign begin = { .argv = argv, .apart = true };
 	uint32_t index;
+	char *input;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	begin.input = input = maple_memo_input(argv, NULL);
 	if (maple_registry_add(c.registry, path, &index, &err) ||
 	    maple_memo_campaign_begin(c.memo, &begin, &c.memo_campaign, &err) ||
 	    maple_memo_program(c.memo, c.memo_campaign,
@@ -140,6 +142,7 @@ static int64_t carry(const char *name)
 			       path, &c.memo_program, &err) ||
 	    maple_campaign_carry(&c))
 		fail_msg("%s", err.text);
+	free(input);
 	assert_int_equal(maple_memo_check(c.memo, &err), 0);
 	maple_registry_destroy(c.registry);
 	maple_memo_close(c.memo);

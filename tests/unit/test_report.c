@@ -39,6 +39,7 @@ static void a_finding_in_unicode(void **state)
 		"    #1  0xdeadbeefcafef00d\n"
 		"\n"
 		"Control: forced 5/5 fails, reversed 0/5\n"
+		"Command: ./queue a b ?\xf4\x8f\xbe\x80\n"
 		"Replay: mapletest replay 3fa9c1\n"
 		"SUMMARY: maple: SIGSEGV in consume / close_queue\n");
 }
@@ -90,6 +91,7 @@ static void crossing_arrows_in_ascii(void **state)
 		"\n"
 		"Control: forced 5/5 fails, reversed 2/5\n"
 		"The reversed order fails as well: it is not the cause.\n"
+		"Command: ./queue a b ??\n"
 		"Replay: mapletest replay 3fa9c1\n"
 		"SUMMARY: maple: SIGSEGV in consume / close_queue\n");
 	finding.serial_runs = 5;
@@ -297,6 +299,7 @@ static void a_cycle_of_locks(void **state)
 		"\n"
 		"It failed without any order being forced. Replayed: 5/5 fail"
 		" by the same schedule.\n"
+		"Command: ./queue a b ?\xf4\x8f\xbe\x80\n"
 		"Replay: mapletest replay 3fa9c1\n"
 		"SUMMARY: maple: deadlock in f / g\n");
 	/* A lock taken twice. */

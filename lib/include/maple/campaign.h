@@ -60,8 +60,11 @@ struct maple_campaign_options {
 	 */
 	struct maple_attached *attached;
 	const char *exe;   /* --exe GLOB */
-	const char *input; /* --input KEY */
-	/* What other inputs have exposed says nothing about this one. */
+	const char *input; /* --input KEY; NULL: it is known by argv */
+	/*
+	 * What other inputs have exposed says nothing about this one; nor does
+	 * it where none is named.
+	 */
 	bool apart;
 	const char *const *include; /* --include globs, NULL-terminated */
 	const char *const *exclude;

@@ -64,10 +64,22 @@ int maple_memo_begin(struct maple_memo *memo, struct maple_error *err);
 int maple_memo_commit(struct maple_memo *memo, struct maple_error *err);
 void maple_memo_rollback(struct maple_memo *memo);
 
+/*
+ * maple_memo_input - the name of an input that was given none: the command
+ * @requests: what it is asked beside, or NULL
+ *
+ * To be freed; NULL without memory.
+ *
+ * maple_memo_command - the command that @input is by such a name; NULL if it is
+ * none. It is part of @input.
+ */
+char *maple_memo_input(char *const *argv, const char *requests);
+const char *maple_memo_command(const char *input);
+
 struct maple_memo_campaign {
 	char *const *argv;
 	const char *cwd;
-	const char *input;    /* --input, or NULL */
+	const char *input;    /* --input, or maple_memo_input() */
 	const char *exe;      /* --exe, or NULL */
 	const char *strategy; /* "ranked", "paper", "native", ... */
 	uint64_t seed;
@@ -444,7 +456,7 @@ struct maple_class_tries *maple_memo_tries(struct maple_memo_success *success,
 struct maple_memo_program_info {
 	int64_t id;
 	char *build_id, *path;
-	char *input; /* NULL: none was given */
+	char *input; /* as the campaigns' */
 	unsigned int campaigns, runs, findings;
 	uint64_t last_used; /* seconds since the epoch */
 	char *unobserved;   /* by the last campaign that has ended, or NULL */

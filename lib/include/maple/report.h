@@ -168,6 +168,9 @@ void maple_report_text(FILE *out, const struct maple_finding *finding,
  */
 void maple_report_clean(FILE *out, const char *text);
 
+/* maple_report_word - @word as the shell reads it back */
+void maple_report_word(FILE *out, const char *word);
+
 /* maple_report_list - findings, a line each */
 void maple_report_list(FILE *out, struct maple_finding *const *findings,
 		       size_t n, const struct maple_report_style *style);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * A test program with many cases, each tested by campaigns of its own: what
- * one case does in a harmless order says nothing about another, so each has an
- * input key and a memory of its own.
+ * one case does in a harmless order says nothing about another, so each has a
+ * memory of its own: by its arguments, or, with an input's name, by that and
+ * the case.
  *
  * Context: as a campaign, <maple/campaign.h>.
  */
