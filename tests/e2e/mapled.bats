@@ -306,7 +306,7 @@ needs_root() {
 		cd "$dir/$user"
 		caps=+sys_nice as_user 54399 "$BUILD/mapletest" run \
 			--socket "$socket" --confirm 1 \
-			-- "$TARGETS/bank_account" "--of=$user"
+			-- "$TARGETS/bank_account"
 		ended_with 66
 	done
 	cd "$dir"
@@ -316,8 +316,7 @@ needs_root() {
 	id=$(sql 'SELECT DISTINCT id FROM findings')
 	for user in 54321 54322; do
 		[ "$(sql "SELECT json FROM findings WHERE owner = $user" |
-			jq -r '.cwd, .argv[1]')" = "$dir/$user
---of=$user" ]
+			jq -r .cwd)" = "$dir/$user" ]
 		as_user 54399 "$BUILD/mapletest" report --socket "$socket" \
 			--format json "$id"
 		ended_with 0
