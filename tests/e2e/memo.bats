@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# What the memo is good for: less to do with each further input, with another
-# program that shares a library, after a rebuild. How much time it saves is
+# What the memo is good for: less to do with each further input that has a name,
+# with another program that shares a library, after a rebuild. And what it must
+# not be taken for: what another argument has shown. How much time it saves is
 # measured by tests/bench/inputs.
 
 load common
