@@ -12,7 +12,7 @@
 #include <time.h>
 
 #define THREADS 4
-#define STEPS	2500000
+#define STEPS	1000000
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, order;
 static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;

@@ -44,10 +44,10 @@ streamed() {
 @test "a failure in a random schedule is replayed with schedule and seed" {
 	local id
 
-	campaign --strategy pctlarge --seed 1 --max-runs 60 --confirm 20 -- \
+	campaign --strategy pctlarge --seed 1 --max-runs 600 --confirm 100 -- \
 		"$TARGETS/bank_account"
 	ended_with 66
-	holds '.runs.enforced == 0 and .findings[0].confirm.forced[1] == 20'
+	holds '.runs.enforced == 0 and .findings[0].confirm.forced[1] == 100'
 	# Nice values are weights, which a busy machine shifts.
 	holds '.findings[0].confirm.forced[0] >= 1'
 	holds '.findings[0].confirm.flipped == [0, 0]'
@@ -60,7 +60,7 @@ streamed() {
 }
 
 @test "a stream says the strategy, and the run before its finding" {
-	streamed pctlarge --max-runs 60 -- "$TARGETS/bank_account"
+	streamed pctlarge --max-runs 600 -- "$TARGETS/bank_account"
 	ended_with 66
 	jq -es '.[0] | .event == "start" and .strategy == "pctlarge"' "$stream"
 	jq -es 'map(select(.event != "start" and .phase != "baseline") |
@@ -76,7 +76,7 @@ streamed() {
 }
 
 @test "a finding of profile runs alone is not called saturated" {
-	mapletest run --strategy pctlarge --seed 1 --max-runs 60 --db "$db" -- \
+	mapletest run --strategy pctlarge --seed 1 --max-runs 600 --db "$db" -- \
 		"$TARGETS/bank_account"
 	ended_with 66
 	grep -qE 'iRoots? exposed' <<<"$output$stderr"
