@@ -460,7 +460,7 @@ void maple_hook_point(uint64_t addr, struct maple_agent_site *site,
 	} else if (!maple_control_decides()) {
 		/* Let go, it is to end as soon as it does natively. */
 		shm->stats.hits[site->way]++;
-		maple_hook_quiet(site);
+		maple_retire_later(site);
 	} else {
 		shm->stats.hits[site->way]++;
 		if (!maple_control_values || site->wanted)

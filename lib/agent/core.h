@@ -214,7 +214,6 @@ void maple_hook_after(uint64_t addr, struct maple_agent_site *site,
 void maple_hook_between(uint64_t addr, struct maple_agent_site *site,
 			const struct maple_agent_frame *frame);
 bool maple_hook_logs(uint32_t site, uint32_t before);
-void maple_hook_quiet(struct maple_agent_site *site);
 
 /* pass.c */
 struct maple_pass {

@@ -44,21 +44,14 @@ static void put_quiet(struct maple_shm *shm, uint32_t site)
 		       0, 0, 0, 0);
 }
 
-/* maple_hook_quiet - the caller, inside, wants nothing more of @site */
-void maple_hook_quiet(struct maple_agent_site *site)
-{
-	site->live = 0;
-	maple_retire_later(site);
-	put_quiet(maple_shm, site->number);
-}
-
 /* Whether @site may record once more. */
 static bool in_budget(struct maple_agent_site *site)
 {
 	site->count++;
 	if (!maple_ring_budget || site->count <= maple_ring_budget)
 		return true;
-	maple_hook_quiet(site);
+	maple_retire_later(site);
+	put_quiet(maple_shm, site->number);
 	return false;
 }
 
@@ -135,10 +128,8 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 		shm->stats.hits[site->way]++;
 		self->stale = ++site->count > MAPLE_AGENT_OFTEN;
 		/* Nobody asks for it any more, and it is not logged either. */
-		if (self->stale && maple_enforce_over()) {
-			site->live = 0;
+		if (self->stale && maple_enforce_over())
 			maple_retire_later(site);
-		}
 		if (maple_enforce_before(&acc, 0))
 			maple_agent_open(&acc);
 		if (self->stale)

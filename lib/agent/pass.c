@@ -115,12 +115,10 @@ void maple_pass_look(struct maple_agent_site *site, uint64_t addr)
 	maple_shm->stats.hits[site->way] += gone;
 	if (!site->live) /* on its way out; retire.c is to be called */
 		return;
-	if (gone && hits > (uint64_t)maple_shm->plan.slice_ms * HITS_A_MS) {
-		site->live = 0;
+	if (gone && hits > (uint64_t)maple_shm->plan.slice_ms * HITS_A_MS)
 		maple_retire_later(site);
-	} else {
+	else
 		grant(p, &acc);
-	}
 }
 
 /* As stub.S has it: whether @acc is nothing to the automaton. */

@@ -45,9 +45,10 @@ static void unlock(void)
 	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 }
 
-/* maple_retire_later - @site has just gone quiet */
+/* maple_retire_later - nothing more is wanted of @site: it goes quiet */
 void maple_retire_later(struct maple_agent_site *site)
 {
+	site->live = 0;
 	site->left = QUIET_HITS;
 }
 

@@ -312,8 +312,10 @@ static int harvest(struct profile *h, const struct maple_job_end *end)
 	if (e || !p->listens || p->study->over(p->study->ctx))
 		return e;
 	harvest_guards(p);
+	/* Who is let go tells nothing more. */
 	maple_sharing_learn(&p->sharing, &p->sample, p->predict,
-			    end->run->lost ? NULL : h->races);
+			    end->run->lost || end->run->released ? NULL
+								 : h->races);
 	HASH_ITER (hh, p->candidates.table, k, next)
 		maple_candidate_rank(&p->candidates, k, p->study->registry,
 				     p->study->main_image);
