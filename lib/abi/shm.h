@@ -160,7 +160,7 @@ struct maple_shm_held {
 		uint32_t clock;
 		uint32_t sp;
 		uint32_t flags;
-		uint32_t aux;
+		uint32_t aux; /* controlled: the hit of its site */
 	} lock[MAPLE_SHM_HELD];
 };
 

@@ -79,10 +79,10 @@ static bool opens(struct maple_shm *shm, struct maple_agent_site *site)
 }
 
 /*
- * The same of the @n-th call from @site, if it is in a run that observes. Of
- * one that is over its budget a lock is recorded all the same when something
- * happens under it (section.c), and that it may block only when that tells
- * more of the access before.
+ * The same of the @n-th call from its site, in a run that observes or is
+ * controlled. Of one that is over its budget a lock is recorded all the same
+ * when something happens under it (section.c), and that it may block only when
+ * that tells more of the access before.
  */
 static bool call_in_budget(const struct maple_shm *shm, unsigned int kind,
 			   uint32_t n)

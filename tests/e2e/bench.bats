@@ -82,6 +82,35 @@ times() { # N PATTERN
 	[ "$status" = 1 ] || fail "nothing measured is no success"
 }
 
+@test "controlled runs of a program: its line, and nothing but what it writes" {
+	bench controlled --runs 2 --out "$BATS_TEST_TMPDIR" pigz
+	! grep '^failed' <<<"$output" || fail "$output"
+	grep -qP '^pigz +[\d.]+ s( +\d+){3} +[\d.]+ +0( +\d+){3} +[\d.]+ +0$' \
+		<<<"$output" || fail "$output"
+	[ "$(grep -cP '^run\tpigz\t(pos|pct)\t.*\tclean\t2\t0\t2\t' \
+		"$BATS_TEST_TMPDIR/controlled.tsv")" = 2 ] || fail "$output"
+}
+
+@test "controlled runs that fail, or are slow, are named" {
+	local tsv=$BATS_TEST_TMPDIR/made.tsv
+
+	{
+		printf 'run\ta\tpos\t0.1\tclean\t2\t0\t2\t20\t10\t4\t0.2\n'
+		printf 'run\ta\tpct\t0.1\tclean\t2\t0\t2\t20\t10\t4\t2\n'
+		printf 'run\tb\tpos\t0.1\tfinding\t2\t0\t2\t8\t6\t4\t0.2\n'
+		printf 'fail\tb\tpct\tno such thing\n'
+	} >"$tsv"
+	run awk -f "$ROOT/tests/bench/controlled.awk" "$tsv"
+	[ "$status" = 1 ] || fail "$output"
+	grep -qP '^a +0.10 s +10 +5 +2 +1.00 +0 +10 +5 +2 +10.00 +0$' \
+		<<<"$output" || fail "$output"
+	grep -q '^failed: b by pos: the verdict is finding$' <<<"$output"
+	grep -q '^failed: b by pct: no such thing$' <<<"$output"
+	grep -q '^missed: a by pct: 10.00, at most 5$' <<<"$output"
+	run awk -f "$ROOT/tests/bench/controlled.awk" /dev/null
+	[ "$status" = 1 ] || fail "nothing measured is no success"
+}
+
 @test "the kernels notice wrong sizes, and are right" {
 	local kernel
 

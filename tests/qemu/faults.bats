@@ -98,6 +98,7 @@ echo "$2 killed"'
 	[[ $output = "strays: $(halved 60) times, "* ]] || fail "not all of it"
 }
 
+# The two take the CPU from each other as well, so each may miss an order.
 @test "two plans are enforced at once" {
 	local n=$(times 10)
 
@@ -106,7 +107,7 @@ echo "$2 killed"'
 			./session -n $1 -d $2 -m $3 -e -f -i A:w:B:r -- ./order_demo
 		}
 		plan $@ & other=$!
-		plan $@ && wait $other' - "$n" $((SLOW * 10000)) "$(misses "$n")"
+		plan $@ && wait $other' - "$n" $((SLOW * 10000)) "$(misses 50)"
 	status_is 0
 	[ "${#lines[@]}" = 2 ]
 	[[ ${lines[0]} = "$n runs, "*", 0 unclean" ]]

@@ -184,7 +184,7 @@ static void mark_calls(struct maple_agent_backend *a,
 }
 
 /*
- * maple_agent_tables_alone - marks the sites that the next run leaves alone
+ * maple_agent_tables_alone - marks what the next run leaves alone
  *
  * Sites that the tables of a former run left alone and this one does not are
  * observed again; a table is written only if something in it has changed.

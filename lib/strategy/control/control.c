@@ -14,11 +14,11 @@
  *        another one in each run
  *
  * What surw and pct expect of a run, earlier runs say (expect.c).
- * The first runs are profile runs: they tell which sites share memory. Sites
- * that do not are no points in most runs (sharing.c). A controlled run observes
- * as well, so it counts and teaches what a profile run does. With --patterns
- * the patterns that controlled runs show are counted in place of iRoots, so
- * that they can be compared with pcr's.
+ * The first runs are profile runs: they tell which sites share memory, and
+ * which race. The others are no points in most runs (sharing.c). A controlled
+ * run observes as well, so it counts and teaches what a profile run does. With
+ * --patterns the patterns that controlled runs show are counted in place of
+ * iRoots, so that they can be compared with pcr's.
  */
 #include <errno.h>
 #include <stdlib.h>
