@@ -231,6 +231,17 @@ static void calls_are_left_as_sites_are(void **state)
 	profile_once(&c, false);
 	assert_in_range(times_left(&c, call | 1, true, MAPLE_LEAVES_LONE), 370,
 			399);
+	/* What has no number has no place among them, whatever it tells. */
+	for (uint32_t i = 0; i < 2; i++) {
+		struct maple_event event = {
+			.kind = i ? MAPLE_EV_QUIET : MAPLE_EV_WRITE,
+			.site = MAPLE_SITE_NONE,
+		};
+
+		maple_change_note(&study, &c.sample, &event);
+		assert_true(c.sample.hits[0].n < 10000);
+		assert_true(c.sample.hits[1].n < 10000);
+	}
 	assert_int_equal(times_left(&c, call | 2, true, MAPLE_LEAVES_ORDERED),
 			 0);
 	assert_in_range(times_left(&c, call | 3, true, MAPLE_LEAVES_ORDERED),

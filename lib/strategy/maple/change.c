@@ -26,8 +26,6 @@ static uint32_t *counter(struct maple_hits *hits, uint32_t index)
 /* What the agent counts: each access before it is made, a lock as BLOCK. */
 static bool counts(const struct maple_event *event)
 {
-	if (event->site == MAPLE_SITE_NONE)
-		return false;
 	if (event->kind == MAPLE_EV_BLOCK)
 		return event->addr && (event->site & MAPLE_SITE_CALL);
 	return maple_event_is_memory(event->kind) ||
@@ -42,7 +40,8 @@ void maple_change_note(const struct maple_study *study, struct maple_sample *s,
 	uint32_t *hits;
 	uint64_t at;
 
-	if (!counts(event) && event->kind != MAPLE_EV_QUIET)
+	if (event->site == MAPLE_SITE_NONE ||
+	    (!counts(event) && event->kind != MAPLE_EV_QUIET))
 		return;
 	hits = counter(&s->hits[call], event->site & ~MAPLE_SITE_CALL);
 	if (!hits)
