@@ -269,10 +269,12 @@ static void test_retire(void **state)
 	assert_int_equal(run_scene("turn_again"), 0);
 	assert_int_equal(wanted_seen, 300);
 	assert_true(drive.shm->stats.retired >= 3);
-	drive.shm->sched = MAPLE_SCHEDULE_NATIVE; /* may run side by side */
+	/* Side by side each of three threads gives back what is used up twice:
+	 * before it is created, and when it begins. */
+	drive.shm->sched = MAPLE_SCHEDULE_NATIVE;
 	wanted_seen = 0;
 	assert_int_equal(run_scene("turn_again"), 0);
-	assert_in_range(wanted_seen, 200, 400);
+	assert_in_range(wanted_seen, 200, 700);
 	assert_int_equal(drive.shm->stats.retired, 0);
 }
 
