@@ -112,6 +112,9 @@ static const struct option_entry table[] = {
 	{ "real-time", NULL, RUN, FLAG(campaign.real_time),
 	  "controlled runs wait as long as the program says; else time jumps"
 	  " where all of its threads wait" },
+	{ "no-priorities", NULL, RERUN, FLAG(campaign.no_priorities),
+	  "no real-time priorities: controlled runs hold threads asleep, and no"
+	  " order is forced; what is done anyway where they are refused" },
 	{ "heap-fill", "WHAT", RUN, SETS(campaign.no_heap_fill, no),
 	  "yes: enforced runs fill what was freed, so that its use fails"
 	  " (default), or no" },

@@ -21,7 +21,7 @@
 #include "policy/policy.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
-#define MAPLE_SHM_VERSION  14
+#define MAPLE_SHM_VERSION  15
 #define MAPLE_SHM_ENV	   "MAPLE_AGENT"  /* /proc/PID/fd/N of the file */
 #define MAPLE_SHM_ASAN	   "ASAN_OPTIONS" /* with --exe */
 #define MAPLE_SHM_MARK	   "MAPLE_" /* before the name of the user's own */
@@ -216,7 +216,8 @@ struct maple_shm_control {
 	 * no entry is about as well, which are no points
 	 */
 	uint32_t values;
-	uint32_t reads; /* [c] with log: what accesses read is recorded */
+	uint32_t reads;	 /* [c] with log: what accesses read is recorded */
+	uint32_t sleeps; /* [c] who stands at a point sleeps: no priorities */
 	/* [c] what to watch, beside what its list is about: VARIABLE's calls */
 	uint32_t nnet, net[MAPLE_SHM_NET];
 	struct maple_policy_name name[MAPLE_THREADS];	       /* [c] */
@@ -325,6 +326,13 @@ static inline bool maple_shm_owns_sched(const struct maple_shm *shm)
 {
 	return shm->sched != MAPLE_SCHEDULE_NATIVE &&
 	       shm->sched != MAPLE_SCHEDULE_RANDDELAY;
+}
+
+/* Whether its threads are to have real-time priorities. */
+static inline bool maple_shm_has_priorities(const struct maple_shm *shm)
+{
+	return maple_shm_owns_sched(shm) &&
+	       !(shm->sched == MAPLE_SCHEDULE_CONTROL && shm->control.sleeps);
 }
 
 #endif

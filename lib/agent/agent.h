@@ -166,7 +166,8 @@ bool maple_control_decides(void);
  * @until, in the run's time, whatever others do; 0: it does not
  *
  * Return: what @peek looks at is there; or else time is up, or, with @until 0,
- * all others wait as well.
+ * all others wait as well; or the run was let go, and the caller waits for a
+ * signal: it asks again.
  */
 bool maple_agent_await(uint32_t site, unsigned int kind, const void *addr,
 		       enum maple_agent_peek peek, uint64_t until);

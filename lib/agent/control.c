@@ -15,7 +15,8 @@
  * or ended. Then he decides. So nobody says anything before he blocks, and
  * mutexes, raw futexes, page faults and system calls are all the same.
  *
- * No wake-up can be lost: nobody who stands at a point sleeps.
+ * No wake-up can be lost: nobody who stands at a point sleeps. Where there are
+ * no priorities everybody does, and turn.c stands in for the levels.
  *
  * A run that took too long is let go: from there on its threads have no levels
  * and preempt each other anywhere, so nobody decides any more. Who has begun to
@@ -27,6 +28,8 @@
 #define LOW  MAPLE_PRIO_LOW
 #define MID  MAPLE_PRIO_NORM_FIRST
 #define HIGH MAPLE_PRIO_HIGH
+
+#define NAPS 8 /* between two looks whether the caller was cancelled */
 
 bool maple_agent_controls, maple_control_values;
 static bool reads; /* what accesses read is recorded */
@@ -123,6 +126,7 @@ void maple_control_start(void)
 		maple_control_ahead();
 	if (!policy)
 		return;
+	maple_turn_start();
 	maple_peek_start();
 	maple_policy_start(policy, &setup);
 	maple_time_start(policy);
@@ -134,21 +138,38 @@ void maple_control_start(void)
 /* maple_control_born - the caller is about to create thread @number */
 void maple_control_born(uint32_t number)
 {
+	maple_turn_take();
 	stands[number] = false;
 	maple_policy_born(policy, number, maple_shm->thread[number].name,
 			  maple_self.number);
+	maple_turn_stir();
+	maple_turn_give();
 }
 
 void maple_control_exit(uint32_t number)
 {
+	maple_turn_take();
 	maple_policy_exit(policy, number);
+	if (maple_turn_sleeps)
+		maple_turn_look();
+	maple_turn_give();
 }
 
 /* The caller's own. */
 static void take_level(unsigned int prio)
 {
 	maple_shm->thread[maple_self.number].prio = prio;
-	maple_sched_settle();
+	if (!maple_turn_sleeps)
+		maple_sched_settle();
+}
+
+/* Somebody else's. Without priorities all that counts is that it is chosen. */
+static void set_level(uint32_t thread, unsigned int prio)
+{
+	if (!maple_turn_sleeps)
+		maple_sched_level(thread, prio);
+	else if (prio == MID)
+		maple_turn_wake(thread);
 }
 
 /* The former chosen one is asleep, or never came to run (rules 5, 10). */
@@ -157,10 +178,10 @@ static void set_aside(uint32_t was)
 	if (maple_policy_is_parked(policy, was) || !maple_shm->thread[was].alive)
 		return;
 	if (stands[was]) {
-		maple_sched_level(was, LOW);
+		set_level(was, LOW);
 		maple_policy_park(policy, was);
 	} else {
-		maple_sched_level(was, HIGH);
+		set_level(was, HIGH);
 	}
 }
 
@@ -174,14 +195,28 @@ static bool has_handled(uint32_t self)
 	return true;
 }
 
+/* The chosen one has blocked or ended: the caller chooses who goes on. */
+static void choose(uint32_t self)
+{
+	uint32_t was = maple_policy_chosen(policy), next = was;
+
+	if (was != self) {
+		if (was != MAPLE_POLICY_NOBODY)
+			set_aside(was);
+		decides_at = NULL;
+		next = maple_policy_fall(policy);
+	}
+	if (next != self)
+		set_level(next, MID);
+	take_level(next == self ? MID : LOW);
+}
+
 /*
  * We have the CPU without being chosen: nobody above LOW can run. Unless a
  * debugger holds them, or has just let them go.
  */
 static void fall_through(uint32_t self)
 {
-	uint32_t was, next;
-
 	if (has_handled(self))
 		return;
 	if (!maple_debugged_claim(is_parked)) {
@@ -199,18 +234,23 @@ static void fall_through(uint32_t self)
 	if (!maple_control_decides()) {
 		take_level(LOW);
 	} else if (!has_handled(self)) {
-		was = next = maple_policy_chosen(policy);
-		if (was != self) {
-			if (was != MAPLE_POLICY_NOBODY)
-				set_aside(was);
-			decides_at = NULL;
-			next = maple_policy_fall(policy);
-		}
-		if (next != self)
-			maple_sched_level(next, MID);
-		take_level(next == self ? MID : LOW);
+		choose(self);
 	}
 	maple_debugged_disclaim();
+}
+
+/* The same without priorities: asleep, with a look now and then. */
+static void lie(uint32_t self, uint32_t *us)
+{
+	if (!maple_turn_sleep(is_parked, us) || !maple_control_decides())
+		return;
+	if (!maple_policy_waits(policy, MAPLE_POLICY_NOBODY)) {
+		choose(self);
+		return;
+	}
+	maple_turn_give();
+	maple_time_go_by();
+	maple_turn_take();
 }
 
 /*
@@ -219,20 +259,31 @@ static void fall_through(uint32_t self)
  */
 static void stand(uint32_t self, const struct maple_policy_op *op)
 {
+	uint32_t us = 0;
+
 	say(MAPLE_EV_HOLD, op, op->kind);
 	stands[self] = true;
 	take_level(LOW);
+	if (maple_turn_sleeps)
+		maple_turn_stand();
 	while (maple_policy_chosen(policy) != self && !maple_agent_sealed &&
-	       maple_control_decides())
-		fall_through(self);
+	       maple_control_decides()) {
+		if (maple_turn_sleeps)
+			lie(self, &us);
+		else
+			fall_through(self);
+	}
+	if (maple_turn_sleeps)
+		maple_turn_leave(is_parked);
 	stands[self] = false;
 	say(MAPLE_EV_RELEASE, op, 0);
 }
 
 void maple_agent_let_handle(uint32_t thread)
 {
+	/* Who sleeps has them run by the kernel. */
 	if (!maple_agent_on() || thread == maple_self.number ||
-	    !maple_policy_is_parked(policy, thread))
+	    maple_turn_sleeps || !maple_policy_is_parked(policy, thread))
 		return;
 	maple_agent_enter();
 	handles[thread] = true;
@@ -240,13 +291,28 @@ void maple_agent_let_handle(uint32_t thread)
 	maple_agent_leave();
 }
 
-/* Returns when what the caller waits for at @op is there, or its time is over. */
+/*
+ * Returns when what the caller waits for at @op is there, or its time is over;
+ * who waits for a signal may be cancelled, and is to see to that now and then.
+ */
 static void wait_natively(uint32_t self, const struct maple_policy_op *op)
 {
+	uint32_t naps = 0;
+
 	while (!(op->peek && maple_peek_enabled(self, op)) &&
 	       !(op->until && op->until <= maple_policy_now(policy)) &&
-	       !maple_agent_sealed)
+	       !maple_agent_sealed &&
+	       (op->peek != MAPLE_PEEK_WAITER || naps++ < NAPS))
 		maple_time_go_by();
+}
+
+/* The chosen one returns when it may decide. */
+static void settle(void)
+{
+	if (maple_turn_sleeps)
+		maple_turn_settle(is_parked);
+	else
+		maple_debugged_settle(is_parked);
 }
 
 /*
@@ -263,9 +329,10 @@ static void point(const struct maple_policy_op *op)
 		maple_policy_count(policy, self, op->site);
 		return;
 	}
+	maple_turn_take();
 	maple_policy_announce(policy, self, op);
 	if (maple_policy_chosen(policy) == self)
-		maple_debugged_settle(is_parked);
+		settle();
 	if (maple_policy_chosen(policy) != self) {
 		maple_policy_arrive(policy, self);
 		stand(self, op);
@@ -276,12 +343,17 @@ static void point(const struct maple_policy_op *op)
 		decides_at = op;
 		next = maple_policy_decide(policy, self);
 		if (next != self) {
-			maple_sched_level(next, MID);
+			set_level(next, MID);
 			stand(self, op);
 		}
 	}
 	if (maple_control_decides())
 		maple_policy_execute(policy, self);
+	if (maple_event_is_memory(op->kind))
+		maple_turn_access();
+	else
+		maple_turn_stir();
+	maple_turn_give();
 }
 
 /*
@@ -309,7 +381,9 @@ void maple_control_access(const struct maple_access *acc, unsigned int flags)
 	if (flags & MAPLE_AGENT_CAME)
 		return;
 	/* A release commutes with all that comes before the next point. */
-	if (acc->kind != MAPLE_EV_UNLOCK && has_name(acc->site))
+	if (acc->kind == MAPLE_EV_UNLOCK)
+		maple_turn_stir();
+	else if (has_name(acc->site))
 		point(&op);
 }
 
@@ -352,8 +426,11 @@ bool maple_agent_await(uint32_t site, unsigned int kind, const void *addr,
 	if (!maple_control_decides())
 		wait_natively(self, &op);
 	there = peek && maple_peek_enabled(self, &op);
-	if (!there && until)
+	if (!there && until) {
+		maple_turn_take();
 		maple_policy_expire(policy, self, until);
+		maple_turn_give();
+	}
 	maple_agent_leave();
 	return there;
 }

@@ -73,6 +73,20 @@ void maple_control_unknown(const struct maple_access *acc, uint64_t value,
 void maple_hook_point(uint64_t addr, struct maple_agent_site *site,
 		      const struct maple_agent_frame *frame);
 
+/* turn.c */
+extern bool maple_turn_sleeps; /* there are no priorities in this run */
+void maple_turn_start(void);
+void maple_turn_take(void);
+void maple_turn_give(void);
+void maple_turn_stir(void);
+void maple_turn_access(void);
+void maple_turn_settle(bool (*parked)(uint32_t thread));
+void maple_turn_wake(uint32_t thread);
+void maple_turn_look(void);
+void maple_turn_leave(bool (*parked)(uint32_t thread));
+void maple_turn_stand(void);
+bool maple_turn_sleep(bool (*parked)(uint32_t thread), uint32_t *us);
+
 /* debugged.c; the first two are for the debugger to find */
 MAPLE_EXPORT void maple_debugged_switch(uint32_t at, int32_t leaves,
 					int32_t goes_on);

@@ -125,9 +125,15 @@ static void take_mutex(struct wait *w, bool slept)
 
 static void wait_listed(struct wait *w)
 {
-	pthread_testcancel();
-	maple_agent_await(w->site, MAPLE_EV_WAKE, w->cond, MAPLE_PEEK_WAITER,
-			  w->until);
+	bool there;
+
+	/* Let go, it comes back now and then to be cancelled. */
+	do {
+		pthread_testcancel();
+		there = maple_agent_await(w->site, MAPLE_EV_WAKE, w->cond,
+					  MAPLE_PEEK_WAITER, w->until);
+	} while (!there && !maple_control_decides() && !maple_agent_sealed &&
+		 !(w->until && !maple_time_left(w->until)));
 	w->listed = false;
 	if (maple_waiters_end()) {
 		w->ending = WOKEN;

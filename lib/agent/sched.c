@@ -73,9 +73,12 @@ static void count(struct maple_shm *shm, long ret)
 bool maple_sched_set(int tid, unsigned int prio)
 {
 	struct sched_param p = { prio };
-	long ret = raw3(SYS_sched_setscheduler, tid,
-			SCHED_FIFO | SCHED_RESET_ON_FORK, &p);
+	long ret;
 
+	if (!maple_shm_has_priorities(maple_shm))
+		return true;
+	ret = raw3(SYS_sched_setscheduler, tid,
+		   SCHED_FIFO | SCHED_RESET_ON_FORK, &p);
 	if (ret != -3) /* ESRCH: it has just ended */
 		count(maple_shm, ret);
 	return !raw_failed(ret);

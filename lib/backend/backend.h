@@ -259,6 +259,11 @@ struct maple_backend_options {
 	const char *agent; /* path of libmaple-agent.so, or NULL */
 	bool exec;	   /* each run is executed, none forked */
 	bool on_time;	   /* ... and not before its turn */
+	/*
+	 * There are no real-time priorities. Who is held in a controlled run
+	 * sleeps; all other kinds of runs are to be NATIVE ones.
+	 */
+	bool sleeps;
 	struct maple_registry *registry;
 	const struct maple_cpu *cpu;	   /* the target's */
 	struct maple_host *host;	   /* mapled, or NULL */

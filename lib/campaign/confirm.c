@@ -428,6 +428,12 @@ static int replay_order(struct maple_campaign *c,
 		return maple_error_set(c->err, EINVAL,
 				       "this finding has no order to flip: it "
 				       "came up in a profile run");
+	if (maple_campaign_lacks(c, order) && c->options->no_priorities)
+		return maple_error_set(c->err, EINVAL,
+				       "--no-priorities: this finding's order "
+				       "takes them");
+	if (maple_campaign_lacks(c, order))
+		return maple_realtime_probe(c->options->host, c->err);
 	e = c->options->under ? maple_under_check(c, order) : 0;
 	if (!e)
 		e = repeat(c, finding, order, times, flip ? FLIPPED : FORCED,

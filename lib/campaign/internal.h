@@ -143,6 +143,7 @@ struct maple_campaign {
 	int64_t memo_campaign, memo_program;
 	bool told_full;	  /* that the memo keeps no more of it */
 	bool told_let_go; /* that a run was over its time */
+	bool sleeps;	  /* there are no real-time priorities */
 	uint32_t carried; /* images that were looked up in older builds */
 	struct maple_known_site *known; /* memory.c */
 
@@ -369,6 +370,10 @@ int maple_under_check(struct maple_campaign *c, const struct maple_trial *order)
 int maple_under_begin(struct maple_campaign *c, const struct maple_trial *trial,
 		      struct maple_run_debugger *debugger);
 void maple_under_end(struct maple_run_debugger *debugger);
+
+/* trial.c */
+bool maple_campaign_lacks(const struct maple_campaign *c,
+			  const struct maple_trial *order);
 
 /* shorten.c */
 int maple_shorten(struct maple_campaign *c, struct maple_trial *trial);

@@ -164,6 +164,15 @@ static int take_up(struct maple_campaign *c, struct maple_finding **f)
 	c->err = &why;
 	unread = maple_planfile_read(c, (*f)->plan, &order, &file);
 	c->err = err;
+	if (!unread && maple_campaign_lacks(c, &order)) {
+		maple_campaign_notice(
+			c,
+			"known finding %s is not replayed: that "
+			"takes real-time priorities; it stays open",
+			(*f)->id);
+		maple_trial_deinit(&order);
+		return 0;
+	}
 	e = unread ? unread : replay(c, f, &order, file.refound > 0);
 	maple_trial_deinit(&order);
 	if (!unread)

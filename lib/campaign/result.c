@@ -196,6 +196,7 @@ int maple_campaign_result_add(struct maple_campaign_result *r,
 	take_text(&r->cut_short, &later->cut_short);
 	r->interrupted |= later->interrupted;
 	r->shared_cpu |= later->shared_cpu;
+	r->sleeps |= later->sleeps;
 	if (rank[later->outcome] < rank[r->outcome])
 		return 0;
 	r->outcome = later->outcome;

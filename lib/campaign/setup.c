@@ -223,8 +223,9 @@ static int choose(struct maple_campaign *c,
 		  struct maple_pair_choice *choice)
 {
 	/* What changes priorities at accesses is the agent's alone. */
-	bool needs_agent = c->strategy->needs &
-			   (MAPLE_NEEDS_CHANGES | MAPLE_NEEDS_CONTROL);
+	bool needs_agent = c->sleeps ||
+			   c->strategy->needs &
+				   (MAPLE_NEEDS_CHANGES | MAPLE_NEEDS_CONTROL);
 	const char *wanted = c->options->backend;
 	int e;
 
@@ -255,6 +256,7 @@ static int open_backends(struct maple_campaign *c)
 		.agent = c->agent,
 		.exec = o->exec,
 		.on_time = o->setup || o->teardown || o->under,
+		.sleeps = c->sleeps,
 		.registry = c->registry,
 		.host = o->host,
 		.joined = c->attached ? &c->attached->joined : NULL,
@@ -279,6 +281,46 @@ static int open_backends(struct maple_campaign *c)
 	if (choice.alone)
 		maple_campaign_notice(c, "%s", choice.why);
 	return maple_study_open(c);
+}
+
+/* What the campaign is to do that takes priorities; NULL: nothing. */
+static const char *for_priorities(const struct maple_campaign *c)
+{
+	const struct maple_campaign_options *o = c->options;
+
+	if (c->strategy->needs & MAPLE_NEEDS_PRIORITIES)
+		return "this --strategy";
+	if (o->between)
+		return "--between";
+	if (o->backend && strcmp(o->backend, "auto") &&
+	    strcmp(o->backend, "agent"))
+		return "this --backend";
+	return NULL;
+}
+
+/*
+ * Controlled runs do without real-time priorities. What needs them is refused
+ * with what it takes to have them.
+ */
+static int ask_priorities(struct maple_campaign *c)
+{
+	const struct maple_campaign_options *o = c->options;
+	int e = o->no_priorities ? 0 : maple_realtime_probe(o->host, c->err);
+	const char *what = for_priorities(c);
+
+	if (!o->no_priorities && (e != -EPERM || what))
+		return e;
+	if (what)
+		return maple_error_set(c->err, EINVAL,
+				       "--no-priorities: %s takes them", what);
+	c->sleeps = c->result->sleeps = true;
+	maple_campaign_notice(
+		c,
+		"%sthreads are held asleep in controlled runs, and "
+		"no order is forced%s",
+		e ? "real-time priorities are refused: " : "",
+		e ? "; mapletest doctor says what it takes" : "");
+	return 0;
 }
 
 /* Nothing is started: no agent, no priorities of ours, no output. */
@@ -351,7 +393,7 @@ int maple_campaign_open(struct maple_campaign *c)
 	c->undefined = o->exe ||
 		       maple_image_mentions(c->program, "__ubsan_handle_");
 	c->agent = maple_campaign_find_agent(o->agent);
-	e = maple_realtime_probe(o->host, c->err);
+	e = ask_priorities(c);
 	if (!e)
 		e = maple_io_init(&c->io, pass_notice, c, c->err);
 	if (e)

@@ -116,7 +116,7 @@ int maple_study_open(struct maple_campaign *c)
 
 	c->study.registry = c->registry;
 	c->study.lanes = c->lanes.n;
-	c->study.alone = !enforce;
+	c->study.alone = !enforce || c->sleeps;
 	c->study.turns = enforce && maple_pair_turns(pair);
 	/* A round's end is not the program's: no schedule has it. */
 	c->study.controls = enforce && !c->attached && !c->between &&

@@ -352,7 +352,8 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 {
 	struct maple_run_order order = {
 		.kind = trial->job.kind,
-		.schedule = trial->job.schedule,
+		.schedule = c->sleeps ? MAPLE_SCHEDULE_NATIVE
+				      : trial->job.schedule,
 		.plan = &trial->job.plan,
 		.then = trial->job.then,
 		.nthen = trial->job.nthen,
@@ -458,6 +459,15 @@ struct maple_switches maple_trial_switches(const struct maple_trial *trial)
 		.entry = run->decided,
 		.name = run->names,
 	};
+}
+
+/* maple_campaign_lacks - whether @order takes priorities, which are refused */
+bool maple_campaign_lacks(const struct maple_campaign *c,
+			  const struct maple_trial *order)
+{
+	return c->sleeps && (order->job.kind == MAPLE_RUN_ENFORCE ||
+			     (order->job.kind == MAPLE_RUN_PROFILE &&
+			      order->job.schedule != MAPLE_SCHEDULE_NATIVE));
 }
 
 /*

@@ -70,8 +70,9 @@ bool maple_policy_spins(struct maple_policy *p, uint32_t t)
 		return true;
 	if (at->op.kind == MAPLE_EV_WRITE)
 		at->repeats = 0;
+	/* Where a loop polls under a lock, others can go on only here. */
 	if (at->op.kind != MAPLE_EV_READ && at->op.kind != MAPLE_EV_UPDATE)
-		return false;
+		return at->repeats >= limit(p, at);
 	return repeats(p, at);
 }
 

@@ -181,8 +181,8 @@ static json_t *result_object(const struct maple_campaign_result *r)
 {
 	return json_pack(
 		"{s:i, s:s, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:I, s:I,"
-		" s:i, s:i, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:b, s:o, s:o,"
-		" s:o, s:o, s:o, s:o}",
+		" s:i, s:i, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:b, s:b, s:o,"
+		" s:o, s:o, s:o, s:o, s:o}",
 		"schema", MAPLE_REPORT_SCHEMA, "version", MAPLE_VERSION,
 		"verdict", maple_outcome_name(r->outcome), "seed",
 		maple_fields_number(r->seed), "seconds", r->seconds, "runs",
@@ -199,7 +199,8 @@ static json_t *result_object(const struct maple_campaign_result *r)
 		delivery_object(&r->delivery), "prediction",
 		prediction_object(&r->prediction), "suppressed",
 		findings_array(r->suppressed, r->nsuppressed), "stop",
-		maple_stop_name(r->stop), "shared_cpu", r->shared_cpu, "unseen",
+		maple_stop_name(r->stop), "shared_cpu", r->shared_cpu,
+		"real_time_priorities", !r->sleeps, "unseen",
 		maple_bytes_encode(r->unseen), "unobserved",
 		maple_bytes_encode(r->unobserved), "cut_short",
 		maple_bytes_encode(r->cut_short), "fixed",

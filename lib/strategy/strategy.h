@@ -178,8 +178,9 @@ struct maple_standing {
 	struct maple_bound bound; /* of options->exhaust */
 };
 
-#define MAPLE_NEEDS_CHANGES 1u /* priorities that change at accesses */
-#define MAPLE_NEEDS_CONTROL 2u /* controlled runs, which a CPU is for alone */
+#define MAPLE_NEEDS_CHANGES    1u /* priorities that change at accesses */
+#define MAPLE_NEEDS_CONTROL    2u /* controlled runs, which a CPU is for alone */
+#define MAPLE_NEEDS_PRIORITIES 4u /* those that an order is forced by */
 
 struct maple_strategy {
 	const char *name;

@@ -311,7 +311,8 @@ daemon_found() { # HOW
 
 @test "no permission for real-time priorities: said, with the mend, and 125" {
 	in_public
-	as_nobody no "$public/mapletest" run -- "$public/bank_account"
+	as_nobody no "$public/mapletest" run --strategy maple -- \
+		"$public/bank_account"
 	ended_with 125
 	says 'real-time'
 	says 'setcap|ulimit|limits\.conf|rtprio'

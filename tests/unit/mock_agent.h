@@ -200,6 +200,8 @@ void maple_agent_ended(uint32_t site, const void *addr, uint64_t size)
 
 bool maple_agent_controls;
 
+bool maple_agent_sealed;
+
 bool maple_control_decides(void)
 {
 	return maple_agent_controls;

@@ -279,7 +279,7 @@ static void judge_delivery(struct maple_agent_backend *a, struct maple_run *run)
 	for (i = 0; i < MAPLE_WAYS; i++)
 		hits += stats->hits[i];
 	/* A filter of its own is the program's doing, whatever else there is. */
-	run->unsupported = !stats->sealed && maple_shm_owns_sched(a->shm) &&
+	run->unsupported = !stats->sealed && maple_shm_has_priorities(a->shm) &&
 			   !stats->priorities && stats->refused_errno;
 	if (a->shm->state == MAPLE_AGENT_ABSENT && a->base.options.exe)
 		snprintf(run->why_not, sizeof(run->why_not),
@@ -301,7 +301,7 @@ static void judge_delivery(struct maple_agent_backend *a, struct maple_run *run)
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "real-time priorities were refused in the target: %s",
 			 strerror(stats->refused_errno));
-	else if (maple_shm_owns_sched(a->shm) && !stats->priorities)
+	else if (maple_shm_has_priorities(a->shm) && !stats->priorities)
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "real-time priorities were refused in the target: it "
 			 "ended before it asked for them");

@@ -30,6 +30,7 @@ bool maple_agent_control_share(struct maple_agent_backend *a,
 		shared->log = control->log ? order->budget : 0;
 	shared->values = control->values;
 	shared->reads = control->reads;
+	shared->sleeps = a->base.options.sleeps;
 	shared->nnames = n;
 	shared->nweights = control->weight ? n : 0;
 	shared->nlist = control->nlist;

@@ -101,12 +101,17 @@ struct maple_campaign_options {
 	bool baseline_fails; /* go on although the baseline fails */
 	/* What PROG exits with when all is well, plus one; 0: with status 0. */
 	unsigned int expect_exit;
-	bool fresh;	    /* forget what the memo knows of it first */
-	bool no_heap_fill;  /* freed memory is left as it is */
-	bool whole;	    /* a server's start-up is tried as well */
-	bool real_time;	    /* controlled runs have no time of their own */
-	bool patterns;	    /* they are counted, in place of iRoots */
-	bool until_covered; /* pcr: ends when no pattern is left */
+	bool fresh;	   /* forget what the memo knows of it first */
+	bool no_heap_fill; /* freed memory is left as it is */
+	bool whole;	   /* a server's start-up is tried as well */
+	bool real_time;	   /* controlled runs have no time of their own */
+	/*
+	 * As where real-time priorities are refused: who is held in a controlled
+	 * run sleeps, and no order is forced. What needs them is -EINVAL.
+	 */
+	bool no_priorities;
+	bool patterns;		    /* they are counted, in place of iRoots */
+	bool until_covered;	    /* pcr: ends when no pattern is left */
 	struct maple_bounds bounds; /* rank */
 	bool exhaust; /* rank: all schedules within bounds, and no others */
 	bool exec;    /* --exec: execute each run, fork none */
@@ -312,6 +317,7 @@ struct maple_campaign_result {
 	enum maple_stop stop;
 	bool exhausted;	 /* nothing was left to try: stop is SATURATED */
 	bool shared_cpu; /* another campaign had the target's CPU as well */
+	bool sleeps; /* there were no real-time priorities: none was forced */
 	struct maple_bound bound; /* of options->exhaust */
 	char *unseen;	  /* threads that never ran, "0.2, 0.3"; or NULL */
 	char *unobserved; /* images, programs, events, as text; or NULL */

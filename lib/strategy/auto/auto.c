@@ -130,6 +130,9 @@ static void ask(const struct maple_portfolio *a, bool idle, bool late,
 
 	for (int i = 0; i < PARTS; i++)
 		wants[i] = i == MAPLE || (controls && (late || i < GREY));
+	/* Where nothing is forced it has said all that it can. */
+	if (idle && controls && p->study->alone)
+		wants[MAPLE] = false;
 }
 
 static int draw(struct maple_portfolio *a, struct maple_job *job,

@@ -219,6 +219,7 @@ static void standing(const void *self, struct maple_standing *standing)
 const struct maple_strategy maple_strategy_maple = {
 	.name = "maple",
 	.classes = maple_classes,
+	.needs = MAPLE_NEEDS_PRIORITIES,
 	.forces = true,
 	.open = open_maple,
 	.next = next,

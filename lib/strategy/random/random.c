@@ -90,7 +90,7 @@ static enum maple_next next(void *self, struct maple_job *job,
 	}
 
 const struct maple_strategy maple_strategy_native = RANDOM("native", 0, NATIVE);
-const struct maple_strategy maple_strategy_pctlarge =
-	RANDOM("pctlarge", MAPLE_NEEDS_CHANGES, PCTLARGE);
+const struct maple_strategy maple_strategy_pctlarge = RANDOM(
+	"pctlarge", MAPLE_NEEDS_CHANGES | MAPLE_NEEDS_PRIORITIES, PCTLARGE);
 const struct maple_strategy maple_strategy_randdelay =
 	RANDOM("randdelay", MAPLE_NEEDS_CHANGES, RANDDELAY);
