@@ -608,8 +608,10 @@ static void count_switches(const struct crossing *x, struct maple_finding *f)
 		seen[entry->thread] = true;
 		f->threads += !seen[entry->next];
 		seen[entry->next] = true;
-		if (entry->what != MAPLE_POLICY_AT ||
-		    entry->next == entry->thread)
+		if (entry->what != MAPLE_POLICY_AT &&
+		    (i >= TOLD || x->told[i].crosses == MAPLE_THREAD_NONE))
+			continue;
+		if (entry->next == entry->thread)
 			continue;
 		f->preemptions++;
 		known &= i < TOLD && x->told[i].before >= 0;
