@@ -55,7 +55,7 @@ AGENT_FLAGS := -fPIC -fvisibility=hidden -mgeneral-regs-only -fno-plt \
 	$(AGENT_SANE)
 
 # A strategy is a folder.
-rooms := base image trace predict order plan policy wire host backend \
+rooms := base image image/static trace predict order plan policy wire host backend \
 	backend/agent backend/kernel memo strategy \
 	$(patsubst lib/%/,%,$(wildcard lib/strategy/*/)) campaign suite report
 lib_src := $(wildcard $(addprefix lib/,$(addsuffix /*.c,$(rooms)))) \
@@ -108,7 +108,7 @@ tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
 	$(O)/tests/bench/predict $(O)/tests/bench/sqlite_threads \
 	$(O)/tests/bench/price $(O)/tests/bench/hits $(O)/tests/bench/slowdown \
 	$(O)/tests/bench/budget_runs $(O)/tests/bench/startup_costs \
-	$(O)/tests/bench/load $(O)/tests/bench/requests \
+	$(O)/tests/bench/static_costs $(O)/tests/bench/load $(O)/tests/bench/requests \
 	$(O)/tests/bench/work $(kernels) \
 	$(O)/tests/bench/runs $(O)/tests/bench/two_threads
 
@@ -358,7 +358,8 @@ $(O)/tests/bench/price: tests/bench/price.c $(O)/libmaple.a
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
 
-$(O)/tests/bench/budget_runs $(O)/tests/bench/startup_costs: \
+$(O)/tests/bench/budget_runs $(O)/tests/bench/startup_costs \
+		$(O)/tests/bench/static_costs: \
 		$(O)/tests/bench/%: tests/bench/%.c $(O)/libmaple.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@)

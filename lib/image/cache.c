@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * What decoding an image has brought, kept in files for the campaigns to come:
- * a file for each image, by its build-id. What it was made from, and by which
- * build of this tool, stands in it, and a hash of all; whatever does not fit
- * is as good as nothing and written anew. Nothing here is an error to anyone:
- * without the files, images are decoded.
+ * a file for each image, by its build-id, and one more, BUILD-ID.pairs, when
+ * somebody has asked what it tells before it runs. What it was made from, and
+ * by which build of this tool, stands in it, and a hash of all; whatever does
+ * not fit is as good as nothing and written anew. Nothing here is an error to
+ * anyone: without the files, images are decoded.
  *
- *	header | sites | groups | insns | locked | splits | hash of all that
+ *	header | counts | sites | groups | insns | locked | splits | hash
+ *	header | counts | data | pairs | text of the data's names | hash
  *
  * The folder is private to its user, so the hash is against accidents only.
  */
@@ -24,8 +26,8 @@
 #include "internal.h"
 
 #define MAGIC	 0x4543414d49504d31ull
-#define FORM	 2
-#define ARRAYS	 5
+#define FORM	 3
+#define ARRAYS	 5 /* of the part with most */
 #define FOLDER	 "maple"
 #define FILE_MAX (64ll << 20) /* bytes */
 #define ALL_MAX	 (256ll << 20)
@@ -36,22 +38,54 @@ struct header {
 	uint64_t tool;	  /* which build has decoded */
 	uint64_t content; /* ... what */
 	uint64_t n[ARRAYS];
-	struct maple_image_stats stats;
 };
 
-static const size_t element[ARRAYS] = {
-	sizeof(struct maple_table_site),  sizeof(struct maple_table_group),
-	sizeof(struct maple_table_insn),  sizeof(struct maple_locked),
-	sizeof(struct maple_table_split),
+/* What a file holds of an image: its counts, and these arrays. */
+struct part {
+	const char *ending; /* of the file's name */
+	size_t arrays, counts;
+	size_t element[ARRAYS];
+	size_t at[ARRAYS], counts_at; /* in struct maple_image */
 };
 
-static void arrays_of(struct maple_image *image, struct maple_array **array)
+static const struct part decoded = {
+	.ending = "",
+	.arrays = 5,
+	.counts = sizeof(struct maple_image_stats),
+	.counts_at = offsetof(struct maple_image, stats),
+	.element = { sizeof(struct maple_table_site),
+		     sizeof(struct maple_table_group),
+		     sizeof(struct maple_table_insn),
+		     sizeof(struct maple_locked),
+		     sizeof(struct maple_table_split) },
+	.at = { offsetof(struct maple_image, sites),
+		offsetof(struct maple_image, groups),
+		offsetof(struct maple_image, insns),
+		offsetof(struct maple_image, locked),
+		offsetof(struct maple_image, splits) },
+};
+
+static const struct part beforehand = {
+	.ending = ".pairs",
+	.arrays = 3,
+	.counts = sizeof(struct maple_static_stats),
+	.counts_at = offsetof(struct maple_image, static_stats),
+	.element = { sizeof(struct maple_datum),
+		     sizeof(struct maple_static_pair), 1 },
+	.at = { offsetof(struct maple_image, data),
+		offsetof(struct maple_image, pairs),
+		offsetof(struct maple_image, text) },
+};
+
+static struct maple_array *array_of(const struct part *part,
+				    struct maple_image *image, size_t i)
 {
-	array[0] = &image->sites;
-	array[1] = &image->groups;
-	array[2] = &image->insns;
-	array[3] = &image->locked;
-	array[4] = &image->splits;
+	return (struct maple_array *)((char *)image + part->at[i]);
+}
+
+static void *counts_of(const struct part *part, struct maple_image *image)
+{
+	return (char *)image + part->counts_at;
 }
 
 /* The build-id of the object that this function is in, hashed; 0: it has none. */
@@ -188,66 +222,88 @@ static char *read_file(int folder, const char *name, size_t *size)
 	return NULL;
 }
 
-static bool take(struct maple_image *image, const struct header *h,
-		 const char *bytes, size_t size)
+static bool take(const struct part *part, struct maple_image *image,
+		 const struct header *h, const char *bytes, size_t size)
 {
-	struct maple_array *array[ARRAYS];
-	size_t at = sizeof(*h);
+	size_t at = sizeof(*h) + part->counts;
 
-	arrays_of(image, array);
-	for (int i = 0; i < ARRAYS; i++) {
-		if (h->n[i] > (size - at) / element[i])
+	if (size < at)
+		return false;
+	for (size_t i = 0; i < part->arrays; i++) {
+		struct maple_array *array = array_of(part, image, i);
+		size_t element = part->element[i];
+
+		if (h->n[i] > (size - at) / element)
 			return false;
-		array[i]->at = malloc(h->n[i] * element[i] + 1);
-		if (!array[i]->at)
+		array->at = malloc(h->n[i] * element + 1);
+		if (!array->at)
 			return false;
-		memcpy(array[i]->at, bytes + at, h->n[i] * element[i]);
-		array[i]->n = array[i]->cap = h->n[i];
-		at += h->n[i] * element[i];
+		memcpy(array->at, bytes + at, h->n[i] * element);
+		array->n = array->cap = h->n[i];
+		at += h->n[i] * element;
 	}
-	image->stats = h->stats;
+	memcpy(counts_of(part, image), bytes + sizeof(*h), part->counts);
 	return at == size;
 }
 
-/*
- * maple_image_cache_read - whether what was kept of @image in @parent's folder
- *                          is there, and filled in
- * @content: for maple_image_cache_write(), if it is not
- *
- * Context: its segments are loaded, and nothing has been done with them yet.
- */
-bool maple_image_cache_read(struct maple_image *image, const char *parent,
-			    uint64_t *content)
+static void give_back(const struct part *part, struct maple_image *image)
 {
-	struct maple_array *array[ARRAYS];
+	for (size_t i = 0; i < part->arrays; i++) {
+		struct maple_array *array = array_of(part, image, i);
+
+		free(array->at);
+		*array = (struct maple_array){ 0 };
+	}
+	memset(counts_of(part, image), 0, part->counts);
+}
+
+static bool read_part(const struct part *part, struct maple_image *image,
+		      const char *parent)
+{
 	int folder = open_folder(parent, false);
 	struct header want, h;
-	char *bytes = NULL;
+	char name[256], *bytes = NULL;
 	size_t size;
 	bool taken = false;
 
-	*content = content_of(image);
-	fill_header(&want, *content);
+	fill_header(&want, image->content);
+	snprintf(name, sizeof(name), "%s%s", image->build_id, part->ending);
 	if (folder >= 0) {
-		bytes = read_file(folder, image->build_id, &size);
+		bytes = read_file(folder, name, &size);
 		close(folder);
 	}
 	if (bytes) {
 		memcpy(&h, bytes, sizeof(h));
 		taken = want.tool &&
 			!memcmp(&h, &want, offsetof(struct header, n)) &&
-			take(image, &h, bytes, size);
+			take(part, image, &h, bytes, size);
 		free(bytes);
+		if (!taken)
+			give_back(part, image);
 	}
-	if (taken)
-		return true;
-	arrays_of(image, array);
-	for (int i = 0; i < ARRAYS; i++) {
-		free(array[i]->at);
-		*array[i] = (struct maple_array){ 0 };
-	}
-	memset(&image->stats, 0, sizeof(image->stats));
-	return false;
+	return taken;
+}
+
+/*
+ * maple_image_cache_read - whether what was kept of @image in @parent's folder
+ *                          is there, and filled in
+ *
+ * Context: its segments are loaded, and nothing has been done with them yet.
+ */
+bool maple_image_cache_read(struct maple_image *image, const char *parent)
+{
+	image->content = content_of(image);
+	return read_part(&decoded, image, parent);
+}
+
+/*
+ * maple_image_cache_take - the same of what it tells before it runs
+ *
+ * An image that was opened without a folder has nothing to be known by.
+ */
+bool maple_image_cache_take(struct maple_image *image, const char *parent)
+{
+	return image->content && read_part(&beforehand, image, parent);
 }
 
 /* Deletes what was not used for longest, until all of it is small enough. */
@@ -297,29 +353,29 @@ static bool write_all(int fd, const void *bytes, size_t size)
 	return true;
 }
 
-static bool write_image(int fd, struct maple_image *image, struct header *h)
+static bool write_image(const struct part *part, int fd,
+			struct maple_image *image, struct header *h)
 {
-	struct maple_array *array[ARRAYS];
-	size_t size = sizeof(*h), at = sizeof(*h);
+	size_t size = sizeof(*h) + part->counts, at = size;
 	uint64_t hash;
 	char *bytes;
 	bool done;
 
-	arrays_of(image, array);
-	for (int i = 0; i < ARRAYS; i++) {
-		h->n[i] = array[i]->n;
-		size += array[i]->n * element[i];
+	for (size_t i = 0; i < part->arrays; i++) {
+		h->n[i] = array_of(part, image, i)->n;
+		size += h->n[i] * part->element[i];
 	}
 	bytes = size < FILE_MAX ? malloc(size) : NULL;
 	if (!bytes)
 		return false;
-	h->stats = image->stats;
 	memcpy(bytes, h, sizeof(*h));
-	for (int i = 0; i < ARRAYS; i++) {
-		if (array[i]->n)
-			memcpy(bytes + at, array[i]->at,
-			       array[i]->n * element[i]);
-		at += array[i]->n * element[i];
+	memcpy(bytes + sizeof(*h), counts_of(part, image), part->counts);
+	for (size_t i = 0; i < part->arrays; i++) {
+		size_t n = h->n[i] * part->element[i];
+
+		if (n)
+			memcpy(bytes + at, array_of(part, image, i)->at, n);
+		at += n;
 	}
 	hash = XXH3_64bits(bytes, size);
 	done = write_all(fd, bytes, size) && write_all(fd, &hash, sizeof(hash));
@@ -327,38 +383,50 @@ static bool write_image(int fd, struct maple_image *image, struct header *h)
 	return done;
 }
 
-/*
- * maple_image_cache_write - keeps what was decoded of @image in the folder
- *                           "maple" in @parent
- * @content: from maple_image_cache_read()
- */
-void maple_image_cache_write(struct maple_image *image, const char *parent,
-			     uint64_t content)
+static void write_part(const struct part *part, struct maple_image *image,
+		       const char *parent)
 {
 	int folder = open_folder(parent, true), fd;
 	struct header h;
-	char name[64];
+	char name[64], last[256];
 	bool done;
 
 	if (folder < 0)
 		return;
-	fill_header(&h, content);
+	fill_header(&h, image->content);
 	/* Threads of one process, and processes in containers, may be at it. */
 	snprintf(name, sizeof(name), ".new-%d-%lx", getpid(),
 		 (unsigned long)(uintptr_t)image);
+	snprintf(last, sizeof(last), "%s%s", image->build_id, part->ending);
 	fd = h.tool ? openat(folder, name,
 			     O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW |
 				     O_CLOEXEC,
 			     0600)
 		    : -1;
 	if (fd >= 0) {
-		done = write_image(fd, image, &h);
+		done = write_image(part, fd, image, &h);
 		done &= !close(fd);
-		if (!done || renameat(folder, name, folder, image->build_id))
+		if (!done || renameat(folder, name, folder, last))
 			unlinkat(folder, name, 0);
 		sweep(folder);
 	}
 	close(folder);
+}
+
+/*
+ * maple_image_cache_write - keeps what was decoded of @image in the folder
+ *                           "maple" in @parent, after maple_image_cache_read()
+ */
+void maple_image_cache_write(struct maple_image *image, const char *parent)
+{
+	write_part(&decoded, image, parent);
+}
+
+/* maple_image_cache_keep - the same of what it tells before it runs */
+void maple_image_cache_keep(struct maple_image *image, const char *parent)
+{
+	if (image->content)
+		write_part(&beforehand, image, parent);
 }
 
 /*

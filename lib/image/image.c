@@ -131,16 +131,14 @@ static int understand(struct maple_image *image,
 		      const struct maple_image_way *way)
 {
 	const char *parent = way->kept;
-	uint64_t content;
 	int ret = identify(image);
 
 	if (ret)
 		return ret;
-	if (!way->names &&
-	    (!parent || !maple_image_cache_read(image, parent, &content))) {
+	if (!way->names && (!parent || !maple_image_cache_read(image, parent))) {
 		ret = decode(image, way);
 		if (parent && !ret)
-			maple_image_cache_write(image, parent, content);
+			maple_image_cache_write(image, parent);
 	}
 	if (!ret)
 		forget(image);
@@ -199,6 +197,9 @@ void maple_image_discard(struct maple_image *image)
 	array_deinit(&image->locked);
 	array_deinit(&image->splits);
 	array_deinit(&image->runtime);
+	array_deinit(&image->data);
+	array_deinit(&image->pairs);
+	array_deinit(&image->text);
 	elf_end(image->elf);
 	if (image->fd >= 0)
 		close(image->fd);

@@ -7,6 +7,7 @@
 #include <elfutils/libdwfl.h>
 #include "image.h"
 #include "scopes.h"
+#include "static/pairs.h"
 
 #define MAPLE_IMAGE_SEGMENTS 64
 
@@ -107,6 +108,13 @@ struct maple_image {
 	bool runtime_asked;
 
 	struct maple_prints *prints; /* fingerprint.c, the same */
+
+	uint64_t content;	 /* cache.c: what it was decoded from */
+	struct maple_array data; /* struct maple_datum, of each site; static/ */
+	struct maple_array pairs; /* struct maple_static_pair, the same */
+	struct maple_array text;  /* char: the names of data */
+	struct maple_static_stats static_stats;
+	bool static_known;
 };
 
 /* Bytes of an image under a moving finger; bad is set beyond the end. */
@@ -148,10 +156,10 @@ bool maple_image_debug(struct maple_image *image);
 void maple_image_place_deinit(struct maple_image *image);
 void maple_image_prints_deinit(struct maple_image *image);
 void maple_image_discard(struct maple_image *image);
-bool maple_image_cache_read(struct maple_image *image, const char *parent,
-			    uint64_t *content);
-void maple_image_cache_write(struct maple_image *image, const char *parent,
-			     uint64_t content);
+bool maple_image_cache_read(struct maple_image *image, const char *parent);
+void maple_image_cache_write(struct maple_image *image, const char *parent);
+bool maple_image_cache_take(struct maple_image *image, const char *parent);
+void maple_image_cache_keep(struct maple_image *image, const char *parent);
 
 static inline bool maple_image_in_text(const struct maple_image *image,
 				       uint64_t addr)

@@ -168,6 +168,40 @@ static const struct maple_name *import(const struct maple_prints *prints,
 }
 
 /*
+ * maple_names_import - the linker's name of what is imported for the stub at
+ * @addr, or in the slot there; NULL: it is neither
+ */
+const char *maple_names_import(const struct maple_prints *prints, uint64_t addr)
+{
+	const struct maple_name *name = exactly(&prints->imports, addr);
+
+	if (!name)
+		name = import(prints, addr);
+	return name ? name->name : NULL;
+}
+
+/* maple_names_called - the same, or the name of the image's own function */
+const char *maple_names_called(const struct maple_prints *prints, uint64_t addr)
+{
+	const struct maple_name *name = exactly(&prints->functions, addr);
+
+	return name ? name->name : maple_names_import(prints, addr);
+}
+
+/* maple_names_object - the variable that has @addr; NULL: none */
+const struct maple_name *maple_names_object(const struct maple_prints *prints,
+					    uint64_t addr)
+{
+	/* The innermost that has it begins last. */
+	size_t i = upto(&prints->objects, addr);
+	const struct maple_name *name = prints->objects.at;
+
+	if (!i || addr - name[i - 1].addr >= name[i - 1].size)
+		return NULL;
+	return exactly(&prints->objects, name[i - 1].addr);
+}
+
+/*
  * Compilers number what the source leaves unnamed or unshared, "count.3",
  * "f.part.0"; the numbers change with anything else in the file.
  */
@@ -213,21 +247,12 @@ static uint64_t hash_text(const struct maple_prints *prints, uint64_t addr)
 /* maple_names_hash - stands for what is at @addr; 0 if it has no name */
 uint64_t maple_names_hash(const struct maple_prints *prints, uint64_t addr)
 {
-	const struct maple_name *name = exactly(&prints->functions, addr);
-	size_t i;
+	const char *called = maple_names_called(prints, addr);
+	const struct maple_name *name;
 
-	if (!name)
-		name = exactly(&prints->imports, addr);
-	if (!name)
-		name = import(prints, addr);
-	if (name)
-		return hash_name(name->name, 0);
-	/* The innermost variable that has it begins last. */
-	i = upto(&prints->objects, addr);
-	name = prints->objects.at;
-	if (i && addr - name[i - 1].addr < name[i - 1].size) {
-		name = exactly(&prints->objects, name[i - 1].addr);
-		return hash_name(name->name, addr - name->addr);
-	}
-	return hash_text(prints, addr);
+	if (called)
+		return hash_name(called, 0);
+	name = maple_names_object(prints, addr);
+	return name ? hash_name(name->name, addr - name->addr)
+		    : hash_text(prints, addr);
 }

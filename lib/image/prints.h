@@ -51,6 +51,10 @@ struct maple_prints {
 int maple_names_read(struct maple_prints *prints, Elf *elf);
 const char *maple_names_function(const struct maple_prints *prints,
 				 uint64_t addr);
+const char *maple_names_import(const struct maple_prints *prints, uint64_t addr);
+const char *maple_names_called(const struct maple_prints *prints, uint64_t addr);
+const struct maple_name *maple_names_object(const struct maple_prints *prints,
+					    uint64_t addr);
 bool maple_names_is(uint64_t hash, const char *function);
 uint64_t maple_names_hash(const struct maple_prints *prints, uint64_t addr);
 

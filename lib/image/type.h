@@ -16,6 +16,7 @@ struct maple_part {
 void maple_text_add(char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 bool maple_type_of(Dwarf_Die *die, Dwarf_Die *type);
+bool maple_variable_address(Dwarf_Die *die, uint64_t *addr);
 bool maple_type_is_object(Dwarf_Die *peeled);
 bool maple_name_reserved(const char *name);
 void maple_type_walk(Dwarf_Die *type, const struct maple_part *part,

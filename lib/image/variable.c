@@ -18,7 +18,8 @@ struct global {
 
 /* ---- of the image ---- */
 
-static bool address_of(Dwarf_Die *die, uint64_t *addr)
+/* maple_variable_address - where one is that has an address of its own */
+bool maple_variable_address(Dwarf_Die *die, uint64_t *addr)
 {
 	Dwarf_Attribute attr, indirect;
 	Dwarf_Op *ops;
@@ -42,7 +43,7 @@ static void add_global(struct maple_image *image, Dwarf_Die *die, uint64_t bias)
 	Dwarf_Die type;
 	uint64_t addr;
 
-	if (!address_of(die, &addr) || !maple_type_of(die, &type) ||
+	if (!maple_variable_address(die, &addr) || !maple_type_of(die, &type) ||
 	    dwarf_aggregate_size(&type, &size) || !size)
 		return;
 	global = maple_array_more(&image->globals, sizeof(*global));

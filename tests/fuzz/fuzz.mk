@@ -8,7 +8,7 @@ FUZZ_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined
 
 fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-fuzz_src := $(wildcard $(addsuffix /*.c,lib lib/base lib/image lib/trace lib/wire \
+fuzz_src := $(wildcard $(addsuffix /*.c,lib lib/base lib/image lib/image/static lib/trace lib/wire \
 	lib/host lib/memo lib/report)) lib/backend/kernel/control.c \
 	lib/backend/kernel/exchange.c lib/backend/kernel/forward.c \
 	lib/backend/door.c lib/backend/warden.c lib/backend/stop.c \

@@ -1,0 +1,745 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * What registers have, and which locks are held, at each instruction of a
+ * function: carried along from its entry, met where control comes together,
+ * and gone through again until nothing changes. From that come the data of its
+ * sites, and its calls with what they are given.
+ *
+ * It says what holds on all ways to an instruction, as far as it follows them:
+ * where control comes from somewhere unknown, registers have nothing but what
+ * the debug information says, and no lock is held. Where a path lets a lock go
+ * that the other has, it counts as not held. What a call leaves behind is known
+ * the second time.
+ */
+#include <errno.h>
+#include <string.h>
+#include "base/array.h"
+#include "static.h"
+
+#define SWEEPS	   6	 /* until what still changes is forgotten */
+#define JOINED_MAX 20000 /* states of a function; 700 bytes each */
+#define RAX	   0
+#define RSP	   4
+#define RBP	   5
+#define NO_REG	   0xff
+#define ENTRY_SP   (-8) /* behind the return address */
+
+/* What a call may change: all but rbx, rsp, rbp, r12 to r15. */
+#define CLOBBERED 0x0fc7u
+
+struct flow {
+	struct maple_static *s;
+	const struct maple_static_code *code;
+	const struct maple_effect *e;
+	size_t n;
+	struct maple_static_function *f;
+	struct maple_state now;
+	struct maple_state *joined;
+	size_t first[18]; /* of the function's variables in each register */
+	struct maple_value sp, bp; /* as they were last, by address */
+	bool changed, emit, returned;
+};
+
+/* maple_static_range - the function that has @addr, or begins there; or NONE */
+uint32_t maple_static_range(const struct maple_static *s, uint64_t addr,
+			    bool exactly)
+{
+	const struct maple_code_range *r = s->code->ranges.at;
+	size_t n = maple_array_lead(s->code->ranges.n, i, r[i].lo <= addr);
+
+	if (!n || addr >= r[n - 1].hi || (exactly && addr != r[n - 1].lo))
+		return MAPLE_STATIC_NONE;
+	return n - 1;
+}
+
+/* ---- states ---- */
+
+static void forget(struct flow *w, struct maple_state *state)
+{
+	*state = (struct maple_state){ .live = true, .started = true };
+	state->reg[RSP] = w->sp;
+	state->reg[RBP] = w->bp;
+}
+
+static void hold(struct maple_state *state, uint32_t lock, uint32_t section)
+{
+	if (state->nheld < MAPLE_STATIC_LOCKS)
+		state->held[state->nheld++] =
+			(struct maple_static_held){ lock, section };
+}
+
+/* Lets go of @lock; of one that nobody has a name for, of the last. */
+static bool let_go(struct flow *w, uint32_t lock, bool last)
+{
+	struct maple_state *state = &w->now;
+
+	for (unsigned int i = state->nheld; i-- > 0;) {
+		if (state->held[i].lock != lock && !last &&
+		    !maple_static_same_lock(w->s, state->held[i].lock, lock))
+			continue;
+		memmove(&state->held[i], &state->held[i + 1],
+			(state->nheld - i - 1) * sizeof(*state->held));
+		state->nheld--;
+		return true;
+	}
+	return false;
+}
+
+/* ---- what the debug information adds ---- */
+
+static void find_variables(struct flow *w)
+{
+	const struct maple_static_variable *v = w->s->types.variables.at;
+	size_t n = w->s->types.variables.n;
+	uint32_t range = w->code->range;
+
+	for (unsigned int reg = 0; reg < 18; reg++)
+		w->first[reg] = maple_array_lead(
+			n, i,
+			v[i].range < range ||
+				(v[i].range == range && v[i].reg < reg));
+}
+
+static bool spend(struct maple_static *s)
+{
+	if (s->steps) {
+		s->steps--;
+		return true;
+	}
+	s->stats.cut = true;
+	return false;
+}
+
+/* Where from the CFA a variable is, that has a place in the frame. */
+static bool slot_of(const struct flow *w, const struct maple_static_variable *v,
+		    int64_t *at)
+{
+	const struct maple_value *base = &w->now.reg[RSP];
+
+	*at = v->off;
+	if (v->where == MAPLE_WHERE_CFA)
+		return true;
+	if (v->where == MAPLE_WHERE_RBP)
+		base = &w->now.reg[RBP];
+	*at += base->at;
+	return base->kind == MAPLE_VALUE_FRAME && !base->lost;
+}
+
+/* The innermost of the source's pointers that is in a register, or slot. */
+static const struct maple_static_variable *
+find_variable(const struct flow *w, unsigned int reg, int64_t slot, uint32_t pc)
+{
+	const struct maple_static_variable *v = w->s->types.variables.at,
+					   *found = NULL;
+	int64_t at;
+
+	for (size_t i = w->first[reg]; i < w->first[reg + 1] && v[i].lo <= pc;
+	     i++) {
+		if (!spend(w->s))
+			return NULL;
+		if (pc >= v[i].hi ||
+		    (reg == 16 && (!slot_of(w, &v[i], &at) || at != slot)))
+			continue;
+		found = &v[i];
+	}
+	return found;
+}
+
+static struct maple_value value_of(const struct flow *w, unsigned int reg,
+				   uint32_t pc)
+{
+	const struct maple_static_variable *v;
+
+	if (reg >= 16)
+		return (struct maple_value){ 0 };
+	if (w->now.reg[reg].kind != MAPLE_VALUE_NONE)
+		return w->now.reg[reg];
+	v = find_variable(w, reg, 0, pc);
+	if (!v)
+		return (struct maple_value){ 0 };
+	return (struct maple_value){ .kind = MAPLE_VALUE_OBJECT,
+				     .type = v->type,
+				     .at = -(int64_t)v->off };
+}
+
+/* ---- instructions ---- */
+
+static struct maple_value load(struct flow *w, const struct maple_effect *e)
+{
+	const struct maple_static_variable *v;
+	struct maple_value base = value_of(w, e->base, e->offset);
+
+	if (e->base == NO_REG)
+		return maple_static_load(w->s, NULL, e->disp,
+					 e->index != NO_REG);
+	if (base.kind != MAPLE_VALUE_FRAME)
+		return base.kind == MAPLE_VALUE_NONE
+			       ? base
+			       : maple_static_load(w->s, &base, e->disp,
+						   e->index != NO_REG);
+	if (base.lost || e->index != NO_REG)
+		return (struct maple_value){ 0 };
+	v = find_variable(w, 16, base.at + e->disp, e->offset);
+	if (!v)
+		return (struct maple_value){ 0 };
+	return (struct maple_value){ .kind = MAPLE_VALUE_OBJECT,
+				     .type = v->type };
+}
+
+/* At the end of an object in an array the next one begins. */
+static void move_on(struct flow *w, struct maple_value *v, int64_t by)
+{
+	const struct maple_static_type *t;
+
+	v->at += by;
+	if (v->kind != MAPLE_VALUE_OBJECT)
+		return;
+	t = maple_static_type_at(&w->s->types, v->type);
+	if (t && t->size && t->size < INT32_MAX &&
+	    (v->at == (int64_t)t->size || v->at == -(int64_t)t->size))
+		v->at = 0;
+}
+
+static struct maple_value address(struct flow *w, const struct maple_effect *e)
+{
+	struct maple_value v = value_of(w, e->base, e->offset);
+	struct maple_value more = value_of(w, e->index, e->offset);
+
+	if (e->base == NO_REG) {
+		v = (struct maple_value){ .kind = MAPLE_VALUE_ADDRESS,
+					  .at = e->disp,
+					  .from = e->offset };
+	} else if (v.kind == MAPLE_VALUE_NONE) {
+		if (more.kind == MAPLE_VALUE_NONE)
+			return v;
+		/* Which of the two is the pointer has no matter. */
+		v = more;
+		v.loose = true;
+		move_on(w, &v, e->disp);
+		return v;
+	} else {
+		move_on(w, &v, e->disp);
+	}
+	if (e->index != NO_REG) {
+		v.loose = true;
+		v.lost |= v.kind == MAPLE_VALUE_FRAME;
+	}
+	return v;
+}
+
+static struct maple_value sum(struct flow *w, const struct maple_effect *e)
+{
+	struct maple_value a = value_of(w, e->dst, e->offset);
+	struct maple_value b = value_of(w, e->src, e->offset);
+
+	if (a.kind != MAPLE_VALUE_NONE && b.kind != MAPLE_VALUE_NONE)
+		return (struct maple_value){ 0 };
+	if (a.kind == MAPLE_VALUE_NONE)
+		a = b;
+	a.loose = true;
+	a.lost |= a.kind == MAPLE_VALUE_FRAME;
+	return a;
+}
+
+static void set(struct flow *w, unsigned int reg, struct maple_value v)
+{
+	if (reg >= 16)
+		return;
+	if (reg == RSP && v.kind != MAPLE_VALUE_FRAME)
+		v = (struct maple_value){ .kind = MAPLE_VALUE_FRAME,
+					  .lost = true };
+	w->now.reg[reg] = v;
+	if (reg == RBP && v.kind == MAPLE_VALUE_FRAME)
+		w->bp = v;
+}
+
+static void shift(struct flow *w, int64_t by)
+{
+	struct maple_value *sp = &w->now.reg[RSP];
+
+	sp->at += sp->lost ? 0 : by;
+}
+
+/* ---- calls ---- */
+
+static struct maple_static_edge *add_edge(struct flow *w,
+					  const struct maple_effect *e,
+					  uint32_t to, uint8_t kind)
+{
+	struct maple_static_edge *edge;
+
+	edge = maple_array_more(&w->s->edges, sizeof(*edge));
+	if (!edge)
+		return NULL;
+	*edge = (struct maple_static_edge){
+		.from = w->code->range,
+		.to = to,
+		.at = e->offset,
+		.kind = kind,
+		.loops = e->loops,
+		.started = w->now.started,
+		.start = MAPLE_STATIC_NONE,
+		.nheld = w->now.nheld,
+	};
+	memcpy(edge->held, w->now.held, sizeof(edge->held));
+	w->f->ncalls++;
+	return edge;
+}
+
+/* What functions of others are given they may write to, or call. */
+static void pass(struct flow *w, const struct maple_effect *e)
+{
+	static const uint8_t args[] = { MAPLE_RDI, MAPLE_RSI, MAPLE_RDX,
+					MAPLE_RCX, 8,	      9 };
+	struct maple_static_lock *slot;
+	struct maple_datum datum;
+	struct maple_value v;
+	uint32_t function;
+
+	for (size_t i = 0; i < sizeof(args); i++) {
+		v = value_of(w, args[i], e->offset);
+		if (v.kind != MAPLE_VALUE_ADDRESS &&
+		    v.kind != MAPLE_VALUE_OBJECT)
+			continue;
+		function = v.kind == MAPLE_VALUE_ADDRESS
+				   ? maple_static_range(w->s, v.at, true)
+				   : MAPLE_STATIC_NONE;
+		if (function != MAPLE_STATIC_NONE) {
+			add_edge(w, e, function, MAPLE_CALL_PLAIN);
+			continue;
+		}
+		datum = maple_static_datum(w->s, &v, 0, false, 1);
+		if (!datum.name && !datum.type)
+			continue;
+		slot = maple_array_more(&w->s->passed, sizeof(*slot));
+		if (slot)
+			*slot = (struct maple_static_lock){ datum.name,
+							    datum.type, 0, 0 };
+	}
+}
+
+/* The thread's function, if it is known. */
+static void create(struct flow *w, const struct maple_effect *e,
+		   const struct maple_static_called *called,
+		   struct maple_static_edge *edge)
+{
+	struct maple_value v = value_of(w, called->arg, e->offset);
+	uint32_t *slot;
+
+	if (v.kind != MAPLE_VALUE_ADDRESS || v.loose)
+		return;
+	edge->start = maple_static_range(w->s, v.at, true);
+	if (edge->start == MAPLE_STATIC_NONE || !v.from)
+		return;
+	slot = maple_array_more(&w->s->used, sizeof(*slot));
+	if (slot)
+		*slot = v.from;
+}
+
+static void synchronise(struct flow *w, const struct maple_effect *e,
+			const struct maple_static_called *called)
+{
+	struct maple_value v;
+	uint32_t lock = 0;
+
+	if (called->arg < 16) {
+		v = value_of(w, called->arg, e->offset);
+		lock = maple_static_lock(w->s, &v);
+	}
+	if (called->kind == MAPLE_CALL_LOCK) {
+		hold(&w->now, lock, e->offset);
+		return;
+	}
+	if (called->kind == MAPLE_CALL_WAIT) {
+		/* What was true before may not be any more. */
+		for (unsigned int i = 0; i < w->now.nheld; i++)
+			if (w->now.held[i].lock == lock)
+				w->now.held[i].section = e->offset;
+		return;
+	}
+	if (let_go(w, lock, called->arg >= 16) || !lock)
+		return;
+	for (unsigned int i = 0; i < w->f->nfrees; i++)
+		if (w->f->frees[i] == lock)
+			return;
+	if (w->f->nfrees < MAPLE_STATIC_LOCKS)
+		w->f->frees[w->f->nfrees++] = lock;
+}
+
+/* What the function has left behind when it comes back. */
+static void come_back(struct flow *w, const struct maple_effect *e, uint32_t to)
+{
+	const struct maple_static_function *f = &w->s->functions[to];
+
+	if (f->primitive)
+		return;
+	for (unsigned int i = 0; i < f->nfrees; i++)
+		let_go(w, f->frees[i], false);
+	for (unsigned int i = 0; i < f->nleaves; i++)
+		hold(&w->now, f->leaves[i].lock, e->offset);
+}
+
+static struct maple_value result_of(struct flow *w, uint64_t at,
+				    const char *name)
+{
+	const struct maple_static_prototype *p = NULL;
+
+	if (at)
+		p = maple_static_prototype(&w->s->types, at, 0);
+	else if (name)
+		p = maple_static_prototype(
+			&w->s->types, 0, maple_static_name(&w->s->text, name));
+	if (!p || p->result == MAPLE_STATIC_NONE)
+		return (struct maple_value){ 0 };
+	return (struct maple_value){ .kind = MAPLE_VALUE_OBJECT,
+				     .type = p->result };
+}
+
+static void call(struct flow *w, const struct maple_effect *e)
+{
+	const char *name = NULL;
+	struct maple_static_called called;
+	struct maple_static_edge *edge = NULL;
+	uint32_t to = MAPLE_STATIC_NONE;
+
+	if (e->target) {
+		name = maple_names_import(w->s->names, e->target);
+		if (!name) {
+			to = maple_static_range(w->s, e->target, true);
+			name = maple_names_called(w->s->names, e->target);
+		}
+	}
+	called = maple_static_called(name);
+	if (w->emit) {
+		if (to != MAPLE_STATIC_NONE && !called.inside)
+			w->s->functions[to].primitive = true;
+		if (to != MAPLE_STATIC_NONE || !name ||
+		    called.kind != MAPLE_CALL_PLAIN)
+			edge = add_edge(w, e,
+					called.inside ? to : w->code->range,
+					called.kind);
+		/* A call of nobody's is an edge to oneself, which is none. */
+		if (edge && (called.kind == MAPLE_CALL_CREATE ||
+			     called.kind == MAPLE_CALL_MAIN))
+			create(w, e, &called, edge);
+		if (to == MAPLE_STATIC_NONE && name &&
+		    called.kind == MAPLE_CALL_PLAIN)
+			pass(w, e);
+		w->s->detaches |= called.kind == MAPLE_CALL_DETACH;
+	}
+	w->now.started |=
+		called.kind == MAPLE_CALL_CREATE ||
+		called.kind == MAPLE_CALL_CREATE_OBJECT || !name ||
+		(to != MAPLE_STATIC_NONE && w->s->functions[to].creates);
+	switch (called.kind) {
+	case MAPLE_CALL_LOCK:
+	case MAPLE_CALL_UNLOCK:
+	case MAPLE_CALL_WAIT:
+		synchronise(w, e, &called);
+		break;
+	default:
+		if (to != MAPLE_STATIC_NONE)
+			come_back(w, e, to);
+	}
+	for (unsigned int i = 0; i < 16; i++)
+		if (CLOBBERED >> i & 1)
+			w->now.reg[i] = (struct maple_value){ 0 };
+	w->now.reg[RAX] =
+		result_of(w, to == MAPLE_STATIC_NONE ? 0 : e->target, name);
+	if (called.deaf)
+		w->now.live = false;
+}
+
+/* The locks that are held whichever way it ends. */
+static void come_to_end(struct flow *w)
+{
+	struct maple_state end = w->now;
+
+	if (!w->now.live || !w->emit)
+		return;
+	if (w->returned) {
+		end.nheld = w->f->nleaves;
+		memcpy(end.held, w->f->leaves, sizeof(end.held));
+		maple_state_meet_locks(&end, &w->now);
+	}
+	w->returned = true;
+	w->f->nleaves = end.nheld;
+	memcpy(w->f->leaves, end.held, sizeof(end.held));
+}
+
+/* ---- control ---- */
+
+static const struct maple_effect *effect_at(const struct flow *w,
+					    uint32_t offset)
+{
+	size_t i = maple_array_lead(w->n, k, w->e[k].offset < offset);
+
+	return i < w->n && w->e[i].offset == offset ? w->e + i : NULL;
+}
+
+/* A switch: to all of its function that is come to from elsewhere. */
+static void lead_anywhere(struct flow *w, const struct maple_effect *e)
+{
+	for (size_t i = 1; i < w->n; i++)
+		if (w->e[i].entered && w->e[i].joined != MAPLE_STATIC_NONE &&
+		    maple_state_meet(w->s, &w->joined[w->e[i].joined],
+				     &w->now) &&
+		    &w->e[i] <= e)
+			w->changed = true;
+}
+
+/* Control may go to where @e leads. */
+static void lead(struct flow *w, const struct maple_effect *e)
+{
+	const struct maple_effect *to = e->target ? effect_at(w, e->target)
+						  : NULL;
+	uint32_t other;
+
+	if (to) {
+		if (to->joined != MAPLE_STATIC_NONE && w->joined &&
+		    maple_state_meet(w->s, &w->joined[to->joined], &w->now) &&
+		    to <= e)
+			w->changed = true;
+		return;
+	}
+	if (e->kind == MAPLE_EFFECT_JUMP &&
+	    (!e->target || maple_names_import(w->s->names, e->target) ||
+	     maple_static_range(w->s, e->target, true) != MAPLE_STATIC_NONE)) {
+		/*
+		 * The call that it ends with; by a register, if the frame is
+		 * gone, else it is a switch.
+		 */
+		if (e->target ||
+		    (!w->now.reg[RSP].lost && w->now.reg[RSP].at == ENTRY_SP)) {
+			call(w, e);
+			come_to_end(w);
+		} else if (!w->code->unknown && w->joined) {
+			lead_anywhere(w, e);
+		}
+		return;
+	}
+	other = e->target ? maple_static_range(w->s, e->target, false)
+			  : MAPLE_STATIC_NONE;
+	if (other != MAPLE_STATIC_NONE && other != w->code->range && w->emit)
+		add_edge(w, e, other, MAPLE_CALL_PLAIN);
+}
+
+static void kill(struct flow *w, const struct maple_effect *e)
+{
+	for (unsigned int i = 0; i < 16; i++)
+		if (e->kills >> i & 1)
+			set(w, i, (struct maple_value){ 0 });
+}
+
+static void choose(struct flow *w, const struct maple_effect *e)
+{
+	struct maple_value a = value_of(w, e->dst, e->offset);
+	struct maple_value b = value_of(w, e->src, e->offset);
+
+	set(w, e->dst, maple_value_meet(w->s, &a, &b));
+}
+
+static void take_address(struct flow *w, const struct maple_value *v)
+{
+	uint32_t to = maple_static_range(w->s, v->at, true);
+	struct maple_static_taking *slot;
+
+	slot = to == MAPLE_STATIC_NONE
+		       ? NULL
+		       : maple_array_more(&w->s->takings, sizeof(*slot));
+	if (slot)
+		*slot = (struct maple_static_taking){ to, v->from };
+}
+
+static void step(struct flow *w, const struct maple_effect *e)
+{
+	struct maple_value v;
+
+	switch (e->kind) {
+	case MAPLE_EFFECT_KILL:
+		kill(w, e);
+		break;
+	case MAPLE_EFFECT_MOVE:
+		set(w, e->dst, value_of(w, e->src, e->offset));
+		break;
+	case MAPLE_EFFECT_LOAD:
+		set(w, e->dst, load(w, e));
+		break;
+	case MAPLE_EFFECT_ADDRESS:
+		v = address(w, e);
+		if (w->emit && e->base == NO_REG && e->index == NO_REG)
+			take_address(w, &v);
+		set(w, e->dst, v);
+		break;
+	case MAPLE_EFFECT_ADD:
+		v = value_of(w, e->dst, e->offset);
+		if (v.kind != MAPLE_VALUE_NONE)
+			move_on(w, &v, e->disp);
+		set(w, e->dst, v);
+		break;
+	case MAPLE_EFFECT_SUM:
+		set(w, e->dst, sum(w, e));
+		break;
+	case MAPLE_EFFECT_CHOOSE:
+		choose(w, e);
+		break;
+	case MAPLE_EFFECT_PUSH:
+		shift(w, -8);
+		break;
+	case MAPLE_EFFECT_POP:
+		v = w->now.reg[RSP];
+		kill(w, e);
+		w->now.reg[RSP] = v;
+		shift(w, 8);
+		break;
+	case MAPLE_EFFECT_LEAVE:
+		set(w, RSP, w->now.reg[RBP]);
+		shift(w, 8);
+		w->now.reg[RBP] = (struct maple_value){ 0 };
+		break;
+	case MAPLE_EFFECT_CALL:
+		call(w, e);
+		break;
+	case MAPLE_EFFECT_BRANCH:
+		lead(w, e);
+		break;
+	case MAPLE_EFFECT_JUMP:
+		lead(w, e);
+		w->now.live = false;
+		break;
+	case MAPLE_EFFECT_RETURN:
+		come_to_end(w);
+		w->now.live = false;
+		break;
+	case MAPLE_EFFECT_STOP:
+		w->now.live = false;
+		break;
+	}
+	/* Of the last instruction that has a frame, for those behind it. */
+	if (w->now.live && w->now.reg[RSP].at < w->sp.at)
+		w->sp = w->now.reg[RSP];
+}
+
+/*
+ * Where nothing is known of the base: the index may be the pointer, or, in a
+ * program that has a fixed place, the displacement an array.
+ */
+static struct maple_datum by_index(struct flow *w,
+				   const struct maple_table_site *site,
+				   uint32_t pc, uint32_t size)
+{
+	struct maple_value v = value_of(w, site->index, pc);
+
+	if (site->scale == 1 && v.kind != MAPLE_VALUE_NONE)
+		return maple_static_datum(w->s, &v, site->disp, true, size);
+	if (w->s->code->type != ET_EXEC)
+		return (struct maple_datum){ 0 };
+	return maple_static_datum(w->s, NULL, site->disp, true, size);
+}
+
+static void emit_sites(struct flow *w, const struct maple_effect *e)
+{
+	const struct maple_table_site *site = w->s->image->sites.at;
+	uint32_t i = e->site;
+	struct maple_static_site *to;
+	struct maple_value base;
+	bool more = i != MAPLE_SITE_NONE;
+	uint32_t size;
+
+	for (; more && i < w->s->image->sites.n; i++) {
+		more = site[i].flags & MAPLE_SITEF_MORE;
+		size = site[i].flags & MAPLE_SITEF_REP ? UINT16_MAX
+						       : site[i].size;
+		base = value_of(w, site[i].base, e->offset);
+		w->s->data[i] = maple_static_datum(
+			w->s, site[i].base == MAPLE_REG_NONE ? NULL : &base,
+			site[i].disp, site[i].index != MAPLE_REG_NONE, size);
+		if (base.kind == MAPLE_VALUE_NONE &&
+		    site[i].index != MAPLE_REG_NONE)
+			w->s->data[i] = by_index(w, &site[i], e->offset, size);
+		to = &w->s->sites[i];
+		*to = (struct maple_static_site){ .function = w->code->range,
+						  .offset = e->offset,
+						  .nheld = w->now.nheld,
+						  .loops = e->loops,
+						  .started = w->now.started };
+		memcpy(to->held, w->now.held, sizeof(to->held));
+	}
+}
+
+static void begin(struct flow *w)
+{
+	const struct maple_code_range *range = w->s->code->ranges.at;
+	const char *name;
+
+	range += w->code->range;
+	name = maple_names_function(w->s->names, range->lo);
+	w->sp = (struct maple_value){ .kind = MAPLE_VALUE_FRAME,
+				      .at = ENTRY_SP };
+	w->bp = (struct maple_value){ 0 };
+	/* Of a function in pieces the second is entered in its midst. */
+	w->sp.lost = name && strstr(name, ".cold");
+	forget(w, &w->now);
+	w->now.started = w->code->range != w->s->main;
+	w->returned = false;
+}
+
+/* Once through all of it; with @all, what is joined is known nothing of. */
+static void sweep(struct flow *w, bool all)
+{
+	const struct maple_effect *e;
+
+	begin(w);
+	for (size_t i = 0; i < w->n; i++) {
+		e = &w->e[i];
+		if (i && e->joined != MAPLE_STATIC_NONE && w->joined && !all &&
+		    !(w->code->wild && w->code->unknown && e->entered)) {
+			maple_state_meet(w->s, &w->joined[e->joined], &w->now);
+			w->now = w->joined[e->joined];
+		} else if (i && (e->joined != MAPLE_STATIC_NONE || e->entered)) {
+			forget(w, &w->now);
+		}
+		if (!w->now.live)
+			forget(w, &w->now);
+		if (w->emit)
+			emit_sites(w, e);
+		step(w, e);
+	}
+}
+
+/*
+ * maple_static_flow - goes through the function of @code: its sites' data and
+ * its calls are then known
+ */
+int maple_static_flow(struct maple_static *s,
+		      const struct maple_static_code *code)
+{
+	struct flow w = { .s = s,
+			  .code = code,
+			  .e = code->effects.at,
+			  .n = code->effects.n,
+			  .f = &s->functions[code->range] };
+	unsigned int i;
+
+	w.f->first_call = s->edges.n;
+	w.f->ncalls = 0;
+	find_variables(&w);
+	if (code->njoined && code->njoined <= JOINED_MAX) {
+		w.joined = calloc(code->njoined, sizeof(*w.joined));
+		if (!w.joined)
+			return -ENOMEM;
+	}
+	s->stats.cut |= code->njoined > JOINED_MAX;
+	for (i = 0; i < SWEEPS; i++) {
+		w.changed = false;
+		sweep(&w, false);
+		if (!w.changed)
+			break;
+	}
+	w.f->nfrees = 0;
+	w.f->nleaves = 0;
+	w.emit = true;
+	sweep(&w, i == SWEEPS);
+	free(w.joined);
+	return 0;
+}
