@@ -188,6 +188,18 @@ const char *maple_names_called(const struct maple_prints *prints, uint64_t addr)
 	return name ? name->name : maple_names_import(prints, addr);
 }
 
+/* maple_names_all - the @n symbols of the function at @addr */
+const struct maple_name *maple_names_all(const struct maple_prints *prints,
+					 uint64_t addr, size_t *n)
+{
+	const struct maple_name *first = exactly(&prints->functions, addr);
+
+	*n = first ? (const struct maple_name *)prints->functions.at +
+			     upto(&prints->functions, addr) - first
+		   : 0;
+	return first;
+}
+
 /* maple_names_object - the variable that has @addr; NULL: none */
 const struct maple_name *maple_names_object(const struct maple_prints *prints,
 					    uint64_t addr)

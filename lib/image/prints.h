@@ -53,6 +53,8 @@ const char *maple_names_function(const struct maple_prints *prints,
 				 uint64_t addr);
 const char *maple_names_import(const struct maple_prints *prints, uint64_t addr);
 const char *maple_names_called(const struct maple_prints *prints, uint64_t addr);
+const struct maple_name *maple_names_all(const struct maple_prints *prints,
+					 uint64_t addr, size_t *n);
 const struct maple_name *maple_names_object(const struct maple_prints *prints,
 					    uint64_t addr);
 bool maple_names_is(uint64_t hash, const char *function);

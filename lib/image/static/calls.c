@@ -114,3 +114,21 @@ struct maple_static_called maple_static_called(const char *name)
 	}
 	return called;
 }
+
+/* maple_static_called_at - the same of the function at @addr, by all its names */
+struct maple_static_called maple_static_called_at(const struct maple_static *s,
+						  uint64_t addr)
+{
+	struct maple_static_called all = maple_static_called(NULL), one;
+	const struct maple_name *name;
+	size_t n;
+
+	name = maple_names_all(s->names, addr, &n);
+	for (size_t i = 0; i < n; i++) {
+		one = maple_static_called(name[i].name);
+		one.deaf |= all.deaf;
+		if (one.kind != MAPLE_CALL_PLAIN || all.kind == MAPLE_CALL_PLAIN)
+			all = one;
+	}
+	return all;
+}

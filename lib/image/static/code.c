@@ -55,6 +55,7 @@ static bool take_memory(const struct maple_image *code, struct maple_effect *e,
 		return false;
 	e->base = op->mem.base == ZYDIS_REGISTER_RIP ? NONE : gpr(op->mem.base);
 	e->index = gpr(op->mem.index);
+	e->scale = op->mem.scale;
 	e->disp = op->mem.disp.value;
 	if (op->mem.base == ZYDIS_REGISTER_RIP)
 		e->disp += e->next;
@@ -75,6 +76,10 @@ static void take_mov(const struct maple_image *code, struct maple_effect *e,
 	} else if (is_reg(op) && is_memory(&op[1]) &&
 		   take_memory(code, e, &op[1])) {
 		e->kind = MAPLE_EFFECT_LOAD;
+	} else if (is_memory(op) && is_reg(&op[1]) && take_memory(code, e, op)) {
+		e->kind = MAPLE_EFFECT_STORE;
+		e->src = gpr(op[1].reg.value);
+		return;
 	} else {
 		return;
 	}

@@ -3,6 +3,7 @@
  * What an address is of: a variable and how far in it, or a field of a type.
  * An instance of a type is never told from another one.
  */
+#include <stdio.h>
 #include <string.h>
 #include "base/array.h"
 #include "static.h"
@@ -50,6 +51,22 @@ static void take_part(const struct maple_static *s, struct maple_datum *datum,
 	datum->at = (int32_t)part->at;
 	if (t->lies && !t->elsewhere)
 		datum->flags |= MAPLE_DATUM_ALONE;
+}
+
+/* "cache.size", or "cache+12" */
+static uint32_t field_name(struct maple_static *s,
+			   const struct maple_datum *datum, uint32_t member)
+{
+	const char *text = s->text.text.at;
+	char name[256];
+
+	if (member)
+		snprintf(name, sizeof(name), "%s.%s", text + datum->type,
+			 text + member);
+	else
+		snprintf(name, sizeof(name), "%s+%d", text + datum->type,
+			 datum->at);
+	return maple_static_name(&s->text, name);
 }
 
 static struct maple_datum of_global(struct maple_static *s, uint64_t addr,
@@ -114,9 +131,20 @@ struct maple_datum maple_static_datum(struct maple_static *s,
 	datum.kind = MAPLE_DATUM_FIELD;
 	datum.size = small(part.size);
 	take_part(s, &datum, &part);
+	datum.name = field_name(s, &datum, part.name);
 	if (part.any)
 		datum.flags |= MAPLE_DATUM_ANY;
 	return datum;
+}
+
+/* maple_static_named - what a datum is called by: without its variable's name,
+ * a field is one of its type's */
+struct maple_static_lock maple_static_named(const struct maple_datum *datum)
+{
+	bool global = datum->kind == MAPLE_DATUM_GLOBAL;
+
+	return (struct maple_static_lock){ global ? datum->name : 0, datum->type,
+					   global ? datum->off : 0, datum->at };
 }
 
 /* What a pointer of the type @leaf points to, which was loaded from @at. */
@@ -165,8 +193,7 @@ struct maple_value maple_static_load(struct maple_static *s,
 	if (v.kind == MAPLE_VALUE_NONE)
 		return v;
 	datum = maple_static_datum(s, base, disp, index, 8);
-	v.via = (struct maple_static_lock){ datum.name, datum.type, datum.off,
-					    datum.at };
+	v.via = maple_static_named(&datum);
 	return v;
 }
 
@@ -177,6 +204,8 @@ static uint32_t find_lock(struct maple_static *s, struct maple_static_lock lock)
 
 	/* Number 0 is the one without a name. */
 	if (!lock.name && !lock.type)
+		return 0;
+	if (!maple_static_spend(s, s->locks.n))
 		return 0;
 	for (uint32_t i = s->locks.n; i-- > 1;)
 		if (!memcmp(&at[i], &lock, sizeof(lock)))

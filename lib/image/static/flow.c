@@ -17,15 +17,12 @@
 #include "static.h"
 
 #define SWEEPS	   6	 /* until what still changes is forgotten */
-#define JOINED_MAX 20000 /* states of a function; 700 bytes each */
+#define JOINED_MAX 10000 /* states of a function, a KB each */
 #define RAX	   0
 #define RSP	   4
 #define RBP	   5
 #define NO_REG	   0xff
 #define ENTRY_SP   (-8) /* behind the return address */
-
-/* What a call may change: all but rbx, rsp, rbp, r12 to r15. */
-#define CLOBBERED 0x0fc7u
 
 struct flow {
 	struct maple_static *s;
@@ -100,16 +97,6 @@ static void find_variables(struct flow *w)
 				(v[i].range == range && v[i].reg < reg));
 }
 
-static bool spend(struct maple_static *s)
-{
-	if (s->steps) {
-		s->steps--;
-		return true;
-	}
-	s->stats.cut = true;
-	return false;
-}
-
 /* Where from the CFA a variable is, that has a place in the frame. */
 static bool slot_of(const struct flow *w, const struct maple_static_variable *v,
 		    int64_t *at)
@@ -125,7 +112,19 @@ static bool slot_of(const struct flow *w, const struct maple_static_variable *v,
 	return base->kind == MAPLE_VALUE_FRAME && !base->lost;
 }
 
-/* The innermost of the source's pointers that is in a register, or slot. */
+/* How much is said of memory by a pointer to this. */
+static uint64_t weight(const struct flow *w, uint32_t type)
+{
+	const struct maple_static_type *t =
+		maple_static_type_at(&w->s->types, type);
+
+	return t && t->kind == MAPLE_TYPE_OBJECT ? t->size + 1 : 0;
+}
+
+/*
+ * The source's pointer that is in a register, or slot. Of several, as in
+ * functions that were put there, the one that leads to the most.
+ */
 static const struct maple_static_variable *
 find_variable(const struct flow *w, unsigned int reg, int64_t slot, uint32_t pc)
 {
@@ -135,12 +134,13 @@ find_variable(const struct flow *w, unsigned int reg, int64_t slot, uint32_t pc)
 
 	for (size_t i = w->first[reg]; i < w->first[reg + 1] && v[i].lo <= pc;
 	     i++) {
-		if (!spend(w->s))
+		if (!maple_static_spend(w->s, 1))
 			return NULL;
 		if (pc >= v[i].hi ||
 		    (reg == 16 && (!slot_of(w, &v[i], &at) || at != slot)))
 			continue;
-		found = &v[i];
+		if (!found || weight(w, v[i].type) >= weight(w, found->type))
+			found = &v[i];
 	}
 	return found;
 }
@@ -152,7 +152,8 @@ static struct maple_value value_of(const struct flow *w, unsigned int reg,
 
 	if (reg >= 16)
 		return (struct maple_value){ 0 };
-	if (w->now.reg[reg].kind != MAPLE_VALUE_NONE)
+	if (w->now.reg[reg].kind != MAPLE_VALUE_NONE &&
+	    w->now.reg[reg].kind != MAPLE_VALUE_NUMBER)
 		return w->now.reg[reg];
 	v = find_variable(w, reg, 0, pc);
 	if (!v)
@@ -162,16 +163,78 @@ static struct maple_value value_of(const struct flow *w, unsigned int reg,
 				     .at = -(int64_t)v->off };
 }
 
+/* What was added to a number; gcc folds where an array begins into that. */
+static int64_t added(const struct flow *w, unsigned int reg)
+{
+	return reg < 16 && w->now.reg[reg].kind == MAPLE_VALUE_NUMBER
+		       ? w->now.reg[reg].at
+		       : 0;
+}
+
+static void count_on(struct flow *w, unsigned int reg, int64_t by)
+{
+	int64_t at = added(w, reg) + by;
+
+	w->now.reg[reg] = (struct maple_value){ 0 };
+	if (at && at > INT32_MIN && at < INT32_MAX)
+		w->now.reg[reg] =
+			(struct maple_value){ .kind = MAPLE_VALUE_NUMBER,
+					      .at = at };
+}
+
+/* What the function has stored at @at, from the CFA. */
+static struct maple_static_saved *find_saved(struct flow *w, int64_t at)
+{
+	for (unsigned int i = 0; i < w->now.nsaved; i++)
+		if (w->now.saved[i].at == at)
+			return &w->now.saved[i];
+	return NULL;
+}
+
+/* The oldest makes room. */
+static void save(struct flow *w, int64_t at, struct maple_value v)
+{
+	struct maple_static_saved *slot = find_saved(w, at);
+
+	if (slot) {
+		slot->value = v;
+	} else if (v.kind != MAPLE_VALUE_NONE) {
+		if (w->now.nsaved == MAPLE_STATIC_SAVED) {
+			memmove(w->now.saved, w->now.saved + 1,
+				(MAPLE_STATIC_SAVED - 1) *
+					sizeof(*w->now.saved));
+			w->now.nsaved--;
+		}
+		w->now.saved[w->now.nsaved++] =
+			(struct maple_static_saved){ at, v };
+	}
+}
+
 /* ---- instructions ---- */
+
+static void store(struct flow *w, const struct maple_effect *e)
+{
+	struct maple_value base;
+
+	if (e->base == NO_REG || e->index != NO_REG)
+		return;
+	base = value_of(w, e->base, e->offset);
+	if (base.kind == MAPLE_VALUE_FRAME && !base.lost)
+		save(w, base.at + e->disp, value_of(w, e->src, e->offset));
+}
 
 static struct maple_value load(struct flow *w, const struct maple_effect *e)
 {
 	const struct maple_static_variable *v;
+	const struct maple_static_saved *saved;
 	struct maple_value base = value_of(w, e->base, e->offset);
 
 	if (e->base == NO_REG)
 		return maple_static_load(w->s, NULL, e->disp,
 					 e->index != NO_REG);
+	/* Which of the two is the pointer has no matter. */
+	if (base.kind == MAPLE_VALUE_NONE && e->scale == 1)
+		base = value_of(w, e->index, e->offset);
 	if (base.kind != MAPLE_VALUE_FRAME)
 		return base.kind == MAPLE_VALUE_NONE
 			       ? base
@@ -179,6 +242,9 @@ static struct maple_value load(struct flow *w, const struct maple_effect *e)
 						   e->index != NO_REG);
 	if (base.lost || e->index != NO_REG)
 		return (struct maple_value){ 0 };
+	saved = find_saved(w, base.at + e->disp);
+	if (saved && saved->value.kind != MAPLE_VALUE_NONE)
+		return saved->value;
 	v = find_variable(w, 16, base.at + e->disp, e->offset);
 	if (!v)
 		return (struct maple_value){ 0 };
@@ -203,8 +269,10 @@ static void move_on(struct flow *w, struct maple_value *v, int64_t by)
 static struct maple_value address(struct flow *w, const struct maple_effect *e)
 {
 	struct maple_value v = value_of(w, e->base, e->offset);
-	struct maple_value more = value_of(w, e->index, e->offset);
+	struct maple_value more = { 0 };
 
+	if (e->scale == 1)
+		more = value_of(w, e->index, e->offset);
 	if (e->base == NO_REG) {
 		v = (struct maple_value){ .kind = MAPLE_VALUE_ADDRESS,
 					  .at = e->disp,
@@ -212,7 +280,6 @@ static struct maple_value address(struct flow *w, const struct maple_effect *e)
 	} else if (v.kind == MAPLE_VALUE_NONE) {
 		if (more.kind == MAPLE_VALUE_NONE)
 			return v;
-		/* Which of the two is the pointer has no matter. */
 		v = more;
 		v.loose = true;
 		move_on(w, &v, e->disp);
@@ -309,12 +376,11 @@ static void pass(struct flow *w, const struct maple_effect *e)
 			continue;
 		}
 		datum = maple_static_datum(w->s, &v, 0, false, 1);
-		if (!datum.name && !datum.type)
+		if (datum.kind < MAPLE_DATUM_GLOBAL)
 			continue;
 		slot = maple_array_more(&w->s->passed, sizeof(*slot));
 		if (slot)
-			*slot = (struct maple_static_lock){ datum.name,
-							    datum.type, 0, 0 };
+			*slot = maple_static_named(&datum);
 	}
 }
 
@@ -401,6 +467,7 @@ static void call(struct flow *w, const struct maple_effect *e)
 	struct maple_static_called called;
 	struct maple_static_edge *edge = NULL;
 	uint32_t to = MAPLE_STATIC_NONE;
+	uint16_t kills;
 
 	if (e->target) {
 		name = maple_names_import(w->s->names, e->target);
@@ -409,7 +476,9 @@ static void call(struct flow *w, const struct maple_effect *e)
 			name = maple_names_called(w->s->names, e->target);
 		}
 	}
-	called = maple_static_called(name);
+	called = to == MAPLE_STATIC_NONE
+			 ? maple_static_called(name)
+			 : maple_static_called_at(w->s, e->target);
 	if (w->emit) {
 		if (to != MAPLE_STATIC_NONE && !called.inside)
 			w->s->functions[to].primitive = true;
@@ -441,8 +510,14 @@ static void call(struct flow *w, const struct maple_effect *e)
 		if (to != MAPLE_STATIC_NONE)
 			come_back(w, e, to);
 	}
+	/* Compilers know which registers a function of the file's leaves. */
+	kills = to == MAPLE_STATIC_NONE || !w->s->settled
+			? MAPLE_CLOBBERED
+			: w->s->functions[to].kills & MAPLE_CLOBBERED;
+	if (to == MAPLE_STATIC_NONE)
+		w->f->kills |= MAPLE_CLOBBERED;
 	for (unsigned int i = 0; i < 16; i++)
-		if (CLOBBERED >> i & 1)
+		if (kills >> i & 1)
 			w->now.reg[i] = (struct maple_value){ 0 };
 	w->now.reg[RAX] =
 		result_of(w, to == MAPLE_STATIC_NONE ? 0 : e->target, name);
@@ -480,6 +555,8 @@ static const struct maple_effect *effect_at(const struct flow *w,
 /* A switch: to all of its function that is come to from elsewhere. */
 static void lead_anywhere(struct flow *w, const struct maple_effect *e)
 {
+	if (!maple_static_spend(w->s, w->n))
+		return;
 	for (size_t i = 1; i < w->n; i++)
 		if (w->e[i].entered && w->e[i].joined != MAPLE_STATIC_NONE &&
 		    maple_state_meet(w->s, &w->joined[w->e[i].joined],
@@ -555,6 +632,7 @@ static void step(struct flow *w, const struct maple_effect *e)
 {
 	struct maple_value v;
 
+	w->f->kills |= e->kills;
 	switch (e->kind) {
 	case MAPLE_EFFECT_KILL:
 		kill(w, e);
@@ -565,6 +643,9 @@ static void step(struct flow *w, const struct maple_effect *e)
 	case MAPLE_EFFECT_LOAD:
 		set(w, e->dst, load(w, e));
 		break;
+	case MAPLE_EFFECT_STORE:
+		store(w, e);
+		break;
 	case MAPLE_EFFECT_ADDRESS:
 		v = address(w, e);
 		if (w->emit && e->base == NO_REG && e->index == NO_REG)
@@ -573,8 +654,11 @@ static void step(struct flow *w, const struct maple_effect *e)
 		break;
 	case MAPLE_EFFECT_ADD:
 		v = value_of(w, e->dst, e->offset);
-		if (v.kind != MAPLE_VALUE_NONE)
-			move_on(w, &v, e->disp);
+		if (v.kind == MAPLE_VALUE_NONE) {
+			count_on(w, e->dst, e->disp);
+			break;
+		}
+		move_on(w, &v, e->disp);
 		set(w, e->dst, v);
 		break;
 	case MAPLE_EFFECT_SUM:
@@ -620,6 +704,27 @@ static void step(struct flow *w, const struct maple_effect *e)
 		w->sp = w->now.reg[RSP];
 }
 
+/* By the base; what was added to the index may be where an array begins. */
+static struct maple_datum by_base(struct flow *w,
+				  const struct maple_table_site *site,
+				  const struct maple_value *base, uint32_t size)
+{
+	bool index = site->index != MAPLE_REG_NONE;
+	int64_t more = added(w, site->index) * site->scale;
+	struct maple_datum datum;
+
+	if (site->base == MAPLE_REG_NONE)
+		return maple_static_datum(w->s, NULL, site->disp, index, size);
+	if (more) {
+		datum = maple_static_datum(w->s, base, site->disp + more, index,
+					   size);
+		if (datum.kind == MAPLE_DATUM_FIELD &&
+		    datum.flags & MAPLE_DATUM_ANY)
+			return datum;
+	}
+	return maple_static_datum(w->s, base, site->disp, index, size);
+}
+
 /*
  * Where nothing is known of the base: the index may be the pointer, or, in a
  * program that has a fixed place, the displacement an array.
@@ -651,11 +756,9 @@ static void emit_sites(struct flow *w, const struct maple_effect *e)
 		size = site[i].flags & MAPLE_SITEF_REP ? UINT16_MAX
 						       : site[i].size;
 		base = value_of(w, site[i].base, e->offset);
-		w->s->data[i] = maple_static_datum(
-			w->s, site[i].base == MAPLE_REG_NONE ? NULL : &base,
-			site[i].disp, site[i].index != MAPLE_REG_NONE, size);
+		w->s->data[i] = by_base(w, &site[i], &base, size);
 		if (base.kind == MAPLE_VALUE_NONE &&
-		    site[i].index != MAPLE_REG_NONE)
+		    site[i].base != MAPLE_REG_NONE)
 			w->s->data[i] = by_index(w, &site[i], e->offset, size);
 		to = &w->s->sites[i];
 		*to = (struct maple_static_site){ .function = w->code->range,

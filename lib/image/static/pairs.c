@@ -108,16 +108,15 @@ static bool was_passed(const struct maple_static *s, uint32_t name,
 		       uint32_t type)
 {
 	const struct maple_static_lock *at = s->passed.at;
-	size_t i;
+	size_t n = s->passed.n, i;
 
 	if (name) {
-		i = maple_array_lead(s->passed.n, k, at[k].name < name);
-		return i < s->passed.n && at[i].name == name;
+		i = maple_array_lead(n, k, at[k].name < name);
+		return i < n && at[i].name == name;
 	}
-	for (i = 0; i < s->passed.n && !at[i].name; i++)
-		if (at[i].type == type)
-			return true;
-	return false;
+	/* Those without a name stand first. */
+	i = maple_array_lead(n, k, !at[k].name && at[k].type < type);
+	return i < n && !at[i].name && at[i].type == type;
 }
 
 /* Of data that overlap, if one is written and one is a thread's, all share. */
@@ -233,6 +232,20 @@ static int add_entry(struct pairing *p, struct maple_array *entries,
 	return 0;
 }
 
+static struct entry entry_of(const struct maple_static *s, uint32_t site)
+{
+	const struct maple_datum *d = &s->data[site];
+	bool global = d->kind == MAPLE_DATUM_GLOBAL;
+
+	return (struct entry){
+		.function = s->sites[site].function,
+		.name = global ? d->name : 0,
+		.type = global ? 0 : d->type,
+		.off = global ? d->off : d->at,
+		.site = site,
+	};
+}
+
 static int own_entries(struct pairing *p, struct maple_array *entries)
 {
 	const struct maple_datum *d = p->s->data;
@@ -240,20 +253,17 @@ static int own_entries(struct pairing *p, struct maple_array *entries)
 
 	for (uint32_t i = 0; i < p->s->image->sites.n && !ret; i++) {
 		const struct maple_static_site *site = &p->s->sites[i];
+		struct entry entry = entry_of(p->s, i);
 
 		if (d[i].kind != MAPLE_DATUM_GLOBAL &&
 		    d[i].kind != MAPLE_DATUM_FIELD)
 			continue;
-		for (unsigned int h = 0; h < site->nheld && !ret; h++)
-			if (site->held[h].lock)
-				ret = add_entry(
-					p, entries,
-					(struct entry){
-						site->function,
-						site->held[h].lock, d[i].name,
-						d[i].name ? 0 : d[i].type,
-						d[i].name ? d[i].off : d[i].at,
-						site->held[h].section, i });
+		for (unsigned int h = 0; h < site->nheld && !ret; h++) {
+			entry.lock = site->held[h].lock;
+			entry.section = site->held[h].section;
+			if (entry.lock)
+				ret = add_entry(p, entries, entry);
+		}
 	}
 	return ret;
 }
@@ -275,7 +285,8 @@ static int callees_entries(struct pairing *p, struct maple_array *entries)
 		for (size_t k = first; k < own && !ret; k++) {
 			struct entry entry = ((struct entry *)entries->at)[k];
 
-			if (entry.function != e->to)
+			if (entry.function != e->to ||
+			    !maple_static_spend(p->s, 1))
 				break;
 			if (holds(p->s, e->held, e->nheld, entry.lock))
 				continue;

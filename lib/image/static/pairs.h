@@ -35,7 +35,8 @@ struct maple_datum {
 	uint8_t kind;
 	uint8_t flags;
 	uint16_t size; /* bytes from there on; 65,535 is that many or more */
-	uint32_t name; /* of the variable; without one 0, and off an address */
+	uint32_t name; /* GLOBAL: the variable's, or 0, and off is an address;
+			  FIELD: for people, "conn.state" */
 	int32_t off;
 	uint32_t type; /* FIELD, and GLOBAL in a structure: the type's name */
 	int32_t at;    /* ... and where in it */

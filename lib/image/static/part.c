@@ -101,7 +101,7 @@ bool maple_static_part(const struct maple_static *s, uint32_t type, uint64_t at,
 		part->leaf = MAPLE_STATIC_NONE;
 		if (!m || (t->joint && t->named))
 			break;
-		if (t->named)
+		if (t->named || !part->name)
 			part->name = m->name;
 		at -= m->at;
 		begin += m->at;

@@ -123,6 +123,40 @@ static void spread_up(struct graph *g,
 	}
 }
 
+/* What callees change, callers do. */
+static void spread_kills(struct graph *g)
+{
+	struct maple_static_function *f = g->s->functions;
+	uint32_t n = 0, at;
+	bool *waits = calloc(g->n, sizeof(*waits));
+
+	for (uint32_t i = 0; i + 1 < g->n; i++) {
+		/* Without memory, as any other function. */
+		if (!waits)
+			f[i].kills = MAPLE_CLOBBERED;
+		else
+			waits[i] = true;
+		g->todo[n++] = i;
+	}
+	f[g->n - 1].kills = MAPLE_CLOBBERED;
+	g->todo[n++] = g->n - 1;
+	while (waits && n) {
+		at = g->todo[--n];
+		waits[at] = false;
+		for (uint32_t k = g->at[at]; k < g->at[at + 1]; k++) {
+			uint32_t from = edge_at(g->s, g->in[k])->from;
+			uint16_t was = f[from].kills;
+
+			f[from].kills |= f[at].kills;
+			if (f[from].kills == was || waits[from])
+				continue;
+			waits[from] = true;
+			g->todo[n++] = from;
+		}
+	}
+	free(waits);
+}
+
 static int compare_numbers(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -204,6 +238,8 @@ int maple_static_creators(struct maple_static *s)
 	}
 	spread_up(&g, creates);
 	spread_up(&g, joins);
+	spread_kills(&g);
+	s->settled = true;
 	find_main(s);
 	close_graph(&g);
 	return 0;
@@ -258,6 +294,8 @@ static int add_fitting(struct graph *g, uint32_t edge,
 	const struct maple_code_range *range = g->s->code->ranges.at;
 	const struct maple_static_prototype *p;
 
+	if (!maple_static_spend(g->s, g->n))
+		return 0;
 	for (uint32_t f = 0; f + 1 < g->n; f++) {
 		if (!g->s->functions[f].taken && !g->s->functions[f].given)
 			continue;
@@ -382,7 +420,9 @@ static void find_often(struct graph *g)
 			g->todo[n++] = to;
 		}
 		/* Threads that it creates are few. */
-		for (size_t k = 0; f[at].creates && k < g->starts.n; k++) {
+		if (!f[at].creates || !maple_static_spend(g->s, g->starts.n))
+			continue;
+		for (size_t k = 0; k < g->starts.n; k++) {
 			to = start[k].function;
 			if (edge_at(g->s, start[k].edge)->from != at ||
 			    f[to].often)

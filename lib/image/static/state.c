@@ -76,6 +76,29 @@ void maple_state_meet_locks(struct maple_state *a, const struct maple_state *b)
 	a->nheld = n;
 }
 
+/* Of what both have saved in one place what is true of both. */
+static bool meet_saved(const struct maple_static *s, struct maple_state *a,
+		       const struct maple_state *b)
+{
+	unsigned int n = 0;
+	bool other = false;
+
+	for (unsigned int i = 0; i < a->nsaved; i++) {
+		struct maple_value v = { 0 };
+
+		for (unsigned int k = 0; k < b->nsaved; k++)
+			if (b->saved[k].at == a->saved[i].at)
+				v = maple_value_meet(s, &a->saved[i].value,
+						     &b->saved[k].value);
+		other |= !same(&v, &a->saved[i].value);
+		a->saved[n].at = a->saved[i].at;
+		a->saved[n].value = v;
+		n += v.kind != MAPLE_VALUE_NONE;
+	}
+	a->nsaved = n;
+	return other;
+}
+
 /* maple_state_meet - adds a way to come there; whether @to is another then */
 bool maple_state_meet(const struct maple_static *s, struct maple_state *to,
 		      const struct maple_state *from)
@@ -93,7 +116,8 @@ bool maple_state_meet(const struct maple_static *s, struct maple_state *to,
 		to->reg[i] = maple_value_meet(s, &was.reg[i], &from->reg[i]);
 	maple_state_meet_locks(to, from);
 	to->started |= from->started;
-	other = to->nheld != was.nheld || to->started != was.started;
+	other = meet_saved(s, to, from);
+	other |= to->nheld != was.nheld || to->started != was.started;
 	for (unsigned int i = 0; i < to->nheld; i++)
 		other |= to->held[i].section != was.held[i].section;
 	for (unsigned int i = 0; i < 16 && !other; i++)

@@ -45,6 +45,21 @@ uint32_t maple_static_name(struct maple_static_names *names, const char *text)
 	return at;
 }
 
+/*
+ * maple_static_spend - counts @n looks; false when there were enough, and what
+ * is not found by then is not known
+ */
+bool maple_static_spend(struct maple_static *s, uint64_t n)
+{
+	if (s->steps >= n) {
+		s->steps -= n;
+		return true;
+	}
+	s->steps = 0;
+	s->stats.cut = true;
+	return false;
+}
+
 static void names_deinit(struct maple_static_names *names)
 {
 	struct maple_static_name *name, *next;
@@ -283,7 +298,8 @@ bool maple_image_may_share(const struct maple_image *image, uint32_t site)
 	return !d || d->flags & MAPLE_DATUM_SHARED;
 }
 
-/* maple_image_datum_text - "balance", "table+8", "conn+16"; "" if unknown */
+/* maple_image_datum_text - "balance", "table+8", "list[]", "conn.state"; "":
+ * unknown */
 void maple_image_datum_text(const struct maple_image *image, uint32_t site,
 			    char *buf, size_t size)
 {
@@ -296,14 +312,11 @@ void maple_image_datum_text(const struct maple_image *image, uint32_t site,
 			 d && d->kind == MAPLE_DATUM_STACK ? "stack" : "");
 		return;
 	}
-	if (d->flags & MAPLE_DATUM_ANY && d->kind == MAPLE_DATUM_GLOBAL)
-		snprintf(at, sizeof(at), "[*]");
-	else if (d->kind == MAPLE_DATUM_FIELD)
-		snprintf(at, sizeof(at), ".%d", d->at);
-	else if (d->off)
+	if (d->flags & MAPLE_DATUM_ANY)
+		snprintf(at, sizeof(at), "[]");
+	else if (d->kind == MAPLE_DATUM_GLOBAL && d->off)
 		snprintf(at, sizeof(at), "+%d", d->off);
-	snprintf(buf, size, "%s%s",
-		 text + (d->kind == MAPLE_DATUM_FIELD ? d->type : d->name), at);
+	snprintf(buf, size, "%s%s", text + d->name, at);
 }
 
 /* maple_image_static_stats - the counts; zeroes before it is known */

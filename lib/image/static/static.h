@@ -113,6 +113,7 @@ struct maple_static_types {
 
 struct maple_static;
 
+bool maple_static_spend(struct maple_static *s, uint64_t n);
 int maple_static_types(struct maple_static *s);
 void maple_static_settle(struct maple_static_types *types);
 uint32_t maple_static_object(const struct maple_static_types *types,
@@ -158,6 +159,7 @@ enum maple_effect_kind {
 	MAPLE_EFFECT_KILL, /* nothing is known of what it writes */
 	MAPLE_EFFECT_MOVE,
 	MAPLE_EFFECT_LOAD,
+	MAPLE_EFFECT_STORE,   /* src */
 	MAPLE_EFFECT_ADDRESS, /* lea, or mov of an address */
 	MAPLE_EFFECT_ADD,     /* disp */
 	MAPLE_EFFECT_SUM,
@@ -180,7 +182,7 @@ struct maple_effect {
 	uint32_t joined; /* number of the state that is kept there, or NONE */
 	uint16_t kills;	 /* registers, a bit each */
 	uint8_t kind;
-	uint8_t dst, src, base, index;
+	uint8_t dst, src, base, index, scale;
 	bool entered; /* from where nobody knows */
 	bool loops;   /* it is in a loop */
 	int64_t disp;
@@ -220,6 +222,11 @@ struct maple_static_called {
 };
 
 struct maple_static_called maple_static_called(const char *name);
+struct maple_static_called maple_static_called_at(const struct maple_static *s,
+						  uint64_t addr);
+
+/* What any call may change: all but rbx, rsp, rbp, r12 to r15. */
+#define MAPLE_CLOBBERED 0x0fc7u
 
 /* ---- flow.c ---- */
 
@@ -228,6 +235,7 @@ enum maple_value_kind {
 	MAPLE_VALUE_ADDRESS, /* at */
 	MAPLE_VALUE_OBJECT,  /* at bytes behind the beginning of a type */
 	MAPLE_VALUE_FRAME,   /* at from the CFA; lost: somewhere there */
+	MAPLE_VALUE_NUMBER,  /* no pointer, but at was added to it */
 };
 
 /* A variable, or what of a type, or both. */
@@ -248,6 +256,13 @@ struct maple_value {
 };
 
 #define MAPLE_STATIC_LOCKS 4
+#define MAPLE_STATIC_SAVED 8
+
+/* What was stored into the frame, where no variable may have a name. */
+struct maple_static_saved {
+	int64_t at; /* from the CFA */
+	struct maple_value value;
+};
 
 /* A lock that is held, and by which call; ascending. */
 struct maple_static_held {
@@ -258,6 +273,8 @@ struct maple_state {
 	bool live;
 	bool started; /* there may be threads by then */
 	struct maple_value reg[16];
+	struct maple_static_saved saved[MAPLE_STATIC_SAVED];
+	unsigned int nsaved;
 	struct maple_static_held held[MAPLE_STATIC_LOCKS];
 	unsigned int nheld;
 };
@@ -271,6 +288,7 @@ struct maple_static_function {
 	bool primitive; /* a lock function by its name */
 	bool taken;	/* its address, so an indirect call may come to it */
 	bool given;	/* ... to what creates threads */
+	uint16_t kills; /* registers that are others' when it comes back */
 	bool often;	/* it may be executed more than once in a run */
 	bool creates, joins; /* it does, or what it calls does */
 	bool alone;	     /* before the first thread, after the last */
@@ -332,6 +350,7 @@ struct maple_static {
 	uint32_t main;	    /* its function, or NONE */
 	uint32_t last_join; /* in main; 0: none */
 	bool detaches;
+	bool settled; /* all functions were gone through once */
 };
 
 static inline bool maple_static_calls(const struct maple_static_edge *e)
@@ -362,6 +381,7 @@ uint32_t maple_static_range(const struct maple_static *s, uint64_t addr,
 struct maple_datum maple_static_datum(struct maple_static *s,
 				      const struct maple_value *base,
 				      int64_t disp, bool index, uint32_t size);
+struct maple_static_lock maple_static_named(const struct maple_datum *datum);
 uint32_t maple_static_lock(struct maple_static *s, const struct maple_value *v);
 bool maple_static_same_lock(const struct maple_static *s, uint32_t a,
 			    uint32_t b);
