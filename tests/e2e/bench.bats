@@ -49,6 +49,15 @@ times() { # N PATTERN
 		"$BATS_TEST_TMPDIR/programs.tsv"
 }
 
+@test "what binaries tell before they run: a line for each, and figures" {
+	MAPLE_BENCH_QUICK=1 bench static
+	ended_with 0 1 # a limit may be missed
+	grep -qP '^bank_account +\d+\.\d +\d+\.\d +\d+ +3 ' <<<"$output" ||
+		fail "$output"
+	grep -qP '^figure static\.small \d+\.\d ms \w' <<<"$output"
+	grep -qP '^figure static\.kept \d+\.\d ms \w' <<<"$output"
+}
+
 @test "a program that fails is named and in no mean" {
 	programs --command broken "sh -c 'echo what it said; exit 3'" \
 		--command small "$BUILD/tests/bench/kernels/radix 20"

@@ -456,6 +456,39 @@ static void test_threads(void **state)
 	}
 }
 
+/* Each root runs once: what is one's alone is no pair. */
+static void test_once(void **state)
+{
+	write_file("once.c",
+		   "#include <pthread.h>\n"
+		   "int both, mine;\n"
+		   "void *first(void *arg) { mine++; both++; return arg; }\n"
+		   "void *second(void *arg) { both++; return 0; }\n"
+		   "int main(void)\n"
+		   "{\n"
+		   "	pthread_t a, b;\n"
+		   "	pthread_create(&a, 0, first, 0);\n"
+		   "	pthread_create(&b, 0, second, 0);\n"
+		   "	pthread_join(a, 0); pthread_join(b, 0);\n"
+		   "	return both + mine;\n"
+		   "}\n");
+	for (size_t b = 0; b < BUILDS - 1; b++) {
+		struct maple_image *image;
+
+		compile(builds[b][0], builds[b][1], "once.c");
+		image = opened(NULL);
+		adds_up(image);
+		assert_int_equal(maple_image_static_stats(image)->roots, 3);
+		assert_int_equal(pair_between(image, "first", "second", "both"),
+				 BARE);
+		assert_int_equal(pair_between(image, "first", "first", ""),
+				 NONE);
+		assert_int_equal(maple_image_static_stats(image)->bare,
+				 b == 0 || b == 2 ? 3 : 1);
+		maple_image_destroy(image);
+	}
+}
+
 static void test_cpp(void **state)
 {
 	static const char *const all[][2] = {
@@ -724,6 +757,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_data, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_stacks, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_cpp, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_debug, set_up,
 						tear_down),

@@ -22,6 +22,7 @@
 #define RSP	   4
 #define RBP	   5
 #define NO_REG	   0xff
+#define ENDBR	   4	/* bytes of that instruction */
 #define ENTRY_SP   (-8) /* behind the return address */
 
 struct flow {
@@ -552,6 +553,13 @@ static const struct maple_effect *effect_at(const struct flow *w,
 	return i < w->n && w->e[i].offset == offset ? w->e + i : NULL;
 }
 
+static bool is_stub(const struct flow *w, const struct maple_effect *e)
+{
+	return e->target && !e->src &&
+	       (maple_names_import(w->s->names, e->offset) ||
+		maple_names_import(w->s->names, e->offset - ENDBR));
+}
+
 /* A switch: to all of its function that is come to from elsewhere. */
 static void lead_anywhere(struct flow *w, const struct maple_effect *e)
 {
@@ -579,6 +587,9 @@ static void lead(struct flow *w, const struct maple_effect *e)
 			w->changed = true;
 		return;
 	}
+	/* The linkage table's stubs call nobody: who calls them does. */
+	if (e->kind == MAPLE_EFFECT_JUMP && is_stub(w, e))
+		return;
 	if (e->kind == MAPLE_EFFECT_JUMP &&
 	    (!e->target || maple_names_import(w->s->names, e->target) ||
 	     maple_static_range(w->s, e->target, true) != MAPLE_STATIC_NONE)) {
