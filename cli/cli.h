@@ -49,7 +49,7 @@ struct maple_settings {
 	uint64_t since;
 	unsigned int times;
 	bool quiet, verbose, skip_unsupported, flip, all, help, version;
-	bool no_daemon, follow, wall, foreign;
+	bool no_daemon, follow, wall, foreign, unreached;
 	/* attach: whose rights root takes on, 0: none; who may not see it */
 	uid_t user;
 	bool hidden;

@@ -139,6 +139,8 @@ static const struct option_entry table[] = {
 	  "also what another user has found: it runs his command as you" },
 	{ "since", "RUN", MAPLE_CMD_COVERAGE, SETS(since, number),
 	  "draw the curve from this run on" },
+	{ "unreached", NULL, MAPLE_CMD_COVERAGE, FLAG(unreached),
+	  "pairs of accesses that may meet, and which no run has executed" },
 	{ "all", NULL, MAPLE_CMD_MEMO, FLAG(all), "forget: everything" },
 	{ "db", "FILE", RERUN | ATTACH | STORED, SETS(db, string),
 	  "the memo database (default: $XDG_STATE_HOME/maple/memo.db)" },

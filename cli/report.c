@@ -142,6 +142,32 @@ static int load_coverage(struct maple_memo *memo,
 	return ret;
 }
 
+/* What tests would have to call. */
+static int print_unreached(struct maple_memo *memo,
+			   const struct maple_settings *settings,
+			   const struct maple_memo_program_info *program,
+			   FILE *out)
+{
+	struct maple_report_style style = maple_out_style(out, settings);
+	struct maple_unreached unreached;
+	struct maple_error err = { "" };
+	int ret = 0;
+
+	if (maple_unreached_find(memo, program, &unreached, &err))
+		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+	if (settings->format) {
+		if (maple_report_json_unreached(out, program, &unreached, &err))
+			ret = maple_say_error(MAPLE_STATUS_FAILED, "%s",
+					      err.text);
+	} else {
+		maple_database_name(out, program);
+		fputs("\n\n", out);
+		maple_report_unreached(out, &unreached, &style);
+	}
+	maple_unreached_deinit(&unreached);
+	return ret;
+}
+
 static int coverage(struct maple_memo *memo,
 		    const struct maple_settings *settings, FILE *out)
 {
@@ -154,7 +180,11 @@ static int coverage(struct maple_memo *memo,
 		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
 	if (!maple_database_select(settings->argc ? settings->argv[0] : NULL,
 				   programs, n, &which))
-		ret = load_coverage(memo, settings, &programs[which], out);
+		ret = settings->unreached
+			      ? print_unreached(memo, settings,
+						&programs[which], out)
+			      : load_coverage(memo, settings, &programs[which],
+					      out);
 	else if (settings->argc)
 		ret = maple_say_error(MAPLE_STATUS_FAILED,
 				      "the memo database knows no program "

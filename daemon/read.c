@@ -135,6 +135,25 @@ MAPLE_READER(samples)
 	return e;
 }
 
+MAPLE_READER(reached)
+{
+	char **texts;
+	size_t n;
+	int e = maple_memo_reached(reply->memo, message->reached.program,
+				   &texts, &n, err);
+
+	if (e)
+		return e;
+	for (size_t i = 0; i < n && !e; i++) {
+		const struct maple_wire_kept m = { texts[i] };
+
+		e = maple_reply_say(reply, MAPLE_WIRE_KEPT, &m);
+	}
+	maple_memo_texts_destroy(texts, n);
+	*number = (int64_t)n;
+	return e;
+}
+
 MAPLE_READER(coverage)
 {
 	struct maple_coverage coverage;

@@ -49,6 +49,7 @@ static const maple_reader readers[MAPLE_WIRE_TYPES] = {
 	[MAPLE_WIRE_LOAD] = maple_read_load,
 	[MAPLE_WIRE_SAMPLES] = maple_read_samples,
 	[MAPLE_WIRE_COVERAGE] = maple_read_coverage,
+	[MAPLE_WIRE_REACHED] = maple_read_reached,
 	[MAPLE_WIRE_SUCCESS] = maple_read_success,
 	[MAPLE_WIRE_CHECK] = maple_read_check,
 	[MAPLE_WIRE_DUMP] = maple_read_dump,

@@ -71,6 +71,7 @@ MAPLE_READER(findings);
 MAPLE_READER(load);
 MAPLE_READER(samples);
 MAPLE_READER(coverage);
+MAPLE_READER(reached);
 MAPLE_READER(success);
 MAPLE_READER(check);
 MAPLE_READER(dump);

@@ -265,6 +265,8 @@ int maple_campaign_run_by(const struct maple_strategy *strategy,
 	}
 	if (!e)
 		maple_study_leave(&c);
+	if (!e)
+		maple_reached_keep(&c);
 	if (c.memo_campaign) {
 		char *parts = maple_campaign_parts(c.result);
 

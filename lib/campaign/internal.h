@@ -14,6 +14,7 @@
 #include "attached.h"
 #include "early.h"
 #include "holding.h"
+#include "reached.h"
 #include "io.h"
 #include "lane.h"
 
@@ -107,6 +108,7 @@ struct maple_trial {
 	struct maple_event *log;
 	uint32_t nlog, log_room;
 	struct maple_holding holding; /* where the events ended */
+	struct maple_reached reached;
 };
 
 struct maple_campaign {
@@ -146,6 +148,7 @@ struct maple_campaign {
 	bool sleeps;	  /* there are no real-time priorities */
 	uint32_t carried; /* images that were looked up in older builds */
 	struct maple_known_site *known; /* memory.c */
+	struct maple_reached reached;	/* by any run */
 
 	const struct maple_strategy *strategy;
 	struct maple_study study;

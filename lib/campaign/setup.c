@@ -417,6 +417,7 @@ void maple_campaign_close(struct maple_campaign *c)
 	maple_study_close(c);
 	maple_known_deinit(c);
 	maple_unseen_deinit(c);
+	maple_reached_deinit(&c->reached);
 	maple_campaign_unknow(c);
 	maple_registry_destroy(c->registry);
 	if (!c->attached)

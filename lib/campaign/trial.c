@@ -162,6 +162,7 @@ static void on_event(void *ctx, const struct maple_event *event)
 	if (event->thread < MAPLE_THREADS)
 		trial->ran[event->thread] = true;
 	maple_holding_event(&trial->holding, event);
+	maple_reached_event(&trial->reached, event);
 	if (trial->job.kind != MAPLE_RUN_ENFORCE) {
 		if (trial->studied && lane->c->attached)
 			maple_early_event(&trial->early, event);
@@ -428,6 +429,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 	maple_round_end(&trial->round, &trial->oracle);
 	trial->rounds = trial->round.number;
 	maple_lane_enter(lane);
+	maple_reached_join(&c->reached, &trial->reached);
 	assert(!trial->round.job && trial->round.ends < 0);
 	if (order.debugger)
 		maple_under_end(&debugger);
@@ -543,5 +545,6 @@ void maple_trial_deinit(struct maple_trial *trial)
 	free(trial->log);
 	maple_holding_deinit(&trial->holding);
 	maple_early_deinit(&trial->early);
+	maple_reached_deinit(&trial->reached);
 	memset(trial, 0, sizeof(*trial));
 }

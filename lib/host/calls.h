@@ -34,6 +34,8 @@
 	  struct maple_error *err), (program, since, samples, n, err)) \
 	C(coverage, (int64_t program, struct maple_coverage *coverage, \
 	  struct maple_error *err), (program, coverage, err)) \
+	C(reached, (int64_t program, char ***texts, size_t *n, \
+	  struct maple_error *err), (program, texts, n, err)) \
 	C(success, (int64_t program, struct maple_memo_success *success, \
 	  struct maple_error *err), (program, success, err)) \
 	C(programs, (struct maple_memo_program_info **programs, size_t *n, \

@@ -72,6 +72,41 @@ int maple_host_samples(struct maple_host *host, int64_t program, int64_t since,
 	return e;
 }
 
+struct texts {
+	char **text;
+	size_t n;
+};
+
+static int take_text(void *ctx, const struct maple_host_answer *answer,
+		     struct maple_error *err)
+{
+	const char *lists = answer->message.kept.lists;
+	struct texts *t = ctx;
+
+	if (!maple_array_extend(t->text, t->n, t->n + 1))
+		return maple_error_set(err, ENOMEM, "out of memory");
+	t->text[t->n] = strdup(lists ? lists : "");
+	return t->text[t->n++] ? 0
+			       : maple_error_set(err, ENOMEM, "out of memory");
+}
+
+int maple_host_reached(struct maple_host *host, int64_t program, char ***texts,
+		       size_t *n, struct maple_error *err)
+{
+	const struct maple_wire_reached m = { program };
+	struct texts t = { 0 };
+	int e = maple_host_ask_all(host, MAPLE_WIRE_REACHED, &m,
+				   MAPLE_WIRE_KEPT, take_text, &t, err);
+
+	if (e) {
+		maple_memo_texts_destroy(t.text, t.n);
+		t = (struct texts){ 0 };
+	}
+	*texts = t.text;
+	*n = t.n;
+	return e;
+}
+
 /* ---- programs ---- */
 
 struct programs {

@@ -431,6 +431,19 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" AND length(CAST(x.text AS BLOB)) < ?4"
 		" ORDER BY q.id != p.id, x.at DESC, x.rowid DESC LIMIT 1",
 
+	[MAPLE_SQL_REACHED] =
+		"SELECT x.text FROM corpus x WHERE x.strategy = ?2"
+		" AND x.program IN " SAME_EXECUTABLE
+		" AND length(CAST(x.text AS BLOB)) < ?3"
+		" UNION ALL SELECT * FROM (SELECT DISTINCT '{\"forced\":' ||"
+		" (SELECT json_group_array(s.offset) FROM json_each(i.sites) u"
+		" JOIN sites s ON s.id = u.value JOIN images g ON g.id ="
+		" s.image WHERE NOT s.is_call AND g.build_id = (SELECT build_id"
+		" FROM programs WHERE id = ?1)) || '}' FROM memo m"
+		" JOIN goals i ON i.id = m.goal WHERE (m.exposed OR m.observed)"
+		" AND NOT m.broke AND m.program IN " SAME_EXECUTABLE
+		" LIMIT 100000)",
+
 	[MAPLE_SQL_SAMPLE] =
 		"INSERT INTO samples(run, class, predicted, exposed, failed,"
 		" left, barred) VALUES(?, ?, ?, ?, ?, ?, ?)",

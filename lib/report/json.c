@@ -349,6 +349,41 @@ int maple_report_json_coverage(FILE *out,
 			    err);
 }
 
+static json_t *spot_object(const struct maple_static_place_pair *pair, int i)
+{
+	return json_pack("{s:o, s:o, s:i, s:b}", "function",
+			 maple_bytes_encode(pair->function[i]), "file",
+			 maple_bytes_encode(pair->file[i]), "line",
+			 (int)pair->line[i], "executed", pair->executed[i]);
+}
+
+int maple_report_json_unreached(FILE *out,
+				const struct maple_memo_program_info *program,
+				const struct maple_unreached *u,
+				struct maple_error *err)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < u->n; i++)
+		json_array_append_new(
+			array, json_pack("{s:o, s:b, s:[o, o]}", "variable",
+					 maple_bytes_encode(u->pair[i].variable),
+					 "sections", u->pair[i].sections,
+					 "places", spot_object(&u->pair[i], 0),
+					 spot_object(&u->pair[i], 1)));
+	return write_object(
+		out,
+		json_pack("{s:i, s:o, s:{s:I, s:I, s:I, s:I, s:b, s:b, s:o}}",
+			  "schema", MAPLE_REPORT_SCHEMA, "program",
+			  program_object(program), "unreached", "may_meet",
+			  (json_int_t)u->pairs, "executed",
+			  (json_int_t)u->executed, "forced",
+			  (json_int_t)u->forced, "never", (json_int_t)u->never,
+			  "debug_information", u->debug, "complete", !u->cut,
+			  "pairs", array),
+		err);
+}
+
 int maple_report_json_programs(FILE *out,
 			       const struct maple_memo_program_info *programs,
 			       size_t n, struct maple_error *err)

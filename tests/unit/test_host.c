@@ -435,6 +435,8 @@ static void what_a_strategy_keeps_is_replaced(void **state)
 	struct maple_host *one = connect_to(&a), *two = connect_to(&b);
 	int64_t mine = begin(a, NULL), later, program;
 	uint64_t before, after;
+	char **texts;
+	size_t n;
 
 	REFUSED(EINVAL, maple_memo_corpus_keep(a, mine, "grey", "[]", &err));
 	OK(maple_memo_program(a, mine, "keeps", "/k", &program, &err));
@@ -455,6 +457,15 @@ static void what_a_strategy_keeps_is_replaced(void **state)
 	REFUSED(EINVAL, maple_memo_corpus_keep(a, mine, "", "[]", &err));
 	REFUSED(EINVAL, maple_memo_corpus_keep(a, mine, NULL, "[]", &err));
 	REFUSED(EINVAL, maple_memo_corpus_keep(a, mine, "grey", NULL, &err));
+
+	/* What runs have executed is kept the same way, and for all to read. */
+	OK(maple_memo_corpus_keep(a, mine, MAPLE_MEMO_REACHED, "[{}]", &err));
+	OK(maple_memo_reached(b, program, &texts, &n, &err));
+	assert_int_equal(n, 1);
+	assert_string_equal(texts[0], "[{}]");
+	maple_memo_texts_destroy(texts, n);
+	OK(maple_memo_reached(b, 4711, &texts, &n, &err));
+	assert_int_equal(n, 0);
 
 	/* Of one's own campaigns alone, but of all of these. */
 	later = begin(b, NULL);

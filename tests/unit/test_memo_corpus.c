@@ -417,6 +417,67 @@ static void what_is_no_list_is_left_out(void **state)
 	maple_memo_close(o.memo);
 }
 
+/* As many as there are; each is one of these. */
+static void has_reached(struct maple_memo *memo, int64_t program,
+			const char *const *want, size_t most)
+{
+	char **texts;
+	size_t n;
+
+	OK(maple_memo_reached(memo, program, &texts, &n, &err));
+	assert_int_equal(n, most);
+	for (size_t i = 0; i < n; i++) {
+		bool found = false;
+
+		for (size_t k = 0; k < most; k++)
+			found |= !strcmp(texts[i], want[k]);
+		if (!found)
+			fail_msg("%s", texts[i]);
+	}
+	maple_memo_texts_destroy(texts, n);
+}
+
+/* Of all inputs of an executable, and of no other; an order once it was seen. */
+static void what_runs_have_reached(void **state)
+{
+	static const char *const want[] = { "[{\"sites\":\"1\"}]",
+					    "[{\"sites\":\"2\"}]",
+					    "{\"forced\":[16,32]}" };
+	struct fixture *f = *state;
+	int64_t other = campaign_of(f->memo, 0, "other", "aa", "/bin/p");
+	int64_t rebuilt = campaign_of(f->memo, 0, "other", "bb", "/bin/p");
+	struct maple_memo_goal_key key = {
+		.class = "idiom 1",
+		.n = 2,
+		.use = { { "aa", NULL, 16, false, 'W' },
+			 { "aa", NULL, 32, false, 'R' } },
+	};
+	int64_t row;
+
+	has_reached(f->memo, f->program, NULL, 0);
+	keep(f->memo, f->campaign, "[{\"not\":\"this\"}]");
+	OK(maple_memo_corpus_keep(f->memo, f->campaign, MAPLE_MEMO_REACHED,
+				  want[0], &err));
+	OK(maple_memo_corpus_keep(f->memo, other, MAPLE_MEMO_REACHED, want[1],
+				  &err));
+	OK(maple_memo_corpus_keep(f->memo, rebuilt, MAPLE_MEMO_REACHED, "[]",
+				  &err));
+	has_reached(f->memo, f->program, want, 2);
+	OK(maple_memo_goal(f->memo, &key, &row, &err));
+	OK(maple_memo_mark(f->memo, f->program, row, MAPLE_MEMO_PREDICTED,
+			   &err));
+	has_reached(f->memo, f->program, want, 2);
+	OK(maple_memo_mark(f->memo, f->program, row, MAPLE_MEMO_EXPOSED, &err));
+	has_reached(f->memo, f->program, want, 3);
+	/* That it broke a run is not that it was seen. */
+	key.use[0].offset = 48;
+	OK(maple_memo_goal(f->memo, &key, &row, &err));
+	OK(maple_memo_mark(f->memo, f->program, row, MAPLE_MEMO_BROKE, &err));
+	has_reached(f->memo, f->program, want, 3);
+	OK(maple_memo_forget_program(f->memo, f->program, 0, &err));
+	has_reached(f->memo, f->program, NULL, 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -434,6 +495,7 @@ int main(void)
 		TEST(two_of_ours_may_be_one_users),
 		TEST(no_more_than_there_may_be),
 		TEST(what_is_no_list_is_left_out),
+		TEST(what_runs_have_reached),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,6 +37,8 @@ member_at(const struct maple_static *s, const struct maple_static_type *type,
 					 *found = NULL;
 	const struct maple_static_type *t;
 
+	if (!type->nmembers)
+		return NULL;
 	m += type->member;
 	for (uint32_t i = 0; i < type->nmembers; i++) {
 		t = maple_static_type_at(&s->types, m[i].type);

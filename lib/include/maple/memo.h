@@ -394,6 +394,20 @@ int maple_memo_corpus_recall(struct maple_memo *memo, int64_t campaign,
 			     const char *strategy, char **text,
 			     struct maple_error *err);
 
+/* The name under which a campaign keeps what its runs have executed. */
+#define MAPLE_MEMO_REACHED "reached"
+
+/*
+ * maple_memo_reached - what runs of @program's executable have executed, with
+ * whatever input, and which orders they have shown
+ * @texts: JSON; an array of {"image": a build-id, "sites": TEXT} as was kept as
+ * MAPLE_MEMO_REACHED, or {"forced": [offsets of an order's sites]}; free with
+ * maple_memo_texts_destroy()
+ */
+int maple_memo_reached(struct maple_memo *memo, int64_t program, char ***texts,
+		       size_t *n, struct maple_error *err);
+void maple_memo_texts_destroy(char **texts, size_t n);
+
 /* maple_memo_sample - the coverage of the program after @run */
 int maple_memo_sample(struct maple_memo *memo, int64_t run,
 		      const struct maple_coverage *coverage,

@@ -19,6 +19,7 @@
 #include <maple/error.h>
 #include <maple/finding.h>
 #include <maple/suite.h>
+#include <maple/unreached.h>
 
 #define MAPLE_REPORT_SCHEMA 1 /* of every JSON object here */
 
@@ -244,6 +245,17 @@ int maple_report_json_coverage(FILE *out,
 			       const struct maple_memo_success *success,
 			       const struct maple_memo_sample *samples,
 			       size_t n, struct maple_error *err);
+
+/*
+ * maple_report_unreached - the map, with the pairs of places that no run has
+ * executed both of; in JSON {"schema":1,"program":{...},"unreached":{...}}
+ */
+void maple_report_unreached(FILE *out, const struct maple_unreached *unreached,
+			    const struct maple_report_style *style);
+int maple_report_json_unreached(FILE *out,
+				const struct maple_memo_program_info *program,
+				const struct maple_unreached *unreached,
+				struct maple_error *err);
 
 /* maple_report_json_programs - {"schema":1,"programs":[...]} */
 int maple_report_json_programs(FILE *out,

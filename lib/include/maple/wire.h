@@ -23,7 +23,7 @@
 #include <sys/types.h>
 #include <maple/memo.h>
 
-#define MAPLE_WIRE_VERSION 8 /* both sides must have the same */
+#define MAPLE_WIRE_VERSION 9 /* both sides must have the same */
 #define MAPLE_WIRE_SOCKET  "/run/mapled.sock"
 #define MAPLE_WIRE_LEASES  "/run/mapled" /* claims on CPUs */
 #define MAPLE_WIRE_MAX	   (4u << 20)	 /* bytes of a message */
@@ -144,6 +144,7 @@
 #define MAPLE_WIRE_samples(F) F(I64, program, 0) F(I64, since, 0)
 #define MAPLE_WIRE_coverage(F) F(I64, program, 0)
 #define MAPLE_WIRE_success(F) F(I64, program, 0)
+#define MAPLE_WIRE_reached(F) F(I64, program, 0)
 #define MAPLE_WIRE_counts(F) F(I64, run, 0) F(PARTS, classes, 1u << 14)
 #define MAPLE_WIRE_tried(F) \
 	F(PARTS, tries, 1u << 15) F(U64, claims, 0) F(U64, refused, 0)
@@ -209,6 +210,8 @@
 	M(SAMPLES, samples, USE, 0, "-> COUNTS ..., NUMBER")                   \
 	M(COVERAGE, coverage, USE, 0, "-> COUNTS")                             \
 	M(SUCCESS, success, USE, 0, "-> TRIED")                                \
+	M(REACHED, reached, USE, 0,                                            \
+	  "what runs of a program have executed, as JSON -> KEPT ..., NUMBER") \
 	M(CHECK, check, USE, 0, "the database's integrity -> NUMBER")          \
 	M(DUMP, dump, USE, 0, "all of it as JSON -> NUMBER, with a file to read it from; NUMBER")        \
 	M(FORGET, forget, USE, 0, "a program, if it is all mine -> NUMBER")    \

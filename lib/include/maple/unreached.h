@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * The map: which accesses of a program may meet in two threads, as far as its
+ * binary tells, and what of that runs have reached. It says what tests to
+ * write. The pairs in it are no races: objects of one type are not told apart,
+ * and neither are their locks.
+ */
+#ifndef MAPLE_UNREACHED_H
+#define MAPLE_UNREACHED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <maple/error.h>
+#include <maple/memo.h>
+
+/* Two places in the source that access one thing; one of them writes it. */
+struct maple_static_place_pair {
+	char *function[2]; /* NULL: not known; so is file, with line 0 */
+	char *file[2];
+	unsigned int line[2];
+	char *variable;	  /* "queue", "conn.state"; NULL: it has no name */
+	bool executed[2]; /* by some run, with whatever input */
+	bool sections;	  /* under one lock, in two sections of a function */
+};
+
+struct maple_unreached {
+	uint64_t pairs;	   /* of places that may meet; of these: */
+	uint64_t executed; /* both were executed, by some run */
+	uint64_t forced;   /* ... and an order of the two was seen */
+	uint64_t never;	   /* one was executed by none: those are listed */
+	bool debug;	   /* the program has debug information */
+	bool cut;	   /* it is too large, and there are more */
+	struct maple_static_place_pair *pair; /* by function */
+	size_t n;
+};
+
+/*
+ * maple_unreached_find - the map of @program, by what @memo has of its runs
+ * @unreached: free with maple_unreached_deinit()
+ *
+ * Reads the program's file at its path, and keeps what it finds in the user's
+ * cache. Context: any thread, the caller's rights.
+ * Errors: -ENOENT no file is there; -ESTALE it is another build; -ENODATA it
+ * has no main(); -ENOMEM, and those of maple_memo_reached().
+ */
+int maple_unreached_find(struct maple_memo *memo,
+			 const struct maple_memo_program_info *program,
+			 struct maple_unreached *unreached,
+			 struct maple_error *err);
+void maple_unreached_deinit(struct maple_unreached *unreached);
+
+#endif
