@@ -108,7 +108,8 @@ tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
 	$(O)/tests/bench/predict $(O)/tests/bench/sqlite_threads \
 	$(O)/tests/bench/price $(O)/tests/bench/hits $(O)/tests/bench/slowdown \
 	$(O)/tests/bench/budget_runs $(O)/tests/bench/startup_costs \
-	$(O)/tests/bench/static_costs $(O)/tests/bench/load $(O)/tests/bench/requests \
+	$(O)/tests/bench/static_costs $(O)/tests/bench/static_shared \
+	$(O)/tests/bench/load $(O)/tests/bench/requests \
 	$(O)/tests/bench/work $(kernels) \
 	$(O)/tests/bench/runs $(O)/tests/bench/two_threads
 
@@ -359,7 +360,7 @@ $(O)/tests/bench/price: tests/bench/price.c $(O)/libmaple.a
 	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
 
 $(O)/tests/bench/budget_runs $(O)/tests/bench/startup_costs \
-		$(O)/tests/bench/static_costs: \
+		$(O)/tests/bench/static_costs $(O)/tests/bench/static_shared: \
 		$(O)/tests/bench/%: tests/bench/%.c $(O)/libmaple.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@)

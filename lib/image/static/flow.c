@@ -150,15 +150,19 @@ static struct maple_value value_of(const struct flow *w, unsigned int reg,
 				   uint32_t pc)
 {
 	const struct maple_static_variable *v;
+	struct maple_value known = { 0 };
 
 	if (reg >= 16)
-		return (struct maple_value){ 0 };
-	if (w->now.reg[reg].kind != MAPLE_VALUE_NONE &&
-	    w->now.reg[reg].kind != MAPLE_VALUE_NUMBER)
-		return w->now.reg[reg];
+		return known;
+	if (w->now.reg[reg].kind != MAPLE_VALUE_NUMBER)
+		known = w->now.reg[reg];
+	/* A pointer to bytes was cast, if the source has a better one there. */
+	if (known.kind != MAPLE_VALUE_NONE &&
+	    (known.kind != MAPLE_VALUE_OBJECT || weight(w, known.type)))
+		return known;
 	v = find_variable(w, reg, 0, pc);
-	if (!v)
-		return (struct maple_value){ 0 };
+	if (!v || (known.kind != MAPLE_VALUE_NONE && !weight(w, v->type)))
+		return known;
 	return (struct maple_value){ .kind = MAPLE_VALUE_OBJECT,
 				     .type = v->type,
 				     .at = -(int64_t)v->off };

@@ -28,6 +28,18 @@ bool maple_static_is_lock(const struct maple_static *s,
 	return false;
 }
 
+/* How well @size bytes at @at of a member may be what is meant; 0: not. */
+static int fit(const struct maple_static_type *t, uint64_t at, uint64_t size)
+{
+	/* An array without an end has what is behind it; nobody an empty base. */
+	if ((t->size && at >= t->size) ||
+	    (t->kind == MAPLE_TYPE_OBJECT && !t->nmembers && t->size == 1))
+		return 0;
+	if (t->size == size && !at)
+		return 3;
+	return !t->size || size <= t->size - at ? 2 : 1;
+}
+
 /* The member of an object that has @at; of a union there may be several. */
 static const struct maple_static_member *
 member_at(const struct maple_static *s, const struct maple_static_type *type,
@@ -36,17 +48,18 @@ member_at(const struct maple_static *s, const struct maple_static_type *type,
 	const struct maple_static_member *m = s->types.members.at,
 					 *found = NULL;
 	const struct maple_static_type *t;
+	int best = 0, fits;
 
 	if (!type->nmembers)
 		return NULL;
 	m += type->member;
 	for (uint32_t i = 0; i < type->nmembers; i++) {
 		t = maple_static_type_at(&s->types, m[i].type);
-		/* An array without an end has what is behind it. */
-		if (!t || m[i].at > at || (t->size && at - m[i].at >= t->size))
-			continue;
-		if (!found || t->size == size)
+		fits = t && m[i].at <= at ? fit(t, at - m[i].at, size) : 0;
+		if (fits > best) {
+			best = fits;
 			found = m + i;
+		}
 	}
 	return found;
 }
