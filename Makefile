@@ -495,7 +495,8 @@ trapped := $(patsubst %,$(O)/trap/tests/unit/test_%, \
 asan_some := array campaign demangle expect findings fingerprint formats host \
 	image image_cache image_file image_group image_place kernel_events launch \
 	machine memo memo_corpus memo_file memo_merge oracle_trace order pcr \
-	plan planfile report report_campaign sanitizer sockets suite \
+	plan planfile reached report report_campaign sanitizer sockets static \
+	suite \
 	suppressions talk trace variable warden wire
 sane_else := $(trap_units:%=trap/%) $(tsan_units:%=tsan/%)
 # What depends on the compiler: the agent as clang makes it, in programs that

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Which sites of the program itself were executed. A profile run begins with
- * all of them observed, and each records its first executions, whatever its
- * budget; so what no run has recorded none has executed, but for code that the
- * agent does not observe. What is kept goes by offset, since the numbers of
- * sites are another build of maple's own.
+ * Which sites of the program itself were executed. The first runs of a campaign
+ * observe all of them, and each site records its first executions, whatever its
+ * budget; so what no run has recorded none has executed, but for code that is
+ * not observed, and for what runs only do once sites are left alone that seemed
+ * to be one thread's. What is kept goes by offset, since the numbers of sites
+ * are another build of maple's own.
  */
 #include <errno.h>
 #include <jansson.h>

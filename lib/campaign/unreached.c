@@ -273,6 +273,23 @@ static int list(const struct map *m, const struct row *row,
 	return good ? 0 : -ENOMEM;
 }
 
+/* By the functions that a test would call, then by what they access. */
+static int compare_pairs(const void *a, const void *b)
+{
+	const struct maple_static_place_pair *x = a, *y = b;
+	int d = 0;
+
+	for (int i = 0; i < 2 && !d; i++)
+		d = compare_texts(x->function[i], y->function[i]);
+	for (int i = 0; i < 2 && !d; i++)
+		d = compare_texts(x->file[i], y->file[i]);
+	if (!d)
+		d = compare_texts(x->variable, y->variable);
+	for (int i = 0; i < 2 && !d; i++)
+		d = x->line[i] < y->line[i] ? -1 : x->line[i] > y->line[i];
+	return d;
+}
+
 /* What one compiler makes ten sites of is one pair, and reached if any is. */
 static int sum_up(struct map *m, struct maple_unreached *u)
 {
@@ -297,6 +314,8 @@ static int sum_up(struct map *m, struct maple_unreached *u)
 		u->never++;
 		e = list(m, &m->row[i], executed, u);
 	}
+	if (u->n)
+		qsort(u->pair, u->n, sizeof(*u->pair), compare_pairs);
 	return e;
 }
 

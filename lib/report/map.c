@@ -7,26 +7,19 @@
 #include <string.h>
 #include <maple/report.h>
 
-static void print_place(FILE *out, const struct maple_static_place_pair *pair,
-			int i)
-{
-	const char *file = pair->file[i];
-	const char *slash = file ? strrchr(file, '/') : NULL;
+#define LINES_MAX 1000 /* pairs of lines that are put together */
 
-	fprintf(out, "%s", pair->function[i] ? pair->function[i] : "?");
-	if (file && pair->line[i])
-		fprintf(out, " (%s:%u)", slash ? slash + 1 : file,
-			pair->line[i]);
-	if (!pair->executed[i])
-		fputs(" [never executed]", out);
+static const char *or_empty(const char *text)
+{
+	return text ? text : "";
 }
 
 static bool same_functions(const struct maple_static_place_pair *a,
 			   const struct maple_static_place_pair *b)
 {
 	for (int i = 0; i < 2; i++)
-		if (strcmp(a->function[i] ? a->function[i] : "",
-			   b->function[i] ? b->function[i] : "") != 0)
+		if (strcmp(or_empty(a->function[i]), or_empty(b->function[i])) ||
+		    strcmp(or_empty(a->file[i]), or_empty(b->file[i])))
 			return false;
 	return true;
 }
@@ -36,25 +29,63 @@ static void print_count(FILE *out, uint64_t n, const char *text)
 	fprintf(out, "%8" PRIu64 "  %s\n", n, text);
 }
 
+static void print_function(FILE *out,
+			   const struct maple_static_place_pair *pair, int i)
+{
+	const char *file = pair->file[i];
+	const char *slash = file ? strrchr(file, '/') : NULL;
+
+	fprintf(out, "%s", pair->function[i] ? pair->function[i] : "?");
+	if (file)
+		fprintf(out, " (%s)", slash ? slash + 1 : file);
+}
+
+/* One end of @n pairs: each line once; of equal ones the first decides. */
+static void print_lines(FILE *out, const struct maple_static_place_pair *pair,
+			size_t n, int end)
+{
+	const char *before = "";
+
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+
+		while (k < i && pair[k].line[end] != pair[i].line[end])
+			k++;
+		if (k < i)
+			continue;
+		fprintf(out, "%s%u%s", before, pair[i].line[end],
+			pair[i].executed[end] ? "" : "*");
+		before = ", ";
+	}
+}
+
+/* Pairs of two functions and one variable are one line. */
 static void print_pairs(FILE *out, const struct maple_unreached *u,
 			const struct maple_report_style *style)
 {
 	const struct maple_static_place_pair *pair = u->pair;
+	size_t i, n;
 
-	for (size_t i = 0; i < u->n; i++) {
-		if (!i || !same_functions(&pair[i], &pair[i - 1]))
-			fprintf(out, "%s%s and %s%s\n",
-				style->colour ? "\033[1m" : "",
-				pair[i].function[0] ? pair[i].function[0] : "?",
-				pair[i].function[1] ? pair[i].function[1] : "?",
-				style->colour ? "\033[0m" : "");
+	for (i = 0; i < u->n; i += n) {
+		if (!i || !same_functions(&pair[i], &pair[i - 1])) {
+			fputs(style->colour ? "\033[1m" : "", out);
+			print_function(out, &pair[i], 0);
+			fputs(" and ", out);
+			print_function(out, &pair[i], 1);
+			fputs(style->colour ? "\033[0m\n" : "\n", out);
+		}
+		for (n = 1; i + n < u->n && n < LINES_MAX &&
+			    same_functions(&pair[i + n], &pair[i]) &&
+			    !strcmp(or_empty(pair[i + n].variable),
+				    or_empty(pair[i].variable));
+		     n++)
+			;
 		fprintf(out,
 			"    %s: ", pair[i].variable ? pair[i].variable : "?");
-		print_place(out, &pair[i], 0);
-		fputs(", ", out);
-		print_place(out, &pair[i], 1);
-		fputs(pair[i].sections ? ", in two critical sections\n" : "\n",
-		      out);
+		print_lines(out, &pair[i], n, 0);
+		fputs(" and ", out);
+		print_lines(out, &pair[i], n, 1);
+		putc('\n', out);
 	}
 }
 
@@ -77,7 +108,7 @@ void maple_report_unreached(FILE *out, const struct maple_unreached *u,
 	if (!u->n)
 		return;
 	fputs("\nto reach these, write a test that calls the two from two "
-	      "threads\n",
+	      "threads; no run has executed\nlines with a *\n",
 	      out);
 	print_pairs(out, u, style);
 }

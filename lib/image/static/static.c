@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "image/demangle.h"
 #include "static.h"
 
 #define LOOKS	 200000000 /* a second or so */
@@ -305,7 +306,7 @@ void maple_image_datum_text(const struct maple_image *image, uint32_t site,
 {
 	const struct maple_datum *d = maple_image_datum(image, site);
 	const char *text = image->text.at;
-	char at[16] = "";
+	char at[16] = "", *full = NULL, *name = NULL;
 
 	if (!d || d->kind < MAPLE_DATUM_GLOBAL) {
 		snprintf(buf, size, "%s",
@@ -316,7 +317,14 @@ void maple_image_datum_text(const struct maple_image *image, uint32_t site,
 		snprintf(at, sizeof(at), "[]");
 	else if (d->kind == MAPLE_DATUM_GLOBAL && d->off)
 		snprintf(at, sizeof(at), "+%d", d->off);
-	snprintf(buf, size, "%s%s", text + d->name, at);
+	text += d->name;
+	if (d->kind == MAPLE_DATUM_GLOBAL)
+		full = maple_demangle(text);
+	if (full)
+		name = maple_demangle_short(full);
+	snprintf(buf, size, "%s%s", name ? name : text, at);
+	free(full);
+	free(name);
 }
 
 /* maple_image_static_stats - the counts; zeroes before it is known */

@@ -31,7 +31,7 @@ struct maple_unreached {
 	uint64_t never;	   /* one was executed by none: those are listed */
 	bool debug;	   /* the program has debug information */
 	bool cut;	   /* it is too large, and there are more */
-	struct maple_static_place_pair *pair; /* by function */
+	struct maple_static_place_pair *pair; /* by functions, by variable */
 	size_t n;
 };
 
