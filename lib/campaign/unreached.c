@@ -361,6 +361,7 @@ int maple_unreached_find(struct maple_memo *memo,
 		e = read_memo(&m, memo, program->id, err);
 	if (!e) {
 		stats = maple_image_static_stats(m.image);
+		unreached->observed = m.executed.n;
 		unreached->debug = stats->debug;
 		unreached->cut = stats->cut || stats->over;
 		e = read_pairs(&m);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * What strategies go on with: a text of each program, user and strategy, a JSON
- * array. It is not looked into here but to merge it, which splits and joins.
+ * array; and by another name what runs have executed (reached.c). It is not
+ * looked into here but to merge it, which splits and joins.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -373,14 +373,15 @@ int maple_report_json_unreached(FILE *out,
 					 spot_object(&u->pair[i], 1)));
 	return write_object(
 		out,
-		json_pack("{s:i, s:o, s:{s:I, s:I, s:I, s:I, s:b, s:b, s:o}}",
-			  "schema", MAPLE_REPORT_SCHEMA, "program",
-			  program_object(program), "unreached", "may_meet",
-			  (json_int_t)u->pairs, "executed",
-			  (json_int_t)u->executed, "forced",
-			  (json_int_t)u->forced, "never", (json_int_t)u->never,
-			  "debug_information", u->debug, "complete", !u->cut,
-			  "pairs", array),
+		json_pack(
+			"{s:i, s:o, s:{s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:o}}",
+			"schema", MAPLE_REPORT_SCHEMA, "program",
+			program_object(program), "unreached", "may_meet",
+			(json_int_t)u->pairs, "executed",
+			(json_int_t)u->executed, "forced",
+			(json_int_t)u->forced, "never", (json_int_t)u->never,
+			"observed", u->observed, "debug_information", u->debug,
+			"complete", !u->cut, "pairs", array),
 		err);
 }
 

@@ -99,6 +99,10 @@ void maple_report_unreached(FILE *out, const struct maple_unreached *u,
 	print_count(out, u->executed, "with both ends executed by some run");
 	print_count(out, u->forced, "in an order that a run has shown");
 	print_count(out, u->never, "with an end that no run has executed");
+	if (!u->observed)
+		fputs("what runs have executed is not known: 'mapletest run' "
+		      "it once more\n",
+		      out);
 	if (!u->debug)
 		fputs("there is no debug information: only variables with a "
 		      "name of their own are known\n",

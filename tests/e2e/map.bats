@@ -37,13 +37,20 @@ unreached() {
 	json=$BATS_TEST_TMPDIR/map.json
 	printf '%s\n' "$output" >"$json"
 	holds '.unreached | .may_meet == 2 and .executed == 1 and .never == 1 and
-		.debug_information and .complete'
+		.observed and .debug_information and .complete'
 	holds '.unreached.pairs[0] | .variable == "rarely" and (.sections | not)
 		and .places[0].function == "ask" and .places[0].executed and
 		(.places[1].executed | not)'
 	"$ROOT/tests/validate" --strict \
 		"$ROOT/packaging/schema/maple-report-1.schema.json" "$json" ||
 		fail "not by the schema"
+	# A campaign of an older maple has kept nothing of that.
+	cp "$db" "$BATS_TEST_TMPDIR/old.db"
+	sqlite3 "$BATS_TEST_TMPDIR/old.db" 'DELETE FROM corpus; DELETE FROM memo'
+	mapletest coverage --unreached --db "$BATS_TEST_TMPDIR/old.db"
+	ended_with 0
+	grep -q "^what runs have executed is not known" <<<"$output" ||
+		fail "$output"
 	# With another input it is reached, and so for all of them.
 	tested more 1
 	unreached half_tested

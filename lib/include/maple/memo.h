@@ -375,6 +375,7 @@ void maple_memo_findings_destroy(struct maple_finding **findings, size_t n);
 /*
  * maple_memo_corpus_keep - keeps @text, what @strategy is to go on with when
  * @campaign's user tests its program again, in place of what was kept before
+ * @strategy: its name, or MAPLE_MEMO_REACHED, which none has
  * @text: a JSON array, of up to MAPLE_MEMO_CORPUS_LISTS objects
  *
  * Errors: -EMSGSIZE it is too long; -EINVAL the campaign has no program yet.

@@ -29,6 +29,7 @@ struct maple_unreached {
 	uint64_t executed; /* both were executed, by some run */
 	uint64_t forced;   /* ... and an order of the two was seen */
 	uint64_t never;	   /* one was executed by none: those are listed */
+	bool observed;	   /* something is known of what runs executed */
 	bool debug;	   /* the program has debug information */
 	bool cut;	   /* it is too large, and there are more */
 	struct maple_static_place_pair *pair; /* by functions, by variable */
