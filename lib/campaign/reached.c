@@ -19,13 +19,16 @@
 /* Of the text that the memo takes, what the JSON around it needs. */
 #define AROUND 512
 
+/* A target may write what it wants into its ring: no more sites than these. */
+#define SITES (1u << 24)
+
 void maple_reached_event(struct maple_reached *r,
 			 const struct maple_event *event)
 {
 	uint32_t word = event->site / 64;
 
 	if (!maple_event_is_memory(event->kind) ||
-	    event->site & MAPLE_SITE_CALL || event->site == MAPLE_SITE_NONE)
+	    event->site & MAPLE_SITE_CALL || event->site >= SITES)
 		return;
 	if (word >= r->n) {
 		if (!maple_array_extend(r->bits, r->n, word + word / 2 + 64))
