@@ -41,7 +41,8 @@ found() { # MOST PROGRAM [ARG...]
 @test "a campaign goes on with what the one before kept" {
 	local lists
 
-	kept() { sqlite3 "$db" "$1 FROM corpus"; }
+	# Beside it stands what was executed, which is no strategy's.
+	kept() { sqlite3 "$db" "$1 FROM corpus WHERE strategy <> 'reached'"; }
 	campaign --strategy grey --seed 1 --max-runs 60 -- \
 		"$CONTROL/index_stack"
 	ended_with 0

@@ -42,7 +42,8 @@ open_folder
 : >"$dir/out"
 echo "group = 54399" >"$conf"
 ulimit -Hr 0
-as_user "$BUILD/mapletest" run --no-daemon --db :memory: -- "$target"
+as_user "$BUILD/mapletest" run --no-daemon --db :memory: --strategy maple \
+	-- "$target"
 [ $? = 125 ] || fail "without mapled it should not be able to"
 grep -q 'real-time priorities are refused' "$dir/out" || fail "why not?"
 pass "without mapled it is refused"
