@@ -132,6 +132,7 @@ static bool over(struct maple_campaign *c)
  * have passed without news. Of a thread that has never run nothing is known:
  * it gets longer to do so. So do controlled runs, as many as the strategy
  * wants, but for no longer than ten seconds: of a slow program they take hours.
+ * Where nothing is forced, for want of priorities, they are all that is tried.
  */
 static bool saturated(const struct maple_campaign *c,
 		      const struct maple_job *job)
@@ -139,7 +140,7 @@ static bool saturated(const struct maple_campaign *c,
 	double now = maple_clock_now(), dry = now - c->last_news;
 	double least = maple_unseen_any(c) ? QUIET_UNSEEN : QUIET_LEAST;
 
-	if (job->wanted && dry < QUIET_MOST)
+	if (job->wanted && (dry < QUIET_MOST || maple_campaign_untried(c)))
 		return false;
 	return dry >= least && dry >= (now - c->explored) / 2;
 }

@@ -30,6 +30,15 @@ const char *maple_stop_name(enum maple_stop stop)
 								   : "unknown";
 }
 
+/*
+ * maple_campaign_untried - whether there were no priorities to force an order
+ * by, and no schedule has been controlled either
+ */
+bool maple_campaign_untried(const struct maple_campaign *c)
+{
+	return c->sleeps && c->strategy->forces && !c->controlled;
+}
+
 /* No order was forced before the limit. */
 static const char *not_forced(const struct maple_campaign *c, char *text,
 			      size_t size)
@@ -136,12 +145,16 @@ static const char *why_undelivered(struct maple_campaign *c, bool untried,
 		return not_exhausted(c, text, size);
 	if (!c->strategy->forces)
 		return NULL;
+	if (maple_campaign_untried(c))
+		return "there were no real-time priorities to force an order "
+		       "by, and no controlled run came before the end: raise "
+		       "--max-time or --max-runs";
 	if (r->stop == MAPLE_STOP_SATURATED)
 		return r->unseen ? not_run(c, text, size) : NULL;
 	/* A limit that came when there was nothing to try is none. */
 	if ((r->stop == MAPLE_STOP_TIME || r->stop == MAPLE_STOP_RUNS) &&
 	    !c->enforced && (r->candidates_left || untried) &&
-	    !(c->sleeps && r->runs.controlled))
+	    !c->sleeps)
 		return not_forced(c, text, size);
 	return NULL;
 }

@@ -14,9 +14,9 @@
 #include "attached.h"
 #include "early.h"
 #include "holding.h"
-#include "reached.h"
 #include "io.h"
 #include "lane.h"
+#include "reached.h"
 
 #define MAPLE_BASELINE_RUNS 3
 /* Events that a site records, until a thread appears: tests/bench/budget. */
@@ -162,7 +162,8 @@ struct maple_campaign {
 	bool threads_seen;	     /* some run had a second thread */
 	bool delivered;		     /* some run was, and judged, */
 	bool observed;		     /* ... a profile run of the exploration, */
-	bool enforced;		     /* ... an enforced one */
+	bool enforced;		     /* ... an enforced one, */
+	bool controlled;	     /* ... a controlled one, to its end */
 	char stranger[256];    /* another program that had threads, or "" */
 	char why_not[256];     /* of the last run that was not delivered */
 	bool unsupported;      /* ... which is this machine's */
@@ -373,6 +374,9 @@ int maple_under_check(struct maple_campaign *c, const struct maple_trial *order)
 int maple_under_begin(struct maple_campaign *c, const struct maple_trial *trial,
 		      struct maple_run_debugger *debugger);
 void maple_under_end(struct maple_run_debugger *debugger);
+
+/* conclude.c */
+bool maple_campaign_untried(const struct maple_campaign *c);
 
 /* trial.c */
 bool maple_campaign_lacks(const struct maple_campaign *c,

@@ -292,6 +292,8 @@ static const char *for_priorities(const struct maple_campaign *c)
 		return "this --strategy";
 	if (o->between)
 		return "--between";
+	if (c->strategy->forces && o->order == MAPLE_ORDER_PAPER)
+		return "--order paper";
 	if (o->backend && strcmp(o->backend, "auto") &&
 	    strcmp(o->backend, "agent"))
 		return "this --backend";

@@ -130,7 +130,10 @@ int maple_study_open(struct maple_campaign *c)
 	if (name_parts(c) ||
 	    maple_coverage_init(&c->result->coverage, c->strategy->classes))
 		return maple_error_set(c->err, ENOMEM, "out of memory");
-	if (c->strategy->needs & MAPLE_NEEDS_CONTROL && !c->study.controls)
+	/* Without priorities nothing else is left of a strategy that forces. */
+	if ((c->strategy->needs & MAPLE_NEEDS_CONTROL ||
+	     (c->sleeps && c->strategy->forces)) &&
+	    !c->study.controls)
 		return maple_error_set(
 			c->err, EBUSY,
 			"--strategy %s needs a CPU that no other "

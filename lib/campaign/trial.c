@@ -319,6 +319,8 @@ static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 			       trial->job.kind != MAPLE_RUN_ENFORCE;
 		c->enforced |= trial->studied &&
 			       trial->job.kind == MAPLE_RUN_ENFORCE;
+		c->controlled |= trial->studied && !run->released &&
+				 trial->job.kind == MAPLE_RUN_CONTROL;
 	}
 	if (run->released && run->end == MAPLE_END_ITSELF) {
 		d->let_go++;

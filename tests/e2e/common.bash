@@ -109,3 +109,27 @@ same_output() { # NATIVE FOLDER
 	done
 	[ "$count" = "$runs" ] || fail "$count products of $runs runs"
 }
+
+# Nobody, with real-time priorities if the first argument is 'rt'.
+as_nobody() {
+	local caps=-all
+
+	[ "$1" != rt ] || caps=+sys_nice
+	shift
+	run --separate-stderr timeout -s KILL "$((${limit:-60} + 120))" \
+		setpriv --reuid=65534 --regid=65534 --clear-groups \
+		--inh-caps="$caps" --ambient-caps="$caps" -- \
+		prlimit --rtprio=0 --nice=0 -- "$@"
+}
+
+# Copies of mapletest and of what is to be tested, for users without rights.
+in_public() { # PROGRAM...
+	public=$BATS_TEST_TMPDIR/public
+	mkdir -p "$public/state"
+	cp "$BUILD/mapletest" "$BUILD/libmaple-agent.so" \
+		"$BUILD/maple-canary" "$@" "$public/"
+	chmod 711 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR"/* "$BATS_TEST_TMPDIR"
+	chmod 755 "$public"
+	chmod 777 "$public/state"
+	export XDG_STATE_HOME=$public/state
+}

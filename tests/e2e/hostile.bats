@@ -35,29 +35,6 @@ refused() { # REGEX STATUS...
 	[ ! -s "$json" ] || holds 'has("error") or .verdict == "undelivered"'
 }
 
-# Nobody, with real-time priorities if the first argument is 'rt'.
-as_nobody() {
-	local caps=-all
-
-	[ "$1" != rt ] || caps=+sys_nice
-	shift
-	run --separate-stderr timeout -s KILL 60 setpriv --reuid=65534 \
-		--regid=65534 --clear-groups --inh-caps="$caps" \
-		--ambient-caps="$caps" -- "$@"
-}
-
-# Copies of what a user without rights must be able to read.
-in_public() {
-	public=$BATS_TEST_TMPDIR/public
-	mkdir -p "$public/state"
-	cp "$BUILD/mapletest" "$BUILD/libmaple-agent.so" \
-		"$TARGETS/bank_account" "$public/"
-	chmod 711 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR"/* "$BATS_TEST_TMPDIR"
-	chmod 755 "$public"
-	chmod 777 "$public/state"
-	export XDG_STATE_HOME=$public/state
-}
-
 @test "output other than expected does not pass" {
 	echo 'counted 401' >"$BATS_TEST_TMPDIR/wrong"
 	campaign --max-runs 1 --expect-output "$BATS_TEST_TMPDIR/wrong" -- \
@@ -274,7 +251,7 @@ daemon_found() { # HOW
 }
 
 @test "a read-only database" {
-	in_public
+	in_public "$TARGETS/bank_account"
 	mkdir "$public/ro"
 	campaign --max-runs 1 -- "$TARGETS/clean/mutex_counter"
 	cp "$db" "$public/ro/memo.db"
@@ -310,7 +287,7 @@ daemon_found() { # HOW
 }
 
 @test "no permission for real-time priorities: said, with the mend, and 125" {
-	in_public
+	in_public "$TARGETS/bank_account"
 	as_nobody no "$public/mapletest" run --strategy maple -- \
 		"$public/bank_account"
 	ended_with 125

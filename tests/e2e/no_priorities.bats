@@ -6,45 +6,18 @@
 
 load common.bash
 
-# Copies of what a user without rights must be able to read.
-setup_file() {
-	mkdir -p "$BATS_FILE_TMPDIR/public"
-	cp "$BUILD/mapletest" "$BUILD/libmaple-agent.so" "$BUILD/maple-canary" \
-		"$BATS_FILE_TMPDIR/public/"
-	chmod 711 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR"/* "$BATS_FILE_TMPDIR"
-	chmod 755 "$BATS_FILE_TMPDIR/public"
-}
-
-# mapletest, as nobody: no capability, no limit, no service.
-as_nobody() {
-	local own=$BATS_FILE_TMPDIR/public/own
-
-	mkdir -p "$own"
-	chown nobody "$own"
-	db=$own/$BATS_TEST_NUMBER.db json=$own/$BATS_TEST_NUMBER.json
-	run --separate-stderr timeout -s KILL 180 env -C "$own" HOME="$own" \
-		XDG_STATE_HOME="$own" XDG_CACHE_HOME="$own" setpriv \
-		--reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
-		--bounding-set=-all -- prlimit --rtprio=0 --nice=0 -- \
-		"$BATS_FILE_TMPDIR/public/mapletest" "$@"
-}
-
-put() { # PROGRAM: where nobody can read it
-	cp "$1" "$BATS_FILE_TMPDIR/public/"
-	program=$BATS_FILE_TMPDIR/public/${1##*/}
-}
+CONTROL=$BUILD/tests/control
 
 @test "without priorities the paper's targets are found, and say how" {
-	local name
+	local name names=(bank_account refcount queue_free write_skew torn_pair
+		log_sweep log_rotation publish_early getter fiftieth
+		string_buffer lost_wakeup lock_order)
 
-	for name in bank_account refcount queue_free write_skew torn_pair \
-		log_sweep log_rotation publish_early getter fiftieth \
-		string_buffer lost_wakeup lock_order; do
-		put "$TARGETS/$name"
-		as_nobody run --seed 1 --max-runs 60 --format json \
-			--output "$BATS_FILE_TMPDIR/public/own/$name.json" -- \
-			"$program"
-		json=$BATS_FILE_TMPDIR/public/own/$name.json
+	in_public "${names[@]/#/$TARGETS/}"
+	for name in "${names[@]}"; do
+		json=$public/state/$name.json
+		as_nobody no "$public/mapletest" run --seed 1 --max-runs 60 \
+			--format json --output "$json" -- "$public/$name"
 		[ "$status" = 66 ] || fail "$name is not found"
 		[[ $stderr = *"real-time priorities are refused"* ]] ||
 			fail "$name: nobody says that they are refused"
@@ -59,24 +32,23 @@ put() { # PROGRAM: where nobody can read it
 @test "without priorities a finding replays, each time" {
 	local id
 
-	put "$TARGETS/bank_account"
-	as_nobody run --seed 2 --db "$BATS_FILE_TMPDIR/public/own/r.db" -- \
-		"$program"
+	in_public "$TARGETS/bank_account"
+	as_nobody no "$public/mapletest" run --seed 2 -- "$public/bank_account"
 	ended_with 66
 	[[ $stderr = *"without real-time priorities:"* ]] || fail "no word"
-	id=$(sed -n 's/^Replay: .* replay \([0-9a-f]*\) .*/\1/p' <<<"$stderr")
-	as_nobody replay --times 20 --db "$BATS_FILE_TMPDIR/public/own/r.db" \
-		"$id"
+	id=$(sed -n 's/^Replay: .* replay \([0-9a-f]*\).*/\1/p' <<<"$stderr")
+	as_nobody no "$public/mapletest" replay --times 20 "$id"
 	ended_with 0
 	[[ $output$stderr = *"20/20"* ]] || fail "not each time"
 }
 
 @test "without priorities clean programs stay clean, and the report says how" {
-	local name
+	local name names=(mutex_counter stop_pool spin_wait timed_queue)
 
-	for name in mutex_counter stop_pool spin_wait timed_queue; do
-		put "$TARGETS/clean/$name"
-		as_nobody run --seed 1 --max-runs 60 -- "$program"
+	in_public "${names[@]/#/$TARGETS/clean/}"
+	for name in "${names[@]}"; do
+		as_nobody no "$public/mapletest" run --seed 1 --max-runs 60 -- \
+			"$public/$name"
 		ended_with 0
 		[[ $stderr = *"without real-time priorities:"* ]] ||
 			fail "$name: no word of it"
@@ -84,7 +56,8 @@ put() { # PROGRAM: where nobody can read it
 }
 
 @test "without priorities doctor finds its canary" {
-	as_nobody doctor --format json
+	in_public
+	as_nobody no "$public/mapletest" doctor --format json
 	ended_with 0
 	jq -e '[.probes[] | select(.name == "real-time priorities" or
 		.name == "canary")] | map(.state) == ["info", "ok"]' \
@@ -92,11 +65,9 @@ put() { # PROGRAM: where nobody can read it
 }
 
 @test "what takes priorities says so, refused or given up" {
-	put "$TARGETS/bank_account"
-	as_nobody run --strategy maple -- "$program"
-	ended_with 125
-	[[ $stderr = *rtprio* ]] || fail "no mend"
-	as_nobody run --between true -- "$program"
+	in_public "$TARGETS/bank_account"
+	as_nobody no "$public/mapletest" run --between true -- \
+		"$public/bank_account"
 	ended_with 125
 	[[ $stderr = *rtprio* ]] || fail "no mend"
 	mapletest run --no-priorities --strategy maple -- "$TARGETS/getter"
@@ -106,6 +77,19 @@ put() { # PROGRAM: where nobody can read it
 	mapletest run --no-priorities --between true -- "$TARGETS/getter"
 	ended_with 125
 	[[ $stderr = *"--no-priorities: --between takes them"* ]] ||
+		fail "no reason"
+}
+
+# Natively it takes a second, and the first run is one that only observes.
+@test "without priorities nothing is clean before a controlled run" {
+	campaign --no-priorities --real-time --seed 1 --max-runs 1 -- \
+		"$CONTROL/outside"
+	ended_with 125
+	holds '.verdict == "undelivered" and .runs.controlled == 0 and
+		(.undelivered | test("no controlled run came"))'
+	mapletest run --no-priorities --order paper -- "$CONTROL/outside"
+	ended_with 125
+	[[ $stderr = *"--no-priorities: --order paper takes them"* ]] ||
 		fail "no reason"
 }
 
