@@ -55,8 +55,10 @@ void maple_reached_deinit(struct maple_reached *r)
 	*r = (struct maple_reached){ 0 };
 }
 
-/* maple_reached_write - to be freed; what needs more than @most bytes is left
- * out; NULL: no memory */
+/*
+ * maple_reached_write - to be freed; what needs more than @most bytes is left
+ * out; NULL: no memory
+ */
 char *maple_reached_write(const uint32_t *offsets, uint32_t n, uint32_t most)
 {
 	char *text = malloc(most), *at = text;
@@ -97,11 +99,43 @@ int maple_reached_read(const char *text, uint32_t **offsets, uint32_t *n)
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
+/* maple_reached_compare - offsets, for qsort() and bsearch() */
+int maple_reached_compare(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
 	return x < y ? -1 : x > y;
+}
+
+/*
+ * maple_reached_take - adds to @offsets what @all, that a memo has kept, says
+ * of the build with this id; 0, or -ENOMEM
+ */
+int maple_reached_take(const json_t *all, const char *build_id,
+		       uint32_t **offsets, uint32_t *n)
+{
+	const char *id, *sites;
+	uint32_t *more, count;
+	json_t *one;
+	size_t i;
+
+	json_array_foreach (all, i, one) {
+		id = json_string_value(json_object_get(one, "image"));
+		sites = json_string_value(json_object_get(one, "sites"));
+		if (!id || !sites || strcmp(id, build_id) != 0)
+			continue;
+		if (maple_reached_read(sites, &more, &count))
+			return -ENOMEM;
+		if (count && !maple_array_resize(*offsets, *n + count)) {
+			free(more);
+			return -ENOMEM;
+		}
+		if (count)
+			memcpy(*offsets + *n, more, count * sizeof(*more));
+		*n += count;
+		free(more);
+	}
+	return 0;
 }
 
 static bool add(uint32_t **offsets, uint32_t *n, uint32_t offset)
@@ -117,11 +151,8 @@ static void recall(struct maple_campaign *c, const char *build_id,
 		   uint32_t **offsets, uint32_t *n)
 {
 	struct maple_error why;
-	uint32_t *more, count;
 	char *text = NULL;
-	json_t *all, *one;
-	const char *id, *sites;
-	size_t i;
+	json_t *all;
 
 	if (maple_memo_corpus_recall(c->memo, c->memo_campaign,
 				     MAPLE_MEMO_REACHED, &text, &why) ||
@@ -129,16 +160,7 @@ static void recall(struct maple_campaign *c, const char *build_id,
 		return;
 	all = json_loads(text, 0, NULL);
 	free(text);
-	json_array_foreach (all, i, one) {
-		id = json_string_value(json_object_get(one, "image"));
-		sites = json_string_value(json_object_get(one, "sites"));
-		if (!id || !sites || strcmp(id, build_id) != 0 ||
-		    maple_reached_read(sites, &more, &count))
-			continue;
-		for (uint32_t k = 0; k < count && add(offsets, n, more[k]); k++)
-			;
-		free(more);
-	}
+	(void)maple_reached_take(all, build_id, offsets, n);
 	json_decref(all);
 }
 
@@ -149,7 +171,7 @@ static char *write_all(const char *build_id, uint32_t *offsets, uint32_t n)
 	json_t *all;
 
 	if (n)
-		qsort(offsets, n, sizeof(*offsets), compare);
+		qsort(offsets, n, sizeof(*offsets), maple_reached_compare);
 	for (uint32_t i = 0; i < n; i++)
 		if (!i || offsets[i] != offsets[i - 1])
 			offsets[kept++] = offsets[i];

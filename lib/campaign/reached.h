@@ -6,6 +6,7 @@
 #ifndef MAPLE_CAMPAIGN_REACHED_H
 #define MAPLE_CAMPAIGN_REACHED_H
 
+#include <jansson.h>
 #include <stdint.h>
 #include <maple/event.h>
 
@@ -30,5 +31,8 @@ void maple_reached_keep(struct maple_campaign *c);
  */
 char *maple_reached_write(const uint32_t *offsets, uint32_t n, uint32_t most);
 int maple_reached_read(const char *text, uint32_t **offsets, uint32_t *n);
+int maple_reached_take(const json_t *all, const char *build_id,
+		       uint32_t **offsets, uint32_t *n);
+int maple_reached_compare(const void *a, const void *b);
 
 #endif

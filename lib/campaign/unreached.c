@@ -54,13 +54,6 @@ static int no_memory(struct maple_error *err)
 	return maple_error_set(err, ENOMEM, "out of memory");
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static int compare_orders(const void *a, const void *b)
 {
 	const struct order *x = a, *y = b;
@@ -71,45 +64,6 @@ static int compare_orders(const void *a, const void *b)
 }
 
 /* ---- what the memo has ---- */
-
-static int add_executed(struct map *m, const uint32_t *more, uint32_t n)
-{
-	uint32_t *at = m->executed.at;
-
-	if (!n)
-		return 0;
-	if (!maple_array_resize(at, m->executed.n + n))
-		return -ENOMEM;
-	memcpy(at + m->executed.n, more, n * sizeof(*at));
-	m->executed.at = at;
-	m->executed.n += n;
-	return 0;
-}
-
-static int take_sites(struct map *m, json_t *all)
-{
-	const char *id, *sites;
-	uint32_t *more, n;
-	json_t *one;
-	size_t i;
-	int e = 0;
-
-	json_array_foreach (all, i, one) {
-		id = json_string_value(json_object_get(one, "image"));
-		sites = json_string_value(json_object_get(one, "sites"));
-		if (!id || !sites ||
-		    strcmp(id, maple_image_build_id(m->image)) != 0)
-			continue;
-		e = maple_reached_read(sites, &more, &n);
-		if (e)
-			return e;
-		e = add_executed(m, more, n);
-		free(more);
-		if (e)
-			return e;
-	}
-	return 0;
-}
 
 /* Of the sites of an order, whose offsets these are, each two. */
 static int take_order(struct map *m, json_t *forced)
@@ -129,7 +83,13 @@ static int take_order(struct map *m, json_t *forced)
 				(struct order){ at[i] < at[k] ? at[i] : at[k],
 						at[i] < at[k] ? at[k] : at[i] };
 		}
-	return add_executed(m, at, (uint32_t)n);
+	if (!n)
+		return 0;
+	if (!maple_array_resize(m->executed.at, m->executed.n + n))
+		return -ENOMEM;
+	memcpy(m->executed.at + m->executed.n, at, n * sizeof(*at));
+	m->executed.n += n;
+	return 0;
 }
 
 static int read_memo(struct map *m, struct maple_memo *memo, int64_t program,
@@ -145,14 +105,16 @@ static int read_memo(struct map *m, struct maple_memo *memo, int64_t program,
 		json_t *one = json_loads(texts[i], 0, NULL);
 
 		e = json_is_array(one)
-			    ? take_sites(m, one)
+			    ? maple_reached_take(
+				      one, maple_image_build_id(m->image),
+				      &m->executed.at, &m->executed.n)
 			    : take_order(m, json_object_get(one, "forced"));
 		json_decref(one);
 	}
 	maple_memo_texts_destroy(texts, n);
 	if (m->executed.n)
 		qsort(m->executed.at, m->executed.n, sizeof(uint32_t),
-		      compare_numbers);
+		      maple_reached_compare);
 	if (m->norders)
 		qsort(m->order, m->norders, sizeof(*m->order), compare_orders);
 	return e ? no_memory(err) : 0;
@@ -178,7 +140,7 @@ static int place(struct map *m, uint32_t site)
 	maple_place_deinit(&at);
 	spot->executed = m->executed.n &&
 			 bsearch(&offset, m->executed.at, m->executed.n,
-				 sizeof(offset), compare_numbers);
+				 sizeof(offset), maple_reached_compare);
 	return 0;
 }
 

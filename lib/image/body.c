@@ -27,17 +27,6 @@ static void take_out(struct taken *taken, unsigned int at, unsigned int bits)
 	memset(taken->bytes + at, 0, bits / 8);
 }
 
-/* Whether @value can be an address: in a program that has a fixed place. */
-static bool is_address(const struct maple_image *code, uint64_t value)
-{
-	if (code->type != ET_EXEC)
-		return false;
-	for (unsigned int i = 0; i < code->nsegs; i++)
-		if (value >= code->seg[i].lo && value < code->seg[i].hi)
-			return true;
-	return false;
-}
-
 static void take_displacement(const struct maple_prints *prints,
 			      const ZydisDecodedInstruction *insn,
 			      uint64_t next, struct taken *taken)
@@ -50,7 +39,7 @@ static void take_displacement(const struct maple_prints *prints,
 		return;
 	if (relative)
 		value += next;
-	else if (!is_address(&prints->code, value))
+	else if (!maple_image_is_address(&prints->code, value))
 		return;
 	take_out(taken, insn->raw.disp.offset, insn->raw.disp.size);
 	taken->name[0] = maple_names_hash(prints, value);
@@ -67,7 +56,8 @@ static void take_immediate(const struct maple_prints *prints,
 		return;
 	if (insn->raw.imm[0].is_relative)
 		value += next;
-	else if (insn->raw.imm[0].size < 32 || !is_address(&prints->code, value))
+	else if (insn->raw.imm[0].size < 32 ||
+		 !maple_image_is_address(&prints->code, value))
 		return;
 	take_out(taken, insn->raw.imm[0].offset, insn->raw.imm[0].size);
 	if (value > range->lo && value < range->hi)

@@ -161,6 +161,16 @@ void maple_image_cache_write(struct maple_image *image, const char *parent);
 bool maple_image_cache_take(struct maple_image *image, const char *parent);
 void maple_image_cache_keep(struct maple_image *image, const char *parent);
 
+/* Whether @value can be an address: in a program that has a fixed place. */
+static inline bool maple_image_is_address(const struct maple_image *image,
+					  uint64_t value)
+{
+	for (unsigned int i = 0; image->type == ET_EXEC && i < image->nsegs; i++)
+		if (value >= image->seg[i].lo && value < image->seg[i].hi)
+			return true;
+	return false;
+}
+
 static inline bool maple_image_in_text(const struct maple_image *image,
 				       uint64_t addr)
 {

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <maple/report.h>
+#include "clean.h"
 
 #define LINES_MAX 1000 /* pairs of lines that are put together */
 
@@ -29,15 +30,19 @@ static void print_count(FILE *out, uint64_t n, const char *text)
 	fprintf(out, "%8" PRIu64 "  %s\n", n, text);
 }
 
-static void print_function(FILE *out,
-			   const struct maple_static_place_pair *pair, int i)
+/* What stands in a binary may be written to harm a terminal. */
+static void print_function(FILE *out, const struct maple_static_place_pair *pair,
+			   int i, bool unicode)
 {
 	const char *file = pair->file[i];
 	const char *slash = file ? strrchr(file, '/') : NULL;
 
-	fprintf(out, "%s", pair->function[i] ? pair->function[i] : "?");
+	fputs(maple_clean(pair->function[i] ? pair->function[i] : "?", unicode)
+		      .text,
+	      out);
 	if (file)
-		fprintf(out, " (%s)", slash ? slash + 1 : file);
+		fprintf(out, " (%s)",
+			maple_clean(slash ? slash + 1 : file, unicode).text);
 }
 
 /* One end of @n pairs: each line once; of equal ones the first decides. */
@@ -69,9 +74,9 @@ static void print_pairs(FILE *out, const struct maple_unreached *u,
 	for (i = 0; i < u->n; i += n) {
 		if (!i || !same_functions(&pair[i], &pair[i - 1])) {
 			fputs(style->colour ? "\033[1m" : "", out);
-			print_function(out, &pair[i], 0);
+			print_function(out, &pair[i], 0, style->unicode);
 			fputs(" and ", out);
-			print_function(out, &pair[i], 1);
+			print_function(out, &pair[i], 1, style->unicode);
 			fputs(style->colour ? "\033[0m\n" : "\n", out);
 		}
 		for (n = 1; i + n < u->n && n < LINES_MAX &&
@@ -80,8 +85,10 @@ static void print_pairs(FILE *out, const struct maple_unreached *u,
 				    or_empty(pair[i].variable));
 		     n++)
 			;
-		fprintf(out,
-			"    %s: ", pair[i].variable ? pair[i].variable : "?");
+		fprintf(out, "    %s: ",
+			maple_clean(pair[i].variable ? pair[i].variable : "?",
+				    style->unicode)
+				.text);
 		print_lines(out, &pair[i], n, 0);
 		fputs(" and ", out);
 		print_lines(out, &pair[i], n, 1);

@@ -19,8 +19,8 @@
 #include <unistd.h>
 #include <uthash.h>
 #include <maple/event.h>
-#include "backend/pair.h"
 #include "image/static/pairs.h"
+#include "alone.h"
 
 #define SITES 16 /* of a byte that are kept */
 
@@ -87,43 +87,15 @@ static void run_ended(uint32_t base)
 	}
 }
 
-static void on_notice(void *ctx, const char *text)
-{
-	fprintf(stderr, "static_shared: %s\n", text);
-}
-
-static char *beside_us(const char *name)
-{
-	char self[4096], *text = NULL, *slash;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	if (n < 0)
-		return NULL;
-	self[n] = '\0';
-	for (int i = 0; i < 3; i++) {
-		slash = strrchr(self, '/');
-		if (slash)
-			*slash = '\0';
-	}
-	return asprintf(&text, "%s/%s", self, name) < 0 ? NULL : text;
-}
-
-static int run_all(struct maple_backend_options *options, const char *program,
-		   struct maple_error *err)
+static int run_all(struct alone *alone, struct maple_error *err)
 {
 	static const enum maple_schedule schedules[] = { MAPLE_SCHEDULE_OLDER,
 							 MAPLE_SCHEDULE_YOUNGER,
 							 MAPLE_SCHEDULE_PCT };
 	const struct maple_run_sink sink = { .event = on_event };
-	struct maple_pair_choice choice;
-	struct maple_pair *pair;
 	uint32_t main_image;
-	int e = maple_pair_choose("agent", options, &choice, err);
+	int e = 0;
 
-	if (!e)
-		e = maple_pair_create(&choice, options, 60, &pair, err);
-	if (e)
-		return e;
 	for (int i = 0; i < 3 && !e; i++) {
 		struct maple_run_order order = {
 			.kind = MAPLE_RUN_PROFILE,
@@ -137,8 +109,10 @@ static int run_all(struct maple_backend_options *options, const char *program,
 		};
 		struct maple_run run = { 0 };
 
-		e = maple_pair_run(pair, &order, &sink, &run, err);
-		main_image = maple_registry_namesake(registry, program);
+		e = maple_backend_run(alone->backend, NULL, &order, &sink, &run,
+				      err);
+		main_image = maple_registry_namesake(registry,
+						     alone->options.program);
 		if (!e && !shared && main_image != MAPLE_REGISTRY_NONE) {
 			maple_image_sites(
 				maple_registry_image(registry, main_image),
@@ -150,7 +124,6 @@ static int run_all(struct maple_backend_options *options, const char *program,
 		maple_run_deinit(&run);
 		close(order.in);
 	}
-	maple_pair_destroy(pair);
 	return e;
 }
 
@@ -194,8 +167,8 @@ static void tell(struct maple_image *image, const char *name)
 
 int main(int argc, char **argv)
 {
-	struct maple_backend_options options = { 0 };
 	struct maple_error err = { "" };
+	struct alone alone;
 	uint32_t image;
 	int e;
 
@@ -203,13 +176,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: static_shared PROG [ARGUMENT...]\n");
 		return 2;
 	}
-	registry = maple_registry_create();
-	options.program = argv[1];
-	options.argv = argv + 1;
-	options.agent = beside_us("libmaple-agent.so");
-	options.registry = registry;
-	options.notice = on_notice;
-	e = run_all(&options, argv[1], &err);
+	alone_open(&alone, argv + 1);
+	registry = alone.options.registry;
+	e = run_all(&alone, &err);
 	image = maple_registry_namesake(registry, argv[1]);
 	if (!e && (!shared || image == MAPLE_REGISTRY_NONE))
 		e = maple_error_set(&err, ENODATA, "the program was not seen");
@@ -220,8 +189,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "static_shared: %s\n", err.text);
 	else
 		tell(maple_registry_image(registry, image), argv[1]);
-	maple_registry_destroy(registry);
-	free(options.agent ? (char *)options.agent : NULL);
+	alone_close(&alone);
 	free(shared);
 	return e ? 125 : 0;
 }

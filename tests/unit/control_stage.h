@@ -200,4 +200,30 @@ static inline void replay(struct stage *s)
 
 #define T(name) cmocka_unit_test_teardown(name, leave_stages)
 
+/* A few runs of each policy; none of them fails, and all of them repeat. */
+static inline void stay_clean(const char *program, const char *arg,
+			      unsigned int runs, bool asleep)
+{
+	static const enum maple_policy_kind policies[] = { MAPLE_POLICY_RW,
+							   MAPLE_POLICY_POS,
+							   MAPLE_POLICY_PCT,
+							   MAPLE_POLICY_SURW };
+	struct maple_run_control c = { 0 };
+	struct stage s;
+
+	open_stage(&s, program, arg);
+	s.play->alone.backend->options.sleeps = asleep;
+	for (unsigned int i = 0; i < 4 * runs; i++) {
+		order_by(&c.order, policies[i % 4], i);
+		c.order.blind = i / 4 % 2;
+		c.log = i / 8 % 2;
+		control(&s, &c, false);
+		if (s.run.end != MAPLE_END_ITSELF || s.run.status)
+			fail_msg("%s, policy %u, seed %u: end %d, status %x",
+				 program, policies[i % 4], i, s.run.end,
+				 s.run.status);
+	}
+	close_stage(&s);
+}
+
 #endif

@@ -51,40 +51,16 @@ static void test_pos_finds_and_lists_repeat(void **state)
 	}
 }
 
-/* A few runs of each policy; none of them fails, and all of them repeat. */
-static void stay_clean(const char *program, const char *arg, unsigned int runs)
-{
-	static const enum maple_policy_kind policies[] = { MAPLE_POLICY_RW,
-							   MAPLE_POLICY_POS,
-							   MAPLE_POLICY_PCT,
-							   MAPLE_POLICY_SURW };
-	struct maple_run_control c = { 0 };
-	struct stage s;
-
-	open_stage(&s, program, arg);
-	for (unsigned int i = 0; i < 4 * runs; i++) {
-		order_by(&c.order, policies[i % 4], i);
-		c.order.blind = i / 4 % 2;
-		c.log = i / 8 % 2;
-		control(&s, &c, false);
-		if (s.run.end != MAPLE_END_ITSELF || s.run.status)
-			fail_msg("%s, policy %u, seed %u: end %d, status %x",
-				 program, policies[i % 4], i, s.run.end,
-				 s.run.status);
-	}
-	close_stage(&s);
-}
-
 static void test_clean_ones_stay_clean(void **state)
 {
-	stay_clean("targets/clean/all_locks", NULL, 20);
-	stay_clean("targets/clean/c11_pipeline", NULL, 20);
-	stay_clean("targets/clean/mutex_counter", NULL, 20);
-	stay_clean("targets/clean/signal_fork", NULL, 20);
-	stay_clean("targets/clean/spin_wait", NULL, 20);
-	stay_clean("targets/clean/timed_queue", NULL, 20);
-	stay_clean("control/cond_ends", NULL, 20);
-	stay_clean("control/exit_parked", NULL, 20);
+	stay_clean("targets/clean/all_locks", NULL, 20, false);
+	stay_clean("targets/clean/c11_pipeline", NULL, 20, false);
+	stay_clean("targets/clean/mutex_counter", NULL, 20, false);
+	stay_clean("targets/clean/signal_fork", NULL, 20, false);
+	stay_clean("targets/clean/spin_wait", NULL, 20, false);
+	stay_clean("targets/clean/timed_queue", NULL, 20, false);
+	stay_clean("control/cond_ends", NULL, 20, false);
+	stay_clean("control/exit_parked", NULL, 20, false);
 }
 
 /*
@@ -99,7 +75,7 @@ static void test_time_is_the_runs_own(void **state)
 	struct maple_run_control c = { 0 };
 	struct stage s;
 
-	stay_clean("control/two_pollers", NULL, 20);
+	stay_clean("control/two_pollers", NULL, 20, false);
 	open_stage(&s, "control/two_pollers", NULL);
 	order_by(&c.order, MAPLE_POLICY_POS, 1);
 	control(&s, &c, false);
@@ -107,7 +83,7 @@ static void test_time_is_the_runs_own(void **state)
 	replay(&s);
 	close_stage(&s);
 	for (unsigned int i = 0; timers[i]; i++) {
-		stay_clean("control/timers", timers[i], 5);
+		stay_clean("control/timers", timers[i], 5, false);
 		open_stage(&s, "control/timers", timers[i]);
 		order_by(&c.order, MAPLE_POLICY_POS, 1);
 		control(&s, &c, false);
@@ -117,7 +93,7 @@ static void test_time_is_the_runs_own(void **state)
 				1000);
 		close_stage(&s);
 	}
-	stay_clean("control/outside", "child", 2);
+	stay_clean("control/outside", "child", 2, false);
 	/* Without haste, which is the policies'. */
 	open_stage(&s, "control/outside", "timer");
 	c.order.policy = MAPLE_POLICY_LIST;

@@ -76,30 +76,13 @@ static void test_bugs_are_found_and_repeat(void **state)
 
 static void test_clean_ones_stay_clean(void **state)
 {
-	static const char *const programs[] = {
-		"targets/clean/c11_pipeline", "targets/clean/signal_fork",
-		"targets/clean/spin_wait",    "targets/clean/timed_queue",
-		"control/cond_ends",	      "control/exit_parked",
-		"control/two_pollers",
-	};
-	struct maple_run_control c = { 0 };
-	struct stage s;
-
-	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
-		open_asleep(&s, programs[i], NULL);
-		for (unsigned int n = 0; n < 24; n++) {
-			order_by(&c.order, n % 4, n);
-			c.order.blind = n / 4 % 2;
-			c.log = n / 8 % 2;
-			control(&s, &c, false);
-			if (failed(&s.run))
-				fail_msg("%s, policy %u, seed %u: end %d, "
-					 "status %x",
-					 programs[i], n % 4, n, s.run.end,
-					 s.run.status);
-		}
-		close_stage(&s);
-	}
+	stay_clean("targets/clean/c11_pipeline", NULL, 6, true);
+	stay_clean("targets/clean/signal_fork", NULL, 6, true);
+	stay_clean("targets/clean/spin_wait", NULL, 6, true);
+	stay_clean("targets/clean/timed_queue", NULL, 6, true);
+	stay_clean("control/cond_ends", NULL, 6, true);
+	stay_clean("control/exit_parked", NULL, 6, true);
+	stay_clean("control/two_pollers", NULL, 6, true);
 }
 
 /* Who is let go has to be woken. */

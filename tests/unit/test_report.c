@@ -161,6 +161,29 @@ static void nothing_of_the_target_reaches_the_terminal_raw(void **state)
 }
 
 /* A library's code at the user's line: a row more, and the arrow is longer. */
+/* Nor what a binary has in it, which nobody has run yet. */
+static void nothing_of_the_binary_reaches_the_terminal_raw(void **state)
+{
+	static const struct maple_report_style style = { .unicode = true };
+	struct maple_static_place_pair pair = {
+		.function = { (char *)"\033[31mf", (char *)"g\a" },
+		.file = { (char *)"a/\033]0;x\a.c", NULL },
+		.line = { 1, 2 },
+		.variable = (char *)"v\033\xc2\x9b",
+	};
+	const struct maple_unreached map = {
+		.pairs = 1, .never = 1, .pair = &pair, .n = 1
+	};
+	FILE *out = open_buffer();
+
+	maple_report_unreached(out, &map, &style);
+	fclose(out);
+	assert_non_null(strstr(buffer, "[31mf"));
+	assert_null(strchr(buffer, '\033'));
+	assert_null(strchr(buffer, '\a'));
+	assert_null(strstr(buffer, "\xc2\x9b"));
+}
+
 static void what_was_inlined_stands_below_the_users_line(void **state)
 {
 	static const struct maple_report_style style = { .unicode = true };
@@ -551,6 +574,7 @@ int main(void)
 		TEST(an_older_deadlock_still_waits),
 		TEST(long_names_stay_within_the_width),
 		TEST(nothing_of_the_target_reaches_the_terminal_raw),
+		TEST(nothing_of_the_binary_reaches_the_terminal_raw),
 		TEST(what_was_inlined_stands_below_the_users_line),
 		TEST(replays_without_an_order_are_told),
 		TEST(an_order_that_does_not_fail_again_is_told),

@@ -35,23 +35,12 @@ static bool is_memory(const ZydisDecodedOperand *op)
 	       op->mem.segment != ZYDIS_REGISTER_GS;
 }
 
-/* Absolute addresses are a program's that has a fixed place. */
-static bool is_address(const struct maple_image *code, uint64_t value)
-{
-	if (code->type != ET_EXEC)
-		return false;
-	for (unsigned int i = 0; i < code->nsegs; i++)
-		if (value >= code->seg[i].lo && value < code->seg[i].hi)
-			return true;
-	return false;
-}
-
 /* False if no register has the address, and it is none by itself. */
 static bool take_memory(const struct maple_image *code, struct maple_effect *e,
 			const ZydisDecodedOperand *op)
 {
 	if (op->mem.base == ZYDIS_REGISTER_NONE &&
-	    !is_address(code, op->mem.disp.value))
+	    !maple_image_is_address(code, op->mem.disp.value))
 		return false;
 	e->base = op->mem.base == ZYDIS_REGISTER_RIP ? NONE : gpr(op->mem.base);
 	e->index = gpr(op->mem.index);
@@ -67,7 +56,8 @@ static void take_mov(const struct maple_image *code, struct maple_effect *e,
 {
 	if (op->type == ZYDIS_OPERAND_TYPE_REGISTER &&
 	    op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && op->size >= 32 &&
-	    gpr(op->reg.value) != NONE && is_address(code, op[1].imm.value.u)) {
+	    gpr(op->reg.value) != NONE &&
+	    maple_image_is_address(code, op[1].imm.value.u)) {
 		e->kind = MAPLE_EFFECT_ADDRESS;
 		e->disp = (int64_t)op[1].imm.value.u;
 	} else if (is_reg(op) && is_reg(&op[1])) {
