@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * What registers have, and which locks are held, at each instruction of a
- * function: carried along from its entry, met where control comes together,
- * and gone through again until nothing changes. From that come the data of its
- * sites, and its calls with what they are given.
+ * Which locks are held, and what registers have (values.c), at each instruction
+ * of a function: carried along from its entry, met where control comes
+ * together, and gone through again until nothing changes. From that come the
+ * data of its sites, and its calls with what they are given.
  *
  * It says what holds on all ways to an instruction, as far as it follows them:
  * where control comes from somewhere unknown, registers have nothing but what
@@ -14,29 +14,13 @@
 #include <errno.h>
 #include <string.h>
 #include "base/array.h"
-#include "static.h"
+#include "flow.h"
 
 #define SWEEPS	   6	 /* until what still changes is forgotten */
 #define JOINED_MAX 10000 /* states of a function, a KB each */
 #define RAX	   0
-#define RSP	   4
-#define RBP	   5
-#define NO_REG	   0xff
 #define ENDBR	   4	/* bytes of that instruction */
 #define ENTRY_SP   (-8) /* behind the return address */
-
-struct flow {
-	struct maple_static *s;
-	const struct maple_static_code *code;
-	const struct maple_effect *e;
-	size_t n;
-	struct maple_static_function *f;
-	struct maple_state now;
-	struct maple_state *joined;
-	size_t first[18]; /* of the function's variables in each register */
-	struct maple_value sp, bp; /* as they were last, by address */
-	bool changed, emit, returned;
-};
 
 /* maple_static_range - the function that has @addr, or begins there; or NONE */
 uint32_t maple_static_range(const struct maple_static *s, uint64_t addr,
@@ -52,7 +36,7 @@ uint32_t maple_static_range(const struct maple_static *s, uint64_t addr,
 
 /* ---- states ---- */
 
-static void forget(struct flow *w, struct maple_state *state)
+static void forget(struct maple_static_flow *w, struct maple_state *state)
 {
 	*state = (struct maple_state){ .live = true, .started = true };
 	state->reg[RSP] = w->sp;
@@ -67,7 +51,7 @@ static void hold(struct maple_state *state, uint32_t lock, uint32_t section)
 }
 
 /* Lets go of @lock; of one that nobody has a name for, of the last. */
-static bool let_go(struct flow *w, uint32_t lock, bool last)
+static bool let_go(struct maple_static_flow *w, uint32_t lock, bool last)
 {
 	struct maple_state *state = &w->now;
 
@@ -83,258 +67,9 @@ static bool let_go(struct flow *w, uint32_t lock, bool last)
 	return false;
 }
 
-/* ---- what the debug information adds ---- */
-
-static void find_variables(struct flow *w)
-{
-	const struct maple_static_variable *v = w->s->types.variables.at;
-	size_t n = w->s->types.variables.n;
-	uint32_t range = w->code->range;
-
-	for (unsigned int reg = 0; reg < 18; reg++)
-		w->first[reg] = maple_array_lead(
-			n, i,
-			v[i].range < range ||
-				(v[i].range == range && v[i].reg < reg));
-}
-
-/* Where from the CFA a variable is, that has a place in the frame. */
-static bool slot_of(const struct flow *w, const struct maple_static_variable *v,
-		    int64_t *at)
-{
-	const struct maple_value *base = &w->now.reg[RSP];
-
-	*at = v->off;
-	if (v->where == MAPLE_WHERE_CFA)
-		return true;
-	if (v->where == MAPLE_WHERE_RBP)
-		base = &w->now.reg[RBP];
-	*at += base->at;
-	return base->kind == MAPLE_VALUE_FRAME && !base->lost;
-}
-
-/* How much is said of memory by a pointer to this. */
-static uint64_t weight(const struct flow *w, uint32_t type)
-{
-	const struct maple_static_type *t =
-		maple_static_type_at(&w->s->types, type);
-
-	return t && t->kind == MAPLE_TYPE_OBJECT ? t->size + 1 : 0;
-}
-
-/*
- * The source's pointer that is in a register, or slot. Of several, as in
- * functions that were put there, the one that leads to the most.
- */
-static const struct maple_static_variable *
-find_variable(const struct flow *w, unsigned int reg, int64_t slot, uint32_t pc)
-{
-	const struct maple_static_variable *v = w->s->types.variables.at,
-					   *found = NULL;
-	int64_t at;
-
-	for (size_t i = w->first[reg]; i < w->first[reg + 1] && v[i].lo <= pc;
-	     i++) {
-		if (!maple_static_spend(w->s, 1))
-			return NULL;
-		if (pc >= v[i].hi ||
-		    (reg == 16 && (!slot_of(w, &v[i], &at) || at != slot)))
-			continue;
-		if (!found || weight(w, v[i].type) >= weight(w, found->type))
-			found = &v[i];
-	}
-	return found;
-}
-
-static struct maple_value value_of(const struct flow *w, unsigned int reg,
-				   uint32_t pc)
-{
-	const struct maple_static_variable *v;
-	struct maple_value known = { 0 };
-
-	if (reg >= 16)
-		return known;
-	if (w->now.reg[reg].kind != MAPLE_VALUE_NUMBER)
-		known = w->now.reg[reg];
-	/* A pointer to bytes was cast, if the source has a better one there. */
-	if (known.kind != MAPLE_VALUE_NONE &&
-	    (known.kind != MAPLE_VALUE_OBJECT || weight(w, known.type)))
-		return known;
-	v = find_variable(w, reg, 0, pc);
-	if (!v || (known.kind != MAPLE_VALUE_NONE && !weight(w, v->type)))
-		return known;
-	return (struct maple_value){ .kind = MAPLE_VALUE_OBJECT,
-				     .type = v->type,
-				     .at = -(int64_t)v->off };
-}
-
-/* What was added to a number; gcc folds where an array begins into that. */
-static int64_t added(const struct flow *w, unsigned int reg)
-{
-	return reg < 16 && w->now.reg[reg].kind == MAPLE_VALUE_NUMBER
-		       ? w->now.reg[reg].at
-		       : 0;
-}
-
-static void count_on(struct flow *w, unsigned int reg, int64_t by)
-{
-	int64_t at = added(w, reg) + by;
-
-	w->now.reg[reg] = (struct maple_value){ 0 };
-	if (at && at > INT32_MIN && at < INT32_MAX)
-		w->now.reg[reg] =
-			(struct maple_value){ .kind = MAPLE_VALUE_NUMBER,
-					      .at = at };
-}
-
-/* What the function has stored at @at, from the CFA. */
-static struct maple_static_saved *find_saved(struct flow *w, int64_t at)
-{
-	for (unsigned int i = 0; i < w->now.nsaved; i++)
-		if (w->now.saved[i].at == at)
-			return &w->now.saved[i];
-	return NULL;
-}
-
-/* The oldest makes room. */
-static void save(struct flow *w, int64_t at, struct maple_value v)
-{
-	struct maple_static_saved *slot = find_saved(w, at);
-
-	if (slot) {
-		slot->value = v;
-	} else if (v.kind != MAPLE_VALUE_NONE) {
-		if (w->now.nsaved == MAPLE_STATIC_SAVED) {
-			memmove(w->now.saved, w->now.saved + 1,
-				(MAPLE_STATIC_SAVED - 1) *
-					sizeof(*w->now.saved));
-			w->now.nsaved--;
-		}
-		w->now.saved[w->now.nsaved++] =
-			(struct maple_static_saved){ at, v };
-	}
-}
-
-/* ---- instructions ---- */
-
-static void store(struct flow *w, const struct maple_effect *e)
-{
-	struct maple_value base;
-
-	if (e->base == NO_REG || e->index != NO_REG)
-		return;
-	base = value_of(w, e->base, e->offset);
-	if (base.kind == MAPLE_VALUE_FRAME && !base.lost)
-		save(w, base.at + e->disp, value_of(w, e->src, e->offset));
-}
-
-static struct maple_value load(struct flow *w, const struct maple_effect *e)
-{
-	const struct maple_static_variable *v;
-	const struct maple_static_saved *saved;
-	struct maple_value base = value_of(w, e->base, e->offset);
-
-	if (e->base == NO_REG)
-		return maple_static_load(w->s, NULL, e->disp,
-					 e->index != NO_REG);
-	/* Which of the two is the pointer has no matter. */
-	if (base.kind == MAPLE_VALUE_NONE && e->scale == 1)
-		base = value_of(w, e->index, e->offset);
-	if (base.kind != MAPLE_VALUE_FRAME)
-		return base.kind == MAPLE_VALUE_NONE
-			       ? base
-			       : maple_static_load(w->s, &base, e->disp,
-						   e->index != NO_REG);
-	if (base.lost || e->index != NO_REG)
-		return (struct maple_value){ 0 };
-	saved = find_saved(w, base.at + e->disp);
-	if (saved && saved->value.kind != MAPLE_VALUE_NONE)
-		return saved->value;
-	v = find_variable(w, 16, base.at + e->disp, e->offset);
-	if (!v)
-		return (struct maple_value){ 0 };
-	return (struct maple_value){ .kind = MAPLE_VALUE_OBJECT,
-				     .type = v->type };
-}
-
-/* At the end of an object in an array the next one begins. */
-static void move_on(struct flow *w, struct maple_value *v, int64_t by)
-{
-	const struct maple_static_type *t;
-
-	v->at += by;
-	if (v->kind != MAPLE_VALUE_OBJECT)
-		return;
-	t = maple_static_type_at(&w->s->types, v->type);
-	if (t && t->size && t->size < INT32_MAX &&
-	    (v->at == (int64_t)t->size || v->at == -(int64_t)t->size))
-		v->at = 0;
-}
-
-static struct maple_value address(struct flow *w, const struct maple_effect *e)
-{
-	struct maple_value v = value_of(w, e->base, e->offset);
-	struct maple_value more = { 0 };
-
-	if (e->scale == 1)
-		more = value_of(w, e->index, e->offset);
-	if (e->base == NO_REG) {
-		v = (struct maple_value){ .kind = MAPLE_VALUE_ADDRESS,
-					  .at = e->disp,
-					  .from = e->offset };
-	} else if (v.kind == MAPLE_VALUE_NONE) {
-		if (more.kind == MAPLE_VALUE_NONE)
-			return v;
-		v = more;
-		v.loose = true;
-		move_on(w, &v, e->disp);
-		return v;
-	} else {
-		move_on(w, &v, e->disp);
-	}
-	if (e->index != NO_REG) {
-		v.loose = true;
-		v.lost |= v.kind == MAPLE_VALUE_FRAME;
-	}
-	return v;
-}
-
-static struct maple_value sum(struct flow *w, const struct maple_effect *e)
-{
-	struct maple_value a = value_of(w, e->dst, e->offset);
-	struct maple_value b = value_of(w, e->src, e->offset);
-
-	if (a.kind != MAPLE_VALUE_NONE && b.kind != MAPLE_VALUE_NONE)
-		return (struct maple_value){ 0 };
-	if (a.kind == MAPLE_VALUE_NONE)
-		a = b;
-	a.loose = true;
-	a.lost |= a.kind == MAPLE_VALUE_FRAME;
-	return a;
-}
-
-static void set(struct flow *w, unsigned int reg, struct maple_value v)
-{
-	if (reg >= 16)
-		return;
-	if (reg == RSP && v.kind != MAPLE_VALUE_FRAME)
-		v = (struct maple_value){ .kind = MAPLE_VALUE_FRAME,
-					  .lost = true };
-	w->now.reg[reg] = v;
-	if (reg == RBP && v.kind == MAPLE_VALUE_FRAME)
-		w->bp = v;
-}
-
-static void shift(struct flow *w, int64_t by)
-{
-	struct maple_value *sp = &w->now.reg[RSP];
-
-	sp->at += sp->lost ? 0 : by;
-}
-
 /* ---- calls ---- */
 
-static struct maple_static_edge *add_edge(struct flow *w,
+static struct maple_static_edge *add_edge(struct maple_static_flow *w,
 					  const struct maple_effect *e,
 					  uint32_t to, uint8_t kind)
 {
@@ -359,7 +94,7 @@ static struct maple_static_edge *add_edge(struct flow *w,
 }
 
 /* What functions of others are given they may write to, or call. */
-static void pass(struct flow *w, const struct maple_effect *e)
+static void pass(struct maple_static_flow *w, const struct maple_effect *e)
 {
 	static const uint8_t args[] = { MAPLE_RDI, MAPLE_RSI, MAPLE_RDX,
 					MAPLE_RCX, 8,	      9 };
@@ -369,7 +104,7 @@ static void pass(struct flow *w, const struct maple_effect *e)
 	uint32_t function;
 
 	for (size_t i = 0; i < sizeof(args); i++) {
-		v = value_of(w, args[i], e->offset);
+		v = maple_static_flow_value(w, args[i], e->offset);
 		if (v.kind != MAPLE_VALUE_ADDRESS &&
 		    v.kind != MAPLE_VALUE_OBJECT)
 			continue;
@@ -390,11 +125,12 @@ static void pass(struct flow *w, const struct maple_effect *e)
 }
 
 /* The thread's function, if it is known. */
-static void create(struct flow *w, const struct maple_effect *e,
+static void create(struct maple_static_flow *w, const struct maple_effect *e,
 		   const struct maple_static_called *called,
 		   struct maple_static_edge *edge)
 {
-	struct maple_value v = value_of(w, called->arg, e->offset);
+	struct maple_value v =
+		maple_static_flow_value(w, called->arg, e->offset);
 	uint32_t *slot;
 
 	if (v.kind != MAPLE_VALUE_ADDRESS || v.loose)
@@ -407,14 +143,15 @@ static void create(struct flow *w, const struct maple_effect *e,
 		*slot = v.from;
 }
 
-static void synchronise(struct flow *w, const struct maple_effect *e,
+static void synchronise(struct maple_static_flow *w,
+			const struct maple_effect *e,
 			const struct maple_static_called *called)
 {
 	struct maple_value v;
 	uint32_t lock = 0;
 
 	if (called->arg < 16) {
-		v = value_of(w, called->arg, e->offset);
+		v = maple_static_flow_value(w, called->arg, e->offset);
 		lock = maple_static_lock(w->s, &v);
 	}
 	if (called->kind == MAPLE_CALL_LOCK) {
@@ -438,7 +175,8 @@ static void synchronise(struct flow *w, const struct maple_effect *e,
 }
 
 /* What the function has left behind when it comes back. */
-static void come_back(struct flow *w, const struct maple_effect *e, uint32_t to)
+static void come_back(struct maple_static_flow *w, const struct maple_effect *e,
+		      uint32_t to)
 {
 	const struct maple_static_function *f = &w->s->functions[to];
 
@@ -450,7 +188,7 @@ static void come_back(struct flow *w, const struct maple_effect *e, uint32_t to)
 		hold(&w->now, f->leaves[i].lock, e->offset);
 }
 
-static struct maple_value result_of(struct flow *w, uint64_t at,
+static struct maple_value result_of(struct maple_static_flow *w, uint64_t at,
 				    const char *name)
 {
 	const struct maple_static_prototype *p = NULL;
@@ -466,7 +204,7 @@ static struct maple_value result_of(struct flow *w, uint64_t at,
 				     .type = p->result };
 }
 
-static void call(struct flow *w, const struct maple_effect *e)
+static void call(struct maple_static_flow *w, const struct maple_effect *e)
 {
 	const char *name = NULL;
 	struct maple_static_called called;
@@ -531,7 +269,7 @@ static void call(struct flow *w, const struct maple_effect *e)
 }
 
 /* The locks that are held whichever way it ends. */
-static void come_to_end(struct flow *w)
+static void come_to_end(struct maple_static_flow *w)
 {
 	struct maple_state end = w->now;
 
@@ -549,7 +287,7 @@ static void come_to_end(struct flow *w)
 
 /* ---- control ---- */
 
-static const struct maple_effect *effect_at(const struct flow *w,
+static const struct maple_effect *effect_at(const struct maple_static_flow *w,
 					    uint32_t offset)
 {
 	size_t i = maple_array_lead(w->n, k, w->e[k].offset < offset);
@@ -557,7 +295,8 @@ static const struct maple_effect *effect_at(const struct flow *w,
 	return i < w->n && w->e[i].offset == offset ? w->e + i : NULL;
 }
 
-static bool is_stub(const struct flow *w, const struct maple_effect *e)
+static bool is_stub(const struct maple_static_flow *w,
+		    const struct maple_effect *e)
 {
 	return e->target && !e->src &&
 	       (maple_names_import(w->s->names, e->offset) ||
@@ -565,7 +304,8 @@ static bool is_stub(const struct flow *w, const struct maple_effect *e)
 }
 
 /* A switch: to all of its function that is come to from elsewhere. */
-static void lead_anywhere(struct flow *w, const struct maple_effect *e)
+static void lead_anywhere(struct maple_static_flow *w,
+			  const struct maple_effect *e)
 {
 	if (!maple_static_spend(w->s, w->n))
 		return;
@@ -578,7 +318,7 @@ static void lead_anywhere(struct flow *w, const struct maple_effect *e)
 }
 
 /* Control may go to where @e leads. */
-static void lead(struct flow *w, const struct maple_effect *e)
+static void lead(struct maple_static_flow *w, const struct maple_effect *e)
 {
 	const struct maple_effect *to = e->target ? effect_at(w, e->target)
 						  : NULL;
@@ -616,22 +356,23 @@ static void lead(struct flow *w, const struct maple_effect *e)
 		add_edge(w, e, other, MAPLE_CALL_PLAIN);
 }
 
-static void kill(struct flow *w, const struct maple_effect *e)
+static void kill(struct maple_static_flow *w, const struct maple_effect *e)
 {
 	for (unsigned int i = 0; i < 16; i++)
 		if (e->kills >> i & 1)
-			set(w, i, (struct maple_value){ 0 });
+			maple_static_flow_set(w, i, (struct maple_value){ 0 });
 }
 
-static void choose(struct flow *w, const struct maple_effect *e)
+static void choose(struct maple_static_flow *w, const struct maple_effect *e)
 {
-	struct maple_value a = value_of(w, e->dst, e->offset);
-	struct maple_value b = value_of(w, e->src, e->offset);
+	struct maple_value a = maple_static_flow_value(w, e->dst, e->offset);
+	struct maple_value b = maple_static_flow_value(w, e->src, e->offset);
 
-	set(w, e->dst, maple_value_meet(w->s, &a, &b));
+	maple_static_flow_set(w, e->dst, maple_value_meet(w->s, &a, &b));
 }
 
-static void take_address(struct flow *w, const struct maple_value *v)
+static void take_address(struct maple_static_flow *w,
+			 const struct maple_value *v)
 {
 	uint32_t to = maple_static_range(w->s, v->at, true);
 	struct maple_static_taking *slot;
@@ -643,7 +384,7 @@ static void take_address(struct flow *w, const struct maple_value *v)
 		*slot = (struct maple_static_taking){ to, v->from };
 }
 
-static void step(struct flow *w, const struct maple_effect *e)
+static void step(struct maple_static_flow *w, const struct maple_effect *e)
 {
 	struct maple_value v;
 
@@ -653,47 +394,49 @@ static void step(struct flow *w, const struct maple_effect *e)
 		kill(w, e);
 		break;
 	case MAPLE_EFFECT_MOVE:
-		set(w, e->dst, value_of(w, e->src, e->offset));
+		maple_static_flow_set(
+			w, e->dst,
+			maple_static_flow_value(w, e->src, e->offset));
 		break;
 	case MAPLE_EFFECT_LOAD:
-		set(w, e->dst, load(w, e));
+		maple_static_flow_set(w, e->dst, maple_static_flow_load(w, e));
 		break;
 	case MAPLE_EFFECT_STORE:
-		store(w, e);
+		maple_static_flow_store(w, e);
 		break;
 	case MAPLE_EFFECT_ADDRESS:
-		v = address(w, e);
+		v = maple_static_flow_address(w, e);
 		if (w->emit && e->base == NO_REG && e->index == NO_REG)
 			take_address(w, &v);
-		set(w, e->dst, v);
+		maple_static_flow_set(w, e->dst, v);
 		break;
 	case MAPLE_EFFECT_ADD:
-		v = value_of(w, e->dst, e->offset);
+		v = maple_static_flow_value(w, e->dst, e->offset);
 		if (v.kind == MAPLE_VALUE_NONE) {
-			count_on(w, e->dst, e->disp);
+			maple_static_flow_count_on(w, e->dst, e->disp);
 			break;
 		}
-		move_on(w, &v, e->disp);
-		set(w, e->dst, v);
+		maple_static_flow_move_on(w, &v, e->disp);
+		maple_static_flow_set(w, e->dst, v);
 		break;
 	case MAPLE_EFFECT_SUM:
-		set(w, e->dst, sum(w, e));
+		maple_static_flow_set(w, e->dst, maple_static_flow_sum(w, e));
 		break;
 	case MAPLE_EFFECT_CHOOSE:
 		choose(w, e);
 		break;
 	case MAPLE_EFFECT_PUSH:
-		shift(w, -8);
+		maple_static_flow_shift(w, -8);
 		break;
 	case MAPLE_EFFECT_POP:
 		v = w->now.reg[RSP];
 		kill(w, e);
 		w->now.reg[RSP] = v;
-		shift(w, 8);
+		maple_static_flow_shift(w, 8);
 		break;
 	case MAPLE_EFFECT_LEAVE:
-		set(w, RSP, w->now.reg[RBP]);
-		shift(w, 8);
+		maple_static_flow_set(w, RSP, w->now.reg[RBP]);
+		maple_static_flow_shift(w, 8);
 		w->now.reg[RBP] = (struct maple_value){ 0 };
 		break;
 	case MAPLE_EFFECT_CALL:
@@ -720,12 +463,12 @@ static void step(struct flow *w, const struct maple_effect *e)
 }
 
 /* By the base; what was added to the index may be where an array begins. */
-static struct maple_datum by_base(struct flow *w,
+static struct maple_datum by_base(struct maple_static_flow *w,
 				  const struct maple_table_site *site,
 				  const struct maple_value *base, uint32_t size)
 {
 	bool index = site->index != MAPLE_REG_NONE;
-	int64_t more = added(w, site->index) * site->scale;
+	int64_t more = maple_static_flow_added(w, site->index) * site->scale;
 	struct maple_datum datum;
 
 	if (site->base == MAPLE_REG_NONE)
@@ -744,11 +487,11 @@ static struct maple_datum by_base(struct flow *w,
  * Where nothing is known of the base: the index may be the pointer, or, in a
  * program that has a fixed place, the displacement an array.
  */
-static struct maple_datum by_index(struct flow *w,
+static struct maple_datum by_index(struct maple_static_flow *w,
 				   const struct maple_table_site *site,
 				   uint32_t pc, uint32_t size)
 {
-	struct maple_value v = value_of(w, site->index, pc);
+	struct maple_value v = maple_static_flow_value(w, site->index, pc);
 
 	if (site->scale == 1 && v.kind != MAPLE_VALUE_NONE)
 		return maple_static_datum(w->s, &v, site->disp, true, size);
@@ -757,7 +500,7 @@ static struct maple_datum by_index(struct flow *w,
 	return maple_static_datum(w->s, NULL, site->disp, true, size);
 }
 
-static void emit_sites(struct flow *w, const struct maple_effect *e)
+static void emit_sites(struct maple_static_flow *w, const struct maple_effect *e)
 {
 	const struct maple_table_site *site = w->s->image->sites.at;
 	uint32_t i = e->site;
@@ -770,7 +513,7 @@ static void emit_sites(struct flow *w, const struct maple_effect *e)
 		more = site[i].flags & MAPLE_SITEF_MORE;
 		size = site[i].flags & MAPLE_SITEF_REP ? UINT16_MAX
 						       : site[i].size;
-		base = value_of(w, site[i].base, e->offset);
+		base = maple_static_flow_value(w, site[i].base, e->offset);
 		w->s->data[i] = by_base(w, &site[i], &base, size);
 		if (base.kind == MAPLE_VALUE_NONE &&
 		    site[i].base != MAPLE_REG_NONE)
@@ -785,7 +528,7 @@ static void emit_sites(struct flow *w, const struct maple_effect *e)
 	}
 }
 
-static void begin(struct flow *w)
+static void begin(struct maple_static_flow *w)
 {
 	const struct maple_code_range *range = w->s->code->ranges.at;
 	const char *name;
@@ -803,7 +546,7 @@ static void begin(struct flow *w)
 }
 
 /* Once through all of it; with @all, what is joined is known nothing of. */
-static void sweep(struct flow *w, bool all)
+static void sweep(struct maple_static_flow *w, bool all)
 {
 	const struct maple_effect *e;
 
@@ -832,16 +575,16 @@ static void sweep(struct flow *w, bool all)
 int maple_static_flow(struct maple_static *s,
 		      const struct maple_static_code *code)
 {
-	struct flow w = { .s = s,
-			  .code = code,
-			  .e = code->effects.at,
-			  .n = code->effects.n,
-			  .f = &s->functions[code->range] };
+	struct maple_static_flow w = { .s = s,
+				       .code = code,
+				       .e = code->effects.at,
+				       .n = code->effects.n,
+				       .f = &s->functions[code->range] };
 	unsigned int i;
 
 	w.f->first_call = s->edges.n;
 	w.f->ncalls = 0;
-	find_variables(&w);
+	maple_static_flow_begin(&w);
 	if (code->njoined && code->njoined <= JOINED_MAX) {
 		w.joined = calloc(code->njoined, sizeof(*w.joined));
 		if (!w.joined)
