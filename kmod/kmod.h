@@ -281,6 +281,7 @@ int maple_work_add(struct maple_thread *t, struct task_struct *task,
 		   struct callback_head *work, task_work_func_t fn,
 		   unsigned int bit);
 int maple_work_here(struct callback_head *work, task_work_func_t fn);
+void maple_work_away(void (*fn)(void *arg), void *arg);
 void maple_work_done(struct maple_thread *t, unsigned int bit);
 
 /* session.c */

@@ -14,6 +14,10 @@
  * at the same place later would be stepped with this one's instruction. So such
  * a point lingers when its session is over: it tells nothing, and keeps its file,
  * until nobody has that mapped, or it is long enough again.
+ *
+ * Nor can the kernel take it away, or all of it back that it could not place,
+ * for a process that is being killed: looking for the page it gives up. So both
+ * are a worker's, whom nobody kills.
  */
 #include <linux/fs.h>
 #include <linux/netlink.h>
@@ -258,9 +262,10 @@ static void points_leave(struct list_head *points)
 	points_destroy(points);
 }
 
-/* Those that cannot be removed yet linger. */
-static void points_remove(struct list_head *points)
+/* Those that cannot be removed yet linger. Context: a worker. */
+static void points_remove(void *list)
 {
+	struct list_head *points = list;
 	struct maple_probe_point *p, *next;
 	LIST_HEAD(left);
 
@@ -275,16 +280,21 @@ static void points_remove(struct list_head *points)
 		points_leave(&left);
 }
 
-/* maple_points_exit - whatever becomes of them; there are no sessions */
-void maple_points_exit(void)
+static void remove_lingering(void *unused)
 {
 	struct maple_probe_point *p;
 
-	cancel_delayed_work_sync(&linger_work);
 	list_for_each_entry(p, &lingering, list)
 		point_unregister(p);
 	maple_uprobe_sync();
 	points_destroy(&lingering);
+}
+
+/* maple_points_exit - whatever becomes of them; there are no sessions */
+void maple_points_exit(void)
+{
+	cancel_delayed_work_sync(&linger_work);
+	maple_work_away(remove_lingering, NULL);
 }
 
 /* The kernel would step some instructions, and step them wrongly. */
@@ -301,31 +311,50 @@ static int point_register(struct maple_probe_point *p, struct file *file)
 	return maple_uprobe_add(p->inode, p->offset, &p->consumer, &p->uprobe);
 }
 
-static int points_register(struct maple_session *s, struct list_head *points,
-			   struct file *file, struct netlink_ext_ack *extack)
+/* Of one message; what came of it. */
+struct placing {
+	struct list_head *points;
+	struct file *file;
+	unsigned int placed, unreached;
+	int err;
+};
+
+/* Context: a worker. */
+static void points_register(void *arg)
 {
-	unsigned int placed = 0, unreached = 0;
+	struct placing *placing = arg;
 	struct maple_probe_point *p;
 	int err;
 
-	list_for_each_entry(p, points, list) {
-		err = point_register(p, file);
+	list_for_each_entry(p, placing->points, list) {
+		err = point_register(p, placing->file);
 		p->registered = !err;
 		if (err && !cannot_be(err)) {
-			NL_SET_ERR_MSG(extack,
-				       "the kernel refuses probes in this file");
-			return err;
+			placing->err = err;
+			return;
 		}
 		if (err)
-			unreached++;
+			placing->unreached++;
 		else
-			placed++;
+			placing->placed++;
 	}
-	if (unreached)
+}
+
+static int points_place(struct maple_session *s, struct list_head *points,
+			struct file *file, struct netlink_ext_ack *extack)
+{
+	struct placing placing = { .points = points, .file = file };
+
+	maple_work_away(points_register, &placing);
+	if (placing.err) {
+		NL_SET_ERR_MSG(extack, "the kernel refuses probes in this file");
+		return placing.err;
+	}
+	if (placing.unreached)
 		NL_SET_ERR_MSG(extack,
 			       "no probe can be at some of the instructions");
-	maple_count_add(s, unreached, unreached);
-	maple_count_add(s, probes, placed);
+	maple_count_add(s, unreached, placing.unreached);
+	maple_count_add(s, probes, placing.placed);
 	return 0;
 }
 
@@ -345,7 +374,7 @@ static int probes_add(struct maple_session *s, struct file *file,
 		points_destroy(&points);
 		return err;
 	}
-	err = points_register(s, &points, file, extack);
+	err = points_place(s, &points, file, extack);
 	if (err)
 		list_for_each_entry(p, &points, list) {
 			WRITE_ONCE(p->off, true);
@@ -418,6 +447,6 @@ int maple_session_probe(struct maple_session *s, struct file *file,
 void maple_points_remove(struct maple_session *s)
 {
 	mutex_lock(&s->probes_lock);
-	points_remove(&s->points);
+	maple_work_away(points_remove, &s->points);
 	mutex_unlock(&s->probes_lock);
 }

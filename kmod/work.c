@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Works that a thread does itself, on its way to user space. */
+/*
+ * Works that a thread does itself, on its way to user space; and those that are
+ * none of its, since it may be killed.
+ */
 #include <linux/kprobes.h>
 #include <linux/static_call.h>
+#include <linux/workqueue.h>
 #include "kmod.h"
 
 /*
@@ -44,6 +48,39 @@ int maple_work_here(struct callback_head *work, task_work_func_t fn)
 {
 	init_task_work(work, fn);
 	return static_call(work_add)(current, work, TWA_RESUME);
+}
+
+struct away {
+	struct work_struct work;
+	void (*fn)(void *arg);
+	void *arg;
+};
+
+static void carry_out(struct work_struct *work)
+{
+	struct away *away = container_of(work, struct away, work);
+
+	away->fn(away->arg);
+}
+
+/*
+ * maple_work_away - @fn is done by a worker, and has been when this returns
+ *
+ * For what the kernel gives up half way where its caller is to die.
+ * Context: may sleep.
+ */
+void maple_work_away(void (*fn)(void *arg), void *arg)
+{
+	struct away away = { .fn = fn, .arg = arg };
+
+	if (current->flags & PF_KTHREAD) {
+		fn(arg);
+		return;
+	}
+	INIT_WORK_ONSTACK(&away.work, carry_out);
+	queue_work(maple_workers, &away.work);
+	flush_work(&away.work);
+	destroy_work_on_stack(&away.work);
 }
 
 /* maple_work_done - the last thing a work does */

@@ -68,6 +68,16 @@ lifetimes() { # PATTERN ARGUMENT...
 	[ "$output" = "$n messages refused" ] || fail
 }
 
+@test "who places probes, or takes them away, is killed: all of them go" {
+	local n=$(times $((${MAPLE_FULL:+5 *} 60)))
+
+	guest -t 600 -- sh -c 'mkdir /tmp/files && cd "$BUILD/tests/qemu" &&
+		./lifetimes killed /tmp/files "$1" &&
+		! dmesg | grep "leaking uprobe"' - "$n"
+	status_is 0
+	[ "$output" = "$n killed" ] || fail
+}
+
 @test "what was forked is forgotten when it has run" {
 	local n=$(times $((${MAPLE_FULL:+20 *} 500)))
 

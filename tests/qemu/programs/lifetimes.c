@@ -10,6 +10,8 @@
  *   lifetimes crowd       probes at one offset, more than fit
  *   lifetimes refused DIR N   messages that are refused when half of each is
  *                         in place
+ *   lifetimes killed DIR N   whoever places probes, and takes them away, is
+ *                         killed
  *   lifetimes forks N     of a target, and what the kernel has left of them
  */
 #include <linux/capability.h>
@@ -21,6 +23,7 @@
 #include <sys/mount.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include "touch.h"
 #include "victims.h"
 
@@ -646,6 +649,87 @@ static void refuse(const char *folder, unsigned int times)
 	printf("%u messages refused\n", i);
 }
 
+/* ---- killed ---- */
+
+#define KILLED_PROBES 400
+
+/* Whether @pid has its code as it is in the file. */
+static bool is_as_it_was(pid_t pid, unsigned char *code)
+{
+	unsigned char now[4096];
+	struct iovec to = { now, sizeof(now) }, from = { code, sizeof(now) };
+
+	if (process_vm_readv(pid, &to, 1, &from, 1, 0) != sizeof(now))
+		fail("the target's code: %s", strerror(errno));
+	for (size_t i = sizeof(outer_code); i < sizeof(now); i++)
+		if (now[i] != 0x90)
+			return false;
+	return true;
+}
+
+/* Places probes in @pid, and takes them away. */
+static void place_many(pid_t pid)
+{
+	struct maple_uapi_probe probe[KILLED_PROBES];
+	struct maple_control *c = session_open();
+	struct maple_error err;
+
+	for (unsigned int i = 0; i < KILLED_PROBES; i++) {
+		probe[i] = probe_of_touch();
+		probe[i].offset = 1000 + i;
+		probe[i].next = probe[i].offset + 1;
+	}
+	begin(c, pid, MAPLE_UAPI_PCTLARGE, -1);
+	if (add(c, code_path, probe, KILLED_PROBES, &err))
+		fail("probes: %s", err.text);
+	stop(c);
+	maple_control_close(c);
+}
+
+/*
+ * Who places and takes away is killed at any moment of that. The kernel gives
+ * up what it does there for a process that is to die.
+ */
+static void killed(const char *folder, unsigned int times)
+{
+	struct timespec from, to;
+	unsigned char *code;
+	pid_t pid, holder;
+	double us;
+	int fd;
+
+	write_code(folder);
+	fd = open(code_path, O_RDONLY);
+	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	if (code == MAP_FAILED)
+		fail("%s: %s", code_path, strerror(errno));
+	close(fd);
+	pid = start_target(sleep_on);
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	place_many(pid);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	us = (double)(to.tv_sec - from.tv_sec) * 1e6 +
+	     (double)(to.tv_nsec - from.tv_nsec) / 1e3;
+	for (unsigned int i = 0; i < times; i++) {
+		holder = fork();
+		if (!holder) {
+			place_many(pid);
+			_exit(0);
+		}
+		nap((long)(us * (i + 1) / times));
+		kill(holder, SIGKILL);
+		waitpid(holder, NULL, 0);
+		for (int tries = 0; !is_as_it_was(pid, code); tries++) {
+			if (tries == PATIENCE)
+				fail("a probe is left behind, after %u kills",
+				     i + 1);
+			nap(1000);
+		}
+	}
+	end_target(pid);
+	printf("%u killed\n", times);
+}
+
 /* ---- forks ---- */
 
 static unsigned int forks_wanted;
@@ -730,9 +814,11 @@ int main(int argc, char **argv)
 		crowd();
 	else if (!strcmp(what, "refused") && argc > 3)
 		refuse(argv[2], (unsigned int)atoi(with));
+	else if (!strcmp(what, "killed") && argc > 3)
+		killed(argv[2], (unsigned int)atoi(with));
 	else if (!strcmp(what, "forks"))
 		forks((unsigned int)atoi(with));
 	else
-		fail("usage: lifetimes threads|file|cut|served|crowd|refused|forks ...");
+		fail("usage: lifetimes threads|file|cut|served|crowd|refused|killed|forks ...");
 	return 0;
 }
