@@ -190,14 +190,22 @@ void maple_debugger_call(const struct maple_debugger *d,
 /*
  * maple_debugger_end - returns when the debugger has ended, if there is one
  * @now: it is to; else that is the user's to say, or @sink's tick
+ *
+ * Returns 0, or why the run says nothing: the debugger was killed, and the
+ * program may have ended by a breakpoint of its.
  */
-void maple_debugger_end(struct maple_debugger *d,
-			const struct maple_run_sink *sink, bool now)
+int maple_debugger_end(struct maple_debugger *d,
+		       const struct maple_run_debugger *order,
+		       const struct maple_run_sink *sink, bool now,
+		       struct maple_error *err)
 {
 	double asked = 0, at;
 	int status;
 
-	while (d->pid && !has_ended(d, &status)) {
+	while (d->pid) {
+		if (has_ended(d, &status))
+			return asked ? 0
+				     : judge(d, order->command, status, err);
 		at = maple_clock_now();
 		now |= !asked && sink->tick && !sink->tick(sink->ctx, 0);
 		if (now && !asked) {
@@ -208,4 +216,5 @@ void maple_debugger_end(struct maple_debugger *d,
 		}
 		usleep(LOOK_US);
 	}
+	return 0;
 }

@@ -23,7 +23,9 @@ int maple_debugger_look(struct maple_debugger *d, struct maple_backend *b,
 void maple_debugger_call(const struct maple_debugger *d,
 			 const struct maple_run_debugger *order,
 			 const char *why);
-void maple_debugger_end(struct maple_debugger *d,
-			const struct maple_run_sink *sink, bool now);
+int maple_debugger_end(struct maple_debugger *d,
+		       const struct maple_run_debugger *order,
+		       const struct maple_run_sink *sink, bool now,
+		       struct maple_error *err);
 
 #endif

@@ -566,6 +566,20 @@ static int control_refused(const struct maple_backend *b,
 	return 0;
 }
 
+/* @e: why the run had to end, or 0; returns the same, or the debugger's reason. */
+static int end_debugger(struct watch *w, const struct maple_run_order *order,
+			const struct maple_run_sink *sink,
+			const struct maple_run *run, int e,
+			struct maple_error *err)
+{
+	struct maple_error ours;
+	bool now = e || run->end != MAPLE_END_ITSELF;
+	int end = maple_debugger_end(&w->debugger, order->debugger, sink, now,
+				     e ? &ours : err);
+
+	return e ? e : end;
+}
+
 /*
  * maple_backend_run - carries out @order on the backend's program
  * @beside: sets the priorities of a profile run that @b only observes; or
@@ -600,8 +614,7 @@ int maple_backend_run(struct maple_backend *b, struct maple_backend *beside,
 		e = start(&w, b, envp, order, err);
 		if (!e) {
 			e = watch_over(&w, order, sink, run, err);
-			maple_debugger_end(&w.debugger, sink,
-					   e || run->end != MAPLE_END_ITSELF);
+			e = end_debugger(&w, order, sink, run, e, err);
 			conclude(&w, run);
 		}
 		finish(&w, sink, run);

@@ -169,6 +169,14 @@ open(\"$BATS_TEST_TMPDIR/never\")'" </dev/null >/dev/null 2>"$BATS_TEST_TMPDIR/s
 	[ "$(ps -o ppid= "$gdb")" -eq "$maple" ]
 }
 
+ended_killed() {
+	status=0
+	wait "$maple" || status=$?
+	ended_with 125
+	grep "was killed (SIGKILL)" "$BATS_TEST_TMPDIR/said"
+	nothing_left "$BUILD/tests/control/account"
+}
+
 @test "it has all the time in the world, with threads that do not move" {
 	find_in "$BUILD/tests/control/account"
 	# Longer than the time limit of a run, which would be a hang.
@@ -183,11 +191,20 @@ open(\"$BATS_TEST_TMPDIR/never\")'" </dev/null >/dev/null 2>"$BATS_TEST_TMPDIR/s
 	find_in "$BUILD/tests/control/account"
 	stand
 	kill -KILL "$gdb"
-	status=0
-	wait "$maple" || status=$?
-	ended_with 125
-	grep "was killed (SIGKILL)" "$BATS_TEST_TMPDIR/said"
-	nothing_left "$BUILD/tests/control/account"
+	ended_killed
+}
+
+# The breakpoints that gdb leaves behind end it: that is no failure of its own.
+@test "gdb is killed, and that is seen when the program has ended as well" {
+	find_in "$BUILD/tests/control/account"
+	stand
+	kill -STOP "$maple"
+	kill -KILL "$gdb"
+	for try in {1..100}; do
+		! pgrep -f -- "^$BUILD/tests/control/account( |\$)" || sleep 0.1
+	done
+	kill -CONT "$maple"
+	ended_killed
 }
 
 @test "mapletest is killed, or asked to end: gdb and the program go as well" {
