@@ -79,7 +79,9 @@ targets := $(patsubst tests/targets/%.c,$(O)/tests/targets/%, \
 	$(patsubst tests/targets/%.cc,$(O)/tests/targets/%, \
 	$(wildcard tests/targets/*.cc tests/targets/clean/*.cc))
 controls := $(patsubst tests/control/%.c,$(O)/tests/control/%, \
-	$(wildcard tests/control/*.c))
+	$(wildcard tests/control/*.c)) \
+	$(foreach t,$(wildcard tests/buffers/*.c),$(t:%.c=$(O)/%) \
+	$(t:%.c=$(O)/%.fenced))
 statics := $(addprefix $(O)/tests/targets/static/,bank_account queue_free \
 	lock_order log_sweep clean/mutex_counter clean/c11_pipeline)
 helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
@@ -264,6 +266,16 @@ $(O)/tests/control/%: tests/control/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) -std=gnu11 $(WARN) -O0 -g -pthread -o $@ $<
+
+$(O)/tests/buffers/%: tests/buffers/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O1 -g -pthread -o $@ $<
+
+$(O)/tests/buffers/%.fenced: tests/buffers/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O1 -DFENCED -g -pthread -o $@ $<
 
 # The same as nothing can be preloaded into.
 $(O)/tests/targets/static/%: tests/targets/%.c

@@ -52,7 +52,8 @@ static const struct option_entry table[] = {
 	  " what it brings; maple predicts and enforces; to compare with:"
 	  " native, pctlarge, randdelay; rw, pos, surw and pct"
 	  " control each choice of the schedule, pcr solves for it, rank"
-	  " reverses one race after the other, grey goes on from what was rare;"
+	  " reverses one race after the other, grey goes on from what was rare,"
+	  " meet has two threads run at once;"
 	  " to compare with: pctvb, chess, delay, rankchecker, maptest" },
 	{ "until", "covered", RUN, SETS(campaign.until_covered, until),
 	  "with --strategy pcr: end when no pattern is left to try" },

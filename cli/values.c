@@ -152,7 +152,7 @@ const char *maple_value_strategy(const char *text, void *out)
 		return NULL;
 	}
 	return "auto, maple, native, pctlarge, randdelay, rw, pos, surw, pct, pctvb, "
-	       "pcr, rank, chess, delay, rankchecker, grey or maptest";
+	       "pcr, rank, chess, delay, rankchecker, grey, maptest or meet";
 }
 
 /* Until when a campaign runs, besides its limits. */

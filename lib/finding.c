@@ -83,6 +83,12 @@ bool maple_finding_is_cause(const struct maple_finding *f)
 	return f->flipped_fails * 5 <= f->flipped_runs;
 }
 
+/* maple_finding_meets - see maple/finding.h */
+bool maple_finding_meets(const struct maple_finding *f)
+{
+	return f->switches && f->strategy && !strcmp(f->strategy, "meet");
+}
+
 bool maple_finding_is_id(const char *text)
 {
 	size_t n = strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz"

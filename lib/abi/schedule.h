@@ -16,6 +16,17 @@ enum maple_schedule {
 	MAPLE_SCHEDULE_RANDDELAY, /* as NATIVE, but sleeps at change points */
 	MAPLE_SCHEDULE_PLAN,	  /* as the automaton says; no order names it */
 	MAPLE_SCHEDULE_CONTROL,	  /* as the policy says; nor this */
+	MAPLE_SCHEDULE_MEET,	  /* as NATIVE, but who comes to a change point
+				     waits for another thread at one */
+	MAPLE_SCHEDULES
 };
+
+/* Whether threads are left to the kernel: on all CPUs, without priorities. */
+static inline int maple_schedule_is_free(unsigned int schedule)
+{
+	return schedule == MAPLE_SCHEDULE_NATIVE ||
+	       schedule == MAPLE_SCHEDULE_RANDDELAY ||
+	       schedule == MAPLE_SCHEDULE_MEET;
+}
 
 #endif

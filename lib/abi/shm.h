@@ -324,8 +324,7 @@ static inline enum maple_shm_stem maple_shm_stem_of(const struct maple_shm *shm)
 /* Whether the run decides about priorities and the CPU. */
 static inline bool maple_shm_owns_sched(const struct maple_shm *shm)
 {
-	return shm->sched != MAPLE_SCHEDULE_NATIVE &&
-	       shm->sched != MAPLE_SCHEDULE_RANDDELAY;
+	return !maple_schedule_is_free(shm->sched);
 }
 
 /* Whether its threads are to have real-time priorities. */

@@ -308,6 +308,9 @@ void maple_sched_level(uint32_t number, unsigned int prio);
 bool maple_sched_set(int tid, unsigned int prio);
 void maple_sched_settle(void);
 void maple_sched_change(unsigned int change);
+
+/* meet.c */
+void maple_meet(const struct maple_access *acc);
 void maple_sched_put_back(struct maple_shm *shm, int tid);
 void maple_sched_take(void);
 

@@ -222,6 +222,7 @@ struct maple_run {
 	unsigned int nimages;
 	struct maple_run_image *images;
 	uint64_t sites, hits[MAPLE_WAYS], calls, lost, unreached, spins;
+	uint64_t changes; /* change points come to; MEET: meetings */
 
 	/*
 	 * CONTROL: the schedule that the run had, in the order of its choices,

@@ -114,7 +114,8 @@ static const char *not_exhausted(const struct maple_campaign *c, char *text,
 	return text;
 }
 
-static const char *why_undelivered(struct maple_campaign *c, bool untried,
+static const char *why_undelivered(struct maple_campaign *c,
+				   const struct maple_standing *standing,
 				   char *text, size_t size)
 {
 	const struct maple_campaign_result *r = c->result;
@@ -144,7 +145,7 @@ static const char *why_undelivered(struct maple_campaign *c, bool untried,
 	if (c->options->exhaust && !r->bound.exhausted)
 		return not_exhausted(c, text, size);
 	if (!c->strategy->forces)
-		return NULL;
+		return standing->nothing;
 	if (maple_campaign_untried(c))
 		return "there were no real-time priorities to force an order "
 		       "by, and no controlled run came before the end: raise "
@@ -153,7 +154,7 @@ static const char *why_undelivered(struct maple_campaign *c, bool untried,
 		return r->unseen ? not_run(c, text, size) : NULL;
 	/* A limit that came when there was nothing to try is none. */
 	if ((r->stop == MAPLE_STOP_TIME || r->stop == MAPLE_STOP_RUNS) &&
-	    !c->enforced && (r->candidates_left || untried) && !c->sleeps)
+	    !c->enforced && (r->candidates_left || standing->untried) && !c->sleeps)
 		return not_forced(c, text, size);
 	return NULL;
 }
@@ -228,7 +229,7 @@ int maple_conclude(struct maple_campaign *c)
 		r->outcome = MAPLE_FOUND;
 		return 0;
 	}
-	why = why_undelivered(c, standing.untried, text, sizeof(text));
+	why = why_undelivered(c, &standing, text, sizeof(text));
 	r->outcome = why ? MAPLE_UNDELIVERED : MAPLE_CLEAN;
 	r->single_threaded = why && c->observed && !c->threads_seen &&
 			     !r->interrupted;

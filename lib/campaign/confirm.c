@@ -16,6 +16,7 @@
 #include "past.h"
 
 #define CONFIRM_DEFAULT 5
+#define MEETINGS	4 /* times as many, of two threads at the same moment */
 #define TRIES		3
 
 /* maple_confirm_same - whether @trial failed the way @finding did */
@@ -106,6 +107,9 @@ static int copy_order(struct maple_campaign *c, struct maple_trial *to,
 		flip_plan(&to->job.then[i]);
 	if (flip && to->job.kind == MAPLE_RUN_ENFORCE)
 		flip_plan(&to->job.plan);
+	/* The control of a meeting: one comes later, see agent/meet.c. */
+	if (flip && to->job.schedule == MAPLE_SCHEDULE_MEET)
+		to->job.change[0].hit = 1;
 	return from->job.kind == MAPLE_RUN_CONTROL
 		       ? copy_schedule(c, &to->job, from, flip)
 		       : 0;
@@ -387,10 +391,11 @@ static int repeat(struct maple_campaign *c, const struct maple_finding *finding,
 	return e;
 }
 
-/* Whether there is an order to reverse, or a switch to leave out. */
+/* Whether there is an order to reverse, a switch to leave out, or a meeting. */
 static bool has_control(const struct maple_trial *order)
 {
 	return order->job.kind == MAPLE_RUN_ENFORCE ||
+	       order->job.schedule == MAPLE_SCHEDULE_MEET ||
 	       (order->job.kind == MAPLE_RUN_CONTROL &&
 		maple_trial_switches(order).n);
 }
@@ -401,8 +406,13 @@ int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 {
 	unsigned int times = c->options->no_confirm ? 1
 						    : maple_confirm_times(c);
-	int e = repeat(c, finding, trial, times, FORCED, &finding->forced_fails,
-		       &finding->forced_runs);
+	int e;
+
+	/* It is a matter of nanoseconds, so not each of them fails. */
+	if (trial->job.schedule == MAPLE_SCHEDULE_MEET && times > 1)
+		times *= MEETINGS;
+	e = repeat(c, finding, trial, times, FORCED, &finding->forced_fails,
+		   &finding->forced_runs);
 
 	if (c->options->no_confirm)
 		return e;

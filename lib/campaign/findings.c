@@ -162,6 +162,9 @@ static bool has_order(const struct maple_finding *f)
 
 static bool tells_apart(const struct maple_finding *f)
 {
+	/* Of a meeting that fails now and then, the control never does. */
+	if (maple_finding_meets(f))
+		return f->flipped_runs && f->forced_fails && !f->flipped_fails;
 	return has_order(f) && f->flipped_runs &&
 	       f->forced_fails * 2 > f->forced_runs &&
 	       maple_finding_is_cause(f);

@@ -578,6 +578,14 @@ static int read_kind(const char *text, enum maple_run_kind *kind)
 	return 0;
 }
 
+/* Of profile runs; others have theirs by their kind. */
+static bool is_schedule(json_int_t number)
+{
+	return number >= 0 && number < MAPLE_SCHEDULES &&
+	       number != MAPLE_SCHEDULE_PLAN &&
+	       number != MAPLE_SCHEDULE_CONTROL;
+}
+
 static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)
 {
 	json_t *sites, *changes, *plan, *site, *then;
@@ -592,8 +600,7 @@ static int read_order(struct reader *r, json_t *root, struct maple_trial *trial)
 			"fill", &fill, "rounds", &rounds, "expected",
 			&r->file->expected, "timeout", &r->file->timeout,
 			"changes", &changes, "sites", &sites, "plan", &plan) ||
-	    schedule < 0 || schedule >= MAPLE_SCHEDULE_PLAN ||
-	    r->file->timeout <= 0)
+	    !is_schedule(schedule) || r->file->timeout <= 0)
 		return -EBADMSG;
 	e = read_sites(r, sites);
 	if (e)

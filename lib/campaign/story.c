@@ -366,6 +366,8 @@ struct maple_finding *maple_story_tell(struct maple_campaign *c,
 	f->what = strdup(trial->judgement.what);
 	if (trial->job.kind == MAPLE_RUN_CONTROL)
 		maple_story_switches(c, f, trial);
+	if (trial->job.schedule == MAPLE_SCHEDULE_MEET)
+		maple_story_meeting(c, f, trial);
 	if (trial->job.kind == MAPLE_RUN_ENFORCE) {
 		if (!maple_goal_of_plan(&trial->job.plan, &goal))
 			f->class = copy(goal.class);

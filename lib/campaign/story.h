@@ -43,6 +43,10 @@ void maple_story_switches(struct maple_campaign *c, struct maple_finding *f,
 char *maple_story_switch(struct maple_campaign *c,
 			 const struct maple_switches *list, uint32_t at);
 
+/* meeting.c */
+void maple_story_meeting(struct maple_campaign *c, struct maple_finding *f,
+			 const struct maple_trial *trial);
+
 /* waits.c */
 bool maple_story_waiting(const struct maple_stack *stack);
 void maple_story_waits(struct maple_campaign *c, struct maple_finding *f,

@@ -121,6 +121,7 @@ int maple_study_open(struct maple_campaign *c)
 	/* A round's end is not the program's: no schedule has it. */
 	c->study.controls = enforce && !c->attached && !c->between &&
 			    maple_pair_controls(pair);
+	c->study.meets = c->study.controls && CPU_COUNT(&pair->cpu.before) > 1;
 	if (enforce) {
 		c->study.splits = enforce->splits;
 		c->study.conditions = enforce->conditions;

@@ -355,8 +355,10 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 {
 	struct maple_run_order order = {
 		.kind = trial->job.kind,
-		.schedule = c->sleeps ? MAPLE_SCHEDULE_NATIVE
-				      : trial->job.schedule,
+		.schedule = c->sleeps && !maple_schedule_is_free(
+						 trial->job.schedule)
+				    ? MAPLE_SCHEDULE_NATIVE
+				    : trial->job.schedule,
 		.plan = &trial->job.plan,
 		.then = trial->job.then,
 		.nthen = trial->job.nthen,

@@ -99,6 +99,21 @@ bool maple_races_has(const struct maple_races *r, uint32_t site)
 	return r->error || (number < raced->n && raced->is[number]);
 }
 
+uint32_t maple_races_own(const struct maple_races *r, uint16_t thread)
+{
+	const struct maple_clock *clock = r->clocks.thread[thread];
+
+	return clock && thread < clock->now.n ? clock->now.c[thread] : 0;
+}
+
+bool maple_races_passed(const struct maple_races *r, uint16_t thread,
+			uint32_t own, uint16_t other)
+{
+	const struct maple_clock *clock = r->clocks.thread[other];
+
+	return clock && thread < clock->now.n && clock->now.c[thread] >= own;
+}
+
 /* What is no site races unheard. */
 static int race(struct maple_races *r, uint32_t site)
 {

@@ -24,4 +24,13 @@ void maple_races_event(struct maple_races *races,
  */
 bool maple_races_has(const struct maple_races *races, uint32_t site);
 
+/*
+ * maple_races_own - how far @thread's own clock is now; maple_races_passed -
+ * whether @other, now, comes after what @thread did when its was @own. For whom
+ * some event was told before
+ */
+uint32_t maple_races_own(const struct maple_races *races, uint16_t thread);
+bool maple_races_passed(const struct maple_races *races, uint16_t thread,
+			uint32_t own, uint16_t other);
+
 #endif

@@ -117,13 +117,18 @@ static void print_control(FILE *out, const struct maple_finding *f)
 		return;
 	}
 	fputs("<dl class=\"control\">\n", out);
-	print_runs(out, f->class ? "this order forced" : "replayed",
+	print_runs(out,
+		   f->class		    ? "this order forced"
+		   : maple_finding_meets(f) ? "at the same moment"
+					    : "replayed",
 		   f->forced_fails, f->forced_runs);
 	if (f->class)
 		print_runs(out, "reversed", f->flipped_fails, f->flipped_runs);
 	else if (f->switches && f->flipped_runs)
-		print_runs(out, "one switch left out", f->flipped_fails,
-			   f->flipped_runs);
+		print_runs(out,
+			   maple_finding_meets(f) ? "one after the other"
+						  : "one switch left out",
+			   f->flipped_fails, f->flipped_runs);
 	if (f->serial_runs)
 		print_runs(out, "one thread after the other", f->serial_fails,
 			   f->serial_runs);
@@ -209,7 +214,10 @@ static void print_switches(FILE *out, const struct maple_finding *f)
 
 	if (!f->switches)
 		return;
-	maple_page_element(out, "h3", NULL, "By these switches");
+	maple_page_element(out, "h3", NULL,
+			   maple_finding_meets(f) ? "Two threads meet, on two "
+						    "CPUs"
+						  : "By these switches");
 	maple_page_element(out, "pre", NULL, "%s", f->switches);
 	if (maple_words_bounds(f, text, sizeof(text)))
 		maple_page_element(out, "p", NULL, "%s", text);

@@ -286,8 +286,10 @@ static void print_orders(FILE *out, const struct maple_finding *f,
 	if (maple_words_split(f))
 		fprintf(out, "%s\n\n", maple_words_split(f));
 	if (f->switches) {
-		fputs("By these switches, each thread as far as it can "
-		      "besides:\n",
+		fputs(maple_finding_meets(f)
+			      ? "Two threads meet, on two CPUs:\n"
+			      : "By these switches, each thread as far as it "
+				"can besides:\n",
 		      out);
 		print_lines(out, f->switches, UINT_MAX, style);
 		if (maple_words_bounds(f, text, sizeof(text)))

@@ -262,6 +262,12 @@ static void say_replays(const struct maple_finding *f, char *buffer, size_t size
 		snprintf(buffer, size,
 			 "It failed without any order being forced: there is "
 			 "nothing to reverse.");
+	else if (maple_finding_meets(f) && f->flipped_runs)
+		snprintf(buffer, size,
+			 "Control: at the same moment %u/%u fails, one after "
+			 "the other %u/%u%s%s",
+			 f->forced_fails, f->forced_runs, f->flipped_fails,
+			 f->flipped_runs, not ? "\n" : "", not ? not : "");
 	else if (f->switches && f->flipped_runs)
 		snprintf(buffer, size,
 			 "Control: by these switches %u/%u fails, with one "
@@ -286,6 +292,9 @@ const char *maple_words_no_cause(const struct maple_finding *f)
 		return NULL;
 	if (f->forced_runs && !f->forced_fails)
 		return "It did not fail again: not reproduced.";
+	if (maple_finding_meets(f) && f->flipped_fails)
+		return "It fails as well where they do not meet: that is not "
+		       "the cause.";
 	if (!f->class || maple_finding_is_cause(f))
 		return NULL;
 	if (!f->serial_runs)

@@ -15,7 +15,7 @@ static const struct maple_strategy *const all[] = {
 	&maple_strategy_pcr,	     &maple_strategy_rank,
 	&maple_strategy_chess,	     &maple_strategy_delay,
 	&maple_strategy_rankchecker, &maple_strategy_grey,
-	&maple_strategy_maptest,
+	&maple_strategy_maptest,     &maple_strategy_meet,
 };
 
 #define ALL (sizeof(all) / sizeof(*all))

@@ -117,6 +117,7 @@ struct maple_study {
 	/* What this machine's pair of backends can do. */
 	bool alone;	 /* nobody enforces */
 	bool controls;	 /* controlled runs can be had */
+	bool meets;	 /* ... and those whose threads have CPUs to meet on */
 	bool turns;	 /* profile runs may have threads take turns */
 	bool splits;	 /* an order may come in the middle of an instruction */
 	bool conditions; /* ... be about signals and waits */
@@ -175,6 +176,8 @@ struct maple_standing {
 	uint64_t not_split; /* left alone: only a split instruction does it */
 	uint32_t unshared;  /* sites left alone, not shared so far */
 	bool untried; /* it has not seen enough to say what there is to try */
+	const char
+		*nothing; /* why it has tested nothing, and the mend; or NULL */
 	struct maple_bound bound; /* of options->exhaust */
 };
 
@@ -241,7 +244,7 @@ extern const struct maple_strategy maple_strategy_auto, maple_strategy_maple,
 	maple_strategy_surw, maple_strategy_pct, maple_strategy_pctvb,
 	maple_strategy_pcr, maple_strategy_rank, maple_strategy_chess,
 	maple_strategy_delay, maple_strategy_rankchecker, maple_strategy_grey,
-	maple_strategy_maptest;
+	maple_strategy_maptest, maple_strategy_meet;
 
 const struct maple_strategy *maple_strategy_find(const char *name);
 

@@ -41,7 +41,7 @@ _mapletest_values() # TOOL COMMAND OPTION CURRENT
 		mapfile -t COMPREPLY < <(compgen -W 'covered' -- "$4")
 		;;
 	--strategy)
-		mapfile -t COMPREPLY < <(compgen -W 'auto maple native pctlarge randdelay rw pos surw pct pctvb pcr rank chess delay rankchecker grey maptest' \
+		mapfile -t COMPREPLY < <(compgen -W 'auto maple native pctlarge randdelay rw pos surw pct pctvb pcr rank chess delay rankchecker grey maptest meet' \
 			-- "$4")
 		;;
 	--db | --socket | --output | --html | --suppressions | --expect-output | --exe | \

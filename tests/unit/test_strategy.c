@@ -4,6 +4,7 @@
  *
  * beside: guests
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -444,9 +445,9 @@ static void a_strategy_says_what_is_next(void **state)
 				  .over = never,
 				  .lanes = 1,
 				  .turns = true };
-	static const char *const others[] = { "pctvb", "pcr",	 "rank",
-					      "chess", "delay",	 "rankchecker",
-					      "grey",  "maptest" };
+	static const char *const others[] = { "pctvb", "pcr",	  "rank",
+					      "chess", "delay",	  "rankchecker",
+					      "grey",  "maptest", "meet" };
 	unsigned int i;
 
 	for (i = 0; i < sizeof(want) / sizeof(*want); i++) {
@@ -462,6 +463,100 @@ static void a_strategy_says_what_is_next(void **state)
 	asks(&outside, &of);
 	assert_null(maple_strategy_find("none"));
 	assert_ptr_equal(maple_strategy_find(NULL), maple_strategy_find("auto"));
+}
+
+static void access_at(const struct maple_strategy *s, void *self,
+		      struct maple_job *job, unsigned int thread,
+		      unsigned int kind, uint64_t addr, uint32_t site)
+{
+	struct maple_event e = {
+		.kind = (uint8_t)kind,
+		.thread = (uint16_t)thread,
+		.addr = addr,
+		.site = site,
+		.size = 4,
+	};
+
+	s->event(self, job, &e);
+}
+
+/* The next one; 0 and 1 write and read crosswise in it, if it is observed. */
+static void cross(const struct maple_strategy *s, void *self,
+		  struct maple_job *job, uint64_t met)
+{
+	struct maple_run run = { .delivered = true, .changes = met };
+	struct maple_job_end end = { .run = &run };
+	struct maple_error err;
+	int e;
+
+	*job = (struct maple_job){ .seed = 1 };
+	assert_int_equal(s->next(self, job, &err, &e), MAPLE_NEXT_RUN);
+	assert_int_equal(e, 0);
+	assert_int_equal(job->kind, MAPLE_RUN_PROFILE);
+	access_at(s, self, job, 0, MAPLE_EV_WRITE, 0x1000, 1);
+	access_at(s, self, job, 0, MAPLE_EV_READ, 0x2000, 2);
+	access_at(s, self, job, 1, MAPLE_EV_WRITE, 0x2000, 3);
+	access_at(s, self, job, 1, MAPLE_EV_READ, 0x1000, 4);
+	assert_int_equal(s->ended(self, job, &end, &err), 0);
+	free(job->alone);
+	job->alone = NULL;
+}
+
+static int learn_nothing(struct maple_study *study,
+			 struct maple_goal *const *goals, size_t n,
+			 struct maple_error *err)
+{
+	return 0;
+}
+
+static void what_crosses_is_met(void **state)
+{
+	const struct maple_strategy *s = maple_strategy_find("meet");
+	struct maple_campaign_options options = { .depth = 3 };
+	struct maple_prediction prediction = { 0 };
+	struct maple_registry *registry = maple_registry_create();
+	struct maple_study of = { .options = &options,
+				  .registry = registry,
+				  .prediction = &prediction,
+				  .random = number,
+				  .over = never,
+				  .learn = learn_nothing,
+				  .lanes = 1 };
+	struct maple_standing standing;
+	struct maple_job job;
+	struct maple_error err;
+	void *self;
+
+	assert_int_equal(s->open(s, &of, &self, &err), -ENOTSUP);
+	of.meets = true;
+	assert_int_equal(s->open(s, &of, &self, &err), 0);
+	for (int i = 0; i < 2; i++) {
+		cross(s, self, &job, 0);
+		assert_int_equal(job.schedule, MAPLE_SCHEDULE_NATIVE);
+		s->standing(self, &standing);
+		assert_non_null(standing.nothing);
+	}
+	cross(s, self, &job, 0);
+	assert_int_equal(job.schedule, MAPLE_SCHEDULE_MEET);
+	assert_int_equal(job.nchanges, 2);
+	assert_int_equal(job.change[0].site, 1);
+	assert_int_equal(job.change[1].site, 3);
+	assert_false(job.news);
+	s->standing(self, &standing);
+	assert_non_null(standing.nothing);
+	for (int i = 0; i < 2; i++) {
+		cross(s, self, &job, 1);
+		assert_int_equal(job.news, !i);
+	}
+	s->standing(self, &standing);
+	assert_null(standing.nothing);
+	/* One that is met no more has an end, and then runs are observed. */
+	for (int i = 0; i < 1000; i++)
+		cross(s, self, &job, 0);
+	assert_int_equal(job.schedule, MAPLE_SCHEDULE_NATIVE);
+	assert_true(job.idle);
+	s->close(self);
+	maple_registry_destroy(registry);
 }
 
 /* Reports of schema 1 and the ids of findings go by them. */
@@ -496,6 +591,7 @@ int main(void)
 		cmocka_unit_test(change_points_are_what_the_agent_counts),
 		cmocka_unit_test(change_points_differ_and_follow_the_seed),
 		cmocka_unit_test(a_strategy_says_what_is_next),
+		cmocka_unit_test(what_crosses_is_met),
 		cmocka_unit_test(classes_keep_the_numbers_that_they_had),
 	};
 

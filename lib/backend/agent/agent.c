@@ -340,6 +340,7 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 	for (i = 0; i < MAPLE_WAYS; i++)
 		run->hits[i] = a->shm->stats.hits[i];
 	run->calls = a->shm->stats.calls;
+	run->changes = a->shm->stats.changes_done;
 	run->entered = a->shm->entered * 1e-9;
 	maple_trace_ring_stats(&a->ring, &trace);
 	run->lost = trace.lost;

@@ -187,7 +187,7 @@ struct maple_launch *maple_agent_fork(struct maple_backend *b,
 		return NULL;
 	if (a->never_fork || b->options.exec)
 		return maple_agent_ahead(a, start);
-	if (b->order->fresh)
+	if (b->order->fresh || b->order->schedule == MAPLE_SCHEDULE_MEET)
 		return NULL;
 	if (++a->forked == EXEC_EVERY) {
 		a->forked = 0;

@@ -138,33 +138,52 @@ void maple_agent_tables_answer(struct maple_agent_backend *a)
 	syscall(SYS_futex, &shm->answers, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* All but the sites of @control's list; false: there is no memory. */
-static bool only_listed(struct maple_agent_backend *a,
-			const struct maple_run_control *control)
+/* The @i-th of the sites that @order is about alone; false: so many it has not. */
+static bool named(const struct maple_run_order *order, uint32_t i,
+		  uint32_t *site)
+{
+	if (order->kind == MAPLE_RUN_CONTROL && i < order->control->nlist)
+		*site = order->control->list[i].site;
+	else if (order->kind == MAPLE_RUN_PROFILE && i < order->nchanges)
+		*site = order->change[i].site;
+	else
+		return false;
+	return true;
+}
+
+/* All but those; false: there is no memory. */
+static bool only_named(struct maple_agent_backend *a,
+		       const struct maple_run_order *order)
 {
 	struct maple_site_info info;
-	uint32_t i, site, n = 0;
+	uint32_t site, n = 0;
 
-	for (i = 0; i < control->nlist; i++) {
-		site = control->list[i].site;
+	for (uint32_t i = 0; named(order, i, &site); i++)
 		if (!(site & MAPLE_SITE_CALL) && site >= n &&
 		    !maple_registry_site(a->base.options.registry, site, &info))
 			n = site + 1;
-	}
 	a->alone_own = malloc(n + 1);
 	if (!a->alone_own)
 		return false;
-	assert(control->nlist <= MAPLE_POLICY_ENTRIES);
 	memset(a->alone_own, 1, n);
-	for (i = 0; i < control->nlist; i++) {
-		site = control->list[i].site;
+	for (uint32_t i = 0; named(order, i, &site); i++)
 		if (site < n)
 			a->alone_own[site] = 0;
-	}
 	a->alone = a->alone_own;
 	a->nalone = n;
 	a->alone_rest = true;
 	return true;
+}
+
+/* Whether what @order does not name is no business of its. */
+static bool leaves_rest(const struct maple_run_order *order)
+{
+	const struct maple_run_control *control = order->control;
+
+	return order->kind == MAPLE_RUN_CONTROL
+		       ? control->order.policy == MAPLE_POLICY_LIST &&
+				 !control->values && !control->log
+		       : order->schedule == MAPLE_SCHEDULE_MEET;
 }
 
 /* Of the calls that the agent has met those that this run leaves alone. */
@@ -192,7 +211,6 @@ static void mark_calls(struct maple_agent_backend *a,
 void maple_agent_tables_alone(struct maple_agent_backend *a,
 			      const struct maple_run_order *order)
 {
-	const struct maple_run_control *control = order->control;
 	uint32_t i;
 
 	free(a->alone_own);
@@ -201,10 +219,8 @@ void maple_agent_tables_alone(struct maple_agent_backend *a,
 	a->nalone = order->alone ? order->nalone : 0;
 	a->alone_rest = false;
 	mark_calls(a, order);
-	if (order->kind == MAPLE_RUN_CONTROL &&
-	    control->order.policy == MAPLE_POLICY_LIST && !control->values &&
-	    !control->log)
-		only_listed(a, control); /* else more is patched than need be */
+	if (leaves_rest(order))
+		only_named(a, order); /* else more is patched than need be */
 	for (i = 0; i < MAPLE_SHM_IMAGES; i++)
 		if (a->table[i] && !mark_alone(a, i))
 			return; /* then more is observed than need be */

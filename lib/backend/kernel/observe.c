@@ -124,8 +124,7 @@ static int reset(struct maple_ebpf *o, pid_t pid, struct maple_error *err)
 	o->events.probe = o->observer.probe;
 	/* Of what runs on all CPUs no more is claimed than is certain. */
 	o->events.pinned = o->base.options.joined ||
-			   (order->schedule != MAPLE_SCHEDULE_NATIVE &&
-			    order->schedule != MAPLE_SCHEDULE_RANDDELAY);
+			   !maple_schedule_is_free(order->schedule);
 	maple_kernel_events_start(&o->events);
 	o->left = ~0u;
 	maple_bpf_read(&o->observer);

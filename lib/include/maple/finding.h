@@ -144,9 +144,10 @@ struct maple_finding {
 
 	/*
 	 * Of a controlled run: the switches that its failure takes, a sentence
-	 * a line; or NULL. Preemptions among them, at how many variables (0:
-	 * unknown, or none), and of how many threads all are: bounds within
-	 * which a search of its own comes to it.
+	 * a line; of one that maple_finding_meets(), the meeting; or NULL.
+	 * Preemptions among them, at how many variables (0: unknown, or none),
+	 * and of how many threads all are: bounds within which a search of its
+	 * own comes to it.
 	 */
 	char *switches;
 	unsigned int preemptions, variables, threads;
@@ -204,6 +205,12 @@ int maple_finding_line(struct maple_finding *finding);
  * cause: of the runs in the reversed order at most one in five fails
  */
 bool maple_finding_is_cause(const struct maple_finding *finding);
+
+/*
+ * maple_finding_meets - whether it takes two threads on two CPUs at the same
+ * moment, as --strategy meet has them: switches then says where
+ */
+bool maple_finding_meets(const struct maple_finding *finding);
 
 /* maple_finding_is_id - letters and digits alone, so that any shell takes it */
 bool maple_finding_is_id(const char *text);

@@ -3,10 +3,10 @@
  * auto: all of them, by what each of them brings (algorithms.md 14).
  *
  * maple predicts and enforces; pcr solves for patterns, and rank goes on from
- * one schedule to those beside it; pos draws, and so do grey, surw and pct
- * later on. What one learns all of them know: a run of any of them is predicted
- * from, and a controlled one shows patterns to pcr. How many runs each of them
- * has, shares.c says.
+ * one schedule to those beside it; meet shows what store buffers do, and has
+ * few runs; pos draws, and so do grey, surw and pct later on. What one learns
+ * all of them know: a run of any of them is predicted from, and a controlled
+ * one shows patterns to pcr. How many runs each of them has, shares.c says.
  *
  * A controlled run of a program that does much can take a campaign's time. As
  * long as there is something to enforce there are none of such a program. In
@@ -21,6 +21,7 @@
 #include "../maple/classes.h"
 #include "../maple/maple.h"
 #include "../pcr/patterns.h"
+#include "../meet/meetings.h"
 #include "../rank/ranking.h"
 #include "shares.h"
 
@@ -34,16 +35,16 @@
 #define HOLD_TIMES   20	 /* ... and so many times what runs take */
 
 /* From GREY on: later. */
-enum part { MAPLE, PCR, RANK, POS, GREY, SURW, PCT, PARTS };
+enum part { MAPLE, PCR, RANK, POS, MEET, GREY, SURW, PCT, PARTS };
 
 static const char *const names[PARTS + 1] = {
 	[MAPLE] = "maple", [PCR] = "pcr",   [RANK] = "rank", [POS] = "pos",
-	[GREY] = "grey",   [SURW] = "surw", [PCT] = "pct",
+	[MEET] = "meet",   [GREY] = "grey", [SURW] = "surw", [PCT] = "pct",
 };
 
 static const double weights[PARTS] = {
 	[MAPLE] = 4, [PCR] = 4,	 [RANK] = 2, [POS] = 1,
-	[GREY] = 4,  [SURW] = 1, [PCT] = 1,
+	[MEET] = 1,  [GREY] = 4, [SURW] = 1, [PCT] = 1,
 };
 
 struct maple_portfolio {
@@ -51,6 +52,7 @@ struct maple_portfolio {
 	struct maple_patterns patterns;
 	struct maple_ranking ranking;
 	struct maple_greybox greybox;
+	struct maple_meetings meetings;
 	struct maple_share share[PARTS];
 	double enforced, controlled; /* seconds of runs so far */
 	double profiled; /* ... that the longest profile run would take then */
@@ -73,6 +75,7 @@ static int open_auto(const struct maple_strategy *strategy,
 	if (!a)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	maple_profiling_init(&a->maple.profiling, study, true);
+	a->maple.profiling.crosses = study->meets;
 	maple_ranking_init(&a->ranking, MAPLE_RANK_NEWS, study->options);
 	for (int i = 0; i < PARTS; i++)
 		maple_share_init(&a->share[i], weights[i]);
@@ -153,13 +156,17 @@ static bool begin(struct maple_portfolio *a, enum part part,
 
 	*e = 0;
 	job->part = part;
-	job->hold = part == MAPLE ? 0 : HOLD_LEAST + HOLD_TIMES * a->mean;
+	job->hold = part == MAPLE || part == MEET
+			    ? 0
+			    : HOLD_LEAST + HOLD_TIMES * a->mean;
 	switch (part) {
 	case PCR:
 		return maple_patterns_begin(&a->patterns, p, job, err, e);
 	case RANK:
 		return maple_ranking_begin(&a->ranking, p, job, err, e) ==
 		       MAPLE_NEXT_RUN;
+	case MEET:
+		return maple_meetings_begin(&a->meetings, job);
 	case GREY:
 		*e = maple_greybox_begin(&a->greybox, p, job, err);
 		break;
@@ -230,6 +237,8 @@ static int teach(struct maple_portfolio *a, struct maple_job *job,
 	bool shown = false;
 	int e = maple_profiling_ended(p, job, end, err);
 
+	if (!e)
+		e = maple_meetings_learn(&a->meetings, p, err);
 	if (job->part == RANK && e)
 		maple_ranking_drop(&a->ranking, job);
 	else if (job->part == RANK)
@@ -252,6 +261,12 @@ static int ended(void *self, struct maple_job *job,
 	double taken, since = maple_clock_now();
 	int e;
 
+	if (job->part == MEET) {
+		maple_meetings_ended(&a->meetings, job, end);
+		maple_shares_ended(&a->share[MEET], job->news,
+				   cost(a, job, run, since));
+		return 0;
+	}
 	if (job->kind == MAPLE_RUN_CONTROL) {
 		a->controlled += run->seconds;
 		e = teach(a, job, end, err);
@@ -264,6 +279,8 @@ static int ended(void *self, struct maple_job *job,
 	else if (taken > a->profiled)
 		a->profiled = taken;
 	e = maple_search_ended(&a->maple, job, end, err);
+	if (!e)
+		e = maple_meetings_learn(&a->meetings, &a->maple.profiling, err);
 	maple_shares_ended(&a->share[MAPLE], job->news,
 			   cost(a, job, run, since));
 	if (job->news)
@@ -301,6 +318,7 @@ static void close_auto(void *self)
 	struct maple_portfolio *a = self;
 
 	maple_patterns_deinit(&a->patterns);
+	maple_meetings_deinit(&a->meetings);
 	maple_ranking_deinit(&a->ranking);
 	maple_greybox_deinit(&a->greybox);
 	maple_profiling_deinit(&a->maple.profiling);

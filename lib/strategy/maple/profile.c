@@ -25,7 +25,8 @@ struct seen {
 struct profile {
 	struct maple_profiling *p;
 	struct maple_predict *predict;
-	struct maple_races *races; /* beside it */
+	struct maple_races *races;
+	struct maple_crossed *crossed; /* NULL: nobody asks */ /* beside it */
 	struct maple_sample sample;
 	bool controlled, keeps;
 	uint8_t caught; /* bit i: the job's net[i] saw something */
@@ -326,7 +327,9 @@ static int harvest(struct profile *h, const struct maple_job_end *end)
 static void forget(struct maple_profiling *p)
 {
 	maple_predict_destroy(p->predict);
+	maple_crossed_destroy(p->crossed);
 	p->predict = NULL;
+	p->crossed = NULL;
 }
 
 /*
@@ -372,7 +375,9 @@ int maple_profiling_ended(struct maple_profiling *p, struct maple_job *job,
 	}
 	forget(p);
 	p->predict = h->predict;
+	p->crossed = h->crossed;
 	h->predict = NULL;
+	h->crossed = NULL;
 	maple_change_deinit(&p->sample);
 	p->sample = h->sample;
 	memset(&h->sample, 0, sizeof(h->sample));
@@ -400,6 +405,7 @@ void maple_profiling_drop(struct maple_profiling *p, struct maple_job *job)
 		return;
 	p->underway--;
 	maple_predict_destroy(h->predict);
+	maple_crossed_destroy(h->crossed);
 	maple_races_destroy(h->races);
 	maple_change_deinit(&h->sample);
 	maple_variables_deinit(&h->variables);
@@ -424,6 +430,8 @@ void maple_profiling_event(struct maple_job *job,
 {
 	struct profile *h = job->own;
 
+	if (!h)
+		return;
 	for (uint32_t i = 0; i < job->nnet; i++)
 		h->caught |= (event->site == job->net[i]) << i;
 	if (h->keeps)
@@ -435,6 +443,16 @@ void maple_profiling_event(struct maple_job *job,
 		maple_variables_note(&h->variables, event);
 	maple_predict_event(h->predict, event);
 	maple_races_event(h->races, event);
+	if (h->crossed)
+		maple_crossed_event(h->crossed, event);
+}
+
+/* One that never raced is none; of the first run, nobody knows yet. */
+static bool may_cross(void *ctx, uint32_t site)
+{
+	const struct maple_profiling *p = ctx;
+
+	return maple_sharing_raced(&p->sharing, site);
 }
 
 /* @how: NULL: it is a profile run */
@@ -470,9 +488,14 @@ static int begin(struct maple_profiling *p, struct maple_job *job,
 	e = lean ? 0 : maple_predict_create(&options, &sink, &h->predict);
 	if (!e && !lean) {
 		h->races = maple_races_create();
-		e = h->races ? 0 : -ENOMEM;
+		h->crossed =
+			h->races && p->crosses
+				? maple_crossed_create(h->races, may_cross, p)
+				: NULL;
+		e = h->races && (h->crossed || !p->crosses) ? 0 : -ENOMEM;
 	}
 	if (e) {
+		maple_races_destroy(h->races);
 		maple_predict_destroy(h->predict);
 		free(h);
 		return maple_error_set(err, -e, "no predictor: %s",

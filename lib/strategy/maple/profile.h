@@ -10,6 +10,7 @@
 #include "../expect.h"
 #include "../net.h"
 #include "../strategy.h"
+#include "predict/crossed.h"
 #include "predict/races.h"
 #include "candidate.h"
 #include "choice.h"
@@ -71,7 +72,9 @@ struct maple_profiling {
 	bool listens; /* to what is predicted */
 	struct maple_choice_limits limits;
 	struct maple_candidates candidates;
+	bool crosses;		       /* crossings are looked for */
 	struct maple_predict *predict; /* of the last run; may be NULL */
+	struct maple_crossed *crossed; /* ... as well */
 	struct maple_sample sample;    /* of the last run */
 	struct maple_kept kept;	       /* of the last controlled run */
 	struct maple_sharing sharing;
@@ -138,6 +141,7 @@ void maple_sharing_learn(struct maple_sharing *s,
 			 const struct maple_sample *sample,
 			 const struct maple_predict *predict,
 			 const struct maple_races *races);
+bool maple_sharing_raced(const struct maple_sharing *s, uint32_t site);
 bool maple_sharing_is_shared(const struct maple_sharing *s, uint32_t site);
 uint8_t *maple_sharing_choose(struct maple_sharing *s,
 			      const struct maple_study *study, uint64_t seed,

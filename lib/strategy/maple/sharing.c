@@ -87,13 +87,24 @@ void maple_sharing_learn(struct maple_sharing *s,
 	}
 }
 
-/* maple_sharing_is_shared - whether some profile run saw @site on shared memory */
-bool maple_sharing_is_shared(const struct maple_sharing *s, uint32_t site)
+static bool has(const struct maple_sharing *s, uint32_t site, uint8_t what)
 {
 	const struct maple_known *k = &s->known[!!(site & MAPLE_SITE_CALL)];
 	uint32_t number = site & ~MAPLE_SITE_CALL;
 
-	return number < k->n && k->state[number] & SHARED;
+	return number < k->n && k->state[number] & what;
+}
+
+/* maple_sharing_is_shared - whether some profile run saw @site on shared memory */
+bool maple_sharing_is_shared(const struct maple_sharing *s, uint32_t site)
+{
+	return has(s, site, SHARED);
+}
+
+/* maple_sharing_raced - whether it raced in some run */
+bool maple_sharing_raced(const struct maple_sharing *s, uint32_t site)
+{
+	return has(s, site, RACED);
 }
 
 static bool is_left(uint8_t state, uint64_t drawn, bool controlled,
