@@ -414,7 +414,7 @@ static int start(struct watch *w, const struct maple_backend *b, char **envp,
 		.cpus = order->narrow ? &one : &b->options.cpu->before,
 		.exe = b->options.exe,
 		.ask_call = order->ask_call,
-		.cpu = order->schedule == MAPLE_SCHEDULE_NATIVE &&
+		.cpu = maple_schedule_is_free(order->schedule) &&
 				       order->kind != MAPLE_RUN_ENFORCE &&
 				       order->kind != MAPLE_RUN_CONTROL
 			       ? -1

@@ -154,7 +154,8 @@ static const char *why_undelivered(struct maple_campaign *c,
 		return r->unseen ? not_run(c, text, size) : NULL;
 	/* A limit that came when there was nothing to try is none. */
 	if ((r->stop == MAPLE_STOP_TIME || r->stop == MAPLE_STOP_RUNS) &&
-	    !c->enforced && (r->candidates_left || standing->untried) && !c->sleeps)
+	    !c->enforced && (r->candidates_left || standing->untried) &&
+	    !c->sleeps)
 		return not_forced(c, text, size);
 	return NULL;
 }

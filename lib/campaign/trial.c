@@ -473,7 +473,7 @@ bool maple_campaign_lacks(const struct maple_campaign *c,
 {
 	return c->sleeps && (order->job.kind == MAPLE_RUN_ENFORCE ||
 			     (order->job.kind == MAPLE_RUN_PROFILE &&
-			      order->job.schedule != MAPLE_SCHEDULE_NATIVE));
+			      !maple_schedule_is_free(order->job.schedule)));
 }
 
 /*

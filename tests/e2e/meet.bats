@@ -50,11 +50,16 @@ two_cpus() {
 }
 
 @test "it takes no rights" {
+	local id
+
 	two_cpus
 	in_public "$BUFFERS/dekker"
 	as_nobody no "$public/mapletest" run --strategy meet --seed 1 \
 		--max-runs 1000 -- "$public/dekker"
 	ended_with 66
+	id=$(sed -n 's/^Replay: .* replay \([0-9a-f]*\).*/\1/p' <<<"$stderr")
+	as_nobody no "$public/mapletest" replay "$id" --times 200
+	ended_with 0
 }
 
 @test "with a fence nothing fails, and every thread has its CPUs back" {
@@ -77,11 +82,11 @@ two_cpus() {
 	campaign --strategy meet --seed 1 --max-runs 1000 -- "$BUFFERS/dekker"
 	ended_with 66
 	id=$(jq -r '.findings[0].id' "$json")
-	mapletest replay "$id" --db "$db" --times 40
+	mapletest replay "$id" --db "$db" --times 200
 	ended_with 0
-	mapletest replay "$id" --db "$db" --times 40 --flip
+	mapletest replay "$id" --db "$db" --times 200 --flip
 	ended_with 1
-	says 'reversed 0/40 fails'
+	says 'reversed 0/200 fails'
 }
 
 @test "the text says where both wrote, and what the control was" {

@@ -107,7 +107,7 @@ void maple_agent_spin_look(struct maple_agent_backend *a, double now)
 	uint32_t i;
 
 	if (a->shm->pid <= 0 || now - a->looked < LOOK_EVERY ||
-	    a->shm->sched == MAPLE_SCHEDULE_NATIVE)
+	    maple_schedule_is_free(a->shm->sched))
 		return;
 	used = maple_process_used(a->shm->pid);
 	if (!a->spins && used - a->used < LOOK_NS)
