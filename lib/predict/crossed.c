@@ -9,7 +9,8 @@
  * A thread's last writes, with nothing behind them that is a fence: a locked
  * instruction, or any call that synchronises. Each of them and a later read are
  * half of a crossing, kept by what is written and read, so that the other half
- * finds it. An mfence is no site, and not seen: such a crossing is tried in vain.
+ * finds it. An mfence, or a locked instruction on the stack, is no site and not
+ * seen: such a crossing is tried in vain.
  */
 #include <errno.h>
 #include <stdlib.h>
