@@ -89,10 +89,10 @@ static void send_away(void)
 	}
 }
 
-static void come_back(void)
+static void bring_back(int32_t tid)
 {
 	if (ncpus > 0)
-		raw3(SYS_sched_setaffinity, 0, ncpus, cpus);
+		raw3(SYS_sched_setaffinity, tid, ncpus, cpus);
 }
 
 /* How many of ours the program's write has to wait for in this run. */
@@ -131,18 +131,18 @@ static void go_on(bool second)
 static void come_first(void)
 {
 	uint32_t us = LEAST_US << maple_shm->seed % DOUBLINGS;
+	bool met;
 
 	raw_futex_wait_us(&state, WAITING, us);
 	if (move(WAITING, FREE)) {
 		vain++;
 		return;
 	}
-	while (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == MEETING)
-		__builtin_ia32_pause();
-	come_back();
+	met = await(MEETING, MET);
+	bring_back(0);
 	maple_ring_peek(place[1], 1);
 	prepare(false);
-	if (move(MET, AWAKE) && await(AWAKE, GO))
+	if (met && move(MET, AWAKE) && await(AWAKE, GO))
 		go_on(false);
 	become(FREE);
 }
@@ -180,7 +180,9 @@ void maple_meet(const struct maple_access *acc)
 		   place[0] != acc->addr && move(WAITING, MEETING)) {
 		place[1] = acc->addr;
 		send_away();
-		become(MET);
-		come_second();
+		if (move(MEETING, MET))
+			come_second();
+		else
+			bring_back(sleeper);
 	}
 }

@@ -146,7 +146,7 @@ one_seed() {
 	[[ $stderr == *"agent"* ]] || fail "the mend is not said"
 	mapletest run --strategy sup -- "$TARGETS/clean/mutex_counter"
 	ended_with 2
-	[[ $stderr == *"rw, pos, surw, pct, pctvb, pcr, rank, chess, delay, rankchecker, grey or maptest"* ]] || fail "the names are not said"
+	[[ $stderr == *"rw, pos, surw, pct, pctvb, pcr, rank, chess, delay, rankchecker, grey, maptest or meet"* ]] || fail "the names are not said"
 }
 
 @test "a timeout that comes early is told; with the machine's time there is none" {
