@@ -42,8 +42,8 @@ void maple_story_meeting(struct maple_campaign *c, struct maple_finding *f,
 		fputs(", the other at ", out);
 		tell_place(c, job->change[1].site, out);
 	}
-	fputs(", at the same moment\nwhat each reads next is what was there "
-	      "before the other's write: there is no fence between",
+	fputs(", at the same moment\nwhat each reads next can be what was there "
+	      "before the other's write, unless there is a fence between",
 	      out);
 	fclose(out);
 }

@@ -25,8 +25,8 @@ struct seen {
 struct profile {
 	struct maple_profiling *p;
 	struct maple_predict *predict;
-	struct maple_races *races;
-	struct maple_crossed *crossed; /* NULL: nobody asks */ /* beside it */
+	struct maple_races *races;     /* beside it, */
+	struct maple_crossed *crossed; /* ... as well; NULL: nobody asks */
 	struct maple_sample sample;
 	bool controlled, keeps;
 	uint8_t caught; /* bit i: the job's net[i] saw something */
