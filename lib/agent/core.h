@@ -310,7 +310,8 @@ void maple_sched_settle(void);
 void maple_sched_change(unsigned int change);
 
 /* meet.c */
-void maple_meet(const struct maple_access *acc);
+#define MAPLE_MEET_HITS 100000 /* of a place; then it goes quiet */
+void maple_meet(const struct maple_access *acc, uint32_t hits);
 void maple_sched_put_back(struct maple_shm *shm, int tid);
 void maple_sched_take(void);
 

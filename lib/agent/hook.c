@@ -17,24 +17,12 @@ static uint32_t change_hits[MAPLE_SHM_CHANGES];
  */
 static void count_change(struct maple_shm *shm, uint32_t site)
 {
-	if (shm->sched == MAPLE_SCHEDULE_MEET)
-		return;
 	for (uint32_t i = 0; i < shm->nchanges && i < MAPLE_SHM_CHANGES; i++)
 		if (shm->change[i].site == site &&
 		    __atomic_add_fetch(&change_hits[i], 1, __ATOMIC_RELAXED) ==
 			    shm->change[i].hit)
 			maple_sched_change(__atomic_fetch_add(
 				&shm->stats.changes_done, 1, __ATOMIC_RELAXED));
-}
-
-/* Last of all: nothing that orders writes may come between it and the access. */
-static void meet(const struct maple_shm *shm, const struct maple_access *acc)
-{
-	for (uint32_t i = 0; i < shm->nchanges && i < MAPLE_SHM_CHANGES; i++)
-		if (shm->change[i].site == acc->site) {
-			maple_meet(acc);
-			return;
-		}
 }
 
 static bool observes(const struct maple_shm *shm)
@@ -146,14 +134,17 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 			maple_agent_open(&acc);
 		if (self->stale)
 			maple_pass_look(site, acc.addr);
+	} else if (shm->sched == MAPLE_SCHEDULE_MEET) {
+		shm->stats.hits[site->way]++;
+		if (++site->count == MAPLE_MEET_HITS)
+			maple_retire_later(site);
+		maple_meet(&acc, site->count);
 	} else if (observes(shm) && in_budget(site)) {
 		shm->stats.hits[site->way]++;
 		if (shm->nchanges)
 			count_change(shm, acc.site);
 		maple_ring_put(acc.kind, &acc, 0, site->event_flags, 0,
 			       (uint64_t)(frame + 1));
-		if (shm->sched == MAPLE_SCHEDULE_MEET)
-			meet(shm, &acc);
 	}
 	shm->thread[self->number].at = 0;
 	maple_agent_leave();

@@ -5,12 +5,12 @@
  * it reads what that one writes. Only the CPUs' store buffers do that
  * (algorithms.md 16).
  *
- * Whoever comes to one of the run's places waits, a few times, for another
- * thread at one of them with other memory. Both then read what the other is to
- * write, so that the read to come is served by their own cache; and at a time
- * that both see on the CPU's clock they go on, behind a few writes of ours to
- * memory that no cache has. A CPU lets its writes be seen in their order, so
- * the program's comes late.
+ * Whoever comes to one of the run's places, a few times, and later on at hits
+ * that are powers of two, waits for another thread at one of them with other
+ * memory. Both then read what the other is to write, so that the read to come
+ * is served by their own cache; and at a time that both see on the CPU's clock
+ * they go on, behind a few writes of ours to memory that no cache has. A CPU
+ * lets its writes be seen in their order, so the program's comes late.
  *
  * With a hit at its first place the run is the control of another one: the two
  * come together in the same way, and then one goes, and the other later on.
@@ -20,7 +20,7 @@
 #include "core.h"
 #include "raw.h"
 
-#define IN_VAIN	  4	 /* waits of a run for whom nobody came */
+#define IN_VAIN	  4	 /* waits for whom nobody came: then there are few */
 #define MEETINGS  1000	 /* of a run */
 #define LEAST_US  1000	 /* that is waited, doubled ... */
 #define DOUBLINGS 6	 /* ... fewer times than that, as the run's seed says */
@@ -163,21 +163,31 @@ static void come_second(void)
 }
 
 /*
- * maple_meet - the caller is about to do @acc, at one of the run's places
- *
- * Context: inside the agent, of a thread that has recorded @acc.
+ * Whether to wait for somebody at a place that was come to so many times: at
+ * first, and later on now and then.
  */
-void maple_meet(const struct maple_access *acc)
+static bool waits(uint32_t hits)
 {
-	if (vain >= IN_VAIN || meetings >= MEETINGS)
-		return;
-	if (move(FREE, COMING)) {
+	return meetings < MEETINGS && (vain < IN_VAIN || !(hits & (hits - 1)));
+}
+
+/*
+ * maple_meet - the caller is about to do @acc at one of the run's places, which
+ * has had so many @hits with this one
+ *
+ * Context: inside the agent, of a thread whose hook does no more.
+ */
+void maple_meet(const struct maple_access *acc, uint32_t hits)
+{
+	uint32_t now = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
+
+	if (now == FREE && waits(hits) && move(FREE, COMING)) {
 		place[0] = acc->addr;
 		sleeper = maple_shm->thread[maple_self.number].tid;
 		become(WAITING);
 		come_first();
-	} else if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == WAITING &&
-		   place[0] != acc->addr && move(WAITING, MEETING)) {
+	} else if (now == WAITING && place[0] != acc->addr &&
+		   move(WAITING, MEETING)) {
 		place[1] = acc->addr;
 		send_away();
 		if (move(MEETING, MET))

@@ -49,6 +49,15 @@ two_cpus() {
 	holds '.findings[0].strategy == "meet"'
 }
 
+# The first waits are in vain, of a thread that is alone.
+@test "two threads meet at a place that one of them has come to before" {
+	two_cpus
+	campaign --strategy meet --seed 1 --max-runs 100 -- "$BUFFERS/two_party"
+	ended_with 66
+	holds '.findings[0].strategy == "meet" and .findings[0].switches and
+		.findings[0].confirm.flipped == [0, 20]'
+}
+
 @test "it takes no rights" {
 	local id
 
@@ -66,7 +75,7 @@ two_cpus() {
 	two_cpus
 	local program
 
-	for program in dekker asleep; do
+	for program in dekker asleep two_party; do
 		campaign --strategy meet --seed 1 --max-runs 300 \
 			-- "$BUFFERS/$program.fenced"
 		ended_with 0
