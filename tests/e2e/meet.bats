@@ -76,11 +76,11 @@ two_cpus() {
 	local program
 
 	for program in dekker asleep two_party; do
-		campaign --strategy meet --seed 1 --max-runs 300 \
+		campaign --strategy meet --seed 1 --max-runs 100 \
 			-- "$BUFFERS/$program.fenced"
 		ended_with 0
 		# They did meet, again and again, or it would say that nothing was.
-		holds '.undelivered == null and .runs.profile == 300'
+		holds '.undelivered == null and .runs.profile == 100'
 	done
 }
 
