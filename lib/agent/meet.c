@@ -74,18 +74,18 @@ static bool await(uint32_t from, uint32_t to)
 	return !move(from, LATE) && await(from, to);
 }
 
-/* The first, which sleeps, wakes on any CPU but the caller's. */
-static void send_away(void)
+/* @tid, the first, which sleeps, wakes on any CPU but the caller's. */
+static void send_away(int32_t tid)
 {
 	uint64_t rest[16];
 	uint32_t cpu = 0;
 
-	ncpus = raw3(SYS_sched_getaffinity, sleeper, sizeof(cpus), cpus);
+	ncpus = raw3(SYS_sched_getaffinity, tid, sizeof(cpus), cpus);
 	raw3(SYS_getcpu, &cpu, NULL, NULL);
 	__builtin_memcpy(rest, cpus, sizeof(rest));
 	if (ncpus > 0 && cpu < 8 * sizeof(rest)) {
 		rest[cpu / 64] &= ~(1ull << cpu % 64);
-		raw3(SYS_sched_setaffinity, sleeper, ncpus, rest);
+		raw3(SYS_sched_setaffinity, tid, ncpus, rest);
 	}
 }
 
@@ -180,6 +180,7 @@ static bool waits(uint32_t hits)
 void maple_meet(const struct maple_access *acc, uint32_t hits)
 {
 	uint32_t now = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
+	int32_t first;
 
 	if (now == FREE && waits(hits) && move(FREE, COMING)) {
 		place[0] = acc->addr;
@@ -189,10 +190,11 @@ void maple_meet(const struct maple_access *acc, uint32_t hits)
 	} else if (now == WAITING && place[0] != acc->addr &&
 		   move(WAITING, MEETING)) {
 		place[1] = acc->addr;
-		send_away();
+		first = sleeper; /* one that gives up is another's, soon */
+		send_away(first);
 		if (move(MEETING, MET))
 			come_second();
 		else
-			bring_back(sleeper);
+			bring_back(first);
 	}
 }

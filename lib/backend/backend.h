@@ -47,7 +47,8 @@ enum maple_alone { MAPLE_ALONE_SITE = 1, MAPLE_ALONE_CALL = 2 };
 
 struct maple_change {
 	uint32_t site;
-	uint32_t hit; /* how-manieth hit of the site in the whole run */
+	uint32_t hit; /* how-manieth hit of the site in the whole run; of MEET's
+			 first one: not 0 if one thread is to go later */
 };
 
 /*

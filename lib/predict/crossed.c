@@ -47,8 +47,8 @@ struct key {
 
 struct pair {
 	struct key key;
-	unsigned int n,
-		next; /* of the halves; whose place the next one takes */
+	unsigned int n;	   /* of the halves, */
+	unsigned int next; /* ... and whose place the next one takes */
 	struct half half[HALVES];
 	UT_hash_handle hh;
 };

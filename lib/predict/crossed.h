@@ -9,7 +9,7 @@
 
 /*
  * Two threads, each of which writes and then, with no fence between, reads what
- * the other writes. By site; thread 0's are smaller.
+ * the other writes. Sites; the thread that writes at the smaller one comes first.
  */
 struct maple_crossing {
 	uint32_t write[2], read[2];

@@ -176,8 +176,8 @@ struct maple_standing {
 	uint64_t not_split; /* left alone: only a split instruction does it */
 	uint32_t unshared;  /* sites left alone, not shared so far */
 	bool untried; /* it has not seen enough to say what there is to try */
-	const char
-		*nothing; /* why it has tested nothing, and the mend; or NULL */
+	/* Of one that forces no order: why it has tested nothing; or NULL. */
+	const char *nothing;
 	struct maple_bound bound; /* of options->exhaust */
 };
 

@@ -58,11 +58,6 @@ static struct maple_meeting *choose(const struct maple_meetings *m)
 	return best;
 }
 
-bool maple_meetings_left(const struct maple_meetings *m)
-{
-	return choose(m);
-}
-
 bool maple_meetings_begin(struct maple_meetings *m, struct maple_job *job)
 {
 	struct maple_meeting *meeting = choose(m);

@@ -25,9 +25,6 @@ int maple_meetings_learn(struct maple_meetings *m,
 			 const struct maple_profiling *p,
 			 struct maple_error *err);
 
-/* maple_meetings_left - whether there is one to try */
-bool maple_meetings_left(const struct maple_meetings *m);
-
 /* maple_meetings_begin - @job is to be a run of one; false: none is left */
 bool maple_meetings_begin(struct maple_meetings *m, struct maple_job *job);
 
