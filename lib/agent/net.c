@@ -28,9 +28,9 @@
 
 static struct variable {
 	uint32_t site; /* what accesses to it are called */
+	uint32_t hits;
 	uint64_t addr;
 	uint64_t value; /* when it was last hit */
-	uint32_t hits;
 } variable[VARIABLES];
 
 static uint32_t nvariables; /* 0: there is no net */
@@ -71,14 +71,17 @@ bool maple_net_has(uint64_t addr, uint64_t size)
 
 static void add(uint32_t site)
 {
-	const struct maple_shm_call *call =
-		&maple_shm->call[site & ~MAPLE_SITE_CALL];
-	const struct maple_shm_image *image;
 	struct variable *v = &variable[nvariables];
+	uint32_t number = site & ~MAPLE_SITE_CALL;
+	const struct maple_shm_image *image;
+	const struct maple_shm_call *call;
 
-	if (!(site & MAPLE_SITE_CALL) || site == MAPLE_SITE_NONE ||
-	    !(call->offset & MAPLE_SHM_VARIABLE) ||
-	    call->image >= MAPLE_SHM_IMAGES || nvariables == VARIABLES)
+	if (!(site & MAPLE_SITE_CALL) || number >= MAPLE_SHM_CALLS ||
+	    nvariables == VARIABLES)
+		return;
+	call = &maple_shm->call[number];
+	if (!(call->offset & MAPLE_SHM_VARIABLE) ||
+	    call->image >= MAPLE_SHM_IMAGES)
 		return;
 	for (uint32_t i = 0; i < nvariables; i++)
 		if (variable[i].site == site)

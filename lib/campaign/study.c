@@ -93,11 +93,10 @@ static int name_parts(struct maple_campaign *c)
 {
 	const char *const *parts = c->strategy->parts;
 	struct maple_campaign_result *r = c->result;
-	unsigned int n = 0;
+	unsigned int n = 1;
 
 	while (parts && parts[n])
 		n++;
-	n = parts ? n : 1;
 	r->parts = calloc(n, sizeof(*r->parts));
 	if (!r->parts)
 		return -ENOMEM;

@@ -217,7 +217,7 @@ const struct maple_annotated *
 maple_annotations_get(struct maple_annotations *annotations,
 		      struct maple_lockset *set, uint64_t first, uint64_t last)
 {
-	uint64_t all = set->n == 64 ? ~0ull : (1ull << set->n) - 1;
+	uint64_t all = set->n < 64 ? (1ull << set->n) - 1 : ~0ull;
 	struct maple_annotated_lock lock[MAPLE_LOCKS_HELD];
 	struct maple_annotated **cached = NULL, *annotated;
 

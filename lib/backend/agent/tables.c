@@ -57,7 +57,7 @@ static bool mark_alone(struct maple_agent_backend *a, uint32_t i)
 	uint8_t alone;
 	uint32_t k;
 
-	assert(t && i < MAPLE_SHM_IMAGES);
+	assert(i < MAPLE_SHM_IMAGES);
 	for (k = 0; k < t->nsites; k++) {
 		alone = is_alone(a, a->shm->image[i].site_base + k);
 		changed |= site[k].alone != alone;
