@@ -58,6 +58,15 @@ times() { # N PATTERN
 	grep -qP '^figure static\.kept \d+\.\d ms \w' <<<"$output"
 }
 
+@test "what half and double of a constant do: a line for each" {
+	MAPLE_BENCH_QUICK=1 bench constants --out "$BATS_TEST_TMPDIR/out"
+	ended_with 0
+	grep -qxE 'rank again: [0-9]\.[0-9]{2} [+-][0-9]' <<<"$output" ||
+		fail "$output"
+	grep -qxE 'lib/strategy/rank/ranking.c VARIABLES 4( \| [28]: [0-9]\.[0-9]{2} [+-][0-9]){2}' \
+		<<<"$output"
+}
+
 @test "a program that fails is named and in no mean" {
 	programs --command broken "sh -c 'echo what it said; exit 3'" \
 		--command small "$BUILD/tests/bench/kernels/radix 20"

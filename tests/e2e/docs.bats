@@ -90,3 +90,28 @@ named() {
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/words")" -gt 50 ]
 	sort -fu "$BATS_TEST_TMPDIR/words" | diff "$BATS_TEST_TMPDIR/words" -
 }
+
+# Rows of docs/constants.md: "| `FILE` NAME | VALUE | ..."
+@test "the constants that the documents tell are those of the source" {
+	local file name value wrong= rows=$BATS_TEST_TMPDIR/rows
+
+	sed -nE 's/^\| `([^`]+)` ([A-Z_0-9]+) \| ([^|]+) \|.*/\1 \2 \3/p' \
+		docs/constants.md >"$rows"
+	[ "$(wc -l <"$rows")" -gt 100 ]
+	[ "$(wc -l <"$rows")" = "$(grep -c '^| `' docs/constants.md)" ]
+	while read -r file name value; do
+		sed -nE "s/^#define $name[ \t]+\(?([^/)]*[^/) \t])\)?([ \t].*)?\$/\1/p
+			s/.*\[$name\] = \{ ?(-?[0-9.]+).*/\1/p" "$file" |
+			grep -qxF -e "$value" || wrong="$wrong|$file $name $value"
+	done <"$rows"
+	[ -z "$wrong" ] || {
+		echo "not so in the source: $wrong"
+		return 1
+	}
+}
+
+@test "the constants that the benchmark varies are those that the documents tell" {
+	diff <(awk '$1 ~ "/" { print $1, $2 }' tests/bench/constants.list | sort) \
+		<(sed -nE 's/^\| `([^`]+)` ([A-Z_0-9]+) (\|[^|]+){5}\|$/\1 \2/p' \
+			docs/constants.md | sort)
+}
