@@ -47,7 +47,7 @@ static int carry_marks(struct maple_memo *memo, int64_t old, int64_t new,
 static int list_prints(struct maple_memo *memo, struct maple_memo_old *old,
 		       struct maple_error *err)
 {
-	sqlite3_stmt *s;
+	struct maple_query *s;
 	int ret = maple_sql_get(memo, MAPLE_SQL_CARRY_SITES, &s, err, "i",
 				old->image);
 
@@ -56,8 +56,8 @@ static int list_prints(struct maple_memo *memo, struct maple_memo_old *old,
 
 		if (maple_array_resize(old->prints, old->n + 1)) {
 			p = &old->prints[old->n];
-			p->site = sqlite3_column_int64(s, 0);
-			p->call = sqlite3_column_int(s, 1);
+			p->site = maple_sql_number(s, 0);
+			p->call = maple_sql_number(s, 1);
 			p->fingerprint = maple_sql_string(s, 2);
 		}
 		ret = 0;
@@ -66,7 +66,7 @@ static int list_prints(struct maple_memo *memo, struct maple_memo_old *old,
 		else
 			old->n++;
 	}
-	sqlite3_reset(s);
+	maple_sql_reset(s);
 	return ret;
 }
 

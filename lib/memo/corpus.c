@@ -37,7 +37,7 @@ int maple_store_corpus_recall(struct maple_memo *memo, int64_t campaign,
 			      const char *strategy, char **text,
 			      struct maple_error *err)
 {
-	sqlite3_stmt *statement;
+	struct maple_query *statement;
 	int ret = maple_sql_get(memo, MAPLE_SQL_CORPUS_RECALL, &statement, err,
 				"isii", campaign, strategy, (int64_t)geteuid(),
 				(int64_t)MAPLE_MEMO_CORPUS_TEXT);
@@ -48,7 +48,7 @@ int maple_store_corpus_recall(struct maple_memo *memo, int64_t campaign,
 	if (ret <= 0)
 		return ret;
 	*text = maple_sql_string(statement, 0);
-	sqlite3_reset(statement);
+	maple_sql_reset(statement);
 	return *text ? 0 : maple_error_set(err, ENOMEM, "out of memory");
 }
 
@@ -100,7 +100,7 @@ static const char lists[] =
 
 static const char store[] =
 	"INSERT INTO main.corpus(program, owner, strategy, at, text)"
-	" VALUES(?, ?, ?, ?, ?) ON CONFLICT(program, owner, strategy)"
+	" VALUES($1, $2, $3, $4, $5) ON CONFLICT(program, owner, strategy)"
 	" DO UPDATE SET at = excluded.at, text = excluded.text"
 	" WHERE text != excluded.text OR at != excluded.at";
 
@@ -113,36 +113,31 @@ struct joined {
 	char text[MAPLE_MEMO_CORPUS_TEXT];
 };
 
-static int put(struct maple_memo *memo, struct joined *j, sqlite3_stmt *to,
-	       struct maple_error *err)
+static int put(struct maple_memo *memo, struct joined *j,
+	       struct maple_query *to, struct maple_error *err)
 {
-	int rc;
+	int ret;
 
 	if (!j->n)
 		return 0;
-	j->text[j->size] = ']';
-	sqlite3_bind_int64(to, 1, j->program);
-	sqlite3_bind_int64(to, 2, j->owner);
-	sqlite3_bind_text(to, 3, j->strategy, -1, SQLITE_TRANSIENT);
-	sqlite3_bind_int64(to, 4, j->newest);
-	sqlite3_bind_text(to, 5, j->text, (int)j->size + 1, SQLITE_TRANSIENT);
-	rc = sqlite3_step(to);
-	sqlite3_reset(to);
-	return rc == SQLITE_DONE ? 0 : maple_sql_fail(memo, rc, err);
+	strcpy(j->text + j->size, "]");
+	ret = maple_sql_bind(to, err, j->program, j->owner, j->strategy,
+			     j->newest, j->text);
+	return ret ? ret : maple_sql_step(memo, to, err);
 }
 
-static bool is_of(const struct joined *j, sqlite3_stmt *row)
+static bool is_of(const struct joined *j, struct maple_query *row)
 {
-	return j->strategy && j->program == sqlite3_column_int64(row, 0) &&
-	       j->owner == sqlite3_column_int64(row, 1) &&
-	       !strcmp(j->strategy, (const char *)sqlite3_column_text(row, 2));
+	return j->strategy && j->program == maple_sql_number(row, 0) &&
+	       j->owner == maple_sql_number(row, 1) &&
+	       !strcmp(j->strategy, maple_sql_text_of(row, 2));
 }
 
 /* What does not fit is left out; a shorter one may. */
-static void join(struct joined *j, sqlite3_stmt *row)
+static void join(struct joined *j, struct maple_query *row)
 {
-	const void *list = sqlite3_column_text(row, 3);
-	size_t size = (size_t)sqlite3_column_bytes(row, 3);
+	const char *list = maple_sql_text_of(row, 3);
+	size_t size = strlen(list);
 
 	if (j->n == MAPLE_MEMO_CORPUS_LISTS ||
 	    j->size + 1 + size + sizeof("]") > sizeof(j->text))
@@ -153,29 +148,29 @@ static void join(struct joined *j, sqlite3_stmt *row)
 }
 
 static int join_all(struct maple_memo *memo, struct joined *j,
-		    sqlite3_stmt *from, sqlite3_stmt *to,
+		    struct maple_query *from, struct maple_query *to,
 		    struct maple_error *err)
 {
-	int rc, ret = 0;
+	int ret;
 
-	while (!ret && (rc = sqlite3_step(from)) == SQLITE_ROW) {
+	while ((ret = maple_sql_step(memo, from, err)) > 0) {
+		ret = 0;
 		if (!is_of(j, from)) {
 			ret = put(memo, j, to, err);
 			free(j->strategy);
-			j->program = sqlite3_column_int64(from, 0);
-			j->owner = sqlite3_column_int64(from, 1);
+			j->program = maple_sql_number(from, 0);
+			j->owner = maple_sql_number(from, 1);
 			j->strategy = maple_sql_string(from, 2);
-			j->newest = sqlite3_column_int64(from, 4);
+			j->newest = maple_sql_number(from, 4);
 			j->n = 0;
 			j->size = 0;
 		}
 		if (!ret && !j->strategy)
 			ret = maple_error_set(err, ENOMEM, "out of memory");
-		if (!ret)
-			join(j, from);
+		if (ret)
+			break;
+		join(j, from);
 	}
-	if (!ret && rc != SQLITE_DONE)
-		ret = maple_sql_fail(memo, rc, err);
 	return ret ? ret : put(memo, j, to, err);
 }
 
@@ -185,21 +180,21 @@ static int join_all(struct maple_memo *memo, struct joined *j,
  */
 int maple_corpora_merge(struct maple_memo *memo, struct maple_error *err)
 {
-	sqlite3_stmt *from = NULL, *to = NULL;
+	struct maple_query *from = NULL, *to = NULL;
 	struct joined *j = calloc(1, sizeof(*j));
-	int ret = maple_sql_exec(memo, both, err), rc;
+	int ret = maple_sql_exec(memo, both, err);
 
 	if (!j)
 		ret = maple_error_set(err, ENOMEM, "out of memory");
 	if (!ret) {
-		rc = sqlite3_prepare_v2(memo->db, lists, -1, &from, NULL);
-		if (rc == SQLITE_OK)
-			rc = sqlite3_prepare_v2(memo->db, store, -1, &to, NULL);
-		ret = rc == SQLITE_OK ? join_all(memo, j, from, to, err)
-				      : maple_sql_fail(memo, rc, err);
+		ret = maple_sql_prepare(memo, lists, "", &from, err);
+		if (!ret)
+			ret = maple_sql_prepare(memo, store, "iisis", &to, err);
+		if (!ret)
+			ret = join_all(memo, j, from, to, err);
 	}
-	sqlite3_finalize(from);
-	sqlite3_finalize(to);
+	maple_sql_finish(from);
+	maple_sql_finish(to);
 	if (j)
 		free(j->strategy);
 	free(j);

@@ -32,27 +32,24 @@ int maple_store_finding_store(struct maple_memo *memo, int64_t campaign,
 	return ret;
 }
 
-static int decode_row(struct maple_memo *memo, sqlite3_stmt *statement,
+static int decode_row(struct maple_memo *memo, struct maple_query *statement,
 		      struct maple_finding **finding, struct maple_error *err)
 {
-	const char *json = (const char *)sqlite3_column_text(statement, 0);
+	const char *json = maple_sql_text_of(statement, 0);
 	struct maple_error why;
 	int ret;
 
-	if (!json) {
-		maple_sql_fail(memo, SQLITE_CORRUPT, err);
-		return -EBADMSG;
-	}
+	if (!json)
+		return maple_sql_damaged(memo, err);
 	ret = maple_report_finding_decode(json, finding, &why);
 	if (ret) {
 		maple_error_set(err, -ret, "memo database '%s': %s", memo->path,
 				why.text);
 		return ret;
 	}
-	(*finding)->found_at = (uint64_t)sqlite3_column_int64(statement, 1);
-	(*finding)->times_seen =
-		(unsigned int)sqlite3_column_int64(statement, 2);
-	(*finding)->owner = (uid_t)sqlite3_column_int64(statement, 3);
+	(*finding)->found_at = (uint64_t)maple_sql_number(statement, 1);
+	(*finding)->times_seen = (unsigned int)maple_sql_number(statement, 2);
+	(*finding)->owner = (uid_t)maple_sql_number(statement, 3);
 	return 0;
 }
 
@@ -61,7 +58,7 @@ int maple_store_finding_load(struct maple_memo *memo, const char *id,
 			     struct maple_error *err)
 {
 	bool exact;
-	sqlite3_stmt *statement;
+	struct maple_query *statement;
 	int ret = maple_sql_get(memo, MAPLE_SQL_FINDING_FIND, &statement, err,
 				"si", id, owner);
 
@@ -78,14 +75,14 @@ int maple_store_finding_load(struct maple_memo *memo, const char *id,
 	}
 	ret = decode_row(memo, statement, finding, err);
 	if (ret) {
-		sqlite3_reset(statement);
+		maple_sql_reset(statement);
 		return ret;
 	}
 	/* One that is not the id itself must be the only one. */
 	exact = !strcmp((*finding)->id, id);
 	ret = maple_sql_step(memo, statement, err);
 	if (ret > 0 && exact)
-		ret = strcmp((const char *)sqlite3_column_text(statement, 4), id)
+		ret = strcmp(maple_sql_text_of(statement, 4), id)
 			      ? 0
 			      : maple_error_set(err, ENOTUNIQ,
 						"several users have finding "
@@ -98,7 +95,7 @@ int maple_store_finding_load(struct maple_memo *memo, const char *id,
 				      id, id);
 	if (ret)
 		maple_finding_destroy(*finding);
-	sqlite3_reset(statement);
+	maple_sql_reset(statement);
 	return ret;
 }
 
@@ -106,7 +103,7 @@ int maple_store_findings(struct maple_memo *memo, int64_t program, bool known,
 			 struct maple_finding ***findings, size_t *n,
 			 struct maple_error *err)
 {
-	sqlite3_stmt *statement;
+	struct maple_query *statement;
 	int ret = maple_sql_get(
 		memo, known ? MAPLE_SQL_FINDINGS_KNOWN : MAPLE_SQL_FINDINGS,
 		&statement, err, "i", program);
@@ -127,7 +124,7 @@ int maple_store_findings(struct maple_memo *memo, int64_t program, bool known,
 		if (!ret)
 			++*n;
 	}
-	sqlite3_reset(statement);
+	maple_sql_reset(statement);
 	maple_memo_findings_destroy(*findings, *n);
 	*findings = NULL;
 	*n = 0;

@@ -91,28 +91,20 @@ static char **decode_words(const json_t *array)
 }
 
 /*
- * input_of(text, requests) in SQL: maple_memo_input() of a campaign's argv, or
- * of a finding; '' where it does not say
+ * maple_sql_input_of - maple_memo_input() of a campaign's argv, or of a
+ * finding, as JSON
+ *
+ * To be freed; NULL where @text does not say. What brings an older database up
+ * to date asks it.
  */
-static void input_of(sqlite3_context *context, int n, sqlite3_value **value)
+char *maple_sql_input_of(const char *text, const char *requests)
 {
-	const char *text = (const char *)sqlite3_value_text(value[0]);
-	const char *requests = (const char *)sqlite3_value_text(value[1]);
 	json_t *root = text ? json_loads(text, 0, NULL) : NULL;
 	const json_t *argv = json_object_get(root, "argv");
 	char **words = decode_words(argv ? argv : root);
 	char *input = words ? maple_memo_input(words, requests) : NULL;
 
-	sqlite3_result_text(context, input ? input : "", -1, SQLITE_TRANSIENT);
-	free(input);
 	free_words(words);
 	json_decref(root);
-}
-
-/* maple_sql_inputs - what brings an older database up to date asks input_of() */
-int maple_sql_inputs(struct maple_memo *memo)
-{
-	return sqlite3_create_function(memo->db, "input_of", 2,
-				       SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL,
-				       input_of, NULL, NULL);
+	return input;
 }

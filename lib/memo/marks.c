@@ -170,7 +170,7 @@ int maple_store_learn(struct maple_memo *memo, int64_t program,
 int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t goal,
 		     struct maple_memo_state *state, struct maple_error *err)
 {
-	sqlite3_stmt *statement;
+	struct maple_query *statement;
 	int ret = maple_sql_get(memo, MAPLE_SQL_STATE, &statement, err, "ii",
 				program, goal);
 
@@ -179,13 +179,13 @@ int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t goal,
 	if (ret < 0)
 		return ret;
 	assert(ret == 1); /* an aggregate always has its row */
-	state->predicted = sqlite3_column_int(statement, 0);
-	state->exposed = sqlite3_column_int(statement, 1);
-	state->failed = (unsigned int)sqlite3_column_int64(statement, 2);
-	state->attempts = (unsigned int)sqlite3_column_int64(statement, 3);
-	state->broke = sqlite3_column_int(statement, 4);
+	state->predicted = maple_sql_number(statement, 0);
+	state->exposed = maple_sql_number(statement, 1);
+	state->failed = (unsigned int)maple_sql_number(statement, 2);
+	state->attempts = (unsigned int)maple_sql_number(statement, 3);
+	state->broke = maple_sql_number(statement, 4);
 	state->exposed &= !state->broke;
-	sqlite3_reset(statement);
+	maple_sql_reset(statement);
 	return 0;
 }
 
@@ -193,7 +193,7 @@ int maple_store_coverage(struct maple_memo *memo, int64_t program,
 			 struct maple_coverage *coverage,
 			 struct maple_error *err)
 {
-	sqlite3_stmt *s;
+	struct maple_query *s;
 	int ret = maple_sql_get(memo, MAPLE_SQL_COVERAGE, &s, err, "i", program);
 
 	*coverage = (struct maple_coverage){ 0 };
@@ -202,7 +202,7 @@ int maple_store_coverage(struct maple_memo *memo, int64_t program,
 		if (ret)
 			maple_error_set(err, ENOMEM, "out of memory");
 	}
-	sqlite3_reset(s);
+	maple_sql_reset(s);
 	if (ret)
 		maple_coverage_deinit(coverage);
 	return ret;
@@ -252,9 +252,9 @@ static void add_tries(struct maple_class_tries *tries, bool forced,
 	tries->failures[which] += n;
 }
 
-static int add_success(struct maple_memo_success *success, sqlite3_stmt *s)
+static int add_success(struct maple_memo_success *success, struct maple_query *s)
 {
-	const char *name = (const char *)sqlite3_column_text(s, 0);
+	const char *name = maple_sql_text_of(s, 0);
 	struct maple_class_tries *tries;
 
 	if (!maple_class_is_name(name) || success->nclasses == MAPLE_CLASSES)
@@ -262,10 +262,8 @@ static int add_success(struct maple_memo_success *success, sqlite3_stmt *s)
 	tries = maple_memo_tries(success, name);
 	if (!tries)
 		return -ENOMEM;
-	add_tries(tries, sqlite3_column_int(s, 1),
-		  (const char *)sqlite3_column_text(s, 2),
-		  sqlite3_column_int(s, 3),
-		  (uint64_t)sqlite3_column_int64(s, 4));
+	add_tries(tries, maple_sql_number(s, 1), maple_sql_text_of(s, 2),
+		  maple_sql_number(s, 3), (uint64_t)maple_sql_number(s, 4));
 	return 0;
 }
 
@@ -273,7 +271,7 @@ int maple_store_success(struct maple_memo *memo, int64_t program,
 			struct maple_memo_success *success,
 			struct maple_error *err)
 {
-	sqlite3_stmt *s;
+	struct maple_query *s;
 	int ret = maple_sql_get(memo, MAPLE_SQL_SUCCESS, &s, err, "i", program);
 
 	*success = (struct maple_memo_success){ 0 };
@@ -282,7 +280,7 @@ int maple_store_success(struct maple_memo *memo, int64_t program,
 		if (ret)
 			maple_error_set(err, ENOMEM, "out of memory");
 	}
-	sqlite3_reset(s);
+	maple_sql_reset(s);
 	if (!ret)
 		ret = maple_sql_get(memo, MAPLE_SQL_CLAIMS, &s, err, "i",
 				    program);
@@ -292,8 +290,8 @@ int maple_store_success(struct maple_memo *memo, int64_t program,
 		maple_memo_success_deinit(success);
 		return ret;
 	}
-	success->claims = (uint64_t)sqlite3_column_int64(s, 0);
-	success->refused = (uint64_t)sqlite3_column_int64(s, 1);
-	sqlite3_reset(s);
+	success->claims = (uint64_t)maple_sql_number(s, 0);
+	success->refused = (uint64_t)maple_sql_number(s, 1);
+	maple_sql_reset(s);
 	return 0;
 }

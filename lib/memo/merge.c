@@ -144,7 +144,7 @@ static int unite(struct maple_memo *memo, struct maple_error *err)
 {
 	static const char *const steps[] = { images,	sites, goals,	marks,
 					     campaigns, runs,  findings };
-	int ret = maple_memo_begin(memo, err);
+	int ret = memo->driver->begin(memo, true, err);
 
 	if (ret)
 		return ret;
@@ -162,7 +162,7 @@ int maple_store_merge(struct maple_memo *memo, const char *path,
 		      struct maple_error *err)
 {
 	struct maple_memo *copy;
-	int ret = maple_sql_copy(path, &copy, err);
+	int ret = maple_sql_copy(memo, path, &copy, err);
 
 	if (ret)
 		return ret;
@@ -173,12 +173,10 @@ int maple_store_merge(struct maple_memo *memo, const char *path,
 	if (!ret)
 		ret = maple_corpora_prepare(copy, err);
 	if (!ret)
-		ret = maple_sql_exec(memo, "ATTACH ':memory:' AS other", err);
+		ret = memo->driver->take_in(memo, copy, err);
 	if (!ret) {
-		ret = maple_sql_backup(memo, "other", copy, err);
-		if (!ret)
-			ret = unite(memo, err);
-		maple_sql_exec(memo, "DETACH other", ret ? NULL : err);
+		ret = unite(memo, err);
+		memo->driver->let_go(memo, ret ? NULL : err);
 	}
 	maple_memo_close(copy);
 	return ret;

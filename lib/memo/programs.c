@@ -9,7 +9,15 @@
 #include "memo/store.h"
 #include "base/bytes.h"
 
-static int add_program(struct maple_memo *memo, sqlite3_stmt *statement,
+/* A text to be freed; NULL: there is none, or nothing in it. */
+static char *filled(struct maple_query *query, int column)
+{
+	const char *text = maple_sql_text_of(query, column);
+
+	return text && *text ? strdup(text) : NULL;
+}
+
+static int add_program(struct maple_memo *memo, struct maple_query *statement,
 		       struct maple_memo_program_info **programs, size_t *n,
 		       struct maple_error *err)
 {
@@ -18,19 +26,16 @@ static int add_program(struct maple_memo *memo, sqlite3_stmt *statement,
 	if (!maple_array_extend(*programs, *n, *n + 1))
 		return maple_error_set(err, ENOMEM, "out of memory");
 	p = &(*programs)[(*n)++];
-	p->id = sqlite3_column_int64(statement, 0);
+	p->id = maple_sql_number(statement, 0);
 	p->build_id = maple_sql_string(statement, 1);
 	p->path = maple_sql_string(statement, 2);
-	if (sqlite3_column_bytes(statement, 3))
-		p->input = maple_sql_string(statement, 3);
-	p->campaigns = (unsigned int)sqlite3_column_int64(statement, 4);
-	p->runs = (unsigned int)sqlite3_column_int64(statement, 5);
-	p->findings = (unsigned int)sqlite3_column_int64(statement, 6);
-	p->last_used = (uint64_t)sqlite3_column_int64(statement, 7);
-	if (sqlite3_column_bytes(statement, 8))
-		p->unobserved = maple_sql_string(statement, 8);
-	if (sqlite3_column_bytes(statement, 9))
-		p->parts = maple_sql_string(statement, 9);
+	p->input = filled(statement, 3);
+	p->campaigns = (unsigned int)maple_sql_number(statement, 4);
+	p->runs = (unsigned int)maple_sql_number(statement, 5);
+	p->findings = (unsigned int)maple_sql_number(statement, 6);
+	p->last_used = (uint64_t)maple_sql_number(statement, 7);
+	p->unobserved = filled(statement, 8);
+	p->parts = filled(statement, 9);
 	if (!p->build_id)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	return maple_store_coverage(memo, p->id, &p->coverage, err);
@@ -40,7 +45,7 @@ int maple_store_programs(struct maple_memo *memo,
 			 struct maple_memo_program_info **programs, size_t *n,
 			 struct maple_error *err)
 {
-	sqlite3_stmt *statement;
+	struct maple_query *statement;
 	int ret = maple_sql_get(memo, MAPLE_SQL_PROGRAMS, &statement, err, "");
 
 	*programs = NULL;
@@ -52,7 +57,7 @@ int maple_store_programs(struct maple_memo *memo,
 		if (ret > 0)
 			ret = add_program(memo, statement, programs, n, err);
 	}
-	sqlite3_reset(statement);
+	maple_sql_reset(statement);
 	maple_memo_programs_destroy(*programs, *n);
 	*programs = NULL;
 	*n = 0;
@@ -120,12 +125,9 @@ int maple_store_forget_all(struct maple_memo *memo, struct maple_error *err)
 	ret = maple_sql_exec(memo, "DELETE FROM corpus", err);
 	for (int i = 0; tables[i + 1] && !ret; i++) {
 		char sql[64];
-		int rc;
 
 		snprintf(sql, sizeof(sql), "DELETE FROM %s", tables[i]);
-		rc = sqlite3_exec(memo->db, sql, NULL, NULL, NULL);
-		if (rc != SQLITE_OK)
-			ret = maple_sql_fail(memo, rc, err);
+		ret = maple_sql_exec(memo, sql, err);
 	}
 	if (!ret)
 		ret = maple_sql_exec(memo, "DELETE FROM usage", err);
@@ -144,40 +146,42 @@ static bool is_json(const char *name)
 	return false;
 }
 
-static json_t *column_value(sqlite3_stmt *statement, int i)
+static json_t *column_value(struct maple_query *query, int i)
 {
-	const char *name = sqlite3_column_name(statement, i);
+	const struct maple_driver *driver = query->driver;
+	const char *name = driver->name(query, i);
 	const char *text;
 	json_t *value = NULL;
 
-	switch (sqlite3_column_type(statement, i)) {
-	case SQLITE_INTEGER:
+	switch (driver->type(query, i)) {
+	case MAPLE_VALUE_NUMBER:
 		if (!strcmp(name, "seed"))
-			return json_sprintf("0x%llx",
-					    sqlite3_column_int64(statement, i));
-		return json_integer(sqlite3_column_int64(statement, i));
-	case SQLITE_FLOAT:
-		return json_real(sqlite3_column_double(statement, i));
-	case SQLITE_NULL:
+			return json_sprintf(
+				"0x%llx",
+				(unsigned long long)driver->number(query, i));
+		return json_integer(driver->number(query, i));
+	case MAPLE_VALUE_REAL:
+		return json_real(driver->real(query, i));
+	case MAPLE_VALUE_NULL:
 		return json_null();
 	default:
-		text = (const char *)sqlite3_column_text(statement, i);
+		text = driver->text(query, i);
 		if (is_json(name))
 			value = json_loads(text, 0, NULL);
 		return value ? value : maple_bytes_encode(text);
 	}
 }
 
-static int export_row(sqlite3_stmt *statement, FILE *out,
+static int export_row(struct maple_query *statement, FILE *out,
 		      struct maple_error *err)
 {
 	json_t *row = json_object();
 	int bad = 0;
 
-	for (int i = 0; i < sqlite3_column_count(statement); i++)
-		bad |= json_object_set_new(row,
-					   sqlite3_column_name(statement, i),
-					   column_value(statement, i));
+	for (int i = 0; i < statement->driver->columns(statement); i++)
+		bad |= json_object_set_new(
+			row, statement->driver->name(statement, i),
+			column_value(statement, i));
 	if (!bad)
 		bad = json_dumpf(row, out, JSON_COMPACT);
 	json_decref(row);
@@ -189,23 +193,21 @@ static int export_row(sqlite3_stmt *statement, FILE *out,
 static int export_table(struct maple_memo *memo, const char *table, FILE *out,
 			struct maple_error *err)
 {
-	sqlite3_stmt *statement;
+	struct maple_query *query;
 	char sql[64];
-	int rc, ret = 0;
+	int ret;
 
 	snprintf(sql, sizeof(sql), "SELECT * FROM %s", table);
-	rc = sqlite3_prepare_v2(memo->db, sql, -1, &statement, NULL);
-	if (rc != SQLITE_OK)
-		return maple_sql_fail(memo, rc, err);
+	ret = maple_sql_prepare(memo, sql, "", &query, err);
+	if (ret)
+		return ret;
 	fprintf(out, "\"%s\":[", table);
-	for (int i = 0; !ret && (rc = sqlite3_step(statement)) == SQLITE_ROW;
+	for (int i = 0; !ret && (ret = maple_sql_step(memo, query, err)) > 0;
 	     i++) {
 		fputs(i ? ",\n" : "\n", out);
-		ret = export_row(statement, out, err);
+		ret = export_row(query, out, err);
 	}
-	if (!ret && rc != SQLITE_DONE)
-		ret = maple_sql_fail(memo, rc, err);
-	sqlite3_finalize(statement);
+	maple_sql_finish(query);
 	fputs("]", out);
 	return ret;
 }
@@ -213,18 +215,17 @@ static int export_table(struct maple_memo *memo, const char *table, FILE *out,
 int maple_store_export(struct maple_memo *memo, FILE *out,
 		       struct maple_error *err)
 {
-	int ret = 0, rc;
-
 	/* One snapshot of all tables, while others go on writing. */
-	rc = sqlite3_exec(memo->db, "BEGIN", NULL, NULL, NULL);
-	if (rc != SQLITE_OK)
-		return maple_sql_fail(memo, rc, err);
+	int ret = memo->driver->begin(memo, false, err);
+
+	if (ret)
+		return ret;
 	fprintf(out, "{\"schema\":%d,\n", maple_sql_version);
 	for (int i = 0; tables[i] && !ret; i++) {
 		ret = export_table(memo, tables[i], out, err);
 		fputs(tables[i + 1] ? ",\n" : "}\n", out);
 	}
-	maple_memo_rollback(memo);
+	memo->driver->rollback(memo);
 	if (!ret && (fflush(out) || ferror(out)))
 		ret = maple_error_set(err, EIO,
 				      "the export could not be written: %m");

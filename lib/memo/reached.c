@@ -16,7 +16,7 @@ void maple_memo_texts_destroy(char **texts, size_t n)
 int maple_store_reached(struct maple_memo *memo, int64_t program, char ***texts,
 			size_t *n, struct maple_error *err)
 {
-	sqlite3_stmt *statement;
+	struct maple_query *statement;
 	char **text = NULL;
 	size_t room = 0;
 	int ret = maple_sql_get(memo, MAPLE_SQL_REACHED, &statement, err, "isi",
@@ -36,7 +36,7 @@ int maple_store_reached(struct maple_memo *memo, int64_t program, char ***texts,
 			maple_error_set(err, ENOMEM, "out of memory");
 	}
 	if (ret < 0) {
-		sqlite3_reset(statement);
+		maple_sql_reset(statement);
 		maple_memo_texts_destroy(text, *n);
 		text = NULL;
 		*n = 0;

@@ -142,9 +142,10 @@ int maple_store_sample(struct maple_memo *memo, int64_t run,
  * maple_runs_counts - adds the row at hand, a class and its counts from column
  * 1 on, to @coverage; -ENOMEM, or 0. What is no class's is left out.
  */
-int maple_runs_counts(sqlite3_stmt *statement, struct maple_coverage *coverage)
+int maple_runs_counts(struct maple_query *statement,
+		      struct maple_coverage *coverage)
 {
-	const char *name = (const char *)sqlite3_column_text(statement, 1);
+	const char *name = maple_sql_text_of(statement, 1);
 	struct maple_class_count *c;
 
 	if (!maple_class_is_name(name) || coverage->nclasses == MAPLE_CLASSES)
@@ -152,19 +153,19 @@ int maple_runs_counts(sqlite3_stmt *statement, struct maple_coverage *coverage)
 	c = maple_coverage_class(coverage, name);
 	if (!c)
 		return -ENOMEM;
-	c->predicted = (uint64_t)sqlite3_column_int64(statement, 2);
-	c->exposed = (uint64_t)sqlite3_column_int64(statement, 3);
-	c->failed = (uint64_t)sqlite3_column_int64(statement, 4);
-	c->left = (uint64_t)sqlite3_column_int64(statement, 5);
-	c->barred = (uint64_t)sqlite3_column_int64(statement, 6);
+	c->predicted = (uint64_t)maple_sql_number(statement, 2);
+	c->exposed = (uint64_t)maple_sql_number(statement, 3);
+	c->failed = (uint64_t)maple_sql_number(statement, 4);
+	c->left = (uint64_t)maple_sql_number(statement, 5);
+	c->barred = (uint64_t)maple_sql_number(statement, 6);
 	return 0;
 }
 
 /* Adds the row at hand to the last sample or to a new one. */
-static int add_row(sqlite3_stmt *statement, struct maple_memo_sample **samples,
-		   size_t *n)
+static int add_row(struct maple_query *statement,
+		   struct maple_memo_sample **samples, size_t *n)
 {
-	int64_t run = sqlite3_column_int64(statement, 0);
+	int64_t run = maple_sql_number(statement, 0);
 
 	if (!*n || (*samples)[*n - 1].run != run) {
 		if (!maple_array_extend(*samples, *n, *n + 1))
@@ -185,7 +186,7 @@ int maple_store_samples(struct maple_memo *memo, int64_t program, int64_t since,
 			struct maple_memo_sample **samples, size_t *n,
 			struct maple_error *err)
 {
-	sqlite3_stmt *statement;
+	struct maple_query *statement;
 	int ret = maple_sql_get(memo, MAPLE_SQL_SAMPLES, &statement, err, "ii",
 				program, since);
 
@@ -201,7 +202,7 @@ int maple_store_samples(struct maple_memo *memo, int64_t program, int64_t since,
 				maple_error_set(err, ENOMEM, "out of memory");
 		}
 	}
-	sqlite3_reset(statement);
+	maple_sql_reset(statement);
 	maple_memo_samples_destroy(*samples, *n);
 	*samples = NULL;
 	*n = 0;
@@ -212,7 +213,7 @@ int maple_memo_resume(struct maple_memo *memo, int64_t campaign,
 		      const char *name, uint64_t owner, int64_t *program,
 		      struct maple_error *err)
 {
-	sqlite3_stmt *s;
+	struct maple_query *s;
 	int ret = maple_sql_get(memo, MAPLE_SQL_CAMPAIGN_RESUME, &s, err, "isi",
 				campaign, name, (int64_t)owner);
 
@@ -224,15 +225,15 @@ int maple_memo_resume(struct maple_memo *memo, int64_t campaign,
 		return maple_error_set(err, ENOENT,
 				       "there is no campaign %lld of yours",
 				       (long long)campaign);
-	*program = sqlite3_column_int64(s, 0);
-	sqlite3_reset(s);
+	*program = maple_sql_number(s, 0);
+	maple_sql_reset(s);
 	return 0;
 }
 
 int maple_memo_done(struct maple_memo *memo, int64_t campaign, uint32_t serial,
 		    int64_t *answer, struct maple_error *err)
 {
-	sqlite3_stmt *s;
+	struct maple_query *s;
 	int ret = maple_sql_get(memo, MAPLE_SQL_CAMPAIGN_DONE, &s, err, "iu",
 				campaign, serial);
 
@@ -240,8 +241,8 @@ int maple_memo_done(struct maple_memo *memo, int64_t campaign, uint32_t serial,
 		ret = maple_sql_step(memo, s, err);
 	if (ret <= 0)
 		return ret;
-	*answer = sqlite3_column_int64(s, 0);
-	sqlite3_reset(s);
+	*answer = maple_sql_number(s, 0);
+	maple_sql_reset(s);
 	return 1;
 }
 

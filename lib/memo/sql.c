@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Prepared statements, and what SQLite's result codes mean to the user.
+ * Statements with their arguments, and transactions, by way of whichever
+ * driver the database has.
  */
 #include <assert.h>
 #include <errno.h>
@@ -9,132 +10,118 @@
 #include <string.h>
 #include "memo/sql.h"
 
-#define ELSEWHERE "name another place with --db FILE"
-
-/*
- * maple_sql_fail - SQLite's @rc as a negative errno and a sentence
- *
- * Must be called before the connection is used again.
- */
-int maple_sql_fail(struct maple_memo *memo, int rc, struct maple_error *err)
+/* maple_sql_damaged - -EBADMSG, and that what was read makes no sense */
+int maple_sql_damaged(struct maple_memo *memo, struct maple_error *err)
 {
-	const char *path = memo->path;
-	int errnum = sqlite3_system_errno(memo->db);
-
-	/* SQLite reports some full disks as I/O errors. */
-	if (errnum == ENOSPC || errnum == EDQUOT)
-		rc = SQLITE_FULL;
-	switch (rc & 0xff) {
-	case SQLITE_FULL:
-		if (memo->limited && errnum != ENOSPC && errnum != EDQUOT)
-			return maple_error_set(err, ENOSPC,
-					       "memo database '%s' is as big "
-					       "as it may be: see max-memo in "
-					       "mapled.conf(5)",
-					       path);
-		return maple_error_set(err, ENOSPC,
-				       "memo database '%s': the disk is full; "
-				       "free some space or " ELSEWHERE,
-				       path);
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		return maple_error_set(
-			err, EBUSY,
-			"memo database '%s' is in use by "
-			"another process; wait for it or " ELSEWHERE,
-			path);
-	case SQLITE_READONLY:
-	case SQLITE_PERM:
-		return maple_error_set(err, EROFS,
-				       "memo database '%s' or its directory "
-				       "cannot be written; " ELSEWHERE,
-				       path);
-	case SQLITE_CORRUPT:
-		return maple_error_set(err, EBADMSG,
-				       "memo database '%s' is damaged; move it "
-				       "away or " ELSEWHERE,
-				       path);
-	case SQLITE_NOTADB:
-		return maple_error_set(err, EBADMSG,
-				       "'%s' is no memo database; " ELSEWHERE,
-				       path);
-	case SQLITE_CANTOPEN:
-		errnum = errnum ? errnum : ENOENT;
-		return maple_error_set(err, errnum,
-				       "memo database '%s' cannot be opened: "
-				       "%s; " ELSEWHERE,
-				       path, strerror(errnum));
-	case SQLITE_NOMEM:
-		return maple_error_set(err, ENOMEM, "out of memory");
-	default:
-		return maple_error_set(err, EIO, "memo database '%s': %s", path,
-				       sqlite3_errmsg(memo->db));
-	}
+	return maple_error_set(err, EBADMSG,
+			       "memo database '%s' is damaged; move it away or "
+			       "name another place with --db FILE",
+			       memo->path);
 }
 
-/* @types: a letter an argument: i int64_t, u unsigned, d double, s string */
-static int bind(sqlite3_stmt *statement, const char *types, va_list ap)
+/* maple_sql_newer - -ENOTSUP: we do not know schema @version */
+int maple_sql_newer(struct maple_memo *memo, int64_t version,
+		    struct maple_error *err)
 {
-	int rc = SQLITE_OK;
+	return maple_error_set(err, ENOTSUP,
+			       "memo database '%s' has schema %d and this maple "
+			       "knows %d: a newer one made it, or something "
+			       "else; update maple or name another place with "
+			       "--db FILE",
+			       memo->path, (int)version, maple_sql_version);
+}
 
-	for (int i = 1; types[i - 1] && rc == SQLITE_OK; i++) {
-		switch (types[i - 1]) {
+/*
+ * @query's types, a letter an argument: i int64_t, u unsigned, d double, s
+ * string
+ */
+static int bind(struct maple_query *query, va_list ap)
+{
+	const struct maple_driver *driver = query->driver;
+	int ret = 0;
+
+	for (int i = 1; query->types[i - 1] && !ret; i++) {
+		switch (query->types[i - 1]) {
 		case 'i':
-			rc = sqlite3_bind_int64(statement, i,
-						va_arg(ap, int64_t));
+			ret = driver->bind_number(query, i, va_arg(ap, int64_t));
 			break;
 		case 'u':
-			rc = sqlite3_bind_int64(statement, i,
-						va_arg(ap, unsigned int));
+			ret = driver->bind_number(query, i,
+						  va_arg(ap, unsigned int));
 			break;
 		case 'd':
-			rc = sqlite3_bind_double(statement, i,
-						 va_arg(ap, double));
+			ret = driver->bind_real(query, i, va_arg(ap, double));
 			break;
 		case 's':
-			rc = sqlite3_bind_text(statement, i,
-					       va_arg(ap, const char *), -1,
-					       SQLITE_TRANSIENT);
+			ret = driver->bind_text(query, i,
+						va_arg(ap, const char *));
 			break;
 		default:
 			assert(!"an unknown type of argument");
 		}
 	}
-	return rc;
+	return ret;
+}
+
+static int bound(int ret, struct maple_error *err)
+{
+	return ret ? maple_error_set(err, -ret,
+				     ret == -ENOMEM ? "out of memory"
+						    : "a value cannot be stored")
+		   : 0;
+}
+
+/* maple_sql_bind - arguments of a query of ours, as its types say */
+int maple_sql_bind(struct maple_query *query, struct maple_error *err, ...)
+{
+	va_list ap;
+	int ret;
+
+	va_start(ap, err);
+	ret = bind(query, ap);
+	va_end(ap);
+	return bound(ret, err);
+}
+
+/* maple_sql_prepare - a query of one's own, for maple_sql_finish() */
+int maple_sql_prepare(struct maple_memo *memo, const char *sql,
+		      const char *types, struct maple_query **query,
+		      struct maple_error *err)
+{
+	*query = NULL;
+	return memo->driver->prepare(memo, sql, types, query, err);
 }
 
 static int get(struct maple_memo *memo, enum maple_statement which,
-	       sqlite3_stmt **statement, struct maple_error *err,
+	       struct maple_query **query, struct maple_error *err,
 	       const char *types, va_list ap)
 {
-	sqlite3_stmt **slot = &memo->statement[which];
-	int rc = SQLITE_OK;
+	struct maple_query **slot = &memo->statement[which];
+	int ret = 0;
 
 	assert(which < MAPLE_SQL_MAX && maple_sql_text[which]);
 	if (!*slot)
-		rc = sqlite3_prepare_v3(memo->db, maple_sql_text[which], -1,
-					SQLITE_PREPARE_PERSISTENT, slot, NULL);
+		ret = maple_sql_prepare(memo, maple_sql_text[which], types,
+					slot, err);
 	else
-		sqlite3_reset(*slot);
-	if (rc == SQLITE_OK) {
-		assert(sqlite3_bind_parameter_count(*slot) ==
-		       (int)strlen(types));
-		rc = bind(*slot, types, ap);
-	}
-	*statement = *slot;
-	return rc == SQLITE_OK ? 0 : maple_sql_fail(memo, rc, err);
+		maple_sql_reset(*slot);
+	*query = *slot;
+	if (ret)
+		return ret;
+	assert(!strcmp((*slot)->types, types));
+	return bound(bind(*slot, ap), err);
 }
 
 /* maple_sql_get - statement @which, ready to be stepped, arguments bound */
 int maple_sql_get(struct maple_memo *memo, enum maple_statement which,
-		  sqlite3_stmt **statement, struct maple_error *err,
+		  struct maple_query **query, struct maple_error *err,
 		  const char *types, ...)
 {
 	va_list ap;
 	int ret;
 
 	va_start(ap, types);
-	ret = get(memo, which, statement, err, types, ap);
+	ret = get(memo, which, query, err, types, ap);
 	va_end(ap);
 	return ret;
 }
@@ -144,31 +131,62 @@ int maple_sql_get(struct maple_memo *memo, enum maple_statement which,
  *
  * When it returns no row the statement is reset, so it holds no lock.
  */
-int maple_sql_step(struct maple_memo *memo, sqlite3_stmt *statement,
+int maple_sql_step(struct maple_memo *memo, struct maple_query *query,
 		   struct maple_error *err)
 {
-	int rc = sqlite3_step(statement), ret;
+	int ret = memo->driver->step(memo, query, err);
 
-	if (rc == SQLITE_ROW)
-		return 1;
-	ret = rc == SQLITE_DONE ? 0 : maple_sql_fail(memo, rc, err);
-	sqlite3_reset(statement);
+	if (ret <= 0)
+		maple_sql_reset(query);
 	return ret;
+}
+
+/* maple_sql_reset - nothing more of @query is read; NULL: there is none */
+void maple_sql_reset(struct maple_query *query)
+{
+	if (query)
+		query->driver->reset(query);
+}
+
+void maple_sql_finish(struct maple_query *query)
+{
+	if (query)
+		query->driver->finish(query);
+}
+
+/* maple_sql_number - a column of the row at hand; 0 for NULL */
+int64_t maple_sql_number(struct maple_query *query, int column)
+{
+	return query->driver->number(query, column);
+}
+
+/* maple_sql_text_of - the same as text, until the next step; or NULL */
+const char *maple_sql_text_of(struct maple_query *query, int column)
+{
+	return query->driver->text(query, column);
+}
+
+/* maple_sql_string - the same, to be freed */
+char *maple_sql_string(struct maple_query *query, int column)
+{
+	const char *text = maple_sql_text_of(query, column);
+
+	return text ? strdup(text) : NULL;
 }
 
 /* maple_sql_run - a statement that returns no rows */
 int maple_sql_run(struct maple_memo *memo, enum maple_statement which,
 		  struct maple_error *err, const char *types, ...)
 {
-	sqlite3_stmt *statement;
+	struct maple_query *query;
 	va_list ap;
 	int ret;
 
 	va_start(ap, types);
-	ret = get(memo, which, &statement, err, types, ap);
+	ret = get(memo, which, &query, err, types, ap);
 	va_end(ap);
 	if (!ret)
-		ret = maple_sql_step(memo, statement, err);
+		ret = maple_sql_step(memo, query, err);
 	assert(ret <= 0);
 	return ret;
 }
@@ -177,31 +195,29 @@ int maple_sql_run(struct maple_memo *memo, enum maple_statement which,
 int maple_sql_exec(struct maple_memo *memo, const char *sql,
 		   struct maple_error *err)
 {
-	int rc = sqlite3_exec(memo->db, sql, NULL, NULL, NULL);
-
-	return rc == SQLITE_OK ? 0 : maple_sql_fail(memo, rc, err);
+	return memo->driver->exec(memo, sql, err);
 }
 
 /* maple_sql_find - the one number that a statement returns; 0: no row */
 int maple_sql_find(struct maple_memo *memo, enum maple_statement which,
 		   int64_t *id, struct maple_error *err, const char *types, ...)
 {
-	sqlite3_stmt *statement;
+	struct maple_query *query;
 	va_list ap;
 	int ret;
 
 	*id = 0;
 	va_start(ap, types);
-	ret = get(memo, which, &statement, err, types, ap);
+	ret = get(memo, which, &query, err, types, ap);
 	va_end(ap);
 	if (ret)
 		return ret;
-	ret = maple_sql_step(memo, statement, err);
+	ret = maple_sql_step(memo, query, err);
 	if (ret <= 0)
 		return ret;
-	*id = sqlite3_column_int64(statement, 0);
+	*id = maple_sql_number(query, 0);
 	/* An INSERT .. RETURNING is not done until it says so. */
-	ret = maple_sql_step(memo, statement, err);
+	ret = maple_sql_step(memo, query, err);
 	assert(ret <= 0);
 	return ret;
 }
@@ -213,8 +229,8 @@ int maple_sql_find(struct maple_memo *memo, enum maple_statement which,
  */
 int maple_sql_enter(struct maple_memo *memo, bool *ours, struct maple_error *err)
 {
-	*ours = sqlite3_get_autocommit(memo->db);
-	return *ours ? maple_memo_begin(memo, err) : 0;
+	*ours = !memo->driver->in_transaction(memo);
+	return *ours ? memo->driver->begin(memo, true, err) : 0;
 }
 
 int maple_sql_leave(struct maple_memo *memo, bool ours, int ret,
@@ -223,16 +239,8 @@ int maple_sql_leave(struct maple_memo *memo, bool ours, int ret,
 	if (!ours)
 		return ret;
 	if (!ret)
-		ret = maple_memo_commit(memo, err);
+		ret = memo->driver->commit(memo, err);
 	if (ret)
-		maple_memo_rollback(memo);
+		memo->driver->rollback(memo);
 	return ret;
-}
-
-/* maple_sql_string - a text column, to be freed; NULL for NULL */
-char *maple_sql_string(sqlite3_stmt *statement, int column)
-{
-	const unsigned char *text = sqlite3_column_text(statement, column);
-
-	return text ? strdup((const char *)text) : NULL;
 }

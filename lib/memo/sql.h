@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * The memo's SQL, above whichever database it is kept in (driver.h).
+ */
 #ifndef MAPLE_MEMO_SQL_H
 #define MAPLE_MEMO_SQL_H
 
-#include <sqlite3.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <maple/memo.h>
+#include "memo/driver.h"
 
 /* Every statement that is prepared; the texts stand in statements.c. */
 enum maple_statement {
-	MAPLE_SQL_BEGIN,
-	MAPLE_SQL_COMMIT,
-	MAPLE_SQL_ROLLBACK,
 	MAPLE_SQL_CAMPAIGN_BEGIN,
 	MAPLE_SQL_CAMPAIGN_END,
 	MAPLE_SQL_CAMPAIGN_PROGRAM,
@@ -67,7 +67,6 @@ enum maple_statement {
 	MAPLE_SQL_CARRY_MARKS,
 	MAPLE_SQL_CARRY_LEAVE,
 	MAPLE_SQL_CARRY_DONE,
-	MAPLE_SQL_CHECK,
 	MAPLE_SQL_MAX,
 };
 
@@ -83,23 +82,34 @@ enum maple_statement {
 /* Either a database of ours, or the one that mapled has: then host alone. */
 struct maple_memo {
 	struct maple_host *host;
-	sqlite3 *db;
+	const struct maple_driver *driver;
+	void *db; /* the driver's; NULL: nothing is open */
 	char *path;
-	uid_t owner;				/* of the file */
-	bool limited;				/* in size, by us */
-	sqlite3_stmt *statement[MAPLE_SQL_MAX]; /* NULL until first used */
+	uid_t owner;				      /* of the file */
+	struct maple_query *statement[MAPLE_SQL_MAX]; /* NULL: never used */
 };
 
 extern const char *const maple_sql_text[MAPLE_SQL_MAX];
 extern const char *const maple_sql_migrations[];
 extern const int maple_sql_version;
 
-int maple_sql_fail(struct maple_memo *memo, int rc, struct maple_error *err);
+int maple_sql_damaged(struct maple_memo *memo, struct maple_error *err);
+int maple_sql_newer(struct maple_memo *memo, int64_t version,
+		    struct maple_error *err);
 int maple_sql_get(struct maple_memo *memo, enum maple_statement which,
-		  sqlite3_stmt **statement, struct maple_error *err,
+		  struct maple_query **query, struct maple_error *err,
 		  const char *types, ...);
-int maple_sql_step(struct maple_memo *memo, sqlite3_stmt *statement,
+int maple_sql_prepare(struct maple_memo *memo, const char *sql,
+		      const char *types, struct maple_query **query,
+		      struct maple_error *err);
+int maple_sql_bind(struct maple_query *query, struct maple_error *err, ...);
+int maple_sql_step(struct maple_memo *memo, struct maple_query *query,
 		   struct maple_error *err);
+void maple_sql_reset(struct maple_query *query);
+void maple_sql_finish(struct maple_query *query);
+int64_t maple_sql_number(struct maple_query *query, int column);
+const char *maple_sql_text_of(struct maple_query *query, int column);
+char *maple_sql_string(struct maple_query *query, int column);
 int maple_sql_run(struct maple_memo *memo, enum maple_statement which,
 		  struct maple_error *err, const char *types, ...);
 int maple_sql_find(struct maple_memo *memo, enum maple_statement which,
@@ -110,16 +120,13 @@ int maple_sql_leave(struct maple_memo *memo, bool ours, int ret,
 		    struct maple_error *err);
 int maple_sql_exec(struct maple_memo *memo, const char *sql,
 		   struct maple_error *err);
-char *maple_sql_string(sqlite3_stmt *statement, int column);
 
 /* open.c */
-int maple_sql_copy(const char *path, struct maple_memo **copy,
-		   struct maple_error *err);
-int maple_sql_backup(struct maple_memo *to, const char *schema,
-		     struct maple_memo *from, struct maple_error *err);
+int maple_sql_copy(struct maple_memo *like, const char *path,
+		   struct maple_memo **copy, struct maple_error *err);
 
 /* input.c */
-int maple_sql_inputs(struct maple_memo *memo);
+char *maple_sql_input_of(const char *text, const char *requests);
 
 /* corpus.c */
 int maple_corpora_prepare(struct maple_memo *copy, struct maple_error *err);
@@ -135,6 +142,7 @@ int maple_marks_image(struct maple_memo *memo, const char *build_id,
 		      const char *path, int64_t *image, struct maple_error *err);
 
 /* runs.c */
-int maple_runs_counts(sqlite3_stmt *statement, struct maple_coverage *coverage);
+int maple_runs_counts(struct maple_query *query,
+		      struct maple_coverage *coverage);
 
 #endif

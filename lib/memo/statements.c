@@ -213,10 +213,10 @@ const char *const maple_sql_migrations[] = {
 const int maple_sql_version =
 	sizeof(maple_sql_migrations) / sizeof(*maple_sql_migrations);
 
-/* The programs that share ?1's executable. */
+/* The programs that share $1's executable. */
 #define SAME_EXECUTABLE                             \
 	"(SELECT id FROM programs WHERE build_id =" \
-	" (SELECT build_id FROM programs WHERE id = ?1))"
+	" (SELECT build_id FROM programs WHERE id = $1))"
 
 /* Whether one of the programs in the list that follows stands apart. */
 #define STANDS_APART \
@@ -228,9 +228,9 @@ const int maple_sql_version =
 	" JOIN sites s ON s.id = u.value JOIN images g ON g.id = s.image" \
 	" JOIN programs e ON e.build_id = g.build_id WHERE l.id = " i ")"
 
-/* Whether what is known of goal @i, a number, with program holds for ?1. */
+/* Whether what is known of goal @i, a number, with program holds for $1. */
 #define INHERITED(i)                                                           \
-	"(NOT " STANDS_APART "(program, ?1)) AND (program IN " SAME_EXECUTABLE \
+	"(NOT " STANDS_APART "(program, $1)) AND (program IN " SAME_EXECUTABLE \
 	" OR " IN_LIBRARIES(i) "))"
 
 /* Whether row @m of memo is of a goal that was exposed at all. */
@@ -250,17 +250,17 @@ const int maple_sql_version =
 	" FROM json_each(i.sites) u LEFT JOIN carry_site c ON c.old =" \
 	" u.value)"
 
-/* Whether goal i uses a site in ?1, and all of these are found again. */
+/* Whether goal i uses a site in $1, and all of these are found again. */
 #define ALL_FOUND                                                     \
 	"EXISTS(SELECT 1 FROM json_each(i.sites) u JOIN carry_site c" \
 	" ON c.old = u.value) AND NOT EXISTS(SELECT 1"                \
 	" FROM json_each(i.sites) u JOIN sites s ON s.id = u.value"   \
-	" WHERE s.image = ?1 AND s.id NOT IN (SELECT old FROM carry_site))"
+	" WHERE s.image = $1 AND s.id NOT IN (SELECT old FROM carry_site))"
 
-/* The programs that have image ?1 for their executable. */
+/* The programs that have image $1 for their executable. */
 #define BUILT_AS_OLD                                \
 	"(SELECT id FROM programs WHERE build_id =" \
-	" (SELECT build_id FROM images WHERE id = ?1))"
+	" (SELECT build_id FROM images WHERE id = $1))"
 
 /*
  * What the marks of a program add up to. A goal counts as failed while it
@@ -292,132 +292,128 @@ const int maple_sql_version =
 /* clang-format on */
 
 const char *const maple_sql_text[MAPLE_SQL_MAX] = {
-	[MAPLE_SQL_BEGIN] = "BEGIN IMMEDIATE",
-	[MAPLE_SQL_COMMIT] = "COMMIT",
-	[MAPLE_SQL_ROLLBACK] = "ROLLBACK",
-
 	[MAPLE_SQL_CAMPAIGN_BEGIN] =
 		"INSERT INTO campaigns(argv, cwd, input, exe, strategy, seed,"
-		" version, began, uid, owner, apart) VALUES(?, ?, ?, ?, ?, ?,"
-		" ?, unixepoch(), coalesce(?, lower(hex(randomblob(16)))),"
-		" nullif(?, 0) - 1, ?) ON CONFLICT(uid) DO UPDATE SET uid = uid"
+		" version, began, uid, owner, apart) VALUES($1, $2, $3, $4, $5, $6,"
+		" $7, unixepoch(), coalesce($8, lower(hex(randomblob(16)))),"
+		" nullif($9, 0) - 1, $10) ON CONFLICT(uid) DO UPDATE SET uid = uid"
 		" WHERE owner IS excluded.owner RETURNING id",
 	[MAPLE_SQL_CAMPAIGN_RESUME] =
-		"SELECT coalesce(program, 0) FROM campaigns WHERE id = ?"
-		" AND uid = ? AND owner = ? - 1",
+		"SELECT coalesce(program, 0) FROM campaigns WHERE id = $1"
+		" AND uid = $2 AND owner = $3 - 1",
 	[MAPLE_SQL_CAMPAIGN_DONE] =
-		"SELECT answer FROM campaigns WHERE id = ? AND request = ?",
+		"SELECT answer FROM campaigns WHERE id = $1 AND request = $2",
 	[MAPLE_SQL_CAMPAIGN_NOTE] =
-		"UPDATE campaigns SET request = ?2, answer = ?3,"
-		" bytes = bytes + ?4 WHERE id = ?1",
+		"UPDATE campaigns SET request = $2, answer = $3,"
+		" bytes = bytes + $4 WHERE id = $1",
 	[MAPLE_SQL_CHARGE] =
-		"UPDATE campaigns SET bytes = bytes + ?2 WHERE id = ?1",
-	[MAPLE_SQL_USAGE] = "SELECT bytes FROM usage WHERE owner = ?",
-	[MAPLE_SQL_RUN_CAMPAIGN] = "SELECT campaign FROM runs WHERE id = ?",
+		"UPDATE campaigns SET bytes = bytes + $2 WHERE id = $1",
+	[MAPLE_SQL_USAGE] = "SELECT bytes FROM usage WHERE owner = $1",
+	[MAPLE_SQL_RUN_CAMPAIGN] = "SELECT campaign FROM runs WHERE id = $1",
 	[MAPLE_SQL_FOREIGN] =
 		"SELECT (SELECT count(*) FROM campaigns"
-		" WHERE owner IS NOT ?2 - 1 AND program IN " SAME_EXECUTABLE
+		" WHERE owner IS NOT $2 - 1 AND program IN " SAME_EXECUTABLE
 		") + (SELECT count(*) FROM findings"
-		" WHERE owner IS NOT ?2 - 1 AND program IN " SAME_EXECUTABLE ")",
+		" WHERE owner IS NOT $2 - 1 AND program IN " SAME_EXECUTABLE ")",
 	[MAPLE_SQL_CAMPAIGN_END] = "UPDATE campaigns SET ended = unixepoch(),"
-				   " outcome = ?2, unobserved = ?3, parts = ?4"
-				   " WHERE id = ?1",
+				   " outcome = $2, unobserved = $3, parts = $4"
+				   " WHERE id = $1",
 	[MAPLE_SQL_PROGRAM] =
 		"INSERT INTO programs(build_id, path, input, apart)"
-		" SELECT ?2, ?3, coalesce(input, ''), apart FROM campaigns"
-		" WHERE id = ?1 ON CONFLICT(build_id, input) DO UPDATE SET"
+		" SELECT $2, $3, coalesce(input, ''), apart FROM campaigns"
+		" WHERE id = $1 ON CONFLICT(build_id, input) DO UPDATE SET"
 		" path = excluded.path, apart = max(apart, excluded.apart)"
 		" RETURNING id",
 	[MAPLE_SQL_CAMPAIGN_PROGRAM] =
-		"UPDATE campaigns SET program = ?2 WHERE id = ?1",
+		"UPDATE campaigns SET program = $2 WHERE id = $1",
 
-	[MAPLE_SQL_IMAGE_FIND] = "SELECT id FROM images WHERE build_id = ?",
+	[MAPLE_SQL_IMAGE_FIND] = "SELECT id FROM images WHERE build_id = $1",
 	[MAPLE_SQL_IMAGE_ADD] = "INSERT INTO images(build_id, path)"
-				" VALUES(?, ?) RETURNING id",
-	[MAPLE_SQL_SITE_FIND] = "SELECT id FROM sites WHERE image = ?"
-				" AND offset = ? AND is_call = ?",
+				" VALUES($1, $2) RETURNING id",
+	[MAPLE_SQL_SITE_FIND] = "SELECT id FROM sites WHERE image = $1"
+				" AND offset = $2 AND is_call = $3",
 	[MAPLE_SQL_SITE_ADD] =
 		"INSERT INTO sites(image, offset, is_call, function, file,"
-		" line, fingerprint) VALUES(?, ?, ?, ?, ?, nullif(?, 0), ?)"
+		" line, fingerprint) VALUES($1, $2, $3, $4, $5, nullif($6, 0), $7)"
 		" RETURNING id",
-	[MAPLE_SQL_SITE_PRINT] = "UPDATE sites SET fingerprint = ?2"
-				 " WHERE id = ?1 AND fingerprint IS NULL",
-	[MAPLE_SQL_CLASS_FIND] = "SELECT id FROM classes WHERE name = ?",
-	[MAPLE_SQL_CLASS_ADD] = "INSERT INTO classes(name) VALUES(?)"
+	[MAPLE_SQL_SITE_PRINT] = "UPDATE sites SET fingerprint = $2"
+				 " WHERE id = $1 AND fingerprint IS NULL",
+	[MAPLE_SQL_CLASS_FIND] = "SELECT id FROM classes WHERE name = $1",
+	[MAPLE_SQL_CLASS_ADD] = "INSERT INTO classes(name) VALUES($1)"
 				" RETURNING id",
 	[MAPLE_SQL_GOAL_FIND] =
-		"SELECT id FROM goals WHERE class = ? AND kinds = ?"
-		" AND sites = ? AND contexts = ?",
+		"SELECT id FROM goals WHERE class = $1 AND kinds = $2"
+		" AND sites = $3 AND contexts = $4",
 	[MAPLE_SQL_GOAL_ADD] = "INSERT INTO goals(class, kinds, sites, contexts)"
-			       " VALUES(?, ?, ?, ?) RETURNING id",
+			       " VALUES($1, $2, $3, $4) RETURNING id",
 
 	[MAPLE_SQL_MARK] =
 		"INSERT INTO memo(program, goal, predicted, observed, exposed,"
-		" failed, attempts, broke) VALUES(?1, ?2, ?3 = 0, ?3 = 1, ?3 = 3,"
-		" ?3 = 4, ?3 = 2, ?3 = 5)"
+		" failed, attempts, broke) VALUES($1, $2, $3 = 0, $3 = 1, $3 = 3,"
+		" $3 = 4, $3 = 2, $3 = 5)"
 		" ON CONFLICT(program, goal) DO UPDATE SET"
-		" predicted = predicted OR ?3 = 0,"
-		" observed = observed OR ?3 = 1,"
-		" exposed = exposed OR ?3 = 3,"
-		" failed = failed + (?3 = 4),"
-		" attempts = attempts + (?3 = 2),"
-		" broke = (broke OR ?3 = 5) AND ?3 != 6",
+		" predicted = predicted OR $3 = 0,"
+		" observed = observed OR $3 = 1,"
+		" exposed = exposed OR $3 = 3,"
+		" failed = failed + ($3 = 4),"
+		" attempts = attempts + ($3 = 2),"
+		" broke = (broke OR $3 = 5) AND $3 != 6",
 	[MAPLE_SQL_STATE] =
-		"SELECT coalesce(max(predicted) FILTER (WHERE program = ?1),"
+		"SELECT coalesce(max(predicted) FILTER (WHERE program = $1),"
 		" 0), coalesce(max(exposed OR observed) FILTER (WHERE"
-		" program = ?1 OR " INHERITED(
-			"?2") "), 0),"
-			      " coalesce(sum(failed) FILTER (WHERE program = ?1 OR (NOT " STANDS_APART
-			      "(program, ?1)) AND program IN " SAME_EXECUTABLE
+		" program = $1 OR " INHERITED(
+			"$2") "), 0),"
+			      " coalesce(sum(failed) FILTER (WHERE program = $1 OR (NOT " STANDS_APART
+			      "(program, $1)) AND program IN " SAME_EXECUTABLE
 			      ")), 0),"
-			      " coalesce(sum(attempts) FILTER (WHERE program = ?1), 0),"
+			      " coalesce(sum(attempts) FILTER (WHERE program = $1), 0),"
 			      " coalesce(max(broke) FILTER (WHERE"
-			      " program = ?1 OR " INHERITED(
-				      "?2") "), 0)"
-					    " FROM memo WHERE goal = ?2",
+			      " program = $1 OR " INHERITED(
+				      "$2") "), 0)"
+					    " FROM memo WHERE goal = $2",
 
 	[MAPLE_SQL_RUN_BEGIN] =
 		"INSERT INTO runs(campaign, kind, goal, plan, seed, attempt,"
-		" flip, began) VALUES(?, ?, nullif(?, 0), ?, ?, ?, ?,"
+		" flip, began) VALUES($1, $2, nullif($3, 0), $4, $5, $6, $7,"
 		" unixepoch()) RETURNING id",
 	[MAPLE_SQL_RUN_END] =
-		"UPDATE runs SET ended = unixepoch(), verdict = ?2,"
-		" signo = ?3, status = ?4, seconds = ?5, cpu_seconds = ?6,"
-		" delivered = ?7, exposed = ?8, claimed = ?9,"
-		" reason = ?10, rested = ?11 WHERE id = ?1",
+		"UPDATE runs SET ended = unixepoch(), verdict = $2,"
+		" signo = $3, status = $4, seconds = $5, cpu_seconds = $6,"
+		" delivered = $7, exposed = $8, claimed = $9,"
+		" reason = $10, rested = $11 WHERE id = $1",
 
 	[MAPLE_SQL_FINDING_STORE] =
 		"INSERT INTO findings(owner, id, program, campaign, json,"
 		" first_seen, last_seen, times_seen) SELECT"
-		" coalesce(owner, ?5), ?1, program, ?2, ?3, ?4, ?4, 1"
-		" FROM campaigns WHERE id = ?2"
+		" coalesce(owner, $5), $1, program, $2, $3, $4, $4, 1"
+		" FROM campaigns WHERE id = $2"
 		" ON CONFLICT(owner, id) DO UPDATE SET program = excluded.program,"
 		" campaign = excluded.campaign, json = excluded.json,"
 		" last_seen = excluded.last_seen, times_seen = times_seen +"
 		" (campaign IS NOT excluded.campaign)",
 	[MAPLE_SQL_FINDING_FIND] =
 		"SELECT json, first_seen, times_seen, whose(owner), id"
-		" FROM findings WHERE substr(id, 1, length(?1)) = ?1"
-		" AND ?2 IN (-1, whose(owner)) ORDER BY id != ?1 LIMIT 2",
+		" FROM findings WHERE substr(id, 1, length($1)) = $1"
+		" AND $2 IN (-1, whose(owner)) ORDER BY id != $1 LIMIT 2",
 	[MAPLE_SQL_FINDINGS] =
 		"SELECT json, first_seen, times_seen, whose(owner)"
-		" FROM findings WHERE ?1 = 0 OR program = ?1 ORDER BY first_seen, rowid",
+		" FROM findings WHERE $1 = 0 OR program = $1 ORDER BY first_seen, rowid",
 	/* Of this build, of older ones, and of what has its name elsewhere. */
 	[MAPLE_SQL_FINDINGS_KNOWN] =
 		"SELECT f.json, f.first_seen, f.times_seen, whose(f.owner)"
 		" FROM findings f"
 		" JOIN programs q ON q.id = f.program JOIN programs p"
-		" ON p.id = ?1 AND q.input = p.input AND (q.id = p.id OR"
+		" ON p.id = $1 AND q.input = p.input AND (q.id = p.id OR"
 		" replace(q.path, rtrim(q.path, replace(q.path, '/', '')), '')"
 		" = replace(p.path, rtrim(p.path, replace(p.path, '/', '')),"
 		" '')) ORDER BY q.id != p.id, f.first_seen, f.rowid",
-	[MAPLE_SQL_FINDING_FORGET] = "DELETE FROM findings WHERE id = ?1"
-				     " AND ?2 IN (owner, whose(owner))",
+	[MAPLE_SQL_FINDING_FORGET] = "DELETE FROM findings WHERE id = $1"
+				     " AND $2 IN (owner, whose(owner))",
 
 	[MAPLE_SQL_CORPUS_KEEP] =
 		"INSERT INTO corpus(program, owner, strategy, at, text)"
-		" SELECT program, coalesce(owner, ?2), ?3, unixepoch(), ?4"
-		" FROM campaigns WHERE id = ?1 AND program IS NOT NULL"
+		" SELECT program, coalesce(owner, $2), $3, unixepoch(), $4"
+		" FROM campaigns WHERE id = $1 AND program IS NOT NULL"
 		" ON CONFLICT(program, owner, strategy) DO UPDATE SET"
 		" at = excluded.at, text = excluded.text RETURNING program",
 	/* Of this build, else of the one that kept last. */
@@ -426,45 +422,45 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" JOIN programs p ON p.id = c.program JOIN programs q"
 		" ON q.id = p.id OR (q.path = p.path AND q.input = p.input)"
 		" JOIN corpus x ON x.program = q.id"
-		" WHERE c.id = ?1 AND x.strategy = ?2"
-		" AND whose(x.owner) = coalesce(c.owner, ?3)"
-		" AND length(CAST(x.text AS BLOB)) < ?4"
+		" WHERE c.id = $1 AND x.strategy = $2"
+		" AND whose(x.owner) = coalesce(c.owner, $3)"
+		" AND length(CAST(x.text AS BLOB)) < $4"
 		" ORDER BY q.id != p.id, x.at DESC, x.rowid DESC LIMIT 1",
 
 	[MAPLE_SQL_REACHED] =
-		"SELECT x.text FROM corpus x WHERE x.strategy = ?2"
+		"SELECT x.text FROM corpus x WHERE x.strategy = $2"
 		" AND x.program IN " SAME_EXECUTABLE
-		" AND length(CAST(x.text AS BLOB)) < ?3"
+		" AND length(CAST(x.text AS BLOB)) < $3"
 		" UNION ALL SELECT * FROM (SELECT DISTINCT '{\"forced\":' ||"
 		" (SELECT json_group_array(s.offset) FROM json_each(i.sites) u"
 		" JOIN sites s ON s.id = u.value JOIN images g ON g.id ="
 		" s.image WHERE NOT s.is_call AND g.build_id = (SELECT build_id"
-		" FROM programs WHERE id = ?1)) || '}' FROM memo m"
+		" FROM programs WHERE id = $1)) || '}' FROM memo m"
 		" JOIN goals i ON i.id = m.goal WHERE (m.exposed OR m.observed)"
 		" AND NOT m.broke AND m.program IN " SAME_EXECUTABLE
 		" LIMIT 100000)",
 
 	[MAPLE_SQL_SAMPLE] =
 		"INSERT INTO samples(run, class, predicted, exposed, failed,"
-		" left, barred) VALUES(?, ?, ?, ?, ?, ?, ?)",
+		" left, barred) VALUES($1, $2, $3, $4, $5, $6, $7)",
 	[MAPLE_SQL_SAMPLES] =
 		"SELECT s.run, k.name, s.predicted, s.exposed, s.failed,"
 		" s.left, s.barred FROM samples s JOIN runs r ON r.id = s.run"
 		" JOIN campaigns c ON c.id = r.campaign"
 		" JOIN classes k ON k.id = s.class"
 		/* Confirming runs cannot add to it: no part of the curve. */
-		" WHERE c.program = ?1 AND s.run >= ?2 AND r.kind"
+		" WHERE c.program = $1 AND s.run >= $2 AND r.kind"
 		" NOT IN ('baseline', 'confirm') ORDER BY s.run, s.class",
 	/* What the last campaign left is what its last run left. */
 	[MAPLE_SQL_COVERAGE] =
 		"SELECT 0, k.name, t.predicted, t.exposed, t.failed, s.left,"
 		" s.barred FROM classes k LEFT JOIN"
 		" (SELECT g.class," COUNTS " FROM memo m"
-		" JOIN goals g ON g.id = m.goal WHERE m.program = ?1"
+		" JOIN goals g ON g.id = m.goal WHERE m.program = $1"
 		" GROUP BY g.class) t ON t.class = k.id"
 		" LEFT JOIN samples s ON s.class = k.id AND s.run ="
 		" (SELECT max(s.run) FROM samples s JOIN runs r ON r.id = s.run"
-		" JOIN campaigns c ON c.id = r.campaign WHERE c.program = ?1)"
+		" JOIN campaigns c ON c.id = r.campaign WHERE c.program = $1)"
 		" WHERE t.class OR s.class ORDER BY k.id",
 	[MAPLE_SQL_PROGRAMS] =
 		"SELECT p.id, p.build_id, p.path, p.input,"
@@ -485,7 +481,7 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"DELETE FROM corpus WHERE program IN " SAME_EXECUTABLE,
 	[MAPLE_SQL_FORGET_FINDINGS] =
 		"DELETE FROM findings WHERE program IN " SAME_EXECUTABLE,
-	[MAPLE_SQL_FORGET_CAMPAIGNS] = "DELETE FROM campaigns WHERE id != ?2"
+	[MAPLE_SQL_FORGET_CAMPAIGNS] = "DELETE FROM campaigns WHERE id != $2"
 				       " AND program IN " SAME_EXECUTABLE,
 	[MAPLE_SQL_FORGET_PROGRAMS] =
 		"DELETE FROM programs WHERE id IN " SAME_EXECUTABLE
@@ -505,29 +501,29 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" AND r.kind = 'enforced') AS rested,"
 		" count(*) FROM memo m JOIN goals g ON g.id = m.goal"
 		" JOIN classes k ON k.id = g.class"
-		" WHERE m.program = ? AND m.attempts GROUP BY k.id, 2, 3, 4",
+		" WHERE m.program = $1 AND m.attempts GROUP BY k.id, 2, 3, 4",
 	[MAPLE_SQL_CLAIMS] = "SELECT count(*) FILTER (WHERE r.claimed),"
 			     " count(*) FILTER (WHERE r.reason = 'refused')"
 			     " FROM runs r JOIN campaigns c ON c.id = r.campaign"
-			     " WHERE c.program = ? AND r.kind = 'enforced'",
+			     " WHERE c.program = $1 AND r.kind = 'enforced'",
 
 	[MAPLE_SQL_OLDER] =
-		"SELECT id FROM images WHERE path = ?2 AND id != ?1"
-		" AND id NOT IN (SELECT old FROM rebuilds WHERE new = ?1)"
+		"SELECT id FROM images WHERE path = $2 AND id != $1"
+		" AND id NOT IN (SELECT old FROM rebuilds WHERE new = $1)"
 		" ORDER BY id DESC LIMIT 1",
 	[MAPLE_SQL_NAMESAKE] =
-		"SELECT id FROM images WHERE id != ?1"
-		" AND substr(path, -length(?3)) = ?3"
+		"SELECT id FROM images WHERE id != $1"
+		" AND substr(path, -length($3)) = $3"
 		" AND NOT EXISTS(SELECT 1 FROM images"
-		"  WHERE path = ?2 AND id != ?1)"
-		" AND id NOT IN (SELECT old FROM rebuilds WHERE new = ?1)"
+		"  WHERE path = $2 AND id != $1)"
+		" AND id NOT IN (SELECT old FROM rebuilds WHERE new = $1)"
 		" ORDER BY id DESC LIMIT 1",
 	[MAPLE_SQL_CARRY_SITES] =
-		"SELECT id, is_call, fingerprint FROM sites WHERE image = ?"
+		"SELECT id, is_call, fingerprint FROM sites WHERE image = $1"
 		" AND fingerprint IS NOT NULL",
 	[MAPLE_SQL_CARRY_SITE] =
 		"INSERT OR IGNORE INTO carry_site(old, new)"
-		" SELECT id, ?2 FROM sites WHERE id = ?1 AND image = ?3",
+		" SELECT id, $2 FROM sites WHERE id = $1 AND image = $3",
 	[MAPLE_SQL_CARRY_MAKE] =
 		"INSERT OR IGNORE INTO goals(class, kinds, sites, contexts)"
 		" SELECT i.class, i.kinds, " SITES_NOW ", i.contexts"
@@ -542,11 +538,11 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" SELECT i.id, i.id FROM goals i WHERE i.id IN"
 		" (SELECT goal FROM memo WHERE program IN " BUILT_AS_OLD ")"
 		" AND NOT EXISTS(SELECT 1 FROM json_each(i.sites) u"
-		" JOIN sites s ON s.id = u.value WHERE s.image = ?1)",
+		" JOIN sites s ON s.id = u.value WHERE s.image = $1)",
 	[MAPLE_SQL_CARRY_PROGRAMS] =
 		"INSERT OR IGNORE INTO programs(build_id, input, path, apart)"
 		" SELECT g.build_id, p.input, g.path, p.apart FROM programs p"
-		" JOIN images g ON g.id = ?2 WHERE p.id IN " BUILT_AS_OLD
+		" JOIN images g ON g.id = $2 WHERE p.id IN " BUILT_AS_OLD
 		" AND EXISTS(SELECT 1 FROM memo m JOIN carry_goal c"
 		"  ON c.old = m.goal WHERE m.program = p.id)",
 	[MAPLE_SQL_CARRY_COUNT] =
@@ -561,14 +557,12 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" m.attempts, m.broke FROM memo m JOIN carry_goal c ON c.old = m.goal"
 		" JOIN programs p ON p.id = m.program LEFT JOIN programs q"
 		" ON p.id IN " BUILT_AS_OLD " AND q.input = p.input"
-		" AND q.build_id = (SELECT build_id FROM images WHERE id = ?2)"
+		" AND q.build_id = (SELECT build_id FROM images WHERE id = $2)"
 		" WHERE coalesce(q.id, p.id) != p.id OR c.old != c.new"
 		" ON CONFLICT(program, goal) DO UPDATE SET" MAPLE_SQL_UNION_OF_MARKS,
 	/* What uses the image goes on with the new one. */
 	[MAPLE_SQL_CARRY_LEAVE] =
 		"DELETE FROM memo WHERE goal IN (SELECT old FROM carry_goal"
 		" WHERE old != new) AND program NOT IN " BUILT_AS_OLD,
-	[MAPLE_SQL_CARRY_DONE] = "INSERT OR IGNORE INTO rebuilds VALUES(?, ?)",
-
-	[MAPLE_SQL_CHECK] = "PRAGMA integrity_check(1)",
+	[MAPLE_SQL_CARRY_DONE] = "INSERT OR IGNORE INTO rebuilds VALUES($1, $2)",
 };

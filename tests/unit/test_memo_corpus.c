@@ -2,7 +2,6 @@
 /* What strategies go on with: kept, replaced, recalled, forgotten, merged. */
 #include <errno.h>
 #include <unistd.h>
-#include <sqlite3.h>
 #include "memo_rig.h"
 #include "memo/sql.h"
 
@@ -44,14 +43,13 @@ static void recalls(struct maple_memo *memo, int64_t campaign, const char *want)
 /* The first column of the first row. */
 static int64_t number(struct maple_memo *memo, const char *sql)
 {
-	sqlite3_stmt *s;
+	struct maple_query *query;
 	int64_t n;
 
-	assert_int_equal(sqlite3_prepare_v2(memo->db, sql, -1, &s, NULL),
-			 SQLITE_OK);
-	assert_int_equal(sqlite3_step(s), SQLITE_ROW);
-	n = sqlite3_column_int64(s, 0);
-	sqlite3_finalize(s);
+	OK(maple_sql_prepare(memo, sql, "", &query, &err));
+	assert_int_equal(maple_sql_step(memo, query, NULL), 1);
+	n = maple_sql_number(query, 0);
+	maple_sql_finish(query);
 	return n;
 }
 

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * What a database has to do for the memo. sqlite.c is the one driver that there
+ * is; nothing else in lib/memo calls SQLite.
+ *
+ * Arguments in SQL are $1, $2, ..., each once or more often. A driver gives it
+ * the function whose(owner): the uid that an owner's column stands for.
+ *
+ * Every function returns 0 or -errno with @err set, unless it says otherwise.
+ * A writer waits up to ten seconds for another, then it is -EBUSY.
+ */
+#ifndef MAPLE_MEMO_DRIVER_H
+#define MAPLE_MEMO_DRIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <maple/error.h>
+
+struct maple_memo;
+
+/* A statement; each driver's begins with this. */
+struct maple_query {
+	const struct maple_driver *driver;
+	const char *types; /* of its arguments; see maple_sql_get() */
+};
+
+/* What a value is. */
+enum maple_value {
+	MAPLE_VALUE_NULL,
+	MAPLE_VALUE_NUMBER,
+	MAPLE_VALUE_REAL,
+	MAPLE_VALUE_TEXT,
+};
+
+struct maple_driver {
+	/* open - as maple_memo_open(), into @memo, which has its path */
+	int (*open)(struct maple_memo *memo, unsigned int flags,
+		    struct maple_error *err);
+	/*
+	 * copy - the database as it is now, checked, in the schema of today,
+	 * for us alone; itself it is only read
+	 */
+	int (*copy)(struct maple_memo *memo, struct maple_error *err);
+	/*
+	 * take_in, let_go - the tables of @copy are there as other.TABLE, for
+	 * this connection, until they are let go
+	 */
+	int (*take_in)(struct maple_memo *memo, struct maple_memo *copy,
+		       struct maple_error *err);
+	void (*let_go)(struct maple_memo *memo, struct maple_error *err);
+	/* close - whatever of it is open */
+	void (*close)(struct maple_memo *memo);
+	/* check - looks for damage: -EBADMSG */
+	int (*check)(struct maple_memo *memo, struct maple_error *err);
+
+	/* begin - a transaction; @write: no other one writes until its end */
+	int (*begin)(struct maple_memo *memo, bool write,
+		     struct maple_error *err);
+	int (*commit)(struct maple_memo *memo, struct maple_error *err);
+	void (*rollback)(struct maple_memo *memo);
+	bool (*in_transaction)(struct maple_memo *memo);
+
+	/* exec - statements without arguments, used once */
+	int (*exec)(struct maple_memo *memo, const char *sql,
+		    struct maple_error *err);
+	/* prepare - both strings live as long as the query */
+	int (*prepare)(struct maple_memo *memo, const char *sql,
+		       const char *types, struct maple_query **query,
+		       struct maple_error *err);
+	void (*finish)(struct maple_query *query);
+	/* bind_* - argument @i, from 1; texts are copied; NULL is NULL */
+	int (*bind_number)(struct maple_query *query, int i, int64_t value);
+	int (*bind_real)(struct maple_query *query, int i, double value);
+	int (*bind_text)(struct maple_query *query, int i, const char *value);
+	int (*bind_null)(struct maple_query *query, int i);
+	/* step - 1: the next row is there; 0: no more, and it is reset */
+	int (*step)(struct maple_memo *memo, struct maple_query *query,
+		    struct maple_error *err);
+	void (*reset)(struct maple_query *query);
+
+	/* Of the row at hand; columns from 0. Texts live until the next step. */
+	int (*columns)(struct maple_query *query);
+	const char *(*name)(struct maple_query *query, int column);
+	enum maple_value (*type)(struct maple_query *query, int column);
+	int64_t (*number)(struct maple_query *query, int column);
+	double (*real)(struct maple_query *query, int column);
+	const char *(*text)(struct maple_query *query, int column);
+
+	/* See maple_memo_limit() and those that follow it. */
+	int (*limit)(struct maple_memo *memo, uint64_t bytes,
+		     struct maple_error *err);
+	int (*room)(struct maple_memo *memo, uint64_t bytes,
+		    struct maple_error *err);
+	void (*watch)(struct maple_memo *memo, int (*stop)(void *ctx),
+		      void *ctx);
+	void (*interrupt)(struct maple_memo *memo);
+};
+
+extern const struct maple_driver maple_sqlite;
+
+#endif
