@@ -65,7 +65,7 @@ clean() {
 	found 60 settings pos
 	found 20 cases pos
 	found 400 levels pos
-	found 400 locked_helpers maple
+	found 200 locked_helpers rank
 }
 
 @test "clean: a lock around two calls, a sequence lock" {
