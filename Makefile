@@ -81,7 +81,10 @@ targets := $(patsubst tests/targets/%.c,$(O)/tests/targets/%, \
 controls := $(patsubst tests/control/%.c,$(O)/tests/control/%, \
 	$(wildcard tests/control/*.c)) \
 	$(foreach t,$(wildcard tests/buffers/*.c),$(t:%.c=$(O)/%) \
-	$(t:%.c=$(O)/%.fenced))
+	$(t:%.c=$(O)/%.fenced)) \
+	$(patsubst tests/contexts/%,$(O)/tests/contexts/%, \
+	$(basename $(wildcard tests/contexts/*.c tests/contexts/*.cc \
+	tests/contexts/clean/*.c)))
 statics := $(addprefix $(O)/tests/targets/static/,bank_account queue_free \
 	lock_order log_sweep clean/mutex_counter clean/c11_pipeline)
 helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
@@ -266,6 +269,16 @@ $(O)/tests/control/%: tests/control/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) -std=gnu11 $(WARN) -O0 -g -pthread -o $@ $<
+
+$(O)/tests/contexts/%: tests/contexts/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O0 -g -pthread -o $@ $<
+
+$(O)/tests/contexts/%: tests/contexts/%.cc
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)$(CXX) -Wall -O0 -g -pthread -o $@ $<
 
 $(O)/tests/buffers/%: tests/buffers/%.c
 	@mkdir -p $(@D)

@@ -41,7 +41,7 @@ static bool feasible(const struct maple_digest *from,
 	bool disjoint;
 
 	return !(from->shared && to->shared) &&
-	       maple_annotated_feasible(from->annotated, to->annotated,
+	       maple_annotated_feasible(from->annotated, to->annotated, false,
 					&disjoint);
 }
 

@@ -231,6 +231,7 @@ int maple_history_settle(struct maple_history *history, struct maple_cell *cell,
 {
 	struct maple_latest *access = &entry->access;
 	const struct maple_annotated *annotated;
+	struct maple_lock_place place = { .first = access->first };
 	int ret;
 
 	if (!entry->waiting)
@@ -238,9 +239,11 @@ int maple_history_settle(struct maple_history *history, struct maple_cell *cell,
 	assert(access->set && access->epoch->thread == entry->thread);
 	entry->waiting = false;
 	entry->nfolded = 0;
-	annotated = maple_annotations_get(
-		&history->annotations, access->set, access->first,
-		maple_lockset_outside(access->set, now));
+	place.last = maple_lockset_outside(access->set, now);
+	if (history->reads_first && access->kind != MAPLE_EV_READ)
+		place.read = access->read;
+	annotated = maple_annotations_get(&history->annotations, access->set,
+					  &place);
 	if (!annotated)
 		return -ENOMEM;
 	if (access->kind != MAPLE_EV_UPDATE)
@@ -249,6 +252,15 @@ int maple_history_settle(struct maple_history *history, struct maple_cell *cell,
 	if (ret)
 		return ret;
 	return fold(history, cell, entry, MAPLE_EV_WRITE, annotated);
+}
+
+/* In which sections of @set, where @old was not the first, all so far read. */
+static uint64_t read_so_far(const struct maple_latest *old,
+			    const struct maple_lockset *set)
+{
+	if (!old->set || old->kind != MAPLE_EV_READ)
+		return 0;
+	return maple_lockset_inside(set, old->set, old->first | old->read);
 }
 
 /*
@@ -268,6 +280,7 @@ int maple_history_access(struct maple_history *history, struct maple_cell *cell,
 	assert(!entry->waiting);
 	entry->access = *access;
 	entry->access.first = maple_lockset_outside(access->set, old.set);
+	entry->access.read = read_so_far(&old, access->set);
 	entry->access.set->refs++;
 	maple_epoch_get(entry->access.epoch);
 	maple_lockset_put(old.set);

@@ -17,7 +17,8 @@ struct maple_point;
 struct maple_latest {
 	struct maple_epoch *epoch; /* owned, as is set */
 	struct maple_lockset *set;
-	uint64_t first; /* by index in set: first of its section */
+	uint64_t first; /* by index in set: first of its section, */
+	uint64_t read;	/* ... or all before it read */
 	uint32_t site;
 	uint32_t clock;
 	uint32_t occurrence; /* how-manieth of the site by the thread */
@@ -99,6 +100,7 @@ struct maple_history {
 	struct maple_annotations annotations;
 	struct maple_predict_stats *stats;
 	uint32_t max_summaries, max_spans, collect;
+	bool reads_first; /* as in struct maple_predict_options */
 	/* The set that thread holds now, borrowed; NULL: none. */
 	const struct maple_lockset *(*holds)(void *ctx, uint32_t thread);
 	/* The entry's waiting access has entered the summary; may be NULL. */

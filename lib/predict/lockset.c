@@ -4,7 +4,8 @@
  * follow the other immediately (Maple, 3.4): for each lock that both hold,
  * the first access must be the last to its location in its critical section
  * and the second the first in its own. Two read sides of a rwlock exclude
- * nothing.
+ * nothing. Of a read and a write [+], the write's own section may have read
+ * before, as who counts does: that is no conflict with the other's read.
  *
  * A lock taken again by its holder (recursive mutex, second read side) is one
  * critical section from the first acquisition to the last release.
@@ -180,6 +181,29 @@ uint64_t maple_lockset_outside(const struct maple_lockset *set,
 	return bits;
 }
 
+/*
+ * maple_lockset_inside - the critical sections of @set that @other, which may
+ *                        be NULL, is in as well, as far as @bits, by index in
+ *                        @other, has them; by index in @set
+ */
+uint64_t maple_lockset_inside(const struct maple_lockset *set,
+			      const struct maple_lockset *other, uint64_t bits)
+{
+	uint64_t inside = 0;
+	uint32_t i, j = 0;
+
+	if (set == other)
+		return bits;
+	for (i = 0; i < set->n && other && bits; i++) {
+		while (j < other->n && other->held[j].lock < set->held[i].lock)
+			j++;
+		if (j < other->n && bits >> j & 1 &&
+		    other->held[j].section == set->held[i].section)
+			inside |= 1ull << i;
+	}
+	return inside;
+}
+
 static struct maple_annotated *find(struct maple_annotations *annotations,
 				    const struct maple_annotated_lock *lock,
 				    uint32_t n)
@@ -207,23 +231,25 @@ static struct maple_annotated *find(struct maple_annotations *annotations,
 
 /*
  * maple_annotations_get - @set annotated
- * @first, @last: by index in @set, whether the access is the section's first
- *                or last
  *
  * The same content gives the same address. It lives as long as @annotations;
  * NULL without memory.
  */
 const struct maple_annotated *
 maple_annotations_get(struct maple_annotations *annotations,
-		      struct maple_lockset *set, uint64_t first, uint64_t last)
+		      struct maple_lockset *set,
+		      const struct maple_lock_place *place)
 {
+	uint64_t first = place->first, last = place->last, read = place->read;
 	uint64_t all = set->n < 64 ? (1ull << set->n) - 1 : ~0ull;
 	struct maple_annotated_lock lock[MAPLE_LOCKS_HELD];
 	struct maple_annotated **cached = NULL, *annotated;
 
-	assert(set->n <= MAPLE_LOCKS_HELD && !((first | last) & ~all));
-	if ((first == all || !first) && (last == all || !last))
-		cached = &set->annotated[!!first + 2 * !!last];
+	assert(set->n <= MAPLE_LOCKS_HELD && !((first | last | read) & ~all));
+	assert(!(first & read));
+	if ((first == all || !first) && (last == all || !last) &&
+	    (read == all || !read))
+		cached = &set->annotated[!!first + 2 * !!last + 4 * !!read];
 	if (cached && *cached)
 		return *cached;
 	lock[0] = (struct maple_annotated_lock){ 0 };
@@ -231,6 +257,7 @@ maple_annotations_get(struct maple_annotations *annotations,
 		lock[i].lock = set->held[i].lock;
 		lock[i].flags = (first >> i & 1 ? MAPLE_LOCK_FIRST : 0) |
 				(last >> i & 1 ? MAPLE_LOCK_LAST : 0) |
+				(read >> i & 1 ? MAPLE_LOCK_READ : 0) |
 				(set->held[i].shared ? MAPLE_LOCK_SHARED : 0);
 	}
 	annotated = find(annotations, lock, set->n);
@@ -298,11 +325,14 @@ void maple_annotations_deinit(struct maple_annotations *annotations)
 /*
  * maple_annotated_feasible - whether an access under @to can immediately
  *                            follow one under @from
+ * @reads: the one under @from reads, the one under @to writes
  * @disjoint: set to whether no lock excludes the two
  */
 bool maple_annotated_feasible(const struct maple_annotated *from,
-			      const struct maple_annotated *to, bool *disjoint)
+			      const struct maple_annotated *to, bool reads,
+			      bool *disjoint)
 {
+	uint64_t fit = MAPLE_LOCK_FIRST | (reads ? MAPLE_LOCK_READ : 0);
 	uint32_t i = 0, j = 0;
 
 	*disjoint = true;
@@ -319,7 +349,7 @@ bool maple_annotated_feasible(const struct maple_annotated *from,
 			if (a & b & MAPLE_LOCK_SHARED)
 				continue;
 			*disjoint = false;
-			if (!(a & MAPLE_LOCK_LAST) || !(b & MAPLE_LOCK_FIRST))
+			if (!(a & MAPLE_LOCK_LAST) || !(b & fit))
 				return false;
 		}
 	}

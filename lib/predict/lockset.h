@@ -17,6 +17,7 @@ enum maple_lock_flag {
 	MAPLE_LOCK_FIRST = 1,  /* first access to its location in the section */
 	MAPLE_LOCK_LAST = 2,   /* last access ... */
 	MAPLE_LOCK_SHARED = 4, /* the read side of a rwlock */
+	MAPLE_LOCK_READ = 8,   /* not FIRST, but all before it read */
 };
 
 /* The locks of one access with its place in each critical section. */
@@ -25,13 +26,20 @@ struct maple_annotated_lock {
 	uint64_t flags; /* enum maple_lock_flag */
 };
 
+/* Of one access, critical sections of its lockset, as bits by index in that. */
+struct maple_lock_place {
+	uint64_t first; /* in which it is the first to its location, */
+	uint64_t last;	/* ... the last, */
+	uint64_t read;	/* ... not the first, but all before it read */
+};
+
 struct maple_annotated; /* one per content: compared by address */
 
 /* What a thread holds now. Shared by all accesses until that changes. */
 struct maple_lockset {
 	uint32_t refs;
 	uint32_t n;
-	struct maple_annotated *annotated[4]; /* all or none first, last */
+	struct maple_annotated *annotated[8]; /* all or none first, last, read */
 	struct {
 		uint64_t lock;
 		uint64_t section; /* every acquisition opens a new one */
@@ -68,9 +76,12 @@ bool maple_locks_holds(const struct maple_locks *locks, uint64_t lock,
 void maple_locks_deinit(struct maple_locks *locks);
 uint64_t maple_lockset_outside(const struct maple_lockset *set,
 			       const struct maple_lockset *other);
+uint64_t maple_lockset_inside(const struct maple_lockset *set,
+			      const struct maple_lockset *other, uint64_t bits);
 const struct maple_annotated *
 maple_annotations_get(struct maple_annotations *annotations,
-		      struct maple_lockset *set, uint64_t first, uint64_t last);
+		      struct maple_lockset *set,
+		      const struct maple_lock_place *place);
 int maple_annotations_common(struct maple_annotations *annotations,
 			     const struct maple_lockset *a,
 			     const struct maple_lockset *b,
@@ -79,7 +90,8 @@ bool maple_annotated_exclude(const struct maple_annotated *a,
 			     const struct maple_annotated *b);
 void maple_annotations_deinit(struct maple_annotations *annotations);
 bool maple_annotated_feasible(const struct maple_annotated *from,
-			      const struct maple_annotated *to, bool *disjoint);
+			      const struct maple_annotated *to, bool reads,
+			      bool *disjoint);
 
 static inline void maple_lockset_put(struct maple_lockset *set)
 {

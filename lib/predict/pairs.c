@@ -113,7 +113,8 @@ static int point_of(struct maple_pairs *pairs, struct maple_entry *entry,
 		    struct maple_point **point)
 {
 	const struct maple_annotated *annotated = maple_annotations_get(
-		pairs->annotations, access->set, first, 0);
+		pairs->annotations, access->set,
+		&(struct maple_lock_place){ .first = first });
 	struct maple_point **at = &entry->points, *p;
 	unsigned int n = 0;
 

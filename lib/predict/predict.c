@@ -192,6 +192,7 @@ int maple_predict_create(const struct maple_predict_options *options,
 	p->history.folded = folded;
 	p->history.found = found;
 	p->history.between = p->options.splits ? between : NULL;
+	p->history.reads_first = p->options.reads_first;
 	p->history.ctx = p;
 	return 0;
 }

@@ -23,9 +23,11 @@ struct maple_predict_options {
 	unsigned int idioms; /* bit i: idiom i; 0: all there are */
 	bool no_observe;     /* the order of events means nothing */
 	bool no_predict;
-	bool no_conditions;	/* no iRoots of signals and waits */
-	bool ends;		/* the end of memory is a write to all of it */
-	unsigned int window;	/* vw, for compound idioms; 0: 1000 */
+	bool no_conditions;  /* no iRoots of signals and waits */
+	bool ends;	     /* the end of memory is a write to all of it */
+	bool reads_first;    /* a write under a lock may follow another's read
+				though its own section has read before */
+	unsigned int window; /* vw, for compound idioms; 0: 1000 */
 	uint32_t max_locations; /* ranges; 0: 1048576 */
 	uint32_t max_entries;	/* ... times threads that touched each, at
 				   about 300 bytes; 0: 2097152 */

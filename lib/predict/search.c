@@ -60,6 +60,7 @@ static int propose(struct maple_history *history, const struct maple_cell *cell,
 	assert(from->thread != to->thread && from->location == to->location);
 	if (!conflict(from, to) ||
 	    !maple_annotated_feasible(from->annotated, to->annotated,
+				      from->kind == MAPLE_EV_READ,
 				      &dependency.disjoint))
 		return 0;
 	return history->found(history->ctx, &dependency);

@@ -540,9 +540,67 @@ static void test_given_up(void **state)
 
 /* Sites from 50 on cannot be split. */
 
+/* A section of thread @t: it reads, if @reads, and writes, in order. */
+static void counts(unsigned int t, bool reads, uint32_t site)
+{
+	sync(t, MAPLE_EV_LOCK, CALL | site, M, 0);
+	if (reads)
+		data(t, R, site, X, 4);
+	data(t, W, site + 1, X, 4);
+	data(t, W, site + 2, X, 4);
+	sync(t, MAPLE_EV_UNLOCK, CALL | (site + 1), M, 0);
+}
+
+/* Who counts reads first, and writes all the same after another's read. */
+static void test_reads_first(void **state)
+{
+	struct maple_predict_options options = { .reads_first = true };
+
+	for (int ours = 0; ours < 2; ours++) {
+		begin(ours ? &options : NULL);
+		create(1);
+		create(2);
+		counts(1, true, 10);
+		sync(2, MAPLE_EV_LOCK, CALL | 20, M, 0);
+		data(2, R, 20, X, 4);
+		data(2, R, 21, X, 4);
+		sync(2, MAPLE_EV_UNLOCK, CALL | 21, M, 0);
+		end();
+		assert_int_equal(find(pred, npred, R, 21, W, 11) >= 0, ours);
+		/* One read of the reader's comes after, or a write before. */
+		assert_int_equal(find(pred, npred, R, 20, W, 11), -1);
+		assert_int_equal(find(pred, npred, R, 21, W, 12), -1);
+		assert_true(find(pred, npred, W, 12, R, 20) >= 0);
+	}
+	/* Not a write after a write: the read in between sees that. */
+	begin(&options);
+	create(1);
+	create(2);
+	counts(1, true, 10);
+	counts(2, false, 20);
+	end();
+	assert_int_equal(find(pred, npred, W, 22, W, 11), -1);
+	assert_true(find(pred, npred, W, 12, W, 21) >= 0);
+	/* What was read in a section before says nothing of this one. */
+	begin(&options);
+	create(1);
+	create(2);
+	sync(1, MAPLE_EV_LOCK, CALL | 10, M + 64, 0);
+	counts(1, true, 10);
+	counts(1, true, 30);
+	sync(1, MAPLE_EV_UNLOCK, CALL | 11, M + 64, 0);
+	sync(2, MAPLE_EV_LOCK, CALL | 20, M + 64, 0);
+	data(2, R, 20, X, 4);
+	sync(2, MAPLE_EV_UNLOCK, CALL | 21, M + 64, 0);
+	end();
+	assert_true(find(pred, npred, R, 20, W, 11) >= 0);
+	assert_int_equal(find(pred, npred, R, 20, W, 31), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reads_first),
 		cmocka_unit_test(test_occurrence_and_class),
 		cmocka_unit_test(test_class_unknown),
 		cmocka_unit_test(test_ordered),

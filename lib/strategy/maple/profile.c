@@ -468,6 +468,7 @@ static int begin(struct maple_profiling *p, struct maple_job *job,
 		.splits_ctx = study,
 		.no_conditions = !study->conditions,
 		.ends = study->ends,
+		.reads_first = study->options->order != MAPLE_ORDER_PAPER,
 	};
 	struct profile *h = calloc(1, sizeof(*h));
 	struct maple_predict_sink sink = {
