@@ -81,7 +81,7 @@ targets := $(patsubst tests/targets/%.c,$(O)/tests/targets/%, \
 controls := $(patsubst tests/control/%.c,$(O)/tests/control/%, \
 	$(wildcard tests/control/*.c)) \
 	$(foreach t,$(wildcard tests/buffers/*.c),$(t:%.c=$(O)/%) \
-	$(t:%.c=$(O)/%.fenced))
+	$(t:%.c=$(O)/%.fenced) $(t:%.c=$(O)/%.hidden))
 statics := $(addprefix $(O)/tests/targets/static/,bank_account queue_free \
 	lock_order log_sweep clean/mutex_counter clean/c11_pipeline)
 helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
@@ -276,6 +276,11 @@ $(O)/tests/buffers/%.fenced: tests/buffers/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) -std=gnu11 $(WARN) -O1 -DFENCED -g -pthread -o $@ $<
+
+$(O)/tests/buffers/%.hidden: tests/buffers/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O1 -DHIDDEN -g -pthread -o $@ $<
 
 # The same as nothing can be preloaded into.
 $(O)/tests/targets/static/%: tests/targets/%.c
