@@ -81,7 +81,7 @@ targets := $(patsubst tests/targets/%.c,$(O)/tests/targets/%, \
 controls := $(patsubst tests/control/%.c,$(O)/tests/control/%, \
 	$(wildcard tests/control/*.c)) \
 	$(foreach t,$(wildcard tests/buffers/*.c),$(t:%.c=$(O)/%) \
-	$(t:%.c=$(O)/%.fenced)) \
+	$(t:%.c=$(O)/%.fenced) $(t:%.c=$(O)/%.hidden)) \
 	$(patsubst tests/contexts/%,$(O)/tests/contexts/%, \
 	$(basename $(wildcard tests/contexts/*.c tests/contexts/*.cc \
 	tests/contexts/clean/*.c)))
@@ -289,6 +289,11 @@ $(O)/tests/buffers/%.fenced: tests/buffers/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) -std=gnu11 $(WARN) -O1 -DFENCED -g -pthread -o $@ $<
+
+$(O)/tests/buffers/%.hidden: tests/buffers/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O1 -DHIDDEN -g -pthread -o $@ $<
 
 # The same as nothing can be preloaded into.
 $(O)/tests/targets/static/%: tests/targets/%.c

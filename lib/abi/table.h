@@ -58,9 +58,11 @@ enum maple_site_flag {
 	MAPLE_SITEF_REP = 2,	/* string instruction: up to rcx * size bytes */
 	MAPLE_SITEF_RIPREL = 4, /* disp is the address, as an ELF one */
 	MAPLE_SITEF_MORE = 8,	/* the next site is of this instruction too */
-	MAPLE_SITEF_NOFLAGS = 16, /* nobody reads the status flags that its
-				     instruction finds */
-	MAPLE_SITEF_SPLIT = 32,	  /* stands among the splits */
+	MAPLE_SITEF_NOFLAGS = 16,     /* nobody reads the status flags that its
+					 instruction finds */
+	MAPLE_SITEF_SPLIT = 32,	      /* stands among the splits */
+	MAPLE_SITEF_FENCE_AFTER = 64, /* before anything is read, or the */
+	MAPLE_SITEF_FENCE_BEFORE = 128, /* ... since anything was written */
 };
 
 /* A site: where it is and how its effective address is made. */

@@ -26,7 +26,7 @@
 #include "internal.h"
 
 #define MAGIC	 0x4543414d49504d31ull
-#define FORM	 3
+#define FORM	 4
 #define ARRAYS	 5 /* of the part with most */
 #define FOLDER	 "maple"
 #define FILE_MAX (64ll << 20) /* bytes */

@@ -76,6 +76,10 @@ static void note_branch(struct maple_decoder *d)
 		now->target = target;
 		now->flags |= MAPLE_DEC_BRANCH;
 	}
+	if (category == ZYDIS_CATEGORY_CALL)
+		now->flags |= MAPLE_DEC_CALL;
+	if (category == ZYDIS_CATEGORY_UNCOND_BR && !relative)
+		now->flags |= MAPLE_DEC_SWITCH;
 	if (is_fixed(insn))
 		now->flags |= MAPLE_DEC_FIXED;
 	else if (relative && (target > UINT32_MAX || insn->operand_width == 16))
@@ -157,6 +161,21 @@ static void note_frame(struct maple_decoder *d)
 			d->frame_lost = true;
 }
 
+/* What waits until all that was written is to be seen. */
+static void note_fence(struct maple_decoder *d)
+{
+	const ZydisDecodedInstruction *insn = &d->insn;
+	bool memory = insn->attributes & ZYDIS_ATTRIB_HAS_MODRM &&
+		      insn->raw.modrm.mod != 3;
+
+	if (insn->mnemonic == ZYDIS_MNEMONIC_MFENCE ||
+	    insn->mnemonic == ZYDIS_MNEMONIC_CPUID ||
+	    insn->mnemonic == ZYDIS_MNEMONIC_SERIALIZE ||
+	    insn->attributes & ZYDIS_ATTRIB_HAS_LOCK ||
+	    (insn->mnemonic == ZYDIS_MNEMONIC_XCHG && memory))
+		d->now->flags |= MAPLE_DEC_FENCE;
+}
+
 /* maple_decoder_in_rseq - asked in ascending order of address */
 bool maple_decoder_in_rseq(struct maple_decoder *d)
 {
@@ -227,6 +246,7 @@ static int decode_one(struct maple_decoder *d, const uint8_t *bytes,
 		ret = maple_decoder_operands(d);
 	}
 	note_shadow(d);
+	note_fence(d);
 	return ret;
 }
 

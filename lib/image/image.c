@@ -120,6 +120,8 @@ static int decode(struct maple_image *image, const struct maple_image_way *way)
 	maple_image_edges(image);
 	ret = maple_image_neighbours(image);
 	if (!ret)
+		ret = maple_image_fences(image);
+	if (!ret)
 		ret = maple_image_splits(image);
 	if (!ret)
 		ret = maple_image_group(image);

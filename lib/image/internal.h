@@ -38,6 +38,9 @@ enum maple_decoded_flag {
 	MAPLE_DEC_BRANCH = 256,	 /* target is set */
 	MAPLE_DEC_READS = 512,	 /* some status flag */
 	MAPLE_DEC_WRITES = 1024, /* all status flags */
+	MAPLE_DEC_FENCE = 2048,	 /* reads wait for the writes before it */
+	MAPLE_DEC_CALL = 4096,
+	MAPLE_DEC_SWITCH = 8192, /* a jump of which nobody knows where to */
 };
 
 struct maple_decoded {
@@ -142,6 +145,7 @@ int maple_image_decode(struct maple_image *image,
 void maple_image_liveness(struct maple_image *image, size_t from);
 void maple_image_edges(struct maple_image *image);
 int maple_image_neighbours(struct maple_image *image);
+int maple_image_fences(struct maple_image *image);
 int maple_image_splits(struct maple_image *image);
 int maple_image_group(struct maple_image *image);
 void maple_symbols_read(struct maple_image *image);

@@ -451,6 +451,10 @@ static int look_up(const struct maple_registry *reg, uint32_t number,
 		info->offset = sites[number].offset;
 		info->kind = sites[number].kind;
 		info->splits = sites[number].flags & MAPLE_SITEF_SPLIT;
+		info->fence_after = sites[number].flags &
+				    MAPLE_SITEF_FENCE_AFTER;
+		info->fence_before = sites[number].flags &
+				     MAPLE_SITEF_FENCE_BEFORE;
 		info->second = number &&
 			       sites[number - 1].flags & MAPLE_SITEF_MORE;
 	}

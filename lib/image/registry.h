@@ -26,8 +26,10 @@ struct maple_site_info {
 	uint64_t offset; /* ELF address; of the return address for a call */
 	uint8_t kind;	 /* enum maple_event_kind; 0 for a call */
 	bool is_call;
-	bool second;	      /* the second memory operand at this offset */
-	bool splits;	      /* a read-modify-write that can be split */
+	bool second;	  /* the second memory operand at this offset */
+	bool splits;	  /* a read-modify-write that can be split */
+	bool fence_after; /* MAPLE_SITEF_FENCE_AFTER */
+	bool fence_before;
 	const char *build_id; /* hex, or a stand-in; NULL outside images */
 	const char *path;     /* NULL outside images */
 };

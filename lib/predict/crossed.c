@@ -9,8 +9,8 @@
  * A thread's last writes, with nothing behind them that is a fence: a locked
  * instruction, or any call that synchronises. Each of them and a later read are
  * half of a crossing, kept by what is written and read, so that the other half
- * finds it. An mfence, or a locked instruction on the stack, is no site and not
- * seen: such a crossing is tried in vain.
+ * finds it. An mfence, or a locked instruction on the stack, is no site, and not
+ * seen here: the binary tells which sites one keeps apart, and these are none.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ struct pair {
 
 struct maple_crossed {
 	const struct maple_races *races;
-	bool (*may)(void *ctx, uint32_t site);
+	enum maple_cross (*may)(void *ctx, uint32_t site, bool writes);
 	void *ctx;
 	struct buffer *buffer[MAPLE_THREADS];
 	struct pair *table;
@@ -63,9 +63,10 @@ struct maple_crossed {
 	size_t n, room;
 };
 
-struct maple_crossed *maple_crossed_create(const struct maple_races *races,
-					   bool (*may)(void *ctx, uint32_t site),
-					   void *ctx)
+struct maple_crossed *maple_crossed_create(
+	const struct maple_races *races,
+	enum maple_cross (*may)(void *ctx, uint32_t site, bool writes),
+	void *ctx)
 {
 	struct maple_crossed *c = calloc(1, sizeof(*c));
 
@@ -220,6 +221,7 @@ static struct buffer *buffer_of(struct maple_crossed *c, uint16_t thread)
 void maple_crossed_event(struct maple_crossed *c,
 			 const struct maple_event *event)
 {
+	enum maple_cross may;
 	struct buffer *b;
 
 	if (event->thread >= MAPLE_THREADS || event->kind == MAPLE_EV_QUIET)
@@ -231,8 +233,18 @@ void maple_crossed_event(struct maple_crossed *c,
 			b->n = 0;
 		return;
 	}
-	if (event->site & MAPLE_SITE_CALL || !c->may(c->ctx, event->site))
+	may = event->site & MAPLE_SITE_CALL
+		      ? MAPLE_CROSS_NOT
+		      : c->may(c->ctx, event->site,
+			       event->kind != MAPLE_EV_READ);
+	if (may == MAPLE_CROSS_NOT)
 		return;
+	/* All writes so far are behind it as well. */
+	if (may == MAPLE_CROSS_FENCED) {
+		if (b)
+			b->n = 0;
+		return;
+	}
 	if (event->kind != MAPLE_EV_READ) {
 		b = buffer_of(c, event->thread);
 		if (b)

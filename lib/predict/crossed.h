@@ -17,14 +17,23 @@ struct maple_crossing {
 
 struct maple_crossed;
 
+/* What is known of a site that writes, or reads. */
+enum maple_cross {
+	MAPLE_CROSS_NOT,    /* it never races */
+	MAPLE_CROSS_FENCED, /* a fence follows before anything is read, or has
+			       come since anything was written */
+	MAPLE_CROSS_MAY,
+};
+
 /*
  * maple_crossed_create - for one run; NULL: no memory
  * @races: of the same run: has each event before this has; outlives this
- * @may: whether @site may be one of a crossing; as far as it is known
+ * @may: whether @site may be one of a crossing, where it @writes or reads
  */
-struct maple_crossed *maple_crossed_create(const struct maple_races *races,
-					   bool (*may)(void *ctx, uint32_t site),
-					   void *ctx);
+struct maple_crossed *maple_crossed_create(
+	const struct maple_races *races,
+	enum maple_cross (*may)(void *ctx, uint32_t site, bool writes),
+	void *ctx);
 void maple_crossed_destroy(struct maple_crossed *crossed);
 
 /* maple_crossed_event - the run's events, in order */

@@ -15,10 +15,23 @@ static _Alignas(64) atomic_int asleep;
 static _Alignas(64) atomic_int work;
 static sem_t wake;
 
+#ifdef HIDDEN
+/* The fence of the other twin, where no binary shows it. */
+static void full(void)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+static void (*volatile hidden)(void) = full;
+#endif
+
 static void fence(void)
 {
 #ifdef FENCED
 	atomic_thread_fence(memory_order_seq_cst);
+#endif
+#ifdef HIDDEN
+	hidden();
 #endif
 }
 

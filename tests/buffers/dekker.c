@@ -5,7 +5,8 @@
  * before its own flag is to be seen elsewhere, and then both do the job. No
  * order of the accesses on one CPU shows that.
  *
- * Its fenced twin looks whether each thread may run where it could before.
+ * Its twin whose fence no binary shows looks whether each thread may run where
+ * it could before.
  *
  * Native: 0 of 1000 runs fail
  */
@@ -21,7 +22,17 @@ static struct party {
 	int did;
 } party[2];
 
-#ifdef FENCED
+#ifdef HIDDEN
+/* The fence of the other twin, where no binary shows it. */
+static void full(void)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+static void (*volatile hidden)(void) = full;
+#endif
+
+#ifdef HIDDEN
 static cpu_set_t cpus;
 
 static void look(void)
@@ -41,9 +52,12 @@ static void *come(void *arg)
 #ifdef FENCED
 	atomic_thread_fence(memory_order_seq_cst);
 #endif
+#ifdef HIDDEN
+	hidden();
+#endif
 	if (!atomic_load_explicit(&them->here, memory_order_acquire))
 		us->did = 1;
-#ifdef FENCED
+#ifdef HIDDEN
 	look();
 #endif
 	return NULL;
@@ -53,7 +67,7 @@ int main(void)
 {
 	pthread_t thread[2];
 
-#ifdef FENCED
+#ifdef HIDDEN
 	sched_getaffinity(0, sizeof(cpus), &cpus);
 #endif
 	for (int i = 0; i < 2; i++)

@@ -20,6 +20,16 @@ static struct party {
 } party[2];
 static _Alignas(64) atomic_int inside;
 
+#ifdef HIDDEN
+/* The fence of the other twin, where no binary shows it. */
+static void full(void)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+static void (*volatile hidden)(void) = full;
+#endif
+
 static void lock(struct party *us)
 {
 	struct party *them = &party[us == party];
@@ -28,6 +38,9 @@ static void lock(struct party *us)
 		atomic_store_explicit(&us->wants, 1, memory_order_release);
 #ifdef FENCED
 		atomic_thread_fence(memory_order_seq_cst);
+#endif
+#ifdef HIDDEN
+		hidden();
 #endif
 		if (!atomic_load_explicit(&them->wants, memory_order_acquire))
 			return;

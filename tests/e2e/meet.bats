@@ -70,16 +70,32 @@ two_cpus() {
 	ended_with 0
 }
 
-@test "with a fence nothing fails, and every thread has its CPUs back" {
+@test "with a fence that no binary shows nothing fails, and every thread has its CPUs back" {
 	two_cpus
 	local program
 
 	for program in dekker asleep two_party; do
 		campaign --strategy meet --seed 1 --max-runs 100 \
-			-- "$BUFFERS/$program.fenced"
+			-- "$BUFFERS/$program.hidden"
 		ended_with 0
 		# They did meet, again and again, or it would say that nothing was.
 		holds '.undelivered == null and .runs.profile == 100'
+	done
+}
+
+@test "what a fence keeps apart is not tried, and the program stays clean" {
+	two_cpus
+	local program
+
+	for program in dekker asleep two_party; do
+		campaign --strategy meet --seed 1 --max-runs 30 \
+			-- "$BUFFERS/$program.fenced"
+		ended_with 125
+		holds '.undelivered | test("without a fence or a lock")'
+		campaign --seed 1 --max-runs 60 -- "$BUFFERS/$program.fenced"
+		ended_with 0
+		holds '[.strategies[] | select(.name == "meet") | .runs] |
+			add // 0 == 0'
 	done
 }
 

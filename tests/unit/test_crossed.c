@@ -17,19 +17,23 @@ enum { WX = 1, RY, WY, RX };
 
 static struct maple_races *races;
 static struct maple_crossed *crossed;
-static uint32_t barred; /* a site that never races */
+static uint32_t barred;		    /* a site that never races */
+static uint32_t followed, preceded; /* by a fence */
 static uint32_t clocks[2];
 
-static bool may(void *ctx, uint32_t site)
+static enum maple_cross may(void *ctx, uint32_t site, bool writes)
 {
 	(void)ctx;
-	return site != barred;
+	if (site == barred)
+		return MAPLE_CROSS_NOT;
+	return site == (writes ? followed : preceded) ? MAPLE_CROSS_FENCED
+						      : MAPLE_CROSS_MAY;
 }
 
 static int setup(void **state)
 {
 	(void)state;
-	barred = 0;
+	barred = followed = preceded = 0;
 	clocks[0] = clocks[1] = 0;
 	races = maple_races_create();
 	crossed = maple_crossed_create(races, may, NULL);
@@ -153,6 +157,32 @@ static void test_fences(void **state)
 	assert_int_equal(found(), 0);
 }
 
+/* Of which the binary tells: they are no sites. */
+static void test_fences_told(void **state)
+{
+	(void)state;
+	followed = WX;
+	event(0, MAPLE_EV_WRITE, 0x3000, 9);
+	event(0, MAPLE_EV_WRITE, X, WX);
+	event(0, MAPLE_EV_READ, Y, RY);
+	second();
+	event(1, MAPLE_EV_WRITE, Y, WY);
+	event(1, MAPLE_EV_READ, 0x3000, 10);
+	assert_int_equal(found(), 0);
+	followed = 0;
+	preceded = RY;
+	event(0, MAPLE_EV_WRITE, X, WX);
+	event(0, MAPLE_EV_READ, Y, RY);
+	event(0, MAPLE_EV_READ, Y, 11);
+	second();
+	assert_int_equal(found(), 0);
+	/* A write behind it is none of those. */
+	event(0, MAPLE_EV_WRITE, X, WX);
+	event(0, MAPLE_EV_READ, Y, 11);
+	second();
+	assert_int_equal(found(), 1);
+}
+
 static void test_one_way(void **state)
 {
 	(void)state;
@@ -226,10 +256,10 @@ static void test_too_far(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(dekker),  TEST(same_sites), TEST(writes_between),
-		TEST(fences),  TEST(one_way),	 TEST(own_write),
-		TEST(ordered), TEST(same_lock),	 TEST(never_races),
-		TEST(too_far),
+		TEST(dekker),  TEST(same_sites),  TEST(writes_between),
+		TEST(fences),  TEST(one_way),	  TEST(own_write),
+		TEST(ordered), TEST(same_lock),	  TEST(never_races),
+		TEST(too_far), TEST(fences_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -448,11 +448,17 @@ void maple_profiling_event(struct maple_job *job,
 }
 
 /* One that never raced is none; of the first run, nobody knows yet. */
-static bool may_cross(void *ctx, uint32_t site)
+static enum maple_cross may_cross(void *ctx, uint32_t site, bool writes)
 {
 	const struct maple_profiling *p = ctx;
+	struct maple_site_info info;
 
-	return maple_sharing_raced(&p->sharing, site);
+	if (!maple_sharing_raced(&p->sharing, site) ||
+	    maple_registry_site(p->study->registry, site, &info))
+		return MAPLE_CROSS_NOT;
+	return (writes ? info.fence_after : info.fence_before)
+		       ? MAPLE_CROSS_FENCED
+		       : MAPLE_CROSS_MAY;
 }
 
 /* @how: NULL: it is a profile run */
