@@ -81,8 +81,8 @@ static const struct shape shapes[] = {
 	IS(one_way, 0),
 	IS(spins, AFTER | BEFORE),
 	IS(repeats, AFTER | BEFORE),
-	IS(again, AFTER),	/* the second time round it has written */
-	IS(calls_fence, AFTER), /* who is called may write as well */
+	IS(again, AFTER),   /* the second time round it has written */
+	IS(calls_fence, 0), /* who is called is not looked into */
 	IS(calls_none, 0),
 	IS(calls_unknown, BEFORE),
 	IS(switches, 0),
