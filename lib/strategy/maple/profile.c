@@ -453,9 +453,10 @@ static enum maple_cross may_cross(void *ctx, uint32_t site, bool writes)
 	const struct maple_profiling *p = ctx;
 	struct maple_site_info info;
 
-	if (!maple_sharing_raced(&p->sharing, site) ||
-	    maple_registry_site(p->study->registry, site, &info))
+	if (!maple_sharing_raced(&p->sharing, site))
 		return MAPLE_CROSS_NOT;
+	if (maple_registry_site(p->study->registry, site, &info))
+		return MAPLE_CROSS_MAY;
 	return (writes ? info.fence_after : info.fence_before)
 		       ? MAPLE_CROSS_FENCED
 		       : MAPLE_CROSS_MAY;
