@@ -108,30 +108,59 @@ static void probe_ptrace(struct maple_answers *a)
 	}
 }
 
-/* Enforced runs do without; they then believe what their hooks see. */
-static void probe_watchpoints(struct maple_answers *a)
+static volatile uint64_t word; /* that is watched */
+
+/* The descriptor, or -1; what comes with a signal is never told of a hit. */
+static int watch_word(bool signal)
 {
-	static uint64_t word;
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_BREAKPOINT,
 		.size = sizeof(attr),
-		.sample_period = 1,
+		.sample_period = signal,
 		.bp_type = HW_BREAKPOINT_W,
 		.bp_addr = (uint64_t)&word,
 		.bp_len = HW_BREAKPOINT_LEN_8,
-		.sigtrap = 1,
-		.remove_on_exec = 1,
-		.disabled = 1,
+		.sigtrap = signal,
+		.remove_on_exec = signal,
+		.disabled = signal,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 	};
-	long fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1,
-			  PERF_FLAG_FD_CLOEXEC);
 
-	if (fd >= 0) {
+	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1,
+			    PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Some virtual machines hand watchpoints out, and never tell of a hit. */
+static bool tells_of_hits(void)
+{
+	int fd = watch_word(false);
+	uint64_t count = 0;
+
+	if (fd < 0)
+		return false;
+	word++;
+	if (read(fd, &count, sizeof(count)) != sizeof(count))
+		count = 0;
+	close(fd);
+	return count > 0;
+}
+
+/* Enforced runs do without; they then believe what their hooks see. */
+static void probe_watchpoints(struct maple_answers *a)
+{
+	int fd = watch_word(true);
+
+	if (fd >= 0 && tells_of_hits()) {
 		maple_answer(a, "hardware watchpoints", MAPLE_PROBE_OK, "",
-			     "perf events with SIGTRAP may be had");
-		close((int)fd);
+			     "perf events with SIGTRAP may be had, and tell of "
+			     "hits");
+		close(fd);
+	} else if (fd >= 0) {
+		maple_answer(a, "hardware watchpoints", MAPLE_PROBE_INFO, "",
+			     "none: this machine hands them out, but tells of "
+			     "no hit; accesses that no hook sees go unnoticed");
+		close(fd);
 	} else if (errno == EACCES || errno == EPERM) {
 		maple_answer(a, "hardware watchpoints", MAPLE_PROBE_INFO,
 			     "sudo sysctl kernel.perf_event_paranoid=2",

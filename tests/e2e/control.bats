@@ -40,6 +40,7 @@ one_seed() {
 }
 
 @test "what a JIT compiler's code does is a point where it is watched" {
+	watchpoints_hit
 	one_seed
 	found pos 60 "$CONTROL/jit_cell"
 	found pct 60 "$CONTROL/jit_cell"

@@ -44,6 +44,7 @@ also() {
 }
 
 @test "code that has no sites, once it was seen" {
+	watchpoints_hit
 	found 20 "$CONTROL/jit_cell"
 }
 
