@@ -61,6 +61,7 @@ nothing_left() { # PROGRAM
 }
 
 @test "what a watchpoint stops is not for a debugger, and it says so" {
+	watchpoints_hit
 	find_in "$BUILD/tests/control/jit_cell"
 	under "-ex c"
 	ended_with 125
