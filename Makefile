@@ -54,19 +54,15 @@ AGENT_FLAGS := -fPIC -fvisibility=hidden -mgeneral-regs-only -fno-plt \
 	-fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin \
 	$(AGENT_SANE)
 
-# A strategy is a folder.
-rooms := base image image/static trace predict order plan policy wire host backend \
-	backend/agent backend/kernel memo strategy \
-	$(patsubst lib/%/,%,$(wildcard lib/strategy/*/)) campaign suite report
-lib_src := $(wildcard $(addprefix lib/,$(addsuffix /*.c,$(rooms)))) \
-	$(wildcard lib/*.c)
-agent_src := $(wildcard lib/agent/*.c lib/agent/*.S lib/plan/*.c \
-	lib/policy/*.c)
+# All that lies in a folder, or in one of its folders; a strategy is a folder.
+sources = $(sort $(shell find $(1) -name '*.[cS]'))
+lib_src := $(filter-out lib/agent/%,$(call sources,lib))
+agent_src := $(call sources,lib/agent lib/plan lib/policy)
 cli_src := $(wildcard cli/*.c)
 VERSION = $(shell sed -n 's/.*MAPLE_VERSION "\(.*\)"/\1/p' \
 	lib/include/maple/version.h)
 headers := $(wildcard lib/include/maple/*.h)
-daemon_src := $(wildcard daemon/*.c)
+daemon_src := $(call sources,daemon)
 lib_obj := $(lib_src:%.c=$(O)/lib/%.o)
 agent_obj := $(patsubst %,$(O)/agent/%.o,$(basename $(agent_src)))
 cli_obj := $(cli_src:%.c=$(O)/cli/%.o)
@@ -147,8 +143,8 @@ $(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
 	$(call say,GEN,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@.new && mv $@.new $@
 
-$(O)/lib/lib/backend/kernel/load.o: $(O)/bpf/observe.skel.h
-$(O)/lib/lib/backend/kernel/load.o: INCS += -I$(O)/bpf
+$(O)/lib/lib/backend/kernel/ebpf/load.o: $(O)/bpf/observe.skel.h
+$(O)/lib/lib/backend/kernel/ebpf/load.o: INCS += -I$(O)/bpf
 
 $(O)/gen/calls-list.h: Makefile
 	@mkdir -p $(@D)
@@ -232,23 +228,23 @@ $(O)/tests/unit/test_oracle_trace: tests/unit/test_oracle_trace.c \
 
 # Slots as the agent makes them, executed.
 $(O)/tests/unit/test_agent_split: tests/unit/test_agent_split.c \
-		$(O)/agent/lib/agent/slot.o $(O)/libmaple.a
+		$(O)/agent/lib/agent/patch/slot.o $(O)/libmaple.a
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $< $(filter %.o %.a,$^) \
 		$(LIBS) -lcmocka
 
 # Some of mapled that needs nothing else of it.
-$(O)/tests/unit/test_talk: tests/unit/test_talk.c $(O)/cli/daemon/talk.o
+$(O)/tests/unit/test_talk: tests/unit/test_talk.c $(O)/cli/daemon/limits/talk.o
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $^ -lcmocka
+	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $(filter %.c %.o,$^) -lcmocka
 
 # The interposed functions, with a core that only keeps what it is told. What
 # the compiler copies of its own accord goes where the agent's copies go; but
 # for the test of memcpy() itself.
 $(O)/tests/unit/test_intercept_%: tests/unit/test_intercept_%.c \
-		$(filter $(O)/agent/lib/agent/intercept_%,$(agent_obj)) \
+		$(filter $(O)/agent/lib/agent/intercept/%,$(agent_obj)) \
 		$(O)/agent/lib/agent/lock.o
 	@mkdir -p $(@D)
 	$(call say,CC,$<)

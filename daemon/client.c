@@ -12,14 +12,14 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 #include "access.h"
-#include "aside.h"
+#include "requests/aside.h"
 #include "client.h"
 #include "journal.h"
-#include "places.h"
-#include "queue.h"
-#include "request.h"
+#include "limits/places.h"
+#include "limits/queue.h"
+#include "requests/request.h"
 #include "target.h"
-#include "turns.h"
+#include "limits/turns.h"
 
 #define READ_AT_ONCE 65536
 #define SPARE	     (4 * READ_AT_ONCE) /* bytes that a buffer may keep */

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <maple/wire.h>
-#include "lease.h"
+#include "limits/lease.h"
 #include "server.h"
 
 #define MAPLE_SESSIONS 4 /* with maple.ko, of a client */

@@ -16,16 +16,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include <systemd/sd-daemon.h>
-#include "aside.h"
+#include "requests/aside.h"
 #include "client.h"
 #include "journal.h"
-#include "lease.h"
-#include "limits.h"
-#include "queue.h"
-#include "reading.h"
+#include "limits/lease.h"
+#include "limits/limits.h"
+#include "limits/queue.h"
+#include "requests/reading.h"
 #include "server.h"
 #include "target.h"
-#include "turns.h"
+#include "limits/turns.h"
 
 #define UNNAMED ".new" /* the socket until it is ready */
 #define BACKLOG 128

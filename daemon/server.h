@@ -8,7 +8,7 @@
 #include <systemd/sd-event.h>
 #include <maple/memo.h>
 #include "settings.h"
-#include "talk.h"
+#include "limits/talk.h"
 
 struct maple_client;
 struct maple_leftover;

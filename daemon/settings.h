@@ -4,7 +4,7 @@
 
 #include <sched.h>
 #include <maple/error.h>
-#include "limits.h"
+#include "limits/limits.h"
 
 #define MAPLE_SETTINGS_FILE "/etc/mapled/mapled.conf"
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include "access.h"
 #include "journal.h"
-#include "queue.h"
+#include "limits/queue.h"
 #include "target.h"
 
 #define GRACE_US 1000000 /* for the guard */

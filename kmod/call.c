@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Functions: what their entry and their return mean. The same events come out
- * as from the agent's intercept_*.c, which stands in front of them.
+ * as from the agent's intercept/, which stands in front of them.
  *
  * A probe has a kind at entry and one at return. Of these
  *	an access at entry happens, for all we can say, right there, unless

@@ -8,7 +8,7 @@
 #include <linux/sched/task_stack.h>
 #include <linux/tracepoint.h>
 #include "kmod.h"
-#include "rights.h"
+#include "netlink/rights.h"
 
 #define LOOK_MS 20 /* how often it is looked whether it may go on */
 

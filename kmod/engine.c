@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The automaton (lib/plan, driven by drive.c) at work in the kernel;
- * lib/agent/enforce.c is the same in the target.
+ * lib/agent/force/enforce.c is the same in the target.
  */
 #include <linux/bitmap.h>
 #include <linux/hash.h>

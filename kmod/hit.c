@@ -13,7 +13,7 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 #include "kmod.h"
-#include "rights.h"
+#include "netlink/rights.h"
 #include "trace.h"
 
 #define SLOTS 28

@@ -15,7 +15,7 @@
 #include <linux/sched/task_stack.h>
 #include <linux/tracepoint.h>
 #include "kmod.h"
-#include "rights.h"
+#include "netlink/rights.h"
 
 /* Where its stack lies, as far as the mappings tell. */
 static void find_stack(struct maple_access *acc)

@@ -27,7 +27,7 @@
 #include <linux/workqueue.h>
 #include "plan/step.h"
 #include "kmod.h"
-#include "rights.h"
+#include "netlink/rights.h"
 
 #define LINGER_MS  100	/* how often those that linger are looked at */
 #define LINGER_MAX 4096 /* of all users; the kernel forgets the others */

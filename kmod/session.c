@@ -24,7 +24,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include "kmod.h"
-#include "rights.h"
+#include "netlink/rights.h"
 #include "trace.h"
 
 #define NO_MEMORY \

@@ -2,7 +2,7 @@
 /*
  * Hardware watchpoints, the net below the probes: between a step and the one
  * that depends on it, a write that no probe announced breaks the dependency,
- * and the automaton is told right after it. lib/agent/watch.c does the same.
+ * and the automaton is told right after it. lib/agent/force/watch.c does the same.
  *
  * One perf event per thread. Armed from works only: in a probe's handler the
  * locks would be taken the wrong way round. Of the range, the largest aligned
@@ -16,7 +16,7 @@
  */
 #include <linux/hw_breakpoint.h>
 #include "kmod.h"
-#include "rights.h"
+#include "netlink/rights.h"
 
 #define THREADS	 64   /* threads watched; later ones are not */
 #define HITS_MAX 1000 /* of one run: then the net comes in */

@@ -22,7 +22,7 @@
 #include <linux/workqueue.h>
 #include <uapi/linux/sched/types.h>
 #include "kmod.h"
-#include "rights.h"
+#include "netlink/rights.h"
 
 #define LOOK_EVERY    (MAPLE_SLOW * 4 * NSEC_PER_MSEC)
 #define CANARY_EVERY  msecs_to_jiffies(500)

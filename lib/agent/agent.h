@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * Inside the agent: what its core (main, patch, hook, ring, thread, fault)
- * gives to the interposed functions (intercept_*.c).
+ * gives to the interposed functions (intercept/).
  *
  * Context, unless said otherwise: any thread of the target, also in its
  * signal handlers, also before its constructors ran.
@@ -196,7 +196,7 @@ bool maple_sleepers_end(void);
 uint32_t maple_sleepers_wake(uint32_t thread, int signo);
 
 /*
- * Timers of controlled runs (intercept_timer.c): machine() gives them back to
+ * Timers of controlled runs (intercept/timer.c): machine() gives them back to
  * the kernel, has() tells whether @fd is one that is set, ring() whether the
  * alarm is, end() is told when a thread has ended.
  */

@@ -51,7 +51,7 @@ static_assert(sizeof(struct maple_agent_frame) == 232, "stub.S relies on it");
 
 #define MAPLE_AGENT_FEW	 8 /* threads of a short run, which are made ready for */
 
-/* buried.c; intercept_alloc.c */
+/* buried.c; intercept/alloc.c */
 void maple_buried_start(void *heap, void *libc);
 void maple_agent_heap(void);
 
@@ -318,7 +318,7 @@ void maple_sched_take(void);
 /* leave.c */
 void maple_leave_start(void);
 
-/* intercept_environ.c */
+/* intercept/environ.c */
 void maple_environment_hide(char **envp, bool exe);
 
 /* stem.c */

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "door.h"
+#include "backend/guard/door.h"
 #include "process.h"
 
 /*

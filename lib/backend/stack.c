@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 #include <elfutils/libdwfl.h>
-#include "../image/scopes.h"
-#include "door.h"
+#include "image/source/scopes.h"
+#include "backend/guard/door.h"
 #include "stack.h"
 
 #define FRAMES	48

@@ -29,7 +29,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "door.h"
+#include "backend/guard/door.h"
 #include "process.h"
 #include "wakers.h"
 

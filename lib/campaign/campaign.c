@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "internal.h"
-#include "interrupt.h"
+#include "campaign/subject/interrupt.h"
 
 #define QUIET_LEAST  1.0  /* seconds without news before a campaign ends, */
 #define QUIET_UNSEEN 10.0 /* ... where some thread has never run */

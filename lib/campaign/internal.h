@@ -11,12 +11,12 @@
 #include "../image/registry.h"
 #include "../plan/plan.h"
 #include "../strategy/strategy.h"
-#include "attached.h"
-#include "early.h"
-#include "holding.h"
-#include "io.h"
+#include "campaign/subject/attached.h"
+#include "campaign/story/early.h"
+#include "campaign/story/holding.h"
+#include "campaign/subject/io.h"
 #include "lane.h"
-#include "reached.h"
+#include "campaign/reach/reached.h"
 
 #define MAPLE_BASELINE_RUNS 3
 /* Events that a site records, until a thread appears: tests/bench/budget. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <maple/error.h>
 #include "../backend/pair.h"
-#include "interrupt.h"
+#include "campaign/subject/interrupt.h"
 
 struct maple_campaign;
 

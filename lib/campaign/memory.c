@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "internal.h"
-#include "interrupt.h"
+#include "campaign/subject/interrupt.h"
 
 #define LESSONS 4096 /* in one question to the memo */
 #define GRACE	2.0  /* seconds after the time limit */

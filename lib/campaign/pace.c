@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "internal.h"
-#include "interrupt.h"
+#include "campaign/subject/interrupt.h"
 
 #define PROGRESS_EVERY 0.25 /* seconds between two signs of life */
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <maple/version.h>
-#include "../backend/launch.h"
+#include "backend/guard/launch.h"
 #include "../image/image.h"
 #include "internal.h"
 

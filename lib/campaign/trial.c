@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "base/array.h"
 #include "internal.h"
-#include "interrupt.h"
+#include "campaign/subject/interrupt.h"
 
 /* What a run gets after its time limit, with native scheduling. */
 #define GRACE_LEAST 2.0 /* seconds */

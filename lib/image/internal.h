@@ -6,7 +6,7 @@
 #include <gelf.h>
 #include <elfutils/libdwfl.h>
 #include "image.h"
-#include "scopes.h"
+#include "image/source/scopes.h"
 #include "static/pairs.h"
 
 #define MAPLE_IMAGE_SEGMENTS 64

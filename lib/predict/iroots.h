@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "predict.h"
-#include "tally.h"
+#include "predict/store/tally.h"
 
 /* What is known of an iRoot that this run exposed or predicted. */
 struct maple_iroot_found;

@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <maple/event.h>
-#include "history.h"
+#include "predict/cells/history.h"
 #include "iroots.h"
-#include "location.h"
-#include "lockset.h"
+#include "predict/cells/location.h"
+#include "predict/before/lockset.h"
 #include "predict.h"
-#include "recent.h"
+#include "predict/pairs/recent.h"
 
 #define MAPLE_PRECEDENTS 64 /* accesses on which one depends */
 

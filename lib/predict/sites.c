@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
-#include "history.h"
+#include "predict/cells/history.h"
 #include "sites.h"
-#include "table.h"
+#include "predict/store/table.h"
 
 #define CHUNK	   256
 #define SETS_MAX   65536

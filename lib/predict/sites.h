@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "location.h"
+#include "predict/cells/location.h"
 #include "predict.h"
 
 /* An array over site numbers, made in chunks as sites turn up. */

@@ -4,18 +4,18 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "causes.h"
-#include "clock.h"
-#include "conds.h"
-#include "history.h"
+#include "predict/before/causes.h"
+#include "predict/before/clock.h"
+#include "predict/before/conds.h"
+#include "predict/cells/history.h"
 #include "iroots.h"
 #include "late.h"
-#include "location.h"
-#include "lockset.h"
+#include "predict/cells/location.h"
+#include "predict/before/lockset.h"
 #include "observer.h"
-#include "pairs.h"
+#include "predict/pairs/pairs.h"
 #include "predict.h"
-#include "recent.h"
+#include "predict/pairs/recent.h"
 #include "sites.h"
 
 #define MAPLE_AHEAD  8 /* events that wait for what they need */

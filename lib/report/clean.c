@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "image/demangle.h"
+#include "image/source/demangle.h"
 #include "base/bytes.h"
 #include "report/clean.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "image/image.h"
-#include "image/scopes.h"
+#include "image/source/scopes.h"
 #include "report/source.h"
 
 static bool below(const char *root, const char *file, const char **rest)

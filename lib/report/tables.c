@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "report/cases.h"
+#include "report/tests/cases.h"
 #include "report/clean.h"
 #include "report/words.h"
 

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include "report/cases.h"
+#include "report/tests/cases.h"
 #include "report/clean.h"
 #include "report/columns.h"
 #include "report/words.h"

@@ -65,6 +65,19 @@ arrows() {
 	}
 }
 
+@test "no folder has more than 25 files of source" {
+	local folder files many=
+
+	while read -r files folder; do
+		[ "$files" -le 25 ] || many="$many $folder ($files)"
+	done < <(find lib cli daemon kmod bpf -name '*.[chS]' -printf '%h\n' |
+		sort | uniq -c)
+	[ -z "$many" ] || {
+		echo "too many:$many"
+		return 1
+	}
+}
+
 @test "cli and daemon include nothing but public headers of lib" {
 	arrows | grep -E '^(cli|daemon) ' >"$BATS_TEST_TMPDIR/arrows"
 	! grep -vE '^(cli|daemon) include ' "$BATS_TEST_TMPDIR/arrows"

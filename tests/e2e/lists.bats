@@ -42,7 +42,7 @@ zsh_offers() {
 }
 
 @test "the forms of report: source, help, manual, version, error message" {
-	grep -ho '\.name = "[a-z]*"' "$root"/lib/report/*.c |
+	grep -ho '\.name = "[a-z]*"' "$root"/lib/report/*.c "$root"/lib/report/*/*.c |
 		sed 's/.*"\(.*\)"/\1/' | sort > "$dir/source"
 	[ "$(wc -l < "$dir/source")" -ge 7 ]
 	values run --format | diff "$dir/source" -
@@ -160,7 +160,7 @@ zsh_offers() {
 	{
 		grep -o '{ "[a-z-]*", take_' "$root/daemon/settings.c"
 		grep -oE '\{ "[a-z-]*", (COUNT|BYTES|SECONDS)' \
-			"$root/daemon/limits.c"
+			"$root/daemon/limits/limits.c"
 	} | sed 's/{ "\(.*\)",.*/\1/' | sort > "$dir/settings"
 	[ "$(wc -l < "$dir/settings")" -ge 5 ]
 	sed -n '/^\.SH SETTINGS/,/^\.SH EXAMPLE/p' "$pages/mapled.conf.5" |

@@ -13,7 +13,7 @@ limit() { # NAME VALUE...
 
 @test "every limit is documented, and its default is what the page says" {
 	names=$(sed -n '/rows\[/,/^};/s/^\t{ "\([a-z-]*\)".*/\1/p' \
-		"$ROOT/daemon/limits.c")
+		"$ROOT/daemon/limits/limits.c")
 	[ "$(wc -w <<<"$names")" -ge 7 ]
 	for name in $names; do
 		grep -q "^\.B ${name//-/\\\\-}\$" \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # The netlink family is said three times: in <maple/uapi.h> for compilers, in
-# kmod/maple.yaml for tools, in the policies of kmod/netlink.c for the kernel.
+# kmod/maple.yaml for tools, in the policies of kmod/netlink/netlink.c for the kernel.
 #
 # It only reads and compiles.
 # beside: guests
@@ -10,7 +10,7 @@ load common
 
 spec=$ROOT/kmod/maple.yaml
 header=$ROOT/lib/include/maple/uapi.h
-source=$ROOT/kmod/netlink.c
+source=$ROOT/kmod/netlink/netlink.c
 
 from_spec() {
 	awk -v list="$1" -f "$ROOT/tests/e2e/netlink_spec.awk" "${2:-$spec}"

@@ -8,11 +8,11 @@ FUZZ_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined
 
 fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-fuzz_src := $(wildcard $(addsuffix /*.c,lib lib/base lib/image lib/image/static lib/trace lib/wire \
-	lib/host lib/memo lib/report)) lib/backend/kernel/control.c \
-	lib/backend/kernel/exchange.c lib/backend/kernel/forward.c \
-	lib/backend/door.c lib/backend/warden.c lib/backend/stop.c \
-	lib/backend/process.c lib/backend/kernel/uprobe.c \
+fuzz_src := $(wildcard lib/*.c) $(call sources,$(addprefix lib/,base image trace wire \
+	host memo report)) lib/backend/kernel/module/control.c \
+	lib/backend/kernel/module/exchange.c lib/backend/kernel/module/forward.c \
+	lib/backend/guard/door.c lib/backend/guard/warden.c lib/backend/guard/stop.c \
+	lib/backend/process.c lib/backend/kernel/ebpf/uprobe.c \
 	$(filter-out daemon/main.c,$(daemon_src))
 fuzz_obj := $(fuzz_src:%.c=$(O)/fuzz/%.o)
 

@@ -24,12 +24,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <maple/module.h>
-#include "daemon/aside.h"
+#include "daemon/requests/aside.h"
 #include "daemon/client.h"
-#include "daemon/queue.h"
-#include "daemon/request.h"
+#include "daemon/limits/queue.h"
+#include "daemon/requests/request.h"
 #include "daemon/target.h"
-#include "daemon/turns.h"
+#include "daemon/limits/turns.h"
 
 #define CLIENTS 5
 

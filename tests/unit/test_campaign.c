@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "campaign/internal.h"
-#include "campaign/io.h"
+#include "campaign/subject/io.h"
 
 /* ---- judgement ---- */
 

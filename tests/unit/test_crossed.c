@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Which crossings of writes and reads a run shows: predict/crossed.c. */
+/* Which crossings of writes and reads a run shows: predict/cells/crossed.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "predict/crossed.h"
+#include "predict/cells/crossed.h"
 
 #define X 0x1000u
 #define Y 0x1040u

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What is told of a run by switches, from its log: campaign/crossing.c. */
+/* What is told of a run by switches, from its log: campaign/story/crossing.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "campaign/story.h"
+#include "campaign/story/story.h"
 
 #define MOST  64
 #define X     0x1000

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "image/demangle.h"
+#include "image/source/demangle.h"
 
 static void symbols_become_declarations(void **state)
 {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "campaign/early.h"
+#include "campaign/story/early.h"
 #include "predict/predict.h"
 
 #define LOCK 0x1000

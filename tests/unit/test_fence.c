@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Which sites have a fence on which side, as far as this very program's code
- * tells: assembly with one function of each shape (lib/image/fence.c).
+ * tells: assembly with one function of each shape (lib/image/code/fence.c).
  *
  * It runs no program under orders, so that neighbours do not disturb it.
  * beside: guests

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "campaign/holding.h"
+#include "campaign/story/holding.h"
 
 #define A 0x1000
 #define B 0x2000

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 #include <maple/event.h>
 #include "image/registry.h"
-#include "image/scopes.h"
+#include "image/source/scopes.h"
 
 static char dir[64];
 

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <strings.h>
-#include "agent/intercept.h"
+#include "agent/intercept/intercept.h"
 #include "mock_agent.h"
 
 #define BUF 64

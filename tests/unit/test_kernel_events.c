@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "backend/kernel/events.h"
+#include "backend/kernel/ebpf/events.h"
 
 #define CALLER 0x4000
 

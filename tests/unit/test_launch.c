@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "backend/launch.h"
+#include "backend/guard/launch.h"
 #include "base/clock.h"
 
 static int start(struct maple_launch *l, const char *script)

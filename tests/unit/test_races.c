@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "predict/races.h"
+#include "predict/before/races.h"
 
 #define X 0x1000u
 #define L 0x2000u

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "campaign/reached.h"
+#include "campaign/reach/reached.h"
 
 static bool has(const struct maple_reached *r, uint32_t site)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "campaign/sanitizer.h"
+#include "campaign/judge/sanitizer.h"
 
 static void is(const char *printed, const char *title)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * How many lines of mapled's journal a user may cause (daemon/talk.c), by a
- * clock of the test's own.
+ * How many lines of mapled's journal a user may cause (daemon/limits/talk.c),
+ * by a clock of the test's own.
  *
  * beside: guests
  */
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "../../daemon/talk.h"
+#include "../../daemon/limits/talk.h"
 
 #define SECOND 1000000ull
 #define MINUTE (60 * SECOND)

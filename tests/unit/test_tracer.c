@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "backend/backend.h"
-#include "backend/launch.h"
+#include "backend/guard/launch.h"
 #include "backend/process.h"
 #include "backend/stack.h"
 

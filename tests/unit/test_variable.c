@@ -17,7 +17,7 @@
 #include <cmocka.h>
 #include <maple/event.h>
 #include "image/image.h"
-#include "image/variable.h"
+#include "image/source/variable.h"
 
 static char dir[64];
 
@@ -127,7 +127,7 @@ static struct maple_image *build(const struct build *b)
 	return image;
 }
 
-/* The ELF address of a symbol, by what image/place.c calls it. */
+/* The ELF address of a symbol, by what image/source/place.c calls it. */
 static uint64_t address_of(const char *symbol)
 {
 	char command[256], line[256];

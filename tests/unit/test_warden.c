@@ -22,9 +22,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include <maple/uapi.h>
-#include "backend/door.h"
+#include "backend/guard/door.h"
 #include "backend/process.h"
-#include "backend/warden.h"
+#include "backend/guard/warden.h"
 
 #define NOBODY 65534
 

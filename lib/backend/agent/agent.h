@@ -6,7 +6,7 @@
 #include "abi/shm.h"
 #include "../../trace/trace.h"
 #include "../backend.h"
-#include "../launch.h"
+#include "backend/guard/launch.h"
 
 /* A thread that may be spinning: CPU used since its last event. */
 struct maple_spinner {

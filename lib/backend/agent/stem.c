@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Runs that are forked. A stem (lib/agent/stem.c) is the program under test,
+ * Runs that are forked. A stem (lib/agent/life/stem.c) is the program under test,
  * made ready once; there are three, since what profile runs have in common is a
  * patched program, and what enforced runs have in common is one that is not.
  * What controlled runs have in common are the sites that threads are thought to

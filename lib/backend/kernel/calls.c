@@ -7,7 +7,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include "events.h"
+#include "backend/kernel/ebpf/events.h"
 
 /* One event of the call in @r. */
 static void note(struct maple_kernel_events *e,

@@ -2,7 +2,7 @@
 /*
  * The functions whose calls are events: one table for the eBPF observer and
  * for the module. Which events a call makes must be what lib/agent makes of
- * the same call (intercept_*.c there).
+ * the same call (intercept/ there).
  */
 #include <pthread.h>
 #include <threads.h>

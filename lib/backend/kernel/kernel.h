@@ -13,7 +13,7 @@
 #include <maple/error.h>
 #include <maple/uapi.h>
 #include "../../image/registry.h"
-#include "../door.h"
+#include "backend/guard/door.h"
 
 /* mappings.c */
 

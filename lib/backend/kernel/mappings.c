@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/array.h"
-#include "../door.h"
+#include "backend/guard/door.h"
 #include "kernel.h"
 
 #define PAGE	   4096ull

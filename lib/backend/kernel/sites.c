@@ -22,7 +22,7 @@
 #include <time.h>
 #include "base/clock.h"
 #include "../../image/image.h"
-#include "ebpf.h"
+#include "backend/kernel/ebpf/ebpf.h"
 
 #define LOOK_EVERY 0.02 /* seconds */
 #define LOOK_SHARE 4	/* ... and so many times what the last look took */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "image/demangle.h"
+#include "image/source/demangle.h"
 #include "static.h"
 
 #define LOOKS	 200000000 /* a second or so */

@@ -18,7 +18,7 @@
 
 #include <uthash.h>
 #include "image/internal.h"
-#include "image/prints.h"
+#include "image/code/prints.h"
 #include "pairs.h"
 
 #define MAPLE_STATIC_NONE UINT32_MAX

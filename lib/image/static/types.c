@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 #include "base/array.h"
-#include "image/type.h"
+#include "image/source/type.h"
 #include "static.h"
 
 #define ENTRIES	  4000000 /* of the debug information: seconds */

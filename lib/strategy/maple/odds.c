@@ -12,8 +12,8 @@
  *   estimate = (exposed + PRIOR) / (tried + PRIOR / expected)
  *
  * where half are expected to succeed, but few where the program itself made
- * another order (facts->against, see predict/causes.c). A candidate with a
- * poor estimate in its class or at one of its sites rests: it comes after all
+ * another order (facts->against, see predict/before/causes.c). A candidate with
+ * a poor estimate in its class or at one of its sites rests: it comes after all
  * others of all idioms. But it does come, and when some like it then succeed,
  * they rest no more. Nothing is stored: what holds for one program or input
  * need not hold for the next.

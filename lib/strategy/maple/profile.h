@@ -10,8 +10,8 @@
 #include "../expect.h"
 #include "../net.h"
 #include "../strategy.h"
-#include "predict/crossed.h"
-#include "predict/races.h"
+#include "predict/cells/crossed.h"
+#include "predict/before/races.h"
 #include "candidate.h"
 #include "choice.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
-#include "predict/crossed.h"
+#include "predict/cells/crossed.h"
 #include "meetings.h"
 
 #define UNMET 20   /* tries of one that nobody comes to, */

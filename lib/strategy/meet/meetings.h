@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * Meetings of two threads on two CPUs, one run each: of every crossing that
- * runs showed (predict/crossed.h), until it has been met, or not, often enough.
+ * runs showed (predict/cells/crossed.h), until it has been met, or not, often
+ * enough.
  */
 #ifndef MAPLE_STRATEGY_MEETINGS_H
 #define MAPLE_STRATEGY_MEETINGS_H

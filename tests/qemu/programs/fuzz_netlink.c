@@ -28,7 +28,7 @@
 #include <linux/netlink.h>
 #include <netlink/genl/genl.h>
 #include "../../any_plan.h"
-#include "backend/kernel/exchange.h"
+#include "backend/kernel/module/exchange.h"
 #include "draw.h"
 #include "erratic.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 #include <unistd.h>
-#include "backend/kernel/control.h"
+#include "backend/kernel/module/control.h"
 #include "host/host.h"
 
 #define TARGETS	 2 /* of an actor */

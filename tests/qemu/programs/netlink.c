@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "backend/kernel/exchange.h"
+#include "backend/kernel/module/exchange.h"
 #include "backend/process.h"
 
 #define THREADS 5 /* of a target, main included */

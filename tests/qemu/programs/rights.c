@@ -29,10 +29,10 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-#include "backend/door.h"
-#include "backend/kernel/control.h"
+#include "backend/guard/door.h"
+#include "backend/kernel/module/control.h"
 #include "backend/process.h"
-#include "backend/warden.h"
+#include "backend/guard/warden.h"
 #include "host/host.h"
 
 #define OWNER	  54321

@@ -38,7 +38,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "backend/kernel/control.h"
+#include "backend/kernel/module/control.h"
 
 #define RDI 7
 

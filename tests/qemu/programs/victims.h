@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "backend/kernel/control.h"
+#include "backend/kernel/module/control.h"
 #include "victim.h"
 
 #define CPU	 1	/* that sessions pin to */
