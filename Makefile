@@ -492,7 +492,7 @@ test: deps-check
 
 check: deps-check
 	@$(MAKE) --no-print-directory $(jobs) tests modules-qemu deb \
-		builds-sanitizers builds-clang asan_units='$(asan_some)'
+		builds-sanitizers builds-clang asan_units='$(asan_some)' sane_also=
 	@MAPLE_CHECK_SANE='$(sane_some)' tests/check $(O)
 
 # The units under sanitizers, in three builds.
@@ -505,11 +505,11 @@ check: deps-check
 # tsan: what has threads of ours, and their surroundings. Not the units that look
 #       at the threads of a process like themselves (process, tracer, warden):
 #       TSan has one in each.
-SANE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
+SANE := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined
 TRAP := -fsanitize=undefined -fno-sanitize=alignment \
 	-fsanitize-undefined-trap-on-error
-RACE := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
+RACE := -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread
 unit_names := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 under_agent := agent agent_fork agent_log agent_sections
 asan_units := $(filter-out $(under_agent),$(unit_names))
@@ -530,17 +530,19 @@ sane_else := $(trap_units:%=trap/%) $(tsan_units:%=tsan/%)
 clang_units := agent agent_log agent_sections intercept_process \
 	intercept_threads
 sane_some := $(asan_some:%=asan/%) $(sane_else) $(clang_units:%=clang/%)
+# What a build has besides units: e2e/jobs has mapletest under TSan.
+sane_also := all
 sane_all := $(asan_units:%=asan/%) $(sane_else) tsan/jobs.bats
 # What units start is as it is elsewhere.
 started := $(targets) $(controls) $(O)/tests/e2e/spinner $(O)/tests/e2e/calls \
 	$(O)/tests/bench/work
 
 builds-sanitizers: units $(started)
-	@$(MAKE) --no-print-directory O=$(O)/asan CFLAGS='$(SANE)' all \
+	@$(MAKE) --no-print-directory O=$(O)/asan CFLAGS='$(SANE)' $(sane_also) \
 		$(asan_units:%=$(O)/asan/tests/unit/test_%)
 	@$(MAKE) --no-print-directory O=$(O)/trap AGENT_SANE='$(TRAP)' \
 		$(O)/trap/libmaple-agent.so $(trapped)
-	@$(MAKE) --no-print-directory O=$(O)/tsan CFLAGS='$(RACE)' all \
+	@$(MAKE) --no-print-directory O=$(O)/tsan CFLAGS='$(RACE)' $(sane_also) \
 		$(tsan_units:%=$(O)/tsan/tests/unit/test_%)
 	@ln -f $(filter $(O)/tests/unit/test_agent%,$(units)) $(O)/trap/tests/unit
 	@for build in asan trap tsan; do \

@@ -33,7 +33,7 @@ static const struct {
 } terms[TERMS] = {
 	[TERM_DISJOINT] = { 8, "no lock excludes the two: a race" },
 	[TERM_APPLICATION] = { 4, "both ends in the program itself" },
-	[TERM_FRESH] = { 2, "a function nothing was exposed in yet" },
+	[TERM_FRESH] = { 2, "a site of which no order was exposed yet" },
 	[TERM_UNORDERED] = { 4, "happens-before leaves the order open" },
 	[TERM_DATA] = { 2, "data, not two sections of one lock" },
 	[TERM_LOCKS] = { 4, "two locks, one after the other or crosswise" },
