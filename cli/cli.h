@@ -35,6 +35,7 @@ enum maple_command_bit {
 	MAPLE_CMD_NONE = 64, /* before any command */
 	MAPLE_CMD_ATTACH = 128,
 	MAPLE_CMD_LOG = 256,
+	MAPLE_CMD_SERVE = 512,
 };
 
 /* What the options say. argv and argc are what follows them. */
@@ -46,6 +47,7 @@ struct maple_settings {
 	/* --each-test: the command that lists the cases; "": none is given */
 	const char *each_test;
 	const char *db, *output, *html, *suppressions, *socket;
+	const char *http, *token; /* serve: where; a file with it */
 	uint64_t since;
 	unsigned int times;
 	bool quiet, verbose, skip_unsupported, flip, all, help, version;
@@ -114,7 +116,18 @@ void maple_out_about(const struct maple_settings *settings,
 int maple_out_tables(struct maple_settings *settings, const char *what);
 bool maple_out_live(FILE *out);
 
+/* What a page shows of programs; zeroed before. */
+struct maple_page {
+	struct maple_memo_program_info *programs;
+	struct maple_report_program *grown;
+	size_t n, ngrown;
+};
+
 /* page.c */
+int maple_page_fill(struct maple_memo *memo, size_t most,
+		    struct maple_page *page, struct maple_report *report,
+		    struct maple_error *err);
+void maple_page_empty(struct maple_page *page);
 int maple_page_write(struct maple_memo *memo,
 		     const struct maple_settings *settings,
 		     struct maple_report *report);
@@ -165,6 +178,7 @@ int maple_attach_settle(struct maple_settings *settings);
 int maple_command_replay(struct maple_settings *settings);
 int maple_command_report(struct maple_settings *settings);
 int maple_command_coverage(struct maple_settings *settings);
+int maple_command_serve(struct maple_settings *settings);
 int maple_command_memo(struct maple_settings *settings);
 int maple_command_doctor(struct maple_settings *settings);
 int maple_command_log(struct maple_settings *settings);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <maple/suppressions.h>
 #include "cli.h"
+#include "http.h"
 
 struct option_entry {
 	const char *name;
@@ -23,6 +24,7 @@ struct option_entry {
 #define ATTACH	MAPLE_CMD_ATTACH
 #define RERUN	(MAPLE_CMD_RUN | MAPLE_CMD_REPLAY)
 #define STORED	(MAPLE_CMD_REPORT | MAPLE_CMD_COVERAGE | MAPLE_CMD_MEMO)
+#define SERVE	MAPLE_CMD_SERVE
 #define ALL	(RERUN | ATTACH | STORED | MAPLE_CMD_DOCTOR)
 #define PROGRAM (MAPLE_CMD_RUN | MAPLE_CMD_DOCTOR | MAPLE_CMD_NONE)
 #define SETS(member, how) \
@@ -143,11 +145,17 @@ static const struct option_entry table[] = {
 	{ "unreached", NULL, MAPLE_CMD_COVERAGE, FLAG(unreached),
 	  "pairs of accesses that may meet, and which no run has executed" },
 	{ "all", NULL, MAPLE_CMD_MEMO, FLAG(all), "forget: everything" },
-	{ "db", "FILE", RERUN | ATTACH | STORED, SETS(db, string),
+	{ "http", "ADDRESS", SERVE, SETS(http, string),
+	  "listen at PORT, HOST:PORT or [HOST]:PORT (default " MAPLE_HTTP_ADDRESS
+	  "); port 0: any that is free" },
+	{ "token", "FILE", SERVE, SETS(token, string),
+	  "readers have to know the first line of FILE, not one that is made and"
+	  " printed" },
+	{ "db", "FILE", RERUN | ATTACH | STORED | SERVE, SETS(db, string),
 	  "the memo database (default: $XDG_STATE_HOME/maple/memo.db)" },
-	{ "socket", "PATH", ALL, SETS(socket, string),
+	{ "socket", "PATH", ALL | SERVE, SETS(socket, string),
 	  "where mapled listens (default: /run/mapled.sock); it must answer" },
-	{ "no-daemon", NULL, ALL, FLAG(no_daemon),
+	{ "no-daemon", NULL, ALL | SERVE, FLAG(no_daemon),
 	  "do all of it here, though mapled may be there" },
 	{ "format", "FORMAT", ALL | MAPLE_CMD_NONE, SETS(format, format),
 	  "text, json, jsonl, junit, sarif, tap or github" },
@@ -158,7 +166,7 @@ static const struct option_entry table[] = {
 	{ "suppressions", "FILE", RUN | ATTACH | MAPLE_CMD_REPORT,
 	  SETS(suppressions, string),
 	  "findings that match a line of FILE, TYPE:PATTERN, do not count" },
-	{ "quiet", NULL, ALL | MAPLE_CMD_LOG, FLAG(quiet),
+	{ "quiet", NULL, ALL | SERVE | MAPLE_CMD_LOG, FLAG(quiet),
 	  "no progress, no notices" },
 	{ "verbose", NULL, ALL, FLAG(verbose),
 	  "also what was left out, and the program's output" },
@@ -166,8 +174,8 @@ static const struct option_entry table[] = {
 	{ "wall", NULL, MAPLE_CMD_LOG, FLAG(wall),
 	  "with the time of day, not since the start (-T)" },
 	{ "version", NULL, MAPLE_CMD_NONE, FLAG(version), "print the version" },
-	{ "help", NULL, ALL | MAPLE_CMD_LOG | MAPLE_CMD_NONE, FLAG(help),
-	  "print this help" },
+	{ "help", NULL, ALL | SERVE | MAPLE_CMD_LOG | MAPLE_CMD_NONE,
+	  FLAG(help), "print this help" },
 };
 
 #define ENTRIES (sizeof(table) / sizeof(*table))

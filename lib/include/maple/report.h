@@ -89,6 +89,14 @@ struct maple_report {
 	bool in_full; /* as text: each in full, not a list */
 	const struct maple_report_program *programs; /* for the page */
 	size_t nprograms;
+	/*
+	 * For a page that is served: the address of the list. It leads to each
+	 * finding's own page, HOME/finding/USER:ID, which is in full and leads
+	 * back; NULL: all is in one page. After @again seconds the list looks
+	 * again; 0: it does not.
+	 */
+	const char *home;
+	unsigned int again;
 
 	/* REPLAY */
 	unsigned int times, fails;

@@ -103,7 +103,8 @@ static void print_fact(FILE *out, const char *name, const char *value)
 	fputs("</li>", out);
 }
 
-static void print_head(FILE *out, const char *title)
+static void print_head(FILE *out, const char *title,
+		       const struct maple_report *report)
 {
 	fputs("<!DOCTYPE html>\n"
 	      "<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n"
@@ -114,6 +115,9 @@ static void print_head(FILE *out, const char *title)
 	      "initial-scale=1\"/>\n"
 	      "<meta name=\"generator\" content=\"maple " MAPLE_VERSION "\"/>\n",
 	      out);
+	if (report->again)
+		fprintf(out, "<meta http-equiv=\"refresh\" content=\"%u\"/>\n",
+			report->again);
 	maple_page_element(out, "title", NULL, "%s", title);
 	fputs("\n<style>\n", out);
 	fputs(maple_page_style, out);
@@ -148,6 +152,11 @@ static void print_top(FILE *out, const char *title,
 	print_fact(out, "on", report->host);
 	print_fact(out, "made", when);
 	print_fact(out, "by maple", MAPLE_VERSION);
+	if (report->home && report->in_full) {
+		fputs("<li><a", out);
+		maple_xml_attribute(out, "href", "%s", report->home);
+		fputs(">all findings</a></li>", out);
+	}
 	fputs("</ul></header>\n<main>\n", out);
 }
 
@@ -164,7 +173,14 @@ static void print_list(FILE *out, const struct maple_report *report)
 				   f->suppressed ? "badge quiet" : "badge", "%s",
 				   f->suppressed ? "suppressed"
 						 : maple_failure_name(f->kind));
-		fprintf(out, "<a href=\"#f%zu\">", i + 1);
+		fputs("<a", out);
+		if (report->home)
+			maple_xml_attribute(out, "href", "%sfinding/%lu:%s",
+					    report->home,
+					    (unsigned long)f->owner, f->id);
+		else
+			maple_xml_attribute(out, "href", "#f%zu", i + 1);
+		putc('>', out);
 		maple_xml_text(out, f->title);
 		fputs("</a>", out);
 		maple_words_count(f, count, sizeof(count));
@@ -199,17 +215,29 @@ static bool concerns(const struct maple_report *report,
 	return false;
 }
 
+static void print_foot(FILE *out, const struct maple_report *report)
+{
+	fputs("</main>\n<footer>Made by maple " MAPLE_VERSION ". ", out);
+	if (report->again)
+		fprintf(out, "This page looks again every %u seconds.",
+			report->again);
+	else if (!report->home)
+		fputs("This page is one file and loads nothing.", out);
+	fputs("</footer>\n</body>\n</html>\n", out);
+}
+
 int maple_report_html(FILE *out, const struct maple_report *report,
 		      struct maple_error *err)
 {
+	bool listed = report->home && !report->in_full;
 	char title[512];
 
 	make_title(title, sizeof(title), report);
-	print_head(out, title);
+	print_head(out, title, report);
 	print_top(out, title, report);
-	if (report->nfindings > 1)
+	if (report->nfindings > (listed ? 0 : 1))
 		print_list(out, report);
-	for (size_t i = 0; i < report->nfindings; i++) {
+	for (size_t i = 0; !listed && i < report->nfindings; i++) {
 		fprintf(out, "<article class=\"card\" id=\"f%zu\">\n", i + 1);
 		maple_page_finding(out, report, report->findings[i]);
 		fputs("</article>\n", out);
@@ -218,10 +246,7 @@ int maple_report_html(FILE *out, const struct maple_report *report,
 		if (!report->in_full ||
 		    concerns(report, report->programs[i].info))
 			maple_page_program(out, &report->programs[i]);
-	fputs("</main>\n<footer>Made by maple " MAPLE_VERSION
-	      ". This page is one file and loads nothing.</footer>\n"
-	      "</body>\n</html>\n",
-	      out);
+	print_foot(out, report);
 	if (fflush(out) || ferror(out))
 		return maple_error_set(err, EIO,
 				       "the report could not be written: %m");
