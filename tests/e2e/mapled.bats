@@ -50,6 +50,31 @@ uses() { # COMMAND...
 	grep -qv "outlived" "$dir/log"
 }
 
+@test "pages for a browser show it, also when mapled has come back" {
+	local token
+
+	start_mapled
+	campaign -- "$TARGETS/bank_account"
+	ended_with 66
+	"$BUILD/mapletest" serve --socket "$socket" --http 0 >"$dir/address" \
+		2>"$dir/said" 3>&- &
+	server=$!
+	for ((try = 0; try < 600; try++)); do
+		[ ! -s "$dir/address" ] || break
+		sleep 0.05
+	done
+	token=$(sed 's/.*token=//' "$dir/address")
+	for ((try = 0; try < 2; try++)); do
+		curl -sf -H "Authorization: Bearer $token" -o "$json" \
+			"$(sed 's/?.*//' "$dir/address")findings.json"
+		holds '.findings | length == 1'
+		end_mapled
+		start_mapled
+	done
+	kill "$server"
+	wait "$server"
+}
+
 @test "reports, coverage, export and replay read it" {
 	start_mapled
 	campaign -- "$TARGETS/bank_account"
