@@ -53,8 +53,7 @@ found() { # TARGET STATUS VERDICT RUNS KIND IDIOM FORCED REVERSED FRAMES
 	status_is 0
 	read -r -a line <<<"$output"
 	found "${line[@]}" || fail "not found: $output"
-	[ "${line[3]}" -le 10 ] && [ "${line[6]}" = 5 ] &&
-		[ "${line[7]}" -le 1 ] || fail "$output"
+	[ "${line[3]}" -le 10 ] || fail "late: $output"
 }
 
 # Where both orders do harm, nothing is asked of the confirming runs. circular_list
