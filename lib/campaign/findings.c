@@ -313,7 +313,8 @@ static bool may_confirm(const struct maple_campaign *c,
 {
 	bool wanted = !c->options->no_confirm || maple_confirm_is_needed(trial);
 
-	return wanted && !c->attached && trial->job.kind != MAPLE_RUN_NATIVE;
+	return wanted && c->subject->repeats &&
+	       trial->job.kind != MAPLE_RUN_NATIVE;
 }
 
 /* Whether its orders are to be tried again in this campaign: not, if @found. */

@@ -117,8 +117,8 @@ int maple_study_open(struct maple_campaign *c)
 	c->study.lanes = c->lanes.n;
 	c->study.alone = !enforce || c->sleeps;
 	c->study.turns = enforce && maple_pair_turns(pair);
-	/* A round's end is not the program's: no schedule has it. */
-	c->study.controls = enforce && !c->attached && !c->between &&
+	c->study.once = !c->subject->repeats;
+	c->study.controls = enforce && c->subject->controls &&
 			    maple_pair_controls(pair);
 	c->study.meets = c->study.controls && CPU_COUNT(&pair->cpu.before) > 1;
 	if (enforce) {

@@ -267,10 +267,10 @@ int maple_confirm_details(struct maple_campaign *c,
 {
 	bool names = trial->unnamed && !trial->names;
 	bool past = trial->job.kind == MAPLE_RUN_ENFORCE &&
-		    !c->options->no_confirm && !c->attached &&
-		    maple_past_wanted(*finding);
+		    maple_confirm_is_possible(c) && maple_past_wanted(*finding);
 	bool values = trial->job.kind == MAPLE_RUN_CONTROL && !trial->values &&
-		      !c->options->no_confirm && maple_trial_switches(trial).n;
+		      maple_confirm_is_possible(c) &&
+		      maple_trial_switches(trial).n;
 	/* A hang takes all its time again; so may who is watched everywhere. */
 	bool slow = trial->run.end == MAPLE_END_HANG ||
 		    (values && !trial->job.alone);
@@ -303,6 +303,15 @@ int maple_confirm_details(struct maple_campaign *c,
 unsigned int maple_confirm_times(const struct maple_campaign *c)
 {
 	return c->options->confirm ? c->options->confirm : CONFIRM_DEFAULT;
+}
+
+/*
+ * maple_confirm_is_possible - whether a run that has failed may be made again,
+ * for what more there is to know of it
+ */
+bool maple_confirm_is_possible(const struct maple_campaign *c)
+{
+	return !c->options->no_confirm && c->subject->repeats;
 }
 
 /*

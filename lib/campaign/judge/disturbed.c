@@ -443,7 +443,7 @@ int maple_disturbed(struct maple_campaign *c,
 				    "stuck: see --timeout");
 		return 0;
 	}
-	if (!c->attached && is_unforced(trial))
+	if (c->subject->repeats && is_unforced(trial))
 		e = examine(c, trial, is);
 	if (!e && *is && finding->known)
 		e = maple_memo_forget_finding(c->memo, finding->id, geteuid(),

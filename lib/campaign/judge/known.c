@@ -218,7 +218,7 @@ int maple_known_replay(struct maple_campaign *c)
 	int e;
 
 	c->replayed = true;
-	if (c->attached || !c->strategy->forces)
+	if (!c->subject->repeats || !c->strategy->forces)
 		return 0;
 	e = maple_memo_known(c->memo, c->memo_program, &known, &n, c->err);
 	if (e)

@@ -323,8 +323,8 @@ static void tell_how(struct maple_campaign *c, struct maple_finding *f,
 	f->argv = calloc(n + 1, sizeof(*f->argv));
 	while (f->argv && n-- > 0)
 		f->argv[n] = strdup(o->argv[n]);
-	f->attached = c->attached != NULL;
-	f->cwd = c->attached ? copy(c->attached->cwd) : get_current_dir_name();
+	f->attached = !c->subject->repeats;
+	f->cwd = copy(c->cwd);
 	f->exe = copy(o->exe);
 	f->input = copy(o->input);
 	f->backend = copy(c->backend);

@@ -324,7 +324,7 @@ int maple_enforce_begin(struct maple_profiling *p, struct maple_job *job,
 				 job->seed, &job->plan))
 		return maple_error_set(err, EINVAL, "no plan for idiom %u",
 				       candidate->iroot.idiom);
-	if (options->attached)
+	if (p->study->once)
 		forget_hints(&job->plan);
 	candidate->busy = true;
 	++*(job->again ? &candidate->looks : &candidate->attempts);
