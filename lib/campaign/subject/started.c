@@ -256,8 +256,8 @@ static const char *not_exhausted(const struct maple_campaign *c, char *text,
 }
 
 static const char *undelivered(struct maple_campaign *c,
-				   const struct maple_standing *standing,
-				   char *text, size_t size)
+			       const struct maple_standing *standing,
+			       char *text, size_t size)
 {
 	const struct maple_campaign_result *r = c->result;
 
@@ -297,10 +297,10 @@ static const char *undelivered(struct maple_campaign *c,
 	return NULL;
 }
 
-#define STARTED                                                \
-	.repeats = true, .from_start = true, .choose = choose, \
-	.begin = begin, .stops = stops, .prepare = prepare,    \
-	.judge = judge, .undelivered = undelivered
+#define STARTED                                                                \
+	.repeats = true, .from_start = true, .choose = choose, .begin = begin, \
+	.stops = stops, .prepare = prepare, .judge = judge,                    \
+	.undelivered = undelivered
 
 const struct maple_subject maple_subject_started = {
 	STARTED,

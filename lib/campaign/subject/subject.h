@@ -31,22 +31,27 @@ struct maple_subject {
 	int (*choose)(struct maple_campaign *c,
 		      struct maple_backend_options *backend,
 		      struct maple_pair_choice *choice);
-	/* What it does without us, which runs are held against, and how long
-	   they may last. -EBADE: it is wrong already. */
+	/*
+	 * What it does without us, which runs are held against, and how long
+	 * they may last. -EBADE: it is wrong already.
+	 */
 	int (*begin)(struct maple_campaign *c);
-	/* Whether there is nothing to run any more; that may be a finding, and
-	   *@error, of it. NULL: each run starts it again. */
+	/*
+	 * Whether there is nothing to run any more; that may be a finding, and
+	 * @error is what came of it. NULL: each run starts it again.
+	 */
 	bool (*gone)(struct maple_campaign *c, int *error);
 	/* Whether somebody wants the run under way to end. */
 	bool (*stops)(struct maple_campaign *c);
-	/* Before a run of @trial, with all its time: the time and the files
-	   that it gets, in @order and trial->io. */
+	/* Before a run of @trial: its files, trial->io, and time, in @order. */
 	int (*prepare)(struct maple_campaign *c, struct maple_trial *trial,
 		       struct maple_run_order *order);
 	/* After it: whether it was cut short by us, else the judgement. */
 	void (*judge)(struct maple_campaign *c, struct maple_trial *trial);
-	/* Why nothing found means nothing, in @text of @size bytes or
-	   elsewhere; NULL: it means something. */
+	/*
+	 * Why nothing found means nothing, in @text of @size bytes or
+	 * elsewhere; NULL: it means something.
+	 */
 	const char *(*undelivered)(struct maple_campaign *c,
 				   const struct maple_standing *standing,
 				   char *text, size_t size);
