@@ -29,6 +29,8 @@ static int after_run(struct maple_campaign *c, struct maple_trial *trial)
 {
 	int e = 0;
 
+	/* What has no verdict was stopped, and comes to nothing. */
+	assert(!trial->stopped && !trial->judgement.unjudged);
 	c->dry_runs = trial->job.news ? 0 : c->dry_runs + 1;
 	if (trial->job.news)
 		c->last_news = maple_clock_now();
@@ -124,6 +126,7 @@ static bool saturated(const struct maple_campaign *c,
 	double now = maple_clock_now(), dry = now - c->last_news;
 	double least = maple_unseen_any(c) ? QUIET_UNSEEN : QUIET_LEAST;
 
+	assert(c->last_news >= c->explored);
 	if (job->wanted && (dry < QUIET_MOST || maple_campaign_untried(c)))
 		return false;
 	return dry >= least && dry >= (now - c->explored) / 2;

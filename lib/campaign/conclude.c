@@ -85,6 +85,7 @@ int maple_conclude(struct maple_campaign *c)
 	char text[768];
 
 	assert(maple_lane_has_turn(c) && c->phase == MAPLE_PHASE_DONE);
+	assert(!c->lanes.underway && !c->lanes.holder);
 	r->seconds = maple_clock_now() - c->began;
 	r->dry_runs = c->dry_runs;
 	maple_campaign_count(c);

@@ -254,6 +254,7 @@ static int suppress(struct maple_campaign *c, struct maple_finding *finding,
 {
 	struct maple_campaign_result *r = c->result;
 
+	assert(!finding->suppressed && !finding->told);
 	finding->suppressed = strdup(by);
 	if (!finding->suppressed) {
 		maple_finding_destroy(finding);

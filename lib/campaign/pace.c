@@ -56,6 +56,7 @@ void maple_campaign_progress(struct maple_campaign *c, bool run_ended)
 		.dry_runs = c->dry_runs,
 	};
 
+	assert(maple_lane_has_turn(c));
 	if (!o->progress ||
 	    (!run_ended && at - c->last_progress < PROGRESS_EVERY))
 		return;

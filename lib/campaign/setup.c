@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Before the first run: the program, the agent, permission, the memo. */
+#include <assert.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -179,6 +180,7 @@ static int begin_memo(struct maple_campaign *c)
 		.version = MAPLE_VERSION,
 	};
 
+	assert(!c->memo_campaign && !c->input);
 	/* Other requests are another input as well. */
 	c->input = o->input ? strdup(o->input)
 			    : maple_memo_input(o->argv, c->requests);
@@ -236,6 +238,7 @@ static int open_backends(struct maple_campaign *c)
 		return e;
 	for (unsigned int i = 0; i < c->lanes.n; i++)
 		c->result->shared_cpu |= c->lanes.lane[i].pair->cpu.shared;
+	assert(c->lanes.n && c->lanes.turn);
 	c->backend = maple_pair_name(&choice);
 	c->result->backends = (struct maple_backends){
 		.observe = maple_half_name(choice.observe),
@@ -255,6 +258,7 @@ int maple_campaign_open(struct maple_campaign *c)
 	const struct maple_campaign_options *o = c->options;
 	int e;
 
+	assert(!c->registry && !c->program && !c->lanes.lane);
 	c->subject = maple_subject_of(o);
 	maple_study_init(c);
 	if (!c->strategy)

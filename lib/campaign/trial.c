@@ -485,6 +485,7 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 	       trial->job.nchanges <= MAPLE_RUN_CHANGES &&
 	       trial->job.nnet <= MAPLE_RUN_NET);
 	assert(!trial->log && !trial->run.threads); /* it has had no run yet */
+	assert(!trial->stopped && !trial->judgement.failure);
 	assert(trial->studied == (trial->campaign == c));
 	trial->io = (struct maple_io_run){ .in = -1, .out = -1, .err = -1 };
 	e = set_up(c, trial);
@@ -503,6 +504,7 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 		c->subject->judge(c, trial);
 		if (!trial->stopped)
 			maple_unjudged_take(c, trial);
+		assert(trial->stopped || !trial->judgement.unjudged);
 		count_run(c, trial);
 		e = settle(c, trial, row);
 	}

@@ -148,6 +148,7 @@ static bool had_its_turn(const struct maple_trial *trial, unsigned int i)
 
 static bool was_exposed(const struct maple_trial *trial, unsigned int i)
 {
+	assert(i <= trial->job.nthen);
 	return i ? trial->run.then[i - 1].exposed
 		 : trial->run.automaton.exposed;
 }
@@ -357,6 +358,15 @@ static void order_serial(struct maple_campaign *c,
 	};
 }
 
+/* Whether there is an order to reverse, a switch to leave out, or a meeting. */
+static bool has_control(const struct maple_trial *order)
+{
+	return order->job.kind == MAPLE_RUN_ENFORCE ||
+	       order->job.schedule == MAPLE_SCHEDULE_MEET ||
+	       (order->job.kind == MAPLE_RUN_CONTROL &&
+		maple_trial_switches(order).n);
+}
+
 /*
  * Runs @order @times times, or its @control. Of a control any failure counts,
  * not just the same: one that fails in another way has not passed.
@@ -369,6 +379,7 @@ static int repeat(struct maple_campaign *c, const struct maple_finding *finding,
 	unsigned int i;
 	int e = 0;
 
+	assert(control != FLIPPED || has_control(order));
 	*fails = *runs = 0;
 	for (i = 0; i < times && !e; i++) {
 		if (maple_campaign_over(c) || maple_interrupt_asked())
@@ -400,15 +411,6 @@ static int repeat(struct maple_campaign *c, const struct maple_finding *finding,
 	return e;
 }
 
-/* Whether there is an order to reverse, a switch to leave out, or a meeting. */
-static bool has_control(const struct maple_trial *order)
-{
-	return order->job.kind == MAPLE_RUN_ENFORCE ||
-	       order->job.schedule == MAPLE_SCHEDULE_MEET ||
-	       (order->job.kind == MAPLE_RUN_CONTROL &&
-		maple_trial_switches(order).n);
-}
-
 /* maple_confirm - fills in the control of @finding, which @trial found */
 int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 		  struct maple_trial *trial)
@@ -417,6 +419,9 @@ int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 						    : maple_confirm_times(c);
 	int e;
 
+	/* What it was when an earlier campaign found it says nothing now. */
+	assert(!finding->forced_runs && !finding->flipped_runs &&
+	       !finding->serial_runs);
 	/* It is a matter of nanoseconds, so not each of them fails. */
 	if (trial->job.schedule == MAPLE_SCHEDULE_MEET && times > 1)
 		times *= MEETINGS;

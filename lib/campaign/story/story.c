@@ -4,6 +4,7 @@
  * variable, and what came of it. Everything becomes plain text here, while
  * the run's addresses still mean something.
  */
+#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,7 @@ static void tell_stacks(struct maple_campaign *c, struct maple_finding *f,
 
 	if (*run->no_stacks)
 		maple_campaign_notice(c, "no stacks: %s", run->no_stacks);
+	assert(!f->stacks && !f->nstacks);
 	/* The finding takes them over. */
 	f->stacks = run->stacks;
 	f->nstacks = run->nstacks;

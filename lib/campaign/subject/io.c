@@ -4,6 +4,7 @@
  * start: a file is opened again, a pipe is read once and kept. What a run
  * prints goes to files of its own, which a finding keeps.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -129,6 +130,7 @@ static void give_back(struct maple_io *io, int fd)
 
 	if (fd < 0)
 		return;
+	assert(io->nspare <= MAPLE_IO_SPARE);
 	if (io->nspare < MAPLE_IO_SPARE && !fstat(fd, &st) &&
 	    S_ISREG(st.st_mode) && (!st.st_size || !ftruncate(fd, 0)) &&
 	    !fcntl(fd, F_SETFL, 0) && !lseek(fd, 0, SEEK_SET))
