@@ -10,6 +10,7 @@
  *
  * It is a strategy of its own, and a part of the default one (../auto).
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include "classes.h"
@@ -86,6 +87,7 @@ static int profile(struct maple_search *m, struct maple_job *job,
 	struct maple_profiling *p = &m->profiling;
 	unsigned int before = p->runs + p->underway;
 
+	assert(!job->nchanges);
 	m->since_profile = m->looks = 0;
 	if (p->study->once) {
 		job->schedule = MAPLE_SCHEDULE_NATIVE;
