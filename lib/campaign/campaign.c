@@ -29,6 +29,8 @@ static int after_run(struct maple_campaign *c, struct maple_trial *trial)
 {
 	int e = 0;
 
+	/* What has no verdict was stopped, and comes to nothing. */
+	assert(!trial->stopped && !trial->judgement.unjudged);
 	c->dry_runs = trial->job.news ? 0 : c->dry_runs + 1;
 	if (trial->job.news)
 		c->last_news = maple_clock_now();
@@ -81,8 +83,6 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial)
 	assert(phase && trial->studied);
 	if (phase == MAPLE_PHASE_PROFILE || c->phase != phase)
 		maple_campaign_enter(c, phase);
-	if (phase == MAPLE_PHASE_PROFILE && c->attached)
-		maple_stretch_rest(c, trial->job.dry);
 	c->lanes.underway++;
 	assert(c->lanes.underway <= c->lanes.n);
 	e = maple_trial_run(c, trial);
@@ -92,20 +92,6 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial)
 	count_run(c, &trial->job);
 	count_part(trial);
 	return after_run(c, trial);
-}
-
-/* Whether a joined program is gone; that may be a failure, too. */
-static bool left_us(struct maple_campaign *c, int *error)
-{
-	struct maple_trial trial;
-	bool over;
-
-	memset(&trial, 0, sizeof(trial));
-	over = maple_stretch_over(c, &trial);
-	if (over && trial.judgement.failure)
-		*error = maple_findings_add(c, &trial);
-	maple_trial_deinit(&trial);
-	return over;
 }
 
 /* Whether the campaign is over, and why. */
@@ -140,6 +126,7 @@ static bool saturated(const struct maple_campaign *c,
 	double now = maple_clock_now(), dry = now - c->last_news;
 	double least = maple_unseen_any(c) ? QUIET_UNSEEN : QUIET_LEAST;
 
+	assert(c->last_news >= c->explored);
 	if (job->wanted && (dry < QUIET_MOST || maple_campaign_untried(c)))
 		return false;
 	return dry >= least && dry >= (now - c->explored) / 2;
@@ -147,7 +134,7 @@ static bool saturated(const struct maple_campaign *c,
 
 /*
  * One run, or a wait for the others to end; *@done: nothing is left to try. Of
- * a joined program there always is: its load goes on, and may do something new.
+ * an endless subject there always is.
  */
 static int step(struct maple_campaign *c, bool *done)
 {
@@ -155,8 +142,8 @@ static int step(struct maple_campaign *c, bool *done)
 	enum maple_next next;
 	int e = maple_study_next(c, &trial, &next);
 
-	if (!e && next == MAPLE_NEXT_RUN && trial.job.idle && !c->attached &&
-	    saturated(c, &trial.job))
+	if (!e && next == MAPLE_NEXT_RUN && trial.job.idle &&
+	    !c->subject->endless && saturated(c, &trial.job))
 		next = MAPLE_NEXT_DONE;
 	if (!e && next == MAPLE_NEXT_RUN) {
 		e = carry_out(c, &trial);
@@ -181,7 +168,7 @@ static int explore(struct maple_campaign *c)
 			maple_lane_wait(c);
 			continue;
 		}
-		if (c->attached && left_us(c, &e)) {
+		if (c->subject->gone && c->subject->gone(c, &e)) {
 			c->result->stop = MAPLE_STOP_GONE;
 			break;
 		}
@@ -197,28 +184,6 @@ static int explore(struct maple_campaign *c)
 		}
 	}
 	return e;
-}
-
-/*
- * A script's program is known when it has run. If time is up while it is
- * decoded, so is the campaign, and says so.
- */
-static int know_program(struct maple_campaign *c)
-{
-	char *path;
-	uint32_t image;
-	int e;
-
-	if (c->attached || c->options->exe)
-		return 0;
-	path = realpath(c->program, NULL);
-	if (!path)
-		return maple_error_set(c->err, errno, "%s: %m", c->program);
-	e = maple_registry_add(c->registry, path, &image, c->err);
-	free(path);
-	if (e == -ECANCELED)
-		return 0;
-	return e ? e : maple_study_program(c, image);
 }
 
 /* maple_campaign_run_by - a campaign of @strategy's; NULL: of the options' */
@@ -253,9 +218,7 @@ int maple_campaign_run_by(const struct maple_strategy *strategy,
 		maple_clock_now(); /* waiting for a CPU takes no test's time */
 	c.result->seed = c.seed;
 	if (!e)
-		e = c.attached ? maple_stretch_begin(&c) : maple_baseline(&c);
-	if (!e)
-		e = know_program(&c);
+		e = c.subject->begin(&c);
 	c.explored = c.last_news = maple_clock_now();
 	if (!e)
 		e = maple_lanes_run(&c, explore);

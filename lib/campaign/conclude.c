@@ -39,127 +39,6 @@ bool maple_campaign_untried(const struct maple_campaign *c)
 	return c->sleeps && c->strategy->forces && !c->controlled;
 }
 
-/* No order was forced before the limit. */
-static const char *not_forced(const struct maple_campaign *c, char *text,
-			      size_t size)
-{
-	const struct maple_campaign_result *r = c->result;
-	unsigned int runs = r->runs.profile ? r->runs.profile : 1;
-	bool time = r->stop == MAPLE_STOP_TIME;
-
-	snprintf(text, size,
-		 "no order was forced before the %s was reached, %llu "
-		 "candidates are left; a run took %.1f s: raise %s",
-		 maple_stop_name(r->stop),
-		 (unsigned long long)r->candidates_left,
-		 (r->seconds - (c->explored - c->began)) / runs,
-		 time ? "--max-time" : "--max-runs");
-	return text;
-}
-
-/* Its threads may be those of a program that it has started. */
-static const char *single(const struct maple_campaign *c, char *text,
-			  size_t size)
-{
-	const char *slash = strrchr(c->stranger, '/');
-
-	if (!*c->stranger)
-		return "the program never had a second thread: there is no "
-		       "interleaving to test";
-	snprintf(text, size,
-		 "the program never had a second thread, but %s, which it "
-		 "started, had: to test that one, --exe %s",
-		 c->stranger, slash ? slash + 1 : c->stranger);
-	return text;
-}
-
-/* A thread that never ran leaves its part of the program untested. */
-static const char *not_run(const struct maple_campaign *c, char *text,
-			   size_t size)
-{
-	const struct maple_campaign_result *r = c->result;
-
-	snprintf(text, size,
-		 "never ran in %u profile runs, though created: thread%s %s; "
-		 "does main() end without waiting for it?",
-		 r->runs.profile, strchr(r->unseen, ',') ? "s" : "", r->unseen);
-	return text;
-}
-
-/* What was asked for is a statement about all schedules within bounds. */
-static const char *not_exhausted(const struct maple_campaign *c, char *text,
-				 size_t size)
-{
-	const struct maple_campaign_result *r = c->result;
-	const struct maple_bound *b = &r->bound;
-
-	if (r->exhausted && b->dropped)
-		snprintf(text, size,
-			 "there was no room for %llu schedules: ask for fewer "
-			 "--preemptions (%u) or --variables",
-			 (unsigned long long)b->dropped, b->bounds.preemptions);
-	else if (r->exhausted)
-		snprintf(text, size,
-			 "%llu of %llu schedules did not do what they say, or "
-			 "were not seen to their end: what this program does is "
-			 "not its schedule's alone",
-			 (unsigned long long)b->unsure,
-			 (unsigned long long)b->schedules);
-	else
-		snprintf(text, size,
-			 "%s: not all schedules were run; raise --max-time and "
-			 "--max-runs, or ask for fewer --preemptions (%u) or "
-			 "--variables",
-			 maple_stop_name(r->stop), b->bounds.preemptions);
-	return text;
-}
-
-static const char *why_undelivered(struct maple_campaign *c,
-				   const struct maple_standing *standing,
-				   char *text, size_t size)
-{
-	const struct maple_campaign_result *r = c->result;
-
-	if (maple_campaign_gave_up(c))
-		return c->given_up;
-	if (c->attached)
-		return maple_stretch_undelivered(c);
-	if (!r->runs.profile && !r->runs.controlled)
-		return r->interrupted ? "interrupted before the first run"
-				      : "the time was over before the first "
-					"run after the baseline: raise "
-					"--max-time";
-	if (r->interrupted) {
-		snprintf(text, size,
-			 "interrupted after %u profile, %u enforced and %u "
-			 "controlled runs",
-			 r->runs.profile, r->runs.enforced, r->runs.controlled);
-		return text;
-	}
-	if (!c->observed)
-		return c->why_not;
-	if (!c->threads_seen)
-		return single(c, text, size);
-	if (r->runs.enforced && !c->enforced)
-		return c->why_not;
-	if (c->options->exhaust && !r->bound.exhausted)
-		return not_exhausted(c, text, size);
-	if (!c->strategy->forces)
-		return standing->nothing;
-	if (maple_campaign_untried(c))
-		return "there were no real-time priorities to force an order "
-		       "by, and no controlled run came before the end: raise "
-		       "--max-time or --max-runs";
-	if (r->stop == MAPLE_STOP_SATURATED)
-		return r->unseen ? not_run(c, text, size) : NULL;
-	/* A limit that came when there was nothing to try is none. */
-	if ((r->stop == MAPLE_STOP_TIME || r->stop == MAPLE_STOP_RUNS) &&
-	    !c->enforced && (r->candidates_left || standing->untried) &&
-	    !c->sleeps)
-		return not_forced(c, text, size);
-	return NULL;
-}
-
 /*
  * What the campaign says nothing about, to be freed; NULL: all of the program
  * was observed, but for the runtime that every program shares.
@@ -206,6 +85,7 @@ int maple_conclude(struct maple_campaign *c)
 	char text[768];
 
 	assert(maple_lane_has_turn(c) && c->phase == MAPLE_PHASE_DONE);
+	assert(!c->lanes.underway && !c->lanes.holder);
 	r->seconds = maple_clock_now() - c->began;
 	r->dry_runs = c->dry_runs;
 	maple_campaign_count(c);
@@ -230,14 +110,17 @@ int maple_conclude(struct maple_campaign *c)
 		r->outcome = MAPLE_FOUND;
 		return 0;
 	}
-	why = why_undelivered(c, &standing, text, sizeof(text));
+	why = maple_campaign_gave_up(c)
+		      ? c->given_up
+		      : c->subject->undelivered(c, &standing, text,
+						sizeof(text));
 	r->outcome = why ? MAPLE_UNDELIVERED : MAPLE_CLEAN;
 	r->single_threaded = why && c->observed && !c->threads_seen &&
 			     !r->interrupted;
 	r->undelivered = why ? strdup(why) : NULL;
 	r->unsupported = (why == c->given_up || why == c->why_not) &&
 			 c->unsupported;
-	assert(r->outcome != MAPLE_CLEAN || c->observed || c->attached);
+	assert(r->outcome != MAPLE_CLEAN || c->observed);
 	if (why && !r->undelivered)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
 	return why ? 0 : maple_known_mended(c);

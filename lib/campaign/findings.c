@@ -254,6 +254,7 @@ static int suppress(struct maple_campaign *c, struct maple_finding *finding,
 {
 	struct maple_campaign_result *r = c->result;
 
+	assert(!finding->suppressed && !finding->told);
 	finding->suppressed = strdup(by);
 	if (!finding->suppressed) {
 		maple_finding_destroy(finding);
@@ -313,7 +314,8 @@ static bool may_confirm(const struct maple_campaign *c,
 {
 	bool wanted = !c->options->no_confirm || maple_confirm_is_needed(trial);
 
-	return wanted && !c->attached && trial->job.kind != MAPLE_RUN_NATIVE;
+	return wanted && c->subject->repeats &&
+	       trial->job.kind != MAPLE_RUN_NATIVE;
 }
 
 /* Whether its orders are to be tried again in this campaign: not, if @found. */

@@ -12,6 +12,7 @@
 #include "../plan/plan.h"
 #include "../strategy/strategy.h"
 #include "campaign/subject/attached.h"
+#include "campaign/subject/subject.h"
 #include "campaign/story/early.h"
 #include "campaign/story/holding.h"
 #include "campaign/subject/io.h"
@@ -87,16 +88,17 @@ struct maple_trial {
 
 	struct maple_run run;
 	struct maple_judgement judgement;
-	bool stopped; /* cut short by us: to be ignored */
-	bool names;   /* the log says where memory comes from, */
-	bool unnamed; /* ... and does not, but somebody has asked */
-	bool values;  /* CONTROL, LIST: there is a log, with values */
-	char *output; /* what it printed, the last 64 KiB */
+	bool stopped;		/* cut short by us: to be ignored */
+	bool names;		/* the log says where memory comes from, */
+	bool unnamed;		/* ... and does not, but somebody has asked */
+	bool values;		/* CONTROL, LIST: there is a log, with values */
+	struct maple_io_run io; /* its files; -1: none */
+	char *output;		/* what it printed, the last 64 KiB */
 	char *oracle; /* what --oracle printed of it, if it has failed */
 	char *report; /* ... of that, what a sanitizer reported; or NULL */
 	bool threads_seen;
 	bool ran[MAPLE_THREADS];  /* threads that did anything */
-	struct maple_early early; /* attached: not told to the strategy yet */
+	struct maple_early early; /* not told to the strategy yet */
 	uint64_t space;		  /* if asked for, nonzero: its RLIMIT_AS */
 	bool ask_call;		  /* run.call is wanted */
 	bool narrow;		  /* on one CPU, as the kernel schedules it */
@@ -117,10 +119,13 @@ struct maple_campaign {
 	struct maple_campaign_result *result;
 	struct maple_error *err;
 
-	struct maple_attached *attached; /* or NULL */
+	const struct maple_subject *subject;
+	struct maple_attached *attached; /* the subject's, if it was joined */
 	bool ended;			 /* ... a stretch has seen it end */
 	unsigned int exposed_before;	 /* ... orders forced so far */
 	char *program;			 /* resolved path of argv[0] */
+	char *cwd;	      /* where it is, as far as is known, or NULL */
+	const char *requests; /* who makes them, to the memo, or NULL */
 	char *agent;
 	struct maple_registry *registry;
 	struct maple_lanes lanes;
@@ -200,15 +205,6 @@ uint64_t maple_campaign_seed(const struct maple_campaign *c, uint64_t salt);
 
 /* baseline.c */
 int maple_baseline(struct maple_campaign *c);
-
-/* stretch.c */
-int maple_stretch_begin(struct maple_campaign *c);
-double maple_stretch_seconds(const struct maple_campaign *c,
-			     enum maple_run_kind kind);
-void maple_stretch_rest(struct maple_campaign *c, unsigned int dry);
-bool maple_stretch_over(struct maple_campaign *c, struct maple_trial *trial);
-void maple_stretch_judge(struct maple_campaign *c, struct maple_trial *trial);
-const char *maple_stretch_undelivered(struct maple_campaign *c);
 
 /* setup.c */
 int maple_campaign_open(struct maple_campaign *c);
@@ -358,6 +354,7 @@ struct maple_finding *maple_story_tell(struct maple_campaign *c,
 int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 		  struct maple_trial *trial);
 unsigned int maple_confirm_times(const struct maple_campaign *c);
+bool maple_confirm_is_possible(const struct maple_campaign *c);
 bool maple_confirm_is_needed(const struct maple_trial *trial);
 int maple_confirm_again(struct maple_campaign *c,
 			const struct maple_trial *order,

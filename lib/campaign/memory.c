@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Between the campaign's numbers and what the memo database keeps. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,12 +85,15 @@ static int fill_key(struct maple_campaign *c, const struct maple_goal *goal,
 {
 	unsigned int i;
 
+	assert(goal->n && goal->n <= MAPLE_GOAL_USES);
 	key->class = goal->class;
 	key->n = goal->n;
 	for (i = 0; i < goal->n; i++) {
 		const struct maple_goal_use *use = &goal->use[i];
 		const struct maple_known_site *known = know(c, use->site);
 
+		/* A goal is about accesses that the memo has letters for. */
+		assert(use->kind < sizeof(letters) && letters[use->kind]);
 		if (!known)
 			return maple_error_set(c->err, EBADMSG,
 					       "site %u is unknown", use->site);
@@ -130,10 +134,12 @@ bool maple_campaign_is_late(const struct maple_campaign *c)
 static int learn_some(struct maple_campaign *c, struct maple_goal *const *goals,
 		      size_t n, size_t *done)
 {
-	struct maple_memo_lesson *lessons = calloc(n, sizeof(*lessons));
+	struct maple_memo_lesson *lessons;
 	size_t i, filled = 0;
 	int e = 0;
 
+	assert(n && n <= LESSONS);
+	lessons = calloc(n, sizeof(*lessons));
 	if (!lessons)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
 	while (filled < n && !e && !maple_campaign_is_late(c)) {
@@ -165,6 +171,7 @@ int maple_campaign_learn(struct maple_campaign *c,
 	size_t at = 0, done = 1;
 	int e = 0;
 
+	assert(!n || c->memo_program);
 	for (; at < n && done && !e; at += done)
 		e = learn_some(c, goals + at,
 			       n - at < LESSONS ? n - at : LESSONS, &done);
@@ -214,6 +221,8 @@ int maple_campaign_carry(struct maple_campaign *c)
 	unsigned int carried;
 	int e = 0;
 
+	assert(c->memo_program);
+	assert(c->carried <= maple_registry_images(c->registry));
 	for (; !e && !maple_campaign_is_late(c) &&
 	       c->carried < maple_registry_images(c->registry);
 	     c->carried++) {

@@ -56,6 +56,7 @@ void maple_campaign_progress(struct maple_campaign *c, bool run_ended)
 		.dry_runs = c->dry_runs,
 	};
 
+	assert(maple_lane_has_turn(c));
 	if (!o->progress ||
 	    (!run_ended && at - c->last_progress < PROGRESS_EVERY))
 		return;
@@ -90,12 +91,7 @@ double maple_campaign_time_left(const struct maple_campaign *c)
  */
 bool maple_campaign_over(struct maple_campaign *c)
 {
-	if (maple_campaign_gave_up(c))
-		return true;
-	if (c->attached &&
-	    (maple_interrupt_asked() || maple_detach_asked(c->attached)))
-		return true;
-	return maple_interrupt_stops() ||
+	return maple_campaign_gave_up(c) || c->subject->stops(c) ||
 	       (c->deadline > 0 && maple_clock_now() > c->deadline);
 }
 
@@ -111,8 +107,7 @@ bool maple_campaign_enough(void *ctx)
 /* maple_campaign_may_go_on - whether another run may begin */
 bool maple_campaign_may_go_on(struct maple_campaign *c)
 {
-	if (maple_interrupt_asked() ||
-	    (c->attached && maple_detach_asked(c->attached)))
+	if (maple_interrupt_asked() || c->subject->stops(c))
 		c->result->interrupted = true;
 	return !c->result->interrupted && !maple_campaign_over(c);
 }

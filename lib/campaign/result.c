@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* What a campaign came to: freed, and added up. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,7 @@ static void add_parts(struct maple_campaign_result *r,
 		later->parts = NULL;
 		later->nparts = 0;
 	}
+	assert(r->nparts >= later->nparts);
 	for (unsigned int i = 0; i < later->nparts; i++) {
 		r->parts[i].runs += later->parts[i].runs;
 		r->parts[i].news += later->parts[i].news;

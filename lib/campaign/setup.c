@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Before the first run: the program, the agent, permission, the memo. */
+#include <assert.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -167,13 +168,9 @@ char *maple_campaign_find_agent(const char *given)
 static int begin_memo(struct maple_campaign *c)
 {
 	const struct maple_campaign_options *o = c->options;
-	/* Other requests are another input as well. */
-	const char *requests = c->attached ? "attached" : c->between;
-	char *cwd = c->attached ? strdup(c->attached->cwd ?: "")
-				: get_current_dir_name();
 	struct maple_memo_campaign campaign = {
 		.argv = o->argv,
-		.cwd = cwd ? cwd : "",
+		.cwd = c->cwd ?: "",
 		.apart = o->apart || !o->input,
 		.exe = o->exe,
 		.strategy = !c->strategy->forces	    ? c->strategy->name
@@ -182,21 +179,16 @@ static int begin_memo(struct maple_campaign *c)
 		.seed = c->seed,
 		.version = MAPLE_VERSION,
 	};
-	int e;
 
+	assert(!c->memo_campaign && !c->input);
+	/* Other requests are another input as well. */
 	c->input = o->input ? strdup(o->input)
-			    : maple_memo_input(o->argv, requests);
+			    : maple_memo_input(o->argv, c->requests);
 	campaign.input = c->input;
-	e = c->input ? maple_memo_campaign_begin(c->memo, &campaign,
-						 &c->memo_campaign, c->err)
-		     : maple_error_set(c->err, ENOMEM, "out of memory");
-	free(cwd);
-	return e;
-}
-
-static void pass_notice(void *ctx, const char *text)
-{
-	maple_campaign_notice(ctx, "%s", text);
+	if (!c->input)
+		return maple_error_set(c->err, ENOMEM, "out of memory");
+	return maple_memo_campaign_begin(c->memo, &campaign, &c->memo_campaign,
+					 c->err);
 }
 
 /* maple_campaign_backend - see maple/campaign.h */
@@ -218,29 +210,6 @@ bool maple_campaign_knows_backend(const char *name)
 	return !strcmp(name, "auto") || !maple_pair_parse(name, &choice);
 }
 
-static int choose(struct maple_campaign *c,
-		  const struct maple_backend_options *backend,
-		  struct maple_pair_choice *choice)
-{
-	/* What changes priorities at accesses is the agent's alone. */
-	bool needs_agent = c->sleeps ||
-			   c->strategy->needs &
-				   (MAPLE_NEEDS_CHANGES | MAPLE_NEEDS_CONTROL);
-	const char *wanted = c->options->backend;
-	int e;
-
-	if (c->attached)
-		return maple_pair_choose_joined(backend, choice, c->err);
-	if ((needs_agent || c->between) && (!wanted || !strcmp(wanted, "auto")))
-		wanted = "agent";
-	e = maple_pair_choose(wanted, backend, choice, c->err);
-	if (!e && needs_agent && choice->observe != MAPLE_HALF_AGENT)
-		e = maple_error_set(c->err, EINVAL,
-				    "--strategy %s needs --backend agent",
-				    c->strategy->name);
-	return e;
-}
-
 static int open_backends(struct maple_campaign *c)
 {
 	const struct maple_campaign_options *o = c->options;
@@ -259,10 +228,9 @@ static int open_backends(struct maple_campaign *c)
 		.sleeps = c->sleeps,
 		.registry = c->registry,
 		.host = o->host,
-		.joined = c->attached ? &c->attached->joined : NULL,
 	};
 	struct maple_pair_choice choice;
-	int e = choose(c, &backend, &choice);
+	int e = c->subject->choose(c, &backend, &choice);
 
 	if (!e)
 		e = maple_lanes_open(c, &choice, &backend, patience);
@@ -270,6 +238,7 @@ static int open_backends(struct maple_campaign *c)
 		return e;
 	for (unsigned int i = 0; i < c->lanes.n; i++)
 		c->result->shared_cpu |= c->lanes.lane[i].pair->cpu.shared;
+	assert(c->lanes.n && c->lanes.turn);
 	c->backend = maple_pair_name(&choice);
 	c->result->backends = (struct maple_backends){
 		.observe = maple_half_name(choice.observe),
@@ -283,68 +252,14 @@ static int open_backends(struct maple_campaign *c)
 	return maple_study_open(c);
 }
 
-/* What the campaign is to do that takes priorities; NULL: nothing. */
-static const char *for_priorities(const struct maple_campaign *c)
-{
-	const struct maple_campaign_options *o = c->options;
-
-	if (c->strategy->needs & MAPLE_NEEDS_PRIORITIES)
-		return "this --strategy";
-	if (o->between)
-		return "--between";
-	if (c->strategy->forces && o->order == MAPLE_ORDER_PAPER)
-		return "--order paper";
-	if (o->backend && strcmp(o->backend, "auto") &&
-	    strcmp(o->backend, "agent"))
-		return "this --backend";
-	return NULL;
-}
-
-/*
- * Controlled runs do without real-time priorities. What needs them is refused
- * with what it takes to have them.
- */
-static int ask_priorities(struct maple_campaign *c)
-{
-	const struct maple_campaign_options *o = c->options;
-	int e = o->no_priorities ? 0 : maple_realtime_probe(o->host, c->err);
-	const char *what = for_priorities(c);
-
-	if (!o->no_priorities && (e != -EPERM || what))
-		return e;
-	if (what)
-		return maple_error_set(c->err, EINVAL,
-				       "--no-priorities: %s takes them", what);
-	c->sleeps = c->result->sleeps = true;
-	maple_campaign_notice(
-		c,
-		"%sthreads are held asleep in controlled runs, and "
-		"no order is forced%s",
-		e ? "real-time priorities are refused: " : "",
-		e ? "; mapletest doctor says what it takes" : "");
-	return 0;
-}
-
-/* Nothing is started: no agent, no priorities of ours, no output. */
-static int open_attached(struct maple_campaign *c)
-{
-	int e;
-
-	c->program = strdup(c->attached->exe);
-	c->registry = maple_registry_create();
-	if (!c->program || !c->registry)
-		return maple_error_set(c->err, ENOMEM, "out of memory");
-	maple_registry_include(c->registry, c->options->include);
-	e = open_backends(c);
-	return e ? e : begin_memo(c);
-}
-
 /* maple_campaign_open - makes everything ready for the first run */
 int maple_campaign_open(struct maple_campaign *c)
 {
 	const struct maple_campaign_options *o = c->options;
 	int e;
 
+	assert(!c->registry && !c->program && !c->lanes.lane);
+	c->subject = maple_subject_of(o);
 	maple_study_init(c);
 	if (!c->strategy)
 		c->strategy = maple_strategy_find(o->strategy);
@@ -373,40 +288,13 @@ int maple_campaign_open(struct maple_campaign *c)
 	while (!c->seed)
 		if (getrandom(&c->seed, 4, 0) < 0)
 			return maple_error_set(c->err, errno, "no seed: %m");
-	if (o->between) {
-		c->between = strdup(o->between);
-		if (!c->between)
-			return maple_error_set(c->err, ENOMEM, "out of memory");
-		if (maple_round_check(c))
-			return -EINVAL;
-	}
-	if (c->attached)
-		return open_attached(c);
-	if (!o->argv || !o->argv[0])
-		return maple_error_set(c->err, EINVAL, "no program given");
-	e = maple_campaign_find_program(o->argv[0], &c->program, c->err);
-	if (!e)
-		e = maple_campaign_check_program(c->program, o->exe, c->err);
-	if (!e && o->expect_output && access(o->expect_output, R_OK))
-		e = maple_error_set(c->err, EINVAL, "--expect-output %s: %m",
-				    o->expect_output);
-	if (e)
-		return e;
-	c->undefined = o->exe ||
-		       maple_image_mentions(c->program, "__ubsan_handle_");
-	c->agent = maple_campaign_find_agent(o->agent);
-	e = ask_priorities(c);
-	if (!e)
-		e = maple_io_init(&c->io, pass_notice, c, c->err);
-	if (e)
-		return e;
 	c->registry = maple_registry_create();
 	if (!c->registry)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
 	maple_registry_include(c->registry, o->include);
-	maple_registry_keep(c->registry);
-	maple_registry_limit(c->registry, maple_campaign_enough, c);
-	e = open_backends(c);
+	e = c->subject->open(c);
+	if (!e)
+		e = open_backends(c);
 	return e ? e : begin_memo(c);
 }
 
@@ -422,9 +310,9 @@ void maple_campaign_close(struct maple_campaign *c)
 	maple_reached_deinit(&c->reached);
 	maple_campaign_unknow(c);
 	maple_registry_destroy(c->registry);
-	if (!c->attached)
-		maple_io_deinit(&c->io);
+	maple_io_deinit(&c->io);
 	free(c->program);
+	free(c->cwd);
 	free(c->agent);
 	free(c->between);
 	free(c->input);

@@ -97,6 +97,7 @@ static int name_parts(struct maple_campaign *c)
 
 	while (parts && parts[n])
 		n++;
+	assert(!r->parts && !r->nparts);
 	r->parts = calloc(n, sizeof(*r->parts));
 	if (!r->parts)
 		return -ENOMEM;
@@ -113,12 +114,13 @@ int maple_study_open(struct maple_campaign *c)
 	const struct maple_backend_ops *enforce =
 		pair->enforce ? pair->enforce->ops : NULL;
 
+	assert(!c->system && c->lanes.n);
 	c->study.registry = c->registry;
 	c->study.lanes = c->lanes.n;
 	c->study.alone = !enforce || c->sleeps;
 	c->study.turns = enforce && maple_pair_turns(pair);
-	/* A round's end is not the program's: no schedule has it. */
-	c->study.controls = enforce && !c->attached && !c->between &&
+	c->study.once = !c->subject->repeats;
+	c->study.controls = enforce && c->subject->controls &&
 			    maple_pair_controls(pair);
 	c->study.meets = c->study.controls && CPU_COUNT(&pair->cpu.before) > 1;
 	if (enforce) {
@@ -225,6 +227,7 @@ int maple_study_next(struct maple_campaign *c, struct maple_trial *trial,
 	c->study.native = c->native_seconds;
 	c->study.native_cpu = c->native_cpu;
 	c->study.lane = (unsigned int)(c->lanes.turn - c->lanes.lane);
+	assert(c->study.lane < c->lanes.n);
 	trial->job.seed = maple_campaign_seed(c, c->run_number + 1);
 	*next = c->strategy->next(c->system, &trial->job, c->err, &e);
 	if (e || *next != MAPLE_NEXT_RUN)
@@ -300,6 +303,7 @@ int maple_study_ended(struct maple_campaign *c, struct maple_trial *trial)
 	if (e)
 		return e;
 	assert(maple_lane_has_turn(c) && trial->studied && !trial->told);
+	assert(!trial->stopped); /* of those it is told that they were dropped */
 	end.absent = !c->memo_program;
 	trial->told = true;
 	c->study.lane = (unsigned int)(c->lanes.turn - c->lanes.lane);

@@ -14,10 +14,6 @@
 #include "internal.h"
 #include "campaign/subject/interrupt.h"
 
-/* What a run gets after its time limit, with native scheduling. */
-#define GRACE_LEAST 2.0 /* seconds */
-#define GRACE_TIMES 5.0 /* the baseline's duration */
-
 /* What is left behind stays there: that gets longer. */
 #define SETUP_GRACE    1.0  /* seconds */
 #define TEARDOWN_GRACE 10.0 /* ... as containers get to stop */
@@ -164,10 +160,10 @@ static void on_event(void *ctx, const struct maple_event *event)
 	maple_holding_event(&trial->holding, event);
 	maple_reached_event(&trial->reached, event);
 	if (trial->job.kind != MAPLE_RUN_ENFORCE) {
-		if (trial->studied && lane->c->attached)
-			maple_early_event(&trial->early, event);
-		else if (trial->studied)
+		if (trial->studied && lane->c->subject->from_start)
 			maple_study_event(trial, event);
+		else if (trial->studied)
+			maple_early_event(&trial->early, event);
 		if (!trial->values)
 			return;
 	}
@@ -184,7 +180,8 @@ static bool on_tick(void *ctx, pid_t pid)
 
 	struct rlimit limit;
 
-	if (!lane->c->attached && pid > 0)
+	/* 0: it is none of ours, nor are our signals for it. */
+	if (pid > 0)
 		maple_interrupt_forward(&lane->passed, pid);
 	if (u->trial->space && pid > 0 && !prlimit(pid, RLIMIT_AS, NULL, &limit))
 		u->trial->space = limit.rlim_cur;
@@ -351,7 +348,7 @@ static int put_under(struct maple_campaign *c, const struct maple_trial *trial,
 }
 
 static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
-		     struct maple_io_run *io, int64_t *row)
+		     int64_t *row)
 {
 	struct maple_run_order order = {
 		.kind = trial->job.kind,
@@ -366,14 +363,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		.nchanges = trial->job.nchanges,
 		.budget = trial->job.budget ? trial->job.budget : MAPLE_BUDGET,
 		.lossless = trial->job.kind == MAPLE_RUN_PROFILE,
-		.timeout = c->timeout,
 		.hold = trial->job.hold,
-		.grace = c->attached ? 0
-				     : GRACE_LEAST +
-					       GRACE_TIMES * c->native_seconds,
-		.in = io->in,
-		.out = io->out,
-		.err = io->err,
 		.own_group = !isatty(STDIN_FILENO),
 		.fresh = trial->purpose == MAPLE_FOR_CONFIRM ||
 			 trial->purpose == MAPLE_FOR_KNOWN || trial->values,
@@ -409,12 +399,10 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 
 	trial->names |= trial->job.kind != MAPLE_RUN_ENFORCE ||
 			!lane->pair->enforce->ops->heeds_names ||
-			c->options->no_confirm || c->attached;
+			!maple_confirm_is_possible(c);
 	order.names = trial->names;
 	order.fill = trial->job.fill;
 	order.slice_us = maple_round_slice_us(c);
-	if (c->attached)
-		order.timeout = maple_stretch_seconds(c, trial->job.kind);
 	memcpy(order.change, trial->job.change, sizeof(order.change));
 	if (control.weight) {
 		control.names = trial->job.expected.name;
@@ -424,7 +412,9 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		order.control = &control;
 	order.alone = trial->job.alone;
 	order.nalone = trial->job.nalone;
-	e = c->options->under ? put_under(c, trial, &order, &debugger) : 0;
+	e = c->subject->prepare(c, trial, &order);
+	if (!e && c->options->under)
+		e = put_under(c, trial, &order, &debugger);
 	if (e)
 		return e;
 	maple_round_begin(c, trial);
@@ -487,7 +477,6 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 	const struct maple_campaign_options *o = c->options;
 	bool show = trial->job.kind == MAPLE_RUN_NATIVE && !o->quiet_target &&
 		    c->result->runs.baseline == 0;
-	struct maple_io_run io = { .in = -1, .out = -1, .err = -1 };
 	int64_t row;
 	int e;
 
@@ -496,40 +485,31 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 	       trial->job.nchanges <= MAPLE_RUN_CHANGES &&
 	       trial->job.nnet <= MAPLE_RUN_NET);
 	assert(!trial->log && !trial->run.threads); /* it has had no run yet */
+	assert(!trial->stopped && !trial->judgement.failure);
 	assert(trial->studied == (trial->campaign == c));
+	trial->io = (struct maple_io_run){ .in = -1, .out = -1, .err = -1 };
 	e = set_up(c, trial);
 	if (trial->stopped) {
 		/* Of what was not done not all can be undone. */
 		(void)tear_down(c);
 		return 0;
 	}
-	if (!e && !c->attached)
-		e = maple_io_begin(&c->io, &io, c->err);
 	if (e)
 		return e;
-	e = carry_out(c, trial, &io, &row);
+	e = carry_out(c, trial, &row);
 	if (!e) {
-		/* What ends because somebody ended it is no verdict. */
-		trial->stopped = !c->attached &&
-				 (trial->run.end == MAPLE_END_STOPPED ||
-				  maple_interrupt_asked() ||
-				  maple_lane_lost(c->lanes.turn));
 		if (show)
-			maple_io_show(&io);
-		if (!c->attached)
-			trial->output = maple_io_words(&io);
-		if (c->attached)
-			maple_stretch_judge(c, trial);
-		else if (!trial->stopped)
-			maple_judge(c, trial, &io);
+			maple_io_show(&trial->io);
+		trial->output = maple_io_words(&trial->io);
+		c->subject->judge(c, trial);
 		if (!trial->stopped)
 			maple_unjudged_take(c, trial);
+		assert(trial->stopped || !trial->judgement.unjudged);
 		count_run(c, trial);
 		e = settle(c, trial, row);
 	}
 	assert(maple_lane_has_turn(c));
-	if (!c->attached)
-		maple_io_end(&c->io, &io);
+	maple_io_end(&c->io, &trial->io);
 	return e ? e : tear_down(c);
 }
 

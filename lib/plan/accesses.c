@@ -69,6 +69,7 @@ static enum maple_verdict go(struct maple_auto *a, unsigned int t)
 /* @t passes, by decision: nothing will hold it before this access. */
 static enum maple_verdict pass(struct maple_auto *a, unsigned int t)
 {
+	MAPLE_INVARIANT(a, a->thread[t].stands);
 	a->thread[t].pass = 1;
 	a->thread[t].passes++;
 	a->setbacks++;
@@ -88,8 +89,12 @@ static void wake_others(struct maple_auto *a, int t)
 
 static void mark_reached(struct maple_auto *a, struct maple_hold hold)
 {
-	if (hold.reason == MAPLE_REASON_ARRIVED ||
-	    hold.reason == MAPLE_REASON_CAND)
+	if (hold.reason != MAPLE_REASON_ARRIVED &&
+	    hold.reason != MAPLE_REASON_CAND)
+		return;
+	/* Neither is before a step that was done in this attempt. */
+	if (MAPLE_INVARIANT(a, hold.step >= maple_auto_current(a) &&
+				       hold.step < (int)a->plan.nsteps))
 		a->result.reached |= 1u << hold.step;
 }
 
@@ -135,6 +140,8 @@ enum maple_verdict maple_auto_before(struct maple_auto *a, unsigned int t,
 	if (a->finished || maple_auto_performs(a, t) ||
 	    hold.reason == MAPLE_REASON_FREE)
 		return go(a, t);
+	/* Others may make it a performer only as long as it stands. */
+	MAPLE_INVARIANT(a, thread->stands && !thread->go);
 	a->result.holds++;
 	return MAPLE_HELD;
 }
@@ -187,6 +194,8 @@ static bool may_sleep(struct maple_auto *a, int t,
 	}
 	a->slept_step++;
 	a->result.slept++;
+	/* A step's slices are the plan's as well. */
+	MAPLE_INVARIANT(a, a->slept_step <= a->result.slept);
 	return true;
 }
 
@@ -241,6 +250,7 @@ static bool other_passes(struct maple_auto *a, int t, int step)
 /* @t, a candidate, becomes performer of a step that needs nothing before. */
 static bool begin_with(struct maple_auto *a, int t)
 {
+	MAPLE_INVARIANT(a, a->executing < 0);
 	for (int i = 0; i < (int)a->plan.nsteps; i++) {
 		if (a->plan.step[i].pre || !maple_hold_candidate(a, t, i))
 			continue;
@@ -335,7 +345,12 @@ static void happened_unasked(struct maple_auto *a, int t,
 
 	if (fits && a->executing < 0 && a->plan.step[hold.step].dep >= 0 &&
 	    maple_auto_pre_done(a, hold.step)) {
-		a->role[a->plan.step[hold.step].role] = t;
+		int *role = &a->role[a->plan.step[hold.step].role];
+
+		/* It takes no other thread's role away. */
+		if (!MAPLE_INVARIANT(a, *role < 0 || *role == t))
+			return;
+		*role = t;
 		mark_reached(a, hold);
 		maple_move_executed(a, t, hold.step, acc);
 		maple_move_next(a);

@@ -102,6 +102,8 @@ void maple_auto_hint(struct maple_auto *a, unsigned int t, unsigned int roles)
 {
 	if (!maple_auto_knows(a, t))
 		return;
+	/* Between maple_auto_next() and the first access. */
+	MAPLE_INVARIANT(a, a->late && is_idle(a));
 	a->thread[t].roles = roles;
 	a->thread[t].norm = maple_way_norm(a, t);
 	maple_level_set(a, t, a->thread[t].norm);
@@ -122,6 +124,7 @@ void maple_auto_start(struct maple_auto *a, unsigned int t, unsigned int roles)
 	};
 	thread->norm = maple_way_norm(a, t);
 	a->live[a->nlive++] = t;
+	MAPLE_INVARIANT(a, maple_auto_knows(a, t));
 	maple_level_set(a, t, thread->norm);
 }
 
@@ -138,6 +141,8 @@ static void live_remove(struct maple_auto *a, unsigned int t)
 	a->ndirty -= thread->want != thread->given;
 	thread->stands = 0;
 	thread->passes = 0;
+	/* Nor do the levels that are to change count its own any more. */
+	MAPLE_INVARIANT(a, !maple_auto_knows(a, t) && a->ndirty <= a->nlive);
 }
 
 void maple_auto_exit(struct maple_auto *a, unsigned int t)
@@ -155,6 +160,8 @@ void maple_auto_exit(struct maple_auto *a, unsigned int t)
 	} else if (a->thread[t].roles && !a->done && a->executing < 0) {
 		a->dropped = true; /* the hint was wrong (rule 7) */
 	}
+	/* A role without a thread would be waited for for ever. */
+	MAPLE_INVARIANT(a, maple_auto_role(a, t) < 0);
 	live_remove(a, t);
 	maple_move_next(a);
 }

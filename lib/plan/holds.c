@@ -404,6 +404,9 @@ void maple_hold_note(struct maple_auto *a, int t, const struct maple_access *acc
 	struct maple_range range = { acc->addr, acc->size };
 	int role = maple_auto_role(a, t);
 
+	/* What it has read is noted under its number. */
+	if (!MAPLE_INVARIANT(a, maple_auto_knows(a, t)))
+		return;
 	if (role >= 0 && maple_hold_in_pair(a, role))
 		touch(a, role, acc);
 	if (!maple_event_is_memory(acc->kind) || !(acc->kind & MAPLE_EV_READ))

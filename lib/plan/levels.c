@@ -174,5 +174,7 @@ int maple_auto_change(struct maple_auto *a, unsigned int self, unsigned int *t,
 	*prio = a->thread[found].want;
 	a->thread[found].given = a->thread[found].want;
 	a->ndirty--;
+	/* They were the living threads' levels: one is right now. */
+	MAPLE_INVARIANT(a, a->ndirty < a->nlive);
 	return 1;
 }

@@ -146,6 +146,10 @@ void maple_move_finish(struct maple_auto *a, bool exposed)
 {
 	int last = -1;
 
+	if (!MAPLE_INVARIANT(a, !exposed || a->dead ||
+					maple_auto_current(a) ==
+						(int)a->plan.nsteps))
+		return;
 	if (exposed) {
 		for (int r = 0; r < MAPLE_PLAN_ROLES; r++)
 			a->result.role[r] = a->role[r];
@@ -170,6 +174,8 @@ void maple_move_finish(struct maple_auto *a, bool exposed)
 /* maple_move_give_up - this attempt is over; the next one may begin */
 void maple_move_give_up(struct maple_auto *a)
 {
+	if (!MAPLE_INVARIANT(a, !a->finished))
+		return;
 	a->moves++;
 	attempt_clear(a);
 	if (++a->result.attempts >= MAX_ATTEMPTS) {
@@ -244,6 +250,9 @@ void maple_move_executed(struct maple_auto *a, int t, int step,
 	if (!MAPLE_INVARIANT(a, !a->finished && a->role[role] == t &&
 					!(a->done >> step & 1) &&
 					maple_auto_pre_done(a, step)))
+		return;
+	/* Nobody else is in the middle of a step. */
+	if (!MAPLE_INVARIANT(a, a->executing < 0 || a->executing == step))
 		return;
 	var_set(a, step, acc);
 	a->step_range[step] = (struct maple_range){ acc->addr, acc->size };

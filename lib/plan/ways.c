@@ -95,5 +95,7 @@ void maple_way_turn(struct maple_auto *a)
 	for (uint32_t n = 0; n < a->nlive; n++)
 		a->thread[a->live[n]].norm = maple_way_norm(a, a->live[n]);
 	a->moves++;
+	/* Each turn takes setbacks of its own. */
+	MAPLE_INVARIANT(a, !maple_way_stuck(a));
 	maple_level_update(a);
 }

@@ -15,6 +15,7 @@
  * A run that was executed for itself lay elsewhere: it says nothing of where
  * the next one has its variables.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,7 @@ static struct maple_expect_variable *get(struct maple_variables *v,
 		return NULL;
 	found->addr = addr;
 	found->order = HASH_COUNT(v->table);
+	assert(found->order < VARIABLES);
 	HASH_ADD(hh, v->table, addr, sizeof(addr), found);
 	return found;
 }
@@ -74,6 +76,7 @@ static void add_site(struct maple_expect_variable *at, uint32_t site)
 	for (uint32_t i = 0; i < at->nsites; i++)
 		if (at->site[i] == site)
 			return;
+	assert(at->nsites <= SITES);
 	if (at->nsites == SITES ||
 	    !maple_array_reserve(at->site, at->nsites, at->room_sites))
 		return;
@@ -264,8 +267,10 @@ static int order_surw(const struct maple_expect *x,
 					    : seed % MAPLE_POLICY_BASES;
 	if (!v)
 		return 0;
+	assert(v->nthreads > 1 && v->changes);
 	job->policy.addr = v->addr;
 	job->policy.size = GRANULE;
+	assert(!job->expected.name && !job->expected.weight);
 	job->expected.name = calloc(l->nnames + 1, sizeof(*l->names));
 	job->expected.weight = calloc(l->nnames + 1, sizeof(uint32_t));
 	if (!job->expected.name || !job->expected.weight)
@@ -306,6 +311,7 @@ static void order_pct(const struct maple_expect *x,
 	}
 	o->nchanges = changes < MAPLE_POLICY_CHANGES ? changes
 						     : MAPLE_POLICY_CHANGES;
+	assert(points); /* whoever is drawn was come to */
 	for (uint32_t i = 0; i < o->nchanges; i++)
 		o->change[i] = 1 + study->random(study, seed + i) % points;
 	qsort(o->change, o->nchanges, sizeof(*o->change), ascending);

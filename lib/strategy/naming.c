@@ -8,6 +8,7 @@
  * their lasting names. All else is its address, which runs that are forked from
  * one process have in common. Where memory ends its name does.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,9 +119,11 @@ static int begin_block(struct maple_locations *n, const struct maple_event *e)
 	if (!maple_array_reserve(n->block, n->n, n->room))
 		return -ENOMEM;
 	at = lead(n, e->addr);
+	assert(at <= n->n && n->n < BLOCKS);
 	memmove(&n->block[at + 1], &n->block[at],
 		(n->n++ - at) * sizeof(*n->block));
 	whose = maple_mix(maple_mix(e->site, thread_of(n, e->thread)), count->n);
+	assert(!at || n->block[at - 1].addr < e->addr);
 	n->block[at] = (struct block){ e->addr, e->value, whose };
 	return 0;
 }

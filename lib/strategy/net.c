@@ -8,6 +8,7 @@
  * Not for: heap and stacks, which are elsewhere in another process, so that no
  * schedule could name them.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include "base/array.h"
 #include "net.h"
@@ -59,6 +60,7 @@ void maple_net_order(struct maple_net *net, struct maple_job *job)
 		}
 		if (!best)
 			return;
+		assert(best->told || best->tried < TRIES);
 		best->tried += !best->told;
 		job->net[job->nnet] = best->site;
 	}
@@ -72,6 +74,7 @@ void maple_net_tell(struct maple_net *net, uint32_t site)
 			continue;
 		net->variable[i].told = true;
 		net->told++;
+		assert(net->told <= net->n);
 	}
 }
 
@@ -86,6 +89,7 @@ static struct maple_net_variable *get(struct maple_net *net, uint32_t site)
 	for (uint32_t i = 0; i < net->n; i++)
 		if (net->variable[i].site == site)
 			return &net->variable[i];
+	assert(net->n <= VARIABLES);
 	if (net->n == VARIABLES ||
 	    !maple_array_reserve(net->variable, net->n, net->room))
 		return NULL;

@@ -114,6 +114,7 @@ struct maple_study {
 	unsigned int lane;   /* next(), ended(): of these, whose run it is */
 	/* seconds that a native run takes, and of the CPU; 0: unknown */
 	double native, native_cpu;
+	bool once; /* each run is a stretch of one life, and none comes again */
 	/* What this machine's pair of backends can do. */
 	bool alone;	 /* nobody enforces */
 	bool controls;	 /* controlled runs can be had */

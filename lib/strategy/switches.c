@@ -12,6 +12,7 @@
  * have changed places: an entry says that another one goes first, where all
  * would be the same with their names exchanged in all other entries.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,7 @@ bool maple_switches_chose(const struct maple_policy_switch *entry)
 
 static void cut(struct maple_switches *s, uint32_t at, uint32_t n)
 {
+	assert(at <= s->n);
 	if (n > s->n - at)
 		n = s->n - at;
 	memmove(s->entry + at, s->entry + at + n,
@@ -119,6 +121,7 @@ static bool fails_without(struct shortening *s, uint32_t at, uint32_t n,
 {
 	struct maple_switches list;
 
+	assert(!next || at);
 	s->error = maple_switches_copy(&list, s->now);
 	if (s->error)
 		return false;

@@ -83,6 +83,7 @@ static void no_verdicts(void **state)
 	for (i = 0; i < 5; i++) {
 		assert_false(maple_campaign_gave_up(&c));
 		t.stopped = false;
+		t.judgement = (struct maple_judgement){ 0 };
 		maple_judge(&c, &t, &io);
 		assert_true(no_verdict(&t, MAPLE_UNJUDGED_KILLED));
 		maple_unjudged_take(&c, &t);

@@ -7,6 +7,7 @@
  * interleavings. One that fails in some of them has failed by itself, which is
  * a finding, if one without an order; the campaign goes on to look for that.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +41,7 @@ static int run(struct maple_campaign *c, struct baseline *b)
 	struct maple_trial *trial = &b->trial[b->n];
 	int e;
 
+	assert(b->n < MAPLE_BASELINE_RUNS);
 	for (;;) {
 		memset(trial, 0, sizeof(*trial));
 		trial->job.kind = MAPLE_RUN_NATIVE;
@@ -100,6 +102,7 @@ static unsigned int statuses(const struct baseline *b, char *text, size_t size)
 		used += snprintf(text + used, size - used, "%s%d",
 				 different++ ? " and " : "",
 				 WEXITSTATUS(b->trial[i].run.status));
+		assert(used < size); /* a status has three digits */
 	}
 	return different;
 }
@@ -142,6 +145,7 @@ static int choose_status(struct maple_campaign *c, struct baseline *b)
 		return refuse_status(c, b);
 	if (c->expected < 0)
 		c->expected = first < 0 ? 0 : first;
+	assert(c->expected >= 0);
 	for (i = 0; i < b->n; i++) {
 		if (!b->trial[i].judgement.failure && has_status(&b->trial[i]))
 			maple_judge_status(c, &b->trial[i]);
@@ -178,6 +182,7 @@ static int tell_by_itself(struct maple_campaign *c, struct baseline *b)
 	struct maple_finding *finding;
 	struct maple_trial *trial = b->trial;
 
+	assert(b->failures && b->failures < b->n);
 	while (!trial->judgement.failure)
 		trial++;
 	finding = maple_story_tell(c, trial);
@@ -196,6 +201,7 @@ static int judge(struct maple_campaign *c, struct baseline *b)
 {
 	int e = choose_status(c, b);
 
+	assert(b->failures <= b->n);
 	if (e || !b->failures)
 		return e;
 	if (c->options->baseline_fails) {
@@ -215,6 +221,7 @@ int maple_baseline(struct maple_campaign *c)
 	unsigned int i;
 	int e = 0;
 
+	assert(!c->result->runs.baseline && !c->run_number);
 	maple_campaign_enter(c, MAPLE_PHASE_BASELINE);
 	c->expected = (int)c->options->expect_exit - 1;
 	c->native_seconds = 0;

@@ -148,6 +148,7 @@ static bool had_its_turn(const struct maple_trial *trial, unsigned int i)
 
 static bool was_exposed(const struct maple_trial *trial, unsigned int i)
 {
+	assert(i <= trial->job.nthen);
 	return i ? trial->run.then[i - 1].exposed
 		 : trial->run.automaton.exposed;
 }
@@ -267,10 +268,10 @@ int maple_confirm_details(struct maple_campaign *c,
 {
 	bool names = trial->unnamed && !trial->names;
 	bool past = trial->job.kind == MAPLE_RUN_ENFORCE &&
-		    !c->options->no_confirm && !c->attached &&
-		    maple_past_wanted(*finding);
+		    maple_confirm_is_possible(c) && maple_past_wanted(*finding);
 	bool values = trial->job.kind == MAPLE_RUN_CONTROL && !trial->values &&
-		      !c->options->no_confirm && maple_trial_switches(trial).n;
+		      maple_confirm_is_possible(c) &&
+		      maple_trial_switches(trial).n;
 	/* A hang takes all its time again; so may who is watched everywhere. */
 	bool slow = trial->run.end == MAPLE_END_HANG ||
 		    (values && !trial->job.alone);
@@ -303,6 +304,15 @@ int maple_confirm_details(struct maple_campaign *c,
 unsigned int maple_confirm_times(const struct maple_campaign *c)
 {
 	return c->options->confirm ? c->options->confirm : CONFIRM_DEFAULT;
+}
+
+/*
+ * maple_confirm_is_possible - whether a run that has failed may be made again,
+ * for what more there is to know of it
+ */
+bool maple_confirm_is_possible(const struct maple_campaign *c)
+{
+	return !c->options->no_confirm && c->subject->repeats;
 }
 
 /*
@@ -348,6 +358,15 @@ static void order_serial(struct maple_campaign *c,
 	};
 }
 
+/* Whether there is an order to reverse, a switch to leave out, or a meeting. */
+static bool has_control(const struct maple_trial *order)
+{
+	return order->job.kind == MAPLE_RUN_ENFORCE ||
+	       order->job.schedule == MAPLE_SCHEDULE_MEET ||
+	       (order->job.kind == MAPLE_RUN_CONTROL &&
+		maple_trial_switches(order).n);
+}
+
 /*
  * Runs @order @times times, or its @control. Of a control any failure counts,
  * not just the same: one that fails in another way has not passed.
@@ -360,6 +379,7 @@ static int repeat(struct maple_campaign *c, const struct maple_finding *finding,
 	unsigned int i;
 	int e = 0;
 
+	assert(control != FLIPPED || has_control(order));
 	*fails = *runs = 0;
 	for (i = 0; i < times && !e; i++) {
 		if (maple_campaign_over(c) || maple_interrupt_asked())
@@ -391,15 +411,6 @@ static int repeat(struct maple_campaign *c, const struct maple_finding *finding,
 	return e;
 }
 
-/* Whether there is an order to reverse, a switch to leave out, or a meeting. */
-static bool has_control(const struct maple_trial *order)
-{
-	return order->job.kind == MAPLE_RUN_ENFORCE ||
-	       order->job.schedule == MAPLE_SCHEDULE_MEET ||
-	       (order->job.kind == MAPLE_RUN_CONTROL &&
-		maple_trial_switches(order).n);
-}
-
 /* maple_confirm - fills in the control of @finding, which @trial found */
 int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 		  struct maple_trial *trial)
@@ -408,6 +419,9 @@ int maple_confirm(struct maple_campaign *c, struct maple_finding *finding,
 						    : maple_confirm_times(c);
 	int e;
 
+	/* What it was when an earlier campaign found it says nothing now. */
+	assert(!finding->forced_runs && !finding->flipped_runs &&
+	       !finding->serial_runs);
 	/* It is a matter of nanoseconds, so not each of them fails. */
 	if (trial->job.schedule == MAPLE_SCHEDULE_MEET && times > 1)
 		times *= MEETINGS;

@@ -28,6 +28,7 @@
  * So is what fails natively as well, and what only our priorities bring about:
  * they are an order of the threads that any kernel may choose.
  */
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -101,6 +102,7 @@ static int run_as(struct maple_campaign *c, struct control *how,
 
 	how->runs = how->fails = 0;
 	for (;;) {
+		assert(how->fails <= how->runs && how->runs <= times);
 		*done = how->runs == times || how->fails > fails ||
 			how->runs - how->fails > passes;
 		if (e || *done || maple_campaign_over(c) ||
@@ -216,8 +218,10 @@ static int by_presence(struct maple_campaign *c, const struct maple_trial *trial
 				.space = RLIM_INFINITY };
 	char cause[256];
 	bool done;
-	int e = run_as(c, &idle, RUNS, RUNS - MOST, RUNS, &done);
+	int e;
 
+	assert(level < sizeof(presence) / sizeof(*presence));
+	e = run_as(c, &idle, RUNS, RUNS - MOST, RUNS, &done);
 	*idles = !e && done && !idle.fails;
 	if (e || !done || idle.fails < MOST)
 		return e;
@@ -443,7 +447,7 @@ int maple_disturbed(struct maple_campaign *c,
 				    "stuck: see --timeout");
 		return 0;
 	}
-	if (!c->attached && is_unforced(trial))
+	if (c->subject->repeats && is_unforced(trial))
 		e = examine(c, trial, is);
 	if (!e && *is && finding->known)
 		e = maple_memo_forget_finding(c->memo, finding->id, geteuid(),

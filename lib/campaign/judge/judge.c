@@ -8,6 +8,7 @@
  * rests on silence: whether the run was delivered at all is said beside it, by
  * the backend.
  */
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -86,6 +87,7 @@ void maple_judge_death(const struct maple_run *run, struct maple_judgement *j)
 					     : run->signo;
 	const char *name = sigabbrev_np(signo);
 
+	assert(signo); /* its own, or that of a process that it had */
 	fail(j, MAPLE_FAILURE_SIGNAL);
 	j->signo = signo;
 	if (run->signo == j->signo &&
@@ -105,6 +107,7 @@ void maple_judge_status(const struct maple_campaign *c,
 	struct maple_judgement *j = &trial->judgement;
 	int status = WEXITSTATUS(trial->run.status);
 
+	assert(c->expected >= 0 && WIFEXITED(trial->run.status));
 	if (status == c->expected)
 		return;
 	fail(j, MAPLE_FAILURE_EXIT);
@@ -177,6 +180,7 @@ static bool judge_report(struct maple_campaign *c, struct maple_trial *trial,
 	free(errors);
 	if (!found)
 		return false;
+	assert(!trial->report); /* one run, one report */
 	fail(j, MAPLE_FAILURE_SANITIZER);
 	j->status = WIFEXITED(trial->run.status)
 			    ? WEXITSTATUS(trial->run.status)
@@ -193,6 +197,7 @@ void maple_judge(struct maple_campaign *c, struct maple_trial *trial,
 	const struct maple_run *run = &trial->run;
 	struct maple_judgement *j = &trial->judgement;
 
+	assert(!j->failure && !j->unjudged);
 	switch (run->end) {
 	case MAPLE_END_DEADLOCK:
 		fail(j, MAPLE_FAILURE_DEADLOCK);
@@ -215,6 +220,7 @@ void maple_judge(struct maple_campaign *c, struct maple_trial *trial,
 	case MAPLE_END_LEFT:
 		return;
 	case MAPLE_END_ENOUGH:
+		assert(c->between && !trial->round.job);
 		maple_round_judge(c, trial);
 		trial->run.status = W_EXITCODE(trial->round.status, 0);
 		if (!j->failure && !j->unjudged && !trial->stopped)

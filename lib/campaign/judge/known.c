@@ -11,6 +11,7 @@
  * nothing. What was found with other arguments is another input: it is left
  * alone.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,7 @@ static int mended(struct maple_campaign *c, struct maple_finding **f)
 	struct maple_finding *finding = *f;
 	int e;
 
+	assert(!finding->fixed_at); /* it was open, and only once */
 	finding->fixed_at = (uint64_t)time(NULL);
 	e = maple_findings_store(c, finding);
 	if (!e)
@@ -78,6 +80,7 @@ static int forgive(struct maple_campaign *c, const struct maple_trial *order)
 	unsigned int i;
 	int e = 0;
 
+	assert(job->kind == MAPLE_RUN_ENFORCE);
 	for (i = 0; i <= job->nthen && !e; i++) {
 		if (maple_goal_of_plan(i ? &job->then[i - 1] : &job->plan,
 				       &goal))
@@ -95,6 +98,7 @@ static int still_fails(struct maple_campaign *c, const struct maple_finding *f,
 	struct maple_finding *again = maple_story_tell(c, trial);
 	int e;
 
+	assert(!trial->stopped && trial->judgement.failure);
 	if (!again)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
 	e = maple_confirm_details(c, trial, &again);
@@ -133,6 +137,7 @@ static int replay(struct maple_campaign *c, struct maple_finding **f,
 	}
 	if (e || fails)
 		return e;
+	assert(judged <= times);
 	if (judged < times) {
 		maple_campaign_notice(c,
 				      "known finding %s could not be replayed: "
@@ -217,8 +222,9 @@ int maple_known_replay(struct maple_campaign *c)
 	size_t n, i;
 	int e;
 
+	assert(c->memo_program && !c->replayed);
 	c->replayed = true;
-	if (c->attached || !c->strategy->forces)
+	if (!c->subject->repeats || !c->strategy->forces)
 		return 0;
 	e = maple_memo_known(c->memo, c->memo_program, &known, &n, c->err);
 	if (e)
@@ -245,6 +251,7 @@ int maple_known_mended(struct maple_campaign *c)
 	unsigned int i;
 	int e = 0;
 
+	assert(!c->result->nfindings);
 	for (i = 0; i < c->ngone && !e; i++)
 		e = mended(c, &c->gone[i]);
 	return e;

@@ -110,6 +110,7 @@ int maple_shorten(struct maple_campaign *c, struct maple_trial *trial)
 	struct maple_switches had = maple_trial_switches(trial), now;
 	struct maple_trial last;
 
+	assert(trial->job.kind == MAPLE_RUN_CONTROL);
 	if (!had.nnames || c->options->no_confirm)
 		return 0;
 	if (came_to_an_end(&s, &had, trial))

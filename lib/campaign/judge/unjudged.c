@@ -47,6 +47,7 @@ void maple_unjudged(struct maple_judgement *j, enum maple_unjudged why,
 	va_list ap;
 
 	assert(why < MAPLE_UNJUDGEDS);
+	assert(!j->failure); /* that would be a verdict */
 	j->unjudged = true;
 	j->why = why;
 	va_start(ap, fmt);
@@ -96,6 +97,7 @@ void maple_unjudged_take(struct maple_campaign *c, struct maple_trial *trial)
 {
 	const struct maple_judgement *j = &trial->judgement;
 
+	assert(!trial->stopped);
 	trial->stopped |= j->unjudged;
 	if (j->unjudged)
 		count(c, j);
@@ -109,6 +111,7 @@ void maple_unjudged_hang(struct maple_campaign *c,
 {
 	struct maple_judgement j = { 0 };
 
+	assert(finding->kind == MAPLE_FAILURE_HANG);
 	maple_unjudged(&j, MAPLE_UNJUDGED_HUNG, "%s, and %s", finding->what,
 		       why);
 	count(c, &j);

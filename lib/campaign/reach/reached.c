@@ -7,6 +7,7 @@
  * to be one thread's. What is kept goes by offset, since the numbers of sites
  * are another build of maple's own.
  */
+#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -35,6 +36,7 @@ void maple_reached_event(struct maple_reached *r,
 			return;
 		r->n = word + word / 2 + 64;
 	}
+	assert(word < r->n);
 	r->bits[word] |= 1ull << event->site % 64;
 }
 
@@ -45,6 +47,7 @@ void maple_reached_join(struct maple_reached *all, const struct maple_reached *r
 			return;
 		all->n = r->n;
 	}
+	assert(all->n >= r->n);
 	for (uint32_t i = 0; i < r->n; i++)
 		all->bits[i] |= r->bits[i];
 }
@@ -68,6 +71,8 @@ char *maple_reached_write(const uint32_t *offsets, uint32_t n, uint32_t most)
 		return NULL;
 	*text = '\0';
 	for (uint32_t i = 0; i < n && at - text + 12 < most; i++) {
+		assert(offsets[i] >=
+		       last); /* they are written as differences */
 		at += sprintf(at, "%s%x", i ? "." : "", offsets[i] - last);
 		last = offsets[i];
 	}
@@ -175,6 +180,7 @@ static char *write_all(const char *build_id, uint32_t *offsets, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 		if (!i || offsets[i] != offsets[i - 1])
 			offsets[kept++] = offsets[i];
+	assert(kept <= n && (kept || !n));
 	sites = maple_reached_write(offsets, kept,
 				    MAPLE_MEMO_CORPUS_TEXT - AROUND);
 	if (!sites)

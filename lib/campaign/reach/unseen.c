@@ -43,7 +43,7 @@ int maple_unseen_learn(struct maple_campaign *c, const struct maple_trial *trial
 
 	for (i = 0; i < run->nthreads && i < MAPLE_THREADS; i++) {
 		if (!*run->threads[i].name ||
-		    (!trial->ran[i] && (run->lost || c->attached)))
+		    (!trial->ran[i] && (run->lost || !c->subject->from_start)))
 			continue;
 		u = get(&c->unseen, run->threads[i].name);
 		if (!u)

@@ -93,6 +93,7 @@ static void find_orders(const struct maple_trial *trial, struct orders *o)
 		now->access[e->aux] = find_step(trial, now->plan, i);
 		now->step[e->aux] = i;
 	}
+	assert(o->n <= 1 + trial->job.nthen);
 }
 
 /*
@@ -269,6 +270,7 @@ void maple_story_moment(struct maple_campaign *c, struct maple_trial *trial,
 			const struct maple_making *making,
 			struct maple_moment *moment)
 {
+	assert(!moment->thread && !moment->variable && !moment->place.image);
 	maple_registry_place(c->registry, making->site, &moment->place);
 	moment->kind = maple_story_letter[making->kind];
 	moment->half = making->half;
@@ -343,6 +345,7 @@ static bool is_better(const struct maple_moment *a, const struct maple_moment *b
 void maple_story_share_names(struct maple_moment *moments, unsigned int n,
 			     const struct maple_plan *plan)
 {
+	assert(!plan || n == plan->nsteps); /* each is a step's */
 	for (unsigned int i = 0; i < n; i++) {
 		struct maple_moment *m = &moments[i], *best = m;
 

@@ -8,6 +8,7 @@
  * such an order is run once more, with the accesses watched that may have led
  * to the wait (confirm.c).
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,7 @@ static void tell_read(const struct past *p, int64_t read, int64_t write)
 	struct maple_naming n;
 	char value[64];
 
+	assert(r->thread == p->self && w->thread != p->self);
 	maple_story_name(p->c, p->trial, &asked, &n);
 	fprintf(p->out, "%sit had read %s", ftell(p->out) ? "\n" : "",
 		n.name ? n.name : "what is not known");
@@ -258,6 +260,7 @@ void maple_past_watch(struct maple_campaign *c, const struct maple_finding *f,
 	uint32_t sites = c->strategy->around ? c->strategy->sites(c->system)
 					     : 0;
 
+	assert(plan->nguards + room == MAPLE_PLAN_GUARDS);
 	for (uint32_t site = 0; site < sites; site++) {
 		unsigned int nmore;
 

@@ -4,6 +4,7 @@
  * variable, and what came of it. Everything becomes plain text here, while
  * the run's addresses still mean something.
  */
+#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,7 @@ static void tell_stacks(struct maple_campaign *c, struct maple_finding *f,
 
 	if (*run->no_stacks)
 		maple_campaign_notice(c, "no stacks: %s", run->no_stacks);
+	assert(!f->stacks && !f->nstacks);
 	/* The finding takes them over. */
 	f->stacks = run->stacks;
 	f->nstacks = run->nstacks;
@@ -323,8 +325,8 @@ static void tell_how(struct maple_campaign *c, struct maple_finding *f,
 	f->argv = calloc(n + 1, sizeof(*f->argv));
 	while (f->argv && n-- > 0)
 		f->argv[n] = strdup(o->argv[n]);
-	f->attached = c->attached != NULL;
-	f->cwd = c->attached ? copy(c->attached->cwd) : get_current_dir_name();
+	f->attached = !c->subject->repeats;
+	f->cwd = copy(c->cwd);
 	f->exe = copy(o->exe);
 	f->input = copy(o->input);
 	f->backend = copy(c->backend);

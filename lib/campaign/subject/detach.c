@@ -9,6 +9,7 @@
  * "no" to whom he does not know. Anybody can take a name: who is believed to be
  * attached is root, or a user who may be.
  */
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <stddef.h>

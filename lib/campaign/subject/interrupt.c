@@ -5,6 +5,7 @@
  * ask to end also end the campaign, a second later, so that the program can
  * close what it has open.
  */
+#include <assert.h>
 #include <signal.h>
 #include <string.h>
 #include "base/clock.h"
@@ -76,6 +77,7 @@ void maple_interrupt_forward(struct maple_interrupts *passed, pid_t pid)
 
 	for (i = 0; i < NSIGNALS; i++) {
 		n = __atomic_load_n(&arrived[i], __ATOMIC_RELAXED);
+		assert(n >= passed->n[i]); /* none but ours was passed on */
 		if (n != passed->n[i])
 			kill(pid, signals[i]);
 		passed->n[i] = n;

@@ -4,6 +4,7 @@
  * start: a file is opened again, a pipe is read once and kept. What a run
  * prints goes to files of its own, which a finding keeps.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -127,6 +128,9 @@ static void give_back(struct maple_io *io, int fd)
 {
 	struct stat st;
 
+	if (fd < 0)
+		return;
+	assert(io->nspare <= MAPLE_IO_SPARE);
 	if (io->nspare < MAPLE_IO_SPARE && !fstat(fd, &st) &&
 	    S_ISREG(st.st_mode) && (!st.st_size || !ftruncate(fd, 0)) &&
 	    !fcntl(fd, F_SETFL, 0) && !lseek(fd, 0, SEEK_SET))
@@ -267,10 +271,11 @@ int maple_io_same(const struct maple_io_run *run, const char *path,
 	return n == 0 && m == 0;
 }
 
-/* maple_io_end - closes the files of a run */
+/* maple_io_end - closes the files of a run, which may have none */
 void maple_io_end(struct maple_io *io, struct maple_io_run *run)
 {
-	close(run->in);
+	if (run->in >= 0)
+		close(run->in);
 	give_back(io, run->out);
 	give_back(io, run->err);
 }

@@ -56,6 +56,7 @@ static void get_ready(struct maple_round *r)
 		.words = memfd_create("maple-between", MFD_CLOEXEC),
 	};
 
+	assert(!r->shell->pid); /* one waits at most */
 	r->shell->words = command.words;
 	if (maple_shell_ahead(&command, &r->shell->go, &r->shell->pid)) {
 		r->shell->pid = 0;
@@ -203,6 +204,7 @@ bool maple_round_over(struct maple_round *r, pid_t pid)
 		r->done = learns(r, pid, at);
 	if (!r->done || !is_quiet(r, pid, at))
 		return false;
+	assert(!r->job && r->ended);
 	if (another(r, at)) {
 		r->done = false;
 		r->ended = 0;
@@ -253,6 +255,7 @@ void maple_round_close(struct maple_campaign *c)
 /* What a native run says of those that come after it. */
 static void learn(struct maple_campaign *c, const struct maple_round *r)
 {
+	assert(r->number); /* one that did not count, too */
 	if (r->fastest && (!c->round_seconds || r->fastest < c->round_seconds))
 		c->round_seconds = r->fastest;
 	if (r->spoilt && c->rounds != r->number)

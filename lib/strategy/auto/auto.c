@@ -180,6 +180,7 @@ static bool begin(struct maple_portfolio *a, enum part part,
 		*e = draw(a, job, MAPLE_POLICY_PCT, err);
 		break;
 	default:
+		assert(part == MAPLE);
 		*e = maple_search_begin(&a->maple, job, err);
 	}
 	return true;
@@ -201,6 +202,7 @@ static enum maple_next next(void *self, struct maple_job *job,
 	ask(a, idle, late, wants);
 	for (;;) {
 		part = maple_shares_next(a->share, PARTS, wants);
+		assert(part < PARTS); /* maple or pos always has a run */
 		if (begin(a, part, job, err, e))
 			break;
 		wants[part] = false;
@@ -235,8 +237,10 @@ static int teach(struct maple_portfolio *a, struct maple_job *job,
 	struct maple_profiling *p = &a->maple.profiling;
 	double since = maple_clock_now();
 	bool shown = false;
-	int e = maple_profiling_ended(p, job, end, err);
+	int e;
 
+	assert(job->part < PARTS && job->part != MAPLE && job->part != MEET);
+	e = maple_profiling_ended(p, job, end, err);
 	if (!e)
 		e = maple_meetings_learn(&a->meetings, p, err);
 	if (job->part == RANK && e)

@@ -4,6 +4,7 @@
  * the more the share is worth; whose time comes first is next. A share that
  * wants no run for a while has nothing to catch up on.
  */
+#include <assert.h>
 #include "shares.h"
 
 #define FLOOR	0.1  /* of its weight, that a share is worth without news */
@@ -15,11 +16,13 @@ static double worth(const struct maple_share *s)
 	/* Unknown ones are expected to bring news. */
 	double rate = (s->news + 1) / (s->runs + 1);
 
+	assert(s->news <= s->runs);
 	return s->blind ? s->weight : s->weight * (FLOOR + (1 - FLOOR) * rate);
 }
 
 void maple_share_init(struct maple_share *share, double weight)
 {
+	assert(weight > 0);
 	*share = (struct maple_share){ .weight = weight, .at = 1 / weight };
 }
 

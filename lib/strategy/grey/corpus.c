@@ -9,6 +9,7 @@
  * The figures are from 200 sessions on an implementation of SafeStack; see
  * algorithms.md 13.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ static uint64_t draw(uint64_t *state, uint64_t n)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15ull;
 
+	assert(n);
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
 	return (z ^ z >> 31) % n;
@@ -48,6 +50,7 @@ static struct maple_corpus_entry *get(struct maple_corpus *c,
 	entry->feature = *feature;
 	HASH_ADD(hh, c->table, feature, sizeof(entry->feature), entry);
 	c->all[c->n++] = entry;
+	assert(HASH_COUNT(c->table) == c->n);
 	return entry;
 }
 
@@ -61,8 +64,10 @@ struct learning {
 
 static void put(struct maple_corpus *c, struct maple_trail *trail)
 {
-	if (trail && trail->refs == 1)
+	if (trail && trail->refs == 1) {
+		assert(c->steps >= trail->n);
 		c->steps -= trail->n;
+	}
 	maple_trail_put(trail);
 }
 
@@ -82,6 +87,7 @@ static bool on_feature(void *ctx, const struct maple_feature *feature,
 	at = entry->n < MAPLE_CORPUS_PREFIXES
 		     ? entry->n++
 		     : draw(&l->state, MAPLE_CORPUS_PREFIXES);
+	assert(at < MAPLE_CORPUS_PREFIXES && entry->n <= entry->hits);
 	put(l->c, entry->prefix[at].trail);
 	entry->prefix[at] =
 		(struct maple_corpus_prefix){ l->trail, l->step_of[event] };
@@ -209,6 +215,7 @@ size_t maple_corpus_rarest(const struct maple_corpus *c,
 				if (k < all[i]->n)
 					give(&g, &all[i]->prefix[k]);
 	}
+	assert(g.n <= most);
 	free(g.given);
 	free(all);
 	return g.n;

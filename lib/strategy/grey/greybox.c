@@ -7,6 +7,7 @@
  * is learned what these lead to now. When the campaign ends, those that had no
  * run yet are kept again, and then what was rare in this one.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include "greybox.h"
@@ -28,6 +29,7 @@ static void recall(struct maple_greybox *g, struct maple_study *study)
 /* Whether there is one that had no run: @list is the caller's then. */
 static bool take(struct maple_greybox *g, struct maple_switches *list)
 {
+	assert(g->used <= g->nrecalled);
 	while (g->used < g->nrecalled) {
 		*list = g->recalled[g->used];
 		g->recalled[g->used++] = (struct maple_switches){ 0 };
@@ -81,6 +83,8 @@ void maple_greybox_drop(struct maple_greybox *g, struct maple_job *job)
 {
 	if (!job->aim)
 		return;
+	/* Its place, or that of one before it, has been empty since. */
+	assert(g->cut < g->used && !g->recalled[g->cut].n);
 	g->recalled[g->cut++] = job->switches;
 	job->switches = (struct maple_switches){ 0 };
 	job->aim = NULL;
@@ -133,6 +137,7 @@ void maple_greybox_leave(const struct maple_greybox *g,
 	for (size_t i = 0; i < g->nrecalled && n < MAPLE_MEMO_CORPUS_LISTS; i++)
 		if (g->recalled[i].n)
 			list[n++] = g->recalled[i];
+	assert(n <= MAPLE_MEMO_CORPUS_LISTS);
 	first = n; /* of those that are ours */
 	n += maple_corpus_rarest(&g->corpus, list + n,
 				 MAPLE_MEMO_CORPUS_LISTS - n);

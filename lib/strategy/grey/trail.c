@@ -5,6 +5,7 @@
  * entries of the log had come true before it is found by going through both at
  * a time: who makes an access has been chosen last.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,7 @@ static int fill(struct maple_trail *t, const struct maple_run *run,
 						 origin.hit, 0 };
 		uint32_t was = last[e->thread];
 
+		assert(was <= t->n);
 		of[i] = was ? was - 1 : 0;
 		if (was && same_point(&t->step[was - 1], &step))
 			continue;
@@ -115,7 +117,10 @@ int maple_trail_create(const struct maple_run *run,
 
 void maple_trail_put(struct maple_trail *trail)
 {
-	if (!trail || --trail->refs)
+	if (!trail)
+		return;
+	assert(trail->refs);
+	if (--trail->refs)
 		return;
 	maple_switches_deinit(&trail->list);
 	free(trail->step);
@@ -139,6 +144,7 @@ int maple_trail_cut(const struct maple_trail *trail, uint32_t step,
 	struct maple_switches up_to = trail->list;
 	struct maple_policy_switch *more;
 
+	assert(step < trail->n && s->entries <= trail->list.n);
 	up_to.n = s->entries;
 	if (maple_switches_copy(list, &up_to))
 		return -ENOMEM;

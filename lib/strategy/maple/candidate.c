@@ -6,6 +6,7 @@
  * Not decided here: whether an iRoot is feasible (predict/), which one is tried
  * next (choice.c), how it is forced (plan/).
  */
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 #include "candidate.h"
@@ -50,6 +51,7 @@ struct maple_candidate *maple_candidate_get(struct maple_candidates *all,
 {
 	struct maple_candidate *c;
 
+	assert(maple_iroot_events(iroot->idiom)); /* tables are by idiom */
 	HASH_FIND(hh, all->table, iroot, sizeof(*iroot), c);
 	if (c)
 		return c;
@@ -205,11 +207,14 @@ int maple_candidate_plan(const struct maple_candidate *c, unsigned int attempt,
 	struct maple_plan_step *step;
 	uint32_t i, j;
 
+	assert(attempt);
 	if (maple_plan_init(plan, &c->iroot, attempt, paper, seed))
 		return -1;
 	for (i = 0; i < plan->nsteps; i++) {
 		step = &plan->step[i];
 		end = &c->facts.e[step->event];
+		assert(end->nclasses <= sizeof(end->class_occurrence) /
+						sizeof(*end->class_occurrence));
 		step->occurrence = end->occurrence;
 		if (end->nclasses)
 			step->occurrence =
@@ -224,6 +229,8 @@ int maple_candidate_plan(const struct maple_candidate *c, unsigned int attempt,
 	}
 	for (i = 0; i < c->nguards; i++)
 		add_guard(plan, c->guard[i]);
+	assert(plan->nguards <= MAPLE_PLAN_GUARDS &&
+	       c->ncovers <= MAPLE_PLAN_COVERS);
 	plan->ncovers = c->ncovers;
 	memcpy(plan->cover, c->cover, sizeof(plan->cover));
 	return 0;

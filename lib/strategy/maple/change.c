@@ -4,6 +4,7 @@
  * A point is the n-th hit of a site, drawn from the accesses that the run
  * before it made, each as likely as the other.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
@@ -20,6 +21,7 @@ static uint32_t *counter(struct maple_hits *hits, uint32_t index)
 	if (!maple_array_extend(hits->count, hits->n, n))
 		return NULL;
 	hits->n = n;
+	assert(index < hits->n);
 	return &hits->count[index];
 }
 
@@ -61,6 +63,7 @@ void maple_change_note(const struct maple_study *study, struct maple_sample *s,
 	s->change[at].hit = *hits;
 	if (s->n <= at)
 		s->n = at + 1;
+	assert(s->n <= s->seen && s->n <= MAPLE_RUN_CHANGES);
 }
 
 /* maple_change_draw - @n different change points for @job, if there are */
@@ -72,6 +75,7 @@ void maple_change_draw(const struct maple_study *study, struct maple_sample *s,
 
 	if (n > s->n)
 		n = s->n;
+	assert(job->nchanges + n <= MAPLE_RUN_CHANGES);
 	for (i = 0; i < n; i++) {
 		j = i + study->random(study, job->seed + i) % (s->n - i);
 		swap = s->change[j];

@@ -22,6 +22,7 @@
  * What was exposed comes again (maple_choice_again()) where nothing that is
  * likely is left, four between two profile runs.
  */
+#include <assert.h>
 #include <string.h>
 #include "choice.h"
 #include "classes.h"
@@ -57,6 +58,7 @@ static bool wanted(const struct maple_candidate *c)
 static unsigned int tries_of(const struct maple_candidate *c,
 			     const struct maple_choice_limits *limits)
 {
+	assert(limits->attempts); /* one fewer than none would be many */
 	return limits->attempts -
 	       (limits->attempts == MAPLE_PLAN_WAYS && !c->gated);
 }
@@ -105,6 +107,7 @@ static void link_parts(const struct maple_candidates *all,
 		[MAPLE_IDIOM_5] = 2, [MAPLE_IDIOM_6] = 2,
 	};
 
+	assert(c->linked <= all->n);
 	if (c->linked == all->n || !second[c->iroot.idiom])
 		return;
 	c->part[0] = find(all, &c->iroot, 0);
@@ -232,6 +235,7 @@ maple_choice_next(struct maple_candidates *all,
 			best[idiom] = c;
 	}
 	idiom = turn(all, best, limits->order);
+	assert(!idiom == !best[idiom]); /* there is no idiom 0 */
 	all->served[idiom]++;
 	return best[idiom];
 }
@@ -272,6 +276,7 @@ static bool looked_before(const struct maple_candidate *a,
 void maple_choice_looked(struct maple_candidate *c, bool missed)
 {
 	c->missed = missed && !c->missed;
+	assert(c->looks);
 	c->looks -= c->missed;
 }
 
@@ -339,6 +344,7 @@ maple_choice_beside(const struct maple_candidates *all,
 	struct maple_candidate *best = NULL, *c, *next;
 	unsigned int i;
 
+	assert(n);
 	for (i = 0; i < n; i++)
 		if (chosen[i]->iroot.idiom == MAPLE_IDIOM_DEADLOCK)
 			return NULL;

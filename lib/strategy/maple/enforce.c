@@ -4,6 +4,7 @@
  * exposed the iRoot; the observer reads the log of the run and has the last
  * word.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ struct verdict {
 
 static struct maple_candidate *of(const struct maple_job *job, unsigned int i)
 {
+	assert(i <= job->nthen);
 	return maple_candidate_of(i ? job->beside[i - 1] : job->goal);
 }
 
@@ -118,6 +120,7 @@ static bool had_chance(const struct verdict *v, unsigned int i)
 {
 	uint32_t all = (1u << v->job->then[i].nsteps) - 1;
 
+	assert(i < v->job->nthen);
 	return begun(v, 1 + i) && !(all & ~v->end->run->then[i].reached);
 }
 
@@ -206,8 +209,10 @@ static int record(struct verdict *v)
 /* Nothing of @job is under way any more. */
 static void leave(struct maple_job *job)
 {
-	for (unsigned int i = 0; i <= job->nthen; i++)
+	for (unsigned int i = 0; i <= job->nthen; i++) {
+		assert(of(job, i)->busy);
 		of(job, i)->busy = false;
+	}
 }
 
 /* maple_enforce_ended - what the run of @job says about its orders */
@@ -238,6 +243,7 @@ static int add_followers(struct maple_profiling *p, struct maple_job *job)
 	struct maple_candidate *k;
 	struct maple_plan *plan;
 
+	assert(!job->nthen && most <= MAPLE_RUN_THEN);
 	if (p->limits.order == MAPLE_ORDER_PAPER)
 		return 0;
 	if (together && together - 1 < most)
@@ -313,6 +319,7 @@ int maple_enforce_begin(struct maple_profiling *p, struct maple_job *job,
 	const struct maple_campaign_options *options = p->study->options;
 	bool paper = options->order == MAPLE_ORDER_PAPER;
 
+	assert(!candidate->busy);
 	job->kind = MAPLE_RUN_ENFORCE;
 	job->goal = &candidate->goal;
 	job->rested = maple_choice_rests(&p->candidates, candidate, &p->limits);
@@ -324,7 +331,7 @@ int maple_enforce_begin(struct maple_profiling *p, struct maple_job *job,
 				 job->seed, &job->plan))
 		return maple_error_set(err, EINVAL, "no plan for idiom %u",
 				       candidate->iroot.idiom);
-	if (options->attached)
+	if (p->study->once)
 		forget_hints(&job->plan);
 	candidate->busy = true;
 	++*(job->again ? &candidate->looks : &candidate->attempts);

@@ -10,6 +10,7 @@
  *
  * It is a strategy of its own, and a part of the default one (../auto).
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include "classes.h"
@@ -29,8 +30,8 @@ static struct maple_candidate *look_next(const struct maple_search *m)
 	const struct maple_study *study = m->profiling.study;
 	struct maple_candidate *k;
 
-	if (m->profiling.limits.order == MAPLE_ORDER_PAPER ||
-	    study->options->attached || study->searching || m->looks >= LOOKS)
+	if (m->profiling.limits.order == MAPLE_ORDER_PAPER || study->once ||
+	    study->searching || m->looks >= LOOKS)
 		return NULL;
 	k = maple_choice_again(&m->profiling.candidates, &m->profiling.limits);
 	return k && m->looks && k->looks >= MAPLE_PLAN_WAYS ? NULL : k;
@@ -86,8 +87,9 @@ static int profile(struct maple_search *m, struct maple_job *job,
 	struct maple_profiling *p = &m->profiling;
 	unsigned int before = p->runs + p->underway;
 
+	assert(!job->nchanges);
 	m->since_profile = m->looks = 0;
-	if (p->study->options->attached) {
+	if (p->study->once) {
 		job->schedule = MAPLE_SCHEDULE_NATIVE;
 	} else {
 		job->schedule = schedule_of(p->study, before);

@@ -18,6 +18,7 @@
  * they rest no more. Nothing is stored: what holds for one program or input
  * need not hold for the next.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -40,6 +41,7 @@ struct maple_odds_site {
 static unsigned int class_of(const struct maple_iroot *iroot,
 			     const struct maple_predict_facts *facts)
 {
+	assert(facts->against * 8u < MAPLE_ODDS_CLASSES);
 	return facts->against * 8u | (facts->disjoint ? 4u : 0) |
 	       (facts->ordered ? 2u : 0) |
 	       (maple_event_is_memory(iroot->e[0].kind) ? 1u : 0);

@@ -3,6 +3,7 @@
  * Profile runs: what did this order expose, and what could another one? How
  * their threads are scheduled is for whoever asks for one to say.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,7 @@ static int no_memory(struct profile *h)
 
 static bool will_tell(struct profile *h, struct maple_candidate *k)
 {
+	assert(!k->told);
 	if (!maple_array_reserve(h->told, h->n, h->room)) {
 		no_memory(h);
 		return false;
@@ -168,6 +170,7 @@ static void merge(uint32_t *list, uint32_t *count, uint32_t max,
 {
 	unsigned int i, j;
 
+	assert(*count <= max);
 	for (i = 0; i < n && *count < max; i++) {
 		for (j = 0; j < *count; j++)
 			if (list[j] == sites[i])
@@ -265,6 +268,7 @@ static int tell(struct profile *h)
 		return no_memory(h);
 	}
 	for (i = 0; i < h->n; i++) {
+		assert(h->told[i]->told);
 		goals[i] = &h->told[i]->goal;
 		fresh[i] = !goals[i]->row;
 	}
@@ -296,6 +300,8 @@ static int harvest(struct profile *h, const struct maple_job_end *end)
 	bool whole = !end->run->lost && !end->failed;
 	int e;
 
+	/* What is predicted has the names of the run's threads. */
+	assert(p->predict && h->run == end->run);
 	if (whole)
 		harvest_observed(h);
 	if (maple_predict_finish(p->predict) && !h->error)
@@ -363,6 +369,7 @@ int maple_profiling_ended(struct maple_profiling *p, struct maple_job *job,
 	struct profile *h = job->own;
 	int e;
 
+	assert(job->nnet <= MAPLE_RUN_NET);
 	for (uint32_t i = 0; i < job->nnet; i++)
 		if (h->caught >> i & 1)
 			maple_net_tell(&p->net, job->net[i]);
@@ -403,6 +410,7 @@ void maple_profiling_drop(struct maple_profiling *p, struct maple_job *job)
 
 	if (!h)
 		return;
+	assert(p->underway && h->p == p);
 	p->underway--;
 	maple_predict_destroy(h->predict);
 	maple_crossed_destroy(h->crossed);
@@ -420,6 +428,7 @@ static void keep(struct maple_kept *kept, const struct maple_event *event)
 {
 	kept->cut |= kept->n == KEPT_MOST ||
 		     !maple_array_reserve(kept->event, kept->n, kept->room);
+	assert(kept->n <= KEPT_MOST);
 	if (!kept->cut)
 		kept->event[kept->n++] = *event;
 }
@@ -488,6 +497,7 @@ static int begin(struct maple_profiling *p, struct maple_job *job,
 
 	if (!h)
 		return maple_error_set(err, ENOMEM, "out of memory");
+	assert(!job->own); /* it is nobody's yet */
 	h->p = p;
 	h->controlled = how != NULL;
 	h->keeps = how && how->keeps;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,9 +87,11 @@ void maple_meetings_ended(struct maple_meetings *m, struct maple_job *job,
 {
 	struct maple_meeting *meeting = job->aim;
 
+	assert(maple_meetings_is(job));
 	if (!end->run->changes)
 		return;
 	job->news = !meeting->met++;
+	assert(meeting->met <= meeting->tries);
 	m->met++;
 }
 

@@ -8,6 +8,7 @@
  * Pairs come first: most bugs take no more, where the paper has the longest
  * first.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "base/clock.h"
 #include "patterns.h"
 
+#define PATTERNS  19   /* classes of them */
 #define TRIES	  2    /* runs for a pattern that do not show it */
 #define WAITING	  2    /* orders of a pattern that wait */
 #define PROMISING 4000 /* events of a run, whose orders are drawn up on paper */
@@ -23,7 +25,7 @@
 #define MOST	  2.0  /* ... after one run, */
 #define LEAST	  0.002 /* ... and at least */
 
-const char *const maple_pattern_classes[] = {
+const char *const maple_pattern_classes[PATTERNS + 1] = {
 	"pattern 1",  "pattern 2",  "pattern 3",  "pattern 4",	"pattern 5",
 	"pattern 6",  "pattern 7",  "pattern 8",  "pattern 9",	"pattern 10",
 	"pattern 11", "pattern 12", "pattern 13", "pattern 14", "pattern 15",
@@ -81,8 +83,10 @@ static void name_goal(struct maple_patterns_key *key)
 {
 	struct maple_goal *g = &key->goal;
 
+	assert(key->pattern.number && key->pattern.number <= PATTERNS);
 	g->class = maple_pattern_classes[key->pattern.number - 1];
 	g->n = maple_pattern_steps(key->pattern.number);
+	assert(g->n && g->n <= MAPLE_GOAL_USES);
 	for (unsigned int i = 0; i < g->n; i++) {
 		g->use[i].site = key->pattern.site[i];
 		g->use[i].kind = maple_pattern_step(key->pattern.number, i).kind;
@@ -199,6 +203,7 @@ static void promise(struct learning *l, const struct maple_order_goal *goal,
 			     : i < found->n + steps ? goal->event[i - found->n]
 						    : i - found->n - steps;
 
+		assert(e < n);
 		if (done[e])
 			continue;
 		done[e] = true;
@@ -225,6 +230,7 @@ static int put(struct learning *l, struct maple_patterns_key *key,
 	};
 	struct maple_patterns_order *order;
 
+	assert(key->waiting < WAITING);
 	if (!maple_array_reserve(p->order, p->norders, p->room))
 		return -ENOMEM;
 	order = &p->order[p->norders];
@@ -291,8 +297,10 @@ static int tell(struct learning *l, struct maple_error *err)
 
 	if (!goals)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	for (uint32_t i = 0; i < l->n; i++)
+	for (uint32_t i = 0; i < l->n; i++) {
+		assert(l->told[i]->told);
 		goals[i] = &l->told[i]->goal;
+	}
 	e = l->study->learn(l->study, goals, l->n, err);
 	for (uint32_t i = 0; i < l->n; i++) {
 		struct maple_patterns_key *key = l->told[i];
@@ -419,6 +427,7 @@ static void sweep(struct maple_patterns *p)
 			p->order[n++] = p->order[i];
 			continue;
 		}
+		assert(p->order[i].key->waiting); /* this one, at least */
 		p->order[i].key->waiting--;
 		forget(&p->order[i]);
 	}
@@ -438,6 +447,7 @@ static bool take_best(struct maple_patterns *p,
 			best = i;
 	*order = p->order[best];
 	p->order[best] = p->order[--p->norders];
+	assert(order->key->waiting && is_due(order->key));
 	order->key->waiting--;
 	return true;
 }
@@ -491,6 +501,7 @@ int maple_patterns_seek(const struct maple_patterns *p,
 	if (!key || e)
 		return e;
 	job->goal = &key->goal;
+	assert(key->goal.n <= MAPLE_POLICY_CHANGES);
 	job->policy.nchanges = key->goal.n;
 	for (unsigned int i = 0; i < key->goal.n; i++) {
 		uint32_t site = key->pattern.site[i];
@@ -512,6 +523,7 @@ void maple_patterns_count(const struct maple_patterns *p,
 		struct maple_class_count *c =
 			&coverage->class[key->pattern.number - 1];
 
+		assert(key->pattern.number <= coverage->nclasses);
 		bool met = key->covered || key->shown;
 
 		if (!key->predicted && !met) {

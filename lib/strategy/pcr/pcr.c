@@ -13,6 +13,7 @@
  * for one pattern, of those that were met least, by holding threads before its
  * steps. Nothing is solved for, so whether there is such an order is not known.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include "patterns.h"
@@ -85,6 +86,7 @@ static int ended(void *self, struct maple_job *job,
 	struct maple_pcr *s = self;
 	int e = maple_profiling_ended(&s->profiling, job, end, err);
 
+	assert(s->underway);
 	s->underway--;
 	s->runs++;
 	if (!e)
@@ -99,6 +101,7 @@ static void drop(void *self, struct maple_job *job)
 {
 	struct maple_pcr *s = self;
 
+	assert(s->underway);
 	s->underway--;
 	maple_profiling_drop(&s->profiling, job);
 }

@@ -69,8 +69,7 @@ static enum maple_next next(void *self, struct maple_job *job,
 	struct maple_random *r = self;
 	struct maple_profiling *p = &r->profiling;
 
-	job->schedule = p->study->options->attached ? MAPLE_SCHEDULE_NATIVE
-						    : r->schedule;
+	job->schedule = p->study->once ? MAPLE_SCHEDULE_NATIVE : r->schedule;
 	if (p->runs + p->underway)
 		maple_change_draw(p->study, &p->sample, job, changes(r));
 	*e = maple_profiling_begin(p, job, err);

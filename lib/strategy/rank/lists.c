@@ -9,6 +9,7 @@
  * comes. When there are too many the new ones are dropped, and counted; so are
  * those of too many turns.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include "base/array.h"
@@ -112,6 +113,7 @@ static unsigned int threads_of(const struct maple_rank_list *list)
 	uint32_t seen[2 * (MAPLE_RANK_TURNS + 1)];
 	unsigned int n = 0, k;
 
+	assert(list->n <= MAPLE_RANK_TURNS + 1);
 	for (unsigned int i = 0; i < 2 * list->n; i++) {
 		const struct maple_policy_switch *e = &list->turn[i / 2].entry;
 		uint32_t t = i % 2 ? e->next : e->thread;
@@ -269,6 +271,7 @@ int maple_rank_put(struct maple_rank_lists *lists,
 	copy->number = lists->put++;
 	if (copy->from)
 		copy->from->refs++;
+	assert(lists->n < MOST);
 	lists->heap[lists->n++] = copy;
 	rise(lists);
 	return 0;
@@ -286,6 +289,7 @@ struct maple_rank_list *maple_rank_pop(struct maple_rank_lists *lists)
 		if (key <= list->key) {
 			lists->heap[0] = lists->heap[--lists->n];
 			sink(lists);
+			assert(!lists->n || is_before(list, lists->heap[0]));
 			return list;
 		}
 		list->key = key;
@@ -308,8 +312,12 @@ int maple_rank_tried(struct maple_rank_lists *lists,
 
 void maple_rank_trace_put(struct maple_rank_trace *trace)
 {
-	if (!trace || --trace->refs)
+	if (!trace)
 		return;
+	assert(trace->refs);
+	if (--trace->refs)
+		return;
+	assert(*trace->alive >= trace->n);
 	*trace->alive -= trace->n;
 	maple_order_model_free(trace->model);
 	free(trace->name);

@@ -3,6 +3,7 @@
  * The runs of rank: which list is next, and what a run's own events say of
  * lists that are one turn further.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,7 @@ static void by_run(const struct maple_rank_list *list,
 {
 	const struct maple_rank_trace *t = list->from;
 
+	assert(list->n <= MAPLE_RANK_TURNS);
 	for (unsigned int i = 0; i < list->n; i++) {
 		entry[i] = list->turn[i].entry;
 		for (uint32_t k = 0; k < t->nthreads; k++) {
@@ -170,6 +172,8 @@ static int begin_anew(struct maple_ranking *s)
 /* ... with all turns. */
 static int widen(struct maple_ranking *s)
 {
+	/* Whose run is not over yet would be of the lists that go. */
+	assert(!s->everywhere && !s->underway);
 	s->everywhere = true;
 	return begin_anew(s);
 }
@@ -350,6 +354,7 @@ static bool on_turn(void *ctx, const struct maple_order_turn *turn)
 			continue;
 		list.turn[list.n++] = x->list->turn[i];
 	}
+	assert(list.n <= x->list->n);
 	last = &list.turn[list.n];
 	if (!place(x, turn, &last->entry))
 		return true;
@@ -490,6 +495,7 @@ int maple_ranking_ended(struct maple_ranking *s,
 	const struct maple_run *run = end->run;
 	int e = 0;
 
+	assert(s->underway && list);
 	s->underway--;
 	job->aim = NULL;
 	if (end->absent || run->lost || run->released || run->counts.over ||
@@ -503,6 +509,7 @@ int maple_ranking_ended(struct maple_ranking *s,
 
 void maple_ranking_drop(struct maple_ranking *s, struct maple_job *job)
 {
+	assert(s->underway && job->aim);
 	s->underway--;
 	s->unsure++;
 	maple_rank_list_free(job->aim);

@@ -40,8 +40,25 @@ static int ask_oracle(struct maple_campaign *c, char **words)
 	return maple_judge_oracle(c, more, 1, words);
 }
 
-/* maple_stretch_begin - instead of a baseline; -EBADE: it is wrong already */
-int maple_stretch_begin(struct maple_campaign *c)
+static int open(struct maple_campaign *c)
+{
+	c->requests = "attached";
+	c->program = strdup(c->attached->exe);
+	c->cwd = c->attached->cwd ? strdup(c->attached->cwd) : NULL;
+	if (!c->program || (c->attached->cwd && !c->cwd))
+		return maple_error_set(c->err, ENOMEM, "out of memory");
+	return 0;
+}
+
+static int choose(struct maple_campaign *c,
+		  struct maple_backend_options *backend,
+		  struct maple_pair_choice *choice)
+{
+	backend->joined = &c->attached->joined;
+	return maple_pair_choose_joined(backend, choice, c->err);
+}
+
+static int begin(struct maple_campaign *c)
 {
 	const struct maple_campaign_options *o = c->options;
 	unsigned int threads = maple_attached_threads(c->attached);
@@ -63,9 +80,9 @@ int maple_stretch_begin(struct maple_campaign *c)
 	return 0;
 }
 
-/* maple_stretch_seconds - how long the next one is to last */
-double maple_stretch_seconds(const struct maple_campaign *c,
-			     enum maple_run_kind kind)
+/* How long the next stretch is to last. */
+static double seconds_of(const struct maple_campaign *c,
+			 enum maple_run_kind kind)
 {
 	double seconds = kind == MAPLE_RUN_ENFORCE ? c->timeout : OBSERVE;
 	double left = maple_campaign_time_left(c);
@@ -75,11 +92,8 @@ double maple_stretch_seconds(const struct maple_campaign *c,
 	return seconds;
 }
 
-/*
- * maple_stretch_rest - before one that will hardly bring anything new, as the
- * last @dry ones did not
- */
-void maple_stretch_rest(struct maple_campaign *c, unsigned int dry)
+/* Before one that will hardly bring anything new, as the last @dry ones did not. */
+static void rest(struct maple_campaign *c, unsigned int dry)
 {
 	struct pollfd pfd = { .fd = c->attached->joined.pidfd,
 			      .events = POLLIN };
@@ -96,33 +110,19 @@ void maple_stretch_rest(struct maple_campaign *c, unsigned int dry)
 		maple_campaign_progress(c, false);
 }
 
-/*
- * maple_stretch_over - whether there is nobody to be observed any more
- * @trial: filled with how it ended, judged
- */
-bool maple_stretch_over(struct maple_campaign *c, struct maple_trial *trial)
+static int prepare(struct maple_campaign *c, struct maple_trial *trial,
+		   struct maple_run_order *order)
 {
-	struct maple_backend *observer = c->lanes.turn->pair->observe;
-	struct pollfd pfd = { .fd = c->attached->joined.pidfd,
-			      .events = POLLIN };
+	if (trial->job.kind == MAPLE_RUN_PROFILE)
+		rest(c, trial->job.dry);
+	order->in = order->out = order->err = -1;
+	order->timeout = seconds_of(c, trial->job.kind);
+	return 0;
+}
 
-	if (maple_attached_runs(c->attached))
-		return false;
-	if (!poll(&pfd, 1, 0)) {
-		maple_campaign_notice(c,
-				      "process %d has executed another program",
-				      c->attached->joined.pid);
-		return true;
-	}
-	/* A stretch in which it ended has been judged. */
-	if (c->ended)
-		return true;
-	trial->job.kind = MAPLE_RUN_PROFILE;
-	trial->purpose = MAPLE_FOR_PROFILE;
-	if (observer->ops->ended)
-		observer->ops->ended(observer, &trial->run.status);
-	maple_stretch_judge(c, trial);
-	return true;
+static bool stops(struct maple_campaign *c)
+{
+	return maple_interrupt_asked() || maple_detach_asked(c->attached);
 }
 
 static void add_past(const struct maple_campaign *c, struct maple_judgement *j)
@@ -184,8 +184,7 @@ static void judge_life(struct maple_campaign *c, struct maple_trial *trial)
 		 status);
 }
 
-/* maple_stretch_judge - fills in @trial's judgement */
-void maple_stretch_judge(struct maple_campaign *c, struct maple_trial *trial)
+static void judge(struct maple_campaign *c, struct maple_trial *trial)
 {
 	struct maple_judgement *j = &trial->judgement;
 
@@ -214,8 +213,48 @@ void maple_stretch_judge(struct maple_campaign *c, struct maple_trial *trial)
 			  !trial->run.automaton.exposed && !j->failure;
 }
 
-/* maple_stretch_undelivered - why nothing found means nothing; NULL: it does */
-const char *maple_stretch_undelivered(struct maple_campaign *c)
+/* Whether there is nobody to be observed any more; @trial: how it ended. */
+static bool is_over(struct maple_campaign *c, struct maple_trial *trial)
+{
+	struct maple_backend *observer = c->lanes.turn->pair->observe;
+	struct pollfd pfd = { .fd = c->attached->joined.pidfd,
+			      .events = POLLIN };
+
+	if (maple_attached_runs(c->attached))
+		return false;
+	if (!poll(&pfd, 1, 0)) {
+		maple_campaign_notice(c,
+				      "process %d has executed another program",
+				      c->attached->joined.pid);
+		return true;
+	}
+	/* A stretch in which it ended has been judged. */
+	if (c->ended)
+		return true;
+	trial->job.kind = MAPLE_RUN_PROFILE;
+	trial->purpose = MAPLE_FOR_PROFILE;
+	if (observer->ops->ended)
+		observer->ops->ended(observer, &trial->run.status);
+	judge(c, trial);
+	return true;
+}
+
+static bool gone(struct maple_campaign *c, int *error)
+{
+	struct maple_trial trial;
+	bool over;
+
+	memset(&trial, 0, sizeof(trial));
+	over = is_over(c, &trial);
+	if (over && trial.judgement.failure)
+		*error = maple_findings_add(c, &trial);
+	maple_trial_deinit(&trial);
+	return over;
+}
+
+static const char *undelivered(struct maple_campaign *c,
+			       const struct maple_standing *standing,
+			       char *unused, size_t size)
 {
 	const struct maple_campaign_result *r = c->result;
 	unsigned long long predicted =
@@ -244,3 +283,15 @@ const char *maple_stretch_undelivered(struct maple_campaign *c)
 		 text);
 	return c->why_not;
 }
+
+const struct maple_subject maple_subject_joined = {
+	.endless = true,
+	.open = open,
+	.choose = choose,
+	.begin = begin,
+	.gone = gone,
+	.stops = stops,
+	.prepare = prepare,
+	.judge = judge,
+	.undelivered = undelivered,
+};
