@@ -101,6 +101,14 @@ __attribute__((format(printf, 1, 2))) void maple_say_notice(const char *fmt,
 void maple_say_line(const char *text);
 const char *maple_say_suggest(const char *word, const char *const *known);
 
+/* map.c */
+int maple_map_find(struct maple_memo *memo,
+		   const struct maple_memo_program_info *program,
+		   struct maple_unreached *map, char **why);
+int maple_map_print(struct maple_memo *memo,
+		    const struct maple_settings *settings,
+		    const struct maple_memo_program_info *program, FILE *out);
+
 /* out.c */
 FILE *maple_out_open(const struct maple_settings *settings, FILE *fallback);
 int maple_out_close(FILE *out, int status);
