@@ -88,6 +88,7 @@ const char *maple_value_no(const char *text, void *out);
 const char *maple_value_together(const char *text, void *out);
 const char *maple_value_jobs(const char *text, void *out);
 const char *maple_value_turns(const char *text, void *out);
+const char *maple_value_sites(const char *text, void *out);
 const char *maple_value_order(const char *text, void *out);
 const char *maple_value_backend(const char *text, void *out);
 const char *maple_value_format(const char *text, void *out);

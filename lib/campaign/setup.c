@@ -238,6 +238,12 @@ static int choose(struct maple_campaign *c,
 		e = maple_error_set(c->err, EINVAL,
 				    "--strategy %s needs --backend agent",
 				    c->strategy->name);
+	if (!e && c->options->sites != MAPLE_SITES_ALL &&
+	    choice->observe != MAPLE_HALF_EBPF)
+		e = maple_error_set(c->err, EINVAL,
+				    "--sites is for probes from outside, and "
+				    "here the agent observes: leave it out, "
+				    "or give --backend kernel or ebpf+agent");
 	return e;
 }
 
@@ -255,6 +261,7 @@ static int open_backends(struct maple_campaign *c)
 		.exclude = o->exclude,
 		.agent = c->agent,
 		.exec = o->exec,
+		.sites = o->sites,
 		.on_time = o->setup || o->teardown || o->under,
 		.sleeps = c->sleeps,
 		.registry = c->registry,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The orders of two sites that exposed goals and findings tell: each dependency
- * of an iRoot or pattern is one of them. What else stands in a goal is no order: its other
- * steps are one thread's, or of two variables, or may come either way round.
+ * of an iRoot or pattern is one of them. What else stands in a goal is no
+ * order: its other steps are one thread's, or of two variables, or may come
+ * either way round.
  */
 #include <errno.h>
 #include <stdlib.h>

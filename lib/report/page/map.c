@@ -33,8 +33,8 @@ static void print_bar(FILE *out, const struct maple_unreached *u)
 	      "aria-label=\"pairs by what runs made of them\">",
 	      out);
 	for (unsigned int i = 0; i < PARTS; i++) {
-		double width = 100.0 * (double)u->met[parts[i].met] /
-			       (double)u->n;
+		double width =
+			100.0 * (double)u->met[parts[i].met] / (double)u->n;
 
 		if (width > 0)
 			fprintf(out,
@@ -81,7 +81,7 @@ static void print_row(FILE *out, const struct maple_static_place_pair *pair)
 	print_end(out, pair, first);
 	print_end(out, pair, !first);
 	maple_page_element(out, "td", NULL, "%s",
-			   one				       ? "only this order"
+			   one				   ? "only this order"
 			   : pair->seen == MAPLE_MET_NEVER ? "never together"
 							   : "not reached");
 	fputs("</tr>\n", out);
