@@ -520,7 +520,7 @@ trapped := $(patsubst %,$(O)/trap/tests/unit/test_%, \
 # Those of them that 'make check' has: parsers, store, wire, image, order, log.
 asan_some := array campaign demangle expect findings fingerprint formats host \
 	image image_cache image_file image_group image_place kernel_events launch \
-	machine memo memo_corpus memo_file memo_merge oracle_trace order pcr \
+	machine memo memo_corpus memo_file memo_merge oracle_trace order orders pcr \
 	plan planfile reached report report_campaign sanitizer sockets static \
 	suite \
 	suppressions talk trace variable warden wire

@@ -90,6 +90,7 @@ const char *maple_value_no(const char *text, void *out);
 const char *maple_value_together(const char *text, void *out);
 const char *maple_value_jobs(const char *text, void *out);
 const char *maple_value_turns(const char *text, void *out);
+const char *maple_value_sites(const char *text, void *out);
 const char *maple_value_order(const char *text, void *out);
 const char *maple_value_backend(const char *text, void *out);
 const char *maple_value_format(const char *text, void *out);
@@ -102,6 +103,14 @@ __attribute__((format(printf, 1, 2))) void maple_say_notice(const char *fmt,
 							    ...);
 void maple_say_line(const char *text);
 const char *maple_say_suggest(const char *word, const char *const *known);
+
+/* map.c */
+int maple_map_find(struct maple_memo *memo,
+		   const struct maple_memo_program_info *program,
+		   struct maple_unreached *map, char **why);
+int maple_map_print(struct maple_memo *memo,
+		    const struct maple_settings *settings,
+		    const struct maple_memo_program_info *program, FILE *out);
 
 /* out.c */
 FILE *maple_out_open(const struct maple_settings *settings, FILE *fallback);
@@ -120,11 +129,12 @@ bool maple_out_live(FILE *out);
 struct maple_page {
 	struct maple_memo_program_info *programs;
 	struct maple_report_program *grown;
+	struct maple_page_program *own;
 	size_t n, ngrown;
 };
 
 /* page.c */
-int maple_page_fill(struct maple_memo *memo, size_t most,
+int maple_page_fill(struct maple_memo *memo, size_t most, bool maps,
 		    struct maple_page *page, struct maple_report *report,
 		    struct maple_error *err);
 void maple_page_empty(struct maple_page *page);

@@ -249,7 +249,8 @@ static bool is_loopback(const struct sockaddr_storage *at)
 
 static int listen_at(const struct addrinfo *where)
 {
-	int on = 1, fd = socket(where->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int on = 1,
+	    fd = socket(where->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		return -errno;
@@ -321,7 +322,8 @@ static int set_token(struct maple_http *http, const char *token,
 			sprintf(http->token + 2 * i, "%02x", random[i]);
 		return 0;
 	}
-	if (strlen(token) < TOKEN_LEAST || strlen(token) >= sizeof(http->token) ||
+	if (strlen(token) < TOKEN_LEAST ||
+	    strlen(token) >= sizeof(http->token) ||
 	    token[strspn(token, "abcdefghijklmnopqrstuvwxyz"
 				"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")])
 		return maple_error_set(err, EINVAL,

@@ -105,6 +105,10 @@ static const struct option_entry table[] = {
 	  " which prints one a line and replaces {} in ARGS" },
 	{ "input", "KEY", RUN | ATTACH, SETS(campaign.input, string),
 	  "name of this input; attempts are counted for each" },
+	{ "sites", "WHICH", RUN | ATTACH, SETS(campaign.sites, sites),
+	  "where probes from outside stand: at all accesses, at those that"
+	  " threads may share as far as the binary tells (static), or at those"
+	  " of which it tells two that may meet (pairs; default all)" },
 	{ "include", "GLOB", RERUN | ATTACH, SETS(include, list),
 	  "observe images that match; may be repeated" },
 	{ "exclude", "GLOB", RERUN | ATTACH, SETS(exclude, list),

@@ -73,10 +73,23 @@ int maple_command_report(struct maple_settings *settings)
 	return out ? maple_out_close(out, ret) : ret;
 }
 
+/* The map in numbers, or why there is none. */
+static void print_map(FILE *out, const struct maple_unreached *map,
+		      const char *why)
+{
+	putc('\n', out);
+	if (map)
+		maple_report_map(out, map);
+	else
+		fprintf(out, "which places may meet is not known: %s\n",
+			why ? why : "out of memory");
+}
+
 static int print_coverage(const struct maple_settings *settings,
 			  const struct maple_memo_program_info *program,
 			  const struct maple_memo_success *success,
 			  const struct maple_memo_sample *samples, size_t n,
+			  const struct maple_unreached *map, const char *why,
 			  FILE *out)
 {
 	struct maple_report_style style = maple_out_style(out, settings);
@@ -91,7 +104,7 @@ static int print_coverage(const struct maple_settings *settings,
 		dry++;
 	if (settings->format) {
 		maple_report_json_coverage(out, program, success, samples, n,
-					   NULL);
+					   map, NULL);
 	} else {
 		maple_database_name(out, program);
 		fputs("\n\n", out);
@@ -101,6 +114,7 @@ static int print_coverage(const struct maple_settings *settings,
 		putc('\n', out);
 		maple_report_curve(out, curve, n, &style);
 		maple_report_saturation(out, &program->coverage, dry);
+		print_map(out, map, why);
 	}
 	free(curve);
 	return 0;
@@ -124,7 +138,9 @@ static int load_coverage(struct maple_memo *memo,
 {
 	struct maple_memo_success success = { 0 };
 	struct maple_memo_sample *samples = NULL;
+	struct maple_unreached map = { 0 };
 	struct maple_error err = { "" };
+	char *why = NULL;
 	size_t n = 0;
 	int ret;
 
@@ -134,37 +150,16 @@ static int load_coverage(struct maple_memo *memo,
 		ret = maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
 	else
 		ret = add_classes(&success, &program->coverage);
-	if (!ret)
+	if (!ret) {
+		bool mapped = !maple_map_find(memo, program, &map, &why);
+
 		ret = print_coverage(settings, program, &success, samples, n,
-				     out);
+				     mapped ? &map : NULL, why, out);
+	}
+	maple_unreached_deinit(&map);
+	free(why);
 	maple_memo_success_deinit(&success);
 	maple_memo_samples_destroy(samples, n);
-	return ret;
-}
-
-/* What tests would have to call. */
-static int print_unreached(struct maple_memo *memo,
-			   const struct maple_settings *settings,
-			   const struct maple_memo_program_info *program,
-			   FILE *out)
-{
-	struct maple_report_style style = maple_out_style(out, settings);
-	struct maple_unreached unreached;
-	struct maple_error err = { "" };
-	int ret = 0;
-
-	if (maple_unreached_find(memo, program, &unreached, &err))
-		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
-	if (settings->format) {
-		if (maple_report_json_unreached(out, program, &unreached, &err))
-			ret = maple_say_error(MAPLE_STATUS_FAILED, "%s",
-					      err.text);
-	} else {
-		maple_database_name(out, program);
-		fputs("\n\n", out);
-		maple_report_unreached(out, &unreached, &style);
-	}
-	maple_unreached_deinit(&unreached);
 	return ret;
 }
 
@@ -181,7 +176,7 @@ static int coverage(struct maple_memo *memo,
 	if (!maple_database_select(settings->argc ? settings->argv[0] : NULL,
 				   programs, n, &which))
 		ret = settings->unreached
-			      ? print_unreached(memo, settings,
+			      ? maple_map_print(memo, settings,
 						&programs[which], out)
 			      : load_coverage(memo, settings, &programs[which],
 					      out);

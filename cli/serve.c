@@ -51,7 +51,7 @@ static int write_list(const struct maple_settings *settings,
 	if (json)
 		answer->type = JSON;
 	else
-		e = maple_page_fill(memo, PROGRAMS, &page, &report, err);
+		e = maple_page_fill(memo, PROGRAMS, false, &page, &report, err);
 	if (!e)
 		e = json ? maple_report_json_findings(answer->out, findings,
 						      report.nfindings, err)
@@ -105,7 +105,7 @@ static int write_finding(const struct maple_settings *settings,
 		answer->type = JSON;
 		e = maple_report_json_findings(answer->out, &finding, 1, err);
 	} else {
-		e = maple_page_fill(memo, PROGRAMS, &page, &report, err);
+		e = maple_page_fill(memo, PROGRAMS, true, &page, &report, err);
 		if (!e)
 			e = maple_report_html(answer->out, &report, err);
 	}
@@ -181,8 +181,8 @@ static int read_token(const char *path, char *token, size_t size)
 		fclose(file);
 	if (!read)
 		return maple_say_error(MAPLE_STATUS_USAGE, "--token '%s': %s",
-				       path, file ? "it is empty"
-						  : strerror(errno));
+				       path,
+				       file ? "it is empty" : strerror(errno));
 	token[strcspn(token, "\n")] = 0;
 	return 0;
 }

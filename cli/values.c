@@ -143,6 +143,20 @@ const char *maple_value_order(const char *text, void *out)
 	return NULL;
 }
 
+const char *maple_value_sites(const char *text, void *out)
+{
+	static const char *const names[] = { [MAPLE_SITES_ALL] = "all",
+					     [MAPLE_SITES_STATIC] = "static",
+					     [MAPLE_SITES_PAIRS] = "pairs",
+					     NULL };
+	int choice = choose(text, names);
+
+	if (choice < 0)
+		return "all, static or pairs";
+	*(enum maple_sites *)out = (enum maple_sites)choice;
+	return NULL;
+}
+
 const char *maple_value_strategy(const char *text, void *out)
 {
 	for (unsigned int i = 0; maple_strategy_name(i); i++) {

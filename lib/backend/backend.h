@@ -19,6 +19,7 @@
 #include <maple/error.h>
 #include <maple/event.h>
 #include <maple/finding.h>
+#include <maple/sites.h>
 #include "../abi/schedule.h"
 #include "../image/registry.h"
 #include "../plan/automaton.h"
@@ -223,6 +224,7 @@ struct maple_run {
 	unsigned int nimages;
 	struct maple_run_image *images;
 	uint64_t sites, hits[MAPLE_WAYS], calls, lost, unreached, spins;
+	uint64_t apart;	  /* sites left out by what the binary tells */
 	uint64_t changes; /* change points come to; MEET: meetings */
 
 	/*
@@ -258,9 +260,10 @@ struct maple_backend_options {
 	const char *exe;
 	const char *const *include;
 	const char *const *exclude;
-	const char *agent; /* path of libmaple-agent.so, or NULL */
-	bool exec;	   /* each run is executed, none forked */
-	bool on_time;	   /* ... and not before its turn */
+	const char *agent;	/* path of libmaple-agent.so, or NULL */
+	bool exec;		/* each run is executed, none forked */
+	enum maple_sites sites; /* of eBPF's probes */
+	bool on_time;		/* ... and not before its turn */
 	/*
 	 * There are no real-time priorities. Who is held in a controlled run
 	 * sleeps; all other kinds of runs are to be NATIVE ones.

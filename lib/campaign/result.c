@@ -105,6 +105,8 @@ static void add_delivery(struct maple_delivery *d, struct maple_delivery *later)
 		d->sites = later->sites;
 	if (later->unreached > d->unreached)
 		d->unreached = later->unreached;
+	if (later->apart > d->apart)
+		d->apart = later->apart;
 	d->lost += later->lost;
 	d->undelivered_runs += later->undelivered_runs;
 	d->let_go += later->let_go;

@@ -224,6 +224,7 @@ static int open_backends(struct maple_campaign *c)
 		.exclude = o->exclude,
 		.agent = c->agent,
 		.exec = o->exec,
+		.sites = o->sites,
 		.on_time = o->setup || o->teardown || o->under,
 		.sleeps = c->sleeps,
 		.registry = c->registry,

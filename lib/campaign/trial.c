@@ -330,6 +330,8 @@ static void count_run(struct maple_campaign *c, struct maple_trial *trial)
 		d->sites = run->sites;
 	if (run->unreached > d->unreached)
 		d->unreached = run->unreached;
+	if (run->apart > d->apart)
+		d->apart = run->apart;
 	d->lost += run->lost;
 	for (i = 0; i < MAPLE_WAYS; i++)
 		d->hits[i] += run->hits[i];

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <sys/stat.h>
 #include <uthash.h>
 #include "base/array.h"
+#include "static/pairs.h"
 #include "registry.h"
 
 /* Room for the numbers of call sites above those of sites. */
@@ -254,6 +256,22 @@ int maple_registry_add_names(struct maple_registry *reg, const char *path,
 			     uint32_t *index)
 {
 	return locked_add(reg, path, true, index, NULL);
+}
+
+/*
+ * maple_registry_static - what image @index tells before it runs is worked out,
+ * once for all who ask; see maple_image_static()
+ */
+int maple_registry_static(struct maple_registry *reg, uint32_t index,
+			  struct maple_error *err)
+{
+	int e;
+
+	lock(reg);
+	assert(index < reg->nentries);
+	e = maple_image_static(reg->entries[index]->image, reg->kept, err);
+	unlock(reg);
+	return e;
 }
 
 /*

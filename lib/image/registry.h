@@ -48,6 +48,8 @@ int maple_registry_add(struct maple_registry *reg, const char *path,
 		       uint32_t *index, struct maple_error *err);
 int maple_registry_add_names(struct maple_registry *reg, const char *path,
 			     uint32_t *index);
+int maple_registry_static(struct maple_registry *reg, uint32_t index,
+			  struct maple_error *err);
 uint32_t maple_registry_images(const struct maple_registry *reg);
 struct maple_image *maple_registry_image(const struct maple_registry *reg,
 					 uint32_t index);

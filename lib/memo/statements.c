@@ -431,14 +431,25 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"SELECT x.text FROM corpus x WHERE x.strategy = $2"
 		" AND x.program IN " SAME_EXECUTABLE
 		" AND length(CAST(x.text AS BLOB)) < $3"
-		" UNION ALL SELECT * FROM (SELECT DISTINCT '{\"forced\":' ||"
-		" (SELECT json_group_array(s.offset) FROM json_each(i.sites) u"
+		" UNION ALL SELECT * FROM (SELECT DISTINCT '{\"class\":' ||"
+		" json_quote(k.name) || ',\"forced\":' || (SELECT"
+		" json_group_array(e.at) FROM (SELECT iif(s.is_call OR"
+		" g.build_id != (SELECT build_id FROM programs WHERE id = $1),"
+		" -1, s.offset) AS at FROM json_each(i.sites) u"
 		" JOIN sites s ON s.id = u.value JOIN images g ON g.id ="
-		" s.image WHERE NOT s.is_call AND g.build_id = (SELECT build_id"
-		" FROM programs WHERE id = $1)) || '}' FROM memo m"
-		" JOIN goals i ON i.id = m.goal WHERE (m.exposed OR m.observed)"
+		" s.image ORDER BY u.key) e) || '}' FROM memo m"
+		" JOIN goals i ON i.id = m.goal JOIN classes k ON k.id = i.class"
+		" WHERE (m.exposed OR m.observed)"
 		" AND NOT m.broke AND m.program IN " SAME_EXECUTABLE
-		" LIMIT 100000)",
+		" LIMIT 100000)"
+		/* What fails is no exposed goal, and was an order all the same. */
+		" UNION ALL SELECT * FROM (SELECT '{\"found\":' || (SELECT"
+		" json_group_array(json_array(j.value ->> 'event',"
+		" j.value ->> 'from', iif(j.value ->> 'build_id' = (SELECT"
+		" build_id FROM programs WHERE id = $1), j.value ->> 'offset',"
+		" NULL))) FROM json_each(f.json, '$.moments') j WHERE j.type ="
+		" 'object') || '}' FROM findings f WHERE json_valid(f.json)"
+		" AND f.program IN " SAME_EXECUTABLE " LIMIT 1000)",
 
 	[MAPLE_SQL_SAMPLE] =
 		"INSERT INTO samples(run, class, predicted, exposed, failed,"

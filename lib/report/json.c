@@ -326,11 +326,27 @@ static json_t *scheduler_object(const struct maple_memo_success *s)
 #undef COUNTS
 }
 
+static json_t *map_object(const struct maple_unreached *u)
+{
+	json_int_t both = (json_int_t)u->met[MAPLE_MET_BOTH_ORDERS];
+	json_int_t one = (json_int_t)u->met[MAPLE_MET_ONE_ORDER];
+	json_int_t apart = (json_int_t)u->met[MAPLE_MET_NEVER];
+	json_int_t never = (json_int_t)u->met[MAPLE_MET_UNEXECUTED];
+
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b}",
+			 "may_meet", both + one + apart + never, "executed",
+			 both + one + apart, "forced", both + one, "both_orders",
+			 both, "one_order", one, "never_together", apart,
+			 "never", never, "observed", u->observed,
+			 "debug_information", u->debug, "complete", !u->cut);
+}
+
 int maple_report_json_coverage(FILE *out,
 			       const struct maple_memo_program_info *program,
 			       const struct maple_memo_success *success,
 			       const struct maple_memo_sample *samples,
-			       size_t n, struct maple_error *err)
+			       size_t n, const struct maple_unreached *map,
+			       struct maple_error *err)
 {
 	json_t *array = json_array();
 
@@ -340,12 +356,13 @@ int maple_report_json_coverage(FILE *out,
 					 (json_int_t)samples[i].run, "coverage",
 					 coverage_object(&samples[i].coverage)));
 	return write_object(out,
-			    json_pack("{s:i, s:o, s:o, s:o, s:o}", "schema",
-				      MAPLE_REPORT_SCHEMA, "program",
+			    json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}",
+				      "schema", MAPLE_REPORT_SCHEMA, "program",
 				      program_object(program), "coverage",
 				      coverage_object(&program->coverage),
 				      "scheduler", scheduler_object(success),
-				      "samples", array),
+				      "samples", array, "map",
+				      map ? map_object(map) : json_null()),
 			    err);
 }
 
@@ -357,31 +374,43 @@ static json_t *spot_object(const struct maple_static_place_pair *pair, int i)
 			 (int)pair->line[i], "executed", pair->executed[i]);
 }
 
+/* Those with an end that no run has executed are first. */
+static json_t *pairs_array(const struct maple_unreached *u, size_t from,
+			   size_t to)
+{
+	json_t *array = json_array(), *one;
+
+	for (size_t i = from; i < to; i++) {
+		const struct maple_static_place_pair *pair = &u->pair[i];
+		int first = pair->seen == MAPLE_MET_ONE_ORDER ? !pair->later
+							      : 0;
+
+		one = json_pack("{s:o, s:b, s:s, s:[o, o]}", "variable",
+				maple_bytes_encode(pair->variable), "sections",
+				pair->sections, "seen",
+				maple_met_name(pair->seen), "places",
+				spot_object(pair, first),
+				spot_object(pair, !first));
+		json_array_append_new(array, one);
+	}
+	return array;
+}
+
 int maple_report_json_unreached(FILE *out,
 				const struct maple_memo_program_info *program,
 				const struct maple_unreached *u,
 				struct maple_error *err)
 {
-	json_t *array = json_array();
+	json_t *map = map_object(u);
+	uint64_t unexecuted = u->met[MAPLE_MET_UNEXECUTED];
 
-	for (size_t i = 0; i < u->n; i++)
-		json_array_append_new(
-			array, json_pack("{s:o, s:b, s:[o, o]}", "variable",
-					 maple_bytes_encode(u->pair[i].variable),
-					 "sections", u->pair[i].sections,
-					 "places", spot_object(&u->pair[i], 0),
-					 spot_object(&u->pair[i], 1)));
+	json_object_set_new(map, "pairs", pairs_array(u, 0, unexecuted));
+	json_object_set_new(map, "executed_pairs",
+			    pairs_array(u, unexecuted, u->n));
 	return write_object(
 		out,
-		json_pack(
-			"{s:i, s:o, s:{s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:o}}",
-			"schema", MAPLE_REPORT_SCHEMA, "program",
-			program_object(program), "unreached", "may_meet",
-			(json_int_t)u->pairs, "executed",
-			(json_int_t)u->executed, "forced",
-			(json_int_t)u->forced, "never", (json_int_t)u->never,
-			"observed", u->observed, "debug_information", u->debug,
-			"complete", !u->cut, "pairs", array),
+		json_pack("{s:i, s:o, s:o}", "schema", MAPLE_REPORT_SCHEMA,
+			  "program", program_object(program), "unreached", map),
 		err);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The map of what tests do not reach, for people: by the functions that a test
- * would call. It never says "races": two objects of one type are one here.
+ * The map of what tests reach and do not, for people: by the functions that a
+ * test would call. It never says "races": two objects of one type are one here.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 #include <maple/report.h>
@@ -64,14 +65,24 @@ static void print_lines(FILE *out, const struct maple_static_place_pair *pair,
 	}
 }
 
-/* Pairs of two functions and one variable are one line. */
-static void print_pairs(FILE *out, const struct maple_unreached *u,
-			const struct maple_report_style *style)
+/* Of one order each pair is a line: which came first. */
+static bool same_line(const struct maple_static_place_pair *a,
+		      const struct maple_static_place_pair *b)
 {
-	const struct maple_static_place_pair *pair = u->pair;
+	return a->seen != MAPLE_MET_ONE_ORDER && same_functions(a, b) &&
+	       !strcmp(or_empty(a->variable), or_empty(b->variable));
+}
+
+/* Pairs of two functions and one variable are one line. */
+static void print_pairs(FILE *out, const struct maple_static_place_pair *pair,
+			size_t all, const struct maple_report_style *style)
+{
 	size_t i, n;
 
-	for (i = 0; i < u->n; i += n) {
+	for (i = 0; i < all; i += n) {
+		bool one = pair[i].seen == MAPLE_MET_ONE_ORDER;
+		int first = one ? !pair[i].later : 0;
+
 		if (!i || !same_functions(&pair[i], &pair[i - 1])) {
 			fputs(style->colour ? "\033[1m" : "", out);
 			print_function(out, &pair[i], 0, style->unicode);
@@ -79,33 +90,52 @@ static void print_pairs(FILE *out, const struct maple_unreached *u,
 			print_function(out, &pair[i], 1, style->unicode);
 			fputs(style->colour ? "\033[0m\n" : "\n", out);
 		}
-		for (n = 1; i + n < u->n && n < LINES_MAX &&
-			    same_functions(&pair[i + n], &pair[i]) &&
-			    !strcmp(or_empty(pair[i + n].variable),
-				    or_empty(pair[i].variable));
+		for (n = 1; i + n < all && n < LINES_MAX &&
+			    same_line(&pair[i], &pair[i + n]);
 		     n++)
 			;
 		fprintf(out, "    %s: ",
 			maple_clean(pair[i].variable ? pair[i].variable : "?",
 				    style->unicode)
 				.text);
-		print_lines(out, &pair[i], n, 0);
-		fputs(" and ", out);
-		print_lines(out, &pair[i], n, 1);
+		print_lines(out, &pair[i], n, first);
+		fputs(one ? " before " : " and ", out);
+		print_lines(out, &pair[i], n, !first);
 		putc('\n', out);
 	}
 }
 
-void maple_report_unreached(FILE *out, const struct maple_unreached *u,
-			    const struct maple_report_style *style)
+const char *maple_met_name(enum maple_met met)
 {
+	static const char *const names[] = {
+		[MAPLE_MET_UNEXECUTED] = "unexecuted",
+		[MAPLE_MET_NEVER] = "never",
+		[MAPLE_MET_ONE_ORDER] = "one order",
+		[MAPLE_MET_BOTH_ORDERS] = "both orders",
+	};
+
+	assert(met < MAPLE_METS);
+	return names[met];
+}
+
+void maple_report_map(FILE *out, const struct maple_unreached *u)
+{
+	uint64_t executed = u->met[MAPLE_MET_NEVER] +
+			    u->met[MAPLE_MET_ONE_ORDER] +
+			    u->met[MAPLE_MET_BOTH_ORDERS];
+
 	fputs("pairs of places whose accesses may meet, as far as the binary "
 	      "tells\n",
 	      out);
-	print_count(out, u->pairs, "in all");
-	print_count(out, u->executed, "with both ends executed by some run");
-	print_count(out, u->forced, "in an order that a run has shown");
-	print_count(out, u->never, "with an end that no run has executed");
+	print_count(out, u->met[MAPLE_MET_UNEXECUTED] + executed, "in all");
+	print_count(out, executed, "with both ends executed by some run");
+	print_count(out, u->met[MAPLE_MET_BOTH_ORDERS],
+		    "  in both orders, one end right after the other");
+	print_count(out, u->met[MAPLE_MET_ONE_ORDER], "  in one order only");
+	print_count(out, u->met[MAPLE_MET_NEVER],
+		    "  never right after each other");
+	print_count(out, u->met[MAPLE_MET_UNEXECUTED],
+		    "with an end that no run has executed");
 	if (!u->observed)
 		fputs("what runs have executed is not known: 'mapletest run' "
 		      "it once more\n",
@@ -116,10 +146,29 @@ void maple_report_unreached(FILE *out, const struct maple_unreached *u,
 		      out);
 	if (u->cut)
 		fputs("the program is too large to list all\n", out);
-	if (!u->n)
-		return;
-	fputs("\nto reach these, write a test that calls the two from two "
-	      "threads; no run has executed\nlines with a *\n",
-	      out);
-	print_pairs(out, u, style);
+}
+
+void maple_report_unreached(FILE *out, const struct maple_unreached *u,
+			    const struct maple_report_style *style)
+{
+	static const char *const above[] = {
+		[MAPLE_MET_UNEXECUTED] =
+			"to reach these, write a test that calls the two from "
+			"two threads; no run has executed\nlines with a *\n",
+		[MAPLE_MET_NEVER] =
+			"runs have executed these, and never one right after "
+			"the other in two threads\n",
+		[MAPLE_MET_ONE_ORDER] =
+			"of these runs have shown one order, and not the "
+			"other\n",
+	};
+	const struct maple_static_place_pair *pair = u->pair;
+
+	maple_report_map(out, u);
+	for (int met = 0; met < MAPLE_MET_BOTH_ORDERS; met++) {
+		if (u->met[met])
+			fprintf(out, "\n%s", above[met]);
+		print_pairs(out, pair, u->met[met], style);
+		pair += u->met[met];
+	}
 }

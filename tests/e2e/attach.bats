@@ -95,6 +95,17 @@ attach_behind() { # OPTIONS... PID
 	[[ $output == *server* ]]
 }
 
+@test "--sites pairs joins it with few probes" {
+	needs_ebpf
+	export XDG_CACHE_HOME=$BATS_TEST_TMPDIR
+	serve clean
+	attach --sites pairs --max-time 3s $server
+	ended_with 0 125
+	holds '[.coverage.predicted[]] | add > 0'
+	holds '.delivery | .hits.trap > 0 and .sites > 0 and
+		(.left_out | test("by --sites [1-9]"))'
+}
+
 @test "it ends when asked: a signal, mapled detach, and then who asks is told" {
 	needs_ebpf
 	serve clean

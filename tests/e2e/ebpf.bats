@@ -123,6 +123,60 @@ predicts() { # BACKEND PROGRAM
 }
 
 # A site that polls falls silent; what comes after it is still seen.
+# What is left out by what the binary tells, as the report says it.
+left_by_sites() { # SITES PROGRAM...
+	rm -f "$db"
+	campaign --strategy maple --backend ebpf+agent --sites "$1" --seed 1 \
+		--max-runs 1 --confirm 0 --keep-going -- "${@:2}"
+	jq -r '.delivery.left_out' "$json" |
+		sed -n 's/.*by --sites \([0-9]*\).*/\1/p'
+}
+
+@test "--sites: what the binary says is not shared, or in no pair, has no probe" {
+	local program=$TARGETS/port hits
+
+	needs_ebpf
+	export XDG_CACHE_HOME=$BATS_TEST_TMPDIR
+	# 'tests/bench/static' has the counts: 11 sites, 10 of which may share.
+	[ "$(left_by_sites all "$program")" = "" ]
+	hits=$(jq .delivery.hits.trap "$json")
+	[ "$(left_by_sites static "$program")" = 1 ] || fail "$(cat "$json")"
+	[ "$(jq .delivery.hits.trap "$json")" -lt "$hits" ] || fail "as many hits"
+	# Without pairs nothing is observed, and that is no pass.
+	campaign --strategy maple --backend ebpf+agent --sites pairs --max-runs 2 \
+		-- "$program"
+	ended_with 125
+	holds '.undelivered | test("--sites all")'
+}
+
+@test "--sites: bugs are found by the sites that are left" {
+	local sites
+
+	needs_ebpf
+	export XDG_CACHE_HOME=$BATS_TEST_TMPDIR
+	for sites in static pairs; do
+		rm -f "$db"
+		campaign --strategy maple --seed 1 --max-runs 60 \
+			--backend ebpf+agent --sites $sites -- \
+			"$TARGETS/log_rotation"
+		ended_with 66
+		holds '.backends.observe == "ebpf"'
+		holds '.findings[0].confirm.forced[0] >= 4'
+	done
+	[[ "$(jq -r .delivery.left_out "$json")" =~ "by --sites "[1-9] ]] ||
+		fail "$(jq .delivery "$json")"
+}
+
+@test "--sites is refused where the agent observes" {
+	mapletest run --sites static --backend agent --db "$db" -- \
+		"$TARGETS/bank_account"
+	ended_with 125
+	says '--sites is for probes from outside.*--backend kernel'
+	mapletest run --sites some --db "$db" -- "$TARGETS/bank_account"
+	ended_with 2
+	says 'all, static or pairs'
+}
+
 @test "sites have a budget, and say when it is used up" {
 	local seen=$BATS_TEST_TMPDIR/seen
 

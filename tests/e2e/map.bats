@@ -59,6 +59,69 @@ unreached() {
 	! grep -q 'rarely' <<<"$output" || fail "$output"
 }
 
+# Counts of the map in $json: in all, both orders, one, never, unexecuted.
+counts() { # OF N...
+	jq -c "$1 | [.may_meet, .both_orders, .one_order, .never_together, .never]" \
+		"$json"
+}
+
+@test "in which order runs had two places is told, and becomes more" {
+	local page=$BATS_TEST_TMPDIR/page.html
+
+	export XDG_CACHE_HOME=$BATS_TEST_TMPDIR
+	# The older thread first, once: what it writes the younger one reads.
+	limit=60 campaign --quiet --seed 1 --strategy maple --max-runs 1 -- \
+		"$E2E/half_tested" 1
+	ended_with 0 125
+	unreached half_tested
+	grep -qx '       1    in one order only' <<<"$output" || fail "$output"
+	grep -qx '    rarely: 19 before 24' <<<"$output" || fail "$output"
+	json=$BATS_TEST_TMPDIR/map.json
+	mapletest coverage --unreached --format json --db "$db" half_tested
+	printf '%s\n' "$output" >"$json"
+	"$ROOT/tests/validate" --strict \
+		"$ROOT/packaging/schema/maple-report-1.schema.json" "$json" ||
+		fail "not by the schema"
+	[ "$(counts .unreached)" = '[2,1,1,0,0]' ] || fail "$output"
+	holds '.unreached | .forced == 2 and .pairs == [] and
+		(.executed_pairs | map(.seen) == ["one order", "both orders"])'
+	holds '.unreached.executed_pairs[0] | .variable == "rarely" and
+		(.places | map(.function) == ["seldom", "ask"])'
+	mapletest report --db "$db" --html "$page"
+	xmllint --noout "$page"
+	grep -q '<b>1</b> in one order only' "$page" || fail "no bar"
+	grep -q 'only this order' "$page" || fail "no list"
+	# The other order is forced, and each form knows.
+	limit=60 campaign --quiet --seed 1 --strategy maple --max-runs 6 -- \
+		"$E2E/half_tested" 1
+	ended_with 0 125
+	mapletest coverage --format json --db "$db" half_tested
+	printf '%s\n' "$output" >"$json"
+	"$ROOT/tests/validate" --strict \
+		"$ROOT/packaging/schema/maple-report-1.schema.json" "$json" ||
+		fail "not by the schema"
+	[ "$(counts .map)" = '[2,2,0,0,0]' ] || fail "$output"
+	mapletest coverage --db "$db" half_tested
+	grep -qx '       2    in both orders, one end right after the other' \
+		<<<"$output" || fail "$output"
+	mapletest report --db "$db" --html "$page"
+	grep -q '<b>2</b> in both orders' "$page" || fail "no bar"
+	! grep -q 'not in both orders' "$page" || fail "a list"
+}
+
+# A failing run exposes no order for the memo; its finding tells.
+@test "an order that fails was seen" {
+	export XDG_CACHE_HOME=$BATS_TEST_TMPDIR
+	campaign --seed 1 --max-runs 60 -- "$TARGETS/log_rotation"
+	ended_with 66
+	holds '.findings[0].moments | map(.function) == ["rotate", "update"]'
+	mapletest coverage --unreached --format json --db "$db"
+	json=$BATS_TEST_TMPDIR/map.json
+	printf '%s\n' "$output" >"$json"
+	holds '[.unreached.executed_pairs[] | select((.places | map(.line) | sort)
+		== [24, 34])] | length == 1 and .[0].seen == "both orders"'
+}
+
 @test "another build than the tested one has no map, and it is said" {
 	local program=$BATS_TEST_TMPDIR/program
 
@@ -72,4 +135,14 @@ unreached() {
 	rm "$program"
 	mapletest coverage --unreached --db "$db" program
 	says 'cannot open'
+	# Where nobody asked for it, it is left out with the reason.
+	mapletest coverage --db "$db" program
+	ended_with 0
+	grep -q '^which places may meet is not known: .*cannot open' \
+		<<<"$output" || fail "$output"
+	mapletest coverage --format json --db "$db" program
+	ended_with 0
+	jq -e '.map == null' <<<"$output" || fail "$output"
+	mapletest report --db "$db" --html "$BATS_TEST_TMPDIR/page.html"
+	grep -q 'Not known: .*cannot open' "$BATS_TEST_TMPDIR/page.html"
 }

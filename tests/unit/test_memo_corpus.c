@@ -440,15 +440,33 @@ static void what_runs_have_reached(void **state)
 {
 	static const char *const want[] = { "[{\"sites\":\"1\"}]",
 					    "[{\"sites\":\"2\"}]",
-					    "{\"forced\":[16,32]}" };
+					    "{\"class\":\"idiom 1\","
+					    "\"forced\":[32,16]}",
+					    "{\"class\":\"idiom 1\","
+					    "\"forced\":[-1,16]}",
+					    "{\"found\":[[0,-1,\"0x10\"],"
+					    "[1,0,null]]}" };
+	struct maple_moment moments[] = {
+		{ .event = 0,
+		  .from = -1,
+		  .place = { .build_id = (char *)"aa", .offset = 16 } },
+		{ .event = 1,
+		  .from = 0,
+		  .place = { .build_id = (char *)"cc", .offset = 32 } },
+	};
+	struct maple_finding finding = { .id = (char *)"abc",
+					 .title = (char *)"t",
+					 .what = (char *)"w",
+					 .moments = moments,
+					 .nmoments = 2 };
 	struct fixture *f = *state;
 	int64_t other = campaign_of(f->memo, 0, "other", "aa", "/bin/p");
 	int64_t rebuilt = campaign_of(f->memo, 0, "other", "bb", "/bin/p");
 	struct maple_memo_goal_key key = {
 		.class = "idiom 1",
 		.n = 2,
-		.use = { { "aa", NULL, 16, false, 'W' },
-			 { "aa", NULL, 32, false, 'R' } },
+		.use = { { "aa", NULL, 32, false, 'W' },
+			 { "aa", NULL, 16, false, 'R' } },
 	};
 	int64_t row;
 
@@ -472,6 +490,13 @@ static void what_runs_have_reached(void **state)
 	OK(maple_memo_goal(f->memo, &key, &row, &err));
 	OK(maple_memo_mark(f->memo, f->program, row, MAPLE_MEMO_BROKE, &err));
 	has_reached(f->memo, f->program, want, 3);
+	/* Of a place in another image it is known that there is one. */
+	key.use[0].build_id = "cc";
+	OK(maple_memo_goal(f->memo, &key, &row, &err));
+	OK(maple_memo_mark(f->memo, f->program, row, MAPLE_MEMO_OBSERVED, &err));
+	has_reached(f->memo, f->program, want, 4);
+	OK(maple_memo_finding_store(f->memo, f->campaign, &finding, &err));
+	has_reached(f->memo, f->program, want, 5);
 	OK(maple_memo_forget_program(f->memo, f->program, 0, &err));
 	has_reached(f->memo, f->program, NULL, 0);
 }

@@ -160,7 +160,6 @@ static void nothing_of_the_target_reaches_the_terminal_raw(void **state)
 		assert_in_range(*p, '\n', '~');
 }
 
-/* A library's code at the user's line: a row more, and the arrow is longer. */
 /* Nor what a binary has in it, which nobody has run yet. */
 static void nothing_of_the_binary_reaches_the_terminal_raw(void **state)
 {
@@ -172,7 +171,7 @@ static void nothing_of_the_binary_reaches_the_terminal_raw(void **state)
 		.variable = (char *)"v\033\xc2\x9b",
 	};
 	const struct maple_unreached map = {
-		.pairs = 1, .never = 1, .pair = &pair, .n = 1
+		.met = { [MAPLE_MET_UNEXECUTED] = 1 }, .pair = &pair, .n = 1
 	};
 	FILE *out = open_buffer();
 
@@ -184,6 +183,50 @@ static void nothing_of_the_binary_reaches_the_terminal_raw(void **state)
 	assert_null(strstr(buffer, "\xc2\x9b"));
 }
 
+/* Each group under a line of its own, and of one order which it was. */
+static void a_map_tells_what_was_in_which_order(void **state)
+{
+	static const struct maple_report_style style = { 0 };
+	struct maple_static_place_pair pair[4] = { 0 };
+	const struct maple_unreached map = { .met = { 1, 1, 1, 1 },
+					     .observed = true,
+					     .debug = true,
+					     .pair = pair,
+					     .n = 4 };
+	FILE *out = open_buffer();
+
+	for (unsigned int i = 0; i < 4; i++) {
+		pair[i] = (struct maple_static_place_pair){
+			.function = { (char *)"f", (char *)"g" },
+			.file = { (char *)"a/f.c", (char *)"a/g.c" },
+			.line = { 10 + i, 20 + i },
+			.variable = (char *)"v",
+			.executed = { true, i > 0 },
+			.seen = i,
+			.later = 0,
+		};
+	}
+	maple_report_unreached(out, &map, &style);
+	fclose(out);
+	assert_string_equal(
+		strchr(buffer, '\n'),
+		"\n       4  in all\n"
+		"       3  with both ends executed by some run\n"
+		"       1    in both orders, one end right after the other\n"
+		"       1    in one order only\n"
+		"       1    never right after each other\n"
+		"       1  with an end that no run has executed\n"
+		"\nto reach these, write a test that calls the two from two"
+		" threads; no run has executed\nlines with a *\n"
+		"f (f.c) and g (g.c)\n    v: 10 and 20*\n"
+		"\nruns have executed these, and never one right after the"
+		" other in two threads\n"
+		"f (f.c) and g (g.c)\n    v: 11 and 21\n"
+		"\nof these runs have shown one order, and not the other\n"
+		"f (f.c) and g (g.c)\n    v: 22 before 12\n");
+}
+
+/* A library's code at the user's line: a row more, and the arrow is longer. */
 static void what_was_inlined_stands_below_the_users_line(void **state)
 {
 	static const struct maple_report_style style = { .unicode = true };
@@ -575,6 +618,7 @@ int main(void)
 		TEST(long_names_stay_within_the_width),
 		TEST(nothing_of_the_target_reaches_the_terminal_raw),
 		TEST(nothing_of_the_binary_reaches_the_terminal_raw),
+		TEST(a_map_tells_what_was_in_which_order),
 		TEST(what_was_inlined_stands_below_the_users_line),
 		TEST(replays_without_an_order_are_told),
 		TEST(an_order_that_does_not_fail_again_is_told),

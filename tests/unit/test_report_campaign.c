@@ -320,8 +320,9 @@ static void success_is_a_table_of_rates_and_reasons(void **state)
 		"9 exposures claimed, 1 refused by the observer (11.1 %)\n"
 		"the scheduler was tried on nothing yet\n");
 	out = open_buffer();
-	assert_int_equal(
-		maple_report_json_coverage(out, &program, &s, NULL, 0, NULL), 0);
+	assert_int_equal(maple_report_json_coverage(out, &program, &s, NULL, 0,
+						    NULL, NULL),
+			 0);
 	fclose(out);
 	object = json_loads(buffer, 0, NULL);
 	assert_int_equal(

@@ -10,6 +10,9 @@
  * what a new thread does meanwhile at a site without a probe is not seen, as
  * if the site were still quiet.
  *
+ * By what the binary tells (image/static/) sites may have none at all: those
+ * whose data no two threads share, or all that are in no static pair.
+ *
  * Where one link has all probes of an image, another one with those that are
  * left takes its place: it is made first, counts from the moment at which
  * the generation changes, and then the former one goes.
@@ -17,11 +20,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "base/clock.h"
 #include "../../image/image.h"
+#include "image/static/pairs.h"
 #include "backend/kernel/ebpf/ebpf.h"
 
 #define LOOK_EVERY 0.02 /* seconds */
@@ -59,6 +64,42 @@ static bool is_left_out(const struct maple_placed *placed, uint64_t address)
 	return false;
 }
 
+/*
+ * Which of @image's sites get probes by what the binary tells: a byte each, to
+ * be freed; NULL: all do. That it tells nothing is said.
+ */
+static uint8_t *sift(const struct maple_ebpf *o, uint32_t index)
+{
+	const struct maple_backend_options *options = &o->base.options;
+	struct maple_image *image =
+		maple_registry_image(options->registry, index);
+	const struct maple_static_pair *pair;
+	char text[MAPLE_ERROR_MAX + 64];
+	struct maple_error err;
+	uint32_t nsites, n, i;
+	uint8_t *taken;
+
+	if (options->sites == MAPLE_SITES_ALL)
+		return NULL;
+	maple_image_sites(image, &nsites);
+	taken = calloc(nsites + 1u, 1);
+	if (!taken || maple_registry_static(options->registry, index, &err)) {
+		snprintf(text, sizeof(text), "all of its sites get probes: %s",
+			 taken ? err.text : "out of memory");
+		options->notice(options->ctx, text);
+		free(taken);
+		return NULL;
+	}
+	for (i = 0; options->sites == MAPLE_SITES_STATIC && i < nsites; i++)
+		taken[i] = maple_image_may_share(image, i);
+	n = options->sites == MAPLE_SITES_PAIRS
+		    ? maple_image_pairs(image, &pair)
+		    : 0;
+	for (i = 0; i < n; i++)
+		taken[pair[i].a] = taken[pair[i].b] = 1;
+	return taken;
+}
+
 /* The probes of an image's sites into the map, those of one offset chained. */
 static int make_probes(struct maple_ebpf *o, struct maple_placed *placed,
 		       struct maple_error *err)
@@ -71,6 +112,7 @@ static int make_probes(struct maple_ebpf *o, struct maple_placed *placed,
 	struct maple_uapi_probe probe, *probes = o->observer.probe;
 	const struct maple_table_site *site;
 	struct maple_probe_maker *maker;
+	uint8_t *taken;
 	uint32_t n, i;
 	int e;
 
@@ -81,11 +123,16 @@ static int make_probes(struct maple_ebpf *o, struct maple_placed *placed,
 	if (e)
 		return e;
 	o->nprobes = first;
+	taken = sift(o, placed->index);
 	site = maple_image_sites(image, &n);
 	for (i = 0; i < n; i++) {
 		if ((base + i < order->nalone && order->alone[base + i]) ||
 		    is_left_out(placed, site[i].offset))
 			continue;
+		if (taken && !taken[i]) {
+			o->apart++;
+			continue;
+		}
 		if (o->nprobes == MAPLE_OBSERVE_PROBES ||
 		    maple_probe_make(maker, i, base + i, &probe)) {
 			o->unfit++;
@@ -95,6 +142,7 @@ static int make_probes(struct maple_ebpf *o, struct maple_placed *placed,
 		assert(o->nprobes < MAPLE_OBSERVE_PROBES);
 		probes[o->nprobes++] = probe;
 	}
+	free(taken);
 	maple_probe_maker_destroy(maker);
 	o->events.nprobes = o->nprobes;
 	qsort(probes + first, o->nprobes - first, sizeof(*probes),

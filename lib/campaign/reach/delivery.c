@@ -48,6 +48,9 @@ char *maple_delivery_left_out(const struct maple_campaign *c, uint32_t unshared)
 			fprintf(out, "%s%s %llu", ftell(out) ? ", " : "",
 				maple_left_out_name(r),
 				(unsigned long long)left[r]);
+	if (c->result->delivery.apart)
+		fprintf(out, "%sby --sites %llu", ftell(out) ? ", " : "",
+			(unsigned long long)c->result->delivery.apart);
 	if (unshared)
 		fprintf(out, "%snot shared so far %u", ftell(out) ? ", " : "",
 			unshared);

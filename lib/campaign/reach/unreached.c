@@ -12,16 +12,12 @@
 #include "base/array.h"
 #include "image/image.h"
 #include "image/static/pairs.h"
+#include "orders.h"
 #include "reached.h"
 
 struct numbers {
 	uint32_t *at;
 	uint32_t n;
-};
-
-/* Two sites of which runs have shown an order; a <= b. */
-struct order {
-	uint32_t a, b;
 };
 
 /* A place of the source, once for each site. */
@@ -34,7 +30,8 @@ struct spot {
 /* A pair of sites on its way to one of places. */
 struct row {
 	uint32_t a, b; /* sites, of places in order */
-	bool sections, forced;
+	bool sections;
+	uint8_t seen; /* enum maple_orders_way, of a and b */
 };
 
 struct map {
@@ -45,8 +42,7 @@ struct map {
 	struct row *row;
 	uint32_t nrows;
 	struct numbers executed; /* offsets, ascending */
-	struct order *order;	 /* ascending */
-	size_t norders, room;
+	struct maple_orders orders;
 };
 
 static int no_memory(struct maple_error *err)
@@ -54,35 +50,11 @@ static int no_memory(struct maple_error *err)
 	return maple_error_set(err, ENOMEM, "out of memory");
 }
 
-static int compare_orders(const void *a, const void *b)
-{
-	const struct order *x = a, *y = b;
-
-	if (x->a != y->a)
-		return x->a < y->a ? -1 : 1;
-	return x->b < y->b ? -1 : x->b > y->b;
-}
-
 /* ---- what the memo has ---- */
 
-/* Of the sites of an order, whose offsets these are, each two. */
-static int take_order(struct map *m, json_t *forced)
+/* What was in an order was executed. */
+static int add_executed(struct map *m, const uint32_t *at, size_t n)
 {
-	size_t n = json_array_size(forced);
-	uint32_t at[4];
-
-	if (n > 4)
-		return 0;
-	for (size_t i = 0; i < n; i++)
-		at[i] = (uint32_t)json_integer_value(json_array_get(forced, i));
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = i + 1; k < n; k++) {
-			if (!maple_array_reserve(m->order, m->norders, m->room))
-				return -ENOMEM;
-			m->order[m->norders++] =
-				(struct order){ at[i] < at[k] ? at[i] : at[k],
-						at[i] < at[k] ? at[k] : at[i] };
-		}
 	if (!n)
 		return 0;
 	if (!maple_array_resize(m->executed.at, m->executed.n + n))
@@ -108,15 +80,16 @@ static int read_memo(struct map *m, struct maple_memo *memo, int64_t program,
 			    ? maple_reached_take(
 				      one, maple_image_build_id(m->image),
 				      &m->executed.at, &m->executed.n)
-			    : take_order(m, json_object_get(one, "forced"));
+			    : maple_orders_take(&m->orders, one);
 		json_decref(one);
 	}
 	maple_memo_texts_destroy(texts, n);
+	if (!e)
+		e = add_executed(m, m->orders.executed, m->orders.nexecuted);
 	if (m->executed.n)
 		qsort(m->executed.at, m->executed.n, sizeof(uint32_t),
 		      maple_reached_compare);
-	if (m->norders)
-		qsort(m->order, m->norders, sizeof(*m->order), compare_orders);
+	maple_orders_sort(&m->orders);
 	return e ? no_memory(err) : 0;
 }
 
@@ -173,7 +146,6 @@ static int read_pairs(struct map *m)
 {
 	const struct maple_static_pair *pair;
 	uint32_t n = maple_image_pairs(m->image, &pair);
-	struct order key;
 
 	m->site = maple_image_sites(m->image, &m->nsites);
 	m->spot = calloc(m->nsites + 1, sizeof(*m->spot));
@@ -182,19 +154,17 @@ static int read_pairs(struct map *m)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
 		struct row row = { pair[i].a, pair[i].b,
-				   pair[i].kind == MAPLE_STATIC_SECTIONS,
-				   false };
+				   pair[i].kind == MAPLE_STATIC_SECTIONS, 0 };
 
 		if (place(m, row.a) || place(m, row.b))
 			return -ENOMEM;
-		key = (struct order){ m->site[row.a].offset,
-				      m->site[row.b].offset };
-		row.forced = m->norders && bsearch(&key, m->order, m->norders,
-						   sizeof(key), compare_orders);
 		if (compare_spots(&m->spot[row.a], &m->spot[row.b]) > 0) {
 			row.a = pair[i].b;
 			row.b = pair[i].a;
 		}
+		row.seen = (uint8_t)maple_orders_seen(&m->orders,
+						      m->site[row.a].offset,
+						      m->site[row.b].offset);
 		m->row[m->nrows++] = row;
 	}
 	qsort_r(m->row, m->nrows, sizeof(*m->row), compare_rows, m);
@@ -211,23 +181,24 @@ static char *copy(const char *text, bool *good)
 
 /* The pair of places of the rows from @row on is listed. */
 static int list(const struct map *m, const struct row *row,
-		const bool executed[2], struct maple_unreached *u)
+		const struct maple_static_place_pair *found,
+		struct maple_unreached *u)
 {
 	const uint32_t site[2] = { row->a, row->b };
 	struct maple_static_place_pair *pair;
 	bool good = true;
 	char text[256];
 
-	if (!maple_array_extend(u->pair, u->n, u->n + 1))
+	if (!maple_array_reserve(u->pair, u->n, u->room))
 		return -ENOMEM;
 	pair = &u->pair[u->n++];
+	*pair = *found;
 	for (int i = 0; i < 2; i++) {
 		const struct spot *spot = &m->spot[site[i]];
 
 		pair->function[i] = copy(spot->function, &good);
 		pair->file[i] = copy(spot->file, &good);
 		pair->line[i] = spot->line;
-		pair->executed[i] = executed[i];
 	}
 	maple_image_datum_text(m->image, row->a, text, sizeof(text));
 	pair->variable = copy(*text ? text : NULL, &good);
@@ -235,11 +206,14 @@ static int list(const struct map *m, const struct row *row,
 	return good ? 0 : -ENOMEM;
 }
 
-/* By the functions that a test would call, then by what they access. */
+/*
+ * What is least known first; then by the functions that a test would call, and
+ * by what they access.
+ */
 static int compare_pairs(const void *a, const void *b)
 {
 	const struct maple_static_place_pair *x = a, *y = b;
-	int d = 0;
+	int d = x->seen < y->seen ? -1 : x->seen > y->seen;
 
 	for (int i = 0; i < 2 && !d; i++)
 		d = compare_texts(x->function[i], y->function[i]);
@@ -252,6 +226,20 @@ static int compare_pairs(const void *a, const void *b)
 	return d;
 }
 
+static void judge(struct maple_static_place_pair *pair, unsigned int ways,
+		  bool same_place)
+{
+	pair->later = ways == MAPLE_ORDERS_BACKWARD ? 0 : 1;
+	if (!pair->executed[0] || !pair->executed[1])
+		pair->seen = MAPLE_MET_UNEXECUTED;
+	else if (!ways)
+		pair->seen = MAPLE_MET_NEVER;
+	else
+		pair->seen = ways == MAPLE_ORDERS_BOTH || same_place
+				     ? MAPLE_MET_BOTH_ORDERS
+				     : MAPLE_MET_ONE_ORDER;
+}
+
 /* What one compiler makes ten sites of is one pair, and reached if any is. */
 static int sum_up(struct map *m, struct maple_unreached *u)
 {
@@ -259,22 +247,21 @@ static int sum_up(struct map *m, struct maple_unreached *u)
 	int e = 0;
 
 	for (i = 0; i < m->nrows && !e; i = end) {
-		bool executed[2] = { false, false }, forced = false;
+		struct maple_static_place_pair found = { 0 };
+		unsigned int ways = 0;
 
 		for (end = i; end < m->nrows &&
 			      !compare_rows(&m->row[end], &m->row[i], m);
 		     end++) {
-			executed[0] |= m->spot[m->row[end].a].executed;
-			executed[1] |= m->spot[m->row[end].b].executed;
-			forced |= m->row[end].forced;
+			found.executed[0] |= m->spot[m->row[end].a].executed;
+			found.executed[1] |= m->spot[m->row[end].b].executed;
+			ways |= m->row[end].seen;
 		}
-		u->pairs++;
-		u->executed += executed[0] && executed[1];
-		u->forced += forced;
-		if (executed[0] && executed[1])
-			continue;
-		u->never++;
-		e = list(m, &m->row[i], executed, u);
+		judge(&found, ways,
+		      !compare_spots(&m->spot[m->row[i].a],
+				     &m->spot[m->row[i].b]));
+		u->met[found.seen]++;
+		e = list(m, &m->row[i], &found, u);
 	}
 	if (u->n)
 		qsort(u->pair, u->n, sizeof(*u->pair), compare_pairs);
@@ -339,7 +326,7 @@ int maple_unreached_find(struct maple_memo *memo,
 	free(m.spot);
 	free(m.row);
 	free(m.executed.at);
-	free(m.order);
+	maple_orders_deinit(&m.orders);
 	maple_image_destroy(m.image);
 	if (e)
 		maple_unreached_deinit(unreached);

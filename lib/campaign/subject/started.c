@@ -116,6 +116,12 @@ static int choose(struct maple_campaign *c,
 		e = maple_error_set(c->err, EINVAL,
 				    "--strategy %s needs --backend agent",
 				    c->strategy->name);
+	if (!e && c->options->sites != MAPLE_SITES_ALL &&
+	    choice->observe != MAPLE_HALF_EBPF)
+		e = maple_error_set(c->err, EINVAL,
+				    "--sites is for probes from outside, and "
+				    "here the agent observes: leave it out, "
+				    "or give --backend kernel or ebpf+agent");
 	return e;
 }
 

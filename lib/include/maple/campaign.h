@@ -18,6 +18,7 @@
 #include <maple/goal.h>
 #include <maple/iroot.h>
 #include <maple/memo.h>
+#include <maple/sites.h>
 #include <maple/suppressions.h>
 
 struct maple_attached;
@@ -79,10 +80,11 @@ struct maple_campaign_options {
 				      replay: those of the finding */
 	const char *strategy;	   /* a name of these; NULL: the default */
 	enum maple_order order;
-	unsigned int depth;   /* PCT's, to MAPLE_DEPTH_MAX; 0: 3 */
-	unsigned int classes; /* of goals: bit i, the i-th from 1; 0: all */
-	uint64_t seed;	      /* 0: from the system */
-	double max_time;      /* seconds; 0: no limit */
+	enum maple_sites sites; /* not ALL: only where eBPF observes */
+	unsigned int depth;	/* PCT's, to MAPLE_DEPTH_MAX; 0: 3 */
+	unsigned int classes;	/* of goals: bit i, the i-th from 1; 0: all */
+	uint64_t seed;		/* 0: from the system */
+	double max_time;	/* seconds; 0: no limit */
 	/* To wait for a CPU; up to 0: max_time, but 120 at most. */
 	double patience;
 	unsigned int max_runs; /* but baseline and confirming; 0: no limit */
@@ -232,6 +234,7 @@ struct maple_control_sum {
 struct maple_delivery {
 	uint64_t sites, hits[4]; /* by way: jump, neighbours, pun, trap */
 	uint64_t unreached;	 /* sites no jump leads to */
+	uint64_t apart;		 /* sites left out by what the binary tells */
 	uint64_t lost;		 /* events dropped */
 	uint64_t undelivered_runs;
 	uint64_t let_go; /* runs over their time, native from then on */

@@ -402,8 +402,10 @@ int maple_memo_corpus_recall(struct maple_memo *memo, int64_t campaign,
  * maple_memo_reached - what runs of @program's executable have executed, with
  * whatever input, and which orders they have shown
  * @texts: JSON; an array of {"image": a build-id, "sites": TEXT} as was kept as
- * MAPLE_MEMO_REACHED, or {"forced": [offsets of an order's sites]}; free with
- * maple_memo_texts_destroy()
+ * MAPLE_MEMO_REACHED, or {"class": an order's class, "forced": [offsets of its
+ * sites, in its order; -1: a call, or of another image]}, or {"found": [of each
+ * moment of a finding [its event, the one that it comes right after or -1, its
+ * offset as text, null: of another image]]}; free with maple_memo_texts_destroy()
  */
 int maple_memo_reached(struct maple_memo *memo, int64_t program, char ***texts,
 		       size_t *n, struct maple_error *err);

@@ -63,6 +63,8 @@ struct maple_report_program {
 	const struct maple_memo_program_info *info;
 	const struct maple_memo_sample *samples;
 	size_t nsamples;
+	const struct maple_unreached *map; /* NULL: there is none, */
+	const char *unmapped;		   /* ... for this reason, or NULL */
 };
 
 /*
@@ -246,18 +248,23 @@ int maple_report_json_findings(FILE *out, struct maple_finding *const *findings,
 
 /*
  * maple_report_json_coverage - {"schema":1,"program":{...},"coverage":{...},
- * "scheduler":{...},"samples":[{"run":..,"coverage":{...}}]}
+ * "scheduler":{...},"samples":[{"run":..,"coverage":{...}}],"map":{...}}
+ * @map: NULL: there is none
  */
 int maple_report_json_coverage(FILE *out,
 			       const struct maple_memo_program_info *program,
 			       const struct maple_memo_success *success,
 			       const struct maple_memo_sample *samples,
-			       size_t n, struct maple_error *err);
+			       size_t n, const struct maple_unreached *map,
+			       struct maple_error *err);
 
 /*
- * maple_report_unreached - the map, with the pairs of places that no run has
- * executed both of; in JSON {"schema":1,"program":{...},"unreached":{...}}
+ * maple_report_map - the map in numbers
+ * maple_report_unreached - ... with the pairs of places that runs have not had
+ * in both orders; in JSON {"schema":1,"program":{...},"unreached":{...}} with
+ * all pairs
  */
+void maple_report_map(FILE *out, const struct maple_unreached *map);
 void maple_report_unreached(FILE *out, const struct maple_unreached *unreached,
 			    const struct maple_report_style *style);
 int maple_report_json_unreached(FILE *out,

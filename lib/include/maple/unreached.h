@@ -14,7 +14,25 @@
 #include <maple/error.h>
 #include <maple/memo.h>
 
-/* Two places in the source that access one thing; one of them writes it. */
+/* What runs have made of a pair, with whatever input; what is less first. */
+enum maple_met {
+	MAPLE_MET_UNEXECUTED, /* an end was executed by none */
+	MAPLE_MET_NEVER, /* both were, but never one right after the other */
+	MAPLE_MET_ONE_ORDER, /* ... one of them has always been first */
+	MAPLE_MET_BOTH_ORDERS,
+	MAPLE_METS
+};
+
+/*
+ * maple_met_name - "unexecuted", "never", "one order", "both orders", as the
+ * forms of report have it
+ */
+const char *maple_met_name(enum maple_met met);
+
+/*
+ * Two places in the source that access one thing; one of them writes it. One
+ * place with itself is in both orders once it was in any.
+ */
 struct maple_static_place_pair {
 	char *function[2]; /* NULL: not known; so is file, with line 0 */
 	char *file[2];
@@ -22,18 +40,18 @@ struct maple_static_place_pair {
 	char *variable;	  /* "queue", "conn.state"; NULL: it has no name */
 	bool executed[2]; /* by some run, with whatever input */
 	bool sections;	  /* under one lock, in two sections of a function */
+	enum maple_met seen;
+	unsigned int later; /* of ONE_ORDER: the end that came second; 0, 1 */
 };
 
 struct maple_unreached {
-	uint64_t pairs;	   /* of places that may meet; of these: */
-	uint64_t executed; /* both were executed, by some run */
-	uint64_t forced;   /* ... and an order of the two was seen */
-	uint64_t never;	   /* one was executed by none: those are listed */
-	bool observed;	   /* something is known of what runs executed */
-	bool debug;	   /* the program has debug information */
-	bool cut;	   /* it is too large, and there are more */
-	struct maple_static_place_pair *pair; /* by functions, by variable */
-	size_t n;
+	uint64_t met[MAPLE_METS]; /* pairs of places that may meet */
+	bool observed;		  /* something is known of what runs executed */
+	bool debug;		  /* the program has debug information */
+	bool cut;		  /* it is too large, and there are more */
+	/* All of them: by what runs made of them, by functions, by variable. */
+	struct maple_static_place_pair *pair;
+	size_t n, room;
 };
 
 /*

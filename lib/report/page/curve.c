@@ -203,6 +203,7 @@ void maple_page_program(FILE *out, const struct maple_report_program *p)
 		print_curve(out, p);
 	print_coverage(out, &info->coverage);
 	print_parts(out, info->parts);
+	maple_page_map(out, p);
 	if (info->unobserved)
 		maple_page_element(out, "p", "note", "Not observed: %s.",
 				   info->unobserved);

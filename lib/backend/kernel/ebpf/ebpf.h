@@ -66,6 +66,7 @@ struct maple_ebpf {
 	uint32_t changed;     /* change points that were reached */
 	unsigned int left;    /* records to take before the next pause */
 	uint64_t unfit;	      /* sites that no probe can be made for */
+	uint64_t apart;	      /* ... that have none since they are not shared */
 	pthread_t keeper;     /* takes probes away and puts them back */
 	bool kept;	      /* it is there */
 	pthread_mutex_t lock; /* of placed, while it is */

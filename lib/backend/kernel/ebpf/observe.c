@@ -264,10 +264,12 @@ static void judge_delivery(struct maple_ebpf *o, struct maple_run *run)
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "%s did not come as far as its entry point",
 			 o->base.options.argv[0]);
-	else if (!s->hits && !s->calls)
+	else if (!s->hits && (!s->calls || o->apart))
 		snprintf(run->why_not, sizeof(run->why_not),
 			 "no access was observed: no site of the program was "
-			 "reached");
+			 "reached%s",
+			 o->apart ? "; --sites all has probes at more of them"
+				  : "");
 	else
 		run->delivered = true;
 }
@@ -293,6 +295,7 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 		maple_ebpf_sites_sum(&o->placed[i], &sum);
 	run->sites = sum.places;
 	run->unreached = o->unfit + sum.refused + sum.unreached;
+	run->apart = o->apart;
 	run->hits[MAPLE_WAY_TRAP] = s->hits;
 	run->calls = s->calls;
 	run->lost = s->lost;

@@ -218,7 +218,7 @@ void maple_ebpf_unplace(struct maple_ebpf *o)
 	free(o->placed);
 	o->placed = NULL;
 	o->nprobes = o->events.nprobes = 0;
-	o->unfit = 0;
+	o->unfit = o->apart = 0;
 	memset(o->taken, 0, sizeof(o->taken));
 	memset(o->imported, 0, sizeof(o->imported));
 }
