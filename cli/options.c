@@ -23,6 +23,7 @@ struct option_entry {
 #define ATTACH	MAPLE_CMD_ATTACH
 #define RERUN	(MAPLE_CMD_RUN | MAPLE_CMD_REPLAY)
 #define STORED	(MAPLE_CMD_REPORT | MAPLE_CMD_COVERAGE | MAPLE_CMD_MEMO)
+#define JOBS	MAPLE_CMD_JOBS
 #define ALL	(RERUN | ATTACH | STORED | MAPLE_CMD_DOCTOR)
 #define PROGRAM (MAPLE_CMD_RUN | MAPLE_CMD_DOCTOR | MAPLE_CMD_NONE)
 #define SETS(member, how) \
@@ -142,31 +143,42 @@ static const struct option_entry table[] = {
 	  "draw the curve from this run on" },
 	{ "unreached", NULL, MAPLE_CMD_COVERAGE, FLAG(unreached),
 	  "pairs of accesses that may meet, and which no run has executed" },
-	{ "all", NULL, MAPLE_CMD_MEMO, FLAG(all), "forget: everything" },
+	{ "all", NULL, MAPLE_CMD_MEMO | JOBS, FLAG(all),
+	  "forget, and remove: everything" },
+	{ "detach", NULL, RUN | ATTACH, FLAG(detach),
+	  "return at once, with the number of a job that goes on without this"
+	  " terminal; 'mapletest jobs' lists them" },
+	{ "wait", NULL, RUN | ATTACH | JOBS, FLAG(wait),
+	  "wait for the job's end, and exit with its status" },
+	{ "stop", NULL, JOBS, FLAG(stop), "have the job end, as Ctrl-C does" },
+	{ "remove", NULL, JOBS, FLAG(remove),
+	  "forget jobs that have ended, those of the numbers or --all" },
 	{ "db", "FILE", RERUN | ATTACH | STORED, SETS(db, string),
 	  "the memo database (default: $XDG_STATE_HOME/maple/memo.db)" },
 	{ "socket", "PATH", ALL, SETS(socket, string),
 	  "where mapled listens (default: /run/mapled.sock); it must answer" },
 	{ "no-daemon", NULL, ALL, FLAG(no_daemon),
 	  "do all of it here, though mapled may be there" },
-	{ "format", "FORMAT", ALL | MAPLE_CMD_NONE, SETS(format, format),
+	{ "format", "FORMAT", ALL | JOBS | MAPLE_CMD_NONE, SETS(format, format),
 	  "text, json, jsonl, junit, sarif, tap or github" },
-	{ "output", "FILE", RERUN | ATTACH | STORED, SETS(output, string),
-	  "write the report to FILE" },
+	{ "output", "FILE", RERUN | ATTACH | STORED | JOBS,
+	  SETS(output, string), "write the report to FILE" },
 	{ "html", "FILE", MAPLE_CMD_REPORT, SETS(html, string),
 	  "write a page to FILE that needs no network" },
 	{ "suppressions", "FILE", RUN | ATTACH | MAPLE_CMD_REPORT,
 	  SETS(suppressions, string),
 	  "findings that match a line of FILE, TYPE:PATTERN, do not count" },
-	{ "quiet", NULL, ALL | MAPLE_CMD_LOG, FLAG(quiet),
+	{ "quiet", NULL, ALL | MAPLE_CMD_LOG | JOBS, FLAG(quiet),
 	  "no progress, no notices" },
 	{ "verbose", NULL, ALL, FLAG(verbose),
 	  "also what was left out, and the program's output" },
-	{ "follow", NULL, MAPLE_CMD_LOG, FLAG(follow), "wait for more (-f)" },
+	{ "follow", NULL, MAPLE_CMD_LOG | JOBS, FLAG(follow),
+	  "wait for more (-f); of a job: show its log as it grows, until it"
+	  " ends" },
 	{ "wall", NULL, MAPLE_CMD_LOG, FLAG(wall),
 	  "with the time of day, not since the start (-T)" },
 	{ "version", NULL, MAPLE_CMD_NONE, FLAG(version), "print the version" },
-	{ "help", NULL, ALL | MAPLE_CMD_LOG | MAPLE_CMD_NONE, FLAG(help),
+	{ "help", NULL, ALL | MAPLE_CMD_LOG | JOBS | MAPLE_CMD_NONE, FLAG(help),
 	  "print this help" },
 };
 
@@ -253,6 +265,8 @@ static const char *fill(struct option *longs, int *found, unsigned int command)
 	opterr = 0;
 	if (command & MAPLE_CMD_LOG)
 		return ":hfT";
+	if (command & JOBS)
+		return ":hf";
 	return command & PROGRAM ? "+:h" : ":h";
 }
 

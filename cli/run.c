@@ -25,6 +25,13 @@ static void on_progress(void *ctx, const struct maple_progress *progress)
 				      NULL);
 	}
 	maple_live_show(&run->live, progress);
+	maple_detach_progress(progress);
+}
+
+/* What is shown from now on is shown to nobody at a terminal. */
+static void on_ready(void *ctx)
+{
+	maple_detach_ready();
 }
 
 /* Whether another campaign of the suite has said it; from now on it has. */
@@ -121,6 +128,7 @@ static struct maple_campaign_options options_of(struct run *run)
 
 	options.progress = on_progress;
 	options.notice = on_notice;
+	options.ready = run->settings->detach ? on_ready : NULL;
 	options.waits = on_wait;
 	options.finding = on_finding;
 	options.ctx = run;
@@ -252,6 +260,8 @@ int maple_run_campaign(struct maple_settings *settings)
 	if (!run.out)
 		return MAPLE_STATUS_FAILED;
 	maple_live_init(&run.live, settings->quiet ? NULL : stderr);
+	/* A log has lines, though this may be a terminal still. */
+	run.live.live &= !settings->detach;
 	/* All of root's own that there is to be opened is open. */
 	if (settings->campaign.attached)
 		ret = maple_attach_settle(settings);

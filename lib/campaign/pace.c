@@ -24,6 +24,15 @@ void maple_campaign_notice(struct maple_campaign *c, const char *fmt, ...)
 	c->options->notice(c->options->ctx, text);
 }
 
+/* maple_campaign_ready - tells once that all which can be refused was not */
+void maple_campaign_ready(struct maple_campaign *c)
+{
+	assert(maple_lane_has_turn(c));
+	if (!c->is_ready && c->options->ready)
+		c->options->ready(c->options->ctx);
+	c->is_ready = true;
+}
+
 /* maple_campaign_seed - a number that follows from the seed and @salt */
 uint64_t maple_campaign_seed(const struct maple_campaign *c, uint64_t salt)
 {

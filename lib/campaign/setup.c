@@ -339,8 +339,7 @@ static int open_attached(struct maple_campaign *c)
 	return e ? e : begin_memo(c);
 }
 
-/* maple_campaign_open - makes everything ready for the first run */
-int maple_campaign_open(struct maple_campaign *c)
+static int open_all(struct maple_campaign *c)
 {
 	const struct maple_campaign_options *o = c->options;
 	int e;
@@ -408,6 +407,16 @@ int maple_campaign_open(struct maple_campaign *c)
 	maple_registry_limit(c->registry, maple_campaign_enough, c);
 	e = open_backends(c);
 	return e ? e : begin_memo(c);
+}
+
+/* maple_campaign_open - makes everything ready for the first run */
+int maple_campaign_open(struct maple_campaign *c)
+{
+	int e = open_all(c);
+
+	if (!e)
+		maple_campaign_ready(c);
+	return e;
 }
 
 /* maple_campaign_close - gives everything back; whatever was opened */
