@@ -63,8 +63,8 @@ static void move_output(void)
 /*
  * maple_detach_ready - nothing stands against the campaign any more
  *
- * Who called has gone when there is no number: then nobody would know of the job,
- * and it ends.
+ * Who called has gone when there is no number: then nobody would know of the
+ * job, and it ends.
  */
 void maple_detach_ready(void)
 {
@@ -174,8 +174,7 @@ static bool write_form(unsigned int i, const struct maple_report *report,
 void maple_detach_report(const struct maple_settings *settings,
 			 const struct maple_report *report)
 {
-	struct maple_report_style style =
-		maple_out_style(stderr, settings);
+	struct maple_report_style style = maple_out_style(stderr, settings);
 	bool whole = true;
 
 	if (!here.began || here.told)
@@ -264,8 +263,8 @@ static int create(const struct maple_settings *settings, char **argv,
 	struct maple_error err = { "" };
 
 	if (joins && settings->argc)
-		task.program = read_command(settings->argv[0], text,
-					    sizeof(text));
+		task.program =
+			read_command(settings->argv[0], text, sizeof(text));
 	if (maple_detached_create(place, &task, here.forms, job, &err))
 		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
 	return 0;
@@ -294,7 +293,8 @@ static int tell(struct maple_settings *settings, const char *place,
 	struct maple_error err = { "" };
 
 	if (settings->wait) {
-		maple_say_notice("job %" PRIu64 " goes on if this is interrupted",
+		maple_say_notice("job %" PRIu64
+				 " goes on if this is interrupted",
 				 number);
 		return 0;
 	}

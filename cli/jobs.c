@@ -11,9 +11,9 @@
 #include <unistd.h>
 #include "cli.h"
 
-#define STOP_S	  60.0 /* to come to an end, after --stop */
-#define LOOK_MS	  1000 /* whether a job whose log does not grow has ended */
-#define LAST_LINES 5   /* of the log, where there is no report */
+#define STOP_S	   60.0 /* to come to an end, after --stop */
+#define LOOK_MS	   1000 /* whether a job whose log does not grow has ended */
+#define LAST_LINES 5	/* of the log, where there is no report */
 
 static uint64_t parse_number(const char *text)
 {
@@ -91,7 +91,8 @@ static void print_state(FILE *out, const struct maple_settings *settings,
 	const char *name = maple_detached_state_name(state);
 
 	fprintf(out, "%s%s%s%*s", style.colour ? colour_of(state) : "", name,
-		style.colour ? "\033[0m" : "", width > (int)strlen(name) ? width - (int)strlen(name) : 0, "");
+		style.colour ? "\033[0m" : "",
+		width > (int)strlen(name) ? width - (int)strlen(name) : 0, "");
 }
 
 static void print_subject(FILE *out, const struct maple_detached_info *job)
@@ -251,8 +252,8 @@ static void print_tail(FILE *out, const char *place, uint64_t number)
 	size_t size[LAST_LINES] = { 0 };
 	unsigned int n = 0;
 
-	while (in && getline(&line[n % LAST_LINES], &size[n % LAST_LINES], in) >
-			     0)
+	while (in &&
+	       getline(&line[n % LAST_LINES], &size[n % LAST_LINES], in) > 0)
 		n++;
 	for (unsigned int i = n < LAST_LINES ? 0 : n - LAST_LINES; i < n; i++)
 		copy_line(out, line[i % LAST_LINES]);
@@ -285,8 +286,7 @@ static int show_report(const struct maple_settings *settings, const char *place,
 	fd = maple_detached_open(place, job->number, form, &err);
 	if (fd < 0)
 		return failed(&err);
-	if (copy_report(out, fd,
-			!text || maple_out_style(out, settings).colour))
+	if (copy_report(out, fd, !text || maple_out_style(out, settings).colour))
 		return maple_say_error(MAPLE_STATUS_FAILED,
 				       "job %" PRIu64 ": its report: %s",
 				       job->number, strerror(errno));
@@ -401,7 +401,7 @@ int maple_jobs_wait(struct maple_settings *settings, const char *place,
 	if (settings->output)
 		shown = false;
 	return await(settings, place, number,
-		     !shown	      ? NULL
+		     !shown		? NULL
 		     : settings->format ? stdout
 					: stderr);
 }

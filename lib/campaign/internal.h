@@ -120,6 +120,7 @@ struct maple_campaign {
 	struct maple_attached *attached; /* or NULL */
 	bool ended;			 /* ... a stretch has seen it end */
 	bool is_ready;			 /* options->ready has been told */
+	unsigned int returns;		 /* of mapled, that were told of */
 	unsigned int exposed_before;	 /* ... orders forced so far */
 	char *program;			 /* resolved path of argv[0] */
 	char *agent;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "internal.h"
 #include "campaign/subject/interrupt.h"
+#include "host/host.h"
 
 #define PROGRESS_EVERY 0.25 /* seconds between two signs of life */
 
@@ -50,6 +51,18 @@ void maple_campaign_count(struct maple_campaign *c)
 	c->strategy->count(c->system, &c->result->coverage);
 }
 
+/* A campaign that nobody watches says what it lived through. */
+static void tell_return(struct maple_campaign *c)
+{
+	const struct maple_host *host = c->options->host;
+
+	if (!host || host->returns == c->returns)
+		return;
+	c->returns = host->returns;
+	maple_campaign_notice(c, "mapled was gone and is back: the campaign "
+				 "goes on");
+}
+
 /* maple_campaign_progress - tells the caller how far we are */
 void maple_campaign_progress(struct maple_campaign *c, bool run_ended)
 {
@@ -65,6 +78,8 @@ void maple_campaign_progress(struct maple_campaign *c, bool run_ended)
 		.dry_runs = c->dry_runs,
 	};
 
+	if (run_ended)
+		tell_return(c);
 	if (!o->progress ||
 	    (!run_ended && at - c->last_progress < PROGRESS_EVERY))
 		return;

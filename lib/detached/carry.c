@@ -47,13 +47,12 @@ static int write_about(int fd, const struct maple_detached_task *task)
 	int e = 0;
 
 	gethostname(host, sizeof(host) - 1);
-	about = json_pack("{s:i, s:s, s:o, s:o, s:i, s:o, s:o, s:I}", "schema",
-			  1, "version", MAPLE_VERSION, "argv",
-			  words(task->argv), "program", words(task->program),
-			  "attached", (int)task->attached, "cwd",
-			  maple_bytes_encode(cwd), "host",
-			  maple_bytes_encode(host), "began",
-			  (json_int_t)time(NULL));
+	about = json_pack(
+		"{s:i, s:s, s:o, s:o, s:i, s:o, s:o, s:I}", "schema", 1,
+		"version", MAPLE_VERSION, "argv", words(task->argv), "program",
+		words(task->program), "attached", (int)task->attached, "cwd",
+		maple_bytes_encode(cwd), "host", maple_bytes_encode(host),
+		"began", (json_int_t)time(NULL));
 	text = about ? json_dumps(about, JSON_COMPACT) : NULL;
 	json_decref(about);
 	free(cwd);
@@ -136,8 +135,7 @@ static int make_folder(struct maple_detached *job)
 }
 
 static int make(struct maple_detached *job,
-		const struct maple_detached_task *task,
-		const char *const *forms)
+		const struct maple_detached_task *task, const char *const *forms)
 {
 	int folder, e = make_folder(job);
 
@@ -228,12 +226,11 @@ static bool is_of(const struct maple_detached *job, int fd)
 	for (unsigned int i = 0; i < job->nforms; i++)
 		if (fd == job->form[i])
 			return true;
-	return fd == job->place || fd == job->about || fd == job->log ||
-	       fd == job->state;
+	return fd == job->about || fd == job->log || fd == job->state;
 }
 
 /* maple_detached_shed - see maple/detached.h */
-void maple_detached_shed(const struct maple_detached *job, int keep)
+void maple_detached_shed(struct maple_detached *job, int keep)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	struct dirent *entry;
@@ -247,6 +244,7 @@ void maple_detached_shed(const struct maple_detached *job, int keep)
 	}
 	if (dir)
 		closedir(dir);
+	job->place = -1;
 }
 
 /* maple_detached_log - see maple/detached.h */
@@ -315,6 +313,7 @@ void maple_detached_close(struct maple_detached *job)
 		close(job->state);
 	if (job->about >= 0)
 		close(job->about);
-	close(job->place);
+	if (job->place >= 0)
+		close(job->place);
 	free(job);
 }

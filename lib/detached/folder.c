@@ -115,8 +115,7 @@ static uint64_t greatest(int place)
 }
 
 /* Under the lock on @file, which has the last number. */
-static int take_number(int place, int file, const char *hidden,
-		       uint64_t *number)
+static int take_number(int place, int file, const char *hidden, uint64_t *number)
 {
 	uint64_t n, most = greatest(place);
 	char text[24] = "";
@@ -239,8 +238,8 @@ int maple_folder_read(int folder, const char *name, int flags)
 }
 
 /*
- * maple_folder_holder - the process that has the lock on @file; 0: none; -1: one
- * that has no number here, on another machine or in another PID namespace
+ * maple_folder_holder - the process that has the lock on @file; 0: none; -1:
+ * one that has no number here, on another machine or in another PID namespace
  */
 pid_t maple_folder_holder(int file)
 {

@@ -74,8 +74,8 @@ static void read_about(int fd, struct maple_detached_info *job)
 	job->program = decode_words(json_object_get(about, "program"));
 	job->cwd = maple_bytes_decode(json_object_get(about, "cwd"));
 	job->host = maple_bytes_decode(json_object_get(about, "host"));
-	job->attached = (pid_t)json_integer_value(
-		json_object_get(about, "attached"));
+	job->attached =
+		(pid_t)json_integer_value(json_object_get(about, "attached"));
 	job->began = json_integer_value(json_object_get(about, "began"));
 	json_decref(about);
 }
@@ -282,8 +282,7 @@ static int enter(const char *place, uint64_t number, struct maple_error *err)
 
 /* maple_detached_look - see maple/detached.h */
 int maple_detached_look(const char *place, uint64_t number,
-			struct maple_detached_info *job,
-			struct maple_error *err)
+			struct maple_detached_info *job, struct maple_error *err)
 {
 	int e, fd = maple_folder_place(place, false, err);
 
@@ -413,8 +412,8 @@ int maple_detached_stop(const char *place, uint64_t number, double seconds,
 	case 0:
 		return 0;
 	case ESRCH:
-		return maple_error_set(err, ESRCH,
-				       "job %" PRIu64 " has ended", number);
+		return maple_error_set(err, ESRCH, "job %" PRIu64 " has ended",
+				       number);
 	case EREMOTE:
 		return maple_error_set(err, EREMOTE,
 				       "job %" PRIu64 " is carried out by '%s', "

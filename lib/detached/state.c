@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The file that changes while a job runs. It is as long from the beginning as it
- * will ever be, and written over in place: on a disk that has filled up since, a
- * job can still say how it ended.
+ * The file that changes while a job runs. It is as long from the beginning as
+ * it will ever be, and written over in place: on a disk that has filled up
+ * since, a job can still say how it ended.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,11 +22,12 @@ int maple_state_write(int fd, const struct maple_job_state *state)
 
 	if (state->status >= 0)
 		snprintf(status, sizeof(status), "%d", state->status);
-	n = snprintf(text, sizeof(text),
-		     "{\"runs\":%u,\"findings\":%u,\"status\":%s,\"ended\":%"
-		     PRId64 ",\"reported\":%s}",
-		     state->runs, state->findings, status, state->ended,
-		     state->reported ? "true" : "false");
+	n = snprintf(
+		text, sizeof(text),
+		"{\"runs\":%u,\"findings\":%u,\"status\":%s,\"ended\":%" PRId64
+		",\"reported\":%s}",
+		state->runs, state->findings, status, state->ended,
+		state->reported ? "true" : "false");
 	memset(text + n, ' ', SIZE - n);
 	text[SIZE - 1] = '\n';
 	errno = ENOSPC;
@@ -39,10 +40,10 @@ static int parse(const char *text, struct maple_job_state *state)
 	int reported, e = -EBADMSG;
 	json_t *status, *object = json_loads(text, 0, NULL);
 
-	if (object && !json_unpack(object, "{s:I, s:I, s:o, s:I, s:b}", "runs",
-				   &runs, "findings", &findings, "status",
-				   &status, "ended", &ended, "reported",
-				   &reported)) {
+	if (object &&
+	    !json_unpack(object, "{s:I, s:I, s:o, s:I, s:b}", "runs", &runs,
+			 "findings", &findings, "status", &status, "ended",
+			 &ended, "reported", &reported)) {
 		*state = (struct maple_job_state){
 			.runs = (unsigned int)runs,
 			.findings = (unsigned int)findings,

@@ -5,9 +5,9 @@
  * asked for, its log, how far it is, its report in every form, its end.
  *
  * The process that carries a job out has a lock on it, which the kernel takes
- * back when that process dies in whichever way. So what was killed, or was under
- * way when the machine went down, is told as cut off, and the process that is
- * asked to stop is the lock's owner and no other.
+ * back when that process dies in whichever way. So what was killed, or was
+ * under way when the machine went down, is told as cut off, and the process
+ * that is asked to stop is the lock's owner and no other.
  *
  * Ownership: strings and lists are the caller's, to be freed by the function
  * beside. Units: times are seconds since 1970. Context: any thread; one process
@@ -97,9 +97,11 @@ void maple_detached_discard(struct maple_detached *job);
 
 /*
  * maple_detached_shed - closes all of the process's descriptors from 3 on, but
- * the job's and @keep
+ * @keep and what the job writes to
+ *
+ * By who carries it out, who comes to no other job from here on.
  */
-void maple_detached_shed(const struct maple_detached *job, int keep);
+void maple_detached_shed(struct maple_detached *job, int keep);
 
 /* maple_detached_log - the descriptor of its log, as long as @job lives */
 int maple_detached_log(const struct maple_detached *job);
@@ -153,8 +155,8 @@ int maple_detached_wait(const char *place, uint64_t number,
  * maple_detached_stop - asks it to end, as Ctrl-C does, and waits for that
  * @seconds: so long at most
  *
- * Errors: -ESRCH nobody carries it out; -EREMOTE somebody on another machine, or
- * in another PID namespace; -ETIMEDOUT it does not end.
+ * Errors: -ESRCH nobody carries it out; -EREMOTE somebody on another machine,
+ * or in another PID namespace; -ETIMEDOUT it does not end.
  */
 int maple_detached_stop(const char *place, uint64_t number, double seconds,
 			struct maple_error *err);
