@@ -180,6 +180,9 @@ void maple_detach_report(const struct maple_settings *settings,
 	if (!here.began || here.told)
 		return;
 	here.told = true;
+	/* The campaign is over: what asks it to end now would have it cut off. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
 	/* Whoever reads it may have a terminal, and else has them taken out. */
 	style.colour = true;
 	style.quiet = false;
@@ -196,8 +199,14 @@ static void leave(struct maple_detached *job, int starter)
 	struct stat st;
 
 	setsid();
-	/* Nobody hangs up on us; who is left of our shell may try. */
+	/*
+	 * Nobody hangs up on us; who is left of our shell may try. But --stop
+	 * is heard, though a shell has those in the background ignore it.
+	 */
 	signal(SIGHUP, SIG_IGN);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (fstat(STDIN_FILENO, &st) || !S_ISREG(st.st_mode))
 		dup2(null, STDIN_FILENO);

@@ -99,8 +99,8 @@ static size_t count(void)
 }
 
 /*
- * Carries out @job in a process of its own, until told: it is killed, or ends the
- * job with @status. Returns its number; its end of the pipe is in @go.
+ * Carries out @job in a process of its own, until told: it is killed, or ends
+ * the job with @status. Returns its number; its end of the pipe is in @go.
  */
 static pid_t carry(struct maple_detached *job, int status, int *go)
 {
@@ -144,7 +144,7 @@ static void it_runs_and_ends(void **state)
 		int status;
 		enum maple_detached_state state;
 	} ends[] = {
-		{ 0, MAPLE_DETACHED_CLEAN },   { 66, MAPLE_DETACHED_FINDING },
+		{ 0, MAPLE_DETACHED_CLEAN },	{ 66, MAPLE_DETACHED_FINDING },
 		{ 77, MAPLE_DETACHED_SKIPPED }, { 125, MAPLE_DETACHED_FAILED },
 		{ 1, MAPLE_DETACHED_FAILED },
 	};
