@@ -40,7 +40,8 @@ static const struct option_entry table[] = {
 	  " program's own, whichever is more); attach: how long an order is"
 	  " tried (default 3s)" },
 	{ "jobs", "N", RUN, SETS(campaign.jobs, jobs),
-	  "run N targets at once, each on a CPU of its own (default 1)" },
+	  "run N targets at once, each on a CPU of its own (default 1); the jobs"
+	  " of --detach are another matter" },
 	{ "keep-going", NULL, RUN | ATTACH, FLAG(campaign.keep_going),
 	  "go on after the first finding" },
 	{ "seed", "N", RUN | ATTACH, SETS(campaign.seed, number),
