@@ -48,7 +48,7 @@ struct maple_settings {
 	/* --each-test: the command that lists the cases; "": none is given */
 	const char *each_test;
 	const char *db, *output, *html, *suppressions, *socket;
-	uint64_t since;
+	uint64_t since, job;
 	unsigned int times;
 	bool quiet, verbose, skip_unsupported, flip, all, help, version;
 	bool no_daemon, follow, wall, foreign, unreached;
@@ -136,7 +136,7 @@ void maple_again_complete(const struct maple_settings *settings,
 int maple_detach_run(struct maple_settings *settings,
 		     const struct maple_command *command, char **argv);
 void maple_detach_line(const char *text);
-void maple_detach_ready(void);
+uint64_t maple_detach_ready(void);
 void maple_detach_progress(const struct maple_progress *p);
 void maple_detach_report(const struct maple_settings *settings,
 			 const struct maple_report *report);
@@ -188,6 +188,7 @@ int maple_command_log(struct maple_settings *settings);
 int maple_command_jobs(struct maple_settings *settings);
 
 /* log.c */
-void maple_log_finding(const struct maple_finding *finding);
+void maple_log_finding(const struct maple_finding *finding, uint64_t job);
+void maple_log_job(uint64_t job, const char *program, const char *state);
 
 #endif

@@ -30,6 +30,8 @@ static struct {
 	struct maple_detached *job; /* NULL: this is no such process */
 	const char *const *forms;
 	FILE *log;
+	const char *program; /* what its campaign is about, for the journal */
+	uint64_t number;
 	int starter; /* who called, as long as nothing is ready; else -1 */
 	bool began, told;
 	struct timespec shown;
@@ -64,14 +66,14 @@ static void move_output(void)
  * maple_detach_ready - nothing stands against the campaign any more
  *
  * Who called has gone when there is no number: then nobody would know of the
- * job, and it ends.
+ * job, and it ends. Returns the number.
  */
-void maple_detach_ready(void)
+uint64_t maple_detach_ready(void)
 {
 	uint64_t number = 0;
 
 	if (here.starter < 0)
-		return;
+		return here.number;
 	/* With the number its end is none of ours any more. */
 	prctl(PR_SET_PDEATHSIG, 0);
 	if (send(here.starter, "", 1, MSG_NOSIGNAL) != 1 ||
@@ -81,10 +83,13 @@ void maple_detach_ready(void)
 	here.starter = -1;
 	if (!number) {
 		raise(SIGTERM);
-		return;
+		return 0;
 	}
 	move_output();
 	here.began = true;
+	here.number = number;
+	maple_log_job(number, here.program, "begins");
+	return number;
 }
 
 static unsigned int count(const struct maple_runs *r)
@@ -219,6 +224,7 @@ static int carry_out(struct maple_settings *settings,
 	struct maple_error err = { "" };
 	int status, log;
 
+	here.program = settings->argc ? settings->argv[0] : "";
 	if (maple_detached_own(here.job, &err))
 		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
 	log = fcntl(maple_detached_log(here.job), F_DUPFD_CLOEXEC, 0);
@@ -230,6 +236,10 @@ static int carry_out(struct maple_settings *settings,
 	fflush(NULL);
 	if (here.began && maple_detached_end(here.job, status))
 		maple_say_line("how this ended could not be written down");
+	if (here.began)
+		maple_log_job(here.number, here.program,
+			      maple_detached_state_name(
+				      maple_detached_state_of(status)));
 	/* The lock goes with the process. */
 	return status;
 }

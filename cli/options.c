@@ -176,6 +176,8 @@ static const struct option_entry table[] = {
 	{ "follow", NULL, MAPLE_CMD_LOG | JOBS, FLAG(follow),
 	  "wait for more (-f); of a job: show its log as it grows, until it"
 	  " ends" },
+	{ "job", "N", MAPLE_CMD_LOG, SETS(job, number),
+	  "what is about this job of yours alone" },
 	{ "wall", NULL, MAPLE_CMD_LOG, FLAG(wall),
 	  "with the time of day, not since the start (-T)" },
 	{ "version", NULL, MAPLE_CMD_NONE, FLAG(version), "print the version" },

@@ -181,6 +181,7 @@ static int begin_memo(struct maple_campaign *c)
 							    : "ranked",
 		.seed = c->seed,
 		.version = MAPLE_VERSION,
+		.job = o->job ? *o->job : 0,
 	};
 	int e;
 
@@ -328,15 +329,12 @@ static int ask_priorities(struct maple_campaign *c)
 /* Nothing is started: no agent, no priorities of ours, no output. */
 static int open_attached(struct maple_campaign *c)
 {
-	int e;
-
 	c->program = strdup(c->attached->exe);
 	c->registry = maple_registry_create();
 	if (!c->program || !c->registry)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
 	maple_registry_include(c->registry, c->options->include);
-	e = open_backends(c);
-	return e ? e : begin_memo(c);
+	return open_backends(c);
 }
 
 static int open_all(struct maple_campaign *c)
@@ -405,8 +403,7 @@ static int open_all(struct maple_campaign *c)
 	maple_registry_include(c->registry, o->include);
 	maple_registry_keep(c->registry);
 	maple_registry_limit(c->registry, maple_campaign_enough, c);
-	e = open_backends(c);
-	return e ? e : begin_memo(c);
+	return open_backends(c);
 }
 
 /* maple_campaign_open - makes everything ready for the first run */
@@ -414,9 +411,11 @@ int maple_campaign_open(struct maple_campaign *c)
 {
 	int e = open_all(c);
 
-	if (!e)
-		maple_campaign_ready(c);
-	return e;
+	if (e)
+		return e;
+	/* A job has its number now. */
+	maple_campaign_ready(c);
+	return begin_memo(c);
 }
 
 /* maple_campaign_close - gives everything back; whatever was opened */

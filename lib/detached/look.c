@@ -33,7 +33,8 @@ const char *maple_detached_state_name(enum maple_detached_state state)
 	return state < MAPLE_DETACHED_STATES ? names[state] : NULL;
 }
 
-static enum maple_detached_state state_of(int status)
+/* maple_detached_state_of - see maple/detached.h */
+enum maple_detached_state maple_detached_state_of(int status)
 {
 	switch (status) {
 	case 0:
@@ -98,7 +99,7 @@ static void read_state(int folder, int about, struct maple_detached_info *job)
 	job->ended = state.ended;
 	job->reported = state.reported && state.status >= 0;
 	if (state.status >= 0)
-		job->state = state_of(state.status);
+		job->state = maple_detached_state_of(state.status);
 	else
 		job->state = holder ? MAPLE_DETACHED_RUNNING
 				    : MAPLE_DETACHED_CUT_OFF;

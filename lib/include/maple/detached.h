@@ -38,6 +38,9 @@ enum maple_detached_state {
 /* maple_detached_state_name - "running", "clean", ..., "cut off" */
 const char *maple_detached_state_name(enum maple_detached_state state);
 
+/* maple_detached_state_of - how a job ended whose exit status is this */
+enum maple_detached_state maple_detached_state_of(int status);
+
 /* What a job is about, for maple_detached_create(). Nothing is owned. */
 struct maple_detached_task {
 	char *const *argv;    /* the command line that began it */
