@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <maple/attach.h>
 #include <maple/campaign.h>
+#include <maple/detached.h>
 #include <maple/host.h>
 #include <maple/memo.h>
 #include <maple/report.h>
@@ -36,6 +37,7 @@ enum maple_command_bit {
 	MAPLE_CMD_ATTACH = 128,
 	MAPLE_CMD_LOG = 256,
 	MAPLE_CMD_SERVE = 512,
+	MAPLE_CMD_JOBS = 1024,
 };
 
 /* What the options say. argv and argc are what follows them. */
@@ -48,10 +50,11 @@ struct maple_settings {
 	const char *each_test;
 	const char *db, *output, *html, *suppressions, *socket;
 	const char *http, *token; /* serve: where; a file with it */
-	uint64_t since;
+	uint64_t since, job;
 	unsigned int times;
 	bool quiet, verbose, skip_unsupported, flip, all, help, version;
 	bool no_daemon, follow, wall, foreign, unreached;
+	bool detach, wait, stop, remove; /* jobs */
 	/* attach: whose rights root takes on, 0: none; who may not see it */
 	uid_t user;
 	bool hidden;
@@ -152,6 +155,19 @@ void maple_suppress_tell(const struct maple_settings *settings);
 void maple_again_complete(const struct maple_settings *settings,
 			  struct maple_finding *finding);
 
+/* detach.c */
+int maple_detach_run(struct maple_settings *settings,
+		     const struct maple_command *command, char **argv);
+void maple_detach_line(const char *text);
+uint64_t maple_detach_ready(void);
+void maple_detach_progress(const struct maple_progress *p);
+void maple_detach_report(const struct maple_settings *settings,
+			 const struct maple_report *report);
+
+/* jobs.c */
+int maple_jobs_wait(struct maple_settings *settings, const char *place,
+		    uint64_t number);
+
 /* host.c */
 int maple_host_find(struct maple_settings *settings);
 void maple_host_probe(struct maple_settings *settings,
@@ -160,6 +176,7 @@ void maple_host_probe(struct maple_settings *settings,
 /* database.c */
 int maple_database_open(struct maple_settings *settings, unsigned int flags,
 			struct maple_memo **memo);
+int maple_database_below(const char *name, char **path);
 int maple_database_select(const char *word,
 			  struct maple_memo_program_info *programs, size_t n,
 			  size_t *which);
@@ -192,8 +209,10 @@ int maple_command_serve(struct maple_settings *settings);
 int maple_command_memo(struct maple_settings *settings);
 int maple_command_doctor(struct maple_settings *settings);
 int maple_command_log(struct maple_settings *settings);
+int maple_command_jobs(struct maple_settings *settings);
 
 /* log.c */
-void maple_log_finding(const struct maple_finding *finding);
+void maple_log_finding(const struct maple_finding *finding, uint64_t job);
+void maple_log_job(uint64_t job, const char *program, const char *state);
 
 #endif

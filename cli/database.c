@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include "cli.h"
 
+#define PLACES "/var/lib/maple" /* of what has no home, root's */
+
 /* Makes the directories that lead to @path, for the user alone. */
 static int make_parents(char *path)
 {
@@ -30,7 +32,8 @@ static int make_parents(char *path)
 	return 0;
 }
 
-static char *default_path(void)
+/* Where the user's own @name is; NULL: there is no place for it. */
+static char *default_path(const char *name)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	char *path = NULL;
@@ -38,19 +41,43 @@ static char *default_path(void)
 
 	/* The standard has relative paths ignored. */
 	if (state && *state == '/')
-		n = asprintf(&path, "%s/maple/memo.db", state);
+		n = asprintf(&path, "%s/maple/%s", state, name);
 	else if (home && *home == '/')
-		n = asprintf(&path, "%s/.local/state/maple/memo.db", home);
+		n = asprintf(&path, "%s/.local/state/maple/%s", home, name);
 	else
 		return NULL;
 	return n < 0 ? NULL : path;
+}
+
+/*
+ * maple_database_below - the path of the user's own @name, beside the memo
+ * @path: to be freed
+ *
+ * Root has a place without a home, too. Returns 0 or the exit status, the error
+ * said.
+ */
+int maple_database_below(const char *name, char **path)
+{
+	*path = default_path(name);
+	if (!*path && !geteuid()) {
+		mkdir(PLACES, 0755);
+		if (asprintf(path, PLACES "/%s", name) < 0)
+			*path = NULL;
+	}
+	if (*path)
+		return 0;
+	return maple_say_error(MAPLE_STATUS_FAILED,
+			       "there is no place for %s: neither HOME nor "
+			       "XDG_STATE_HOME is set",
+			       name);
 }
 
 static int open_file(const struct maple_settings *settings, unsigned int flags,
 		     struct maple_memo **memo)
 {
 	struct maple_error err = { "" };
-	char *path = settings->db ? strdup(settings->db) : default_path();
+	char *path = settings->db ? strdup(settings->db)
+				  : default_path("memo.db");
 	int ret;
 
 	if (!path)

@@ -20,32 +20,51 @@
 
 /*
  * maple_log_finding - tells the journal, if there is one, of a finding
+ * @job: whose it is; 0: no job's
  */
-void maple_log_finding(const struct maple_finding *finding)
+void maple_log_finding(const struct maple_finding *finding, uint64_t job)
 {
+	char field[48] = "";
+
+	if (job)
+		snprintf(field, sizeof(field), "MAPLE_JOB=%" PRIu64, job);
 	sd_journal_send("MESSAGE=BUG: maple: %s", finding->title, "PRIORITY=3",
 			"SYSLOG_IDENTIFIER=" IDENTIFIER, "MAPLE_FINDING=%s",
 			finding->id, "MAPLE_PROGRAM=%s",
 			finding->argv && *finding->argv ? *finding->argv : "",
+			job ? field : NULL, NULL);
+}
+
+/* maple_log_job - tells it that a job begins, or how it ended */
+void maple_log_job(uint64_t job, const char *program, const char *state)
+{
+	sd_journal_send("MESSAGE=job %" PRIu64 ": %s, %s", job, state, program,
+			"PRIORITY=6", "SYSLOG_IDENTIFIER=" IDENTIFIER,
+			"MAPLE_JOB=%" PRIu64, job, "MAPLE_PROGRAM=%s", program,
 			NULL);
 }
 
-static void print(const struct maple_settings *settings, uint64_t since_boot,
-		  uint64_t since_epoch, const char *text)
+/* As dmesg has it: the time in one colour, what is bad in another. */
+static void print(const struct maple_settings *settings, int priority,
+		  uint64_t since_boot, uint64_t since_epoch, const char *text)
 {
+	bool colour = maple_out_style(stdout, settings).colour;
 	time_t seconds = (time_t)(since_epoch / 1000000);
+	const char *bad = !colour	  ? NULL
+			  : priority <= 3 ? "\033[1;31m"
+			  : priority == 4 ? "\033[33m"
+					  : NULL;
 	char when[64];
 	struct tm tm;
 
-	if (!settings->wall) {
-		maple_report_dmesg(stdout, (double)since_boot / 1e6, text);
-		return;
-	}
-	localtime_r(&seconds, &tm);
-	strftime(when, sizeof(when), "%a %b %e %H:%M:%S %Y", &tm);
-	printf("[%s] maple: ", when);
+	if (settings->wall && localtime_r(&seconds, &tm))
+		strftime(when, sizeof(when), "%a %b %e %H:%M:%S %Y", &tm);
+	else
+		snprintf(when, sizeof(when), "%12.6f", (double)since_boot / 1e6);
+	printf("%s[%s]%s maple: %s", colour ? "\033[32m" : "", when,
+	       colour ? "\033[0m" : "", bad ? bad : "");
 	maple_report_clean(stdout, text);
-	putchar('\n');
+	printf("%s\n", bad ? "\033[0m" : "");
 }
 
 /* ---- the journal ---- */
@@ -54,6 +73,7 @@ static void print_entry(const struct maple_settings *settings, sd_journal *j)
 {
 	const size_t name = strlen("MESSAGE=");
 	uint64_t boot = 0, epoch = 0;
+	int priority = 6;
 	const char *text;
 	const void *data;
 	bool kernel;
@@ -63,6 +83,9 @@ static void print_entry(const struct maple_settings *settings, sd_journal *j)
 	kernel = !sd_journal_get_data(j, "_TRANSPORT", &data, &size) &&
 		 size == strlen("_TRANSPORT=kernel") &&
 		 !memcmp(data, "_TRANSPORT=kernel", size);
+	if (!sd_journal_get_data(j, "PRIORITY", &data, &size) &&
+	    size > strlen("PRIORITY="))
+		priority = ((const char *)data)[strlen("PRIORITY=")] - '0';
 	if (sd_journal_get_data(j, "MESSAGE", &data, &size) < 0 || size < name)
 		return;
 	line = strndup((const char *)data + name, size - name);
@@ -74,41 +97,64 @@ static void print_entry(const struct maple_settings *settings, sd_journal *j)
 	sd_journal_get_monotonic_usec(j, &boot, NULL);
 	sd_journal_get_realtime_usec(j, &epoch);
 	if (!kernel || text != line)
-		print(settings, boot, epoch, text);
+		print(settings, priority, boot, epoch, text);
 	free(line);
+}
+
+static int add_set(sd_journal *j, const char *const *set)
+{
+	int e = 0;
+
+	for (; *set && e >= 0; set++)
+		e = sd_journal_add_match(j, *set, 0);
+	return e < 0 ? e : sd_journal_add_disjunction(j);
 }
 
 /*
  * Whose words these are, by the fields that journald itself fills in: anybody
- * may call himself mapled. Of mapletest's we hear our own and root's; NULL
- * ends a set of fields that all must be so, but one of several of a name will
- * do.
+ * may call himself mapled. Of mapletest's we hear our own and root's. A set is
+ * of fields that all must be so, but one of several of a name will do.
  */
 static int add_matches(sd_journal *j)
 {
 	char us[32];
-	const char *const matches[] = { "_SYSTEMD_UNIT=mapled.service",
-					NULL,
-					"SYSLOG_IDENTIFIER=mapled",
-					"_UID=0",
-					NULL,
-					("SYSLOG_IDENTIFIER=" IDENTIFIER),
-					"_UID=0",
-					us,
-					NULL,
-					"_TRANSPORT=kernel" };
+	const char *const sets[][5] = {
+		{ "_SYSTEMD_UNIT=mapled.service" },
+		{ "SYSLOG_IDENTIFIER=mapled", "_UID=0" },
+		{ ("SYSLOG_IDENTIFIER=" IDENTIFIER), "_UID=0", us },
+		{ "_TRANSPORT=kernel" },
+	};
 	int e = 0;
 
 	snprintf(us, sizeof(us), "_UID=%u", geteuid());
-	for (size_t i = 0; i < sizeof(matches) / sizeof(*matches) && e >= 0; i++)
-		e = matches[i] ? sd_journal_add_match(j, matches[i], 0)
-			       : sd_journal_add_disjunction(j);
+	for (size_t i = 0; i < sizeof(sets) / sizeof(*sets) && e >= 0; i++)
+		e = add_set(j, sets[i]);
+	return e;
+}
+
+/* ... about one job: each user has a first one, so it is ours that is meant. */
+static int add_job_matches(sd_journal *j, uint64_t number)
+{
+	char us[32], whose[32], job[48];
+	const char *const sets[][5] = {
+		{ "_SYSTEMD_UNIT=mapled.service", whose, job },
+		{ "SYSLOG_IDENTIFIER=mapled", "_UID=0", whose, job },
+		{ ("SYSLOG_IDENTIFIER=" IDENTIFIER), us, job },
+	};
+	int e = 0;
+
+	snprintf(us, sizeof(us), "_UID=%u", geteuid());
+	snprintf(whose, sizeof(whose), "MAPLE_UID=%u", geteuid());
+	snprintf(job, sizeof(job), "MAPLE_JOB=%" PRIu64, number);
+	for (size_t i = 0; i < sizeof(sets) / sizeof(*sets) && e >= 0; i++)
+		e = add_set(j, sets[i]);
 	return e;
 }
 
 static int read_journal(const struct maple_settings *settings, sd_journal *j)
 {
-	int e = add_matches(j);
+	int e = settings->job ? add_job_matches(j, settings->job)
+			      : add_matches(j);
 
 	while (e >= 0) {
 		e = sd_journal_next(j);
@@ -153,12 +199,14 @@ static void print_record(const struct maple_settings *settings, char *record)
 	uint64_t boot,
 		begin = clock_us(CLOCK_REALTIME) - clock_us(CLOCK_MONOTONIC);
 	char *text = strchr(record, ';');
+	unsigned int level;
 
-	if (!text || sscanf(record, "%*u,%*u,%" SCNu64, &boot) != 1)
+	if (!text || sscanf(record, "%u,%*u,%" SCNu64, &level, &boot) != 2)
 		return;
 	text[1 + strcspn(text + 1, "\n")] = 0;
 	if (!strncmp(text + 1, MODULE, strlen(MODULE)))
-		print(settings, boot, begin + boot, text + 1 + strlen(MODULE));
+		print(settings, (int)level & 7, boot, begin + boot,
+		      text + 1 + strlen(MODULE));
 }
 
 static int read_kernel(const struct maple_settings *settings, int fd)
@@ -186,6 +234,12 @@ static int no_journal(const struct maple_settings *settings)
 {
 	int fd, e;
 
+	if (settings->job)
+		return maple_say_error(MAPLE_STATUS_FAILED,
+				       "there is no journal that we may read: "
+				       "'mapletest jobs %" PRIu64
+				       " --follow' shows the job's own log",
+				       settings->job);
 	if (access("/sys/module/maple", F_OK))
 		return maple_say_error(MAPLE_STATUS_FAILED,
 				       "there is no journal that we may read, "

@@ -33,6 +33,9 @@ const struct maple_command maple_commands[] = {
 	  maple_command_doctor },
 	{ "log", MAPLE_CMD_LOG, "[options]",
 	  "what campaigns, mapled and maple.ko have said", maple_command_log },
+	{ "jobs", MAPLE_CMD_JOBS, "[options] [N...]",
+	  "campaigns that go on without a terminal, run --detach",
+	  maple_command_jobs },
 	{ "help", MAPLE_CMD_NONE, "[COMMAND]", "help, also of one command",
 	  command_help },
 	{ NULL, 0, NULL, NULL, NULL },
@@ -159,7 +162,8 @@ static int run_command(struct maple_settings *settings, int argc, char **argv)
 		print_command_help(stdout, command);
 		return maple_out_close(stdout, MAPLE_STATUS_OK);
 	}
-	return command->main(settings);
+	return settings->detach ? maple_detach_run(settings, command, argv)
+				: command->main(settings);
 }
 
 static void no_reader(int signo)

@@ -25,6 +25,7 @@ struct option_entry {
 #define RERUN	(MAPLE_CMD_RUN | MAPLE_CMD_REPLAY)
 #define STORED	(MAPLE_CMD_REPORT | MAPLE_CMD_COVERAGE | MAPLE_CMD_MEMO)
 #define SERVE	MAPLE_CMD_SERVE
+#define JOBS	MAPLE_CMD_JOBS
 #define ALL	(RERUN | ATTACH | STORED | MAPLE_CMD_DOCTOR)
 #define PROGRAM (MAPLE_CMD_RUN | MAPLE_CMD_DOCTOR | MAPLE_CMD_NONE)
 #define SETS(member, how) \
@@ -41,7 +42,8 @@ static const struct option_entry table[] = {
 	  " program's own, whichever is more); attach: how long an order is"
 	  " tried (default 3s)" },
 	{ "jobs", "N", RUN, SETS(campaign.jobs, jobs),
-	  "run N targets at once, each on a CPU of its own (default 1)" },
+	  "run N targets at once, each on a CPU of its own (default 1); the jobs"
+	  " of --detach are another matter" },
 	{ "keep-going", NULL, RUN | ATTACH, FLAG(campaign.keep_going),
 	  "go on after the first finding" },
 	{ "seed", "N", RUN | ATTACH, SETS(campaign.seed, number),
@@ -148,7 +150,16 @@ static const struct option_entry table[] = {
 	  "draw the curve from this run on" },
 	{ "unreached", NULL, MAPLE_CMD_COVERAGE, FLAG(unreached),
 	  "pairs of accesses that may meet, and which no run has executed" },
-	{ "all", NULL, MAPLE_CMD_MEMO, FLAG(all), "forget: everything" },
+	{ "all", NULL, MAPLE_CMD_MEMO | JOBS, FLAG(all),
+	  "forget, and remove: everything" },
+	{ "detach", NULL, RUN | ATTACH, FLAG(detach),
+	  "return at once, with the number of a job that goes on without this"
+	  " terminal; 'mapletest jobs' lists them" },
+	{ "wait", NULL, RUN | ATTACH | JOBS, FLAG(wait),
+	  "wait for the job's end, and exit with its status" },
+	{ "stop", NULL, JOBS, FLAG(stop), "have the job end, as Ctrl-C does" },
+	{ "remove", NULL, JOBS, FLAG(remove),
+	  "forget jobs that have ended, those of the numbers or --all" },
 	{ "http", "ADDRESS", SERVE, SETS(http, string),
 	  "listen at PORT, HOST:PORT or [HOST]:PORT (default " MAPLE_HTTP_ADDRESS
 	  "); port 0: any that is free" },
@@ -161,24 +172,28 @@ static const struct option_entry table[] = {
 	  "where mapled listens (default: /run/mapled.sock); it must answer" },
 	{ "no-daemon", NULL, ALL | SERVE, FLAG(no_daemon),
 	  "do all of it here, though mapled may be there" },
-	{ "format", "FORMAT", ALL | MAPLE_CMD_NONE, SETS(format, format),
+	{ "format", "FORMAT", ALL | JOBS | MAPLE_CMD_NONE, SETS(format, format),
 	  "text, json, jsonl, junit, sarif, tap or github" },
-	{ "output", "FILE", RERUN | ATTACH | STORED, SETS(output, string),
-	  "write the report to FILE" },
+	{ "output", "FILE", RERUN | ATTACH | STORED | JOBS,
+	  SETS(output, string), "write the report to FILE" },
 	{ "html", "FILE", MAPLE_CMD_REPORT, SETS(html, string),
 	  "write a page to FILE that needs no network" },
 	{ "suppressions", "FILE", RUN | ATTACH | MAPLE_CMD_REPORT,
 	  SETS(suppressions, string),
 	  "findings that match a line of FILE, TYPE:PATTERN, do not count" },
-	{ "quiet", NULL, ALL | SERVE | MAPLE_CMD_LOG, FLAG(quiet),
+	{ "quiet", NULL, ALL | SERVE | MAPLE_CMD_LOG | JOBS, FLAG(quiet),
 	  "no progress, no notices" },
 	{ "verbose", NULL, ALL, FLAG(verbose),
 	  "also what was left out, and the program's output" },
-	{ "follow", NULL, MAPLE_CMD_LOG, FLAG(follow), "wait for more (-f)" },
+	{ "follow", NULL, MAPLE_CMD_LOG | JOBS, FLAG(follow),
+	  "wait for more (-f); of a job: show its log as it grows, until it"
+	  " ends" },
+	{ "job", "N", MAPLE_CMD_LOG, SETS(job, number),
+	  "what is about this job of yours alone" },
 	{ "wall", NULL, MAPLE_CMD_LOG, FLAG(wall),
 	  "with the time of day, not since the start (-T)" },
 	{ "version", NULL, MAPLE_CMD_NONE, FLAG(version), "print the version" },
-	{ "help", NULL, ALL | SERVE | MAPLE_CMD_LOG | MAPLE_CMD_NONE,
+	{ "help", NULL, ALL | SERVE | MAPLE_CMD_LOG | JOBS | MAPLE_CMD_NONE,
 	  FLAG(help), "print this help" },
 };
 
@@ -265,6 +280,8 @@ static const char *fill(struct option *longs, int *found, unsigned int command)
 	opterr = 0;
 	if (command & MAPLE_CMD_LOG)
 		return ":hfT";
+	if (command & JOBS)
+		return ":hf";
 	return command & PROGRAM ? "+:h" : ":h";
 }
 

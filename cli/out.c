@@ -155,6 +155,7 @@ int maple_out_report(FILE *out, const struct maple_settings *settings,
 	struct maple_error err = { "" };
 
 	maple_out_about(settings, report);
+	maple_detach_report(settings, report);
 	if (maple_report_write(out, settings->format, report, &style, &err)) {
 		fprintf(stderr, "mapletest: %s\n", err.text);
 		return MAPLE_STATUS_FAILED;

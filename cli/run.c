@@ -10,6 +10,7 @@ struct run {
 	const struct maple_settings *settings;
 	struct maple_live live;
 	FILE *out;    /* the report's */
+	uint64_t job; /* its number, as soon as it has one */
 	char **noted; /* what campaigns of a suite have said, each once */
 	unsigned int nnoted;
 };
@@ -25,6 +26,13 @@ static void on_progress(void *ctx, const struct maple_progress *progress)
 				      NULL);
 	}
 	maple_live_show(&run->live, progress);
+	maple_detach_progress(progress);
+}
+
+/* What is shown from now on is shown to nobody at a terminal. */
+static void on_ready(void *ctx)
+{
+	((struct run *)ctx)->job = maple_detach_ready();
 }
 
 /* Whether another campaign of the suite has said it; from now on it has. */
@@ -71,7 +79,7 @@ static void on_finding(void *ctx, const struct maple_finding *finding)
 	struct maple_finding copy = *finding;
 
 	maple_live_clear(&run->live);
-	maple_log_finding(finding);
+	maple_log_finding(finding, run->job);
 	if (finding->replay)
 		copy.replay = strdup(finding->replay);
 	maple_again_complete(run->settings, &copy);
@@ -121,6 +129,8 @@ static struct maple_campaign_options options_of(struct run *run)
 
 	options.progress = on_progress;
 	options.notice = on_notice;
+	options.job = &run->job;
+	options.ready = run->settings->detach ? on_ready : NULL;
 	options.waits = on_wait;
 	options.finding = on_finding;
 	options.ctx = run;
@@ -252,6 +262,8 @@ int maple_run_campaign(struct maple_settings *settings)
 	if (!run.out)
 		return MAPLE_STATUS_FAILED;
 	maple_live_init(&run.live, settings->quiet ? NULL : stderr);
+	/* A log has lines, though this may be a terminal still. */
+	run.live.live &= !settings->detach;
 	/* All of root's own that there is to be opened is open. */
 	if (settings->campaign.attached)
 		ret = maple_attach_settle(settings);

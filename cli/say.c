@@ -19,6 +19,7 @@ void maple_say_line(const char *text)
 	fputs("mapletest: ", stderr);
 	maple_report_clean(stderr, text);
 	putc('\n', stderr);
+	maple_detach_line(text);
 }
 
 /*
@@ -39,11 +40,13 @@ int maple_say_error(int status, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	maple_say_line(text);
+	report.error = text;
+	if (current)
+		maple_detach_report(current, &report);
 	/* The other forms are one document: what comes first is in it. */
 	if (!current || current->format == MAPLE_REPORT_TEXT || said)
 		return status;
 	said = true;
-	report.error = text;
 	report.argv = current->campaign.argv;
 	out = maple_out_open(current, stdout);
 	if (!out)

@@ -4,12 +4,14 @@
  * it was started by hand, to stderr. Of what a user causes, not all is said,
  * but then how much it was: talk.c.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <systemd/sd-journal.h>
 #include <maple/report.h>
@@ -18,9 +20,44 @@
 
 #define TELL_US 60000000 /* how often what is missing is told */
 
-static void say(int priority, const struct maple_client *client,
-		const char *text)
+#define FIELDS	16 /* of a line, at most */
+
+struct line {
+	struct iovec field[FIELDS];
+	int n;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct line *line,
+						      const char *fmt, ...)
 {
+	char *text;
+	va_list ap;
+	int size;
+
+	va_start(ap, fmt);
+	size = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	assert(line->n < FIELDS);
+	if (size >= 0)
+		line->field[line->n++] = (struct iovec){ text, size };
+}
+
+/* Whose it is, by what the kernel has said of it; the job's number is its own. */
+static void add_client(struct line *line, const struct maple_client *client)
+{
+	add(line, "MAPLE_PID=%d", (int)client->peer.pid);
+	add(line, "MAPLE_UID=%d", (int)client->peer.uid);
+	add(line, "MAPLE_CPU=%d", client->lease.cpu);
+	if (client->campaign)
+		add(line, "MAPLE_CAMPAIGN=%lld", (long long)client->campaign);
+	if (client->campaign && client->job)
+		add(line, "MAPLE_JOB=%" PRIu64, client->job);
+}
+
+static void say(int priority, const struct maple_client *client,
+		const struct maple_journal_field *fields, const char *text)
+{
+	struct line line = { .n = 0 };
 	struct timespec now;
 
 	if (!getenv("JOURNAL_STREAM")) {
@@ -31,16 +68,16 @@ static void say(int priority, const struct maple_client *client,
 		putc('\n', stderr);
 		return;
 	}
+	add(&line, "MESSAGE=%s", text);
+	add(&line, "PRIORITY=%d", priority);
 	if (client)
-		sd_journal_send("MESSAGE=%s", text, "PRIORITY=%d", priority,
-				"MAPLE_CLIENT_PID=%d", (int)client->peer.pid,
-				"MAPLE_CLIENT_UID=%d", (int)client->peer.uid,
-				"MAPLE_CAMPAIGN=%lld",
-				(long long)client->campaign, "MAPLE_CPU=%d",
-				client->lease.cpu, NULL);
-	else
-		sd_journal_send("MESSAGE=%s", text, "PRIORITY=%d", priority,
-				NULL);
+		add_client(&line, client);
+	for (; fields && fields->name; fields++)
+		if (fields->value)
+			add(&line, "%s=%s", fields->name, fields->value);
+	sd_journal_sendv(line.field, line.n);
+	while (line.n)
+		free(line.field[--line.n].iov_base);
 }
 
 /* ---- what users cause ---- */
@@ -125,5 +162,24 @@ void maple_journal(int priority, const struct maple_client *client,
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	say(priority, client, text);
+	say(priority, client, NULL, text);
+}
+
+/*
+ * maple_journal_with - the same, with more fields; one without a value is left
+ * out, one without a name is the end
+ */
+void maple_journal_with(int priority, const struct maple_client *client,
+			const struct maple_journal_field *fields,
+			const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	if (!may_say(priority, client))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	say(priority, client, fields, text);
 }

@@ -42,9 +42,10 @@ static int help(void)
 	puts("mapled lends CPUs, real-time priorities and maple.ko to "
 	     "mapletest, and keeps\nthe memo database of all.\n\n"
 	     "usage: mapled [options]\n       mapled attach [options] PID\n"
-	     "       mapled detach PID\n\n"
+	     "       mapled detach PID\n       mapled jobs [options] [N...]\n\n"
 	     "attach joins a program that runs, as 'mapletest attach' does;\n"
-	     "detach has whoever is attached to it leave it.\n\noptions:");
+	     "detach has whoever is attached to it leave it; jobs lists what\n"
+	     "was attached with --detach, as 'mapletest jobs' does.\n\noptions:");
 	for (size_t i = 0; i < WORDS; i++) {
 		char name[32];
 
@@ -115,6 +116,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "attach"))
 		return maple_session_attach(argv);
+	if (argc > 1 && !strcmp(argv[1], "jobs"))
+		return maple_session_jobs(argv);
 	if (argc > 1 && !strcmp(argv[1], "detach"))
 		return maple_session_detach(argc, argv);
 	signal(SIGPIPE, SIG_IGN);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * mapled attach, mapled detach: to join a running program and to leave it.
+ * mapled attach, mapled detach: to join a running program and to leave it;
+ * mapled jobs: what has been joined so that it goes on without a terminal.
  *
  * All that is known of the program is found out by mapletest, with its
  * caller's rights and not with mapled's; so attach is mapletest's, and finds
- * mapled like any other campaign.
+ * mapled like any other campaign. So are jobs, which are their user's own.
  *
  * By way of pkexec it is somebody else who asks than the one whose rights it
  * has: he may join another user's program, and that is all. What names a
- * command, a file or a socket is root's to say, and so is the environment.
+ * command, a file or a socket is root's to say, and so is the environment. What
+ * he has begun ends with his terminal, too: a job would be root's, whom nobody
+ * asks again, and he could neither see nor stop it.
  */
 #include <errno.h>
 #include <libgen.h>
@@ -96,10 +99,22 @@ static int check_words(char **argv)
 	return 0;
 }
 
+/* Becomes mapletest, with the same words, or returns a status. */
+static int become_tool(char **argv)
+{
+	char path[PATH_MAX + 32];
+
+	find_tool(path, sizeof(path));
+	argv[0] = TOOL;
+	execvp(path, argv);
+	fprintf(stderr, "mapled: %s: %s; sudo apt install mapletest\n", path,
+		strerror(errno));
+	return STATUS_FAILED;
+}
+
 /* maple_session_attach - becomes `mapletest attach`, or returns a status */
 int maple_session_attach(char **argv)
 {
-	char path[PATH_MAX + 32];
 	bool lent = getenv("PKEXEC_UID");
 
 	if (lent && check_words(argv))
@@ -107,12 +122,20 @@ int maple_session_attach(char **argv)
 	if (lent && (clearenv() || setenv("PATH", "/usr/sbin:/usr/bin", 1) ||
 		     setenv("HOME", "/root", 1)))
 		return STATUS_FAILED;
-	find_tool(path, sizeof(path));
-	argv[0] = TOOL;
-	execvp(path, argv);
-	fprintf(stderr, "mapled: %s: %s; sudo apt install mapletest\n", path,
-		strerror(errno));
-	return STATUS_FAILED;
+	return become_tool(argv);
+}
+
+/* maple_session_jobs - becomes `mapletest jobs`, or returns a status */
+int maple_session_jobs(char **argv)
+{
+	/* They are root's: he has begun none, and is to end none. */
+	if (getenv("PKEXEC_UID")) {
+		fprintf(stderr, "mapled: jobs are each user's own: mapled jobs "
+				"without pkexec lists yours, and with sudo "
+				"root's\n");
+		return STATUS_USAGE;
+	}
+	return become_tool(argv);
 }
 
 /* maple_session_detach - returns the exit status */

@@ -3,6 +3,7 @@
 #define MAPLED_SESSION_H
 
 int maple_session_attach(char **argv);
+int maple_session_jobs(char **argv);
 int maple_session_detach(int argc, char **argv);
 
 #endif

@@ -86,11 +86,8 @@ MAPLE_HANDLER(campaign)
 	if (!e) {
 		client->campaign = *number;
 		client->program = 0;
-		maple_journal(LOG_INFO, client,
-			      "campaign %lld: process %d of user %d tests %s",
-			      (long long)*number, client->peer.pid,
-			      (int)client->peer.uid,
-			      campaign.argv[0] ? campaign.argv[0] : "nothing");
+		client->job = m->job;
+		maple_news_begin(client, campaign.argv[0], m->strategy);
 	}
 	free((void *)campaign.argv);
 	return e;
@@ -106,6 +103,8 @@ MAPLE_HANDLER(resume)
 		return e;
 	client->campaign = m->campaign;
 	client->program = *number;
+	client->job = m->job;
+	client->news = (struct maple_news){ 0 };
 	maple_journal(LOG_INFO, client, "campaign %lld goes on",
 		      (long long)m->campaign);
 	return 0;
@@ -121,9 +120,7 @@ MAPLE_HANDLER(end)
 					    m->outcome, m->unobserved, m->parts,
 					    err);
 	if (!e)
-		maple_journal(LOG_INFO, client, "campaign %lld: %s",
-			      (long long)m->campaign,
-			      m->outcome ? m->outcome : "over");
+		maple_news_end(client, m->outcome);
 	return e;
 }
 
@@ -227,10 +224,7 @@ MAPLE_HANDLER(store)
 		return e;
 	e = maple_memo_finding_store(memo_of(client), m->campaign, finding, err);
 	if (!e)
-		maple_journal(LOG_NOTICE, client,
-			      "campaign %lld: finding %s, %s",
-			      (long long)m->campaign, finding->id,
-			      finding->title ? finding->title : "");
+		maple_news_finding(client, finding);
 	maple_finding_destroy(finding);
 	return e;
 }

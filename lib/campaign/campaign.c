@@ -10,6 +10,7 @@
 #include <string.h>
 #include "internal.h"
 #include "campaign/subject/interrupt.h"
+#include "host/host.h"
 
 #define QUIET_LEAST  1.0  /* seconds without news before a campaign ends, */
 #define QUIET_UNSEEN 10.0 /* ... where some thread has never run */
@@ -200,6 +201,7 @@ int maple_campaign_run_by(const struct maple_strategy *strategy,
 		.memo = memo,
 		.err = err,
 		.began = maple_clock_now(),
+		.returns = options->host ? options->host->returns : 0,
 	};
 	struct maple_error unused;
 	int e;

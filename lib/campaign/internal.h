@@ -122,6 +122,8 @@ struct maple_campaign {
 	const struct maple_subject *subject;
 	struct maple_attached *attached; /* the subject's, if it was joined */
 	bool ended;			 /* ... a stretch has seen it end */
+	bool is_ready;			 /* options->ready has been told */
+	unsigned int returns;		 /* of mapled, that were told of */
 	unsigned int exposed_before;	 /* ... orders forced so far */
 	char *program;			 /* resolved path of argv[0] */
 	char *cwd;	      /* where it is, as far as is known, or NULL */
@@ -194,6 +196,7 @@ int maple_campaign_run_by(const struct maple_strategy *strategy,
 /* pace.c */
 void maple_campaign_notice(struct maple_campaign *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+void maple_campaign_ready(struct maple_campaign *c);
 void maple_campaign_progress(struct maple_campaign *c, bool run_ended);
 void maple_campaign_count(struct maple_campaign *c);
 void maple_campaign_enter(struct maple_campaign *c, enum maple_phase phase);

@@ -156,6 +156,13 @@ void maple_lane_notice(void *ctx, const char *text)
 		maple_lane_leave(lane->c);
 }
 
+/* Who waits for a CPU stands before the first run, for as long as it takes. */
+static void pass_first(void *ctx, const char *text)
+{
+	maple_lane_notice(ctx, text);
+	maple_campaign_ready(((struct maple_lane *)ctx)->c);
+}
+
 /* One that lasts is told to those who want no notices as well. */
 static void pass_wait(void *ctx, const char *text)
 {
@@ -216,7 +223,7 @@ static int take_cpus(struct maple_campaign *c,
 	struct maple_lanes *l = &c->lanes;
 	struct maple_patience with = {
 		.seconds = patience,
-		.notice = maple_lane_notice,
+		.notice = pass_first,
 		.waits = pass_wait,
 		.ctx = &l->lane[0],
 	};

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "internal.h"
 #include "campaign/subject/interrupt.h"
+#include "host/host.h"
 
 #define PROGRESS_EVERY 0.25 /* seconds between two signs of life */
 
@@ -22,6 +23,15 @@ void maple_campaign_notice(struct maple_campaign *c, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	c->options->notice(c->options->ctx, text);
+}
+
+/* maple_campaign_ready - tells once that all which can be refused was not */
+void maple_campaign_ready(struct maple_campaign *c)
+{
+	assert(maple_lane_has_turn(c));
+	if (!c->is_ready && c->options->ready)
+		c->options->ready(c->options->ctx);
+	c->is_ready = true;
 }
 
 /* maple_campaign_seed - a number that follows from the seed and @salt */
@@ -41,6 +51,18 @@ void maple_campaign_count(struct maple_campaign *c)
 	c->strategy->count(c->system, &c->result->coverage);
 }
 
+/* A campaign that nobody watches says what it lived through. */
+static void tell_return(struct maple_campaign *c)
+{
+	const struct maple_host *host = c->options->host;
+
+	if (!host || host->returns == c->returns)
+		return;
+	c->returns = host->returns;
+	maple_campaign_notice(c, "mapled was gone and is back: the campaign "
+				 "goes on");
+}
+
 /* maple_campaign_progress - tells the caller how far we are */
 void maple_campaign_progress(struct maple_campaign *c, bool run_ended)
 {
@@ -57,6 +79,8 @@ void maple_campaign_progress(struct maple_campaign *c, bool run_ended)
 	};
 
 	assert(maple_lane_has_turn(c));
+	if (run_ended)
+		tell_return(c);
 	if (!o->progress ||
 	    (!run_ended && at - c->last_progress < PROGRESS_EVERY))
 		return;

@@ -178,6 +178,7 @@ static int begin_memo(struct maple_campaign *c)
 							    : "ranked",
 		.seed = c->seed,
 		.version = MAPLE_VERSION,
+		.job = o->job ? *o->job : 0,
 	};
 
 	assert(!c->memo_campaign && !c->input);
@@ -296,7 +297,11 @@ int maple_campaign_open(struct maple_campaign *c)
 	e = c->subject->open(c);
 	if (!e)
 		e = open_backends(c);
-	return e ? e : begin_memo(c);
+	if (e)
+		return e;
+	/* A job has its number now. */
+	maple_campaign_ready(c);
+	return begin_memo(c);
 }
 
 /* maple_campaign_close - gives everything back; whatever was opened */

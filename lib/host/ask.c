@@ -35,6 +35,7 @@ int maple_host_return(struct maple_host *host, struct maple_error *err)
 	while (is_lost(e = maple_host_connect(host, &why)) &&
 	       maple_clock_now() < until)
 		nanosleep(&slice, NULL);
+	host->returns += !e;
 	if (!e)
 		return 0;
 	return maple_error_set(err, is_lost(e) ? ECONNRESET : -e,

@@ -24,11 +24,13 @@ struct maple_host {
 
 	/* What to take up after a reconnection. */
 	int64_t campaign;
+	uint64_t job;
 	char name[40];
 	int cpu, lock; /* lent; -1: none */
 	int target[MAPLE_WIRE_FDS];
 	unsigned int ntargets;
-	int64_t sessions; /* with maple.ko, that there have been */
+	int64_t sessions;     /* with maple.ko, that there have been */
+	unsigned int returns; /* how often mapled was gone, and came back */
 };
 
 /* An answer; points into the host until the next call. */

@@ -77,6 +77,7 @@ int maple_host_campaign_begin(struct maple_host *host,
 		.strategy = campaign->strategy,
 		.seed = campaign->seed,
 		.version = campaign->version,
+		.job = campaign->job,
 	};
 	int e;
 
@@ -89,6 +90,7 @@ int maple_host_campaign_begin(struct maple_host *host,
 		e = maple_host_keep(host, MAPLE_WIRE_CAMPAIGN, &m, 0, id, err);
 	if (!e && *id != MAPLE_MEMO_UNKEPT)
 		host->campaign = *id;
+	host->job = campaign->job;
 	free((void *)m.argv.data);
 	return e;
 }

@@ -428,6 +428,43 @@ int maple_report_json_programs(FILE *out,
 			    err);
 }
 
+static json_t *job_object(const struct maple_detached_info *j)
+{
+	json_t *unknown = json_null();
+
+	return json_pack(
+		"{s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:i, s:i, "
+		"s:o, s:b, s:I, s:o}",
+		"number", (json_int_t)j->number, "state",
+		maple_detached_state_name(j->state), "status",
+		j->status >= 0 ? json_integer(j->status) : unknown, "argv",
+		argv_array(j->argv), "program", argv_array(j->program),
+		"attached", j->attached ? json_integer(j->attached) : unknown,
+		"cwd", maple_bytes_encode(j->cwd), "host",
+		maple_bytes_encode(j->host), "began", (json_int_t)j->began,
+		"ended", j->ended ? json_integer(j->ended) : unknown, "runs",
+		(int)j->runs, "findings", (int)j->findings, "pid",
+		j->pid ? json_integer(j->pid) : unknown, "reported",
+		j->reported, "bytes", (json_int_t)j->bytes, "folder",
+		maple_bytes_encode(j->folder));
+}
+
+int maple_report_json_jobs(FILE *out, const char *place,
+			   const struct maple_detached_info *jobs, size_t n,
+			   uint64_t bytes, struct maple_error *err)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(array, job_object(&jobs[i]));
+	return write_object(out,
+			    json_pack("{s:i, s:o, s:I, s:o}", "schema",
+				      MAPLE_REPORT_SCHEMA, "place",
+				      maple_bytes_encode(place), "bytes",
+				      (json_int_t)bytes, "jobs", array),
+			    err);
+}
+
 int maple_report_json_probes(FILE *out, const struct maple_probe *probes,
 			     unsigned int n, struct maple_error *err)
 {

@@ -80,6 +80,10 @@ _mapletest_words() # TOOL COMMAND CURRENT
 		mapfile -t COMPREPLY < <(compgen -W "$("$1" memo list 2>/dev/null |
 			sed -n 's/^ *\([0-9][0-9]*\) .*/\1/p')" -- "$3")
 		;;
+	jobs)
+		mapfile -t COMPREPLY < <(compgen -W "$("$1" jobs 2>/dev/null |
+			sed -n 's/^ *\([0-9][0-9]*\)  .*/\1/p')" -- "$3")
+		;;
 	help)
 		mapfile -t COMPREPLY < <(compgen -W "$(_mapletest_commands "$1")" -- "$3")
 		;;

@@ -12,7 +12,7 @@ setup() {
 	export HOME=$dir
 	unset XDG_STATE_HOME MAPLE_OPTIONS NO_COLOR
 	export MAPLE_NO_DAEMON=1
-	commands='run attach replay report coverage serve memo doctor log'
+	commands='run attach replay report coverage serve memo doctor log jobs'
 }
 
 teardown() {

@@ -19,7 +19,7 @@ suite
 campaign
 strategy
 report memo backend
-host image predict order
+host image predict order detached
 trace kmod
 agent bpf
 abi

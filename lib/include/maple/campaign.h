@@ -133,6 +133,14 @@ struct maple_campaign_options {
 	void (*progress)(void *ctx, const struct maple_progress *progress);
 	/* Notices for the user: one sentence each. */
 	void (*notice)(void *ctx, const char *text);
+	/*
+	 * Nothing stands against the campaign any more that is known before a
+	 * run: the first one is next, or the wait for a CPU, of which a notice
+	 * has told. Called once, by the thread that began the campaign. Or NULL.
+	 */
+	void (*ready)(void *ctx);
+	/* The number of the job that it is, 0: none, from then on; or NULL. */
+	const uint64_t *job;
 	/* What it has been waiting for for some seconds, nothing being run;
 	   a notice has said the same. Or NULL. */
 	void (*waits)(void *ctx, const char *text);

@@ -88,6 +88,7 @@ struct maple_memo_campaign {
 	const char *name; /* that nothing else has */
 	uint64_t owner;	  /* uid of whose it is, plus one */
 	bool apart;	  /* nothing is inherited by this input, or from it */
+	uint64_t job;	  /* its number, as the user has it; 0: none */
 };
 
 /*

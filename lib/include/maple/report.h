@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <maple/campaign.h>
+#include <maple/detached.h>
 #include <maple/error.h>
 #include <maple/finding.h>
 #include <maple/suite.h>
@@ -276,6 +277,14 @@ int maple_report_json_unreached(FILE *out,
 int maple_report_json_programs(FILE *out,
 			       const struct maple_memo_program_info *programs,
 			       size_t n, struct maple_error *err);
+
+/*
+ * maple_report_json_jobs - {"schema":1,"place":..,"bytes":..,"jobs":[...]}
+ * @place: the folder of them all
+ */
+int maple_report_json_jobs(FILE *out, const char *place,
+			   const struct maple_detached_info *jobs, size_t n,
+			   uint64_t bytes, struct maple_error *err);
 
 /* maple_report_json_probes - {"schema":1,"probes":[...]} */
 int maple_report_json_probes(FILE *out, const struct maple_probe *probes,
