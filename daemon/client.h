@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <maple/wire.h>
 #include "limits/lease.h"
-#include "requests/news.h"
+#include "requests/lines.h"
 #include "server.h"
 
 #define MAPLE_SESSIONS 4 /* with maple.ko, of a client */
@@ -54,7 +54,7 @@ struct maple_client {
 
 	int64_t campaign, program; /* 0: none */
 	uint64_t job;		   /* what its user calls the campaign; 0 */
-	struct maple_news news;	   /* of it */
+	struct maple_lines lines;  /* of it */
 
 	/* queue.c */
 	struct maple_client *next_waiting;

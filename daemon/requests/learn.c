@@ -146,7 +146,7 @@ MAPLE_HANDLER(learn)
 		e = maple_memo_learn(client->server->memo, m->program, lessons,
 				     n, err);
 	if (!e)
-		maple_news_learnt(client, lessons, n);
+		maple_lines_learnt(client, lessons, n);
 	if (!e)
 		e = maple_memo_charge(client->server->memo, client->campaign,
 				      share_of_new(lessons, n, m->lessons.size),

@@ -87,7 +87,7 @@ MAPLE_HANDLER(campaign)
 		client->campaign = *number;
 		client->program = 0;
 		client->job = m->job;
-		maple_news_begin(client, campaign.argv[0], m->strategy);
+		maple_lines_begin(client, campaign.argv[0], m->strategy);
 	}
 	free((void *)campaign.argv);
 	return e;
@@ -104,7 +104,7 @@ MAPLE_HANDLER(resume)
 	client->campaign = m->campaign;
 	client->program = *number;
 	client->job = m->job;
-	client->news = (struct maple_news){ 0 };
+	client->lines = (struct maple_lines){ 0 };
 	maple_journal(LOG_INFO, client, "campaign %lld goes on",
 		      (long long)m->campaign);
 	return 0;
@@ -120,7 +120,7 @@ MAPLE_HANDLER(end)
 					    m->outcome, m->unobserved, m->parts,
 					    err);
 	if (!e)
-		maple_news_end(client, m->outcome);
+		maple_lines_end(client, m->outcome);
 	return e;
 }
 
@@ -224,7 +224,7 @@ MAPLE_HANDLER(store)
 		return e;
 	e = maple_memo_finding_store(memo_of(client), m->campaign, finding, err);
 	if (!e)
-		maple_news_finding(client, finding);
+		maple_lines_finding(client, finding);
 	maple_finding_destroy(finding);
 	return e;
 }

@@ -26,9 +26,9 @@ static uint64_t now(void)
 	return (uint64_t)at.tv_sec * 1000000 + (uint64_t)at.tv_nsec / 1000;
 }
 
-/* maple_news_begin - a campaign begins */
-void maple_news_begin(struct maple_client *client, const char *program,
-		      const char *strategy)
+/* maple_lines_begin - a campaign begins */
+void maple_lines_begin(struct maple_client *client, const char *program,
+		       const char *strategy)
 {
 	const struct maple_journal_field fields[] = {
 		{ "MAPLE_PROGRAM", program },
@@ -36,7 +36,7 @@ void maple_news_begin(struct maple_client *client, const char *program,
 		{ NULL, NULL },
 	};
 
-	client->news = (struct maple_news){ .at = now() };
+	client->lines = (struct maple_lines){ .at = now() };
 	maple_journal_with(LOG_INFO, client, fields,
 			   "campaign %lld: process %d of user %d tests %s%s%s",
 			   (long long)client->campaign, client->peer.pid,
@@ -80,42 +80,42 @@ static bool is_exposed(const struct maple_memo_lesson *lesson)
 	       !lesson->state.exposed;
 }
 
-/* maple_news_learnt - goals with their marks, and what was known of them before */
-void maple_news_learnt(struct maple_client *client,
-		       const struct maple_memo_lesson *lessons, size_t n)
+/* maple_lines_learnt - goals with their marks, and what was known of them before */
+void maple_lines_learnt(struct maple_client *client,
+			const struct maple_memo_lesson *lessons, size_t n)
 {
-	struct maple_news *news = &client->news;
+	struct maple_lines *lines = &client->lines;
 	const struct maple_memo_lesson *last = NULL;
 	struct maple_journal_field fields[2] = { { NULL, NULL } };
 	char text[512];
 
 	for (size_t i = 0; i < n; i++) {
-		news->predicted += is_predicted(&lessons[i]);
+		lines->predicted += is_predicted(&lessons[i]);
 		if (!is_exposed(&lessons[i]))
 			continue;
-		news->exposed++;
+		lines->exposed++;
 		last = &lessons[i];
 	}
-	if (news->told == news->predicted + news->exposed ||
-	    now() - news->at < TELL_US)
+	if (lines->told == lines->predicted + lines->exposed ||
+	    now() - lines->at < TELL_US)
 		return;
 	if (last) {
 		name_goal(text, sizeof(text), &last->key);
 		fields[0] = (struct maple_journal_field){ "MAPLE_IROOT", text };
 	}
-	news->told = news->predicted + news->exposed;
-	news->at = now();
+	lines->told = lines->predicted + lines->exposed;
+	lines->at = now();
 	maple_journal_with(LOG_INFO, client, fields,
 			   "campaign %lld: %" PRIu64 " candidates, %" PRIu64
 			   " exposed%s%s",
-			   (long long)client->campaign, news->predicted,
-			   news->exposed, last ? ", the last one " : "",
+			   (long long)client->campaign, lines->predicted,
+			   lines->exposed, last ? ", the last one " : "",
 			   last ? text : "");
 }
 
-/* maple_news_finding - something was found */
-void maple_news_finding(struct maple_client *client,
-			const struct maple_finding *finding)
+/* maple_lines_finding - something was found */
+void maple_lines_finding(struct maple_client *client,
+			 const struct maple_finding *finding)
 {
 	char text[512];
 	const struct maple_journal_field fields[] = {
@@ -138,10 +138,10 @@ void maple_news_finding(struct maple_client *client,
 			   finding->title ? finding->title : "");
 }
 
-/* maple_news_end - the campaign is over */
-void maple_news_end(struct maple_client *client, const char *outcome)
+/* maple_lines_end - the campaign is over */
+void maple_lines_end(struct maple_client *client, const char *outcome)
 {
-	const struct maple_news *news = &client->news;
+	const struct maple_lines *lines = &client->lines;
 	const struct maple_journal_field fields[] = {
 		{ "MAPLE_OUTCOME", outcome },
 		{ NULL, NULL },
@@ -151,6 +151,6 @@ void maple_news_end(struct maple_client *client, const char *outcome)
 			   "campaign %lld: %s, %" PRIu64 " candidates, %" PRIu64
 			   " exposed",
 			   (long long)client->campaign,
-			   outcome ? outcome : "over", news->predicted,
-			   news->exposed);
+			   outcome ? outcome : "over", lines->predicted,
+			   lines->exposed);
 }
