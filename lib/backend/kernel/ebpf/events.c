@@ -36,7 +36,7 @@ static void new_thread(struct maple_kernel_events *e, uint32_t number,
 	char child[16];
 	size_t n = 0;
 
-	assert(number < MAPLE_THREADS && from != t);
+	assert(number < MAPLE_THREADS);
 	memset(t, 0, sizeof(*t));
 	t->parent = parent;
 	t->joining = MAPLE_THREAD_NONE;
