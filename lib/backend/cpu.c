@@ -175,6 +175,7 @@ static void tell_wait(const struct maple_patience *patience,
 {
 	char who[192], text[320], limit[48] = "";
 
+	assert(*told <= 2);
 	if (*told == 2 ||
 	    (*told && (waited < MAPLE_PATIENCE_SILENT || !patience->waits)))
 		return;
@@ -274,6 +275,7 @@ int maple_cpu_lease_some(struct maple_cpu *cpus, struct maple_host *const *hosts
 			goto undo;
 		cpus[i].host = hosts[i];
 	}
+	assert(i && i <= n); /* the first one was waited for */
 	share_out(cpus, i);
 	return (int)i;
 undo:

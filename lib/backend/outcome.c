@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* What came of a run: what is kept of its threads, and whose memory it is. */
+#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ void maple_run_waits(struct maple_run *run, pid_t pid)
 	int i, n = maple_process_threads(pid, tids, MAPLE_THREADS);
 	uint64_t futex;
 
+	assert(!run->waits && !run->stacks); /* looked at once, and first */
 	run->waits = calloc(n + 1, sizeof(*run->waits));
 	for (i = 0; run->waits && i < n; i++)
 		if (maple_process_wait(pid, tids[i], &futex) ==

@@ -40,6 +40,7 @@ static const struct half {
 /* maple_half_name - "agent", "ebpf", "module" */
 const char *maple_half_name(enum maple_half half)
 {
+	assert(half < MAPLE_HALVES);
 	return halves[half].name;
 }
 
@@ -289,6 +290,7 @@ static int take_cpu(struct maple_cpu *cpu,
 					     options->ctx };
 	int e;
 
+	assert(cpu->number < 0 && cpu->lock < 0);
 	if (options->cpu) {
 		*cpu = *options->cpu;
 		return 0;
@@ -345,6 +347,7 @@ void maple_pair_destroy(struct maple_pair *pair)
 {
 	if (!pair)
 		return;
+	assert(pair->observe || !pair->enforce); /* it came first */
 	maple_backend_destroy(pair->observe);
 	if (pair->enforce != pair->observe)
 		maple_backend_destroy(pair->enforce);

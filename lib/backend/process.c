@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* What /proc says of a target's threads. */
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,6 +40,7 @@ static ssize_t drink(int fd, char *buf, size_t size)
 	close(fd);
 	if (n < 0)
 		return -1;
+	assert((size_t)n < size);
 	buf[n] = '\0';
 	return n;
 }
@@ -195,6 +197,7 @@ pid_t maple_process_find(pid_t root, const char *glob)
 		while (t--)
 			n += maple_process_children(found[i], tids[t], found + n,
 						    MAPLE_PROCESS_CHILDREN - n);
+		assert(i < n && n <= MAPLE_PROCESS_CHILDREN);
 	}
 	return 0;
 }

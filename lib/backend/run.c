@@ -143,6 +143,7 @@ static bool leaves(struct watch *w, const struct maple_run_order *order,
 {
 	struct maple_backend *b = w->halves.half[0];
 
+	assert(w->joined); /* another one has its limit, exceeds() */
 	if (!w->done && b->ops->done && b->ops->done(b))
 		w->done = at;
 	return at - w->began > order->timeout ||
@@ -197,6 +198,7 @@ static void call_debugger(struct watch *w, const struct maple_run_order *order,
 {
 	char why[64];
 
+	assert(w->debugger.pid);
 	/* Let go of, nobody would take the signal away from it. */
 	if (!pid || w->debugger.held || !maple_process_tracer(pid))
 		return;
@@ -465,6 +467,7 @@ static void conclude(struct watch *w, struct maple_run *run)
 {
 	const struct rusage *usage = &w->launch->usage;
 
+	assert(!w->debugger.pid); /* it has ended before */
 	run->seconds = maple_clock_now() - w->began;
 	/* When we noticed is later, after whatever was left to be read. */
 	run->ended = w->launch->at > w->began ? w->launch->at
@@ -498,6 +501,7 @@ static void finish(struct watch *w, const struct maple_run_sink *sink,
 {
 	struct maple_backend *b = w->halves.half[0];
 
+	assert(!run->delivered); /* nobody has said so yet */
 	/* Without an agent in it nobody knows who sent what. */
 	run->outside = !w->joined && run->end == MAPLE_END_ITSELF &&
 		       (b ? maple_run_sent(run->status) == SIGKILL

@@ -3,6 +3,7 @@
  * The stacks of a live process, by libdwfl: used when the target has crashed
  * (the agent keeps it standing), is deadlocked, or hangs.
  */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -69,6 +70,7 @@ static void add_frames(struct walk *walk, Dwfl_Module *module, Dwarf_Addr pc,
 	unsigned int n =
 		maple_scopes_find(&walk->scopes, unit, at - bias, scope);
 
+	assert(n && n <= MAPLE_SCOPES && walk->n < THREADS);
 	if (!scope[n - 1].function)
 		maple_scopes_name(&scope[n - 1],
 				  dwfl_module_addrname(module, at));
@@ -156,6 +158,7 @@ static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread)
 
 	if (!*thread)
 		walk->next = 0;
+	assert(walk->next <= walk->nat && walk->nat <= THREADS);
 	if (walk->next == walk->nat)
 		return 0;
 	*thread = &walk->at[walk->next++];

@@ -21,6 +21,7 @@
  *
  * Not for cycles of locks, which nobody from outside can open: process.c.
  */
+#include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -144,6 +145,7 @@ static unsigned int add_children(pid_t pid, pid_t *pids, unsigned int max)
 
 	while (t--)
 		n += maple_process_children(pid, tids[t], pids + n, max - n);
+	assert(n <= max);
 	return n;
 }
 
@@ -160,6 +162,7 @@ static bool has_kin(const struct maple_wakers *w, pid_t pid)
 		n += add_children(found[i], found + n,
 				  MAPLE_PROCESS_CHILDREN - n);
 	}
+	assert(n <= MAPLE_PROCESS_CHILDREN);
 	return false;
 }
 

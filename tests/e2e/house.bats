@@ -78,6 +78,26 @@ arrows() {
 	}
 }
 
+# What code relies on it says, and is held to: assertions per 1,000 lines. In
+# lib/plan they are MAPLE_INVARIANT.
+@test "rooms that decide have 10 assertions in 1,000 lines" {
+	local room lines asserts short=
+
+	for room in plan campaign backend strategy predict; do
+		lines=$(find "lib/$room" -name '*.c' -exec cat {} + | wc -l)
+		asserts=$(find "lib/$room" -name '*.c' -exec cat {} + |
+			grep -cE '\b(assert|MAPLE_INVARIANT)\(')
+		echo "lib/$room: $asserts in $lines lines"
+		[ "$lines" -gt 1000 ]
+		[ $((asserts * 1000)) -ge $((lines * 10)) ] ||
+			short="$short lib/$room ($asserts of $((lines / 100)))"
+	done
+	[ -z "$short" ] || {
+		echo "short of assertions:$short"
+		return 1
+	}
+}
+
 @test "cli and daemon include nothing but public headers of lib" {
 	arrows | grep -E '^(cli|daemon) ' >"$BATS_TEST_TMPDIR/arrows"
 	! grep -vE '^(cli|daemon) include ' "$BATS_TEST_TMPDIR/arrows"

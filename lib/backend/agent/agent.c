@@ -81,6 +81,7 @@ static char **environment(struct maple_agent_backend *a)
 			envp[k] = *e;
 		k += !!strncmp(*e, MAPLE_SHM_ENV "=", sizeof(MAPLE_SHM_ENV));
 	}
+	assert(k <= n); /* there is room for ours */
 	/* At the end, where the agent can cut them off. */
 	envp[k++] = a->preload;
 	if (exe)

@@ -9,6 +9,7 @@
  * they write something, start threads, children or timers, or whose runs have
  * something done before them, is executed when its turn comes.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -39,6 +40,7 @@ static void send_ahead(struct maple_agent_backend *a,
 	struct maple_launch_order start = *order;
 	char **envp = environment(a, order->envp);
 
+	assert(!ahead->up); /* the run that it was for has been since */
 	if (a->said < 0)
 		a->said = memfd_create("maple-said", MFD_CLOEXEC);
 	if (envp && a->said >= 0) {
@@ -71,6 +73,7 @@ static bool waits(const struct maple_agent_backend *a,
 
 static void drop(struct maple_agent_ahead *ahead)
 {
+	assert(ahead->up);
 	ahead->up = false;
 	maple_launch_finish(&ahead->launch);
 }

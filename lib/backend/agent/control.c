@@ -3,6 +3,7 @@
  * What a controlled run is to do, and what it did, in the shared file: sites
  * have the agent's numbers there.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include "agent.h"
@@ -23,6 +24,9 @@ bool maple_agent_control_share(struct maple_agent_backend *a,
 	struct maple_shm_control *shared = &a->shm->control;
 	uint32_t i, n = control->nnames;
 
+	/* run.c has refused what is longer. */
+	assert(n <= MAPLE_THREADS && control->nlist <= MAPLE_POLICY_ENTRIES);
+	assert(control->nnet <= MAPLE_RUN_NET);
 	shared->order = control->order;
 	if (control->values || (control->log && !order->budget))
 		shared->log = UINT32_MAX;
@@ -85,6 +89,7 @@ void maple_agent_control_finish(struct maple_agent_backend *a,
 
 	if (n > MAPLE_POLICY_ENTRIES)
 		n = MAPLE_POLICY_ENTRIES;
+	assert(!run->decided && !run->names);
 	run->counts = shared->counts;
 	run->decided = calloc(n + 1, sizeof(*run->decided));
 	run->names = calloc(run->nthreads + 1, sizeof(*run->names));

@@ -6,6 +6,7 @@
  * a spinning thread calls nothing; and below means out of SCHED_FIFO, where
  * even a thread held at MIN comes first.
  */
+#include <assert.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -89,6 +90,7 @@ static void look(struct maple_agent_backend *a, uint32_t i, double now)
 		limit *= PARKED_TIMES;
 	if (state != 'R' || cpu - s->cpu < limit || !other_ready(a, t->tid))
 		return;
+	assert(!s->until); /* who is demoted is not demoted again */
 	a->spins++;
 	s->cpu = 0;
 	s->until = now + SPIN_SLICE;

@@ -166,6 +166,7 @@ static bool outgrown(struct maple_agent_backend *a,
 {
 	bool many_more;
 
+	assert(stem == &a->stem[MAPLE_SHM_STEM_CONTROL]);
 	if (!stem->up)
 		return false;
 	if (!maple_agent_tables_kept(a, &many_more))

@@ -44,6 +44,7 @@ static struct maple_table_site *sites_of(struct maple_table *t)
 
 static bool is_alone(const struct maple_agent_backend *a, uint32_t number)
 {
+	assert(!a->nalone || a->alone);
 	return number < a->nalone ? a->alone[number] & MAPLE_ALONE_SITE
 				  : a->alone_rest;
 }
@@ -158,6 +159,7 @@ static bool only_named(struct maple_agent_backend *a,
 	struct maple_site_info info;
 	uint32_t site, n = 0;
 
+	assert(!a->alone_own); /* that was another run's */
 	for (uint32_t i = 0; named(order, i, &site); i++)
 		if (!(site & MAPLE_SITE_CALL) && site >= n &&
 		    !maple_registry_site(a->base.options.registry, site, &info))

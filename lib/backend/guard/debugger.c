@@ -5,6 +5,7 @@
  * guard. If it is killed, its breakpoints stay in the program, which is then
  * not worth going on with.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -94,6 +95,7 @@ static int start(struct maple_debugger *d,
 	pid_t parent = getpid();
 	char *shell;
 
+	assert(!d->pid && target > 0); /* one a run */
 	if (asprintf(&shell, "exec %s \"$@\"", order->command) < 0)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	keep_terminal(d);
@@ -133,6 +135,7 @@ static int judge(const struct maple_debugger *d, const char *command,
 
 static bool has_ended(struct maple_debugger *d, int *status)
 {
+	assert(d->pid > 0); /* or it would be any child of ours */
 	if (waitpid(d->pid, status, WNOHANG) != d->pid)
 		return false;
 	d->pid = 0;
@@ -183,6 +186,7 @@ int maple_debugger_look(struct maple_debugger *d, struct maple_backend *b,
 void maple_debugger_call(const struct maple_debugger *d,
 			 const struct maple_run_debugger *order, const char *why)
 {
+	assert(d->pid && d->program > 0);
 	order->notice(order->ctx, why);
 	kill(d->program, SIGINT);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* What is asked of another process, by ourselves or by way of the warden. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -55,6 +56,7 @@ static ssize_t exchange(const struct maple_warden_question *question,
 	unsigned int ngot = 0;
 	ssize_t n;
 
+	assert(bytes || !question->size);
 	if (!out)
 		return -ENOMEM;
 	memcpy(out, question, sizeof(*question));
@@ -170,6 +172,7 @@ static int keep(int fd)
 		close(fd);
 		return warden.files[i].fd;
 	}
+	assert(warden.nfiles <= FILES_MOST);
 	if (warden.nfiles == FILES_MOST ||
 	    !maple_array_resize(warden.files, warden.nfiles + 1)) {
 		close(fd);
@@ -320,6 +323,7 @@ int maple_door_warden(pid_t pid, int pidfd,
 	int pair[2];
 	pid_t child;
 
+	assert(warden.sock < 0 && !warden.nfiles);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return maple_error_set(err, errno, "no socket: %m");
 	fflush(NULL);

@@ -207,6 +207,7 @@ static bool crashes(struct maple_tracer *t, pid_t tid, int signo)
 	if (t->phase != MAPLE_TRACER_RUNS || !of_target(t, tid) ||
 	    !is_fatal(tid, signo))
 		return false;
+	assert(!t->crash.tid); /* a program crashes once */
 	memset(&info, 0, sizeof(info));
 	ptrace(PTRACE_GETSIGINFO, tid, NULL, &info);
 	t->crash = (struct maple_crash){
@@ -311,6 +312,7 @@ void maple_tracer_go(struct maple_tracer *t)
 		t->phase = MAPLE_TRACER_LEFT;
 		ptrace(PTRACE_DETACH, t->target, NULL, 0);
 	}
+	assert(is_sound(t));
 }
 
 static bool wanted(const struct maple_tracer *t, pid_t tid)

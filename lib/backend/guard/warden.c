@@ -243,6 +243,7 @@ static int stop(struct warden *w, int *n)
 	assert(!w->nstopped);
 	*n = maple_stop_all(w->pid, w->stopped);
 	w->nstopped = abs(*n);
+	assert(w->nstopped <= MAPLE_STOP_MOST);
 	e = unchanged(w);
 	if (e)
 		let_go(w);

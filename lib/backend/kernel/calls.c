@@ -5,6 +5,7 @@
  * of a call are a record each; what a function reads and writes for its
  * caller is said at the entry.
  */
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include "backend/kernel/ebpf/events.h"
@@ -153,6 +154,7 @@ static uint32_t thread_named(const struct maple_kernel_events *e,
 /* Beyond the room for them, all count as held. */
 static void note_spin(struct maple_kernel_events *e, uint64_t lock)
 {
+	assert(e->nspins <= MAPLE_KERNEL_SPINS);
 	if (e->nspins < MAPLE_KERNEL_SPINS)
 		e->spin[e->nspins++] = lock;
 }
@@ -287,6 +289,7 @@ static void join_return(struct maple_kernel_events *e,
 
 	if (who == MAPLE_THREAD_NONE)
 		who = thread_named(e, r->addr);
+	assert(who == MAPLE_THREAD_NONE || who < e->nthreads);
 	if (who != MAPLE_THREAD_NONE)
 		note(e, r, MAPLE_EV_JOIN, 0, 0, 0, who);
 }

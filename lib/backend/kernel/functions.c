@@ -4,6 +4,7 @@
  * for the module. Which events a call makes must be what lib/agent makes of
  * the same call (intercept/ there).
  */
+#include <assert.h>
 #include <pthread.h>
 #include <threads.h>
 #include "kernel.h"
@@ -216,6 +217,7 @@ static unsigned int fill_memory(struct maple_uapi_probe probe[2],
 		     MAPLE_EV_READ, 0);
 	if (other >= 0)
 		fill(&probe[used++], offset, other, kind, kind, 0);
+	assert(used && used <= 2);
 	for (unsigned int i = 0; i < used; i++)
 		probe[i].aux = argument(n);
 	return used;

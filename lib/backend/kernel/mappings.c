@@ -3,6 +3,7 @@
  * Which files a process has mapped, and where. Read while it is stopped at
  * its entry, when all that it is linked with is there.
  */
+#include <assert.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -55,6 +56,7 @@ static struct maple_mapped *image_of(struct maple_mappings *m, const char *path)
 	for (unsigned int i = m->n; i-- > 0;)
 		if (!strcmp(m->image[i].path, path))
 			return &m->image[i];
+	assert(m->n <= IMAGES_MAX);
 	if (m->n == IMAGES_MAX)
 		return NULL;
 	if (!maple_array_extend(m->image, m->n, m->n + 1))
@@ -128,6 +130,7 @@ static void identify(struct maple_mappings *m, struct maple_mapped *image,
 	char name[48];
 	int fd;
 
+	assert(!image->is_code); /* its first part has not been seen */
 	/* What is mapped, even if another file has its name by now. */
 	snprintf(name, sizeof(name), "map_files/%llx-%llx",
 		 (unsigned long long)line->lo, (unsigned long long)line->hi);

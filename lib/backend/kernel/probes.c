@@ -9,6 +9,7 @@
  * is already done; a site without such a neighbour has no probe. Nor has one
  * that the kernel cannot step (step.c).
  */
+#include <assert.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ static int read_segments(struct maple_probe_maker *maker, int fd)
 	Elf64_Ehdr eh;
 	Elf64_Phdr ph;
 
+	assert(!maker->nsegments); /* an image has one set of them */
 	if (pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) ||
 	    memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_phentsize != sizeof(ph))
 		return -ENOEXEC;

@@ -150,6 +150,7 @@ static int make_probes(struct maple_ebpf *o, struct maple_placed *placed,
 	for (i = first; i + 1 < o->nprobes; i++)
 		if (probes[i].offset == probes[i + 1].offset)
 			probes[i].aux = MAPLE_OBSERVE_MORE;
+	assert(first % MAPLE_OBSERVE_BATCH == 0 && first <= o->nprobes);
 	placed->first = first;
 	placed->nprobes = o->nprobes - first;
 	return 0;
@@ -272,6 +273,7 @@ static void replace(struct maple_ebpf *o, struct maple_placed *placed,
 	struct maple_error err;
 
 	assert(batch->sites.multi && batch->n);
+	assert(number < MAPLE_OBSERVE_PROBES / MAPLE_OBSERVE_BATCH);
 	batch->generation++;
 	if (put(o, placed, batch, &next, &err)) {
 		/* Then it goes on as it was. */

@@ -124,6 +124,7 @@ static int64_t crossed(const struct crossing *x, int64_t i, int64_t from,
 
 static void pick(struct crossing *x, int64_t at, int64_t from)
 {
+	assert(from != at && at >= 0 && at < x->n);
 	for (unsigned int i = 0; i < x->npicks; i++) {
 		if (x->pick[i].at != at)
 			continue;
@@ -230,6 +231,7 @@ static int64_t pick_stop(struct crossing *x, const struct stop *s)
 	bool dead = x->trial->run.end == MAPLE_END_DEADLOCK;
 	int64_t before, after;
 
+	assert(s->hold < s->from && s->end <= x->n);
 	for (unsigned int i = 0; i < ABOUTS; i++) {
 		enum about what = dead && i <= LOCKS ? LOCKS - i : i;
 
@@ -245,6 +247,7 @@ static struct stop stop_at(const struct crossing *x, int64_t hold)
 {
 	uint16_t thread = x->log[hold].thread;
 
+	assert(x->log[hold].kind == MAPLE_EV_HOLD);
 	return (struct stop){ thread, hold, hold + 1,
 			      find(x, hold, thread, MAPLE_EV_RELEASE) };
 }
@@ -470,6 +473,7 @@ static void tell_moments(struct crossing *x, struct maple_finding *f)
 		int from = (int)i;
 
 		making.role = role_of(x, i);
+		assert(making.role < MAPLE_ROLES);
 		while (--from >= 0 && x->pick[from].at != x->pick[i].from)
 			;
 		assert(x->pick[i].at < (int64_t)x->trial->nlog);
@@ -619,8 +623,10 @@ static void count_switches(const struct crossing *x, struct maple_finding *f)
 			addr = x->log[x->told[i].before].addr;
 		for (k = 0; k < f->variables && variable[k] != addr; k++)
 			;
-		if (addr && k == f->variables)
-			variable[f->variables++] = addr;
+		if (!addr || k < f->variables)
+			continue;
+		assert(f->variables < TOLD); /* each of an entry before i */
+		variable[f->variables++] = addr;
 	}
 	if (!known)
 		f->variables = 0;

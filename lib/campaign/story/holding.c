@@ -45,7 +45,10 @@ static void release(struct maple_holding *h, const struct maple_event *e)
 {
 	uint32_t i = find(h, e->addr, e->thread);
 
-	if (i < h->n && --h->held[i].depth == 0)
+	if (i == h->n)
+		return;
+	assert(h->held[i].depth); /* or it would not be there */
+	if (--h->held[i].depth == 0)
 		h->held[i] = h->held[--h->n];
 }
 

@@ -206,10 +206,12 @@ static void name(const struct maple_campaign *c, struct maple_finding *f)
 		f->title = strdup(f->what);
 		return;
 	}
-	for (i = 0; i < f->nmoments; i++)
+	for (i = 0; i < f->nmoments; i++) {
+		assert(f->moments[i].role < MAPLE_ROLES);
 		if (!fn[f->moments[i].role])
 			fn[f->moments[i].role] =
 				function_of(&f->moments[i].place);
+	}
 	if (!a)
 		a = fn[1] ? fn[1] : fn[0];
 	if (f->nedges > 1)

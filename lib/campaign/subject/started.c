@@ -4,6 +4,7 @@
  * as well, but driven by rounds of requests (round.c). Without a finding it is
  * clean when it was tested: conclude.c.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,6 +178,7 @@ static int prepare(struct maple_campaign *c, struct maple_trial *trial,
 /* What ends because somebody ended it is no verdict. */
 static void judge(struct maple_campaign *c, struct maple_trial *trial)
 {
+	assert(!trial->stopped); /* what --setup stops has no run */
 	trial->stopped = trial->run.end == MAPLE_END_STOPPED ||
 			 maple_interrupt_asked() ||
 			 maple_lane_lost(c->lanes.turn);

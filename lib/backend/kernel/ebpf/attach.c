@@ -9,6 +9,7 @@
  *
  * libbpf 1.1 does not know uprobe_multi: its system call is made here.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -157,8 +158,11 @@ static bool is_limit(int e)
 static int attach_some(struct maple_attachments *a, const struct maple_places *p,
 		       unsigned int first, unsigned int n)
 {
-	int fd = a->multi ? link_multi(p, first, n) : link_single(p, first), e;
+	int fd, e;
 
+	/* A link each, so that its place in the array is that of its probe. */
+	assert(first + n <= p->n && n && (a->multi || n == 1));
+	fd = a->multi ? link_multi(p, first, n) : link_single(p, first);
 	if (fd >= 0) {
 		a->places += n;
 		return keep(a, fd);
@@ -201,6 +205,7 @@ int maple_attach(struct maple_attachments *a, const struct maple_places *p,
 /* maple_attach_drop - takes the probe at place @i away; not for multi */
 void maple_attach_drop(struct maple_attachments *a, unsigned int i)
 {
+	assert(!a->multi && i < a->n);
 	if (a->fd[i] < 0)
 		return;
 	close(a->fd[i]);
@@ -208,12 +213,17 @@ void maple_attach_drop(struct maple_attachments *a, unsigned int i)
 	a->places--;
 }
 
-/* maple_attach_again - ... and puts it back */
+/*
+ * maple_attach_again - ... and puts it back
+ * @place: it alone
+ */
 int maple_attach_again(struct maple_attachments *a,
-		       const struct maple_places *places, unsigned int i)
+		       const struct maple_places *place, unsigned int i)
 {
-	int fd = link_single(places, i);
+	int fd;
 
+	assert(!a->multi && i < a->n && a->fd[i] < 0 && place->n == 1);
+	fd = link_single(place, 0);
 	if (fd < 0)
 		return fd;
 	a->fd[i] = fd;

@@ -38,7 +38,7 @@ unsigned int maple_attach_limit(void);
 int maple_attach(struct maple_attachments *a, const struct maple_places *places,
 		 struct maple_error *err);
 int maple_attach_again(struct maple_attachments *a,
-		       const struct maple_places *places, unsigned int i);
+		       const struct maple_places *place, unsigned int i);
 void maple_attach_drop(struct maple_attachments *a, unsigned int i);
 void maple_attachments_undo(struct maple_attachments *a);
 

@@ -36,6 +36,7 @@ static void new_thread(struct maple_kernel_events *e, uint32_t number,
 	char child[16];
 	size_t n = 0;
 
+	assert(number < MAPLE_THREADS);
 	memset(t, 0, sizeof(*t));
 	t->parent = parent;
 	t->joining = MAPLE_THREAD_NONE;
@@ -145,6 +146,7 @@ static void access_event(struct maple_kernel_events *e,
 		.kind = p->kind,
 	};
 
+	assert(r->index < e->nprobes);
 	if (p->flags & MAPLE_PROBE_ATOMIC)
 		event.flags |= MAPLE_EVF_ATOMIC;
 	if (p->flags & MAPLE_PROBE_BEHIND)

@@ -9,6 +9,7 @@
  * stand at has been told of here, so some accesses later than the order says:
  * from outside there is no better.
  */
+#include <assert.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -69,6 +70,7 @@ static int on_record(void *ctx, void *data, size_t size)
 {
 	struct maple_ebpf *o = ctx;
 
+	assert(o->left);
 	if (size < sizeof(struct maple_observe_record))
 		o->events.bad++;
 	else
@@ -90,6 +92,7 @@ static int prepare(struct maple_backend *b, const struct maple_run_order *order,
 {
 	struct maple_ebpf *o = ebpf_of(b);
 
+	assert(order->nchanges <= MAPLE_RUN_CHANGES && !o->nplaced);
 	o->pid = 0;
 	o->released = o->limited = false;
 	o->changed = 0;
@@ -157,6 +160,7 @@ static int attach(struct maple_backend *b, pid_t pid, struct maple_error *err)
 	struct maple_ebpf *o = ebpf_of(b);
 	int e;
 
+	assert(!o->pid); /* it is heard in one process at a time */
 	maple_mappings_deinit(&o->mappings);
 	e = maple_mappings_read(pid, &o->mappings, err);
 	if (!e)

@@ -4,6 +4,7 @@
  * stand between the program and the kernel, at the sites of those that are
  * wanted.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,7 @@ static int attach_functions(struct maple_ebpf *o,
 		offset[n + 1 + back.n] = at[i].offset;
 		cookie[n + 1 + back.n++] = at[i].function - table;
 	}
+	assert(back.n <= entry.n && entry.n <= n);
 	e = maple_attach(&o->functions, &entry, err);
 	if (!e)
 		e = maple_attach(&o->functions, &back, err);

@@ -3,6 +3,7 @@
  * The commands of maple.ko: a function each. A session lives as long as its
  * struct maple_control.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,7 @@ int maple_control_probes(struct maple_control *control, int fd,
 		while (k < n && k > 1 &&
 		       probes[k].offset == probes[k - 1].offset)
 			k--;
+		assert(k && k <= n && k <= MAPLE_PER_MESSAGE);
 		e = send_array(control, fd, MAPLE_A_PROBES, probes,
 			       k * sizeof(*probes), "cannot put probes", err);
 	}
@@ -281,6 +283,7 @@ int maple_control_log(struct maple_control *control,
 		control, maple_exchange_message(control, MAPLE_CMD_LOG, 0),
 		&answer, "cannot read the log", err);
 
+	assert(take.n >= 0 && take.n <= MAPLE_PER_MESSAGE);
 	return e ? e : take.n;
 }
 

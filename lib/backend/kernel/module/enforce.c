@@ -5,6 +5,7 @@
  * program stands at its entry point and ends when the program is gone, or
  * with us.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +129,7 @@ static int attach(struct maple_backend *b, pid_t pid, struct maple_error *err)
 	struct module_backend *m = module_of(b);
 	int e, tries = STARTS;
 
+	assert(m->order && !m->pid); /* a session a run */
 	e = read_images(m, pid, err);
 	if (e)
 		return e;
@@ -153,6 +155,7 @@ static void look_again(struct module_backend *m)
 	if (m->looked)
 		return;
 	m->looked = true;
+	assert(m->pid); /* or there would be no log */
 	if (!read_images(m, m->pid, &err))
 		maple_kernel_events_start(m->calls);
 }
@@ -224,6 +227,7 @@ static void look_at_crash(struct module_backend *m, struct maple_run *run)
 
 	if (!m->last.crashed || m->crash_seen)
 		return;
+	assert(m->pid);
 	m->crash_seen = true;
 	run->signo = crash->signo;
 	run->failed_tid = crash->tid;

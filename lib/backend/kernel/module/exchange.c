@@ -3,6 +3,7 @@
  * The way to maple.ko: a socket of generic netlink, one message at a time, and
  * for each an answer. What the kernel refuses comes back with its own text.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,7 @@ int maple_exchange(struct maple_control *control, struct nl_msg *msg,
 	struct nl_cb *cb = NULL;
 	int e;
 
+	assert(!answer->done); /* it is of one message */
 	if (!control->sock && msg) {
 		e = maple_forward(control, msg, answer, what, err);
 		nlmsg_free(msg);

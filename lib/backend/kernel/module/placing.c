@@ -87,6 +87,7 @@ static struct maple_probe_maker *maker_of(struct maple_placing *p,
 			return NULL;
 		p->nmakers = index + 1;
 	}
+	assert(index < p->nmakers);
 	if (!p->maker[index])
 		maple_probe_maker_create(
 			maple_registry_image(p->images->registry, index),
