@@ -52,9 +52,9 @@ struct maple_client {
 	int fds[MAPLE_WIRE_FDS];   /* ... and what came with it */
 	unsigned int nfds;
 
-	int64_t campaign, program; /* 0: none */
-	uint64_t job;		   /* what its user calls the campaign; 0 */
-	struct maple_news news;	   /* of it */
+	int64_t campaign, program;    /* 0: none */
+	uint64_t job;		      /* what its user calls the campaign; 0 */
+	struct maple_news_count news; /* of it */
 
 	/* queue.c */
 	struct maple_client *next_waiting;

@@ -104,7 +104,7 @@ MAPLE_HANDLER(resume)
 	client->campaign = m->campaign;
 	client->program = *number;
 	client->job = m->job;
-	client->news = (struct maple_news){ 0 };
+	client->news = (struct maple_news_count){ 0 };
 	maple_journal(LOG_INFO, client, "campaign %lld goes on",
 		      (long long)m->campaign);
 	return 0;

@@ -4,8 +4,8 @@
  * and exposed, what it found, how it ended. As far as its requests tell it: its
  * runs are its client's.
  *
- * Orders come by the hundred, so they are counted, and told a few times a minute;
- * the last one that was exposed is named.
+ * Orders come by the hundred, so they are counted, and told a few times a
+ * minute; the last one that was exposed is named.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,12 +36,13 @@ void maple_news_begin(struct maple_client *client, const char *program,
 		{ NULL, NULL },
 	};
 
-	client->news = (struct maple_news){ .at = now() };
+	client->news = (struct maple_news_count){ .at = now() };
 	maple_journal_with(LOG_INFO, client, fields,
 			   "campaign %lld: process %d of user %d tests %s%s%s",
 			   (long long)client->campaign, client->peer.pid,
 			   (int)client->peer.uid, program ? program : "nothing",
-			   strategy ? ", strategy " : "", strategy ? strategy : "");
+			   strategy ? ", strategy " : "",
+			   strategy ? strategy : "");
 }
 
 /* A place of an order, behind those that @text has. */
@@ -83,7 +84,7 @@ static bool is_exposed(const struct maple_memo_lesson *lesson)
 void maple_news_learnt(struct maple_client *client,
 		       const struct maple_memo_lesson *lessons, size_t n)
 {
-	struct maple_news *news = &client->news;
+	struct maple_news_count *news = &client->news;
 	const struct maple_memo_lesson *last = NULL;
 	struct maple_journal_field fields[2] = { { NULL, NULL } };
 	char text[512];
@@ -140,7 +141,7 @@ void maple_news_finding(struct maple_client *client,
 /* maple_news_end - the campaign is over */
 void maple_news_end(struct maple_client *client, const char *outcome)
 {
-	const struct maple_news *news = &client->news;
+	const struct maple_news_count *news = &client->news;
 	const struct maple_journal_field fields[] = {
 		{ "MAPLE_OUTCOME", outcome },
 		{ NULL, NULL },

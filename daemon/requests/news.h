@@ -10,7 +10,7 @@ struct maple_finding;
 struct maple_memo_lesson;
 
 /* What a campaign has come to, since it began or was taken up. */
-struct maple_news {
+struct maple_news_count {
 	uint64_t predicted, exposed; /* orders that were new */
 	uint64_t told;		     /* ... of these, in a line already */
 	uint64_t at;		     /* when that was, microseconds */
