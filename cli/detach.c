@@ -52,10 +52,35 @@ void maple_detach_line(const char *text)
 	fflush(here.log);
 }
 
-static void move_output(void)
+static void empty_input(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	dup2(null, STDIN_FILENO);
+	if (null > STDERR_FILENO)
+		close(null);
+}
+
+/* So that nothing which the job has open is one of these. */
+static void open_standard_files(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* What a pipe had to say has been read by now. */
+static void move_files(void)
 {
 	int log = maple_detached_log(here.job);
+	struct stat st;
 
+	if (fstat(STDIN_FILENO, &st) || !S_ISREG(st.st_mode))
+		empty_input();
 	fflush(NULL);
 	dup2(log, STDOUT_FILENO);
 	dup2(log, STDERR_FILENO);
@@ -85,7 +110,7 @@ uint64_t maple_detach_ready(void)
 		raise(SIGTERM);
 		return 0;
 	}
-	move_output();
+	move_files();
 	here.began = true;
 	here.number = number;
 	maple_log_job(number, here.program, "begins");
@@ -197,12 +222,9 @@ void maple_detach_report(const struct maple_settings *settings,
 	maple_detached_reported(here.job, whole);
 }
 
-/* Nothing of the caller's is kept open but what a file gives to read. */
+/* Nothing of the caller's is kept open but what there is to read. */
 static void leave(struct maple_detached *job, int starter)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	struct stat st;
-
 	setsid();
 	/*
 	 * Nobody hangs up on us; who is left of our shell may try. But --stop
@@ -213,8 +235,8 @@ static void leave(struct maple_detached *job, int starter)
 	signal(SIGQUIT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (fstat(STDIN_FILENO, &st) || !S_ISREG(st.st_mode))
-		dup2(null, STDIN_FILENO);
+	if (isatty(STDIN_FILENO))
+		empty_input();
 	maple_detached_shed(job, starter);
 }
 
@@ -386,6 +408,7 @@ int maple_detach_run(struct maple_settings *settings,
 	for (int f = 0; f < MAPLE_REPORT_FORMATS; f++)
 		forms[f] = maple_report_format_name((enum maple_report_format)f);
 	here.forms = forms;
+	open_standard_files();
 	if (!ret)
 		ret = create(settings, argv, place, &here.job);
 	if (ret) {

@@ -313,12 +313,9 @@ static int show(const struct maple_settings *settings, const char *place,
 							     &job, head, out))
 			  : MAPLE_STATUS_FAILED;
 	}
-	*status = job.status;
-	if (job.state == MAPLE_DETACHED_CUT_OFF) {
-		*status = MAPLE_STATUS_FAILED;
-		if (!out)
-			maple_say_line("the job was cut off");
-	}
+	*status = job.status >= 0 ? job.status : MAPLE_STATUS_FAILED;
+	if (job.state == MAPLE_DETACHED_CUT_OFF && !out)
+		maple_say_line("the job was cut off");
 	maple_detached_info_deinit(&job);
 	return ret;
 }
@@ -379,7 +376,7 @@ static int await(const struct maple_settings *settings, const char *place,
 		 uint64_t number, FILE *out)
 {
 	struct maple_error err = { "" };
-	int ret, status;
+	int ret, status = MAPLE_STATUS_FAILED;
 
 	if (maple_detached_wait(place, number, &err))
 		return failed(&err);
@@ -446,7 +443,7 @@ static int one(struct maple_settings *settings, const char *place,
 {
 	struct maple_error err = { "" };
 	FILE *out;
-	int ret = 0, status;
+	int ret = 0, status = MAPLE_STATUS_FAILED;
 
 	if (settings->remove)
 		return maple_detached_remove(place, number, &err) ? failed(&err)

@@ -39,12 +39,12 @@ detach() { # OPTION... -- PROGRAM...
 
 # One that lasts: a campaign that has nothing to find, for minutes.
 lasting() { # OPTION...
-	detach --max-time 100s --keep-going "$@" -- "$TARGETS/bank_account"
+	detach --max-time 1000s --keep-going "$@" -- "$TARGETS/bank_account"
 }
 
 # Waits until a field of a job is no more, or not yet, this.
 until_not() { # FIELD VALUE [NUMBER]
-	local tries=600
+	local tries=2000
 
 	while [ "$(known "$1" "${3-}")" = "$2" ]; do
 		tries=$((tries - 1))
@@ -79,7 +79,7 @@ log_of() {
 	mapletest jobs 1
 	ended_with 0
 	# A clean one, and one that delivers nothing.
-	detach --max-time 4s -- "$CLEAN"
+	detach --max-runs 30 -- "$CLEAN"
 	mapletest jobs "$number" --wait
 	ended_with 0
 	[ "$(known state)" = clean ]
@@ -137,7 +137,7 @@ log_of() {
 	jq -es 'length == 1 and .[0].verdict == "finding"' <<<"$output"
 	# Who waits may go.
 	"$BUILD/mapletest" run --detach --wait --db "$db" --keep-going \
-		--max-time 100s -- "$TARGETS/bank_account" >/dev/null 2>&1 3>&- &
+		--max-time 1000s -- "$TARGETS/bank_account" >/dev/null 2>&1 3>&- &
 	waiting=$!
 	until_not number 3
 	kill -INT $waiting || true
@@ -200,7 +200,7 @@ log_of() {
 
 	# A shell on a terminal of its own, which is then taken away.
 	script -qfc "'$BUILD/mapletest' run --detach --db '$db' --keep-going \
-		--max-time 100s -- '$TARGETS/bank_account'; sleep 100" \
+		--max-time 1000s -- '$TARGETS/bank_account'; sleep 100" \
 		"$BATS_TEST_TMPDIR/typescript" >/dev/null 2>&1 3>&- </dev/null &
 	terminal=$!
 	until_not number null
@@ -226,15 +226,40 @@ log_of() {
 	! log_of 1 | grep -q $'[\r\033]'
 }
 
-@test "a file as its input stays its input" {
+@test "a file as its input stays its input, and a pipe is read before" {
 	printf '12\n' >"$BATS_TEST_TMPDIR/in"
-	mapletest run --detach --db "$db" --keep-going --max-time 100s -- \
+	mapletest run --detach --db "$db" --keep-going --max-time 1000s -- \
 		"$TARGETS/bank_account" <"$BATS_TEST_TMPDIR/in"
 	ended_with 0
 	number=$output
 	under_way
 	[ "$(readlink "/proc/$(known pid)/fd/0")" = "$BATS_TEST_TMPDIR/in" ]
 	mapletest jobs --stop "$number"
+	# A program that copies it, and one run in which that is as expected.
+	for wanted in 12 34; do
+		echo $wanted >"$BATS_TEST_TMPDIR/wanted"
+		number=$(printf '12\n' | "$BUILD/mapletest" run --detach --quiet \
+			--db "$db" --max-runs 3 --expect-output \
+			"$BATS_TEST_TMPDIR/wanted" -- /bin/cat 3>&-)
+		"$BUILD/mapletest" jobs --wait "$number" >"$BATS_TEST_TMPDIR/said" 2>&1 ||
+			[ $? = 125 ]
+		cat "$BATS_TEST_TMPDIR/said"
+		if [ $wanted = 12 ]; then
+			grep -q 'second thread' "$BATS_TEST_TMPDIR/said"
+		else
+			! grep -q 'second thread' "$BATS_TEST_TMPDIR/said"
+		fi
+	done
+}
+
+@test "files that the caller has closed are no harm" {
+	run --separate-stderr bash -c "'$BUILD/mapletest' run --detach --quiet \
+		--db '$db' --max-runs 30 -- '$CLEAN' <&- >&- 2>&-"
+	ended_with 0
+	[ "$(known state)" = running ]
+	mapletest jobs --wait 1
+	ended_with 0
+	[[ $output == *"job 1: clean"* ]]
 }
 
 @test "killed, it is told as cut off, and never as clean" {
@@ -302,7 +327,7 @@ log_of() {
 
 	for ((i = 1; i <= n; i++)); do
 		"$BUILD/mapletest" run --detach --quiet --db "$BATS_TEST_TMPDIR/$i.db" \
-			--max-time 100s --keep-going -- "$TARGETS/bank_account" \
+			--max-time 1000s --keep-going -- "$TARGETS/bank_account" \
 			>"$BATS_TEST_TMPDIR/number.$i" 2>&1 3>&- &
 		pids+=($!)
 	done
@@ -357,7 +382,7 @@ log_of() {
 	run --separate-stderr timeout 200 unshare -m sh -c "
 		mount -t tmpfs -o size=256k none '$XDG_STATE_HOME' &&
 		'$BUILD/mapletest' run --detach --db '$db' --keep-going \
-			--max-time 100s -- '$TARGETS/bank_account' &&
+			--max-time 1000s -- '$TARGETS/bank_account' &&
 		{ head -c 1000000 /dev/zero >'$XDG_STATE_HOME/fill'; true; } \
 			2>/dev/null &&
 		'$BUILD/mapletest' jobs --stop --wait --quiet 1; echo \$?
@@ -423,7 +448,7 @@ log_of() {
 	open_folder
 	unset MAPLE_NO_DAEMON
 	start_mapled
-	mapletest run --detach --socket "$socket" --keep-going --max-time 100s \
+	mapletest run --detach --socket "$socket" --keep-going --max-time 1000s \
 		-- "$TARGETS/bank_account"
 	ended_with 0
 	number=$output
@@ -455,7 +480,7 @@ log_of() {
 		sleep 0.1
 	done
 	run --separate-stderr timeout 60 "$BUILD/mapled" attach --detach \
-		--no-daemon --db "$db" --max-time 100s "$server"
+		--no-daemon --db "$db" --max-time 1000s "$server"
 	ended_with 0
 	[ "$output" = 1 ]
 	[ "$(known attached)" = "$server" ]

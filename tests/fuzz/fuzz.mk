@@ -8,7 +8,7 @@ FUZZ_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined
 
 fuzzers := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-fuzz_src := $(wildcard lib/*.c) $(call sources,$(addprefix lib/,base image trace wire \
+fuzz_src := $(wildcard lib/*.c) $(call sources,$(addprefix lib/,base detached image trace wire \
 	host memo report)) lib/backend/kernel/module/control.c \
 	lib/backend/kernel/module/exchange.c lib/backend/kernel/module/forward.c \
 	lib/backend/guard/door.c lib/backend/guard/warden.c lib/backend/guard/stop.c \
