@@ -36,11 +36,7 @@ void maple_lines_begin(struct maple_client *client, const char *program,
 		{ NULL, NULL },
 	};
 
-<<<<<<< HEAD:daemon/requests/lines.c
 	client->lines = (struct maple_lines){ .at = now() };
-=======
-	client->news = (struct maple_news_count){ .at = now() };
->>>>>>> h5:daemon/requests/news.c
 	maple_journal_with(LOG_INFO, client, fields,
 			   "campaign %lld: process %d of user %d tests %s%s%s",
 			   (long long)client->campaign, client->peer.pid,
@@ -88,11 +84,7 @@ static bool is_exposed(const struct maple_memo_lesson *lesson)
 void maple_lines_learnt(struct maple_client *client,
 			const struct maple_memo_lesson *lessons, size_t n)
 {
-<<<<<<< HEAD:daemon/requests/lines.c
 	struct maple_lines *lines = &client->lines;
-=======
-	struct maple_news_count *news = &client->news;
->>>>>>> h5:daemon/requests/news.c
 	const struct maple_memo_lesson *last = NULL;
 	struct maple_journal_field fields[2] = { { NULL, NULL } };
 	char text[512];
@@ -149,11 +141,7 @@ void maple_lines_finding(struct maple_client *client,
 /* maple_lines_end - the campaign is over */
 void maple_lines_end(struct maple_client *client, const char *outcome)
 {
-<<<<<<< HEAD:daemon/requests/lines.c
 	const struct maple_lines *lines = &client->lines;
-=======
-	const struct maple_news_count *news = &client->news;
->>>>>>> h5:daemon/requests/news.c
 	const struct maple_journal_field fields[] = {
 		{ "MAPLE_OUTCOME", outcome },
 		{ NULL, NULL },
