@@ -33,17 +33,21 @@ enum maple_value {
 };
 
 struct maple_driver {
+	const char *key; /* type of a column of numbers that are the key */
+
 	/* open - as maple_memo_open(), into @memo, which has its path */
 	int (*open)(struct maple_memo *memo, unsigned int flags,
 		    struct maple_error *err);
 	/*
-	 * copy - the database as it is now, checked, in the schema of today,
-	 * for us alone; itself it is only read
+	 * copy - @memo becomes a copy of the database at its path, in
+	 * SQLite, for us alone: as it is now, checked, in the schema of
+	 * today; itself it is only read
 	 */
 	int (*copy)(struct maple_memo *memo, struct maple_error *err);
 	/*
-	 * take_in, let_go - the tables of @copy are there as other.TABLE, for
-	 * this connection, until they are let go
+	 * take_in, let_go - the tables of @copy are there as other_TABLE, for
+	 * this connection, until they are let go; @copy is of no use then but
+	 * to be closed
 	 */
 	int (*take_in)(struct maple_memo *memo, struct maple_memo *copy,
 		       struct maple_error *err);

@@ -36,13 +36,13 @@ int maple_memo_open(const char *path, unsigned int flags,
 
 /*
  * maple_sql_copy - the database at @path as it is now, checked, and in the
- * schema of today, for @like to take in
+ * schema of today, in SQLite, for any other one to take in
  */
-int maple_sql_copy(struct maple_memo *like, const char *path,
-		   struct maple_memo **copy, struct maple_error *err)
+int maple_sql_copy(const char *path, struct maple_memo **copy,
+		   struct maple_error *err)
 {
 	struct maple_memo *m;
-	int ret = make(like->driver, path, &m, err);
+	int ret = make(&maple_sqlite, path, &m, err);
 
 	if (!ret)
 		ret = m->driver->copy(m, err);
