@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What a database has to do for the memo. sqlite.c is the one driver that there
- * is; nothing else in lib/memo calls SQLite.
+ * What a database has to do for the memo. sqlite.c is the driver for files, and
+ * postgres/ the one for servers; nothing else in lib/memo calls SQLite or libpq.
  *
  * Arguments in SQL are $1, $2, ..., each once or more often. A driver gives it
  * the function whose(owner): the uid that an owner's column stands for.
@@ -54,7 +54,7 @@ struct maple_driver {
 	void (*let_go)(struct maple_memo *memo, struct maple_error *err);
 	/* close - whatever of it is open */
 	void (*close)(struct maple_memo *memo);
-	/* check - looks for damage: -EBADMSG */
+	/* check - looks for damage, as far as it can be seen: -EBADMSG */
 	int (*check)(struct maple_memo *memo, struct maple_error *err);
 
 	/* begin - a transaction; @write: no other one writes until its end */
@@ -101,5 +101,6 @@ struct maple_driver {
 };
 
 extern const struct maple_driver maple_sqlite;
+extern const struct maple_driver maple_postgres;
 
 #endif

@@ -292,10 +292,14 @@ static int export_row(struct maple_query *statement, FILE *out,
 	json_t *row = json_object();
 	int bad = 0;
 
-	for (int i = 0; i < statement->driver->columns(statement); i++)
-		bad |= json_object_set_new(
-			row, statement->driver->name(statement, i),
-			column_value(statement, i));
+	for (int i = 0; i < statement->driver->columns(statement); i++) {
+		const char *name = statement->driver->name(statement, i);
+
+		/* Which SQLite shows to nobody who does not ask. */
+		if (strcmp(name, "rowid"))
+			bad |= json_object_set_new(row, name,
+						   column_value(statement, i));
+	}
 	if (!bad)
 		bad = json_dumpf(row, out, JSON_COMPACT);
 	json_decref(row);

@@ -34,6 +34,7 @@ struct maple_memo;
 
 enum maple_memo_flag {
 	MAPLE_MEMO_READONLY = 1, /* must exist; nothing will be written */
+	MAPLE_MEMO_FILE = 2,	 /* no server's, whatever the path says */
 };
 
 /*
