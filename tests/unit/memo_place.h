@@ -25,8 +25,7 @@ static inline bool at_server(const char *side)
 {
 	const char *sides = getenv("MAPLE_TEST_SIDES");
 
-	return getenv("MAPLE_TEST_POSTGRES") &&
-	       (!sides || !strcmp(sides, side));
+	return getenv("MAPLE_TEST_POSTGRES") && (!sides || !strcmp(sides, side));
 }
 
 /* @path: of PLACE bytes; in a folder, a file @name */
@@ -41,8 +40,7 @@ static inline void place(char *path, const char *dir, const char *name,
 		snprintf(path, PLACE, "%s/%s", dir, name);
 		return;
 	}
-	snprintf(command, sizeof(command),
-		 "tests/postgres database '%s' t%d_%u",
+	snprintf(command, sizeof(command), "tests/postgres database '%s' t%d_%u",
 		 getenv("MAPLE_TEST_POSTGRES"), getpid(), databases++);
 	out = popen(command, "r");
 	assert_non_null(out);

@@ -13,14 +13,13 @@
 #include "base/clock.h"
 #include "memo/postgres/connection.h"
 
-#define LOOK_MS	  100  /* between two questions whether to go on */
-#define ANSWER_S  60.0 /* that a statement may take; several: whatever it is */
-#define AGAIN_S	  30.0 /* that a server may be gone */
-#define PAUSE_MS  300
-#define CANCEL_S  5.0
+#define LOOK_MS	 100  /* between two questions whether to go on */
+#define ANSWER_S 60.0 /* that a statement may take; several: whatever it is */
+#define AGAIN_S	 30.0 /* that a server may be gone */
+#define PAUSE_MS 300
+#define CANCEL_S 5.0
 
-#define OLDEST 140000 /* it ends processes, and waits for that */
-
+#define OLDEST	 140000 /* it ends processes, and waits for that */
 
 static bool is_one_of(const char *state, const char *const *states)
 {
@@ -92,7 +91,8 @@ static void cancel(struct maple_pg *c)
 
 static bool is_to_stop(struct maple_pg *c)
 {
-	return atomic_load(&c->interrupted) || (c->stop && c->stop(c->ctx));
+	return atomic_exchange(&c->interrupted, false) ||
+	       (c->stop && c->stop(c->ctx));
 }
 
 /* Until the next result is there; -ETIMEDOUT; -ENOTCONN; nothing is said */
@@ -193,7 +193,7 @@ static int send_call(struct maple_pg *c, const struct maple_pg_call *call)
 
 	if (!call->types)
 		return c->pq->PQsendQuery(c->conn, call->sql);
-	if (call->prepared)
+	if (call->prepared && call->generation == c->generation)
 		return c->pq->PQsendQueryPrepared(c->conn, call->prepared, n,
 						  call->values, NULL, NULL, 0);
 	maple_pg_types(call->types, oids);
@@ -215,8 +215,8 @@ int maple_pg_call(struct maple_pg *c, const struct maple_pg_call *call,
 				       c->memo->path);
 	if (!send_call(c, call))
 		return maple_pg_fail(c, NULL, err);
-	ret = read_answer(
-		c, call->types ? maple_clock_now() + ANSWER_S : 0, &r, err);
+	ret = read_answer(c, call->types ? maple_clock_now() + ANSWER_S : 0, &r,
+			  err);
 	if (result)
 		*result = r;
 	else
@@ -248,17 +248,14 @@ static void no_notices(void *ctx, const char *text)
 static int dial(struct maple_pg *c, struct maple_error *err)
 {
 	/* What is in the URL goes over what stands before it. */
-	const char *const words[] = { "connect_timeout",
-				      "keepalives_idle",
-				      "keepalives_interval",
-				      "keepalives_count",
-				      "tcp_user_timeout",
-				      "dbname",
-				      "application_name",
-				      "client_encoding",
-				      NULL };
-	const char *const values[] = { "10",	      "5",     "3", "3", "10000",
-				       c->memo->path, c->name, "UTF8", NULL };
+	const char *const words[] = {
+		"connect_timeout",  "keepalives_idle",	"keepalives_interval",
+		"keepalives_count", "tcp_user_timeout", "dbname",
+		"application_name", "client_encoding",	NULL
+	};
+	const char *const values[] = { "10",	"5",	 "3",
+				       "3",	"10000", c->memo->path,
+				       c->name, "UTF8",	 NULL };
 	const char *why;
 	bool password;
 
@@ -317,8 +314,8 @@ int maple_pg_connect(struct maple_pg *c, struct maple_error *err)
 }
 
 /*
- * The process at the server that we had before. It may not have noticed: then it
- * has our locks, and could do yet what it was told.
+ * The process at the server that we had before. It may not have noticed: then
+ * it has our locks, and could do yet what it was told.
  */
 static int end_former(struct maple_pg *c, int former, struct maple_error *err)
 {

@@ -27,8 +27,9 @@
 /* A statement and its arguments, texts in PostgreSQL's characters. */
 struct maple_pg_call {
 	const char *sql;
-	const char *types;   /* NULL: several statements, without arguments */
+	const char *types;    /* NULL: several statements, without arguments */
 	const char *prepared; /* its name on the server; NULL: it has none */
+	unsigned int generation; /* of the connection that knows it by that */
 	const char *const *values;
 };
 
@@ -46,14 +47,14 @@ struct maple_pg {
 	struct maple_memo *memo;
 	PGconn *conn;
 	bool readonly;
-	unsigned int generation; /* grows with each connection */
-	unsigned int prepared;	 /* names given */
+	unsigned int generation;  /* grows with each connection */
+	unsigned int prepared;	  /* names given */
 	char name[MAPLE_PG_NAME]; /* of this memo, to the server */
-	int backend;		 /* the process there; 0: none yet */
+	int backend;		  /* the process there; 0: none yet */
 
 	bool begun, writes, alone; /* the transaction; alone: no other one */
-	bool temporary; /* it uses what goes with the connection */
-	int64_t serial; /* of the last one that wrote */
+	bool temporary;		   /* it uses what goes with the connection */
+	int64_t serial;		   /* of the last one that wrote */
 	struct maple_pg_entry *entry;
 	size_t n, room;
 
@@ -84,9 +85,8 @@ int maple_pg_do(struct maple_pg *c, const struct maple_pg_call *call,
 void maple_pg_forget(struct maple_pg *c);
 
 /* query.c */
-int maple_pg_prepare(struct maple_memo *memo, const char *sql,
-		     const char *types, struct maple_query **query,
-		     struct maple_error *err);
+int maple_pg_prepare(struct maple_memo *memo, const char *sql, const char *types,
+		     struct maple_query **query, struct maple_error *err);
 void maple_pg_finish(struct maple_query *query);
 int maple_pg_bind_number(struct maple_query *query, int i, int64_t value);
 int maple_pg_bind_real(struct maple_query *query, int i, double value);

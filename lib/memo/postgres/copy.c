@@ -35,7 +35,8 @@ static int prepare_insert(struct maple_memo *to, const char *table,
 			  struct maple_query *row, char **sql,
 			  struct maple_query **insert, struct maple_error *err)
 {
-	static const char types[COLUMNS + 1] = "iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii";
+	static const char types[COLUMNS + 1] =
+		"iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii";
 	int n = row->driver->columns(row);
 	size_t size;
 	FILE *out = open_memstream(sql, &size);

@@ -5,16 +5,16 @@
  * What calls the memo cannot do it again: it has gone on with the numbers and
  * states that it was told. So what a transaction that writes has done is kept
  * until its end. When the connection is lost, or the server undoes the
- * transaction, there is a new connection, and all of it is done again there, with
- * the same numbers for new rows. If one answer is another one than before, since
- * somebody else has written in between, that transaction has failed, and it is
- * said.
+ * transaction, there is a new connection, and all of it is done again there,
+ * with the same numbers for new rows. If one answer is another one than before,
+ * since somebody else has written in between, that transaction has failed, and
+ * it is said.
  *
  * Whether a COMMIT without an answer was done is told by the database: each
  * transaction that writes leaves its serial number under the name of its
- * connection. (The numbers that PostgreSQL gives transactions do not tell: after
- * a crash another one may have the same.) The former connection's process is
- * ended before that is looked at, so nothing comes after it.
+ * connection. (The numbers that PostgreSQL gives transactions do not tell:
+ * after a crash another one may have the same.) The former connection's process
+ * is ended before that is looked at, so nothing comes after it.
  */
 #include <assert.h>
 #include <errno.h>
@@ -53,10 +53,10 @@ static uint64_t hash_of(struct maple_pg *c, const PGresult *r)
 
 	for (int row = 0; row < c->pq->PQntuples(r); row++)
 		for (int i = 0; i < c->pq->PQnfields(r); i++)
-			hash = XXH64(c->pq->PQgetvalue(r, row, i),
-				     (size_t)c->pq->PQgetlength(r, row, i),
-				     hash + (uint64_t)c->pq->PQgetisnull(r, row,
-									 i));
+			hash = XXH64(
+				c->pq->PQgetvalue(r, row, i),
+				(size_t)c->pq->PQgetlength(r, row, i),
+				hash + (uint64_t)c->pq->PQgetisnull(r, row, i));
 	return hash;
 }
 
@@ -131,13 +131,22 @@ static int start(struct maple_pg *c, struct maple_error *err)
 	return simple(c, sql, err);
 }
 
+static int not_again(struct maple_pg *c, struct maple_error *err)
+{
+	return maple_error_set(err, EAGAIN,
+			       "memo database '%s': the connection to the "
+			       "server was lost, and others have written what "
+			       "the last step relied on; what was kept before "
+			       "is kept: run it again",
+			       c->memo->path);
+}
+
 static int do_entry(struct maple_pg *c, const struct maple_pg_entry *e,
 		    struct maple_error *err)
 {
 	struct maple_pg_call call = { .sql = e->sql,
 				      .types = e->types,
-				      .values =
-					      (const char *const *)e->values };
+				      .values = (const char *const *)e->values };
 	PGresult *r = NULL;
 	char sql[96];
 	int ret = 0;
@@ -149,14 +158,9 @@ static int do_entry(struct maple_pg *c, const struct maple_pg_entry *e,
 	}
 	if (!ret)
 		ret = maple_pg_call(c, &call, &r, err);
-	if (!ret && hash_of(c, r) != e->answer)
-		ret = maple_error_set(err, EAGAIN,
-				      "memo database '%s': the connection to "
-				      "the server was lost, and others have "
-				      "written what the last step relied on; "
-				      "what was kept before is kept: run it "
-				      "again",
-				      c->memo->path);
+	/* It went well before: there is a row now that was not there. */
+	if (ret == -EIO || (!ret && hash_of(c, r) != e->answer))
+		ret = not_again(c, err);
 	c->pq->PQclear(r);
 	if (!ret && e->id)
 		ret = simple(c, "SET LOCAL maple.id = ''", err);
@@ -216,6 +220,7 @@ int maple_pg_begin(struct maple_pg *c, bool writes, bool alone,
 	int ret;
 
 	assert(!c->begun);
+	atomic_store(&c->interrupted, false);
 	c->begun = true;
 	c->writes = writes;
 	c->alone = alone;
@@ -277,29 +282,25 @@ void maple_pg_rollback(struct maple_pg *c)
 static int read_once(struct maple_pg *c, const struct maple_pg_call *call,
 		     PGresult **result, struct maple_error *err)
 {
-	struct maple_pg_call plain = *call;
 	int ret = maple_pg_call(c, call, result, err);
 
-	plain.prepared = NULL; /* it went with the connection */
 	if (ret != -ENOTCONN || c->temporary)
 		return ret;
 	ret = maple_pg_reconnect(c, err);
-	return ret ? ret : maple_pg_call(c, &plain, result, err);
+	return ret ? ret : maple_pg_call(c, call, result, err);
 }
 
 /* Within a transaction. */
 static int step_once(struct maple_pg *c, const struct maple_pg_call *call,
 		     PGresult **result, struct maple_error *err)
 {
-	struct maple_pg_call plain = *call;
 	int ret = maple_pg_call(c, call, result, err);
 
-	plain.prepared = NULL;
 	for (int i = 0; i < TRIES && ret == -ENOTCONN; i++) {
 		ret = again(c, NULL, err);
 		if (ret)
 			break;
-		ret = maple_pg_call(c, &plain, result, err);
+		ret = maple_pg_call(c, call, result, err);
 	}
 	if (!ret && c->writes && !c->temporary)
 		ret = keep(c, call, *result, err);
@@ -307,8 +308,8 @@ static int step_once(struct maple_pg *c, const struct maple_pg_call *call,
 }
 
 /*
- * maple_pg_do - @call, within the transaction that is open, or by itself; if the
- * connection is lost, once all the same
+ * maple_pg_do - @call, within the transaction that is open, or by itself; if
+ * the connection is lost, once all the same
  */
 int maple_pg_do(struct maple_pg *c, const struct maple_pg_call *call,
 		PGresult **result, struct maple_error *err)
@@ -316,6 +317,7 @@ int maple_pg_do(struct maple_pg *c, const struct maple_pg_call *call,
 	int ret;
 
 	*result = NULL;
+	atomic_store(&c->interrupted, false);
 	if (c->begun)
 		return step_once(c, call, result, err);
 	if (!strncmp(call->sql, "SELECT", 6) || c->readonly || c->temporary)

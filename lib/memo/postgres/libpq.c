@@ -21,10 +21,10 @@ static void load(void)
 
 	if (!library)
 		snprintf(why, sizeof(why), "%s", dlerror());
-#define FIND(name)                                                          \
-	if (all && !(*(void **)&pq.name = dlsym(library, #name))) {         \
-		snprintf(why, sizeof(why), "it is too old: no %s", #name);  \
-		all = false;                                                \
+#define FIND(name)                                                         \
+	if (all && !(*(void **)&pq.name = dlsym(library, #name))) {        \
+		snprintf(why, sizeof(why), "it is too old: no %s", #name); \
+		all = false;                                               \
 	}
 	MAPLE_PQ_CALLS(FIND)
 #undef FIND

@@ -10,41 +10,41 @@
 #include <maple/error.h>
 
 /* Every function of it that is called. */
-#define MAPLE_PQ_CALLS(C)        \
-	C(PQconninfoParse)       \
-	C(PQconninfoFree)        \
-	C(PQfreemem)             \
-	C(PQconnectdbParams)     \
-	C(PQfinish)              \
-	C(PQstatus)              \
-	C(PQbackendPID)          \
-	C(PQserverVersion)       \
-	C(PQerrorMessage)        \
+#define MAPLE_PQ_CALLS(C)            \
+	C(PQconninfoParse)           \
+	C(PQconninfoFree)            \
+	C(PQfreemem)                 \
+	C(PQconnectdbParams)         \
+	C(PQfinish)                  \
+	C(PQstatus)                  \
+	C(PQbackendPID)              \
+	C(PQserverVersion)           \
+	C(PQerrorMessage)            \
 	C(PQconnectionNeedsPassword) \
-	C(PQsetNoticeProcessor)  \
-	C(PQsocket)              \
-	C(PQconsumeInput)        \
-	C(PQisBusy)              \
-	C(PQgetResult)           \
-	C(PQgetCancel)           \
-	C(PQcancel)              \
-	C(PQfreeCancel)          \
-	C(PQsendQuery)           \
-	C(PQsendQueryParams)     \
-	C(PQsendPrepare)         \
-	C(PQsendQueryPrepared)   \
-	C(PQputCopyData)         \
-	C(PQputCopyEnd)          \
-	C(PQresultStatus)        \
-	C(PQresultErrorField)    \
-	C(PQclear)               \
-	C(PQcmdStatus)           \
-	C(PQntuples)             \
-	C(PQnfields)             \
-	C(PQfname)               \
-	C(PQftype)               \
-	C(PQgetvalue)            \
-	C(PQgetisnull)           \
+	C(PQsetNoticeProcessor)      \
+	C(PQsocket)                  \
+	C(PQconsumeInput)            \
+	C(PQisBusy)                  \
+	C(PQgetResult)               \
+	C(PQgetCancel)               \
+	C(PQcancel)                  \
+	C(PQfreeCancel)              \
+	C(PQsendQuery)               \
+	C(PQsendQueryParams)         \
+	C(PQsendPrepare)             \
+	C(PQsendQueryPrepared)       \
+	C(PQputCopyData)             \
+	C(PQputCopyEnd)              \
+	C(PQresultStatus)            \
+	C(PQresultErrorField)        \
+	C(PQclear)                   \
+	C(PQcmdStatus)               \
+	C(PQntuples)                 \
+	C(PQnfields)                 \
+	C(PQfname)                   \
+	C(PQftype)                   \
+	C(PQgetvalue)                \
+	C(PQgetisnull)               \
 	C(PQgetlength)
 
 struct maple_pq {

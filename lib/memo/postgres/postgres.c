@@ -62,8 +62,7 @@ static bool in_transaction(struct maple_memo *memo)
 static int refuse_password(struct maple_pg *c, struct maple_error *err)
 {
 	char *why = NULL;
-	PQconninfoOption *options =
-		c->pq->PQconninfoParse(c->memo->path, &why);
+	PQconninfoOption *options = c->pq->PQconninfoParse(c->memo->path, &why);
 	bool password = false;
 
 	for (PQconninfoOption *o = options; o && o->keyword; o++)
@@ -94,7 +93,8 @@ static int take_name(struct maple_pg *c, struct maple_error *err)
 	uint64_t number[2];
 
 	if (getrandom(number, sizeof(number), 0) != sizeof(number))
-		return maple_error_set(err, EIO, "there is no random number: %m");
+		return maple_error_set(err, EIO,
+				       "there is no random number: %m");
 	snprintf(c->name, sizeof(c->name), "maple-%016llx%016llx",
 		 (unsigned long long)number[0], (unsigned long long)number[1]);
 	return 0;
@@ -146,8 +146,8 @@ static int migrate(struct maple_memo *memo, struct maple_error *err)
 	snprintf(sql, sizeof(sql), "UPDATE about SET version = %d; COMMIT",
 		 maple_sql_version);
 	call.sql = ret ? "ROLLBACK" : sql;
-	return ret ? maple_pg_call(c, &call, NULL, NULL), ret
-		   : maple_pg_call(c, &call, NULL, err);
+	return ret ? maple_pg_call(c, &call, NULL, NULL),
+	       ret : maple_pg_call(c, &call, NULL, err);
 }
 
 static int make_ready(struct maple_memo *memo, struct maple_error *err)
@@ -230,13 +230,12 @@ static void close_it(struct maple_memo *memo)
 static int check(struct maple_memo *memo, struct maple_error *err)
 {
 	char sql[96];
-	int64_t n;
 	int ret = 0;
 
 	for (int i = 0; maple_sql_tables[i] && !ret; i++) {
 		snprintf(sql, sizeof(sql), "SELECT count(t::TEXT) FROM %s t",
 			 maple_sql_tables[i]);
-		ret = maple_pg_ask(pg_of(memo), sql, &n, err);
+		ret = exec(memo, sql, err);
 	}
 	return ret;
 }

@@ -36,9 +36,8 @@ static struct query *of(struct maple_query *query)
 	return (struct query *)query;
 }
 
-int maple_pg_prepare(struct maple_memo *memo, const char *sql,
-		     const char *types, struct maple_query **query,
-		     struct maple_error *err)
+int maple_pg_prepare(struct maple_memo *memo, const char *sql, const char *types,
+		     struct maple_query **query, struct maple_error *err)
 {
 	struct maple_pg *c = memo->db;
 	struct query *q = calloc(1, sizeof(*q));
@@ -152,22 +151,20 @@ static int ask(struct query *q, struct maple_error *err)
 {
 	struct maple_pg_call call = { .sql = q->sql,
 				      .types = q->common.types,
-				      .values =
-					      (const char *const *)q->values };
+				      .values = (const char *const *)q->values };
 	int ret = make_known(q, err);
 	int n;
 
 	if (ret && ret != -ENOTCONN)
 		return ret;
-	if (!ret && q->c->conn)
-		call.prepared = q->name;
+	call.prepared = q->name;
+	call.generation = q->generation;
 	ret = maple_pg_do(q->c, &call, &q->result, err);
 	if (ret)
 		return ret;
 	n = q->c->pq->PQnfields(q->result);
 	if (n > q->columns) {
-		char **texts = reallocarray(q->texts, (size_t)n,
-					    sizeof(*texts));
+		char **texts = reallocarray(q->texts, (size_t)n, sizeof(*texts));
 
 		if (!texts)
 			return maple_error_set(err, ENOMEM, "out of memory");

@@ -5,9 +5,9 @@
  * It begins with version 13, what SQLite's migrations lead to; each later
  * version is a migration for either.
  *
- * A row's number comes from a sequence, unless a session says which one it is to
- * get: in a transaction that is done once more after the connection was lost,
- * rows keep the numbers that have been told already (journal.c).
+ * A row's number comes from a sequence, unless a session says which one it is
+ * to get: in a transaction that is done once more after the connection was
+ * lost, rows keep the numbers that have been told already (journal.c).
  */
 #include <stddef.h>
 #include "memo/postgres/schema.h"
@@ -24,10 +24,16 @@ const char maple_pg_schema[] =
 	"CREATE TABLE clients(name TEXT PRIMARY KEY, serial BIGINT NOT NULL,"
 	" at BIGINT NOT NULL);"
 
+	/* A sequence may have forgotten what it gave just before a crash. */
+	"CREATE FUNCTION numbered(sequence regclass, wanted BIGINT)"
+	" RETURNS BIGINT LANGUAGE plpgsql VOLATILE AS $f$ BEGIN"
+	" WHILE nextval(sequence) < wanted LOOP END LOOP;"
+	" RETURN wanted; END $f$;"
 	"CREATE FUNCTION number(sequence regclass) RETURNS BIGINT"
-	" LANGUAGE sql VOLATILE AS $f$ SELECT coalesce("
-	"nullif(current_setting('maple.id', true), '')::BIGINT,"
-	" nextval(sequence)) $f$;"
+	" LANGUAGE sql VOLATILE AS $f$ SELECT CASE"
+	" WHEN coalesce(current_setting('maple.id', true), '') = ''"
+	" THEN nextval(sequence) ELSE numbered(sequence,"
+	" current_setting('maple.id')::BIGINT) END $f$;"
 	"CREATE FUNCTION unixepoch() RETURNS BIGINT LANGUAGE sql VOLATILE AS"
 	" $f$ SELECT floor(extract(epoch FROM clock_timestamp()))::BIGINT $f$;"
 	/* Whoever may write here may write anything: each is believed. */
