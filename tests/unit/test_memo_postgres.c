@@ -2,8 +2,8 @@
 /*
  * The memo in PostgreSQL, at a server of this test's own: what several write at
  * once, and what is left when connections and the server go while they do.
- * That everything else is as in SQLite, tests/e2e/postgres.bats looks at with the
- * memo's other units.
+ * That everything else is as in SQLite, tests/e2e/postgres.bats looks at with
+ * the memo's other units.
  */
 #include <errno.h>
 #include <signal.h>
@@ -49,13 +49,13 @@ static void any_bytes_come_back(void **state)
 		"",
 		"plain",
 		"\xff\xfe\x80",
-		"gr\xc3\xbc\xc3\x9f",	 /* two characters */
+		"gr\xc3\xbc\xc3\x9f",	    /* two characters */
 		"\xee\xbe\x80\xee\xbf\xbf", /* what stands for bytes */
-		"\xee\xbe",		 /* the beginning of that */
+		"\xee\xbe",		    /* the beginning of that */
 		"\xee\xee\xbe\x80",
-		"\xc0\xaf",		 /* too long for what it is */
-		"\xed\xa0\x80",		 /* a surrogate */
-		"\xf4\x90\x80\x80",	 /* past the last one */
+		"\xc0\xaf",	    /* too long for what it is */
+		"\xed\xa0\x80",	    /* a surrogate */
+		"\xf4\x90\x80\x80", /* past the last one */
 		"\xf0\x9f\x90\x8e",
 	};
 
@@ -240,9 +240,54 @@ static void a_transaction_outlives_the_server(void **state)
 	assert_true(before < first && first < second && second < third);
 	assert_int_equal(attempts_of(f, 1, 1), 1);
 	assert_int_equal(count(f, "SELECT count(*) FROM runs"), 4);
-	assert_int_equal(count(f, "SELECT id FROM runs WHERE ended IS NOT NULL"),
-			 first);
+	assert_int_equal(
+		count(f, "SELECT id FROM runs WHERE ended IS NOT NULL"), first);
 	assert_int_equal(count(f, "SELECT max(id) FROM runs"), third);
+}
+
+/*
+ * A COMMIT that waits for a standby, which there is none of, is done when its
+ * process is ended, and has no answer.
+ */
+static pid_t answer_taker(void)
+{
+	static const char end[] =
+		"tests/postgres sql %s \"SELECT pg_terminate_backend(pid) FROM"
+		" pg_stat_activity WHERE query = 'COMMIT'"
+		" AND wait_event = 'SyncRep'\" postgres | grep -q t";
+	struct timespec pause = { .tv_nsec = 50000000 };
+	pid_t pid = fork();
+	char command[512];
+	int tries = 100;
+
+	if (pid)
+		return pid;
+	snprintf(command, sizeof(command), end, server);
+	while (tries && system(command)) {
+		nanosleep(&pause, NULL);
+		tries--;
+	}
+	shell("sql", "'ALTER SYSTEM RESET synchronous_standby_names' postgres");
+	shell("sql", "'SELECT pg_reload_conf()' postgres");
+	_exit(!tries);
+}
+
+static void a_commit_without_an_answer_is_done_once(void **state)
+{
+	struct timespec pause = { .tv_nsec = 500000000 };
+	struct fixture *f = *state;
+	pid_t pids[1];
+
+	OK(maple_memo_begin(f->memo, &err));
+	attempt(f->memo, f->program, 1, 1);
+	shell("sql", "\"ALTER SYSTEM SET synchronous_standby_names = 'none'\""
+		     " postgres");
+	shell("sql", "'SELECT pg_reload_conf()' postgres");
+	nanosleep(&pause, NULL); /* until all of the server knows */
+	pids[0] = answer_taker();
+	OK(maple_memo_commit(f->memo, &err));
+	all_done(pids, 1);
+	assert_int_equal(attempts_of(f, 1, 1), 1);
 }
 
 /* What a step relied on is another's by now: no guess is made. */
@@ -326,9 +371,9 @@ static void a_reader_writes_nothing(void **state)
 	struct maple_memo_run start = { "enforced", 0, NULL, 7, 1, false };
 
 	OK(maple_memo_open(f->path, MAPLE_MEMO_READONLY, &reader, &err));
-	assert_int_equal(maple_memo_run_begin(reader, f->campaign, &start, &id,
-					      &err),
-			 -EROFS);
+	assert_int_equal(
+		maple_memo_run_begin(reader, f->campaign, &start, &id, &err),
+		-EROFS);
 	maple_memo_close(reader);
 }
 
@@ -340,6 +385,7 @@ int main(void)
 		TEST(writers_make_one_row_and_lose_nothing),
 		TEST(lost_connections_lose_nothing_and_double_nothing),
 		TEST(a_transaction_outlives_the_server),
+		TEST(a_commit_without_an_answer_is_done_once),
 		TEST(what_cannot_be_done_again_is_said),
 		TEST(what_is_no_memo_is_refused),
 		TEST(a_reader_writes_nothing),
