@@ -13,13 +13,14 @@
 #include "base/clock.h"
 #include "memo/postgres/connection.h"
 
-#define LOOK_MS	 100  /* between two questions whether to go on */
-#define ANSWER_S 60.0 /* that a statement may take; several: whatever it is */
-#define AGAIN_S	 30.0 /* that a server may be gone */
-#define PAUSE_MS 300
-#define CANCEL_S 5.0
+#define LOOK_MS	  100 /* between two questions whether to go on */
+#define CONNECT_S 10.0
+#define ANSWER_S  60.0 /* that a statement may take; several: whatever it is */
+#define AGAIN_S	  30.0 /* that a server may be gone */
+#define PAUSE_MS  300
+#define CANCEL_S  5.0
 
-#define OLDEST	 140000 /* it ends processes, and waits for that */
+#define OLDEST	  140000 /* it ends processes, and waits for that */
 
 static bool is_one_of(const char *state, const char *const *states)
 {
@@ -245,28 +246,53 @@ static void no_notices(void *ctx, const char *text)
 {
 }
 
+/* Until the connection stands or does not; false: that is not known in time. */
+static bool wait_for_it(struct maple_pg *c)
+{
+	double until = maple_clock_now() + CONNECT_S;
+	PostgresPollingStatusType s = PGRES_POLLING_WRITING;
+
+	while (s != PGRES_POLLING_OK && s != PGRES_POLLING_FAILED) {
+		struct pollfd p = {
+			.fd = c->pq->PQsocket(c->conn),
+			.events = s == PGRES_POLLING_READING ? POLLIN : POLLOUT,
+		};
+
+		if (p.fd < 0)
+			return true; /* it has failed */
+		if (poll(&p, 1, LOOK_MS) > 0)
+			s = c->pq->PQconnectPoll(c->conn);
+		else if (is_to_stop(c) || maple_clock_now() > until)
+			return false;
+	}
+	return true;
+}
+
 static int dial(struct maple_pg *c, struct maple_error *err)
 {
 	/* What is in the URL goes over what stands before it. */
 	const char *const words[] = {
-		"connect_timeout",  "keepalives_idle",	"keepalives_interval",
-		"keepalives_count", "tcp_user_timeout", "dbname",
-		"application_name", "client_encoding",	NULL
+		"keepalives_idle",  "keepalives_interval",
+		"keepalives_count", "tcp_user_timeout",
+		"dbname",	    "application_name",
+		"client_encoding",  NULL,
 	};
-	const char *const values[] = { "10",	"5",	 "3",
-				       "3",	"10000", c->memo->path,
-				       c->name, "UTF8",	 NULL };
+	const char *const values[] = {
+		"5", "3", "3", "10000", c->memo->path, c->name, "UTF8", NULL,
+	};
 	const char *why;
-	bool password;
+	bool password, answered;
 
-	c->conn = c->pq->PQconnectdbParams(words, values, 1);
+	c->conn = c->pq->PQconnectStartParams(words, values, 1);
 	c->generation++;
 	if (!c->conn)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	c->pq->PQsetNoticeProcessor(c->conn, no_notices, NULL);
-	if (c->pq->PQstatus(c->conn) == CONNECTION_OK)
+	answered = wait_for_it(c);
+	if (answered && c->pq->PQstatus(c->conn) == CONNECTION_OK)
 		return 0;
-	why = c->pq->PQerrorMessage(c->conn);
+	why = answered ? c->pq->PQerrorMessage(c->conn)
+		       : "the server does not answer";
 	password = c->pq->PQconnectionNeedsPassword(c->conn);
 	maple_error_set(err, ENOTCONN,
 			"memo database '%s' cannot be opened: %.*s%s",

@@ -14,7 +14,8 @@
 	C(PQconninfoParse)           \
 	C(PQconninfoFree)            \
 	C(PQfreemem)                 \
-	C(PQconnectdbParams)         \
+	C(PQconnectStartParams)      \
+	C(PQconnectPoll)             \
 	C(PQfinish)                  \
 	C(PQstatus)                  \
 	C(PQbackendPID)              \
