@@ -356,11 +356,14 @@ static int end_former(struct maple_pg *c, int former, struct maple_error *err)
 	return former ? maple_pg_ask(c, sql, &n, err) : 0;
 }
 
-/* maple_pg_reconnect - as soon as the server is there again, if it is soon */
+/*
+ * maple_pg_reconnect - as soon as the server is there again, if it is soon; one
+ * that did not come is waited for no more
+ */
 int maple_pg_reconnect(struct maple_pg *c, struct maple_error *err)
 {
 	static const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
-	double until = maple_clock_now() + AGAIN_S;
+	double until = maple_clock_now() + (c->away ? 0 : AGAIN_S);
 	int ret, former = c->backend;
 
 	for (;;) {
@@ -370,8 +373,8 @@ int maple_pg_reconnect(struct maple_pg *c, struct maple_error *err)
 		ret = maple_pg_connect(c, err);
 		if (!ret)
 			ret = end_former(c, former, err);
-		if (ret != -ENOTCONN || is_to_stop(c) ||
-		    maple_clock_now() > until)
+		c->away = ret == -ENOTCONN && maple_clock_now() > until;
+		if (ret != -ENOTCONN || c->away || is_to_stop(c))
 			return ret;
 		nanosleep(&pause, NULL);
 	}

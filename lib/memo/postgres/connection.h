@@ -47,6 +47,7 @@ struct maple_pg {
 	struct maple_memo *memo;
 	PGconn *conn;
 	bool readonly;
+	bool away;		  /* it was waited for, and it did not come */
 	unsigned int generation;  /* grows with each connection */
 	unsigned int prepared;	  /* names given */
 	char name[MAPLE_PG_NAME]; /* of this memo, to the server */
