@@ -48,6 +48,9 @@ struct maple_settings {
 	bool format_asked; /* on the command line */
 	/* --each-test: the command that lists the cases; "": none is given */
 	const char *each_test;
+	struct maple_share {
+		unsigned int task, of; /* from 1; of: 0: not given */
+	} share;
 	const char *db, *output, *html, *suppressions, *socket;
 	const char *http, *token; /* serve: where; a file with it */
 	uint64_t since, job;
@@ -82,6 +85,7 @@ const char *maple_value_duration(const char *text, void *out);
 const char *maple_value_count(const char *text, void *out);
 const char *maple_value_exit_status(const char *text, void *out);
 const char *maple_value_number(const char *text, void *out);
+const char *maple_value_share(const char *text, void *out);
 const char *maple_value_string(const char *text, void *out);
 const char *maple_value_command(const char *text, void *out);
 const char *maple_value_list(const char *text, void *out);

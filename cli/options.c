@@ -105,6 +105,10 @@ static const struct option_entry table[] = {
 	  "PROG is a test program: a campaign for each of its cases, found out"
 	  " by asking it (gtest, Catch2, doctest, Boost.Test, Rust), or by CMD,"
 	  " which prints one a line and replaces {} in ARGS" },
+	{ "share", "K/N", RUN, SETS(share, share),
+	  "this is task K of N that divide the work: cases of --each-test, and"
+	  " seeds; N alone: K is in SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX"
+	  " or PARALLEL_SEQ" },
 	{ "input", "KEY", RUN | ATTACH, SETS(campaign.input, string),
 	  "name of this input; attempts are counted for each" },
 	{ "sites", "WHICH", RUN | ATTACH, SETS(campaign.sites, sites),

@@ -6,6 +6,8 @@
 #include <unistd.h>
 #include "cli.h"
 
+#define TASK_SEED 0x9e3779b97f4a7c15 /* from one task's seed to the next */
+
 struct run {
 	const struct maple_settings *settings;
 	struct maple_live live;
@@ -203,6 +205,26 @@ static void complete_all(const struct maple_settings *settings,
 	}
 }
 
+/* --share: of the cases those that are this task's */
+static int take_share(const struct maple_settings *settings,
+		      struct maple_suite *suite, struct maple_error *err)
+{
+	unsigned int task = settings->share.task, of = settings->share.of;
+	unsigned int all = suite->n;
+
+	if (!of)
+		return 0;
+	maple_suite_share(suite, task, of);
+	/* What tests nothing passes nothing. */
+	if (!suite->n)
+		return maple_error_set(err, ENOMSG,
+				       "task %u of %u has no case, since there "
+				       "are %u; start no more tasks than that",
+				       task, of, all);
+	maple_say_notice("task %u of %u: %u of them", task, of, suite->n);
+	return 0;
+}
+
 static int test_suite(struct run *run, struct maple_memo *memo)
 {
 	const struct maple_settings *settings = run->settings;
@@ -218,7 +240,9 @@ static int test_suite(struct run *run, struct maple_memo *memo)
 		return fail(run, ret, &err);
 	maple_say_notice("%u cases (%s), %u disabled", suite->n,
 			 suite->framework, suite->disabled);
-	ret = maple_suite_run(suite, &options, memo, on_case, &err);
+	ret = take_share(settings, suite, &err);
+	if (!ret)
+		ret = maple_suite_run(suite, &options, memo, on_case, &err);
 	maple_live_clear(&run->live);
 	if (ret) {
 		ret = fail(run, ret, &err);
@@ -241,6 +265,10 @@ int maple_command_run(struct maple_settings *settings)
 				       "which program? mapletest run [options] "
 				       "[--] PROG [ARGS]");
 	settings->campaign.argv = settings->argv;
+	/* Tasks with one seed would all do the same. */
+	if (settings->share.of && settings->campaign.seed)
+		settings->campaign.seed +=
+			(settings->share.task - 1) * TASK_SEED;
 	/* Else its absence would look like the program's. */
 	if (expected && access(expected, R_OK))
 		return maple_say_error(MAPLE_STATUS_USAGE,

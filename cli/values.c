@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cli.h"
@@ -56,6 +57,62 @@ const char *maple_value_count(const char *text, void *out)
 	if (parse_u64(text, &number) || number > INT_MAX)
 		return "a number";
 	*(unsigned int *)out = (unsigned int)number;
+	return NULL;
+}
+
+/*
+ * The number of this task, from 0, by what has started it. Slurm's arrays begin
+ * where their owner wants, with steps; Kubernetes counts from 0, GNU parallel
+ * from 1.
+ */
+static int task_here(uint64_t *task)
+{
+	const char *id = getenv("SLURM_ARRAY_TASK_ID");
+	const char *first = getenv("SLURM_ARRAY_TASK_MIN");
+	const char *step = getenv("SLURM_ARRAY_TASK_STEP");
+	uint64_t from = 0, by = 1;
+
+	if (id) {
+		if (parse_u64(id, task) || (first && parse_u64(first, &from)) ||
+		    (step && parse_u64(step, &by)) || !by || *task < from)
+			return -1;
+		*task = (*task - from) / by;
+		return 0;
+	}
+	id = getenv("JOB_COMPLETION_INDEX");
+	if (id)
+		return parse_u64(id, task);
+	id = getenv("PARALLEL_SEQ");
+	if (!id || parse_u64(id, task) || !*task)
+		return -1;
+	--*task;
+	return 0;
+}
+
+/* "K/N", or "N": then what has started us says which one it is. */
+const char *maple_value_share(const char *text, void *out)
+{
+	static const char expected[] =
+		"K/N, as 3/16, or N where SLURM_ARRAY_TASK_ID, "
+		"JOB_COMPLETION_INDEX or PARALLEL_SEQ is set";
+	const char *slash = strchr(text, '/');
+	struct maple_share *share = out;
+	uint64_t task, of;
+	char first[24];
+
+	if (parse_u64(slash ? slash + 1 : text, &of) || !of || of > INT_MAX)
+		return expected;
+	if (slash) {
+		snprintf(first, sizeof(first), "%.*s", (int)(slash - text),
+			 text);
+		if (parse_u64(first, &task) || !task || task > of)
+			return expected;
+		task--;
+	} else if (task_here(&task)) {
+		return expected;
+	}
+	share->task = (unsigned int)(task % of) + 1;
+	share->of = (unsigned int)of;
 	return NULL;
 }
 

@@ -240,8 +240,8 @@ int maple_server_open(struct maple_server *server, struct maple_error *err)
 	if (!e)
 		e = maple_lease_init(server, err);
 	if (!e)
-		e = maple_memo_open(server->settings.database, 0, &server->memo,
-				    err);
+		e = maple_memo_open(server->settings.database, MAPLE_MEMO_FILE,
+				    &server->memo, err);
 	if (!e)
 		e = maple_memo_limit(
 			server->memo,

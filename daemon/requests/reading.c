@@ -103,7 +103,8 @@ static void read_memo(struct maple_reading *job)
 {
 	struct maple_reply *reply = &job->reply;
 
-	job->error = maple_memo_open(database, MAPLE_MEMO_READONLY,
+	job->error = maple_memo_open(database,
+				     MAPLE_MEMO_READONLY | MAPLE_MEMO_FILE,
 				     &reply->memo, &job->why);
 	if (job->error)
 		return;

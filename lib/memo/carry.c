@@ -13,12 +13,6 @@
 #include "memo/sql.h"
 #include "memo/store.h"
 
-static const char tables[] = "CREATE TEMP TABLE IF NOT EXISTS carry_site("
-			     " old INTEGER PRIMARY KEY, new INTEGER NOT NULL);"
-			     "CREATE TEMP TABLE IF NOT EXISTS carry_goal("
-			     " old INTEGER PRIMARY KEY, new INTEGER NOT NULL);"
-			     "DELETE FROM carry_site; DELETE FROM carry_goal";
-
 static int carry_marks(struct maple_memo *memo, int64_t old, int64_t new,
 		       unsigned int *carried, struct maple_error *err)
 {
@@ -114,8 +108,15 @@ static int note_found(struct maple_memo *memo,
 		      struct maple_error *err)
 {
 	int64_t site;
-	int ret = maple_sql_exec(memo, tables, err);
+	int ret = maple_sql_numbers(memo, "carry_site", err);
 
+	if (!ret)
+		ret = maple_sql_numbers(memo, "carry_goal", err);
+	if (!ret)
+		ret = maple_sql_exec(memo,
+				     "DELETE FROM carry_site;"
+				     "DELETE FROM carry_goal",
+				     err);
 	for (size_t i = 0; i < carried->n && !ret; i++) {
 		ret = maple_marks_site(memo, &carried->found[i], &site, err);
 		if (!ret)

@@ -72,37 +72,37 @@ int maple_corpora_prepare(struct maple_memo *copy, struct maple_error *err)
  * before theirs, so that to merge once more changes nothing. His whose the file
  * is may have one under his name as well, by way of mapled: they become one.
  */
-#define OURS "iif(c.owner = whose(-1), -1, c.owner)"
+#define OURS "CASE WHEN c.owner = whose(-1) THEN -1 ELSE c.owner END"
 
 static const char both[] =
 	"CREATE TEMP TABLE merge_corpus AS SELECT p.new AS program,"
-	" iif(o.whose = whose(-1), -1, o.whose) AS owner, o.strategy, o.at,"
-	" CAST(o.text AS TEXT) AS text, 1 AS theirs FROM other.corpus o"
-	" JOIN merge_program p ON p.old = o.program;"
+	" CASE WHEN o.whose = whose(-1) THEN -1 ELSE o.whose END AS owner,"
+	" o.strategy, o.at, CAST(o.text AS TEXT) AS text, 1 AS theirs,"
+	" o.rowid AS place FROM other_corpus o JOIN merge_program p ON p.old = o.program;"
 	"INSERT INTO merge_corpus SELECT program, " OURS ", strategy, at, text,"
-	" 0 FROM main.corpus c WHERE EXISTS(SELECT 1 FROM merge_corpus m WHERE"
+	" 0, c.rowid FROM corpus c WHERE EXISTS(SELECT 1 FROM merge_corpus m WHERE"
 	" m.program = c.program AND m.owner = " OURS
 	" AND m.strategy = c.strategy);"
-	"DELETE FROM main.corpus AS c WHERE owner = whose(-1) AND EXISTS("
+	"DELETE FROM corpus AS c WHERE owner = whose(-1) AND EXISTS("
 	"SELECT 1 FROM merge_corpus m WHERE m.program = c.program"
 	" AND m.owner = -1 AND m.strategy = c.strategy)";
 
 static const char lists[] =
-	"SELECT program, owner, strategy, list, newest FROM (SELECT m.program,"
+	"SELECT program, owner, strategy, list, max(newest) FROM (SELECT m.program,"
 	" m.owner, m.strategy, j.value AS list, max(m.at) OVER"
 	" (PARTITION BY m.program, m.owner, m.strategy) AS newest,"
 	" row_number() OVER (PARTITION BY m.program, m.owner, m.strategy"
-	" ORDER BY m.at DESC, m.theirs, m.rowid, j.id) AS nth"
-	" FROM merge_corpus m, json_each(iif(json_valid(m.text), m.text, '[]'))"
-	" j WHERE j.type = 'object')"
+	" ORDER BY m.at DESC, m.theirs, m.place, j.key) AS nth"
+	" FROM merge_corpus m, json_each(CASE WHEN json_valid(m.text)"
+	" THEN m.text ELSE '[]' END) j WHERE j.type = 'object') t"
 	" GROUP BY program, owner, strategy, list"
 	" ORDER BY program, owner, strategy, min(nth)";
 
 static const char store[] =
-	"INSERT INTO main.corpus(program, owner, strategy, at, text)"
+	"INSERT INTO corpus(program, owner, strategy, at, text)"
 	" VALUES($1, $2, $3, $4, $5) ON CONFLICT(program, owner, strategy)"
 	" DO UPDATE SET at = excluded.at, text = excluded.text"
-	" WHERE text != excluded.text OR at != excluded.at";
+	" WHERE corpus.text != excluded.text OR corpus.at != excluded.at";
 
 /* The union for one program, user and strategy; text: without its end. */
 struct joined {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What a database has to do for the memo. sqlite.c is the one driver that there
- * is; nothing else in lib/memo calls SQLite.
+ * What a database has to do for the memo. sqlite.c is the driver for files, and
+ * postgres/ the one for servers; nothing else in lib/memo calls SQLite or libpq.
  *
  * Arguments in SQL are $1, $2, ..., each once or more often. A driver gives it
  * the function whose(owner): the uid that an owner's column stands for.
@@ -33,24 +33,28 @@ enum maple_value {
 };
 
 struct maple_driver {
+	const char *key; /* type of a column of numbers that are the key */
+
 	/* open - as maple_memo_open(), into @memo, which has its path */
 	int (*open)(struct maple_memo *memo, unsigned int flags,
 		    struct maple_error *err);
 	/*
-	 * copy - the database as it is now, checked, in the schema of today,
-	 * for us alone; itself it is only read
+	 * copy - @memo becomes a copy of the database at its path, in
+	 * SQLite, for us alone: as it is now, checked, in the schema of
+	 * today; itself it is only read
 	 */
 	int (*copy)(struct maple_memo *memo, struct maple_error *err);
 	/*
-	 * take_in, let_go - the tables of @copy are there as other.TABLE, for
-	 * this connection, until they are let go
+	 * take_in, let_go - the tables of @copy are there as other_TABLE, for
+	 * this connection, until they are let go; @copy is of no use then but
+	 * to be closed
 	 */
 	int (*take_in)(struct maple_memo *memo, struct maple_memo *copy,
 		       struct maple_error *err);
 	void (*let_go)(struct maple_memo *memo, struct maple_error *err);
 	/* close - whatever of it is open */
 	void (*close)(struct maple_memo *memo);
-	/* check - looks for damage: -EBADMSG */
+	/* check - looks for damage, as far as it can be seen: -EBADMSG */
 	int (*check)(struct maple_memo *memo, struct maple_error *err);
 
 	/* begin - a transaction; @write: no other one writes until its end */
@@ -97,5 +101,6 @@ struct maple_driver {
 };
 
 extern const struct maple_driver maple_sqlite;
+extern const struct maple_driver maple_postgres;
 
 #endif

@@ -5,151 +5,180 @@
  * the random name they got at birth, runs by their place in their campaign,
  * findings by owner and id: whose the other file is has no say in who owns
  * them, unless we would believe that file by itself.
- * Numbers of the other database become ours by way of temporary tables.
+ * Numbers of the other database become ours by way of temporary tables. Its own
+ * tables are there as other_TABLE, whichever driver either of the two has.
  */
 #include "memo/sql.h"
 #include "memo/store.h"
 
-#define NUMBERS(table) \
-	"CREATE TEMP TABLE " table "(old INTEGER PRIMARY KEY, new INTEGER);"
+/* The sites of goal o, in their order. */
+#define OUR_SITES                                                     \
+	"(SELECT json_group_array(t.site) FROM (SELECT x.new AS site" \
+	" FROM json_each(o.sites) u JOIN merge_site x"                \
+	" ON x.old = CAST(u.value AS BIGINT) ORDER BY u.key) t)"
 
-static const char images[] =
-	"INSERT OR IGNORE INTO main.images(build_id, path)"
-	" SELECT build_id, path FROM other.images;" NUMBERS(
-		"merge_image") "INSERT INTO merge_image SELECT o.id, m.id FROM other.images o"
-			       " JOIN main.images m ON m.build_id = o.build_id;"
-			       "INSERT OR IGNORE INTO main.rebuilds(old, new) SELECT a.new, b.new"
-			       " FROM other.rebuilds o JOIN merge_image a ON a.old = o.old"
-			       " JOIN merge_image b ON b.old = o.new";
+/* One step: what is done with a table of numbers, which is made before it. */
+struct step {
+	const char *numbers; /* the table's name; NULL: none */
+	const char *sql;
+};
 
-static const char sites[] =
-	"INSERT INTO main.sites(image, offset, is_call, function, file, line,"
-	" fingerprint) SELECT x.new, o.offset, o.is_call, o.function, o.file,"
-	" o.line, o.fingerprint FROM other.sites o JOIN merge_image x"
-	" ON x.old = o.image WHERE true"
-	" ON CONFLICT(image, offset, is_call) DO UPDATE SET"
-	" function = coalesce(function, excluded.function),"
-	" line = iif(file IS NULL, excluded.line, line),"
-	" file = coalesce(file, excluded.file),"
-	" fingerprint = coalesce(fingerprint, excluded.fingerprint);" NUMBERS(
-		"merge_site") "INSERT INTO merge_site SELECT o.id, m.id FROM other.sites o"
-			      " JOIN merge_image x ON x.old = o.image JOIN main.sites m"
-			      " ON m.image = x.new AND m.offset = o.offset AND m.is_call = o.is_call";
+static const struct step steps[] = {
+	/* images, and which are builds of which */
+	{ NULL, "INSERT INTO images(build_id, path)"
+		" SELECT build_id, path FROM other_images WHERE true"
+		" ON CONFLICT DO NOTHING" },
+	{ "merge_image",
+	  "INSERT INTO merge_image SELECT o.id, m.id FROM other_images o"
+	  " JOIN images m ON m.build_id = o.build_id;"
+	  "INSERT INTO rebuilds(old, new) SELECT a.new, b.new"
+	  " FROM other_rebuilds o JOIN merge_image a ON a.old = o.old"
+	  " JOIN merge_image b ON b.old = o.new WHERE true"
+	  " ON CONFLICT DO NOTHING" },
 
-/* The sites of goal o; CROSS keeps their order. */
-#define OUR_SITES                                                   \
-	"(SELECT json_group_array(x.new) FROM json_each(o.sites) u" \
-	" CROSS JOIN merge_site x ON x.old = u.value)"
+	/* sites */
+	{ NULL,
+	  "INSERT INTO sites(image, \"offset\", is_call, function, file, line,"
+	  " fingerprint) SELECT x.new, o.\"offset\", o.is_call, o.function,"
+	  " o.file, o.line, o.fingerprint FROM other_sites o"
+	  " JOIN merge_image x ON x.old = o.image WHERE true"
+	  " ON CONFLICT(image, \"offset\", is_call) DO UPDATE SET"
+	  " function = coalesce(sites.function, excluded.function),"
+	  " line = CASE WHEN sites.file IS NULL THEN excluded.line"
+	  " ELSE sites.line END,"
+	  " file = coalesce(sites.file, excluded.file),"
+	  " fingerprint = coalesce(sites.fingerprint, excluded.fingerprint)" },
+	{ "merge_site",
+	  "INSERT INTO merge_site SELECT o.id, m.id FROM other_sites o"
+	  " JOIN merge_image x ON x.old = o.image JOIN sites m"
+	  " ON m.image = x.new AND m.\"offset\" = o.\"offset\""
+	  " AND m.is_call = o.is_call" },
 
-static const char goals[] =
-	"INSERT OR IGNORE INTO main.classes(name)"
-	" SELECT name FROM other.classes ORDER BY id;" NUMBERS(
-		"merge_class") "INSERT INTO merge_class SELECT o.id, m.id FROM other.classes o"
-			       " JOIN main.classes m ON m.name = o.name;"
-			       "INSERT OR IGNORE INTO main.goals(class, kinds, sites, contexts)"
-			       " SELECT k.new, o.kinds, " OUR_SITES
-			       ", o.contexts"
-			       " FROM other.goals o JOIN merge_class k ON k.old = o.class;" NUMBERS(
-				       "merge_goal") "INSERT INTO merge_goal SELECT o.id, m.id FROM other.goals o"
-						     " JOIN merge_class k ON k.old = o.class JOIN main.goals m"
-						     " ON m.class = k.new AND m.kinds = o.kinds"
-						     " AND m.contexts = o.contexts AND m.sites = " OUR_SITES;
+	/* goals, with their classes and sites */
+	{ NULL, "INSERT INTO classes(name)"
+		" SELECT name FROM other_classes WHERE true ORDER BY id"
+		" ON CONFLICT DO NOTHING" },
+	{ "merge_class",
+	  "INSERT INTO merge_class SELECT o.id, m.id FROM other_classes o"
+	  " JOIN classes m ON m.name = o.name" },
+	{ NULL, "INSERT INTO goals(class, kinds, sites, contexts)"
+		" SELECT k.new, o.kinds, " OUR_SITES ", o.contexts"
+		" FROM other_goals o JOIN merge_class k ON k.old = o.class"
+		" WHERE true ON CONFLICT DO NOTHING" },
+	{ "merge_goal",
+	  "INSERT INTO merge_goal SELECT o.id, m.id FROM other_goals o"
+	  " JOIN merge_class k ON k.old = o.class JOIN goals m"
+	  " ON m.class = k.new AND m.kinds = o.kinds"
+	  " AND m.contexts = o.contexts AND m.sites = " OUR_SITES },
 
-static const char marks[] =
-	"INSERT INTO main.programs(build_id, input, path, apart)"
-	" SELECT build_id, input, path, apart FROM other.programs WHERE true"
-	" ON CONFLICT(build_id, input) DO UPDATE SET"
-	" apart = max(apart, excluded.apart);" NUMBERS(
-		"merge_program") "INSERT INTO merge_program SELECT o.id, m.id FROM other.programs o"
-				 " JOIN main.programs m ON m.build_id = o.build_id"
-				 " AND m.input = o.input;"
-				 "INSERT INTO main.memo(program, goal, predicted, observed, exposed,"
-				 " failed, attempts, broke) SELECT p.new, i.new, o.predicted, o.observed,"
-				 " o.exposed, o.failed, o.attempts, o.broke FROM other.memo o"
-				 " JOIN merge_program p ON p.old = o.program"
-				 " JOIN merge_goal i ON i.old = o.goal WHERE true"
-				 " ON CONFLICT(program, goal) DO UPDATE SET" MAPLE_SQL_UNION_OF_MARKS;
+	/* marks, with the programs that have them */
+	{ NULL, "INSERT INTO programs(build_id, input, path, apart)"
+		" SELECT build_id, input, path, apart FROM other_programs"
+		" WHERE true ON CONFLICT(build_id, input) DO UPDATE SET"
+		" apart = max(programs.apart, excluded.apart)" },
+	{ "merge_program",
+	  "INSERT INTO merge_program SELECT o.id, m.id FROM other_programs o"
+	  " JOIN programs m ON m.build_id = o.build_id AND m.input = o.input;"
+	  "INSERT INTO memo(program, goal, predicted, observed, exposed,"
+	  " failed, attempts, broke)"
+	  " SELECT p.new, i.new," MAPLE_SQL_BEST_MARKS(
+		  "o") " FROM other_memo o"
+		       " JOIN merge_program p ON p.old = o.program"
+		       " JOIN merge_goal i ON i.old = o.goal WHERE true GROUP BY 1, 2"
+		       " ON CONFLICT(program, goal) DO UPDATE SET" MAPLE_SQL_UNION_OF_MARKS },
 
-static const char campaigns[] =
-	"INSERT INTO main.campaigns(program, argv, cwd, input, exe, strategy,"
-	" seed, version, began, ended, outcome, uid, apart, unobserved, parts)"
-	" SELECT p.new,"
-	" o.argv, o.cwd, o.input, o.exe, o.strategy, o.seed, o.version,"
-	" o.began, o.ended, o.outcome, o.uid, o.apart, o.unobserved,"
-	" o.parts"
-	" FROM other.campaigns o"
-	" LEFT JOIN merge_program p ON p.old = o.program WHERE true"
-	" ORDER BY o.id ON CONFLICT(uid) DO UPDATE SET"
-	" program = coalesce(program, excluded.program),"
-	" ended = coalesce(ended, excluded.ended),"
-	" outcome = coalesce(outcome, excluded.outcome),"
-	" unobserved = coalesce(unobserved, excluded.unobserved),"
-	" parts = coalesce(parts, excluded.parts);" NUMBERS(
-		"merge_campaign") "INSERT INTO merge_campaign SELECT o.id, m.id FROM other.campaigns o"
-				  " JOIN main.campaigns m ON m.uid = o.uid";
+	/* campaigns */
+	{ NULL,
+	  "INSERT INTO campaigns(program, argv, cwd, input, exe, strategy,"
+	  " seed, version, began, ended, outcome, uid, apart, unobserved,"
+	  " parts) SELECT p.new, o.argv, o.cwd, o.input, o.exe, o.strategy,"
+	  " o.seed, o.version, o.began, o.ended, o.outcome, o.uid, o.apart,"
+	  " o.unobserved, o.parts FROM other_campaigns o"
+	  " LEFT JOIN merge_program p ON p.old = o.program WHERE true"
+	  " ORDER BY o.id ON CONFLICT(uid) DO UPDATE SET"
+	  " program = coalesce(campaigns.program, excluded.program),"
+	  " ended = coalesce(campaigns.ended, excluded.ended),"
+	  " outcome = coalesce(campaigns.outcome, excluded.outcome),"
+	  " unobserved = coalesce(campaigns.unobserved, excluded.unobserved),"
+	  " parts = coalesce(campaigns.parts, excluded.parts)" },
+	{ "merge_campaign",
+	  "INSERT INTO merge_campaign SELECT o.id, m.id FROM other_campaigns o"
+	  " JOIN campaigns m ON m.uid = o.uid" },
 
-/* Of a campaign that both have, one may know more runs than the other. */
-static const char runs[] =
-	"CREATE TEMP TABLE merge_run AS SELECT r.id AS old, x.new AS campaign,"
-	" row_number() OVER (PARTITION BY r.campaign ORDER BY r.id) AS nth,"
-	" (SELECT count(*) FROM main.runs h WHERE h.campaign = x.new) AS had"
-	" FROM other.runs r JOIN merge_campaign x ON x.old = r.campaign;"
-	"INSERT INTO main.runs(campaign, kind, goal, plan, seed, attempt,"
-	" flip, began, ended, verdict, signo, status, seconds, cpu_seconds,"
-	" delivered, exposed, claimed, reason, rested) SELECT x.campaign, r.kind,"
-	" i.new, r.plan, r.seed, r.attempt, r.flip, r.began, r.ended,"
-	" r.verdict, r.signo, r.status, r.seconds, r.cpu_seconds, r.delivered,"
-	" r.exposed, r.claimed, r.reason, r.rested FROM merge_run x"
-	" JOIN other.runs r"
-	" ON r.id = x.old LEFT JOIN merge_goal i ON i.old = r.goal"
-	" WHERE x.nth > x.had ORDER BY r.id;"
-	"CREATE TEMP TABLE merge_ours AS SELECT id, campaign, row_number()"
-	" OVER (PARTITION BY campaign ORDER BY id) AS nth FROM main.runs"
-	" WHERE campaign IN (SELECT new FROM merge_campaign);"
-	"CREATE UNIQUE INDEX temp.merge_ours_nth ON merge_ours(campaign, nth);"
-	"CREATE UNIQUE INDEX temp.merge_run_old ON merge_run(old);"
-	"INSERT OR IGNORE INTO main.samples(run, class, predicted, exposed,"
-	" failed, left, barred) SELECT m.id, k.new, s.predicted, s.exposed,"
-	" s.failed, s.left, s.barred"
-	" FROM other.samples s JOIN merge_run x ON x.old = s.run"
-	" JOIN merge_class k ON k.old = s.class"
-	" JOIN merge_ours m ON m.campaign = x.campaign AND m.nth = x.nth";
+	/* Of a campaign that both have, one may know more runs than the other. */
+	{ NULL,
+	  "CREATE TEMP TABLE merge_run AS SELECT r.id AS old,"
+	  " x.new AS campaign,"
+	  " row_number() OVER (PARTITION BY r.campaign ORDER BY r.id) AS nth,"
+	  " (SELECT count(*) FROM runs h WHERE h.campaign = x.new) AS had"
+	  " FROM other_runs r JOIN merge_campaign x ON x.old = r.campaign;"
+	  "INSERT INTO runs(campaign, kind, goal, plan, seed, attempt,"
+	  " flip, began, ended, verdict, signo, status, seconds, cpu_seconds,"
+	  " delivered, exposed, claimed, reason, rested) SELECT x.campaign,"
+	  " r.kind, i.new, r.plan, r.seed, r.attempt, r.flip, r.began, r.ended,"
+	  " r.verdict, r.signo, r.status, r.seconds, r.cpu_seconds,"
+	  " r.delivered, r.exposed, r.claimed, r.reason, r.rested"
+	  " FROM merge_run x JOIN other_runs r"
+	  " ON r.id = x.old LEFT JOIN merge_goal i ON i.old = r.goal"
+	  " WHERE x.nth > x.had ORDER BY r.id;"
+	  "CREATE TEMP TABLE merge_ours AS SELECT id, campaign, row_number()"
+	  " OVER (PARTITION BY campaign ORDER BY id) AS nth FROM runs"
+	  " WHERE campaign IN (SELECT new FROM merge_campaign);"
+	  "CREATE UNIQUE INDEX merge_ours_nth ON merge_ours(campaign, nth);"
+	  "CREATE UNIQUE INDEX merge_run_old ON merge_run(old);"
+	  "INSERT INTO samples(run, class, predicted, exposed,"
+	  " failed, \"left\", barred) SELECT m.id, k.new, s.predicted,"
+	  " s.exposed, s.failed, s.\"left\", s.barred"
+	  " FROM other_samples s JOIN merge_run x ON x.old = s.run"
+	  " JOIN merge_class k ON k.old = s.class"
+	  " JOIN merge_ours m ON m.campaign = x.campaign AND m.nth = x.nth"
+	  " WHERE true ON CONFLICT DO NOTHING" },
 
-static const char findings[] =
-	"INSERT INTO main.findings(owner, id, program, campaign, json,"
-	" first_seen, last_seen, times_seen) SELECT"
-	" iif(o.owner = whose(-1), coalesce((SELECT owner FROM main.findings f"
-	" WHERE f.owner = whose(-1) AND f.id = o.id), -1), o.owner),"
-	" o.id, p.new, c.new, o.json,"
-	" o.first_seen, o.last_seen, o.times_seen FROM other.findings o"
-	" LEFT JOIN merge_program p ON p.old = o.program"
-	" LEFT JOIN merge_campaign c ON c.old = o.campaign WHERE true"
-	" ORDER BY o.rowid ON CONFLICT(owner, id) DO UPDATE SET"
-	" json = iif(excluded.last_seen > last_seen, excluded.json, json),"
-	" first_seen = min(first_seen, excluded.first_seen),"
-	" last_seen = max(last_seen, excluded.last_seen),"
-	" times_seen = max(times_seen, excluded.times_seen)";
+	/* findings */
+	{ NULL, "INSERT INTO findings(owner, id, program, campaign, json,"
+		" first_seen, last_seen, times_seen) SELECT"
+		" CASE WHEN o.owner = whose(-1)"
+		" THEN coalesce((SELECT f.owner FROM findings f"
+		" WHERE f.owner = whose(-1) AND f.id = o.id), -1)"
+		" ELSE o.owner END, o.id, p.new, c.new, o.json,"
+		" o.first_seen, o.last_seen, o.times_seen FROM other_findings o"
+		" LEFT JOIN merge_program p ON p.old = o.program"
+		" LEFT JOIN merge_campaign c ON c.old = o.campaign WHERE true"
+		" ORDER BY o.rowid ON CONFLICT(owner, id) DO UPDATE SET"
+		" json = CASE WHEN excluded.last_seen > findings.last_seen"
+		" THEN excluded.json ELSE findings.json END,"
+		" first_seen = min(findings.first_seen, excluded.first_seen),"
+		" last_seen = max(findings.last_seen, excluded.last_seen),"
+		" times_seen = max(findings.times_seen, excluded.times_seen)" },
+};
 
-static const char forget[] = "DROP TABLE IF EXISTS temp.merge_image;"
-			     "DROP TABLE IF EXISTS temp.merge_site;"
-			     "DROP TABLE IF EXISTS temp.merge_class;"
-			     "DROP TABLE IF EXISTS temp.merge_goal;"
-			     "DROP TABLE IF EXISTS temp.merge_program;"
-			     "DROP TABLE IF EXISTS temp.merge_campaign;"
-			     "DROP TABLE IF EXISTS temp.merge_run;"
-			     "DROP TABLE IF EXISTS temp.merge_ours;"
-			     "DROP TABLE IF EXISTS temp.merge_corpus";
+static const char forget[] = "DROP TABLE IF EXISTS merge_image;"
+			     "DROP TABLE IF EXISTS merge_site;"
+			     "DROP TABLE IF EXISTS merge_class;"
+			     "DROP TABLE IF EXISTS merge_goal;"
+			     "DROP TABLE IF EXISTS merge_program;"
+			     "DROP TABLE IF EXISTS merge_campaign;"
+			     "DROP TABLE IF EXISTS merge_run;"
+			     "DROP TABLE IF EXISTS merge_ours;"
+			     "DROP TABLE IF EXISTS merge_corpus";
+
+static int take(struct maple_memo *memo, const struct step *step,
+		struct maple_error *err)
+{
+	int ret = step->numbers ? maple_sql_numbers(memo, step->numbers, err)
+				: 0;
+
+	return ret ? ret : maple_sql_exec(memo, step->sql, err);
+}
 
 static int unite(struct maple_memo *memo, struct maple_error *err)
 {
-	static const char *const steps[] = { images,	sites, goals,	marks,
-					     campaigns, runs,  findings };
 	int ret = memo->driver->begin(memo, true, err);
 
 	if (ret)
 		return ret;
 	for (unsigned int i = 0; i < sizeof(steps) / sizeof(*steps) && !ret; i++)
-		ret = maple_sql_exec(memo, steps[i], err);
+		ret = take(memo, &steps[i], err);
 	if (!ret)
 		ret = maple_corpora_merge(memo, err);
 	if (!ret)
@@ -162,7 +191,7 @@ int maple_store_merge(struct maple_memo *memo, const char *path,
 		      struct maple_error *err)
 {
 	struct maple_memo *copy;
-	int ret = maple_sql_copy(memo, path, &copy, err);
+	int ret = maple_sql_copy(path, &copy, err);
 
 	if (ret)
 		return ret;

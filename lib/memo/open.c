@@ -6,6 +6,15 @@
 #include "memo/sql.h"
 #include "memo/store.h"
 
+static const struct maple_driver *driver_of(const char *path)
+{
+	return !strncmp(path, "postgresql://", strlen("postgresql://")) ||
+			       !strncmp(path, "postgres://",
+					strlen("postgres://"))
+		       ? &maple_postgres
+		       : &maple_sqlite;
+}
+
 static int make(const struct maple_driver *driver, const char *path,
 		struct maple_memo **memo, struct maple_error *err)
 {
@@ -22,9 +31,16 @@ static int make(const struct maple_driver *driver, const char *path,
 int maple_memo_open(const char *path, unsigned int flags,
 		    struct maple_memo **memo, struct maple_error *err)
 {
+	const struct maple_driver *driver = driver_of(path);
 	struct maple_memo *m;
-	int ret = make(&maple_sqlite, path, &m, err);
+	int ret;
 
+	if (flags & MAPLE_MEMO_FILE && driver != &maple_sqlite)
+		return maple_error_set(err, EINVAL,
+				       "the memo database has to be a file on "
+				       "this machine, and no server's: '%s'",
+				       path);
+	ret = make(driver, path, &m, err);
 	if (!ret)
 		ret = m->driver->open(m, flags, err);
 	if (ret)
@@ -36,16 +52,16 @@ int maple_memo_open(const char *path, unsigned int flags,
 
 /*
  * maple_sql_copy - the database at @path as it is now, checked, and in the
- * schema of today, for @like to take in
+ * schema of today, in SQLite, for any other one to take in
  */
-int maple_sql_copy(struct maple_memo *like, const char *path,
-		   struct maple_memo **copy, struct maple_error *err)
+int maple_sql_copy(const char *path, struct maple_memo **copy,
+		   struct maple_error *err)
 {
 	struct maple_memo *m;
-	int ret = make(like->driver, path, &m, err);
+	int ret = make(&maple_sqlite, path, &m, err);
 
 	if (!ret)
-		ret = m->driver->copy(m, err);
+		ret = driver_of(path)->copy(m, err);
 	if (ret)
 		maple_memo_close(m);
 	else

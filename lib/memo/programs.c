@@ -17,11 +17,133 @@ static char *filled(struct maple_query *query, int column)
 	return text && *text ? strdup(text) : NULL;
 }
 
+/* ---- what the parts of strategies did in all campaigns of a program ---- */
+
+#define PARTS	   64u	/* that are told of; the first ones */
+#define PART_MOST  1e12 /* of what one campaign says of itself */
+#define PARTS_MOST 1e15
+#define PART_NAME  32 /* characters */
+
+static const char *const part_counts[] = { "runs", "news", "findings" };
+
+#define COUNTS	(sizeof(part_counts) / sizeof(*part_counts))
+#define SECONDS COUNTS
+
+struct part {
+	char *name;
+	double sum[COUNTS + 1];
+};
+
+/* No more than PART_NAME characters of it. */
+static char *part_name(const char *text)
+{
+	size_t n = 0, characters = 0;
+
+	for (; text[n]; n++)
+		if ((text[n] & 0xc0) != 0x80 && characters++ == PART_NAME)
+			break;
+	return strndup(text, n);
+}
+
+/* Neither does anybody take away what others have done. */
+static double part_value(const char *text)
+{
+	double value = text ? strtod(text, NULL) : 0;
+
+	if (!(value > 0))
+		return 0;
+	return value < PART_MOST ? value : PART_MOST;
+}
+
+/* The row at hand is added to the part of its name. */
+static int add_part(struct part *parts, size_t *n, struct maple_query *row)
+{
+	const char *text = maple_sql_text_of(row, 0);
+	char *name = text ? part_name(text) : NULL;
+	size_t i = 0;
+
+	if (!name)
+		return text ? -ENOMEM : 0;
+	while (i < *n && strcmp(parts[i].name, name))
+		i++;
+	if (i == *n && i < PARTS)
+		parts[(*n)++].name = name;
+	else
+		free(name);
+	for (size_t k = 0; i < *n && k <= SECONDS; k++)
+		parts[i].sum[k] +=
+			part_value(maple_sql_text_of(row, (int)k + 1));
+	return 0;
+}
+
+static double at_most(double value)
+{
+	return value < PARTS_MOST ? value : PARTS_MOST;
+}
+
+static char *encode_parts(const struct part *parts, size_t n)
+{
+	json_t *array = json_array();
+	char *text = NULL;
+	int bad = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		json_t *part = json_object();
+
+		bad |= json_object_set_new(part, "name",
+					   maple_bytes_encode(parts[i].name));
+		for (size_t k = 0; k < COUNTS; k++)
+			bad |= json_object_set_new(
+				part, part_counts[k],
+				json_integer(
+					(json_int_t)at_most(parts[i].sum[k])));
+		bad |= json_object_set_new(
+			part, "seconds",
+			json_real(at_most(parts[i].sum[SECONDS])));
+		bad |= json_array_append_new(array, part);
+	}
+	if (!bad)
+		text = json_dumps(array, JSON_COMPACT);
+	json_decref(array);
+	return text;
+}
+
+/* @text: NULL: nobody says anything */
+static int sum_parts(struct maple_memo *memo, int64_t program, char **text,
+		     struct maple_error *err)
+{
+	struct part *parts = calloc(PARTS, sizeof(*parts));
+	struct maple_query *s = NULL;
+	size_t n = 0;
+	int ret = parts ? maple_sql_get(memo, MAPLE_SQL_PARTS, &s, err, "i",
+					program)
+			: maple_error_set(err, ENOMEM, "out of memory");
+
+	while (!ret && (ret = maple_sql_step(memo, s, err)) > 0) {
+		ret = add_part(parts, &n, s);
+		if (ret)
+			maple_error_set(err, ENOMEM, "out of memory");
+	}
+	maple_sql_reset(s);
+	if (!ret && n) {
+		*text = encode_parts(parts, n);
+		if (!*text)
+			ret = maple_error_set(err, ENOMEM, "out of memory");
+	}
+	for (size_t i = 0; i < n; i++)
+		free(parts[i].name);
+	free(parts);
+	return ret;
+}
+
+/* ---- listing ---- */
+
 static int add_program(struct maple_memo *memo, struct maple_query *statement,
 		       struct maple_memo_program_info **programs, size_t *n,
 		       struct maple_error *err)
 {
 	struct maple_memo_program_info *p;
+	int ret;
 
 	if (!maple_array_extend(*programs, *n, *n + 1))
 		return maple_error_set(err, ENOMEM, "out of memory");
@@ -35,10 +157,10 @@ static int add_program(struct maple_memo *memo, struct maple_query *statement,
 	p->findings = (unsigned int)maple_sql_number(statement, 6);
 	p->last_used = (uint64_t)maple_sql_number(statement, 7);
 	p->unobserved = filled(statement, 8);
-	p->parts = filled(statement, 9);
 	if (!p->build_id)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	return maple_store_coverage(memo, p->id, &p->coverage, err);
+	ret = sum_parts(memo, p->id, &p->parts, err);
+	return ret ? ret : maple_store_coverage(memo, p->id, &p->coverage, err);
 }
 
 int maple_store_programs(struct maple_memo *memo,
@@ -106,15 +228,6 @@ int maple_store_forget_program(struct maple_memo *memo, int64_t program,
 	return maple_sql_leave(memo, ours, ret, err);
 }
 
-/*
- * Children first, because of the foreign keys; the last is never forgotten.
- * What strategies keep is nobody's but its owner's, and no part of an export.
- */
-static const char *const tables[] = {
-	"samples", "findings", "memo",	   "runs",   "campaigns", "programs",
-	"goals",   "sites",    "rebuilds", "images", "classes",	  NULL,
-};
-
 int maple_store_forget_all(struct maple_memo *memo, struct maple_error *err)
 {
 	bool ours;
@@ -122,11 +235,12 @@ int maple_store_forget_all(struct maple_memo *memo, struct maple_error *err)
 
 	if (ret)
 		return ret;
-	ret = maple_sql_exec(memo, "DELETE FROM corpus", err);
-	for (int i = 0; tables[i + 1] && !ret; i++) {
+	/* The last one stays: classes. */
+	for (int i = 0; maple_sql_tables[i + 1] && !ret; i++) {
 		char sql[64];
 
-		snprintf(sql, sizeof(sql), "DELETE FROM %s", tables[i]);
+		snprintf(sql, sizeof(sql), "DELETE FROM %s",
+			 maple_sql_tables[i]);
 		ret = maple_sql_exec(memo, sql, err);
 	}
 	if (!ret)
@@ -178,10 +292,14 @@ static int export_row(struct maple_query *statement, FILE *out,
 	json_t *row = json_object();
 	int bad = 0;
 
-	for (int i = 0; i < statement->driver->columns(statement); i++)
-		bad |= json_object_set_new(
-			row, statement->driver->name(statement, i),
-			column_value(statement, i));
+	for (int i = 0; i < statement->driver->columns(statement); i++) {
+		const char *name = statement->driver->name(statement, i);
+
+		/* Which SQLite shows to nobody who does not ask. */
+		if (strcmp(name, "rowid"))
+			bad |= json_object_set_new(row, name,
+						   column_value(statement, i));
+	}
 	if (!bad)
 		bad = json_dumpf(row, out, JSON_COMPACT);
 	json_decref(row);
@@ -197,7 +315,9 @@ static int export_table(struct maple_memo *memo, const char *table, FILE *out,
 	char sql[64];
 	int ret;
 
-	snprintf(sql, sizeof(sql), "SELECT * FROM %s", table);
+	/* By their numbers; findings have none to be seen. */
+	snprintf(sql, sizeof(sql), "SELECT * FROM %s ORDER BY %s", table,
+		 strcmp(table, "findings") ? "1, 2" : "rowid");
 	ret = maple_sql_prepare(memo, sql, "", &query, err);
 	if (ret)
 		return ret;
@@ -217,6 +337,8 @@ int maple_store_export(struct maple_memo *memo, FILE *out,
 {
 	/* One snapshot of all tables, while others go on writing. */
 	int ret = memo->driver->begin(memo, false, err);
+	/* What strategies keep is its owner's, and no part of an export. */
+	const char *const *tables = maple_sql_tables + 1;
 
 	if (ret)
 		return ret;

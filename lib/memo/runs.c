@@ -2,7 +2,9 @@
 /* Campaigns, their runs, and the coverage after each run. */
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <jansson.h>
 #include "base/array.h"
 #include "memo/sql.h"
@@ -23,21 +25,43 @@ static char *encode_argv(char *const *argv)
 	return text;
 }
 
+#define UID_BYTES 16
+#define UID_SIZE  (2 * UID_BYTES + 1)
+
+/* What tells the campaign from all others, in any database. */
+static int make_uid(char uid[UID_SIZE])
+{
+	unsigned char bytes[UID_BYTES];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+		return -1;
+	for (int i = 0; i < UID_BYTES; i++)
+		sprintf(uid + 2 * i, "%02x", bytes[i]);
+	return 0;
+}
+
 int maple_store_campaign_begin(struct maple_memo *memo,
 			       const struct maple_memo_campaign *campaign,
 			       int64_t *id, struct maple_error *err)
 {
 	char *argv = encode_argv(campaign->argv);
+	char uid[UID_SIZE];
 	int ret;
 
 	if (!argv)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	ret = maple_sql_find(memo, MAPLE_SQL_CAMPAIGN_BEGIN, id, err,
-			     "sssssissiu", argv, campaign->cwd, campaign->input,
-			     campaign->exe, campaign->strategy,
-			     (int64_t)campaign->seed, campaign->version,
-			     campaign->name, (int64_t)campaign->owner,
-			     (unsigned int)campaign->apart);
+	if (!campaign->name && make_uid(uid)) {
+		free(argv);
+		return maple_error_set(err, EIO,
+				       "there is no random number to name the "
+				       "campaign by: %m");
+	}
+	ret = maple_sql_find(
+		memo, MAPLE_SQL_CAMPAIGN_BEGIN, id, err, "sssssissiu", argv,
+		campaign->cwd, campaign->input, campaign->exe,
+		campaign->strategy, (int64_t)campaign->seed, campaign->version,
+		campaign->name ? campaign->name : uid, (int64_t)campaign->owner,
+		(unsigned int)campaign->apart);
 	free(argv);
 	if (!ret && !*id)
 		ret = maple_error_set(err, EEXIST,

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "memo/sql.h"
@@ -196,6 +197,21 @@ int maple_sql_exec(struct maple_memo *memo, const char *sql,
 		   struct maple_error *err)
 {
 	return memo->driver->exec(memo, sql, err);
+}
+
+/*
+ * maple_sql_numbers - a temporary table of numbers and what became of them,
+ * old and new, unless there is one
+ */
+int maple_sql_numbers(struct maple_memo *memo, const char *table,
+		      struct maple_error *err)
+{
+	char sql[128];
+
+	snprintf(sql, sizeof(sql),
+		 "CREATE TEMP TABLE IF NOT EXISTS %s(old %s, new BIGINT)",
+		 table, memo->driver->key);
+	return maple_sql_exec(memo, sql, err);
 }
 
 /* maple_sql_find - the one number that a statement returns; 0: no row */

@@ -48,6 +48,7 @@ enum maple_statement {
 	MAPLE_SQL_SAMPLES,
 	MAPLE_SQL_COVERAGE,
 	MAPLE_SQL_PROGRAMS,
+	MAPLE_SQL_PARTS,
 	MAPLE_SQL_FORGET_MEMO,
 	MAPLE_SQL_FORGET_CORPUS,
 	MAPLE_SQL_FORGET_FINDINGS,
@@ -70,14 +71,19 @@ enum maple_statement {
 	MAPLE_SQL_MAX,
 };
 
-/* Of two rows of memo on one program and goal. */
-#define MAPLE_SQL_UNION_OF_MARKS                           \
-	" predicted = max(predicted, excluded.predicted)," \
-	" observed = max(observed, excluded.observed),"    \
-	" exposed = max(exposed, excluded.exposed),"       \
-	" failed = max(failed, excluded.failed),"          \
-	" attempts = max(attempts, excluded.attempts),"    \
-	" broke = max(broke, excluded.broke)"
+/* Of two rows of memo on one program and goal: memo's own, and another one. */
+#define MAPLE_SQL_UNION_OF_MARKS                                \
+	" predicted = max(memo.predicted, excluded.predicted)," \
+	" observed = max(memo.observed, excluded.observed),"    \
+	" exposed = max(memo.exposed, excluded.exposed),"       \
+	" failed = max(memo.failed, excluded.failed),"          \
+	" attempts = max(memo.attempts, excluded.attempts),"    \
+	" broke = max(memo.broke, excluded.broke)"
+
+/* Of several of them: no statement meets one row twice. */
+#define MAPLE_SQL_BEST_MARKS(m)                                           \
+	" max(" m ".predicted), max(" m ".observed), max(" m ".exposed)," \
+	" max(" m ".failed), max(" m ".attempts), max(" m ".broke)"
 
 /* Either a database of ours, or the one that mapled has: then host alone. */
 struct maple_memo {
@@ -90,6 +96,7 @@ struct maple_memo {
 };
 
 extern const char *const maple_sql_text[MAPLE_SQL_MAX];
+extern const char *const maple_sql_tables[];
 extern const char *const maple_sql_migrations[];
 extern const int maple_sql_version;
 
@@ -120,10 +127,12 @@ int maple_sql_leave(struct maple_memo *memo, bool ours, int ret,
 		    struct maple_error *err);
 int maple_sql_exec(struct maple_memo *memo, const char *sql,
 		   struct maple_error *err);
+int maple_sql_numbers(struct maple_memo *memo, const char *table,
+		      struct maple_error *err);
 
 /* open.c */
-int maple_sql_copy(struct maple_memo *like, const char *path,
-		   struct maple_memo **copy, struct maple_error *err);
+int maple_sql_copy(const char *path, struct maple_memo **copy,
+		   struct maple_error *err);
 
 /* input.c */
 char *maple_sql_input_of(const char *text, const char *requests);

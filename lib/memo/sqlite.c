@@ -131,6 +131,13 @@ static void input_of(sqlite3_context *context, int n, sqlite3_value **value)
 	free(input);
 }
 
+/* octet_length(text), which SQLite has from 3.43 on */
+static void octet_length(sqlite3_context *context, int n, sqlite3_value **value)
+{
+	if (sqlite3_value_type(*value) != SQLITE_NULL)
+		sqlite3_result_int64(context, sqlite3_value_bytes(*value));
+}
+
 /* What every connection has, @memo's file being open. */
 static int know_owner(struct maple_memo *memo, struct maple_error *err)
 {
@@ -145,6 +152,10 @@ static int know_owner(struct maple_memo *memo, struct maple_error *err)
 		rc = sqlite3_create_function(db_of(memo), "input_of", 2,
 					     SQLITE_UTF8 | SQLITE_DIRECTONLY,
 					     NULL, input_of, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_create_function(db_of(memo), "octet_length", 1,
+					     SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+					     NULL, octet_length, NULL, NULL);
 	return rc == SQLITE_OK ? 0 : fail(memo, rc, err);
 }
 
@@ -496,8 +507,16 @@ static void let_go(struct maple_memo *memo, struct maple_error *err)
 static int take_in(struct maple_memo *memo, struct maple_memo *copy,
 		   struct maple_error *err)
 {
-	int ret = exec(memo, "ATTACH ':memory:' AS other", err);
+	char sql[96];
+	int ret = 0;
 
+	for (int i = 0; maple_sql_tables[i] && !ret; i++) {
+		snprintf(sql, sizeof(sql), "ALTER TABLE %s RENAME TO other_%s",
+			 maple_sql_tables[i], maple_sql_tables[i]);
+		ret = exec(copy, sql, err);
+	}
+	if (!ret)
+		ret = exec(memo, "ATTACH ':memory:' AS other", err);
 	if (ret)
 		return ret;
 	ret = copy_all(memo, "other", copy, err);
@@ -693,6 +712,7 @@ static const char *text(struct maple_query *query, int column)
 }
 
 const struct maple_driver maple_sqlite = {
+	.key = "INTEGER PRIMARY KEY",
 	.open = open_any,
 	.copy = copy,
 	.take_in = take_in,

@@ -12,6 +12,13 @@
  * every one that was named, but for inputs that stand apart, as those without a
  * name do: what is known with them is known for each alone. What broke
  * a run is not exposed, whatever else it is: that it does no harm is not known.
+ *
+ * The statements are in words that SQLite and PostgreSQL both have, and mean
+ * the same in both: a number is compared and is no truth value by itself, a
+ * truth value becomes a number by CASE, columns of the table that an INSERT
+ * meets are said with their table, and what is a word of SQL to one of them is
+ * quoted. What PostgreSQL has under another name it is given
+ * (postgres/schema.c). The migrations are SQLite's own.
  */
 #include "memo/sql.h"
 
@@ -210,6 +217,13 @@ const char *const maple_sql_migrations[] = {
 	 "DROP TABLE told;"),
 };
 
+/* Children first, because of the foreign keys. */
+const char *const maple_sql_tables[] = {
+	"corpus",    "samples",	 "findings", "memo",  "runs",
+	"campaigns", "programs", "goals",    "sites", "rebuilds",
+	"images",    "classes",	 NULL,
+};
+
 const int maple_sql_version =
 	sizeof(maple_sql_migrations) / sizeof(*maple_sql_migrations);
 
@@ -220,13 +234,21 @@ const int maple_sql_version =
 
 /* Whether one of the programs in the list that follows stands apart. */
 #define STANDS_APART \
-	"EXISTS(SELECT 1 FROM programs t WHERE t.apart AND t.id IN "
+	"EXISTS(SELECT 1 FROM programs t WHERE t.apart != 0 AND t.id IN "
+
+/* The site in a row of json_each(). */
+#define SITE_OF(u) "CAST(" u ".value AS BIGINT)"
+
+/* A truth value as a number. */
+#define NUMBER(what) "CASE WHEN " what " THEN 1 ELSE 0 END"
 
 /* Whether goal @i, a number, uses sites in libraries alone. */
-#define IN_LIBRARIES(i)                                                   \
-	"NOT EXISTS(SELECT 1 FROM goals l, json_each(l.sites) u"          \
-	" JOIN sites s ON s.id = u.value JOIN images g ON g.id = s.image" \
-	" JOIN programs e ON e.build_id = g.build_id WHERE l.id = " i ")"
+#define IN_LIBRARIES(i)                                                            \
+	"NOT EXISTS(SELECT 1 FROM goals l, json_each(l.sites) u"                   \
+	" JOIN sites s ON s.id = " SITE_OF(                                        \
+		"u") " JOIN images g ON g.id = s.image"                            \
+		     " JOIN programs e ON e.build_id = g.build_id WHERE l.id = " i \
+		     ")"
 
 /* Whether what is known of goal @i, a number, with program holds for $1. */
 #define INHERITED(i)                                                           \
@@ -234,28 +256,30 @@ const int maple_sql_version =
 	" OR " IN_LIBRARIES(i) "))"
 
 /* Whether row @m of memo is of a goal that was exposed at all. */
-#define EXPOSED                                                        \
-	"(NOT m.broke AND (m.exposed OR m.observed OR"                 \
-	" EXISTS(SELECT 1 FROM memo o"                                 \
-	" WHERE o.goal = m.goal AND (o.exposed OR o.observed)"         \
-	" AND NOT o.broke"                                             \
-	" AND NOT " STANDS_APART "(o.program, m.program))"             \
-	" AND ((SELECT build_id FROM programs WHERE id = o.program) =" \
-	" (SELECT build_id FROM programs WHERE id = m.program)"        \
+#define EXPOSED                                                          \
+	"(m.broke = 0 AND (m.exposed != 0 OR m.observed != 0 OR"         \
+	" EXISTS(SELECT 1 FROM memo o"                                   \
+	" WHERE o.goal = m.goal AND (o.exposed != 0 OR o.observed != 0)" \
+	" AND o.broke = 0"                                               \
+	" AND NOT " STANDS_APART "(o.program, m.program))"               \
+	" AND ((SELECT build_id FROM programs WHERE id = o.program) ="   \
+	" (SELECT build_id FROM programs WHERE id = m.program)"          \
 	" OR " IN_LIBRARIES("m.goal") "))))"
 
 /* The sites of goal i, in the new build where they were found again. */
-#define SITES_NOW                                                      \
-	"(SELECT json_group_array(coalesce(c.new, u.value))"           \
-	" FROM json_each(i.sites) u LEFT JOIN carry_site c ON c.old =" \
-	" u.value)"
+#define SITES_NOW                                                                 \
+	"(SELECT json_group_array(t.site) FROM (SELECT coalesce(c.new, " SITE_OF( \
+		"u") ") AS site FROM json_each(i.sites) u"                        \
+		     " LEFT JOIN carry_site c ON c.old = " SITE_OF(               \
+			     "u") " ORDER BY u.key) t)"
 
 /* Whether goal i uses a site in $1, and all of these are found again. */
-#define ALL_FOUND                                                     \
-	"EXISTS(SELECT 1 FROM json_each(i.sites) u JOIN carry_site c" \
-	" ON c.old = u.value) AND NOT EXISTS(SELECT 1"                \
-	" FROM json_each(i.sites) u JOIN sites s ON s.id = u.value"   \
-	" WHERE s.image = $1 AND s.id NOT IN (SELECT old FROM carry_site))"
+#define ALL_FOUND                                                                  \
+	"EXISTS(SELECT 1 FROM json_each(i.sites) u JOIN carry_site c"              \
+	" ON c.old = " SITE_OF(                                                    \
+		"u") ") AND NOT EXISTS(SELECT 1"                                   \
+		     " FROM json_each(i.sites) u JOIN sites s ON s.id = " SITE_OF( \
+			     "u") " WHERE s.image = $1 AND s.id NOT IN (SELECT old FROM carry_site))"
 
 /* The programs that have image $1 for their executable. */
 #define BUILT_AS_OLD                                \
@@ -266,38 +290,19 @@ const int maple_sql_version =
  * What the marks of a program add up to. A goal counts as failed while it
  * was never exposed.
  */
-#define COUNTS                                               \
-	" count(*) FILTER (WHERE m.predicted) AS predicted," \
-	" count(*) FILTER (WHERE " EXPOSED ") AS exposed,"   \
-	" count(*) FILTER (WHERE m.failed AND NOT " EXPOSED ") AS failed"
-
-/*
- * What the parts of strategies did in all campaigns of program p. What a client
- * has stored may be anything: it is no error, and not much.
- */
-/* clang-format off */
-#define TOTAL(what)                                                        \
-	"total(max(0, min(CAST(j.value->>'" what "' AS REAL), 1e12)))"
-#define SUM(what) "CAST(min(" TOTAL(what) ", 1e15) AS INTEGER) AS " what ","
-#define PARTS                                                              \
-	"(SELECT nullif(json_group_array(json_object('name', name,"        \
-	" 'runs', runs, 'news', news, 'findings', findings,"               \
-	" 'seconds', seconds)), '[]') FROM (SELECT"                        \
-	" substr(j.value->>'name', 1, 32) AS name,"                        \
-	SUM("runs") SUM("news") SUM("findings")                            \
-	" min(" TOTAL("seconds") ", 1e15) AS seconds"                      \
-	" FROM campaigns c, json_each(iif(json_valid(c.parts), c.parts,"   \
-	" '[]')) j WHERE c.program = p.id AND j.type = 'object'"           \
-	" GROUP BY 1 ORDER BY min(c.id), min(j.key) LIMIT 64))"
-/* clang-format on */
+#define COUNTS                                                    \
+	" count(*) FILTER (WHERE m.predicted != 0) AS predicted," \
+	" count(*) FILTER (WHERE " EXPOSED ") AS exposed,"        \
+	" count(*) FILTER (WHERE m.failed != 0 AND NOT " EXPOSED ") AS failed"
 
 const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_CAMPAIGN_BEGIN] =
 		"INSERT INTO campaigns(argv, cwd, input, exe, strategy, seed,"
 		" version, began, uid, owner, apart) VALUES($1, $2, $3, $4, $5, $6,"
-		" $7, unixepoch(), coalesce($8, lower(hex(randomblob(16)))),"
-		" nullif($9, 0) - 1, $10) ON CONFLICT(uid) DO UPDATE SET uid = uid"
-		" WHERE owner IS excluded.owner RETURNING id",
+		" $7, unixepoch(), $8, nullif($9, 0) - 1, $10)"
+		" ON CONFLICT(uid) DO UPDATE SET uid = excluded.uid"
+		" WHERE campaigns.owner IS NOT DISTINCT FROM excluded.owner"
+		" RETURNING id",
 	[MAPLE_SQL_CAMPAIGN_RESUME] =
 		"SELECT coalesce(program, 0) FROM campaigns WHERE id = $1"
 		" AND uid = $2 AND owner = $3 - 1",
@@ -312,9 +317,10 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_RUN_CAMPAIGN] = "SELECT campaign FROM runs WHERE id = $1",
 	[MAPLE_SQL_FOREIGN] =
 		"SELECT (SELECT count(*) FROM campaigns"
-		" WHERE owner IS NOT $2 - 1 AND program IN " SAME_EXECUTABLE
+		" WHERE owner IS DISTINCT FROM $2 - 1 AND program IN " SAME_EXECUTABLE
 		") + (SELECT count(*) FROM findings"
-		" WHERE owner IS NOT $2 - 1 AND program IN " SAME_EXECUTABLE ")",
+		" WHERE owner IS DISTINCT FROM $2 - 1 AND program IN " SAME_EXECUTABLE
+		")",
 	[MAPLE_SQL_CAMPAIGN_END] = "UPDATE campaigns SET ended = unixepoch(),"
 				   " outcome = $2, unobserved = $3, parts = $4"
 				   " WHERE id = $1",
@@ -322,7 +328,7 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"INSERT INTO programs(build_id, path, input, apart)"
 		" SELECT $2, $3, coalesce(input, ''), apart FROM campaigns"
 		" WHERE id = $1 ON CONFLICT(build_id, input) DO UPDATE SET"
-		" path = excluded.path, apart = max(apart, excluded.apart)"
+		" path = excluded.path, apart = max(programs.apart, excluded.apart)"
 		" RETURNING id",
 	[MAPLE_SQL_CAMPAIGN_PROGRAM] =
 		"UPDATE campaigns SET program = $2 WHERE id = $1",
@@ -331,9 +337,9 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_IMAGE_ADD] = "INSERT INTO images(build_id, path)"
 				" VALUES($1, $2) RETURNING id",
 	[MAPLE_SQL_SITE_FIND] = "SELECT id FROM sites WHERE image = $1"
-				" AND offset = $2 AND is_call = $3",
+				" AND \"offset\" = $2 AND is_call = $3",
 	[MAPLE_SQL_SITE_ADD] =
-		"INSERT INTO sites(image, offset, is_call, function, file,"
+		"INSERT INTO sites(image, \"offset\", is_call, function, file,"
 		" line, fingerprint) VALUES($1, $2, $3, $4, $5, nullif($6, 0), $7)"
 		" RETURNING id",
 	[MAPLE_SQL_SITE_PRINT] = "UPDATE sites SET fingerprint = $2"
@@ -349,18 +355,24 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 
 	[MAPLE_SQL_MARK] =
 		"INSERT INTO memo(program, goal, predicted, observed, exposed,"
-		" failed, attempts, broke) VALUES($1, $2, $3 = 0, $3 = 1, $3 = 3,"
-		" $3 = 4, $3 = 2, $3 = 5)"
-		" ON CONFLICT(program, goal) DO UPDATE SET"
-		" predicted = predicted OR $3 = 0,"
-		" observed = observed OR $3 = 1,"
-		" exposed = exposed OR $3 = 3,"
-		" failed = failed + ($3 = 4),"
-		" attempts = attempts + ($3 = 2),"
-		" broke = (broke OR $3 = 5) AND $3 != 6",
+		" failed, attempts, broke) VALUES($1, $2, " NUMBER("$3 = 0") ", " NUMBER("$3 = 1") ", " NUMBER("$3 = 3") ", " NUMBER("$3 = 4") ", " NUMBER("$3 = 2") ", " NUMBER(
+			"$3 = 5") ")"
+				  " ON CONFLICT(program, goal) DO UPDATE SET"
+				  " predicted = " NUMBER(
+					  "$3 = 0 OR memo.predicted != 0") ","
+									   " observed = " NUMBER(
+										   "$3 = 1 OR memo.observed != 0") ","
+														   " exposed = " NUMBER(
+															   "$3 = 3 OR memo.exposed != 0") ","
+																			  " failed = memo.failed + " NUMBER(
+																				  "$3 = 4") ","
+																					    " attempts = memo.attempts + " NUMBER(
+																						    "$3 = 2") ","
+																							      " broke = " NUMBER(
+																								      "$3 = 5 OR (memo.broke != 0 AND $3 != 6)"),
 	[MAPLE_SQL_STATE] =
 		"SELECT coalesce(max(predicted) FILTER (WHERE program = $1),"
-		" 0), coalesce(max(exposed OR observed) FILTER (WHERE"
+		" 0), coalesce(max(max(exposed, observed)) FILTER (WHERE"
 		" program = $1 OR " INHERITED(
 			"$2") "), 0),"
 			      " coalesce(sum(failed) FILTER (WHERE program = $1 OR (NOT " STANDS_APART
@@ -389,8 +401,9 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" FROM campaigns WHERE id = $2"
 		" ON CONFLICT(owner, id) DO UPDATE SET program = excluded.program,"
 		" campaign = excluded.campaign, json = excluded.json,"
-		" last_seen = excluded.last_seen, times_seen = times_seen +"
-		" (campaign IS NOT excluded.campaign)",
+		" last_seen = excluded.last_seen,"
+		" times_seen = findings.times_seen + " NUMBER(
+			"findings.campaign IS DISTINCT FROM excluded.campaign"),
 	[MAPLE_SQL_FINDING_FIND] =
 		"SELECT json, first_seen, times_seen, whose(owner), id"
 		" FROM findings WHERE substr(id, 1, length($1)) = $1"
@@ -424,39 +437,48 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" JOIN corpus x ON x.program = q.id"
 		" WHERE c.id = $1 AND x.strategy = $2"
 		" AND whose(x.owner) = coalesce(c.owner, $3)"
-		" AND length(CAST(x.text AS BLOB)) < $4"
+		" AND octet_length(x.text) < $4"
 		" ORDER BY q.id != p.id, x.at DESC, x.rowid DESC LIMIT 1",
 
 	[MAPLE_SQL_REACHED] =
 		"SELECT x.text FROM corpus x WHERE x.strategy = $2"
 		" AND x.program IN " SAME_EXECUTABLE
-		" AND length(CAST(x.text AS BLOB)) < $3"
-		" UNION ALL SELECT * FROM (SELECT DISTINCT '{\"class\":' ||"
+		" AND octet_length(x.text) < $3"
+		" UNION ALL SELECT t.text FROM (SELECT DISTINCT '{\"class\":' ||"
 		" json_quote(k.name) || ',\"forced\":' || (SELECT"
-		" json_group_array(e.at) FROM (SELECT iif(s.is_call OR"
-		" g.build_id != (SELECT build_id FROM programs WHERE id = $1),"
-		" -1, s.offset) AS at FROM json_each(i.sites) u"
-		" JOIN sites s ON s.id = u.value JOIN images g ON g.id ="
-		" s.image ORDER BY u.key) e) || '}' FROM memo m"
-		" JOIN goals i ON i.id = m.goal JOIN classes k ON k.id = i.class"
-		" WHERE (m.exposed OR m.observed)"
-		" AND NOT m.broke AND m.program IN " SAME_EXECUTABLE
-		" LIMIT 100000)"
-		/* What fails is no exposed goal, and was an order all the same. */
-		" UNION ALL SELECT * FROM (SELECT '{\"found\":' || (SELECT"
-		" json_group_array(json_array(j.value ->> 'event',"
-		" j.value ->> 'from', iif(j.value ->> 'build_id' = (SELECT"
-		" build_id FROM programs WHERE id = $1), j.value ->> 'offset',"
-		" NULL))) FROM json_each(f.json, '$.moments') j WHERE j.type ="
-		" 'object') || '}' FROM findings f WHERE json_valid(f.json)"
-		" AND f.program IN " SAME_EXECUTABLE " LIMIT 1000)",
+		" json_group_array(o.place) FROM (SELECT CASE WHEN s.is_call != 0"
+		" OR g.build_id != (SELECT build_id FROM programs WHERE id = $1)"
+		" THEN -1 ELSE s.\"offset\" END AS place FROM json_each(i.sites) u"
+		" JOIN sites s ON s.id = " SITE_OF(
+			"u") " JOIN images g ON g.id = s.image ORDER BY u.key) o) || '}' AS text"
+			     " FROM memo m JOIN goals i ON i.id = m.goal"
+			     " JOIN classes k ON k.id = i.class"
+			     " WHERE (m.exposed != 0 OR m.observed != 0)"
+			     " AND m.broke = 0 AND m.program IN " SAME_EXECUTABLE
+			     " LIMIT 100000) t"
+			     /* What fails is no exposed goal, and was an order
+				all the same. */
+			     " UNION ALL SELECT t.text FROM (SELECT '{\"found\":[' || (SELECT"
+			     " group_concat(o.moment) FROM (SELECT '[' ||"
+			     " coalesce(json_extract(j.value, '$.event'), 'null') || ',' ||"
+			     " coalesce(json_extract(j.value, '$.from'), 'null') || ',' ||"
+			     " CASE WHEN json_extract(j.value, '$.build_id') = (SELECT build_id"
+			     " FROM programs WHERE id = $1) THEN"
+			     " coalesce(json_quote(json_extract(j.value, '$.offset')), 'null')"
+			     " ELSE 'null' END || ']' AS moment"
+			     " FROM json_each(json_extract(f.json, '$.moments')) j"
+			     " WHERE j.type = 'object' ORDER BY j.key) o) || ']}' AS text"
+			     " FROM findings f WHERE json_valid(f.json)"
+			     " AND f.program IN " SAME_EXECUTABLE
+			     " LIMIT 1000) t"
+			     " WHERE t.text IS NOT NULL",
 
 	[MAPLE_SQL_SAMPLE] =
 		"INSERT INTO samples(run, class, predicted, exposed, failed,"
-		" left, barred) VALUES($1, $2, $3, $4, $5, $6, $7)",
+		" \"left\", barred) VALUES($1, $2, $3, $4, $5, $6, $7)",
 	[MAPLE_SQL_SAMPLES] =
 		"SELECT s.run, k.name, s.predicted, s.exposed, s.failed,"
-		" s.left, s.barred FROM samples s JOIN runs r ON r.id = s.run"
+		" s.\"left\", s.barred FROM samples s JOIN runs r ON r.id = s.run"
 		" JOIN campaigns c ON c.id = r.campaign"
 		" JOIN classes k ON k.id = s.class"
 		/* Confirming runs cannot add to it: no part of the curve. */
@@ -464,7 +486,7 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" NOT IN ('baseline', 'confirm') ORDER BY s.run, s.class",
 	/* What the last campaign left is what its last run left. */
 	[MAPLE_SQL_COVERAGE] =
-		"SELECT 0, k.name, t.predicted, t.exposed, t.failed, s.left,"
+		"SELECT 0, k.name, t.predicted, t.exposed, t.failed, s.\"left\","
 		" s.barred FROM classes k LEFT JOIN"
 		" (SELECT g.class," COUNTS " FROM memo m"
 		" JOIN goals g ON g.id = m.goal WHERE m.program = $1"
@@ -472,7 +494,7 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" LEFT JOIN samples s ON s.class = k.id AND s.run ="
 		" (SELECT max(s.run) FROM samples s JOIN runs r ON r.id = s.run"
 		" JOIN campaigns c ON c.id = r.campaign WHERE c.program = $1)"
-		" WHERE t.class OR s.class ORDER BY k.id",
+		" WHERE t.class IS NOT NULL OR s.class IS NOT NULL ORDER BY k.id",
 	[MAPLE_SQL_PROGRAMS] =
 		"SELECT p.id, p.build_id, p.path, p.input,"
 		" (SELECT count(*) FROM campaigns c WHERE c.program = p.id),"
@@ -483,8 +505,18 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"  FROM campaigns c WHERE c.program = p.id) AS used,"
 		" (SELECT c.unobserved FROM campaigns c WHERE c.program = p.id"
 		"  AND c.ended IS NOT NULL ORDER BY c.ended DESC, c.id DESC"
-		"  LIMIT 1), " PARTS
-		" FROM programs p ORDER BY used DESC, p.id DESC",
+		"  LIMIT 1) FROM programs p ORDER BY used DESC, p.id DESC",
+
+	/* What a client has stored may be anything; it is no error. */
+	[MAPLE_SQL_PARTS] =
+		"SELECT json_extract(j.value, '$.name'),"
+		" json_extract(j.value, '$.runs'),"
+		" json_extract(j.value, '$.news'),"
+		" json_extract(j.value, '$.findings'),"
+		" json_extract(j.value, '$.seconds') FROM campaigns c,"
+		" json_each(CASE WHEN json_valid(c.parts) THEN c.parts"
+		" ELSE '[]' END) j WHERE c.program = $1 AND j.type = 'object'"
+		" ORDER BY c.id, j.key",
 
 	[MAPLE_SQL_FORGET_MEMO] =
 		"DELETE FROM memo WHERE program IN " SAME_EXECUTABLE,
@@ -504,16 +536,16 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"SELECT k.name, m.exposed, (SELECT r.reason FROM runs r"
 		" JOIN campaigns c ON c.id = r.campaign"
 		" WHERE r.goal = m.goal AND c.program = m.program"
-		" AND r.kind = 'enforced' AND r.reason IS NOT 'exposed'"
+		" AND r.kind = 'enforced' AND r.reason IS DISTINCT FROM 'exposed'"
 		" ORDER BY r.id DESC LIMIT 1) AS why,"
-		" (SELECT min(ifnull(r.rested, 0)) FROM runs r"
+		" (SELECT min(coalesce(r.rested, 0)) FROM runs r"
 		" JOIN campaigns c ON c.id = r.campaign"
 		" WHERE r.goal = m.goal AND c.program = m.program"
 		" AND r.kind = 'enforced') AS rested,"
 		" count(*) FROM memo m JOIN goals g ON g.id = m.goal"
 		" JOIN classes k ON k.id = g.class"
-		" WHERE m.program = $1 AND m.attempts GROUP BY k.id, 2, 3, 4",
-	[MAPLE_SQL_CLAIMS] = "SELECT count(*) FILTER (WHERE r.claimed),"
+		" WHERE m.program = $1 AND m.attempts != 0 GROUP BY k.id, 2, 3, 4",
+	[MAPLE_SQL_CLAIMS] = "SELECT count(*) FILTER (WHERE r.claimed != 0),"
 			     " count(*) FILTER (WHERE r.reason = 'refused')"
 			     " FROM runs r JOIN campaigns c ON c.id = r.campaign"
 			     " WHERE c.program = $1 AND r.kind = 'enforced'",
@@ -524,7 +556,7 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" ORDER BY id DESC LIMIT 1",
 	[MAPLE_SQL_NAMESAKE] =
 		"SELECT id FROM images WHERE id != $1"
-		" AND substr(path, -length($3)) = $3"
+		" AND substr(path, length(path) - length($3) + 1) = $3"
 		" AND NOT EXISTS(SELECT 1 FROM images"
 		"  WHERE path = $2 AND id != $1)"
 		" AND id NOT IN (SELECT old FROM rebuilds WHERE new = $1)"
@@ -533,47 +565,52 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"SELECT id, is_call, fingerprint FROM sites WHERE image = $1"
 		" AND fingerprint IS NOT NULL",
 	[MAPLE_SQL_CARRY_SITE] =
-		"INSERT OR IGNORE INTO carry_site(old, new)"
-		" SELECT id, $2 FROM sites WHERE id = $1 AND image = $3",
+		"INSERT INTO carry_site(old, new) SELECT id, $2 FROM sites"
+		" WHERE id = $1 AND image = $3 ON CONFLICT DO NOTHING",
 	[MAPLE_SQL_CARRY_MAKE] =
-		"INSERT OR IGNORE INTO goals(class, kinds, sites, contexts)"
+		"INSERT INTO goals(class, kinds, sites, contexts)"
 		" SELECT i.class, i.kinds, " SITES_NOW ", i.contexts"
-		" FROM goals i WHERE " ALL_FOUND,
+		" FROM goals i WHERE " ALL_FOUND " ON CONFLICT DO NOTHING",
 	[MAPLE_SQL_CARRY_GOALS] =
 		"INSERT INTO carry_goal(old, new) SELECT i.id, n.id FROM goals i"
 		" JOIN goals n ON n.class = i.class AND n.kinds = i.kinds"
 		" AND n.contexts = i.contexts AND n.sites = " SITES_NOW
 		" WHERE " ALL_FOUND,
 	[MAPLE_SQL_CARRY_LIBRARIES] =
-		"INSERT OR IGNORE INTO carry_goal(old, new)"
+		"INSERT INTO carry_goal(old, new)"
 		" SELECT i.id, i.id FROM goals i WHERE i.id IN"
 		" (SELECT goal FROM memo WHERE program IN " BUILT_AS_OLD ")"
 		" AND NOT EXISTS(SELECT 1 FROM json_each(i.sites) u"
-		" JOIN sites s ON s.id = u.value WHERE s.image = $1)",
+		" JOIN sites s ON s.id = " SITE_OF(
+			"u") " WHERE s.image = $1)"
+			     " ON CONFLICT DO NOTHING",
 	[MAPLE_SQL_CARRY_PROGRAMS] =
-		"INSERT OR IGNORE INTO programs(build_id, input, path, apart)"
+		"INSERT INTO programs(build_id, input, path, apart)"
 		" SELECT g.build_id, p.input, g.path, p.apart FROM programs p"
 		" JOIN images g ON g.id = $2 WHERE p.id IN " BUILT_AS_OLD
 		" AND EXISTS(SELECT 1 FROM memo m JOIN carry_goal c"
-		"  ON c.old = m.goal WHERE m.program = p.id)",
+		"  ON c.old = m.goal WHERE m.program = p.id)"
+		" ON CONFLICT DO NOTHING",
 	[MAPLE_SQL_CARRY_COUNT] =
 		"SELECT count(DISTINCT m.goal) FROM memo m JOIN carry_goal c"
 		" ON c.old = m.goal AND c.old != c.new"
-		" WHERE m.exposed OR m.observed OR m.attempts",
+		" WHERE m.exposed != 0 OR m.observed != 0"
+		" OR m.attempts != 0",
 	[MAPLE_SQL_CARRY_MARKS] =
 		"INSERT INTO memo(program, goal, predicted, observed,"
 		" exposed, failed, attempts, broke) SELECT"
-		" coalesce(q.id, p.id),"
-		" c.new, m.predicted, m.observed, m.exposed, m.failed,"
-		" m.attempts, m.broke FROM memo m JOIN carry_goal c ON c.old = m.goal"
-		" JOIN programs p ON p.id = m.program LEFT JOIN programs q"
-		" ON p.id IN " BUILT_AS_OLD " AND q.input = p.input"
-		" AND q.build_id = (SELECT build_id FROM images WHERE id = $2)"
-		" WHERE coalesce(q.id, p.id) != p.id OR c.old != c.new"
-		" ON CONFLICT(program, goal) DO UPDATE SET" MAPLE_SQL_UNION_OF_MARKS,
+		" coalesce(q.id, p.id), c.new," MAPLE_SQL_BEST_MARKS(
+			"m") " FROM memo m JOIN carry_goal c ON c.old = m.goal"
+			     " JOIN programs p ON p.id = m.program LEFT JOIN programs q"
+			     " ON p.id IN " BUILT_AS_OLD " AND q.input = p.input"
+			     " AND q.build_id = (SELECT build_id FROM images WHERE id = $2)"
+			     " WHERE coalesce(q.id, p.id) != p.id OR c.old != c.new"
+			     " GROUP BY 1, 2"
+			     " ON CONFLICT(program, goal) DO UPDATE SET" MAPLE_SQL_UNION_OF_MARKS,
 	/* What uses the image goes on with the new one. */
 	[MAPLE_SQL_CARRY_LEAVE] =
 		"DELETE FROM memo WHERE goal IN (SELECT old FROM carry_goal"
 		" WHERE old != new) AND program NOT IN " BUILT_AS_OLD,
-	[MAPLE_SQL_CARRY_DONE] = "INSERT OR IGNORE INTO rebuilds VALUES($1, $2)",
+	[MAPLE_SQL_CARRY_DONE] = "INSERT INTO rebuilds VALUES($1, $2)"
+				 " ON CONFLICT DO NOTHING",
 };

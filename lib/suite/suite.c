@@ -6,6 +6,7 @@
  * of its tests, so each question has a time limit, and once one is answered
  * the others get little more time than that took.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,20 +268,38 @@ int maple_suite_create(char *const *argv, const char *list,
 	return e;
 }
 
+static void deinit_case(struct maple_suite_case *c)
+{
+	for (char **word = c->argv; word && *word; word++)
+		free(*word);
+	free(c->argv);
+	free(c->name);
+	free(c->error);
+	maple_campaign_result_destroy(c->result);
+}
+
+/* maple_suite_share - see maple/suite.h */
+void maple_suite_share(struct maple_suite *suite, unsigned int task,
+		       unsigned int of)
+{
+	unsigned int kept = 0;
+
+	assert(task >= 1 && task <= of);
+	for (unsigned int i = 0; i < suite->n; i++) {
+		if (i % of == task - 1)
+			suite->cases[kept++] = suite->cases[i];
+		else
+			deinit_case(&suite->cases[i]);
+	}
+	suite->n = kept;
+}
+
 void maple_suite_destroy(struct maple_suite *suite)
 {
 	if (!suite)
 		return;
-	for (unsigned int i = 0; i < suite->n; i++) {
-		struct maple_suite_case *c = &suite->cases[i];
-
-		for (char **word = c->argv; word && *word; word++)
-			free(*word);
-		free(c->argv);
-		free(c->name);
-		free(c->error);
-		maple_campaign_result_destroy(c->result);
-	}
+	for (unsigned int i = 0; i < suite->n; i++)
+		deinit_case(&suite->cases[i]);
 	free(suite->cases);
 	free(suite);
 }

@@ -157,3 +157,38 @@ validate() {
 	xmllint --noout "$d/page.html"
 	grep -q 'Coverage of gtest .*--gtest_filter=Account.HasAll' "$d/page.html"
 }
+
+# The cases that the result has, of task $1 of $2.
+cases_of() { # OPTION...
+	rm -f "$json"
+	mapletest run --each-test='seq 1 5' --max-runs 4 --format json \
+		--output "$json" --db "$BATS_TEST_TMPDIR/share.db" "$@" -- \
+		"$SUITES/by_number" {}
+	jq -c '[.cases[].name]' "$json"
+}
+
+@test "tasks divide the cases: each is one's, whoever has started them" {
+	[ "$(cases_of --share 1/2)" = '["1","3","5"]' ]
+	[ "$(cases_of --share 2/2)" = '["2","4"]' ]
+	[ "$(SLURM_ARRAY_TASK_ID=12 SLURM_ARRAY_TASK_MIN=10 \
+		SLURM_ARRAY_TASK_STEP=2 cases_of --share 4)" = '["2"]' ]
+	[ "$(JOB_COMPLETION_INDEX=0 cases_of --share 4)" = '["1","5"]' ]
+	[ "$(PARALLEL_SEQ=3 cases_of --share 4)" = '["3"]' ]
+	# What tests nothing passes nothing.
+	mapletest run --each-test='seq 1 2' --share 3/3 --max-runs 4 \
+		--db "$db" -- "$SUITES/by_number" {}
+	ended_with 125
+	says "task 3 of 3 has no case, since there are 2"
+}
+
+@test "a share that cannot be is refused" {
+	local share
+
+	for share in 0/2 3/2 1/0 x 1/ /2 4; do
+		mapletest run --share $share -- true
+		ended_with 2
+		says "wants K/N.*SLURM_ARRAY_TASK_ID"
+	done
+	PARALLEL_SEQ=x mapletest run --share 4 -- true
+	ended_with 2
+}

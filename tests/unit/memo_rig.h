@@ -15,6 +15,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include <maple/memo.h>
+#include "memo_place.h"
 
 #define OK(call)                                                      \
 	do {                                                          \
@@ -25,7 +26,7 @@
 	} while (0)
 
 struct fixture {
-	char dir[32], path[64];
+	char dir[32], path[PLACE];
 	struct maple_memo *memo;
 	int64_t campaign, program;
 };
@@ -72,7 +73,7 @@ static inline int setup(void **state)
 
 	strcpy(f->dir, "/tmp/test_memo.XXXXXX");
 	assert_non_null(mkdtemp(f->dir));
-	snprintf(f->path, sizeof(f->path), "%s/memo ?#.db", f->dir);
+	place(f->path, f->dir, "memo ?#.db", "ours");
 	OK(maple_memo_open(f->path, 0, &f->memo, &err));
 	f->campaign = begin_campaign(f->memo, NULL);
 	OK(maple_memo_program(f->memo, f->campaign, "aa", "/bin/p", &f->program,

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <jansson.h>
-#include <sqlite3.h>
+#include "memo/sql.h"
 #include "memo_rig.h"
 
 static int64_t iroot(struct fixture *f, uint64_t first, uint64_t second)
@@ -432,8 +432,7 @@ static void a_killed_run_stays_without_an_end(void **state)
 	struct maple_memo_run start = { "enforced", 0, NULL, 7, 1, false };
 	pid_t pid;
 	int status;
-	sqlite3 *db;
-	sqlite3_stmt *s;
+	struct maple_query *s;
 
 	run(f, "profile", 1);
 	pid = fork();
@@ -448,14 +447,12 @@ static void a_killed_run_stays_without_an_end(void **state)
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
-	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-	sqlite3_prepare_v2(db, "SELECT count(*), count(ended) FROM runs", -1,
-			   &s, NULL);
-	assert_int_equal(sqlite3_step(s), SQLITE_ROW);
-	assert_int_equal(sqlite3_column_int(s, 0), 2);
-	assert_int_equal(sqlite3_column_int(s, 1), 1);
-	sqlite3_finalize(s);
-	sqlite3_close(db);
+	OK(maple_sql_prepare(f->memo, "SELECT count(*), count(ended) FROM runs",
+			     "", &s, &err));
+	assert_int_equal(maple_sql_step(f->memo, s, NULL), 1);
+	assert_int_equal(maple_sql_number(s, 0), 2);
+	assert_int_equal(maple_sql_number(s, 1), 1);
+	maple_sql_finish(s);
 }
 
 static void store(struct fixture *f, char *id, uint64_t when)

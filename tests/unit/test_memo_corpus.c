@@ -148,8 +148,8 @@ static void a_strangers_is_not_ours(void **state)
 	struct maple_memo *memo;
 	int64_t id;
 
-	if (geteuid())
-		skip(); /* to give a file away takes root */
+	if (geteuid() || at_server("ours"))
+		skip(); /* to give a file away takes root, and a file */
 	keep(f->memo, f->campaign, "[1]");
 	number(f->memo, "UPDATE corpus SET owner = 0 RETURNING owner");
 	assert_int_equal(chown(f->path, 54321, 54321), 0);
@@ -222,14 +222,14 @@ static void it_is_in_no_export(void **state)
 /* ---- merging ---- */
 
 struct other {
-	char path[64];
+	char path[PLACE];
 	struct maple_memo *memo;
 	int64_t campaign;
 };
 
 static void open_other(const struct fixture *f, struct other *o)
 {
-	snprintf(o->path, sizeof(o->path), "%s/other.db", f->dir);
+	place(o->path, f->dir, "other.db", "theirs");
 	OK(maple_memo_open(o->path, 0, &o->memo, &err));
 	campaign_of(o->memo, 0, "z", "zz", "/bin/z"); /* other numbers */
 	o->campaign = campaign_of(o->memo, 0, NULL, "aa", "/bin/p");
@@ -300,6 +300,8 @@ static void two_rows_may_be_one_users(void **state)
 	struct other o;
 	int64_t named;
 
+	if (at_server("theirs"))
+		skip(); /* there every row has a name */
 	open_other(f, &o);
 	named = campaign_of(o.memo, (uint64_t)geteuid() + 1, NULL, "aa",
 			    "/bin/p");
@@ -319,6 +321,8 @@ static void two_of_ours_may_be_one_users(void **state)
 	struct other o;
 	int64_t named;
 
+	if (at_server("ours"))
+		skip(); /* there every row has a name */
 	open_other(f, &o);
 	named = campaign_of(f->memo, (uint64_t)geteuid() + 1, NULL, "aa",
 			    "/bin/p");
@@ -356,7 +360,8 @@ static char *many(unsigned int first, unsigned int n, int size)
 
 static int64_t lists(struct maple_memo *memo)
 {
-	return number(memo, "SELECT json_array_length(text) FROM corpus");
+	return number(memo, "SELECT count(*) FROM corpus c,"
+			    " json_each(c.text) j");
 }
 
 static void no_more_than_there_may_be(void **state)

@@ -14,6 +14,7 @@
 #include <sqlite3.h>
 #include <maple/memo.h>
 #include "memo/sql.h"
+#include "memo_place.h"
 
 #define OK(call)                                                      \
 	do {                                                          \
@@ -26,21 +27,29 @@
 static char dir[64];
 
 struct side {
-	char path[128];
+	char path[PLACE];
 	struct maple_memo *memo;
 	int64_t campaign, program;
 };
 
-static void open_side(struct side *s, const char *name, const char *build_id)
+static void begin_side(struct side *s, const char *build_id)
 {
 	static char *const argv[] = { "prog", NULL };
 	struct maple_memo_campaign c = { argv, "/tmp", NULL, NULL, "ranked", 7 };
 
-	snprintf(s->path, sizeof(s->path), "%s/%s.db", dir, name);
 	OK(maple_memo_open(s->path, 0, &s->memo, &err));
 	OK(maple_memo_campaign_begin(s->memo, &c, &s->campaign, &err));
 	OK(maple_memo_program(s->memo, s->campaign, build_id, "/bin/p",
 			      &s->program, &err));
+}
+
+static void open_side(struct side *s, const char *name, const char *build_id)
+{
+	char file[32];
+
+	snprintf(file, sizeof(file), "%s.db", name);
+	place(s->path, dir, file, name);
+	begin_side(s, build_id);
 }
 
 static int64_t iroot(struct side *s, uint64_t first, uint64_t second)
@@ -281,11 +290,17 @@ static void a_campaign_goes_on_where_the_copy_ends(void **state)
 
 	run(ours, row, 1);
 	run(ours, row, 2);
-	maple_memo_close(ours->memo);
 	snprintf(path, sizeof(path), "%s/copy.db", dir);
-	snprintf(command, sizeof(command), "cp %s %s", ours->path, path);
-	assert_int_equal(system(command), 0);
-	OK(maple_memo_open(ours->path, 0, &ours->memo, &err));
+	if (at_server("ours")) {
+		OK(maple_memo_open(path, 0, &old, &err));
+		OK(maple_memo_merge(old, ours->path, &err));
+		maple_memo_close(old);
+	} else {
+		maple_memo_close(ours->memo);
+		snprintf(command, sizeof(command), "cp %s %s", ours->path, path);
+		assert_int_equal(system(command), 0);
+		OK(maple_memo_open(ours->path, 0, &ours->memo, &err));
+	}
 	run(ours, row, 3);
 	OK(maple_memo_campaign_end(ours->memo, ours->campaign, "clean", NULL,
 				   parts, &err));
@@ -367,7 +382,7 @@ static void refused(struct side *ours, const char *path, int errnum)
 
 static void a_bad_file_is_refused_and_changes_nothing(void **state)
 {
-	struct side *ours = *state, *theirs = ours + 1;
+	struct side *ours = *state, theirs;
 	char path[128], noise[4096];
 	sqlite3 *db;
 	int fd;
@@ -383,16 +398,17 @@ static void a_bad_file_is_refused_and_changes_nothing(void **state)
 	refused(ours, path, EBADMSG);
 
 	/* Damage in the middle, which only a look at all of it shows. */
+	snprintf(theirs.path, sizeof(theirs.path), "%s/damaged.db", dir);
+	begin_side(&theirs, "aa");
 	for (unsigned int i = 0; i < 200; i++)
-		mark(theirs, iroot(theirs, i, i), MAPLE_MEMO_EXPOSED, 1);
-	maple_memo_close(theirs->memo);
-	theirs->memo = NULL;
-	fd = open(theirs->path, O_WRONLY);
+		mark(&theirs, iroot(&theirs, i, i), MAPLE_MEMO_EXPOSED, 1);
+	maple_memo_close(theirs.memo);
+	fd = open(theirs.path, O_WRONLY);
 	memset(noise, 0x5a, sizeof(noise));
 	assert_int_equal(pwrite(fd, noise, sizeof(noise), 5 * 4096),
 			 sizeof(noise));
 	close(fd);
-	refused(ours, theirs->path, EBADMSG);
+	refused(ours, theirs.path, EBADMSG);
 
 	unlink(path);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * The memo database: what is known of programs, goals, runs and findings,
- * kept in SQLite (algorithms.md 9).
+ * kept in SQLite, or at a PostgreSQL server (algorithms.md 9).
  *
  * Every change is a transaction of its own unless it stands between
  * maple_memo_begin() and maple_memo_commit(), so what a call has written
@@ -18,6 +18,11 @@
  * -EBUSY another process holds the database, -EROFS it cannot be written,
  * -EBADMSG it is damaged or no memo database, -EIO, -ENOMEM. The database
  * then is as it was before the transaction.
+ *
+ * At a server a connection that is lost is made again, up to 30 s later, and
+ * the transaction under way with it: nothing is lost, and nothing done twice.
+ * Else it is -ENOTCONN the server stays away, or -EAGAIN others have written
+ * what the transaction relied on; it is to be given up.
  */
 #ifndef MAPLE_MEMO_H
 #define MAPLE_MEMO_H
@@ -34,22 +39,25 @@ struct maple_memo;
 
 enum maple_memo_flag {
 	MAPLE_MEMO_READONLY = 1, /* must exist; nothing will be written */
+	MAPLE_MEMO_FILE = 2,	 /* no server's, whatever the path says */
 };
 
 /*
  * maple_memo_open - opens the database at @path, creates or migrates it
- * @path: a file whose directory exists, or ":memory:"
+ * @path: a file whose directory exists, ":memory:", or "postgresql://..." as
+ * libpq takes it, without a password: others see it in the list of processes
  * @flags: enum maple_memo_flag
  *
  * Errors besides the common ones: -ENOTSUP a newer maple wrote it, -ENOENT,
- * -EACCES, ... when the file cannot be opened. A file that is damaged or is
- * no memo database is left as it is.
+ * -EACCES, ... when the file cannot be opened; of a server -ENOPKG libpq is not
+ * there, -EINVAL the path has a password, or a file is wanted. A file that is
+ * damaged or is no memo database is left as it is.
  */
 int maple_memo_open(const char *path, unsigned int flags,
 		    struct maple_memo **memo, struct maple_error *err);
 void maple_memo_close(struct maple_memo *memo);
 
-/* maple_memo_check - SQLite's own integrity check; -EBADMSG if it fails */
+/* maple_memo_check - the database's own check of what it has; -EBADMSG */
 int maple_memo_check(struct maple_memo *memo, struct maple_error *err);
 
 /*
@@ -513,7 +521,7 @@ int maple_memo_forget_all(struct maple_memo *memo, struct maple_error *err);
  * origin; a finding stays its owner's; campaigns and runs come once, however
  * often they are merged; of what strategies keep there is as much as has room,
  * the newer first. @path is only read; it may have an older schema, and
- * it is copied to memory.
+ * it is copied to memory. Either may be a file or a server's.
  *
  * Errors: as maple_memo_open() with MAPLE_MEMO_READONLY; @memo then is as it
  * was.

@@ -46,6 +46,16 @@ int maple_suite_create(char *const *argv, const char *list,
 void maple_suite_destroy(struct maple_suite *suite);
 
 /*
+ * maple_suite_share - leaves those cases that are task @task's, of @of tasks
+ * @task: from 1 to @of
+ *
+ * Each case is one task's, whichever order they are started in, if all find the
+ * same cases.
+ */
+void maple_suite_share(struct maple_suite *suite, unsigned int task,
+		       unsigned int of);
+
+/*
  * maple_suite_run - tests all cases
  * @options: of each campaign, but for argv, input and apart, which are the
  *	case's; max_time is for all of them together, max_runs for each

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * A connection to a PostgreSQL server, and the transaction that is open on it.
+ *
+ * All of it is one thread's, but for maple_pg_interrupt(). Functions return 0
+ * or -errno with @err set; -ENOTCONN says that the connection is gone, or that
+ * the server has undone the transaction for reasons of its own: journal.c takes
+ * care of these.
+ */
+#ifndef MAPLE_MEMO_POSTGRES_CONNECTION_H
+#define MAPLE_MEMO_POSTGRES_CONNECTION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "memo/sql.h"
+#include "memo/postgres/libpq.h"
+
+#define MAPLE_PG_NAME 40
+
+/* PostgreSQL's numbers for types */
+#define MAPLE_PG_NUMBER 20
+#define MAPLE_PG_TEXT	25
+#define MAPLE_PG_REAL	701
+
+/* A statement and its arguments, texts in PostgreSQL's characters. */
+struct maple_pg_call {
+	const char *sql;
+	const char *types;    /* NULL: several statements, without arguments */
+	const char *prepared; /* its name on the server; NULL: it has none */
+	unsigned int generation; /* of the connection that knows it by that */
+	const char *const *values;
+};
+
+/* What has been done in a transaction that writes. */
+struct maple_pg_entry {
+	char *sql, *types; /* types: NULL: without arguments */
+	char **values;
+	uint64_t answer; /* hash of it */
+	char *id;	 /* the number that it returned; or NULL */
+};
+
+/* memo->db */
+struct maple_pg {
+	const struct maple_pq *pq;
+	struct maple_memo *memo;
+	PGconn *conn;
+	bool readonly;
+	bool away;		  /* it was waited for, and it did not come */
+	unsigned int generation;  /* grows with each connection */
+	unsigned int prepared;	  /* names given */
+	char name[MAPLE_PG_NAME]; /* of this memo, to the server */
+	int backend;		  /* the process there; 0: none yet */
+
+	bool begun, writes, alone; /* the transaction; alone: no other one */
+	bool temporary;		   /* it uses what goes with the connection */
+	int64_t serial;		   /* of the last one that wrote */
+	struct maple_pg_entry *entry;
+	size_t n, room;
+
+	int (*stop)(void *ctx);
+	void *ctx;
+	atomic_bool interrupted;
+};
+
+int maple_pg_fail(struct maple_pg *c, const PGresult *result,
+		  struct maple_error *err);
+int maple_pg_connect(struct maple_pg *c, struct maple_error *err);
+int maple_pg_reconnect(struct maple_pg *c, struct maple_error *err);
+int maple_pg_call(struct maple_pg *c, const struct maple_pg_call *call,
+		  PGresult **result, struct maple_error *err);
+int maple_pg_ask(struct maple_pg *c, const char *sql, int64_t *number,
+		 struct maple_error *err);
+void maple_pg_types(const char *types, Oid *oids);
+int maple_pg_answer(struct maple_pg *c, PGresult **result,
+		    struct maple_error *err);
+
+/* journal.c */
+int maple_pg_begin(struct maple_pg *c, bool writes, bool alone,
+		   struct maple_error *err);
+int maple_pg_commit(struct maple_pg *c, struct maple_error *err);
+void maple_pg_rollback(struct maple_pg *c);
+int maple_pg_do(struct maple_pg *c, const struct maple_pg_call *call,
+		PGresult **result, struct maple_error *err);
+void maple_pg_forget(struct maple_pg *c);
+
+/* query.c */
+int maple_pg_prepare(struct maple_memo *memo, const char *sql, const char *types,
+		     struct maple_query **query, struct maple_error *err);
+void maple_pg_finish(struct maple_query *query);
+int maple_pg_bind_number(struct maple_query *query, int i, int64_t value);
+int maple_pg_bind_real(struct maple_query *query, int i, double value);
+int maple_pg_bind_text(struct maple_query *query, int i, const char *value);
+int maple_pg_bind_null(struct maple_query *query, int i);
+int maple_pg_step(struct maple_memo *memo, struct maple_query *query,
+		  struct maple_error *err);
+void maple_pg_reset(struct maple_query *query);
+int maple_pg_columns(struct maple_query *query);
+const char *maple_pg_column_name(struct maple_query *query, int column);
+enum maple_value maple_pg_type(struct maple_query *query, int column);
+int64_t maple_pg_number(struct maple_query *query, int column);
+double maple_pg_real(struct maple_query *query, int column);
+const char *maple_pg_text(struct maple_query *query, int column);
+
+/* copy.c */
+int maple_pg_copy(struct maple_memo *memo, struct maple_error *err);
+int maple_pg_take_in(struct maple_memo *memo, struct maple_memo *copy,
+		     struct maple_error *err);
+void maple_pg_let_go(struct maple_memo *memo, struct maple_error *err);
+
+#endif

@@ -1,0 +1,213 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# The memo at a PostgreSQL server, which the tests start themselves: campaigns
+# with it, a server that goes while they run, and merging with files. Each of the
+# memo's units holds there as it does in a file.
+
+load common
+
+setup_file() {
+	# Whoever the server runs as has to come to its folder.
+	server=$(mktemp -d /tmp/maple-postgres-XXXXXX)
+	url=$("$BATS_TEST_DIRNAME/../postgres" start "$server")
+	export server url
+}
+
+teardown_file() {
+	"$BATS_TEST_DIRNAME/../postgres" stop "$server"
+	rm -rf "$server"
+}
+
+postgres() { # start|kill|sql|database [...]
+	"$ROOT/tests/postgres" "$1" "$server" "${@:2}"
+}
+
+# An empty database; its URL becomes $db.
+database() {
+	name=t$BATS_TEST_NUMBER
+	db=$(postgres database $name)
+}
+
+sql() {
+	postgres sql "$1" "$name"
+}
+
+units() { # NAME... [VARIABLE=VALUE...]
+	cd "$ROOT" || return
+	run env MAPLE_TEST_POSTGRES="$server" "${@:2}" \
+		"$BUILD/tests/unit/test_$1"
+	echo "$output"
+	[ "$status" = 0 ]
+	[[ $output = *"[  PASSED  ]"* ]]
+}
+
+@test "the memo's units hold at a server" {
+	units memo
+	[[ $output != *SKIPPED* ]]
+}
+
+@test "merging holds between servers and files, both ways" {
+	units memo_merge
+	units memo_merge MAPLE_TEST_SIDES=ours
+	units memo_merge MAPLE_TEST_SIDES=theirs
+	[[ $output != *SKIPPED* ]]
+}
+
+# What a file's owner has without a name, nobody has at a server.
+@test "what strategies keep holds at a server" {
+	units memo_corpus
+	[ "$(grep -c '^\[  PASSED  \] 12' <<<"$output")" = 1 ]
+	units memo_corpus MAPLE_TEST_SIDES=ours
+	units memo_corpus MAPLE_TEST_SIDES=theirs
+}
+
+@test "a campaign finds, the next one knows, the finding replays" {
+	local id
+
+	database
+	campaign --seed 1 --max-runs 60 -- "$TARGETS/bank_account"
+	ended_with 66
+	id=$(jq -r '.findings[0].id' "$json")
+	campaign --seed 2 --max-runs 60 -- "$TARGETS/bank_account"
+	ended_with 66
+	holds '.findings | length == 1 and .[0].times_seen == 2'
+	mapletest report --db "$db"
+	[[ $output = *$id*"seen 2"* ]]
+	mapletest replay "$id" --db "$db"
+	ended_with 0
+	[[ $stderr$output = *"forced 1/1 fails"* ]]
+	mapletest memo list --db "$db"
+	[[ $output = *bank_account* ]]
+	[ "$(sql "SELECT count(*) FROM maple.campaigns
+		WHERE outcome IS NOT NULL")" = 2 ]
+	# No connection leaves anything of itself behind.
+	[ "$(sql 'SELECT count(*) FROM maple.clients')" = 0 ]
+}
+
+# Without what differs in each memo: the numbers of rows, and their order.
+same() { # DB
+	"$BUILD/mapletest" memo export --db "$1" | jq -S '[
+		([.images[] | .build_id] | sort),
+		([.sites[] | [.offset, .is_call, .function, .line]] | sort),
+		([.goals[] | .kinds] | sort),
+		([.memo[] | [.predicted, .observed, .exposed, .failed,
+			.attempts, .broke]] | sort),
+		([.campaigns[] | [.uid, .argv, .began, .ended, .outcome]] | sort),
+		([.runs[] | [.kind, .plan, .seed, .began, .verdict, .seconds,
+			.reason]] | sort),
+		([.samples[] | [.predicted, .exposed, .failed, .left]] | sort),
+		([.findings[] | [.id, .json, .first_seen, .times_seen]] | sort)]'
+}
+
+@test "a memo goes to a server and back, and nothing is lost" {
+	local file=$BATS_TEST_TMPDIR/a.db back=$BATS_TEST_TMPDIR/b.db
+
+	db=$file campaign --seed 1 --max-runs 60 --keep-going -- \
+		"$TARGETS/bank_account"
+	ended_with 66
+	database
+	"$BUILD/mapletest" memo merge --db "$db" "$file"
+	"$BUILD/mapletest" memo merge --db "$db" "$file"
+	"$BUILD/mapletest" memo merge --db "$back" "$db"
+	same "$file" >"$BATS_TEST_TMPDIR/file"
+	same "$db" >"$BATS_TEST_TMPDIR/server"
+	same "$back" >"$BATS_TEST_TMPDIR/back"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/file")" -gt 100 ]
+	diff "$BATS_TEST_TMPDIR/file" "$BATS_TEST_TMPDIR/server"
+	diff "$BATS_TEST_TMPDIR/file" "$BATS_TEST_TMPDIR/back"
+}
+
+# A campaign that ends when it is told to, under way; its process is $campaign.
+endless() {
+	database
+	(exec "$BUILD/mapletest" run --format json --output "$json" --db "$db" \
+		--seed 1 --strategy rw --max-runs 1000000 --keep-going -- \
+		"$TARGETS/clean/mutex_counter") 2>"$BATS_TEST_TMPDIR/err" &
+	campaign=$!
+	until [ "$(sql 'SELECT count(*) > 5 FROM maple.runs' 2>&1)" = t ]; do
+		kill -0 $campaign || fail "$(cat "$BATS_TEST_TMPDIR/err")"
+		sleep 0.2
+	done
+}
+
+# The result and the memo say the same: no run is missing, and none is twice.
+@test "the server is killed 20 times, and nothing is lost" {
+	local i campaign runs
+
+	endless
+	for i in {1..20}; do
+		sleep 0.5
+		postgres kill
+		postgres start >/dev/null
+	done
+	kill -0 $campaign
+	kill -INT $campaign
+	wait $campaign || status=$?
+	cat "$BATS_TEST_TMPDIR/err"
+	runs=$(jq '[.runs[] | numbers] | add' "$json")
+	echo "$runs runs, $(sql 'SELECT count(*), count(ended) FROM maple.runs')"
+	[ "$runs" -ge 20 ]
+	# The one that was stopped is no run of the result's.
+	[ "$(sql "SELECT count(*) FROM maple.runs
+		WHERE verdict IS DISTINCT FROM 'stopped'")" = "$runs" ]
+	[ "$(sql 'SELECT count(*) FROM maple.runs WHERE ended IS NULL')" = 0 ]
+	[ "$(sql 'SELECT count(*) FROM maple.campaigns
+		WHERE ended IS NOT NULL')" = 1 ]
+}
+
+@test "a server that stays away ends the campaign, with what it is" {
+	local campaign began
+
+	endless
+	postgres kill
+	began=$SECONDS
+	wait $campaign || status=$?
+	postgres start >/dev/null
+	stderr=$(cat "$BATS_TEST_TMPDIR/err")
+	[ "$status" = 125 ]
+	says "memo database .* (cannot be opened|was lost)"
+	[ $((SECONDS - began)) -lt 60 ]
+	# What had been kept is there.
+	[ "$(sql 'SELECT count(*) > 5 FROM maple.runs')" = t ]
+}
+
+@test "what cannot be is said, with the mend" {
+	mapletest memo list --db postgresql://me:secret@localhost/maple
+	ended_with 125
+	says "password .* PGPASSFILE"
+	[[ $stderr != *secret* ]]
+	mapletest memo list --db "postgresql:///nowhere?host=$BATS_TEST_TMPDIR"
+	ended_with 125
+	says "cannot be opened: .*No such file"
+	database
+	mapletest report --db "$db"
+	ended_with 125
+	says "there is no memo database .* yet; 'mapletest run' makes it"
+	# Somebody who may read, and no more.
+	sql "CREATE ROLE reader LOGIN"
+	mapletest memo list --db "${db%user=*}user=reader"
+	ended_with 125
+	mapletest memo --all forget --db "${db%user=*}user=reader"
+	ended_with 125
+	says "cannot be written: permission denied"
+}
+
+@test "without libpq it is said what to install" {
+	local lib=$BATS_TEST_TMPDIR/lib
+
+	mkdir "$lib"
+	: >"$lib/libpq.so.5"
+	LD_LIBRARY_PATH=$lib mapletest memo list --db postgresql:///maple
+	ended_with 125
+	says "libpq.so.5, .*apt-get install libpq5"
+	# And nothing else wants it.
+	LD_LIBRARY_PATH=$lib mapletest memo --all forget --db "$db"
+	ended_with 0
+}
+
+@test "mapled takes no server for its memo" {
+	run --separate-stderr timeout 20 "$BUILD/mapled" \
+		--socket "$BATS_TEST_TMPDIR/sock" --db "$url"
+	[ "$status" != 0 ]
+	says "has to be a file on this machine"
+}

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The memo in PostgreSQL, at a server of this test's own: what several write at
+ * once, and what is left when connections and the server go while they do.
+ * That everything else is as in SQLite, tests/e2e/postgres.bats looks at with
+ * the memo's other units.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include "memo/postgres/text.h"
+#include "memo/sql.h"
+#include "memo_rig.h"
+
+static char server[] = "/tmp/test_memo_pg.XXXXXX";
+
+static void shell(const char *what, const char *more)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), "tests/postgres %s %s %s >/dev/null",
+		 what, server, more);
+	assert_int_equal(system(command), 0);
+}
+
+static int start_server(void **state)
+{
+	if (!mkdtemp(server))
+		return -1;
+	shell("start", "");
+	return setenv("MAPLE_TEST_POSTGRES", server, 1);
+}
+
+static int stop_server(void **state)
+{
+	char command[128];
+
+	shell("stop", "");
+	snprintf(command, sizeof(command), "rm -rf %s", server);
+	return system(command);
+}
+
+/* ---- texts ---- */
+
+static void any_bytes_come_back(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"plain",
+		"\xff\xfe\x80",
+		"gr\xc3\xbc\xc3\x9f",	    /* two characters */
+		"\xee\xbe\x80\xee\xbf\xbf", /* what stands for bytes */
+		"\xee\xbe",		    /* the beginning of that */
+		"\xee\xee\xbe\x80",
+		"\xc0\xaf",	    /* too long for what it is */
+		"\xed\xa0\x80",	    /* a surrogate */
+		"\xf4\x90\x80\x80", /* past the last one */
+		"\xf0\x9f\x90\x8e",
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		char *encoded = maple_pg_encode(texts[i]);
+		char *decoded = maple_pg_decode(encoded);
+
+		assert_string_equal(decoded, texts[i]);
+		free(encoded);
+		free(decoded);
+	}
+	/* And what is text anyway stays as it is. */
+	for (size_t i = 3; i < 11; i += 7) {
+		char *encoded = maple_pg_encode(texts[i]);
+
+		assert_string_equal(encoded, texts[i]);
+		free(encoded);
+	}
+}
+
+static void bytes_are_kept_by_the_server(void **state)
+{
+	struct fixture *f = *state;
+	static const char input[] = "\xee\xbe\x80 \xfe\t\\";
+	int64_t campaign = begin_campaign(f->memo, input), program;
+	struct maple_memo_program_info *programs;
+	size_t n;
+
+	OK(maple_memo_program(f->memo, campaign, "aa", "/bin/\xff", &program,
+			      &err));
+	OK(maple_memo_programs(f->memo, &programs, &n, &err));
+	assert_int_equal(n, 2);
+	assert_string_equal(programs[0].input, input);
+	assert_string_equal(programs[0].path, "/bin/\xff");
+	maple_memo_programs_destroy(programs, n);
+}
+
+/* ---- several writers ---- */
+
+static void attempt(struct maple_memo *memo, int64_t program, uint64_t first,
+		    uint64_t second)
+{
+	struct maple_memo_lesson lesson = {
+		.key = { .class = "idiom 1",
+			 .n = 2,
+			 .use = { { "aa", "/bin/p", first, false, 'R' },
+				  { "bb", "/lib/l", second, true, 'W' } } },
+		.marks = 1u << MAPLE_MEMO_ATTEMPT,
+	};
+
+	OK(maple_memo_learn(memo, program, &lesson, 1, &err));
+}
+
+static unsigned int attempts_of(struct fixture *f, uint64_t first,
+				uint64_t second)
+{
+	struct maple_memo_lesson lesson = {
+		.key = { .class = "idiom 1",
+			 .n = 2,
+			 .use = { { "aa", "/bin/p", first, false, 'R' },
+				  { "bb", "/lib/l", second, true, 'W' } } },
+	};
+
+	OK(maple_memo_learn(f->memo, f->program, &lesson, 1, &err));
+	return lesson.state.attempts;
+}
+
+#define WRITERS 6
+#define TIMES	40
+
+static pid_t writer(struct fixture *f, unsigned int goals, unsigned int times)
+{
+	pid_t pid = fork();
+	struct maple_memo *memo;
+
+	if (pid)
+		return pid;
+	OK(maple_memo_open(f->path, 0, &memo, &err));
+	for (unsigned int i = 0; i < times; i++)
+		attempt(memo, f->program, i % goals, 1);
+	maple_memo_close(memo);
+	_exit(0);
+}
+
+static void all_done(const pid_t *pids, size_t n)
+{
+	int status;
+
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+		assert_int_equal(status, 0);
+	}
+}
+
+static void writers_make_one_row_and_lose_nothing(void **state)
+{
+	struct fixture *f = *state;
+	pid_t pids[WRITERS];
+
+	for (unsigned int i = 0; i < WRITERS; i++)
+		pids[i] = writer(f, 4, TIMES);
+	all_done(pids, WRITERS);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(attempts_of(f, i, 1), WRITERS * TIMES / 4);
+}
+
+/* ---- what goes while they write ---- */
+
+/* Ends connections at moments of no plan, until it is killed. */
+static pid_t cutter(void)
+{
+	pid_t pid = fork();
+
+	while (!pid) {
+		struct timespec pause = { .tv_nsec = 30000000 };
+
+		nanosleep(&pause, NULL);
+		shell("sql", "\"SELECT pg_terminate_backend(pid) FROM"
+			     " pg_stat_activity WHERE application_name LIKE"
+			     " 'maple-%' AND random() < 0.5\" postgres");
+	}
+	return pid;
+}
+
+static void lost_connections_lose_nothing_and_double_nothing(void **state)
+{
+	struct fixture *f = *state;
+	pid_t cut = cutter(), pids[1];
+	int status;
+
+	pids[0] = writer(f, 1, 1500);
+	all_done(pids, 1);
+	kill(cut, SIGTERM);
+	waitpid(cut, &status, 0);
+	assert_int_equal(attempts_of(f, 0, 1), 1500);
+}
+
+static int64_t begin_run(struct fixture *f)
+{
+	struct maple_memo_run start = { "enforced", 0, NULL, 7, 1, false };
+	int64_t id;
+
+	OK(maple_memo_run_begin(f->memo, f->campaign, &start, &id, &err));
+	return id;
+}
+
+static int64_t count(struct fixture *f, const char *sql)
+{
+	struct maple_query *s;
+	int64_t n;
+
+	OK(maple_sql_prepare(f->memo, sql, "", &s, &err));
+	assert_int_equal(maple_sql_step(f->memo, s, NULL), 1);
+	n = maple_sql_number(s, 0);
+	maple_sql_finish(s);
+	return n;
+}
+
+static void restart(void)
+{
+	shell("kill", "");
+	shell("start", "");
+}
+
+/* The numbers that have been told stay those of the rows. */
+static void a_transaction_outlives_the_server(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo_run_end end = { .verdict = "pass" };
+	int64_t before = begin_run(f), first, second, third;
+
+	OK(maple_memo_begin(f->memo, &err));
+	first = begin_run(f);
+	attempt(f->memo, f->program, 1, 1);
+	restart();
+	second = begin_run(f);
+	OK(maple_memo_run_end(f->memo, first, &end, &err));
+	restart();
+	OK(maple_memo_commit(f->memo, &err));
+	restart();
+	third = begin_run(f);
+	assert_true(before < first && first < second && second < third);
+	assert_int_equal(attempts_of(f, 1, 1), 1);
+	assert_int_equal(count(f, "SELECT count(*) FROM runs"), 4);
+	assert_int_equal(
+		count(f, "SELECT id FROM runs WHERE ended IS NOT NULL"), first);
+	assert_int_equal(count(f, "SELECT max(id) FROM runs"), third);
+}
+
+/*
+ * A COMMIT that waits for a standby, which there is none of, is done when its
+ * process is ended, and has no answer.
+ */
+static pid_t answer_taker(void)
+{
+	static const char end[] =
+		"tests/postgres sql %s \"SELECT pg_terminate_backend(pid) FROM"
+		" pg_stat_activity WHERE query = 'COMMIT'"
+		" AND wait_event = 'SyncRep'\" postgres | grep -q t";
+	struct timespec pause = { .tv_nsec = 50000000 };
+	pid_t pid = fork();
+	char command[512];
+	int tries = 100;
+
+	if (pid)
+		return pid;
+	snprintf(command, sizeof(command), end, server);
+	while (tries && system(command)) {
+		nanosleep(&pause, NULL);
+		tries--;
+	}
+	shell("sql", "'ALTER SYSTEM RESET synchronous_standby_names' postgres");
+	shell("sql", "'SELECT pg_reload_conf()' postgres");
+	_exit(!tries);
+}
+
+static void a_commit_without_an_answer_is_done_once(void **state)
+{
+	struct timespec pause = { .tv_nsec = 500000000 };
+	struct fixture *f = *state;
+	pid_t pids[1];
+
+	OK(maple_memo_begin(f->memo, &err));
+	attempt(f->memo, f->program, 1, 1);
+	shell("sql", "\"ALTER SYSTEM SET synchronous_standby_names = 'none'\""
+		     " postgres");
+	shell("sql", "'SELECT pg_reload_conf()' postgres");
+	nanosleep(&pause, NULL); /* until all of the server knows */
+	pids[0] = answer_taker();
+	OK(maple_memo_commit(f->memo, &err));
+	all_done(pids, 1);
+	assert_int_equal(attempts_of(f, 1, 1), 1);
+}
+
+/* What a step relied on is another's by now: no guess is made. */
+static void what_cannot_be_done_again_is_said(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_error err = { "" };
+	pid_t pids[1];
+	int ret;
+
+	OK(maple_memo_begin(f->memo, &err));
+	attempt(f->memo, f->program, 1, 1); /* the first one */
+	shell("kill", "");
+	shell("start", "");
+	pids[0] = writer(f, 2, 2); /* makes it as well, and has it */
+	all_done(pids, 1);
+	ret = maple_memo_commit(f->memo, &err);
+	assert_int_equal(ret, -EAGAIN);
+	assert_non_null(strstr(err.text, "others have written"));
+	maple_memo_rollback(f->memo);
+	assert_int_equal(attempts_of(f, 1, 1), 1);
+}
+
+static int enough(void *ctx)
+{
+	return 1;
+}
+
+/* Whoever opens a memo has no server to wait for; whoever has one, for a while. */
+static void a_server_that_stays_away_is_an_error(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo *memo;
+	struct maple_error err = { "" };
+
+	shell("kill", "");
+	assert_int_equal(maple_memo_open(f->path, 0, &memo, &err), -ENOTCONN);
+	assert_non_null(strstr(err.text, "cannot be opened"));
+	/* Nobody waits longer than he wants to. */
+	maple_memo_watch(f->memo, enough, NULL);
+	assert_int_equal(maple_memo_begin(f->memo, &err), -ENOTCONN);
+	maple_memo_watch(f->memo, NULL, NULL);
+	shell("start", "");
+	begin_run(f);
+}
+
+/* ---- what is refused ---- */
+
+static void refused(const char *path, unsigned int flags, int errnum,
+		    const char *text)
+{
+	struct maple_memo *memo;
+	struct maple_error err = { "" };
+
+	assert_int_equal(maple_memo_open(path, flags, &memo, &err), -errnum);
+	if (!strstr(err.text, text))
+		fail_msg("%s: %s", path, err.text);
+}
+
+static void what_is_no_memo_is_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	refused("postgresql://me:secret@/x", 0, EINVAL, "PGPASSFILE");
+	refused("postgresql:///x?password=secret", 0, EINVAL, "PGPASSFILE");
+	refused("postgresql://[", 0, EINVAL, "no name of a database");
+	refused(f->path, MAPLE_MEMO_FILE, EINVAL, "no server's");
+	OK(maple_sql_exec(f->memo, "UPDATE about SET version = 99", &err));
+	refused(f->path, 0, ENOTSUP, "schema 99");
+	OK(maple_sql_exec(f->memo, "UPDATE about SET version = 12", &err));
+	refused(f->path, MAPLE_MEMO_READONLY, ENOTSUP, "older schema 12");
+	OK(maple_sql_exec(f->memo, "UPDATE about SET version = 13", &err));
+}
+
+static void a_reader_writes_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_error err = { "" };
+	struct maple_memo *reader;
+	int64_t id;
+	struct maple_memo_run start = { "enforced", 0, NULL, 7, 1, false };
+
+	OK(maple_memo_open(f->path, MAPLE_MEMO_READONLY, &reader, &err));
+	assert_int_equal(
+		maple_memo_run_begin(reader, f->campaign, &start, &id, &err),
+		-EROFS);
+	maple_memo_close(reader);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_bytes_come_back),
+		TEST(bytes_are_kept_by_the_server),
+		TEST(writers_make_one_row_and_lose_nothing),
+		TEST(lost_connections_lose_nothing_and_double_nothing),
+		TEST(a_transaction_outlives_the_server),
+		TEST(a_commit_without_an_answer_is_done_once),
+		TEST(what_cannot_be_done_again_is_said),
+		TEST(what_is_no_memo_is_refused),
+		TEST(a_reader_writes_nothing),
+		TEST(a_server_that_stays_away_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, start_server, stop_server);
+}
