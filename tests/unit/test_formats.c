@@ -292,6 +292,65 @@ static void names_stay_in_their_place_in_xml(void **state)
 	assert_true(has("thread 0&lt;1"));
 }
 
+/* What is left of a program's map is a row each, whatever stands in it. */
+static void the_page_has_a_map_of_what_may_meet(void **state)
+{
+	struct maple_static_place_pair pairs[3] = {
+		{ .function = { (char *)"<script>", (char *)"g\x1b" },
+		  .file = { (char *)"a/<b>.c", NULL },
+		  .line = { 7, 9 },
+		  .executed = { true, false },
+		  .seen = MAPLE_MET_UNEXECUTED },
+		{ .function = { (char *)"late", (char *)"early" },
+		  .line = { 1, 2 },
+		  .variable = (char *)"v&w",
+		  .executed = { true, true },
+		  .seen = MAPLE_MET_ONE_ORDER,
+		  .later = 0 },
+		{ .function = { (char *)"done", (char *)"done" },
+		  .executed = { true, true },
+		  .seen = MAPLE_MET_BOTH_ORDERS },
+	};
+	const struct maple_unreached map = { .met = { 1, 0, 1, 1 },
+					     .observed = true,
+					     .debug = true,
+					     .pair = pairs,
+					     .n = 3 };
+	const struct maple_memo_program_info info = { .build_id = (char *)"ff",
+						      .path = (char *)"/bin/p" };
+	struct maple_report_program program = { .info = &info, .map = &map };
+	FILE *out;
+
+	report.programs = &program;
+	report.nprograms = 1;
+	report.in_full = false;
+	free(buffer);
+	out = open_memstream(&buffer, &size);
+	assert_int_equal(maple_report_html(out, &report, NULL), 0);
+	fclose(out);
+	assert_tame();
+	assert_false(has("<script"));
+	assert_true(has("<rect class=\"both\" x=\"0.000\" y=\"0\" "
+			"width=\"33.333\" height=\"1\"/>"));
+	assert_true(has("2 pairs not in both orders"));
+	assert_true(has("&lt;b&gt;.c:7"));
+	assert_true(has("not executed"));
+	/* The end that came first is first. */
+	assert_true(has("v&amp;w</td><td><span class=\"mono\">early</span>"));
+	assert_true(has("only this order"));
+	assert_false(has(">done<"));
+	program.map = NULL;
+	program.unmapped = "<gone>";
+	free(buffer);
+	out = open_memstream(&buffer, &size);
+	assert_int_equal(maple_report_html(out, &report, NULL), 0);
+	fclose(out);
+	assert_true(has("Not known: &lt;gone&gt;."));
+	assert_false(has("<rect class"));
+	report.programs = NULL;
+	report.nprograms = 0;
+}
+
 /* The arrow from the first to the third goes over the second's column. */
 static void the_page_has_a_column_for_each_thread(void **state)
 {
@@ -562,6 +621,7 @@ int main(void)
 		TEST(a_suppressed_finding_is_shown_as_such),
 		TEST(a_replay_passes_when_it_reproduces),
 		TEST(names_stay_in_their_place_in_xml),
+		TEST(the_page_has_a_map_of_what_may_meet),
 		TEST(the_page_has_a_column_for_each_thread),
 		TEST(names_give_no_commands_to_github),
 		TEST(names_make_no_results_in_tap),
