@@ -14,6 +14,7 @@
  * Not decided here: what an iRoot is tried for, and by which of its plans
  * (choice.c, candidate.c). Nothing of this is kept for other campaigns.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -364,8 +365,10 @@ maple_callers_next(const struct maple_candidates *all,
 bool maple_callers_first(const struct maple_candidate *c, uint32_t which,
 			 const struct maple_candidate *fresh)
 {
-	unsigned int tries = c->callers.variant[which - 1].tries;
+	unsigned int tries;
 
+	assert(which && which <= c->callers.n);
+	tries = c->callers.variant[which - 1].tries;
 	if (!fresh || fresh->attempts != tries)
 		return !fresh || tries < fresh->attempts;
 	return c->score - LESS >= fresh->score;
@@ -380,6 +383,7 @@ int maple_callers_plan(const struct maple_candidate *c, uint32_t which,
 	const struct maple_variant *v = &c->callers.variant[which - 1];
 	struct maple_candidate own = *c;
 
+	assert(which && which <= c->callers.n && v->predicted);
 	maple_candidate_know(&own, &v->facts);
 	memcpy(own.name, v->name, sizeof(own.name));
 	if (maple_candidate_plan(&own,

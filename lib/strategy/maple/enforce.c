@@ -4,6 +4,7 @@
  * exposed the iRoot; the observer reads the log of the run and has the last
  * word.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ static struct maple_candidate *of(const struct maple_job *job, unsigned int i)
 
 static struct maple_variant *variant_of(const struct maple_job *job)
 {
+	assert(job->variant && job->variant <= of(job, 0)->callers.n);
 	return &of(job, 0)->callers.variant[job->variant - 1];
 }
 
