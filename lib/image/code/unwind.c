@@ -92,6 +92,12 @@ static int advance(struct machine *m, uint64_t by)
 	return e;
 }
 
+/* By the unit of its description; what is beyond all numbers is any number. */
+static int64_t scaled(const struct machine *m, uint64_t n)
+{
+	return (int64_t)(n * (uint64_t)m->how->data);
+}
+
 static void keep_at(struct machine *m, uint64_t reg, int64_t at)
 {
 	if (reg == RBP)
@@ -140,7 +146,7 @@ static bool define(struct machine *m, uint8_t op, struct maple_cursor *c)
 		return true;
 	case DW_CFA_def_cfa_sf:
 		m->now.base = maple_cursor_uleb(c);
-		m->now.cfa = maple_cursor_sleb(c) * m->how->data;
+		m->now.cfa = scaled(m, (uint64_t)maple_cursor_sleb(c));
 		return true;
 	case DW_CFA_def_cfa_register:
 		m->now.base = maple_cursor_uleb(c);
@@ -149,7 +155,7 @@ static bool define(struct machine *m, uint8_t op, struct maple_cursor *c)
 		m->now.cfa = (int64_t)maple_cursor_uleb(c);
 		return true;
 	case DW_CFA_def_cfa_offset_sf:
-		m->now.cfa = maple_cursor_sleb(c) * m->how->data;
+		m->now.cfa = scaled(m, (uint64_t)maple_cursor_sleb(c));
 		return true;
 	case DW_CFA_def_cfa_expression:
 		m->now.base = 0;
@@ -168,11 +174,11 @@ static bool place(struct machine *m, uint8_t op, struct maple_cursor *c)
 	switch (op) {
 	case DW_CFA_offset_extended:
 		reg = maple_cursor_uleb(c);
-		keep_at(m, reg, (int64_t)maple_cursor_uleb(c) * m->how->data);
+		keep_at(m, reg, scaled(m, maple_cursor_uleb(c)));
 		return true;
 	case DW_CFA_offset_extended_sf:
 		reg = maple_cursor_uleb(c);
-		keep_at(m, reg, maple_cursor_sleb(c) * m->how->data);
+		keep_at(m, reg, scaled(m, (uint64_t)maple_cursor_sleb(c)));
 		return true;
 	case DW_CFA_restore_extended:
 		restore(m, maple_cursor_uleb(c));
@@ -210,8 +216,7 @@ static int step(struct machine *m, struct maple_cursor *c)
 	case DW_CFA_advance_loc:
 		return advance(m, op & 0x3f);
 	case DW_CFA_offset:
-		keep_at(m, op & 0x3f,
-			(int64_t)maple_cursor_uleb(c) * m->how->data);
+		keep_at(m, op & 0x3f, scaled(m, maple_cursor_uleb(c)));
 		return 0;
 	case DW_CFA_restore:
 		restore(m, op & 0x3f);
