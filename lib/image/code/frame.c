@@ -156,7 +156,7 @@ int maple_image_frames(struct maple_image *image)
 				maple_cursor_at(image, at - id);
 
 			length = maple_cursor_number(&head, 4);
-			if (length <= maple_cursor_left(&head))
+			if (!head.bad && length <= maple_cursor_left(&head))
 				head.end = head.at + length;
 			maple_cursor_skip(&head, 4);
 			read_cie(&cie, head);
