@@ -527,7 +527,7 @@ asan_some := array campaign demangle expect findings fingerprint formats host \
 sane_else := $(trap_units:%=trap/%) $(tsan_units:%=tsan/%)
 # What depends on the compiler: the agent as clang makes it, in programs that
 # clang has made. The library is the usual one.
-clang_units := agent agent_log agent_sections intercept_process \
+clang_units := unwind agent agent_log agent_sections intercept_process \
 	intercept_threads
 sane_some := $(asan_some:%=asan/%) $(sane_else) $(clang_units:%=clang/%)
 # What a build has besides units: e2e/jobs has mapletest under TSan.

@@ -56,6 +56,7 @@ void maple_moment_deinit(struct maple_moment *moment)
 	free(moment->origin);
 	free(moment->value);
 	free(moment->was);
+	free(moment->callers);
 }
 
 static void stack_deinit(struct maple_stack *stack)

@@ -21,13 +21,15 @@
 #include "policy/policy.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
-#define MAPLE_SHM_VERSION  15
+#define MAPLE_SHM_VERSION  16
 #define MAPLE_SHM_ENV	   "MAPLE_AGENT"  /* /proc/PID/fd/N of the file */
 #define MAPLE_SHM_ASAN	   "ASAN_OPTIONS" /* with --exe */
 #define MAPLE_SHM_MARK	   "MAPLE_" /* before the name of the user's own */
 #define MAPLE_SHM_AHEAD	   '+'	    /* before it: the run is ordered on fd 0 */
 #define MAPLE_SHM_IMAGES   256
 #define MAPLE_SHM_CALLS	   65536
+#define MAPLE_SHM_CONTEXTS 1024 /* of which it is said what they are */
+#define MAPLE_SHM_DEPTH	   4	/* return addresses of a context */
 #define MAPLE_SHM_PATH	   1024
 #define MAPLE_SHM_BUILD_ID 32
 #define MAPLE_SHM_NAME	   MAPLE_PLAN_NAME /* and MAPLE_POLICY_NAME */
@@ -133,6 +135,16 @@ struct maple_shm_call {
 	uint16_t kind;	 /* enum maple_event_kind of its first event */
 	uint16_t alone;	 /* [c] a controlled run passes its accesses by */
 	uint64_t offset; /* of the return address, an ELF address */
+};
+
+/* Who called: an access's context, in place CONTEXT % CONTEXTS or soon behind. */
+struct maple_shm_context {
+	uint32_t context; /* MAPLE_CONTEXT_; 0: nothing is here */
+	uint32_t n;	  /* written last; 0: not yet all there */
+	struct maple_shm_caller {
+		uint32_t image;
+		uint64_t offset; /* of the return address, an ELF address */
+	} by[MAPLE_SHM_DEPTH];	 /* the nearest first */
 };
 
 struct maple_shm_thread {
@@ -300,6 +312,7 @@ struct maple_shm {
 	struct maple_shm_held held[MAPLE_THREADS];
 	struct maple_shm_image image[MAPLE_SHM_IMAGES];
 	struct maple_shm_call call[MAPLE_SHM_CALLS];
+	struct maple_shm_context context[MAPLE_SHM_CONTEXTS]; /* [a] */
 	struct maple_shm_control control;
 
 	/*

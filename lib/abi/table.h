@@ -14,7 +14,7 @@
 #include "base/array.h"
 
 #define MAPLE_TABLE_MAGIC   0x314c4254u /* TBL1 */
-#define MAPLE_TABLE_VERSION 3
+#define MAPLE_TABLE_VERSION 4
 #define MAPLE_REG_NONE	    0xff /* no base, or no index register */
 
 /* How control gets from a site into its slot. */
@@ -92,6 +92,28 @@ struct maple_table_split {
 	uint8_t bytes[10]; /* the instruction, on that register */
 };
 
+enum maple_frame_base {
+	MAPLE_FRAME_NONE, /* nothing is known of the caller */
+	MAPLE_FRAME_RSP,
+	MAPLE_FRAME_RBP,
+	MAPLE_FRAME_BASE = 0x7f,  /* which of these; and a flag: */
+	MAPLE_FRAME_FIRST = 0x80, /* a function begins here */
+};
+
+#define MAPLE_FRAME_LOST 0xff /* the caller's rbp is not known */
+
+/*
+ * From @offset on, to where the next one begins: the caller's stack pointer
+ * will be @base and @cfa, and the return address stands below that.
+ */
+struct maple_table_frame {
+	uint32_t offset;
+	int16_t cfa;
+	uint8_t base; /* enum maple_frame_base, of both */
+	uint8_t rbp;  /* the caller's is so many words below that pointer; 0:
+			 the register has it; or LOST */
+};
+
 struct maple_table {
 	uint32_t magic;
 	uint32_t version;
@@ -108,6 +130,8 @@ struct maple_table {
 	uint32_t text_hi;
 	uint32_t nsplits;
 	uint32_t splits_at; /* ascending by site */
+	uint32_t nframes;
+	uint32_t frames_at; /* ascending by offset */
 	uint32_t pad;
 };
 
@@ -115,7 +139,8 @@ static_assert(sizeof(struct maple_table_insn) == 16, "form is fixed");
 static_assert(sizeof(struct maple_table_group) == 8, "form is fixed");
 static_assert(sizeof(struct maple_table_site) == 24, "form is fixed");
 static_assert(sizeof(struct maple_table_split) == 16, "form is fixed");
-static_assert(sizeof(struct maple_table) == 56, "form is fixed");
+static_assert(sizeof(struct maple_table_frame) == 8, "form is fixed");
+static_assert(sizeof(struct maple_table) == 64, "form is fixed");
 
 static inline const struct maple_table_site *
 maple_table_sites(const struct maple_table *t)
@@ -133,6 +158,12 @@ static inline const struct maple_table_split *
 maple_table_splits(const struct maple_table *t)
 {
 	return (const void *)((const char *)t + t->splits_at);
+}
+
+static inline const struct maple_table_frame *
+maple_table_frames(const struct maple_table *t)
+{
+	return (const void *)((const char *)t + t->frames_at);
 }
 
 static inline const struct maple_table_group *
@@ -178,6 +209,16 @@ static inline uint32_t maple_table_group_of(const struct maple_table *t,
 		return at;
 	at = maple_table_part(g, traps, puns, k, false);
 	return at < puns ? at : maple_table_part(g, puns, t->ngroups, k, true);
+}
+
+/* maple_table_frame_at - what holds before the instruction at @offset; or NULL */
+static inline const struct maple_table_frame *
+maple_table_frame_at(const struct maple_table *t, uint64_t offset)
+{
+	const struct maple_table_frame *f = maple_table_frames(t);
+	size_t n = maple_array_lead(t->nframes, i, f[i].offset <= offset);
+
+	return n && f[n - 1].base & MAPLE_FRAME_BASE ? &f[n - 1] : NULL;
 }
 
 #endif

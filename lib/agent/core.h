@@ -127,6 +127,7 @@ void maple_image_scan(void);
 void maple_image_keep(void);
 void maple_image_again(void);
 uint32_t maple_image_of(uint64_t addr, uint64_t *offset);
+const struct maple_table *maple_image_table_of(uint32_t i);
 
 /* patch.c */
 void maple_patch_image(struct maple_shm_image *image,
@@ -284,6 +285,9 @@ bool maple_section_begins(const struct maple_access *acc, unsigned int flags,
 			  uint64_t sp, bool quiet);
 bool maple_section_ends(const struct maple_access *acc, bool quiet);
 
+/* context.c */
+uint32_t maple_context_of(uint64_t pc, uint64_t sp, uint64_t bp);
+
 /* touched.c */
 void maple_touched_note(uint64_t addr, uint64_t size);
 bool maple_touched_find(uint64_t addr, uint64_t size);
@@ -348,6 +352,7 @@ void maple_agent_log(const struct maple_access *acc, unsigned int flags);
 void maple_enforce_ahead(void);
 void maple_enforce_start(void);
 bool maple_enforce_over(void);
+bool maple_enforce_callers(void);
 bool maple_enforce_before(const struct maple_access *acc, unsigned int flags);
 void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
 			 bool happened);

@@ -303,6 +303,8 @@ struct maple_backend_ops {
 	bool controls;
 	/* can let a plan come between the halves of one instruction */
 	bool splits;
+	/* tells callers apart, and can keep a step of a plan to some of them */
+	bool callers;
 	/* before the program starts; may set *@envp, to be freed */
 	int (*prepare)(struct maple_backend *b,
 		       const struct maple_run_order *order, char ***envp,

@@ -10,7 +10,8 @@
  * false, "function": name, "print": fingerprint}, ...], "plan": {"idiom",
  * "flags", "attempt", "slice", "hints": ["0.1", "0.2"], "steps": [{"site",
  * "kind", "role", "var", "dep", "pair", "event", "pre", "occurrence", "gates":
- * []}], "guards": [], "covers": []}, "then": [plans that follow it], if there
+ * [], "context": who called, a hash, if it is about these callers}], "guards":
+ * [], "covers": []}, "then": [plans that follow it], if there
  * are, "policy": {"policy": 4, "blind": 0, "real_time": 0, "threads": ["0",
  * "0.1"], "switches":
  * [{"thread": 1, "next": 0, "what": 0, "site": 0 or null, "hit": 1}]}, if it is
@@ -75,17 +76,21 @@ static json_t *site_index(const struct writer *w, uint32_t site)
 static json_t *write_step(const struct writer *w,
 			  const struct maple_plan_step *step)
 {
-	json_t *gates = json_array();
+	json_t *gates = json_array(), *root;
 	uint32_t i;
 
 	for (i = 0; i < step->ngates; i++)
 		json_array_append_new(gates, site_index(w, step->gate[i]));
-	return json_pack("{s:o,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:I,s:o}", "site",
+	root = json_pack("{s:o,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:I,s:o}", "site",
 			 site_index(w, step->site), "kind", step->kind, "role",
 			 step->role, "var", step->var, "dep", step->dep, "pair",
 			 step->pair, "event", step->event, "pre", step->pre,
 			 "occurrence", (json_int_t)step->occurrence, "gates",
 			 gates);
+	if (step->context != MAPLE_CONTEXT_ANY)
+		json_object_set_new(root, "context",
+				    json_integer(step->context));
+	return root;
 }
 
 static json_t *write_plan(const struct writer *w, const struct maple_plan *plan)
@@ -380,6 +385,21 @@ static uint32_t number_of(const struct reader *r, json_t *index)
 		       : MAPLE_SITE_NONE;
 }
 
+/*
+ * Who called, of a step. It is told by places in one build: in another one the
+ * step is whoever's.
+ */
+static uint32_t read_context(const struct reader *r, json_t *object)
+{
+	json_int_t context =
+		json_integer_value(json_object_get(object, "context"));
+
+	return r->file->refound || context < MAPLE_CONTEXT_LEAST ||
+			       context > UINT32_MAX
+		       ? MAPLE_CONTEXT_ANY
+		       : (uint32_t)context;
+}
+
 static int read_step(const struct reader *r, json_t *object,
 		     struct maple_plan_step *step)
 {
@@ -403,6 +423,7 @@ static int read_step(const struct reader *r, json_t *object,
 		.event = event,
 		.pre = pre,
 		.occurrence = occurrence,
+		.context = read_context(r, object),
 	};
 	for (i = 0; i < json_array_size(gates) && i < MAPLE_PLAN_GATES; i++)
 		step->gate[step->ngates++] =
@@ -436,12 +457,25 @@ static int check_halves(const struct reader *r, const struct maple_plan *plan)
 	return 0;
 }
 
+/* Not every half can tell who calls. */
+static int check_callers(const struct reader *r, const struct maple_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nsteps && !r->c->study.callers; i++)
+		if (plan->step[i].context != MAPLE_CONTEXT_ANY)
+			return maple_error_set(
+				r->c->err, ENOTSUP,
+				"the order is about who calls a function, "
+				"which only the agent can tell: --backend "
+				"agent");
+	return 0;
+}
+
 static int read_plan(const struct reader *r, json_t *object,
 		     struct maple_plan *plan)
 {
 	json_t *steps, *guards, *covers;
 	const char *p, *q;
-	int idiom, flags, attempt, slice;
+	int idiom, flags, attempt, slice, e;
 	struct maple_iroot iroot;
 	size_t i;
 
@@ -472,7 +506,8 @@ static int read_plan(const struct reader *r, json_t *object,
 			number_of(r, json_array_get(covers, i));
 	if (!maple_plan_valid(plan) || maple_plan_iroot(plan, &iroot))
 		return -EBADMSG;
-	return check_halves(r, plan);
+	e = check_callers(r, plan);
+	return e ? e : check_halves(r, plan);
 }
 
 /* By names in an order, by places in a list. */

@@ -125,6 +125,7 @@ int maple_study_open(struct maple_campaign *c)
 	c->study.meets = c->study.controls && CPU_COUNT(&pair->cpu.before) > 1;
 	if (enforce) {
 		c->study.splits = enforce->splits;
+		c->study.callers = enforce->callers;
 		c->study.conditions = enforce->conditions;
 		c->study.ends = enforce->ends;
 		c->study.most = enforce->follow;

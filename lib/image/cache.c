@@ -7,8 +7,8 @@
  * not fit is as good as nothing and written anew. Nothing here is an error to
  * anyone: without the files, images are decoded.
  *
- *	header | counts | sites | groups | insns | locked | splits | hash
- *	header | counts | data | pairs | text of the data's names | hash
+ *	header | counts | sites | groups | insns | locked | splits | frames |
+ *hash header | counts | data | pairs | text of the data's names | hash
  *
  * The folder is private to its user, so the hash is against accidents only.
  */
@@ -26,8 +26,8 @@
 #include "internal.h"
 
 #define MAGIC	 0x4543414d49504d31ull
-#define FORM	 4
-#define ARRAYS	 5 /* of the part with most */
+#define FORM	 5
+#define ARRAYS	 6 /* of the part with most */
 #define FOLDER	 "maple"
 #define FILE_MAX (64ll << 20) /* bytes */
 #define ALL_MAX	 (256ll << 20)
@@ -50,19 +50,21 @@ struct part {
 
 static const struct part decoded = {
 	.ending = "",
-	.arrays = 5,
+	.arrays = 6,
 	.counts = sizeof(struct maple_image_stats),
 	.counts_at = offsetof(struct maple_image, stats),
 	.element = { sizeof(struct maple_table_site),
 		     sizeof(struct maple_table_group),
 		     sizeof(struct maple_table_insn),
 		     sizeof(struct maple_locked),
-		     sizeof(struct maple_table_split) },
+		     sizeof(struct maple_table_split),
+		     sizeof(struct maple_table_frame) },
 	.at = { offsetof(struct maple_image, sites),
 		offsetof(struct maple_image, groups),
 		offsetof(struct maple_image, insns),
 		offsetof(struct maple_image, locked),
-		offsetof(struct maple_image, splits) },
+		offsetof(struct maple_image, splits),
+		offsetof(struct maple_image, frames) },
 };
 
 static const struct part beforehand = {

@@ -198,6 +198,7 @@ void maple_image_discard(struct maple_image *image)
 	array_deinit(&image->insns);
 	array_deinit(&image->locked);
 	array_deinit(&image->splits);
+	array_deinit(&image->frames);
 	array_deinit(&image->runtime);
 	array_deinit(&image->data);
 	array_deinit(&image->pairs);

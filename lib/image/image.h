@@ -90,6 +90,9 @@ struct maple_locked {
 bool maple_image_locked(const struct maple_image *image, uint32_t index,
 			struct maple_locked *locked);
 
+uint64_t maple_image_function_at(const struct maple_image *image,
+				 uint64_t offset);
+
 int maple_image_keep_containers(struct maple_image *image);
 int maple_image_table(const struct maple_image *image, void **blob,
 		      size_t *size, struct maple_error *err);

@@ -92,6 +92,7 @@ struct maple_image {
 	struct maple_array insns;   /* struct maple_table_insn */
 	struct maple_array locked;  /* struct maple_locked, ascending */
 	struct maple_array splits;  /* struct maple_table_split, ascending */
+	struct maple_array frames;  /* struct maple_table_frame, ascending */
 	struct maple_image_stats stats;
 
 	/* place.c, made at the first question. */
@@ -127,6 +128,13 @@ struct maple_cursor {
 	bool bad;
 };
 
+/* How the instructions of some frame descriptions are to be read. */
+struct maple_unwind {
+	uint64_t code; /* bytes that one of a distance is */
+	int64_t data;
+	struct maple_cursor initial; /* what comes before those of each */
+};
+
 void *maple_array_more(struct maple_array *array, size_t size);
 
 int maple_image_load(struct maple_image *image, struct maple_error *err);
@@ -136,6 +144,17 @@ bool maple_image_read_only(const struct maple_image *image, uint64_t addr);
 
 int maple_image_functions(struct maple_image *image);
 int maple_image_frames(struct maple_image *image);
+int maple_unwind_range(struct maple_image *image, const struct maple_unwind *how,
+		       struct maple_cursor c, uint64_t lo, uint64_t hi);
+void maple_unwind_finish(struct maple_image *image);
+struct maple_cursor maple_cursor_at(const struct maple_image *image,
+				    uint64_t addr);
+uint64_t maple_cursor_left(const struct maple_cursor *c);
+void maple_cursor_skip(struct maple_cursor *c, uint64_t size);
+uint64_t maple_cursor_number(struct maple_cursor *c, unsigned int size);
+uint64_t maple_cursor_uleb(struct maple_cursor *c);
+int64_t maple_cursor_sleb(struct maple_cursor *c);
+uint64_t maple_cursor_encoded(struct maple_cursor *c, uint8_t enc);
 void maple_image_landings(struct maple_image *image,
 			  const struct maple_code_range *range);
 int maple_image_relocate(struct maple_image *image);

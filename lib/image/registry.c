@@ -36,6 +36,13 @@ struct call {
 	UT_hash_handle hh; /* by where */
 };
 
+/* Who called an access: return addresses, as calls, the nearest first. */
+struct context {
+	uint32_t number, n;
+	uint32_t calls[MAPLE_REGISTRY_CALLERS];
+	UT_hash_handle hh; /* by number */
+};
+
 struct maple_registry {
 	char *kept; /* folder for what is decoded, or NULL */
 	struct maple_image_way way;
@@ -48,6 +55,7 @@ struct maple_registry {
 	uint32_t nsites; /* numbers given out */
 	struct call **calls, *by_where;
 	uint32_t ncalls, calls_room;
+	struct context *contexts;
 	char **left; /* names of images that are not observed */
 	uint32_t nleft;
 };
@@ -75,8 +83,14 @@ static void unlock(const struct maple_registry *reg)
 
 void maple_registry_destroy(struct maple_registry *reg)
 {
+	struct context *context, *next;
+
 	if (!reg)
 		return;
+	HASH_ITER (hh, reg->contexts, context, next) {
+		HASH_DEL(reg->contexts, context);
+		free(context);
+	}
 	HASH_CLEAR(hh, reg->by_key);
 	HASH_CLEAR(hh, reg->by_where);
 	for (uint32_t i = 0; i < reg->nentries; i++) {
@@ -441,6 +455,96 @@ uint32_t maple_registry_variable(struct maple_registry *reg, uint32_t index,
 				 uint64_t offset)
 {
 	return maple_registry_call(reg, index, offset | MAPLE_REGISTRY_VARIABLE);
+}
+
+/*
+ * maple_registry_context - the accesses with @context were made for the @n
+ *                          @calls, the nearest first; 0, or -ENOMEM
+ */
+int maple_registry_context(struct maple_registry *reg, uint32_t context,
+			   const uint32_t *calls, unsigned int n)
+{
+	struct context *c;
+	int e = 0;
+
+	if (n > MAPLE_REGISTRY_CALLERS)
+		n = MAPLE_REGISTRY_CALLERS;
+	lock(reg);
+	HASH_FIND(hh, reg->contexts, &context, sizeof(context), c);
+	if (!c && !(c = calloc(1, sizeof(*c)))) {
+		e = -ENOMEM;
+	} else if (!c->n) {
+		c->number = context;
+		c->n = n;
+		memcpy(c->calls, calls, n * sizeof(*calls));
+		HASH_ADD(hh, reg->contexts, number, sizeof(c->number), c);
+	}
+	unlock(reg);
+	return e;
+}
+
+/* maple_registry_callers - what @context stands for; 0: it is not known */
+unsigned int maple_registry_callers(const struct maple_registry *reg,
+				    uint32_t context,
+				    uint32_t calls[MAPLE_REGISTRY_CALLERS])
+{
+	struct context *c;
+	unsigned int n = 0;
+
+	lock(reg);
+	HASH_FIND(hh, reg->contexts, &context, sizeof(context), c);
+	if (c) {
+		n = c->n;
+		memcpy(calls, c->calls, sizeof(c->calls));
+	}
+	unlock(reg);
+	return n;
+}
+
+/* In one function, as far as frame descriptions tell. */
+static bool in_one_function(const struct maple_registry *reg, uint32_t a,
+			    uint32_t b)
+{
+	const struct call *x = call_of_site(reg, a), *y = call_of_site(reg, b);
+	const struct maple_image *image;
+	uint64_t start;
+
+	if (!x || !y || x->where.image != y->where.image ||
+	    x->where.image >= reg->nentries)
+		return false;
+	image = reg->entries[x->where.image]->image;
+	start = maple_image_function_at(image, x->where.offset - 1);
+	return start &&
+	       start == maple_image_function_at(image, y->where.offset - 1);
+}
+
+/*
+ * maple_registry_apart - how many calls inward of the function that made both
+ *                        the accesses with context @a and those with @b they
+ *                        are, which differ: from 1; 0: no execution of one
+ *                        function did, or it is not known
+ */
+unsigned int maple_registry_apart(const struct maple_registry *reg, uint32_t a,
+				  uint32_t b)
+{
+	const struct context *x, *y;
+	unsigned int apart = 0;
+	uint32_t i, k;
+
+	lock(reg);
+	HASH_FIND(hh, reg->contexts, &a, sizeof(a), x);
+	HASH_FIND(hh, reg->contexts, &b, sizeof(b), y);
+	if (x && y) {
+		i = x->n;
+		k = y->n;
+		while (i && k && x->calls[i - 1] == y->calls[k - 1])
+			i--, k--;
+		if (i && k &&
+		    in_one_function(reg, x->calls[i - 1], y->calls[k - 1]))
+			apart = i > k ? i : k;
+	}
+	unlock(reg);
+	return apart;
 }
 
 static int look_up(const struct maple_registry *reg, uint32_t number,

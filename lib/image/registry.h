@@ -70,6 +70,16 @@ uint32_t maple_registry_variable(struct maple_registry *reg, uint32_t index,
 bool maple_registry_is_variable(const struct maple_registry *reg,
 				uint32_t number);
 
+#define MAPLE_REGISTRY_CALLERS 4 /* of a context, at most */
+
+int maple_registry_context(struct maple_registry *reg, uint32_t context,
+			   const uint32_t *calls, unsigned int n);
+unsigned int maple_registry_callers(const struct maple_registry *reg,
+				    uint32_t context,
+				    uint32_t calls[MAPLE_REGISTRY_CALLERS]);
+unsigned int maple_registry_apart(const struct maple_registry *reg, uint32_t a,
+				  uint32_t b);
+
 int maple_registry_site(const struct maple_registry *reg, uint32_t number,
 			struct maple_site_info *info);
 uint32_t maple_registry_find(const struct maple_registry *reg,

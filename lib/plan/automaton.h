@@ -40,6 +40,7 @@ struct maple_access {
 	uint64_t addr;
 	uint64_t size;	   /* at least 1 */
 	uint32_t may_fail; /* a trylock; 0 if not known */
+	uint32_t context;  /* who called, MAPLE_CONTEXT_; steps compare it */
 };
 
 struct maple_auto; /* see automaton_state.h; the caller provides the memory */

@@ -51,10 +51,19 @@ static bool kind_agrees(unsigned int step_kind, unsigned int kind)
 	       (kind == MAPLE_EV_UPDATE && maple_event_is_memory(step_kind));
 }
 
+static bool context_agrees(const struct maple_plan_step *step,
+			   const struct maple_access *acc)
+{
+	return step->context == MAPLE_CONTEXT_ANY ||
+	       acc->context == MAPLE_CONTEXT_ALL ||
+	       step->context == acc->context;
+}
+
 static bool site_agrees(const struct maple_plan_step *step,
 			const struct maple_access *acc)
 {
-	return step->site == acc->site && kind_agrees(step->kind, acc->kind);
+	return step->site == acc->site && kind_agrees(step->kind, acc->kind) &&
+	       context_agrees(step, acc);
 }
 
 static bool touched(const struct maple_auto *a, int role,

@@ -20,6 +20,15 @@
 #define MAPLE_PLAN_COVERS   32	/* lock calls around guards */
 #define MAPLE_PLAN_NAME	    32	/* a thread name, "0.2.1", with its NUL */
 
+/*
+ * Who called the function that an access is in: a hash of the return addresses,
+ * in an access and in a step that is about these callers alone.
+ */
+#define MAPLE_CONTEXT_ANY   0u /* of a step: whoever called */
+#define MAPLE_CONTEXT_NONE  0u /* of an access: not known, or it has no caller */
+#define MAPLE_CONTEXT_ALL   1u /* ... it stands for those of all callers */
+#define MAPLE_CONTEXT_LEAST 2u /* ... of the others */
+
 enum maple_plan_flag {
 	MAPLE_PLAN_GATED = 1,	 /* hold threads before a step's gate too */
 	MAPLE_PLAN_HINTED = 2,	 /* heed thread names and occurrences */
@@ -50,6 +59,7 @@ struct maple_plan_step {
 				before; dep is among them */
 	uint32_t occurrence; /* hint: how-manieth execution by the thread,
 				from 1; 0: any */
+	uint32_t context;    /* only what these callers had it do; or ANY */
 	uint32_t ngates;
 	uint32_t gate[MAPLE_PLAN_GATES]; /* lock call sites */
 };

@@ -44,6 +44,7 @@ static const struct maple_field moment_fields[] = {
 	MAPLE_FIELD(maple_moment, from, INDEX),
 	MAPLE_FIELD(maple_moment, half, FLAG),
 	MAPLE_FIELD(maple_moment, frees, FLAG),
+	MAPLE_FIELD(maple_moment, callers, STRING),
 	MAPLE_FIELD_STRUCT(maple_moment, place, HERE, place_fields),
 	MAPLE_FIELD_END,
 };

@@ -11,7 +11,7 @@
  *	3 bank.c:19 deposit ◀───────────────┘
  *	  writes balance
  *
- * A moment takes two rows, or three if a library's code has been inlined into
+ * A moment takes two rows, one more if a library's code has been inlined into
  * its line; the dependency that enters it is drawn on its first. Where the
  * moment it comes from is not the last one in its column, the arrow bears that
  * one's number. It is drawn on a canvas first, because arrows cross rows that
@@ -44,6 +44,7 @@
 #define LEAST	8  /* from one column to the next, wherever that ends */
 
 #define INLINED "  inlined "
+#define CALLED	"  called from "
 
 /* Of one order, the moments [first, end). */
 struct canvas {
@@ -157,8 +158,9 @@ static unsigned int moment_row(const struct canvas *c,
 	unsigned int row = 2;
 
 	while (i-- > c->first)
-		row += rows_above(c, f, i) +
-		       (f->moments[i].place.inlined ? 3 : 2);
+		row += rows_above(c, f, i) + 2 +
+		       (f->moments[i].place.inlined != NULL) +
+		       (f->moments[i].callers != NULL);
 	return row;
 }
 
@@ -234,13 +236,19 @@ static unsigned int draw_moment(struct canvas *c, const struct maple_finding *f,
 	       maple_clean_place(&m->place, room - n, c->unicode).text);
 	end = put_text(c, row, x, room, text);
 	draw_access(c, row + 1, x, m);
+	row += 2;
 	if (m->place.inlined) {
 		strcpy(text, INLINED);
 		strcat(text,
 		       maple_clean_inlined(&m->place, room - strlen(INLINED),
 					   c->unicode)
 			       .text);
-		put_text(c, row + 2, x, room, text);
+		put_text(c, row++, x, room, text);
+	}
+	if (m->callers) {
+		strcpy(text, CALLED);
+		strcat(text, maple_clean(m->callers, c->unicode).text);
+		put_text(c, row, x, room, text);
 	}
 	return end;
 }

@@ -68,9 +68,10 @@ struct maple_job {
 	/* What @plan and @then are about; the strategy's. NULL: nothing. */
 	struct maple_goal *goal;
 	struct maple_goal *beside[MAPLE_RUN_THEN];
-	bool attempt; /* the memo is told that @goal is tried */
-	bool again;   /* @goal had been exposed before */
-	bool rested;  /* ... had been put to rest */
+	bool attempt;	  /* the memo is told that @goal is tried */
+	bool again;	  /* @goal had been exposed before */
+	bool rested;	  /* ... had been put to rest */
+	uint32_t variant; /* of @goal, the strategy's; 0: none, it is all of it */
 	/*
 	 * Runs of this kind that brought nothing, the last ones in a row;
 	 * whether nothing is left to try, so that this one looks for news only;
@@ -121,6 +122,7 @@ struct maple_study {
 	bool meets;	 /* ... and those whose threads have CPUs to meet on */
 	bool turns;	 /* profile runs may have threads take turns */
 	bool splits;	 /* an order may come in the middle of an instruction */
+	bool callers;	 /* ... be about some callers of a function alone */
 	bool conditions; /* ... be about signals and waits */
 	bool ends;	 /* ... and about the end of memory */
 	unsigned int most; /* plans that may follow the first in a run */

@@ -66,7 +66,7 @@ static bool exposes(struct maple_campaign *c, struct maple_candidate *k)
 
 	k->attempts = 0;
 	k->exposed = false;
-	if (maple_enforce_begin(&m->profiling, &trial.job, k, c->err))
+	if (maple_enforce_begin(&m->profiling, &trial.job, k, 0, c->err))
 		die("an enforced run", c->err->text);
 	maple_study_take(c, &trial);
 	if (maple_trial_run(c, &trial))

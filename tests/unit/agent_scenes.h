@@ -191,6 +191,31 @@ static void *bump_it(void *arg)
 	return NULL;
 }
 
+/* One that two functions call, which one thread calls one after the other. */
+NOTE int get_it(void)
+{
+	return shared;
+}
+
+NOTE int ask_first(void)
+{
+	return get_it() + 1;
+}
+
+NOTE int ask_second(void)
+{
+	return get_it() + 2;
+}
+
+NOTE void *ask_both(void *arg)
+{
+	int sum = ask_first();
+
+	sum += ask_second();
+	seen = sum;
+	return NULL;
+}
+
 static int scene_bump(void)
 {
 	scene_pair(bump_it, bump_it);
@@ -453,6 +478,8 @@ static int play(const char *scene)
 		return scene_handler();
 	if (!strcmp(scene, "bump"))
 		return scene_bump();
+	if (!strcmp(scene, "callers"))
+		return scene_pair(ask_both, write_it);
 	if (!strcmp(scene, "guard_read"))
 		return scene_guarded(PROT_NONE);
 	if (!strcmp(scene, "guard_write"))

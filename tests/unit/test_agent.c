@@ -708,6 +708,89 @@ static void test_split_fault(void **state)
 	assert_int_equal(drive.shm->crash.signo, 0);
 }
 
+static uint32_t asked[8], nasked, stepped;
+
+static void note_caller(struct drive *d, const struct maple_event *e)
+{
+	static uint32_t last;
+
+	if (e->site == wanted_site && e->kind == MAPLE_EV_READ) {
+		last = e->aux;
+		if (nasked < 8)
+			asked[nasked++] = last;
+	}
+	if (e->kind == MAPLE_EV_STEP && !e->aux)
+		stepped = last;
+}
+
+/* The read of get_it(), asked for by @context, and the write right after it. */
+static void order_callers(uint32_t context)
+{
+	const struct maple_iroot iroot = {
+		.idiom = MAPLE_IDIOM_1,
+		.e = { { site_in(get_it, MAPLE_EV_READ), MAPLE_EV_READ },
+		       { site_in(write_it, MAPLE_EV_WRITE), MAPLE_EV_WRITE } },
+	};
+
+	drive.shm->mode = MAPLE_SHM_ENFORCE;
+	drive.shm->sched = MAPLE_SCHEDULE_PLAN;
+	assert_int_equal(maple_plan_init(&drive.shm->plan, &iroot, 3, 0, 1), 0);
+	drive.shm->plan.step[0].context = context;
+	wanted_site = iroot.e[0].site;
+	nasked = stepped = 0;
+}
+
+/* Who called get_it(), from the nearest on: what @context is said to be. */
+static void check_callers(uint32_t context, const void *nearest,
+			  const void *farther)
+{
+	const struct maple_shm_context *c = NULL;
+	uint64_t from[] = { offset_of(nearest), offset_of(farther) };
+
+	for (uint32_t i = 0; i < MAPLE_SHM_CONTEXTS; i++)
+		if (drive.shm->context[i].context == context)
+			c = &drive.shm->context[i];
+	assert_non_null(c);
+	assert_int_equal(c->n, 2); /* a thread's first one is libc's to call */
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(c->by[i].image, 0);
+		assert_in_range(c->by[i].offset, from[i] + 1, from[i] + 80);
+	}
+}
+
+/* An access says who called, and a step can be about one of the callers. */
+static void test_force_callers(void **state)
+{
+	const struct maple_auto_result *r = (void *)drive.shm->auto_result;
+	uint32_t context[2];
+
+	drive.event = note_caller;
+	run_scene("callers");
+	order_callers(MAPLE_CONTEXT_ANY);
+	run_scene("callers");
+	assert_int_equal(nasked, 2);
+	memcpy(context, asked, sizeof(context));
+	assert_true(context[0] >= MAPLE_CONTEXT_LEAST);
+	assert_true(context[1] >= MAPLE_CONTEXT_LEAST);
+	assert_int_not_equal(context[0], context[1]);
+	check_callers(context[0], ask_first, ask_both);
+	check_callers(context[1], ask_second, ask_both);
+	for (unsigned int i = 0; i < 40; i++) {
+		order_callers(context[i % 2]);
+		run_scene("callers");
+		assert_int_equal(r->exposed, 1);
+		assert_int_equal(r->broken, 0);
+		assert_int_equal(stepped, context[i % 2]);
+		assert_int_equal(nasked, 2);
+		assert_memory_equal(asked, context, sizeof(context));
+	}
+	/* Nobody else's: then it is nobody's. */
+	order_callers(context[0] ^ 1 << 20);
+	run_scene("callers");
+	assert_int_equal(r->exposed, 0);
+	assert_int_equal(nasked, 2);
+}
+
 static void test_force_sleeper(void **state)
 {
 	force("slow_write", MAPLE_EV_WRITE, MAPLE_EV_READ, 1, 50);
@@ -747,7 +830,7 @@ int main(int argc, char **argv)
 		TEST(test_force_hot),	 TEST(test_force_sleeper),
 		TEST(test_force_traps),	 TEST(test_force_hot_call),
 		TEST(test_force_split),	 TEST(test_force_whole),
-		TEST(test_split_fault),
+		TEST(test_split_fault),	 TEST(test_force_callers),
 	};
 
 	if (argc == 2)

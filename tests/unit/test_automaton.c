@@ -16,6 +16,46 @@ static void test_hold_relevant(void **state)
 	assert_int_equal(result().steps, 0);
 }
 
+static int called(unsigned int t, uint32_t site, uint32_t kind, uint32_t context)
+{
+	struct maple_access acc = access_at(site, kind, X);
+	int verdict;
+
+	acc.context = context;
+	verdict = maple_auto_before(a, t, &acc);
+	apply(t);
+	if (verdict == GO)
+		maple_auto_after(a, t, &acc, 1);
+	return verdict;
+}
+
+/* Rule 1: a step that is about some callers is no other's. */
+static void test_hold_callers(void **state)
+{
+	struct maple_access all = access_at(E0, W, X);
+
+	plan_for(MAPLE_IDIOM_1, W, R, 0, 0);
+	plan.step[0].context = 7;
+	rig_start(3);
+	assert_int_equal(called(0, E0, W, MAPLE_CONTEXT_NONE), GO);
+	assert_int_equal(called(0, E0, W, 8), GO);
+	assert_int_equal(result().holds, 0);
+	/* Of what is let pass unasked it is not known who called. */
+	assert_true(maple_auto_ignores(a, 0, &all));
+	all.context = MAPLE_CONTEXT_ALL;
+	assert_false(maple_auto_ignores(a, 0, &all));
+	assert_int_equal(called(0, E0, W, 7), HELD);
+	/* The other step is whoever's. */
+	assert_int_equal(called(1, E1, R, 9), HELD);
+	assert_int_equal(resumed(0, 0), GO);
+	after(0, E0, W, X);
+	/* Who is not the step's may not come in between all the same. */
+	assert_int_equal(called(2, E0, W, 8), HELD);
+	assert_int_equal(resumed(1, 0), GO);
+	after(1, E1, R, X);
+	assert_int_equal(result().exposed, 1);
+}
+
 /* Rule 1: reasons are worked out anew; who became FREE goes on. */
 static void test_hold_becomes_free(void **state)
 {
@@ -566,6 +606,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hold_relevant),
+		cmocka_unit_test(test_hold_callers),
 		cmocka_unit_test(test_hold_becomes_free),
 		cmocka_unit_test(test_hold_ranges),
 		cmocka_unit_test(test_hold_other_variable),

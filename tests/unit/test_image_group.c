@@ -270,6 +270,9 @@ static void check_table(const struct maple_table *t, size_t size)
 			 t->splits_at);
 	assert_int_equal(t->splits_at +
 				 t->nsplits * sizeof(struct maple_table_split),
+			 t->frames_at);
+	assert_int_equal(t->frames_at +
+				 t->nframes * sizeof(struct maple_table_frame),
 			 size);
 	for (uint32_t g = 0; g < t->ngroups; g++) {
 		const struct maple_table_group *group = groups_of(t) + g;

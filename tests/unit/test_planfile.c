@@ -271,6 +271,37 @@ static void test_lists_outlive_a_rebuild(void **state)
 	free(text);
 }
 
+/* Who is to have called is told in one build; in another it is whoever. */
+static void test_callers(void **state)
+{
+	uint32_t site = site_in("stays");
+	const struct maple_iroot iroot = { .idiom = MAPLE_IDIOM_1,
+					   .e = { { site, MAPLE_EV_WRITE },
+						  { site, MAPLE_EV_READ } } };
+	struct maple_trial from = { .job.kind = MAPLE_RUN_ENFORCE, .rounds = 1 };
+	char *text;
+
+	assert_int_equal(maple_plan_init(&from.job.plan, &iroot, 1, 0, 1), 0);
+	from.job.plan.step[1].context = 4000000000u;
+	text = maple_planfile_write(&c, &from, true);
+	assert_non_null(text);
+	c.study.callers = true;
+	assert_int_equal(read_text(text), 0);
+	assert_int_equal(trial.job.plan.step[0].context, MAPLE_CONTEXT_ANY);
+	assert_int_equal(trial.job.plan.step[1].context, 4000000000u);
+	/* A half that cannot tell does not pretend to. */
+	c.study.callers = false;
+	assert_int_equal(read_text(text), -ENOTSUP);
+	assert_non_null(strstr(err.text, "--backend agent"));
+
+	build(2);
+	assert_int_equal(read_text(text), 0);
+	assert_true(file.refound > 0);
+	assert_int_equal(trial.job.plan.step[1].site, site_in("stays"));
+	assert_int_equal(trial.job.plan.step[1].context, MAPLE_CONTEXT_ANY);
+	free(text);
+}
+
 static void reads(const char *text, size_t n, size_t left_out)
 {
 	struct maple_switches *back;
@@ -322,6 +353,8 @@ int main(void)
 						open_dir, close_dir),
 		cmocka_unit_test_setup_teardown(test_lists_outlive_a_rebuild,
 						open_dir, close_dir),
+		cmocka_unit_test_setup_teardown(test_callers, open_dir,
+						close_dir),
 		cmocka_unit_test(test_lists_damaged),
 	};
 

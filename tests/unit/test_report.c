@@ -249,6 +249,18 @@ static void what_was_inlined_stands_below_the_users_line(void **state)
 				       "std::__atomic_base::load\n"));
 }
 
+static void who_called_stands_below(void **state)
+{
+	static const struct maple_report_style style = { .unicode = true };
+
+	moments[0].callers = "show:31, reader:37";
+	text(&style);
+	assert_non_null(strstr(buffer,
+			       "    reads queue\n"
+			       "    called from show:31, reader:37\n"
+			       "      └─────────────────────────────────▶ 2 "));
+}
+
 static void replays_without_an_order_are_told(void **state)
 {
 	static const struct maple_report_style style = { .unicode = true };
@@ -620,6 +632,7 @@ int main(void)
 		TEST(nothing_of_the_binary_reaches_the_terminal_raw),
 		TEST(a_map_tells_what_was_in_which_order),
 		TEST(what_was_inlined_stands_below_the_users_line),
+		TEST(who_called_stands_below),
 		TEST(replays_without_an_order_are_told),
 		TEST(an_order_that_does_not_fail_again_is_told),
 		TEST(what_was_printed_is_shown),

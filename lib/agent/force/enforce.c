@@ -21,6 +21,7 @@ static uint32_t lock;
 static uint32_t moves; /* futex word: raised by each move */
 static uint32_t quick; /* accesses that passed, since a tick */
 static bool over;      /* maple_enforce_over(), and locks know */
+static bool callers;   /* maple_enforce_callers() */
 static const struct maple_plan *plan_now;
 static void *result_now; /* where its result goes */
 
@@ -94,6 +95,20 @@ bool maple_enforce_over(void)
 	uint64_t all = (1ull << maple_shm->nthen) - 1;
 
 	return drive.said.finished && !(all & ~maple_shm->begun);
+}
+
+/* maple_enforce_callers - whether the plans are about who calls a function */
+bool maple_enforce_callers(void)
+{
+	return callers;
+}
+
+static bool asks_callers(const struct maple_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nsteps; i++)
+		if (plan->step[i].context != MAPLE_CONTEXT_ANY)
+			return true;
+	return false;
 }
 
 static void enter(void)
@@ -223,7 +238,7 @@ static void log_access(const struct maple_access *acc, unsigned int flags)
 	if (acc->kind == MAPLE_EV_UNLOCK &&
 	    maple_section_ends(acc, maple_call_quiet(acc->site)))
 		return;
-	maple_ring_put(acc->kind, acc, value, flags, 0, sp);
+	maple_ring_put(acc->kind, acc, value, flags, acc->context, sp);
 }
 
 /*
@@ -406,6 +421,9 @@ void maple_enforce_start(void)
 		maple_agent_enforces = false;
 		return;
 	}
+	callers = asks_callers(plan_now);
+	for (uint32_t i = 0; i < maple_shm->nthen; i++)
+		callers |= asks_callers(&maple_shm->then[i]);
 	maple_drive_start(&drive, drive.automaton, plan_now);
 	maple_pass_start(drive.automaton);
 	if (!maple_wanted_start())

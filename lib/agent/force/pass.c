@@ -104,6 +104,7 @@ void maple_pass_look(struct maple_agent_site *site, uint64_t addr)
 							: site->kind,
 		.addr = addr,
 		.size = site->size,
+		.context = MAPLE_CONTEXT_ALL,
 	};
 	uint32_t gone = p->given - p->left;
 

@@ -20,6 +20,8 @@ static bool any_new;
 static uint32_t seen[MAPLE_SHM_IMAGES]; /* by index: number of the scan */
 static bool is_patched[MAPLE_SHM_IMAGES];
 static uint32_t scan_number;
+/* Those of an enforced run, which looks into them all the time. */
+static const struct maple_table *table_of[MAPLE_SHM_IMAGES];
 
 static bool same(const char *a, const char *b)
 {
@@ -171,6 +173,8 @@ static bool table_fits(const struct maple_table *t, uint64_t left)
 	       t->groups_at + t->ngroups * sizeof(struct maple_table_group) <=
 		       t->size &&
 	       t->splits_at + t->nsplits * sizeof(struct maple_table_split) <=
+		       t->size &&
+	       t->frames_at + t->nframes * sizeof(struct maple_table_frame) <=
 		       t->size;
 }
 
@@ -179,9 +183,10 @@ static struct {
 	uint64_t at, size;
 } tables;
 
+/* But where some thread may be looking into them, for good. */
 static void unmap_tables(void)
 {
-	if (tables.size)
+	if (tables.size && maple_shm->mode != MAPLE_SHM_ENFORCE)
 		raw2(SYS_munmap, tables.at, tables.size);
 	tables.size = 0;
 }
@@ -236,6 +241,8 @@ static void patch_ready(void)
 		t = (const void *)(tables.at + im->table_at);
 		if (!table_fits(t, tables.size - im->table_at))
 			continue;
+		if (shm->mode == MAPLE_SHM_ENFORCE)
+			table_of[i] = t;
 		if (is_patched[i]) {
 			maple_patch_again(im, t);
 			continue;
@@ -334,6 +341,12 @@ void maple_image_again(void)
 	}
 	if (patches(maple_shm))
 		patch_ready();
+}
+
+/* maple_image_table_of - of image @i, in an enforced run; NULL: it has none */
+const struct maple_table *maple_image_table_of(uint32_t i)
+{
+	return i < MAPLE_SHM_IMAGES ? table_of[i] : NULL;
 }
 
 /* maple_image_of - index of the image that @addr is in, or ~0 */

@@ -127,6 +127,11 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 	} else if (site->wanted) {
 		shm->stats.hits[site->way]++;
 		self->stale = ++site->count > MAPLE_AGENT_OFTEN;
+		/* The stub leaves rbp as it is: it is what stands here. */
+		if (!self->stale || maple_enforce_callers())
+			acc.context = maple_context_of(
+				site->pc, (uint64_t)(frame + 1),
+				*(uint64_t *)__builtin_frame_address(0));
 		/* Nobody asks for it any more, and it is not logged either. */
 		if (self->stale && maple_enforce_over())
 			maple_retire_later(site);

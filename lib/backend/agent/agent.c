@@ -328,6 +328,7 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 
 	drain(a, sink, true, UINT64_MAX);
 	maple_agent_tables_calls(a);
+	maple_agent_tables_contexts(a);
 	memcpy(&run->automaton, a->shm->auto_result, sizeof(run->automaton));
 	for (i = 0; i < MAPLE_SHM_THEN; i++)
 		memcpy(&run->then[i], a->shm->then_result[i],
@@ -408,6 +409,7 @@ static const struct maple_backend_ops agent_ops = {
 	.turns = true,
 	.controls = true,
 	.splits = true,
+	.callers = true,
 	.prepare = prepare,
 	.fork = maple_agent_fork,
 	.serve = serve,

@@ -40,6 +40,7 @@ struct maple_agent_backend {
 	struct maple_table *table[MAPLE_SHM_IMAGES]; /* copies of ours */
 	uint32_t *call;	 /* numbers in the registry, by the agent's own */
 	uint32_t ncalls; /* ... of which are known */
+	bool context[MAPLE_SHM_CONTEXTS]; /* the registry knows it */
 
 	struct maple_spinner *spinner; /* by thread number */
 	double looked;		       /* for spinners, last time */
@@ -91,6 +92,7 @@ char *maple_agent_asan(void);
 
 /* tables.c */
 void maple_agent_tables_answer(struct maple_agent_backend *a);
+void maple_agent_tables_contexts(struct maple_agent_backend *a);
 void maple_agent_tables_calls(struct maple_agent_backend *a);
 void maple_agent_tables_alone(struct maple_agent_backend *a,
 			      const struct maple_run_order *order);

@@ -298,6 +298,29 @@ void maple_agent_tables_calls(struct maple_agent_backend *a)
 	}
 }
 
+/* maple_agent_tables_contexts - takes in who called, as far as it is said */
+void maple_agent_tables_contexts(struct maple_agent_backend *a)
+{
+	struct maple_registry *reg = a->base.options.registry;
+	uint32_t calls[MAPLE_SHM_DEPTH], n, k;
+
+	static_assert(MAPLE_SHM_DEPTH == MAPLE_REGISTRY_CALLERS, "all of them");
+	for (uint32_t i = 0; i < MAPLE_SHM_CONTEXTS; i++) {
+		const struct maple_shm_context *c = &a->shm->context[i];
+
+		n = __atomic_load_n(&c->n, __ATOMIC_ACQUIRE);
+		if (a->context[i] || !n || n > MAPLE_SHM_DEPTH)
+			continue;
+		for (k = 0; k < n && c->by[k].image < MAPLE_SHM_IMAGES; k++)
+			calls[k] = maple_registry_call(
+				reg, a->registered[c->by[k].image],
+				c->by[k].offset);
+		/* Without memory it stays unknown. */
+		a->context[i] = k == n && !maple_registry_context(
+						  reg, c->context, calls, n);
+	}
+}
+
 /*
  * maple_agent_tables_number - the registry's number of what the agent calls
  * @site

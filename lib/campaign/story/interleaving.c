@@ -291,6 +291,42 @@ static bool is_end(const struct maple_trial *trial, uint32_t site)
 	return false;
 }
 
+/* Adds where call @site is to *@text; false: nobody knows, or no memory. */
+static bool add_caller(const struct maple_campaign *c, uint32_t site,
+		       char **text)
+{
+	struct maple_place place;
+	char line[16] = "", *more = NULL;
+
+	if (maple_registry_place(c->registry, site, &place))
+		return false;
+	if (place.line)
+		snprintf(line, sizeof(line), ":%u", place.line);
+	if (place.function &&
+	    asprintf(&more, "%s%s%s%s", *text ? *text : "", *text ? ", " : "",
+		     place.function, line) < 0)
+		more = NULL;
+	maple_place_deinit(&place);
+	if (!more)
+		return false;
+	free(*text);
+	*text = more;
+	return true;
+}
+
+/* Where the function of an access with @context was called from; or NULL. */
+static char *callers_of(const struct maple_campaign *c, uint32_t context)
+{
+	uint32_t calls[MAPLE_REGISTRY_CALLERS];
+	unsigned int n = maple_registry_callers(c->registry, context, calls);
+	char *text = NULL;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (!add_caller(c, calls[i], &text))
+			break;
+	return text;
+}
+
 static void add_moment(struct maple_finding *f, struct making *m,
 		       unsigned int first)
 {
@@ -315,6 +351,8 @@ static void add_moment(struct maple_finding *f, struct making *m,
 	if (m->order->step[m->s] >= 0)
 		making.was = trial->log[m->order->step[m->s]].value;
 	maple_story_moment(m->c, m->trial, &making, moment);
+	if (step->context != MAPLE_CONTEXT_ANY)
+		moment->callers = callers_of(m->c, step->context);
 	moment->event = step->event;
 	moment->from = step->dep >= 0 ? (int)first + step->dep : -1;
 }

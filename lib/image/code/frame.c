@@ -9,146 +9,62 @@
 #include <string.h>
 #include "image/internal.h"
 
+#define RETURN 16 /* the column of the return address */
+
 struct cie {
 	uint64_t id;	 /* address; 0: none read yet */
 	uint8_t pointer; /* encodings, DW_EH_PE_* */
 	uint8_t lsda;
 	bool sized; /* 'z': augmentation data has a length */
 	bool usable;
+	bool rows; /* its instructions can be followed */
+	struct maple_unwind unwind;
 };
 
-/* To the end of the segment that @addr is in. */
-static struct maple_cursor cursor_at(const struct maple_image *image,
-				     uint64_t addr)
+/* What stands behind the augmentation, which begins at @c. */
+static void read_unwind(struct cie *cie, struct maple_cursor c, uint64_t ret,
+			bool signal)
 {
-	for (unsigned int i = 0; i < image->nsegs; i++) {
-		const struct maple_segment *seg = &image->seg[i];
-		struct maple_cursor c = { .addr = addr };
-
-		if (addr < seg->lo || addr - seg->lo >= seg->filesz)
-			continue;
-		c.at = seg->bytes + (addr - seg->lo);
-		c.end = seg->bytes + seg->filesz;
-		return c;
-	}
-	return (struct maple_cursor){ .bad = true };
-}
-
-static uint64_t left(const struct maple_cursor *c)
-{
-	return c->bad ? 0 : c->end - c->at;
-}
-
-static void skip(struct maple_cursor *c, uint64_t size)
-{
-	if (size > left(c)) {
-		c->bad = true;
-		return;
-	}
-	c->at += size;
-	c->addr += size;
-}
-
-/* Little-endian; 0 and bad beyond the end. */
-static uint64_t number(struct maple_cursor *c, unsigned int size)
-{
-	uint64_t value = 0;
-
-	if (size > left(c)) {
-		c->bad = true;
-		return 0;
-	}
-	memcpy(&value, c->at, size);
-	skip(c, size);
-	return value;
-}
-
-static uint64_t uleb(struct maple_cursor *c)
-{
-	uint64_t value = 0;
-
-	for (unsigned int shift = 0; left(c); shift += 7) {
-		uint8_t byte = number(c, 1);
-
-		if (shift < 64)
-			value |= (uint64_t)(byte & 127) << shift;
-		if (!(byte & 128))
-			return value;
-	}
-	c->bad = true;
-	return 0;
-}
-
-/* A pointer by its DW_EH_PE encoding; indirect and odd ones make bad. */
-static uint64_t encoded(struct maple_cursor *c, uint8_t enc)
-{
-	uint64_t place = c->addr, value;
-
-	if (enc == DW_EH_PE_omit)
-		return 0;
-	switch (enc & 15) {
-	case DW_EH_PE_absptr:
-	case DW_EH_PE_udata8:
-	case DW_EH_PE_sdata8:
-		value = number(c, 8);
-		break;
-	case DW_EH_PE_udata4:
-		value = number(c, 4);
-		break;
-	case DW_EH_PE_sdata4:
-		value = (int64_t)(int32_t)number(c, 4);
-		break;
-	case DW_EH_PE_udata2:
-		value = number(c, 2);
-		break;
-	case DW_EH_PE_sdata2:
-		value = (int64_t)(int16_t)number(c, 2);
-		break;
-	case DW_EH_PE_uleb128:
-		value = uleb(c);
-		break;
-	default:
-		c->bad = true;
-		return 0;
-	}
-	if (value && (enc & 0x70) == DW_EH_PE_pcrel)
-		value += place;
-	else if ((enc & 0x70) != DW_EH_PE_absptr && value)
-		c->bad = true;
-	return value;
+	if (cie->sized)
+		maple_cursor_skip(&c, maple_cursor_uleb(&c));
+	cie->unwind.initial = c;
+	/* A signal frame's pc is no return address. */
+	cie->rows = cie->usable && !c.bad && ret == RETURN && !signal;
 }
 
 static void read_cie(struct cie *cie, struct maple_cursor c)
 {
 	char letters[8] = "";
 	unsigned int n = 0;
+	uint64_t ret;
 	uint8_t letter, version;
+	struct maple_cursor data;
 
 	*cie = (struct cie){ .pointer = DW_EH_PE_absptr, .lsda = DW_EH_PE_omit };
-	version = number(&c, 1);
-	while ((letter = number(&c, 1)) && n < sizeof(letters) - 1)
+	version = maple_cursor_number(&c, 1);
+	while ((letter = maple_cursor_number(&c, 1)) && n < sizeof(letters) - 1)
 		letters[n++] = letter;
 	if (letter || !strncmp(letters, "eh", 2))
 		return;
-	uleb(&c);
-	uleb(&c);
-	if (version == 1)
-		number(&c, 1);
-	else
-		uleb(&c);
+	cie->unwind.code = maple_cursor_uleb(&c);
+	cie->unwind.data = maple_cursor_sleb(&c);
+	ret = version == 1 ? maple_cursor_number(&c, 1) : maple_cursor_uleb(&c);
 	cie->sized = letters[0] == 'z';
+	data = c;
 	if (cie->sized)
-		uleb(&c);
+		maple_cursor_uleb(&c);
 	for (unsigned int i = cie->sized; cie->sized && letters[i]; i++) {
 		if (letters[i] == 'R')
-			cie->pointer = number(&c, 1);
+			cie->pointer = maple_cursor_number(&c, 1);
 		else if (letters[i] == 'L')
-			cie->lsda = number(&c, 1);
+			cie->lsda = maple_cursor_number(&c, 1);
 		else if (letters[i] == 'P')
 			/* Where the personality is does not matter. */
-			encoded(&c, number(&c, 1) & 15);
+			maple_cursor_encoded(&c,
+					     maple_cursor_number(&c, 1) & 15);
 	}
 	cie->usable = !c.bad && (cie->sized || !letters[0]);
+	read_unwind(cie, data, ret, strchr(letters, 'S'));
 }
 
 static int read_fde(struct maple_image *image, const struct cie *cie,
@@ -156,17 +72,21 @@ static int read_fde(struct maple_image *image, const struct cie *cie,
 {
 	struct maple_code_range range = { .framed = true };
 	struct maple_code_range *new;
+	struct maple_cursor behind;
 	uint64_t size;
 
-	range.lo = encoded(&c, cie->pointer);
-	size = encoded(&c, cie->pointer & 15);
+	range.lo = maple_cursor_encoded(&c, cie->pointer);
+	size = maple_cursor_encoded(&c, cie->pointer & 15);
 	if (c.bad || !size || !maple_image_in_text(image, range.lo) ||
 	    size > image->text_hi - range.lo)
 		return 0;
 	range.hi = range.lo + size;
+	behind = c;
 	if (cie->sized) {
-		uleb(&c);
-		range.lsda = encoded(&c, cie->lsda & 0x7f);
+		size = maple_cursor_uleb(&c);
+		behind = c;
+		maple_cursor_skip(&behind, size);
+		range.lsda = maple_cursor_encoded(&c, cie->lsda & 0x7f);
 		if (c.bad || cie->lsda == DW_EH_PE_omit)
 			range.lsda = 0;
 	}
@@ -174,7 +94,10 @@ static int read_fde(struct maple_image *image, const struct cie *cie,
 	if (!new)
 		return -ENOMEM;
 	*new = range;
-	return 0;
+	return cie->rows && !behind.bad
+		       ? maple_unwind_range(image, &cie->unwind, behind,
+					    range.lo, range.hi)
+		       : 0;
 }
 
 /* .eh_frame's start: from its header, else from the section table. */
@@ -186,11 +109,11 @@ static uint64_t find_frames(const struct maple_image *image)
 	uint8_t enc;
 
 	if (image->frame_hdr) {
-		c = cursor_at(image, image->frame_hdr);
-		if (number(&c, 1) == 1) {
-			enc = number(&c, 1);
-			skip(&c, 2);
-			return encoded(&c, enc);
+		c = maple_cursor_at(image, image->frame_hdr);
+		if (maple_cursor_number(&c, 1) == 1) {
+			enc = maple_cursor_number(&c, 1);
+			maple_cursor_skip(&c, 2);
+			return maple_cursor_encoded(&c, enc);
 		}
 	}
 	if (!image->elf || elf_getshdrstrndx(image->elf, &names))
@@ -212,31 +135,37 @@ static uint64_t find_frames(const struct maple_image *image)
 int maple_image_frames(struct maple_image *image)
 {
 	uint64_t addr = find_frames(image);
-	struct maple_cursor c = cursor_at(image, addr);
+	struct maple_cursor c = maple_cursor_at(image, addr);
 	struct cie cie = { 0 };
 
-	while (addr && left(&c) >= 8) {
-		uint64_t length = number(&c, 4), at, id;
+	while (addr && maple_cursor_left(&c) >= 8) {
+		uint64_t length = maple_cursor_number(&c, 4), at, id;
 		struct maple_cursor entry = c;
 
-		if (!length || length == 0xffffffff || length > left(&c))
+		if (!length || length == 0xffffffff ||
+		    length > maple_cursor_left(&c))
 			break;
 		entry.end = entry.at + length;
-		skip(&c, length);
+		maple_cursor_skip(&c, length);
 		at = entry.addr;
-		id = number(&entry, 4);
+		id = maple_cursor_number(&entry, 4);
 		if (entry.bad || !id)
 			continue;
 		if (at - id != cie.id) {
-			struct maple_cursor head = cursor_at(image, at - id);
+			struct maple_cursor head =
+				maple_cursor_at(image, at - id);
 
-			skip(&head, 8);
+			length = maple_cursor_number(&head, 4);
+			if (!head.bad && length <= maple_cursor_left(&head))
+				head.end = head.at + length;
+			maple_cursor_skip(&head, 4);
 			read_cie(&cie, head);
 			cie.id = at - id;
 		}
 		if (cie.usable && read_fde(image, &cie, entry))
 			return -ENOMEM;
 	}
+	maple_unwind_finish(image);
 	return 0;
 }
 
@@ -247,7 +176,7 @@ int maple_image_frames(struct maple_image *image)
 void maple_image_landings(struct maple_image *image,
 			  const struct maple_code_range *range)
 {
-	struct maple_cursor c = cursor_at(image, range->lsda);
+	struct maple_cursor c = maple_cursor_at(image, range->lsda);
 	uint64_t base = range->lo, size;
 	/* A call is a byte at least: a bound that no honest table meets. */
 	uint64_t calls = range->hi - range->lo;
@@ -255,24 +184,24 @@ void maple_image_landings(struct maple_image *image,
 
 	if (!range->lsda)
 		return;
-	enc = number(&c, 1);
+	enc = maple_cursor_number(&c, 1);
 	if (enc != DW_EH_PE_omit)
-		base = encoded(&c, enc);
-	enc = number(&c, 1);
+		base = maple_cursor_encoded(&c, enc);
+	enc = maple_cursor_number(&c, 1);
 	if (enc != DW_EH_PE_omit)
-		uleb(&c);
-	enc = number(&c, 1);
-	size = uleb(&c);
-	if (c.bad || size > left(&c))
+		maple_cursor_uleb(&c);
+	enc = maple_cursor_number(&c, 1);
+	size = maple_cursor_uleb(&c);
+	if (c.bad || size > maple_cursor_left(&c))
 		return;
 	c.end = c.at + size;
-	while (left(&c) && calls--) {
+	while (maple_cursor_left(&c) && calls--) {
 		uint64_t pad;
 
-		encoded(&c, enc);
-		encoded(&c, enc);
-		pad = encoded(&c, enc);
-		uleb(&c);
+		maple_cursor_encoded(&c, enc);
+		maple_cursor_encoded(&c, enc);
+		pad = maple_cursor_encoded(&c, enc);
+		maple_cursor_uleb(&c);
 		if (c.bad)
 			return;
 		if (pad)

@@ -229,7 +229,8 @@ int maple_image_table(const struct maple_image *image, void **blob,
 			 image->sites.n * sizeof(struct maple_table_site) +
 			 image->insns.n * sizeof(struct maple_table_insn) +
 			 image->groups.n * sizeof(struct maple_table_group) +
-			 image->splits.n * sizeof(struct maple_table_split);
+			 image->splits.n * sizeof(struct maple_table_split) +
+			 image->frames.n * sizeof(struct maple_table_frame);
 	struct maple_table *table;
 
 	if (total > UINT32_MAX)
@@ -251,6 +252,7 @@ int maple_image_table(const struct maple_image *image, void **blob,
 		.text_lo = image->text_lo,
 		.text_hi = image->text_hi,
 		.nsplits = image->splits.n,
+		.nframes = image->frames.n,
 	};
 	table->insns_at = put(table, table->sites_at, &image->sites,
 			      sizeof(struct maple_table_site));
@@ -258,8 +260,10 @@ int maple_image_table(const struct maple_image *image, void **blob,
 			       sizeof(struct maple_table_insn));
 	table->splits_at = put(table, table->groups_at, &image->groups,
 			       sizeof(struct maple_table_group));
-	put(table, table->splits_at, &image->splits,
-	    sizeof(struct maple_table_split));
+	table->frames_at = put(table, table->splits_at, &image->splits,
+			       sizeof(struct maple_table_split));
+	put(table, table->frames_at, &image->frames,
+	    sizeof(struct maple_table_frame));
 	*blob = table;
 	*size = total;
 	return 0;

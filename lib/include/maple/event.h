@@ -128,7 +128,8 @@ struct maple_event {
 	uint8_t flags;	 /* enum maple_event_flag */
 	/*
 	 * By kind; of what a thread does at a point of a controlled run, and
-	 * has no other: that point's hit (maple_policy_switch).
+	 * has no other: that point's hit (maple_policy_switch). Of an access
+	 * to memory in an enforced run: who called, MAPLE_CONTEXT_.
 	 */
 	uint32_t aux;
 };

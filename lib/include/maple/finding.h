@@ -85,6 +85,11 @@ struct maple_moment {
 	char *was;   /* ... what stood there before it was written */
 	bool half; /* of one instruction, which the order came in the middle of */
 	bool frees; /* the write is the end of the memory: free(), munmap() */
+	/*
+	 * Of an order that is about certain callers: where the function was
+	 * called from, outward, "show:31, reader:37"; else NULL
+	 */
+	char *callers;
 };
 
 struct maple_frame {

@@ -111,6 +111,9 @@ static void print_step(FILE *out, const struct maple_report *report,
 			   strrchr(where, '/') ? strrchr(where, '/') + 1
 					       : where);
 	maple_page_inlined(out, &m->place, NAME);
+	if (m->callers)
+		maple_page_element(out, "div", "inlined mono",
+				   "called from %.*s", NAME, m->callers);
 	fputs("</div>\n", out);
 }
 

@@ -29,6 +29,7 @@
 #define SHORT \
 	0.1 /* seconds of a profile run, for controlled ones to be short */
 #define FREE_SECONDS 1.0 /* that controlled runs have, whatever others took */
+#define EAGER	     2 /* runs in a row of orders that others did, by other callers */
 #define LATE	     200 /* runs, after which time counts, not runs */
 #define FADES	     0.1 /* of the mean, what a further run is */
 #define HOLD_LEAST   0.5 /* seconds, until a controlled run is let go, */
@@ -59,6 +60,7 @@ struct maple_portfolio {
 	double mean;	 /* ... about, that a run takes which is not let go */
 	unsigned int begun;
 	bool late;
+	unsigned int eager; /* runs of variants, the last ones in a row */
 	unsigned int quiet; /* controlled runs, the last ones, without news */
 };
 
@@ -201,12 +203,15 @@ static enum maple_next next(void *self, struct maple_job *job,
 		return MAPLE_NEXT_RUN;
 	ask(a, idle, late, wants);
 	for (;;) {
-		part = maple_shares_next(a->share, PARTS, wants);
+		part = a->eager < EAGER && maple_search_is_eager(&a->maple)
+			       ? MAPLE
+			       : maple_shares_next(a->share, PARTS, wants);
 		assert(part < PARTS); /* maple or pos always has a run */
 		if (begin(a, part, job, err, e))
 			break;
 		wants[part] = false;
 	}
+	a->eager = part == MAPLE && job->variant ? a->eager + 1 : 0;
 	maple_shares_begun(a->share, PARTS, part);
 	job->choice = maple_clock_now() - since;
 	job->idle = idle;

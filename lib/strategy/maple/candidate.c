@@ -245,6 +245,7 @@ void maple_candidate_destroy(struct maple_candidates *all)
 
 	HASH_ITER (hh, all->table, c, next) {
 		HASH_DEL(all->table, c);
+		maple_callers_deinit(&c->callers);
 		free(c);
 	}
 	HASH_ITER (hh, all->sites, site, after) {

@@ -11,6 +11,7 @@
 #include "../../plan/plan.h"
 #include "../../predict/predict.h"
 #include "../goal.h"
+#include "callers.h"
 #include "odds.h"
 
 #define MAPLE_CANDIDATE_GUARDS 64
@@ -40,6 +41,7 @@ struct maple_candidate {
 	const struct maple_candidate *part[2];
 	unsigned int linked;
 
+	struct maple_callers callers;
 	struct maple_predict_facts facts;
 	bool guarded; /* guards and covers were asked for */
 	bool told;    /* the memo will be told of it, and of goal.marks */

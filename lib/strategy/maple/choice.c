@@ -188,7 +188,7 @@ static bool before(const struct maple_candidate *a,
 }
 
 /* The idiom whose turn it is, among those that have a candidate. */
-static unsigned int turn(struct maple_candidates *all,
+static unsigned int turn(const struct maple_candidates *all,
 			 struct maple_candidate *const best[MAPLE_IDIOMS],
 			 enum maple_order order)
 {
@@ -212,9 +212,9 @@ static unsigned int turn(struct maple_candidates *all,
 	return found;
 }
 
-/* maple_choice_next - the one to try now, NULL if none is left */
+/* maple_choice_peek - the one to try now, NULL if none is left */
 struct maple_candidate *
-maple_choice_next(struct maple_candidates *all,
+maple_choice_peek(const struct maple_candidates *all,
 		  const struct maple_choice_limits *limits)
 {
 	struct maple_candidate *best[MAPLE_IDIOMS] = { NULL }, *c, *next;
@@ -234,10 +234,19 @@ maple_choice_next(struct maple_candidates *all,
 		if (!best[idiom] || before(c, best[idiom], limits->order))
 			best[idiom] = c;
 	}
-	idiom = turn(all, best, limits->order);
-	assert(!idiom == !best[idiom]); /* there is no idiom 0 */
-	all->served[idiom]++;
-	return best[idiom];
+	return best[turn(all, best, limits->order)];
+}
+
+/* maple_choice_next - the same; its idiom has had its turn */
+struct maple_candidate *
+maple_choice_next(struct maple_candidates *all,
+		  const struct maple_choice_limits *limits)
+{
+	struct maple_candidate *next = maple_choice_peek(all, limits);
+
+	assert(!next || next->iroot.idiom); /* there is no idiom 0 */
+	all->served[next ? next->iroot.idiom : 0]++;
+	return next;
 }
 
 /* maple_choice_any - whether maple_choice_next() has one */

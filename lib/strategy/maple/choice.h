@@ -15,6 +15,9 @@ struct maple_choice_limits {
 struct maple_choice_limits
 maple_choice_limits_of(const struct maple_campaign_options *options);
 struct maple_candidate *
+maple_choice_peek(const struct maple_candidates *all,
+		  const struct maple_choice_limits *limits);
+struct maple_candidate *
 maple_choice_next(struct maple_candidates *all,
 		  const struct maple_choice_limits *limits);
 bool maple_choice_any(const struct maple_candidates *all,

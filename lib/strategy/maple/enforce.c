@@ -24,6 +24,12 @@ static struct maple_candidate *of(const struct maple_job *job, unsigned int i)
 	return maple_candidate_of(i ? job->beside[i - 1] : job->goal);
 }
 
+static struct maple_variant *variant_of(const struct maple_job *job)
+{
+	assert(job->variant && job->variant <= of(job, 0)->callers.n);
+	return &of(job, 0)->callers.variant[job->variant - 1];
+}
+
 static bool begun(const struct verdict *v, unsigned int i)
 {
 	return !i || v->end->run->begun >> (i - 1) & 1;
@@ -190,6 +196,14 @@ static int record(struct verdict *v)
 				 k->attempts == 1, job->exposed);
 	if (v->end->failed)
 		return record_broken(v);
+	e = maple_callers_learn(v->p, v->end, &job->news, v->err);
+	if (e)
+		return e;
+	if (job->variant) {
+		variant_of(job)->exposed |= job->exposed && job->claimed;
+		job->news |= job->exposed && job->claimed;
+		return 0;
+	}
 	if (job->again) {
 		maple_choice_looked(k, job->exposed && !job->claimed);
 		return 0;
@@ -231,7 +245,10 @@ void maple_enforce_drop(struct maple_job *job)
 	struct maple_candidate *k = of(job, 0);
 
 	leave(job);
-	--*(job->again ? &k->looks : &k->attempts);
+	if (job->variant)
+		variant_of(job)->tries--;
+	else
+		--*(job->again ? &k->looks : &k->attempts);
 }
 
 /* What may be tried in the same run, should its turn come. */
@@ -309,11 +326,11 @@ static bool fills(const struct maple_candidate *k)
 }
 
 /*
- * maple_enforce_begin - @job is the next try of @candidate; to be ended or
- * dropped
+ * maple_enforce_begin - @job is the next try of @candidate, or of its variant
+ * @which, from 1; to be ended or dropped
  */
 int maple_enforce_begin(struct maple_profiling *p, struct maple_job *job,
-			struct maple_candidate *candidate,
+			struct maple_candidate *candidate, uint32_t which,
 			struct maple_error *err)
 {
 	const struct maple_campaign_options *options = p->study->options;
@@ -322,19 +339,24 @@ int maple_enforce_begin(struct maple_profiling *p, struct maple_job *job,
 	assert(!candidate->busy);
 	job->kind = MAPLE_RUN_ENFORCE;
 	job->goal = &candidate->goal;
+	job->variant = which;
 	job->rested = maple_choice_rests(&p->candidates, candidate, &p->limits);
 	maple_profiling_guards(p, candidate);
 	job->again = candidate->exposed;
 	job->attempt = !job->again;
 	job->fill = !options->no_heap_fill && fills(candidate);
-	if (maple_candidate_plan(candidate, attempt_of(candidate), paper,
-				 job->seed, &job->plan))
+	if (which ? maple_callers_plan(candidate, which, job->seed, &job->plan)
+		  : maple_candidate_plan(candidate, attempt_of(candidate),
+					 paper, job->seed, &job->plan))
 		return maple_error_set(err, EINVAL, "no plan for idiom %u",
 				       candidate->iroot.idiom);
 	if (p->study->once)
 		forget_hints(&job->plan);
 	candidate->busy = true;
-	++*(job->again ? &candidate->looks : &candidate->attempts);
+	if (which)
+		variant_of(job)->tries++;
+	else
+		++*(job->again ? &candidate->looks : &candidate->attempts);
 	if (job->again || !add_followers(p, job))
 		return 0;
 	maple_enforce_drop(job);

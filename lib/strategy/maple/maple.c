@@ -100,14 +100,54 @@ static int profile(struct maple_search *m, struct maple_job *job,
 	return maple_profiling_begin(p, job, err);
 }
 
-/* What is forced next. What rests comes after the dry profile runs. */
-static struct maple_candidate *candidate_next(struct maple_search *m)
+/*
+ * The candidate of which variant *@which is tried before all others that do not
+ * rest; NULL: there is none
+ */
+static struct maple_candidate *variant_next(const struct maple_search *m,
+					    uint32_t *which)
+{
+	const struct maple_profiling *p = &m->profiling;
+	const struct maple_candidate *fresh = NULL;
+	struct maple_candidate *k;
+
+	k = maple_callers_next(&p->candidates, &p->limits, which);
+	if (k && any_fresh(m))
+		fresh = maple_choice_peek(&p->candidates, &p->limits);
+	return k && maple_callers_first(k, *which, fresh) ? k : NULL;
+}
+
+/*
+ * What is forced next; @which: and of it a variant, or 0. What rests comes
+ * after the dry profile runs, and after all variants.
+ */
+static struct maple_candidate *candidate_next(struct maple_search *m,
+					      uint32_t *which)
 {
 	struct maple_profiling *p = &m->profiling;
+	struct maple_candidate *k = variant_next(m, which);
 
+	if (k)
+		return k;
+	*which = 0;
 	return is_dry(m) || any_fresh(m)
 		       ? maple_choice_next(&p->candidates, &p->limits)
 		       : NULL;
+}
+
+/*
+ * maple_search_is_eager - whether the next run is the first try of an order by
+ *                         other callers than those that it was harmless with
+ */
+bool maple_search_is_eager(const struct maple_search *m)
+{
+	const struct maple_candidate *k;
+	uint32_t which = 0;
+
+	if (m->profiling.study->alone || profile_next(m))
+		return false;
+	k = variant_next(m, &which);
+	return k && !k->callers.variant[which - 1].tries;
 }
 
 /* maple_search_is_idle - nothing is left to try, but to look for news */
@@ -125,17 +165,19 @@ int maple_search_begin(struct maple_search *m, struct maple_job *job,
 {
 	struct maple_profiling *p = &m->profiling;
 	struct maple_candidate *k;
+	uint32_t which = 0;
 
 	if (p->study->alone || profile_next(m))
 		return profile(m, job, err);
-	k = candidate_next(m);
+	k = candidate_next(m, &which);
 	if (!k) {
 		job->idle = is_dry(m);
 		/* Looks come between profile runs. */
 		k = look_next(m);
 		m->looks += k != NULL;
 	}
-	return k ? maple_enforce_begin(p, job, k, err) : profile(m, job, err);
+	return k ? maple_enforce_begin(p, job, k, which, err)
+		 : profile(m, job, err);
 }
 
 /* maple_search_ended - the run of @job, begun here, has ended */

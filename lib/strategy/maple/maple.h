@@ -17,6 +17,7 @@ int maple_search_begin(struct maple_search *m, struct maple_job *job,
 		       struct maple_error *err);
 int maple_search_ended(struct maple_search *m, struct maple_job *job,
 		       const struct maple_job_end *end, struct maple_error *err);
+bool maple_search_is_eager(const struct maple_search *m);
 void maple_search_drop(struct maple_search *m, struct maple_job *job);
 bool maple_search_is_idle(const struct maple_search *m);
 void maple_search_standing(const struct maple_search *m,
@@ -24,7 +25,7 @@ void maple_search_standing(const struct maple_search *m,
 
 /* enforce.c */
 int maple_enforce_begin(struct maple_profiling *p, struct maple_job *job,
-			struct maple_candidate *candidate,
+			struct maple_candidate *candidate, uint32_t which,
 			struct maple_error *err);
 int maple_enforce_ended(struct maple_profiling *p, struct maple_job *job,
 			const struct maple_job_end *end,
