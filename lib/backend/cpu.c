@@ -220,6 +220,8 @@ int maple_cpu_take_some(struct maple_cpu *cpus, unsigned int n,
 			break;
 		let_go(cpus, got);
 		tell_wait(patience, &cpus->before, waited, &told);
+		if (patience->ends && patience->ends())
+			return -EINTR;
 		if (nanosleep(&slice, NULL))
 			return -errno;
 		waited = maple_clock_now() - began;

@@ -3,6 +3,8 @@
 #ifndef MAPLE_PATIENCE_H
 #define MAPLE_PATIENCE_H
 
+#include <stdbool.h>
+
 #define MAPLE_PATIENCE_SILENT 5.0 /* seconds */
 
 struct maple_patience {
@@ -11,6 +13,11 @@ struct maple_patience {
 	void (*notice)(void *ctx, const char *text);
 	void (*waits)(void *ctx, const char *text);
 	void *ctx;
+	/*
+	 * Whether to wait no longer, as after a signal; or NULL. A signal that
+	 * comes while nothing sleeps is seen by this alone.
+	 */
+	bool (*ends)(void);
 };
 
 #endif

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <time.h>
 #include "../host/host.h"
+#include "campaign/subject/interrupt.h"
 #include "internal.h"
 
 #define WAIT_NS 100000000 /* between two looks at signals and the clock */
@@ -226,6 +227,7 @@ static int take_cpus(struct maple_campaign *c,
 		.notice = pass_first,
 		.waits = pass_wait,
 		.ctx = &l->lane[0],
+		.ends = maple_interrupt_asked,
 	};
 	struct maple_host **hosts = calloc(l->n, sizeof(struct maple_host *));
 	int got;

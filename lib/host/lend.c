@@ -81,6 +81,8 @@ static int wait_for_turn(struct maple_host *host, const cpu_set_t *cpus,
 			tell_place(place, cpus, p->notice, p->ctx);
 		else if (e != -ETIMEDOUT)
 			return e;
+		if (p && p->ends && p->ends())
+			return maple_error_set(err, EINTR, "interrupted");
 		waited = maple_clock_now() - began;
 		if (!told && place && waited > MAPLE_PATIENCE_SILENT) {
 			tell_place(place, cpus, p->waits, p->ctx);

@@ -172,6 +172,29 @@ static void keep_apart(void)
 	mount("none", MAPLE_WIRE_LEASES, "tmpfs", 0, NULL);
 }
 
+static unsigned int asked;
+
+static bool was_asked(void)
+{
+	return ++asked == 3;
+}
+
+/* One that nothing slept through when it came. */
+static void a_signal_that_came_before_ends_it_too(void **state)
+{
+	const struct maple_patience patience = { 600, note, NULL, NULL,
+						 was_asked };
+	struct maple_cpu cpus[64], one;
+	unsigned int n = take_all(cpus, 64);
+	int ret = maple_cpu_take_some(&one, 1, &patience);
+
+	/* Another campaign may have given one back meanwhile. */
+	assert_true(ret == -EINTR ? asked == 3 : ret == 1 && !one.shared);
+	if (ret == 1)
+		maple_cpu_give_back(&one);
+	give_all(cpus, n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +203,7 @@ int main(void)
 		cmocka_unit_test(patience_ends),
 		cmocka_unit_test(the_holder_is_named),
 		cmocka_unit_test(a_signal_ends_the_wait),
+		cmocka_unit_test(a_signal_that_came_before_ends_it_too),
 	};
 
 	keep_apart();
