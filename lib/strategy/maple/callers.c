@@ -34,13 +34,13 @@ struct place_key {
 struct place {
 	struct place_key key;
 	uint32_t number, seen;
-	UT_hash_handle hh;
+	UT_hash_handle hh, of_site; /* of_site: the first of its site */
 };
 
 struct learning {
 	struct maple_profiling *p;
 	const struct maple_job_end *end;
-	struct place *places;
+	struct place *places, *sites;
 	struct place **by_number;
 	uint32_t n, room;
 	bool several; /* some site has more callers than one */
@@ -51,7 +51,7 @@ static struct place *place_of(struct learning *l, uint32_t site,
 			      uint32_t context)
 {
 	struct place_key key = { site, context };
-	struct place *place;
+	struct place *place, *first;
 
 	HASH_FIND(hh, l->places, &key, sizeof(key), place);
 	if (place || l->n == PLACES)
@@ -66,6 +66,11 @@ static struct place *place_of(struct learning *l, uint32_t site,
 	place->number = l->n;
 	l->by_number[l->n++] = place;
 	HASH_ADD(hh, l->places, key, sizeof(place->key), place);
+	HASH_FIND(of_site, l->sites, &site, sizeof(site), first);
+	if (first)
+		l->several = true;
+	else
+		HASH_ADD(of_site, l->sites, key.site, sizeof(site), place);
 	return place;
 }
 
@@ -78,7 +83,7 @@ static bool has_callers(const struct maple_event *event)
 /* All places of the log, so that it is known whether they say anything. */
 static void find_places(struct learning *l)
 {
-	struct place *place, *known = NULL;
+	struct place *place;
 
 	for (uint32_t i = 0; i < l->end->nlog; i++) {
 		const struct maple_event *event = &l->end->log[i];
@@ -89,12 +94,6 @@ static void find_places(struct learning *l)
 		if (place)
 			place->seen++;
 	}
-	for (uint32_t i = 0; i < l->n && !l->several; i++)
-		for (uint32_t k = 0; k < i && !l->several; k++) {
-			known = l->by_number[k];
-			l->several = known->key.site ==
-				     l->by_number[i]->key.site;
-		}
 }
 
 /* The iRoot without callers, and who they are; @seen: its events' executions. */
@@ -284,6 +283,7 @@ int maple_callers_learn(struct maple_profiling *p,
 	if (l.several && !l.no_memory)
 		e = predict(&l);
 	*news |= l.news;
+	HASH_CLEAR(of_site, l.sites);
 	HASH_ITER (hh, l.places, place, next) {
 		HASH_DEL(l.places, place);
 		free(place);
