@@ -221,6 +221,45 @@ uint32_t maple_stub_load_word(uint64_t addr);
 void maple_stub_loaded_word(void);
 
 /* hook.c */
+/*
+ * maple_hook_begin - how a hook before an instruction begins: @acc is the access
+ *
+ * False: none of the run's, or one that is counted here. Else it ends with
+ * maple_hook_end().
+ */
+static inline bool maple_hook_begin(const struct maple_agent_site *site,
+				    const struct maple_agent_frame *frame,
+				    uint64_t addr, struct maple_access *acc)
+{
+	struct maple_agent_thread *self = &maple_self;
+	struct maple_shm *shm = maple_shm;
+
+	*acc = (struct maple_access){ site->number, site->kind, addr,
+				      site->size };
+	if (!shm || self->number == MAPLE_THREAD_NONE)
+		return false;
+	if (self->inside) {
+		shm->stats.nested++;
+		return false;
+	}
+	if (!maple_agent_ours())
+		return false;
+	if (site->flags & MAPLE_SITEF_REP) {
+		acc->size *= frame->rcx;
+		if (!acc->size)
+			return false;
+	}
+	maple_agent_enter();
+	shm->thread[self->number].at = site->number + 1;
+	return true;
+}
+
+static inline void maple_hook_end(void)
+{
+	maple_shm->thread[maple_self.number].at = 0;
+	maple_agent_leave();
+}
+
 void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 		       const struct maple_agent_frame *frame);
 void maple_hook_after(uint64_t addr, struct maple_agent_site *site,

@@ -513,25 +513,11 @@ static void record(const struct maple_access *acc, unsigned int flags,
 void maple_hook_point(uint64_t addr, struct maple_agent_site *site,
 		      const struct maple_agent_frame *frame)
 {
-	struct maple_agent_thread *self = &maple_self;
 	struct maple_shm *shm = maple_shm;
-	struct maple_access acc = { site->number, site->kind, addr, site->size };
+	struct maple_access acc;
 
-	if (!shm || self->number == MAPLE_THREAD_NONE || !maple_agent_controls)
+	if (!maple_agent_controls || !maple_hook_begin(site, frame, addr, &acc))
 		return;
-	if (self->inside) {
-		shm->stats.nested++;
-		return;
-	}
-	if (!maple_agent_ours())
-		return;
-	if (site->flags & MAPLE_SITEF_REP) {
-		acc.size *= frame->rcx;
-		if (!acc.size)
-			return;
-	}
-	maple_agent_enter();
-	shm->thread[self->number].at = site->number + 1;
 	if (!site->live) {
 		maple_retire_site(site);
 	} else if (!maple_control_decides()) {
@@ -547,6 +533,5 @@ void maple_hook_point(uint64_t addr, struct maple_agent_site *site,
 		else if (maple_hook_logs(site->number, site->count++))
 			record(&acc, site->event_flags, (uint64_t)(frame + 1));
 	}
-	shm->thread[self->number].at = 0;
-	maple_agent_leave();
+	maple_hook_end();
 }

@@ -105,23 +105,10 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 {
 	struct maple_agent_thread *self = &maple_self;
 	struct maple_shm *shm = maple_shm;
-	struct maple_access acc = { site->number, site->kind, addr, site->size };
+	struct maple_access acc;
 
-	if (!shm || self->number == MAPLE_THREAD_NONE)
+	if (!maple_hook_begin(site, frame, addr, &acc))
 		return;
-	if (self->inside) {
-		shm->stats.nested++;
-		return;
-	}
-	if (!maple_agent_ours())
-		return;
-	if (site->flags & MAPLE_SITEF_REP) {
-		acc.size *= frame->rcx;
-		if (!acc.size)
-			return;
-	}
-	maple_agent_enter();
-	shm->thread[self->number].at = site->number + 1;
 	if (!site->live && !opens(shm, site)) {
 		maple_retire_site(site);
 	} else if (site->wanted) {
@@ -151,8 +138,7 @@ void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 		maple_ring_put(acc.kind, &acc, 0, site->event_flags, 0,
 			       (uint64_t)(frame + 1));
 	}
-	shm->thread[self->number].at = 0;
-	maple_agent_leave();
+	maple_hook_end();
 }
 
 /*
@@ -178,8 +164,7 @@ static void hook_done(const struct maple_agent_site *site, bool goes_on)
 		if (goes_on && maple_enforce_before(&acc, 0))
 			maple_agent_open(&acc);
 	}
-	maple_shm->thread[self->number].at = 0;
-	maple_agent_leave();
+	maple_hook_end();
 }
 
 /*
