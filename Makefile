@@ -543,6 +543,7 @@ builds-sanitizers: units $(started)
 	@$(MAKE) --no-print-directory O=$(O)/trap AGENT_SANE='$(TRAP)' \
 		$(O)/trap/libmaple-agent.so $(trapped)
 	@$(MAKE) --no-print-directory O=$(O)/tsan CFLAGS='$(RACE)' $(sane_also) \
+		$(O)/tsan/libmaple-agent.so \
 		$(tsan_units:%=$(O)/tsan/tests/unit/test_%)
 	@ln -f $(filter $(O)/tests/unit/test_agent%,$(units)) $(O)/trap/tests/unit
 	@for build in asan trap tsan; do \

@@ -47,7 +47,7 @@ server() {
 @test "the command is no target" {
 	server
 	limit=60 campaign --seed 1 --max-runs 4 --max-time 30s --between \
-		"$round; test -z \"\$LD_PRELOAD\$MAPLE_AGENT\" && kill -0 \$MAPLE_PID" \
+		"$round && test -z \"\$LD_PRELOAD\$MAPLE_AGENT\" && kill -0 \$MAPLE_PID" \
 		-- "${server[@]}"
 	ended_with 0 66 125
 	holds '.runs.profile > 0'
