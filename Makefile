@@ -518,12 +518,12 @@ tsan_units := rebuild campaign host launch talk wire
 trapped := $(patsubst %,$(O)/trap/tests/unit/test_%, \
 	$(filter intercept_%,$(unit_names)))
 # Those of them that 'make check' has: parsers, store, wire, image, order, log.
-asan_some := array campaign demangle expect findings fingerprint formats host \
-	image image_cache image_file image_group image_place kernel_events launch \
-	machine memo memo_corpus memo_file memo_merge oracle_trace order orders pcr \
-	plan planfile reached report report_campaign sanitizer sockets static \
-	suite \
-	suppressions talk trace variable warden wire
+asan_some := array campaign demangle detached expect findings fingerprint \
+	formats host image image_cache image_file image_group image_place \
+	kernel_events launch machine memo memo_corpus memo_file memo_merge \
+	oracle_trace order orders pcr plan planfile reached report \
+	report_campaign sanitizer sockets static suite suppressions talk trace \
+	unwind variable warden wire
 sane_else := $(trap_units:%=trap/%) $(tsan_units:%=tsan/%)
 # What depends on the compiler: the agent as clang makes it, in programs that
 # clang has made. The library is the usual one.
