@@ -530,8 +530,10 @@ sane_else := $(trap_units:%=trap/%) $(tsan_units:%=tsan/%)
 clang_units := unwind agent agent_log agent_sections intercept_process \
 	intercept_threads
 sane_some := $(asan_some:%=asan/%) $(sane_else) $(clang_units:%=clang/%)
-# What a build has besides units: e2e/jobs has mapletest under TSan.
+# What a build has besides units and what they start: e2e/jobs has mapletest
+# under TSan.
 sane_also := all
+units_start := mapled libmaple-agent.so
 sane_all := $(asan_units:%=asan/%) $(sane_else) tsan/jobs.bats
 # What units start is as it is elsewhere.
 started := $(targets) $(controls) $(O)/tests/e2e/spinner $(O)/tests/e2e/calls \
@@ -539,11 +541,12 @@ started := $(targets) $(controls) $(O)/tests/e2e/spinner $(O)/tests/e2e/calls \
 
 builds-sanitizers: units $(started)
 	@$(MAKE) --no-print-directory O=$(O)/asan CFLAGS='$(SANE)' $(sane_also) \
+		$(addprefix $(O)/asan/,$(units_start)) \
 		$(asan_units:%=$(O)/asan/tests/unit/test_%)
 	@$(MAKE) --no-print-directory O=$(O)/trap AGENT_SANE='$(TRAP)' \
 		$(O)/trap/libmaple-agent.so $(trapped)
 	@$(MAKE) --no-print-directory O=$(O)/tsan CFLAGS='$(RACE)' $(sane_also) \
-		$(O)/tsan/libmaple-agent.so \
+		$(addprefix $(O)/tsan/,$(units_start)) \
 		$(tsan_units:%=$(O)/tsan/tests/unit/test_%)
 	@ln -f $(filter $(O)/tests/unit/test_agent%,$(units)) $(O)/trap/tests/unit
 	@for build in asan trap tsan; do \
