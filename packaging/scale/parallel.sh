@@ -11,7 +11,7 @@ shift 2
 # MAPLE_JOBLOG, if it is an earlier one, says which tasks have had their turn.
 log=${MAPLE_JOBLOG:-maple-$(date +%Y%m%d-%H%M%S).joblog}
 # A finding is in the memo: the task has done its work.
-line="mapletest run --db ${MAPLE_MEMO@Q} --share $tasks --each-test --keep-going \
+line="mapletest run --db ${MAPLE_MEMO@Q} --share $tasks --each-test \
 ${*@Q}; status=\$?; [ \$status = 66 ] || exit \$status"
 # A task has two CPUs. Lines of input, not a command: {} stays what it is.
 for ((task = 1; task <= tasks; task++)); do echo "$line"; done |

@@ -77,8 +77,10 @@ ten_cases() {
 		[ "$(wc -l <"$file")" -le 45 ]
 		grep -qF "$(basename "$file")" "$ROOT/docs/scale.md"
 	done
-	make -s -n -C "$ROOT" O="$BUILD" install PREFIX=/usr DESTDIR=/x |
-		grep -F packaging/scale/slurm.sh | grep -F /x/usr/share/maple/scale
+	make -s -C "$ROOT" O="$BUILD" install PREFIX=/usr \
+		DESTDIR="$BATS_TEST_TMPDIR"
+	diff -r "$SCALE" "$BATS_TEST_TMPDIR/usr/share/maple/scale"
+	[ -x "$BATS_TEST_TMPDIR/usr/share/maple/scale/slurm.sh" ]
 }
 
 @test "GNU parallel: two slots here, each case once" {
