@@ -589,7 +589,7 @@ bench-readme: deps-check
 install: all
 	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(LIBDIR)/maple \
 		$(LIBDIR)/pkgconfig $(PREFIX)/include/maple \
-		$(PREFIX)/share/maple/ci \
+		$(PREFIX)/share/maple/ci $(PREFIX)/share/maple/scale \
 		$(PREFIX)/share/bash-completion/completions \
 		$(PREFIX)/share/zsh/vendor-completions)
 	install -m 755 $(O)/mapletest $(DESTDIR)$(PREFIX)/bin/
@@ -618,6 +618,9 @@ install: all
 		exit; done
 	install -m 644 packaging/schema/*.json $(DESTDIR)$(PREFIX)/share/maple/
 	install -m 644 packaging/ci/*.yml $(DESTDIR)$(PREFIX)/share/maple/ci/
+	install -m 755 packaging/scale/*.sh $(DESTDIR)$(PREFIX)/share/maple/scale/
+	install -m 644 packaging/scale/job.yaml packaging/scale/Containerfile \
+		$(DESTDIR)$(PREFIX)/share/maple/scale/
 	install -m 644 packaging/completion/mapletest.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/mapletest
 	install -m 644 packaging/completion/_mapletest \
