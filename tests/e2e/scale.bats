@@ -276,6 +276,9 @@ refused() { # CHANGE
 	done
 	grep -q libpq5 "$SCALE/Containerfile"
 	grep -qx 'USER [1-9][0-9]*' "$SCALE/Containerfile"
+	# mapletest brings the group, and useradd makes none that is there.
+	grep -q '^g maple ' "$ROOT/packaging/systemd/mapletest.sysusers"
+	grep -q 'useradd .*-g maple ' "$SCALE/Containerfile"
 	# The user of the image is that of the manifest.
 	manifest ".spec.template.spec.containers[0].securityContext.runAsUser == \
 		$(sed -n 's/^USER //p' "$SCALE/Containerfile")"
