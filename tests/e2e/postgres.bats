@@ -34,7 +34,7 @@ sql() {
 
 units() { # NAME... [VARIABLE=VALUE...]
 	cd "$ROOT" || return
-	run env MAPLE_TEST_POSTGRES="$server" "${@:2}" \
+	run env CMOCKA_MESSAGE_OUTPUT=STDOUT MAPLE_TEST_POSTGRES="$server" "${@:2}" \
 		"$BUILD/tests/unit/test_$1"
 	echo "$output"
 	[ "$status" = 0 ]
