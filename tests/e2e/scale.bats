@@ -164,7 +164,8 @@ state_of() { # JOB
 	tasks_with asks
 	slurm_starts
 	mkdir bin
-	printf '#!/bin/sh\nprintf "%%s\\n" "$@"\nexit 125\n' >bin/mapletest
+	printf '#!/bin/sh\nprintf "%%s\\n" "$@"\nsleep 5\nexit 125\n' \
+		>bin/mapletest
 	chmod 755 bin/mapletest
 	PATH=$PWD/bin:$PATH run timeout 60 sbatch --wait --array=7-8 \
 		--cpus-per-task=1 --time=00:10:00 "$SCALE/slurm.sh" -- ./tests 'a  b'
@@ -185,8 +186,10 @@ a  b" ]
 		[ "$time" -le 540 ]
 		[ "$time" -gt 480 ]
 	done
-	[ "$(scontrol show job -o "$job" | grep -o ' StartTime=[^ ]*' |
-		sort -u | wc -l)" = 1 ]
+	scontrol show job -o "$job" >jobs
+	# The last one to begin did so before the first one's end.
+	[[ $(grep -o ' StartTime=[^ ]*' jobs | cut -d = -f 2 | sort | tail -n 1) < \
+		$(grep -o ' EndTime=[^ ]*' jobs | cut -d = -f 2 | sort | head -n 1) ]]
 }
 
 # The manifest as JSON, and what a program of jq's says of it.
