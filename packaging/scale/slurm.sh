@@ -10,10 +10,12 @@
 set -u
 : "${MAPLE_MEMO:?is the memo, as postgresql://maple@db.example/maple}"
 # A tenth of the time is for what comes after: a --teardown, the report.
-end=$(date -d "$(squeue -h -j "$SLURM_JOB_ID" -o %e)" +%s) || exit 125
+# One task's number as a job is the array's as well, so it is named by both.
+task=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+end=$(date -d "$(squeue -h -j "$task" -o %e)" +%s) || exit 125
 mapletest run --db "$MAPLE_MEMO" --share "$SLURM_ARRAY_TASK_COUNT" --each-test \
 	--max-time "$(((end - $(date +%s)) * 9 / 10))s" "$@"
 status=$?
-echo "maple: task $SLURM_ARRAY_TASK_ID at $SLURMD_NODENAME: status $status"
+echo "maple: task $task at $SLURMD_NODENAME: status $status"
 # A finding is in the memo: the task has done its work, and the node is sound.
 [ $status = 66 ] || exit $status

@@ -149,40 +149,47 @@ state_of() { # JOB
 	ten_cases
 	[ "$(ls maple-"$job"_[1-4].log | wc -l)" = 4 ]
 	[ "$(state_of "$job" | sort | uniq -c | tr -s ' ')" = ' 4 COMPLETED 0:0' ]
+	[ "$(scontrol show job -o "$job" |
+		grep -c ' Requeue=1 .* NumTasks=1 CPUs/Task=2 ')" = 4 ]
 	[ "$(grep -h '^maple: task' maple-*.log | grep -c 'status 66$')" = 1 ]
 	[ "$(grep -h '^maple: task' maple-*.log | grep -c 'status 0$')" = 3 ]
 	# The node had no part in it.
 	[ "$(sinfo -h -o %t)" = idle ]
 }
 
-@test "Slurm: what it asks for, and the time that --max-time follows" {
-	local job
+# Both at once, since the number of an array's last task is that of the array.
+@test "Slurm: two at once, and the time that --max-time follows" {
+	local job task log time
 
 	tasks_with asks
 	slurm_starts
 	mkdir bin
-	printf '#!/bin/sh\nprintf "%%s\\n" "$@"\nexit 125\n' >bin/mapletest
+	printf '#!/bin/sh\nprintf "%%s\\n" "$@"\nsleep 5\nexit 125\n' \
+		>bin/mapletest
 	chmod 755 bin/mapletest
 	PATH=$PWD/bin:$PATH run timeout 60 sbatch --wait --array=7-8 \
-		--time=00:10:00 "$SCALE/slurm.sh" -- ./tests 'a  b'
+		--cpus-per-task=1 --time=00:10:00 "$SCALE/slurm.sh" -- ./tests 'a  b'
 	echo "$output"
 	cat maple-*.log
 	# What is not the work's own result is a failure.
 	[ "$status" = 125 ]
 	job=$(grep -o '[0-9]*$' <<<"${lines[0]}")
 	[ "$(state_of "$job" | sort -u)" = 'FAILED 125:0' ]
-	[ "$(sed -n '/^--share$/{n;p}' "maple-${job}_7.log")" = 2 ]
-	[ "$(tail -n 4 "maple-${job}_7.log" | head -n 3)" = "--
+	for task in 7 8; do
+		log=maple-${job}_$task.log
+		[ "$(sed -n '/^--share$/{n;p}' "$log")" = 2 ]
+		[ "$(tail -n 4 "$log" | head -n 3)" = "--
 ./tests
 a  b" ]
-	# Nine tenths of ten minutes, less what has gone by.
-	time=$(sed -n '/^--max-time$/{n;s/s$//;p}' "maple-${job}_7.log")
-	[ "$time" -le 540 ]
-	[ "$time" -gt 480 ]
-	scontrol show job "${job}_7" >job
-	cat job
-	grep -q 'NumTasks=1 CPUs/Task=2' job
-	grep -q 'Requeue=1' job
+		# Nine tenths of ten minutes, less what has gone by.
+		time=$(sed -n '/^--max-time$/{n;s/s$//;p}' "$log")
+		[ "$time" -le 540 ]
+		[ "$time" -gt 480 ]
+	done
+	scontrol show job -o "$job" >jobs
+	# The last one to begin did so before the first one's end.
+	[[ $(grep -o ' StartTime=[^ ]*' jobs | cut -d = -f 2 | sort | tail -n 1) < \
+		$(grep -o ' EndTime=[^ ]*' jobs | cut -d = -f 2 | sort | head -n 1) ]]
 }
 
 # The manifest as JSON, and what a program of jq's says of it.
