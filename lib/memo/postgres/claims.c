@@ -87,9 +87,8 @@ int maple_pg_claim(struct maple_memo *memo, int64_t program,
 	for (size_t i = 0; i < n && !ret; i++) {
 		taken[i] = !says_yes(c, r, (int)i);
 		if (!taken[i])
-			c->claim[c->nclaims++] = (struct maple_pg_claim){
-				program, goals[i]
-			};
+			c->claim[c->nclaims++] =
+				(struct maple_pg_claim){ program, goals[i] };
 	}
 	c->pq->PQclear(r);
 	return ret;
