@@ -19,6 +19,10 @@
  * parts. What is unlikely by what became of others (odds.c) comes after all
  * else.
  *
+ * What another campaign with the same memo tries (claims.c) is passed over, as
+ * what is under way here. While it is all that is left the campaign goes on
+ * with profile runs, for PATIENCE; then it may end, with that left.
+ *
  * What was exposed comes again (maple_choice_again()) where nothing that is
  * likely is left, four between two profile runs.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Claims: of campaigns that share a memo, each tries other candidates at a time,
- * and learns before a try what came of those of the others.
+ * Claims: of campaigns that share a memo, each tries other candidates at a
+ * time, and learns before a try what came of those of the others.
  *
  * What another campaign tries is left for later, and asked for again a moment
  * after. How long that may be all there is, choice.c says.
@@ -48,9 +48,8 @@ static bool is_ours(struct maple_profiling *p, struct maple_candidate *k)
  * maple_claims_take - claims the @n @chosen candidates for the tries of a run;
  * those are left, and counted, that are still to be tried, and by us
  */
-int maple_claims_take(struct maple_profiling *p,
-		      struct maple_candidate **chosen, unsigned int *n,
-		      struct maple_error *err)
+int maple_claims_take(struct maple_profiling *p, struct maple_candidate **chosen,
+		      unsigned int *n, struct maple_error *err)
 {
 	struct maple_goal *goals[1 + MAPLE_RUN_THEN];
 	struct maple_study *study = p->study;
@@ -70,6 +69,5 @@ int maple_claims_take(struct maple_profiling *p,
 			goals[not_ours++] = &chosen[i]->goal;
 	}
 	*n = ours;
-	return e || !not_ours ? e
-			      : study->release(study, goals, not_ours, err);
+	return e || !not_ours ? e : study->release(study, goals, not_ours, err);
 }
