@@ -278,6 +278,10 @@ void maple_delivery_splits(const struct maple_campaign *c,
 			   struct maple_delivery *delivery);
 
 /* memory.c */
+int maple_campaign_claim(struct maple_campaign *c,
+			 struct maple_goal *const *goals, size_t n);
+int maple_campaign_release(struct maple_campaign *c,
+			   struct maple_goal *const *goals, size_t n);
 int maple_campaign_learn(struct maple_campaign *c,
 			 struct maple_goal *const *goals, size_t n);
 const char *maple_campaign_print(struct maple_campaign *c, uint32_t site,

@@ -178,6 +178,53 @@ int maple_campaign_learn(struct maple_campaign *c,
 	return e;
 }
 
+/* ---- campaigns that share the memo ---- */
+
+/*
+ * maple_campaign_claim - see claim() in strategy/strategy.h
+ */
+int maple_campaign_claim(struct maple_campaign *c,
+			 struct maple_goal *const *goals, size_t n)
+{
+	struct maple_memo_claim claims[1 + MAPLE_RUN_THEN];
+	size_t i;
+	int e;
+
+	if (!maple_memo_shares(c->memo))
+		return 0;
+	assert(c->memo_program && n <= sizeof(claims) / sizeof(*claims));
+	for (i = 0; i < n; i++) {
+		assert(goals[i]->row && !goals[i]->claimed);
+		claims[i].goal = goals[i]->row;
+	}
+	e = maple_memo_claim(c->memo, c->memo_program, claims, n, c->err);
+	for (i = 0; i < n && !e; i++) {
+		goals[i]->taken = claims[i].taken;
+		goals[i]->claimed = !claims[i].taken;
+		if (goals[i]->claimed)
+			goals[i]->known = claims[i].state;
+	}
+	return e;
+}
+
+/* maple_campaign_release - those of @goals that are claimed */
+int maple_campaign_release(struct maple_campaign *c,
+			   struct maple_goal *const *goals, size_t n)
+{
+	int64_t rows[1 + MAPLE_RUN_THEN];
+	size_t i, claimed = 0;
+
+	assert(n <= sizeof(rows) / sizeof(*rows));
+	for (i = 0; i < n; i++) {
+		if (goals[i]->claimed)
+			rows[claimed++] = goals[i]->row;
+		goals[i]->claimed = false;
+	}
+	return claimed ? maple_memo_release(c->memo, c->memo_program, rows,
+					    claimed, c->err)
+		       : 0;
+}
+
 /* ---- older builds ---- */
 
 struct refind {

@@ -25,6 +25,18 @@ static int learn(struct maple_study *study, struct maple_goal *const *goals,
 	return maple_campaign_learn(study->ctx, goals, n);
 }
 
+static int claim(struct maple_study *study, struct maple_goal *const *goals,
+		 size_t n, struct maple_error *err)
+{
+	return maple_campaign_claim(study->ctx, goals, n);
+}
+
+static int release(struct maple_study *study, struct maple_goal *const *goals,
+		   size_t n, struct maple_error *err)
+{
+	return maple_campaign_release(study->ctx, goals, n);
+}
+
 static int mark(struct maple_study *study, const struct maple_goal *goal,
 		enum maple_memo_mark mark, struct maple_error *err)
 {
@@ -157,6 +169,8 @@ void maple_study_init(struct maple_campaign *c)
 		.random = random_of,
 		.over = maple_campaign_enough,
 		.learn = learn,
+		.claim = claim,
+		.release = release,
 		.mark = mark,
 		.keep = keep,
 		.recall = recall,
@@ -314,11 +328,28 @@ int maple_study_ended(struct maple_campaign *c, struct maple_trial *trial)
 	return maple_unseen_learn(c, trial);
 }
 
-/* maple_study_drop - the strategy hears that nothing came of @trial */
+/* What came of it is kept: others may try its goals. */
+static void release_goals(struct maple_campaign *c, const struct maple_job *job)
+{
+	struct maple_goal *goals[1 + MAPLE_RUN_THEN] = { job->goal };
+
+	assert(job->nthen <= MAPLE_RUN_THEN);
+	for (unsigned int i = 0; i < job->nthen; i++)
+		goals[1 + i] = job->beside[i];
+	/* What cannot be released is so when the memo is closed. */
+	maple_campaign_release(c, goals, 1 + job->nthen);
+}
+
+/*
+ * maple_study_drop - @trial is over: the strategy hears that nothing came of
+ * it, if it has not heard anything
+ */
 void maple_study_drop(struct maple_campaign *c, struct maple_trial *trial)
 {
 	assert(trial->campaign == c && maple_lane_has_turn(c));
 	if (trial->studied && !trial->told)
 		c->strategy->drop(c->system, &trial->job);
 	trial->told = true;
+	if (trial->studied && trial->job.attempt)
+		release_goals(c, &trial->job);
 }

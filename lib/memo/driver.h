@@ -13,6 +13,7 @@
 #define MAPLE_MEMO_DRIVER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <maple/error.h>
 
@@ -89,6 +90,18 @@ struct maple_driver {
 	int64_t (*number)(struct maple_query *query, int column);
 	double (*real)(struct maple_query *query, int column);
 	const char *(*text)(struct maple_query *query, int column);
+
+	/*
+	 * claim - of the @n @goals of @program, which ones are ours
+	 * now: @taken says which are another connection's; not in a
+	 * transaction. release - they are nobody's. What is claimed is freed
+	 * when the process that has it ends. NULL: nobody else asks for them.
+	 */
+	int (*claim)(struct maple_memo *memo, int64_t program,
+		     const int64_t *goals, size_t n, bool *taken,
+		     struct maple_error *err);
+	int (*release)(struct maple_memo *memo, int64_t program,
+		       const int64_t *goals, size_t n, struct maple_error *err);
 
 	/* See maple_memo_limit() and those that follow it. */
 	int (*limit)(struct maple_memo *memo, uint64_t bytes,

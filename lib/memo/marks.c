@@ -167,6 +167,16 @@ int maple_store_learn(struct maple_memo *memo, int64_t program,
 	return maple_sql_leave(memo, ours, ret, err);
 }
 
+static void read_state(struct maple_query *row, struct maple_memo_state *state)
+{
+	state->predicted = maple_sql_number(row, 0);
+	state->exposed = maple_sql_number(row, 1);
+	state->failed = (unsigned int)maple_sql_number(row, 2);
+	state->attempts = (unsigned int)maple_sql_number(row, 3);
+	state->broke = maple_sql_number(row, 4);
+	state->exposed &= !state->broke;
+}
+
 int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t goal,
 		     struct maple_memo_state *state, struct maple_error *err)
 {
@@ -179,14 +189,34 @@ int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t goal,
 	if (ret < 0)
 		return ret;
 	assert(ret == 1); /* an aggregate always has its row */
-	state->predicted = maple_sql_number(statement, 0);
-	state->exposed = maple_sql_number(statement, 1);
-	state->failed = (unsigned int)maple_sql_number(statement, 2);
-	state->attempts = (unsigned int)maple_sql_number(statement, 3);
-	state->broke = maple_sql_number(statement, 4);
-	state->exposed &= !state->broke;
+	read_state(statement, state);
 	maple_sql_reset(statement);
 	return 0;
+}
+
+/*
+ * maple_marks_states - of the goals of the @list [1,2,...], that are as many
+ * @states
+ */
+int maple_marks_states(struct maple_memo *memo, int64_t program,
+		       const char *list, struct maple_memo_state *states,
+		       size_t n, struct maple_error *err)
+{
+	struct maple_query *s;
+	int ret = maple_sql_get(memo, MAPLE_SQL_STATES, &s, err, "is", program,
+				list);
+
+	for (size_t i = 0; i < n && !ret; i++) {
+		ret = maple_sql_step(memo, s, err);
+		assert(ret); /* each has a row */
+		if (ret > 0) {
+			read_state(s, &states[i]);
+			ret = 0;
+		}
+	}
+	if (s)
+		maple_sql_reset(s);
+	return ret;
 }
 
 int maple_store_coverage(struct maple_memo *memo, int64_t program,

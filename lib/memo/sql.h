@@ -34,6 +34,7 @@ enum maple_statement {
 	MAPLE_SQL_GOAL_ADD,
 	MAPLE_SQL_MARK,
 	MAPLE_SQL_STATE,
+	MAPLE_SQL_STATES,
 	MAPLE_SQL_RUN_BEGIN,
 	MAPLE_SQL_RUN_END,
 	MAPLE_SQL_FINDING_STORE,
@@ -142,6 +143,9 @@ int maple_corpora_prepare(struct maple_memo *copy, struct maple_error *err);
 int maple_corpora_merge(struct maple_memo *memo, struct maple_error *err);
 
 /* marks.c */
+int maple_marks_states(struct maple_memo *memo, int64_t program,
+		       const char *list, struct maple_memo_state *states,
+		       size_t n, struct maple_error *err);
 int maple_marks_site(struct maple_memo *memo,
 		     const struct maple_memo_event *event, int64_t *site,
 		     struct maple_error *err);

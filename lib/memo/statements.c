@@ -255,6 +255,18 @@ const int maple_sql_version =
 	"(NOT " STANDS_APART "(program, $1)) AND (program IN " SAME_EXECUTABLE \
 	" OR " IN_LIBRARIES(i) "))"
 
+/* What is known of goal @i, a number, from its rows of memo, for program $1. */
+#define STATE(i)                                                                            \
+	" coalesce(max(predicted) FILTER (WHERE program = $1), 0),"                         \
+	" coalesce(max(max(exposed, observed)) FILTER (WHERE"                               \
+	" program = $1 OR " INHERITED(                                                      \
+		i) "), 0),"                                                                 \
+		   " coalesce(sum(failed) FILTER (WHERE program = $1 OR (NOT " STANDS_APART \
+		   "(program, $1)) AND program IN " SAME_EXECUTABLE ")), 0),"               \
+		   " coalesce(sum(attempts) FILTER (WHERE program = $1), 0),"               \
+		   " coalesce(max(broke) FILTER (WHERE"                                     \
+		   " program = $1 OR " INHERITED(i) "), 0)"
+
 /* Whether row @m of memo is of a goal that was exposed at all. */
 #define EXPOSED                                                          \
 	"(m.broke = 0 AND (m.exposed != 0 OR m.observed != 0 OR"         \
@@ -370,19 +382,12 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 																						    "$3 = 2") ","
 																							      " broke = " NUMBER(
 																								      "$3 = 5 OR (memo.broke != 0 AND $3 != 6)"),
-	[MAPLE_SQL_STATE] =
-		"SELECT coalesce(max(predicted) FILTER (WHERE program = $1),"
-		" 0), coalesce(max(max(exposed, observed)) FILTER (WHERE"
-		" program = $1 OR " INHERITED(
-			"$2") "), 0),"
-			      " coalesce(sum(failed) FILTER (WHERE program = $1 OR (NOT " STANDS_APART
-			      "(program, $1)) AND program IN " SAME_EXECUTABLE
-			      ")), 0),"
-			      " coalesce(sum(attempts) FILTER (WHERE program = $1), 0),"
-			      " coalesce(max(broke) FILTER (WHERE"
-			      " program = $1 OR " INHERITED(
-				      "$2") "), 0)"
-					    " FROM memo WHERE goal = $2",
+	[MAPLE_SQL_STATE] = "SELECT " STATE("$2") " FROM memo WHERE goal = $2",
+	/* The same of several, the list $2, in its order. */
+	[MAPLE_SQL_STATES] = "SELECT " STATE(
+		"memo.goal") " FROM json_each($2) j LEFT JOIN memo"
+			     " ON memo.goal = CAST(j.value AS BIGINT) GROUP BY j.key"
+			     " ORDER BY j.key",
 
 	[MAPLE_SQL_RUN_BEGIN] =
 		"INSERT INTO runs(campaign, kind, goal, plan, seed, attempt,"

@@ -27,7 +27,10 @@ struct maple_goal {
 	/* What is done where, in the order that tells it from others. */
 	unsigned int n;
 	struct maple_goal_use use[MAPLE_GOAL_USES];
-	struct maple_memo_state known; /* by the memo, before this campaign */
+	/* by the memo, before this campaign; at a server: when it was claimed */
+	struct maple_memo_state known;
+	bool claimed; /* no other campaign with this memo tries it now, ... */
+	bool taken;   /* ... or another one did when it was to be claimed */
 };
 
 int maple_goal_of_plan(const struct maple_plan *plan, struct maple_goal *goal);

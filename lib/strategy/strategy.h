@@ -139,6 +139,17 @@ struct maple_study {
 	 */
 	int (*learn)(struct maple_study *study, struct maple_goal *const *goals,
 		     size_t n, struct maple_error *err);
+	/*
+	 * Claims @goals where campaigns share a memo, which is asked anew what
+	 * is known of them: each is claimed then, or taken. Those of a job with
+	 * attempt are released when it is over, others by release(). Where none
+	 * do, they are neither. NULL: nobody does. Returns -errno.
+	 */
+	int (*claim)(struct maple_study *study, struct maple_goal *const *goals,
+		     size_t n, struct maple_error *err);
+	int (*release)(struct maple_study *study,
+		       struct maple_goal *const *goals, size_t n,
+		       struct maple_error *err);
 	/* Tells it of one mark, which then stands. Returns -errno. */
 	int (*mark)(struct maple_study *study, const struct maple_goal *goal,
 		    enum maple_memo_mark mark, struct maple_error *err);

@@ -117,6 +117,63 @@ same() { # DB
 	diff "$BATS_TEST_TMPDIR/file" "$BATS_TEST_TMPDIR/back"
 }
 
+# The goals that a campaign has claimed, of a connection that is in no transaction.
+claimed() {
+	sql "SELECT m.goal FROM maple.memo m JOIN pg_locks l ON l.granted
+		AND l.locktype = 'advisory' AND l.objsubid = 1
+		AND l.classid::BIGINT << 32 | l.objid::BIGINT = hashtextextended(
+			'maple ' || m.program || ' ' || m.goal, 0)
+		JOIN pg_stat_activity a ON a.pid = l.pid AND a.state = 'idle'"
+}
+
+# Stops the process while it tries something, which $goals says.
+stop_with_claims() { # PID
+	local i
+
+	for ((i = 0; i < 400; i++)); do
+		kill -STOP "$1"
+		goals=$(claimed 2>/dev/null | paste -sd,)
+		[ -z "$goals" ] || return 0
+		kill -CONT "$1"
+		sleep 0.05
+	done
+	fail "it claims nothing: $(cat "$BATS_TEST_TMPDIR/first.err")"
+}
+
+# How often each of $goals was tried.
+attempts() {
+	sql "SELECT goal, attempts FROM maple.memo WHERE goal IN ($goals)
+		ORDER BY goal" | paste -sd,
+}
+
+# The first is held in the midst of a run. The second tries all but what the
+# first has claimed, and says that this is left; then the first goes on.
+@test "of two campaigns at once each tries what the other does not" {
+	local first tried=(--strategy maple --setup 'sleep 0.05') goals before
+
+	[ "$(nproc)" -gt 1 ] || skip "two campaigns at once need two CPUs"
+	database
+	(exec taskset -c 0 "$BUILD/mapletest" run --db "$db" "${tried[@]}" \
+		--seed 1 --max-runs 150 -- "$TARGETS/clean/c11_pipeline") \
+		>/dev/null 2>"$BATS_TEST_TMPDIR/first.err" &
+	first=$!
+	stop_with_claims $first
+	before=$(attempts)
+	echo "claimed: $goals, $before"
+	campaign "${tried[@]}" --seed 2 --max-runs 150 -- \
+		"$TARGETS/clean/c11_pipeline"
+	[ "$(claimed | paste -sd,)" = "$goals" ]
+	# What was exposed by itself comes again in any campaign: that is no try.
+	[ "$(attempts)" = "$before" ]
+	kill -CONT $first
+	holds '.runs.enforced > 20 and ([.coverage.left[]] | add) > 0'
+	wait $first || status=$?
+	cat "$BATS_TEST_TMPDIR/first.err"
+	[ -z "$(claimed)" ]
+	# Of what one has tried the other knows: no more tries than one would have.
+	[ "$(sql 'SELECT max(attempts) FROM maple.memo')" -le 5 ]
+}
+
 # A campaign that ends when it is told to, under way; its process is $campaign.
 endless() {
 	database

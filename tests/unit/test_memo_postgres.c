@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 #include "memo/postgres/text.h"
 #include "memo/sql.h"
 #include "memo_rig.h"
@@ -334,6 +335,177 @@ static void a_server_that_stays_away_is_an_error(void **state)
 	begin_run(f);
 }
 
+/* ---- claims ---- */
+
+/* Whether @memo has @goal now. */
+static bool claims(struct maple_memo *memo, int64_t program, int64_t goal,
+		   struct maple_memo_state *state)
+{
+	struct maple_memo_claim claim = { .goal = goal };
+
+	OK(maple_memo_claim(memo, program, &claim, 1, &err));
+	if (state)
+		*state = claim.state;
+	return !claim.taken;
+}
+
+static struct maple_memo *another(struct fixture *f)
+{
+	struct maple_memo *memo;
+
+	OK(maple_memo_open(f->path, 0, &memo, &err));
+	return memo;
+}
+
+static int64_t goal_of(struct fixture *f, uint64_t first)
+{
+	struct maple_memo_goal_key key = {
+		.class = "idiom 1",
+		.n = 1,
+		.use = { { "aa", "/bin/p", first, false, 'R' } },
+	};
+	int64_t goal;
+
+	OK(maple_memo_goal(f->memo, &key, &goal, &err));
+	return goal;
+}
+
+/* The server hears of an end a moment later. */
+static bool claims_soon(struct fixture *f, int64_t goal)
+{
+	struct timespec pause = { .tv_nsec = 50000000 };
+	bool ours = false;
+
+	for (int i = 0; i < 200 && !ours; i++) {
+		ours = claims(f->memo, f->program, goal, NULL);
+		if (!ours)
+			nanosleep(&pause, NULL);
+	}
+	return ours;
+}
+
+static void a_claim_is_one_s_until_it_is_released(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo *other = another(f);
+	int64_t a = goal_of(f, 1), b = goal_of(f, 2);
+	struct maple_memo_claim both[2] = { { .goal = b }, { .goal = a } };
+
+	assert_true(maple_memo_shares(f->memo));
+	assert_true(claims(f->memo, f->program, a, NULL));
+	assert_false(claims(other, f->program, a, NULL));
+	/* Of another input it is another one. */
+	assert_true(claims(other, f->program + 1, a, NULL));
+	OK(maple_memo_claim(other, f->program, both, 2, &err));
+	assert_false(both[0].taken);
+	assert_true(both[1].taken);
+	assert_false(claims(f->memo, f->program, b, NULL));
+	OK(maple_memo_release(f->memo, f->program, &a, 1, &err));
+	assert_true(claims(other, f->program, a, NULL));
+	/* With the connection all of them go. */
+	maple_memo_close(other);
+	assert_true(claims_soon(f, a));
+	assert_true(claims_soon(f, b));
+}
+
+static void whoever_claims_learns_what_became_of_it(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo *other = another(f);
+	int64_t never = goal_of(f, 1), a = goal_of(f, 2), b = goal_of(f, 3);
+	struct maple_memo_claim all[3] = { { .goal = b },
+					   { .goal = never },
+					   { .goal = a } };
+
+	assert_true(claims(f->memo, f->program, a, NULL));
+	OK(maple_memo_mark(other, f->program, b, MAPLE_MEMO_FAILED, &err));
+	OK(maple_memo_mark(f->memo, f->program, a, MAPLE_MEMO_ATTEMPT, &err));
+	OK(maple_memo_mark(f->memo, f->program, a, MAPLE_MEMO_EXPOSED, &err));
+	OK(maple_memo_release(f->memo, f->program, &a, 1, &err));
+	OK(maple_memo_claim(other, f->program, all, 3, &err));
+	for (unsigned int i = 0; i < 3; i++)
+		assert_false(all[i].taken);
+	assert_int_equal(all[0].state.failed, 1);
+	assert_false(all[0].state.exposed);
+	assert_int_equal(all[1].state.attempts + all[1].state.failed, 0);
+	assert_int_equal(all[2].state.attempts, 1);
+	assert_true(all[2].state.exposed);
+	maple_memo_close(other);
+}
+
+/* A process that has claimed @goal, and says so to @ready; it never ends. */
+static pid_t claimer(struct fixture *f, int64_t goal, int ready)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if (!claims(another(f), f->program, goal, NULL) ||
+	    write(ready, "", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+static void whoever_is_killed_claims_nothing(void **state)
+{
+	struct fixture *f = *state;
+	int64_t goal = goal_of(f, 1);
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = claimer(f, goal, ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	assert_false(claims(f->memo, f->program, goal, NULL));
+	kill(pid, SIGSTOP); /* it is slow, and alive */
+	assert_false(claims(f->memo, f->program, goal, NULL));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_true(claims_soon(f, goal));
+	close(ready[0]);
+	close(ready[1]);
+}
+
+static void claims_outlive_the_server(void **state)
+{
+	struct fixture *f = *state;
+	int64_t a = goal_of(f, 1), b = goal_of(f, 2), c = goal_of(f, 3);
+	struct maple_memo *other;
+
+	assert_true(claims(f->memo, f->program, a, NULL));
+	assert_true(claims(f->memo, f->program, b, NULL));
+	restart();
+	begin_run(f); /* in a new connection */
+	other = another(f);
+	assert_false(claims(other, f->program, a, NULL));
+	/* Claiming makes a new one as well. */
+	restart();
+	assert_true(claims(f->memo, f->program, c, NULL));
+	assert_false(claims(other, f->program, b, NULL));
+	/* The other one is faster: it is his, and stays so. */
+	restart();
+	assert_true(claims(other, f->program, b, NULL));
+	OK(maple_memo_begin(f->memo, &err));
+	attempt(f->memo, f->program, 1, 1);
+	OK(maple_memo_commit(f->memo, &err));
+	assert_false(claims(other, f->program, a, NULL));
+	assert_false(claims(f->memo, f->program, b, NULL));
+	OK(maple_memo_release(f->memo, f->program, &a, 1, &err));
+	assert_true(claims(other, f->program, a, NULL));
+	maple_memo_close(other);
+}
+
+static void in_a_file_nothing_is_claimed(void **state)
+{
+	struct maple_memo *memo;
+
+	OK(maple_memo_open(":memory:", 0, &memo, &err));
+	assert_false(maple_memo_shares(memo));
+	maple_memo_close(memo);
+}
+
 /* ---- what is refused ---- */
 
 static void refused(const char *path, unsigned int flags, int errnum,
@@ -387,6 +559,11 @@ int main(void)
 		TEST(a_transaction_outlives_the_server),
 		TEST(a_commit_without_an_answer_is_done_once),
 		TEST(what_cannot_be_done_again_is_said),
+		TEST(a_claim_is_one_s_until_it_is_released),
+		TEST(whoever_claims_learns_what_became_of_it),
+		TEST(whoever_is_killed_claims_nothing),
+		TEST(claims_outlive_the_server),
+		cmocka_unit_test(in_a_file_nothing_is_claimed),
 		TEST(what_is_no_memo_is_refused),
 		TEST(a_reader_writes_nothing),
 		TEST(a_server_that_stays_away_is_an_error),

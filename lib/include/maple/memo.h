@@ -257,6 +257,37 @@ struct maple_memo_state {
 int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t goal,
 		     struct maple_memo_state *state, struct maple_error *err);
 
+/*
+ * Claims: of campaigns that share a memo at a server each tries other goals at
+ * a time. A claim is the struct maple_memo's that made it, until it releases
+ * it, closes or dies; while the server is away nobody has any, and then it is
+ * made again, unless another one was faster.
+ *
+ * maple_memo_shares - whether there are claims; in files, and with mapled,
+ * there are none, and nothing is claimed or released
+ *
+ * maple_memo_claim - claims those of @n goals of @program that nobody has
+ * @claims: taken: another one has it; else it is ours, and state is what is
+ * known of it by now, after whoever had it before
+ *
+ * maple_memo_release - @goals are nobody's; what was found out about them is to
+ * be kept before
+ *
+ * Neither stands in a transaction.
+ */
+struct maple_memo_claim {
+	int64_t goal;
+	bool taken;		       /* out */
+	struct maple_memo_state state; /* out, unless it is taken */
+};
+
+bool maple_memo_shares(const struct maple_memo *memo);
+int maple_memo_claim(struct maple_memo *memo, int64_t program,
+		     struct maple_memo_claim *claims, size_t n,
+		     struct maple_error *err);
+int maple_memo_release(struct maple_memo *memo, int64_t program,
+		       const int64_t *goals, size_t n, struct maple_error *err);
+
 /* What a run has taught about a goal. */
 struct maple_memo_lesson {
 	struct maple_memo_goal_key key;

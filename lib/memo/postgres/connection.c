@@ -373,6 +373,8 @@ int maple_pg_reconnect(struct maple_pg *c, struct maple_error *err)
 		ret = maple_pg_connect(c, err);
 		if (!ret)
 			ret = end_former(c, former, err);
+		if (!ret)
+			ret = maple_pg_reclaim(c, err);
 		c->away = ret == -ENOTCONN && maple_clock_now() > until;
 		if (ret != -ENOTCONN || c->away || is_to_stop(c))
 			return ret;

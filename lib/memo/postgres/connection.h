@@ -41,6 +41,11 @@ struct maple_pg_entry {
 	char *id;	 /* the number that it returned; or NULL */
 };
 
+/* A goal that no other connection has while we have it; claims.c */
+struct maple_pg_claim {
+	int64_t program, goal;
+};
+
 /* memo->db */
 struct maple_pg {
 	const struct maple_pq *pq;
@@ -58,6 +63,9 @@ struct maple_pg {
 	int64_t serial;		   /* of the last one that wrote */
 	struct maple_pg_entry *entry;
 	size_t n, room;
+
+	struct maple_pg_claim *claim;
+	size_t nclaims;
 
 	int (*stop)(void *ctx);
 	void *ctx;
@@ -84,6 +92,14 @@ void maple_pg_rollback(struct maple_pg *c);
 int maple_pg_do(struct maple_pg *c, const struct maple_pg_call *call,
 		PGresult **result, struct maple_error *err);
 void maple_pg_forget(struct maple_pg *c);
+
+/* claims.c */
+int maple_pg_claim(struct maple_memo *memo, int64_t program,
+		   const int64_t *goals, size_t n, bool *taken,
+		   struct maple_error *err);
+int maple_pg_release(struct maple_memo *memo, int64_t program,
+		     const int64_t *goals, size_t n, struct maple_error *err);
+int maple_pg_reclaim(struct maple_pg *c, struct maple_error *err);
 
 /* query.c */
 int maple_pg_prepare(struct maple_memo *memo, const char *sql, const char *types,

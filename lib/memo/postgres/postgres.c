@@ -223,6 +223,7 @@ static void close_it(struct maple_memo *memo)
 	}
 	maple_pg_forget(c);
 	free(c->entry);
+	free(c->claim);
 	free(c);
 }
 
@@ -289,6 +290,8 @@ const struct maple_driver maple_postgres = {
 	.number = maple_pg_number,
 	.real = maple_pg_real,
 	.text = maple_pg_text,
+	.claim = maple_pg_claim,
+	.release = maple_pg_release,
 	.limit = limit,
 	.room = limit,
 	.watch = watch,

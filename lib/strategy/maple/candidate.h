@@ -25,10 +25,11 @@ struct maple_candidate {
 	bool predicted, exposed;
 	bool broke; /* a run failed of it, in an earlier campaign */
 	bool facts_known;
-	bool busy;	       /* a try of it is under way */
-	bool ends, gated;      /* the facts: memory's end, some gate */
-	bool application;      /* both ends in the program itself */
-	unsigned int rides;    /* in runs of others */
+	bool busy;	    /* a try of it is under way */
+	double elsewhere;   /* ... in another campaign: until then; claims.c */
+	bool ends, gated;   /* the facts: memory's end, some gate */
+	bool application;   /* both ends in the program itself */
+	unsigned int rides; /* in runs of others */
 	unsigned int attempts; /* with this input */
 	unsigned int looks;    /* ... once it had been exposed */
 	bool missed;	       /* the last look was none, and comes again */
@@ -43,6 +44,7 @@ struct maple_candidate {
 
 	struct maple_callers callers;
 	struct maple_predict_facts facts;
+	double taken; /* when it was first found to be tried elsewhere; 0: not */
 	bool guarded; /* guards and covers were asked for */
 	bool told;    /* the memo will be told of it, and of goal.marks */
 	char name[MAPLE_IROOT_EVENTS][MAPLE_PLAN_NAME]; /* threads */
@@ -63,6 +65,7 @@ struct maple_candidates {
 	struct maple_exposed_site *sites;
 	struct maple_odds odds;
 	unsigned int n;
+	double now; /* when the next run was last asked for */
 	unsigned int served[MAPLE_IDIOMS]; /* round-robin over idioms */
 };
 

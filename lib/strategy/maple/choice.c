@@ -19,6 +19,10 @@
  * parts. What is unlikely by what became of others (odds.c) comes after all
  * else.
  *
+ * What another campaign with the same memo tries (claims.c) is passed over, as
+ * what is under way here. While it is all that is left the campaign goes on
+ * with profile runs, for PATIENCE; then it may end, with that left.
+ *
  * What was exposed comes again (maple_choice_again()) where nothing that is
  * likely is left, four between two profile runs.
  */
@@ -27,7 +31,8 @@
 #include "choice.h"
 #include "classes.h"
 
-#define FAIL_LIMIT 6 /* failed tries of an iRoot in all */
+#define FAIL_LIMIT 6	/* failed tries of an iRoot in all */
+#define PATIENCE   30.0 /* seconds, for what another campaign tries */
 
 /* maple_choice_limits_of - as the user has said, or as is usual */
 struct maple_choice_limits
@@ -169,6 +174,13 @@ bool maple_choice_rests(const struct maple_candidates *all,
 		maple_odds_poor(&all->odds, &c->iroot, &c->facts));
 }
 
+/* Whether a try of @c is under way, here or in another campaign. */
+static bool under_way(const struct maple_candidates *all,
+		      const struct maple_candidate *c)
+{
+	return c->busy || c->elsewhere > all->now;
+}
+
 /* Whether @a is tried before @b, both of one idiom. */
 static bool before(const struct maple_candidate *a,
 		   const struct maple_candidate *b, enum maple_order order)
@@ -222,7 +234,7 @@ maple_choice_peek(const struct maple_candidates *all,
 	unsigned int idiom;
 
 	HASH_ITER (hh, all->table, c, next) {
-		if (c->busy || !maple_choice_allows(all, c, limits))
+		if (under_way(all, c) || !maple_choice_allows(all, c, limits))
 			continue;
 		rest = maple_choice_rests(all, c, limits);
 		if (rest && !resting)
@@ -256,7 +268,23 @@ bool maple_choice_any(const struct maple_candidates *all,
 	struct maple_candidate *c, *next;
 
 	HASH_ITER (hh, all->table, c, next)
-		if (!c->busy && maple_choice_allows(all, c, limits))
+		if (!under_way(all, c) && maple_choice_allows(all, c, limits))
+			return true;
+	return false;
+}
+
+/*
+ * maple_choice_waits - whether another campaign tries something that this one
+ * may try after it, and has not done so for too long
+ */
+bool maple_choice_waits(const struct maple_candidates *all,
+			const struct maple_choice_limits *limits)
+{
+	struct maple_candidate *c, *next;
+
+	HASH_ITER (hh, all->table, c, next)
+		if (c->taken > 0 && all->now < c->taken + PATIENCE &&
+		    maple_choice_allows(all, c, limits))
 			return true;
 	return false;
 }
@@ -358,7 +386,8 @@ maple_choice_beside(const struct maple_candidates *all,
 		if (chosen[i]->iroot.idiom == MAPLE_IDIOM_DEADLOCK)
 			return NULL;
 	HASH_ITER (hh, all->table, c, next) {
-		if (c->busy || c->iroot.idiom == MAPLE_IDIOM_DEADLOCK ||
+		if (under_way(all, c) ||
+		    c->iroot.idiom == MAPLE_IDIOM_DEADLOCK ||
 		    maple_event_is_condition(c->iroot.e[0].kind) || c->ends ||
 		    (best && c->rides > best->rides) ||
 		    (best && c->rides == best->rides &&

@@ -22,6 +22,8 @@ maple_choice_next(struct maple_candidates *all,
 		  const struct maple_choice_limits *limits);
 bool maple_choice_any(const struct maple_candidates *all,
 		      const struct maple_choice_limits *limits);
+bool maple_choice_waits(const struct maple_candidates *all,
+			const struct maple_choice_limits *limits);
 void maple_choice_looked(struct maple_candidate *c, bool missed);
 struct maple_candidate *
 maple_choice_again(const struct maple_candidates *all,

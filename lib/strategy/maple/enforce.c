@@ -251,40 +251,47 @@ void maple_enforce_drop(struct maple_job *job)
 		--*(job->again ? &k->looks : &k->attempts);
 }
 
-/* What may be tried in the same run, should its turn come. */
-static int add_followers(struct maple_profiling *p, struct maple_job *job)
+/*
+ * What may be tried in the same run as the first that is @chosen, should its
+ * turn come, behind it. Returns how many there are then.
+ */
+static unsigned int choose_followers(struct maple_profiling *p,
+				     struct maple_candidate **chosen)
 {
-	struct maple_study *study = p->study;
-	struct maple_candidate *chosen[1 + MAPLE_RUN_THEN] = { of(job, 0) };
+	const struct maple_study *study = p->study;
 	unsigned int most = study->most, together = study->options->together;
-	struct maple_candidate *k;
-	struct maple_plan *plan;
+	unsigned int n = 1;
 
-	assert(!job->nthen && most <= MAPLE_RUN_THEN);
+	assert(most <= MAPLE_RUN_THEN);
 	if (p->limits.order == MAPLE_ORDER_PAPER)
-		return 0;
+		return n;
 	if (together && together - 1 < most)
 		most = together - 1;
-	while (job->nthen < most) {
-		k = maple_choice_beside(&p->candidates, &p->limits, chosen,
-					1 + job->nthen);
-		if (!k)
-			break;
-		maple_profiling_guards(p, k);
-		plan = &job->then[job->nthen];
-		if (maple_candidate_plan(k, k->attempts + 1, false,
-					 job->seed + job->nthen + 1, plan))
-			return -EINVAL;
+	while (n <= most && (chosen[n] = maple_choice_beside(
+				     &p->candidates, &p->limits, chosen, n)))
+		n++;
+	return n;
+}
+
+/* The @n candidates @k come behind the one of @job. */
+static int add_followers(struct maple_profiling *p, struct maple_job *job,
+			 struct maple_candidate *const *k, unsigned int n)
+{
+	struct maple_plan *plan = &job->plan;
+
+	assert(!job->nthen && n <= MAPLE_RUN_THEN);
+	for (unsigned int i = 0; i < n; i++) {
+		assert(!k[i]->busy);
 		plan->flags |= MAPLE_PLAN_FOLLOWED;
-		job->beside[job->nthen++] = &k->goal;
-		chosen[job->nthen] = k;
-		k->busy = true;
-		k->rides++;
+		maple_profiling_guards(p, k[i]);
+		plan = &job->then[i];
+		if (maple_candidate_plan(k[i], k[i]->attempts + 1, false,
+					 job->seed + i + 1, plan))
+			return -EINVAL;
+		job->beside[job->nthen++] = &k[i]->goal;
+		k[i]->busy = true;
+		k[i]->rides++;
 	}
-	if (!job->nthen)
-		return 0;
-	job->plan.flags |= MAPLE_PLAN_FOLLOWED;
-	job->then[job->nthen - 1].flags &= ~MAPLE_PLAN_FOLLOWED;
 	return 0;
 }
 
@@ -328,21 +335,35 @@ static bool fills(const struct maple_candidate *k)
 /*
  * maple_enforce_begin - @job is the next try of @candidate, or of its variant
  * @which, from 1; to be ended or dropped
+ *
+ * Where others share the memo it may be another candidate that was to be tried
+ * beside it, or none: then the job has no goal, and another one is to be chosen.
  */
 int maple_enforce_begin(struct maple_profiling *p, struct maple_job *job,
 			struct maple_candidate *candidate, uint32_t which,
 			struct maple_error *err)
 {
 	const struct maple_campaign_options *options = p->study->options;
+	struct maple_candidate *chosen[1 + MAPLE_RUN_THEN + 1] = { candidate };
 	bool paper = options->order == MAPLE_ORDER_PAPER;
+	unsigned int n = 1;
+	int e = 0;
 
-	assert(!candidate->busy);
+	assert(!candidate->busy && !job->goal);
+	job->again = candidate->exposed;
+	assert(!which || job->again); /* of what was exposed alone */
+	if (!job->again) {
+		n = choose_followers(p, chosen);
+		e = maple_claims_take(p, chosen, &n, err);
+	}
+	if (e || !n)
+		return e;
+	candidate = chosen[0];
 	job->kind = MAPLE_RUN_ENFORCE;
 	job->goal = &candidate->goal;
 	job->variant = which;
 	job->rested = maple_choice_rests(&p->candidates, candidate, &p->limits);
 	maple_profiling_guards(p, candidate);
-	job->again = candidate->exposed;
 	job->attempt = !job->again;
 	job->fill = !options->no_heap_fill && fills(candidate);
 	if (which ? maple_callers_plan(candidate, which, job->seed, &job->plan)
@@ -357,7 +378,7 @@ int maple_enforce_begin(struct maple_profiling *p, struct maple_job *job,
 		variant_of(job)->tries++;
 	else
 		++*(job->again ? &candidate->looks : &candidate->attempts);
-	if (job->again || !add_followers(p, job))
+	if (!add_followers(p, job, chosen + 1, n - 1))
 		return 0;
 	maple_enforce_drop(job);
 	return maple_error_set(err, EINVAL, "no plan that follows");

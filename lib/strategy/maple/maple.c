@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include "base/clock.h"
 #include "classes.h"
 #include "maple.h"
 
@@ -40,6 +41,13 @@ static struct maple_candidate *look_next(const struct maple_search *m)
 static bool is_dry(const struct maple_search *m)
 {
 	return m->profiling.dry >= MAPLE_DRY_PROFILES;
+}
+
+/* Whether nothing is to be expected but news, with nothing to try. */
+static bool is_over(const struct maple_search *m)
+{
+	return is_dry(m) && !maple_choice_waits(&m->profiling.candidates,
+						&m->profiling.limits);
 }
 
 /* Whether some candidate is left that does not rest. */
@@ -155,8 +163,8 @@ bool maple_search_is_idle(const struct maple_search *m)
 {
 	const struct maple_profiling *p = &m->profiling;
 
-	return is_dry(m) && (p->study->alone ||
-			     !maple_choice_any(&p->candidates, &p->limits));
+	return is_over(m) && (p->study->alone ||
+			      !maple_choice_any(&p->candidates, &p->limits));
 }
 
 /* maple_search_begin - @job becomes a profile run, or an enforced one */
@@ -166,17 +174,24 @@ int maple_search_begin(struct maple_search *m, struct maple_job *job,
 	struct maple_profiling *p = &m->profiling;
 	struct maple_candidate *k;
 	uint32_t which = 0;
+	int e = 0;
 
+	p->candidates.now = maple_clock_now();
 	if (p->study->alone || profile_next(m))
 		return profile(m, job, err);
-	k = candidate_next(m, &which);
-	if (!k) {
-		job->idle = is_dry(m);
-		/* Looks come between profile runs. */
-		k = look_next(m);
-		m->looks += k != NULL;
-	}
-	return k ? maple_enforce_begin(p, job, k, which, err)
+	/* What another campaign tries, or has tried, is none of ours. */
+	do {
+		k = candidate_next(m, &which);
+		if (k)
+			e = maple_enforce_begin(p, job, k, which, err);
+	} while (k && !e && !job->goal);
+	if (k)
+		return e;
+	job->idle = is_over(m);
+	/* Looks come between profile runs. */
+	k = look_next(m);
+	m->looks += k != NULL;
+	return k ? maple_enforce_begin(p, job, k, 0, err)
 		 : profile(m, job, err);
 }
 

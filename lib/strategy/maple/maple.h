@@ -23,6 +23,10 @@ bool maple_search_is_idle(const struct maple_search *m);
 void maple_search_standing(const struct maple_search *m,
 			   struct maple_standing *standing);
 
+/* claims.c */
+int maple_claims_take(struct maple_profiling *p, struct maple_candidate **chosen,
+		      unsigned int *n, struct maple_error *err);
+
 /* enforce.c */
 int maple_enforce_begin(struct maple_profiling *p, struct maple_job *job,
 			struct maple_candidate *candidate, uint32_t which,
