@@ -271,6 +271,7 @@ int maple_study_next(struct maple_campaign *c, struct maple_trial *trial,
 void maple_study_event(void *ctx, const struct maple_event *event);
 int maple_study_ended(struct maple_campaign *c, struct maple_trial *trial);
 void maple_study_drop(struct maple_campaign *c, struct maple_trial *trial);
+void maple_study_alone(struct maple_campaign *c, struct maple_trial *trial);
 
 /* delivery.c */
 char *maple_delivery_left_out(const struct maple_campaign *c, uint32_t unshared);

@@ -340,6 +340,14 @@ static void release_goals(struct maple_campaign *c, const struct maple_job *job)
 	maple_campaign_release(c, goals, 1 + job->nthen);
 }
 
+/* maple_study_alone - @trial is about its first goal, since no other began */
+void maple_study_alone(struct maple_campaign *c, struct maple_trial *trial)
+{
+	if (trial->studied && trial->job.attempt)
+		maple_campaign_release(c, trial->job.beside, trial->job.nthen);
+	trial->job.nthen = 0;
+}
+
 /*
  * maple_study_drop - @trial is over: the strategy hears that nothing came of
  * it, if it has not heard anything

@@ -200,7 +200,7 @@ int maple_confirm_attribute(struct maple_campaign *c, struct maple_trial *trial)
 	if (trial->job.kind != MAPLE_RUN_ENFORCE)
 		return 0;
 	if (!trial->run.begun) { /* the others were not there */
-		trial->job.nthen = 0;
+		maple_study_alone(c, trial);
 		trial->job.plan.flags &= ~MAPLE_PLAN_FOLLOWED;
 	}
 	if (trial->rounds > 1)
