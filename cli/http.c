@@ -209,7 +209,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection,
 		return reply(http, connection, url, MHD_HTTP_FORBIDDEN,
 			     "It takes the token: open the address that "
 			     "mapletest serve has printed.");
-	return reply(http, connection, url, 0, NULL);
+	return reply(http, connection, url, 0, "");
 }
 
 /* ---- where it listens ---- */
@@ -239,12 +239,14 @@ static int split(char *text, char **host, char **port)
 
 static bool is_loopback(const struct sockaddr_storage *at)
 {
-	const struct sockaddr_in6 *six = (const void *)at;
-	const struct sockaddr_in *four = (const void *)at;
+	struct sockaddr_in6 six;
+	struct sockaddr_in four;
 
+	memcpy(&six, at, sizeof(six));
+	memcpy(&four, at, sizeof(four));
 	if (at->ss_family == AF_INET6)
-		return IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
-	return ntohl(four->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+		return IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
+	return ntohl(four.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
 static int listen_at(const struct addrinfo *where)

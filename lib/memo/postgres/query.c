@@ -250,7 +250,7 @@ const char *maple_pg_text(struct maple_query *query, int column)
 	struct query *q = of(query);
 	const char *text = value(query, column);
 
-	if (!text || !strchr(text, '\xee'))
+	if (!text || !strchr(text, 0xee))
 		return text;
 	if (!q->texts[column])
 		q->texts[column] = maple_pg_decode(text);
