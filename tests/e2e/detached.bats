@@ -223,7 +223,7 @@ log_of() {
 	mapletest jobs --stop 1
 	ended_with 0
 	# The log has lines, and is rewritten nowhere.
-	! log_of 1 | grep -q $'[\r\033]'
+	! log_of 1 | grep -q $'[\r\033]' || fail "it is for a terminal"
 }
 
 @test "a file as its input stays its input, and a pipe is read before" {
@@ -247,7 +247,8 @@ log_of() {
 		if [ $wanted = 12 ]; then
 			grep -q 'second thread' "$BATS_TEST_TMPDIR/said"
 		else
-			! grep -q 'second thread' "$BATS_TEST_TMPDIR/said"
+			! grep -q 'second thread' "$BATS_TEST_TMPDIR/said" ||
+				fail "$(cat "$BATS_TEST_TMPDIR/said")"
 		fi
 	done
 }

@@ -90,9 +90,10 @@ with_journal() {
 	grep -q 'maple: job 1: begins, .*bank_account' <(head -n 1 "$dir/of_job")
 	grep -q 'maple: job 1: finding, ' <(tail -n 1 "$dir/of_job")
 	grep -q 'maple: BUG: maple: SIGABRT' "$dir/of_job"
-	! grep -q 'campaign 2\|forged\|another\|'$'\033' "$dir/of_job"
+	! grep -q 'campaign 2\|forged\|another\|'$'\033' "$dir/of_job" ||
+		fail "$(cat "$dir/of_job")"
 	grep -q 'campaign 2' "$dir/all"
-	! grep -q forged "$dir/all"
+	! grep -q forged "$dir/all" || fail "$(cat "$dir/all")"
 	[ ! -s "$dir/none" ]
 	grep -q $'^\033\\[32m\\[.*\\]\033\\[0m maple: \033\\[1;31mBUG: ' "$dir/colour"
 }

@@ -61,7 +61,7 @@ known() { # PATH
 	xmllint --noout "$page"
 	grep -q 'id="f1"' "$page"
 	grep -q 'href="/"' "$page"
-	! grep -q 'http-equiv="refresh"' "$page"
+	! grep -q 'http-equiv="refresh"' "$page" || fail "it looks again"
 }
 
 @test "the same as JSON, as report says it" {
@@ -98,7 +98,7 @@ known() { # PATH
 		"?token=${token%?}" "?token=${token}0"; do
 		get "$path"
 		[ "$code" = 403 ] || fail "'$path': $code"
-		! grep -qi 'html\|bank' "$page"
+		! grep -qi 'html\|bank' "$page" || fail "'$path': $(cat "$page")"
 	done
 	for wrong in "Bearer x$token" "Bearer " "Basic $token" "$token"; do
 		get findings.json -H "Authorization: $wrong"
@@ -117,7 +117,7 @@ known() { # PATH
 	grep -q '^#HttpOnly_' "$jar"
 	get '' -b "$jar"
 	[ "$code" = 200 ]
-	! grep -q "$token" "$page"
+	! grep -q "$token" "$page" || fail "the token is in the page"
 	# Nor does it lead anywhere else.
 	run -0 curl -s -o /dev/null -w '%{redirect_url}' \
 		"$base/evil.example/?token=$token"
@@ -161,7 +161,7 @@ known() { # PATH
 
 	echo "a-token-of-26-characters_X" >"$file"
 	serve --token "$file"
-	! grep -q token "$out"
+	! grep -q token "$out" || fail "$(cat "$out")"
 	token=$(cat "$file")
 	known ''
 	[ "$code" = 200 ]
