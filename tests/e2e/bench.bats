@@ -169,7 +169,7 @@ times() { # N PATTERN
 	done
 	[ "$(head -n 1 "$readme")" = before ]
 	[ "$(tail -n 1 "$readme")" = after ]
-	! grep -q '^old$' "$readme"
+	! grep -q '^old$' "$readme" || fail "it is the old one"
 	[ "$(grep -c '^| a | 1.00 s |' "$readme")" = 1 ] ||
 		fail "$(cat "$readme")"
 	grep -q 'on: a machine, a date\.$' "$readme"

@@ -583,7 +583,7 @@ is_notified() { # TEXT
 		"$BUILD/mapled" --db "$memo" --config "$conf" >"$dir/log" 2>&1 3>&- &
 	echo $! >"$dir/pid"
 	until [ -S "$socket" ]; do sleep 0.1; done
-	! grep -q ready "$dir/log"
+	! grep -q ready "$dir/log" || fail "$(cat "$dir/log")"
 	uses memo list
 	grep -q 'mapled: ready' "$dir/log"
 	is_notified 'READY=1'

@@ -134,7 +134,7 @@ calls() {
 	# Of what it has said of runs that are right nothing is shown.
 	[ "$(cat "$text" - <<< "$output$stderr" | grep -c 'line 30 of it')" = 1 ]
 	grep -q '^What the oracle printed, the last 20 of 31 lines' "$text"
-	! grep -q 'line 11 of it' "$text"
+	! grep -q 'line 11 of it' "$text" || fail "$(cat "$text")"
 	grep -q '^  | line 12 of it' "$text"
 	grep -q '^  | 3 hits, of which [12] are counted' "$text"
 	"$BUILD/mapletest" report --db "$db" --html "$BATS_TEST_TMPDIR/page"
