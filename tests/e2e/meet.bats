@@ -41,9 +41,9 @@ two_cpus() {
 	done
 }
 
-@test "the default finds it within 1,000 runs" {
+@test "the default finds it within 400 runs" {
 	two_cpus
-	campaign --seed 1 --max-runs 1000 -- "$BUFFERS/dekker"
+	campaign --seed 1 --max-runs 400 -- "$BUFFERS/dekker"
 	ended_with 66
 	holds '.findings[0].strategy == "meet"'
 }
@@ -51,7 +51,7 @@ two_cpus() {
 # The first waits are in vain, of a thread that is alone.
 @test "two threads meet at a place that one of them has come to before" {
 	two_cpus
-	campaign --strategy meet --seed 1 --max-runs 100 -- "$BUFFERS/two_party"
+	campaign --strategy meet --seed 1 --max-runs 400 -- "$BUFFERS/two_party"
 	ended_with 66
 	holds '.findings[0].strategy == "meet" and .findings[0].switches and
 		.findings[0].confirm.flipped == [0, 20]'

@@ -17,6 +17,7 @@
  *
  * All threads are on one CPU all the same: that takes no right.
  */
+#include <sys/resource.h>
 #include "agent/core.h"
 #include "agent/raw.h"
 
@@ -27,6 +28,7 @@
 #define NAP_NS	 20000
 #define ACCESSES 64   /* in a row, after which all are looked at again */
 #define UNBORN	 1000 /* looks that a thread has to begin */
+#define DETAINED 1000 /* ... and that the kernel may keep one from going on */
 
 bool maple_turn_sleeps;
 
@@ -38,6 +40,7 @@ static volatile uint8_t comes[MAPLE_THREADS];
 /* ... when it was last seen asleep: in this age. */
 static uint32_t asleep[MAPLE_THREADS], age;
 static uint32_t accesses, unborn;
+static uint16_t detained[MAPLE_THREADS]; /* looks in a row */
 
 /* maple_turn_start - how this run's threads are held */
 void maple_turn_start(void)
@@ -89,6 +92,25 @@ void maple_turn_access(void)
 		maple_turn_stir();
 }
 
+/*
+ * How often the caller has lost the CPU, and one. Where that is as before, no
+ * other thread of the program has run: they are all on this one.
+ */
+static uint64_t losses(void)
+{
+	struct rusage usage = { 0 };
+
+	raw2(SYS_getrusage, RUSAGE_THREAD, &usage);
+	return 1 + (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
+}
+
+/* A page to be read, a lock of the kernel's: it ends by itself, nearly always. */
+static bool is_detained(uint32_t i, char state)
+{
+	detained[i] = state == 'D' ? detained[i] + (detained[i] < DETAINED) : 0;
+	return detained[i] && detained[i] < DETAINED;
+}
+
 static bool is_under_way(uint32_t i)
 {
 	const struct maple_shm_thread *t = &maple_shm->thread[i];
@@ -99,21 +121,33 @@ static bool is_under_way(uint32_t i)
 	if (!t->tid) /* announced; if it is not to come, it has no priority */
 		return !t->alive && t->prio && unborn++ < UNBORN;
 	state = maple_waits_state(t->tid);
-	return state == 't' ||
+	return state == 't' || is_detained(i, state) ||
 	       (state == 'R' && !*(const volatile uint32_t *)&t->demoted);
 }
 
-/* Whether nobody else would do something if it were let. Also who is ending. */
+/*
+ * Whether nobody else would do something if it were let. Also who is ending.
+ * What was seen holds together if nobody has run meanwhile: who was asleep may
+ * have been woken by one that sleeps now, who runs may be about to take the lock.
+ */
 static bool is_quiet(bool (*parked)(uint32_t thread), bool anew)
 {
+	uint64_t before = 0;
+
 	for (uint32_t i = 0; i < maple_shm->nthreads && i < MAPLE_THREADS; i++) {
 		if (i == maple_self.number || parked(i) ||
 		    (!anew && asleep[i] == age))
 			continue;
+		if (!before)
+			before = losses();
 		if (is_under_way(i))
 			return false;
 		if (!anew) /* or it is known before the next call wakes it */
 			asleep[i] = age;
+	}
+	if (before && losses() != before) {
+		__builtin_memset(asleep, 0, sizeof(asleep));
+		return false;
 	}
 	unborn = 0;
 	return true;

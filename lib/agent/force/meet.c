@@ -101,13 +101,18 @@ static unsigned int lines(void)
 	return LINES - (maple_shm->seed >> 8) % STEPS * (LINES / STEPS);
 }
 
-/* What stands in no cache takes long to write, and what comes after waits. */
+/*
+ * What stands in no cache takes long to write, and what comes after waits. The
+ * pages are there by then: a fault would empty the buffer.
+ */
 static void prepare(bool second)
 {
 	unsigned int n = lines();
 
-	for (unsigned int i = 0; i < n; i++)
+	for (unsigned int i = 0; i < n; i++) {
+		*(volatile uint64_t *)slow[second][i].word = 0;
 		__asm__ volatile("clflush %0" : "+m"(slow[second][i]));
+	}
 	__asm__ volatile("mfence" ::: "memory");
 }
 

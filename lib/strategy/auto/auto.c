@@ -81,7 +81,7 @@ static int open_auto(const struct maple_strategy *strategy,
 	maple_ranking_init(&a->ranking, MAPLE_RANK_NEWS, study->options);
 	for (int i = 0; i < PARTS; i++)
 		maple_share_init(&a->share[i], weights[i]);
-	a->share[POS].blind = true;
+	a->share[POS].blind = a->share[MEET].blind = true;
 	/* Its first runs come before the others': most bugs are found by them. */
 	a->share[MAPLE].at = -1 / weights[MAPLE];
 	*self = a;
