@@ -73,6 +73,10 @@ void maple_control_unknown(const struct maple_access *acc, uint64_t value,
 void maple_hook_point(uint64_t addr, struct maple_agent_site *site,
 		      const struct maple_agent_frame *frame);
 
+/* detained.c */
+bool maple_detained(uint32_t thread, char state);
+bool maple_detained_await(bool (*parked)(uint32_t thread));
+
 /* turn.c */
 extern bool maple_turn_sleeps; /* there are no priorities in this run */
 void maple_turn_start(void);

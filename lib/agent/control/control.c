@@ -212,12 +212,12 @@ static void choose(uint32_t self)
 }
 
 /*
- * We have the CPU without being chosen: nobody above LOW can run. Unless a
- * debugger holds them, or has just let them go.
+ * We have the CPU without being chosen: nobody above LOW can run. Unless the
+ * kernel or a debugger holds them, or has just let them go.
  */
 static void fall_through(uint32_t self)
 {
-	if (has_handled(self))
+	if (has_handled(self) || maple_detained_await(is_parked))
 		return;
 	if (!maple_debugged_claim(is_parked)) {
 		take_level(LOW);

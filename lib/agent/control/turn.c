@@ -28,7 +28,6 @@
 #define NAP_NS	 20000
 #define ACCESSES 64   /* in a row, after which all are looked at again */
 #define UNBORN	 1000 /* looks that a thread has to begin */
-#define DETAINED 1000 /* ... and that the kernel may keep one from going on */
 
 bool maple_turn_sleeps;
 
@@ -40,7 +39,6 @@ static volatile uint8_t comes[MAPLE_THREADS];
 /* ... when it was last seen asleep: in this age. */
 static uint32_t asleep[MAPLE_THREADS], age;
 static uint32_t accesses, unborn;
-static uint16_t detained[MAPLE_THREADS]; /* looks in a row */
 
 /* maple_turn_start - how this run's threads are held */
 void maple_turn_start(void)
@@ -104,13 +102,6 @@ static uint64_t losses(void)
 	return 1 + (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
 }
 
-/* A page to be read, a lock of the kernel's: it ends by itself, nearly always. */
-static bool is_detained(uint32_t i, char state)
-{
-	detained[i] = state == 'D' ? detained[i] + (detained[i] < DETAINED) : 0;
-	return detained[i] && detained[i] < DETAINED;
-}
-
 static bool is_under_way(uint32_t i)
 {
 	const struct maple_shm_thread *t = &maple_shm->thread[i];
@@ -121,7 +112,7 @@ static bool is_under_way(uint32_t i)
 	if (!t->tid) /* announced; if it is not to come, it has no priority */
 		return !t->alive && t->prio && unborn++ < UNBORN;
 	state = maple_waits_state(t->tid);
-	return state == 't' || is_detained(i, state) ||
+	return state == 't' || maple_detained(i, state) ||
 	       (state == 'R' && !*(const volatile uint32_t *)&t->demoted);
 }
 
