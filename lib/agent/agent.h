@@ -297,7 +297,9 @@ bool maple_agent_settle(void);
  * MAPLE_THREAD_NONE, and notes CREATE before it creates the thread; it gives
  * the number to the child, which calls maple_agent_thread_start() before
  * anything of the program runs in it; when creation fails the creator calls
- * maple_agent_thread_drop(). The core records START and EXIT itself.
+ * maple_agent_thread_drop(), and when it succeeds maple_agent_thread_first(),
+ * which lets the new one come to its first point, in controlled runs. The core
+ * records START and EXIT itself.
  * maple_agent_thread_exit() is the last thing a thread does.
  * maple_agent_thread_prio() is the SCHED_FIFO priority that the new thread
  * is to be born with (by explicit attributes), 0 for none.
@@ -305,6 +307,7 @@ bool maple_agent_settle(void);
 uint32_t maple_agent_thread_new(void);
 uint32_t maple_agent_helper_new(void); /* ... is one of the agent's own */
 void maple_agent_thread_drop(uint32_t number);
+void maple_agent_thread_first(uint32_t number);
 unsigned int maple_agent_thread_prio(uint32_t number);
 void maple_agent_thread_start(uint32_t number, const void *stack, uint64_t size);
 void maple_agent_thread_exit(void);

@@ -85,6 +85,7 @@ void maple_turn_give(void);
 void maple_turn_stir(void);
 void maple_turn_access(void);
 void maple_turn_settle(bool (*parked)(uint32_t thread));
+void maple_turn_await(bool (*parked)(uint32_t thread), uint32_t thread);
 void maple_turn_wake(uint32_t thread);
 void maple_turn_look(void);
 void maple_turn_leave(bool (*parked)(uint32_t thread));

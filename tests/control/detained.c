@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The kernel keeps a thread for a while, in ps(1)'s state D, as one that waits
- * for a page: its child has its memory until it ends, after so many milliseconds
- * as the argument says. In a controlled run that makes no difference to the
- * choices. The status is 1 if an update is lost; that takes another thread's
- * turn between a read and its write.
+ * for a page: its child has its memory until it ends, after so many
+ * milliseconds as the argument says. In a controlled run that makes no
+ * difference to the choices. The status is 1 if an update is lost; that takes
+ * another thread's turn between a read and its write.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

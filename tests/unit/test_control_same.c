@@ -6,7 +6,7 @@
  */
 #include "control_stage.h"
 
-#define TIMES 10 /* by each policy */
+#define TIMES 10    /* by each policy */
 #define INPUT 12000 /* bytes, that do not compress well */
 
 static char *made; /* the folder that the programs work in */
@@ -61,7 +61,8 @@ static int remove_inputs(void **state)
 }
 
 /* Runs it by one policy and seed, and says what differs first. */
-static void repeat(struct stage *s, const char *name, struct maple_run_control *c)
+static void repeat(struct stage *s, const char *name,
+		   struct maple_run_control *c)
 {
 	struct maple_run first;
 	uint32_t k = 0;

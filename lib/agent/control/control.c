@@ -146,6 +146,16 @@ void maple_control_born(uint32_t number)
 	maple_turn_give();
 }
 
+/* With priorities a new thread goes first by itself (rule 1). */
+void maple_agent_thread_first(uint32_t number)
+{
+	if (!maple_agent_controls || !maple_turn_sleeps || !maple_agent_on())
+		return;
+	maple_agent_enter();
+	maple_turn_await(is_parked, number);
+	maple_agent_leave();
+}
+
 void maple_control_exit(uint32_t number)
 {
 	maple_turn_take();

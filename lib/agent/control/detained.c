@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Threads that the kernel detains: a page has to be read, a lock of the kernel's
- * own is somebody else's, a disk has no room yet. Each goes on by itself, soon,
- * and how soon is not the program's doing: who took it for one that has blocked
- * would choose otherwise in each run. So it is waited for, as one that runs is
- * (algorithms.md 10). What lasts is a wait like any other: a vfork(), or a disk
- * that is gone.
+ * Threads that the kernel detains: a page has to be read, a lock of the
+ * kernel's own is somebody else's, a disk has no room yet. Each goes on by
+ * itself, soon, and how soon is not the program's doing: who took it for one
+ * that has blocked would choose otherwise in each run. So it is waited for, as
+ * one that runs is (algorithms.md 10). What lasts is a wait like any other: a
+ * vfork(), or a disk that is gone.
  */
 #include "agent/core.h"
 #include "agent/raw.h"

@@ -26,15 +26,15 @@
 #define OTHER_US 50000 /* of who needs not look */
 #define YIELDS	 8     /* before a nap, where something is about to happen */
 #define NAP_NS	 20000
-#define ACCESSES 64   /* in a row, after which all are looked at again */
-#define UNBORN	 1000 /* looks that a thread has to begin */
+#define ACCESSES 64	/* in a row, after which all are looked at again */
+#define UNBORN	 100000 /* looks that a thread has to begin */
 
 bool maple_turn_sleeps;
 
 static uint32_t lock;
 static uint32_t word[MAPLE_THREADS]; /* of who stands: 1, it is to wake */
 static volatile uint32_t looks;	     /* who looks */
-/* By thread: it waits for the lock, and has not blocked. */
+/* By thread: it waits for the lock, or for one that is new, and has not blocked. */
 static volatile uint8_t comes[MAPLE_THREADS];
 /* ... when it was last seen asleep: in this age. */
 static uint32_t asleep[MAPLE_THREADS], age;
@@ -160,6 +160,21 @@ void maple_turn_settle(bool (*parked)(uint32_t thread))
 		while (!is_quiet(parked, false) && maple_control_decides());
 		maple_turn_take();
 	}
+}
+
+/*
+ * maple_turn_await - returns when @thread, which is new, has come to its first
+ *                    point or its first wait, or has ended
+ */
+void maple_turn_await(bool (*parked)(uint32_t thread), uint32_t thread)
+{
+	uint32_t self = maple_self.number, n = 0;
+
+	comes[self] = true;
+	while (!parked(thread) && is_under_way(thread) &&
+	       maple_control_decides())
+		give_way(n++);
+	comes[self] = false;
 }
 
 /* maple_turn_wake - @thread goes on, or looks */

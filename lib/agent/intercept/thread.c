@@ -190,6 +190,8 @@ static int create(uint32_t site, uint32_t number, pthread_t *thread,
 		maple_agent_thread_drop(number);
 	else if (!maple_shm->thread[number].tid)
 		maple_shm->thread[number].pthread = *thread;
+	if (!ret)
+		maple_agent_thread_first(number);
 	return ret;
 }
 
