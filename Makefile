@@ -215,8 +215,8 @@ $(O)/mapled: $(daemon_obj) $(O)/libmaple.$(if $(SHARED),so,a)
 $(O)/tests/unit/%: tests/unit/%.c $(O)/libmaple.a
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $< $(O)/libmaple.a $(LIBS) \
-		-lcmocka
+	$(Q)$(CC) $(BASE) $(INCS) $(CFLAGS) -Itests -o $@ $< $(O)/libmaple.a \
+		$(LIBS) -lcmocka
 
 # What the oracle reads its traces with.
 $(O)/tests/unit/test_oracle_trace: tests/unit/test_oracle_trace.c \
