@@ -27,11 +27,10 @@ sql() {
 	postgres sql "$1" "$name"
 }
 
-# A campaign that ends when it is told to, under way; its process is $campaign. on
-# may be what it is to run on: taskset -c 0.
+# A campaign that ends when it is told to, under way; its process is $campaign.
 endless() { # OPTION...
 	database
-	(exec ${on-} "$BUILD/mapletest" run --format json --output "$json" --db "$db" \
+	(exec "$BUILD/mapletest" run --format json --output "$json" --db "$db" \
 		--seed 1 "$@" --max-runs 1000000 --keep-going -- \
 		"$TARGETS/clean/mutex_counter") 2>"$BATS_TEST_TMPDIR/err" &
 	campaign=$!

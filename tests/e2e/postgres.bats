@@ -144,6 +144,22 @@ attempts() {
 		WHERE ended IS NOT NULL')" = 1 ]
 }
 
+@test "a server that stays away ends the campaign, with what it is" {
+	local campaign began kept
+
+	endless --strategy rw
+	postgres kill
+	began=$SECONDS
+	wait $campaign || status=$?
+	postgres start >/dev/null
+	stderr=$(cat "$BATS_TEST_TMPDIR/err")
+	[ "$status" = 125 ]
+	says "memo database .* (cannot be opened|was lost)"
+	[ $((SECONDS - began)) -lt 150 ]
+	# What had been kept is there.
+	[ "$(sql 'SELECT count(*) > 5 FROM maple.runs')" = t ]
+}
+
 @test "what cannot be is said, with the mend" {
 	mapletest memo list --db postgresql://me:secret@localhost/maple
 	ended_with 125

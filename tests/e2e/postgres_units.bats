@@ -1,9 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# Each of the memo's units holds at a PostgreSQL server as it does in a file; and a
-# server that does not come back, which takes half a minute.
+# Each of the memo's units holds at a PostgreSQL server as it does in a file.
 #
-# No orders are forced, and other campaigns may have the CPU that campaigns have.
+# There is no campaign, so that nobody takes a CPU from those of others.
 # beside: guests
 
 load common
@@ -36,20 +35,4 @@ units() { # NAME... [VARIABLE=VALUE...]
 	[ "$(grep -c '^\[  PASSED  \] 12' <<<"$output")" = 1 ]
 	units memo_corpus MAPLE_TEST_SIDES=ours
 	units memo_corpus MAPLE_TEST_SIDES=theirs
-}
-
-@test "a server that stays away ends the campaign, with what it is" {
-	local campaign began kept on="taskset -c 0"
-
-	endless --strategy native
-	postgres kill
-	began=$SECONDS
-	wait $campaign || status=$?
-	postgres start >/dev/null
-	stderr=$(cat "$BATS_TEST_TMPDIR/err")
-	[ "$status" = 125 ]
-	says "memo database .* (cannot be opened|was lost)"
-	[ $((SECONDS - began)) -lt 150 ]
-	# What had been kept is there.
-	[ "$(sql 'SELECT count(*) > 5 FROM maple.runs')" = t ]
 }
