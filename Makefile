@@ -215,8 +215,8 @@ $(O)/mapled: $(daemon_obj) $(O)/libmaple.$(if $(SHARED),so,a)
 $(O)/tests/unit/%: tests/unit/%.c $(O)/libmaple.a
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $< $(O)/libmaple.a $(LIBS) \
-		-lcmocka
+	$(Q)$(CC) $(BASE) $(INCS) $(CFLAGS) -Itests -o $@ $< $(O)/libmaple.a \
+		$(LIBS) -lcmocka
 
 # What the oracle reads its traces with.
 $(O)/tests/unit/test_oracle_trace: tests/unit/test_oracle_trace.c \
@@ -490,10 +490,15 @@ test: deps-check
 	@$(MAKE) --no-print-directory $(jobs) quick
 	@MAPLE_CHECK_ONLY='$(QUICK)' tests/check $(O)
 
+# What few of the tests need, packages and the units under sanitizers, is built
+# while the others run, as our make was told to build.
+check: export built_beside = MAKEFLAGS='$(filter-out -j% --jobserver%,$(MAKEFLAGS))' \
+	$(MAKE) --no-print-directory $(or $(jobs),$(filter -j%,$(MAKEFLAGS))) \
+	O='$(O)' deb builds-sanitizers builds-clang \
+	asan_units='$(asan_some)' sane_also=
 check: deps-check
-	@$(MAKE) --no-print-directory $(jobs) tests modules-qemu deb \
-		builds-sanitizers builds-clang asan_units='$(asan_some)' sane_also=
-	@MAPLE_CHECK_SANE='$(sane_some)' tests/check $(O)
+	@$(MAKE) --no-print-directory $(jobs) tests modules-qemu
+	@MAPLE_CHECK_SANE='$(sane_some)' MAPLE_CHECK_BUILD="$$built_beside" tests/check $(O)
 
 # The units under sanitizers, in three builds.
 # asan: ASan and UBSan; all but the four that are themselves the program under

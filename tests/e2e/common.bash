@@ -78,11 +78,12 @@ says() {
 	grep -qiE -- "$1" <<<"$stderr" || fail "does not say: $1"
 }
 
-# No process of the program is left a moment after the tool has gone.
+# No process of the program is left a moment after the tool has gone; on a busy
+# machine that takes its time.
 none_left() {
 	local try left
 
-	for try in 1 2 3 4 5 6 7 8 9 10; do
+	for ((try = 0; try < 300; try++)); do
 		left=$(pgrep -f -- "^$1( |\$)") || return 0
 		sleep 0.1
 	done

@@ -80,7 +80,7 @@ streamed() {
 		"$TARGETS/bank_account"
 	ended_with 66
 	grep -qE 'iRoots? exposed' <<<"$output$stderr"
-	! grep -E '[^t] saturated' <<<"$output$stderr"
+	! grep -E '[^t] saturated' <<<"$output$stderr" || fail "it is saturated"
 }
 
 @test "no time after the baseline is said as it is" {

@@ -112,3 +112,30 @@ arrows() {
 	run -0 sh -c "sort '$BATS_TEST_TMPDIR/tags' | uniq -d"
 	[ -z "$output" ]
 }
+
+# What negated.awk finds fault with in these files: FILE:LINE: COMMAND
+negated() { # FILE...
+	awk -f tests/e2e/negated.awk "$@"
+}
+
+@test "no test passes over what must not be: '! command' has its '||'" {
+	local sample=tests/e2e/negated.txt
+
+	[ "$(grep -c '# next is found' $sample)" -ge 5 ]
+	run -0 negated $sample
+	[ "$(cut -d: -f2 <<<"$output")" = "$(grep -n '# next is found' $sample |
+		awk -F: '{ print $1 + 1 }')" ] || {
+		echo "in the sample: $output"
+		return 1
+	}
+	# A quote that nobody closes hides nothing.
+	sed 's/grep -q it/grep -q "it/' $sample >"$BATS_TEST_TMPDIR/open"
+	run -0 negated "$BATS_TEST_TMPDIR/open"
+	[[ $output = *"not understood"* ]]
+
+	run -0 negated tests/*/*.bats tests/*/*.bash
+	[ -z "$output" ] || {
+		printf '%s\n' "bats passes over these:" "$output"
+		return 1
+	}
+}

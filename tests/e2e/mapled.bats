@@ -432,7 +432,7 @@ become_another() {
 	start_mapled
 	[ "$(nproc)" -gt 1 ] || skip "one CPU for all"
 	! grep -E "^Cpus_allowed_list:.*\b$(($(nproc) - 1))\b" \
-		"/proc/$mapled/status"
+		"/proc/$mapled/status" || fail "it may run on it"
 }
 
 # ---- places ----

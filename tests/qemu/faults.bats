@@ -33,8 +33,7 @@ on_victim() { # PROGRAM ARGUMENT...
 @test "the target is killed, what it forked lives on" {
 	on_victim killed target "$FAULTS" "$SEED"
 	[[ $output =~ ^target:\ $FAULTS\ killed,\ $FAULTS\ sessions\ gone,\ ([0-9]+) ]]
-	# Where few are killed, none of them may have forked.
-	[ "${BASH_REMATCH[1]}" -gt 0 ] || [ "$SLOW" -gt 1 ]
+	[ "${BASH_REMATCH[1]}" -ge $((FAULTS / 4 * 2)) ]
 }
 
 # In the guest: mapletest in the middle of a campaign; what it leaves behind
@@ -98,16 +97,18 @@ echo "$2 killed"'
 	[[ $output = "strays: $(halved 60) times, "* ]] || fail "not all of it"
 }
 
-# The two take the CPU from each other as well, so each may miss an order.
+# The two take the CPU from each other, and a busy host takes the guest's for longer
+# than a hold lasts: a run that misses its order is done again, half as many at most.
 @test "two plans are enforced at once" {
 	local n=$(times 10)
 
 	guest -t 200 -- sh -c 'cd "$BUILD/tests/qemu"
 		plan() {
-			./session -n $1 -d $2 -m $3 -e -f -i A:w:B:r -- ./order_demo
+			./session -n $1 -d $2 -a $3 -e -f -i A:w:B:r -- ./order_demo
 		}
 		plan $@ & other=$!
-		plan $@ && wait $other' - "$n" $((SLOW * 10000)) "$(misses 50)"
+		plan $@ && wait $other' - "$n" $((SLOW * 10000)) \
+		"$([ -n "${MAPLE_FULL:-}" ] && echo 0 || echo $((n / 2)))"
 	status_is 0
 	[ "${#lines[@]}" = 2 ]
 	[[ ${lines[0]} = "$n runs, "*", 0 unclean" ]]

@@ -3,7 +3,7 @@
  * Where a test's memo is: in a file of the test's folder; or, with
  * MAPLE_TEST_POSTGRES, the folder of a server that tests/postgres has started,
  * in a database there. MAPLE_TEST_SIDES=ours or theirs has only that side of a
- * merge there (tests/e2e/postgres.bats).
+ * merge there (tests/e2e/postgres_units.bats).
  */
 #ifndef MEMO_PLACE_H
 #define MEMO_PLACE_H

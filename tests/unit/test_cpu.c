@@ -115,16 +115,21 @@ static void the_holder_is_named(void **state)
 {
 	const struct maple_patience patience = { 6, say, say_long, NULL };
 	struct maple_cpu cpus[64], one;
-	pid_t holder = fork();
-	char who[32];
-	int status;
+	char who[32], all;
+	int status, told[2];
+	pid_t holder;
 
+	assert_int_equal(pipe(told), 0);
+	holder = fork();
 	if (!holder) {
 		take_all(cpus, 64);
-		pause();
+		if (write(told[1], "", 1) == 1)
+			pause();
 		_exit(0);
 	}
-	usleep(300000);
+	assert_int_equal(read(told[0], &all, 1), 1);
+	close(told[0]);
+	close(told[1]);
 	assert_int_equal(maple_cpu_take_some(&one, 1, &patience), 1);
 	kill(holder, SIGKILL);
 	waitpid(holder, &status, 0);

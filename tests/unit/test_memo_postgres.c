@@ -2,14 +2,19 @@
 /*
  * The memo in PostgreSQL, at a server of this test's own: what several write at
  * once, and what is left when connections and the server go while they do.
- * That everything else is as in SQLite, tests/e2e/postgres.bats looks at with
- * the memo's other units.
+ * That everything else is as in SQLite, tests/e2e/postgres_units.bats looks at
+ * with the memo's other units.
+ *
+ * It forces no orders, and waits for the server until that has done it.
+ * beside: guests
  */
 #include <errno.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "memo/postgres/connection.h"
 #include "memo/postgres/text.h"
 #include "memo/sql.h"
 #include "memo_rig.h"
@@ -259,7 +264,7 @@ static pid_t answer_taker(void)
 	struct timespec pause = { .tv_nsec = 50000000 };
 	pid_t pid = fork();
 	char command[512];
-	int tries = 100;
+	int tries = 1200;
 
 	if (pid)
 		return pid;
@@ -273,9 +278,34 @@ static pid_t answer_taker(void)
 	_exit(!tries);
 }
 
+/*
+ * Until all of the server knows that commits have to wait: connections made from
+ * now on commit something, until one of them is seen to wait, and is ended.
+ */
+static void until_commits_wait(void)
+{
+	static const char commits[] =
+		"tests/postgres sql %s \"SELECT pg_logical_emit_message(true, '',"
+		" 'waits')\" postgres >/dev/null 2>&1 &";
+	static const char waits[] =
+		"tests/postgres sql %s \"SELECT pg_terminate_backend(pid) FROM"
+		" pg_stat_activity WHERE wait_event = 'SyncRep'\" postgres"
+		" | grep -q t";
+	struct timespec pause = { .tv_nsec = 100000000 };
+	char commit[512], wait[512];
+	int tries = 600;
+
+	snprintf(commit, sizeof(commit), commits, server);
+	snprintf(wait, sizeof(wait), waits, server);
+	do {
+		assert_int_not_equal(tries--, 0);
+		assert_int_equal(system(commit), 0);
+		nanosleep(&pause, NULL);
+	} while (system(wait));
+}
+
 static void a_commit_without_an_answer_is_done_once(void **state)
 {
-	struct timespec pause = { .tv_nsec = 500000000 };
 	struct fixture *f = *state;
 	pid_t pids[1];
 
@@ -284,7 +314,7 @@ static void a_commit_without_an_answer_is_done_once(void **state)
 	shell("sql", "\"ALTER SYSTEM SET synchronous_standby_names = 'none'\""
 		     " postgres");
 	shell("sql", "'SELECT pg_reload_conf()' postgres");
-	nanosleep(&pause, NULL); /* until all of the server knows */
+	until_commits_wait();
 	pids[0] = answer_taker();
 	OK(maple_memo_commit(f->memo, &err));
 	all_done(pids, 1);
@@ -376,7 +406,7 @@ static bool claims_soon(struct fixture *f, int64_t goal)
 	struct timespec pause = { .tv_nsec = 50000000 };
 	bool ours = false;
 
-	for (int i = 0; i < 200 && !ours; i++) {
+	for (int i = 0; i < 1200 && !ours; i++) {
 		ours = claims(f->memo, f->program, goal, NULL);
 		if (!ours)
 			nanosleep(&pause, NULL);
@@ -519,6 +549,57 @@ static void refused(const char *path, unsigned int flags, int errnum,
 		fail_msg("%s: %s", path, err.text);
 }
 
+/* How many connections are yet to be lost as soon as they stand, before they
+ * are asked for what they were made for. */
+static const struct maple_pq *libpq;
+static int to_lose;
+
+static void lose(PGconn *conn, const char *sql)
+{
+	if (to_lose &&
+	    (!strncmp(sql, "BEGIN", 5) || strstr(sql, "advisory_lock"))) {
+		to_lose--;
+		shutdown(libpq->PQsocket(conn), SHUT_RDWR);
+	}
+}
+
+static int send_query(PGconn *conn, const char *sql)
+{
+	lose(conn, sql);
+	return libpq->PQsendQuery(conn, sql);
+}
+
+static int send_params(PGconn *conn, const char *sql, int n, const Oid *types,
+		       const char *const *values, const int *lengths,
+		       const int *formats, int result)
+{
+	lose(conn, sql);
+	return libpq->PQsendQueryParams(conn, sql, n, types, values, lengths,
+					formats, result);
+}
+
+/* As when the server dies again and again. */
+static void a_connection_may_be_lost_several_times_running(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_pg *c = f->memo->db;
+	struct maple_pq losing = *c->pq;
+	int64_t goal = goal_of(f, 1), before = begin_run(f);
+
+	libpq = c->pq;
+	losing.PQsendQuery = send_query;
+	losing.PQsendQueryParams = send_params;
+	c->pq = &losing;
+	to_lose = 3;
+	assert_true(begin_run(f) > before);
+	assert_int_equal(to_lose, 0);
+	assert_int_equal(count(f, "SELECT count(*) FROM runs"), 2);
+	to_lose = 3;
+	assert_true(claims(f->memo, f->program, goal, NULL));
+	assert_int_equal(to_lose, 0);
+	c->pq = libpq;
+}
+
 static void what_is_no_memo_is_refused(void **state)
 {
 	struct fixture *f = *state;
@@ -563,6 +644,7 @@ int main(void)
 		TEST(whoever_claims_learns_what_became_of_it),
 		TEST(whoever_is_killed_claims_nothing),
 		TEST(claims_outlive_the_server),
+		TEST(a_connection_may_be_lost_several_times_running),
 		cmocka_unit_test(in_a_file_nothing_is_claimed),
 		TEST(what_is_no_memo_is_refused),
 		TEST(a_reader_writes_nothing),

@@ -78,10 +78,11 @@ int maple_pg_claim(struct maple_memo *memo, int64_t program,
 	for (size_t i = 0; i < n; i++)
 		assert(find(c, program, goals[i]) == c->nclaims);
 	ret = ask(c, sql, program, goals, n, &r, err);
-	if (ret == -ENOTCONN) {
+	for (int i = 0; i < MAPLE_PG_TRIES && ret == -ENOTCONN; i++) {
 		ret = maple_pg_reconnect(c, err);
-		if (!ret)
-			ret = ask(c, sql, program, goals, n, &r, err);
+		if (ret)
+			break;
+		ret = ask(c, sql, program, goals, n, &r, err);
 	}
 	assert(ret || (size_t)c->pq->PQntuples(r) == n);
 	for (size_t i = 0; i < n && !ret; i++) {

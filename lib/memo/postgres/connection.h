@@ -17,7 +17,8 @@
 #include "memo/sql.h"
 #include "memo/postgres/libpq.h"
 
-#define MAPLE_PG_NAME 40
+#define MAPLE_PG_NAME  40
+#define MAPLE_PG_TRIES 5 /* of what the connection was lost under */
 
 /* PostgreSQL's numbers for types */
 #define MAPLE_PG_NUMBER 20

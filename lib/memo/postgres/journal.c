@@ -26,8 +26,7 @@
 #include "base/array.h"
 #include "memo/postgres/connection.h"
 
-#define LOCK  0x6d61706c /* "mapl": of all that write several things */
-#define TRIES 5		 /* of one transaction that is undone */
+#define LOCK 0x6d61706c /* "mapl": of all that write several things */
 
 static void free_entry(struct maple_pg_entry *e)
 {
@@ -201,9 +200,11 @@ static int again(struct maple_pg *c, bool *done, struct maple_error *err)
 
 	if (c->temporary || !c->writes)
 		return -ENOTCONN; /* as @err says */
-	for (int i = 0; i < TRIES && ret == -ENOTCONN; i++) {
+	for (int i = 0; i < MAPLE_PG_TRIES && ret == -ENOTCONN; i++) {
 		ret = maple_pg_reconnect(c, err);
-		if (!ret && done)
+		if (ret)
+			break;
+		if (done)
 			ret = look(c, done, err);
 		if (!ret && done && *done)
 			return 0;
@@ -227,10 +228,12 @@ int maple_pg_begin(struct maple_pg *c, bool writes, bool alone,
 	c->serial++;
 	maple_pg_forget(c);
 	ret = start(c, err);
-	if (ret == -ENOTCONN && !c->temporary) {
+	for (int i = 0; i < MAPLE_PG_TRIES && ret == -ENOTCONN && !c->temporary;
+	     i++) {
 		ret = maple_pg_reconnect(c, err);
-		if (!ret)
-			ret = start(c, err);
+		if (ret)
+			break;
+		ret = start(c, err);
 	}
 	if (ret)
 		maple_pg_rollback(c);
@@ -258,9 +261,11 @@ int maple_pg_commit(struct maple_pg *c, struct maple_error *err)
 	bool done = false;
 	int ret = try_commit(c, err);
 
-	for (int i = 0; i < TRIES && ret == -ENOTCONN && !done; i++) {
+	for (int i = 0; i < MAPLE_PG_TRIES && ret == -ENOTCONN && !done; i++) {
 		ret = again(c, &done, err);
-		if (!ret && !done)
+		if (ret)
+			break;
+		if (!done)
 			ret = try_commit(c, err);
 	}
 	if (ret)
@@ -284,10 +289,14 @@ static int read_once(struct maple_pg *c, const struct maple_pg_call *call,
 {
 	int ret = maple_pg_call(c, call, result, err);
 
-	if (ret != -ENOTCONN || c->temporary)
-		return ret;
-	ret = maple_pg_reconnect(c, err);
-	return ret ? ret : maple_pg_call(c, call, result, err);
+	for (int i = 0; i < MAPLE_PG_TRIES && ret == -ENOTCONN && !c->temporary;
+	     i++) {
+		ret = maple_pg_reconnect(c, err);
+		if (ret)
+			break;
+		ret = maple_pg_call(c, call, result, err);
+	}
+	return ret;
 }
 
 /* Within a transaction. */
@@ -296,7 +305,7 @@ static int step_once(struct maple_pg *c, const struct maple_pg_call *call,
 {
 	int ret = maple_pg_call(c, call, result, err);
 
-	for (int i = 0; i < TRIES && ret == -ENOTCONN; i++) {
+	for (int i = 0; i < MAPLE_PG_TRIES && ret == -ENOTCONN; i++) {
 		ret = again(c, NULL, err);
 		if (ret)
 			break;

@@ -57,6 +57,19 @@ static void kill_owner(unsigned int n, const char *path)
 	printf("owner: %u killed, %u threads checked\n", n, checked);
 }
 
+static void await_fork(const struct victim *v)
+{
+	for (int ms = 0; ms < PATIENCE; ms++) {
+		for (unsigned int i = 0; i < v->page->n && i < VICTIM_THREADS;
+		     i++)
+			if (v->page->thread[i].process && v->page->thread[i].tid)
+				return;
+		nap(1000);
+	}
+	fail("the target does not fork");
+}
+
+/* Half of the times something is there for sure that it has forked. */
 static void kill_target(unsigned int n, const char *path)
 {
 	unsigned int i, gone = 0, checked = 0;
@@ -67,7 +80,10 @@ static void kill_target(unsigned int n, const char *path)
 	for (i = 0; i < n; i++) {
 		victim_start(&v, path, NULL);
 		c = session_on(&v, i, LONG);
+		v.page->keep = i % 4 > 1;
 		victim_go(&v);
+		if (v.page->keep)
+			await_fork(&v);
 		nap(any(80000));
 		kill(v.pid, SIGKILL);
 		if (waitpid(v.pid, &status, 0) != v.pid || status != SIGKILL)

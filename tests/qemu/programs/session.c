@@ -10,6 +10,7 @@
  *     -e            every run must expose the plan
  *     -f            every run must fail, by signal or status
  *     -m MISSES     ... but for so many of either [0]
+ *     -a TIMES      one that misses is done again, so often in all [0]
  *     -k MS         kill the target after so long
  *     -q MS         end the session after so long; the target must then be as
  *                   it was natively, and is killed
@@ -44,7 +45,7 @@
 
 static struct {
 	int runs, sched, try, deadline, kill_ms, quit_ms, end_ms, rest_ms,
-		late_ms, state, misses;
+		late_ms, state, misses, again;
 	bool expose, fail, told, verbose;
 	const char *iroot;
 	char **argv;
@@ -387,13 +388,31 @@ static void run_killed(void)
 	end_target(target);
 }
 
+/* Once more if the run has missed what it must do, and is not to count. */
+static void run_until_it_counts(void)
+{
+	unsigned int shown = exposed, broke = failed;
+
+	for (;;) {
+		run_once();
+		if (!(opt.expose && exposed == shown) &&
+		    !(opt.fail && failed == broke))
+			return;
+		if (!opt.again)
+			return;
+		opt.again--;
+		exposed = shown;
+		failed = broke;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const scheds[] = { "native", "older", "younger",
 					      "plan" };
 	int o;
 
-	while ((o = getopt(argc, argv, "+n:s:i:d:t:k:q:x:r:o:l:m:efwv")) > 0) {
+	while ((o = getopt(argc, argv, "+n:s:i:d:t:k:q:x:r:o:l:m:a:efwv")) > 0) {
 		switch (o) {
 		case 'n':
 			opt.runs = atoi(optarg);
@@ -433,6 +452,9 @@ int main(int argc, char **argv)
 		case 'm':
 			opt.misses = atoi(optarg);
 			break;
+		case 'a':
+			opt.again = atoi(optarg);
+			break;
 		case 'e':
 			opt.expose = true;
 			break;
@@ -459,7 +481,7 @@ int main(int argc, char **argv)
 		if (opt.end_ms)
 			run_killed();
 		else
-			run_once();
+			run_until_it_counts();
 	}
 	printf("%d runs, %u exposed, %u failed, %u unclean\n", opt.runs,
 	       exposed, failed, unclean);

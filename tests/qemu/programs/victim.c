@@ -153,7 +153,9 @@ static void breed(long i, unsigned int *seed)
 	pid = fork();
 	if (!pid) {
 		tell(inherited(i), true);
-		usleep(50000);
+		do
+			usleep(50000);
+		while (page->keep);
 		_exit(0);
 	}
 	while (waitpid(-1, NULL, WNOHANG) > 0)

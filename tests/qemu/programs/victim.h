@@ -32,6 +32,7 @@ struct victim_native {
 
 struct victim_page {
 	_Atomic int ready, quit;
+	_Atomic int keep; /* what it forks stays until it is killed */
 	_Atomic unsigned long progress;
 	struct {
 		uint64_t offset, next; /* in its file */
