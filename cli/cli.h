@@ -180,6 +180,7 @@ void maple_host_probe(struct maple_settings *settings,
 /* database.c */
 int maple_database_open(struct maple_settings *settings, unsigned int flags,
 			struct maple_memo **memo);
+char *maple_database_place(const char *name);
 int maple_database_below(const char *name, char **path);
 int maple_database_select(const char *word,
 			  struct maple_memo_program_info *programs, size_t n,

@@ -10,6 +10,7 @@
 #define MAPLE_FOLDER_ABOUT  "about.json" /* what was asked for; locked */
 #define MAPLE_FOLDER_STATE  "state.json" /* how far it is, how it ended */
 #define MAPLE_FOLDER_LOG    "log"
+#define MAPLE_FOLDER_CURVE  "curve" /* how what is known grew */
 
 #define MAPLE_FOLDER_HIDDEN ".new-" /* how names begin that no list shows */
 

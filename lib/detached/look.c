@@ -15,6 +15,7 @@
 #include <jansson.h>
 #include <maple/detached.h>
 #include "base/bytes.h"
+#include "detached/curve.h"
 #include "detached/folder.h"
 #include "detached/state.h"
 
@@ -107,6 +108,17 @@ static void read_state(int folder, int about, struct maple_detached_info *job)
 		job->pid = holder;
 }
 
+/* Of one that has none, or a damaged one, as much as there is. */
+static void read_curve(int folder, struct maple_detached_info *job)
+{
+	int fd = maple_folder_read(folder, MAPLE_FOLDER_CURVE, 0);
+
+	if (fd < 0)
+		return;
+	maple_curve_read(fd, &job->curve, &job->npoints);
+	close(fd);
+}
+
 /* What its files take on the disk. @folder goes. */
 static uint64_t measure(int folder)
 {
@@ -151,6 +163,7 @@ static int look(int place, const char *path, uint64_t number,
 	about = maple_folder_read(folder, MAPLE_FOLDER_ABOUT, 0);
 	read_about(about, job);
 	read_state(folder, about, job);
+	read_curve(folder, job);
 	if (about >= 0)
 		close(about);
 	job->bytes = measure(folder);
@@ -168,6 +181,7 @@ void maple_detached_info_deinit(struct maple_detached_info *job)
 	free(job->cwd);
 	free(job->host);
 	free(job->folder);
+	free(job->curve);
 }
 
 /* maple_detached_list_destroy - see maple/detached.h */

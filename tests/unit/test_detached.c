@@ -456,6 +456,88 @@ static void a_place_is_ones_own(void **state)
 	assert_int_equal(chown(place, 0, 0), 0);
 }
 
+static void grow(struct maple_detached *job, unsigned int runs)
+{
+	const struct maple_detached_point point = {
+		.runs = runs,
+		.exposed = runs / 2,
+		.predicted = runs,
+	};
+
+	maple_detached_grow(job, &point);
+}
+
+/* However long a job runs: some points, by runs, the first ones and the last. */
+static void its_curve_is_there_while_it_runs(void **state)
+{
+	struct maple_detached *job = create();
+	uint64_t number = publish(job);
+	struct maple_detached_info info = look(number);
+
+	assert_int_equal(info.npoints, 0);
+	maple_detached_info_deinit(&info);
+	for (unsigned int runs = 1; runs <= 12345; runs++) {
+		grow(job, runs);
+		if (runs % 1000 != 3 && runs != 12345 && runs > 200)
+			continue;
+		info = look(number);
+		assert_in_range(info.npoints, runs < 50 ? runs : 50, 100);
+		assert_true(info.curve[0].runs <= runs / 50 + 1);
+		assert_int_equal(info.curve[info.npoints - 1].runs, runs);
+		for (size_t i = 0; i < info.npoints; i++) {
+			const struct maple_detached_point *p = &info.curve[i];
+
+			assert_true(!i || p->runs > p[-1].runs);
+			assert_int_equal(p->exposed, p->runs / 2);
+			assert_int_equal(p->predicted, p->runs);
+		}
+		maple_detached_info_deinit(&info);
+	}
+	/* The same again says nothing new, and time does not go back. */
+	grow(job, 12345);
+	grow(job, 7);
+	info = look(number);
+	assert_int_equal(info.curve[info.npoints - 1].runs, 12345);
+	maple_detached_info_deinit(&info);
+	maple_detached_close(job);
+}
+
+/* What is no curve is told as far as it is one. */
+static void a_damaged_curve_is_no_harm(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"x",
+		"         5             1             2 \n         4 ",
+		"-1 -1 -1",
+	};
+	char path[128], text[4001];
+	struct maple_detached *job = create();
+	uint64_t number = publish(job);
+	struct maple_detached_info info;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%" PRIu64 "/curve", place, number);
+	for (size_t i = 0; i < 5; i++) {
+		fd = open(path, O_WRONLY | O_TRUNC);
+		assert_true(fd >= 0);
+		memset(text, i < 4 ? ' ' : '7', sizeof(text));
+		if (i < 4)
+			memcpy(text, texts[i], strlen(texts[i]));
+		assert_int_equal(write(fd, text, 4000), 4000);
+		close(fd);
+		info = look(number);
+		assert_int_equal(info.state, MAPLE_DETACHED_CUT_OFF);
+		assert_true(info.npoints <= 1);
+		maple_detached_info_deinit(&info);
+	}
+	assert_int_equal(unlink(path), 0);
+	info = look(number);
+	assert_int_equal(info.npoints, 0);
+	maple_detached_info_deinit(&info);
+	maple_detached_close(job);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -472,6 +554,8 @@ int main(void)
 		TEST(damage_is_no_verdict),
 		TEST(links_are_not_followed),
 		TEST(a_place_is_ones_own),
+		TEST(its_curve_is_there_while_it_runs),
+		TEST(a_damaged_curve_is_no_harm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,12 @@ struct maple_detached_task {
 	pid_t attached;	      /* which runs already; 0: the job starts it */
 };
 
+/* How much was known after so many runs of a job. */
+struct maple_detached_point {
+	unsigned int runs;
+	uint64_t exposed, predicted; /* goals, of all classes together */
+};
+
 /* What is known of a job. */
 struct maple_detached_info {
 	uint64_t number;
@@ -62,6 +68,8 @@ struct maple_detached_info {
 	unsigned int runs, findings;
 	bool reported; /* its report is there */
 	uint64_t bytes;
+	struct maple_detached_point *curve; /* by runs, which grow */
+	size_t npoints;
 };
 
 /* ---- by who begins a job, and who carries it out ---- */
@@ -122,6 +130,14 @@ void maple_detached_reported(struct maple_detached *job, bool whole);
 /* maple_detached_progress - how far it is */
 void maple_detached_progress(struct maple_detached *job, unsigned int runs,
 			     unsigned int findings);
+
+/*
+ * maple_detached_grow - how much is known by now
+ *
+ * Of these a hundred at most are kept, the last one among them.
+ */
+void maple_detached_grow(struct maple_detached *job,
+			 const struct maple_detached_point *point);
 
 /*
  * maple_detached_end - it has ended with exit status @status
