@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The curve of a job: after how many runs what was known. A long job has as many
- * points as a short one, further apart. The file has a line of one length for
- * each, blank where there is none yet, so that all of it has its place on the
- * disk from the beginning, as the state has.
+ * The curve of a job: after how many runs what was known. A long job has as
+ * many points as a short one, further apart. The file has a line of one length
+ * for each, blank where there is none yet, so that all of it has its place on
+ * the disk from the beginning, as the state has.
  */
 #include <assert.h>
 #include <errno.h>

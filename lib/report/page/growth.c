@@ -78,13 +78,12 @@ void maple_page_spark(FILE *out, const struct maple_detached_point *points,
 {
 	const struct maple_detached_point *last = &points[n - 1];
 
-	fprintf(out,
-		"<div class=\"curve spark\"><svg viewBox=\"0 0 100 100\" "
-		"preserveAspectRatio=\"none\" role=\"img\" "
-		"aria-label=\"iRoots over runs\">");
+	fprintf(out, "<div class=\"curve spark\"><svg viewBox=\"0 0 100 100\" "
+		     "preserveAspectRatio=\"none\" role=\"img\" "
+		     "aria-label=\"iRoots over runs\">");
 	print_lines(out, points, n, highest(points, n));
 	fputs("</div>", out);
 	maple_page_element(out, "span", "count",
-			   "%" PRIu64 " of %" PRIu64 " exposed", last->exposed,
-			   last->predicted);
+			   "%" PRIu64 " exposed, %" PRIu64 " predicted",
+			   last->exposed, last->predicted);
 }

@@ -249,8 +249,11 @@ int maple_report_html(FILE *out, const struct maple_report *report,
 	print_top(out, title, report);
 	if (is_job(report))
 		maple_page_job(out, report);
-	if (report->njobs && listed)
+	if (report->njobs && listed) {
 		maple_page_jobs(out, report);
+		if (report->nfindings)
+			maple_page_element(out, "h3", NULL, "Findings");
+	}
 	if (report->nfindings > (listed ? 0 : 1))
 		print_list(out, report);
 	for (size_t i = 0; !listed && i < report->nfindings; i++) {

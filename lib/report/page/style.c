@@ -166,7 +166,7 @@ const char maple_page_style[] =
 	".order{--gap:1.75rem}\n"
 	".step{padding:.3rem .4rem .3rem .45rem;column-gap:.35rem;font-size:.78rem}\n"
 	".list li{grid-template-columns:auto 1fr;padding:.75rem 1rem}\n"
-	".list .where,.list .count{grid-column:1/-1}\n"
+	".list .where,.list .count,.list .spark{grid-column:1/-1}\n"
 	".control{grid-template-columns:auto 1fr}"
 	".control dd:not(.sum){grid-column:1/-1}\n"
 	".stack td:last-child{display:none}}\n"
