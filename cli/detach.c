@@ -387,7 +387,9 @@ static int begin(struct maple_settings *settings, const char *place,
 		maple_detached_discard(job);
 		return refused(child);
 	}
-	ret = maple_detached_publish(job, &number, &err);
+	ret = maple_detached_publish(
+		job, settings->max_jobs ? settings->max_jobs : MAPLE_MAX_JOBS,
+		&number, &err);
 	if (!ret && send(carrier, &number, sizeof(number), MSG_NOSIGNAL) ==
 			    sizeof(number))
 		ret = tell(settings, place, number);

@@ -44,17 +44,19 @@ static json_t *words(char *const *argv)
 static int write_about(int fd, const struct maple_detached_task *task)
 {
 	char host[HOST_NAME_MAX + 1] = "", *cwd = get_current_dir_name(), *text;
+	char boot[MAPLE_FOLDER_BOOT];
 	json_t *about;
 	size_t size;
 	int e = 0;
 
 	gethostname(host, sizeof(host) - 1);
+	maple_folder_boot(boot);
 	about = json_pack(
-		"{s:i, s:s, s:o, s:o, s:i, s:o, s:o, s:I}", "schema", 1,
+		"{s:i, s:s, s:o, s:o, s:i, s:o, s:o, s:s, s:I}", "schema", 1,
 		"version", MAPLE_VERSION, "argv", words(task->argv), "program",
 		words(task->program), "attached", (int)task->attached, "cwd",
 		maple_bytes_encode(cwd), "host", maple_bytes_encode(host),
-		"began", (json_int_t)time(NULL));
+		"boot", boot, "began", (json_int_t)time(NULL));
 	text = about ? json_dumps(about, JSON_COMPACT) : NULL;
 	json_decref(about);
 	free(cwd);
@@ -211,10 +213,10 @@ int maple_detached_own(struct maple_detached *job, struct maple_error *err)
 }
 
 /* maple_detached_publish - see maple/detached.h */
-int maple_detached_publish(struct maple_detached *job, uint64_t *number,
-			   struct maple_error *err)
+int maple_detached_publish(struct maple_detached *job, unsigned int most,
+			   uint64_t *number, struct maple_error *err)
 {
-	int e = maple_folder_publish(job->place, job->hidden, number, err);
+	int e = maple_folder_publish(job->place, job->hidden, most, number, err);
 
 	job->published |= !e;
 	return e;

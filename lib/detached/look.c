@@ -67,6 +67,14 @@ static void free_words(char **words)
 	free(words);
 }
 
+static bool is_of_another_boot(const char *boot)
+{
+	char now[MAPLE_FOLDER_BOOT];
+
+	maple_folder_boot(now);
+	return boot && *boot && *now && strcmp(boot, now) != 0;
+}
+
 /* What it was begun for; of a damaged file, as much as there is. */
 static void read_about(int fd, struct maple_detached_info *job)
 {
@@ -79,6 +87,8 @@ static void read_about(int fd, struct maple_detached_info *job)
 	job->attached =
 		(pid_t)json_integer_value(json_object_get(about, "attached"));
 	job->began = json_integer_value(json_object_get(about, "began"));
+	job->rebooted = is_of_another_boot(
+		json_string_value(json_object_get(about, "boot")));
 	json_decref(about);
 }
 
@@ -149,6 +159,14 @@ static int open_job(int place, uint64_t number)
 	return fd < 0 ? -errno : fd;
 }
 
+static bool is_here(const struct maple_detached_info *job)
+{
+	char host[HOST_NAME_MAX + 1] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	return !job->host || !*job->host || !strcmp(job->host, host);
+}
+
 static int look(int place, const char *path, uint64_t number,
 		struct maple_detached_info *job)
 {
@@ -166,6 +184,8 @@ static int look(int place, const char *path, uint64_t number,
 	read_curve(folder, job);
 	if (about >= 0)
 		close(about);
+	/* Another machine has other boots. */
+	job->rebooted &= job->state == MAPLE_DETACHED_CUT_OFF && is_here(job);
 	job->bytes = measure(folder);
 	if (job->folder && job->argv && job->program)
 		return 0;
@@ -391,14 +411,6 @@ static int end_holder(int fd, double seconds)
 	}
 	close(pfd.fd);
 	return e;
-}
-
-static bool is_here(const struct maple_detached_info *job)
-{
-	char host[HOST_NAME_MAX + 1] = "";
-
-	gethostname(host, sizeof(host) - 1);
-	return !job->host || !*job->host || !strcmp(job->host, host);
 }
 
 /* maple_detached_stop - see maple/detached.h */

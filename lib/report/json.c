@@ -448,7 +448,7 @@ static json_t *job_object(const struct maple_detached_info *j)
 
 	return json_pack(
 		"{s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:i, s:i, "
-		"s:o, s:b, s:I, s:o, s:o}",
+		"s:o, s:b, s:b, s:I, s:o, s:o}",
 		"number", (json_int_t)j->number, "state",
 		maple_detached_state_name(j->state), "status",
 		j->status >= 0 ? json_integer(j->status) : unknown, "argv",
@@ -458,9 +458,10 @@ static json_t *job_object(const struct maple_detached_info *j)
 		maple_bytes_encode(j->host), "began", (json_int_t)j->began,
 		"ended", j->ended ? json_integer(j->ended) : unknown, "runs",
 		(int)j->runs, "findings", (int)j->findings, "pid",
-		j->pid ? json_integer(j->pid) : unknown, "reported",
-		j->reported, "bytes", (json_int_t)j->bytes, "folder",
-		maple_bytes_encode(j->folder), "curve", curve_array(j));
+		j->pid ? json_integer(j->pid) : unknown, "rebooted",
+		j->rebooted, "reported", j->reported, "bytes",
+		(json_int_t)j->bytes, "folder", maple_bytes_encode(j->folder),
+		"curve", curve_array(j));
 }
 
 int maple_report_json_jobs(FILE *out, const char *place,

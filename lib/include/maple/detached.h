@@ -66,6 +66,7 @@ struct maple_detached_info {
 	int64_t began; /* 0: not known, as are the next */
 	int64_t ended;
 	unsigned int runs, findings;
+	bool rebooted; /* it was cut off, and the machine has booted since */
 	bool reported; /* its report is there */
 	uint64_t bytes;
 	struct maple_detached_point *curve; /* by runs, which grow */
@@ -97,11 +98,12 @@ int maple_detached_own(struct maple_detached *job, struct maple_error *err);
 
 /*
  * maple_detached_publish - gives it a number, which no job had and none will
+ * @most: jobs of its place that may run at once, with it; 0: any number
  *
- * By who began it: it has the rights on @place.
+ * By who began it: it has the rights on @place. Errors: -EDQUOT @most run.
  */
-int maple_detached_publish(struct maple_detached *job, uint64_t *number,
-			   struct maple_error *err);
+int maple_detached_publish(struct maple_detached *job, unsigned int most,
+			   uint64_t *number, struct maple_error *err);
 
 /* maple_detached_discard - it is not to be; takes none with a number */
 void maple_detached_discard(struct maple_detached *job);

@@ -23,7 +23,7 @@
 #include <sys/types.h>
 #include <maple/memo.h>
 
-#define MAPLE_WIRE_VERSION 10 /* both sides must have the same */
+#define MAPLE_WIRE_VERSION 11 /* both sides must have the same */
 #define MAPLE_WIRE_SOCKET  "/run/mapled.sock"
 #define MAPLE_WIRE_LEASES  "/run/mapled" /* claims on CPUs */
 #define MAPLE_WIRE_MAX	   (4u << 20)	 /* bytes of a message */
@@ -61,6 +61,7 @@
 #define MAPLE_WIRE_queued(F) F(U32, place, 0)
 #define MAPLE_WIRE_leased(F) F(U32, cpu, 0)
 #define MAPLE_WIRE_give_back(F) MAPLE_WIRE_NOTHING(F)
+#define MAPLE_WIRE_job(F) F(FLAG, again, 0)
 #define MAPLE_WIRE_target(F) F(U32, processes, 0)
 #define MAPLE_WIRE_module(F) \
 	F(U32, command, 0) F(I64, session, 0) F(BYTES, attributes, 65536)
@@ -180,6 +181,9 @@
 	  "a CPU of this set for my targets, or go on holding one, with what " \
 	  "keeps it -> QUEUED ..., LEASED")                                    \
 	M(GIVE_BACK, give_back, USE, 0, "the CPU is free -> NUMBER")           \
+	M(JOB, job, USE, 0,                                                    \
+	  "I am a job, as long as this connection lasts; again: I was one of " \
+	  "a mapled before you -> NUMBER")                                     \
 	M(TARGET, target, USE, 2,                                              \
 	  "pidfds of what must not outlive me, in place of those before; "     \
 	  "none: nothing -> NUMBER")                                           \

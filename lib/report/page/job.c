@@ -147,9 +147,11 @@ void maple_page_job(FILE *out, const struct maple_report *report)
 	print_facts(out, job);
 	if (job->state == MAPLE_DETACHED_CUT_OFF)
 		maple_page_element(out, "p", "note",
-				   "It was killed, or the machine went down, "
-				   "before it said how it ended. What it had "
-				   "learned is in the memo.");
+				   "%s before it said how it ended. What it had "
+				   "learned is in the memo.",
+				   job->rebooted ? "The machine went down"
+						 : "It was killed, or its "
+						   "machine went down,");
 	if (job->npoints) {
 		fputs("<h3>What is known</h3>\n", out);
 		maple_page_growth(out, job->curve, job->npoints);
