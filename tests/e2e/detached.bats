@@ -432,7 +432,7 @@ log_of() {
 }
 
 @test "one job too many is refused, and what would mend it is said" {
-	lasting
+	lasting --strategy pos
 	mapletest run --detach --max-jobs 1 --db "$db" -- "$CLEAN"
 	ended_with 125
 	says "1 of your jobs runs, and no more than 1 may at once"
@@ -452,7 +452,7 @@ log_of() {
 @test "a job that the machine took down is told so, and what it learned is there" {
 	local about
 
-	lasting
+	lasting --strategy pos
 	under_way
 	kill -KILL "$(known pid)"
 	until_not state running
@@ -483,7 +483,8 @@ log_of() {
 	member_runs() {
 		as_nobody plain env XDG_STATE_HOME="$public/state" \
 			"$public/mapletest" run --detach --socket "$socket" \
-			--keep-going --max-time 1000s -- "$public/bank_account"
+			--strategy pos --keep-going --max-time 1000s -- \
+			"$public/bank_account"
 	}
 	member_runs
 	ended_with 0
