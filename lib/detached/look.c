@@ -285,6 +285,8 @@ int maple_detached_list(const char *place, struct maple_detached_info **jobs,
 	if (!e)
 		return 0;
 	maple_detached_list_destroy(*jobs, *n);
+	*jobs = NULL;
+	*n = 0;
 	return maple_error_set(err, -e, "the jobs in '%s': %s", place,
 			       strerror(-e));
 }
