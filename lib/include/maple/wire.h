@@ -181,9 +181,6 @@
 	  "a CPU of this set for my targets, or go on holding one, with what " \
 	  "keeps it -> QUEUED ..., LEASED")                                    \
 	M(GIVE_BACK, give_back, USE, 0, "the CPU is free -> NUMBER")           \
-	M(JOB, job, USE, 0,                                                    \
-	  "I am a job, as long as this connection lasts; again: I was one of " \
-	  "a mapled before you -> NUMBER")                                     \
 	M(TARGET, target, USE, 2,                                              \
 	  "pidfds of what must not outlive me, in place of those before; "     \
 	  "none: nothing -> NUMBER")                                           \
@@ -242,7 +239,10 @@
 	M(CLASS, class, PART, 0, "of goals: how many")                         \
 	M(TRIES, tries, PART, 0, "with goals of a class")                      \
 	M(FAILURES, failures, PART, 0, "of tries, for this reason")            \
-	M(PRINT, print, PART, 0, "a site and its fingerprint")
+	M(PRINT, print, PART, 0, "a site and its fingerprint")                 \
+	M(JOB, job, USE, 0,                                                    \
+	  "I am a job, as long as this connection lasts; again: I was one of " \
+	  "a mapled before you -> NUMBER")
 
 /* clang-format on */
 
