@@ -13,6 +13,8 @@
 #include <maple/memo.h>
 #include <maple/report.h>
 
+#define MAPLE_MAX_JOBS 64 /* of a user's, at once, unless --max-jobs says */
+
 /* Exit statuses; what each means is in the manual page. */
 enum maple_status {
 	MAPLE_STATUS_OK = 0,
@@ -55,6 +57,7 @@ struct maple_settings {
 	const char *http, *token; /* serve: where; a file with it */
 	uint64_t since, job;
 	unsigned int times;
+	unsigned int max_jobs; /* at once; 0: any number */
 	bool quiet, verbose, skip_unsupported, flip, all, help, version;
 	bool no_daemon, follow, wall, foreign, unreached;
 	bool detach, wait, stop, remove; /* jobs */
@@ -174,12 +177,14 @@ int maple_jobs_wait(struct maple_settings *settings, const char *place,
 
 /* host.c */
 int maple_host_find(struct maple_settings *settings);
+int maple_host_register(struct maple_settings *settings);
 void maple_host_probe(struct maple_settings *settings,
 		      struct maple_probe *probe);
 
 /* database.c */
 int maple_database_open(struct maple_settings *settings, unsigned int flags,
 			struct maple_memo **memo);
+char *maple_database_place(const char *name);
 int maple_database_below(const char *name, char **path);
 int maple_database_select(const char *word,
 			  struct maple_memo_program_info *programs, size_t n,

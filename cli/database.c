@@ -50,20 +50,29 @@ static char *default_path(const char *name)
 }
 
 /*
- * maple_database_below - the path of the user's own @name, beside the memo
- * @path: to be freed
+ * maple_database_place - the path of the user's own @name, beside the memo
  *
- * Root has a place without a home, too. Returns 0 or the exit status, the error
- * said.
+ * Root has a place without a home, too. Returns NULL where there is none; to be
+ * freed.
+ */
+char *maple_database_place(const char *name)
+{
+	char *path = default_path(name);
+
+	if (path || geteuid())
+		return path;
+	mkdir(PLACES, 0755);
+	return asprintf(&path, PLACES "/%s", name) < 0 ? NULL : path;
+}
+
+/*
+ * maple_database_below - the same, as @path
+ *
+ * Returns 0 or the exit status, the error said.
  */
 int maple_database_below(const char *name, char **path)
 {
-	*path = default_path(name);
-	if (!*path && !geteuid()) {
-		mkdir(PLACES, 0755);
-		if (asprintf(path, PLACES "/%s", name) < 0)
-			*path = NULL;
-	}
+	*path = maple_database_place(name);
 	if (*path)
 		return 0;
 	return maple_say_error(MAPLE_STATUS_FAILED,

@@ -122,6 +122,18 @@ static unsigned int count(const struct maple_runs *r)
 	return r->baseline + maple_runs_made(r) + r->confirm;
 }
 
+static void grow(unsigned int runs, const struct maple_coverage *coverage)
+{
+	struct maple_class_count all = maple_coverage_sum(coverage);
+	const struct maple_detached_point point = {
+		.runs = runs,
+		.exposed = all.exposed,
+		.predicted = all.predicted,
+	};
+
+	maple_detached_grow(here.job, &point);
+}
+
 /*
  * maple_detach_progress - how far it is; not after each of many short runs
  *
@@ -148,6 +160,7 @@ void maple_detach_progress(const struct maple_progress *p)
 	here.shown = at;
 	maple_detached_progress(here.job, here.runs_before + runs,
 				here.findings_before + p->findings);
+	grow(here.runs_before + runs, &p->coverage);
 }
 
 /* How far it was at its end. */
@@ -161,6 +174,7 @@ static void count_all(const struct maple_report *report)
 	if (r) {
 		runs = count(&r->runs);
 		findings = r->nfindings;
+		grow(runs, &r->coverage);
 	}
 	for (unsigned int i = 0; report->suite && i < report->suite->n; i++) {
 		r = report->suite->cases[i].result;
@@ -373,7 +387,9 @@ static int begin(struct maple_settings *settings, const char *place,
 		maple_detached_discard(job);
 		return refused(child);
 	}
-	ret = maple_detached_publish(job, &number, &err);
+	ret = maple_detached_publish(
+		job, settings->max_jobs ? settings->max_jobs : MAPLE_MAX_JOBS,
+		&number, &err);
 	if (!ret && send(carrier, &number, sizeof(number), MSG_NOSIGNAL) ==
 			    sizeof(number))
 		ret = tell(settings, place, number);

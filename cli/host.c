@@ -43,6 +43,20 @@ int maple_host_find(struct maple_settings *settings)
 			       "%s; --no-daemon goes on without it", err.text);
 }
 
+/*
+ * maple_host_register - a job begins; mapled, where there is one, may have the
+ * user's wait. Returns 0 or the exit status, the error said.
+ */
+int maple_host_register(struct maple_settings *settings)
+{
+	struct maple_error err = { "" };
+
+	if (!settings->campaign.host ||
+	    !maple_host_job(settings->campaign.host, &err))
+		return 0;
+	return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+}
+
 /* maple_host_probe - what doctor says of mapled */
 void maple_host_probe(struct maple_settings *settings, struct maple_probe *probe)
 {

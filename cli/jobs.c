@@ -196,10 +196,13 @@ static void say_missing(char *text, size_t size,
 		break;
 	case MAPLE_DETACHED_CUT_OFF:
 		snprintf(text, size,
-			 "job %" PRIu64 " was cut off after %u run%s: it was "
-			 "killed, or the machine went down; what it learned is "
-			 "in the memo",
-			 job->number, job->runs, job->runs == 1 ? "" : "s");
+			 "job %" PRIu64 " was cut off after %u run%s: %s; what "
+			 "it learned is in the memo",
+			 job->number, job->runs, job->runs == 1 ? "" : "s",
+			 job->rebooted ? "the machine went down, and has "
+					 "booted since"
+				       : "it was killed, or its machine went "
+					 "down");
 		break;
 	default:
 		snprintf(text, size,

@@ -172,7 +172,9 @@ static void no_reader(int signo)
 
 int main(int argc, char **argv)
 {
-	struct maple_settings settings = { .campaign.confirm = 5, .times = 1 };
+	struct maple_settings settings = { .campaign.confirm = 5,
+					   .times = 1,
+					   .max_jobs = MAPLE_MAX_JOBS };
 	int ret;
 
 	setlocale(LC_CTYPE, "");

@@ -159,6 +159,8 @@ static const struct option_entry table[] = {
 	{ "detach", NULL, RUN | ATTACH, FLAG(detach),
 	  "return at once, with the number of a job that goes on without this"
 	  " terminal; 'mapletest jobs' lists them" },
+	{ "max-jobs", "N", RUN | ATTACH, SETS(max_jobs, count),
+	  "with --detach: no more of your jobs at once (default 64)" },
 	{ "wait", NULL, RUN | ATTACH | JOBS, FLAG(wait),
 	  "wait for the job's end, and exit with its status" },
 	{ "stop", NULL, JOBS, FLAG(stop), "have the job end, as Ctrl-C does" },

@@ -298,8 +298,10 @@ int maple_run_campaign(struct maple_settings *settings)
 	if (!ret)
 		ret = maple_database_open(settings, 0, &memo);
 	if (!ret) {
-		ret = settings->each_test ? test_suite(&run, memo)
-					  : campaign(&run, memo);
+		ret = settings->detach ? maple_host_register(settings) : 0;
+		if (!ret)
+			ret = settings->each_test ? test_suite(&run, memo)
+						  : campaign(&run, memo);
 		maple_memo_close(memo);
 		maple_suppress_tell(settings);
 	}

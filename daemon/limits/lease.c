@@ -254,6 +254,12 @@ static bool is_lent(const struct maple_server *s, int cpu, int lock,
 	       !flock(lock, LOCK_EX | LOCK_NB);
 }
 
+/* maple_lease_may_return - clients of a mapled before us may still come back */
+bool maple_lease_may_return(const struct maple_server *server)
+{
+	return maple_lease_now() - server->since <= RETURN;
+}
+
 /*
  * maple_lease_prove - that @whose has @cpu from a mapled before us, by @lock,
  * of which a copy is taken; -EINVAL

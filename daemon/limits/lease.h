@@ -27,5 +27,6 @@ int maple_lease_prove(struct maple_server *server, int cpu, int lock,
 		      struct maple_error *err);
 void maple_lease_end(struct maple_server *server, struct maple_lease *lease);
 uint64_t maple_lease_now(void);
+bool maple_lease_may_return(const struct maple_server *server);
 
 #endif

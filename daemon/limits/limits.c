@@ -23,9 +23,12 @@ static const struct row {
 	enum unit unit;
 	uint64_t usual, most;
 	const char *text;
+	const char *mend; /* what the user can do; NULL: nothing */
 } rows[MAPLE_LIMITS] = {
 	/* A campaign has one for itself and one for each of its jobs. */
 	{ "user-clients", COUNT, 128, 4096, "connections" },
+	{ "user-jobs", COUNT, 16, 4096, "jobs at once",
+	  "end one with 'mapletest jobs --stop N'" },
 	{ "user-sessions", COUNT, 64, 1024, "sessions of maple.ko" },
 	{ "user-sites", COUNT, 32768, 1u << 22, "probed sites" },
 	{ "user-in", BYTES, 64u << 20, 1u << 30,
@@ -164,12 +167,15 @@ uint64_t maple_limit_of(const struct maple_server *server,
 static int refuse(const struct maple_client *client, enum maple_limit which,
 		  uint64_t n, struct maple_error *err)
 {
+	const char *mend = rows[which].mend;
+
 	return maple_error_set(
 		err, EDQUOT,
 		"%" PRIu64 " %s are too many for user %d: %" PRIu64
-		" are the most; see %s in mapled.conf(5)",
+		" are the most; %s%ssee %s in mapled.conf(5)",
 		n, rows[which].text, (int)client->peer.uid,
-		maple_limit_of(client->server, which), rows[which].name);
+		maple_limit_of(client->server, which), mend ? mend : "",
+		mend ? ", or " : "", rows[which].name);
 }
 
 /* maple_limit_check - whether @client's user may have @n; -EDQUOT */
@@ -179,6 +185,17 @@ int maple_limit_check(const struct maple_client *client, enum maple_limit which,
 	if (client->is_root || n <= maple_limit_of(client->server, which))
 		return 0;
 	return refuse(client, which, n, err);
+}
+
+/* maple_limit_keep - the same as maple_limit_hold() below; refused to nobody */
+void maple_limit_keep(struct maple_client *client, enum maple_limit which,
+		      uint64_t n)
+{
+	struct maple_account *a = client->account;
+
+	assert(a->used[which] >= client->held[which]);
+	a->used[which] += n - client->held[which];
+	client->held[which] = n;
 }
 
 /*
@@ -197,7 +214,6 @@ int maple_limit_hold(struct maple_client *client, enum maple_limit which,
 		e = maple_limit_check(client, which, others + n, err);
 	if (e)
 		return e;
-	client->held[which] = n;
-	a->used[which] = others + n;
+	maple_limit_keep(client, which, n);
 	return 0;
 }

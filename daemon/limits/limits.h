@@ -12,6 +12,7 @@ struct maple_server;
 
 enum maple_limit {
 	MAPLE_LIMIT_CLIENTS,
+	MAPLE_LIMIT_JOBS,
 	MAPLE_LIMIT_SESSIONS,
 	MAPLE_LIMIT_SITES,
 	MAPLE_LIMIT_IN,
@@ -50,6 +51,8 @@ uint64_t maple_limit_of(const struct maple_server *server,
 			enum maple_limit which);
 int maple_limit_hold(struct maple_client *client, enum maple_limit which,
 		     uint64_t n, struct maple_error *err);
+void maple_limit_keep(struct maple_client *client, enum maple_limit which,
+		      uint64_t n);
 int maple_limit_check(const struct maple_client *client, enum maple_limit which,
 		      uint64_t n, struct maple_error *err);
 

@@ -102,6 +102,19 @@ MAPLE_HANDLER(give_back)
 	return MAPLE_ANSWERED;
 }
 
+/*
+ * Jobs of a mapled before us come back, and are not refused, since they run:
+ * but they count.
+ */
+MAPLE_HANDLER(job)
+{
+	if (message->job.again && maple_lease_may_return(client->server)) {
+		maple_limit_keep(client, MAPLE_LIMIT_JOBS, 1);
+		return 0;
+	}
+	return maple_limit_hold(client, MAPLE_LIMIT_JOBS, 1, err);
+}
+
 MAPLE_HANDLER(target)
 {
 	return maple_target_take(client, err);

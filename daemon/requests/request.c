@@ -22,6 +22,7 @@ static const maple_handler handlers[MAPLE_WIRE_TYPES] = {
 	[MAPLE_WIRE_REALTIME] = maple_handle_realtime,
 	[MAPLE_WIRE_LEASE] = maple_handle_lease,
 	[MAPLE_WIRE_GIVE_BACK] = maple_handle_give_back,
+	[MAPLE_WIRE_JOB] = maple_handle_job,
 	[MAPLE_WIRE_TARGET] = maple_handle_target,
 	[MAPLE_WIRE_MODULE] = maple_handle_module,
 	[MAPLE_WIRE_CAMPAIGN] = maple_handle_campaign,

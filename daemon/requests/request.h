@@ -30,6 +30,7 @@ MAPLE_HANDLER(hello);
 MAPLE_HANDLER(realtime);
 MAPLE_HANDLER(lease);
 MAPLE_HANDLER(give_back);
+MAPLE_HANDLER(job);
 MAPLE_HANDLER(target);
 void maple_lending_end(struct maple_client *client);
 

@@ -16,18 +16,20 @@
 #include <maple/detached.h>
 #include <maple/version.h>
 #include "base/bytes.h"
+#include "detached/curve.h"
 #include "detached/folder.h"
 #include "detached/state.h"
 
 #define FORMS 8 /* of report, at most */
 
 struct maple_detached {
-	int place, about, log, state;
+	int place, about, log, state, grown;
 	char hidden[32]; /* its folder's name until it has a number */
 	bool published;
 	unsigned int nforms;
 	int form[FORMS];
 	struct maple_job_state now;
+	struct maple_job_curve curve;
 };
 
 static json_t *words(char *const *argv)
@@ -42,17 +44,19 @@ static json_t *words(char *const *argv)
 static int write_about(int fd, const struct maple_detached_task *task)
 {
 	char host[HOST_NAME_MAX + 1] = "", *cwd = get_current_dir_name(), *text;
+	char boot[MAPLE_FOLDER_BOOT];
 	json_t *about;
 	size_t size;
 	int e = 0;
 
 	gethostname(host, sizeof(host) - 1);
+	maple_folder_boot(boot);
 	about = json_pack(
-		"{s:i, s:s, s:o, s:o, s:i, s:o, s:o, s:I}", "schema", 1,
+		"{s:i, s:s, s:o, s:o, s:i, s:o, s:o, s:s, s:I}", "schema", 1,
 		"version", MAPLE_VERSION, "argv", words(task->argv), "program",
 		words(task->program), "attached", (int)task->attached, "cwd",
 		maple_bytes_encode(cwd), "host", maple_bytes_encode(host),
-		"began", (json_int_t)time(NULL));
+		"boot", boot, "began", (json_int_t)time(NULL));
 	text = about ? json_dumps(about, JSON_COMPACT) : NULL;
 	json_decref(about);
 	free(cwd);
@@ -108,6 +112,9 @@ static int make_files(struct maple_detached *job, int folder,
 	job->state = make_file(folder, MAPLE_FOLDER_STATE, 0);
 	if (job->state < 0)
 		return job->state;
+	job->grown = make_file(folder, MAPLE_FOLDER_CURVE, 0);
+	if (job->grown < 0)
+		return job->grown;
 	job->log = make_file(folder, MAPLE_FOLDER_LOG, O_APPEND);
 	if (job->log < 0)
 		return job->log;
@@ -116,6 +123,8 @@ static int make_files(struct maple_detached *job, int folder,
 		return e;
 	/* Its end has its place on the disk from the beginning. */
 	e = maple_state_write(job->state, &job->now);
+	if (!e)
+		e = maple_curve_write(job->grown, &job->curve);
 	return e || !fsync(job->state) ? e : -errno;
 }
 
@@ -163,7 +172,7 @@ int maple_detached_create(const char *place,
 
 	if (!j)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	j->about = j->log = j->state = -1;
+	j->about = j->log = j->state = j->grown = -1;
 	j->now.status = -1;
 	j->place = maple_folder_place(place, true, err);
 	if (j->place < 0) {
@@ -204,10 +213,10 @@ int maple_detached_own(struct maple_detached *job, struct maple_error *err)
 }
 
 /* maple_detached_publish - see maple/detached.h */
-int maple_detached_publish(struct maple_detached *job, uint64_t *number,
-			   struct maple_error *err)
+int maple_detached_publish(struct maple_detached *job, unsigned int most,
+			   uint64_t *number, struct maple_error *err)
 {
-	int e = maple_folder_publish(job->place, job->hidden, number, err);
+	int e = maple_folder_publish(job->place, job->hidden, most, number, err);
 
 	job->published |= !e;
 	return e;
@@ -226,7 +235,8 @@ static bool is_of(const struct maple_detached *job, int fd)
 	for (unsigned int i = 0; i < job->nforms; i++)
 		if (fd == job->form[i])
 			return true;
-	return fd == job->about || fd == job->log || fd == job->state;
+	return fd == job->about || fd == job->log || fd == job->state ||
+	       fd == job->grown;
 }
 
 /* maple_detached_shed - see maple/detached.h */
@@ -288,6 +298,14 @@ void maple_detached_progress(struct maple_detached *job, unsigned int runs,
 	maple_state_write(job->state, &job->now);
 }
 
+/* maple_detached_grow - see maple/detached.h */
+void maple_detached_grow(struct maple_detached *job,
+			 const struct maple_detached_point *point)
+{
+	maple_curve_add(&job->curve, point);
+	maple_curve_write(job->grown, &job->curve);
+}
+
 /* maple_detached_end - see maple/detached.h */
 int maple_detached_end(struct maple_detached *job, int status)
 {
@@ -311,6 +329,8 @@ void maple_detached_close(struct maple_detached *job)
 		close(job->log);
 	if (job->state >= 0)
 		close(job->state);
+	if (job->grown >= 0)
+		close(job->grown);
 	if (job->about >= 0)
 		close(job->about);
 	if (job->place >= 0)

@@ -136,30 +136,104 @@ static int take_number(int place, int file, const char *hidden, uint64_t *number
 	return 0;
 }
 
+/* Whether somebody carries out the job of this name. */
+static bool runs(int place, const char *name)
+{
+	int file, folder = openat(place, name,
+				  O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+					  O_CLOEXEC);
+	bool held = false;
+
+	if (folder < 0)
+		return false;
+	file = maple_folder_read(folder, MAPLE_FOLDER_ABOUT, 0);
+	close(folder);
+	if (file < 0)
+		return false;
+	held = maple_folder_holder(file) != 0;
+	close(file);
+	return held;
+}
+
+static unsigned int count_running(int place)
+{
+	int copy = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+	unsigned int n = 0;
+
+	while (dir && (entry = readdir(dir)))
+		n += maple_folder_number(entry->d_name) &&
+		     runs(place, entry->d_name);
+	if (dir)
+		closedir(dir);
+	else if (copy >= 0)
+		close(copy);
+	return n;
+}
+
+/* Under the lock, so that of two at once one is seen by the other. */
+static int admit(int place, unsigned int most, struct maple_error *err)
+{
+	unsigned int n = most ? count_running(place) : 0;
+
+	if (!most || n < most)
+		return 0;
+	return maple_error_set(err, EDQUOT,
+			       "%u of your jobs run%s, and no more than %u may "
+			       "at once: 'mapletest jobs --stop N' ends one, "
+			       "--max-jobs N allows more",
+			       n, n == 1 ? "s" : "", most);
+}
+
 /*
  * maple_folder_publish - has the folder @hidden under the next number
+ * @most: see maple_detached_publish()
  *
  * The number is on the disk before the job has it, so no crash has it given
  * twice.
  */
-int maple_folder_publish(int place, const char *hidden, uint64_t *number,
-			 struct maple_error *err)
+int maple_folder_publish(int place, const char *hidden, unsigned int most,
+			 uint64_t *number, struct maple_error *err)
 {
 	int e, file = openat(place, LAST,
 			     O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
+	assert(!strncmp(hidden, MAPLE_FOLDER_HIDDEN,
+			strlen(MAPLE_FOLDER_HIDDEN)));
 	if (file < 0)
 		return maple_error_set(err, errno, "no number for a job: %s",
 				       strerror(errno));
 	do
 		e = flock(file, LOCK_EX) ? -errno : 0;
 	while (e == -EINTR);
-	if (!e)
+	if (!e) {
+		e = admit(place, most, err);
+		if (e) {
+			close(file);
+			return e;
+		}
 		e = take_number(place, file, hidden, number);
+	}
 	close(file);
 	return e ? maple_error_set(err, -e, "no number for a job: %s",
 				   strerror(-e))
 		 : 0;
+}
+
+/*
+ * maple_folder_boot - what no other boot of this machine has had, or any other
+ * machine; "" where it is not known
+ */
+void maple_folder_boot(char id[MAPLE_FOLDER_BOOT])
+{
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, id, MAPLE_FOLDER_BOOT - 1);
+
+	if (fd >= 0)
+		close(fd);
+	id[n > 0 ? n : 0] = '\0';
+	id[strcspn(id, "\n")] = '\0';
 }
 
 /* maple_folder_remove - a job's folder with its files; what is no job's stays */

@@ -15,6 +15,7 @@
 #include <jansson.h>
 #include <maple/detached.h>
 #include "base/bytes.h"
+#include "detached/curve.h"
 #include "detached/folder.h"
 #include "detached/state.h"
 
@@ -66,6 +67,14 @@ static void free_words(char **words)
 	free(words);
 }
 
+static bool is_of_another_boot(const char *boot)
+{
+	char now[MAPLE_FOLDER_BOOT];
+
+	maple_folder_boot(now);
+	return boot && *boot && *now && strcmp(boot, now) != 0;
+}
+
 /* What it was begun for; of a damaged file, as much as there is. */
 static void read_about(int fd, struct maple_detached_info *job)
 {
@@ -78,6 +87,8 @@ static void read_about(int fd, struct maple_detached_info *job)
 	job->attached =
 		(pid_t)json_integer_value(json_object_get(about, "attached"));
 	job->began = json_integer_value(json_object_get(about, "began"));
+	job->rebooted = is_of_another_boot(
+		json_string_value(json_object_get(about, "boot")));
 	json_decref(about);
 }
 
@@ -105,6 +116,17 @@ static void read_state(int folder, int about, struct maple_detached_info *job)
 				    : MAPLE_DETACHED_CUT_OFF;
 	if (job->state == MAPLE_DETACHED_RUNNING && holder > 0)
 		job->pid = holder;
+}
+
+/* Of one that has none, or a damaged one, as much as there is. */
+static void read_curve(int folder, struct maple_detached_info *job)
+{
+	int fd = maple_folder_read(folder, MAPLE_FOLDER_CURVE, 0);
+
+	if (fd < 0)
+		return;
+	maple_curve_read(fd, &job->curve, &job->npoints);
+	close(fd);
 }
 
 /* What its files take on the disk. @folder goes. */
@@ -137,6 +159,14 @@ static int open_job(int place, uint64_t number)
 	return fd < 0 ? -errno : fd;
 }
 
+static bool is_here(const struct maple_detached_info *job)
+{
+	char host[HOST_NAME_MAX + 1] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	return !job->host || !*job->host || !strcmp(job->host, host);
+}
+
 static int look(int place, const char *path, uint64_t number,
 		struct maple_detached_info *job)
 {
@@ -151,8 +181,11 @@ static int look(int place, const char *path, uint64_t number,
 	about = maple_folder_read(folder, MAPLE_FOLDER_ABOUT, 0);
 	read_about(about, job);
 	read_state(folder, about, job);
+	read_curve(folder, job);
 	if (about >= 0)
 		close(about);
+	/* Another machine has other boots. */
+	job->rebooted &= job->state == MAPLE_DETACHED_CUT_OFF && is_here(job);
 	job->bytes = measure(folder);
 	if (job->folder && job->argv && job->program)
 		return 0;
@@ -168,6 +201,7 @@ void maple_detached_info_deinit(struct maple_detached_info *job)
 	free(job->cwd);
 	free(job->host);
 	free(job->folder);
+	free(job->curve);
 }
 
 /* maple_detached_list_destroy - see maple/detached.h */
@@ -251,6 +285,8 @@ int maple_detached_list(const char *place, struct maple_detached_info **jobs,
 	if (!e)
 		return 0;
 	maple_detached_list_destroy(*jobs, *n);
+	*jobs = NULL;
+	*n = 0;
 	return maple_error_set(err, -e, "the jobs in '%s': %s", place,
 			       strerror(-e));
 }
@@ -377,14 +413,6 @@ static int end_holder(int fd, double seconds)
 	}
 	close(pfd.fd);
 	return e;
-}
-
-static bool is_here(const struct maple_detached_info *job)
-{
-	char host[HOST_NAME_MAX + 1] = "";
-
-	gethostname(host, sizeof(host) - 1);
-	return !job->host || !*job->host || !strcmp(job->host, host);
 }
 
 /* maple_detached_stop - see maple/detached.h */

@@ -325,9 +325,17 @@ static int say_hello(struct maple_host *host, struct maple_error *err)
 /* Tells a mapled that knows nothing of us what there was. */
 static int take_up(struct maple_host *host, struct maple_error *err)
 {
+	const struct maple_wire_job again = { .again = true };
 	struct maple_host_answer answer;
 	int e = 0;
 
+	/* A job that runs goes on, though it may be one too many by now. */
+	if (host->is_job)
+		e = exchange(host, MAPLE_WIRE_JOB, &again, NULL, 0,
+			     MAPLE_WIRE_NUMBER, &answer, err);
+	if (e && e != -EDQUOT)
+		return e;
+	e = 0;
 	if (host->campaign) {
 		const struct maple_wire_resume resume = { host->campaign,
 							  host->name,

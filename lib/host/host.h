@@ -30,6 +30,7 @@ struct maple_host {
 	int target[MAPLE_WIRE_FDS];
 	unsigned int ntargets;
 	int64_t sessions;     /* with maple.ko, that there have been */
+	bool is_job;	      /* as mapled knows */
 	unsigned int returns; /* how often mapled was gone, and came back */
 };
 

@@ -138,6 +138,16 @@ int maple_host_lease(struct maple_host *host, const cpu_set_t *cpus,
 	return 0;
 }
 
+/* maple_host_job - see maple/host.h */
+int maple_host_job(struct maple_host *host, struct maple_error *err)
+{
+	const struct maple_wire_job job = { 0 };
+	int e = maple_host_number(host, MAPLE_WIRE_JOB, &job, NULL, err);
+
+	host->is_job |= !e;
+	return e;
+}
+
 /* maple_host_give_back - others may have the CPU */
 void maple_host_give_back(struct maple_host *host)
 {

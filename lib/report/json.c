@@ -428,13 +428,27 @@ int maple_report_json_programs(FILE *out,
 			    err);
 }
 
+static json_t *curve_array(const struct maple_detached_info *j)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < j->npoints; i++)
+		json_array_append_new(
+			array,
+			json_pack("{s:i, s:I, s:I}", "runs",
+				  (int)j->curve[i].runs, "exposed",
+				  (json_int_t)j->curve[i].exposed, "predicted",
+				  (json_int_t)j->curve[i].predicted));
+	return array;
+}
+
 static json_t *job_object(const struct maple_detached_info *j)
 {
 	json_t *unknown = json_null();
 
 	return json_pack(
 		"{s:I, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:i, s:i, "
-		"s:o, s:b, s:I, s:o}",
+		"s:o, s:b, s:b, s:I, s:o, s:o}",
 		"number", (json_int_t)j->number, "state",
 		maple_detached_state_name(j->state), "status",
 		j->status >= 0 ? json_integer(j->status) : unknown, "argv",
@@ -444,9 +458,10 @@ static json_t *job_object(const struct maple_detached_info *j)
 		maple_bytes_encode(j->host), "began", (json_int_t)j->began,
 		"ended", j->ended ? json_integer(j->ended) : unknown, "runs",
 		(int)j->runs, "findings", (int)j->findings, "pid",
-		j->pid ? json_integer(j->pid) : unknown, "reported",
-		j->reported, "bytes", (json_int_t)j->bytes, "folder",
-		maple_bytes_encode(j->folder));
+		j->pid ? json_integer(j->pid) : unknown, "rebooted",
+		j->rebooted, "reported", j->reported, "bytes",
+		(json_int_t)j->bytes, "folder", maple_bytes_encode(j->folder),
+		"curve", curve_array(j));
 }
 
 int maple_report_json_jobs(FILE *out, const char *place,

@@ -431,6 +431,100 @@ log_of() {
 	ended_with 125
 }
 
+@test "one job too many is refused, and what would mend it is said" {
+	lasting --strategy pos
+	mapletest run --detach --max-jobs 1 --db "$db" -- "$CLEAN"
+	ended_with 125
+	says "1 of your jobs runs, and no more than 1 may at once"
+	says "jobs --stop N' ends one, --max-jobs N allows more"
+	[ "$(numbers)" = 1 ]
+	mapletest jobs --stop 1
+	mapletest run --detach --max-jobs 1 --db "$db" --max-runs 30 -- "$CLEAN"
+	ended_with 0
+	[ "$output" = 2 ]
+	mapletest jobs --wait 2
+	ended_with 0
+	# 0: any number.
+	mapletest run --detach --max-jobs 0 --db "$db" --max-runs 30 -- "$CLEAN"
+	ended_with 0
+}
+
+@test "a job that the machine took down is told so, and what it learned is there" {
+	local about
+
+	lasting --strategy pos
+	under_way
+	kill -KILL "$(known pid)"
+	until_not state running
+	[ "$(known state)/$(known rebooted)" = "cut off/false" ]
+	# As after a boot: nobody has the lock, and this is another boot.
+	about=$(known folder)/about.json
+	grep -q "$(cat /proc/sys/kernel/random/boot_id)" "$about"
+	sed -i "s/$(cat /proc/sys/kernel/random/boot_id)/0-another-boot/" "$about"
+	[ "$(known state)/$(known rebooted)" = "cut off/true" ]
+	mapletest jobs 1 --wait
+	ended_with 125
+	[[ $output == *"was cut off after "*": the machine went down, and has booted since; what it learned is in the memo"* ]]
+	[ "$(sqlite3 "$db" 'PRAGMA integrity_check')" = ok ]
+	[ "$(sqlite3 "$db" 'SELECT count(*) FROM runs')" -ge 1 ]
+	mapletest run --db "$db" --max-runs 60 --quiet -- "$TARGETS/bank_account"
+	ended_with 66
+}
+
+@test "mapled says how many jobs a member may have; those that run go on" {
+	local n
+
+	[ "$(id -u)" = 0 ] || skip "becoming another user takes root"
+	in_public "$TARGETS/bank_account"
+	open_folder
+	unset MAPLE_NO_DAEMON
+	printf 'group = 65534\nuser-jobs = 1\n' >"$conf"
+	start_mapled
+	member_runs() {
+		as_nobody plain env XDG_STATE_HOME="$public/state" \
+			"$public/mapletest" run --detach --socket "$socket" \
+			--strategy pos --keep-going --max-time 1000s -- \
+			"$public/bank_account"
+	}
+	member_runs
+	ended_with 0
+	[ "$output" = 1 ]
+	member_runs
+	ended_with 125
+	says "2 jobs at once are too many for user 65534: 1 are the most; end one with 'mapletest jobs --stop N', or see user-jobs in mapled.conf\(5\)"
+	as_nobody plain env XDG_STATE_HOME="$public/state" "$public/mapletest" \
+		jobs --format json
+	[ "$(jq -c '[.jobs[].state]' <<<"$output")" = '["running"]' ]
+	# It counts after a restart as well, and is not ended for that.
+	for ((n = 0; n < 600; n++)); do
+		as_nobody plain env XDG_STATE_HOME="$public/state" \
+			"$public/mapletest" jobs --format json
+		[ "$(jq '.jobs[0].runs' <<<"$output")" = 0 ] || break
+		sleep 0.1
+	done
+	end_mapled KILL
+	start_mapled
+	for ((n = 0; n < 600; n++)); do
+		! grep -q 'mapled was gone and is back' \
+			"$public/state/maple/jobs/1/log" || break
+		sleep 0.1
+	done
+	grep -q 'mapled was gone and is back' "$public/state/maple/jobs/1/log"
+	member_runs
+	ended_with 125
+	says "user-jobs"
+	as_nobody plain env XDG_STATE_HOME="$public/state" "$public/mapletest" \
+		jobs --stop 1
+	ended_with 0
+	member_runs
+	ended_with 0
+	[ "$output" = 2 ]
+	as_nobody plain env XDG_STATE_HOME="$public/state" "$public/mapletest" \
+		jobs --stop 2
+	ended_with 0
+	memo_is_whole
+}
+
 @test "mapled jobs lists the same, but not for whom pkexec lends root's rights" {
 	lasting
 	run --separate-stderr "$BUILD/mapled" jobs --format json

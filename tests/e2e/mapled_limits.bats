@@ -47,6 +47,27 @@ eventually(lambda: Member(path).welcome["type"] == "WELCOME")
 	answers # others are not meant
 }
 
+@test "jobs: one more is refused, and none when one has gone" {
+	limit user-jobs 2
+	start_mapled
+	member '
+become_member()
+kept = [Member(path) for i in range(2)]
+for c in kept:
+    granted(c.ask("JOB"))
+granted(kept[0].ask("JOB"))
+last = Member(path)
+refused(last.ask("JOB"), "user 54321", "2 are the most", "jobs --stop",
+    "user-jobs")
+kept.pop().sock.close()
+eventually(lambda: last.ask("JOB")["type"] == "NUMBER")
+# Who was one of a mapled before this one is none too many.
+again = Member(path)
+granted(again.ask("JOB", again=True))
+refused(Member(path).ask("JOB"), "user-jobs")
+'
+}
+
 @test "who is refused again and again does not fill the journal" {
 	limit user-clients 3
 	start_mapled

@@ -32,6 +32,9 @@ serve() {
 }
 
 teardown() {
+	"$BUILD/mapletest" jobs --format json 2>/dev/null |
+		jq -r '.jobs[] | select(.state == "running").number' |
+		xargs -r "$BUILD/mapletest" jobs --stop >/dev/null 2>&1 || true
 	[ -z "${server-}" ] || kill "$server" 2>/dev/null || true
 }
 
@@ -88,6 +91,97 @@ known() { # PATH
 		"$BUILD/tests/targets/clean/mutex_counter" >/dev/null 2>&1 3>&- || true
 	known programs.json
 	[ "$(jq '.programs | length' "$page")" = 2 ]
+}
+
+# A campaign that lasts, without a terminal; its number is in $number. Random
+# schedules are never all tried.
+lasting() {
+	number=$("$BUILD/mapletest" run --detach --quiet --db "$DB" --keep-going \
+		--strategy pos --max-time 1000s -- "$BUILD/tests/targets/bank_account" "$@" \
+		2>/dev/null 3>&-)
+	[[ $number =~ ^[1-9][0-9]*$ ]] || fail "no number: '$number'"
+}
+
+# Until the page of a job shows this.
+shown() { # NUMBER REGEX
+	local tries=600
+
+	until known "job/$1" && grep -Eq "$2" "$page"; do
+		tries=$((tries - 1))
+		[ $tries != 0 ] || fail "no '$2': $(cat "$page")"
+		sleep 0.2
+	done
+}
+
+@test "a job is seen while it runs, and after its end" {
+	local runs title
+
+	serve
+	known ''
+	! grep -q '>Jobs<' "$page" || fail "jobs, and there are none"
+	lasting 'a<b>&"c'
+	# Its curve is there once a run has ended.
+	shown "$number" '<polyline'
+	xmllint --noout "$page"
+	grep -q 'http-equiv="refresh"' "$page"
+	grep -q '<title>Job 1: running</title>' "$page"
+	grep -q 'a&lt;b&gt;&amp;&quot;c' "$page"
+	! grep -q '<script' "$page" || fail "it has a script"
+	runs=$(grep -oE '[0-9]+ runs?, ' "$page" | head -n 1 | cut -d' ' -f1)
+	shown "$number" "[^0-9]$((runs + 1)) runs|[^0-9]$((runs + 2)) runs|[0-9]{2,} runs"
+	known ''
+	xmllint --noout "$page"
+	grep -q '<a href="/job/1">job 1</a>' "$page"
+	grep -q 'badge runs">running<' "$page"
+	known jobs.json
+	[ "$(jq -r '.jobs[0].state' "$page")" = running ]
+	jq -e '.jobs[0].curve | length > 0 and ([.[].runs] | . == unique) and
+		.[-1].runs > 0' "$page"
+	"$BUILD/mapletest" jobs --stop 1 >/dev/null 2>&1 || true
+	known job/1
+	xmllint --noout "$page"
+	! grep -q 'http-equiv="refresh"' "$page" || fail "it looks again"
+	! grep -q '>running<' "$page" || fail "it runs"
+	grep -q 'Last lines of its log' "$page"
+	known ''
+	grep -q '>job 1</a>' "$page"
+	for title in job/2 job/0 job/01 job/-1 job/1x job/ job/1/../1 \
+		job/99999999999999999999; do
+		get "$title" --path-as-is -H "Authorization: Bearer $token"
+		[ "$code" = 404 ] || fail "$title: $code"
+	done
+	get job/1
+	[ "$code" = 403 ]
+}
+
+@test "what is cut off is said so; many that ended leave room for one that runs" {
+	local i place=$XDG_STATE_HOME/maple/jobs
+
+	lasting
+	kill -KILL "$("$BUILD/mapletest" jobs --format json | jq '.jobs[0].pid')"
+	"$BUILD/mapletest" jobs --wait 1 >/dev/null 2>&1 || true
+	for ((i = 2; i < 30; i++)); do
+		cp -a "$place/1" "$place/$i"
+	done
+	mv "$place/1" "$place/1000"
+	serve
+	known job/1000
+	grep -q '<title>Job 1000: cut off</title>' "$page"
+	grep -q 'What it had learned is in the memo' "$page"
+	printf '\033[31m\000</pre>\377' >"$place/1000/log"
+	printf '{"program":["\\u0001</a>"]}' >"$place/2/about.json"
+	known job/1000
+	xmllint --noout "$page"
+	known ''
+	xmllint --noout "$page"
+	[ "$(grep -c '/job/' "$page")" = 20 ]
+	grep -q '9 older jobs: mapletest jobs lists them' "$page"
+	known job/2
+	xmllint --noout "$page"
+	lasting
+	known ''
+	[ "$(grep -o '/job/[0-9]*' "$page" | head -n 1)" = "/job/$number" ]
+	"$BUILD/mapletest" jobs --stop "$number" >/dev/null 2>&1 || true
 }
 
 @test "nobody reads without the token" {

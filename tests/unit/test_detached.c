@@ -66,7 +66,7 @@ static uint64_t publish(struct maple_detached *job)
 {
 	uint64_t number = 0;
 
-	assert_int_equal(maple_detached_publish(job, &number, NULL), 0);
+	assert_int_equal(maple_detached_publish(job, 0, &number, NULL), 0);
 	return number;
 }
 
@@ -456,6 +456,178 @@ static void a_place_is_ones_own(void **state)
 	assert_int_equal(chown(place, 0, 0), 0);
 }
 
+static void grow(struct maple_detached *job, unsigned int runs)
+{
+	const struct maple_detached_point point = {
+		.runs = runs,
+		.exposed = runs / 2,
+		.predicted = runs,
+	};
+
+	maple_detached_grow(job, &point);
+}
+
+/* However long a job runs: some points, by runs, the first ones and the last. */
+static void its_curve_is_there_while_it_runs(void **state)
+{
+	struct maple_detached *job = create();
+	uint64_t number = publish(job);
+	struct maple_detached_info info = look(number);
+
+	assert_int_equal(info.npoints, 0);
+	maple_detached_info_deinit(&info);
+	for (unsigned int runs = 1; runs <= 12345; runs++) {
+		grow(job, runs);
+		if (runs % 1000 != 3 && runs != 12345 && runs > 200)
+			continue;
+		info = look(number);
+		assert_in_range(info.npoints, runs < 50 ? runs : 50, 100);
+		assert_true(info.curve[0].runs <= runs / 50 + 1);
+		assert_int_equal(info.curve[info.npoints - 1].runs, runs);
+		for (size_t i = 0; i < info.npoints; i++) {
+			const struct maple_detached_point *p = &info.curve[i];
+
+			assert_true(!i || p->runs > p[-1].runs);
+			assert_int_equal(p->exposed, p->runs / 2);
+			assert_int_equal(p->predicted, p->runs);
+		}
+		maple_detached_info_deinit(&info);
+	}
+	/* The same again says nothing new, and time does not go back. */
+	grow(job, 12345);
+	grow(job, 7);
+	info = look(number);
+	assert_int_equal(info.curve[info.npoints - 1].runs, 12345);
+	maple_detached_info_deinit(&info);
+	maple_detached_close(job);
+}
+
+/* What is no curve is told as far as it is one. */
+static void a_damaged_curve_is_no_harm(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"x",
+		"         5             1             2 \n         4 ",
+		"-1 -1 -1",
+	};
+	char path[128], text[4001];
+	struct maple_detached *job = create();
+	uint64_t number = publish(job);
+	struct maple_detached_info info;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%" PRIu64 "/curve", place, number);
+	for (size_t i = 0; i < 5; i++) {
+		fd = open(path, O_WRONLY | O_TRUNC);
+		assert_true(fd >= 0);
+		memset(text, i < 4 ? ' ' : '7', sizeof(text));
+		if (i < 4)
+			memcpy(text, texts[i], strlen(texts[i]));
+		assert_int_equal(write(fd, text, 4000), 4000);
+		close(fd);
+		info = look(number);
+		assert_int_equal(info.state, MAPLE_DETACHED_CUT_OFF);
+		assert_true(info.npoints <= 1);
+		maple_detached_info_deinit(&info);
+	}
+	assert_int_equal(unlink(path), 0);
+	info = look(number);
+	assert_int_equal(info.npoints, 0);
+	maple_detached_info_deinit(&info);
+	maple_detached_close(job);
+}
+
+/* The most may run at once; what has ended, or is not published, does not count. */
+static void one_too_many_is_refused(void **state)
+{
+	struct maple_detached *job[3] = { create(), create(), create() };
+	struct maple_error err = { "" };
+	uint64_t number;
+	pid_t pid[2];
+	int go[2];
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(
+			maple_detached_publish(job[i], 2, &number, &err), 0);
+		pid[i] = carry(job[i], 0, &go[i]);
+	}
+	assert_int_equal(maple_detached_publish(job[2], 2, &number, &err),
+			 -EDQUOT);
+	assert_non_null(strstr(err.text, "2 of your jobs run"));
+	assert_non_null(strstr(err.text, "jobs --stop N"));
+	assert_non_null(strstr(err.text, "--max-jobs"));
+	assert_int_equal(count(), 2);
+	finish(pid[0], go[0]);
+	assert_int_equal(maple_detached_publish(job[2], 2, &number, &err), 0);
+	assert_int_equal(number, 3);
+	finish(pid[1], go[1]);
+	for (int i = 0; i < 3; i++)
+		maple_detached_close(job[i]);
+}
+
+/* Another boot in the file of @number than this one, or another machine. */
+static void rewrite(uint64_t number, const char *name, const char *value)
+{
+	char path[128], about[4096] = "", *at, *end;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%" PRIu64 "/about.json", place, number);
+	file = fopen(path, "r+");
+	assert_non_null(file);
+	assert_true(fread(about, 1, sizeof(about) - 1, file) > 0);
+	at = strstr(about, name);
+	assert_non_null(at);
+	at += strlen(name);
+	end = strchr(at, '"');
+	rewind(file);
+	fprintf(file, "%.*s%s%s", (int)(at - about), about, value, end);
+	assert_int_equal(ftruncate(fileno(file), ftell(file)), 0);
+	fclose(file);
+}
+
+static bool rebooted(uint64_t number)
+{
+	struct maple_detached_info info = look(number);
+	bool is = info.rebooted;
+
+	assert_int_equal(info.state, MAPLE_DETACHED_CUT_OFF);
+	assert_int_equal(info.runs, 12);
+	maple_detached_info_deinit(&info);
+	return is;
+}
+
+static void what_a_boot_has_cut_off_is_told_as_that(void **state)
+{
+	struct maple_detached *job = create();
+	uint64_t number = publish(job);
+	struct maple_detached_info info;
+	int go, status;
+	pid_t pid = carry(job, 0, &go);
+
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	close(go);
+	assert_false(rebooted(number));
+	rewrite(number, "\"boot\":\"", "11111111-2222-4333-8444-555555555555");
+	assert_true(rebooted(number));
+	/* Another machine has other boots, and says nothing of this one. */
+	rewrite(number, "\"host\":\"", "elsewhere");
+	assert_false(rebooted(number));
+	maple_detached_close(job);
+	/* One that said how it ended was not cut off, however long ago. */
+	job = create();
+	number = publish(job);
+	pid = carry(job, 66, &go);
+	finish(pid, go);
+	rewrite(number, "\"boot\":\"", "11111111-2222-4333-8444-555555555555");
+	info = look(number);
+	assert_int_equal(info.state, MAPLE_DETACHED_FINDING);
+	assert_false(info.rebooted);
+	maple_detached_info_deinit(&info);
+	maple_detached_close(job);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -472,6 +644,10 @@ int main(void)
 		TEST(damage_is_no_verdict),
 		TEST(links_are_not_followed),
 		TEST(a_place_is_ones_own),
+		TEST(one_too_many_is_refused),
+		TEST(what_a_boot_has_cut_off_is_told_as_that),
+		TEST(its_curve_is_there_while_it_runs),
+		TEST(a_damaged_curve_is_no_harm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

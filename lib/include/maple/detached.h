@@ -48,6 +48,12 @@ struct maple_detached_task {
 	pid_t attached;	      /* which runs already; 0: the job starts it */
 };
 
+/* How much was known after so many runs of a job. */
+struct maple_detached_point {
+	unsigned int runs;
+	uint64_t exposed, predicted; /* goals, of all classes together */
+};
+
 /* What is known of a job. */
 struct maple_detached_info {
 	uint64_t number;
@@ -60,8 +66,11 @@ struct maple_detached_info {
 	int64_t began; /* 0: not known, as are the next */
 	int64_t ended;
 	unsigned int runs, findings;
+	bool rebooted; /* it was cut off, and the machine has booted since */
 	bool reported; /* its report is there */
 	uint64_t bytes;
+	struct maple_detached_point *curve; /* by runs, which grow */
+	size_t npoints;
 };
 
 /* ---- by who begins a job, and who carries it out ---- */
@@ -89,11 +98,12 @@ int maple_detached_own(struct maple_detached *job, struct maple_error *err);
 
 /*
  * maple_detached_publish - gives it a number, which no job had and none will
+ * @most: jobs of its place that may run at once, with it; 0: any number
  *
- * By who began it: it has the rights on @place.
+ * By who began it: it has the rights on @place. Errors: -EDQUOT @most run.
  */
-int maple_detached_publish(struct maple_detached *job, uint64_t *number,
-			   struct maple_error *err);
+int maple_detached_publish(struct maple_detached *job, unsigned int most,
+			   uint64_t *number, struct maple_error *err);
 
 /* maple_detached_discard - it is not to be; takes none with a number */
 void maple_detached_discard(struct maple_detached *job);
@@ -122,6 +132,14 @@ void maple_detached_reported(struct maple_detached *job, bool whole);
 /* maple_detached_progress - how far it is */
 void maple_detached_progress(struct maple_detached *job, unsigned int runs,
 			     unsigned int findings);
+
+/*
+ * maple_detached_grow - how much is known by now
+ *
+ * Of these a hundred at most are kept, the last one among them.
+ */
+void maple_detached_grow(struct maple_detached *job,
+			 const struct maple_detached_point *point);
 
 /*
  * maple_detached_end - it has ended with exit status @status

@@ -49,4 +49,12 @@ const struct maple_host_info *maple_host_info(const struct maple_host *host);
 int maple_host_memo(struct maple_host *host, struct maple_memo **memo,
 		    struct maple_error *err);
 
+/*
+ * maple_host_job - what this connection is for is a job, as long as it lasts
+ *
+ * It stays one when mapled restarts. Errors: -EDQUOT its user has as many as
+ * mapled allows at once; the limit is named, and the mend.
+ */
+int maple_host_job(struct maple_host *host, struct maple_error *err);
+
 #endif

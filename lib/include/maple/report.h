@@ -100,6 +100,15 @@ struct maple_report {
 	 */
 	const char *home;
 	unsigned int again;
+	/*
+	 * For a page that is served: the user's jobs, as they are to be shown,
+	 * and how many more there are. With @in_full: the page of the one job,
+	 * with the end of its log, or NULL.
+	 */
+	const struct maple_detached_info *jobs;
+	size_t njobs;
+	unsigned int njobs_left;
+	const char *log;
 
 	/* REPLAY */
 	unsigned int times, fails;

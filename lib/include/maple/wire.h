@@ -23,7 +23,7 @@
 #include <sys/types.h>
 #include <maple/memo.h>
 
-#define MAPLE_WIRE_VERSION 10 /* both sides must have the same */
+#define MAPLE_WIRE_VERSION 11 /* both sides must have the same */
 #define MAPLE_WIRE_SOCKET  "/run/mapled.sock"
 #define MAPLE_WIRE_LEASES  "/run/mapled" /* claims on CPUs */
 #define MAPLE_WIRE_MAX	   (4u << 20)	 /* bytes of a message */
@@ -61,6 +61,7 @@
 #define MAPLE_WIRE_queued(F) F(U32, place, 0)
 #define MAPLE_WIRE_leased(F) F(U32, cpu, 0)
 #define MAPLE_WIRE_give_back(F) MAPLE_WIRE_NOTHING(F)
+#define MAPLE_WIRE_job(F) F(FLAG, again, 0)
 #define MAPLE_WIRE_target(F) F(U32, processes, 0)
 #define MAPLE_WIRE_module(F) \
 	F(U32, command, 0) F(I64, session, 0) F(BYTES, attributes, 65536)
@@ -238,7 +239,10 @@
 	M(CLASS, class, PART, 0, "of goals: how many")                         \
 	M(TRIES, tries, PART, 0, "with goals of a class")                      \
 	M(FAILURES, failures, PART, 0, "of tries, for this reason")            \
-	M(PRINT, print, PART, 0, "a site and its fingerprint")
+	M(PRINT, print, PART, 0, "a site and its fingerprint")                 \
+	M(JOB, job, USE, 0,                                                    \
+	  "I am a job, as long as this connection lasts; again: I was one of " \
+	  "a mapled before you -> NUMBER")
 
 /* clang-format on */
 

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/*
- * A program on the page: its coverage, and how it grew over the runs. The
- * drawing's units are percent, so that it fits any screen; what is written
- * stands beside it, in the size of text.
- */
+/* A program on the page: its coverage, and how it grew over the runs. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,56 +18,26 @@ static uint64_t value(const struct maple_coverage *c, enum curve curve)
 	return curve == EXPOSED ? all.exposed : all.predicted;
 }
 
-static uint64_t highest(const struct maple_report_program *p)
-{
-	uint64_t most = 1;
-
-	for (size_t i = 0; i < p->nsamples; i++)
-		for (enum curve c = PREDICTED; c <= EXPOSED; c++)
-			if (value(&p->samples[i].coverage, c) > most)
-				most = value(&p->samples[i].coverage, c);
-	return most;
-}
-
-/* Before the first run nothing was known. */
-static void print_points(FILE *out, const struct maple_report_program *p,
-			 enum curve curve, uint64_t most)
-{
-	size_t n = p->nsamples, drawn = n < POINTS ? n : POINTS;
-
-	fputs("0,100", out);
-	for (size_t i = 1; i <= drawn; i++) {
-		size_t at = i * n / drawn - 1;
-
-		fprintf(out, " %.2f,%.2f", 100.0 * (at + 1) / n,
-			100.0 - 100.0 * value(&p->samples[at].coverage, curve) /
-					most);
-	}
-}
-
+/* As points, of which no more are drawn than can be seen. */
 static void print_curve(FILE *out, const struct maple_report_program *p)
 {
-	uint64_t most = highest(p);
+	size_t n = p->nsamples, drawn = n < POINTS ? n : POINTS;
+	struct maple_detached_point *points = calloc(drawn, sizeof(*points));
 
-	fprintf(out,
-		"<div class=\"curve\"><div class=\"y\"><span>%" PRIu64
-		"</span><span>0</span></div>"
-		"<svg viewBox=\"0 0 100 100\" preserveAspectRatio=\"none\" "
-		"role=\"img\" aria-label=\"iRoots over runs\">"
-		"<line x1=\"0\" y1=\"0\" x2=\"100\" y2=\"0\"/>"
-		"<line x1=\"0\" y1=\"50\" x2=\"100\" y2=\"50\"/>"
-		"<polygon points=\"",
-		most);
-	print_points(out, p, EXPOSED, most);
-	fputs(" 100,100\"/><polyline class=\"all\" points=\"", out);
-	print_points(out, p, PREDICTED, most);
-	fputs("\"/><polyline class=\"had\" points=\"", out);
-	print_points(out, p, EXPOSED, most);
-	fprintf(out,
-		"\"/></svg><div class=\"x\"><span>0</span><span>%zu run%s"
-		"</span></div></div>\n<div class=\"key\"><span><i></i>exposed"
-		"</span><span><i class=\"all\"></i>predicted</span></div>\n",
-		p->nsamples, p->nsamples == 1 ? "" : "s");
+	if (!points)
+		return;
+	for (size_t i = 0; i < drawn; i++) {
+		size_t at = (i + 1) * n / drawn - 1;
+		const struct maple_coverage *c = &p->samples[at].coverage;
+
+		points[i] = (struct maple_detached_point){
+			.runs = (unsigned int)at + 1,
+			.exposed = value(c, EXPOSED),
+			.predicted = value(c, PREDICTED),
+		};
+	}
+	maple_page_growth(out, points, drawn);
+	free(points);
 }
 
 static void print_row(FILE *out, const char *class,

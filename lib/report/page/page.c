@@ -124,10 +124,20 @@ static void print_head(FILE *out, const char *title,
 	fputs("</style></head>\n<body>\n", out);
 }
 
+/* Whether it is the page of one job. */
+static bool is_job(const struct maple_report *report)
+{
+	return report->in_full && report->njobs;
+}
+
 static void make_title(char *title, size_t size,
 		       const struct maple_report *report)
 {
-	if (report->in_full && report->nfindings == 1)
+	if (is_job(report))
+		snprintf(title, size, "Job %" PRIu64 ": %s",
+			 report->jobs->number,
+			 maple_detached_state_name(report->jobs->state));
+	else if (report->in_full && report->nfindings == 1)
 		snprintf(title, size, "%s", (*report->findings)->title);
 	else if (report->nfindings)
 		snprintf(title, size, "%zu finding%s", report->nfindings,
@@ -155,7 +165,9 @@ static void print_top(FILE *out, const char *title,
 	if (report->home && report->in_full) {
 		fputs("<li><a", out);
 		maple_xml_attribute(out, "href", "%s", report->home);
-		fputs(">all findings</a></li>", out);
+		fputs(is_job(report) ? ">all jobs and findings</a></li>"
+				     : ">all findings</a></li>",
+		      out);
 	}
 	fputs("</ul></header>\n<main>\n", out);
 }
@@ -235,6 +247,13 @@ int maple_report_html(FILE *out, const struct maple_report *report,
 	make_title(title, sizeof(title), report);
 	print_head(out, title, report);
 	print_top(out, title, report);
+	if (is_job(report))
+		maple_page_job(out, report);
+	if (report->njobs && listed) {
+		maple_page_jobs(out, report);
+		if (report->nfindings)
+			maple_page_element(out, "h3", NULL, "Findings");
+	}
 	if (report->nfindings > (listed ? 0 : 1))
 		print_list(out, report);
 	for (size_t i = 0; !listed && i < report->nfindings; i++) {

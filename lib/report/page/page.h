@@ -16,6 +16,12 @@ void maple_page_order(FILE *out, const struct maple_report *report,
 void maple_page_stacks(FILE *out, const struct maple_report *report,
 		       const struct maple_finding *finding);
 void maple_page_program(FILE *out, const struct maple_report_program *program);
+void maple_page_growth(FILE *out, const struct maple_detached_point *points,
+		       size_t n);
+void maple_page_spark(FILE *out, const struct maple_detached_point *points,
+		      size_t n);
+void maple_page_jobs(FILE *out, const struct maple_report *report);
+void maple_page_job(FILE *out, const struct maple_report *report);
 void maple_page_map(FILE *out, const struct maple_report_program *program);
 void maple_page_function(FILE *out, const char *element,
 			 const struct maple_place *place);
