@@ -2,9 +2,9 @@
 /*
  * Atomic sets: each row of the table of violations (algorithms.md 17), by a run
  * in which the two units came one after the other, is predicted; and nothing is
- * where a lock is held throughout, where one happens before the other, and where
- * it is another object or another unit. What is predicted is told from the log
- * of a run that has it, and of one that has not.
+ * where a lock is held throughout, where one happens before the other, and
+ * where it is another object or another unit. What is predicted is told from
+ * the log of a run that has it, and of one that has not.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -145,26 +145,76 @@ static const struct row rows[] = {
 	{ MAPLE_SET_1, { W, W }, { R }, { X, X }, { X }, { 1, 3, 2 }, { W, R, W } },
 	{ MAPLE_SET_1, { W, R }, { W }, { X, X }, { X }, { 1, 3, 2 }, { W, W, R } },
 	{ MAPLE_SET_1, { W, W }, { W }, { X, X }, { X }, { 1, 3, 2 }, { W, W, W } },
-	{ MAPLE_SET_2, { W, W }, { W, W }, { X, Y }, { X, Y },
-	  { 1, 3, 4, 2 }, { W, W, W, W } },
-	{ MAPLE_SET_3, { W, W }, { W, W }, { X, Y }, { Y, X },
-	  { 1, 4, 3, 2 }, { W, W, W, W } },
-	{ MAPLE_SET_4, { W, W }, { W, W }, { X, Y }, { Y, X },
-	  { 1, 4, 3, 2 }, { W, W, W, W } },
-	{ MAPLE_SET_2, { W, W }, { R, R }, { X, Y }, { X, Y },
-	  { 1, 3, 4, 2 }, { W, R, R, W } },
-	{ MAPLE_SET_3, { W, W }, { R, R }, { X, Y }, { Y, X },
-	  { 1, 4, 3, 2 }, { W, R, R, W } },
-	{ MAPLE_SET_2, { R, R }, { W, W }, { X, Y }, { X, Y },
-	  { 1, 3, 4, 2 }, { R, W, W, R } },
-	{ MAPLE_SET_3, { R, R }, { W, W }, { X, Y }, { Y, X },
-	  { 1, 4, 3, 2 }, { R, W, W, R } },
-	{ MAPLE_SET_4, { R, R }, { W, W }, { X, Y }, { Y, X },
-	  { 1, 4, 3, 2 }, { R, W, W, R } },
-	{ MAPLE_SET_4, { W, W }, { R, R }, { X, Y }, { Y, X },
-	  { 1, 4, 3, 2 }, { W, R, R, W } },
-	{ MAPLE_SET_4, { R, W }, { R, W }, { X, Y }, { Y, X },
-	  { 1, 4, 3, 2 }, { R, W, R, W } },
+	{ MAPLE_SET_2,
+	  { W, W },
+	  { W, W },
+	  { X, Y },
+	  { X, Y },
+	  { 1, 3, 4, 2 },
+	  { W, W, W, W } },
+	{ MAPLE_SET_3,
+	  { W, W },
+	  { W, W },
+	  { X, Y },
+	  { Y, X },
+	  { 1, 4, 3, 2 },
+	  { W, W, W, W } },
+	{ MAPLE_SET_4,
+	  { W, W },
+	  { W, W },
+	  { X, Y },
+	  { Y, X },
+	  { 1, 4, 3, 2 },
+	  { W, W, W, W } },
+	{ MAPLE_SET_2,
+	  { W, W },
+	  { R, R },
+	  { X, Y },
+	  { X, Y },
+	  { 1, 3, 4, 2 },
+	  { W, R, R, W } },
+	{ MAPLE_SET_3,
+	  { W, W },
+	  { R, R },
+	  { X, Y },
+	  { Y, X },
+	  { 1, 4, 3, 2 },
+	  { W, R, R, W } },
+	{ MAPLE_SET_2,
+	  { R, R },
+	  { W, W },
+	  { X, Y },
+	  { X, Y },
+	  { 1, 3, 4, 2 },
+	  { R, W, W, R } },
+	{ MAPLE_SET_3,
+	  { R, R },
+	  { W, W },
+	  { X, Y },
+	  { Y, X },
+	  { 1, 4, 3, 2 },
+	  { R, W, W, R } },
+	{ MAPLE_SET_4,
+	  { R, R },
+	  { W, W },
+	  { X, Y },
+	  { Y, X },
+	  { 1, 4, 3, 2 },
+	  { R, W, W, R } },
+	{ MAPLE_SET_4,
+	  { W, W },
+	  { R, R },
+	  { X, Y },
+	  { Y, X },
+	  { 1, 4, 3, 2 },
+	  { W, R, R, W } },
+	{ MAPLE_SET_4,
+	  { R, W },
+	  { R, W },
+	  { X, Y },
+	  { Y, X },
+	  { 1, 4, 3, 2 },
+	  { R, W, R, W } },
 };
 
 #define ROWS (sizeof(rows) / sizeof(*rows))
@@ -380,8 +430,8 @@ static void test_atomic_instructions(void **state)
 	for (unsigned int atomic = 0; atomic < 2; atomic++) {
 		begin();
 		for (uint32_t site = 1; site < 4; site++) {
-			struct maple_event e = make(site / 3,
-						    MAPLE_EV_UPDATE, X, site);
+			struct maple_event e =
+				make(site / 3, MAPLE_EV_UPDATE, X, site);
 
 			e.flags = atomic ? MAPLE_EVF_ATOMIC : 0;
 			maple_sets_event(sets, &e);

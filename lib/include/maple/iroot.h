@@ -28,10 +28,10 @@ enum maple_idiom {
 	 * two has (algorithms.md 17): order alone, nothing immediate. Events
 	 * are those of idiom 2, 4, 5 and 5, executed in the order that is told.
 	 */
-	MAPLE_SET_1, /* e0 e1 e2 */
-	MAPLE_SET_2, /* e0 e1 e2 e3 */
-	MAPLE_SET_3, /* e0 e2 e1 e3 */
-	MAPLE_SET_4, /* e0 e2 e3 e1 */
+	MAPLE_SET_1,  /* e0 e1 e2 */
+	MAPLE_SET_2,  /* e0 e1 e2 e3 */
+	MAPLE_SET_3,  /* e0 e2 e1 e3 */
+	MAPLE_SET_4,  /* e0 e2 e3 e1 */
 	MAPLE_IDIOMS, /* one past the last */
 };
 

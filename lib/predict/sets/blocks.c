@@ -11,10 +11,10 @@
 #include <assert.h>
 #include "state.h"
 
-#define NEAR  256u	  /* bytes */
-#define BLOCK 4096u	  /* bytes of a block that is no buffer */
-#define SETS  (1u << 16)  /* at a time */
-#define ENDED (1u << 16)  /* neighbourhoods that are looked at, of one end */
+#define NEAR  256u	 /* bytes */
+#define BLOCK 4096u	 /* bytes of a block that is no buffer */
+#define SETS  (1u << 16) /* at a time */
+#define ENDED (1u << 16) /* neighbourhoods that are looked at, of one end */
 
 static struct maple_near *near_at(struct maple_sets *sets, uint64_t number,
 				  bool make)

@@ -77,8 +77,7 @@ static bool ends(const struct look *l, const struct part *p,
 			continue;
 		if (event->sp && e->sp && (int32_t)(event->sp - e->sp) > 0)
 			return true;
-		if (maple_event_is_memory(event->kind) &&
-		    event->site == e->site)
+		if (maple_event_is_memory(event->kind) && event->site == e->site)
 			return true;
 	}
 	return false;
@@ -124,8 +123,7 @@ static bool step(struct look *l, const struct maple_event *event)
 int maple_sets_happened(const struct maple_event *log, uint32_t n,
 			const struct maple_iroot *iroot)
 {
-	struct look l = { .iroot = iroot,
-			  .form = maple_set_form(iroot->idiom) };
+	struct look l = { .iroot = iroot, .form = maple_set_form(iroot->idiom) };
 
 	assert(l.form);
 	for (uint32_t i = 0; i < n; i++)

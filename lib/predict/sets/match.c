@@ -5,8 +5,8 @@
  * Active Randomized Testing, ICSE 2010; the twelfth row is ours), and which
  * of them the program could have: happens-before, without locks, leaves them
  * open, and wherever one of the two goes on after the other it has released, in
- * between, each lock that it held before and goes on to hold, and that the other
- * holds as well. One of these released is not enough.
+ * between, each lock that it held before and goes on to hold, and that the
+ * other holds as well. One of these released is not enough.
  *
  * On: two units of two threads on one set. Not for: what is harmless all the
  * same, which nobody can tell.
@@ -93,8 +93,7 @@ static bool kept_out(const struct maple_lockset *a,
 	return false;
 }
 
-static bool is_unlocked(const struct maple_set_form *form,
-			const struct trial *t)
+static bool is_unlocked(const struct maple_set_form *form, const struct trial *t)
 {
 	for (unsigned int i = 0; i < form->n; i++)
 		for (unsigned int k = i + 2; k < form->n; k++) {
@@ -115,8 +114,7 @@ static bool is_unlocked(const struct maple_set_form *form,
 }
 
 /* Whether no lock is common to two that conflict. */
-static bool is_disjoint(const struct maple_set_form *form,
-			const struct trial *t)
+static bool is_disjoint(const struct maple_set_form *form, const struct trial *t)
 {
 	for (unsigned int i = 0; i < form->n; i++)
 		for (unsigned int k = 0; k < form->n; k++) {

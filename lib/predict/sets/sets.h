@@ -18,11 +18,11 @@ struct maple_sets_stats {
 	uint64_t predicted;	      /* iRoots */
 	uint64_t steps;		      /* that matching took */
 	uint64_t cut_sets;	      /* accesses to more sets than are kept */
-	uint64_t cut_open;	      /* units that more than 64 were open for */
-	uint64_t cut_units;	      /* with more accesses than are kept */
-	uint64_t cut_shapes;	      /* not kept: too many */
-	uint64_t cut_matches;	      /* pairs of units that were not compared */
-	uint64_t cut_iroots;	      /* not kept */
+	uint64_t cut_open;    /* units that more than 64 were open for */
+	uint64_t cut_units;   /* with more accesses than are kept */
+	uint64_t cut_shapes;  /* not kept: too many */
+	uint64_t cut_matches; /* pairs of units that were not compared */
+	uint64_t cut_iroots;  /* not kept */
 	uint64_t no_memory;
 };
 

@@ -9,9 +9,9 @@
 #include <string.h>
 #include "state.h"
 
-#define SHAPES	 (1u << 16) /* at a time */
-#define INTO(h, v) ((h) = ((h) ^ (uint64_t)(v)) * 0x9e3779b97f4a7c15ull, \
-		    (h) ^= (h) >> 29)
+#define SHAPES (1u << 16) /* at a time */
+#define INTO(h, v) \
+	((h) = ((h) ^ (uint64_t)(v)) * 0x9e3779b97f4a7c15ull, (h) ^= (h) >> 29)
 
 /* maple_touches_put - what they refer to */
 void maple_touches_put(struct maple_touch *touch, uint32_t n)

@@ -36,7 +36,7 @@ struct maple_done {
 
 /* Units that differ in nothing but when, and by whom, they were executed. */
 struct maple_shape {
-	uint64_t hash; /* of all that tells them apart; the key */
+	uint64_t hash;		  /* of all that tells them apart; the key */
 	struct maple_shape *next; /* of the same set */
 	uint32_t n;
 	struct maple_done *done[MAPLE_SETS_INSTANCES];
@@ -96,14 +96,14 @@ struct maple_sets {
 
 /* blocks.c */
 struct maple_set *maple_sets_at(struct maple_sets *sets, uint64_t addr);
-void maple_sets_allocated(struct maple_sets *sets, uint64_t addr,
-			  uint64_t size);
+void maple_sets_allocated(struct maple_sets *sets, uint64_t addr, uint64_t size);
 void maple_sets_freed(struct maple_sets *sets, uint64_t addr, uint64_t size);
 void maple_sets_forget(struct maple_sets *sets);
 
 /* units.c */
 void maple_units_pass(struct maple_sets *sets, uint32_t thread, uint32_t sp);
-void maple_units_access(struct maple_sets *sets, const struct maple_event *event);
+void maple_units_access(struct maple_sets *sets,
+			const struct maple_event *event);
 void maple_units_end(struct maple_sets *sets, uint32_t thread);
 
 /* shapes.c */

@@ -80,9 +80,8 @@ static struct maple_open *find(struct maple_sets *sets, struct maple_doer *doer,
 	return NULL;
 }
 
-static struct maple_open *begin(struct maple_sets *sets,
-				struct maple_doer *doer, struct maple_set *set,
-				uint32_t sp)
+static struct maple_open *begin(struct maple_sets *sets, struct maple_doer *doer,
+				struct maple_set *set, uint32_t sp)
 {
 	struct maple_open *unit;
 
@@ -110,9 +109,8 @@ void maple_units_access(struct maple_sets *sets, const struct maple_event *event
 {
 	struct maple_doer *doer = sets->doer[event->thread];
 	uint32_t *executed = maple_sitemap_at(&doer->executed, event->site);
-	struct maple_set *set = event->size <= WIDEST
-					? maple_sets_at(sets, event->addr)
-					: NULL;
+	struct maple_set *set =
+		event->size <= WIDEST ? maple_sets_at(sets, event->addr) : NULL;
 	struct maple_touch touch = {
 		.addr = event->addr,
 		.size = event->size,

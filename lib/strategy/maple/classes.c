@@ -10,9 +10,8 @@
 
 /* In the order of enum maple_idiom, in which they are shown. */
 const char *const maple_classes[] = {
-	"idiom 1", "idiom 2", "idiom 3",  "idiom 4",
-	"idiom 5", "idiom 6", "deadlock", "set 1",
-	"set 2",   "set 3",   "set 4",	  NULL,
+	"idiom 1",  "idiom 2", "idiom 3", "idiom 4", "idiom 5", "idiom 6",
+	"deadlock", "set 1",   "set 2",	  "set 3",   "set 4",	NULL,
 };
 
 static_assert(sizeof(maple_classes) / sizeof(*maple_classes) == MAPLE_IDIOMS,
