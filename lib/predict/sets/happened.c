@@ -2,7 +2,9 @@
 /*
  * Whether a run that was forced has the order it was to have. Asked of its log,
  * not of the automaton: the steps by two threads, in order, at the same bytes
- * where they are to be, and each thread's within one unit, as units.c has it.
+ * where they are to be, and each thread's within one unit: no site of it comes
+ * again in between, and who called tells no two calls apart. Stack pointers say
+ * nothing here, since a hook that holds threads stands on the stack as well.
  */
 #include <assert.h>
 #include <stdbool.h>
@@ -20,6 +22,8 @@ struct part {
 struct look {
 	const struct maple_iroot *iroot;
 	const struct maple_set_form *form;
+	bool (*together)(void *ctx, uint32_t a, uint32_t b);
+	void *ctx;
 	struct part part[PARTS];
 	unsigned int n;
 };
@@ -53,6 +57,9 @@ static bool fits(const struct look *l, const struct part *p,
 		    overlap(e, event) !=
 			    (bit(form->y, was) == bit(form->y, next)))
 			return false;
+		if (mine && l->together &&
+		    !l->together(l->ctx, e->aux, event->aux))
+			return false;
 	}
 	return true;
 }
@@ -75,8 +82,6 @@ static bool ends(const struct look *l, const struct part *p,
 				bit(form->q, form->order[k]);
 		if (over)
 			continue;
-		if (event->sp && e->sp && (int32_t)(event->sp - e->sp) > 0)
-			return true;
 		if (maple_event_is_memory(event->kind) && event->site == e->site)
 			return true;
 	}
@@ -120,10 +125,15 @@ static bool step(struct look *l, const struct maple_event *event)
 }
 
 /* maple_sets_happened - see sets.h */
-int maple_sets_happened(const struct maple_event *log, uint32_t n,
-			const struct maple_iroot *iroot)
+bool maple_sets_happened(const struct maple_event *log, uint32_t n,
+			 const struct maple_iroot *iroot,
+			 bool (*together)(void *ctx, uint32_t a, uint32_t b),
+			 void *ctx)
 {
-	struct look l = { .iroot = iroot, .form = maple_set_form(iroot->idiom) };
+	struct look l = { .iroot = iroot,
+			  .form = maple_set_form(iroot->idiom),
+			  .together = together,
+			  .ctx = ctx };
 
 	assert(l.form);
 	for (uint32_t i = 0; i < n; i++)

@@ -7,6 +7,7 @@
 #ifndef MAPLE_PREDICT_SETS_H
 #define MAPLE_PREDICT_SETS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <maple/event.h>
 #include <maple/iroot.h>
@@ -45,10 +46,14 @@ void maple_sets_stats(const struct maple_sets *sets,
 
 /*
  * maple_sets_happened - whether the @n events at @log, of a run that was
- * forced, have the order of @iroot, which is of a set: two threads, each of
+ * forced, have the order of @iroot, which is of a set: by two threads, each of
  * the two in one unit
+ * @together: whether two accesses of a thread, with contexts @a and @b, may be
+ *            made by one call of some function; NULL: nobody knows
  */
-int maple_sets_happened(const struct maple_event *log, uint32_t n,
-			const struct maple_iroot *iroot);
+bool maple_sets_happened(const struct maple_event *log, uint32_t n,
+			 const struct maple_iroot *iroot,
+			 bool (*together)(void *ctx, uint32_t a, uint32_t b),
+			 void *ctx);
 
 #endif

@@ -63,6 +63,11 @@ static void on_observed(void *ctx, const struct maple_iroot *iroot)
 	v->job->news = true;
 }
 
+static bool together(void *ctx, uint32_t a, uint32_t b)
+{
+	return maple_registry_together(ctx, a, b);
+}
+
 /* What no idiom has the predictor does not see: it is asked of the log. */
 static void look_for_sets(struct verdict *v)
 {
@@ -74,9 +79,9 @@ static void look_for_sets(struct verdict *v)
 
 		if (of(v->job, i)->iroot.idiom >= MAPLE_SET_1 && claimed &&
 		    begun(v, i))
-			v->seen[i] = maple_sets_happened(v->end->log,
-							 v->end->nlog,
-							 &of(v->job, i)->iroot);
+			v->seen[i] = maple_sets_happened(
+				v->end->log, v->end->nlog, &of(v->job, i)->iroot,
+				together, v->p->study->registry);
 	}
 }
 
