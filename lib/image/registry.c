@@ -547,6 +547,35 @@ unsigned int maple_registry_apart(const struct maple_registry *reg, uint32_t a,
 	return apart;
 }
 
+/*
+ * maple_registry_together - whether one execution of some function may have
+ *                           made the accesses with contexts @a and @b, as far
+ *                           as is known
+ */
+bool maple_registry_together(const struct maple_registry *reg, uint32_t a,
+			     uint32_t b)
+{
+	const struct context *x, *y;
+	bool may = true;
+	uint32_t i, k;
+
+	lock(reg);
+	HASH_FIND(hh, reg->contexts, &a, sizeof(a), x);
+	HASH_FIND(hh, reg->contexts, &b, sizeof(b), y);
+	if (x && y) {
+		i = x->n;
+		k = y->n;
+		while (i && k && x->calls[i - 1] == y->calls[k - 1])
+			i--, k--;
+		/* Else one of the two was called by what made the other. */
+		if (i && k)
+			may = in_one_function(reg, x->calls[i - 1],
+					      y->calls[k - 1]);
+	}
+	unlock(reg);
+	return may;
+}
+
 static int look_up(const struct maple_registry *reg, uint32_t number,
 		   struct maple_site_info *info)
 {

@@ -79,6 +79,8 @@ unsigned int maple_registry_callers(const struct maple_registry *reg,
 				    uint32_t calls[MAPLE_REGISTRY_CALLERS]);
 unsigned int maple_registry_apart(const struct maple_registry *reg, uint32_t a,
 				  uint32_t b);
+bool maple_registry_together(const struct maple_registry *reg, uint32_t a,
+			     uint32_t b);
 
 int maple_registry_site(const struct maple_registry *reg, uint32_t number,
 			struct maple_site_info *info);

@@ -58,6 +58,26 @@ static const struct form forms[MAPLE_IDIOMS] = {
 				     { 2, Q, Y, NONE, NONE },
 				     { 1, Q, X, 0, 1 },
 				     { 3, P, Y, 1, 0 } } },
+	/* Order alone: what else the threads do in between is theirs. */
+	[MAPLE_SET_1] = { 3,
+			  { { 0, P, X, NONE, NONE },
+			    { 1, Q, X, NONE, NONE },
+			    { 2, P, X, NONE, NONE } } },
+	[MAPLE_SET_2] = { 4,
+			  { { 0, P, X, NONE, NONE },
+			    { 1, Q, X, NONE, NONE },
+			    { 2, Q, Y, NONE, NONE },
+			    { 3, P, Y, NONE, NONE } } },
+	[MAPLE_SET_3] = { 4,
+			  { { 0, P, X, NONE, NONE },
+			    { 2, Q, Y, NONE, NONE },
+			    { 1, Q, X, NONE, NONE },
+			    { 3, P, Y, NONE, NONE } } },
+	[MAPLE_SET_4] = { 4,
+			  { { 0, P, X, NONE, NONE },
+			    { 2, Q, Y, NONE, NONE },
+			    { 3, P, Y, NONE, NONE },
+			    { 1, Q, X, NONE, NONE } } },
 };
 
 static const struct form form_rotated = { 4,
@@ -79,9 +99,11 @@ static const uint32_t try_flags[MAPLE_PLAN_WAYS] = {
 	MAPLE_PLAN_HINTED | MAPLE_PLAN_Q_FIRST,
 };
 
-/* Conditions have events in idiom 1 alone. */
+/* Conditions have events in idiom 1 alone; sets are of memory. */
 static int kind_is_event(unsigned int kind, uint32_t idiom)
 {
+	if (idiom >= MAPLE_SET_1)
+		return kind == MAPLE_EV_READ || kind == MAPLE_EV_WRITE;
 	if (maple_event_is_condition(kind))
 		return idiom == MAPLE_IDIOM_1;
 	return kind != MAPLE_EV_UPDATE && maple_event_is_access(kind);
@@ -95,6 +117,8 @@ static uint16_t form_pre(const struct form *form, unsigned int i, uint32_t idiom
 
 	if (idiom == MAPLE_IDIOM_DEADLOCK && i >= 2)
 		return 3;
+	if (idiom >= MAPLE_SET_1)
+		return (uint16_t)((1u << i) - 1);
 	if (step[i].dep != NONE)
 		pre |= 1u << step[i].dep;
 	for (unsigned int j = i; j-- > 0;) {

@@ -261,7 +261,7 @@ static void print_row(const char *name, const struct counts *c)
 
 static struct counts print_tables(void)
 {
-	static const char *const names[MAPLE_IDIOMS] = {
+	static const char *const names[MAPLE_SET_1] = {
 		"",	   "idiom 1", "idiom 2", "idiom 3",
 		"idiom 4", "idiom 5", "idiom 6", "deadlock",
 	};
@@ -269,7 +269,7 @@ static struct counts print_tables(void)
 
 	printf("%-9s %8s %9s %9s %7s %6s %10s %7s\n", "", "feasible",
 	       "two tries", "four", "false", "held", "livelocks", "broken");
-	for (int i = 1; i < MAPLE_IDIOMS; i++) {
+	for (int i = 1; i < MAPLE_SET_1; i++) {
 		print_row(names[i], &by_idiom[i]);
 		counts_add(&sum, &by_idiom[i]);
 	}

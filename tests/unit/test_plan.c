@@ -82,6 +82,34 @@ static void test_forms(void **state)
 		  { -1, -1, 0, 1 },
 		  { -1, -1, 1, 0 },
 		  { 0, 0, 3, 3 } },
+		{ 8,
+		  "012",
+		  "PQP",
+		  "XXX",
+		  { -1, -1, -1 },
+		  { -1, -1, -1 },
+		  { 0, 1, 3 } },
+		{ 9,
+		  "0123",
+		  "PQQP",
+		  "XXYY",
+		  { -1, -1, -1, -1 },
+		  { -1, -1, -1, -1 },
+		  { 0, 1, 3, 7 } },
+		{ 10,
+		  "0213",
+		  "PQQP",
+		  "XYXY",
+		  { -1, -1, -1, -1 },
+		  { -1, -1, -1, -1 },
+		  { 0, 1, 3, 7 } },
+		{ 11,
+		  "0231",
+		  "PQPQ",
+		  "XYYX",
+		  { -1, -1, -1, -1 },
+		  { -1, -1, -1, -1 },
+		  { 0, 1, 3, 7 } },
 	};
 
 	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
@@ -151,6 +179,10 @@ static void test_refused(void **state)
 
 	iroot.e[1].kind = MAPLE_EV_UPDATE;
 	assert_int_equal(maple_plan_init(&plan, &iroot, 1, 0, 0), -1);
+	iroot.e[1].kind = MAPLE_EV_LOCK; /* locks are in no set */
+	iroot.idiom = MAPLE_SET_1;
+	assert_int_equal(maple_plan_init(&plan, &iroot, 1, 0, 0), -1);
+	iroot.idiom = MAPLE_IDIOM_2;
 	iroot.e[1].kind = MAPLE_EV_CREATE;
 	assert_int_equal(maple_plan_init(&plan, &iroot, 1, 0, 0), -1);
 	iroot.idiom = 0;

@@ -572,7 +572,7 @@ static void test_predicted(void **state)
 			fail();
 		}
 	}
-	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_IDIOMS; i++)
+	for (unsigned int i = MAPLE_IDIOM_1; i < MAPLE_SET_1; i++)
 		assert_true(seen[i] > ROUNDS / 100);
 }
 

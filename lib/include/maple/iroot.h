@@ -23,11 +23,20 @@ enum maple_idiom {
 	MAPLE_IDIOM_5,
 	MAPLE_IDIOM_6,
 	MAPLE_IDIOM_DEADLOCK, /* idiom 5 over four LOCK events */
-	MAPLE_IDIOMS,	      /* one past the last */
+	/*
+	 * Orders of two units on one atomic set that no serial order of the
+	 * two has (algorithms.md 17): order alone, nothing immediate. Events
+	 * are those of idiom 2, 4, 5 and 5, executed in the order that is told.
+	 */
+	MAPLE_SET_1,  /* e0 e1 e2 */
+	MAPLE_SET_2,  /* e0 e1 e2 e3 */
+	MAPLE_SET_3,  /* e0 e2 e1 e3 */
+	MAPLE_SET_4,  /* e0 e2 e3 e1 */
+	MAPLE_IDIOMS, /* one past the last */
 };
 
 /* The idioms that this version predicts, as in --idioms: bit i, idiom i. */
-#define MAPLE_IDIOMS_PREDICTED ((1u << MAPLE_IDIOMS) - (1u << MAPLE_IDIOM_1))
+#define MAPLE_IDIOMS_PREDICTED ((1u << MAPLE_SET_1) - (1u << MAPLE_IDIOM_1))
 
 struct maple_iroot_event {
 	uint32_t site;
@@ -46,12 +55,16 @@ static inline unsigned int maple_iroot_events(unsigned int idiom)
 	case MAPLE_IDIOM_1:
 		return 2;
 	case MAPLE_IDIOM_2:
+	case MAPLE_SET_1:
 		return 3;
 	case MAPLE_IDIOM_3:
 	case MAPLE_IDIOM_4:
 	case MAPLE_IDIOM_5:
 	case MAPLE_IDIOM_6:
 	case MAPLE_IDIOM_DEADLOCK:
+	case MAPLE_SET_2:
+	case MAPLE_SET_3:
+	case MAPLE_SET_4:
 		return 4;
 	default:
 		return 0;

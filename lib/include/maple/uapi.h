@@ -53,7 +53,7 @@
 #include <maple/event.h>
 
 #define MAPLE_GENL_NAME	   "maple"
-#define MAPLE_GENL_VERSION 3 /* of all of this; it must be the same */
+#define MAPLE_GENL_VERSION 4 /* of all of this; it must be the same */
 
 /* What a module can do: MAPLE_A_FEATURES, a u32. */
 enum maple_feature {

@@ -50,8 +50,9 @@ maple_choice_limits_of(const struct maple_campaign_options *options)
 	};
 }
 
-/* Turns in a round, idiom 1 to 6 and deadlock (algorithms.md 6). */
-static const unsigned int weight[MAPLE_IDIOMS] = { 0, 4, 3, 2, 2, 2, 1, 2 };
+/* Turns in a round, idiom 1 to 6, deadlock and sets (algorithms.md 6). */
+static const unsigned int weight[MAPLE_IDIOMS] = { 0, 4, 3, 2, 2, 2,
+						   1, 2, 1, 1, 1, 1 };
 
 /* Whether @c is one to be tried, sooner or later, or was. */
 static bool wanted(const struct maple_candidate *c)
@@ -199,6 +200,19 @@ static bool before(const struct maple_candidate *a,
 	return a->order < b->order;
 }
 
+/*
+ * Whether all first tries of @found come before those of @other. What an idiom
+ * has is immediate, so it is about what conflicts; units get into each other in
+ * ways that nobody minds.
+ */
+static bool precedes(const struct maple_candidate *found,
+		     const struct maple_candidate *other)
+{
+	return other->iroot.idiom >= MAPLE_SET_1 &&
+	       found->iroot.idiom < MAPLE_SET_1 &&
+	       found->attempts <= other->attempts;
+}
+
 /* The idiom whose turn it is, among those that have a candidate. */
 static unsigned int turn(const struct maple_candidates *all,
 			 struct maple_candidate *const best[MAPLE_IDIOMS],
@@ -211,6 +225,8 @@ static unsigned int turn(const struct maple_candidates *all,
 			continue;
 		if (order == MAPLE_ORDER_PAPER)
 			return i;
+		if (found && precedes(best[found], best[i]))
+			continue;
 		/* All first tries first; then least served for its weight. */
 		if (found && best[i]->attempts != best[found]->attempts) {
 			if (best[i]->attempts < best[found]->attempts)
@@ -371,7 +387,8 @@ static bool disturb(const struct maple_candidate *a,
  * as no attempt. A forced deadlock is the end of a run. An iRoot of a signal
  * and a wait never comes along: a signal that the order before has made come
  * too early would be held back for it, and so not be lost. Nor does one of the
- * end of memory: what comes after that is another program.
+ * end of memory: what comes after that is another program. Nor does one of a
+ * set, which has no guards, and whose threads would do as they like meanwhile.
  */
 struct maple_candidate *
 maple_choice_beside(const struct maple_candidates *all,
@@ -387,7 +404,7 @@ maple_choice_beside(const struct maple_candidates *all,
 			return NULL;
 	HASH_ITER (hh, all->table, c, next) {
 		if (under_way(all, c) ||
-		    c->iroot.idiom == MAPLE_IDIOM_DEADLOCK ||
+		    c->iroot.idiom >= MAPLE_IDIOM_DEADLOCK ||
 		    maple_event_is_condition(c->iroot.e[0].kind) || c->ends ||
 		    (best && c->rides > best->rides) ||
 		    (best && c->rides == best->rides &&

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The goals of whoever predicts iRoots, and their classes: the idioms. */
+/*
+ * The goals of whoever predicts iRoots, and their classes: the idioms, and the
+ * orders of units on one atomic set.
+ */
 #include <assert.h>
 #include <stddef.h>
 #include <maple/campaign.h>
@@ -7,8 +10,8 @@
 
 /* In the order of enum maple_idiom, in which they are shown. */
 const char *const maple_classes[] = {
-	"idiom 1", "idiom 2", "idiom 3",  "idiom 4",
-	"idiom 5", "idiom 6", "deadlock", NULL,
+	"idiom 1",  "idiom 2", "idiom 3", "idiom 4", "idiom 5", "idiom 6",
+	"deadlock", "set 1",   "set 2",	  "set 3",   "set 4",	NULL,
 };
 
 static_assert(sizeof(maple_classes) / sizeof(*maple_classes) == MAPLE_IDIOMS,

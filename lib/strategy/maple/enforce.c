@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "predict/sets/sets.h"
 #include "maple.h"
 
 struct verdict {
@@ -62,6 +63,28 @@ static void on_observed(void *ctx, const struct maple_iroot *iroot)
 	v->job->news = true;
 }
 
+static bool together(void *ctx, uint32_t a, uint32_t b)
+{
+	return maple_registry_together(ctx, a, b);
+}
+
+/* What no idiom has the predictor does not see: it is asked of the log. */
+static void look_for_sets(struct verdict *v)
+{
+	const struct maple_run *run = v->end->run;
+
+	for (unsigned int i = 0; i <= v->job->nthen && !run->lost; i++) {
+		bool claimed = i ? run->then[i - 1].exposed
+				 : run->automaton.exposed;
+
+		if (of(v->job, i)->iroot.idiom >= MAPLE_SET_1 && claimed &&
+		    begun(v, i))
+			v->seen[i] = maple_sets_happened(
+				v->end->log, v->end->nlog, &of(v->job, i)->iroot,
+				together, v->p->study->registry);
+	}
+}
+
 static int read_log(struct verdict *v)
 {
 	/* Between two events of the log, any number may be missing. */
@@ -81,6 +104,7 @@ static int read_log(struct verdict *v)
 	for (i = 0; i < v->end->nlog; i++)
 		maple_predict_event(p, &v->end->log[i]);
 	maple_predict_finish(p);
+	look_for_sets(v);
 	maple_prediction_add(v->p->study->prediction, p);
 	maple_predict_destroy(p);
 	return 0;

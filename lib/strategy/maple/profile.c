@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
+#include "predict/sets/sets.h"
 #include "profile.h"
 
 #define GUARDS_ASKED 500	/* candidates, after one profile run */
 #define KEPT_MOST    (1u << 20) /* events of a run */
+#define SETS_MOST    256	/* candidates by sets, of one run */
 
 /* Seen during the run, before the program is known: noted at its end. */
 struct seen {
@@ -28,6 +30,8 @@ struct profile {
 	struct maple_predict *predict;
 	struct maple_races *races;     /* beside it, */
 	struct maple_crossed *crossed; /* ... as well; NULL: nobody asks */
+	struct maple_sets *sets;       /* ... as well */
+	unsigned int nsets;	       /* candidates that it brought */
 	struct maple_sample sample;
 	bool controlled, keeps;
 	uint8_t caught; /* bit i: the job's net[i] saw something */
@@ -140,6 +144,41 @@ static void on_predicted(void *ctx, const struct maple_iroot *iroot,
 			       MAPLE_PLAN_NAME);
 }
 
+/* The idiom that has the same events in the same order, and more to ask. */
+static uint32_t idiom_of_set(uint32_t idiom)
+{
+	switch (idiom) {
+	case MAPLE_SET_1:
+		return MAPLE_IDIOM_2;
+	case MAPLE_SET_2:
+		return MAPLE_IDIOM_4;
+	default:
+		return MAPLE_IDIOM_5;
+	}
+}
+
+/*
+ * An order of two units. One that an iRoot of some idiom has as well is tried
+ * as that: what no iRoot has is why sets are looked at.
+ */
+static void on_set(void *ctx, const struct maple_iroot *iroot,
+		   const struct maple_predict_facts *facts)
+{
+	struct profile *h = ctx;
+	struct maple_iroot plain = *iroot;
+	struct maple_candidate *k;
+
+	plain.idiom = idiom_of_set(iroot->idiom);
+	HASH_FIND(hh, h->p->candidates.table, &plain, sizeof(plain), k);
+	if (k && k->predicted)
+		return;
+	HASH_FIND(hh, h->p->candidates.table, iroot, sizeof(*iroot), k);
+	if (!k && h->nsets == SETS_MOST)
+		return;
+	h->nsets += !k;
+	on_predicted(ctx, iroot, facts);
+}
+
 static void on_observed(void *ctx, const struct maple_iroot *iroot)
 {
 	struct seen *seen = &((struct profile *)ctx)->seen;
@@ -190,8 +229,8 @@ void maple_profiling_guards(const struct maple_profiling *p,
 	uint32_t guards[MAPLE_CANDIDATE_GUARDS], covers[MAPLE_PLAN_COVERS];
 	unsigned int n;
 
-	if (!p->predict)
-		return;
+	if (!p->predict || k->iroot.idiom >= MAPLE_SET_1)
+		return; /* of sets nothing is guarded: it is order alone */
 	n = maple_predict_guards(p->predict, &k->iroot, guards,
 				 MAPLE_CANDIDATE_GUARDS);
 	merge(k->guard, &k->nguards, MAPLE_CANDIDATE_GUARDS, guards, n);
@@ -306,6 +345,8 @@ static int harvest(struct profile *h, const struct maple_job_end *end)
 		harvest_observed(h);
 	if (maple_predict_finish(p->predict) && !h->error)
 		no_memory(h);
+	if (h->sets)
+		maple_sets_finish(h->sets);
 	maple_prediction_add(p->study->prediction, p->predict);
 	/* Some exposures are certain only now; without all events, none is. */
 	if (whole)
@@ -415,6 +456,7 @@ void maple_profiling_drop(struct maple_profiling *p, struct maple_job *job)
 	maple_predict_destroy(h->predict);
 	maple_crossed_destroy(h->crossed);
 	maple_races_destroy(h->races);
+	maple_sets_destroy(h->sets);
 	maple_change_deinit(&h->sample);
 	maple_variables_deinit(&h->variables);
 	free(h->kept.event);
@@ -452,6 +494,8 @@ void maple_profiling_event(struct maple_job *job,
 		maple_variables_note(&h->variables, event);
 	maple_predict_event(h->predict, event);
 	maple_races_event(h->races, event);
+	if (h->sets)
+		maple_sets_event(h->sets, event);
 	if (h->crossed)
 		maple_crossed_event(h->crossed, event);
 }
@@ -469,6 +513,13 @@ static enum maple_cross may_cross(void *ctx, uint32_t site, bool writes)
 	return (writes ? info.fence_after : info.fence_before)
 		       ? MAPLE_CROSS_FENCED
 		       : MAPLE_CROSS_MAY;
+}
+
+/* Who asks for some idioms, or for the paper's order, has these alone. */
+static bool wants_sets(const struct maple_profiling *p)
+{
+	return p->listens && !p->study->options->classes &&
+	       p->limits.order != MAPLE_ORDER_PAPER;
 }
 
 /* @how: NULL: it is a profile run */
@@ -492,6 +543,7 @@ static int begin(struct maple_profiling *p, struct maple_job *job,
 		.predicted = p->listens ? on_predicted : NULL,
 		.ctx = h,
 	};
+	struct maple_predict_sink sets = { .predicted = on_set, .ctx = h };
 	bool lean = how && how->lean;
 	int e;
 
@@ -510,10 +562,16 @@ static int begin(struct maple_profiling *p, struct maple_job *job,
 			h->races && p->crosses
 				? maple_crossed_create(h->races, may_cross, p)
 				: NULL;
-		e = h->races && (h->crossed || !p->crosses) ? 0 : -ENOMEM;
+		if (wants_sets(p))
+			h->sets = maple_sets_create(&sets);
+		e = h->races && (h->crossed || !p->crosses) &&
+				    (h->sets || !wants_sets(p))
+			    ? 0
+			    : -ENOMEM;
 	}
 	if (e) {
 		maple_races_destroy(h->races);
+		maple_sets_destroy(h->sets);
 		maple_predict_destroy(h->predict);
 		free(h);
 		return maple_error_set(err, -e, "no predictor: %s",

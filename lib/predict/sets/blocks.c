@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Which memory belongs together. Nobody says so, and the binary says it of some
+ * types alone. So it is a block that was allocated, if its allocation was seen
+ * and it is no buffer; else what lies within the same 256 bytes, as the fields
+ * of an object and the variables of one file do.
+ *
+ * Not decided here: whether anybody treats it as one. Two units that do are
+ * what makes a set (match.c).
+ */
+#include <assert.h>
+#include "state.h"
+
+#define NEAR  256u	 /* bytes */
+#define BLOCK 4096u	 /* bytes of a block that is no buffer */
+#define SETS  (1u << 16) /* at a time */
+#define ENDED (1u << 16) /* neighbourhoods that are looked at, of one end */
+
+static struct maple_near *near_at(struct maple_sets *sets, uint64_t number,
+				  bool make)
+{
+	struct maple_near *near;
+
+	HASH_FIND(hh, sets->near, &number, sizeof(number), near);
+	if (near || !make)
+		return near;
+	if (HASH_COUNT(sets->near) >= SETS) {
+		sets->stats.cut_sets++;
+		return NULL;
+	}
+	near = calloc(1, sizeof(*near));
+	if (near) {
+		near->number = number;
+		HASH_ADD(hh, sets->near, number, sizeof(number), near);
+		if (near->hh.tbl)
+			return near;
+		free(near);
+	}
+	sets->stats.no_memory++;
+	return NULL;
+}
+
+static struct maple_set *make(struct maple_sets *sets, uint64_t start,
+			      uint64_t end)
+{
+	struct maple_set *set = calloc(1, sizeof(*set));
+
+	if (!set) {
+		sets->stats.no_memory++;
+		return NULL;
+	}
+	set->start = start;
+	set->end = end;
+	set->serial = ++sets->serial;
+	sets->stats.sets++;
+	return set;
+}
+
+static struct maple_set *in_block(const struct maple_near *near, uint64_t addr)
+{
+	struct maple_set *set = near ? near->blocks : NULL;
+
+	while (set && (addr < set->start || addr >= set->end))
+		set = set->next;
+	return set;
+}
+
+/*
+ * maple_sets_at - the set that @addr is in, made if it is new; NULL: there are
+ *                 too many
+ */
+struct maple_set *maple_sets_at(struct maple_sets *sets, uint64_t addr)
+{
+	uint64_t number = addr / NEAR;
+	struct maple_near *near = near_at(sets, number, true);
+	struct maple_set *set = in_block(near, addr);
+
+	/* A block may have begun further up. */
+	for (uint64_t i = 1; !set && i <= BLOCK / NEAR && i <= number; i++)
+		set = in_block(near_at(sets, number - i, false), addr);
+	if (set || !near)
+		return set;
+	if (!near->set)
+		near->set = make(sets, number * NEAR, number * NEAR + NEAR);
+	return near->set;
+}
+
+/* maple_sets_allocated - [@addr, @addr + @size) is one thing from here on */
+void maple_sets_allocated(struct maple_sets *sets, uint64_t addr, uint64_t size)
+{
+	struct maple_near *near;
+	struct maple_set *set;
+
+	maple_sets_freed(sets, addr, size);
+	if (!size || size > BLOCK || size > UINT64_MAX - addr)
+		return;
+	near = near_at(sets, addr / NEAR, true);
+	set = near ? make(sets, addr, addr + size) : NULL;
+	if (!set)
+		return;
+	set->next = near->blocks;
+	near->blocks = set;
+}
+
+/* Nothing of @set is known any more; units that are open let go of it. */
+static void end(struct maple_sets *sets, struct maple_set *set)
+{
+	maple_shapes_drop(sets, set);
+	set->gone = true;
+	if (!set->open)
+		free(set);
+}
+
+static void leave(struct maple_sets *sets, struct maple_near *near)
+{
+	if (near->set || near->blocks)
+		return;
+	HASH_DEL(sets->near, near);
+	free(near);
+}
+
+/*
+ * maple_sets_freed - the memory ends: what comes there later is another thing.
+ * Of what is in no known block that is all of its neighbourhood.
+ */
+void maple_sets_freed(struct maple_sets *sets, uint64_t addr, uint64_t size)
+{
+	uint64_t number = addr / NEAR, last;
+	struct maple_near *near;
+
+	if (!size || size > UINT64_MAX - addr)
+		return;
+	last = (addr + size - 1) / NEAR;
+	if (last - number >= ENDED)
+		last = number + ENDED - 1;
+	for (; number <= last; number++) {
+		struct maple_set **at, *set;
+
+		near = near_at(sets, number, false);
+		if (!near)
+			continue;
+		for (at = &near->blocks; (set = *at);) {
+			if (set->start >= addr + size || set->end <= addr) {
+				at = &set->next;
+				continue;
+			}
+			*at = set->next;
+			end(sets, set);
+		}
+		if (near->set)
+			end(sets, near->set);
+		near->set = NULL;
+		leave(sets, near);
+	}
+}
+
+/* maple_sets_forget - no unit is open any more: all of it goes */
+void maple_sets_forget(struct maple_sets *sets)
+{
+	struct maple_near *near, *next;
+	struct maple_set *set;
+
+	HASH_ITER (hh, sets->near, near, next) {
+		while ((set = near->blocks)) {
+			near->blocks = set->next;
+			end(sets, set);
+		}
+		if (near->set)
+			end(sets, near->set);
+		near->set = NULL;
+		leave(sets, near);
+	}
+	assert(!sets->near && !sets->shapes);
+}

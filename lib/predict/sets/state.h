@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_PREDICT_SETS_STATE_H
+#define MAPLE_PREDICT_SETS_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "predict/before/clock.h"
+#include "predict/before/lockset.h"
+#include "predict/sites.h"
+#include "predict/store/table.h"
+#include "sets.h"
+
+#define MAPLE_SETS_TOUCHES   16 /* of a unit */
+#define MAPLE_SETS_OPEN	     64 /* units of a thread */
+#define MAPLE_SETS_INSTANCES 6	/* of a shape, */
+#define MAPLE_SETS_OF_THREAD 2	/* ... and of these, of one thread */
+
+/* What a unit did to some bytes of its set, for the first time. */
+struct maple_touch {
+	uint64_t addr;
+	uint32_t size, site;
+	uint32_t occurrence; /* executions of the site by the thread before */
+	uint32_t gate;	     /* outermost lock call, or MAPLE_SITE_NONE */
+	uint8_t kinds;	     /* READ, WRITE or both */
+	bool atomic;
+	struct maple_lockset *locks; /* a reference */
+	struct maple_epoch *epoch;   /* a reference */
+};
+
+/* What one call of a function, or one round of a loop, did to one set. */
+struct maple_done {
+	uint16_t thread;
+	uint32_t n;
+	struct maple_touch touch[];
+};
+
+/* Units that differ in nothing but when, and by whom, they were executed. */
+struct maple_shape {
+	uint64_t hash;		  /* of all that tells them apart; the key */
+	struct maple_shape *next; /* of the same set */
+	uint32_t n;
+	struct maple_done *done[MAPLE_SETS_INSTANCES];
+	UT_hash_handle hh;
+};
+
+/* Memory that belongs together. */
+struct maple_set {
+	uint64_t start, end;
+	uint64_t serial; /* which no other set ever has */
+	bool gone;	 /* it ended: nothing of it is kept any more */
+	uint32_t open;	 /* units of it */
+	struct maple_shape *shapes;
+	struct maple_set *next; /* blocks of one neighbourhood */
+};
+
+/* MAPLE_SETS_NEAR bytes of memory, and the blocks that begin there. */
+struct maple_near {
+	uint64_t number;
+	struct maple_set *set;	  /* of what is in no block; or NULL */
+	struct maple_set *blocks; /* or NULL */
+	UT_hash_handle hh;
+};
+
+struct maple_open {
+	struct maple_set *set;
+	uint32_t sp; /* low half */
+	bool cut;
+	uint32_t n;
+	struct maple_touch touch[MAPLE_SETS_TOUCHES];
+};
+
+struct maple_doer {
+	struct maple_locks locks;
+	struct maple_sitemap executed; /* uint32_t */
+	uint32_t n;
+	struct maple_open *open; /* MAPLE_SETS_OPEN, outermost first */
+};
+
+struct maple_sets_found {
+	struct maple_iroot iroot;
+	struct maple_predict_facts facts;
+	UT_hash_handle hh;
+};
+
+struct maple_sets {
+	struct maple_predict_sink sink;
+	struct maple_sets_stats stats;
+	struct maple_predict_stats unused; /* of clocks */
+	struct maple_clocks clocks;
+	struct maple_near *near;
+	struct maple_shape *shapes;
+	struct maple_sets_found *found;
+	uint64_t sections, serial;
+	struct maple_doer *doer[MAPLE_THREADS];
+};
+
+/* blocks.c */
+struct maple_set *maple_sets_at(struct maple_sets *sets, uint64_t addr);
+void maple_sets_allocated(struct maple_sets *sets, uint64_t addr, uint64_t size);
+void maple_sets_freed(struct maple_sets *sets, uint64_t addr, uint64_t size);
+void maple_sets_forget(struct maple_sets *sets);
+
+/* units.c */
+void maple_units_pass(struct maple_sets *sets, uint32_t thread, uint32_t sp);
+void maple_units_access(struct maple_sets *sets,
+			const struct maple_event *event);
+void maple_units_end(struct maple_sets *sets, uint32_t thread);
+
+/* shapes.c */
+void maple_shapes_done(struct maple_sets *sets, struct maple_open *unit,
+		       uint32_t thread);
+void maple_shapes_drop(struct maple_sets *sets, struct maple_set *set);
+void maple_touches_put(struct maple_touch *touch, uint32_t n);
+
+/* match.c */
+void maple_sets_match(struct maple_sets *sets, const struct maple_done *p,
+		      const struct maple_done *q);
+
+/* forms.c: what an iRoot of a set is executed as */
+struct maple_set_form {
+	unsigned int n;
+	uint8_t order[MAPLE_IROOT_EVENTS]; /* events as they are executed */
+	uint8_t q;			   /* bit i: event i is Q's */
+	uint8_t y; /* bit i: event i is at the second location */
+};
+
+const struct maple_set_form *maple_set_form(uint32_t idiom);
+
+#endif

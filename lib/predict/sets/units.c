@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Units of work: what one call of a function does to one set, from its first
+ * access there until it has returned. That it has is seen by the stack pointer:
+ * something of the thread is executed further up. What is called meanwhile is
+ * part of it. A unit ends as well when one of its sites comes again: that is
+ * the next round of a loop, or the next call in one.
+ *
+ * Two calls in a row from one place, with nothing in between, look like one:
+ * that widens a unit, and whether the order happened in one unit is asked of
+ * the run that was forced once more (happened.c).
+ */
+#include <assert.h>
+#include <string.h>
+#include "state.h"
+
+#define WIDEST 64u /* bytes of an access that is to a field, not to a buffer */
+
+static void shut(struct maple_sets *sets, struct maple_doer *doer,
+		 uint32_t thread, uint32_t i)
+{
+	struct maple_open *unit = &doer->open[i];
+	struct maple_set *set = unit->set;
+
+	assert(i < doer->n && set->open);
+	sets->stats.units++;
+	sets->stats.cut_units += unit->cut;
+	if (set->gone)
+		maple_touches_put(unit->touch, unit->n);
+	else
+		maple_shapes_done(sets, unit, thread);
+	if (!--set->open && set->gone)
+		free(set);
+	doer->n--;
+	memmove(unit, unit + 1, (doer->n - i) * sizeof(*unit));
+}
+
+/* Whether @sp is further up than @than; both are low halves. */
+static bool above(uint32_t sp, uint32_t than)
+{
+	return (int32_t)(sp - than) > 0;
+}
+
+/* maple_units_pass - @thread does something while its stack pointer is @sp */
+void maple_units_pass(struct maple_sets *sets, uint32_t thread, uint32_t sp)
+{
+	struct maple_doer *doer = sets->doer[thread];
+
+	for (uint32_t i = doer->n; i-- > 0;)
+		if (above(sp, doer->open[i].sp))
+			shut(sets, doer, thread, i);
+}
+
+/* maple_units_end - @thread has come to its end */
+void maple_units_end(struct maple_sets *sets, uint32_t thread)
+{
+	struct maple_doer *doer = sets->doer[thread];
+
+	while (doer->n)
+		shut(sets, doer, thread, doer->n - 1);
+}
+
+/* The open one of @set that @site has not been in; NULL: to be opened. */
+static struct maple_open *find(struct maple_sets *sets, struct maple_doer *doer,
+			       uint32_t thread, const struct maple_set *set,
+			       uint32_t site)
+{
+	for (uint32_t i = 0; i < doer->n; i++) {
+		struct maple_open *unit = &doer->open[i];
+
+		if (unit->set != set)
+			continue;
+		for (uint32_t k = 0; k < unit->n; k++)
+			if (unit->touch[k].site == site) {
+				shut(sets, doer, thread, i);
+				return NULL;
+			}
+		return unit;
+	}
+	return NULL;
+}
+
+static struct maple_open *begin(struct maple_sets *sets, struct maple_doer *doer,
+				struct maple_set *set, uint32_t sp)
+{
+	struct maple_open *unit;
+
+	if (!doer->open)
+		doer->open = calloc(MAPLE_SETS_OPEN, sizeof(*doer->open));
+	if (!doer->open) {
+		sets->stats.no_memory++;
+		return NULL;
+	}
+	if (doer->n == MAPLE_SETS_OPEN) {
+		sets->stats.cut_open++;
+		return NULL;
+	}
+	unit = &doer->open[doer->n++];
+	*unit = (struct maple_open){ .set = set, .sp = sp };
+	set->open++;
+	return unit;
+}
+
+/*
+ * maple_units_access - an access to memory. Nothing is said of what is at no
+ * site, since nobody could be held there.
+ */
+void maple_units_access(struct maple_sets *sets, const struct maple_event *event)
+{
+	struct maple_doer *doer = sets->doer[event->thread];
+	uint32_t *executed = maple_sitemap_at(&doer->executed, event->site);
+	struct maple_set *set =
+		event->size <= WIDEST ? maple_sets_at(sets, event->addr) : NULL;
+	struct maple_touch touch = {
+		.addr = event->addr,
+		.size = event->size,
+		.site = event->site,
+		.gate = doer->locks.nheld ? doer->locks.outermost
+					  : MAPLE_SITE_NONE,
+		.kinds = event->kind,
+		.atomic = event->flags & MAPLE_EVF_ATOMIC,
+	};
+	struct maple_open *unit;
+
+	if (executed)
+		touch.occurrence = (*executed)++;
+	if (!set)
+		return;
+	unit = find(sets, doer, event->thread, set, event->site);
+	if (!unit)
+		unit = begin(sets, doer, set, event->sp);
+	if (!unit)
+		return;
+	unit->cut |= unit->n == MAPLE_SETS_TOUCHES;
+	if (unit->cut)
+		return;
+	touch.epoch = maple_clocks_epoch(&sets->clocks, event->thread);
+	touch.locks = touch.epoch ? maple_locks_set(&doer->locks) : NULL;
+	if (!touch.locks) {
+		sets->stats.no_memory++;
+		maple_epoch_put(touch.epoch);
+		return;
+	}
+	unit->touch[unit->n++] = touch;
+}

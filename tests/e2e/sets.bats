@@ -1,0 +1,42 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only OR MIT
+# Orders of two units on one atomic set: those that no iRoot has are predicted,
+# and forced; and of programs that keep others out nothing is said.
+
+load common
+
+# By iRoots and sets alone, however many runs fail.
+sets() { # RUNS PROGRAM
+	limit=120 campaign --strategy maple --seed 1 --keep-going --confirm 0 \
+		--max-runs "$1" -- "$BUILD/tests/$2"
+}
+
+@test "fields that are read the other way round make orders that no idiom has" {
+	sets 12 contexts/order5
+	ended_with 66
+	holds '.coverage.predicted["set 3"] == 2'
+	holds '.coverage.predicted["set 4"] == 2'
+}
+
+@test "a step in between that harms nobody is forced, and was seen in the log" {
+	sets 60 control/driver_stop
+	ended_with 66
+	holds '.coverage.predicted["set 2"] > 0'
+	holds '.coverage.exposed["set 2"] > 0'
+}
+
+@test "a pair under an outer lock has none, and the program is clean" {
+	sets 20 contexts/clean/outer_lock
+	ended_with 0
+	holds '[.coverage.predicted | to_entries[] |
+		select(.key | startswith("set")).value] == [0, 0, 0, 0]'
+	holds '.findings | length == 0'
+}
+
+@test "who asks for idioms has these alone" {
+	limit=120 campaign --strategy maple --seed 1 --keep-going --confirm 0 \
+		--idioms 1-6 --max-runs 6 -- "$BUILD/tests/contexts/order5"
+	holds '[.coverage.predicted | to_entries[] |
+		select(.key | startswith("set")).value] | add == 0'
+	holds '.coverage.predicted["1"] > 0'
+}
