@@ -52,11 +52,12 @@ struct maple_pg {
 	struct maple_memo *memo;
 	PGconn *conn;
 	bool readonly;
-	bool away;		  /* it was waited for, and it did not come */
-	unsigned int generation;  /* grows with each connection */
-	unsigned int prepared;	  /* names given */
-	char name[MAPLE_PG_NAME]; /* of this memo, to the server */
-	int backend;		  /* the process there; 0: none yet */
+	bool away;		   /* it was waited for, and it did not come */
+	unsigned int generation;   /* grows with each connection */
+	unsigned int prepared;	   /* names given */
+	char name[MAPLE_PG_NAME];  /* of this memo, to the server */
+	char about[MAPLE_PG_NAME]; /* which memo it is; "": not asked yet */
+	int backend;		   /* the process there; 0: none yet */
 
 	bool begun, writes, alone; /* the transaction; alone: no other one */
 	bool temporary;		   /* it uses what goes with the connection */
