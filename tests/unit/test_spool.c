@@ -316,7 +316,7 @@ static pid_t killer(void)
 {
 	static const char waits[] =
 		"for i in $(seq 600); do [ $(tests/postgres sql %s \"SELECT"
-		" count(*) FROM pg_stat_activity WHERE query = 'COMMIT'"
+		" count(*) FROM pg_stat_activity WHERE query LIKE '%%COMMIT%%'"
 		" AND wait_event = 'SyncRep'\" postgres) = 0 ] || exit 0;"
 		" sleep 0.1; done; exit 1";
 	pid_t pid = fork();

@@ -223,6 +223,7 @@ static void close_it(struct maple_memo *memo)
 	}
 	maple_pg_forget(c);
 	free(c->entry);
+	free(c->waiting);
 	free(c->claim);
 	free(c);
 }
