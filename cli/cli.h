@@ -185,6 +185,10 @@ void maple_host_probe(struct maple_settings *settings,
 int maple_database_open(struct maple_settings *settings, unsigned int flags,
 			struct maple_memo **memo);
 char *maple_database_place(const char *name);
+void maple_spools_open(struct maple_memo *memo);
+void maple_spools_close(const struct maple_settings *settings,
+			struct maple_memo *memo);
+int maple_spools_deliver(struct maple_memo *memo, bool asked);
 int maple_database_below(const char *name, char **path);
 int maple_database_select(const char *word,
 			  struct maple_memo_program_info *programs, size_t n,

@@ -10,29 +10,34 @@
 
 #define PLACES "/var/lib/maple" /* of what has no home, root's */
 
-/* Makes the directories that lead to @path, for the user alone. */
-static int make_parents(char *path)
+/* Makes the folders that lead to @path, for the user alone; 0, or errno, and
+   @path is the one that cannot be made. */
+static int make_folders(char *path)
 {
 	for (char *p = path + 1; *p; p++) {
-		int ret;
-
 		if (*p != '/')
 			continue;
 		*p = 0;
-		ret = mkdir(path, 0700);
-		if (ret && errno != EEXIST)
-			return maple_say_error(MAPLE_STATUS_FAILED,
-					       "the directory '%s' for the "
-					       "memo database cannot be made: "
-					       "%s; name another place with "
-					       "--db FILE",
-					       path, strerror(errno));
+		if (mkdir(path, 0700) && errno != EEXIST)
+			return errno;
 		*p = '/';
 	}
 	return 0;
 }
 
-/* Where the user's own @name is; NULL: there is no place for it. */
+static int make_parents(char *path)
+{
+	int error = make_folders(path);
+
+	return error ? maple_say_error(MAPLE_STATUS_FAILED,
+				       "the directory '%s' for the memo "
+				       "database cannot be made: %s; name "
+				       "another place with --db FILE",
+				       path, strerror(error))
+		     : 0;
+}
+
+/* The user's own @name, to be freed; NULL: there is no place for it. */
 static char *default_path(const char *name)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -86,7 +91,7 @@ static int open_file(const struct maple_settings *settings, unsigned int flags,
 {
 	struct maple_error err = { "" };
 	char *path = settings->db ? strdup(settings->db)
-				  : default_path("memo.db");
+				  : maple_database_place("memo.db");
 	int ret;
 
 	if (!path)
@@ -242,4 +247,115 @@ int maple_database_select(const char *word,
 	}
 	free(real);
 	return ret;
+}
+
+/*
+ * ---- spools ----
+ *
+ * Beside the user's own memo: what campaigns have learned while the server of
+ * their memo was lost. A campaign with that server delivers them before it
+ * begins, the one that was left without it tries so at its end.
+ */
+
+#define SPOOLS "spool"
+
+static void on_notice(void *ctx, const char *text)
+{
+	maple_say_notice("%s", text);
+}
+
+static void tell(const struct maple_memo_delivery *d, bool asked)
+{
+	if (d->delivered || (asked && !d->before && !d->busy && !d->others))
+		maple_say_notice("delivered to the server: %u spools with %llu "
+				 "runs",
+				 d->delivered, (unsigned long long)d->runs);
+	if (d->before)
+		maple_say_notice("%u spools had been delivered already, and "
+				 "are removed",
+				 d->before);
+	if (asked && d->busy)
+		maple_say_notice("%u spools are being written yet, by "
+				 "campaigns that go on without the server",
+				 d->busy);
+	if (asked && d->others)
+		maple_say_notice("%u spools belong to other memos: --db says "
+				 "which is meant",
+				 d->others);
+}
+
+/*
+ * maple_spools_deliver - what is kept for the server of @memo, if it has one
+ * @asked: the user wants to know, also that nothing was
+ *
+ * Returns 0 or the exit status, the error said.
+ */
+int maple_spools_deliver(struct maple_memo *memo, bool asked)
+{
+	static const char failed[] =
+		"what is kept in '%s' for the server is not delivered: %s";
+	struct maple_memo_delivery delivery = { 0 };
+	char *folder = maple_database_place(SPOOLS);
+	struct maple_error err = { "" };
+	int ret = folder ? maple_memo_deliver(memo, folder, &delivery, &err)
+			 : 0;
+
+	tell(&delivery, asked);
+	if (ret && asked)
+		ret = maple_say_error(MAPLE_STATUS_FAILED, failed, folder,
+				      err.text);
+	else if (ret)
+		maple_say_notice(failed, folder, err.text);
+	free(folder);
+	return ret;
+}
+
+/*
+ * maple_spools_open - what is kept from before is delivered; @memo, which is to
+ * be written, goes on in a spool if its server is lost
+ */
+void maple_spools_open(struct maple_memo *memo)
+{
+	struct maple_error err = { "" };
+	char *folder;
+
+	if (!maple_memo_shares(memo))
+		return;
+	folder = maple_database_place(SPOOLS);
+	if (!folder) {
+		maple_say_notice("neither HOME nor XDG_STATE_HOME is set: the "
+				 "campaign ends if the memo's server is lost");
+		return;
+	}
+	if (make_folders(folder))
+		maple_error_set(&err, EACCES, "no folder '%s' can be made",
+				folder);
+	else
+		maple_spools_deliver(memo, false);
+	if (*err.text || maple_memo_spool(memo, folder, on_notice, NULL, &err))
+		maple_say_notice("the campaign ends if the memo's server is "
+				 "lost: %s",
+				 err.text);
+	free(folder);
+}
+
+/* maple_spools_close - closes @memo, and delivers what it has left, if it can */
+void maple_spools_close(const struct maple_settings *settings,
+			struct maple_memo *memo)
+{
+	bool left = maple_memo_spooled(memo);
+	struct maple_error err = { "" };
+
+	maple_memo_close(memo);
+	if (!left)
+		return;
+	if (maple_memo_open(settings->db, 0, &memo, &err)) {
+		maple_say_notice("what this campaign has learned is delivered "
+				 "by the next one with --db '%s', or by "
+				 "'mapletest memo deliver': %s",
+				 settings->db, err.text);
+		return;
+	}
+	maple_spools_deliver(memo, false);
+	maple_memo_close(memo);
 }

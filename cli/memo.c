@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* mapletest memo list, forget, merge, export. */
+/* mapletest memo list, forget, merge, deliver, export. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +112,12 @@ static int merge(struct maple_settings *settings, struct maple_memo *memo,
 	return 0;
 }
 
+static int deliver(struct maple_settings *settings, struct maple_memo *memo,
+		   FILE *out)
+{
+	return maple_spools_deliver(memo, true);
+}
+
 static const struct {
 	const char *name;
 	unsigned int flags;
@@ -121,6 +127,7 @@ static const struct {
 	{ "list", MAPLE_MEMO_READONLY, false, list },
 	{ "forget", 0, true, forget },
 	{ "merge", 0, true, merge },
+	{ "deliver", 0, false, deliver },
 	{ "export", MAPLE_MEMO_READONLY, false, export },
 };
 
@@ -143,8 +150,8 @@ static int check_words(const struct maple_settings *settings, size_t action)
 				       "FILE...");
 	if (!actions[action].arguments && settings->argc > 1)
 		return maple_say_error(MAPLE_STATUS_USAGE,
-				       "mapletest memo list and export take "
-				       "no argument");
+				       "mapletest memo list, deliver and export "
+				       "take no argument");
 	return 0;
 }
 
@@ -161,7 +168,7 @@ int maple_command_memo(struct maple_settings *settings)
 	if (a == ACTIONS)
 		return maple_say_error(MAPLE_STATUS_USAGE,
 				       "mapletest memo wants list, forget, "
-				       "merge or export, not '%s'",
+				       "merge, deliver or export, not '%s'",
 				       word);
 	ret = maple_out_tables(settings, "the memo database");
 	if (!ret)

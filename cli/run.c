@@ -298,11 +298,12 @@ int maple_run_campaign(struct maple_settings *settings)
 	if (!ret)
 		ret = maple_database_open(settings, 0, &memo);
 	if (!ret) {
+		maple_spools_open(memo);
 		ret = settings->detach ? maple_host_register(settings) : 0;
 		if (!ret)
 			ret = settings->each_test ? test_suite(&run, memo)
 						  : campaign(&run, memo);
-		maple_memo_close(memo);
+		maple_spools_close(settings, memo);
 		maple_suppress_tell(settings);
 	}
 	for (unsigned int i = 0; i < run.nnoted; i++)

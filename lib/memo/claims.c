@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include "memo/mirror.h"
 #include "memo/sql.h"
 
 #define DIGITS 21 /* of a number, with what stands before it */
@@ -36,9 +38,13 @@ static int look(struct maple_memo *memo, int64_t program,
 		sprintf(list + at, "]");
 		ret = maple_marks_states(memo, program, list, states, ours, err);
 	}
-	for (size_t i = 0, s = 0; i < n && !ret; i++)
-		if (!claims[i].taken)
-			claims[i].state = states[s++];
+	for (size_t i = 0, s = 0; i < n && !ret; i++) {
+		if (claims[i].taken)
+			continue;
+		claims[i].state = states[s++];
+		maple_mirror_state(memo, program, claims[i].goal,
+				   &claims[i].state);
+	}
 	free(states);
 	free(list);
 	return ret;
@@ -57,6 +63,11 @@ int maple_memo_claim(struct maple_memo *memo, int64_t program,
 	for (size_t i = 0; i < n; i++)
 		goals[i] = claims[i].goal;
 	ret = n ? memo->driver->claim(memo, program, goals, n, taken, err) : 0;
+	if (maple_mirror_leaves(memo, ret)) {
+		/* Nobody else is seen from here. */
+		ret = maple_mirror_leave(memo, err);
+		memset(taken, 0, sizeof(taken));
+	}
 	for (size_t i = 0; i < n && !ret; i++)
 		claims[i].taken = taken[i];
 	/* A statement of its own: it sees what came before the claim. */
@@ -67,6 +78,9 @@ int maple_memo_claim(struct maple_memo *memo, int64_t program,
 int maple_memo_release(struct maple_memo *memo, int64_t program,
 		       const int64_t *goals, size_t n, struct maple_error *err)
 {
+	/* Whoever has left the server has no claims there. */
+	if (maple_mirror_is_left(memo))
+		return 0;
 	assert(maple_memo_shares(memo) && !memo->driver->in_transaction(memo));
 	return n ? memo->driver->release(memo, program, goals, n, err) : 0;
 }

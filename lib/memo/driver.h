@@ -33,6 +33,13 @@ enum maple_value {
 	MAPLE_VALUE_TEXT,
 };
 
+/* A connection to a server, told from all others. */
+struct maple_origin {
+	char memo[40];	 /* the database, wherever it is */
+	char client[40]; /* the connection, and those that came after it */
+	int64_t serial;	 /* of its last transaction */
+};
+
 struct maple_driver {
 	const char *key; /* type of a column of numbers that are the key */
 
@@ -102,6 +109,19 @@ struct maple_driver {
 		     struct maple_error *err);
 	int (*release)(struct maple_memo *memo, int64_t program,
 		       const int64_t *goals, size_t n, struct maple_error *err);
+
+	/*
+	 * origin - what this connection is to its server; part - it is given
+	 * up, and frees nothing but what the server has for it; settled - at
+	 * another one, whether the last transaction of @origin was done: it
+	 * is over by then. NULL: no server.
+	 */
+	int (*origin)(struct maple_memo *memo, struct maple_origin *origin,
+		      struct maple_error *err);
+	void (*part)(struct maple_memo *memo);
+	int (*settled)(struct maple_memo *memo,
+		       const struct maple_origin *origin, bool *done,
+		       struct maple_error *err);
 
 	/* See maple_memo_limit() and those that follow it. */
 	int (*limit)(struct maple_memo *memo, uint64_t bytes,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
+#include "memo/mirror.h"
 #include "memo/sql.h"
 #include "memo/store.h"
 
@@ -19,13 +20,9 @@ static_assert(MAPLE_MEMO_PREDICTED == 0 && MAPLE_MEMO_OBSERVED == 1 &&
 int maple_marks_image(struct maple_memo *memo, const char *build_id,
 		      const char *path, int64_t *image, struct maple_error *err)
 {
-	int ret = maple_sql_find(memo, MAPLE_SQL_IMAGE_FIND, image, err, "s",
-				 build_id);
-
-	if (!ret && !*image)
-		ret = maple_sql_find(memo, MAPLE_SQL_IMAGE_ADD, image, err,
-				     "ss", build_id, path);
-	return ret;
+	return maple_sql_row(memo, MAPLE_SQL_IMAGE_FIND, "s",
+			     MAPLE_SQL_IMAGE_ADD, image, err, "ss", build_id,
+			     path);
 }
 
 /* maple_marks_site - the row of the site of @event, made if it is new */
@@ -38,36 +35,27 @@ int maple_marks_site(struct maple_memo *memo,
 				    err);
 
 	if (!ret)
-		ret = maple_sql_find(memo, MAPLE_SQL_SITE_FIND, site, err, "iiu",
-				     image, offset, (unsigned int)event->call);
-	if (ret)
-		return ret;
-	if (!*site)
-		return maple_sql_find(
-			memo, MAPLE_SQL_SITE_ADD, site, err, "iiussus", image,
-			offset, (unsigned int)event->call, event->function,
-			event->file, event->line, event->fingerprint);
+		ret = maple_sql_row(memo, MAPLE_SQL_SITE_FIND, "iiu",
+				    MAPLE_SQL_SITE_ADD, site, err, "iiussus",
+				    image, offset, (unsigned int)event->call,
+				    event->function, event->file, event->line,
+				    event->fingerprint);
 	/* An older maple may have noted it without one. */
-	return event->fingerprint
-		       ? maple_sql_run(memo, MAPLE_SQL_SITE_PRINT, err, "is",
-				       *site, event->fingerprint)
-		       : 0;
+	if (!ret && event->fingerprint && !maple_mirror_knows(memo))
+		ret = maple_sql_run(memo, MAPLE_SQL_SITE_PRINT, err, "is",
+				    *site, event->fingerprint);
+	return ret;
 }
 
 /* maple_marks_class - the row of the class @name, made if it is new */
 int maple_marks_class(struct maple_memo *memo, const char *name, int64_t *class,
 		      struct maple_error *err)
 {
-	int ret;
-
 	if (!maple_class_is_name(name))
 		return maple_error_set(err, EINVAL, "there is no class '%s'",
 				       name ? name : "");
-	ret = maple_sql_find(memo, MAPLE_SQL_CLASS_FIND, class, err, "s", name);
-	if (!ret && !*class)
-		ret = maple_sql_find(memo, MAPLE_SQL_CLASS_ADD, class, err, "s",
-				     name);
-	return ret;
+	return maple_sql_row(memo, MAPLE_SQL_CLASS_FIND, "s",
+			     MAPLE_SQL_CLASS_ADD, class, err, "s", name);
 }
 
 /* A goal's columns; lists are [1,2], as SQLite's json_group_array() has them */
@@ -124,13 +112,10 @@ int maple_memo_goal(struct maple_memo *memo,
 		return ret;
 	ret = fill_row(memo, key, &row, err);
 	if (!ret)
-		ret = maple_sql_find(memo, MAPLE_SQL_GOAL_FIND, goal, err,
-				     "isss", row.class, row.kinds, row.sites,
-				     row.contexts);
-	if (!ret && !*goal)
-		ret = maple_sql_find(memo, MAPLE_SQL_GOAL_ADD, goal, err,
-				     "isss", row.class, row.kinds, row.sites,
-				     row.contexts);
+		ret = maple_sql_row(memo, MAPLE_SQL_GOAL_FIND, "isss",
+				    MAPLE_SQL_GOAL_ADD, goal, err, "isss",
+				    row.class, row.kinds, row.sites,
+				    row.contexts);
 	return maple_sql_leave(memo, ours, ret, err);
 }
 
@@ -158,6 +143,8 @@ int maple_store_learn(struct maple_memo *memo, int64_t program,
 		if (!ret)
 			ret = maple_memo_state(memo, program, l->goal,
 					       &l->state, err);
+		if (!ret)
+			maple_mirror_state(memo, program, l->goal, &l->state);
 		for (unsigned int mark = 0; mark < MAPLE_MEMO_MARKS && !ret;
 		     mark++)
 			if (l->marks & 1u << mark)
@@ -181,11 +168,9 @@ int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t goal,
 		     struct maple_memo_state *state, struct maple_error *err)
 {
 	struct maple_query *statement;
-	int ret = maple_sql_get(memo, MAPLE_SQL_STATE, &statement, err, "ii",
+	int ret = maple_sql_ask(memo, MAPLE_SQL_STATE, &statement, err, "ii",
 				program, goal);
 
-	if (!ret)
-		ret = maple_sql_step(memo, statement, err);
 	if (ret < 0)
 		return ret;
 	assert(ret == 1); /* an aggregate always has its row */
@@ -203,20 +188,15 @@ int maple_marks_states(struct maple_memo *memo, int64_t program,
 		       size_t n, struct maple_error *err)
 {
 	struct maple_query *s;
-	int ret = maple_sql_get(memo, MAPLE_SQL_STATES, &s, err, "is", program,
+	int ret = maple_sql_ask(memo, MAPLE_SQL_STATES, &s, err, "is", program,
 				list);
 
-	for (size_t i = 0; i < n && !ret; i++) {
+	for (size_t i = 0; i < n && ret > 0; i++) {
+		read_state(s, &states[i]);
 		ret = maple_sql_step(memo, s, err);
-		assert(ret); /* each has a row */
-		if (ret > 0) {
-			read_state(s, &states[i]);
-			ret = 0;
-		}
+		assert(ret || i + 1 == n); /* each has a row */
 	}
-	if (s)
-		maple_sql_reset(s);
-	return ret;
+	return ret > 0 ? 0 : ret;
 }
 
 int maple_store_coverage(struct maple_memo *memo, int64_t program,

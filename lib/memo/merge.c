@@ -23,7 +23,8 @@ struct step {
 	const char *sql;
 };
 
-static const struct step steps[] = {
+/* Who is who in both; what a campaign says of itself. */
+static const struct step identities[] = {
 	/* images, and which are builds of which */
 	{ NULL, "INSERT INTO images(build_id, path)"
 		" SELECT build_id, path FROM other_images WHERE true"
@@ -71,29 +72,23 @@ static const struct step steps[] = {
 	  " ON m.class = k.new AND m.kinds = o.kinds"
 	  " AND m.contexts = o.contexts AND m.sites = " OUR_SITES },
 
-	/* marks, with the programs that have them */
+	/* programs */
 	{ NULL, "INSERT INTO programs(build_id, input, path, apart)"
 		" SELECT build_id, input, path, apart FROM other_programs"
 		" WHERE true ON CONFLICT(build_id, input) DO UPDATE SET"
 		" apart = max(programs.apart, excluded.apart)" },
 	{ "merge_program",
 	  "INSERT INTO merge_program SELECT o.id, m.id FROM other_programs o"
-	  " JOIN programs m ON m.build_id = o.build_id AND m.input = o.input;"
-	  "INSERT INTO memo(program, goal, predicted, observed, exposed,"
-	  " failed, attempts, broke)"
-	  " SELECT p.new, i.new," MAPLE_SQL_BEST_MARKS(
-		  "o") " FROM other_memo o"
-		       " JOIN merge_program p ON p.old = o.program"
-		       " JOIN merge_goal i ON i.old = o.goal WHERE true GROUP BY 1, 2"
-		       " ON CONFLICT(program, goal) DO UPDATE SET" MAPLE_SQL_UNION_OF_MARKS },
+	  " JOIN programs m ON m.build_id = o.build_id AND m.input = o.input" },
 
 	/* campaigns */
 	{ NULL,
 	  "INSERT INTO campaigns(program, argv, cwd, input, exe, strategy,"
 	  " seed, version, began, ended, outcome, uid, apart, unobserved,"
-	  " parts) SELECT p.new, o.argv, o.cwd, o.input, o.exe, o.strategy,"
-	  " o.seed, o.version, o.began, o.ended, o.outcome, o.uid, o.apart,"
-	  " o.unobserved, o.parts FROM other_campaigns o"
+	  " parts, machine, cpu, kernel) SELECT p.new, o.argv, o.cwd, o.input,"
+	  " o.exe, o.strategy, o.seed, o.version, o.began, o.ended, o.outcome,"
+	  " o.uid, o.apart, o.unobserved, o.parts, o.machine, o.cpu, o.kernel"
+	  " FROM other_campaigns o"
 	  " LEFT JOIN merge_program p ON p.old = o.program WHERE true"
 	  " ORDER BY o.id ON CONFLICT(uid) DO UPDATE SET"
 	  " program = coalesce(campaigns.program, excluded.program),"
@@ -104,6 +99,18 @@ static const struct step steps[] = {
 	{ "merge_campaign",
 	  "INSERT INTO merge_campaign SELECT o.id, m.id FROM other_campaigns o"
 	  " JOIN campaigns m ON m.uid = o.uid" },
+};
+
+static const struct step rest[] = {
+	/* marks */
+	{ NULL,
+	  "INSERT INTO memo(program, goal, predicted, observed, exposed,"
+	  " failed, attempts, broke)"
+	  " SELECT p.new, i.new," MAPLE_SQL_BEST_MARKS(
+		  "o") " FROM other_memo o"
+		       " JOIN merge_program p ON p.old = o.program"
+		       " JOIN merge_goal i ON i.old = o.goal WHERE true GROUP BY 1, 2"
+		       " ON CONFLICT(program, goal) DO UPDATE SET" MAPLE_SQL_UNION_OF_MARKS },
 
 	/* Of a campaign that both have, one may know more runs than the other. */
 	{ NULL,
@@ -171,18 +178,46 @@ static int take(struct maple_memo *memo, const struct step *step,
 	return ret ? ret : maple_sql_exec(memo, step->sql, err);
 }
 
+static int take_all(struct maple_memo *memo, const struct step *steps, size_t n,
+		    struct maple_error *err)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = take(memo, &steps[i], err);
+	return ret;
+}
+
+/*
+ * maple_sql_identify - of the memo that has been taken in, everything that its
+ * rows are known by is ours as well; merge_image, merge_site, merge_class,
+ * merge_goal, merge_program and merge_campaign say which is which
+ * maple_sql_forget_numbers - these are not used any more
+ */
+int maple_sql_identify(struct maple_memo *memo, struct maple_error *err)
+{
+	return take_all(memo, identities,
+			sizeof(identities) / sizeof(*identities), err);
+}
+
+int maple_sql_forget_numbers(struct maple_memo *memo, struct maple_error *err)
+{
+	return maple_sql_exec(memo, forget, err);
+}
+
 static int unite(struct maple_memo *memo, struct maple_error *err)
 {
 	int ret = memo->driver->begin(memo, true, err);
 
 	if (ret)
 		return ret;
-	for (unsigned int i = 0; i < sizeof(steps) / sizeof(*steps) && !ret; i++)
-		ret = take(memo, &steps[i], err);
+	ret = maple_sql_identify(memo, err);
+	if (!ret)
+		ret = take_all(memo, rest, sizeof(rest) / sizeof(*rest), err);
 	if (!ret)
 		ret = maple_corpora_merge(memo, err);
 	if (!ret)
-		ret = maple_sql_exec(memo, forget, err);
+		ret = maple_sql_forget_numbers(memo, err);
 	/* A rollback takes the temporary tables with it. */
 	return maple_sql_leave(memo, true, ret, err);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "memo/mirror.h"
 #include "memo/sql.h"
 #include "memo/store.h"
 
@@ -75,8 +76,10 @@ void maple_memo_close(struct maple_memo *memo)
 		return;
 	for (int i = 0; i < MAPLE_SQL_MAX; i++)
 		maple_sql_finish(memo->statement[i]);
+	maple_mirror_finish(memo->mirror);
 	if (memo->db)
 		memo->driver->close(memo);
+	maple_mirror_close(memo->mirror);
 	free(memo->path);
 	free(memo);
 }
@@ -88,18 +91,18 @@ int maple_store_check(struct maple_memo *memo, struct maple_error *err)
 
 int maple_memo_begin(struct maple_memo *memo, struct maple_error *err)
 {
-	return memo->host ? 0 : memo->driver->begin(memo, true, err);
+	return memo->host ? 0 : maple_sql_begin(memo, err);
 }
 
 int maple_memo_commit(struct maple_memo *memo, struct maple_error *err)
 {
-	return memo->host ? 0 : memo->driver->commit(memo, err);
+	return memo->host ? 0 : maple_sql_commit(memo, err);
 }
 
 void maple_memo_rollback(struct maple_memo *memo)
 {
 	if (!memo->host)
-		memo->driver->rollback(memo);
+		maple_sql_rollback(memo);
 }
 
 /* maple_memo_limit - see maple/memo.h */

@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <jansson.h>
 #include "base/array.h"
+#include "memo/machine.h"
 #include "memo/sql.h"
 #include "memo/store.h"
 #include "base/bytes.h"
@@ -45,9 +46,11 @@ int maple_store_campaign_begin(struct maple_memo *memo,
 			       int64_t *id, struct maple_error *err)
 {
 	char *argv = encode_argv(campaign->argv);
+	struct maple_machine machine;
 	char uid[UID_SIZE];
 	int ret;
 
+	maple_machine_describe(&machine);
 	if (!argv)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	if (!campaign->name && make_uid(uid)) {
@@ -57,11 +60,12 @@ int maple_store_campaign_begin(struct maple_memo *memo,
 				       "campaign by: %m");
 	}
 	ret = maple_sql_find(
-		memo, MAPLE_SQL_CAMPAIGN_BEGIN, id, err, "sssssissiu", argv,
+		memo, MAPLE_SQL_CAMPAIGN_BEGIN, id, err, "sssssissiusss", argv,
 		campaign->cwd, campaign->input, campaign->exe,
 		campaign->strategy, (int64_t)campaign->seed, campaign->version,
 		campaign->name ? campaign->name : uid, (int64_t)campaign->owner,
-		(unsigned int)campaign->apart);
+		(unsigned int)campaign->apart, machine.name, machine.cpu,
+		machine.kernel);
 	free(argv);
 	if (!ret && !*id)
 		ret = maple_error_set(err, EEXIST,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "memo/mirror.h"
 #include "memo/sql.h"
 
 /* maple_sql_damaged - -EBADMSG, and that what was read makes no sense */
@@ -175,6 +176,43 @@ char *maple_sql_string(struct maple_query *query, int column)
 	return text ? strdup(text) : NULL;
 }
 
+/*
+ * maple_sql_first - statement @which, at its first row; as maple_sql_step()
+ *
+ * When the server is lost, and there is a place beside it, it is asked there.
+ */
+int maple_sql_first(struct maple_memo *memo, enum maple_statement which,
+		    struct maple_query **query, struct maple_error *err,
+		    const char *types, va_list ap)
+{
+	va_list copy;
+	int ret;
+
+	va_copy(copy, ap);
+	ret = get(memo, which, query, err, types, copy);
+	va_end(copy);
+	if (!ret)
+		ret = maple_sql_step(memo, *query, err);
+	if (!maple_mirror_leaves(memo, ret))
+		return ret;
+	ret = maple_mirror_leave(memo, err);
+	return ret ? ret : maple_sql_first(memo, which, query, err, types, ap);
+}
+
+/* maple_sql_ask - the same; *query is what is to be read from, and reset */
+int maple_sql_ask(struct maple_memo *memo, enum maple_statement which,
+		  struct maple_query **query, struct maple_error *err,
+		  const char *types, ...)
+{
+	va_list ap;
+	int ret;
+
+	va_start(ap, types);
+	ret = maple_sql_first(memo, which, query, err, types, ap);
+	va_end(ap);
+	return ret;
+}
+
 /* maple_sql_run - a statement that returns no rows */
 int maple_sql_run(struct maple_memo *memo, enum maple_statement which,
 		  struct maple_error *err, const char *types, ...)
@@ -184,11 +222,11 @@ int maple_sql_run(struct maple_memo *memo, enum maple_statement which,
 	int ret;
 
 	va_start(ap, types);
-	ret = get(memo, which, &query, err, types, ap);
-	va_end(ap);
-	if (!ret)
-		ret = maple_sql_step(memo, query, err);
+	ret = maple_sql_first(memo, which, &query, err, types, ap);
 	assert(ret <= 0);
+	if (!ret)
+		ret = maple_mirror_tell(memo, which, 0, err, types, ap);
+	va_end(ap);
 	return ret;
 }
 
@@ -214,21 +252,15 @@ int maple_sql_numbers(struct maple_memo *memo, const char *table,
 	return maple_sql_exec(memo, sql, err);
 }
 
-/* maple_sql_find - the one number that a statement returns; 0: no row */
-int maple_sql_find(struct maple_memo *memo, enum maple_statement which,
-		   int64_t *id, struct maple_error *err, const char *types, ...)
+/* maple_sql_number_of - as maple_sql_find(), and nobody is told of it */
+int maple_sql_number_of(struct maple_memo *memo, enum maple_statement which,
+			int64_t *id, struct maple_error *err, const char *types,
+			va_list ap)
 {
 	struct maple_query *query;
-	va_list ap;
-	int ret;
+	int ret = maple_sql_first(memo, which, &query, err, types, ap);
 
 	*id = 0;
-	va_start(ap, types);
-	ret = get(memo, which, &query, err, types, ap);
-	va_end(ap);
-	if (ret)
-		return ret;
-	ret = maple_sql_step(memo, query, err);
 	if (ret <= 0)
 		return ret;
 	*id = maple_sql_number(query, 0);
@@ -236,6 +268,79 @@ int maple_sql_find(struct maple_memo *memo, enum maple_statement which,
 	ret = maple_sql_step(memo, query, err);
 	assert(ret <= 0);
 	return ret;
+}
+
+/* maple_sql_find - the one number that a statement returns; 0: no row */
+int maple_sql_find(struct maple_memo *memo, enum maple_statement which,
+		   int64_t *id, struct maple_error *err, const char *types, ...)
+{
+	va_list ap;
+	int ret;
+
+	va_start(ap, types);
+	ret = maple_sql_number_of(memo, which, id, err, types, ap);
+	if (!ret && *id)
+		ret = maple_mirror_tell(memo, which, *id, err, types, ap);
+	va_end(ap);
+	return ret;
+}
+
+/*
+ * maple_sql_row - the number of a row, made by @add if @find finds none
+ * @types: the arguments of @add; the first of them are those of @find
+ *
+ * Numbers never change: what is known beside a server it is not asked for.
+ */
+int maple_sql_row(struct maple_memo *memo, enum maple_statement find,
+		  const char *find_types, enum maple_statement add, int64_t *id,
+		  struct maple_error *err, const char *types, ...)
+{
+	va_list ap;
+	int ret;
+
+	assert(!strncmp(find_types, types, strlen(find_types)));
+	va_start(ap, types);
+	ret = maple_mirror_find(memo, find, id, err, find_types, ap);
+	if (!ret && !*id) {
+		ret = maple_sql_number_of(memo, find, id, err, find_types, ap);
+		if (!ret && !*id)
+			ret = maple_sql_number_of(memo, add, id, err, types, ap);
+		if (!ret)
+			ret = maple_mirror_tell(memo, add, *id, err, types, ap);
+	}
+	va_end(ap);
+	return ret;
+}
+
+/* maple_sql_begin - a transaction that writes */
+int maple_sql_begin(struct maple_memo *memo, struct maple_error *err)
+{
+	int ret = memo->driver->begin(memo, true, err);
+
+	if (!maple_mirror_leaves(memo, ret))
+		return ret;
+	ret = maple_mirror_leave(memo, err);
+	return ret ? ret : memo->driver->begin(memo, true, err);
+}
+
+int maple_sql_commit(struct maple_memo *memo, struct maple_error *err)
+{
+	int ret = memo->driver->commit(memo, err);
+
+	if (maple_mirror_leaves(memo, ret)) {
+		ret = maple_mirror_leave(memo, err);
+		if (!ret)
+			ret = memo->driver->commit(memo, err);
+	}
+	if (!ret)
+		maple_mirror_kept(memo);
+	return ret;
+}
+
+void maple_sql_rollback(struct maple_memo *memo)
+{
+	memo->driver->rollback(memo);
+	maple_mirror_lost(memo);
 }
 
 /*
@@ -246,7 +351,7 @@ int maple_sql_find(struct maple_memo *memo, enum maple_statement which,
 int maple_sql_enter(struct maple_memo *memo, bool *ours, struct maple_error *err)
 {
 	*ours = !memo->driver->in_transaction(memo);
-	return *ours ? memo->driver->begin(memo, true, err) : 0;
+	return *ours ? maple_sql_begin(memo, err) : 0;
 }
 
 int maple_sql_leave(struct maple_memo *memo, bool ours, int ret,
@@ -255,8 +360,8 @@ int maple_sql_leave(struct maple_memo *memo, bool ours, int ret,
 	if (!ours)
 		return ret;
 	if (!ret)
-		ret = memo->driver->commit(memo, err);
+		ret = maple_sql_commit(memo, err);
 	if (ret)
-		memo->driver->rollback(memo);
+		maple_sql_rollback(memo);
 	return ret;
 }

@@ -5,6 +5,7 @@
 #ifndef MAPLE_MEMO_SQL_H
 #define MAPLE_MEMO_SQL_H
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <maple/memo.h>
@@ -94,6 +95,7 @@ struct maple_memo {
 	char *path;
 	uid_t owner;				      /* of the file */
 	struct maple_query *statement[MAPLE_SQL_MAX]; /* NULL: never used */
+	struct maple_mirror *mirror; /* beside a server; NULL: none */
 };
 
 extern const char *const maple_sql_text[MAPLE_SQL_MAX];
@@ -122,6 +124,21 @@ int maple_sql_run(struct maple_memo *memo, enum maple_statement which,
 		  struct maple_error *err, const char *types, ...);
 int maple_sql_find(struct maple_memo *memo, enum maple_statement which,
 		   int64_t *id, struct maple_error *err, const char *types, ...);
+int maple_sql_first(struct maple_memo *memo, enum maple_statement which,
+		    struct maple_query **query, struct maple_error *err,
+		    const char *types, va_list ap);
+int maple_sql_ask(struct maple_memo *memo, enum maple_statement which,
+		  struct maple_query **query, struct maple_error *err,
+		  const char *types, ...);
+int maple_sql_number_of(struct maple_memo *memo, enum maple_statement which,
+			int64_t *id, struct maple_error *err, const char *types,
+			va_list ap);
+int maple_sql_row(struct maple_memo *memo, enum maple_statement find,
+		  const char *find_types, enum maple_statement add, int64_t *id,
+		  struct maple_error *err, const char *types, ...);
+int maple_sql_begin(struct maple_memo *memo, struct maple_error *err);
+int maple_sql_commit(struct maple_memo *memo, struct maple_error *err);
+void maple_sql_rollback(struct maple_memo *memo);
 int maple_sql_enter(struct maple_memo *memo, bool *ours,
 		    struct maple_error *err);
 int maple_sql_leave(struct maple_memo *memo, bool ours, int ret,
@@ -137,6 +154,10 @@ int maple_sql_copy(const char *path, struct maple_memo **copy,
 
 /* input.c */
 char *maple_sql_input_of(const char *text, const char *requests);
+
+/* merge.c */
+int maple_sql_identify(struct maple_memo *memo, struct maple_error *err);
+int maple_sql_forget_numbers(struct maple_memo *memo, struct maple_error *err);
 
 /* corpus.c */
 int maple_corpora_prepare(struct maple_memo *copy, struct maple_error *err);

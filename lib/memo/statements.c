@@ -215,6 +215,10 @@ const char *const maple_sql_migrations[] = {
 	 " programs.id) AND NOT EXISTS(SELECT 1 FROM findings f"
 	 " WHERE f.program = programs.id);"
 	 "DROP TABLE told;"),
+	/* 14: where a campaign was */
+	("ALTER TABLE campaigns ADD COLUMN machine TEXT;"
+	 "ALTER TABLE campaigns ADD COLUMN cpu TEXT;"
+	 "ALTER TABLE campaigns ADD COLUMN kernel TEXT;"),
 };
 
 /* Children first, because of the foreign keys. */
@@ -310,8 +314,9 @@ const int maple_sql_version =
 const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_CAMPAIGN_BEGIN] =
 		"INSERT INTO campaigns(argv, cwd, input, exe, strategy, seed,"
-		" version, began, uid, owner, apart) VALUES($1, $2, $3, $4, $5, $6,"
-		" $7, unixepoch(), $8, nullif($9, 0) - 1, $10)"
+		" version, began, uid, owner, apart, machine, cpu, kernel)"
+		" VALUES($1, $2, $3, $4, $5, $6, $7, unixepoch(), $8,"
+		" nullif($9, 0) - 1, $10, $11, $12, $13)"
 		" ON CONFLICT(uid) DO UPDATE SET uid = excluded.uid"
 		" WHERE campaigns.owner IS NOT DISTINCT FROM excluded.owner"
 		" RETURNING id",

@@ -106,8 +106,8 @@ failed() {
 	usage "which finding?" replay
 	usage "which finding?" replay a b
 	usage "one finding at a time" report a b
-	usage "memo wants list, forget, merge or export" memo
-	usage "memo wants list, forget, merge or export" memo lst
+	usage "memo wants list, forget, merge, deliver or export" memo
+	usage "memo wants list, forget, merge, deliver or export" memo lst
 	usage "forget what?" memo forget
 	usage "forget what?" memo --all forget x
 	usage "take no argument" memo list x

@@ -119,9 +119,23 @@ attempts() {
 	[ "$(sql 'SELECT max(attempts) FROM maple.memo')" -le 5 ]
 }
 
-# The result and the memo say the same: no run is missing, and none is twice.
+# What the result says, the memo has: no run is missing, and none is twice.
+same_runs() {
+	local runs
+
+	runs=$(jq '[.runs[] | numbers] | add' "$json")
+	echo "$runs runs, $(sql 'SELECT count(*), count(ended) FROM maple.runs')"
+	[ "$runs" -ge 10 ]
+	# The one that was stopped is no run of the result's.
+	[ "$(sql "SELECT count(*) FROM maple.runs
+		WHERE verdict IS DISTINCT FROM 'stopped'")" = "$runs" ]
+	[ "$(sql 'SELECT count(*) FROM maple.runs WHERE ended IS NULL')" = 0 ]
+	[ "$(sql 'SELECT count(*) FROM maple.campaigns
+		WHERE ended IS NOT NULL')" = 1 ]
+}
+
 @test "the server is killed 20 times, and nothing is lost" {
-	local i campaign runs kept
+	local i campaign kept
 
 	endless --strategy rw
 	for i in {1..20}; do
@@ -133,31 +147,85 @@ attempts() {
 	kill -INT $campaign
 	wait $campaign || status=$?
 	cat "$BATS_TEST_TMPDIR/err"
-	runs=$(jq '[.runs[] | numbers] | add' "$json")
-	echo "$runs runs, $(sql 'SELECT count(*), count(ended) FROM maple.runs')"
-	[ "$runs" -ge 20 ]
-	# The one that was stopped is no run of the result's.
-	[ "$(sql "SELECT count(*) FROM maple.runs
-		WHERE verdict IS DISTINCT FROM 'stopped'")" = "$runs" ]
-	[ "$(sql 'SELECT count(*) FROM maple.runs WHERE ended IS NULL')" = 0 ]
-	[ "$(sql 'SELECT count(*) FROM maple.campaigns
-		WHERE ended IS NOT NULL')" = 1 ]
+	same_runs
 }
 
-@test "a server that stays away ends the campaign, with what it is" {
-	local campaign began kept
+# Until the campaign has said $1; then until its spool has five runs more.
+goes_on_locally() {
+	local spools=$XDG_STATE_HOME/maple/spool i
+
+	for ((i = 0; i < 900; i++)); do
+		grep -q 'goes on without the server' "$BATS_TEST_TMPDIR/err" && break
+		kill -0 $campaign || fail "$(cat "$BATS_TEST_TMPDIR/err")"
+		sleep 0.1
+	done
+	spool=$(echo "$spools"/*.spool)
+	until [ "$(sqlite3 "$spool" 'SELECT count(*) > 5 FROM runs')" = 1 ]; do
+		kill -0 $campaign || fail "$(cat "$BATS_TEST_TMPDIR/err")"
+		sleep 0.2
+	done
+}
+
+@test "without the server a campaign goes on, and what it learned is delivered" {
+	local campaign spool kept
 
 	endless --strategy rw
 	postgres kill
-	began=$SECONDS
+	goes_on_locally
+	kill -INT $campaign
 	wait $campaign || status=$?
-	postgres start >/dev/null
 	stderr=$(cat "$BATS_TEST_TMPDIR/err")
-	[ "$status" = 125 ]
-	says "memo database .* (cannot be opened|was lost)"
-	[ $((SECONDS - began)) -lt 150 ]
-	# What had been kept is there.
-	[ "$(sql 'SELECT count(*) > 5 FROM maple.runs')" = t ]
+	says "the connection to the server was lost|cannot be opened"
+	says "delivered by the next one with --db .*Connection refused"
+	[ -s "$spool" ]
+	postgres start >/dev/null
+	mapletest memo deliver --db "$db"
+	ended_with 0
+	says "delivered to the server: 1 spools with [0-9]+ runs"
+	[ ! -e "$spool" ]
+	same_runs
+	mapletest memo deliver --db "$db"
+	ended_with 0
+	says "delivered to the server: 0 spools"
+	same_runs
+}
+
+@test "a server that comes back later is delivered to at the campaign's end" {
+	local campaign spool kept
+
+	endless --strategy rw
+	postgres kill
+	goes_on_locally
+	postgres start >/dev/null
+	mapletest memo deliver --db "$db"
+	ended_with 0
+	says "1 spools are being written yet"
+	kill -INT $campaign
+	wait $campaign || status=$?
+	stderr=$(cat "$BATS_TEST_TMPDIR/err")
+	says "delivered to the server: 1 spools"
+	[ ! -e "$spool" ]
+	same_runs
+}
+
+@test "what a killed campaign has left the next one delivers" {
+	local campaign spool runs kept
+
+	endless --strategy rw
+	postgres kill
+	goes_on_locally
+	kill -KILL $campaign
+	wait $campaign || status=$?
+	runs=$(sqlite3 "$spool" 'SELECT count(*) FROM runs
+		WHERE id NOT IN (SELECT run FROM known WHERE over)')
+	postgres start >/dev/null
+	campaign --seed 2 --strategy rw --max-runs 5 -- \
+		"$TARGETS/clean/mutex_counter"
+	ended_with 0
+	says "delivered to the server: 1 spools with $runs runs"
+	# All but the one under way have ended, in either.
+	[ "$(sql 'SELECT count(*) FROM maple.runs WHERE ended IS NULL')" -le 1 ]
+	[ "$(sql 'SELECT count(*) FROM maple.campaigns')" = 2 ]
 }
 
 @test "what cannot be is said, with the mend" {

@@ -22,7 +22,8 @@
  * At a server a connection that is lost is made again, up to 30 s later, and
  * the transaction under way with it: nothing is lost, and nothing done twice.
  * Else it is -ENOTCONN the server stays away, or -EAGAIN others have written
- * what the transaction relied on; it is to be given up.
+ * what the transaction relied on; it is to be given up. With a spool
+ * (maple_memo_spool()) neither -ENOTCONN nor -ENOSPC ends what a campaign writes.
  */
 #ifndef MAPLE_MEMO_H
 #define MAPLE_MEMO_H
@@ -56,6 +57,42 @@ enum maple_memo_flag {
 int maple_memo_open(const char *path, unsigned int flags,
 		    struct maple_memo **memo, struct maple_error *err);
 void maple_memo_close(struct maple_memo *memo);
+
+/*
+ * maple_memo_spool - when the server is lost from now on, or its disk is full,
+ * the memo goes on in a file of @folder, a spool, for the rest of its life
+ * @folder: made if need be; its parent is there
+ * @notice: is told so, once; or NULL
+ *
+ * In the spool is what was written since, and what that relies on; what others
+ * know is not there. Nothing is claimed then, and carrying over a rebuild, or
+ * forgetting a program, fails as without a spool. For a file, and mapled's
+ * memo, this does nothing.
+ *
+ * maple_memo_spooled - the spool's path, once it is the memo; else NULL
+ */
+int maple_memo_spool(struct maple_memo *memo, const char *folder,
+		     void (*notice)(void *ctx, const char *text), void *ctx,
+		     struct maple_error *err);
+const char *maple_memo_spooled(const struct maple_memo *memo);
+
+struct maple_memo_delivery {
+	unsigned int delivered; /* spools, which are gone now */
+	unsigned int before;	/* were delivered already, and are gone now */
+	unsigned int busy;	/* a campaign still writes them */
+	unsigned int others;	/* belong to other servers */
+	uint64_t runs;		/* in those that were delivered */
+};
+
+/*
+ * maple_memo_deliver - what the spools of @folder have, to @memo, at a server
+ *
+ * Each is delivered whole, once, and removed. With an error those before it
+ * were delivered, and it and the rest stay as they are.
+ */
+int maple_memo_deliver(struct maple_memo *memo, const char *folder,
+		       struct maple_memo_delivery *delivery,
+		       struct maple_error *err);
 
 /* maple_memo_check - the database's own check of what it has; -EBADMSG */
 int maple_memo_check(struct maple_memo *memo, struct maple_error *err);

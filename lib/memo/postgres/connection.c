@@ -216,8 +216,10 @@ int maple_pg_call(struct maple_pg *c, const struct maple_pg_call *call,
 				       c->memo->path);
 	if (!send_call(c, call))
 		return maple_pg_fail(c, NULL, err);
-	ret = read_answer(c, call->types ? maple_clock_now() + ANSWER_S : 0, &r,
-			  err);
+	ret = read_answer(
+		c,
+		call->types || call->bounded ? maple_clock_now() + ANSWER_S : 0,
+		&r, err);
 	if (result)
 		*result = r;
 	else
@@ -309,6 +311,7 @@ static int set_up(struct maple_pg *c, struct maple_error *err)
 {
 	struct maple_pg_call call = {
 		.sql = "SET search_path = maple; SET lock_timeout = '10s';"
+		       "SET standard_conforming_strings = on;"
 		       "SET idle_in_transaction_session_timeout = '60s';"
 		       "SET tcp_keepalives_idle = 10;"
 		       "SET tcp_keepalives_interval = 5;"

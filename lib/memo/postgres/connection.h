@@ -32,6 +32,7 @@ struct maple_pg_call {
 	const char *prepared; /* its name on the server; NULL: it has none */
 	unsigned int generation; /* of the connection that knows it by that */
 	const char *const *values;
+	bool bounded; /* it takes no longer than one, though it is several */
 };
 
 /* What has been done in a transaction that writes. */
@@ -53,11 +54,15 @@ struct maple_pg {
 	struct maple_memo *memo;
 	PGconn *conn;
 	bool readonly;
-	bool away;		  /* it was waited for, and it did not come */
-	unsigned int generation;  /* grows with each connection */
-	unsigned int prepared;	  /* names given */
-	char name[MAPLE_PG_NAME]; /* of this memo, to the server */
-	int backend;		  /* the process there; 0: none yet */
+	bool away;		   /* it was waited for, and it did not come */
+	unsigned int generation;   /* grows with each connection */
+	unsigned int prepared;	   /* names given */
+	char name[MAPLE_PG_NAME];  /* of this memo, to the server */
+	char about[MAPLE_PG_NAME]; /* which memo it is; "": not asked yet */
+	int backend;		   /* the process there; 0: none yet */
+
+	char *waiting; /* statements that are sent with the next one; batch.c */
+	size_t nwaiting, waiting_room;
 
 	bool begun, writes, alone; /* the transaction; alone: no other one */
 	bool temporary;		   /* it uses what goes with the connection */
@@ -93,6 +98,17 @@ void maple_pg_rollback(struct maple_pg *c);
 int maple_pg_do(struct maple_pg *c, const struct maple_pg_call *call,
 		PGresult **result, struct maple_error *err);
 void maple_pg_forget(struct maple_pg *c);
+
+/* batch.c */
+int maple_pg_wait(struct maple_pg *c, const char *sql, struct maple_error *err);
+int maple_pg_wait_call(struct maple_pg *c, const struct maple_pg_call *call,
+		       struct maple_error *err);
+bool maple_pg_can_wait(const struct maple_pg *c,
+		       const struct maple_pg_call *call);
+bool maple_pg_says_nothing(const struct maple_pg_call *call);
+int maple_pg_send(struct maple_pg *c, PGresult **result,
+		  struct maple_error *err);
+void maple_pg_drop(struct maple_pg *c);
 
 /* claims.c */
 int maple_pg_claim(struct maple_memo *memo, int64_t program,

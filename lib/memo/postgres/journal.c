@@ -108,12 +108,16 @@ static int simple(struct maple_pg *c, const char *sql, struct maple_error *err)
 	return maple_pg_call(c, &call, NULL, err);
 }
 
-/* Its serial number is left at once, so that nothing is missing at its end. */
+/*
+ * Its serial number is left at once, so that nothing is missing at its end.
+ * What begins a transaction that writes waits for its first statement.
+ */
 static int start(struct maple_pg *c, struct maple_error *err)
 {
 	char sql[512];
 	int n;
 
+	maple_pg_drop(c);
 	if (!c->writes)
 		return simple(c,
 			      "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
@@ -127,7 +131,7 @@ static int start(struct maple_pg *c, struct maple_error *err)
 		 ", unixepoch()) ON CONFLICT(name) DO UPDATE SET"
 		 " serial = excluded.serial, at = excluded.at",
 		 c->name, c->serial);
-	return simple(c, sql, err);
+	return maple_pg_wait(c, sql, err);
 }
 
 static int not_again(struct maple_pg *c, struct maple_error *err)
@@ -171,6 +175,8 @@ static int repeat(struct maple_pg *c, struct maple_error *err)
 {
 	int ret = start(c, err);
 
+	if (!ret)
+		ret = maple_pg_send(c, NULL, err);
 	for (size_t i = 0; i < c->n && !ret; i++)
 		ret = do_entry(c, &c->entry[i], err);
 	return ret;
@@ -243,10 +249,11 @@ int maple_pg_begin(struct maple_pg *c, bool writes, bool alone,
 /* Of a transaction that has failed the server takes it for a ROLLBACK. */
 static int try_commit(struct maple_pg *c, struct maple_error *err)
 {
-	struct maple_pg_call call = { .sql = "COMMIT" };
 	PGresult *r = NULL;
-	int ret = maple_pg_call(c, &call, &r, err);
+	int ret = maple_pg_wait(c, "COMMIT", err);
 
+	if (!ret)
+		ret = maple_pg_send(c, &r, err);
 	if (!ret && strcmp(c->pq->PQcmdStatus(r), "COMMIT"))
 		ret = maple_error_set(err, EIO,
 				      "memo database '%s': the transaction had "
@@ -277,6 +284,7 @@ int maple_pg_commit(struct maple_pg *c, struct maple_error *err)
 
 void maple_pg_rollback(struct maple_pg *c)
 {
+	maple_pg_drop(c);
 	if (c->begun && c->conn)
 		simple(c, "ROLLBACK", NULL);
 	c->begun = false;
@@ -299,11 +307,28 @@ static int read_once(struct maple_pg *c, const struct maple_pg_call *call,
 	return ret;
 }
 
+/* With what waits; or it waits as well. */
+static int step_with(struct maple_pg *c, const struct maple_pg_call *call,
+		     PGresult **result, struct maple_error *err)
+{
+	int ret;
+
+	if (!c->writes || !maple_pg_can_wait(c, call)) {
+		ret = maple_pg_send(c, NULL, err);
+		return ret ? ret : maple_pg_call(c, call, result, err);
+	}
+	ret = maple_pg_wait_call(c, call, err);
+	if (ret || !maple_pg_says_nothing(call))
+		return ret ? ret : maple_pg_send(c, result, err);
+	*result = c->pq->PQmakeEmptyPGresult(c->conn, PGRES_COMMAND_OK);
+	return *result ? 0 : maple_error_set(err, ENOMEM, "out of memory");
+}
+
 /* Within a transaction. */
 static int step_once(struct maple_pg *c, const struct maple_pg_call *call,
 		     PGresult **result, struct maple_error *err)
 {
-	int ret = maple_pg_call(c, call, result, err);
+	int ret = step_with(c, call, result, err);
 
 	for (int i = 0; i < MAPLE_PG_TRIES && ret == -ENOTCONN; i++) {
 		ret = again(c, NULL, err);

@@ -40,6 +40,7 @@
 	C(PQresultErrorField)        \
 	C(PQclear)                   \
 	C(PQcmdStatus)               \
+	C(PQmakeEmptyPGresult)       \
 	C(PQntuples)                 \
 	C(PQnfields)                 \
 	C(PQfname)                   \

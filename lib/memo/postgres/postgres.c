@@ -223,6 +223,7 @@ static void close_it(struct maple_memo *memo)
 	}
 	maple_pg_forget(c);
 	free(c->entry);
+	free(c->waiting);
 	free(c->claim);
 	free(c);
 }
@@ -238,6 +239,69 @@ static int check(struct maple_memo *memo, struct maple_error *err)
 			 maple_sql_tables[i]);
 		ret = exec(memo, sql, err);
 	}
+	return ret;
+}
+
+/* ---- what is delivered later ---- */
+
+static int origin_of(struct maple_memo *memo, struct maple_origin *origin,
+		     struct maple_error *err)
+{
+	struct maple_pg *c = pg_of(memo);
+	struct maple_pg_call call = { .sql = "SELECT uid FROM about" };
+	PGresult *r = NULL;
+	int ret = 0;
+
+	/* Asked for while there is somebody to ask. */
+	if (!*c->about) {
+		ret = maple_pg_do(c, &call, &r, err);
+		if (!ret && c->pq->PQntuples(r))
+			snprintf(c->about, sizeof(c->about), "%s",
+				 c->pq->PQgetvalue(r, 0, 0));
+		c->pq->PQclear(r);
+	}
+	memcpy(origin->memo, c->about, sizeof(origin->memo));
+	memcpy(origin->client, c->name, sizeof(origin->client));
+	origin->serial = c->serial;
+	return ret;
+}
+
+static void part(struct maple_memo *memo)
+{
+	struct maple_pg *c = pg_of(memo);
+
+	maple_pg_rollback(c);
+	if (c->conn)
+		c->pq->PQfinish(c->conn);
+	c->conn = NULL;
+}
+
+/* The process at the server may not have noticed yet that nobody listens. */
+static int settled(struct maple_memo *memo, const struct maple_origin *origin,
+		   bool *done, struct maple_error *err)
+{
+	static const char *const sql[] = {
+		"SELECT count(pg_terminate_backend(pid, 5000))"
+		" FROM pg_stat_activity WHERE application_name = $1",
+		"SELECT serial FROM clients WHERE name = $1",
+	};
+	const char *const values[] = { origin->client };
+	PGresult *r = NULL;
+	int ret = 0;
+
+	for (int i = 0; i < 2 && !ret; i++) {
+		struct maple_pg_call call = { .sql = sql[i],
+					      .types = "s",
+					      .values = values };
+
+		pg_of(memo)->pq->PQclear(r);
+		r = NULL;
+		ret = maple_pg_do(pg_of(memo), &call, &r, err);
+	}
+	*done = !ret && pg_of(memo)->pq->PQntuples(r) &&
+		strtoll(pg_of(memo)->pq->PQgetvalue(r, 0, 0), NULL, 10) ==
+			origin->serial;
+	pg_of(memo)->pq->PQclear(r);
 	return ret;
 }
 
@@ -292,6 +356,9 @@ const struct maple_driver maple_postgres = {
 	.text = maple_pg_text,
 	.claim = maple_pg_claim,
 	.release = maple_pg_release,
+	.origin = origin_of,
+	.part = part,
+	.settled = settled,
 	.limit = limit,
 	.room = limit,
 	.watch = watch,

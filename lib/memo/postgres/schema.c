@@ -152,6 +152,14 @@ const char maple_pg_schema[] =
 	"CREATE RULE usage_none AS ON DELETE TO usage DO INSTEAD NOTHING";
 /* clang-format on */
 
+/* clang-format off */
 const char *const maple_pg_migrations[] = {
-	NULL, /* none yet */
+	/* 14: which memo it is, wherever it lies; what was delivered to it */
+	"ALTER TABLE campaigns ADD COLUMN machine TEXT;"
+	"ALTER TABLE campaigns ADD COLUMN cpu TEXT;"
+	"ALTER TABLE campaigns ADD COLUMN kernel TEXT;"
+	"ALTER TABLE about ADD COLUMN uid TEXT;"
+	"UPDATE about SET uid = gen_random_uuid()::TEXT;"
+	"CREATE TABLE deliveries(client TEXT PRIMARY KEY, at BIGINT NOT NULL);",
 };
+/* clang-format on */
