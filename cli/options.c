@@ -81,7 +81,7 @@ static const struct option_entry table[] = {
 	  "force up to N orders in one run, one after the other (default 8)" },
 	{ "idioms", "LIST", RUN | ATTACH, SETS(campaign.classes, classes),
 	  "the idioms to try; all, 1-6, unless given" },
-	{ "backend", "NAME", RERUN, SETS(campaign.backend, backend),
+	{ "backend", "NAME", RERUN | ATTACH, SETS(campaign.backend, backend),
 	  "auto, agent, kernel, ebpf+agent, ebpf+module, agent+module or"
 	  " agent+agent; who observes and who enforces: the best there is, or,"
 	  " of a replay, who found it, unless given" },

@@ -21,7 +21,7 @@
 #include "policy/policy.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
-#define MAPLE_SHM_VERSION  16
+#define MAPLE_SHM_VERSION  17
 #define MAPLE_SHM_ENV	   "MAPLE_AGENT"  /* /proc/PID/fd/N of the file */
 #define MAPLE_SHM_ASAN	   "ASAN_OPTIONS" /* with --exe */
 #define MAPLE_SHM_MARK	   "MAPLE_" /* before the name of the user's own */
@@ -36,9 +36,10 @@
 #define MAPLE_SHM_EXE	   256
 #define MAPLE_SHM_RING	   (1u << 19) /* events, 20 MB: RLIMIT_AS counts them all */
 #define MAPLE_SHM_CHANGES  64
-#define MAPLE_SHM_THEN	   7 /* plans that may follow a run's first */
-#define MAPLE_SHM_NET	   4 /* variables that a controlled run watches */
-#define MAPLE_SHM_HELD	   8 /* locks of a thread that section.c follows */
+#define MAPLE_SHM_THEN	   7	/* plans that may follow a run's first */
+#define MAPLE_SHM_NET	   4	/* variables that a controlled run watches */
+#define MAPLE_SHM_HELD	   8	/* locks of a thread that section.c follows */
+#define MAPLE_SHM_MAPS	   8192 /* mappings of the agent in a joined process */
 
 /* What the agent does in the target. */
 enum maple_shm_mode {
@@ -238,6 +239,24 @@ struct maple_shm_control {
 	struct maple_policy_switch decided[MAPLE_POLICY_ENTRIES]; /* [a] */
 };
 
+/* Of a process that ran before the agent came. */
+struct maple_shm_joined {
+	uint32_t pinned; /* [c] its threads are to share one CPU */
+	uint32_t n;	 /* [c] threads that are stopped */
+	struct {
+		int32_t tid;	  /* [c] */
+		uint64_t pointer; /* [c] its thread pointer */
+		uint64_t pc;	  /* [c], [a] where it is to go on */
+	} thread[MAPLE_THREADS];
+	uint64_t self;	   /* [a] where its maple_self is, from its pointer */
+	uint64_t restorer; /* [a] what handlers of signals return to */
+	uint32_t handlers; /* [a] threads that the agent has handle a signal */
+	uint32_t nmaps;	   /* [a] memory that goes when the agent does: */
+	struct {
+		uint64_t at, size;
+	} map[MAPLE_SHM_MAPS]; /* [a] */
+};
+
 struct maple_shm {
 	/* Handshake. */
 	uint64_t magic;	  /* [c] */
@@ -314,6 +333,7 @@ struct maple_shm {
 	struct maple_shm_call call[MAPLE_SHM_CALLS];
 	struct maple_shm_context context[MAPLE_SHM_CONTEXTS]; /* [a] */
 	struct maple_shm_control control;
+	struct maple_shm_joined joined;
 
 	/*
 	 * The ring. A writer takes a slot by adding to head, fills it, and

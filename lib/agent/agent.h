@@ -286,6 +286,13 @@ void maple_agent_note(unsigned int kind, uint32_t site, const void *addr,
 /* maple_agent_forking - a thread of the run is about to fork */
 void maple_agent_forking(void);
 
+/* joined.c: called by the joiner, and found by name */
+MAPLE_EXPORT int maple_joined_open(const char *path);
+MAPLE_EXPORT int maple_joined_enter(void);
+MAPLE_EXPORT int maple_joined_leave(void);
+MAPLE_EXPORT int maple_joined_close(void);
+MAPLE_EXPORT int maple_joined_forget(void);
+
 /*
  * maple_agent_settle - whether a thread that the caller is about to create
  * belongs to the run; the process that is first to create one has the run

@@ -58,6 +58,11 @@ void maple_agent_heap(void);
 /* main.c */
 extern bool maple_agent_enforces;
 
+/* joined.c */
+extern bool maple_joined;      /* the process ran before we came, */
+extern bool maple_joined_left; /* ... and the run in it is over */
+bool maple_joined_admit(void);
+
 /* control.c */
 extern bool maple_control_values; /* the run's accesses have values */
 void maple_control_ahead(void);
@@ -129,6 +134,9 @@ uint64_t maple_peek_memory(uint64_t addr, uint64_t size);
 /* image.c */
 void maple_image_start(void);
 void maple_image_scan(void);
+void maple_image_list(void);
+void maple_image_patch(void);
+void maple_image_unmap(void);
 void maple_image_keep(void);
 void maple_image_again(void);
 uint32_t maple_image_of(uint64_t addr, uint64_t *offset);
@@ -150,6 +158,7 @@ struct maple_patch_origin {
 
 bool maple_patch_origin(uint64_t pc, struct maple_patch_origin *origin);
 void maple_patch_remove(uint64_t pc);
+void maple_patch_out(void);
 void maple_patch_again(const struct maple_shm_image *image,
 		       const struct maple_table *table);
 
@@ -241,7 +250,7 @@ static inline bool maple_hook_begin(const struct maple_agent_site *site,
 
 	*acc = (struct maple_access){ site->number, site->kind, addr,
 				      site->size };
-	if (!shm || self->number == MAPLE_THREAD_NONE)
+	if (!shm || (self->number == MAPLE_THREAD_NONE && !maple_joined_admit()))
 		return false;
 	if (self->inside) {
 		shm->stats.nested++;
@@ -396,6 +405,7 @@ void maple_agent_log(const struct maple_access *acc, unsigned int flags);
 void maple_enforce_ahead(void);
 void maple_enforce_start(void);
 bool maple_enforce_over(void);
+void maple_enforce_wake(void);
 bool maple_enforce_callers(void);
 bool maple_enforce_before(const struct maple_access *acc, unsigned int flags);
 void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
@@ -436,12 +446,16 @@ bool maple_net_hit(int code, uint64_t data, uint32_t flags, uint64_t pc,
 /* fault.c */
 void maple_fault_start(void);
 void maple_fault_end(void);
+void maple_fault_leave(void);
+uint64_t maple_fault_restorer(void);
 void maple_fault_stack(void);
 void maple_fault_stack_drop(void);
 
 /* lock.c: a futex lock for the agent's own state */
 void maple_lock_take(uint32_t *word);
 void maple_lock_give(uint32_t *word);
+extern void (*maple_lock_mapped)(uint64_t at, uint64_t size);
+void maple_lock_tell(uint64_t at, uint64_t size);
 void *maple_lock_memory(uint64_t size);
 void maple_lock_populate(uint64_t from, uint64_t to);
 void maple_lock_populate_shared(const void *from, const void *to);

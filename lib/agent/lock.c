@@ -30,12 +30,25 @@ void maple_lock_give(uint32_t *word)
 		raw3(SYS_futex, word, FUTEX_WAKE, 1);
 }
 
+/* Told of all memory that is mapped, where somebody is to give it back; or NULL. */
+void (*maple_lock_mapped)(uint64_t at, uint64_t size);
+
+/* maple_lock_tell - [@at, @at + @size) has been mapped */
+void maple_lock_tell(uint64_t at, uint64_t size)
+{
+	if (maple_lock_mapped)
+		maple_lock_mapped(at, size);
+}
+
 static void *map(uint64_t size, int flags)
 {
 	long p = raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
 
-	return raw_failed(p) ? NULL : (void *)p;
+	if (raw_failed(p))
+		return NULL;
+	maple_lock_tell((uint64_t)p, size);
+	return (void *)p;
 }
 
 /*

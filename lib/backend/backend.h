@@ -192,7 +192,8 @@ struct maple_run_image {
 
 struct maple_run {
 	enum maple_end end;
-	int status; /* as from waitpid */
+	int status;   /* as from waitpid */
+	bool unknown; /* ... but nobody could wait for it */
 	double seconds, cpu_seconds;
 	double entered; /* when it got to its own code; 0: not known */
 	double ended;	/* both by maple_clock_now() */
@@ -369,6 +370,10 @@ int maple_backend_agent_create(const struct maple_backend_options *options,
 			       struct maple_error *err);
 void maple_agent_probe(const struct maple_backend_options *options,
 		       struct maple_ability *ability);
+/* agent/joined.c: of options->joined */
+void maple_agent_joined_probe(const struct maple_backend_options *options,
+			      struct maple_ability *ability);
+bool maple_agent_joined_forces(const struct maple_backend_options *options);
 /* kernel/observe.c */
 int maple_backend_ebpf_create(const struct maple_backend_options *options,
 			      struct maple_backend **backend,

@@ -229,22 +229,36 @@ int maple_pair_choose(const char *wanted,
 	return choose_best(choice, options, err);
 }
 
-/*
- * maple_pair_choose_joined - the same for a process that runs already: only
- * from outside; without maple.ko, nobody enforces
- */
-int maple_pair_choose_joined(const struct maple_backend_options *options,
-			     struct maple_pair_choice *choice,
-			     struct maple_error *err)
+/* The agent joins it, where it can; @why: nothing else was asked for. */
+static int choose_joining(struct maple_pair_choice *choice,
+			  const struct maple_backend_options *options,
+			  const char *why, struct maple_error *err)
 {
-	struct maple_ability *ebpf, *module;
+	struct maple_ability *agent = &choice->ability[MAPLE_HALF_AGENT];
+
+	maple_agent_joined_probe(options, agent);
+	choice->observe = choice->enforce = MAPLE_HALF_AGENT;
+	if (agent->error)
+		return refuse(choice, MAPLE_HALF_AGENT, MAPLE_HALF_AGENT, "",
+			      err);
+	choice->alone = !maple_agent_joined_forces(options);
+	snprintf(choice->why, sizeof(choice->why), "%s%.140s",
+		 choice->alone ? "nothing is enforced: the process may have no "
+				 "real-time priorities (ulimit -r 85, before "
+				 "it is started); "
+			       : "",
+		 why);
+	return 0;
+}
+
+/* From outside; without maple.ko, nobody enforces. */
+static int choose_outside(struct maple_pair_choice *choice,
+			  struct maple_error *err)
+{
+	struct maple_ability *ebpf = &choice->ability[MAPLE_HALF_EBPF];
+	struct maple_ability *module = &choice->ability[MAPLE_HALF_MODULE];
 	char text[SAID];
 
-	memset(choice, 0, sizeof(*choice));
-	ebpf = &choice->ability[MAPLE_HALF_EBPF];
-	module = &choice->ability[MAPLE_HALF_MODULE];
-	halves[MAPLE_HALF_EBPF].probe(options->host, ebpf);
-	halves[MAPLE_HALF_MODULE].probe(options->host, module);
 	choice->observe = MAPLE_HALF_EBPF;
 	choice->enforce = MAPLE_HALF_MODULE;
 	if (ebpf->error)
@@ -258,6 +272,48 @@ int maple_pair_choose_joined(const struct maple_backend_options *options,
 	snprintf(choice->why, sizeof(choice->why), "%s%.200s",
 		 choice->alone ? "nothing is enforced: " : "", text);
 	return 0;
+}
+
+/*
+ * maple_pair_choose_joined - the same for a process that runs already
+ *
+ * Asked for nothing, it is from outside where maple.ko is there; else the agent
+ * joins it, and what it does not let in is observed from outside.
+ */
+int maple_pair_choose_joined(const char *wanted,
+			     const struct maple_backend_options *options,
+			     struct maple_pair_choice *choice,
+			     struct maple_error *err)
+{
+	struct maple_ability *ebpf = &choice->ability[MAPLE_HALF_EBPF];
+	struct maple_ability *module = &choice->ability[MAPLE_HALF_MODULE];
+	struct maple_error not_joined = { "" };
+	bool any = !wanted || !strcmp(wanted, "auto");
+	char text[SAID], agent[SAID];
+
+	memset(choice, 0, sizeof(*choice));
+	if (!any && !strcmp(wanted, "agent"))
+		return choose_joining(choice, options, "as asked for", err);
+	if (!any && strcmp(wanted, "kernel") && strcmp(wanted, "ebpf+module"))
+		return maple_error_set(err, EINVAL,
+				       "--backend %s cannot join a program: "
+				       "agent and kernel can",
+				       wanted);
+	halves[MAPLE_HALF_MODULE].probe(options->host, module);
+	if (any && module->error) {
+		say(text, module);
+		if (!choose_joining(choice, options, text, &not_joined))
+			return 0;
+	}
+	halves[MAPLE_HALF_EBPF].probe(options->host, ebpf);
+	if (!any || !*not_joined.text || !ebpf->error)
+		return choose_outside(choice, err);
+	say(text, ebpf);
+	snprintf(agent, sizeof(agent), "%.200s", not_joined.text);
+	return maple_error_set(err, -maple_backend_errno(ebpf->error),
+			       "%.240s; and it cannot be observed by eBPF "
+			       "either: %.200s",
+			       agent, text);
 }
 
 static int open_halves(struct maple_pair *pair,
@@ -406,7 +462,9 @@ int maple_pair_run(struct maple_pair *pair, const struct maple_run_order *order,
 		beside = scheduler_of(pair);
 	assert(b); /* who observes alone is asked for nothing else */
 	e = maple_backend_run(b, beside, order, sink, run, err);
-	if (!e && run->end == MAPLE_END_ITSELF && pair->observe->ops->ended)
-		pair->observe->ops->ended(pair->observe, &run->status);
+	if (!e && run->end == MAPLE_END_ITSELF && b->options.joined)
+		run->unknown =
+			!pair->observe->ops->ended ||
+			!pair->observe->ops->ended(pair->observe, &run->status);
 	return e;
 }

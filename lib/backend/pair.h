@@ -36,7 +36,8 @@ void maple_pair_look(const struct maple_backend_options *options,
 int maple_pair_choose(const char *wanted,
 		      const struct maple_backend_options *options,
 		      struct maple_pair_choice *choice, struct maple_error *err);
-int maple_pair_choose_joined(const struct maple_backend_options *options,
+int maple_pair_choose_joined(const char *wanted,
+			     const struct maple_backend_options *options,
 			     struct maple_pair_choice *choice,
 			     struct maple_error *err);
 

@@ -175,6 +175,35 @@ static void probe_watchpoints(struct maple_answers *a)
 	}
 }
 
+/* How a program is joined that runs already. */
+static void answer_attach(struct maple_answers *a,
+			  const struct maple_ability ability[MAPLE_HALVES])
+{
+	FILE *yama = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+	int scope = yama ? fgetc(yama) - '0' : 0;
+
+	if (yama)
+		fclose(yama);
+	if (!ability[MAPLE_HALF_MODULE].error)
+		maple_answer(a, "attach", MAPLE_PROBE_OK, "",
+			     "a program that runs is joined from outside");
+	else if (ability[MAPLE_HALF_AGENT].error)
+		maple_answer(a, "attach", MAPLE_PROBE_INFO, "",
+			     "nothing joins a program that runs and forces "
+			     "orders on it");
+	else if (scope > 0 && geteuid())
+		maple_answer(a, "attach", MAPLE_PROBE_INFO,
+			     "sudo mapletest attach PID, or sudo sysctl "
+			     "kernel.yama.ptrace_scope=0",
+			     "the agent may not join a program that runs: "
+			     "kernel.yama.ptrace_scope is %d",
+			     scope);
+	else
+		maple_answer(a, "attach", MAPLE_PROBE_OK, "",
+			     "the agent joins a program of yours that runs, "
+			     "and sees no locks; maple.ko would");
+}
+
 /* The program is of the kind that can be tested, or NULL. */
 static void probe_backends(struct maple_answers *a, const char *agent,
 			   const char *program)
@@ -211,6 +240,7 @@ static void probe_backends(struct maple_answers *a, const char *agent,
 		maple_answer(a, "backend", MAPLE_PROBE_OK, "",
 			     "--backend auto takes %s, %.200s",
 			     maple_pair_name(&choice), choice.why);
+	answer_attach(a, ability);
 	free(path);
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# mapletest attach on this machine, where as a rule there is no maple.ko: a
-# server under load is observed, and nothing else happens to it. Without eBPF
+# mapletest attach from outside on this machine, where as a rule there is no
+# maple.ko: a server under load is observed, and nothing else happens to it; by
+# the agent: attach_agent.bats. Without eBPF
 # the tests that need it are skipped, and say so. What is forced on a running
 # program is tested in guests.
 
@@ -53,13 +54,14 @@ state_of() {
 
 attach() { # OPTIONS... PID
 	rm -f "$json"
-	mapletest attach --db "$db" --format json --output "$json" "$@"
+	mapletest attach --backend kernel --db "$db" --format json \
+		--output "$json" "$@"
 }
 
 # In the background; $attached is its number. On a busy machine it takes seconds
 # until the server is observed.
 attach_behind() { # OPTIONS... PID
-	"$BUILD/mapletest" attach --db "$db" "$@" \
+	"$BUILD/mapletest" attach --backend kernel --db "$db" "$@" \
 		>"$BATS_TEST_TMPDIR/live" 2>&1 3>&- &
 	attached=$!
 	ours="$ours $attached"
@@ -189,7 +191,8 @@ attach_behind() { # OPTIONS... PID
 	needs_ebpf
 	serve clean
 	run --separate-stderr timeout -s KILL 60 "$BUILD/mapled" attach \
-		--no-daemon --db "$db" --max-time 5s --quiet $server
+		--no-daemon --backend kernel --db "$db" --max-time 5s --quiet \
+		$server
 	ended_with 125
 	says "observed only"
 }

@@ -12,6 +12,7 @@ fuzz_src := $(wildcard lib/*.c) $(call sources,$(addprefix lib/,base detached im
 	host memo report)) lib/backend/kernel/module/control.c \
 	lib/backend/kernel/module/exchange.c lib/backend/kernel/module/forward.c \
 	lib/backend/guard/door.c lib/backend/guard/warden.c lib/backend/guard/stop.c \
+	lib/backend/guard/restart.c \
 	lib/backend/process.c lib/backend/kernel/ebpf/uprobe.c \
 	$(filter-out daemon/main.c,$(daemon_src))
 fuzz_obj := $(fuzz_src:%.c=$(O)/fuzz/%.o)

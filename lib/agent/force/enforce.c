@@ -164,8 +164,9 @@ static void sleep_slice(void *who, uint32_t n)
 
 static bool stands(void *who, enum maple_verdict verdict)
 {
-	return verdict == MAPLE_GO &&
-	       !maple_auto_moved(drive.automaton, maple_self.number);
+	return maple_joined_left ||
+	       (verdict == MAPLE_GO &&
+		!maple_auto_moved(drive.automaton, maple_self.number));
 }
 
 static void enter_again(void *who, struct maple_waits *waits)
@@ -385,6 +386,13 @@ void maple_enforce_spin(void)
 	enter();
 	maple_auto_tick(drive.automaton, 0);
 	leave();
+}
+
+/* maple_enforce_wake - whoever sleeps in the automaton looks again */
+void maple_enforce_wake(void)
+{
+	__atomic_add_fetch(&moves, 1, __ATOMIC_RELAXED);
+	raw_futex_wake(&moves);
 }
 
 /* maple_enforce_ahead - what an enforced run needs, whatever its plan */

@@ -286,7 +286,7 @@ void maple_sched_start(void)
 	shm->old_nice = 20 - (int)raw2(SYS_getpriority, PRIO_PROCESS, 0);
 	raw3(SYS_sched_getaffinity, 0, sizeof(shm->old_affinity),
 	     shm->old_affinity);
-	if (maple_shm_owns_sched(shm)) {
+	if (maple_shm_owns_sched(shm) && !maple_joined) {
 		raise_limit(RLIMIT_RTPRIO, MAPLE_PRIO_HOOK);
 		raise_limit(RLIMIT_NICE, 40);
 	}

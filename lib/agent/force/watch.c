@@ -123,6 +123,11 @@ bool maple_watch_sees(void)
  */
 void maple_watch_start(void)
 {
+	/* In a process that was joined no descriptor may appear. */
+	if (maple_joined) {
+		sight = BLIND;
+		return;
+	}
 	maple_watch_try();
 	for (int any = 0; any <= 2; any++) {
 		long fd = raw3(SYS_fcntl, any, WATCHED_FD_DUP,

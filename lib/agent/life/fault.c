@@ -187,6 +187,14 @@ static bool own(int signo, const siginfo_t *info, ucontext_t *uc)
 	return true;
 }
 
+/* Where the agent is to be unloaded nobody may return to it any more. */
+static void count_handler(int n)
+{
+	if (maple_joined && maple_shm)
+		__atomic_add_fetch(&maple_shm->joined.handlers, (uint32_t)n,
+				   __ATOMIC_RELAXED);
+}
+
 static void on_signal(int signo, siginfo_t *info, void *ctx)
 {
 	const struct action *k = &kept[signo];
@@ -197,7 +205,9 @@ static void on_signal(int signo, siginfo_t *info, void *ctx)
 	if (IS_IGNORED(k) && info->si_code <= 0)
 		return;
 	if (!IS_DEFAULT(k) && !IS_IGNORED(k)) {
+		count_handler(1);
 		call_kept(signo, info, uc);
+		count_handler(-1);
 		return;
 	}
 	maple_agent_enter();
@@ -273,6 +283,29 @@ void maple_fault_start(void)
 		raw4(SYS_rt_sigaction, owned[i], &a, &kept[owned[i]], SIGS);
 	}
 	installed = true;
+}
+
+/* maple_fault_restorer - what handlers of signals return to */
+uint64_t maple_fault_restorer(void)
+{
+	return (uint64_t)restorer;
+}
+
+/*
+ * maple_fault_leave - the same where the program may have installed its own
+ * meanwhile, past us: they stay
+ */
+void maple_fault_leave(void)
+{
+	struct action now;
+
+	installed = false;
+	for (unsigned int i = 0; i < sizeof(owned) / sizeof(*owned); i++) {
+		raw4(SYS_rt_sigaction, owned[i], NULL, &now, SIGS);
+		if (now.handler == on_signal)
+			raw4(SYS_rt_sigaction, owned[i], &kept[owned[i]], NULL,
+			     SIGS);
+	}
 }
 
 /* maple_fault_end - what the program believes is installed becomes true */

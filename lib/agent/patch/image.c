@@ -88,6 +88,17 @@ static void fill_path(struct maple_shm_image *im, const char *name)
 	copy_text(im->path + n, name, sizeof(im->path) - n);
 }
 
+/* Loaded from a descriptor of some process's. */
+static bool is_descriptor(const char *name)
+{
+	static const char proc[] = "/proc/";
+	unsigned int i = 0;
+
+	while (proc[i] && proc[i] == name[i])
+		i++;
+	return !proc[i];
+}
+
 static int add_image(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	static struct maple_shm_image im; /* under the lock; too big for stacks */
@@ -114,6 +125,9 @@ static int add_image(struct dl_phdr_info *info, size_t size, void *ctx)
 			im.hi = im.bias + ph->p_vaddr + ph->p_memsz;
 	}
 	if (self >= im.lo && self < im.hi)
+		return 0;
+	/* Another copy of us, which an earlier run had to leave behind. */
+	if (maple_joined && is_descriptor(info->dlpi_name))
 		return 0;
 	fill_path(&im, info->dlpi_name);
 	for (i = 0; i < shm->nimages; i++)
@@ -250,7 +264,7 @@ static void patch_ready(void)
 		is_patched[i] = true;
 		maple_patch_image(im, t);
 	}
-	if (shm->stem == MAPLE_STEM_NONE)
+	if (shm->stem == MAPLE_STEM_NONE && !maple_joined)
 		unmap_tables();
 }
 
@@ -286,6 +300,34 @@ void maple_image_scan(void)
 	if (patches(shm))
 		patch_ready();
 	maple_lock_give(&scanning);
+}
+
+/*
+ * maple_image_list - in a process that was joined: says which images there are,
+ * and asks for their tables, which maple_image_patch() is to find
+ */
+void maple_image_list(void)
+{
+	unsigned int nth = 0;
+
+	scan_number++;
+	dl_iterate_phdr(add_image, &nth);
+	__atomic_add_fetch(&maple_shm->asks, 1, __ATOMIC_ACQ_REL);
+}
+
+/* maple_image_patch - patches what was listed and is ready */
+void maple_image_patch(void)
+{
+	if (patches(maple_shm))
+		patch_ready();
+}
+
+/* maple_image_unmap - the campaign's tables, which nobody looks into any more */
+void maple_image_unmap(void)
+{
+	if (tables.size)
+		raw2(SYS_munmap, tables.at, tables.size);
+	tables.size = 0;
 }
 
 /* maple_image_start - the first scan of this run */

@@ -195,6 +195,20 @@ void maple_patch_remove(uint64_t pc)
 	}
 }
 
+/* maple_patch_out - all of the program's bytes are back */
+void maple_patch_out(void)
+{
+	for (struct maple_patched *p = patched; p; p = p->next) {
+		if (p->gone)
+			continue;
+		maple_patch_protect(p->lo, p->hi,
+				    PROT_READ | PROT_WRITE | PROT_EXEC);
+		for (uint32_t i = 0; i < p->ngroups; i++)
+			take_out(p, &p->group[i]);
+		maple_patch_protect(p->lo, p->hi, PROT_READ | PROT_EXEC);
+	}
+}
+
 /*
  * maple_patch_again - what is patched already takes on what is this run's own:
  * sites that @table leaves alone, and change points

@@ -16,6 +16,8 @@ static bool map_at(uint64_t at, uint64_t size)
 
 	if (!raw_failed(p) && (uint64_t)p != at)
 		raw2(SYS_munmap, p, size);
+	if ((uint64_t)p == at)
+		maple_lock_tell(at, size);
 	return (uint64_t)p == at;
 }
 

@@ -326,6 +326,8 @@ static void finish(struct maple_backend *b, const struct maple_run_sink *sink,
 	struct maple_trace_stats trace;
 	unsigned int i;
 
+	if (b->options.joined)
+		maple_agent_joined_leave(a);
 	drain(a, sink, true, UINT64_MAX);
 	maple_agent_tables_calls(a);
 	maple_agent_tables_contexts(a);
@@ -386,6 +388,7 @@ static void destroy(struct maple_backend *b)
 	struct maple_agent_backend *a = agent_of(b);
 	unsigned int i;
 
+	maple_joiner_close(&a->joiner);
 	maple_agent_stems_end(a);
 	maple_agent_ahead_end(a);
 	maple_agent_share_destroy(a);
@@ -422,6 +425,25 @@ static const struct maple_backend_ops agent_ops = {
 };
 
 /*
+ * Nothing is interposed: no locks, no conditions, no ends of memory. A copy
+ * of the agent has one run.
+ */
+static const struct maple_backend_ops joined_ops = {
+	.name = "agent",
+	.inside = true,
+	.keeps_crashed = true,
+	.schedules = true,
+	.splits = true,
+	.prepare = prepare,
+	.attach = maple_agent_joined_attach,
+	.serve = serve,
+	.finish = finish,
+	.done = maple_agent_joined_done,
+	.release = release,
+	.destroy = destroy,
+};
+
+/*
  * maple_backend_agent_create - a backend for the program in @options
  *
  * What @options points to must outlive the backend.
@@ -435,7 +457,7 @@ int maple_backend_agent_create(const struct maple_backend_options *options,
 
 	if (!a)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	a->base.ops = &agent_ops;
+	a->base.ops = options->joined ? &joined_ops : &agent_ops;
 	a->base.options = *options;
 	a->shm_fd = a->tables_fd = a->said = -1;
 	/* mapled gives rights to what runs, not to what waits. */

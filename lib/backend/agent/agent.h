@@ -7,6 +7,7 @@
 #include "../../trace/trace.h"
 #include "../backend.h"
 #include "backend/guard/launch.h"
+#include "backend/join/join.h"
 
 /* A thread that may be spinning: CPU used since its last event. */
 struct maple_spinner {
@@ -66,10 +67,11 @@ struct maple_agent_backend {
 
 	struct maple_agent_ahead ahead[2]; /* of this run, of the next */
 	unsigned int turn;
-	bool on_time;  /* nothing is executed ahead */
-	bool came_up;  /* the agent did, in the last run */
-	bool shadowed; /* the program has AddressSanitizer in it */
-	int said;      /* what processes say that have no run yet, or -1 */
+	bool on_time;		    /* nothing is executed ahead */
+	bool came_up;		    /* the agent did, in the last run */
+	bool shadowed;		    /* the program has AddressSanitizer in it */
+	struct maple_joiner joiner; /* of a process that ran before */
+	int said; /* what processes say that have no run yet, or -1 */
 };
 
 /* share.c */
@@ -101,6 +103,12 @@ bool maple_agent_tables_kept(struct maple_agent_backend *a, bool *many_more);
 uint32_t maple_agent_tables_number(struct maple_agent_backend *a, uint32_t site);
 uint32_t maple_agent_tables_inside(struct maple_agent_backend *a,
 				   uint32_t number);
+
+/* joined.c */
+int maple_agent_joined_attach(struct maple_backend *b, pid_t pid,
+			      struct maple_error *err);
+void maple_agent_joined_leave(struct maple_agent_backend *a);
+bool maple_agent_joined_done(struct maple_backend *b);
 
 /* stem.c */
 struct maple_launch *maple_agent_fork(struct maple_backend *b,

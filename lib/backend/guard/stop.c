@@ -6,12 +6,14 @@
  * CPU, and each stops only once it gets it, so the crashed thread, which
  * spins above the others, has to stop first.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "backend/process.h"
+#include "restart.h"
 #include "stop.h"
 
 #define STOP_MS 10000 /* for all threads to stop */
@@ -79,8 +81,14 @@ int maple_stop_all(pid_t pid, struct maple_stopped *at)
 /* maple_stop_let_go - who has not stopped is let go when the caller ends */
 void maple_stop_let_go(const struct maple_stopped *at, int n)
 {
+	struct user_regs_struct again;
 	int i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
+		if (at[i].known && !at[i].signo &&
+		    (long)at[i].regs.rax == -EINTR &&
+		    maple_restart(at[i].tid, &at[i].regs, &again))
+			ptrace(PTRACE_SETREGS, at[i].tid, NULL, &again);
 		ptrace(PTRACE_DETACH, at[i].tid, NULL, at[i].signo);
+	}
 }

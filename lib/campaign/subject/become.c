@@ -67,11 +67,16 @@ static int read_owner(const char *rights, struct owner *owner)
 	return read_groups(groups + strlen("Groups:"), owner);
 }
 
-/* Those that there are of them; whether they do is for eBPF to say. */
-static int keep_capabilities(void)
+/*
+ * Those that there are of them; whether they do is for eBPF to say. A process
+ * of root's, with all capabilities, is traced by who has the capability, and
+ * whoever traces it has all of root's rights anyhow.
+ */
+static int keep_capabilities(uid_t uid)
 {
+	const uint64_t roots = 1ull << CAP_SYS_PTRACE | 1ull << CAP_SYS_RESOURCE;
 	const uint64_t kept = 1ull << CAP_BPF | 1ull << CAP_PERFMON |
-			      1ull << CAP_SYS_NICE;
+			      1ull << CAP_SYS_NICE | (uid ? 0 : roots);
 	struct __user_cap_header_struct head = {
 		.version = _LINUX_CAPABILITY_VERSION_3
 	};
@@ -98,7 +103,7 @@ static int change(const struct owner *owner)
 	    setresgid(owner->gid, owner->gid, owner->gid) ||
 	    setresuid(owner->uid, owner->uid, owner->uid))
 		return -errno;
-	return keep_capabilities();
+	return keep_capabilities(owner->uid);
 }
 
 /* As a login would have it; what was said for root is root's. */

@@ -43,6 +43,7 @@ static int ask_oracle(struct maple_campaign *c, char **words)
 static int open(struct maple_campaign *c)
 {
 	c->requests = "attached";
+	c->agent = maple_campaign_find_agent(c->options->agent);
 	c->program = strdup(c->attached->exe);
 	c->cwd = c->attached->cwd ? strdup(c->attached->cwd) : NULL;
 	if (!c->program || (c->attached->cwd && !c->cwd))
@@ -54,8 +55,29 @@ static int choose(struct maple_campaign *c,
 		  struct maple_backend_options *backend,
 		  struct maple_pair_choice *choice)
 {
+	const char *wanted = c->options->backend;
+	bool any = !wanted || !strcmp(wanted, "auto");
+	int e;
+
 	backend->joined = &c->attached->joined;
-	return maple_pair_choose_joined(backend, choice, c->err);
+	/* What is left out by what the code tells are probes. */
+	if (any && c->options->sites != MAPLE_SITES_ALL)
+		wanted = "kernel";
+	e = maple_pair_choose_joined(wanted, backend, choice, c->err);
+	if (e || choice->observe != MAPLE_HALF_AGENT)
+		return e;
+	if (c->options->sites != MAPLE_SITES_ALL)
+		return maple_error_set(c->err, EINVAL,
+				       "--sites is for probes from outside, and "
+				       "here the agent observes: leave it out, "
+				       "or give --backend kernel");
+	maple_campaign_notice(c,
+			      "the agent joins process %d, and sees what its "
+			      "own code accesses, but no lock and no function "
+			      "of libc: orders that a lock rules out are tried "
+			      "in vain",
+			      c->attached->joined.pid);
+	return 0;
 }
 
 static int begin(struct maple_campaign *c)
@@ -145,6 +167,9 @@ static void judge_end(struct maple_campaign *c, struct maple_trial *trial)
 	if (run->signo ||
 	    (WIFSIGNALED(status) && maple_fault_is(WTERMSIG(status)))) {
 		maple_judge_death(run, j);
+	} else if (run->unknown) {
+		maple_campaign_notice(c, "process %d has ended",
+				      c->attached->joined.pid);
 	} else if (run->automaton.exposed && WIFEXITED(status) &&
 		   WEXITSTATUS(status)) {
 		j->failure = MAPLE_FAILURE_EXIT;
@@ -233,8 +258,8 @@ static bool is_over(struct maple_campaign *c, struct maple_trial *trial)
 		return true;
 	trial->job.kind = MAPLE_RUN_PROFILE;
 	trial->purpose = MAPLE_FOR_PROFILE;
-	if (observer->ops->ended)
-		observer->ops->ended(observer, &trial->run.status);
+	trial->run.unknown = !observer->ops->ended ||
+			     !observer->ops->ended(observer, &trial->run.status);
 	judge(c, trial);
 	return true;
 }

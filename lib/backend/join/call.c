@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * A function is called by a thread of another process.
+ *
+ * The thread is one that was called out of a wait in the kernel. It executes a
+ * few instructions of ours, which keep all its registers, call, put all
+ * registers back and return to where it was. So from the moment at which it is
+ * sent there it needs nobody: if we are killed then, it comes back by itself.
+ *
+ * The instructions stand in the rest of a page behind the code of some file
+ * that the process has mapped, where there is nothing but zeros.
+ */
+#include <assert.h>
+#include <cpuid.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "backend/process.h"
+#include "join.h"
+
+#define RED_ZONE 128
+#define STACK	 65536 /* bytes that the call may want */
+#define ROOM	 320   /* zeros that have to be there */
+#define XSAVE	 16384 /* bytes, at most: AMX has 11,008 */
+#define WITHIN	 10.0  /* seconds */
+#define XHEADER	 512   /* where the state's header is; it has 64 bytes */
+
+/* What the code works on; it knows where what is. */
+struct block {
+	uint64_t function, first, second, result;      /* 0, 8, 16, 24 */
+	uint64_t done;				       /* 32 */
+	uint64_t flags;				       /* 40 */
+	uint64_t rax, rcx, rdx, rsi, rdi, rbp;	       /* 48 ... 88 */
+	uint64_t r8, r9, r10, r11, r12, r13, r14, r15; /* 96 ... 152 */
+	char text[MAPLE_CALL_TEXT];		       /* 160 */
+	char pad[32];
+	unsigned char state[]; /* 448 */
+};
+
+static_assert(offsetof(struct block, state) == 448 && 448 % 64 == 0, "asm");
+
+/* Behind the code, since signals may overwrite what is below the stack. */
+struct back {
+	uint64_t rbx, rsp, rip;
+};
+
+extern const unsigned char maple_call_code[], maple_call_code_end[];
+
+__asm__(".pushsection .rodata\n"
+	".balign 16\n"
+	"maple_call_code:\n"
+	"	cld\n"
+	"	mov $-1, %eax\n"
+	"	mov $-1, %edx\n"
+	"	xsave64 448(%rbx)\n"
+	"	mov 8(%rbx), %rdi\n"
+	"	mov 16(%rbx), %rsi\n"
+	"	call *(%rbx)\n"
+	"	mov %rax, 24(%rbx)\n"
+	"	mov $-1, %eax\n"
+	"	mov $-1, %edx\n"
+	"	xrstor64 448(%rbx)\n"
+	"	movq $1, 32(%rbx)\n"
+	"	push 40(%rbx)\n"
+	"	popfq\n"
+	"	mov 48(%rbx), %rax\n"
+	"	mov 56(%rbx), %rcx\n"
+	"	mov 64(%rbx), %rdx\n"
+	"	mov 72(%rbx), %rsi\n"
+	"	mov 80(%rbx), %rdi\n"
+	"	mov 88(%rbx), %rbp\n"
+	"	mov 96(%rbx), %r8\n"
+	"	mov 104(%rbx), %r9\n"
+	"	mov 112(%rbx), %r10\n"
+	"	mov 120(%rbx), %r11\n"
+	"	mov 128(%rbx), %r12\n"
+	"	mov 136(%rbx), %r13\n"
+	"	mov 144(%rbx), %r14\n"
+	"	mov 152(%rbx), %r15\n"
+	"	mov 1f(%rip), %rbx\n"
+	"	mov 1f+8(%rip), %rsp\n"
+	"	jmp *1f+16(%rip)\n"
+	"	.balign 8\n"
+	"1:	.quad 0, 0, 0\n"
+	"maple_call_code_end:\n"
+	".popsection\n");
+
+static size_t code_size(void)
+{
+	return (size_t)(maple_call_code_end - maple_call_code);
+}
+
+/* Where @m ends in zeros that are no part of any code. */
+static bool find_room(void *ctx, const struct maple_memory_map *m)
+{
+	struct maple_call *call = ctx;
+	unsigned char rest[ROOM];
+
+	if (!m->exec || m->write || !m->file ||
+	    !maple_memory_read(call->pid, m->hi - ROOM, rest, ROOM))
+		return true;
+	for (unsigned int i = 0; i < ROOM; i++)
+		if (rest[i])
+			return true;
+	call->room = (m->hi - code_size()) & ~15ull;
+	return false;
+}
+
+static uint64_t state_size(void)
+{
+	unsigned int a, b, c, d;
+
+	if (!__get_cpuid_count(1, 0, &a, &b, &c, &d) || !(c & bit_OSXSAVE) ||
+	    !__get_cpuid_count(13, 0, &a, &b, &c, &d))
+		return 0;
+	return b;
+}
+
+/* maple_call_prepare - calls can be made in process @pid from now on */
+int maple_call_prepare(struct maple_call *call, pid_t pid,
+		       struct maple_error *err)
+{
+	assert(pid > 0 && code_size() + 16 < ROOM);
+	assert(!call->room || call->pid == pid);
+	call->pid = pid;
+	if (!state_size() || state_size() > XSAVE)
+		return maple_error_set(err, ENOTSUP,
+				       "this CPU has no XSAVE, or a state of "
+				       "more than %d bytes: the agent cannot "
+				       "join here",
+				       XSAVE);
+	if (call->room)
+		return 0;
+	if (maple_memory_maps(pid, find_room, call) || !call->room)
+		return maple_error_set(err, ENOTSUP,
+				       "no code of process %d has %d bytes to "
+				       "spare in its last page: start it with "
+				       "`mapletest run`",
+				       pid, ROOM);
+	if (!maple_memory_write(pid, call->room, maple_call_code, code_size()))
+		return maple_error_set(err, errno,
+				       "the code of process %d cannot be "
+				       "written: %m",
+				       pid);
+	return 0;
+}
+
+struct stack_at {
+	uint64_t sp;
+	bool fits;
+};
+
+static bool find_stack(void *ctx, const struct maple_memory_map *m)
+{
+	struct stack_at *at = ctx;
+
+	if (at->sp <= m->lo || at->sp > m->hi)
+		return true;
+	at->fits = m->write && (at->sp - m->lo > STACK + XSAVE + RED_ZONE ||
+				!strcmp(m->path, "[stack]"));
+	return false;
+}
+
+static void fill(struct block *b, const struct user_regs_struct *r)
+{
+	b->flags = r->eflags;
+	b->rax = r->rax;
+	b->rcx = r->rcx;
+	b->rdx = r->rdx;
+	b->rsi = r->rsi;
+	b->rdi = r->rdi;
+	b->rbp = r->rbp;
+	b->r8 = r->r8;
+	b->r9 = r->r9;
+	b->r10 = r->r10;
+	b->r11 = r->r11;
+	b->r12 = r->r12;
+	b->r13 = r->r13;
+	b->r14 = r->r14;
+	b->r15 = r->r15;
+}
+
+/* The code's last bytes, and the block with an empty state. */
+static bool put(struct maple_call *call, const struct user_regs_struct *again,
+		const struct block *head)
+{
+	const struct back back = { again->rbx, again->rsp, again->rip };
+	static const unsigned char header[XHEADER + 64];
+
+	return maple_memory_write(call->pid, call->block, head,
+				  offsetof(struct block, state)) &&
+	       maple_memory_write(call->pid,
+				  call->block + offsetof(struct block, state),
+				  header, sizeof(header)) &&
+	       maple_memory_write(call->pid,
+				  call->room + code_size() - sizeof(back),
+				  &back, sizeof(back));
+}
+
+/*
+ * maple_call_begin - @t, which maple_halt_restarts() has to say yes to, makes
+ * the call @what; it is let go for that
+ *
+ * maple_call_end() is to follow before the next one.
+ */
+int maple_call_begin(struct maple_call *call, struct maple_halted *t,
+		     const struct maple_called *what, struct maple_error *err)
+{
+	struct user_regs_struct again, there;
+	struct stack_at stack = { t->regs.rsp, false };
+	struct block head = { .function = what->function,
+			      .first = what->argument[0],
+			      .second = what->argument[1] };
+	uint64_t size = offsetof(struct block, state) + state_size() + 64;
+
+	assert(call->room && what->function);
+	if (!maple_halt_restarts(t))
+		return maple_error_set(err, EAGAIN,
+				       "thread %d does not wait any more",
+				       t->tid);
+	if (maple_memory_maps(call->pid, find_stack, &stack) || !stack.fits)
+		return maple_error_set(err, ENOTSUP,
+				       "thread %d of process %d has no room on "
+				       "its stack",
+				       t->tid, call->pid);
+	again = t->again;
+	call->tid = t->tid;
+	call->block = (again.rsp - RED_ZONE - size) & ~63ull;
+	assert(call->block < again.rsp - RED_ZONE);
+	fill(&head, &again);
+	if (what->text) {
+		snprintf(head.text, sizeof(head.text), "%s", what->text);
+		head.first = call->block + offsetof(struct block, text);
+	}
+	there = again;
+	there.rip = call->room;
+	there.rbx = call->block;
+	there.rsp = call->block;
+	if (!put(call, &again, &head) ||
+	    ptrace(PTRACE_SETREGS, t->tid, NULL, &there))
+		return maple_error_set(err, errno, "thread %d of process %d: %m",
+				       t->tid, call->pid);
+	ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
+	t->tid = 0;
+	return 0;
+}
+
+/* maple_call_is_in - whether who stands at @pc is about to return from a call */
+bool maple_call_is_in(const struct maple_call *call, uint64_t pc)
+{
+	return call->room && pc >= call->room && pc < call->room + code_size();
+}
+
+/* maple_call_end - waits until the call has come back; its *@result */
+int maple_call_end(struct maple_call *call, uint64_t *result,
+		   struct maple_error *err)
+{
+	double until = maple_clock_now() + WITHIN;
+	const struct timespec pause = { 0, 300000 };
+	struct block head;
+
+	assert(call->room && call->tid && call->block);
+	for (;;) {
+		if (!maple_memory_read(call->pid, call->block, &head,
+				       offsetof(struct block, text)) ||
+		    !maple_process_has(call->pid, call->tid))
+			return maple_error_set(
+				err, ESRCH, "process %d has ended", call->pid);
+		if (head.done)
+			break;
+		if (maple_clock_now() > until)
+			return maple_error_set(err, ETIMEDOUT,
+					       "thread %d of process %d does "
+					       "not come back: it waits for "
+					       "something in libc",
+					       call->tid, call->pid);
+		nanosleep(&pause, NULL);
+	}
+	*result = head.result;
+	return 0;
+}
+
+/* maple_call_clear - nothing of the code is left; nobody may be in it */
+void maple_call_clear(struct maple_call *call)
+{
+	static const unsigned char zeros[ROOM];
+
+	if (call->room)
+		maple_memory_write(call->pid, call->room, zeros, code_size());
+	call->room = 0;
+}

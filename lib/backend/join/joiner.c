@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The joiner: a process of ours that traces the one that is joined, for
+ * milliseconds at a time, and gets the agent in and out.
+ *
+ * It is a process of its own since it has to outlive mapletest: when that is
+ * killed, wherever it was, the joiner takes out what is in. What it knows of
+ * the process is shared memory: if the joiner is killed, another one goes on
+ * with that.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "abi/shm.h"
+#include "base/clock.h"
+#include "backend/process.h"
+#include "inside.h"
+
+#define LEAVE_TRIES 20 /* of some seconds each, where no thread waits */
+
+enum command { LOAD = 'l', ENTER = 'e', LEAVE = 'v' };
+
+static void carry_out(struct maple_inside *in, char command)
+{
+	struct maple_join_state *s = in->state;
+
+	memset(&s->error, 0, sizeof(s->error));
+	switch (command) {
+	case LOAD:
+		s->result = maple_inside_load(in, &s->error);
+		break;
+	case ENTER:
+		s->result = maple_inside_enter(in, &s->error);
+		break;
+	default:
+		s->result = maple_inside_leave(in, &s->error);
+	}
+}
+
+/* Until nobody asks any more. */
+static void serve(struct maple_inside *in, int socket, int parent)
+{
+	struct pollfd from[2] = { { socket, POLLIN, 0 }, { parent, POLLIN, 0 } };
+	char command;
+
+	for (;;) {
+		if (poll(from, 2, -1) < 0)
+			continue;
+		if (from[1].revents || read(socket, &command, 1) != 1)
+			break;
+		carry_out(in, command);
+		if (send(socket, &command, 1, MSG_NOSIGNAL) != 1)
+			break;
+	}
+	/* Whoever asked is gone, at whatever moment. */
+	for (int tries = 0;
+	     tries < LEAVE_TRIES && (in->state->entered || in->state->handle);
+	     tries++)
+		carry_out(in, LEAVE);
+	maple_call_clear(&in->state->call);
+}
+
+/*
+ * What the agent opens it opens through us in /proc, so our rights may not be
+ * more than the process has.
+ */
+static void let_look(pid_t pid)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	struct __user_cap_data_struct data[2] = { 0 }, its[2] = { 0 };
+
+	head.pid = pid;
+	if (syscall(SYS_capget, &head, its))
+		return;
+	head.pid = 0;
+	if (syscall(SYS_capget, &head, data))
+		return;
+	for (unsigned int i = 0; i < 2; i++) {
+		data[i].permitted &= its[i].permitted;
+		data[i].effective &= its[i].permitted;
+		data[i].inheritable = 0;
+	}
+	syscall(SYS_capset, &head, data);
+	prctl(PR_SET_DUMPABLE, 1);
+}
+
+static void run(const struct maple_joiner *j, int socket, pid_t maker)
+{
+	struct maple_inside in = { .state = j->state,
+				   .shm_fd = j->shm_fd,
+				   .tables_fd = j->tables_fd };
+	int parent = (int)syscall(SYS_pidfd_open, maker, 0);
+
+	setsid();
+	for (int signo = 1; signo < 32; signo++)
+		if (signo == SIGINT || signo == SIGTERM || signo == SIGHUP ||
+		    signo == SIGQUIT || signo == SIGPIPE || signo == SIGTSTP)
+			signal(signo, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	prctl(PR_SET_NAME, "maple-joiner");
+	let_look(j->state->pid);
+	in.shm = mmap(NULL, sizeof(*in.shm), PROT_READ | PROT_WRITE, MAP_SHARED,
+		      j->shm_fd, 0);
+	if (in.shm == MAP_FAILED || parent < 0)
+		_exit(1);
+	serve(&in, socket, parent);
+	_exit(0);
+}
+
+static int begin(struct maple_joiner *j, struct maple_error *err)
+{
+	pid_t maker = getpid();
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return maple_error_set(err, errno, "no joiner: %m");
+	j->pid = fork();
+	if (!j->pid) {
+		close(pair[0]);
+		run(j, pair[1], maker);
+	}
+	close(pair[1]);
+	j->socket = pair[0];
+	if (j->pid > 0)
+		return 0;
+	close(j->socket);
+	j->socket = -1;
+	return maple_error_set(err, errno, "no joiner: %m");
+}
+
+/*
+ * maple_joiner_open - a joiner for process @pid
+ * @agent: the file of it
+ *
+ * shm_fd and tables_fd are the caller's, and set. After maple_joiner_close()
+ * nothing is left of it, whatever this has returned.
+ */
+int maple_joiner_open(struct maple_joiner *j, pid_t pid, const char *agent,
+		      struct maple_error *err)
+{
+	struct maple_join_state *s;
+
+	assert(agent && j->shm_fd >= 0 && j->tables_fd >= 0);
+	j->pid = 0;
+	j->socket = -1;
+	s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	j->state = s == MAP_FAILED ? NULL : s;
+	if (!j->state)
+		return maple_error_set(err, ENOMEM, "out of memory");
+	s->pid = pid;
+	s->cpu = -1;
+	snprintf(s->agent, sizeof(s->agent), "%s", agent);
+	return begin(j, err);
+}
+
+static void bury(struct maple_joiner *j)
+{
+	if (j->socket >= 0)
+		close(j->socket);
+	j->socket = -1;
+	if (j->pid > 0)
+		waitpid(j->pid, NULL, __WALL);
+	j->pid = 0;
+}
+
+static int ask(struct maple_joiner *j, char command, struct maple_error *err)
+{
+	char answer;
+	int e;
+
+	assert(j->state && j->state->pid > 0);
+	for (int tries = 0; tries < 2; tries++) {
+		if (j->socket < 0) {
+			e = begin(j, err);
+			if (e)
+				return e;
+		}
+		if (send(j->socket, &command, 1, MSG_NOSIGNAL) == 1 &&
+		    TEMP_FAILURE_RETRY(read(j->socket, &answer, 1)) == 1) {
+			*err = j->state->error;
+			return j->state->result;
+		}
+		/* It was killed: another one takes out what is in. */
+		bury(j);
+		if (command != LEAVE)
+			break;
+	}
+	return maple_error_set(err, EPIPE,
+			       "the process that had joined %d was killed",
+			       j->state->pid);
+}
+
+/* maple_joiner_load - the agent is there, and has listed the images */
+int maple_joiner_load(struct maple_joiner *j, struct maple_error *err)
+{
+	return ask(j, LOAD, err);
+}
+
+/*
+ * maple_joiner_enter - the run begins
+ * @cpu: that all threads are to share, or -1
+ */
+int maple_joiner_enter(struct maple_joiner *j, int cpu, bool forces,
+		       struct maple_error *err)
+{
+	assert(j->state->handle && (cpu >= 0 || !forces));
+	j->state->cpu = cpu;
+	j->state->forces = forces;
+	return ask(j, ENTER, err);
+}
+
+/* maple_joiner_leave - the process is as it was before maple_joiner_load() */
+int maple_joiner_leave(struct maple_joiner *j, struct maple_error *err)
+{
+	if (!j->state->handle && !j->state->entered)
+		return 0;
+	return ask(j, LEAVE, err);
+}
+
+/* maple_joiner_close - leaves, if that is still to be done, and ends */
+void maple_joiner_close(struct maple_joiner *j)
+{
+	if (!j->state)
+		return;
+	bury(j);
+	munmap(j->state, sizeof(*j->state));
+	j->state = NULL;
+}

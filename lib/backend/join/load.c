@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * The agent is loaded by the process's own dlopen(), and unloaded by its
+ * dlclose(). Each time it is a new copy, in a file without a name, so that it
+ * knows nothing of the run before.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "abi/shm.h"
+#include "inside.h"
+
+#define COPY	 "maple-agent" /* as /proc/PID/maps has it */
+#define FIND_FOR 15.0	       /* seconds; a busy server waits now and then */
+#define FIRST_FD 1000 /* paths of copies that stayed are not used again */
+
+static void nap(long ms)
+{
+	const struct timespec t = { 0, ms * 1000000 };
+
+	nanosleep(&t, NULL);
+}
+
+/* Nobody may be in the code that calls when it is written anew. */
+static int settle(struct maple_inside *in, struct maple_error *err)
+{
+	struct maple_join_state *s = in->state;
+	bool is_in = true;
+	int e = 0;
+
+	for (int tries = 0; is_in && tries < 1000 && !e; tries++) {
+		if (!s->call.tid)
+			return 0;
+		e = maple_halt_one(&in->stop, s->pid, s->call.tid, err);
+		is_in = !e && in->stop.n &&
+			maple_call_is_in(&s->call, in->stop.thread[0].regs.rip);
+		maple_halt_go(&in->stop);
+		if (is_in)
+			nap(1);
+	}
+	if (!e && is_in)
+		e = maple_error_set(err, EBUSY, "a call does not come back");
+	return e;
+}
+
+/* The thread that may call libc, stopped; another one if it is elsewhere now. */
+static int stop_safe(struct maple_inside *in, struct maple_error *err)
+{
+	double until = maple_clock_now() + FIND_FOR;
+	struct maple_join_state *s = in->state;
+	int e = 0;
+
+	while (maple_clock_now() < until) {
+		if (s->safe.tid) {
+			e = maple_halt_one(&in->stop, s->pid, s->safe.tid, err);
+			if (e) {
+				maple_halt_go(&in->stop);
+				return e;
+			}
+			if (in->stop.n &&
+			    maple_safe_still(&s->safe, s->pid,
+					     &in->stop.thread[0]) &&
+			    maple_halt_restarts(&in->stop.thread[0]))
+				return 0;
+			maple_halt_go(&in->stop);
+		}
+		e = maple_safe_find(&s->safe, s->pid, err);
+		if (e) {
+			s->safe.tid = 0;
+			if (e != -EAGAIN)
+				return e;
+			nap(20);
+		}
+	}
+	return e ? e
+		 : maple_error_set(err, EAGAIN,
+				   "no thread of process %d waits long enough "
+				   "to load the agent: try again when it has "
+				   "less to do",
+				   s->pid);
+}
+
+/*
+ * maple_inside_call - a function of libc's, or the agent's, is called while all
+ * other threads run
+ */
+int maple_inside_call(struct maple_inside *in, const struct maple_called *what,
+		      uint64_t *result, struct maple_error *err)
+{
+	struct maple_join_state *s = in->state;
+	int e;
+
+	assert(what->function && s->pid > 0);
+	e = settle(in, err);
+	if (!e)
+		e = stop_safe(in, err);
+	if (e)
+		return e;
+	e = maple_call_begin(&s->call, &in->stop.thread[0], what, err);
+	maple_halt_go(&in->stop);
+	return e ? e : maple_call_end(&s->call, result, err);
+}
+
+/* A file of its own with the agent in it. */
+static int copy_agent(const char *path, struct maple_error *err)
+{
+	int from = open(path, O_RDONLY | O_CLOEXEC);
+	int to = memfd_create(COPY, MFD_CLOEXEC), high;
+	struct stat st;
+	off_t at = 0;
+
+	if (from < 0 || to < 0 || fstat(from, &st) ||
+	    sendfile(to, from, &at, (size_t)st.st_size) != st.st_size) {
+		maple_error_set(err, errno, "%.200s: %m", path);
+		st.st_size = -1;
+	}
+	if (from >= 0)
+		close(from);
+	high = to >= 0 && st.st_size > 0 ? fcntl(to, F_DUPFD_CLOEXEC, FIRST_FD)
+					 : -1;
+	if (to >= 0)
+		close(to);
+	return high;
+}
+
+static int refused(struct maple_inside *in, struct maple_error *err)
+{
+	struct maple_called ask = {
+		.function = maple_memory_libc(in->state->pid, "dlerror"),
+	};
+	char why[160] = "";
+	uint64_t at = 0;
+	int e = ask.function ? maple_inside_call(in, &ask, &at, err) : 0;
+
+	if (e)
+		return e;
+	for (size_t n = sizeof(why) - 1; at && n && !*why; n /= 2)
+		if (!maple_memory_read(in->state->pid, at, why, n))
+			*why = '\0';
+	return maple_error_set(
+		err, ENOTSUP, "process %d does not load the agent: %.160s",
+		in->state->pid, *why ? why : "no reason is given");
+}
+
+static int open_copy(struct maple_inside *in, int fd, struct maple_error *err)
+{
+	struct maple_join_state *s = in->state;
+	char path[64];
+	struct maple_called load = {
+		.function = maple_memory_libc(s->pid, "dlopen"),
+		.text = path,
+		.argument[1] = RTLD_NOW | RTLD_LOCAL,
+	};
+	int e;
+
+	if (!load.function)
+		return maple_error_set(err, ENOTSUP,
+				       "the libc of process %d has no dlopen(): "
+				       "it is none, or glibc before 2.34",
+				       s->pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), fd);
+	e = maple_inside_call(in, &load, &s->handle, err);
+	if (e)
+		return e;
+	if (!s->handle)
+		return refused(in, err);
+	/* A handle is libc's struct link_map, whose first word is the bias. */
+	if (!maple_memory_read(s->pid, s->handle, &s->base, sizeof(s->base)))
+		return maple_error_set(err, errno, "process %d has ended",
+				       s->pid);
+	s->size = maple_memory_extent(s->agent);
+	return 0;
+}
+
+/* maple_inside_load - a copy of the agent is there, and has its shared memory */
+int maple_inside_load(struct maple_inside *in, struct maple_error *err)
+{
+	struct maple_join_state *s = in->state;
+	struct maple_error unloaded;
+	char path[64];
+	struct maple_called open = { .text = path };
+	uint64_t result = 0;
+	int fd, e = maple_call_prepare(&s->call, s->pid, err);
+
+	assert(!s->handle && !s->entered);
+	fd = e ? -1 : copy_agent(s->agent, err);
+	if (fd < 0)
+		return e ? e : -errno;
+	e = open_copy(in, fd, err);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), in->shm_fd);
+	snprintf(in->shm->tables, sizeof(in->shm->tables), "/proc/%d/fd/%d",
+		 getpid(), in->tables_fd);
+	open.function = maple_inside_function(in, "maple_joined_open");
+	if (!e)
+		e = maple_inside_call(in, &open, &result, err);
+	if (!e && (int)result)
+		e = maple_error_set(err, -(int)result,
+				    "the agent in process %d cannot open %s",
+				    s->pid, path);
+	if (e && s->handle)
+		maple_inside_leave(in, &unloaded);
+	if (!s->kept)
+		close(fd);
+	return e;
+}
+
+/*
+ * maple_inside_unload - the agent, in which there is nobody, is there no more
+ */
+int maple_inside_unload(struct maple_inside *in, struct maple_error *err)
+{
+	struct maple_join_state *s = in->state;
+	struct maple_called forget = {
+		.function = maple_inside_function(in, "maple_joined_forget"),
+	};
+	struct maple_called unload = {
+		.function = maple_memory_libc(s->pid, "dlclose"),
+		.argument = { s->handle },
+	};
+	uint64_t result;
+	int e;
+
+	assert(s->handle && !s->entered);
+	e = maple_inside_call(in, &forget, &result, err);
+
+	if (!e)
+		e = maple_inside_call(in, &unload, &result, err);
+	if (!e)
+		s->handle = 0;
+	return e;
+}
