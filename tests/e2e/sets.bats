@@ -74,3 +74,39 @@ clean() { # NAME
 	clean set_whole
 	clean moldyn
 }
+
+@test "the paper's table: a line for each program, and who found how many" {
+	run timeout -s KILL 400 "$ROOT/tests/bench/sets" "$BUILD" --quick \
+		--out "$BATS_TEST_TMPDIR"
+	[ "$status" = 0 ] || fail "$output"
+	[ "$(grep -cE '^(violations|fail|first|exceptions|findings|slowdown) +auto +native$' \
+		<<<"$output")" = 6 ] || fail "$output"
+	[ "$(grep -cE '^(raytracer|hedc)( +(-|[0-9.]+)){2}$' <<<"$output")" = 12 ] ||
+		fail "$output"
+	grep -qE '^auto: [1-9].*; 2 of 2 campaigns found a failure$' \
+		<<<"$output" || fail "$output"
+}
+
+@test "the paper's table: means, medians, and what is not told or was not run" {
+	local tsv=$BATS_TEST_TMPDIR/made.tsv
+
+	{
+		printf 'run\ta\tauto\t1\t10\t4\t3\t7\t2\t0.1\n'
+		printf 'run\ta\tauto\t2\t10\t6\t5\t8\t2\t0.1\n'
+		printf 'run\ta\tauto\t3\t10\t5\t4\t9\t2\t0.1\n'
+		printf 'failure\ta\tauto\t%s\t%s\n' one f one g two g
+		printf 'run\ta\tnative\t1\t10\t0\t-\t-\t1\t0.1\n'
+		printf 'run\tb\tauto\t1\t10\t0\t-\t2\t2\t0.1\n'
+	} >"$tsv"
+	run awk -v strategies=auto,native -f "$ROOT/tests/bench/sets.awk" "$tsv"
+	[ "$status" = 0 ] || fail "$output"
+	[ "$(sed -n 's/^a  *//p' <<<"$output" | tr -s ' ' | tr '\n' ,)" = \
+		'8.0 -,50.0 0.0,4 -,2 0,2 0,2.0 1.0,' ] || fail "$output"
+	[ "$(sed -n 's/^b  *//p' <<<"$output" | tr -s ' ' | tr '\n' ,)" = \
+		'2.0 failed,0.0 failed,- failed,0 failed,0 failed,2.0 failed,' ] ||
+		fail "$output"
+	grep -q '^auto: 25.0 % .*; 3 of 4 campaigns' <<<"$output" ||
+		fail "$output"
+	run awk -f "$ROOT/tests/bench/sets.awk" /dev/null
+	[ "$status" = 1 ] || fail "nothing measured is no success"
+}
