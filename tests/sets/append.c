@@ -3,8 +3,8 @@
  * StringBuffer: each method holds the buffer's lock. append() holds its own
  * buffer's, asks the other one for its length, and then for so many characters.
  *
- * Bug: another thread may truncate the other buffer in between; get_chars() then
- * is asked for more than there are.
+ * Bug: another thread may truncate the other buffer in between; get_chars()
+ * then is asked for more than there are.
  */
 #include <assert.h>
 #include <pthread.h>

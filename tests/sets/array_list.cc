@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * ArrayList: a copy of another list is an array as long as the other one, and then
- * the other one's elements in it.
+ * ArrayList: a copy of another list is an array as long as the other one, and
+ * then the other one's elements in it.
  *
  * Bug: the other list may grow in between. So it may while a bulk method goes
  * through it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * cache4j: the cleaner sleeps between two rounds and says so by a flag. Who puts
- * something into a full cache wakes it by an interrupt, if it sleeps.
+ * cache4j: the cleaner sleeps between two rounds and says so by a flag. Who
+ * puts something into a full cache wakes it by an interrupt, if it sleeps.
  *
  * Bug: the flag is read and reset without the lock. The cleaner may wake up by
  * itself after the flag has been read; the interrupt then meets it at work.

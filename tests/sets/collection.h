@@ -29,7 +29,8 @@ struct no_such_element : std::exception {
 	}
 };
 
-template <class C> class collection {
+template <class C> class collection
+{
 	C items;
 	unsigned changes = 0;
 	std::recursive_mutex lock;
@@ -57,7 +58,8 @@ template <class C> class collection {
 	}
 
       public:
-	class iterator {
+	class iterator
+	{
 		collection &of;
 		unsigned expected;
 		std::size_t returned = 0;
@@ -176,7 +178,7 @@ inline void something_else()
 {
 	volatile int think = 0;
 
-	for (int i = 0; i < 1000000; i++)
+	for (int i = 0; i < 4000000; i++)
 		think = think + i;
 }
 

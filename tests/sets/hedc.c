@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The shape of hedc: a search has tasks, each of which knows the thread that works
- * at it, until it is done. What takes too long is cancelled by way of that thread.
+ * The shape of hedc: a search has tasks, each of which knows the thread that
+ * works at it, until it is done. What takes too long is cancelled by way of
+ * that thread.
  *
- * Bug: that the task is still worked at, and by whom, are two sections; the task
- * may be done in between, and nobody be there.
+ * Bug: that the task is still worked at, and by whom, are two sections; the
+ * task may be done in between, and nobody be there.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -4,8 +4,8 @@
  * which is known when the line has been used up.
  *
  * Bug: no lock keeps the two together. A thread writes `raw`, another one
- * overwrites both, and then the first one's length stands beside the second one's
- * line.
+ * overwrites both, and then the first one's length stands beside the second
+ * one's line.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * LinkedHashSet: a hash table of its elements, and a list of them as they came. The
- * elements of another one are added.
+ * LinkedHashSet: a hash table of its elements, and a list of them as they came.
+ * The elements of another one are added.
  *
- * Bug: the other one is gone through without its lock; it may be changed meanwhile.
+ * Bug: the other one is gone through without its lock; it may be changed
+ * meanwhile.
  */
 #include <list>
 #include <unordered_map>
 
 #include "collection.h"
 
-class linked_set {
+class linked_set
+{
 	std::list<int> order;
 	std::unordered_map<int, std::list<int>::iterator> table;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * raytracer: each worker renders some rows and adds them to the checksum of all,
- * which it holds a lock for.
+ * raytracer: each worker renders some rows and adds them to the checksum of
+ * all, which it holds a lock for.
  *
  * Bug: it is the lock of the worker's own scene, and keeps nobody else away.
  */

@@ -3,8 +3,8 @@
  * The shape of weblech: spiders take addresses from a queue and count what they
  * have in work. It is over when nothing is queued and nothing in work.
  *
- * Bug: an address leaves the queue in one section and is in work in the next. Who
- * looks in between believes that it is over.
+ * Bug: an address leaves the queue in one section and is in work in the next.
+ * Who looks in between believes that it is over.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The twin of hash_set and tree_set: who goes through another set holds its lock,
- * as the documentation asks.
+ * The twin of hash_set and tree_set: who goes through another set holds its
+ * lock, as the documentation asks.
  */
 #include <set>
 #include <unordered_set>
