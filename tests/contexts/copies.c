@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * two_uses with a copy in place of the getter: get() copies a title out by
- * memcpy(). Who logs it bears that it changes in between; who shows it copies it
- * twice, for its length and for its letters, and does not.
+ * memcpy(). Who logs it bears that it changes in between; who shows it copies
+ * it twice, for its length and for its letters, and does not.
  *
  * Bug: show() uses the letters of its second copy by the length of its first.
  */
