@@ -80,7 +80,10 @@ controls := $(patsubst tests/control/%.c,$(O)/tests/control/%, \
 	$(t:%.c=$(O)/%.fenced) $(t:%.c=$(O)/%.hidden)) \
 	$(patsubst tests/contexts/%,$(O)/tests/contexts/%, \
 	$(basename $(wildcard tests/contexts/*.c tests/contexts/*.cc \
-	tests/contexts/clean/*.c)))
+	tests/contexts/clean/*.c))) \
+	$(patsubst tests/sets/%,$(O)/tests/sets/%, \
+	$(basename $(wildcard tests/sets/*.c tests/sets/*.cc \
+	tests/sets/clean/*.c tests/sets/clean/*.cc)))
 statics := $(addprefix $(O)/tests/targets/static/,bank_account queue_free \
 	lock_order log_sweep clean/mutex_counter clean/c11_pipeline)
 helpers := $(patsubst tests/e2e/%.c,$(O)/tests/e2e/%, \
@@ -272,6 +275,16 @@ $(O)/tests/contexts/%: tests/contexts/%.c
 	$(Q)$(CC) -std=gnu11 $(WARN) -O0 -g -pthread -o $@ $<
 
 $(O)/tests/contexts/%: tests/contexts/%.cc
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)$(CXX) -Wall -O0 -g -pthread -o $@ $<
+
+$(O)/tests/sets/%: tests/sets/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O0 -g -pthread -o $@ $<
+
+$(O)/tests/sets/%: tests/sets/%.cc tests/sets/collection.h
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)
 	$(Q)$(CXX) -Wall -O0 -g -pthread -o $@ $<

@@ -20,16 +20,17 @@
 
 /* One per thread, in initial-exec TLS: one instruction away. */
 struct maple_agent_thread {
-	uint32_t number;  /* MAPLE_THREAD_NONE: not a thread of the run */
-	uint16_t inside;  /* > 0: in the agent's own code, hooks pass by */
-	uint16_t late;	  /* LOCKs that are to come before its next event */
-	uint32_t clock;	  /* events so far */
-	uint32_t yields;  /* sched_yield since it last gave way */
-	uint64_t *events; /* so far, in shared memory */
-	bool stale;	  /* at a site it has been at very often: perhaps
-			     spinning, so this is no sign of progress */
-	uint32_t nopen;	  /* accesses begun, whose after() is to come */
-	uint32_t settled; /* clock of its last event that was no access */
+	uint32_t number;      /* MAPLE_THREAD_NONE: not a thread of the run */
+	uint16_t inside;      /* > 0: in the agent's own code, hooks pass by */
+	uint16_t late;	      /* LOCKs that are to come before its next event */
+	uint32_t clock;	      /* events so far */
+	uint32_t yields;      /* sched_yield since it last gave way */
+	uint64_t *events;     /* so far, in shared memory */
+	bool stale;	      /* at a site it has been at very often: perhaps
+				 spinning, so this is no sign of progress */
+	uint32_t nopen;	      /* accesses begun, whose after() is to come */
+	uint32_t settled;     /* clock of its last event that was no access */
+	const uint64_t *call; /* frame of the memory function it is in */
 };
 
 extern __thread struct maple_agent_thread maple_self
@@ -149,6 +150,9 @@ enum maple_agent_peek {
 
 /* Besides: the caller has stood at its point, by maple_agent_await(). */
 #define MAPLE_AGENT_CAME (1u << 16)
+
+/* Besides: maple_self.call is the frame of the function that was called. */
+#define MAPLE_AGENT_CALLED (1u << 17)
 
 /*
  * maple_agent_point - the caller is about to do @kind to @addr, which is no

@@ -4,6 +4,8 @@
  * in one run; of many short rounds the shortest counts, the others were
  * interrupted. What it costs is decided by who probes the program:
  *	load      at insn_B, the same each time
+ *	flat      the same, where a thread's first function calls
+ *	deep      the same, where four functions call each other
  *	walk      at insn_B, other memory than the last time
  *	store     at insn_A
  *	unseen    a store at insn_C to the memory of insn_A
@@ -76,6 +78,25 @@ static void do_load(void)
 		load(memory);
 }
 
+/* As deep as a context goes, and no deeper: a thread's first has no caller. */
+static __attribute__((noinline)) void deep_3(void)
+{
+	do_load();
+	__asm__ volatile("" : : : "memory");
+}
+
+static __attribute__((noinline)) void deep_2(void)
+{
+	deep_3();
+	__asm__ volatile("" : : : "memory");
+}
+
+static void do_deep(void)
+{
+	deep_2();
+	__asm__ volatile("" : : : "memory");
+}
+
 static void do_walk(void)
 {
 	for (int i = 0; i < HITS; i++)
@@ -127,6 +148,7 @@ static const struct what {
 	int rounds, hits;
 } whats[] = {
 	{ "load", do_load, NULL, ROUNDS, HITS },
+	{ "deep", do_deep, NULL, ROUNDS, HITS },
 	{ "walk", do_walk, NULL, ROUNDS, HITS },
 	{ "store", do_store, NULL, ROUNDS, HITS },
 	{ "unseen", do_unseen, NULL, ROUNDS, HITS },
@@ -150,6 +172,38 @@ static double getpid_time(void)
 	for (int i = 0; i < CALLS; i++)
 		syscall(SYS_getpid);
 	return (now() - began) / CALLS;
+}
+
+static double flat_hit = 1e18;
+
+/* Does what do_load() does, and looks at the time, since nobody calls it. */
+static void *flat(void *arg)
+{
+	double began, t;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		began = now();
+		for (int k = 0; k < HITS; k++)
+			load(memory);
+		t = (now() - began) / HITS;
+		flat_hit = t < flat_hit ? t : flat_hit;
+	}
+	return arg;
+}
+
+static void measure_flat(void)
+{
+	double call = 1e18, t;
+	pthread_t thread;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		t = getpid_time();
+		call = t < call ? t : call;
+	}
+	if (pthread_create(&thread, NULL, flat, NULL))
+		return;
+	pthread_join(thread, NULL);
+	printf("%.3f %.2f\n", flat_hit / call, flat_hit);
 }
 
 static void measure(const struct what *w)
@@ -178,6 +232,10 @@ int main(int argc, char **argv)
 		       (long)(insn_C - __executable_start),
 		       (long)((const char *)callee - __executable_start),
 		       (long)((const char *)memory - __executable_start));
+		return 0;
+	}
+	if (argc == 2 && !strcmp(argv[1], "flat")) {
+		measure_flat();
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(whats) / sizeof(whats[0]); i++)

@@ -302,6 +302,8 @@ static struct row {
 	{ "agent: observe, access", AGENT, OBSERVED, "walk" },
 	{ "agent: observe, lock", AGENT, OBSERVED, "lock" },
 	{ "agent: enforce, access, let pass", AGENT, PASSED, "load" },
+	{ "agent: ... where one function calls", AGENT, PASSED, "flat" },
+	{ "agent: ... where four call each other", AGENT, PASSED, "deep" },
 	{ "agent: enforce, step, ends an attempt", AGENT, STEPPED, "store" },
 	{ "agent: enforce, lock", AGENT, PASSED, "lock" },
 	{ "bare uprobe, stepped", NOBODY, BARE, "load", PLACE_B },
@@ -317,8 +319,8 @@ static struct row {
 };
 
 #define ROWS	 (sizeof(rows) / sizeof(rows[0]))
-#define UPROBE	 7
-#define ENFORCED 13
+#define UPROBE	 9
+#define ENFORCED 15
 
 static struct price price_of(const struct row *row)
 {

@@ -42,7 +42,7 @@ clean() {
 			fail "$name: no test"
 		count=$((count + 1))
 	done
-	[ "$count" -ge 12 ]
+	[ "$count" -ge 13 ]
 }
 
 @test "the two orders of two fields, a look and a use, however far apart" {
@@ -65,6 +65,7 @@ clean() {
 	found 8 settings
 	found 8 cases
 	found 8 levels
+	found 8 copies
 }
 
 @test "the bugs that other callers hide, by maple alone" {
@@ -73,6 +74,7 @@ clean() {
 	found 8 settings maple
 	found 8 cases maple
 	found 8 levels maple
+	found 8 copies maple
 }
 
 # What comes late: no order of this one's is exposed by a harmless caller first.

@@ -228,15 +228,16 @@ static void test_unknown(void **state)
 /* Ranges: kind, offset from one of two buffers, size. */
 static char a[32], b[32];
 
-#define range(i, w, k, at, len)                                       \
-	do {                                                          \
-		maple_self.inside = 1;                                \
-		assert_int_equal(mock_log[i].what, w);                \
-		assert_int_equal(mock_log[i].kind, MAPLE_EV_##k);     \
-		assert_ptr_equal(mock_log[i].addr, at);               \
-		assert_int_equal(mock_log[i].size, len);              \
-		assert_int_equal(mock_log[i].flags, MAPLE_EVF_MEMFN); \
-		maple_self.inside = 0;                                \
+#define range(i, w, k, at, len)                                         \
+	do {                                                            \
+		maple_self.inside = 1;                                  \
+		assert_int_equal(mock_log[i].what, w);                  \
+		assert_int_equal(mock_log[i].kind, MAPLE_EV_##k);       \
+		assert_ptr_equal(mock_log[i].addr, at);                 \
+		assert_int_equal(mock_log[i].size, len);                \
+		assert_int_equal(mock_log[i].flags,                     \
+				 MAPLE_EVF_MEMFN | MAPLE_AGENT_CALLED); \
+		maple_self.inside = 0;                                  \
 	} while (0)
 
 static void fresh(void)

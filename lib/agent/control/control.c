@@ -385,7 +385,7 @@ void maple_control_access(const struct maple_access *acc, unsigned int flags)
 		.kind = acc->kind,
 		.addr = acc->addr,
 		.size = acc->size,
-		.peek = flags >> MAPLE_PEEK_SHIFT,
+		.peek = (uint8_t)(flags >> MAPLE_PEEK_SHIFT),
 	};
 
 	if (flags & MAPLE_AGENT_CAME)

@@ -22,29 +22,35 @@ struct maple_memory_range {
 	size_t size;
 };
 
-static inline bool maple_memory_counts(const void *ret, unsigned int kind)
+/* @frame: the function's own, from which its callers are found. */
+static inline bool maple_memory_counts(const void *ret, const void *frame,
+				       unsigned int kind)
 {
 	uint32_t site;
 
-	return !maple_agent_skips_memory && maple_agent_on() &&
-	       maple_agent_wants(ret, kind, &site);
+	if (maple_agent_skips_memory || !maple_agent_on() ||
+	    !maple_agent_wants(ret, kind, &site))
+		return false;
+	maple_self.call = frame;
+	return true;
 }
 
 /* maple_agent_on() for a memory function; only in the function itself. */
-#define COUNTS(kind) maple_memory_counts(CALLER, (kind))
+#define COUNTS(kind) \
+	maple_memory_counts(CALLER, __builtin_frame_address(0), (kind))
 
 static inline void maple_range_before(uint32_t site, struct maple_memory_range r)
 {
 	if (r.size)
 		maple_agent_before(site, r.kind, r.addr, r.size,
-				   MAPLE_EVF_MEMFN);
+				   MAPLE_EVF_MEMFN | MAPLE_AGENT_CALLED);
 }
 
 static inline void maple_range_after(uint32_t site, struct maple_memory_range r)
 {
 	if (r.size)
-		maple_agent_after(site, r.kind, r.addr, r.size, MAPLE_EVF_MEMFN,
-				  true);
+		maple_agent_after(site, r.kind, r.addr, r.size,
+				  MAPLE_EVF_MEMFN | MAPLE_AGENT_CALLED, true);
 }
 
 static inline struct maple_memory_range maple_read(const void *addr, size_t size)

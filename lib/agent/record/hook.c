@@ -187,12 +187,28 @@ void maple_hook_after(uint64_t addr, struct maple_agent_site *site,
 	hook_done(site, false);
 }
 
+/*
+ * Who called the function that calls a memory function: as of a site (context.c),
+ * from the frame that the memory function has made of rbp and return address.
+ */
+static uint32_t call_context(unsigned int flags)
+{
+	const uint64_t *frame = maple_self.call;
+
+	if (!(flags & MAPLE_AGENT_CALLED))
+		return MAPLE_CONTEXT_NONE;
+	if (maple_self.stale && !maple_enforce_callers())
+		return MAPLE_CONTEXT_NONE;
+	return maple_context_of(frame[1] - 1, (uint64_t)(frame + 2), frame[0]);
+}
+
 /* One that is made very often is let pass as a site would be (pass.c). */
-static void call_enforced(const struct maple_access *acc, unsigned int flags)
+static void call_enforced(struct maple_access *acc, unsigned int flags)
 {
 	bool memory = maple_event_is_memory(acc->kind);
 	bool often = memory && maple_self.stale;
 
+	acc->context = call_context(flags);
 	if (often && maple_pass_call(acc))
 		return;
 	if (maple_enforce_before(acc, flags) && memory)
@@ -266,8 +282,9 @@ void maple_agent_after(uint32_t site, unsigned int kind, const void *addr,
 		return;
 	maple_agent_enter();
 	if (maple_agent_enforces) {
-		if (maple_event_is_memory(kind))
-			maple_agent_close(site, &open);
+		if (maple_event_is_memory(kind) &&
+		    maple_agent_close(site, &open))
+			acc.context = open.context;
 		maple_enforce_after(&acc, flags, happened);
 	} else if (maple_control_values && maple_event_is_memory(kind)) {
 		if (maple_agent_close(site, &open) && happened)

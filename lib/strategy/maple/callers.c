@@ -76,8 +76,7 @@ static struct place *place_of(struct learning *l, uint32_t site,
 
 static bool has_callers(const struct maple_event *event)
 {
-	return maple_event_is_memory(event->kind) &&
-	       !(event->site & MAPLE_SITE_CALL);
+	return maple_event_is_memory(event->kind);
 }
 
 /* All places of the log, so that it is known whether they say anything. */
