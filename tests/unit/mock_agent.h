@@ -360,6 +360,10 @@ uint32_t maple_agent_thread_new(void)
 	return n;
 }
 
+void maple_agent_thread_first(uint32_t number)
+{
+}
+
 void maple_agent_thread_drop(uint32_t number)
 {
 	mock_other(DROP, number);
