@@ -133,12 +133,66 @@ static void test_who_is_detained_is_waited_for(void **state)
 	}
 }
 
+/* Runs it with no point but @site, and returns the status. */
+static int status_by(struct stage *s, uint32_t site)
+{
+	struct maple_run_control c = { .order.policy = MAPLE_POLICY_LIST };
+	struct maple_run_sink sink = { 0 };
+	struct maple_run_order order = {
+		.kind = MAPLE_RUN_CONTROL,
+		.control = &c,
+		.timeout = LIMIT,
+	};
+	uint8_t alone[SITES];
+	struct maple_error err;
+
+	memset(alone, 1, sizeof(alone));
+	alone[site] = 0;
+	order.alone = alone;
+	order.nalone = sizeof(alone);
+	order.in = order.out = order.err = open("/dev/null", O_RDWR | O_CLOEXEC);
+	maple_run_deinit(&s->run);
+	if (maple_backend_run(s->play->alone.backend, NULL, &order, &sink,
+			      &s->run, &err))
+		fail_msg("%s", err.text);
+	close(order.in);
+	assert_int_equal(s->run.end, MAPLE_END_ITSELF);
+	return WEXITSTATUS(s->run.status);
+}
+
+/*
+ * A replay has few points. Where the one is the first thread's write, what the
+ * second one sets is lost each time, since the first has come there before the
+ * second was created; and that is so at no other.
+ */
+static void test_who_is_new_comes_first(void **state)
+{
+	struct maple_run_control c = { .order.policy = MAPLE_POLICY_PCT };
+	unsigned int lost, places = 0;
+	struct stage s;
+
+	open_stage(&s, "control/slow_start", NULL);
+	s.play->alone.backend->options.sleeps = true;
+	control(&s, &c, false); /* its sites are known from here on */
+	for (uint32_t site = 0; site < 16; site++) {
+		lost = 0;
+		for (int i = 0; i < 4; i++)
+			lost += status_by(&s, site);
+		assert_true(lost == 0 || lost == 4);
+		places += lost > 0;
+	}
+	assert_int_equal(places, 1);
+	close_stage(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_real_programs_repeat,
 					  leave_stages),
 		cmocka_unit_test_teardown(test_who_is_detained_is_waited_for,
+					  leave_stages),
+		cmocka_unit_test_teardown(test_who_is_new_comes_first,
 					  leave_stages),
 	};
 

@@ -194,7 +194,9 @@ static int ask(struct maple_joiner *j, char command, struct maple_error *err)
 		}
 		if (send(j->socket, &command, 1, MSG_NOSIGNAL) == 1 &&
 		    TEMP_FAILURE_RETRY(read(j->socket, &answer, 1)) == 1) {
+			/* Memory that the joined process may reach as well. */
 			*err = j->state->error;
+			err->text[sizeof(err->text) - 1] = '\0';
 			return j->state->result;
 		}
 		/* It was killed: another one takes out what is in. */
