@@ -91,7 +91,7 @@ static int open_file(const struct maple_settings *settings, unsigned int flags,
 {
 	struct maple_error err = { "" };
 	char *path = settings->db ? strdup(settings->db)
-				  : maple_database_place("memo.db");
+				  : default_path("memo.db");
 	int ret;
 
 	if (!path)

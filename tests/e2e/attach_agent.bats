@@ -39,7 +39,13 @@ state_of() {
 			"$(grep -E '^(State:.[TtZ]|TracerPid|Cpus_allowed:|Sig(Blk|Ign|Cgt):)' \
 				"$task/status")"
 	done
-	cut -d' ' -f1-6 "/proc/$1/maps" | grep -v '\[heap\]'
+	# But for what libc has to allocate from: a thread that had not done so
+	# before has an arena from then on.
+	awk '
+		/\[heap\]/ { next }
+		NF == 5 && $1 ~ /^[0-9a-f]+[048c]000000-/ { arena = 1; next }
+		NF == 5 && arena && $2 == "---p" { next }
+		{ arena = 0; print $1, $2, $3, $4, $5, $6 }' "/proc/$1/maps"
 	ls "/proc/$1/fd"
 	grep 'realtime priority' "/proc/$1/limits"
 }
