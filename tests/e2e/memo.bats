@@ -12,7 +12,7 @@ input() { # KEY CHARACTERS [OPTION...]
 	local key=$1 characters=$2
 
 	shift 2
-	limit=120 campaign --quiet --seed 1 --max-runs 400 --input "$key" \
+	limit=120 campaign --quiet --seed 1 --max-runs 700 --input "$key" \
 		"$@" -- "$E2E/eight_inputs" "$characters"
 	ended_with 0
 	holds '.verdict == "clean" and .candidates_left == 0'
