@@ -136,7 +136,7 @@ static void test_who_is_detained_is_waited_for(void **state)
 /* Runs it with no point but @site, and returns the status. */
 static int status_by(struct stage *s, uint32_t site)
 {
-	struct maple_run_control c = { .order.policy = MAPLE_POLICY_LIST };
+	struct maple_run_control c = { .order.policy = MAPLE_POLICY_PCT };
 	struct maple_run_sink sink = { 0 };
 	struct maple_run_order order = {
 		.kind = MAPLE_RUN_CONTROL,
