@@ -40,12 +40,13 @@ state_of() {
 				"$task/status")"
 	done
 	# But for what libc has to allocate from: a thread that had not done so
-	# before has an arena from then on.
+	# before has an arena from then on, at 64 MiB, with a rest that is not
+	# used yet.
 	awk '
 		/\[heap\]/ { next }
-		NF == 5 && $1 ~ /^[0-9a-f]+[048c]000000-/ { arena = 1; next }
-		NF == 5 && arena && $2 == "---p" { next }
-		{ arena = 0; print $1, $2, $3, $4, $5, $6 }' "/proc/$1/maps"
+		NF == 5 && $1 ~ /^[0-9a-f]+[048c]000000-/ { next }
+		NF == 5 && $2 == "---p" { next }
+		{ print $1, $2, $3, $4, $5, $6 }' "/proc/$1/maps"
 	ls "/proc/$1/fd"
 	grep 'realtime priority' "/proc/$1/limits"
 }
