@@ -64,6 +64,21 @@ static void held_as_often_as_taken(void **state)
 	assert_int_equal(since(A, 1), 0);
 }
 
+/* The C library counts a recursive mutex in 32 bits. */
+static void held_more_than_65536_times(void **state)
+{
+	const unsigned int often = 0x10001;
+	unsigned int i;
+
+	for (i = 0; i < often; i++)
+		event(1, MAPLE_EV_LOCK, A, 11);
+	for (i = 1; i < often; i++)
+		event(1, MAPLE_EV_UNLOCK, A, 12);
+	assert_int_equal(since(A, 1), 11);
+	event(1, MAPLE_EV_UNLOCK, A, 12);
+	assert_int_equal(since(A, 1), 0);
+}
+
 static void an_unlock_may_be_overtaken(void **state)
 {
 	event(1, MAPLE_EV_LOCK, A, 11);
@@ -121,6 +136,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(held_until_released),	  TEST(held_as_often_as_taken),
+		TEST(held_more_than_65536_times),
 		TEST(an_unlock_may_be_overtaken), TEST(words_within),
 		TEST(others_come_first),	  TEST(freed_memory_is_no_lock),
 		TEST(waits_begin_and_end),

@@ -125,6 +125,7 @@ static bool grow(struct maple_agent_backend *a, struct maple_agent_stem *stem,
 	off_t in = lseek(run->in, 0, SEEK_CUR);
 	struct maple_launch_order start = *run;
 	cpu_set_t own = { 0 };
+	bool slow;
 	int what;
 
 	assert(!stem->up && stem - a->stem < MAPLE_SHM_STEMS);
@@ -144,10 +145,13 @@ static bool grow(struct maple_agent_backend *a, struct maple_agent_stem *stem,
 	what = wait_for(a, stem);
 	stem->up = what == MAPLE_STEM_READY;
 	if (!stem->up) {
+		slow = what == MAPLE_STEM_NONE && !stem->launch.gone;
 		drop(stem);
 		if (what > MAPLE_STEM_READY && what < MAPLE_STEMS)
 			never(a, why_not[what]);
-		/* Or it ended, or takes too long: that a run will say. */
+		else if (slow)
+			never(a, "it takes more than 10 s before main()");
+		/* Or it has ended: that a run will say. */
 		a->never_fork = true;
 	} else if (has_spoken(run, in)) {
 		drop(stem);

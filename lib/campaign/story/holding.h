@@ -10,7 +10,7 @@ struct maple_held {
 	uint64_t lock;
 	uint32_t site; /* the call that acquired it */
 	uint16_t thread;
-	uint16_t depth; /* acquired so often */
+	uint32_t depth; /* acquired so often: a recursive mutex counts as far */
 };
 
 /* In a wait of which the events tell: of WAIT or BARRIER_IN. */
