@@ -78,6 +78,8 @@ controls := $(patsubst tests/control/%.c,$(O)/tests/control/%, \
 	$(wildcard tests/control/*.c)) \
 	$(foreach t,$(wildcard tests/buffers/*.c),$(t:%.c=$(O)/%) \
 	$(t:%.c=$(O)/%.fenced) $(t:%.c=$(O)/%.hidden)) \
+	$(foreach t,$(wildcard tests/paper/*.c),$(t:%.c=$(O)/%) \
+	$(t:%.c=$(O)/%.fixed)) \
 	$(patsubst tests/contexts/%,$(O)/tests/contexts/%, \
 	$(basename $(wildcard tests/contexts/*.c tests/contexts/*.cc \
 	tests/contexts/clean/*.c))) \
@@ -303,6 +305,16 @@ $(O)/tests/buffers/%.hidden: tests/buffers/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) -std=gnu11 $(WARN) -O1 -DHIDDEN -g -pthread -o $@ $<
+
+$(O)/tests/paper/%: tests/paper/%.c tests/paper/guard.h
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O0 -g -pthread -o $@ $<
+
+$(O)/tests/paper/%.fixed: tests/paper/%.c tests/paper/guard.h
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) -std=gnu11 $(WARN) -O0 -DFIXED -g -pthread -o $@ $<
 
 # The same as nothing can be preloaded into.
 $(O)/tests/targets/static/%: tests/targets/%.c

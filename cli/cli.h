@@ -118,6 +118,8 @@ const char *maple_say_suggest(const char *word, const char *const *known);
 int maple_map_find(struct maple_memo *memo,
 		   const struct maple_memo_program_info *program,
 		   struct maple_unreached *map, char **why);
+int maple_map_list(struct maple_memo *memo,
+		   const struct maple_settings *settings, FILE *out);
 int maple_map_print(struct maple_memo *memo,
 		    const struct maple_settings *settings,
 		    const struct maple_memo_program_info *program, FILE *out);

@@ -47,6 +47,9 @@ static int report(struct maple_memo *memo, struct maple_settings *settings,
 		ret = maple_page_write(memo, settings, &report);
 	if (!ret && (!settings->html || settings->output))
 		ret = maple_out_report(out, settings, &report);
+	if (!ret && !settings->argc && !settings->html && !settings->format &&
+	    !settings->quiet)
+		ret = maple_map_list(memo, settings, out);
 	maple_memo_findings_destroy(findings, report.nfindings);
 	return ret;
 }

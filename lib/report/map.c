@@ -10,6 +10,7 @@
 #include "clean.h"
 
 #define LINES_MAX 1000 /* pairs of lines that are put together */
+#define SHOWN	  10   /* pairs of a report; coverage --unreached has all */
 
 static const char *or_empty(const char *text)
 {
@@ -171,4 +172,24 @@ void maple_report_unreached(FILE *out, const struct maple_unreached *u,
 		print_pairs(out, pair, u->met[met], style);
 		pair += u->met[met];
 	}
+}
+
+void maple_report_unexecuted(FILE *out, const struct maple_unreached *u,
+			     const struct maple_report_style *style)
+{
+	uint64_t left = u->met[MAPLE_MET_UNEXECUTED];
+	uint64_t shown = left < SHOWN ? left : SHOWN;
+
+	maple_report_map(out, u);
+	if (!left || !u->observed)
+		return;
+	fputs("no run has executed lines with a *; these need a test that "
+	      "calls the two from two threads\n",
+	      out);
+	print_pairs(out, u->pair, shown, style);
+	if (left > shown)
+		fprintf(out,
+			"    and %" PRIu64 " more: mapletest coverage "
+			"--unreached\n",
+			left - shown);
 }

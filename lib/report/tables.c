@@ -290,10 +290,8 @@ static void print_end(FILE *out, const struct maple_campaign_result *r)
 		fputs("the target's CPU was another campaign's as well: orders "
 		      "may have been missed\n",
 		      out);
-	if (r->sleeps)
-		fputs("without real-time priorities: threads were held asleep "
-		      "in controlled runs, and no order was forced\n",
-		      out);
+	if (maple_words_weaker(r))
+		fprintf(out, "%s\n", maple_words_weaker(r));
 }
 
 static void print_found(FILE *out, const struct maple_campaign_result *r,

@@ -417,3 +417,16 @@ char *maple_words_finding(const struct maple_finding *f)
 	}
 	return text;
 }
+
+/*
+ * maple_words_weaker - what a verdict lacks that was reached without real-time
+ * priorities; NULL: nothing
+ */
+const char *maple_words_weaker(const struct maple_campaign_result *r)
+{
+	return r->sleeps
+		       ? "without real-time priorities: weaker, since threads "
+			 "were held asleep in controlled runs, and no order "
+			 "was forced"
+		       : NULL;
+}

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <maple/campaign.h>
 #include <maple/finding.h>
 #include "report/clean.h"
 
@@ -33,6 +34,7 @@ bool maple_words_bounds(const struct maple_finding *finding, char *buffer,
 			size_t size);
 const char *maple_words_split(const struct maple_finding *finding);
 char *maple_words_freed(const struct maple_finding *finding);
+const char *maple_words_weaker(const struct maple_campaign_result *result);
 char *maple_words_finding(const struct maple_finding *finding);
 
 #endif

@@ -32,6 +32,14 @@ unreached() {
 	grep -qx '    rarely: 24 and 19\*' <<<"$output" || fail "$output"
 	! grep -q 'kept' <<<"$output" || fail "$output"
 	! grep -qi 'race' <<<"$output" || fail "$output"
+	# The report has it as well, for who reads findings, and not for who is quiet.
+	mapletest report --db "$db"
+	ended_with 0
+	grep -qx '       1  with an end that no run has executed' <<<"$output" ||
+		fail "$output"
+	grep -qx '    rarely: 24 and 19\*' <<<"$output" || fail "$output"
+	mapletest report --quiet --db "$db"
+	! grep -q 'no run has executed' <<<"$output" || fail "$output"
 	mapletest coverage --unreached --format json --db "$db" half_tested
 	ended_with 0
 	json=$BATS_TEST_TMPDIR/map.json

@@ -179,6 +179,62 @@ static void what_was_not_done_passes_in_no_form(void **state)
 	}
 }
 
+static FILE *anew(void)
+{
+	free(buffer);
+	buffer = NULL;
+	return open_memstream(&buffer, &size);
+}
+
+static void markdown_of(const struct maple_report *of)
+{
+	FILE *out = anew();
+
+	assert_int_equal(maple_report_markdown(out, of, NULL), 0);
+	fclose(out);
+}
+
+static void cases_of(const struct maple_suite *suite)
+{
+	FILE *out = anew();
+
+	maple_report_suite(out, suite, &style);
+	fclose(out);
+}
+
+/* What was tried by less than there could be does not pass for more. */
+static void clean_without_priorities_says_so_in_each_form(void **state)
+{
+	static const char words[] = "without real-time priorities: weaker";
+	struct maple_suite_case test = { .name = "test", .result = &result };
+	struct maple_suite suite = { .framework = "gtest",
+				     .n = 1,
+				     .cases = &test };
+
+	report = (struct maple_report){ .source = MAPLE_REPORT_CAMPAIGN,
+					.result = &result };
+	for (int weaker = 0; weaker < 2; weaker++) {
+		result.sleeps = weaker;
+		for (int f = 0; f < MAPLE_REPORT_FORMATS; f++) {
+			written((enum maple_report_format)f);
+			if (f == MAPLE_REPORT_JSON || f == MAPLE_REPORT_JSONL)
+				assert_int_equal(
+					has("\"real_time_priorities\":false"),
+					weaker);
+			else
+				assert_int_equal(has(words), weaker);
+		}
+		written(MAPLE_REPORT_SARIF);
+		assert_int_equal(has("\"level\": \"note\""), weaker);
+		assert_int_equal(has("\"real_time_priorities\": false"), weaker);
+		/* Its signs are escaped. */
+		markdown_of(&report);
+		assert_int_equal(has("time priorities: weaker, since"), weaker);
+		cases_of(&suite);
+		assert_int_equal(has(words), weaker);
+	}
+}
+
 static void what_was_skipped_neither_passes_nor_fails(void **state)
 {
 	bool results;
@@ -616,6 +672,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(each_form_has_a_name_of_its_own),
 		TEST(what_was_not_done_passes_in_no_form),
+		TEST(clean_without_priorities_says_so_in_each_form),
 		TEST(what_was_skipped_neither_passes_nor_fails),
 		TEST(a_clean_campaign_passes),
 		TEST(a_suppressed_finding_is_shown_as_such),

@@ -270,11 +270,14 @@ int maple_report_json_coverage(FILE *out,
 
 /*
  * maple_report_map - the map in numbers
- * maple_report_unreached - ... with the pairs of places that runs have not had
- * in both orders; in JSON {"schema":1,"program":{...},"unreached":{...}} with
- * all pairs
+ * maple_report_unexecuted - ... with the first pairs of which no run has
+ * executed an end maple_report_unreached - ... with all pairs of places that
+ * runs have not had in both orders; in JSON
+ * {"schema":1,"program":{...},"unreached":{...}} with all pairs
  */
 void maple_report_map(FILE *out, const struct maple_unreached *map);
+void maple_report_unexecuted(FILE *out, const struct maple_unreached *map,
+			     const struct maple_report_style *style);
 void maple_report_unreached(FILE *out, const struct maple_unreached *unreached,
 			    const struct maple_report_style *style);
 int maple_report_json_unreached(FILE *out,

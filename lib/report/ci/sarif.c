@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "report/tests/cases.h"
 #include "report/formats.h"
+#include "report/words.h"
 #include "sarif.h"
 
 #define SCHEMA                                               \
@@ -109,7 +110,10 @@ static json_t *notifications_array(const struct maple_report *report)
 		bool probe = report->source == MAPLE_REPORT_PROBES;
 		const char *level = "none";
 
-		if (c->verdict == MAPLE_CASE_BROKEN)
+		if (c->verdict == MAPLE_CASE_PASSED && c->result &&
+		    maple_words_weaker(c->result))
+			level = "note";
+		else if (c->verdict == MAPLE_CASE_BROKEN)
 			level = "error";
 		else if (c->verdict == MAPLE_CASE_SKIPPED)
 			level = "warning";
@@ -242,6 +246,9 @@ static json_t *properties_object(const struct maple_report *report)
 	if (r)
 		json_object_set_new(object, "stop",
 				    json_string(maple_stop_name(r->stop)));
+	if (r)
+		json_object_set_new(object, "real_time_priorities",
+				    json_boolean(!r->sleeps));
 	return object;
 }
 

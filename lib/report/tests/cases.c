@@ -110,6 +110,7 @@ static void add_result(struct maple_case *c,
 {
 	unsigned int n = result->nfindings;
 	char more[32] = "";
+	const char *weaker = maple_words_weaker(result);
 	uint64_t exposed = maple_coverage_sum(&result->coverage).exposed;
 
 	c->result = result;
@@ -130,11 +131,12 @@ static void add_result(struct maple_case *c,
 	} else {
 		say(c, describe(result->suppressed, result->nsuppressed),
 		    "no finding; %llu %ss exposed, %llu candidates left, "
-		    "%s; %u fixed",
+		    "%s; %u fixed%s%s",
 		    (unsigned long long)exposed,
 		    maple_coverage_noun(&result->coverage),
 		    (unsigned long long)result->candidates_left,
-		    maple_stop_name(result->stop), result->nfixed);
+		    maple_stop_name(result->stop), result->nfixed,
+		    weaker ? "; " : "", weaker ? weaker : "");
 	}
 }
 

@@ -57,6 +57,8 @@ static void print_properties(FILE *out, const struct maple_report *report)
 			     maple_coverage_sum(&r->coverage).exposed);
 		print_number(out, "candidates_left", r->candidates_left);
 		print_property(out, "stop", maple_stop_name(r->stop));
+		print_property(out, "real_time_priorities",
+			       r->sleeps ? "false" : "true");
 		print_number(out, "fixed", r->nfixed);
 		print_number(out, "suppressed", r->nsuppressed);
 	}

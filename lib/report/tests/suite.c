@@ -3,6 +3,7 @@
 #include <string.h>
 #include <maple/report.h>
 #include "report/clean.h"
+#include "report/words.h"
 
 #define BOLD   "\033[1m"
 #define RED    "\033[1;31m"
@@ -37,7 +38,7 @@ void maple_report_suite(FILE *out, const struct maple_suite *suite,
 			const struct maple_report_style *style)
 {
 	unsigned int count[MAPLE_SUITE_VERDICTS];
-	const char *before = ": ";
+	const char *before = ": ", *weaker = NULL;
 
 	maple_suite_sum(suite, count);
 	for (unsigned int i = 0; i < suite->n; i++)
@@ -57,4 +58,9 @@ void maple_report_suite(FILE *out, const struct maple_suite *suite,
 	if (suite->disabled)
 		fprintf(out, "; %u disabled, left out", suite->disabled);
 	fprintf(out, "%s\n", style->colour ? NORMAL : "");
+	for (unsigned int i = 0; i < suite->n && !weaker; i++)
+		if (suite->cases[i].result)
+			weaker = maple_words_weaker(suite->cases[i].result);
+	if (weaker)
+		fprintf(out, "%s\n", weaker);
 }
