@@ -6,25 +6,19 @@
 #include <stddef.h>
 #include "agent.h"
 #include "abi/table.h"
+#include "record/interest.h"
 
 /* A patched site, within reach of its slot. stub.S knows where what is. */
 struct maple_agent_site {
 	uint64_t pc;	 /* of its instruction */
 	uint32_t number; /* its site number in the campaign */
 	uint32_t size;
-	uint32_t count; /* events recorded since it was last armed */
-	uint32_t left;	/* hits that are passed by until it asks: if quiet, to
-			   be taken out, if shut, to be opened */
+	struct maple_interest interest;
 	uint8_t kind;
 	uint8_t event_flags; /* of its events */
 	uint8_t flags;	     /* enum maple_site_flag; SPLIT: in this run */
-	uint8_t live;	/* 0: the slot passes it by, but for the left-th time */
-	uint8_t way;	/* enum maple_way */
-	uint8_t wanted; /* the plan names it, or the list */
-	uint8_t alone;	/* never seen on shared memory: not this time */
-	uint8_t slow;	/* its events are not to be made by stub.S */
-	uint32_t group; /* of its image's, if it has a hook */
-	uint32_t pass;	/* of a wanted site: index in maple_pass; 0: none */
+	uint8_t way;	     /* enum maple_way */
+	uint32_t group;	     /* of its image's, if it has a hook */
 };
 
 /* What stub.S saves on the way into a hook, from its stack pointer up. */
@@ -281,7 +275,6 @@ void maple_hook_after(uint64_t addr, struct maple_agent_site *site,
 
 void maple_hook_between(uint64_t addr, struct maple_agent_site *site,
 			const struct maple_agent_frame *frame);
-bool maple_hook_logs(uint32_t site, uint32_t before);
 
 /* pass.c */
 struct maple_pass {
@@ -303,7 +296,7 @@ extern struct maple_pass maple_pass[MAPLE_PASSES]
 	__attribute__((visibility("hidden")));
 extern struct maple_about maple_about __attribute__((visibility("hidden")));
 void maple_pass_start(struct maple_auto *automaton);
-void maple_pass_site(struct maple_agent_site *site);
+void maple_pass_give(struct maple_interest *i);
 void maple_pass_look(struct maple_agent_site *site, uint64_t addr);
 bool maple_pass_call(const struct maple_access *acc);
 void maple_pass_called(const struct maple_access *acc);
@@ -348,11 +341,6 @@ bool maple_touched_find(uint64_t addr, uint64_t size);
 /* call.c */
 void maple_call_start(void);
 void maple_call_refresh(void);
-uint32_t maple_call_count(uint32_t site);
-bool maple_call_quiet(uint32_t site);
-bool maple_call_left(uint32_t site, unsigned int kind);
-bool maple_call_often(uint32_t site);
-void maple_call_rearm(void);
 
 /* thread.c */
 void maple_thread_main(void);
@@ -417,11 +405,6 @@ void maple_enforce_born(uint32_t number);
 void maple_enforce_exit(uint32_t number);
 void maple_enforce_spin(void);
 void maple_enforce_passed(uint32_t hits);
-
-/* wanted.c */
-bool maple_wanted_start(void);
-void maple_wanted_rearm(void);
-bool maple_wanted(uint32_t site);
 
 /* watch.c */
 void maple_watch_try(void);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "strategy/maple/estimate.h"
 #include "strategy/maple/maple.h"
 #include "study_rig.h"
 
@@ -287,15 +288,15 @@ static void fresh_ones_may_come_first(void **state)
 	learn_run();
 	v = next(&k);
 	which = v - k->callers.variant + 1;
-	assert_true(maple_callers_first(k, which, NULL));
+	assert_true(maple_estimate_variant(k, which, NULL));
 	k->score = 11;
-	assert_false(maple_callers_first(k, which, &fresh));
+	assert_false(maple_estimate_variant(k, which, &fresh));
 	k->score = 12;
-	assert_true(maple_callers_first(k, which, &fresh));
+	assert_true(maple_estimate_variant(k, which, &fresh));
 	k->callers.variant[which - 1].tries = 1;
-	assert_false(maple_callers_first(k, which, &fresh));
+	assert_false(maple_estimate_variant(k, which, &fresh));
 	fresh.attempts = 2;
-	assert_true(maple_callers_first(k, which, &fresh));
+	assert_true(maple_estimate_variant(k, which, &fresh));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -10,6 +10,7 @@
 #include "strategy/maple/candidate.h"
 #include "strategy/maple/choice.h"
 #include "strategy/maple/classes.h"
+#include "strategy/maple/estimate.h"
 #include "strategy/maple/maple.h"
 
 static const struct maple_choice_limits ranked = { MAPLE_ORDER_RANKED, 4, 6 };
@@ -214,7 +215,7 @@ static void ranked_tries_all_once_before_any_twice(void **state)
 static void failed(struct maple_candidates *all, struct maple_candidate *c)
 {
 	c->attempts = 4;
-	maple_odds_tried(&all->odds, &c->iroot, &c->facts, true, false);
+	maple_estimate_tried(all, c, true, false);
 }
 
 /* Against what the program orders: last, and tried all the same. */
@@ -234,7 +235,7 @@ static void against_comes_last(void **state)
 	low->attempts = 4;
 	assert_ptr_equal(maple_choice_next(&all, &ranked), high);
 	/* One that succeeds speaks for the others. */
-	maple_odds_tried(&all.odds, &high->iroot, &high->facts, true, true);
+	maple_estimate_tried(&all, high, true, true);
 	assert_int_equal(maple_choice_fresh(&all, &ranked), 1);
 	maple_candidate_destroy(&all);
 }
@@ -304,7 +305,7 @@ static void failures_put_to_rest(void **state)
 	assert_ptr_equal(maple_choice_next(&all, &ranked), other);
 	assert_int_equal(left_of(&all, &ranked), 3);
 	assert_int_equal(maple_choice_fresh(&all, &ranked), 1);
-	maple_odds_tried(&all.odds, &class->iroot, &class->facts, true, true);
+	maple_estimate_tried(&all, class, true, true);
 	assert_int_equal(maple_choice_fresh(&all, &ranked), 2);
 	other->attempts = 4;
 	maple_candidate_exposed(&all, class);

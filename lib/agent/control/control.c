@@ -131,6 +131,7 @@ void maple_control_start(void)
 	maple_policy_start(policy, &setup);
 	maple_time_start(policy);
 	maple_agent_controls = true;
+	maple_interest_leave();
 	maple_control_values = c->values;
 	reads = c->reads;
 }
@@ -492,7 +493,8 @@ void maple_control_unknown(const struct maple_access *acc, uint64_t value,
 
 	if (maple_control_values || (reads && acc->kind == MAPLE_EV_READ))
 		flags |= MAPLE_EVF_VALUED;
-	if (maple_control_values || maple_hook_logs(acc->site, before))
+	if (maple_control_values ||
+	    maple_interest_logs(acc->site, acc->kind, before))
 		maple_ring_put(acc->kind, acc, value, flags, before, sp);
 	if (maple_control_values)
 		maple_ring_put(MAPLE_EV_STEP, &none, was, 0, 0, sp);
@@ -523,24 +525,21 @@ static void record(const struct maple_access *acc, unsigned int flags,
 void maple_hook_point(uint64_t addr, struct maple_agent_site *site,
 		      const struct maple_agent_frame *frame)
 {
-	struct maple_shm *shm = maple_shm;
+	enum maple_interest_answer answer;
 	struct maple_access acc;
 
 	if (!maple_agent_controls || !maple_hook_begin(site, frame, addr, &acc))
 		return;
-	if (!site->live) {
+	answer = maple_interest_hit(site);
+	if (answer == MAPLE_INTEREST_UNPATCH) {
 		maple_retire_site(site);
-	} else if (!maple_control_decides()) {
-		/* Let go, it is to end as soon as it does natively. */
-		shm->stats.hits[site->way]++;
-		maple_retire_later(site);
-	} else {
-		shm->stats.hits[site->way]++;
-		if (!maple_control_values || site->wanted)
+	} else if (answer == MAPLE_INTEREST_STAND) {
+		if (!maple_control_values || site->interest.wanted)
 			maple_control_access(&acc, 0);
 		if (maple_control_values)
 			maple_agent_open(&acc);
-		else if (maple_hook_logs(site->number, site->count++))
+		else if (maple_interest_logs(site->number, acc.kind,
+					     site->interest.count++))
 			record(&acc, site->event_flags, (uint64_t)(frame + 1));
 	}
 	maple_hook_end();

@@ -234,10 +234,11 @@ static void log_access(const struct maple_access *acc, unsigned int flags)
 		flags |= acc->size <= sizeof(value) ? MAPLE_EVF_VALUED : 0;
 	}
 	if (acc->kind == MAPLE_EV_LOCK &&
-	    maple_section_begins(acc, flags, sp, maple_call_quiet(acc->site)))
+	    maple_section_begins(acc, flags, sp,
+				 maple_interest_quiet(acc->site)))
 		return;
 	if (acc->kind == MAPLE_EV_UNLOCK &&
-	    maple_section_ends(acc, maple_call_quiet(acc->site)))
+	    maple_section_ends(acc, maple_interest_quiet(acc->site)))
 		return;
 	maple_ring_put(acc->kind, acc, value, flags, acc->context, sp);
 }
@@ -295,7 +296,7 @@ static void ask(const struct maple_access *acc)
  */
 bool maple_enforce_before(const struct maple_access *acc, unsigned int flags)
 {
-	bool wanted = maple_wanted(acc->site);
+	bool wanted = maple_interest_wanted(acc->site);
 
 	if (wanted)
 		ask(acc);
@@ -315,7 +316,7 @@ static void log_done(const struct maple_access *acc, unsigned int flags)
 void maple_enforce_after(const struct maple_access *acc, unsigned int flags,
 			 bool happened)
 {
-	if (!maple_wanted(acc->site)) {
+	if (!maple_interest_wanted(acc->site)) {
 		if (happened && acc->kind == MAPLE_EV_LOCK)
 			log_access(acc, flags);
 		return;
@@ -434,6 +435,6 @@ void maple_enforce_start(void)
 		callers |= asks_callers(&maple_shm->then[i]);
 	maple_drive_start(&drive, drive.automaton, plan_now);
 	maple_pass_start(drive.automaton);
-	if (!maple_wanted_start())
+	if (!maple_interest_plans())
 		maple_section_start();
 }

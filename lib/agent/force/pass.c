@@ -22,20 +22,15 @@
  * takes natively, of which slice_ms is a tenth.
  */
 #define HITS_A_MS 200000u
-#define CALLS	  256u /* call sites that are followed, by their numbers */
 
 struct maple_pass maple_pass[MAPLE_PASSES];
 struct maple_about maple_about;
 static struct maple_auto *automaton;
-static uint32_t used; /* of maple_pass */
-static struct call {
-	uint32_t site;
-	struct maple_pass pass;
-} calls[CALLS];
+static uint32_t used;	     /* of maple_pass */
 static uint64_t hits;	     /* let pass so far */
 static uint32_t epoch = ~0u; /* for which maple_about is */
 
-MAPLE_SITE_IS(pass, 36);
+MAPLE_SITE_IS(interest.pass, 28);
 MAPLE_SELF_IS(nopen, 28);
 static_assert(sizeof(struct maple_pass) == 16, "stub.S relies on it");
 static_assert(offsetof(struct maple_pass, left) == 8, "stub.S relies on it");
@@ -51,13 +46,12 @@ void maple_pass_start(struct maple_auto *a)
 	maple_about.epoch = maple_auto_epoch(a);
 }
 
-/* maple_pass_site - @site is one of the plan's */
-void maple_pass_site(struct maple_agent_site *site)
+/* maple_pass_give - @i is of a site, or a call site, that the plan names */
+void maple_pass_give(struct maple_interest *i)
 {
-	if (site->pass || site->flags & MAPLE_SITEF_REP)
+	if (i->pass || used + 1 == MAPLE_PASSES)
 		return;
-	if (used + 1 < MAPLE_PASSES)
-		site->pass = ++used;
+	i->pass = ++used;
 	maple_pass[used].epoch = ~0u;
 }
 
@@ -97,7 +91,7 @@ static void grant(struct maple_pass *p, const struct maple_access *acc)
  */
 void maple_pass_look(struct maple_agent_site *site, uint64_t addr)
 {
-	struct maple_pass *p = &maple_pass[site->pass];
+	struct maple_pass *p = &maple_pass[site->interest.pass];
 	struct maple_access acc = {
 		.site = site->number,
 		.kind = site->flags & MAPLE_SITEF_SPLIT ? MAPLE_EV_UPDATE
@@ -108,13 +102,13 @@ void maple_pass_look(struct maple_agent_site *site, uint64_t addr)
 	};
 	uint32_t gone = p->given - p->left;
 
-	if (!site->pass || !automaton)
+	if (!site->interest.pass || !automaton)
 		return;
 	p->given = p->left = 0;
 	hits += gone;
 	maple_enforce_passed(gone);
 	maple_shm->stats.hits[site->way] += gone;
-	if (!site->live) /* on its way out; retire.c is to be called */
+	if (!site->interest.live) /* on its way out; retire.c is to be called */
 		return;
 	if (gone && hits > (uint64_t)maple_shm->plan.slice_ms * HITS_A_MS)
 		maple_retire_later(site);
@@ -139,28 +133,22 @@ static bool holds(struct maple_pass *p, const struct maple_access *acc)
 	return true;
 }
 
-static struct call *call_of(const struct maple_access *acc)
-{
-	return &calls[acc->site % CALLS];
-}
-
 /* maple_pass_call - whether the caller need not ask the automaton about @acc */
 bool maple_pass_call(const struct maple_access *acc)
 {
-	return call_of(acc)->site == acc->site &&
-	       holds(&call_of(acc)->pass, acc);
+	uint32_t at = maple_interest_pass(acc->site);
+
+	return at && holds(&maple_pass[at], acc);
 }
 
 /* maple_pass_called - it did, and @acc, of a site that is called often, is next */
 void maple_pass_called(const struct maple_access *acc)
 {
-	struct call *call = call_of(acc);
+	struct maple_pass *p = &maple_pass[maple_interest_pass(acc->site)];
 
-	if (!automaton)
+	if (p == maple_pass || !automaton)
 		return;
-	if (call->site == acc->site)
-		maple_enforce_passed(call->pass.given - call->pass.left);
-	call->site = acc->site;
-	call->pass.given = call->pass.left = 0;
-	grant(&call->pass, acc);
+	maple_enforce_passed(p->given - p->left);
+	p->given = p->left = 0;
+	grant(p, acc);
 }

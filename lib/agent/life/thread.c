@@ -75,9 +75,7 @@ static void rearm(uint32_t n)
 	if (maple_self.number == n && quieted == shm->stats.quieted)
 		return;
 	quieted = shm->stats.quieted;
-	maple_retire_rearm();
-	maple_call_rearm();
-	maple_wanted_rearm();
+	maple_interest_rearm();
 }
 
 static uint32_t new_thread(bool helper)

@@ -14,9 +14,8 @@ struct by_return {
 };
 
 static struct by_return *by_return;
-static uint32_t *by_place;		 /* index + 1; 0: free */
-static uint32_t counts[MAPLE_SHM_CALLS]; /* since they were last armed */
-static uint32_t appending;		 /* lock of by_place and of shm->call */
+static uint32_t *by_place; /* index + 1; 0: free */
+static uint32_t appending; /* lock of by_place and of shm->call */
 
 static uint32_t hash(uint64_t a, uint64_t b)
 {
@@ -115,56 +114,4 @@ uint32_t maple_agent_call(const void *ret, unsigned int kind)
 					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		by_return[h].number = n;
 	return MAPLE_SITE_CALL | (n - 1);
-}
-
-/* maple_call_count - how often call @site was reached since rearm() */
-uint32_t maple_call_count(uint32_t site)
-{
-	uint32_t k = site & ~MAPLE_SITE_CALL;
-
-	if (k >= MAPLE_SHM_CALLS)
-		return 0;
-	/* Beyond any budget it stays, so that it never wraps. */
-	if (counts[k] < ~0u)
-		counts[k]++;
-	return counts[k];
-}
-
-static uint32_t count_of(uint32_t site)
-{
-	uint32_t k = site & ~MAPLE_SITE_CALL;
-
-	if (k >= MAPLE_SHM_CALLS)
-		return 0;
-	return __atomic_load_n(&counts[k], __ATOMIC_RELAXED);
-}
-
-/* maple_call_quiet - whether @site is over its budget */
-bool maple_call_quiet(uint32_t site)
-{
-	return maple_shm->budget && count_of(site) > maple_shm->budget;
-}
-
-/*
- * maple_call_left - whether a controlled run passes by what @kind does for call
- *                   @site
- */
-bool maple_call_left(uint32_t site, unsigned int kind)
-{
-	return !maple_control_values && maple_event_is_memory(kind) &&
-	       site != MAPLE_SITE_NONE &&
-	       maple_shm->call[site & ~MAPLE_SITE_CALL].alone;
-}
-
-/* maple_call_often - whether @site's calls mean no progress any more */
-bool maple_call_often(uint32_t site)
-{
-	return count_of(site) > MAPLE_AGENT_OFTEN;
-}
-
-/* maple_call_rearm - quiet call sites record again */
-void maple_call_rearm(void)
-{
-	for (uint32_t i = 0; i < maple_shm->ncalls && i < MAPLE_SHM_CALLS; i++)
-		counts[i] = 0;
 }

@@ -223,11 +223,11 @@ void maple_patch_again(const struct maple_shm_image *image,
 		p = p->next;
 	for (uint32_t i = 0; p && i < p->nsites && i < table->nsites; i++) {
 		/* Most stay as they are: their pages stay shared. */
-		if (p->site[i].alone == from[i].alone)
+		if (p->site[i].interest.alone == from[i].alone)
 			continue;
-		p->site[i].alone = from[i].alone;
-		p->site[i].live = !from[i].alone;
-		if (!p->site[i].live)
+		p->site[i].interest.alone = from[i].alone;
+		p->site[i].interest.live = !from[i].alone;
+		if (!p->site[i].interest.live)
 			maple_retire_later(&p->site[i]);
 	}
 	if (p)

@@ -51,7 +51,7 @@ static void move_insn(struct maple_patched *p, struct maple_slot *s,
 	for (; i < t->nsites; i++) {
 		p->site[i].way = trap ? MAPLE_WAY_TRAP : site[i].way;
 		p->site[i].group = p->ngroups;
-		if (p->site[i].live) {
+		if (p->site[i].interest.live) {
 			if (s->at == start)
 				m->push = site[i].flags & MAPLE_SITEF_NOFLAGS
 						  ? MAPLE_SLOT_ASK +
@@ -72,8 +72,8 @@ static void move_insn(struct maple_patched *p, struct maple_slot *s,
 		maple_slot_insn(s, insn, (void *)(p->bias + insn->offset));
 	}
 	for (i = insn->site; i < t->nsites; i++) {
-		if ((p->site[i].wanted || maple_control_values) &&
-		    p->site[i].live && !(insn->flags & MAPLE_INSN_STOP))
+		if ((p->site[i].interest.wanted || maple_control_values) &&
+		    p->site[i].interest.live && !(insn->flags & MAPLE_INSN_STOP))
 			maple_slot_after(s, &p->site[i]);
 		if (!(site[i].flags & MAPLE_SITEF_MORE))
 			break;
@@ -210,10 +210,12 @@ static void fill_site(struct maple_patched *p, const struct maple_table *t,
 		.flags = from->flags & ~MAPLE_SITEF_SPLIT,
 		.event_flags =
 			from->flags & MAPLE_SITEF_ATOMIC ? MAPLE_EVF_ATOMIC : 0,
-		.alone = from->alone && !maple_agent_enforces,
-		.live = maple_agent_enforces || !from->alone,
-		.wanted = maple_agent_enforces,
-		.slow = !!(from->flags & MAPLE_SITEF_REP),
+		.interest = {
+			.alone = from->alone && !maple_agent_enforces,
+			.live = maple_agent_enforces || !from->alone,
+			.wanted = maple_agent_enforces,
+			.slow = !!(from->flags & MAPLE_SITEF_REP),
+		},
 		.group = ~0u,
 	};
 }
@@ -227,7 +229,8 @@ static void want(struct maple_patched *p, const struct maple_table *t,
 	if (number & MAPLE_SITE_CALL || i >= p->nsites || is_wanted(p, i))
 		return;
 	fill_site(p, t, base, i);
-	maple_pass_site(&p->site[i]);
+	if (!(p->site[i].flags & MAPLE_SITEF_REP))
+		maple_pass_give(&p->site[i].interest);
 	p->wanted[i / 8] |= 1u << i % 8;
 	group = maple_table_group_of(t, i);
 	if (group < t->ngroups)
@@ -275,7 +278,7 @@ void maple_patch_changes(struct maple_patched *p, uint32_t base)
 	for (uint32_t i = 0; i < maple_shm->nchanges; i++) {
 		at = maple_shm->change[i].site;
 		if (!(at & MAPLE_SITE_CALL) && at - base < p->nsites)
-			p->site[at - base].slow = 1;
+			p->site[at - base].interest.slow = 1;
 	}
 }
 
@@ -288,7 +291,7 @@ static void want_list(struct maple_patched *p, uint32_t base)
 	for (uint32_t i = 0; i < c->nlist; i++) {
 		at = c->list[i].site;
 		if (!(at & MAPLE_SITE_CALL) && at - base < p->nsites)
-			p->site[at - base].wanted = 1;
+			p->site[at - base].interest.wanted = 1;
 	}
 }
 

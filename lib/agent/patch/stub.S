@@ -12,11 +12,11 @@
 	.set	SITE_NUMBER, 8	/* and the size behind it */
 	.set	SITE_COUNT, 16
 	.set	SITE_LEFT, 20
-	.set	SITE_KIND, 24	/* and the flags behind it */
-	.set	SITE_LIVE, 27
-	.set	SITE_WAY, 28
-	.set	SITE_PASS, 36
-	.set	SITE_SLOW, 31
+	.set	SITE_LIVE, 24
+	.set	SITE_SLOW, 25
+	.set	SITE_PASS, 28
+	.set	SITE_KIND, 32	/* and the flags behind it */
+	.set	SITE_WAY, 35
 	.set	SELF_NUMBER, 0
 	.set	SELF_INSIDE, 4	/* and late behind it */
 	.set	SELF_CLOCK, 8

@@ -37,61 +37,18 @@ static bool records(const struct maple_shm *shm)
 	       (shm->mode == MAPLE_SHM_CONTROL && shm->control.log);
 }
 
-static void put_quiet(struct maple_shm *shm, uint32_t site)
+/* A site of the plan's; @bp: what the program has in rbp. */
+static void ask(struct maple_agent_site *site, struct maple_access *acc,
+		const struct maple_agent_frame *frame, uint64_t bp)
 {
-	shm->stats.quieted++;
-	maple_ring_put(MAPLE_EV_QUIET, &(struct maple_access){ .site = site },
-		       0, 0, 0, 0);
-}
-
-/* Whether @site may record once more. */
-static bool in_budget(struct maple_agent_site *site)
-{
-	site->count++;
-	if (!maple_ring_budget || site->count <= maple_ring_budget)
-		return true;
-	maple_retire_later(site);
-	put_quiet(maple_shm, site->number);
-	return false;
-}
-
-/*
- * maple_hook_logs - whether @site records an access in a controlled run, after
- *                   @before of them
- */
-bool maple_hook_logs(uint32_t site, uint32_t before)
-{
-	uint32_t most = maple_shm->control.log;
-
-	if (most && before == most)
-		put_quiet(maple_shm, site);
-	return before < most;
-}
-
-/* Opens @site if the stub has shut it: all hits but this one are lost. */
-static bool opens(struct maple_shm *shm, struct maple_agent_site *site)
-{
-	if (!observes(shm) || shm->budget || site->alone)
-		return false;
-	shm->stats.lost += MAPLE_AGENT_SHUT - 1;
-	site->live = true;
-	return true;
-}
-
-/*
- * The same of the @n-th call from its site, in a run that observes or is
- * controlled. Of one that is over its budget a lock is recorded all the same
- * when something happens under it (section.c), and that it may block only when
- * that tells more of the access before.
- */
-static bool call_in_budget(const struct maple_shm *shm, unsigned int kind,
-			   uint32_t n)
-{
-	if (!shm->budget || n <= shm->budget)
-		return true;
-	if (kind == MAPLE_EV_LOCK)
-		return maple_self.settled != maple_self.clock;
-	return kind == MAPLE_EV_UNLOCK;
+	maple_self.stale = site->interest.count > MAPLE_AGENT_OFTEN;
+	if (!maple_self.stale || maple_enforce_callers())
+		acc->context =
+			maple_context_of(site->pc, (uint64_t)(frame + 1), bp);
+	if (maple_enforce_before(acc, 0))
+		maple_agent_open(acc);
+	if (maple_self.stale)
+		maple_pass_look(site, acc->addr);
 }
 
 /*
@@ -103,40 +60,29 @@ static bool call_in_budget(const struct maple_shm *shm, unsigned int kind,
 void maple_hook_before(uint64_t addr, struct maple_agent_site *site,
 		       const struct maple_agent_frame *frame)
 {
-	struct maple_agent_thread *self = &maple_self;
-	struct maple_shm *shm = maple_shm;
 	struct maple_access acc;
 
 	if (!maple_hook_begin(site, frame, addr, &acc))
 		return;
-	if (!site->live && !opens(shm, site)) {
+	switch (maple_interest_hit(site)) {
+	case MAPLE_INTEREST_UNPATCH:
 		maple_retire_site(site);
-	} else if (site->wanted) {
-		shm->stats.hits[site->way]++;
-		self->stale = ++site->count > MAPLE_AGENT_OFTEN;
+		break;
+	case MAPLE_INTEREST_ASK:
 		/* The stub leaves rbp as it is: it is what stands here. */
-		if (!self->stale || maple_enforce_callers())
-			acc.context = maple_context_of(
-				site->pc, (uint64_t)(frame + 1),
-				*(uint64_t *)__builtin_frame_address(0));
-		/* Nobody asks for it any more, and it is not logged either. */
-		if (self->stale && maple_enforce_over())
-			maple_retire_later(site);
-		if (maple_enforce_before(&acc, 0))
-			maple_agent_open(&acc);
-		if (self->stale)
-			maple_pass_look(site, acc.addr);
-	} else if (shm->sched == MAPLE_SCHEDULE_MEET) {
-		shm->stats.hits[site->way]++;
-		if (++site->count == MAPLE_MEET_HITS)
-			maple_retire_later(site);
-		maple_meet(&acc, site->count);
-	} else if (observes(shm) && in_budget(site)) {
-		shm->stats.hits[site->way]++;
-		if (shm->nchanges)
-			count_change(shm, acc.site);
+		ask(site, &acc, frame, *(uint64_t *)__builtin_frame_address(0));
+		break;
+	case MAPLE_INTEREST_STAND:
+		maple_meet(&acc, site->interest.count);
+		break;
+	case MAPLE_INTEREST_RECORD:
+		if (maple_shm->nchanges)
+			count_change(maple_shm, acc.site);
 		maple_ring_put(acc.kind, &acc, 0, site->event_flags, 0,
 			       (uint64_t)(frame + 1));
+		break;
+	case MAPLE_INTEREST_DROP:
+		break;
 	}
 	maple_hook_end();
 }
@@ -213,16 +159,36 @@ static void call_enforced(struct maple_access *acc, unsigned int flags)
 		return;
 	if (maple_enforce_before(acc, flags) && memory)
 		maple_agent_open(acc);
-	if (often && maple_wanted(acc->site))
+	if (often && maple_interest_wanted(acc->site))
 		maple_pass_called(acc);
 }
 
-/* Whether the @n-th call from its site that does @acc comes into the ring now. */
-static bool logs_call(const struct maple_access *acc, uint32_t n)
+/*
+ * Whether @acc, which is a call's and in the budget, comes into the ring now.
+ */
+static bool comes_now(const struct maple_access *acc)
 {
-	return call_in_budget(maple_shm, acc->kind, n) &&
-	       (acc->kind != MAPLE_EV_UNLOCK ||
-		!maple_section_ends(acc, maple_call_quiet(acc->site)));
+	return acc->kind != MAPLE_EV_UNLOCK ||
+	       !maple_section_ends(acc, maple_interest_quiet(acc->site));
+}
+
+static void put_call(const struct maple_access *acc, unsigned int flags,
+		     uint64_t sp)
+{
+	maple_ring_put(acc->kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK : acc->kind,
+		       acc, 0, flags, maple_control_hits(acc->site), sp);
+}
+
+/* The caller is the @n-th at its site. */
+static void call_controlled(const struct maple_access *acc, unsigned int flags,
+			    uint32_t n, uint64_t sp)
+{
+	maple_control_access(acc, flags);
+	if (maple_control_values && maple_event_is_memory(acc->kind))
+		maple_agent_open(acc);
+	else if (maple_interest_logs(acc->site, acc->kind, n ? n - 1 : 0) &&
+		 comes_now(acc))
+		put_call(acc, flags, sp);
 }
 
 void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
@@ -230,43 +196,23 @@ void maple_agent_before(uint32_t site, unsigned int kind, const void *addr,
 {
 	struct maple_access acc = { site, kind, (uint64_t)addr, size,
 				    !!(flags & MAPLE_EVF_MAYFAIL) };
-	struct maple_shm *shm = maple_shm;
 	uint64_t sp = (uint64_t)__builtin_frame_address(0);
+	enum maple_interest_answer answer;
 	uint32_t n;
 
 	if (!maple_agent_on() || !size)
 		return;
 	maple_agent_enter();
-	n = maple_call_count(site);
-	maple_self.stale = n > MAPLE_AGENT_OFTEN;
-	shm->stats.calls++;
-	if (maple_sections && n == shm->budget + 1 &&
-	    (observes(shm) || !maple_event_is_memory(kind)))
-		put_quiet(shm, site);
-	if (maple_agent_enforces) {
+	answer = maple_interest_call(site, kind, &n);
+	maple_shm->stats.calls++;
+	if (observes(maple_shm) && maple_shm->nchanges)
+		count_change(maple_shm, site);
+	if (answer == MAPLE_INTEREST_ASK)
 		call_enforced(&acc, flags);
-	} else if (maple_agent_controls) {
-		if (maple_call_left(site, kind)) {
-			maple_agent_leave();
-			return;
-		}
-		maple_control_access(&acc, flags);
-		if (maple_control_values && maple_event_is_memory(kind))
-			maple_agent_open(&acc);
-		else if (maple_event_is_memory(kind)
-				 ? maple_hook_logs(site, n ? n - 1 : 0)
-				 : shm->control.log && logs_call(&acc, n))
-			maple_ring_put(
-				kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK : kind,
-				&acc, 0, flags, maple_control_hits(site), sp);
-	} else if (observes(shm)) {
-		if (shm->nchanges)
-			count_change(shm, site);
-		if (logs_call(&acc, n))
-			maple_ring_put(kind == MAPLE_EV_LOCK ? MAPLE_EV_BLOCK
-							     : kind,
-				       &acc, 0, flags, 0, sp);
-	}
+	else if (answer == MAPLE_INTEREST_STAND)
+		call_controlled(&acc, flags, n, sp);
+	else if (answer == MAPLE_INTEREST_RECORD && comes_now(&acc))
+		put_call(&acc, flags, sp);
 	maple_agent_leave();
 }
 
@@ -292,7 +238,7 @@ void maple_agent_after(uint32_t site, unsigned int kind, const void *addr,
 	} else if (happened && kind == MAPLE_EV_LOCK && records(maple_shm)) {
 		flags |= MAPLE_EVF_EXACT;
 		if (!maple_section_begins(&acc, flags, sp,
-					  maple_call_quiet(site)))
+					  maple_interest_quiet(site)))
 			maple_ring_put(kind, &acc, 0, flags,
 				       maple_control_hits(site), sp);
 	}

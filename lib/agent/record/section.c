@@ -68,7 +68,7 @@ void maple_section_start(void)
 		return;
 	maple_sections = true;
 	/* Each call site says when it goes quiet. */
-	maple_call_rearm();
+	maple_interest_renew();
 }
 
 /* maple_section_late - records the thread's late LOCKs */

@@ -24,7 +24,6 @@
 
 #define PLACES (1u << 16) /* of one log */
 #define TRIES  2	  /* of a variant, by different ways */
-#define LESS   2	  /* of a score, that a variant has */
 
 struct place_key {
 	uint32_t site, context;
@@ -354,23 +353,6 @@ maple_callers_next(const struct maple_candidates *all,
 		*which = i;
 	}
 	return best;
-}
-
-/*
- * maple_callers_first - whether variant @which of @c is tried before @fresh, of
- *                       which no run is known, or NULL: as candidates are, but
- *                       that a variant is worth less than its iRoot was
- */
-bool maple_callers_first(const struct maple_candidate *c, uint32_t which,
-			 const struct maple_candidate *fresh)
-{
-	unsigned int tries;
-
-	assert(which && which <= c->callers.n);
-	tries = c->callers.variant[which - 1].tries;
-	if (!fresh || fresh->attempts != tries)
-		return !fresh || tries < fresh->attempts;
-	return c->score - LESS >= fresh->score;
 }
 
 /* maple_callers_plan - the plan for variant @which, from 1, of @c */

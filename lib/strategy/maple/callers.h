@@ -41,8 +41,6 @@ int maple_callers_learn(struct maple_profiling *p,
 struct maple_candidate *
 maple_callers_next(const struct maple_candidates *all,
 		   const struct maple_choice_limits *limits, uint32_t *which);
-bool maple_callers_first(const struct maple_candidate *c, uint32_t which,
-			 const struct maple_candidate *fresh);
 int maple_callers_plan(const struct maple_candidate *c, uint32_t which,
 		       uint64_t seed, struct maple_plan *plan);
 void maple_callers_deinit(struct maple_callers *callers);

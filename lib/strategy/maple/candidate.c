@@ -1,49 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Candidates: iRoots that are known, and what is known of each: its promise,
- * the score below, and the plan for a try of it.
+ * Candidates: iRoots that are known, and what is known of each, and the plan for
+ * a try of it.
  *
- * Not decided here: whether an iRoot is feasible (predict/), which one is tried
- * next (choice.c), how it is forced (plan/).
+ * Not decided here: whether an iRoot is feasible (predict/), how promising it is
+ * (estimate.c), which one is tried next (choice.c), how it is forced (plan/).
  */
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
 #include "candidate.h"
 #include "classes.h"
-
-enum term {
-	TERM_DISJOINT,
-	TERM_APPLICATION,
-	TERM_FRESH,
-	TERM_UNORDERED,
-	TERM_DATA,
-	TERM_TURNED,
-	TERM_UNSERIALIZABLE,
-	TERM_LOCKS,
-	TERM_BROKE,
-	TERM_ENDS,
-	TERM_ENDED,
-	TERMS
-};
-
-/* What a candidate's promise rests on, and how much each term says. */
-static const struct {
-	int points;
-	const char *reason;
-} terms[TERMS] = {
-	[TERM_DISJOINT] = { 8, "no lock excludes the two: a race" },
-	[TERM_APPLICATION] = { 4, "both ends in the program itself" },
-	[TERM_FRESH] = { 2, "a site of which no order was exposed yet" },
-	[TERM_UNORDERED] = { 4, "happens-before leaves the order open" },
-	[TERM_DATA] = { 2, "data, not two sections of one lock" },
-	[TERM_LOCKS] = { 4, "two locks, one after the other or crosswise" },
-	[TERM_UNSERIALIZABLE] = { 6, "no serial order of the two has this" },
-	[TERM_TURNED] = { 3, "the reverse was seen: this order is the rare" },
-	[TERM_ENDS] = { -1, "memory ends: what writes there says more" },
-	[TERM_ENDED] = { -8, "memory ends after its last use" },
-	[TERM_BROKE] = { 40, "a run failed of it, in an earlier campaign" },
-};
 
 /* maple_candidate_get - the candidate for @iroot, made if it is new */
 struct maple_candidate *maple_candidate_get(struct maple_candidates *all,
@@ -73,36 +40,9 @@ struct maple_candidate *maple_candidate_of(struct maple_goal *goal)
 						   goal));
 }
 
-static bool reverse_exposed(const struct maple_candidates *all,
-			    const struct maple_iroot *iroot)
-{
-	struct maple_iroot turned = { .idiom = MAPLE_IDIOM_1 };
-	struct maple_candidate *c;
-
-	turned.e[0] = iroot->e[1];
-	turned.e[1] = iroot->e[0];
-	HASH_FIND(hh, all->table, &turned, sizeof(turned), c);
-	return c && c->exposed;
-}
-
-static bool is_application(const struct maple_registry *reg, uint32_t site,
-			   uint32_t main_image)
-{
-	struct maple_site_info info;
-
-	return !maple_registry_site(reg, site, &info) &&
-	       info.image == main_image;
-}
-
-/* Idiom 4 over locks, and the deadlock: where orders of sections matter. */
-static bool two_locks(const struct maple_iroot *iroot)
-{
-	return iroot->idiom == MAPLE_IDIOM_DEADLOCK ||
-	       (iroot->idiom == MAPLE_IDIOM_4 &&
-		!maple_event_is_memory(iroot->e[0].kind));
-}
-
-static bool site_exposed(const struct maple_candidates *all, uint32_t site)
+/* maple_candidate_site_exposed - whether some exposed iRoot has @site */
+bool maple_candidate_site_exposed(const struct maple_candidates *all,
+				  uint32_t site)
 {
 	struct maple_exposed_site *found;
 
@@ -119,7 +59,7 @@ void maple_candidate_exposed(struct maple_candidates *all,
 
 	c->exposed = true;
 	for (i = 0; i < maple_iroot_events(c->iroot.idiom); i++) {
-		if (site_exposed(all, c->iroot.e[i].site))
+		if (maple_candidate_site_exposed(all, c->iroot.e[i].site))
 			continue;
 		entry = calloc(1, sizeof(*entry));
 		if (!entry)
@@ -127,39 +67,6 @@ void maple_candidate_exposed(struct maple_candidates *all,
 		entry->site = c->iroot.e[i].site;
 		HASH_ADD(hh, all->sites, site, sizeof(entry->site), entry);
 	}
-}
-
-/* maple_candidate_rank - (re)computes the score of @c */
-void maple_candidate_rank(const struct maple_candidates *all,
-			  struct maple_candidate *c,
-			  const struct maple_registry *reg, uint32_t main_image)
-{
-	unsigned int i, n = maple_iroot_events(c->iroot.idiom);
-	bool holds[TERMS] = {
-		[TERM_DISJOINT] = c->facts.disjoint,
-		[TERM_APPLICATION] = true,
-		[TERM_UNORDERED] = !c->facts.ordered,
-		[TERM_DATA] = maple_event_is_memory(c->iroot.e[0].kind) ||
-			      maple_event_is_condition(c->iroot.e[0].kind),
-		[TERM_LOCKS] = two_locks(&c->iroot),
-		[TERM_UNSERIALIZABLE] = c->facts.unserializable,
-		[TERM_TURNED] = reverse_exposed(all, &c->iroot),
-		[TERM_BROKE] = c->broke,
-		[TERM_ENDS] = c->ends,
-		[TERM_ENDED] = c->facts.e[n - 1].frees,
-	};
-
-	for (i = 0; i < n; i++) {
-		if (!is_application(reg, c->iroot.e[i].site, main_image))
-			holds[TERM_APPLICATION] = false;
-		if (!site_exposed(all, c->iroot.e[i].site))
-			holds[TERM_FRESH] = true;
-	}
-	c->application = holds[TERM_APPLICATION];
-	c->score = 0;
-	for (i = 0; i < TERMS; i++)
-		if (holds[i])
-			c->score += terms[i].points;
 }
 
 /* maple_candidate_know - what profiling says of it */
@@ -240,8 +147,8 @@ int maple_candidate_plan(const struct maple_candidate *c, unsigned int attempt,
 void maple_candidate_destroy(struct maple_candidates *all)
 {
 	struct maple_candidate *c, *next;
-
 	struct maple_exposed_site *site, *after;
+	struct maple_odds_site *odds, *behind;
 
 	HASH_ITER (hh, all->table, c, next) {
 		HASH_DEL(all->table, c);
@@ -252,6 +159,9 @@ void maple_candidate_destroy(struct maple_candidates *all)
 		HASH_DEL(all->sites, site);
 		free(site);
 	}
-	maple_odds_deinit(&all->odds);
+	HASH_ITER (hh, all->odds.sites, odds, behind) {
+		HASH_DEL(all->odds.sites, odds);
+		free(odds);
+	}
 	all->n = 0;
 }

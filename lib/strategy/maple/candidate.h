@@ -12,7 +12,6 @@
 #include "../../predict/predict.h"
 #include "../goal.h"
 #include "callers.h"
-#include "odds.h"
 
 #define MAPLE_CANDIDATE_GUARDS 64
 
@@ -60,6 +59,27 @@ struct maple_exposed_site {
 	UT_hash_handle hh;
 };
 
+#define MAPLE_ODDS_CLASSES 24 /* of each idiom */
+
+/* Candidates tried, and of these exposed. */
+struct maple_odds_count {
+	unsigned int tried, exposed;
+};
+
+struct maple_odds_site {
+	struct maple_odds_key {
+		uint32_t site, idiom, event;
+	} key;
+	struct maple_odds_count count;
+	UT_hash_handle hh;
+};
+
+/* How candidates fared so far, in this campaign. */
+struct maple_odds {
+	struct maple_odds_count class[MAPLE_IDIOMS][MAPLE_ODDS_CLASSES];
+	struct maple_odds_site *sites;
+};
+
 struct maple_candidates {
 	struct maple_candidate *table;
 	struct maple_exposed_site *sites;
@@ -76,9 +96,8 @@ void maple_candidate_exposed(struct maple_candidates *all,
 			     struct maple_candidate *c);
 void maple_candidate_know(struct maple_candidate *c,
 			  const struct maple_predict_facts *facts);
-void maple_candidate_rank(const struct maple_candidates *all,
-			  struct maple_candidate *c,
-			  const struct maple_registry *reg, uint32_t main_image);
+bool maple_candidate_site_exposed(const struct maple_candidates *all,
+				  uint32_t site);
 int maple_candidate_plan(const struct maple_candidate *c, unsigned int attempt,
 			 bool paper, uint64_t seed, struct maple_plan *plan);
 void maple_candidate_destroy(struct maple_candidates *all);

@@ -9,15 +9,14 @@
  * run goes through it, and no request shows what came of it (--whole: not left
  * out).
  *
- * Order `paper`: idiom 1 first, application before library, fewest attempts,
- * then the order in which they were found. Order `ranked`: fewest attempts,
- * then the score (candidate.c), round-robin over idioms by weight: what is
- * counted is runs to the first finding, so every promising candidate gets its
- * first try before any gets its second. An iRoot of several dependencies waits
- * until each of them, an iRoot of idiom 1, has been exposed by itself, and is
- * left out if that has failed for good: whoever exposes the whole exposes its
- * parts. What is unlikely by what became of others (odds.c) comes after all
- * else.
+ * Which of the others comes first is what estimate.c says: in order `paper`
+ * idiom 1, application before library, fewest attempts, then the order in which
+ * they were found; in order `ranked` fewest attempts, then the score,
+ * round-robin over idioms by weight: what is counted is runs to the first
+ * finding, so every promising candidate gets its first try before any gets its
+ * second. An iRoot of several dependencies waits until each of them, an iRoot
+ * of idiom 1, has been exposed by itself, and is left out if that has failed
+ * for good: whoever exposes the whole exposes its parts.
  *
  * What another campaign with the same memo tries (claims.c) is passed over, as
  * what is under way here. While it is all that is left the campaign goes on
@@ -30,6 +29,7 @@
 #include <string.h>
 #include "choice.h"
 #include "classes.h"
+#include "estimate.h"
 
 #define FAIL_LIMIT 6	/* failed tries of an iRoot in all */
 #define PATIENCE   30.0 /* seconds, for what another campaign tries */
@@ -49,10 +49,6 @@ maple_choice_limits_of(const struct maple_campaign_options *options)
 		.serving = options->between && !options->whole && !paper,
 	};
 }
-
-/* Turns in a round, idiom 1 to 6, deadlock and sets (algorithms.md 6). */
-static const unsigned int weight[MAPLE_IDIOMS] = { 0, 4, 3, 2, 2, 2,
-						   1, 2, 1, 1, 1, 1 };
 
 /* Whether @c is one to be tried, sooner or later, or was. */
 static bool wanted(const struct maple_candidate *c)
@@ -165,79 +161,11 @@ bool maple_choice_allows(const struct maple_candidates *all,
 	       (limits->order == MAPLE_ORDER_PAPER || parts_exposed(all, c));
 }
 
-/* maple_choice_rests - whether @c comes after all that do not rest */
-bool maple_choice_rests(const struct maple_candidates *all,
-			const struct maple_candidate *c,
-			const struct maple_choice_limits *limits)
-{
-	return limits->order != MAPLE_ORDER_PAPER &&
-	       (c->facts.startup ||
-		maple_odds_poor(&all->odds, &c->iroot, &c->facts));
-}
-
 /* Whether a try of @c is under way, here or in another campaign. */
 static bool under_way(const struct maple_candidates *all,
 		      const struct maple_candidate *c)
 {
 	return c->busy || c->elsewhere > all->now;
-}
-
-/* Whether @a is tried before @b, both of one idiom. */
-static bool before(const struct maple_candidate *a,
-		   const struct maple_candidate *b, enum maple_order order)
-{
-	if (order == MAPLE_ORDER_PAPER) {
-		if (a->application != b->application)
-			return a->application;
-		if (a->attempts != b->attempts)
-			return a->attempts < b->attempts;
-		return a->order < b->order;
-	}
-	if (a->attempts != b->attempts)
-		return a->attempts < b->attempts;
-	if (a->score != b->score)
-		return a->score > b->score;
-	return a->order < b->order;
-}
-
-/*
- * Whether all first tries of @found come before those of @other. What an idiom
- * has is immediate, so it is about what conflicts; units get into each other in
- * ways that nobody minds.
- */
-static bool precedes(const struct maple_candidate *found,
-		     const struct maple_candidate *other)
-{
-	return other->iroot.idiom >= MAPLE_SET_1 &&
-	       found->iroot.idiom < MAPLE_SET_1 &&
-	       found->attempts <= other->attempts;
-}
-
-/* The idiom whose turn it is, among those that have a candidate. */
-static unsigned int turn(const struct maple_candidates *all,
-			 struct maple_candidate *const best[MAPLE_IDIOMS],
-			 enum maple_order order)
-{
-	unsigned int i, found = 0;
-
-	for (i = 1; i < MAPLE_IDIOMS; i++) {
-		if (!best[i])
-			continue;
-		if (order == MAPLE_ORDER_PAPER)
-			return i;
-		if (found && precedes(best[found], best[i]))
-			continue;
-		/* All first tries first; then least served for its weight. */
-		if (found && best[i]->attempts != best[found]->attempts) {
-			if (best[i]->attempts < best[found]->attempts)
-				found = i;
-			continue;
-		}
-		if (!found || all->served[i] * weight[found] <
-				      all->served[found] * weight[i])
-			found = i;
-	}
-	return found;
 }
 
 /* maple_choice_peek - the one to try now, NULL if none is left */
@@ -246,23 +174,26 @@ maple_choice_peek(const struct maple_candidates *all,
 		  const struct maple_choice_limits *limits)
 {
 	struct maple_candidate *best[MAPLE_IDIOMS] = { NULL }, *c, *next;
-	bool resting = true, rest;
+	struct maple_estimate of[MAPLE_IDIOMS], e;
+	bool resting = true;
 	unsigned int idiom;
 
 	HASH_ITER (hh, all->table, c, next) {
 		if (under_way(all, c) || !maple_choice_allows(all, c, limits))
 			continue;
-		rest = maple_choice_rests(all, c, limits);
-		if (rest && !resting)
+		e = maple_estimate_of(all, c, MAPLE_ESTIMATE_TRY, limits->order);
+		if (e.rests && !resting)
 			continue;
-		if (!rest && resting)
+		if (!e.rests && resting)
 			memset(best, 0, sizeof(best));
-		resting = rest;
+		resting = e.rests;
 		idiom = c->iroot.idiom;
-		if (!best[idiom] || before(c, best[idiom], limits->order))
-			best[idiom] = c;
+		if (best[idiom] && !maple_estimate_before(&e, &of[idiom]))
+			continue;
+		best[idiom] = c;
+		of[idiom] = e;
 	}
-	return best[turn(all, best, limits->order)];
+	return best[maple_estimate_turn(all, best, limits->order)];
 }
 
 /* maple_choice_next - the same; its idiom has had its turn */
@@ -305,19 +236,6 @@ bool maple_choice_waits(const struct maple_candidates *all,
 	return false;
 }
 
-/* Whether @a comes again before @b. */
-static bool looked_before(const struct maple_candidate *a,
-			  const struct maple_candidate *b)
-{
-	if (a->missed != b->missed)
-		return a->missed;
-	if (a->looks != b->looks)
-		return a->looks < b->looks;
-	if (a->score != b->score)
-		return a->score > b->score;
-	return a->order < b->order;
-}
-
 /*
  * maple_choice_looked - @c has been forced once more, and the run did not fail
  * @missed: its order came about, but not by the plan
@@ -346,13 +264,18 @@ maple_choice_again(const struct maple_candidates *all,
 		   const struct maple_choice_limits *limits)
 {
 	struct maple_candidate *best = NULL, *c, *next;
+	struct maple_estimate of, e;
 
 	HASH_ITER (hh, all->table, c, next) {
 		if (!c->exposed || c->goal.found || c->busy || !c->goal.row ||
 		    !c->facts_known || apart(c, limits))
 			continue;
-		if (!best || looked_before(c, best))
-			best = c;
+		e = maple_estimate_of(all, c, MAPLE_ESTIMATE_AGAIN,
+				      limits->order);
+		if (best && !maple_estimate_before(&e, &of))
+			continue;
+		best = c;
+		of = e;
 	}
 	return best;
 }
@@ -396,6 +319,7 @@ maple_choice_beside(const struct maple_candidates *all,
 		    struct maple_candidate *const *chosen, unsigned int n)
 {
 	struct maple_candidate *best = NULL, *c, *next;
+	struct maple_estimate of, e;
 	unsigned int i;
 
 	assert(n);
@@ -405,17 +329,20 @@ maple_choice_beside(const struct maple_candidates *all,
 	HASH_ITER (hh, all->table, c, next) {
 		if (under_way(all, c) ||
 		    c->iroot.idiom >= MAPLE_IDIOM_DEADLOCK ||
-		    maple_event_is_condition(c->iroot.e[0].kind) || c->ends ||
-		    (best && c->rides > best->rides) ||
-		    (best && c->rides == best->rides &&
-		     !before(c, best, limits->order)) ||
+		    maple_event_is_condition(c->iroot.e[0].kind) || c->ends)
+			continue;
+		e = maple_estimate_of(all, c, MAPLE_ESTIMATE_BESIDE,
+				      limits->order);
+		if ((best && !maple_estimate_before(&e, &of)) ||
 		    !maple_choice_allows(all, c, limits) ||
-		    maple_choice_rests(all, c, limits))
+		    maple_estimate_rests(all, c, limits->order))
 			continue;
 		for (i = 0; i < n && !disturb(c, chosen[i]); i++)
 			;
-		if (i == n)
-			best = c;
+		if (i < n)
+			continue;
+		best = c;
+		of = e;
 	}
 	return best;
 }
@@ -459,28 +386,29 @@ uint64_t maple_choice_startup(const struct maple_candidates *all,
 	return n;
 }
 
-/* maple_choice_fresh - how many can be tried now and do not rest */
-uint64_t maple_choice_fresh(const struct maple_candidates *all,
-			    const struct maple_choice_limits *limits)
+/* Of what may be tried now: how many rest, or do not. */
+static uint64_t count_now(const struct maple_candidates *all,
+			  const struct maple_choice_limits *limits, bool rest)
 {
 	struct maple_candidate *c, *next;
 	uint64_t n = 0;
 
 	HASH_ITER (hh, all->table, c, next)
 		n += maple_choice_allows(all, c, limits) &&
-		     !maple_choice_rests(all, c, limits);
+		     maple_estimate_rests(all, c, limits->order) == rest;
 	return n;
+}
+
+/* maple_choice_fresh - how many can be tried now and do not rest */
+uint64_t maple_choice_fresh(const struct maple_candidates *all,
+			    const struct maple_choice_limits *limits)
+{
+	return count_now(all, limits, false);
 }
 
 /* maple_choice_resting - how many could be tried now and rest */
 uint64_t maple_choice_resting(const struct maple_candidates *all,
 			      const struct maple_choice_limits *limits)
 {
-	struct maple_candidate *c, *next;
-	uint64_t n = 0;
-
-	HASH_ITER (hh, all->table, c, next)
-		n += maple_choice_allows(all, c, limits) &&
-		     maple_choice_rests(all, c, limits);
-	return n;
+	return count_now(all, limits, true);
 }

@@ -38,9 +38,6 @@ bool maple_choice_allows(const struct maple_candidates *all,
 void maple_choice_count(const struct maple_candidates *all,
 			const struct maple_choice_limits *limits,
 			struct maple_coverage *coverage);
-bool maple_choice_rests(const struct maple_candidates *all,
-			const struct maple_candidate *c,
-			const struct maple_choice_limits *limits);
 uint64_t maple_choice_fresh(const struct maple_candidates *all,
 			    const struct maple_choice_limits *limits);
 uint64_t maple_choice_startup(const struct maple_candidates *all,

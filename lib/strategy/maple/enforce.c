@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "predict/sets/sets.h"
+#include "estimate.h"
 #include "maple.h"
 
 struct verdict {
@@ -177,8 +178,7 @@ static int record_next(struct verdict *v, unsigned int i)
 	if (!done && !had_chance(v, i))
 		return 0;
 	k->attempts++;
-	maple_odds_tried(&v->p->candidates.odds, &k->iroot, &k->facts,
-			 k->attempts == 1, done);
+	maple_estimate_tried(&v->p->candidates, k, k->attempts == 1, done);
 	if (done)
 		exposed(v, k);
 	else
@@ -216,8 +216,8 @@ static int record(struct verdict *v)
 	job->refused = job->claimed && !job->exposed;
 	job->reason = reason(v);
 	if (!job->again && (job->exposed || v->end->run->delivered))
-		maple_odds_tried(&v->p->candidates.odds, &k->iroot, &k->facts,
-				 k->attempts == 1, job->exposed);
+		maple_estimate_tried(&v->p->candidates, k, k->attempts == 1,
+				     job->exposed);
 	if (v->end->failed)
 		return record_broken(v);
 	e = maple_callers_learn(v->p, v->end, &job->news, v->err);
@@ -386,7 +386,8 @@ int maple_enforce_begin(struct maple_profiling *p, struct maple_job *job,
 	job->kind = MAPLE_RUN_ENFORCE;
 	job->goal = &candidate->goal;
 	job->variant = which;
-	job->rested = maple_choice_rests(&p->candidates, candidate, &p->limits);
+	job->rested = maple_estimate_rests(&p->candidates, candidate,
+					   p->limits.order);
 	maple_profiling_guards(p, candidate);
 	job->attempt = !job->again;
 	job->fill = !options->no_heap_fill && fills(candidate);

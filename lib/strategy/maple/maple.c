@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "classes.h"
+#include "estimate.h"
 #include "maple.h"
 
 #define BATCH 8 /* enforced runs between two profile runs */
@@ -122,7 +123,7 @@ static struct maple_candidate *variant_next(const struct maple_search *m,
 	k = maple_callers_next(&p->candidates, &p->limits, which);
 	if (k && any_fresh(m))
 		fresh = maple_choice_peek(&p->candidates, &p->limits);
-	return k && maple_callers_first(k, *which, fresh) ? k : NULL;
+	return k && maple_estimate_variant(k, *which, fresh) ? k : NULL;
 }
 
 /*

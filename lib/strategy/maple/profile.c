@@ -9,6 +9,7 @@
 #include <string.h>
 #include "base/array.h"
 #include "predict/sets/sets.h"
+#include "estimate.h"
 #include "profile.h"
 
 #define GUARDS_ASKED 500	/* candidates, after one profile run */
@@ -365,7 +366,7 @@ static int harvest(struct profile *h, const struct maple_job_end *end)
 			    end->run->lost || end->run->released ? NULL
 								 : h->races);
 	HASH_ITER (hh, p->candidates.table, k, next)
-		maple_candidate_rank(&p->candidates, k, p->study->registry,
+		maple_estimate_score(&p->candidates, k, p->study->registry,
 				     p->study->main_image);
 	return 0;
 }
