@@ -60,6 +60,7 @@ static const struct permitted {
 	{ "exclude", true },	 { "skip-unsupported", false },
 	{ "format", true },	 { "quiet", false },
 	{ "verbose", false },	 { "help", false },
+	{ "observe", false },
 };
 
 /* The option that @word is, by its whole name; NULL: none of these. */
