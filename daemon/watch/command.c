@@ -192,10 +192,10 @@ static int watch(const struct given *given, const char *path)
 	w.path = path;
 	w.socket = given->socket;
 	if (!e)
-		e = maple_settings_read(
-			&settings,
-			given->config ? given->config : MAPLE_SETTINGS_FILE,
-			&err);
+		e = maple_settings_read(&settings,
+					given->config ? given->config
+						      : MAPLE_SETTINGS_FILE,
+					&err);
 	if (e == -ENOENT && !given->config)
 		e = 0;
 	if (e) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The price of a stretch decides how long nothing is done after it. It is made of
- * what the job used of the CPU, and of what the process lost by it: hooks cost
- * time of CPU, sharing one CPU costs waiting. Both are compared with how the
- * process did before. Where it had less to do by then, nothing is given back for
- * that, so noise makes the price higher and never lower.
+ * The price of a stretch decides how long nothing is done after it. It is made
+ * of what the job used of the CPU, and of what the process lost by it: hooks
+ * cost time of CPU, sharing one CPU costs waiting. Both are compared with how
+ * the process did before. Where it had less to do by then, nothing is given
+ * back for that, so noise makes the price higher and never lower.
  *
  * It is not for: the milliseconds in which all threads stand, at both ends of a
  * stretch, which the kernel counts as nobody's.
@@ -84,8 +84,7 @@ double maple_price_lost(const struct maple_price_sample *before,
 
 	assert(habit >= 0 && lasted >= 0);
 	return beyond(before->used, begin->used, end->used, habit, lasted) +
-	       beyond(before->waited, begin->waited, end->waited, habit,
-		      lasted);
+	       beyond(before->waited, begin->waited, end->waited, habit, lasted);
 }
 
 double maple_price_pause(double cost, double lasted, double share)

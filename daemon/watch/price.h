@@ -19,8 +19,8 @@ struct maple_price_sample {
 bool maple_price_look(pid_t pid, struct maple_price_sample *sample);
 
 /*
- * What the process lost between @begin and @end, in seconds of CPU: what it used
- * and waited for beyond its habit, which is how it did between @before and
+ * What the process lost between @begin and @end, in seconds of CPU: what it
+ * used and waited for beyond its habit, which is how it did between @before and
  * @begin.
  */
 double maple_price_lost(const struct maple_price_sample *before,

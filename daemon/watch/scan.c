@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Looks through /proc for processes that match, with their user's own rights: one
- * that this user may not trace does not tell its executable either.
+ * Looks through /proc for processes that match, with their user's own rights:
+ * one that this user may not trace does not tell its executable either.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -73,8 +73,8 @@ static bool is_ours(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
-	return slash && (!strcmp(slash, "/mapletest") ||
-			 !strcmp(slash, "/mapled"));
+	return slash &&
+	       (!strcmp(slash, "/mapletest") || !strcmp(slash, "/mapled"));
 }
 
 static enum match match(const struct maple_watch_line *line, pid_t pid,

@@ -29,8 +29,7 @@ static void print_processes(FILE *out, const struct maple_watch_entry *e,
 			fputs(", the last one failed: ", out);
 			maple_report_clean(out, p->note);
 			if (p->until > now)
-				fprintf(out,
-					"; tried again in %" PRId64 " s",
+				fprintf(out, "; tried again in %" PRId64 " s",
 					p->until - now);
 		}
 		putc('\n', out);

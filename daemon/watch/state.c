@@ -59,8 +59,7 @@ static void read_job(struct maple_watch_entry *e, const char *text)
 {
 	struct maple_watch_job j;
 
-	if (sscanf(text,
-		   "%" SCNu64 " %d %" SCNu64 " %d %" SCNu64 " %" SCNd64,
+	if (sscanf(text, "%" SCNu64 " %d %" SCNu64 " %d %" SCNu64 " %" SCNd64,
 		   &j.number, &j.carrier.pid, &j.carrier.started,
 		   &j.process.pid, &j.process.started, &j.began) == 6)
 		e->job = j;
@@ -112,8 +111,8 @@ static void write_entry(FILE *out, const struct maple_watch_entry *e)
 	}
 	if (j->number)
 		fprintf(out,
-			"job %" PRIu64 " %d %" PRIu64 " %d %" PRIu64
-			" %" PRId64 "\n",
+			"job %" PRIu64 " %d %" PRIu64 " %d %" PRIu64 " %" PRId64
+			"\n",
 			j->number, (int)j->carrier.pid, j->carrier.started,
 			(int)j->process.pid, j->process.started, j->began);
 }
@@ -196,8 +195,8 @@ void maple_watch_entry_update(struct maple_watch_entry *e,
 	e->single = scan->single;
 }
 
-struct maple_watch_process *
-maple_watch_entry_next(struct maple_watch_entry *e, int64_t now)
+struct maple_watch_process *maple_watch_entry_next(struct maple_watch_entry *e,
+						   int64_t now)
 {
 	struct maple_watch_process *next = NULL;
 

@@ -15,8 +15,8 @@
 struct maple_watch_process {
 	struct maple_scan_process is;
 	unsigned int stretches, fails; /* fails: in a row */
-	int64_t last, until;	       /* since 1970; until then it is left alone */
-	char note[MAPLE_WATCH_NOTE];   /* why the last one failed; or "" */
+	int64_t last, until; /* since 1970; until then it is left alone */
+	char note[MAPLE_WATCH_NOTE]; /* why the last one failed; or "" */
 	bool sampled;
 	struct maple_price_sample sample; /* at the end of the last stretch */
 };
@@ -35,7 +35,7 @@ struct maple_watch_entry {
 	unsigned int stretches, failed, runs, findings;
 	uint64_t predicted, exposed; /* of the last job */
 	uint64_t kept;		     /* the job that failed last, or 0 */
-	bool told; /* what stands against it as a whole */
+	bool told;		     /* what stands against it as a whole */
 	unsigned int matching, replaced, single;
 	unsigned int n;
 	struct maple_watch_process process[MAPLE_WATCH_PROCESSES];

@@ -273,8 +273,7 @@ int maple_stretch_begin(const struct maple_watch_line *line,
 		become_tool(line, user, process, socket, out, errs);
 	close(out[1]);
 	close(errs[1]);
-	whole = child > 0 &&
-		read_both((const int[2]){ out[0], errs[0] }, text);
+	whole = child > 0 && read_both((const int[2]){ out[0], errs[0] }, text);
 	close(out[0]);
 	close(errs[0]);
 	if (child < 0)

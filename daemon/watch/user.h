@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Whose processes are watched. All that is read of a user, and all that is begun
- * for one, is done by a child that has become that user.
+ * Whose processes are watched. All that is read of a user, and all that is
+ * begun for one, is done by a child that has become that user.
  */
 #ifndef MAPLE_DAEMON_WATCH_USER_H
 #define MAPLE_DAEMON_WATCH_USER_H

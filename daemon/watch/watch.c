@@ -25,11 +25,11 @@
 #include "service.h"
 #include "stretch.h"
 
-#define LOOK	10.0  /* seconds until processes are looked for again */
+#define LOOK	 10.0 /* seconds until processes are looked for again */
 #define HABIT_MS 2000 /* by which it is known, where nothing else is */
-#define STEP_MS 500
-#define WEEK	(7 * 86400.0)
-#define LATE	60 /* seconds that a job may take beyond its time */
+#define STEP_MS	 500
+#define WEEK	 (7 * 86400.0)
+#define LATE	 60 /* seconds that a job may take beyond its time */
 
 static int64_t today(void)
 {
@@ -118,15 +118,15 @@ static bool runs(const struct maple_scan_process *who)
 {
 	uint64_t started;
 
-	return maple_scan_started(who->pid, &started) &&
-	       started == who->started;
+	return maple_scan_started(who->pid, &started) && started == who->started;
 }
 
 static void stop_late(const struct maple_watch_entry *e,
 		      const struct maple_watch_user *user)
 {
 	maple_journal(LOG_WARNING, NULL,
-		      "watch: job %" PRIu64 " of %s does not come to an end, and "
+		      "watch: job %" PRIu64
+		      " of %s does not come to an end, and "
 		      "is asked to",
 		      e->job.number, user->name);
 	maple_stretch_stop(user, e->job.number);
@@ -175,15 +175,15 @@ static void tell(const struct maple_watch_entry *e,
 
 	snprintf(number, sizeof(number), "%" PRIu64, e->job.number);
 	snprintf(pid, sizeof(pid), "%d", (int)e->job.process.pid);
-	maple_journal_with(news->findings ? LOG_WARNING : LOG_INFO, NULL, fields,
-			   "watch: job %s of %s, process %s: %s, %" PRIu64
-			   " iRoots predicted, %" PRIu64
-			   " exposed, %u findings; it cost %.2f s of CPU, the "
-			   "next one is in %.0f s at the earliest",
-			   number, e->line.user, pid,
-			   maple_detached_state_name(news->state),
-			   news->predicted, news->exposed, news->findings, cost,
-			   pause);
+	maple_journal_with(
+		news->findings ? LOG_WARNING : LOG_INFO, NULL, fields,
+		"watch: job %s of %s, process %s: %s, %" PRIu64
+		" iRoots predicted, %" PRIu64
+		" exposed, %u findings; it cost %.2f s of CPU, the "
+		"next one is in %.0f s at the earliest",
+		number, e->line.user, pid,
+		maple_detached_state_name(news->state), news->predicted,
+		news->exposed, news->findings, cost, pause);
 }
 
 static struct maple_watch_process *
@@ -333,8 +333,7 @@ static void begin(struct maple_watch *w, struct maple_watch_entry *e,
 	}
 	maple_stretch_look(user, number, &news);
 	e->job.number = number;
-	e->job.carrier =
-		(struct maple_scan_process){ news.pid, news.started };
+	e->job.carrier = (struct maple_scan_process){ news.pid, news.started };
 	e->job.process = p->is;
 	save(w);
 	follow(w, e, user, before, known ? sample : NULL, true);
@@ -401,7 +400,8 @@ static void resume(struct maple_watch *w, struct maple_watch_entry *e)
 		return;
 	}
 	maple_journal(LOG_INFO, NULL,
-		      "watch: job %" PRIu64 " of %s was under way when the watch "
+		      "watch: job %" PRIu64
+		      " of %s was under way when the watch "
 		      "ended",
 		      e->job.number, e->line.user);
 	follow(w, e, &user, used_by_us(), NULL, false);
@@ -429,7 +429,8 @@ void maple_watch_run(struct maple_watch *w)
 			wait = 0;
 		if (wait > 0) {
 			/* The clock may be set. */
-			nap(w, -1, (int)((wait < LOOK ? wait : LOOK) * 1000) + 1);
+			nap(w, -1,
+			    (int)((wait < LOOK ? wait : LOOK) * 1000) + 1);
 			continue;
 		}
 		turn(w, next);
