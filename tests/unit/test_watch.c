@@ -162,8 +162,8 @@ static struct maple_scan *scan_of(unsigned int n)
 	memset(&scan, 0, sizeof(scan));
 	scan.n = scan.matching = n;
 	for (unsigned int i = 0; i < n; i++)
-		scan.process[i] = (struct maple_scan_process){ 100 + (pid_t)i,
-							       1000 + i };
+		scan.process[i] =
+			(struct maple_scan_process){ 100 + (pid_t)i, 1000 + i };
 	return &scan;
 }
 
@@ -206,8 +206,8 @@ static void each_process_has_its_turn(void **unused)
 
 static void what_fails_is_left_alone_for_longer_each_time(void **unused)
 {
-	static const int64_t pauses[] = { 60, 120, 240, 480, 960, 1920, 3600,
-					  3600 };
+	static const int64_t pauses[] = { 60,  120,  240,  480,
+					  960, 1920, 3600, 3600 };
 	struct maple_watch_entry *e = one_entry();
 	int64_t now = 5000;
 
@@ -273,10 +273,11 @@ static void a_damaged_file_is_read_as_far_as_it_goes(void **unused)
 	int fd = mkstemp(path);
 
 	assert_true(fd >= 0);
-	dprintf(fd, "process 1 2 3 4 5 6 before any watch\njob 1 2 3 4 5 6\n"
-		    "watch root /bin/a 0.01 5 16 0 1 2 3 4 5 6 7 8 9 10 11 12 13\n"
-		    "process 1 2 3\nprocess x\njob 1\nwatch\nwatch root\n%c%c\n"
-		    "process 1 2 3 4 5 6\n",
+	dprintf(fd,
+		"process 1 2 3 4 5 6 before any watch\njob 1 2 3 4 5 6\n"
+		"watch root /bin/a 0.01 5 16 0 1 2 3 4 5 6 7 8 9 10 11 12 13\n"
+		"process 1 2 3\nprocess x\njob 1\nwatch\nwatch root\n%c%c\n"
+		"process 1 2 3 4 5 6\n",
 		0, 0xff);
 	for (int i = 0; i < 200; i++)
 		dprintf(fd, "process %d 2 3 4 5 6 note\n", i);
