@@ -245,6 +245,12 @@ $(O)/tests/unit/test_talk: tests/unit/test_talk.c $(O)/cli/daemon/limits/talk.o
 	$(call say,CC,$<)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $(filter %.c %.o,$^) -lcmocka
 
+$(O)/tests/unit/test_watch: tests/unit/test_watch.c \
+		$(patsubst %,$(O)/cli/daemon/watch/%.o,line price state)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $(filter %.c %.o,$^) -lcmocka
+
 # The interposed functions, with a core that only keeps what it is told. What
 # the compiler copies of its own accord goes where the agent's copies go; but
 # for the test of memcpy() itself.
@@ -625,7 +631,7 @@ install: all
 	install -m 755 $(O)/mapletest $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 -D $(O)/mapled $(DESTDIR)$(PREFIX)/sbin/mapled
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
-	for unit in mapled.service mapled.socket; do \
+	for unit in mapled.service mapled.socket mapled-watch.service; do \
 		sed 's|/usr/sbin|$(PREFIX)/sbin|' packaging/systemd/$$unit \
 		>$(DESTDIR)$(PREFIX)/lib/systemd/system/$$unit || exit; done
 	install -d $(DESTDIR)$(PREFIX)/share/polkit-1/actions

@@ -46,6 +46,8 @@ static const struct option_entry table[] = {
 	  " of --detach are another matter" },
 	{ "keep-going", NULL, RUN | ATTACH, FLAG(campaign.keep_going),
 	  "go on after the first finding" },
+	{ "observe", NULL, ATTACH, FLAG(campaign.observe),
+	  "observe and predict, and force nothing" },
 	{ "seed", "N", RUN | ATTACH, SETS(campaign.seed, number),
 	  "what every random choice flows from" },
 	{ "order", "ORDER", RUN | ATTACH, SETS(campaign.order, order),

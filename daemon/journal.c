@@ -176,7 +176,7 @@ void maple_journal_with(int priority, const struct maple_client *client,
 	char text[1024];
 	va_list ap;
 
-	if (!may_say(priority, client))
+	if (client && !may_say(priority, client))
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);

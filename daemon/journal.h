@@ -13,7 +13,7 @@ __attribute__((format(printf, 3, 4))) void
 maple_journal(int priority, const struct maple_client *client, const char *fmt,
 	      ...);
 
-/* About a client, with what is to be found by. */
+/* About a client, or NULL, with what is to be found by. */
 struct maple_journal_field {
 	const char *name, *value;
 };

@@ -23,13 +23,15 @@
 #include <unistd.h>
 #include <maple/attach.h>
 #include "session.h"
+#include "watch/watch.h"
 
 #define STATUS_USAGE  2
 #define STATUS_FAILED 125
 #define TOOL	      "mapletest"
 
-/* Beside us, as in a build tree, or where both are installed. */
-static void find_tool(char *path, size_t size)
+/* maple_session_tool - mapletest: beside us, as in a build tree, or where both
+   are installed */
+void maple_session_tool(char *path, size_t size)
 {
 	static const char *const places[] = { "%s/" TOOL, "%s/../bin/" TOOL };
 	char self[PATH_MAX];
@@ -60,6 +62,7 @@ static const struct permitted {
 	{ "exclude", true },	 { "skip-unsupported", false },
 	{ "format", true },	 { "quiet", false },
 	{ "verbose", false },	 { "help", false },
+	{ "observe", false },
 };
 
 /* The option that @word is, by its whole name; NULL: none of these. */
@@ -104,7 +107,7 @@ static int become_tool(char **argv)
 {
 	char path[PATH_MAX + 32];
 
-	find_tool(path, sizeof(path));
+	maple_session_tool(path, sizeof(path));
 	argv[0] = TOOL;
 	execvp(path, argv);
 	fprintf(stderr, "mapled: %s: %s; sudo apt install mapletest\n", path,
@@ -135,6 +138,9 @@ int maple_session_jobs(char **argv)
 				"root's\n");
 		return STATUS_USAGE;
 	}
+	/* Ahead of the list, for people. */
+	if (!argv[2])
+		maple_watch_tell(stdout);
 	return become_tool(argv);
 }
 

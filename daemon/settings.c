@@ -93,6 +93,11 @@ static const char *take_cpus(const char *value, void *to)
 	return NULL;
 }
 
+static const char *take_watch(const char *value, void *to)
+{
+	return maple_watch_lines_add(to, value);
+}
+
 static const struct setting {
 	const char *name;
 	const char *(*take)(const char *value, void *to);
@@ -105,6 +110,7 @@ static const struct setting {
 	{ "cpus", take_cpus, offsetof(struct maple_daemon_settings, cpus) },
 	{ "max-clients", take_count,
 	  offsetof(struct maple_daemon_settings, max_clients) },
+	{ "watch", take_watch, offsetof(struct maple_daemon_settings, watch) },
 };
 
 /* maple_settings_init - what holds without a file; -ENOMEM */
@@ -126,6 +132,7 @@ void maple_settings_deinit(struct maple_daemon_settings *settings)
 	free(settings->socket);
 	free(settings->database);
 	free(settings->group);
+	maple_watch_lines_deinit(&settings->watch);
 }
 
 /* Without what is blank around it; @text is changed. */

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <maple/error.h>
 #include "limits/limits.h"
+#include "watch/line.h"
 
 #define MAPLE_SETTINGS_FILE "/etc/mapled/mapled.conf"
 
@@ -13,8 +14,9 @@ struct maple_daemon_settings {
 	char *database; /* path, or ":memory:" */
 	char *group;	/* whose members may use us */
 	cpu_set_t cpus; /* that targets get; none: all but the first */
-	unsigned int max_clients;     /* of all users */
-	uint64_t limit[MAPLE_LIMITS]; /* of each user */
+	unsigned int max_clients;	/* of all users */
+	uint64_t limit[MAPLE_LIMITS];	/* of each user */
+	struct maple_watch_lines watch; /* mapled watch */
 };
 
 int maple_settings_init(struct maple_daemon_settings *settings);

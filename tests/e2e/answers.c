@@ -2,13 +2,14 @@
 /*
  * A server that is asked without a pause, for who joins it:
  *
- *	answers FILE
+ *	answers FILE [patient]
  *
  * Each of its threads waits in epoll_wait(), and in nothing else, for numbers,
  * and answers each by the next one. It has no handler of any signal, so no call
- * of it may ever be interrupted: if one is, it answers 0 from then on. Another
- * process asks, and writes into FILE how many answers were right, and how many
- * wrong or late by a minute; it ends with the server.
+ * of it may ever be interrupted: if one is, it answers 0 from then on; a
+ *patient one counts that, and waits again. Another process asks, and writes
+ *into FILE how many answers were right, how many wrong or late by a minute, and
+ *how many waits were interrupted; it ends with the server.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -30,7 +32,8 @@
 static int sockets[THREADS][2];
 /* Without a lock: something to be seen, and orders to force. */
 static volatile long total, newest, oldest, table[8];
-static volatile int disturbed;
+static volatile int disturbed, patient;
+static _Atomic long *interrupted; /* shared with who asks */
 
 static void note(long number)
 {
@@ -50,8 +53,13 @@ static void *worker(void *arg)
 	if (all < 0 || epoll_ctl(all, EPOLL_CTL_ADD, fd, &event))
 		exit(1);
 	for (;;) {
-		if (epoll_wait(all, &event, 1, -1) != 1)
-			disturbed = 1;
+		while (epoll_wait(all, &event, 1, -1) != 1) {
+			++*interrupted;
+			if (!patient) {
+				disturbed = 1;
+				break;
+			}
+		}
 		if (recv(fd, &number, sizeof(number), 0) != sizeof(number))
 			exit(0);
 		note(number);
@@ -93,7 +101,8 @@ static void client(const char *path)
 				right++;
 			else
 				wrong++;
-		n = snprintf(text, sizeof(text), "%12ld %12ld\n", right, wrong);
+		n = snprintf(text, sizeof(text), "%12ld %12ld %12ld\n", right,
+			     wrong, *interrupted);
 		if (pwrite(file, text, (size_t)n, 0) != n)
 			_exit(1);
 		nanosleep(&pause, NULL);
@@ -104,8 +113,13 @@ int main(int argc, char **argv)
 {
 	pthread_t thread;
 
-	if (argc != 2)
+	patient = argc == 3 && !strcmp(argv[2], "patient");
+	if (argc != 2 + patient)
 		return 2;
+	interrupted = mmap(NULL, sizeof(*interrupted), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (interrupted == MAP_FAILED)
+		return 1;
 	for (int i = 0; i < THREADS; i++)
 		if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets[i]))
 			return 1;

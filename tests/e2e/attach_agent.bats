@@ -6,60 +6,7 @@
 # is refused. From outside: attach.bats.
 
 load common
-
-server=
-ours=
-
-# Starts what says its number; it is $server.
-serve() { # PROGRAM [ARGUMENTS]
-	local program=$1
-
-	shift
-	: >"$BATS_TEST_TMPDIR/said"
-	"$program" "$@" >"$BATS_TEST_TMPDIR/said" 3>&- &
-	ours="$ours $!"
-	for try in {1..300}; do
-		[ ! -s "$BATS_TEST_TMPDIR/said" ] || break
-		sleep 0.1
-	done
-	server=$(<"$BATS_TEST_TMPDIR/said")
-	[ -n "$server" ]
-}
-
-teardown() {
-	[ -z "$ours" ] || kill -KILL $ours 2>/dev/null || true
-	[ -z "$ours" ] || wait $ours 2>/dev/null || true
-}
-
-# How the server's threads are scheduled, who traces it, what it has mapped and
-# opened.
-state_of() {
-	for task in /proc/"$1"/task/*; do
-		echo "${task##*/} $(chrt -p "${task##*/}")" \
-			"$(grep -E '^(State:.[TtZ]|TracerPid|Cpus_allowed:|Sig(Blk|Ign|Cgt):)' \
-				"$task/status")"
-	done
-	# But for what libc has to allocate from: a thread that had not done so
-	# before has an arena from then on, at 64 MiB, with a rest that is not
-	# used yet.
-	awk '
-		/\[heap\]/ { next }
-		NF == 5 && $1 ~ /^[0-9a-f]+[048c]000000-/ { next }
-		NF == 5 && $2 == "---p" { next }
-		{ print $1, $2, $3, $4, $5, $6 }' "/proc/$1/maps"
-	ls "/proc/$1/fd"
-	grep 'realtime priority' "/proc/$1/limits"
-}
-
-# Waits until the server is as it was before: $before.
-is_as_before() {
-	for try in {1..600}; do
-		[ "$(state_of "$server")" != "$before" ] || return 0
-		sleep 0.1
-	done
-	diff <(echo "$before") <(state_of "$server")
-	fail "it is not as it was"
-}
+load joined.bash
 
 attach() { # OPTIONS... PID
 	rm -f "$json"
@@ -81,33 +28,36 @@ attach_behind() { # OPTIONS... PID
 	return 1
 }
 
-answered() { # FIELD
-	awk "{ print \$$1 }" "$BATS_TEST_TMPDIR/answers"
-}
+# Attaches to it until it has been joined and left so often: once a run.
+join_often() { # WANTED
+	local joins=0 more busy=0
 
-# It answers on.
-serves() {
-	local then
-
-	then=$(answered 1)
-	for try in {1..600}; do
-		[ "$(answered 1)" = "$then" ] || return 0
-		sleep 0.1
+	until [ $joins -ge "$1" ]; do
+		limit=200 attach --timeout 200ms --max-time 15s --keep-going --fresh \
+			$server
+		# Beside other campaigns there may be no time left for this one.
+		if [ "$status" = 125 ] && [ $((busy += 1)) -le 40 ] &&
+			grep -q 'another campaign gave the CPU back' <<<"$stderr"; then
+			continue
+		fi
+		ended_with 0
+		holds '.backends.observe == "agent" and
+			.backends.enforce == "agent"'
+		more=$(jq '.runs.profile + .runs.enforced' "$json")
+		[ "$more" -ge 1 ] || fail "it was not joined"
+		joins=$((joins + more))
 	done
-	fail "it does not answer any more"
+	echo "# joined and left $joins times"
 }
 
 @test "joined and left many times under load, a server answers as ever" {
-	local before
+	local before often=${MAPLE_FULL:+100}
 
 	serve "$E2E/answers" "$BATS_TEST_TMPDIR/answers"
 	serves
 	before=$(state_of $server)
-	for round in {1..4}; do
-		limit=200 attach --timeout 200ms --max-time 15s $server
-		ended_with 0
-		holds '.backends.observe == "agent" and
-			.backends.enforce == "agent"'
+	for round in 1 2; do
+		join_often ${often:-10}
 		holds '.runs.profile >= 1 and .runs.enforced >= 1'
 		holds '.delivery.hits | .jump + .neighbours > 0'
 		says 'no lock and no function of libc'
@@ -115,6 +65,67 @@ serves() {
 	done
 	serves
 	[ "$(answered 2)" = 0 ] || fail "$(answered 2) answers were wrong"
+	[ "$(answered 3)" = 0 ] || fail "$(answered 3) waits were interrupted"
+}
+
+# Asks for a file on and on, while that is there; how many answers were right, and
+# how many were not.
+ask_nginx() { # FOLDER
+	local right=0 wrong=0 sum
+
+	sum=$(cksum <"$1/text")
+	while [ -e "$1/text" ]; do
+		if [ "$(curl -s --max-time 60 --unix-socket "$1/s" http://x/text |
+			cksum)" = "$sum" ]; then
+			right=$((right + 1))
+		else
+			wrong=$((wrong + 1))
+		fi
+		printf '%12d %12d\n' $right $wrong >"$BATS_TEST_TMPDIR/new"
+		mv "$BATS_TEST_TMPDIR/new" "$BATS_TEST_TMPDIR/answers"
+	done
+}
+
+# MAPLE_TEST_NGINX: where it is, if not where Debian has it
+@test "nginx, which reads files by a pool of threads, is joined and left under load" {
+	local before asking nginx=${MAPLE_TEST_NGINX:-/usr/sbin/nginx}
+	local at=$BATS_TEST_TMPDIR/nginx
+
+	[ -n "${MAPLE_FULL:-}" ] || skip "minutes long: MAPLE_FULL=1"
+	[ -x "$nginx" ] || skip "takes nginx: tools/deps bench"
+	mkdir "$at"
+	head -c 1000000 /dev/urandom >"$at/text"
+	cat >"$at/conf" <<-END
+		daemon off; master_process off; pid $at/pid;
+		error_log $at/log; thread_pool p threads=4;
+		events {}
+		http { access_log off; aio threads=p; sendfile off;
+			client_body_temp_path $at/1; proxy_temp_path $at/2;
+			fastcgi_temp_path $at/3; uwsgi_temp_path $at/4;
+			scgi_temp_path $at/5; output_buffers 2 64k;
+			server { listen unix:$at/s; root $at; } }
+	END
+	chmod -R a+rX "$at"
+	"$nginx" -e "$at/log" -c "$at/conf" 3>&- &
+	server=$!
+	ours="$ours $server"
+	for try in {1..300}; do
+		[ ! -S "$at/s" ] || break
+		sleep 0.1
+	done
+	echo 0 0 >"$BATS_TEST_TMPDIR/answers"
+	ask_nginx "$at" 3>&- &
+	asking=$!
+	serves
+	before=$(state_of $server | grep -v '^[0-9]*$')
+	join_often 200
+	[ "$(ls "/proc/$server/task" | wc -l)" = 5 ] || fail "it has no threads"
+	kill -0 $server
+	serves
+	rm "$at/text"
+	wait $asking
+	[ "$(answered 2)" -le 1 ] || fail "$(answered 2) answers were wrong"
+	diff <(echo "$before") <(state_of $server | grep -v '^[0-9]*$')
 }
 
 @test "a bug in a server is found by an order that was forced" {

@@ -33,6 +33,20 @@ static int interrupt_all(pid_t pid, struct maple_stopped *at, int *kept)
 	return *kept - before;
 }
 
+/*
+ * Who was called out of a wait goes back to it from now on, also if we are killed;
+ * @at keeps where it stood.
+ */
+static void read_registers(struct maple_stopped *at)
+{
+	struct user_regs_struct again;
+
+	at->known = !ptrace(PTRACE_GETREGS, at->tid, NULL, &at->regs);
+	if (at->known && !at->signo && (long)at->regs.rax == -EINTR &&
+	    maple_restart(at->tid, &at->regs, &again))
+		ptrace(PTRACE_SETREGS, at->tid, NULL, &again);
+}
+
 /* How many of the @n threads run yet. */
 static int count_running(struct maple_stopped *at, int n)
 {
@@ -45,14 +59,11 @@ static int count_running(struct maple_stopped *at, int n)
 		at[i].done = waitpid(at[i].tid, &status, __WALL | WNOHANG) != 0;
 		if (WIFSTOPPED(status) && !(status >> 16))
 			at[i].signo = WSTOPSIG(status);
+		if (WIFSTOPPED(status))
+			read_registers(&at[i]);
 		running += !at[i].done;
 	}
 	return running;
-}
-
-static void read_registers(struct maple_stopped *at)
-{
-	at->known = !ptrace(PTRACE_GETREGS, at->tid, NULL, &at->regs);
 }
 
 /*
@@ -73,22 +84,12 @@ int maple_stop_all(pid_t pid, struct maple_stopped *at)
 			return -kept;
 		usleep(1000);
 	}
-	for (int i = 0; i < kept; i++)
-		read_registers(&at[i]);
 	return kept;
 }
 
 /* maple_stop_let_go - who has not stopped is let go when the caller ends */
 void maple_stop_let_go(const struct maple_stopped *at, int n)
 {
-	struct user_regs_struct again;
-	int i;
-
-	for (i = 0; i < n; i++) {
-		if (at[i].known && !at[i].signo &&
-		    (long)at[i].regs.rax == -EINTR &&
-		    maple_restart(at[i].tid, &at[i].regs, &again))
-			ptrace(PTRACE_SETREGS, at[i].tid, NULL, &again);
+	for (int i = 0; i < n; i++)
 		ptrace(PTRACE_DETACH, at[i].tid, NULL, at[i].signo);
-	}
 }

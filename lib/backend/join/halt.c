@@ -69,6 +69,20 @@ static int seize(struct maple_halt *stop, pid_t tid, struct maple_error *err)
 	return 0;
 }
 
+/*
+ * maple_halt_restarts - whether @t was called out of a wait in the kernel: with
+ * the registers t->again it goes back into it
+ */
+bool maple_halt_restarts(struct maple_halted *t)
+{
+	if (!t->tid || !t->stopped || t->signo || t->group)
+		return false;
+	if (!t->asked)
+		t->restarts = maple_restart(t->tid, &t->regs, &t->again);
+	t->asked = true;
+	return t->restarts;
+}
+
 /* It has stopped, or is gone. */
 static void note(struct maple_halted *t, int status)
 {
@@ -82,8 +96,13 @@ static void note(struct maple_halted *t, int status)
 		t->group = WSTOPSIG(status) != SIGTRAP;
 	else
 		t->signo = WSTOPSIG(status);
-	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs))
+	if (ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs)) {
 		t->tid = 0;
+		return;
+	}
+	/* Now, not when it is let go: whoever traces it may be killed meanwhile. */
+	if ((long)t->regs.rax == -EINTR && maple_halt_restarts(t))
+		ptrace(PTRACE_SETREGS, t->tid, NULL, &t->again);
 }
 
 static int await(struct maple_halt *stop, struct maple_error *err)
@@ -163,27 +182,11 @@ int maple_halt_one(struct maple_halt *stop, pid_t pid, pid_t tid,
 	return e;
 }
 
-/*
- * maple_halt_restarts - whether @t was called out of a wait in the kernel: with
- * the registers t->again it goes back into it
- */
-bool maple_halt_restarts(struct maple_halted *t)
-{
-	if (!t->tid || !t->stopped || t->signo || t->group)
-		return false;
-	if (!t->asked)
-		t->restarts = maple_restart(t->tid, &t->regs, &t->again);
-	t->asked = true;
-	return t->restarts;
-}
-
 /* maple_halt_let - @t goes on, as if nothing had been */
 void maple_halt_let(struct maple_halted *t)
 {
 	if (!t->tid || !t->stopped)
 		return;
-	if ((long)t->regs.rax == -EINTR && maple_halt_restarts(t))
-		ptrace(PTRACE_SETREGS, t->tid, NULL, &t->again);
 	ptrace(PTRACE_DETACH, t->tid, NULL, (long)t->signo);
 	t->tid = 0;
 }

@@ -136,6 +136,7 @@ struct maple_join_state {
 	uint64_t base, size; /* where it is */
 	bool entered;
 	unsigned int kept; /* copies that could not be taken out */
+	unsigned int turn; /* whose it is to be in the process; joiner.c */
 	struct maple_call call;
 	struct maple_safe safe;
 	struct maple_levels levels;

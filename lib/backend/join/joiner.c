@@ -6,7 +6,8 @@
  * It is a process of its own since it has to outlive mapletest: when that is
  * killed, wherever it was, the joiner takes out what is in. What it knows of
  * the process is shared memory: if the joiner is killed, another one goes on
- * with that.
+ * with that. Mapletest makes that one; if both are killed at one moment the
+ * heir is there, a child of the joiner's, which does nothing but wait for this.
  */
 #include <assert.h>
 #include <errno.h>
@@ -31,6 +32,7 @@
 #include "inside.h"
 
 #define LEAVE_TRIES 20 /* of some seconds each, where no thread waits */
+#define HEIR_MS	    100 /* a joiner that is to be made is there by then, or soon */
 
 enum command { LOAD = 'l', ENTER = 'e', LEAVE = 'v' };
 
@@ -51,6 +53,18 @@ static void carry_out(struct maple_inside *in, char command)
 	}
 }
 
+static bool is_in(const struct maple_join_state *s)
+{
+	return s->entered || s->handle;
+}
+
+static void leave_for_good(struct maple_inside *in)
+{
+	for (int tries = 0; tries < LEAVE_TRIES && is_in(in->state); tries++)
+		carry_out(in, LEAVE);
+	maple_call_clear(&in->state->call);
+}
+
 /* Until nobody asks any more. */
 static void serve(struct maple_inside *in, int socket, int parent)
 {
@@ -67,11 +81,7 @@ static void serve(struct maple_inside *in, int socket, int parent)
 			break;
 	}
 	/* Whoever asked is gone, at whatever moment. */
-	for (int tries = 0;
-	     tries < LEAVE_TRIES && (in->state->entered || in->state->handle);
-	     tries++)
-		carry_out(in, LEAVE);
-	maple_call_clear(&in->state->call);
+	leave_for_good(in);
 }
 
 /*
@@ -100,7 +110,57 @@ static void let_look(pid_t pid)
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
-static void run(const struct maple_joiner *j, int socket, pid_t maker)
+/* Until the process that @pidfd is of has ended, or @ms are over. */
+static bool has_ended(int pidfd, int ms)
+{
+	struct pollfd pfd = { .fd = pidfd, .events = POLLIN };
+
+	return poll(&pfd, 1, ms) == 1;
+}
+
+/* Whose turn it was is over, and the process is the caller's; else another's. */
+static bool take_turn(struct maple_join_state *s, unsigned int turn)
+{
+	return __atomic_compare_exchange_n(&s->turn, &turn, turn + 1, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Waits for the end of the joiner that has this @turn. What that has left in the
+ * process is taken out by another joiner, if @maker lives to make one; else here.
+ */
+static void inherit(struct maple_inside *in, int joiner, int maker,
+		    unsigned int turn)
+{
+	prctl(PR_SET_NAME, "maple-heir");
+	while (!has_ended(joiner, -1))
+		;
+	while (is_in(in->state) && in->state->turn == turn)
+		if (has_ended(maker, HEIR_MS) && take_turn(in->state, turn))
+			leave_for_good(in);
+	_exit(0);
+}
+
+/* Before it does anything, a joiner has an heir; -errno. */
+static int make_heir(struct maple_inside *in, int socket, int maker,
+		     unsigned int turn)
+{
+	int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	pid_t heir = self < 0 ? -1 : fork();
+
+	if (!heir) {
+		/* Mapletest is to see the joiner's end. */
+		close(socket);
+		inherit(in, self, maker, turn);
+	}
+	if (self >= 0)
+		close(self);
+	return heir < 0 ? -errno : 0;
+}
+
+/* @turn: that it is, when @maker makes it */
+static void run(const struct maple_joiner *j, int socket, pid_t maker,
+		unsigned int turn)
 {
 	struct maple_inside in = { .state = j->state,
 				   .shm_fd = j->shm_fd,
@@ -117,7 +177,9 @@ static void run(const struct maple_joiner *j, int socket, pid_t maker)
 	let_look(j->state->pid);
 	in.shm = mmap(NULL, sizeof(*in.shm), PROT_READ | PROT_WRITE, MAP_SHARED,
 		      j->shm_fd, 0);
-	if (in.shm == MAP_FAILED || parent < 0)
+	if (in.shm == MAP_FAILED || parent < 0 ||
+	    make_heir(&in, socket, parent, turn + 1) ||
+	    !take_turn(in.state, turn))
 		_exit(1);
 	serve(&in, socket, parent);
 	_exit(0);
@@ -125,6 +187,7 @@ static void run(const struct maple_joiner *j, int socket, pid_t maker)
 
 static int begin(struct maple_joiner *j, struct maple_error *err)
 {
+	unsigned int turn = j->state->turn;
 	pid_t maker = getpid();
 	int pair[2];
 
@@ -133,7 +196,7 @@ static int begin(struct maple_joiner *j, struct maple_error *err)
 	j->pid = fork();
 	if (!j->pid) {
 		close(pair[0]);
-		run(j, pair[1], maker);
+		run(j, pair[1], maker, turn);
 	}
 	close(pair[1]);
 	j->socket = pair[0];

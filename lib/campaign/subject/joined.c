@@ -64,6 +64,12 @@ static int choose(struct maple_campaign *c,
 	if (any && c->options->sites != MAPLE_SITES_ALL)
 		wanted = "kernel";
 	e = maple_pair_choose_joined(wanted, backend, choice, c->err);
+	if (!e && c->options->observe) {
+		choice->alone = true;
+		snprintf(choice->why, sizeof(choice->why),
+			 "nothing is forced, as asked for: what could be is "
+			 "predicted");
+	}
 	if (e || choice->observe != MAPLE_HALF_AGENT)
 		return e;
 	if (c->options->sites != MAPLE_SITES_ALL)
@@ -293,7 +299,7 @@ static const char *undelivered(struct maple_campaign *c,
 	if (!c->threads_seen)
 		return "the program never had a second thread: there is no "
 		       "interleaving to test";
-	if (c->enforced)
+	if (c->enforced || c->options->observe)
 		return NULL;
 	if (r->runs.enforced)
 		return c->why_not;

@@ -100,6 +100,7 @@ struct maple_campaign_options {
 	unsigned int confirm;  /* replays and flips; default 5 */
 	bool no_confirm;
 	bool keep_going;
+	bool observe;	     /* of one that runs already: force nothing */
 	bool baseline_fails; /* go on although the baseline fails */
 	/* What PROG exits with when all is well, plus one; 0: with status 0. */
 	unsigned int expect_exit;
