@@ -181,6 +181,10 @@ int maple_host_register(struct maple_settings *settings);
 void maple_host_probe(struct maple_settings *settings,
 		      struct maple_probe *probe);
 
+/* confine.c */
+void maple_confine_prepare(const struct maple_settings *settings);
+int maple_confine(struct maple_settings *settings, bool server);
+
 /* database.c */
 int maple_database_open(struct maple_settings *settings, unsigned int flags,
 			struct maple_memo **memo);
