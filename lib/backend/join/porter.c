@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,11 +122,12 @@ static _Noreturn void serve(pid_t maker)
 {
 	static const int ignored[] = { SIGINT,	SIGTERM, SIGHUP,
 				       SIGQUIT, SIGPIPE, SIGTSTP };
-	/* The rights that a joiner has it takes from the process, too. */
 	const struct maple_sandbox box = {
 		.traces = true,
 		.target = porter.target,
-		.capabilities = ~0ull,
+		/* Those of them that the process has, too, a joiner has. */
+		.capabilities = 1ull << CAP_SYS_NICE | 1ull << CAP_SYS_PTRACE |
+				1ull << CAP_SYS_RESOURCE,
 	};
 	struct maple_error err;
 
