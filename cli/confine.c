@@ -2,8 +2,8 @@
 /*
  * A job that is attached to a process works in a sandbox: nobody looks at what
  * it says, and what it reads somebody else has written. A campaign of `run` has
- * none, job or not: all of it would be its program's as well, which would then be
- * another program than the one under test.
+ * none, job or not: all of it would be its program's as well, which would then
+ * be another program than the one under test.
  */
 #include <libgen.h>
 #include <stdlib.h>

@@ -216,10 +216,11 @@ static void probe_sandbox(struct maple_answers *a)
 			     "none: this kernel filters no system calls, so no "
 			     "job is attached (attach --detach)");
 	else if (!files)
-		maple_answer(a, "sandbox", MAPLE_PROBE_INFO,
-			     "boot with landlock among the names after lsm=",
-			     "this kernel has no Landlock: a job that is attached "
-			     "may open files as its user may");
+		maple_answer(
+			a, "sandbox", MAPLE_PROBE_INFO,
+			"boot with landlock among the names after lsm=",
+			"this kernel has no Landlock: a job that is attached "
+			"may open files as its user may");
 	else
 		maple_answer(a, "sandbox", MAPLE_PROBE_OK, "",
 			     "a job that is attached is confined by seccomp and "

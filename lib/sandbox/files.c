@@ -19,32 +19,32 @@
 #include <unistd.h>
 #include "sandbox/sandbox.h"
 
-#define ASK_VERSION   1 /* a flag */
-#define BENEATH	      1 /* the kind of a rule */
+#define ASK_VERSION 1 /* a flag */
+#define BENEATH	    1 /* the kind of a rule */
 
 /* Rights on files */
-#define EXECUTE	      (1ull << 0)
-#define WRITE_FILE    (1ull << 1)
-#define READ_FILE     (1ull << 2)
-#define READ_DIR      (1ull << 3)
-#define REMOVE_DIR    (1ull << 4)
-#define REMOVE_FILE   (1ull << 5)
-#define MAKE_DIR      (1ull << 7)
-#define MAKE_REGULAR  (1ull << 8)
-#define ALL_1	      0x1fffull	    /* version 1 */
-#define REFER	      (1ull << 13) /* 2: to another folder */
-#define TRUNCATE      (1ull << 14) /* 3 */
-#define IOCTL_DEVICE  (1ull << 15) /* 5 */
+#define EXECUTE	     (1ull << 0)
+#define WRITE_FILE   (1ull << 1)
+#define READ_FILE    (1ull << 2)
+#define READ_DIR     (1ull << 3)
+#define REMOVE_DIR   (1ull << 4)
+#define REMOVE_FILE  (1ull << 5)
+#define MAKE_DIR     (1ull << 7)
+#define MAKE_REGULAR (1ull << 8)
+#define ALL_1	     0x1fffull	  /* version 1 */
+#define REFER	     (1ull << 13) /* 2: to another folder */
+#define TRUNCATE     (1ull << 14) /* 3 */
+#define IOCTL_DEVICE (1ull << 15) /* 5 */
 
-#define READS	      (READ_FILE | READ_DIR)
-#define WRITES                                                              \
-	(READS | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR |         \
+#define READS	     (READ_FILE | READ_DIR)
+#define WRITES                                                      \
+	(READS | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | \
 	 MAKE_REGULAR | REFER | TRUNCATE)
-#define OF_A_FILE     (EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEVICE)
+#define OF_A_FILE (EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEVICE)
 
 /* 4: TCP, to bind and to connect; 6: abstract sockets and signals to outside */
-#define NET	      3ull
-#define SCOPES	      3ull
+#define NET    3ull
+#define SCOPES 3ull
 
 struct ruleset {
 	uint64_t files, net, scopes;
@@ -59,7 +59,8 @@ struct beneath {
    in the sandbox */
 int maple_sandbox_landlock(void)
 {
-	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_VERSION);
+	long version =
+		syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_VERSION);
 
 	return version > 0 ? (int)version : 0;
 }

@@ -40,16 +40,17 @@ struct maple_sandbox {
 	 * and nothing is lowered.
 	 */
 	bool traces;
-	bool observes; /* loads eBPF: bpf(), perf_event_open() */
-	bool connects; /* to sockets of this machine, by their path */
-	bool network;  /* to servers, by IP */
+	bool observes;	       /* loads eBPF: bpf(), perf_event_open() */
+	bool connects;	       /* to sockets of this machine, by their path */
+	bool network;	       /* to servers, by IP */
 	uint64_t capabilities; /* bits of those that stay, if they are there */
 	uint64_t memory;       /* bytes of its own at most; 0: no limit */
 };
 
 int maple_sandbox_landlock(void);
 int maple_sandbox_seccomp(void);
-int maple_sandbox_enter(const struct maple_sandbox *box, struct maple_error *err);
+int maple_sandbox_enter(const struct maple_sandbox *box,
+			struct maple_error *err);
 
 /* Between the files of this room. */
 int maple_sandbox_lock_files(const struct maple_sandbox *box,

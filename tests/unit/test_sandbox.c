@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The sandbox, by trying: a child enters it, and what it must not do is refused,
- * a try a line of the table. As root the same is tried outside, where it must
- * not be refused: else the try shows nothing. What it needs works.
+ * The sandbox, by trying: a child enters it, and what it must not do is
+ * refused, a try a line of the table. As root the same is tried outside, where
+ * it must not be refused: else the try shows nothing. What it needs works.
  *
- * Without Landlock, which is told, files are not confined; tests/qemu/sandbox.bats
- * has this test run where there is one.
+ * Without Landlock, which is told, files are not confined;
+ * tests/qemu/sandbox.bats has this test run where there is one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -117,10 +117,12 @@ static int try_limit(void)
 								       : 0;
 }
 
-static const struct try {
+static const struct
+try {
 	const char *name;
 	int (*run)(void);
-} forbidden[] = {
+}
+forbidden[] = {
 	{ "bpf", try_bpf },
 	{ "perf_event_open", try_perf },
 	{ "ptrace", try_ptrace },
@@ -359,8 +361,7 @@ static void absent(void *arg)
 	static const long calls[] = { SYS_clone3, SYS_openat2 };
 
 	for (size_t i = 0; i < COUNT(calls); i++)
-		if (syscall(calls[i], NULL, 0, NULL, 0) != -1 ||
-		    errno != ENOSYS)
+		if (syscall(calls[i], NULL, 0, NULL, 0) != -1 || errno != ENOSYS)
 			_exit(1);
 }
 
@@ -543,8 +544,8 @@ static void test_what_is_asked_for_is_given_and_no_more(void **state)
 		for (size_t t = 0; t < COUNT(tries); t++) {
 			e = tried(&tries[t], true);
 			/* The kernel may have its own word of a user. */
-			if (e != wanted[t] && (wanted[t] == EPERM ||
-					       e != EPERM || !geteuid()))
+			if (e != wanted[t] &&
+			    (wanted[t] == EPERM || e != EPERM || !geteuid()))
 				fail_msg("%zu: %s: %s", i, tries[t].name,
 					 strerror(e));
 		}

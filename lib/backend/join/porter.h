@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * The porter: the part of mapletest that stays outside when mapletest goes into
- * a sandbox, and lets joiners in to the one process that it knows. Who is in the
- * sandbox traces nobody: its joiners are the porter's children. What they
- * do comes from the porter alone where it could reach another process: whom they
- * trace, and which file they load as the agent.
+ * a sandbox, and lets joiners in to the one process that it knows. Who is in
+ * the sandbox traces nobody: its joiners are the porter's children. What they
+ * do comes from the porter alone where it could reach another process: whom
+ * they trace, and which file they load as the agent.
  *
  * Without a porter a joiner is our own child. Context: one question at a time.
  */

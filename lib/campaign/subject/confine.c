@@ -53,8 +53,8 @@ static const char *const common[] = {
 
 /* ... to find a server and be let in. */
 static const char *const networks[] = {
-	"/etc/hosts",	 "/etc/host.conf",	 "/etc/resolv.conf",
-	"/etc/gai.conf", "/etc/services",	 "/etc/ssl/certs",
+	"/etc/hosts",		"/etc/host.conf",	  "/etc/resolv.conf",
+	"/etc/gai.conf",	"/etc/services",	  "/etc/ssl/certs",
 	"/run/systemd/resolve", "/etc/postgresql-common",
 };
 
@@ -97,7 +97,7 @@ static int add_below(struct paths *paths, const char *folder, const char *name)
 	if (!folder)
 		return 0;
 	return asprintf(&path, "%s%s", folder, name) < 0 ? -ENOMEM
-							  : add(paths, path);
+							 : add(paths, path);
 }
 
 /* ---- what the process has mapped ---- */
@@ -105,8 +105,8 @@ static int add_below(struct paths *paths, const char *folder, const char *name)
 /* Where debug information of @file may be beside it. */
 static int add_debug(struct lists *lists, const char *file)
 {
-	char *folder = strdup(file), *slash = folder ? strrchr(folder, '/')
-						      : NULL;
+	char *folder = strdup(file),
+	     *slash = folder ? strrchr(folder, '/') : NULL;
 	int e;
 
 	if (!slash) {
@@ -275,9 +275,9 @@ static int enter(struct maple_attached *a, const struct maple_attach_rest *rest,
 		.observes = observes,
 		.connects = rest->mapled,
 		.network = rest->server,
-		.capabilities = 1ull << CAP_SYS_NICE |
-				(observes ? 1ull << CAP_BPF | 1ull << CAP_PERFMON
-					  : 0),
+		.capabilities =
+			1ull << CAP_SYS_NICE |
+			(observes ? 1ull << CAP_BPF | 1ull << CAP_PERFMON : 0),
 		.memory = memory(),
 	};
 
