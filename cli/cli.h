@@ -181,10 +181,6 @@ int maple_host_register(struct maple_settings *settings);
 void maple_host_probe(struct maple_settings *settings,
 		      struct maple_probe *probe);
 
-/* confine.c */
-void maple_confine_prepare(const struct maple_settings *settings);
-int maple_confine(struct maple_settings *settings, bool server);
-
 /* database.c */
 int maple_database_open(struct maple_settings *settings, unsigned int flags,
 			struct maple_memo **memo);
@@ -219,6 +215,8 @@ int maple_command_run(struct maple_settings *settings);
 int maple_run_campaign(struct maple_settings *settings);
 int maple_command_attach(struct maple_settings *settings);
 int maple_attach_settle(struct maple_settings *settings);
+void maple_attach_prepare(const struct maple_settings *settings);
+int maple_attach_enter(struct maple_settings *settings, bool server);
 int maple_command_replay(struct maple_settings *settings);
 int maple_command_report(struct maple_settings *settings);
 int maple_command_coverage(struct maple_settings *settings);

@@ -297,7 +297,7 @@ int maple_run_campaign(struct maple_settings *settings)
 	if (settings->campaign.attached)
 		ret = maple_attach_settle(settings);
 	if (!ret && confined)
-		maple_confine_prepare(settings);
+		maple_attach_prepare(settings);
 	if (!ret)
 		ret = maple_database_open(settings, 0, &memo);
 	if (!ret) {
@@ -305,7 +305,8 @@ int maple_run_campaign(struct maple_settings *settings)
 		ret = settings->detach ? maple_host_register(settings) : 0;
 		/* What comes next reads what its user has written. */
 		if (!ret && confined)
-			ret = maple_confine(settings, maple_memo_shares(memo));
+			ret = maple_attach_enter(settings,
+						 maple_memo_shares(memo));
 		if (!ret)
 			ret = settings->each_test ? test_suite(&run, memo)
 						  : campaign(&run, memo);

@@ -87,7 +87,7 @@ has_agent() {
 }
 
 is_as_before() {
-	! has_agent && [ "$(state_of "$server")" = "$before" ]
+	[ "$(state_of "$server") $(has_agent && echo agent)" = "$before " ]
 }
 
 # Every part of maple that has to do with $worker: itself, and its children.
