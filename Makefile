@@ -31,7 +31,8 @@ Q := $(if $(V),,@)
 comma := ,
 say = $(if $(V),@:,@printf '  %-7s %s\n' $(1) $(2))
 
-PKGS := libdw libelf sqlite3 libpq jansson libxxhash libnl-genl-3.0 libbpf
+PKGS := libdw libelf sqlite3 libpq jansson libxxhash libnl-genl-3.0 libbpf \
+	libseccomp
 CFLAGS ?= -O2 -g
 CPPFLAGS ?=
 LDFLAGS ?=

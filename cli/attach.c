@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* mapletest attach: a campaign on a program that runs. */
 #include <errno.h>
+#include <libgen.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -111,6 +112,84 @@ int maple_attach_settle(struct maple_settings *settings)
 	if (ret || !maple_attach_become(settings->campaign.attached, &err))
 		return ret;
 	return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+}
+
+/*
+ * ---- the sandbox ----
+ *
+ * A job that is attached to a process works in one: nobody looks at what it
+ * says, and what it reads somebody else has written. A campaign of `run` has
+ * none, job or not: all of it would be its program's as well, which would then
+ * be another program than the one under test.
+ */
+
+/* The folder of the memo, if that is a file; to be freed. */
+static char *folder_of_memo(const struct maple_settings *settings)
+{
+	char *path, *folder;
+
+	if (!settings->db && settings->campaign.host)
+		return NULL;
+	path = settings->db ? strdup(settings->db)
+			    : maple_database_place("memo.db");
+	if (!path || *path == ':' || strstr(path, "://")) {
+		free(path);
+		return NULL;
+	}
+	folder = strdup(dirname(path));
+	free(path);
+	return folder;
+}
+
+/*
+ * maple_attach_prepare - before the memo is opened: the database has its
+ * temporary files beside it
+ */
+void maple_attach_prepare(const struct maple_settings *settings)
+{
+	char *folder = folder_of_memo(settings);
+
+	if (folder)
+		setenv("SQLITE_TMPDIR", folder, 0);
+	free(folder);
+}
+
+/*
+ * maple_attach_enter - from now on the job is in its sandbox
+ * @server: its memo is at one
+ *
+ * Returns 0 or the exit status, the error said.
+ */
+int maple_attach_enter(struct maple_settings *settings, bool server)
+{
+	char *folder = folder_of_memo(settings);
+	char *spools = server ? maple_database_place("spool") : NULL;
+	const char *writes[3] = { folder ? folder : spools,
+				  folder ? spools : NULL };
+	const struct maple_attach_rest rest = {
+		.writes = writes,
+		.agent = settings->campaign.agent,
+		.backend = settings->campaign.backend,
+		.mapled = settings->campaign.host,
+		.server = server,
+	};
+	struct maple_error err = { "" };
+	bool files = maple_attach_confines(); /* from inside nobody can tell */
+	int ret = 0;
+
+	if (settings->campaign.oracle) {
+		maple_say_notice("this job has no sandbox, since --oracle is "
+				 "to do what its user may do");
+	} else if (maple_attach_confine(settings->campaign.attached, &rest,
+					&err)) {
+		ret = maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+	} else if (!files) {
+		maple_say_notice("this kernel has no Landlock: the job may open "
+				 "files as its user may");
+	}
+	free(folder);
+	free(spools);
+	return ret;
 }
 
 int maple_command_attach(struct maple_settings *settings)

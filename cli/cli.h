@@ -217,6 +217,8 @@ int maple_command_run(struct maple_settings *settings);
 int maple_run_campaign(struct maple_settings *settings);
 int maple_command_attach(struct maple_settings *settings);
 int maple_attach_settle(struct maple_settings *settings);
+void maple_attach_prepare(const struct maple_settings *settings);
+int maple_attach_enter(struct maple_settings *settings, bool server);
 int maple_command_replay(struct maple_settings *settings);
 int maple_command_report(struct maple_settings *settings);
 int maple_command_coverage(struct maple_settings *settings);

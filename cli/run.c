@@ -281,6 +281,7 @@ int maple_command_run(struct maple_settings *settings)
 int maple_run_campaign(struct maple_settings *settings)
 {
 	struct run run = { .settings = settings };
+	bool confined = settings->detach && settings->campaign.attached;
 	struct maple_memo *memo;
 	int ret = maple_suppress_open(settings);
 
@@ -295,11 +296,17 @@ int maple_run_campaign(struct maple_settings *settings)
 	/* All of root's own that there is to be opened is open. */
 	if (settings->campaign.attached)
 		ret = maple_attach_settle(settings);
+	if (!ret && confined)
+		maple_attach_prepare(settings);
 	if (!ret)
 		ret = maple_database_open(settings, 0, &memo);
 	if (!ret) {
 		maple_spools_open(memo);
 		ret = settings->detach ? maple_host_register(settings) : 0;
+		/* What comes next reads what its user has written. */
+		if (!ret && confined)
+			ret = maple_attach_enter(settings,
+						 maple_memo_shares(memo));
 		if (!ret)
 			ret = settings->each_test ? test_suite(&run, memo)
 						  : campaign(&run, memo);

@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "sandbox/sandbox.h"
 #include "../image/image.h"
 #include "internal.h"
 #include "probe.h"
@@ -204,6 +205,29 @@ static void answer_attach(struct maple_answers *a,
 			     "and sees no locks; maple.ko would");
 }
 
+/* What a job works in that is attached to a program. */
+static void probe_sandbox(struct maple_answers *a)
+{
+	int files = maple_sandbox_landlock();
+
+	if (maple_sandbox_seccomp())
+		maple_answer(a, "sandbox", MAPLE_PROBE_INFO,
+			     "a kernel with CONFIG_SECCOMP_FILTER",
+			     "none: this kernel filters no system calls, so no "
+			     "job is attached (attach --detach)");
+	else if (!files)
+		maple_answer(
+			a, "sandbox", MAPLE_PROBE_INFO,
+			"boot with landlock among the names after lsm=",
+			"this kernel has no Landlock: a job that is attached "
+			"may open files as its user may");
+	else
+		maple_answer(a, "sandbox", MAPLE_PROBE_OK, "",
+			     "a job that is attached is confined by seccomp and "
+			     "Landlock, version %d",
+			     files);
+}
+
 /* The program is of the kind that can be tested, or NULL. */
 static void probe_backends(struct maple_answers *a, const char *agent,
 			   const char *program)
@@ -285,6 +309,7 @@ unsigned int maple_campaign_probe(char *const *argv, const char *agent,
 	probe_cpus(&a);
 	probe_ptrace(&a);
 	probe_watchpoints(&a);
+	probe_sandbox(&a);
 	if (argv && argv[0])
 		program = probe_program(&a, argv[0]);
 	probe_backends(&a, agent, program);

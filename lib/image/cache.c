@@ -176,7 +176,8 @@ static int open_folder(const char *parent, bool make)
 
 	if (make)
 		make_parent(parent);
-	at = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Who is in a sandbox may not list what else is there. */
+	at = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (at < 0)
 		return -1;
 	if (fstat(at, &st) || st.st_uid != geteuid()) {
@@ -445,4 +446,24 @@ char *maple_image_cache_home(void)
 	if (!home || *home != '/' || asprintf(&parent, "%s/.cache", home) < 0)
 		return NULL;
 	return parent;
+}
+
+/*
+ * maple_image_cache_place - makes the folder in @parent that they are kept in
+ * @path: its name, to be freed; NULL: there is none
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int maple_image_cache_place(const char *parent, char **path)
+{
+	int fd = open_folder(parent, true);
+
+	*path = NULL;
+	if (fd < 0)
+		return 0;
+	close(fd);
+	if (asprintf(path, "%s/" FOLDER, parent) >= 0)
+		return 0;
+	*path = NULL;
+	return -ENOMEM;
 }

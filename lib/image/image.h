@@ -69,6 +69,7 @@ struct maple_image_way {
 int maple_image_open_by(const char *path, const struct maple_image_way *way,
 			struct maple_image **image, struct maple_error *err);
 char *maple_image_cache_home(void);
+int maple_image_cache_place(const char *parent, char **path);
 void maple_image_destroy(struct maple_image *image);
 
 const char *maple_image_path(const struct maple_image *image);

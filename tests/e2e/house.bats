@@ -19,7 +19,7 @@ suite
 campaign
 strategy
 report memo backend
-host image predict order detached
+host image predict order detached sandbox
 trace kmod
 agent bpf
 abi

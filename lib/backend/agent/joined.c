@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include "backend/join/porter.h"
 #include "agent.h"
 
 /* maple_agent_joined_probe - whether the agent can join the process */
@@ -17,7 +18,9 @@ void maple_agent_joined_probe(const struct maple_backend_options *options,
 	maple_agent_probe(options, ability);
 	if (ability->error)
 		return;
-	e = maple_join_fits(options->joined->pid, &err);
+	e = maple_porter_is_there()
+		    ? maple_porter_fits(&err)
+		    : maple_join_fits(options->joined->pid, &err);
 	if (!e)
 		return;
 	ability->error = e;

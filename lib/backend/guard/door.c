@@ -30,6 +30,7 @@ static struct {
 	pthread_mutex_t lock;
 	pid_t self, target;
 	int sock; /* -1: there is none */
+	bool is_roots;
 	unsigned int nsessions;
 	unsigned int nfiles;
 	struct kept *files;
@@ -38,6 +39,12 @@ static struct {
 bool maple_door_has_warden(void)
 {
 	return warden.sock >= 0;
+}
+
+/* maple_door_is_roots - whether there is one that can more than its user can */
+bool maple_door_is_roots(void)
+{
+	return warden.sock >= 0 && warden.is_roots;
 }
 
 static bool guards(pid_t pid)
@@ -339,6 +346,7 @@ int maple_door_warden(pid_t pid, int pidfd,
 	}
 	warden.self = child;
 	warden.target = pid;
+	warden.is_roots = !geteuid();
 	warden.sock = pair[0];
 	return 0;
 }
@@ -355,5 +363,16 @@ void maple_door_close(void)
 	while (warden.nfiles)
 		close(warden.files[--warden.nfiles].fd);
 	free(warden.files);
+	warden.files = NULL;
+}
+
+/*
+ * maple_door_forget - in a child that has the warden's socket no more: the
+ * doors are as wide as its own rights
+ */
+void maple_door_forget(void)
+{
+	warden.sock = -1;
+	warden.nfiles = 0;
 	warden.files = NULL;
 }

@@ -36,6 +36,7 @@ struct maple_door_answer {
 };
 
 bool maple_door_has_warden(void);
+bool maple_door_is_roots(void);
 unsigned int maple_door_number(void);
 int maple_door_module(unsigned int session, unsigned int command,
 		      const void *attributes, size_t size, int fd,
@@ -47,5 +48,6 @@ int maple_door_warden(pid_t pid, int pidfd,
 		      const struct maple_identity *identity,
 		      struct maple_error *err);
 void maple_door_close(void);
+void maple_door_forget(void);
 
 #endif

@@ -58,6 +58,10 @@ static int seize(struct maple_halt *stop, pid_t tid, struct maple_error *err)
 				       "process %d has more than %d threads: "
 				       "that is more than the agent counts",
 				       stop->pid, MAPLE_THREADS);
+	/* Who asked for it may write where this number comes from. */
+	if (maple_memory_is_bound(stop->pid) ||
+	    !maple_process_has(stop->pid, tid))
+		return 0;
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
 		e = errno;
 		return e == ESRCH || has_exited(stop->pid, tid)

@@ -30,7 +30,7 @@ static void nap(long ms)
 /* maple_inside_function - where the agent's @name is in the process */
 uint64_t maple_inside_function(const struct maple_inside *in, const char *name)
 {
-	return in->state->base + maple_memory_symbol(in->state->agent, name);
+	return in->state->base + maple_memory_symbol(in->agent, name);
 }
 
 /* The thread that can make a call while all others stand. */
@@ -58,7 +58,7 @@ static int stop_for_call(struct maple_inside *in, struct maple_halted **t,
 			 struct maple_error *err)
 {
 	double until = maple_clock_now() + STOP_FOR;
-	pid_t pid = in->state->pid;
+	pid_t pid = in->pid;
 	int e;
 
 	for (;;) {
@@ -113,7 +113,7 @@ static void tell_threads(struct maple_inside *in)
 		for (unsigned int i = 0; i < in->stop.n; i++) {
 			const struct maple_halted *t = &in->stop.thread[i];
 
-			if (!t->tid || (t->tid == in->state->pid) != main)
+			if (!t->tid || (t->tid == in->pid) != main)
 				continue;
 			j->thread[n].tid = t->tid;
 			j->thread[n].pointer = t->regs.fs_base;
@@ -153,26 +153,26 @@ int maple_inside_enter(struct maple_inside *in, struct maple_error *err)
 	int e;
 
 	assert(s->handle && s->size && !s->entered);
-	assert(s->call.pid == s->pid && in->shm->pid == s->pid);
+	assert(s->call.pid == in->pid && in->shm->pid == in->pid);
 	e = stop_for_call(in, &t, err);
 	if (e)
 		return e;
-	maple_levels_keep(&s->levels, s->pid);
+	maple_levels_keep(&s->levels, in->pid);
 	tell_threads(in);
 	in->shm->joined.pinned = s->cpu >= 0;
 	s->entered = true;
-	e = s->forces ? maple_levels_allow(&s->levels, s->pid) : 0;
+	e = s->forces ? maple_levels_allow(&s->levels, in->pid) : 0;
 	e = e ? maple_error_set(err, -e,
 				"process %d may have no real-time "
 				"priorities: %s",
-				s->pid, strerror(-e))
+				in->pid, strerror(-e))
 	      : call(in, t, "maple_joined_enter", err);
 	if (!e)
 		move_threads(in);
 	if (!e && s->cpu >= 0 && !maple_levels_pin(&s->levels, s->cpu))
 		e = maple_error_set(err, errno,
 				    "process %d may not run on CPU %d: %m",
-				    s->pid, s->cpu);
+				    in->pid, s->cpu);
 	maple_halt_go(&in->stop);
 	if (e)
 		maple_inside_leave(in, &left);
@@ -204,8 +204,7 @@ static bool is_below_handler(const struct maple_inside *in,
 	static uint64_t word[SCANNED / 8 + SIGNAL_PC / 8];
 	size_t n = sizeof(word);
 
-	while (n > 4096 &&
-	       !maple_memory_read(in->state->pid, t->regs.rsp, word, n))
+	while (n > 4096 && !maple_memory_read(in->pid, t->regs.rsp, word, n))
 		n -= 4096;
 	n /= 8;
 	for (size_t i = 0; i + SIGNAL_PC / 8 < n; i++)
@@ -234,7 +233,7 @@ static bool is_empty(const struct maple_inside *in)
 			continue;
 		if (is_ours(in, t->regs.rip) || is_below_handler(in, t))
 			return false;
-		if (maple_memory_read(in->state->pid,
+		if (maple_memory_read(in->pid,
 				      t->regs.fs_base + in->shm->joined.self,
 				      &self, sizeof(self)) &&
 		    self.inside)
@@ -275,7 +274,7 @@ static int take_out(struct maple_inside *in, struct maple_error *err)
 		return e;
 	e = call(in, t, "maple_joined_leave", err);
 	if (s->entered)
-		maple_levels_back(&s->levels, s->pid, s->cpu);
+		maple_levels_back(&s->levels, in->pid, s->cpu);
 	if (!e)
 		s->entered = false;
 	maple_halt_go(&in->stop);
@@ -292,7 +291,7 @@ int maple_inside_leave(struct maple_inside *in, struct maple_error *err)
 	bool entered = s->entered, cleared = false;
 	int e;
 
-	if (!maple_process_has(s->pid, s->pid)) {
+	if (!maple_process_has(in->pid, in->pid)) {
 		s->entered = false;
 		s->handle = 0;
 		return 0;
@@ -302,7 +301,7 @@ int maple_inside_leave(struct maple_inside *in, struct maple_error *err)
 		e = clear(in, &cleared, err);
 	/* Who was about to change its own level has done so by now. */
 	if (entered)
-		maple_levels_back(&s->levels, s->pid, s->cpu);
+		maple_levels_back(&s->levels, in->pid, s->cpu);
 	if (!e && cleared)
 		e = maple_inside_unload(in, err);
 	if (s->handle && !s->entered) {

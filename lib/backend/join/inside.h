@@ -7,6 +7,8 @@
 
 struct maple_inside {
 	struct maple_join_state *state;
+	pid_t pid; /* of the process that is joined; as in state, by right */
+	const char *agent; /* the file of it */
 	struct maple_shm *shm;
 	int shm_fd, tables_fd;
 	struct maple_halt stop;

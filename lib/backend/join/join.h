@@ -78,6 +78,8 @@ struct maple_memory_map {
 };
 
 /* each() returns false to end it */
+void maple_memory_bind(pid_t pid);
+bool maple_memory_is_bound(pid_t pid);
 int maple_memory_maps(pid_t pid,
 		      bool (*each)(void *ctx, const struct maple_memory_map *m),
 		      void *ctx);
@@ -131,7 +133,6 @@ int maple_join_fits(pid_t pid, struct maple_error *err);
 /* Shared with the joiner, and with one that takes its place. */
 struct maple_join_state {
 	pid_t pid;
-	char agent[256];
 	uint64_t handle;     /* of the agent, by dlopen(); 0: it is not there */
 	uint64_t base, size; /* where it is */
 	bool entered;
@@ -148,9 +149,13 @@ struct maple_join_state {
 
 struct maple_joiner {
 	struct maple_join_state *state;
+	char agent[256];       /* the file of it */
 	int shm_fd, tables_fd; /* of the files that the agent opens */
+	unsigned int turn; /* what the state had, when it was made */
 	pid_t pid;
 	int socket;
+	/* Where it is the porter's: what state is the memory of, and itself. */
+	int state_fd, pidfd;
 };
 
 int maple_joiner_open(struct maple_joiner *j, pid_t pid, const char *agent,
@@ -160,5 +165,8 @@ int maple_joiner_enter(struct maple_joiner *j, int cpu, bool forces,
 		       struct maple_error *err);
 int maple_joiner_leave(struct maple_joiner *j, struct maple_error *err);
 void maple_joiner_close(struct maple_joiner *j);
+_Noreturn void maple_joiner_run(const struct maple_joiner *j, int state_fd,
+				int socket, pid_t maker, pid_t target,
+				const char *agent);
 
 #endif

@@ -30,6 +30,7 @@
 #include "base/clock.h"
 #include "backend/process.h"
 #include "inside.h"
+#include "porter.h"
 
 #define LEAVE_TRIES 20 /* of some seconds each, where no thread waits */
 #define HEIR_MS	    100 /* a joiner that is to be made is there by then, or soon */
@@ -158,15 +159,37 @@ static int make_heir(struct maple_inside *in, int socket, int maker,
 	return heir < 0 ? -errno : 0;
 }
 
-/* @turn: that it is, when @maker makes it */
-static void run(const struct maple_joiner *j, int socket, pid_t maker,
-		unsigned int turn)
+static void *map_state(int fd)
 {
-	struct maple_inside in = { .state = j->state,
+	void *at = mmap(NULL, sizeof(struct maple_join_state),
+			PROT_READ | PROT_WRITE,
+			MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS : 0), fd, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+/*
+ * maple_joiner_run - is a joiner, for process @maker, until that asks no more
+ * @state_fd: whose memory the state is; -1: it is there
+ * @target: whom it joins, and no other; @agent: the file
+ *
+ * Context: a forked child, which it ends.
+ */
+_Noreturn void maple_joiner_run(const struct maple_joiner *j, int state_fd,
+				int socket, pid_t maker, pid_t target,
+				const char *agent)
+{
+	struct maple_inside in = { .state = state_fd < 0 ? j->state
+							 : map_state(state_fd),
+				   .pid = target,
+				   .agent = agent,
 				   .shm_fd = j->shm_fd,
 				   .tables_fd = j->tables_fd };
 	int parent = (int)syscall(SYS_pidfd_open, maker, 0);
 
+	if (!in.state)
+		_exit(1);
+	maple_memory_bind(target);
 	setsid();
 	for (int signo = 1; signo < 32; signo++)
 		if (signo == SIGINT || signo == SIGTERM || signo == SIGHUP ||
@@ -174,12 +197,12 @@ static void run(const struct maple_joiner *j, int socket, pid_t maker,
 			signal(signo, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
 	prctl(PR_SET_NAME, "maple-joiner");
-	let_look(j->state->pid);
+	let_look(target);
 	in.shm = mmap(NULL, sizeof(*in.shm), PROT_READ | PROT_WRITE, MAP_SHARED,
 		      j->shm_fd, 0);
 	if (in.shm == MAP_FAILED || parent < 0 ||
-	    make_heir(&in, socket, parent, turn + 1) ||
-	    !take_turn(in.state, turn))
+	    make_heir(&in, socket, parent, j->turn + 1) ||
+	    !take_turn(in.state, j->turn))
 		_exit(1);
 	serve(&in, socket, parent);
 	_exit(0);
@@ -187,19 +210,27 @@ static void run(const struct maple_joiner *j, int socket, pid_t maker,
 
 static int begin(struct maple_joiner *j, struct maple_error *err)
 {
-	unsigned int turn = j->state->turn;
 	pid_t maker = getpid();
-	int pair[2];
+	int pair[2], e;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return maple_error_set(err, errno, "no joiner: %m");
+	j->socket = pair[0];
+	j->turn = j->state->turn;
+	if (j->state_fd >= 0) {
+		e = maple_porter_let_in(j, pair[1], err);
+		if (e) {
+			close(j->socket);
+			j->socket = -1;
+		}
+		return e;
+	}
 	j->pid = fork();
 	if (!j->pid) {
 		close(pair[0]);
-		run(j, pair[1], maker, turn);
+		maple_joiner_run(j, -1, pair[1], maker, j->state->pid, j->agent);
 	}
 	close(pair[1]);
-	j->socket = pair[0];
 	if (j->pid > 0)
 		return 0;
 	close(j->socket);
@@ -221,16 +252,31 @@ int maple_joiner_open(struct maple_joiner *j, pid_t pid, const char *agent,
 
 	assert(agent && j->shm_fd >= 0 && j->tables_fd >= 0);
 	j->pid = 0;
-	j->socket = -1;
-	s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
-		 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	j->state = s == MAP_FAILED ? NULL : s;
-	if (!j->state)
+	j->socket = j->state_fd = j->pidfd = -1;
+	j->state = NULL;
+	if (maple_porter_is_there()) {
+		j->state_fd = memfd_create("maple-join", MFD_CLOEXEC);
+		if (j->state_fd < 0 || ftruncate(j->state_fd, sizeof(*s)))
+			return maple_error_set(err, errno, "no joiner: %m");
+	}
+	j->state = s = map_state(j->state_fd);
+	if (!s)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	s->pid = pid;
 	s->cpu = -1;
-	snprintf(s->agent, sizeof(s->agent), "%s", agent);
+	snprintf(j->agent, sizeof(j->agent), "%s", agent);
 	return begin(j, err);
+}
+
+/* Until it has ended, as the porter's child it is. */
+static void await_end(struct maple_joiner *j)
+{
+	struct pollfd end = { .fd = j->pidfd, .events = POLLIN };
+
+	while (poll(&end, 1, -1) < 0 && errno == EINTR)
+		;
+	close(j->pidfd);
+	j->pidfd = -1;
 }
 
 static void bury(struct maple_joiner *j)
@@ -238,7 +284,9 @@ static void bury(struct maple_joiner *j)
 	if (j->socket >= 0)
 		close(j->socket);
 	j->socket = -1;
-	if (j->pid > 0)
+	if (j->pidfd >= 0)
+		await_end(j);
+	else if (j->pid > 0)
 		waitpid(j->pid, NULL, __WALL);
 	j->pid = 0;
 }
@@ -307,4 +355,7 @@ void maple_joiner_close(struct maple_joiner *j)
 	bury(j);
 	munmap(j->state, sizeof(*j->state));
 	j->state = NULL;
+	if (j->state_fd >= 0)
+		close(j->state_fd);
+	j->state_fd = -1;
 }

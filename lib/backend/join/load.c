@@ -40,7 +40,7 @@ static int settle(struct maple_inside *in, struct maple_error *err)
 	for (int tries = 0; is_in && tries < 1000 && !e; tries++) {
 		if (!s->call.tid)
 			return 0;
-		e = maple_halt_one(&in->stop, s->pid, s->call.tid, err);
+		e = maple_halt_one(&in->stop, in->pid, s->call.tid, err);
 		is_in = !e && in->stop.n &&
 			maple_call_is_in(&s->call, in->stop.thread[0].regs.rip);
 		maple_halt_go(&in->stop);
@@ -61,19 +61,19 @@ static int stop_safe(struct maple_inside *in, struct maple_error *err)
 
 	while (maple_clock_now() < until) {
 		if (s->safe.tid) {
-			e = maple_halt_one(&in->stop, s->pid, s->safe.tid, err);
+			e = maple_halt_one(&in->stop, in->pid, s->safe.tid, err);
 			if (e) {
 				maple_halt_go(&in->stop);
 				return e;
 			}
 			if (in->stop.n &&
-			    maple_safe_still(&s->safe, s->pid,
+			    maple_safe_still(&s->safe, in->pid,
 					     &in->stop.thread[0]) &&
 			    maple_halt_restarts(&in->stop.thread[0]))
 				return 0;
 			maple_halt_go(&in->stop);
 		}
-		e = maple_safe_find(&s->safe, s->pid, err);
+		e = maple_safe_find(&s->safe, in->pid, err);
 		if (e) {
 			s->safe.tid = 0;
 			if (e != -EAGAIN)
@@ -86,7 +86,7 @@ static int stop_safe(struct maple_inside *in, struct maple_error *err)
 				   "no thread of process %d waits long enough "
 				   "to load the agent: try again when it has "
 				   "less to do",
-				   s->pid);
+				   in->pid);
 }
 
 /*
@@ -99,7 +99,7 @@ int maple_inside_call(struct maple_inside *in, const struct maple_called *what,
 	struct maple_join_state *s = in->state;
 	int e;
 
-	assert(what->function && s->pid > 0);
+	assert(what->function && in->pid > 0);
 	e = settle(in, err);
 	if (!e)
 		e = stop_safe(in, err);
@@ -135,7 +135,7 @@ static int copy_agent(const char *path, struct maple_error *err)
 static int refused(struct maple_inside *in, struct maple_error *err)
 {
 	struct maple_called ask = {
-		.function = maple_memory_libc(in->state->pid, "dlerror"),
+		.function = maple_memory_libc(in->pid, "dlerror"),
 	};
 	char why[160] = "";
 	uint64_t at = 0;
@@ -144,11 +144,11 @@ static int refused(struct maple_inside *in, struct maple_error *err)
 	if (e)
 		return e;
 	for (size_t n = sizeof(why) - 1; at && n && !*why; n /= 2)
-		if (!maple_memory_read(in->state->pid, at, why, n))
+		if (!maple_memory_read(in->pid, at, why, n))
 			*why = '\0';
-	return maple_error_set(
-		err, ENOTSUP, "process %d does not load the agent: %.160s",
-		in->state->pid, *why ? why : "no reason is given");
+	return maple_error_set(err, ENOTSUP,
+			       "process %d does not load the agent: %.160s",
+			       in->pid, *why ? why : "no reason is given");
 }
 
 static int open_copy(struct maple_inside *in, int fd, struct maple_error *err)
@@ -156,7 +156,7 @@ static int open_copy(struct maple_inside *in, int fd, struct maple_error *err)
 	struct maple_join_state *s = in->state;
 	char path[64];
 	struct maple_called load = {
-		.function = maple_memory_libc(s->pid, "dlopen"),
+		.function = maple_memory_libc(in->pid, "dlopen"),
 		.text = path,
 		.argument[1] = RTLD_NOW | RTLD_LOCAL,
 	};
@@ -166,7 +166,7 @@ static int open_copy(struct maple_inside *in, int fd, struct maple_error *err)
 		return maple_error_set(err, ENOTSUP,
 				       "the libc of process %d has no dlopen(): "
 				       "it is none, or glibc before 2.34",
-				       s->pid);
+				       in->pid);
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), fd);
 	e = maple_inside_call(in, &load, &s->handle, err);
 	if (e)
@@ -174,10 +174,10 @@ static int open_copy(struct maple_inside *in, int fd, struct maple_error *err)
 	if (!s->handle)
 		return refused(in, err);
 	/* A handle is libc's struct link_map, whose first word is the bias. */
-	if (!maple_memory_read(s->pid, s->handle, &s->base, sizeof(s->base)))
+	if (!maple_memory_read(in->pid, s->handle, &s->base, sizeof(s->base)))
 		return maple_error_set(err, errno, "process %d has ended",
-				       s->pid);
-	s->size = maple_memory_extent(s->agent);
+				       in->pid);
+	s->size = maple_memory_extent(in->agent);
 	return 0;
 }
 
@@ -189,10 +189,10 @@ int maple_inside_load(struct maple_inside *in, struct maple_error *err)
 	char path[64];
 	struct maple_called open = { .text = path };
 	uint64_t result = 0;
-	int fd, e = maple_call_prepare(&s->call, s->pid, err);
+	int fd, e = maple_call_prepare(&s->call, in->pid, err);
 
 	assert(!s->handle && !s->entered);
-	fd = e ? -1 : copy_agent(s->agent, err);
+	fd = e ? -1 : copy_agent(in->agent, err);
 	if (fd < 0)
 		return e ? e : -errno;
 	e = open_copy(in, fd, err);
@@ -205,7 +205,7 @@ int maple_inside_load(struct maple_inside *in, struct maple_error *err)
 	if (!e && (int)result)
 		e = maple_error_set(err, -(int)result,
 				    "the agent in process %d cannot open %s",
-				    s->pid, path);
+				    in->pid, path);
 	if (e && s->handle)
 		maple_inside_leave(in, &unloaded);
 	if (!s->kept)
@@ -223,7 +223,7 @@ int maple_inside_unload(struct maple_inside *in, struct maple_error *err)
 		.function = maple_inside_function(in, "maple_joined_forget"),
 	};
 	struct maple_called unload = {
-		.function = maple_memory_libc(s->pid, "dlclose"),
+		.function = maple_memory_libc(in->pid, "dlclose"),
 		.argument = { s->handle },
 	};
 	uint64_t result;

@@ -8,10 +8,29 @@
 #include <unistd.h>
 #include "join.h"
 
+/* The one process that this one may reach; 0: any. */
+static pid_t only;
+
+/* maple_memory_bind - from now on no process is reached but @pid */
+void maple_memory_bind(pid_t pid)
+{
+	only = pid;
+}
+
+/* maple_memory_is_bound - whether @pid must not be reached */
+bool maple_memory_is_bound(pid_t pid)
+{
+	return only && pid != only;
+}
+
 static int open_memory(pid_t pid, int how)
 {
 	char path[32];
 
+	if (maple_memory_is_bound(pid)) {
+		errno = EPERM;
+		return -1;
+	}
 	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
 	return open(path, how | O_CLOEXEC);
 }
@@ -71,6 +90,8 @@ int maple_memory_maps(pid_t pid,
 	char path[32], line[4352];
 	FILE *file;
 
+	if (maple_memory_is_bound(pid))
+		return -EPERM;
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	file = fopen(path, "re");
 	if (!file)

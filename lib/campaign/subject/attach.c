@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "backend/backend.h"
 #include "backend/guard/door.h"
+#include "backend/join/porter.h"
 #include "backend/process.h"
 #include "attached.h"
 #include "campaign/internal.h"
@@ -290,6 +291,7 @@ void maple_attach_close(struct maple_attached *a)
 {
 	if (!a)
 		return;
+	maple_porter_close();
 	maple_door_close();
 	if (a->joined.pidfd >= 0)
 		close(a->joined.pidfd);

@@ -52,6 +52,37 @@ int maple_attach_open(pid_t pid, struct maple_attached **attached,
 int maple_attach_become(struct maple_attached *attached,
 			struct maple_error *err);
 
+/* What a campaign in the sandbox needs beside the process. */
+struct maple_attach_rest {
+	const char *const *writes; /* files and folders; NULL at the end */
+	const char *agent;	   /* as in the campaign's options, and */
+	const char *backend;
+	bool mapled; /* it connects to mapled again, when that is restarted */
+	bool server; /* the memo's server */
+};
+
+/*
+ * maple_attach_confine - the calling process goes into a sandbox, for good
+ *
+ * From now on it reads what the process has mapped now, debug information of
+ * that, and what is everybody's; writes what @rest names and its own cache;
+ * executes nothing, traces nobody, and has no network and no capabilities but
+ * those with which it observes. What it may do to the process two children do
+ * that stay outside, until maple_attach_close(). docs/kernel.md has the list.
+ *
+ * A kernel without Landlock confines no files: maple_attach_confines() tells.
+ * Context: the calling process has one thread, and, if it was root, is the
+ * process's user already. Errors: -EBUSY it has several threads; what the
+ * kernel refuses. After an error the process had best end.
+ */
+int maple_attach_confine(struct maple_attached *attached,
+			 const struct maple_attach_rest *rest,
+			 struct maple_error *err);
+
+/* maple_attach_confines - whether this kernel confines files; from inside the
+   sandbox nobody can tell */
+bool maple_attach_confines(void);
+
 /*
  * maple_attach_user - by whose rights it acted when it was opened
  * @hidden: a user other than root, who may not trace it: it has capabilities,

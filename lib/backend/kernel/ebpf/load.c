@@ -188,7 +188,7 @@ void maple_ebpf_probe(struct maple_host *host, struct maple_ability *ability)
 	if (bpf) {
 		observe_bpf__destroy(bpf);
 		/* a warden has them made, with rights that we have given up */
-		e = multi || maple_door_has_warden() ? 0 : maple_uprobe_try();
+		e = multi || maple_door_is_roots() ? 0 : maple_uprobe_try();
 		if (e) {
 			ability->error = e;
 			snprintf(ability->text, sizeof(ability->text),

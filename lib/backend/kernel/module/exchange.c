@@ -179,7 +179,7 @@ int maple_control_open_by(struct maple_host *host, struct maple_control **made,
 	control = calloc(1, sizeof(*control));
 	if (!control)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	if (maple_door_has_warden()) {
+	if (maple_door_has_warden() && (!host || maple_door_is_roots())) {
 		control->session = maple_door_number();
 	} else {
 		control->host = host;
