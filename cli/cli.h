@@ -61,6 +61,7 @@ struct maple_settings {
 	bool quiet, verbose, skip_unsupported, flip, all, help, version;
 	bool no_daemon, follow, wall, foreign, unreached;
 	bool detach, wait, stop, remove; /* jobs */
+	bool machines;			 /* report */
 	/* attach: whose rights root takes on, 0: none; who may not see it */
 	uid_t user;
 	bool hidden;
@@ -150,6 +151,9 @@ int maple_page_fill(struct maple_memo *memo, size_t most, bool maps,
 		    struct maple_page *page, struct maple_report *report,
 		    struct maple_error *err);
 void maple_page_empty(struct maple_page *page);
+int maple_machines_fill(struct maple_memo *memo, bool always,
+			struct maple_report *report, struct maple_error *err);
+void maple_machines_empty(struct maple_report *report);
 int maple_page_write(struct maple_memo *memo,
 		     const struct maple_settings *settings,
 		     struct maple_report *report);

@@ -154,6 +154,9 @@ static const struct option_entry table[] = {
 	  "also what another user has found: it runs his command as you" },
 	{ "since", "RUN", MAPLE_CMD_COVERAGE, SETS(since, number),
 	  "draw the curve from this run on" },
+	{ "machines", NULL, MAPLE_CMD_REPORT, FLAG(machines),
+	  "also what was done on which machine, and in which hour; without this"
+	  " if there is more than one machine" },
 	{ "unreached", NULL, MAPLE_CMD_COVERAGE, FLAG(unreached),
 	  "pairs of accesses that may meet, and which no run has executed" },
 	{ "all", NULL, MAPLE_CMD_MEMO | JOBS, FLAG(all),

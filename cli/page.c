@@ -99,6 +99,40 @@ void maple_page_empty(struct maple_page *page)
 		maple_memo_programs_destroy(page->programs, page->n);
 }
 
+/*
+ * maple_machines_fill - the machines of @memo, and its hours, for @report
+ * @always: else if there are two machines at least
+ *
+ * maple_machines_empty - when it is written, in any case
+ */
+int maple_machines_fill(struct maple_memo *memo, bool always,
+			struct maple_report *report, struct maple_error *err)
+{
+	struct maple_memo_machine *machines;
+	struct maple_memo_hour *hours;
+	int e = maple_memo_machines(memo, always, &machines, &report->nmachines,
+				    err);
+
+	if (e)
+		return e;
+	report->machines = machines;
+	if (!report->nmachines)
+		return 0;
+	e = maple_memo_hours(memo, &hours, &report->nhours, err);
+	if (!e)
+		report->hours = hours;
+	return e;
+}
+
+void maple_machines_empty(struct maple_report *report)
+{
+	maple_memo_machines_destroy((void *)report->machines, report->nmachines);
+	free((void *)report->hours);
+	report->machines = NULL;
+	report->hours = NULL;
+	report->nmachines = report->nhours = 0;
+}
+
 static int write_page(struct maple_memo *memo, FILE *out,
 		      struct maple_report *report, struct maple_error *err)
 {

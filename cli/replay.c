@@ -50,9 +50,34 @@ static int check_owner(const struct maple_settings *settings,
 		finding->id);
 }
 
+/* Where else it was found, to be freed; NULL: here, or nobody knows. */
+static char *find_elsewhere(const struct maple_finding *finding)
+{
+	struct maple_memo_machine *here = maple_memo_here();
+	char *text = here ? maple_report_elsewhere(finding, here) : NULL;
+
+	if (here)
+		maple_memo_machines_destroy(here, 1);
+	return text;
+}
+
+/* That it cannot be replayed, and where it could be. */
+static int say_failed(int ret, const char *why, const char *elsewhere)
+{
+	int status = ret == -ENOENT ? MAPLE_STATUS_NOT_THERE
+		     : ret == -ENOEXEC || ret == -EACCES
+			     ? MAPLE_STATUS_CANNOT_RUN
+			     : MAPLE_STATUS_FAILED;
+
+	return maple_say_error(status, "%s%s%s", why,
+			       elsewhere ? "; it was found elsewhere, " : "",
+			       elsewhere ? elsewhere : "");
+}
+
 static int replay(const struct maple_settings *settings,
 		  struct maple_finding *finding, FILE *out)
 {
+	char *elsewhere = find_elsewhere(finding);
 	struct maple_campaign_options options = settings->campaign;
 	struct maple_finding *const one[] = { finding };
 	struct maple_report report = { .source = MAPLE_REPORT_REPLAY,
@@ -73,12 +98,17 @@ static int replay(const struct maple_settings *settings,
 	ret = maple_campaign_replay(&options, finding, report.times,
 				    report.flip, &report.fails, &err);
 	if (ret)
-		return maple_say_error(ret == -ENOENT ? MAPLE_STATUS_NOT_THERE
-				       : ret == -ENOEXEC || ret == -EACCES
-					       ? MAPLE_STATUS_CANNOT_RUN
-					       : MAPLE_STATUS_FAILED,
-				       "%s",
-				       *err.text ? err.text : strerror(-ret));
+		ret = say_failed(ret, *err.text ? err.text : strerror(-ret),
+				 elsewhere);
+	else if (elsewhere)
+		maple_say_notice("finding %s was found elsewhere, %s%s",
+				 finding->id, elsewhere,
+				 report.fails || report.flip
+					 ? ""
+					 : ": it does not fail here");
+	free(elsewhere);
+	if (ret)
+		return ret;
 	report.status = report.fails ? MAPLE_STATUS_OK
 				     : MAPLE_STATUS_NOT_REPRODUCED;
 	return maple_out_report(out, settings, &report);

@@ -34,6 +34,7 @@ static int report(struct maple_memo *memo, struct maple_settings *settings,
 {
 	struct maple_report report = { .source = MAPLE_REPORT_FINDINGS,
 				       .in_full = settings->argc };
+	struct maple_error err = { "" };
 	struct maple_finding **findings;
 	int ret = load(memo, settings, &findings, &report.nfindings);
 
@@ -43,6 +44,10 @@ static int report(struct maple_memo *memo, struct maple_settings *settings,
 		maple_again_complete(settings, findings[i]);
 	report.findings = findings;
 	ret = maple_suppress_stored(settings, findings, report.nfindings);
+	/* One finding is no matter of other machines. */
+	if (!ret && (settings->machines || !settings->argc) &&
+	    maple_machines_fill(memo, settings->machines, &report, &err))
+		ret = maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
 	if (!ret && settings->html)
 		ret = maple_page_write(memo, settings, &report);
 	if (!ret && (!settings->html || settings->output))
@@ -50,6 +55,7 @@ static int report(struct maple_memo *memo, struct maple_settings *settings,
 	if (!ret && !settings->argc && !settings->html && !settings->format &&
 	    !settings->quiet)
 		ret = maple_map_list(memo, settings, out);
+	maple_machines_empty(&report);
 	maple_memo_findings_destroy(findings, report.nfindings);
 	return ret;
 }

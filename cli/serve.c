@@ -95,15 +95,19 @@ static int write_findings(struct maple_memo *memo,
 			  struct maple_http_answer *answer,
 			  struct maple_error *err)
 {
+	struct maple_report report = { .source = MAPLE_REPORT_FINDINGS };
 	struct maple_finding **findings;
-	size_t n;
-	int e = maple_memo_findings(memo, 0, &findings, &n, err);
+	int e = maple_memo_findings(memo, 0, &findings, &report.nfindings, err);
 
 	if (e)
 		return e;
 	answer->type = JSON;
-	e = maple_report_json_findings(answer->out, findings, n, err);
-	maple_memo_findings_destroy(findings, n);
+	report.findings = findings;
+	e = maple_machines_fill(memo, false, &report, err);
+	if (!e)
+		e = maple_report_json_findings(answer->out, &report, err);
+	maple_machines_empty(&report);
+	maple_memo_findings_destroy(findings, report.nfindings);
 	return e;
 }
 
@@ -131,7 +135,10 @@ static int write_list(const struct maple_serving *serving,
 	maple_out_about(serving->settings, &report);
 	e = maple_page_fill(memo, PROGRAMS, false, &page, &report, err);
 	if (!e)
+		e = maple_machines_fill(memo, false, &report, err);
+	if (!e)
 		e = maple_report_html(answer->out, &report, err);
+	maple_machines_empty(&report);
 	maple_page_empty(&page);
 	maple_memo_findings_destroy(findings, report.nfindings);
 	maple_detached_list_destroy(jobs.all, jobs.n);
@@ -248,7 +255,7 @@ static int write_finding(const struct maple_settings *settings,
 	maple_out_about(settings, &report);
 	if (json) {
 		answer->type = JSON;
-		e = maple_report_json_findings(answer->out, &finding, 1, err);
+		e = maple_report_json_findings(answer->out, &report, err);
 	} else {
 		e = maple_page_fill(memo, PROGRAMS, true, &page, &report, err);
 		if (!e)

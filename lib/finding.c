@@ -135,6 +135,10 @@ void maple_finding_destroy(struct maple_finding *finding)
 	free(finding->exe);
 	free(finding->input);
 	free(finding->backend);
+	free(finding->machine);
+	free(finding->cpu);
+	free(finding->kernel);
+	free(finding->first_backend);
 	free(finding->strategy);
 	free(finding->replay);
 	free(finding->output);

@@ -65,6 +65,7 @@ MAPLE_HANDLER(campaign)
 		.strategy = m->strategy,
 		.seed = m->seed,
 		.version = m->version,
+		.backend = m->backend,
 		.name = m->name,
 		.owner = owner(client),
 	};
@@ -187,6 +188,7 @@ MAPLE_HANDLER(run_end)
 		.claimed = m->claimed,
 		.reason = m->reason,
 		.rested = m->rested,
+		.news = m->news,
 	};
 	int e = own_run(client, m->run, err);
 

@@ -67,6 +67,59 @@ MAPLE_READER(programs)
 	return e;
 }
 
+MAPLE_READER(machines)
+{
+	struct maple_memo_machine *machines;
+	size_t n;
+	int e = maple_memo_machines(reply->memo, message->machines.always,
+				    &machines, &n, err);
+
+	if (e)
+		return e;
+	for (size_t i = 0; i < n && !e; i++) {
+		const struct maple_memo_machine *is = &machines[i];
+		const struct maple_wire_machine m = {
+			.name = is->name,
+			.cpu = is->cpu,
+			.kernel = is->kernel,
+			.backend = is->backend,
+			.campaigns = is->campaigns,
+			.runs = is->runs,
+			.news = is->news,
+			.findings = is->findings,
+			.last_heard = is->last_heard,
+		};
+
+		e = maple_reply_say(reply, MAPLE_WIRE_MACHINE, &m);
+	}
+	maple_memo_machines_destroy(machines, n);
+	*number = (int64_t)n;
+	return e;
+}
+
+MAPLE_READER(hours)
+{
+	struct maple_memo_hour *hours;
+	size_t n;
+	int e = maple_memo_hours(reply->memo, &hours, &n, err);
+
+	if (e)
+		return e;
+	for (size_t i = 0; i < n && !e; i++) {
+		const struct maple_wire_hour m = {
+			.since = hours[i].since,
+			.runs = hours[i].runs,
+			.news = hours[i].news,
+			.findings = hours[i].findings,
+		};
+
+		e = maple_reply_say(reply, MAPLE_WIRE_HOUR, &m);
+	}
+	free(hours);
+	*number = (int64_t)n;
+	return e;
+}
+
 static int say_finding(struct maple_reply *reply,
 		       const struct maple_finding *finding)
 {

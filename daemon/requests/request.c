@@ -46,6 +46,8 @@ static const maple_handler handlers[MAPLE_WIRE_TYPES] = {
 
 static const maple_reader readers[MAPLE_WIRE_TYPES] = {
 	[MAPLE_WIRE_PROGRAMS] = maple_read_programs,
+	[MAPLE_WIRE_MACHINES] = maple_read_machines,
+	[MAPLE_WIRE_HOURS] = maple_read_hours,
 	[MAPLE_WIRE_FINDINGS] = maple_read_findings,
 	[MAPLE_WIRE_LOAD] = maple_read_load,
 	[MAPLE_WIRE_SAMPLES] = maple_read_samples,

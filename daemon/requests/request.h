@@ -68,6 +68,8 @@ MAPLE_HANDLER(carry);
 			      int64_t *number, struct maple_error *err)
 
 MAPLE_READER(programs);
+MAPLE_READER(machines);
+MAPLE_READER(hours);
 MAPLE_READER(findings);
 MAPLE_READER(load);
 MAPLE_READER(samples);

@@ -417,25 +417,30 @@ int maple_findings_keep(struct maple_campaign *c, struct maple_finding *finding,
 	return e;
 }
 
+/* Whether memory was enough. */
+static bool put(char **to, const char *from)
+{
+	char *text = from ? strdup(from) : NULL;
+
+	if (from && !text)
+		return false;
+	free(*to);
+	*to = text;
+	return true;
+}
+
 /* maple_findings_replace - @finding is @of, told anew, from now on */
 int maple_findings_replace(struct maple_finding *finding,
 			   const struct maple_finding *of,
 			   struct maple_error *err)
 {
-	char *id = strdup(of->id);
-	char *strategy = of->strategy ? strdup(of->strategy) : NULL;
-
-	if (!id || (of->strategy && !strategy)) {
-		free(id);
-		free(strategy);
-		return maple_error_set(err, ENOMEM, "out of memory");
-	}
 	assert(finding != of);
-	free(finding->id);
-	finding->id = id;
-	free(finding->strategy);
-	finding->strategy = strategy;
-	if (maple_finding_line(finding))
+	if (!put(&finding->id, of->id) ||
+	    !put(&finding->strategy, of->strategy) ||
+	    !put(&finding->machine, of->machine) ||
+	    !put(&finding->cpu, of->cpu) || !put(&finding->kernel, of->kernel) ||
+	    !put(&finding->first_backend, of->first_backend) ||
+	    maple_finding_line(finding))
 		return maple_error_set(err, ENOMEM, "out of memory");
 	finding->found_at = of->found_at;
 	finding->times_seen = of->times_seen;

@@ -150,10 +150,11 @@ struct maple_campaign {
 
 	/* Memo. */
 	int64_t memo_campaign, memo_program;
-	bool told_full;	  /* that the memo keeps no more of it */
-	bool told_let_go; /* that a run was over its time */
-	bool sleeps;	  /* there are no real-time priorities */
-	uint32_t carried; /* images that were looked up in older builds */
+	unsigned int news; /* for the memo, of the run that ends next */
+	bool told_full;	   /* that the memo keeps no more of it */
+	bool told_let_go;  /* that a run was over its time */
+	bool sleeps;	   /* there are no real-time priorities */
+	uint32_t carried;  /* images that were looked up in older builds */
 	struct maple_known_site *known; /* memory.c */
 	struct maple_reached reached;	/* by any run */
 

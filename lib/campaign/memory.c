@@ -126,6 +126,16 @@ bool maple_campaign_is_late(const struct maple_campaign *c)
 	       (c->deadline > 0 && maple_clock_now() > c->deadline + GRACE);
 }
 
+/* Whether this exposes what nobody had exposed before. */
+static bool is_news(const struct maple_memo_lesson *lesson)
+{
+	const unsigned int shown = 1u << MAPLE_MEMO_OBSERVED |
+				   1u << MAPLE_MEMO_EXPOSED;
+
+	return lesson->marks & shown && !lesson->state.exposed &&
+	       !(lesson->marks & 1u << MAPLE_MEMO_BROKE);
+}
+
 /*
  * Some of @goals, in one question to the memo. @done: how many of the
  * @n; the first of those whose sites would have to be looked up too late is
@@ -153,6 +163,7 @@ static int learn_some(struct maple_campaign *c, struct maple_goal *const *goals,
 	for (i = 0; i < filled && !e; i++) {
 		goals[i]->row = lessons[i].goal;
 		goals[i]->known = lessons[i].state;
+		c->news += is_news(&lessons[i]);
 	}
 	free(lessons);
 	*done = filled;

@@ -178,6 +178,7 @@ static int begin_memo(struct maple_campaign *c)
 							    : "ranked",
 		.seed = c->seed,
 		.version = MAPLE_VERSION,
+		.backend = c->backend,
 		.job = o->job ? *o->job : 0,
 	};
 

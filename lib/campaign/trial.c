@@ -237,9 +237,11 @@ static int memo_end(struct maple_campaign *c, struct maple_trial *trial,
 		.claimed = trial->job.claimed,
 		.reason = trial->job.reason,
 		.rested = trial->job.rested,
+		.news = c->news,
 	};
 	int e = maple_memo_run_end(c->memo, row, &end, c->err);
 
+	c->news = 0;
 	tell_full(c);
 	maple_campaign_count(c);
 	/* Runs that confirm something add nothing to it. */

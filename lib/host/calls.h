@@ -40,6 +40,10 @@
 	  struct maple_error *err), (program, success, err)) \
 	C(programs, (struct maple_memo_program_info **programs, size_t *n, \
 	  struct maple_error *err), (programs, n, err)) \
+	C(machines, (bool always, struct maple_memo_machine **machines, \
+	  size_t *n, struct maple_error *err), (always, machines, n, err)) \
+	C(hours, (struct maple_memo_hour **hours, size_t *n, \
+	  struct maple_error *err), (hours, n, err)) \
 	C(finding_load, (const char *id, int64_t owner, \
 	  struct maple_finding **finding, struct maple_error *err), \
 	  (id, owner, finding, err)) \

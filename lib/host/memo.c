@@ -78,6 +78,7 @@ int maple_host_campaign_begin(struct maple_host *host,
 		.seed = campaign->seed,
 		.version = campaign->version,
 		.job = campaign->job,
+		.backend = campaign->backend,
 	};
 	int e;
 
@@ -157,6 +158,7 @@ int maple_host_run_end(struct maple_host *host, int64_t run,
 		.claimed = end->claimed,
 		.reason = end->reason,
 		.rested = end->rested,
+		.news = end->news,
 	};
 
 	return maple_host_keep(host, MAPLE_WIRE_RUN_END, &m, run, NULL, err);

@@ -163,6 +163,91 @@ int maple_host_programs(struct maple_host *host,
 	return e;
 }
 
+/* ---- machines ---- */
+
+struct machines {
+	struct maple_memo_machine *machine;
+	size_t n;
+};
+
+static int take_machine(void *ctx, const struct maple_host_answer *answer,
+			struct maple_error *err)
+{
+	const struct maple_wire_machine *m = &answer->message.machine;
+	struct machines *s = ctx;
+
+	if (!maple_array_resize(s->machine, s->n + 1))
+		return maple_error_set(err, ENOMEM, "out of memory");
+	s->machine[s->n++] = (struct maple_memo_machine){
+		.name = copy(m->name),
+		.cpu = copy(m->cpu),
+		.kernel = copy(m->kernel),
+		.backend = copy(m->backend),
+		.campaigns = m->campaigns,
+		.runs = m->runs,
+		.news = m->news,
+		.findings = m->findings,
+		.last_heard = m->last_heard,
+	};
+	return 0;
+}
+
+int maple_host_machines(struct maple_host *host, bool always,
+			struct maple_memo_machine **machines, size_t *n,
+			struct maple_error *err)
+{
+	const struct maple_wire_machines m = { always };
+	struct machines s = { 0 };
+	int e = maple_host_ask_all(host, MAPLE_WIRE_MACHINES, &m,
+				   MAPLE_WIRE_MACHINE, take_machine, &s, err);
+
+	if (e) {
+		maple_memo_machines_destroy(s.machine, s.n);
+		s = (struct machines){ 0 };
+	}
+	*machines = s.machine;
+	*n = s.n;
+	return e;
+}
+
+struct hours {
+	struct maple_memo_hour *hour;
+	size_t n;
+};
+
+static int take_hour(void *ctx, const struct maple_host_answer *answer,
+		     struct maple_error *err)
+{
+	const struct maple_wire_hour *m = &answer->message.hour;
+	struct hours *h = ctx;
+
+	if (!maple_array_resize(h->hour, h->n + 1))
+		return maple_error_set(err, ENOMEM, "out of memory");
+	h->hour[h->n++] = (struct maple_memo_hour){
+		.since = m->since,
+		.runs = m->runs,
+		.news = m->news,
+		.findings = m->findings,
+	};
+	return 0;
+}
+
+int maple_host_hours(struct maple_host *host, struct maple_memo_hour **hours,
+		     size_t *n, struct maple_error *err)
+{
+	struct hours h = { 0 };
+	int e = maple_host_ask_all(host, MAPLE_WIRE_HOURS, "", MAPLE_WIRE_HOUR,
+				   take_hour, &h, err);
+
+	if (e) {
+		free(h.hour);
+		h = (struct hours){ 0 };
+	}
+	*hours = h.hour;
+	*n = h.n;
+	return e;
+}
+
 /* ---- findings ---- */
 
 struct found {

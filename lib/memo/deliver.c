@@ -53,7 +53,7 @@ static const char old_runs[] =
 	" signo = o.signo, status = o.status, seconds = o.seconds,"
 	" cpu_seconds = o.cpu_seconds, delivered = o.delivered,"
 	" exposed = o.exposed, claimed = o.claimed, reason = o.reason,"
-	" rested = o.rested FROM other_runs o"
+	" rested = o.rested, news = o.news FROM other_runs o"
 	" WHERE runs.id IN (SELECT new FROM merge_run) AND o.id = runs.id"
 	" AND runs.ended IS NULL";
 
@@ -66,10 +66,10 @@ static const char new_runs[] =
 	" WHERE o.id NOT IN (SELECT old FROM merge_run);"
 	"INSERT INTO runs(campaign, kind, goal, plan, seed, attempt, flip,"
 	" began, ended, verdict, signo, status, seconds, cpu_seconds,"
-	" delivered, exposed, claimed, reason, rested) SELECT x.campaign,"
+	" delivered, exposed, claimed, reason, rested, news) SELECT x.campaign,"
 	" r.kind, i.new, r.plan, r.seed, r.attempt, r.flip, r.began, r.ended,"
 	" r.verdict, r.signo, r.status, r.seconds, r.cpu_seconds, r.delivered,"
-	" r.exposed, r.claimed, r.reason, r.rested FROM merge_ours x"
+	" r.exposed, r.claimed, r.reason, r.rested, r.news FROM merge_ours x"
 	" JOIN other_runs r ON r.id = x.old"
 	" LEFT JOIN merge_goal i ON i.old = r.goal ORDER BY r.id;"
 	"INSERT INTO merge_run SELECT x.old, t.id FROM merge_ours x JOIN"
@@ -86,8 +86,10 @@ static const char new_runs[] =
 
 static const char findings[] =
 	"INSERT INTO findings(owner, id, program, campaign, json, first_seen,"
-	" last_seen, times_seen) SELECT o.owner, o.id, p.new, c.new, o.json,"
-	" o.first_seen, o.last_seen, o.times_seen FROM other_findings o"
+	" last_seen, times_seen, machine, cpu, kernel, backend)"
+	" SELECT o.owner, o.id, p.new, c.new, o.json,"
+	" o.first_seen, o.last_seen, o.times_seen,"
+	" o.machine, o.cpu, o.kernel, o.backend FROM other_findings o"
 	" LEFT JOIN merge_program p ON p.old = o.program"
 	" LEFT JOIN merge_campaign c ON c.old = o.campaign WHERE true"
 	" ORDER BY o.rowid ON CONFLICT(owner, id) DO UPDATE SET"

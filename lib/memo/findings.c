@@ -32,6 +32,13 @@ int maple_store_finding_store(struct maple_memo *memo, int64_t campaign,
 	return ret;
 }
 
+static int set(char **text, struct maple_query *row, int column)
+{
+	free(*text);
+	*text = maple_sql_string(row, column);
+	return !*text && maple_sql_text_of(row, column) ? -ENOMEM : 0;
+}
+
 static int decode_row(struct maple_memo *memo, struct maple_query *statement,
 		      struct maple_finding **finding, struct maple_error *err)
 {
@@ -50,6 +57,14 @@ static int decode_row(struct maple_memo *memo, struct maple_query *statement,
 	(*finding)->found_at = (uint64_t)maple_sql_number(statement, 1);
 	(*finding)->times_seen = (unsigned int)maple_sql_number(statement, 2);
 	(*finding)->owner = (uid_t)maple_sql_number(statement, 3);
+	/* Whatever its JSON says of it: that may be of a later one. */
+	if (set(&(*finding)->machine, statement, 4) ||
+	    set(&(*finding)->cpu, statement, 5) ||
+	    set(&(*finding)->kernel, statement, 6) ||
+	    set(&(*finding)->first_backend, statement, 7)) {
+		maple_finding_destroy(*finding);
+		return maple_error_set(err, ENOMEM, "out of memory");
+	}
 	return 0;
 }
 
@@ -82,7 +97,7 @@ int maple_store_finding_load(struct maple_memo *memo, const char *id,
 	exact = !strcmp((*finding)->id, id);
 	ret = maple_sql_step(memo, statement, err);
 	if (ret > 0 && exact)
-		ret = strcmp(maple_sql_text_of(statement, 4), id)
+		ret = strcmp(maple_sql_text_of(statement, 8), id)
 			      ? 0
 			      : maple_error_set(err, ENOTUNIQ,
 						"several users have finding "

@@ -17,6 +17,11 @@
 	" FROM json_each(o.sites) u JOIN merge_site x"                \
 	" ON x.old = CAST(u.value AS BIGINT) ORDER BY u.key) t)"
 
+/* Of a finding that both have: where it was made first. */
+#define FIRST(column)                                                       \
+	" " column " = CASE WHEN excluded.first_seen < findings.first_seen" \
+	" THEN excluded." column " ELSE findings." column " END,"
+
 /* One step: what is done with a table of numbers, which is made before it. */
 struct step {
 	const char *numbers; /* the table's name; NULL: none */
@@ -85,9 +90,10 @@ static const struct step identities[] = {
 	{ NULL,
 	  "INSERT INTO campaigns(program, argv, cwd, input, exe, strategy,"
 	  " seed, version, began, ended, outcome, uid, apart, unobserved,"
-	  " parts, machine, cpu, kernel) SELECT p.new, o.argv, o.cwd, o.input,"
+	  " parts, machine, cpu, kernel, backend) SELECT p.new, o.argv, o.cwd, o.input,"
 	  " o.exe, o.strategy, o.seed, o.version, o.began, o.ended, o.outcome,"
-	  " o.uid, o.apart, o.unobserved, o.parts, o.machine, o.cpu, o.kernel"
+	  " o.uid, o.apart, o.unobserved, o.parts, o.machine, o.cpu, o.kernel,"
+	  " o.backend"
 	  " FROM other_campaigns o"
 	  " LEFT JOIN merge_program p ON p.old = o.program WHERE true"
 	  " ORDER BY o.id ON CONFLICT(uid) DO UPDATE SET"
@@ -121,10 +127,11 @@ static const struct step rest[] = {
 	  " FROM other_runs r JOIN merge_campaign x ON x.old = r.campaign;"
 	  "INSERT INTO runs(campaign, kind, goal, plan, seed, attempt,"
 	  " flip, began, ended, verdict, signo, status, seconds, cpu_seconds,"
-	  " delivered, exposed, claimed, reason, rested) SELECT x.campaign,"
+	  " delivered, exposed, claimed, reason, rested, news)"
+	  " SELECT x.campaign,"
 	  " r.kind, i.new, r.plan, r.seed, r.attempt, r.flip, r.began, r.ended,"
 	  " r.verdict, r.signo, r.status, r.seconds, r.cpu_seconds,"
-	  " r.delivered, r.exposed, r.claimed, r.reason, r.rested"
+	  " r.delivered, r.exposed, r.claimed, r.reason, r.rested, r.news"
 	  " FROM merge_run x JOIN other_runs r"
 	  " ON r.id = x.old LEFT JOIN merge_goal i ON i.old = r.goal"
 	  " WHERE x.nth > x.had ORDER BY r.id;"
@@ -142,21 +149,25 @@ static const struct step rest[] = {
 	  " WHERE true ON CONFLICT DO NOTHING" },
 
 	/* findings */
-	{ NULL, "INSERT INTO findings(owner, id, program, campaign, json,"
-		" first_seen, last_seen, times_seen) SELECT"
-		" CASE WHEN o.owner = whose(-1)"
-		" THEN coalesce((SELECT f.owner FROM findings f"
-		" WHERE f.owner = whose(-1) AND f.id = o.id), -1)"
-		" ELSE o.owner END, o.id, p.new, c.new, o.json,"
-		" o.first_seen, o.last_seen, o.times_seen FROM other_findings o"
-		" LEFT JOIN merge_program p ON p.old = o.program"
-		" LEFT JOIN merge_campaign c ON c.old = o.campaign WHERE true"
-		" ORDER BY o.rowid ON CONFLICT(owner, id) DO UPDATE SET"
-		" json = CASE WHEN excluded.last_seen > findings.last_seen"
-		" THEN excluded.json ELSE findings.json END,"
-		" first_seen = min(findings.first_seen, excluded.first_seen),"
-		" last_seen = max(findings.last_seen, excluded.last_seen),"
-		" times_seen = max(findings.times_seen, excluded.times_seen)" },
+	{ NULL,
+	  "INSERT INTO findings(owner, id, program, campaign, json,"
+	  " first_seen, last_seen, times_seen,"
+	  " machine, cpu, kernel, backend) SELECT"
+	  " CASE WHEN o.owner = whose(-1)"
+	  " THEN coalesce((SELECT f.owner FROM findings f"
+	  " WHERE f.owner = whose(-1) AND f.id = o.id), -1)"
+	  " ELSE o.owner END, o.id, p.new, c.new, o.json,"
+	  " o.first_seen, o.last_seen, o.times_seen,"
+	  " o.machine, o.cpu, o.kernel, o.backend FROM other_findings o"
+	  " LEFT JOIN merge_program p ON p.old = o.program"
+	  " LEFT JOIN merge_campaign c ON c.old = o.campaign WHERE true"
+	  " ORDER BY o.rowid ON CONFLICT(owner, id) DO UPDATE SET"
+	  " json = CASE WHEN excluded.last_seen > findings.last_seen"
+	  " THEN excluded.json ELSE findings.json END," FIRST("machine") FIRST(
+		  "cpu") FIRST("kernel")
+		  FIRST("backend") " first_seen = min(findings.first_seen, excluded.first_seen),"
+				   " last_seen = max(findings.last_seen, excluded.last_seen),"
+				   " times_seen = max(findings.times_seen, excluded.times_seen)" },
 };
 
 static const char forget[] = "DROP TABLE IF EXISTS merge_image;"

@@ -60,12 +60,12 @@ int maple_store_campaign_begin(struct maple_memo *memo,
 				       "campaign by: %m");
 	}
 	ret = maple_sql_find(
-		memo, MAPLE_SQL_CAMPAIGN_BEGIN, id, err, "sssssissiusss", argv,
+		memo, MAPLE_SQL_CAMPAIGN_BEGIN, id, err, "sssssissiussss", argv,
 		campaign->cwd, campaign->input, campaign->exe,
 		campaign->strategy, (int64_t)campaign->seed, campaign->version,
 		campaign->name ? campaign->name : uid, (int64_t)campaign->owner,
 		(unsigned int)campaign->apart, machine.name, machine.cpu,
-		machine.kernel);
+		machine.kernel, campaign->backend);
 	free(argv);
 	if (!ret && !*id)
 		ret = maple_error_set(err, EEXIST,
@@ -135,11 +135,11 @@ int maple_store_run_end(struct maple_memo *memo, int64_t run,
 					 : NULL;
 
 	return maple_sql_run(
-		memo, MAPLE_SQL_RUN_END, err, "isiidduuusu", run, end->verdict,
+		memo, MAPLE_SQL_RUN_END, err, "isiidduuusuu", run, end->verdict,
 		(int64_t)end->signo, (int64_t)end->status, end->seconds,
 		end->cpu_seconds, (unsigned int)end->delivered,
 		(unsigned int)end->exposed, (unsigned int)end->claimed, reason,
-		(unsigned int)end->rested);
+		(unsigned int)end->rested, end->news);
 }
 
 int maple_store_sample(struct maple_memo *memo, int64_t run,

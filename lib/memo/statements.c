@@ -219,6 +219,20 @@ const char *const maple_sql_migrations[] = {
 	("ALTER TABLE campaigns ADD COLUMN machine TEXT;"
 	 "ALTER TABLE campaigns ADD COLUMN cpu TEXT;"
 	 "ALTER TABLE campaigns ADD COLUMN kernel TEXT;"),
+	/*
+	 * 15: with which backend, and what each run was the first to show;
+	 * where a finding was made first, as far as it can be told: one that
+	 * was seen again has lost that.
+	 */
+	("ALTER TABLE campaigns ADD COLUMN backend TEXT;"
+	 "ALTER TABLE runs ADD COLUMN news INTEGER;"
+	 "ALTER TABLE findings ADD COLUMN machine TEXT;"
+	 "ALTER TABLE findings ADD COLUMN cpu TEXT;"
+	 "ALTER TABLE findings ADD COLUMN kernel TEXT;"
+	 "ALTER TABLE findings ADD COLUMN backend TEXT;"
+	 "UPDATE findings SET machine = c.machine, cpu = c.cpu,"
+	 " kernel = c.kernel FROM campaigns c"
+	 " WHERE c.id = findings.campaign AND findings.times_seen = 1;"),
 };
 
 /* Children first, because of the foreign keys. */
@@ -314,9 +328,10 @@ const int maple_sql_version =
 const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_CAMPAIGN_BEGIN] =
 		"INSERT INTO campaigns(argv, cwd, input, exe, strategy, seed,"
-		" version, began, uid, owner, apart, machine, cpu, kernel)"
+		" version, began, uid, owner, apart, machine, cpu, kernel,"
+		" backend)"
 		" VALUES($1, $2, $3, $4, $5, $6, $7, unixepoch(), $8,"
-		" nullif($9, 0) - 1, $10, $11, $12, $13)"
+		" nullif($9, 0) - 1, $10, $11, $12, $13, $14)"
 		" ON CONFLICT(uid) DO UPDATE SET uid = excluded.uid"
 		" WHERE campaigns.owner IS NOT DISTINCT FROM excluded.owner"
 		" RETURNING id",
@@ -402,12 +417,16 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"UPDATE runs SET ended = unixepoch(), verdict = $2,"
 		" signo = $3, status = $4, seconds = $5, cpu_seconds = $6,"
 		" delivered = $7, exposed = $8, claimed = $9,"
-		" reason = $10, rested = $11 WHERE id = $1",
+		" reason = $10, rested = $11,"
+		" news = $12"
+		" WHERE id = $1",
 
 	[MAPLE_SQL_FINDING_STORE] =
 		"INSERT INTO findings(owner, id, program, campaign, json,"
-		" first_seen, last_seen, times_seen) SELECT"
-		" coalesce(owner, $5), $1, program, $2, $3, $4, $4, 1"
+		" first_seen, last_seen, times_seen,"
+		" machine, cpu, kernel, backend) SELECT"
+		" coalesce(owner, $5), $1, program, $2, $3, $4, $4, 1,"
+		" machine, cpu, kernel, backend"
 		" FROM campaigns WHERE id = $2"
 		" ON CONFLICT(owner, id) DO UPDATE SET program = excluded.program,"
 		" campaign = excluded.campaign, json = excluded.json,"
@@ -415,15 +434,18 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" times_seen = findings.times_seen + " NUMBER(
 			"findings.campaign IS DISTINCT FROM excluded.campaign"),
 	[MAPLE_SQL_FINDING_FIND] =
-		"SELECT json, first_seen, times_seen, whose(owner), id"
+		"SELECT json, first_seen, times_seen, whose(owner),"
+		" machine, cpu, kernel, backend, id"
 		" FROM findings WHERE substr(id, 1, length($1)) = $1"
 		" AND $2 IN (-1, whose(owner)) ORDER BY id != $1 LIMIT 2",
 	[MAPLE_SQL_FINDINGS] =
-		"SELECT json, first_seen, times_seen, whose(owner)"
+		"SELECT json, first_seen, times_seen, whose(owner),"
+		" machine, cpu, kernel, backend"
 		" FROM findings WHERE $1 = 0 OR program = $1 ORDER BY first_seen, rowid",
 	/* Of this build, of older ones, and of what has its name elsewhere. */
 	[MAPLE_SQL_FINDINGS_KNOWN] =
-		"SELECT f.json, f.first_seen, f.times_seen, whose(f.owner)"
+		"SELECT f.json, f.first_seen, f.times_seen, whose(f.owner),"
+		" f.machine, f.cpu, f.kernel, f.backend"
 		" FROM findings f"
 		" JOIN programs q ON q.id = f.program JOIN programs p"
 		" ON p.id = $1 AND q.input = p.input AND (q.id = p.id OR"
@@ -516,6 +538,34 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" (SELECT c.unobserved FROM campaigns c WHERE c.program = p.id"
 		"  AND c.ended IS NOT NULL ORDER BY c.ended DESC, c.id DESC"
 		"  LIMIT 1) FROM programs p ORDER BY used DESC, p.id DESC",
+
+	/* By what findings may depend on; who is unknown comes last. */
+	[MAPLE_SQL_MACHINE_COUNT] =
+		"SELECT count(DISTINCT machine) FROM campaigns",
+	[MAPLE_SQL_MACHINES] =
+		"SELECT c.machine, c.cpu, c.kernel, c.backend, count(*),"
+		" coalesce(sum(r.runs), 0), coalesce(sum(r.news), 0),"
+		" (SELECT count(*) FROM findings f"
+		" WHERE f.machine IS NOT DISTINCT FROM c.machine"
+		" AND f.cpu IS NOT DISTINCT FROM c.cpu"
+		" AND f.kernel IS NOT DISTINCT FROM c.kernel"
+		" AND f.backend IS NOT DISTINCT FROM c.backend),"
+		" max(coalesce(r.heard, c.ended, c.began))"
+		" FROM campaigns c LEFT JOIN (SELECT campaign,"
+		" count(*) AS runs, sum(news) AS news,"
+		" max(coalesce(ended, began)) AS heard FROM runs"
+		" GROUP BY campaign) r ON r.campaign = c.id"
+		" GROUP BY c.machine, c.cpu, c.kernel, c.backend"
+		" ORDER BY c.machine IS NULL, c.machine, c.cpu, c.kernel,"
+		" c.backend",
+	[MAPLE_SQL_HOURS] =
+		"SELECT t.since, sum(t.runs), sum(t.news), sum(t.findings)"
+		" FROM (SELECT began - began % 3600 AS since,"
+		" count(*) AS runs, coalesce(sum(news), 0) AS news,"
+		" 0 AS findings FROM runs GROUP BY 1 UNION ALL"
+		" SELECT first_seen - first_seen % 3600, 0, 0, count(*)"
+		" FROM findings GROUP BY 1) t GROUP BY t.since"
+		" ORDER BY t.since",
 
 	/* What a client has stored may be anything; it is no error. */
 	[MAPLE_SQL_PARTS] =

@@ -4,7 +4,11 @@
 
 #include <jansson.h>
 #include <maple/finding.h>
+#include <maple/memo.h>
 
 json_t *maple_codec_finding(const struct maple_finding *finding);
+json_t *maple_codec_machines(const struct maple_memo_machine *machines,
+			     size_t n);
+json_t *maple_codec_hours(const struct maple_memo_hour *hours, size_t n);
 
 #endif

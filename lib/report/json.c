@@ -278,14 +278,24 @@ int maple_report_jsonl_end(FILE *out, const struct maple_campaign_result *result
 	return write_end(out, result_object(result), err);
 }
 
-int maple_report_json_findings(FILE *out, struct maple_finding *const *findings,
-			       size_t n, struct maple_error *err)
+int maple_report_json_findings(FILE *out, const struct maple_report *report,
+			       struct maple_error *err)
 {
-	return write_object(out,
-			    json_pack("{s:i, s:o}", "schema",
-				      MAPLE_REPORT_SCHEMA, "findings",
-				      findings_array(findings, n)),
-			    err);
+	json_t *object = json_pack(
+		"{s:i, s:o}", "schema", MAPLE_REPORT_SCHEMA, "findings",
+		findings_array(report->findings, report->nfindings));
+
+	if (object && report->nmachines &&
+	    (json_object_set_new(object, "machines",
+				 maple_codec_machines(report->machines,
+						      report->nmachines)) ||
+	     json_object_set_new(
+		     object, "hours",
+		     maple_codec_hours(report->hours, report->nhours)))) {
+		json_decref(object);
+		object = NULL;
+	}
+	return write_object(out, object, err);
 }
 
 static json_t *program_object(const struct maple_memo_program_info *p)
@@ -573,8 +583,7 @@ static int write_json(FILE *out, const struct maple_report *r,
 	case MAPLE_REPORT_CAMPAIGN:
 		return maple_report_json(out, r->result, err);
 	case MAPLE_REPORT_FINDINGS:
-		return maple_report_json_findings(out, r->findings,
-						  r->nfindings, err);
+		return maple_report_json_findings(out, r, err);
 	case MAPLE_REPORT_REPLAY:
 		return maple_report_json_replay(out, *r->findings, r->times,
 						r->flip, r->fails, err);

@@ -56,6 +56,10 @@ static int write_text(FILE *out, const struct maple_report *r,
 		break;
 	case MAPLE_REPORT_FINDINGS:
 		write_findings(out, r, style);
+		if (r->nmachines) {
+			putc('\n', out);
+			maple_report_machines(out, r, style);
+		}
 		break;
 	case MAPLE_REPORT_REPLAY:
 		fprintf(out, "%s: %s %u/%u fails\n", (*r->findings)->id,

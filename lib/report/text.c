@@ -174,14 +174,20 @@ static void print_control(FILE *out, const struct maple_finding *finding)
 	fprintf(out, "%s\n", text);
 }
 
-static void print_history(FILE *out, const struct maple_finding *finding)
+static void print_history(FILE *out, const struct maple_finding *finding,
+			  const struct maple_report_style *style)
 {
 	char *history = maple_words_history(finding);
+	char *where = finding->machine ? maple_words_machine(finding) : NULL;
 
 	if (history && *history)
 		fprintf(out, "History: %s.\n", history);
 	if (finding->times_seen > 1)
 		fprintf(out, "Seen %u times.\n", finding->times_seen);
+	if (where)
+		fprintf(out, "First %s.\n",
+			maple_clean(where, style->unicode).text);
+	free(where);
 	free(history);
 }
 
@@ -338,7 +344,7 @@ void maple_report_text(FILE *out, const struct maple_finding *finding,
 	}
 	putc('\n', out);
 	print_control(out, finding);
-	print_history(out, finding);
+	print_history(out, finding, style);
 	print_arguments(out, finding, style);
 	if (finding->replay)
 		fprintf(out, "Replay: %s\n",

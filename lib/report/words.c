@@ -132,6 +132,39 @@ char *maple_words_history(const struct maple_finding *f)
 	return text;
 }
 
+/* maple_words_when - "2026-11-22 14:05", in the reader's time; in @buffer */
+const char *maple_words_when(uint64_t when, char *buffer)
+{
+	time_t then = (time_t)when;
+	struct tm tm;
+
+	if (!localtime_r(&then, &tm) ||
+	    !strftime(buffer, MAPLE_WORDS_WHEN, "%F %H:%M", &tm))
+		strcpy(buffer, "?");
+	return buffer;
+}
+
+/*
+ * maple_words_machine - where it was made first: "on db7 (CPU; Linux 6.1.0),
+ * backend agent"
+ *
+ * The machine is known. To be freed; NULL without memory.
+ */
+char *maple_words_machine(const struct maple_finding *f)
+{
+	const char *cpu = f->cpu && *f->cpu ? f->cpu : NULL;
+	char *text = NULL;
+
+	if (asprintf(&text, "on %s%s%s%s%s%s%s%s%s", f->machine,
+		     cpu || f->kernel ? " (" : "", cpu ? cpu : "",
+		     cpu && f->kernel ? "; " : "", f->kernel ? "Linux " : "",
+		     f->kernel ? f->kernel : "", cpu || f->kernel ? ")" : "",
+		     f->first_backend ? ", backend " : "",
+		     f->first_backend ? f->first_backend : "") < 0)
+		return NULL;
+	return text;
+}
+
 /* maple_words_half - what to say behind the variable of a split instruction */
 const char *maple_words_half(const struct maple_moment *m)
 {

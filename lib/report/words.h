@@ -35,6 +35,9 @@ bool maple_words_bounds(const struct maple_finding *finding, char *buffer,
 const char *maple_words_split(const struct maple_finding *finding);
 char *maple_words_freed(const struct maple_finding *finding);
 const char *maple_words_weaker(const struct maple_campaign_result *result);
+#define MAPLE_WORDS_WHEN 32 /* bytes that maple_words_when() needs */
+const char *maple_words_when(uint64_t when, char *buffer);
+char *maple_words_machine(const struct maple_finding *finding);
 char *maple_words_finding(const struct maple_finding *finding);
 
 #endif

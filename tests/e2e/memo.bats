@@ -91,6 +91,68 @@ argument() { # ARGUMENT [OPTION...]
 		"$ROOT/packaging/schema/maple-report-1.schema.json" "$json"
 }
 
+# Whose machine the memo says it was.
+@test "a finding made elsewhere is replayed, or says where it was made" {
+	local id where program=$BATS_TEST_TMPDIR/by_argument
+
+	cp "$E2E/by_argument" "$program"
+	campaign --seed 1 --strategy maple -- "$program" b
+	ended_with 66
+	id=$(jq -r '.findings[0].id' "$json")
+	# Here there is one machine: nothing is said of it.
+	mapletest report --db "$db"
+	ended_with 0
+	[[ $output != *machine* ]]
+	mapletest replay --db "$db" "$id"
+	ended_with 0
+	[[ $stderr != *elsewhere* ]]
+	sqlite3 "$db" "UPDATE campaigns SET machine = 'far', cpu = 'Z80',
+			kernel = '2.4';
+		UPDATE findings SET machine = 'far', cpu = 'Z80',
+			kernel = '2.4';
+		INSERT INTO campaigns(argv, seed, began, machine)
+			VALUES('[]', 1, 5, 'near')"
+	where="on far (Z80; Linux 2.4), backend agent"
+	mapletest replay --db "$db" "$id"
+	ended_with 0
+	[[ $stderr = *"$id was found elsewhere, $where; here are another CPU"* ]]
+	mapletest report --db "$db" "$id"
+	ended_with 0
+	[[ $output = *"First $where."* ]]
+	mapletest report --db "$db"
+	ended_with 0
+	grep -qE '^far +1 +[1-9][0-9]* +[1-9][0-9]* +1  20' <<<"$output"
+	grep -qE '^near +1 +0 +0 +0  1970' <<<"$output"
+	grep -qF "    Linux 2.4, backend agent" <<<"$output"
+	mapletest report --db "$db" --html "$BATS_TEST_TMPDIR/page.html"
+	ended_with 0
+	xmllint --noout "$BATS_TEST_TMPDIR/page.html"
+	grep -qF 'first <b>'"$where"'</b>' "$BATS_TEST_TMPDIR/page.html"
+	mapletest report --db "$db" --format json --output "$json"
+	ended_with 0
+	"$ROOT/tests/validate" --strict \
+		"$ROOT/packaging/schema/maple-report-1.schema.json" "$json"
+	# What is new is counted in the campaign, run by run: it is what is known.
+	holds '[.machines[].news] | add == '"$(sqlite3 "$db" \
+		"SELECT count(*) FROM memo WHERE (exposed OR observed)
+			AND NOT broke")"
+	holds '.hours | ([.[].news] | add) > 0 and ([.[].findings] | add) == 1'
+	# Another backend than any here; then it does not fail; then it is gone.
+	sqlite3 "$db" "UPDATE findings SET json =
+		replace(json, '\"backend\":\"agent\"', '\"backend\":\"psychic\"')"
+	mapletest replay --db "$db" "$id"
+	ended_with 125
+	[[ $stderr = *"no such backend: psychic; it was found elsewhere, $where"* ]]
+	sqlite3 "$db" "UPDATE findings SET json =
+		replace(replace(json, 'psychic', 'agent'), '\"b\"]', '\"a\"]')"
+	mapletest replay --db "$db" "$id"
+	ended_with 1
+	[[ $stderr = *"it does not fail here"* ]]
+	rm "$program"
+	run -127 --separate-stderr "$BUILD/mapletest" replay --db "$db" "$id"
+	[[ $stderr = *"; it was found elsewhere, $where"* ]]
+}
+
 @test "the scheduler's success is shown, and each failure has its reason" {
 	input 1 a1B2c
 	mapletest coverage --db "$db"

@@ -407,6 +407,102 @@ static void the_page_has_a_map_of_what_may_meet(void **state)
 	report.nprograms = 0;
 }
 
+/* A machine may call itself what it likes, and a memo may not know it. */
+static void machines_and_hours_are_told(void **state)
+{
+	struct maple_memo_machine machines[] = {
+		{ (char *)"db<7>\x1b", (char *)"C & U", (char *)"6.1.0",
+		  (char *)"agent", 2, 30, 4, 1, 86400 },
+		{ .campaigns = 1 },
+	};
+	struct maple_memo_hour hours[50] = { { 3600, 7, 6, 5 } };
+	struct maple_report_style style = { 0 };
+	json_t *root;
+	FILE *out;
+
+	for (unsigned int i = 1; i < 50; i++)
+		hours[i] = (struct maple_memo_hour){ 3600 + 3600 * i, i, 0, 0 };
+	report.machines = machines;
+	report.nmachines = 2;
+	report.hours = hours;
+	report.nhours = 50;
+	free(buffer);
+	out = open_memstream(&buffer, &size);
+	maple_report_machines(out, &report, &style);
+	fclose(out);
+	assert_tame();
+	assert_true(has("    C & U\n    Linux 6.1.0, backend agent\n"));
+	assert_true(has("        2        30       4        1  1970-01-0"));
+	assert_true(has("(not known)                  1         0       0"));
+	assert_true(has("and 26 hours before, in the report as JSON\n"));
+	assert_false(has(" 7       6        5\n"));
+	free(buffer);
+	out = open_memstream(&buffer, &size);
+	assert_int_equal(maple_report_html(out, &report, NULL), 0);
+	fclose(out);
+	assert_tame();
+	assert_true(has("<b>db&lt;7&gt;"));
+	assert_true(has("C &amp; U"));
+	assert_true(has("2 hours before"));
+	assert_false(has(">7</td><td class=\"num\">6<"));
+	free(buffer);
+	out = open_memstream(&buffer, &size);
+	assert_int_equal(maple_report_json_findings(out, &report, NULL), 0);
+	fclose(out);
+	root = json_loads(buffer, 0, NULL);
+	assert_int_equal(json_array_size(json_object_get(root, "hours")), 50);
+	assert_int_equal(
+		json_integer_value(json_object_get(
+			json_array_get(json_object_get(root, "hours"), 0),
+			"news")),
+		6);
+	assert_null(json_object_get(
+		json_array_get(json_object_get(root, "machines"), 1), "name"));
+	json_decref(root);
+	report.nmachines = report.nhours = 0;
+	free(buffer);
+	out = open_memstream(&buffer, &size);
+	assert_int_equal(maple_report_json_findings(out, &report, NULL), 0);
+	fclose(out);
+	assert_false(has("machines"));
+}
+
+static void elsewhere(const char *machine, const char *cpu, const char *kernel,
+		      const char *expected)
+{
+	const struct maple_memo_machine here = { (char *)"here", (char *)"C",
+						 (char *)"6.1" };
+	const struct maple_finding f = { .machine = (char *)machine,
+					 .cpu = (char *)cpu,
+					 .kernel = (char *)kernel,
+					 .first_backend = (char *)"module" };
+	char *text = maple_report_elsewhere(&f, &here);
+
+	if (expected)
+		assert_string_equal(text, expected);
+	else
+		assert_null(text);
+	free(text);
+}
+
+static void what_was_found_elsewhere_says_what_differs(void **state)
+{
+	elsewhere(NULL, NULL, NULL, NULL);
+	elsewhere("here", "D", "5.10", NULL);
+	elsewhere("far", "C", "6.1",
+		  "on far (C; Linux 6.1), backend module; CPU and kernel are "
+		  "the same here");
+	elsewhere("far", "D", "6.1",
+		  "on far (D; Linux 6.1), backend module; here is another CPU "
+		  "(C)");
+	elsewhere("far", "C", "5.10",
+		  "on far (C; Linux 5.10), backend module; here is another "
+		  "kernel (6.1)");
+	elsewhere("far", "D", "5.10",
+		  "on far (D; Linux 5.10), backend module; here are another "
+		  "CPU (C) and another kernel (6.1)");
+}
+
 /* The arrow from the first to the third goes over the second's column. */
 static void the_page_has_a_column_for_each_thread(void **state)
 {
@@ -671,6 +767,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(each_form_has_a_name_of_its_own),
+		TEST(machines_and_hours_are_told),
+		TEST(what_was_found_elsewhere_says_what_differs),
 		TEST(what_was_not_done_passes_in_no_form),
 		TEST(clean_without_priorities_says_so_in_each_form),
 		TEST(what_was_skipped_neither_passes_nor_fails),

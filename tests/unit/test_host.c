@@ -109,6 +109,7 @@ static int64_t begin(struct maple_memo *memo, const char *input)
 		.strategy = "ranked",
 		.seed = UINT64_MAX,
 		.version = "0.1",
+		.backend = "agent",
 	};
 	int64_t id;
 
@@ -149,6 +150,8 @@ struct story {
 	struct maple_class_count coverage[2], sample;
 	struct maple_class_tries success[1];
 	int found;
+	uint64_t at[4]; /* of the machine: campaigns, runs, news, findings */
+	uint64_t in[3]; /* of all hours: runs, news, findings */
 };
 
 static void tell_runs(struct maple_memo *memo, int64_t campaign, int64_t goal,
@@ -164,6 +167,7 @@ static void tell_runs(struct maple_memo *memo, int64_t campaign, int64_t goal,
 		.seconds = .5,
 		.delivered = true,
 		.reason = MAPLE_MEMO_REASON_UNMET,
+		.news = 4,
 	};
 	struct maple_class_count counts[] = { { "idiom 1", 9, 8, 7, 6, 5 },
 					      { "pattern 4", .left = 3 } };
@@ -218,6 +222,37 @@ static void read_counts(struct maple_memo *memo, int64_t program,
 	story->samples = (int64_t)n;
 }
 
+/* Its only machine, and its hours: one, or two if one has just begun. */
+static void read_machines(struct maple_memo *memo, struct story *story)
+{
+	struct maple_memo_machine *m, *here = maple_memo_here();
+	struct maple_memo_hour *hours;
+	size_t n;
+
+	OK(maple_memo_machines(memo, false, &m, &n, &err));
+	assert_int_equal(n, 0);
+	OK(maple_memo_machines(memo, true, &m, &n, &err));
+	assert_int_equal(n, 1);
+	assert_string_equal(m->name, here->name);
+	assert_string_equal(m->kernel, here->kernel);
+	assert_string_equal(m->backend, "agent");
+	assert_true(m->last_heard > 1000);
+	memcpy(story->at,
+	       (uint64_t[]){ m->campaigns, m->runs, m->news, m->findings },
+	       sizeof(story->at));
+	maple_memo_machines_destroy(m, n);
+	maple_memo_machines_destroy(here, 1);
+	OK(maple_memo_hours(memo, &hours, &n, &err));
+	assert_true(n >= 2); /* the finding's is long ago */
+	assert_int_equal(hours[0].since, 0);
+	for (size_t i = 0; i < n; i++) {
+		story->in[0] += hours[i].runs;
+		story->in[1] += hours[i].news;
+		story->in[2] += hours[i].findings;
+	}
+	free(hours);
+}
+
 static void read_back(struct maple_memo *memo, int64_t program,
 		      struct story *story)
 {
@@ -227,6 +262,7 @@ static void read_back(struct maple_memo *memo, int64_t program,
 
 	OK(maple_memo_check(memo, &err));
 	read_counts(memo, program, story);
+	read_machines(memo, story);
 	OK(maple_memo_programs(memo, &programs, &n, &err));
 	assert_string_equal(programs[0].path, "/lib/p");
 	maple_memo_programs_destroy(programs, n);
@@ -304,6 +340,12 @@ static void it_says_what_a_database_says(void **state)
 	assert_int_equal(here.sample.barred, 5);
 	assert_int_equal(here.success[0].attempted, 1);
 	assert_int_equal(here.samples, 3);
+	assert_int_equal(here.at[1], 3);
+	assert_int_equal(here.at[2], 12);
+	assert_int_equal(here.at[3], 1);
+	assert_int_equal(here.in[0], 3);
+	assert_int_equal(here.in[1], 12);
+	assert_int_equal(here.in[2], 1);
 	assert_memory_equal(&here, &there, sizeof(here));
 	OK(maple_memo_forget_program(memo, 1, 0, &err));
 	maple_memo_close(memo);

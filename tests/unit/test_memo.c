@@ -508,6 +508,116 @@ static void findings_are_found_by_a_unique_beginning(void **state)
 	maple_memo_findings_destroy(all, n);
 }
 
+/* A campaign at that place, with one run, in the hour of @at. */
+static int64_t campaign_at(struct fixture *f, const char *name,
+			   const char *backend, unsigned int news, long at)
+{
+	static char *const argv[] = { (char *)"prog", NULL };
+	const struct maple_memo_campaign c = { .argv = argv,
+					       .backend = backend };
+	struct maple_memo_run start = { "profile", 0, NULL, 7, 1, false };
+	struct maple_memo_run_end end = { .verdict = "pass", .news = news };
+	char sql[256];
+	int64_t id, program, run;
+
+	OK(maple_memo_campaign_begin(f->memo, &c, &id, &err));
+	OK(maple_memo_program(f->memo, id, "aa", "/bin/p", &program, &err));
+	OK(maple_memo_run_begin(f->memo, id, &start, &run, &err));
+	OK(maple_memo_run_end(f->memo, run, &end, &err));
+	snprintf(sql, sizeof(sql),
+		 "UPDATE runs SET began = %ld, ended = %ld WHERE id = %lld", at,
+		 at + 1, (long long)run);
+	OK(maple_sql_exec(f->memo, sql, &err));
+	snprintf(sql, sizeof(sql),
+		 "UPDATE campaigns SET machine = '%s', cpu = 'C', kernel = 'K'"
+		 " WHERE id = %lld",
+		 name, (long long)id);
+	OK(maple_sql_exec(f->memo, sql, &err));
+	return id;
+}
+
+/* The same machine with another backend is another line. */
+static void machines_are_counted_by_what_findings_depend_on(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo_machine *m, *here = maple_memo_here();
+	struct maple_finding *found;
+	size_t n;
+
+	OK(maple_memo_machines(f->memo, false, &m, &n, &err));
+	assert_int_equal(n, 0); /* there is one only */
+	OK(maple_memo_machines(f->memo, true, &m, &n, &err));
+	assert_int_equal(n, 1);
+	assert_string_equal(m->name, here->name);
+	assert_string_equal(m->kernel, here->kernel);
+	assert_null(m->backend);
+	assert_int_equal(m->campaigns, 1);
+	assert_int_equal(m->runs, 0);
+	maple_memo_machines_destroy(m, n);
+	OK(maple_sql_exec(f->memo, "DELETE FROM campaigns", &err));
+	f->campaign = campaign_at(f, "b", "agent", 3, 7200);
+	store(f, "first", 10);
+	f->campaign = campaign_at(f, "a", "agent", 2, 9000);
+	store(f, "first", 20);
+	store(f, "other", 30);
+	campaign_at(f, "a", "agent", 0, 9100);
+	campaign_at(f, "a", "module", 5, 11000);
+	OK(maple_memo_machines(f->memo, false, &m, &n, &err));
+	assert_int_equal(n, 3);
+	assert_string_equal(m[0].name, "a");
+	assert_string_equal(m[0].cpu, "C");
+	assert_string_equal(m[0].backend, "agent");
+	assert_int_equal(m[0].campaigns, 2);
+	assert_int_equal(m[0].runs, 2);
+	assert_int_equal(m[0].news, 2);
+	assert_int_equal(m[0].findings, 1);
+	assert_int_equal(m[0].last_heard, 9101);
+	assert_string_equal(m[1].backend, "module");
+	assert_int_equal(m[1].news, 5);
+	assert_int_equal(m[1].findings, 0);
+	assert_string_equal(m[2].name, "b");
+	assert_int_equal(m[2].findings, 1);
+	maple_memo_machines_destroy(m, n);
+	/* Where it was made first stays, whoever sees it again. */
+	OK(maple_memo_finding_load(f->memo, "first", MAPLE_MEMO_ANYBODY, &found,
+				   &err));
+	assert_string_equal(found->machine, "b");
+	assert_string_equal(found->cpu, "C");
+	assert_string_equal(found->kernel, "K");
+	assert_string_equal(found->first_backend, "agent");
+	maple_finding_destroy(found);
+	maple_memo_machines_destroy(here, 1);
+}
+
+static void hours_have_what_began_in_them(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo_hour *hours;
+	size_t n;
+
+	OK(maple_memo_hours(f->memo, &hours, &n, &err));
+	assert_int_equal(n, 0);
+	f->campaign = campaign_at(f, "b", "agent", 3, 7200);
+	store(f, "one", 10799);
+	campaign_at(f, "b", "agent", 4, 10799);
+	campaign_at(f, "a", "agent", 1, 10800);
+	store(f, "two", 36000);
+	OK(maple_memo_hours(f->memo, &hours, &n, &err));
+	assert_int_equal(n, 3);
+	assert_int_equal(hours[0].since, 7200);
+	assert_int_equal(hours[0].runs, 2);
+	assert_int_equal(hours[0].news, 7);
+	assert_int_equal(hours[0].findings, 1);
+	assert_int_equal(hours[1].since, 10800);
+	assert_int_equal(hours[1].runs, 1);
+	assert_int_equal(hours[1].news, 1);
+	assert_int_equal(hours[1].findings, 0);
+	assert_int_equal(hours[2].since, 36000);
+	assert_int_equal(hours[2].runs, 0);
+	assert_int_equal(hours[2].findings, 1);
+	free(hours);
+}
+
 static int64_t campaign_of(struct fixture *f, uid_t owner)
 {
 	static char *const argv[] = { (char *)"prog", NULL };
@@ -712,6 +822,8 @@ int main(void)
 		TEST(samples_come_back_in_order),
 		TEST(a_killed_run_stays_without_an_end),
 		TEST(findings_are_found_by_a_unique_beginning),
+		TEST(machines_are_counted_by_what_findings_depend_on),
+		TEST(hours_have_what_began_in_them),
 		TEST(nobody_changes_or_forgets_anothers_finding),
 		TEST(forgetting_keeps_the_campaign_under_way),
 		TEST(what_parts_did_is_summed),

@@ -85,7 +85,8 @@ static void run(struct side *s, int64_t row, uint64_t exposed)
 {
 	struct maple_memo_run start = { "enforced", row, NULL, 7, 1, false };
 	struct maple_memo_run_end end = { .verdict = "pass",
-					  .reason = MAPLE_MEMO_REASON_GAVE_UP };
+					  .reason = MAPLE_MEMO_REASON_GAVE_UP,
+					  .news = 3 };
 	struct maple_class_count one = { "idiom 1", .exposed = exposed };
 	struct maple_coverage c = { 1, &one };
 	int64_t id;
@@ -240,6 +241,50 @@ static void a_finding_of_the_files_owner_is_one(void **state)
 	assert_string_equal(list[0]->id, "b1");
 	assert_string_equal(list[0]->title, "late");
 	maple_memo_findings_destroy(list, n);
+}
+
+/* Wherever it was made later, and merged from where to where. */
+static void a_finding_was_made_where_it_was_made_first(void **state)
+{
+	struct side *ours = *state, *theirs = ours + 1;
+	struct maple_memo_machine *machines;
+	struct maple_finding *found;
+	size_t n;
+
+	OK(maple_sql_exec(ours->memo,
+			  "UPDATE campaigns SET machine = 'near',"
+			  " kernel = '6', backend = 'agent'",
+			  &err));
+	OK(maple_sql_exec(theirs->memo,
+			  "UPDATE campaigns SET machine = 'far', kernel = '5',"
+			  " backend = 'module'",
+			  &err));
+	find_bug(ours, "b1", 40, 1);
+	find_bug(theirs, "b1", 30, 1);
+	find_bug(ours, "b2", 40, 1);
+	find_bug(theirs, "b2", 60, 1);
+	find_bug(theirs, "b3", 60, 1);
+	run(theirs, iroot(theirs, 1, 2), 1);
+	OK(maple_memo_merge(ours->memo, theirs->path, &err));
+	OK(maple_memo_finding_load(ours->memo, "b1", MAPLE_MEMO_ANYBODY, &found,
+				   &err));
+	assert_string_equal(found->machine, "far");
+	assert_string_equal(found->kernel, "5");
+	assert_string_equal(found->first_backend, "module");
+	maple_finding_destroy(found);
+	OK(maple_memo_finding_load(ours->memo, "b2", MAPLE_MEMO_ANYBODY, &found,
+				   &err));
+	assert_string_equal(found->machine, "near");
+	maple_finding_destroy(found);
+	OK(maple_memo_machines(ours->memo, false, &machines, &n, &err));
+	assert_int_equal(n, 2);
+	assert_string_equal(machines[0].name, "far");
+	assert_string_equal(machines[0].backend, "module");
+	assert_int_equal(machines[0].runs, 1);
+	assert_int_equal(machines[0].news, 3);
+	assert_int_equal(machines[0].findings, 2);
+	assert_int_equal(machines[1].findings, 1);
+	maple_memo_machines_destroy(machines, n);
 }
 
 static int64_t list(struct side *s, const char *class, uint64_t context)
@@ -429,6 +474,7 @@ int main(void)
 		TEST(what_either_knows_is_known),
 		TEST(merging_twice_changes_nothing),
 		TEST(a_finding_of_the_files_owner_is_one),
+		TEST(a_finding_was_made_where_it_was_made_first),
 		TEST(goals_of_any_class_are_merged),
 		TEST(a_campaign_goes_on_where_the_copy_ends),
 		TEST(an_older_schema_is_read_and_left_as_it_is),

@@ -617,7 +617,7 @@ static void what_is_no_memo_is_refused(void **state)
 	refused(f->path, 0, ENOTSUP, "schema 99");
 	OK(maple_sql_exec(f->memo, "UPDATE about SET version = 13", &err));
 	refused(f->path, MAPLE_MEMO_READONLY, ENOTSUP, "older schema 13");
-	OK(maple_sql_exec(f->memo, "UPDATE about SET version = 14", &err));
+	OK(maple_sql_exec(f->memo, "UPDATE about SET version = 15", &err));
 }
 
 /* As version 13 left it, with something in it. */
@@ -627,6 +627,10 @@ static void what_13_made_is_brought_up_to_date(void **state)
 		"ALTER TABLE campaigns DROP COLUMN machine, DROP COLUMN cpu,"
 		" DROP COLUMN kernel; ALTER TABLE about DROP COLUMN uid;"
 		"DROP TABLE deliveries; UPDATE about SET version = 13;"
+		"ALTER TABLE campaigns DROP COLUMN backend;"
+		"ALTER TABLE runs DROP COLUMN news;"
+		"ALTER TABLE findings DROP COLUMN machine, DROP COLUMN cpu,"
+		" DROP COLUMN kernel, DROP COLUMN backend;"
 		"INSERT INTO campaigns(argv, seed, began, uid)"
 		" VALUES('[]', 1, 2, 'u')";
 	struct fixture *f = *state;
@@ -634,7 +638,7 @@ static void what_13_made_is_brought_up_to_date(void **state)
 	OK(maple_sql_exec(f->memo, back, &err));
 	maple_memo_close(f->memo);
 	OK(maple_memo_open(f->path, 0, &f->memo, &err));
-	assert_int_equal(count(f, "SELECT version FROM about"), 14);
+	assert_int_equal(count(f, "SELECT version FROM about"), 15);
 	assert_int_equal(count(f, "SELECT length(uid) FROM about"), 36);
 	assert_int_equal(count(f, "SELECT count(*) FROM campaigns"
 				  " WHERE uid = 'u' AND machine IS NULL"),
@@ -643,6 +647,37 @@ static void what_13_made_is_brought_up_to_date(void **state)
 	assert_int_equal(count(f, "SELECT count(*) FROM campaigns"
 				  " WHERE length(machine) > 0"
 				  " AND length(kernel) > 0"),
+			 1);
+}
+
+/* What was seen again since may have been made first anywhere. */
+static void
+of_what_14_made_the_machine_is_known_if_it_was_seen_once(void **state)
+{
+	static const char back[] =
+		"ALTER TABLE campaigns DROP COLUMN backend;"
+		"ALTER TABLE runs DROP COLUMN news;"
+		"ALTER TABLE findings DROP COLUMN machine, DROP COLUMN cpu,"
+		" DROP COLUMN kernel, DROP COLUMN backend;"
+		"UPDATE about SET version = 14;"
+		"UPDATE campaigns SET machine = 'far';"
+		"INSERT INTO findings(owner, id, campaign, json, first_seen,"
+		" last_seen, times_seen) SELECT 1, 'once', id, '{}', 5, 5, 1"
+		" FROM campaigns;"
+		"INSERT INTO findings(owner, id, campaign, json, first_seen,"
+		" last_seen, times_seen) SELECT 1, 'twice', id, '{}', 5, 6, 2"
+		" FROM campaigns";
+	struct fixture *f = *state;
+
+	OK(maple_sql_exec(f->memo, back, &err));
+	maple_memo_close(f->memo);
+	OK(maple_memo_open(f->path, 0, &f->memo, &err));
+	assert_int_equal(count(f, "SELECT version FROM about"), 15);
+	assert_int_equal(count(f, "SELECT count(*) FROM findings"
+				  " WHERE id = 'once' AND machine = 'far'"),
+			 1);
+	assert_int_equal(count(f, "SELECT count(*) FROM findings"
+				  " WHERE id = 'twice' AND machine IS NULL"),
 			 1);
 }
 
@@ -679,6 +714,7 @@ int main(void)
 		cmocka_unit_test(in_a_file_nothing_is_claimed),
 		TEST(what_is_no_memo_is_refused),
 		TEST(what_13_made_is_brought_up_to_date),
+		TEST(of_what_14_made_the_machine_is_known_if_it_was_seen_once),
 		TEST(a_reader_writes_nothing),
 		TEST(a_server_that_stays_away_is_an_error),
 	};

@@ -181,6 +181,8 @@ struct maple_finding {
 	char *backend; /* the pair that found it, as for --backend; or NULL */
 	/* ... and the strategy, or the part of the default one; or NULL */
 	char *strategy;
+	/* Where it was made first, as far as its memo knows; or NULL */
+	char *machine, *cpu, *kernel, *first_backend;
 	char *replay; /* the command line for that; made, never stored */
 	char *output; /* the end of what it printed in the failed run */
 	char *oracle; /* ... and of what --oracle printed of that run */

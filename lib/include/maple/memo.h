@@ -129,6 +129,7 @@ struct maple_memo_campaign {
 	const char *strategy; /* "ranked", "paper", "native", ... */
 	uint64_t seed;
 	const char *version; /* of maple */
+	const char *backend; /* the pair, chosen once; or NULL */
 	/* Of what mapled keeps; else zero. */
 	const char *name; /* that nothing else has */
 	uint64_t owner;	  /* uid of whose it is, plus one */
@@ -378,7 +379,8 @@ struct maple_memo_run_end {
 	bool exposed;
 	bool claimed; /* the scheduler says so; the observer decides */
 	enum maple_memo_reason reason; /* of an enforced run */
-	bool rested; /* its candidate was put to rest before */
+	bool rested;	   /* its candidate was put to rest before */
+	unsigned int news; /* goals exposed that nobody had exposed before */
 };
 
 /*
@@ -568,6 +570,48 @@ int maple_memo_programs(struct maple_memo *memo,
 			struct maple_error *err);
 void maple_memo_programs_destroy(struct maple_memo_program_info *programs,
 				 size_t n);
+
+/*
+ * Where campaigns were, as far as it may matter to what they found: one for
+ * each machine with a CPU model, a kernel and a pair of backends. Unset strings
+ * are NULL: a campaign of an earlier version, which kept none.
+ */
+struct maple_memo_machine {
+	char *name, *cpu, *kernel, *backend;
+	uint64_t campaigns, runs;
+	uint64_t news;	     /* goals that were exposed there first */
+	uint64_t findings;   /* made there first */
+	uint64_t last_heard; /* seconds since the epoch */
+};
+
+/* An hour in which there was something; hours are UTC's. */
+struct maple_memo_hour {
+	uint64_t since; /* seconds since the epoch */
+	uint64_t runs;	/* that began in it */
+	uint64_t news, findings;
+};
+
+/*
+ * maple_memo_machines - where the memo's campaigns were, by name
+ * @always: else none is told unless there are two machines at least
+ * @machines: free with maple_memo_machines_destroy()
+ *
+ * maple_memo_hours - what was done when, all machines together, oldest first
+ * @hours: to be freed
+ */
+int maple_memo_machines(struct maple_memo *memo, bool always,
+			struct maple_memo_machine **machines, size_t *n,
+			struct maple_error *err);
+void maple_memo_machines_destroy(struct maple_memo_machine *machines, size_t n);
+int maple_memo_hours(struct maple_memo *memo, struct maple_memo_hour **hours,
+		     size_t *n, struct maple_error *err);
+
+/*
+ * maple_memo_here - this machine, as campaigns on it are kept: name, cpu, kernel
+ *
+ * To be freed with maple_memo_machines_destroy(); NULL without memory.
+ */
+struct maple_memo_machine *maple_memo_here(void);
 
 /*
  * maple_memo_forget_program - drops marks, findings, runs, campaigns, and what

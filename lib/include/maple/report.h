@@ -110,6 +110,12 @@ struct maple_report {
 	unsigned int njobs_left;
 	const char *log;
 
+	/* FINDINGS: of all campaigns of the memo; none: nothing is said of it */
+	const struct maple_memo_machine *machines;
+	size_t nmachines;
+	const struct maple_memo_hour *hours;
+	size_t nhours;
+
 	/* REPLAY */
 	unsigned int times, fails;
 	bool flip;
@@ -196,6 +202,24 @@ void maple_report_word(FILE *out, const char *word);
 void maple_report_list(FILE *out, struct maple_finding *const *findings,
 		       size_t n, const struct maple_report_style *style);
 
+/*
+ * maple_report_machines - a table of the machines that share the memo, and one
+ * of hours, the last ones
+ */
+void maple_report_machines(FILE *out, const struct maple_report *report,
+			   const struct maple_report_style *style);
+
+/*
+ * maple_report_elsewhere - where @finding was made first, and what of it
+ * differs from @here: "on db7 (CPU; Linux 6.1.0), backend agent; here are
+ * another CPU (MODEL) and another kernel (6.12.3)"
+ *
+ * NULL: it was here, or it is not known where, or there is no memory. To be
+ * freed.
+ */
+char *maple_report_elsewhere(const struct maple_finding *finding,
+			     const struct maple_memo_machine *here);
+
 /* maple_report_probe - what works here: one answer, and how to mend it */
 void maple_report_probe(FILE *out, const struct maple_probe *probe,
 			const struct maple_report_style *style);
@@ -252,9 +276,12 @@ int maple_report_jsonl_finding(FILE *out, const struct maple_finding *finding,
 int maple_report_jsonl_end(FILE *out, const struct maple_campaign_result *result,
 			   struct maple_error *err);
 
-/* maple_report_json_findings - {"schema":1,"findings":[...]} */
-int maple_report_json_findings(FILE *out, struct maple_finding *const *findings,
-			       size_t n, struct maple_error *err);
+/*
+ * maple_report_json_findings - {"schema":1,"findings":[...]}; with machines
+ * also "machines":[...],"hours":[...]
+ */
+int maple_report_json_findings(FILE *out, const struct maple_report *report,
+			       struct maple_error *err);
 
 /*
  * maple_report_json_coverage - {"schema":1,"program":{...},"coverage":{...},

@@ -23,7 +23,7 @@
 #include <sys/types.h>
 #include <maple/memo.h>
 
-#define MAPLE_WIRE_VERSION 11 /* both sides must have the same */
+#define MAPLE_WIRE_VERSION 12 /* both sides must have the same */
 #define MAPLE_WIRE_SOCKET  "/run/mapled.sock"
 #define MAPLE_WIRE_LEASES  "/run/mapled" /* claims on CPUs */
 #define MAPLE_WIRE_MAX	   (4u << 20)	 /* bytes of a message */
@@ -74,7 +74,8 @@
 	F(TEXT, cwd, MAPLE_WIRE_LINE) F(TEXT, input, MAPLE_WIRE_LINE) \
 	F(TEXT, exe, MAPLE_WIRE_LINE) F(TEXT, strategy, MAPLE_WIRE_WORD) \
 	F(U64, seed, 0) F(TEXT, version, MAPLE_WIRE_WORD) F(FLAG, apart, 0) \
-	F(U64, job, 0)
+	F(U64, job, 0) \
+	F(TEXT, backend, MAPLE_WIRE_WORD)
 #define MAPLE_WIRE_resume(F) \
 	F(I64, campaign, 0) F(TEXT, name, MAPLE_WIRE_WORD) F(U64, job, 0)
 #define MAPLE_WIRE_end(F) \
@@ -107,7 +108,8 @@
 	F(I64, run, 0) F(TEXT, verdict, MAPLE_WIRE_WORD) F(I64, signo, 0) \
 	F(I64, status, 0) F(F64, seconds, 0) F(F64, cpu_seconds, 0) \
 	F(FLAG, delivered, 0) F(FLAG, exposed, 0) F(FLAG, claimed, 0) \
-	F(U32, reason, 0) F(FLAG, rested, 0)
+	F(U32, reason, 0) F(FLAG, rested, 0) \
+	F(U32, news, 0)
 #define MAPLE_WIRE_sample(F) \
 	F(I64, run, 0) F(PARTS, classes, 1u << 14)
 #define MAPLE_WIRE_class(F) \
@@ -139,6 +141,15 @@
 	F(U32, campaigns, 0) F(U32, runs, 0) F(U32, findings, 0) \
 	F(U64, last_used, 0) F(TEXT, unobserved, MAPLE_WIRE_LINE) \
 	F(TEXT, parts, MAPLE_WIRE_LINE) F(PARTS, classes, 1u << 14)
+#define MAPLE_WIRE_machines(F) F(FLAG, always, 0)
+#define MAPLE_WIRE_machine(F) \
+	F(TEXT, name, MAPLE_WIRE_LINE) F(TEXT, cpu, MAPLE_WIRE_LINE) \
+	F(TEXT, kernel, MAPLE_WIRE_LINE) F(TEXT, backend, MAPLE_WIRE_LINE) \
+	F(U64, campaigns, 0) F(U64, runs, 0) F(U64, news, 0) \
+	F(U64, findings, 0) F(U64, last_heard, 0)
+#define MAPLE_WIRE_hours(F) MAPLE_WIRE_NOTHING(F)
+#define MAPLE_WIRE_hour(F) \
+	F(U64, since, 0) F(U64, runs, 0) F(U64, news, 0) F(U64, findings, 0)
 #define MAPLE_WIRE_findings(F) F(I64, program, 0) F(FLAG, known, 0)
 #define MAPLE_WIRE_load(F) F(TEXT, id, MAPLE_WIRE_WORD) F(I64, owner, 0)
 #define MAPLE_WIRE_found(F) \
@@ -206,6 +217,9 @@
 	M(CARRY, carry, ONCE, 0,                                               \
 	  "sites of an older build that this one has -> NUMBER, of goals")     \
 	M(PROGRAMS, programs, USE, 0, "-> INFO ..., NUMBER")                   \
+	M(MACHINES, machines, USE, 0,                                          \
+	  "always: also if there is one only -> MACHINE ..., NUMBER")          \
+	M(HOURS, hours, USE, 0, "-> HOUR ..., NUMBER")                         \
 	M(FINDINGS, findings, USE, 0,                                          \
 	  "of a program, or 0; known: of other builds of it, too "             \
 	  "-> FOUND ..., NUMBER")                                              \
@@ -230,6 +244,8 @@
 	M(KEPT, kept, SAY, 0, "as KEEP had it; nothing: there is none")        \
 	M(OLD, old, SAY, 0, "a build and its sites; image 0: there is none")   \
 	M(INFO, info, SAY, 0, "a program")                                     \
+	M(MACHINE, machine, SAY, 0, "a machine, and what was done there")      \
+	M(HOUR, hour, SAY, 0, "an hour, and what was done in it")              \
 	M(FOUND, found, SAY, 0, "a finding, as JSON, and the uid of its owner") \
 	M(COUNTS, counts, SAY, 0, "a coverage; of a sample, its run")          \
 	M(TRIED, tried, SAY, 0, "what the tries of a program came to")         \

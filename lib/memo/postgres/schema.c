@@ -161,5 +161,15 @@ const char *const maple_pg_migrations[] = {
 	"ALTER TABLE about ADD COLUMN uid TEXT;"
 	"UPDATE about SET uid = gen_random_uuid()::TEXT;"
 	"CREATE TABLE deliveries(client TEXT PRIMARY KEY, at BIGINT NOT NULL);",
+	/* 15: see memo/statements.c */
+	"ALTER TABLE campaigns ADD COLUMN backend TEXT;"
+	"ALTER TABLE runs ADD COLUMN news BIGINT;"
+	"ALTER TABLE findings ADD COLUMN machine TEXT;"
+	"ALTER TABLE findings ADD COLUMN cpu TEXT;"
+	"ALTER TABLE findings ADD COLUMN kernel TEXT;"
+	"ALTER TABLE findings ADD COLUMN backend TEXT;"
+	"UPDATE findings SET machine = c.machine, cpu = c.cpu,"
+	" kernel = c.kernel FROM campaigns c"
+	" WHERE c.id = findings.campaign AND findings.times_seen = 1;",
 };
 /* clang-format on */

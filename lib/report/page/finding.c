@@ -172,6 +172,14 @@ static void print_facts(FILE *out, const struct maple_finding *f)
 		maple_page_element(out, "b", NULL, "%s", f->backend);
 		fputs("</li>", out);
 	}
+	if (f->machine) {
+		char *where = maple_words_machine(f);
+
+		fputs("<li>first ", out);
+		maple_page_element(out, "b", NULL, "%s", where ? where : "?");
+		fputs("</li>", out);
+		free(where);
+	}
 	if (f->strategy) {
 		fputs("<li>strategy ", out);
 		maple_page_element(out, "b", NULL, "%s", f->strategy);

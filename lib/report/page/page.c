@@ -261,6 +261,8 @@ int maple_report_html(FILE *out, const struct maple_report *report,
 		maple_page_finding(out, report, report->findings[i]);
 		fputs("</article>\n", out);
 	}
+	if (report->nmachines)
+		maple_page_machines(out, report);
 	for (size_t i = 0; i < report->nprograms; i++)
 		if (!report->in_full ||
 		    concerns(report, report->programs[i].info))
