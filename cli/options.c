@@ -46,6 +46,9 @@ static const struct option_entry table[] = {
 	  " of --detach are another matter" },
 	{ "keep-going", NULL, RUN | ATTACH, FLAG(campaign.keep_going),
 	  "go on after the first finding" },
+	{ "violations", NULL, RUN | ATTACH, FLAG(campaign.violations),
+	  "also tell which orders of two units on memory that belongs together"
+	  " no serial order has; no failures, and often meant so" },
 	{ "seed", "N", RUN | ATTACH, SETS(campaign.seed, number),
 	  "what every random choice flows from" },
 	{ "order", "ORDER", RUN | ATTACH, SETS(campaign.order, order),

@@ -311,6 +311,7 @@ void maple_campaign_close(struct maple_campaign *c)
 	maple_round_close(c);
 	maple_launch_dismiss();
 	maple_study_close(c);
+	maple_violated_deinit(c);
 	maple_known_deinit(c);
 	maple_unseen_deinit(c);
 	maple_reached_deinit(&c->reached);

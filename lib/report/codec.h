@@ -4,7 +4,9 @@
 
 #include <jansson.h>
 #include <maple/finding.h>
+#include <maple/violation.h>
 
+json_t *maple_codec_violation(const struct maple_violation *violation);
 json_t *maple_codec_finding(const struct maple_finding *finding);
 
 #endif

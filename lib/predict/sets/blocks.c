@@ -85,6 +85,34 @@ struct maple_set *maple_sets_at(struct maple_sets *sets, uint64_t addr)
 	return near->set;
 }
 
+/*
+ * maple_sets_given - the set that source or user say an access is to, made if
+ * it is new; NULL: there are too many
+ */
+struct maple_set *maple_sets_given(struct maple_sets *sets,
+				   const struct maple_set_given *given)
+{
+	struct maple_set *set;
+
+	HASH_FIND(hh, sets->given, given, sizeof(*given), set);
+	if (set)
+		return set;
+	if (HASH_COUNT(sets->given) >= SETS) {
+		sets->stats.cut_sets++;
+		return NULL;
+	}
+	set = make(sets, given->base, given->base);
+	if (!set)
+		return NULL;
+	set->given = *given;
+	HASH_ADD(hh, sets->given, given, sizeof(*given), set);
+	if (set->hh.tbl)
+		return set;
+	free(set);
+	sets->stats.no_memory++;
+	return NULL;
+}
+
 /* maple_sets_allocated - [@addr, @addr + @size) is one thing from here on */
 void maple_sets_allocated(struct maple_sets *sets, uint64_t addr, uint64_t size)
 {
@@ -106,6 +134,7 @@ void maple_sets_allocated(struct maple_sets *sets, uint64_t addr, uint64_t size)
 static void end(struct maple_sets *sets, struct maple_set *set)
 {
 	maple_shapes_drop(sets, set);
+	maple_watch_drop(set);
 	set->gone = true;
 	if (!set->open)
 		free(set);
@@ -158,8 +187,12 @@ void maple_sets_freed(struct maple_sets *sets, uint64_t addr, uint64_t size)
 void maple_sets_forget(struct maple_sets *sets)
 {
 	struct maple_near *near, *next;
-	struct maple_set *set;
+	struct maple_set *set, *later;
 
+	HASH_ITER (hh, sets->given, set, later) {
+		HASH_DEL(sets->given, set);
+		end(sets, set);
+	}
 	HASH_ITER (hh, sets->near, near, next) {
 		while ((set = near->blocks)) {
 			near->blocks = set->next;

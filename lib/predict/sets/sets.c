@@ -52,10 +52,13 @@ static void note(struct maple_sets *sets, struct maple_doer *doer,
 			maple_units_access(sets, event);
 		break;
 	case MAPLE_EV_LOCK:
-		maple_locks_acquire(&doer->locks, event, ++sets->sections);
+		if (!sets->watch)
+			maple_locks_acquire(&doer->locks, event,
+					    ++sets->sections);
 		break;
 	case MAPLE_EV_UNLOCK:
-		maple_locks_release(&doer->locks, event);
+		if (!sets->watch)
+			maple_locks_release(&doer->locks, event);
 		break;
 	case MAPLE_EV_ALLOC:
 		maple_sets_allocated(sets, event->addr, event->value);
@@ -87,7 +90,7 @@ void maple_sets_event(struct maple_sets *sets, const struct maple_event *event)
 	if (event->sp && doer->n)
 		maple_units_pass(sets, event->thread, event->sp);
 	note(sets, doer, event);
-	if (maple_clocks_event(&sets->clocks, event))
+	if (!sets->watch && maple_clocks_event(&sets->clocks, event))
 		sets->stats.no_memory++;
 }
 
