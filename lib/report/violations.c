@@ -7,8 +7,7 @@
 
 /* The functions of a unit, as far as its accesses tell: "get, set". */
 static void print_unit(FILE *out, const struct maple_violation *v,
-		       unsigned int role,
-		       const struct maple_report_style *style)
+		       unsigned int role, const struct maple_report_style *style)
 {
 	const char *before = NULL, *thread = NULL;
 
@@ -50,13 +49,12 @@ static void print_one(FILE *out, unsigned int number,
 		      const struct maple_violation *v,
 		      const struct maple_report_style *style)
 {
-	struct maple_clean set = maple_clean(v->set ? v->set : "?",
-					     style->unicode);
+	struct maple_clean set =
+		maple_clean(v->set ? v->set : "?", style->unicode);
 
 	fprintf(out, "\n%3u. %s: %s%s (pattern %u), in %u run%s", number,
-		maple_violation_words(v->pattern),
-		v->declared ? "set " : "", set.text, v->pattern, v->runs,
-		v->runs == 1 ? "" : "s");
+		maple_violation_words(v->pattern), v->declared ? "set " : "",
+		set.text, v->pattern, v->runs, v->runs == 1 ? "" : "s");
 	if (v->failed_runs)
 		fprintf(out, ", of which %u failed", v->failed_runs);
 	putc('\n', out);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The watch over atomic sets: each of the twelve patterns is told of a run that
- * had it, and of none in which the units came one after the other, were on other
- * objects or of other calls, or in which an access may have come later. Of a
- * forced run it is told if other runs had the accesses in one unit.
+ * had it, and of none in which the units came one after the other, were on
+ * other objects or of other calls, or in which an access may have come later.
+ * Of a forced run it is told if other runs had the accesses in one unit.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,13 +86,20 @@ struct row {
 };
 
 static const struct row rows[] = {
-	{ 1, MAPLE_SET_1, "PRx QWx PWx" },	{ 2, MAPLE_SET_1, "PRx QWx PRx" },
-	{ 3, MAPLE_SET_1, "PWx QRx PWx" },	{ 4, MAPLE_SET_1, "PWx QWx PRx" },
-	{ 5, MAPLE_SET_1, "PWx QWx PWx" },	{ 6, MAPLE_SET_2, "PWx QWx QWy PWy" },
-	{ 6, MAPLE_SET_3, "PWx QWy QWx PWy" },	{ 7, MAPLE_SET_4, "PWx QWy PWy QWx" },
-	{ 8, MAPLE_SET_2, "PWx QRx QRy PWy" },	{ 8, MAPLE_SET_3, "PWx QRy QRx PWy" },
-	{ 9, MAPLE_SET_2, "PRx QWx QWy PRy" },	{ 9, MAPLE_SET_3, "PRx QWy QWx PRy" },
-	{ 10, MAPLE_SET_4, "PRx QWy PRy QWx" }, { 11, MAPLE_SET_4, "PWx QRy PWy QRx" },
+	{ 1, MAPLE_SET_1, "PRx QWx PWx" },
+	{ 2, MAPLE_SET_1, "PRx QWx PRx" },
+	{ 3, MAPLE_SET_1, "PWx QRx PWx" },
+	{ 4, MAPLE_SET_1, "PWx QWx PRx" },
+	{ 5, MAPLE_SET_1, "PWx QWx PWx" },
+	{ 6, MAPLE_SET_2, "PWx QWx QWy PWy" },
+	{ 6, MAPLE_SET_3, "PWx QWy QWx PWy" },
+	{ 7, MAPLE_SET_4, "PWx QWy PWy QWx" },
+	{ 8, MAPLE_SET_2, "PWx QRx QRy PWy" },
+	{ 8, MAPLE_SET_3, "PWx QRy QRx PWy" },
+	{ 9, MAPLE_SET_2, "PRx QWx QWy PRy" },
+	{ 9, MAPLE_SET_3, "PRx QWy QWx PRy" },
+	{ 10, MAPLE_SET_4, "PRx QWy PRy QWx" },
+	{ 11, MAPLE_SET_4, "PWx QRy PWy QRx" },
 	{ 12, MAPLE_SET_4, "PRx QRy PWy QWx" },
 };
 
@@ -116,10 +123,9 @@ static void steps(const struct row *row, const struct how *how, char role)
 
 	for (const char *s = row->steps; *s; s += s[3] ? 4 : 3, site++) {
 		bool q = *s == 'Q';
-		struct maple_event e = make(q, s[1] == 'R' ? R : W,
-					    (s[2] == 'x' ? X : Y) +
-						    (q ? how->apart : 0),
-					    site);
+		struct maple_event e = make(
+			q, s[1] == 'R' ? R : W,
+			(s[2] == 'x' ? X : Y) + (q ? how->apart : 0), site);
 
 		if (role && *s != role)
 			continue;
@@ -153,7 +159,8 @@ static void test_rows(void **state)
 {
 	(void)state;
 	for (unsigned int i = 0; i < ROWS; i++) {
-		const struct maple_violated *v = has(&rows[i], (struct how){ 0 });
+		const struct maple_violated *v =
+			has(&rows[i], (struct how){ 0 });
 
 		assert_non_null(v);
 		assert_int_equal(v->pattern, rows[i].pattern);
@@ -243,6 +250,35 @@ static void on_objects(uint64_t of_q)
 	event(0, W, Y, 2);
 }
 
+/* Whether Q's read of both is told, where P writes @y under that lock. */
+static const struct maple_violated *under(uint64_t x, uint64_t y)
+{
+	begin(NULL, 0);
+	if (x)
+		event(0, MAPLE_EV_LOCK, x, MAPLE_SITE_CALL | 1);
+	event(0, W, X, 1);
+	if (x)
+		event(0, MAPLE_EV_UNLOCK, x, MAPLE_SITE_CALL | 2);
+	event(1, R, X, 3);
+	event(1, R, Y, 4);
+	if (y)
+		event(0, MAPLE_EV_LOCK, y, MAPLE_SITE_CALL | 3);
+	event(0, W, Y, 2);
+	if (y)
+		event(0, MAPLE_EV_UNLOCK, y, MAPLE_SITE_CALL | 4);
+	return only();
+}
+
+/* What other locks keep is another thing, though it lies beside. */
+static void test_guards(void **state)
+{
+	(void)state;
+	assert_non_null(under(0, 0));
+	assert_non_null(under(0x9000, 0x9000));
+	assert_null(under(0x9000, 0x9040));
+	assert_null(under(0, 0x9040));
+}
+
 static void test_objects(void **state)
 {
 	static const struct maple_belonging fields[] = {
@@ -289,9 +325,8 @@ static void test_objects(void **state)
 }
 
 /* Another order of the row's is forced once @mates have seen P's and Q's. */
-static const struct maple_violated *forced(const struct row *row,
-					   const struct maple_mates *mates,
-					   uint64_t moved)
+static const struct maple_violated *
+forced(const struct row *row, const struct maple_mates *mates, uint64_t moved)
 {
 	struct maple_event log[4];
 	uint32_t n = 0;
@@ -332,6 +367,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_round, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pending, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_guards, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_objects, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forced, setup, teardown),
 	};

@@ -183,7 +183,8 @@ void maple_violated_ended(struct maple_campaign *c, struct maple_trial *trial)
 		all->at = calloc(MAPLE_VIOLATIONS_MOST, sizeof(*all->at));
 	if (!all->at)
 		return;
-	for (seen = maple_watch_found(trial->watch); seen; seen = seen->hh.next) {
+	for (seen = maple_watch_found(trial->watch); seen;
+	     seen = seen->hh.next) {
 		struct maple_violation *v = told(c, trial, seen);
 
 		if (!v)

@@ -16,11 +16,11 @@
 #define MAPLE_VIOLATIONS_MOST 1000u /* told of a campaign */
 
 struct maple_violation {
-	char *set;     /* its name, or what its variables are called */
-	bool declared; /* by --atomic-sets */
-	const char *class;	  /* "set 1" to "set 4"; static */
-	unsigned int pattern;	  /* 1 to 12 */
-	unsigned int runs;	  /* that had it, */
+	char *set;	      /* its name, or what its variables are called */
+	bool declared;	      /* by --atomic-sets */
+	const char *class;    /* "set 1" to "set 4"; static */
+	unsigned int pattern; /* 1 to 12 */
+	unsigned int runs;    /* that had it, */
 	unsigned int failed_runs; /* ... and failed */
 	unsigned int first_run;	  /* from 1 */
 	/* In the order in which they happened; role 0 is P, 1 is Q. */
@@ -30,13 +30,13 @@ struct maple_violation {
 
 /* What a campaign's watch over atomic sets came to. */
 struct maple_violations {
-	bool asked;		/* somebody wants to know */
-	unsigned int n;		/* told */
+	bool asked;		     /* somebody wants to know */
+	unsigned int n;		     /* told */
 	struct maple_violation **at; /* owned */
-	uint64_t more;		/* beyond MAPLE_VIOLATIONS_MOST */
-	uint64_t runs, units;	/* that were looked at */
-	uint64_t unsure;	/* orders of which it is not certain */
-	uint64_t cut;		/* what a cap cut away */
+	uint64_t more;		     /* beyond MAPLE_VIOLATIONS_MOST */
+	uint64_t runs, units;	     /* that were looked at */
+	uint64_t unsure;	     /* orders of which it is not certain */
+	uint64_t cut;		     /* what a cap cut away */
 };
 
 /* maple_violation_words - what is wrong with @pattern: "a stale update" */

@@ -52,13 +52,10 @@ static void note(struct maple_sets *sets, struct maple_doer *doer,
 			maple_units_access(sets, event);
 		break;
 	case MAPLE_EV_LOCK:
-		if (!sets->watch)
-			maple_locks_acquire(&doer->locks, event,
-					    ++sets->sections);
+		maple_locks_acquire(&doer->locks, event, ++sets->sections);
 		break;
 	case MAPLE_EV_UNLOCK:
-		if (!sets->watch)
-			maple_locks_release(&doer->locks, event);
+		maple_locks_release(&doer->locks, event);
 		break;
 	case MAPLE_EV_ALLOC:
 		maple_sets_allocated(sets, event->addr, event->value);

@@ -27,7 +27,8 @@ struct maple_touch {
 	struct maple_epoch *epoch;   /* a reference */
 	/* Of a watch, which needs neither of these: events before it, */
 	uint64_t when;
-	uint64_t until; /* ... and until it has happened for sure */
+	uint64_t until;	 /* ... and until it has happened for sure */
+	uint64_t guards; /* locks that are held, a bit each; some share one */
 	uint32_t context;
 };
 
@@ -170,7 +171,7 @@ struct maple_watched {
 	const struct maple_touch *touch;
 	uint32_t n;
 	uint16_t thread;
-	uint32_t set; /* the given one's number, or 0 */
+	uint32_t set; /* the declared one's number, or 0 */
 };
 
 void maple_watch_compare(struct maple_watch *watch,

@@ -4,6 +4,10 @@
  * prediction (blocks.c, units.c); but here the order is the run's own, and two
  * units are compared only if they got into each other in time.
  *
+ * What lies beside each other need not belong together. Two locations that are
+ * kept by other locks, or of which one alone is kept by any, are no set, unless
+ * somebody has said so.
+ *
  * A pending access takes place somewhere between its record and its thread's
  * next event. What depends on where is not said, but counted.
  *
@@ -17,7 +21,7 @@
 #include "base/array.h"
 #include "mates.h"
 
-#define PAST  16	/* units of a set that ended while others were open */
+#define PAST  16	 /* units of a set that ended while others were open */
 #define STEPS (1u << 22) /* of a run */
 #define FOUND 4096u
 
@@ -43,12 +47,20 @@ static bool overlap(const struct maple_touch *a, const struct maple_touch *b)
 	return a->addr < b->addr + b->size && b->addr < a->addr + a->size;
 }
 
-/* Whether one call may have made both, @a first. */
+/* Whether two accesses of a unit are to one set, @set if that is declared. */
+static bool belong(const struct maple_touch *a, const struct maple_touch *b,
+		   uint32_t set)
+{
+	return set || overlap(a, b) || (!a->guards && !b->guards) ||
+	       a->guards & b->guards;
+}
+
+/* Whether one unit of @set may have made both, @a first. */
 static bool are_one(const struct maple_watch *w, const struct maple_touch *a,
-		    const struct maple_touch *b)
+		    const struct maple_touch *b, uint32_t set)
 {
 	if (!w->known)
-		return true;
+		return belong(a, b, set);
 	return maple_mates_has(w->known, a, b) &&
 	       (!w->together || w->together(w->ctx, a->context, b->context));
 }
@@ -87,8 +99,8 @@ static void keep(struct maple_watch *w, const struct maple_set_row *row,
 	struct maple_violated *found;
 
 	for (unsigned int i = 0; i < form->n; i++)
-		iroot.e[i] = (struct maple_iroot_event){ e[i]->site,
-							 row->kind[i] };
+		iroot.e[i] =
+			(struct maple_iroot_event){ e[i]->site, row->kind[i] };
 	HASH_FIND(hh, w->found, &iroot, sizeof(iroot), found);
 	if (found) {
 		found->set = found->set ? found->set : p->set;
@@ -153,9 +165,9 @@ static void match_two(struct maple_watch *w, const struct maple_touch *a,
 		const struct maple_touch *e[] = { a, x, y, b };
 
 		w->steps++;
-		if (y == x || !overlap(b, y) || overlap(a, y) ||
-		    overlap(x, y) ||
-		    !(x < y ? are_one(w, x, y) : are_one(w, y, x)))
+		if (y == x || !overlap(b, y) || overlap(a, y) || overlap(x, y) ||
+		    !(x < y ? are_one(w, x, y, q->set)
+			    : are_one(w, y, x, q->set)))
 			continue;
 		for (uint32_t idiom = MAPLE_SET_2; idiom <= MAPLE_SET_4; idiom++)
 			weigh(w, idiom, e, p, q);
@@ -172,7 +184,7 @@ static void match(struct maple_watch *w, const struct maple_watched *p,
 			const struct maple_touch *b = &p->touch[j];
 			bool same = overlap(a, b);
 
-			if (!are_one(w, a, b))
+			if (!are_one(w, a, b, p->set))
 				continue;
 			for (uint32_t k = 0; k < q->n; k++) {
 				const struct maple_touch *x = &q->touch[k];
@@ -231,6 +243,16 @@ struct maple_set *maple_watch_set(struct maple_sets *sets,
 	return maple_sets_given(sets, &given);
 }
 
+static uint64_t guards_of(const struct maple_locks *locks)
+{
+	uint64_t bits = 0;
+
+	for (unsigned int i = 0; i < locks->nheld; i++)
+		bits |= 1ull
+			<< (locks->held[i].lock * 0x9e3779b97f4a7c15ull >> 58);
+	return bits;
+}
+
 /* maple_watch_touch - when it is; true: it is to be remembered */
 bool maple_watch_touch(struct maple_sets *sets, const struct maple_event *event,
 		       struct maple_touch *touch)
@@ -240,6 +262,7 @@ bool maple_watch_touch(struct maple_sets *sets, const struct maple_event *event,
 	touch->when = sets->watch->now;
 	touch->until = pending ? UINT64_MAX : touch->when;
 	touch->context = event->aux;
+	touch->guards = guards_of(&sets->doer[event->thread]->locks);
 	sets->doer[event->thread]->doubtful = pending;
 	return true;
 }
@@ -291,11 +314,13 @@ static void remember(struct maple_watch *w, struct maple_set *set,
 	assert(set->npast <= PAST);
 }
 
-static void learn_mates(struct maple_watch *w, const struct maple_open *unit)
+static void learn_mates(struct maple_watch *w, const struct maple_open *unit,
+			uint32_t set)
 {
 	for (uint32_t i = 0; i < unit->n; i++)
 		for (uint32_t k = i + 1; k < unit->n; k++)
-			if (!maple_mates_add(&w->mates, &unit->touch[i],
+			if (belong(&unit->touch[i], &unit->touch[k], set) &&
+			    !maple_mates_add(&w->mates, &unit->touch[i],
 					     &unit->touch[k]))
 				w->stats.cut++;
 }
@@ -312,7 +337,7 @@ void maple_watch_done(struct maple_sets *sets, const struct maple_open *unit,
 	w->stats.units++;
 	if (!unit->n)
 		return;
-	learn_mates(w, unit);
+	learn_mates(w, unit, now.set);
 	for (struct maple_done *d = set->past; d; d = d->next) {
 		struct maple_watched past = { d->touch, d->n, d->thread,
 					      now.set };

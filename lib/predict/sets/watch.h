@@ -81,9 +81,8 @@ void maple_watch_finish(struct maple_watch *watch);
  * @together: whether one call of some function may have made two accesses, by
  *            their contexts; NULL: nobody knows
  */
-void maple_watch_forced(struct maple_watch *watch,
-			const struct maple_event *log, uint32_t n,
-			const struct maple_mates *mates,
+void maple_watch_forced(struct maple_watch *watch, const struct maple_event *log,
+			uint32_t n, const struct maple_mates *mates,
 			bool (*together)(void *ctx, uint32_t a, uint32_t b),
 			void *ctx);
 
