@@ -13,6 +13,7 @@
 #include "../strategy/strategy.h"
 #include "campaign/subject/attached.h"
 #include "campaign/subject/subject.h"
+#include "campaign/story/belongs.h"
 #include "campaign/story/early.h"
 #include "campaign/story/holding.h"
 #include "campaign/story/violated.h"
@@ -183,6 +184,7 @@ struct maple_campaign {
 	double last_progress;
 
 	struct maple_violated_sum violated;
+	struct maple_belongs belongs;
 
 	/* Known findings. */
 	bool replayed;

@@ -261,6 +261,8 @@ static int settle(struct maple_campaign *c, struct maple_trial *trial,
 
 	if (!e && !trial->stopped && trial->studied)
 		e = maple_study_ended(c, trial);
+	if (!e && !trial->stopped && trial->studied)
+		e = maple_belongs_check(c, &trial->run);
 	if (!e && !trial->stopped)
 		maple_violated_ended(c, trial);
 	if (!e)

@@ -39,7 +39,7 @@ static struct maple_event make(unsigned int thread, unsigned int kind,
 static void begin(const struct maple_belonging *belonging, size_t n)
 {
 	maple_watch_destroy(watch);
-	watch = maple_watch_create(belonging, n);
+	watch = maple_watch_create(belonging, n, false);
 	assert_non_null(watch);
 }
 
@@ -282,10 +282,10 @@ static void test_guards(void **state)
 static void test_objects(void **state)
 {
 	static const struct maple_belonging fields[] = {
-		{ 1, 0, 0x10000, false },
-		{ 2, 16, 0x10000, false },
-		{ 3, 0, 0x10000, false },
-		{ 4, 16, 0x10000, false },
+		{ 1, 0, 3, false },
+		{ 2, 16, 3, false },
+		{ 3, 0, 3, false },
+		{ 4, 16, 3, false },
 	};
 	static const struct maple_belonging globals[] = {
 		{ 1, 0, 7, true },
@@ -298,7 +298,7 @@ static void test_objects(void **state)
 	begin(fields, 4);
 	on_objects(0);
 	assert_non_null(only());
-	assert_int_equal(maple_watch_found(watch)->set, 0);
+	assert_int_equal(maple_watch_found(watch)->set, 3);
 
 	/* The end of one and the beginning of another one that lies beside. */
 	begin(NULL, 0);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <maple/atomic_sets.h>
 #include "story.h"
 
 /* One that is told. */
@@ -35,7 +36,8 @@ void maple_violated_begin(struct maple_campaign *c, struct maple_trial *trial)
 	if (!c->result->violations.asked ||
 	    (!is_whole(trial) && trial->job.kind != MAPLE_RUN_ENFORCE))
 		return;
-	trial->watch = maple_watch_create(NULL, 0);
+	trial->watch = maple_watch_create(c->belongs.at, c->belongs.n,
+					  c->options->atomic_sets);
 }
 
 /* maple_violated_judge - after it: which violations it had */
@@ -135,7 +137,11 @@ static struct maple_violation *tell(struct maple_campaign *c,
 	for (unsigned int i = 0; i < seen->n; i++)
 		tell_moment(c, trial, seen, seen->order[i], &v->moments[i]);
 	maple_story_share_names(v->moments, v->nmoments, NULL);
-	v->set = name_set(v);
+	v->declared = seen->set;
+	v->set =
+		seen->set
+			? strdup(c->options->atomic_sets->set[seen->set - 1].name)
+			: name_set(v);
 	return v;
 }
 
@@ -179,6 +185,8 @@ void maple_violated_ended(struct maple_campaign *c, struct maple_trial *trial)
 	assert(maple_lane_has_turn(c));
 	if (!trial->watch || trial->run.lost || !trial->studied)
 		return;
+	if (c->options->atomic_sets && is_whole(trial))
+		maple_belongs_learn(c, trial->watch);
 	if (!all->at)
 		all->at = calloc(MAPLE_VIOLATIONS_MOST, sizeof(*all->at));
 	if (!all->at)

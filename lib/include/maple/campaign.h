@@ -22,6 +22,7 @@
 #include <maple/suppressions.h>
 #include <maple/violation.h>
 
+struct maple_atomic_sets;
 struct maple_attached;
 struct maple_host;
 struct maple_progress;
@@ -101,7 +102,9 @@ struct maple_campaign_options {
 	unsigned int confirm;  /* replays and flips; default 5 */
 	bool no_confirm;
 	bool keep_going;
-	bool violations;     /* those of atomic sets are told */
+	bool violations; /* those of atomic sets are told */
+	/* Sets that are declared: implies violations. Not owned, or NULL. */
+	const struct maple_atomic_sets *atomic_sets;
 	bool baseline_fails; /* go on although the baseline fails */
 	/* What PROG exits with when all is well, plus one; 0: with status 0. */
 	unsigned int expect_exit;

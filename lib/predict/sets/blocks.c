@@ -9,6 +9,7 @@
  * what makes a set (match.c).
  */
 #include <assert.h>
+#include "base/array.h"
 #include "state.h"
 
 #define NEAR  256u	 /* bytes */
@@ -85,11 +86,7 @@ struct maple_set *maple_sets_at(struct maple_sets *sets, uint64_t addr)
 	return near->set;
 }
 
-/*
- * maple_sets_given - the set that source or user say an access is to, made if
- * it is new; NULL: there are too many
- */
-struct maple_set *maple_sets_given(struct maple_sets *sets,
+static struct maple_set *given_set(struct maple_sets *sets,
 				   const struct maple_set_given *given)
 {
 	struct maple_set *set;
@@ -111,6 +108,38 @@ struct maple_set *maple_sets_given(struct maple_sets *sets,
 	free(set);
 	sets->stats.no_memory++;
 	return NULL;
+}
+
+static const struct maple_belonging *find(const struct maple_sets *sets,
+					  uint32_t site)
+{
+	const struct maple_belonging *b = sets->belonging;
+	size_t at = maple_array_lead(sets->nbelonging, i, b[i].site < site);
+
+	return at < sets->nbelonging && b[at].site == site ? &b[at] : NULL;
+}
+
+/* maple_sets_knows - whether anything was said of @site */
+bool maple_sets_knows(const struct maple_sets *sets, uint32_t site)
+{
+	return find(sets, site);
+}
+
+/*
+ * maple_sets_of - the declared set that @event is an access to, made if it is
+ *                 new; NULL: to none, or there are too many
+ */
+struct maple_set *maple_sets_of(struct maple_sets *sets,
+				const struct maple_event *event)
+{
+	const struct maple_belonging *b = find(sets, event->site);
+	struct maple_set_given given = { 0 };
+
+	if (!b || !b->number || (!b->one && event->addr < b->at))
+		return NULL;
+	given.base = b->one ? 0 : event->addr - b->at;
+	given.number = b->number;
+	return given_set(sets, &given);
 }
 
 /* maple_sets_allocated - [@addr, @addr + @size) is one thing from here on */

@@ -35,7 +35,8 @@ static bool grow(struct maple_mates *mates)
 	return true;
 }
 
-static bool add(struct maple_mates *mates, uint64_t key)
+/* maple_mates_note - @key is there, not 0; false: there is no room */
+bool maple_mates_note(struct maple_mates *mates, uint64_t key)
 {
 	size_t at;
 
@@ -66,7 +67,7 @@ static uint64_t key_of(const struct maple_touch *a, const struct maple_touch *b)
 bool maple_mates_add(struct maple_mates *mates, const struct maple_touch *a,
 		     const struct maple_touch *b)
 {
-	return add(mates, key_of(a, b));
+	return maple_mates_note(mates, key_of(a, b));
 }
 
 /* maple_mates_has - whether one unit had @a before @b */
@@ -85,7 +86,7 @@ bool maple_mates_join(struct maple_mates *mates, const struct maple_mates *more)
 
 	for (size_t i = 0; i < more->room; i++)
 		if (more->key[i])
-			all &= add(mates, more->key[i]);
+			all &= maple_mates_note(mates, more->key[i]);
 	return all;
 }
 

@@ -49,7 +49,7 @@ struct maple_shape {
 	UT_hash_handle hh;
 };
 
-/* What source or user say that an access is to. */
+/* What the user says that an access is to. */
 struct maple_set_given {
 	uint64_t base; /* of the object; 0: there is one alone */
 	uint64_t number;
@@ -109,6 +109,8 @@ struct maple_sets {
 	struct maple_sets_found *found;
 	struct maple_watch *watch; /* NULL: they are to be predicted */
 	struct maple_set *given;
+	struct maple_belonging *belonging; /* by ascending site */
+	size_t nbelonging;
 	uint64_t sections, serial;
 	struct maple_doer *doer[MAPLE_THREADS];
 };
@@ -117,8 +119,9 @@ struct maple_sets {
 struct maple_set *maple_sets_at(struct maple_sets *sets, uint64_t addr);
 void maple_sets_allocated(struct maple_sets *sets, uint64_t addr, uint64_t size);
 void maple_sets_freed(struct maple_sets *sets, uint64_t addr, uint64_t size);
-struct maple_set *maple_sets_given(struct maple_sets *sets,
-				   const struct maple_set_given *given);
+bool maple_sets_knows(const struct maple_sets *sets, uint32_t site);
+struct maple_set *maple_sets_of(struct maple_sets *sets,
+				const struct maple_event *event);
 void maple_sets_forget(struct maple_sets *sets);
 
 /* units.c */
@@ -160,8 +163,6 @@ extern const struct maple_set_row maple_set_rows[MAPLE_SET_ROWS];
 /* watch.c */
 bool maple_watch_touch(struct maple_sets *sets, const struct maple_event *event,
 		       struct maple_touch *touch);
-struct maple_set *maple_watch_set(struct maple_sets *sets,
-				  const struct maple_event *event);
 void maple_watch_done(struct maple_sets *sets, const struct maple_open *unit,
 		      uint32_t thread);
 void maple_watch_drop(struct maple_set *set);

@@ -106,8 +106,7 @@ static struct maple_open *begin(struct maple_sets *sets, struct maple_doer *doer
 static struct maple_set *set_of(struct maple_sets *sets,
 				const struct maple_event *event)
 {
-	struct maple_set *set = sets->watch ? maple_watch_set(sets, event)
-					    : NULL;
+	struct maple_set *set = maple_sets_of(sets, event);
 
 	if (set)
 		return set;

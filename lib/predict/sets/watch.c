@@ -28,8 +28,8 @@
 struct maple_watch {
 	struct maple_sets *sets;
 	struct maple_watch_stats stats;
-	struct maple_belonging *belonging;
-	size_t nbelonging;
+	bool asks;
+	struct maple_mates fresh;
 	uint64_t now; /* events so far */
 	uint64_t steps;
 	struct maple_violated *found;
@@ -224,25 +224,6 @@ void maple_watch_compare(struct maple_watch *w, const struct maple_watched *a,
 
 /* ---- units of a run that is seen whole ---- */
 
-/* maple_watch_set - the set that source or user say it is to; NULL: neither */
-struct maple_set *maple_watch_set(struct maple_sets *sets,
-				  const struct maple_event *event)
-{
-	const struct maple_watch *w = sets->watch;
-	const struct maple_belonging *b = w->belonging;
-	size_t at = maple_array_lead(w->nbelonging, i, b[i].site < event->site);
-	struct maple_set_given given;
-
-	if (at == w->nbelonging || b[at].site != event->site ||
-	    (!b[at].one && event->addr < b[at].at))
-		return NULL;
-	given = (struct maple_set_given){
-		.base = b[at].one ? 0 : event->addr - b[at].at,
-		.number = b[at].number,
-	};
-	return maple_sets_given(sets, &given);
-}
-
 static uint64_t guards_of(const struct maple_locks *locks)
 {
 	uint64_t bits = 0;
@@ -277,13 +258,6 @@ static void settle(struct maple_watch *w, struct maple_doer *doer)
 			unit->touch[unit->n - 1].until = w->now;
 	}
 	doer->doubtful = false;
-}
-
-static uint32_t declared(const struct maple_set *set)
-{
-	return set->given.number <= MAPLE_SETS_DECLARED
-		       ? (uint32_t)set->given.number
-		       : 0;
 }
 
 /* What ended before all that are open had begun is of no use any more. */
@@ -332,7 +306,7 @@ void maple_watch_done(struct maple_sets *sets, const struct maple_open *unit,
 	struct maple_watch *w = sets->watch;
 	struct maple_set *set = unit->set;
 	struct maple_watched now = { unit->touch, unit->n, (uint16_t)thread,
-				     declared(set) };
+				     (uint32_t)set->given.number };
 
 	w->stats.units++;
 	if (!unit->n)
@@ -367,22 +341,19 @@ void maple_watch_drop(struct maple_set *set)
 
 /* maple_watch_create - see watch.h */
 struct maple_watch *maple_watch_create(const struct maple_belonging *belonging,
-				       size_t n)
+				       size_t n, bool asks)
 {
 	struct maple_watch *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return NULL;
 	w->sets = maple_sets_create(&(struct maple_predict_sink){ 0 });
-	w->belonging = calloc(n + 1, sizeof(*belonging));
-	if (!w->sets || !w->belonging) {
+	if (!w->sets || !maple_sets_belong(w->sets, belonging, n)) {
 		maple_watch_destroy(w);
 		return NULL;
 	}
 	w->sets->watch = w;
-	if (n)
-		memcpy(w->belonging, belonging, n * sizeof(*belonging));
-	w->nbelonging = n;
+	w->asks = asks;
 	return w;
 }
 
@@ -398,7 +369,7 @@ void maple_watch_destroy(struct maple_watch *w)
 		free(found);
 	}
 	maple_mates_deinit(&w->mates);
-	free(w->belonging);
+	maple_mates_deinit(&w->fresh);
 	free(w);
 }
 
@@ -412,6 +383,9 @@ void maple_watch_event(struct maple_watch *w, const struct maple_event *event)
 	w->now++;
 	if (doer && doer->doubtful)
 		settle(w, doer);
+	if (w->asks && maple_event_is_memory(event->kind) &&
+	    !maple_sets_knows(w->sets, event->site))
+		maple_mates_note(&w->fresh, event->site + 1ull);
 	/* Without a stack pointer nobody knows where a unit ends. */
 	if (maple_event_is_memory(event->kind) && !event->sp)
 		return;
@@ -433,6 +407,11 @@ struct maple_violated *maple_watch_found(const struct maple_watch *w)
 const struct maple_mates *maple_watch_mates(const struct maple_watch *w)
 {
 	return &w->mates;
+}
+
+const struct maple_mates *maple_watch_fresh(const struct maple_watch *w)
+{
+	return &w->fresh;
 }
 
 /* maple_watch_stats - see watch.h */

@@ -13,16 +13,7 @@
 #include <uthash.h>
 #include <maple/event.h>
 #include <maple/iroot.h>
-
-/* What accesses at a site are to, by what source or user say. */
-struct maple_belonging {
-	uint32_t site;
-	uint32_t at;	 /* bytes behind the beginning of the object */
-	uint64_t number; /* of the set; up to MAPLE_SETS_DECLARED: declared */
-	bool one;	 /* there is one such set, wherever its bytes are */
-};
-
-#define MAPLE_SETS_DECLARED 0xffffu
+#include "sets.h"
 
 /* Pairs of sites, and how far apart, that one unit had: sorted by nothing. */
 struct maple_mates {
@@ -63,11 +54,14 @@ struct maple_watch_stats {
 struct maple_watch;
 
 /*
- * maple_watch_create - for one run; @belonging is copied, and has @n, by
- * ascending site. NULL: no memory
+ * maple_watch_create - for one run
+ * @belonging: of @n sites; see maple_sets_belong()
+ * @asks: sites that are not among these are to be kept
+ *
+ * NULL: no memory
  */
 struct maple_watch *maple_watch_create(const struct maple_belonging *belonging,
-				       size_t n);
+				       size_t n, bool asks);
 void maple_watch_destroy(struct maple_watch *watch);
 
 /* maple_watch_event - of a run that is seen whole */
@@ -91,6 +85,9 @@ struct maple_violated *maple_watch_found(const struct maple_watch *watch);
 
 /* maple_watch_mates - what the run had in one unit; the watch's */
 const struct maple_mates *maple_watch_mates(const struct maple_watch *watch);
+
+/* maple_watch_fresh - sites that nothing was known of, plus one, as keys */
+const struct maple_mates *maple_watch_fresh(const struct maple_watch *watch);
 void maple_watch_stats(const struct maple_watch *watch,
 		       struct maple_watch_stats *stats);
 
