@@ -54,7 +54,9 @@ struct maple_settings {
 		unsigned int task, of; /* from 1; of: 0: not given */
 	} share;
 	const char *db, *output, *html, *suppressions, *socket;
-	const char *http, *token; /* serve: where; a file with it */
+	const char *atomic_sets;
+	struct maple_atomic_sets *sets; /* that file, read */
+	const char *http, *token;	/* serve: where; a file with it */
 	uint64_t since, job;
 	unsigned int times;
 	unsigned int max_jobs; /* at once; 0: any number */

@@ -7,6 +7,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <maple/atomic_sets.h>
 #include <maple/suppressions.h>
 #include "cli.h"
 #include "http.h"
@@ -48,6 +49,12 @@ static const struct option_entry table[] = {
 	  "go on after the first finding" },
 	{ "observe", NULL, ATTACH, FLAG(campaign.observe),
 	  "observe and predict, and force nothing" },
+	{ "atomic-sets", "FILE", RUN | ATTACH, SETS(atomic_sets, string),
+	  "memory that belongs together: lines 'set NAME struct S.f, S.g' and"
+	  " 'set NAME global a, b'; implies --violations" },
+	{ "violations", NULL, RUN | ATTACH, FLAG(campaign.violations),
+	  "also tell which orders of two units on memory that belongs together"
+	  " no serial order has; no failures, and often meant so" },
 	{ "seed", "N", RUN | ATTACH, SETS(campaign.seed, number),
 	  "what every random choice flows from" },
 	{ "order", "ORDER", RUN | ATTACH, SETS(campaign.order, order),
@@ -468,4 +475,5 @@ void maple_options_deinit(struct maple_settings *settings)
 	free(settings->include);
 	free(settings->exclude);
 	maple_suppressions_destroy(settings->campaign.suppressions);
+	maple_atomic_sets_destroy(settings->sets);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <maple/atomic_sets.h>
 #include "cli.h"
 
 #define TASK_SEED 0x9e3779b97f4a7c15 /* from one task's seed to the next */
@@ -277,6 +278,19 @@ int maple_command_run(struct maple_settings *settings)
 	return maple_run_campaign(settings);
 }
 
+/* --atomic-sets: 0 or the exit status, the error said. */
+static int open_sets(struct maple_settings *settings)
+{
+	struct maple_error err = { "" };
+
+	if (!settings->atomic_sets)
+		return 0;
+	if (maple_atomic_sets_read(settings->atomic_sets, &settings->sets, &err))
+		return maple_say_error(MAPLE_STATUS_USAGE, "%s", err.text);
+	settings->campaign.atomic_sets = settings->sets;
+	return 0;
+}
+
 /* maple_run_campaign - the campaign that @settings say, and its report */
 int maple_run_campaign(struct maple_settings *settings)
 {
@@ -285,6 +299,8 @@ int maple_run_campaign(struct maple_settings *settings)
 	struct maple_memo *memo;
 	int ret = maple_suppress_open(settings);
 
+	if (!ret)
+		ret = open_sets(settings);
 	if (ret)
 		return ret;
 	run.out = maple_out_open(settings, settings->format ? stdout : stderr);

@@ -214,6 +214,8 @@ int maple_campaign_run_by(const struct maple_strategy *strategy,
 	c.result = calloc(1, sizeof(*c.result));
 	if (!c.result)
 		return maple_error_set(err, ENOMEM, "out of memory");
+	c.result->violations.asked = options->violations ||
+				     options->atomic_sets;
 	maple_interrupt_begin();
 	e = maple_campaign_open(&c);
 	c.began =

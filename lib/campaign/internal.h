@@ -13,8 +13,10 @@
 #include "../strategy/strategy.h"
 #include "campaign/subject/attached.h"
 #include "campaign/subject/subject.h"
+#include "campaign/story/belongs.h"
 #include "campaign/story/early.h"
 #include "campaign/story/holding.h"
+#include "campaign/story/violated.h"
 #include "campaign/subject/io.h"
 #include "lane.h"
 #include "campaign/reach/reached.h"
@@ -110,6 +112,7 @@ struct maple_trial {
 	struct maple_event *log;
 	uint32_t nlog, log_room;
 	struct maple_holding holding; /* where the events ended */
+	struct maple_watch *watch;    /* over atomic sets; NULL: nobody asks */
 	struct maple_reached reached;
 };
 
@@ -180,6 +183,9 @@ struct maple_campaign {
 	char given_up[512];    /* ... and why */
 	enum maple_phase phase;
 	double last_progress;
+
+	struct maple_violated_sum violated;
+	struct maple_belongs belongs;
 
 	/* Known findings. */
 	bool replayed;

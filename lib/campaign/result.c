@@ -20,6 +20,9 @@ void maple_campaign_result_destroy(struct maple_campaign_result *result)
 		maple_finding_destroy(result->suppressed[i]);
 	for (i = 0; i < result->nfixed; i++)
 		maple_finding_destroy(result->fixed[i]);
+	for (i = 0; i < result->violations.n; i++)
+		maple_violation_destroy(result->violations.at[i]);
+	free(result->violations.at);
 	free(result->findings);
 	free(result->suppressed);
 	free(result->fixed);
@@ -120,6 +123,32 @@ static void add_delivery(struct maple_delivery *d, struct maple_delivery *later)
 	take_text(&d->left_out, &later->left_out);
 }
 
+/*
+ * Each of @later's counts as a new one: an order of one test's is not that of
+ * another one. They move, as far as there is room.
+ */
+static int add_violations(struct maple_violations *v,
+			  struct maple_violations *later)
+{
+	struct maple_violation **grown =
+		reallocarray(v->at, v->n + later->n + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	v->at = grown;
+	if (later->n)
+		memcpy(v->at + v->n, later->at, later->n * sizeof(*grown));
+	v->n += later->n;
+	later->n = 0;
+	v->asked |= later->asked;
+	v->more += later->more;
+	v->runs += later->runs;
+	v->units += later->units;
+	v->unsure += later->unsure;
+	v->cut += later->cut;
+	return 0;
+}
+
 /* Of one strategy, so they have the same parts, but for a result of none. */
 static void add_parts(struct maple_campaign_result *r,
 		      struct maple_campaign_result *later)
@@ -190,6 +219,8 @@ int maple_campaign_result_add(struct maple_campaign_result *r,
 	if (!e)
 		e = add_coverage(&r->coverage, &later->coverage,
 				 rank[later->outcome] >= rank[r->outcome]);
+	if (!e)
+		e = add_violations(&r->violations, &later->violations);
 	if (e)
 		return e;
 	add_delivery(&r->delivery, &later->delivery);

@@ -312,6 +312,8 @@ void maple_campaign_close(struct maple_campaign *c)
 	maple_round_close(c);
 	maple_launch_dismiss();
 	maple_study_close(c);
+	maple_violated_deinit(c);
+	maple_belongs_deinit(&c->belongs);
 	maple_known_deinit(c);
 	maple_unseen_deinit(c);
 	maple_reached_deinit(&c->reached);

@@ -159,6 +159,8 @@ static void on_event(void *ctx, const struct maple_event *event)
 		trial->ran[event->thread] = true;
 	maple_holding_event(&trial->holding, event);
 	maple_reached_event(&trial->reached, event);
+	if (trial->watch && trial->job.kind != MAPLE_RUN_ENFORCE)
+		maple_watch_event(trial->watch, event);
 	if (trial->job.kind != MAPLE_RUN_ENFORCE) {
 		if (trial->studied && lane->c->subject->from_start)
 			maple_study_event(trial, event);
@@ -261,6 +263,10 @@ static int settle(struct maple_campaign *c, struct maple_trial *trial,
 
 	if (!e && !trial->stopped && trial->studied)
 		e = maple_study_ended(c, trial);
+	if (!e && !trial->stopped && trial->studied)
+		e = maple_belongs_check(c, &trial->run);
+	if (!e && !trial->stopped)
+		maple_violated_ended(c, trial);
 	if (!e)
 		e = memo_end(c, trial, row);
 	return at_once ? close_memo(c, e) : e;
@@ -421,6 +427,7 @@ static int carry_out(struct maple_campaign *c, struct maple_trial *trial,
 		e = put_under(c, trial, &order, &debugger);
 	if (e)
 		return e;
+	maple_violated_begin(c, trial);
 	maple_round_begin(c, trial);
 	maple_lane_leave(c);
 	e = maple_pair_run(lane->pair, &order, &sink, &trial->run, lane->err);
@@ -505,6 +512,7 @@ int maple_trial_run(struct maple_campaign *c, struct maple_trial *trial)
 		if (show)
 			maple_io_show(&trial->io);
 		trial->output = maple_io_words(&trial->io);
+		maple_violated_judge(c, trial);
 		c->subject->judge(c, trial);
 		if (!trial->stopped)
 			maple_unjudged_take(c, trial);
@@ -532,6 +540,7 @@ void maple_trial_deinit(struct maple_trial *trial)
 	free(trial->report);
 	free(trial->log);
 	maple_holding_deinit(&trial->holding);
+	maple_watch_destroy(trial->watch);
 	maple_early_deinit(&trial->early);
 	maple_reached_deinit(&trial->reached);
 	memset(trial, 0, sizeof(*trial));

@@ -117,6 +117,17 @@ static const struct maple_field finding_fields[] = {
 	MAPLE_FIELD_END,
 };
 
+static const struct maple_field violation_fields[] = {
+	MAPLE_FIELD(maple_violation, set, STRING),
+	MAPLE_FIELD(maple_violation, declared, FLAG),
+	MAPLE_FIELD(maple_violation, pattern, UNSIGNED),
+	MAPLE_FIELD(maple_violation, runs, UNSIGNED),
+	MAPLE_FIELD(maple_violation, failed_runs, UNSIGNED),
+	MAPLE_FIELD(maple_violation, first_run, UNSIGNED),
+	MAPLE_FIELD_STRUCTS(maple_violation, "moments", moments, moment_fields),
+	MAPLE_FIELD_END,
+};
+
 /* "libfoo.so.1+0x1234": short, and still a site. */
 static json_t *encode_site(const struct maple_place *place)
 {
@@ -194,6 +205,23 @@ static int encode_reach(json_t *object, const struct maple_finding *finding)
 					   json_string(maple_reach_name(
 						   finding->moments[i].reach)));
 	return bad;
+}
+
+/*
+ * maple_codec_violation - @violation as a JSON object; NULL: out of memory
+ */
+json_t *maple_codec_violation(const struct maple_violation *violation)
+{
+	json_t *object = json_pack("{s:s, s:s}", "class", violation->class,
+				   "what",
+				   maple_violation_words(violation->pattern));
+
+	if (!object ||
+	    maple_fields_encode(object, violation_fields, violation)) {
+		json_decref(object);
+		return NULL;
+	}
+	return object;
 }
 
 /* As it is kept and passed on: nothing that its reader makes of it. */

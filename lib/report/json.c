@@ -177,12 +177,37 @@ static json_t *parts_array(const struct maple_campaign_result *r)
 	return array;
 }
 
+/* Those of atomic sets; null: nobody asked. */
+static json_t *violations_array(const struct maple_violations *v)
+{
+	json_t *array = v->asked ? json_array() : json_null();
+
+	for (unsigned int i = 0; i < v->n; i++)
+		if (json_array_append_new(array,
+					  maple_codec_violation(v->at[i]))) {
+			json_decref(array);
+			return NULL;
+		}
+	return array;
+}
+
+static json_t *sets_object(const struct maple_violations *v)
+{
+	return v->asked ? json_pack("{s:I, s:I, s:I, s:I, s:I}", "runs",
+				    (json_int_t)v->runs, "units",
+				    (json_int_t)v->units, "unsure",
+				    (json_int_t)v->unsure, "more",
+				    (json_int_t)v->more, "cut",
+				    (json_int_t)v->cut)
+			: json_null();
+}
+
 static json_t *result_object(const struct maple_campaign_result *r)
 {
 	return json_pack(
 		"{s:i, s:s, s:s, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:I, s:I,"
 		" s:i, s:i, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:b, s:b, s:o,"
-		" s:o, s:o, s:o, s:o, s:o}",
+		" s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		"schema", MAPLE_REPORT_SCHEMA, "version", MAPLE_VERSION,
 		"verdict", maple_outcome_name(r->outcome), "seed",
 		maple_fields_number(r->seed), "seconds", r->seconds, "runs",
@@ -205,7 +230,9 @@ static json_t *result_object(const struct maple_campaign_result *r)
 		maple_bytes_encode(r->unobserved), "cut_short",
 		maple_bytes_encode(r->cut_short), "fixed",
 		findings_array(r->fixed, r->nfixed), "bound",
-		bound_object(&r->bound), "strategies", parts_array(r));
+		bound_object(&r->bound), "strategies", parts_array(r),
+		"violations", violations_array(&r->violations), "sets",
+		sets_object(&r->violations));
 }
 
 int maple_report_json(FILE *out, const struct maple_campaign_result *result,

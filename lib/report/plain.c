@@ -51,6 +51,7 @@ static int write_text(FILE *out, const struct maple_report *r,
 	case MAPLE_REPORT_CAMPAIGN:
 		if (!style->quiet || r->result->undelivered)
 			maple_report_summary(out, r->result, style);
+		maple_report_violations(out, &r->result->violations, style);
 		if (style->output)
 			maple_report_coverage(out, &r->result->coverage, style);
 		break;

@@ -40,3 +40,21 @@ sets() { # RUNS PROGRAM
 		select(.key | startswith("set")).value] | add == 0'
 	holds '.coverage.predicted["1"] > 0'
 }
+
+@test "violations that happened are told on demand, and are no findings" {
+	limit=120 campaign --strategy maple --seed 1 --keep-going --confirm 0 \
+		--violations --max-runs 12 -- "$BUILD/tests/contexts/order5"
+	holds '.violations | length > 0'
+	holds '[.violations[] | select(.set == "booked and paid" or
+		.set == "paid and booked")] | length > 0'
+	holds '[.violations[] | .moments | map(.role) | unique == [0, 1]] | all'
+	holds '[.violations[] | .runs >= .failed_runs and .runs > 0] | all'
+	holds '.sets.units > 0'
+	limit=120 campaign --strategy maple --seed 1 --max-runs 2 --violations \
+		-- "$BUILD/tests/contexts/clean/outer_lock"
+	ended_with 0
+	holds '.violations == []'
+	limit=120 campaign --strategy maple --seed 1 --max-runs 2 \
+		-- "$BUILD/tests/contexts/clean/outer_lock"
+	holds '.violations == null and .sets == null'
+}

@@ -314,8 +314,11 @@ static bool add_caller(const struct maple_campaign *c, uint32_t site,
 	return true;
 }
 
-/* Where the function of an access with @context was called from; or NULL. */
-static char *callers_of(const struct maple_campaign *c, uint32_t context)
+/*
+ * maple_story_callers - where the function of an access with @context was
+ * called from, outward, to be freed; or NULL
+ */
+char *maple_story_callers(const struct maple_campaign *c, uint32_t context)
 {
 	uint32_t calls[MAPLE_REGISTRY_CALLERS];
 	unsigned int n = maple_registry_callers(c->registry, context, calls);
@@ -352,7 +355,7 @@ static void add_moment(struct maple_finding *f, struct making *m,
 		making.was = trial->log[m->order->step[m->s]].value;
 	maple_story_moment(m->c, m->trial, &making, moment);
 	if (step->context != MAPLE_CONTEXT_ANY)
-		moment->callers = callers_of(m->c, step->context);
+		moment->callers = maple_story_callers(m->c, step->context);
 	moment->event = step->event;
 	moment->from = step->dep >= 0 ? (int)first + step->dep : -1;
 }

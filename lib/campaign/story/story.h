@@ -17,6 +17,7 @@ uint64_t maple_story_address(const struct maple_campaign *c,
 			     const struct maple_run *run, uint32_t site);
 void maple_story_order(struct maple_campaign *c, struct maple_finding *f,
 		       struct maple_trial *trial);
+char *maple_story_callers(const struct maple_campaign *c, uint32_t context);
 
 /* What a moment is told from. */
 struct maple_making {

@@ -516,10 +516,14 @@ static bool name_operand(struct code *code, size_t i, const struct operand *op,
 {
 	struct pointer p = { 0 };
 
-	if (op->base == ZYDIS_REGISTER_RIP || op->base == ZYDIS_REGISTER_NONE)
-		return op->index == ZYDIS_REGISTER_NONE &&
-		       maple_image_global(code->image, (uint64_t)op->disp,
-					  op->size, v);
+	if (op->base == ZYDIS_REGISTER_RIP || op->base == ZYDIS_REGISTER_NONE) {
+		if (op->index != ZYDIS_REGISTER_NONE ||
+		    !maple_image_global(code->image, (uint64_t)op->disp,
+					op->size, v))
+			return false;
+		v->fixed = true;
+		return true;
+	}
 	if (op->base == ZYDIS_REGISTER_RSP || op->base == ZYDIS_REGISTER_RBP) {
 		if (op->index != ZYDIS_REGISTER_NONE)
 			return false;

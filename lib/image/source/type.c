@@ -252,7 +252,8 @@ struct walk {
 	struct maple_variable *v;
 	Dwarf_Die at;
 	struct maple_part part;
-	bool hidden; /* within what is not the user's */
+	bool hidden;	   /* within what is not the user's */
+	const char *alias; /* of the type, where it is a typedef; or NULL */
 };
 
 static uint64_t member_offset(Dwarf_Die *member)
@@ -307,6 +308,22 @@ static bool find_member(struct walk *w, Dwarf_Die *found, Dwarf_Die *type)
 	return any;
 }
 
+/* A type without a name goes by that of its typedef. */
+static void note_level(struct walk *w, const char *member)
+{
+	struct maple_variable *v = w->v;
+	struct maple_variable_of *of = &v->level[v->nlevels];
+	const char *type = dwarf_diename(&w->at);
+
+	type = type ? type : w->alias;
+	if (v->nlevels == MAPLE_VARIABLE_LEVELS || !type || !member)
+		return;
+	snprintf(of->type, sizeof(of->type), "%s", type);
+	snprintf(of->member, sizeof(of->member), "%s", member);
+	of->at = w->part.offset;
+	v->nlevels++;
+}
+
 static bool enter_member(struct walk *w)
 {
 	struct maple_variable *v = w->v;
@@ -318,6 +335,7 @@ static bool enter_member(struct walk *w)
 	if (!find_member(w, &member, &type))
 		return false;
 	name = dwarf_diename(&member);
+	note_level(w, name);
 	if (maple_name_reserved(name) ||
 	    (dwarf_tag(&member) == DW_TAG_inheritance && is_foreign(&type)))
 		w->hidden = true;
@@ -370,13 +388,17 @@ static bool enter_element(struct walk *w)
 void maple_type_walk(Dwarf_Die *type, const struct maple_part *part,
 		     struct maple_variable *v)
 {
-	struct walk w = { v, *type, *part, false };
+	struct walk w = { v, *type, *part, false, NULL };
 	bool more = true;
 
-	v->scalar = false;
+	v->scalar = v->fixed = false;
+	v->nlevels = 0;
 	for (unsigned int depth = 0; more && depth < DEPTH; depth++) {
 		if (!w.hidden)
 			write_type(&w.at, v->type, sizeof(v->type));
+		w.alias = dwarf_tag(&w.at) == DW_TAG_typedef
+				  ? dwarf_diename(&w.at)
+				  : NULL;
 		if (dwarf_peel_type(&w.at, &w.at))
 			break;
 		if (maple_type_is_object(&w.at)) {

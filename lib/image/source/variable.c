@@ -150,6 +150,29 @@ bool maple_image_global(struct maple_image *image, uint64_t offset,
 	return true;
 }
 
+/* maple_image_has_global - whether debug information has a variable @name */
+bool maple_image_has_global(struct maple_image *image, const char *name)
+{
+	const struct global *global;
+	char qualified[256];
+
+	if (!maple_image_debug(image))
+		return false;
+	read_globals(image);
+	global = image->globals.at;
+	for (size_t i = 0; i < image->globals.n; i++) {
+		Dwarf_Die die = global[i].die;
+
+		*qualified = '\0';
+		if (!dwarf_diename(&die))
+			continue;
+		add_qualified(&die, qualified, sizeof(qualified));
+		if (!strcmp(qualified, name))
+			return true;
+	}
+	return false;
+}
+
 /* ---- of a frame ---- */
 
 /* The child of @scope that has code at @pc, through namespaces. */

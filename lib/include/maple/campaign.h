@@ -20,7 +20,9 @@
 #include <maple/memo.h>
 #include <maple/sites.h>
 #include <maple/suppressions.h>
+#include <maple/violation.h>
 
+struct maple_atomic_sets;
 struct maple_attached;
 struct maple_host;
 struct maple_progress;
@@ -101,6 +103,9 @@ struct maple_campaign_options {
 	bool no_confirm;
 	bool keep_going;
 	bool observe;	     /* of one that runs already: force nothing */
+	bool violations; /* those of atomic sets are told */
+	/* Sets that are declared: implies violations. Not owned, or NULL. */
+	const struct maple_atomic_sets *atomic_sets;
 	bool baseline_fails; /* go on although the baseline fails */
 	/* What PROG exits with when all is well, plus one; 0: with status 0. */
 	unsigned int expect_exit;
@@ -315,12 +320,13 @@ struct maple_campaign_result {
 	unsigned int first_finding_runs; /* 0: none */
 	double first_finding_seconds;
 	unsigned int nfindings;
-	struct maple_finding **findings;   /* owned */
-	unsigned int nsuppressed;	   /* findings that do not count */
-	struct maple_finding **suppressed; /* owned; not confirmed */
-	unsigned int nfixed;		   /* known ones that fail no more */
-	struct maple_finding **fixed;	   /* owned */
-	struct maple_coverage coverage;	   /* owned */
+	struct maple_finding **findings;    /* owned */
+	unsigned int nsuppressed;	    /* findings that do not count */
+	struct maple_finding **suppressed;  /* owned; not confirmed */
+	unsigned int nfixed;		    /* known ones that fail no more */
+	struct maple_finding **fixed;	    /* owned */
+	struct maple_coverage coverage;	    /* owned */
+	struct maple_violations violations; /* owned */
 	unsigned int nparts;
 	struct maple_part_runs *parts; /* of the strategy; owned */
 	/* The sum of coverage.left; and of these: what is like them failed. */

@@ -224,6 +224,10 @@ char *maple_report_elsewhere(const struct maple_finding *finding,
 void maple_report_probe(FILE *out, const struct maple_probe *probe,
 			const struct maple_report_style *style);
 
+/* maple_report_violations - of atomic sets, if anybody asked; else nothing */
+void maple_report_violations(FILE *out, const struct maple_violations *v,
+			     const struct maple_report_style *style);
+
 /* maple_report_coverage - exposed, predicted, failed by class, as a table */
 void maple_report_coverage(FILE *out, const struct maple_coverage *coverage,
 			   const struct maple_report_style *style);

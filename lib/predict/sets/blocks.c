@@ -9,6 +9,7 @@
  * what makes a set (match.c).
  */
 #include <assert.h>
+#include "base/array.h"
 #include "state.h"
 
 #define NEAR  256u	 /* bytes */
@@ -85,6 +86,62 @@ struct maple_set *maple_sets_at(struct maple_sets *sets, uint64_t addr)
 	return near->set;
 }
 
+static struct maple_set *given_set(struct maple_sets *sets,
+				   const struct maple_set_given *given)
+{
+	struct maple_set *set;
+
+	HASH_FIND(hh, sets->given, given, sizeof(*given), set);
+	if (set)
+		return set;
+	if (HASH_COUNT(sets->given) >= SETS) {
+		sets->stats.cut_sets++;
+		return NULL;
+	}
+	set = make(sets, given->base, given->base);
+	if (!set)
+		return NULL;
+	set->given = *given;
+	HASH_ADD(hh, sets->given, given, sizeof(*given), set);
+	if (set->hh.tbl)
+		return set;
+	free(set);
+	sets->stats.no_memory++;
+	return NULL;
+}
+
+static const struct maple_belonging *find(const struct maple_sets *sets,
+					  uint32_t site)
+{
+	const struct maple_belonging *b = sets->belonging;
+	size_t at = maple_array_lead(sets->nbelonging, i, b[i].site < site);
+
+	return at < sets->nbelonging && b[at].site == site ? &b[at] : NULL;
+}
+
+/* maple_sets_knows - whether anything was said of @site */
+bool maple_sets_knows(const struct maple_sets *sets, uint32_t site)
+{
+	return find(sets, site);
+}
+
+/*
+ * maple_sets_of - the declared set that @event is an access to, made if it is
+ *                 new; NULL: to none, or there are too many
+ */
+struct maple_set *maple_sets_of(struct maple_sets *sets,
+				const struct maple_event *event)
+{
+	const struct maple_belonging *b = find(sets, event->site);
+	struct maple_set_given given = { 0 };
+
+	if (!b || !b->number || (!b->one && event->addr < b->at))
+		return NULL;
+	given.base = b->one ? 0 : event->addr - b->at;
+	given.number = b->number;
+	return given_set(sets, &given);
+}
+
 /* maple_sets_allocated - [@addr, @addr + @size) is one thing from here on */
 void maple_sets_allocated(struct maple_sets *sets, uint64_t addr, uint64_t size)
 {
@@ -106,6 +163,7 @@ void maple_sets_allocated(struct maple_sets *sets, uint64_t addr, uint64_t size)
 static void end(struct maple_sets *sets, struct maple_set *set)
 {
 	maple_shapes_drop(sets, set);
+	maple_watch_drop(set);
 	set->gone = true;
 	if (!set->open)
 		free(set);
@@ -158,8 +216,12 @@ void maple_sets_freed(struct maple_sets *sets, uint64_t addr, uint64_t size)
 void maple_sets_forget(struct maple_sets *sets)
 {
 	struct maple_near *near, *next;
-	struct maple_set *set;
+	struct maple_set *set, *later;
 
+	HASH_ITER (hh, sets->given, set, later) {
+		HASH_DEL(sets->given, set);
+		end(sets, set);
+	}
 	HASH_ITER (hh, sets->near, near, next) {
 		while ((set = near->blocks)) {
 			near->blocks = set->next;

@@ -18,27 +18,6 @@
 #define STEPS  (1u << 21) /* of a run */
 #define IROOTS (1u << 16)
 
-enum { R = MAPLE_EV_READ, W = MAPLE_EV_WRITE };
-
-/* By form, the kinds of its events; rows of algorithms.md 17. */
-static const uint8_t rows[][1 + MAPLE_IROOT_EVENTS] = {
-	{ MAPLE_SET_1, R, W, W },    /* 1: a stale update */
-	{ MAPLE_SET_1, R, W, R },    /* 2: two values of one */
-	{ MAPLE_SET_1, W, R, W },    /* 3: an intermediate state */
-	{ MAPLE_SET_1, W, W, R },    /* 4: not one's own value */
-	{ MAPLE_SET_1, W, W, W },    /* 5: a write that is lost */
-	{ MAPLE_SET_2, W, W, W, W }, /* 6: an inconsistent state is left */
-	{ MAPLE_SET_3, W, W, W, W },
-	{ MAPLE_SET_4, W, W, W, W }, /* 7: ... as well */
-	{ MAPLE_SET_2, W, R, R, W }, /* 8: ... or is seen */
-	{ MAPLE_SET_3, W, R, R, W },
-	{ MAPLE_SET_2, R, W, W, R }, /* 9 */
-	{ MAPLE_SET_3, R, W, W, R },
-	{ MAPLE_SET_4, R, W, W, R }, /* 10: R, W, R, W as executed */
-	{ MAPLE_SET_4, W, R, R, W }, /* 11: W, R, W, R as executed */
-	{ MAPLE_SET_4, R, W, R, W }, /* 12: R, R, W, W: write skew */
-};
-
 /* Events of an iRoot, by the accesses that they would be. */
 struct trial {
 	uint8_t idiom;
@@ -197,16 +176,17 @@ static void weigh(struct maple_sets *sets, struct trial *t)
 	int can = -1; /* not known yet */
 
 	assert(form);
-	for (unsigned int r = 0; r < sizeof(rows) / sizeof(*rows); r++) {
-		bool fits = rows[r][0] == t->idiom;
+	for (unsigned int r = 0; r < MAPLE_SET_ROWS; r++) {
+		const struct maple_set_row *row = &maple_set_rows[r];
+		bool fits = row->idiom == t->idiom;
 
 		for (unsigned int i = 0; i < form->n && fits; i++)
-			fits = t->e[i]->kinds & rows[r][1 + i];
+			fits = t->e[i]->kinds & row->kind[i];
 		if (fits && can < 0)
 			can = !all_atomic(form, t) && is_open(form, t) &&
 			      is_unlocked(form, t);
 		if (fits && can)
-			report(sets, form, t, &rows[r][1]);
+			report(sets, form, t, row->kind);
 	}
 }
 

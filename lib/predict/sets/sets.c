@@ -14,6 +14,8 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include "state.h"
 
 /* maple_sets_create - see sets.h */
@@ -26,6 +28,21 @@ struct maple_sets *maple_sets_create(const struct maple_predict_sink *sink)
 	sets->sink = *sink;
 	maple_clocks_init(&sets->clocks, &sets->unused);
 	return sets;
+}
+
+/* maple_sets_belong - see sets.h */
+bool maple_sets_belong(struct maple_sets *sets,
+		       const struct maple_belonging *belonging, size_t n)
+{
+	assert(!sets->belonging && !sets->near);
+	if (!n)
+		return true;
+	sets->belonging = calloc(n, sizeof(*belonging));
+	if (!sets->belonging)
+		return false;
+	memcpy(sets->belonging, belonging, n * sizeof(*belonging));
+	sets->nbelonging = n;
+	return true;
 }
 
 static struct maple_doer *doer_of(struct maple_sets *sets, uint32_t thread)
@@ -87,7 +104,7 @@ void maple_sets_event(struct maple_sets *sets, const struct maple_event *event)
 	if (event->sp && doer->n)
 		maple_units_pass(sets, event->thread, event->sp);
 	note(sets, doer, event);
-	if (maple_clocks_event(&sets->clocks, event))
+	if (!sets->watch && maple_clocks_event(&sets->clocks, event))
 		sets->stats.no_memory++;
 }
 
@@ -137,5 +154,6 @@ void maple_sets_destroy(struct maple_sets *sets)
 		free(found);
 	}
 	maple_clocks_deinit(&sets->clocks);
+	free(sets->belonging);
 	free(sets);
 }

@@ -33,6 +33,21 @@ struct maple_sets;
 struct maple_sets *maple_sets_create(const struct maple_predict_sink *sink);
 void maple_sets_destroy(struct maple_sets *sets);
 
+/* What accesses at a site are to, by what the user has declared. */
+struct maple_belonging {
+	uint32_t site;
+	uint32_t at;	 /* bytes behind the beginning of the object */
+	uint64_t number; /* of the set, from 1; 0: none */
+	bool one;	 /* there is one such set, wherever its bytes are */
+};
+
+/*
+ * maple_sets_belong - before any event: what is known of sites; @belonging is
+ * copied, and has @n, by ascending site. false: no memory
+ */
+bool maple_sets_belong(struct maple_sets *sets,
+		       const struct maple_belonging *belonging, size_t n);
+
 /* maple_sets_event - the run's events, in order */
 void maple_sets_event(struct maple_sets *sets, const struct maple_event *event);
 

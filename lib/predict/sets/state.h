@@ -25,10 +25,16 @@ struct maple_touch {
 	bool atomic;
 	struct maple_lockset *locks; /* a reference */
 	struct maple_epoch *epoch;   /* a reference */
+	/* Of a watch, which needs neither of these: events before it, */
+	uint64_t when;
+	uint64_t until;	 /* ... and until it has happened for sure */
+	uint64_t guards; /* locks that are held, a bit each; some share one */
+	uint32_t context;
 };
 
 /* What one call of a function, or one round of a loop, did to one set. */
 struct maple_done {
+	struct maple_done *next; /* of a watch: of the same set */
 	uint16_t thread;
 	uint32_t n;
 	struct maple_touch touch[];
@@ -43,6 +49,12 @@ struct maple_shape {
 	UT_hash_handle hh;
 };
 
+/* What the user says that an access is to. */
+struct maple_set_given {
+	uint64_t base; /* of the object; 0: there is one alone */
+	uint64_t number;
+};
+
 /* Memory that belongs together. */
 struct maple_set {
 	uint64_t start, end;
@@ -50,7 +62,11 @@ struct maple_set {
 	bool gone;	 /* it ended: nothing of it is kept any more */
 	uint32_t open;	 /* units of it */
 	struct maple_shape *shapes;
-	struct maple_set *next; /* blocks of one neighbourhood */
+	struct maple_done *past;      /* of a watch: the latest first, */
+	uint32_t npast;		      /* ... so many */
+	struct maple_set_given given; /* the key of one that is given */
+	struct maple_set *next;	      /* blocks of one neighbourhood */
+	UT_hash_handle hh;	      /* of those that are given */
 };
 
 /* MAPLE_SETS_NEAR bytes of memory, and the blocks that begin there. */
@@ -74,6 +90,7 @@ struct maple_doer {
 	struct maple_sitemap executed; /* uint32_t */
 	uint32_t n;
 	struct maple_open *open; /* MAPLE_SETS_OPEN, outermost first */
+	bool doubtful;		 /* of a watch: its last access is */
 };
 
 struct maple_sets_found {
@@ -90,6 +107,10 @@ struct maple_sets {
 	struct maple_near *near;
 	struct maple_shape *shapes;
 	struct maple_sets_found *found;
+	struct maple_watch *watch; /* NULL: they are to be predicted */
+	struct maple_set *given;
+	struct maple_belonging *belonging; /* by ascending site */
+	size_t nbelonging;
 	uint64_t sections, serial;
 	struct maple_doer *doer[MAPLE_THREADS];
 };
@@ -98,6 +119,9 @@ struct maple_sets {
 struct maple_set *maple_sets_at(struct maple_sets *sets, uint64_t addr);
 void maple_sets_allocated(struct maple_sets *sets, uint64_t addr, uint64_t size);
 void maple_sets_freed(struct maple_sets *sets, uint64_t addr, uint64_t size);
+bool maple_sets_knows(const struct maple_sets *sets, uint32_t site);
+struct maple_set *maple_sets_of(struct maple_sets *sets,
+				const struct maple_event *event);
 void maple_sets_forget(struct maple_sets *sets);
 
 /* units.c */
@@ -125,5 +149,34 @@ struct maple_set_form {
 };
 
 const struct maple_set_form *maple_set_form(uint32_t idiom);
+
+/* A row of algorithms.md 17: a form and the kinds of its events. */
+struct maple_set_row {
+	uint8_t idiom;
+	uint8_t kind[MAPLE_IROOT_EVENTS];
+	uint8_t pattern; /* its number */
+};
+
+#define MAPLE_SET_ROWS 15
+extern const struct maple_set_row maple_set_rows[MAPLE_SET_ROWS];
+
+/* watch.c */
+bool maple_watch_touch(struct maple_sets *sets, const struct maple_event *event,
+		       struct maple_touch *touch);
+void maple_watch_done(struct maple_sets *sets, const struct maple_open *unit,
+		      uint32_t thread);
+void maple_watch_drop(struct maple_set *set);
+
+/* A unit that a watch compares with others: touches in the order of time. */
+struct maple_watched {
+	const struct maple_touch *touch;
+	uint32_t n;
+	uint16_t thread;
+	uint32_t set; /* the declared one's number, or 0 */
+};
+
+void maple_watch_compare(struct maple_watch *watch,
+			 const struct maple_watched *a,
+			 const struct maple_watched *b);
 
 #endif

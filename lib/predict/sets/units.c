@@ -25,7 +25,9 @@ static void shut(struct maple_sets *sets, struct maple_doer *doer,
 	assert(i < doer->n && set->open);
 	sets->stats.units++;
 	sets->stats.cut_units += unit->cut;
-	if (set->gone)
+	if (sets->watch)
+		maple_watch_done(sets, unit, thread);
+	else if (set->gone)
 		maple_touches_put(unit->touch, unit->n);
 	else
 		maple_shapes_done(sets, unit, thread);
@@ -101,6 +103,31 @@ static struct maple_open *begin(struct maple_sets *sets, struct maple_doer *doer
 	return unit;
 }
 
+static struct maple_set *set_of(struct maple_sets *sets,
+				const struct maple_event *event)
+{
+	struct maple_set *set = maple_sets_of(sets, event);
+
+	if (set)
+		return set;
+	return event->size <= WIDEST ? maple_sets_at(sets, event->addr) : NULL;
+}
+
+/* Under which locks, and when, by happens-before. */
+static bool refer(struct maple_sets *sets, uint32_t thread,
+		  struct maple_touch *touch)
+{
+	touch->epoch = maple_clocks_epoch(&sets->clocks, thread);
+	touch->locks = touch->epoch
+			       ? maple_locks_set(&sets->doer[thread]->locks)
+			       : NULL;
+	if (touch->locks)
+		return true;
+	sets->stats.no_memory++;
+	maple_epoch_put(touch->epoch);
+	return false;
+}
+
 /*
  * maple_units_access - an access to memory. Nothing is said of what is at no
  * site, since nobody could be held there.
@@ -109,8 +136,7 @@ void maple_units_access(struct maple_sets *sets, const struct maple_event *event
 {
 	struct maple_doer *doer = sets->doer[event->thread];
 	uint32_t *executed = maple_sitemap_at(&doer->executed, event->site);
-	struct maple_set *set =
-		event->size <= WIDEST ? maple_sets_at(sets, event->addr) : NULL;
+	struct maple_set *set = set_of(sets, event);
 	struct maple_touch touch = {
 		.addr = event->addr,
 		.size = event->size,
@@ -134,12 +160,7 @@ void maple_units_access(struct maple_sets *sets, const struct maple_event *event
 	unit->cut |= unit->n == MAPLE_SETS_TOUCHES;
 	if (unit->cut)
 		return;
-	touch.epoch = maple_clocks_epoch(&sets->clocks, event->thread);
-	touch.locks = touch.epoch ? maple_locks_set(&doer->locks) : NULL;
-	if (!touch.locks) {
-		sets->stats.no_memory++;
-		maple_epoch_put(touch.epoch);
-		return;
-	}
-	unit->touch[unit->n++] = touch;
+	if (sets->watch ? maple_watch_touch(sets, event, &touch)
+			: refer(sets, event->thread, &touch))
+		unit->touch[unit->n++] = touch;
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+#ifndef MAPLE_CAMPAIGN_VIOLATED_H
+#define MAPLE_CAMPAIGN_VIOLATED_H
+
+#include <maple/event.h>
+#include "predict/sets/watch.h"
+
+struct maple_campaign;
+struct maple_trial;
+
+/* What is known of violations over all runs; the campaign's. */
+struct maple_violated_sum {
+	struct maple_mates mates;
+	struct maple_told *told; /* a table, by iRoot */
+};
+
+void maple_violated_begin(struct maple_campaign *c, struct maple_trial *trial);
+void maple_violated_judge(struct maple_campaign *c, struct maple_trial *trial);
+void maple_violated_ended(struct maple_campaign *c, struct maple_trial *trial);
+void maple_violated_deinit(struct maple_campaign *c);
+
+#endif
