@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * rate LOG MEMO WORKERS SECONDS: how many runs a second a memo takes when many
- * campaigns write it.
+ * rate LOG MEMO WORKERS SECONDS [SERVER]: how many runs a second a memo takes
+ * when many campaigns write it. SERVER is the process whose children serve it.
  *
  * LOG is the memo of a campaign that was executed, a file. Each worker is a
  * process that says its runs again, as a campaign says them: it claims the goal
  * of an enforced run, tells the memo that the run begins, what it has taught
  * and that it has ended, and releases the goal. Nothing is executed. A program
- * has up to five workers, and ten times the goals of the log, since few programs
- * have as few goals as a short log.
+ * has up to five workers, and ten times the goals of the log, since few
+ * programs have as few goals as a short log.
  *
- * It prints the runs, the seconds, and the CPU seconds of the workers. At the
- * end the memo has to have all runs, each with its end and its try, once.
+ * It prints the runs, the seconds, and the CPU seconds of the workers and of
+ * the server meanwhile. At the end the memo has to have all runs, each with its
+ * end and its try, once.
  */
+#include <glob.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -23,8 +25,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <jansson.h>
-#include "base/array.h"
 #include "base/clock.h"
 #include "memo/sql.h"
 
@@ -65,8 +65,8 @@ static struct maple_error err;
 static struct shared {
 	pthread_barrier_t ready;
 	atomic_bool over;
-	atomic_uint_fast64_t runs, attempts;
-} *shared;
+	atomic_uint_fast64_t runs, attempts, cpu_us;
+} * shared;
 
 static void must(int ret)
 {
@@ -111,11 +111,11 @@ static bool next(struct maple_memo *log, struct maple_query *query)
 
 static void read_goals(struct maple_memo *log)
 {
-	struct maple_query *q =
-		asked(log, "SELECT g.id, k.name, g.kinds, s.\"offset\","
-			   " s.is_call FROM goals g JOIN classes k ON k.id ="
-			   " g.class, json_each(g.sites) u JOIN sites s ON s.id ="
-			   " u.value ORDER BY g.id, u.key");
+	struct maple_query *q = asked(
+		log, "SELECT g.id, k.name, g.kinds, s.\"offset\","
+		     " s.is_call FROM goals g JOIN classes k ON k.id ="
+		     " g.class, json_each(g.sites) u JOIN sites s ON s.id ="
+		     " u.value ORDER BY g.id, u.key");
 
 	while (next(log, q)) {
 		int64_t id = maple_sql_number(q, 0);
@@ -173,7 +173,8 @@ static void read_runs(struct maple_memo *log)
 		r->end.exposed = maple_sql_number(q, 12);
 		r->end.claimed = maple_sql_number(q, 13);
 		r->reason = maple_sql_string(q, 14);
-		for (unsigned int i = 1; r->reason && i < MAPLE_MEMO_REASONS; i++)
+		for (unsigned int i = 1; r->reason && i < MAPLE_MEMO_REASONS;
+		     i++)
 			if (!strcmp(r->reason, maple_memo_reason_name(i)))
 				r->end.reason = i;
 	}
@@ -196,8 +197,7 @@ static void read_samples(struct maple_memo *log)
 		if (at == nruns || runs[at].id != id)
 			continue;
 		r = &runs[at];
-		r->samples = grown(r->samples, r->nsamples,
-				   sizeof(*r->samples));
+		r->samples = grown(r->samples, r->nsamples, sizeof(*r->samples));
 		r->samples[r->nsamples++] = (struct sample){
 			maple_sql_string(q, 1),
 			(uint64_t)maple_sql_number(q, 2),
@@ -373,14 +373,27 @@ static void do_run(struct worker *w)
 	w->runs++;
 }
 
+static uint64_t cpu_us(void)
+{
+	struct rusage used;
+
+	getrusage(RUSAGE_SELF, &used);
+	return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) *
+		       1000000 +
+	       (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
 static void work(const char *path, const char *folder, unsigned int number)
 {
 	struct worker w = { 0 };
+	uint64_t used;
 
 	open_worker(&w, path, folder, number);
 	pthread_barrier_wait(&shared->ready);
+	used = cpu_us();
 	while (!atomic_load(&shared->over))
 		do_run(&w);
+	atomic_fetch_add(&shared->cpu_us, cpu_us() - used);
 	must(maple_memo_campaign_end(w.memo, w.campaign, "clean", NULL, NULL,
 				     &err));
 	if (maple_memo_spooled(w.memo)) {
@@ -434,6 +447,33 @@ static void check(const char *path)
 	exit(1);
 }
 
+/* CPU seconds of the children of @server that there are. */
+static double server_cpu(int server)
+{
+	double ticks = 0;
+	glob_t found;
+
+	if (!server || glob("/proc/[0-9]*/stat", 0, NULL, &found))
+		return 0;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		FILE *in = fopen(found.gl_pathv[i], "r");
+		unsigned long user, system;
+		int parent;
+
+		if (in &&
+		    fscanf(in,
+			   "%*d (%*[^)]) %*c %d %*d %*d %*d %*d %*u %*u %*u"
+			   " %*u %*u %lu %lu",
+			   &parent, &user, &system) == 3 &&
+		    parent == server)
+			ticks += (double)(user + system);
+		if (in)
+			fclose(in);
+	}
+	globfree(&found);
+	return ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
 static void share(unsigned int workers)
 {
 	pthread_barrierattr_t both;
@@ -449,13 +489,14 @@ static void share(unsigned int workers)
 
 int main(int argc, char **argv)
 {
-	unsigned int workers = argc == 5 ? (unsigned int)atoi(argv[3]) : 0;
+	unsigned int workers = argc >= 5 ? (unsigned int)atoi(argv[3]) : 0;
+	int server = argc > 5 ? atoi(argv[5]) : 0;
 	char folder[] = "/tmp/maple-rate-XXXXXX";
-	struct rusage used;
-	double began;
+	double began, used;
 
 	if (!workers || !mkdtemp(folder)) {
-		fprintf(stderr, "usage: rate LOG MEMO WORKERS SECONDS\n");
+		fprintf(stderr, "usage: rate LOG MEMO WORKERS SECONDS "
+				"[SERVER]\n");
 		return 2;
 	}
 	read_log(argv[1]);
@@ -465,16 +506,15 @@ int main(int argc, char **argv)
 			work(argv[2], folder, i);
 	pthread_barrier_wait(&shared->ready);
 	began = maple_clock_now();
+	used = server_cpu(server);
 	usleep((useconds_t)(atof(argv[4]) * 1e6));
+	used = server_cpu(server) - used;
 	atomic_store(&shared->over, true);
-	await(workers);
 	began = maple_clock_now() - began;
+	await(workers);
 	rmdir(folder);
-	getrusage(RUSAGE_CHILDREN, &used);
 	check(argv[2]);
-	printf("%ld %.3f %.3f\n", (long)shared->runs, began,
-	       (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-		       (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) /
-			       1e6);
+	printf("%ld %.3f %.3f %.3f\n", (long)shared->runs, began,
+	       (double)shared->cpu_us / 1e6, used);
 	return 0;
 }
