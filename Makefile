@@ -116,6 +116,7 @@ tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
 	$(O)/tests/bench/price $(O)/tests/bench/hits $(O)/tests/bench/slowdown \
 	$(O)/tests/bench/budget_runs $(O)/tests/bench/startup_costs \
 	$(O)/tests/bench/static_costs $(O)/tests/bench/static_shared \
+	$(O)/tests/bench/rate \
 	$(O)/tests/bench/load $(O)/tests/bench/requests \
 	$(O)/tests/bench/work $(kernels) \
 	$(O)/tests/bench/runs $(O)/tests/bench/two_threads
@@ -465,6 +466,11 @@ $(O)/tests/bench/kernels/%.tsan: tests/bench/kernels/%.c \
 	$(call say,CC,$@)
 	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -pthread -fsanitize=thread -o $@ \
 		$< -lm
+
+$(O)/tests/bench/rate: tests/bench/rate.c $(O)/libmaple.a
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
 
 $(O)/tests/bench/runs: tests/bench/runs.c $(O)/libmaple.a
 	@mkdir -p $(@D)

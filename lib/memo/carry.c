@@ -81,7 +81,7 @@ int maple_store_older(struct maple_memo *memo, const char *build_id,
 	const char *name = strrchr(path, '/');
 	int64_t new;
 	bool ours;
-	int ret = maple_sql_enter(memo, &ours, err);
+	int ret = maple_sql_enter(memo, MAPLE_BEGIN_ALONE, &ours, err);
 
 	memset(old, 0, sizeof(*old));
 	if (ret)
@@ -135,7 +135,7 @@ int maple_store_carried(struct maple_memo *memo, const char *build_id,
 {
 	int64_t new;
 	bool ours;
-	int ret = maple_sql_enter(memo, &ours, err);
+	int ret = maple_sql_enter(memo, MAPLE_BEGIN_ALONE, &ours, err);
 
 	*count = 0;
 	if (ret)

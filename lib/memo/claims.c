@@ -36,7 +36,11 @@ static int look(struct maple_memo *memo, int64_t program,
 					      claims[i].goal);
 	if (!ret && ours) {
 		sprintf(list + at, "]");
-		ret = maple_marks_states(memo, program, list, states, ours, err);
+		ret = ours == 1 ? maple_memo_state(memo, program,
+						   strtoll(list + 1, NULL, 10),
+						   states, err)
+				: maple_marks_states(memo, program, list,
+						     states, ours, err);
 	}
 	for (size_t i = 0, s = 0; i < n && !ret; i++) {
 		if (claims[i].taken)

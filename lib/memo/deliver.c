@@ -249,7 +249,7 @@ static int unite(struct maple_memo *memo, struct maple_memo *copy,
 
 	if (ret)
 		return ret;
-	ret = memo->driver->begin(memo, true, err);
+	ret = memo->driver->begin(memo, MAPLE_BEGIN_ALONE, err);
 	if (!ret)
 		ret = maple_sql_leave(
 			memo, true, add(memo, copy, origin, known, there, err),

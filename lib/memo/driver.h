@@ -40,6 +40,18 @@ struct maple_origin {
 	int64_t serial;	 /* of its last transaction */
 };
 
+/* Who else may write until a transaction's end. */
+enum maple_begin {
+	MAPLE_BEGIN_READ,   /* it writes nothing, and sees one state of all */
+	MAPLE_BEGIN_SHARED, /* others that are shared as well */
+	MAPLE_BEGIN_ALONE,  /* nobody */
+};
+
+/* A class in the sample of a run. */
+struct maple_sample_row {
+	int64_t class, predicted, exposed, failed, left, barred;
+};
+
 struct maple_driver {
 	const char *key; /* type of a column of numbers that are the key */
 
@@ -65,9 +77,16 @@ struct maple_driver {
 	/* check - looks for damage, as far as it can be seen: -EBADMSG */
 	int (*check)(struct maple_memo *memo, struct maple_error *err);
 
-	/* begin - a transaction; @write: no other one writes until its end */
-	int (*begin)(struct maple_memo *memo, bool write,
+	/*
+	 * begin - a transaction
+	 * lock - in a shared one: until its end nobody else makes rows that are
+	 * told from others by what they say (images, sites, classes, goals). 1:
+	 * from now on, so one that was not there is to be looked for again; 0:
+	 * as before. NULL: nobody else ever does.
+	 */
+	int (*begin)(struct maple_memo *memo, enum maple_begin how,
 		     struct maple_error *err);
+	int (*lock)(struct maple_memo *memo, struct maple_error *err);
 	int (*commit)(struct maple_memo *memo, struct maple_error *err);
 	void (*rollback)(struct maple_memo *memo);
 	bool (*in_transaction)(struct maple_memo *memo);
@@ -97,6 +116,22 @@ struct maple_driver {
 	int64_t (*number)(struct maple_query *query, int column);
 	double (*real)(struct maple_query *query, int column);
 	const char *(*text)(struct maple_query *query, int column);
+
+	/*
+	 * What a run writes, in few statements; each within a transaction.
+	 * NULL: the statements of statements.c do as well.
+	 *
+	 * mark - MAPLE_SQL_MARK, but of MENDED; at the latest when memo is read
+	 * or changed otherwise, or at the end
+	 * sample - MAPLE_SQL_SAMPLE of each of @n @rows
+	 * run_number - for MAPLE_SQL_RUN_BEGIN_AS; 0: there is none at hand
+	 */
+	int (*mark)(struct maple_memo *memo, int64_t program, int64_t goal,
+		    unsigned int mark, struct maple_error *err);
+	int (*sample)(struct maple_memo *memo, int64_t run,
+		      const struct maple_sample_row *rows, size_t n,
+		      struct maple_error *err);
+	int64_t (*run_number)(struct maple_memo *memo);
 
 	/*
 	 * claim - of the @n @goals of @program, which ones are ours

@@ -10,6 +10,9 @@
 #include "memo/sql.h"
 #include "memo/store.h"
 
+#define DIGITS	21 /* of a number, with what stands before it */
+#define LESSONS 64 /* in a transaction */
+
 static_assert(MAPLE_MEMO_PREDICTED == 0 && MAPLE_MEMO_OBSERVED == 1 &&
 		      MAPLE_MEMO_ATTEMPT == 2 && MAPLE_MEMO_EXPOSED == 3 &&
 		      MAPLE_MEMO_FAILED == 4 && MAPLE_MEMO_BROKE == 5 &&
@@ -107,7 +110,7 @@ int maple_memo_goal(struct maple_memo *memo,
 		return maple_error_set(err, EINVAL,
 				       "a goal uses 1 to %d sites, not %u",
 				       MAPLE_GOAL_USES, key->n);
-	ret = maple_sql_enter(memo, &ours, err);
+	ret = maple_sql_enter(memo, MAPLE_BEGIN_SHARED, &ours, err);
 	if (ret)
 		return ret;
 	ret = fill_row(memo, key, &row, err);
@@ -122,36 +125,7 @@ int maple_memo_goal(struct maple_memo *memo,
 int maple_store_mark(struct maple_memo *memo, int64_t program, int64_t goal,
 		     enum maple_memo_mark mark, struct maple_error *err)
 {
-	return maple_sql_run(memo, MAPLE_SQL_MARK, err, "iiu", program, goal,
-			     (unsigned int)mark);
-}
-
-/* maple_store_learn - see maple/memo.h */
-int maple_store_learn(struct maple_memo *memo, int64_t program,
-		      struct maple_memo_lesson *lessons, size_t n,
-		      struct maple_error *err)
-{
-	bool ours;
-	int ret = maple_sql_enter(memo, &ours, err);
-
-	if (ret)
-		return ret;
-	for (size_t i = 0; i < n && !ret; i++) {
-		struct maple_memo_lesson *l = &lessons[i];
-
-		ret = maple_memo_goal(memo, &l->key, &l->goal, err);
-		if (!ret)
-			ret = maple_memo_state(memo, program, l->goal,
-					       &l->state, err);
-		if (!ret)
-			maple_mirror_state(memo, program, l->goal, &l->state);
-		for (unsigned int mark = 0; mark < MAPLE_MEMO_MARKS && !ret;
-		     mark++)
-			if (l->marks & 1u << mark)
-				ret = maple_store_mark(memo, program, l->goal,
-						       mark, err);
-	}
-	return maple_sql_leave(memo, ours, ret, err);
+	return maple_sql_mark(memo, program, goal, (unsigned int)mark, err);
 }
 
 static void read_state(struct maple_query *row, struct maple_memo_state *state)
@@ -197,6 +171,87 @@ int maple_marks_states(struct maple_memo *memo, int64_t program,
 		assert(ret || i + 1 == n); /* each has a row */
 	}
 	return ret > 0 ? 0 : ret;
+}
+
+/* What is known of the goals of @lessons, in one question. */
+static int ask_states(struct maple_memo *memo, int64_t program,
+		      struct maple_memo_lesson *lessons, size_t n,
+		      struct maple_error *err)
+{
+	struct maple_memo_state *states;
+	size_t at = 0;
+	char *list;
+	int ret;
+
+	if (n == 1)
+		return maple_memo_state(memo, program, lessons->goal,
+					&lessons->state, err);
+	states = calloc(n, sizeof(*states));
+	list = calloc(n + 1, DIGITS);
+	for (size_t i = 0; i < n && list; i++)
+		at += (size_t)sprintf(list + at, "%c%" PRId64, i ? ',' : '[',
+				      lessons[i].goal);
+	if (states && list) {
+		strcpy(list + at, "]");
+		ret = maple_marks_states(memo, program, list, states, n, err);
+	} else {
+		ret = maple_error_set(err, ENOMEM, "out of memory");
+	}
+	for (size_t i = 0; i < n && !ret; i++)
+		lessons[i].state = states[i];
+	free(states);
+	free(list);
+	return ret;
+}
+
+static int learn_marks(struct maple_memo *memo, int64_t program,
+		       const struct maple_memo_lesson *l,
+		       struct maple_error *err)
+{
+	int ret = 0;
+
+	for (unsigned int mark = 0; mark < MAPLE_MEMO_MARKS && !ret; mark++)
+		if (l->marks & 1u << mark)
+			ret = maple_store_mark(memo, program, l->goal, mark,
+					       err);
+	return ret;
+}
+
+static int learn_some(struct maple_memo *memo, int64_t program,
+		      struct maple_memo_lesson *lessons, size_t n,
+		      struct maple_error *err)
+{
+	bool ours;
+	int ret = maple_sql_enter(memo, MAPLE_BEGIN_SHARED, &ours, err);
+
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = maple_memo_goal(memo, &lessons[i].key, &lessons[i].goal,
+				      err);
+	if (!ret && n)
+		ret = ask_states(memo, program, lessons, n, err);
+	for (size_t i = 0; i < n && !ret; i++)
+		maple_mirror_state(memo, program, lessons[i].goal,
+				   &lessons[i].state);
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = learn_marks(memo, program, &lessons[i], err);
+	return maple_sql_leave(memo, ours, ret, err);
+}
+
+/* maple_store_learn - see maple/memo.h */
+int maple_store_learn(struct maple_memo *memo, int64_t program,
+		      struct maple_memo_lesson *lessons, size_t n,
+		      struct maple_error *err)
+{
+	/* Where others may wait for what is new, a little at a time. */
+	size_t some = memo->driver->lock ? LESSONS : n;
+	int ret = 0;
+
+	for (size_t at = 0; at < n && !ret; at += some)
+		ret = learn_some(memo, program, lessons + at,
+				 n - at < some ? n - at : some, err);
+	return ret;
 }
 
 int maple_store_coverage(struct maple_memo *memo, int64_t program,

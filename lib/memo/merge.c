@@ -218,7 +218,7 @@ int maple_sql_forget_numbers(struct maple_memo *memo, struct maple_error *err)
 
 static int unite(struct maple_memo *memo, struct maple_error *err)
 {
-	int ret = memo->driver->begin(memo, true, err);
+	int ret = memo->driver->begin(memo, MAPLE_BEGIN_ALONE, err);
 
 	if (ret)
 		return ret;

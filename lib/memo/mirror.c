@@ -24,9 +24,22 @@
 #include "memo/mirror.h"
 #include "memo/spool.h"
 
+/* What is dropped when the server has it. */
+enum kept {
+	KEPT_MARKS,
+	KEPT_FORGOTTEN,
+	KEPT_SAMPLES,
+	KEPT_RUNS,
+	KEPT_FINDINGS,
+	KEPT_CORPUS,
+	KEPT_MAX,
+};
+
 struct maple_mirror {
 	struct maple_memo *memo; /* the mirror; ours even when its db is not */
-	struct maple_query *mark, *forget, *state;
+	struct maple_query *mark, *forget, *state, *drop[KEPT_MAX];
+	unsigned int told; /* a bit for each of enum kept that there is */
+	unsigned int runs; /* that began since runs were dropped */
 	char *folder;
 	void (*notice)(void *ctx, const char *text);
 	void *ctx;
@@ -36,10 +49,14 @@ struct maple_mirror {
 	int lock; /* of the spool: it is being written */
 };
 
-/* What is written in both, and the table that gives it a number. */
+/*
+ * What is written in both, the table that gives it a number, and what is to be
+ * dropped then, as bits.
+ */
 struct mirrored {
 	bool is;
 	const char *table;
+	unsigned int kept;
 };
 
 static const struct mirrored mirrored[MAPLE_SQL_MAX] = {
@@ -51,13 +68,14 @@ static const struct mirrored mirrored[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_SITE_ADD] = { true, "sites" },
 	[MAPLE_SQL_CLASS_ADD] = { true, "classes" },
 	[MAPLE_SQL_GOAL_ADD] = { true, "goals" },
-	[MAPLE_SQL_MARK] = { true },
-	[MAPLE_SQL_RUN_BEGIN] = { true, "runs" },
+	[MAPLE_SQL_MARK] = { true, NULL, 1u << KEPT_MARKS },
+	[MAPLE_SQL_RUN_BEGIN] = { true, "runs", 1u << KEPT_RUNS },
+	[MAPLE_SQL_RUN_BEGIN_AS] = { true, NULL, 1u << KEPT_RUNS },
 	[MAPLE_SQL_RUN_END] = { true },
-	[MAPLE_SQL_SAMPLE] = { true },
-	[MAPLE_SQL_FINDING_STORE] = { true },
-	[MAPLE_SQL_FINDING_FORGET] = { true },
-	[MAPLE_SQL_CORPUS_KEEP] = { true },
+	[MAPLE_SQL_SAMPLE] = { true, NULL, 1u << KEPT_SAMPLES },
+	[MAPLE_SQL_FINDING_STORE] = { true, NULL, 1u << KEPT_FINDINGS },
+	[MAPLE_SQL_FINDING_FORGET] = { true, NULL, 1u << KEPT_FORGOTTEN },
+	[MAPLE_SQL_CORPUS_KEEP] = { true, NULL, 1u << KEPT_CORPUS },
 };
 
 /* Each mark, in order; runs of the server's; findings that are to be dropped. */
@@ -68,12 +86,17 @@ static const char tables[] =
 	"CREATE TABLE known(run INTEGER PRIMARY KEY, over INTEGER);"
 	"CREATE TABLE forgotten(id TEXT, owner INTEGER)";
 
-/* A run's sample may come in a transaction after its end. */
-static const char drop_kept[] =
-	"DELETE FROM marked; DELETE FROM forgotten; DELETE FROM samples;"
-	"DELETE FROM runs WHERE ended IS NOT NULL AND id NOT IN"
-	" (SELECT id FROM runs ORDER BY id DESC LIMIT 64);"
-	"DELETE FROM findings; DELETE FROM corpus";
+#define RUNS 64 /* that stay: a run's sample may come after its end */
+
+static const char *const drop_kept[KEPT_MAX] = {
+	[KEPT_MARKS] = "DELETE FROM marked",
+	[KEPT_FORGOTTEN] = "DELETE FROM forgotten",
+	[KEPT_SAMPLES] = "DELETE FROM samples",
+	[KEPT_RUNS] = "DELETE FROM runs WHERE ended IS NOT NULL AND id NOT IN"
+		      " (SELECT id FROM runs ORDER BY id DESC LIMIT 64)",
+	[KEPT_FINDINGS] = "DELETE FROM findings",
+	[KEPT_CORPUS] = "DELETE FROM corpus",
+};
 
 bool maple_mirror_is_left(const struct maple_memo *memo)
 {
@@ -121,6 +144,9 @@ static int prepare(struct maple_mirror *m, struct maple_memo *memo,
 			" attempts = excluded.attempts,"
 			" broke = excluded.broke",
 			"iiuuuuu", &m->state, err);
+	for (int i = 0; i < KEPT_MAX && !ret; i++)
+		ret = maple_sql_prepare(memo, drop_kept[i], "", &m->drop[i],
+					err);
 	return ret;
 }
 
@@ -133,6 +159,10 @@ void maple_mirror_finish(struct maple_mirror *m)
 	maple_sql_finish(m->forget);
 	maple_sql_finish(m->state);
 	m->mark = m->forget = m->state = NULL;
+	for (int i = 0; i < KEPT_MAX; i++) {
+		maple_sql_finish(m->drop[i]);
+		m->drop[i] = NULL;
+	}
 }
 
 /* maple_memo_spool - see maple/memo.h */
@@ -202,7 +232,23 @@ void maple_mirror_lost(struct maple_memo *memo)
 
 void maple_mirror_kept(struct maple_memo *memo)
 {
-	if (beside(memo) && maple_sql_exec(memo->mirror->memo, drop_kept, NULL))
+	struct maple_mirror *m = memo->mirror;
+	unsigned int told;
+	int ret = 0;
+
+	if (!beside(memo))
+		return;
+	told = m->told;
+	/* That is done now and then: what stays is known to the server. */
+	if (m->runs < RUNS)
+		told &= ~(1u << KEPT_RUNS);
+	else
+		m->runs = 0;
+	for (int i = 0; i < KEPT_MAX && !ret; i++)
+		if (told & 1u << i)
+			ret = maple_sql_step(m->memo, m->drop[i], NULL);
+	m->told &= ~told;
+	if (ret)
 		maple_mirror_lost(memo);
 }
 
@@ -271,6 +317,8 @@ int maple_mirror_tell(struct maple_memo *memo, enum maple_statement which,
 	if (m->left) {
 		ret = note(m, memo, which, err, copy);
 	} else {
+		m->told |= mirrored[which].kept;
+		m->runs += (mirrored[which].kept & 1u << KEPT_RUNS) != 0;
 		ret = repeat(m->memo, which, id, &why, types, ap);
 		if (!ret)
 			ret = note(m, m->memo, which, &why, copy);
@@ -397,7 +445,7 @@ static int become(struct maple_memo *memo, struct maple_error *err)
 		ret = prepare(m, spool, err);
 	}
 	if (!ret && begun)
-		ret = spool->driver->begin(spool, true, err);
+		ret = spool->driver->begin(spool, MAPLE_BEGIN_ALONE, err);
 	if (ret && path)
 		unlink(path);
 	free(path);

@@ -91,7 +91,7 @@ int maple_store_check(struct maple_memo *memo, struct maple_error *err)
 
 int maple_memo_begin(struct maple_memo *memo, struct maple_error *err)
 {
-	return memo->host ? 0 : maple_sql_begin(memo, err);
+	return memo->host ? 0 : maple_sql_begin(memo, MAPLE_BEGIN_SHARED, err);
 }
 
 int maple_memo_commit(struct maple_memo *memo, struct maple_error *err)

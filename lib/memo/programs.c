@@ -208,7 +208,7 @@ int maple_store_forget_program(struct maple_memo *memo, int64_t program,
 			       int64_t keep, struct maple_error *err)
 {
 	bool ours;
-	int ret = maple_sql_enter(memo, &ours, err);
+	int ret = maple_sql_enter(memo, MAPLE_BEGIN_ALONE, &ours, err);
 
 	if (ret)
 		return ret;
@@ -231,7 +231,7 @@ int maple_store_forget_program(struct maple_memo *memo, int64_t program,
 int maple_store_forget_all(struct maple_memo *memo, struct maple_error *err)
 {
 	bool ours;
-	int ret = maple_sql_enter(memo, &ours, err);
+	int ret = maple_sql_enter(memo, MAPLE_BEGIN_ALONE, &ours, err);
 
 	if (ret)
 		return ret;
@@ -336,7 +336,7 @@ int maple_store_export(struct maple_memo *memo, FILE *out,
 		       struct maple_error *err)
 {
 	/* One snapshot of all tables, while others go on writing. */
-	int ret = memo->driver->begin(memo, false, err);
+	int ret = memo->driver->begin(memo, MAPLE_BEGIN_READ, err);
 	/* What strategies keep is its owner's, and no part of an export. */
 	const char *const *tables = maple_sql_tables + 1;
 

@@ -88,7 +88,7 @@ int maple_store_program(struct maple_memo *memo, int64_t campaign,
 			int64_t *program, struct maple_error *err)
 {
 	bool ours;
-	int ret = maple_sql_enter(memo, &ours, err);
+	int ret = maple_sql_enter(memo, MAPLE_BEGIN_SHARED, &ours, err);
 
 	if (ret)
 		return ret;
@@ -104,6 +104,13 @@ int maple_store_run_begin(struct maple_memo *memo, int64_t campaign,
 			  const struct maple_memo_run *start, int64_t *run,
 			  struct maple_error *err)
 {
+	*run = memo->driver->run_number ? memo->driver->run_number(memo) : 0;
+	if (*run)
+		return maple_sql_run(memo, MAPLE_SQL_RUN_BEGIN_AS, err,
+				     "isisiuui", campaign, start->kind,
+				     start->goal, start->plan,
+				     (int64_t)start->seed, start->attempt,
+				     (unsigned int)start->flip, *run);
 	return maple_sql_find(memo, MAPLE_SQL_RUN_BEGIN, run, err, "isisiuu",
 			      campaign, start->kind, start->goal, start->plan,
 			      (int64_t)start->seed, start->attempt,
@@ -146,23 +153,27 @@ int maple_store_sample(struct maple_memo *memo, int64_t run,
 		       const struct maple_coverage *coverage,
 		       struct maple_error *err)
 {
+	struct maple_sample_row rows[MAPLE_CLASSES];
 	bool ours;
-	int ret = maple_sql_enter(memo, &ours, err);
+	int ret = maple_sql_enter(memo, MAPLE_BEGIN_SHARED, &ours, err);
 
 	if (ret)
 		return ret;
+	assert(coverage->nclasses <= MAPLE_CLASSES);
 	for (unsigned int i = 0; i < coverage->nclasses && !ret; i++) {
 		const struct maple_class_count *c = &coverage->class[i];
-		int64_t class;
 
-		ret = maple_marks_class(memo, c->name, &class, err);
-		if (!ret)
-			ret = maple_sql_run(
-				memo, MAPLE_SQL_SAMPLE, err, "iiiiiii", run,
-				class, (int64_t)c->predicted,
-				(int64_t)c->exposed, (int64_t)c->failed,
-				(int64_t)c->left, (int64_t)c->barred);
+		rows[i] = (struct maple_sample_row){
+			.predicted = (int64_t)c->predicted,
+			.exposed = (int64_t)c->exposed,
+			.failed = (int64_t)c->failed,
+			.left = (int64_t)c->left,
+			.barred = (int64_t)c->barred,
+		};
+		ret = maple_marks_class(memo, c->name, &rows[i].class, err);
 	}
+	if (!ret && coverage->nclasses)
+		ret = maple_sql_sample(memo, run, rows, coverage->nclasses, err);
 	return maple_sql_leave(memo, ours, ret, err);
 }
 

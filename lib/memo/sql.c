@@ -230,6 +230,57 @@ int maple_sql_run(struct maple_memo *memo, enum maple_statement which,
 	return ret;
 }
 
+/* The mirror hears of what was done by other words than those of @which. */
+static int tell(struct maple_memo *memo, enum maple_statement which,
+		struct maple_error *err, const char *types, ...)
+{
+	va_list ap;
+	int ret;
+
+	va_start(ap, types);
+	ret = maple_mirror_tell(memo, which, 0, err, types, ap);
+	va_end(ap);
+	return ret;
+}
+
+/* maple_sql_mark - @mark of @goal: at once, or with the transaction's others */
+int maple_sql_mark(struct maple_memo *memo, int64_t program, int64_t goal,
+		   unsigned int mark, struct maple_error *err)
+{
+	int ret;
+
+	/* One that takes back what was said has its place behind that. */
+	if (!memo->driver->mark || mark == MAPLE_MEMO_MENDED ||
+	    !memo->driver->in_transaction(memo))
+		return maple_sql_run(memo, MAPLE_SQL_MARK, err, "iiu", program,
+				     goal, mark);
+	ret = memo->driver->mark(memo, program, goal, mark, err);
+	return ret ? ret
+		   : tell(memo, MAPLE_SQL_MARK, err, "iiu", program, goal, mark);
+}
+
+/* maple_sql_sample - @rows of @run, within a transaction */
+int maple_sql_sample(struct maple_memo *memo, int64_t run,
+		     const struct maple_sample_row *rows, size_t n,
+		     struct maple_error *err)
+{
+	bool at_once = memo->driver->sample;
+	int ret = at_once ? memo->driver->sample(memo, run, rows, n, err) : 0;
+
+	if (maple_mirror_leaves(memo, ret)) {
+		at_once = false;
+		ret = maple_mirror_leave(memo, err);
+	}
+	for (size_t i = 0; i < n && !ret; i++) {
+		const struct maple_sample_row *r = &rows[i];
+
+		ret = (at_once ? tell : maple_sql_run)(
+			memo, MAPLE_SQL_SAMPLE, err, "iiiiiii", run, r->class,
+			r->predicted, r->exposed, r->failed, r->left, r->barred);
+	}
+	return ret;
+}
+
 /* maple_sql_exec - statements that take no arguments, used once */
 int maple_sql_exec(struct maple_memo *memo, const char *sql,
 		   struct maple_error *err)
@@ -285,6 +336,20 @@ int maple_sql_find(struct maple_memo *memo, enum maple_statement which,
 	return ret;
 }
 
+/* Once more, when nobody else can make it any more. */
+static int find_alone(struct maple_memo *memo, enum maple_statement find,
+		      int64_t *id, struct maple_error *err, const char *types,
+		      va_list ap)
+{
+	int ret;
+
+	if (!memo->driver->lock)
+		return 0;
+	ret = memo->driver->lock(memo, err);
+	return ret <= 0 ? ret
+			: maple_sql_number_of(memo, find, id, err, types, ap);
+}
+
 /*
  * maple_sql_row - the number of a row, made by @add if @find finds none
  * @types: the arguments of @add; the first of them are those of @find
@@ -304,6 +369,8 @@ int maple_sql_row(struct maple_memo *memo, enum maple_statement find,
 	if (!ret && !*id) {
 		ret = maple_sql_number_of(memo, find, id, err, find_types, ap);
 		if (!ret && !*id)
+			ret = find_alone(memo, find, id, err, find_types, ap);
+		if (!ret && !*id)
 			ret = maple_sql_number_of(memo, add, id, err, types, ap);
 		if (!ret)
 			ret = maple_mirror_tell(memo, add, *id, err, types, ap);
@@ -313,14 +380,15 @@ int maple_sql_row(struct maple_memo *memo, enum maple_statement find,
 }
 
 /* maple_sql_begin - a transaction that writes */
-int maple_sql_begin(struct maple_memo *memo, struct maple_error *err)
+int maple_sql_begin(struct maple_memo *memo, enum maple_begin how,
+		    struct maple_error *err)
 {
-	int ret = memo->driver->begin(memo, true, err);
+	int ret = memo->driver->begin(memo, how, err);
 
 	if (!maple_mirror_leaves(memo, ret))
 		return ret;
 	ret = maple_mirror_leave(memo, err);
-	return ret ? ret : memo->driver->begin(memo, true, err);
+	return ret ? ret : memo->driver->begin(memo, how, err);
 }
 
 int maple_sql_commit(struct maple_memo *memo, struct maple_error *err)
@@ -348,10 +416,11 @@ void maple_sql_rollback(struct maple_memo *memo)
  * @ours: whether this call opened it, for the other call to close
  * @ret: leave rolls back if it is negative; it is returned
  */
-int maple_sql_enter(struct maple_memo *memo, bool *ours, struct maple_error *err)
+int maple_sql_enter(struct maple_memo *memo, enum maple_begin how, bool *ours,
+		    struct maple_error *err)
 {
 	*ours = !memo->driver->in_transaction(memo);
-	return *ours ? maple_sql_begin(memo, err) : 0;
+	return *ours ? maple_sql_begin(memo, how, err) : 0;
 }
 
 int maple_sql_leave(struct maple_memo *memo, bool ours, int ret,

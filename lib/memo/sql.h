@@ -37,6 +37,7 @@ enum maple_statement {
 	MAPLE_SQL_STATE,
 	MAPLE_SQL_STATES,
 	MAPLE_SQL_RUN_BEGIN,
+	MAPLE_SQL_RUN_BEGIN_AS,
 	MAPLE_SQL_RUN_END,
 	MAPLE_SQL_FINDING_STORE,
 	MAPLE_SQL_FINDING_FIND,
@@ -139,13 +140,19 @@ int maple_sql_number_of(struct maple_memo *memo, enum maple_statement which,
 int maple_sql_row(struct maple_memo *memo, enum maple_statement find,
 		  const char *find_types, enum maple_statement add, int64_t *id,
 		  struct maple_error *err, const char *types, ...);
-int maple_sql_begin(struct maple_memo *memo, struct maple_error *err);
+int maple_sql_begin(struct maple_memo *memo, enum maple_begin how,
+		    struct maple_error *err);
 int maple_sql_commit(struct maple_memo *memo, struct maple_error *err);
 void maple_sql_rollback(struct maple_memo *memo);
-int maple_sql_enter(struct maple_memo *memo, bool *ours,
+int maple_sql_enter(struct maple_memo *memo, enum maple_begin how, bool *ours,
 		    struct maple_error *err);
 int maple_sql_leave(struct maple_memo *memo, bool ours, int ret,
 		    struct maple_error *err);
+int maple_sql_mark(struct maple_memo *memo, int64_t program, int64_t goal,
+		   unsigned int mark, struct maple_error *err);
+int maple_sql_sample(struct maple_memo *memo, int64_t run,
+		     const struct maple_sample_row *rows, size_t n,
+		     struct maple_error *err);
 int maple_sql_exec(struct maple_memo *memo, const char *sql,
 		   struct maple_error *err);
 int maple_sql_numbers(struct maple_memo *memo, const char *table,

@@ -233,9 +233,11 @@ static bool in_transaction(struct maple_memo *memo)
 }
 
 /* Who has begun to write waits for nobody later, and need not give up. */
-static int begin(struct maple_memo *memo, bool write, struct maple_error *err)
+static int begin(struct maple_memo *memo, enum maple_begin how,
+		 struct maple_error *err)
 {
-	return exec(memo, write ? "BEGIN IMMEDIATE" : "BEGIN", err);
+	return exec(memo, how == MAPLE_BEGIN_READ ? "BEGIN" : "BEGIN IMMEDIATE",
+		    err);
 }
 
 static int commit(struct maple_memo *memo, struct maple_error *err)
@@ -255,7 +257,7 @@ static void rollback(struct maple_memo *memo)
 static int migrate(struct maple_memo *memo, struct maple_error *err)
 {
 	int64_t version;
-	int ret = begin(memo, true, err);
+	int ret = begin(memo, MAPLE_BEGIN_ALONE, err);
 
 	if (ret)
 		return ret;

@@ -413,6 +413,11 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		"INSERT INTO runs(campaign, kind, goal, plan, seed, attempt,"
 		" flip, began) VALUES($1, $2, nullif($3, 0), $4, $5, $6, $7,"
 		" unixepoch()) RETURNING id",
+	/* The same, with a number that was given to us before. */
+	[MAPLE_SQL_RUN_BEGIN_AS] =
+		"INSERT INTO runs(campaign, kind, goal, plan, seed, attempt,"
+		" flip, began, id) VALUES($1, $2, nullif($3, 0), $4, $5, $6, $7,"
+		" unixepoch(), $8)",
 	[MAPLE_SQL_RUN_END] =
 		"UPDATE runs SET ended = unixepoch(), verdict = $2,"
 		" signo = $3, status = $4, seconds = $5, cpu_seconds = $6,"

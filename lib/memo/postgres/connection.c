@@ -312,6 +312,7 @@ static int set_up(struct maple_pg *c, struct maple_error *err)
 	struct maple_pg_call call = {
 		.sql = "SET search_path = maple; SET lock_timeout = '10s';"
 		       "SET standard_conforming_strings = on;"
+		       "SET plan_cache_mode = force_generic_plan;"
 		       "SET idle_in_transaction_session_timeout = '60s';"
 		       "SET tcp_keepalives_idle = 10;"
 		       "SET tcp_keepalives_interval = 5;"
@@ -373,6 +374,7 @@ int maple_pg_reconnect(struct maple_pg *c, struct maple_error *err)
 		if (c->conn)
 			c->pq->PQfinish(c->conn);
 		c->conn = NULL;
+		c->nnumbers = 0;
 		ret = maple_pg_connect(c, err);
 		if (!ret)
 			ret = end_former(c, former, err);

@@ -19,6 +19,9 @@
 
 #define MAPLE_PG_NAME  40
 #define MAPLE_PG_TRIES 5 /* of what the connection was lost under */
+#define MAPLE_PG_MARKS \
+	6 /* predicted, observed, attempt, exposed, failed, broke */
+#define MAPLE_PG_BLOCK 64 /* numbers of runs, at most */
 
 /* PostgreSQL's numbers for types */
 #define MAPLE_PG_NUMBER 20
@@ -43,9 +46,22 @@ struct maple_pg_entry {
 	char *id;	 /* the number that it returned; or NULL */
 };
 
+/* What a transaction has to say of a goal yet; several.c */
+struct maple_pg_mark {
+	int64_t program, goal;
+	unsigned int count[MAPLE_PG_MARKS];
+};
+
 /* A goal that no other connection has while we have it; claims.c */
 struct maple_pg_claim {
 	int64_t program, goal;
+};
+
+enum maple_pg_kind {
+	MAPLE_PG_READ,
+	MAPLE_PG_ONE, /* one statement that writes, with whoever else does */
+	MAPLE_PG_SHARED,
+	MAPLE_PG_ALONE,
 };
 
 /* memo->db */
@@ -64,11 +80,19 @@ struct maple_pg {
 	char *waiting; /* statements that are sent with the next one; batch.c */
 	size_t nwaiting, waiting_room;
 
-	bool begun, writes, alone; /* the transaction; alone: no other one */
-	bool temporary;		   /* it uses what goes with the connection */
-	int64_t serial;		   /* of the last one that wrote */
+	bool begun;		 /* a transaction */
+	enum maple_pg_kind kind; /* of it */
+	bool locked;		 /* and nobody else makes rows by name */
+	bool temporary;		 /* it uses what goes with the connection */
+	int64_t serial;		 /* of the last one that wrote */
 	struct maple_pg_entry *entry;
 	size_t n, room;
+
+	struct maple_query *sign, *marks, *samples; /* NULL: not used yet */
+	struct maple_pg_mark *mark;
+	size_t nmarks, mark_room;
+	int64_t number[MAPLE_PG_BLOCK]; /* for runs, from the last one down */
+	unsigned int nnumbers, block;
 
 	struct maple_pg_claim *claim;
 	size_t nclaims;
@@ -91,8 +115,9 @@ int maple_pg_answer(struct maple_pg *c, PGresult **result,
 		    struct maple_error *err);
 
 /* journal.c */
-int maple_pg_begin(struct maple_pg *c, bool writes, bool alone,
+int maple_pg_begin(struct maple_pg *c, enum maple_pg_kind kind,
 		   struct maple_error *err);
+int maple_pg_lock(struct maple_memo *memo, struct maple_error *err);
 int maple_pg_commit(struct maple_pg *c, struct maple_error *err);
 void maple_pg_rollback(struct maple_pg *c);
 int maple_pg_do(struct maple_pg *c, const struct maple_pg_call *call,
@@ -110,6 +135,17 @@ int maple_pg_send(struct maple_pg *c, PGresult **result,
 		  struct maple_error *err);
 void maple_pg_drop(struct maple_pg *c);
 
+/* several.c */
+int maple_pg_number_runs(struct maple_pg *c, struct maple_error *err);
+int64_t maple_pg_run_number(struct maple_memo *memo);
+int maple_pg_mark(struct maple_memo *memo, int64_t program, int64_t goal,
+		  unsigned int mark, struct maple_error *err);
+bool maple_pg_reads_marks(const struct maple_pg_call *call);
+int maple_pg_tell_marks(struct maple_pg *c, struct maple_error *err);
+int maple_pg_sample(struct maple_memo *memo, int64_t run,
+		    const struct maple_sample_row *rows, size_t n,
+		    struct maple_error *err);
+
 /* claims.c */
 int maple_pg_claim(struct maple_memo *memo, int64_t program,
 		   const int64_t *goals, size_t n, bool *taken,
@@ -121,6 +157,8 @@ int maple_pg_reclaim(struct maple_pg *c, struct maple_error *err);
 /* query.c */
 int maple_pg_prepare(struct maple_memo *memo, const char *sql, const char *types,
 		     struct maple_query **query, struct maple_error *err);
+int maple_pg_known(struct maple_query *query, struct maple_pg_call *call,
+		   struct maple_error *err);
 void maple_pg_finish(struct maple_query *query);
 int maple_pg_bind_number(struct maple_query *query, int i, int64_t value);
 int maple_pg_bind_real(struct maple_query *query, int i, double value);

@@ -115,11 +115,11 @@ static int copy_table(struct maple_memo *to, struct maple_memo *from,
 static int copy_tables(struct maple_memo *to, struct maple_memo *from,
 		       struct maple_error *err)
 {
-	int ret = from->driver->begin(from, false, err);
+	int ret = from->driver->begin(from, MAPLE_BEGIN_READ, err);
 
 	if (ret)
 		return ret;
-	ret = to->driver->begin(to, true, err);
+	ret = to->driver->begin(to, MAPLE_BEGIN_ALONE, err);
 	if (!ret)
 		ret = maple_sql_exec(to, "DELETE FROM classes", err);
 	for (int i = tables() - 1; i >= 0 && !ret; i--)

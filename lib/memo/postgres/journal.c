@@ -26,7 +26,19 @@
 #include "base/array.h"
 #include "memo/postgres/connection.h"
 
-#define LOCK 0x6d61706c /* "mapl": of all that write several things */
+/*
+ * Whoever writes several things has WRITING with the others, or alone; whoever
+ * makes rows that are told from others by what they say has NAMES as well,
+ * which older versions have for all that they write. They are taken in this
+ * order, and rows of memo after them, so that nobody waits in a circle.
+ */
+#define WRITING 0x6d61706d
+#define NAMES	0x6d61706c
+
+static const char sign[] =
+	"INSERT INTO clients(name, serial, at) VALUES($1, $2, unixepoch())"
+	" ON CONFLICT(name) DO UPDATE SET serial = excluded.serial,"
+	" at = excluded.at";
 
 static void free_entry(struct maple_pg_entry *e)
 {
@@ -44,6 +56,7 @@ void maple_pg_forget(struct maple_pg *c)
 	for (size_t i = 0; i < c->n; i++)
 		free_entry(&c->entry[i]);
 	c->n = 0;
+	c->nmarks = 0;
 }
 
 static uint64_t hash_of(struct maple_pg *c, const PGresult *r)
@@ -108,30 +121,46 @@ static int simple(struct maple_pg *c, const char *sql, struct maple_error *err)
 	return maple_pg_call(c, &call, NULL, err);
 }
 
+static int wait_signature(struct maple_pg *c, struct maple_error *err)
+{
+	struct maple_pg_call call;
+	int ret = 0;
+
+	if (!c->sign)
+		ret = maple_pg_prepare(c->memo, sign, "si", &c->sign, err);
+	if (!ret && (maple_pg_bind_text(c->sign, 1, c->name) ||
+		     maple_pg_bind_number(c->sign, 2, c->serial)))
+		ret = maple_error_set(err, ENOMEM, "out of memory");
+	if (!ret)
+		ret = maple_pg_known(c->sign, &call, err);
+	return ret ? ret : maple_pg_wait_call(c, &call, err);
+}
+
 /*
  * Its serial number is left at once, so that nothing is missing at its end.
  * What begins a transaction that writes waits for its first statement.
  */
 static int start(struct maple_pg *c, struct maple_error *err)
 {
-	char sql[512];
-	int n;
+	bool alone = c->kind == MAPLE_PG_ALONE;
+	char sql[256];
+	int n, ret;
 
 	maple_pg_drop(c);
-	if (!c->writes)
+	if (c->kind == MAPLE_PG_READ)
 		return simple(c,
 			      "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
 			      err);
-	n = snprintf(sql, sizeof(sql), "BEGIN;");
-	if (c->alone)
+	n = snprintf(sql, sizeof(sql), "BEGIN");
+	if (c->kind != MAPLE_PG_ONE)
 		n += snprintf(sql + n, sizeof(sql) - (size_t)n,
-			      "SELECT pg_advisory_xact_lock(%d);", LOCK);
-	snprintf(sql + n, sizeof(sql) - (size_t)n,
-		 "INSERT INTO clients VALUES('%s', %" PRId64
-		 ", unixepoch()) ON CONFLICT(name) DO UPDATE SET"
-		 " serial = excluded.serial, at = excluded.at",
-		 c->name, c->serial);
-	return maple_pg_wait(c, sql, err);
+			      ";SELECT pg_advisory_xact_lock%s(%d)",
+			      alone ? "" : "_shared", WRITING);
+	if (alone || c->locked)
+		snprintf(sql + n, sizeof(sql) - (size_t)n,
+			 ";SELECT pg_advisory_xact_lock(%d)", NAMES);
+	ret = maple_pg_wait(c, sql, err);
+	return ret ? ret : wait_signature(c, err);
 }
 
 static int not_again(struct maple_pg *c, struct maple_error *err)
@@ -204,7 +233,7 @@ static int again(struct maple_pg *c, bool *done, struct maple_error *err)
 {
 	int ret = -ENOTCONN;
 
-	if (c->temporary || !c->writes)
+	if (c->temporary || c->kind == MAPLE_PG_READ)
 		return -ENOTCONN; /* as @err says */
 	for (int i = 0; i < MAPLE_PG_TRIES && ret == -ENOTCONN; i++) {
 		ret = maple_pg_reconnect(c, err);
@@ -220,17 +249,20 @@ static int again(struct maple_pg *c, bool *done, struct maple_error *err)
 	return ret;
 }
 
-/* maple_pg_begin - a transaction; @alone: no other such one until its end */
-int maple_pg_begin(struct maple_pg *c, bool writes, bool alone,
+/* maple_pg_begin - a transaction; see enum maple_pg_kind */
+int maple_pg_begin(struct maple_pg *c, enum maple_pg_kind kind,
 		   struct maple_error *err)
 {
 	int ret;
 
 	assert(!c->begun);
 	atomic_store(&c->interrupted, false);
+	/* Without any it begins as well. */
+	if (kind == MAPLE_PG_SHARED)
+		maple_pg_number_runs(c, NULL);
 	c->begun = true;
-	c->writes = writes;
-	c->alone = alone;
+	c->kind = kind;
+	c->locked = false;
 	c->serial++;
 	maple_pg_forget(c);
 	ret = start(c, err);
@@ -244,6 +276,20 @@ int maple_pg_begin(struct maple_pg *c, bool writes, bool alone,
 	if (ret)
 		maple_pg_rollback(c);
 	return ret;
+}
+
+/* maple_pg_lock - see driver.h */
+int maple_pg_lock(struct maple_memo *memo, struct maple_error *err)
+{
+	struct maple_pg *c = memo->db;
+	char sql[64];
+
+	assert(c->begun && c->kind != MAPLE_PG_READ);
+	if (c->locked || c->kind == MAPLE_PG_ALONE)
+		return 0;
+	c->locked = true;
+	snprintf(sql, sizeof(sql), "SELECT pg_advisory_xact_lock(%d)", NAMES);
+	return maple_pg_wait(c, sql, err) ?: 1;
 }
 
 /* Of a transaction that has failed the server takes it for a ROLLBACK. */
@@ -266,7 +312,10 @@ static int try_commit(struct maple_pg *c, struct maple_error *err)
 int maple_pg_commit(struct maple_pg *c, struct maple_error *err)
 {
 	bool done = false;
-	int ret = try_commit(c, err);
+	int ret = maple_pg_tell_marks(c, err);
+
+	if (!ret)
+		ret = try_commit(c, err);
 
 	for (int i = 0; i < MAPLE_PG_TRIES && ret == -ENOTCONN && !done; i++) {
 		ret = again(c, &done, err);
@@ -313,7 +362,7 @@ static int step_with(struct maple_pg *c, const struct maple_pg_call *call,
 {
 	int ret;
 
-	if (!c->writes || !maple_pg_can_wait(c, call)) {
+	if (c->kind == MAPLE_PG_READ || !maple_pg_can_wait(c, call)) {
 		ret = maple_pg_send(c, NULL, err);
 		return ret ? ret : maple_pg_call(c, call, result, err);
 	}
@@ -322,6 +371,19 @@ static int step_with(struct maple_pg *c, const struct maple_pg_call *call,
 		return ret ? ret : maple_pg_send(c, result, err);
 	*result = c->pq->PQmakeEmptyPGresult(c->conn, PGRES_COMMAND_OK);
 	return *result ? 0 : maple_error_set(err, ENOMEM, "out of memory");
+}
+
+/*
+ * What is read among others who write may be another thing a moment later:
+ * nobody relies on that.
+ */
+static bool is_to_be_kept(const struct maple_pg *c,
+			  const struct maple_pg_call *call)
+{
+	if (c->kind == MAPLE_PG_READ || c->temporary)
+		return false;
+	return c->kind == MAPLE_PG_ALONE || c->locked ||
+	       strncmp(call->sql, "SELECT", 6);
 }
 
 /* Within a transaction. */
@@ -336,7 +398,7 @@ static int step_once(struct maple_pg *c, const struct maple_pg_call *call,
 			break;
 		ret = maple_pg_call(c, call, result, err);
 	}
-	if (!ret && c->writes && !c->temporary)
+	if (!ret && is_to_be_kept(c, call))
 		ret = keep(c, call, *result, err);
 	return ret;
 }
@@ -348,15 +410,17 @@ static int step_once(struct maple_pg *c, const struct maple_pg_call *call,
 int maple_pg_do(struct maple_pg *c, const struct maple_pg_call *call,
 		PGresult **result, struct maple_error *err)
 {
-	int ret;
+	int ret = 0;
 
 	*result = NULL;
 	atomic_store(&c->interrupted, false);
+	if (c->begun && c->nmarks && maple_pg_reads_marks(call))
+		ret = maple_pg_tell_marks(c, err);
 	if (c->begun)
-		return step_once(c, call, result, err);
+		return ret ? ret : step_once(c, call, result, err);
 	if (!strncmp(call->sql, "SELECT", 6) || c->readonly || c->temporary)
 		return read_once(c, call, result, err);
-	ret = maple_pg_begin(c, true, false, err);
+	ret = maple_pg_begin(c, MAPLE_PG_ONE, err);
 	if (ret)
 		return ret;
 	ret = step_once(c, call, result, err);

@@ -36,9 +36,16 @@ static int exec(struct maple_memo *memo, const char *sql,
 
 /* ---- transactions ---- */
 
-static int begin(struct maple_memo *memo, bool write, struct maple_error *err)
+static int begin(struct maple_memo *memo, enum maple_begin how,
+		 struct maple_error *err)
 {
-	return maple_pg_begin(pg_of(memo), write, true, err);
+	static const enum maple_pg_kind kinds[] = {
+		[MAPLE_BEGIN_READ] = MAPLE_PG_READ,
+		[MAPLE_BEGIN_SHARED] = MAPLE_PG_SHARED,
+		[MAPLE_BEGIN_ALONE] = MAPLE_PG_ALONE,
+	};
+
+	return maple_pg_begin(pg_of(memo), kinds[how], err);
 }
 
 static int commit(struct maple_memo *memo, struct maple_error *err)
@@ -206,6 +213,12 @@ static int open_server(struct maple_memo *memo, unsigned int flags,
 	return ret;
 }
 
+static void drop_query(struct maple_query *query)
+{
+	if (query)
+		maple_pg_finish(query);
+}
+
 static void close_it(struct maple_memo *memo)
 {
 	struct maple_pg *c = pg_of(memo);
@@ -222,6 +235,10 @@ static void close_it(struct maple_memo *memo)
 		c->pq->PQfinish(c->conn);
 	}
 	maple_pg_forget(c);
+	drop_query(c->sign);
+	drop_query(c->marks);
+	drop_query(c->samples);
+	free(c->mark);
 	free(c->entry);
 	free(c->waiting);
 	free(c->claim);
@@ -336,6 +353,10 @@ const struct maple_driver maple_postgres = {
 	.close = close_it,
 	.check = check,
 	.begin = begin,
+	.lock = maple_pg_lock,
+	.mark = maple_pg_mark,
+	.sample = maple_pg_sample,
+	.run_number = maple_pg_run_number,
 	.commit = commit,
 	.rollback = rollback,
 	.in_transaction = in_transaction,

@@ -147,18 +147,31 @@ static int make_known(struct query *q, struct maple_error *err)
 	return ret;
 }
 
+/* maple_pg_known - @call is @query, under the name that the server has for it */
+int maple_pg_known(struct maple_query *query, struct maple_pg_call *call,
+		   struct maple_error *err)
+{
+	struct query *q = of(query);
+	int ret = make_known(q, err);
+
+	*call = (struct maple_pg_call){
+		.sql = q->sql,
+		.types = q->common.types,
+		.prepared = q->name,
+		.generation = q->generation,
+		.values = (const char *const *)q->values,
+	};
+	return ret;
+}
+
 static int ask(struct query *q, struct maple_error *err)
 {
-	struct maple_pg_call call = { .sql = q->sql,
-				      .types = q->common.types,
-				      .values = (const char *const *)q->values };
-	int ret = make_known(q, err);
+	struct maple_pg_call call;
+	int ret = maple_pg_known(&q->common, &call, err);
 	int n;
 
 	if (ret && ret != -ENOTCONN)
 		return ret;
-	call.prepared = q->name;
-	call.generation = q->generation;
 	ret = maple_pg_do(q->c, &call, &q->result, err);
 	if (ret)
 		return ret;
