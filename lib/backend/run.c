@@ -559,7 +559,7 @@ static int control_refused(const struct maple_backend *b,
 			"campaign has as well: its threads stall "
 			"ours");
 	if (!control || control->order.policy >= MAPLE_POLICIES ||
-	    control->order.base >= MAPLE_POLICY_BASES ||
+	    !maple_policy_is_base(control->order.policy, control->order.base) ||
 	    !maple_policy_is_behind(control->order.behind) ||
 	    control->order.nchanges > MAPLE_POLICY_CHANGES ||
 	    control->nlist > MAPLE_POLICY_ENTRIES ||

@@ -20,6 +20,7 @@ struct foreseeing {
 	const struct maple_policy_switch *list;
 	uint32_t nlist, used;
 	bool youngest;
+	bool turns, back;
 	bool unknown;
 	bool stirred; /* what somebody else may have waited for has happened */
 	uint32_t *order, n;
@@ -154,6 +155,20 @@ static uint32_t told(const struct foreseeing *f, uint32_t thread, uint32_t e)
 	return NONE;
 }
 
+/* By turns, who comes behind @thread; itself if nobody else can go on. */
+static uint32_t turn(struct foreseeing *f, uint32_t thread)
+{
+	uint32_t n = f->m->nthreads;
+
+	for (uint32_t i = 1; i <= n; i++) {
+		uint32_t t = (thread + (f->back ? n - i : i)) % n;
+
+		if (is_ready(f, t))
+			return t;
+	}
+	return NONE;
+}
+
 static uint32_t choose(struct foreseeing *f, uint32_t thread)
 {
 	uint32_t e = now_of(f, thread), next = told(f, thread, e), best = NONE;
@@ -180,7 +195,7 @@ static void carry_all(struct foreseeing *f)
 	settle(f, 0);
 	settle_all(f);
 	while (f->n < f->m->n && !f->unknown) {
-		now = choose(f, now);
+		now = f->turns ? turn(f, now) : choose(f, now);
 		if (now == NONE)
 			return;
 		f->yield[now] = 0;
@@ -222,37 +237,57 @@ static uint32_t *chain(const struct maple_order_model *m)
 	return after;
 }
 
+static void foresee(struct foreseeing *f)
+{
+	size_t threads = f->m->nthreads + 1u, locks = f->m->nlocks + 1u;
+	uint32_t *mem = calloc(4 * threads + 3 * locks, sizeof(*mem));
+
+	f->after = chain(f->m);
+	if (mem && f->after) {
+		f->next = mem;
+		f->place = f->next + threads;
+		f->hit = f->place + threads;
+		f->yield = f->hit + threads;
+		f->owner = f->yield + threads;
+		f->depth = f->owner + locks;
+		f->shares = f->depth + locks;
+		for (size_t t = 0; t < threads; t++)
+			f->place[t] = MAPLE_SITE_NONE;
+		memset(f->owner, 0xff, locks * sizeof(*f->owner));
+		carry_all(f);
+	}
+	free(mem);
+	free(f->after);
+}
+
 bool maple_order_foresee(const struct maple_order_model *model,
 			 const struct maple_policy_switch *list, uint32_t nlist,
 			 bool youngest, uint32_t *order)
 {
-	size_t threads = model->nthreads + 1u, locks = model->nlocks + 1u;
-	uint32_t *mem = calloc(4 * threads + 3 * locks, sizeof(*mem));
 	struct foreseeing f = {
 		.m = model,
 		.list = list,
 		.nlist = nlist,
 		.youngest = youngest,
 		.order = order,
-		.after = chain(model),
 	};
 
-	if (mem && f.after) {
-		f.next = mem;
-		f.place = f.next + threads;
-		f.hit = f.place + threads;
-		f.yield = f.hit + threads;
-		f.owner = f.yield + threads;
-		f.depth = f.owner + locks;
-		f.shares = f.depth + locks;
-		for (size_t t = 0; t < threads; t++)
-			f.place[t] = MAPLE_SITE_NONE;
-		memset(f.owner, 0xff, locks * sizeof(*f.owner));
-		carry_all(&f);
-	}
-	free(mem);
-	free(f.after);
+	foresee(&f);
 	return f.n == model->n && f.used == nlist && !f.unknown;
+}
+
+bool maple_order_foresee_turns(const struct maple_order_model *model, bool back,
+			       uint32_t *order)
+{
+	struct foreseeing f = {
+		.m = model,
+		.turns = true,
+		.back = back,
+		.order = order,
+	};
+
+	foresee(&f);
+	return f.n == model->n && !f.unknown;
 }
 
 /* ---- The hash. ---- */

@@ -224,6 +224,16 @@ bool maple_order_foresee(const struct maple_order_model *model,
 			 bool youngest, uint32_t *order);
 
 /*
+ * maple_order_foresee_turns - how the threads would go by turns, from the older
+ * ones on or, @back, from the younger ones
+ *
+ * Points at what one thread alone touches are not in @model: there the run has
+ * a turn more. @order, and what is returned: as above.
+ */
+bool maple_order_foresee_turns(const struct maple_order_model *model, bool back,
+			       uint32_t *order);
+
+/*
  * maple_order_hash - of the order of all that depends on each other, in @order,
  * or in the run itself if that is NULL: runs of one hash are the same but for
  * what nobody can tell. 0: no memory.

@@ -5,7 +5,8 @@
  * An entry says who goes on when its thread comes to its place, whatever
  * happened elsewhere. Where no entry says anything, or names who does not
  * stand at a point, a thread goes on as long as it can, and then the one that
- * is first in number, or last if the order says so. Whether the one that is
+ * is first in number, or last if the order says so; or, if it says that, they
+ * go by turns, point by point. Whether the one that is
  * named would block is not asked: it did so in the run that the entry is of.
  *
  * Entries of one thread and site hang together and are passed in the order of
@@ -110,13 +111,35 @@ take(struct maple_policy *p, uint32_t t, enum maple_policy_what what)
 	return e ? e : take_at(p, t, at->op.site, at->hit, what);
 }
 
+/* The next one by turns, behind @t; itself if nobody else can go on. */
+static uint32_t pick_turn(const struct maple_policy *p, uint32_t t, bool back)
+{
+	uint32_t next = MAPLE_POLICY_NONE, first = MAPLE_POLICY_NONE;
+
+	for (uint32_t i = 0; i < p->ncandidates; i++) {
+		uint32_t c = p->candidate[i];
+		bool behind = back ? c < t : c > t;
+		uint32_t *best = behind ? &next : &first;
+
+		if (c != t && (*best == MAPLE_POLICY_NONE ||
+			       (back ? c > *best : c < *best)))
+			*best = c;
+	}
+	if (next != MAPLE_POLICY_NONE)
+		return next;
+	return first == MAPLE_POLICY_NONE ? t : first;
+}
+
 /* Who is the first to go on where the list says nothing. */
 static uint32_t pick_first(const struct maple_policy *p, uint32_t t,
 			   enum maple_policy_what what)
 {
-	bool youngest = p->setup.order->base == MAPLE_POLICY_YOUNGEST;
+	uint32_t base = p->setup.order->base;
+	bool youngest = base == MAPLE_POLICY_YOUNGEST;
 	uint32_t first = MAPLE_POLICY_NONE;
 
+	if (base == MAPLE_POLICY_TURNS || base == MAPLE_POLICY_TURNS_BACK)
+		return pick_turn(p, t, base == MAPLE_POLICY_TURNS_BACK);
 	for (uint32_t i = 0; i < p->ncandidates; i++) {
 		if (p->candidate[i] == t && what == MAPLE_POLICY_AT)
 			return t;

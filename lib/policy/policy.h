@@ -47,6 +47,10 @@ enum maple_policy_base {
 enum maple_policy_first {
 	MAPLE_POLICY_OLDEST,
 	MAPLE_POLICY_YOUNGEST,
+	/* At each point another one: the next younger one, or older one. */
+	MAPLE_POLICY_TURNS,
+	MAPLE_POLICY_TURNS_BACK,
+	MAPLE_POLICY_FIRSTS
 };
 
 enum maple_policy_what {
@@ -137,6 +141,13 @@ struct maple_policy_order {
 	uint32_t behind;
 	uint64_t change[MAPLE_POLICY_CHANGES];
 };
+
+/* maple_policy_is_base - whether @base is one that @policy can have */
+static inline bool maple_policy_is_base(uint32_t policy, uint32_t base)
+{
+	return base < (policy == MAPLE_POLICY_LIST ? (int)MAPLE_POLICY_FIRSTS
+						   : (int)MAPLE_POLICY_BASES);
+}
 
 /* maple_policy_is_behind - whether a list may have @behind behind it */
 static inline bool maple_policy_is_behind(uint32_t behind)

@@ -586,6 +586,29 @@ static void test_between_points(void **state)
 	assert_int_equal(list[0].site, event[0].site);
 }
 
+static void assert_turns(const char *text, bool back, const uint32_t *wanted)
+{
+	uint32_t order[LARGE];
+
+	trace(text);
+	assert_true(maple_order_foresee_turns(model, back, order));
+	assert_memory_equal(order, wanted, model->n * sizeof(*wanted));
+}
+
+/* Point by point, but for who has to wait for a lock or for its creation. */
+static void test_turns(void **state)
+{
+	static const char free_[] = "1Rx 1Wx 2Rx 2Wx 3Rx 3Wx",
+			  locked[] = "1LL 1Rx 1uL 2LL 2Wx 2uL",
+			  born[] = "1Wx 1c2 1Wx 2S  2Rx 2Rx";
+
+	assert_turns(free_, false, (uint32_t[]){ 0, 2, 4, 1, 3, 5 });
+	assert_turns(free_, true, (uint32_t[]){ 4, 2, 0, 5, 3, 1 });
+	assert_turns(locked, false, (uint32_t[]){ 0, 1, 2, 3, 4, 5 });
+	assert_turns(locked, true, (uint32_t[]){ 3, 4, 5, 0, 1, 2 });
+	assert_turns(born, true, (uint32_t[]){ 0, 1, 3, 4, 2, 5 });
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -613,6 +636,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_lost_signal, teardown),
 		cmocka_unit_test_teardown(test_schedule, teardown),
 		cmocka_unit_test_teardown(test_between_points, teardown),
+		cmocka_unit_test_teardown(test_turns, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

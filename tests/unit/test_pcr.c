@@ -176,6 +176,38 @@ static void an_order_is_solved_for(void **state)
 	close_rig(&r);
 }
 
+/* Who begins, in the run in which threads take turns, after three others. */
+static uint32_t turns_after(const struct told *told)
+{
+	struct rig r;
+	uint32_t base;
+
+	begin(&r, false);
+	for (unsigned int run = 0; run < 3; run++) {
+		assert_int_equal(ask(&r), MAPLE_NEXT_RUN);
+		assert_int_equal(r.job.policy.base, MAPLE_POLICY_OLDEST);
+		did(&r, told);
+	}
+	assert_int_equal(ask(&r), MAPLE_NEXT_RUN);
+	assert_int_equal(r.job.policy.policy, MAPLE_POLICY_LIST);
+	assert_int_equal(r.job.switches.n, 0);
+	assert_null(r.job.goal);
+	base = r.job.policy.base;
+	did(&r, told);
+	assert_int_equal(ask(&r), MAPLE_NEXT_RUN);
+	assert_int_equal(r.job.policy.base, MAPLE_POLICY_OLDEST);
+	did(&r, told);
+	close_rig(&r);
+	return base;
+}
+
+/* Of these runs the last shows all that turns from the older one on would. */
+static void threads_take_turns_once(void **state)
+{
+	assert_int_equal(turns_after(first_1), MAPLE_POLICY_TURNS);
+	assert_int_equal(turns_after(both_read), MAPLE_POLICY_TURNS_BACK);
+}
+
 /* Then it looks at random, and says so, or is done. */
 static void until_nothing_is_left(bool covered)
 {
@@ -262,6 +294,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_order_is_solved_for),
+		cmocka_unit_test(threads_take_turns_once),
 		cmocka_unit_test(it_goes_on_at_random),
 		cmocka_unit_test(it_ends_when_all_is_covered),
 		cmocka_unit_test(what_was_lost_is_not_covered),

@@ -241,6 +241,59 @@ static void test_after_a_point(void **state)
 	assert_memory_equal(rig.step, wanted, sizeof(wanted));
 }
 
+static void assert_goes(enum maple_policy_first base,
+			const struct rig_program *program,
+			const unsigned int *wanted, unsigned int n)
+{
+	rig_order(MAPLE_POLICY_LIST, 0)->base = base;
+	rig_run(program);
+	assert_int_equal(rig.nsteps, n);
+	assert_memory_equal(rig.step, wanted, n * sizeof(*wanted));
+}
+
+/* Where nothing is said: one is through after the other, or they take turns. */
+static void test_who_is_first(void **state)
+{
+	static const struct rig_program program = {
+		.nthreads = 3,
+		.nops = { 2, 3, 2 },
+		.op = { { { 40, MAPLE_EV_READ, 1 }, { 41, MAPLE_EV_READ, 1 } },
+			{ { 50, MAPLE_EV_READ, 1 },
+			  { 51, MAPLE_EV_READ, 1 },
+			  { 52, MAPLE_EV_READ, 1 } },
+			{ { 60, MAPLE_EV_READ, 1 }, { 61, MAPLE_EV_READ, 1 } } },
+	};
+	static const unsigned int wanted[MAPLE_POLICY_FIRSTS][7] = {
+		[MAPLE_POLICY_OLDEST] = { 1, 1, 2, 2, 2, 3, 3 },
+		[MAPLE_POLICY_YOUNGEST] = { 3, 3, 2, 2, 2, 1, 1 },
+		[MAPLE_POLICY_TURNS] = { 1, 2, 3, 1, 2, 3, 2 },
+		[MAPLE_POLICY_TURNS_BACK] = { 3, 2, 1, 3, 2, 1, 2 },
+	};
+
+	for (unsigned int base = 0; base < MAPLE_POLICY_FIRSTS; base++)
+		assert_goes(base, &program, wanted[base], 7);
+}
+
+/* Who waits for a lock has no turn, and gets one when it is free. */
+static void test_turns_pass_by_who_waits(void **state)
+{
+	static const struct rig_program program = {
+		.nthreads = 2,
+		.nops = { 4, 4 },
+		.op = { { { 40, MAPLE_EV_LOCK, 2, 1 },
+			  { 41, MAPLE_EV_READ, 1 },
+			  { 42, MAPLE_EV_UNLOCK, 2 },
+			  { 43, MAPLE_EV_READ, 1 } },
+			{ { 50, MAPLE_EV_LOCK, 2, 1 },
+			  { 51, MAPLE_EV_READ, 1 },
+			  { 52, MAPLE_EV_UNLOCK, 2 },
+			  { 53, MAPLE_EV_READ, 1 } } },
+	};
+	static const unsigned int wanted[] = { 1, 1, 1, 2, 1, 2, 2, 2 };
+
+	assert_goes(MAPLE_POLICY_TURNS, &program, wanted, 8);
+}
+
 static void test_strange_lists_do_no_harm(void **state)
 {
 	struct rig_program program;
@@ -494,6 +547,18 @@ static void test_a_spin_ends_a_list(void **state)
 	assert_int_equal(reads_until_way(1000, false), 25);
 }
 
+static void test_what_may_be_first(void **state)
+{
+	assert_true(maple_policy_is_base(MAPLE_POLICY_LIST,
+					 MAPLE_POLICY_TURNS_BACK));
+	assert_false(
+		maple_policy_is_base(MAPLE_POLICY_LIST, MAPLE_POLICY_FIRSTS));
+	assert_true(
+		maple_policy_is_base(MAPLE_POLICY_SURW, MAPLE_POLICY_RANKED));
+	assert_false(
+		maple_policy_is_base(MAPLE_POLICY_SURW, MAPLE_POLICY_BASES));
+}
+
 static void test_what_may_stand_behind(void **state)
 {
 	assert_true(maple_policy_is_behind(0));
@@ -517,6 +582,9 @@ int main(void)
 		cmocka_unit_test(test_entries_hold_without_each_other),
 		cmocka_unit_test(test_threads_are_known_by_name),
 		cmocka_unit_test(test_after_a_point),
+		cmocka_unit_test(test_who_is_first),
+		cmocka_unit_test(test_turns_pass_by_who_waits),
+		cmocka_unit_test(test_what_may_be_first),
 		cmocka_unit_test(test_strange_lists_do_no_harm),
 		cmocka_unit_test(test_many_sites),
 		cmocka_unit_test(test_spinner_gives_way),

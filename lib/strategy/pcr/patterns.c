@@ -179,6 +179,23 @@ static bool on_promised(void *ctx, const struct maple_order_goal *goal)
 	return true;
 }
 
+/* Tells @sink what the run's events would show in the order of the @n in @at. */
+static void show_on_paper(struct learning *l, const uint32_t *at, uint32_t n,
+			  maple_order_sink sink, void *ctx)
+{
+	struct maple_event *event = malloc((n + 1u) * sizeof(*event));
+	struct maple_order_model *model = NULL;
+
+	for (uint32_t i = 0; i < n && event; i++) {
+		assert(at[i] < maple_order_events(l->model));
+		event[i] = l->event[maple_order_origin(l->model, at[i]).event];
+	}
+	if (event && !maple_order_model_build(event, n, false, &model))
+		maple_order_shown(model, sink, ctx);
+	maple_order_model_free(model);
+	free(event);
+}
+
 /*
  * What @found shows on paper, with all else behind it as the run had it: more
  * than it was solved for. That locks may be held there is left aside.
@@ -188,32 +205,57 @@ static void promise(struct learning *l, const struct maple_order_goal *goal,
 		    struct maple_patterns_order *order)
 {
 	struct promising x = { l, order };
-	uint32_t n = maple_order_events(l->model), at = 0;
+	uint32_t n = maple_order_events(l->model), many = 0;
 	unsigned int steps = maple_pattern_steps(goal->pattern.number);
-	struct maple_order_model *model = NULL;
-	struct maple_event *event;
+	uint32_t *at;
 	bool *done;
 
 	if (n > PROMISING)
 		return;
-	event = malloc((n + 1u) * sizeof(*event));
+	at = malloc((n + 1u) * sizeof(*at));
 	done = calloc(n + 1u, sizeof(*done));
-	for (uint32_t i = 0; i < n + found->n + steps && event && done; i++) {
+	for (uint32_t i = 0; i < n + found->n + steps && at && done; i++) {
 		uint32_t e = i < found->n	    ? found->event[i]
 			     : i < found->n + steps ? goal->event[i - found->n]
 						    : i - found->n - steps;
 
-		assert(e < n);
 		if (done[e])
 			continue;
 		done[e] = true;
-		event[at++] = l->event[maple_order_origin(l->model, e).event];
+		at[many++] = e;
 	}
-	if (event && done && !maple_order_model_build(event, at, false, &model))
-		maple_order_shown(model, on_promised, &x);
-	maple_order_model_free(model);
-	free(event);
+	if (at && done)
+		show_on_paper(l, at, many, on_promised, &x);
+	free(at);
 	free(done);
+}
+
+struct looking {
+	const struct maple_patterns *p;
+	bool news;
+};
+
+static bool on_paper(void *ctx, const struct maple_order_goal *goal)
+{
+	struct looking *x = ctx;
+	struct maple_patterns_key *key;
+
+	HASH_FIND(hh, x->p->keys, &goal->pattern, sizeof(goal->pattern), key);
+	x->news = !key || !key->shown;
+	return !x->news;
+}
+
+/* Whether turns of the threads would show, on paper, what no run has. */
+static bool turns_show(struct learning *l, bool back)
+{
+	struct looking x = { .p = l->p };
+	uint32_t n = maple_order_events(l->model);
+	uint32_t *at = malloc((n + 1u) * sizeof(*at));
+
+	if (at && maple_order_foresee_turns(l->model, back, at))
+		show_on_paper(l, at, n, on_paper, &x);
+	free(at);
+	return x.news;
 }
 
 static int put(struct learning *l, struct maple_patterns_key *key,
@@ -327,6 +369,9 @@ static int learn(struct learning *l, const struct maple_kept *kept,
 		l->model = model;
 		l->event = kept->event;
 		maple_order_shown(model, on_shown, l);
+		l->p->back = l->p->promises &&
+			     maple_order_events(model) <= PROMISING &&
+			     !turns_show(l, false) && turns_show(l, true);
 		l->p->cut = kept->cut;
 		if (!l->error && l->p->mode != MAPLE_PATTERNS_COUNT)
 			l->p->cut |= !maple_order_wanted(model, on_wanted, l);

@@ -20,12 +20,13 @@
 
 #define QUIET  1000 /* runs without news, before a campaign ends */
 #define BARREN 2    /* runs without news, before some are drawn */
+#define TURNS  4    /* the run in which threads go by turns */
 #define DRY    3    /* ... at random, before all is said to be covered */
 
 struct maple_pcr {
 	struct maple_profiling profiling;
 	struct maple_patterns patterns;
-	unsigned int runs, underway;
+	unsigned int runs, underway, begun;
 	bool drew; /* the last one was drawn, though there are orders */
 	unsigned int quiet; /* runs without news, in a row */
 	unsigned int dry;   /* ... at random, from which all was learned */
@@ -56,6 +57,7 @@ static enum maple_next next(void *self, struct maple_job *job,
 	struct maple_switches none = { 0 };
 
 	s->underway++;
+	s->begun++;
 	if (s->patterns.mode == MAPLE_PATTERNS_SEEK) {
 		*e = maple_patterns_seek(&s->patterns, p, job, err);
 		return MAPLE_NEXT_RUN;
@@ -63,6 +65,13 @@ static enum maple_next next(void *self, struct maple_job *job,
 	if (!s->runs && s->underway == 1) {
 		*e = maple_profiling_follow(p, job, &maple_patterns_how, &none,
 					    err);
+		return MAPLE_NEXT_RUN;
+	}
+	if (s->begun == TURNS) {
+		*e = maple_profiling_follow(p, job, &maple_patterns_how, &none,
+					    err);
+		job->policy.base = s->patterns.back ? MAPLE_POLICY_TURNS_BACK
+						    : MAPLE_POLICY_TURNS;
 		return MAPLE_NEXT_RUN;
 	}
 	/* By turns with orders that bring nothing: orders are of what is known. */
