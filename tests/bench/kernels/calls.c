@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * calls N: N thousand times by each thread a lock is taken with nothing done
- * under it, a few bytes are copied, and memory comes and goes. A last time there
- * is something under the lock.
+ * under it, a few bytes are copied, and memory comes and goes. A last time
+ * there is something under the lock.
  */
 #include <string.h>
 #include "kernel.h"
