@@ -519,6 +519,28 @@ static bool in_one_function(const struct maple_registry *reg, uint32_t a,
 }
 
 /*
+ * Calls inward of the one that they have in common contexts @a and @b have, if
+ * they are known and both have some; whether one function made the two then.
+ */
+static bool differ(const struct maple_registry *reg, uint32_t a, uint32_t b,
+		   uint32_t *na, uint32_t *nb)
+{
+	const struct context *x, *y;
+
+	*na = *nb = 0;
+	HASH_FIND(hh, reg->contexts, &a, sizeof(a), x);
+	HASH_FIND(hh, reg->contexts, &b, sizeof(b), y);
+	if (!x || !y)
+		return false;
+	*na = x->n;
+	*nb = y->n;
+	while (*na && *nb && x->calls[*na - 1] == y->calls[*nb - 1])
+		--*na, --*nb;
+	return *na && *nb &&
+	       in_one_function(reg, x->calls[*na - 1], y->calls[*nb - 1]);
+}
+
+/*
  * maple_registry_apart - how many calls inward of the function that made both
  *                        the accesses with context @a and those with @b they
  *                        are, which differ: from 1; 0: no execution of one
@@ -527,24 +549,13 @@ static bool in_one_function(const struct maple_registry *reg, uint32_t a,
 unsigned int maple_registry_apart(const struct maple_registry *reg, uint32_t a,
 				  uint32_t b)
 {
-	const struct context *x, *y;
-	unsigned int apart = 0;
-	uint32_t i, k;
+	uint32_t na, nb;
+	bool one;
 
 	lock(reg);
-	HASH_FIND(hh, reg->contexts, &a, sizeof(a), x);
-	HASH_FIND(hh, reg->contexts, &b, sizeof(b), y);
-	if (x && y) {
-		i = x->n;
-		k = y->n;
-		while (i && k && x->calls[i - 1] == y->calls[k - 1])
-			i--, k--;
-		if (i && k &&
-		    in_one_function(reg, x->calls[i - 1], y->calls[k - 1]))
-			apart = i > k ? i : k;
-	}
+	one = differ(reg, a, b, &na, &nb);
 	unlock(reg);
-	return apart;
+	return !one ? 0 : na > nb ? na : nb;
 }
 
 /*
@@ -555,25 +566,14 @@ unsigned int maple_registry_apart(const struct maple_registry *reg, uint32_t a,
 bool maple_registry_together(const struct maple_registry *reg, uint32_t a,
 			     uint32_t b)
 {
-	const struct context *x, *y;
-	bool may = true;
-	uint32_t i, k;
+	uint32_t na, nb;
+	bool one;
 
 	lock(reg);
-	HASH_FIND(hh, reg->contexts, &a, sizeof(a), x);
-	HASH_FIND(hh, reg->contexts, &b, sizeof(b), y);
-	if (x && y) {
-		i = x->n;
-		k = y->n;
-		while (i && k && x->calls[i - 1] == y->calls[k - 1])
-			i--, k--;
-		/* Else one of the two was called by what made the other. */
-		if (i && k)
-			may = in_one_function(reg, x->calls[i - 1],
-					      y->calls[k - 1]);
-	}
+	one = differ(reg, a, b, &na, &nb);
 	unlock(reg);
-	return may;
+	/* Without calls one of the two was called by what made the other. */
+	return one || !na || !nb;
 }
 
 static int look_up(const struct maple_registry *reg, uint32_t number,

@@ -7,27 +7,7 @@
 # program is tested in guests.
 
 load common
-
-server=
-ours=
-
-# Starts a server of this kind; its number is $server.
-serve() { # KIND [THREADS]
-	: >"$BATS_TEST_TMPDIR/said"
-	"$E2E/server" "$@" >"$BATS_TEST_TMPDIR/said" 3>&- &
-	ours="$ours $!"
-	for try in {1..50}; do
-		[ ! -s "$BATS_TEST_TMPDIR/said" ] || break
-		sleep 0.1
-	done
-	server=$(<"$BATS_TEST_TMPDIR/said")
-	[ -n "$server" ]
-}
-
-teardown() {
-	[ -z "$ours" ] || kill -KILL $ours 2>/dev/null || true
-	[ -z "$ours" ] || wait $ours 2>/dev/null || true
-}
+load serving
 
 doctor_says() { # PROBE
 	"$BUILD/mapletest" doctor --format json 2>/dev/null |
@@ -79,7 +59,7 @@ attach_behind() { # OPTIONS... PID
 
 	needs_ebpf
 	[ "$(doctor_says maple.ko)" != ok ] || enforce=module wanted=0
-	serve clean
+	serve "$E2E/server" clean
 	before=$(state_of $server)
 	attach --max-time 5s $server
 	ended_with $wanted
@@ -100,7 +80,7 @@ attach_behind() { # OPTIONS... PID
 @test "--sites pairs joins it with few probes" {
 	needs_ebpf
 	export XDG_CACHE_HOME=$BATS_TEST_TMPDIR
-	serve clean
+	serve "$E2E/server" clean
 	attach --sites pairs --max-time 3s $server
 	ended_with 0 125
 	holds '[.coverage.predicted[]] | add > 0'
@@ -110,7 +90,7 @@ attach_behind() { # OPTIONS... PID
 
 @test "it ends when asked: a signal, mapled detach, and then who asks is told" {
 	needs_ebpf
-	serve clean
+	serve "$E2E/server" clean
 	attach_behind $server
 	mapletest attach $server
 	ended_with 125
@@ -131,7 +111,7 @@ attach_behind() { # OPTIONS... PID
 	local started
 
 	[ "$(id -u)" = 0 ] || skip "another user's process takes root"
-	serve clean
+	serve "$E2E/server" clean
 	read -r -a started <"/proc/$server/stat"
 	setpriv --reuid 54321 --regid 54321 --clear-groups perl -MSocket -e '
 		socket(S, AF_UNIX, SOCK_STREAM, 0) or die;
@@ -159,7 +139,7 @@ attach_behind() { # OPTIONS... PID
 	local before
 
 	needs_ebpf
-	serve clean
+	serve "$E2E/server" clean
 	before=$(state_of $server)
 	attach_behind $server
 	kill -KILL $attached
@@ -172,12 +152,12 @@ attach_behind() { # OPTIONS... PID
 
 @test "the server's end is its own affair, but a crash is a finding" {
 	needs_ebpf
-	serve clean
+	serve "$E2E/server" clean
 	attach_behind $server
 	kill -TERM $server
 	wait $attached && fail "0?" || [ $? = 125 ]
 	grep -q "process $server was ended by SIGTERM" "$BATS_TEST_TMPDIR/live"
-	serve clean
+	serve "$E2E/server" clean
 	attach_behind --format json --output "$json" $server
 	kill -SEGV $server
 	wait $attached && fail "0?" || [ $? = 66 ]
@@ -189,7 +169,7 @@ attach_behind() { # OPTIONS... PID
 
 @test "mapled attach does the same" {
 	needs_ebpf
-	serve clean
+	serve "$E2E/server" clean
 	run --separate-stderr timeout -s KILL 60 "$BUILD/mapled" attach \
 		--no-daemon --backend kernel --db "$db" --max-time 5s --quiet \
 		$server
@@ -227,7 +207,7 @@ lent() { # WORD...
 # Some kernels would kill it for our probes: there it is refused.
 @test "a server that filters its system calls lives on" {
 	needs_ebpf
-	serve filtered
+	serve "$E2E/server" filtered
 	attach --max-time 5s $server
 	ended_with 125
 	says "nothing is enforced|filters its system calls.*6.14"
@@ -254,9 +234,9 @@ refused() { # WORDS PID
 	says "this very maple"
 	kernel=$(pgrep -f -x -P 0 '\[?kthreadd\]?' || pgrep -x kthreadd || true)
 	[ -z "$kernel" ] || refused "thread of the kernel" "$kernel"
-	serve traced
+	serve "$E2E/server" traced
 	refused "traced by server.*let go" $server
-	serve clean
+	serve "$E2E/server" clean
 	thread=$(ls /proc/$server/task | tail -1)
 	refused "thread of process $server: .mapletest attach $server" $thread
 	for wrong in x 0 -5 12x 99999999999 ''; do
@@ -271,7 +251,7 @@ refused() { # WORDS PID
 
 @test "another user's process takes root" {
 	[ "$(id -u)" = 0 ] || skip "takes root to become another user"
-	serve clean
+	serve "$E2E/server" clean
 	run --separate-stderr timeout -s KILL 20 setpriv --reuid=65534 \
 		--clear-groups "$BUILD/mapletest" attach --db :memory: $server
 	ended_with 125
@@ -295,7 +275,7 @@ refused() { # WORDS PID
 	cp "$E2E/server" "$BATS_TEST_TMPDIR/served"
 	E2E=$BATS_TEST_TMPDIR
 	mv "$E2E/served" "$E2E/server"
-	serve clean
+	serve "$E2E/server" clean
 	cp "$E2E/server" "$E2E/new"
 	mv "$E2E/new" "$E2E/server"
 	refused "replaced.*start it again" $server
@@ -303,7 +283,7 @@ refused() { # WORDS PID
 
 @test "one thread is observed, and it is said that it takes two" {
 	needs_ebpf
-	serve clean 0
+	serve "$E2E/server" clean 0
 	attach --max-time 1s $server
 	ended_with 125
 	says "process $server has one thread"

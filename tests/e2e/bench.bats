@@ -67,6 +67,14 @@ times() { # N PATTERN
 		<<<"$output"
 }
 
+@test "what a filter saves: a line for each row, and who is missed by none" {
+	MAPLE_BENCH_QUICK=1 bench ablation --out "$BATS_TEST_TMPDIR/out"
+	ended_with 0
+	grep -qxE 'often controlled:lu:4 [0-9.]+ [0-9.e+]+ [0-9]+\.[0-9]{2}' \
+		<<<"$output" || fail "$output"
+	grep -qx 'missed by no row: none' <<<"$output" || fail "$output"
+}
+
 @test "a program that fails is named and in no mean" {
 	programs --command broken "sh -c 'echo what it said; exit 3'" \
 		--command small "$BUILD/tests/bench/kernels/radix 20"

@@ -2,29 +2,7 @@
 # A server that is joined by the agent, and what is to be as it was before; for
 # the tests of this folder. The files of a test lie in $BATS_TEST_TMPDIR.
 
-server=
-ours=
-
-# Starts what says its number; it is $server.
-serve() { # PROGRAM [ARGUMENTS]
-	local program=$1
-
-	shift
-	: >"$BATS_TEST_TMPDIR/said"
-	"$program" "$@" >"$BATS_TEST_TMPDIR/said" 3>&- &
-	ours="$ours $!"
-	for try in {1..300}; do
-		[ ! -s "$BATS_TEST_TMPDIR/said" ] || break
-		sleep 0.1
-	done
-	server=$(<"$BATS_TEST_TMPDIR/said")
-	[ -n "$server" ]
-}
-
-teardown() {
-	[ -z "$ours" ] || kill -KILL $ours 2>/dev/null || true
-	[ -z "$ours" ] || wait $ours 2>/dev/null || true
-}
+load serving
 
 # How the server's threads are scheduled, who traces it, what it has mapped and
 # opened.

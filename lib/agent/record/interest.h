@@ -11,7 +11,7 @@
 
 struct maple_agent_site;
 
-/* The last four are of sites alone, but for alone and wanted. */
+/* What slots and the stub look at, left, live and slow, is of sites alone. */
 struct maple_interest {
 	uint32_t count; /* of its events, or calls, since it was last armed */
 	uint32_t left;	/* quiet: hits that are passed by until it asks to be
