@@ -75,7 +75,7 @@ begin() {
 	[ $(((round / 5 + ${MAPLE_TEST_OBSERVED:-0}) % 2)) = 0 ] || also=(--observe)
 	number=$(env "MAPLE_TEST_OF_JOB=$BATS_TEST_TMPDIR" "$BUILD/mapletest" \
 		attach --detach --quiet --no-daemon --db "$db" --backend agent \
-		--keep-going "${also[@]}" --max-time 1000s "$server" \
+		--keep-going --fresh "${also[@]}" --max-time 1000s "$server" \
 		2>"$BATS_TEST_TMPDIR/err" 3>&-) ||
 		fail "round $round, no job: $(cat "$BATS_TEST_TMPDIR/err")"
 	carrier=$(known pid)

@@ -21,8 +21,8 @@ watch() { # the words of its line
 	start_watch
 }
 
-start_watch() {
-	"$BUILD/mapled" watch --config "$conf" --state "$state" \
+start_watch() { # [COMMAND...]
+	"$@" "$BUILD/mapled" watch --config "$conf" --state "$state" \
 		>>"$dir/log" 2>&1 3>&- &
 	watch=$!
 	ours="$ours $watch"
@@ -211,7 +211,9 @@ as_user() {
 	serve setpriv --reuid=65534 --regid=65534 --clear-groups \
 		"$dir/answers_of_test" "$dir/answers"
 	echo "watch = nobody $dir/answers_of_test share=100% stretch=2s" >"$conf"
-	start_watch
+	# With the capabilities of its unit, and no others.
+	start_watch setpriv --no-new-privs --inh-caps=-all \
+		--bounding-set=-all,+setuid,+setgid,+chown,+kill
 	tells "process $server: [1-9]"
 	uid=$(stat -c %u "$place/memo.db")
 	kill "$watch"

@@ -60,9 +60,13 @@ static bool is_in(const struct maple_join_state *s)
 
 static void leave_for_good(struct maple_inside *in)
 {
+	struct maple_error err;
+
 	for (int tries = 0; tries < LEAVE_TRIES && is_in(in->state); tries++)
 		carry_out(in, LEAVE);
-	maple_call_clear(&in->state->call);
+	/* A call that has told its result is on its way back for a while. */
+	if (in->state->call.room && !maple_inside_settle(in, &err))
+		maple_call_clear(&in->state->call);
 }
 
 /* Until nobody asks any more. */
