@@ -33,21 +33,21 @@ join_often() { # WANTED [OPTION...]
 	local wanted=$1 joins=0 more busy=0
 
 	shift
-
-	until [ $joins -ge "$wanted" ]; do
+	status=
+	until [ $joins -ge "$wanted" ] && [ "$status" = 0 ]; do
 		limit=200 attach --timeout 200ms --max-time 15s --keep-going \
 			--fresh "$@" $server
-		# Beside other campaigns there may be no time left for this one.
+		more=$(jq '.runs.profile + .runs.enforced' "$json")
+		joins=$((joins + more))
+		# Beside other campaigns there may be too little time for this one.
 		if [ "$status" = 125 ] && [ $((busy += 1)) -le 40 ] &&
-			grep -q 'another campaign gave the CPU back' <<<"$stderr"; then
+			grep -q 'another campaign' <<<"$stderr"; then
 			continue
 		fi
 		ended_with 0
 		holds '.backends.observe == "agent" and
 			.backends.enforce == "agent"'
-		more=$(jq '.runs.profile + .runs.enforced' "$json")
 		[ "$more" -ge 1 ] || fail "it was not joined"
-		joins=$((joins + more))
 	done
 	echo "# joined and left $joins times"
 }
