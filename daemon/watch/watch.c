@@ -144,6 +144,7 @@ static double await(struct maple_watch *w, const struct maple_watch_entry *e,
 			 ? (int)syscall(SYS_pidfd_open, job->carrier.pid, 0)
 			 : -1;
 	int64_t late = job->began + (int64_t)e->line.stretch + LATE;
+	int64_t last = late + 2 * LATE;
 	double used = 0, more;
 	bool ended = fd < 0;
 
@@ -152,7 +153,9 @@ static double await(struct maple_watch *w, const struct maple_watch_entry *e,
 
 		more = used_by(&job->carrier);
 		used = more > used ? more : used;
-		ended = poll(&pfd, 1, 0) == 1 || !runs(&job->carrier);
+		/* Who it is is the user's word: nobody keeps us for ever. */
+		ended = poll(&pfd, 1, 0) == 1 || !runs(&job->carrier) ||
+			today() > last;
 		if (!ended && today() > late) {
 			stop_late(e, user);
 			late = today() + LATE;
@@ -164,17 +167,20 @@ static double await(struct maple_watch *w, const struct maple_watch_entry *e,
 	return ended ? used : -1;
 }
 
-static void tell(const struct maple_watch_entry *e,
+static void tell(const struct maple_watch_entry *e, uid_t user,
 		 const struct maple_stretch_news *news, double cost,
 		 double pause)
 {
-	char number[24], pid[16];
+	char number[24], pid[16], uid[16];
+	/* As a job's other lines have them, for mapletest log. */
 	const struct maple_journal_field fields[] = { { "MAPLE_JOB", number },
 						      { "MAPLE_PID", pid },
+						      { "MAPLE_UID", uid },
 						      { NULL, NULL } };
 
 	snprintf(number, sizeof(number), "%" PRIu64, e->job.number);
 	snprintf(pid, sizeof(pid), "%d", (int)e->job.process.pid);
+	snprintf(uid, sizeof(uid), "%u", (unsigned int)user);
 	maple_journal_with(
 		news->findings ? LOG_WARNING : LOG_INFO, NULL, fields,
 		"watch: job %s of %s, process %s: %s, %" PRIu64
@@ -275,7 +281,7 @@ static void follow(struct maple_watch *w, struct maple_watch_entry *e,
 		cost += maple_price_lost(&sample[0], &sample[1], &end);
 	else
 		cost += lasted;
-	tell(e, &news, cost, charge(e, cost, lasted, 0));
+	tell(e, user->uid, &news, cost, charge(e, cost, lasted, 0));
 	e->job.number = 0;
 }
 

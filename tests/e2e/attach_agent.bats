@@ -29,23 +29,25 @@ attach_behind() { # OPTIONS... PID
 }
 
 # Attaches to it until it has been joined and left so often: once a run.
-join_often() { # WANTED
-	local joins=0 more busy=0
+join_often() { # WANTED [OPTION...]
+	local wanted=$1 joins=0 more busy=0
 
-	until [ $joins -ge "$1" ]; do
-		limit=200 attach --timeout 200ms --max-time 15s --keep-going --fresh \
-			$server
-		# Beside other campaigns there may be no time left for this one.
+	shift
+	status=
+	until [ $joins -ge "$wanted" ] && [ "$status" = 0 ]; do
+		limit=200 attach --timeout 200ms --max-time 15s --keep-going \
+			--fresh "$@" $server
+		more=$(jq '.runs.profile + .runs.enforced' "$json")
+		joins=$((joins + more))
+		# Beside other campaigns there may be too little time for this one.
 		if [ "$status" = 125 ] && [ $((busy += 1)) -le 40 ] &&
-			grep -q 'another campaign gave the CPU back' <<<"$stderr"; then
+			grep -q 'another campaign' <<<"$stderr"; then
 			continue
 		fi
 		ended_with 0
 		holds '.backends.observe == "agent" and
 			.backends.enforce == "agent"'
-		more=$(jq '.runs.profile + .runs.enforced' "$json")
 		[ "$more" -ge 1 ] || fail "it was not joined"
-		joins=$((joins + more))
 	done
 	echo "# joined and left $joins times"
 }
@@ -118,7 +120,7 @@ ask_nginx() { # FOLDER
 	asking=$!
 	serves
 	before=$(state_of $server | grep -v '^[0-9]*$')
-	join_often 200
+	join_often 200 --max-time 60s --include '*/nginx'
 	[ "$(ls "/proc/$server/task" | wc -l)" = 5 ] || fail "it has no threads"
 	kill -0 $server
 	serves

@@ -7,7 +7,8 @@
 # joiner is killed in the moment at which it stops a thread, epoll_wait() of that
 # thread may be interrupted, once; else no wait is.
 #
-# MAPLE_TEST_KILLS  how often, instead of 5; with MAPLE_FULL 200
+# MAPLE_TEST_KILLS     how often, instead of 5; with MAPLE_FULL 200
+# MAPLE_TEST_OBSERVED  1: in the other five of ten rounds nothing is forced
 
 load common.bash
 load joined.bash
@@ -67,10 +68,14 @@ eventually() { # WHAT COMMAND...
 	done
 }
 
+# Orders are forced on it, or, of ten rounds in the last five, it is observed only.
 begin() {
+	local also=(--timeout 1s)
+
+	[ $(((round / 5 + ${MAPLE_TEST_OBSERVED:-0}) % 2)) = 0 ] || also=(--observe)
 	number=$(env "MAPLE_TEST_OF_JOB=$BATS_TEST_TMPDIR" "$BUILD/mapletest" \
 		attach --detach --quiet --no-daemon --db "$db" --backend agent \
-		--keep-going --timeout 1s --max-time 1000s "$server" \
+		--keep-going --fresh "${also[@]}" --max-time 1000s "$server" \
 		2>"$BATS_TEST_TMPDIR/err" 3>&-) ||
 		fail "round $round, no job: $(cat "$BATS_TEST_TMPDIR/err")"
 	carrier=$(known pid)

@@ -21,8 +21,8 @@ watch() { # the words of its line
 	start_watch
 }
 
-start_watch() {
-	"$BUILD/mapled" watch --config "$conf" --state "$state" \
+start_watch() { # [COMMAND...]
+	"$@" "$BUILD/mapled" watch --config "$conf" --state "$state" \
 		>>"$dir/log" 2>&1 3>&- &
 	watch=$!
 	ours="$ours $watch"
@@ -166,6 +166,38 @@ stretches() {
 	! grep -q maple-agent "/proc/$server/maps" || fail "the agent is there"
 }
 
+# As a user who is not root, with a state of that user's own.
+as_user() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups \
+		env XDG_STATE_HOME="$dir/own" "$@"
+}
+
+@test "who is not root watches what is one's own, and nothing else" {
+	[ "$(id -u)" = 0 ] || skip "takes root to become another user"
+	setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$BUILD/mapletest" ||
+		skip "$BUILD cannot be seen by another user"
+	prepare
+	chmod a+rx "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "$dir"
+	mkdir "$dir/own" && chown 65534:65534 "$dir/own"
+	touch "$dir/answers" && chmod 666 "$dir/answers"
+	serve as_user "$dir/answers_of_test" "$dir/answers"
+	printf 'watch = %s\n' "root $dir/answers_of_test share=100%" \
+		"nobody $dir/answers_of_test share=100% stretch=1s" >"$conf"
+	as_user "$BUILD/mapled" watch --config "$conf" >>"$dir/log" 2>&1 3>&- &
+	watch=$!
+	ours="$ours $watch"
+	state=$dir/own/maple/watch
+	tells "process $server: [1-9]"
+	grep -q "the processes of root are root's to join" "$dir/log" ||
+		fail "$(cat "$dir/log")"
+	# Ahead of the jobs, for people; not in what programs read.
+	as_user "$BUILD/mapled" jobs | grep -q '^watched: .*answers_of_test of nobody'
+	as_user "$BUILD/mapled" jobs --format json | jq -e .jobs >/dev/null
+	run --separate-stderr as_user "$BUILD/mapled" watch --status
+	ended_with 0
+	[[ $output == *"process $server"* ]] || fail "$output"
+}
+
 @test "root's watch is the user's own job, in the user's place" {
 	local place=/var/lib/maple/nobody had=yes uid
 
@@ -179,7 +211,9 @@ stretches() {
 	serve setpriv --reuid=65534 --regid=65534 --clear-groups \
 		"$dir/answers_of_test" "$dir/answers"
 	echo "watch = nobody $dir/answers_of_test share=100% stretch=2s" >"$conf"
-	start_watch
+	# With the capabilities of its unit, and no others.
+	start_watch setpriv --no-new-privs --inh-caps=-all \
+		--bounding-set=-all,+setuid,+setgid,+chown,+kill
 	tells "process $server: [1-9]"
 	uid=$(stat -c %u "$place/memo.db")
 	kill "$watch"

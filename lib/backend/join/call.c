@@ -27,8 +27,10 @@
 #define STACK	 65536 /* bytes that the call may want */
 #define ROOM	 320   /* zeros that have to be there */
 #define XSAVE	 16384 /* bytes, at most: AMX has 11,008 */
-#define WITHIN	 10.0  /* seconds */
-#define XHEADER	 512   /* where the state's header is; it has 64 bytes */
+#define WITHIN	 10.0  /* seconds that it may sleep, ... */
+#define AT_MOST \
+	600.0	    /* ... and that it may take: others want the CPU as well */
+#define XHEADER 512 /* where the state's header is; it has 64 bytes */
 
 /* What the code works on; it knows where what is. */
 struct block {
@@ -219,6 +221,11 @@ int maple_call_begin(struct maple_call *call, struct maple_halted *t,
 	uint64_t size = offsetof(struct block, state) + state_size() + 64;
 
 	assert(call->room && what->function);
+	if (!maple_call_is_back(call))
+		return maple_error_set(err, EBUSY,
+				       "thread %d of process %d has not come "
+				       "back from a call",
+				       call->tid, call->pid);
 	if (!maple_halt_restarts(t))
 		return maple_error_set(err, EAGAIN,
 				       "thread %d does not wait any more",
@@ -245,9 +252,40 @@ int maple_call_begin(struct maple_call *call, struct maple_halted *t,
 	    ptrace(PTRACE_SETREGS, t->tid, NULL, &there))
 		return maple_error_set(err, errno, "thread %d of process %d: %m",
 				       t->tid, call->pid);
+	call->away = true;
 	ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
 	t->tid = 0;
 	return 0;
+}
+
+/*
+ * maple_call_is_back - whether nobody is under way: who was sent has come back,
+ * or is no more
+ *
+ * What a call has left behind on its way is needed until then.
+ */
+bool maple_call_is_back(struct maple_call *call)
+{
+	struct block head;
+
+	if (!call->away)
+		return true;
+	if (maple_memory_read(call->pid, call->block, &head,
+			      offsetof(struct block, text)) &&
+	    !head.done && maple_process_has(call->pid, call->tid))
+		return false;
+	call->away = false;
+	return true;
+}
+
+/* It works, or waits for the CPU or the kernel, and not for another thread. */
+static bool is_busy(const struct maple_call *call)
+{
+	char state = 'S';
+	uint64_t ns;
+
+	return maple_process_cpu(call->pid, call->tid, &ns, &state) &&
+	       (state == 'R' || state == 'D');
 }
 
 /* maple_call_is_in - whether who stands at @pc is about to return from a call */
@@ -260,7 +298,8 @@ bool maple_call_is_in(const struct maple_call *call, uint64_t pc)
 int maple_call_end(struct maple_call *call, uint64_t *result,
 		   struct maple_error *err)
 {
-	double until = maple_clock_now() + WITHIN;
+	double now = maple_clock_now(), until = now + WITHIN;
+	const double last = now + AT_MOST;
 	const struct timespec pause = { 0, 300000 };
 	struct block head;
 
@@ -273,7 +312,11 @@ int maple_call_end(struct maple_call *call, uint64_t *result,
 				err, ESRCH, "process %d has ended", call->pid);
 		if (head.done)
 			break;
-		if (maple_clock_now() > until)
+		now = maple_clock_now();
+		/* While it works, all others may stand and rely on its end. */
+		if (now > until && is_busy(call))
+			until = now + 1;
+		if (now > until || now > last)
 			return maple_error_set(err, ETIMEDOUT,
 					       "thread %d of process %d does "
 					       "not come back: it waits for "
@@ -282,6 +325,7 @@ int maple_call_end(struct maple_call *call, uint64_t *result,
 		nanosleep(&pause, NULL);
 	}
 	*result = head.result;
+	call->away = false;
 	return 0;
 }
 

@@ -43,8 +43,10 @@ static struct maple_halted *caller(struct maple_inside *in)
 }
 
 /* Nobody is on the way back from a call: its code may be written anew. */
-static bool is_settled(const struct maple_inside *in)
+static bool is_settled(struct maple_inside *in)
 {
+	if (!maple_call_is_back(&in->state->call))
+		return false;
 	for (unsigned int i = 0; i < in->stop.n; i++)
 		if (in->stop.thread[i].tid &&
 		    maple_call_is_in(&in->state->call,

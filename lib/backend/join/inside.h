@@ -19,6 +19,7 @@ int maple_inside_load(struct maple_inside *in, struct maple_error *err);
 int maple_inside_unload(struct maple_inside *in, struct maple_error *err);
 int maple_inside_call(struct maple_inside *in, const struct maple_called *what,
 		      uint64_t *result, struct maple_error *err);
+int maple_inside_settle(struct maple_inside *in, struct maple_error *err);
 
 /* inside.c */
 uint64_t maple_inside_function(const struct maple_inside *in, const char *name);

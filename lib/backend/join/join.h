@@ -47,6 +47,7 @@ struct maple_call {
 	pid_t pid, tid;
 	uint64_t room;	/* of the code, in the process; 0: not there yet */
 	uint64_t block; /* what it works on, on the thread's stack */
+	bool away; /* a thread was sent, and was not seen to have come back */
 };
 
 #define MAPLE_CALL_TEXT 256 /* bytes of a text that may go with a call */
@@ -63,6 +64,7 @@ int maple_call_begin(struct maple_call *call, struct maple_halted *t,
 		     const struct maple_called *what, struct maple_error *err);
 int maple_call_end(struct maple_call *call, uint64_t *result,
 		   struct maple_error *err);
+bool maple_call_is_back(struct maple_call *call);
 bool maple_call_is_in(const struct maple_call *call, uint64_t pc);
 void maple_call_clear(struct maple_call *call);
 

@@ -61,9 +61,13 @@ static bool is_in(const struct maple_join_state *s)
 
 static void leave_for_good(struct maple_inside *in)
 {
+	struct maple_error err;
+
 	for (int tries = 0; tries < LEAVE_TRIES && is_in(in->state); tries++)
 		carry_out(in, LEAVE);
-	maple_call_clear(&in->state->call);
+	/* A call that has told its result is on its way back for a while. */
+	if (in->state->call.room && !maple_inside_settle(in, &err))
+		maple_call_clear(&in->state->call);
 }
 
 /* Until nobody asks any more. */
@@ -119,6 +123,26 @@ static bool has_ended(int pidfd, int ms)
 	return poll(&pfd, 1, ms) == 1;
 }
 
+/*
+ * Of all that was open these two: whoever waits for the end of a socket of
+ * mapletest's is to see it, as the warden does, and as mapletest does of ours.
+ */
+static void keep_open(int one, int other)
+{
+	const int kept[] = { one < other ? one : other,
+			     one < other ? other : one };
+	int from = STDERR_FILENO + 1;
+
+	for (int i = 0; i < 2; i++) {
+		if (kept[i] > from)
+			close_range((unsigned int)from,
+				    (unsigned int)kept[i] - 1, 0);
+		if (kept[i] >= from)
+			from = kept[i] + 1;
+	}
+	close_range((unsigned int)from, ~0u, 0);
+}
+
 /* Whose turn it was is over, and the process is the caller's; else another's. */
 static bool take_turn(struct maple_join_state *s, unsigned int turn)
 {
@@ -134,6 +158,7 @@ static void inherit(struct maple_inside *in, int joiner, int maker,
 		    unsigned int turn)
 {
 	prctl(PR_SET_NAME, "maple-heir");
+	keep_open(joiner, maker);
 	while (!has_ended(joiner, -1))
 		;
 	while (is_in(in->state) && in->state->turn == turn)
@@ -143,17 +168,13 @@ static void inherit(struct maple_inside *in, int joiner, int maker,
 }
 
 /* Before it does anything, a joiner has an heir; -errno. */
-static int make_heir(struct maple_inside *in, int socket, int maker,
-		     unsigned int turn)
+static int make_heir(struct maple_inside *in, int maker, unsigned int turn)
 {
 	int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	pid_t heir = self < 0 ? -1 : fork();
 
-	if (!heir) {
-		/* Mapletest is to see the joiner's end. */
-		close(socket);
+	if (!heir)
 		inherit(in, self, maker, turn);
-	}
 	if (self >= 0)
 		close(self);
 	return heir < 0 ? -errno : 0;
@@ -201,10 +222,11 @@ _Noreturn void maple_joiner_run(const struct maple_joiner *j, int state_fd,
 	in.shm = mmap(NULL, sizeof(*in.shm), PROT_READ | PROT_WRITE, MAP_SHARED,
 		      j->shm_fd, 0);
 	if (in.shm == MAP_FAILED || parent < 0 ||
-	    make_heir(&in, socket, parent, j->turn + 1) ||
-	    !take_turn(in.state, j->turn))
+	    make_heir(&in, parent, j->turn + 1) || !take_turn(in.state, j->turn))
 		_exit(1);
 	serve(&in, socket, parent);
+	/* What could not be taken out by now is not for another one to try. */
+	take_turn(in.state, j->turn + 1);
 	_exit(0);
 }
 

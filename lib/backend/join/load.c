@@ -30,8 +30,11 @@ static void nap(long ms)
 	nanosleep(&t, NULL);
 }
 
-/* Nobody may be in the code that calls when it is written anew. */
-static int settle(struct maple_inside *in, struct maple_error *err)
+/*
+ * maple_inside_settle - waits until nobody is in the code that calls, nor will
+ * come back to it: then it may be written anew
+ */
+int maple_inside_settle(struct maple_inside *in, struct maple_error *err)
 {
 	struct maple_join_state *s = in->state;
 	bool is_in = true;
@@ -42,7 +45,9 @@ static int settle(struct maple_inside *in, struct maple_error *err)
 			return 0;
 		e = maple_halt_one(&in->stop, in->pid, s->call.tid, err);
 		is_in = !e && in->stop.n &&
-			maple_call_is_in(&s->call, in->stop.thread[0].regs.rip);
+			(maple_call_is_in(&s->call,
+					  in->stop.thread[0].regs.rip) ||
+			 !maple_call_is_back(&s->call));
 		maple_halt_go(&in->stop);
 		if (is_in)
 			nap(1);
@@ -100,7 +105,7 @@ int maple_inside_call(struct maple_inside *in, const struct maple_called *what,
 	int e;
 
 	assert(what->function && in->pid > 0);
-	e = settle(in, err);
+	e = maple_inside_settle(in, err);
 	if (!e)
 		e = stop_safe(in, err);
 	if (e)
