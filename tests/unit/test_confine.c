@@ -62,12 +62,12 @@ static bool by_the_door(const char *name)
 	return fd >= 0;
 }
 
-#define EXPECT(what)                                                   \
-	do {                                                           \
-		if (!(what)) {                                         \
-			fprintf(stderr, "not so: %s (%m)\n", #what);   \
-			_exit(1);                                      \
-		}                                                      \
+#define EXPECT(what)                                                 \
+	do {                                                         \
+		if (!(what)) {                                       \
+			fprintf(stderr, "not so: %s (%m)\n", #what); \
+			_exit(1);                                    \
+		}                                                    \
 	} while (0)
 
 static void look_at_files(void)
@@ -103,8 +103,7 @@ static void look_at_target(void)
 	EXPECT(by_the_door("maps"));
 	EXPECT(by_the_door("mem"));
 	EXPECT(!of_target("status"));
-	EXPECT(ptrace(PTRACE_SEIZE, target, NULL, NULL) == -1 &&
-	       errno == EPERM);
+	EXPECT(ptrace(PTRACE_SEIZE, target, NULL, NULL) == -1 && errno == EPERM);
 	if (landlock) {
 		EXPECT(of_target("maps") == EACCES);
 		EXPECT(of_target("mem") == EACCES);
