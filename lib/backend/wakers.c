@@ -28,7 +28,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include "backend/guard/door.h"
 #include "process.h"
@@ -54,7 +53,7 @@ static const uint64_t customary = BIT(SIGHUP) | BIT(SIGINT) | BIT(SIGQUIT) |
 /* Whoever is gone must not be looked up by name: process.c. */
 static FILE *open_of(pid_t pid, const char *name)
 {
-	if (syscall(SYS_tgkill, pid, pid, 0))
+	if (!maple_process_has(pid, pid))
 		return NULL;
 	return maple_door_read(pid, name);
 }

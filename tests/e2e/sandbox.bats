@@ -6,6 +6,7 @@
 # for line, by tests/unit/test_sandbox.c.
 
 load common
+load mapled.bash
 
 server=
 ours=
@@ -17,6 +18,7 @@ teardown() {
 		jq '.jobs[].number'); do
 		"$BUILD/mapletest" jobs --stop "$number" >/dev/null 2>&1 || true
 	done
+	[ -z "${socket-}" ] || { end_mapled KILL; rm -rf "$dir"; }
 	[ -z "$ours" ] || kill -KILL $ours 2>/dev/null || true
 	[ -z "$ours" ] || wait $ours 2>/dev/null || true
 }
@@ -164,6 +166,36 @@ parts() {
 		/proc/self/status)"* ]] || fail "$log"
 	[[ $log == *"Seccomp: $(awk '/^Seccomp:/ { print $2 }' \
 		/proc/self/status)"* ]] || fail "$log"
+}
+
+known() { # FIELD
+	"$BUILD/mapletest" jobs --format json | jq -r ".jobs[0].$1"
+}
+
+# mapled has a descriptor of each client's process.
+has_worker() {
+	grep -qs "^Pid:[[:space:]]*$worker\$" /proc/"$mapled"/fdinfo/*
+}
+
+@test "from inside, a worker finds mapled again that was restarted" {
+	open_folder
+	unset MAPLE_NO_DAEMON
+	start_mapled
+	serve_as env
+	run --separate-stderr timeout -s KILL 120 "$BUILD/mapletest" attach \
+		--detach --socket "$socket" --backend agent --timeout 300ms \
+		--keep-going --max-time 1000s "$server"
+	ended_with 0
+	worker=$(known pid)
+	says_of "$worker" 'Seccomp: 2'
+	until_it has_worker
+	end_mapled KILL
+	start_mapled
+	until_it has_worker
+	[ "$(known state)" = running ]
+	mapletest jobs --stop 1
+	ended_with 0
+	memo_is_whole
 }
 
 @test "doctor says what the sandbox is made of" {

@@ -110,3 +110,36 @@ capable:  600 1
 group:  600 1
 named: 54321 /tmp/user/memo.db 600 0" ] || fail
 }
+
+# A job of root's: what it observes with it keeps, all else takes the warden.
+job='
+uid=54321
+export HOME=/tmp/root
+mkdir /tmp/root && chmod 1777 /tmp
+serve_as="setpriv --reuid $uid --regid $uid --clear-groups"
+for try in 1 2 3 4 5; do
+	serve crash
+	number=$(mapletest attach --detach --seed $try --max-time ${1}s $server)
+	worker=$(mapletest jobs --format json | jq ".jobs[-1].pid")
+	grep -E "^(Uid|CapPrm|NoNewPrivs|Seccomp):" /proc/$worker/status >/tmp/worker
+	mapletest jobs --wait $number --format json >/tmp/json && continue
+	jq -e ".findings[0].moments | length > 1" /tmp/json >/dev/null && break
+done
+echo $(cat /tmp/worker)
+jq -c "[.backends.observe, .backends.enforce, (.findings[0] | .kind,
+	([.stacks[] | select(.failed) | .frames[] | .function] |
+	index(\"use\") != null))]" /tmp/json
+cat /tmp/root/.local/state/maple/jobs/*/log >&2
+"$BUILD/tests/unit/test_sandbox" >&2 && "$BUILD/tests/unit/test_confine" >&2'
+
+@test "root's job finds a bug from inside its sandbox, and this kernel has all of that" {
+	guest -t 500 -- bash -c "$lib$job" - "$(longer 60)"
+	status_is 0
+	[ "${lines[0]}" = "Uid: 54321 54321 54321 54321 CapPrm: 000000c000800000\
+ NoNewPrivs: 1 Seccomp: 2" ] || fail "it has other rights"
+	[ "${lines[1]}" = '["ebpf","module","signal",true]' ] ||
+		fail "not that finding"
+	if [[ $stderr == *"no Landlock"* ]]; then
+		fail "not in a sandbox for files"
+	fi
+}

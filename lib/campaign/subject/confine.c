@@ -160,7 +160,7 @@ static int add_mapped(struct lists *lists, pid_t pid)
 {
 	FILE *maps = maple_door_read(pid, "maps");
 	unsigned long inode, last = 0;
-	char *line = NULL, range[48];
+	char *line = NULL, range[48], device[16], before[16] = "";
 	size_t room = 0;
 	int e = 0, at;
 
@@ -169,11 +169,13 @@ static int add_mapped(struct lists *lists, pid_t pid)
 	while (!e && getline(&line, &room, maps) > 0) {
 		at = 0;
 		line[strcspn(line, "\n")] = '\0';
-		if (sscanf(line, "%47s %*s %*s %*s %lu %n", range, &inode,
-			   &at) != 2 ||
-		    !at || line[at] != '/' || inode == last)
+		if (sscanf(line, "%47s %*s %*s %15s %lu %n", range, device,
+			   &inode, &at) != 3 ||
+		    !at || line[at] != '/' ||
+		    (inode == last && !strcmp(device, before)))
 			continue;
 		last = inode;
+		memcpy(before, device, sizeof(before));
 		e = add_file(lists, pid, range, inode, line + at);
 	}
 	free(line);

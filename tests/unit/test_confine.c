@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * A campaign that has joined a process goes into its sandbox: what the process
+ * has mapped can be read, what lies beside it cannot; of the process only the
+ * warden and the porter tell. What is refused in any sandbox: test_sandbox.c.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <maple/attach.h>
+#include "backend/guard/door.h"
+#include "backend/join/join.h"
+#include "backend/join/porter.h"
+#include "sandbox/sandbox.h"
+
+static pid_t target;
+static char folder[] = "/tmp/test_confine.XXXXXX";
+static char mapped[64], debug[80], beside[64], agent[64], ours[64];
+static bool landlock;
+
+/* ---- inside ---- */
+
+static int open_it(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+static int of_target(const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", target, name);
+	return open_it(path, O_RDONLY);
+}
+
+static bool by_the_door(const char *name)
+{
+	int fd = maple_door_open(target, name);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+#define EXPECT(what)                                                 \
+	do {                                                         \
+		if (!(what)) {                                       \
+			fprintf(stderr, "not so: %s (%m)\n", #what); \
+			_exit(1);                                    \
+		}                                                    \
+	} while (0)
+
+static void look_at_files(void)
+{
+	char path[96];
+
+	EXPECT(!open_it("/proc/self/exe", O_RDONLY));
+	EXPECT(!open_it(mapped, O_RDONLY));
+	EXPECT(!open_it(debug, O_RDONLY));
+	EXPECT(!open_it("/etc/passwd", O_RDONLY));
+	EXPECT(!open_it("/dev/null", O_RDWR));
+	snprintf(path, sizeof(path), "%s/memo.db", ours);
+	EXPECT(!open_it(path, O_RDWR | O_CREAT));
+	EXPECT(!unlink(path));
+	snprintf(path, sizeof(path), "%s/cache/maple/x", folder);
+	EXPECT(!open_it(path, O_RDWR | O_CREAT));
+	EXPECT(!unlink(path));
+	if (!landlock)
+		return;
+	EXPECT(open_it(mapped, O_WRONLY) == EACCES);
+	EXPECT(open_it(beside, O_RDONLY) == EACCES);
+	EXPECT(open_it(folder, O_RDONLY | O_DIRECTORY) == EACCES);
+	EXPECT(open_it("/etc/hostname", O_RDONLY) == EACCES);
+	EXPECT(open_it("/etc/shadow", O_RDONLY) == EACCES);
+}
+
+static void look_at_target(void)
+{
+	struct maple_stopped at[MAPLE_STOP_MOST];
+	struct maple_error err = { "" };
+	int n;
+
+	EXPECT(by_the_door("maps"));
+	EXPECT(by_the_door("mem"));
+	EXPECT(!of_target("status"));
+	EXPECT(ptrace(PTRACE_SEIZE, target, NULL, NULL) == -1 && errno == EPERM);
+	if (landlock) {
+		EXPECT(of_target("maps") == EACCES);
+		EXPECT(of_target("mem") == EACCES);
+		EXPECT(of_target("environ") == EACCES);
+	}
+	n = maple_door_stop(target, at);
+	EXPECT(n == 1 && at[0].tid == target && at[0].known);
+	maple_door_let_go(target, at, n);
+	EXPECT(maple_porter_is_there());
+	if (maple_porter_fits(&err)) {
+		fprintf(stderr, "%s\n", err.text);
+		_exit(1);
+	}
+}
+
+/* A joiner is let in, does as it is asked, and its end is seen. */
+static void look_at_joiner(void)
+{
+	struct maple_joiner j = { .shm_fd = memfd_create("shm", 0),
+				  .tables_fd = memfd_create("tables", 0) };
+	struct maple_error err = { "" };
+	pid_t joiner;
+
+	EXPECT(!ftruncate(j.shm_fd, 1 << 20));
+	EXPECT(!maple_joiner_open(&j, target, "/nonexistent", &err));
+	joiner = j.pid;
+	EXPECT(joiner > 0 && (!kill(joiner, 0) || errno == EPERM));
+	/* The agent is the porter's to name: this one is none. */
+	EXPECT(maple_joiner_load(&j, &err) < 0);
+	EXPECT(strstr(err.text, "file too short"));
+	maple_joiner_close(&j);
+}
+
+static void run(struct maple_attached *attached)
+{
+	const char *writes[] = { ours, NULL };
+	const struct maple_attach_rest rest = {
+		.writes = writes,
+		.agent = agent,
+		.backend = "agent",
+	};
+	struct maple_error err = { "" };
+
+	if (maple_attach_confine(attached, &rest, &err)) {
+		fprintf(stderr, "%s\n", err.text);
+		_exit(1);
+	}
+	look_at_files();
+	look_at_target();
+	look_at_joiner();
+	maple_attach_close(attached);
+	/* Both have ended, and there is nobody else. */
+	EXPECT(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+	EXPECT(!maple_porter_is_there() && !maple_door_has_warden());
+	_exit(0);
+}
+
+/* ---- outside ---- */
+
+static void test_it_has_of_the_process_what_it_is_to_have(void **state)
+{
+	struct maple_attached *attached;
+	struct maple_error err = { "" };
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (maple_attach_open(target, &attached, &err)) {
+			fprintf(stderr, "%s\n", err.text);
+			_exit(1);
+		}
+		run(attached);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	/* Nobody has it stopped, and nobody ended it. */
+	assert_int_equal(waitpid(target, &status, WNOHANG), 0);
+}
+
+static void make_file(char *path, size_t size, const char *name)
+{
+	FILE *file;
+
+	snprintf(path, size, "%s/%s", folder, name);
+	file = fopen(path, "we");
+	assert_non_null(file);
+	fputs("some text\n", file);
+	fclose(file);
+}
+
+static void be_target(int said)
+{
+	int fd = open(mapped, O_RDONLY);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED ||
+	    write(said, "y", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+static int begin(void **state)
+{
+	char cache[64], c;
+	int said[2];
+
+	landlock = maple_sandbox_landlock();
+	assert_non_null(mkdtemp(folder));
+	make_file(mapped, sizeof(mapped), "mapped");
+	make_file(debug, sizeof(debug), "mapped.debug");
+	make_file(beside, sizeof(beside), "beside");
+	make_file(agent, sizeof(agent), "agent");
+	snprintf(ours, sizeof(ours), "%s/ours", folder);
+	assert_int_equal(mkdir(ours, 0700), 0);
+	snprintf(cache, sizeof(cache), "%s/cache", folder);
+	setenv("XDG_CACHE_HOME", cache, 1);
+	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
+	target = fork();
+	if (!target)
+		be_target(said[1]);
+	assert_int_equal(read(said[0], &c, 1), 1);
+	close(said[0]);
+	close(said[1]);
+	return 0;
+}
+
+static int end(void **state)
+{
+	static const char *const folders[] = { "ours", "cache/maple", "cache" };
+	char path[96];
+
+	kill(target, SIGKILL);
+	waitpid(target, NULL, 0);
+	unlink(mapped);
+	unlink(debug);
+	unlink(beside);
+	unlink(agent);
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, folders[i]);
+		rmdir(path);
+	}
+	return rmdir(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			test_it_has_of_the_process_what_it_is_to_have, begin,
+			end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
