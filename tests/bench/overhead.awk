@@ -28,6 +28,8 @@ $1 == "asleep" {
 	let_go[$2] = $5
 	if ($3 > 0)
 		asleep[$2] = $4 / $3
+	else if (!$5)
+		bad[++nbad] = $2 ": no controlled run came to its end"
 }
 $1 == "absent" { absent[++nabsent] = $2 }
 $1 == "fail" { bad[++nbad] = $2 " " $3 ": " $4 }

@@ -61,7 +61,7 @@ times() { # N PATTERN
 @test "how often a found order fails: a line for each, and figures" {
 	MAPLE_BENCH_QUICK=1 bench manifest --out "$BATS_TEST_TMPDIR" lu
 	ended_with 0
-	grep -qP '^lu +0 +\d+ +5 +0 +\d+ +5 +0$' <<<"$output" || fail "$output"
+	grep -qP '^lu +0 +\d+ +100 +0 +\d+ +100 +0$' <<<"$output" || fail "$output"
 	grep -q '^figure manifest\.paper 100\.0 % ' <<<"$output" || fail "$output"
 	grep -q '^figure manifest\.paper_asleep 100\.0 % ' <<<"$output" ||
 		fail "$output"

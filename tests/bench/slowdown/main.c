@@ -23,9 +23,9 @@
  *	--peer NAME CMD   a shell command that runs PROG under something else;
  *	                  once; may be repeated
  *	--limit SEC       what a peer may take (60)
- *	--meets N         only native runs and, in each round, N in which two threads
- *	                  are to meet (KIND meet), at two of the sites that write
- *	                  what others read, drawn at random
+ *	--meets N         only native runs and, in each round, N in which two
+ *threads are to meet (KIND meet), at two of the sites that write what others
+ *read, drawn at random
  */
 #include <fcntl.h>
 #include <getopt.h>
@@ -185,10 +185,14 @@ static unsigned int number(const char *text)
 static void parse(struct bench *b, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "name", 1, NULL, 'n' },	{ "exe", 1, NULL, 'e' },
-		{ "product", 1, NULL, 'p' },	{ "rounds", 1, NULL, 'r' },
-		{ "candidates", 1, NULL, 'c' }, { "peer", 1, NULL, 'x' },
-		{ "limit", 1, NULL, 'l' },	{ "meets", 1, NULL, 'm' },
+		{ "name", 1, NULL, 'n' },
+		{ "exe", 1, NULL, 'e' },
+		{ "product", 1, NULL, 'p' },
+		{ "rounds", 1, NULL, 'r' },
+		{ "candidates", 1, NULL, 'c' },
+		{ "peer", 1, NULL, 'x' },
+		{ "limit", 1, NULL, 'l' },
+		{ "meets", 1, NULL, 'm' },
 		{ 0 },
 	};
 	int c;

@@ -25,7 +25,7 @@ struct bench {
 	const char *product; /* a file that each run writes; or NULL */
 	unsigned int rounds, candidates;
 	unsigned int meets; /* of each round; else 0 */
-	double limit; /* seconds a peer may take */
+	double limit;	    /* seconds a peer may take */
 	struct bench_peer peer[BENCH_PEERS];
 	unsigned int npeers;
 	char **argv;
