@@ -58,6 +58,25 @@ times() { # N PATTERN
 	grep -qP '^figure static\.kept \d+\.\d ms \w' <<<"$output"
 }
 
+@test "how often a found order fails: a line for each, and figures" {
+	MAPLE_BENCH_QUICK=1 bench manifest --out "$BATS_TEST_TMPDIR" lu
+	ended_with 0
+	grep -qP '^lu +0 +\d+ +100 +0 +\d+ +100 +0$' <<<"$output" || fail "$output"
+	grep -q '^figure manifest\.paper 100\.0 % ' <<<"$output" || fail "$output"
+	grep -q '^figure manifest\.paper_asleep 100\.0 % ' <<<"$output" ||
+		fail "$output"
+}
+
+@test "what meetings and runs without priorities cost: a line, and figures" {
+	MAPLE_BENCH_QUICK=1 bench overhead --out "$BATS_TEST_TMPDIR"
+	ended_with 0 1 # a limit may be missed
+	! grep -q '^failed' <<<"$output" || fail "$output"
+	grep -qP '^radix +\d+\.\d+ s +\d+\.\d\d +\d+\.\d\d +1\.78 *$' \
+		<<<"$output" || fail "$output"
+	grep -qP '^figure overhead\.radix_meet \d+\.\d+ times \w' <<<"$output"
+	grep -qP '^figure overhead\.radix_asleep \d+\.\d+ times \w' <<<"$output"
+}
+
 @test "what half and double of a constant do: a line for each" {
 	MAPLE_BENCH_QUICK=1 bench constants --out "$BATS_TEST_TMPDIR/out"
 	ended_with 0

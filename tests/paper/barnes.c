@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Barnes: two threads hang their bodies into one tree. A thread sees that a place
- * in a cell is empty, and puts its body there, without the cell's lock: another
- * one's body may have got there meanwhile, and is lost, with its mass.
+ * Barnes: two threads hang their bodies into one tree. A thread sees that a
+ * place in a cell is empty, and puts its body there, without the cell's lock:
+ * another one's body may have got there meanwhile, and is lost, with its mass.
  *
  * Paper: threads read and write global variables without locks; wrong output
  */

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #ifdef FIXED
-static pthread_mutex_t guard __attribute__((unused)) =
-	PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t guard
+	__attribute__((unused)) = PTHREAD_MUTEX_INITIALIZER;
 
 #define LOCK()	 pthread_mutex_lock(&guard)
 #define UNLOCK() pthread_mutex_unlock(&guard)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Ocean: two threads smooth a row of water each, once, and then, if anything has
- * moved by more than a little, until nothing does. The greatest movement is looked
- * at and written without a lock: a smaller one may take the place of the greatest,
- * and the water stays as rough as it is.
+ * Ocean: two threads smooth a row of water each, once, and then, if anything
+ * has moved by more than a little, until nothing does. The greatest movement is
+ * looked at and written without a lock: a smaller one may take the place of the
+ * greatest, and the water stays as rough as it is.
  *
  * Paper: threads read and write global variables without locks; wrong output
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * pbzip2 0.9.4: main puts blocks into a queue, a consumer packs them, and main
- * takes them, packed, in their order. With the last one it deletes the queue. It
- * has not joined the consumer, which may still come back for another block, to a
- * queue whose lock is gone.
+ * takes them, packed, in their order. With the last one it deletes the queue.
+ * It has not joined the consumer, which may still come back for another block,
+ * to a queue whose lock is gone.
  *
  * Paper: main does not join the consumers, an order violation; a crash
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * pfscan: workers look for a word in files that they share out by number. Who has
- * nothing left to do is one active worker less, and the last one closes the queue.
- * How many are active is counted, and looked at, without a lock: both may see that
- * nobody is left, and the second closes what is no more.
+ * pfscan: workers look for a word in files that they share out by number. Who
+ * has nothing left to do is one active worker less, and the last one closes the
+ * queue. How many are active is counted, and looked at, without a lock: both
+ * may see that nobody is left, and the second closes what is no more.
  *
  * Paper: threads read and write a shared variable without locks; a crash
  */

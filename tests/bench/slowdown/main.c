@@ -23,6 +23,9 @@
  *	--peer NAME CMD   a shell command that runs PROG under something else;
  *	                  once; may be repeated
  *	--limit SEC       what a peer may take (60)
+ *	--meets N         only native runs and, in each round, N in which two
+ *threads are to meet (KIND meet), at two of the sites that write what others
+ *read, drawn at random
  */
 #include <fcntl.h>
 #include <getopt.h>
@@ -161,6 +164,14 @@ static void round_of(struct bench *b, unsigned int round)
 	fflush(stdout);
 }
 
+static void meetings_of(struct bench *b, unsigned int round)
+{
+	bench_native(b, false);
+	for (unsigned int k = 0; k < b->meets; k++)
+		bench_meet(b, round * b->meets + k);
+	fflush(stdout);
+}
+
 static unsigned int number(const char *text)
 {
 	char *end;
@@ -174,10 +185,15 @@ static unsigned int number(const char *text)
 static void parse(struct bench *b, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "name", 1, NULL, 'n' },	{ "exe", 1, NULL, 'e' },
-		{ "product", 1, NULL, 'p' },	{ "rounds", 1, NULL, 'r' },
-		{ "candidates", 1, NULL, 'c' }, { "peer", 1, NULL, 'x' },
-		{ "limit", 1, NULL, 'l' },	{ 0 },
+		{ "name", 1, NULL, 'n' },
+		{ "exe", 1, NULL, 'e' },
+		{ "product", 1, NULL, 'p' },
+		{ "rounds", 1, NULL, 'r' },
+		{ "candidates", 1, NULL, 'c' },
+		{ "peer", 1, NULL, 'x' },
+		{ "limit", 1, NULL, 'l' },
+		{ "meets", 1, NULL, 'm' },
+		{ 0 },
 	};
 	int c;
 
@@ -200,6 +216,9 @@ static void parse(struct bench *b, int argc, char **argv)
 			break;
 		case 'l':
 			b->limit = number(optarg);
+			break;
+		case 'm':
+			b->meets = number(optarg);
 			break;
 		case 'x':
 			if (b->npeers == BENCH_PEERS || optind >= argc)
@@ -233,7 +252,7 @@ int main(int argc, char **argv)
 	if (!failures)
 		bench_learn(&b);
 	for (unsigned int i = 0; i < b.rounds && failures < MOST_FAILURES; i++)
-		round_of(&b, i);
+		b.meets ? meetings_of(&b, i) : round_of(&b, i);
 	for (unsigned int i = 0; i < b.npeers && b.native; i++)
 		bench_peer(&b, &b.peer[i]);
 	bench_close(&b);

@@ -11,6 +11,7 @@
 #include "strategy/maple/candidate.h"
 
 #define BENCH_PEERS 8
+#define BENCH_SITES 256 /* that write */
 
 struct bench_peer {
 	const char *name;
@@ -23,7 +24,8 @@ struct bench {
 	const char *exe;     /* of the program under test, if argv starts it */
 	const char *product; /* a file that each run writes; or NULL */
 	unsigned int rounds, candidates;
-	double limit; /* seconds a peer may take */
+	unsigned int meets; /* of each round; else 0 */
+	double limit;	    /* seconds a peer may take */
 	struct bench_peer peer[BENCH_PEERS];
 	unsigned int npeers;
 	char **argv;
@@ -40,6 +42,8 @@ struct bench {
 	struct maple_candidates candidate;
 	struct maple_candidate **draw; /* in a random order */
 	unsigned int ndraw;
+	uint32_t site[BENCH_SITES]; /* that write, for meetings */
+	unsigned int nsites;
 };
 
 /* How a run ended, in seconds; negative: not known. */
@@ -68,5 +72,6 @@ void bench_close(struct bench *b);
 void bench_learn(struct bench *b);
 void bench_profile(struct bench *b, const char *kind, unsigned int round);
 void bench_enforce(struct bench *b, unsigned int nth);
+void bench_meet(struct bench *b, unsigned int nth);
 
 #endif

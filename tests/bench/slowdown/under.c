@@ -177,6 +177,25 @@ static void draw(struct bench *b)
 		b->ndraw = b->candidates;
 }
 
+/* Which of the program's sites write what another thread reads or writes. */
+static void find_sites(struct bench *b)
+{
+	struct maple_candidate *k, *next;
+
+	HASH_ITER (hh, b->candidate.table, k, next)
+		for (unsigned int i = 0; i < maple_iroot_events(k->iroot.idiom);
+		     i++) {
+			uint32_t site = k->iroot.e[i].site;
+			unsigned int n = 0;
+
+			while (n < b->nsites && b->site[n] != site)
+				n++;
+			if (k->iroot.e[i].kind == MAPLE_EV_WRITE &&
+			    n == b->nsites && n < BENCH_SITES)
+				b->site[b->nsites++] = site;
+		}
+}
+
 /*
  * bench_learn - the first profile run, in which the program is decoded, and
  * the candidates that it predicts
@@ -188,6 +207,7 @@ void bench_learn(struct bench *b)
 
 	if (profile(b, "first", 0, &reader)) {
 		draw(b);
+		find_sites(b);
 		p.predict = reader.predict;
 		for (unsigned int i = 0; i < b->ndraw; i++)
 			maple_profiling_guards(&p, b->draw[i]);
@@ -249,6 +269,31 @@ void bench_enforce(struct bench *b, unsigned int nth)
 	maple_run_deinit(&r);
 }
 
+/* bench_meet - a run in which two threads are to meet, on all CPUs */
+void bench_meet(struct bench *b, unsigned int nth)
+{
+	uint64_t draw = (nth + 1) * 6364136223846793005ull >> 17;
+	struct maple_run_order order = {
+		.kind = MAPLE_RUN_PROFILE,
+		.schedule = MAPLE_SCHEDULE_MEET,
+		.seed = nth + 1,
+		.budget = MAPLE_BUDGET,
+		.lossless = true,
+	};
+	struct reader reader = { 0 };
+	struct maple_run r;
+
+	if (!b->nsites) {
+		bench_fail(b, "meet", "no thread writes what another reads");
+		return;
+	}
+	order.change[0].site = b->site[draw % b->nsites];
+	order.change[1].site = b->site[draw / b->nsites % b->nsites];
+	order.nchanges = 1 + (order.change[0].site != order.change[1].site);
+	run(b, "meet", &order, &reader, &r);
+	maple_run_deinit(&r);
+}
+
 void bench_open(struct bench *b)
 {
 	struct maple_pair_choice choice;
@@ -267,7 +312,9 @@ void bench_open(struct bench *b)
 	if (maple_realtime_probe(NULL, &err))
 		bench_die("priorities", err.text);
 	if (maple_pair_choose("agent", &b->options, &choice, &err) ||
-	    maple_pair_create(&choice, &b->options, 600, &b->pair, &err))
+	    /* Two threads that meet are on all CPUs: that one is not needed. */
+	    maple_pair_create(&choice, &b->options, b->meets ? 0 : 600,
+			      &b->pair, &err))
 		bench_die("agent", err.text);
 }
 
