@@ -44,7 +44,7 @@ function table(    p, k, twice)
 			rest[p] * 1000, 1 / (run[p] + rest[p])
 		print "campaigns databases  offered   runs/s claims/s" \
 			"  CPU ms/run  claim ms (95 %)  write ms (95 %)" \
-			"  news ms (95 %)  bytes/run  MB/day"
+			"  news ms (95 %)  bytes/run  MB/day  busy"
 		for (k = 1; k <= npoints[p]; k++) {
 			printf "%9d %9d %8.0f %8.1f %8.1f", workers[p, k],
 				databases[p, k], value[p, k, "offered"],
@@ -55,9 +55,9 @@ function table(    p, k, twice)
 				value[p, k, "claim50"], value[p, k, "claim95"],
 				value[p, k, "write50"], value[p, k, "write95"],
 				value[p, k, "news50"], value[p, k, "news95"]
-			printf " %10.0f %7.0f\n", value[p, k, "run"],
+			printf " %10.0f %7.0f %5d\n", value[p, k, "run"],
 				value[p, k, "run"] * value[p, k, "runs_s"] * \
-				86400 / 1e6
+				86400 / 1e6, value[p, k, "busy"]
 			twice += value[p, k, "twice"]
 			if (!value[p, k, "heard"])
 				silent++

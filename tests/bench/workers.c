@@ -4,8 +4,8 @@
  * workers COUNT CONNECTIONS SECONDS REST FILE ROWS SERVER URL...
  *
  * The first makes an empty memo that knows of some thousand candidates, and
- * writes into the file ROWS which rows they are; copies of it are the memos of the
- * second.
+ * writes into the file ROWS which rows they are; copies of it are the memos of
+ * the second.
  *
  * COUNT campaigns, of which all is real but the program: what they say to the
  * memo is said by the memo's own functions, in the transactions of an enforced
@@ -13,13 +13,13 @@
  * has taken; between two runs a wait of REST seconds, what a campaign computes.
  * FILE has the plan of such a run in its first line, and a time in each other.
  *
- * Where there are fewer connections than campaigns each is that of several. Their
- * waits go on at the same time, but what they say comes one after the other. The
- * campaign I has the memo I modulo the number of URLs.
+ * Where there are fewer connections than campaigns each is that of several.
+ * Their waits go on at the same time, but what they say comes one after the
+ * other. The campaign I has the memo I modulo the number of URLs.
  *
- * Beside them two more connections measure how fast news is: one says that a run
- * has exposed a goal; the other one, a campaign that wants to try this goal, asks
- * for it again and again until it is told so.
+ * Beside them two more connections measure how fast news is: one says that a
+ * run has exposed a goal; the other one, a campaign that wants to try this
+ * goal, asks for it again and again until it is told so.
  *
  * SERVER is the process id of the server: how much CPU time its processes take
  * for a run tells more of it than the time of day, where other things run too.
@@ -39,12 +39,11 @@
 #include <maple/memo.h>
 
 #define GOALS	 8000u /* of each memo: more than can be exposed meanwhile */
-#define PROBES	 400u	/* more of them, for news */
-#define TOGETHER 8u	/* candidates that are claimed for a run */
-#define EXPOSES	 4u	/* one in so many candidates that are tried */
-#define WARM	 2.0	/* seconds that are not counted */
-#define ASK	 0.01	/* seconds between two questions for news */
-
+#define PROBES	 400u  /* more of them, for news */
+#define TOGETHER 8u    /* candidates that are claimed for a run */
+#define EXPOSES	 4u    /* one in so many candidates that are tried */
+#define WARM	 2.0   /* seconds that are not counted */
+#define ASK	 0.01  /* seconds between two questions for news */
 
 struct samples {
 	double *value;
@@ -56,8 +55,8 @@ struct worker {
 	uint64_t random;
 	unsigned int next, stride, n, goal[TOGETHER];
 	bool running;
-	double at;		     /* when it goes on */
-	unsigned char *exposed;	     /* those it has heard of */
+	double at;		/* when it goes on */
+	unsigned char *exposed; /* those it has heard of */
 };
 
 struct line {
@@ -79,6 +78,7 @@ static pthread_barrier_t opened;
 static unsigned long server;
 static size_t ntimes;
 static atomic_bool over;
+static atomic_uint busy; /* others have written for longer than is waited for */
 static atomic_uint probe; /* number of the goal that is news; 0: none */
 static struct samples news;
 
@@ -104,11 +104,33 @@ static void must(int ret, const struct maple_error *err)
 	exit(1);
 }
 
-#define MUST(call)                            \
-	do {                                  \
+#define MUST(call)                               \
+	do {                                     \
 		struct maple_error err = { "" }; \
-		must((call), &err);           \
+		must((call), &err);              \
 	} while (0)
+
+/*
+ * The same until it is not too busy. A campaign would end here; this one goes
+ * on, and it is counted.
+ */
+#define INSIST(call)                                \
+	do {                                        \
+		struct maple_error err = { "" };    \
+		int ret_;                           \
+		while ((ret_ = (call)) == -EBUSY)   \
+			atomic_fetch_add(&busy, 1); \
+		must(ret_, &err);                   \
+	} while (0)
+
+static int close_memo(struct maple_memo *memo, int e, struct maple_error *err)
+{
+	if (!e)
+		e = maple_memo_commit(memo, err);
+	if (e)
+		maple_memo_rollback(memo);
+	return e;
+}
 
 static void *allocate(size_t n, size_t size)
 {
@@ -173,9 +195,9 @@ static void begin_campaign(struct maple_memo *memo, unsigned int number,
 					       .version = "0",
 					       .backend = "none" };
 
-	MUST(maple_memo_campaign_begin(memo, &c, campaign, &err));
-	MUST(maple_memo_program(memo, *campaign, "be9c4", "/bin/simulated",
-				program, &err));
+	INSIST(maple_memo_campaign_begin(memo, &c, campaign, &err));
+	INSIST(maple_memo_program(memo, *campaign, "be9c4", "/bin/simulated",
+				  program, &err));
 }
 
 /* The next candidates that it has not heard of; each has an order of its own. */
@@ -198,9 +220,7 @@ static void claim(struct line *line, struct worker *w)
 	double at = now();
 
 	for (unsigned int i = 0; i < n; i++)
-		claims[i] = (struct maple_memo_claim){
-			row[w->goal[i]]
-		};
+		claims[i] = (struct maple_memo_claim){ row[w->goal[i]] };
 	MUST(maple_memo_claim(line->memo, line->program, claims, n, &err));
 	add(&line->claim, now() - at);
 	w->n = 0;
@@ -225,12 +245,26 @@ static void claim(struct line *line, struct worker *w)
 	line->claims += counts() ? n : 0;
 }
 
+/* That a run has begun: the other transaction of it. */
+static int note_run(struct line *line, struct worker *w,
+		    const struct maple_memo_run *run, struct maple_error *err)
+{
+	int e = maple_memo_begin(line->memo, err);
+
+	if (!e)
+		e = maple_memo_mark(line->memo, line->program, run->goal,
+				    MAPLE_MEMO_ATTEMPT, err);
+	if (!e)
+		e = maple_memo_run_begin(line->memo, w->campaign, run, &w->run,
+					 err);
+	return close_memo(line->memo, e, err);
+}
+
 static void begin_run(struct line *line, struct worker *w)
 {
-	struct maple_memo_run run = { .kind = "enforced",
-				      .plan = plan,
-				      .seed = 7,
-				      .attempt = 1 };
+	struct maple_memo_run run = {
+		.kind = "enforced", .plan = plan, .seed = 7, .attempt = 1
+	};
 
 	choose(line, w);
 	if (w->n)
@@ -239,21 +273,16 @@ static void begin_run(struct line *line, struct worker *w)
 	if (!w->n)
 		return; /* asks for others, after a rest */
 	run.goal = row[w->goal[0]];
-	MUST(maple_memo_begin(line->memo, &err));
-	MUST(maple_memo_mark(line->memo, line->program, run.goal,
-			     MAPLE_MEMO_ATTEMPT, &err));
-	MUST(maple_memo_run_begin(line->memo, w->campaign, &run, &w->run, &err));
-	MUST(maple_memo_commit(line->memo, &err));
+	INSIST(note_run(line, w, &run, &err));
 	w->at = now() + times[draw(&w->random) % ntimes];
 	w->running = true;
 }
 
 /* What a run means and that it has ended: one transaction. */
-static bool tell(struct maple_memo *memo, int64_t program, int64_t run,
-		 unsigned int goal, bool exposed)
+static int tell_once(struct maple_memo *memo, int64_t program, int64_t run,
+		     struct maple_memo_lesson *l, bool exposed,
+		     struct maple_error *err)
 {
-	struct maple_memo_lesson l = lesson(
-		goal, exposed ? MAPLE_MEMO_EXPOSED : MAPLE_MEMO_FAILED);
 	const struct maple_memo_run_end end = {
 		.verdict = "pass",
 		.seconds = .05,
@@ -268,11 +297,25 @@ static bool tell(struct maple_memo *memo, int64_t program, int64_t run,
 					     { "idiom 3", 9, 8, 7, 6, 5 } };
 	const struct maple_coverage coverage = { 3, count };
 
-	MUST(maple_memo_begin(memo, &err));
-	MUST(maple_memo_learn(memo, program, &l, 1, &err));
-	MUST(maple_memo_run_end(memo, run, &end, &err));
-	MUST(maple_memo_sample(memo, run, &coverage, &err));
-	MUST(maple_memo_commit(memo, &err));
+	int e = maple_memo_begin(memo, err);
+
+	if (!e)
+		e = maple_memo_learn(memo, program, l, 1, err);
+	if (!e)
+		e = maple_memo_run_end(memo, run, &end, err);
+	if (!e)
+		e = maple_memo_sample(memo, run, &coverage, err);
+	return close_memo(memo, e, err);
+}
+
+/* Whether another one had exposed it before. */
+static bool tell(struct maple_memo *memo, int64_t program, int64_t run,
+		 unsigned int goal, bool exposed)
+{
+	struct maple_memo_lesson l =
+		lesson(goal, exposed ? MAPLE_MEMO_EXPOSED : MAPLE_MEMO_FAILED);
+
+	INSIST(tell_once(memo, program, run, &l, exposed, &err));
 	return exposed && l.state.exposed;
 }
 
@@ -282,8 +325,8 @@ static void end_run(struct line *line, struct worker *w)
 	int64_t rows[TOGETHER];
 	double at = now();
 
-	line->twice += tell(line->memo, line->program, w->run, w->goal[0],
-			    exposed);
+	line->twice +=
+		tell(line->memo, line->program, w->run, w->goal[0], exposed);
 	add(&line->write, now() - at);
 	for (unsigned int i = 0; i < w->n; i++) {
 		rows[i] = row[w->goal[i]];
@@ -303,18 +346,17 @@ static void open_line(struct line *line)
 
 	line->busy = allocate(GOALS, 1);
 	line->worker = allocate(workers, sizeof(*line->worker));
-	MUST(maple_memo_open(line->url, 0, &line->memo, &err));
+	INSIST(maple_memo_open(line->url, 0, &line->memo, &err));
 	for (unsigned int i = 0; i < workers; i++) {
 		struct worker *w = &line->worker[i];
 
 		w->random = (number * 1000003u + i + 1) * 0x9e3779b97f4a7c15u;
 		w->next = (unsigned int)(draw(&w->random) % GOALS);
 		/* Prime to the number of goals: it comes to each. */
-		w->stride = (unsigned int)(draw(&w->random) % GOALS) / 10 * 10 +
-			    1;
+		w->stride =
+			(unsigned int)(draw(&w->random) % GOALS) / 10 * 10 + 1;
 		w->exposed = allocate(GOALS, 1);
-		begin_campaign(line->memo, number, &w->campaign,
-			       &line->program);
+		begin_campaign(line->memo, number, &w->campaign, &line->program);
 		/* They do not all begin in step. */
 		w->at = now() + times[draw(&w->random) % ntimes];
 	}
@@ -364,8 +406,8 @@ static void *say_news(void *arg)
 	int64_t id;
 
 	for (unsigned int i = 0; i < PROBES && !atomic_load(&over); i++) {
-		MUST(maple_memo_run_begin(p->memo, p->campaign, &run, &id,
-					  &err));
+		INSIST(maple_memo_run_begin(p->memo, p->campaign, &run, &id,
+					    &err));
 		told_at = now();
 		atomic_store(&probe, GOALS + i);
 		tell(p->memo, p->program, id, GOALS + i, true);
@@ -401,7 +443,7 @@ static void *hear_news(void *arg)
 
 static void open_prober(struct prober *p, const char *url, unsigned int number)
 {
-	MUST(maple_memo_open(url, 0, &p->memo, &err));
+	INSIST(maple_memo_open(url, 0, &p->memo, &err));
 	begin_campaign(p->memo, number, &p->campaign, &p->program);
 }
 
@@ -474,15 +516,14 @@ static int by_value(const void *a, const void *b)
 static void print_samples(const char *name, struct samples *s)
 {
 	qsort(s->value, s->n, sizeof(*s->value), by_value);
-	printf(" %s50 %.1f %s95 %.1f", name,
-	       s->n ? s->value[s->n / 2] * 1e3 : 0, name,
-	       s->n ? s->value[s->n * 95 / 100] * 1e3 : 0);
+	printf(" %s50 %.1f %s95 %.1f", name, s->n ? s->value[s->n / 2] * 1e3 : 0,
+	       name, s->n ? s->value[s->n * 95 / 100] * 1e3 : 0);
 }
 
 static void append(struct samples *to, const struct samples *from)
 {
-	to->value = realloc(to->value,
-			    (to->n + from->n + 1) * sizeof(*to->value));
+	to->value =
+		realloc(to->value, (to->n + from->n + 1) * sizeof(*to->value));
 	if (!to->value)
 		must(-ENOMEM, &(struct maple_error){ "out of memory" });
 	if (from->n)
@@ -512,7 +553,7 @@ static void print_all(struct line *lines, unsigned int n, double seconds)
 	print_samples("claim", &claims);
 	print_samples("write", &writes);
 	print_samples("news", &news);
-	printf(" heard %zu\n", news.n);
+	printf(" heard %zu busy %u\n", news.n, atomic_load(&busy));
 }
 
 /* Of one process, if the server has started it; else 0. */
