@@ -118,6 +118,7 @@ tools := $(O)/tests/events $(O)/tests/oracle $(O)/tests/simulate \
 	$(O)/tests/bench/static_costs $(O)/tests/bench/static_shared \
 	$(O)/tests/bench/rate \
 	$(O)/tests/bench/load $(O)/tests/bench/requests \
+	$(O)/tests/bench/workers \
 	$(O)/tests/bench/work $(kernels) \
 	$(O)/tests/bench/runs $(O)/tests/bench/two_threads
 
@@ -437,6 +438,11 @@ $(O)/tests/bench/order: tests/bench/order.c $(O)/libmaple.a
 	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
 
 $(O)/tests/bench/predict: tests/bench/predict.c $(O)/libmaple.a
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
+
+$(O)/tests/bench/workers: tests/bench/workers.c $(O)/libmaple.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)

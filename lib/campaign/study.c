@@ -42,6 +42,9 @@ static int mark(struct maple_study *study, const struct maple_goal *goal,
 {
 	struct maple_campaign *c = study->ctx;
 
+	/* A strategy marks what it exposes once. */
+	if (mark == MAPLE_MEMO_EXPOSED || mark == MAPLE_MEMO_OBSERVED)
+		c->news += !goal->known.exposed;
 	return maple_memo_mark(c->memo, c->memo_program, goal->row, mark, err);
 }
 

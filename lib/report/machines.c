@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The machines whose campaigns share a memo, and the hours in which they ran, as
- * text and as JSON.
+ * The machines whose campaigns share a memo, and the hours in which they ran,
+ * as text and as JSON.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -108,8 +108,8 @@ char *maple_report_elsewhere(const struct maple_finding *f,
 static void print_machine(FILE *out, const struct maple_memo_machine *m,
 			  const struct maple_report_style *style)
 {
-	struct maple_clean name = maple_clean(
-		m->name ? m->name : "(not known)", style->unicode);
+	struct maple_clean name =
+		maple_clean(m->name ? m->name : "(not known)", style->unicode);
 	char when[MAPLE_WORDS_WHEN];
 
 	fprintf(out,
