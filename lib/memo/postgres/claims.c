@@ -85,14 +85,12 @@ int maple_pg_claim(struct maple_memo *memo, int64_t program,
 		return maple_error_set(err, ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++)
 		assert(find(c, program, goals[i]) == c->nclaims);
-	ret = ask(c, &c->claims, claim_each, program, goals, n, &r,
-		  err);
+	ret = ask(c, &c->claims, claim_each, program, goals, n, &r, err);
 	for (int i = 0; i < MAPLE_PG_TRIES && ret == -ENOTCONN; i++) {
 		ret = maple_pg_reconnect(c, err);
 		if (ret)
 			break;
-		ret = ask(c, &c->claims, claim_each, program, goals, n, &r,
-		  err);
+		ret = ask(c, &c->claims, claim_each, program, goals, n, &r, err);
 	}
 	assert(ret || (size_t)c->pq->PQntuples(r) == n);
 	for (size_t i = 0; i < n && !ret; i++) {
