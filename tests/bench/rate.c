@@ -348,25 +348,35 @@ static void end(struct worker *w, const struct run *r, int64_t row)
 	maple_coverage_deinit(&coverage);
 }
 
-/* As lib/campaign/trial.c has it. */
+/* A profile run has seen a goal by itself. */
+static void observe(struct worker *w)
+{
+	struct maple_memo_lesson lesson = {
+		.marks = 1u << MAPLE_MEMO_OBSERVED,
+	};
+
+	fill_key(w, &goals[any(w, ngoals)], any(w, COPIES), &lesson.key);
+	must(maple_memo_learn(w->memo, w->program, &lesson, 1, &err));
+}
+
+/* As lib/campaign/trial.c and lib/strategy/maple/enforce.c have it. */
 static void do_run(struct worker *w)
 {
 	const struct run *r = &runs[any(w, nruns)];
-	unsigned int copy = any(w, COPIES);
 	bool tries = r->goal && r->end.reason;
-	int64_t goal = r->goal ? r->goal->row[copy] : 0, row;
-	struct maple_memo_lesson lesson = { 0 };
+	int64_t goal = r->goal ? r->goal->row[any(w, COPIES)] : 0, row;
 
 	if (tries && !claimed(w, goal))
 		return;
 	row = begin(w, r, tries ? goal : 0);
+	if (!strcmp(r->kind, "profile"))
+		observe(w);
 	must(maple_memo_begin(w->memo, &err));
-	if (tries) {
-		fill_key(w, r->goal, copy, &lesson.key);
-		lesson.marks = 1u << (r->end.exposed ? MAPLE_MEMO_EXPOSED
-						     : MAPLE_MEMO_FAILED);
-		must(maple_memo_learn(w->memo, w->program, &lesson, 1, &err));
-	}
+	if (tries)
+		must(maple_memo_mark(w->memo, w->program, goal,
+				     r->end.exposed ? MAPLE_MEMO_EXPOSED
+						    : MAPLE_MEMO_FAILED,
+				     &err));
 	end(w, r, row);
 	must(maple_memo_commit(w->memo, &err));
 	if (tries && maple_memo_shares(w->memo))
@@ -391,6 +401,9 @@ static void work(const char *path, const char *folder, unsigned int number)
 	uint64_t used;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* when another one has failed */
+	/* One after the other: what is new is one campaign's at a time. */
+	while (atomic_load(&shared->ready) < number)
+		usleep(PAUSE_US);
 	open_worker(&w, path, folder, number);
 	atomic_fetch_add(&shared->ready, 1);
 	while (!atomic_load(&shared->on))

@@ -2,8 +2,8 @@
 /*
  * The memo at a PostgreSQL server when those who write it fail: tasks that are
  * killed, an older version and a newer one beside this, a network that is cut.
- * What they were told was kept is there, once, and nobody hangs. What becomes of
- * them when the server fails is in test_memo_postgres.c and test_spool.c.
+ * What they were told was kept is there, once, and nobody hangs. What becomes
+ * of them when the server fails is in test_memo_postgres.c and test_spool.c.
  *
  * Killed are 6 tasks, with MAPLE_FULL=1 50.
  *
@@ -168,10 +168,10 @@ static void killed_tasks_lose_nothing(void **state)
 	for (int i = 0; i < kills; i++)
 		kill_task(f, goal, 1 + i % 7, &told);
 	/* The server may do yet what the last one has sent. */
-	for (int i = 0; i < 1200 && count(f, "SELECT count(*) FROM"
-					     " pg_stat_activity WHERE"
-					     " application_name LIKE 'maple-%'") >
-					    1;
+	for (int i = 0;
+	     i < 1200 && count(f, "SELECT count(*) FROM"
+				  " pg_stat_activity WHERE"
+				  " application_name LIKE 'maple-%'") > 1;
 	     i++)
 		pause_ms(50);
 	begun = count(f, "SELECT count(*) FROM runs");
@@ -281,9 +281,8 @@ static void a_newer_version_may_change_the_schema_meanwhile(void **state)
 			  "ALTER TABLE memo ADD COLUMN newer TEXT;"
 			  "UPDATE about SET version = 99",
 			  &err));
-	end_run(f->memo,
-		begin_run(f->memo, f->campaign, f->program, goal), f->program,
-		goal);
+	end_run(f->memo, begin_run(f->memo, f->campaign, f->program, goal),
+		f->program, goal);
 	assert_int_equal(count(f, "SELECT attempts FROM memo"), 2);
 	assert_int_equal(maple_memo_open(f->path, 0, &memo, &err), -ENOTSUP);
 	assert_non_null(strstr(err.text, "schema 99"));
@@ -298,7 +297,7 @@ static void a_newer_version_may_change_the_schema_meanwhile(void **state)
 static struct net {
 	atomic_int attempts;
 	atomic_bool over;
-} *net;
+} * net;
 
 static void write_until_over(struct fixture *f)
 {
