@@ -267,9 +267,13 @@ static int settle(struct maple_campaign *c, struct maple_trial *trial,
 		e = maple_belongs_check(c, &trial->run);
 	if (!e && !trial->stopped)
 		maple_violated_ended(c, trial);
+	if (!at_once && !e)
+		e = maple_memo_begin(c->memo, c->err);
+	else if (!at_once)
+		return e;
 	if (!e)
 		e = memo_end(c, trial, row);
-	return at_once ? close_memo(c, e) : e;
+	return close_memo(c, e);
 }
 
 /* That a strategy lets a run go sooner than --timeout says is its own affair. */

@@ -7,7 +7,7 @@
  * the function whose(owner): the uid that an owner's column stands for.
  *
  * Every function returns 0 or -errno with @err set, unless it says otherwise.
- * A writer waits up to ten seconds for another, then it is -EBUSY.
+ * A writer waits up to ten seconds for another, at a server 30, then it is -EBUSY.
  */
 #ifndef MAPLE_MEMO_DRIVER_H
 #define MAPLE_MEMO_DRIVER_H

@@ -11,7 +11,7 @@
 #include "memo/store.h"
 
 #define DIGITS	21 /* of a number, with what stands before it */
-#define LESSONS 64 /* in a transaction */
+#define LESSONS 16 /* in a transaction */
 
 static_assert(MAPLE_MEMO_PREDICTED == 0 && MAPLE_MEMO_OBSERVED == 1 &&
 		      MAPLE_MEMO_ATTEMPT == 2 && MAPLE_MEMO_EXPOSED == 3 &&

@@ -15,12 +15,13 @@
  * end and its try, once.
  */
 #include <glob.h>
-#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,6 +32,7 @@
 #define TOGETHER 5  /* workers of a program */
 #define COPIES	 10 /* of each goal */
 #define APART	 0x100000
+#define PAUSE_US 10000
 
 struct goal {
 	int64_t id;
@@ -63,8 +65,8 @@ static size_t ngoals, nruns;
 static struct maple_error err;
 
 static struct shared {
-	pthread_barrier_t ready;
-	atomic_bool over;
+	atomic_uint ready;
+	atomic_bool on, over;
 	atomic_uint_fast64_t runs, attempts, cpu_us;
 } * shared;
 
@@ -346,25 +348,35 @@ static void end(struct worker *w, const struct run *r, int64_t row)
 	maple_coverage_deinit(&coverage);
 }
 
-/* As lib/campaign/trial.c has it. */
+/* A profile run has seen a goal by itself. */
+static void observe(struct worker *w)
+{
+	struct maple_memo_lesson lesson = {
+		.marks = 1u << MAPLE_MEMO_OBSERVED,
+	};
+
+	fill_key(w, &goals[any(w, ngoals)], any(w, COPIES), &lesson.key);
+	must(maple_memo_learn(w->memo, w->program, &lesson, 1, &err));
+}
+
+/* As lib/campaign/trial.c and lib/strategy/maple/enforce.c have it. */
 static void do_run(struct worker *w)
 {
 	const struct run *r = &runs[any(w, nruns)];
-	unsigned int copy = any(w, COPIES);
 	bool tries = r->goal && r->end.reason;
-	int64_t goal = r->goal ? r->goal->row[copy] : 0, row;
-	struct maple_memo_lesson lesson = { 0 };
+	int64_t goal = r->goal ? r->goal->row[any(w, COPIES)] : 0, row;
 
 	if (tries && !claimed(w, goal))
 		return;
 	row = begin(w, r, tries ? goal : 0);
+	if (!strcmp(r->kind, "profile"))
+		observe(w);
 	must(maple_memo_begin(w->memo, &err));
-	if (tries) {
-		fill_key(w, r->goal, copy, &lesson.key);
-		lesson.marks = 1u << (r->end.exposed ? MAPLE_MEMO_EXPOSED
-						     : MAPLE_MEMO_FAILED);
-		must(maple_memo_learn(w->memo, w->program, &lesson, 1, &err));
-	}
+	if (tries)
+		must(maple_memo_mark(w->memo, w->program, goal,
+				     r->end.exposed ? MAPLE_MEMO_EXPOSED
+						    : MAPLE_MEMO_FAILED,
+				     &err));
 	end(w, r, row);
 	must(maple_memo_commit(w->memo, &err));
 	if (tries && maple_memo_shares(w->memo))
@@ -388,8 +400,14 @@ static void work(const char *path, const char *folder, unsigned int number)
 	struct worker w = { 0 };
 	uint64_t used;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* when another one has failed */
+	/* One after the other: what is new is one campaign's at a time. */
+	while (atomic_load(&shared->ready) < number)
+		usleep(PAUSE_US);
 	open_worker(&w, path, folder, number);
-	pthread_barrier_wait(&shared->ready);
+	atomic_fetch_add(&shared->ready, 1);
+	while (!atomic_load(&shared->on))
+		usleep(PAUSE_US);
 	used = cpu_us();
 	while (!atomic_load(&shared->over))
 		do_run(&w);
@@ -474,17 +492,26 @@ static double server_cpu(int server)
 	return ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
-static void share(unsigned int workers)
+static void share(void)
 {
-	pthread_barrierattr_t both;
-
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		exit(1);
-	pthread_barrierattr_init(&both);
-	pthread_barrierattr_setpshared(&both, PTHREAD_PROCESS_SHARED);
-	pthread_barrier_init(&shared->ready, &both, workers + 1);
+}
+
+/* Until all of them could begin, and one more moment, so that all have. */
+static void until_ready(unsigned int workers)
+{
+	int status;
+
+	while (atomic_load(&shared->ready) < workers) {
+		if (waitpid(-1, &status, WNOHANG))
+			exit(1);
+		usleep(PAUSE_US);
+	}
+	atomic_store(&shared->on, true);
+	usleep(2 * PAUSE_US);
 }
 
 int main(int argc, char **argv)
@@ -500,11 +527,11 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	read_log(argv[1]);
-	share(workers);
+	share();
 	for (unsigned int i = 0; i < workers; i++)
 		if (!fork())
 			work(argv[2], folder, i);
-	pthread_barrier_wait(&shared->ready);
+	until_ready(workers);
 	began = maple_clock_now();
 	used = server_cpu(server);
 	usleep((useconds_t)(atof(argv[4]) * 1e6));

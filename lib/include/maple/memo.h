@@ -8,8 +8,8 @@
  * survives the death of the target, of the tool and of the machine.
  *
  * Context: a struct maple_memo belongs to one thread; several processes may
- * have the same database open, a writer waits up to ten seconds for another.
- * Do not carry one across fork().
+ * have the same database open, a writer waits up to ten seconds for another, at
+ * a server 30. Do not carry one across fork().
  *
  * Ownership: strings that go in are copied, what comes out belongs to the
  * caller. Row numbers (int64_t) are positive; 0 means none.
@@ -385,6 +385,8 @@ struct maple_memo_run_end {
 
 /*
  * maple_memo_run_begin, maple_memo_run_end - bracket a run
+ * @run: its number; those of one campaign rise. At a server that of another
+ * campaign's run may be lower and it may have begun later.
  *
  * A run without an end was cut short by the death of the tool.
  */

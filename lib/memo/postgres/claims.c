@@ -23,19 +23,28 @@
 	" ' || g, 0)) FROM unnest(string_to_array($2, ',')"        \
 	"::BIGINT[]) WITH ORDINALITY t(g, i) ORDER BY i"
 
-/* @sql for each of @goals; its answers are true or false. */
-static int ask(struct maple_pg *c, const char *sql, int64_t program,
-	       const int64_t *goals, size_t n, PGresult **result,
-	       struct maple_error *err)
+static const char claim_each[] = EACH("pg_try_advisory_lock");
+static const char release_each[] = EACH("pg_advisory_unlock");
+
+/* @sql, which is @query, for each of @goals; its answers are true or false. */
+static int ask(struct maple_pg *c, struct maple_query **query, const char *sql,
+	       int64_t program, const int64_t *goals, size_t n,
+	       PGresult **result, struct maple_error *err)
 {
 	char number[DIGITS], list[n * DIGITS + 1];
 	const char *const values[] = { number, list };
-	struct maple_pg_call call = { .sql = sql,
-				      .types = "is",
-				      .values = values };
+	struct maple_pg_call call;
 	size_t at = 0;
+	int ret = 0;
 
 	assert(n);
+	if (!*query)
+		ret = maple_pg_prepare(c->memo, sql, "is", query, err);
+	if (!ret)
+		ret = maple_pg_known(*query, &call, err);
+	if (ret)
+		return ret;
+	call.values = values;
 	snprintf(number, sizeof(number), "%" PRId64, program);
 	for (size_t i = 0; i < n; i++)
 		at += (size_t)sprintf(list + at, "%s%" PRId64, i ? "," : "",
@@ -68,7 +77,6 @@ int maple_pg_claim(struct maple_memo *memo, int64_t program,
 		   const int64_t *goals, size_t n, bool *taken,
 		   struct maple_error *err)
 {
-	static const char sql[] = EACH("pg_try_advisory_lock");
 	struct maple_pg *c = memo->db;
 	PGresult *r = NULL;
 	int ret;
@@ -77,12 +85,12 @@ int maple_pg_claim(struct maple_memo *memo, int64_t program,
 		return maple_error_set(err, ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++)
 		assert(find(c, program, goals[i]) == c->nclaims);
-	ret = ask(c, sql, program, goals, n, &r, err);
+	ret = ask(c, &c->claims, claim_each, program, goals, n, &r, err);
 	for (int i = 0; i < MAPLE_PG_TRIES && ret == -ENOTCONN; i++) {
 		ret = maple_pg_reconnect(c, err);
 		if (ret)
 			break;
-		ret = ask(c, sql, program, goals, n, &r, err);
+		ret = ask(c, &c->claims, claim_each, program, goals, n, &r, err);
 	}
 	assert(ret || (size_t)c->pq->PQntuples(r) == n);
 	for (size_t i = 0; i < n && !ret; i++) {
@@ -103,7 +111,7 @@ int maple_pg_release(struct maple_memo *memo, int64_t program,
 
 	for (size_t i = 0; i < n; i++)
 		forget(c, find(c, program, goals[i]));
-	ret = ask(c, EACH("pg_advisory_unlock"), program, goals, n, NULL, err);
+	ret = ask(c, &c->releases, release_each, program, goals, n, NULL, err);
 	/* They went with the connection; the next that is asked has another. */
 	return ret == -ENOTCONN ? 0 : ret;
 }
@@ -119,7 +127,7 @@ int maple_pg_reclaim(struct maple_pg *c, struct maple_error *err)
 	for (size_t i = c->nclaims; i-- && !ret;) {
 		PGresult *r = NULL;
 
-		ret = ask(c, EACH("pg_try_advisory_lock"), c->claim[i].program,
+		ret = ask(c, &c->claims, claim_each, c->claim[i].program,
 			  &c->claim[i].goal, 1, &r, err);
 		if (!ret && !says_yes(c, r, 0))
 			forget(c, i);

@@ -310,7 +310,7 @@ static int dial(struct maple_pg *c, struct maple_error *err)
 static int set_up(struct maple_pg *c, struct maple_error *err)
 {
 	struct maple_pg_call call = {
-		.sql = "SET search_path = maple; SET lock_timeout = '10s';"
+		.sql = "SET search_path = maple; SET lock_timeout = '30s';"
 		       "SET standard_conforming_strings = on;"
 		       "SET plan_cache_mode = force_generic_plan;"
 		       "SET idle_in_transaction_session_timeout = '60s';"

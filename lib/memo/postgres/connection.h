@@ -88,7 +88,8 @@ struct maple_pg {
 	struct maple_pg_entry *entry;
 	size_t n, room;
 
-	struct maple_query *sign, *marks, *samples; /* NULL: not used yet */
+	/* NULL: not used yet */
+	struct maple_query *sign, *marks, *samples, *claims, *releases;
 	struct maple_pg_mark *mark;
 	size_t nmarks, mark_room;
 	int64_t number[MAPLE_PG_BLOCK]; /* for runs, from the last one down */

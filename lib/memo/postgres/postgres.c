@@ -238,6 +238,8 @@ static void close_it(struct maple_memo *memo)
 	drop_query(c->sign);
 	drop_query(c->marks);
 	drop_query(c->samples);
+	drop_query(c->claims);
+	drop_query(c->releases);
 	free(c->mark);
 	free(c->entry);
 	free(c->waiting);

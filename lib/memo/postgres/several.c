@@ -224,8 +224,7 @@ int maple_pg_sample(struct maple_memo *memo, int64_t run,
 	struct maple_pg *c = memo->db;
 	int ret = get(c, &c->samples, add_samples, "issssss", err);
 
-	return ret ? ret
-		   : do_rows(c, c->samples, run, &rows->class, n, 6, err);
+	return ret ? ret : do_rows(c, c->samples, run, &rows->class, n, 6, err);
 }
 
 /* ---- numbers of runs ---- */
@@ -257,8 +256,8 @@ int maple_pg_number_runs(struct maple_pg *c, struct maple_error *err)
 		c->nnumbers = (unsigned int)c->pq->PQntuples(r);
 	assert(c->nnumbers <= MAPLE_PG_BLOCK);
 	for (unsigned int i = 0; i < c->nnumbers; i++)
-		c->number[c->nnumbers - 1 - i] = strtoll(
-			c->pq->PQgetvalue(r, (int)i, 0), NULL, 10);
+		c->number[c->nnumbers - 1 - i] =
+			strtoll(c->pq->PQgetvalue(r, (int)i, 0), NULL, 10);
 	c->pq->PQclear(r);
 	return ret;
 }
