@@ -77,7 +77,7 @@ sets() { # RUNS PROGRAM
 
 @test "what an atomic set declares that is not there, or wrong, is said" {
 	echo 'set sums global booked, payd' >"$BATS_TEST_TMPDIR/sets"
-	limit=60 campaign --max-runs 3 --atomic-sets "$BATS_TEST_TMPDIR/sets" \
+	limit=120 campaign --max-runs 3 --atomic-sets "$BATS_TEST_TMPDIR/sets" \
 		-- "$BUILD/tests/contexts/order5"
 	ended_with 125
 	grep -q "sets:1: set 'sums': .* no global variable 'payd'" \

@@ -14,8 +14,9 @@ static json_t *message_of(const struct maple_violation *v)
 	json_t *string = NULL;
 	char *text;
 
-	if (asprintf(&text, "%s: %s%s (pattern %u), in %u runs, of which %u "
-			    "failed",
+	if (asprintf(&text,
+		     "%s: %s%s (pattern %u), in %u runs, of which %u "
+		     "failed",
 		     maple_violation_words(v->pattern),
 		     v->declared ? "set " : "", v->set ? v->set : "?",
 		     v->pattern, v->runs, v->failed_runs) >= 0) {
@@ -32,20 +33,19 @@ json_t *maple_sarif_violation(const struct maple_report *report,
 	json_t *related = json_array();
 
 	for (unsigned int i = 1; i < v->nmoments; i++)
-		json_array_append_new(
-			related,
-			maple_sarif_location(report->root,
-					     &v->moments[i].place, NULL));
-	return json_pack("{s:o, s:i, s:s, s:s, s:{s:o}, s:[o], s:o, s:i,"
-			 " s:{s:o}}",
-			 "ruleId", maple_sarif_violation_id(), "ruleIndex",
-			 (int)maple_sarif_violation_rule(), "level",
-			 fails ? "error" : "none", "kind",
-			 fails ? "fail" : "informational", "message", "text",
-			 message_of(v), "locations",
-			 maple_sarif_location(report->root,
-					      &v->moments[0].place, NULL),
-			 "relatedLocations", related, "occurrenceCount",
-			 (int)v->runs, "properties", "violation",
-			 maple_codec_violation(v));
+		json_array_append_new(related,
+				      maple_sarif_location(report->root,
+							   &v->moments[i].place,
+							   NULL));
+	return json_pack(
+		"{s:o, s:i, s:s, s:s, s:{s:o}, s:[o], s:o, s:i,"
+		" s:{s:o}}",
+		"ruleId", maple_sarif_violation_id(), "ruleIndex",
+		(int)maple_sarif_violation_rule(), "level",
+		fails ? "error" : "none", "kind",
+		fails ? "fail" : "informational", "message", "text",
+		message_of(v), "locations",
+		maple_sarif_location(report->root, &v->moments[0].place, NULL),
+		"relatedLocations", related, "occurrenceCount", (int)v->runs,
+		"properties", "violation", maple_codec_violation(v));
 }
