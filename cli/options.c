@@ -55,6 +55,8 @@ static const struct option_entry table[] = {
 	{ "violations", NULL, RUN | ATTACH, FLAG(campaign.violations),
 	  "also tell which orders of two units on memory that belongs together"
 	  " no serial order has; no failures, and often meant so" },
+	{ "strict-sets", NULL, RUN | ATTACH, FLAG(campaign.strict_sets),
+	  "with --atomic-sets: a violation of a set of FILE is a failure" },
 	{ "seed", "N", RUN | ATTACH, SETS(campaign.seed, number),
 	  "what every random choice flows from" },
 	{ "order", "ORDER", RUN | ATTACH, SETS(campaign.order, order),

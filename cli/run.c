@@ -283,6 +283,10 @@ static int open_sets(struct maple_settings *settings)
 {
 	struct maple_error err = { "" };
 
+	if (!settings->atomic_sets && settings->campaign.strict_sets)
+		return maple_say_error(MAPLE_STATUS_USAGE,
+				       "--strict-sets is about declared sets: "
+				       "give them with --atomic-sets FILE");
 	if (!settings->atomic_sets)
 		return 0;
 	if (maple_atomic_sets_read(settings->atomic_sets, &settings->sets, &err))

@@ -216,6 +216,7 @@ int maple_campaign_run_by(const struct maple_strategy *strategy,
 		return maple_error_set(err, ENOMEM, "out of memory");
 	c.result->violations.asked = options->violations ||
 				     options->atomic_sets;
+	c.result->violations.strict = options->strict_sets;
 	maple_interrupt_begin();
 	e = maple_campaign_open(&c);
 	c.began =

@@ -123,5 +123,8 @@ int maple_conclude(struct maple_campaign *c)
 	assert(r->outcome != MAPLE_CLEAN || c->observed);
 	if (why && !r->undelivered)
 		return maple_error_set(c->err, ENOMEM, "out of memory");
+	/* Of declared sets, if the user has said that they are failures. */
+	if (!why && r->violations.failures)
+		r->outcome = MAPLE_FOUND;
 	return why ? 0 : maple_known_mended(c);
 }

@@ -141,6 +141,8 @@ static int add_violations(struct maple_violations *v,
 	v->n += later->n;
 	later->n = 0;
 	v->asked |= later->asked;
+	v->strict |= later->strict;
+	v->failures += later->failures;
 	v->more += later->more;
 	v->runs += later->runs;
 	v->units += later->units;

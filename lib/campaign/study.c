@@ -241,6 +241,8 @@ int maple_study_next(struct maple_campaign *c, struct maple_trial *trial,
 
 	assert(maple_lane_has_turn(c) && c->system);
 	memset(trial, 0, sizeof(*trial));
+	c->study.belonging = c->belongs.at;
+	c->study.nbelonging = c->belongs.n;
 	c->study.searching = c->search_until > 0;
 	c->study.native = c->native_seconds;
 	c->study.native_cpu = c->native_cpu;

@@ -193,12 +193,13 @@ static json_t *violations_array(const struct maple_violations *v)
 
 static json_t *sets_object(const struct maple_violations *v)
 {
-	return v->asked ? json_pack("{s:I, s:I, s:I, s:I, s:I}", "runs",
+	return v->asked ? json_pack("{s:I, s:I, s:I, s:I, s:I, s:i}", "runs",
 				    (json_int_t)v->runs, "units",
 				    (json_int_t)v->units, "unsure",
 				    (json_int_t)v->unsure, "more",
 				    (json_int_t)v->more, "cut",
-				    (json_int_t)v->cut)
+				    (json_int_t)v->cut, "failures",
+				    (int)v->failures)
 			: json_null();
 }
 

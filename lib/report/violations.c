@@ -71,8 +71,13 @@ void maple_report_violations(FILE *out, const struct maple_violations *v,
 		return;
 	fprintf(out,
 		"%u violation%s of atomic sets in %llu runs: orders of two units"
-		" that no serial one has; no failures by themselves\n",
+		" that no serial one has; ",
 		v->n, v->n == 1 ? "" : "s", (unsigned long long)v->runs);
+	if (v->failures)
+		fprintf(out, "%u of declared sets, which are failures\n",
+			v->failures);
+	else
+		fputs("no failures by themselves\n", out);
 	for (unsigned int i = 0; i < v->n; i++)
 		print_one(out, i + 1, v->at[i], style);
 	if (v->more)

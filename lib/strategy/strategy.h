@@ -23,6 +23,7 @@
 #include "../backend/backend.h"
 #include "../image/registry.h"
 #include "../plan/plan.h"
+#include "../predict/sets/sets.h"
 #include "goal.h"
 #include "switches.h"
 
@@ -126,6 +127,9 @@ struct maple_study {
 	bool conditions; /* ... be about signals and waits */
 	bool ends;	 /* ... and about the end of memory */
 	unsigned int most; /* plans that may follow the first in a run */
+	/* Sites of declared atomic sets, as far as they are known by now. */
+	const struct maple_belonging *belonging;
+	size_t nbelonging;
 	bool searching; /* a finding is there, and what differs is looked for */
 	struct maple_prediction *prediction; /* sums, to be added to */
 	void *ctx;

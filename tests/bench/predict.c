@@ -4,6 +4,7 @@
  * made-up run of EVENTS events (10 million) and prints events a second, the
  * process's peak memory, and what was found and cut. IDIOMS is a mask, bit i
  * for idiom i; all unless given. The time to make up events is not counted.
+ * Atomic sets, and the watch over violations, are fed the same and timed alone.
  *
  * The run: 8 threads on 100,000 locations. Of their steps, 69 % go to an own
  * region, in sweeps and in a hot set; 21 % read a shared table that is seldom
@@ -12,12 +13,16 @@
  * and read it again. A thread runs for up to 200 steps before another does,
  * and all meet at a barrier now and then.
  */
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include "predict/predict.h"
+#include "predict/sets/sets.h"
+#include "predict/sets/watch.h"
 
 #define THREADS	 8
 #define CHUNK	 65536
@@ -59,6 +64,7 @@ static void emit(unsigned int thread, uint8_t kind, uint32_t site,
 		.addr = addr,
 		.size = 8,
 		.clock = ++threads[thread].clock,
+		.sp = 0x70000 - 64 * (site / 4 % 8),
 		.aux = aux,
 	};
 	made++;
@@ -199,6 +205,56 @@ static void print_stats(const struct maple_predict *p)
 #undef SAY
 }
 
+/* What atomic sets cost, beside the predictor. */
+struct beside {
+	struct maple_sets *sets;
+	struct maple_watch *watch;
+	double predicted, watched; /* seconds */
+};
+
+static bool begin_beside(struct beside *b)
+{
+	b->sets = maple_sets_create(&(struct maple_predict_sink){ 0 });
+	b->watch = maple_watch_create(NULL, 0, false);
+	return b->sets && b->watch;
+}
+
+static void feed_beside(struct beside *b)
+{
+	double start = now();
+
+	for (unsigned int i = 0; i < filled; i++)
+		maple_sets_event(b->sets, &chunk[i]);
+	b->predicted += now() - start;
+	start = now();
+	for (unsigned int i = 0; i < filled; i++)
+		maple_watch_event(b->watch, &chunk[i]);
+	b->watched += now() - start;
+}
+
+static void end_beside(struct beside *b, double spent, uint64_t events)
+{
+	struct maple_sets_stats sets;
+	struct maple_watch_stats watch;
+
+	maple_sets_finish(b->sets);
+	maple_watch_finish(b->watch);
+	maple_sets_stats(b->sets, &sets);
+	maple_watch_stats(b->watch, &watch);
+	printf("sets: %llu, %llu units, %llu shapes, %llu predicted; %.2f "
+	       "million events a second, %.2f with the predictor\n",
+	       (unsigned long long)sets.sets, (unsigned long long)sets.units,
+	       (unsigned long long)sets.shapes,
+	       (unsigned long long)sets.predicted,
+	       (double)events / b->predicted / 1e6,
+	       (double)events / (spent + b->predicted) / 1e6);
+	printf("violations: %u kinds; %.2f million events a second\n",
+	       HASH_COUNT(maple_watch_found(b->watch)),
+	       (double)events / b->watched / 1e6);
+	maple_sets_destroy(b->sets);
+	maple_watch_destroy(b->watch);
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t want = argc > 1 ? strtoull(argv[1], NULL, 0) : 10000000;
@@ -209,7 +265,11 @@ int main(int argc, char **argv)
 	struct maple_predict *p;
 	struct rusage usage;
 	uint64_t events = 0;
+	struct beside beside = { 0 };
 	int ret = maple_predict_create(&options, NULL, &p);
+
+	if (!ret && !begin_beside(&beside))
+		ret = -ENOMEM;
 
 	while (!ret && events < want) {
 		fill();
@@ -217,6 +277,7 @@ int main(int argc, char **argv)
 		for (unsigned int i = 0; i < filled && !ret; i++)
 			ret = maple_predict_event(p, &chunk[i]);
 		spent += now() - start;
+		feed_beside(&beside);
 		events += filled;
 	}
 	fed = spent;
@@ -232,6 +293,7 @@ int main(int argc, char **argv)
 	print_stats(p);
 	printf("%.2f s, %.2f of them to finish\n", spent, spent - fed);
 	printf("%.2f million events a second\n", (double)events / spent / 1e6);
+	end_beside(&beside, spent, events);
 	printf("%ld MiB at most\n", usage.ru_maxrss / 1024);
 	maple_predict_destroy(p);
 	return 0;

@@ -58,3 +58,35 @@ sets() { # RUNS PROGRAM
 		-- "$BUILD/tests/contexts/clean/outer_lock"
 	holds '.violations == null and .sets == null'
 }
+
+@test "a declared set is known by its name, and what violates it fails if asked" {
+	echo 'set turns global turn, passes' >"$BATS_TEST_TMPDIR/sets"
+	limit=120 campaign --seed 1 --confirm 0 --max-runs 40 \
+		--atomic-sets "$BATS_TEST_TMPDIR/sets" \
+		-- "$BUILD/tests/targets/clean/spin_wait"
+	ended_with 0
+	holds '[.violations[] | select(.declared and .set == "turns")] | length > 0'
+	holds '.sets.failures == 0'
+	limit=120 campaign --seed 1 --confirm 0 --max-runs 40 --strict-sets \
+		--atomic-sets "$BATS_TEST_TMPDIR/sets" \
+		-- "$BUILD/tests/targets/clean/spin_wait"
+	ended_with 66
+	holds '.verdict == "finding" and .findings == []'
+	holds '.sets.failures > 0'
+}
+
+@test "what an atomic set declares that is not there, or wrong, is said" {
+	echo 'set sums global booked, payd' >"$BATS_TEST_TMPDIR/sets"
+	limit=120 campaign --max-runs 3 --atomic-sets "$BATS_TEST_TMPDIR/sets" \
+		-- "$BUILD/tests/contexts/order5"
+	ended_with 125
+	grep -q "sets:1: set 'sums': .* no global variable 'payd'" \
+		"$BATS_TEST_TMPDIR"/*
+	echo 'sett sums global booked' >"$BATS_TEST_TMPDIR/sets"
+	run "$BUILD/mapletest" run --atomic-sets "$BATS_TEST_TMPDIR/sets" true
+	[ "$status" = 2 ]
+	[[ $output == *"sets:1: no line begins with 'sett'"* ]]
+	run "$BUILD/mapletest" run --strict-sets true
+	[ "$status" = 2 ]
+	[[ $output == *"--atomic-sets FILE"* ]]
+}

@@ -103,8 +103,8 @@ static bool has(struct maple_image *image, const struct maple_atomic_set *set,
 
 	if (!set->global)
 		return maple_image_has_field(image, set->type, member);
-	snprintf(variable, sizeof(variable), "%.*s",
-		 (int)strcspn(member, ".["), member);
+	snprintf(variable, sizeof(variable), "%.*s", (int)strcspn(member, ".["),
+		 member);
 	return maple_image_has_global(image, variable);
 }
 
@@ -112,8 +112,8 @@ static bool any_has(struct maple_campaign *c, const struct maple_run *run,
 		    const struct maple_atomic_set *set, const char *member)
 {
 	for (unsigned int i = 0; i < run->nimages; i++) {
-		struct maple_image *image = maple_registry_image(
-			c->registry, run->images[i].index);
+		struct maple_image *image =
+			maple_registry_image(c->registry, run->images[i].index);
 
 		if (image && has(image, set, member))
 			return true;

@@ -172,6 +172,7 @@ static struct maple_violation *told(struct maple_campaign *c,
 	t->violation = tell(c, trial, seen);
 	if (t->violation)
 		all->at[all->n++] = t->violation;
+	all->failures += all->strict && t->violation && t->violation->declared;
 	return t->violation;
 }
 

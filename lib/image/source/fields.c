@@ -28,8 +28,7 @@ static bool is_it(Dwarf_Die *die, const char *type, const char *field)
 	Dwarf_Die peeled;
 
 	return name && !strcmp(name, type) &&
-	       (maple_type_is_object(die) ||
-		dwarf_tag(die) == DW_TAG_typedef) &&
+	       (maple_type_is_object(die) || dwarf_tag(die) == DW_TAG_typedef) &&
 	       !dwarf_peel_type(die, &peeled) &&
 	       maple_type_is_object(&peeled) && has_member(&peeled, field);
 }

@@ -106,6 +106,7 @@ struct maple_campaign_options {
 	bool violations; /* those of atomic sets are told */
 	/* Sets that are declared: implies violations. Not owned, or NULL. */
 	const struct maple_atomic_sets *atomic_sets;
+	bool strict_sets;    /* a violation of one of these is a failure */
 	bool baseline_fails; /* go on although the baseline fails */
 	/* What PROG exits with when all is well, plus one; 0: with status 0. */
 	unsigned int expect_exit;

@@ -33,6 +33,8 @@ struct maple_violations {
 	bool asked;		     /* somebody wants to know */
 	unsigned int n;		     /* told */
 	struct maple_violation **at; /* owned */
+	bool strict;		     /* of declared sets they are failures, */
+	unsigned int failures;	     /* ... so many */
 	uint64_t more;		     /* beyond MAPLE_VIOLATIONS_MOST */
 	uint64_t runs, units;	     /* that were looked at */
 	uint64_t unsure;	     /* orders of which it is not certain */

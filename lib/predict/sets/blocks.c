@@ -125,6 +125,14 @@ bool maple_sets_knows(const struct maple_sets *sets, uint32_t site)
 	return find(sets, site);
 }
 
+/* maple_sets_number - of the declared set that @site is to; 0: to none */
+uint32_t maple_sets_number(const struct maple_sets *sets, uint32_t site)
+{
+	const struct maple_belonging *b = find(sets, site);
+
+	return b ? b->number : 0;
+}
+
 /*
  * maple_sets_of - the declared set that @event is an access to, made if it is
  *                 new; NULL: to none, or there are too many

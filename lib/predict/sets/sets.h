@@ -37,7 +37,7 @@ void maple_sets_destroy(struct maple_sets *sets);
 struct maple_belonging {
 	uint32_t site;
 	uint32_t at;	 /* bytes behind the beginning of the object */
-	uint64_t number; /* of the set, from 1; 0: none */
+	uint32_t number; /* of the set, from 1; 0: none */
 	bool one;	 /* there is one such set, wherever its bytes are */
 };
 

@@ -119,6 +119,7 @@ struct maple_sets {
 struct maple_set *maple_sets_at(struct maple_sets *sets, uint64_t addr);
 void maple_sets_allocated(struct maple_sets *sets, uint64_t addr, uint64_t size);
 void maple_sets_freed(struct maple_sets *sets, uint64_t addr, uint64_t size);
+uint32_t maple_sets_number(const struct maple_sets *sets, uint32_t site);
 bool maple_sets_knows(const struct maple_sets *sets, uint32_t site);
 struct maple_set *maple_sets_of(struct maple_sets *sets,
 				const struct maple_event *event);

@@ -90,6 +90,18 @@ static bool is_sure(const struct maple_set_form *form,
 	return true;
 }
 
+/* The declared set that all of them are to; 0: to none, or to several. */
+static uint32_t declared(const struct maple_watch *w,
+			 const struct maple_touch *const *e, unsigned int n)
+{
+	uint32_t set = maple_sets_number(w->sets, e[0]->site);
+
+	for (unsigned int i = 1; i < n; i++)
+		if (maple_sets_number(w->sets, e[i]->site) != set)
+			return 0;
+	return set;
+}
+
 static void keep(struct maple_watch *w, const struct maple_set_row *row,
 		 const struct maple_touch *const *e,
 		 const struct maple_watched *p, const struct maple_watched *q)
@@ -102,10 +114,8 @@ static void keep(struct maple_watch *w, const struct maple_set_row *row,
 		iroot.e[i] =
 			(struct maple_iroot_event){ e[i]->site, row->kind[i] };
 	HASH_FIND(hh, w->found, &iroot, sizeof(iroot), found);
-	if (found) {
-		found->set = found->set ? found->set : p->set;
+	if (found)
 		return;
-	}
 	if (HASH_COUNT(w->found) >= FOUND) {
 		w->stats.cut++;
 		return;
@@ -115,7 +125,7 @@ static void keep(struct maple_watch *w, const struct maple_set_row *row,
 		return;
 	found->iroot = iroot;
 	found->pattern = row->pattern;
-	found->set = p->set;
+	found->set = declared(w, e, form->n);
 	found->n = form->n;
 	found->q = form->q;
 	memcpy(found->order, form->order, sizeof(found->order));

@@ -72,6 +72,31 @@ json_t *maple_sarif_rule_id(enum maple_failure kind)
 		maple_failure_name(rules[maple_sarif_rule(kind)].kind));
 }
 
+/* maple_sarif_violation_rule - the index of the rule for violations: the last */
+unsigned int maple_sarif_violation_rule(void)
+{
+	return RULES;
+}
+
+json_t *maple_sarif_violation_id(void)
+{
+	return json_string("maple/violation");
+}
+
+/* It is no failure: its level is that of a note. */
+static json_t *violation_rule(void)
+{
+	static const char text[] =
+		"Two units of work on memory that belongs together came in an "
+		"order that no serial one has.";
+
+	return json_pack("{s:o, s:s, s:{s:s}, s:{s:s}, s:{s:s}}", "id",
+			 maple_sarif_violation_id(), "name",
+			 "AtomicSetViolation", "shortDescription", "text", text,
+			 "fullDescription", "text", text,
+			 "defaultConfiguration", "level", "note");
+}
+
 static json_t *driver_object(void)
 {
 	json_t *array = json_array();
@@ -89,6 +114,7 @@ static json_t *driver_object(void)
 				  "level", "error", "properties", "tags",
 				  "concurrency", "reliability", "precision",
 				  "very-high", "problem.severity", "error"));
+	json_array_append_new(array, violation_rule());
 	return json_pack("{s:s, s:s, s:s, s:{s:s}, s:o}", "name", "maple",
 			 "version", MAPLE_VERSION, "semanticVersion",
 			 MAPLE_VERSION ".0", "shortDescription", "text",
@@ -172,6 +198,20 @@ static int add_results(json_t *array, const struct maple_report *r,
 	return e;
 }
 
+/* Notes; those of declared sets are failures if that was asked. */
+static int add_violations(json_t *array, const struct maple_report *r,
+			  const struct maple_violations *v)
+{
+	int e = 0;
+
+	for (unsigned int i = 0; i < v->n && !e; i++)
+		e = json_array_append_new(
+			array,
+			maple_sarif_violation(r, v->at[i],
+					      v->strict && v->at[i]->declared));
+	return e;
+}
+
 /* Those of all cases; none where nothing was tested. */
 static json_t *suite_results(const struct maple_report *r)
 {
@@ -186,7 +226,8 @@ static json_t *suite_results(const struct maple_report *r)
 		if (of)
 			e = add_results(array, r, of->findings, of->nfindings) ||
 			    add_results(array, r, of->suppressed,
-					of->nsuppressed);
+					of->nsuppressed) ||
+			    add_violations(array, r, &of->violations);
 	}
 	if (e || (sum != MAPLE_SUITE_CLEAN && sum != MAPLE_SUITE_FOUND)) {
 		json_decref(array);
@@ -207,7 +248,8 @@ static json_t *results_array(const struct maple_report *r)
 	if (r->suite)
 		return suite_results(r);
 	if (r->result) {
-		if (r->status != 0 && !r->result->nfindings)
+		if (r->status != 0 && !r->result->nfindings &&
+		    !r->result->violations.failures)
 			return NULL;
 		findings = r->result->findings;
 		n = r->result->nfindings;
@@ -215,7 +257,8 @@ static json_t *results_array(const struct maple_report *r)
 	array = json_array();
 	if (add_results(array, r, findings, n) ||
 	    (r->result && add_results(array, r, r->result->suppressed,
-				      r->result->nsuppressed))) {
+				      r->result->nsuppressed)) ||
+	    (r->result && add_violations(array, r, &r->result->violations))) {
 		json_decref(array);
 		return NULL;
 	}

@@ -55,9 +55,9 @@ static json_t *physical_object(const char *root, const struct maple_place *place
 	return object;
 }
 
-/* @text, NULL: "queue.c:12 consume". */
-static json_t *location_object(const char *root,
-			       const struct maple_place *place, const char *text)
+/* maple_sarif_location - @place; @text, NULL: "queue.c:12 consume" */
+json_t *maple_sarif_location(const char *root, const struct maple_place *place,
+			     const char *text)
 {
 	json_t *physical = physical_object(root, place);
 	json_t *object = json_pack(
@@ -91,8 +91,9 @@ static json_t *step_object(const char *root, const struct maple_finding *f,
 		 maple_clean(m->variable, true).text, maple_words_half(m),
 		 maple_words_value(m, true).text);
 	step = json_pack("{s:o, s:s, s:[s,s]}", "location",
-			 location_object(root, &m->place, text), "importance",
-			 "essential", "kinds", lock ? "lock" : "memory",
+			 maple_sarif_location(root, &m->place, text),
+			 "importance", "essential", "kinds",
+			 lock ? "lock" : "memory",
 			 m->kind == 'S'	  ? "signal"
 			 : m->kind == 'C' ? "wait"
 			 : m->kind == 'L' ? "acquire"
@@ -139,7 +140,7 @@ static void add_failure(const char *root, const struct maple_finding *f,
 		json_array_append_new(
 			flow_steps(flows, stack->thread),
 			json_pack("{s:o, s:i, s:s, s:[s]}", "location",
-				  location_object(
+				  maple_sarif_location(
 					  root, maple_source_frame(root, stack),
 					  text),
 				  "executionOrder", (int)f->nmoments + 1,
@@ -166,8 +167,9 @@ static json_t *stack_object(const char *root, const struct maple_stack *s)
 
 	for (unsigned int i = 0; i < s->nframes; i++) {
 		const struct maple_place *place = &s->frames[i].place;
-		json_t *frame = json_pack("{s:o}", "location",
-					  location_object(root, place, NULL));
+		json_t *frame =
+			json_pack("{s:o}", "location",
+				  maple_sarif_location(root, place, NULL));
 
 		if (place->image)
 			json_object_set_new(frame, "module",
@@ -195,13 +197,13 @@ static json_t *related_array(const char *root, const struct maple_finding *f)
 		snprintf(text, sizeof(text), "thread %s waits for %s",
 			 maple_clean(e->thread, true).text,
 			 maple_clean(e->variable, true).text);
-		json_array_append_new(array,
-				      location_object(root, &e->place, text));
+		json_array_append_new(
+			array, maple_sarif_location(root, &e->place, text));
 		snprintf(text, sizeof(text), "thread %s has %s from here on",
 			 maple_clean(e->holder, true).text,
 			 maple_clean(e->variable, true).text);
-		json_array_append_new(array,
-				      location_object(root, &e->since, text));
+		json_array_append_new(
+			array, maple_sarif_location(root, &e->since, text));
 	}
 	return array;
 }
@@ -249,8 +251,8 @@ json_t *maple_sarif_result(const struct maple_report *report,
 		failed(report) ? "error" : "none", "kind",
 		failed(report) ? "fail" : "pass", "message", "text",
 		message_string(f), "locations",
-		place ? json_pack("[o]",
-				  location_object(report->root, place, NULL))
+		place ? json_pack("[o]", maple_sarif_location(report->root,
+							      place, NULL))
 		      : json_array(),
 		"relatedLocations", related_array(report->root, f),
 		"partialFingerprints", "mapleFinding/v1",

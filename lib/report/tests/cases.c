@@ -79,6 +79,24 @@ static char *describe(struct maple_finding *const *findings, size_t n)
 	return text;
 }
 
+/* Those of declared sets, with --strict-sets. */
+static char *describe_violations(const struct maple_violations *v)
+{
+	static const struct maple_report_style style = { .unicode = true };
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	maple_report_violations(out, v, &style);
+	if (fclose(out)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
 /* Fills in the strings; a NULL among them shows in maple_cases_init(). */
 __attribute__((format(printf, 3, 4))) static void
 say(struct maple_case *c, char *detail, const char *fmt, ...)
@@ -121,6 +139,11 @@ static void add_result(struct maple_case *c,
 		c->finding = result->findings[0];
 		c->type = maple_failure_name(c->finding->kind);
 		say_finding(c, describe(result->findings, n), more);
+	} else if (result->violations.failures) {
+		c->type = "violation";
+		say(c, describe_violations(&result->violations),
+		    "maple: %u violations of declared atomic sets",
+		    result->violations.failures);
 	} else if (result->undelivered) {
 		c->type = "undelivered";
 		say(c, strdup(""), "nothing was tested: %s",

@@ -523,6 +523,17 @@ static bool wants_sets(const struct maple_profiling *p)
 	       p->limits.order != MAPLE_ORDER_PAPER;
 }
 
+static struct maple_sets *create_sets(const struct maple_study *study,
+				      const struct maple_predict_sink *sink)
+{
+	struct maple_sets *sets = maple_sets_create(sink);
+
+	if (sets && maple_sets_belong(sets, study->belonging, study->nbelonging))
+		return sets;
+	maple_sets_destroy(sets);
+	return NULL;
+}
+
 /* @how: NULL: it is a profile run */
 static int begin(struct maple_profiling *p, struct maple_job *job,
 		 const struct maple_controlled *how, struct maple_error *err)
@@ -564,7 +575,7 @@ static int begin(struct maple_profiling *p, struct maple_job *job,
 				? maple_crossed_create(h->races, may_cross, p)
 				: NULL;
 		if (wants_sets(p))
-			h->sets = maple_sets_create(&sets);
+			h->sets = create_sets(study, &sets);
 		e = h->races && (h->crossed || !p->crosses) &&
 				    (h->sets || !wants_sets(p))
 			    ? 0

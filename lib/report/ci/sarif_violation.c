@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * A violation of an atomic set as a SARIF result: a note, that no reader takes
+ * for a failure, unless the set was declared and --strict-sets asked.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/bytes.h"
+#include "report/codec.h"
+#include "sarif.h"
+
+static json_t *message_of(const struct maple_violation *v)
+{
+	json_t *string = NULL;
+	char *text;
+
+	if (asprintf(&text,
+		     "%s: %s%s (pattern %u), in %u runs, of which %u "
+		     "failed",
+		     maple_violation_words(v->pattern),
+		     v->declared ? "set " : "", v->set ? v->set : "?",
+		     v->pattern, v->runs, v->failed_runs) >= 0) {
+		string = maple_bytes_encode(text);
+		free(text);
+	}
+	return string;
+}
+
+/* maple_sarif_violation - as a result; NULL: no memory */
+json_t *maple_sarif_violation(const struct maple_report *report,
+			      const struct maple_violation *v, bool fails)
+{
+	json_t *related = json_array();
+
+	for (unsigned int i = 1; i < v->nmoments; i++)
+		json_array_append_new(related,
+				      maple_sarif_location(report->root,
+							   &v->moments[i].place,
+							   NULL));
+	return json_pack(
+		"{s:o, s:i, s:s, s:s, s:{s:o}, s:[o], s:o, s:i,"
+		" s:{s:o}}",
+		"ruleId", maple_sarif_violation_id(), "ruleIndex",
+		(int)maple_sarif_violation_rule(), "level",
+		fails ? "error" : "none", "kind",
+		fails ? "fail" : "informational", "message", "text",
+		message_of(v), "locations",
+		maple_sarif_location(report->root, &v->moments[0].place, NULL),
+		"relatedLocations", related, "occurrenceCount", (int)v->runs,
+		"properties", "violation", maple_codec_violation(v));
+}
