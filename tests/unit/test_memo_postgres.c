@@ -573,13 +573,12 @@ static int send_query(PGconn *conn, const char *sql)
 	return libpq->PQsendQuery(conn, sql);
 }
 
-static int send_params(PGconn *conn, const char *sql, int n, const Oid *types,
-		       const char *const *values, const int *lengths,
-		       const int *formats, int result)
+/* Claims are made known to each connection before they are asked for. */
+static int send_prepare(PGconn *conn, const char *name, const char *sql, int n,
+			const Oid *types)
 {
 	lose(conn, sql);
-	return libpq->PQsendQueryParams(conn, sql, n, types, values, lengths,
-					formats, result);
+	return libpq->PQsendPrepare(conn, name, sql, n, types);
 }
 
 /* As when the server dies again and again. */
@@ -592,7 +591,7 @@ static void a_connection_may_be_lost_several_times_running(void **state)
 
 	libpq = c->pq;
 	losing.PQsendQuery = send_query;
-	losing.PQsendQueryParams = send_params;
+	losing.PQsendPrepare = send_prepare;
 	c->pq = &losing;
 	to_lose = 3;
 	assert_true(begin_run(f) > before);
