@@ -176,14 +176,14 @@ static void an_order_is_solved_for(void **state)
 	close_rig(&r);
 }
 
-/* Who begins, in the run in which threads take turns, after three others. */
+/* Who begins, in the run in which threads take turns, after four others. */
 static uint32_t turns_after(const struct told *told)
 {
 	struct rig r;
 	uint32_t base;
 
 	begin(&r, false);
-	for (unsigned int run = 0; run < 3; run++) {
+	for (unsigned int run = 0; run < 4; run++) {
 		assert_int_equal(ask(&r), MAPLE_NEXT_RUN);
 		assert_int_equal(r.job.policy.base, MAPLE_POLICY_OLDEST);
 		did(&r, told);
@@ -201,7 +201,7 @@ static uint32_t turns_after(const struct told *told)
 	return base;
 }
 
-/* Of these runs the last shows all that turns from the older one on would. */
+/* The latter of these shows all that turns from the older one on would. */
 static void threads_take_turns_once(void **state)
 {
 	assert_int_equal(turns_after(first_1), MAPLE_POLICY_TURNS);

@@ -331,6 +331,13 @@ static bool on_wanted(void *ctx, const struct maple_order_goal *goal)
 	return !l->error && maple_clock_now() < l->until;
 }
 
+/* Whether the older threads' turns bring nothing, and the younger ones' do. */
+static bool takes_turns_back(struct learning *l)
+{
+	return l->p->promises && maple_order_events(l->model) <= PROMISING &&
+	       !turns_show(l, false) && turns_show(l, true);
+}
+
 /* The memo hears of it, and says what it knew. */
 static int tell(struct learning *l, struct maple_error *err)
 {
@@ -369,9 +376,8 @@ static int learn(struct learning *l, const struct maple_kept *kept,
 		l->model = model;
 		l->event = kept->event;
 		maple_order_shown(model, on_shown, l);
-		l->p->back = l->p->promises &&
-			     maple_order_events(model) <= PROMISING &&
-			     !turns_show(l, false) && turns_show(l, true);
+		if (l->p->runs == 1)
+			l->p->back = takes_turns_back(l);
 		l->p->cut = kept->cut;
 		if (!l->error && l->p->mode != MAPLE_PATTERNS_COUNT)
 			l->p->cut |= !maple_order_wanted(model, on_wanted, l);

@@ -45,8 +45,8 @@ struct maple_patterns {
 	uint32_t runs; /* that have ended */
 	enum maple_patterns_mode mode;
 	bool promises; /* what else an order shows says which one is next */
-	/* Of the last run: turns from the older threads on would show nothing
-	   that is new, turns from the younger ones on would. */
+	/* Of the first run: turns from the older threads on would show nothing
+	   more, turns from the younger ones on would. */
 	bool back;
 	unsigned int barren; /* runs without news, in a row */
 	/* Of the last run not all was learned: there may be more patterns. */

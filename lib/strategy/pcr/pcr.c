@@ -6,8 +6,10 @@
  * All runs are controlled. The first has the older threads first; what it did
  * says which patterns other orders of it would show. An order for one of them
  * is the next schedule, as far as it is sure and one step beyond, and what that
- * run does teaches the same. Where no pattern is left, and by turns where two
- * runs brought nothing, what no trace has shown yet is looked for by pos.
+ * run does teaches the same. In the fifth run no order is followed, but threads
+ * go by turns, which shows at once what orders show one by one. Where no
+ * pattern is left, and every other time where two runs brought nothing, what no
+ * trace has shown yet is looked for by pos.
  *
  * maptest, to compare it with: all runs are random ones, each of which looks
  * for one pattern, of those that were met least, by holding threads before its
@@ -20,7 +22,7 @@
 
 #define QUIET  1000 /* runs without news, before a campaign ends */
 #define BARREN 2    /* runs without news, before some are drawn */
-#define TURNS  4    /* the run in which threads go by turns */
+#define TURNS  5    /* the run in which threads go by turns */
 #define DRY    3    /* ... at random, before all is said to be covered */
 
 struct maple_pcr {
