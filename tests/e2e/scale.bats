@@ -95,64 +95,6 @@ ten_cases() {
 	[ "$(awk 'NR > 1 { print $7 }' maple-*.joblog | xargs)" = "0 0 0" ]
 }
 
-# What each of eight tasks does: the same program, with a seed of its own.
-eight_inputs() {
-	printf '%q ' "$BUILD/mapletest" run --db "$MAPLE_MEMO" --share 8 --seed 5 \
-		--strategy maple --max-runs 80 --quiet -- \
-		"$E2E/eight_inputs" a1B2c
-}
-
-# Of a database, or else of the file $db: a number.
-number() { # SQL
-	if [ -n "${db:-}" ]; then
-		sqlite3 "$db" "$1"
-	else
-		"$ROOT/tests/postgres" sql "$server" "$1" "$name"
-	fi
-}
-
-# They have divided the candidates, and have covered together what one campaign
-# covers that has as many runs as all of them. What is left to chance is which
-# orders profile runs show, so of what one has exposed they have nearly as much.
-one_campaign() {
-	local long tasks db=
-
-	[ "$(number "SELECT count(*) FROM maple.campaigns
-		WHERE outcome = 'clean'")" = 8 ]
-	[ "$(number 'SELECT count(DISTINCT seed) FROM maple.campaigns')" = 8 ]
-	# Of what one has tried the others know: no more tries than one would have.
-	[ "$(number 'SELECT max(attempts) FROM maple.memo')" -le 5 ]
-	# Who has exposed a candidate had claimed it, and nobody tries it then.
-	[ "$(number "SELECT count(*) FROM maple.memo
-		WHERE exposed != 0 AND attempts > failed + 1")" = 0 ]
-	tasks=$(number 'SELECT count(*) FROM maple.memo
-		WHERE exposed != 0 OR observed != 0')
-	# Nothing is left for a ninth.
-	db=$MAPLE_MEMO campaign --seed 77 --strategy maple --max-runs 80 --quiet \
-		-- "$E2E/eight_inputs" a1B2c
-	ended_with 0
-	holds '.candidates_left == 0'
-	db=$BATS_TEST_TMPDIR/one.db
-	campaign --seed 5 --strategy maple --max-runs 640 --quiet -- \
-		"$E2E/eight_inputs" a1B2c
-	ended_with 0
-	long=$(number 'SELECT count(*) FROM memo
-		WHERE exposed != 0 OR observed != 0')
-	echo "exposed: $tasks by eight, $long by one"
-	[ $((tasks * 10)) -ge $((long * 8)) ]
-}
-
-@test "GNU parallel: eight tasks of one program, two at a time, are as one" {
-	tasks_with one_parallel
-	run timeout 500 parallel --jobs 2 --joblog log ::: "$(eight_inputs)" \
-		"$(eight_inputs)" "$(eight_inputs)" "$(eight_inputs)" \
-		"$(eight_inputs)" "$(eight_inputs)" "$(eight_inputs)" \
-		"$(eight_inputs)"
-	echo "$output"
-	[ "$status" = 0 ]
-	one_campaign
-}
-
 @test "GNU parallel: what fails is said, and has its turn again" {
 	tasks_with again
 	export MAPLE_JOBLOG=log
@@ -213,17 +155,6 @@ state_of() { # JOB
 	[ "$(grep -h '^maple: task' maple-*.log | grep -c 'status 0$')" = 3 ]
 	# The node had no part in it.
 	[ "$(sinfo -h -o %t)" = idle ]
-}
-
-@test "Slurm: an array of eight tasks of one program, two at a time, is as one" {
-	tasks_with one_slurm
-	slurm_starts
-	run timeout 500 sbatch --wait --array=1-8%2 --cpus-per-task=1 \
-		--time=00:10:00 --output=one-%a.log --wrap "$(eight_inputs)"
-	echo "$output"
-	cat one-*.log
-	[ "$status" = 0 ]
-	one_campaign
 }
 
 # Both at once, since the number of an array's last task is that of the array.

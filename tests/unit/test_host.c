@@ -273,6 +273,8 @@ static void read_back(struct maple_memo *memo, int64_t program,
 	story->findings = (int64_t)n;
 	OK(maple_memo_finding_load(memo, "abc", geteuid(), &finding, &err));
 	assert_int_equal(finding->found_at, 1000);
+	assert_non_null(finding->machine);
+	assert_string_equal(finding->first_backend, "agent");
 	assert_int_equal(finding->owner, geteuid());
 	maple_finding_destroy(finding);
 	REFUSED(ENOENT, maple_memo_finding_load(memo, "xyz", MAPLE_MEMO_ANYBODY,
