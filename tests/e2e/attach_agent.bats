@@ -70,66 +70,6 @@ join_often() { # WANTED [OPTION...]
 	[ "$(answered 3)" = 0 ] || fail "$(answered 3) waits were interrupted"
 }
 
-# Asks for a file on and on, while that is there; how many answers were right, and
-# how many were not.
-ask_nginx() { # FOLDER
-	local right=0 wrong=0 sum
-
-	sum=$(cksum <"$1/text")
-	while [ -e "$1/text" ]; do
-		if [ "$(curl -s --max-time 60 --unix-socket "$1/s" http://x/text |
-			cksum)" = "$sum" ]; then
-			right=$((right + 1))
-		else
-			wrong=$((wrong + 1))
-		fi
-		printf '%12d %12d\n' $right $wrong >"$BATS_TEST_TMPDIR/new"
-		mv "$BATS_TEST_TMPDIR/new" "$BATS_TEST_TMPDIR/answers"
-	done
-}
-
-# MAPLE_TEST_NGINX: where it is, if not where Debian has it
-@test "nginx, which reads files by a pool of threads, is joined and left under load" {
-	local before asking nginx=${MAPLE_TEST_NGINX:-/usr/sbin/nginx}
-	local at=$BATS_TEST_TMPDIR/nginx
-
-	[ -n "${MAPLE_FULL:-}" ] || skip "minutes long: MAPLE_FULL=1"
-	[ -x "$nginx" ] || skip "takes nginx: tools/deps bench"
-	mkdir "$at"
-	head -c 1000000 /dev/urandom >"$at/text"
-	cat >"$at/conf" <<-END
-		daemon off; master_process off; pid $at/pid;
-		error_log $at/log; thread_pool p threads=4;
-		events {}
-		http { access_log off; aio threads=p; sendfile off;
-			client_body_temp_path $at/1; proxy_temp_path $at/2;
-			fastcgi_temp_path $at/3; uwsgi_temp_path $at/4;
-			scgi_temp_path $at/5; output_buffers 2 64k;
-			server { listen unix:$at/s; root $at; } }
-	END
-	chmod -R a+rX "$at"
-	"$nginx" -e "$at/log" -c "$at/conf" 3>&- &
-	server=$!
-	ours="$ours $server"
-	for try in {1..300}; do
-		[ ! -S "$at/s" ] || break
-		sleep 0.1
-	done
-	echo 0 0 >"$BATS_TEST_TMPDIR/answers"
-	ask_nginx "$at" 3>&- &
-	asking=$!
-	serves
-	before=$(state_of $server | grep -v '^[0-9]*$')
-	join_often 200 --max-time 60s --include '*/nginx'
-	[ "$(ls "/proc/$server/task" | wc -l)" = 5 ] || fail "it has no threads"
-	kill -0 $server
-	serves
-	rm "$at/text"
-	wait $asking
-	[ "$(answered 2)" -le 1 ] || fail "$(answered 2) answers were wrong"
-	diff <(echo "$before") <(state_of $server | grep -v '^[0-9]*$')
-}
-
 @test "a bug in a server is found by an order that was forced" {
 	for try in {1..5}; do
 		serve "$E2E/server" crash

@@ -180,10 +180,14 @@ as_user() {
 	chmod a+rx "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "$dir"
 	mkdir "$dir/own" && chown 65534:65534 "$dir/own"
 	touch "$dir/answers" && chmod 666 "$dir/answers"
-	serve as_user "$dir/answers_of_test" "$dir/answers"
+	# By themselves, not by a shell: it is they who are killed at the end.
+	serve setpriv --reuid=65534 --regid=65534 --clear-groups \
+		"$dir/answers_of_test" "$dir/answers"
 	printf 'watch = %s\n' "root $dir/answers_of_test share=100%" \
 		"nobody $dir/answers_of_test share=100% stretch=1s" >"$conf"
-	as_user "$BUILD/mapled" watch --config "$conf" >>"$dir/log" 2>&1 3>&- &
+	setpriv --reuid=65534 --regid=65534 --clear-groups \
+		env XDG_STATE_HOME="$dir/own" "$BUILD/mapled" watch \
+		--config "$conf" >>"$dir/log" 2>&1 3>&- &
 	watch=$!
 	ours="$ours $watch"
 	state=$dir/own/maple/watch

@@ -109,36 +109,47 @@ static void note(struct maple_halted *t, int status)
 		ptrace(PTRACE_SETREGS, t->tid, NULL, &t->again);
 }
 
+/*
+ * Looks whether @t has stopped or is gone. One that had stopped may be killed
+ * since: until it is waited for, its process's main thread is not told of.
+ */
+static void look(struct maple_halted *t)
+{
+	int status, got = waitpid(t->tid, &status, __WALL | WNOHANG);
+
+	if (got < 0 || (got == t->tid && !WIFSTOPPED(status)))
+		t->tid = 0;
+	else if (got == t->tid && !t->stopped)
+		note(t, status);
+}
+
 static int await(struct maple_halt *stop, struct maple_error *err)
 {
 	double until = maple_clock_now() + STOP_WITHIN;
 	const struct timespec pause = { 0, 200000 };
-	int status, got;
+	pid_t left;
 
-	for (unsigned int i = 0; i < stop->n;) {
-		struct maple_halted *t = &stop->thread[i];
+	for (;;) {
+		left = 0;
+		for (unsigned int i = 0; i < stop->n; i++) {
+			struct maple_halted *t = &stop->thread[i];
 
-		if (t->stopped || !t->tid) {
-			i++;
-			continue;
+			if (t->tid)
+				look(t);
+			if (t->tid && !t->stopped)
+				left = t->tid;
 		}
-		got = waitpid(t->tid, &status, __WALL | WNOHANG);
-		if (got == t->tid) {
-			note(t, status);
-		} else if (got < 0) {
-			t->tid = 0;
-		} else if (maple_clock_now() > until) {
+		if (!left)
+			return 0;
+		if (maple_clock_now() > until)
 			return maple_error_set(err, EBUSY,
 					       "thread %d of process %d does "
 					       "not stop: it waits in the "
 					       "kernel, for a disk say; try "
 					       "again later",
-					       t->tid, stop->pid);
-		} else {
-			nanosleep(&pause, NULL);
-		}
+					       left, stop->pid);
+		nanosleep(&pause, NULL);
 	}
-	return 0;
 }
 
 /*
@@ -186,31 +197,38 @@ int maple_halt_one(struct maple_halt *stop, pid_t pid, pid_t tid,
 	return e;
 }
 
-/* maple_halt_let - @t goes on, as if nothing had been */
-void maple_halt_let(struct maple_halted *t)
+/* @t goes on, as if nothing had been; one that was killed is waited for later. */
+static void let(struct maple_halted *t)
 {
-	if (!t->tid || !t->stopped)
-		return;
-	ptrace(PTRACE_DETACH, t->tid, NULL, (long)t->signo);
-	t->tid = 0;
+	if (!ptrace(PTRACE_DETACH, t->tid, NULL, (long)t->signo))
+		t->tid = 0;
+	else
+		look(t);
 }
 
-/* maple_halt_go - everyone goes on who was not let go already */
+/*
+ * maple_halt_go - everyone goes on who was not let go already; who did not stop
+ * in time is waited for: no tracer stays
+ */
 void maple_halt_go(struct maple_halt *stop)
 {
-	int status;
+	const struct timespec pause = { 0, 500000 };
+	bool left = true;
 
 	assert(stop->n <= MAPLE_THREADS);
-	for (unsigned int i = 0; i < stop->n; i++)
-		maple_halt_let(&stop->thread[i]);
-	/* Who did not stop in time is waited for: no tracer stays. */
-	for (unsigned int i = 0; i < stop->n; i++) {
-		struct maple_halted *t = &stop->thread[i];
+	while (left) {
+		left = false;
+		for (unsigned int i = 0; i < stop->n; i++) {
+			struct maple_halted *t = &stop->thread[i];
 
-		if (t->tid && !t->stopped &&
-		    waitpid(t->tid, &status, __WALL) == t->tid)
-			note(t, status);
-		maple_halt_let(t);
+			if (t->tid && !t->stopped)
+				look(t);
+			if (t->tid && t->stopped)
+				let(t);
+			left |= t->tid != 0;
+		}
+		if (left)
+			nanosleep(&pause, NULL);
 	}
 	stop->n = 0;
 }

@@ -38,7 +38,6 @@ int maple_halt_all(struct maple_halt *stop, pid_t pid, struct maple_error *err);
 int maple_halt_one(struct maple_halt *stop, pid_t pid, pid_t tid,
 		   struct maple_error *err);
 bool maple_halt_restarts(struct maple_halted *t);
-void maple_halt_let(struct maple_halted *t);
 void maple_halt_go(struct maple_halt *stop);
 
 /* ---- call.c: a function is called by one of the threads ---- */
