@@ -111,8 +111,8 @@ struct maple_trial {
 	/* Of the log. */
 	struct maple_event *log;
 	uint32_t nlog, log_room;
-	struct maple_holding holding; /* where the events ended */
-	struct maple_watch *watch;    /* over atomic sets; NULL: nobody asks */
+	struct maple_holding holding;  /* where the events ended */
+	struct maple_witness *witness; /* over atomic sets; NULL: nobody asks */
 	struct maple_reached reached;
 };
 

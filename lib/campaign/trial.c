@@ -159,8 +159,8 @@ static void on_event(void *ctx, const struct maple_event *event)
 		trial->ran[event->thread] = true;
 	maple_holding_event(&trial->holding, event);
 	maple_reached_event(&trial->reached, event);
-	if (trial->watch && trial->job.kind != MAPLE_RUN_ENFORCE)
-		maple_watch_event(trial->watch, event);
+	if (trial->witness && trial->job.kind != MAPLE_RUN_ENFORCE)
+		maple_witness_event(trial->witness, event);
 	if (trial->job.kind != MAPLE_RUN_ENFORCE) {
 		if (trial->studied && lane->c->subject->from_start)
 			maple_study_event(trial, event);
@@ -544,7 +544,7 @@ void maple_trial_deinit(struct maple_trial *trial)
 	free(trial->report);
 	free(trial->log);
 	maple_holding_deinit(&trial->holding);
-	maple_watch_destroy(trial->watch);
+	maple_witness_destroy(trial->witness);
 	maple_early_deinit(&trial->early);
 	maple_reached_deinit(&trial->reached);
 	memset(trial, 0, sizeof(*trial));

@@ -92,8 +92,8 @@ static const char *const drop_kept[KEPT_MAX] = {
 	[KEPT_MARKS] = "DELETE FROM marked",
 	[KEPT_FORGOTTEN] = "DELETE FROM forgotten",
 	[KEPT_SAMPLES] = "DELETE FROM samples",
-	[KEPT_RUNS] = "DELETE FROM runs WHERE ended IS NOT NULL AND id NOT IN"
-		      " (SELECT id FROM runs ORDER BY id DESC LIMIT 64)",
+	[KEPT_RUNS] = ("DELETE FROM runs WHERE ended IS NOT NULL AND id NOT IN"
+		       " (SELECT id FROM runs ORDER BY id DESC LIMIT 64)"),
 	[KEPT_FINDINGS] = "DELETE FROM findings",
 	[KEPT_CORPUS] = "DELETE FROM corpus",
 };

@@ -4,7 +4,7 @@
  * made-up run of EVENTS events (10 million) and prints events a second, the
  * process's peak memory, and what was found and cut. IDIOMS is a mask, bit i
  * for idiom i; all unless given. The time to make up events is not counted.
- * Atomic sets, and the watch over violations, are fed the same and timed alone.
+ * Atomic sets, and the witness over violations, are fed the same and timed alone.
  *
  * The run: 8 threads on 100,000 locations. Of their steps, 69 % go to an own
  * region, in sweeps and in a hot set; 21 % read a shared table that is seldom
@@ -22,7 +22,7 @@
 #include <time.h>
 #include "predict/predict.h"
 #include "predict/sets/sets.h"
-#include "predict/sets/watch.h"
+#include "predict/sets/witness.h"
 
 #define THREADS	 8
 #define CHUNK	 65536
@@ -208,15 +208,15 @@ static void print_stats(const struct maple_predict *p)
 /* What atomic sets cost, beside the predictor. */
 struct beside {
 	struct maple_sets *sets;
-	struct maple_watch *watch;
+	struct maple_witness *witness;
 	double predicted, watched; /* seconds */
 };
 
 static bool begin_beside(struct beside *b)
 {
 	b->sets = maple_sets_create(&(struct maple_predict_sink){ 0 });
-	b->watch = maple_watch_create(NULL, 0, false);
-	return b->sets && b->watch;
+	b->witness = maple_witness_create(NULL, 0, false);
+	return b->sets && b->witness;
 }
 
 static void feed_beside(struct beside *b)
@@ -228,19 +228,19 @@ static void feed_beside(struct beside *b)
 	b->predicted += now() - start;
 	start = now();
 	for (unsigned int i = 0; i < filled; i++)
-		maple_watch_event(b->watch, &chunk[i]);
+		maple_witness_event(b->witness, &chunk[i]);
 	b->watched += now() - start;
 }
 
 static void end_beside(struct beside *b, double spent, uint64_t events)
 {
 	struct maple_sets_stats sets;
-	struct maple_watch_stats watch;
+	struct maple_witness_stats witness;
 
 	maple_sets_finish(b->sets);
-	maple_watch_finish(b->watch);
+	maple_witness_finish(b->witness);
 	maple_sets_stats(b->sets, &sets);
-	maple_watch_stats(b->watch, &watch);
+	maple_witness_stats(b->witness, &witness);
 	printf("sets: %llu, %llu units, %llu shapes, %llu predicted; %.2f "
 	       "million events a second, %.2f with the predictor\n",
 	       (unsigned long long)sets.sets, (unsigned long long)sets.units,
@@ -249,10 +249,10 @@ static void end_beside(struct beside *b, double spent, uint64_t events)
 	       (double)events / b->predicted / 1e6,
 	       (double)events / (spent + b->predicted) / 1e6);
 	printf("violations: %u kinds; %.2f million events a second\n",
-	       HASH_COUNT(maple_watch_found(b->watch)),
+	       HASH_COUNT(maple_witness_found(b->witness)),
 	       (double)events / b->watched / 1e6);
 	maple_sets_destroy(b->sets);
-	maple_watch_destroy(b->watch);
+	maple_witness_destroy(b->witness);
 }
 
 int main(int argc, char **argv)

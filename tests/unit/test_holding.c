@@ -135,10 +135,13 @@ static void waits_begin_and_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(held_until_released),	  TEST(held_as_often_as_taken),
+		TEST(held_until_released),
+		TEST(held_as_often_as_taken),
 		TEST(held_more_than_65536_times),
-		TEST(an_unlock_may_be_overtaken), TEST(words_within),
-		TEST(others_come_first),	  TEST(freed_memory_is_no_lock),
+		TEST(an_unlock_may_be_overtaken),
+		TEST(words_within),
+		TEST(others_come_first),
+		TEST(freed_memory_is_no_lock),
 		TEST(waits_begin_and_end),
 	};
 

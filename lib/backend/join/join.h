@@ -152,7 +152,7 @@ struct maple_joiner {
 	struct maple_join_state *state;
 	char agent[256];       /* the file of it */
 	int shm_fd, tables_fd; /* of the files that the agent opens */
-	unsigned int turn; /* what the state had, when it was made */
+	unsigned int turn;     /* what the state had, when it was made */
 	pid_t pid;
 	int socket;
 	/* Where it is the porter's: what state is the memory of, and itself. */

@@ -73,12 +73,12 @@ static int by_site(const void *a, const void *b)
 	return x->site < y->site ? -1 : x->site > y->site;
 }
 
-/* maple_belongs_learn - of the sites that @watch has met first, where they are */
+/* maple_belongs_learn - of the sites that @witness has met first, where they are */
 void maple_belongs_learn(struct maple_campaign *c,
-			 const struct maple_watch *watch)
+			 const struct maple_witness *witness)
 {
 	struct maple_belongs *b = &c->belongs;
-	const struct maple_mates *fresh = maple_watch_fresh(watch);
+	const struct maple_mates *fresh = maple_witness_fresh(witness);
 	size_t had = b->n;
 
 	assert(maple_lane_has_turn(c));

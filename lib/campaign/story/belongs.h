@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "predict/sets/watch.h"
+#include "predict/sets/witness.h"
 
 struct maple_campaign;
 struct maple_run;
@@ -18,7 +18,7 @@ struct maple_belongs {
 
 int maple_belongs_check(struct maple_campaign *c, const struct maple_run *run);
 void maple_belongs_learn(struct maple_campaign *c,
-			 const struct maple_watch *watch);
+			 const struct maple_witness *witness);
 void maple_belongs_deinit(struct maple_belongs *belongs);
 
 #endif

@@ -32,25 +32,25 @@ static bool is_whole(const struct maple_trial *trial)
 /* maple_violated_begin - before @trial's run: it is watched, if anybody asks */
 void maple_violated_begin(struct maple_campaign *c, struct maple_trial *trial)
 {
-	assert(!trial->watch);
+	assert(!trial->witness);
 	if (!c->result->violations.asked ||
 	    (!is_whole(trial) && trial->job.kind != MAPLE_RUN_ENFORCE))
 		return;
-	trial->watch = maple_watch_create(c->belongs.at, c->belongs.n,
-					  c->options->atomic_sets);
+	trial->witness = maple_witness_create(c->belongs.at, c->belongs.n,
+					      c->options->atomic_sets);
 }
 
 /* maple_violated_judge - after it: which violations it had */
 void maple_violated_judge(struct maple_campaign *c, struct maple_trial *trial)
 {
 	/* Between two events of the log, any number may be missing. */
-	if (!trial->watch || trial->run.lost)
+	if (!trial->witness || trial->run.lost)
 		return;
 	if (is_whole(trial))
-		maple_watch_finish(trial->watch);
+		maple_witness_finish(trial->witness);
 	else
-		maple_watch_forced(trial->watch, trial->log, trial->nlog,
-				   &c->violated.mates, together, c->registry);
+		maple_witness_forced(trial->witness, trial->log, trial->nlog,
+				     &c->violated.mates, together, c->registry);
 }
 
 static void tell_moment(struct maple_campaign *c, struct maple_trial *trial,
@@ -180,19 +180,19 @@ static struct maple_violation *told(struct maple_campaign *c,
 void maple_violated_ended(struct maple_campaign *c, struct maple_trial *trial)
 {
 	struct maple_violations *all = &c->result->violations;
-	struct maple_watch_stats stats;
+	struct maple_witness_stats stats;
 	struct maple_violated *seen;
 
 	assert(maple_lane_has_turn(c));
-	if (!trial->watch || trial->run.lost || !trial->studied)
+	if (!trial->witness || trial->run.lost || !trial->studied)
 		return;
 	if (c->options->atomic_sets && is_whole(trial))
-		maple_belongs_learn(c, trial->watch);
+		maple_belongs_learn(c, trial->witness);
 	if (!all->at)
 		all->at = calloc(MAPLE_VIOLATIONS_MOST, sizeof(*all->at));
 	if (!all->at)
 		return;
-	for (seen = maple_watch_found(trial->watch); seen;
+	for (seen = maple_witness_found(trial->witness); seen;
 	     seen = seen->hh.next) {
 		struct maple_violation *v = told(c, trial, seen);
 
@@ -201,14 +201,14 @@ void maple_violated_ended(struct maple_campaign *c, struct maple_trial *trial)
 		v->runs++;
 		v->failed_runs += trial->judgement.failure != 0;
 	}
-	maple_watch_stats(trial->watch, &stats);
+	maple_witness_stats(trial->witness, &stats);
 	all->runs++;
 	all->units += stats.units;
 	all->unsure += stats.unsure;
 	all->cut += stats.cut;
 	/* What a failing run did in one unit is no other than what it is. */
 	if (!maple_mates_join(&c->violated.mates,
-			      maple_watch_mates(trial->watch)))
+			      maple_witness_mates(trial->witness)))
 		all->cut++;
 }
 

@@ -3,7 +3,7 @@
 #define MAPLE_CAMPAIGN_VIOLATED_H
 
 #include <maple/event.h>
-#include "predict/sets/watch.h"
+#include "predict/sets/witness.h"
 
 struct maple_campaign;
 struct maple_trial;

@@ -102,7 +102,7 @@ struct maple_campaign_options {
 	unsigned int confirm;  /* replays and flips; default 5 */
 	bool no_confirm;
 	bool keep_going;
-	bool observe;	     /* of one that runs already: force nothing */
+	bool observe;	 /* of one that runs already: force nothing */
 	bool violations; /* those of atomic sets are told */
 	/* Sets that are declared: implies violations. Not owned, or NULL. */
 	const struct maple_atomic_sets *atomic_sets;

@@ -171,7 +171,7 @@ void maple_sets_allocated(struct maple_sets *sets, uint64_t addr, uint64_t size)
 static void end(struct maple_sets *sets, struct maple_set *set)
 {
 	maple_shapes_drop(sets, set);
-	maple_watch_drop(set);
+	maple_witness_drop(set);
 	set->gone = true;
 	if (!set->open)
 		free(set);

@@ -3,7 +3,7 @@
 #define MAPLE_PREDICT_SETS_MATES_H
 
 #include "state.h"
-#include "watch.h"
+#include "witness.h"
 
 bool maple_mates_note(struct maple_mates *mates, uint64_t key);
 bool maple_mates_add(struct maple_mates *mates, const struct maple_touch *a,

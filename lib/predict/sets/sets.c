@@ -104,7 +104,7 @@ void maple_sets_event(struct maple_sets *sets, const struct maple_event *event)
 	if (event->sp && doer->n)
 		maple_units_pass(sets, event->thread, event->sp);
 	note(sets, doer, event);
-	if (!sets->watch && maple_clocks_event(&sets->clocks, event))
+	if (!sets->witness && maple_clocks_event(&sets->clocks, event))
 		sets->stats.no_memory++;
 }
 

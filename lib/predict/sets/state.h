@@ -25,7 +25,7 @@ struct maple_touch {
 	bool atomic;
 	struct maple_lockset *locks; /* a reference */
 	struct maple_epoch *epoch;   /* a reference */
-	/* Of a watch, which needs neither of these: events before it, */
+	/* Of a witness, which needs neither of these: events before it, */
 	uint64_t when;
 	uint64_t until;	 /* ... and until it has happened for sure */
 	uint64_t guards; /* locks that are held, a bit each; some share one */
@@ -34,7 +34,7 @@ struct maple_touch {
 
 /* What one call of a function, or one round of a loop, did to one set. */
 struct maple_done {
-	struct maple_done *next; /* of a watch: of the same set */
+	struct maple_done *next; /* of a witness: of the same set */
 	uint16_t thread;
 	uint32_t n;
 	struct maple_touch touch[];
@@ -62,7 +62,7 @@ struct maple_set {
 	bool gone;	 /* it ended: nothing of it is kept any more */
 	uint32_t open;	 /* units of it */
 	struct maple_shape *shapes;
-	struct maple_done *past;      /* of a watch: the latest first, */
+	struct maple_done *past;      /* of a witness: the latest first, */
 	uint32_t npast;		      /* ... so many */
 	struct maple_set_given given; /* the key of one that is given */
 	struct maple_set *next;	      /* blocks of one neighbourhood */
@@ -90,7 +90,7 @@ struct maple_doer {
 	struct maple_sitemap executed; /* uint32_t */
 	uint32_t n;
 	struct maple_open *open; /* MAPLE_SETS_OPEN, outermost first */
-	bool doubtful;		 /* of a watch: its last access is */
+	bool doubtful;		 /* of a witness: its last access is */
 };
 
 struct maple_sets_found {
@@ -107,7 +107,7 @@ struct maple_sets {
 	struct maple_near *near;
 	struct maple_shape *shapes;
 	struct maple_sets_found *found;
-	struct maple_watch *watch; /* NULL: they are to be predicted */
+	struct maple_witness *witness; /* NULL: they are to be predicted */
 	struct maple_set *given;
 	struct maple_belonging *belonging; /* by ascending site */
 	size_t nbelonging;
@@ -161,23 +161,24 @@ struct maple_set_row {
 #define MAPLE_SET_ROWS 15
 extern const struct maple_set_row maple_set_rows[MAPLE_SET_ROWS];
 
-/* watch.c */
-bool maple_watch_touch(struct maple_sets *sets, const struct maple_event *event,
-		       struct maple_touch *touch);
-void maple_watch_done(struct maple_sets *sets, const struct maple_open *unit,
-		      uint32_t thread);
-void maple_watch_drop(struct maple_set *set);
+/* witness.c */
+bool maple_witness_touch(struct maple_sets *sets,
+			 const struct maple_event *event,
+			 struct maple_touch *touch);
+void maple_witness_done(struct maple_sets *sets, const struct maple_open *unit,
+			uint32_t thread);
+void maple_witness_drop(struct maple_set *set);
 
-/* A unit that a watch compares with others: touches in the order of time. */
-struct maple_watched {
+/* A unit that a witness compares with others: touches in the order of time. */
+struct maple_witnessed {
 	const struct maple_touch *touch;
 	uint32_t n;
 	uint16_t thread;
 	uint32_t set; /* the declared one's number, or 0 */
 };
 
-void maple_watch_compare(struct maple_watch *watch,
-			 const struct maple_watched *a,
-			 const struct maple_watched *b);
+void maple_witness_compare(struct maple_witness *witness,
+			   const struct maple_witnessed *a,
+			   const struct maple_witnessed *b);
 
 #endif

@@ -25,8 +25,8 @@ static void shut(struct maple_sets *sets, struct maple_doer *doer,
 	assert(i < doer->n && set->open);
 	sets->stats.units++;
 	sets->stats.cut_units += unit->cut;
-	if (sets->watch)
-		maple_watch_done(sets, unit, thread);
+	if (sets->witness)
+		maple_witness_done(sets, unit, thread);
 	else if (set->gone)
 		maple_touches_put(unit->touch, unit->n);
 	else
@@ -160,7 +160,7 @@ void maple_units_access(struct maple_sets *sets, const struct maple_event *event
 	unit->cut |= unit->n == MAPLE_SETS_TOUCHES;
 	if (unit->cut)
 		return;
-	if (sets->watch ? maple_watch_touch(sets, event, &touch)
-			: refer(sets, event->thread, &touch))
+	if (sets->witness ? maple_witness_touch(sets, event, &touch)
+			  : refer(sets, event->thread, &touch))
 		unit->touch[unit->n++] = touch;
 }

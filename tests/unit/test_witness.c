@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The watch over atomic sets: each of the twelve patterns is told of a run that
- * had it, and of none in which the units came one after the other, were on
+ * The witness over atomic sets: each of the twelve patterns is told of a run
+ * that had it, and of none in which the units came one after the other, were on
  * other objects or of other calls, or in which an access may have come later.
  * Of a forced run it is told if other runs had the accesses in one unit.
  */
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "predict/sets/watch.h"
+#include "predict/sets/witness.h"
 
 #define X  0x1010u
 #define Y  0x1020u
@@ -19,7 +19,7 @@
 
 enum { R = MAPLE_EV_READ, W = MAPLE_EV_WRITE };
 
-static struct maple_watch *watch;
+static struct maple_witness *witness;
 static uint32_t clocks[4];
 
 static struct maple_event make(unsigned int thread, unsigned int kind,
@@ -38,9 +38,9 @@ static struct maple_event make(unsigned int thread, unsigned int kind,
 
 static void begin(const struct maple_belonging *belonging, size_t n)
 {
-	maple_watch_destroy(watch);
-	watch = maple_watch_create(belonging, n, false);
-	assert_non_null(watch);
+	maple_witness_destroy(witness);
+	witness = maple_witness_create(belonging, n, false);
+	assert_non_null(witness);
 }
 
 static int setup(void **state)
@@ -53,8 +53,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	maple_watch_destroy(watch);
-	watch = NULL;
+	maple_witness_destroy(witness);
+	witness = NULL;
 	return 0;
 }
 
@@ -63,7 +63,7 @@ static void event(unsigned int thread, unsigned int kind, uint64_t addr,
 {
 	struct maple_event e = make(thread, kind, addr, site);
 
-	maple_watch_event(watch, &e);
+	maple_witness_event(witness, &e);
 }
 
 /* The only violation that is told; NULL: there is none. */
@@ -71,8 +71,8 @@ static const struct maple_violated *only(void)
 {
 	const struct maple_violated *v;
 
-	maple_watch_finish(watch);
-	v = maple_watch_found(watch);
+	maple_witness_finish(witness);
+	v = maple_witness_found(witness);
 	if (v)
 		assert_null(v->hh.next);
 	return v;
@@ -133,14 +133,14 @@ static void steps(const struct row *row, const struct how *how, char role)
 			e.flags |= MAPLE_EVF_ATOMIC;
 		if (how->pending && first)
 			e.flags |= MAPLE_EVF_PENDING;
-		maple_watch_event(watch, &e);
+		maple_witness_event(witness, &e);
 		if (first && how->again)
-			maple_watch_event(watch, &e);
+			maple_witness_event(witness, &e);
 		if (first && how->returns) {
 			struct maple_event up = make(0, R, 0x500000, 99);
 
 			up.sp = SP + 64;
-			maple_watch_event(watch, &up);
+			maple_witness_event(witness, &up);
 		}
 		first = false;
 	}
@@ -201,11 +201,11 @@ static void test_round(void **state)
 /* It may have come after Q's, and then nothing was wrong: it is counted. */
 static void test_pending(void **state)
 {
-	struct maple_watch_stats stats;
+	struct maple_witness_stats stats;
 
 	(void)state;
 	assert_null(has(&rows[0], (struct how){ .pending = true }));
-	maple_watch_stats(watch, &stats);
+	maple_witness_stats(witness, &stats);
 	assert_int_equal(stats.unsure, 1);
 
 	/* Its thread had gone on before Q came. */
@@ -214,7 +214,7 @@ static void test_pending(void **state)
 		struct maple_event e = make(0, R, site == 1 ? X : Y, site);
 
 		e.flags = site == 1 ? MAPLE_EVF_PENDING : 0;
-		maple_watch_event(watch, &e);
+		maple_witness_event(witness, &e);
 	}
 	event(1, W, X, 3);
 	event(0, W, X, 4);
@@ -298,7 +298,7 @@ static void test_objects(void **state)
 	begin(fields, 4);
 	on_objects(0);
 	assert_non_null(only());
-	assert_int_equal(maple_watch_found(watch)->set, 3);
+	assert_int_equal(maple_witness_found(witness)->set, 3);
 
 	/* The end of one and the beginning of another one that lies beside. */
 	begin(NULL, 0);
@@ -321,7 +321,7 @@ static void test_objects(void **state)
 	event(1, R, 0x90000, 4);
 	event(0, W, 0x90000, 2);
 	assert_non_null(only());
-	assert_int_equal(maple_watch_found(watch)->set, 7);
+	assert_int_equal(maple_witness_found(witness)->set, 7);
 }
 
 /* Another order of the row's is forced once @mates have seen P's and Q's. */
@@ -337,7 +337,7 @@ forced(const struct row *row, const struct maple_mates *mates, uint64_t moved)
 			      s[2] == 'x' ? X : Y + moved, n + 1);
 		log[n].sp = SP + 64 * n;
 	}
-	maple_watch_forced(watch, log, n, mates, NULL, NULL);
+	maple_witness_forced(witness, log, n, mates, NULL, NULL);
 	return only();
 }
 
@@ -350,7 +350,8 @@ static void test_forced(void **state)
 
 		assert_null(forced(row, &mates, 0));
 		assert_null(has(row, (struct how){ .serial = true }));
-		assert_true(maple_mates_join(&mates, maple_watch_mates(watch)));
+		assert_true(
+			maple_mates_join(&mates, maple_witness_mates(witness)));
 		assert_non_null(forced(row, &mates, 0));
 		/* Of two objects. */
 		if (strchr(row->steps, 'y'))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * Violations of atomic sets: which orders of two units, that no serial one has,
- * a run had (algorithms.md 17). A watch is of one run, told of its events in
+ * a run had (algorithms.md 17). A witness is of one run, told of its events in
  * order, by one thread at a time. It says only what is certain.
  */
-#ifndef MAPLE_PREDICT_SETS_WATCH_H
-#define MAPLE_PREDICT_SETS_WATCH_H
+#ifndef MAPLE_PREDICT_SETS_WITNESS_H
+#define MAPLE_PREDICT_SETS_WITNESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,50 +45,54 @@ struct maple_violated {
 	UT_hash_handle hh;
 };
 
-struct maple_watch_stats {
+struct maple_witness_stats {
 	uint64_t units;
 	uint64_t unsure; /* orders that may have been another one's */
 	uint64_t cut;	 /* what a cap cut away */
 };
 
-struct maple_watch;
+struct maple_witness;
 
 /*
- * maple_watch_create - for one run
+ * maple_witness_create - for one run
  * @belonging: of @n sites; see maple_sets_belong()
  * @asks: sites that are not among these are to be kept
  *
  * NULL: no memory
  */
-struct maple_watch *maple_watch_create(const struct maple_belonging *belonging,
-				       size_t n, bool asks);
-void maple_watch_destroy(struct maple_watch *watch);
+struct maple_witness *
+maple_witness_create(const struct maple_belonging *belonging, size_t n,
+		     bool asks);
+void maple_witness_destroy(struct maple_witness *witness);
 
-/* maple_watch_event - of a run that is seen whole */
-void maple_watch_event(struct maple_watch *watch,
-		       const struct maple_event *event);
-void maple_watch_finish(struct maple_watch *watch);
+/* maple_witness_event - of a run that is seen whole */
+void maple_witness_event(struct maple_witness *witness,
+			 const struct maple_event *event);
+void maple_witness_finish(struct maple_witness *witness);
 
 /*
- * maple_watch_forced - instead: the @n events at @log, of a run that was forced
+ * maple_witness_forced - instead: the @n events at @log, of a run that was forced
  * @mates: what other runs had in one unit
  * @together: whether one call of some function may have made two accesses, by
  *            their contexts; NULL: nobody knows
  */
-void maple_watch_forced(struct maple_watch *watch, const struct maple_event *log,
-			uint32_t n, const struct maple_mates *mates,
-			bool (*together)(void *ctx, uint32_t a, uint32_t b),
-			void *ctx);
+void maple_witness_forced(struct maple_witness *witness,
+			  const struct maple_event *log, uint32_t n,
+			  const struct maple_mates *mates,
+			  bool (*together)(void *ctx, uint32_t a, uint32_t b),
+			  void *ctx);
 
-/* maple_watch_found - a table, each once; the watch's */
-struct maple_violated *maple_watch_found(const struct maple_watch *watch);
+/* maple_witness_found - a table, each once; the witness's */
+struct maple_violated *maple_witness_found(const struct maple_witness *witness);
 
-/* maple_watch_mates - what the run had in one unit; the watch's */
-const struct maple_mates *maple_watch_mates(const struct maple_watch *watch);
+/* maple_witness_mates - what the run had in one unit; the witness's */
+const struct maple_mates *
+maple_witness_mates(const struct maple_witness *witness);
 
-/* maple_watch_fresh - sites that nothing was known of, plus one, as keys */
-const struct maple_mates *maple_watch_fresh(const struct maple_watch *watch);
-void maple_watch_stats(const struct maple_watch *watch,
-		       struct maple_watch_stats *stats);
+/* maple_witness_fresh - sites that nothing was known of, plus one, as keys */
+const struct maple_mates *
+maple_witness_fresh(const struct maple_witness *witness);
+void maple_witness_stats(const struct maple_witness *witness,
+			 struct maple_witness_stats *stats);
 
 #endif

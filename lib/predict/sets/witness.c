@@ -25,9 +25,9 @@
 #define STEPS (1u << 22) /* of a run */
 #define FOUND 4096u
 
-struct maple_watch {
+struct maple_witness {
 	struct maple_sets *sets;
-	struct maple_watch_stats stats;
+	struct maple_witness_stats stats;
 	bool asks;
 	struct maple_mates fresh;
 	uint64_t now; /* events so far */
@@ -56,7 +56,7 @@ static bool belong(const struct maple_touch *a, const struct maple_touch *b,
 }
 
 /* Whether one unit of @set may have made both, @a first. */
-static bool are_one(const struct maple_watch *w, const struct maple_touch *a,
+static bool are_one(const struct maple_witness *w, const struct maple_touch *a,
 		    const struct maple_touch *b, uint32_t set)
 {
 	if (!w->known)
@@ -91,7 +91,7 @@ static bool is_sure(const struct maple_set_form *form,
 }
 
 /* The declared set that all of them are to; 0: to none, or to several. */
-static uint32_t declared(const struct maple_watch *w,
+static uint32_t declared(const struct maple_witness *w,
 			 const struct maple_touch *const *e, unsigned int n)
 {
 	uint32_t set = maple_sets_number(w->sets, e[0]->site);
@@ -102,9 +102,10 @@ static uint32_t declared(const struct maple_watch *w,
 	return set;
 }
 
-static void keep(struct maple_watch *w, const struct maple_set_row *row,
+static void keep(struct maple_witness *w, const struct maple_set_row *row,
 		 const struct maple_touch *const *e,
-		 const struct maple_watched *p, const struct maple_watched *q)
+		 const struct maple_witnessed *p,
+		 const struct maple_witnessed *q)
 {
 	const struct maple_set_form *form = maple_set_form(row->idiom);
 	struct maple_iroot iroot = { .idiom = row->idiom };
@@ -140,9 +141,10 @@ static void keep(struct maple_watch *w, const struct maple_set_row *row,
 }
 
 /* Orders of which all are atomic instructions are meant so. */
-static void weigh(struct maple_watch *w, uint32_t idiom,
+static void weigh(struct maple_witness *w, uint32_t idiom,
 		  const struct maple_touch *const *e,
-		  const struct maple_watched *p, const struct maple_watched *q)
+		  const struct maple_witnessed *p,
+		  const struct maple_witnessed *q)
 {
 	const struct maple_set_form *form = maple_set_form(idiom);
 	bool atomic = true;
@@ -165,10 +167,10 @@ static void weigh(struct maple_watch *w, uint32_t idiom,
 }
 
 /* P has @a before @b, at two locations; Q has @x at that of @a. */
-static void match_two(struct maple_watch *w, const struct maple_touch *a,
+static void match_two(struct maple_witness *w, const struct maple_touch *a,
 		      const struct maple_touch *x, const struct maple_touch *b,
-		      const struct maple_watched *p,
-		      const struct maple_watched *q)
+		      const struct maple_witnessed *p,
+		      const struct maple_witnessed *q)
 {
 	for (uint32_t i = 0; i < q->n; i++) {
 		const struct maple_touch *y = &q->touch[i];
@@ -185,8 +187,8 @@ static void match_two(struct maple_watch *w, const struct maple_touch *a,
 }
 
 /* The orders in which unit @q got into unit @p. */
-static void match(struct maple_watch *w, const struct maple_watched *p,
-		  const struct maple_watched *q)
+static void match(struct maple_witness *w, const struct maple_witnessed *p,
+		  const struct maple_witnessed *q)
 {
 	for (uint32_t i = 0; i < p->n; i++)
 		for (uint32_t j = i + 1; j < p->n; j++) {
@@ -211,15 +213,16 @@ static void match(struct maple_watch *w, const struct maple_watched *p,
 		}
 }
 
-static bool ended_before(const struct maple_watched *a,
-			 const struct maple_watched *b)
+static bool ended_before(const struct maple_witnessed *a,
+			 const struct maple_witnessed *b)
 {
 	return a->touch[a->n - 1].when < b->touch[0].when;
 }
 
-/* maple_watch_compare - two units of two threads, if they met in time */
-void maple_watch_compare(struct maple_watch *w, const struct maple_watched *a,
-			 const struct maple_watched *b)
+/* maple_witness_compare - two units of two threads, if they met in time */
+void maple_witness_compare(struct maple_witness *w,
+			   const struct maple_witnessed *a,
+			   const struct maple_witnessed *b)
 {
 	assert(a->thread != b->thread && a->n && b->n);
 	if (ended_before(a, b) || ended_before(b, a))
@@ -244,13 +247,14 @@ static uint64_t guards_of(const struct maple_locks *locks)
 	return bits;
 }
 
-/* maple_watch_touch - when it is; true: it is to be remembered */
-bool maple_watch_touch(struct maple_sets *sets, const struct maple_event *event,
-		       struct maple_touch *touch)
+/* maple_witness_touch - when it is; true: it is to be remembered */
+bool maple_witness_touch(struct maple_sets *sets,
+			 const struct maple_event *event,
+			 struct maple_touch *touch)
 {
 	bool pending = event->flags & MAPLE_EVF_PENDING;
 
-	touch->when = sets->watch->now;
+	touch->when = sets->witness->now;
 	touch->until = pending ? UINT64_MAX : touch->when;
 	touch->context = event->aux;
 	touch->guards = guards_of(&sets->doer[event->thread]->locks);
@@ -259,7 +263,7 @@ bool maple_watch_touch(struct maple_sets *sets, const struct maple_event *event,
 }
 
 /* The thread goes on: its pending access has happened. */
-static void settle(struct maple_watch *w, struct maple_doer *doer)
+static void settle(struct maple_witness *w, struct maple_doer *doer)
 {
 	for (uint32_t i = 0; i < doer->n; i++) {
 		struct maple_open *unit = &doer->open[i];
@@ -271,7 +275,7 @@ static void settle(struct maple_watch *w, struct maple_doer *doer)
 }
 
 /* What ended before all that are open had begun is of no use any more. */
-static void remember(struct maple_watch *w, struct maple_set *set,
+static void remember(struct maple_witness *w, struct maple_set *set,
 		     const struct maple_open *unit, uint32_t thread)
 {
 	size_t size = unit->n * sizeof(unit->touch[0]);
@@ -298,7 +302,7 @@ static void remember(struct maple_watch *w, struct maple_set *set,
 	assert(set->npast <= PAST);
 }
 
-static void learn_mates(struct maple_watch *w, const struct maple_open *unit,
+static void learn_mates(struct maple_witness *w, const struct maple_open *unit,
 			uint32_t set)
 {
 	for (uint32_t i = 0; i < unit->n; i++)
@@ -309,34 +313,34 @@ static void learn_mates(struct maple_watch *w, const struct maple_open *unit,
 				w->stats.cut++;
 }
 
-/* maple_watch_done - @unit, which is still counted as open, has ended */
-void maple_watch_done(struct maple_sets *sets, const struct maple_open *unit,
-		      uint32_t thread)
+/* maple_witness_done - @unit, which is still counted as open, has ended */
+void maple_witness_done(struct maple_sets *sets, const struct maple_open *unit,
+			uint32_t thread)
 {
-	struct maple_watch *w = sets->watch;
+	struct maple_witness *w = sets->witness;
 	struct maple_set *set = unit->set;
-	struct maple_watched now = { unit->touch, unit->n, (uint16_t)thread,
-				     (uint32_t)set->given.number };
+	struct maple_witnessed now = { unit->touch, unit->n, (uint16_t)thread,
+				       (uint32_t)set->given.number };
 
 	w->stats.units++;
 	if (!unit->n)
 		return;
 	learn_mates(w, unit, now.set);
 	for (struct maple_done *d = set->past; d; d = d->next) {
-		struct maple_watched past = { d->touch, d->n, d->thread,
-					      now.set };
+		struct maple_witnessed past = { d->touch, d->n, d->thread,
+						now.set };
 
 		if (d->thread != thread)
-			maple_watch_compare(w, &now, &past);
+			maple_witness_compare(w, &now, &past);
 	}
 	if (set->gone || set->open == 1)
-		maple_watch_drop(set);
+		maple_witness_drop(set);
 	else
 		remember(w, set, unit, thread);
 }
 
-/* maple_watch_drop - what was remembered of @set */
-void maple_watch_drop(struct maple_set *set)
+/* maple_witness_drop - what was remembered of @set */
+void maple_witness_drop(struct maple_set *set)
 {
 	struct maple_done *done;
 
@@ -349,25 +353,26 @@ void maple_watch_drop(struct maple_set *set)
 
 /* ---- the outside ---- */
 
-/* maple_watch_create - see watch.h */
-struct maple_watch *maple_watch_create(const struct maple_belonging *belonging,
-				       size_t n, bool asks)
+/* maple_witness_create - see witness.h */
+struct maple_witness *
+maple_witness_create(const struct maple_belonging *belonging, size_t n,
+		     bool asks)
 {
-	struct maple_watch *w = calloc(1, sizeof(*w));
+	struct maple_witness *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return NULL;
 	w->sets = maple_sets_create(&(struct maple_predict_sink){ 0 });
 	if (!w->sets || !maple_sets_belong(w->sets, belonging, n)) {
-		maple_watch_destroy(w);
+		maple_witness_destroy(w);
 		return NULL;
 	}
-	w->sets->watch = w;
+	w->sets->witness = w;
 	w->asks = asks;
 	return w;
 }
 
-void maple_watch_destroy(struct maple_watch *w)
+void maple_witness_destroy(struct maple_witness *w)
 {
 	struct maple_violated *found, *next;
 
@@ -383,8 +388,9 @@ void maple_watch_destroy(struct maple_watch *w)
 	free(w);
 }
 
-/* maple_watch_event - see watch.h */
-void maple_watch_event(struct maple_watch *w, const struct maple_event *event)
+/* maple_witness_event - see witness.h */
+void maple_witness_event(struct maple_witness *w,
+			 const struct maple_event *event)
 {
 	struct maple_doer *doer = event->thread < MAPLE_THREADS
 					  ? w->sets->doer[event->thread]
@@ -402,31 +408,31 @@ void maple_watch_event(struct maple_watch *w, const struct maple_event *event)
 	maple_sets_event(w->sets, event);
 }
 
-/* maple_watch_finish - the run is over */
-void maple_watch_finish(struct maple_watch *w)
+/* maple_witness_finish - the run is over */
+void maple_witness_finish(struct maple_witness *w)
 {
 	maple_sets_finish(w->sets);
 }
 
-/* maple_watch_found - see watch.h */
-struct maple_violated *maple_watch_found(const struct maple_watch *w)
+/* maple_witness_found - see witness.h */
+struct maple_violated *maple_witness_found(const struct maple_witness *w)
 {
 	return w->found;
 }
 
-const struct maple_mates *maple_watch_mates(const struct maple_watch *w)
+const struct maple_mates *maple_witness_mates(const struct maple_witness *w)
 {
 	return &w->mates;
 }
 
-const struct maple_mates *maple_watch_fresh(const struct maple_watch *w)
+const struct maple_mates *maple_witness_fresh(const struct maple_witness *w)
 {
 	return &w->fresh;
 }
 
-/* maple_watch_stats - see watch.h */
-void maple_watch_stats(const struct maple_watch *w,
-		       struct maple_watch_stats *stats)
+/* maple_witness_stats - see witness.h */
+void maple_witness_stats(const struct maple_witness *w,
+			 struct maple_witness_stats *stats)
 {
 	struct maple_sets_stats sets;
 
@@ -453,18 +459,18 @@ struct windows {
 	uint32_t nended; /* so far */
 };
 
-static void compare_windows(struct maple_watch *w, const struct window *a,
+static void compare_windows(struct maple_witness *w, const struct window *a,
 			    const struct window *b)
 {
-	struct maple_watched x = { a->touch, a->n, a->thread, 0 };
-	struct maple_watched y = { b->touch, b->n, b->thread, 0 };
+	struct maple_witnessed x = { a->touch, a->n, a->thread, 0 };
+	struct maple_witnessed y = { b->touch, b->n, b->thread, 0 };
 
 	if (a->n && b->n && a->thread != b->thread)
-		maple_watch_compare(w, &x, &y);
+		maple_witness_compare(w, &x, &y);
 }
 
 /* A window is over: what got into it is over as well, or is compared later. */
-static void end_window(struct maple_watch *w, struct windows *all,
+static void end_window(struct maple_witness *w, struct windows *all,
 		       const struct window *window)
 {
 	uint32_t n = all->nended < ENDED ? all->nended : ENDED;
@@ -481,7 +487,7 @@ static void drop_first(struct window *window, uint32_t n)
 		window->n * sizeof(window->touch[0]));
 }
 
-static void add_access(struct maple_watch *w, struct windows *all,
+static void add_access(struct maple_witness *w, struct windows *all,
 		       struct window *window, const struct maple_event *event)
 {
 	bool pending = event->flags & MAPLE_EVF_PENDING;
@@ -507,7 +513,7 @@ static void add_access(struct maple_watch *w, struct windows *all,
 	window->doubtful = pending;
 }
 
-static void log_event(struct maple_watch *w, struct windows *all,
+static void log_event(struct maple_witness *w, struct windows *all,
 		      const struct maple_event *event)
 {
 	struct window *window = all->of[event->thread];
@@ -528,11 +534,11 @@ static void log_event(struct maple_watch *w, struct windows *all,
 	add_access(w, all, window, event);
 }
 
-/* maple_watch_forced - see watch.h */
-void maple_watch_forced(struct maple_watch *w, const struct maple_event *log,
-			uint32_t n, const struct maple_mates *mates,
-			bool (*together)(void *ctx, uint32_t a, uint32_t b),
-			void *ctx)
+/* maple_witness_forced - see witness.h */
+void maple_witness_forced(struct maple_witness *w, const struct maple_event *log,
+			  uint32_t n, const struct maple_mates *mates,
+			  bool (*together)(void *ctx, uint32_t a, uint32_t b),
+			  void *ctx)
 {
 	struct windows *all = calloc(1, sizeof(*all));
 
