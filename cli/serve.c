@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * mapletest serve: what the memo database holds, and the user's jobs, as pages
- *that look again by themselves, and as JSON. They can only be read. Each is
- *made when it is asked for, from what the database has then.
+ * that look again by themselves, and as JSON. They can only be read. Each is
+ * made when it is asked for, from what the database has then.
  *
  *	/			all jobs and findings, a line each, and how
  *				coverage grew

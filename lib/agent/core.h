@@ -14,6 +14,11 @@ struct maple_agent_site {
 	uint32_t number; /* its site number in the campaign */
 	uint32_t size;
 	struct maple_interest interest;
+	/* What slots and the stub look at. */
+	uint32_t left; /* quiet: hits that are passed by until it asks to be
+			  taken out */
+	uint8_t live;  /* 0: the slot passes it by, but for the left-th time */
+	uint8_t slow;  /* its events are not to be made by stub.S */
 	uint8_t kind;
 	uint8_t event_flags; /* of its events */
 	uint8_t flags;	     /* enum maple_site_flag; SPLIT: in this run */

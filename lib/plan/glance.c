@@ -10,8 +10,8 @@
  *			  before() and after() do where that is all they do
  *
  * The caller of skim() may lose the CPU between any two instructions, and
- *others then make moves. So the number of moves is read first and compared
- *last, and the record is shown to them, or taken away, in one store.
+ * others then make moves. So the number of moves is read first and compared
+ * last, and the record is shown to them, or taken away, in one store.
  */
 #include "automaton_state.h"
 

@@ -253,7 +253,7 @@ static const void *make_slot(uint64_t at)
 
 	*hooks = (struct maple_slot_hooks){ split_before, split_after,
 					    split_between };
-	*site = (struct maple_agent_site){ .interest = { .live = 1 } };
+	*site = (struct maple_agent_site){ .live = 1 };
 	assert_true(where->flags & MAPLE_SITEF_SPLIT);
 	assert_non_null(split);
 	maple_slot_before(&s, site, where);

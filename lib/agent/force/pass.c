@@ -30,7 +30,8 @@ static uint32_t used;	     /* of maple_pass */
 static uint64_t hits;	     /* let pass so far */
 static uint32_t epoch = ~0u; /* for which maple_about is */
 
-MAPLE_SITE_IS(interest.pass, 28);
+MAPLE_SITE_IS(interest.pass, 20);
+static_assert(MAPLE_PASSES - 1 <= UINT16_MAX, "maple_interest has it");
 MAPLE_SELF_IS(nopen, 28);
 static_assert(sizeof(struct maple_pass) == 16, "stub.S relies on it");
 static_assert(offsetof(struct maple_pass, left) == 8, "stub.S relies on it");
@@ -108,7 +109,7 @@ void maple_pass_look(struct maple_agent_site *site, uint64_t addr)
 	hits += gone;
 	maple_enforce_passed(gone);
 	maple_shm->stats.hits[site->way] += gone;
-	if (!site->interest.live) /* on its way out; retire.c is to be called */
+	if (!site->live) /* on its way out; retire.c is to be called */
 		return;
 	if (gone && hits > (uint64_t)maple_shm->plan.slice_ms * HITS_A_MS)
 		maple_retire_later(site);

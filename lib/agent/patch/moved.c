@@ -226,8 +226,8 @@ void maple_patch_again(const struct maple_shm_image *image,
 		if (p->site[i].interest.alone == from[i].alone)
 			continue;
 		p->site[i].interest.alone = from[i].alone;
-		p->site[i].interest.live = !from[i].alone;
-		if (!p->site[i].interest.live)
+		p->site[i].live = !from[i].alone;
+		if (!p->site[i].live)
 			maple_retire_later(&p->site[i]);
 	}
 	if (p)

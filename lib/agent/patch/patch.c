@@ -51,7 +51,7 @@ static void move_insn(struct maple_patched *p, struct maple_slot *s,
 	for (; i < t->nsites; i++) {
 		p->site[i].way = trap ? MAPLE_WAY_TRAP : site[i].way;
 		p->site[i].group = p->ngroups;
-		if (p->site[i].interest.live) {
+		if (p->site[i].live) {
 			if (s->at == start)
 				m->push = site[i].flags & MAPLE_SITEF_NOFLAGS
 						  ? MAPLE_SLOT_ASK +
@@ -73,7 +73,7 @@ static void move_insn(struct maple_patched *p, struct maple_slot *s,
 	}
 	for (i = insn->site; i < t->nsites; i++) {
 		if ((p->site[i].interest.wanted || maple_control_values) &&
-		    p->site[i].interest.live && !(insn->flags & MAPLE_INSN_STOP))
+		    p->site[i].live && !(insn->flags & MAPLE_INSN_STOP))
 			maple_slot_after(s, &p->site[i]);
 		if (!(site[i].flags & MAPLE_SITEF_MORE))
 			break;
@@ -212,10 +212,10 @@ static void fill_site(struct maple_patched *p, const struct maple_table *t,
 			from->flags & MAPLE_SITEF_ATOMIC ? MAPLE_EVF_ATOMIC : 0,
 		.interest = {
 			.alone = from->alone && !maple_agent_enforces,
-			.live = maple_agent_enforces || !from->alone,
 			.wanted = maple_agent_enforces,
-			.slow = !!(from->flags & MAPLE_SITEF_REP),
 		},
+		.live = maple_agent_enforces || !from->alone,
+		.slow = !!(from->flags & MAPLE_SITEF_REP),
 		.group = ~0u,
 	};
 }
@@ -278,7 +278,7 @@ void maple_patch_changes(struct maple_patched *p, uint32_t base)
 	for (uint32_t i = 0; i < maple_shm->nchanges; i++) {
 		at = maple_shm->change[i].site;
 		if (!(at & MAPLE_SITE_CALL) && at - base < p->nsites)
-			p->site[at - base].interest.slow = 1;
+			p->site[at - base].slow = 1;
 	}
 }
 

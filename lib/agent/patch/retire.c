@@ -48,8 +48,8 @@ static void unlock(void)
 /* maple_retire_later - nothing more is wanted of @site: it goes quiet */
 void maple_retire_later(struct maple_agent_site *site)
 {
-	site->interest.live = 0;
-	site->interest.left = QUIET_HITS;
+	site->live = 0;
+	site->left = QUIET_HITS;
 }
 
 static struct maple_patched *find(const struct maple_agent_site *site)
@@ -68,10 +68,10 @@ static bool all_quiet(const struct maple_patched *p,
 	const struct maple_agent_site *s = site;
 
 	for (; s >= p->site && s->group == site->group; s--)
-		if (s->interest.live)
+		if (s->live)
 			return false;
 	for (s = site; s < p->site + p->nsites && s->group == site->group; s++)
-		if (s->interest.live)
+		if (s->live)
 			return false;
 	return true;
 }
@@ -106,8 +106,8 @@ static bool may_follow(const struct maple_patched *p,
 {
 	const struct maple_patch_group *g = &p->group[site->group];
 
-	return site->group < p->ngroups && !site->interest.live &&
-	       site->interest.left <= QUIET_HITS - BESIDE && g->addr >= lo &&
+	return site->group < p->ngroups && !site->live &&
+	       site->left <= QUIET_HITS - BESIDE && g->addr >= lo &&
 	       end_of(g) <= hi && site->pc - g->addr < g->length &&
 	       may_retire(p, g) && all_quiet(p, site);
 }
@@ -130,7 +130,7 @@ void maple_retire_site(struct maple_agent_site *site)
 		return;
 	}
 	if (!all_quiet(p, site)) {
-		site->interest.left = QUIET_HITS;
+		site->left = QUIET_HITS;
 		unlock();
 		return;
 	}
@@ -216,7 +216,7 @@ void maple_retire_rearm(void)
 			continue;
 		for (uint32_t i = 0; i < p->nsites; i++) {
 			p->site[i].interest.count = 0;
-			p->site[i].interest.live = !p->site[i].interest.alone;
+			p->site[i].live = !p->site[i].interest.alone;
 		}
 		if (locked && p->nretired)
 			put_back(p, all);

@@ -237,11 +237,11 @@ static uint8_t *put_ask(struct maple_slot *s,
 			const struct maple_agent_site *site)
 {
 	PUT(s, 0x80, 0x3d); /* cmpb $0,live(%rip) */
-	put_rel(s, (uint64_t)&site->interest.live, 1);
+	put_rel(s, (uint64_t)&site->live, 1);
 	put1(s, 0);
 	PUT(s, 0x75, 9);    /* jne over the next two */
 	PUT(s, 0x83, 0x2d); /* subl $1,left(%rip) */
-	put_rel(s, (uint64_t)&site->interest.left, 1);
+	put_rel(s, (uint64_t)&site->left, 1);
 	put1(s, 1);
 	PUT(s, 0x75, 0);
 	return s->at;

@@ -11,12 +11,12 @@
 /* Where what is in struct maple_agent_site, maple_agent_thread, maple_quick. */
 	.set	SITE_NUMBER, 8	/* and the size behind it */
 	.set	SITE_COUNT, 16
-	.set	SITE_LEFT, 20
-	.set	SITE_LIVE, 24
-	.set	SITE_SLOW, 25
-	.set	SITE_PASS, 28
-	.set	SITE_KIND, 32	/* and the flags behind it */
-	.set	SITE_WAY, 35
+	.set	SITE_PASS, 20
+	.set	SITE_LEFT, 24
+	.set	SITE_LIVE, 28
+	.set	SITE_SLOW, 29
+	.set	SITE_KIND, 30	/* and the flags behind it */
+	.set	SITE_WAY, 33
 	.set	SELF_NUMBER, 0
 	.set	SELF_INSIDE, 4	/* and late behind it */
 	.set	SELF_CLOCK, 8
@@ -138,7 +138,7 @@
 	push	%rcx
 	push	%rdx
 	push	%r8
-	mov	SITE_PASS(%rsi), %ecx
+	movzwl	SITE_PASS(%rsi), %ecx
 	shl	$4, %ecx
 	lea	maple_pass(%rip), %rdx
 	add	%rcx, %rdx

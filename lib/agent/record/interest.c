@@ -22,14 +22,14 @@
  * Calls come to us from everywhere: a program may make millions of memcpy(),
  * each as short as what we would do about it. So maple_agent_wants() answers
  * for them before anything else is done. Memory functions pass straight on
- *where the answer would be DROP, and locks that are called often go a short way
- *when their critical sections can be left out (section.c). Of a call over its
- *budget a lock is recorded all the same when something happens under it, and
- *that it may block only when that tells more of the access before.
+ * where the answer would be DROP, and locks that are called often go a short way
+ * when their critical sections can be left out (section.c). Of a call over its
+ * budget a lock is recorded all the same when something happens under it, and
+ * that it may block only when that tells more of the access before.
  *
  * A new thread may share what seemed to be one thread's: what went quiet is
  * armed again then (maple_interest_rearm()). The end of memory is announced as
- *a write to it where a plan names the call, and nowhere else.
+ * a write to it where a plan names the call, and nowhere else.
  */
 #include "agent/core.h"
 
@@ -84,7 +84,7 @@ static bool opens(struct maple_agent_site *site)
 	if (!observes(shm) || shm->budget || site->interest.alone)
 		return false;
 	shm->stats.lost += MAPLE_AGENT_SHUT - 1;
-	site->interest.live = true;
+	site->live = true;
 	return true;
 }
 
@@ -95,7 +95,7 @@ enum maple_interest_answer maple_interest_hit(struct maple_agent_site *site)
 	struct maple_shm *shm = maple_shm;
 	enum maple_interest_answer answer = MAPLE_INTEREST_STAND;
 
-	if (!i->live && !opens(site))
+	if (!site->live && !opens(site))
 		return MAPLE_INTEREST_UNPATCH;
 	if (maple_agent_controls) {
 		/* Let go, it is to end as soon as it does natively. */

@@ -11,16 +11,12 @@
 
 struct maple_agent_site;
 
-/* What slots and the stub look at, left, live and slow, is of sites alone. */
+/* There are as many for calls as there may be call sites: it is small. */
 struct maple_interest {
 	uint32_t count; /* of its events, or calls, since it was last armed */
-	uint32_t left;	/* quiet: hits that are passed by until it asks to be
-			   taken out */
-	uint8_t live;	/* 0: the slot passes it by, but for the left-th time */
-	uint8_t slow;	/* its events are not to be made by stub.S */
+	uint16_t pass;	/* of what a plan names: index in maple_pass; 0: none */
 	uint8_t wanted; /* the run's plans name it, or its list */
 	uint8_t alone;	/* never seen on shared memory: not this time */
-	uint32_t pass;	/* of what a plan names: index in maple_pass; 0: none */
 };
 
 /* What comes of one execution. */

@@ -3,13 +3,16 @@
  * The estimate: which of the candidates that may be tried promises most. All
  * that ranks candidates is here, and is compared one after the other:
  *
- *	rests	  it is unlikely by what became of others (odds), or a server's
- *		  start-up: it comes after all that is neither
- *	rides	  how often it has come along in the runs of others; of those
- *that are to come along behind	  order `paper`: a site is a library's; of those
- *that come again: its last look was not a missed one turns	  how often it
- *has been tried; of those that come again: how often since it was exposed score
- *the terms below; order `paper`: none order	  in which they were found
+ * - rests: it is unlikely by what became of others (odds), or a server's start-up;
+ *   it comes after all that is neither
+ * - rides: how often it has come along in the runs of others
+ * - of those that are to come along behind, with order `paper`: a site is a
+ *   library's
+ * - of those that come again: its last look was not a missed one
+ * - turns: how often it has been tried; of those that come again, how often since
+ *   it was exposed
+ * - score: the terms below; with order `paper` none
+ * - order: in which they were found
  *
  * That is among candidates of one idiom. Idioms take turns by weight, so that
  * each has its first tries early: maple_estimate_turn().
@@ -27,12 +30,12 @@
  * where half are expected to succeed, but few where the program itself made
  * another order (facts->against, see predict/before/causes.c). A candidate with
  * a poor chance in its class or at one of its sites rests. But it does come,
- *and when some like it then succeed, they rest no more. Nothing is stored: what
+ * and when some like it then succeed, they rest no more. Nothing is stored: what
  * holds for one program or input need not hold for the next.
  *
  * A variant of an exposed iRoot, which is about some callers of its functions,
  * stands beside these with its tries and a little less of the score; which of
- *the variants it is, callers.c says.
+ * the variants it is, callers.c says.
  *
  * Not decided here: what may be tried at all (choice.c).
  */
