@@ -22,10 +22,11 @@
  * Calls come to us from everywhere: a program may make millions of memcpy(),
  * each as short as what we would do about it. So maple_agent_wants() answers
  * for them before anything else is done. Memory functions pass straight on
- * where the answer would be DROP, and locks that are called often go a short way
- * when their critical sections can be left out (section.c). Of a call over its
- * budget a lock is recorded all the same when something happens under it, and
- * that it may block only when that tells more of the access before.
+ * where the answer would be DROP, and locks that are called often go a short
+ * way when their critical sections can be left out (section.c). Of a call
+ * over its budget a lock is recorded all the same when something happens
+ * under it, and that it may block only when that tells more of the access
+ * before.
  *
  * A new thread may share what seemed to be one thread's: what went quiet is
  * armed again then (maple_interest_rearm()). The end of memory is announced as

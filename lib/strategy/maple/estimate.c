@@ -3,14 +3,14 @@
  * The estimate: which of the candidates that may be tried promises most. All
  * that ranks candidates is here, and is compared one after the other:
  *
- * - rests: it is unlikely by what became of others (odds), or a server's start-up;
- *   it comes after all that is neither
+ * - rests: it is unlikely by what became of others (odds), or a server's
+ *   start-up; it comes after all that is neither
  * - rides: how often it has come along in the runs of others
  * - of those that are to come along behind, with order `paper`: a site is a
  *   library's
  * - of those that come again: its last look was not a missed one
- * - turns: how often it has been tried; of those that come again, how often since
- *   it was exposed
+ * - turns: how often it has been tried; of those that come again, how often
+ *   since it was exposed
  * - score: the terms below; with order `paper` none
  * - order: in which they were found
  *
@@ -28,10 +28,10 @@
  *   chance = (exposed + PRIOR) / (tried + PRIOR / expected)
  *
  * where half are expected to succeed, but few where the program itself made
- * another order (facts->against, see predict/before/causes.c). A candidate with
- * a poor chance in its class or at one of its sites rests. But it does come,
- * and when some like it then succeed, they rest no more. Nothing is stored: what
- * holds for one program or input need not hold for the next.
+ * another order (facts->against, see predict/before/causes.c). A candidate
+ * with a poor chance in its class or at one of its sites rests. But it does
+ * come, and when some like it then succeed, they rest no more. Nothing is
+ * stored: what holds for one program or input need not hold for the next.
  *
  * A variant of an exposed iRoot, which is about some callers of its functions,
  * stands beside these with its tries and a little less of the score; which of
