@@ -45,13 +45,21 @@ has_run() { [ "$(known runs)" -gt "$1" ] || has_ended; }
 is_joined() { grep -q maple-agent "/proc/$server/maps" || has_ended; }
 has_joiner() { joiner=$(joiner_of "$carrier"); [ -n "$joiner" ] || has_ended; }
 
+parent_of() {
+	awk '/^PPid/ { print $2 }' "/proc/$1/status" 2>/dev/null
+}
+
+# The porter begins it where the job has a sandbox.
 joiner_of() { # CARRIER
-	local pid
+	local pid parent
 
 	for pid in $(of_jobs); do
-		[[ $(cat "/proc/$pid/comm" 2>/dev/null) != maple-joiner ]] ||
-			[[ $(awk '/^PPid/ { print $2 }' "/proc/$pid/status") != "$1" ]] ||
-			echo "$pid"
+		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = maple-joiner ] ||
+			continue
+		parent=$(parent_of "$pid")
+		[ "$parent" = "$1" ] || [ "$(parent_of "$parent")" = "$1" ] ||
+			continue
+		echo "$pid"
 	done
 }
 
