@@ -70,7 +70,7 @@ argument() { # ARGUMENT [OPTION...]
 			.[0].argv[-1] == "'$argument'" and .[0].input == null'
 	done
 	holds '.findings[0] | .known and .times_seen == 2'
-	[ "$("$BUILD/mapletest" report --db "$db" | grep -c .)" = 2 ]
+	[ "$("$BUILD/mapletest" report --db "$db" | grep -cE '^[0-9a-f]{12} ')" = 2 ]
 	"$BUILD/mapletest" report --db "$db" >"$BATS_TEST_TMPDIR/list"
 	"$BUILD/mapletest" memo list --db "$db" | grep "by_argument b$"
 	"$BUILD/mapletest" coverage --db "$db" 1 | grep "by_argument b$"

@@ -29,7 +29,7 @@ also() {
 @test "a driver, a wrong lock, queues that are stolen from, a string buffer" {
 	found 4 "$CONTROL/driver_stop"
 	found 6 "$CONTROL/wrong_lock"
-	found 8 "$CONTROL/the_queue"
+	found 9 "$CONTROL/the_queue"
 	found 4 "$TARGETS/steal_queue"
 	found 4 "$TARGETS/string_buffer"
 }
