@@ -42,6 +42,7 @@ serve_as() { # COMMAND...
 	ours="$ours $!"
 	until_it test -s "$BATS_TEST_TMPDIR/said"
 	server=$(<"$BATS_TEST_TMPDIR/said")
+	ours="$ours $server" # where a function is executed, $! is its shell
 }
 
 as_user() {
