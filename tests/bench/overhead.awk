@@ -19,7 +19,7 @@ function know(name)
 	}
 }
 
-$1 == "time" && ($3 == "native" || $3 == "meet") {
+$1 == "time" && ($3 == "native" || $3 == "little" || $3 == "meet") {
 	know($2)
 	seconds[$2, $3, ++count[$2, $3]] = $3 == "meet" && $5 != "-" ? $5 : $4
 }
@@ -56,12 +56,13 @@ END {
 		p = program[i]
 		native = median(p, "native")
 		met = median(p, "meet")
-		if (!native || !met) {
+		little = median(p, "little")
+		if (!native || !little || !met) {
 			bad[++nbad] = p ": it was not measured"
 			continue
 		}
 		meet[p] = met / native
-		still[p] = asleep[p] / native
+		still[p] = asleep[p] / little
 		printf form, p, sprintf("%.3f s", native),
 			sprintf("%.2f", meet[p]),
 			asleep[p] ? sprintf("%.2f", still[p]) : "-",
