@@ -22,11 +22,14 @@ static bool is_lost(int e)
 	       e == -EAGAIN;
 }
 
-/* maple_host_return - waits for a mapled that has gone, if it has */
+/*
+ * maple_host_return - waits for a mapled that has gone, if it has; one that did
+ * not come back is waited for no more
+ */
 int maple_host_return(struct maple_host *host, struct maple_error *err)
 {
 	const struct timespec slice = { .tv_nsec = 100 * 1000 * 1000 };
-	double until = maple_clock_now() + RETURN_S;
+	double until = maple_clock_now() + (host->away ? 0 : RETURN_S);
 	struct maple_error why = { "" };
 	int e;
 
@@ -36,6 +39,7 @@ int maple_host_return(struct maple_host *host, struct maple_error *err)
 	       maple_clock_now() < until)
 		nanosleep(&slice, NULL);
 	host->returns += !e;
+	host->away = is_lost(e);
 	if (!e)
 		return 0;
 	return maple_error_set(err, is_lost(e) ? ECONNRESET : -e,

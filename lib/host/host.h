@@ -11,7 +11,8 @@
 
 struct maple_host {
 	char *path;
-	int sock; /* -1: gone */
+	int sock;  /* -1: gone */
+	bool away; /* it was waited for, and did not come back */
 	uint32_t serial;
 	struct maple_host_info info;
 

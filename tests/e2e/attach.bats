@@ -5,6 +5,9 @@
 # the agent: attach_agent.bats. Without eBPF
 # the tests that need it are skipped, and say so. What is forced on a running
 # program is tested in guests.
+#
+# Who only observes claims no CPU.
+# beside: guests
 
 load common
 load serving

@@ -4,6 +4,7 @@
 setup_file() {
 	# Whoever the server runs as has to come to its folder.
 	server=$(mktemp -d /tmp/maple-postgres-XXXXXX)
+	export MAPLE_TEST_OWNER=$$
 	url=$("$BATS_TEST_DIRNAME/../postgres" start "$server")
 	export server url
 }

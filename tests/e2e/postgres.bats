@@ -169,7 +169,7 @@ goes_on_locally() {
 @test "without the server a campaign goes on, and what it learned is delivered" {
 	local campaign spool kept
 
-	endless --strategy rw
+	MAPLE_SERVER_WAIT=1 endless --strategy rw
 	postgres kill
 	goes_on_locally
 	kill -INT $campaign
@@ -193,7 +193,7 @@ goes_on_locally() {
 @test "a server that comes back later is delivered to at the campaign's end" {
 	local campaign spool kept
 
-	endless --strategy rw
+	MAPLE_SERVER_WAIT=1 endless --strategy rw
 	postgres kill
 	goes_on_locally
 	postgres start >/dev/null
@@ -211,7 +211,7 @@ goes_on_locally() {
 @test "what a killed campaign has left the next one delivers" {
 	local campaign spool runs kept
 
-	endless --strategy rw
+	MAPLE_SERVER_WAIT=1 endless --strategy rw
 	postgres kill
 	goes_on_locally
 	kill -KILL $campaign
@@ -233,6 +233,10 @@ goes_on_locally() {
 	ended_with 125
 	says "password .* PGPASSFILE"
 	[[ $stderr != *secret* ]]
+	MAPLE_SERVER_WAIT=1m mapletest memo list \
+		--db "postgresql:///nowhere?host=$BATS_TEST_TMPDIR"
+	ended_with 125
+	says "MAPLE_SERVER_WAIT is a number of seconds, 0 to 3600, not '1m'"
 	mapletest memo list --db "postgresql:///nowhere?host=$BATS_TEST_TMPDIR"
 	ended_with 125
 	says "cannot be opened: .*No such file"

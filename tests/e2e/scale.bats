@@ -14,6 +14,7 @@ SUITES=$E2E/suites
 setup_file() {
 	# Whoever the servers run as has to come to their folders.
 	server=$(mktemp -d /tmp/maple-scale-XXXXXX)
+	export MAPLE_TEST_OWNER=$$
 	url=$("$BATS_TEST_DIRNAME/../postgres" start "$server")
 	export server url
 }

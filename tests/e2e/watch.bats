@@ -4,6 +4,9 @@
 # then, as its user; what that cost and taught is told; what cannot be joined,
 # what is too much, and what is no more, is told or left alone; a restart of the
 # watch forgets nothing.
+#
+# Nothing is forced, so no CPU is claimed.
+# beside: guests
 
 load common.bash
 load joined.bash

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # A member of mapled's group who means no good, on maple.ko and mapled: see
 # programs/hostile.c for what he does, and programs/hostile.sh for what must be
-# as it was afterwards. Ten minutes with MAPLE_FULL=1, else one.
+# as it was afterwards. Ten minutes on each kernel with MAPLE_FULL=1, else one minute
+# on one: what a message may ask for is judged by code that is the same on all.
+#
+# kernels: 6.12
 #
 # MAPLE_SEED    of all that is random
 

@@ -49,4 +49,13 @@ static inline void place(char *path, const char *dir, const char *name,
 	path[strcspn(path, "\n")] = '\0';
 }
 
+/* A server that this test starts goes when the test does, whatever ends it. */
+static inline int own_server(void)
+{
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	return setenv("MAPLE_TEST_OWNER", pid, 1);
+}
+
 #endif

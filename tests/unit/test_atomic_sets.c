@@ -2,6 +2,8 @@
 /*
  * The file of --atomic-sets: what it declares is read, and of each line that is
  * wrong it is said which one, why, and what mends it.
+ *
+ * beside: guests
  */
 #include <errno.h>
 #include <setjmp.h>

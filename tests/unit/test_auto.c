@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The default strategy: whose turn it is, and what is a controlled run. */
+/*
+ * The default strategy: whose turn it is, and what is a controlled run.
+ *
+ * beside: guests
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

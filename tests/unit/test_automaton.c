@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The automaton, rules 1 to 5 of algorithms.md 7. */
+/*
+ * The automaton, rules 1 to 5 of algorithms.md 7.
+ *
+ * beside: guests
+ */
 #include "automaton_rig.h"
 
 /* Rule 1: a record before a relevant access, none before others. */

@@ -2,6 +2,8 @@
 /*
  * The automaton's invariants: whatever contradicts itself, everyone is let go,
  * nothing counts as exposed, and the result says so.
+ *
+ * beside: guests
  */
 #include "automaton_rig.h"
 

@@ -2,6 +2,8 @@
 /*
  * The automaton at locks: gates (rule 6 of algorithms.md 7), spinners (rule
  * 10), attempts that fail, and a condition's mutex, taken unannounced.
+ *
+ * beside: guests
  */
 #include "automaton_rig.h"
 

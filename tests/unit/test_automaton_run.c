@@ -3,6 +3,8 @@
  * The automaton, rules 7 to 9 of algorithms.md 7, and plans that follow;
  * test_automaton_locks.c has rules 6 and 10, test_automaton_broken.c what holds
  * in all of them.
+ *
+ * beside: guests
  */
 #include "automaton_rig.h"
 

@@ -2,6 +2,8 @@
 /*
  * Orders by other callers: what the log of an enforced run tells of who calls,
  * which of it is tried, in which order, and by which plan.
+ *
+ * beside: guests
  */
 #include <setjmp.h>
 #include <stdarg.h>

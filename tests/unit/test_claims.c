@@ -2,6 +2,8 @@
 /*
  * What a campaign does about candidates that another one with the same memo
  * tries, or has tried meanwhile; the memo's part is in test_memo_postgres.c.
+ *
+ * beside: guests
  */
 #include <setjmp.h>
 #include <stdarg.h>

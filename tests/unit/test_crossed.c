@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Which crossings of writes and reads a run shows: predict/cells/crossed.c. */
+/*
+ * Which crossings of writes and reads a run shows: predict/cells/crossed.c.
+ *
+ * beside: guests
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What is told of a run by switches, from its log: campaign/story/crossing.c. */
+/*
+ * What is told of a run by switches, from its log: campaign/story/crossing.c.
+ *
+ * beside: guests
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,8 @@
 /*
  * The driver of the automaton: in which order it calls what the agent, the
  * module or the simulator does, and what it has them log.
+ *
+ * beside: guests
  */
 #include "automaton_rig.h"
 #include "plan/drive.h"

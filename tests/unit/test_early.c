@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Locks that were held before the first event was seen. */
+/*
+ * Locks that were held before the first event was seen.
+ *
+ * beside: guests
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

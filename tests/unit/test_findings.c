@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Which failures are one finding: campaign/findings.c. */
+/*
+ * Which failures are one finding: campaign/findings.c.
+ *
+ * beside: guests
+ */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -2,6 +2,8 @@
 /*
  * The forms of report: that none passes what did not, that nothing of the
  * target gets out of its place in them, and where sources are looked for.
+ *
+ * beside: guests
  */
 #include <errno.h>
 #include <setjmp.h>

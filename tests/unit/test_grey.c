@@ -2,6 +2,8 @@
 /*
  * The strategy grey: what it counts of a run, what it keeps, where it cuts, and
  * what it asks for. The program is two threads that update one counter.
+ *
+ * beside: guests
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,8 @@
 /*
  * What lib/image sees in this very program: assembly with one instruction of
  * each form, whose sites and groups are known.
+ *
+ * beside: guests
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,8 @@
 /*
  * Images that were decoded before: what was kept is what decoding gives, is
  * used, and is never trusted.
+ *
+ * beside: guests
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,6 +2,8 @@
 /*
  * Which instructions lib/image lets move together: assembly with one reason
  * to stop, or to go on, each, and rules that hold in any image.
+ *
+ * beside: guests
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,6 +4,8 @@
  * groups are moved out of line, and zlib must go on to do what it did. What a
  * group covers is filled with int3, so a way in that lib/image overlooked
  * ends the test. Where it says that the flags are dead, they are spoilt.
+ *
+ * beside: guests
  */
 #include <dlfcn.h>
 #include <setjmp.h>

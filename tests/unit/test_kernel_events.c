@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What the observer's records come to: the events that the agent would make. */
+/*
+ * What the observer's records come to: the events that the agent would make.
+ *
+ * beside: guests
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Which probes the kernel halves want, and where: sites and functions. */
+/*
+ * Which probes the kernel halves want, and where: sites and functions.
+ *
+ * beside: guests
+ */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

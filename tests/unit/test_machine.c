@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What doctor says of machines, each of them a folder with the kernel's files. */
+/*
+ * What doctor says of machines, each of them a folder with the kernel's files.
+ *
+ * beside: guests
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

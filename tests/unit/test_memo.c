@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The memo: what it keeps, and how it counts. */
+/*
+ * The memo: what it keeps, and how it counts.
+ *
+ * beside: guests
+ */
 #include <errno.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What strategies go on with: kept, replaced, recalled, forgotten, merged. */
+/*
+ * What strategies go on with: kept, replaced, recalled, forgotten, merged.
+ *
+ * beside: guests
+ */
 #include <errno.h>
 #include <unistd.h>
 #include "memo_rig.h"

@@ -35,7 +35,7 @@ static void shell(const char *fmt, const char *what)
 
 static int start_server(void **state)
 {
-	if (!mkdtemp(server))
+	if (!mkdtemp(server) || own_server())
 		return -1;
 	shell("tests/postgres start %s >/dev/null", server);
 	return setenv("MAPLE_TEST_POSTGRES", server, 1);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The memo's file: bad ones, old ones, shared ones, and disks that fail. */
+/*
+ * The memo's file: bad ones, old ones, shared ones, and disks that fail.
+ *
+ * beside: guests
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mount.h>

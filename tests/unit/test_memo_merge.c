@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Merging databases: a union, once, from a file that is only read. */
+/*
+ * Merging databases: a union, once, from a file that is only read.
+ *
+ * beside: guests
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The text form of traces that the oracle reads. */
+/*
+ * The text form of traces that the oracle reads.
+ *
+ * beside: guests
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,8 @@
 /*
  * Orders, on traces made by hand: the model of a run, the patterns that it
  * showed and those that are wanted, orders that show them, their schedules.
+ *
+ * beside: guests
  */
 #include <setjmp.h>
 #include <stdarg.h>

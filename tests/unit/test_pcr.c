@@ -2,6 +2,8 @@
 /*
  * The strategy pcr: what it asks for, before a run and after it. The program is
  * a lost update: two threads read and write one place, one after the other.
+ *
+ * beside: guests
  */
 #include <setjmp.h>
 #include <stdarg.h>

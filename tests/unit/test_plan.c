@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Plans: the steps that iRoots become, their flips, and what is none. */
+/*
+ * Plans: the steps that iRoots become, their flips, and what is none.
+ *
+ * beside: guests
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

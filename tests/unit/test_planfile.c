@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Orders of runs as text: written, read back, and damaged. */
+/*
+ * Orders of runs as text: written, read back, and damaged.
+ *
+ * beside: guests
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

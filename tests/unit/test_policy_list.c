@@ -3,6 +3,8 @@
  * Schedules of controlled runs: what is logged is followed, whatever else is
  * controlled, and entries hold without each other. And who only waits gives
  * way.
+ *
+ * beside: guests
  */
 #include "policy_rig.h"
 

@@ -3,6 +3,8 @@
  * The time of a controlled run: who waits for it is no candidate before, time
  * jumps where all wait, and one wait in eight may be over early. Seeds are
  * fixed, so what is tested is arithmetic, not luck.
+ *
+ * beside: guests
  */
 #include "policy_rig.h"
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Facts for plans, locations, caps: what the traces of the oracle leave out. */
+/*
+ * Facts for plans, locations, caps: what the traces of the oracle leave out.
+ *
+ * beside: guests
+ */
 #include "predict_rig.h"
 
 static void test_occurrence_and_class(void **state)

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What comes in the middle of an instruction, or before a wait. */
+/*
+ * What comes in the middle of an instruction, or before a wait.
+ *
+ * beside: guests
+ */
 #include "predict_rig.h"
 
 #define U MAPLE_EV_UPDATE

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What speaks against an iRoot: orders that the program makes itself. */
+/*
+ * What speaks against an iRoot: orders that the program makes itself.
+ *
+ * beside: guests
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,6 +3,8 @@
  * The predictor when memory runs out: it says so, goes on, never crashes, and
  * frees what it made. The allocator's functions are this file's own; while
  * armed they count, and fail as they are told.
+ *
+ * beside: guests
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -4,6 +4,8 @@
  * order of conflicting accesses is lost. That is tried out: of small random
  * programs all schedules are carried out on paper, those that may change
  * threads anywhere, and those that may where it should be enough.
+ *
+ * beside: guests
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Reports: what a finding looks like, and that JSON loses nothing of it. */
+/*
+ * Reports: what a finding looks like, and that JSON loses nothing of it.
+ *
+ * beside: guests
+ */
 #include "report_rig.h"
 
 static struct maple_edge edges[2];

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What a whole campaign is told as, and coverage. */
+/*
+ * What a whole campaign is told as, and coverage.
+ *
+ * beside: guests
+ */
 #include "report_rig.h"
 
 static void json_has_the_fields_of_the_schema(void **state)

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Sanitizers' reports, as runtimes of gcc 12 and clang 14 have printed them. */
+/*
+ * Sanitizers' reports, as runtimes of gcc 12 and clang 14 have printed them.
+ *
+ * beside: guests
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

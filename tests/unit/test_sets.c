@@ -5,6 +5,8 @@
  * where a lock is held throughout, where one happens before the other, and
  * where it is another object or another unit. What is predicted is told from
  * the log of a run that has it, and of one that has not.
+ *
+ * beside: guests
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* What a process listens at, and which lines of /proc/net say so. */
+/*
+ * What a process listens at, and which lines of /proc/net say so.
+ *
+ * beside: guests
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,6 +3,9 @@
  * Spools: what is written while a memo's server is lost, in the midst of a
  * transaction, at its end, or because its disk is full; and that all of it is
  * there once it was delivered, once, however often that is tried.
+ *
+ * It forces no orders, and waits for the server until that has done it.
+ * beside: guests
  */
 #include <errno.h>
 #include <signal.h>
@@ -36,7 +39,7 @@ static void start(void)
 
 static int start_server(void **state)
 {
-	if (!mkdtemp(server))
+	if (!mkdtemp(server) || own_server())
 		return -1;
 	start();
 	return setenv("MAPLE_TEST_POSTGRES", server, 1);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Suppressions: patterns, what each type looks at, lines that are none. */
+/*
+ * Suppressions: patterns, what each type looks at, lines that are none.
+ *
+ * beside: guests
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Schedules: copied, and shortened by an oracle that knows what it takes. */
+/*
+ * Schedules: copied, and shortened by an oracle that knows what it takes.
+ *
+ * beside: guests
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,6 +3,8 @@
  * A system in one file: all that a campaign wants of a strategy. It has older
  * and younger threads first by turns, sees who follows whom, and is done when
  * neither way shows anything new.
+ *
+ * beside: guests
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -3,6 +3,8 @@
  * Where return addresses stand: the rows of frame descriptions against what
  * libdw makes of them, at each byte of this program, which has functions with
  * and without a frame pointer, and of the shell, which has no debug information.
+ *
+ * beside: guests
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>

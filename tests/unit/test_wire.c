@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* The protocol of mapled: every message there and back, and none by half. */
+/*
+ * The protocol of mapled: every message there and back, and none by half.
+ *
+ * beside: guests
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

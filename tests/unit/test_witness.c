@@ -4,6 +4,8 @@
  * that had it, and of none in which the units came one after the other, were on
  * other objects or of other calls, or in which an access may have come later.
  * Of a forced run it is told if other runs had the accesses in one unit.
+ *
+ * beside: guests
  */
 #include <setjmp.h>
 #include <stdarg.h>

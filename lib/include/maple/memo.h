@@ -19,8 +19,9 @@
  * -EBADMSG it is damaged or no memo database, -EIO, -ENOMEM. The database
  * then is as it was before the transaction.
  *
- * At a server a connection that is lost is made again, up to 30 s later, and
- * the transaction under way with it: nothing is lost, and nothing done twice.
+ * At a server a connection that is lost is made again, up to 30 s later (or
+ * MAPLE_SERVER_WAIT in the environment, in seconds), and the transaction under
+ * way with it: nothing is lost, and nothing done twice.
  * Else it is -ENOTCONN the server stays away, or -EAGAIN others have written
  * what the transaction relied on; it is to be given up. With a spool
  * (maple_memo_spool()) neither -ENOTCONN nor -ENOSPC ends what a campaign writes.

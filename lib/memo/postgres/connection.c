@@ -16,7 +16,6 @@
 #define LOOK_MS	  100 /* between two questions whether to go on */
 #define CONNECT_S 10.0
 #define ANSWER_S  60.0 /* that a statement may take; several: whatever it is */
-#define AGAIN_S	  30.0 /* that a server may be gone */
 #define PAUSE_MS  300
 #define CANCEL_S  5.0
 
@@ -373,7 +372,7 @@ static int end_former(struct maple_pg *c, int former, struct maple_error *err)
 int maple_pg_reconnect(struct maple_pg *c, struct maple_error *err)
 {
 	static const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
-	double until = maple_clock_now() + (c->away ? 0 : AGAIN_S);
+	double until = maple_clock_now() + (c->away ? 0 : c->wait);
 	int ret, former = c->backend;
 
 	for (;;) {

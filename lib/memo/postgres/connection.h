@@ -70,6 +70,7 @@ struct maple_pg {
 	struct maple_memo *memo;
 	PGconn *conn;
 	bool readonly;
+	double wait;		   /* seconds that the server may be gone */
 	bool away;		   /* it was waited for, and it did not come */
 	unsigned int generation;   /* grows with each connection */
 	unsigned int prepared;	   /* names given */

@@ -16,6 +16,8 @@
 #include "memo/postgres/schema.h"
 
 #define FORGET_S (30 * 86400) /* a client that has written nothing so long */
+#define WAIT_S	 30	      /* that a server may be gone, by default */
+#define MOST_S	 3600	      /* ... if the user says how long */
 
 static struct maple_pg *pg_of(const struct maple_memo *memo)
 {
@@ -92,6 +94,24 @@ static int refuse_password(struct maple_pg *c, struct maple_error *err)
 			"or the file that PGPASSFILE names, or into a service "
 			"file (postgresql:///?service=NAME)");
 	return options ? 0 : -EINVAL;
+}
+
+/* How long a server that is gone is waited for. */
+static int take_wait(struct maple_pg *c, struct maple_error *err)
+{
+	const char *said = secure_getenv("MAPLE_SERVER_WAIT");
+	char *end;
+
+	c->wait = WAIT_S;
+	if (!said || !*said)
+		return 0;
+	c->wait = strtod(said, &end);
+	if (end != said && !*end && c->wait >= 0 && c->wait <= MOST_S)
+		return 0;
+	return maple_error_set(err, EINVAL,
+			       "MAPLE_SERVER_WAIT is a number of seconds, 0 to "
+			       "%d, not '%s'",
+			       MOST_S, said);
 }
 
 /* A name that no other connection has, by which the server knows this one. */
@@ -204,6 +224,8 @@ static int open_server(struct maple_memo *memo, unsigned int flags,
 	if (!c->pq)
 		return -ENOPKG;
 	ret = refuse_password(c, err);
+	if (!ret)
+		ret = take_wait(c, err);
 	if (!ret)
 		ret = take_name(c, err);
 	if (!ret)
