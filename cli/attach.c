@@ -111,7 +111,7 @@ int maple_attach_settle(struct maple_settings *settings)
 
 	if (ret || !maple_attach_become(settings->campaign.attached, &err))
 		return ret;
-	return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+	return maple_say_failed(&err);
 }
 
 /*
@@ -182,7 +182,7 @@ int maple_attach_enter(struct maple_settings *settings, bool server)
 				 "to do what its user may do");
 	} else if (maple_attach_confine(settings->campaign.attached, &rest,
 					&err)) {
-		ret = maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+		ret = maple_say_failed(&err);
 	} else if (!files) {
 		maple_say_notice("this kernel has no Landlock: the job may open "
 				 "files as its user may");

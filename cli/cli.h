@@ -112,6 +112,7 @@ const char *maple_value_format(const char *text, void *out);
 void maple_say_use(const struct maple_settings *settings);
 __attribute__((format(printf, 2, 3))) int maple_say_error(int status,
 							  const char *fmt, ...);
+int maple_say_failed(const struct maple_error *err);
 __attribute__((format(printf, 1, 2))) void maple_say_notice(const char *fmt,
 							    ...);
 void maple_say_line(const char *text);
@@ -192,6 +193,9 @@ void maple_host_probe(struct maple_settings *settings,
 /* database.c */
 int maple_database_open(struct maple_settings *settings, unsigned int flags,
 			struct maple_memo **memo);
+int maple_database_show(struct maple_settings *settings, unsigned int flags,
+			int (*show)(struct maple_settings *settings,
+				    struct maple_memo *memo, FILE *out));
 char *maple_database_place(const char *name);
 void maple_spools_open(struct maple_memo *memo);
 void maple_spools_close(const struct maple_settings *settings,

@@ -138,8 +138,30 @@ int maple_database_open(struct maple_settings *settings, unsigned int flags,
 	if (settings->db || !settings->campaign.host)
 		return open_file(settings, flags, memo);
 	if (maple_host_memo(settings->campaign.host, memo, &err))
-		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+		return maple_say_failed(&err);
 	return 0;
+}
+
+/*
+ * maple_database_show - what @show has to say of the database, which is opened
+ * with @flags, goes to standard output or where --output says
+ *
+ * Returns the exit status.
+ */
+int maple_database_show(struct maple_settings *settings, unsigned int flags,
+			int (*show)(struct maple_settings *settings,
+				    struct maple_memo *memo, FILE *out))
+{
+	struct maple_memo *memo;
+	int ret = maple_database_open(settings, flags, &memo);
+	FILE *out;
+
+	if (ret)
+		return ret;
+	out = maple_out_open(settings, stdout);
+	ret = out ? show(settings, memo, out) : MAPLE_STATUS_FAILED;
+	maple_memo_close(memo);
+	return out ? maple_out_close(out, ret) : ret;
 }
 
 /* maple_database_name - what @p is called, by whoever has run it */
@@ -209,7 +231,7 @@ int maple_database_finding(struct maple_memo *memo, const char *word,
 					      &err);
 	if (ret == -ENOENT)
 		ret = maple_memo_finding_load(memo, id, owner, finding, &err);
-	return ret ? maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text) : 0;
+	return ret ? maple_say_failed(&err) : 0;
 }
 
 static bool matches(const struct maple_memo_program_info *p, const char *word)

@@ -262,7 +262,7 @@ static int carry_out(struct maple_settings *settings,
 
 	here.program = settings->argc ? settings->argv[0] : "";
 	if (maple_detached_own(here.job, &err))
-		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+		return maple_say_failed(&err);
 	log = fcntl(maple_detached_log(here.job), F_DUPFD_CLOEXEC, 0);
 	here.log = log < 0 ? NULL : fdopen(log, "a");
 	if (!here.log)
@@ -321,7 +321,7 @@ static int create(const struct maple_settings *settings, char **argv,
 		task.program =
 			read_command(settings->argv[0], text, sizeof(text));
 	if (maple_detached_create(place, &task, here.forms, job, &err))
-		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+		return maple_say_failed(&err);
 	return 0;
 }
 
@@ -356,8 +356,7 @@ static int tell(struct maple_settings *settings, const char *place,
 	if (settings->format == MAPLE_REPORT_JSON ||
 	    settings->format == MAPLE_REPORT_JSONL) {
 		if (maple_detached_look(place, number, &job, &err))
-			return maple_say_error(MAPLE_STATUS_FAILED, "%s",
-					       err.text);
+			return maple_say_failed(&err);
 		maple_report_json_jobs(stdout, place, &job, 1, job.bytes, NULL);
 		maple_detached_info_deinit(&job);
 	} else {

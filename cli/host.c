@@ -54,7 +54,7 @@ int maple_host_register(struct maple_settings *settings)
 	if (!settings->campaign.host ||
 	    !maple_host_job(settings->campaign.host, &err))
 		return 0;
-	return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+	return maple_say_failed(&err);
 }
 
 /* maple_host_probe - what doctor says of mapled */

@@ -153,8 +153,8 @@ static enum MHD_Result welcome(const struct maple_http *http,
 	return send_answer(connection, &answer, NULL, 0, cookie);
 }
 
-static void refuse(struct maple_http_answer *answer, unsigned int status,
-		   const char *text)
+void maple_http_tell(struct maple_http_answer *answer, unsigned int status,
+		     const char *text)
 {
 	answer->status = status;
 	answer->type = "text/plain; charset=utf-8";
@@ -175,7 +175,7 @@ static enum MHD_Result reply(struct maple_http *http,
 	if (!answer.out)
 		return MHD_NO;
 	if (refused)
-		refuse(&answer, refused, why);
+		maple_http_tell(&answer, refused, why);
 	else
 		http->page(http->ctx, url, &answer);
 	if (fclose(answer.out)) {

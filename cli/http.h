@@ -24,6 +24,10 @@ struct maple_http_answer {
 	unsigned int status;
 };
 
+/* maple_http_tell - @answer is a page that says @text, and why it is no other */
+void maple_http_tell(struct maple_http_answer *answer, unsigned int status,
+		     const char *text);
+
 /* @path begins with '/', and is a stranger's. */
 typedef void (*maple_http_page)(void *ctx, const char *path,
 				struct maple_http_answer *answer);

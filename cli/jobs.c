@@ -25,11 +25,6 @@ static uint64_t parse_number(const char *text)
 	return *text < '0' || *text > '9' || *end || errno ? 0 : n;
 }
 
-static int failed(const struct maple_error *err)
-{
-	return maple_say_error(MAPLE_STATUS_FAILED, "%s", err->text);
-}
-
 /* ---- what is shown ---- */
 
 static void print_size(FILE *out, uint64_t bytes)
@@ -145,7 +140,7 @@ static int list(const struct maple_settings *settings, const char *place,
 	size_t n;
 
 	if (maple_detached_list(place, &jobs, &n, &bytes, &err))
-		return failed(&err);
+		return maple_say_failed(&err);
 	if (settings->format)
 		maple_report_json_jobs(out, place, jobs, n, bytes, NULL);
 	else
@@ -288,7 +283,7 @@ static int show_report(const struct maple_settings *settings, const char *place,
 	}
 	fd = maple_detached_open(place, job->number, form, &err);
 	if (fd < 0)
-		return failed(&err);
+		return maple_say_failed(&err);
 	if (copy_report(out, fd, !text || maple_out_style(out, settings).colour))
 		return maple_say_error(MAPLE_STATUS_FAILED,
 				       "job %" PRIu64 ": its report: %s",
@@ -309,7 +304,7 @@ static int show(const struct maple_settings *settings, const char *place,
 	int ret = 0;
 
 	if (maple_detached_look(place, number, &job, &err))
-		return failed(&err);
+		return maple_say_failed(&err);
 	if (out) {
 		out = maple_out_open(settings, out);
 		ret = out ? maple_out_close(out, show_report(settings, place,
@@ -349,7 +344,7 @@ static int follow(const char *place, uint64_t number, FILE *out)
 	fd = maple_detached_open(place, number, "log", &err);
 	if (fd < 0) {
 		close(watch);
-		return failed(&err);
+		return maple_say_failed(&err);
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	inotify_add_watch(watch, path, IN_MODIFY | IN_CLOSE_WRITE);
@@ -369,7 +364,7 @@ static int follow(const char *place, uint64_t number, FILE *out)
 	close(fd);
 	close(watch);
 	if (e == -ENOENT)
-		return failed(&err);
+		return maple_say_failed(&err);
 	return e ? maple_say_error(MAPLE_STATUS_FAILED, "its log: %s",
 				   strerror(-e))
 		 : 0;
@@ -382,7 +377,7 @@ static int await(const struct maple_settings *settings, const char *place,
 	int ret, status = MAPLE_STATUS_FAILED;
 
 	if (maple_detached_wait(place, number, &err))
-		return failed(&err);
+		return maple_say_failed(&err);
 	ret = show(settings, place, number, out, &status);
 	return ret ? ret : status;
 }
@@ -417,7 +412,7 @@ static int stop(const char *place, uint64_t number)
 		maple_say_notice("%s", err.text);
 		return 0;
 	}
-	return e ? failed(&err) : 0;
+	return e ? maple_say_failed(&err) : 0;
 }
 
 static int remove_all(const char *place)
@@ -428,7 +423,7 @@ static int remove_all(const char *place)
 	int e = maple_detached_list(place, &jobs, &n, NULL, &err);
 
 	if (e)
-		return failed(&err);
+		return maple_say_failed(&err);
 	for (size_t i = 0; i < n && !e; i++) {
 		if (jobs[i].state == MAPLE_DETACHED_RUNNING)
 			continue;
@@ -438,7 +433,7 @@ static int remove_all(const char *place)
 			e = 0;
 	}
 	maple_detached_list_destroy(jobs, n);
-	return e ? failed(&err) : 0;
+	return e ? maple_say_failed(&err) : 0;
 }
 
 static int one(struct maple_settings *settings, const char *place,
@@ -449,8 +444,9 @@ static int one(struct maple_settings *settings, const char *place,
 	int ret = 0, status = MAPLE_STATUS_FAILED;
 
 	if (settings->remove)
-		return maple_detached_remove(place, number, &err) ? failed(&err)
-								  : 0;
+		return maple_detached_remove(place, number, &err)
+			       ? maple_say_failed(&err)
+			       : 0;
 	if (settings->stop)
 		ret = stop(place, number);
 	if (!ret && settings->follow) {

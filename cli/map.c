@@ -90,7 +90,7 @@ int maple_map_list(struct maple_memo *memo,
 		}
 	}
 	maple_page_empty(&page);
-	return e ? maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text) : 0;
+	return e ? maple_say_failed(&err) : 0;
 }
 
 /* maple_map_print - coverage --unreached: 0, or the exit status */
@@ -104,11 +104,10 @@ int maple_map_print(struct maple_memo *memo,
 	int ret = 0;
 
 	if (maple_unreached_find(memo, program, &map, &err))
-		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+		return maple_say_failed(&err);
 	if (settings->format) {
 		if (maple_report_json_unreached(out, program, &map, &err))
-			ret = maple_say_error(MAPLE_STATUS_FAILED, "%s",
-					      err.text);
+			ret = maple_say_failed(&err);
 	} else {
 		maple_database_name(out, program);
 		fputs("\n\n", out);

@@ -29,7 +29,7 @@ static int list(struct maple_settings *settings, struct maple_memo *memo,
 	size_t n;
 
 	if (maple_memo_programs(memo, &programs, &n, &err))
-		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+		return maple_say_failed(&err);
 	if (settings->format)
 		maple_report_json_programs(out, programs, n, NULL);
 	else if (!n)
@@ -50,7 +50,7 @@ static int export(struct maple_settings *settings, struct maple_memo *memo,
 	struct maple_error err = { "" };
 
 	if (maple_memo_export(memo, out, &err))
-		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+		return maple_say_failed(&err);
 	return 0;
 }
 
@@ -64,7 +64,7 @@ static int forget_one(struct maple_memo *memo, const char *word)
 	int ret;
 
 	if (maple_memo_programs(memo, &programs, &n, &err))
-		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+		return maple_say_failed(&err);
 	if (!maple_database_select(word, programs, n, &which)) {
 		ret = maple_memo_forget_program(memo, programs[which].id, 0,
 						&err);
@@ -76,11 +76,10 @@ static int forget_one(struct maple_memo *memo, const char *word)
 		ret = maple_memo_forget_finding(memo, finding->id,
 						finding->owner, &err);
 		maple_finding_destroy(finding);
-		return ret ? maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text)
-			   : 0;
+		return ret ? maple_say_failed(&err) : 0;
 	}
 	maple_memo_programs_destroy(programs, n);
-	return ret ? maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text) : 0;
+	return ret ? maple_say_failed(&err) : 0;
 }
 
 static int forget(struct maple_settings *settings, struct maple_memo *memo,
@@ -91,8 +90,7 @@ static int forget(struct maple_settings *settings, struct maple_memo *memo,
 
 	if (settings->all) {
 		if (maple_memo_forget_all(memo, &err))
-			ret = maple_say_error(MAPLE_STATUS_FAILED, "%s",
-					      err.text);
+			ret = maple_say_failed(&err);
 		return ret;
 	}
 	for (int i = 1; i < settings->argc && !ret; i++)
@@ -107,8 +105,7 @@ static int merge(struct maple_settings *settings, struct maple_memo *memo,
 
 	for (int i = 1; i < settings->argc; i++)
 		if (maple_memo_merge(memo, settings->argv[i], &err))
-			return maple_say_error(MAPLE_STATUS_FAILED, "%s",
-					       err.text);
+			return maple_say_failed(&err);
 	return 0;
 }
 
@@ -158,9 +155,7 @@ static int check_words(const struct maple_settings *settings, size_t action)
 int maple_command_memo(struct maple_settings *settings)
 {
 	const char *word = settings->argc ? settings->argv[0] : "";
-	struct maple_memo *memo;
 	size_t a = 0;
-	FILE *out;
 	int ret;
 
 	while (a < ACTIONS && strcmp(word, actions[a].name) != 0)
@@ -173,13 +168,7 @@ int maple_command_memo(struct maple_settings *settings)
 	ret = maple_out_tables(settings, "the memo database");
 	if (!ret)
 		ret = check_words(settings, a);
-	if (ret)
-		return ret;
-	ret = maple_database_open(settings, actions[a].flags, &memo);
-	if (ret)
-		return ret;
-	out = maple_out_open(settings, stdout);
-	ret = out ? actions[a].main(settings, memo, out) : MAPLE_STATUS_FAILED;
-	maple_memo_close(memo);
-	return out ? maple_out_close(out, ret) : ret;
+	return ret ? ret
+		   : maple_database_show(settings, actions[a].flags,
+					 actions[a].main);
 }

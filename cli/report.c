@@ -15,8 +15,7 @@ static int load(struct maple_memo *memo, const struct maple_settings *settings,
 
 	if (!settings->argc) {
 		if (maple_memo_findings(memo, 0, findings, n, &err))
-			return maple_say_error(MAPLE_STATUS_FAILED, "%s",
-					       err.text);
+			return maple_say_failed(&err);
 		return 0;
 	}
 	*n = 1;
@@ -29,7 +28,7 @@ static int load(struct maple_memo *memo, const struct maple_settings *settings,
 	return ret;
 }
 
-static int report(struct maple_memo *memo, struct maple_settings *settings,
+static int report(struct maple_settings *settings, struct maple_memo *memo,
 		  FILE *out)
 {
 	struct maple_report report = { .source = MAPLE_REPORT_FINDINGS,
@@ -47,7 +46,7 @@ static int report(struct maple_memo *memo, struct maple_settings *settings,
 	/* One finding is no matter of other machines. */
 	if (!ret && (settings->machines || !settings->argc) &&
 	    maple_machines_fill(memo, settings->machines, &report, &err))
-		ret = maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+		ret = maple_say_failed(&err);
 	if (!ret && settings->html)
 		ret = maple_page_write(memo, settings, &report);
 	if (!ret && (!settings->html || settings->output))
@@ -62,8 +61,6 @@ static int report(struct maple_memo *memo, struct maple_settings *settings,
 
 int maple_command_report(struct maple_settings *settings)
 {
-	struct maple_memo *memo;
-	FILE *out;
 	int ret;
 
 	if (settings->argc > 1)
@@ -71,15 +68,11 @@ int maple_command_report(struct maple_settings *settings)
 				       "one finding at a time: mapletest "
 				       "report [FINDING]");
 	ret = maple_suppress_open(settings);
-	if (!ret)
-		ret = maple_database_open(settings, MAPLE_MEMO_READONLY, &memo);
 	if (ret)
 		return ret;
-	out = maple_out_open(settings, stdout);
-	ret = out ? report(memo, settings, out) : MAPLE_STATUS_FAILED;
-	maple_memo_close(memo);
+	ret = maple_database_show(settings, MAPLE_MEMO_READONLY, report);
 	maple_suppress_tell(settings);
-	return out ? maple_out_close(out, ret) : ret;
+	return ret;
 }
 
 /* The map in numbers, or why there is none. */
@@ -156,7 +149,7 @@ static int load_coverage(struct maple_memo *memo,
 	if (maple_memo_success(memo, program->id, &success, &err) ||
 	    maple_memo_samples(memo, program->id, (int64_t)settings->since,
 			       &samples, &n, &err))
-		ret = maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+		ret = maple_say_failed(&err);
 	else
 		ret = add_classes(&success, &program->coverage);
 	if (!ret) {
@@ -172,8 +165,8 @@ static int load_coverage(struct maple_memo *memo,
 	return ret;
 }
 
-static int coverage(struct maple_memo *memo,
-		    const struct maple_settings *settings, FILE *out)
+static int coverage(struct maple_settings *settings, struct maple_memo *memo,
+		    FILE *out)
 {
 	struct maple_memo_program_info *programs;
 	struct maple_error err = { "" };
@@ -181,7 +174,7 @@ static int coverage(struct maple_memo *memo,
 	int ret;
 
 	if (maple_memo_programs(memo, &programs, &n, &err))
-		return maple_say_error(MAPLE_STATUS_FAILED, "%s", err.text);
+		return maple_say_failed(&err);
 	if (!maple_database_select(settings->argc ? settings->argv[0] : NULL,
 				   programs, n, &which))
 		ret = settings->unreached
@@ -204,8 +197,6 @@ static int coverage(struct maple_memo *memo,
 
 int maple_command_coverage(struct maple_settings *settings)
 {
-	struct maple_memo *memo;
-	FILE *out;
 	int ret;
 
 	if (settings->argc > 1)
@@ -213,12 +204,7 @@ int maple_command_coverage(struct maple_settings *settings)
 				       "one program at a time: mapletest "
 				       "coverage [PROGRAM]");
 	ret = maple_out_tables(settings, "coverage");
-	if (!ret)
-		ret = maple_database_open(settings, MAPLE_MEMO_READONLY, &memo);
-	if (ret)
-		return ret;
-	out = maple_out_open(settings, stdout);
-	ret = out ? coverage(memo, settings, out) : MAPLE_STATUS_FAILED;
-	maple_memo_close(memo);
-	return out ? maple_out_close(out, ret) : ret;
+	return ret ? ret
+		   : maple_database_show(settings, MAPLE_MEMO_READONLY,
+					 coverage);
 }

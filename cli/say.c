@@ -57,6 +57,12 @@ int maple_say_error(int status, const char *fmt, ...)
 	return status;
 }
 
+/* maple_say_failed - says @err; returns the exit status for that */
+int maple_say_failed(const struct maple_error *err)
+{
+	return maple_say_error(MAPLE_STATUS_FAILED, "%s", err->text);
+}
+
 void maple_say_notice(const char *fmt, ...)
 {
 	char text[2048];

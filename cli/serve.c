@@ -37,15 +37,6 @@ struct maple_serving {
 	char *place; /* of the user's jobs; NULL: there is none */
 };
 
-/* A page that says what there is not. */
-static void tell(struct maple_http_answer *answer, unsigned int status,
-		 const char *text)
-{
-	answer->status = status;
-	answer->type = "text/plain; charset=utf-8";
-	fprintf(answer->out, "%s\n", text);
-}
-
 /* Jobs as they stand in their folder; to be destroyed. */
 struct jobs {
 	struct maple_detached_info *all;
@@ -305,11 +296,11 @@ static void tell_error(struct maple_http_answer *answer, int e,
 		       const struct maple_error *err)
 {
 	if (e == -ENOENT)
-		tell(answer, 404, "There is no such page.");
+		maple_http_tell(answer, 404, "There is no such page.");
 	else if (e == -ENOTUNIQ)
-		tell(answer, 404, "Several findings are called so.");
+		maple_http_tell(answer, 404, "Several findings are called so.");
 	else if (e)
-		tell(answer, 503, err->text);
+		maple_http_tell(answer, 503, err->text);
 }
 
 /* Pages that take no memo. Returns whether @path is one. */
@@ -341,9 +332,10 @@ static void on_page(void *ctx, const char *path,
 		return;
 	}
 	if (maple_database_open(serving->settings, MAPLE_MEMO_READONLY, &memo)) {
-		tell(answer, 503,
-		     "The memo database cannot be read now; mapletest serve "
-		     "says why where it was started.");
+		maple_http_tell(
+			answer, 503,
+			"The memo database cannot be read now; mapletest serve "
+			"says why where it was started.");
 		return;
 	}
 	e = write_page(serving, memo, path, answer, &err);

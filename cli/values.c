@@ -247,44 +247,36 @@ const char *maple_value_no(const char *text, void *out)
 	return NULL;
 }
 
-const char *maple_value_depth(const char *text, void *out)
+/* A number from 1 to @most; @expected says so. */
+static const char *take_upto(const char *text, uint64_t most,
+			     const char *expected, void *out)
 {
 	uint64_t number;
 
-	if (parse_u64(text, &number) || !number || number > MAPLE_DEPTH_MAX)
-		return "a number from 1 to 16";
+	if (parse_u64(text, &number) || !number || number > most)
+		return expected;
 	*(unsigned int *)out = (unsigned int)number;
 	return NULL;
+}
+
+const char *maple_value_depth(const char *text, void *out)
+{
+	return take_upto(text, MAPLE_DEPTH_MAX, "a number from 1 to 16", out);
 }
 
 const char *maple_value_together(const char *text, void *out)
 {
-	uint64_t number;
-
-	if (parse_u64(text, &number) || !number || number > 8)
-		return "a number from 1 to 8";
-	*(unsigned int *)out = (unsigned int)number;
-	return NULL;
+	return take_upto(text, 8, "a number from 1 to 8", out);
 }
 
 const char *maple_value_turns(const char *text, void *out)
 {
-	uint64_t number;
-
-	if (parse_u64(text, &number) || !number || number > MAPLE_TURNS_MAX)
-		return "a number from 1 to 8";
-	*(unsigned int *)out = (unsigned int)number;
-	return NULL;
+	return take_upto(text, MAPLE_TURNS_MAX, "a number from 1 to 8", out);
 }
 
 const char *maple_value_jobs(const char *text, void *out)
 {
-	uint64_t number;
-
-	if (parse_u64(text, &number) || !number || number > MAPLE_JOBS_MAX)
-		return "a number from 1 to 256";
-	*(unsigned int *)out = (unsigned int)number;
-	return NULL;
+	return take_upto(text, MAPLE_JOBS_MAX, "a number from 1 to 256", out);
 }
 
 const char *maple_value_backend(const char *text, void *out)

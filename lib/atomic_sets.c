@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <maple/atomic_sets.h>
+#include "base/array.h"
 
 #define MOST  1000u /* sets of a file */
 #define BLANK " \t\r\n"
@@ -63,7 +64,6 @@ static int take_field(const struct reading *r, struct maple_atomic_set *set,
 static int take_member(const struct reading *r, struct maple_atomic_set *set,
 		       char *member)
 {
-	char **grown;
 	int e;
 
 	if (!*member || strpbrk(member, BLANK))
@@ -76,12 +76,10 @@ static int take_member(const struct reading *r, struct maple_atomic_set *set,
 		if (!strcmp(set->member[i], member))
 			return refuse(r, "it is there twice:", member,
 				      "name it once");
-	grown = reallocarray(set->member, set->n + 1, sizeof(*grown));
-	if (!grown)
+	if (!maple_array_resize(set->member, set->n + 1))
 		return no_memory(r);
-	set->member = grown;
-	grown[set->n] = strdup(member);
-	if (!grown[set->n])
+	set->member[set->n] = strdup(member);
+	if (!set->member[set->n])
 		return no_memory(r);
 	set->n++;
 	return 0;
@@ -90,7 +88,6 @@ static int take_member(const struct reading *r, struct maple_atomic_set *set,
 static int begin_set(const struct reading *r, const char *name, bool global)
 {
 	struct maple_atomic_sets *sets = r->sets;
-	struct maple_atomic_set *grown;
 
 	for (unsigned int i = 0; i < sets->n; i++)
 		if (!strcmp(sets->set[i].name, name))
@@ -99,16 +96,14 @@ static int begin_set(const struct reading *r, const char *name, bool global)
 	if (sets->n == MOST)
 		return refuse(r, "there are more than 1,000 sets", NULL,
 			      "declare fewer");
-	grown = reallocarray(sets->set, sets->n + 1, sizeof(*grown));
-	if (!grown)
+	if (!maple_array_resize(sets->set, sets->n + 1))
 		return no_memory(r);
-	sets->set = grown;
-	grown[sets->n] = (struct maple_atomic_set){
+	sets->set[sets->n] = (struct maple_atomic_set){
 		.name = strdup(name),
 		.line = r->line,
 		.global = global,
 	};
-	if (!grown[sets->n].name)
+	if (!sets->set[sets->n].name)
 		return no_memory(r);
 	sets->n++;
 	return 0;

@@ -82,6 +82,17 @@ int maple_folder_place(const char *path, bool make, struct maple_error *err)
 			       path);
 }
 
+/* maple_folder_list - to read what is in @folder; NULL: it cannot be, see errno */
+DIR *maple_folder_list(int folder)
+{
+	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+
+	if (!dir && copy >= 0)
+		close(copy);
+	return dir;
+}
+
 /* maple_folder_number - the number that @name is; 0: none */
 uint64_t maple_folder_number(const char *name)
 {
@@ -98,8 +109,7 @@ uint64_t maple_folder_number(const char *name)
 /* The greatest that has a folder, in case that the file was lost. */
 static uint64_t greatest(int place)
 {
-	int copy = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	DIR *dir = maple_folder_list(place);
 	struct dirent *entry;
 	uint64_t n, most = 0;
 
@@ -109,8 +119,6 @@ static uint64_t greatest(int place)
 	}
 	if (dir)
 		closedir(dir);
-	else if (copy >= 0)
-		close(copy);
 	return most;
 }
 
@@ -136,29 +144,37 @@ static int take_number(int place, int file, const char *hidden, uint64_t *number
 	return 0;
 }
 
-/* Whether somebody carries out the job of this name. */
+/* Whether somebody carries out the job in @folder. */
+static bool is_held(int folder)
+{
+	int file = maple_folder_read(folder, MAPLE_FOLDER_ABOUT, 0);
+	bool held = file >= 0 && maple_folder_holder(file);
+
+	if (file >= 0)
+		close(file);
+	return held;
+}
+
+static int open_folder(int place, const char *name)
+{
+	return openat(place, name,
+		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* ... in the folder of this name. */
 static bool runs(int place, const char *name)
 {
-	int file, folder = openat(place, name,
-				  O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-					  O_CLOEXEC);
-	bool held = false;
+	int folder = open_folder(place, name);
+	bool held = folder >= 0 && is_held(folder);
 
-	if (folder < 0)
-		return false;
-	file = maple_folder_read(folder, MAPLE_FOLDER_ABOUT, 0);
-	close(folder);
-	if (file < 0)
-		return false;
-	held = maple_folder_holder(file) != 0;
-	close(file);
+	if (folder >= 0)
+		close(folder);
 	return held;
 }
 
 static unsigned int count_running(int place)
 {
-	int copy = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	DIR *dir = maple_folder_list(place);
 	struct dirent *entry;
 	unsigned int n = 0;
 
@@ -167,8 +183,6 @@ static unsigned int count_running(int place)
 		     runs(place, entry->d_name);
 	if (dir)
 		closedir(dir);
-	else if (copy >= 0)
-		close(copy);
 	return n;
 }
 
@@ -239,9 +253,8 @@ void maple_folder_boot(char id[MAPLE_FOLDER_BOOT])
 /* maple_folder_remove - a job's folder with its files; what is no job's stays */
 void maple_folder_remove(int place, const char *name)
 {
-	int folder = openat(place, name,
-			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = folder < 0 ? NULL : fdopendir(folder);
+	int folder = open_folder(place, name);
+	DIR *dir = maple_folder_list(folder);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
@@ -249,7 +262,7 @@ void maple_folder_remove(int place, const char *name)
 			unlinkat(folder, entry->d_name, 0);
 	if (dir)
 		closedir(dir);
-	else if (folder >= 0)
+	if (folder >= 0)
 		close(folder);
 	unlinkat(place, name, AT_REMOVEDIR);
 }
@@ -258,33 +271,24 @@ void maple_folder_remove(int place, const char *name)
 static bool is_left(int place, const char *name)
 {
 	struct stat st;
-	bool held = false;
-	int folder, file;
+	bool left;
+	int folder;
 
 	if (strncmp(name, MAPLE_FOLDER_HIDDEN, strlen(MAPLE_FOLDER_HIDDEN)))
 		return false;
-	folder = openat(place, name,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	folder = open_folder(place, name);
 	if (folder < 0)
 		return false;
-	if (fstat(folder, &st) || time(NULL) - st.st_mtime < LEAVE_S) {
-		close(folder);
-		return false;
-	}
-	file = maple_folder_read(folder, MAPLE_FOLDER_ABOUT, 0);
-	if (file >= 0) {
-		held = maple_folder_holder(file) != 0;
-		close(file);
-	}
+	left = !fstat(folder, &st) && time(NULL) - st.st_mtime >= LEAVE_S &&
+	       !is_held(folder);
 	close(folder);
-	return !held;
+	return left;
 }
 
 /* maple_folder_sweep - removes what who was killed has left behind */
 void maple_folder_sweep(int place)
 {
-	int copy = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	DIR *dir = maple_folder_list(place);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
@@ -292,8 +296,6 @@ void maple_folder_sweep(int place)
 			maple_folder_remove(place, entry->d_name);
 	if (dir)
 		closedir(dir);
-	else if (copy >= 0)
-		close(copy);
 }
 
 /* maple_folder_read - a descriptor of a plain file in it, or -errno */

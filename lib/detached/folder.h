@@ -2,6 +2,7 @@
 #ifndef MAPLE_DETACHED_FOLDER_H
 #define MAPLE_DETACHED_FOLDER_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <maple/error.h>
@@ -17,6 +18,7 @@
 #define MAPLE_FOLDER_HIDDEN ".new-" /* how names begin that no list shows */
 
 int maple_folder_place(const char *path, bool make, struct maple_error *err);
+DIR *maple_folder_list(int folder);
 uint64_t maple_folder_number(const char *name);
 int maple_folder_publish(int place, const char *hidden, unsigned int most,
 			 uint64_t *number, struct maple_error *err);

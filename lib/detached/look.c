@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <jansson.h>
 #include <maple/detached.h>
+#include "base/array.h"
 #include "base/bytes.h"
 #include "detached/curve.h"
 #include "detached/folder.h"
@@ -222,10 +223,9 @@ static int by_number(const void *a, const void *b)
 /* All numbers, in order, on the heap. */
 static int list_numbers(int place, uint64_t **numbers, size_t *n)
 {
-	int copy = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	DIR *dir = maple_folder_list(place);
 	struct dirent *entry;
-	uint64_t number, *grown;
+	uint64_t number;
 
 	*numbers = NULL;
 	*n = 0;
@@ -235,13 +235,11 @@ static int list_numbers(int place, uint64_t **numbers, size_t *n)
 		number = maple_folder_number(entry->d_name);
 		if (!number)
 			continue;
-		grown = reallocarray(*numbers, *n + 1, sizeof(*grown));
-		if (!grown) {
+		if (!maple_array_resize(*numbers, *n + 1)) {
 			closedir(dir);
 			return -ENOMEM;
 		}
-		*numbers = grown;
-		grown[(*n)++] = number;
+		(*numbers)[(*n)++] = number;
 	}
 	closedir(dir);
 	if (*n)

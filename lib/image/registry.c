@@ -71,15 +71,20 @@ struct maple_registry *maple_registry_create(void)
 }
 
 /* Whoever only asks changes nothing but this. */
-static void lock(const struct maple_registry *reg)
+static pthread_mutex_t *lock(const struct maple_registry *reg)
 {
 	pthread_mutex_lock((pthread_mutex_t *)&reg->lock);
+	return (pthread_mutex_t *)&reg->lock;
 }
 
-static void unlock(const struct maple_registry *reg)
+static void unlock(pthread_mutex_t **lock)
 {
-	pthread_mutex_unlock((pthread_mutex_t *)&reg->lock);
+	pthread_mutex_unlock(*lock);
 }
+
+/* The lock is the caller's until its block ends. */
+#define LOCKED(reg) \
+	__attribute__((cleanup(unlock))) pthread_mutex_t *locked_ = lock(reg)
 
 void maple_registry_destroy(struct maple_registry *reg)
 {
@@ -239,12 +244,9 @@ static int add(struct maple_registry *reg, const char *path, bool names,
 static int locked_add(struct maple_registry *reg, const char *path, bool names,
 		      uint32_t *index, struct maple_error *err)
 {
-	int e;
+	LOCKED(reg);
 
-	lock(reg);
-	e = add(reg, path, names, index, err);
-	unlock(reg);
-	return e;
+	return add(reg, path, names, index, err);
 }
 
 /*
@@ -279,13 +281,10 @@ int maple_registry_add_names(struct maple_registry *reg, const char *path,
 int maple_registry_static(struct maple_registry *reg, uint32_t index,
 			  struct maple_error *err)
 {
-	int e;
+	LOCKED(reg);
 
-	lock(reg);
 	assert(index < reg->nentries);
-	e = maple_image_static(reg->entries[index]->image, reg->kept, err);
-	unlock(reg);
-	return e;
+	return maple_image_static(reg->entries[index]->image, reg->kept, err);
 }
 
 /*
@@ -321,24 +320,18 @@ void maple_registry_limit(struct maple_registry *reg, bool (*over)(void *ctx),
 
 uint32_t maple_registry_images(const struct maple_registry *reg)
 {
-	uint32_t n;
+	LOCKED(reg);
 
-	lock(reg);
-	n = reg->nentries;
-	unlock(reg);
-	return n;
+	return reg->nentries;
 }
 
 /* maple_registry_image - image @index, owned by @reg; NULL if none */
 struct maple_image *maple_registry_image(const struct maple_registry *reg,
 					 uint32_t index)
 {
-	struct maple_image *image;
+	LOCKED(reg);
 
-	lock(reg);
-	image = index < reg->nentries ? reg->entries[index]->image : NULL;
-	unlock(reg);
-	return image;
+	return index < reg->nentries ? reg->entries[index]->image : NULL;
 }
 
 /*
@@ -350,13 +343,12 @@ uint32_t maple_registry_namesake(const struct maple_registry *reg,
 				 const char *path)
 {
 	uint32_t index = MAPLE_REGISTRY_NONE;
+	LOCKED(reg);
 
-	lock(reg);
 	for (uint32_t i = 0; i < reg->nentries; i++)
 		if (!strcmp(basename(maple_image_path(reg->entries[i]->image)),
 			    basename(path)))
 			index = i;
-	unlock(reg);
 	return index;
 }
 
@@ -366,23 +358,10 @@ uint32_t maple_registry_namesake(const struct maple_registry *reg,
  */
 uint32_t maple_registry_base(const struct maple_registry *reg, uint32_t index)
 {
-	uint32_t base;
+	LOCKED(reg);
 
-	lock(reg);
-	base = index < reg->nentries ? reg->entries[index]->base
+	return index < reg->nentries ? reg->entries[index]->base
 				     : MAPLE_SITE_NONE;
-	unlock(reg);
-	return base;
-}
-
-static int grow_calls(struct maple_registry *reg)
-{
-	uint32_t n = reg->calls_room ? reg->calls_room * 2 : 1024;
-
-	if (!maple_array_resize(reg->calls, n))
-		return -ENOMEM;
-	reg->calls_room = n;
-	return 0;
 }
 
 static uint32_t number_call(struct maple_registry *reg, uint32_t index,
@@ -398,7 +377,7 @@ static uint32_t number_call(struct maple_registry *reg, uint32_t index,
 		return MAPLE_SITE_CALL | call->k;
 	if (reg->ncalls == (MAPLE_SITE_NONE & ~MAPLE_SITE_CALL))
 		return MAPLE_SITE_NONE;
-	if (reg->ncalls == reg->calls_room && grow_calls(reg))
+	if (!maple_array_reserve(reg->calls, reg->ncalls, reg->calls_room))
 		return MAPLE_SITE_NONE;
 	call = calloc(1, sizeof(*call));
 	if (!call)
@@ -421,12 +400,9 @@ static uint32_t number_call(struct maple_registry *reg, uint32_t index,
 uint32_t maple_registry_call(struct maple_registry *reg, uint32_t index,
 			     uint64_t offset)
 {
-	uint32_t number;
+	LOCKED(reg);
 
-	lock(reg);
-	number = number_call(reg, index, offset);
-	unlock(reg);
-	return number;
+	return number_call(reg, index, offset);
 }
 
 static struct entry *entry_of_site(const struct maple_registry *reg,
@@ -465,22 +441,19 @@ int maple_registry_context(struct maple_registry *reg, uint32_t context,
 			   const uint32_t *calls, unsigned int n)
 {
 	struct context *c;
-	int e = 0;
+	LOCKED(reg);
 
-	if (n > MAPLE_REGISTRY_CALLERS)
-		n = MAPLE_REGISTRY_CALLERS;
-	lock(reg);
 	HASH_FIND(hh, reg->contexts, &context, sizeof(context), c);
-	if (!c && !(c = calloc(1, sizeof(*c)))) {
-		e = -ENOMEM;
-	} else if (!c->n) {
-		c->number = context;
-		c->n = n;
-		memcpy(c->calls, calls, n * sizeof(*calls));
-		HASH_ADD(hh, reg->contexts, number, sizeof(c->number), c);
-	}
-	unlock(reg);
-	return e;
+	if (c)
+		return 0;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->number = context;
+	c->n = n < MAPLE_REGISTRY_CALLERS ? n : MAPLE_REGISTRY_CALLERS;
+	memcpy(c->calls, calls, c->n * sizeof(*calls));
+	HASH_ADD(hh, reg->contexts, number, sizeof(c->number), c);
+	return 0;
 }
 
 /* maple_registry_callers - what @context stands for; 0: it is not known */
@@ -489,16 +462,13 @@ unsigned int maple_registry_callers(const struct maple_registry *reg,
 				    uint32_t calls[MAPLE_REGISTRY_CALLERS])
 {
 	struct context *c;
-	unsigned int n = 0;
+	LOCKED(reg);
 
-	lock(reg);
 	HASH_FIND(hh, reg->contexts, &context, sizeof(context), c);
-	if (c) {
-		n = c->n;
-		memcpy(calls, c->calls, sizeof(c->calls));
-	}
-	unlock(reg);
-	return n;
+	if (!c)
+		return 0;
+	memcpy(calls, c->calls, sizeof(c->calls));
+	return c->n;
 }
 
 /* In one function, as far as frame descriptions tell. */
@@ -550,12 +520,11 @@ unsigned int maple_registry_apart(const struct maple_registry *reg, uint32_t a,
 				  uint32_t b)
 {
 	uint32_t na, nb;
-	bool one;
+	LOCKED(reg);
 
-	lock(reg);
-	one = differ(reg, a, b, &na, &nb);
-	unlock(reg);
-	return !one ? 0 : na > nb ? na : nb;
+	if (!differ(reg, a, b, &na, &nb))
+		return 0;
+	return na > nb ? na : nb;
 }
 
 /*
@@ -567,13 +536,10 @@ bool maple_registry_together(const struct maple_registry *reg, uint32_t a,
 			     uint32_t b)
 {
 	uint32_t na, nb;
-	bool one;
+	LOCKED(reg);
 
-	lock(reg);
-	one = differ(reg, a, b, &na, &nb);
-	unlock(reg);
 	/* Without calls one of the two was called by what made the other. */
-	return one || !na || !nb;
+	return differ(reg, a, b, &na, &nb) || !na || !nb;
 }
 
 static int look_up(const struct maple_registry *reg, uint32_t number,
@@ -626,12 +592,9 @@ static int look_up(const struct maple_registry *reg, uint32_t number,
 int maple_registry_site(const struct maple_registry *reg, uint32_t number,
 			struct maple_site_info *info)
 {
-	int e;
+	LOCKED(reg);
 
-	lock(reg);
-	e = look_up(reg, number, info);
-	unlock(reg);
-	return e;
+	return look_up(reg, number, info);
 }
 
 /* maple_registry_is_variable - whether @number is one of those */
@@ -675,12 +638,9 @@ uint32_t maple_registry_find(const struct maple_registry *reg,
 			     const char *build_id, uint64_t offset,
 			     bool is_call, bool second)
 {
-	uint32_t number;
+	LOCKED(reg);
 
-	lock(reg);
-	number = find(reg, build_id, offset, is_call, second);
-	unlock(reg);
-	return number;
+	return find(reg, build_id, offset, is_call, second);
 }
 
 /*
@@ -691,10 +651,9 @@ bool maple_registry_is_runtime(const struct maple_registry *reg,
 			       const char *build_id, uint64_t offset)
 {
 	struct entry *entry;
+	LOCKED(reg);
 
-	lock(reg);
 	HASH_FIND_STR(reg->by_key, build_id, entry);
-	unlock(reg);
 	return entry && maple_image_is_runtime(entry->image, offset);
 }
 
@@ -752,23 +711,19 @@ void maple_registry_leave_out(struct maple_registry *reg, const char *path,
 
 	if (!maple_image_wanted(path, is_main, NULL, NULL))
 		return;
-	lock(reg);
+	LOCKED(reg);
 	while (i < reg->nleft && strcmp(reg->left[i], name))
 		i++;
 	if (i == reg->nleft && maple_array_resize(reg->left, i + 1)) {
 		reg->left[i] = strdup(name);
 		reg->nleft += reg->left[i] != NULL;
 	}
-	unlock(reg);
 }
 
 /* maple_registry_left_out - the name of the @i-th of these, or NULL */
 const char *maple_registry_left_out(const struct maple_registry *reg, uint32_t i)
 {
-	const char *name;
+	LOCKED(reg);
 
-	lock(reg);
-	name = i < reg->nleft ? reg->left[i] : NULL;
-	unlock(reg);
-	return name;
+	return i < reg->nleft ? reg->left[i] : NULL;
 }

@@ -3,8 +3,8 @@
  * mem* and b*, with their _chk forms (which FORTIFY makes calls into).
  *
  * A copy reads and writes at once: both accesses are announced, then it is
- * made, then both are reported. A _chk form whose check fails is left to the
- * real one, which ends the program.
+ * made, then both are reported. A _chk form whose check fails ends the program
+ * in the real one.
  */
 #include <string.h>
 #include <strings.h>
@@ -15,168 +15,83 @@ void *__memmove_chk(void *to, const void *from, size_t n, size_t room);
 void *__mempcpy_chk(void *to, const void *from, size_t n, size_t room);
 void *__memset_chk(void *to, int byte, size_t n, size_t room);
 
+/* Their headers have them return nothing. */
+void *returning_bcopy(const void *from, void *to, size_t n) __asm__("bcopy");
+void *returning_bzero(void *to, size_t n) __asm__("bzero");
+void *returning_explicit(void *to, size_t n) __asm__("explicit_bzero");
+
 MAPLE_REAL(memmove);
 MAPLE_REAL(memset);
 MAPLE_REAL(memcmp);
-MAPLE_REAL(memchr);
-MAPLE_REAL(memrchr);
-MAPLE_REAL(__memcpy_chk);
-MAPLE_REAL(__memmove_chk);
-MAPLE_REAL(__mempcpy_chk);
-MAPLE_REAL(__memset_chk);
+MAPLE_REAL(mempcpy);
 
-/*
- * memmove serves for memcpy, too: a memcpy of before glibc 2.14 allows an
- * overlap, and glibc's code is the same for both.
- */
-static void copy_bytes(void *to, const void *from, size_t n)
+static void *early_move(void *to, const void *from, size_t n)
 {
-	char *t = to;
 	const char *f = from;
-	size_t i;
+	char *t = to;
 
-	if (KNOWN(memmove)) {
-		KNOWN(memmove)(to, from, n);
-		return;
-	}
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		size_t at = t < f ? i : n - 1 - i;
 
 		t[at] = f[at];
 		PLAIN_LOOP();
 	}
-}
-
-static void copy(uint32_t site, void *to, const void *from, size_t n)
-{
-	struct maple_memory_range r = maple_read(from, n),
-				  w = maple_write(to, n);
-
-	maple_range_before(site, r);
-	maple_range_before(site, w);
-	copy_bytes(to, from, n);
-	maple_range_after(site, r);
-	maple_range_after(site, w);
-}
-
-#define COPY(to, from, n)                                           \
-	do {                                                        \
-		if (COUNTS(MAPLE_EV_READ))                          \
-			copy(SITE(MAPLE_EV_READ), (to), (from), n); \
-		else                                                \
-			copy_bytes((to), (from), (n));              \
-	} while (0)
-
-MAPLE_EXPORT void *memcpy(void *to, const void *from, size_t n)
-{
-	COPY(to, from, n);
 	return to;
 }
 
-MAPLE_EXPORT void *memmove(void *to, const void *from, size_t n)
-{
-	COPY(to, from, n);
-	return to;
-}
+#define COPY_BY(name, real, params, args, early)                       \
+	BOTH_BY(void *, name, real, params, args, maple_read(from, n), \
+		maple_write(to, n), early)
+#define COPIED void *to, const void *from, size_t n
+#define MOVED  early_move(to, from, n)
+#define PASSED ((char *)MOVED + n)
 
-MAPLE_EXPORT void *mempcpy(void *to, const void *from, size_t n)
-{
-	COPY(to, from, n);
-	return (char *)to + n;
-}
+/*
+ * memmove serves for memcpy, too: a memcpy of before glibc 2.14 allows an
+ * overlap, and glibc's code is the same for both.
+ */
+COPY_BY(memcpy, memmove, (COPIED), (to, from, n), MOVED)
+COPY_BY(memmove, memmove, (COPIED), (to, from, n), MOVED)
+COPY_BY(mempcpy, mempcpy, (COPIED), (to, from, n), PASSED)
+COPY_BY(__mempcpy, mempcpy, (COPIED), (to, from, n), PASSED)
+COPY_BY(returning_bcopy, memmove, (const void *from, void *to, size_t n),
+	(to, from, n), MOVED)
 
-MAPLE_EXPORT void *__mempcpy(void *to, const void *from, size_t n)
-{
-	COPY(to, from, n);
-	return (char *)to + n;
-}
+#define COPY_CHECKED(name, early) \
+	MAPLE_REAL(name);         \
+	COPY_BY(name, name, (COPIED, size_t room), (to, from, n, room), early)
 
-MAPLE_EXPORT void bcopy(const void *from, void *to, size_t n)
-{
-	COPY(to, from, n);
-}
+COPY_CHECKED(__memcpy_chk, MOVED)
+COPY_CHECKED(__memmove_chk, MOVED)
+COPY_CHECKED(__mempcpy_chk, PASSED)
 
-#define COPY_CHECKED(name, result)                                    \
-	MAPLE_EXPORT void *name(void *to, const void *from, size_t n, \
-				size_t room)                          \
-	{                                                             \
-		if (n > room)                                         \
-			return REAL(name)(to, from, n, room);         \
-		COPY(to, from, n);                                    \
-		return (result);                                      \
-	}
-
-COPY_CHECKED(__memcpy_chk, to)
-COPY_CHECKED(__memmove_chk, to)
-COPY_CHECKED(__mempcpy_chk, (char *)to + n)
-
-/* Filling. */
-static void fill_bytes(void *to, int byte, size_t n)
+static void *early_fill(void *to, int byte, size_t n)
 {
 	char *t = to;
-	size_t i;
 
-	if (KNOWN(memset)) {
-		KNOWN(memset)(to, byte, n);
-		return;
-	}
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		t[i] = (char)byte;
 		PLAIN_LOOP();
 	}
-}
-
-static void fill(uint32_t site, void *to, int byte, size_t n)
-{
-	struct maple_memory_range w = maple_write(to, n);
-
-	maple_range_before(site, w);
-	fill_bytes(to, byte, n);
-	maple_range_after(site, w);
-}
-
-#define FILL(to, byte, n)                                            \
-	do {                                                         \
-		if (COUNTS(MAPLE_EV_READ))                           \
-			fill(SITE(MAPLE_EV_WRITE), (to), (byte), n); \
-		else                                                 \
-			fill_bytes((to), (byte), (n));               \
-	} while (0)
-
-MAPLE_EXPORT void *memset(void *to, int byte, size_t n)
-{
-	FILL(to, byte, n);
 	return to;
 }
 
-MAPLE_EXPORT void bzero(void *to, size_t n)
-{
-	FILL(to, 0, n);
-}
+#define FILL_BY(name, real, params, args, byte)                                \
+	BOTH_BY(void *, name, real, params, args, maple_write(to, n), NOTHING, \
+		early_fill(to, byte, n))
 
-MAPLE_EXPORT void explicit_bzero(void *to, size_t n)
-{
-	FILL(to, 0, n);
-	PLAIN_LOOP();
-}
+FILL_BY(memset, memset, (void *to, int byte, size_t n), (to, byte, n), byte)
+FILL_BY(returning_bzero, memset, (void *to, size_t n), (to, 0, n), 0)
+FILL_BY(returning_explicit, memset, (void *to, size_t n), (to, 0, n), 0)
+MAPLE_REAL(__memset_chk);
+FILL_BY(__memset_chk, __memset_chk, (void *to, int byte, size_t n, size_t room),
+	(to, byte, n, room), byte)
 
-MAPLE_EXPORT void *__memset_chk(void *to, int byte, size_t n, size_t room)
-{
-	if (n > room)
-		return REAL(__memset_chk)(to, byte, n, room);
-	FILL(to, byte, n);
-	return to;
-}
-
-/* Comparing: both ranges count as read in full, as the standard has it. */
-static int compare_bytes(const void *a, const void *b, size_t n)
+static int early_compare(const void *a, const void *b, size_t n)
 {
 	const unsigned char *x = a, *y = b;
-	size_t i;
 
-	if (KNOWN(memcmp))
-		return KNOWN(memcmp)(a, b, n);
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		PLAIN_LOOP();
 		if (x[i] != y[i])
 			return x[i] < y[i] ? -1 : 1;
@@ -184,45 +99,20 @@ static int compare_bytes(const void *a, const void *b, size_t n)
 	return 0;
 }
 
-static int compare(uint32_t site, const void *a, const void *b, size_t n)
-{
-	struct maple_memory_range x = maple_read(a, n), y = maple_read(b, n);
-	int ret;
+/* Comparing: both ranges count as read in full, as the standard has it. */
+#define COMPARE(name)                                                        \
+	BOTH_BY(int, name, memcmp, (const void *a, const void *b, size_t n), \
+		(a, b, n), maple_read(a, n), maple_read(b, n),               \
+		early_compare(a, b, n))
 
-	maple_range_before(site, x);
-	maple_range_before(site, y);
-	ret = compare_bytes(a, b, n);
-	maple_range_after(site, x);
-	maple_range_after(site, y);
-	return ret;
-}
+COMPARE(memcmp)
+COMPARE(bcmp)
 
-MAPLE_EXPORT int memcmp(const void *a, const void *b, size_t n)
-{
-	if (!COUNTS(MAPLE_EV_READ))
-		return compare_bytes(a, b, n);
-	return compare(SITE(MAPLE_EV_READ), a, b, n);
-}
-
-MAPLE_EXPORT int bcmp(const void *a, const void *b, size_t n)
-{
-	if (!COUNTS(MAPLE_EV_READ))
-		return compare_bytes(a, b, n);
-	return compare(SITE(MAPLE_EV_READ), a, b, n);
-}
-
-/*
- * Searching: how much is read is known only afterwards, so the search is
- * made once for that and once more between before() and after().
- */
-static void *find_byte(const void *s, int byte, size_t n)
+static void *early_find(const void *s, int byte, size_t n)
 {
 	const unsigned char *p = s;
-	size_t i;
 
-	if (KNOWN(memchr))
-		return KNOWN(memchr)(s, byte, n);
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		PLAIN_LOOP();
 		if (p[i] == (unsigned char)byte)
 			return (void *)(p + i);
@@ -230,28 +120,10 @@ static void *find_byte(const void *s, int byte, size_t n)
 	return NULL;
 }
 
-MAPLE_EXPORT void *memchr(const void *s, int byte, size_t n)
-{
-	void *found = find_byte(s, byte, n);
-	struct maple_memory_range r;
-	uint32_t site;
-
-	if (!COUNTS(MAPLE_EV_READ))
-		return found;
-	r = maple_read(s, found ? (size_t)((char *)found - (char *)s) + 1 : n);
-	site = SITE(MAPLE_EV_READ);
-	maple_range_before(site, r);
-	found = find_byte(s, byte, n);
-	maple_range_after(site, r);
-	return found;
-}
-
-static void *find_last_byte(const void *s, int byte, size_t n)
+static void *early_find_last(const void *s, int byte, size_t n)
 {
 	const unsigned char *p = s;
 
-	if (KNOWN(memrchr))
-		return KNOWN(memrchr)(s, byte, n);
 	while (n--) {
 		PLAIN_LOOP();
 		if (p[n] == (unsigned char)byte)
@@ -260,19 +132,28 @@ static void *find_last_byte(const void *s, int byte, size_t n)
 	return NULL;
 }
 
-MAPLE_EXPORT void *memrchr(const void *s, int byte, size_t n)
+/* What was read to find @found in the @n bytes at @s: from the front, ... */
+static struct maple_memory_range up_to(const char *s, const char *found,
+				       size_t n)
 {
-	char *found = find_last_byte(s, byte, n);
-	const char *from = found ? found : s;
-	struct maple_memory_range r;
-	uint32_t site;
-
-	if (!COUNTS(MAPLE_EV_READ))
-		return found;
-	r = maple_read(from, (size_t)((const char *)s + n - from));
-	site = SITE(MAPLE_EV_READ);
-	maple_range_before(site, r);
-	found = find_last_byte(s, byte, n);
-	maple_range_after(site, r);
-	return found;
+	return maple_read(s, found ? (size_t)(found - s) + 1 : n);
 }
+
+/* ... or from the back. */
+static struct maple_memory_range down_to(const char *s, const char *found,
+					 size_t n)
+{
+	return maple_read(found ? found : s,
+			  found ? (size_t)(s + n - found) : n);
+}
+
+/*
+ * Searching: how much is read is known only afterwards, so the search is
+ * made once for that and once more between before() and after().
+ */
+#define SEARCH(name, read, early)                                             \
+	BOTH(void *, name, (const void *s, int byte, size_t n), (s, byte, n), \
+	     read(s, KNOWN(name)(s, byte, n), n), NOTHING, early(s, byte, n))
+
+SEARCH(memchr, up_to, early_find)
+SEARCH(memrchr, down_to, early_find_last)

@@ -64,4 +64,35 @@ static inline struct maple_memory_range maple_write(const void *addr,
 	return (struct maple_memory_range){ MAPLE_EV_WRITE, addr, size };
 }
 
+#define NOTHING maple_read(NULL, 0)
+
+/*
+ * The function @name, by @real: two accesses at once around it; @early is what
+ * is done before that is known.
+ */
+#define BOTH_BY(type, name, real, params, args, first, second, early) \
+	MAPLE_EXPORT type name params                                 \
+	{                                                             \
+		struct maple_memory_range x, y;                       \
+		uint32_t site;                                        \
+		type ret;                                             \
+                                                                      \
+		if (!KNOWN(real))                                     \
+			return early;                                 \
+		if (!COUNTS(MAPLE_EV_READ))                           \
+			return KNOWN(real) args;                      \
+		site = SITE(MAPLE_EV_READ);                           \
+		x = first;                                            \
+		y = second;                                           \
+		maple_range_before(site, x);                          \
+		maple_range_before(site, y);                          \
+		ret = KNOWN(real) args;                               \
+		maple_range_after(site, x);                           \
+		maple_range_after(site, y);                           \
+		return ret;                                           \
+	}
+#define BOTH(type, name, params, args, first, second, early) \
+	MAPLE_REAL(name);                                    \
+	BOTH_BY(type, name, name, params, args, first, second, early)
+
 #endif

@@ -74,33 +74,6 @@ MAPLE_EXPORT size_t strnlen(const char *s, size_t max)
 	return read_length(SITE(MAPLE_EV_READ), s, max);
 }
 
-/*
- * Two accesses at once around the real function; @early is what is done
- * before that is known.
- */
-#define BOTH(type, name, params, args, first, second, early) \
-	MAPLE_REAL(name);                                    \
-	MAPLE_EXPORT type name params                        \
-	{                                                    \
-		struct maple_memory_range x, y;              \
-		uint32_t site;                               \
-		type ret;                                    \
-                                                             \
-		if (!KNOWN(name))                            \
-			return early;                        \
-		if (!COUNTS(MAPLE_EV_READ))                  \
-			return KNOWN(name) args;             \
-		site = SITE(MAPLE_EV_READ);                  \
-		x = first;                                   \
-		y = second;                                  \
-		maple_range_before(site, x);                 \
-		maple_range_before(site, y);                 \
-		ret = KNOWN(name) args;                      \
-		maple_range_after(site, x);                  \
-		maple_range_after(site, y);                  \
-		return ret;                                  \
-	}
-
 /* At most @max bytes of the string, and zeros up to @fill bytes. */
 static char *early_copy(char *to, const char *from, size_t max, size_t fill)
 {
@@ -232,7 +205,6 @@ static char *early_dup(const char *s, size_t max)
 	return to ? early_copy(to, s, n, n + 1) : NULL;
 }
 
-#define NOTHING maple_read(NULL, 0)
 #define ONE(name, params, args, size, early) \
 	BOTH(char *, name, params, args, maple_read(s, size), NOTHING, early)
 

@@ -122,26 +122,16 @@ static void attach(struct maple_pairs *pairs, struct maple_digest *digest,
 static struct maple_spell *stretch_new(struct maple_pairs *pairs,
 				       struct maple_digest *digest)
 {
-	uint32_t room = digest->room ? digest->room * 2 : 4;
-	struct maple_spell *more;
-
 	if (digest->nstretches == STRETCHES_MAX) {
 		maple_epoch_put(digest->stretches[0].epoch);
 		memmove(digest->stretches, digest->stretches + 1,
-			--digest->nstretches * sizeof(*more));
+			--digest->nstretches * sizeof(*digest->stretches));
 		pairs->nstretches--;
 		pairs->stats->cut_stretches++;
-	} else if (digest->nstretches == digest->room) {
-		more = maple_slab_get(pairs->slab, room * sizeof(*more));
-		if (!more)
-			return NULL;
-		if (digest->room)
-			memcpy(more, digest->stretches,
-			       digest->room * sizeof(*more));
-		maple_slab_put(pairs->slab, digest->stretches,
-			       digest->room * sizeof(*more));
-		digest->stretches = more;
-		digest->room = room;
+	} else if (!maple_slab_room(pairs->slab, (void **)&digest->stretches,
+				    &digest->room, digest->nstretches,
+				    sizeof(*digest->stretches), NULL)) {
+		return NULL;
 	}
 	assert(digest->nstretches < digest->room);
 	pairs->nstretches++;
@@ -198,24 +188,13 @@ static void edge_better(struct maple_link *edge,
 static int edge_add(struct maple_pairs *pairs, struct maple_edges *edges,
 		    struct maple_digest *end, const struct maple_dependency *d)
 {
-	uint32_t room = edges->room ? edges->room * 2 : 4;
-	struct maple_link *edge;
-
 	if (edges->n == EDGES_MAX) {
 		pairs->stats->cut_edges++;
 		return 0;
 	}
-	if (edges->n == edges->room) {
-		edge = maple_slab_get(pairs->slab, room * sizeof(*edge));
-		if (!edge)
-			return -ENOMEM;
-		if (edges->room)
-			memcpy(edge, edges->edge, edges->room * sizeof(*edge));
-		maple_slab_put(pairs->slab, edges->edge,
-			       edges->room * sizeof(*edge));
-		edges->edge = edge;
-		edges->room = room;
-	}
+	if (!maple_slab_room(pairs->slab, (void **)&edges->edge, &edges->room,
+			     edges->n, sizeof(*edges->edge), NULL))
+		return -ENOMEM;
 	assert(edges->n < edges->room);
 	pairs->nedges++;
 	edges->edge[edges->n++] = (struct maple_link){

@@ -26,30 +26,6 @@
 #include <string.h>
 #include "history.h"
 
-/*
- * Makes room in an array, which at first is @small, inside its owner, if any.
- * Eight is where pruning begins, and where most arrays stay.
- */
-static bool room_for(struct maple_slab *slab, void **array, uint32_t *room,
-		     uint32_t n, size_t element, void *small)
-{
-	uint32_t more = *room ? *room * 2 : 2;
-	void *grown;
-
-	if (n < *room)
-		return true;
-	grown = maple_slab_get(slab, more * element);
-	if (!grown)
-		return false;
-	if (n)
-		memcpy(grown, *array, n * element);
-	if (*array != small)
-		maple_slab_put(slab, *array, *room * element);
-	*array = grown;
-	*room = more;
-	return true;
-}
-
 static bool same(const struct maple_summary *summary,
 		 const struct maple_latest *access, uint8_t kind,
 		 const struct maple_annotated *annotated)
@@ -91,9 +67,9 @@ static int make(struct maple_history *history, struct maple_cell *cell,
 		history->stats->cut_summaries++;
 		return 0;
 	}
-	if (!room_for(history->slab, (void **)&entry->summaries,
-		      &entry->summaries_room, entry->nsummaries,
-		      sizeof(summary), entry->few))
+	if (!maple_slab_room(history->slab, (void **)&entry->summaries,
+			     &entry->summaries_room, entry->nsummaries,
+			     sizeof(summary), entry->few))
 		return -ENOMEM;
 	summary = maple_slab_zero(history->slab, sizeof(*summary));
 	if (!summary)
@@ -121,9 +97,9 @@ static int add_span(struct maple_history *history, struct maple_entry *entry,
 
 	if (summary->nspans) {
 		assert(summary->latest.epoch->serial < access->epoch->serial);
-		if (!room_for(history->slab, (void **)&summary->older,
-			      &summary->older_room, summary->nspans - 1,
-			      sizeof(summary->latest), NULL))
+		if (!maple_slab_room(history->slab, (void **)&summary->older,
+				     &summary->older_room, summary->nspans - 1,
+				     sizeof(summary->latest), NULL))
 			return -ENOMEM;
 		summary->older[summary->nspans - 1] = summary->latest;
 	}
@@ -149,9 +125,9 @@ static int add_group(struct maple_history *history, struct maple_cell *cell,
 	}
 	if (entry->ngroups) {
 		assert(entry->latest.epoch->serial < epoch->serial);
-		if (!room_for(history->slab, (void **)&entry->older,
-			      &entry->older_room, entry->ngroups - 1,
-			      sizeof(entry->latest), NULL))
+		if (!maple_slab_room(history->slab, (void **)&entry->older,
+				     &entry->older_room, entry->ngroups - 1,
+				     sizeof(entry->latest), NULL))
 			return -ENOMEM;
 		entry->older[entry->ngroups - 1] = entry->latest;
 	}

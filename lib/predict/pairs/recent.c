@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "recent.h"
 
 #define SIZE_MIN       64
@@ -165,18 +166,10 @@ bool maple_recent_succeed(struct maple_recent *recent,
 			  struct maple_record *record,
 			  const struct maple_successor *successor)
 {
-	struct maple_successor *more;
-	uint32_t room = record->room ? record->room * 2 : 2;
-
-	if (record->nsuccessors == SUCCESSORS_MAX)
+	if (record->nsuccessors == SUCCESSORS_MAX ||
+	    !maple_array_reserve(record->successors, record->nsuccessors,
+				 record->room))
 		return false;
-	if (record->nsuccessors == record->room) {
-		more = reallocarray(record->successors, room, sizeof(*more));
-		if (!more)
-			return false;
-		record->successors = more;
-		record->room = room;
-	}
 	if (!record->nsuccessors)
 		link_source(recent, record);
 	assert(record->nsuccessors < record->room);

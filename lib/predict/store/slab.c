@@ -97,6 +97,33 @@ void maple_slab_put(struct maple_slab *slab, void *at, size_t size)
 	slab->given_back[class] = at;
 }
 
+/*
+ * maple_slab_room - room in *@array for one more than @n elements
+ * @room: what it has
+ * @small: what the array is at first, inside its owner; or NULL
+ *
+ * Eight is where pruning begins, and where most arrays stay.
+ */
+bool maple_slab_room(struct maple_slab *slab, void **array, uint32_t *room,
+		     uint32_t n, size_t element, void *small)
+{
+	uint32_t more = *room ? *room * 2 : 2;
+	void *grown;
+
+	if (n < *room)
+		return true;
+	grown = maple_slab_get(slab, more * element);
+	if (!grown)
+		return false;
+	if (n)
+		memcpy(grown, *array, n * element);
+	if (*array != small)
+		maple_slab_put(slab, *array, *room * element);
+	*array = grown;
+	*room = more;
+	return true;
+}
+
 /* maple_slab_deinit - frees all; what malloc() gave has to be put before */
 void maple_slab_deinit(struct maple_slab *slab)
 {
