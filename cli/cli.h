@@ -160,6 +160,12 @@ int maple_page_write(struct maple_memo *memo,
 		     const struct maple_settings *settings,
 		     struct maple_report *report);
 
+/* stored.c */
+void maple_stored_part(struct maple_finding **findings, size_t n, bool asked,
+		       struct maple_violations *violations,
+		       struct maple_report *report);
+bool maple_stored_violates(struct maple_finding *const *findings, size_t n);
+
 /* suppress.c */
 int maple_suppress_open(struct maple_settings *settings);
 int maple_suppress_stored(struct maple_settings *settings,
