@@ -4,8 +4,8 @@
 #include "cli.h"
 
 /*
- * maple_stored_part - puts the @n @findings of a memo, which are sorted for that,
- * into @report
+ * maple_stored_part - puts the @n @findings of a memo, which are sorted for
+ * that, into @report
  * @asked: violations are told as well
  * @violations: filled in, if so; @report then points to it
  *

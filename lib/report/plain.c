@@ -48,16 +48,15 @@ static void write_violations(FILE *out, const struct maple_report *r,
 static void write_findings(FILE *out, const struct maple_report *r,
 			   const struct maple_report_style *style)
 {
-	if (r->violations)
-		write_violations(out, r, style);
-	if (r->violations && (r->in_full || !r->nfindings))
-		return;
-	if (!r->in_full) {
+	if (!r->in_full && (r->nfindings || !r->violations))
 		maple_report_list(out, r->findings, r->nfindings, style);
-		return;
-	}
-	for (size_t i = 0; i < r->nfindings; i++)
+	for (size_t i = 0; r->in_full && i < r->nfindings; i++)
 		maple_report_text(out, r->findings[i], style);
+	if (!r->violations)
+		return;
+	if (r->nfindings)
+		putc('\n', out);
+	write_violations(out, r, style);
 }
 
 static int write_text(FILE *out, const struct maple_report *r,

@@ -136,8 +136,9 @@ static char *identify(struct maple_campaign *c, const struct maple_finding *f,
 		return NULL;
 	XXH64_reset(state, v->pattern);
 	XXH64_update(state, f->class, strlen(f->class));
-	XXH64_update(state, c->program, strlen(c->program));
-	XXH64_update(state, c->input, strlen(c->input));
+	XXH64_update(state, basename(c->program), strlen(basename(c->program)));
+	if (c->options->input || c->options->argv[1] || c->between)
+		XXH64_update(state, c->input, strlen(c->input));
 	for (unsigned int i = 0; i < v->n; i++) {
 		const struct maple_iroot_event *e = &v->iroot.e[i];
 		char *print = maple_story_print(c, e->site, e->kind);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * Violations in the memo: all that a campaign was told of, at its end, together
- * with what earlier campaigns of the user's knew of the same ones. So a plan that
- * once had the order is not lost to a campaign that saw it by chance.
+ * with what earlier campaigns of the user's knew of the same ones. So a plan
+ * that once had the order is not lost to a campaign that saw it by chance.
  */
 #include <assert.h>
 #include <stdlib.h>

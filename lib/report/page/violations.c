@@ -56,10 +56,11 @@ void maple_page_violations(FILE *out, const struct maple_report *report)
 
 	maple_page_element(out, "h3", NULL, "Violations of atomic sets: %u",
 			   v->n);
-	maple_page_element(out, "p", "note",
-			   "Orders of two units of work, on memory that belongs "
-			   "together, that no serial order of the two has. They "
-			   "are no failures by themselves.");
+	maple_page_element(
+		out, "p", "note",
+		"Orders of two units of work, on memory that belongs "
+		"together, that no serial order of the two has. They "
+		"are no failures by themselves.");
 	for (unsigned int i = 0; i < v->n; i++) {
 		fprintf(out, "<article class=\"card\" id=\"v%u\">\n", i + 1);
 		print_one(out, report, v->at[i]);
