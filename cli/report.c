@@ -45,11 +45,11 @@ static int report(struct maple_memo *memo, struct maple_settings *settings,
 	for (size_t i = 0; i < n; i++)
 		maple_again_complete(settings, findings[i]);
 	ret = maple_suppress_stored(settings, findings, n);
-	maple_stored_part(
-		findings, n,
-		settings->campaign.violations ||
-			(settings->argc && maple_stored_violates(findings, n)),
-		&violations, &report);
+	maple_database_part(findings, n,
+			    settings->campaign.violations ||
+				    (settings->argc &&
+				     maple_database_violates(findings, n)),
+			    &violations, &report);
 	/* One finding is no matter of other machines. */
 	if (!ret && (settings->machines || !settings->argc) &&
 	    maple_machines_fill(memo, settings->machines, &report, &err))
@@ -171,7 +171,7 @@ static int count_violations(struct maple_memo *memo, int64_t program,
 
 	if (e)
 		return e;
-	maple_stored_part(findings, n, true, &violations, &report);
+	maple_database_part(findings, n, true, &violations, &report);
 	maple_violations_count(&violations, counts);
 	maple_memo_findings_destroy(findings, n);
 	return 0;

@@ -104,7 +104,7 @@ static int write_findings(struct maple_memo *memo,
 	if (e)
 		return e;
 	answer->type = JSON;
-	maple_stored_part(findings, n, false, &violations, &report);
+	maple_database_part(findings, n, false, &violations, &report);
 	e = maple_machines_fill(memo, false, &report, err);
 	if (!e)
 		e = maple_report_json_findings(answer->out, &report, err);
@@ -133,7 +133,7 @@ static int write_list(const struct maple_serving *serving,
 		maple_detached_list_destroy(jobs.all, jobs.n);
 		return e;
 	}
-	maple_stored_part(findings, n, false, &violations, &report);
+	maple_database_part(findings, n, false, &violations, &report);
 	choose_jobs(&jobs, &report);
 	maple_out_about(serving->settings, &report);
 	e = maple_page_fill(memo, PROGRAMS, false, &page, &report, err);
@@ -254,8 +254,8 @@ static int write_finding(const struct maple_settings *settings,
 	if (e)
 		return e;
 	maple_again_complete(settings, finding);
-	maple_stored_part(&finding, 1, maple_stored_violates(&finding, 1),
-			  &violations, &report);
+	maple_database_part(&finding, 1, maple_database_violates(&finding, 1),
+			    &violations, &report);
 	maple_out_about(settings, &report);
 	if (json) {
 		answer->type = JSON;
