@@ -16,6 +16,7 @@
 #include "agent/core.h"
 #include "intercept.h"
 
+#define BLOCK	    4096 /* bytes; a larger one is no atomic set */
 #define ARENA_SIZE  16384
 #define ARENA_ALIGN 16
 
@@ -78,10 +79,14 @@ void maple_agent_heap(void)
 	maple_buried_start(REAL(free), REAL(munmap));
 }
 
-/* An observer needs the ends of memory only: they come before any reuse. */
+/*
+ * An observer needs the ends of memory, which come before any reuse, and of
+ * blocks of the heap which are one: not of those that are buffers all the same.
+ */
 static void note_alloc(const void *ret, const void *p, size_t size)
 {
-	if (p && maple_shm && maple_shm->mode != MAPLE_SHM_OBSERVE)
+	if (p && maple_shm &&
+	    (maple_shm->mode != MAPLE_SHM_OBSERVE || size <= BLOCK))
 		maple_agent_allocated(ret, p, size);
 }
 
