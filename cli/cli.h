@@ -208,6 +208,10 @@ int maple_database_select(const char *word,
 void maple_database_name(FILE *out, const struct maple_memo_program_info *p);
 int maple_database_finding(struct maple_memo *memo, const char *word,
 			   struct maple_finding **finding);
+void maple_database_part(struct maple_finding **findings, size_t n, bool asked,
+			 struct maple_violations *violations,
+			 struct maple_report *report);
+bool maple_database_violates(struct maple_finding *const *findings, size_t n);
 
 /* progress.c */
 struct maple_live {

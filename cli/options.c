@@ -52,7 +52,9 @@ static const struct option_entry table[] = {
 	{ "atomic-sets", "FILE", RUN | ATTACH, SETS(atomic_sets, string),
 	  "memory that belongs together: lines 'set NAME struct S.f, S.g' and"
 	  " 'set NAME global a, b'; implies --violations" },
-	{ "violations", NULL, RUN | ATTACH, FLAG(campaign.violations),
+	{ "violations", NULL,
+	  RUN | ATTACH | MAPLE_CMD_REPORT | MAPLE_CMD_COVERAGE,
+	  FLAG(campaign.violations),
 	  "also tell which orders of two units on memory that belongs together"
 	  " no serial order has; no failures, and often meant so" },
 	{ "strict-sets", NULL, RUN | ATTACH, FLAG(campaign.strict_sets),

@@ -34,15 +34,21 @@ static int report(struct maple_settings *settings, struct maple_memo *memo,
 	struct maple_report report = { .source = MAPLE_REPORT_FINDINGS,
 				       .in_full = settings->argc };
 	struct maple_error err = { "" };
+	struct maple_violations violations;
 	struct maple_finding **findings;
-	int ret = load(memo, settings, &findings, &report.nfindings);
+	size_t n;
+	int ret = load(memo, settings, &findings, &n);
 
 	if (ret)
 		return ret;
-	for (size_t i = 0; i < report.nfindings; i++)
+	for (size_t i = 0; i < n; i++)
 		maple_again_complete(settings, findings[i]);
-	report.findings = findings;
-	ret = maple_suppress_stored(settings, findings, report.nfindings);
+	ret = maple_suppress_stored(settings, findings, n);
+	maple_database_part(findings, n,
+			    settings->campaign.violations ||
+				    (settings->argc &&
+				     maple_database_violates(findings, n)),
+			    &violations, &report);
 	/* One finding is no matter of other machines. */
 	if (!ret && (settings->machines || !settings->argc) &&
 	    maple_machines_fill(memo, settings->machines, &report, &err))
@@ -55,7 +61,7 @@ static int report(struct maple_settings *settings, struct maple_memo *memo,
 	    !settings->quiet)
 		ret = maple_map_list(memo, settings, out);
 	maple_machines_empty(&report);
-	maple_memo_findings_destroy(findings, report.nfindings);
+	maple_memo_findings_destroy(findings, n);
 	return ret;
 }
 
@@ -87,13 +93,23 @@ static void print_map(FILE *out, const struct maple_unreached *map,
 			why ? why : "out of memory");
 }
 
+/* What there is of a program, beside the program itself. */
+struct known {
+	struct maple_memo_success success;
+	struct maple_memo_sample *samples;
+	size_t n;
+	struct maple_violation_counts violations; /* if they were asked for */
+};
+
 static int print_coverage(const struct maple_settings *settings,
 			  const struct maple_memo_program_info *program,
-			  const struct maple_memo_success *success,
-			  const struct maple_memo_sample *samples, size_t n,
+			  const struct known *known,
 			  const struct maple_unreached *map, const char *why,
 			  FILE *out)
 {
+	bool violations = settings->campaign.violations;
+	const struct maple_memo_sample *samples = known->samples;
+	size_t n = known->n;
 	struct maple_report_style style = maple_out_style(out, settings);
 	uint64_t *curve = calloc(n + 1, sizeof(*curve));
 	unsigned int dry = 0;
@@ -105,17 +121,20 @@ static int print_coverage(const struct maple_settings *settings,
 	for (size_t i = n; i > 1 && curve[i - 1] == curve[i - 2]; i--)
 		dry++;
 	if (settings->format) {
-		maple_report_json_coverage(out, program, success, samples, n,
-					   map, NULL);
+		maple_report_json_coverage(
+			out, program, &known->success, samples, n, map,
+			violations ? &known->violations : NULL, NULL);
 	} else {
 		maple_database_name(out, program);
 		fputs("\n\n", out);
 		maple_report_coverage(out, &program->coverage, &style);
 		putc('\n', out);
-		maple_report_success(out, success, &style);
+		maple_report_success(out, &known->success, &style);
 		putc('\n', out);
 		maple_report_curve(out, curve, n, &style);
 		maple_report_saturation(out, &program->coverage, dry);
+		if (violations)
+			maple_report_violation_counts(out, &known->violations);
 		print_map(out, map, why);
 	}
 	free(curve);
@@ -133,35 +152,53 @@ static int add_classes(struct maple_memo_success *success,
 	return 0;
 }
 
+static int count_violations(struct maple_memo *memo, int64_t program,
+			    struct maple_violation_counts *counts,
+			    struct maple_error *err)
+{
+	struct maple_violations violations;
+	struct maple_report report = { .source = MAPLE_REPORT_FINDINGS };
+	struct maple_finding **findings;
+	size_t n;
+	int e = maple_memo_findings(memo, program, &findings, &n, err);
+
+	if (e)
+		return e;
+	maple_database_part(findings, n, true, &violations, &report);
+	maple_violations_count(&violations, counts);
+	maple_memo_findings_destroy(findings, n);
+	return 0;
+}
+
 static int load_coverage(struct maple_memo *memo,
 			 const struct maple_settings *settings,
 			 const struct maple_memo_program_info *program,
 			 FILE *out)
 {
-	struct maple_memo_success success = { 0 };
-	struct maple_memo_sample *samples = NULL;
+	struct known known = { 0 };
 	struct maple_unreached map = { 0 };
 	struct maple_error err = { "" };
 	char *why = NULL;
-	size_t n = 0;
 	int ret;
 
-	if (maple_memo_success(memo, program->id, &success, &err) ||
+	if (maple_memo_success(memo, program->id, &known.success, &err) ||
 	    maple_memo_samples(memo, program->id, (int64_t)settings->since,
-			       &samples, &n, &err))
+			       &known.samples, &known.n, &err) ||
+	    (settings->campaign.violations &&
+	     count_violations(memo, program->id, &known.violations, &err)))
 		ret = maple_say_failed(&err);
 	else
-		ret = add_classes(&success, &program->coverage);
+		ret = add_classes(&known.success, &program->coverage);
 	if (!ret) {
 		bool mapped = !maple_map_find(memo, program, &map, &why);
 
-		ret = print_coverage(settings, program, &success, samples, n,
+		ret = print_coverage(settings, program, &known,
 				     mapped ? &map : NULL, why, out);
 	}
 	maple_unreached_deinit(&map);
 	free(why);
-	maple_memo_success_deinit(&success);
-	maple_memo_samples_destroy(samples, n);
+	maple_memo_success_deinit(&known.success);
+	maple_memo_samples_destroy(known.samples, known.n);
 	return ret;
 }
 

@@ -90,6 +90,15 @@ static void on_finding(void *ctx, const struct maple_finding *finding)
 	free(copy.replay);
 }
 
+static void complete(const struct maple_settings *settings,
+		     struct maple_campaign_result *result)
+{
+	for (unsigned int i = 0; i < result->nfindings; i++)
+		maple_again_complete(settings, result->findings[i]);
+	for (unsigned int i = 0; i < result->violations.n; i++)
+		maple_again_complete(settings, result->violations.at[i]);
+}
+
 /* The exit status for an error of maple_campaign_run(). */
 static int error_status(const struct maple_settings *settings, int error)
 {
@@ -162,8 +171,7 @@ static int campaign(struct run *run, struct maple_memo *memo)
 	maple_live_clear(&run->live);
 	if (ret)
 		return fail(run, ret, &err);
-	for (unsigned int i = 0; i < result->nfindings; i++)
-		maple_again_complete(run->settings, result->findings[i]);
+	complete(run->settings, result);
 	report.status = result_status(run->settings, result);
 	report.result = result;
 	ret = maple_out_report(run->out, run->settings, &report);
@@ -201,8 +209,8 @@ static void complete_all(const struct maple_settings *settings,
 	for (unsigned int i = 0; i < suite->n; i++) {
 		struct maple_campaign_result *r = suite->cases[i].result;
 
-		for (unsigned int k = 0; r && k < r->nfindings; k++)
-			maple_again_complete(settings, r->findings[k]);
+		if (r)
+			complete(settings, r);
 	}
 }
 

@@ -87,18 +87,20 @@ static int write_findings(struct maple_memo *memo,
 			  struct maple_error *err)
 {
 	struct maple_report report = { .source = MAPLE_REPORT_FINDINGS };
+	struct maple_violations violations;
 	struct maple_finding **findings;
-	int e = maple_memo_findings(memo, 0, &findings, &report.nfindings, err);
+	size_t n;
+	int e = maple_memo_findings(memo, 0, &findings, &n, err);
 
 	if (e)
 		return e;
 	answer->type = JSON;
-	report.findings = findings;
+	maple_database_part(findings, n, false, &violations, &report);
 	e = maple_machines_fill(memo, false, &report, err);
 	if (!e)
 		e = maple_report_json_findings(answer->out, &report, err);
 	maple_machines_empty(&report);
-	maple_memo_findings_destroy(findings, report.nfindings);
+	maple_memo_findings_destroy(findings, n);
 	return e;
 }
 
@@ -110,18 +112,19 @@ static int write_list(const struct maple_serving *serving,
 				       .home = HOME,
 				       .again = AGAIN };
 	struct maple_page page = { 0 };
+	struct maple_violations violations;
 	struct maple_finding **findings;
 	struct jobs jobs;
+	size_t n;
 	int e = list_jobs(serving, &jobs, err);
 
 	if (!e)
-		e = maple_memo_findings(memo, 0, &findings, &report.nfindings,
-					err);
+		e = maple_memo_findings(memo, 0, &findings, &n, err);
 	if (e) {
 		maple_detached_list_destroy(jobs.all, jobs.n);
 		return e;
 	}
-	report.findings = findings;
+	maple_database_part(findings, n, false, &violations, &report);
 	choose_jobs(&jobs, &report);
 	maple_out_about(serving->settings, &report);
 	e = maple_page_fill(memo, PROGRAMS, false, &page, &report, err);
@@ -131,7 +134,7 @@ static int write_list(const struct maple_serving *serving,
 		e = maple_report_html(answer->out, &report, err);
 	maple_machines_empty(&report);
 	maple_page_empty(&page);
-	maple_memo_findings_destroy(findings, report.nfindings);
+	maple_memo_findings_destroy(findings, n);
 	maple_detached_list_destroy(jobs.all, jobs.n);
 	return e;
 }
@@ -228,8 +231,8 @@ static int write_finding(const struct maple_settings *settings,
 {
 	struct maple_report report = { .source = MAPLE_REPORT_FINDINGS,
 				       .home = HOME,
-				       .in_full = true,
-				       .nfindings = 1 };
+				       .in_full = true };
+	struct maple_violations violations;
 	size_t n = strlen(word), suffix = strlen(SUFFIX);
 	bool json = n > suffix && !strcmp(word + n - suffix, SUFFIX);
 	struct maple_page page = { 0 };
@@ -242,7 +245,8 @@ static int write_finding(const struct maple_settings *settings,
 	if (e)
 		return e;
 	maple_again_complete(settings, finding);
-	report.findings = &finding;
+	maple_database_part(&finding, 1, maple_database_violates(&finding, 1),
+			    &violations, &report);
 	maple_out_about(settings, &report);
 	if (json) {
 		answer->type = JSON;

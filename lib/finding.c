@@ -16,6 +16,7 @@ const char *maple_failure_name(enum maple_failure kind)
 		[MAPLE_FAILURE_ORACLE] = "oracle",
 		[MAPLE_FAILURE_OUTPUT] = "output",
 		[MAPLE_FAILURE_SANITIZER] = "sanitizer",
+		[MAPLE_FAILURE_VIOLATION] = "violation",
 	};
 
 	if ((unsigned int)kind >= sizeof(names) / sizeof(*names))
@@ -102,7 +103,8 @@ int maple_finding_line(struct maple_finding *finding)
 {
 	free(finding->replay);
 	finding->replay = NULL;
-	if (finding->attached || !maple_finding_is_id(finding->id))
+	if (finding->attached || !maple_finding_is_id(finding->id) ||
+	    (finding->kind == MAPLE_FAILURE_VIOLATION && !finding->plan))
 		return 0;
 	return asprintf(&finding->replay, "mapletest replay %s", finding->id) < 0
 		       ? -ENOMEM
@@ -145,5 +147,6 @@ void maple_finding_destroy(struct maple_finding *finding)
 	free(finding->oracle);
 	free(finding->report);
 	free(finding->switches);
+	free(finding->violation.set);
 	free(finding);
 }

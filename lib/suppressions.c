@@ -15,7 +15,17 @@
 #include "base/array.h"
 #include "base/which.h"
 
-enum type { RACE, RACE_TOP, DEADLOCK, MUTEX, THREAD, SIGNAL, FROM_LIB, TYPES };
+enum type {
+	RACE,
+	RACE_TOP,
+	DEADLOCK,
+	MUTEX,
+	THREAD,
+	SIGNAL,
+	FROM_LIB,
+	VIOLATION,
+	TYPES
+};
 
 static const char *const names[TYPES] = {
 	[RACE] = "race",
@@ -25,6 +35,7 @@ static const char *const names[TYPES] = {
 	[THREAD] = "thread",
 	[SIGNAL] = "signal",
 	[FROM_LIB] = "called_from_lib",
+	[VIOLATION] = "violation",
 };
 
 struct entry {
@@ -189,12 +200,25 @@ static bool matches_images(const char *pattern, const struct maple_finding *f)
 	return false;
 }
 
+/* Its accesses, who called, and what it is about. */
+static bool matches_violation(const char *pattern, const struct maple_finding *f)
+{
+	for (unsigned int i = 0; i < f->nmoments; i++)
+		if (matches(pattern, f->moments[i].callers))
+			return true;
+	return matches_moments(pattern, f) ||
+	       matches(pattern, f->violation.set);
+}
+
 static bool suppresses(const struct entry *e, const struct maple_finding *f)
 {
 	bool deadlock = f->kind == MAPLE_FAILURE_DEADLOCK;
 	bool hang = f->kind == MAPLE_FAILURE_HANG;
 	const char *p = e->pattern;
 
+	/* What is no failure is no matter of the others. */
+	if ((f->kind == MAPLE_FAILURE_VIOLATION) != (e->type == VIOLATION))
+		return false;
 	switch (e->type) {
 	case RACE:
 		return !deadlock && !hang &&
@@ -214,6 +238,8 @@ static bool suppresses(const struct entry *e, const struct maple_finding *f)
 		return in_handler(f) && matches_stacks(p, f, FAILED);
 	case FROM_LIB:
 		return matches_images(p, f);
+	case VIOLATION:
+		return matches_violation(p, f);
 	case TYPES:
 		break;
 	}
@@ -291,7 +317,7 @@ static int parse_line(struct maple_suppressions *s, char *line, const char *path
 		return maple_error_set(err, EINVAL,
 				       "%s:%u: unknown type '%.*s'; there are "
 				       "race, race_top, deadlock, mutex, thread,"
-				       " signal and called_from_lib",
+				       " signal, called_from_lib and violation",
 				       path, number, (int)(colon - text), text);
 	text = strdup(text);
 	if (!text || !maple_array_resize(s->entry, s->n + 1)) {

@@ -225,7 +225,7 @@ MAPLE_HANDLER(store)
 	if (e)
 		return e;
 	e = maple_memo_finding_store(memo_of(client), m->campaign, finding, err);
-	if (!e)
+	if (!e && finding->kind != MAPLE_FAILURE_VIOLATION)
 		maple_lines_finding(client, finding);
 	maple_finding_destroy(finding);
 	return e;

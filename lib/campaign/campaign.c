@@ -236,6 +236,8 @@ int maple_campaign_run_by(const struct maple_strategy *strategy,
 		maple_study_leave(&c);
 	if (!e)
 		maple_reached_keep(&c);
+	if (!e)
+		e = maple_violations_keep(&c);
 	if (c.memo_campaign) {
 		char *parts = maple_campaign_parts(c.result);
 

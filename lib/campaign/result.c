@@ -20,9 +20,7 @@ void maple_campaign_result_destroy(struct maple_campaign_result *result)
 		maple_finding_destroy(result->suppressed[i]);
 	for (i = 0; i < result->nfixed; i++)
 		maple_finding_destroy(result->fixed[i]);
-	for (i = 0; i < result->violations.n; i++)
-		maple_violation_destroy(result->violations.at[i]);
-	free(result->violations.at);
+	maple_violations_deinit(&result->violations);
 	free(result->findings);
 	free(result->suppressed);
 	free(result->fixed);
@@ -130,7 +128,7 @@ static void add_delivery(struct maple_delivery *d, struct maple_delivery *later)
 static int add_violations(struct maple_violations *v,
 			  struct maple_violations *later)
 {
-	struct maple_violation **grown =
+	struct maple_finding **grown =
 		reallocarray(v->at, v->n + later->n + 1, sizeof(*grown));
 
 	if (!grown)

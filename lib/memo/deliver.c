@@ -86,10 +86,11 @@ static const char new_runs[] =
 
 static const char findings[] =
 	"INSERT INTO findings(owner, id, program, campaign, json, first_seen,"
-	" last_seen, times_seen, machine, cpu, kernel, backend)"
+	" last_seen, times_seen, machine, cpu, kernel, backend, level)"
 	" SELECT o.owner, o.id, p.new, c.new, o.json,"
 	" o.first_seen, o.last_seen, o.times_seen,"
-	" o.machine, o.cpu, o.kernel, o.backend FROM other_findings o"
+	" o.machine, o.cpu, o.kernel, o.backend, o.level"
+	" FROM other_findings o"
 	" LEFT JOIN merge_program p ON p.old = o.program"
 	" LEFT JOIN merge_campaign c ON c.old = o.campaign WHERE true"
 	" ORDER BY o.rowid ON CONFLICT(owner, id) DO UPDATE SET"

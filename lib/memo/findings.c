@@ -25,9 +25,10 @@ int maple_store_finding_store(struct maple_memo *memo, int64_t campaign,
 	if (!json)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	/* Without mapled it is his who runs us. */
-	ret = maple_sql_run(memo, MAPLE_SQL_FINDING_STORE, err, "sisii",
+	ret = maple_sql_run(memo, MAPLE_SQL_FINDING_STORE, err, "sisiiu",
 			    finding->id, campaign, json, when,
-			    memo->owner == geteuid() ? -1 : (int64_t)geteuid());
+			    memo->owner == geteuid() ? -1 : (int64_t)geteuid(),
+			    finding->kind == MAPLE_FAILURE_VIOLATION ? 1u : 0u);
 	free(json);
 	return ret;
 }

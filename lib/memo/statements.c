@@ -233,6 +233,8 @@ const char *const maple_sql_migrations[] = {
 	 "UPDATE findings SET machine = c.machine, cpu = c.cpu,"
 	 " kernel = c.kernel FROM campaigns c"
 	 " WHERE c.id = findings.campaign AND findings.times_seen = 1;"),
+	/* 16: what is kept as a finding is, and is none: 1 is a violation */
+	"ALTER TABLE findings ADD COLUMN level INTEGER NOT NULL DEFAULT 0;",
 };
 
 /* Children first, because of the foreign keys. */
@@ -429,9 +431,9 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 	[MAPLE_SQL_FINDING_STORE] =
 		"INSERT INTO findings(owner, id, program, campaign, json,"
 		" first_seen, last_seen, times_seen,"
-		" machine, cpu, kernel, backend) SELECT"
+		" machine, cpu, kernel, backend, level) SELECT"
 		" coalesce(owner, $5), $1, program, $2, $3, $4, $4, 1,"
-		" machine, cpu, kernel, backend"
+		" machine, cpu, kernel, backend, $6"
 		" FROM campaigns WHERE id = $2"
 		" ON CONFLICT(owner, id) DO UPDATE SET program = excluded.program,"
 		" campaign = excluded.campaign, json = excluded.json,"
@@ -453,7 +455,8 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" f.machine, f.cpu, f.kernel, f.backend"
 		" FROM findings f"
 		" JOIN programs q ON q.id = f.program JOIN programs p"
-		" ON p.id = $1 AND q.input = p.input AND (q.id = p.id OR"
+		" ON p.id = $1 AND f.level = 0"
+		" AND q.input = p.input AND (q.id = p.id OR"
 		" replace(q.path, rtrim(q.path, replace(q.path, '/', '')), '')"
 		" = replace(p.path, rtrim(p.path, replace(p.path, '/', '')),"
 		" '')) ORDER BY q.id != p.id, f.first_seen, f.rowid",
@@ -506,6 +509,7 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 			     " FROM json_each(json_extract(f.json, '$.moments')) j"
 			     " WHERE j.type = 'object' ORDER BY j.key) o) || ']}' AS text"
 			     " FROM findings f WHERE json_valid(f.json)"
+			     " AND f.level = 0"
 			     " AND f.program IN " SAME_EXECUTABLE
 			     " LIMIT 1000) t"
 			     " WHERE t.text IS NOT NULL",
@@ -537,7 +541,8 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" (SELECT count(*) FROM campaigns c WHERE c.program = p.id),"
 		" (SELECT count(*) FROM runs r JOIN campaigns c"
 		"  ON c.id = r.campaign WHERE c.program = p.id),"
-		" (SELECT count(*) FROM findings f WHERE f.program = p.id),"
+		" (SELECT count(*) FROM findings f WHERE f.program = p.id"
+		"  AND f.level = 0),"
 		" (SELECT coalesce(max(coalesce(ended, began)), 0)"
 		"  FROM campaigns c WHERE c.program = p.id) AS used,"
 		" (SELECT c.unobserved FROM campaigns c WHERE c.program = p.id"
@@ -554,7 +559,8 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" WHERE f.machine IS NOT DISTINCT FROM c.machine"
 		" AND f.cpu IS NOT DISTINCT FROM c.cpu"
 		" AND f.kernel IS NOT DISTINCT FROM c.kernel"
-		" AND f.backend IS NOT DISTINCT FROM c.backend),"
+		" AND f.backend IS NOT DISTINCT FROM c.backend"
+		" AND f.level = 0),"
 		" max(coalesce(r.heard, c.ended, c.began))"
 		" FROM campaigns c LEFT JOIN (SELECT campaign,"
 		" count(*) AS runs, sum(news) AS news,"
@@ -569,7 +575,7 @@ const char *const maple_sql_text[MAPLE_SQL_MAX] = {
 		" count(*) AS runs, coalesce(sum(news), 0) AS news,"
 		" 0 AS findings FROM runs GROUP BY 1 UNION ALL"
 		" SELECT first_seen - first_seen % 3600, 0, 0, count(*)"
-		" FROM findings GROUP BY 1) t GROUP BY t.since"
+		" FROM findings WHERE level = 0 GROUP BY 1) t GROUP BY t.since"
 		" ORDER BY t.since",
 
 	/* What a client has stored may be anything; it is no error. */

@@ -123,8 +123,19 @@ static const struct maple_field violation_fields[] = {
 	MAPLE_FIELD(maple_violation, pattern, UNSIGNED),
 	MAPLE_FIELD(maple_violation, runs, UNSIGNED),
 	MAPLE_FIELD(maple_violation, failed_runs, UNSIGNED),
-	MAPLE_FIELD(maple_violation, first_run, UNSIGNED),
-	MAPLE_FIELD_STRUCTS(maple_violation, "moments", moments, moment_fields),
+	MAPLE_FIELD(maple_violation, forced_runs, UNSIGNED),
+	MAPLE_FIELD_END,
+};
+
+/* Of a finding, what is told of one that is a violation. */
+static const struct maple_field violated_fields[] = {
+	MAPLE_FIELD(maple_finding, id, STRING),
+	MAPLE_FIELD(maple_finding, class, STRING),
+	MAPLE_FIELD(maple_finding, suppressed, STRING),
+	MAPLE_FIELD(maple_finding, replay, STRING),
+	MAPLE_FIELD(maple_finding, times_seen, UNSIGNED),
+	MAPLE_FIELD_STRUCT(maple_finding, violation, HERE, violation_fields),
+	MAPLE_FIELD_STRUCTS(maple_finding, "moments", moments, moment_fields),
 	MAPLE_FIELD_END,
 };
 
@@ -208,20 +219,38 @@ static int encode_reach(json_t *object, const struct maple_finding *finding)
 }
 
 /*
- * maple_codec_violation - @violation as a JSON object; NULL: out of memory
+ * maple_codec_violation - @finding, which is a violation, as a JSON object;
+ * NULL: out of memory
  */
-json_t *maple_codec_violation(const struct maple_violation *violation)
+json_t *maple_codec_violation(const struct maple_finding *finding)
 {
-	json_t *object = json_pack("{s:s, s:s}", "class", violation->class,
-				   "what",
-				   maple_violation_words(violation->pattern));
+	unsigned int pattern = finding->violation.pattern;
+	json_t *object = json_pack("{s:s, s:i, s:o}", "what",
+				   maple_violation_words(pattern), "first_run",
+				   (int)finding->run, "argv",
+				   encode_argv(finding->argv));
 
-	if (!object ||
-	    maple_fields_encode(object, violation_fields, violation)) {
+	if (!object || maple_fields_encode(object, violated_fields, finding)) {
 		json_decref(object);
 		return NULL;
 	}
 	return object;
+}
+
+/* What a violation has besides; of others there is nothing to say. */
+static int encode_violation(json_t *object, const struct maple_finding *finding)
+{
+	json_t *more;
+
+	if (finding->kind != MAPLE_FAILURE_VIOLATION)
+		return 0;
+	more = json_object();
+	if (!more ||
+	    maple_fields_encode(more, violation_fields, &finding->violation)) {
+		json_decref(more);
+		return -1;
+	}
+	return json_object_set_new(object, "violation", more);
 }
 
 /* As it is kept and passed on: nothing that its reader makes of it. */
@@ -238,7 +267,7 @@ static json_t *encode_finding(const struct maple_finding *finding)
 		"argv", encode_argv(finding->argv));
 
 	if (!object || maple_fields_encode(object, finding_fields, finding) ||
-	    encode_reach(object, finding)) {
+	    encode_reach(object, finding) || encode_violation(object, finding)) {
 		json_decref(object);
 		return NULL;
 	}
@@ -325,13 +354,34 @@ static int decode_kind(const json_t *object, struct maple_finding *finding)
 {
 	const char *name = json_string_value(json_object_get(object, "kind"));
 
-	for (unsigned int k = 0; name && k <= MAPLE_FAILURE_SANITIZER; k++) {
+	for (unsigned int k = 0; name && k <= MAPLE_FAILURE_VIOLATION; k++) {
 		if (!strcmp(name, maple_failure_name(k))) {
 			finding->kind = k;
 			return 0;
 		}
 	}
 	return -EBADMSG;
+}
+
+/* Who reads it counts on what it is about, and on who did what. */
+static int decode_violation(const json_t *object, struct maple_finding *finding)
+{
+	const json_t *more = json_object_get(object, "violation");
+	struct maple_violation *v = &finding->violation;
+	int ret;
+
+	if (finding->kind != MAPLE_FAILURE_VIOLATION)
+		return more ? -EBADMSG : 0;
+	ret = maple_fields_decode(more, violation_fields, v);
+	if (ret)
+		return ret;
+	if (!v->pattern || v->pattern > MAPLE_SET_PATTERNS || !finding->class ||
+	    finding->nmoments < 3 || finding->nmoments > 4)
+		return -EBADMSG;
+	for (unsigned int i = 0; i < finding->nmoments; i++)
+		if (finding->moments[i].role > 1)
+			return -EBADMSG;
+	return 0;
 }
 
 /* Findings of earlier versions have a number for it, nothing else. */
@@ -373,6 +423,8 @@ static int decode_finding(json_t *object, struct maple_finding *finding)
 	if (!ret)
 		ret = decode_moments(json_object_get(object, "moments"),
 				     finding);
+	if (!ret)
+		ret = decode_violation(object, finding);
 	return ret;
 }
 

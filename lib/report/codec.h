@@ -5,9 +5,8 @@
 #include <jansson.h>
 #include <maple/finding.h>
 #include <maple/memo.h>
-#include <maple/violation.h>
 
-json_t *maple_codec_violation(const struct maple_violation *violation);
+json_t *maple_codec_violation(const struct maple_finding *finding);
 json_t *maple_codec_finding(const struct maple_finding *finding);
 json_t *maple_codec_machines(const struct maple_memo_machine *machines,
 			     size_t n);

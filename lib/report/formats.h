@@ -19,6 +19,9 @@ struct maple_format {
 		     struct maple_error *err);
 };
 
+void maple_report_violation(FILE *out, const struct maple_finding *finding,
+			    const struct maple_report_style *style);
+
 /* Each in the file of its name; json has jsonl as well. */
 extern const struct maple_format maple_format_text;
 extern const struct maple_format maple_format_json;

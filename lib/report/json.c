@@ -313,6 +313,12 @@ int maple_report_json_findings(FILE *out, const struct maple_report *report,
 		"{s:i, s:o}", "schema", MAPLE_REPORT_SCHEMA, "findings",
 		findings_array(report->findings, report->nfindings));
 
+	if (object && report->violations &&
+	    json_object_set_new(object, "violations",
+				violations_array(report->violations))) {
+		json_decref(object);
+		object = NULL;
+	}
 	if (object && report->nmachines &&
 	    (json_object_set_new(object, "machines",
 				 maple_codec_machines(report->machines,
@@ -379,11 +385,31 @@ static json_t *map_object(const struct maple_unreached *u)
 			 "debug_information", u->debug, "complete", !u->cut);
 }
 
+/* Of the violations that are kept. */
+static json_t *counted_object(const struct maple_violation_counts *v)
+{
+	json_t *patterns = json_array();
+
+	for (unsigned int i = 1; i <= MAPLE_SET_PATTERNS; i++)
+		if (v->of[i])
+			json_array_append_new(
+				patterns,
+				json_pack("{s:i, s:s, s:i, s:i}", "pattern",
+					  (int)i, "what",
+					  maple_violation_words(i), "kept",
+					  (int)v->of[i], "confirmed",
+					  (int)v->forced_of[i]));
+	return json_pack("{s:i, s:i, s:i, s:i, s:o}", "kept", (int)v->kept,
+			 "confirmed", (int)v->forced, "failed", (int)v->failed,
+			 "suppressed", (int)v->suppressed, "patterns", patterns);
+}
+
 int maple_report_json_coverage(FILE *out,
 			       const struct maple_memo_program_info *program,
 			       const struct maple_memo_success *success,
 			       const struct maple_memo_sample *samples,
 			       size_t n, const struct maple_unreached *map,
+			       const struct maple_violation_counts *violations,
 			       struct maple_error *err)
 {
 	json_t *array = json_array();
@@ -393,15 +419,16 @@ int maple_report_json_coverage(FILE *out,
 			array, json_pack("{s:I, s:o}", "run",
 					 (json_int_t)samples[i].run, "coverage",
 					 coverage_object(&samples[i].coverage)));
-	return write_object(out,
-			    json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}",
-				      "schema", MAPLE_REPORT_SCHEMA, "program",
-				      program_object(program), "coverage",
-				      coverage_object(&program->coverage),
-				      "scheduler", scheduler_object(success),
-				      "samples", array, "map",
-				      map ? map_object(map) : json_null()),
-			    err);
+	return write_object(
+		out,
+		json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o*}", "schema",
+			  MAPLE_REPORT_SCHEMA, "program",
+			  program_object(program), "coverage",
+			  coverage_object(&program->coverage), "scheduler",
+			  scheduler_object(success), "samples", array, "map",
+			  map ? map_object(map) : json_null(), "violations",
+			  violations ? counted_object(violations) : NULL),
+		err);
 }
 
 static json_t *spot_object(const struct maple_static_place_pair *pair, int i)

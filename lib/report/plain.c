@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* The form for people: findings as they come, then a few lines. */
 #include "report/formats.h"
+#include "report/words.h"
 
 void maple_report_probe(FILE *out, const struct maple_probe *probe,
 			const struct maple_report_style *style)
@@ -32,15 +33,30 @@ static int found(FILE *out, const struct maple_finding *finding,
 	return 0;
 }
 
+static void write_violations(FILE *out, const struct maple_report *r,
+			     const struct maple_report_style *style)
+{
+	const struct maple_violations *v = r->violations;
+
+	if (r->in_full)
+		for (unsigned int i = 0; i < v->n; i++)
+			maple_report_text(out, v->at[i], style);
+	else
+		maple_report_violations(out, v, style);
+}
+
 static void write_findings(FILE *out, const struct maple_report *r,
 			   const struct maple_report_style *style)
 {
-	if (!r->in_full) {
+	if (!r->in_full && (r->nfindings || !r->violations))
 		maple_report_list(out, r->findings, r->nfindings, style);
-		return;
-	}
-	for (size_t i = 0; i < r->nfindings; i++)
+	for (size_t i = 0; r->in_full && i < r->nfindings; i++)
 		maple_report_text(out, r->findings[i], style);
+	if (!r->violations)
+		return;
+	if (r->nfindings)
+		putc('\n', out);
+	write_violations(out, r, style);
 }
 
 static int write_text(FILE *out, const struct maple_report *r,
@@ -63,8 +79,9 @@ static int write_text(FILE *out, const struct maple_report *r,
 		}
 		break;
 	case MAPLE_REPORT_REPLAY:
-		fprintf(out, "%s: %s %u/%u fails\n", (*r->findings)->id,
-			r->flip ? "reversed" : "forced", r->fails, r->times);
+		fprintf(out, "%s: %s %u/%u %s\n", (*r->findings)->id,
+			r->flip ? "reversed" : "forced", r->fails, r->times,
+			maple_words_replayed(*r->findings));
 		break;
 	case MAPLE_REPORT_PROBES:
 		for (unsigned int i = 0; i < r->nprobes; i++)

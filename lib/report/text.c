@@ -7,6 +7,7 @@
 #include "report/tests/cases.h"
 #include "report/clean.h"
 #include "report/columns.h"
+#include "report/formats.h"
 #include "report/words.h"
 
 #define STACKS 16 /* shown of a hang; the JSON form has all */
@@ -325,6 +326,10 @@ static void print_arguments(FILE *out, const struct maple_finding *f,
 void maple_report_text(FILE *out, const struct maple_finding *finding,
 		       const struct maple_report_style *style)
 {
+	if (finding->kind == MAPLE_FAILURE_VIOLATION) {
+		maple_report_violation(out, finding, style);
+		return;
+	}
 	print_title(out, RED, "BUG: maple: ", finding->title, style);
 	putc('\n', out);
 	print_orders(out, finding, style);

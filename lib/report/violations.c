@@ -6,18 +6,18 @@
 #include "report/words.h"
 
 /* The functions of a unit, as far as its accesses tell: "get, set". */
-static void print_unit(FILE *out, const struct maple_violation *v,
+static void print_unit(FILE *out, const struct maple_finding *f,
 		       unsigned int role, const struct maple_report_style *style)
 {
 	const char *before = NULL, *thread = NULL;
 
-	for (unsigned int i = 0; i < v->nmoments; i++)
-		if (v->moments[i].role == role && v->moments[i].thread)
-			thread = v->moments[i].thread;
+	for (unsigned int i = 0; i < f->nmoments; i++)
+		if (f->moments[i].role == role && f->moments[i].thread)
+			thread = f->moments[i].thread;
 	fprintf(out, "     %c, thread %s:", role ? 'Q' : 'P',
 		thread ? maple_clean(thread, style->unicode).text : "?");
-	for (unsigned int i = 0; i < v->nmoments; i++) {
-		const struct maple_moment *m = &v->moments[i];
+	for (unsigned int i = 0; i < f->nmoments; i++) {
+		const struct maple_moment *m = &f->moments[i];
 		const char *function = m->place.function ? m->place.function
 							 : "?";
 
@@ -45,23 +45,69 @@ static void print_step(FILE *out, const struct maple_moment *m,
 	putc('\n', out);
 }
 
-static void print_one(FILE *out, unsigned int number,
-		      const struct maple_violation *v,
-		      const struct maple_report_style *style)
+/* "a stale update: x (pattern 1), in 3 runs, of which 1 failed" */
+static void print_title(FILE *out, const struct maple_finding *f,
+			const struct maple_report_style *style)
 {
-	struct maple_clean set =
-		maple_clean(v->set ? v->set : "?", style->unicode);
+	const struct maple_violation *v = &f->violation;
 
-	fprintf(out, "\n%3u. %s: %s%s (pattern %u), in %u run%s", number,
+	fprintf(out, "%s: %s%s (pattern %u), in %u run%s",
 		maple_violation_words(v->pattern), v->declared ? "set " : "",
-		set.text, v->pattern, v->runs, v->runs == 1 ? "" : "s");
+		maple_clean(v->set ? v->set : "?", style->unicode).text,
+		v->pattern, v->runs, v->runs == 1 ? "" : "s");
 	if (v->failed_runs)
 		fprintf(out, ", of which %u failed", v->failed_runs);
 	putc('\n', out);
-	print_unit(out, v, 0, style);
-	print_unit(out, v, 1, style);
-	for (unsigned int i = 0; i < v->nmoments; i++)
-		print_step(out, &v->moments[i], style);
+}
+
+static void print_body(FILE *out, const struct maple_finding *f,
+		       const struct maple_report_style *style)
+{
+	print_unit(out, f, 0, style);
+	print_unit(out, f, 1, style);
+	for (unsigned int i = 0; i < f->nmoments; i++)
+		print_step(out, &f->moments[i], style);
+	if (f->violation.forced_runs)
+		fprintf(out,
+			"     confirmed: foreseen, and forced in %u run%s\n",
+			f->violation.forced_runs,
+			f->violation.forced_runs == 1 ? "" : "s");
+	if (f->replay)
+		fprintf(out, "     Replay: %s\n",
+			maple_clean(f->replay, style->unicode).text);
+}
+
+/* maple_report_violation - one alone, in full */
+void maple_report_violation(FILE *out, const struct maple_finding *f,
+			    const struct maple_report_style *style)
+{
+	fprintf(out, "Violation %s of an atomic set, no failure by itself: ",
+		maple_clean(f->id, style->unicode).text);
+	print_title(out, f, style);
+	if (f->suppressed)
+		fprintf(out, "     suppressed by %s\n",
+			maple_clean(f->suppressed, style->unicode).text);
+	print_body(out, f, style);
+}
+
+/* Suppressed ones are counted, and not told. */
+static void print_each(FILE *out, const struct maple_violations *v,
+		       const struct maple_report_style *style)
+{
+	struct maple_violation_counts counts;
+	unsigned int number = 0;
+
+	maple_violations_count(v, &counts);
+	for (unsigned int i = 0; i < v->n; i++) {
+		if (v->at[i]->suppressed)
+			continue;
+		fprintf(out, "\n%3u. ", ++number);
+		print_title(out, v->at[i], style);
+		print_body(out, v->at[i], style);
+	}
+	if (counts.suppressed)
+		fprintf(out, "and %u that %s suppressed\n", counts.suppressed,
+			counts.suppressed == 1 ? "is" : "are");
 }
 
 void maple_report_violations(FILE *out, const struct maple_violations *v,
@@ -69,21 +115,36 @@ void maple_report_violations(FILE *out, const struct maple_violations *v,
 {
 	if (!v->asked)
 		return;
-	fprintf(out,
-		"%u violation%s of atomic sets in %llu runs: orders of two units"
-		" that no serial one has; ",
-		v->n, v->n == 1 ? "" : "s", (unsigned long long)v->runs);
+	fprintf(out, "%u violation%s of atomic sets", v->n,
+		v->n == 1 ? "" : "s");
+	if (v->runs)
+		fprintf(out, " in %llu runs", (unsigned long long)v->runs);
+	fputs(": orders of two units that no serial one has; ", out);
 	if (v->failures)
 		fprintf(out, "%u of declared sets, which are failures\n",
 			v->failures);
 	else
 		fputs("no failures by themselves\n", out);
-	for (unsigned int i = 0; i < v->n; i++)
-		print_one(out, i + 1, v->at[i], style);
+	print_each(out, v, style);
 	if (v->more)
 		fprintf(out, "and %llu more, which are not told\n",
 			(unsigned long long)v->more);
 	if (v->cut && style->output)
 		fprintf(out, "let go by a limit: %llu units or orders\n",
 			(unsigned long long)v->cut);
+}
+
+void maple_report_violation_counts(FILE *out,
+				   const struct maple_violation_counts *counts)
+{
+	fprintf(out,
+		"violations of atomic sets: %u kept, %u confirmed by forcing, "
+		"%u in runs that failed, %u suppressed\n",
+		counts->kept, counts->forced, counts->failed,
+		counts->suppressed);
+	for (unsigned int i = 1; i <= MAPLE_SET_PATTERNS; i++)
+		if (counts->of[i])
+			fprintf(out, "  pattern %2u: %u, %u confirmed; %s\n", i,
+				counts->of[i], counts->forced_of[i],
+				maple_violation_words(i));
 }

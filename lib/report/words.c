@@ -35,6 +35,12 @@ const char *maple_words_access(const struct maple_moment *m)
 	return "touches";
 }
 
+/* maple_words_replayed - what replays are counted that do the same: "fails" */
+const char *maple_words_replayed(const struct maple_finding *f)
+{
+	return f->kind == MAPLE_FAILURE_VIOLATION ? "has the order" : "fails";
+}
+
 /* maple_words_value - " = 70 (was 100)", "" if it is not known */
 struct maple_clean maple_words_value(const struct maple_moment *m, bool unicode)
 {

@@ -11,6 +11,7 @@
 #define MAPLE_WORDS_CONTROL 320 /* bytes that maple_words_control() needs */
 
 const char *maple_words_access(const struct maple_moment *moment);
+const char *maple_words_replayed(const struct maple_finding *finding);
 struct maple_clean maple_words_value(const struct maple_moment *moment,
 				     bool unicode);
 unsigned int maple_words_order(const struct maple_finding *finding,

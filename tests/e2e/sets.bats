@@ -90,3 +90,53 @@ sets() { # RUNS PROGRAM
 	[ "$status" = 2 ]
 	[[ $output == *"--atomic-sets FILE"* ]]
 }
+
+@test "a violation that was foreseen and forced is kept, replayed and counted" {
+	local id
+
+	limit=120 campaign --strategy maple --seed 1 --keep-going --confirm 0 \
+		--violations --max-runs 20 -- "$BUILD/tests/contexts/order5"
+	holds '[.violations[] | select(.forced_runs > 0 and .replay)] | length > 0'
+	holds '[.violations[] | select(.forced_runs == 0) | .replay] | all(. == null)'
+	id=$(jq -r 'first(.violations[] | select(.forced_runs > 0)).id' "$json")
+	run timeout -s KILL 120 "$BUILD/mapletest" replay --db "$db" --times 5 "$id"
+	[ "$status" = 0 ] || fail "$output"
+	[[ $output == *"$id: forced "[1-5]"/5 has the order"* ]] || fail "$output"
+	# Below the findings, and only for who asks.
+	run "$BUILD/mapletest" report --db "$db" --format json
+	[ "$status" = 0 ] || fail "$output"
+	jq -e '.violations == null and
+		all(.findings[]; .kind != "violation")' <<<"$output" ||
+		fail "$output"
+	run "$BUILD/mapletest" report --db "$db" --format json --violations
+	jq -e --arg id "$id" --slurpfile run "$json" '[.violations[].id] ==
+		[$run[0].violations[].id] and any(.violations[]; .id == $id)' \
+		<<<"$output" || fail "$output"
+	run "$BUILD/mapletest" report --db "$db" --violations
+	[[ $output == *"violations of atomic sets: orders"* &&
+		$output == *"confirmed: foreseen, and forced in"* ]] ||
+		fail "$output"
+	run "$BUILD/mapletest" report --db "$db" "$id"
+	[[ $output == "Violation $id of an atomic set"* ]] || fail "$output"
+	"$BUILD/mapletest" report --db "$db" --violations \
+		--html "$BATS_TEST_TMPDIR/page.html"
+	grep -q "violation <b class=\"mono\">$id" "$BATS_TEST_TMPDIR/page.html"
+	run "$BUILD/mapletest" coverage --db "$db" --format json --violations
+	jq -e --slurpfile run "$json" '.violations |
+		.kept == ($run[0].violations | length) and .confirmed > 0 and
+		([.patterns[].kept] | add) == .kept' <<<"$output" ||
+		fail "$output"
+}
+
+@test "a violation that is suppressed is counted, and no failure" {
+	echo 'set turns global turn, passes' >"$BATS_TEST_TMPDIR/sets"
+	echo 'violation:^turns$' >"$BATS_TEST_TMPDIR/known"
+	limit=120 campaign --seed 1 --confirm 0 --max-runs 40 --strict-sets \
+		--atomic-sets "$BATS_TEST_TMPDIR/sets" \
+		--suppressions "$BATS_TEST_TMPDIR/known" \
+		-- "$BUILD/tests/targets/clean/spin_wait"
+	ended_with 0
+	holds '.sets.failures == 0'
+	holds '[.violations[] | select(.suppressed == "violation:^turns$")] |
+		length > 0'
+}

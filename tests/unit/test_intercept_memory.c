@@ -390,6 +390,31 @@ static void test_heap(void **state)
 	free(p);
 }
 
+/* What is no buffer, and so many blocks: then their ends alone. */
+static void test_observed_heap(void **state)
+{
+	void *volatile p;
+
+	maple_shm->mode = MAPLE_SHM_OBSERVE;
+	p = malloc(100);
+	free(p);
+	heap_call(0, MAPLE_EV_ALLOC, p, 100);
+	heap_call(1, MAPLE_EV_FREE, p, 100);
+	expect("alloc free");
+	p = malloc(5000);
+	free(p);
+	expect("free");
+	for (unsigned int i = 0; i < 20000; i++) {
+		p = malloc(10);
+		free(p);
+		mock_n = 0;
+	}
+	p = malloc(10);
+	free(p);
+	expect("free");
+	maple_shm->mode = MAPLE_SHM_IDLE;
+}
+
 static void test_mappings(void **state)
 {
 	char *p = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
@@ -448,6 +473,7 @@ int main(void)
 		T(test_unknown),	 T(test_ranges_of_copies),
 		T(test_ranges_of_reads), T(test_heap),
 		T(test_mappings),	 T(test_heap_threads),
+		T(test_observed_heap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

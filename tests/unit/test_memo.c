@@ -622,6 +622,61 @@ static void hours_have_what_began_in_them(void **state)
 	free(hours);
 }
 
+/* It is kept with findings, and counts as none. */
+static void a_violation_is_kept_below_findings(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_moment moments[3] = { { .kind = 'R' },
+					   { .kind = 'W', .role = 1 },
+					   { .kind = 'W' } };
+	struct maple_finding violation = {
+		.id = (char *)"abv1",
+		.title = (char *)"a stale update: x",
+		.class = (char *)"set 1",
+		.kind = MAPLE_FAILURE_VIOLATION,
+		.nmoments = 3,
+		.moments = moments,
+		.violation = { .set = (char *)"x",
+			       .pattern = 1,
+			       .runs = 3,
+			       .failed_runs = 1,
+			       .forced_runs = 2 },
+	};
+	struct maple_memo_program_info *programs;
+	struct maple_memo_hour *hours;
+	struct maple_finding *found, **all;
+	size_t n;
+
+	OK(maple_memo_finding_store(f->memo, f->campaign, &violation, &err));
+	store(f, "abc1", 10);
+	OK(maple_memo_findings(f->memo, f->program, &all, &n, &err));
+	assert_int_equal(n, 2);
+	assert_int_equal(maple_violations_part(all, n), 1);
+	assert_string_equal(all[0]->id, "abc1");
+	assert_string_equal(all[1]->id, "abv1");
+	maple_memo_findings_destroy(all, n);
+	OK(maple_memo_known(f->memo, f->program, &all, &n, &err));
+	assert_int_equal(n, 1);
+	assert_string_equal(all[0]->id, "abc1");
+	maple_memo_findings_destroy(all, n);
+	OK(maple_memo_programs(f->memo, &programs, &n, &err));
+	assert_int_equal(programs[0].findings, 1);
+	maple_memo_programs_destroy(programs, n);
+	OK(maple_memo_hours(f->memo, &hours, &n, &err));
+	assert_int_equal(n, 1);
+	assert_int_equal(hours[0].findings, 1);
+	free(hours);
+	OK(maple_memo_finding_load(f->memo, "abv", MAPLE_MEMO_ANYBODY, &found,
+				   &err));
+	assert_int_equal(found->kind, MAPLE_FAILURE_VIOLATION);
+	assert_int_equal(found->violation.runs, 3);
+	assert_int_equal(found->violation.failed_runs, 1);
+	assert_int_equal(found->violation.forced_runs, 2);
+	assert_int_equal(found->moments[1].role, 1);
+	assert_null(found->replay); /* there is no order to replay */
+	maple_finding_destroy(found);
+}
+
 static int64_t campaign_of(struct fixture *f, uid_t owner)
 {
 	static char *const argv[] = { (char *)"prog", NULL };
@@ -826,6 +881,7 @@ int main(void)
 		TEST(samples_come_back_in_order),
 		TEST(a_killed_run_stays_without_an_end),
 		TEST(findings_are_found_by_a_unique_beginning),
+		TEST(a_violation_is_kept_below_findings),
 		TEST(machines_are_counted_by_what_findings_depend_on),
 		TEST(hours_have_what_began_in_them),
 		TEST(nobody_changes_or_forgets_anothers_finding),

@@ -81,7 +81,7 @@ static void bad_files_are_refused_and_kept(void **state)
 	sqlite3_close(db);
 	refused(f->path, ENOTSUP, "newer");
 	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-	sqlite3_exec(db, "PRAGMA user_version = 15", NULL, NULL, NULL);
+	sqlite3_exec(db, "PRAGMA user_version = 16", NULL, NULL, NULL);
 	sqlite3_close(db);
 	OK(maple_memo_open(f->path, 0, &f->memo, &err));
 	maple_memo_close(f->memo);
@@ -186,7 +186,10 @@ static void the_first_version_is_brought_up_to_date(void **state)
 	assert_int_equal(s.failed, 2);
 	assert_int_equal(s.attempts, 3);
 	maple_memo_close(memo);
-	assert_int_equal(number(path, "PRAGMA user_version"), 15);
+	assert_int_equal(number(path, "PRAGMA user_version"), 16);
+	assert_int_equal(number(path, "SELECT count(*) FROM findings"
+				      " WHERE level IS NOT 0"),
+			 0);
 	assert_int_equal(number(path, "SELECT count(*) FROM corpus"), 0);
 	assert_int_equal(number(path, "SELECT count(*) FROM sqlite_schema"
 				      " WHERE type = 'trigger'"

@@ -615,7 +615,7 @@ static void what_is_no_memo_is_refused(void **state)
 	refused(f->path, 0, ENOTSUP, "schema 99");
 	OK(maple_sql_exec(f->memo, "UPDATE about SET version = 13", &err));
 	refused(f->path, MAPLE_MEMO_READONLY, ENOTSUP, "older schema 13");
-	OK(maple_sql_exec(f->memo, "UPDATE about SET version = 15", &err));
+	OK(maple_sql_exec(f->memo, "UPDATE about SET version = 16", &err));
 }
 
 /* As version 13 left it, with something in it. */
@@ -628,7 +628,7 @@ static void what_13_made_is_brought_up_to_date(void **state)
 		"ALTER TABLE campaigns DROP COLUMN backend;"
 		"ALTER TABLE runs DROP COLUMN news;"
 		"ALTER TABLE findings DROP COLUMN machine, DROP COLUMN cpu,"
-		" DROP COLUMN kernel, DROP COLUMN backend;"
+		" DROP COLUMN kernel, DROP COLUMN backend, DROP COLUMN level;"
 		"INSERT INTO campaigns(argv, seed, began, uid)"
 		" VALUES('[]', 1, 2, 'u')";
 	struct fixture *f = *state;
@@ -636,7 +636,7 @@ static void what_13_made_is_brought_up_to_date(void **state)
 	OK(maple_sql_exec(f->memo, back, &err));
 	maple_memo_close(f->memo);
 	OK(maple_memo_open(f->path, 0, &f->memo, &err));
-	assert_int_equal(count(f, "SELECT version FROM about"), 15);
+	assert_int_equal(count(f, "SELECT version FROM about"), 16);
 	assert_int_equal(count(f, "SELECT length(uid) FROM about"), 36);
 	assert_int_equal(count(f, "SELECT count(*) FROM campaigns"
 				  " WHERE uid = 'u' AND machine IS NULL"),
@@ -656,7 +656,7 @@ of_what_14_made_the_machine_is_known_if_it_was_seen_once(void **state)
 		"ALTER TABLE campaigns DROP COLUMN backend;"
 		"ALTER TABLE runs DROP COLUMN news;"
 		"ALTER TABLE findings DROP COLUMN machine, DROP COLUMN cpu,"
-		" DROP COLUMN kernel, DROP COLUMN backend;"
+		" DROP COLUMN kernel, DROP COLUMN backend, DROP COLUMN level;"
 		"UPDATE about SET version = 14;"
 		"UPDATE campaigns SET machine = 'far';"
 		"INSERT INTO findings(owner, id, campaign, json, first_seen,"
@@ -670,9 +670,10 @@ of_what_14_made_the_machine_is_known_if_it_was_seen_once(void **state)
 	OK(maple_sql_exec(f->memo, back, &err));
 	maple_memo_close(f->memo);
 	OK(maple_memo_open(f->path, 0, &f->memo, &err));
-	assert_int_equal(count(f, "SELECT version FROM about"), 15);
+	assert_int_equal(count(f, "SELECT version FROM about"), 16);
 	assert_int_equal(count(f, "SELECT count(*) FROM findings"
-				  " WHERE id = 'once' AND machine = 'far'"),
+				  " WHERE id = 'once' AND machine = 'far'"
+				  " AND level = 0"),
 			 1);
 	assert_int_equal(count(f, "SELECT count(*) FROM findings"
 				  " WHERE id = 'twice' AND machine IS NULL"),

@@ -325,7 +325,7 @@ static void success_is_a_table_of_rates_and_reasons(void **state)
 		"the scheduler was tried on nothing yet\n");
 	out = open_buffer();
 	assert_int_equal(maple_report_json_coverage(out, &program, &s, NULL, 0,
-						    NULL, NULL),
+						    NULL, NULL, NULL),
 			 0);
 	fclose(out);
 	object = json_loads(buffer, 0, NULL);

@@ -230,6 +230,29 @@ static void called_from_lib_looks_at_images_alone(void **state)
 	assert_true(suppressed("called_from_lib:server", &race));
 }
 
+/* It is no failure, so what is written for failures says nothing of it. */
+static void
+violation_looks_at_one_of_an_atomic_set_and_nothing_else_does(void **state)
+{
+	struct maple_finding violation = race;
+
+	violation.kind = MAPLE_FAILURE_VIOLATION;
+	violation.violation =
+		(struct maple_violation){ .set = "the queue", .pattern = 1 };
+	moments[1].callers = "stop:31, main:37";
+	assert_true(suppressed("violation:consume", &violation));
+	assert_true(suppressed("violation:queue_head", &violation));
+	assert_true(suppressed("violation:^the queue$", &violation));
+	assert_true(suppressed("violation:stop", &violation));
+	assert_true(suppressed("violation:queue.c", &violation));
+	assert_false(suppressed("violation:produce", &violation));
+	assert_false(suppressed("race:consume", &violation));
+	assert_false(suppressed("race_top:consume", &violation));
+	assert_false(suppressed("called_from_lib:libqueue.so", &violation));
+	assert_false(suppressed("violation:consume", &race));
+	assert_false(suppressed("violation:to_right", &deadlock));
+}
+
 static void comments_and_blanks_are_no_suppressions(void **state)
 {
 	static const char text[] = "# known\n\n  \t\r\nrace:nothing  \r\n"
@@ -294,6 +317,7 @@ int main(void)
 		TEST(thread_is_a_hang),
 		TEST(signal_is_a_failure_within_a_handler),
 		TEST(called_from_lib_looks_at_images_alone),
+		TEST(violation_looks_at_one_of_an_atomic_set_and_nothing_else_does),
 		TEST(comments_and_blanks_are_no_suppressions),
 		TEST(bad_lines_are_named_by_file_and_line),
 	};

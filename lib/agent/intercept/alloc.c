@@ -16,6 +16,8 @@
 #include "agent/core.h"
 #include "intercept.h"
 
+#define BLOCK	    4096  /* bytes; a larger one is no atomic set */
+#define BLOCKS	    16384 /* that an observer is told of */
 #define ARENA_SIZE  16384
 #define ARENA_ALIGN 16
 
@@ -78,10 +80,24 @@ void maple_agent_heap(void)
 	maple_buried_start(REAL(free), REAL(munmap));
 }
 
-/* An observer needs the ends of memory only: they come before any reuse. */
+/*
+ * An observer needs the ends of memory, which come before any reuse, and of the
+ * heap which bytes are one block: not of buffers, and not without end, since some
+ * programs do little else. What a run shares it has most often allocated early.
+ */
+static bool tells_block(size_t size)
+{
+	static unsigned int told;
+
+	return size <= BLOCK &&
+	       __atomic_load_n(&told, __ATOMIC_RELAXED) < BLOCKS &&
+	       __atomic_fetch_add(&told, 1, __ATOMIC_RELAXED) < BLOCKS;
+}
+
 static void note_alloc(const void *ret, const void *p, size_t size)
 {
-	if (p && maple_shm && maple_shm->mode != MAPLE_SHM_OBSERVE)
+	if (p && maple_shm &&
+	    (maple_shm->mode != MAPLE_SHM_OBSERVE || tells_block(size)))
 		maple_agent_allocated(ret, p, size);
 }
 

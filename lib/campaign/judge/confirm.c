@@ -367,6 +367,17 @@ static bool has_control(const struct maple_trial *order)
 		maple_trial_switches(order).n);
 }
 
+/* Of a violation what counts is that it has the order. */
+static bool counts(struct maple_campaign *c, const struct maple_finding *finding,
+		   const struct maple_trial *order, enum control control,
+		   const struct maple_trial *trial)
+{
+	if (finding->kind == MAPLE_FAILURE_VIOLATION)
+		return maple_violated_again(c, finding, order, trial);
+	return control ? trial->judgement.failure != MAPLE_FAILURE_NONE
+		       : maple_confirm_same(finding, trial);
+}
+
 /*
  * Runs @order @times times, or its @control. Of a control any failure counts,
  * not just the same: one that fails in another way has not passed.
@@ -400,9 +411,7 @@ static int repeat(struct maple_campaign *c, const struct maple_finding *finding,
 		if (!e && !trial.stopped) {
 			c->result->runs.confirm++;
 			*runs += 1;
-			*fails += control ? trial.judgement.failure !=
-						    MAPLE_FAILURE_NONE
-					  : maple_confirm_same(finding, &trial);
+			*fails += counts(c, finding, order, control, &trial);
 			maple_campaign_progress(c, true);
 		}
 		maple_trial_deinit(&trial);
@@ -516,6 +525,12 @@ int maple_campaign_replay(const struct maple_campaign_options *options,
 	int e;
 
 	*fails = 0;
+	if (!finding->plan && finding->kind == MAPLE_FAILURE_VIOLATION)
+		return maple_error_set(err, ENODATA,
+				       "violation %s was never forced, so there "
+				       "is no order to replay; more runs with "
+				       "--violations may force it",
+				       finding->id);
 	if (!finding->plan)
 		return maple_error_set(err, ENODATA,
 				       "finding %s has no plan to replay",

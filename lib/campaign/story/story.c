@@ -238,6 +238,30 @@ static void name(const struct maple_campaign *c, struct maple_finding *f)
 }
 
 /*
+ * maple_story_print - what lasts of an event, to be freed; NULL: nobody knows
+ * the site, or no memory
+ */
+char *maple_story_print(struct maple_campaign *c, uint32_t site, uint32_t kind)
+{
+	const char *print, *function;
+	struct maple_site_info info;
+	char *text;
+	int n;
+
+	if (maple_registry_site(c->registry, site, &info))
+		return NULL;
+	print = maple_campaign_print(c, site, &function);
+	if (print)
+		n = asprintf(&text, "%s %c", print, maple_story_letter[kind]);
+	else
+		n = asprintf(&text, "%s %llx %c",
+			     info.build_id ? info.build_id : "",
+			     (unsigned long long)info.offset,
+			     maple_story_letter[kind]);
+	return n < 0 ? NULL : text;
+}
+
+/*
  * Stable over runs, address layouts and rebuilds: kind, functions, goal, and
  * the input, with which it is replayed. What a sanitizer reports is the same
  * bug whatever order brings it about.
@@ -248,8 +272,6 @@ static void identify(struct maple_campaign *c, struct maple_finding *f,
 	XXH64_state_t *state = XXH64_createState();
 	const bool reported = f->kind == MAPLE_FAILURE_SANITIZER;
 	const char *a = failing_function(c, f);
-	const char *print, *function;
-	struct maple_site_info info;
 	unsigned int i;
 	char text[512];
 	int n;
@@ -262,19 +284,11 @@ static void identify(struct maple_campaign *c, struct maple_finding *f,
 	XXH64_update(state, text, n < (int)sizeof(text) ? n : 511);
 	for (i = 0; !reported && f->class && i < trial->job.plan.nsteps; i++) {
 		const struct maple_plan_step *step = &trial->job.plan.step[i];
+		char *print = maple_story_print(c, step->site, step->kind);
 
-		if (maple_registry_site(c->registry, step->site, &info))
-			continue;
-		print = maple_campaign_print(c, step->site, &function);
 		if (print)
-			n = snprintf(text, sizeof(text), "%s %c", print,
-				     maple_story_letter[step->kind]);
-		else
-			n = snprintf(text, sizeof(text), "%s %llx %c",
-				     info.build_id ? info.build_id : "",
-				     (unsigned long long)info.offset,
-				     maple_story_letter[step->kind]);
-		XXH64_update(state, text, n);
+			XXH64_update(state, print, strlen(print));
+		free(print);
 	}
 	if (c->options->input || c->options->argv[1] || c->between)
 		XXH64_update(state, c->input, strlen(c->input));
@@ -316,8 +330,12 @@ static char *copy(const char *s)
 	return s ? strdup(s) : NULL;
 }
 
-static void tell_how(struct maple_campaign *c, struct maple_finding *f,
-		     struct maple_trial *trial)
+/*
+ * maple_story_again - what @f takes to be done again, but for its order, and
+ * when that was
+ */
+void maple_story_again(struct maple_campaign *c, struct maple_finding *f,
+		       const struct maple_trial *trial)
 {
 	const struct maple_campaign_options *o = c->options;
 	unsigned int n = 0;
@@ -335,6 +353,16 @@ static void tell_how(struct maple_campaign *c, struct maple_finding *f,
 	f->strategy = trial->part ? copy(trial->part->name) : NULL;
 	f->seed = trial->job.seed;
 	f->attempt = trial->job.plan.attempt;
+	f->run = c->run_number;
+	f->found_at = time(NULL);
+	f->times_seen = 1;
+	f->owner = geteuid();
+}
+
+static void tell_how(struct maple_campaign *c, struct maple_finding *f,
+		     struct maple_trial *trial)
+{
+	maple_story_again(c, f, trial);
 	f->plan = maple_planfile_write(c, trial, true);
 	f->output = trial->output;
 	trial->output = NULL;
@@ -342,10 +370,6 @@ static void tell_how(struct maple_campaign *c, struct maple_finding *f,
 	trial->oracle = NULL;
 	f->report = trial->report;
 	trial->report = NULL;
-	f->run = c->run_number;
-	f->found_at = time(NULL);
-	f->times_seen = 1;
-	f->owner = geteuid();
 	/* What it ran on, attached, is gone with it. */
 	if (f->id)
 		maple_finding_line(f);

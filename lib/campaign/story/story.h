@@ -11,6 +11,10 @@ const struct maple_frame *maple_story_top(const struct maple_campaign *c,
 const char *maple_story_place(const struct maple_place *place, char *buf,
 			      size_t size);
 
+char *maple_story_print(struct maple_campaign *c, uint32_t site, uint32_t kind);
+void maple_story_again(struct maple_campaign *c, struct maple_finding *f,
+		       const struct maple_trial *trial);
+
 /* interleaving.c */
 extern const char maple_story_letter[]; /* by kind of event: 'R' ... 'C' */
 uint64_t maple_story_address(const struct maple_campaign *c,

@@ -8,13 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 #include <maple/atomic_sets.h>
+#include <maple/suppressions.h>
 #include "story.h"
 
 /* One that is told. */
 struct maple_told {
 	struct maple_iroot iroot;
-	struct maple_violation *violation; /* the result's */
+	struct maple_finding *finding; /* the result's */
 	UT_hash_handle hh;
 };
 
@@ -88,13 +90,13 @@ static void tell_moment(struct maple_campaign *c, struct maple_trial *trial,
 }
 
 /* "balance", or "head and tail": of the variables that it is about. */
-static char *name_set(const struct maple_violation *v)
+static char *name_set(const struct maple_finding *f)
 {
 	const char *first = NULL, *second = NULL;
 	char *text;
 
-	for (unsigned int i = 0; i < v->nmoments; i++) {
-		const char *name = v->moments[i].variable;
+	for (unsigned int i = 0; i < f->nmoments; i++) {
+		const char *name = f->moments[i].variable;
 
 		if (!name)
 			continue;
@@ -111,9 +113,7 @@ static char *name_set(const struct maple_violation *v)
 	return text;
 }
 
-static struct maple_violation *tell(struct maple_campaign *c,
-				    struct maple_trial *trial,
-				    const struct maple_violated *seen)
+static const char *class_of(uint32_t idiom)
 {
 	static const char *const classes[] = {
 		[MAPLE_SET_1] = "set 1",
@@ -121,41 +121,141 @@ static struct maple_violation *tell(struct maple_campaign *c,
 		[MAPLE_SET_3] = "set 3",
 		[MAPLE_SET_4] = "set 4",
 	};
-	struct maple_violation *v = calloc(1, sizeof(*v));
 
-	if (!v)
+	return classes[idiom];
+}
+
+/* Stable over runs, address layouts and rebuilds, as that of a finding is. */
+static char *identify(struct maple_campaign *c, const struct maple_finding *f,
+		      const struct maple_violated *v)
+{
+	XXH64_state_t *state = XXH64_createState();
+	char *id;
+
+	if (!state)
 		return NULL;
-	v->moments = calloc(seen->n, sizeof(*v->moments));
-	if (!v->moments) {
-		free(v);
+	XXH64_reset(state, v->pattern);
+	XXH64_update(state, f->class, strlen(f->class));
+	XXH64_update(state, basename(c->program), strlen(basename(c->program)));
+	if (c->options->input || c->options->argv[1] || c->between)
+		XXH64_update(state, c->input, strlen(c->input));
+	for (unsigned int i = 0; i < v->n; i++) {
+		const struct maple_iroot_event *e = &v->iroot.e[i];
+		char *print = maple_story_print(c, e->site, e->kind);
+
+		if (print)
+			XXH64_update(state, print, strlen(print));
+		free(print);
+	}
+	if (asprintf(&id, "%012llx",
+		     (unsigned long long)XXH64_digest(state) >> 16) < 0)
+		id = NULL;
+	XXH64_freeState(state);
+	return id;
+}
+
+/* Whether the @order that was forced has the events of @v, in its order. */
+static bool is_of(const struct maple_plan *order, const struct maple_violated *v)
+{
+	struct maple_iroot iroot;
+
+	if (maple_plan_iroot(order, &iroot) ||
+	    (iroot.idiom != v->iroot.idiom &&
+	     iroot.idiom != maple_sets_plain(v->iroot.idiom)))
+		return false;
+	return !memcmp(iroot.e, v->iroot.e, sizeof(iroot.e));
+}
+
+/* The plan that was to have @v in @trial's run; NULL: none was. */
+static const struct maple_plan *plan_of(const struct maple_trial *trial,
+					const struct maple_violated *v)
+{
+	if (trial->job.kind != MAPLE_RUN_ENFORCE)
+		return NULL;
+	if (is_of(&trial->job.plan, v))
+		return &trial->job.plan;
+	for (unsigned int i = 0; i < trial->job.nthen; i++)
+		if (trial->run.begun >> i & 1 && is_of(&trial->job.then[i], v))
+			return &trial->job.then[i];
+	return NULL;
+}
+
+/* It was foreseen, and the run that was to have it had it. */
+static void confirm(struct maple_campaign *c, struct maple_finding *f,
+		    const struct maple_trial *trial,
+		    const struct maple_plan *plan)
+{
+	struct maple_trial alone = *trial;
+
+	f->violation.forced_runs++;
+	if (f->plan)
+		return;
+	alone.job.plan = *plan;
+	alone.job.plan.flags &= ~MAPLE_PLAN_FOLLOWED;
+	alone.job.nthen = 0;
+	f->seed = alone.job.seed = plan->seed;
+	f->attempt = plan->attempt;
+	f->plan = maple_planfile_write(c, &alone, true);
+	(void)maple_finding_line(f);
+}
+
+static bool describe(struct maple_campaign *c, struct maple_finding *f,
+		     struct maple_trial *trial,
+		     const struct maple_violated *seen)
+{
+	const struct maple_atomic_sets *sets = c->options->atomic_sets;
+	struct maple_violation *v = &f->violation;
+
+	f->class = strdup(class_of(seen->iroot.idiom));
+	f->moments = calloc(seen->n, sizeof(*f->moments));
+	if (!f->class || !f->moments)
+		return false;
+	v->pattern = seen->pattern;
+	f->nmoments = seen->n;
+	for (unsigned int i = 0; i < seen->n; i++)
+		tell_moment(c, trial, seen, seen->order[i], &f->moments[i]);
+	maple_story_share_names(f->moments, f->nmoments, NULL);
+	v->declared = seen->set;
+	v->set = seen->set ? strdup(sets->set[seen->set - 1].name)
+			   : name_set(f);
+	f->id = identify(c, f, seen);
+	if (asprintf(&f->title, "%s: %s%s", maple_violation_words(v->pattern),
+		     v->declared ? "set " : "", v->set ? v->set : "?") < 0)
+		f->title = NULL;
+	return f->id && f->title;
+}
+
+static struct maple_finding *tell(struct maple_campaign *c,
+				  struct maple_trial *trial,
+				  const struct maple_violated *seen)
+{
+	struct maple_finding *f = calloc(1, sizeof(*f));
+	const char *by;
+
+	if (!f)
+		return NULL;
+	f->kind = MAPLE_FAILURE_VIOLATION;
+	maple_story_again(c, f, trial);
+	if (!describe(c, f, trial, seen)) {
+		maple_finding_destroy(f);
 		return NULL;
 	}
-	v->class = classes[seen->iroot.idiom];
-	v->pattern = seen->pattern;
-	v->first_run = c->run_number;
-	v->nmoments = seen->n;
-	for (unsigned int i = 0; i < seen->n; i++)
-		tell_moment(c, trial, seen, seen->order[i], &v->moments[i]);
-	maple_story_share_names(v->moments, v->nmoments, NULL);
-	v->declared = seen->set;
-	v->set =
-		seen->set
-			? strdup(c->options->atomic_sets->set[seen->set - 1].name)
-			: name_set(v);
-	return v;
+	by = maple_suppressions_match(c->options->suppressions, f);
+	f->suppressed = by ? strdup(by) : NULL;
+	return f;
 }
 
 /* The one that is told of @seen, which is new or not; NULL: no room. */
-static struct maple_violation *told(struct maple_campaign *c,
-				    struct maple_trial *trial,
-				    const struct maple_violated *seen)
+static struct maple_finding *told(struct maple_campaign *c,
+				  struct maple_trial *trial,
+				  const struct maple_violated *seen)
 {
 	struct maple_violations *all = &c->result->violations;
 	struct maple_told *t;
 
 	HASH_FIND(hh, c->violated.told, &seen->iroot, sizeof(seen->iroot), t);
 	if (t)
-		return t->violation;
+		return t->finding;
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return NULL;
@@ -169,11 +269,28 @@ static struct maple_violation *told(struct maple_campaign *c,
 		all->more++;
 		return NULL;
 	}
-	t->violation = tell(c, trial, seen);
-	if (t->violation)
-		all->at[all->n++] = t->violation;
-	all->failures += all->strict && t->violation && t->violation->declared;
-	return t->violation;
+	t->finding = tell(c, trial, seen);
+	if (!t->finding)
+		return NULL;
+	all->at[all->n++] = t->finding;
+	all->failures += all->strict && t->finding->violation.declared &&
+			 !t->finding->suppressed;
+	return t->finding;
+}
+
+static void count(struct maple_campaign *c, struct maple_trial *trial,
+		  const struct maple_violated *seen)
+{
+	const struct maple_plan *plan = plan_of(trial, seen);
+	struct maple_finding *f = told(c, trial, seen);
+
+	if (!f)
+		return;
+	f->violation.runs++;
+	f->violation.failed_runs += trial->judgement.failure != 0;
+	if (plan)
+		confirm(c, f, trial, plan);
+	assert(f->violation.forced_runs <= f->violation.runs);
 }
 
 /* maple_violated_ended - @trial is judged, and its strategy has heard of it */
@@ -193,14 +310,8 @@ void maple_violated_ended(struct maple_campaign *c, struct maple_trial *trial)
 	if (!all->at)
 		return;
 	for (seen = maple_witness_found(trial->witness); seen;
-	     seen = seen->hh.next) {
-		struct maple_violation *v = told(c, trial, seen);
-
-		if (!v)
-			continue;
-		v->runs++;
-		v->failed_runs += trial->judgement.failure != 0;
-	}
+	     seen = seen->hh.next)
+		count(c, trial, seen);
 	maple_witness_stats(trial->witness, &stats);
 	all->runs++;
 	all->units += stats.units;
@@ -210,6 +321,37 @@ void maple_violated_ended(struct maple_campaign *c, struct maple_trial *trial)
 	if (!maple_mates_join(&c->violated.mates,
 			      maple_witness_mates(trial->witness)))
 		all->cut++;
+}
+
+/* ---- one again ---- */
+
+static uint32_t idiom_of(const char *class)
+{
+	uint32_t idiom = MAPLE_SET_1;
+
+	while (idiom < MAPLE_SET_4 && strcmp(class_of(idiom), class))
+		idiom++;
+	return idiom;
+}
+
+/*
+ * maple_violated_again - whether the run of @trial had the order of @finding,
+ * which is a violation, and which @order forces
+ */
+bool maple_violated_again(struct maple_campaign *c,
+			  const struct maple_finding *finding,
+			  const struct maple_trial *order,
+			  const struct maple_trial *trial)
+{
+	struct maple_iroot iroot;
+
+	assert(finding->kind == MAPLE_FAILURE_VIOLATION);
+	if (trial->run.lost || order->job.kind != MAPLE_RUN_ENFORCE ||
+	    maple_plan_iroot(&order->job.plan, &iroot))
+		return false;
+	iroot.idiom = idiom_of(finding->class);
+	return maple_sets_happened(trial->log, trial->nlog, &iroot, together,
+				   c->registry);
 }
 
 /* maple_violated_deinit - what is told stays the result's */

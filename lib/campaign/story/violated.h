@@ -6,6 +6,7 @@
 #include "predict/sets/witness.h"
 
 struct maple_campaign;
+struct maple_finding;
 struct maple_trial;
 
 /* What is known of violations over all runs; the campaign's. */
@@ -17,6 +18,13 @@ struct maple_violated_sum {
 void maple_violated_begin(struct maple_campaign *c, struct maple_trial *trial);
 void maple_violated_judge(struct maple_campaign *c, struct maple_trial *trial);
 void maple_violated_ended(struct maple_campaign *c, struct maple_trial *trial);
+bool maple_violated_again(struct maple_campaign *c,
+			  const struct maple_finding *finding,
+			  const struct maple_trial *order,
+			  const struct maple_trial *trial);
+/* violations.c */
+int maple_violations_keep(struct maple_campaign *c);
+
 void maple_violated_deinit(struct maple_campaign *c);
 
 #endif

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <maple/error.h>
+#include <maple/violation.h>
 
 enum maple_failure {
 	MAPLE_FAILURE_NONE,
@@ -24,6 +25,7 @@ enum maple_failure {
 	MAPLE_FAILURE_ORACLE,	 /* --oracle said so */
 	MAPLE_FAILURE_OUTPUT,	 /* output differs from --expect-output */
 	MAPLE_FAILURE_SANITIZER, /* a sanitizer of the program's reported it */
+	MAPLE_FAILURE_VIOLATION, /* none: an order of an atomic set, <violation.h> */
 };
 
 /* maple_failure_name - "signal", "exit", ... as in the JSON schema */
@@ -170,6 +172,8 @@ struct maple_finding {
 	/* It fails by itself, too: so many of so many native runs. */
 	unsigned int native_fails, native_runs;
 
+	struct maple_violation violation; /* VIOLATION, else all zero */
+
 	/* How to do it again. */
 	char *plan; /* JSON of the plan; or NULL */
 	uint64_t seed;
@@ -203,7 +207,8 @@ void maple_finding_destroy(struct maple_finding *finding);
  * maple_finding_line - makes the command line that replays @finding
  *
  * From its id, if that is one: whoever stored a finding has no say in what its
- * readers are told to run. What ran in an attached program has none. -ENOMEM.
+ * readers are told to run. What ran in an attached program has none, nor has a
+ * violation whose order was never forced. -ENOMEM.
  */
 int maple_finding_line(struct maple_finding *finding);
 

@@ -435,7 +435,8 @@ int maple_memo_finding_load(struct maple_memo *memo, const char *id,
 			    struct maple_error *err);
 
 /*
- * maple_memo_findings - all findings, or those of one program, oldest first
+ * maple_memo_findings - all findings, or those of one program, oldest first;
+ * violations of atomic sets among them, see maple_violations_part()
  * @program: 0 for all
  * @findings: free with maple_memo_findings_destroy()
  */
@@ -444,7 +445,7 @@ int maple_memo_findings(struct maple_memo *memo, int64_t program,
 			struct maple_error *err);
 /*
  * maple_memo_known - those of @program, of its older builds, and of programs
- * of its name elsewhere, with its input; its own come first
+ * of its name elsewhere, with its input; its own come first; no violations
  */
 int maple_memo_known(struct maple_memo *memo, int64_t program,
 		     struct maple_finding ***findings, size_t *n,

@@ -90,6 +90,8 @@ struct maple_report {
 	struct maple_finding *const *findings;
 	size_t nfindings;
 	bool in_full; /* as text: each in full, not a list */
+	/* FINDINGS: those of atomic sets; NULL: nobody asks for them */
+	const struct maple_violations *violations;
 	const struct maple_report_program *programs; /* for the page */
 	size_t nprograms;
 	/*
@@ -228,6 +230,10 @@ void maple_report_probe(FILE *out, const struct maple_probe *probe,
 void maple_report_violations(FILE *out, const struct maple_violations *v,
 			     const struct maple_report_style *style);
 
+/* maple_report_violation_counts - how many there are, in a few lines */
+void maple_report_violation_counts(FILE *out,
+				   const struct maple_violation_counts *counts);
+
 /* maple_report_coverage - exposed, predicted, failed by class, as a table */
 void maple_report_coverage(FILE *out, const struct maple_coverage *coverage,
 			   const struct maple_report_style *style);
@@ -282,7 +288,7 @@ int maple_report_jsonl_end(FILE *out, const struct maple_campaign_result *result
 
 /*
  * maple_report_json_findings - {"schema":1,"findings":[...]}; with machines
- * also "machines":[...],"hours":[...]
+ * also "machines":[...],"hours":[...]; with violations "violations":[...]
  */
 int maple_report_json_findings(FILE *out, const struct maple_report *report,
 			       struct maple_error *err);
@@ -291,12 +297,14 @@ int maple_report_json_findings(FILE *out, const struct maple_report *report,
  * maple_report_json_coverage - {"schema":1,"program":{...},"coverage":{...},
  * "scheduler":{...},"samples":[{"run":..,"coverage":{...}}],"map":{...}}
  * @map: NULL: there is none
+ * @violations: NULL: nobody asks for them; else "violations":{...} as well
  */
 int maple_report_json_coverage(FILE *out,
 			       const struct maple_memo_program_info *program,
 			       const struct maple_memo_success *success,
 			       const struct maple_memo_sample *samples,
 			       size_t n, const struct maple_unreached *map,
+			       const struct maple_violation_counts *violations,
 			       struct maple_error *err);
 
 /*

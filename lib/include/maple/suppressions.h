@@ -24,6 +24,9 @@
  * signal	 a failure within a signal handler: frames of the failed thread
  * called_from_lib  a failure with an access of the order made from an image
  *		 of that name, or without an order, whose innermost frame is
+ * violation	 of an atomic set, which no other type matches: function, source
+ *		 file and image of each access, who called, the variables and
+ *		 where their memory came from, and the name of the set
  *
  * Context: a struct maple_suppressions belongs to one thread at a time.
  */

@@ -171,5 +171,7 @@ const char *const maple_pg_migrations[] = {
 	"UPDATE findings SET machine = c.machine, cpu = c.cpu,"
 	" kernel = c.kernel FROM campaigns c"
 	" WHERE c.id = findings.campaign AND findings.times_seen = 1;",
+	/* 16: see memo/statements.c */
+	"ALTER TABLE findings ADD COLUMN level BIGINT NOT NULL DEFAULT 0;",
 };
 /* clang-format on */

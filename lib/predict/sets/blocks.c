@@ -66,6 +66,25 @@ static struct maple_set *in_block(const struct maple_near *near, uint64_t addr)
 	return set;
 }
 
+/* A counter of blocks that may go on into neighbourhood @number. */
+static uint32_t *into(struct maple_sets *sets, uint64_t number)
+{
+	return &sets->into[number * 0x9e3779b97f4a7c15ull >>
+			   (64 - MAPLE_SETS_INTO_BITS)];
+}
+
+/* @set, a block, goes on into so many neighbourhoods; or does no more. */
+static void go_on(struct maple_sets *sets, const struct maple_set *set,
+		  bool more)
+{
+	uint64_t last = (set->end - 1) / NEAR;
+
+	for (uint64_t i = set->start / NEAR + 1; i <= last; i++) {
+		assert(more || *into(sets, i));
+		*into(sets, i) += more ? 1u : UINT32_MAX;
+	}
+}
+
 /*
  * maple_sets_at - the set that @addr is in, made if it is new; NULL: there are
  *                 too many
@@ -75,9 +94,11 @@ struct maple_set *maple_sets_at(struct maple_sets *sets, uint64_t addr)
 	uint64_t number = addr / NEAR;
 	struct maple_near *near = near_at(sets, number, true);
 	struct maple_set *set = in_block(near, addr);
+	bool further = *into(sets, number);
 
 	/* A block may have begun further up. */
-	for (uint64_t i = 1; !set && i <= BLOCK / NEAR && i <= number; i++)
+	for (uint64_t i = 1;
+	     further && !set && i <= BLOCK / NEAR && i <= number; i++)
 		set = in_block(near_at(sets, number - i, false), addr);
 	if (set || !near)
 		return set;
@@ -165,6 +186,7 @@ void maple_sets_allocated(struct maple_sets *sets, uint64_t addr, uint64_t size)
 		return;
 	set->next = near->blocks;
 	near->blocks = set;
+	go_on(sets, set, true);
 }
 
 /* Nothing of @set is known any more; units that are open let go of it. */
@@ -211,6 +233,7 @@ void maple_sets_freed(struct maple_sets *sets, uint64_t addr, uint64_t size)
 				continue;
 			}
 			*at = set->next;
+			go_on(sets, set, false);
 			end(sets, set);
 		}
 		if (near->set)
@@ -233,6 +256,7 @@ void maple_sets_forget(struct maple_sets *sets)
 	HASH_ITER (hh, sets->near, near, next) {
 		while ((set = near->blocks)) {
 			near->blocks = set->next;
+			go_on(sets, set, false);
 			end(sets, set);
 		}
 		if (near->set)

@@ -39,3 +39,16 @@ const struct maple_set_form *maple_set_form(uint32_t idiom)
 		       ? &forms[idiom - MAPLE_SET_1]
 		       : NULL;
 }
+
+/* maple_sets_plain - see sets.h */
+uint32_t maple_sets_plain(uint32_t idiom)
+{
+	switch (idiom) {
+	case MAPLE_SET_1:
+		return MAPLE_IDIOM_2;
+	case MAPLE_SET_2:
+		return MAPLE_IDIOM_4;
+	default:
+		return MAPLE_IDIOM_5;
+	}
+}

@@ -60,6 +60,12 @@ void maple_sets_stats(const struct maple_sets *sets,
 		      struct maple_sets_stats *stats);
 
 /*
+ * maple_sets_plain - the idiom that has the same events as @idiom, which is of
+ * a set, and more to ask of them
+ */
+uint32_t maple_sets_plain(uint32_t idiom);
+
+/*
  * maple_sets_happened - whether the @n events at @log, of a run that was
  * forced, have the order of @iroot, which is of a set: by two threads, each of
  * the two in one unit

@@ -13,7 +13,8 @@
 #define MAPLE_SETS_TOUCHES   16 /* of a unit */
 #define MAPLE_SETS_OPEN	     64 /* units of a thread */
 #define MAPLE_SETS_INSTANCES 6	/* of a shape, */
-#define MAPLE_SETS_OF_THREAD 2	/* ... and of these, of one thread */
+#define MAPLE_SETS_INTO_BITS 12
+#define MAPLE_SETS_OF_THREAD 2 /* ... and of these, of one thread */
 
 /* What a unit did to some bytes of its set, for the first time. */
 struct maple_touch {
@@ -112,6 +113,8 @@ struct maple_sets {
 	struct maple_belonging *belonging; /* by ascending site */
 	size_t nbelonging;
 	uint64_t sections, serial;
+	/* Blocks that go on into neighbourhoods; some share a counter. */
+	uint32_t into[1u << MAPLE_SETS_INTO_BITS];
 	struct maple_doer *doer[MAPLE_THREADS];
 };
 

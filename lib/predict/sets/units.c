@@ -48,9 +48,9 @@ void maple_units_pass(struct maple_sets *sets, uint32_t thread, uint32_t sp)
 {
 	struct maple_doer *doer = sets->doer[thread];
 
-	for (uint32_t i = doer->n; i-- > 0;)
-		if (above(sp, doer->open[i].sp))
-			shut(sets, doer, thread, i);
+	/* Each was opened when those before it were as far up, or further. */
+	while (doer->n && above(sp, doer->open[doer->n - 1].sp))
+		shut(sets, doer, thread, doer->n - 1);
 }
 
 /* maple_units_end - @thread has come to its end */
@@ -67,7 +67,10 @@ static struct maple_open *find(struct maple_sets *sets, struct maple_doer *doer,
 			       uint32_t thread, const struct maple_set *set,
 			       uint32_t site)
 {
-	for (uint32_t i = 0; i < doer->n; i++) {
+	if (!set->open)
+		return NULL;
+	/* What was begun last is most often what goes on. */
+	for (uint32_t i = doer->n; i-- > 0;) {
 		struct maple_open *unit = &doer->open[i];
 
 		if (unit->set != set)

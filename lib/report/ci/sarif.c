@@ -207,8 +207,9 @@ static int add_violations(json_t *array, const struct maple_report *r,
 	for (unsigned int i = 0; i < v->n && !e; i++)
 		e = json_array_append_new(
 			array,
-			maple_sarif_violation(r, v->at[i],
-					      v->strict && v->at[i]->declared));
+			maple_sarif_violation(
+				r, v->at[i],
+				v->strict && v->at[i]->violation.declared));
 	return e;
 }
 
@@ -258,7 +259,8 @@ static json_t *results_array(const struct maple_report *r)
 	if (add_results(array, r, findings, n) ||
 	    (r->result && add_results(array, r, r->result->suppressed,
 				      r->result->nsuppressed)) ||
-	    (r->result && add_violations(array, r, &r->result->violations))) {
+	    (r->result && add_violations(array, r, &r->result->violations)) ||
+	    (r->violations && add_violations(array, r, r->violations))) {
 		json_decref(array);
 		return NULL;
 	}

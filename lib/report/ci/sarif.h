@@ -14,8 +14,7 @@ json_t *maple_sarif_location(const char *root, const struct maple_place *place,
 unsigned int maple_sarif_violation_rule(void);
 json_t *maple_sarif_violation_id(void);
 json_t *maple_sarif_violation(const struct maple_report *report,
-			      const struct maple_violation *violation,
-			      bool fails);
+			      const struct maple_finding *finding, bool fails);
 json_t *maple_sarif_bases(const char *root);
 
 #endif

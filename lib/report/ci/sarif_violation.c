@@ -9,8 +9,9 @@
 #include "report/codec.h"
 #include "sarif.h"
 
-static json_t *message_of(const struct maple_violation *v)
+static json_t *message_of(const struct maple_finding *f)
 {
+	const struct maple_violation *v = &f->violation;
 	json_t *string = NULL;
 	char *text;
 
@@ -26,26 +27,36 @@ static json_t *message_of(const struct maple_violation *v)
 	return string;
 }
 
-/* maple_sarif_violation - as a result; NULL: no memory */
+/* As the user's file of suppressions has it. */
+static json_t *suppressions_of(const struct maple_finding *f)
+{
+	return f->suppressed ? json_pack("[{s:s, s:o}]", "kind", "external",
+					 "justification",
+					 maple_bytes_encode(f->suppressed))
+			     : json_array();
+}
+
+/* maple_sarif_violation - @f as a result; NULL: no memory */
 json_t *maple_sarif_violation(const struct maple_report *report,
-			      const struct maple_violation *v, bool fails)
+			      const struct maple_finding *f, bool fails)
 {
 	json_t *related = json_array();
 
-	for (unsigned int i = 1; i < v->nmoments; i++)
+	for (unsigned int i = 1; i < f->nmoments; i++)
 		json_array_append_new(related,
 				      maple_sarif_location(report->root,
-							   &v->moments[i].place,
+							   &f->moments[i].place,
 							   NULL));
 	return json_pack(
-		"{s:o, s:i, s:s, s:s, s:{s:o}, s:[o], s:o, s:i,"
+		"{s:o, s:i, s:s, s:s, s:{s:o}, s:[o], s:o, s:i, s:o,"
 		" s:{s:o}}",
 		"ruleId", maple_sarif_violation_id(), "ruleIndex",
 		(int)maple_sarif_violation_rule(), "level",
 		fails ? "error" : "none", "kind",
 		fails ? "fail" : "informational", "message", "text",
-		message_of(v), "locations",
-		maple_sarif_location(report->root, &v->moments[0].place, NULL),
-		"relatedLocations", related, "occurrenceCount", (int)v->runs,
-		"properties", "violation", maple_codec_violation(v));
+		message_of(f), "locations",
+		maple_sarif_location(report->root, &f->moments[0].place, NULL),
+		"relatedLocations", related, "occurrenceCount",
+		(int)f->violation.runs, "suppressions", suppressions_of(f),
+		"properties", "violation", maple_codec_violation(f));
 }

@@ -130,6 +130,18 @@ static bool is_job(const struct maple_report *report)
 	return report->in_full && report->njobs;
 }
 
+/* The one that the page is about alone; NULL: there are several, or none. */
+static const struct maple_finding *only(const struct maple_report *report)
+{
+	if (!report->in_full || is_job(report))
+		return NULL;
+	if (report->nfindings == 1)
+		return *report->findings;
+	return report->violations && report->violations->n == 1
+		       ? *report->violations->at
+		       : NULL;
+}
+
 static void make_title(char *title, size_t size,
 		       const struct maple_report *report)
 {
@@ -137,8 +149,8 @@ static void make_title(char *title, size_t size,
 		snprintf(title, size, "Job %" PRIu64 ": %s",
 			 report->jobs->number,
 			 maple_detached_state_name(report->jobs->state));
-	else if (report->in_full && report->nfindings == 1)
-		snprintf(title, size, "%s", (*report->findings)->title);
+	else if (only(report))
+		snprintf(title, size, "%s", only(report)->title);
 	else if (report->nfindings)
 		snprintf(title, size, "%zu finding%s", report->nfindings,
 			 report->nfindings == 1 ? "" : "s");
@@ -209,9 +221,11 @@ static void print_list(FILE *out, const struct maple_report *report)
 static bool concerns(const struct maple_report *report,
 		     const struct maple_memo_program_info *program)
 {
-	const struct maple_finding *f = *report->findings;
+	const struct maple_finding *f = only(report);
 	const char *id = program->build_id;
 
+	if (!f)
+		return false;
 	for (unsigned int i = 0; i < f->nmoments; i++)
 		if (f->moments[i].place.build_id &&
 		    !strcmp(id, f->moments[i].place.build_id))
@@ -261,6 +275,8 @@ int maple_report_html(FILE *out, const struct maple_report *report,
 		maple_page_finding(out, report, report->findings[i]);
 		fputs("</article>\n", out);
 	}
+	if (report->violations)
+		maple_page_violations(out, report);
 	if (report->nmachines)
 		maple_page_machines(out, report);
 	for (size_t i = 0; i < report->nprograms; i++)

@@ -22,6 +22,7 @@ void maple_page_spark(FILE *out, const struct maple_detached_point *points,
 		      size_t n);
 void maple_page_jobs(FILE *out, const struct maple_report *report);
 void maple_page_job(FILE *out, const struct maple_report *report);
+void maple_page_violations(FILE *out, const struct maple_report *report);
 void maple_page_machines(FILE *out, const struct maple_report *report);
 void maple_page_map(FILE *out, const struct maple_report_program *program);
 void maple_page_function(FILE *out, const char *element,

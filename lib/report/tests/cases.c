@@ -224,9 +224,9 @@ static void add_replay(struct maple_case *c, const struct maple_report *r)
 	if (asprintf(&c->name, "replay of %s", maple_clean(f->id, true).text) <
 	    0)
 		c->name = NULL;
-	say(c, describe(r->findings, 1), "%s: %s %u/%u fails",
+	say(c, describe(r->findings, 1), "%s: %s %u/%u %s",
 	    maple_clean(f->title, true).text, r->flip ? "reversed" : "forced",
-	    r->fails, r->times);
+	    r->fails, r->times, maple_words_replayed(f));
 }
 
 static void add_probe(struct maple_case *c, const struct maple_probe *p)

@@ -145,19 +145,6 @@ static void on_predicted(void *ctx, const struct maple_iroot *iroot,
 			       MAPLE_PLAN_NAME);
 }
 
-/* The idiom that has the same events in the same order, and more to ask. */
-static uint32_t idiom_of_set(uint32_t idiom)
-{
-	switch (idiom) {
-	case MAPLE_SET_1:
-		return MAPLE_IDIOM_2;
-	case MAPLE_SET_2:
-		return MAPLE_IDIOM_4;
-	default:
-		return MAPLE_IDIOM_5;
-	}
-}
-
 /*
  * An order of two units. One that an iRoot of some idiom has as well is tried
  * as that: what no iRoot has is why sets are looked at.
@@ -169,7 +156,7 @@ static void on_set(void *ctx, const struct maple_iroot *iroot,
 	struct maple_iroot plain = *iroot;
 	struct maple_candidate *k;
 
-	plain.idiom = idiom_of_set(iroot->idiom);
+	plain.idiom = maple_sets_plain(iroot->idiom);
 	HASH_FIND(hh, h->p->candidates.table, &plain, sizeof(plain), k);
 	if (k && k->predicted)
 		return;
