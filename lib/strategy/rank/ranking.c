@@ -31,6 +31,7 @@ struct expanding {
 	struct maple_rank_seen *pairs;	  /* of this run, and */
 	struct maple_rank_seen *accesses; /* VARIABLES: by variable */
 	uint64_t *variable;		  /* by event of the model: its name */
+	bool full;			  /* there is no room for all of them */
 	int error;
 };
 
@@ -46,7 +47,8 @@ void maple_ranking_init(struct maple_ranking *s, enum maple_rank_way way,
 
 	*s = (struct maple_ranking){ .bounds = o->bounds,
 				     .exhausts = o->exhaust,
-				     .lists.way = way };
+				     .lists.way = way,
+				     .lists.most = MAPLE_RANK_LISTS };
 	s->everywhere = !ours;
 	s->how = (struct maple_controlled){
 		.keeps = true,
@@ -110,6 +112,7 @@ static bool is_known(struct maple_ranking *s, const struct maple_rank_list *list
 
 	if (!list->from || s->everywhere)
 		return false;
+	assert(!list->again);
 	order = malloc((list->from->n + 1u) * sizeof(*order));
 	by_run(list, entry);
 	if (order && maple_order_foresee(list->from->model, entry, list->n,
@@ -134,7 +137,7 @@ static int follow(struct maple_ranking *s, struct maple_profiling *p,
 
 	for (unsigned int i = 0; i < list->n; i++)
 		entry[i] = list->turn[i].entry;
-	if (maple_rank_tried(&s->lists, list) ||
+	if ((!list->again && maple_rank_tried(&s->lists, list)) ||
 	    maple_switches_copy(&made, &from)) {
 		maple_rank_list_free(list);
 		return no_memory(err);
@@ -219,7 +222,7 @@ enum maple_next maple_ranking_begin(struct maple_ranking *s,
 	if (!list)
 		return MAPLE_NEXT_DONE;
 	s->underway++;
-	s->schedules += s->everywhere;
+	s->schedules += s->everywhere && !list->again;
 	*e = follow(s, p, job, list, err);
 	return MAPLE_NEXT_RUN;
 }
@@ -373,7 +376,10 @@ static bool on_turn(void *ctx, const struct maple_order_turn *turn)
 	list.from = x->trace->n <= FORESEEN && s->alive <= KEPT ? x->trace
 								: NULL;
 	x->error = maple_rank_put(&s->lists, &list);
-	return !x->error;
+	x->full = x->error == -ENOSPC;
+	if (x->full)
+		x->error = 0;
+	return !x->error && !x->full;
 }
 
 /* Which of its turns came true, and where. */
@@ -453,11 +459,13 @@ static bool goes_on(struct expanding *x)
 	bool all = x->s->everywhere &&
 		   (x->s->exhausts || x->s->lists.way != MAPLE_RANK_VARIABLES);
 
-	return is_new(x) || (all && !x->error);
+	return is_new(x) || ((all || x->list->again) && !x->error);
 }
 
+/* @full: there was no room for all that it brings */
 static int expand(struct maple_ranking *s, const struct maple_rank_list *list,
-		  const struct maple_kept *kept, const struct maple_run *run)
+		  const struct maple_kept *kept, const struct maple_run *run,
+		  bool *full)
 {
 	struct expanding x = { .s = s, .kept = kept, .list = list, .run = run };
 
@@ -484,6 +492,7 @@ static int expand(struct maple_ranking *s, const struct maple_rank_list *list,
 	maple_rank_forget(&x.accesses);
 	free(x.variable);
 	maple_rank_trace_put(x.trace);
+	*full = x.full;
 	return x.error;
 }
 
@@ -493,6 +502,7 @@ int maple_ranking_ended(struct maple_ranking *s,
 {
 	struct maple_rank_list *list = job->aim;
 	const struct maple_run *run = end->run;
+	bool full = false;
 	int e = 0;
 
 	assert(s->underway && list);
@@ -501,9 +511,12 @@ int maple_ranking_ended(struct maple_ranking *s,
 	if (end->absent || run->lost || run->released || run->counts.over ||
 	    run->counts.uncounted || !p->kept.n || p->kept.cut)
 		s->unsure++;
-	else if (expand(s, list, &p->kept, run))
+	else if (expand(s, list, &p->kept, run, &full))
 		e = no_memory(err);
-	maple_rank_list_free(list);
+	if (full)
+		maple_rank_later(&s->lists, list);
+	else
+		maple_rank_list_free(list);
 	return e;
 }
 
