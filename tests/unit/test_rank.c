@@ -16,6 +16,7 @@
 #include "strategy/rank/ranking.h"
 
 #define PROGRAMS 60
+#define FEW	 10 /* ... where there are several ways */
 #define BOUND	 2
 #define MOST	 4096 /* orders of a program */
 
@@ -483,7 +484,7 @@ static const struct maple_strategy narrow = {
 static void what_has_no_room_is_put_later(void **state)
 {
 	static const uint32_t rooms[] = { MAPLE_RANK_LISTS, 3, 2 };
-	static uint64_t schedules[PROGRAMS];
+	static uint64_t schedules[FEW];
 	static struct orders all;
 	struct rig_program program;
 	struct seat s;
@@ -492,7 +493,7 @@ static void what_has_no_room_is_put_later(void **state)
 	for (unsigned int i = 0; i < 3; i++) {
 		room = rooms[i];
 		rerun = 0;
-		for (unsigned int seed = 0; seed < PROGRAMS; seed++) {
+		for (unsigned int seed = 0; seed < FEW; seed++) {
 			make(&program, seed);
 			brute_force(&program, &all);
 			sit(&s, true);
@@ -506,7 +507,7 @@ static void what_has_no_room_is_put_later(void **state)
 			assert_int_equal(bound(&s).schedules, schedules[seed]);
 			stand_up(&s);
 		}
-		assert_int_equal(rerun > PROGRAMS, i > 0);
+		assert_int_equal(rerun > FEW, i > 0);
 	}
 	strategy = &maple_strategy_rank;
 	rig_clear();
