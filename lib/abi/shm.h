@@ -21,7 +21,7 @@
 #include "policy/policy.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
-#define MAPLE_SHM_VERSION  17
+#define MAPLE_SHM_VERSION  18
 #define MAPLE_SHM_ENV	   "MAPLE_AGENT"  /* /proc/PID/fd/N of the file */
 #define MAPLE_SHM_ASAN	   "ASAN_OPTIONS" /* with --exe */
 #define MAPLE_SHM_MARK	   "MAPLE_" /* before the name of the user's own */

@@ -150,6 +150,13 @@ static uint32_t pick_first(const struct maple_policy *p, uint32_t t,
 	return first;
 }
 
+/* Whether @t, which stands at a point, goes on as an entry says. */
+static bool goes_on(struct maple_policy *p, uint32_t t)
+{
+	return !p->setup.order->made || !maple_policy_is_early(p, t) ||
+	       maple_policy_ends_early(p, t);
+}
+
 /* Who @e says; NONE: there is no entry, or who it names does not stand. */
 static uint32_t follow(struct maple_policy *p, uint32_t t,
 		       enum maple_policy_what what,
@@ -162,7 +169,7 @@ static uint32_t follow(struct maple_policy *p, uint32_t t,
 						 : MAPLE_POLICY_NONE;
 		if (next != MAPLE_POLICY_NONE &&
 		    (maple_policy_is_parked(p, next) ||
-		     (next == t && what == MAPLE_POLICY_AT))) {
+		     (next == t && what == MAPLE_POLICY_AT && goes_on(p, t)))) {
 			p->setup.counts->followed++;
 			if (p->setup.ops->follows)
 				p->setup.ops->follows(e - p->setup.list, t,

@@ -139,6 +139,11 @@ struct maple_policy_order {
 	 * they come true, and one that does not is where that policy begins.
 	 */
 	uint32_t behind;
+	/*
+	 * LIST: its entries were made, not logged. A wait that one of them ends
+	 * early ends so only if nobody is outside: a log had that asked.
+	 */
+	uint32_t made;
 	uint64_t change[MAPLE_POLICY_CHANGES];
 };
 

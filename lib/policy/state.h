@@ -142,6 +142,7 @@ void maple_policy_time_start(struct maple_policy *p);
 void maple_policy_time_announce(struct maple_policy *p, uint32_t t);
 void maple_policy_time_execute(struct maple_policy *p, uint32_t t);
 bool maple_policy_timed_out(struct maple_policy *p, uint32_t t);
+bool maple_policy_ends_early(struct maple_policy *p, uint32_t t);
 bool maple_policy_is_early(const struct maple_policy *p, uint32_t t);
 bool maple_policy_next_timeout(struct maple_policy *p, uint32_t self);
 

@@ -65,6 +65,12 @@ static bool may_hurry(struct maple_policy *p)
 	return p->outside == MAPLE_POLICY_NO;
 }
 
+/* maple_policy_ends_early - whether the wait of @t may, if somebody says so */
+bool maple_policy_ends_early(struct maple_policy *p, uint32_t t)
+{
+	return p->thread[t].op.until && may_hurry(p);
+}
+
 /* maple_policy_timed_out - whether the wait of @t may be over by itself */
 bool maple_policy_timed_out(struct maple_policy *p, uint32_t t)
 {

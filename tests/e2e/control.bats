@@ -172,6 +172,14 @@ one_seed() {
 	done
 }
 
+@test "rank ends such waits in turn: run 5 and 6, where a draw takes 15 to 60" {
+	one_seed
+	found rank 8 "$CONTROL/timed_out"
+	found rank 8 "$CONTROL/timed_lock"
+	jq -e '.findings[0].switches | test("times out early")' "$json" ||
+		fail "it is not told"
+}
+
 @test "a signal cuts a sleep short" {
 	local whose
 

@@ -152,35 +152,47 @@ static void test_whose_time_has_come_is_a_candidate(void **state)
 }
 
 /* An entry of a thread that goes on itself: its wait there is over early. */
+static const struct maple_policy_switch ends_it = {
+	.what = MAPLE_POLICY_AT,
+	.thread = 1,
+	.next = 1,
+	.site = 1,
+	.hit = 2,
+	.next_site = MAPLE_SITE_NONE,
+};
+
+/* Thread 1 does so while thread 2 has work. */
+static const struct rig_program comes_to_a_wait = {
+	.nthreads = 2,
+	.nops = { 2, 1 },
+	.op = { { { .site = 1 }, { .site = 1, .until = SECOND } },
+		{ { .site = 2 } } },
+};
+
+/* ... by the first @n entries of @list; of the rig, outside is kept. */
+static void follow(const struct rig_program *program,
+		   const struct maple_policy_switch *list, uint32_t n, bool made)
+{
+	bool outside = rig.outside;
+
+	rig_order(MAPLE_POLICY_LIST, 1)->made = made;
+	rig.outside = outside;
+	strcpy(rig.name[0].text, "0");
+	strcpy(rig.name[1].text, "0.1");
+	strcpy(rig.name[2].text, "0.2");
+	rig.setup.name = rig.name;
+	rig.setup.nnames = 3;
+	rig.setup.list = list;
+	rig.setup.nlist = n;
+	rig_run(program);
+}
+
 static void test_a_list_lets_go_early_where_it_says_so(void **state)
 {
-	const struct maple_policy_switch list = {
-		.what = MAPLE_POLICY_AT,
-		.thread = 1,
-		.next = 1,
-		.site = 1,
-		.hit = 2,
-		.next_site = MAPLE_SITE_NONE,
-	};
-	/* Thread 1 comes to a wait while thread 2 has work. */
-	const struct rig_program program = {
-		.nthreads = 2,
-		.nops = { 2, 1 },
-		.op = { { { .site = 1 }, { .site = 1, .until = SECOND } },
-			{ { .site = 2 } } },
-	};
 	const unsigned int patient[] = { 1, 2, 1 }, early[] = { 1, 1, 2 };
 
 	for (uint32_t n = 0; n < 2; n++) {
-		rig_order(MAPLE_POLICY_LIST, 1);
-		strcpy(rig.name[0].text, "0");
-		strcpy(rig.name[1].text, "0.1");
-		strcpy(rig.name[2].text, "0.2");
-		rig.setup.name = rig.name;
-		rig.setup.nnames = 3;
-		rig.setup.list = &list;
-		rig.setup.nlist = n;
-		rig_run(&program);
+		follow(&comes_to_a_wait, &ends_it, n, false);
 		assert_memory_equal(rig.step, n ? early : patient,
 				    sizeof(early));
 		assert_int_equal(rig.counts.followed, n);
@@ -194,6 +206,24 @@ static void test_a_list_lets_go_early_where_it_says_so(void **state)
 		    rig.log[i].hit == 2)
 			return;
 	fail_msg("no entry of the early wait");
+}
+
+/* Nobody has seen yet that it may: not while others are waited for. */
+static void test_a_list_that_was_made_hurries_nobody(void **state)
+{
+	const unsigned int patient[] = { 1, 2, 1 }, early[] = { 1, 1, 2 };
+
+	for (unsigned int i = 0; i < 4; i++) {
+		bool outside = i & 1, made = i & 2, holds = !(outside && made);
+
+		rig_clear();
+		rig.outside = outside;
+		follow(&comes_to_a_wait, &ends_it, 1, made);
+		assert_memory_equal(rig.step, holds ? early : patient,
+				    sizeof(early));
+		assert_int_equal(rig.counts.followed, holds);
+		assert_int_equal(rig.counts.missed, !holds);
+	}
 }
 
 static int teardown(void **state)
@@ -212,6 +242,7 @@ int main(void)
 		cmocka_unit_test(test_accesses_in_a_row_ask_rarely),
 		cmocka_unit_test(test_whose_time_has_come_is_a_candidate),
 		cmocka_unit_test(test_a_list_lets_go_early_where_it_says_so),
+		cmocka_unit_test(test_a_list_that_was_made_hurries_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, teardown);

@@ -7,13 +7,16 @@
  *
  * beside: guests
  */
+#include <errno.h>
 #include "policy_rig.h"
 #include "study_rig.h"
 #include "base/mix.h"
 #include "order/model.h"
+#include "strategy/maple/classes.h"
 #include "strategy/rank/ranking.h"
 
 #define PROGRAMS 60
+#define FEW	 10 /* ... where there are several ways */
 #define BOUND	 2
 #define MOST	 4096 /* orders of a program */
 
@@ -400,6 +403,116 @@ static void a_published_bound_is_exhausted(void **state)
 	price = EACH;
 }
 
+/* ---- Hardly any room. ---- */
+
+/* rank, with room for so few lists that most wait for their turn to be made. */
+struct narrow {
+	struct maple_profiling profiling;
+	struct maple_ranking ranking;
+};
+
+MAPLE_PROFILED(struct narrow);
+
+static uint32_t room;
+static unsigned int rerun; /* runs that were one before */
+
+static int open_narrow(const struct maple_strategy *its,
+		       struct maple_study *its_study, void **self,
+		       struct maple_error *err)
+{
+	struct narrow *s = calloc(1, sizeof(*s));
+
+	assert_non_null(s);
+	maple_profiling_init(&s->profiling, its_study, true);
+	maple_ranking_init(&s->ranking, MAPLE_RANK_NEWS, its_study->options);
+	s->ranking.lists.most = room;
+	*self = s;
+	return 0;
+}
+
+static enum maple_next next_narrow(void *self, struct maple_job *job,
+				   struct maple_error *err, int *e)
+{
+	struct narrow *s = self;
+	enum maple_next next =
+		maple_ranking_begin(&s->ranking, &s->profiling, job, err, e);
+
+	assert_true(s->ranking.lists.n <= room);
+	rerun += next == MAPLE_NEXT_RUN &&
+		 ((struct maple_rank_list *)job->aim)->again;
+	return next;
+}
+
+static int ended_narrow(void *self, struct maple_job *job,
+			const struct maple_job_end *end, struct maple_error *err)
+{
+	struct narrow *s = self;
+	int e = maple_profiling_ended(&s->profiling, job, end, err);
+
+	assert_int_equal(e, 0);
+	return maple_ranking_ended(&s->ranking, &s->profiling, job, end, err);
+}
+
+static void standing_narrow(const void *self, struct maple_standing *standing)
+{
+	const struct narrow *s = self;
+
+	maple_ranking_bound(&s->ranking, &standing->bound);
+}
+
+static void close_narrow(void *self)
+{
+	struct narrow *s = self;
+
+	maple_ranking_deinit(&s->ranking);
+	maple_profiling_deinit(&s->profiling);
+	free(s);
+}
+
+static const struct maple_strategy narrow = {
+	.name = "narrow",
+	.classes = maple_classes,
+	.open = open_narrow,
+	.next = next_narrow,
+	.event = maple_profiled_event,
+	.ended = ended_narrow,
+	.standing = standing_narrow,
+	.close = close_narrow,
+};
+
+/* None is lost: as many schedules as there are where there is room for all. */
+static void what_has_no_room_is_put_later(void **state)
+{
+	static const uint32_t rooms[] = { MAPLE_RANK_LISTS, 3, 2 };
+	static uint64_t schedules[FEW];
+	static struct orders all;
+	struct rig_program program;
+	struct seat s;
+
+	strategy = &narrow;
+	for (unsigned int i = 0; i < 3; i++) {
+		room = rooms[i];
+		rerun = 0;
+		for (unsigned int seed = 0; seed < FEW; seed++) {
+			make(&program, seed);
+			brute_force(&program, &all);
+			sit(&s, true);
+			while (ask(&s) == MAPLE_NEXT_RUN)
+				carry_out(&s, &program, 0);
+			assert_int_equal(bound(&s).unsure, 0);
+			assert_int_equal(bound(&s).dropped, 0);
+			assert_int_equal(bound(&s).orders, all.n);
+			if (!i)
+				schedules[seed] = bound(&s).schedules;
+			assert_int_equal(bound(&s).schedules, schedules[seed]);
+			stand_up(&s);
+		}
+		assert_int_equal(rerun > FEW, i > 0);
+	}
+	strategy = &maple_strategy_rank;
+	rig_clear();
+}
+
 /* Nobody knows what a run did that was not seen to its end. */
 static void loses(uint64_t lost, bool quiet)
 {
@@ -440,12 +553,12 @@ static void what_went_quiet_is_not_exhausted(void **state)
 }
 
 /* However often it comes up. */
-static void what_has_no_room_is_counted_once(void **state)
+static void what_has_too_many_turns_is_counted_once(void **state)
 {
 	struct maple_rank_turn turns[MAPLE_RANK_TURNS + 1] = { 0 };
 	struct maple_rank_list list = { .turn = turns,
 					.n = MAPLE_RANK_TURNS + 1 };
-	struct maple_rank_lists lists = { .way = MAPLE_RANK_CHESS };
+	struct maple_rank_lists lists = { .way = MAPLE_RANK_CHESS, .most = 1 };
 
 	assert_int_equal(maple_rank_put(&lists, &list), 0);
 	assert_int_equal(maple_rank_put(&lists, &list), 0);
@@ -458,6 +571,58 @@ static void what_has_no_room_is_counted_once(void **state)
 	assert_int_equal(maple_rank_put(&lists, &list), 0);
 	assert_int_equal(lists.dropped, 2);
 	maple_rank_list_free(maple_rank_pop(&lists));
+	maple_rank_lists_clear(&lists);
+}
+
+static struct maple_rank_list *put_one(struct maple_rank_lists *lists,
+				       uint32_t hit, int e)
+{
+	struct maple_rank_turn turn = { .entry.hit = hit };
+	struct maple_rank_list list = { .turn = &turn, .n = 1 };
+
+	assert_int_equal(maple_rank_put(lists, &list), e);
+	return e ? NULL : maple_rank_pop(lists);
+}
+
+/* What was put or refused once; and who waits apart, until half is free. */
+static void what_has_no_room_waits_and_comes_in_turn(void **state)
+{
+	struct maple_rank_lists lists = { .way = MAPLE_RANK_CHESS, .most = 2 };
+	struct maple_rank_list base = { 0 }, *list[3], *was;
+
+	for (uint32_t i = 0; i < 3; i++)
+		list[i] = put_one(&lists, i, 0);
+	base.youngest = true;
+	assert_int_equal(maple_rank_put(&lists, &base), 0);
+	base.youngest = false;
+	assert_int_equal(maple_rank_put(&lists, &base), 0);
+	put_one(&lists, 9, -ENOSPC);
+	put_one(&lists, 9, -ENOSPC);
+	/* That was there once. */
+	assert_int_equal(maple_rank_put(&lists, list[0]), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		maple_rank_later(&lists, list[i]);
+	was = maple_rank_pop(&lists);
+	assert_false(was->again);
+	maple_rank_list_free(was);
+	for (uint32_t i = 0; i < 2; i++) {
+		was = maple_rank_pop(&lists);
+		assert_ptr_equal(was, list[i]);
+		assert_true(was->again);
+		maple_rank_list_free(was);
+	}
+	assert_int_equal(lists.n, 1);
+	was = put_one(&lists, 9, 0);
+	assert_false(was->again);
+	maple_rank_list_free(was);
+	was = maple_rank_pop(&lists);
+	assert_ptr_equal(was, list[2]);
+	maple_rank_list_free(was);
+	was = maple_rank_pop(&lists);
+	assert_int_equal(was->turn->entry.hit, 9);
+	maple_rank_list_free(was);
+	assert_null(maple_rank_pop(&lists));
+	assert_int_equal(lists.dropped, 0);
 	maple_rank_lists_clear(&lists);
 }
 
@@ -649,7 +814,9 @@ int main(void)
 		cmocka_unit_test(what_was_lost_is_not_exhausted),
 		cmocka_unit_test(what_was_let_go_is_not_exhausted),
 		cmocka_unit_test(what_went_quiet_is_not_exhausted),
-		cmocka_unit_test(what_has_no_room_is_counted_once),
+		cmocka_unit_test(what_has_no_room_waits_and_comes_in_turn),
+		cmocka_unit_test(what_has_no_room_is_put_later),
+		cmocka_unit_test(what_has_too_many_turns_is_counted_once),
 		cmocka_unit_test(what_the_net_tells_begins_all_anew),
 		cmocka_unit_test(races_come_first),
 		cmocka_unit_test(what_is_foreseen_happens),

@@ -60,7 +60,8 @@ static bool acquired(int ret)
 			(flags) | (end ? MAPLE_AGENT_CAME                       \
 				       : PEEK(l, flags) << MAPLE_PEEK_SHIFT));  \
 		ret = call;                                                     \
-		maple_agent_after(site, MAPLE_EV_LOCK, (void *)l, 1, flags,     \
+		maple_agent_after(site, MAPLE_EV_LOCK, (void *)l, 1,            \
+				  (flags) | (end ? MAPLE_EVF_MAYWAIT : 0),      \
 				  acquired(ret));                               \
 		return ret;                                                     \
 	}

@@ -102,7 +102,7 @@ enum maple_event_flag {
 	MAPLE_EVF_ATOMIC = 4,	/* a LOCK-prefixed instruction or an XCHG */
 	MAPLE_EVF_EXACT = 8,	/* recorded after the access: order is real */
 	MAPLE_EVF_MEMFN = 16,	/* made by mem*, str* on the caller's behalf */
-	MAPLE_EVF_MAYWAIT = 32, /* the WAIT or TAKE has a timeout */
+	MAPLE_EVF_MAYWAIT = 32, /* the WAIT, TAKE or LOCK has a timeout */
 	MAPLE_EVF_PENDING =
 		64, /* set by the reader: not yet sure it happened */
 	MAPLE_EVF_MAYFAIL = 128, /* the LOCK is that of a trylock */

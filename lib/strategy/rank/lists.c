@@ -6,8 +6,9 @@
  * Where a published order is asked for a list costs what that one counts.
  *
  * What a list costs grows while it waits, so that is asked again when its turn
- * comes. When there are too many the new ones are dropped, and counted; so are
- * those of too many turns.
+ * comes. Where there is no room for more, the list whose run brought them waits
+ * apart, and is run again once there is. Lists of too many turns are dropped,
+ * and counted.
  */
 #include <assert.h>
 #include <errno.h>
@@ -19,8 +20,7 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-#define MOST	 (1u << 18) /* lists */
-#define VARIABLE 0.1	    /* what one more variable costs */
+#define VARIABLE 0.1 /* what one more variable costs */
 
 struct maple_rank_seen {
 	uint64_t number; /* the key */
@@ -45,6 +45,14 @@ uint32_t *maple_rank_count(struct maple_rank_seen **set, uint64_t number)
 		return &it->count;
 	free(it);
 	return NULL;
+}
+
+static bool is_counted(const struct maple_rank_seen *set, uint64_t number)
+{
+	const struct maple_rank_seen *it;
+
+	HASH_FIND(hh, set, &number, sizeof(number), it);
+	return it && it->count;
 }
 
 /* maple_rank_numbers - how many there are */
@@ -243,18 +251,27 @@ static void rise(struct maple_rank_lists *l)
 		swap(l, at, (at - 1) / 2);
 }
 
-/* maple_rank_put - a copy of @list, unless it was there once; -ENOMEM, or 0 */
+/*
+ * maple_rank_put - a copy of @list, unless it was there once; -ENOSPC: it may
+ * be put later, -ENOMEM, or 0
+ */
 int maple_rank_put(struct maple_rank_lists *lists,
 		   const struct maple_rank_list *list)
 {
-	uint32_t *seen = maple_rank_count(&lists->lists, name_of(list));
+	uint64_t name = name_of(list);
+	bool fits = list->n <= MAPLE_RANK_TURNS;
 	struct maple_rank_list *copy;
+	uint32_t *seen;
 
+	if (is_counted(lists->lists, name))
+		return 0;
+	if (fits && lists->n >= lists->most)
+		return -ENOSPC;
+	seen = maple_rank_count(&lists->lists, name);
 	if (!seen)
 		return -ENOMEM;
-	if ((*seen)++)
-		return 0;
-	if (lists->n == MOST || list->n > MAPLE_RANK_TURNS) {
+	++*seen;
+	if (!fits) {
 		lists->dropped++;
 		return 0;
 	}
@@ -271,10 +288,32 @@ int maple_rank_put(struct maple_rank_lists *lists,
 	copy->number = lists->put++;
 	if (copy->from)
 		copy->from->refs++;
-	assert(lists->n < MOST);
+	assert(lists->n < lists->most);
 	lists->heap[lists->n++] = copy;
 	rise(lists);
 	return 0;
+}
+
+/* maple_rank_later - @list, which is taken over, is run again once there is room */
+void maple_rank_later(struct maple_rank_lists *lists,
+		      struct maple_rank_list *list)
+{
+	/* It did what it does: nothing is to be foreseen. */
+	maple_rank_trace_put(list->from);
+	list->from = NULL;
+	list->again = true;
+	list->next = NULL;
+	*(lists->later ? &lists->last->next : &lists->later) = list;
+	lists->last = list;
+}
+
+static struct maple_rank_list *pop_again(struct maple_rank_lists *lists)
+{
+	struct maple_rank_list *list = lists->later;
+
+	lists->later = list->next;
+	assert(list->again && (lists->later || lists->last == list));
+	return list;
 }
 
 /* maple_rank_pop - the next one, which is the caller's; NULL: none is left */
@@ -283,6 +322,9 @@ struct maple_rank_list *maple_rank_pop(struct maple_rank_lists *lists)
 	struct maple_rank_list *list;
 	double key;
 
+	/* Each is run for as many as there is room for then. */
+	if (lists->later && lists->n <= lists->most / 2)
+		return pop_again(lists);
 	while (lists->n) {
 		list = lists->heap[0];
 		key = key_of(lists, list);
@@ -337,8 +379,11 @@ void maple_rank_lists_clear(struct maple_rank_lists *lists)
 {
 	for (uint32_t i = 0; i < lists->n; i++)
 		maple_rank_list_free(lists->heap[i]);
+	while (lists->later)
+		maple_rank_list_free(pop_again(lists));
 	free(lists->heap);
 	maple_rank_forget(&lists->lists);
 	maple_rank_forget(&lists->tries);
-	*lists = (struct maple_rank_lists){ .way = lists->way };
+	*lists = (struct maple_rank_lists){ .way = lists->way,
+					    .most = lists->most };
 }

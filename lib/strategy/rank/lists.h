@@ -13,6 +13,7 @@
 #include "../../policy/policy.h"
 
 #define MAPLE_RANK_TURNS (2 * MAPLE_TURNS_MAX) /* of a list, free ones too */
+#define MAPLE_RANK_LISTS (1u << 18)	       /* that wait at a time */
 
 /* Which list comes first, and what counts as a preemption. */
 enum maple_rank_way {
@@ -55,6 +56,8 @@ struct maple_rank_list {
 	double key;		       /* when it was put, or asked for, last */
 	uint64_t number;	       /* in the order in which they were put */
 	struct maple_rank_trace *from; /* may be NULL: nothing is foreseen */
+	bool again; /* it was run: there was no room for all that it brought */
+	struct maple_rank_list *next; /* of those that wait to be run again */
 };
 
 struct maple_rank_seen;
@@ -63,7 +66,9 @@ struct maple_rank_lists {
 	enum maple_rank_way way;
 	struct maple_rank_list **heap;
 	uint32_t n, room;
-	uint64_t put, dropped;	       /* dropped: no room was left */
+	uint32_t most; /* that wait at a time: both bases at least */
+	struct maple_rank_list *later, *last; /* run again, in this order */
+	uint64_t put, dropped;	       /* dropped: those of too many turns */
 	struct maple_rank_seen *lists; /* that were put once */
 	struct maple_rank_seen *tries; /* runs, by what lists have of pairs */
 };
@@ -75,6 +80,8 @@ uint64_t maple_rank_variables(const struct maple_rank_list *list);
 int maple_rank_put(struct maple_rank_lists *lists,
 		   const struct maple_rank_list *list);
 struct maple_rank_list *maple_rank_pop(struct maple_rank_lists *lists);
+void maple_rank_later(struct maple_rank_lists *lists,
+		      struct maple_rank_list *list);
 int maple_rank_tried(struct maple_rank_lists *lists,
 		     const struct maple_rank_list *list);
 void maple_rank_list_free(struct maple_rank_list *list);

@@ -31,6 +31,7 @@ struct expanding {
 	struct maple_rank_seen *pairs;	  /* of this run, and */
 	struct maple_rank_seen *accesses; /* VARIABLES: by variable */
 	uint64_t *variable;		  /* by event of the model: its name */
+	bool full;			  /* there is no room for all of them */
 	int error;
 };
 
@@ -46,7 +47,8 @@ void maple_ranking_init(struct maple_ranking *s, enum maple_rank_way way,
 
 	*s = (struct maple_ranking){ .bounds = o->bounds,
 				     .exhausts = o->exhaust,
-				     .lists.way = way };
+				     .lists.way = way,
+				     .lists.most = MAPLE_RANK_LISTS };
 	s->everywhere = !ours;
 	s->how = (struct maple_controlled){
 		.keeps = true,
@@ -110,6 +112,7 @@ static bool is_known(struct maple_ranking *s, const struct maple_rank_list *list
 
 	if (!list->from || s->everywhere)
 		return false;
+	assert(!list->again);
 	order = malloc((list->from->n + 1u) * sizeof(*order));
 	by_run(list, entry);
 	if (order && maple_order_foresee(list->from->model, entry, list->n,
@@ -134,7 +137,7 @@ static int follow(struct maple_ranking *s, struct maple_profiling *p,
 
 	for (unsigned int i = 0; i < list->n; i++)
 		entry[i] = list->turn[i].entry;
-	if (maple_rank_tried(&s->lists, list) ||
+	if ((!list->again && maple_rank_tried(&s->lists, list)) ||
 	    maple_switches_copy(&made, &from)) {
 		maple_rank_list_free(list);
 		return no_memory(err);
@@ -146,6 +149,7 @@ static int follow(struct maple_ranking *s, struct maple_profiling *p,
 	job->policy.seed = 1;
 	job->policy.base = list->youngest ? MAPLE_POLICY_YOUNGEST
 					  : MAPLE_POLICY_OLDEST;
+	job->policy.made = true;
 	return e;
 }
 
@@ -219,7 +223,7 @@ enum maple_next maple_ranking_begin(struct maple_ranking *s,
 	if (!list)
 		return MAPLE_NEXT_DONE;
 	s->underway++;
-	s->schedules += s->everywhere;
+	s->schedules += s->everywhere && !list->again;
 	*e = follow(s, p, job, list, err);
 	return MAPLE_NEXT_RUN;
 }
@@ -329,14 +333,37 @@ static bool place(const struct expanding *x, const struct maple_order_turn *turn
 	return true;
 }
 
+/* @list, whose last turn is new, unless it is beyond bounds; false: no more */
+static bool put(struct expanding *x, struct maple_rank_list *list, bool foreseen)
+{
+	struct maple_ranking *s = x->s;
+	uint64_t pair = list->turn[list->n - 1].pair;
+	uint32_t *often;
+
+	if (!maple_rank_allows(s->lists.way, &s->bounds, list))
+		return true;
+	if (pair) {
+		often = maple_rank_count(&x->pairs, pair);
+		if (!often || (*often)++ >= OFTEN)
+			return often || !(x->error = -ENOMEM);
+	}
+	list->from = foreseen && x->trace->n <= FORESEEN && s->alive <= KEPT
+			     ? x->trace
+			     : NULL;
+	x->error = maple_rank_put(&s->lists, list);
+	x->full = x->error == -ENOSPC;
+	if (x->full)
+		x->error = 0;
+	return !x->error && !x->full;
+}
+
 static bool on_turn(void *ctx, const struct maple_order_turn *turn)
 {
 	struct expanding *x = ctx;
-	struct maple_ranking *s = x->s;
 	struct maple_rank_turn turns[MAPLE_RANK_TURNS + 1];
 	struct maple_rank_list list = { .turn = turns,
 					.youngest = x->list->youngest };
-	uint32_t choice = x->choices.last[turn->at], over = turn->over, *often;
+	uint32_t choice = x->choices.last[turn->at], over = turn->over;
 	/* Where the base chose somebody else, its thread could not go on. */
 	bool free = choice != MAPLE_ORDER_NONE;
 	struct maple_rank_turn *last;
@@ -363,17 +390,69 @@ static bool on_turn(void *ctx, const struct maple_order_turn *turn)
 	last->free = free;
 	tell_variable(x, turn->at, last);
 	list.n++;
-	if (!maple_rank_allows(s->lists.way, &s->bounds, &list))
-		return true;
-	if (last->pair) {
-		often = maple_rank_count(&x->pairs, last->pair);
-		if (!often || (*often)++ >= OFTEN)
-			return often || !(x->error = -ENOMEM);
+	return put(x, &list, true);
+}
+
+/* The choice of the run that handed over while the wait of @e lasted, or NONE. */
+static uint32_t waited(const struct expanding *x, const struct maple_event *e)
+{
+	/* Of a condition's wait the second point is where the thread waits. */
+	uint32_t hit = e->aux + (e->kind == MAPLE_EV_WAIT);
+
+	for (uint32_t k = 0; k < x->run->ndecided; k++) {
+		const struct maple_policy_switch *had = &x->run->decided[k];
+
+		if (had->what == MAPLE_POLICY_AT && had->thread == e->thread &&
+		    had->site == e->site && had->hit == hit)
+			return had->next == e->thread ? MAPLE_ORDER_NONE : k;
 	}
-	list.from = x->trace->n <= FORESEEN && s->alive <= KEPT ? x->trace
-								: NULL;
-	x->error = maple_rank_put(&s->lists, &list);
-	return !x->error;
+	return MAPLE_ORDER_NONE;
+}
+
+/* The same up to the wait at event @at of the model, which ends early then. */
+static bool end_early(struct expanding *x, uint32_t at)
+{
+	struct maple_rank_turn turns[MAPLE_RANK_TURNS + 1];
+	struct maple_rank_list list = { .turn = turns,
+					.youngest = x->list->youngest };
+	const struct maple_event *e = event_of(x, at);
+	uint32_t choice = waited(x, e);
+	struct maple_rank_turn *last;
+
+	if (choice == MAPLE_ORDER_NONE || e->thread >= x->trace->nthreads)
+		return true;
+	for (unsigned int i = 0; i < x->list->n; i++)
+		if (x->came[i] < choice)
+			turns[list.n++] = x->list->turn[i];
+	last = &turns[list.n++];
+	*last = (struct maple_rank_turn){
+		.entry = x->run->decided[choice],
+		.pair = maple_mix((uint64_t)e->site << 8 | e->kind,
+				  MAPLE_EVF_TIMEOUT) |
+			1,
+		.variable = x->variable[at],
+		.over = 1,
+	};
+	last->entry.thread = (uint16_t)x->trace->name[e->thread];
+	last->entry.next = last->entry.thread;
+	last->entry.next_site = MAPLE_SITE_NONE;
+	last->entry.next_hit = 0;
+	return put(x, &list, false);
+}
+
+/*
+ * A wait with a timeout may end by itself while what it waits for has not come.
+ * The schedules of a bound have none of these.
+ */
+static void end_waits(struct expanding *x)
+{
+	bool more = !x->s->everywhere && !x->s->exhausts;
+
+	for (uint32_t i = 0; i < x->trace->n && more && !x->error && !x->full;
+	     i++)
+		if (event_of(x, i)->flags & MAPLE_EVF_MAYWAIT &&
+		    event_of(x, i)->kind != MAPLE_EV_WAKE)
+			more = end_early(x, i);
 }
 
 /* Which of its turns came true, and where. */
@@ -453,11 +532,13 @@ static bool goes_on(struct expanding *x)
 	bool all = x->s->everywhere &&
 		   (x->s->exhausts || x->s->lists.way != MAPLE_RANK_VARIABLES);
 
-	return is_new(x) || (all && !x->error);
+	return is_new(x) || ((all || x->list->again) && !x->error);
 }
 
+/* @full: there was no room for all that it brings */
 static int expand(struct maple_ranking *s, const struct maple_rank_list *list,
-		  const struct maple_kept *kept, const struct maple_run *run)
+		  const struct maple_kept *kept, const struct maple_run *run,
+		  bool *full)
 {
 	struct expanding x = { .s = s, .kept = kept, .list = list, .run = run };
 
@@ -478,12 +559,14 @@ static int expand(struct maple_ranking *s, const struct maple_rank_list *list,
 			x.error = (s->everywhere ? maple_order_everywhere
 						 : maple_order_races)(
 				x.trace->model, on_turn, &x);
+		end_waits(&x);
 		maple_order_choices_deinit(&x.choices);
 	}
 	maple_rank_forget(&x.pairs);
 	maple_rank_forget(&x.accesses);
 	free(x.variable);
 	maple_rank_trace_put(x.trace);
+	*full = x.full;
 	return x.error;
 }
 
@@ -493,6 +576,7 @@ int maple_ranking_ended(struct maple_ranking *s,
 {
 	struct maple_rank_list *list = job->aim;
 	const struct maple_run *run = end->run;
+	bool full = false;
 	int e = 0;
 
 	assert(s->underway && list);
@@ -501,9 +585,12 @@ int maple_ranking_ended(struct maple_ranking *s,
 	if (end->absent || run->lost || run->released || run->counts.over ||
 	    run->counts.uncounted || !p->kept.n || p->kept.cut)
 		s->unsure++;
-	else if (expand(s, list, &p->kept, run))
+	else if (expand(s, list, &p->kept, run, &full))
 		e = no_memory(err);
-	maple_rank_list_free(list);
+	if (full)
+		maple_rank_later(&s->lists, list);
+	else
+		maple_rank_list_free(list);
 	return e;
 }
 
