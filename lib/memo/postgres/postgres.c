@@ -234,6 +234,8 @@ static void close_it(struct maple_memo *memo)
 			maple_pg_call(c, &call, NULL, NULL);
 		c->pq->PQfinish(c->conn);
 	}
+	if (c->asked)
+		c->pq->PQfinish(c->asked);
 	maple_pg_forget(c);
 	drop_query(c->sign);
 	drop_query(c->marks);
@@ -324,6 +326,16 @@ static int settled(struct maple_memo *memo, const struct maple_origin *origin,
 	return ret;
 }
 
+static void adopt(struct maple_memo *memo, const struct maple_memo *from,
+		  const struct maple_memo *former)
+{
+	struct maple_pg *c = pg_of(from);
+
+	c->memo = memo;
+	c->stop = pg_of(former)->stop;
+	c->ctx = pg_of(former)->ctx;
+}
+
 /* ---- what mapled wants, whose memo is a file ---- */
 
 static int limit(struct maple_memo *memo, uint64_t bytes,
@@ -382,6 +394,8 @@ const struct maple_driver maple_postgres = {
 	.origin = origin_of,
 	.part = part,
 	.settled = settled,
+	.there = maple_pg_there,
+	.adopt = adopt,
 	.limit = limit,
 	.room = limit,
 	.watch = watch,
