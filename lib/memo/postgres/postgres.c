@@ -127,12 +127,17 @@ static int look(struct maple_pg *c, int64_t *version, struct maple_error *err)
 	return ret;
 }
 
-/* Others may do the same: whoever is second finds it done. */
+/*
+ * Others may do the same: whoever is second finds it done. Where a hundred begin
+ * at once the last one waits for all others, longer than for any lock later.
+ */
 static int migrate(struct maple_memo *memo, struct maple_error *err)
 {
 	struct maple_pg *c = pg_of(memo);
 	struct maple_pg_call call = {
-		.sql = "BEGIN; SELECT pg_advisory_xact_lock(1835102316)"
+		.sql = "BEGIN; SET LOCAL lock_timeout = '300s';"
+		       "SELECT pg_advisory_xact_lock(1835102316);"
+		       "SET LOCAL lock_timeout = '30s'"
 	};
 	char sql[64];
 	int64_t version;

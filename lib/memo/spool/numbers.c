@@ -53,8 +53,8 @@ int maple_numbers_tell(struct maple_numbers *t, int64_t *number)
 	return add(t, *number, row);
 }
 
-int maple_numbers_move(struct maple_numbers *t, const struct maple_number *moved,
-		       size_t n)
+int maple_numbers_move(struct maple_numbers *t,
+		       const struct maple_number *moved, size_t n)
 {
 	size_t were = t->n;
 	int ret = 0;

@@ -275,7 +275,7 @@ static int find_goals(struct returning *r)
 		bool new = !n || r->goals[r->ngoals - 1].from != id;
 
 		ret = 0;
-		if (new && n == CHUNK) {
+		if (new &&n == CHUNK) {
 			ret = ask_goals(r, lessons, n);
 			n = 0;
 		}
@@ -331,9 +331,9 @@ static int begin_again(struct returning *r, struct maple_query *q)
 			       from, maple_sql_text_of(q, 1), "-", &there);
 	if (!ret && there)
 		ret = maple_sql_tell(r->server, MAPLE_SQL_RUN_BEGIN_AS, r->err,
-				     "isisiuui", r->campaign, run.kind, run.goal,
-				     run.plan, (int64_t)run.seed, run.attempt,
-				     (unsigned int)run.flip, from);
+				     "isisiuui", r->campaign, run.kind,
+				     run.goal, run.plan, (int64_t)run.seed,
+				     run.attempt, (unsigned int)run.flip, from);
 	else if (!ret)
 		ret = maple_memo_run_begin(r->server, r->campaign, &run, &to,
 					   r->err);
