@@ -201,6 +201,9 @@ int maple_campaign_claim(struct maple_campaign *c,
 	size_t i;
 	int e;
 
+	/* By now, perhaps: the server may be lost, and come back. */
+	for (i = 0; i < n && !maple_memo_shares(c->memo); i++)
+		goals[i]->taken = goals[i]->claimed = false;
 	if (!maple_memo_shares(c->memo))
 		return 0;
 	assert(c->memo_program && n <= sizeof(claims) / sizeof(*claims));

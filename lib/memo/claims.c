@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "memo/mirror.h"
+#include "memo/spool/mirror.h"
 #include "memo/sql.h"
 
 #define DIGITS 21 /* of a number, with what stands before it */
@@ -25,20 +25,23 @@ static int look(struct maple_memo *memo, int64_t program,
 	struct maple_memo_state *states = calloc(n, sizeof(*states));
 	char *list = calloc(n + 1, DIGITS);
 	size_t at = 0, ours = 0;
+	int64_t last = 0;
 	int ret = 0;
 
 	if (!states || !list)
 		ret = maple_error_set(err, ENOMEM, "out of memory");
-	for (size_t i = 0; i < n && !ret; i++)
-		if (!claims[i].taken)
-			at += (size_t)sprintf(list + at, "%c%" PRId64,
-					      ours++ ? ',' : '[',
-					      claims[i].goal);
+	for (size_t i = 0; i < n && !ret; i++) {
+		if (claims[i].taken)
+			continue;
+		last = claims[i].goal;
+		at += (size_t)sprintf(list + at, "%c%" PRId64,
+				      ours++ ? ',' : '[',
+				      maple_numbers_now(&memo->goals, last));
+	}
 	if (!ret && ours) {
 		sprintf(list + at, "]");
-		ret = ours == 1 ? maple_memo_state(memo, program,
-						   strtoll(list + 1, NULL, 10),
-						   states, err)
+		ret = ours == 1 ? maple_memo_state(memo, program, last, states,
+						   err)
 				: maple_marks_states(memo, program, list,
 						     states, ours, err);
 	}
@@ -65,7 +68,7 @@ int maple_memo_claim(struct maple_memo *memo, int64_t program,
 
 	assert(maple_memo_shares(memo) && !memo->driver->in_transaction(memo));
 	for (size_t i = 0; i < n; i++)
-		goals[i] = claims[i].goal;
+		goals[i] = maple_numbers_now(&memo->goals, claims[i].goal);
 	ret = n ? memo->driver->claim(memo, program, goals, n, taken, err) : 0;
 	if (maple_mirror_leaves(memo, ret)) {
 		/* Nobody else is seen from here. */
@@ -82,9 +85,13 @@ int maple_memo_claim(struct maple_memo *memo, int64_t program,
 int maple_memo_release(struct maple_memo *memo, int64_t program,
 		       const int64_t *goals, size_t n, struct maple_error *err)
 {
+	int64_t rows[n + 1];
+
 	/* Whoever has left the server has no claims there. */
 	if (maple_mirror_is_left(memo))
 		return 0;
 	assert(maple_memo_shares(memo) && !memo->driver->in_transaction(memo));
-	return n ? memo->driver->release(memo, program, goals, n, err) : 0;
+	for (size_t i = 0; i < n; i++)
+		rows[i] = maple_numbers_now(&memo->goals, goals[i]);
+	return n ? memo->driver->release(memo, program, rows, n, err) : 0;
 }

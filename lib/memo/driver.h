@@ -149,7 +149,10 @@ struct maple_driver {
 	 * origin - what this connection is to its server; part - it is given
 	 * up, and frees nothing but what the server has for it; settled - at
 	 * another one, whether the last transaction of @origin was done: it
-	 * is over by then. NULL: no server.
+	 * is over by then; there - of one that has parted, without waiting:
+	 * 1 the server answers, -ENOTCONN not, 0 it is not known yet, and to
+	 * be asked again; adopt - the connection of @from is @memo's, and does
+	 * as that of @former was told. NULL: no server.
 	 */
 	int (*origin)(struct maple_memo *memo, struct maple_origin *origin,
 		      struct maple_error *err);
@@ -157,6 +160,9 @@ struct maple_driver {
 	int (*settled)(struct maple_memo *memo,
 		       const struct maple_origin *origin, bool *done,
 		       struct maple_error *err);
+	int (*there)(struct maple_memo *memo);
+	void (*adopt)(struct maple_memo *memo, const struct maple_memo *from,
+		      const struct maple_memo *former);
 
 	/* See maple_memo_limit() and those that follow it. */
 	int (*limit)(struct maple_memo *memo, uint64_t bytes,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
-#include "memo/mirror.h"
+#include "memo/spool/mirror.h"
 #include "memo/sql.h"
 #include "memo/store.h"
 
@@ -119,13 +119,17 @@ int maple_memo_goal(struct maple_memo *memo,
 				    MAPLE_SQL_GOAL_ADD, goal, err, "isss",
 				    row.class, row.kinds, row.sites,
 				    row.contexts);
+	if (!ret && maple_numbers_tell(&memo->goals, goal))
+		ret = maple_error_set(err, ENOMEM, "out of memory");
 	return maple_sql_leave(memo, ours, ret, err);
 }
 
 int maple_store_mark(struct maple_memo *memo, int64_t program, int64_t goal,
 		     enum maple_memo_mark mark, struct maple_error *err)
 {
-	return maple_sql_mark(memo, program, goal, (unsigned int)mark, err);
+	return maple_sql_mark(memo, program,
+			      maple_numbers_now(&memo->goals, goal),
+			      (unsigned int)mark, err);
 }
 
 static void read_state(struct maple_query *row, struct maple_memo_state *state)
@@ -143,7 +147,7 @@ int maple_memo_state(struct maple_memo *memo, int64_t program, int64_t goal,
 {
 	struct maple_query *statement;
 	int ret = maple_sql_ask(memo, MAPLE_SQL_STATE, &statement, err, "ii",
-				program, goal);
+				program, maple_numbers_now(&memo->goals, goal));
 
 	if (ret < 0)
 		return ret;
@@ -189,8 +193,9 @@ static int ask_states(struct maple_memo *memo, int64_t program,
 	states = calloc(n, sizeof(*states));
 	list = calloc(n + 1, DIGITS);
 	for (size_t i = 0; i < n && list; i++)
-		at += (size_t)sprintf(list + at, "%c%" PRId64, i ? ',' : '[',
-				      lessons[i].goal);
+		at += (size_t)sprintf(
+			list + at, "%c%" PRId64, i ? ',' : '[',
+			maple_numbers_now(&memo->goals, lessons[i].goal));
 	if (states && list) {
 		strcpy(list + at, "]");
 		ret = maple_marks_states(memo, program, list, states, n, err);

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "memo/mirror.h"
+#include "memo/spool/mirror.h"
 #include "memo/sql.h"
 #include "memo/store.h"
 
@@ -80,6 +80,8 @@ void maple_memo_close(struct maple_memo *memo)
 	if (memo->db)
 		memo->driver->close(memo);
 	maple_mirror_close(memo->mirror);
+	maple_numbers_deinit(&memo->goals);
+	maple_numbers_deinit(&memo->runs);
 	free(memo->path);
 	free(memo);
 }

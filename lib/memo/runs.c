@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include "base/array.h"
 #include "memo/machine.h"
+#include "memo/spool/mirror.h"
 #include "memo/sql.h"
 #include "memo/store.h"
 #include "base/bytes.h"
@@ -48,9 +49,13 @@ int maple_store_campaign_begin(struct maple_memo *memo,
 	char *argv = encode_argv(campaign->argv);
 	struct maple_machine machine;
 	char uid[UID_SIZE];
-	int ret;
+	int ret = maple_return_try(memo, true, err);
 
 	maple_machine_describe(&machine);
+	if (ret) {
+		free(argv);
+		return ret;
+	}
 	if (!argv)
 		return maple_error_set(err, ENOMEM, "out of memory");
 	if (!campaign->name && make_uid(uid)) {
@@ -104,17 +109,23 @@ int maple_store_run_begin(struct maple_memo *memo, int64_t campaign,
 			  const struct maple_memo_run *start, int64_t *run,
 			  struct maple_error *err)
 {
+	int64_t goal = maple_numbers_now(&memo->goals, start->goal);
+	int ret;
+
 	*run = memo->driver->run_number ? memo->driver->run_number(memo) : 0;
 	if (*run)
-		return maple_sql_run(memo, MAPLE_SQL_RUN_BEGIN_AS, err,
-				     "isisiuui", campaign, start->kind,
-				     start->goal, start->plan,
-				     (int64_t)start->seed, start->attempt,
-				     (unsigned int)start->flip, *run);
-	return maple_sql_find(memo, MAPLE_SQL_RUN_BEGIN, run, err, "isisiuu",
-			      campaign, start->kind, start->goal, start->plan,
-			      (int64_t)start->seed, start->attempt,
-			      (unsigned int)start->flip);
+		ret = maple_sql_run(
+			memo, MAPLE_SQL_RUN_BEGIN_AS, err, "isisiuui", campaign,
+			start->kind, goal, start->plan, (int64_t)start->seed,
+			start->attempt, (unsigned int)start->flip, *run);
+	else
+		ret = maple_sql_find(memo, MAPLE_SQL_RUN_BEGIN, run, err,
+				     "isisiuu", campaign, start->kind, goal,
+				     start->plan, (int64_t)start->seed,
+				     start->attempt, (unsigned int)start->flip);
+	if (!ret && maple_numbers_tell(&memo->runs, run))
+		ret = maple_error_set(err, ENOMEM, "out of memory");
+	return ret;
 }
 
 const char *maple_memo_reason_name(enum maple_memo_reason reason)
@@ -142,7 +153,8 @@ int maple_store_run_end(struct maple_memo *memo, int64_t run,
 					 : NULL;
 
 	return maple_sql_run(
-		memo, MAPLE_SQL_RUN_END, err, "isiidduuusuu", run, end->verdict,
+		memo, MAPLE_SQL_RUN_END, err, "isiidduuusuu",
+		maple_numbers_now(&memo->runs, run), end->verdict,
 		(int64_t)end->signo, (int64_t)end->status, end->seconds,
 		end->cpu_seconds, (unsigned int)end->delivered,
 		(unsigned int)end->exposed, (unsigned int)end->claimed, reason,
@@ -173,7 +185,8 @@ int maple_store_sample(struct maple_memo *memo, int64_t run,
 		ret = maple_marks_class(memo, c->name, &rows[i].class, err);
 	}
 	if (!ret && coverage->nclasses)
-		ret = maple_sql_sample(memo, run, rows, coverage->nclasses, err);
+		ret = maple_sql_sample(memo, maple_numbers_now(&memo->runs, run),
+				       rows, coverage->nclasses, err);
 	return maple_sql_leave(memo, ours, ret, err);
 }
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "memo/mirror.h"
+#include "memo/spool/mirror.h"
 #include "memo/sql.h"
 
 /* maple_sql_damaged - -EBADMSG, and that what was read makes no sense */
@@ -230,9 +230,9 @@ int maple_sql_run(struct maple_memo *memo, enum maple_statement which,
 	return ret;
 }
 
-/* The mirror hears of what was done by other words than those of @which. */
-static int tell(struct maple_memo *memo, enum maple_statement which,
-		struct maple_error *err, const char *types, ...)
+/* maple_sql_tell - the mirror hears of what was done by other words than @which */
+int maple_sql_tell(struct maple_memo *memo, enum maple_statement which,
+		   struct maple_error *err, const char *types, ...)
 {
 	va_list ap;
 	int ret;
@@ -256,7 +256,8 @@ int maple_sql_mark(struct maple_memo *memo, int64_t program, int64_t goal,
 				     goal, mark);
 	ret = memo->driver->mark(memo, program, goal, mark, err);
 	return ret ? ret
-		   : tell(memo, MAPLE_SQL_MARK, err, "iiu", program, goal, mark);
+		   : maple_sql_tell(memo, MAPLE_SQL_MARK, err, "iiu", program,
+				    goal, mark);
 }
 
 /* maple_sql_sample - @rows of @run, within a transaction */
@@ -274,7 +275,7 @@ int maple_sql_sample(struct maple_memo *memo, int64_t run,
 	for (size_t i = 0; i < n && !ret; i++) {
 		const struct maple_sample_row *r = &rows[i];
 
-		ret = (at_once ? tell : maple_sql_run)(
+		ret = (at_once ? maple_sql_tell : maple_sql_run)(
 			memo, MAPLE_SQL_SAMPLE, err, "iiiiiii", run, r->class,
 			r->predicted, r->exposed, r->failed, r->left, r->barred);
 	}
@@ -383,8 +384,10 @@ int maple_sql_row(struct maple_memo *memo, enum maple_statement find,
 int maple_sql_begin(struct maple_memo *memo, enum maple_begin how,
 		    struct maple_error *err)
 {
-	int ret = memo->driver->begin(memo, how, err);
+	int ret = maple_return_try(memo, false, err);
 
+	if (!ret)
+		ret = memo->driver->begin(memo, how, err);
 	if (!maple_mirror_leaves(memo, ret))
 		return ret;
 	ret = maple_mirror_leave(memo, err);

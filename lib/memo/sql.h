@@ -10,6 +10,7 @@
 #include <sys/types.h>
 #include <maple/memo.h>
 #include "memo/driver.h"
+#include "memo/spool/numbers.h"
 
 /* Every statement that is prepared; the texts stand in statements.c. */
 enum maple_statement {
@@ -99,7 +100,8 @@ struct maple_memo {
 	char *path;
 	uid_t owner;				      /* of the file */
 	struct maple_query *statement[MAPLE_SQL_MAX]; /* NULL: never used */
-	struct maple_mirror *mirror; /* beside a server; NULL: none */
+	struct maple_mirror *mirror;	  /* beside a server; NULL: none */
+	struct maple_numbers goals, runs; /* that callers have */
 };
 
 extern const char *const maple_sql_text[MAPLE_SQL_MAX];
@@ -140,6 +142,8 @@ int maple_sql_number_of(struct maple_memo *memo, enum maple_statement which,
 int maple_sql_row(struct maple_memo *memo, enum maple_statement find,
 		  const char *find_types, enum maple_statement add, int64_t *id,
 		  struct maple_error *err, const char *types, ...);
+int maple_sql_tell(struct maple_memo *memo, enum maple_statement which,
+		   struct maple_error *err, const char *types, ...);
 int maple_sql_begin(struct maple_memo *memo, enum maple_begin how,
 		    struct maple_error *err);
 int maple_sql_commit(struct maple_memo *memo, struct maple_error *err);

@@ -42,7 +42,7 @@
 #define PROBES	 400u  /* more of them, for news */
 #define TOGETHER 8u    /* candidates that are claimed for a run */
 #define EXPOSES	 4u    /* one in so many candidates that are tried */
-#define WARM	 4.0  /* seconds that are not counted: statements are planned */
+#define WARM	 2.0  /* seconds that are not counted: statements are planned */
 #define ASK	 0.01 /* seconds between two questions for news */
 
 struct samples {

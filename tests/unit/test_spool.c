@@ -2,9 +2,12 @@
 /*
  * Spools: what is written while a memo's server is lost, in the midst of a
  * transaction, at its end, or because its disk is full; and that all of it is
- * there once it was delivered, once, however often that is tried.
+ * there once it was delivered, once, however often that is tried. And a server
+ * that comes back while the campaign goes on: it is the memo again, and what
+ * the campaign knows by number is what it was.
  *
- * It forces no orders, and waits for the server until that has done it.
+ * The server goes and comes back 4 times, with MAPLE_FULL=1 20. It forces no
+ * orders, and waits for the server until that has done it.
  * beside: guests
  */
 #include <errno.h>
@@ -13,6 +16,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "memo/spool/numbers.h"
 #include "memo/sql.h"
 #include "memo_rig.h"
 
@@ -57,7 +61,6 @@ static char noticed[1024];
 
 static void on_notice(void *ctx, const char *text)
 {
-	assert_string_equal(noticed, "");
 	snprintf(noticed, sizeof(noticed), "%s", text);
 }
 
@@ -398,6 +401,198 @@ static void a_full_disk_is_said_and_goes_on_locally(void **state)
 	assert_int_equal(count(f, "SELECT count(*) FROM runs"), 2);
 }
 
+/* ---- a server that comes back ---- */
+
+static int waits_for_it(void *ctx)
+{
+	return 0;
+}
+
+/* The server has been started. */
+static void comes_back(struct fixture *f)
+{
+	/* As a campaign does, it says something now and then. */
+	for (int i = 0; i < 1200 && maple_memo_spooled(f->memo); i++) {
+		struct timespec pause = { .tv_nsec = 50000000 };
+
+		nanosleep(&pause, NULL);
+		OK(maple_memo_begin(f->memo, &err));
+		OK(maple_memo_commit(f->memo, &err));
+	}
+	assert_null(maple_memo_spooled(f->memo));
+	assert_non_null(strstr(noticed, "the server is there again"));
+	assert_true(maple_memo_shares(f->memo));
+	maple_memo_watch(f->memo, waits_for_it, NULL);
+}
+
+/* What others have made meanwhile takes the numbers that were given here. */
+static void others_write(struct fixture *f)
+{
+	struct maple_memo_run start_of = { "profile", 0, NULL, 7, 1, false };
+	struct fixture other = { 0 };
+	int64_t run;
+
+	OK(maple_memo_open(f->path, 0, &other.memo, &err));
+	other.campaign = begin_campaign(other.memo, NULL);
+	OK(maple_memo_program(other.memo, other.campaign, "aa", "/bin/p",
+			      &other.program, &err));
+	for (uint64_t site = 100; site < 110; site++) {
+		learn(&other, site, ATTEMPT);
+		OK(maple_memo_run_begin(other.memo, other.campaign, &start_of,
+					&run, &err));
+	}
+	maple_memo_close(other.memo);
+}
+
+static int64_t number_of(struct fixture *f, uint64_t site)
+{
+	struct maple_memo_lesson lesson = lesson_of(site, 0);
+
+	OK(maple_memo_learn(f->memo, f->program, &lesson, 1, &err));
+	return lesson.goal;
+}
+
+static struct maple_memo_state state_of(struct fixture *f, int64_t goal)
+{
+	struct maple_memo_state state;
+
+	OK(maple_memo_state(f->memo, f->program, goal, &state, &err));
+	return state;
+}
+
+static void a_server_that_comes_back_is_the_memo_again(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo_claim claim;
+	int64_t old, new, run, later;
+
+	do_run(f, 1, FAILED);
+	old = number_of(f, 1);
+	lose(f);
+	do_run(f, 1, FAILED);
+	assert_non_null(maple_memo_spooled(f->memo));
+	do_run(f, 2, FAILED);
+	new = number_of(f, 2);
+	run = begin_run(f, 2); /* it ends when the server is back */
+	start();
+	others_write(f);
+	comes_back(f);
+	later = number_of(f, 103);
+	assert_int_equal(state_of(f, later).attempts, 1);
+	assert_int_equal(state_of(f, old).attempts, 2);
+	assert_int_equal(state_of(f, new).attempts, 2);
+	assert_int_equal(number_of(f, 1), old);
+	end_run(f, run, 2, FAILED);
+	OK(maple_memo_mark(f->memo, f->program, new, MAPLE_MEMO_EXPOSED, &err));
+	claim = (struct maple_memo_claim){ .goal = new };
+	OK(maple_memo_claim(f->memo, f->program, &claim, 1, &err));
+	assert_false(claim.taken);
+	assert_true(claim.state.exposed);
+	assert_int_equal(claim.state.failed, 2);
+	OK(maple_memo_release(f->memo, f->program, &new, 1, &err));
+	reopen(f);
+	assert_int_equal(learn(f, 2, 0).attempts, 2);
+	assert_true(learn(f, 2, 0).exposed);
+	assert_int_equal(learn(f, 1, 0).failed, 2);
+	assert_int_equal(learn(f, 103, 0).attempts, 1);
+	assert_int_equal(count(f, "SELECT count(*) FROM runs WHERE status = 3"
+				  " AND ended IS NOT NULL"),
+			 4);
+	assert_int_equal(count(f, "SELECT count(*) FROM runs"), 14);
+	assert_int_equal(count(f, "SELECT count(*) FROM samples"), 4);
+	assert_int_equal(deliver(f).delivered, 0);
+}
+
+static void
+what_a_server_is_told_that_goes_again_and_again_is_there_once(void **state)
+{
+	int times = getenv("MAPLE_FULL") ? 20 : 4;
+	struct fixture *f = *state;
+	int64_t run = begin_run(f, 1);
+
+	for (int i = 0; i < times; i++) {
+		lose(f);
+		end_run(f, run, 1, FAILED);
+		assert_non_null(maple_memo_spooled(f->memo));
+		do_run(f, 2 + (uint64_t)i, FAILED); /* new to all */
+		run = begin_run(f, 1);
+		start();
+		comes_back(f);
+		do_run(f, 2 + (uint64_t)i, FAILED);
+	}
+	end_run(f, run, 1, FAILED);
+	OK(maple_memo_campaign_end(f->memo, f->campaign, "clean", NULL, NULL,
+				   &err));
+	reopen(f);
+	assert_int_equal(deliver(f).delivered, 0);
+	assert_int_equal(learn(f, 1, 0).attempts, times + 1);
+	assert_int_equal(learn(f, 1, 0).failed, times + 1);
+	for (int i = 0; i < times; i++)
+		assert_int_equal(learn(f, 2 + (uint64_t)i, 0).attempts, 2);
+	assert_int_equal(count(f, "SELECT count(*) FROM runs"), 3 * times + 1);
+	assert_int_equal(count(f, "SELECT count(*) FROM samples"),
+			 3 * times + 1);
+	assert_int_equal(count(f, "SELECT count(*) FROM runs"
+				  " WHERE ended IS NULL"),
+			 0);
+	assert_int_equal(count(f, "SELECT count(*) FROM campaigns"
+				  " WHERE outcome = 'clean'"),
+			 1);
+}
+
+/* The next case of a suite, whose campaign began without a server. */
+static void
+a_campaign_that_began_without_it_has_it_for_the_next_one(void **state)
+{
+	struct fixture *f = *state;
+
+	lose(f);
+	f->campaign = begin_campaign(f->memo, "first");
+	OK(maple_memo_program(f->memo, f->campaign, "aa", "/bin/p", &f->program,
+			      &err));
+	do_run(f, 1, FAILED);
+	start();
+	for (int i = 0; i < 1200 && maple_memo_spooled(f->memo); i++) {
+		struct timespec pause = { .tv_nsec = 50000000 };
+
+		nanosleep(&pause, NULL);
+		OK(maple_memo_campaign_end(f->memo, f->campaign, "clean", NULL,
+					   NULL, &err));
+		f->campaign = begin_campaign(f->memo, "second");
+	}
+	assert_null(maple_memo_spooled(f->memo));
+	OK(maple_memo_program(f->memo, f->campaign, "aa", "/bin/p", &f->program,
+			      &err));
+	do_run(f, 1, FAILED);
+	reopen(f);
+	assert_int_equal(count(f, "SELECT sum(attempts) FROM memo"), 2);
+	assert_int_equal(count(f, "SELECT count(*) FROM runs"), 2);
+}
+
+/* What is local number 5 becomes 9; another row is 5 by then. */
+static void a_number_that_was_told_means_one_row(void **state)
+{
+	static const struct maple_number first[] = { { 4, 4 }, { 5, 9 } };
+	static const struct maple_number second[] = { { 5, 7 }, { 9, 8 } };
+	struct maple_numbers n = { 0 };
+	int64_t row = 5, same = 5;
+
+	assert_int_equal(maple_numbers_now(&n, 5), 5);
+	OK(maple_numbers_move(&n, first, 2));
+	assert_int_equal(maple_numbers_now(&n, 4), 4);
+	assert_int_equal(maple_numbers_now(&n, 5), 9);
+	OK(maple_numbers_tell(&n, &row));
+	assert_int_not_equal(row, 5);
+	assert_int_equal(maple_numbers_now(&n, row), 5);
+	OK(maple_numbers_tell(&n, &same));
+	assert_int_equal(same, row);
+	OK(maple_numbers_move(&n, second, 2));
+	assert_int_equal(maple_numbers_now(&n, 5), 8);
+	assert_int_equal(maple_numbers_now(&n, row), 7);
+	assert_int_equal(maple_numbers_now(&n, 9), 8);
+	maple_numbers_deinit(&n);
+}
+
 /* ---- whose it is ---- */
 
 static void what_is_being_written_is_left(void **state)
@@ -517,6 +712,10 @@ int main(void)
 		SPOOLED(a_finding_that_was_forgotten_is),
 		SPOOLED(without_a_place_the_server_is_needed),
 		cmocka_unit_test(a_file_needs_no_spool),
+		SPOOLED(a_server_that_comes_back_is_the_memo_again),
+		SPOOLED(what_a_server_is_told_that_goes_again_and_again_is_there_once),
+		SPOOLED(a_campaign_that_began_without_it_has_it_for_the_next_one),
+		cmocka_unit_test(a_number_that_was_told_means_one_row),
 	};
 
 	return cmocka_run_group_tests(tests, start_server, stop_server);

@@ -61,14 +61,18 @@ void maple_memo_close(struct maple_memo *memo);
 
 /*
  * maple_memo_spool - when the server is lost from now on, or its disk is full,
- * the memo goes on in a file of @folder, a spool, for the rest of its life
+ * the memo goes on in a file of @folder, a spool, until the server is there again
  * @folder: made if need be; its parent is there
- * @notice: is told so, once; or NULL
+ * @notice: is told so, and when the server is back; or NULL
  *
  * In the spool is what was written since, and what that relies on; what others
  * know is not there. Nothing is claimed then, and carrying over a rebuild, or
  * forgetting a program, fails as without a spool. For a file, and mapled's
  * memo, this does nothing.
+ *
+ * When the server is back the spool is delivered to it, and it is the memo; that
+ * happens as a transaction or a campaign begins. Numbers of goals and runs go on
+ * to mean what they did. A campaign that itself began in a spool stays there.
  *
  * maple_memo_spooled - the spool's path, once it is the memo; else NULL
  */

@@ -269,7 +269,7 @@ static bool wait_for_it(struct maple_pg *c)
 	return true;
 }
 
-static int dial(struct maple_pg *c, struct maple_error *err)
+static PGconn *start(struct maple_pg *c)
 {
 	/* What is in the URL goes over what stands before it. */
 	const char *const words[] = {
@@ -281,14 +281,47 @@ static int dial(struct maple_pg *c, struct maple_error *err)
 	const char *const values[] = {
 		"5", "3", "3", "10000", c->memo->path, c->name, "UTF8", NULL,
 	};
+	PGconn *conn = c->pq->PQconnectStartParams(words, values, 1);
+
+	if (conn)
+		c->pq->PQsetNoticeProcessor(conn, no_notices, NULL);
+	return conn;
+}
+
+/* maple_pg_there - see driver.h */
+int maple_pg_there(struct maple_memo *memo)
+{
+	struct maple_pg *c = memo->db;
+	struct pollfd p = { 0 };
+	PostgresPollingStatusType s;
+
+	if (!c->asked) {
+		c->asked = start(c);
+		c->asks = POLLOUT;
+		return c->asked ? 0 : -ENOTCONN;
+	}
+	p.fd = c->pq->PQsocket(c->asked);
+	p.events = c->asks;
+	if (p.fd >= 0 && !poll(&p, 1, 0))
+		return 0;
+	s = c->pq->PQconnectPoll(c->asked);
+	c->asks = s == PGRES_POLLING_READING ? POLLIN : POLLOUT;
+	if (s != PGRES_POLLING_OK && s != PGRES_POLLING_FAILED)
+		return 0;
+	c->pq->PQfinish(c->asked);
+	c->asked = NULL;
+	return s == PGRES_POLLING_OK ? 1 : -ENOTCONN;
+}
+
+static int dial(struct maple_pg *c, struct maple_error *err)
+{
 	const char *why;
 	bool password, answered;
 
-	c->conn = c->pq->PQconnectStartParams(words, values, 1);
+	c->conn = start(c);
 	c->generation++;
 	if (!c->conn)
 		return maple_error_set(err, ENOMEM, "out of memory");
-	c->pq->PQsetNoticeProcessor(c->conn, no_notices, NULL);
 	answered = wait_for_it(c);
 	if (answered && c->pq->PQstatus(c->conn) == CONNECTION_OK)
 		return 0;

@@ -69,6 +69,8 @@ struct maple_pg {
 	const struct maple_pq *pq;
 	struct maple_memo *memo;
 	PGconn *conn;
+	PGconn *asked; /* whether the server is there again */
+	short asks;    /* what that waits for, as poll() has it */
 	bool readonly;
 	double wait;		   /* seconds that the server may be gone */
 	bool away;		   /* it was waited for, and it did not come */
@@ -108,6 +110,7 @@ int maple_pg_fail(struct maple_pg *c, const PGresult *result,
 		  struct maple_error *err);
 int maple_pg_connect(struct maple_pg *c, struct maple_error *err);
 int maple_pg_reconnect(struct maple_pg *c, struct maple_error *err);
+int maple_pg_there(struct maple_memo *memo);
 int maple_pg_call(struct maple_pg *c, const struct maple_pg_call *call,
 		  PGresult **result, struct maple_error *err);
 int maple_pg_ask(struct maple_pg *c, const char *sql, int64_t *number,

@@ -147,12 +147,17 @@ static int look(struct maple_pg *c, int64_t *version, struct maple_error *err)
 	return ret;
 }
 
-/* Others may do the same: whoever is second finds it done. */
+/*
+ * Others may do the same: whoever is second finds it done. Where a hundred begin
+ * at once the last one waits for all others, longer than for any lock later.
+ */
 static int migrate(struct maple_memo *memo, struct maple_error *err)
 {
 	struct maple_pg *c = pg_of(memo);
 	struct maple_pg_call call = {
-		.sql = "BEGIN; SELECT pg_advisory_xact_lock(1835102316)"
+		.sql = "BEGIN; SET LOCAL lock_timeout = '300s';"
+		       "SELECT pg_advisory_xact_lock(1835102316);"
+		       "SET LOCAL lock_timeout = '30s'"
 	};
 	char sql[64];
 	int64_t version;
@@ -256,6 +261,8 @@ static void close_it(struct maple_memo *memo)
 			maple_pg_call(c, &call, NULL, NULL);
 		c->pq->PQfinish(c->conn);
 	}
+	if (c->asked)
+		c->pq->PQfinish(c->asked);
 	maple_pg_forget(c);
 	drop_query(c->sign);
 	drop_query(c->marks);
@@ -346,6 +353,16 @@ static int settled(struct maple_memo *memo, const struct maple_origin *origin,
 	return ret;
 }
 
+static void adopt(struct maple_memo *memo, const struct maple_memo *from,
+		  const struct maple_memo *former)
+{
+	struct maple_pg *c = pg_of(from);
+
+	c->memo = memo;
+	c->stop = pg_of(former)->stop;
+	c->ctx = pg_of(former)->ctx;
+}
+
 /* ---- what mapled wants, whose memo is a file ---- */
 
 static int limit(struct maple_memo *memo, uint64_t bytes,
@@ -404,6 +421,8 @@ const struct maple_driver maple_postgres = {
 	.origin = origin_of,
 	.part = part,
 	.settled = settled,
+	.there = maple_pg_there,
+	.adopt = adopt,
 	.limit = limit,
 	.room = limit,
 	.watch = watch,

@@ -21,33 +21,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "memo/mirror.h"
-#include "memo/spool.h"
-
-/* What is dropped when the server has it. */
-enum kept {
-	KEPT_MARKS,
-	KEPT_FORGOTTEN,
-	KEPT_SAMPLES,
-	KEPT_RUNS,
-	KEPT_FINDINGS,
-	KEPT_CORPUS,
-	KEPT_MAX,
-};
-
-struct maple_mirror {
-	struct maple_memo *memo; /* the mirror; ours even when its db is not */
-	struct maple_query *mark, *forget, *state, *drop[KEPT_MAX];
-	unsigned int told; /* a bit for each of enum kept that there is */
-	unsigned int runs; /* that began since runs were dropped */
-	char *folder;
-	void (*notice)(void *ctx, const char *text);
-	void *ctx;
-	bool found;
-	bool left; /* then these are what is left of the server */
-	struct maple_memo former;
-	int lock; /* of the spool: it is being written */
-};
+#include "base/clock.h"
+#include "memo/spool/mirror.h"
+#include "memo/spool/spool.h"
 
 /*
  * What is written in both, the table that gives it a number, and what is to be
@@ -86,14 +62,17 @@ static const char tables[] =
 	"CREATE TABLE known(run INTEGER PRIMARY KEY, over INTEGER);"
 	"CREATE TABLE forgotten(id TEXT, owner INTEGER)";
 
-#define RUNS 64 /* that stay: a run's sample may come after its end */
+#define RUNS	   64 /* that stay: a run's sample may come after its end */
+#define TEXT(n)	   TEXT_OF(n)
+#define TEXT_OF(n) #n
 
 static const char *const drop_kept[KEPT_MAX] = {
 	[KEPT_MARKS] = "DELETE FROM marked",
 	[KEPT_FORGOTTEN] = "DELETE FROM forgotten",
 	[KEPT_SAMPLES] = "DELETE FROM samples",
-	[KEPT_RUNS] = ("DELETE FROM runs WHERE ended IS NOT NULL AND id NOT IN"
-		       " (SELECT id FROM runs ORDER BY id DESC LIMIT 64)"),
+	[KEPT_RUNS] =
+		("DELETE FROM runs WHERE ended IS NOT NULL AND id NOT IN"
+		 " (SELECT id FROM runs ORDER BY id DESC LIMIT " TEXT(RUNS) ")"),
 	[KEPT_FINDINGS] = "DELETE FROM findings",
 	[KEPT_CORPUS] = "DELETE FROM corpus",
 };
@@ -118,8 +97,9 @@ bool maple_mirror_knows(const struct maple_memo *memo)
 	return beside(memo) && memo->mirror->found;
 }
 
-static int prepare(struct maple_mirror *m, struct maple_memo *memo,
-		   struct maple_error *err)
+/* maple_mirror_prepare - what it asks of @memo, which is it from now on */
+int maple_mirror_prepare(struct maple_mirror *m, struct maple_memo *memo,
+			 struct maple_error *err)
 {
 	int ret = maple_sql_prepare(memo,
 				    "INSERT INTO marked(program, goal, mark,"
@@ -191,7 +171,7 @@ int maple_memo_spool(struct maple_memo *memo, const char *folder,
 	if (!ret)
 		ret = maple_sql_exec(m->memo, tables, err);
 	if (!ret)
-		ret = prepare(m, m->memo, err);
+		ret = maple_mirror_prepare(m, m->memo, err);
 	if (ret)
 		maple_mirror_close(m);
 	else
@@ -315,6 +295,9 @@ int maple_mirror_tell(struct maple_memo *memo, enum maple_statement which,
 		return 0;
 	va_copy(copy, ap);
 	if (m->left) {
+		/* They have no number at the server. */
+		m->strange |= which == MAPLE_SQL_CAMPAIGN_BEGIN ||
+			      which == MAPLE_SQL_PROGRAM;
 		ret = note(m, memo, which, err, copy);
 	} else {
 		m->told |= mirrored[which].kept;
@@ -341,7 +324,8 @@ void maple_mirror_state(struct maple_memo *memo, int64_t program, int64_t goal,
 	if (!beside(memo))
 		return;
 	query = memo->mirror->state;
-	if (maple_sql_bind(query, NULL, program, goal,
+	if (maple_sql_bind(query, NULL, program,
+			   maple_numbers_now(&memo->goals, goal),
 			   (unsigned int)state->predicted,
 			   (unsigned int)state->exposed, state->failed,
 			   state->attempts, (unsigned int)state->broke) ||
@@ -416,6 +400,9 @@ static void change(struct maple_memo *memo, struct maple_memo *spool)
 	struct maple_mirror *m = memo->mirror;
 
 	m->former = *memo;
+	memo->driver->adopt(&m->former, memo, memo);
+	m->pause = MAPLE_RETURN_FIRST;
+	m->next = maple_clock_now() + m->pause;
 	memset(memo->statement, 0, sizeof(memo->statement));
 	memo->driver = spool->driver;
 	memo->db = spool->db;
@@ -442,7 +429,7 @@ static int become(struct maple_memo *memo, struct maple_error *err)
 		maple_mirror_finish(m);
 		maple_memo_close(m->memo);
 		m->memo = spool; /* its functions know it by this name */
-		ret = prepare(m, spool, err);
+		ret = maple_mirror_prepare(m, spool, err);
 	}
 	if (!ret && begun)
 		ret = spool->driver->begin(spool, MAPLE_BEGIN_ALONE, err);

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "memo/spool.h"
+#include "memo/spool/spool.h"
 #include "memo/sql.h"
 
 /* In place of what was known locally: what is to be added. */
@@ -282,8 +282,8 @@ static int deliver(struct maple_memo *memo, struct maple_memo *copy,
 
 /* maple_spool_deliver - see spool.h */
 int maple_spool_deliver(struct maple_memo *memo, const char *path,
-			enum maple_spool_end *what, int64_t *runs,
-			struct maple_error *err)
+			bool going_on, enum maple_spool_end *what,
+			int64_t *runs, struct maple_error *err)
 {
 	struct maple_origin origin, ours;
 	struct maple_memo *copy;
@@ -294,6 +294,9 @@ int maple_spool_deliver(struct maple_memo *memo, const char *path,
 		return ret;
 	*what = MAPLE_SPOOL_OTHER;
 	ret = read_origin(copy, &origin, err);
+	if (!ret && going_on)
+		ret = maple_sql_exec(
+			copy, "DELETE FROM runs WHERE ended IS NULL", err);
 	if (!ret)
 		ret = memo->driver->origin(memo, &ours, err);
 	if (!ret && !strcmp(origin.memo, ours.memo)) {

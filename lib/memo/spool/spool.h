@@ -26,8 +26,20 @@ enum maple_spool_end {
 	MAPLE_SPOOL_OTHER,  /* another server's */
 };
 
+/*
+ * @going_on: the campaign that has written it ends the runs under way by itself
+ */
 int maple_spool_deliver(struct maple_memo *memo, const char *path,
-			enum maple_spool_end *what, int64_t *runs,
-			struct maple_error *err);
+			bool going_on, enum maple_spool_end *what,
+			int64_t *runs, struct maple_error *err);
+
+/*
+ * maple_spool_deliver_others - as maple_memo_deliver(), but for the spool @not,
+ * which is our own
+ * maple_spool_drop - the spool at @path is gone
+ */
+int maple_spool_deliver_others(struct maple_memo *memo, const char *folder,
+			       const char * not, struct maple_error *err);
+void maple_spool_drop(const char *path);
 
 #endif

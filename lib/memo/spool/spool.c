@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "memo/spool.h"
+#include "memo/spool/spool.h"
 #include "memo/sql.h"
 
 #define TAIL ".spool"
@@ -43,7 +43,7 @@ int maple_spool_make(const char *folder, const char *client, char **path,
 			       *path, strerror(errno));
 }
 
-static void drop(const char *path)
+void maple_spool_drop(const char *path)
 {
 	static const char *const tails[] = { "-wal", "-shm", "" };
 	char *name;
@@ -73,9 +73,9 @@ static int deliver_one(struct maple_memo *memo, const char *path,
 		close(fd);
 		return 0;
 	}
-	ret = maple_spool_deliver(memo, path, &what, &runs, err);
+	ret = maple_spool_deliver(memo, path, false, &what, &runs, err);
 	if (!ret && what != MAPLE_SPOOL_OTHER)
-		drop(path);
+		maple_spool_drop(path);
 	close(fd);
 	if (ret)
 		return ret;
@@ -93,19 +93,22 @@ static int is_spool(const struct dirent *entry)
 	return n > tail && !strcmp(entry->d_name + n - tail, TAIL);
 }
 
-/* maple_memo_deliver - see maple/memo.h */
-int maple_memo_deliver(struct maple_memo *memo, const char *folder,
-		       struct maple_memo_delivery *delivery,
+/* Of one campaign's that is first which came first: NAME, NAME-1, ... NAME-10. */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	size_t n = strlen((*a)->d_name), m = strlen((*b)->d_name);
+
+	return n != m ? (n > m) - (n < m) : strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int deliver_all(struct maple_memo *memo, const char *folder,
+		       const char * not, struct maple_memo_delivery *delivery,
 		       struct maple_error *err)
 {
 	struct dirent **entry = NULL;
 	char *path;
-	int ret = 0, n;
+	int ret = 0, n = scandir(folder, &entry, is_spool, by_name);
 
-	*delivery = (struct maple_memo_delivery){ 0 };
-	if (memo->host || !memo->driver->origin)
-		return 0;
-	n = scandir(folder, &entry, is_spool, alphasort);
 	if (n < 0 && errno != ENOENT)
 		return maple_error_set(err, errno,
 				       "the folder '%s' cannot be read: %s",
@@ -115,11 +118,31 @@ int maple_memo_deliver(struct maple_memo *memo, const char *folder,
 		    asprintf(&path, "%s/%s", folder, entry[i]->d_name) < 0)
 			ret = maple_error_set(err, ENOMEM, "out of memory");
 		else if (!ret) {
-			ret = deliver_one(memo, path, delivery, err);
+			if (!not || strcmp(path, not ) != 0)
+				ret = deliver_one(memo, path, delivery, err);
 			free(path);
 		}
 		free(entry[i]);
 	}
 	free(entry);
 	return ret;
+}
+
+/* maple_memo_deliver - see maple/memo.h */
+int maple_memo_deliver(struct maple_memo *memo, const char *folder,
+		       struct maple_memo_delivery *delivery,
+		       struct maple_error *err)
+{
+	*delivery = (struct maple_memo_delivery){ 0 };
+	if (memo->host || !memo->driver->origin)
+		return 0;
+	return deliver_all(memo, folder, NULL, delivery, err);
+}
+
+int maple_spool_deliver_others(struct maple_memo *memo, const char *folder,
+			       const char * not, struct maple_error *err)
+{
+	struct maple_memo_delivery delivery = { 0 };
+
+	return deliver_all(memo, folder, not, &delivery, err);
 }
