@@ -227,10 +227,13 @@ one_client() {
 
 @test "a mapled that does not come back ends the campaign with a reason" {
 	start_mapled
-	"$BUILD/mapletest" run --socket "$socket" --quiet --max-time 60 \
+	"$BUILD/mapletest" run --socket "$socket" --quiet --max-time 600 \
 		-- "$E2E/own_alarms" slowly >"$dir/out" 2>&1 3>&- &
 	client=$!
-	until grep -q 'campaign 1:' "$dir/log"; do sleep 0.1; done
+	until grep -q 'campaign 1:' "$dir/log"; do
+		kill -0 "$client" || fail "$(<"$dir/out")"
+		sleep 0.1
+	done
 	end_mapled KILL
 	status=0
 	wait "$client" || status=$?
