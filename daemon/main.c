@@ -72,6 +72,23 @@ static int read_settings(struct maple_daemon_settings *settings,
 	return e == -ENOENT && !file ? 0 : e;
 }
 
+/* What is no error: mapled runs all the same, and so do the other lines. */
+static void warn(const struct maple_daemon_settings *settings)
+{
+	const char *user;
+	char text[192];
+	size_t at = 0;
+
+	while ((user = maple_watch_lines_stranger(&settings->watch, &at))) {
+		snprintf(text, sizeof(text),
+			 "there is no user %s (getent passwd lists all): "
+			 "nothing is watched by the line of mapled.conf that "
+			 "names one",
+			 user);
+		say(0, text);
+	}
+}
+
 static int set(char **to, const char *value)
 {
 	char *copy = value ? strdup(value) : NULL;
@@ -104,6 +121,8 @@ static int serve(const char *const *given)
 	}
 	if (status && given[CHECK_CONFIG])
 		say(status, err.text);
+	else if (given[CHECK_CONFIG])
+		warn(&server.settings);
 	else if (status)
 		maple_journal(LOG_ERR, NULL, "%s", err.text);
 	maple_server_close(&server);

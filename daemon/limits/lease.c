@@ -33,6 +33,7 @@
 #include "../journal.h"
 #include "lease.h"
 #include "../server.h"
+#include "../stat.h"
 
 #define RETURN 30 /* seconds that clients have to come back to us */
 
@@ -54,22 +55,9 @@ uint64_t maple_lease_now(void)
 /* When a process began, in ticks since boot; 0: it is gone. */
 static uint64_t born(int pid)
 {
-	char path[64], line[1024];
-	uint64_t ticks = 0;
-	const char *at;
-	FILE *in;
+	struct maple_stat stat;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	in = fopen(path, "re");
-	if (in && fgets(line, sizeof(line), in)) {
-		at = strrchr(line, ')'); /* behind its name */
-		for (int field = 2; at && field < 22; field++)
-			at = strchr(at + 1, ' ');
-		ticks = at ? strtoull(at, NULL, 10) : 0;
-	}
-	if (in)
-		fclose(in);
-	return ticks;
+	return maple_stat_read(pid, &stat) ? stat.started : 0;
 }
 
 /* ---- the folder ---- */

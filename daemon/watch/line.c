@@ -31,8 +31,8 @@ static const char *take_user(struct maple_watch_line *line, const char *word)
 {
 	if (strlen(word) >= sizeof(line->user))
 		return "a user whose name has 63 characters at most";
-	if (!getpwnam(word))
-		return "a user that is there, first (getent passwd lists them)";
+	if (*word == '/')
+		return "a user first, whose processes are meant";
 	strcpy(line->user, word);
 	return NULL;
 }
@@ -126,6 +126,18 @@ const char *maple_watch_lines_add(struct maple_watch_lines *lines,
 		return "memory";
 	lines->line = more;
 	lines->line[lines->n++] = line;
+	return NULL;
+}
+
+const char *maple_watch_lines_stranger(const struct maple_watch_lines *lines,
+				       size_t *at)
+{
+	while (*at < lines->n) {
+		const char *user = lines->line[(*at)++].user;
+
+		if (!getpwnam(user))
+			return user;
+	}
 	return NULL;
 }
 

@@ -26,6 +26,14 @@ struct maple_watch_lines {
 /* Adds the line that @value is; returns NULL, or what was expected, static. */
 const char *maple_watch_lines_add(struct maple_watch_lines *lines,
 				  const char *value);
+
+/*
+ * The user of the next line, from *@at on, whom this machine does not know,
+ * which is no mistake of the file: users are removed. Moves *@at behind it,
+ * which is 0 at first; NULL: there is no more.
+ */
+const char *maple_watch_lines_stranger(const struct maple_watch_lines *lines,
+				       size_t *at);
 void maple_watch_lines_deinit(struct maple_watch_lines *lines);
 
 #endif

@@ -13,37 +13,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "../stat.h"
 #include "scan.h"
 
 #define GONE " (deleted)" /* how the kernel calls what was replaced */
 
 enum match { OTHER, MATCHES, REPLACED, SINGLE };
-
-/* Of the fields behind its name the 18th and the 20th. */
-static bool read_stat(pid_t pid, long *threads, uint64_t *started)
-{
-	char path[32], text[1024];
-	unsigned long long since;
-	const char *at;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	at = strrchr(text, ')');
-	if (!at || sscanf(at + 1,
-			  " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u "
-			  "%*u %*d %*d %*d %*d %ld %*d %llu",
-			  threads, &since) != 2)
-		return false;
-	*started = since;
-	return true;
-}
 
 /* All of its user ids are ours: root may see others' as well. */
 static bool is_of_user(pid_t pid)
@@ -82,8 +57,8 @@ static enum match match(const struct maple_watch_line *line, pid_t pid,
 {
 	char path[32], exe[4096];
 	bool gone = false;
+	struct maple_stat stat;
 	size_t length;
-	long threads;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
@@ -98,9 +73,10 @@ static enum match match(const struct maple_watch_line *line, pid_t pid,
 		gone = true;
 	}
 	if (fnmatch(line->glob, exe, FNM_PATHNAME) || is_ours(exe) ||
-	    !is_of_user(pid) || !read_stat(pid, &threads, started))
+	    !is_of_user(pid) || !maple_stat_read(pid, &stat))
 		return OTHER;
-	return gone ? REPLACED : threads < 2 ? SINGLE : MATCHES;
+	*started = stat.started;
+	return gone ? REPLACED : stat.threads < 2 ? SINGLE : MATCHES;
 }
 
 /* @scan stays in the order of age. */
@@ -160,13 +136,6 @@ int maple_scan(const struct maple_watch_line *line,
 	       const struct maple_watch_user *user, struct maple_scan *scan)
 {
 	return maple_watch_user_do(user, look, line, scan, sizeof(*scan));
-}
-
-bool maple_scan_started(pid_t pid, uint64_t *started)
-{
-	long threads;
-
-	return read_stat(pid, &threads, started);
 }
 
 bool maple_scan_is(const struct maple_watch_line *line,

@@ -24,9 +24,6 @@ struct maple_scan {
 int maple_scan(const struct maple_watch_line *line,
 	       const struct maple_watch_user *user, struct maple_scan *scan);
 
-/* Since when @pid runs, in ticks; false: it does not. */
-bool maple_scan_started(pid_t pid, uint64_t *started);
-
 /* Whether @process is still the one that @line matched; by its user. */
 bool maple_scan_is(const struct maple_watch_line *line,
 		   const struct maple_scan_process *process);

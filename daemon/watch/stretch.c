@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "../session.h"
+#include "../stat.h"
 #include "stretch.h"
 
 #define BEGIN_MS 120000 /* until a job has its number, or is refused */
@@ -44,6 +45,7 @@ static int look(const void *ctx, void *answer)
 	struct maple_stretch_news *news = answer;
 	struct maple_detached_info job;
 	struct maple_error err;
+	struct maple_stat stat;
 	char place[PATH_MAX];
 	int e;
 
@@ -61,7 +63,9 @@ static int look(const void *ctx, void *answer)
 		news->predicted = job.curve[job.npoints - 1].predicted;
 		news->exposed = job.curve[job.npoints - 1].exposed;
 	}
-	if (job.pid && !maple_scan_started(job.pid, &news->started))
+	if (maple_stat_read(job.pid, &stat))
+		news->started = stat.started;
+	else
 		news->pid = 0;
 	maple_detached_info_deinit(&job);
 	return 0;

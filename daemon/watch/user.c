@@ -54,8 +54,9 @@ int maple_watch_user_find(const char *name, struct maple_watch_user *user,
 	memset(user, 0, sizeof(*user));
 	if (!pw)
 		return maple_error_set(err, ENOENT,
-				       "there is no user %s any more: mend "
-				       "mapled.conf",
+				       "there is no user %s: the line of "
+				       "mapled.conf that names one has no "
+				       "effect until there is",
 				       name);
 	snprintf(user->name, sizeof(user->name), "%s", name);
 	snprintf(user->home, sizeof(user->home), "%s", pw->pw_dir);

@@ -16,12 +16,12 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include "../journal.h"
+#include "../stat.h"
 #include "service.h"
 #include "stretch.h"
 
@@ -89,36 +89,15 @@ static void save(struct maple_watch *w)
 
 /* ---- one that is under way ---- */
 
-/* What @pid and its children have used, if it is there. */
-static double used_by(const struct maple_scan_process *who)
+/* Whether @who is there, and what it and its children have used. */
+static bool runs(const struct maple_scan_process *who, double *used)
 {
-	unsigned long used[4];
-	uint64_t started;
-	char path[32];
-	double sum = 0;
-	FILE *file;
+	struct maple_stat stat;
 
-	if (!maple_scan_started(who->pid, &started) || started != who->started)
-		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)who->pid);
-	file = fopen(path, "re");
-	/* Its name is mapletest: it has no blank. */
-	if (file && fscanf(file,
-			   "%*d %*s %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u "
-			   "%*u %lu %lu %lu %lu",
-			   &used[0], &used[1], &used[2], &used[3]) == 4)
-		for (int i = 0; i < 4; i++)
-			sum += (double)used[i] / (double)sysconf(_SC_CLK_TCK);
-	if (file)
-		fclose(file);
-	return sum;
-}
-
-static bool runs(const struct maple_scan_process *who)
-{
-	uint64_t started;
-
-	return maple_scan_started(who->pid, &started) && started == who->started;
+	if (!maple_stat_read(who->pid, &stat) || stat.started != who->started)
+		return false;
+	*used = stat.used;
+	return true;
 }
 
 static void stop_late(const struct maple_watch_entry *e,
@@ -140,22 +119,21 @@ static double await(struct maple_watch *w, const struct maple_watch_entry *e,
 		    const struct maple_watch_user *user)
 {
 	const struct maple_watch_job *job = &e->job;
-	int fd = job->carrier.pid > 0 && runs(&job->carrier)
+	double used = 0, more;
+	int fd = job->carrier.pid > 0 && runs(&job->carrier, &used)
 			 ? (int)syscall(SYS_pidfd_open, job->carrier.pid, 0)
 			 : -1;
 	int64_t late = job->began + (int64_t)e->line.stretch + LATE;
 	int64_t last = late + 2 * LATE;
-	double used = 0, more;
-	bool ended = fd < 0;
+	bool ended = fd < 0, there;
 
 	while (!ended && !nap(w, fd, STEP_MS)) {
 		struct pollfd pfd = { fd, POLLIN, 0 };
 
-		more = used_by(&job->carrier);
-		used = more > used ? more : used;
+		there = runs(&job->carrier, &more);
+		used = there && more > used ? more : used;
 		/* Who it is is the user's word: nobody keeps us for ever. */
-		ended = poll(&pfd, 1, 0) == 1 || !runs(&job->carrier) ||
-			today() > last;
+		ended = poll(&pfd, 1, 0) == 1 || !there || today() > last;
 		if (!ended && today() > late) {
 			stop_late(e, user);
 			late = today() + LATE;

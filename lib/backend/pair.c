@@ -277,8 +277,9 @@ static int choose_outside(struct maple_pair_choice *choice,
 /*
  * maple_pair_choose_joined - the same for a process that runs already
  *
- * Asked for nothing, it is from outside where maple.ko is there; else the agent
- * joins it, and what it does not let in is observed from outside.
+ * Asked for nothing, it is from outside where both halves can be used, as
+ * root's with maple.ko; else the agent joins it, and what it does not let in is
+ * observed from outside.
  */
 int maple_pair_choose_joined(const char *wanted,
 			     const struct maple_backend_options *options,
@@ -300,12 +301,15 @@ int maple_pair_choose_joined(const char *wanted,
 				       "agent and kernel can",
 				       wanted);
 	halves[MAPLE_HALF_MODULE].probe(options->host, module);
-	if (any && module->error) {
-		say(text, module);
+	if (!any || !module->error)
+		halves[MAPLE_HALF_EBPF].probe(options->host, ebpf);
+	if (any && (module->error || ebpf->error)) {
+		say(text, module->error ? module : ebpf);
 		if (!choose_joining(choice, options, text, &not_joined))
 			return 0;
 	}
-	halves[MAPLE_HALF_EBPF].probe(options->host, ebpf);
+	if (any && module->error)
+		halves[MAPLE_HALF_EBPF].probe(options->host, ebpf);
 	if (!any || !*not_joined.text || !ebpf->error)
 		return choose_outside(choice, err);
 	say(text, ebpf);

@@ -56,8 +56,13 @@ static int lower(uint64_t memory)
 	return setrlimit(RLIMIT_DATA, &data) ? -errno : 0;
 }
 
-/* Nothing that is executed would get any, either. */
-static int drop(uint64_t kept)
+/*
+ * maple_sandbox_drop - of our capabilities those of @kept stay, if we have
+ * them; what we execute has none, and gets none
+ *
+ * Returns 0 or -errno.
+ */
+int maple_sandbox_drop(uint64_t kept)
 {
 	struct __user_cap_header_struct head = {
 		.version = _LINUX_CAPABILITY_VERSION_3
@@ -98,7 +103,7 @@ int maple_sandbox_enter(const struct maple_sandbox *box, struct maple_error *err
 				       threads);
 	e = box->traces ? 0 : lower(box->memory);
 	if (!e)
-		e = drop(box->capabilities);
+		e = maple_sandbox_drop(box->capabilities);
 	if (e)
 		return maple_error_set(err, -e, "no sandbox: %s", strerror(-e));
 	e = box->traces ? 0 : maple_sandbox_lock_files(box, err);

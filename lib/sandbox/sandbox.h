@@ -49,6 +49,7 @@ struct maple_sandbox {
 
 int maple_sandbox_landlock(void);
 int maple_sandbox_seccomp(void);
+int maple_sandbox_drop(uint64_t kept);
 int maple_sandbox_enter(const struct maple_sandbox *box,
 			struct maple_error *err);
 

@@ -8,12 +8,6 @@
 load common
 load joined.bash
 
-attach() { # OPTIONS... PID
-	rm -f "$json"
-	mapletest attach --db "$db" --backend agent --format json \
-		--output "$json" "$@"
-}
-
 # In the background, until the agent is there; $attached is its number.
 attach_behind() { # OPTIONS... PID
 	"$BUILD/mapletest" attach --db "$db" --backend agent "$@" \
@@ -26,32 +20,6 @@ attach_behind() { # OPTIONS... PID
 		sleep 0.1
 	done
 	return 1
-}
-
-# Attaches to it until it has been joined and left so often, once a run, in some
-# of which an order was forced.
-join_often() { # WANTED [OPTION...]
-	local wanted=$1 joins=0 more busy=0
-
-	shift
-	status=
-	until [ $joins -ge "$wanted" ] && [ "$status" = 0 ]; do
-		limit=200 attach --timeout 200ms --max-time 8s --keep-going \
-			--fresh "$@" $server
-		more=$(jq '.runs.profile + .runs.enforced' "$json")
-		joins=$((joins + more))
-		# Beside others there may be too little time for this one.
-		if [ "$status" = 125 ] && [ $((busy += 1)) -le 40 ] && grep -qE \
-			'another campaign|no order was forced: there was' \
-			<<<"$stderr"; then
-			continue
-		fi
-		ended_with 0
-		holds '.backends.observe == "agent" and
-			.backends.enforce == "agent"'
-		[ "$more" -ge 1 ] || fail "it was not joined"
-	done
-	echo "# joined and left $joins times"
 }
 
 @test "joined and left many times under load, a server answers as ever" {

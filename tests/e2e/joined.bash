@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# A server that is joined by the agent, and what is to be as it was before; for
-# the tests of this folder. The files of a test lie in $BATS_TEST_TMPDIR.
+# A server that is joined by the agent, for the tests of this folder. The files of a
+# test lie in $BATS_TEST_TMPDIR.
 
 load serving
 
-# How the server's threads are scheduled, who traces it, what it has mapped and
-# opened.
-state_of() {
+# How the threads of a server are scheduled, and who traces it.
+threads_of() { # PID
 	for task in /proc/"$1"/task/*; do
 		echo "${task##*/} $(chrt -p "${task##*/}")" \
 			"$(grep -E '^(State:.[TtZ]|TracerPid|Cpus_allowed:|Sig(Blk|Ign|Cgt):)' \
 				"$task/status")"
 	done
+	grep 'realtime priority' "/proc/$1/limits"
+}
+
+# ... and what it has mapped and opened.
+state_of() { # PID
+	threads_of "$1"
 	# But for what libc has to allocate from: a thread that had not done so
 	# before has an arena from then on, at 64 MiB, with a rest that is not
 	# used yet.
@@ -21,7 +26,6 @@ state_of() {
 		NF == 5 && $2 == "---p" { next }
 		{ print $1, $2, $3, $4, $5, $6 }' "/proc/$1/maps"
 	ls "/proc/$1/fd"
-	grep 'realtime priority' "/proc/$1/limits"
 }
 
 # Waits until the server is as it was before: $before.
@@ -31,7 +35,7 @@ is_as_before() {
 		sleep 0.1
 	done
 	diff <(echo "$before") <(state_of "$server")
-	fail "it is not as it was"
+	fail "it is not as it was${how:+, round $round: $how}"
 }
 
 answered() { # FIELD
@@ -48,4 +52,40 @@ serves() {
 		sleep 0.1
 	done
 	fail "it does not answer any more"
+}
+
+attach() { # OPTIONS... PID
+	rm -f "$json"
+	mapletest attach --db "$db" --backend agent --format json \
+		--output "$json" "$@"
+}
+
+# Attaches to it until it has been joined and left so often: once a run.
+join_often() { # WANTED [OPTION...]
+	local wanted=$1 joins=0 more busy=0 seconds=8
+
+	shift
+	status=
+	until [ $joins -ge "$wanted" ] && [ "$status" = 0 ]; do
+		limit=$((200 + seconds)) attach --timeout 200ms \
+			--max-time ${seconds}s --keep-going --fresh "$@" $server
+		more=$(jq '.runs.profile + .runs.enforced' "$json")
+		joins=$((joins + more))
+		# Beside other campaigns there may be too little time for this one.
+		if [ "$status" = 125 ] && [ $((busy += 1)) -le 40 ] &&
+			grep -q 'another campaign' <<<"$stderr"; then
+			continue
+		fi
+		# ... or where there is much to read, and to predict.
+		if [ "$status" = 125 ] && [ $seconds -lt 120 ] &&
+			jq -e '.undelivered | test("no order was forced")' "$json"; then
+			seconds=$((seconds * 2))
+			continue
+		fi
+		ended_with 0
+		holds '.backends.observe == "agent" and
+			.backends.enforce == "agent"'
+		[ "$more" -ge 1 ] || fail "it was not joined"
+	done
+	echo "# joined and left $joins times"
 }

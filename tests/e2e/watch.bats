@@ -60,7 +60,7 @@ stretches() {
 		ended_with 2
 		says "mapled.conf:2: watch wants $words"
 	done <<-'LINES'
-		watch_=_nobody-at-all_/bin/true a user that is there
+		watch_=_/bin/true_root a user first
 		watch_=_root behind the user the whole path of an executable
 		watch_=_root_bin/true behind the user the whole path of an executable
 		watch_=_root_/bin/true_share=0% share= from 0.01% to 100%
@@ -73,6 +73,12 @@ stretches() {
 	run --separate-stderr "$BUILD/mapled" --config "$conf" --check-config
 	ended_with 2
 	says "mapled.conf:2: watch wants this user and path once"
+	# Who is removed is told of, and all else holds.
+	printf 'watch = %s /bin/true\n' gone-user root >"$conf"
+	run --separate-stderr "$BUILD/mapled" --config "$conf" --check-config
+	ended_with 0
+	says "there is no user gone-user .*nothing is watched by the line"
+	[[ $stderr != *"no user root"* ]] || fail "$stderr"
 	# By itself it watches nothing, and says how it would.
 	: >"$conf"
 	run --separate-stderr "$BUILD/mapled" watch --config "$conf" --state "$state"

@@ -27,6 +27,7 @@
 #include "backend/join/join.h"
 #include "backend/join/porter.h"
 #include "sandbox/sandbox.h"
+#include "tried_files.h"
 
 static pid_t target;
 static char folder[] = "/tmp/test_confine.XXXXXX";
@@ -34,24 +35,6 @@ static char mapped[64], debug[80], beside[64], agent[64], ours[64];
 static bool landlock;
 
 /* ---- inside ---- */
-
-static int open_it(const char *path, int flags)
-{
-	int fd = open(path, flags | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return errno;
-	close(fd);
-	return 0;
-}
-
-static int of_target(const char *name)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", target, name);
-	return open_it(path, O_RDONLY);
-}
 
 static bool by_the_door(const char *name)
 {
@@ -102,12 +85,12 @@ static void look_at_target(void)
 
 	EXPECT(by_the_door("maps"));
 	EXPECT(by_the_door("mem"));
-	EXPECT(!of_target("status"));
+	EXPECT(!open_proc(target, "status"));
 	EXPECT(ptrace(PTRACE_SEIZE, target, NULL, NULL) == -1 && errno == EPERM);
 	if (landlock) {
-		EXPECT(of_target("maps") == EACCES);
-		EXPECT(of_target("mem") == EACCES);
-		EXPECT(of_target("environ") == EACCES);
+		EXPECT(open_proc(target, "maps") == EACCES);
+		EXPECT(open_proc(target, "mem") == EACCES);
+		EXPECT(open_proc(target, "environ") == EACCES);
 	}
 	n = maple_door_stop(target, at);
 	EXPECT(n == 1 && at[0].tid == target && at[0].known);
@@ -183,17 +166,6 @@ static void test_it_has_of_the_process_what_it_is_to_have(void **state)
 	assert_int_equal(waitpid(target, &status, WNOHANG), 0);
 }
 
-static void make_file(char *path, size_t size, const char *name)
-{
-	FILE *file;
-
-	snprintf(path, size, "%s/%s", folder, name);
-	file = fopen(path, "we");
-	assert_non_null(file);
-	fputs("some text\n", file);
-	fclose(file);
-}
-
 static void be_target(int said)
 {
 	int fd = open(mapped, O_RDONLY);
@@ -213,10 +185,10 @@ static int begin(void **state)
 
 	landlock = maple_sandbox_landlock();
 	assert_non_null(mkdtemp(folder));
-	make_file(mapped, sizeof(mapped), "mapped");
-	make_file(debug, sizeof(debug), "mapped.debug");
-	make_file(beside, sizeof(beside), "beside");
-	make_file(agent, sizeof(agent), "agent");
+	make_file(mapped, sizeof(mapped), folder, "mapped");
+	make_file(debug, sizeof(debug), folder, "mapped.debug");
+	make_file(beside, sizeof(beside), folder, "beside");
+	make_file(agent, sizeof(agent), folder, "agent");
 	snprintf(ours, sizeof(ours), "%s/ours", folder);
 	assert_int_equal(mkdir(ours, 0700), 0);
 	snprintf(cache, sizeof(cache), "%s/cache", folder);

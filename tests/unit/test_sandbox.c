@@ -38,6 +38,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "sandbox/sandbox.h"
+#include "tried_files.h"
 
 #define MEMORY (256ull << 20)
 
@@ -181,24 +182,6 @@ forbidden[] = {
 
 /* ---- tries of files ---- */
 
-static int open_it(const char *path, int flags)
-{
-	int fd = open(path, flags | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return errno;
-	close(fd);
-	return 0;
-}
-
-static int of_other(const char *name)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", other, name);
-	return open_it(path, O_RDONLY);
-}
-
 static int try_hidden(void)
 {
 	return open_it(hidden, O_RDONLY);
@@ -245,17 +228,17 @@ static int try_remove(void)
 
 static int try_memory(void)
 {
-	return of_other("mem");
+	return open_proc(other, "mem");
 }
 
 static int try_environment(void)
 {
-	return of_other("environ");
+	return open_proc(other, "environ");
 }
 
 static int try_maps(void)
 {
-	return of_other("maps");
+	return open_proc(other, "maps");
 }
 
 /* What removes comes last. */
@@ -575,23 +558,12 @@ static void test_who_has_threads_is_refused(void **state)
 
 /* ---- around a test ---- */
 
-static void make_file(char *path, const char *name)
-{
-	FILE *file;
-
-	snprintf(path, sizeof(readable), "%s/%s", folder, name);
-	file = fopen(path, "we");
-	assert_non_null(file);
-	fputs("some text\n", file);
-	fclose(file);
-}
-
 static int begin(void **state)
 {
 	strcpy(folder + strlen(folder) - 6, "XXXXXX");
 	assert_non_null(mkdtemp(folder));
-	make_file(readable, "readable");
-	make_file(hidden, "hidden");
+	make_file(readable, sizeof(readable), folder, "readable");
+	make_file(hidden, sizeof(hidden), folder, "hidden");
 	snprintf(writable, sizeof(writable), "%s/writable", folder);
 	assert_int_equal(mkdir(writable, 0700), 0);
 	reads[0] = readable;

@@ -54,12 +54,28 @@ static void a_line_says_what_is_left_open(void **unused)
 	maple_watch_lines_deinit(&lines);
 }
 
+static void a_user_who_is_removed_is_told_of_and_no_mistake(void **unused)
+{
+	struct maple_watch_lines lines = { 0 };
+	size_t at = 0;
+
+	assert_null(maple_watch_lines_add(&lines, "no-one-at-all /bin/true"));
+	assert_null(maple_watch_lines_add(&lines, "root /bin/true"));
+	assert_null(maple_watch_lines_add(&lines, "no-one-again /bin/true"));
+	assert_string_equal(maple_watch_lines_stranger(&lines, &at),
+			    "no-one-at-all");
+	assert_string_equal(maple_watch_lines_stranger(&lines, &at),
+			    "no-one-again");
+	assert_null(maple_watch_lines_stranger(&lines, &at));
+	maple_watch_lines_deinit(&lines);
+}
+
 static void what_makes_no_sense_is_no_line(void **unused)
 {
 	static const char *const wrong[] = {
 		"",
 		"root",
-		"nobody-at-all /bin/true",
+		"/bin/true root",
 		"root bin/true",
 		"root /bin/true share=",
 		"root /bin/true share=%",
@@ -296,6 +312,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_says_what_is_left_open),
+		cmocka_unit_test(
+			a_user_who_is_removed_is_told_of_and_no_mistake),
 		cmocka_unit_test(what_makes_no_sense_is_no_line),
 		cmocka_unit_test(a_line_is_there_once_and_there_is_an_end),
 		cmocka_unit_test(what_is_beyond_the_habit_was_lost),

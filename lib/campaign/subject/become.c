@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include "base/array.h"
 #include "backend/guard/door.h"
 #include "backend/kernel/ebpf/attach.h"
 #include "backend/guard/warden.h"
+#include "sandbox/sandbox.h"
 #include "attached.h"
 
 struct owner {
@@ -77,23 +77,8 @@ static int keep_capabilities(uid_t uid)
 	const uint64_t roots = 1ull << CAP_SYS_PTRACE | 1ull << CAP_SYS_RESOURCE;
 	const uint64_t kept = 1ull << CAP_BPF | 1ull << CAP_PERFMON |
 			      1ull << CAP_SYS_NICE | (uid ? 0 : roots);
-	struct __user_cap_header_struct head = {
-		.version = _LINUX_CAPABILITY_VERSION_3
-	};
-	struct __user_cap_data_struct data[2];
 
-	if (syscall(SYS_capget, &head, data))
-		return -errno;
-	for (unsigned int i = 0; i < 2; i++) {
-		data[i].permitted &= (uint32_t)(kept >> (32 * i));
-		data[i].effective = data[i].permitted;
-		data[i].inheritable = 0;
-	}
-	/* What is executed is to have none of it. */
-	return syscall(SYS_capset, &head, data) ||
-			       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-		       ? -errno
-		       : 0;
+	return maple_sandbox_drop(kept);
 }
 
 static int change(const struct owner *owner)
