@@ -102,8 +102,11 @@ static bool matches(const char *glob, const char *path)
 	return !fnmatch(glob, path, 0) || !fnmatch(glob, basename(path), 0);
 }
 
-/* Where @pid has what the kernel told it of itself under @type; 0: nowhere. */
-static uint64_t auxiliary(pid_t pid, uint64_t type)
+/*
+ * maple_process_auxiliary - what the kernel told @pid of itself under @type,
+ * when it was executed; 0: nothing
+ */
+uint64_t maple_process_auxiliary(pid_t pid, uint64_t type)
 {
 	uint64_t pairs[128];
 	char path[64];
@@ -125,7 +128,7 @@ static uint64_t auxiliary(pid_t pid, uint64_t type)
 /* The name that @pid was executed by, as it was given; empty: not known. */
 static void executed_by(pid_t pid, char *name, size_t size)
 {
-	uint64_t at = auxiliary(pid, AT_EXECFN);
+	uint64_t at = maple_process_auxiliary(pid, AT_EXECFN);
 	char memory[64];
 	int fd;
 

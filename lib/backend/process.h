@@ -19,6 +19,7 @@ enum maple_wait {
 enum maple_wait maple_process_wait(pid_t pid, pid_t tid, uint64_t *futex);
 unsigned int maple_process_children(pid_t pid, pid_t tid, pid_t *pids,
 				    unsigned int max);
+uint64_t maple_process_auxiliary(pid_t pid, uint64_t type);
 bool maple_process_runs(pid_t pid, const char *glob);
 pid_t maple_process_find(pid_t root, const char *glob);
 bool maple_process_has(pid_t pid, pid_t tid);

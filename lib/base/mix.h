@@ -12,4 +12,18 @@ static inline uint64_t maple_mix(uint64_t a, uint64_t b)
 	return a ^ a >> 29;
 }
 
+/* maple_mixed - @z, with all that it says in each bit (splitmix64) */
+static inline uint64_t maple_mixed(uint64_t z)
+{
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
+/* maple_draw - the next random number of those that begin with @state */
+static inline uint64_t maple_draw(uint64_t *state)
+{
+	return maple_mixed(*state += 0x9e3779b97f4a7c15ull);
+}
+
 #endif

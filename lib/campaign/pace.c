@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "internal.h"
+#include "base/mix.h"
 #include "campaign/subject/interrupt.h"
 #include "host/host.h"
 
@@ -37,11 +38,7 @@ void maple_campaign_ready(struct maple_campaign *c)
 /* maple_campaign_seed - a number that follows from the seed and @salt */
 uint64_t maple_campaign_seed(const struct maple_campaign *c, uint64_t salt)
 {
-	uint64_t z = c->seed + salt * 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
+	return maple_mixed(c->seed + salt * 0x9e3779b97f4a7c15ull);
 }
 
 /* maple_campaign_count - brings the result's coverage up to date */

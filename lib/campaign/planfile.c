@@ -122,24 +122,31 @@ static json_t *write_switch(const struct writer *w,
 			 "hit", (json_int_t)s->hit);
 }
 
+static json_t *write_threads(const struct maple_switches *list)
+{
+	json_t *threads = json_array();
+
+	for (uint32_t i = 0; i < list->nnames; i++)
+		json_array_append_new(threads, json_string(list->name[i].text));
+	return threads;
+}
+
 /* By the schedule, where all of it is known; else by what chose it. */
 static json_t *write_policy(const struct writer *w,
 			    const struct maple_trial *trial)
 {
 	struct maple_switches had = maple_trial_switches(trial);
-	json_t *threads = json_array(), *switches = json_array();
+	json_t *switches = json_array();
 	uint32_t i;
 
-	for (i = 0; i < had.nnames; i++)
-		json_array_append_new(threads, json_string(had.name[i].text));
 	for (i = 0; i < had.n; i++)
 		json_array_append_new(switches, write_switch(w, &had.entry[i]));
 	return json_pack("{s:i,s:i,s:i,s:o,s:o}", "policy",
 			 had.nnames ? MAPLE_POLICY_LIST
 				    : trial->job.policy.policy,
 			 "blind", trial->job.policy.blind, "real_time",
-			 trial->job.policy.real_time, "threads", threads,
-			 "switches", switches);
+			 trial->job.policy.real_time, "threads",
+			 write_threads(&had), "switches", switches);
 }
 
 /*
@@ -201,13 +208,12 @@ static char *write_list(struct maple_campaign *c,
 	/* To find out what lasts takes a while. */
 	struct writer w = { c, !maple_campaign_is_late(c), json_array(),
 			    json_array() };
-	json_t *threads = json_array(), *switches = json_array(), *root, *site;
+	json_t *threads = write_threads(list), *switches = json_array();
+	json_t *root, *site;
 	char *text = NULL;
 	bool all;
 	size_t i;
 
-	for (i = 0; i < list->nnames; i++)
-		json_array_append_new(threads, json_string(list->name[i].text));
 	for (i = 0; i < list->n; i++) {
 		const struct maple_policy_switch *s = &list->entry[i];
 

@@ -140,6 +140,8 @@ void *maple_array_more(struct maple_array *array, size_t size);
 int maple_image_load(struct maple_image *image, struct maple_error *err);
 const uint8_t *maple_image_bytes(const struct maple_image *image, uint64_t addr,
 				 uint64_t size);
+bool maple_image_section(const struct maple_image *image, const char *name,
+			 GElf_Shdr *sh);
 bool maple_image_read_only(const struct maple_image *image, uint64_t addr);
 
 int maple_image_functions(struct maple_image *image);

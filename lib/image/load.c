@@ -32,6 +32,26 @@ const uint8_t *maple_image_bytes(const struct maple_image *image, uint64_t addr,
 	return NULL;
 }
 
+/* maple_image_section - the header @sh of section @name, where the file says it */
+bool maple_image_section(const struct maple_image *image, const char *name,
+			 GElf_Shdr *sh)
+{
+	Elf_Scn *scn = NULL;
+	const char *its;
+	size_t names;
+
+	if (!image->elf || elf_getshdrstrndx(image->elf, &names))
+		return false;
+	while ((scn = elf_nextscn(image->elf, scn))) {
+		its = gelf_getshdr(scn, sh)
+			      ? elf_strptr(image->elf, names, sh->sh_name)
+			      : NULL;
+		if (its && !strcmp(its, name))
+			return true;
+	}
+	return false;
+}
+
 /* maple_image_read_only - whether @addr cannot be written once main runs */
 bool maple_image_read_only(const struct maple_image *image, uint64_t addr)
 {

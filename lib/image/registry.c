@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <uthash.h>
 #include "base/array.h"
+#include "base/table.h"
 #include "static/pairs.h"
 #include "registry.h"
 
@@ -88,14 +89,9 @@ static void unlock(pthread_mutex_t **lock)
 
 void maple_registry_destroy(struct maple_registry *reg)
 {
-	struct context *context, *next;
-
 	if (!reg)
 		return;
-	HASH_ITER (hh, reg->contexts, context, next) {
-		HASH_DEL(reg->contexts, context);
-		free(context);
-	}
+	maple_table_clear(reg->contexts);
 	HASH_CLEAR(hh, reg->by_key);
 	HASH_CLEAR(hh, reg->by_where);
 	for (uint32_t i = 0; i < reg->nentries; i++) {

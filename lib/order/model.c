@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
+#include "base/table.h"
 #include "model.h"
 #include "words.h"
 
@@ -28,16 +29,6 @@ struct things {
 	struct thing *table;
 	uint32_t n;
 };
-
-static void forget_things(struct things *t)
-{
-	struct thing *each, *next;
-
-	HASH_ITER (hh, t->table, each, next) {
-		HASH_DEL(t->table, each);
-		free(each);
-	}
-}
 
 /* The number of what is at @addr; NONE: no memory. */
 static uint32_t number_of(struct things *t, uint64_t addr)
@@ -581,9 +572,9 @@ int maple_order_model_build(const struct maple_event *event, uint32_t n,
 	if (!e)
 		e = link_all(&b);
 	maple_order_reading_deinit(&r);
-	forget_things(&b.locks);
-	forget_things(&b.conds);
-	forget_things(&b.others);
+	maple_table_clear(b.locks.table);
+	maple_table_clear(b.conds.table);
+	maple_table_clear(b.others.table);
 	free(b.kept);
 	free(b.word);
 	free(b.place);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
+#include "base/table.h"
 #include "model.h"
 
 #define HASH_NONFATAL_OOM 1
@@ -82,16 +83,6 @@ static bool is_rare(struct key **keys, const struct maple_pattern *what,
 		}
 	}
 	return key->n++ < most;
-}
-
-static void forget(struct key **keys)
-{
-	struct key *key, *next;
-
-	HASH_ITER (hh, *keys, key, next) {
-		HASH_DEL(*keys, key);
-		free(key);
-	}
 }
 
 /* Words are shared by what does not overlap: then there is no such place. */
@@ -303,16 +294,6 @@ static bool is_new(struct wanting *w, const struct maple_order_word *word)
 	return true;
 }
 
-static void forget_looked(struct wanting *w)
-{
-	struct looked *looked, *next;
-
-	HASH_ITER (hh, w->looked, looked, next) {
-		HASH_DEL(w->looked, looked);
-		free(looked);
-	}
-}
-
 static void want_at(struct wanting *w, const struct maple_order_word *word)
 {
 	if (!is_new(w, word))
@@ -421,7 +402,7 @@ static void want_fours(struct wanting *w)
 	const struct maple_order_model *m = w->m;
 
 	w->npairs = 0;
-	forget(&w->pair_keys);
+	maple_table_clear(w->pair_keys);
 	for (uint32_t i = 0; i < m->n && w->npairs < PAIRS; i++) {
 		if (!m->event[i].ntouch)
 			continue;
@@ -492,9 +473,9 @@ bool maple_order_wanted(const struct maple_order_model *model,
 	want_fours(&w);
 	if (!w.over)
 		want_fours(&w);
-	forget(&w.keys);
-	forget(&w.pair_keys);
-	forget_looked(&w);
+	maple_table_clear(w.keys);
+	maple_table_clear(w.pair_keys);
+	maple_table_clear(w.looked);
 	free(w.pair);
 	return !w.over;
 }

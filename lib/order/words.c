@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "base/array.h"
+#include "base/table.h"
 #include "words.h"
 
 #define HASH_NONFATAL_OOM 1
@@ -188,12 +189,7 @@ int maple_order_read(struct maple_order_reading *r)
 
 void maple_order_reading_deinit(struct maple_order_reading *r)
 {
-	struct maple_order_at *w, *next;
-
-	HASH_ITER (hh, r->table, w, next) {
-		HASH_DEL(r->table, w);
-		free(w);
-	}
+	maple_table_clear(r->table);
 	free(r->word);
 	free(r->touch);
 }

@@ -18,6 +18,7 @@
  * Where priorities are those of threads, one that spins goes below all others:
  * else each time that it gives way the other one makes one step, and no more.
  */
+#include "base/mix.h"
 #include "state.h"
 
 #define ABOVE_CHANGES (1ull << 60)
@@ -48,7 +49,7 @@ static uint32_t pick(struct maple_policy *p, uint32_t t,
 
 static void draw_priority(struct maple_policy_thread *t)
 {
-	t->priority = maple_policy_draw(&t->random) >> 1;
+	t->priority = maple_draw(&t->random) >> 1;
 }
 
 static void pos_announce(struct maple_policy *p, uint32_t t)
@@ -91,7 +92,7 @@ static void pct_start(struct maple_policy *p)
 /* Two alike are as good as impossible. */
 static void pct_born(struct maple_policy *p, uint32_t t, uint32_t by)
 {
-	p->thread[t].priority = maple_policy_draw(&p->thread[t].random) >> 4 |
+	p->thread[t].priority = maple_draw(&p->thread[t].random) >> 4 |
 				ABOVE_CHANGES;
 }
 

@@ -124,7 +124,6 @@ extern const struct maple_policy_kind_ops maple_policy_walk, maple_policy_pos,
 void maple_policy_take_over(struct maple_policy *p, uint32_t t);
 
 /* random.c */
-uint64_t maple_policy_draw(uint64_t *state);
 uint64_t maple_policy_below(uint64_t *state, uint64_t n);
 uint64_t maple_policy_seed(uint64_t seed, uint64_t stream);
 

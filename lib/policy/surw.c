@@ -14,6 +14,7 @@
  * without being expected counts one at once; where nobody is eligible, one of
  * the candidates is intended; and an intended one that spins is given up.
  */
+#include "base/mix.h"
 #include "state.h"
 
 static uint64_t weight(const struct maple_policy_thread *t)
@@ -71,7 +72,7 @@ static void born(struct maple_policy *p, uint32_t t, uint32_t by)
 	uint64_t before = weight(parent);
 	uint32_t own;
 
-	child->priority = maple_policy_draw(&child->random) >> 1;
+	child->priority = maple_draw(&child->random) >> 1;
 	if (!p->setup.weight || child->name == MAPLE_POLICY_NONE)
 		return;
 	child->weight = p->setup.weight[child->name];

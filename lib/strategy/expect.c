@@ -21,6 +21,7 @@
 #include <string.h>
 #include <uthash.h>
 #include "base/array.h"
+#include "base/mix.h"
 #include "expect.h"
 
 #define GRANULE	  8
@@ -45,13 +46,6 @@ struct maple_expect_variable {
 	struct thread_count *count;
 	UT_hash_handle hh;
 };
-
-static uint64_t mixed(uint64_t z)
-{
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return z ^ z >> 31;
-}
 
 static struct maple_expect_variable *get(struct maple_variables *v,
 					 uint64_t addr)
@@ -81,7 +75,7 @@ static void add_site(struct maple_expect_variable *at, uint32_t site)
 	    !maple_array_reserve(at->site, at->nsites, at->room_sites))
 		return;
 	at->site[at->nsites++] = site;
-	at->class += mixed(site + 1ull);
+	at->class += maple_mixed(site + 1ull);
 }
 
 static void add_count(struct maple_expect_variable *at, uint32_t thread)

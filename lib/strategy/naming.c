@@ -14,6 +14,7 @@
 #include <string.h>
 #include "base/array.h"
 #include "base/mix.h"
+#include "base/table.h"
 #include "naming.h"
 
 #define HASH_NONFATAL_OOM 1
@@ -192,14 +193,9 @@ uint64_t maple_locations_of(const struct maple_locations *n, uint64_t addr)
 
 void maple_locations_destroy(struct maple_locations *n)
 {
-	struct count *it, *next;
-
 	if (!n)
 		return;
-	HASH_ITER (hh, n->count, it, next) {
-		HASH_DEL(n->count, it);
-		free(it);
-	}
+	maple_table_clear(n->count);
 	free(n->block);
 	free(n);
 }

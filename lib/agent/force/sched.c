@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include "agent/core.h"
 #include "agent/raw.h"
+#include "base/mix.h"
 
 #define LEVELS (MAPLE_PRIO_NORM_LAST - MAPLE_PRIO_NORM_FIRST + 1)
 #define NICES  38 /* -20 to 17; the last two are for change points */
@@ -20,21 +21,12 @@
 
 static uint8_t shuffled[LEVELS]; /* 0 ... LEVELS - 1, by the seed */
 
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return z ^ z >> 31;
-}
-
 static void shuffle(uint64_t seed, unsigned int n)
 {
 	unsigned int j;
 
 	for (unsigned int i = 0; i < n; i++) {
-		j = next_random(&seed) % (i + 1);
+		j = maple_draw(&seed) % (i + 1);
 		shuffled[i] = shuffled[j];
 		shuffled[j] = i;
 	}
@@ -161,7 +153,7 @@ static void delay(uint64_t seed, unsigned int change)
 	struct timespec t = { 0 };
 
 	seed += change;
-	t.tv_nsec = next_random(&seed) % DELAY_US * 1000;
+	t.tv_nsec = maple_draw(&seed) % DELAY_US * 1000;
 	raw2(SYS_nanosleep, &t, NULL);
 }
 

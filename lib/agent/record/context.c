@@ -13,6 +13,7 @@
  * would not grow, or does not reach so far.
  */
 #include "agent/core.h"
+#include "base/mix.h"
 
 #define PROBES 8
 #define FAR    (1ull << 24) /* bytes: no frame is as large */
@@ -63,13 +64,6 @@ static bool unwind(struct frame *f, struct maple_shm_caller *to)
 	return maple_image_table_of(to->image);
 }
 
-static uint64_t mixed(uint64_t z)
-{
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return z ^ z >> 31;
-}
-
 /* The campaign learns what @context stands for, if there is room for it. */
 static void publish(uint32_t context, const struct maple_shm_caller *by,
 		    uint32_t n)
@@ -107,7 +101,7 @@ uint32_t maple_context_of(uint64_t pc, uint64_t sp, uint64_t bp)
 	uint32_t context, n = 0;
 
 	for (; n < MAPLE_SHM_DEPTH && unwind(&f, &by[n]); n++)
-		hash = mixed(hash + by[n].offset + 1);
+		hash = maple_mixed(hash + by[n].offset + 1);
 	if (!n)
 		return MAPLE_CONTEXT_NONE;
 	context = (uint32_t)(hash >> 32);

@@ -30,7 +30,6 @@
 #include <assert.h>
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -105,29 +104,10 @@ static bool of_target(const struct maple_tracer *t, pid_t tid)
 	return t->target && !syscall(SYS_tgkill, t->target, tid, 0);
 }
 
-static uint64_t entry_of(pid_t pid)
-{
-	Elf64_auxv_t aux;
-	uint64_t entry = 0;
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	while (read(fd, &aux, sizeof(aux)) == sizeof(aux) &&
-	       aux.a_type != AT_NULL)
-		if (aux.a_type == AT_ENTRY)
-			entry = aux.a_un.a_val;
-	close(fd);
-	return entry;
-}
-
 /* An int3 at the entry point. */
 static bool plant(struct maple_tracer *t)
 {
-	t->entry = entry_of(t->target);
+	t->entry = maple_process_auxiliary(t->target, AT_ENTRY);
 	if (!t->entry)
 		return false;
 	errno = 0;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
+#include "base/table.h"
 #include "campaign/internal.h"
 
 /* A thread by its lasting name; one that has run stays, so as to be known. */
@@ -92,10 +93,5 @@ char *maple_unseen_names(const struct maple_campaign *c)
 
 void maple_unseen_deinit(struct maple_campaign *c)
 {
-	struct maple_unseen *u, *next;
-
-	HASH_ITER (hh, c->unseen, u, next) {
-		HASH_DEL(c->unseen, u);
-		free(u);
-	}
+	maple_table_clear(c->unseen);
 }

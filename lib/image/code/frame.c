@@ -104,8 +104,7 @@ static int read_fde(struct maple_image *image, const struct cie *cie,
 static uint64_t find_frames(const struct maple_image *image)
 {
 	struct maple_cursor c;
-	Elf_Scn *scn = NULL;
-	size_t names;
+	GElf_Shdr sh;
 	uint8_t enc;
 
 	if (image->frame_hdr) {
@@ -116,19 +115,7 @@ static uint64_t find_frames(const struct maple_image *image)
 			return maple_cursor_encoded(&c, enc);
 		}
 	}
-	if (!image->elf || elf_getshdrstrndx(image->elf, &names))
-		return 0;
-	while ((scn = elf_nextscn(image->elf, scn))) {
-		const char *name;
-		GElf_Shdr sh;
-
-		if (!gelf_getshdr(scn, &sh))
-			continue;
-		name = elf_strptr(image->elf, names, sh.sh_name);
-		if (name && !strcmp(name, ".eh_frame"))
-			return sh.sh_addr;
-	}
-	return 0;
+	return maple_image_section(image, ".eh_frame", &sh) ? sh.sh_addr : 0;
 }
 
 /* maple_image_frames - adds the range of each frame description */

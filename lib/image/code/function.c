@@ -175,42 +175,28 @@ int maple_image_rseq(struct maple_image *image)
 		uint32_t version, flags;
 		uint64_t start, length, abort;
 	} cs;
-	Elf_Scn *scn = NULL;
-	size_t names;
+	struct maple_code_range *range;
+	const uint8_t *at;
+	GElf_Shdr sh;
 
-	if (!image->elf || elf_getshdrstrndx(image->elf, &names))
+	if (!maple_image_section(image, "__rseq_cs", &sh))
 		return 0;
-	while ((scn = elf_nextscn(image->elf, scn))) {
-		struct maple_code_range *range;
-		const uint8_t *at;
-		const char *name;
-		GElf_Shdr sh;
-
-		if (!gelf_getshdr(scn, &sh))
+	for (uint64_t o = 0; o + sizeof(cs) <= sh.sh_size; o += sizeof(cs)) {
+		at = maple_image_bytes(image, sh.sh_addr + o, sizeof(cs));
+		if (!at)
+			break;
+		memcpy(&cs, at, sizeof(cs));
+		if (!maple_image_in_text(image, cs.start) ||
+		    cs.length > image->text_hi - cs.start)
 			continue;
-		name = elf_strptr(image->elf, names, sh.sh_name);
-		if (!name || strcmp(name, "__rseq_cs"))
-			continue;
-		for (uint64_t o = 0; o + sizeof(cs) <= sh.sh_size;
-		     o += sizeof(cs)) {
-			at = maple_image_bytes(image, sh.sh_addr + o,
-					       sizeof(cs));
-			if (!at)
-				break;
-			memcpy(&cs, at, sizeof(cs));
-			if (!maple_image_in_text(image, cs.start) ||
-			    cs.length > image->text_hi - cs.start)
-				continue;
-			range = maple_array_more(&image->rseqs, sizeof(*range));
-			if (!range)
-				return -ENOMEM;
-			*range = (struct maple_code_range){
-				.lo = cs.start, .hi = cs.start + cs.length
-			};
-			maple_image_mark(image, cs.start);
-			maple_image_mark(image, cs.start + cs.length);
-			maple_image_mark(image, cs.abort);
-		}
+		range = maple_array_more(&image->rseqs, sizeof(*range));
+		if (!range)
+			return -ENOMEM;
+		*range = (struct maple_code_range){ .lo = cs.start,
+						    .hi = cs.start + cs.length };
+		maple_image_mark(image, cs.start);
+		maple_image_mark(image, cs.start + cs.length);
+		maple_image_mark(image, cs.abort);
 	}
 	if (image->rseqs.n)
 		qsort(image->rseqs.at, image->rseqs.n,

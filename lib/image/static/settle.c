@@ -9,6 +9,7 @@
  * one. That is va_list, of which parameters alone are pointers, and iterators.
  */
 #include <stdlib.h>
+#include "base/table.h"
 #include "static.h"
 
 #define DEPTH 64 /* of arrays and pointers in each other */
@@ -48,7 +49,7 @@ struct named {
 
 static void define_all(struct maple_static_types *t)
 {
-	struct named *all = NULL, *found, *next;
+	struct named *all = NULL, *found;
 	struct maple_static_type *type = t->types.at;
 	struct maple_static_member *member = t->members.at;
 	struct maple_static_variable *v = t->variables.at;
@@ -75,10 +76,7 @@ static void define_all(struct maple_static_types *t)
 		if (found)
 			type[i].inner = found->type;
 	}
-	HASH_ITER (hh, all, found, next) {
-		HASH_DEL(all, found);
-		free(found);
-	}
+	maple_table_clear(all);
 	for (uint32_t i = 0; i < t->types.n; i++) {
 		if (type[i].kind == MAPLE_TYPE_OBJECT &&
 		    type[i].inner != MAPLE_STATIC_NONE)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/table.h"
 #include "image/source/demangle.h"
 #include "static.h"
 
@@ -63,12 +64,7 @@ bool maple_static_spend(struct maple_static *s, uint64_t n)
 
 static void names_deinit(struct maple_static_names *names)
 {
-	struct maple_static_name *name, *next;
-
-	HASH_ITER (hh, names->all, name, next) {
-		HASH_DEL(names->all, name);
-		free(name);
-	}
+	maple_table_clear(names->all);
 	free(names->text.at);
 }
 

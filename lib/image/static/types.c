@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <string.h>
 #include "base/array.h"
+#include "base/table.h"
 #include "image/source/type.h"
 #include "static.h"
 
@@ -644,9 +645,6 @@ static void sort(struct maple_array *array, size_t size,
 
 static void finish(struct walk *w)
 {
-	struct seen *seen, *next;
-	struct object *object, *after;
-
 	maple_static_settle(w->t);
 	sort(&w->t->variables, sizeof(struct maple_static_variable),
 	     compare_variables);
@@ -654,14 +652,8 @@ static void finish(struct walk *w)
 	     compare_globals);
 	sort(&w->t->prototypes, sizeof(struct maple_static_prototype),
 	     compare_prototypes);
-	HASH_ITER (hh, w->seen, seen, next) {
-		HASH_DEL(w->seen, seen);
-		free(seen);
-	}
-	HASH_ITER (hh, w->objects, object, after) {
-		HASH_DEL(w->objects, object);
-		free(object);
-	}
+	maple_table_clear(w->seen);
+	maple_table_clear(w->objects);
 	free(w->waits.at);
 }
 

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/table.h"
 #include "lockset.h"
 #include "predict/store/table.h"
 
@@ -314,12 +315,7 @@ bool maple_annotated_exclude(const struct maple_annotated *a,
 
 void maple_annotations_deinit(struct maple_annotations *annotations)
 {
-	struct maple_annotated *annotated, *next;
-
-	HASH_ITER (hh, annotations->table, annotated, next) {
-		HASH_DELETE(hh, annotations->table, annotated);
-		free(annotated);
-	}
+	maple_table_clear(annotations->table);
 }
 
 /*

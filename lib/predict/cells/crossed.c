@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
+#include "base/table.h"
 #include "crossed.h"
 #include "predict/store/table.h"
 
@@ -80,14 +81,9 @@ struct maple_crossed *maple_crossed_create(
 
 void maple_crossed_destroy(struct maple_crossed *c)
 {
-	struct pair *pair, *next;
-
 	if (!c)
 		return;
-	HASH_ITER (hh, c->table, pair, next) {
-		HASH_DEL(c->table, pair);
-		free(pair);
-	}
+	maple_table_clear(c->table);
 	for (unsigned int i = 0; i < MAPLE_THREADS; i++)
 		free(c->buffer[i]);
 	free(c->found);

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <uthash.h>
 #include "base/array.h"
+#include "base/table.h"
 #include "maple.h"
 
 #define PLACES (1u << 16) /* of one log */
@@ -271,7 +272,6 @@ int maple_callers_learn(struct maple_profiling *p,
 			struct maple_error *err)
 {
 	struct learning l = { .p = p, .end = end };
-	struct place *place, *next;
 	int e = 0;
 
 	if (p->limits.order == MAPLE_ORDER_PAPER || !p->study->callers ||
@@ -282,10 +282,7 @@ int maple_callers_learn(struct maple_profiling *p,
 		e = predict(&l);
 	*news |= l.news;
 	HASH_CLEAR(of_site, l.sites);
-	HASH_ITER (hh, l.places, place, next) {
-		HASH_DEL(l.places, place);
-		free(place);
-	}
+	maple_table_clear(l.places);
 	free(l.by_number);
 	return e || l.no_memory ? maple_error_set(err, ENOMEM, "out of memory")
 				: 0;

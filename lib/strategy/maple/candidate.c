@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
+#include "base/table.h"
 #include "candidate.h"
 #include "classes.h"
 
@@ -147,21 +148,13 @@ int maple_candidate_plan(const struct maple_candidate *c, unsigned int attempt,
 void maple_candidate_destroy(struct maple_candidates *all)
 {
 	struct maple_candidate *c, *next;
-	struct maple_exposed_site *site, *after;
-	struct maple_odds_site *odds, *behind;
 
 	HASH_ITER (hh, all->table, c, next) {
 		HASH_DEL(all->table, c);
 		maple_callers_deinit(&c->callers);
 		free(c);
 	}
-	HASH_ITER (hh, all->sites, site, after) {
-		HASH_DEL(all->sites, site);
-		free(site);
-	}
-	HASH_ITER (hh, all->odds.sites, odds, behind) {
-		HASH_DEL(all->odds.sites, odds);
-		free(odds);
-	}
+	maple_table_clear(all->sites);
+	maple_table_clear(all->odds.sites);
 	all->n = 0;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/table.h"
 #include "patterns.h"
 
 #define PATTERNS  19   /* classes of them */
@@ -594,14 +595,9 @@ void maple_patterns_count(const struct maple_patterns *p,
 
 void maple_patterns_deinit(struct maple_patterns *p)
 {
-	struct maple_patterns_key *key, *next;
-
 	for (uint32_t i = 0; i < p->norders; i++)
 		forget(&p->order[i]);
 	free(p->order);
-	HASH_ITER (hh, p->keys, key, next) {
-		HASH_DEL(p->keys, key);
-		free(key);
-	}
+	maple_table_clear(p->keys);
 	*p = (struct maple_patterns){ 0 };
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
+#include "base/table.h"
 #include "events.h"
 
 struct maple_kernel_call {
@@ -251,12 +252,7 @@ void maple_kernel_events_take(struct maple_kernel_events *e,
 
 static void forget_calls(struct maple_kernel_events *e)
 {
-	struct maple_kernel_call *call, *next;
-
-	HASH_ITER (hh, e->calls, call, next) {
-		HASH_DEL(e->calls, call);
-		free(call);
-	}
+	maple_table_clear(e->calls);
 }
 
 /* maple_kernel_events_moved - images have come or gone */
