@@ -211,6 +211,7 @@ static int watch(const struct given *given, const char *path)
 		serve(&w, &settings);
 	}
 	maple_settings_deinit(&settings);
+	w.path = w.socket = NULL; /* the caller's, who is done */
 	return status;
 }
 

@@ -8,13 +8,13 @@
  * maple_table_clear - frees what is in a table of uthash.h, by member hh, and
  *                     empties it
  */
-#define maple_table_clear(table)                       \
-	do {                                           \
-		__typeof__(table) each_, next_;        \
-		HASH_ITER (hh, table, each_, next_) {  \
-			HASH_DEL(table, each_);        \
-			free(each_);                   \
-		}                                      \
+#define maple_table_clear(table)                      \
+	do {                                          \
+		__typeof__(table) each_, next_;       \
+		HASH_ITER (hh, table, each_, next_) { \
+			HASH_DEL(table, each_);       \
+			free(each_);                  \
+		}                                     \
 	} while (0)
 
 #endif
