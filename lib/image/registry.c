@@ -84,8 +84,9 @@ static void unlock(pthread_mutex_t **lock)
 }
 
 /* The lock is the caller's until its block ends. */
-#define LOCKED(reg) \
-	__attribute__((cleanup(unlock))) pthread_mutex_t *locked_ = lock(reg)
+#define LOCKED(reg)                              \
+	__attribute__((cleanup(unlock), unused)) \
+	pthread_mutex_t *locked_ = lock(reg)
 
 void maple_registry_destroy(struct maple_registry *reg)
 {

@@ -284,6 +284,26 @@ static int take_out(struct maple_inside *in, struct maple_error *err)
 }
 
 /*
+ * What a joiner was doing when it was killed has come to its end, and what it
+ * did not get to know is known: a copy may have been loaded, or be gone.
+ */
+static int find(struct maple_inside *in, struct maple_error *err)
+{
+	struct maple_join_state *s = in->state;
+	int e = 0;
+
+	if (s->entered)
+		return 0;
+	if (*s->loading && !s->handle)
+		return maple_inside_find(in, err);
+	*s->loading = '\0';
+	e = maple_inside_settle(in, err);
+	if (!e && !maple_inside_is_there(in))
+		s->handle = 0;
+	return e;
+}
+
+/*
  * maple_inside_leave - the process is as it was before the agent came; if some
  * thread does not come out of it, the agent stays, asleep, and is forgotten
  */
@@ -296,8 +316,12 @@ int maple_inside_leave(struct maple_inside *in, struct maple_error *err)
 	if (!maple_process_has(in->pid, in->pid)) {
 		s->entered = false;
 		s->handle = 0;
+		*s->loading = '\0';
 		return 0;
 	}
+	e = find(in, err);
+	if (e || !s->handle)
+		return e;
 	e = take_out(in, err);
 	if (!e)
 		e = clear(in, &cleared, err);

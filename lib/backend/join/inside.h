@@ -16,6 +16,8 @@ struct maple_inside {
 
 /* load.c */
 int maple_inside_load(struct maple_inside *in, struct maple_error *err);
+int maple_inside_find(struct maple_inside *in, struct maple_error *err);
+bool maple_inside_is_there(const struct maple_inside *in);
 int maple_inside_unload(struct maple_inside *in, struct maple_error *err);
 int maple_inside_call(struct maple_inside *in, const struct maple_called *what,
 		      uint64_t *result, struct maple_error *err);

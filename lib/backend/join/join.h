@@ -134,6 +134,7 @@ int maple_join_fits(pid_t pid, struct maple_error *err);
 /* Shared with the joiner, and with one that takes its place. */
 struct maple_join_state {
 	pid_t pid;
+	char loading[64]; /* the copy that is to be loaded, until handle is known */
 	uint64_t handle;     /* of the agent, by dlopen(); 0: it is not there */
 	uint64_t base, size; /* where it is */
 	bool entered;

@@ -56,7 +56,7 @@ static void carry_out(struct maple_inside *in, char command)
 
 static bool is_in(const struct maple_join_state *s)
 {
-	return s->entered || s->handle;
+	return s->entered || s->handle || *s->loading;
 }
 
 static void leave_for_good(struct maple_inside *in)
@@ -364,7 +364,7 @@ int maple_joiner_enter(struct maple_joiner *j, int cpu, bool forces,
 /* maple_joiner_leave - the process is as it was before maple_joiner_load() */
 int maple_joiner_leave(struct maple_joiner *j, struct maple_error *err)
 {
-	if (!j->state->handle && !j->state->entered)
+	if (!is_in(j->state))
 		return 0;
 	return ask(j, LEAVE, err);
 }

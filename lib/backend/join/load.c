@@ -156,15 +156,30 @@ static int refused(struct maple_inside *in, struct maple_error *err)
 			       in->pid, *why ? why : "no reason is given");
 }
 
+/* A handle is libc's struct link_map, whose first word is the bias. */
+static int know(struct maple_inside *in, uint64_t handle,
+		struct maple_error *err)
+{
+	struct maple_join_state *s = in->state;
+
+	if (!maple_memory_read(in->pid, handle, &s->base, sizeof(s->base)))
+		return maple_error_set(err, errno, "process %d has ended",
+				       in->pid);
+	s->size = maple_memory_extent(in->agent);
+	s->handle = handle;
+	*s->loading = '\0';
+	return 0;
+}
+
 static int open_copy(struct maple_inside *in, int fd, struct maple_error *err)
 {
 	struct maple_join_state *s = in->state;
-	char path[64];
 	struct maple_called load = {
 		.function = maple_memory_libc(in->pid, "dlopen"),
-		.text = path,
+		.text = s->loading,
 		.argument[1] = RTLD_NOW | RTLD_LOCAL,
 	};
+	uint64_t handle = 0;
 	int e;
 
 	if (!load.function)
@@ -172,18 +187,66 @@ static int open_copy(struct maple_inside *in, int fd, struct maple_error *err)
 				       "the libc of process %d has no dlopen(): "
 				       "it is none, or glibc before 2.34",
 				       in->pid);
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), fd);
-	e = maple_inside_call(in, &load, &s->handle, err);
+	snprintf(s->loading, sizeof(s->loading), "/proc/%d/fd/%d", getpid(), fd);
+	e = maple_inside_call(in, &load, &handle, err);
 	if (e)
 		return e;
-	if (!s->handle)
-		return refused(in, err);
-	/* A handle is libc's struct link_map, whose first word is the bias. */
-	if (!maple_memory_read(in->pid, s->handle, &s->base, sizeof(s->base)))
-		return maple_error_set(err, errno, "process %d has ended",
-				       in->pid);
-	s->size = maple_memory_extent(in->agent);
-	return 0;
+	if (handle)
+		return know(in, handle, err);
+	*s->loading = '\0';
+	return refused(in, err);
+}
+
+/*
+ * maple_inside_find - the handle of a copy that was being loaded when the
+ * joiner was killed, or gave up waiting; 0 if there is none
+ */
+int maple_inside_find(struct maple_inside *in, struct maple_error *err)
+{
+	struct maple_join_state *s = in->state;
+	struct maple_called find = {
+		.function = maple_memory_libc(in->pid, "dlopen"),
+		.text = s->loading,
+		.argument[1] = RTLD_NOW | RTLD_NOLOAD,
+	};
+	struct maple_called close = {
+		.function = maple_memory_libc(in->pid, "dlclose"),
+	};
+	uint64_t result;
+	int e;
+
+	assert(*s->loading && !s->handle && !s->entered);
+	e = maple_inside_call(in, &find, &close.argument[0], err);
+	if (e)
+		return e;
+	if (!close.argument[0]) {
+		*s->loading = '\0';
+		return 0;
+	}
+	/* By this question it is open once more. */
+	e = maple_inside_call(in, &close, &result, err);
+	return e ? e : know(in, close.argument[0], err);
+}
+
+struct at {
+	uint64_t base;
+	bool found;
+};
+
+static bool is_copy(void *ctx, const struct maple_memory_map *m)
+{
+	struct at *at = ctx;
+
+	at->found = m->lo == at->base && strstr(m->path, COPY);
+	return !at->found;
+}
+
+/* maple_inside_is_there - whether the copy that has a handle is */
+bool maple_inside_is_there(const struct maple_inside *in)
+{
+	struct at at = { in->state->base, false };
+
+	return maple_memory_maps(in->pid, is_copy, &at) || at.found;
 }
 
 /* maple_inside_load - a copy of the agent is there, and has its shared memory */
@@ -211,7 +274,7 @@ int maple_inside_load(struct maple_inside *in, struct maple_error *err)
 		e = maple_error_set(err, -(int)result,
 				    "the agent in process %d cannot open %s",
 				    in->pid, path);
-	if (e && s->handle)
+	if (e && (s->handle || *s->loading))
 		maple_inside_leave(in, &unloaded);
 	if (!s->kept)
 		close(fd);
