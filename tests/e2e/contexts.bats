@@ -55,7 +55,9 @@ clean() {
 }
 
 @test "getters of a field each, and who reads before it writes" {
-	found 4 statement
+	# In run 3; one in a hundred does not get there beside guests, and is tried
+	# again in run 7.
+	found 8 statement
 }
 
 # The first harmless caller exposes all there is of an order; the others are
