@@ -193,11 +193,7 @@ goes_on_locally() {
 @test "a server that comes back later is the campaign's memo again" {
 	local campaign spool kept
 
-<<<<<<< HEAD
-	MAPLE_SERVER_WAIT=1 endless --strategy rw
-=======
-	endless --strategy auto
->>>>>>> scale24
+	MAPLE_SERVER_WAIT=1 endless --strategy auto
 	postgres kill
 	goes_on_locally
 	postgres start >/dev/null
