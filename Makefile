@@ -249,7 +249,8 @@ $(O)/tests/unit/test_talk: tests/unit/test_talk.c $(O)/cli/daemon/limits/talk.o
 	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $(filter %.c %.o,$^) -lcmocka
 
 $(O)/tests/unit/test_watch: tests/unit/test_watch.c \
-		$(patsubst %,$(O)/cli/daemon/watch/%.o,line price state)
+		$(patsubst %,$(O)/cli/daemon/%.o,stat watch/line watch/price \
+			watch/state)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -Itests -o $@ $(filter %.c %.o,$^) -lcmocka

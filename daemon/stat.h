@@ -13,6 +13,12 @@ struct maple_stat {
 	double used;	  /* seconds of CPU, with the children it waited for */
 };
 
+/*
+ * What /proc/@pid/@name says, @size bytes with the NUL at most; false: there is
+ * no such process
+ */
+bool maple_stat_text(pid_t pid, const char *name, char *text, size_t size);
+
 /* False: there is no such process. */
 bool maple_stat_read(pid_t pid, struct maple_stat *stat);
 

@@ -11,11 +11,10 @@
  */
 #include <assert.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
+#include "../stat.h"
 #include "price.h"
 
 #define PAUSE_LEAST 1.0
@@ -24,19 +23,11 @@ static bool read_thread(pid_t pid, const char *tid,
 			struct maple_price_sample *sample)
 {
 	unsigned long long used, waited;
-	char path[64], text[64];
-	ssize_t n;
-	int fd;
+	char name[40], text[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%.16s/schedstat", (int)pid,
-		 tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	if (sscanf(text, "%llu %llu", &used, &waited) != 2)
+	snprintf(name, sizeof(name), "task/%.16s/schedstat", tid);
+	if (!maple_stat_text(pid, name, text, sizeof(text)) ||
+	    sscanf(text, "%llu %llu", &used, &waited) != 2)
 		return false;
 	sample->used += (double)used / 1e9;
 	sample->waited += (double)waited / 1e9;

@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,18 +23,11 @@ enum match { OTHER, MATCHES, REPLACED, SINGLE };
 static bool is_of_user(pid_t pid)
 {
 	unsigned int id[4], ours = geteuid();
-	char path[32], text[1024];
+	char text[1024];
 	const char *at;
-	ssize_t n;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (!maple_stat_text(pid, "status", text, sizeof(text)))
 		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
 	at = strstr(text, "\nUid:");
 	return at &&
 	       sscanf(at + 5, "%u %u %u %u", &id[0], &id[1], &id[2], &id[3]) ==

@@ -204,9 +204,10 @@ static int open_copy(struct maple_inside *in, int fd, struct maple_error *err)
 int maple_inside_find(struct maple_inside *in, struct maple_error *err)
 {
 	struct maple_join_state *s = in->state;
+	char path[sizeof(s->loading)];
 	struct maple_called find = {
 		.function = maple_memory_libc(in->pid, "dlopen"),
-		.text = s->loading,
+		.text = path,
 		.argument[1] = RTLD_NOW | RTLD_NOLOAD,
 	};
 	struct maple_called close = {
@@ -215,7 +216,10 @@ int maple_inside_find(struct maple_inside *in, struct maple_error *err)
 	uint64_t result;
 	int e;
 
-	assert(*s->loading && !s->handle && !s->entered);
+	assert(!s->handle && !s->entered);
+	/* Memory that the joined process may reach as well. */
+	memcpy(path, s->loading, sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
 	e = maple_inside_call(in, &find, &close.argument[0], err);
 	if (e)
 		return e;
