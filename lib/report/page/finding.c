@@ -13,13 +13,15 @@
 
 #define DOTS 20 /* runs of a control that are drawn */
 
-static void print_title(FILE *out, const struct maple_report *report,
-			const struct maple_finding *f)
+/* maple_page_title - what it is, and what was executed; a violation is quiet */
+void maple_page_title(FILE *out, const struct maple_report *report,
+		      const struct maple_finding *f)
 {
+	bool quiet = f->kind == MAPLE_FAILURE_VIOLATION;
 	char *command = maple_cases_command(f->argv);
 
 	fputs("<div class=\"title\">", out);
-	maple_page_element(out, "span", "badge", "%s",
+	maple_page_element(out, "span", quiet ? "badge quiet" : "badge", "%s",
 			   maple_failure_name(f->kind));
 	if (f->suppressed)
 		maple_page_element(out, "span", "badge quiet",
@@ -235,7 +237,7 @@ static void print_switches(FILE *out, const struct maple_finding *f)
 void maple_page_finding(FILE *out, const struct maple_report *report,
 			const struct maple_finding *f)
 {
-	print_title(out, report, f);
+	maple_page_title(out, report, f);
 	if (f->nmoments)
 		maple_page_element(out, "h3", NULL, "In this order%s%s",
 				   f->class ? ", " : "",

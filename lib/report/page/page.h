@@ -11,6 +11,8 @@ maple_page_element(FILE *out, const char *element, const char *class,
 		   const char *fmt, ...);
 void maple_page_finding(FILE *out, const struct maple_report *report,
 			const struct maple_finding *finding);
+void maple_page_title(FILE *out, const struct maple_report *report,
+		      const struct maple_finding *f);
 void maple_page_order(FILE *out, const struct maple_report *report,
 		      const struct maple_finding *finding);
 void maple_page_stacks(FILE *out, const struct maple_report *report,

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Violations of atomic sets on the page: below the findings, for who asks. */
-#include <stdlib.h>
-#include "report/tests/cases.h"
 #include "page.h"
 
 static void print_facts(FILE *out, const struct maple_finding *f)
@@ -27,19 +25,7 @@ static void print_facts(FILE *out, const struct maple_finding *f)
 static void print_one(FILE *out, const struct maple_report *report,
 		      const struct maple_finding *f)
 {
-	char *command = maple_cases_command(f->argv);
-
-	fputs("<div class=\"title\">", out);
-	maple_page_element(out, "span", "badge quiet", "%s",
-			   maple_failure_name(f->kind));
-	if (f->suppressed)
-		maple_page_element(out, "span", "badge quiet",
-				   "suppressed by %s", f->suppressed);
-	if (!report->in_full)
-		maple_page_element(out, "h2", NULL, "%s", f->title);
-	fputs("</div>\n", out);
-	maple_page_element(out, "code", NULL, "%s", command ? command : "?");
-	free(command);
+	maple_page_title(out, report, f);
 	maple_page_element(out, "h3", NULL, "In this order, %s", f->class);
 	maple_page_order(out, report, f);
 	if (f->replay) {
