@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
-# The paper's figures 11, 12 and 13 as SVG, and the patterns that runs show;
-# after compare.awk. Set from outside: figure, and runs, the X axis of figure 12.
+# The paper's figures 11, 12 and 13 as SVG, the patterns that runs show, and what
+# is found over runs; after compare.awk. Set from outside: figure; runs, where the
+# X axis ends; seeds.
 
 BEGIN {
-	split("#c0392b #7f8c8d #2980b9 #27ae60 #8e44ad #d68910", colour, " ")
+	split("#c0392b #7f8c8d #2980b9 #27ae60 #8e44ad #d68910 #16a085 #2c3e50 " \
+	      "#e84393 #a0522d #95a5a6 #00a8ff #b2bec3 #6ab04c #f0932b #30336b",
+	      colour, " ")
 }
 
 function text(x, y, anchor, what, more)
@@ -154,11 +157,64 @@ function figure13(    p, i)
 	print "</svg>"
 }
 
+# How many of all campaigns of strategy @s have failed within @run runs.
+function found_within(s, run,    p, i, key, n)
+{
+	for (p = 1; p <= nprograms; p++) {
+		key = program[p] SUBSEP strategy[s]
+		for (i = 1; i <= nfirst[key]; i++)
+			n += first_runs[key, i] <= run
+	}
+	return n / (nprograms * seeds)
+}
+
+# The share of programs and seeds whose bug is found, over runs, by logarithm.
+# A seed that was not asked has not found it.
+function found_over_runs(    s, i, run, x, y, step, points, left, top, wide, high)
+{
+	left = 60
+	top = 50
+	wide = 640
+	high = 360
+	open_svg(left + wide + 120, top + high + 60,
+		 "bugs found, of " nprograms " programs with " seeds " seeds each")
+	for (i = 0; i <= 4; i++) {
+		y = top + high * (1 - i / 4)
+		line(left, y, left + wide, y, "#ddd")
+		text(left - 6, y + 4, "end", 25 * i " %", "")
+	}
+	step = wide / log(runs)
+	for (run = 1; run <= runs; run *= 10) {
+		x = left + step * log(run)
+		line(x, top, x, top + high, "#ddd")
+		text(x, top + high + 16, "middle", run, "")
+	}
+	text(left + wide / 2, top + high + 40, "middle",
+	     "runs of a campaign, all counted", "")
+	for (s = 1; s <= nstrategies; s++) {
+		points = ""
+		for (x = 0; x <= wide; x += 4) {
+			run = int(exp(x / step) + 1e-6)
+			points = points sprintf("%.1f,%.1f ", left + x,
+				top + high * (1 - found_within(s, run)))
+		}
+		printf "<polyline points=\"%s\" fill=\"none\" stroke=\"%s\" " \
+			"stroke-width=\"%s\"/>\n", points, colour[s],
+			strategy[s] == "auto" ? 3 : 1.5
+		y = top + 8 + 18 * s
+		line(left + wide + 14, y - 4, left + wide + 34, y - 4, colour[s])
+		text(left + wide + 40, y, "start", strategy[s], "")
+	}
+	print "</svg>"
+}
+
 END {
 	if (figure == 11)
 		figure11()
 	else if (figure == 12)
 		over_runs("iRoots exposed over runs")
+	else if (figure == "found")
+		found_over_runs()
 	else if (figure == "patterns")
 		over_runs("patterns shown over controlled runs")
 	else
