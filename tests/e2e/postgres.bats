@@ -119,6 +119,26 @@ attempts() {
 	[ "$(sql 'SELECT max(attempts) FROM maple.memo')" -le 5 ]
 }
 
+# Their first runs are alike, and so are the orders that are solved for.
+@test "of two campaigns of pcr at once none tries a pattern that the other does" {
+	local first
+
+	[ "$(nproc)" -gt 1 ] || skip "two campaigns at once need two CPUs"
+	database
+	(exec taskset -c 0 "$BUILD/mapletest" run --db "$db" --strategy pcr \
+		--setup 'sleep 0.05' --seed 1 --max-runs 100 \
+		-- "$TARGETS/clean/c11_pipeline") \
+		>/dev/null 2>"$BATS_TEST_TMPDIR/first.err" &
+	first=$!
+	campaign --strategy pcr --setup 'sleep 0.05' --seed 2 --max-runs 100 -- \
+		"$TARGETS/clean/c11_pipeline"
+	ended_with 0
+	wait $first || fail "$(cat "$BATS_TEST_TMPDIR/first.err")"
+	tries_are_divided
+	# Two runs are made for a pattern.
+	[ "$(sql 'SELECT max(attempts) FROM maple.memo')" -le 2 ]
+}
+
 # What the result says, the memo has: no run is missing, and none is twice.
 same_runs() {
 	local runs
