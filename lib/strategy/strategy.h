@@ -134,6 +134,7 @@ struct maple_study {
 	/* Sites of declared atomic sets, as far as they are known by now. */
 	const struct maple_belonging *belonging;
 	size_t nbelonging;
+	bool shared; /* other campaigns may do the same at a time; see claim() */
 	bool searching; /* a finding is there, and what differs is looked for */
 	struct maple_prediction *prediction; /* sums, to be added to */
 	void *ctx;
