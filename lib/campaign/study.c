@@ -132,6 +132,7 @@ int maple_study_open(struct maple_campaign *c)
 	assert(!c->system && c->lanes.n);
 	c->study.registry = c->registry;
 	c->study.lanes = c->lanes.n;
+	c->study.shared = maple_memo_shares(c->memo);
 	c->study.alone = !enforce || c->sleeps;
 	c->study.turns = enforce && maple_pair_turns(pair);
 	c->study.once = !c->subject->repeats;

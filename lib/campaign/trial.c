@@ -110,7 +110,7 @@ static int memo_begin(struct maple_campaign *c, struct maple_trial *trial,
 		.goal = trial->job.goal ? trial->job.goal->row : 0,
 		.plan = plan,
 		.seed = trial->job.seed,
-		.attempt = trial->job.plan.attempt,
+		.attempt = trial->job.attempt,
 		.flip = trial->flip,
 	};
 	int e;

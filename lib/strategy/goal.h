@@ -20,7 +20,12 @@ struct maple_goal_use {
 };
 
 struct maple_goal {
-	bool found;	    /* a finding of this campaign is about it */
+	bool found; /* a finding of this campaign is about it */
+	/* Of campaigns that share the memo; claims.c. */
+	bool claimed;	  /* no other one tries it now, ... */
+	bool taken;	  /* ... or one did when it was to be claimed, */
+	double elsewhere; /* ... and it is left to that one until then, */
+	double since;	  /* ... first asked for then in vain; 0: it was not */
 	unsigned int marks; /* that the memo will be told of, bits */
 	int64_t row;	    /* in the memo; 0: not told yet */
 	const char *class;  /* one of its strategy's; not owned */
@@ -29,8 +34,6 @@ struct maple_goal {
 	struct maple_goal_use use[MAPLE_GOAL_USES];
 	/* by the memo, before this campaign; at a server: when it was claimed */
 	struct maple_memo_state known;
-	bool claimed; /* no other campaign with this memo tries it now, ... */
-	bool taken;   /* ... or another one did when it was to be claimed */
 };
 
 int maple_goal_of_plan(const struct maple_plan *plan, struct maple_goal *goal);

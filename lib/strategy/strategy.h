@@ -69,7 +69,11 @@ struct maple_job {
 	/* What @plan and @then are about; the strategy's. NULL: nothing. */
 	struct maple_goal *goal;
 	struct maple_goal *beside[MAPLE_RUN_THEN];
-	bool attempt;	  /* the memo is told that @goal is tried */
+	/*
+	 * Which try of @goal this is, over all campaigns with the memo, which
+	 * is told; 0: none, though it may be forced.
+	 */
+	unsigned int attempt;
 	bool again;	  /* @goal had been exposed before */
 	bool rested;	  /* ... had been put to rest */
 	uint32_t variant; /* of @goal, the strategy's; 0: none, it is all of it */
@@ -130,6 +134,7 @@ struct maple_study {
 	/* Sites of declared atomic sets, as far as they are known by now. */
 	const struct maple_belonging *belonging;
 	size_t nbelonging;
+	bool shared; /* other campaigns may do the same at a time; see claim() */
 	bool searching; /* a finding is there, and what differs is looked for */
 	struct maple_prediction *prediction; /* sums, to be added to */
 	void *ctx;

@@ -39,23 +39,27 @@ $1 == "point" {
 function table(    p, k, twice)
 {
 	for (p = 1; p <= nprograms; p++) {
-		printf "%s: a run takes %.1f ms, and %.1f ms are between two: " \
-			"%.1f runs a second\n", program[p], run[p] * 1000,
-			rest[p] * 1000, 1 / (run[p] + rest[p])
-		print "campaigns databases  offered   runs/s claims/s" \
-			"  CPU ms/run  claim ms (95 %)  write ms (95 %)" \
-			"  news ms (95 %)  bytes/run  MB/day  busy"
+		printf "\n`%s`: a run takes %.1f ms, and %.1f ms are between " \
+			"two: %.1f runs a second.\n\n", program[p],
+			run[p] * 1000, rest[p] * 1000, 1 / (run[p] + rest[p])
+		print "| campaigns | databases | runs a second by themselves |" \
+			" runs a second | claims a second |" \
+			" the server's CPU ms a run | ms of a claim (95 %) |" \
+			" ms of a run's end (95 %) | ms to news (95 %) |" \
+			" bytes a run | MB a day | waited in vain |"
+		print "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |" \
+			" ---: | ---: | ---: | ---: | ---: |"
 		for (k = 1; k <= npoints[p]; k++) {
-			printf "%9d %9d %8.0f %8.1f %8.1f", workers[p, k],
+			printf "| %d | %d | %.0f | %.1f | %.1f", workers[p, k],
 				databases[p, k], value[p, k, "offered"],
 				value[p, k, "runs_s"], value[p, k, "claims_s"]
-			printf " %11.2f", 1e3 * value[p, k, "server"] / \
+			printf " | %.2f", 1e3 * value[p, k, "server"] / \
 				(value[p, k, "runs_s"] * seconds)
-			printf " %8.1f %7.1f %8.1f %7.1f %7.0f %7.0f",
+			printf " | %.1f (%.1f) | %.1f (%.1f) | %.0f (%.0f)",
 				value[p, k, "claim50"], value[p, k, "claim95"],
 				value[p, k, "write50"], value[p, k, "write95"],
 				value[p, k, "news50"], value[p, k, "news95"]
-			printf " %10.0f %7.0f %5d\n", value[p, k, "run"],
+			printf " | %.0f | %.0f | %d |\n", value[p, k, "run"],
 				value[p, k, "run"] * value[p, k, "runs_s"] * \
 				86400 / 1e6, value[p, k, "busy"]
 			twice += value[p, k, "twice"]
@@ -63,7 +67,7 @@ function table(    p, k, twice)
 				silent++
 		}
 	}
-	printf "goals exposed by two campaigns: %d\n", twice
+	printf "\ngoals exposed by two campaigns: %d\n", twice
 	# Then claims do not do what they are for; or nobody heard of anything.
 	return twice > 0 || silent > 0
 }

@@ -28,6 +28,27 @@ sql() {
 	postgres sql "$1" "$name"
 }
 
+# Of campaigns on one program none makes a try that another one makes, or tries what
+# a try before has exposed. What a run failed of each tries anew.
+tries_are_divided() {
+	local tries='tries AS (SELECT * FROM maple.runs r WHERE attempt > 0
+		AND NOT EXISTS (SELECT FROM maple.memo m WHERE m.goal = r.goal
+			AND m.broke != 0))'
+
+	sql "WITH $tries SELECT campaign, count(*), count(DISTINCT goal)
+		FROM tries GROUP BY campaign ORDER BY campaign"
+	[ "$(sql "WITH $tries SELECT count(DISTINCT campaign) > 1
+		AND count(*) > 20 FROM tries")" = t ] ||
+		fail "there are too few tries"
+	[ "$(sql "WITH $tries SELECT count(*) FROM (SELECT FROM tries
+		GROUP BY goal, attempt HAVING count(*) > 1) t")" = 0 ] ||
+		fail "a try was made twice"
+	[ "$(sql "WITH $tries SELECT count(*) FROM tries late JOIN tries t
+		ON t.goal = late.goal AND t.exposed != 0
+		AND t.attempt < late.attempt")" = 0 ] ||
+		fail "what was exposed was tried"
+}
+
 # A campaign that ends when it is told to, under way; its process is $campaign.
 endless() { # OPTION...
 	database

@@ -92,31 +92,43 @@ attempts() {
 }
 
 # The first is held in the midst of a run. The second tries all but what the
-# first has claimed, and says that this is left; then the first goes on.
-@test "of two campaigns at once each tries what the other does not" {
-	local first tried=(--strategy maple --setup 'sleep 0.05') goals before
+# first has claimed; then the first goes on.
+two_at_once() { # STRATEGY PROG
+	local first tried=(--strategy "$1" --setup 'sleep 0.05') goals before
 
 	[ "$(nproc)" -gt 1 ] || skip "two campaigns at once need two CPUs"
 	database
 	(exec taskset -c 0 "$BUILD/mapletest" run --db "$db" "${tried[@]}" \
-		--seed 1 --max-runs 150 -- "$TARGETS/clean/c11_pipeline") \
+		--seed 1 --max-runs 150 -- "$2") \
 		>/dev/null 2>"$BATS_TEST_TMPDIR/first.err" &
 	first=$!
 	stop_with_claims $first
 	before=$(attempts)
 	echo "claimed: $goals, $before"
-	campaign "${tried[@]}" --seed 2 --max-runs 150 -- \
-		"$TARGETS/clean/c11_pipeline"
+	campaign "${tried[@]}" --seed 2 --max-runs 150 -- "$2"
+	ended_with 0
 	[ "$(claimed | paste -sd,)" = "$goals" ]
 	# What was exposed by itself comes again in any campaign: that is no try.
 	[ "$(attempts)" = "$before" ]
 	kill -CONT $first
-	holds '.runs.enforced > 20 and ([.coverage.left[]] | add) > 0'
 	wait $first || status=$?
 	cat "$BATS_TEST_TMPDIR/first.err"
 	[ -z "$(claimed)" ]
+	tries_are_divided
+}
+
+@test "of two campaigns at once each tries what the other does not" {
+	two_at_once maple "$TARGETS/clean/c11_pipeline"
+	# It says that what the first has is left.
+	holds '.runs.enforced > 20 and ([.coverage.left[]] | add) > 0'
 	# Of what one has tried the other knows: no more tries than one would have.
 	[ "$(sql 'SELECT max(attempts) FROM maple.memo')" -le 5 ]
+}
+
+@test "of two campaigns of pcr none tries a pattern that the other does" {
+	two_at_once pcr "$TARGETS/clean/kept_updates"
+	# Two runs are made for a pattern.
+	[ "$(sql 'SELECT max(attempts) FROM maple.memo')" -le 2 ]
 }
 
 # What the result says, the memo has: no run is missing, and none is twice.

@@ -7,22 +7,10 @@
 # have it. No image is built: what the Containerfile hands a capability on by is.
 
 load common
+load postgres
 
 SCALE=$ROOT/packaging/scale
 SUITES=$E2E/suites
-
-setup_file() {
-	# Whoever the servers run as has to come to their folders.
-	server=$(mktemp -d /tmp/maple-scale-XXXXXX)
-	export MAPLE_TEST_OWNER=$$
-	url=$("$BATS_TEST_DIRNAME/../postgres" start "$server")
-	export server url
-}
-
-teardown_file() {
-	"$BATS_TEST_DIRNAME/../postgres" stop "$server"
-	rm -rf "$server"
-}
 
 teardown() {
 	[ ! -d "${slurm:-}" ] || {
@@ -35,15 +23,14 @@ teardown() {
 # of the test's own.
 tasks_with() { # NAME
 	name=$1
-	MAPLE_MEMO=$("$ROOT/tests/postgres" database "$server" "$name")
+	MAPLE_MEMO=$(postgres database "$name")
 	export MAPLE_MEMO PATH=$BUILD:$PATH
 	cd "$BATS_TEST_TMPDIR" || return
 }
 
 # Each of these cases, by its last argument, has had one campaign, and no other.
 each_once() { # ARGUMENT...
-	"$ROOT/tests/postgres" sql "$server" \
-		'SELECT argv FROM maple.campaigns' "$name" |
+	sql 'SELECT argv FROM maple.campaigns' |
 		jq -r '.[-1]' | sort >campaigns
 	printf '%s\n' "$@" | sort | diff - campaigns
 }
@@ -204,6 +191,82 @@ a  b" ]
 	# The last one to begin did so before the first one's end.
 	[[ $(grep -o ' StartTime=[^ ]*' jobs | cut -d = -f 2 | sort | tail -n 1) < \
 		$(grep -o ' EndTime=[^ ]*' jobs | cut -d = -f 2 | sort | head -n 1) ]]
+}
+
+# ---- one program in eight tasks, and one long campaign beside them ----
+
+# task.sh is what a task does, one.db the memo of a campaign with as many runs, and
+# the seed of the first task.
+eight_tasks_on() { # PROG
+	local runs=30
+	local -a campaign=(mapletest run --strategy auto --seed 5 --keep-going
+		--confirm 0 --quiet)
+
+	[ "$(nproc)" -gt 1 ] || skip "two tasks at once need two CPUs"
+	printf '#!/bin/sh\n%s || [ $? = 66 ]\n' "$(printf '%q ' \
+		"${campaign[@]}" --db "$MAPLE_MEMO" --share 8 --max-runs $runs \
+		-- "$1")" >task.sh
+	chmod 755 task.sh
+	run timeout 300 "${campaign[@]}" --db one.db --max-runs $((8 * runs)) \
+		-- "$1"
+	ended_with 0 66
+}
+
+# How many goals a memo knows to have been exposed.
+shown() { # DB
+	sqlite3 "$1" 'SELECT count(DISTINCT goal) FROM memo
+		WHERE exposed OR observed OR broke'
+}
+
+# How many runs a campaign took at least until one failed.
+first_failure() { # DB
+	sqlite3 "$1" "SELECT min((SELECT count(*) FROM runs
+		WHERE campaign = r.campaign AND id <= r.id)) FROM runs r
+		WHERE verdict NOT IN ('pass', 'stopped', 'unjudged')"
+}
+
+# They have divided the tries, shown as much as the one campaign, but for what runs
+# show by chance, and the first of them to fail did so in no later run.
+as_good_as_one() {
+	local one all both
+
+	[ "$(sql 'SELECT count(*) FROM maple.campaigns
+		WHERE outcome IS NOT NULL')" = 8 ]
+	tries_are_divided
+	mapletest memo merge --db tasks.db "$MAPLE_MEMO"
+	cp one.db both.db
+	mapletest memo merge --db both.db tasks.db
+	one=$(shown one.db) all=$(shown tasks.db) both=$(shown both.db)
+	echo "shown: one campaign $one, eight tasks $all, both $both"
+	echo "failed in run: $(first_failure one.db), $(first_failure tasks.db)"
+	[ "$one" -gt 20 ]
+	[ "$all" -ge $((one - one / 10)) ]
+	[ $((both - all)) -le $((one / 10)) ]
+	[ "$(first_failure tasks.db)" -le "$(first_failure one.db)" ]
+}
+
+@test "Slurm: an array of eight tasks on one program is as good as a long campaign" {
+	local job
+
+	tasks_with eight
+	eight_tasks_on "$TARGETS/stop_pool"
+	slurm_starts
+	submit --array=1-8 --cpus-per-task=1 --time=00:05:00 \
+		--output=task-%a.log task.sh
+	cat task-*.log
+	[ "$(state_of "$job" | sort | uniq -c | tr -s ' ')" = ' 8 COMPLETED 0:0' ]
+	as_good_as_one
+}
+
+@test "GNU parallel: eight tasks on one program are as good as a long campaign" {
+	tasks_with eight_lines
+	eight_tasks_on "$TARGETS/stop_pool"
+	for _ in {1..8}; do
+		echo "taskset -c \$((PARALLEL_JOBSLOT - 1)) ./task.sh"
+	done >lines
+	run timeout 400 parallel --jobs 2 <lines
+	[ "$status" = 0 ] || fail "$output"
+	as_good_as_one
 }
 
 # The manifest as JSON, and what a program of jq's says of it.

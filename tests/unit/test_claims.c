@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * What a campaign does about candidates that another one with the same memo
- * tries, or has tried meanwhile; the memo's part is in test_memo_postgres.c.
+ * tries, or has tried meanwhile; of patterns, see test_pcr.c. The memo's part
+ * is in test_memo_postgres.c.
  *
  * beside: guests
  */
@@ -13,47 +14,14 @@
 #include <string.h>
 #include <cmocka.h>
 #include "strategy/maple/maple.h"
-#include "study_rig.h"
-
-/* What the memo says: who has a goal, and what is known of it. */
-static bool others[16];
-static struct maple_memo_state states[16];
-static unsigned int ours; /* claims that we have */
-
-static int claim(struct maple_study *study, struct maple_goal *const *goals,
-		 size_t n, struct maple_error *err)
-{
-	for (size_t i = 0; i < n; i++) {
-		assert_false(goals[i]->claimed);
-		goals[i]->taken = others[goals[i]->row];
-		goals[i]->claimed = !goals[i]->taken;
-		ours += goals[i]->claimed;
-		if (goals[i]->claimed)
-			goals[i]->known = states[goals[i]->row];
-	}
-	return 0;
-}
-
-static int release(struct maple_study *study, struct maple_goal *const *goals,
-		   size_t n, struct maple_error *err)
-{
-	for (size_t i = 0; i < n; i++) {
-		ours -= goals[i]->claimed;
-		goals[i]->claimed = false;
-	}
-	return 0;
-}
+#include "claims_rig.h"
 
 static struct maple_search search;
 static struct maple_profiling *const p = &search.profiling;
 
 static int begin(void **state)
 {
-	memset(others, 0, sizeof(others));
-	memset(states, 0, sizeof(states));
-	ours = 0;
-	study.claim = claim;
-	study.release = release;
+	share_memo();
 	study.most = 2;
 	memset(&search, 0, sizeof(search));
 	maple_profiling_init(p, &study, true);
@@ -139,7 +107,7 @@ static void what_others_try_comes_later(void **state)
 	assert_false(job.idle);
 	assert_false(maple_search_is_idle(&search));
 	others[1] = false;
-	theirs->elsewhere = 0; /* a moment later */
+	theirs->goal.elsewhere = 0; /* a moment later */
 	assert_true(tries(&job));
 	assert_ptr_equal(job.goal, &theirs->goal);
 	over(&job);
@@ -155,7 +123,7 @@ static void nobody_waits_for_others_for_ever(void **state)
 	others[1] = true;
 	assert_false(tries(&job));
 	assert_false(job.idle);
-	theirs->taken -= 100;
+	theirs->goal.since -= 100;
 	assert_false(tries(&job));
 	assert_true(job.idle);
 	assert_true(maple_search_is_idle(&search));
@@ -186,6 +154,7 @@ static void what_others_have_found_out_is_not_tried(void **state)
 	assert_int_equal(failed->failed, 6);
 	assert_ptr_equal(job.goal, &tried->goal);
 	assert_int_equal(tried->attempts, 3);
+	assert_int_equal(job.attempt, 3);
 	assert_int_equal(ours, 1);
 	over(&job);
 	tried->attempts = 9;

@@ -138,6 +138,48 @@ static void attempts_are_of_the_input_the_rest_of_the_executable(void **state)
 	assert_false(s.predicted || s.exposed || s.failed || s.attempts);
 }
 
+/* As those of iRoots are, which are forced otherwise. */
+static void tries_of_patterns_are_kept(void **state)
+{
+	struct fixture *f = *state;
+	struct maple_memo_lesson l = {
+		.key = { .class = "pattern 9",
+			 .n = 4,
+			 .use = { { "aa", "/bin/p", 1, false, 'W' },
+				  { "aa", "/bin/p", 2, false, 'W' },
+				  { "aa", "/bin/p", 3, false, 'W' },
+				  { "aa", "/bin/p", 4, false, 'W' } } },
+	};
+	struct maple_memo_run start = { .kind = "controlled" };
+	struct maple_query *s;
+	int64_t run;
+
+	for (unsigned int i = 1; i <= 2; i++) {
+		OK(maple_memo_learn(f->memo, f->program, &l, 1, &err));
+		assert_int_equal(l.state.attempts, i - 1);
+		start.goal = l.goal;
+		start.attempt = i;
+		mark(f, f->program, l.goal, MAPLE_MEMO_ATTEMPT);
+		OK(maple_memo_run_begin(f->memo, f->campaign, &start, &run,
+					&err));
+		mark(f, f->program, l.goal,
+		     i == 1 ? MAPLE_MEMO_FAILED : MAPLE_MEMO_BROKE);
+	}
+	OK(maple_sql_prepare(f->memo,
+			     "SELECT min(attempt), max(attempt), count(*)"
+			     " FROM runs WHERE goal IS NOT NULL",
+			     "", &s, NULL));
+	assert_int_equal(maple_sql_step(f->memo, s, NULL), 1);
+	assert_int_equal(maple_sql_number(s, 0), 1);
+	assert_int_equal(maple_sql_number(s, 1), 2);
+	assert_int_equal(maple_sql_number(s, 2), 2);
+	maple_sql_finish(s);
+	OK(maple_memo_learn(f->memo, f->program, &l, 1, &err));
+	assert_int_equal(l.state.attempts, 2);
+	assert_int_equal(l.state.failed, 1);
+	assert_true(l.state.broke && !l.state.exposed);
+}
+
 static int64_t begin_apart(struct maple_memo *memo, const char *input)
 {
 	static char *const argv[] = { "prog", NULL };
@@ -869,6 +911,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(a_goal_is_its_class_sites_kinds_and_contexts),
 		TEST(attempts_are_of_the_input_the_rest_of_the_executable),
+		TEST(tries_of_patterns_are_kept),
 		TEST(what_stands_apart_inherits_nothing),
 		TEST(without_a_name_an_input_is_its_command),
 		TEST(of_a_long_command_the_end_is_a_hash),

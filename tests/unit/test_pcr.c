@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "study_rig.h"
+#include "claims_rig.h"
 
 #define PLACE 0x1000u
 
@@ -65,6 +65,7 @@ static void close_rig(struct rig *r)
 {
 	maple_strategy_pcr.close(r->self);
 	maple_registry_destroy(study.registry);
+	study.claim = study.release = NULL;
 }
 
 static enum maple_next ask(struct rig *r)
@@ -78,6 +79,23 @@ static enum maple_next ask(struct rig *r)
 	if (next == MAPLE_NEXT_RUN)
 		assert_int_equal(r->job.kind, MAPLE_RUN_CONTROL);
 	return next;
+}
+
+/* As the campaign does when the job is over. */
+static void free_job(struct rig *r)
+{
+	if (r->job.attempt && study.release)
+		assert_int_equal(
+			study.release(&study, &r->job.goal, 1, &r->err), 0);
+	maple_switches_deinit(&r->job.switches);
+	free(r->job.alone);
+}
+
+/* It says nothing. */
+static void cut_short(struct rig *r)
+{
+	maple_strategy_pcr.drop(r->self, &r->job);
+	free_job(r);
 }
 
 /* The run that was asked for did what is told; whether that was news. */
@@ -114,8 +132,7 @@ static bool did_and_lost(struct rig *r, const struct told *told, uint64_t lost)
 	}
 	assert_int_equal(
 		maple_strategy_pcr.ended(r->self, &r->job, &end, &r->err), 0);
-	maple_switches_deinit(&r->job.switches);
-	free(r->job.alone);
+	free_job(r);
 	return r->job.news;
 }
 
@@ -233,9 +250,7 @@ static void until_nothing_is_left(bool covered)
 		assert_int_equal(ask(&r), MAPLE_NEXT_DONE);
 	} else {
 		assert_int_equal(ask(&r), MAPLE_NEXT_RUN);
-		maple_strategy_pcr.drop(r.self, &r.job);
-		maple_switches_deinit(&r.job.switches);
-		free(r.job.alone);
+		cut_short(&r);
 	}
 	close_rig(&r);
 }
@@ -292,6 +307,130 @@ static void patterns_are_looked_for_at_random(void **state)
 	close_rig(&r);
 }
 
+/* ---- several campaigns ---- */
+
+static void begin_shared(struct rig *r)
+{
+	begin(r, false);
+	share_memo();
+	assert_int_equal(ask(r), MAPLE_NEXT_RUN);
+	assert_int_equal(r->job.attempt, 0);
+	assert_true(did(r, first_1));
+	assert_int_equal(ours, 0);
+}
+
+/* The memo is told which try it is; two at a time are never of one pattern. */
+static void what_is_tried_is_claimed(void **state)
+{
+	struct rig r;
+	struct maple_job first;
+
+	begin_shared(&r);
+	assert_int_equal(ask(&r), MAPLE_NEXT_RUN);
+	assert_int_equal(r.job.attempt, 1);
+	assert_int_equal(ours, 1);
+	assert_ptr_equal(wanted, r.job.goal);
+	first = r.job;
+	while (ask(&r) == MAPLE_NEXT_RUN && r.job.attempt) {
+		assert_ptr_not_equal(r.job.goal, first.goal);
+		did(&r, first_1);
+	}
+	cut_short(&r);
+	assert_int_equal(ours, 1);
+	/* What was cut short was no try. */
+	r.job = first;
+	cut_short(&r);
+	assert_int_equal(ours, 0);
+	assert_int_equal(ask(&r), MAPLE_NEXT_RUN);
+	if (r.job.goal == first.goal)
+		assert_int_equal(r.job.attempt, 1);
+	did(&r, both_read);
+	assert_int_equal(ours, 0);
+	close_rig(&r);
+}
+
+/* Meanwhile it looks at random, and at last says that nothing is left. */
+static void what_others_try_is_left_to_them(void **state)
+{
+	struct rig r;
+	bool idle = false;
+
+	begin_shared(&r);
+	memset(others, true, sizeof(others));
+	assert_int_equal(ask(&r), MAPLE_NEXT_RUN);
+	assert_int_equal(r.job.attempt, 0);
+	assert_int_equal(r.job.policy.policy, MAPLE_POLICY_POS);
+	assert_false(r.job.idle);
+	assert_true(counts(&r, "pattern 1").left > 0);
+	did(&r, first_1);
+	/* A moment later, to one of them. */
+	memset(others, false, sizeof(others));
+	wanted->elsewhere = 0;
+	assert_int_equal(ask(&r), MAPLE_NEXT_RUN);
+	assert_ptr_equal(r.job.goal, wanted);
+	assert_int_equal(r.job.attempt, 1);
+	assert_true(wanted->since == 0);
+	did(&r, first_1);
+	/* For too long: all that are left. */
+	memset(others, true, sizeof(others));
+	for (unsigned int run = 0; run < 20 && !idle; run++) {
+		assert_int_equal(ask(&r), MAPLE_NEXT_RUN);
+		assert_int_equal(r.job.attempt, 0);
+		wait_in_vain();
+		idle = r.job.idle;
+		did(&r, first_1);
+	}
+	assert_true(idle);
+	assert_true(counts(&r, "pattern 1").left > 0);
+	assert_int_equal(ours, 0);
+	close_rig(&r);
+}
+
+/* @known: what all that is claimed turns out to be. How many runs try some. */
+static unsigned int tries_of(struct maple_memo_state known, unsigned int *first)
+{
+	unsigned int tries = 0;
+	struct rig r;
+
+	begin_shared(&r);
+	for (unsigned int i = 0; i < ROWS; i++)
+		states[i] = known;
+	*first = 0;
+	for (unsigned int run = 0; run < 20; run++) {
+		assert_int_equal(ask(&r), MAPLE_NEXT_RUN);
+		*first = tries ? *first : r.job.attempt;
+		tries += r.job.attempt > 0;
+		did(&r, first_1);
+	}
+	assert_int_equal(ours, 0);
+	close_rig(&r);
+	return tries;
+}
+
+static void what_others_have_tried_is_not_tried_again(void **state)
+{
+	struct maple_memo_state known = { 0 };
+	unsigned int all, first, once;
+
+	all = tries_of(known, &first);
+	assert_true(all > 2);
+	assert_int_equal(first, 1);
+	known.attempts = 1;
+	once = tries_of(known, &first);
+	assert_in_range(once, 1, all - 1);
+	assert_int_equal(first, 2);
+	known.attempts = 2;
+	assert_int_equal(tries_of(known, &first), 0);
+	known.broke = true; /* and a run failed of it: what of is open */
+	assert_int_equal(tries_of(known, &first), all);
+	assert_int_equal(first, 1);
+	/* What was shown has one run of its own, as it has in one campaign. */
+	known = (struct maple_memo_state){ .exposed = true };
+	assert_in_range(tries_of(known, &first), 1, all - 1);
+	known.attempts = 1;
+	assert_int_equal(tries_of(known, &first), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +440,9 @@ int main(void)
 		cmocka_unit_test(it_ends_when_all_is_covered),
 		cmocka_unit_test(what_was_lost_is_not_covered),
 		cmocka_unit_test(patterns_are_looked_for_at_random),
+		cmocka_unit_test(what_is_tried_is_claimed),
+		cmocka_unit_test(what_others_try_is_left_to_them),
+		cmocka_unit_test(what_others_have_tried_is_not_tried_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

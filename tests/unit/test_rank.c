@@ -378,6 +378,49 @@ static void exhausts(void)
 	rig_clear();
 }
 
+static uint64_t other_number(const struct maple_study *its, uint64_t salt)
+{
+	return number(its, salt + 1);
+}
+
+/* What a campaign does in its first runs, as one number. */
+static uint64_t begins_with(const struct rig_program *program, bool shared,
+			    bool other)
+{
+	uint64_t sum = 0;
+	struct seat s;
+
+	study.shared = shared;
+	study.random = other ? other_number : number;
+	sit(&s, false);
+	for (unsigned int run = 0; run < 8; run++) {
+		assert_int_equal(ask(&s), MAPLE_NEXT_RUN);
+		carry_out(&s, program, 0);
+		sum = sum * 31 + signature(program, rig.step, rig.nsteps);
+	}
+	stand_up(&s);
+	study.shared = false;
+	study.random = number;
+	return sum;
+}
+
+/* Else two campaigns on one program would do the same, whatever their seeds. */
+static void whoever_shares_a_memo_does_as_its_seed_says(void **state)
+{
+	struct rig_program program;
+	unsigned int others = 0;
+
+	for (unsigned int seed = 0; seed < PROGRAMS; seed++) {
+		make(&program, seed);
+		others += begins_with(&program, true, false) !=
+			  begins_with(&program, true, true);
+		assert_true(begins_with(&program, false, false) ==
+			    begins_with(&program, false, true));
+	}
+	assert_true(others > PROGRAMS / 4);
+	rig_clear();
+}
+
 static void a_bound_is_exhausted(void **state)
 {
 	exhausts();
@@ -627,6 +670,47 @@ static void what_has_no_room_waits_and_comes_in_turn(void **state)
 }
 
 /* Runs, which nobody carries out, until none is left. */
+/* The hits of the lists of one turn, and equal cost, as they come. */
+static void draw(uint64_t by, uint32_t *hits, uint32_t n)
+{
+	struct maple_rank_lists lists = { .way = MAPLE_RANK_NEWS,
+					  .most = n,
+					  .draws = by };
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct maple_rank_turn turn = { .entry.hit = i, .pair = i + 1 };
+		struct maple_rank_list list = { .turn = &turn, .n = 1 };
+
+		assert_int_equal(maple_rank_put(&lists, &list), 0);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		struct maple_rank_list *list = maple_rank_pop(&lists);
+
+		assert_non_null(list);
+		hits[i] = list->turn->entry.hit;
+		maple_rank_list_free(list);
+	}
+	maple_rank_lists_clear(&lists);
+}
+
+/* Who shares a memo goes first where others do not; in the end all is done. */
+static void campaigns_begin_with_other_lists(void **state)
+{
+	uint32_t alone[32], one[32], other[32], had = 0;
+	unsigned int same = 0;
+
+	draw(0, alone, 32);
+	draw(5, one, 32);
+	draw(7, other, 32);
+	for (uint32_t i = 0; i < 32; i++) {
+		assert_int_equal(alone[i], i);
+		had |= 1u << one[i];
+		same += one[i] == other[i];
+	}
+	assert_int_equal(had, UINT32_MAX);
+	assert_in_range(same, 0, 8);
+}
+
 static unsigned int runs_left(struct maple_ranking *r, struct maple_profiling *p)
 {
 	unsigned int n = 0;
@@ -810,6 +894,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_bound_is_exhausted),
+		cmocka_unit_test(whoever_shares_a_memo_does_as_its_seed_says),
 		cmocka_unit_test(a_published_bound_is_exhausted),
 		cmocka_unit_test(what_was_lost_is_not_exhausted),
 		cmocka_unit_test(what_was_let_go_is_not_exhausted),
@@ -817,6 +902,7 @@ int main(void)
 		cmocka_unit_test(what_has_no_room_waits_and_comes_in_turn),
 		cmocka_unit_test(what_has_no_room_is_put_later),
 		cmocka_unit_test(what_has_too_many_turns_is_counted_once),
+		cmocka_unit_test(campaigns_begin_with_other_lists),
 		cmocka_unit_test(what_the_net_tells_begins_all_anew),
 		cmocka_unit_test(races_come_first),
 		cmocka_unit_test(what_is_foreseen_happens),

@@ -121,11 +121,12 @@ static struct maple_memo_state learn(struct fixture *f, uint64_t site,
 static int64_t begin_run(struct fixture *f, uint64_t site)
 {
 	struct maple_memo_lesson lesson = lesson_of(site, 0);
-	struct maple_memo_run start = { "enforced", 0, "{}", 7, 1, false };
+	struct maple_memo_run start = { "enforced", 0, "{}", 7, 0, false };
 	int64_t run;
 
 	OK(maple_memo_learn(f->memo, f->program, &lesson, 1, &err));
 	start.goal = lesson.goal;
+	start.attempt = lesson.state.attempts + 1;
 	OK(maple_memo_begin(f->memo, &err));
 	OK(maple_memo_mark(f->memo, f->program, start.goal, MAPLE_MEMO_ATTEMPT,
 			   &err));
@@ -497,6 +498,10 @@ static void a_server_that_comes_back_is_the_memo_again(void **state)
 				  " AND ended IS NOT NULL"),
 			 4);
 	assert_int_equal(count(f, "SELECT count(*) FROM runs"), 14);
+	/* Each of the four was another try, and says which. */
+	assert_int_equal(count(f, "SELECT count(*) FROM (SELECT DISTINCT goal,"
+				  " attempt FROM runs WHERE status = 3) t"),
+			 4);
 	assert_int_equal(count(f, "SELECT count(*) FROM samples"), 4);
 	assert_int_equal(deliver(f).delivered, 0);
 }

@@ -354,6 +354,7 @@ struct maple_memo_run {
 	int64_t goal;	  /* the one that is forced, or 0 */
 	const char *plan; /* JSON, or NULL */
 	uint64_t seed;
+	/* which try of @goal, by all campaigns with this input; 0: none */
 	unsigned int attempt;
 	bool flip; /* the control: first dependency reversed */
 };

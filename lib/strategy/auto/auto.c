@@ -303,6 +303,8 @@ static void drop(void *self, struct maple_job *job)
 
 	if (job->part == RANK)
 		maple_ranking_drop(&a->ranking, job);
+	else if (job->part == PCR)
+		maple_patterns_drop(job);
 	else if (job->part == GREY)
 		maple_greybox_drop(&a->greybox, job);
 	maple_search_drop(&a->maple, job);

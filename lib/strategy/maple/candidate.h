@@ -24,18 +24,17 @@ struct maple_candidate {
 	bool predicted, exposed;
 	bool broke; /* a run failed of it, in an earlier campaign */
 	bool facts_known;
-	bool busy;	    /* a try of it is under way */
-	double elsewhere;   /* ... in another campaign: until then; claims.c */
-	bool ends, gated;   /* the facts: memory's end, some gate */
-	bool application;   /* both ends in the program itself */
-	unsigned int rides; /* in runs of others */
+	bool busy;	       /* a try of it is under way */
+	bool ends, gated;      /* the facts: memory's end, some gate */
+	bool application;      /* both ends in the program itself */
+	unsigned int rides;    /* in runs of others */
 	unsigned int attempts; /* with this input */
 	unsigned int looks;    /* ... once it had been exposed */
 	bool missed;	       /* the last look was none, and comes again */
 	unsigned int failed;   /* tries that failed, over all inputs */
 	int score;
-	unsigned int order; /* in which it was found */
-	struct maple_goal goal;
+	unsigned int order;	/* in which it was found */
+	struct maple_goal goal; /* whose first fields are asked for as well */
 	UT_hash_handle hh;
 	/* its dependencies, when there were so many candidates; choice.c */
 	const struct maple_candidate *part[2];
@@ -43,7 +42,6 @@ struct maple_candidate {
 
 	struct maple_callers callers;
 	struct maple_predict_facts facts;
-	double taken; /* when it was first found to be tried elsewhere; 0: not */
 	bool guarded; /* guards and covers were asked for */
 	bool told;    /* the memo will be told of it, and of goal.marks */
 	char name[MAPLE_IROOT_EVENTS][MAPLE_PLAN_NAME]; /* threads */

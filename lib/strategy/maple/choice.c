@@ -20,19 +20,19 @@
  *
  * What another campaign with the same memo tries (claims.c) is passed over, as
  * what is under way here. While it is all that is left the campaign goes on
- * with profile runs, for PATIENCE; then it may end, with that left.
+ * with profile runs for a while; then it may end, with that left.
  *
  * What was exposed comes again (maple_choice_again()) where nothing that is
  * likely is left, four between two profile runs.
  */
 #include <assert.h>
 #include <string.h>
+#include "../claims.h"
 #include "choice.h"
 #include "classes.h"
 #include "estimate.h"
 
-#define FAIL_LIMIT 6	/* failed tries of an iRoot in all */
-#define PATIENCE   30.0 /* seconds, for what another campaign tries */
+#define FAIL_LIMIT 6 /* failed tries of an iRoot in all */
 
 /* maple_choice_limits_of - as the user has said, or as is usual */
 struct maple_choice_limits
@@ -165,7 +165,7 @@ bool maple_choice_allows(const struct maple_candidates *all,
 static bool under_way(const struct maple_candidates *all,
 		      const struct maple_candidate *c)
 {
-	return c->busy || c->elsewhere > all->now;
+	return c->busy || maple_claims_elsewhere(&c->goal, all->now);
 }
 
 /* maple_choice_peek - the one to try now, NULL if none is left */
@@ -230,7 +230,7 @@ bool maple_choice_waits(const struct maple_candidates *all,
 	struct maple_candidate *c, *next;
 
 	HASH_ITER (hh, all->table, c, next)
-		if (c->taken > 0 && all->now < c->taken + PATIENCE &&
+		if (maple_claims_waits(&c->goal, all->now) &&
 		    maple_choice_allows(all, c, limits))
 			return true;
 	return false;

@@ -378,7 +378,7 @@ int maple_enforce_begin(struct maple_profiling *p, struct maple_job *job,
 	assert(!which || job->again); /* of what was exposed alone */
 	if (!job->again) {
 		n = choose_followers(p, chosen);
-		e = maple_claims_take(p, chosen, &n, err);
+		e = maple_candidates_claim(p, chosen, &n, err);
 	}
 	if (e || !n)
 		return e;
@@ -389,7 +389,6 @@ int maple_enforce_begin(struct maple_profiling *p, struct maple_job *job,
 	job->rested = maple_estimate_rests(&p->candidates, candidate,
 					   p->limits.order);
 	maple_profiling_guards(p, candidate);
-	job->attempt = !job->again;
 	job->fill = !options->no_heap_fill && fills(candidate);
 	if (which ? maple_callers_plan(candidate, which, job->seed, &job->plan)
 		  : maple_candidate_plan(candidate, attempt_of(candidate),
@@ -401,8 +400,10 @@ int maple_enforce_begin(struct maple_profiling *p, struct maple_job *job,
 	candidate->busy = true;
 	if (which)
 		variant_of(job)->tries++;
+	else if (job->again)
+		candidate->looks++;
 	else
-		++*(job->again ? &candidate->looks : &candidate->attempts);
+		job->attempt = ++candidate->attempts;
 	if (!add_followers(p, job, chosen + 1, n - 1))
 		return 0;
 	maple_enforce_drop(job);

@@ -24,8 +24,9 @@ void maple_search_standing(const struct maple_search *m,
 			   struct maple_standing *standing);
 
 /* claims.c */
-int maple_claims_take(struct maple_profiling *p, struct maple_candidate **chosen,
-		      unsigned int *n, struct maple_error *err);
+int maple_candidates_claim(struct maple_profiling *p,
+			   struct maple_candidate **chosen, unsigned int *n,
+			   struct maple_error *err);
 
 /* enforce.c */
 int maple_enforce_begin(struct maple_profiling *p, struct maple_job *job,

@@ -3,7 +3,8 @@
  * What is known of the patterns of a program. A run shows some, and another
  * order of it may show others: for these an order is solved for, of which two
  * at a time wait to be run. For a pattern that a run showed no more are solved
- * for, and one that two runs were made for is done with.
+ * for, and one that two runs were made for is done with, whichever campaigns
+ * with the memo have made them. A pattern is claimed while it is tried.
  *
  * Pairs come first: most bugs take no more, where the paper has the longest
  * first.
@@ -15,6 +16,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/table.h"
+#include "../claims.h"
 #include "patterns.h"
 
 #define PATTERNS  19   /* classes of them */
@@ -42,6 +44,8 @@ struct maple_patterns_key {
 	struct maple_pattern pattern;
 	struct maple_goal goal;
 	bool predicted, covered;
+	bool busy;  /* an order of it is under way */
+	bool broke; /* a run failed of it, in an earlier campaign */
 	unsigned int tries, waiting;
 	unsigned int shown; /* runs that showed it */
 	uint32_t last;	    /* ... of which the last one, by number */
@@ -64,6 +68,7 @@ struct learning {
 	const struct maple_policy_name *names;
 	uint32_t nnames;
 	struct maple_patterns_key *aim;
+	bool tries; /* an order of @aim */
 	bool harmless;
 	double seconds, until;
 	struct news news;
@@ -339,31 +344,64 @@ static bool takes_turns_back(struct learning *l)
 	       !turns_show(l, false) && turns_show(l, true);
 }
 
+/* What the memo knows of @key is taken over. */
+static void take_over(struct maple_patterns_key *key)
+{
+	const struct maple_memo_state *known = &key->goal.known;
+
+	key->covered |= known->exposed;
+	/* What broke a run is worth all its tries anew. */
+	if (!key->broke && !known->broke && known->attempts > key->tries)
+		key->tries = known->attempts;
+}
+
+/* The memo has heard of @key. */
+static void told(struct learning *l, struct maple_patterns_key *key, bool first)
+{
+	const unsigned int shown = 1u << MAPLE_MEMO_OBSERVED |
+				   1u << MAPLE_MEMO_EXPOSED;
+
+	if (key->goal.marks & shown && !key->goal.known.exposed)
+		l->news.covered = true;
+	if (first) {
+		key->broke = key->goal.known.broke;
+		take_over(key);
+	}
+	key->covered |= key->goal.known.exposed;
+	key->goal.marks = 0;
+	key->told = false;
+}
+
 /* The memo hears of it, and says what it knew. */
 static int tell(struct learning *l, struct maple_error *err)
 {
 	struct maple_goal **goals = calloc(l->n + 1u, sizeof(*goals));
-	int e;
+	bool *first = calloc(l->n + 1u, sizeof(*first));
+	int e = 0;
 
-	if (!goals)
-		return maple_error_set(err, ENOMEM, "out of memory");
-	for (uint32_t i = 0; i < l->n; i++) {
+	if (!goals || !first)
+		e = maple_error_set(err, ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < l->n && !e; i++) {
 		assert(l->told[i]->told);
 		goals[i] = &l->told[i]->goal;
+		first[i] = !goals[i]->row;
 	}
-	e = l->study->learn(l->study, goals, l->n, err);
-	for (uint32_t i = 0; i < l->n; i++) {
-		struct maple_patterns_key *key = l->told[i];
-
-		if (key->covered && !key->goal.known.exposed)
-			l->news.covered = true;
-		if (key->goal.known.exposed)
-			key->covered = true;
-		key->goal.marks = 0;
-		key->told = false;
-	}
+	if (!e)
+		e = l->study->learn(l->study, goals, l->n, err);
+	for (uint32_t i = 0; i < l->n && !e; i++)
+		told(l, l->told[i], first[i] && goals[i]->row);
 	free(goals);
+	free(first);
 	return e;
+}
+
+/* What came of the run for the pattern that it was for. */
+static void judge(struct learning *l)
+{
+	if (!l->harmless)
+		mark(l, l->aim, MAPLE_MEMO_BROKE);
+	else if (l->aim->last != l->p->runs)
+		mark(l, l->aim, MAPLE_MEMO_FAILED);
 }
 
 static int learn(struct learning *l, const struct maple_kept *kept,
@@ -377,6 +415,8 @@ static int learn(struct learning *l, const struct maple_kept *kept,
 		l->model = model;
 		l->event = kept->event;
 		maple_order_shown(model, on_shown, l);
+		if (l->tries)
+			judge(l);
 		if (l->p->runs == 1)
 			l->p->back = takes_turns_back(l);
 		l->p->cut = kept->cut;
@@ -401,6 +441,7 @@ int maple_patterns_ended(struct maple_patterns *p,
 		.names = run->names,
 		.nnames = run->nnames,
 		.aim = job->goal ? key_of(job->goal) : NULL,
+		.tries = job->attempt,
 		.harmless = !end->failed,
 	};
 	double began = maple_clock_now();
@@ -412,13 +453,16 @@ int maple_patterns_ended(struct maple_patterns *p,
 				       : p->credit;
 	p->cut = true;
 	p->runs++;
+	if (l.tries)
+		l.aim->busy = false;
 	if (end->absent || run->lost || !run->names || !profiling->kept.n ||
 	    study->over(study->ctx))
 		return 0;
 	e = learn(&l, &profiling->kept, err);
+	job->exposed = l.tries && l.harmless && l.aim->last == p->runs;
 	p->credit -= maple_clock_now() - began;
 	free(l.told);
-	if (l.aim)
+	if (l.aim && !l.tries)
 		l.aim->tries++;
 	p->barren = l.news.covered || l.news.predicted ? 0 : p->barren + 1;
 	job->news |= !p->barren;
@@ -486,38 +530,98 @@ static void sweep(struct maple_patterns *p)
 	p->norders = n;
 }
 
-static bool take_best(struct maple_patterns *p,
-		      struct maple_patterns_order *order)
+/* The best one that nobody tries, here or elsewhere; NULL: there is none. */
+static struct maple_patterns_order *find_best(struct maple_patterns *p)
 {
-	uint32_t best = 0;
+	struct maple_patterns_order *best = NULL;
 
 	sweep(p);
-	if (!p->norders)
-		return false;
-	for (uint32_t i = 1; i < p->norders; i++)
-		if (is_better(&p->order[i], &p->order[best]))
-			best = i;
-	*order = p->order[best];
-	p->order[best] = p->order[--p->norders];
-	assert(order->key->waiting && is_due(order->key));
-	order->key->waiting--;
-	return true;
+	for (uint32_t i = 0; i < p->norders; i++) {
+		struct maple_patterns_order *o = &p->order[i];
+
+		if (o->key->busy ||
+		    maple_claims_elsewhere(&o->key->goal, p->now))
+			continue;
+		if (!best || is_better(o, best))
+			best = o;
+	}
+	return best;
+}
+
+/* Whether @goal, which is ours, is still to be tried. */
+static bool is_due_still(void *ctx, struct maple_goal *goal)
+{
+	take_over(key_of(goal));
+	return is_due(key_of(goal));
+}
+
+/* The same, claimed. @e: 0, or -errno */
+static struct maple_patterns_order *claim_best(struct maple_patterns *p,
+					       struct maple_study *study,
+					       struct maple_error *err, int *e)
+{
+	struct maple_patterns_order *best;
+
+	p->now = maple_clock_now();
+	*e = 0;
+	/* What is not ours is passed over then, what is not due swept. */
+	while ((best = find_best(p))) {
+		struct maple_goal *goal = &best->key->goal;
+		unsigned int ours = 1;
+
+		*e = maple_claims_take(study, &goal, &ours, p->now,
+				       is_due_still, NULL, err);
+		if (ours || *e)
+			break;
+	}
+	return best;
 }
 
 bool maple_patterns_begin(struct maple_patterns *p,
 			  struct maple_profiling *profiling,
 			  struct maple_job *job, struct maple_error *err, int *e)
 {
+	struct maple_patterns_order *best =
+		claim_best(p, profiling->study, err, e);
 	struct maple_patterns_order order;
 
-	if (!take_best(p, &order))
-		return false;
+	if (!best || *e)
+		return best;
+	order = *best;
+	*best = p->order[--p->norders];
+	assert(order.key->waiting && is_due(order.key));
+	order.key->waiting--;
+	order.key->busy = true;
+	job->attempt = ++order.key->tries;
 	job->budget = MAPLE_PATTERNS_BUDGET;
 	job->goal = &order.key->goal;
 	*e = maple_profiling_follow(profiling, job, &maple_patterns_how,
 				    &order.list, err);
 	free(order.shows);
 	return true;
+}
+
+void maple_patterns_drop(struct maple_job *job)
+{
+	struct maple_patterns_key *key;
+
+	if (!job->attempt)
+		return;
+	key = key_of(job->goal);
+	assert(key->busy && key->tries);
+	key->busy = false;
+	key->tries--;
+}
+
+bool maple_patterns_any(const struct maple_patterns *p)
+{
+	for (uint32_t i = 0; i < p->norders; i++) {
+		const struct maple_goal *goal = &p->order[i].key->goal;
+
+		if (!(goal->since > 0) || maple_claims_waits(goal, p->now))
+			return true;
+	}
+	return false;
 }
 
 /* Those that were shown, or looked for, least, are as likely as each other. */

@@ -43,6 +43,7 @@ struct maple_patterns {
 	/* Seconds that may be solved: all of them together as long as runs. */
 	double credit;
 	uint32_t runs; /* that have ended */
+	double now;    /* when an order was last asked for */
 	enum maple_patterns_mode mode;
 	bool promises; /* what else an order shows says which one is next */
 	/* Of the first run: turns from the older threads on would show nothing
@@ -54,13 +55,22 @@ struct maple_patterns {
 };
 
 /*
- * maple_patterns_begin - @job becomes a run of the best order; false: there is
- * none. @e: 0, or -errno
+ * maple_patterns_begin - @job becomes a run of the best order, to be ended or
+ * dropped; false: there is none that no other campaign tries. @e: 0, or -errno
  */
 bool maple_patterns_begin(struct maple_patterns *p,
 			  struct maple_profiling *profiling,
 			  struct maple_job *job, struct maple_error *err,
 			  int *e);
+
+/* maple_patterns_drop - the run of @job, begun here, says nothing */
+void maple_patterns_drop(struct maple_job *job);
+
+/*
+ * maple_patterns_any - whether an order waits, here or for another campaign
+ * that has its pattern, and has not had it for too long
+ */
+bool maple_patterns_any(const struct maple_patterns *p);
 
 /*
  * maple_patterns_seek - @job becomes a random run that looks for the pattern

@@ -84,7 +84,7 @@ static enum maple_next next(void *self, struct maple_job *job,
 		s->underway--;
 		return s->underway ? MAPLE_NEXT_WAIT : MAPLE_NEXT_DONE;
 	}
-	job->idle = !s->patterns.norders;
+	job->idle = !maple_patterns_any(&s->patterns);
 	job->wanted = job->idle && s->quiet < QUIET ? QUIET - s->quiet : 0;
 	*e = maple_profiling_control(p, job, &maple_patterns_how,
 				     MAPLE_POLICY_POS, err);
@@ -114,6 +114,7 @@ static void drop(void *self, struct maple_job *job)
 
 	assert(s->underway);
 	s->underway--;
+	maple_patterns_drop(job);
 	maple_profiling_drop(&s->profiling, job);
 }
 

@@ -214,7 +214,20 @@ static double key_of(struct maple_rank_lists *lists,
 		     : -1;
 }
 
-/* ---- The queue: a heap, smallest key first, oldest of equals. ---- */
+/*
+ * ---- The queue: a heap, smallest key first, and of equals the oldest, or the one
+ * that is drawn: campaigns that would all do the same begin with others. ----
+ */
+
+/* Of the list that is put now; no other one has it. */
+static uint64_t number_of(struct maple_rank_lists *lists)
+{
+	uint64_t put = lists->put++;
+
+	assert(put <= UINT32_MAX);
+	return lists->draws ? maple_mix(lists->draws, put) >> 32 << 32 | put
+			    : put;
+}
 
 static bool is_before(const struct maple_rank_list *a,
 		      const struct maple_rank_list *b)
@@ -285,7 +298,7 @@ int maple_rank_put(struct maple_rank_lists *lists,
 	for (unsigned int i = 0; i < list->n; i++)
 		copy->turn[i] = list->turn[i];
 	copy->key = key_of(lists, list);
-	copy->number = lists->put++;
+	copy->number = number_of(lists);
 	if (copy->from)
 		copy->from->refs++;
 	assert(lists->n < lists->most);
@@ -385,5 +398,6 @@ void maple_rank_lists_clear(struct maple_rank_lists *lists)
 	maple_rank_forget(&lists->lists);
 	maple_rank_forget(&lists->tries);
 	*lists = (struct maple_rank_lists){ .way = lists->way,
-					    .most = lists->most };
+					    .most = lists->most,
+					    .draws = lists->draws };
 }

@@ -53,8 +53,8 @@ struct maple_rank_list {
 	struct maple_rank_turn *turn;
 	unsigned int n;
 	bool youngest;
-	double key;		       /* when it was put, or asked for, last */
-	uint64_t number;	       /* in the order in which they were put */
+	double key;	 /* when it was put, or asked for, last */
+	uint64_t number; /* in the order in which they were put, or drawn */
 	struct maple_rank_trace *from; /* may be NULL: nothing is foreseen */
 	bool again; /* it was run: there was no room for all that it brought */
 	struct maple_rank_list *next; /* of those that wait to be run again */
@@ -67,6 +67,7 @@ struct maple_rank_lists {
 	struct maple_rank_list **heap;
 	uint32_t n, room;
 	uint32_t most; /* that wait at a time: both bases at least */
+	uint64_t draws; /* a number by which equals come in turn; 0: the oldest */
 	struct maple_rank_list *later, *last; /* run again, in this order */
 	uint64_t put, dropped;	       /* dropped: those of too many turns */
 	struct maple_rank_seen *lists; /* that were put once */

@@ -18,7 +18,8 @@
 #define KEPT	    (1u << 22) /* ... of all such that are kept */
 #define PREEMPTIONS 5 /* of a list, unless something else is asked for */
 #define VARIABLES   4
-#define EXHAUSTED   2 /* preemptions, with --exhaust */
+#define EXHAUSTED   2	       /* preemptions, with --exhaust */
+#define DRAWS	    0x72616e6b /* of the campaign's random numbers */
 
 struct expanding {
 	struct maple_ranking *s;
@@ -205,6 +206,8 @@ enum maple_next maple_ranking_begin(struct maple_ranking *s,
 	/* Where unknown code was seen there are events that no run had. */
 	s->begun &= s->told == p->net.told;
 	s->told = p->net.told;
+	if (p->study->shared && !s->everywhere)
+		s->lists.draws = p->study->random(p->study, DRAWS) | 1;
 	if (!s->begun && begin_anew(s)) {
 		*e = no_memory(err);
 		return MAPLE_NEXT_RUN;
