@@ -501,7 +501,8 @@ $(O)/tests/bench/work: tests/bench/work.c
 	$(call say,CC,$@)
 	$(Q)$(CC) -std=gnu11 $(WARN) -O1 -g -pthread -o $@ $<
 
-$(O)/tests/simulate: $(wildcard tests/simulate/*.c) $(wildcard lib/plan/*.c)
+$(O)/tests/simulate: $(wildcard tests/simulate/*.c) $(wildcard lib/plan/*.c) \
+		lib/predict/sets/forms.c lib/predict/sets/happened.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -MF $@.d -o $@ $(filter %.c,$^)

@@ -237,7 +237,7 @@ int maple_campaign_run_by(const struct maple_strategy *strategy,
 	if (!e)
 		maple_reached_keep(&c);
 	if (!e)
-		e = maple_violations_keep(&c);
+		e = maple_violations_end(&c);
 	if (c.memo_campaign) {
 		char *parts = maple_campaign_parts(c.result);
 

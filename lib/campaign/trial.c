@@ -250,6 +250,8 @@ static int memo_end(struct maple_campaign *c, struct maple_trial *trial,
 	if (!e && c->memo_program && trial->studied)
 		e = maple_memo_sample(c->memo, row, &c->result->coverage,
 				      c->err);
+	if (!e && trial->studied)
+		e = maple_violations_keep(c, false);
 	return e;
 }
 

@@ -5,7 +5,7 @@
  * piece leads to the next. While an event moves up the line, one after the
  * other is loaded, so that the wait for memory is shared by all in line:
  *
- *   in --> block, cell, visits, entries, summaries, digest --> feed.c
+ *   in --> block, cell, visits, entries, summaries, record, digest --> feed.c
  *
  * Nothing is decided here. What has changed when an event's turn comes is
  * looked at then as if there were no line.
@@ -24,13 +24,15 @@ static void load(const void *at, size_t size)
 	__builtin_prefetch((const char *)at + size - 1);
 }
 
-static void load_cell(const struct maple_cell *cell,
+static void load_cell(const struct maple_predict *p,
+		      const struct maple_cell *cell,
 		      const struct maple_event *event)
 {
 	load(cell, sizeof(*cell));
 }
 
-static void load_visits(const struct maple_cell *cell,
+static void load_visits(const struct maple_predict *p,
+			const struct maple_cell *cell,
 			const struct maple_event *event)
 {
 	if (cell->nvisits > 1)
@@ -45,7 +47,8 @@ static bool searched(const struct maple_visit *visit,
 	       (visit->kinds & 1u << MAPLE_EV_WRITE);
 }
 
-static void load_entries(const struct maple_cell *cell,
+static void load_entries(const struct maple_predict *p,
+			 const struct maple_cell *cell,
 			 const struct maple_event *event)
 {
 	for (uint32_t i = 0; i < cell->nvisits; i++) {
@@ -68,7 +71,8 @@ static const struct maple_summary *next_of(const struct maple_entry *entry)
 	return entry->summaries[next < entry->nsummaries ? next : 0];
 }
 
-static void load_summaries(const struct maple_cell *cell,
+static void load_summaries(const struct maple_predict *p,
+			   const struct maple_cell *cell,
 			   const struct maple_event *event)
 {
 	for (uint32_t i = 0; i < cell->nvisits; i++) {
@@ -87,7 +91,23 @@ static void load_summaries(const struct maple_cell *cell,
 	}
 }
 
-static void load_digest(const struct maple_cell *cell,
+/* What the thread did on the cell last, which the next record comes after. */
+static void load_record(const struct maple_predict *p,
+			const struct maple_cell *cell,
+			const struct maple_event *event)
+{
+	const struct maple_visit *visit = maple_cell_visit(cell, event->thread);
+	const struct maple_record *record =
+		visit ? maple_window_find(&p->window, event->thread,
+					  visit->entry->record)
+		      : NULL;
+
+	if (record)
+		load(record, sizeof(*record));
+}
+
+static void load_digest(const struct maple_predict *p,
+			const struct maple_cell *cell,
 			const struct maple_event *event)
 {
 	const struct maple_visit *visit = maple_cell_visit(cell, event->thread);
@@ -97,9 +117,11 @@ static void load_digest(const struct maple_cell *cell,
 		load(next->digest, sizeof(*next->digest));
 }
 
-static void (*const stages[])(const struct maple_cell *cell,
+static void (*const stages[])(const struct maple_predict *p,
+			      const struct maple_cell *cell,
 			      const struct maple_event *event) = {
-	load_cell, load_visits, load_entries, load_summaries, load_digest,
+	load_cell,	load_visits, load_entries,
+	load_summaries, load_record, load_digest,
 };
 
 #define STAGES (sizeof(stages) / sizeof(stages[0]))
@@ -111,15 +133,32 @@ static struct maple_waiting *in_line(struct maple_ahead *ahead, uint64_t number)
 	return &ahead->line[number % MAPLE_AHEAD];
 }
 
-/* The line has moved up: event @number came. */
-static void look_ahead(struct maple_ahead *ahead,
-		       const struct maple_space *space, uint64_t number)
+static void load_executions(const struct maple_predict *p,
+			    const struct maple_event *event)
 {
+	const struct maple_predict_thread *thread =
+		event->thread < MAPLE_THREADS ? p->thread[event->thread] : NULL;
+	const struct maple_executions *executed =
+		thread && event->site != MAPLE_SITE_NONE
+			? maple_sitemap_find(&thread->executed, event->site)
+			: NULL;
+
+	if (executed)
+		load(executed, sizeof(*executed));
+}
+
+/* The line has moved up: event @number came. */
+static void look_ahead(struct maple_predict *p, uint64_t number)
+{
+	struct maple_ahead *ahead = &p->ahead;
+	const struct maple_space *space = &p->space;
 	struct maple_waiting *w = in_line(ahead, number);
 
 	w->cell = NULL;
-	if (maple_event_is_access(w->event.kind))
+	if (maple_event_is_access(w->event.kind)) {
 		maple_space_load(space, w->event.addr);
+		load_executions(p, &w->event);
+	}
 	if (ahead->gone != space->gone) {
 		for (unsigned int i = 0; i < MAPLE_AHEAD; i++)
 			ahead->line[i].cell = NULL;
@@ -133,7 +172,7 @@ static void look_ahead(struct maple_ahead *ahead,
 	for (unsigned int i = 0; i < STAGES && number > i; i++) {
 		w = in_line(ahead, number - i - 1);
 		if (w->cell)
-			stages[i](w->cell, &w->event);
+			stages[i](p, w->cell, &w->event);
 	}
 }
 
@@ -156,7 +195,7 @@ int maple_predict_event(struct maple_predict *p, const struct maple_event *event
 					 &in_line(ahead, ahead->out++)->event);
 	assert(ahead->in - ahead->out < MAPLE_AHEAD);
 	in_line(ahead, ahead->in)->event = *event;
-	look_ahead(ahead, &p->space, ahead->in++);
+	look_ahead(p, ahead->in++);
 	return ret;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* Violations of atomic sets as text: what no finding is, for who asks. */
+#include <stdlib.h>
 #include <string.h>
 #include "report/clean.h"
 #include "report/formats.h"
@@ -45,19 +46,33 @@ static void print_step(FILE *out, const struct maple_moment *m,
 	putc('\n', out);
 }
 
-/* "a stale update: x (pattern 1), in 3 runs, of which 1 failed" */
+/*
+ * maple_words_violation - which it is, and how often: "a stale update: x
+ * (pattern 1), in 3 runs, of which 1 failed"; to be freed; NULL: no memory
+ */
+char *maple_words_violation(const struct maple_finding *f)
+{
+	const struct maple_violation *v = &f->violation;
+	char failed[32] = "", *text;
+
+	if (v->failed_runs)
+		snprintf(failed, sizeof(failed), ", of which %u failed",
+			 v->failed_runs);
+	if (asprintf(&text, "%s: %s%s (pattern %u), in %u run%s%s",
+		     maple_violation_words(v->pattern),
+		     v->declared ? "set " : "", v->set ? v->set : "?",
+		     v->pattern, v->runs, v->runs == 1 ? "" : "s", failed) < 0)
+		return NULL;
+	return text;
+}
+
 static void print_title(FILE *out, const struct maple_finding *f,
 			const struct maple_report_style *style)
 {
-	const struct maple_violation *v = &f->violation;
+	char *words = maple_words_violation(f);
 
-	fprintf(out, "%s: %s%s (pattern %u), in %u run%s",
-		maple_violation_words(v->pattern), v->declared ? "set " : "",
-		maple_clean(v->set ? v->set : "?", style->unicode).text,
-		v->pattern, v->runs, v->runs == 1 ? "" : "s");
-	if (v->failed_runs)
-		fprintf(out, ", of which %u failed", v->failed_runs);
-	putc('\n', out);
+	fprintf(out, "%s\n", maple_clean(words, style->unicode).text);
+	free(words);
 }
 
 static void print_body(FILE *out, const struct maple_finding *f,

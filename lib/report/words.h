@@ -39,6 +39,7 @@ const char *maple_words_weaker(const struct maple_campaign_result *result);
 #define MAPLE_WORDS_WHEN 32 /* bytes that maple_words_when() needs */
 const char *maple_words_when(uint64_t when, char *buffer);
 char *maple_words_machine(const struct maple_finding *finding);
+char *maple_words_violation(const struct maple_finding *finding);
 char *maple_words_finding(const struct maple_finding *finding);
 
 #endif

@@ -68,6 +68,7 @@ clean() {
 	found 8 cases
 	found 8 levels
 	found 8 copies
+	found 8 atomic_uses
 }
 
 @test "the bugs that other callers hide, by maple alone" {

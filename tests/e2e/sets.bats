@@ -128,6 +128,52 @@ sets() { # RUNS PROGRAM
 		fail "$output"
 }
 
+# Random schedules go on for the campaign's whole time.
+@test "a campaign that is killed leaves the violations that it was told of" {
+	local pid try kept=0
+
+	"$BUILD/mapletest" run --strategy pctlarge --seed 1 --keep-going \
+		--confirm 0 --violations --db "$db" --max-time 600s \
+		--quiet -- "$BUILD/tests/contexts/order5" \
+		>/dev/null 2>&1 3>&- &
+	pid=$!
+	for ((try = 0; try < 3000 && kept == 0; try++)); do
+		sleep 0.1
+		kept=$("$BUILD/mapletest" report --db "$db" --violations \
+			--format json 2>/dev/null | jq '.violations | length') || kept=0
+	done
+	kill -KILL "$pid" || fail "it was over"
+	wait "$pid" || true
+	[ "${kept:-0}" -gt 0 ] || fail "nothing was kept while it ran"
+	run "$BUILD/mapletest" report --db "$db" --violations --format json
+	[ "$status" = 0 ] || fail "$output"
+	jq -e --argjson kept "$kept" '(.violations | length) >= $kept and
+		all(.violations[]; .runs > 0 and .runs >= .failed_runs)' \
+		<<<"$output" || fail "$output"
+	none_left "$BUILD/tests/contexts/order5"
+}
+
+@test "counts of violations are sums over campaigns" {
+	local round
+
+	for round in 1 2; do
+		limit=120 campaign --strategy maple --seed $round --keep-going \
+			--confirm 0 --violations --max-runs 12 \
+			-- "$BUILD/tests/contexts/order5"
+		cp "$json" "$BATS_TEST_TMPDIR/campaign$round"
+	done
+	run "$BUILD/mapletest" report --db "$db" --violations --format json
+	jq -e --slurpfile a "$BATS_TEST_TMPDIR/campaign1" \
+		--slurpfile b "$BATS_TEST_TMPDIR/campaign2" '
+		($a[0].violations + $b[0].violations | group_by(.id) |
+			map({ (.[0].id): [(map(.runs) | add),
+				(map(.failed_runs) | add),
+				(map(.forced_runs) | add)] }) | add) ==
+		(.violations | map({ (.id): [.runs, .failed_runs,
+				.forced_runs] }) | add)' <<<"$output" ||
+		fail "$output"
+}
+
 @test "a violation that is suppressed is counted, and no failure" {
 	echo 'set turns global turn, passes' >"$BATS_TEST_TMPDIR/sets"
 	echo 'violation:^turns$' >"$BATS_TEST_TMPDIR/known"

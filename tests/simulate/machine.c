@@ -351,9 +351,9 @@ static void happened(struct machine *m, int t, const struct op *op)
 	struct log *log = &m->run->log;
 
 	assert(log->n < MAX_LOG);
-	log->e[log->n++] = (struct entry){ t,	     m->thread[t].pc,
-					   op->site, op->access,
-					   op->addr, op->size };
+	log->e[log->n++] =
+		(struct entry){ t,	  m->thread[t].pc, op->site, op->access,
+				op->addr, op->size,	   op->unit };
 	m->thread[t].pc++;
 	agent_after(m, t, op, true);
 }

@@ -9,8 +9,9 @@
 #include "simulate.h"
 
 const char *const family_names[FAMILIES] = {
-	"plain",  "locks",  "sync",    "loops",	   "all",   "nested", "workers",
-	"update", "rwlock", "trylock", "condwait", "bytes", "spin",   "sleeps",
+	"plain",    "locks",   "sync",	 "loops",   "all",
+	"nested",   "workers", "update", "rwlock",  "trylock",
+	"condwait", "bytes",   "spin",	 "objects", "sleeps",
 };
 
 struct maker {
@@ -19,6 +20,7 @@ struct maker {
 	int nvars, nlocks, nworkers;
 	bool locks, loops, barrier;
 	uint32_t site;
+	uint8_t unit; /* of the latest method */
 	bool overflow;
 };
 
@@ -121,6 +123,58 @@ static int add_section(struct maker *m, struct body *b)
 	}
 	body_add(m, b, op_lock(m, OP_UNLOCK, lock, shared));
 	return n;
+}
+
+/*
+ * A method of one of two objects with two fields: all of it in a section, each
+ * access in one, or none in any.
+ */
+static int add_method(struct maker *m, struct body *b)
+{
+	uint32_t object = VAR_ADDR + 32 * random_below(m->r, 2);
+	int n = 2 + random_below(m->r, 2), how = random_below(m->r, 3);
+	int lock = random_below(m->r, m->nlocks);
+
+	m->unit++;
+	for (int i = 0; i < n; i++) {
+		struct op op = op_access(m);
+
+		op.addr = object + 16 * random_below(m->r, 2);
+		op.unit = m->unit;
+		if (how == 1 || (how == 2 && !i))
+			body_add(m, b, op_lock(m, OP_LOCK, lock, false));
+		body_add(m, b, op);
+		if (how == 1 || (how == 2 && i == n - 1))
+			body_add(m, b, op_lock(m, OP_UNLOCK, lock, false));
+	}
+	return n;
+}
+
+/* Methods, and accesses in between; now and then one is called once more. */
+static void make_methods(struct maker *m, struct body *b, int most)
+{
+	int from, end;
+
+	b->n = 0;
+	for (int i = 0; i < most - 1;) {
+		if (random_percent(m->r, 30)) {
+			body_add(m, b, op_access(m));
+			i++;
+			continue;
+		}
+		from = b->n;
+		i += add_method(m, b);
+		end = b->n;
+		if (!random_percent(m->r, 25))
+			continue;
+		m->unit++;
+		for (int k = from; k < end; k++) {
+			struct op op = b->op[k];
+
+			op.unit = op.unit ? m->unit : 0;
+			body_add(m, b, op);
+		}
+	}
 }
 
 /* Two or three rounds; in some loops the variable goes with the round. */
@@ -328,6 +382,8 @@ bool program_make(struct program *p, struct random *r, int family)
 	for (int w = 0; w < m->nworkers; w++) {
 		if (twins && w == 1)
 			body[1] = body[0];
+		else if (family == FAMILY_OBJECTS)
+			make_methods(m, &body[w], m->nworkers > 2 ? 4 : 6);
 		else
 			make_body(m, &body[w], m->nworkers > 2 ? 4 : 6);
 	}

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include "predict/sets/state.h"
 #include "simulate.h"
 
 #define TABLE	   (1u << 20)
@@ -23,8 +24,9 @@ struct goal {
 	const struct program *p;
 	int nneeds;
 	struct need need[2];
+	bool ordered; /* the musts come one after the other */
 	int nmust;
-	int must_thread[2], must[2];
+	int must_thread[MAPLE_IROOT_EVENTS], must[MAPLE_IROOT_EVENTS];
 	bool deadlock; /* stand before the musts instead of passing them */
 };
 
@@ -197,6 +199,11 @@ static bool allowed(const struct goal *goal, const position at, int t, int to)
 			return false;
 		}
 	}
+	for (int i = 1; i < goal->nmust && goal->ordered; i++) {
+		if (t == goal->must_thread[i] && at[t] == goal->must[i] &&
+		    at[goal->must_thread[i - 1]] <= goal->must[i - 1])
+			return false;
+	}
 	for (int i = 0; i < goal->nmust && goal->deadlock; i++) {
 		if (t == goal->must_thread[i] && at[t] == goal->must[i])
 			return false;
@@ -288,6 +295,19 @@ bool search_tuple(const struct program *p, const struct tuple *t)
 		goal.deadlock = true;
 		must_add(&goal, t->p, index[3]);
 		must_add(&goal, t->q, index[1]);
+		return feasible(&goal);
+	}
+	if (t->iroot.idiom >= MAPLE_SET_1) {
+		const struct maple_set_form *form =
+			maple_set_form(t->iroot.idiom);
+
+		goal.ordered = true;
+		for (unsigned int i = 0; i < form->n; i++) {
+			unsigned int e = form->order[i];
+
+			must_add(&goal, form->q >> e & 1 ? t->q : t->p,
+				 index[e]);
+		}
 		return feasible(&goal);
 	}
 	need_add(&goal, t, 0, 1, t->p, t->q);

@@ -7,6 +7,7 @@
  *   machine.c  runs one under strict priorities, with the automaton or plain
  *   search.c   which iRoots a program has, and which are feasible at all
  *   check.c    whether the log of a run exposes an iRoot; knows no automaton
+ *   units.c    the same of orders of two units on an atomic set
  *   profile.c  what profiling tells a plan: hints, gates, guards
  *   main.c     tries, counts, verdict
  */
@@ -53,6 +54,7 @@ struct op {
 	uint8_t target; /* where TRYLOCK and CWAIT skip to */
 	uint8_t event;	/* WAIT, SPIN, SET, CWAIT, CWAKE */
 	uint16_t time;	/* SLEEP */
+	uint8_t unit;	/* call of a method that it is in; 0: none */
 	uint32_t site;
 	uint32_t addr, size;
 };
@@ -71,6 +73,7 @@ struct random {
 struct entry {
 	int thread, index; /* of its operation */
 	uint32_t site, kind, addr, size;
+	uint8_t unit;
 };
 
 struct log {
@@ -132,6 +135,7 @@ enum {
 	FAMILY_CONDWAIT,
 	FAMILY_BYTES,
 	FAMILY_SPIN,
+	FAMILY_OBJECTS,
 	FAMILY_SLEEPS,
 	FAMILIES
 };
@@ -162,6 +166,13 @@ void search_feasible(const struct program *p, struct random *r, int cap,
 		     struct tuples *list);
 /* search_tuple - whether some order does @tuple */
 bool search_tuple(const struct program *p, const struct tuple *tuple);
+
+/* units_exposed - whether @log has the order of @iroot, in one unit each */
+bool units_exposed(const struct log *log, const struct maple_iroot *iroot);
+/* units_self_test - as check_self_test(), of units_exposed() */
+int units_self_test(void);
+/* units_claimed - whether the product would say so, of what was claimed */
+bool units_claimed(const struct log *log, const struct maple_iroot *iroot);
 
 /* profile_saw - whether both plain runs together passed all of its sites */
 bool profile_saw(const struct run *plain, const struct maple_iroot *iroot);

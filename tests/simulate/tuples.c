@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include "predict/sets/state.h"
 #include "simulate.h"
 
 #define MAX_WAYS 40 /* of one iRoot that are searched */
@@ -98,6 +99,50 @@ static void add(struct tuples *list, int idiom, int p, int q,
 	}
 }
 
+/* The orders of algorithms.md 17 that P's (a, d) and Q's (b, c) have. */
+static void add_set(struct tuples *list, int p, int q,
+		    const struct access *const *e, int first, int last)
+{
+	for (int idiom = first; idiom <= last; idiom++)
+		for (int r = 0; r < MAPLE_SET_ROWS; r++) {
+			const struct maple_set_row *row = &maple_set_rows[r];
+			bool fits = row->idiom == idiom;
+
+			for (unsigned int i = 0;
+			     i < maple_iroot_events(idiom) && fits; i++)
+				fits = e[i]->kind == row->kind[i];
+			if (fits)
+				add(list, idiom, p, q, e);
+		}
+}
+
+/* P has a before d in one unit; Q has b, and what it has besides in its. */
+static void add_units(struct tuples *list, int p, int q, const struct access *a,
+		      const struct access *d, const struct access *b,
+		      const struct accesses *qs)
+{
+	if (!a->op->unit || a->op->unit != d->op->unit || !b->op->unit ||
+	    a->index >= d->index || !same(a, b))
+		return;
+	if (same(a, d)) {
+		add_set(list, p, q, (const struct access *[]){ a, b, d },
+			MAPLE_SET_1, MAPLE_SET_1);
+		return;
+	}
+	for (int i = 0; i < qs->n; i++) {
+		const struct access *c = &qs->a[i];
+		const struct access *const e[] = { a, b, c, d };
+
+		if (c->op->unit != b->op->unit || c->index == b->index ||
+		    !same(c, d) || same(c, a) || same(b, d))
+			continue;
+		if (b->index < c->index)
+			add_set(list, p, q, e, MAPLE_SET_2, MAPLE_SET_2);
+		else
+			add_set(list, p, q, e, MAPLE_SET_3, MAPLE_SET_4);
+	}
+}
+
 /* What P's pair (a, d) and Q's accesses b, then c, make together. */
 static void add_crossed(struct tuples *list, int p, int q,
 			const struct access *a, const struct access *d,
@@ -148,6 +193,8 @@ static void add_pairs(struct tuples *list, int p, int q,
 		for (int y = x + 1; y < ps->n; y++) {
 			const struct access *d = &ps->a[y];
 
+			for (int u = 0; u < qs->n; u++)
+				add_units(list, p, q, a, d, &qs->a[u], qs);
 			if (!local_pair(ps, a, d))
 				continue;
 			for (int u = 0; u < qs->n; u++) {

@@ -370,6 +370,71 @@ static void coverage_is_a_table_with_a_total(void **state)
 		"          exposed iRoots over 3 runs\n");
 }
 
+static const char *written(enum maple_report_format format,
+			   const struct maple_report *report)
+{
+	FILE *out = open_buffer();
+
+	assert_int_equal(maple_report_write(out, format, report,
+					    &(struct maple_report_style){ 0 },
+					    NULL),
+			 0);
+	fclose(out);
+	return buffer;
+}
+
+/* A case each, behind what it is of, that nothing fails or passes by. */
+static void a_violation_is_a_case_that_was_skipped(void **state)
+{
+	struct maple_finding known = finding;
+	struct maple_finding *list[] = { &finding, &known };
+	struct maple_violations violations = { .asked = true,
+					       .n = 2,
+					       .at = list };
+	struct maple_campaign_result result = { .outcome = MAPLE_CLEAN,
+						.violations = violations };
+	struct maple_suite_case test = { .name = "test", .result = &result };
+	struct maple_suite suite = { .framework = "gtest",
+				     .n = 1,
+				     .cases = &test };
+	struct maple_report of[] = {
+		{ .source = MAPLE_REPORT_CAMPAIGN, .result = &result },
+		{ .source = MAPLE_REPORT_SUITE, .suite = &suite },
+		{ .source = MAPLE_REPORT_FINDINGS, .violations = &violations },
+	};
+
+	finding.kind = known.kind = MAPLE_FAILURE_VIOLATION;
+	finding.title = "a stale update: queue";
+	finding.violation = known.violation = (struct maple_violation){
+		.set = "queue", .pattern = 1, .runs = 3, .failed_runs = 1
+	};
+	known.suppressed = "violation:queue";
+	for (int i = 0; i < 3; i++) {
+		bool alone = of[i].source == MAPLE_REPORT_FINDINGS;
+		const char *text = written(MAPLE_REPORT_JUNIT, &of[i]);
+
+		assert_non_null(strstr(text, "failures=\"0\" errors=\"0\" "
+					     "skipped=\"1\""));
+		assert_non_null(strstr(
+			text,
+			"<skipped message=\"maple: violation of an "
+			"atomic set: a stale update: queue (pattern 1), "
+			"in 3 runs, of which 1 failed\">Violation 3fa9c1"));
+		text = written(MAPLE_REPORT_TAP, &of[i]);
+		assert_non_null(strstr(text, alone ? "\n1..1\n" : "\n1..2\n"));
+		assert_null(strstr(text, "not ok"));
+		assert_non_null(strstr(text,
+				       "a stale update: queue (3fa9c1) # SKIP "
+				       "maple: violation of an atomic set: "));
+		text = written(MAPLE_REPORT_GITHUB, &of[i]);
+		assert_non_null(strstr(text, "::notice title=maple%3A "
+					     "violation of an atomic set%3A "));
+		assert_null(strstr(text, "::error"));
+		assert_null(strstr(text, "::warning"));
+		assert_null(strstr(text, "::group"));
+	}
+}
+
 static void dmesg_lines_have_a_stamp(void **state)
 {
 	FILE *out = open_buffer();
@@ -393,6 +458,7 @@ int main(void)
 		TEST(saturation_is_said_only_when_nothing_is_left),
 		TEST(success_is_a_table_of_rates_and_reasons),
 		TEST(coverage_is_a_table_with_a_total),
+		TEST(a_violation_is_a_case_that_was_skipped),
 		TEST(dmesg_lines_have_a_stamp),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,13 +13,6 @@
 #include <maple/suppressions.h>
 #include "story.h"
 
-/* One that is told. */
-struct maple_told {
-	struct maple_iroot iroot;
-	struct maple_finding *finding; /* the result's */
-	UT_hash_handle hh;
-};
-
 static bool together(void *ctx, uint32_t a, uint32_t b)
 {
 	return maple_registry_together(ctx, a, b);

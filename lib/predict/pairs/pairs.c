@@ -275,6 +275,16 @@ static bool visit(struct walker *w, const struct maple_record *first, int *ret)
 	return !*ret;
 }
 
+/* The walk will come to @first: what visit() looks at begins to be loaded. */
+static void load(const struct walker *w, const struct maple_record *first)
+{
+	if (!first)
+		return;
+	if (first->entry)
+		__builtin_prefetch(&first->entry->access);
+	maple_quotas_load(&w->pairs->quotas, quota_key(first, w->record));
+}
+
 /* All local pairs that end in the walker, back to its own location. */
 static int walk(struct walker *w, const struct maple_recent *recent)
 {
@@ -285,6 +295,7 @@ static int walk(struct walker *w, const struct maple_recent *recent)
 	while (i > w->record->before) {
 		first = maple_recent_find(recent, i);
 		assert(first);
+		load(w, maple_recent_find(recent, first->older));
 		if (!visit(w, first, &ret))
 			return ret;
 		i = first->older;

@@ -20,9 +20,14 @@
 static struct maple_near *near_at(struct maple_sets *sets, uint64_t number,
 				  bool make)
 {
-	struct maple_near *near;
+	struct maple_near **cached = &sets->cache[number % MAPLE_SETS_CACHE];
+	struct maple_near *near = *cached;
 
+	if (near && near->number == number)
+		return near;
 	HASH_FIND(hh, sets->near, &number, sizeof(number), near);
+	if (near)
+		*cached = near;
 	if (near || !make)
 		return near;
 	if (HASH_COUNT(sets->near) >= SETS) {
@@ -201,8 +206,13 @@ static void end(struct maple_sets *sets, struct maple_set *set)
 
 static void leave(struct maple_sets *sets, struct maple_near *near)
 {
+	struct maple_near **cached =
+		&sets->cache[near->number % MAPLE_SETS_CACHE];
+
 	if (near->set || near->blocks)
 		return;
+	if (*cached == near)
+		*cached = NULL;
 	HASH_DEL(sets->near, near);
 	free(near);
 }

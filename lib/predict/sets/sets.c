@@ -144,7 +144,7 @@ void maple_sets_destroy(struct maple_sets *sets)
 		maple_units_end(sets, i);
 		maple_locks_deinit(&doer->locks);
 		maple_sitemap_deinit(&doer->executed);
-		free(doer->open);
+		free(doer->room);
 	}
 	maple_sets_forget(sets);
 	for (uint32_t i = 0; i < MAPLE_THREADS; i++)

@@ -103,6 +103,9 @@ static bool says_more(const struct maple_shape *shape, uint32_t thread,
 static void compare(struct maple_sets *sets, const struct maple_set *set,
 		    const struct maple_done *done)
 {
+	/* Most memory is one thread's alone. */
+	if (set->doers == done->thread + 1u)
+		return;
 	for (struct maple_shape *s = set->shapes; s; s = s->next)
 		for (uint32_t i = 0; i < s->n; i++) {
 			if (s->done[i]->thread == done->thread)
@@ -132,6 +135,10 @@ void maple_shapes_done(struct maple_sets *sets, struct maple_open *unit,
 	done->n = unit->n;
 	memcpy(done->touch, unit->touch, size);
 	shape->done[shape->n++] = done;
+	if (!unit->set->doers)
+		unit->set->doers = thread + 1;
+	else if (unit->set->doers != thread + 1)
+		unit->set->doers = MAPLE_SETS_MANY;
 	compare(sets, unit->set, done);
 }
 

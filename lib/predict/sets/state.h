@@ -15,6 +15,7 @@
 #define MAPLE_SETS_INSTANCES 6	/* of a shape, */
 #define MAPLE_SETS_INTO_BITS 12
 #define MAPLE_SETS_OF_THREAD 2 /* ... and of these, of one thread */
+#define MAPLE_SETS_CACHE     1024
 
 /* What a unit did to some bytes of its set, for the first time. */
 struct maple_touch {
@@ -56,6 +57,8 @@ struct maple_set_given {
 	uint64_t number;
 };
 
+#define MAPLE_SETS_MANY UINT32_MAX
+
 /* Memory that belongs together. */
 struct maple_set {
 	uint64_t start, end;
@@ -63,6 +66,7 @@ struct maple_set {
 	bool gone;	 /* it ended: nothing of it is kept any more */
 	uint32_t open;	 /* units of it */
 	struct maple_shape *shapes;
+	uint32_t doers; /* of these: one thread and 1, or MAPLE_SETS_MANY */
 	struct maple_done *past;      /* of a witness: the latest first, */
 	uint32_t npast;		      /* ... so many */
 	struct maple_set_given given; /* the key of one that is given */
@@ -80,18 +84,25 @@ struct maple_near {
 
 struct maple_open {
 	struct maple_set *set;
-	uint32_t sp; /* low half */
 	bool cut;
 	uint32_t n;
 	struct maple_touch touch[MAPLE_SETS_TOUCHES];
 };
 
+/* A unit that is open, as it is looked for: with each access. */
+struct maple_begun {
+	struct maple_set *set;
+	uint32_t sp; /* low half */
+	uint32_t at; /* in the thread's room; each place is somebody's */
+};
+
 struct maple_doer {
 	struct maple_locks locks;
 	struct maple_sitemap executed; /* uint32_t */
+	bool doubtful;		       /* of a witness: its last access is */
 	uint32_t n;
-	struct maple_open *open; /* MAPLE_SETS_OPEN, outermost first */
-	bool doubtful;		 /* of a witness: its last access is */
+	struct maple_begun begun[MAPLE_SETS_OPEN]; /* outermost first */
+	struct maple_open *room; /* MAPLE_SETS_OPEN, or NULL */
 };
 
 struct maple_sets_found {
@@ -106,6 +117,7 @@ struct maple_sets {
 	struct maple_predict_stats unused; /* of clocks */
 	struct maple_clocks clocks;
 	struct maple_near *near;
+	struct maple_near *cache[MAPLE_SETS_CACHE]; /* of it, by number */
 	struct maple_shape *shapes;
 	struct maple_sets_found *found;
 	struct maple_witness *witness; /* NULL: they are to be predicted */

@@ -19,10 +19,11 @@
 static void shut(struct maple_sets *sets, struct maple_doer *doer,
 		 uint32_t thread, uint32_t i)
 {
-	struct maple_open *unit = &doer->open[i];
-	struct maple_set *set = unit->set;
+	struct maple_begun begun = doer->begun[i];
+	struct maple_open *unit = &doer->room[begun.at];
+	struct maple_set *set = begun.set;
 
-	assert(i < doer->n && set->open);
+	assert(i < doer->n && set->open && unit->set == set);
 	sets->stats.units++;
 	sets->stats.cut_units += unit->cut;
 	if (sets->witness)
@@ -34,7 +35,9 @@ static void shut(struct maple_sets *sets, struct maple_doer *doer,
 	if (!--set->open && set->gone)
 		free(set);
 	doer->n--;
-	memmove(unit, unit + 1, (doer->n - i) * sizeof(*unit));
+	memmove(&doer->begun[i], &doer->begun[i + 1],
+		(doer->n - i) * sizeof(begun));
+	doer->begun[doer->n] = begun; /* its place is the next one's */
 }
 
 /* Whether @sp is further up than @than; both are low halves. */
@@ -49,7 +52,7 @@ void maple_units_pass(struct maple_sets *sets, uint32_t thread, uint32_t sp)
 	struct maple_doer *doer = sets->doer[thread];
 
 	/* Each was opened when those before it were as far up, or further. */
-	while (doer->n && above(sp, doer->open[doer->n - 1].sp))
+	while (doer->n && above(sp, doer->begun[doer->n - 1].sp))
 		shut(sets, doer, thread, doer->n - 1);
 }
 
@@ -71,10 +74,11 @@ static struct maple_open *find(struct maple_sets *sets, struct maple_doer *doer,
 		return NULL;
 	/* What was begun last is most often what goes on. */
 	for (uint32_t i = doer->n; i-- > 0;) {
-		struct maple_open *unit = &doer->open[i];
+		struct maple_open *unit;
 
-		if (unit->set != set)
+		if (doer->begun[i].set != set)
 			continue;
+		unit = &doer->room[doer->begun[i].at];
 		for (uint32_t k = 0; k < unit->n; k++)
 			if (unit->touch[k].site == site) {
 				shut(sets, doer, thread, i);
@@ -85,14 +89,21 @@ static struct maple_open *find(struct maple_sets *sets, struct maple_doer *doer,
 	return NULL;
 }
 
+static bool make_room(struct maple_doer *doer)
+{
+	doer->room = calloc(MAPLE_SETS_OPEN, sizeof(*doer->room));
+	for (uint32_t i = 0; i < MAPLE_SETS_OPEN; i++)
+		doer->begun[i].at = i;
+	return doer->room;
+}
+
 static struct maple_open *begin(struct maple_sets *sets, struct maple_doer *doer,
 				struct maple_set *set, uint32_t sp)
 {
+	struct maple_begun *begun;
 	struct maple_open *unit;
 
-	if (!doer->open)
-		doer->open = calloc(MAPLE_SETS_OPEN, sizeof(*doer->open));
-	if (!doer->open) {
+	if (!doer->room && !make_room(doer)) {
 		sets->stats.no_memory++;
 		return NULL;
 	}
@@ -100,8 +111,13 @@ static struct maple_open *begin(struct maple_sets *sets, struct maple_doer *doer
 		sets->stats.cut_open++;
 		return NULL;
 	}
-	unit = &doer->open[doer->n++];
-	*unit = (struct maple_open){ .set = set, .sp = sp };
+	begun = &doer->begun[doer->n++];
+	begun->set = set;
+	begun->sp = sp;
+	unit = &doer->room[begun->at];
+	unit->set = set;
+	unit->cut = false;
+	unit->n = 0;
 	set->open++;
 	return unit;
 }
@@ -140,19 +156,10 @@ void maple_units_access(struct maple_sets *sets, const struct maple_event *event
 	struct maple_doer *doer = sets->doer[event->thread];
 	uint32_t *executed = maple_sitemap_at(&doer->executed, event->site);
 	struct maple_set *set = set_of(sets, event);
-	struct maple_touch touch = {
-		.addr = event->addr,
-		.size = event->size,
-		.site = event->site,
-		.gate = doer->locks.nheld ? doer->locks.outermost
-					  : MAPLE_SITE_NONE,
-		.kinds = event->kind,
-		.atomic = event->flags & MAPLE_EVF_ATOMIC,
-	};
+	uint32_t occurrence = executed ? (*executed)++ : 0;
+	struct maple_touch *touch;
 	struct maple_open *unit;
 
-	if (executed)
-		touch.occurrence = (*executed)++;
 	if (!set)
 		return;
 	unit = find(sets, doer, event->thread, set, event->site);
@@ -163,7 +170,18 @@ void maple_units_access(struct maple_sets *sets, const struct maple_event *event
 	unit->cut |= unit->n == MAPLE_SETS_TOUCHES;
 	if (unit->cut)
 		return;
-	if (sets->witness ? maple_witness_touch(sets, event, &touch)
-			  : refer(sets, event->thread, &touch))
-		unit->touch[unit->n++] = touch;
+	touch = &unit->touch[unit->n];
+	*touch = (struct maple_touch){
+		.addr = event->addr,
+		.size = event->size,
+		.site = event->site,
+		.occurrence = occurrence,
+		.gate = doer->locks.nheld ? doer->locks.outermost
+					  : MAPLE_SITE_NONE,
+		.kinds = event->kind,
+		.atomic = event->flags & MAPLE_EVF_ATOMIC,
+	};
+	if (sets->witness ? maple_witness_touch(sets, event, touch)
+			  : refer(sets, event->thread, touch))
+		unit->n++;
 }

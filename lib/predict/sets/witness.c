@@ -266,7 +266,7 @@ bool maple_witness_touch(struct maple_sets *sets,
 static void settle(struct maple_witness *w, struct maple_doer *doer)
 {
 	for (uint32_t i = 0; i < doer->n; i++) {
-		struct maple_open *unit = &doer->open[i];
+		struct maple_open *unit = &doer->room[doer->begun[i].at];
 
 		if (unit->n && unit->touch[unit->n - 1].until == UINT64_MAX)
 			unit->touch[unit->n - 1].until = w->now;

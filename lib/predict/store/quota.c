@@ -10,16 +10,30 @@
 
 #define SLOTS_MIN 1024
 
+/* Where to begin to look for @key. */
+static uint32_t first_of(const struct maple_quotas *quotas, uint64_t key)
+{
+	uint64_t hash = key * 0x9e3779b97f4a7c15ull; /* 2^64 / golden ratio */
+
+	return (uint32_t)(hash >> 32) & (quotas->room - 1);
+}
+
 /* The slot of @key: where it is, or the free one where it belongs. */
 static uint64_t *place(const struct maple_quotas *quotas, uint64_t key)
 {
-	uint64_t hash = key * 0x9e3779b97f4a7c15ull; /* 2^64 / golden ratio */
 	uint32_t mask = quotas->room - 1;
-	uint32_t i = (uint32_t)(hash >> 32) & mask;
+	uint32_t i = first_of(quotas, key);
 
 	while (quotas->slot[i] && quotas->slot[i] >> 8 != key)
 		i = (i + 1) & mask;
 	return &quotas->slot[i];
+}
+
+/* maple_quotas_load - begins to load what maple_quotas_at() will look at */
+void maple_quotas_load(const struct maple_quotas *quotas, uint64_t key)
+{
+	if (quotas->room)
+		__builtin_prefetch(&quotas->slot[first_of(quotas, key)]);
 }
 
 static int grow(struct maple_quotas *quotas)

@@ -13,6 +13,7 @@ struct maple_quotas {
 };
 
 uint64_t *maple_quotas_at(struct maple_quotas *quotas, uint64_t key);
+void maple_quotas_load(const struct maple_quotas *quotas, uint64_t key);
 void maple_quotas_clear(struct maple_quotas *quotas);
 void maple_quotas_deinit(struct maple_quotas *quotas);
 

@@ -53,7 +53,7 @@ static void print_annotation(FILE *out, const struct maple_report *report,
 	struct maple_source source;
 	char *sentences;
 
-	fprintf(out, "::%s ", levels[c->verdict]);
+	fprintf(out, "::%s ", c->note ? "notice" : levels[c->verdict]);
 	if (place && maple_source_find(report->root, place, &source) &&
 	    source.below) {
 		print_property(out, "file", source.path);
@@ -61,7 +61,9 @@ static void print_annotation(FILE *out, const struct maple_report *report,
 	}
 	print_property(out, "title", f ? c->message : c->name);
 	fputs("::", out);
-	sentences = f ? maple_words_finding(f) : NULL;
+	sentences = c->note ? strdup(c->detail)
+		    : f	    ? maple_words_finding(f)
+			    : NULL;
 	print_escaped(out, sentences ? sentences : c->message, "%");
 	free(sentences);
 	putc('\n', out);
@@ -106,13 +108,16 @@ static int write_github(FILE *out, const struct maple_report *report,
 	if (maple_cases_init(&cases, report))
 		return maple_error_set(err, ENOMEM, "out of memory");
 	for (unsigned int i = 0; i < cases.n && !ret; i++) {
+		const struct maple_case *c = &cases.at[i];
+
 		/* Of many cases the sum is enough, where all is well. */
-		if (report->suite && cases.at[i].verdict != MAPLE_CASE_FAILED &&
-		    cases.at[i].verdict != MAPLE_CASE_BROKEN)
+		if (report->suite && !c->note &&
+		    c->verdict != MAPLE_CASE_FAILED &&
+		    c->verdict != MAPLE_CASE_BROKEN)
 			continue;
-		print_annotation(out, report, &cases.at[i]);
-		if (*cases.at[i].detail)
-			ret = print_group(out, &cases.at[i], err);
+		print_annotation(out, report, c);
+		if (*c->detail && !c->note)
+			ret = print_group(out, c, err);
 	}
 	if (report->suite)
 		print_sum(out, report->suite);

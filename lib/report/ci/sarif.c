@@ -136,6 +136,8 @@ static json_t *notifications_array(const struct maple_report *report)
 		bool probe = report->source == MAPLE_REPORT_PROBES;
 		const char *level = "none";
 
+		if (c->note) /* it is a result */
+			continue;
 		if (c->verdict == MAPLE_CASE_PASSED && c->result &&
 		    maple_words_weaker(c->result))
 			level = "note";

@@ -3,27 +3,18 @@
  * A violation of an atomic set as a SARIF result: a note, that no reader takes
  * for a failure, unless the set was declared and --strict-sets asked.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include "base/bytes.h"
 #include "report/codec.h"
+#include "report/words.h"
 #include "sarif.h"
 
 static json_t *message_of(const struct maple_finding *f)
 {
-	const struct maple_violation *v = &f->violation;
-	json_t *string = NULL;
-	char *text;
+	char *text = maple_words_violation(f);
+	json_t *string = text ? maple_bytes_encode(text) : NULL;
 
-	if (asprintf(&text,
-		     "%s: %s%s (pattern %u), in %u runs, of which %u "
-		     "failed",
-		     maple_violation_words(v->pattern),
-		     v->declared ? "set " : "", v->set ? v->set : "?",
-		     v->pattern, v->runs, v->failed_runs) >= 0) {
-		string = maple_bytes_encode(text);
-		free(text);
-	}
+	free(text);
 	return string;
 }
 

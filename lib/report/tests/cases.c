@@ -3,14 +3,17 @@
  * A report as test cases, for the forms that test runners read: a campaign is
  * one case, a stored finding is one, a probe is one, a case of a suite is one.
  * The verdict is the exit status's, so that a form cannot say other than the
- * tool does.
+ * tool does. With --violations each violation of an atomic set is a case as
+ * well, which is skipped: it is told, and nothing passes or fails by it.
  */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "cases.h"
 #include "report/clean.h"
+#include "report/formats.h"
 #include "report/words.h"
 
 #define FINDING 66
@@ -79,8 +82,9 @@ static char *describe(struct maple_finding *const *findings, size_t n)
 	return text;
 }
 
-/* Those of declared sets, with --strict-sets. */
-static char *describe_violations(const struct maple_violations *v)
+/* Those of declared sets, with --strict-sets; or one, @alone. */
+static char *describe_violations(const struct maple_violations *v,
+				 const struct maple_finding *alone)
 {
 	static const struct maple_report_style style = { .unicode = true };
 	char *text = NULL;
@@ -89,7 +93,10 @@ static char *describe_violations(const struct maple_violations *v)
 
 	if (!out)
 		return NULL;
-	maple_report_violations(out, v, &style);
+	if (alone)
+		maple_report_violation(out, alone, &style);
+	else
+		maple_report_violations(out, v, &style);
 	if (fclose(out)) {
 		free(text);
 		return NULL;
@@ -141,7 +148,7 @@ static void add_result(struct maple_case *c,
 		say_finding(c, describe(result->findings, n), more);
 	} else if (result->violations.failures) {
 		c->type = "violation";
-		say(c, describe_violations(&result->violations),
+		say(c, describe_violations(&result->violations, NULL),
 		    "maple: %u violations of declared atomic sets",
 		    result->violations.failures);
 	} else if (result->undelivered) {
@@ -192,24 +199,43 @@ static void add_suite(struct maple_case *c, const struct maple_suite_case *of)
 	say(c, strdup(""), "%s: %s", c->type, maple_suite_why(of));
 }
 
+/* "PROGRAM: TITLE (ID)" */
+static void name_by(struct maple_case *c, const struct maple_finding *f)
+{
+	char *program = maple_cases_command(f->argv);
+
+	c->finding = f;
+	c->type = maple_failure_name(f->kind);
+	if (!program || asprintf(&c->name, "%s: %s (%s)", program,
+				 maple_clean(f->title, true).text,
+				 maple_clean(f->id, true).text) < 0)
+		c->name = NULL;
+	free(program);
+}
+
 static void add_finding(struct maple_case *c, struct maple_finding *const *f)
 {
-	char *program = maple_cases_command((*f)->argv);
-
-	c->finding = *f;
-	c->type = maple_failure_name((*f)->kind);
+	name_by(c, *f);
 	c->verdict = (*f)->suppressed ? MAPLE_CASE_SKIPPED
 		     : (*f)->fixed_at ? MAPLE_CASE_PASSED
 				      : MAPLE_CASE_FAILED;
-	if (!program || asprintf(&c->name, "%s: %s (%s)", program,
-				 maple_clean((*f)->title, true).text,
-				 maple_clean((*f)->id, true).text) < 0)
-		c->name = NULL;
-	free(program);
 	if ((*f)->suppressed)
 		say(c, describe(f, 1), "suppressed by %s", (*f)->suppressed);
 	else
 		say_finding(c, describe(f, 1), "");
+}
+
+static void add_violation(struct maple_case *c, const struct maple_finding *f)
+{
+	char *words = maple_words_violation(f);
+
+	name_by(c, f);
+	c->note = true;
+	c->verdict = MAPLE_CASE_SKIPPED;
+	if (words)
+		say(c, describe_violations(NULL, f),
+		    "maple: violation of an atomic set: %s", words);
+	free(words);
 }
 
 static void add_replay(struct maple_case *c, const struct maple_report *r)
@@ -281,6 +307,55 @@ static void add(struct maple_case *c, const struct maple_report *r,
 	}
 }
 
+/* Room for another one; NULL: there is none. */
+static struct maple_case *next(struct maple_cases *cases)
+{
+	return maple_array_reserve(cases->at, cases->n, cases->room)
+		       ? memset(&cases->at[cases->n], 0, sizeof(*cases->at))
+		       : NULL;
+}
+
+/* It is filled in. */
+static bool take(struct maple_cases *cases)
+{
+	const struct maple_case *c = &cases->at[cases->n++];
+
+	cases->count[c->verdict]++;
+	cases->seconds += c->seconds;
+	return c->name && c->message && c->detail;
+}
+
+/* None that is suppressed. */
+static bool take_violations(struct maple_cases *cases,
+			    const struct maple_violations *v)
+{
+	bool all = true;
+
+	for (unsigned int i = 0; v && i < v->n && all; i++) {
+		const struct maple_finding *f = v->at[i];
+		struct maple_case *c;
+
+		if (f->suppressed)
+			continue;
+		c = next(cases);
+		if (!c)
+			return false;
+		add_violation(c, f);
+		all = take(cases);
+	}
+	return all;
+}
+
+/* Those that case @i of @r is followed by; NULL: none. */
+static const struct maple_violations *
+violations_of(const struct maple_report *r, unsigned int i)
+{
+	const struct maple_campaign_result *of =
+		r->suite ? r->suite->cases[i].result : r->result;
+
+	return of ? &of->violations : NULL;
+}
+
 /*
  * maple_cases_init - @report as cases
  *
@@ -289,23 +364,21 @@ static void add(struct maple_case *c, const struct maple_report *r,
 int maple_cases_init(struct maple_cases *cases,
 		     const struct maple_report *report)
 {
-	bool bad = false;
+	bool all = true;
 
 	*cases = (struct maple_cases){ 0 };
-	cases->at = calloc(count(report) + 1, sizeof(*cases->at));
-	if (!cases->at)
-		return -ENOMEM;
-	for (; cases->n < count(report); cases->n++) {
-		struct maple_case *c = &cases->at[cases->n];
+	for (unsigned int i = 0; i < count(report) && all; i++) {
+		struct maple_case *c = next(cases);
 
-		add(c, report, cases->n);
-		bad |= !c->name || !c->message || !c->detail;
-		cases->count[c->verdict]++;
-		cases->seconds += c->seconds;
+		if (c)
+			add(c, report, i);
+		all = c && take(cases) &&
+		      take_violations(cases, violations_of(report, i));
 	}
-	if (bad)
+	all = all && take_violations(cases, report->violations);
+	if (!all)
 		maple_cases_deinit(cases);
-	return bad ? -ENOMEM : 0;
+	return all ? 0 : -ENOMEM;
 }
 
 void maple_cases_deinit(struct maple_cases *cases)

@@ -8,7 +8,7 @@ enum maple_case_verdict {
 	MAPLE_CASE_PASSED,
 	MAPLE_CASE_FAILED,  /* a finding */
 	MAPLE_CASE_BROKEN,  /* nothing can be said: an error */
-	MAPLE_CASE_SKIPPED, /* on request */
+	MAPLE_CASE_SKIPPED, /* on request, or told and not judged */
 };
 
 /* What a report says in the words of test runners. */
@@ -19,12 +19,13 @@ struct maple_case {
 	char *detail;	  /* many, or "" */
 	const char *type; /* kind of failure */
 	double seconds;
+	bool note; /* a violation of an atomic set, whatever it is part of */
 	const struct maple_finding *finding;	    /* the first, or NULL */
 	const struct maple_campaign_result *result; /* its campaign's, or NULL */
 };
 
 struct maple_cases {
-	unsigned int n;
+	unsigned int n, room;
 	struct maple_case *at;
 	unsigned int count[MAPLE_CASE_SKIPPED + 1]; /* by verdict */
 	double seconds;
