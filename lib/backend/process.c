@@ -266,22 +266,21 @@ bool maple_process_cpu(pid_t pid, pid_t tid, uint64_t *ns, char *state)
 
 /*
  * maple_process_since - when @pid began, in the kernel's ticks, so that another
- * process of the same number is told from it; 0: it has ended
+ * process of the same number is told from it; 0: it is gone
  */
 uint32_t maple_process_since(pid_t pid)
 {
 	unsigned long long since;
-	char buf[512], *paren, state;
+	char buf[512], *paren;
 
 	if (slurp(pid, pid, "stat", buf, sizeof(buf)) < 0)
 		return 0;
 	paren = strrchr(buf, ')');
 	if (!paren ||
 	    sscanf(paren + 1,
-		   " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+		   " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
 		   "%*s %*s %*s %*s %*s %llu",
-		   &state, &since) != 2 ||
-	    state == 'Z' || state == 'X')
+		   &since) != 1)
 		return 0;
 	return (uint32_t)since;
 }

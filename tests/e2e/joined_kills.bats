@@ -90,6 +90,8 @@ mends() {
 	local said=$BATS_TEST_TMPDIR/said_then
 
 	serves
+	"$BUILD/mapletest" jobs "$number" | grep -q "mapled detach $server" ||
+		fail "round $round, $how: the job does not say so"
 	if [ $((round / ${#kinds[@]} % 3)) = 2 ]; then
 		attach --no-daemon --fresh --observe --max-time 2s "$server"
 		[[ $status = @(0|125) ]] || fail "round $round, $how: $output"

@@ -111,6 +111,7 @@ static void look_at_target(void)
 {
 	struct maple_stopped at[MAPLE_STOP_MOST];
 	struct maple_error err = { "" };
+	bool mended = true;
 	int n;
 
 	EXPECT(by_the_door("maps"));
@@ -126,6 +127,7 @@ static void look_at_target(void)
 	EXPECT(n == 1 && at[0].tid == target && at[0].known);
 	maple_door_let_go(target, at, n);
 	EXPECT(maple_porter_is_there());
+	EXPECT(!maple_porter_mend(&mended, &err) && !mended);
 	if (maple_porter_fits(&err)) {
 		fprintf(stderr, "%s\n", err.text);
 		_exit(1);

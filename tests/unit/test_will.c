@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * All who have joined a process are killed, at moments that are known and at many
- * that are not: who comes next finds what they have left in it and takes that out,
- * and the process works on.
+ * All who have joined a process are killed, at moments that are known and at
+ * many that are not: who comes next finds what they have left in it and takes
+ * that out, and the process works on.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -393,12 +393,9 @@ static int end(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(test_loaded),
-		CASE(test_entered),
-		CASE(test_left),
-		CASE(test_at_any_moment),
-		CASE(test_others_finish),
-		CASE(test_a_process_may_lie),
+		CASE(test_loaded),	  CASE(test_entered),
+		CASE(test_left),	  CASE(test_at_any_moment),
+		CASE(test_others_finish), CASE(test_a_process_may_lie),
 	};
 	char self[PATH_MAX];
 

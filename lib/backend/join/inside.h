@@ -28,7 +28,7 @@ int maple_inside_settle(struct maple_inside *in, struct maple_error *err);
 
 /* joiner.c */
 void maple_joiner_let_look(pid_t pid);
-void maple_joiner_leave_for_good(struct maple_inside *in);
+void maple_joiner_leave_for_good(struct maple_inside *in, unsigned int tries);
 
 /* will.c */
 void maple_will_write(struct maple_inside *in);

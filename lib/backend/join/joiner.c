@@ -61,17 +61,18 @@ static bool is_in(const struct maple_join_state *s)
 }
 
 /*
- * maple_joiner_leave_for_good - whatever is in is taken out, or has been tried
- * to be, often
+ * maple_joiner_leave_for_good - whatever is in is taken out; the state has the
+ * error if that was tried so often in vain, for whom finds it (will.c)
  */
-void maple_joiner_leave_for_good(struct maple_inside *in)
+void maple_joiner_leave_for_good(struct maple_inside *in, unsigned int tries)
 {
 	struct maple_error err;
 
-	for (int tries = 0; tries < LEAVE_TRIES && is_in(in->state); tries++)
+	while (tries-- && is_in(in->state))
 		carry_out(in, LEAVE);
 	/* A call that has told its result is on its way back for a while. */
-	if (in->state->call.room && !maple_inside_settle(in, &err))
+	if (!is_in(in->state) && in->state->call.room &&
+	    !maple_inside_settle(in, &err))
 		maple_call_clear(&in->state->call);
 }
 
@@ -91,7 +92,7 @@ static void serve(struct maple_inside *in, int socket, int parent)
 			break;
 	}
 	/* Whoever asked is gone, at whatever moment. */
-	maple_joiner_leave_for_good(in);
+	maple_joiner_leave_for_good(in, LEAVE_TRIES);
 }
 
 /*
@@ -176,7 +177,7 @@ static void inherit(struct maple_inside *in, int joiner, int maker,
 		if (has_ended(maker, HEIR_MS) && take_turn(in->state, turn)) {
 			in->by.process[0] = process(getpid());
 			maple_call_sign(&in->state->call, &in->by);
-			maple_joiner_leave_for_good(in);
+			maple_joiner_leave_for_good(in, LEAVE_TRIES);
 		}
 	_exit(0);
 }

@@ -15,12 +15,13 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "abi/shm.h"
 #include "base/clock.h"
@@ -30,6 +31,7 @@
 #define SHARED	   "/memfd:maple (deleted)" /* as /proc/PID/maps has it */
 #define OTHERS_FOR 60.0	 /* seconds that who is at it may still take */
 #define IMAGES	   65536 /* in a process, at most */
+#define MEND_TRIES 2	 /* of some seconds each, where no thread waits */
 
 static_assert(sizeof(struct maple_join_state) <= MAPLE_SHM_WILL, "it fits");
 
@@ -75,7 +77,8 @@ void maple_will_look(struct maple_inside *in)
 {
 	if (in->shm_at)
 		maple_memory_read(in->pid,
-				  in->shm_at + offsetof(struct maple_shm, joined),
+				  in->shm_at +
+					  offsetof(struct maple_shm, joined),
 				  &in->shm->joined,
 				  offsetof(struct maple_shm_joined, at));
 }
@@ -210,32 +213,46 @@ static _Noreturn void mend(struct maple_join_state *s, pid_t pid)
 		_exit(0);
 	if (!read_will(&in))
 		s->result = unload(&in, &s->error);
-	maple_joiner_leave_for_good(&in);
+	maple_joiner_leave_for_good(&in, MEND_TRIES);
 	_exit(0);
 }
 
-static bool lives(const struct maple_call_process *p)
+/*
+ * Whether @p is there after @seconds. It is until its last thread has ended,
+ * since any of them may be a tracer.
+ */
+static bool lives(const struct maple_call_process *p, double seconds)
 {
-	return p->pid && (pid_t)p->pid != getpid() &&
-	       maple_process_since((pid_t)p->pid) == p->since;
+	struct pollfd pfd = { .events = POLLIN };
+	double until = maple_clock_now() + seconds;
+	bool lives;
+
+	if (!p->pid || (pid_t)p->pid == getpid())
+		return false;
+	pfd.fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+	if (pfd.fd < 0)
+		return false;
+	lives = maple_process_since((pid_t)p->pid) == p->since;
+	while (lives && !poll(&pfd, 1, 50) && maple_clock_now() < until)
+		;
+	lives &= !poll(&pfd, 1, 0);
+	close(pfd.fd);
+	return lives;
 }
 
 /* Those who have joined process @pid have all ended, sooner or later. */
 static int await(const struct maple_call_by *by, pid_t pid,
 		 struct maple_error *err)
 {
-	const struct timespec pause = { 0, 10000000 };
 	double until = maple_clock_now() + OTHERS_FOR;
 	const struct maple_call_process *p = by->process;
 
 	for (unsigned int i = 0; i < sizeof(by->process) / sizeof(*p); i++)
-		for (; lives(&p[i]); nanosleep(&pause, NULL))
-			if (maple_clock_now() > until)
-				return maple_error_set(
-					err, EBUSY,
-					"process %u has joined process %d, and "
-					"does not leave it",
-					p[i].pid, pid);
+		if (lives(&p[i], until - maple_clock_now()))
+			return maple_error_set(err, EBUSY,
+					       "process %u has joined process "
+					       "%d, and does not leave it",
+					       p[i].pid, pid);
 	return 0;
 }
 
