@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * All who have joined a process are killed, at moments that are known and at
- * many that are not: who comes next finds what they have left in it and takes
- * that out, and the process works on.
+ * Those who have joined a process are killed, at moments that are known and at
+ * many that are not. Who is left takes out what is in; if nobody is, who comes
+ * next finds it, and does so. The process works on.
+ *
+ * MAPLE_FULL  200 kills of each kind
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,10 +29,13 @@
 #include "abi/shm.h"
 #include "backend/join/join.h"
 
-#define THREADS	  3
-#define ROUNDS	  20 /* with MAPLE_FULL ten times as many */
-#define LAST_US	  400000
-#define ANSWER_MS 20000
+#define THREADS	    3
+#define ROUNDS	    2 /* of each kind */
+#define ROUNDS_ALL  12
+#define ROUNDS_FULL 200
+#define LAST_US	    300000
+#define STAY_US	    50000 /* joined, before it is left */
+#define ANSWER_MS   20000
 
 static char agent[PATH_MAX];
 static pid_t target;
@@ -126,8 +131,13 @@ static void join(enum moment last, int said)
 		if (!e && last >= ENTERED)
 			e = maple_joiner_enter(&j, sched_getcpu(), !geteuid(),
 					       &err);
-		if (!e && last >= LEFT)
-			e = maple_joiner_leave(&j, &err);
+		if (!e && last == MOMENTS && write(said, "x", 1) == 1)
+			usleep(STAY_US);
+		if (last >= LEFT && maple_joiner_leave(&j, &err))
+			e = -EPROTO;
+		/* The joiner was killed; there is another one now. */
+		if (e == -EPIPE && last == MOMENTS)
+			e = 0;
 	} while (!e && last == MOMENTS);
 	if (e)
 		fprintf(stderr, "%s\n", err.text);
@@ -156,8 +166,11 @@ static unsigned int family(pid_t pid, pid_t *pids, unsigned int n,
 	return n;
 }
 
-/* All at one moment: nobody does anything any more before it is killed. */
-static void kill_all(pid_t maker)
+/* Who is killed: bits of maker, joiner and heir, as family() has them. */
+enum { MAKER = 1, JOINER = 2, HEIR = 4, ALL = 7 };
+
+/* At one moment: nobody does anything any more before it is killed. */
+static void kill_some(pid_t maker, unsigned int whom)
 {
 	pid_t pids[16];
 	unsigned int before = 0, n;
@@ -169,7 +182,12 @@ static void kill_all(pid_t maker)
 		usleep(1000);
 	}
 	for (unsigned int i = 0; i < n; i++)
-		kill(pids[i], SIGKILL);
+		kill(pids[i], whom == ALL || whom >> i & 1 ? SIGKILL : SIGCONT);
+}
+
+static void kill_all(pid_t maker)
+{
+	kill_some(maker, ALL);
 	assert_int_equal(waitpid(maker, NULL, 0), maker);
 }
 
@@ -274,16 +292,68 @@ static void test_left(void **state)
 	kill_at(LEFT);
 }
 
+/* While it is joined for the first time, or when it has been. */
+static void await(int said, unsigned int round, useconds_t moment)
+{
+	char c;
+
+	if (round % 2)
+		assert_int_equal(read(said, &c, 1), 1);
+	usleep(moment);
+}
+
+/* Those who are left see to it. */
+static void kill_one(unsigned int whom, unsigned int round, useconds_t moment)
+{
+	struct maple_error err = { "" };
+	bool mended;
+	int said;
+	pid_t maker = begin_joining(MOMENTS, &said);
+
+	await(said, round, moment);
+	kill_some(maker, whom);
+	close(said);
+	if (!(whom & MAKER)) {
+		usleep(moment);
+		kill(maker, SIGKILL);
+	}
+	assert_int_equal(waitpid(maker, NULL, 0), maker);
+	for (int tries = 0; tries < 6000; tries++) {
+		if (!has_code() && !has("memfd:maple") && !is_scheduled())
+			break;
+		usleep(10000);
+	}
+	if (maple_join_mend(target, &mended, &err))
+		fail_msg("%s", err.text);
+	check_mended(false);
+	if (mended)
+		fail_msg("%u were killed after %u us, and the rest has left "
+			 "something",
+			 whom, moment);
+}
+
+static void test_some_are_killed(void **state)
+{
+	static const unsigned int kinds[] = { MAKER, JOINER, HEIR,
+					      MAKER | JOINER };
+	unsigned int rounds = getenv("MAPLE_FULL") ? ROUNDS_FULL : ROUNDS;
+
+	for (unsigned int round = 0; round < rounds; round++)
+		for (unsigned int i = 0; i < 4; i++)
+			kill_one(kinds[i], round,
+				 (round * 4 + i) * (LAST_US / rounds / 4));
+}
+
 static void test_at_any_moment(void **state)
 {
-	unsigned int rounds = getenv("MAPLE_FULL") ? 10 * ROUNDS : ROUNDS;
+	unsigned int rounds = getenv("MAPLE_FULL") ? ROUNDS_FULL : ROUNDS_ALL;
 	unsigned int had = 0, scheduled = 0;
 	int said;
 	pid_t maker;
 
 	for (unsigned int round = 0; round < rounds; round++) {
 		maker = begin_joining(MOMENTS, &said);
-		usleep(round * (LAST_US / rounds));
+		await(said, round, round * (LAST_US / rounds));
 		kill_all(maker);
 		close(said);
 		had += has_code();
@@ -393,9 +463,13 @@ static int end(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(test_loaded),	  CASE(test_entered),
-		CASE(test_left),	  CASE(test_at_any_moment),
-		CASE(test_others_finish), CASE(test_a_process_may_lie),
+		CASE(test_loaded),
+		CASE(test_entered),
+		CASE(test_left),
+		CASE(test_at_any_moment),
+		CASE(test_some_are_killed),
+		CASE(test_others_finish),
+		CASE(test_a_process_may_lie),
 	};
 	char self[PATH_MAX];
 
