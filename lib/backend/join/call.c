@@ -164,6 +164,7 @@ bool maple_call_find(struct maple_call *call, pid_t pid,
 {
 	struct back back;
 
+	assert(pid > 0);
 	*call = (struct maple_call){ .pid = pid };
 	if (maple_memory_maps(pid, find_code, call) || !call->room ||
 	    !maple_memory_read(pid, back_of(call), &back, sizeof(back)))
@@ -326,6 +327,7 @@ int maple_call_begin(struct maple_call *call, struct maple_halted *t,
 	there.rip = call->room;
 	there.rbx = call->block;
 	there.rsp = call->block;
+	assert(call->block % 64 == 0); /* for XSAVE; is_called() looks below */
 	/* We may be killed as soon as it is: then it is under way. */
 	call->away = true;
 	if (!put(call, &again, &head) ||

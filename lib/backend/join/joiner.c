@@ -239,8 +239,11 @@ _Noreturn void maple_joiner_run(const struct maple_joiner *j, int state_fd,
 		      j->shm_fd, 0);
 	if (in.shm == MAP_FAILED || parent < 0)
 		_exit(1);
-	heir = make_heir(&in, parent, j->turn + 1);
-	if (heir < 0 || !take_turn(in.state, j->turn))
+	/* First, so that no heir takes another joiner's turn for its own's. */
+	heir = take_turn(in.state, j->turn)
+		       ? make_heir(&in, parent, j->turn + 1)
+		       : -1;
+	if (heir < 0)
 		_exit(1);
 	in.by = (struct maple_call_by){ { process(maker), process(getpid()),
 					  process(heir) } };

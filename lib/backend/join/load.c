@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
@@ -114,23 +113,29 @@ int maple_inside_call(struct maple_inside *in, const struct maple_called *what,
 	return e ? e : maple_call_end(&s->call, result, err);
 }
 
-/* A file of its own with the agent in it. */
+/* All of @from, however often a signal comes in between. */
+static bool copy(int from, int to)
+{
+	ssize_t n;
+
+	do
+		n = sendfile(to, from, NULL, 1 << 30);
+	while (n > 0 || (n < 0 && errno == EINTR));
+	return !n;
+}
+
+/* A file of its own with the agent in it; or -errno. */
 static int copy_agent(const char *path, struct maple_error *err)
 {
 	int from = open(path, O_RDONLY | O_CLOEXEC);
-	int to = memfd_create(MAPLE_JOIN_COPY, MFD_CLOEXEC), high;
-	struct stat st;
-	off_t at = 0;
+	int to = memfd_create(MAPLE_JOIN_COPY, MFD_CLOEXEC), high = -1;
 
-	if (from < 0 || to < 0 || fstat(from, &st) ||
-	    sendfile(to, from, &at, (size_t)st.st_size) != st.st_size) {
-		maple_error_set(err, errno, "%.200s: %m", path);
-		st.st_size = -1;
-	}
+	if (from >= 0 && to >= 0 && copy(from, to))
+		high = fcntl(to, F_DUPFD_CLOEXEC, FIRST_FD);
+	if (high < 0)
+		high = maple_error_set(err, errno, "%.200s: %m", path);
 	if (from >= 0)
 		close(from);
-	high = to >= 0 && st.st_size > 0 ? fcntl(to, F_DUPFD_CLOEXEC, FIRST_FD)
-					 : -1;
 	if (to >= 0)
 		close(to);
 	return high;
@@ -267,9 +272,9 @@ int maple_inside_load(struct maple_inside *in, struct maple_error *err)
 
 	assert(!s->handle && !s->entered);
 	maple_call_sign(&s->call, &in->by);
-	fd = e ? -1 : copy_agent(in->agent, err);
+	fd = e ? e : copy_agent(in->agent, err);
 	if (fd < 0)
-		return e ? e : -errno;
+		return fd;
 	e = open_copy(in, fd, err);
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), in->shm_fd);
 	snprintf(in->shm->tables, sizeof(in->shm->tables), "/proc/%d/fd/%d",

@@ -125,6 +125,7 @@ static bool read_will(struct maple_inside *in)
 	struct maple_join_state *s = in->state;
 	const struct maple_call call = s->call;
 
+	assert(!in->shm && call.pid == in->pid);
 	in->shm = mmap(NULL, sizeof(*in->shm), PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (in->shm == MAP_FAILED ||
@@ -283,6 +284,7 @@ int maple_join_mend(pid_t pid, bool *mended, struct maple_error *err)
 	int e, status = 0;
 	pid_t child;
 
+	assert(pid > 0);
 	*mended = false;
 	if (!maple_call_find(&call, pid, &by))
 		return 0;
