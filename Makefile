@@ -550,6 +550,7 @@ check: deps-check
 # asan: ASan and UBSan; all but the four that are themselves the program under
 #       the agent. They count its accesses, and their heap would be ASan's. Nor
 #       those in a sandbox: their memory is limited, and ASan wants terabytes.
+#       Nor the one that joins a process like itself: that would be ASan's.
 # trap: UBSan in the agent, by traps, since a hook has no room for a runtime:
 #       those four, and all others of the agent. The agent stores to code, and
 #       may be asked about any address: alignment is no matter. The library is
@@ -565,7 +566,7 @@ RACE := -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread
 unit_names := $(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c))
 under_agent := agent agent_fork agent_log agent_sections
 confined := sandbox confine
-asan_units := $(filter-out $(under_agent) $(confined),$(unit_names))
+asan_units := $(filter-out $(under_agent) $(confined) will,$(unit_names))
 trap_units := $(filter agent agent_% intercept_%,$(unit_names))
 tsan_units := rebuild campaign host launch talk wire
 trapped := $(patsubst %,$(O)/trap/tests/unit/test_%, \

@@ -279,6 +279,12 @@ static int show_report(const struct maple_settings *settings, const char *place,
 			return maple_say_error(MAPLE_STATUS_FAILED, "%s", why);
 		print_tail(out, place, job->number);
 		fprintf(out, "%s\n", why);
+		if (job->state == MAPLE_DETACHED_CUT_OFF && job->attached &&
+		    !job->rebooted)
+			fprintf(out,
+				"what it may have left in process %d goes with "
+				"'mapled detach %d'\n",
+				(int)job->attached, (int)job->attached);
 		return 0;
 	}
 	fd = maple_detached_open(place, job->number, form, &err);

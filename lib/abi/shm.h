@@ -21,7 +21,7 @@
 #include "policy/policy.h"
 
 #define MAPLE_SHM_MAGIC	   0x314d4853454c504dull
-#define MAPLE_SHM_VERSION  18
+#define MAPLE_SHM_VERSION  19
 #define MAPLE_SHM_ENV	   "MAPLE_AGENT"  /* /proc/PID/fd/N of the file */
 #define MAPLE_SHM_ASAN	   "ASAN_OPTIONS" /* with --exe */
 #define MAPLE_SHM_MARK	   "MAPLE_" /* before the name of the user's own */
@@ -40,6 +40,7 @@
 #define MAPLE_SHM_NET	   4	/* variables that a controlled run watches */
 #define MAPLE_SHM_HELD	   8	/* locks of a thread that section.c follows */
 #define MAPLE_SHM_MAPS	   8192 /* mappings of the agent in a joined process */
+#define MAPLE_SHM_WILL	   (MAPLE_THREADS * 144 + 1024) /* bytes */
 
 /* What the agent does in the target. */
 enum maple_shm_mode {
@@ -255,6 +256,9 @@ struct maple_shm_joined {
 	struct {
 		uint64_t at, size;
 	} map[MAPLE_SHM_MAPS]; /* [a] */
+	uint64_t at;	       /* [a] where the agent has mapped this file */
+	/* [c] how it gets out, for whom finds it: struct maple_join_state */
+	uint64_t will[MAPLE_SHM_WILL / 8];
 };
 
 struct maple_shm {

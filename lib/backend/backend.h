@@ -374,6 +374,7 @@ void maple_agent_probe(const struct maple_backend_options *options,
 void maple_agent_joined_probe(const struct maple_backend_options *options,
 			      struct maple_ability *ability);
 bool maple_agent_joined_forces(const struct maple_backend_options *options);
+int maple_agent_joined_mend(pid_t pid, bool *mended, struct maple_error *err);
 /* kernel/observe.c */
 int maple_backend_ebpf_create(const struct maple_backend_options *options,
 			      struct maple_backend **backend,

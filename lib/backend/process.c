@@ -264,6 +264,27 @@ bool maple_process_cpu(pid_t pid, pid_t tid, uint64_t *ns, char *state)
 	return true;
 }
 
+/*
+ * maple_process_since - when @pid began, in the kernel's ticks, so that another
+ * process of the same number is told from it; 0: it is gone
+ */
+uint32_t maple_process_since(pid_t pid)
+{
+	unsigned long long since;
+	char buf[512], *paren;
+
+	if (slurp(pid, pid, "stat", buf, sizeof(buf)) < 0)
+		return 0;
+	paren = strrchr(buf, ')');
+	if (!paren ||
+	    sscanf(paren + 1,
+		   " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+		   "%*s %*s %*s %*s %*s %llu",
+		   &since) != 1)
+		return 0;
+	return (uint32_t)since;
+}
+
 /* maple_process_used - CPU time of @pid, of all its threads, in ns; 0: gone */
 uint64_t maple_process_used(pid_t pid)
 {

@@ -1,12 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only OR MIT
 # Jobs that are attached to a server by the agent are killed at many moments: who
-# carries one out, its warden, joiner and heir, some of them at once, and
+# carries one out, its warden, porter, joiner and heir, some of them at once, and
 # the server itself. Afterwards nothing of the server is patched, stopped, traced,
 # pinned or real-time, it answers as ever, the job is told as what it is, and the
-# memo is whole. Where the joiner is killed in the moment at which it stops a
-# thread, epoll_wait() of that thread may be interrupted, once; else no wait is.
-# How often: killed.bash.
+# memo is whole. Where all are killed, nobody is left to see to it: then it is so
+# when the next one attaches, or detaches. Where the joiner is killed in the moment
+# at which it stops a thread, epoll_wait() of that thread may be interrupted, once;
+# else no wait is. How often: killed.bash.
 #
 # MAPLE_TEST_OBSERVED  1: where else orders are forced, it is observed only, and
 #                      the other way round
@@ -70,6 +71,39 @@ ends() {
 	[ "$(known state)" != "cut off" ] || fail "round $round, $how: cut off"
 }
 
+# Everybody is killed, in the order in which they began or the other way round,
+# at once or one after the other; whoever begins meanwhile as well.
+kill_all() { # [PAUSE]
+	local order=-n pid
+
+	[ $((round / ${#kinds[@]} % 2)) = 0 ] || order=-nr
+	until none_of_jobs; do
+		for pid in $(of_jobs | sort $order); do
+			kill -KILL "$pid" 2>/dev/null || true
+			[ -z "${1-}" ] || sleep "$1"
+		done
+	done
+}
+
+# Nobody sees to it; until somebody does.
+mends() {
+	local said=$BATS_TEST_TMPDIR/said_then
+
+	serves
+	"$BUILD/mapletest" jobs "$number" | grep -q "mapled detach $server" ||
+		fail "round $round, $how: the job does not say so"
+	if [ $((round / ${#kinds[@]} % 3)) = 2 ]; then
+		attach --no-daemon --fresh --observe --max-time 2s "$server"
+		[[ $status = @(0|125) ]] || fail "round $round, $how: $output"
+		return 0
+	fi
+	status=0
+	"$BUILD/mapled" detach "$server" 2>"$said" || status=$?
+	[ $status = 0 ] || grep -q 'nobody is attached' "$said" ||
+		fail "round $round, $how: $(cat "$said")"
+	mended=$((mended + (status == 0)))
+}
+
 # A server of the round's own, which is killed.
 kill_server() {
 	kill -KILL "$server"
@@ -96,9 +130,19 @@ kill_some() {
 		kill -KILL "$heir" 2>/dev/null || true
 		goes_on "$runs"
 		;;
-	warden)
-		kill -KILL "$(part maple-warden)"
+	warden | porter)
+		kill -KILL "$(part "maple-$how")"
 		ends
+		;;
+	all)
+		kill_all
+		is_cut_off
+		mends
+		;;
+	one_by_one)
+		kill_all 0.01
+		is_cut_off
+		mends
 		;;
 	both)
 		kill -KILL "$carrier" "$joiner"
@@ -119,7 +163,7 @@ waits_are_whole() {
 	now=$(answered 3)
 	[ $how != server ] || early=0
 	case $how in
-	joiner | both*) [ $((now - early)) -le 4 ] ;;
+	joiner | both* | all | one_by_one) [ $((now - early)) -le 4 ] ;;
 	*) [ "$now" = "$early" ] ;;
 	esac || fail "round $round, $how: $now waits were interrupted, before $early"
 	interruptions=$((interruptions + (now > early)))
@@ -152,10 +196,11 @@ one_kill() {
 }
 
 @test "killed at many moments, who has joined a server leaves nothing in it" {
-	local before early=0 interruptions=0 kinds
+	local before early=0 interruptions=0 mended=0 kinds
 
 	mark=MAPLE_TEST_OF_JOB=$BATS_TEST_TMPDIR
-	kills 1 both_reversed joiner heir carrier server warden both
+	kills 1 both_reversed joiner heir carrier server warden both porter \
+		one_by_one all
 	serve "$E2E/answers" "$BATS_TEST_TMPDIR/answers" patient
 	serves
 	before=$(state_of "$server")
@@ -163,7 +208,8 @@ one_kill() {
 		one_kill
 	done
 	[ "$KILLS" -lt 100 ] ||
-		echo "# $interruptions of $KILLS kills have interrupted a wait" >&3
+		echo "# $interruptions of $KILLS kills have interrupted a wait," \
+			"after $mended something was left to mend" >&3
 	# No kill from outside was taken for the server's own failure.
 	[ "$(sqlite3 "$db" 'SELECT count(*) FROM findings')" = 0 ] ||
 		fail "$(sqlite3 "$db" 'SELECT json FROM findings')"

@@ -93,6 +93,22 @@ is_as_before() {
 	[ "$(state_of "$server") $(has_agent && echo agent)" = "$before " ]
 }
 
+# CPUs that it may run on, as a number.
+cpus_of() { # PID
+	python3 -c 'import sys; print(int(sys.argv[1].replace(",", ""), 16))' \
+		"$(awk '/^Cpus_allowed:/ { print $2 }' "/proc/$1/status")"
+}
+
+# The process is on one CPU, on which its worker is not.
+is_apart() {
+	local its mine
+
+	its=$(cpus_of "$server")
+	mine=$(cpus_of "$worker")
+	[ $((its & (its - 1))) = 0 ] && has_agent &&
+		[ "$its" = "$(cpus_of "$server")" ] && [ $((its & mine)) = 0 ]
+}
+
 # Every part of maple that has to do with $worker: itself, and its children.
 parts() {
 	pgrep -P "$worker" -l || true
@@ -118,9 +134,14 @@ parts() {
 	[ "$(ps -o ni= -p "$worker")" -ge 5 ]
 	parts=$(parts)
 	[[ $parts == *maple-warden* && $parts == *maple-porter* ]]
+	part=$(awk '/maple-porter/ { print $1 }' <<<"$parts")
+	says_of "$part" 'NoNewPrivs: 1'
+	says_of "$part" 'Seccomp: 2'
+	says_of "$part" 'CapEff: 0{16}'
 	# It works in there: its joiner has the agent come, and go when it is asked
 	# no more.
 	until_it has_agent
+	[ "$(nproc)" = 1 ] || until_it is_apart
 	kill -KILL "$worker"
 	until_it is_as_before
 	for part in $(cut -d' ' -f1 <<<"$parts"); do

@@ -17,12 +17,16 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include <maple/attach.h>
+#include "abi/shm.h"
 #include "backend/guard/door.h"
 #include "backend/join/join.h"
 #include "backend/join/porter.h"
@@ -31,7 +35,8 @@
 
 static pid_t target;
 static char folder[] = "/tmp/test_confine.XXXXXX";
-static char mapped[64], debug[80], beside[64], agent[64], ours[64];
+static char mapped[64], debug[80], dwp[80], folders_debug[80];
+static char beside[64], agent[64], ours[64];
 static bool landlock;
 
 /* ---- inside ---- */
@@ -60,6 +65,8 @@ static void look_at_files(void)
 	EXPECT(!open_it("/proc/self/exe", O_RDONLY));
 	EXPECT(!open_it(mapped, O_RDONLY));
 	EXPECT(!open_it(debug, O_RDONLY));
+	EXPECT(!open_it(dwp, O_RDONLY));
+	EXPECT(!open_it(folders_debug, O_RDONLY));
 	EXPECT(!open_it("/etc/passwd", O_RDONLY));
 	EXPECT(!open_it("/dev/null", O_RDWR));
 	snprintf(path, sizeof(path), "%s/memo.db", ours);
@@ -71,16 +78,40 @@ static void look_at_files(void)
 	if (!landlock)
 		return;
 	EXPECT(open_it(mapped, O_WRONLY) == EACCES);
+	EXPECT(open_it(debug, O_WRONLY) == EACCES);
+	EXPECT(open_it(dwp, O_WRONLY) == EACCES);
+	EXPECT(open_it(folders_debug, O_WRONLY) == EACCES);
 	EXPECT(open_it(beside, O_RDONLY) == EACCES);
 	EXPECT(open_it(folder, O_RDONLY | O_DIRECTORY) == EACCES);
 	EXPECT(open_it("/etc/hostname", O_RDONLY) == EACCES);
 	EXPECT(open_it("/etc/shadow", O_RDONLY) == EACCES);
 }
 
+/* Means, by what maple_attach_confine() asks for. */
+static void look_at_means(void)
+{
+	struct rlimit limit;
+	struct sysinfo info;
+	uint64_t half;
+
+	EXPECT(!sysinfo(&info) && !getrlimit(RLIMIT_DATA, &limit));
+	half = (uint64_t)info.totalram * info.mem_unit / 2;
+	EXPECT(limit.rlim_max <= (half > 1ull << 30 ? half : 1ull << 30));
+	EXPECT(!getrlimit(RLIMIT_CORE, &limit) && !limit.rlim_max);
+	EXPECT(getpriority(PRIO_PROCESS, 0) >= MAPLE_SANDBOX_NICE);
+	EXPECT(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
+	EXPECT(socket(AF_INET, SOCK_STREAM, 0) == -1 && errno == EPERM);
+	EXPECT(socket(AF_NETLINK, SOCK_RAW, 0) == -1 && errno == EPERM);
+	EXPECT(syscall(SYS_bpf, 0, NULL, 0) == -1 && errno == EPERM);
+	EXPECT(syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0) == -1 &&
+	       errno == EPERM);
+}
+
 static void look_at_target(void)
 {
 	struct maple_stopped at[MAPLE_STOP_MOST];
 	struct maple_error err = { "" };
+	bool mended = true;
 	int n;
 
 	EXPECT(by_the_door("maps"));
@@ -96,6 +127,7 @@ static void look_at_target(void)
 	EXPECT(n == 1 && at[0].tid == target && at[0].known);
 	maple_door_let_go(target, at, n);
 	EXPECT(maple_porter_is_there());
+	EXPECT(!maple_porter_mend(&mended, &err) && !mended);
 	if (maple_porter_fits(&err)) {
 		fprintf(stderr, "%s\n", err.text);
 		_exit(1);
@@ -110,7 +142,7 @@ static void look_at_joiner(void)
 	struct maple_error err = { "" };
 	pid_t joiner;
 
-	EXPECT(!ftruncate(j.shm_fd, 1 << 20));
+	EXPECT(!ftruncate(j.shm_fd, sizeof(struct maple_shm)));
 	EXPECT(!maple_joiner_open(&j, target, "/nonexistent", &err));
 	joiner = j.pid;
 	EXPECT(joiner > 0 && (!kill(joiner, 0) || errno == EPERM));
@@ -135,6 +167,7 @@ static void run(struct maple_attached *attached)
 		_exit(1);
 	}
 	look_at_files();
+	look_at_means();
 	look_at_target();
 	look_at_joiner();
 	maple_attach_close(attached);
@@ -187,6 +220,11 @@ static int begin(void **state)
 	assert_non_null(mkdtemp(folder));
 	make_file(mapped, sizeof(mapped), folder, "mapped");
 	make_file(debug, sizeof(debug), folder, "mapped.debug");
+	make_file(dwp, sizeof(dwp), folder, "mapped.dwp");
+	snprintf(folders_debug, sizeof(folders_debug), "%s/.debug", folder);
+	assert_int_equal(mkdir(folders_debug, 0700), 0);
+	make_file(folders_debug, sizeof(folders_debug), folder,
+		  ".debug/mapped.debug");
 	make_file(beside, sizeof(beside), folder, "beside");
 	make_file(agent, sizeof(agent), folder, "agent");
 	snprintf(ours, sizeof(ours), "%s/ours", folder);
@@ -205,16 +243,19 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	static const char *const folders[] = { "ours", "cache/maple", "cache" };
+	static const char *const folders[] = { "ours", "cache/maple", "cache",
+					       ".debug" };
 	char path[96];
 
 	kill(target, SIGKILL);
 	waitpid(target, NULL, 0);
 	unlink(mapped);
 	unlink(debug);
+	unlink(dwp);
+	unlink(folders_debug);
 	unlink(beside);
 	unlink(agent);
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		snprintf(path, sizeof(path), "%s/%s", folder, folders[i]);
 		rmdir(path);
 	}

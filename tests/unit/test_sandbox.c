@@ -5,7 +5,7 @@
  * it must not be refused: else the try shows nothing. What it needs works.
  *
  * Without Landlock, which is told, files are not confined;
- * tests/qemu/sandbox.bats has this test run where there is one.
+ * tests/qemu/attach_rights.bats has this test run where there is one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -66,6 +66,11 @@ TRY(try_mount, mount("none", "/nonexistent", "tmpfs", 0, NULL))
 TRY(try_umount, umount2("/nonexistent", 0))
 TRY(try_pivot, syscall(SYS_pivot_root, "/nonexistent", "/nonexistent"))
 TRY(try_fsopen, syscall(SYS_fsopen, NULL, 0))
+TRY(try_open_tree, syscall(SYS_open_tree, -1, NULL, 0))
+TRY(try_move_mount, syscall(SYS_move_mount, -1, NULL, -1, NULL, 0))
+TRY(try_fsmount, syscall(SYS_fsmount, -1, 0, 0))
+TRY(try_fspick, syscall(SYS_fspick, -1, NULL, 0))
+TRY(try_mount_setattr, syscall(SYS_mount_setattr, -1, NULL, 0, NULL, 0))
 TRY(try_chroot, chroot("/nonexistent"))
 TRY(try_unshare, unshare(CLONE_NEWNS))
 TRY(try_setns, setns(-1, 0))
@@ -74,6 +79,9 @@ TRY(try_netlink, socket(AF_NETLINK, SOCK_RAW, 16))
 TRY(try_inet, socket(AF_INET, SOCK_STREAM, 0))
 TRY(try_inet6, socket(AF_INET6, SOCK_DGRAM, 0))
 TRY(try_packet, socket(AF_PACKET, SOCK_RAW, 0))
+TRY(try_vsock, socket(AF_VSOCK, SOCK_STREAM, 0))
+TRY(try_alg, socket(AF_ALG, SOCK_SEQPACKET, 0))
+TRY(try_inet_pair, socketpair(AF_INET, SOCK_STREAM, 0, (int[2]){ 0 }))
 TRY(try_connect, connect(-1, NULL, 0))
 TRY(try_init_module, syscall(SYS_init_module, NULL, 0, ""))
 TRY(try_finit_module, syscall(SYS_finit_module, -1, "", 0))
@@ -107,6 +115,28 @@ TRY(try_setxattr, syscall(SYS_setxattr, "/nonexistent", "", NULL, 0, 0))
 TRY(try_typing, ioctl(-1, TIOCSTI, "x"))
 TRY(try_dumpable, prctl(PR_SET_DUMPABLE, 0))
 TRY(try_securebits, prctl(PR_SET_SECUREBITS, 0))
+TRY(try_new_privileges, prctl(PR_SET_NO_NEW_PRIVS, 0, 0, 0, 0))
+TRY(try_nice, setpriority(PRIO_PROCESS, 0, MAPLE_SANDBOX_NICE - 1))
+TRY(try_enter_ring, syscall(SYS_io_uring_enter, -1, 0, 0, 0, NULL, 0))
+TRY(try_madvise, syscall(SYS_process_madvise, other_fd, NULL, 0, 0, 0))
+TRY(try_move_pages, syscall(SYS_move_pages, other, 0, NULL, NULL, NULL, 0))
+
+static int raise_limit(int resource)
+{
+	const struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+
+	return setrlimit(resource, &all) ? errno : 0;
+}
+
+static int try_memory_limit(void)
+{
+	return raise_limit(RLIMIT_DATA);
+}
+
+static int try_core_limit(void)
+{
+	return raise_limit(RLIMIT_CORE);
+}
 
 static int try_limit(void)
 {
@@ -134,6 +164,11 @@ forbidden[] = {
 	{ "umount", try_umount },
 	{ "pivot_root", try_pivot },
 	{ "fsopen", try_fsopen },
+	{ "open_tree", try_open_tree },
+	{ "move_mount", try_move_mount },
+	{ "fsmount", try_fsmount },
+	{ "fspick", try_fspick },
+	{ "mount_setattr", try_mount_setattr },
 	{ "chroot", try_chroot },
 	{ "unshare", try_unshare },
 	{ "setns", try_setns },
@@ -142,6 +177,9 @@ forbidden[] = {
 	{ "an IPv4 socket", try_inet },
 	{ "an IPv6 socket", try_inet6 },
 	{ "a packet socket", try_packet },
+	{ "a socket to a hypervisor", try_vsock },
+	{ "a socket of the kernel's ciphers", try_alg },
+	{ "a pair of IPv4 sockets", try_inet_pair },
 	{ "connect", try_connect },
 	{ "init_module", try_init_module },
 	{ "finit_module", try_finit_module },
@@ -175,6 +213,13 @@ forbidden[] = {
 	{ "typing into a terminal", try_typing },
 	{ "PR_SET_DUMPABLE", try_dumpable },
 	{ "PR_SET_SECUREBITS", try_securebits },
+	{ "to have new privileges again", try_new_privileges },
+	{ "a lower nice value", try_nice },
+	{ "io_uring_enter", try_enter_ring },
+	{ "process_madvise", try_madvise },
+	{ "move_pages", try_move_pages },
+	{ "a higher limit of memory", try_memory_limit },
+	{ "a core file", try_core_limit },
 	{ "limits of another process", try_limit },
 };
 
@@ -226,6 +271,11 @@ static int try_remove(void)
 	return unlink(readable) ? errno : 0;
 }
 
+static int try_oom(void)
+{
+	return open_it("/proc/self/oom_score_adj", O_WRONLY);
+}
+
 static int try_memory(void)
 {
 	return open_proc(other, "mem");
@@ -252,6 +302,7 @@ static const struct try outside[] = {
 	{ "another process's memory", try_memory },
 	{ "its environment", try_environment },
 	{ "its mappings", try_maps },
+	{ "to be killed later, for memory", try_oom },
 	{ "to remove a file", try_remove },
 };
 
@@ -341,7 +392,8 @@ static void test_files_are_refused(void **state)
 
 static void absent(void *arg)
 {
-	static const long calls[] = { SYS_clone3, SYS_openat2 };
+	static const long calls[] = { SYS_clone3, SYS_openat2,
+				      SYS_io_uring_setup };
 
 	for (size_t i = 0; i < COUNT(calls); i++)
 		if (syscall(calls[i], NULL, 0, NULL, 0) != -1 || errno != ENOSYS)
@@ -370,6 +422,18 @@ static bool says(const char *line)
 	return found;
 }
 
+static int number_in(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	int number = -1;
+
+	if (!file || fscanf(file, "%d", &number) != 1)
+		number = -1;
+	if (file)
+		fclose(file);
+	return number;
+}
+
 static void look(void *arg)
 {
 	struct rlimit limit;
@@ -388,6 +452,8 @@ static void look(void *arg)
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (much != MAP_FAILED)
 		_exit(5);
+	if (number_in("/proc/self/oom_score_adj") < MAPLE_SANDBOX_OOM)
+		_exit(6);
 }
 
 static void test_it_has_no_rights_and_few_means(void **state)

@@ -16,8 +16,9 @@
 extern void *const __dso_handle __attribute__((visibility("hidden")));
 void __cxa_finalize(void *dso);
 
-bool maple_joined;	/* this is such a process, */
-bool maple_joined_left; /* ... and the run in it is over */
+bool maple_joined;		 /* this is such a process, */
+bool maple_joined_left;		 /* ... and the run in it is over */
+static struct maple_shm *opened; /* as maple_shm, but until the very end */
 
 static uint64_t offset_of_self(void)
 {
@@ -62,8 +63,9 @@ int maple_joined_open(const char *path)
 	/* What is there is an earlier copy's, and unmapped. */
 	shm->joined.nmaps = 0;
 	shm->joined.handlers = 0;
+	shm->joined.at = (uint64_t)shm;
 	maple_joined = true;
-	maple_shm = shm;
+	maple_shm = opened = shm;
 	maple_lock_mapped = note_map;
 	maple_agent_pid = shm->pid = (int32_t)raw0(SYS_getpid);
 	maple_agent_enforces = shm->mode == MAPLE_SHM_ENFORCE;
@@ -225,7 +227,8 @@ int maple_joined_leave(void)
 }
 
 /*
- * maple_joined_close - nothing that the agent has mapped is left but itself
+ * maple_joined_close - nothing that the agent has mapped is left but itself and
+ * the shared memory
  *
  * Context: all other threads are stopped, and none of them is in any of it.
  */
@@ -244,14 +247,21 @@ int maple_joined_close(void)
 	maple_image_unmap();
 	for (uint32_t i = 0; i < n; i++)
 		raw2(SYS_munmap, j->map[i].at, j->map[i].size);
-	raw2(SYS_munmap, shm, sizeof(*shm));
 	return 0;
 }
 
-/* maple_joined_forget - libc knows nothing of us; to be called right before
- * dlclose() */
+/*
+ * maple_joined_forget - libc knows nothing of us; to be called right before
+ * dlclose()
+ *
+ * The shared memory goes last: a copy without it, which is what a kill may
+ * leave, was not opened yet or may be closed at once.
+ */
 int maple_joined_forget(void)
 {
 	__cxa_finalize((void *)&__dso_handle);
+	if (opened)
+		raw2(SYS_munmap, opened, sizeof(*opened));
+	opened = NULL;
 	return 0;
 }

@@ -28,6 +28,16 @@ void maple_agent_joined_probe(const struct maple_backend_options *options,
 }
 
 /*
+ * maple_agent_joined_mend - what is left in process @pid of others that had
+ * joined it, all of whom were killed, is there no more
+ */
+int maple_agent_joined_mend(pid_t pid, bool *mended, struct maple_error *err)
+{
+	return maple_porter_is_there() ? maple_porter_mend(mended, err)
+				       : maple_join_mend(pid, mended, err);
+}
+
+/*
  * maple_agent_joined_forces - whether threads of the process may have real-time
  * priorities, without which no order is forced
  */

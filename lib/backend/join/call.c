@@ -46,12 +46,22 @@ struct block {
 
 static_assert(offsetof(struct block, state) == 448 && 448 % 64 == 0, "asm");
 
-/* Behind the code, since signals may overwrite what is below the stack. */
+/*
+ * Behind the code, since signals may overwrite what is below the stack: where
+ * the thread goes back to, and for whom finds the code when all who knew of it
+ * are dead, who that was, and which call is under way.
+ */
 struct back {
 	uint64_t rbx, rsp, rip;
+	uint64_t block; /* 0: none is */
+	uint64_t tid;
+	struct maple_call_by by;
 };
 
+static_assert(sizeof(struct back) == 64, "asm");
+
 extern const unsigned char maple_call_code[], maple_call_code_end[];
+extern const unsigned char maple_call_returns[];
 
 __asm__(".pushsection .rodata\n"
 	".balign 16\n"
@@ -63,6 +73,7 @@ __asm__(".pushsection .rodata\n"
 	"	mov 8(%rbx), %rdi\n"
 	"	mov 16(%rbx), %rsi\n"
 	"	call *(%rbx)\n"
+	"maple_call_returns:\n"
 	"	mov %rax, 24(%rbx)\n"
 	"	mov $-1, %eax\n"
 	"	mov $-1, %edx\n"
@@ -88,7 +99,7 @@ __asm__(".pushsection .rodata\n"
 	"	mov 1f+8(%rip), %rsp\n"
 	"	jmp *1f+16(%rip)\n"
 	"	.balign 8\n"
-	"1:	.quad 0, 0, 0\n"
+	"1:	.quad 0, 0, 0, 0, 0, 0, 0, 0\n"
 	"maple_call_code_end:\n"
 	".popsection\n");
 
@@ -97,20 +108,82 @@ static size_t code_size(void)
 	return (size_t)(maple_call_code_end - maple_call_code);
 }
 
+static bool may_have_room(const struct maple_memory_map *m)
+{
+	return m->exec && !m->write && m->file;
+}
+
+static uint64_t room_in(const struct maple_memory_map *m)
+{
+	return (m->hi - code_size()) & ~15ull;
+}
+
 /* Where @m ends in zeros that are no part of any code. */
 static bool find_room(void *ctx, const struct maple_memory_map *m)
 {
 	struct maple_call *call = ctx;
 	unsigned char rest[ROOM];
 
-	if (!m->exec || m->write || !m->file ||
+	if (!may_have_room(m) ||
 	    !maple_memory_read(call->pid, m->hi - ROOM, rest, ROOM))
 		return true;
 	for (unsigned int i = 0; i < ROOM; i++)
 		if (rest[i])
 			return true;
-	call->room = (m->hi - code_size()) & ~15ull;
+	call->room = room_in(m);
 	return false;
+}
+
+/* Where @m ends in this very code. */
+static bool find_code(void *ctx, const struct maple_memory_map *m)
+{
+	struct maple_call *call = ctx;
+	unsigned char code[ROOM];
+	size_t n = code_size() - sizeof(struct back);
+
+	if (!may_have_room(m) ||
+	    !maple_memory_read(call->pid, room_in(m), code, n) ||
+	    memcmp(code, maple_call_code, n))
+		return true;
+	call->room = room_in(m);
+	return false;
+}
+
+static uint64_t back_of(const struct maple_call *call)
+{
+	return call->room + code_size() - sizeof(struct back);
+}
+
+/*
+ * maple_call_find - takes up the code that others have left in process @pid;
+ * false: there is none
+ * @by: who they are
+ */
+bool maple_call_find(struct maple_call *call, pid_t pid,
+		     struct maple_call_by *by)
+{
+	struct back back;
+
+	assert(pid > 0);
+	*call = (struct maple_call){ .pid = pid };
+	if (maple_memory_maps(pid, find_code, call) || !call->room ||
+	    !maple_memory_read(pid, back_of(call), &back, sizeof(back)))
+		return false;
+	call->tid = (pid_t)back.tid;
+	call->block = back.block;
+	call->away = back.block != 0;
+	*by = back.by;
+	return true;
+}
+
+/* maple_call_sign - says who can make calls in the process from now on */
+void maple_call_sign(const struct maple_call *call,
+		     const struct maple_call_by *by)
+{
+	if (call->room)
+		maple_memory_write(call->pid,
+				   back_of(call) + offsetof(struct back, by),
+				   by, sizeof(*by));
 }
 
 static uint64_t state_size(void)
@@ -191,17 +264,23 @@ static void fill(struct block *b, const struct user_regs_struct *r)
 static bool put(struct maple_call *call, const struct user_regs_struct *again,
 		const struct block *head)
 {
-	const struct back back = { again->rbx, again->rsp, again->rip };
+	const struct back back = { .rbx = again->rbx,
+				   .rsp = again->rsp,
+				   .rip = again->rip,
+				   .block = call->block,
+				   .tid = (uint64_t)call->tid };
 	static const unsigned char header[XHEADER + 64];
+	static const uint64_t none;
 
 	return maple_memory_write(call->pid, call->block, head,
 				  offsetof(struct block, state)) &&
+	       maple_memory_write(call->pid, call->block - sizeof(none), &none,
+				  sizeof(none)) &&
 	       maple_memory_write(call->pid,
 				  call->block + offsetof(struct block, state),
 				  header, sizeof(header)) &&
-	       maple_memory_write(call->pid,
-				  call->room + code_size() - sizeof(back),
-				  &back, sizeof(back));
+	       maple_memory_write(call->pid, back_of(call), &back,
+				  offsetof(struct back, by));
 }
 
 /*
@@ -248,33 +327,60 @@ int maple_call_begin(struct maple_call *call, struct maple_halted *t,
 	there.rip = call->room;
 	there.rbx = call->block;
 	there.rsp = call->block;
+	assert(call->block % 64 == 0); /* for XSAVE; is_called() looks below */
+	/* We may be killed as soon as it is: then it is under way. */
+	call->away = true;
 	if (!put(call, &again, &head) ||
-	    ptrace(PTRACE_SETREGS, t->tid, NULL, &there))
+	    ptrace(PTRACE_SETREGS, t->tid, NULL, &there)) {
+		call->away = false;
 		return maple_error_set(err, errno, "thread %d of process %d: %m",
 				       t->tid, call->pid);
-	call->away = true;
+	}
 	ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
 	t->tid = 0;
 	return 0;
 }
 
+/* The function that was called has been entered, and has not returned. */
+static bool is_called(const struct maple_call *call)
+{
+	const uint64_t returns =
+		call->room + (uint64_t)(maple_call_returns - maple_call_code);
+	struct block head;
+	uint64_t to;
+
+	return maple_memory_read(call->pid, call->block, &head,
+				 offsetof(struct block, text)) &&
+	       maple_memory_read(call->pid, call->block - sizeof(to), &to,
+				 sizeof(to)) &&
+	       !head.done && to == returns;
+}
+
+/* What is to be found there says that nothing is under way. */
+static void forget(struct maple_call *call)
+{
+	static const uint64_t none;
+
+	call->away = false;
+	maple_memory_write(call->pid,
+			   back_of(call) + offsetof(struct back, block), &none,
+			   sizeof(none));
+}
+
 /*
  * maple_call_is_back - whether nobody is under way: who was sent has come back,
- * or is no more
+ * or is no more, or was not sent after all
  *
- * What a call has left behind on its way is needed until then.
+ * What a call has left behind on its way is needed until then. Context: the
+ * thread is not in the code itself (maple_call_is_in).
  */
 bool maple_call_is_back(struct maple_call *call)
 {
-	struct block head;
-
 	if (!call->away)
 		return true;
-	if (maple_memory_read(call->pid, call->block, &head,
-			      offsetof(struct block, text)) &&
-	    !head.done && maple_process_has(call->pid, call->tid))
+	if (is_called(call) && maple_process_has(call->pid, call->tid))
 		return false;
-	call->away = false;
+	forget(call);
 	return true;
 }
 
@@ -325,7 +431,7 @@ int maple_call_end(struct maple_call *call, uint64_t *result,
 		nanosleep(&pause, NULL);
 	}
 	*result = head.result;
-	call->away = false;
+	forget(call);
 	return 0;
 }
 

@@ -45,14 +45,12 @@ static struct maple_halted *caller(struct maple_inside *in)
 /* Nobody is on the way back from a call: its code may be written anew. */
 static bool is_settled(struct maple_inside *in)
 {
-	if (!maple_call_is_back(&in->state->call))
-		return false;
 	for (unsigned int i = 0; i < in->stop.n; i++)
 		if (in->stop.thread[i].tid &&
 		    maple_call_is_in(&in->state->call,
 				     in->stop.thread[i].regs.rip))
 			return false;
-	return true;
+	return maple_call_is_back(&in->state->call);
 }
 
 /* All stand, and one of them waits, so that it can call for us. */
@@ -84,14 +82,12 @@ static int stop_for_call(struct maple_inside *in, struct maple_halted **t,
 	}
 }
 
-/* The agent's @function, without arguments, while all others stand. */
+/* A function of the agent's, without arguments, while all others stand. */
 static int call(struct maple_inside *in, struct maple_halted *t,
-		const char *name, struct maple_error *err)
+		uint64_t function, const char *name, struct maple_error *err)
 {
 	struct maple_join_state *s = in->state;
-	const struct maple_called what = {
-		.function = maple_inside_function(in, name),
-	};
+	const struct maple_called what = { .function = function };
 	uint64_t result = 0;
 	int e;
 
@@ -163,12 +159,15 @@ int maple_inside_enter(struct maple_inside *in, struct maple_error *err)
 	tell_threads(in);
 	in->shm->joined.pinned = s->cpu >= 0;
 	s->entered = true;
+	maple_will_enter(in, true);
 	e = s->forces ? maple_levels_allow(&s->levels, in->pid) : 0;
+	maple_will_enter(in, true);
 	e = e ? maple_error_set(err, -e,
 				"process %d may have no real-time "
 				"priorities: %s",
 				in->pid, strerror(-e))
-	      : call(in, t, "maple_joined_enter", err);
+	      : call(in, t, maple_inside_function(in, "maple_joined_enter"),
+		     "the agent does not begin", err);
 	if (!e)
 		move_threads(in);
 	if (!e && s->cpu >= 0 && !maple_levels_pin(&s->levels, s->cpu))
@@ -222,10 +221,11 @@ struct self {
 	uint16_t inside;
 };
 
-static bool is_empty(const struct maple_inside *in)
+static bool is_empty(struct maple_inside *in)
 {
 	struct self self;
 
+	maple_will_look(in);
 	if (in->shm->joined.handlers)
 		return false;
 	for (unsigned int i = 0; i < in->stop.n; i++) {
@@ -258,7 +258,8 @@ static int clear(struct maple_inside *in, bool *cleared, struct maple_error *err
 			return e;
 		*cleared = is_empty(in);
 		if (*cleared)
-			e = call(in, t, "maple_joined_close", err);
+			e = call(in, t, in->state->close,
+				 "the agent does not close", err);
 		maple_halt_go(&in->stop);
 		if (!*cleared)
 			nap(10);
@@ -274,7 +275,7 @@ static int take_out(struct maple_inside *in, struct maple_error *err)
 
 	if (e)
 		return e;
-	e = call(in, t, "maple_joined_leave", err);
+	e = call(in, t, s->leave, "the agent does not leave", err);
 	if (s->entered)
 		maple_levels_back(&s->levels, in->pid, s->cpu);
 	if (!e)
@@ -328,11 +329,13 @@ int maple_inside_leave(struct maple_inside *in, struct maple_error *err)
 	/* Who was about to change its own level has done so by now. */
 	if (entered)
 		maple_levels_back(&s->levels, in->pid, s->cpu);
+	maple_will_enter(in, s->entered);
 	if (!e && cleared)
 		e = maple_inside_unload(in, err);
 	if (s->handle && !s->entered) {
 		s->kept++;
 		s->handle = 0;
+		maple_will_write(in);
 	}
 	return e;
 }

@@ -42,6 +42,13 @@ void maple_halt_go(struct maple_halt *stop);
 
 /* ---- call.c: a function is called by one of the threads ---- */
 
+/* Who makes calls: while one of them lives the process is theirs. */
+struct maple_call_by {
+	struct maple_call_process {
+		uint32_t pid, since; /* 0: nobody */
+	} process[3];
+};
+
 struct maple_call {
 	pid_t pid, tid;
 	uint64_t room;	/* of the code, in the process; 0: not there yet */
@@ -59,6 +66,10 @@ struct maple_called {
 
 int maple_call_prepare(struct maple_call *call, pid_t pid,
 		       struct maple_error *err);
+bool maple_call_find(struct maple_call *call, pid_t pid,
+		     struct maple_call_by *by);
+void maple_call_sign(const struct maple_call *call,
+		     const struct maple_call_by *by);
 int maple_call_begin(struct maple_call *call, struct maple_halted *t,
 		     const struct maple_called *what, struct maple_error *err);
 int maple_call_end(struct maple_call *call, uint64_t *result,
@@ -71,6 +82,8 @@ void maple_call_clear(struct maple_call *call);
 
 bool maple_memory_read(pid_t pid, uint64_t at, void *to, size_t n);
 bool maple_memory_write(pid_t pid, uint64_t at, const void *from, size_t n);
+
+#define MAPLE_JOIN_COPY "maple-agent" /* the name of a copy's file */
 
 struct maple_memory_map {
 	uint64_t lo, hi, offset;
@@ -87,6 +100,8 @@ int maple_memory_maps(pid_t pid,
 uint64_t maple_memory_symbol(const char *path, const char *name);
 uint64_t maple_memory_extent(const char *path);
 uint64_t maple_memory_libc(pid_t pid, const char *name);
+uint64_t maple_memory_loader(pid_t pid, const char *name);
+bool maple_memory_is_copy(const struct maple_memory_map *m);
 
 /* ---- safe.c: who may call libc ---- */
 
@@ -123,7 +138,12 @@ void maple_levels_keep(struct maple_levels *levels, pid_t pid);
 bool maple_levels_pin(const struct maple_levels *levels, int cpu);
 int maple_levels_allow(struct maple_levels *levels, pid_t pid);
 bool maple_levels_allowed(pid_t pid);
+bool maple_levels_valid(const struct maple_levels *levels);
 void maple_levels_back(struct maple_levels *levels, pid_t pid, int cpu);
+
+/* ---- will.c ---- */
+
+int maple_join_mend(pid_t pid, bool *mended, struct maple_error *err);
 
 /* ---- fit.c ---- */
 
@@ -137,11 +157,11 @@ struct maple_join_state {
 	char loading[64]; /* the copy that is to be loaded, until handle is known */
 	uint64_t handle;     /* of the agent, by dlopen(); 0: it is not there */
 	uint64_t base, size; /* where it is */
+	uint64_t leave, close, forget; /* functions of it */
 	bool entered;
 	unsigned int kept; /* copies that could not be taken out */
 	unsigned int turn; /* whose it is to be in the process; joiner.c */
 	struct maple_call call;
-	struct maple_safe safe;
 	struct maple_levels levels;
 	int cpu; /* to pin to, or -1 */
 	bool forces;

@@ -8,6 +8,7 @@
  * the process is shared memory: if the joiner is killed, another one goes on
  * with that. Mapletest makes that one; if both are killed at one moment the
  * heir is there, a child of the joiner's, which does nothing but wait for this.
+ * If all are, it is for whoever comes next: will.c.
  */
 #include <assert.h>
 #include <errno.h>
@@ -59,14 +60,19 @@ static bool is_in(const struct maple_join_state *s)
 	return s->entered || s->handle || *s->loading;
 }
 
-static void leave_for_good(struct maple_inside *in)
+/*
+ * maple_joiner_leave_for_good - whatever is in is taken out; the state has the
+ * error if that was tried so often in vain, for whom finds it (will.c)
+ */
+void maple_joiner_leave_for_good(struct maple_inside *in, unsigned int tries)
 {
 	struct maple_error err;
 
-	for (int tries = 0; tries < LEAVE_TRIES && is_in(in->state); tries++)
+	while (tries-- && is_in(in->state))
 		carry_out(in, LEAVE);
 	/* A call that has told its result is on its way back for a while. */
-	if (in->state->call.room && !maple_inside_settle(in, &err))
+	if (!is_in(in->state) && in->state->call.room &&
+	    !maple_inside_settle(in, &err))
 		maple_call_clear(&in->state->call);
 }
 
@@ -86,14 +92,14 @@ static void serve(struct maple_inside *in, int socket, int parent)
 			break;
 	}
 	/* Whoever asked is gone, at whatever moment. */
-	leave_for_good(in);
+	maple_joiner_leave_for_good(in, LEAVE_TRIES);
 }
 
 /*
- * What the agent opens it opens through us in /proc, so our rights may not be
- * more than the process has.
+ * maple_joiner_let_look - our rights are no more than process @pid has: what
+ * the agent opens it opens through us in /proc
  */
-static void let_look(pid_t pid)
+void maple_joiner_let_look(pid_t pid)
 {
 	struct __user_cap_header_struct head = {
 		.version = _LINUX_CAPABILITY_VERSION_3
@@ -150,6 +156,12 @@ static bool take_turn(struct maple_join_state *s, unsigned int turn)
 					   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
+static struct maple_call_process process(pid_t pid)
+{
+	return (struct maple_call_process){ (uint32_t)pid,
+					    maple_process_since(pid) };
+}
+
 /*
  * Waits for the end of the joiner that has this @turn. What that has left in the
  * process is taken out by another joiner, if @maker lives to make one; else here.
@@ -162,13 +174,16 @@ static void inherit(struct maple_inside *in, int joiner, int maker,
 	while (!has_ended(joiner, -1))
 		;
 	while (is_in(in->state) && in->state->turn == turn)
-		if (has_ended(maker, HEIR_MS) && take_turn(in->state, turn))
-			leave_for_good(in);
+		if (has_ended(maker, HEIR_MS) && take_turn(in->state, turn)) {
+			in->by.process[0] = process(getpid());
+			maple_call_sign(&in->state->call, &in->by);
+			maple_joiner_leave_for_good(in, LEAVE_TRIES);
+		}
 	_exit(0);
 }
 
-/* Before it does anything, a joiner has an heir; -errno. */
-static int make_heir(struct maple_inside *in, int maker, unsigned int turn)
+/* Before it does anything, a joiner has an heir; its pid, or -errno. */
+static pid_t make_heir(struct maple_inside *in, int maker, unsigned int turn)
 {
 	int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	pid_t heir = self < 0 ? -1 : fork();
@@ -177,7 +192,7 @@ static int make_heir(struct maple_inside *in, int maker, unsigned int turn)
 		inherit(in, self, maker, turn);
 	if (self >= 0)
 		close(self);
-	return heir < 0 ? -errno : 0;
+	return heir < 0 ? -errno : heir;
 }
 
 static void *map_state(int fd)
@@ -207,6 +222,7 @@ _Noreturn void maple_joiner_run(const struct maple_joiner *j, int state_fd,
 				   .shm_fd = j->shm_fd,
 				   .tables_fd = j->tables_fd };
 	int parent = (int)syscall(SYS_pidfd_open, maker, 0);
+	pid_t heir;
 
 	if (!in.state)
 		_exit(1);
@@ -218,12 +234,20 @@ _Noreturn void maple_joiner_run(const struct maple_joiner *j, int state_fd,
 			signal(signo, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
 	prctl(PR_SET_NAME, "maple-joiner");
-	let_look(target);
+	maple_joiner_let_look(target);
 	in.shm = mmap(NULL, sizeof(*in.shm), PROT_READ | PROT_WRITE, MAP_SHARED,
 		      j->shm_fd, 0);
-	if (in.shm == MAP_FAILED || parent < 0 ||
-	    make_heir(&in, parent, j->turn + 1) || !take_turn(in.state, j->turn))
+	if (in.shm == MAP_FAILED || parent < 0)
 		_exit(1);
+	/* First, so that no heir takes another joiner's turn for its own's. */
+	heir = take_turn(in.state, j->turn)
+		       ? make_heir(&in, parent, j->turn + 1)
+		       : -1;
+	if (heir < 0)
+		_exit(1);
+	in.by = (struct maple_call_by){ { process(maker), process(getpid()),
+					  process(heir) } };
+	maple_call_sign(&in.state->call, &in.by);
 	serve(&in, socket, parent);
 	/* What could not be taken out by now is not for another one to try. */
 	take_turn(in.state, j->turn + 1);

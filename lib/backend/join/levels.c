@@ -36,9 +36,9 @@ void maple_levels_keep(struct maple_levels *levels, pid_t pid)
 	int n = maple_process_threads(pid, tids, MAPLE_THREADS);
 
 	assert(n >= 0 && n <= MAPLE_THREADS && !levels->raised);
-	levels->n = 0;
 	for (int i = 0; i < n; i++)
-		keep(&levels->level[levels->n++], tids[i]);
+		keep(&levels->level[i], tids[i]);
+	levels->n = (unsigned int)n;
 }
 
 /* maple_levels_pin - all threads that were kept share @cpu */
@@ -113,6 +113,12 @@ bool maple_levels_allowed(pid_t pid)
 	if (levels.raised)
 		prlimit(pid, RLIMIT_RTPRIO, &levels.limit, NULL);
 	return !e;
+}
+
+/* maple_levels_valid - whether they may be, wherever they come from */
+bool maple_levels_valid(const struct maple_levels *levels)
+{
+	return levels->n <= MAPLE_THREADS;
 }
 
 static const struct maple_level *level_of(const struct maple_levels *levels,

@@ -12,15 +12,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "abi/shm.h"
 #include "inside.h"
 
-#define COPY	 "maple-agent" /* as /proc/PID/maps has it */
-#define FIND_FOR 15.0	       /* seconds; a busy server waits now and then */
+#define FIND_FOR 15.0 /* seconds; a busy server waits now and then */
 #define FIRST_FD 1000 /* paths of copies that stayed are not used again */
 
 static void nap(long ms)
@@ -61,26 +59,26 @@ int maple_inside_settle(struct maple_inside *in, struct maple_error *err)
 static int stop_safe(struct maple_inside *in, struct maple_error *err)
 {
 	double until = maple_clock_now() + FIND_FOR;
-	struct maple_join_state *s = in->state;
+	struct maple_safe *safe = &in->safe;
 	int e = 0;
 
 	while (maple_clock_now() < until) {
-		if (s->safe.tid) {
-			e = maple_halt_one(&in->stop, in->pid, s->safe.tid, err);
+		if (safe->tid) {
+			e = maple_halt_one(&in->stop, in->pid, safe->tid, err);
 			if (e) {
 				maple_halt_go(&in->stop);
 				return e;
 			}
 			if (in->stop.n &&
-			    maple_safe_still(&s->safe, in->pid,
+			    maple_safe_still(safe, in->pid,
 					     &in->stop.thread[0]) &&
 			    maple_halt_restarts(&in->stop.thread[0]))
 				return 0;
 			maple_halt_go(&in->stop);
 		}
-		e = maple_safe_find(&s->safe, in->pid, err);
+		e = maple_safe_find(safe, in->pid, err);
 		if (e) {
-			s->safe.tid = 0;
+			safe->tid = 0;
 			if (e != -EAGAIN)
 				return e;
 			nap(20);
@@ -115,23 +113,29 @@ int maple_inside_call(struct maple_inside *in, const struct maple_called *what,
 	return e ? e : maple_call_end(&s->call, result, err);
 }
 
-/* A file of its own with the agent in it. */
+/* All of @from, however often a signal comes in between. */
+static bool copy(int from, int to)
+{
+	ssize_t n;
+
+	do
+		n = sendfile(to, from, NULL, 1 << 30);
+	while (n > 0 || (n < 0 && errno == EINTR));
+	return !n;
+}
+
+/* A file of its own with the agent in it; or -errno. */
 static int copy_agent(const char *path, struct maple_error *err)
 {
 	int from = open(path, O_RDONLY | O_CLOEXEC);
-	int to = memfd_create(COPY, MFD_CLOEXEC), high;
-	struct stat st;
-	off_t at = 0;
+	int to = memfd_create(MAPLE_JOIN_COPY, MFD_CLOEXEC), high = -1;
 
-	if (from < 0 || to < 0 || fstat(from, &st) ||
-	    sendfile(to, from, &at, (size_t)st.st_size) != st.st_size) {
-		maple_error_set(err, errno, "%.200s: %m", path);
-		st.st_size = -1;
-	}
+	if (from >= 0 && to >= 0 && copy(from, to))
+		high = fcntl(to, F_DUPFD_CLOEXEC, FIRST_FD);
+	if (high < 0)
+		high = maple_error_set(err, errno, "%.200s: %m", path);
 	if (from >= 0)
 		close(from);
-	high = to >= 0 && st.st_size > 0 ? fcntl(to, F_DUPFD_CLOEXEC, FIRST_FD)
-					 : -1;
 	if (to >= 0)
 		close(to);
 	return high;
@@ -166,6 +170,9 @@ static int know(struct maple_inside *in, uint64_t handle,
 		return maple_error_set(err, errno, "process %d has ended",
 				       in->pid);
 	s->size = maple_memory_extent(in->agent);
+	s->leave = maple_inside_function(in, "maple_joined_leave");
+	s->close = maple_inside_function(in, "maple_joined_close");
+	s->forget = maple_inside_function(in, "maple_joined_forget");
 	s->handle = handle;
 	*s->loading = '\0';
 	return 0;
@@ -241,7 +248,7 @@ static bool is_copy(void *ctx, const struct maple_memory_map *m)
 {
 	struct at *at = ctx;
 
-	at->found = m->lo == at->base && strstr(m->path, COPY);
+	at->found = m->lo == at->base && maple_memory_is_copy(m);
 	return !at->found;
 }
 
@@ -264,14 +271,16 @@ int maple_inside_load(struct maple_inside *in, struct maple_error *err)
 	int fd, e = maple_call_prepare(&s->call, in->pid, err);
 
 	assert(!s->handle && !s->entered);
-	fd = e ? -1 : copy_agent(in->agent, err);
+	maple_call_sign(&s->call, &in->by);
+	fd = e ? e : copy_agent(in->agent, err);
 	if (fd < 0)
-		return e ? e : -errno;
+		return fd;
 	e = open_copy(in, fd, err);
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), in->shm_fd);
 	snprintf(in->shm->tables, sizeof(in->shm->tables), "/proc/%d/fd/%d",
 		 getpid(), in->tables_fd);
 	open.function = maple_inside_function(in, "maple_joined_open");
+	maple_will_write(in);
 	if (!e)
 		e = maple_inside_call(in, &open, &result, err);
 	if (!e && (int)result)
@@ -292,7 +301,7 @@ int maple_inside_unload(struct maple_inside *in, struct maple_error *err)
 {
 	struct maple_join_state *s = in->state;
 	struct maple_called forget = {
-		.function = maple_inside_function(in, "maple_joined_forget"),
+		.function = s->forget,
 	};
 	struct maple_called unload = {
 		.function = maple_memory_libc(in->pid, "dlclose"),

@@ -181,30 +181,54 @@ uint64_t maple_memory_extent(const char *path)
 	return (end + 4095) & ~4095ull;
 }
 
-static bool find_libc(void *ctx, const struct maple_memory_map *m)
+struct library {
+	const char *name;
+	struct maple_memory_map map;
+};
+
+static bool find_library(void *ctx, const struct maple_memory_map *m)
 {
 	const char *base = strrchr(m->path, '/');
+	struct library *library = ctx;
 
-	if (!m->file || m->offset || strcmp(base + 1, "libc.so.6"))
+	if (!m->file || m->offset || strcmp(base + 1, library->name))
 		return true;
-	*(struct maple_memory_map *)ctx = *m;
+	library->map = *m;
 	return false;
+}
+
+static uint64_t symbol_of(pid_t pid, const char *file, const char *name)
+{
+	struct library library = { file, { 0 } };
+	const struct maple_memory_map *m = &library.map;
+	char path[64];
+	uint64_t at;
+
+	if (maple_memory_maps(pid, find_library, &library) || !m->hi)
+		return 0;
+	/* The file that is mapped, whatever stands under its name now. */
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
+		 (unsigned long long)m->lo, (unsigned long long)m->hi);
+	at = maple_memory_symbol(path, name);
+	if (!at)
+		at = maple_memory_symbol(m->path, name);
+	return at ? m->lo + at : 0;
 }
 
 /* maple_memory_libc - where libc's @name is in process @pid; 0: nowhere */
 uint64_t maple_memory_libc(pid_t pid, const char *name)
 {
-	struct maple_memory_map libc = { 0 };
-	char path[64];
-	uint64_t at;
+	return symbol_of(pid, "libc.so.6", name);
+}
 
-	if (maple_memory_maps(pid, find_libc, &libc) || !libc.hi)
-		return 0;
-	/* The file that is mapped, whatever stands under its name now. */
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
-		 (unsigned long long)libc.lo, (unsigned long long)libc.hi);
-	at = maple_memory_symbol(path, name);
-	if (!at)
-		at = maple_memory_symbol(libc.path, name);
-	return at ? libc.lo + at : 0;
+/* maple_memory_loader - where its loader's @name is */
+uint64_t maple_memory_loader(pid_t pid, const char *name)
+{
+	return symbol_of(pid, "ld-linux-x86-64.so.2", name);
+}
+
+/* maple_memory_is_copy - whether @m is of a copy of the agent */
+bool maple_memory_is_copy(const struct maple_memory_map *m)
+{
+	return strstr(m->path, "memfd:" MAPLE_JOIN_COPY);
 }

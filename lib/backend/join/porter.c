@@ -18,7 +18,7 @@
 #include "join.h"
 #include "porter.h"
 
-enum op { FITS, LET_IN };
+enum op { FITS, MEND, LET_IN };
 
 /* What goes with LET_IN, in this order. */
 enum file { STATE, SHM, TABLES, SOCKET, FILES };
@@ -30,7 +30,8 @@ struct question {
 
 struct answer {
 	int32_t error;
-	int32_t pid; /* LET_IN: the joiner's; its pidfd comes with it */
+	int32_t pid;	 /* LET_IN: the joiner's; its pidfd comes with it */
+	uint32_t mended; /* MEND */
 	char text[MAPLE_ERROR_MAX];
 };
 
@@ -69,10 +70,14 @@ static int carry_out(const struct question *q, const int *files, unsigned int n,
 		     pid_t maker, struct answer *answer)
 {
 	struct maple_error err = { "" };
+	bool mended = false;
 	int fd = -1;
 
 	if (q->op == FITS) {
 		answer->error = maple_join_fits(porter.target, &err);
+	} else if (q->op == MEND) {
+		answer->error = maple_join_mend(porter.target, &mended, &err);
+		answer->mended = mended;
 	} else if (q->op == LET_IN && n == FILES) {
 		fd = let_in(files, maker, q->turn, answer);
 		answer->error = fd < 0 ? fd : 0;
@@ -175,18 +180,35 @@ static int ask(const struct question *q, const int *files, unsigned int n,
 	return 0;
 }
 
-/* maple_porter_fits - maple_join_fits() of the process that it knows */
-int maple_porter_fits(struct maple_error *err)
+/* A question with which nothing goes. */
+static int ask_plain(enum op op, struct answer *answer, struct maple_error *err)
 {
-	const struct question q = { .op = FITS };
-	struct answer answer;
-	int fd, e = ask(&q, NULL, 0, &answer, &fd, err);
+	const struct question q = { .op = op };
+	int fd, e = ask(&q, NULL, 0, answer, &fd, err);
 
 	if (fd >= 0)
 		close(fd);
-	if (e || !answer.error)
+	if (e || !answer->error)
 		return e;
-	return maple_error_set(err, -answer.error, "%s", answer.text);
+	return maple_error_set(err, -answer->error, "%s", answer->text);
+}
+
+/* maple_porter_fits - maple_join_fits() of the process that it knows */
+int maple_porter_fits(struct maple_error *err)
+{
+	struct answer answer;
+
+	return ask_plain(FITS, &answer, err);
+}
+
+/* maple_porter_mend - maple_join_mend() of it */
+int maple_porter_mend(bool *mended, struct maple_error *err)
+{
+	struct answer answer;
+	int e = ask_plain(MEND, &answer, err);
+
+	*mended = !e && answer.mended;
+	return e;
 }
 
 /*

@@ -20,6 +20,7 @@ struct maple_joiner;
 bool maple_porter_is_there(void);
 int maple_porter_open(pid_t pid, const char *agent, struct maple_error *err);
 int maple_porter_fits(struct maple_error *err);
+int maple_porter_mend(bool *mended, struct maple_error *err);
 int maple_porter_let_in(struct maple_joiner *j, int socket,
 			struct maple_error *err);
 void maple_porter_close(void);

@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "backend/backend.h"
 #include "attached.h"
 
 #define LEAVE_MS 60000 /* probes of a large program take their time */
@@ -176,6 +177,28 @@ static int ask(int fd, pid_t pid, struct maple_error *err)
 	return 0;
 }
 
+/*
+ * Nobody is attached to process @pid; whoever was may have been killed, and all
+ * that would have left it then.
+ */
+static int mend(pid_t pid, struct maple_error *err)
+{
+	struct maple_attached *a;
+	bool mended = false;
+	int e = maple_attach_open(pid, &a, err);
+
+	if (e)
+		return e;
+	e = maple_attach_become(a, err);
+	if (!e)
+		e = maple_agent_joined_mend(pid, &mended, err);
+	maple_attach_close(a);
+	if (e || mended)
+		return e;
+	return maple_error_set(err, ESRCH, "nobody is attached to process %d",
+			       pid);
+}
+
 /* maple_attach_end - see maple/attach.h */
 int maple_attach_end(pid_t pid, struct maple_error *err)
 {
@@ -188,8 +211,7 @@ int maple_attach_end(pid_t pid, struct maple_error *err)
 		return e;
 	fd = connect_to(&a);
 	if (fd < 0 && errno == ECONNREFUSED)
-		return maple_error_set(err, ESRCH,
-				       "nobody is attached to process %d", pid);
+		return mend(pid, err);
 	if (fd < 0)
 		return maple_error_set(err, errno,
 				       "who is attached to process %d does not "

@@ -51,14 +51,31 @@ static int open(struct maple_campaign *c)
 	return 0;
 }
 
+/* Nobody is attached to it but us: what is in it was left there. */
+static int mend(struct maple_campaign *c)
+{
+	pid_t pid = c->attached->joined.pid;
+	bool mended;
+	int e = maple_agent_joined_mend(pid, &mended, c->err);
+
+	if (!e && mended)
+		maple_campaign_notice(c,
+				      "who had joined process %d was killed: "
+				      "what was left in it has been taken out",
+				      pid);
+	return e;
+}
+
 static int choose(struct maple_campaign *c,
 		  struct maple_backend_options *backend,
 		  struct maple_pair_choice *choice)
 {
 	const char *wanted = c->options->backend;
 	bool any = !wanted || !strcmp(wanted, "auto");
-	int e;
+	int e = mend(c);
 
+	if (e)
+		return e;
 	backend->joined = &c->attached->joined;
 	/* What is left out by what the code tells are probes. */
 	if (any && c->options->sites != MAPLE_SITES_ALL)

@@ -102,7 +102,9 @@ void maple_attach_close(struct maple_attached *attached); /* takes NULL */
 /*
  * maple_attach_end - asks who is attached to @pid to leave it, as Ctrl-C does
  *
- * Returns 0 once that has happened. Errors: -ESRCH nobody is; -EPERM he was
+ * Where all who were attached have been killed, what they have left in the
+ * process is taken out; root becomes the process's user for that. Returns 0
+ * once nobody, and nothing, is there. Errors: -ESRCH nobody was; -EPERM he was
  * started by another user; -ETIMEDOUT he does not come to an end.
  */
 int maple_attach_end(pid_t pid, struct maple_error *err);
