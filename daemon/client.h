@@ -53,7 +53,7 @@ struct maple_client {
 	unsigned int nfds;
 
 	int64_t campaign, program; /* 0: none */
-	uint64_t job;		   /* what its user calls the campaign; 0 */
+	struct maple_memo_job job; /* as its user calls the campaign */
 	struct maple_lines lines;  /* of it */
 
 	/* queue.c */

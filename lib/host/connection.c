@@ -339,7 +339,8 @@ static int take_up(struct maple_host *host, struct maple_error *err)
 	if (host->campaign) {
 		const struct maple_wire_resume resume = { host->campaign,
 							  host->name,
-							  host->job };
+							  host->job.number,
+							  host->job.user };
 
 		e = exchange(host, MAPLE_WIRE_RESUME, &resume, NULL, 0,
 			     MAPLE_WIRE_NUMBER, &answer, err);

@@ -25,7 +25,7 @@ struct maple_host {
 
 	/* What to take up after a reconnection. */
 	int64_t campaign;
-	uint64_t job;
+	struct maple_memo_job job;
 	char name[40];
 	int cpu, lock; /* lent; -1: none */
 	int target[MAPLE_WIRE_FDS];

@@ -23,7 +23,7 @@
 #include <sys/types.h>
 #include <maple/memo.h>
 
-#define MAPLE_WIRE_VERSION 13 /* both sides must have the same */
+#define MAPLE_WIRE_VERSION 14 /* both sides must have the same */
 #define MAPLE_WIRE_SOCKET  "/run/mapled.sock"
 #define MAPLE_WIRE_LEASES  "/run/mapled" /* claims on CPUs */
 #define MAPLE_WIRE_MAX	   (4u << 20)	 /* bytes of a message */
@@ -74,10 +74,11 @@
 	F(TEXT, cwd, MAPLE_WIRE_LINE) F(TEXT, input, MAPLE_WIRE_LINE) \
 	F(TEXT, exe, MAPLE_WIRE_LINE) F(TEXT, strategy, MAPLE_WIRE_WORD) \
 	F(U64, seed, 0) F(TEXT, version, MAPLE_WIRE_WORD) F(FLAG, apart, 0) \
-	F(U64, job, 0) \
+	F(U64, job, 0) F(U32, job_user, 0) \
 	F(TEXT, backend, MAPLE_WIRE_WORD)
 #define MAPLE_WIRE_resume(F) \
-	F(I64, campaign, 0) F(TEXT, name, MAPLE_WIRE_WORD) F(U64, job, 0)
+	F(I64, campaign, 0) F(TEXT, name, MAPLE_WIRE_WORD) F(U64, job, 0) \
+	F(U32, job_user, 0)
 #define MAPLE_WIRE_end(F) \
 	F(I64, campaign, 0) F(TEXT, outcome, MAPLE_WIRE_WORD) \
 	F(TEXT, unobserved, MAPLE_WIRE_LINE) F(TEXT, parts, MAPLE_WIRE_LINE)
