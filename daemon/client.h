@@ -72,6 +72,13 @@ struct maple_client {
 	int target[MAPLE_WIRE_FDS];
 	unsigned int ntargets;
 
+	/* parting.c */
+	struct maple_joined_process {
+		int pidfd;	  /* -1: none */
+		uint32_t *spared; /* threads that had the flag before */
+		unsigned int nspared;
+	} joined;
+
 	/* module.c */
 	struct maple_module_command *command; /* NULL: there was none yet */
 	bool asks;			      /* one is under way */

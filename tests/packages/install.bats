@@ -79,6 +79,7 @@ load passed.bash
 	passed job_is_told
 	passed job_is_shown
 	passed job_leaves
+	passed job_is_killed
 }
 
 @test "another user's server takes what polkit permits" {

@@ -16,9 +16,11 @@ job_serve()
 		! grep -q wrong $home/said || { : >$home/said; exit 1; }
 	END
 	chmod 755 /usr/local/bin/healthy
-	su - member -c 'exec /usr/local/bin/server wrong >>said' </dev/null &
+	su - member -c 'exec chrt --reset-on-fork --other 0 \
+		/usr/local/bin/server wrong >>said' </dev/null &
 	until server=$(grep -xsE '[0-9]+' $home/said); do sleep 0.2; done
-	# It has its priorities by the group's limits alone.
+	# It has its priorities by the group's limits alone, and one of its threads
+	# a flag that all of those have which are forced.
 	before=$(state_of "$server")
 }
 
@@ -125,12 +127,10 @@ job_slept()
 	awk '/^voluntary/ { n += $2 } END { print n }' /proc/"$server"/task/*/status
 }
 
-job_leaves()
+job_is_as_before()
 {
 	local slept try
 
-	ends 0 as member "/usr/sbin/mapled detach $server"
-	ends 66 as member 'mapletest jobs --wait --quiet 1'
 	for ((try = 0; try < 60; try++)); do
 		[ "$(state_of "$server")" != "$before" ] || break
 		sleep 1
@@ -138,8 +138,28 @@ job_leaves()
 	diff <(echo "$before") <(state_of "$server")
 	slept=$(job_slept)
 	while [ "$(job_slept)" -lt $((slept + 100)) ]; do sleep 0.2; done
+}
+
+job_leaves()
+{
+	grep -c SCHED_RESET_ON_FORK <<<"$before" | grep -x 1
+	ends 0 as member "/usr/sbin/mapled detach $server"
+	ends 66 as member 'mapletest jobs --wait --quiet 1'
+	job_is_as_before
 	ends 125 as member "/usr/sbin/mapled detach $server"
 	as member 'mapletest log --job 1' | tail -n 1 | grep 'job 1: finding'
+}
+
+# While it forces an order.
+job_is_killed()
+{
+	as member "mapletest attach --detach --keep-going --fresh --timeout 500ms \
+		--max-time 1h $server"
+	until grep SCHED_FIFO <(threads_of "$server"); do sleep 0.1; done
+	kill -KILL "$(as member 'mapletest jobs --format json' |
+		jq '.jobs[] | select(.number == 2).pid')"
+	job_is_as_before
+	as member 'mapletest jobs' | grep '^ *2  cut off'
 	kill "$server"
 	rm /usr/local/bin/healthy
 }
@@ -152,4 +172,5 @@ check_job()
 	check job_is_told job_is_told
 	check job_is_shown job_is_shown
 	check job_leaves job_leaves
+	check job_is_killed job_is_killed
 }

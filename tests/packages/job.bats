@@ -42,6 +42,10 @@ load passed.bash
 	passed job_leaves
 }
 
+@test "killed while it forces an order, it leaves the server as it was" {
+	passed job_is_killed
+}
+
 @test "the guest ended by itself, and its kernel has nothing to complain of" {
 	tail -n 60 "$said"
 	grep -qx done "$said"

@@ -63,6 +63,7 @@
 #define MAPLE_WIRE_give_back(F) MAPLE_WIRE_NOTHING(F)
 #define MAPLE_WIRE_job(F) F(FLAG, again, 0)
 #define MAPLE_WIRE_target(F) F(U32, processes, 0)
+#define MAPLE_WIRE_joined(F) F(BYTES, spared, 4096)
 #define MAPLE_WIRE_module(F) \
 	F(U32, command, 0) F(I64, session, 0) F(BYTES, attributes, 65536)
 #define MAPLE_WIRE_answer(F) \
@@ -196,6 +197,9 @@
 	M(TARGET, target, USE, 2,                                              \
 	  "pidfds of what must not outlive me, in place of those before; "     \
 	  "none: nothing -> NUMBER")                                           \
+	M(JOINED, joined, USE, 1,                                              \
+	  "pidfd of a process that runs on without me: then no thread of it "  \
+	  "is reset on fork, but for those spared, a u32 each -> NUMBER")      \
 	M(MODULE, module, USE, 1,                                              \
 	  "a command for maple.ko, with the file that it is about -> ANSWER")  \
 	M(CAMPAIGN, campaign, USE, 0, "a campaign begins -> NUMBER, its id")   \
