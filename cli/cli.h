@@ -175,7 +175,7 @@ void maple_again_complete(const struct maple_settings *settings,
 int maple_detach_run(struct maple_settings *settings,
 		     const struct maple_command *command, char **argv);
 void maple_detach_line(const char *text);
-uint64_t maple_detach_ready(void);
+struct maple_memo_job maple_detach_ready(void);
 void maple_detach_progress(const struct maple_progress *p);
 void maple_detach_report(const struct maple_settings *settings,
 			 const struct maple_report *report);
@@ -243,7 +243,9 @@ int maple_command_log(struct maple_settings *settings);
 int maple_command_jobs(struct maple_settings *settings);
 
 /* log.c */
-void maple_log_finding(const struct maple_finding *finding, uint64_t job);
-void maple_log_job(uint64_t job, const char *program, const char *state);
+void maple_log_finding(const struct maple_finding *finding,
+		       const struct maple_memo_job *job);
+void maple_log_job(const struct maple_memo_job *job, const char *subject,
+		   const char *program, const char *state);
 
 #endif

@@ -30,8 +30,9 @@ static struct {
 	struct maple_detached *job; /* NULL: this is no such process */
 	const char *const *forms;
 	FILE *log;
-	const char *program; /* what its campaign is about, for the journal */
-	uint64_t number;
+	char *subject; /* what its campaign is about, for the journal, */
+	char *program; /* and of which program that is; NULL: no memory */
+	struct maple_memo_job id; /* without a number until it is ready */
 	int starter; /* who called, as long as nothing is ready; else -1 */
 	bool began, told;
 	struct timespec shown;
@@ -87,18 +88,24 @@ static void move_files(void)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
+static void tell_journal(const char *state)
+{
+	if (here.subject && here.program)
+		maple_log_job(&here.id, here.subject, here.program, state);
+}
+
 /*
  * maple_detach_ready - nothing stands against the campaign any more
  *
  * Who called has gone when there is no number: then nobody would know of the
- * job, and it ends. Returns the number.
+ * job, and it ends. Returns what the job is called.
  */
-uint64_t maple_detach_ready(void)
+struct maple_memo_job maple_detach_ready(void)
 {
 	uint64_t number = 0;
 
 	if (here.starter < 0)
-		return here.number;
+		return here.id;
 	/* With the number its end is none of ours any more. */
 	prctl(PR_SET_PDEATHSIG, 0);
 	if (send(here.starter, "", 1, MSG_NOSIGNAL) != 1 ||
@@ -108,13 +115,14 @@ uint64_t maple_detach_ready(void)
 	here.starter = -1;
 	if (!number) {
 		raise(SIGTERM);
-		return 0;
+		return here.id;
 	}
 	move_files();
 	here.began = true;
-	here.number = number;
-	maple_log_job(number, here.program, "begins");
-	return number;
+	here.id.number = number;
+	maple_detached_progress(here.job, 0, 0);
+	tell_journal("begins");
+	return here.id;
 }
 
 static unsigned int count(const struct maple_runs *r)
@@ -260,7 +268,6 @@ static int carry_out(struct maple_settings *settings,
 	struct maple_error err = { "" };
 	int status, log;
 
-	here.program = settings->argc ? settings->argv[0] : "";
 	if (maple_detached_own(here.job, &err))
 		return maple_say_failed(&err);
 	log = fcntl(maple_detached_log(here.job), F_DUPFD_CLOEXEC, 0);
@@ -273,9 +280,8 @@ static int carry_out(struct maple_settings *settings,
 	if (here.began && maple_detached_end(here.job, status))
 		maple_say_line("how this ended could not be written down");
 	if (here.began)
-		maple_log_job(here.number, here.program,
-			      maple_detached_state_name(
-				      maple_detached_state_of(status)));
+		tell_journal(maple_detached_state_name(
+			maple_detached_state_of(status)));
 	/* The lock goes with the process. */
 	return status;
 }
@@ -303,6 +309,20 @@ static char **read_command(const char *pid, char *text, size_t size)
 	return words;
 }
 
+/* What the journal is told: of a process that is joined, its number as well. */
+static void name_subject(const struct maple_detached_task *task)
+{
+	const char *program = task->program && *task->program ? *task->program
+							      : "";
+
+	here.program = strdup(program);
+	if (!task->attached)
+		here.subject = strdup(program);
+	else if (asprintf(&here.subject, "process %d: %s", (int)task->attached,
+			  program) < 0)
+		here.subject = NULL;
+}
+
 static int create(const struct maple_settings *settings, char **argv,
 		  const char *place, struct maple_detached **job)
 {
@@ -322,6 +342,7 @@ static int create(const struct maple_settings *settings, char **argv,
 			read_command(settings->argv[0], text, sizeof(text));
 	if (maple_detached_create(place, &task, here.forms, job, &err))
 		return maple_say_failed(&err);
+	name_subject(&task);
 	return 0;
 }
 
@@ -423,6 +444,7 @@ int maple_detach_run(struct maple_settings *settings,
 	for (int f = 0; f < MAPLE_REPORT_FORMATS; f++)
 		forms[f] = maple_report_format_name((enum maple_report_format)f);
 	here.forms = forms;
+	here.id.user = geteuid();
 	open_standard_files();
 	if (!ret)
 		ret = create(settings, argv, place, &here.job);

@@ -17,31 +17,43 @@
 #define MODULE	   "maple: " /* how its lines begin */
 #define RECORD	   8192	     /* no record of the kernel's is longer */
 #define IDENTIFIER "mapletest"
+#define FIELD	   48 /* of a job's fields, characters */
+
+/* As fields: with these one finds its lines again. */
+static void name_job(const struct maple_memo_job *job, char number[FIELD],
+		     char user[FIELD])
+{
+	snprintf(number, FIELD, "MAPLE_JOB=%" PRIu64, job->number);
+	snprintf(user, FIELD, "MAPLE_JOB_USER=%u", job->user);
+}
 
 /*
  * maple_log_finding - tells the journal, if there is one, of a finding
- * @job: whose it is; 0: no job's
+ * @job: whose it is, if it has a number
  */
-void maple_log_finding(const struct maple_finding *finding, uint64_t job)
+void maple_log_finding(const struct maple_finding *finding,
+		       const struct maple_memo_job *job)
 {
-	char field[48] = "";
+	char number[FIELD], user[FIELD];
 
-	if (job)
-		snprintf(field, sizeof(field), "MAPLE_JOB=%" PRIu64, job);
+	name_job(job, number, user);
 	sd_journal_send("MESSAGE=BUG: maple: %s", finding->title, "PRIORITY=3",
 			"SYSLOG_IDENTIFIER=" IDENTIFIER, "MAPLE_FINDING=%s",
 			finding->id, "MAPLE_PROGRAM=%s",
 			finding->argv && *finding->argv ? *finding->argv : "",
-			job ? field : NULL, NULL);
+			job->number ? number : NULL, user, NULL);
 }
 
-/* maple_log_job - tells it that a job begins, or how it ended */
-void maple_log_job(uint64_t job, const char *program, const char *state)
+/* maple_log_job - tells it that a job on @subject begins, or how it ended */
+void maple_log_job(const struct maple_memo_job *job, const char *subject,
+		   const char *program, const char *state)
 {
-	sd_journal_send("MESSAGE=job %" PRIu64 ": %s, %s", job, state, program,
-			"PRIORITY=6", "SYSLOG_IDENTIFIER=" IDENTIFIER,
-			"MAPLE_JOB=%" PRIu64, job, "MAPLE_PROGRAM=%s", program,
-			NULL);
+	char number[FIELD], user[FIELD];
+
+	name_job(job, number, user);
+	sd_journal_send("MESSAGE=job %" PRIu64 ": %s, %s", job->number, state,
+			subject, "PRIORITY=6", "SYSLOG_IDENTIFIER=" IDENTIFIER,
+			"MAPLE_PROGRAM=%s", program, number, user, NULL);
 }
 
 /* As dmesg has it: the time in one colour, what is bad in another. */
@@ -132,20 +144,42 @@ static int add_matches(sd_journal *j)
 	return e;
 }
 
-/* ... about one job: each user has a first one, so it is ours that is meant. */
+/* Who carries a job out: root's that is attached to a process becomes its user. */
+static uid_t user_of(uint64_t number)
+{
+	struct maple_error err = { "" };
+	struct maple_detached_info job;
+	uid_t user = geteuid();
+	char *place = NULL;
+
+	if (!maple_database_below("jobs", &place) &&
+	    !maple_detached_look(place, number, &job, &err)) {
+		user = job.user;
+		maple_detached_info_deinit(&job);
+	}
+	free(place);
+	return user;
+}
+
+/*
+ * ... about one job: each user has a first one, so it is ours that is meant.
+ * What the lines call themselves counts where they are of who carries it out.
+ */
 static int add_job_matches(sd_journal *j, uint64_t number)
 {
-	char us[32], whose[32], job[48];
-	const char *const sets[][5] = {
-		{ "_SYSTEMD_UNIT=mapled.service", whose, job },
-		{ "SYSLOG_IDENTIFIER=mapled", "_UID=0", whose, job },
-		{ ("SYSLOG_IDENTIFIER=" IDENTIFIER), us, job },
+	const struct maple_memo_job job = { number, geteuid() };
+	uid_t user = user_of(number);
+	char by[FIELD], about[FIELD], name[FIELD], whose[FIELD];
+	const char *const sets[][6] = {
+		{ "_SYSTEMD_UNIT=mapled.service", about, name, whose },
+		{ "SYSLOG_IDENTIFIER=mapled", "_UID=0", about, name, whose },
+		{ ("SYSLOG_IDENTIFIER=" IDENTIFIER), by, name, whose },
 	};
 	int e = 0;
 
-	snprintf(us, sizeof(us), "_UID=%u", geteuid());
-	snprintf(whose, sizeof(whose), "MAPLE_UID=%u", geteuid());
-	snprintf(job, sizeof(job), "MAPLE_JOB=%" PRIu64, number);
+	snprintf(by, sizeof(by), "_UID=%u", user);
+	snprintf(about, sizeof(about), "MAPLE_UID=%u", user);
+	name_job(&job, name, whose);
 	for (size_t i = 0; i < sizeof(sets) / sizeof(*sets) && e >= 0; i++)
 		e = add_set(j, sets[i]);
 	return e;

@@ -12,8 +12,8 @@
 struct run {
 	const struct maple_settings *settings;
 	struct maple_live live;
-	FILE *out;    /* the report's */
-	uint64_t job; /* its number, as soon as it has one */
+	FILE *out;		   /* the report's */
+	struct maple_memo_job job; /* that it is, as soon as it has a number */
 	char **noted; /* what campaigns of a suite have said, each once */
 	unsigned int nnoted;
 };
@@ -82,7 +82,7 @@ static void on_finding(void *ctx, const struct maple_finding *finding)
 	struct maple_finding copy = *finding;
 
 	maple_live_clear(&run->live);
-	maple_log_finding(finding, run->job);
+	maple_log_finding(finding, &run->job);
 	if (finding->replay)
 		copy.replay = strdup(finding->replay);
 	maple_again_complete(run->settings, &copy);

@@ -18,6 +18,7 @@
 #include "limits/places.h"
 #include "limits/queue.h"
 #include "requests/request.h"
+#include "parting.h"
 #include "target.h"
 #include "limits/turns.h"
 
@@ -369,7 +370,7 @@ void maple_client_create(struct maple_server *server, int sock)
 	}
 	c->server = server;
 	c->sock = sock;
-	c->process = c->out_fd = -1;
+	c->process = c->out_fd = c->joined.pidfd = -1;
 	c->lease = MAPLE_LEASE_NONE;
 	c->next = server->clients;
 	if (c->next)
@@ -391,6 +392,7 @@ static void finish(struct maple_client *client)
 {
 	maple_module_deinit(client);
 	maple_target_leave(client);
+	maple_parting_leave(client);
 	maple_queue_leave(client);
 	maple_limits_part(client);
 	free(client);

@@ -53,7 +53,7 @@ struct maple_client {
 	unsigned int nfds;
 
 	int64_t campaign, program; /* 0: none */
-	uint64_t job;		   /* what its user calls the campaign; 0 */
+	struct maple_memo_job job; /* as its user calls the campaign */
 	struct maple_lines lines;  /* of it */
 
 	/* queue.c */
@@ -71,6 +71,13 @@ struct maple_client {
 	/* target.c */
 	int target[MAPLE_WIRE_FDS];
 	unsigned int ntargets;
+
+	/* parting.c */
+	struct maple_joined_process {
+		int pidfd;	  /* -1: none */
+		uint32_t *spared; /* threads that had the flag before */
+		unsigned int nspared;
+	} joined;
 
 	/* module.c */
 	struct maple_module_command *command; /* NULL: there was none yet */

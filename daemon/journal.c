@@ -42,7 +42,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct line *line,
 		line->field[line->n++] = (struct iovec){ text, size };
 }
 
-/* Whose it is, by what the kernel has said of it; the job's number is its own. */
+/* Whose it is, by what the kernel has said of it; the job is its own word. */
 static void add_client(struct line *line, const struct maple_client *client)
 {
 	add(line, "MAPLE_PID=%d", (int)client->peer.pid);
@@ -50,8 +50,10 @@ static void add_client(struct line *line, const struct maple_client *client)
 	add(line, "MAPLE_CPU=%d", client->lease.cpu);
 	if (client->campaign)
 		add(line, "MAPLE_CAMPAIGN=%lld", (long long)client->campaign);
-	if (client->campaign && client->job)
-		add(line, "MAPLE_JOB=%" PRIu64, client->job);
+	if (!client->campaign || !client->job.number)
+		return;
+	add(line, "MAPLE_JOB=%" PRIu64, client->job.number);
+	add(line, "MAPLE_JOB_USER=%d", (int)client->job.user);
 }
 
 static void say(int priority, const struct maple_client *client,

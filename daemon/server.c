@@ -24,6 +24,7 @@
 #include "limits/queue.h"
 #include "requests/reading.h"
 #include "server.h"
+#include "parting.h"
 #include "target.h"
 #include "limits/turns.h"
 
@@ -277,6 +278,7 @@ void maple_server_close(struct maple_server *server)
 	while (server->clients)
 		maple_client_destroy(server->clients);
 	maple_target_close(server);
+	maple_parting_close(server);
 	maple_limits_close(server);
 	maple_journal_deinit(server);
 	sd_event_source_disable_unref(server->retry);

@@ -30,6 +30,7 @@ struct maple_server {
 	uint64_t since;		/* that we are there, seconds since boot */
 	sd_event_source *retry; /* while somebody waits */
 	struct maple_leftover *leftovers;
+	struct maple_parting *partings;
 	struct maple_talk talk;	  /* journal.c */
 	sd_event_source *missing; /* what it did not say is to be told */
 	bool closing;	  /* what is lent is for the next of us to take back */

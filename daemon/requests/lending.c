@@ -7,6 +7,7 @@
 #include "../journal.h"
 #include "../limits/queue.h"
 #include "request.h"
+#include "../parting.h"
 #include "../target.h"
 
 static const int raised[MAPLE_RAISED] = { RLIMIT_RTPRIO, RLIMIT_NICE,
@@ -118,4 +119,9 @@ MAPLE_HANDLER(job)
 MAPLE_HANDLER(target)
 {
 	return maple_target_take(client, err);
+}
+
+MAPLE_HANDLER(joined)
+{
+	return maple_parting_take(client, &message->joined.spared, err);
 }

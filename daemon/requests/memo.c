@@ -87,7 +87,7 @@ MAPLE_HANDLER(campaign)
 	if (!e) {
 		client->campaign = *number;
 		client->program = 0;
-		client->job = m->job;
+		client->job = (struct maple_memo_job){ m->job, m->job_user };
 		maple_lines_begin(client, campaign.argv[0], m->strategy);
 	}
 	free((void *)campaign.argv);
@@ -104,7 +104,7 @@ MAPLE_HANDLER(resume)
 		return e;
 	client->campaign = m->campaign;
 	client->program = *number;
-	client->job = m->job;
+	client->job = (struct maple_memo_job){ m->job, m->job_user };
 	client->lines = (struct maple_lines){ 0 };
 	maple_journal(LOG_INFO, client, "campaign %lld goes on",
 		      (long long)m->campaign);

@@ -24,6 +24,7 @@ static const maple_handler handlers[MAPLE_WIRE_TYPES] = {
 	[MAPLE_WIRE_GIVE_BACK] = maple_handle_give_back,
 	[MAPLE_WIRE_JOB] = maple_handle_job,
 	[MAPLE_WIRE_TARGET] = maple_handle_target,
+	[MAPLE_WIRE_JOINED] = maple_handle_joined,
 	[MAPLE_WIRE_MODULE] = maple_handle_module,
 	[MAPLE_WIRE_CAMPAIGN] = maple_handle_campaign,
 	[MAPLE_WIRE_RESUME] = maple_handle_resume,

@@ -32,6 +32,7 @@ MAPLE_HANDLER(lease);
 MAPLE_HANDLER(give_back);
 MAPLE_HANDLER(job);
 MAPLE_HANDLER(target);
+MAPLE_HANDLER(joined);
 void maple_lending_end(struct maple_client *client);
 
 /* module.c */

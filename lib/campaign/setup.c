@@ -179,7 +179,7 @@ static int begin_memo(struct maple_campaign *c)
 		.seed = c->seed,
 		.version = MAPLE_VERSION,
 		.backend = c->backend,
-		.job = o->job ? *o->job : 0,
+		.job = o->job ? *o->job : (struct maple_memo_job){ 0 },
 	};
 
 	assert(!c->memo_campaign && !c->input);

@@ -174,6 +174,7 @@ int maple_detached_create(const char *place,
 		return maple_error_set(err, ENOMEM, "out of memory");
 	j->about = j->log = j->state = j->grown = -1;
 	j->now.status = -1;
+	j->now.user = geteuid();
 	j->place = maple_folder_place(place, true, err);
 	if (j->place < 0) {
 		e = j->place;
@@ -295,6 +296,7 @@ void maple_detached_progress(struct maple_detached *job, unsigned int runs,
 {
 	job->now.runs = runs;
 	job->now.findings = findings;
+	job->now.user = geteuid();
 	maple_state_write(job->state, &job->now);
 }
 

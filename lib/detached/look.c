@@ -96,7 +96,7 @@ static void read_about(int fd, struct maple_detached_info *job)
 /* In this order: who has no lock any more has said how it ended, or never will. */
 static void read_state(int folder, int about, struct maple_detached_info *job)
 {
-	struct maple_job_state state = { .status = -1 };
+	struct maple_job_state state = { .status = -1, .user = geteuid() };
 	pid_t holder = about >= 0 ? maple_folder_holder(about) : 0;
 	int fd = maple_folder_read(folder, MAPLE_FOLDER_STATE, 0);
 
@@ -108,6 +108,7 @@ static void read_state(int folder, int about, struct maple_detached_info *job)
 	job->status = state.status;
 	job->runs = state.runs;
 	job->findings = state.findings;
+	job->user = (uid_t)state.user;
 	job->ended = state.ended;
 	job->reported = state.reported && state.status >= 0;
 	if (state.status >= 0)

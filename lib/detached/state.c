@@ -25,9 +25,9 @@ int maple_state_write(int fd, const struct maple_job_state *state)
 	n = snprintf(
 		text, sizeof(text),
 		"{\"runs\":%u,\"findings\":%u,\"status\":%s,\"ended\":%" PRId64
-		",\"reported\":%s}",
+		",\"reported\":%s,\"user\":%" PRId64 "}",
 		state->runs, state->findings, status, state->ended,
-		state->reported ? "true" : "false");
+		state->reported ? "true" : "false", state->user);
 	memset(text + n, ' ', SIZE - n);
 	text[SIZE - 1] = '\n';
 	errno = ENOSPC;
@@ -36,14 +36,14 @@ int maple_state_write(int fd, const struct maple_job_state *state)
 
 static int parse(const char *text, struct maple_job_state *state)
 {
-	json_int_t runs, findings, ended;
+	json_int_t runs, findings, ended, user = state->user;
 	int reported, e = -EBADMSG;
 	json_t *status, *object = json_loads(text, 0, NULL);
 
-	if (object &&
-	    !json_unpack(object, "{s:I, s:I, s:o, s:I, s:b}", "runs", &runs,
-			 "findings", &findings, "status", &status, "ended",
-			 &ended, "reported", &reported)) {
+	if (object && !json_unpack(object, "{s:I, s:I, s:o, s:I, s:b, s?:I}",
+				   "runs", &runs, "findings", &findings,
+				   "status", &status, "ended", &ended,
+				   "reported", &reported, "user", &user)) {
 		*state = (struct maple_job_state){
 			.runs = (unsigned int)runs,
 			.findings = (unsigned int)findings,
@@ -52,6 +52,7 @@ static int parse(const char *text, struct maple_job_state *state)
 					  : -1,
 			.ended = ended,
 			.reported = reported,
+			.user = user,
 		};
 		e = 0;
 	}

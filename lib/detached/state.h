@@ -8,7 +8,8 @@
 /* How far a job is, and how it ended. */
 struct maple_job_state {
 	unsigned int runs, findings;
-	int status; /* -1: it has not ended */
+	int status;   /* -1: it has not ended */
+	int64_t user; /* who carries it out */
 	int64_t ended;
 	bool reported;
 };

@@ -322,6 +322,14 @@ static int say_hello(struct maple_host *host, struct maple_error *err)
 	return 0;
 }
 
+/* maple_host_says - what is told of the process that we have joined */
+struct maple_wire_joined maple_host_says(const struct maple_host *host)
+{
+	return (struct maple_wire_joined){
+		{ host->spared, host->nspared * sizeof(*host->spared) }
+	};
+}
+
 /* Tells a mapled that knows nothing of us what there was. */
 static int take_up(struct maple_host *host, struct maple_error *err)
 {
@@ -339,7 +347,8 @@ static int take_up(struct maple_host *host, struct maple_error *err)
 	if (host->campaign) {
 		const struct maple_wire_resume resume = { host->campaign,
 							  host->name,
-							  host->job };
+							  host->job.number,
+							  host->job.user };
 
 		e = exchange(host, MAPLE_WIRE_RESUME, &resume, NULL, 0,
 			     MAPLE_WIRE_NUMBER, &answer, err);
@@ -359,6 +368,14 @@ static int take_up(struct maple_host *host, struct maple_error *err)
 
 		e = exchange(host, MAPLE_WIRE_TARGET, &target, host->target,
 			     host->ntargets, MAPLE_WIRE_NUMBER, &answer, err);
+	}
+	/* What mapled does at our end is no reason to end. */
+	if (!e && host->joined >= 0) {
+		const struct maple_wire_joined joined = maple_host_says(host);
+
+		e = exchange(host, MAPLE_WIRE_JOINED, &joined, &host->joined, 1,
+			     MAPLE_WIRE_NUMBER, &answer, err);
+		e = e == -EPERM || e == -ESRCH ? 0 : e;
 	}
 	return e;
 }
@@ -384,7 +401,7 @@ int maple_host_open(const char *path, struct maple_host **made,
 	int e = -ENOMEM;
 
 	if (host) {
-		host->sock = host->lock = host->cpu = -1;
+		host->sock = host->lock = host->cpu = host->joined = -1;
 		host->path = strdup(path);
 	}
 	if (host && host->path)
@@ -407,6 +424,8 @@ void maple_host_close(struct maple_host *host)
 		close(host->target[--host->ntargets]);
 	if (host->lock >= 0)
 		close(host->lock);
+	if (host->joined >= 0)
+		close(host->joined);
 	free(host->out.data);
 	free(host->in.data);
 	free(host->path);

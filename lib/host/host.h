@@ -9,6 +9,8 @@
 #include "base/patience.h"
 #include "host/calls.h"
 
+#define MAPLE_HOST_SPARED 1024
+
 struct maple_host {
 	char *path;
 	int sock;  /* -1: gone */
@@ -25,11 +27,14 @@ struct maple_host {
 
 	/* What to take up after a reconnection. */
 	int64_t campaign;
-	uint64_t job;
+	struct maple_memo_job job;
 	char name[40];
 	int cpu, lock; /* lent; -1: none */
 	int target[MAPLE_WIRE_FDS];
 	unsigned int ntargets;
+	int joined; /* pidfd of what we have joined; -1: none */
+	uint32_t spared[MAPLE_HOST_SPARED]; /* threads that stay as they are */
+	unsigned int nspared;
 	int64_t sessions;     /* with maple.ko, that there have been */
 	bool is_job;	      /* as mapled knows */
 	unsigned int returns; /* how often mapled was gone, and came back */
@@ -43,6 +48,7 @@ struct maple_host_answer {
 };
 
 /* connection.c */
+struct maple_wire_joined maple_host_says(const struct maple_host *host);
 int maple_host_connect(struct maple_host *host, struct maple_error *err);
 int maple_host_receive(struct maple_host *host, int timeout_ms,
 		       struct maple_host_answer *answer,
@@ -81,6 +87,8 @@ int maple_host_lease(struct maple_host *host, const cpu_set_t *cpus,
 		     struct maple_error *err);
 void maple_host_give_back(struct maple_host *host);
 int maple_host_target(struct maple_host *host, const pid_t *pids,
+		      unsigned int n, struct maple_error *err);
+int maple_host_joined(struct maple_host *host, int pidfd, const uint32_t *spared,
 		      unsigned int n, struct maple_error *err);
 
 /* module.c */

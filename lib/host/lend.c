@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /* What mapled lends: real-time priorities, a CPU, and an eye on the target. */
+#include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -183,4 +185,29 @@ int maple_host_target(struct maple_host *host, const pid_t *pids,
 	return maple_host_ask_with(host, MAPLE_WIRE_TARGET, &target,
 				   host->target, host->ntargets,
 				   MAPLE_WIRE_NUMBER, &answer, err);
+}
+
+/*
+ * maple_host_joined - a process that runs on without us: once we are gone
+ * mapled takes from its threads, but for the @n of @spared, what only somebody
+ * with CAP_SYS_NICE can take away: SCHED_RESET_ON_FORK
+ */
+int maple_host_joined(struct maple_host *host, int pidfd, const uint32_t *spared,
+		      unsigned int n, struct maple_error *err)
+{
+	struct maple_wire_joined joined;
+	struct maple_host_answer answer;
+
+	assert(n <= MAPLE_HOST_SPARED);
+	if (host->joined >= 0)
+		close(host->joined);
+	host->joined = fcntl(pidfd, F_DUPFD_CLOEXEC, 0);
+	if (host->joined < 0)
+		return maple_error_set(err, errno, "no copy of a pidfd: %m");
+	memcpy(host->spared, spared, n * sizeof(*spared));
+	host->nspared = n;
+	joined = maple_host_says(host);
+	return maple_host_ask_with(host, MAPLE_WIRE_JOINED, &joined,
+				   &host->joined, 1, MAPLE_WIRE_NUMBER, &answer,
+				   err);
 }

@@ -77,7 +77,8 @@ int maple_host_campaign_begin(struct maple_host *host,
 		.strategy = campaign->strategy,
 		.seed = campaign->seed,
 		.version = campaign->version,
-		.job = campaign->job,
+		.job = campaign->job.number,
+		.job_user = campaign->job.user,
 		.backend = campaign->backend,
 	};
 	int e;

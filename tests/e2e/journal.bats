@@ -98,6 +98,64 @@ with_journal() {
 	grep -q $'^\033\\[32m\\[.*\\]\033\\[0m maple: \033\\[1;31mBUG: ' "$dir/colour"
 }
 
+# What root begins is root's job, though it is carried out as the process's user, who
+# has a job of that number as well.
+@test "log --job shows a job that is attached, also root's to a user's process" {
+	local uid=54321
+	local user="setpriv --reuid $uid --regid $uid --clear-groups"
+
+	$user test -x "$BUILD/mapletest" ||
+		skip "$BUILD cannot be seen by another user"
+	echo "group = $uid" >"$conf"
+	mkdir "$dir/home"
+	chown $uid:$uid "$dir/home"
+	{
+		cat /etc/passwd
+		echo "joined:x:$uid:$uid::$dir/home:/bin/sh"
+	} >"$dir/passwd"
+	with_journal <<-END
+		mount --bind '$dir/passwd' /etc/passwd
+		$user '$E2E/server' clean >'$dir/said' 3>&- &
+		until server=\$(grep . '$dir/said'); do sleep 0.1; done
+		ours="\$ours \$server"
+		attach() { # COMMAND...
+			"\$@" '$BUILD/mapletest' attach --detach --wait --quiet \
+				--socket '$socket' --backend agent --seed 1 \
+				--max-time 3s \$server >'$dir/report' 2>&1 ||
+				[ \$? = 125 ] || { cat '$dir/report'; false; }
+		}
+		export XDG_CACHE_HOME='$dir/home'
+		attach env
+		attach env XDG_STATE_HOME='$dir/home' $user
+		journalctl --sync
+		chmod -R a+rX /run/log/journal
+		'$BUILD/mapletest' log --job 1 >'$dir/of_1'
+		XDG_STATE_HOME='$dir/home' $user '$BUILD/mapletest' log --job 1 \
+			>'$dir/of_2'
+		journalctl -o json --no-pager >'$dir/entries'
+	END
+	cat "$dir"/of_*
+	for number in 1 2; do
+		grep "maple: job 1: begins, process .*: $E2E/server$" \
+			<(head -n 1 "$dir/of_$number")
+		grep "maple: campaign $number: process .* tests $E2E/server" \
+			"$dir/of_$number"
+		grep "maple: campaign $number: [a-z]*, [0-9]* candidates" \
+			"$dir/of_$number"
+		grep "maple: job 1: [cf][a-z]*, process" \
+			<(tail -n 1 "$dir/of_$number")
+		[ "$(grep -c 'job 1: begins' "$dir/of_$number")" = 1 ]
+		! grep "campaign $((3 - number))" "$dir/of_$number" ||
+			fail "that is another job"
+	done
+	jq -s '[.[] | select(.MAPLE_JOB)]' "$dir/entries" >"$json"
+	for by in '._UID' .MAPLE_UID; do
+		holds "[.[] | select($by == \"$uid\").MAPLE_JOB_USER] |
+			unique == [\"0\", \"$uid\"]"
+	done
+	holds 'all(.[]; .MAPLE_PROGRAM == null or .MAPLE_PROGRAM == "'"$E2E/server"'")'
+}
+
 @test "where there is no journal, log --job says where the job's own log is" {
 	run --separate-stderr unshare -m sh -c "
 		for at in /run/log /var/log; do

@@ -168,6 +168,43 @@ eventually(lambda: [resource.getrlimit(n) for n in names] == own)
 '
 }
 
+# What a member cannot take away once it is there. Who has a real-time priority is
+# waited for.
+@test "what a client has joined is not reset on fork when the client is gone" {
+	start_mapled
+	member '
+OTHER, FIFO, RESET = os.SCHED_OTHER, os.SCHED_FIFO, os.SCHED_RESET_ON_FORK
+def put(pid, policy):
+    os.sched_setscheduler(pid, policy | RESET, os.sched_param(policy == FIFO))
+def sleeper(policy, user=UID):
+    pid = subprocess.Popen(["sleep", "100"], user=user, group=user,
+                           extra_groups=[]).pid
+    put(pid, policy)
+    return pid
+def joins(pid, spared=b""):
+    client = os.fork()
+    if not client:
+        become_member()
+        answer = Member(path).ask("JOINED", [os.pidfd_open(pid)], spared=spared)
+        os._exit(answer["type"] != "NUMBER")
+    return os.waitpid(client, 0)[1] == 0
+now = os.sched_getscheduler
+plain, forced, spared, other = (sleeper(OTHER), sleeper(FIFO), sleeper(OTHER),
+                                sleeper(OTHER, 0))
+assert joins(plain) and joins(forced)
+assert joins(spared, struct.pack("=I", spared))
+assert not joins(other) and not joins(plain, b"odd")
+eventually(lambda: now(plain) == OTHER)
+time.sleep(1)
+assert now(forced) == FIFO | RESET
+put(forced, OTHER)
+eventually(lambda: now(forced) == OTHER)
+assert now(spared) == now(other) == OTHER | RESET
+for pid in plain, forced, spared, other:
+    os.kill(pid, 9)
+'
+}
+
 # ---- the memo ----
 
 @test "a user fills so much of the memo, and has room again when he forgets" {

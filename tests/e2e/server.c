@@ -8,6 +8,7 @@
  *
  * crash     'g' looks whether there is a session and then uses it, 'r' takes
  *           it away for a moment, without a lock (R, W, R: idiom 2)
+ * wrong     as crash, but 'g' looks again, lives on, and says "wrong"
  * deadlock  'g' and 'r' take two locks in opposite orders; main does not wait
  * clean     the session is used under its lock
  * traced    clean, and its parent traces it
@@ -35,7 +36,7 @@ struct session {
 };
 
 static struct session sessions[2];
-static struct session *session = &sessions[0];
+static struct session *volatile session = &sessions[0];
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t book = PTHREAD_MUTEX_INITIALIZER;
 static long served;
@@ -46,6 +47,17 @@ static void use(void)
 {
 	if (session)
 		session->uses++;
+}
+
+static void use_or_tell(void)
+{
+	static const char said[] = "wrong\n";
+
+	/* It was there, and is no more. */
+	if (!session || session)
+		return;
+	if (write(STDOUT_FILENO, said, sizeof(said) - 1) < 0)
+		_exit(1);
 }
 
 static void renew(long n)
@@ -79,10 +91,12 @@ static void serve(char request)
 	pthread_mutex_unlock(&book);
 	if (kind == 'c')
 		pthread_mutex_lock(&guard);
-	if (request == 'g')
-		use();
-	else
+	if (request != 'g')
 		renew(n);
+	else if (kind == 'w')
+		use_or_tell();
+	else
+		use();
 	if (kind == 'c')
 		pthread_mutex_unlock(&guard);
 }
@@ -135,7 +149,9 @@ int main(int argc, char **argv)
 	int threads = argc > 2 ? atoi(argv[2]) : 3;
 	pthread_t thread;
 
-	kind = !strcmp(argv[1], "crash") ? 'x' : argv[1][0] == 'd' ? 'd' : 'c';
+	kind = !strcmp(argv[1], "crash")  ? 'x'
+	       : strchr("dw", argv[1][0]) ? argv[1][0]
+					  : 'c';
 	if (pipe(requests) || (argc > 3 && give_up_root(atoi(argv[3]))))
 		return 1;
 	if (!strcmp(argv[1], "traced")) {

@@ -21,6 +21,9 @@ setup_file() {
 	mkdir -p "$kept"
 	"$ROOT/tests/qemu/guest" -t 3600 --log "$kept" --no-module --systemd \
 		-f "$ROOT/tests/packages/in-guest" \
+		-f "$ROOT/tests/packages/checks.bash" \
+		-f "$ROOT/tests/packages/job.bash" \
+		-f "$ROOT/tests/e2e/process.bash" \
 		-f "$ROOT/tests/packages/confined.c" \
 		-f "$ROOT/tests/e2e/server.c" -- \
 		in-guest "$packages" "$depends" "$kernel/headers" \
@@ -29,15 +32,7 @@ setup_file() {
 	cp "$said" "$kept/said"
 }
 
-passed() { # NAME
-	# what was written since the check before
-	awk -v name="$1" '/^(pass|fail) / { if ($2 == name) print text $0
-		text = ""; next } { text = text $0 "\n" }' "$said"
-	grep "^pass $1 " "$said" || {
-		tail -n 5 "$said"
-		return 1
-	}
-}
+load passed.bash
 
 @test "apt installs them with what they depend on, without a network" {
 	passed prepare
@@ -76,6 +71,15 @@ passed() { # NAME
 
 @test "a server under load is joined: its bug is found, a clean one runs on" {
 	passed attached
+}
+
+@test "a member's job outlives its terminal, finds, tells, and leaves no trace" {
+	passed job_begins
+	passed job_finds
+	passed job_is_told
+	passed job_is_shown
+	passed job_leaves
+	passed job_is_killed
 }
 
 @test "another user's server takes what polkit permits" {

@@ -141,7 +141,7 @@ static void give_back(const struct maple_level *l, pid_t tid)
 	int policy = sched_getscheduler(tid);
 
 	sched_getparam(tid, &now);
-	/* Without privileges the flag stays; it does no harm by itself. */
+	/* Without privileges the flag stays, unless mapled takes it. */
 	if ((policy != l->policy || now.sched_priority != l->priority) &&
 	    sched_setscheduler(tid, l->policy, &p))
 		sched_setscheduler(tid, l->policy | SCHED_RESET_ON_FORK, &p);

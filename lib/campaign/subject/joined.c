@@ -15,13 +15,16 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include "backend/process.h"
 #include "base/fault.h"
 #include "campaign/internal.h"
+#include "host/host.h"
 
 #define OBSERVE	   2.0	/* seconds */
 #define TRY	   3.0	/* ... unless --timeout says so */
@@ -103,12 +106,37 @@ static int choose(struct maple_campaign *c,
 	return 0;
 }
 
+/*
+ * What has a real-time priority of ours is reset on fork, and stays so without
+ * CAP_SYS_NICE, which mapled has. What was so before is to be so after it.
+ */
+static void tell_host(struct maple_campaign *c)
+{
+	const struct maple_joined *joined = &c->attached->joined;
+	uint32_t spared[MAPLE_HOST_SPARED];
+	pid_t tids[MAPLE_HOST_SPARED];
+	unsigned int nspared = 0;
+	int n, policy;
+
+	n = maple_process_threads(joined->pid, tids, MAPLE_HOST_SPARED);
+	for (int i = 0; i < n; i++) {
+		policy = sched_getscheduler(tids[i]);
+		if (policy >= 0 && policy & SCHED_RESET_ON_FORK)
+			spared[nspared++] = (uint32_t)tids[i];
+	}
+	/* Where it is refused, we are root's, and can do it ourselves. */
+	maple_host_joined(c->options->host, joined->pidfd, spared, nspared,
+			  NULL);
+}
+
 static int begin(struct maple_campaign *c)
 {
 	const struct maple_campaign_options *o = c->options;
 	unsigned int threads = maple_attached_threads(c->attached);
 	int status = o->oracle ? ask_oracle(c, NULL) : 0;
 
+	if (o->host)
+		tell_host(c);
 	c->timeout = o->timeout > 0 ? o->timeout : TRY;
 	c->native_seconds = NATIVE;
 	c->threads_seen = threads > 1;

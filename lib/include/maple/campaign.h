@@ -146,8 +146,8 @@ struct maple_campaign_options {
 	 * has told. Called once, by the thread that began the campaign. Or NULL.
 	 */
 	void (*ready)(void *ctx);
-	/* The number of the job that it is, 0: none, from then on; or NULL. */
-	const uint64_t *job;
+	/* The job that it is, from then on; or NULL. */
+	const struct maple_memo_job *job;
 	/* What it has been waiting for for some seconds, nothing being run;
 	   a notice has said the same. Or NULL. */
 	void (*waits)(void *ctx, const char *text);

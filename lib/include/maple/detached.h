@@ -63,6 +63,7 @@ struct maple_detached_info {
 	char *cwd, *host, *folder;
 	pid_t attached;
 	pid_t pid;     /* who carries it out; 0: nobody, or not known */
+	uid_t user;    /* ... and as whom */
 	int64_t began; /* 0: not known, as are the next */
 	int64_t ended;
 	unsigned int runs, findings;
@@ -129,7 +130,7 @@ FILE *maple_detached_report(struct maple_detached *job, unsigned int i);
 /* maple_detached_reported - whether all of these were written */
 void maple_detached_reported(struct maple_detached *job, bool whole);
 
-/* maple_detached_progress - how far it is */
+/* maple_detached_progress - how far it is, by now, and as whom the process runs */
 void maple_detached_progress(struct maple_detached *job, unsigned int runs,
 			     unsigned int findings);
 

@@ -33,6 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 #include <maple/error.h>
 #include <maple/finding.h>
 #include <maple/goal.h>
@@ -126,6 +127,12 @@ void maple_memo_rollback(struct maple_memo *memo);
 char *maple_memo_input(char *const *argv, const char *requests);
 const char *maple_memo_command(const char *input);
 
+/* A job, by whose it is: each user has a first one. */
+struct maple_memo_job {
+	uint64_t number; /* 0: none */
+	uid_t user;	 /* who began it, who may not be who carries it out */
+};
+
 struct maple_memo_campaign {
 	char *const *argv;
 	const char *cwd;
@@ -139,7 +146,7 @@ struct maple_memo_campaign {
 	const char *name; /* that nothing else has */
 	uint64_t owner;	  /* uid of whose it is, plus one */
 	bool apart;	  /* nothing is inherited by this input, or from it */
-	uint64_t job;	  /* its number, as the user has it; 0: none */
+	struct maple_memo_job job; /* that it is */
 };
 
 /*

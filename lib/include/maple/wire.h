@@ -23,7 +23,7 @@
 #include <sys/types.h>
 #include <maple/memo.h>
 
-#define MAPLE_WIRE_VERSION 13 /* both sides must have the same */
+#define MAPLE_WIRE_VERSION 14 /* both sides must have the same */
 #define MAPLE_WIRE_SOCKET  "/run/mapled.sock"
 #define MAPLE_WIRE_LEASES  "/run/mapled" /* claims on CPUs */
 #define MAPLE_WIRE_MAX	   (4u << 20)	 /* bytes of a message */
@@ -63,6 +63,7 @@
 #define MAPLE_WIRE_give_back(F) MAPLE_WIRE_NOTHING(F)
 #define MAPLE_WIRE_job(F) F(FLAG, again, 0)
 #define MAPLE_WIRE_target(F) F(U32, processes, 0)
+#define MAPLE_WIRE_joined(F) F(BYTES, spared, 4096)
 #define MAPLE_WIRE_module(F) \
 	F(U32, command, 0) F(I64, session, 0) F(BYTES, attributes, 65536)
 #define MAPLE_WIRE_answer(F) \
@@ -74,10 +75,11 @@
 	F(TEXT, cwd, MAPLE_WIRE_LINE) F(TEXT, input, MAPLE_WIRE_LINE) \
 	F(TEXT, exe, MAPLE_WIRE_LINE) F(TEXT, strategy, MAPLE_WIRE_WORD) \
 	F(U64, seed, 0) F(TEXT, version, MAPLE_WIRE_WORD) F(FLAG, apart, 0) \
-	F(U64, job, 0) \
+	F(U64, job, 0) F(U32, job_user, 0) \
 	F(TEXT, backend, MAPLE_WIRE_WORD)
 #define MAPLE_WIRE_resume(F) \
-	F(I64, campaign, 0) F(TEXT, name, MAPLE_WIRE_WORD) F(U64, job, 0)
+	F(I64, campaign, 0) F(TEXT, name, MAPLE_WIRE_WORD) F(U64, job, 0) \
+	F(U32, job_user, 0)
 #define MAPLE_WIRE_end(F) \
 	F(I64, campaign, 0) F(TEXT, outcome, MAPLE_WIRE_WORD) \
 	F(TEXT, unobserved, MAPLE_WIRE_LINE) F(TEXT, parts, MAPLE_WIRE_LINE)
@@ -195,6 +197,9 @@
 	M(TARGET, target, USE, 2,                                              \
 	  "pidfds of what must not outlive me, in place of those before; "     \
 	  "none: nothing -> NUMBER")                                           \
+	M(JOINED, joined, USE, 1,                                              \
+	  "pidfd of a process that runs on without me: then no thread of it "  \
+	  "is reset on fork, but for those spared, a u32 each -> NUMBER")      \
 	M(MODULE, module, USE, 1,                                              \
 	  "a command for maple.ko, with the file that it is about -> ANSWER")  \
 	M(CAMPAIGN, campaign, USE, 0, "a campaign begins -> NUMBER, its id")   \
